@@ -127,8 +127,8 @@ type Generation struct {
 	Number uint64
 	State  State
 	// Slot is the name slot (0 to 3) that it occupies.
-	Slot int
-	Kind string
+	Slot  int
+	Kind  string
 	Place Place
 	// Identity is the physical identity, in clear so that a thing can be named when the body cannot
 	// be read. Empty while nothing is known to exist. Within (Place, Kind) one identity belongs to one

@@ -1,0 +1,69 @@
+// Package durable knows how a file appears whole or not at all, and is still there after a power cut.
+// It does not know what is in it.
+package durable
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// Publish gives a finished file its real name unless somebody was faster, which is fs.ErrExist. The
+// temporary file is removed either way. A hard link is the one portable way to a name that fails when it is
+// taken; where the file system has no links, the check and the rename are two steps.
+func Publish(temporary, path string) error {
+	defer os.Remove(temporary)
+	err := os.Link(temporary, path)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		if _, taken := os.Lstat(path); taken == nil {
+			return &os.LinkError{Op: "publish", Old: temporary, New: path, Err: fs.ErrExist}
+		}
+		err = os.Rename(temporary, path)
+	}
+	if err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
+// Aside writes a new file with mode 0600 beside path, synced, and returns its name for Publish or Rename.
+func Aside(path string, data []byte) (string, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
+		os.Remove(f.Name())
+		return "", err
+	}
+	return f.Name(), nil
+}
+
+// Write replaces a file in one step: a reader sees the old content or the new one.
+func Write(path string, data []byte) error {
+	temporary, err := Aside(path, data)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		os.Remove(temporary)
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
+// SyncDir makes the names in a directory durable. Windows has no such call and needs none.
+func SyncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

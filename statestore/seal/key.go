@@ -1,0 +1,162 @@
+// Package seal knows the stage key: how it is found or made, how bytes are sealed under it before they
+// reach a store, and how keyed digests and recomputable random values come from it.
+//
+// It does not know what is sealed, nor where sealed bytes are kept. A key never leaves this package.
+package seal
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+)
+
+const (
+	sealFormat = 1
+	idBytes    = 8
+	header     = 1 + idBytes
+)
+
+// Key seals, opens and digests for one stage of one stack. It is safe for concurrent use.
+type Key struct {
+	id     [idBytes]byte
+	sealer cipher.AEAD
+	digest []byte
+	derive []byte
+}
+
+// newKey makes the stage key from a secret that may serve many stages: stack and stage are part of
+// the derivation, each with its length, so that no two stages share a key.
+func newKey(secret []byte, stack, stage string) (*Key, error) {
+	scope := frame("athanor stage key 1", stack, stage)
+	root, err := hkdf.Key(sha256.New, secret, nil, string(scope), sha256.Size)
+	if err != nil {
+		return nil, err
+	}
+	part := func(name string) []byte {
+		mac := hmac.New(sha256.New, root)
+		mac.Write([]byte(name))
+		return mac.Sum(nil)
+	}
+	block, err := aes.NewCipher(part("seal"))
+	if err != nil {
+		return nil, err
+	}
+	k := &Key{digest: part("digest"), derive: part("derive")}
+	copy(k.id[:], part("id"))
+	k.sealer, err = cipher.NewGCMWithRandomNonce(block)
+	return k, err
+}
+
+// ID is a short fingerprint of the key. It is no secret: a store keeps it in clear to tell which key
+// its bodies need.
+func (k *Key) ID() string { return hex.EncodeToString(k.id[:]) }
+
+// Check compares the key with the id that a store knows. An empty id fits every key. The error is a *KeyError.
+func (k *Key) Check(known string) error {
+	if known == "" || known == k.ID() {
+		return nil
+	}
+	return &KeyError{Want: known, Have: k.ID()}
+}
+
+// Seal encrypts and authenticates plain, bound to aad, which must be given again to open it (the address
+// that the bytes belong to, for example, so that sealed bytes cannot be moved elsewhere). Sealing the
+// same bytes twice gives different results.
+func (k *Key) Seal(plain, aad []byte) []byte {
+	out := make([]byte, 0, header+k.sealer.Overhead()+len(plain))
+	out = append(out, sealFormat)
+	out = append(out, k.id[:]...)
+	return k.sealer.Seal(out, nil, plain, bind(out, aad))
+}
+
+// Open decrypts what Seal made. The error is a *KeyError when another key sealed it, otherwise
+// [ErrBroken]: the bytes or the aad are not those that were sealed.
+func (k *Key) Open(sealed, aad []byte) ([]byte, error) {
+	if len(sealed) < header || sealed[0] != sealFormat {
+		return nil, ErrBroken
+	}
+	if id := sealed[1:header]; string(id) != string(k.id[:]) {
+		return nil, &KeyError{Want: hex.EncodeToString(id), Have: k.ID()}
+	}
+	plain, err := k.sealer.Open(nil, nil, sealed[header:], bind(sealed[:header], aad))
+	if err != nil {
+		return nil, ErrBroken
+	}
+	return plain, nil
+}
+
+// Digest is a keyed digest for seeing that a value changed without keeping the value. Equal data in
+// different domains gives different digests; without the key nothing can be guessed and compared.
+func (k *Key) Digest(domain string, data []byte) string {
+	mac := hmac.New(sha256.New, k.digest)
+	mac.Write(frame(domain))
+	mac.Write(data)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// Derive gives n bytes that look random and are the same for the same key and info, always: the
+// source of recomputable random values. A longer answer begins with the shorter one.
+func (k *Key) Derive(info string, n int) []byte {
+	out := make([]byte, 0, n+sha256.Size)
+	for block := uint64(0); len(out) < n; block++ {
+		mac := hmac.New(sha256.New, k.derive)
+		mac.Write(binary.BigEndian.AppendUint64(nil, block))
+		mac.Write([]byte(info))
+		out = mac.Sum(out)
+	}
+	return out[:n]
+}
+
+// String names the key without showing it, so that a key printed by accident gives nothing away.
+func (k *Key) String() string { return "key " + k.ID() }
+
+// GoString does the same for %#v.
+func (k *Key) GoString() string { return k.String() }
+
+// bind joins the header of sealed bytes with the caller's aad: a changed header is noticed too.
+func bind(head, aad []byte) []byte {
+	return append(append(make([]byte, 0, len(head)+len(aad)), head...), aad...)
+}
+
+// frame joins strings so that different lists never give the same bytes.
+func frame(parts ...string) []byte {
+	var out []byte
+	for _, part := range parts {
+		out = binary.AppendUvarint(out, uint64(len(part)))
+		out = append(out, part...)
+	}
+	return out
+}
+
+// ErrBroken says that sealed bytes were changed, cut, or sealed for something else.
+var ErrBroken = errors.New("sealed bytes do not open: changed, or sealed for something else")
+
+// ErrKey says that the key at hand is not the one that is needed (*KeyError).
+var ErrKey = errors.New("the stage key is another one")
+
+// KeyError names the key that is needed and the one at hand.
+type KeyError struct {
+	Want string // the id that the store or the sealed bytes know
+	Have string // the id of the key at hand, empty when there is none
+}
+
+func (e *KeyError) Error() string {
+	if e.Have == "" {
+		return fmt.Sprintf("the stage key %s is not at hand", e.Want)
+	}
+	return fmt.Sprintf("the stage key %s is needed, the one at hand is %s", e.Want, e.Have)
+}
+
+// Is reports ErrKey.
+func (e *KeyError) Is(target error) bool { return target == ErrKey }
+
+// Hint says what the user can do.
+func (e *KeyError) Hint() string {
+	return "bring the key file of the machine that deployed before, and name it in $ATHANOR_KEY_FILE, or give its passphrase in $ATHANOR_PASSPHRASE"
+}
