@@ -1,0 +1,167 @@
+package token
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrUnknown is what reading an Int, Bool or Duration answers while it is a reference.
+var ErrUnknown = errors.New("known only later")
+
+// Int is a whole number or a reference to one; "" is unset.
+type Int string
+
+// Bool is true, false or a reference to one of them; "" is unset.
+type Bool string
+
+// True and False are the literals of Bool.
+const (
+	True  Bool = "true"
+	False Bool = "false"
+)
+
+// Duration is a span of time, such as 90s or 14d, or a reference to one; "" is unset.
+type Duration string
+
+// Secret is text whose path is secret by its type: it is masked wherever people could see it.
+type Secret string
+
+// Num is n as an Int.
+func Num(n int64) Int { return Int(strconv.FormatInt(n, 10)) }
+
+// Of is b as a Bool.
+func Of(b bool) Bool { return Bool(strconv.FormatBool(b)) }
+
+// Dur is d as a Duration.
+func Dur(d time.Duration) Duration { return Duration(FormatDuration(d)) }
+
+// IsToken reports whether i is a reference.
+func (i Int) IsToken() bool { return Has(string(i)) }
+
+// IsToken reports whether b is a reference.
+func (b Bool) IsToken() bool { return Has(string(b)) }
+
+// IsToken reports whether d is a reference.
+func (d Duration) IsToken() bool { return Has(string(d)) }
+
+// IsToken reports whether s is, or holds, a reference.
+func (s Secret) IsToken() bool { return Has(string(s)) }
+
+// Value reads the number; ok is false when it is unset. A reference is ErrUnknown.
+func (i Int) Value() (v int64, ok bool, err error) {
+	if i == "" {
+		return 0, false, nil
+	}
+	if i.IsToken() {
+		return 0, false, ErrUnknown
+	}
+	v, err = strconv.ParseInt(string(i), 10, 64)
+	if err != nil {
+		return 0, false, errors.New("want a whole number")
+	}
+	return v, true, nil
+}
+
+// Value reads the truth; ok is false when it is unset. A reference is ErrUnknown.
+func (b Bool) Value() (v, ok bool, err error) {
+	switch b {
+	case "":
+		return false, false, nil
+	case True, False:
+		return b == True, true, nil
+	}
+	if b.IsToken() {
+		return false, false, ErrUnknown
+	}
+	return false, false, errors.New("want true or false")
+}
+
+// Value reads the span; ok is false when it is unset. A reference is ErrUnknown.
+func (d Duration) Value() (v time.Duration, ok bool, err error) {
+	if d == "" {
+		return 0, false, nil
+	}
+	if d.IsToken() {
+		return 0, false, ErrUnknown
+	}
+	v, err = ParseDuration(string(d))
+	return v, err == nil, err
+}
+
+const day = 24 * time.Hour
+
+// FormatDuration writes d in its one form: 14d, 1h30m, 90s as 1m30s. [ParseDuration] reads it back.
+func FormatDuration(d time.Duration) string {
+	if d == math.MinInt64 {
+		return "-106751d23h47m16s854ms775us808ns"
+	}
+	var b strings.Builder
+	if d < 0 {
+		b.WriteByte('-')
+		d = -d
+	}
+	for _, u := range []struct {
+		name string
+		size time.Duration
+	}{{"d", day}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}, {"ms", time.Millisecond}, {"us", time.Microsecond}, {"ns", 1}} {
+		if n := d / u.size; n > 0 {
+			b.WriteString(strconv.FormatInt(int64(n), 10))
+			b.WriteString(u.name)
+			d %= u.size
+		}
+	}
+	if b.Len() == 0 {
+		return "0s"
+	}
+	return b.String()
+}
+
+// ParseDuration reads what time.ParseDuration reads, with d for a day of 24 hours before the other units:
+// 14d, 1d12h, 1.5h. A number needs its unit; 0 alone does not.
+func ParseDuration(s string) (time.Duration, error) {
+	rest, neg := strings.CutPrefix(s, "-")
+	days, after, ok := strings.Cut(rest, "d")
+	if !ok {
+		days, after = "", rest
+	}
+	var total time.Duration
+	if ok {
+		n, err := strconv.ParseFloat(days, 64)
+		if err != nil || strings.Trim(days, ".0123456789") != "" || n*float64(day) > math.MaxInt64 {
+			return 0, durationError(s)
+		}
+		total = time.Duration(n * float64(day))
+		if whole, err := strconv.ParseInt(days, 10, 64); err == nil {
+			total = time.Duration(whole) * day
+		}
+	}
+	if after != "" || !ok {
+		if strings.HasPrefix(after, "-") || strings.HasPrefix(after, "+") {
+			return 0, durationError(s)
+		}
+		if neg {
+			after = "-" + after
+		}
+		d, err := time.ParseDuration(after)
+		if err != nil {
+			return 0, durationError(s)
+		}
+		if neg {
+			total = -total
+		}
+		if sum := total + d; neg && sum <= 0 || !neg && sum >= 0 {
+			return sum, nil
+		}
+		return 0, durationError(s)
+	}
+	if neg {
+		total = -total
+	}
+	return total, nil
+}
+
+func durationError(string) error { return fmt.Errorf("want a duration such as 90s, 1h30m or 14d") }

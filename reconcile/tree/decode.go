@@ -1,0 +1,301 @@
+package tree
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// maxDepth bounds how deep a document may nest, so that a hostile one cannot use up the stack.
+const maxDepth = 1000
+
+// SyntaxError says where a document stops being JSON that a tree can hold.
+type SyntaxError struct {
+	// Offset is in bytes from the start.
+	Offset int
+	Why    string
+}
+
+func (e *SyntaxError) Error() string { return fmt.Sprintf("json: at %d: %s", e.Offset, e.Why) }
+
+// Decode reads one JSON document. Whole numbers without fraction and exponent are int64, all others float64.
+// Duplicate keys, numbers out of range and anything after the document are errors: a *SyntaxError.
+func Decode(data []byte) (any, error) {
+	d := decoder{s: string(data)}
+	d.space()
+	v, ok := d.value(0)
+	if ok {
+		if d.space(); d.at < len(d.s) {
+			d.fail("more follows the document")
+		}
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	return v, nil
+}
+
+type decoder struct {
+	s   string
+	at  int
+	err *SyntaxError
+}
+
+func (d *decoder) fail(why string) (any, bool) {
+	if d.err == nil {
+		d.err = &SyntaxError{Offset: d.at, Why: why}
+	}
+	return nil, false
+}
+
+func (d *decoder) space() {
+	for d.at < len(d.s) {
+		switch d.s[d.at] {
+		case ' ', '\n', '\t', '\r':
+			d.at++
+		default:
+			return
+		}
+	}
+}
+
+// peek is the next byte, 0 at the end.
+func (d *decoder) peek() byte {
+	if d.at < len(d.s) {
+		return d.s[d.at]
+	}
+	return 0
+}
+
+func (d *decoder) value(depth int) (any, bool) {
+	if depth > maxDepth {
+		return d.fail("nested too deep")
+	}
+	switch c := d.peek(); {
+	case c == '{':
+		return d.object(depth)
+	case c == '[':
+		return d.list(depth)
+	case c == '"':
+		return d.text()
+	case c == '-' || '0' <= c && c <= '9':
+		return d.number()
+	case c == 0 && d.at == len(d.s):
+		return d.fail("the document ends too early")
+	}
+	for _, w := range []struct {
+		text string
+		v    any
+	}{{"true", true}, {"false", false}, {"null", nil}} {
+		if strings.HasPrefix(d.s[d.at:], w.text) {
+			d.at += len(w.text)
+			return w.v, true
+		}
+	}
+	return d.fail("want a value")
+}
+
+func (d *decoder) object(depth int) (any, bool) {
+	m := map[string]any{}
+	d.at++
+	d.space()
+	if d.peek() == '}' {
+		d.at++
+		return m, true
+	}
+	for {
+		if d.space(); d.peek() != '"' {
+			return d.fail("want a key in quotes")
+		}
+		start := d.at
+		key, ok := d.text()
+		if !ok {
+			return nil, false
+		}
+		if _, twice := m[key.(string)]; twice {
+			d.at = start
+			return d.fail(fmt.Sprintf("key %q is given twice", key))
+		}
+		if d.space(); d.peek() != ':' {
+			return d.fail("want a colon after the key")
+		}
+		d.at++
+		d.space()
+		v, ok := d.value(depth + 1)
+		if !ok {
+			return nil, false
+		}
+		m[key.(string)] = v
+		if more, ok := d.more('}'); !more {
+			return m, ok
+		}
+	}
+}
+
+func (d *decoder) list(depth int) (any, bool) {
+	list := []any{}
+	d.at++
+	d.space()
+	if d.peek() == ']' {
+		d.at++
+		return list, true
+	}
+	for {
+		d.space()
+		v, ok := d.value(depth + 1)
+		if !ok {
+			return nil, false
+		}
+		list = append(list, v)
+		if more, ok := d.more(']'); !more {
+			return list, ok
+		}
+	}
+}
+
+// more passes over the comma or the end of a list or object.
+func (d *decoder) more(end byte) (more, ok bool) {
+	d.space()
+	switch d.peek() {
+	case ',':
+		d.at++
+		return true, true
+	case end:
+		d.at++
+		return false, true
+	}
+	d.fail("want a comma or " + string(end))
+	return false, false
+}
+
+func (d *decoder) text() (any, bool) {
+	s, end, why := scanString(d.s, d.at+1)
+	d.at = end
+	if why != "" {
+		return d.fail(why)
+	}
+	return s, true
+}
+
+func (d *decoder) number() (any, bool) {
+	start := d.at
+	if d.peek() == '-' {
+		d.at++
+	}
+	whole := d.digits()
+	lead := d.s[d.at-whole : d.at]
+	if whole == 0 || whole > 1 && lead[0] == '0' {
+		return d.fail("want a number without leading zeros")
+	}
+	integer := true
+	if d.peek() == '.' {
+		d.at++
+		if integer = false; d.digits() == 0 {
+			return d.fail("want digits after the point")
+		}
+	}
+	if c := d.peek(); c == 'e' || c == 'E' {
+		d.at++
+		if c := d.peek(); c == '+' || c == '-' {
+			d.at++
+		}
+		if integer = false; d.digits() == 0 {
+			return d.fail("want digits in the exponent")
+		}
+	}
+	text := d.s[start:d.at]
+	if integer {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			d.at = start
+			return d.fail("a whole number out of range")
+		}
+		return n, true
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		d.at = start
+		return d.fail("a number out of range")
+	}
+	return f, true
+}
+
+func (d *decoder) digits() int {
+	n := 0
+	for c := d.peek(); '0' <= c && c <= '9'; c = d.peek() {
+		d.at++
+		n++
+	}
+	return n
+}
+
+// scanString reads a JSON string whose opening quote lies before start. It returns the text and the offset
+// after the closing quote, or why it is none and where.
+func scanString(s string, start int) (text string, end int, why string) {
+	i := start
+	for i < len(s) && s[i] != '"' && s[i] != '\\' && s[i] >= ' ' && s[i] < utf8.RuneSelf {
+		i++
+	}
+	if i < len(s) && s[i] == '"' {
+		return s[start:i], i + 1, ""
+	}
+	b := append(make([]byte, 0, i-start+16), s[start:i]...)
+	for i < len(s) {
+		switch c := s[i]; {
+		case c == '"':
+			return string(b), i + 1, ""
+		case c < ' ':
+			return "", i, "a control character in a string"
+		case c == '\\':
+			if b, end, why = appendUnescaped(b, s, i); why != "" {
+				return "", i, why
+			}
+			i = end
+		default:
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && n == 1 {
+				return "", i, "text that is not UTF-8"
+			}
+			b = append(b, s[i:i+n]...)
+			i += n
+		}
+	}
+	return "", i, "a string is not closed"
+}
+
+// appendUnescaped appends what the escape at s[i] stands for, and returns the offset after it.
+func appendUnescaped(b []byte, s string, i int) (_ []byte, end int, why string) {
+	const plain, means = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
+	if i+1 >= len(s) {
+		return b, i, "a string is not closed"
+	}
+	if k := strings.IndexByte(plain, s[i+1]); k >= 0 {
+		return append(b, means[k]), i + 2, ""
+	}
+	r, ok := escapedUnit(s, i)
+	switch {
+	case !ok:
+		return b, i, "an escape that JSON does not have"
+	case 0xdc80 <= r && r <= 0xdcff:
+		return append(b, byte(r)), i + 6, ""
+	case !utf16.IsSurrogate(r):
+		return utf8.AppendRune(b, r), i + 6, ""
+	}
+	low, ok := escapedUnit(s, i+6)
+	pair := utf16.DecodeRune(r, low)
+	if !ok || pair == utf8.RuneError {
+		return b, i, "half a surrogate pair"
+	}
+	return utf8.AppendRune(b, pair), i + 12, ""
+}
+
+// escapedUnit reads the \uXXXX at s[i].
+func escapedUnit(s string, i int) (rune, bool) {
+	if i+6 > len(s) || s[i] != '\\' || s[i+1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(s[i+2:i+6], 16, 16)
+	return rune(n), err == nil
+}
