@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strconv"
 	"strings"
 )
 
@@ -85,7 +86,11 @@ func ofValue(p Path, v reflect.Value, depth int) (any, error) {
 			return nil, &TypeError{p, "a whole number out of range"}
 		}
 		return int64(v.Uint()), nil
-	case reflect.Float32, reflect.Float64:
+	case reflect.Float32:
+		// The shortest decimal that means the same float32: 0.1 stays 0.1.
+		f, _ := strconv.ParseFloat(strconv.FormatFloat(v.Float(), 'g', -1, 32), 64)
+		return finite(p, f)
+	case reflect.Float64:
 		return finite(p, v.Float())
 	case reflect.Pointer, reflect.Interface:
 		if v.IsNil() {

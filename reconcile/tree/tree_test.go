@@ -1,0 +1,240 @@
+package tree
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+)
+
+func decode(t *testing.T, s string) any {
+	t.Helper()
+	v, err := Decode([]byte(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+const sample = `{"a":{"b":[1,{"c":"x"}],"d e":null},"z":true}`
+
+func TestGetWithWithout(t *testing.T) {
+	v := decode(t, sample)
+	for p, want := range map[Path]any{"a.b[0]": int64(1), "a.b[1].c": "x", `a["d e"]`: nil, "z": true} {
+		if have, ok := Get(v, p); !ok || have != want {
+			t.Errorf("%s: have %v, %v", p, have, ok)
+		}
+	}
+	for _, p := range []Path{"x", "a.b[2]", "a.b.c", "a[0]", "z.q", "a.*", "z[0]"} {
+		if have, ok := Get(v, p); ok {
+			t.Errorf("%s: have %v, want nothing", p, have)
+		}
+	}
+	for _, c := range []struct {
+		have any
+		want string
+	}{
+		{With(v, "a.b[1].c", "y"), `{"a":{"b":[1,{"c":"y"}],"d e":null},"z":true}`},
+		{With(v, "a.b[2]", "y"), `{"a":{"b":[1,{"c":"x"},"y"],"d e":null},"z":true}`},
+		{With(v, "a.b[3]", "y"), sample},
+		{With(v, "n.m", int64(1)), `{"a":{"b":[1,{"c":"x"}],"d e":null},"n":{"m":1},"z":true}`},
+		{With(v, "z.m[0]", int64(1)), `{"a":{"b":[1,{"c":"x"}],"d e":null},"z":{"m":[1]}}`},
+		{With(v, "*", "q"), `{"a":"q","z":"q"}`},
+		{With(v, "", "q"), `"q"`},
+		{With(nil, "a", "q"), `{"a":"q"}`},
+		{Without(v, "a.b[0]"), `{"a":{"b":[{"c":"x"}],"d e":null},"z":true}`},
+		{Without(v, "a.b.*.c"), `{"a":{"b":[1,{}],"d e":null},"z":true}`},
+		{Without(v, "a.*"), `{"a":{},"z":true}`},
+		{Without(v, "a"), `{"z":true}`},
+		{Without(v, "x.y"), sample},
+		{Without(v, "a.b[9]"), sample},
+		{Without(v, ""), `null`},
+	} {
+		if have := string(Canonical(c.have)); have != c.want {
+			t.Errorf("have %s, want %s", have, c.want)
+		}
+		if have := string(Canonical(v)); have != sample {
+			t.Fatalf("the tree itself changed: %s", have)
+		}
+	}
+}
+
+func TestEqualAgreesWithCanonical(t *testing.T) {
+	values := []any{
+		nil, true, false, "", "a", "1", int64(0), int64(1), 1.0, 0.0, math.Copysign(0, -1), 1.5, int64(-1),
+		int64(math.MaxInt64), float64(math.MaxInt64), float64(1 << 53), int64(1<<53 + 1), 1e300, 1e-9, 1e19,
+		int64(math.MinInt64), float64(math.MinInt64), []any{}, []any(nil), []any{nil}, []any{int64(1)}, []any{1.0},
+		map[string]any{}, map[string]any(nil), map[string]any{"a": nil}, map[string]any{"a": int64(1)},
+		map[string]any{"a": 1.0}, map[string]any{"b": 1.0}, "\xff", "\xfe", "\ufffd",
+	}
+	for _, a := range values {
+		for _, b := range values {
+			same := bytes.Equal(Canonical(a), Canonical(b))
+			if Equal(a, b) != same || (Digest(a) == Digest(b)) != same {
+				t.Errorf("%#v and %#v: equal %v, canonical %s and %s", a, b, Equal(a, b), Canonical(a), Canonical(b))
+			}
+		}
+		if back := decode(t, string(Canonical(a))); !Equal(a, back) {
+			t.Errorf("%#v reads back as %#v", a, back)
+		}
+		if c := Clone(a); !Equal(a, c) {
+			t.Errorf("clone of %#v is %#v", a, c)
+		}
+	}
+}
+
+func TestCanonicalText(t *testing.T) {
+	v := map[string]any{"b": []any{1.0, 1.25, 1e21}, "a": "<&>\u2028\x01\t\"", "": nil}
+	want := `{"":null,"a":"<&>` + "\u2028" + `\u0001\t\"","b":[1,1.25,1e+21]}`
+	if have := string(Canonical(v)); have != want {
+		t.Errorf("have %s, want %s", have, want)
+	}
+	if have := Digest("a"); have != "ac8d8342bbb2362d13f0a559a3621bb407011368895164b628a54f7fc33fc43c" {
+		t.Errorf("digest: have %s", have)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("an int passed as a tree")
+		}
+	}()
+	Canonical([]any{1})
+}
+
+func TestDecodeErrors(t *testing.T) {
+	for s, offset := range map[string]int{
+		``: 0, `{`: 1, `{"a":1,"a":2}`: 7, `1 2`: 2, `01`: 2, `1.`: 2, `1e`: 2, `-`: 1, `99999999999999999999`: 0,
+		`1e999`: 0, `"a`: 2, "\"\x01\"": 1, `"\x"`: 1, `"\ud800"`: 1, `"\ud800\u0041"`: 1, "\"\xff\"": 1, `nul`: 0,
+		`[1,]`: 3, `[1 2]`: 3, `{"a" 1}`: 5, `{a:1}`: 1, `{"a":1,}`: 7, "\x00": 0, `"\u12"`: 1, `"\`: 1,
+	} {
+		_, err := Decode([]byte(s))
+		se, ok := errors.AsType[*SyntaxError](err)
+		if !ok || se.Offset != offset {
+			t.Errorf("Decode(%q): have %v, want an error at %d", s, err, offset)
+		}
+	}
+	if _, err := Decode(bytes.Repeat([]byte("["), 5000)); err == nil {
+		t.Error("no bound on depth")
+	}
+	if v := decode(t, ` {"a" : [ -0 , 1.0, "\ud83d\ude00\/\n" ] } `); !Equal(v, map[string]any{"a": []any{int64(0), int64(1), "😀/\n"}}) {
+		t.Errorf("have %#v", v)
+	}
+}
+
+func TestOf(t *testing.T) {
+	type word string
+	type on bool
+	p, none := new(7), (*int)(nil)
+	have, err := Of(map[word]any{
+		"a": []word{"x"}, "b": on(true), "c": uint8(3), "d": float32(0.1), "e": json.Number("12"), "f": p, "g": none,
+		"h": json.RawMessage(`{"q":[1]}`), "i": [2]int{1, 2}, "j": []string(nil), "k": map[string]int{"z": 1}, "l": json.Number("1.5"),
+	})
+	want := `{"a":["x"],"b":true,"c":3,"d":0.1,"e":12,"f":7,"g":null,"h":{"q":[1]},"i":[1,2],"j":[],"k":{"z":1},"l":1.5}`
+	if err != nil || string(Canonical(have)) != want {
+		t.Errorf("have %s, %v", Canonical(have), err)
+	}
+	loop := map[string]any{}
+	loop["x"] = loop
+	for path, v := range map[Path]any{
+		"":      struct{}{},
+		"a":     map[string]any{"a": func() {}},
+		"a[1]":  map[string]any{"a": []any{1, []byte("x")}},
+		"b":     map[string]any{"b": math.NaN()},
+		"c":     map[string]any{"c": uint64(math.MaxUint64)},
+		"d":     map[string]any{"d": map[int]int{1: 1}},
+		"e":     map[string]any{"e": json.Number("true")},
+		"f":     map[string]any{"f": json.RawMessage("{")},
+		"g":     map[string]any{"g": json.Number("99999999999999999999")},
+		`["h"]`: nil,
+	} {
+		if v == nil {
+			continue
+		}
+		te, ok := errors.AsType[*TypeError](second(Of(v)))
+		if !ok || te.Path != path {
+			t.Errorf("%s: have %v", path, te)
+		}
+	}
+	if _, err := Of(loop); err == nil {
+		t.Error("a map that holds itself became a tree")
+	}
+}
+
+func second(_ any, err error) error { return err }
+
+func TestWalk(t *testing.T) {
+	var seen []Path
+	Walk(decode(t, sample), func(p Path, _ any) bool {
+		seen = append(seen, p)
+		return p != "a.b[1]"
+	})
+	if have := fmt.Sprintf("%q", seen); have != `["" "a" "a.b" "a.b[0]" "a.b[1]" "a[\"d e\"]" "z"]` {
+		t.Errorf("have %s", have)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{sample, `[1e3,-0.5,"\u00e9\udc80"]`, `{"a":{"b":{}}}`, "\"\xff\""} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		v, err := Decode(data)
+		if err != nil {
+			if se, ok := errors.AsType[*SyntaxError](err); !ok || se.Offset < 0 || se.Offset > len(data) {
+				t.Fatalf("odd error %v", err)
+			}
+			return
+		}
+		if !json.Valid(data) {
+			t.Fatalf("%q was read and is no JSON", data)
+		}
+		text := Canonical(v)
+		back, err := Decode(text)
+		if err != nil || !Equal(v, back) || !bytes.Equal(text, Canonical(back)) {
+			t.Fatalf("%q reads back as %v, %v", text, back, err)
+		}
+	})
+}
+
+func resource(i int) any {
+	return map[string]any{
+		"name": fmt.Sprintf("queue-%d", i), "visibilityTimeout": "30s", "fifo": true, "retention": int64(i),
+		"deadLetter": "⟦dead.arn⟧", "tags": map[string]any{"team": "shop", "stage": "prod"},
+		"ports": []any{int64(80), int64(443)},
+	}
+}
+
+func BenchmarkDigest(b *testing.B) {
+	v := resource(1)
+	b.ReportAllocs()
+	for b.Loop() {
+		Digest(v)
+	}
+}
+
+func BenchmarkEqual(b *testing.B) {
+	x, y := resource(1), resource(1)
+	b.ReportAllocs()
+	for b.Loop() {
+		Equal(x, y)
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	data := Canonical(resource(1))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Decode(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkWalk(b *testing.B) {
+	v := resource(1)
+	b.ReportAllocs()
+	for b.Loop() {
+		Walk(v, func(Path, any) bool { return true })
+	}
+}
