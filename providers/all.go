@@ -1,0 +1,18 @@
+// Package providers lists the kinds that are built in.
+//
+// It knows every provider by name. It does not know what they do, and decides nothing.
+package providers
+
+import (
+	"github.com/athanor-dev/athanor/providers/local"
+	"github.com/athanor-dev/athanor/providers/random"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// All are the built-in providers.
+func All() []reconcile.Provider {
+	return []reconcile.Provider{
+		local.Provider(),
+		random.Provider(),
+	}
+}
