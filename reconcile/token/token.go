@@ -15,9 +15,7 @@
 // which addresses exist, what their values are, or when they become known.
 package token
 
-import (
-	"github.com/athanor-dev/athanor/reconcile/tree"
-)
+import "github.com/athanor-dev/athanor/reconcile/tree"
 
 // Op says what a token stands for.
 type Op string
@@ -94,8 +92,9 @@ type Lookup func(Expr) (Value, error)
 
 // Resolved is a tree with the values in it.
 type Resolved struct {
-	// Tree shares with the tree it was made from what holds no tokens. A string of an unknown path keeps its
-	// unknown tokens, spelt Plain, between the parts that are known; it is for showing.
+	// Tree shares lists and maps with the values that were looked up, and none with the tree it was made from.
+	// A string of an unknown path keeps its unknown tokens, spelt Plain, between the parts that are known.
+	// Such a string is for showing; the next Resolve starts from the first tree again.
 	Tree any
 	// Unknown and Secret are the paths of strings, lists or maps that are so; nil when there are none.
 	Unknown, Secret map[tree.Path]bool

@@ -2,7 +2,6 @@ package token
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -120,48 +119,33 @@ func FormatDuration(d time.Duration) string {
 	return b.String()
 }
 
-// ParseDuration reads what time.ParseDuration reads, with d for a day of 24 hours before the other units:
-// 14d, 1d12h, 1.5h. A number needs its unit; 0 alone does not.
+// ParseDuration reads what time.ParseDuration reads, with days of 24 hours before the other units: 14d,
+// 1d12h, 0.5d. A number needs its unit; only 0 needs none.
 func ParseDuration(s string) (time.Duration, error) {
-	rest, neg := strings.CutPrefix(s, "-")
-	days, after, ok := strings.Cut(rest, "d")
+	days, rest, ok := strings.Cut(s, "d")
 	if !ok {
-		days, after = "", rest
+		days, rest = "0", s
 	}
-	var total time.Duration
-	if ok {
-		n, err := strconv.ParseFloat(days, 64)
-		if err != nil || strings.Trim(days, ".0123456789") != "" || n*float64(day) > math.MaxInt64 {
-			return 0, durationError(s)
-		}
-		total = time.Duration(n * float64(day))
-		if whole, err := strconv.ParseInt(days, 10, 64); err == nil {
-			total = time.Duration(whole) * day
-		}
+	whole, err := time.ParseDuration(days + "h")
+	if err != nil || strings.Trim(days, "+-.0123456789") != "" || whole.Abs() > math.MaxInt64/24 {
+		return 0, errDuration
 	}
-	if after != "" || !ok {
-		if strings.HasPrefix(after, "-") || strings.HasPrefix(after, "+") {
-			return 0, durationError(s)
-		}
-		if neg {
-			after = "-" + after
-		}
-		d, err := time.ParseDuration(after)
-		if err != nil {
-			return 0, durationError(s)
-		}
-		if neg {
-			total = -total
-		}
-		if sum := total + d; neg && sum <= 0 || !neg && sum >= 0 {
-			return sum, nil
-		}
-		return 0, durationError(s)
+	whole *= 24
+	if rest == "" && ok {
+		return whole, nil
 	}
-	if neg {
-		total = -total
+	if ok && strings.ContainsAny(rest[:1], "+-") {
+		return 0, errDuration
 	}
-	return total, nil
+	if strings.HasPrefix(days, "-") {
+		rest = "-" + rest
+	}
+	part, err := time.ParseDuration(rest)
+	sum := whole + part
+	if err != nil || (whole < 0) == (part < 0) && (sum < 0) != (part < 0) {
+		return 0, errDuration
+	}
+	return sum, nil
 }
 
-func durationError(string) error { return fmt.Errorf("want a duration such as 90s, 1h30m or 14d") }
+var errDuration = errors.New("want a duration such as 90s, 1h30m or 14d")
