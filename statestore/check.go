@@ -3,12 +3,15 @@ package statestore
 import (
 	"maps"
 	"slices"
+	"time"
 )
 
-// Limits of what a store takes. They keep every key well inside what any store can index.
+// Limits of what a store takes and keeps. They hold every key well inside what any store can index.
 const (
-	MaxAddress = 4096 // bytes of an address, a stack, stage or run name
-	MaxSlot    = 3    // the highest name slot of a generation
+	MaxAddress = 4096                  // bytes of an address, a stack, stage or run name
+	MaxSlot    = 3                     // the highest name slot of a generation
+	MinTTL     = 10 * time.Millisecond // the shortest lease
+	KeptRuns   = 100                   // runs of a stage that are kept, with their events
 )
 
 // Repair, as the Version of a row, writes or removes a row that cannot be decoded, whatever its
@@ -105,6 +108,9 @@ func (s *Snapshot) Check() []error {
 	}
 	for _, address := range slices.Sorted(maps.Keys(s.Damaged)) {
 		broken = append(broken, s.Damaged[address])
+	}
+	for _, damaged := range s.DamagedFacts {
+		broken = append(broken, damaged)
 	}
 	return broken
 }

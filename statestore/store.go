@@ -75,6 +75,8 @@ type Snapshot struct {
 	Rows map[string]Row
 	// Damaged lists rows that cannot be decoded, by address.
 	Damaged map[string]*DamagedError
+	// DamagedFacts are outputs and meta entries that cannot be decoded; Err says which.
+	DamagedFacts []*DamagedError
 	// Outputs are the sealed outputs of the last run that wrote them, nil when none did.
 	Outputs []byte
 	// Meta is a small set of sealed stage-wide facts of the engine, by name.

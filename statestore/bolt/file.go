@@ -1,0 +1,142 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"runtime/debug"
+	"time"
+
+	bbolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+var errLocked = errors.New("another process keeps the file locked")
+
+// file is the store's file, open and locked for one transaction.
+type file struct {
+	db    *bbolt.DB
+	os    *os.File
+	path  string
+	wreck bool // the database panicked: its own locks cannot be trusted any more
+}
+
+// open waits for the lock of the file: shared for reading, exclusive for writing. A file that does not exist
+// is fs.ErrNotExist.
+func (s *Store) open(ctx context.Context, write bool) (*file, error) {
+	deadline := time.Now().Add(s.patience)
+	for wait := 200 * time.Microsecond; ; wait = min(2*wait, 10*time.Millisecond) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		f, err := s.tryOpen(write)
+		if !errors.Is(err, errLocked) {
+			return f, err
+		}
+		if time.Now().After(deadline) {
+			return nil, &statestore.UnavailableError{Path: s.path, Err: err}
+		}
+		// Jitter keeps processes that wait for each other from waking up in step.
+		timer := time.NewTimer(wait/2 + rand.N(wait))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+		case <-timer.C:
+		}
+	}
+}
+
+// tryOpen opens the file at once or says errLocked.
+func (s *Store) tryOpen(write bool) (*file, error) {
+	f := &file{path: s.path}
+	options := &bbolt.Options{
+		Timeout:         1, // one attempt: the database's own waiting polls too slowly
+		ReadOnly:        !write,
+		FreelistType:    s.freelist,
+		NoStatistics:    true,
+		PreLoadFreelist: write,
+		OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
+			// Without O_CREATE: a file that vanished must not come back empty.
+			opened, err := os.OpenFile(name, flag&^os.O_CREATE, mode)
+			if err == nil {
+				f.os = opened
+				err = inspect(opened)
+			}
+			return opened, err
+		},
+	}
+	err := f.guard(func() (err error) {
+		f.db, err = bbolt.Open(s.path, 0o600, options)
+		return err
+	})
+	if err == nil && write {
+		err = f.current()
+	}
+	if err != nil {
+		f.close()
+		return nil, s.openError(err)
+	}
+	return f, nil
+}
+
+// openError gives an error of opening its meaning.
+func (s *Store) openError(err error) error {
+	switch {
+	case errors.Is(err, berrors.ErrTimeout), errors.Is(err, errReplaced):
+		return errLocked
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, statestore.ErrDamaged):
+		return err
+	case errors.Is(err, errNoDatabase), errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch):
+		return &statestore.DamagedError{Path: s.path, Err: err}
+	}
+	return &statestore.UnavailableError{Path: s.path, Err: err}
+}
+
+var errReplaced = errors.New("the file was replaced while it was opened")
+
+// current proves, under the lock, that the path still names the file that was locked: what is written
+// into a file without a name is lost.
+func (f *file) current() error {
+	named, err := os.Stat(f.path)
+	if err != nil {
+		return err
+	}
+	locked, err := f.os.Stat()
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(named, locked) {
+		return errReplaced
+	}
+	return nil
+}
+
+// close releases the file. After a panic inside the database only the file descriptor is closed, which gives the lock
+// back; the mapping stays until the process ends, since closing it could wait forever.
+func (f *file) close() error {
+	if f.db != nil && !f.wreck {
+		return f.db.Close()
+	}
+	if f.os != nil {
+		return f.os.Close()
+	}
+	return nil
+}
+
+// guard runs one use of the database. A page that makes no sense makes the database panic, and one that is not there
+// is a memory fault; both mean that the file is damaged and neither may take the process down.
+func (f *file) guard(use func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			f.wreck = true
+			err = &statestore.DamagedError{Path: f.path, Err: fmt.Errorf("%v", r)}
+		}
+	}()
+	return use()
+}

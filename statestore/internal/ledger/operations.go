@@ -1,0 +1,107 @@
+package ledger
+
+import (
+	"context"
+
+	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/internal/host"
+)
+
+// Backend runs transactions on the tables of one stage.
+type Backend interface {
+	// View calls read with one consistent version. A stage that does not exist is not an error: read is
+	// not called.
+	View(ctx context.Context, stage statestore.Stage, read func(Tx) error) error
+	// Update calls write once and makes what it wrote durable when it says so; otherwise, and after an
+	// error, nothing of it happened. A stage that does not exist is made only when the caller asks; else
+	// write is not called.
+	Update(ctx context.Context, stage statestore.Stage, makeIt bool, write func(Tx) (durable bool, err error)) error
+}
+
+// Operations are those of the contract that work on one stage.
+type Operations struct {
+	Backend Backend
+	World   host.World
+}
+
+func (o Operations) stage(name statestore.Stage, tx Tx) *Stage {
+	return &Stage{Name: name, Tx: tx, World: o.World}
+}
+
+// Load is [statestore.Store.Load].
+func (o Operations) Load(ctx context.Context, stage statestore.Stage) (*statestore.Snapshot, error) {
+	snap := Empty(stage)
+	err := o.Backend.View(ctx, stage, func(tx Tx) (err error) {
+		snap, err = o.stage(stage, tx).Load()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return snap, nil
+}
+
+// Acquire is [statestore.Store.Acquire].
+func (o Operations) Acquire(ctx context.Context, stage statestore.Stage, claim statestore.Claim) (lease statestore.Lease, err error) {
+	err = o.Backend.Update(ctx, stage, true, func(tx Tx) (durable bool, err error) {
+		lease, err = o.stage(stage, tx).Acquire(claim)
+		return err == nil, err
+	})
+	if err != nil {
+		return statestore.Lease{}, err
+	}
+	return lease, nil
+}
+
+// Commit is [statestore.Store.Commit]. A stage that is not there has no lease that could be right.
+func (o Operations) Commit(ctx context.Context, lease statestore.Lease, batch statestore.Batch) (statestore.Lease, error) {
+	next, found := lease, false
+	err := o.Backend.Update(ctx, lease.Stage, false, func(tx Tx) (durable bool, err error) {
+		found = true
+		next, durable, err = o.stage(lease.Stage, tx).Commit(lease, &batch)
+		return durable, err
+	})
+	if err == nil && !found {
+		err = &statestore.FencedError{Stage: lease.Stage, Run: lease.Run, Note: "the store does not know the stage"}
+	}
+	if err != nil {
+		return lease, err
+	}
+	return next, nil
+}
+
+// Interrupt is [statestore.Store.Interrupt].
+func (o Operations) Interrupt(ctx context.Context, stage statestore.Stage, order statestore.Order) (done bool, err error) {
+	err = o.Backend.Update(ctx, stage, false, func(tx Tx) (durable bool, err error) {
+		done, durable, err = o.stage(stage, tx).Interrupt(order)
+		return durable, err
+	})
+	return done && err == nil, err
+}
+
+// Runs is [statestore.Store.Runs].
+func (o Operations) Runs(ctx context.Context, stage statestore.Stage, limit int) (runs []statestore.Run, err error) {
+	err = o.Backend.View(ctx, stage, func(tx Tx) (err error) {
+		runs, err = o.stage(stage, tx).Runs(limit)
+		return err
+	})
+	return runs, err
+}
+
+// Events is [statestore.Store.Events].
+func (o Operations) Events(ctx context.Context, stage statestore.Stage, run string, after uint64, limit int) (events []statestore.Event, err error) {
+	err = o.Backend.View(ctx, stage, func(tx Tx) (err error) {
+		events, err = o.stage(stage, tx).Events(run, after, limit)
+		return err
+	})
+	return events, err
+}
+
+// Check proves the indexes of a stage; see [Stage.Check].
+func (o Operations) Check(ctx context.Context, stage statestore.Stage) (broken []error, err error) {
+	err = o.Backend.View(ctx, stage, func(tx Tx) error {
+		broken = o.stage(stage, tx).Check()
+		return nil
+	})
+	return broken, err
+}

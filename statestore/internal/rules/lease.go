@@ -1,0 +1,176 @@
+// Package rules holds the decisions that every store makes the same way: who gets a lease, who still
+// has it, whether a batch is the next one, a replay or neither.
+//
+// It is pure: it knows no file, no database and no clock but the one that it is handed.
+package rules
+
+import (
+	"time"
+
+	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/internal/host"
+)
+
+// Head is the one record that every write of a stage reads and checks.
+type Head struct {
+	// Epoch is raised by each acquire and each unlock, and never used again.
+	Epoch  uint64 `json:"epoch"`
+	Serial uint64 `json:"serial"`
+	KeyID  string `json:"key,omitempty"`
+	// LastFinal is the epoch of the newest run that reached a final state, 0 when none did.
+	LastFinal uint64 `json:"lastFinal,omitzero"`
+	Tenure    Tenure `json:"tenure,omitzero"`
+}
+
+// Tenure is the newest run's hold on the stage. It stays after the release, so that a replay of the last
+// batch is known for what it is.
+type Tenure struct {
+	Run       string        `json:"run"`
+	Command   string        `json:"command"`
+	User      string        `json:"user,omitempty"`
+	Process   host.Process  `json:"process"`
+	Since     time.Time     `json:"since"`
+	TTL       time.Duration `json:"ttl"`
+	Renewed   time.Time     `json:"renewed"`
+	Uptime    time.Duration `json:"uptime,omitempty"` // of the machine at the renewal, 0 when unknown
+	Seq       uint64        `json:"seq"`              // of the newest batch
+	Cancelled bool          `json:"cancelled,omitzero"`
+	Released  bool          `json:"released,omitzero"`
+}
+
+// Held reports whether somebody took the lease and neither gave it back nor lost it. The holder may
+// be dead or its time over: see Live.
+func (t *Tenure) Held() bool { return t.Run != "" && !t.Released }
+
+// Live reports whether the lease excludes others: held, its time not over, its process not known to
+// be gone.
+func (t *Tenure) Live(w host.World) bool {
+	return t.Held() && t.elapsed(w) < t.TTL && !w.Dead(t.Process)
+}
+
+// elapsed is the time since the last renewal. Within one boot of one machine the time since boot decides, since the
+// wall clock can be set while a holder is well; between machines there is only the wall clock.
+func (t *Tenure) elapsed(w host.World) time.Duration {
+	if t.Uptime > 0 && w.Self.Boot != "" && w.Self.Boot == t.Process.Boot && w.Self.Space == t.Process.Space {
+		if now, known := w.Uptime(); known && now >= t.Uptime {
+			return now - t.Uptime
+		}
+	}
+	return w.Now().Sub(t.Renewed)
+}
+
+// Renew extends the lease from now on.
+func (t *Tenure) Renew(w host.World) {
+	t.Renewed = w.Now().UTC().Round(0)
+	t.Uptime, _ = w.Uptime()
+}
+
+// Holder describes the tenure to people.
+func (t *Tenure) Holder() statestore.Holder {
+	return statestore.Holder{
+		Run: t.Run, Host: t.Process.Host, PID: t.Process.PID, Command: t.Command, User: t.User,
+		Since: t.Since, Expires: t.Renewed.Add(t.TTL),
+	}
+}
+
+// Lease is what the holder gets.
+func (h *Head) Lease(stage statestore.Stage) statestore.Lease {
+	t := &h.Tenure
+	return statestore.Lease{
+		Stage: stage, Run: t.Run, Epoch: h.Epoch, TTL: t.TTL,
+		Expires: t.Renewed.Add(t.TTL), Cancelled: t.Cancelled,
+	}
+}
+
+// Takeover is what an acquisition does beside taking the lease.
+type Takeover struct {
+	// Again: the run had it already and nothing was written since; its first answer was lost.
+	Again bool
+	// Lost is the epoch of the run that did not finish, 0 when there is none.
+	Lost uint64
+	Note string // why it is lost
+}
+
+// Acquire decides whether the claim gets the lease and, if so, gives it in the head.
+func Acquire(h *Head, stage statestore.Stage, claim statestore.Claim, w host.World) (Takeover, error) {
+	if err := checkClaim(stage, claim); err != nil {
+		return Takeover{}, err
+	}
+	var take Takeover
+	t := &h.Tenure
+	if t.Held() {
+		if t.Run == claim.Run && t.Seq == 0 {
+			t.Renew(w)
+			return Takeover{Again: true}, nil
+		}
+		if t.Live(w) {
+			return Takeover{}, &statestore.HeldError{Stage: stage, Holder: t.Holder()}
+		}
+		reason := "its lease expired"
+		if w.Dead(t.Process) {
+			reason = "its process is gone"
+		}
+		take = Takeover{Lost: h.Epoch, Note: reason + "; taken over by run " + claim.Run}
+		h.LastFinal = h.Epoch
+	}
+	h.Epoch = NextEpoch(h.Epoch, w.Now())
+	ttl := claim.TTL
+	if ttl == 0 {
+		ttl = statestore.DefaultTTL
+	}
+	h.Tenure = Tenure{Run: claim.Run, Command: claim.Command, User: claim.User, Process: w.Self, Since: w.Now().UTC().Round(0), TTL: ttl}
+	h.Tenure.Renew(w)
+	return take, nil
+}
+
+func checkClaim(stage statestore.Stage, claim statestore.Claim) error {
+	rule := ""
+	switch {
+	case stage.Stack == "" || stage.Name == "":
+		rule = "a stage has no stack or no name"
+	case len(stage.Stack) > statestore.MaxAddress || len(stage.Name) > statestore.MaxAddress:
+		rule = "the name of a stack or stage is too long"
+	case claim.Run == "" || len(claim.Run) > statestore.MaxAddress:
+		rule = "a claim needs a run id of lawful length"
+	case claim.TTL != 0 && claim.TTL < statestore.MinTTL:
+		rule = "the lease is too short"
+	default:
+		return nil
+	}
+	return &statestore.InvalidError{Rule: rule}
+}
+
+// NextEpoch is greater than every epoch before. Beginning at the clock's milliseconds keeps it so when a store was
+// lost and made anew, or restored from a copy; when the clock was set back it just counts on.
+func NextEpoch(last uint64, now time.Time) uint64 {
+	return max(last+1, uint64(max(now.UnixMilli(), 1)))
+}
+
+// Fenced reports whether the lease is another than the newest one.
+func Fenced(h *Head, lease statestore.Lease) bool {
+	return h.Epoch != lease.Epoch || h.Tenure.Run != lease.Run || lease.Run == ""
+}
+
+// Unlock takes the lease away. False when nobody has it, or another run than the one meant.
+func Unlock(h *Head, order statestore.Order, now time.Time) bool {
+	t := &h.Tenure
+	if !t.Held() || order.Run != "" && order.Run != t.Run {
+		return false
+	}
+	h.LastFinal = h.Epoch
+	h.Epoch = NextEpoch(h.Epoch, now)
+	t.Released = true
+	return true
+}
+
+// Cancel asks the holder to stop. Asked reports that there is a live holder who now knows or knew
+// already; fresh, that the head changed.
+func Cancel(h *Head, order statestore.Order, w host.World) (asked, fresh bool) {
+	t := &h.Tenure
+	if !t.Live(w) || order.Run != "" && order.Run != t.Run {
+		return false, false
+	}
+	fresh = !t.Cancelled
+	t.Cancelled = true
+	return true, fresh
+}

@@ -1,0 +1,24 @@
+package mem
+
+import (
+	"testing"
+
+	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/internal/ledger"
+	"github.com/athanor-dev/athanor/statestore/storetest"
+)
+
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(*testing.T) storetest.Subject {
+		d := New().data
+		return storetest.Subject{
+			Open: func(world storetest.World) statestore.Store { return open(d, world) },
+			Damage: func(t *testing.T, stage statestore.Stage, address string) {
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				value := (*d.stages[stage])[ledger.Rows].values[address]
+				value[len(value)/2] ^= 1
+			},
+		}
+	})
+}

@@ -1,0 +1,487 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+var rowCases = map[string]func(*fixture){
+	"never written":                neverWritten,
+	"what is put is loaded":        putLoad,
+	"versions":                     versions,
+	"serial":                       serial,
+	"injective addresses":          injectiveAddresses,
+	"injective stages":             injectiveStages,
+	"stages apart":                 stagesApart,
+	"unlawful rows":                unlawfulRows,
+	"one owner":                    oneOwner,
+	"an identity passes on":        identityPasses,
+	"needed":                       needed,
+	"all of a batch or nothing":    allOrNothing,
+	"facts and outputs":            factsAndOutputs,
+	"ten thousand rows":            tenThousand,
+	"one consistent version":       oneVersion,
+	"cancelled contexts":           cancelledContexts,
+	"identity of the store":        storeIdentity,
+	"the caller's memory is freed": callersMemory,
+}
+
+func neverWritten(f *fixture) {
+	snap := f.load()
+	if snap.Serial != 0 || len(snap.Rows) != 0 || snap.Rows == nil || snap.Holder != nil || snap.LastRun != nil || snap.Stage != f.stage {
+		f.Fatalf("an empty stage loads as %+v", snap)
+	}
+	if runs, err := f.store.Runs(f.Context(), f.stage, 0); err != nil || len(runs) != 0 {
+		f.Fatalf("runs %v, %v", runs, err)
+	}
+	if events, err := f.store.Events(f.Context(), f.stage, "r", 0, 0); err != nil || len(events) != 0 {
+		f.Fatalf("events %v, %v", events, err)
+	}
+	if stages, err := f.store.Stages(f.Context()); err != nil || len(stages) != 0 {
+		f.Fatalf("stages %v, %v: reading made one", stages, err)
+	}
+	_, err := f.store.Commit(f.Context(), statestore.Lease{Stage: f.stage, Run: "r", Epoch: 1}, statestore.Batch{Seq: 1, Renew: true})
+	if err == nil {
+		f.Fatal("a commit without any lease was taken")
+	}
+	if snap := f.load(); snap.Serial != 0 || len(snap.Rows) != 0 {
+		f.Fatal("a refused commit left something")
+	}
+}
+
+func putLoad(f *fixture) {
+	w := f.begin(f.store, "r1")
+	full := row("net/a", 0, "net/b", "net/c")
+	full.Birth = "old/a"
+	full.Generations = append(full.Generations,
+		statestore.Generation{Number: 9, State: statestore.Candidate, Slot: 3, Kind: "k", Place: statestore.Place{Provider: "p"}, Intent: true, Body: []byte{0, 255}},
+		statestore.Generation{Number: 2, State: statestore.Condemned, Slot: 1, Kind: "other", Identity: "x"},
+		statestore.Generation{Number: 3, State: statestore.Condemned, Kind: "other", Identity: "y"})
+	bare := statestore.Row{Address: "bare", Generations: []statestore.Generation{{State: statestore.Candidate, Kind: "k", Intent: true}}}
+	w.put(full, bare)
+	got := f.load().Rows
+	for _, want := range []statestore.Row{full, bare} {
+		want.Version = 1
+		want.Written = f.machine.now
+		if !reflect.DeepEqual(got[want.Address], want) {
+			f.Errorf("loaded\n%+v, want\n%+v", got[want.Address], want)
+		}
+	}
+	f.lawful()
+}
+
+func versions(f *fixture) {
+	w := f.begin(f.store, "r1")
+	w.put(row("a", 0))
+	refused := func(r statestore.Row, want, have uint64) {
+		f.Helper()
+		err := w.try(statestore.Batch{Put: []statestore.Row{r}})
+		conflict, ok := errors.AsType[*statestore.ConflictError](err)
+		if !ok || !errors.Is(err, statestore.ErrConflict) || conflict.Want != want || conflict.Have != have || conflict.Address != "a" {
+			f.Errorf("version %d against %d: %v", want, have, err)
+		}
+	}
+	refused(row("a", 0), 0, 1)
+	refused(row("a", 2), 2, 1)
+	refused(gone("a", 0), 0, 1)
+	w.put(row("a", 1))
+	refused(row("a", 1), 1, 2)
+	if v := f.load().Rows["a"].Version; v != 2 {
+		f.Errorf("version is %d after two writes", v)
+	}
+	w.put(gone("a", 2))
+	if _, there := f.load().Rows["a"]; there {
+		f.Error("a removed row is still there")
+	}
+	refused(row("a", 2), 2, 0)
+	refused(gone("a", 2), 2, 0)
+	w.put(gone("a", 0)) // what must not be there and is not
+	w.put(row("a", 0))
+}
+
+func serial(f *fixture) {
+	at := func(want uint64, what string) {
+		f.Helper()
+		if got := f.load().Serial; got != want {
+			f.Errorf("serial is %d after %s, want %d", got, what, want)
+		}
+	}
+	w := f.begin(f.store, "r1")
+	at(0, "acquire")
+	w.put(row("a", 0), row("b", 0))
+	at(1, "two rows in a batch")
+	w.commit(statestore.Batch{Renew: true, KeyID: "k", Outputs: []byte("o"), Meta: map[string][]byte{"m": {1}}, Events: []statestore.Event{{Seq: 1, Body: []byte("e")}}})
+	at(1, "all that is no row")
+	w.put(gone("nothing", 0))
+	at(1, "removing nothing")
+	w.put(row("a", 1))
+	at(2, "a row")
+	w.commit(statestore.Batch{Move: map[string]string{"a": "c"}})
+	at(3, "a move")
+	w.put(gone("b", 1))
+	at(4, "a removal")
+	w.finish()
+	at(4, "the end")
+}
+
+// strange are addresses that a careless encoding takes for each other.
+func strange() []string {
+	long := strings.Repeat("x", 300)
+	return []string{
+		"a", "A", "a/b", "a__b", "a_b", "a%2Fb", "a//b", "a/", "/a", ".", "..", "../a", "a/..", " ", "a ", "a\x00", "a\x00b", "\x00", "a\nb",
+		"é", "e\u0301", "ı", "İ", "ß", "ẞ", "ÿ", "\xff", "\xff\xff", "日本/語", "🜁", "a[b]", "a[b][c]", "head", "rows", "o", "m",
+		long, long + "x", long + "y", long[:299] + "/", strings.Repeat("🜁", 300),
+	}
+}
+
+func injectiveAddresses(f *fixture) {
+	w := f.begin(f.store, "r1")
+	for i, address := range strange() {
+		r := row(address, 0)
+		if i > 0 {
+			r.Needs = []string{strange()[i-1]}
+		}
+		w.put(r)
+	}
+	snap := f.load()
+	if len(snap.Rows) != len(strange()) || len(snap.Damaged) != 0 {
+		f.Fatalf("%d rows, %d damaged, of %d", len(snap.Rows), len(snap.Damaged), len(strange()))
+	}
+	for _, address := range strange() {
+		if got := snap.Rows[address]; got.Address != address || string(got.Body) != "row of "+address {
+			f.Errorf("%q loads as %q with %q", address, got.Address, got.Body)
+		}
+	}
+	for i, address := range strange()[:len(strange())-1] {
+		err := w.try(statestore.Batch{Put: []statestore.Row{gone(address, 1)}})
+		if needed, ok := errors.AsType[*statestore.NeededError](err); !ok || !slices.Equal(needed.By, strange()[i+1:i+2]) {
+			f.Errorf("removing %q: %v", address, err)
+		}
+	}
+	f.lawful()
+}
+
+func injectiveStages(f *fixture) {
+	names := []statestore.Stage{{Stack: "a", Name: "b/c"}, {Stack: "a/b", Name: "c"}, {Stack: "a", Name: "b"}, {Stack: "A", Name: "b"},
+		{Stack: "..", Name: "b"}, {Stack: "a\x00", Name: "b"}, {Stack: "a", Name: "\x00b"}, {Stack: "é", Name: "x"}, {Stack: "e\u0301", Name: "x"},
+		{Stack: strings.Repeat("s", 300), Name: "x"}, {Stack: strings.Repeat("s", 299), Name: "sx"}}
+	for i, name := range names {
+		f.stage = name
+		f.begin(f.store, "r").put(row(numbered("row-%d", i), 0))
+	}
+	for i, name := range names {
+		f.stage = name
+		if rows := f.load().Rows; len(rows) != 1 || rows[numbered("row-%d", i)].Version != 1 {
+			f.Errorf("%q holds %v", name, rows)
+		}
+	}
+	got, err := f.store.Stages(f.Context())
+	if err != nil || len(got) != len(names) {
+		f.Fatalf("stages: %v, %v", got, err)
+	}
+	for _, name := range names {
+		if !slices.Contains(got, name) {
+			f.Errorf("stage %q is not listed", name)
+		}
+	}
+}
+
+func stagesApart(f *fixture) {
+	one := f.begin(f.store, "r1")
+	one.put(row("a", 0))
+	f.stage.Name = "other"
+	two := f.begin(f.store, "r1")
+	two.put(row("a", 0)) // same address, same identity: another stage is another world
+	two.put(gone("a", 1))
+	f.stage.Name = "test"
+	if _, there := f.load().Rows["a"]; !there {
+		f.Error("a stage lost a row that another one removed")
+	}
+	one.put(row("a", 1))
+}
+
+func unlawfulRows(f *fixture) {
+	w := f.begin(f.store, "r1")
+	bad := map[string]func(*statestore.Row){
+		"no address":     func(r *statestore.Row) { r.Address = "" },
+		"long address":   func(r *statestore.Row) { r.Address = strings.Repeat("a", statestore.MaxAddress+1) },
+		"needs itself":   func(r *statestore.Row) { r.Needs = []string{"a"} },
+		"needs unsorted": func(r *statestore.Row) { r.Needs = []string{"c", "b"} },
+		"needs twice":    func(r *statestore.Row) { r.Needs = []string{"b", "b"} },
+		"needs nothing":  func(r *statestore.Row) { r.Needs = []string{""} },
+		"two live": func(r *statestore.Row) {
+			r.Generations = append(r.Generations, statestore.Generation{Number: 2, State: statestore.Live, Kind: "k"})
+		},
+		"number twice": func(r *statestore.Row) {
+			r.Generations = append(r.Generations, statestore.Generation{Number: 1, State: statestore.Condemned, Kind: "k"})
+		},
+		"unknown state": func(r *statestore.Row) { r.Generations[0].State = "gone" },
+		"no kind":       func(r *statestore.Row) { r.Generations[0].Kind = "" },
+		"slot too high": func(r *statestore.Row) { r.Generations[0].Slot = 4 },
+		"slot negative": func(r *statestore.Row) { r.Generations[0].Slot = -1 },
+		"two candidates": func(r *statestore.Row) {
+			r.Generations = []statestore.Generation{{Number: 1, State: statestore.Candidate, Kind: "k"}, {Number: 2, State: statestore.Candidate, Kind: "k"}}
+		},
+		"endless identity": func(r *statestore.Row) { r.Generations[0].Identity = strings.Repeat("i", 5*statestore.MaxAddress) },
+	}
+	for name, spoil := range bad {
+		r := row("a", 0)
+		spoil(&r)
+		if err := w.try(statestore.Batch{Put: []statestore.Row{row("good", 0), r}}); !errors.Is(err, statestore.ErrInvalid) {
+			f.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, batch := range map[string]statestore.Batch{
+		"twice":          {Put: []statestore.Row{row("a", 0), row("a", 0)}},
+		"empty":          {},
+		"finish running": {Finish: statestore.Running},
+		"finish lost":    {Finish: statestore.Lost},
+	} {
+		if err := w.try(batch); !errors.Is(err, statestore.ErrInvalid) {
+			f.Errorf("batch %s: %v", name, err)
+		}
+	}
+	if len(f.load().Rows) != 0 {
+		f.Error("a refused batch left a row")
+	}
+}
+
+func oneOwner(f *fixture) {
+	w := f.begin(f.store, "r1")
+	w.put(row("a", 0))
+	thief := row("b", 0)
+	thief.Generations[0].Identity = "id of a"
+	err := w.try(statestore.Batch{Put: []statestore.Row{thief}})
+	owned, ok := errors.AsType[*statestore.OwnedError](err)
+	if !ok || !errors.Is(err, statestore.ErrOwned) || owned.Address != "a" || owned.Claimant != "b" || owned.Identity != "id of a" || owned.Kind != "aws.sqs.Queue" {
+		f.Fatalf("a second owner: %v", err)
+	}
+	if _, there := f.load().Rows["b"]; there {
+		f.Fatal("a refused row was written")
+	}
+	for name, differ := range map[string]func(*statestore.Generation){
+		"kind":    func(g *statestore.Generation) { g.Kind = "other" },
+		"region":  func(g *statestore.Generation) { g.Place.Region = "us" },
+		"account": func(g *statestore.Generation) { g.Place.Account = "2" },
+		"unknown": func(g *statestore.Generation) { g.Identity = "" },
+	} {
+		r := row("differs by "+name, 0)
+		r.Generations[0].Identity = "id of a"
+		differ(&r.Generations[0])
+		w.put(r)
+	}
+	twins := []statestore.Row{row("x", 0), row("y", 0)}
+	twins[1].Generations[0].Identity = twins[0].Generations[0].Identity
+	if err := w.try(statestore.Batch{Put: twins}); !errors.Is(err, statestore.ErrOwned) {
+		f.Errorf("two owners within a batch: %v", err)
+	}
+	again := row("a", 1) // the same thing twice in one row is one owner
+	again.Generations = append(again.Generations, again.Generations[0])
+	again.Generations[1].Number, again.Generations[1].State = 2, statestore.Condemned
+	w.put(again)
+	again.Version, again.Generations = 2, again.Generations[:1]
+	w.put(again)
+	if err := w.try(statestore.Batch{Put: []statestore.Row{thief}}); !errors.Is(err, statestore.ErrOwned) {
+		f.Errorf("after one of two generations went: %v", err)
+	}
+	f.lawful()
+}
+
+func identityPasses(f *fixture) {
+	w := f.begin(f.store, "r1")
+	w.put(row("a", 0))
+	heir := row("b", 0)
+	heir.Generations[0].Identity = "id of a"
+	w.put(heir, gone("a", 1)) // whatever the order in the batch
+	other := row("b", 1)
+	other.Generations[0].Identity = "new"
+	taker := row("c", 0)
+	taker.Generations[0].Identity = "id of a"
+	w.put(taker, other)
+	if err := w.try(statestore.Batch{Put: []statestore.Row{heir}}); !errors.Is(err, statestore.ErrConflict) {
+		f.Errorf("stale heir: %v", err)
+	}
+	f.lawful()
+}
+
+func needed(f *fixture) {
+	w := f.begin(f.store, "r1")
+	w.put(row("a", 0), row("b", 0, "a"), row("c", 0, "a", "b"))
+	err := w.try(statestore.Batch{Put: []statestore.Row{gone("a", 1)}})
+	e, ok := errors.AsType[*statestore.NeededError](err)
+	if !ok || !errors.Is(err, statestore.ErrNeeded) || e.Address != "a" || !slices.Equal(e.By, []string{"b", "c"}) {
+		f.Fatalf("removing a needed row: %v", err)
+	}
+	w.put(row("c", 1, "b"))
+	if err := w.try(statestore.Batch{Put: []statestore.Row{gone("a", 1)}}); !errors.Is(err, statestore.ErrNeeded) {
+		f.Fatalf("still needed by one: %v", err)
+	}
+	w.put(gone("a", 1), gone("b", 1), gone("c", 2)) // together, in any order
+	w.put(row("x", 0, "y"), row("y", 0, "x"))       // a cycle, and an edge to what is made later
+	if err := w.try(statestore.Batch{Put: []statestore.Row{gone("x", 1)}}); !errors.Is(err, statestore.ErrNeeded) {
+		f.Fatalf("one of a cycle: %v", err)
+	}
+	w.put(gone("x", 1), gone("y", 1))
+	if n := len(f.load().Rows); n != 0 {
+		f.Errorf("%d rows left", n)
+	}
+}
+
+func allOrNothing(f *fixture) {
+	w := f.begin(f.store, "r1")
+	w.put(row("a", 0), row("b", 0, "a"))
+	before := f.load()
+	err := w.try(statestore.Batch{
+		Put: []statestore.Row{row("c", 0), row("b", 1), gone("a", 7)}, Move: map[string]string{"a": "z"},
+		Meta: map[string][]byte{"m": {1}}, Outputs: []byte("o"), KeyID: "k", Events: []statestore.Event{{Seq: 1, Body: []byte("e")}}, Finish: statestore.Failed,
+	})
+	if !errors.Is(err, statestore.ErrConflict) {
+		f.Fatalf("want a conflict, got %v", err)
+	}
+	if after := f.load(); !reflect.DeepEqual(before, after) {
+		f.Errorf("a refused batch changed\n%+v to\n%+v", before, after)
+	}
+	if events, _ := f.store.Events(f.Context(), f.stage, "r1", 0, 0); len(events) != 0 {
+		f.Error("a refused batch left events")
+	}
+	w.put(row("c", 0))
+}
+
+func factsAndOutputs(f *fixture) {
+	w := f.begin(f.store, "r1")
+	w.commit(statestore.Batch{Outputs: []byte("one"), KeyID: "key-1", Meta: map[string][]byte{"a": []byte("1"), "b": {}, "": []byte("unnamed")}})
+	w.commit(statestore.Batch{Meta: map[string][]byte{"a": nil, "c": []byte("3")}})
+	snap := f.load()
+	want := map[string][]byte{"b": {}, "c": []byte("3"), "": []byte("unnamed")}
+	if string(snap.Outputs) != "one" || snap.KeyID != "key-1" || !maps.EqualFunc(snap.Meta, want, bytes.Equal) {
+		f.Errorf("outputs %q, key %q, meta %q", snap.Outputs, snap.KeyID, snap.Meta)
+	}
+	w.commit(statestore.Batch{Outputs: []byte{}})
+	if snap := f.load(); snap.Outputs == nil || len(snap.Outputs) != 0 {
+		f.Errorf("empty outputs load as %v", snap.Outputs)
+	}
+}
+
+func tenThousand(f *fixture) {
+	w := f.begin(f.store, "r1")
+	const n = 10_000
+	var rows []statestore.Row
+	for i := range n {
+		r := row(numbered("net/row-%05d", i), 0)
+		if i > 0 {
+			r.Needs = []string{numbered("net/row-%05d", i-1)}
+		}
+		rows = append(rows, r)
+	}
+	w.put(rows...)
+	w.put(row(numbered("net/row-%05d", 4711), 1))
+	if err := w.try(statestore.Batch{Put: []statestore.Row{gone("net/row-00042", 1)}}); !errors.Is(err, statestore.ErrNeeded) {
+		f.Errorf("one of many: %v", err)
+	}
+	snap := f.load()
+	if len(snap.Rows) != n || snap.Serial != 2 || snap.Rows["net/row-04711"].Version != 2 {
+		f.Fatalf("%d rows at serial %d", len(snap.Rows), snap.Serial)
+	}
+	f.lawful()
+	for i := range rows {
+		rows[i] = gone(rows[i].Address, snap.Rows[rows[i].Address].Version)
+	}
+	w.put(rows...)
+	if n := len(f.load().Rows); n != 0 {
+		f.Errorf("%d rows left", n)
+	}
+}
+
+// oneVersion: two rows that always change together are never seen apart.
+func oneVersion(f *fixture) {
+	w := f.begin(f.store, "r1")
+	w.put(row("left", 0), row("right", 0))
+	var readers sync.WaitGroup
+	stop := make(chan struct{})
+	for pid := range 3 {
+		reader := f.process(10 + pid)
+		readers.Go(func() {
+			for last := uint64(0); ; {
+				snap, err := reader.Load(f.Context(), f.stage)
+				if err != nil {
+					f.Error(err)
+					return
+				}
+				left, right := snap.Rows["left"].Version, snap.Rows["right"].Version
+				if left != right || snap.Serial != left || left < last {
+					f.Errorf("versions %d and %d at serial %d after %d", left, right, snap.Serial, last)
+				}
+				last = left
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		})
+	}
+	for v := range uint64(50) {
+		w.put(row("left", v+1), row("right", v+1))
+	}
+	close(stop)
+	readers.Wait()
+}
+
+func cancelledContexts(f *fixture) {
+	w := f.begin(f.store, "r1")
+	w.put(row("a", 0))
+	ctx, cancel := context.WithCancel(f.Context())
+	cancel()
+	s := f.store
+	_, load := s.Load(ctx, f.stage)
+	_, acquire := s.Acquire(ctx, statestore.Stage{Stack: "x", Name: "y"}, statestore.Claim{Run: "r"})
+	_, commit := s.Commit(ctx, w.lease, statestore.Batch{Seq: 2, Put: []statestore.Row{row("b", 0)}})
+	_, interrupt := s.Interrupt(ctx, f.stage, statestore.Order{Unlock: true})
+	_, runs := s.Runs(ctx, f.stage, 0)
+	_, events := s.Events(ctx, f.stage, "r1", 0, 0)
+	_, stages := s.Stages(ctx)
+	_, id := s.ID(ctx)
+	for name, err := range map[string]error{"load": load, "acquire": acquire, "commit": commit, "interrupt": interrupt, "runs": runs, "events": events, "stages": stages, "id": id} {
+		if !errors.Is(err, context.Canceled) {
+			f.Errorf("%s with a cancelled context: %v", name, err)
+		}
+	}
+	if stages, _ := s.Stages(f.Context()); len(stages) != 1 || len(f.load().Rows) != 1 || f.load().Holder == nil {
+		f.Error("a cancelled call had an effect")
+	}
+}
+
+func storeIdentity(f *fixture) {
+	f.begin(f.store, "r1")
+	id, err := f.store.ID(f.Context())
+	again, err2 := f.process(2).ID(f.Context())
+	if err != nil || err2 != nil || id == "" || again != id {
+		f.Errorf("identities %q and %q, %v, %v", id, again, err, err2)
+	}
+}
+
+// callersMemory: what was put or loaded may be overwritten by the caller without changing the store.
+func callersMemory(f *fixture) {
+	w := f.begin(f.store, "r1")
+	r := row("a", 0)
+	body, outputs := []byte("row of a"), []byte("outputs")
+	r.Body = body
+	w.commit(statestore.Batch{Put: []statestore.Row{r}, Outputs: outputs})
+	for range 2 {
+		copy(body, "spoiled!")
+		copy(outputs, "spoiled")
+		snap := f.load()
+		if string(snap.Rows["a"].Body) != "row of a" || string(snap.Outputs) != "outputs" {
+			f.Fatalf("the store shares memory: %q, %q", snap.Rows["a"].Body, snap.Outputs)
+		}
+		body, outputs = snap.Rows["a"].Body, snap.Outputs
+	}
+}
