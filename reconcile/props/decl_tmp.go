@@ -35,7 +35,6 @@ type Field struct {
 	Fields []Field `json:"fields,omitempty"`
 }
 
-func Name(goField string) string                              { return goField }
 func Encode(v any) (map[string]any, error)                    { return nil, errLater }
 func EncodeValue(v any) (any, error)                          { return nil, errLater }
 func Dump(v any) map[string]any                               { return nil }
@@ -46,5 +45,3 @@ func Tokens(into any, s token.Spelling, address string) error { return errLater 
 func Fields(t reflect.Type, src fs.FS) ([]Field, error)       { return nil, errLater }
 func Schema(fields []Field) map[string]any                    { return nil }
 func SecretPaths(t reflect.Type) []tree.Path                  { return nil }
-func Nearest(word string, from []string) (string, bool)       { return "", false }
-func ParseSize(s string) (Size, error)                        { return 0, errLater }

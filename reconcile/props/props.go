@@ -13,7 +13,6 @@
 package props
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -53,9 +52,3 @@ func (e Errors) Unwrap() []error {
 	}
 	return all
 }
-
-// Size is a number of bytes, written 256KiB or 5GB.
-type Size int64
-
-// String is the size in the largest unit that divides it; [ParseSize] reads it back.
-func (s Size) String() string { return strconv.FormatInt(int64(s), 10) + "B" }

@@ -1,0 +1,325 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// Apply does what a plan says. A plan with nothing to do takes no lease, is not a run and commits nothing.
+// Failures of single resources are in the result; an error means that the run as a whole could not be done.
+func (e *Engine) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result, error) {
+	started := time.Now()
+	w := p.work
+	if w == nil {
+		return nil, errors.New("a plan that was read back must be made again before it is applied")
+	}
+	if len(w.refusals) > 0 {
+		return nil, &RefusedError{w.refusals}
+	}
+	if err := heldTo(o.Saved, p); err != nil {
+		return nil, err
+	}
+	if !w.anythingToDo(ctx, p) {
+		r := &Result{State: statestore.Succeeded, Summary: p.Summary, Calls: w.gate.calls(), Took: time.Since(started)}
+		r.Outputs, r.Secret = w.outputs(ctx)
+		r.Waiting = waitingOf(p)
+		return r, nil
+	}
+	r := &run{e: e, w: w, plan: p, o: o, id: runID(), started: started, statuses: map[string]Status{}}
+	return r.apply(ctx)
+}
+
+// run is one application of a plan.
+type run struct {
+	e       *Engine
+	w       *work
+	plan    *Plan
+	o       ApplyOptions
+	id      string
+	started time.Time
+	journal *statestore.Journal
+	sched   *schedule
+
+	mu       sync.Mutex
+	statuses map[string]Status
+	failures []*ResourceError
+	waiting  map[string]string
+	summary  Summary
+	keyed    bool
+
+	events sync.Mutex
+}
+
+func runID() string { return time.Now().UTC().Format("20060102-150405-") + rand.Text()[:6] }
+
+func (r *run) apply(ctx context.Context) (*Result, error) {
+	journal, err := r.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.journal = journal
+	defer journal.Close()
+	held := journal.Held
+	r.w.gate.held.Store(&held)
+	if err := r.replan(ctx); err != nil {
+		return nil, errors.Join(err, journal.Finish(context.WithoutCancel(ctx), statestore.Cancelled, nil))
+	}
+	ctx = reconcile.WithGate(ctx, r.w.gate)
+	r.w.applying = true
+	r.emit(Event{Type: EventRun, Status: StatusRunning, Action: Action(r.o.Command)})
+	if err := r.prelude(ctx); err != nil {
+		return nil, errors.Join(err, journal.Finish(context.WithoutCancel(ctx), statestore.Failed, nil))
+	}
+	r.forward(ctx)
+	if !r.stopping() {
+		r.converge(ctx)
+		r.collect(ctx)
+	}
+	return r.finish(context.WithoutCancel(ctx))
+}
+
+// acquire takes the lease, queueing as long as it is told to.
+func (r *run) acquire(ctx context.Context) (*statestore.Journal, error) {
+	claim := statestore.Claim{Run: r.id, Command: r.o.Command, User: r.e.User}
+	deadline := time.Now().Add(r.o.Wait)
+	for {
+		j, err := statestore.Begin(ctx, r.e.Store, r.w.stage, claim)
+		if err == nil || !errors.Is(err, statestore.ErrHeld) || time.Now().After(deadline) {
+			return j, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(min(time.Second, time.Until(deadline)+time.Millisecond)):
+		}
+	}
+}
+
+// replan plans again when the record moved between planning and the lease; when the plan differs it is asked for again.
+func (r *run) replan(ctx context.Context) error {
+	snap, err := r.e.Store.Load(ctx, r.w.stage)
+	if err != nil || snap.Serial == r.w.snap.Serial {
+		return err
+	}
+	if r.o.Saved != nil {
+		return &StaleError{Moved: []string{fmt.Sprintf("the record, from serial %d to %d", r.w.snap.Serial, snap.Serial)}}
+	}
+	p, err := r.again(ctx)
+	if err != nil {
+		return err
+	}
+	if !sameActions(p, r.plan) && (r.o.Approve == nil || !r.o.Approve(p)) {
+		return ErrNotApproved
+	}
+	held := r.journal.Held
+	p.work.gate.held.Store(&held)
+	r.plan, r.w = p, p.work
+	return nil
+}
+
+func (r *run) again(ctx context.Context) (*Plan, error) {
+	if r.w.destroy {
+		return r.e.PlanDestroy(ctx, r.w.stage, nil, r.w.o)
+	}
+	return r.e.Plan(ctx, r.w.graph, r.w.o)
+}
+
+func sameActions(a, b *Plan) bool {
+	x, errX := json.Marshal(a.Actions)
+	y, errY := json.Marshal(b.Actions)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// stopping reports that nothing new may be started.
+func (r *run) stopping() bool {
+	select {
+	case <-r.o.Interrupt:
+		return true
+	case <-r.journal.Cancelled():
+		return true
+	default:
+		return errors.Is(r.journal.Held(), statestore.ErrFenced)
+	}
+}
+
+// prelude is the first change of a run: renamed rows, rows of everything that was found again, and rows whose
+// edges or options moved while the thing itself is settled.
+func (r *run) prelude(ctx context.Context) error {
+	change := statestore.Change{}
+	for old, addr := range r.w.moved {
+		if change.Move == nil {
+			change.Move = map[string]string{}
+		}
+		change.Move[old] = addr
+	}
+	for _, n := range r.w.sorted {
+		if n.decl == nil || n.plan == nil {
+			continue
+		}
+		switch {
+		case n.plan.Action == Recover && n.rec == nil && !n.look.Absent:
+			n.rec = r.w.recovered(n)
+		case n.from != "", r.w.stale(n):
+			r.refresh(n)
+		default:
+			continue
+		}
+		row, err := n.rec.seal(r.w.stage, r.e.Key)
+		if err != nil {
+			return err
+		}
+		change.Put = append(change.Put, row)
+	}
+	for _, n := range r.w.leftover {
+		if !n.discovered {
+			continue
+		}
+		row, err := n.rec.seal(r.w.stage, r.e.Key)
+		if err != nil {
+			return err
+		}
+		change.Put = append(change.Put, row)
+	}
+	if len(change.Put) == 0 && len(change.Move) == 0 {
+		return nil
+	}
+	change.KeyID = r.e.Key.ID()
+	return r.journal.Commit(ctx, change)
+}
+
+// refresh brings what is recorded of a settled thing up to date with its declaration.
+func (r *run) refresh(n *node) {
+	rec := n.rec.clone()
+	if rec.birth == "" {
+		rec.birth = n.addr
+	}
+	rec.options, rec.settings, rec.needs = n.decl.Options, n.decl.Settings, r.needs(n)
+	if n.job != nil && len(n.job.Unknown) == 0 && n.plan.Action == Unchanged {
+		rec.props = n.job.Props
+	}
+	if n.plan.Action != Replace && n.plan.Action != Create && rec.live() != nil {
+		if c := rec.candidate(); c != nil {
+			c.state = statestore.Condemned // the program was reverted
+		}
+	}
+	n.rec = rec
+}
+
+// stale reports that the record of a settled thing differs from its declaration in what no look shows.
+func (w *work) stale(n *node) bool {
+	if n.rec == nil || n.plan.Action != Unchanged && n.plan.Action != Wait {
+		return false
+	}
+	r := n.rec
+	a, _ := json.Marshal(r.options)
+	b, _ := json.Marshal(n.decl.Options)
+	return string(a) != string(b) || !tree.Equal(anyMap(r.settings), anyMap(n.decl.Settings)) ||
+		!slices.Equal(r.needs, w.ownedNeeds(n)) || r.candidate() != nil ||
+		n.job != nil && len(n.job.Unknown) == 0 && !tree.Equal(anyMap(r.props), anyMap(n.job.Props))
+}
+
+// ownedNeeds are the addresses with rows that a node depends on.
+func (w *work) ownedNeeds(n *node) []string {
+	var needs []string
+	for _, a := range n.needs {
+		if up := w.nodes[a]; up != nil && up.decl != nil && up.rec != nil && a != n.addr {
+			needs = append(needs, a)
+		}
+	}
+	return needs
+}
+
+func (r *run) needs(n *node) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.w.ownedNeeds(n)
+}
+
+// anythingToDo reports whether applying would write anything at all.
+func (w *work) anythingToDo(ctx context.Context, p *Plan) bool {
+	if p.Pending() || len(w.moved) > 0 {
+		return true
+	}
+	for _, n := range w.declared {
+		if w.stale(n) {
+			return true
+		}
+	}
+	if w.destroy {
+		return false
+	}
+	sealed, changed := w.sealOutputs(ctx)
+	return changed && sealed != nil
+}
+
+// commit makes a record durable. It outlives an interrupt: what was done is recorded.
+func (r *run) commit(ctx context.Context, n *node, rec *record) error {
+	row, err := rec.seal(r.w.stage, r.e.Key)
+	if err != nil {
+		return err
+	}
+	change := statestore.Change{Put: []statestore.Row{row}}
+	r.mu.Lock()
+	if !r.keyed {
+		r.keyed, change.KeyID = true, r.e.Key.ID()
+	}
+	r.mu.Unlock()
+	if err := r.journal.Commit(context.WithoutCancel(ctx), change); err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n.rec = rec; len(rec.gens) == 0 {
+		n.rec = nil
+	}
+	return nil
+}
+
+// heldTo refuses to apply a plan that is not the saved one any more.
+func heldTo(saved, p *Plan) error {
+	if saved == nil {
+		return nil
+	}
+	var moved []string
+	if saved.Digest != p.Digest {
+		moved = append(moved, "the program")
+	}
+	if saved.Serial != p.Serial {
+		moved = append(moved, fmt.Sprintf("the record, from serial %d to %d", saved.Serial, p.Serial))
+	}
+	for _, a := range saved.Actions {
+		i := slices.IndexFunc(p.Actions, func(b Planned) bool { return b.Address == a.Address && b.Generation == a.Generation })
+		if i < 0 {
+			continue
+		}
+		for name, digest := range a.Assets {
+			if p.Actions[i].Assets[name] != digest {
+				moved = append(moved, a.Address+": "+name)
+			}
+		}
+	}
+	if len(moved) > 0 {
+		return &StaleError{Moved: moved}
+	}
+	return nil
+}
+
+func waitingOf(p *Plan) map[string]string {
+	waiting := map[string]string{}
+	for _, a := range p.Actions {
+		if a.Waiting != "" {
+			waiting[a.Address] = a.Waiting
+		}
+	}
+	return waiting
+}

@@ -1,0 +1,351 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// classify decides what is to be done to one declared node, after all its upstreams were decided.
+func (w *work) classify(ctx context.Context, n *node) {
+	n.plan = &Planned{Address: n.addr, Kind: n.spec.Type, Needs: n.needs, Source: n.decl.Source, Place: n.access.place}
+	if n.from != "" {
+		n.plan.From = n.from
+	}
+	if up := n.blockedBy(w); up != nil {
+		w.block(n, fmt.Errorf("%w: %s cannot be planned", ErrBlocked, up.addr))
+		return
+	}
+	if n.err == nil {
+		n.err = w.compare(ctx, n)
+	}
+	if n.err != nil {
+		w.block(n, n.err)
+		return
+	}
+	g := n.present()
+	n.plan.Identity, n.plan.Waiting = n.look.Identity, n.look.Waiting
+	if g != nil {
+		n.plan.Generation = g.number
+	}
+	for name, a := range n.assets {
+		if n.plan.Assets == nil {
+			n.plan.Assets = map[string]string{}
+		}
+		n.plan.Assets[name] = a.Digest
+	}
+	switch {
+	case n.look.Absent:
+		w.classifyAbsent(n)
+	case n.rec.live() == nil:
+		w.classifyFound(n)
+	default:
+		w.classifyLive(n)
+	}
+	w.request(n)
+	w.foresee(n)
+}
+
+func (n *node) blockedBy(w *work) *node {
+	for _, up := range w.upstreams(n) {
+		if up.plan != nil && up.plan.Action == Blocked {
+			return up
+		}
+	}
+	return nil
+}
+
+// block says that a node cannot be planned. Others go on.
+func (w *work) block(n *node, err error) {
+	if n.plan == nil {
+		n.plan = &Planned{Address: n.addr}
+		if n.spec != nil {
+			n.plan.Kind = n.spec.Type
+		}
+	}
+	n.plan.Action, n.plan.Problem = Blocked, w.redact.text(err.Error())
+	n.plan.Hint = strings.Join(reconcile.Hints(err), "; ")
+	n.err, n.unknown = err, true
+}
+
+// compare brings the look up to date with the upstreams that are known now, and looks where that had to wait.
+func (w *work) compare(ctx context.Context, n *node) error {
+	if !n.looked {
+		w.lookAt(ctx, n)
+		return n.err
+	}
+	if len(n.uses) == 0 || n.replacedWhole() {
+		return nil
+	}
+	g := n.present()
+	t := target{number: 1}
+	if g != nil {
+		t = target{gen: g, number: g.number, slot: g.slot}
+	}
+	job, err := w.declaredJob(ctx, n, t)
+	if err != nil {
+		return err
+	}
+	if g == nil {
+		job.ID, job.Name, job.Named = n.job.ID, n.job.Name, n.job.Named
+	}
+	n.job = job
+	if n.look.Absent {
+		return nil
+	}
+	n.look, err = n.kind.Compare(job, n.look)
+	return err
+}
+
+// classifyAbsent: there is none.
+func (w *work) classifyAbsent(n *node) {
+	n.plan.Action = Create
+	switch {
+	case n.rec.live() != nil:
+		n.plan.Notes = append(n.plan.Notes, "it is gone: "+n.rec.live().identity)
+	case n.rec.candidate() != nil && n.look.NotYet:
+		n.plan.Notes = append(n.plan.Notes, "not yet visible")
+	case n.rec == nil && n.spec.Recorded && w.lost && n.spec.Rerun:
+		n.plan.Action = Update
+		n.plan.Notes = append(n.plan.Notes, "its record is lost: it runs again")
+	case n.rec == nil && n.spec.Recorded && w.lost:
+		n.plan.Action = Recover
+	case n.job != nil && n.job.Named && !known(n.job.Name):
+		n.plan.Notes = append(n.plan.Notes, "create or find: its name is known after "+token.Show(n.job.Name))
+	}
+	w.showProps(n)
+}
+
+// showProps makes the whole declaration the reasons of a creation: a plan of something new shows everything but the unknown
+// words.
+func (w *work) showProps(n *node) {
+	if n.job == nil {
+		return
+	}
+	leaves(n.job.Props, func(p tree.Path, v any) {
+		r := Reason{Path: p, Want: v, Source: ByProgram}
+		r.Unknown = within(n.job.Unknown, p)
+		if within(n.job.Secret, p) || slices.ContainsFunc(n.spec.SecretProps, func(s tree.Path) bool { return p.Within(s) }) {
+			r.Secret, r.Want = true, reconcile.Mask
+		}
+		n.plan.Reasons = append(n.plan.Reasons, r)
+	})
+}
+
+// leaves walks to the values that are shown on a line of their own.
+func leaves(v any, f func(tree.Path, any)) {
+	tree.Walk(v, func(p tree.Path, x any) bool {
+		if m, ok := x.(map[string]any); ok && (len(m) > 0 || p == "") {
+			return true
+		}
+		f(p, x)
+		return false
+	})
+}
+
+func within(paths map[tree.Path]bool, p tree.Path) bool {
+	for q := range paths {
+		if p.Within(q) || q.Within(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// classifyFound: there is one that the record does not know, or knows only as begun.
+func (w *work) classifyFound(n *node) {
+	recorded := ""
+	if c := n.rec.candidate(); c != nil {
+		recorded = c.identity
+	}
+	answer := adopt.Judge(w.evidence(n, n.job, n.look, recorded))
+	if answer.OtherStore {
+		n.plan.Notes = append(n.plan.Notes, "it was marked by another store of this stage")
+	}
+	n.plan.From = n.look.Identity
+	switch answer.Verdict {
+	case adopt.Ours:
+		n.plan.Action = Recover
+		if n.rec.candidate() != nil {
+			n.plan.Notes = append(n.plan.Notes, "an interrupted run began it")
+		}
+		n.plan.Reasons = w.reasons(n, n.look.Steps)
+		w.escalate(n)
+	default:
+		w.classifyForeign(n, answer)
+	}
+}
+
+// classifyForeign: there is one, and it is not ours, or nothing tells whose.
+func (w *work) classifyForeign(n *node, answer adopt.Answer) {
+	refusal := &adopt.OwnerError{Kind: n.spec.Type, Identity: n.look.Identity, Verdict: answer.Verdict, Owner: answer.Owner}
+	given := n.decl.Options.Adopt
+	switch {
+	case given == "*" || given == n.look.Identity, given != "" && n.job.ID == given:
+	case w.o.Adopt && answer.Owner.IsZero():
+	case !answer.Owner.IsZero():
+		w.refuse(n, reconcile.WithHint(refusal, "to take it over all the same, name it: options.adopt (Adopt(%q) in Go)", n.look.Identity))
+		return
+	default:
+		w.refuse(n, reconcile.WithHint(refusal, "take it over with --adopt, or give the resource another name"))
+		return
+	}
+	n.plan.Action = Adopt
+	n.plan.Reasons = w.reasons(n, n.look.Steps)
+	if fixed := certain(n.look.Replaces()); len(fixed) > 0 {
+		w.refuse(n, reconcile.WithHint(fmt.Errorf("cannot be adopted as declared: %w", &reconcile.ReplaceError{Steps: fixed}),
+			"declare what is there, adopt it, and change it afterwards"))
+	}
+}
+
+// classifyLive: there is the one on record.
+func (w *work) classifyLive(n *node) {
+	g := n.rec.live()
+	if n.replacedWhole() {
+		n.plan.Action = Replace
+		if g.kind != n.spec.Type {
+			n.plan.Reasons = append(n.plan.Reasons, Reason{Path: "kind", Have: g.kind, Want: n.spec.Type, Source: ByProgram, Replaces: true})
+		}
+		if g.place != n.access.place {
+			n.plan.Reasons = append(n.plan.Reasons, Reason{Path: "provider", Have: g.place.String(), Want: n.access.place.String(), Source: ByProgram, Replaces: true})
+		}
+		return
+	}
+	answer := adopt.Judge(w.evidence(n, n.job, n.look, g.identity))
+	if answer.Verdict == adopt.Foreign && !answer.Owner.IsZero() && n.from == "" {
+		w.refuse(n, reconcile.WithHint(
+			&adopt.OwnerError{Kind: n.spec.Type, Identity: n.look.Identity, Verdict: answer.Verdict, Owner: answer.Owner},
+			"somebody else took it over; `athanor state rm %s` forgets it here", n.addr))
+		return
+	}
+	if w.o.NoObserve {
+		w.compareRecord(n)
+		return
+	}
+	n.plan.Reasons = w.reasons(n, n.look.Steps)
+	switch {
+	case len(n.look.Steps) > 0 && n.from != "" && !slices.ContainsFunc(n.look.Steps, func(s reconcile.Step) bool { return !isMarkStep(s) }):
+		n.plan.Action, n.plan.Reasons = Move, nil
+	case len(n.look.Steps) > 0:
+		n.plan.Action = Update
+		n.plan.May = !slices.ContainsFunc(n.look.Steps, func(s reconcile.Step) bool { return !s.Unknown })
+		w.escalate(n)
+	case n.from != "":
+		n.plan.Action = Move
+	case n.look.Waiting != "":
+		n.plan.Action = Wait
+	default:
+		n.plan.Action = Unchanged
+	}
+}
+
+// escalate turns a difference that nothing can change in place into a replacement, certain or possible.
+func (w *work) escalate(n *node) {
+	fixed := n.look.Replaces()
+	if len(fixed) == 0 {
+		return
+	}
+	n.plan.Action = Replace
+	n.plan.May = len(certain(fixed)) == 0
+}
+
+func certain(steps []reconcile.Step) []reconcile.Step {
+	return slices.DeleteFunc(slices.Clone(steps), func(s reconcile.Step) bool { return s.Unknown })
+}
+
+// compareRecord compares the declaration with the record alone.
+func (w *work) compareRecord(n *node) {
+	n.plan.Action = Unchanged
+	if n.from != "" {
+		n.plan.Action = Move
+	}
+	leaves(n.job.Props, func(p tree.Path, v any) {
+		if had, _ := tree.Get(n.rec.props, p); !tree.Equal(had, v) && !within(n.job.Unknown, p) {
+			n.plan.Reasons = append(n.plan.Reasons, w.reason(n, reconcile.Step{Path: p, Have: had, Want: v}))
+		}
+	})
+	leaves(n.rec.props, func(p tree.Path, had any) {
+		if _, declared := tree.Get(n.job.Props, p); !declared && had != nil {
+			n.plan.Reasons = append(n.plan.Reasons, w.reason(n, reconcile.Step{Path: p, Have: had}))
+		}
+	})
+	if len(n.plan.Reasons) > 0 || len(n.job.Unknown) > 0 {
+		n.plan.Action, n.plan.May = Update, len(n.plan.Reasons) == 0
+	}
+}
+
+// reasons turns steps into reasons, each with who made the difference.
+func (w *work) reasons(n *node, steps []reconcile.Step) []Reason {
+	reasons := make([]Reason, 0, len(steps))
+	for _, s := range steps {
+		reasons = append(reasons, w.reason(n, s))
+	}
+	return reasons
+}
+
+func (w *work) reason(n *node, s reconcile.Step) Reason {
+	r := Reason{
+		Path: s.Path, Have: s.Have, Want: s.Want, Replaces: s.Replaces, Unknown: s.Unknown, Secret: s.Secret, Call: s.Call,
+		Source: ByProgram,
+	}
+	if within(n.job.Secret, s.Path) && !s.Secret {
+		r.Secret, r.Have, r.Want = true, reconcile.Mask, reconcile.Mask
+	}
+	if n.rec != nil && n.rec.props != nil && !s.Unknown {
+		_, had := tree.Get(n.rec.props, s.Path)
+		_, wants := tree.Get(n.job.Props, s.Path)
+		same := sameAt(n.rec.props, n.job.Props, s.Path)
+		// A path that no prop spells is derived from all of them.
+		if !had && !wants {
+			same = tree.Equal(anyMap(n.rec.props), anyMap(n.job.Props))
+		}
+		if same {
+			r.Source = ByWorld
+		}
+	}
+	return r
+}
+
+// request applies what the command line asks for.
+func (w *work) request(n *node) {
+	if !matches(w.o.Replace, n.addr) || n.plan.Action == Create || n.plan.Action == Blocked {
+		return
+	}
+	if _, versioned := props.Dump(n.spec.NewProps())["version"]; versioned && n.spec.Recorded {
+		w.refuse(n, reconcile.WithHint(errors.New("a recomputable value cannot be replaced by request"), "raise its prop `version`"))
+		return
+	}
+	n.plan.Action, n.plan.May = Replace, false
+	n.plan.Reasons = append(n.plan.Reasons, Reason{Path: "", Source: ByRequest, Replaces: true})
+}
+
+// foresee says what others can count on of this node's attributes.
+func (w *work) foresee(n *node) {
+	n.attrs = n.look.Attrs
+	switch n.plan.Action {
+	case Create, Replace, Blocked:
+		n.unknown = true
+	case Recover:
+		n.unknown = n.look.Absent
+	case Update, Adopt:
+		n.unknown = n.look.Absent
+		n.moving = map[string]bool{}
+		for _, name := range n.spec.Moves {
+			n.moving[name] = true
+		}
+	default:
+	}
+}
+
+// matches reports whether an address is named by one of several globs.
+func matches(globs []string, addr string) bool {
+	return slices.ContainsFunc(globs, func(g string) bool { return matchGlob(g, addr) })
+}

@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// converge compares again what was settled with values that have changed since: members of cycles, whose late
+// paths were left out or held older values, and what went on as soon as an upstream was born. It sweeps until
+// nothing differs, at most (number of such nodes + 2) times.
+func (r *run) converge(ctx context.Context) {
+	var loose []*node
+	for _, n := range r.w.sorted {
+		if n.decl != nil && r.ok(n) && r.isLoose(n) {
+			loose = append(loose, n)
+		}
+	}
+	last := map[*node]map[string]any{}
+	for sweep := 0; len(loose) > 0; sweep++ {
+		moved := false
+		for _, n := range loose {
+			if r.stopping() || !r.ok(n) {
+				continue
+			}
+			changed, err := r.resettle(ctx, n, last, sweep > len(loose)+1)
+			if err != nil {
+				r.fail(n, Update, err)
+				r.demote(n)
+				r.emit(Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Update, Status: StatusFailed, Error: err.Error()})
+			}
+			moved = moved || changed
+		}
+		if !moved {
+			return
+		}
+	}
+}
+
+// isLoose reports that a node may have been settled with values that were not final.
+func (r *run) isLoose(n *node) bool {
+	if len(n.cut) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(r.w.upstreams(n), func(up *node) bool {
+		return up.decl != nil && up.plan.Action != Unchanged && n.atBirth(up)
+	})
+}
+
+// resettle settles one node again if its props differ from those it was settled with.
+func (r *run) resettle(ctx context.Context, n *node, last map[*node]map[string]any, tooOften bool) (bool, error) {
+	resolved, err := r.w.resolve(ctx, n.declaredProps())
+	if err != nil {
+		return false, err
+	}
+	now, _ := resolved.Tree.(map[string]any)
+	settled := map[string]any(nil)
+	if n.rec != nil {
+		settled = n.rec.props
+	}
+	if tree.Equal(anyMap(now), anyMap(settled)) {
+		return false, nil
+	}
+	if tooOften {
+		return false, r.restless(n, last[n], now)
+	}
+	last[n] = now
+	if n.plan.Action == Unchanged {
+		n.plan.Action = Update
+		r.recount(Unchanged, Update)
+	}
+	r.emit(Event{Type: EventStart, Address: n.addr, Kind: n.kindName(), Action: Update, Status: StatusRunning, Note: "converging"})
+	before := n.plan.Action
+	n.plan.Action = Update
+	_, err = r.makeLive(ctx, n)
+	n.plan.Action = before
+	if err != nil {
+		return false, err
+	}
+	r.emit(Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Update, Status: StatusDone, Note: "converged"})
+	return true, nil
+}
+
+// restless names the path that keeps changing and its last two values.
+func (r *run) restless(n *node, before, now map[string]any) error {
+	e := &ConvergeError{Path: n.addr}
+	leaves(now, func(p tree.Path, v any) {
+		if had, _ := tree.Get(before, p); e.Last == nil && !tree.Equal(had, v) {
+			e.Path, e.Last, e.Then = n.addr+"."+string(p), had, v
+		}
+	})
+	return e
+}
+
+// demote turns a node that was done into one that failed.
+func (r *run) demote(n *node) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.statuses[n.addr] = StatusFailed
+	r.summary.Failed++
+	r.summary.add(n.plan.Action, -1)
+}
+
+func (r *run) recount(from, to Action) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.summary.add(from, -1)
+	r.summary.add(to, 1)
+}
+
+// outputs are the values of the graph's outputs. What cannot be told keeps its last good value.
+func (w *work) outputs(ctx context.Context) (map[string]any, map[string]bool) {
+	old, oldSecret := w.lastOutputs()
+	values, secret := make(map[string]any, len(w.graph.Outputs)), map[string]bool{}
+	for name, v := range w.graph.Outputs {
+		resolved, err := w.resolve(ctx, v)
+		if err != nil || len(resolved.Unknown) > 0 {
+			if had, ok := old[name]; ok {
+				values[name] = had
+				if oldSecret[name] {
+					secret[name] = true
+				}
+			}
+			continue
+		}
+		values[name] = resolved.Tree
+		if len(resolved.Secret) > 0 || w.redact.holds(resolved.Tree) {
+			secret[name] = true
+		}
+	}
+	return values, secret
+}
+
+func (w *work) lastOutputs() (map[string]any, map[string]bool) {
+	values, secret, err := openOutputs(w.snap, w.e.Key)
+	if err != nil {
+		return nil, nil
+	}
+	return values, secret
+}
+
+// sealOutputs makes the bytes of the outputs, and reports whether they differ from those on record.
+func (w *work) sealOutputs(ctx context.Context) ([]byte, bool) {
+	values, secret := w.outputs(ctx)
+	old, oldSecret := w.lastOutputs()
+	if tree.Equal(anyMap(old), anyMap(values)) && maps.Equal(oldSecret, secret) {
+		return nil, false
+	}
+	names := make([]any, 0, len(secret))
+	for _, name := range slices.Sorted(maps.Keys(secret)) {
+		names = append(names, name)
+	}
+	body := map[string]any{"values": values, "secret": names}
+	return w.e.Key.Seal(tree.Canonical(body), aad(w.stage, "\x00outputs")), true
+}

@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/seal"
+)
+
+// Engine plans and applies the stages of one store. Its fields are set once, before the first call.
+type Engine struct {
+	// Catalog holds every kind that can be declared or deleted.
+	Catalog *reconcile.Catalog
+	Store   statestore.Store
+	// Key is the stage's key: it seals what is recorded and derives what is recomputable.
+	Key *seal.Key
+	// Known says that this stage was deployed before as far as this machine remembers, whatever the store says: recomputed
+	// values then count as recovered.
+	Known bool
+	// Parallel bounds provider calls in flight; 0 means 16.
+	Parallel int
+	// Cache is the folder for builds, "" for a temporary one.
+	Cache string
+	// Secret reads a secret's value; nil reads SecretSource's environment variables and files.
+	Secret func(ctx context.Context, name string, source SecretSource) (string, error)
+	// Events receives what happens in runs, in order, on one goroutine at a time. It must not block for long.
+	Events func(Event)
+	// User is who runs it, for the history.
+	User string
+}
+
+// PlanOptions say how to plan.
+type PlanOptions struct {
+	// Adopt takes over what is there and carries nobody's mark.
+	Adopt bool
+	// TakeOver lets things be deleted that another store marked.
+	TakeOver bool
+	// NoObserve compares with the record only.
+	NoObserve bool
+	// Force settles even what is equal; commands run again.
+	Force bool
+	// Target and Exclude are globs over addresses: only those with what they need; all but those and what needs them.
+	Target, Exclude []string
+	// Replace are addresses to replace although nothing calls for it; it is leave for data as well.
+	Replace []string
+	// AllowDelete are globs of addresses whose data may go.
+	AllowDelete []string
+}
+
+// ApplyOptions say how to apply a plan.
+type ApplyOptions struct {
+	PlanOptions
+	// Saved is a plan that the run is held to: a node whose look calls for another class of action stops.
+	Saved *Plan
+	// Approve is asked again when the record moved between planning and the lease and the new plan differs. Nil: not approved.
+	Approve func(*Plan) bool
+	// Wait queues for the lease that long; 0: not at all.
+	Wait time.Duration
+	// Command is the run's name in the history: "deploy", "destroy".
+	Command string
+	// Interrupt, when closed, starts nothing new and lets running calls finish. Cancelling the context cancels calls.
+	Interrupt <-chan struct{}
+}

@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// What callers branch on.
+var (
+	// ErrRefused is matched by *RefusedError: the plan cannot be applied.
+	ErrRefused = errors.New("the plan is refused")
+	// ErrStale is matched by *StaleError: a saved plan no longer fits.
+	ErrStale = errors.New("the saved plan no longer fits")
+	// ErrNotApproved says that the plan changed while waiting for the lease and was not approved again.
+	ErrNotApproved = errors.New("not approved")
+	// ErrWorldChanged stops a resource whose look calls for something the plan did not announce.
+	ErrWorldChanged = errors.New("the world changed since the plan")
+	// ErrNothingKnown says that destroy found no record and nowhere to look.
+	ErrNothingKnown = errors.New("no record of this stage and nowhere to look")
+	// ErrBlocked says that something it depends on was not done.
+	ErrBlocked = errors.New("blocked")
+)
+
+// ResourceError is what went wrong with one resource. It adds the address, once.
+type ResourceError struct {
+	Address, Kind string
+	Action        Action
+	Err           error
+}
+
+func (e *ResourceError) Error() string { return e.Address + ": " + e.Err.Error() }
+func (e *ResourceError) Unwrap() error { return e.Err }
+
+// Problem is something wrong with a declaration or a plan, at a place in the program.
+type Problem struct {
+	Address string
+	// Source is file:line, "" when not known.
+	Source string
+	Err    error
+}
+
+func (p Problem) String() string {
+	var b strings.Builder
+	if p.Source != "" {
+		b.WriteString(p.Source + ": ")
+	}
+	if p.Address != "" {
+		b.WriteString(p.Address + ": ")
+	}
+	b.WriteString(p.Err.Error())
+	return b.String()
+}
+
+// GraphError is everything that is wrong with a graph, all at once.
+type GraphError struct{ Problems []Problem }
+
+func (e *GraphError) Error() string {
+	lines := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap gives the errors, so that hints and sentinels are found.
+func (e *GraphError) Unwrap() []error {
+	errs := make([]error, len(e.Problems))
+	for i, p := range e.Problems {
+		errs[i] = p.Err
+	}
+	return errs
+}
+
+// RefusedError says why a plan cannot be applied: everything at once.
+type RefusedError struct{ Problems []Problem }
+
+func (e *RefusedError) Error() string { return (&GraphError{e.Problems}).Error() }
+
+// Is reports ErrRefused.
+func (e *RefusedError) Is(target error) bool { return target == ErrRefused }
+
+// Unwrap gives the errors, so that hints and sentinels are found.
+func (e *RefusedError) Unwrap() []error { return (&GraphError{e.Problems}).Unwrap() }
+
+// StaleError names what moved since a plan was saved.
+type StaleError struct{ Moved []string }
+
+func (e *StaleError) Error() string {
+	return "the saved plan no longer fits: " + strings.Join(e.Moved, "; ")
+}
+
+// Is reports ErrStale.
+func (e *StaleError) Is(target error) bool { return target == ErrStale }
+
+// PlaceError says that the credentials at hand lead to another account than the record's.
+type PlaceError struct {
+	Address        string
+	Recorded, Have reconcile.Place
+}
+
+func (e *PlaceError) Error() string {
+	return fmt.Sprintf("recorded in %s, but these credentials lead to %s", e.Recorded, e.Have)
+}
+
+// CycleError is a dependency cycle that no late path opens.
+type CycleError struct {
+	// Members in order, each needing the next, the last needing the first; Paths say through which prop.
+	Members []string
+	Paths   []string
+}
+
+func (e *CycleError) Error() string {
+	var b strings.Builder
+	b.WriteString("dependency cycle: ")
+	for i, m := range e.Members {
+		fmt.Fprintf(&b, "%s (%s) → ", m, e.Paths[i])
+	}
+	b.WriteString(e.Members[0])
+	return b.String()
+}
+
+// ConvergeError names the path that keeps changing and its last two values.
+type ConvergeError struct {
+	Path       string
+	Last, Then any
+}
+
+func (e *ConvergeError) Error() string {
+	return fmt.Sprintf("does not converge: %s keeps changing, last from %v to %v", e.Path, e.Last, e.Then)
+}

@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/seal"
+)
+
+// finish records outputs and the end of the run, and says how it went.
+func (r *run) finish(ctx context.Context) (*Result, error) {
+	res := &Result{Run: r.id, State: r.endState(), Failures: r.failures, Waiting: r.waiting, Summary: r.summary, Calls: r.w.gate.calls()}
+	res.Outputs, res.Secret = r.w.outputs(ctx)
+	sealed, changed := r.w.sealOutputs(ctx)
+	var outputsErr error
+	if changed {
+		outputsErr = r.journal.Commit(ctx, statestore.Change{Outputs: sealed})
+	}
+	res.Took = time.Since(r.started)
+	r.emit(Event{Type: EventRun, Status: Status(res.State), Elapsed: res.Took.Seconds()})
+	summary, err := json.Marshal(res.Summary)
+	if err != nil {
+		return res, fmt.Errorf("summary: %w", err)
+	}
+	if err := r.journal.Finish(ctx, res.State, summary); err != nil {
+		return res, fmt.Errorf("record: %w", err)
+	}
+	res.Commits = r.journal.Commits()
+	return res, outputsErr
+}
+
+func (r *run) endState() statestore.RunState {
+	switch {
+	case r.stopping():
+		return statestore.Cancelled
+	case len(r.failures) > 0 || r.summary.Blocked > 0:
+		return statestore.Failed
+	default:
+		return statestore.Succeeded
+	}
+}
+
+// emit records and shows one event, with secrets masked.
+func (r *run) emit(e Event) {
+	e.Time, e.Run = time.Now().UTC(), r.id
+	e.Note, e.Error, e.Hint = r.w.redact.text(e.Note), r.w.redact.text(e.Error), r.w.redact.text(e.Hint)
+	r.events.Lock()
+	defer r.events.Unlock()
+	body, err := json.Marshal(e)
+	if err != nil {
+		return // an event that cannot be told never fails a deploy
+	}
+	e.Seq = r.journal.Emit(body)
+	if r.e.Events != nil {
+		r.e.Events(e)
+	}
+}
+
+// openOutputs reads the outputs on record.
+func openOutputs(snap *statestore.Snapshot, key *seal.Key) (map[string]any, map[string]bool, error) {
+	if len(snap.Outputs) == 0 {
+		return nil, map[string]bool{}, nil
+	}
+	plain, err := key.Open(snap.Outputs, aad(snap.Stage, "\x00outputs"))
+	if err != nil {
+		return nil, nil, err
+	}
+	decoded, err := tree.Decode(plain)
+	if err != nil {
+		return nil, nil, fmt.Errorf("outputs: %w", err)
+	}
+	body, _ := decoded.(map[string]any)
+	values, _ := body["values"].(map[string]any)
+	names, _ := body["secret"].([]any)
+	secret := map[string]bool{}
+	for _, n := range names {
+		if s, ok := n.(string); ok {
+			secret[s] = true
+		}
+	}
+	return values, secret, nil
+}
+
+// Outputs are those of the last run that told them; secret ones are named apart.
+func (e *Engine) Outputs(ctx context.Context, stage statestore.Stage) (values map[string]any, secret map[string]bool, err error) {
+	snap, err := e.Store.Load(ctx, stage)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := e.Key.Check(snap.KeyID); err != nil {
+		return nil, nil, err
+	}
+	return openOutputs(snap, e.Key)
+}

@@ -1,0 +1,257 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// forward makes everything match, upstreams first.
+func (r *run) forward(ctx context.Context) {
+	makes, drops := map[*node]*task{}, map[*node]*task{}
+	var tasks []*task
+	add := func(n *node, drop bool, do func(context.Context, *node) (bool, error)) *task {
+		t := &task{n: n, drop: drop, rank: n.rank}
+		t.do = func(t *task) (bool, error) { return r.work(ctx, t, do) }
+		if tasks = append(tasks, t); !drop {
+			n.task = t
+		}
+		return t
+	}
+	for _, n := range r.w.sorted {
+		if n.decl == nil || n.plan == nil {
+			continue
+		}
+		switch n.plan.Action {
+		case Unchanged, Wait, Blocked:
+			r.settled(n)
+			continue
+		default:
+		}
+		makes[n] = add(n, false, r.make)
+		if n.plan.DeleteFirst {
+			drops[n] = add(n, true, r.dropFirst)
+		}
+	}
+	for _, n := range r.w.leftover {
+		if n.plan != nil && n.plan.Action == Delete && slices.ContainsFunc(n.needs, func(a string) bool { return drops[r.w.nodes[a]] != nil }) {
+			drops[n] = add(n, true, func(ctx context.Context, n *node) (bool, error) { return false, r.drop(ctx, n) })
+		}
+	}
+	r.order(makes, drops)
+	r.schedule(tasks)
+}
+
+// order says what waits for what. New things wait for what they need; what must go first waits for those that
+// need it, and for everything that comes before it: nothing is deleted before its upstreams have succeeded.
+func (r *run) order(makes, drops map[*node]*task) {
+	for n, t := range makes {
+		for _, up := range r.w.upstreams(n) {
+			makes[up].before(t, n.atBirth(up))
+		}
+		drops[n].before(t, false)
+	}
+	for n, t := range drops {
+		for _, a := range n.needs {
+			up := r.w.nodes[a]
+			if up == nil {
+				continue
+			}
+			if first := drops[up]; first != nil {
+				t.before(first, false)
+				continue
+			}
+			if n.decl != nil {
+				makes[up].before(t, false)
+			}
+		}
+	}
+}
+
+// schedule runs tasks and accounts for those that could not run.
+func (r *run) schedule(tasks []*task) {
+	r.sched = newSchedule(r.stopping, func(t, cause *task) {
+		r.blocked(t.n, cause.n)
+	})
+	r.sched.run(tasks)
+	for _, t := range tasks {
+		if t.state == pending {
+			r.setStatus(t.n, StatusSkipped)
+		}
+	}
+}
+
+// settled accounts for a node that needs nothing.
+func (r *run) settled(n *node) {
+	status := StatusDone
+	if n.plan.Action == Blocked {
+		status = StatusBlocked
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.statuses[n.addr] = status
+	r.summary.count(n.plan.Action, status)
+	if n.plan.Waiting != "" {
+		r.wait(n)
+	}
+}
+
+// wait notes what somebody else must do. The lock is held.
+func (r *run) wait(n *node) {
+	if r.waiting == nil {
+		r.waiting = map[string]string{}
+	}
+	r.waiting[n.addr] = n.plan.Waiting
+}
+
+// work does one task with everything around it: saved plan, hooks, events, failure.
+func (r *run) work(ctx context.Context, t *task, do func(context.Context, *node) (bool, error)) (bool, error) {
+	n, begun := t.n, time.Now()
+	action := n.plan.Action
+	if t.drop {
+		action = Delete
+	}
+	r.emit(Event{Type: EventStart, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusRunning})
+	n.changed = nil
+	err := r.permitted(n)
+	waiting := false
+	if err == nil {
+		waiting, err = r.hooked(ctx, n, action, do)
+	}
+	e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusDone, Elapsed: time.Since(begun).Seconds()}
+	for _, p := range n.changed {
+		e.Paths = append(e.Paths, string(p))
+	}
+	switch {
+	case err != nil:
+		e.Status, e.Error, e.Hint = StatusFailed, err.Error(), strings.Join(reconcile.Hints(err), "; ")
+		r.fail(n, action, err)
+	case waiting:
+		e.Status, e.Note = StatusWaiting, n.plan.Waiting
+	}
+	if !t.drop || n.decl == nil {
+		r.account(n, action, e.Status)
+	}
+	r.emit(e)
+	return waiting, err
+}
+
+func (n *node) kindName() string {
+	if n.spec != nil {
+		return n.spec.Type
+	}
+	return n.plan.Kind
+}
+
+// account counts a node's end.
+func (r *run) account(n *node, action Action, status Status) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.statuses[n.addr] = status
+	r.summary.count(action, status)
+	if status == StatusWaiting {
+		r.wait(n)
+	}
+}
+
+func (r *run) setStatus(n *node, status Status) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, done := r.statuses[n.addr]; !done {
+		r.statuses[n.addr] = status
+		r.summary.count(n.plan.Action, status)
+	}
+}
+
+func (r *run) fail(n *node, action Action, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failures = append(r.failures, &ResourceError{Address: n.addr, Kind: n.kindName(), Action: action, Err: err})
+}
+
+func (r *run) blocked(n, cause *node) {
+	r.emit(Event{
+		Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: n.plan.Action, Status: StatusBlocked,
+		Note: "needs " + cause.addr,
+	})
+	r.setStatus(n, StatusBlocked)
+}
+
+// permitted holds a node to the saved plan.
+func (r *run) permitted(n *node) error {
+	if r.o.Saved == nil {
+		return nil
+	}
+	for _, a := range r.o.Saved.Actions {
+		if a.Address == n.addr && a.Action == n.plan.Action {
+			return nil
+		}
+	}
+	return reconcile.WithHint(fmt.Errorf("%w: it calls for %s", ErrWorldChanged, n.plan.Action), "plan again")
+}
+
+// ok reports that a node's work is done, or that it needed none.
+func (r *run) ok(n *node) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.statuses[n.addr]
+	return s == StatusDone || s == StatusWaiting
+}
+
+// count adds one to the class of an action that ended with a status.
+func (s *Summary) count(a Action, status Status) {
+	switch status {
+	case StatusFailed:
+		s.Failed++
+		return
+	case StatusBlocked:
+		s.Blocked++
+		return
+	case StatusSkipped:
+		s.NotStarted++
+		return
+	case StatusWaiting:
+		s.Waiting++
+		if a == Wait {
+			return
+		}
+	default:
+	}
+	s.add(a, 1)
+}
+
+// add adds n to the counter of an action.
+func (s *Summary) add(a Action, n int) {
+	switch a {
+	case Create:
+		s.Created += n
+	case Adopt:
+		s.Adopted += n
+	case Recover:
+		s.Recovered += n
+	case Update:
+		s.Updated += n
+	case Replace:
+		s.Replaced += n
+	case Delete:
+		s.Deleted += n
+	case Move:
+		s.Moved += n
+	case Forget:
+		s.Forgotten += n
+	case Wait:
+		s.Waiting += n
+	case Unchanged:
+		s.Unchanged += n
+	case Blocked:
+		s.Blocked += n
+	}
+}
+
+// errStopped ends work that may not be started any more.
+var errStopped = errors.New("stopped")

@@ -1,0 +1,212 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// GraphFormat is the version of the graph document that this engine writes and reads.
+const GraphFormat = 1
+
+// Graph is what a program declares for one stage. It is plain data, save for the functions of Then, of Go hooks and of
+// policies; a graph that uses one says so in Program and needs its program to be applied.
+type Graph struct {
+	Format int    `json:"format"`
+	Stack  string `json:"stack"`
+	Stage  string `json:"stage"`
+	// Config are the values that the program read, for the record.
+	Config map[string]any `json:"config,omitempty"`
+	// Secrets say where secret values come from, by name. Values are never in a graph.
+	Secrets   map[string]SecretSource `json:"secrets,omitempty"`
+	Resources []Resource              `json:"resources"`
+	// Reads are used and not owned.
+	Reads   []Read         `json:"reads,omitempty"`
+	Outputs map[string]any `json:"outputs,omitempty"`
+	// Forget are addresses that are no longer declared and are to be let go, not deleted.
+	Forget []string `json:"forget,omitempty"`
+	// Program says why the graph needs its program: "then", "hook", "policy".
+	Program []string `json:"program,omitempty"`
+
+	// Dir is the stack's directory; relative paths in props start there. It is where the program lies, not
+	// what it declares, and so no part of the digest.
+	Dir string `json:"-"`
+	// Funcs are the functions, by the ids that the document holds.
+	Funcs Funcs `json:"-"`
+}
+
+// Funcs are what a graph cannot hold as data.
+type Funcs struct {
+	// Then by id: from the resolved input to a value. A secret input makes a secret value.
+	Then map[string]func(input any) (any, error)
+	// Hooks by id.
+	Hooks map[string]func(context.Context, HookInfo) error
+	// Policies run on every plan before approval.
+	Policies []func(*Plan) []Violation
+}
+
+// SecretSource says where a secret comes from; exactly one field is set.
+type SecretSource struct {
+	Env    string `json:"env,omitempty"`
+	File   string `json:"file,omitempty"` // relative to the stack's directory; a trailing newline is cut
+	Sealed bool   `json:"sealed,omitempty"`
+}
+
+// Resource is one declared resource.
+type Resource struct {
+	Address string `json:"address"`
+	Kind    string `json:"kind"`
+	// Settings are the provider's settings in its scope; absent ones are the provider's defaults.
+	Settings map[string]any `json:"settings,omitempty"`
+	// Props is a tree; strings may hold tokens in their plain spelling.
+	Props   map[string]any `json:"props,omitempty"`
+	Options Options        `json:"options,omitzero"`
+	// Source is where it is declared, file:line or file:line:column, for messages; no part of the digest.
+	Source string `json:"source,omitempty"`
+}
+
+// Read is something used and not owned: looked at in every plan, never written, marked or deleted. One of ID and Query
+// is set; Query are props that name it (a given name, or exact property matches among a listing).
+type Read struct {
+	Address  string         `json:"address"`
+	Kind     string         `json:"kind"`
+	Settings map[string]any `json:"settings,omitempty"`
+	ID       string         `json:"id,omitempty"`
+	Query    map[string]any `json:"query,omitempty"`
+	Source   string         `json:"source,omitempty"`
+}
+
+// Options change how the engine treats one resource.
+type Options struct {
+	// DependsOn are further addresses that must be settled before.
+	DependsOn []string `json:"dependsOn,omitempty"`
+	// Protect refuses deletion and replacement, at plan.
+	Protect bool `json:"protect,omitempty"`
+	// Retain forgets instead of deleting; the thing's mark is rewritten to retained.
+	Retain bool `json:"retain,omitempty"`
+	// DeletedWith is an address whose deletion takes this one along.
+	DeletedWith string `json:"deletedWith,omitempty"`
+	// RenamedFrom are earlier addresses.
+	RenamedFrom []string `json:"renamedFrom,omitempty"`
+	// Adopt takes over the object with this identity; "*" takes what is found by name or mark.
+	Adopt string `json:"adopt,omitempty"`
+	// IgnoreChanges are paths (wildcards allowed) that are not compared, replacements included.
+	IgnoreChanges []tree.Path `json:"ignoreChanges,omitempty"`
+	// ReplaceOn are paths whose change replaces.
+	ReplaceOn []tree.Path `json:"replaceOn,omitempty"`
+	// DeleteFirst deletes the old thing before the new one is made.
+	DeleteFirst bool `json:"deleteFirst,omitempty"`
+	// AllowReplace and AllowDelete give leave where users' data would go.
+	AllowReplace bool `json:"allowReplace,omitempty"`
+	AllowDelete  bool `json:"allowDelete,omitempty"`
+	// Timeouts bound operations; zero fields mean the kind's.
+	Timeouts Timeouts `json:"timeouts,omitzero"`
+	// Before and After are hooks around whatever changes the resource.
+	Before []Hook `json:"before,omitempty"`
+	After  []Hook `json:"after,omitempty"`
+}
+
+// Timeouts bound the operations of one resource, written as durations ("90s").
+type Timeouts struct {
+	Create time.Duration `json:"create,omitempty"`
+	Update time.Duration `json:"update,omitempty"`
+	Delete time.Duration `json:"delete,omitempty"`
+}
+
+// Hook runs around a change: a command in the stack's directory, or a function of the program.
+type Hook struct {
+	// Run is a shell command; it sees ATHANOR_ADDRESS, ATHANOR_KIND, ATHANOR_ACTION, ATHANOR_STACK and ATHANOR_STAGE.
+	Run string `json:"run,omitempty"`
+	// Func is the id of a function in Funcs.Hooks.
+	Func string `json:"func,omitempty"`
+}
+
+// HookInfo is what a hook is told.
+type HookInfo struct {
+	Stack, Stage, Address, Kind string
+	Action                      Action
+	// Attrs are the attributes after the change, nil before it.
+	Attrs map[string]any
+}
+
+// Violation is what a policy refuses. A warning is shown and refuses nothing.
+type Violation struct {
+	Address string `json:"address,omitempty"`
+	Policy  string `json:"policy"`
+	Message string `json:"message"`
+	Warning bool   `json:"warning,omitempty"`
+}
+
+// Digest is over everything that the program declares, and not over where it lies.
+func (g *Graph) Digest() (string, error) {
+	doc, err := g.tree()
+	if err != nil {
+		return "", err
+	}
+	m, _ := doc.(map[string]any)
+	for _, list := range []string{"resources", "reads"} {
+		items, _ := m[list].([]any)
+		for _, item := range items {
+			if r, ok := item.(map[string]any); ok {
+				delete(r, "source")
+			}
+		}
+	}
+	return tree.Digest(doc), nil
+}
+
+func (g *Graph) tree() (any, error) {
+	data, err := json.Marshal(g)
+	if err != nil {
+		return nil, fmt.Errorf("graph: %w", err)
+	}
+	return tree.Decode(data)
+}
+
+// ReadGraph reads a graph document. Unknown fields and other formats are errors.
+func ReadGraph(data []byte) (*Graph, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	dec.UseNumber()
+	var g Graph
+	if err := dec.Decode(&g); err != nil {
+		return nil, fmt.Errorf("graph document: %w", err)
+	}
+	if g.Format != GraphFormat {
+		return nil, fmt.Errorf("graph document: format %d; this athanor reads format %d", g.Format, GraphFormat)
+	}
+	for i := range g.Resources {
+		r := &g.Resources[i]
+		if err := retree(&r.Props, &r.Settings); err != nil {
+			return nil, fmt.Errorf("graph document: %s: %w", r.Address, err)
+		}
+	}
+	for i := range g.Reads {
+		if err := retree(&g.Reads[i].Query, &g.Reads[i].Settings); err != nil {
+			return nil, fmt.Errorf("graph document: %s: %w", g.Reads[i].Address, err)
+		}
+	}
+	if err := retree(&g.Outputs, &g.Config); err != nil {
+		return nil, fmt.Errorf("graph document: outputs: %w", err)
+	}
+	return &g, nil
+}
+
+// retree turns what encoding/json made into trees, in which integers stay integers.
+func retree(maps ...*map[string]any) error {
+	for _, m := range maps {
+		if *m == nil {
+			continue
+		}
+		t, err := tree.Of(*m)
+		if err != nil {
+			return err
+		}
+		*m, _ = t.(map[string]any)
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// hooked runs a node's work between its hooks. A before-hook that fails stops the work; an after-hook that
+// fails is recorded and shown, and the work stands.
+func (r *run) hooked(ctx context.Context, n *node, action Action, do func(context.Context, *node) (bool, error)) (bool, error) {
+	if n.decl == nil {
+		return do(ctx, n)
+	}
+	o := n.decl.Options
+	for _, h := range o.Before {
+		if err := r.hook(ctx, n, action, h, nil); err != nil {
+			return false, fmt.Errorf("before: %w", err)
+		}
+	}
+	waiting, err := do(ctx, n)
+	if err != nil {
+		return waiting, err
+	}
+	var errs []error
+	for _, h := range o.After {
+		if err := r.hook(ctx, n, action, h, n.attrs); err != nil {
+			errs = append(errs, fmt.Errorf("after (the resource itself is done): %w", err))
+		}
+	}
+	return waiting, errors.Join(errs...)
+}
+
+func (r *run) hook(ctx context.Context, n *node, action Action, h Hook, attrs map[string]any) error {
+	info := HookInfo{Stack: r.w.stage.Stack, Stage: r.w.stage.Name, Address: n.addr, Kind: n.spec.Type, Action: action, Attrs: attrs}
+	var err error
+	if h.Func != "" {
+		f, ok := r.w.graph.Funcs.Hooks[h.Func]
+		if !ok {
+			return errors.New("this graph needs its program: it has Go hooks")
+		}
+		err = f(ctx, info)
+	} else {
+		err = r.runCommand(ctx, h.Run, info)
+	}
+	e := Event{Type: EventHook, Address: n.addr, Kind: n.spec.Type, Action: action, Status: StatusDone, Note: h.Run}
+	if err != nil {
+		e.Status, e.Error = StatusFailed, err.Error()
+	}
+	r.emit(e)
+	return err
+}
+
+// runCommand runs a hook command in the stack's directory. Its output is part of the error alone.
+func (r *run) runCommand(ctx context.Context, line string, info HookInfo) error {
+	cmd := exec.CommandContext(ctx, "sh", "-c", line)
+	cmd.Dir = r.w.graph.Dir
+	cmd.Env = append(os.Environ(),
+		"ATHANOR_ADDRESS="+info.Address, "ATHANOR_KIND="+info.Kind, "ATHANOR_ACTION="+string(info.Action),
+		"ATHANOR_STACK="+info.Stack, "ATHANOR_STAGE="+info.Stage)
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return nil
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	return fmt.Errorf("%s: %w: %s", line, err, strings.Join(lines[max(0, len(lines)-5):], "; "))
+}

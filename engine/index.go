@@ -1,0 +1,322 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// node is one address: declared, on record, or both.
+type node struct {
+	addr string
+	decl *Resource // nil when no longer declared
+	read *Read     // set for what is used and not owned; then decl is nil
+	kind reconcile.Any
+	spec *reconcile.Spec
+	rec  *record // nil without a row
+	// from is the address that the row had before this plan moved it.
+	from string
+
+	// uses are the references in props, in tree order; needs the addresses that must come before, sorted.
+	uses  []token.Use
+	needs []string
+	// users are the declared nodes that need this one.
+	users []*node
+	// cut are the late paths, by upstream, through which a cycle is opened.
+	cut map[string][]tree.Path
+	// rank is the length of the longest chain of users: what is on it goes first.
+	rank int
+	// place in topological order.
+	order int
+
+	access *access
+	job    *reconcile.Job
+	look   reconcile.Look
+	looked bool
+	err    error // why it could not be looked at
+	others []found
+	// slot of the name by which a find was made; discovered: found and not declared.
+	slot       int
+	discovered bool
+	assets     map[string]reconcile.Asset
+	plan       *Planned
+
+	// changed are the paths that its work set; used is the digest of the props that it was settled with.
+	changed []tree.Path
+	used    string
+	omitted bool
+	task    *task
+
+	mu    sync.Mutex
+	attrs map[string]any // what is known of its attributes
+	// unknown: nothing is known for sure, attrs aside; moving: those attributes may change.
+	unknown bool
+	moving  map[string]bool
+}
+
+// index makes the nodes of a graph and finds everything that is wrong with it.
+func (w *work) index() error {
+	var problems []Problem
+	bad := func(addr, source string, err error) {
+		problems = append(problems, Problem{Address: addr, Source: source, Err: err})
+	}
+	w.nodes = make(map[string]*node, len(w.graph.Resources)+len(w.records))
+	for i := range w.graph.Resources {
+		r := &w.graph.Resources[i]
+		n := &node{addr: r.Address, decl: r}
+		if err := w.declare(n, r.Address, r.Kind, r.Source); err != nil {
+			bad(r.Address, r.Source, err)
+			continue
+		}
+		w.declared = append(w.declared, n)
+	}
+	for i := range w.graph.Reads {
+		r := &w.graph.Reads[i]
+		n := &node{addr: r.Address, read: r}
+		if err := w.declare(n, r.Address, r.Kind, r.Source); err != nil {
+			bad(r.Address, r.Source, err)
+			continue
+		}
+		w.reads = append(w.reads, n)
+	}
+	for _, n := range slices.Concat(w.reads, w.declared) {
+		for _, err := range w.refer(n) {
+			bad(n.addr, n.source(), err)
+		}
+	}
+	for name, v := range w.graph.Outputs {
+		if _, err := w.uses(v); err != nil {
+			bad("output "+name, "", err)
+		}
+	}
+	for _, err := range w.moves() {
+		bad("", "", err)
+	}
+	if len(problems) > 0 {
+		return &GraphError{problems}
+	}
+	return w.arrange()
+}
+
+func (n *node) source() string {
+	switch {
+	case n.decl != nil:
+		return n.decl.Source
+	case n.read != nil:
+		return n.read.Source
+	default:
+		return ""
+	}
+}
+
+// declare enters one address.
+func (w *work) declare(n *node, addr, kind, source string) error {
+	if err := CheckAddress(addr); err != nil {
+		return err
+	}
+	if other, ok := w.nodes[addr]; ok {
+		return fmt.Errorf("declared twice: %s and %s", other.source(), source)
+	}
+	k, ok := w.e.Catalog.Kind(kind)
+	if !ok {
+		return unknownKind(kind, w.e.Catalog.Types())
+	}
+	n.kind, n.spec = k, k.Spec()
+	w.nodes[addr] = n
+	return nil
+}
+
+func unknownKind(kind string, types []string) error {
+	err := fmt.Errorf("unknown kind %q", kind)
+	if near, ok := props.Nearest(kind, types); ok {
+		return reconcile.WithHint(err, "did you mean %s?", near)
+	}
+	return reconcile.WithHint(err, "`athanor kinds` lists them")
+}
+
+// refer finds what a node refers to, and checks its props as far as they are known.
+func (w *work) refer(n *node) []error {
+	declared := n.declaredProps()
+	uses, err := w.uses(declared)
+	if err != nil {
+		return []error{err}
+	}
+	n.uses = uses
+	for _, u := range uses {
+		n.needs = append(n.needs, u.Ref.Address)
+	}
+	var errs []error
+	if n.decl != nil {
+		o := n.decl.Options
+		for _, a := range o.DependsOn {
+			if _, ok := w.nodes[a]; !ok {
+				errs = append(errs, fmt.Errorf("dependsOn: nothing is declared as %q", a))
+			}
+		}
+		n.needs = append(n.needs, o.DependsOn...)
+		job := &reconcile.Job{Address: n.addr, Props: declared, Dir: w.graph.Dir}
+		if err := n.kind.Decode(job); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	slices.Sort(n.needs)
+	n.needs = slices.Compact(n.needs)
+	return errs
+}
+
+func (n *node) declaredProps() map[string]any {
+	var p map[string]any
+	switch {
+	case n.decl != nil:
+		p = n.decl.Props
+	case n.read != nil:
+		p = n.read.Query
+	}
+	if p == nil {
+		p = map[string]any{}
+	}
+	return p
+}
+
+// uses lists the references in a tree, each checked: the address is declared and has such an attribute.
+func (w *work) uses(v any) ([]token.Use, error) {
+	uses, err := token.Refs(v)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range uses {
+		if err := w.checkRef(u); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range token.Secrets(v) {
+		if _, ok := w.graph.Secrets[name]; !ok {
+			return nil, fmt.Errorf("no secret %q is declared", name)
+		}
+	}
+	return uses, nil
+}
+
+func (w *work) checkRef(u token.Use) error {
+	up, ok := w.nodes[u.Ref.Address]
+	if !ok {
+		err := fmt.Errorf("%s: nothing is declared as %q", u.At, u.Ref.Address)
+		if near, ok := props.Nearest(u.Ref.Address, slices.Sorted(maps.Keys(w.nodes))); ok {
+			return reconcile.WithHint(err, "did you mean %s?", near)
+		}
+		return err
+	}
+	if u.Ref.Path == "" {
+		return nil
+	}
+	name := u.Ref.Path.Steps()[0].Key
+	if names := w.attributes(up.kind); !slices.Contains(names, name) {
+		err := fmt.Errorf("%s: %s has no attribute %q", u.At, up.spec.Type, name)
+		if near, ok := props.Nearest(name, names); ok {
+			return reconcile.WithHint(err, "did you mean %s?", near)
+		}
+		return reconcile.WithHint(err, "it has %s", strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// attributes are the names that a kind's attributes have.
+func (w *work) attributes(k reconcile.Any) []string {
+	kind := k.Spec().Type
+	if names, ok := w.attrNames[kind]; ok {
+		return names
+	}
+	names := slices.Sorted(maps.Keys(props.Dump(k.Spec().NewAttrs())))
+	w.attrNames[kind] = names
+	return names
+}
+
+// moves gives rows to the addresses that they were renamed to.
+func (w *work) moves() []error {
+	var errs []error
+	claimed := map[string]string{}
+	for _, n := range w.declared {
+		if _, own := w.records[n.addr]; own && !w.vacated(n.addr) {
+			continue
+		}
+		for _, old := range n.decl.Options.RenamedFrom {
+			_, recorded := w.records[old]
+			if _, declared := w.nodes[old]; !recorded || declared && !w.vacated(old) {
+				continue
+			}
+			if other, taken := claimed[old]; taken {
+				errs = append(errs, fmt.Errorf("%s and %s both say that they were renamed from %s", other, n.addr, old))
+				continue
+			}
+			claimed[old], n.from = n.addr, old
+			break
+		}
+	}
+	taken := make(map[string]*record, len(claimed))
+	for old := range claimed {
+		taken[old] = w.records[old]
+		delete(w.records, old)
+	}
+	for old, addr := range claimed {
+		w.records[addr] = taken[old].renamed(addr)
+		w.moved[old] = addr
+	}
+	return errs
+}
+
+// vacated reports whether the row of a declared address goes elsewhere by a renamedFrom, so that the address
+// is free for another: chains and swaps.
+func (w *work) vacated(addr string) bool {
+	return slices.ContainsFunc(w.declared, func(n *node) bool {
+		return n.addr != addr && slices.Contains(n.decl.Options.RenamedFrom, addr) && w.records[n.addr] == nil
+	})
+}
+
+func (r *record) renamed(addr string) *record {
+	if r == nil {
+		return nil
+	}
+	c := r.clone()
+	c.address = addr
+	return c
+}
+
+// CheckAddress says what is wrong with an address. An address is segments joined by "/", each beginning with a letter and
+// going on with letters, digits, "-" and "_"; the last may carry a key in brackets: net/subnet[a].
+func CheckAddress(addr string) error {
+	rest, key, keyed := strings.Cut(addr, "[")
+	if keyed {
+		k, closed := strings.CutSuffix(key, "]")
+		if !closed || k == "" || strings.ContainsFunc(k, func(r rune) bool { return !addressRune(r) && r != '.' }) {
+			return badAddress(addr, "its key in brackets is made of letters, digits, '.', '-' and '_'")
+		}
+	}
+	if len(addr) > 300 {
+		return badAddress(addr[:40]+"…", "it is longer than 300 bytes")
+	}
+	for seg := range strings.SplitSeq(rest, "/") {
+		if seg == "" || !letter(rune(seg[0])) || strings.ContainsFunc(seg, func(r rune) bool { return !addressRune(r) }) {
+			return badAddress(addr, "each part begins with a letter and goes on with letters, digits, '-' and '_'")
+		}
+	}
+	return nil
+}
+
+// ErrAddress is matched by errors about malformed addresses.
+var ErrAddress = errors.New("bad address")
+
+func badAddress(addr, why string) error {
+	return reconcile.WithHint(fmt.Errorf("%w %q", ErrAddress, addr), "%s", why)
+}
+
+func letter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
+
+func addressRune(r rune) bool { return letter(r) || r >= '0' && r <= '9' || r == '-' || r == '_' }

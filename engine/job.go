@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// birth is the address that a node's generated names come from.
+func (n *node) birth() string {
+	if n.rec != nil && n.rec.birth != "" {
+		return n.rec.birth
+	}
+	return n.addr
+}
+
+// births are all addresses that a thing of this node may be marked with or named after.
+func (n *node) births() []string {
+	births := []string{n.birth()}
+	if n.addr != births[0] {
+		births = append(births, n.addr)
+	}
+	if n.decl != nil {
+		births = append(births, n.decl.Options.RenamedFrom...)
+	}
+	return births
+}
+
+// target says which generation of a node a job is about.
+type target struct {
+	gen    *generation // nil: one that does not exist yet
+	number uint64
+	slot   int
+}
+
+// declaredJob is the job of making a declared node match, with its props resolved as far as they are known.
+// What is not known of late paths that open a cycle is left out once work has begun.
+func (w *work) declaredJob(ctx context.Context, n *node, t target) (*reconcile.Job, error) {
+	resolved, err := w.resolve(ctx, n.declaredProps())
+	if err != nil {
+		return nil, err
+	}
+	o := Options{}
+	if n.decl != nil {
+		o = n.decl.Options
+	}
+	job := w.job(n, n.access, t)
+	job.Props, _ = resolved.Tree.(map[string]any)
+	job.Unknown, job.Secret = resolved.Unknown, resolved.Secret
+	job.Assets = n.assets
+	job.Ignore, job.ReplaceOn, job.Force = o.IgnoreChanges, o.ReplaceOn, w.o.Force
+	job.Timeouts = reconcile.Timeouts(o.Timeouts)
+	if t.gen != nil && n.rec != nil {
+		job.Had = n.rec.props
+	}
+	if w.applying {
+		if err := n.omit(job); err != nil {
+			return nil, err
+		}
+	}
+	if err := n.kind.Decode(job); err != nil {
+		return nil, err
+	}
+	w.name(n, job, t)
+	return job, nil
+}
+
+// omit leaves out what is not known of the late paths through which a cycle was opened. Anything else must be
+// known by now.
+func (n *node) omit(job *reconcile.Job) error {
+	late := slices.Concat(slices.Collect(maps.Values(n.cut))...)
+	for p := range job.Unknown {
+		if !slices.ContainsFunc(late, func(q tree.Path) bool { return p.Within(q) || q.Within(p) }) {
+			return fmt.Errorf("%s is not known although everything before it is done", p)
+		}
+		job.Omit = append(job.Omit, p)
+	}
+	slices.Sort(job.Omit)
+	return nil
+}
+
+// job is what is known of a generation without its declaration.
+func (w *work) job(n *node, a *access, t target) *reconcile.Job {
+	birth := n.birth()
+	job := &reconcile.Job{
+		Address: n.addr, Place: a.place, Cloud: a.cloud, Dir: w.graph.Dir,
+		Mark:   w.mark(n.addr, t.number),
+		Digest: w.e.Key.Digest,
+		Derive: func(info string, size int) []byte {
+			return w.e.Key.Derive(birth+"\x00"+info, size)
+		},
+	}
+	if g := t.gen; g != nil {
+		job.ID, job.Last, job.Name, job.Named, job.Nonce = g.identity, g.attrs, g.name, g.named, g.nonce
+		job.Written, job.LastWrite = g.digests, g.written
+	}
+	return job
+}
+
+// name decides the physical name. A generated one is that of the address of birth, and once a thing has one it keeps it.
+func (w *work) name(n *node, job *reconcile.Job, t target) {
+	n.kind.Names(job)
+	switch {
+	case job.Given != "":
+		job.Name, job.Named = job.Given, true
+	case t.gen != nil && t.gen.name != "":
+	case job.Naming != nil:
+		job.Name = adopt.Name(*job.Naming, job.Place, w.stage.Stack, w.stage.Name, n.birth(), t.slot)
+	}
+}
+
+// recordedJob is the job of looking at or deleting what is on record, without a declaration.
+func (w *work) recordedJob(n *node, a *access, g *generation) *reconcile.Job {
+	job := w.job(n, a, target{gen: g, number: g.number})
+	if n.rec != nil {
+		job.Had = n.rec.props
+		if g.identity == "" {
+			job.Props = n.rec.props // all that there is to find it by
+		}
+		job.Timeouts = reconcile.Timeouts(n.rec.options.Timeouts)
+	}
+	return job
+}
+
+// accessOf is the way to where a generation lives: by the settings it was made with, so that it is only ever looked at with
+// credentials of its own place.
+func (w *work) accessOf(ctx context.Context, n *node, g *generation) (*access, error) {
+	settings := g.settings
+	if settings == nil && n.rec != nil {
+		settings = n.rec.settings
+	}
+	a := w.reach(ctx, g.kind, settings)
+	if a.err != nil {
+		return a, a.err
+	}
+	if g.place.Account != a.place.Account || g.place.Provider != a.place.Provider || g.place.Region != a.place.Region {
+		return a, reconcile.WithHint(&PlaceError{Address: n.addr, Recorded: g.place, Have: a.place},
+			"use the credentials that it was deployed with, or `athanor state rm %s` if it is gone for good", n.addr)
+	}
+	return a, nil
+}
+
+// known tells whether a name can be looked for: it holds no value that comes later.
+func known(name string) bool { return name != "" && !token.Has(name) }
+
+// evidence collects what the verdict on a found thing goes by.
+func (w *work) evidence(n *node, job *reconcile.Job, look reconcile.Look, recorded string) adopt.Evidence {
+	return adopt.Evidence{
+		Absent: look.Absent, Identity: look.Identity, Recorded: recorded,
+		Seen: look.Owner, Want: job.Mark, Births: n.births(),
+		Marked: n.spec.Marked, Same: n.spec.Same, Equal: len(look.Steps) == 0,
+		Given: job.Named || !n.spec.Named && !n.spec.Marked && !n.spec.Recorded,
+	}
+}
+
+// isMarkStep reports a difference that is about the mark alone.
+func isMarkStep(s reconcile.Step) bool {
+	steps := s.Path.Steps()
+	return len(steps) > 0 && adopt.IsMark(steps[len(steps)-1].Key)
+}
+
+// settle makes a generation the live one and condemns the one before.
+func (r *record) settle(g *generation) {
+	if old := r.live(); old != nil && old != g {
+		old.state = statestore.Condemned
+	}
+	g.state, g.intent = statestore.Live, false
+}
+
+// sameAt reports whether two trees hold the same at a path.
+func sameAt(a, b map[string]any, p tree.Path) bool {
+	x, inA := tree.Get(a, p)
+	y, inB := tree.Get(b, p)
+	return inA == inB && tree.Equal(x, y)
+}

@@ -1,0 +1,315 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// lookers bounds how many nodes are looked at at once; their calls are bounded by the gate.
+const lookers = 128
+
+// reachAll opens the way to every place and checks the place of every row before anything is read: credentials
+// that lead to another account are refused with nothing read.
+func (w *work) reachAll(ctx context.Context) error {
+	nodes := slices.Concat(w.reads, w.declared)
+	parallel(len(nodes), lookers, func(i int) {
+		n := nodes[i]
+		settings := map[string]any(nil)
+		switch {
+		case n.decl != nil:
+			settings = n.decl.Settings
+		case n.read != nil:
+			settings = n.read.Settings
+		}
+		n.access = w.reach(ctx, n.spec.Type, settings)
+	})
+	var problems []Problem
+	seen := map[*access]bool{}
+	for _, n := range nodes {
+		if n.access.err != nil && !seen[n.access] {
+			seen[n.access] = true
+			problems = append(problems, Problem{Address: n.addr, Source: n.source(), Err: n.access.err})
+		}
+	}
+	for _, n := range slices.Concat(w.declared, w.leftover) {
+		for _, g := range n.generations() {
+			var place *PlaceError
+			if _, err := w.accessOf(ctx, n, g); errors.As(err, &place) && !w.movedPlace(n, g) {
+				problems = append(problems, Problem{Address: n.addr, Source: n.source(), Err: err})
+				break
+			}
+		}
+	}
+	if len(problems) > 0 {
+		return &RefusedError{problems}
+	}
+	return nil
+}
+
+func (n *node) generations() []*generation {
+	if n.rec == nil {
+		return nil
+	}
+	return n.rec.gens
+}
+
+// movedPlace reports that the place in the program changed, so that the old settings no longer say where
+// the thing is. It is then looked at with them all the same, and a failure is the node's own.
+func (w *work) movedPlace(n *node, g *generation) bool {
+	return g.settings != nil
+}
+
+// prepare builds and hashes what props point at, in parallel, before anything is looked at. One that cannot be
+// built blocks its resource only.
+func (w *work) prepare(ctx context.Context) {
+	var building []*node
+	for _, n := range w.declared {
+		if n.spec.Prepares {
+			building = append(building, n)
+		}
+	}
+	parallel(len(building), 4, func(i int) {
+		n := building[i]
+		job := &reconcile.Job{Address: n.addr, Props: n.declaredProps(), Dir: w.graph.Dir}
+		if err := n.kind.Prepare(ctx, job, reconcile.Workspace{Dir: w.graph.Dir, Cache: w.e.Cache}); err != nil {
+			n.err = fmt.Errorf("prepare: %w", err)
+			return
+		}
+		n.assets = job.Assets
+	})
+}
+
+// lookAhead looks at everything that can be looked at before its upstreams are known: what is on record,
+// and what refers to nothing.
+func (w *work) lookAhead(ctx context.Context) {
+	var ahead []*node
+	for _, n := range w.declared {
+		if n.err != nil || n.spec.Recorded {
+			continue
+		}
+		if n.rec.live() != nil || n.rec.candidate() != nil || len(n.uses) == 0 {
+			ahead = append(ahead, n)
+		}
+	}
+	single := w.lookMany(ctx, ahead)
+	all := slices.Concat(single, w.leftover)
+	parallel(len(all), lookers, func(i int) { w.lookAt(ctx, all[i]) })
+}
+
+// lookMany groups nodes on record by kind and place where the kind can look at many at once. It returns the others.
+func (w *work) lookMany(ctx context.Context, nodes []*node) []*node {
+	type group struct {
+		kind string
+		a    *access
+	}
+	groups := map[group][]*node{}
+	var single []*node
+	for _, n := range nodes {
+		if n.spec.Bulk && n.rec.live() != nil && n.rec.live().kind == n.spec.Type {
+			id := group{n.spec.Type, n.access}
+			groups[id] = append(groups[id], n)
+			continue
+		}
+		single = append(single, n)
+	}
+	lists := slices.Collect(maps.Values(groups))
+	parallel(len(lists), lookers, func(i int) { w.lookGroup(ctx, lists[i]) })
+	return single
+}
+
+func (w *work) lookGroup(ctx context.Context, nodes []*node) {
+	jobs, of := make([]*reconcile.Job, 0, len(nodes)), make([]*node, 0, len(nodes))
+	for _, n := range nodes {
+		job, err := w.presentJob(ctx, n)
+		if n.looked = true; err != nil {
+			n.err = err
+			continue
+		}
+		jobs, of = append(jobs, job), append(of, n)
+	}
+	looks, errs := nodes[0].kind.LookMany(ctx, jobs)
+	for i, n := range of {
+		n.job, n.look, n.err = jobs[i], looks[i], errs[i]
+	}
+}
+
+// lookAt looks at one node.
+func (w *work) lookAt(ctx context.Context, n *node) {
+	if n.looked || n.err != nil {
+		return
+	}
+	n.looked = true
+	switch {
+	case n.decl == nil:
+		n.err = w.lookLeftover(ctx, n)
+	case n.rec.live() == nil && n.rec.candidate() == nil:
+		n.err = w.find(ctx, n)
+	default:
+		job, err := w.presentJob(ctx, n)
+		if err != nil {
+			n.err = err
+			return
+		}
+		n.job = job
+		n.look, n.err = n.presentKind(w).Look(ctx, job)
+	}
+}
+
+// present is the generation that a node is compared with: the live one, else one half made.
+func (n *node) present() *generation {
+	if g := n.rec.live(); g != nil {
+		return g
+	}
+	return n.rec.candidate()
+}
+
+// presentKind is the kind of the present thing, which may be another than the declared.
+func (n *node) presentKind(w *work) reconcile.Any {
+	if g := n.present(); g != nil && g.kind != n.spec.Type {
+		if k, ok := w.e.Catalog.Kind(g.kind); ok {
+			return k
+		}
+	}
+	return n.kind
+}
+
+// presentJob is the job of comparing a node with its present thing. Where that is of another kind or in another place,
+// it is looked at without comparing.
+func (w *work) presentJob(ctx context.Context, n *node) (*reconcile.Job, error) {
+	g := n.present()
+	if n.replacedWhole() {
+		a, err := w.accessOf(ctx, n, g)
+		if err != nil {
+			return nil, err
+		}
+		return w.recordedJob(n, a, g), nil
+	}
+	return w.declaredJob(ctx, n, target{gen: g, number: g.number, slot: g.slot})
+}
+
+// replacedWhole reports that kind or place changed under the same address.
+func (n *node) replacedWhole() bool {
+	g := n.present()
+	return g != nil && (g.kind != n.spec.Type || g.place != n.access.place)
+}
+
+// lookLeftover looks at what is no longer declared.
+func (w *work) lookLeftover(ctx context.Context, n *node) error {
+	if n.kind == nil {
+		return unknownKind(n.rec.gens[0].kind, w.e.Catalog.Types())
+	}
+	g := n.present()
+	if g == nil {
+		return nil
+	}
+	a, err := w.accessOf(ctx, n, g)
+	if err != nil {
+		return err
+	}
+	n.access, n.job = a, w.recordedJob(n, a, g)
+	if n.spec.Recorded {
+		n.look = reconcile.Look{Identity: g.identity, Attrs: g.attrs}
+		return nil
+	}
+	n.look, err = n.kind.Look(ctx, n.job)
+	return err
+}
+
+// lookReads looks at what is used and not owned.
+func (w *work) lookReads(ctx context.Context) []Problem {
+	errs := make([]error, len(w.reads))
+	parallel(len(w.reads), lookers, func(i int) {
+		n := w.reads[i]
+		look, err := w.lookRead(ctx, n)
+		if err == nil && look.Absent {
+			err = fmt.Errorf("read: there is no such %s", n.spec.Type)
+		}
+		n.attrs, errs[i] = look.Attrs, err
+	})
+	var problems []Problem
+	for i, err := range errs {
+		if err != nil {
+			problems = append(problems, Problem{Address: w.reads[i].addr, Source: w.reads[i].source(), Err: err})
+		}
+	}
+	return problems
+}
+
+func (w *work) lookRead(ctx context.Context, n *node) (reconcile.Look, error) {
+	job := w.job(n, n.access, target{})
+	job.Mark = reconcile.Mark{}
+	resolved, err := w.resolve(ctx, n.declaredProps())
+	if err != nil {
+		return reconcile.Look{}, err
+	}
+	if len(resolved.Unknown) > 0 {
+		return reconcile.Look{}, errors.New("read: what it looks for must be known at plan")
+	}
+	job.ID, job.Query = n.read.ID, true
+	job.Props, _ = resolved.Tree.(map[string]any)
+	names := props.Dump(n.spec.NewProps())
+	for name := range job.Props {
+		if _, ok := names[name]; !ok {
+			return reconcile.Look{}, fmt.Errorf("read: %s has no prop %q", n.spec.Type, name)
+		}
+	}
+	w.name(n, job, target{})
+	if job.ID != "" || job.Named || !n.spec.Lists {
+		return n.kind.Look(ctx, job)
+	}
+	return w.search(ctx, n, job)
+}
+
+// search looks for the one listed thing whose props equal those of a query.
+func (w *work) search(ctx context.Context, n *node, query *reconcile.Job) (reconcile.Look, error) {
+	things, err := n.kind.List(ctx, reconcile.Scope{Cloud: n.access.cloud, Place: n.access.place, Dir: w.graph.Dir})
+	if err != nil {
+		return reconcile.Look{}, err
+	}
+	var matches []reconcile.Look
+	for _, t := range things {
+		job := *query
+		job.ID, job.Name = t.Identity, t.Name
+		look, err := n.kind.Look(ctx, &job)
+		if err != nil {
+			return look, err
+		}
+		differs := slices.ContainsFunc(look.Steps, func(s reconcile.Step) bool {
+			for name := range query.Props {
+				if steps := s.Path.Steps(); len(steps) > 0 && steps[0].Key == name {
+					return true
+				}
+			}
+			return false
+		})
+		if !look.Absent && !differs {
+			matches = append(matches, look)
+		}
+	}
+	switch len(matches) {
+	case 0:
+		return reconcile.Look{Absent: true}, nil
+	case 1:
+		return matches[0], nil
+	default:
+		return reconcile.Look{}, fmt.Errorf("read: %w: %d match", reconcile.ErrAmbiguous, len(matches))
+	}
+}
+
+// unobserved stands in for a look when the record alone is compared.
+func (w *work) unobserved(n *node) {
+	n.looked = true
+	g := n.present()
+	if g == nil {
+		n.look = reconcile.Look{Absent: true}
+		return
+	}
+	n.look = reconcile.Look{Identity: g.identity, Attrs: g.attrs, Absent: g.identity == "" && g.state == statestore.Candidate}
+}

@@ -1,0 +1,273 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// planFormat is the version of the plan document.
+const planFormat = 1
+
+// Plan says what deploying the graph would do. It writes nothing, neither to the store nor to the world.
+// What is wrong with the graph is a *GraphError, what cannot be done a *RefusedError with everything in it, both
+// beside the plan as far as it came.
+func (e *Engine) Plan(ctx context.Context, g *Graph, o PlanOptions) (*Plan, error) {
+	w, err := e.newWork(ctx, g, false, o)
+	if err != nil {
+		return nil, err
+	}
+	return w.makePlan(ctx)
+}
+
+// PlanDestroy says what destroying a stage would do. It goes by the record and by reading alone; the graph
+// may be nil and only says where to look when there is no record.
+func (e *Engine) PlanDestroy(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Plan, error) {
+	empty := &Graph{Format: GraphFormat, Stack: stage.Stack, Stage: stage.Name}
+	if g != nil {
+		empty.Dir = g.Dir
+	}
+	w, err := e.newWork(ctx, empty, true, o)
+	if err != nil {
+		return nil, err
+	}
+	if w.fresh {
+		if err := w.seek(ctx, g); err != nil {
+			return nil, err
+		}
+	}
+	return w.makePlan(ctx)
+}
+
+func (w *work) makePlan(ctx context.Context) (*Plan, error) {
+	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
+	if err := w.index(); err != nil {
+		return nil, err
+	}
+	w.leave()
+	if err := w.reachAll(ctx); err != nil {
+		return nil, err
+	}
+	w.prepare(ctx)
+	if w.fresh && !w.o.NoObserve && !w.destroy {
+		if err := w.discover(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if problems := w.lookReads(ctx); len(problems) > 0 {
+		return nil, &RefusedError{problems}
+	}
+	if w.o.NoObserve {
+		for _, n := range slices.Concat(w.declared, w.leftover) {
+			w.unobserved(n)
+		}
+	} else {
+		w.lookAhead(ctx)
+	}
+	w.decide(ctx)
+	return w.document(ctx)
+}
+
+// leave makes the nodes of what is on record and no longer declared.
+func (w *work) leave() {
+	for _, addr := range slices.Sorted(maps.Keys(w.records)) {
+		rec := w.records[addr]
+		if n, ok := w.nodes[addr]; ok && n.decl != nil {
+			n.rec = rec
+			continue
+		}
+		w.leftover = append(w.leftover, w.leftNode(addr, rec))
+	}
+}
+
+func (w *work) leftNode(addr string, rec *record) *node {
+	n := &node{addr: addr, rec: rec, needs: rec.needs}
+	if len(rec.gens) > 0 {
+		if g := n.present(); g != nil {
+			n.kind, _ = w.e.Catalog.Kind(g.kind)
+		} else {
+			n.kind, _ = w.e.Catalog.Kind(rec.gens[0].kind)
+		}
+	}
+	if n.kind != nil {
+		n.spec = n.kind.Spec()
+	}
+	if _, taken := w.nodes[addr]; !taken {
+		w.nodes[addr] = n
+	}
+	return n
+}
+
+// decide classifies all nodes, upstreams first. What had to wait for upstreams before it could be looked at is looked
+// at level by level, many at once.
+func (w *work) decide(ctx context.Context) {
+	for _, level := range w.levels() {
+		var late []*node
+		for _, n := range level {
+			if !n.looked && n.err == nil && n.blockedBy(w) == nil {
+				late = append(late, n)
+			}
+		}
+		parallel(len(late), lookers, func(i int) { w.lookAt(ctx, late[i]) })
+		for _, n := range level {
+			w.classify(ctx, n)
+		}
+	}
+	w.reconsider(ctx)
+	w.spread()
+	for _, n := range w.declared {
+		w.guard(n)
+	}
+	w.classifyLeftovers(ctx)
+}
+
+// levels are the declared nodes by the longest chain below them.
+func (w *work) levels() [][]*node {
+	depth := make(map[*node]int, len(w.sorted))
+	var levels [][]*node
+	for _, n := range w.sorted {
+		d := 0
+		for _, up := range w.upstreams(n) {
+			d = max(d, depth[up]+1)
+		}
+		depth[n] = d
+		if n.decl == nil {
+			continue
+		}
+		for len(levels) <= d {
+			levels = append(levels, nil)
+		}
+		levels[d] = append(levels[d], n)
+	}
+	return levels
+}
+
+// reconsider compares the members of cycles again: when they were classified, what they need through a late path was
+// not decided yet.
+func (w *work) reconsider(ctx context.Context) {
+	for _, n := range w.sorted {
+		if n.decl == nil || len(n.cut) == 0 || n.plan.Action != Unchanged && n.plan.Action != Update {
+			continue
+		}
+		w.classify(ctx, n)
+	}
+}
+
+// document makes the plan of what was decided.
+func (w *work) document(ctx context.Context) (*Plan, error) {
+	p := &Plan{
+		Format: planFormat, Stack: w.stage.Stack, Stage: w.stage.Name, Destroy: w.destroy, Serial: w.snap.Serial,
+		Unobserved: w.o.NoObserve, Recovered: w.lost, work: w,
+	}
+	var err error
+	if p.Digest, err = w.graph.Digest(); err != nil {
+		return nil, err
+	}
+	for _, n := range slices.Concat(w.declared, w.leftover) {
+		if n.plan != nil {
+			w.mask(n.plan)
+			p.Actions = append(p.Actions, *n.plan)
+		}
+		p.Actions = append(p.Actions, w.condemned(n)...)
+	}
+	for _, f := range w.discovered {
+		if f.used {
+			continue
+		}
+		if f.Mark.Retained {
+			p.Warnings = append(p.Warnings, fmt.Sprintf("%s %s was retained by %s; it is left alone", f.Kind, f.Identity, f.Mark.Address))
+		}
+	}
+	for addr, err := range w.damaged {
+		p.Actions = append(p.Actions, Planned{
+			Address: addr, Action: Blocked, Identity: w.damagedIdentity(addr),
+			Problem: "its record cannot be read: " + err.Error(), Hint: "`athanor state check` says more",
+		})
+	}
+	slices.SortStableFunc(p.Actions, func(a, b Planned) int { return compareStrings(a.Address, b.Address) })
+	for _, a := range p.Actions {
+		p.Summary.count(a.Action, StatusDone)
+	}
+	p.Outputs = w.plannedOutputs(ctx)
+	p.Warnings = append(p.Warnings, w.hints()...)
+	w.policies(p)
+	if len(w.refusals) > 0 {
+		return p, &RefusedError{w.refusals}
+	}
+	return p, nil
+}
+
+// mask redacts what reasons and notes could show of a secret that reached a path by another way.
+func (w *work) mask(a *Planned) {
+	for i := range a.Reasons {
+		if r := &a.Reasons[i]; !r.Secret && (w.redact.holds(r.Have) || w.redact.holds(r.Want)) {
+			r.Secret, r.Have, r.Want = true, maskOf(r.Have), maskOf(r.Want)
+		}
+	}
+}
+
+func maskOf(v any) any {
+	if v == nil {
+		return nil
+	}
+	return reconcile.Mask
+}
+
+// policies run on the finished plan, before approval.
+func (w *work) policies(p *Plan) {
+	for _, policy := range w.graph.Funcs.Policies {
+		for _, v := range policy(p) {
+			p.Violations = append(p.Violations, v)
+			if !v.Warning {
+				w.refusals = append(w.refusals, Problem{Address: v.Address, Err: fmt.Errorf("policy %s: %s", v.Policy, v.Message)})
+			}
+		}
+	}
+}
+
+// plannedOutputs are the outputs as far as they are known.
+func (w *work) plannedOutputs(ctx context.Context) map[string]any {
+	outputs := make(map[string]any, len(w.graph.Outputs))
+	for name, v := range w.graph.Outputs {
+		r, err := w.resolve(ctx, v)
+		switch {
+		case err != nil:
+			outputs[name] = nil
+		case len(r.Secret) > 0:
+			outputs[name] = reconcile.Mask
+		default:
+			outputs[name] = shown(r.Tree)
+		}
+	}
+	return outputs
+}
+
+// shown replaces the tokens in a value by what people read.
+func shown(v any) any {
+	if s, ok := v.(string); ok {
+		return token.Show(s)
+	}
+	return v
+}
+
+// hints notice what looks like a rename: one row to be deleted, one new resource of the kind, equal props. It is never
+// acted on.
+func (w *work) hints() []string {
+	var hints []string
+	for _, gone := range w.leftover {
+		if gone.plan == nil || gone.plan.Action != Delete || gone.spec == nil {
+			continue
+		}
+		for _, n := range w.declared {
+			if n.plan.Action == Create && n.rec == nil && n.spec.Type == gone.spec.Type && n.job != nil && sameProps(gone.rec.props, n.job.Props) {
+				hints = append(hints, fmt.Sprintf("%s looks like %s under a new name: renamedFrom: [%s] would keep it", n.addr, gone.addr, gone.addr))
+			}
+		}
+	}
+	return hints
+}

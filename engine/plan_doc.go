@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// Action is the class of what will be done to one resource.
+type Action string
+
+// The classes.
+const (
+	Create    Action = "create"    // there is none
+	Adopt     Action = "adopt"     // there is one of somebody else's, or of nobody's, to be taken over
+	Recover   Action = "recover"   // there is one of ours that the record does not know
+	Update    Action = "update"    // there is one of ours that differs
+	Replace   Action = "replace"   // it differs where nothing can change in place
+	Delete    Action = "delete"    // no longer declared, or condemned
+	Move      Action = "move"      // the same thing under another address
+	Forget    Action = "forget"    // let go, not deleted
+	Wait      Action = "wait"      // settled as far as we can; somebody else must act
+	Unchanged Action = "unchanged" // settled
+	Blocked   Action = "blocked"   // cannot be planned, or depends on one that cannot
+)
+
+// Source says who made a difference.
+type Source string
+
+// The sources of a difference.
+const (
+	ByProgram Source = "program" // the declaration changed since the last deploy
+	ByWorld   Source = "world"   // drift: the world changed
+	ByRequest Source = "request" // --replace, --force
+)
+
+// Reason is one difference behind an action.
+type Reason struct {
+	Path     tree.Path `json:"path"`
+	Have     any       `json:"have"`
+	Want     any       `json:"want"`
+	Source   Source    `json:"source,omitempty"`
+	Replaces bool      `json:"replaces,omitempty"`
+	// Unknown: want is known only later; the action "may" happen.
+	Unknown bool `json:"unknown,omitempty"`
+	Secret  bool `json:"secret,omitempty"`
+	// Call is the operation that settles it.
+	Call string `json:"call,omitempty"`
+}
+
+// Planned is one line of a plan.
+type Planned struct {
+	Address string `json:"address"`
+	Kind    string `json:"kind"`
+	Action  Action `json:"action"`
+	// May: the action happens only if a value that is not known yet turns out different.
+	May bool `json:"may,omitempty"`
+	// DeleteFirst: the old thing goes before the new one comes.
+	DeleteFirst bool     `json:"deleteFirst,omitempty"`
+	Reasons     []Reason `json:"reasons,omitempty"`
+	// Notes are sentences for people: why it vanished, when a renamedFrom may go, "create (not yet visible)".
+	Notes []string `json:"notes,omitempty"`
+	// Waiting is what somebody else must do.
+	Waiting string `json:"waiting,omitempty"`
+	// From is the old address of a move, or the identity that is adopted or recovered.
+	From string `json:"from,omitempty"`
+	// Identity is the physical identity of the live thing, "" when there is none.
+	Identity string `json:"identity,omitempty"`
+	// Generation is that of the thing which the action is about.
+	Generation uint64          `json:"generation,omitempty"`
+	Place      reconcile.Place `json:"place,omitzero"`
+	// Needs are the addresses whose work comes before this one's.
+	Needs []string `json:"needs,omitempty"`
+	// Assets are the digests of what was prepared.
+	Assets map[string]string `json:"assets,omitempty"`
+	// Problem is why it is blocked.
+	Problem string `json:"problem,omitempty"`
+	Hint    string `json:"hint,omitempty"`
+	Source  string `json:"source,omitempty"`
+}
+
+// Plan says what will be done. It is a document: it can be saved, and deploy can be held to it.
+type Plan struct {
+	Format int    `json:"format"`
+	Stack  string `json:"stack"`
+	Stage  string `json:"stage"`
+	// Destroy: everything goes.
+	Destroy bool `json:"destroy,omitempty"`
+	// Serial is the record's version that was planned on; Digest the graph's.
+	Serial  uint64    `json:"serial"`
+	Digest  string    `json:"digest"`
+	Actions []Planned `json:"actions"`
+	Summary Summary   `json:"summary"`
+	// Outputs as far as they are known; secret ones masked.
+	Outputs map[string]any `json:"outputs,omitempty"`
+	// Warnings and Violations are shown before approval.
+	Warnings   []string    `json:"warnings,omitempty"`
+	Violations []Violation `json:"violations,omitempty"`
+	// Unobserved: compared with the record only.
+	Unobserved bool `json:"unobserved,omitempty"`
+	// Recovered: the record was lost, and found again by reading.
+	Recovered bool `json:"recovered,omitempty"`
+
+	work *work
+}
+
+// Summary counts.
+type Summary struct {
+	Created    int `json:"created"`
+	Adopted    int `json:"adopted"`
+	Recovered  int `json:"recovered"`
+	Updated    int `json:"updated"`
+	Replaced   int `json:"replaced"`
+	Moved      int `json:"moved"`
+	Deleted    int `json:"deleted"`
+	Forgotten  int `json:"forgotten"`
+	Unchanged  int `json:"unchanged"`
+	Waiting    int `json:"waiting"`
+	Failed     int `json:"failed"`
+	Blocked    int `json:"blocked"`
+	NotStarted int `json:"notStarted,omitempty"`
+}
+
+// Calls counts calls to the world.
+type Calls struct {
+	Reads     int64 `json:"reads"`
+	Mutations int64 `json:"mutations"`
+}
+
+// Pending reports whether anything is to be done: every class but unchanged and waiting.
+func (p *Plan) Pending() bool {
+	for _, a := range p.Actions {
+		switch a.Action {
+		case Unchanged, Wait, Blocked:
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// Result is how a run ended.
+type Result struct {
+	Run     string              `json:"run,omitempty"` // "" when there was nothing to do
+	State   statestore.RunState `json:"state"`
+	Summary Summary             `json:"summary"`
+	Calls   Calls               `json:"calls"`
+	Commits int                 `json:"commits"`
+	Took    time.Duration       `json:"-"`
+	// Outputs as trees; Secret names those to be masked.
+	Outputs map[string]any  `json:"outputs,omitempty"`
+	Secret  map[string]bool `json:"-"`
+	// Failures by address, in the order they happened.
+	Failures []*ResourceError `json:"-"`
+	// Waiting says what somebody must do, by address.
+	Waiting map[string]string `json:"waiting,omitempty"`
+}

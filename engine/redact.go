@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"encoding/base64"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// shortest is the length below which a secret is not looked for inside other texts: masking every "a"
+// would hide nothing and garble everything.
+const shortest = 4
+
+// redactor knows the secret values of a run and masks them in texts, plain and encoded.
+type redactor struct {
+	mu       sync.Mutex
+	values   map[string]bool
+	replacer *strings.Replacer // nil when values changed since
+}
+
+// learn adds every string of a secret value.
+func (r *redactor) learn(v any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	tree.Walk(v, func(_ tree.Path, x any) bool {
+		if s, ok := x.(string); ok && len(s) >= shortest && !r.values[s] {
+			if r.values == nil {
+				r.values = map[string]bool{}
+			}
+			r.values[s], r.replacer = true, nil
+		}
+		return true
+	})
+}
+
+// text masks secrets in a text.
+func (r *redactor) text(s string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.values) == 0 || s == "" {
+		return s
+	}
+	if r.replacer == nil {
+		r.replacer = strings.NewReplacer(r.pairs()...)
+	}
+	return r.replacer.Replace(s)
+}
+
+// pairs are what to mask, longer first, so that a secret inside another never leaves a rest.
+func (r *redactor) pairs() []string {
+	forms := map[string]bool{}
+	for v := range r.values {
+		for _, f := range encodings(v) {
+			forms[f] = true
+		}
+	}
+	sorted := make([]string, 0, len(forms))
+	for f := range forms {
+		sorted = append(sorted, f)
+	}
+	slices.SortFunc(sorted, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(b) - len(a)
+		}
+		return strings.Compare(a, b)
+	})
+	pairs := make([]string, 0, 2*len(sorted))
+	for _, f := range sorted {
+		pairs = append(pairs, f, reconcile.Mask)
+	}
+	return pairs
+}
+
+// encodings are the forms in which a secret shows up in texts of others.
+func encodings(s string) []string {
+	quoted := string(tree.Canonical(s))
+	forms := []string{s, quoted[1 : len(quoted)-1], url.QueryEscape(s), url.PathEscape(s)}
+	// Base64 of a longer text that holds the secret shows it at one of three alignments.
+	for shift := range 3 {
+		padded := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\x00", shift) + s))
+		from := (shift*8 + 5) / 6
+		to := (shift + len(s)) * 8 / 6
+		if to-from >= shortest {
+			core := padded[from:to]
+			forms = append(forms, core, strings.NewReplacer("+", "-", "/", "_").Replace(core))
+		}
+	}
+	return forms
+}
+
+// holds reports whether a value contains a known secret.
+func (r *redactor) holds(v any) bool {
+	found := false
+	tree.Walk(v, func(_ tree.Path, x any) bool {
+		if s, ok := x.(string); ok && !found {
+			found = r.text(s) != s
+		}
+		return !found
+	})
+	return found
+}

@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// RowView is what is on record of one address, for people and for JSON. Secret attributes and props are masked unless
+// they were asked for.
+type RowView struct {
+	Address     string           `json:"address"`
+	Birth       string           `json:"birth,omitempty"`
+	Needs       []string         `json:"needs,omitempty"`
+	Options     Options          `json:"options,omitzero"`
+	Props       map[string]any   `json:"props,omitempty"`
+	Generations []GenerationView `json:"generations"`
+	// Problem is why the row cannot be read; its identities are in Generations all the same.
+	Problem string `json:"problem,omitempty"`
+}
+
+// GenerationView is one thing of a row.
+type GenerationView struct {
+	Number   uint64           `json:"generation"`
+	State    statestore.State `json:"state"`
+	Kind     string           `json:"kind"`
+	Place    reconcile.Place  `json:"place"`
+	Identity string           `json:"identity,omitempty"`
+	Name     string           `json:"name,omitempty"`
+	// Intent: its creation was begun and its end is not on record.
+	Intent  bool           `json:"intent,omitempty"`
+	Attrs   map[string]any `json:"attributes,omitempty"`
+	Written time.Time      `json:"written,omitzero"`
+}
+
+// Rows are what is on record, sorted by address. With reveal secrets are in clear.
+func (e *Engine) Rows(ctx context.Context, stage statestore.Stage, reveal bool) ([]RowView, error) {
+	snap, err := e.Store.Load(ctx, stage)
+	if err != nil {
+		return nil, err
+	}
+	views := make([]RowView, 0, len(snap.Rows)+len(snap.Damaged))
+	for _, row := range snap.Rows {
+		views = append(views, e.view(row, stage, reveal))
+	}
+	for addr, damage := range snap.Damaged {
+		view := RowView{Address: addr, Problem: damage.Error()}
+		for _, id := range damage.Identities {
+			view.Generations = append(view.Generations, GenerationView{Kind: id.Kind, Place: reconcile.Place(id.Place), Identity: id.Identity})
+		}
+		views = append(views, view)
+	}
+	slices.SortFunc(views, func(a, b RowView) int { return cmp.Compare(a.Address, b.Address) })
+	return views, nil
+}
+
+func (e *Engine) view(row statestore.Row, stage statestore.Stage, reveal bool) RowView {
+	view := RowView{Address: row.Address, Needs: row.Needs}
+	if row.Birth != row.Address {
+		view.Birth = row.Birth
+	}
+	rec, err := open(row, stage, e.Key)
+	if err != nil {
+		view.Problem = err.Error()
+		for _, g := range row.Generations {
+			view.Generations = append(view.Generations, e.viewGeneration(openGeneration(g, nil), nil, reveal))
+		}
+		return view
+	}
+	secrets := &redactor{}
+	for _, g := range rec.gens {
+		e.learn(secrets, g)
+	}
+	view.Options, view.Props = rec.options, rec.props
+	if !reveal {
+		if k, ok := e.Catalog.Kind(rec.gens[0].kind); ok {
+			view.Props = maskTree(rec.props, k.Spec().SecretProps, secrets)
+		}
+	}
+	for _, g := range rec.gens {
+		view.Generations = append(view.Generations, e.viewGeneration(g, secrets, reveal))
+	}
+	return view
+}
+
+func (e *Engine) learn(secrets *redactor, g *generation) {
+	k, ok := e.Catalog.Kind(g.kind)
+	if !ok {
+		return
+	}
+	for _, p := range k.Spec().SecretAttrs {
+		if v, ok := tree.Get(g.attrs, p); ok {
+			secrets.learn(v)
+		}
+	}
+}
+
+func (e *Engine) viewGeneration(g *generation, secrets *redactor, reveal bool) GenerationView {
+	v := GenerationView{
+		Number: g.number, State: g.state, Kind: g.kind, Place: g.place, Identity: g.identity, Name: g.name,
+		Intent: g.intent, Attrs: g.attrs, Written: g.written,
+	}
+	if k, ok := e.Catalog.Kind(g.kind); ok && !reveal && secrets != nil {
+		v.Attrs = maskTree(g.attrs, k.Spec().SecretAttrs, secrets)
+	}
+	return v
+}
+
+// maskTree masks paths that are secret by type and values that hold a known secret.
+func maskTree(t map[string]any, paths []tree.Path, secrets *redactor) map[string]any {
+	masked := any(t)
+	leaves(t, func(p tree.Path, v any) {
+		secret := slices.ContainsFunc(paths, func(q tree.Path) bool { return p.Within(q) })
+		if secret || secrets.holds(v) {
+			masked = tree.With(masked, p, reconcile.Mask)
+		}
+	})
+	m, _ := masked.(map[string]any)
+	return m
+}

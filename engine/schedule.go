@@ -1,0 +1,203 @@
+package engine
+
+import (
+	"container/heap"
+	"slices"
+
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// inFlight bounds the nodes at work at once. It is far above the bound on calls, so that waiting for a commit
+// or for readiness holds nobody up, and bounds only memory.
+const inFlight = 2048
+
+// task is one piece of work on one node.
+type task struct {
+	n *node
+	// drop: take the old thing away; otherwise make it match.
+	drop bool
+	do   func(t *task) (waiting bool, err error)
+
+	waits  int
+	after  []*edge // what waits for this
+	rank   int
+	state  taskState
+	inHeap bool
+}
+
+type taskState int
+
+const (
+	pending taskState = iota
+	running
+	finished
+	failed
+	skipped
+)
+
+// edge is one task waiting for another.
+type edge struct {
+	next *task
+	// birth: identity is enough, readiness is not waited for.
+	birth bool
+	freed bool
+}
+
+func (t *task) before(next *task, birth bool) {
+	if t == nil || next == nil || t == next {
+		return
+	}
+	t.after = append(t.after, &edge{next: next, birth: birth})
+	next.waits++
+}
+
+// readyHeap gives the task with the longest chain behind it, then by address.
+type readyHeap []*task
+
+func (h readyHeap) Len() int { return len(h) }
+func (h readyHeap) Less(i, j int) bool {
+	if h[i].rank != h[j].rank {
+		return h[i].rank > h[j].rank
+	}
+	return h[i].n.addr < h[j].n.addr
+}
+func (h readyHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *readyHeap) Push(x any) {
+	if t, ok := x.(*task); ok {
+		*h = append(*h, t)
+	}
+}
+
+func (h *readyHeap) Pop() any {
+	old := *h
+	t := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return t
+}
+
+// signal is what a task tells the schedule.
+type signal struct {
+	t       *task
+	born    bool // identity is known; the task goes on
+	waiting bool // done, and somebody else must act before it is ready
+	err     error
+}
+
+// schedule runs tasks, each as soon as what it waits for is there, without levels. A task that fails stops
+// those behind it alone.
+type schedule struct {
+	signals chan signal
+	// stopping says that nothing new may start.
+	stopping func() bool
+	// blocked is told of each task that will not run, and which failed task is the cause.
+	blocked func(t, cause *task)
+
+	ready   readyHeap
+	running int
+}
+
+func newSchedule(stopping func() bool, blocked func(t, cause *task)) *schedule {
+	return &schedule{signals: make(chan signal), stopping: stopping, blocked: blocked}
+}
+
+// run returns when nothing runs and nothing more can start.
+func (s *schedule) run(tasks []*task) {
+	for _, t := range tasks {
+		if t.waits == 0 {
+			s.push(t)
+		}
+	}
+	for {
+		for len(s.ready) > 0 && s.running < inFlight && !s.stopping() {
+			s.start(s.pop())
+		}
+		if s.running == 0 {
+			return
+		}
+		s.take(<-s.signals)
+	}
+}
+
+func (s *schedule) push(t *task) {
+	if !t.inHeap && t.state == pending {
+		t.inHeap = true
+		heap.Push(&s.ready, t)
+	}
+}
+
+func (s *schedule) pop() *task {
+	t, _ := heap.Pop(&s.ready).(*task)
+	return t
+}
+
+func (s *schedule) start(t *task) {
+	t.state = running
+	s.running++
+	go func() {
+		waiting, err := t.do(t)
+		s.signals <- signal{t: t, waiting: waiting, err: err}
+	}()
+}
+
+// take acts on one signal.
+func (s *schedule) take(sig signal) {
+	t := sig.t
+	if sig.born {
+		s.free(t, true)
+		return
+	}
+	s.running--
+	switch {
+	case sig.err != nil:
+		t.state = failed
+		s.block(t, t)
+	case sig.waiting:
+		t.state = finished
+		s.free(t, true)
+		s.block(t, t)
+	default:
+		t.state = finished
+		s.free(t, false)
+	}
+}
+
+// free lets go on what waited for t: only those that need no more than its identity, or all.
+func (s *schedule) free(t *task, birth bool) {
+	for _, e := range t.after {
+		if e.freed || birth && !e.birth {
+			continue
+		}
+		e.freed = true
+		if e.next.waits--; e.next.waits == 0 {
+			s.push(e.next)
+		}
+	}
+}
+
+// block marks what still waits for t as never to run.
+func (s *schedule) block(t, cause *task) {
+	for _, e := range t.after {
+		if e.freed || e.next.state != pending {
+			continue
+		}
+		e.next.state = skipped
+		s.blocked(e.next, cause)
+		s.block(e.next, cause)
+	}
+}
+
+// atBirth reports that n needs no more of up than attributes known at birth.
+func (n *node) atBirth(up *node) bool {
+	if n.decl == nil || len(up.spec.AtBirth) == 0 || slices.Contains(n.decl.Options.DependsOn, up.addr) {
+		return false
+	}
+	return !slices.ContainsFunc(n.uses, func(u token.Use) bool {
+		if u.Ref.Address != up.addr {
+			return false
+		}
+		steps := u.Ref.Path.Steps()
+		settled := slices.ContainsFunc(n.spec.NeedsSettled, func(p tree.Path) bool { return u.At.Within(p) })
+		return settled || len(steps) == 0 || !slices.Contains(up.spec.AtBirth, steps[0].Key)
+	})
+}

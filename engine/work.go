@@ -1,0 +1,287 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// work is what planning finds out and applying goes on with: one per plan.
+type work struct {
+	e       *Engine
+	o       PlanOptions
+	graph   *Graph // never nil; empty for destroy
+	destroy bool
+	// applying: values that are not known now will not be before the node's own work is done.
+	applying bool
+	stage    statestore.Stage
+	store    string // the store's id
+	snap     *statestore.Snapshot
+
+	// records by address, after moves; moved are old addresses to new ones; damaged those that cannot be read.
+	records map[string]*record
+	moved   map[string]string
+	damaged map[string]error
+
+	nodes     map[string]*node
+	declared  []*node
+	reads     []*node
+	sorted    []*node // reads and declared, upstreams first
+	leftover  []*node // on record or found, and not declared
+	attrNames map[string][]string
+
+	// fresh: there are no rows. lost: and the stage was deployed before.
+	fresh, lost bool
+	discovered  []found
+
+	refusals []Problem
+
+	gate    *gate
+	redact  *redactor
+	secrets map[string]string
+
+	mu       sync.Mutex
+	accesses map[string]*access
+	listings map[string]*listing
+}
+
+// access is the way to one place.
+type access struct {
+	settings map[string]any
+	provider reconcile.Provider
+	once     sync.Once
+	cloud    reconcile.Cloud
+	place    reconcile.Place
+	err      error
+}
+
+// newWork reads the record and opens it.
+func (e *Engine) newWork(ctx context.Context, g *Graph, destroy bool, o PlanOptions) (*work, error) {
+	stage := statestore.Stage{Stack: g.Stack, Name: g.Stage}
+	w := &work{
+		e: e, o: o, graph: g, destroy: destroy, stage: stage,
+		moved: map[string]string{}, damaged: map[string]error{}, attrNames: map[string][]string{},
+		redact: &redactor{}, secrets: map[string]string{},
+		accesses: map[string]*access{}, listings: map[string]*listing{},
+		gate: newGate(e.Parallel),
+	}
+	var err error
+	if w.snap, err = e.Store.Load(ctx, stage); err != nil {
+		return nil, err
+	}
+	if w.store, err = e.Store.ID(ctx); err != nil {
+		return nil, err
+	}
+	if err := e.Key.Check(w.snap.KeyID); err != nil {
+		return nil, err
+	}
+	w.openRows()
+	w.fresh = len(w.snap.Rows) == 0 && len(w.snap.Damaged) == 0
+	w.lost = w.fresh && e.Known && w.snap.LastRun == nil
+	return w, nil
+}
+
+// openRows decodes all rows, on all cores. What cannot be read is set apart and stops nobody else.
+func (w *work) openRows() {
+	w.records = make(map[string]*record, len(w.snap.Rows))
+	rows := make([]statestore.Row, 0, len(w.snap.Rows))
+	for _, row := range w.snap.Rows {
+		rows = append(rows, row)
+	}
+	records, errs := make([]*record, len(rows)), make([]error, len(rows))
+	parallel(len(rows), runtime.GOMAXPROCS(0), func(i int) {
+		records[i], errs[i] = open(rows[i], w.stage, w.e.Key)
+	})
+	for i, row := range rows {
+		if errs[i] != nil {
+			w.damaged[row.Address] = errs[i]
+			continue
+		}
+		w.records[row.Address] = records[i]
+	}
+	for addr, err := range w.snap.Damaged {
+		w.damaged[addr] = err
+	}
+}
+
+// parallel calls do for 0..n-1 from up to workers goroutines.
+func parallel(n, workers int, do func(int)) {
+	if n == 0 {
+		return
+	}
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range min(workers, n) {
+		wg.Go(func() {
+			for i := range next {
+				do(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}
+
+// reach finds the way to a kind's place with the given settings. The provider is asked for its place once.
+func (w *work) reach(ctx context.Context, kind string, settings map[string]any) *access {
+	provider, ok := w.e.Catalog.ProviderOf(kind)
+	if !ok {
+		return &access{err: unknownKind(kind, w.e.Catalog.Types())}
+	}
+	id := provider.Name + string(tree.Canonical(anyMap(settings)))
+	w.mu.Lock()
+	a, ok := w.accesses[id]
+	if !ok {
+		a = &access{settings: settings, provider: provider}
+		w.accesses[id] = a
+	}
+	w.mu.Unlock()
+	a.once.Do(func() { a.open(reconcile.WithGate(ctx, w.gate)) })
+	return a
+}
+
+func (a *access) open(ctx context.Context) {
+	var typed any
+	if a.provider.Settings != nil {
+		typed = reflect.New(reflect.TypeOf(a.provider.Settings).Elem()).Interface()
+		if a.err = props.Decode(a.settings, typed); a.err != nil {
+			a.err = fmt.Errorf("provider %s: %w", a.provider.Name, a.err)
+			return
+		}
+	}
+	if a.cloud, a.err = a.provider.Open(ctx, typed); a.err != nil {
+		return
+	}
+	a.place, a.err = a.cloud.Place(reconcile.ReadOnly(ctx))
+}
+
+func anyMap(m map[string]any) any {
+	if len(m) == 0 {
+		return map[string]any{}
+	}
+	return m
+}
+
+// resolve puts values into a tree as far as they are known.
+func (w *work) resolve(ctx context.Context, v any) (token.Resolved, error) {
+	return token.Resolve(v, func(x token.Expr) (token.Value, error) {
+		switch x.Op {
+		case token.OpSecret:
+			s, err := w.secret(ctx, x.Name)
+			return token.Value{Any: s, Secret: true}, err
+		case token.OpThen:
+			return w.then(x)
+		default:
+			return w.value(x.Ref)
+		}
+	})
+}
+
+// value is an attribute, as far as it is known now.
+func (w *work) value(ref token.Ref) (token.Value, error) {
+	n, ok := w.nodes[ref.Address]
+	if !ok {
+		return token.Value{}, fmt.Errorf("nothing is declared as %q", ref.Address)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	steps := ref.Path.Steps()
+	if n.attrs == nil || n.unknown || len(steps) > 0 && n.moving[steps[0].Key] {
+		return token.Value{Unknown: true}, nil
+	}
+	var v any = n.attrs
+	if len(steps) > 0 {
+		if v, ok = tree.Get(n.attrs, ref.Path); !ok {
+			return token.Value{}, fmt.Errorf("%s has no value at %s", ref.Address, ref.Path)
+		}
+	}
+	secret := w.redact.holds(v)
+	for _, p := range n.spec.SecretAttrs {
+		if ref.Path.Within(p) || p.Within(ref.Path) {
+			secret = true
+			w.redact.learn(v)
+		}
+	}
+	return token.Value{Any: v, Secret: secret}, nil
+}
+
+func (w *work) then(x token.Expr) (token.Value, error) {
+	f, ok := w.graph.Funcs.Then[x.Name]
+	if !ok {
+		return token.Value{}, reconcile.WithHint(errors.New("this graph needs its program: it uses Then"),
+			"deploy the program instead of its graph")
+	}
+	v, err := f(x.Input)
+	if err != nil {
+		return token.Value{}, err
+	}
+	t, err := tree.Of(v)
+	return token.Value{Any: t, Secret: w.redact.holds(x.Input)}, err
+}
+
+// secret reads a secret once per plan.
+func (w *work) secret(ctx context.Context, name string) (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s, ok := w.secrets[name]; ok {
+		return s, nil
+	}
+	source, ok := w.graph.Secrets[name]
+	if !ok {
+		return "", fmt.Errorf("no secret %q is declared", name)
+	}
+	read := w.e.Secret
+	if read == nil {
+		read = w.readSecret
+	}
+	s, err := read(ctx, name, source)
+	if err != nil {
+		return "", fmt.Errorf("secret %s: %w", name, err)
+	}
+	w.secrets[name] = s
+	w.redact.learn(s)
+	return s, nil
+}
+
+// readSecret reads what needs nothing but the machine.
+func (w *work) readSecret(_ context.Context, name string, source SecretSource) (string, error) {
+	switch {
+	case source.Env != "":
+		if s, ok := os.LookupEnv(source.Env); ok {
+			return s, nil
+		}
+		return "", reconcile.WithHint(errors.New("$"+source.Env+" is not set"), "export %s=…", source.Env)
+	case source.File != "":
+		path := source.File
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(w.graph.Dir, path)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return "", err
+		}
+		return strings.TrimSuffix(string(data), "\n"), nil
+	default:
+		return "", reconcile.WithHint(errors.New("it is not sealed on this machine"), "athanor secret set %s", name)
+	}
+}
+
+// mark is what a thing of this stage carries.
+func (w *work) mark(addr string, generation uint64) reconcile.Mark {
+	return reconcile.Mark{Stack: w.stage.Stack, Stage: w.stage.Name, Address: addr, Generation: generation, Store: w.store}
+}

@@ -1,0 +1,313 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"time"
+
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// Erase hides a kind's types. It panics on nothing; Validate of the result tells what is missing.
+func Erase[P, L, A any](k *Kind[P, L, A]) Any {
+	return &erased[P, L, A]{
+		k:           k,
+		secretProps: props.SecretPaths(reflect.TypeFor[P]()),
+		secretAttrs: props.SecretPaths(reflect.TypeFor[A]()),
+	}
+}
+
+type erased[P, L, A any] struct {
+	k                        *Kind[P, L, A]
+	secretProps, secretAttrs []tree.Path
+}
+
+// Validate finds what is missing in the definition.
+func (e *erased[P, L, A]) Validate() error {
+	required := []struct {
+		name string
+		ok   bool
+	}{
+		{"Type", e.k.Type != ""},
+		{"Observe", e.k.Observe != nil},
+		{"Create", e.k.Create != nil},
+		{"Compare", e.k.Compare != nil},
+		{"Attrs", e.k.Attrs != nil},
+		{"Delete", e.k.Delete != nil},
+		{"Identity", e.k.Identity != nil},
+	}
+	for _, r := range required {
+		if !r.ok {
+			return fmt.Errorf("%s is missing", r.name)
+		}
+	}
+	if e.k.Recorded && (e.k.Naming != nil || e.k.Owner != nil || e.k.List != nil) {
+		return errors.New("a recorded kind has no name, no mark and no listing")
+	}
+	return nil
+}
+
+// Spec is what the kind says of itself.
+func (e *erased[P, L, A]) Spec() *Spec {
+	p, a := reflect.TypeFor[P](), reflect.TypeFor[A]()
+	return &Spec{
+		Type: e.k.Type, Doc: e.k.Doc,
+		Moves: e.k.Moves, Once: e.k.Once, AtBirth: e.k.AtBirth, Late: e.k.Late, NeedsSettled: e.k.NeedsSettled,
+		Recorded: e.k.Recorded, Rerun: e.k.Rerun, Same: e.k.Same,
+		Marked: e.k.Owner != nil, Lists: e.k.List != nil, Bulk: e.k.ObserveMany != nil,
+		Named: e.k.Naming != nil || e.k.Given != nil, Prepares: e.k.Prepare != nil,
+		Visibility: e.k.Visibility, Timeouts: e.k.Timeouts, Calls: e.k.Calls, Permissions: e.k.Permissions,
+		SecretProps: e.secretProps, SecretAttrs: e.secretAttrs,
+		Props:    func() ([]props.Field, error) { return props.Fields(p, e.k.Source) },
+		Attrs:    func() ([]props.Field, error) { return props.Fields(a, e.k.Source) },
+		NewProps: func() any { return new(P) },
+		NewAttrs: func() any { return new(A) },
+	}
+}
+
+// Decode checks the props of a job.
+func (e *erased[P, L, A]) Decode(job *Job) error {
+	_, err := e.want(job)
+	return err
+}
+
+// want is the typed declaration of a job, decoded once.
+func (e *erased[P, L, A]) want(job *Job) (P, error) {
+	if p, ok := job.typed.(P); ok {
+		return p, nil
+	}
+	var p P
+	declared := job.Props
+	for _, path := range job.Omit {
+		declared, _ = tree.Without(declared, path).(map[string]any)
+	}
+	if job.Query {
+		if err := props.Load(declared, &p); err != nil {
+			return p, err
+		}
+		job.typed = p
+		return p, nil
+	}
+	if err := props.Decode(declared, &p); err != nil {
+		return p, err
+	}
+	if e.k.Check != nil {
+		if err := e.k.Check(p); err != nil {
+			return p, err
+		}
+	}
+	if e.k.Defaults != nil {
+		p = e.k.Defaults(p)
+	}
+	job.typed, job.maskLive = p, e.k.MaskLive
+	job.secretType = e.secretProps
+	return p, nil
+}
+
+// Names fills what the physical name depends on.
+func (e *erased[P, L, A]) Names(job *Job) {
+	p, err := e.want(job)
+	if err != nil {
+		return
+	}
+	if e.k.Given != nil {
+		job.Given = e.k.Given(p)
+	}
+	if e.k.Naming != nil {
+		n := e.k.Naming(p, job.Place)
+		job.Naming = &n
+	}
+}
+
+// Prepare builds or hashes what the props point at.
+func (e *erased[P, L, A]) Prepare(ctx context.Context, job *Job, work Workspace) error {
+	if e.k.Prepare == nil {
+		return nil
+	}
+	p, err := e.want(job)
+	if err != nil {
+		return err
+	}
+	job.Assets, err = e.k.Prepare(ctx, work, p)
+	return err
+}
+
+func (e *erased[P, L, A]) site(job *Job) (Site[P, A], error) {
+	s := Site[P, A]{
+		Address: job.Address, Name: job.Name, Named: job.Named, ID: job.ID, Mark: job.Mark, Place: job.Place,
+		Cloud: job.Cloud, Nonce: job.Nonce, MayDelete: job.MayDelete, Dir: job.Dir, Assets: job.Assets, Secret: job.Secret, Derive: job.Derive,
+	}
+	if job.Last != nil {
+		s.Last = new(A)
+		if err := props.Load(job.Last, s.Last); err != nil {
+			return s, fmt.Errorf("recorded attributes: %w", err)
+		}
+	}
+	if e.k.Recorded && job.Had != nil {
+		s.Had = new(P)
+		if err := props.Load(job.Had, s.Had); err != nil {
+			return s, fmt.Errorf("recorded props: %w", err)
+		}
+	}
+	if job.Props == nil {
+		return s, nil
+	}
+	var err error
+	s.Want, err = e.want(job)
+	return s, err
+}
+
+// Look observes and compares.
+func (e *erased[P, L, A]) Look(ctx context.Context, job *Job) (Look, error) {
+	site, err := e.site(job)
+	if err != nil {
+		return Look{}, err
+	}
+	live, err := e.k.Observe(ReadOnly(ctx), site)
+	return e.seen(ctx, job, live, err)
+}
+
+// LookMany looks at many jobs of one place.
+func (e *erased[P, L, A]) LookMany(ctx context.Context, jobs []*Job) ([]Look, []error) {
+	looks, errs := make([]Look, len(jobs)), make([]error, len(jobs))
+	if e.k.ObserveMany == nil {
+		for i, job := range jobs {
+			looks[i], errs[i] = e.Look(ctx, job)
+		}
+		return looks, errs
+	}
+	sites, index := make([]Site[P, A], 0, len(jobs)), make([]int, 0, len(jobs))
+	for i, job := range jobs {
+		site, err := e.site(job)
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		sites, index = append(sites, site), append(index, i)
+	}
+	answers, err := e.k.ObserveMany(ReadOnly(ctx), sites)
+	if err == nil && len(answers) != len(sites) {
+		err = fmt.Errorf("observed %d of %d", len(answers), len(sites))
+	}
+	for n, i := range index {
+		var answer Observed[L]
+		if err != nil {
+			answer.Err = err
+		} else {
+			answer = answers[n]
+		}
+		looks[i], errs[i] = e.seen(ctx, jobs[i], answer.Live, answer.Err)
+	}
+	return looks, errs
+}
+
+// seen turns what Observe answered into a look.
+func (e *erased[P, L, A]) seen(ctx context.Context, job *Job, live L, err error) (Look, error) {
+	switch {
+	case errors.Is(err, ErrAbsent):
+		since := time.Since(job.LastWrite)
+		return Look{Absent: true, NotYet: !job.LastWrite.IsZero() && since < e.k.Visibility}, nil
+	case err != nil:
+		return Look{}, &StepError{Verb: "observe", Err: err}
+	}
+	return e.compared(job, live)
+}
+
+// Compare compares what an earlier look saw with the job's props of now.
+func (e *erased[P, L, A]) Compare(job *Job, seen Look) (Look, error) {
+	live, ok := seen.live.(L)
+	if !ok {
+		return seen, nil
+	}
+	return e.compared(job, live)
+}
+
+func (e *erased[P, L, A]) compared(job *Job, live L) (Look, error) {
+	attrs := e.k.Attrs(live)
+	look := Look{live: live, Identity: e.identity(job, attrs), Attrs: props.Dump(attrs)}
+	if e.k.Owner != nil {
+		look.Owner = e.k.Owner(live)
+	}
+	if e.k.Busy != nil {
+		look.Busy = e.k.Busy(live)
+	}
+	if e.k.Waiting != nil {
+		look.Waiting = e.k.Waiting(live)
+	}
+	if e.k.Holds != nil {
+		look.Holds = e.k.Holds(live)
+	}
+	if job.Props == nil {
+		return look, nil
+	}
+	diff, want, err := e.diff(job, live)
+	if err != nil {
+		return look, err
+	}
+	if e.k.MayDelete != nil {
+		look.MayDelete = e.k.MayDelete(want)
+	}
+	for _, s := range diff.steps {
+		look.Steps = append(look.Steps, s.Step)
+	}
+	return look, nil
+}
+
+// identity is what the kind says; a thing that is kept in the record alone may have none but its address.
+func (e *erased[P, L, A]) identity(job *Job, attrs A) string {
+	id := e.k.Identity(attrs)
+	if id == "" && e.k.Recorded {
+		return cmp.Or(job.Mark.Address, job.Address)
+	}
+	return id
+}
+
+func (e *erased[P, L, A]) diff(job *Job, live L) (*Diff[L], P, error) {
+	want, err := e.want(job)
+	if err != nil {
+		return nil, want, err
+	}
+	d := &Diff[L]{job: job}
+	e.k.Compare(d, want, live)
+	return d, want, nil
+}
+
+// List finds things of this kind.
+func (e *erased[P, L, A]) List(ctx context.Context, scope Scope) ([]Found, error) {
+	if e.k.List == nil {
+		return nil, nil
+	}
+	return e.k.List(ReadOnly(ctx), scope)
+}
+
+// Delete removes what the job's record describes.
+func (e *erased[P, L, A]) Delete(ctx context.Context, job *Job) error {
+	site, err := e.site(job)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := e.bounded(ctx, job.Timeouts.Delete, e.k.Timeouts.Delete)
+	defer cancel()
+	return e.retry(ctx, job, "delete", func() error {
+		err := e.k.Delete(ctx, site)
+		if classify(ctx, job.Cloud, err) == Absent {
+			return nil
+		}
+		return err
+	})
+}
+
+func (j *Job) noteWritten(path tree.Path, digest string) {
+	if j.written == nil {
+		j.written = maps.Clone(j.Written)
+	}
+	if j.written == nil {
+		j.written = map[tree.Path]string{}
+	}
+	j.written[path] = digest
+}

@@ -1,0 +1,320 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// Step is one difference between what is wanted and what is there, as data.
+type Step struct {
+	Path tree.Path `json:"path"`
+	// Have and Want are trees; masked (see Mask) where Secret. Want is nil when the path is to be removed.
+	Have any `json:"have"`
+	Want any `json:"want"`
+	// Call names the operation that settles it, "" when there is none in place.
+	Call string `json:"call,omitempty"`
+	// Replaces says that there is no in-place way.
+	Replaces bool `json:"replaces,omitempty"`
+	// Unknown says that Want is known only later: the path may differ.
+	Unknown bool `json:"unknown,omitempty"`
+	// Secret says that both sides are masked.
+	Secret bool `json:"secret,omitempty"`
+}
+
+// Mask stands for a secret value wherever people or files could see it.
+const Mask = "(secret)"
+
+func (s Step) String() string {
+	return fmt.Sprintf("%s: have %s, want %s", s.Path, tree.Canonical(s.Have), tree.Canonical(s.Want))
+}
+
+// On is what a call is made on.
+type On[L any] struct {
+	Live    L
+	Cloud   Cloud
+	Place   Place
+	Address string
+	Name    string
+	Mark    Mark
+	Dir     string
+	Assets  map[string]Asset
+	// Changed are the paths that the call is to settle, in order.
+	Changed []tree.Path
+	// Remember replaces the recorded attributes of a Recorded kind (a pointer to, or a value of, its A).
+	Remember func(attrs any)
+}
+
+// Operation is one mutating operation that settles one or more paths. Paths that share one are settled by one
+// invocation of it.
+type Operation[L any] struct {
+	// Name is the API operation, shown in plans.
+	Name string
+	Do   func(context.Context, On[L]) error
+}
+
+// Diff collects the differences that a kind's Compare states.
+type Diff[L any] struct {
+	job   *Job
+	steps []step[L]
+}
+
+type step[L any] struct {
+	Step
+	call *Operation[L]
+}
+
+// Mark is what the thing is to carry.
+func (d *Diff[L]) Mark() Mark { return d.job.Mark }
+
+// Name is the physical name that is wanted: given by the author, or generated. A generated name is never compared.
+func (d *Diff[L]) Name() (name string, given bool) { return d.job.Name, d.job.Named }
+
+// Force says that even what is equal is to be settled: a command runs again.
+func (d *Diff[L]) Force() bool { return d.job.Force }
+
+// Dir is the stack's directory.
+func (d *Diff[L]) Dir() string { return d.job.Dir }
+
+// Place is where the thing lives.
+func (d *Diff[L]) Place() Place { return d.job.Place }
+
+// Asset is what Prepare made under that name; ok is false while it waits for an unknown value.
+func (d *Diff[L]) Asset(name string) (a Asset, ok bool) {
+	a, ok = d.job.Assets[name]
+	return a, ok
+}
+
+// Assets are all that Prepare made, by name.
+func (d *Diff[L]) Assets() map[string]Asset { return d.job.Assets }
+
+// Unknown reports whether want, at path, holds a value that is known only later. Text that only looks like
+// a token does not count: what is resolved is taken literally.
+func (d *Diff[L]) Unknown(path tree.Path, want any) bool { return d.unknown(path, want) }
+
+// Value states one aspect that call can set. Values are compared as trees, so that nil and zero pointers,
+// and structs by their props, compare by meaning.
+func Value[L, V any](d *Diff[L], path tree.Path, want, have V, call *Operation[L]) {
+	d.add(path, encode(want), encode(have), call)
+}
+
+// Fixed states one aspect that nothing can change in place: a difference replaces the thing.
+func Fixed[L, V any](d *Diff[L], path tree.Path, want, have V) {
+	d.add(path, encode(want), encode(have), nil)
+}
+
+// List states an ordered list that call sets as a whole. Nil and empty are equal.
+func List[L, V any](d *Diff[L], path tree.Path, want, have []V, call *Operation[L]) {
+	d.add(path, orEmpty(encode(want)), orEmpty(encode(have)), call)
+}
+
+// Map states a map entry by entry, each under its own path; sync is called once with what to put and what
+// to drop. Entries that are there and not wanted are dropped: a map is managed whole.
+func Map[L, V any](d *Diff[L], path tree.Path, want, have map[string]V, name string,
+	sync func(ctx context.Context, on On[L], put map[string]V, drop []string) error,
+) {
+	call := &Operation[L]{Name: name, Do: func(ctx context.Context, on On[L]) error {
+		put, drop := map[string]V{}, []string{}
+		for k, v := range want {
+			if slices.Contains(on.Changed, path.Key(k)) {
+				put[k] = v
+			}
+		}
+		for k := range have {
+			if _, wanted := want[k]; !wanted && slices.Contains(on.Changed, path.Key(k)) {
+				drop = append(drop, k)
+			}
+		}
+		slices.Sort(drop)
+		return sync(ctx, on, put, drop)
+	}}
+	keys := map[string]bool{}
+	for k := range want {
+		keys[k] = true
+	}
+	for k := range have {
+		keys[k] = true
+	}
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		var w, h any
+		if v, ok := want[k]; ok {
+			w = encode(v)
+		}
+		if v, ok := have[k]; ok {
+			h = encode(v)
+		}
+		d.add(path.Key(k), w, h, call)
+	}
+}
+
+// Set states a set without order; sync is called once with what to add and what to drop.
+func Set[L any, V cmp.Ordered](d *Diff[L], path tree.Path, want, have []V, name string,
+	sync func(ctx context.Context, on On[L], add, drop []V) error,
+) {
+	w, h := slices.Clone(want), slices.Clone(have)
+	slices.Sort(w)
+	slices.Sort(h)
+	w, h = slices.Compact(w), slices.Compact(h)
+	call := &Operation[L]{Name: name, Do: func(ctx context.Context, on On[L]) error {
+		missing := func(of, in []V) (out []V) {
+			for _, v := range of {
+				if _, ok := slices.BinarySearch(in, v); !ok {
+					out = append(out, v)
+				}
+			}
+			return out
+		}
+		return sync(ctx, on, missing(w, h), missing(h, w))
+	}}
+	d.add(path, orEmpty(encode(w)), orEmpty(encode(h)), call)
+}
+
+// JSON states a document by its meaning: white space, order of keys and number forms do not count. An
+// empty string is no document.
+func JSON[L any](d *Diff[L], path tree.Path, want, have string, call *Operation[L]) {
+	d.add(path, document(want), document(have), call)
+}
+
+// Written states a write-only aspect: nothing can be read back, so the keyed digest of what was last written
+// is compared. Without a record it differs, and is written.
+func Written[L, V any](d *Diff[L], path tree.Path, want V, call *Operation[L]) {
+	w := encode(want)
+	if d.skips(path) {
+		return
+	}
+	unknown := d.unknown(path, w)
+	last, recorded := d.job.Written[path]
+	if !unknown {
+		if w == nil && !recorded {
+			return
+		}
+		digest := d.job.digest(path, w)
+		d.job.noteWritten(path, digest)
+		if d.job.fresh && !recorded {
+			return // Create wrote it a moment ago
+		}
+		if recorded && last == digest {
+			return
+		}
+	}
+	s := Step{Path: path, Want: Mask, Call: call.Name, Unknown: unknown, Secret: true}
+	if recorded {
+		s.Have = Mask
+	}
+	d.steps = append(d.steps, step[L]{s, call})
+}
+
+// add records a difference, if there is one.
+func (d *Diff[L]) add(path tree.Path, want, have any, call *Operation[L]) {
+	if d.skips(path) {
+		return
+	}
+	unknown := d.unknown(path, want)
+	if !unknown && tree.Equal(want, have) {
+		return
+	}
+	s := Step{Path: path, Have: have, Want: want, Unknown: unknown, Replaces: call == nil}
+	if call != nil {
+		s.Call = call.Name
+	}
+	for _, p := range d.job.ReplaceOn {
+		s.Replaces = s.Replaces || path.Within(p)
+	}
+	if d.secret(path) || want == nil && slices.ContainsFunc(d.job.maskLive, func(p tree.Path) bool { return path.Within(p) }) {
+		s.Secret = true
+		s.Have, s.Want = masked(have), masked(want)
+	}
+	d.steps = append(d.steps, step[L]{s, call})
+}
+
+// skips reports paths that are not compared now: ignored ones, and those left out until later.
+func (d *Diff[L]) skips(path tree.Path) bool {
+	within := func(p tree.Path) bool { return path.Within(p) }
+	return slices.ContainsFunc(d.job.Ignore, within) || slices.ContainsFunc(d.job.Omit, within)
+}
+
+func (d *Diff[L]) unknown(path tree.Path, want any) bool {
+	for p := range d.job.Unknown {
+		if path.Within(p) || p.Within(path) {
+			return true
+		}
+	}
+	return len(d.job.Unknown) > 0 && hasToken(want)
+}
+
+func (d *Diff[L]) secret(path tree.Path) bool {
+	for p := range d.job.Secret {
+		if path.Within(p) || p.Within(path) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(d.job.secretType, func(p tree.Path) bool { return path.Within(p) })
+}
+
+func masked(v any) any {
+	if v == nil {
+		return nil
+	}
+	return Mask
+}
+
+func hasToken(v any) bool {
+	found := false
+	tree.Walk(v, func(_ tree.Path, x any) bool {
+		if s, ok := x.(string); ok && token.Has(s) {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+func document(s string) any {
+	if s == "" {
+		return nil
+	}
+	if v, err := tree.Decode([]byte(s)); err == nil {
+		return v
+	}
+	return s
+}
+
+func orEmpty(v any) any {
+	if v == nil {
+		return []any{}
+	}
+	return v
+}
+
+// encode makes a tree of what a kind compares. A value that no tree can hold is a mistake in the kind.
+func encode(v any) any {
+	rv := reflect.ValueOf(v)
+	for rv.Kind() == reflect.Pointer {
+		if rv.IsNil() {
+			return nil
+		}
+		rv = rv.Elem()
+	}
+	if !rv.IsValid() {
+		return nil
+	}
+	t, err := props.EncodeValue(rv.Interface())
+	if err != nil {
+		panic("reconcile: compare: " + err.Error())
+	}
+	return t
+}
+
+func (j *Job) digest(path tree.Path, v any) string {
+	if j.Digest == nil {
+		return ""
+	}
+	return j.Digest("written "+j.Address+" "+string(path), tree.Canonical(v))
+}

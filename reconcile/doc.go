@@ -1,0 +1,17 @@
+// Package reconcile says what a resource kind is and makes one resource match its declaration.
+//
+// A [Kind] is one definition from which creation, update, adoption, drift, plan detail and documentation
+// all follow. Its heart is a pure comparison: [Kind.Compare] states every managed aspect once, as what is
+// wanted, what is there, and the call that makes it so. Planning is that comparison without running the
+// calls; updating and adopting are running them. So nothing is detected that is not repaired, and nothing
+// repaired that is not shown.
+//
+// The runner ([Any.Settle]) has one loop: look; settled, then done; absent, then create; else run the
+// steps; look again, until settled or out of time. "Our create is not visible yet", "busy", throttling and
+// retry live there once, never in a kind.
+//
+// Every call that a kind makes to the world passes a [Gate] (see [Through]): that is where reading is kept
+// from writing, calls are counted and bounded, and a writer that lost its lease is stopped.
+//
+// The package knows one resource at one moment. It does not know stacks, state, order, or any cloud.
+package reconcile

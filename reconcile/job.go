@@ -1,0 +1,157 @@
+package reconcile
+
+import (
+	"context"
+	"time"
+
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// Any is a Kind with its types hidden: what an engine works with. See Erase.
+type Any interface {
+	// Spec is what the kind says of itself.
+	Spec() *Spec
+	// Validate finds what is missing in the definition.
+	Validate() error
+	// Decode checks the props of a job: types, required ones, the kind's own Check. The error is a props.Errors where it
+	// concerns props.
+	Decode(job *Job) error
+	// Names fills Job.Given and Job.Naming from the props.
+	Names(job *Job)
+	// Prepare builds or hashes what the props point at and fills Job.Assets.
+	Prepare(ctx context.Context, job *Job, work Workspace) error
+	// Look observes and compares, and writes nothing. Absent is an answer, not an error.
+	Look(ctx context.Context, job *Job) (Look, error)
+	// LookMany looks at many jobs of one place at once, where the kind can; else one by one.
+	LookMany(ctx context.Context, jobs []*Job) ([]Look, []error)
+	// Compare compares what an earlier Look saw with the job's props of now. It makes no call.
+	Compare(job *Job, seen Look) (Look, error)
+	// Settle makes the thing match.
+	Settle(ctx context.Context, job *Job, hooks Hooks) (Outcome, error)
+	// Delete removes what Job.Last describes and returns when it is gone.
+	Delete(ctx context.Context, job *Job) error
+	// List finds things of this kind.
+	List(ctx context.Context, scope Scope) ([]Found, error)
+}
+
+// Spec is what a kind says of itself, without its types.
+type Spec struct {
+	Type, Doc                string
+	Moves, Once, AtBirth     []string
+	Late, NeedsSettled       []tree.Path
+	Recorded, Rerun, Same    bool
+	Marked, Lists, Bulk      bool
+	Named, Prepares          bool
+	Visibility               time.Duration
+	Timeouts                 Timeouts
+	Calls, Permissions       []string
+	SecretProps, SecretAttrs []tree.Path
+	// Props and Attrs document the two structs; they are read from source on each call.
+	Props, Attrs func() ([]props.Field, error)
+	// NewProps and NewAttrs return pointers to new zero structs of the kind's types.
+	NewProps, NewAttrs func() any
+}
+
+// Job is one resource at one moment, with types hidden. Make a new one when the props change.
+type Job struct {
+	Address string
+	// Props is the declaration as a tree; strings may hold tokens for what is in Unknown.
+	Props map[string]any
+	// Unknown and Secret are the paths that are known only later, and those that must be masked.
+	Unknown, Secret map[tree.Path]bool
+	// Omit are late paths left out now; Ignore those not compared; ReplaceOn those whose change replaces.
+	Omit, Ignore, ReplaceOn []tree.Path
+	// Query: the props are what a thing is looked for by, not a whole declaration; required ones may be missing.
+	Query bool
+	// Name is the physical name. Names fills Given and Naming; the engine decides Name and Named.
+	Name   string
+	Named  bool
+	Given  string
+	Naming *Naming
+	// ID is an identity to look for. Last are the attributes on record, nil without one.
+	ID   string
+	Last map[string]any
+	// Had are the resolved props as last settled, nil without a record.
+	Had map[string]any
+	// Written are the keyed digests of write-only paths on record; Digest makes them.
+	Written map[tree.Path]string
+	Digest  func(domain string, data []byte) string
+	Derive  func(info string, n int) []byte
+
+	Mark      Mark
+	Place     Place
+	Cloud     Cloud
+	Nonce     string
+	MayDelete bool
+	Dir       string
+	Assets    map[string]Asset
+	// LastWrite is when the row or intent was last written: absent within the kind's visibility bound of it is "not yet".
+	LastWrite time.Time
+	// Timeouts of the resource; zero fields mean the kind's.
+	Timeouts Timeouts
+	// Force runs every call of a settled thing's steps again: commands run again. See Hooks.
+	Force bool
+
+	typed                any
+	maskLive, secretType []tree.Path
+	written              map[tree.Path]string
+	fresh                bool // Create has just been called: write-only paths hold what it wrote
+}
+
+// Look is what one look showed.
+type Look struct {
+	// Absent: there is none. NotYet: there is none to be seen, within the visibility bound of the last write.
+	Absent, NotYet bool
+	Identity       string
+	Attrs          map[string]any
+	// Steps are the differences, in the order of the kind's Compare; empty when settled.
+	Steps []Step
+	// Owner is the mark on the thing; Marked reports whether the kind can carry one.
+	Owner Mark
+	// Busy and Waiting say why it must not be touched yet, and what somebody else must do.
+	Busy, Waiting string
+	// Holds: it holds users' data now.
+	Holds bool
+	// MayDelete: a prop gives leave to delete that data.
+	MayDelete bool
+
+	live any
+}
+
+// Replaces reports the steps that have no in-place way, unknown ones included.
+func (l Look) Replaces() []Step {
+	var steps []Step
+	for _, s := range l.Steps {
+		if s.Replaces {
+			steps = append(steps, s)
+		}
+	}
+	return steps
+}
+
+// Hooks are the engine's part in Settle. All are optional.
+type Hooks struct {
+	// Intend makes the intent to create durable, before Create is called.
+	Intend func(ctx context.Context) error
+	// Born stores the identity that Create returned, before readiness is waited for.
+	Born func(ctx context.Context, identity string, attrs map[string]any) error
+	// Permit decides, on each look that shows a thing, whether it may be taken and changed as the steps say.
+	Permit func(look Look) error
+	// Note tells what is waited for.
+	Note func(text string)
+}
+
+// Outcome is how Settle ended well.
+type Outcome struct {
+	Identity string
+	Attrs    map[string]any
+	// Created: Create was called by this Settle. Changed are the paths that were set.
+	Created bool
+	Changed []tree.Path
+	// Waiting says what somebody else must do, "" when settled.
+	Waiting string
+	// Written are the keyed digests of write-only paths as they are now.
+	Written map[tree.Path]string
+	Holds   bool
+}

@@ -1,0 +1,292 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// maxRounds bounds how often the same differences may come back after their calls succeeded.
+const maxRounds = 5
+
+// errNotYet is what the loop waits on when the world does not show a write of ours yet.
+var errNotYet = errors.New("not visible yet")
+
+// Settle makes the thing match: look, create or run the steps, look again.
+func (e *erased[P, L, A]) Settle(ctx context.Context, job *Job, hooks Hooks) (Outcome, error) {
+	s := &settling[P, L, A]{e: e, job: job, hooks: hooks, since: time.Now(), pause: newPause()}
+	job.written = maps.Clone(job.Written)
+	ctx, cancel := e.bounded(ctx, job.Timeouts.Create, e.k.Timeouts.Create)
+	defer cancel()
+	for {
+		done, err := s.round(ctx)
+		switch {
+		case err == nil && done:
+			return s.out, nil
+		case err == nil:
+			s.pause.Reset()
+			continue
+		case ctx.Err() != nil:
+			return s.out, s.unsettled(ctx, err)
+		case !s.again(ctx, err):
+			return s.out, err
+		}
+		if err := s.wait(ctx, err); err != nil {
+			return s.out, s.unsettled(ctx, err)
+		}
+	}
+}
+
+// settling is one Settle under way.
+type settling[P, L, A any] struct {
+	e     *erased[P, L, A]
+	job   *Job
+	hooks Hooks
+	out   Outcome
+
+	since   time.Time
+	pause   *backoff.ExponentialBackOff
+	tried   time.Time // when Create was last called: an absent answer within Visibility of it is "not yet"
+	rounds  int       // rounds since the steps last changed
+	last    []Step
+	lastErr error
+}
+
+// busyError makes the loop wait for the thing itself.
+type busyError struct{ why string }
+
+func (e *busyError) Error() string { return e.why }
+
+// round looks once and acts once. It reports whether the thing is settled.
+func (s *settling[P, L, A]) round(ctx context.Context) (bool, error) {
+	look, err := s.e.Look(ctx, s.job)
+	if err != nil {
+		return false, err
+	}
+	if look.Absent {
+		err := s.create(ctx, look)
+		s.out.Written = s.job.written
+		return err == nil && s.e.k.Recorded, err
+	}
+	s.keep(look)
+	if s.hooks.Permit != nil {
+		if err := s.hooks.Permit(look); err != nil {
+			return false, &StopError{Err: err}
+		}
+	}
+	if look.Busy != "" {
+		return false, &busyError{look.Busy}
+	}
+	if replace := look.Replaces(); len(replace) > 0 {
+		return false, &StopError{Err: &ReplaceError{Steps: replace}}
+	}
+	if len(look.Steps) == 0 {
+		s.out.Waiting, s.out.Written = look.Waiting, s.job.written
+		return true, nil
+	}
+	return false, s.sync(ctx, look)
+}
+
+// keep takes over what a look showed. What only the create answer tells is never lost to a later look.
+func (s *settling[P, L, A]) keep(look Look) {
+	attrs := look.Attrs
+	for _, name := range s.e.k.Once {
+		for _, known := range []map[string]any{s.out.Attrs, s.job.Last} {
+			if v, ok := known[name]; ok && isZero(attrs[name]) {
+				attrs[name] = v
+			}
+		}
+	}
+	s.out.Identity, s.out.Attrs, s.out.Holds = look.Identity, attrs, look.Holds
+	s.job.Last, s.job.ID = attrs, look.Identity
+}
+
+func isZero(v any) bool { return v == nil || v == "" }
+
+// create makes the thing, unless our own create may only not be visible yet.
+func (s *settling[P, L, A]) create(ctx context.Context, look Look) error {
+	if look.NotYet || !s.tried.IsZero() && time.Since(s.tried) < s.e.k.Visibility {
+		return errNotYet
+	}
+	if s.hooks.Intend != nil {
+		if err := s.hooks.Intend(ctx); err != nil {
+			return &StopError{Err: err}
+		}
+	}
+	site, err := s.e.site(s.job)
+	if err != nil {
+		return &StopError{Err: err}
+	}
+	site.ID, site.Last = "", nil
+	attrs, err := s.e.k.Create(ctx, site)
+	s.tried = time.Now()
+	if err != nil {
+		return &StepError{Verb: "create", Err: err}
+	}
+	s.out.Created = true
+	s.out.Identity, s.out.Attrs = s.e.identity(s.job, attrs), props.Dump(attrs)
+	s.job.Last, s.job.ID, s.job.Had, s.job.Force = s.out.Attrs, s.out.Identity, s.job.Props, false
+	s.job.fresh = true
+	if s.hooks.Born != nil {
+		if err := s.hooks.Born(ctx, s.out.Identity, s.out.Attrs); err != nil {
+			return &StopError{Err: err}
+		}
+	}
+	return nil
+}
+
+// sync runs the calls of the steps, each once, in the order of the kind's comparison.
+func (s *settling[P, L, A]) sync(ctx context.Context, look Look) error {
+	if slices.EqualFunc(s.last, look.Steps, sameStep) {
+		if s.rounds++; s.rounds > maxRounds {
+			return &StopError{Err: &UnsettledError{Why: "differs", Steps: look.Steps, After: time.Since(s.since), Err: s.lastErr}}
+		}
+	} else {
+		s.rounds, s.last = 0, look.Steps
+	}
+	live, _ := look.live.(L)
+	diff, _, err := s.e.diff(s.job, live)
+	if err != nil {
+		return &StopError{Err: err}
+	}
+	ran := map[*Operation[L]]bool{}
+	for _, st := range diff.steps {
+		if ran[st.call] {
+			continue
+		}
+		ran[st.call] = true
+		paths := diff.pathsOf(st.call)
+		on := On[L]{
+			Live: live, Cloud: s.job.Cloud, Place: s.job.Place, Address: s.job.Address, Name: s.job.Name,
+			Mark: s.job.Mark, Dir: s.job.Dir, Assets: s.job.Assets, Changed: paths,
+			Remember: func(attrs any) { s.job.Last = props.Dump(attrs) },
+		}
+		if err := st.call.Do(ctx, on); err != nil {
+			return &StepError{Verb: "set", Paths: paths, Err: err}
+		}
+		s.changed(paths)
+	}
+	s.job.Force = false
+	if s.e.k.Recorded {
+		s.job.Had = s.job.Props
+	}
+	if s.rounds > 0 {
+		return errNotYet // the calls succeeded before and the world still shows the old value
+	}
+	return nil
+}
+
+func (s *settling[P, L, A]) changed(paths []tree.Path) {
+	for _, p := range paths {
+		if !slices.Contains(s.out.Changed, p) {
+			s.out.Changed = append(s.out.Changed, p)
+		}
+		if digest, ok := s.job.written[p]; ok {
+			if s.job.Written = maps.Clone(s.job.Written); s.job.Written == nil {
+				s.job.Written = map[tree.Path]string{}
+			}
+			s.job.Written[p] = digest
+		}
+	}
+}
+
+func (d *Diff[L]) pathsOf(call *Operation[L]) []tree.Path {
+	var paths []tree.Path
+	for _, s := range d.steps {
+		if s.call == call {
+			paths = append(paths, s.Path)
+		}
+	}
+	return paths
+}
+
+func sameStep(a, b Step) bool {
+	return a.Path == b.Path && tree.Equal(a.Have, b.Have) && tree.Equal(a.Want, b.Want)
+}
+
+// again reports whether an error is waited out. An answer that was lost is looked for before anything else.
+func (s *settling[P, L, A]) again(ctx context.Context, err error) bool {
+	var stop *StopError
+	var busy *busyError
+	switch {
+	case errors.As(err, &stop):
+		return false
+	case errors.Is(err, errNotYet), errors.As(err, &busy):
+		return true
+	}
+	s.lastErr = err
+	return classify(ctx, s.job.Cloud, err).Retries()
+}
+
+// wait pauses, longer each time, and tells what for.
+func (s *settling[P, L, A]) wait(ctx context.Context, why error) error {
+	if s.hooks.Note != nil {
+		s.hooks.Note(why.Error())
+	}
+	return sleep(ctx, s.pause.NextBackOff(), why)
+}
+
+func (s *settling[P, L, A]) unsettled(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.DeadlineExceeded) {
+		return errors.Join(cause, err)
+	}
+	return &UnsettledError{Why: err.Error(), Steps: s.last, After: time.Since(s.since), Err: s.lastErr}
+}
+
+// retry runs one operation until it succeeds, fails for good or runs out of time.
+func (e *erased[P, L, A]) retry(ctx context.Context, job *Job, verb string, do func() error) error {
+	pause, since := newPause(), time.Now()
+	for {
+		err := do()
+		if err == nil {
+			return nil
+		}
+		err = &StepError{Verb: verb, Err: err}
+		if !classify(ctx, job.Cloud, err).Retries() {
+			return err
+		}
+		if sleep(ctx, pause.NextBackOff(), err) != nil {
+			return &UnsettledError{Why: err.Error(), After: time.Since(since), Err: err}
+		}
+	}
+}
+
+// bounded gives ctx the first bound that is set.
+func (e *erased[P, L, A]) bounded(ctx context.Context, bounds ...time.Duration) (context.Context, context.CancelFunc) {
+	for _, d := range append(bounds, DefaultTimeout) {
+		if d > 0 {
+			return context.WithTimeout(ctx, d)
+		}
+	}
+	return ctx, func() {}
+}
+
+// newPause is the backoff of all waiting: 100 ms growing by half to 10 s, jittered. The time allowed is
+// the context's, not a count.
+func newPause() *backoff.ExponentialBackOff {
+	return backoff.NewExponentialBackOff(
+		backoff.WithInitialInterval(100*time.Millisecond),
+		backoff.WithMultiplier(1.5),
+		backoff.WithMaxInterval(10*time.Second),
+		backoff.WithMaxElapsedTime(0),
+	)
+}
+
+// sleep waits or returns why when ctx ends first.
+func sleep(ctx context.Context, d time.Duration, why error) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return why
+	case <-t.C:
+		return nil
+	}
+}
