@@ -1,0 +1,181 @@
+package props
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	gotoken "go/token"
+	"io/fs"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// Field describes one prop or attribute.
+type Field struct {
+	// Path from the struct; * stands for the elements of lists and maps.
+	Path tree.Path `json:"path"`
+	// Go is the name of the struct field.
+	Go string `json:"go"`
+	// Type is "string", "secret string", "int", "number", "bool", "duration", "size", "object" or "any", or
+	// "list of" or "map of" a type.
+	Type string `json:"type"`
+	// Required props must be given.
+	Required bool `json:"required,omitempty"`
+	// Secret values are masked.
+	Secret bool `json:"secret,omitempty"`
+	// TakesRef says that references may stand here, or in the elements.
+	TakesRef bool `json:"takesRef,omitempty"`
+	// Enum are the words allowed; none is any.
+	Enum []string `json:"enum,omitempty"`
+	// Min and Max bound the value, as the tag writes them; "" is no bound.
+	Min string `json:"min,omitempty"`
+	Max string `json:"max,omitempty"`
+	// Doc is the comment of the Go field.
+	Doc string `json:"doc,omitempty"`
+	// Default is what the comment says in "Default: ….".
+	Default string `json:"default,omitempty"`
+	// Replaces says that the comment says "Replaces." or "Changing it replaces …".
+	Replaces bool `json:"replaces,omitempty"`
+	// Fields are those of the object, or of the objects in the list or map.
+	Fields []Field `json:"fields,omitempty"`
+}
+
+var (
+	defaultSentence  = regexp.MustCompile(`\bDefault: (.+?)\.(?:\s|$)`)
+	replacesSentence = regexp.MustCompile(`(?:^|[.)] )Replaces\.|\bChanging it replaces\b`)
+)
+
+// Fields describes the props of a struct type in the order of its fields. Documentation is read from src, the
+// embedded Go source of the type's package; without src there is none.
+func Fields(t reflect.Type, src fs.FS) ([]Field, error) {
+	s, err := shapeOf(t)
+	if err != nil {
+		return nil, err
+	}
+	for s.form == formPointer {
+		s = s.elem
+	}
+	docs, err := readDocs(src)
+	if err != nil {
+		return nil, fmt.Errorf("documentation of %s: %w", t, err)
+	}
+	return describe(s, "", docs, s.typ.PkgPath()), nil
+}
+
+func describe(s *shape, at tree.Path, docs map[docKey]string, pkg string) []Field {
+	var all []Field
+	for _, sf := range s.fields {
+		leaf := sf.shape.leaf()
+		f := Field{
+			Path: at.Key(sf.name), Go: sf.goName, Type: sf.shape.name(), Required: sf.required,
+			Secret: leaf.form == formSecret, TakesRef: sf.shape.takesRef(), Enum: sf.enum,
+		}
+		if sf.min != nil {
+			f.Min = sf.min.text
+		}
+		if sf.max != nil {
+			f.Max = sf.max.text
+		}
+		if sf.owner.PkgPath() == pkg {
+			typeName, _, _ := strings.Cut(sf.owner.Name(), "[")
+			f.Doc = docs[docKey{typeName, sf.goName}]
+		}
+		line := strings.Join(strings.Fields(f.Doc), " ")
+		if m := defaultSentence.FindStringSubmatch(line); m != nil {
+			f.Default = m[1]
+		}
+		f.Replaces = replacesSentence.MatchString(line)
+		below := f.Path
+		for e := sf.shape; e.elem != nil; e = e.elem {
+			if e.form != formPointer {
+				below = below.Any()
+			}
+		}
+		f.Fields = describe(leaf, below, docs, pkg)
+		all = append(all, f)
+	}
+	return all
+}
+
+// name is the shape in documentation.
+func (s *shape) name() string {
+	switch s.form {
+	case formText:
+		return "string"
+	case formSecret:
+		return "secret string"
+	case formBool, formTokenBool:
+		return "bool"
+	case formInt, formUint, formTokenInt:
+		return "int"
+	case formFloat:
+		return "number"
+	case formDuration, formTokenDuration:
+		return "duration"
+	case formSize:
+		return "size"
+	case formPointer:
+		return s.elem.name()
+	case formList:
+		return "list of " + s.elem.name()
+	case formMap:
+		return "map of " + s.elem.name()
+	case formObject:
+		return "object"
+	}
+	return "any"
+}
+
+// docKey names a field of a struct.
+type docKey struct{ typeName, field string }
+
+// readDocs collects the comments of all struct fields in the Go files of src, tests left out.
+func readDocs(src fs.FS) (map[docKey]string, error) {
+	docs := map[docKey]string{}
+	if src == nil {
+		return docs, nil
+	}
+	names, err := fs.Glob(src, "*.go")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		data, err := fs.ReadFile(src, name)
+		if err != nil {
+			return nil, err
+		}
+		file, err := parser.ParseFile(gotoken.NewFileSet(), name, data, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok {
+				collect(docs, spec)
+			}
+			return true
+		})
+	}
+	return docs, nil
+}
+
+func collect(docs map[docKey]string, spec *ast.TypeSpec) {
+	st, ok := spec.Type.(*ast.StructType)
+	if !ok {
+		return
+	}
+	for _, f := range st.Fields.List {
+		text := f.Doc.Text()
+		if text == "" {
+			text = f.Comment.Text()
+		}
+		for _, name := range f.Names {
+			docs[docKey{spec.Name.Name, name.Name}] = strings.TrimSpace(text)
+		}
+	}
+}

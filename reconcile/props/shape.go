@@ -1,0 +1,264 @@
+package props
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/athanor-dev/athanor/reconcile/token"
+)
+
+// form is how a type looks in a tree.
+type form int
+
+const (
+	formText form = iota
+	formSecret
+	formBool
+	formInt
+	formUint
+	formFloat
+	formDuration
+	formSize
+	formTokenInt
+	formTokenBool
+	formTokenDuration
+	formAny
+	formPointer
+	formList
+	formMap
+	formObject
+)
+
+// shape is what is known of a type. It is not changed once it is made.
+type shape struct {
+	form form
+	typ  reflect.Type
+	// elem is of pointers, lists and maps.
+	elem *shape
+	// fields are of objects, in the order of the struct; names are theirs, byName their places.
+	fields []*field
+	byName map[string]int
+	names  []string
+}
+
+// field is one prop of an object.
+type field struct {
+	name, goName string
+	index        []int
+	owner        reflect.Type // the struct that declares it
+	shape        *shape
+	required     bool
+	enum         []string
+	min, max     *bound
+}
+
+// shapes caches by reflect.Type: a shape or the error why there is none. Entries never change.
+var shapes sync.Map
+
+func shapeOf(t reflect.Type) (*shape, error) {
+	if known, ok := shapes.Load(t); ok {
+		s, _ := known.(*shape)
+		err, _ := known.(error)
+		return s, err
+	}
+	s, err := makeShape(t, nil)
+	if err != nil {
+		shapes.Store(t, err)
+		return nil, err
+	}
+	shapes.Store(t, s)
+	return s, nil
+}
+
+// Check reports whether t, a struct type, can hold props or attributes: every field has a type that a tree has
+// a form for, and its tag makes sense.
+func Check(t reflect.Type) error {
+	s, err := shapeOf(t)
+	if err == nil && s.form != formObject {
+		err = fmt.Errorf("props: %s is no struct", t)
+	}
+	return err
+}
+
+// special are the types whose form does not follow from their kind.
+var special = map[reflect.Type]form{
+	reflect.TypeFor[time.Duration]():  formDuration,
+	reflect.TypeFor[Size]():           formSize,
+	reflect.TypeFor[token.Int]():      formTokenInt,
+	reflect.TypeFor[token.Bool]():     formTokenBool,
+	reflect.TypeFor[token.Duration](): formTokenDuration,
+	reflect.TypeFor[token.Secret]():   formSecret,
+	reflect.TypeFor[any]():            formAny,
+}
+
+// makeShape looks at a type; inside are the structs around it.
+func makeShape(t reflect.Type, inside []reflect.Type) (*shape, error) {
+	s := &shape{typ: t}
+	var ok bool
+	if s.form, ok = special[t]; ok {
+		return s, nil
+	}
+	var err error
+	switch t.Kind() {
+	case reflect.String:
+		s.form = formText
+	case reflect.Bool:
+		s.form = formBool
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		s.form = formInt
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		s.form = formUint
+	case reflect.Float32, reflect.Float64:
+		s.form = formFloat
+	case reflect.Pointer:
+		s.form = formPointer
+		s.elem, err = makeShape(t.Elem(), inside)
+	case reflect.Slice:
+		s.form = formList
+		if t.Elem().Kind() == reflect.Uint8 {
+			return nil, fmt.Errorf("props: %s: bytes have no form of their own; use text", t)
+		}
+		s.elem, err = makeShape(t.Elem(), inside)
+	case reflect.Map:
+		s.form = formMap
+		if t.Key().Kind() != reflect.String {
+			return nil, fmt.Errorf("props: %s has keys that are not text", t)
+		}
+		s.elem, err = makeShape(t.Elem(), inside)
+	case reflect.Struct:
+		s.form = formObject
+		err = s.addFields(t, nil, inside)
+	default:
+		return nil, fmt.Errorf("props: a %s has no form in a tree", t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// addFields takes over the fields of a struct, and of those that it embeds.
+func (s *shape) addFields(t reflect.Type, index []int, inside []reflect.Type) error {
+	if slices.Contains(inside, t) {
+		return fmt.Errorf("props: %s holds itself", t)
+	}
+	inside = append(slices.Clone(inside), t)
+	if s.byName == nil {
+		s.byName = map[string]int{}
+	}
+	before := len(s.fields)
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		tag, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
+		at := append(slices.Clone(index), i)
+		if sf.Anonymous && tag == "" && sf.Type.Kind() == reflect.Struct {
+			if err := s.addFields(sf.Type, at, inside); err != nil {
+				return err
+			}
+			continue
+		}
+		if !sf.IsExported() || tag == "-" {
+			continue
+		}
+		f := &field{name: tag, goName: sf.Name, index: at, owner: t}
+		if f.name == "" {
+			f.name = Name(sf.Name)
+		}
+		if err := f.describe(sf, inside); err != nil {
+			return fmt.Errorf("%w (field %s of %s)", err, sf.Name, t)
+		}
+		if _, twice := s.byName[f.name]; twice {
+			return fmt.Errorf("props: %s has two fields named %s", t, f.name)
+		}
+		s.byName[f.name] = len(s.fields)
+		s.names = append(s.names, f.name)
+		s.fields = append(s.fields, f)
+	}
+	if len(s.fields) == before && t.NumField() > 0 {
+		return fmt.Errorf("props: %s has no field that a tree could hold", t)
+	}
+	return nil
+}
+
+func (f *field) describe(sf reflect.StructField, inside []reflect.Type) error {
+	var err error
+	if f.shape, err = makeShape(sf.Type, inside); err != nil {
+		return err
+	}
+	tag := sf.Tag.Get("prop")
+	if tag == "" {
+		return nil
+	}
+	leaf := f.shape.leaf()
+	for word := range strings.SplitSeq(tag, ",") {
+		key, value, _ := strings.Cut(word, "=")
+		switch key {
+		case "required":
+			f.required = true
+		case "enum":
+			if f.enum = strings.Split(value, "|"); leaf.form != formText {
+				return fmt.Errorf("props: an enum of a %s", leaf.typ)
+			}
+		case "min":
+			f.min, err = parseBound(leaf, value)
+		case "max":
+			f.max, err = parseBound(leaf, value)
+		default:
+			err = fmt.Errorf("props: tag %q is not known", word)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaf is the shape below pointers, lists and maps.
+func (s *shape) leaf() *shape {
+	for s.elem != nil {
+		s = s.elem
+	}
+	return s
+}
+
+// takesRef reports whether text with references may stand where the shape is wanted.
+func (s *shape) takesRef() bool {
+	switch s.leaf().form {
+	case formText, formSecret, formTokenInt, formTokenBool, formTokenDuration, formAny:
+		return true
+	}
+	return false
+}
+
+// bound is a smallest or greatest value, as its tag writes it.
+type bound struct {
+	text  string
+	value float64
+}
+
+func parseBound(s *shape, text string) (*bound, error) {
+	b := &bound{text: text}
+	var err error
+	switch s.form {
+	case formInt, formUint, formFloat, formTokenInt:
+		_, err = fmt.Sscan(text, &b.value)
+	case formDuration, formTokenDuration:
+		var d time.Duration
+		d, err = token.ParseDuration(text)
+		b.value = float64(d)
+	case formSize:
+		var n Size
+		n, err = ParseSize(text)
+		b.value = float64(n)
+	default:
+		err = fmt.Errorf("a %s has no bounds", s.typ)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("props: bound %q: %w", text, err)
+	}
+	return b, nil
+}
