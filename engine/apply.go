@@ -203,7 +203,7 @@ func (r *run) refresh(n *node) {
 	if rec.birth == "" {
 		rec.birth = n.addr
 	}
-	rec.options, rec.settings, rec.needs = n.decl.Options, n.decl.Settings, r.needs(n)
+	rec.options, rec.settings, rec.needs, rec.cut = n.decl.Options, n.decl.Settings, r.needs(n), n.cut
 	if n.job != nil && len(n.job.Unknown) == 0 && n.plan.Action == Unchanged {
 		rec.props = n.job.Props
 	}

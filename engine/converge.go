@@ -41,7 +41,7 @@ func (r *run) converge(ctx context.Context) {
 
 // isLoose reports that a node may have been settled with values that were not final.
 func (r *run) isLoose(n *node) bool {
-	if len(n.cut) > 0 {
+	if len(n.cut) > 0 || n.plan.Action == Unchanged && n.job != nil && len(n.job.Unknown) > 0 {
 		return true
 	}
 	return slices.ContainsFunc(r.w.upstreams(n), func(up *node) bool {
@@ -66,20 +66,22 @@ func (r *run) resettle(ctx context.Context, n *node, last map[*node]map[string]a
 	if tooOften {
 		return false, r.restless(n, last[n], now)
 	}
-	last[n] = now
-	if n.plan.Action == Unchanged {
-		n.plan.Action = Update
-		r.recount(Unchanged, Update)
-	}
-	r.emit(Event{Type: EventStart, Address: n.addr, Kind: n.kindName(), Action: Update, Status: StatusRunning, Note: "converging"})
+	last[n], n.changed = now, nil
 	before := n.plan.Action
 	n.plan.Action = Update
 	_, err = r.makeLive(ctx, n)
 	n.plan.Action = before
-	if err != nil {
-		return false, err
+	if err != nil || len(n.changed) == 0 {
+		return err == nil, err
 	}
-	r.emit(Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Update, Status: StatusDone, Note: "converged"})
+	if before == Unchanged {
+		n.plan.Action = Update
+		r.recount(Unchanged, Update)
+	}
+	r.emit(Event{
+		Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Update, Status: StatusDone,
+		Note: "converged", Paths: pathTexts(n.changed),
+	})
 	return true, nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -51,12 +52,97 @@ func (r *run) collect(ctx context.Context) {
 			add(n, r.dropCondemned)
 		}
 	}
+	if err := r.part(ctx, drops); err != nil {
+		r.failures = append(r.failures, &ResourceError{Address: "record", Action: Delete, Err: err})
+		return
+	}
 	for _, t := range drops {
 		for _, a := range t.n.dropNeeds() {
 			t.before(drops[a], false)
 		}
+		if with := drops[t.n.rec.options.DeletedWith]; with != nil {
+			with.before(t, false)
+		}
+		if len(t.n.rec.cut) > 0 && t.n.decl == nil {
+			tasks = append(tasks, r.untie(ctx, t.n, drops))
+		}
 	}
 	r.schedule(tasks)
+}
+
+// part takes what is deleted with another off the other's needs, so that the other's row can go first.
+func (r *run) part(ctx context.Context, drops map[string]*task) error {
+	change := statestore.Change{}
+	for _, t := range drops {
+		with := t.n.rec.options.DeletedWith
+		if drops[with] == nil || !slices.Contains(t.n.rec.needs, with) {
+			continue
+		}
+		rec := t.n.rec.clone()
+		rec.needs = slices.DeleteFunc(slices.Clone(rec.needs), func(a string) bool { return a == with })
+		row, err := rec.seal(r.w.stage, r.e.Key)
+		if err != nil {
+			return err
+		}
+		t.n.rec = rec
+		change.Put = append(change.Put, row)
+	}
+	if len(change.Put) == 0 {
+		return nil
+	}
+	return r.journal.Commit(context.WithoutCancel(ctx), change)
+}
+
+// untie empties the late paths through which a cycle was closed, before any member of it goes.
+func (r *run) untie(ctx context.Context, n *node, drops map[string]*task) *task {
+	t := &task{n: n, drop: true}
+	t.do = func(*task) (bool, error) {
+		err := r.emptied(ctx, n)
+		if err != nil {
+			r.fail(n, Update, err)
+			r.setStatus(n, StatusFailed)
+		}
+		return false, err
+	}
+	for up := range n.rec.cut {
+		t.before(drops[up], false)
+	}
+	t.before(drops[n.addr], false)
+	return t
+}
+
+func (r *run) emptied(ctx context.Context, n *node) error {
+	rec := n.rec.clone()
+	g := rec.live()
+	if g == nil || n.kind == nil {
+		return nil
+	}
+	a, err := r.w.accessOf(ctx, n, g)
+	if err != nil {
+		return err
+	}
+	props := any(rec.props)
+	for up, paths := range rec.cut {
+		for _, p := range paths {
+			props = tree.Without(props, p)
+		}
+		rec.needs = slices.DeleteFunc(slices.Clone(rec.needs), func(a string) bool { return a == up })
+	}
+	job := r.w.recordedJob(n, a, g)
+	job.Props, _ = props.(map[string]any)
+	out, err := n.kind.Settle(ctx, job, reconcile.Hooks{Intend: func(context.Context) error { return errStopped }})
+	if err != nil && !errors.Is(err, errStopped) {
+		return err
+	}
+	if err == nil {
+		g.attrs = out.Attrs
+	}
+	rec.props, rec.cut = job.Props, nil
+	if err := r.commit(ctx, n, rec); err != nil {
+		return err
+	}
+	r.recount("", Update)
+	return nil
 }
 
 // handled reports a leftover that went first in the forward pass.
@@ -73,7 +159,10 @@ func (n *node) dropNeeds() []string {
 		return nil
 	}
 	with := n.rec.options.DeletedWith
-	return slices.DeleteFunc(slices.Clone(n.rec.needs), func(a string) bool { return a == with || a == n.addr })
+	return slices.DeleteFunc(slices.Clone(n.rec.needs), func(a string) bool {
+		_, cut := n.rec.cut[a]
+		return a == with || a == n.addr || cut
+	})
 }
 
 // stillNeeded are the addresses that something which failed, was blocked or was not started depends on.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // forward makes everything match, upstreams first.
@@ -124,9 +125,7 @@ func (r *run) work(ctx context.Context, t *task, do func(context.Context, *node)
 		waiting, err = r.hooked(ctx, n, action, do)
 	}
 	e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusDone, Elapsed: time.Since(begun).Seconds()}
-	for _, p := range n.changed {
-		e.Paths = append(e.Paths, string(p))
-	}
+	e.Paths = pathTexts(n.changed)
 	switch {
 	case err != nil:
 		e.Status, e.Error, e.Hint = StatusFailed, err.Error(), strings.Join(reconcile.Hints(err), "; ")
@@ -139,6 +138,14 @@ func (r *run) work(ctx context.Context, t *task, do func(context.Context, *node)
 	}
 	r.emit(e)
 	return waiting, err
+}
+
+func pathTexts(paths []tree.Path) []string {
+	texts := make([]string, len(paths))
+	for i, p := range paths {
+		texts[i] = string(p)
+	}
+	return texts
 }
 
 func (n *node) kindName() string {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/athanor-dev/athanor/adopt"
@@ -78,6 +79,28 @@ func (w *work) classifyLeftover(n *node) {
 	w.guard(n)
 }
 
+// untied are the lines of cycle members whose late path is emptied before anything of the cycle goes.
+func (w *work) untied(n *node) []Planned {
+	if n.decl != nil || n.plan == nil || n.plan.Action != Delete {
+		return nil
+	}
+	var lines []Planned
+	for _, addr := range slices.Sorted(maps.Keys(n.rec.cut)) {
+		up := w.nodes[addr]
+		if up == nil || up.decl != nil || up.rec == nil {
+			continue
+		}
+		line := Planned{Address: n.addr, Kind: n.plan.Kind, Action: Update, Identity: n.plan.Identity, Generation: n.plan.Generation, Place: n.plan.Place}
+		for _, p := range n.rec.cut[addr] {
+			had, _ := tree.Get(n.rec.props, p)
+			line.Reasons = append(line.Reasons, Reason{Path: p, Have: had, Source: ByProgram})
+		}
+		line.Notes = []string{"emptied first, since " + addr + " goes as well"}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
 // condemned are the lines of generations that wait for deletion.
 func (w *work) condemned(n *node) []Planned {
 	var lines []Planned
@@ -145,7 +168,7 @@ func (w *work) seekDeclared(ctx context.Context) error {
 
 // recovered is the record of a thing that reading found again.
 func (w *work) recovered(n *node) *record {
-	rec := &record{address: n.addr, birth: n.birth(), settings: n.decl.Settings, options: n.decl.Options}
+	rec := &record{address: n.addr, birth: n.birth(), settings: n.decl.Settings, options: n.decl.Options, cut: n.cut}
 	for _, a := range n.needs {
 		if up := w.nodes[a]; up != nil && up.decl != nil && up.plan.Action == Recover && !up.look.Absent {
 			rec.needs = append(rec.needs, a)

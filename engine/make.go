@@ -160,7 +160,7 @@ func (r *run) recordOf(n *node) *record {
 			g.settings = rec.settings
 		}
 	}
-	rec.options, rec.settings, rec.needs = n.decl.Options, n.decl.Settings, r.needs(n)
+	rec.options, rec.settings, rec.needs, rec.cut = n.decl.Options, n.decl.Settings, r.needs(n), n.cut
 	return rec
 }
 

@@ -169,6 +169,7 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 		return nil, err
 	}
 	for _, n := range slices.Concat(w.declared, w.leftover) {
+		p.Actions = append(p.Actions, w.untied(n)...)
 		if n.plan != nil {
 			w.mask(n.plan)
 			p.Actions = append(p.Actions, *n.plan)

@@ -26,6 +26,9 @@ type record struct {
 	options  Options
 	settings map[string]any // of the provider, as last deployed
 	props    map[string]any // resolved, as last settled
+	// cut are the late paths, by upstream, through which a cycle was opened: what must be emptied before the
+	// members of the cycle can go.
+	cut map[string][]tree.Path
 }
 
 // generation is one physical thing of a record, or the intent to make one.
@@ -120,6 +123,17 @@ func (r *record) seal(stage statestore.Stage, key *seal.Key) (statestore.Row, er
 	body := map[string]any{"gens": gens}
 	put(body, "props", r.props)
 	put(body, "settings", r.settings)
+	if len(r.cut) > 0 {
+		cut := make(map[string]any, len(r.cut))
+		for addr, paths := range r.cut {
+			list := make([]any, len(paths))
+			for i, p := range paths {
+				list[i] = string(p)
+			}
+			cut[addr] = list
+		}
+		body["cut"] = cut
+	}
 	options, err := optionsTree(r.options)
 	if err != nil {
 		return row, err
@@ -177,6 +191,16 @@ func open(row statestore.Row, stage statestore.Stage, key *seal.Key) (*record, e
 	}
 	r.props, _ = body["props"].(map[string]any)
 	r.settings, _ = body["settings"].(map[string]any)
+	if cut, ok := body["cut"].(map[string]any); ok {
+		r.cut = make(map[string][]tree.Path, len(cut))
+		for addr, list := range cut {
+			paths, _ := list.([]any)
+			for _, p := range paths {
+				s, _ := p.(string)
+				r.cut[addr] = append(r.cut[addr], tree.Path(s))
+			}
+		}
+	}
 	if o, ok := body["options"]; ok {
 		if err := json.Unmarshal(tree.Canonical(o), &r.options); err != nil {
 			return nil, fmt.Errorf("row body: options: %w", err)

@@ -1,0 +1,151 @@
+package cmd
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/bolt"
+	"github.com/athanor-dev/athanor/statestore/seal"
+)
+
+// project is where a stack's record and caches lie.
+type project struct {
+	root    string // the folder that holds .athanor
+	store   statestore.Store
+	storeID string // what a store made now would be called
+	shared  bool   // the store is not on this machine alone
+}
+
+// openProject finds the project of a directory and names its store. It touches nothing.
+func openProject(dir, store string) (*project, error) {
+	p := &project{root: projectRoot(dir)}
+	switch scheme, path, ok := strings.Cut(store, ":"); {
+	case store == "":
+		return p, p.openBolt(filepath.Join(p.root, ".athanor", "state.db"))
+	case ok && scheme == "bolt":
+		return p, p.openBolt(path)
+	case ok && (scheme == "postgres" || scheme == "postgresql" || scheme == "s3" || scheme == "https" || scheme == "http"):
+		return nil, reconcile.WithHint(fmt.Errorf("--store %s: this version has no such store", redactURL(store)), "bolt:PATH is a file")
+	default:
+		return nil, reconcile.WithHint(fmt.Errorf("--store %s: not a store", store), "bolt:PATH is a file")
+	}
+}
+
+// redactURL keeps passwords in store URLs out of messages.
+func redactURL(s string) string {
+	scheme, rest, _ := strings.Cut(s, "://")
+	if at := strings.LastIndex(rest, "@"); at >= 0 {
+		rest = rest[at+1:]
+	}
+	return scheme + "://" + rest
+}
+
+func (p *project) openBolt(path string) error {
+	store, err := bolt.Open(path, bolt.WithID(func() string { return p.storeID }))
+	p.store = store
+	return err
+}
+
+// projectRoot is the nearest folder above dir with a go.mod or a repository, else dir itself.
+func projectRoot(dir string) string {
+	for at := dir; ; {
+		for _, sign := range []string{"go.mod", ".git"} {
+			if _, err := os.Stat(filepath.Join(at, sign)); err == nil {
+				return at
+			}
+		}
+		up := filepath.Dir(at)
+		if up == at {
+			return dir
+		}
+		at = up
+	}
+}
+
+// engine makes the engine of a stage. The stage's key is loaded, or made where nothing was sealed yet; a
+// machine remembers which store a stage had, so that a store which was lost and is made anew is no other store.
+func (p *project) engine(ctx context.Context, stage statestore.Stage, catalog *reconcile.Catalog) (*engine.Engine, error) {
+	remembered, err := seal.RememberedStore("", p.root, stage.Stack, stage.Name)
+	if err != nil {
+		return nil, err
+	}
+	if p.storeID = remembered; p.storeID == "" {
+		p.storeID = strings.ToLower(rand.Text()[:16])
+	}
+	snap, err := p.store.Load(ctx, stage)
+	if err != nil {
+		return nil, err
+	}
+	var key *seal.Key
+	if snap.KeyID != "" {
+		key, err = seal.Load("", stage.Stack, stage.Name, snap.KeyID)
+	} else {
+		key, err = seal.LoadOrMake("", stage.Stack, stage.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &engine.Engine{
+		Catalog: catalog, Store: p.store, Key: key, Known: remembered != "",
+		Cache: filepath.Join(p.root, ".athanor", "cache"), User: login(),
+	}, nil
+}
+
+// remember notes which store the stage has, after a run made it.
+func (p *project) remember(ctx context.Context, stage statestore.Stage) error {
+	id, err := p.store.ID(ctx)
+	if err != nil || id == "" {
+		return err
+	}
+	return seal.RememberStore("", p.root, stage.Stack, stage.Name, id)
+}
+
+// login is who runs the command: the login name, else the system's account name, else the uid.
+func login() string {
+	for _, name := range []string{os.Getenv("USER"), os.Getenv("LOGNAME"), os.Getenv("USERNAME")} {
+		if name != "" {
+			return name
+		}
+	}
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return strconv.Itoa(os.Getuid())
+}
+
+// defaultStage is the developer's own stage.
+func defaultStage() string { return "dev-" + stagePart(login()) }
+
+// stagePart shapes a name to what stages may be made of.
+func stagePart(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(s) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	return strings.Trim(b.String(), "-")
+}
+
+// checkStage says what is wrong with a stage's name.
+func checkStage(name string) error {
+	if name == "" || name != stagePart(name) || len(name) > 40 {
+		return reconcile.WithHint(fmt.Errorf("stage %q: %w", name, errStage), "for example --stage prod")
+	}
+	return nil
+}
+
+var errStage = errors.New("a stage is 1 to 40 characters of a-z, 0-9 and -, and begins and ends with a letter or digit")
