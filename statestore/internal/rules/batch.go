@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"hash"
 	"maps"
 	"slices"
 	"time"
@@ -67,7 +68,7 @@ func checkMove(move map[string]string) error {
 
 // Digest is the same for the same content of a batch and differs for any other.
 func Digest(b *statestore.Batch) []byte {
-	var d digester
+	d := digester{sum: sha256.New(), buf: make([]byte, 0, 2*digestChunk)}
 	d.number(b.Seq)
 	d.number(uint64(len(b.Put)))
 	for i := range b.Put {
@@ -91,24 +92,36 @@ func Digest(b *statestore.Batch) []byte {
 	}
 	d.flag(b.Renew)
 	d.bytes(b.Summary)
-	sum := sha256.Sum256(d.buf)
-	return sum[:16]
+	d.sum.Write(d.buf)
+	return d.sum.Sum(nil)[:16]
 }
 
+// digestChunk is how much is gathered before it is hashed: large batches never stand in memory twice.
+const digestChunk = 4096
+
 // digester writes values so that different lists of values never give the same bytes.
-type digester struct{ buf []byte }
+type digester struct {
+	sum hash.Hash
+	buf []byte
+}
 
 func (d *digester) number(n uint64) { d.buf = binary.AppendUvarint(d.buf, n) }
 
 func (d *digester) bytes(b []byte) {
 	d.number(uint64(len(b)))
+	if len(d.buf)+len(b) > digestChunk {
+		d.sum.Write(d.buf)
+		d.sum.Write(b)
+		d.buf = d.buf[:0]
+		return
+	}
 	d.buf = append(d.buf, b...)
 }
 
 func (d *digester) text(parts ...string) {
 	for _, part := range parts {
 		d.number(uint64(len(part)))
-		d.buf = append(d.buf, part...)
+		d.buf = append(d.buf, part...) // names are short; bytes empties the buffer
 	}
 }
 
