@@ -129,12 +129,16 @@ func (r *resolver) entries(m map[string]any, at *place) (any, error) {
 }
 
 func (r *resolver) key(k string, at *place) (string, error) {
-	parts, err := Scan(k)
+	plain, err := literal(k)
 	if err != nil {
 		return "", at.fail(err)
 	}
-	if !Has(k) {
+	if plain {
 		return k, nil
+	}
+	parts, err := Scan(k)
+	if err != nil {
+		return "", at.fail(err)
 	}
 	pieces, all, err := r.pieces(parts)
 	if err != nil {
@@ -146,12 +150,16 @@ func (r *resolver) key(k string, at *place) (string, error) {
 
 // text resolves one string; boxed is the same string, given so that it need not be boxed again.
 func (r *resolver) text(s string, boxed any, at *place) (any, error) {
-	parts, err := Scan(s)
+	plain, err := literal(s)
 	if err != nil {
 		return nil, at.fail(err)
 	}
-	if !Has(s) {
+	if plain {
 		return boxed, nil
+	}
+	parts, err := Scan(s)
+	if err != nil {
+		return nil, at.fail(err)
 	}
 	if len(parts) == 1 {
 		e := parts[0].Expr

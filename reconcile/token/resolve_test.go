@@ -105,6 +105,7 @@ func TestResolve(t *testing.T) {
 		"json text":           {in: `{"a":"⟦a.s⟧","b":["x⟦a.n⟧"],"c":⟦a.n⟧,"d":` + jsonOf(t, []any{"⟦a.quote⟧"}) + `}`, want: `{"a":"text","b":["x5432"],"c":5432,"d":["say \"hi\" \\ "]}`},
 		"json text later":     {in: m{"x": `{"a":"⟦later.s⟧"}`}, want: m{"x": `{"a":"⟦later.s⟧"}`}, unknown: "x"},
 		"not json":            {in: `{{ x }} ⟦a.quote⟧`, want: `{{ x }} say "hi" \ `},
+		"word in brackets":    {in: "[⟦a.s⟧]", want: "[text]"},
 		"url text":            {in: "postgres://u:⟦a.s⟧@⟦a.plain⟧:⟦a.n⟧/d?q=⟦a.s⟧", want: "postgres://u:text@db.example.com:5432/d?q=text"},
 		"not a url":           {in: "see //⟦a.at⟧", want: "see //p@ss/w?r#d:%41"},
 		"after a url":         {in: "⟦a.url⟧/x?y", want: "https://x.example:8443/q/x?y"},

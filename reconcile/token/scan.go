@@ -46,6 +46,17 @@ func Scan(s string) ([]Part, error) {
 	return parts, nil
 }
 
+// literal reports text without any bracket, and what is wrong with it. It spares such text the parts of Scan.
+func literal(s string) (bool, error) {
+	if _, mark := nextBracket(s, 0); mark != "" {
+		return false, nil
+	}
+	if err := ragged(s); err != nil {
+		return true, err
+	}
+	return true, trace(s, 0)
+}
+
 // token reads the token whose opening bracket, mark, stands at s[at].
 func token(s string, at int, mark string) (*Expr, int, error) {
 	inside := at + len(mark)

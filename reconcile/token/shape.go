@@ -16,6 +16,9 @@ func sameDocument(pieces []piece) error {
 	if lead := strings.TrimLeft(pieces[0].text, " \t\r\n"); pieces[0].Expr != nil || lead == "" || lead[0] != '{' && lead[0] != '[' {
 		return nil
 	}
+	if !slices.ContainsFunc(pieces, func(p piece) bool { return p.Expr == nil && strings.Contains(p.text, `"`) }) {
+		return nil // a word in brackets, not a document
+	}
 	var probe strings.Builder
 	quoted := make([]bool, len(pieces))
 	in, known := false, true

@@ -96,6 +96,9 @@ func canonical(v any, at *place) (any, error) {
 }
 
 func canonicalText(s string) (string, error) {
+	if plain, err := literal(s); plain {
+		return s, err
+	}
 	parts, err := Scan(s)
 	if err != nil || !strings.Contains(s, shiftedOpen) {
 		return s, err
@@ -146,7 +149,11 @@ func Secrets(v any) []string {
 func exprs(v any, at *place, f func(*Expr, *place)) error {
 	var first error
 	_ = eachString(v, at, func(s string, at *place) error {
-		parts, err := Scan(s)
+		plain, err := literal(s)
+		var parts []Part
+		if !plain {
+			parts, err = Scan(s)
+		}
 		if err != nil && first == nil {
 			first = at.fail(err)
 		}
