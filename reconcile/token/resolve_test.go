@@ -18,7 +18,7 @@ const leak = "le\"ak"
 var fixed = map[string]any{
 	"a.s": "text", "a.n": int64(5432), "a.b": true, "a.f": 1.5, "a.null": nil, "a.list": []any{"x", int64(2)},
 	"a.empty": []any{}, "a.map": map[string]any{"k": "v"}, "a.quote": `say "hi" \ `, "a.at": "p@ss/w?r#d:%41", "a.open": "⟦not.one⟧ %E2%9F%A6",
-	"a.plain": "db.example.com", "a.url": "https://x.example:8443/q", "a.int": 7,
+	"a.plain": "db.example.com", "a.url": "https://x.example:8443/q", "a.int": 7, "a.inject": `x","admin":"y`, "a.two": "x&admin=1",
 }
 
 // known answers from fixed values; later.* is unknown, and what else is not there is an error.
@@ -163,6 +163,8 @@ func TestResolveErrors(t *testing.T) {
 		"damage":           {m{"x": "⟦a.s"}, "x", "damaged"},
 		"damage in key":    {m{"x": m{"a⟧": "1"}}, "x", "damaged"},
 		"json breaks":      {m{"x": `{"a":"⟦a.quote⟧"}`}, "x", "s.JSON"},
+		"json injection":   {m{"x": `{"a":"⟦a.inject⟧"}`}, "x", "s.JSON"},
+		"url injection":    {m{"x": "http://h/?q=⟦a.two⟧"}, "x", "s.URL"},
 		"json secret":      {m{"x": `{"a":"⟦secret:k⟧"}`}, "x", "s.JSON"},
 		"json word":        {m{"x": `{"a":⟦a.s⟧}`}, "x", "s.JSON"},
 		"json in quotes":   {m{"x": `{"a":"` + jsonOf(t, []any{"b"}) + `"}`}, "x", "s.JSON"},

@@ -186,7 +186,7 @@ func TestDamage(t *testing.T) {
 		strings.ToLower(Shifted.Ref(Ref{Address: "orders", Path: "arn"})), strings.ToUpper(Plain.Secret("x")),
 		"⟦⟧", "⟦ orders.arn⟧", "⟦orders..arn⟧", "⟦orders.⟧", "⟦9.x⟧", "⟦a.*⟧", "⟦a/.x⟧", "⟦a[].x⟧", "⟦a[b.x⟧", "⟦a⟦b.c⟧⟧", "⟦a.b﹞",
 		"⟦json:e30=⟧", "⟦json:eyJiIjoxLCJhIjoxfQ⟧", "⟦then:e30⟧", "⟦what:e30⟧", "⟦url:e30⟧", "⟦ref:e30⟧", "⟦secret:⟧", "⟦secret64:YQ⟧",
-		"⟧", "a⟧⟦b.c⟧", "﹝X61Z", "﹝61﹞",
+		"⟧", "a⟧⟦b.c⟧", "﹝X61Z", "﹝61﹞", "﹝X6fZ﹞",
 	} {
 		damaged(t, s, s)
 	}

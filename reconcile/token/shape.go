@@ -110,15 +110,12 @@ func sameURL(pieces []piece) error {
 	if err != nil {
 		return errors.New("with its values it is no URL; use s.URL, which escapes them")
 	}
-	want, have := urlParts(shape), urlParts(final)
+	want, back := urlParts(shape), strings.NewReplacer(pairs(marks, filled)...)
 	for i := range want {
-		want[i] = strings.NewReplacer(pairs(marks, filled)...).Replace(want[i])
-		if i >= len(have) || want[i] != have[i] {
-			return errors.New("a value would change the parts of the URL around it; use s.URL, which escapes it")
-		}
+		want[i] = back.Replace(want[i])
 	}
-	if len(have) != len(want) {
-		return errors.New("a value would add a part to the URL around it; use s.URL, which escapes it")
+	if !slices.Equal(want, urlParts(final)) {
+		return errors.New("a value would change the parts of the URL around it; use s.URL, which escapes it")
 	}
 	return nil
 }
