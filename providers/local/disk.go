@@ -254,8 +254,3 @@ func prune(stack, path string) {
 
 // managesModes is false where files have no permission bits.
 func managesModes() bool { return runtime.GOOS != "windows" }
-
-// CommandError says that a command ended badly.
-type CommandError struct{}
-
-func (e *CommandError) Error() string { return "" }

@@ -18,7 +18,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-//go:embed file.go value.go
+//go:embed file.go directory.go command.go value.go
 var source embed.FS
 
 // Provider is the family local. It has no settings and needs no credentials.
@@ -34,6 +34,8 @@ func Provider() reconcile.Provider {
 func Kinds() []reconcile.Any {
 	return []reconcile.Any{
 		reconcile.Erase(fileKind),
+		reconcile.Erase(directoryKind),
+		reconcile.Erase(commandKind),
 		reconcile.Erase(valueKind),
 	}
 }

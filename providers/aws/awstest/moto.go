@@ -1,0 +1,194 @@
+package awstest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// startLimit is generous because a loaded machine compiles Python on the first
+// start; an idle one takes about a second.
+const startLimit = 90 * time.Second
+
+var errNoMoto = errors.New("moto_server not found: run `task moto` (needs Python 3)")
+
+// running is the emulator of this test binary. It outlives every test, so
+// nothing but the process can own it.
+var running = sync.OnceValues(launch)
+
+// emulator returns the URL of the running emulator, starting it if need be.
+func emulator(t testing.TB) string {
+	t.Helper()
+	origin, err := running()
+	switch {
+	case err == nil:
+		return origin
+	case errors.Is(err, errNoMoto) && os.Getenv("ATHANOR_NO_SKIP") == "":
+		t.Skip(err)
+	default:
+		t.Fatal(err)
+	}
+	return ""
+}
+
+// find returns the path of moto_server.
+func find() (string, error) {
+	if path := os.Getenv("ATHANOR_MOTO"); path != "" {
+		if _, err := exec.LookPath(path); err != nil {
+			return "", fmt.Errorf("$ATHANOR_MOTO: %w", err)
+		}
+		return path, nil
+	}
+	if root, ok := moduleRoot(); ok {
+		for _, place := range []string{"bin/moto_server", "Scripts/moto_server.exe"} {
+			path := filepath.Join(root, ".venv", filepath.FromSlash(place))
+			if _, err := exec.LookPath(path); err == nil {
+				return path, nil
+			}
+		}
+	}
+	path, err := exec.LookPath("moto_server")
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return "", errNoMoto
+	}
+	return path, err
+}
+
+// moduleRoot returns the nearest folder above the working folder that holds a
+// go.mod.
+func moduleRoot() (string, bool) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", false
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", false
+		}
+		dir = parent
+	}
+}
+
+// launch starts moto_server and returns its URL once it answers. The server
+// picks its own port, since one found free beforehand may be taken by the time
+// it listens; it says which on its standard error.
+func launch() (string, error) {
+	path, err := find()
+	if err != nil {
+		return "", err
+	}
+	said := &output{address: make(chan string, 1)}
+	cmd := exec.Command(path, "-H", "127.0.0.1", "-p", "0")
+	cmd.Env = environment()
+	cmd.Stderr = said
+	ended, err := startBound(cmd)
+	if err != nil {
+		return "", fmt.Errorf("start %s: %w", path, err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	defer cancel()
+	select {
+	case origin := <-said.address:
+		if err := ready(ctx, origin, ended); err != nil {
+			return "", fmt.Errorf("%s: %w\n%s", path, err, said)
+		}
+		return origin, nil
+	case <-ended:
+		return "", fmt.Errorf("%s ended at once\n%s", path, said)
+	case <-ctx.Done():
+		return "", fmt.Errorf("%s named no port within %s\n%s", path, startLimit, said)
+	}
+}
+
+// environment is that of this process without settings of moto, of which
+// MOTO_ACCOUNT_ID would put all tests into one account. A bucket of another
+// account is denied, as in the real S3.
+func environment() []string {
+	var env []string
+	for _, entry := range os.Environ() {
+		if !strings.HasPrefix(entry, "MOTO_") {
+			env = append(env, entry)
+		}
+	}
+	return append(env, "MOTO_S3_ALLOW_CROSSACCOUNT_ACCESS=false", "PYTHONUNBUFFERED=1")
+}
+
+// ready polls until the server answers a request.
+func ready(ctx context.Context, origin string, ended <-chan struct{}) error {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, origin+"/moto-api/config", nil)
+		if err != nil {
+			return err
+		}
+		if res, err := client.Do(req); err == nil {
+			res.Body.Close()
+			if res.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ended:
+			return errors.New("ended before it answered")
+		case <-ctx.Done():
+			return fmt.Errorf("no answer within %s", startLimit)
+		}
+	}
+}
+
+var announced = regexp.MustCompile(`Running on (http://127\.0\.0\.1:\d+)`)
+
+// output keeps the last words of the server, and hands out the address that it
+// announces.
+type output struct {
+	mu      sync.Mutex
+	tail    []byte
+	found   bool
+	address chan string
+}
+
+// Write takes what the server says.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.tail = append(o.tail, p...)
+	if !o.found {
+		if m := announced.FindSubmatch(o.tail); m != nil && bytes.HasSuffix(o.tail, []byte("\n")) {
+			o.found = true
+			o.address <- string(m[1])
+		}
+	}
+	if const8K := 8 << 10; len(o.tail) > const8K {
+		o.tail = bytes.Clone(o.tail[len(o.tail)-const8K:])
+	}
+	return len(p), nil
+}
+
+// String returns the last words.
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return string(o.tail)
+}
+
+func silent() *log.Logger { return log.New(io.Discard, "", 0) }

@@ -1,0 +1,109 @@
+package s3
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// checkBucket finds what S3 would refuse only after the bucket was made.
+func checkBucket(want BucketProps) error {
+	var bad props.Errors
+	say := func(path, problem string) { bad = append(bad, problemAt(path, problem)) }
+	if want.ObjectLockEnabled && want.Versioning == "Suspended" {
+		say("versioning", "objectLockEnabled needs it Enabled")
+	}
+	if r := want.ObjectLockRetention; r != nil {
+		if !want.ObjectLockEnabled {
+			say("objectLockRetention", "needs objectLockEnabled")
+		}
+		if (r.Days > 0) == (r.Years > 0) {
+			say("objectLockRetention", "needs either days or years")
+		}
+	}
+	if e := want.Encryption; e != nil && e.Algorithm == "AES256" && (e.KMSKey != "" || e.BucketKeyEnabled) {
+		say("encryption", "kmsKey and bucketKeyEnabled need an algorithm of KMS")
+	}
+	for i, r := range want.CORS {
+		if r.MaxAge != nil && (*r.MaxAge%time.Second != 0 || *r.MaxAge < 0) {
+			say(fmt.Sprintf("cors[%d].maxAge", i), "must be whole seconds")
+		}
+	}
+	checkWebsite(want.Website, say)
+	for i, r := range want.Lifecycle {
+		r.check(func(path, problem string) { say(fmt.Sprintf("lifecycle[%d]%s", i, path), problem) })
+	}
+	checkTags(want.Tags, 44, say)
+	if len(bad) == 0 {
+		return nil
+	}
+	return bad
+}
+
+func checkWebsite(w *Website, say func(path, problem string)) {
+	if w == nil {
+		return
+	}
+	redirects := w.RedirectTo != ""
+	switch {
+	case redirects && (w.IndexDocument != "" || w.ErrorDocument != "" || len(w.RoutingRules) > 0):
+		say("website", "redirectTo excludes indexDocument, errorDocument and routingRules")
+	case !redirects && w.IndexDocument == "":
+		say("website", "needs indexDocument or redirectTo")
+	case !redirects && w.RedirectProtocol != "":
+		say("website.redirectProtocol", "needs redirectTo")
+	}
+}
+
+func (r LifecycleRule) check(say func(path, problem string)) {
+	if e := r.Expiration; e != nil {
+		set := 0
+		for _, is := range []bool{e.Days > 0, e.Date != "", e.DeleteMarkers} {
+			if is {
+				set++
+			}
+		}
+		if set != 1 {
+			say(".expiration", "needs exactly one of days, date and deleteMarkers")
+		}
+		checkDate(".expiration.date", e.Date, say)
+	}
+	for i, t := range r.Transitions {
+		path := fmt.Sprintf(".transitions[%d]", i)
+		if t.Days > 0 && t.Date != "" {
+			say(path, "takes days or date, not both")
+		}
+		checkDate(path+".date", t.Date, say)
+	}
+	if r.Expiration == nil && r.NoncurrentExpiration == nil && len(r.Transitions)+len(r.NoncurrentTransitions)+r.AbortUploadsAfterDays == 0 {
+		say("", "does nothing: it needs an expiration, a transition or abortUploadsAfterDays")
+	}
+}
+
+func checkDate(path, date string, say func(path, problem string)) {
+	if date == "" || token.Has(date) {
+		return
+	}
+	if _, err := time.Parse(dateForm, date); err != nil {
+		say(path, "want a date such as 2030-12-31")
+	}
+}
+
+// checkTags refuses keys that are not the author's to set, and more tags than fit beside the mark.
+func checkTags(tags map[string]string, most int, say func(path, problem string)) {
+	for k := range tags {
+		if reservedTag(k) {
+			say(string(tree.Path("tags").Key(k)), "the key begins with aws: or athanor:, which are not for authors")
+		}
+	}
+	if len(tags) > most {
+		say("tags", fmt.Sprintf("has %d tags; %d fit beside those of the mark", len(tags), most))
+	}
+}
+
+func problemAt(path, problem string) *props.FieldError {
+	return &props.FieldError{Path: tree.Path(path), Problem: problem}
+}

@@ -1,0 +1,107 @@
+package s3
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// page is how many objects S3 lists and deletes in one call.
+const page = int32(1000)
+
+// deleteBucket deletes an empty bucket with one call. One that holds something is emptied only with leave; if it
+// is not empty even then, because somebody writes to it, the answer is a conflict and the runner comes again.
+func deleteBucket(ctx context.Context, site bucketSite) error {
+	t, err := targetOf(site.Cloud, site.Place, bucketName(site))
+	if err != nil {
+		return err
+	}
+	err = removeBucket(ctx, t)
+	if !has(err, "BucketNotEmpty") {
+		return err
+	}
+	if !site.MayDelete {
+		return reconcile.WithHint(fmt.Errorf("bucket %s: %w", *t.bucket, reconcile.ErrHoldsData),
+			"empty it, set forceDestroy, or allow the deletion of its data")
+	}
+	if err := emptyBucket(ctx, t); err != nil {
+		return fmt.Errorf("empty bucket %s: %w", *t.bucket, err)
+	}
+	return removeBucket(ctx, t)
+}
+
+func removeBucket(ctx context.Context, t target) error {
+	_, err := t.DeleteBucket(ctx, &sdk.DeleteBucketInput{Bucket: t.bucket, ExpectedBucketOwner: t.owner})
+	return unless(err, "NoSuchBucket")
+}
+
+// emptyBucket deletes every version and delete marker, then every upload that is not complete.
+func emptyBucket(ctx context.Context, t target) error {
+	versions := sdk.NewListObjectVersionsPaginator(t.Client, &sdk.ListObjectVersionsInput{
+		Bucket: t.bucket, ExpectedBucketOwner: t.owner, MaxKeys: new(page),
+	})
+	for versions.HasMorePages() {
+		out, err := versions.NextPage(ctx)
+		if err != nil {
+			return err
+		}
+		ids := make([]types.ObjectIdentifier, 0, len(out.Versions)+len(out.DeleteMarkers))
+		for _, v := range out.Versions {
+			ids = append(ids, types.ObjectIdentifier{Key: v.Key, VersionId: v.VersionId})
+		}
+		for _, m := range out.DeleteMarkers {
+			ids = append(ids, types.ObjectIdentifier{Key: m.Key, VersionId: m.VersionId})
+		}
+		if err := removeObjects(ctx, t, ids); err != nil {
+			return err
+		}
+	}
+	return abortUploads(ctx, t)
+}
+
+// removeObjects deletes one page. Protected versions stay: governance is not bypassed, since leave to delete data
+// is not leave to break a protection that somebody put on it.
+func removeObjects(ctx context.Context, t target, ids []types.ObjectIdentifier) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	out, err := t.DeleteObjects(ctx, &sdk.DeleteObjectsInput{
+		Bucket: t.bucket, ExpectedBucketOwner: t.owner, Delete: &types.Delete{Objects: ids, Quiet: new(true)},
+	})
+	if err != nil {
+		return err
+	}
+	if len(out.Errors) == 0 {
+		return nil
+	}
+	first := out.Errors[0]
+	return fmt.Errorf("%d of %d versions stay, the first is %s: %w", len(out.Errors), len(ids), aws.ToString(first.Key),
+		&smithy.GenericAPIError{Code: aws.ToString(first.Code), Message: aws.ToString(first.Message)})
+}
+
+func abortUploads(ctx context.Context, t target) error {
+	uploads := sdk.NewListMultipartUploadsPaginator(t.Client, &sdk.ListMultipartUploadsInput{
+		Bucket: t.bucket, ExpectedBucketOwner: t.owner, MaxUploads: new(page),
+	})
+	for uploads.HasMorePages() {
+		out, err := uploads.NextPage(ctx)
+		if err != nil {
+			return err
+		}
+		for _, u := range out.Uploads {
+			_, err := t.AbortMultipartUpload(ctx, &sdk.AbortMultipartUploadInput{
+				Bucket: t.bucket, ExpectedBucketOwner: t.owner, Key: u.Key, UploadId: u.UploadId,
+			})
+			if err := unless(err, "NoSuchUpload"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

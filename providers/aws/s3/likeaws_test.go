@@ -1,0 +1,240 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
+)
+
+// likeAWS stands before the emulator and does what S3 is documented to do where the emulator does not:
+//
+//   - CreateBucket takes tags, in the same call (CreateBucketConfiguration.Tags); moto drops them.
+//   - A new bucket has all four public access blocks on and ownership BucketOwnerEnforced, since April 2023; a
+//     bucket of moto has neither.
+//   - requestPayment is not known to moto: it lists the bucket's objects for GET, and creates it for PUT.
+//   - Lifecycle rules keep their sizes and numbers of newer versions, which moto drops.
+//
+// It changes nothing else, and every call reaches the emulator through the proxy that counts and breaks it.
+type likeAWS struct {
+	URL     string
+	forward http.RoundTripper
+	origin  *url.URL
+	outside *sdk.Client
+
+	mu        sync.Mutex
+	payer     map[string]string
+	lifecycle map[string][]byte
+}
+
+func startLikeAWS(t *testing.T, cloud *awstest.Server) *likeAWS {
+	t.Helper()
+	origin, err := url.Parse(cloud.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{DisableCompression: true}
+	s := &likeAWS{
+		forward: transport, origin: origin, outside: pathStyle(cloud.Config(t.Context(), t)),
+		payer: map[string]string{}, lifecycle: map[string][]byte{},
+	}
+	front := httptest.NewServer(s)
+	t.Cleanup(func() {
+		front.Close()
+		transport.CloseIdleConnections()
+	})
+	s.URL = front.URL
+	return s
+}
+
+func pathStyle(cfg awssdk.Config) *sdk.Client {
+	return sdk.NewFromConfig(cfg, func(o *sdk.Options) { o.UsePathStyle = true })
+}
+
+func (s *likeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	bucket, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	q := r.URL.Query()
+	q.Del("x-id")
+	switch {
+	case bucket == "" || key != "":
+		s.pass(w, r, nil)
+	case q.Has("requestPayment"):
+		s.payment(w, r, bucket)
+	case q.Has("lifecycle"):
+		s.rules(w, r, bucket)
+	case r.Method == http.MethodPut && len(q) == 0:
+		s.create(w, r, bucket)
+	case r.Method == http.MethodDelete && len(q) == 0:
+		s.pass(w, r, func(*http.Response) { s.drop(bucket) })
+	default:
+		s.pass(w, r, nil)
+	}
+}
+
+// pass sends a request on and its answer back, changed by edit. Without an answer there is none either.
+func (s *likeAWS) pass(w http.ResponseWriter, r *http.Request, edit func(*http.Response)) {
+	out := r.Clone(r.Context())
+	out.URL.Scheme, out.URL.Host, out.RequestURI = s.origin.Scheme, s.origin.Host, ""
+	res, err := s.forward.RoundTrip(out)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	defer res.Body.Close()
+	if edit != nil && res.StatusCode < 300 {
+		edit(res)
+	}
+	for k, v := range res.Header {
+		w.Header()[k] = v
+	}
+	w.WriteHeader(res.StatusCode)
+	if _, err := io.Copy(w, res.Body); err != nil {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func replace(res *http.Response, body string) {
+	res.Body.Close()
+	res.StatusCode, res.Body = http.StatusOK, io.NopCloser(strings.NewReader(body))
+	res.Header.Set("Content-Type", "application/xml")
+	res.Header.Set("Content-Length", fmt.Sprint(len(body)))
+}
+
+func (s *likeAWS) drop(bucket string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.payer, bucket)
+	delete(s.lifecycle, bucket)
+}
+
+// create makes a bucket as S3 does. What moto leaves out is added even if the answer is lost on the way back.
+func (s *likeAWS) create(w http.ResponseWriter, r *http.Request, bucket string) {
+	body, _ := io.ReadAll(r.Body)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	if s.exists(bucket) {
+		s.pass(w, r, nil)
+		return
+	}
+	added := false
+	add := func() {
+		if added || !s.exists(bucket) {
+			return
+		}
+		added = true
+		if err := s.born(bucket, body, r.Header.Get("X-Amz-Object-Ownership")); err != nil {
+			panic(err)
+		}
+	}
+	defer add()
+	s.pass(w, r, func(*http.Response) { add() })
+}
+
+func (s *likeAWS) exists(bucket string) bool {
+	_, err := s.outside.HeadBucket(context.Background(), &sdk.HeadBucketInput{Bucket: &bucket})
+	return err == nil
+}
+
+func (s *likeAWS) born(bucket string, body []byte, ownership string) error {
+	ctx := context.Background()
+	s.drop(bucket)
+	var in struct {
+		Tags struct{ Tag []struct{ Key, Value string } }
+	}
+	if len(body) > 0 {
+		if err := xml.Unmarshal(body, &in); err != nil {
+			return err
+		}
+	}
+	if ownership == "" {
+		if err := enforceOwner(ctx, s.outside, bucket); err != nil {
+			return err
+		}
+	}
+	if _, err := s.outside.PutPublicAccessBlock(ctx, &sdk.PutPublicAccessBlockInput{
+		Bucket: &bucket, PublicAccessBlockConfiguration: &types.PublicAccessBlockConfiguration{
+			BlockPublicAcls: new(true), IgnorePublicAcls: new(true), BlockPublicPolicy: new(true), RestrictPublicBuckets: new(true),
+		},
+	}); err != nil || len(in.Tags.Tag) == 0 {
+		return err
+	}
+	tags := map[string]string{}
+	for _, t := range in.Tags.Tag {
+		tags[t.Key] = t.Value
+	}
+	_, err := s.outside.PutBucketTagging(ctx, &sdk.PutBucketTaggingInput{Bucket: &bucket, Tagging: &types.Tagging{TagSet: tagList(tags)}})
+	return err
+}
+
+func enforceOwner(ctx context.Context, c *sdk.Client, bucket string) error {
+	_, err := c.PutBucketOwnershipControls(ctx, &sdk.PutBucketOwnershipControlsInput{
+		Bucket: &bucket, OwnershipControls: &types.OwnershipControls{
+			Rules: []types.OwnershipControlsRule{{ObjectOwnership: types.ObjectOwnershipBucketOwnerEnforced}},
+		},
+	})
+	return err
+}
+
+var payerOf = regexp.MustCompile(`<Payer>(\w+)</Payer>`)
+
+func (s *likeAWS) payment(w http.ResponseWriter, r *http.Request, bucket string) {
+	body, _ := io.ReadAll(r.Body)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	s.pass(w, r, func(res *http.Response) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if m := payerOf.FindSubmatch(body); r.Method == http.MethodPut && m != nil {
+			s.payer[bucket] = string(m[1])
+			replace(res, "")
+			return
+		}
+		payer := s.payer[bucket]
+		if payer == "" {
+			payer = "BucketOwner"
+		}
+		replace(res, `<RequestPaymentConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Payer>`+payer+`</Payer></RequestPaymentConfiguration>`)
+	})
+}
+
+// rules keeps the document, in which S3 names the rules that have no name.
+func (s *likeAWS) rules(w http.ResponseWriter, r *http.Request, bucket string) {
+	body, _ := io.ReadAll(r.Body)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	s.pass(w, r, func(res *http.Response) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		switch r.Method {
+		case http.MethodDelete:
+			delete(s.lifecycle, bucket)
+		case http.MethodPut:
+			s.lifecycle[bucket] = named(body)
+		case http.MethodGet:
+			if kept := s.lifecycle[bucket]; kept != nil {
+				replace(res, string(kept))
+			}
+		}
+	})
+}
+
+func named(document []byte) []byte {
+	rules := strings.SplitAfter(string(document), "<Rule>")
+	for i, rule := range rules[1:] {
+		own, _, _ := strings.Cut(rule, "</Rule>")
+		if !strings.Contains(own, "<ID>") {
+			rules[i+1] = fmt.Sprintf("<ID>made-by-s3-%d</ID>%s", i, rule)
+		}
+	}
+	return []byte(strings.Join(rules, ""))
+}

@@ -1,0 +1,347 @@
+package kindtest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// concerns reports whether a difference at step is one of the prop at path.
+func (s Suite) concerns(step, path tree.Path) bool {
+	for prop, shown := range s.Alias {
+		if (path.Within(prop) || prop.Within(path)) && (step.Within(shown) || shown.Within(step)) {
+			return true
+		}
+	}
+	return step.Within(path) || path.Within(step)
+}
+
+// checkAlone changes one prop at a time. The difference shows at that prop alone, and replaces when the
+// documentation says so.
+func checkAlone(t T, s Suite) {
+	t.Helper()
+	d := start(t, s)
+	d.must(d.to(s.Base), "base")
+	for _, f := range s.fields(t) {
+		name, seen := string(f.Path), false
+		for _, v := range s.Variants {
+			if tree.Equal(v.Props[name], s.Base[name]) {
+				continue
+			}
+			alone := maps.Clone(s.Base)
+			delete(alone, name)
+			if value, ok := v.Props[name]; ok {
+				alone[name] = value
+			}
+			if _, err := d.job(nil, alone); err != nil {
+				continue // not valid alone
+			}
+			seen = true
+			look, err := d.look(alone)
+			d.must(err, "look with %s of %s", name, v.Name)
+			d.alone(f, v.Name, look)
+		}
+		if _, silent := s.Silent[f.Path]; !seen && !silent && s.someOther(name) {
+			t.Errorf("prop %s is not changed alone by any variant; add one where the rest stays valid", name)
+		}
+	}
+}
+
+// someOther reports whether a variant gives the prop another value than Base.
+func (s Suite) someOther(name string) bool {
+	return slices.ContainsFunc(s.Variants, func(v Variant) bool { return !tree.Equal(v.Props[name], s.Base[name]) })
+}
+
+func (d *driver) alone(f props.Field, variant string, look reconcile.Look) {
+	d.t.Helper()
+	_, silent := d.s.Silent[f.Path]
+	if len(look.Steps) == 0 && !silent {
+		d.t.Errorf("prop %s of %s changed alone, and no difference shows", f.Path, variant)
+	}
+	replaced := false
+	for _, step := range look.Steps {
+		if silent || !d.s.concerns(step.Path, f.Path) {
+			d.t.Errorf("prop %s of %s changed alone, and a difference shows at %s", f.Path, variant, step.Path)
+		}
+		if step.Replaces && !replaced {
+			replaced = true
+			if !documentedReplace(f, step.Path) {
+				d.t.Errorf("prop %s replaces, and its documentation does not say so", step.Path)
+			}
+		}
+	}
+	if f.Replaces && !replaced && len(look.Steps) > 0 {
+		d.t.Errorf("prop %s is documented to replace, and does not", f.Path)
+	}
+}
+
+// documentedReplace looks in the documentation of the prop and of the fields on the way to the step.
+func documentedReplace(f props.Field, step tree.Path) bool {
+	if f.Replaces {
+		return true
+	}
+	return slices.ContainsFunc(f.Fields, func(sub props.Field) bool {
+		return (step.Within(sub.Path) || sub.Path.Within(step)) && documentedReplace(sub, step)
+	})
+}
+
+// checkDrift edits the world and expects each edit at its own path, and repaired.
+func checkDrift(t T, s Suite) {
+	t.Helper()
+	for _, e := range s.Edits {
+		from := s.Base
+		if e.From != "" {
+			i := slices.IndexFunc(s.Variants, func(v Variant) bool { return v.Name == e.From })
+			if i < 0 {
+				t.Fatalf("edit of %s: no variant %s", e.Path, e.From)
+			}
+			from = s.Variants[i].Props
+		}
+		d := start(t, s)
+		d.must(d.to(from), "edit of %s: before", e.Path)
+		before := d.state()
+		e.Do(t, d.w, d.live.last)
+		look, err := d.look(from)
+		d.must(err, "edit of %s: look", e.Path)
+		if look.Absent || len(look.Steps) == 0 {
+			t.Errorf("edit of %s: not seen", e.Path)
+		}
+		for _, step := range look.Steps {
+			if !step.Path.Within(e.Path) {
+				t.Errorf("edit of %s: seen at %s", e.Path, step.Path)
+			}
+		}
+		d.must(d.to(from), "edit of %s: repair", e.Path)
+		if after := d.state(); after != before {
+			t.Errorf("edit of %s: repaired to\n%s\nand it was\n%s", e.Path, after, before)
+		}
+	}
+	if s.Kind.Spec().Recorded {
+		return
+	}
+	for _, f := range s.fields(t) {
+		edited := slices.ContainsFunc(s.Edits, func(e Edit) bool { return s.concerns(e.Path, f.Path) })
+		_, steady := s.Steady[f.Path]
+		_, silent := s.Silent[f.Path]
+		if !edited && !steady && !silent && !f.Replaces {
+			t.Errorf("prop %s is never edited in the world; add an edit, or say in Steady why it cannot drift", f.Path)
+		}
+	}
+}
+
+// later is a reference to what is known only later.
+func later() string { return token.Plain.Ref(token.Ref{Address: "upstream", Path: "value"}) }
+
+// checkUnknown compares with each text of the props unknown in turn.
+func checkUnknown(t T, s Suite) {
+	t.Helper()
+	d := start(t, s)
+	for _, v := range s.all() {
+		d.must(d.to(v.Props), "%s", v.Name)
+		for _, path := range leaves(v.Props) {
+			for _, text := range []string{later(), "a-" + later() + "-z"} {
+				declared, _ := tree.With(v.Props, path, text).(map[string]any)
+				if props.Decode(declared, s.Kind.Spec().NewProps()) != nil {
+					continue // takes no reference there
+				}
+				d.unknown(declared, path, v.Name)
+			}
+		}
+	}
+}
+
+// leaves are the paths of all plain values in a tree.
+func leaves(v any) []tree.Path {
+	var paths []tree.Path
+	tree.Walk(v, func(p tree.Path, x any) bool {
+		switch x.(type) {
+		case map[string]any, []any:
+			return true
+		}
+		paths = append(paths, p)
+		return false
+	})
+	return paths
+}
+
+func (d *driver) unknown(declared map[string]any, path tree.Path, name string) {
+	d.t.Helper()
+	defer func() {
+		if p := recover(); p != nil {
+			d.t.Errorf("%s with %s unknown: panic: %v", name, path, p)
+		}
+	}()
+	for _, g := range []*generation{d.live, nil} {
+		job, err := d.job(g, declared)
+		if err != nil {
+			d.t.Errorf("%s with %s unknown: %v", name, path, err)
+			return
+		}
+		job.Unknown = map[tree.Path]bool{path: true}
+		look, err := d.s.Kind.Look(d.ctx(), job)
+		if g == nil {
+			continue // no record: what is seen depends on what is unknown
+		}
+		d.must(err, "%s with %s unknown", name, path)
+		for _, step := range look.Steps {
+			d.unknownStep(step, path, name)
+		}
+	}
+}
+
+func (d *driver) unknownStep(step reconcile.Step, path tree.Path, name string) {
+	d.t.Helper()
+	if !d.s.concerns(step.Path, path) {
+		d.t.Errorf("%s with %s unknown: a difference is claimed at %s: %s", name, path, step.Path, step)
+	} else if !step.Unknown {
+		d.t.Errorf("%s with %s unknown: the difference is claimed to be known: %s", name, path, step)
+	}
+	tree.Walk(step.Want, func(_ tree.Path, x any) bool {
+		text, ok := x.(string)
+		if _, err := token.Scan(text); ok && err != nil {
+			d.t.Errorf("%s with %s unknown: %v", name, path, err)
+		}
+		return true
+	})
+}
+
+// checkSecrets puts canaries where secrets may be, and looks for them in everything that people or files see.
+func checkSecrets(t T, s Suite) {
+	t.Helper()
+	paths := slices.Clone(s.Secrets)
+	for _, v := range s.all() {
+		for _, leaf := range leaves(v.Props) {
+			typed := func(p tree.Path) bool { return leaf.Within(p) }
+			if slices.ContainsFunc(s.Kind.Spec().SecretProps, typed) && !slices.Contains(paths, leaf) {
+				paths = append(paths, leaf)
+			}
+		}
+	}
+	for _, path := range paths {
+		d := start(t, s)
+		d.secret = map[tree.Path]bool{path: true}
+		from := s.Base
+		for _, v := range s.all() {
+			if _, ok := tree.Get(v.Props, path); ok {
+				from = v.Props
+				break
+			}
+		}
+		one, _ := tree.With(from, path, "canary-one-4f1b").(map[string]any)
+		two, _ := tree.With(from, path, "canary-two-4f1b").(map[string]any)
+		d.must(d.to(one), "secret at %s", path)
+		d.clean(d.shownAttrs(d.live.last), "attributes", path)
+		look, err := d.look(two)
+		d.must(err, "secret at %s: look", path)
+		for _, step := range look.Steps {
+			d.clean(fmt.Sprint(step, step.Have, step.Want), "a difference", path)
+		}
+		if len(look.Steps) == 0 {
+			t.Errorf("secret at %s changed, and no difference shows", path)
+		}
+		d.clean(d.shownAttrs(look.Attrs), "attributes", path)
+		d.refused(two, path)
+	}
+}
+
+// refused makes the write of a secret fail, and reads the error.
+func (d *driver) refused(props map[string]any, path tree.Path) {
+	d.t.Helper()
+	if d.s.Fault == nil {
+		return
+	}
+	fault := d.s.Fault(reconcile.Denied)
+	watch := d.fresh()
+	watch.failWrite, watch.fault = 1, fault
+	if err := d.to(props); err != nil {
+		d.clean(err.Error(), "an error", path)
+		if fault != nil && !errors.Is(err, fault) {
+			d.t.Errorf("secret at %s: the error loses the service's own: %v", path, err)
+		}
+	}
+}
+
+// shownAttrs are the attributes without those that are secret by type.
+func (d *driver) shownAttrs(attrs map[string]any) string {
+	shown := any(attrs)
+	for _, p := range d.s.Kind.Spec().SecretAttrs {
+		shown = tree.Without(shown, p)
+	}
+	return string(tree.Canonical(shown))
+}
+
+func (d *driver) clean(text, where string, path tree.Path) {
+	d.t.Helper()
+	if strings.Contains(text, "canary-") {
+		d.t.Errorf("secret at %s: it is readable in %s", path, where)
+	}
+}
+
+// checkBulk compares ObserveMany and List with single looks.
+func checkBulk(t T, s Suite) {
+	t.Helper()
+	spec := s.Kind.Spec()
+	d := start(t, s)
+	for _, there := range []bool{false, true} {
+		if there {
+			d.must(d.to(s.Base), "base")
+		}
+		single, err := d.look(s.Base)
+		d.must(err, "look")
+		if spec.Bulk {
+			job, err := d.job(d.live, s.Base)
+			d.must(err, "job")
+			looks, errs := s.Kind.LookMany(d.ctx(), []*reconcile.Job{job})
+			d.must(errors.Join(errs...), "bulk look")
+			if looks[0].Absent != single.Absent || looks[0].Identity != single.Identity || !tree.Equal(looks[0].Attrs, single.Attrs) || len(looks[0].Steps) != len(single.Steps) {
+				t.Errorf("a bulk look shows %+v, and a single one %+v", looks[0], single)
+			}
+		}
+		if spec.Lists {
+			d.listed(single, there)
+		}
+	}
+}
+
+func (d *driver) listed(single reconcile.Look, there bool) {
+	d.t.Helper()
+	job, err := d.job(d.live, d.s.Base)
+	d.must(err, "job")
+	found, err := d.s.Kind.List(d.ctx(), reconcile.Scope{
+		Cloud: d.w.Cloud, Place: job.Place, Dir: d.w.Dir, Mark: reconcile.Mark{Stack: stack, Stage: stage},
+	})
+	d.must(err, "list")
+	in := slices.ContainsFunc(found, func(f reconcile.Found) bool { return f.Identity == single.Identity })
+	if there && !in {
+		d.t.Errorf("the listing does not show %s: %v", single.Identity, found)
+	}
+	if !there && len(found) > 0 {
+		d.t.Errorf("nothing is there, and the listing shows %v", found)
+	}
+}
+
+// checkCalls compares the calls made with those that the kind says it makes.
+func checkCalls(t T, s Suite) {
+	t.Helper()
+	d := start(t, s)
+	watch := d.fresh()
+	for _, v := range append(slices.Clone(s.Variants), Variant{Name: "base", Props: s.Base}) {
+		d.must(d.to(v.Props), "%s", v.Name)
+	}
+	d.must(d.delete(), "delete")
+	documented := s.Kind.Spec().Calls
+	said := map[string]bool{}
+	for _, c := range watch.calls {
+		if name := c.String(); !slices.Contains(documented, name) && !said[name] {
+			said[name] = true
+			t.Errorf("call %s is not in Calls", name)
+		}
+	}
+}

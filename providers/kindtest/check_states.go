@@ -1,0 +1,187 @@
+package kindtest
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// calm settles what is settled already and fails the check when that writes or changes anything.
+func (d *driver) calm(props map[string]any, when string) {
+	d.t.Helper()
+	before, watch := d.state(), d.fresh()
+	d.must(d.to(props), "%s: settling again", when)
+	if watch.writes > 0 {
+		d.t.Errorf("%s: settling again made %d mutating calls: %v", when, watch.writes, mutating(watch))
+	}
+	if d.out.Created || len(d.out.Changed) > 0 {
+		d.t.Errorf("%s: settling again changed something: created %v, changed %v", when, d.out.Created, d.out.Changed)
+	}
+	if after := d.state(); after != before {
+		d.t.Errorf("%s: settling again changed the world from\n%s\nto\n%s", when, before, after)
+	}
+}
+
+func mutating(w *watch) []string {
+	var names []string
+	for _, c := range w.calls {
+		if c.Mutates {
+			names = append(names, c.String())
+		}
+	}
+	return names
+}
+
+// reference is the world as it is after these props were settled in a fresh one.
+func reference(t T, s Suite, props map[string]any, name string) string {
+	t.Helper()
+	d := start(t, s)
+	d.must(d.to(props), "%s in a fresh world", name)
+	return d.state()
+}
+
+func checkLook(t T, s Suite) {
+	t.Helper()
+	d := start(t, s)
+	for _, when := range []string{"nothing there", "there"} {
+		before, watch := d.state(), d.fresh()
+		first, err := d.look(s.Base)
+		d.must(err, "%s: look", when)
+		second, err := d.look(s.Base)
+		d.must(err, "%s: second look", when)
+		if watch.writes > 0 || d.state() != before {
+			t.Errorf("%s: a look changed the world: %v", when, mutating(watch))
+		}
+		if first.Absent != (d.live == nil) {
+			t.Errorf("%s: a look says absent = %v", when, first.Absent)
+		}
+		if len(first.Steps) > 0 || len(second.Steps) > 0 {
+			t.Errorf("%s: a look shows differences right after settling: %v", when, first.Steps)
+		}
+		if first.Identity != second.Identity || !tree.Equal(first.Attrs, second.Attrs) {
+			t.Errorf("%s: two looks differ: %s %v and %s %v", when, first.Identity, first.Attrs, second.Identity, second.Attrs)
+		}
+		if d.live == nil {
+			d.must(d.to(s.Base), "create")
+			if d.w.Objects != nil && d.watch.writes == 0 {
+				t.Errorf("the thing was made, and no mutating call passed reconcile.Through")
+			}
+			if d.live.identity == "" {
+				t.Errorf("the thing has no identity")
+			}
+		}
+	}
+}
+
+func checkStarts(t T, s Suite) {
+	t.Helper()
+	d := start(t, s)
+	d.must(d.to(s.Base), "nothing there")
+	d.count(1, "nothing there")
+	state, attrs, identity := d.state(), d.live.last, d.live.identity
+	d.calm(s.Base, "there and known")
+	if s.Unfindable != "" {
+		return
+	}
+	d.forget()
+	watch := d.fresh()
+	d.must(d.to(s.Base), "there and without a record")
+	d.count(1, "there and without a record")
+	spec := s.Kind.Spec()
+	if !spec.Recorded && (d.out.Created || watch.writes > 0) {
+		t.Errorf("there and without a record: created %v, and made %v", d.out.Created, mutating(watch))
+	}
+	if d.live.identity != identity {
+		t.Errorf("there and without a record: identity %s became %s", identity, d.live.identity)
+	}
+	if d.state() != state {
+		t.Errorf("there and without a record: the world became\n%s\nand was\n%s", d.state(), state)
+	}
+	for name, v := range attrs {
+		if !tree.Equal(v, d.live.last[name]) && !slices.Contains(spec.Once, name) && !spec.Rerun {
+			t.Errorf("there and without a record: attribute %s differs", name)
+		}
+	}
+}
+
+func checkVariants(t T, s Suite) {
+	t.Helper()
+	base := reference(t, s, s.Base, "base")
+	for _, v := range s.Variants {
+		d := start(t, s)
+		d.must(d.to(s.Base), "base")
+		d.step(v.Props, reference(t, s, v.Props, v.Name), "base to "+v.Name)
+		d.step(s.Base, base, v.Name+" back to base")
+	}
+}
+
+// step goes to props and checks that the world is the one wanted, and that an update in place kept the identity.
+func (d *driver) step(props map[string]any, want, name string) {
+	d.t.Helper()
+	generation, attrs, identity := d.live, maps.Clone(d.live.last), d.live.identity
+	d.must(d.to(props), "%s", name)
+	d.count(1, "%s", name)
+	if have := d.state(); have != want {
+		d.t.Errorf("%s: the world is\n%s\nand in a fresh one it is\n%s", name, have, want)
+	}
+	if d.live == generation {
+		if d.live.identity != identity {
+			d.t.Errorf("%s: an update changed the identity from %s to %s", name, identity, d.live.identity)
+		}
+		moves := d.s.Kind.Spec().Moves
+		for attr, v := range d.live.last {
+			if !tree.Equal(v, attrs[attr]) && !slices.Contains(moves, attr) {
+				d.t.Errorf("%s: an update changed attribute %s, which is not in Moves", name, attr)
+			}
+		}
+	}
+	d.calm(props, name)
+}
+
+// checkDefaults sets each prop and unsets it again: the world must be as if it had never been set.
+func checkDefaults(t T, s Suite) {
+	t.Helper()
+	for _, f := range s.fields(t) {
+		name := string(f.Path)
+		i := slices.IndexFunc(s.all(), func(v Variant) bool { _, ok := v.Props[name]; return ok })
+		if f.Required || i < 0 {
+			continue
+		}
+		with := s.all()[i].Props
+		without := maps.Clone(with)
+		delete(without, name)
+		d := start(t, s)
+		if _, err := d.job(nil, without); err != nil {
+			continue // not valid without it
+		}
+		d.must(d.to(with), "%s set", name)
+		d.step(without, reference(t, s, without, name+" unset"), name+" unset again")
+	}
+}
+
+func checkDelete(t T, s Suite) {
+	t.Helper()
+	for _, v := range s.all() {
+		d := start(t, s)
+		d.must(d.delete(), "deleting nothing")
+		empty := d.state()
+		d.must(d.to(v.Props), "%s", v.Name)
+		gone := *d.live
+		d.must(d.delete(), "%s: delete", v.Name)
+		d.count(0, "%s: after delete", v.Name)
+		if d.w.Objects != nil && d.state() != empty {
+			t.Errorf("%s: delete leaves %s", v.Name, d.state())
+		}
+		d.must(d.remove(&gone), "%s: deleting again", v.Name)
+		if s.Kind.Spec().Recorded {
+			continue
+		}
+		d.live = &gone
+		look, err := d.look(v.Props)
+		d.must(err, "%s: look after delete", v.Name)
+		if !look.Absent {
+			t.Errorf("%s: a look after delete still shows it", v.Name)
+		}
+	}
+}

@@ -1,0 +1,282 @@
+package kindtest
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+const (
+	stack, stage, address = "kindtest", "check", "thing"
+	// patience bounds one operation: a kind that never settles fails the check, not the test binary.
+	patience = 30 * time.Second
+)
+
+// generation is what the record keeps of one thing.
+type generation struct {
+	slot      int
+	name      string
+	identity  string
+	nonce     string
+	last, had map[string]any
+	written   map[tree.Path]string
+}
+
+// driver is a small engine for one resource: it keeps a record, replaces by generations, and forgets what
+// happened after a crash.
+type driver struct {
+	t T
+	s Suite
+	w World
+
+	live, candidate *generation
+	condemned       []*generation
+
+	watch  *watch
+	secret map[tree.Path]bool
+	out    reconcile.Outcome // of the last settling
+}
+
+// start is a driver with a fresh world.
+func start(t T, s Suite) *driver {
+	t.Helper()
+	if s.World == nil || s.Kind == nil {
+		t.Fatalf("Kind and World are required")
+	}
+	return &driver{t: t, s: s, w: s.World(t), watch: &watch{}}
+}
+
+// fresh gives the driver a new gate, and forgets an earlier crash.
+func (d *driver) fresh() *watch {
+	d.watch = &watch{}
+	return d.watch
+}
+
+// forget loses the record.
+func (d *driver) forget() { d.live, d.candidate, d.condemned = nil, nil, nil }
+
+func (d *driver) ctx() context.Context { return reconcile.WithGate(d.t.Context(), d.watch) }
+
+// job is the resource as it is declared and on record. g may be nil: nothing is on record.
+func (d *driver) job(g *generation, props map[string]any) (*reconcile.Job, error) {
+	if g == nil {
+		g = &generation{}
+	}
+	place, err := d.w.Cloud.Place(d.t.Context())
+	if err != nil {
+		return nil, err
+	}
+	job := &reconcile.Job{
+		Address: address, Place: place, Cloud: d.w.Cloud, Dir: d.w.Dir, MayDelete: true, Nonce: g.nonce,
+		ID: g.identity, Last: cloned(g.last), Had: cloned(g.had), Written: maps.Clone(g.written), Name: g.name,
+		Mark:     reconcile.Mark{Stack: stack, Stage: stage, Address: address, Generation: uint64(g.slot) + 1, Store: "kindtest"},
+		Timeouts: reconcile.Timeouts{Create: patience, Update: patience, Delete: patience},
+		Digest:   func(domain string, data []byte) string { return hex.EncodeToString(derive(domain+string(data), 32)) },
+		Derive:   derive, Secret: maps.Clone(d.secret),
+	}
+	if props == nil {
+		return job, nil
+	}
+	job.Props = cloned(props)
+	if err := d.s.Kind.Decode(job); err != nil {
+		return nil, fmt.Errorf("decode: %w", err)
+	}
+	d.s.Kind.Names(job)
+	switch {
+	case job.Given != "":
+		job.Name, job.Named = job.Given, true
+	case job.Naming != nil && g.name == "":
+		job.Name = adopt.Name(*job.Naming, place, stack, stage, address, g.slot)
+	}
+	err = d.s.Kind.Prepare(d.t.Context(), job, reconcile.Workspace{Dir: d.w.Dir, Cache: d.t.TempDir()})
+	return job, err
+}
+
+func cloned(m map[string]any) map[string]any {
+	c, _ := tree.Clone(m).(map[string]any)
+	return c
+}
+
+// derive stands for the stage's key.
+func derive(info string, n int) []byte {
+	var out []byte
+	for i := 0; len(out) < n; i++ {
+		h := hmac.New(sha256.New, []byte("kindtest"))
+		fmt.Fprintf(h, "%s %s %s %d %s", stack, stage, address, i, info)
+		out = h.Sum(out)
+	}
+	return out[:n]
+}
+
+// look looks at the live thing with these props.
+func (d *driver) look(props map[string]any) (reconcile.Look, error) {
+	job, err := d.job(d.live, props)
+	if err != nil {
+		return reconcile.Look{}, err
+	}
+	return d.s.Kind.Look(d.ctx(), job)
+}
+
+// to makes the world match the props, as a run of an engine does.
+func (d *driver) to(props map[string]any) error {
+	d.out = reconcile.Outcome{}
+	if d.live != nil {
+		err := d.settle(d.live, props)
+		if err == nil {
+			return d.collect()
+		}
+		if !errors.Is(err, reconcile.ErrReplace) {
+			return err
+		}
+		if err := d.makeRoom(props); err != nil {
+			return err
+		}
+	}
+	if d.candidate == nil {
+		d.candidate = &generation{slot: d.free(), nonce: "nonce"}
+	}
+	if err := d.settle(d.candidate, props); err != nil {
+		return err
+	}
+	if d.live != nil {
+		d.condemned = append(d.condemned, d.live)
+	}
+	d.live, d.candidate = d.candidate, nil
+	return d.collect()
+}
+
+// free is the lowest slot that no generation holds.
+func (d *driver) free() int {
+	for slot := 0; ; slot++ {
+		held := func(g *generation) bool { return g != nil && g.slot == slot }
+		if !held(d.live) && !held(d.candidate) && !slices.ContainsFunc(d.condemned, held) {
+			return slot
+		}
+	}
+}
+
+// makeRoom deletes the live thing first when its replacement would have the same, given name.
+func (d *driver) makeRoom(props map[string]any) error {
+	job, err := d.job(&generation{slot: d.free()}, props)
+	if err != nil || !job.Named || job.Name != d.live.name {
+		return err
+	}
+	d.condemned, d.live = append(d.condemned, d.live), nil
+	return d.collect()
+}
+
+// settle settles one generation and records the result, unless the run is cut.
+func (d *driver) settle(g *generation, props map[string]any) error {
+	job, err := d.job(g, props)
+	if err != nil {
+		return err
+	}
+	stored := func(change func()) error {
+		if d.watch.dead() {
+			return errCut
+		}
+		change()
+		return nil
+	}
+	hooks := reconcile.Hooks{
+		Intend: func(context.Context) error {
+			return stored(func() { g.name = job.Name })
+		},
+		Born: func(_ context.Context, identity string, attrs map[string]any) error {
+			return stored(func() { g.identity, g.last = identity, cloned(attrs) })
+		},
+	}
+	out, err := d.s.Kind.Settle(d.ctx(), job, hooks)
+	if err != nil {
+		return err
+	}
+	return stored(func() {
+		d.out = out
+		g.name, g.identity, g.last, g.had = job.Name, out.Identity, cloned(out.Attrs), cloned(props)
+		g.written = maps.Clone(out.Written)
+	})
+}
+
+// collect deletes what is condemned.
+func (d *driver) collect() error {
+	for len(d.condemned) > 0 {
+		if err := d.remove(d.condemned[0]); err != nil {
+			return err
+		}
+		d.condemned = d.condemned[1:]
+	}
+	return nil
+}
+
+func (d *driver) remove(g *generation) error {
+	job, err := d.job(g, nil)
+	if err != nil {
+		return err
+	}
+	if err := d.s.Kind.Delete(d.ctx(), job); err != nil {
+		return err
+	}
+	if d.watch.dead() {
+		return errCut
+	}
+	return nil
+}
+
+// delete deletes all generations, as a destroy does.
+func (d *driver) delete() error {
+	if d.candidate != nil {
+		d.condemned, d.candidate = append(d.condemned, d.candidate), nil
+	}
+	if d.live != nil {
+		d.condemned, d.live = append(d.condemned, d.live), nil
+	}
+	return d.collect()
+}
+
+// must fails the check on an error.
+func (d *driver) must(err error, doing string, args ...any) {
+	d.t.Helper()
+	if err != nil {
+		d.t.Fatalf("%s: %v", fmt.Sprintf(doing, args...), err)
+	}
+}
+
+// state is the world as one text: the objects, or for a kind without any, the attributes on record.
+func (d *driver) state() string {
+	var lines []string
+	if d.w.Objects != nil {
+		for _, o := range d.w.Objects() {
+			v, err := tree.Of(o)
+			if err != nil {
+				d.t.Fatalf("Objects: %v", err)
+			}
+			lines = append(lines, string(tree.Canonical(v)))
+		}
+	} else if d.live != nil {
+		lines = append(lines, string(tree.Canonical(d.live.last)))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// count fails the check unless there are n objects.
+func (d *driver) count(n int, when string, args ...any) {
+	d.t.Helper()
+	if d.w.Objects == nil {
+		return
+	}
+	if have := len(d.w.Objects()); have != n {
+		d.t.Errorf("%s: %d objects, want %d:\n%s", fmt.Sprintf(when, args...), have, n, d.state())
+	}
+}

@@ -1,0 +1,130 @@
+// Package kindtest is the conformance suite for resource kinds: one call checks every rule that a kind must
+// keep and that can be seen from outside it.
+//
+// It drives a kind as an engine would, with a record that survives crashes and a gate through which all
+// calls pass, against a world that the caller makes and can look at and edit without the kind. It does not
+// know any kind, any cloud or the engine.
+//
+//	func TestQueue(t *testing.T) {
+//		kindtest.Run(t, kindtest.Suite{
+//			Kind:     reconcile.Erase(queueKind),
+//			World:    func(t kindtest.T) kindtest.World { … },
+//			Base:     map[string]any{"visibilityTimeout": "30s"},
+//			Variants: []kindtest.Variant{{Name: "long", Props: map[string]any{"visibilityTimeout": "60s"}}},
+//			Edits:    []kindtest.Edit{{Path: "visibilityTimeout", Do: …}},
+//			Fault:    func(c reconcile.Class) error { … },
+//		})
+//	}
+//
+// Every prop must be set by Base or by a variant, and every prop that can be changed in place must be seen
+// to drift by an edit, or be named in Steady with the reason why it cannot.
+package kindtest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// T is the part of testing.TB that checks use, so that the suite itself can be tested.
+type T interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any) // does not return
+	Context() context.Context
+	TempDir() string
+}
+
+// Suite says what is to be checked. Kind, World and Base are required; Fault and World.Objects too, unless
+// the kind is kept in the record alone.
+type Suite struct {
+	Kind reconcile.Any
+	// World makes a fresh, empty world. It is called many times.
+	World func(t T) World
+	// Base are valid props, as a tree.
+	Base map[string]any
+	// Variants are props to go to and back, each whole. At best each changes several props; each prop that
+	// differs from Base is also changed alone, where that is valid.
+	Variants []Variant
+	// Edits change the world behind the kind's back.
+	Edits []Edit
+	// Fault is an error that the provider classifies as that class, nil where it has none. Denied, Throttled
+	// and Transient are asked for.
+	Fault func(reconcile.Class) error
+	// Secrets are paths of text that may hold a secret, beside those that are secret by type.
+	Secrets []tree.Path
+	// Silent are props whose change alone is no difference, and Steady those that nothing in the world can
+	// make differ, each with the reason.
+	Silent, Steady map[tree.Path]string
+	// Alias are the paths at which a prop's differences show, where that is not its own.
+	Alias map[tree.Path]tree.Path
+	// Unfindable is the reason why a thing cannot be found without a record, "" when it can.
+	Unfindable string
+}
+
+// Variant is a whole set of props.
+type Variant struct {
+	Name  string
+	Props map[string]any
+}
+
+// Edit changes one managed leaf in the world.
+type Edit struct {
+	// Path is where the difference is to be seen, and nowhere else.
+	Path tree.Path
+	// From names the variant that the thing is made from; "" is Base.
+	From string
+	// Do makes the change; attrs are the thing's attributes.
+	Do func(t T, w World, attrs map[string]any)
+}
+
+// World is where one kind's things are made.
+type World struct {
+	Cloud reconcile.Cloud
+	// Dir is the stack's directory.
+	Dir string
+	// Objects lists every object that exists, found without the kind, each as a tree of all its managed
+	// aspects. What differs between two makings of the same thing is left out: ids, times, generated names.
+	Objects func() []any
+}
+
+// Check is one rule.
+type Check struct {
+	Name string
+	Do   func(t T, s Suite)
+}
+
+// Run checks every rule, each as its own test.
+func Run(t *testing.T, s Suite) {
+	t.Helper()
+	for _, c := range Checks() {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Helper()
+			c.Do(t, s)
+		})
+	}
+}
+
+// Checks are all rules, in an order in which the first to fail tells most.
+func Checks() []Check {
+	return []Check{
+		{"definition is whole and documented", checkDefinition},
+		{"props survive Go and trees", checkRoundTrip},
+		{"plain fields default to zero", checkZeroDefaults},
+		{"a look writes nothing", checkLook},
+		{"three starts end equal", checkStarts},
+		{"there and back, and twice writes nothing", checkVariants},
+		{"a prop alone is a difference, and replaces as documented", checkAlone},
+		{"unset means the default", checkDefaults},
+		{"a failed read is never absent", checkReads},
+		{"a crash at any call heals", checkCrashes},
+		{"deleting twice", checkDelete},
+		{"drift is seen at its own path and repaired", checkDrift},
+		{"unknown props", checkUnknown},
+		{"secrets are masked", checkSecrets},
+		{"bulk reads and listings agree with single looks", checkBulk},
+		{"calls are documented", checkCalls},
+	}
+}

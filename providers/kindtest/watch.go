@@ -1,0 +1,63 @@
+package kindtest
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// errCut is what everything answers once the process counts as dead.
+var errCut = errors.New("crashed by kindtest")
+
+// watch is a gate that counts calls, fails one of them, or cuts the run before or after one of them. After
+// the cut no call passes and no hook stores, as if the process had died there.
+type watch struct {
+	mu            sync.Mutex
+	calls         []reconcile.Call
+	reads, writes int
+
+	cutAt    int  // the mutating call to cut at, from 1; 0 never
+	cutAfter bool // let it happen first
+	cut      bool
+
+	failRead, failWrite int // the call to fail, from 1; 0 none
+	fault               error
+}
+
+func (w *watch) Enter(_ context.Context, call reconcile.Call) (func(error), error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cut {
+		return nil, &reconcile.StopError{Err: errCut}
+	}
+	if !call.Mutates {
+		if w.reads++; w.reads == w.failRead {
+			return nil, w.fault
+		}
+		w.calls = append(w.calls, call)
+		return func(error) {}, nil
+	}
+	w.writes++
+	at := w.writes == w.cutAt
+	if at && !w.cutAfter {
+		w.cut = true
+		return nil, &reconcile.StopError{Err: errCut}
+	}
+	if w.writes == w.failWrite {
+		return nil, w.fault
+	}
+	w.calls = append(w.calls, call)
+	return func(error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.cut = w.cut || at
+	}, nil
+}
+
+func (w *watch) dead() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.cut
+}

@@ -1,0 +1,356 @@
+package local
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// DirectoryProps declare a folder and the files in it.
+type DirectoryProps struct {
+	// Path is where the folder lies: relative to the stack's directory, absolute, or outside it with "..".
+	// Missing parent folders are made. Changing it replaces the folder: the new one is written before the
+	// old one is removed.
+	Path string `prop:"required"`
+	// Source is a folder whose files are copied, relative to the stack's directory: all of them, empty
+	// folders too, executable where the source is. A symbolic link in it is an error. Not together with
+	// files. Default: none.
+	Source string
+	// Files are the text of each file by its name, which is relative to path and may have folders in it
+	// ("a/b.txt"). They are not executable. Not together with source. Default: none.
+	Files map[string]string
+}
+
+// Directory is what others may refer to.
+type Directory struct {
+	// Path is the path as it was declared, cleaned.
+	Path string
+	// Digest is the SHA-256 of all names and contents, in hex. Where a content is secret it is made with the
+	// stage's key instead, so that nobody can guess the content from it.
+	Digest string
+	// Files are the names of the files that were written, sorted; an empty folder ends in a slash.
+	Files []string
+}
+
+// liveDirectory is a folder as it was seen: the files that are wanted and those on record, no others.
+type liveDirectory struct {
+	path   string
+	digest string
+	ours   map[string]bool
+	there  map[string]entry
+}
+
+var directoryKind = &reconcile.Kind[DirectoryProps, liveDirectory, Directory]{
+	Type: "local.Directory",
+	Doc: "A folder of the machine that deploys, with files in it. It manages the files that it wrote, which the record remembers, and whether they are executable; " +
+		"other files in the folder are left alone, and so are other permission bits. A file that already lies at a newly declared name is overwritten, which the plan shows. " +
+		"Removing it removes those files and the folders that this leaves empty.",
+	Observe: observeDirectory,
+	Create:  createDirectory,
+	Compare: compareDirectory,
+	Attrs: func(l liveDirectory) Directory {
+		return Directory{Path: l.path, Digest: l.digest, Files: slices.Sorted(maps.Keys(l.there))}
+	},
+	Delete:   deleteDirectory,
+	Identity: func(a Directory) string { return a.Path },
+	Given:    func(want DirectoryProps) string { return cleaned(want.Path) },
+	Check:    checkDirectory,
+	Prepare:  prepareDirectory,
+	Moves:    []string{"digest", "files"},
+	Late:     []tree.Path{"files.*"},
+	AtBirth:  []string{"path", "digest", "files"},
+	Same:     true,
+	Source:   source,
+	Calls:    []string{"local.ReadFolder", "local.CreateFolder", "local.CreateFile", "local.WriteFile", "local.RemoveFile", "local.RemoveFolder"},
+}
+
+func checkDirectory(want DirectoryProps) error {
+	var problems props.Errors
+	if len(want.Files) > 0 && want.Source != "" {
+		problems = append(problems, &props.FieldError{Path: "source", Problem: "either files or source, not both"})
+	}
+	for name := range want.Files {
+		if problem := wrongName(name, want.Files); problem != "" {
+			problems = append(problems, &props.FieldError{Path: tree.Path("files").Key(name), Problem: problem})
+		}
+	}
+	slices.SortFunc(problems, func(a, b *props.FieldError) int { return strings.Compare(string(a.Path), string(b.Path)) })
+	if problems == nil {
+		return nil
+	}
+	return problems
+}
+
+func wrongName(name string, all map[string]string) string {
+	if token.Has(name) {
+		return ""
+	}
+	if name == "." || path.Clean(name) != name || !filepath.IsLocal(filepath.FromSlash(name)) {
+		return "want a relative name inside the folder, such as a/b.txt"
+	}
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if _, ok := all[dir]; ok {
+			return dir + " is a file already"
+		}
+	}
+	return ""
+}
+
+// wholeSource names the asset that stands for the source; below it, with a slash, lies one for each file.
+const wholeSource = "source"
+
+// prepareDirectory hashes every file of the source.
+func prepareDirectory(ctx context.Context, work reconcile.Workspace, want DirectoryProps) (map[string]reconcile.Asset, error) {
+	if want.Source == "" || token.Has(want.Source) {
+		return nil, nil
+	}
+	from, err := filepath.Abs(within(work.Dir, want.Source))
+	if err != nil {
+		return nil, err
+	}
+	if !token.Has(want.Path) {
+		to, err := filepath.Abs(within(work.Dir, cleaned(want.Path)))
+		if err != nil {
+			return nil, err
+		}
+		if rel, err := filepath.Rel(from, to); err == nil && filepath.IsLocal(rel) {
+			return nil, fmt.Errorf("source: %s holds the folder that is to be written", want.Source)
+		}
+	}
+	assets, err := scan(ctx, from)
+	if err != nil {
+		return nil, fmt.Errorf("source: %w", err)
+	}
+	return assets, nil
+}
+
+// wanted are the entries that a declaration asks for. ok is false while the source is not known.
+func wanted(want DirectoryProps, assets map[string]reconcile.Asset) (entries map[string]entry, ok bool) {
+	entries = make(map[string]entry, len(want.Files)+len(assets))
+	for name, text := range want.Files {
+		entries[name] = entry{state: textState(text, 0), body: body{text: text}}
+	}
+	if want.Source == "" {
+		return entries, true
+	}
+	if _, ok := assets[wholeSource]; !ok {
+		return entries, false
+	}
+	for key, asset := range assets {
+		if name, below := strings.CutPrefix(key, wholeSource+"/"); below {
+			entries[name] = entryOf(asset)
+		}
+	}
+	return entries, true
+}
+
+func directoryPath(site reconcile.Site[DirectoryProps, Directory]) string {
+	switch {
+	case site.Last != nil:
+		return site.Last.Path
+	case site.ID != "":
+		return site.ID
+	default:
+		return cleaned(site.Want.Path)
+	}
+}
+
+// observeDirectory reads the files that are wanted or on record. Without a record a folder that has some of
+// the files, and nothing that contradicts them, is not there yet: a creation that was cut short goes on.
+func observeDirectory(ctx context.Context, site reconcile.Site[DirectoryProps, Directory]) (liveDirectory, error) {
+	at := directoryPath(site)
+	if token.Has(at) {
+		return liveDirectory{}, reconcile.ErrAbsent // a place that is not known yet holds nothing of ours
+	}
+	live := liveDirectory{path: at, ours: map[string]bool{}, there: map[string]entry{}}
+	want, known := wanted(site.Want, site.Assets)
+	names := maps.Clone(want)
+	if site.Last != nil {
+		for _, name := range site.Last.Files {
+			names[name], live.ours[name] = entry{}, true
+		}
+	}
+	err := through(ctx, site.Place, "ReadFolder", false, func() error {
+		root, err := openFolder(within(site.Dir, at))
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		if err := readEntries(ctx, root, slices.Collect(maps.Keys(names)), live.there); err != nil {
+			return err
+		}
+		disown(root, want, live.there)
+		for _, name := range leftovers(root, want, live.ours, live.there) {
+			live.there[name], live.ours[name] = entry{shape: folder}, true
+		}
+		return nil
+	})
+	if missing(err) {
+		return liveDirectory{}, reconcile.ErrAbsent
+	}
+	if err != nil {
+		return liveDirectory{}, shaped(err, at)
+	}
+	if site.Last == nil && site.ID == "" && (!known || begun(want, live.there)) {
+		return liveDirectory{}, reconcile.ErrAbsent
+	}
+	live.digest = directoryDigest(site, live.there)
+	return live, nil
+}
+
+// begun reports that something is missing and nothing is different.
+func begun(want, there map[string]entry) bool {
+	for name, have := range there {
+		if !want[name].equal(have) {
+			return false
+		}
+	}
+	return len(there) < len(want)
+}
+
+// directoryDigest is the public digest of entries. See fileDigest.
+func directoryDigest(site reconcile.Site[DirectoryProps, Directory], entries map[string]entry) string {
+	secret := false
+	for p := range site.Secret {
+		secret = secret || p.Within("files") || tree.Path("files").Within(p)
+	}
+	sum := sumOf(entries)
+	if site.Derive == nil {
+		if secret {
+			return ""
+		}
+		return sum
+	}
+	keyed := hex.EncodeToString(site.Derive("local.Directory digest "+sum, 32))
+	if secret || site.Last != nil && site.Last.Digest == keyed {
+		return keyed
+	}
+	return sum
+}
+
+func createDirectory(ctx context.Context, site reconcile.Site[DirectoryProps, Directory]) (Directory, error) {
+	at := cleaned(site.Want.Path)
+	want, known := wanted(site.Want, site.Assets)
+	if !known || token.Has(at) {
+		return Directory{}, errors.New("the path or the source is not known")
+	}
+	full := within(site.Dir, at)
+	if err := through(ctx, site.Place, "CreateFolder", true, func() error { return os.MkdirAll(full, 0o755) }); err != nil {
+		return Directory{}, err
+	}
+	root, err := openFolder(full)
+	if err != nil {
+		return Directory{}, shaped(err, at)
+	}
+	defer root.Close()
+	there := map[string]entry{}
+	names := slices.Sorted(maps.Keys(want))
+	if err := readEntries(ctx, root, names, there); err != nil {
+		return Directory{}, err
+	}
+	for _, name := range names {
+		if have, ok := there[name]; ok && want[name].equal(have) {
+			continue // written by a creation that was cut short
+		}
+		err := through(ctx, site.Place, "CreateFile", true, func() error { return want[name].write(root, name, false) })
+		if err != nil {
+			return Directory{}, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return Directory{Path: at, Digest: directoryDigest(site, want), Files: names}, nil
+}
+
+func compareDirectory(d *reconcile.Diff[liveDirectory], want DirectoryProps, live liveDirectory) {
+	reconcile.Fixed(d, "path", cleaned(want.Path), live.path)
+	entries, known := wanted(want, d.Assets())
+	if !known {
+		reconcile.Value(d, "source", want.Source, "", &reconcile.Operation[liveDirectory]{Name: "WriteFile", Do: notKnown})
+		return
+	}
+	files := tree.Path("files")
+	w, h := map[string]any{}, map[string]any{}
+	for name, e := range entries {
+		if d.Unknown(files.Key(name), want.Files[name]) {
+			w[name] = want.Files[name]
+		} else {
+			w[name] = e.shown(live.there[name])
+		}
+	}
+	for name, e := range live.there {
+		if _, ok := entries[name]; ok || live.ours[name] {
+			h[name] = e.shown(entries[name])
+		}
+	}
+	reconcile.Map(d, files, w, h, "WriteFile",
+		func(ctx context.Context, on reconcile.On[liveDirectory], put map[string]any, drop []string) error {
+			return sync(ctx, on, entries, slices.Sorted(maps.Keys(put)), drop)
+		})
+}
+
+func notKnown(context.Context, reconcile.On[liveDirectory]) error {
+	return errors.New("the source is not known")
+}
+
+// sync removes first, so that a file may take the name of a folder and the other way round.
+func sync(ctx context.Context, on reconcile.On[liveDirectory], entries map[string]entry, put, drop []string) error {
+	root, err := openFolder(within(on.Dir, on.Live.path))
+	if err != nil {
+		return shaped(err, on.Live.path)
+	}
+	defer root.Close()
+	if err := removeEntries(ctx, on.Place, root, drop); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(put, func(name string) bool { return on.Live.there[name].shape == folder }) {
+		// Folders that a run was about to remove when it was cut short.
+		if err := removeFolders(ctx, on.Place, root, slices.Collect(maps.Keys(on.Live.ours))); err != nil {
+			return err
+		}
+	}
+	for _, name := range put {
+		err := through(ctx, on.Place, "WriteFile", true, func() error { return entries[name].write(root, name, true) })
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func deleteDirectory(ctx context.Context, site reconcile.Site[DirectoryProps, Directory]) error {
+	at := directoryPath(site)
+	if at == "" {
+		return nil
+	}
+	full := within(site.Dir, at)
+	root, err := openFolder(full)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return shaped(err, at)
+	}
+	defer root.Close()
+	if site.Last != nil {
+		if err := removeEntries(ctx, site.Place, root, site.Last.Files); err != nil {
+			return err
+		}
+	}
+	return through(ctx, site.Place, "RemoveFolder", true, func() error {
+		if os.Remove(full) == nil && !filepath.IsAbs(filepath.FromSlash(at)) { // else it holds what is not ours
+			prune(site.Dir, full)
+		}
+		return nil
+	})
+}
