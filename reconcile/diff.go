@@ -46,6 +46,8 @@ type On[L any] struct {
 	Mark    Mark
 	Dir     string
 	Assets  map[string]Asset
+	// Secret are the paths of what is wanted that hold secrets, beside those that are secret by their type.
+	Secret map[tree.Path]bool
 	// Changed are the paths that the call is to settle, in order.
 	Changed []tree.Path
 	// Remember replaces the recorded attributes of a Recorded kind (a pointer to, or a value of, its A).
