@@ -217,7 +217,7 @@ func (r *run) refresh(n *node) {
 
 // stale reports that the record of a settled thing differs from its declaration in what no look shows.
 func (w *work) stale(n *node) bool {
-	if n.rec == nil || n.plan.Action != Unchanged && n.plan.Action != Wait {
+	if n.rec == nil || !w.isSelected(n) || n.plan.Action != Unchanged && n.plan.Action != Wait {
 		return false
 	}
 	r := n.rec

@@ -35,6 +35,7 @@ func (r *run) collect(ctx context.Context) {
 	}
 	for _, n := range r.w.leftover {
 		switch {
+		case !r.w.isSelected(n):
 		case n.plan == nil && len(n.rec.gens) > 0:
 			n.plan = &Planned{Address: n.addr, Action: Delete, Kind: n.rec.gens[0].kind}
 			add(n, r.drop)
@@ -48,7 +49,7 @@ func (r *run) collect(ctx context.Context) {
 		}
 	}
 	for _, n := range r.w.declared {
-		if n.rec != nil && len(n.rec.condemned()) > 0 && r.ok(n) {
+		if n.rec != nil && len(n.rec.condemned()) > 0 && r.ok(n) && r.w.isSelected(n) {
 			add(n, r.dropCondemned)
 		}
 	}

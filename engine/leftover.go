@@ -24,7 +24,10 @@ func (w *work) classifyLeftovers(ctx context.Context) {
 	parallel(len(extra), lookers, func(i int) { w.lookAt(ctx, extra[i]) })
 	w.leftover = append(w.leftover, extra...)
 	for _, n := range w.leftover {
-		w.classifyLeftover(n)
+		if w.isSelected(n) {
+			w.classifyLeftover(n)
+			w.surviving(n)
+		}
 	}
 }
 
@@ -103,6 +106,9 @@ func (w *work) untied(n *node) []Planned {
 
 // condemned are the lines of generations that wait for deletion.
 func (w *work) condemned(n *node) []Planned {
+	if !w.isSelected(n) {
+		return nil
+	}
 	var lines []Planned
 	for _, g := range n.rec.condemned() {
 		lines = append(lines, Planned{

@@ -91,7 +91,7 @@ func (w *work) prepare(ctx context.Context) {
 func (w *work) lookAhead(ctx context.Context) {
 	var ahead []*node
 	for _, n := range w.declared {
-		if n.err != nil || n.spec.Recorded {
+		if n.err != nil || n.spec.Recorded || !w.isSelected(n) {
 			continue
 		}
 		if n.rec.live() != nil || n.rec.candidate() != nil || len(n.uses) == 0 {
@@ -99,7 +99,7 @@ func (w *work) lookAhead(ctx context.Context) {
 		}
 	}
 	single := w.lookMany(ctx, ahead)
-	all := slices.Concat(single, w.leftover)
+	all := slices.Concat(single, slices.DeleteFunc(slices.Clone(w.leftover), func(n *node) bool { return !w.isSelected(n) }))
 	parallel(len(all), lookers, func(i int) { w.lookAt(ctx, all[i]) })
 }
 

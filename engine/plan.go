@@ -50,6 +50,9 @@ func (w *work) makePlan(ctx context.Context) (*Plan, error) {
 		return nil, err
 	}
 	w.leave()
+	if err := w.selects(); err != nil {
+		return nil, err
+	}
 	if err := w.reachAll(ctx); err != nil {
 		return nil, err
 	}
@@ -109,12 +112,16 @@ func (w *work) decide(ctx context.Context) {
 	for _, level := range w.levels() {
 		var late []*node
 		for _, n := range level {
-			if !n.looked && n.err == nil && n.blockedBy(w) == nil {
+			if !n.looked && n.err == nil && w.isSelected(n) && n.blockedBy(w) == nil {
 				late = append(late, n)
 			}
 		}
 		parallel(len(late), lookers, func(i int) { w.lookAt(ctx, late[i]) })
 		for _, n := range level {
+			if !w.isSelected(n) {
+				w.pass(n)
+				continue
+			}
 			w.classify(ctx, n)
 		}
 	}
@@ -151,7 +158,7 @@ func (w *work) levels() [][]*node {
 // not decided yet.
 func (w *work) reconsider(ctx context.Context) {
 	for _, n := range w.sorted {
-		if n.decl == nil || len(n.cut) == 0 || n.plan.Action != Unchanged && n.plan.Action != Update {
+		if n.decl == nil || len(n.cut) == 0 || !w.isSelected(n) || n.plan.Action != Unchanged && n.plan.Action != Update {
 			continue
 		}
 		w.classify(ctx, n)

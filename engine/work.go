@@ -38,8 +38,9 @@ type work struct {
 	nodes     map[string]*node
 	declared  []*node
 	reads     []*node
-	sorted    []*node // reads and declared, upstreams first
-	leftover  []*node // on record or found, and not declared
+	sorted    []*node        // reads and declared, upstreams first
+	leftover  []*node        // on record or found, and not declared
+	selected  map[*node]bool // nil: all
 	attrNames map[string][]string
 
 	// fresh: there are no rows. lost: and the stage was deployed before.

@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// selects works out which nodes a --target or --exclude leaves. Targets come with what they need; an exclusion takes along what
+// needs it. Nil means all.
+func (w *work) selects() error {
+	if len(w.o.Target) == 0 && len(w.o.Exclude) == 0 {
+		return nil
+	}
+	all := slices.Concat(w.sorted, w.leftover)
+	for _, glob := range slices.Concat(w.o.Target, w.o.Exclude) {
+		hit := slices.ContainsFunc(all, func(n *node) bool { return matchGlob(glob, n.addr) })
+		if !hit && !strings.Contains(glob, "*") {
+			return reconcile.WithHint(fmt.Errorf("nothing is declared or on record as %q", glob), "`athanor graph` lists what is declared")
+		}
+	}
+	w.selected = make(map[*node]bool, len(all))
+	var include func(*node)
+	include = func(n *node) {
+		if w.selected[n] {
+			return
+		}
+		w.selected[n] = true
+		for _, a := range n.needs {
+			if up := w.nodes[a]; up != nil && up.decl != nil && n.decl != nil {
+				include(up)
+			}
+		}
+	}
+	for _, n := range all {
+		if len(w.o.Target) == 0 || matches(w.o.Target, n.addr) || n.read != nil {
+			include(n)
+		}
+	}
+	var exclude func(*node)
+	exclude = func(n *node) {
+		if !w.selected[n] {
+			return
+		}
+		delete(w.selected, n)
+		for _, user := range n.users {
+			exclude(user)
+		}
+	}
+	for _, n := range all {
+		if matches(w.o.Exclude, n.addr) {
+			exclude(n)
+		}
+	}
+	return nil
+}
+
+func (w *work) isSelected(n *node) bool { return w.selected == nil || w.selected[n] }
+
+// pass leaves a node that is not selected as the record has it.
+func (w *work) pass(n *node) {
+	n.plan = &Planned{Address: n.addr, Kind: n.spec.Type, Action: Unchanged, Needs: n.needs, Notes: []string{"not selected"}}
+	if g := n.rec.live(); g != nil {
+		n.attrs, n.plan.Identity, n.plan.Generation = g.attrs, g.identity, g.number
+		return
+	}
+	n.unknown = true
+}
+
+// surviving refuses to delete what something that stays still needs.
+func (w *work) surviving(n *node) {
+	if w.selected == nil || n.plan == nil || n.plan.Action != Delete {
+		return
+	}
+	for _, other := range w.leftover {
+		if !w.isSelected(other) && slices.Contains(other.needs, n.addr) {
+			w.refuse(n, reconcile.WithHint(fmt.Errorf("%s still needs it and is not selected", other.addr), "--target %s as well", other.addr))
+			return
+		}
+	}
+}
