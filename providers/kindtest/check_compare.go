@@ -203,13 +203,15 @@ func (d *driver) unknownStep(step reconcile.Step, path tree.Path, name string) {
 	} else if !step.Unknown {
 		d.t.Errorf("%s with %s unknown: the difference is claimed to be known: %s", name, path, step)
 	}
-	tree.Walk(step.Want, func(_ tree.Path, x any) bool {
-		text, ok := x.(string)
-		if _, err := token.Scan(text); ok && err != nil {
-			d.t.Errorf("%s with %s unknown: %v", name, path, err)
+	uses, err := token.Refs(step.Want)
+	if err != nil {
+		d.t.Errorf("%s with %s unknown: the reference is damaged: %v", name, path, err)
+	}
+	for _, use := range uses {
+		if use.Ref.Address != "upstream" || use.Ref.Path != "value" {
+			d.t.Errorf("%s with %s unknown: the reference is damaged: it became %s", name, path, step)
 		}
-		return true
-	})
+	}
 }
 
 // checkSecrets puts canaries where secrets may be, and looks for them in everything that people or files see.
@@ -332,8 +334,10 @@ func checkCalls(t T, s Suite) {
 	t.Helper()
 	d := start(t, s)
 	watch := d.fresh()
-	for _, v := range append(slices.Clone(s.Variants), Variant{Name: "base", Props: s.Base}) {
-		d.must(d.to(v.Props), "%s", v.Name)
+	d.must(d.to(s.Base), "base")
+	for _, v := range s.Variants {
+		d.must(d.to(v.Props), "base to %s", v.Name)
+		d.must(d.to(s.Base), "%s to base", v.Name)
 	}
 	d.must(d.delete(), "delete")
 	documented := s.Kind.Spec().Calls

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -29,9 +30,12 @@ import (
 //   - requestPayment is not known to moto: it lists the bucket's objects for GET, and creates it for PUT.
 //   - Lifecycle rules keep their sizes and numbers of newer versions, which moto drops.
 //
-// It changes nothing else, and every call reaches the emulator through the proxy that counts and breaks it.
+// It also gives each world of a test its own names of buckets, which S3 and moto share among all accounts, and
+// keeps a bucket for logs in it that listings do not show. It changes nothing else, and every call reaches the
+// emulator through the proxy that counts and breaks it.
 type likeAWS struct {
 	URL     string
+	scope   string
 	forward http.RoundTripper
 	origin  *url.URL
 	outside *sdk.Client
@@ -40,6 +44,9 @@ type likeAWS struct {
 	payer     map[string]string
 	lifecycle map[string][]byte
 }
+
+// logBucket is the bucket of every world that logs can be written to.
+const logBucket = "the-logs"
 
 func startLikeAWS(t *testing.T, cloud *awstest.Server) *likeAWS {
 	t.Helper()
@@ -50,7 +57,7 @@ func startLikeAWS(t *testing.T, cloud *awstest.Server) *likeAWS {
 	transport := &http.Transport{DisableCompression: true}
 	s := &likeAWS{
 		forward: transport, origin: origin, outside: pathStyle(cloud.Config(t.Context(), t)),
-		payer: map[string]string{}, lifecycle: map[string][]byte{},
+		payer: map[string]string{}, lifecycle: map[string][]byte{}, scope: scopeOf(cloud.Account),
 	}
 	front := httptest.NewServer(s)
 	t.Cleanup(func() {
@@ -58,7 +65,33 @@ func startLikeAWS(t *testing.T, cloud *awstest.Server) *likeAWS {
 		transport.CloseIdleConnections()
 	})
 	s.URL = front.URL
+	s.logs(t)
 	return s
+}
+
+// scopeOf is short, so that the longest generated name still has 63 characters.
+func scopeOf(account string) string {
+	n, _ := strconv.ParseInt(account, 10, 64)
+	return strconv.FormatInt(n%(36*36*36*36*36*36), 36) + "-"
+}
+
+// client is that of somebody else in the account, whose calls are neither counted nor broken.
+func (s *likeAWS) client(cfg awssdk.Config) *sdk.Client {
+	return sdk.NewFromConfig(cfg, func(o *sdk.Options) { o.UsePathStyle, o.BaseEndpoint = true, &s.URL })
+}
+
+// logs makes the bucket for logs, which the service that writes them may write to.
+func (s *likeAWS) logs(t *testing.T) {
+	t.Helper()
+	name := s.scope + logBucket
+	if _, err := s.outside.CreateBucket(t.Context(), &sdk.CreateBucketInput{Bucket: &name}); err != nil {
+		t.Fatal(err)
+	}
+	policy := fmt.Sprintf(`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"logging.s3.amazonaws.com"},`+
+		`"Action":["s3:PutObject"],"Resource":"arn:aws:s3:::%s/*"}]}`, name)
+	if _, err := s.outside.PutBucketPolicy(t.Context(), &sdk.PutBucketPolicyInput{Bucket: &name, Policy: &policy}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func pathStyle(cfg awssdk.Config) *sdk.Client {
@@ -69,9 +102,21 @@ func (s *likeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	bucket, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	q := r.URL.Query()
 	q.Del("x-id")
+	if bucket != "" {
+		bucket = s.scope + bucket
+		for _, p := range []*string{&r.URL.Path, &r.URL.RawPath} {
+			if *p != "" {
+				*p = "/" + s.scope + strings.TrimPrefix(*p, "/")
+			}
+		}
+	}
 	switch {
-	case bucket == "" || key != "":
+	case bucket == "":
+		s.list(w, r, q)
+	case key != "":
 		s.pass(w, r, nil)
+	case q.Has("logging"):
+		s.logging(w, r)
 	case q.Has("requestPayment"):
 		s.payment(w, r, bucket)
 	case q.Has("lifecycle"):
@@ -104,6 +149,38 @@ func (s *likeAWS) pass(w http.ResponseWriter, r *http.Request, edit func(*http.R
 	if _, err := io.Copy(w, res.Body); err != nil {
 		panic(http.ErrAbortHandler)
 	}
+}
+
+var entry = regexp.MustCompile(`(?s)<Bucket>.*?</Bucket>`)
+
+// list shows the buckets of this world.
+func (s *likeAWS) list(w http.ResponseWriter, r *http.Request, q url.Values) {
+	q.Set("prefix", s.scope+q.Get("prefix"))
+	r.URL.RawQuery = q.Encode()
+	s.pass(w, r, func(res *http.Response) {
+		body, _ := io.ReadAll(res.Body)
+		shown := entry.ReplaceAllStringFunc(string(body), func(e string) string {
+			if strings.Contains(e, s.scope+logBucket) {
+				return ""
+			}
+			return strings.Replace(e, "<Name>"+s.scope, "<Name>", 1)
+		})
+		replace(res, shown)
+	})
+}
+
+// logging names the target as it is named in this world.
+func (s *likeAWS) logging(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	named := strings.Replace(string(body), "<TargetBucket>", "<TargetBucket>"+s.scope, 1)
+	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(named)), int64(len(named))
+	r.Header.Set("Content-Length", fmt.Sprint(len(named)))
+	s.pass(w, r, func(res *http.Response) {
+		if r.Method == http.MethodGet {
+			body, _ := io.ReadAll(res.Body)
+			replace(res, strings.Replace(string(body), "<TargetBucket>"+s.scope, "<TargetBucket>", 1))
+		}
+	})
 }
 
 func replace(res *http.Response, body string) {
