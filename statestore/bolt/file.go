@@ -78,7 +78,7 @@ func (s *Store) tryOpen(write bool) (*file, error) {
 		err = f.current()
 	}
 	if err != nil {
-		f.close()
+		f.close() // the database may have closed it already
 		return nil, s.openError(err)
 	}
 	return f, nil
@@ -116,14 +116,14 @@ func (f *file) current() error {
 	return nil
 }
 
-// close releases the file. After a panic inside the database only the file descriptor is closed, which gives the lock
-// back; the mapping stays until the process ends, since closing it could wait forever.
+// close releases the file. After a panic inside the database only the lock and the descriptor are given back; the
+// mapping stays until the process ends, since closing the database could wait forever.
 func (f *file) close() error {
 	if f.db != nil && !f.wreck {
 		return f.db.Close()
 	}
 	if f.os != nil {
-		return f.os.Close()
+		return errors.Join(unlock(f.os), f.os.Close())
 	}
 	return nil
 }
