@@ -81,7 +81,7 @@ func modeText(mode *string) string {
 	if mode == nil {
 		return defaultMode
 	}
-	if n, err := strconv.ParseUint(*mode, 8, 32); err == nil {
+	if n, err := strconv.ParseUint(*mode, 8, 32); err == nil && n <= 0o777 {
 		return formatMode(fs.FileMode(n))
 	}
 	return *mode

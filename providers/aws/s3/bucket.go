@@ -56,13 +56,13 @@ var bucketKind = &reconcile.Kind[BucketProps, liveBucket, Bucket]{
 
 	Source: source,
 	Calls: []string{
-		"CreateBucket", "DeleteBucket", "ListBuckets", "ListObjectVersions", "DeleteObjects", "ListMultipartUploads", "AbortMultipartUpload",
-		"GetBucketTagging", "PutBucketTagging", "DeleteBucketTagging", "GetBucketOwnershipControls", "PutBucketOwnershipControls",
-		"GetPublicAccessBlock", "PutPublicAccessBlock", "GetBucketVersioning", "PutBucketVersioning", "GetBucketEncryption", "PutBucketEncryption",
-		"GetBucketCors", "PutBucketCors", "DeleteBucketCors", "GetBucketLifecycleConfiguration", "PutBucketLifecycleConfiguration", "DeleteBucketLifecycle",
-		"GetBucketLogging", "PutBucketLogging", "GetBucketAccelerateConfiguration", "PutBucketAccelerateConfiguration",
-		"GetBucketRequestPayment", "PutBucketRequestPayment", "GetBucketWebsite", "PutBucketWebsite", "DeleteBucketWebsite",
-		"GetObjectLockConfiguration", "PutObjectLockConfiguration", "GetBucketPolicy", "PutBucketPolicy", "DeleteBucketPolicy",
+		"S3.CreateBucket", "S3.DeleteBucket", "S3.ListBuckets", "S3.ListObjectVersions", "S3.DeleteObjects", "S3.ListMultipartUploads", "S3.AbortMultipartUpload",
+		"S3.GetBucketTagging", "S3.PutBucketTagging", "S3.DeleteBucketTagging", "S3.GetBucketOwnershipControls", "S3.PutBucketOwnershipControls",
+		"S3.GetPublicAccessBlock", "S3.PutPublicAccessBlock", "S3.GetBucketVersioning", "S3.PutBucketVersioning", "S3.GetBucketEncryption", "S3.PutBucketEncryption",
+		"S3.GetBucketCors", "S3.PutBucketCors", "S3.DeleteBucketCors", "S3.GetBucketLifecycleConfiguration", "S3.PutBucketLifecycleConfiguration", "S3.DeleteBucketLifecycle",
+		"S3.GetBucketLogging", "S3.PutBucketLogging", "S3.GetBucketAccelerateConfiguration", "S3.PutBucketAccelerateConfiguration",
+		"S3.GetBucketRequestPayment", "S3.PutBucketRequestPayment", "S3.GetBucketWebsite", "S3.PutBucketWebsite", "S3.DeleteBucketWebsite",
+		"S3.GetObjectLockConfiguration", "S3.PutObjectLockConfiguration", "S3.GetBucketPolicy", "S3.PutBucketPolicy", "S3.DeleteBucketPolicy",
 	},
 	Permissions: []string{
 		"s3:CreateBucket", "s3:DeleteBucket", "s3:ListAllMyBuckets", "s3:ListBucketVersions", "s3:ListBucketMultipartUploads",

@@ -88,19 +88,19 @@ func site() obj {
 // worlds finds the world that a check was given.
 type worlds map[string]*world
 
-func (ws worlds) make(t *testing.T, objects func(*world) []any) func(kindtest.T) kindtest.World {
-	return func(kindtest.T) kindtest.World {
-		w := newWorld(t)
+func (ws worlds) make(objects func(*world, kindtest.T) []any) func(kindtest.T) kindtest.World {
+	return func(t kindtest.T) kindtest.World {
+		w := newWorld(t.(*testing.T))
 		ws[w.dir] = w
-		return kindtest.World{Cloud: w.cloud, Dir: w.dir, Objects: func() []any { return objects(w) }}
+		return kindtest.World{Cloud: w.cloud, Dir: w.dir, Objects: func() []any { return objects(w, t) }}
 	}
 }
 
-func bucketSuite(t *testing.T) kindtest.Suite {
+func bucketSuite() kindtest.Suite {
 	ws := worlds{}
 	return kindtest.Suite{
 		Kind:  reconcile.Erase(bucketKind),
-		World: ws.make(t, func(w *world) []any { return w.buckets(t) }),
+		World: ws.make((*world).buckets),
 		Base:  obj{"tags": obj{"team": "shop"}},
 		Fault: fault,
 		Variants: []kindtest.Variant{
@@ -109,6 +109,7 @@ func bucketSuite(t *testing.T) kindtest.Suite {
 			{Name: "locked", Props: obj{"objectLockEnabled": true, "objectLockRetention": obj{"mode": "GOVERNANCE", "days": int64(1)}}},
 		},
 		Edits: ws.edits(),
+		Alias: map[tree.Path]tree.Path{"objectLockEnabled": "versioning"}, // which the lock turns on
 		Silent: map[tree.Path]string{
 			"forceDestroy":        "it is leave to delete, and nothing in S3",
 			"objectLockRetention": "it is valid only with the lock; TestLockedBucket changes it alone",
@@ -117,7 +118,7 @@ func bucketSuite(t *testing.T) kindtest.Suite {
 	}
 }
 
-func TestBucket(t *testing.T) { kindtest.Run(t, bucketSuite(t)) }
+func TestBucket(t *testing.T) { kindtest.Run(t, bucketSuite()) }
 
 // TestLockedBucket is about what only a bucket with a lock can have.
 func TestLockedBucket(t *testing.T) {
@@ -132,8 +133,8 @@ func TestLockedBucket(t *testing.T) {
 			return err
 		}
 	}
-	s := bucketSuite(t)
-	s.World = ws.make(t, func(w *world) []any { return w.buckets(t) })
+	s := bucketSuite()
+	s.World = ws.make((*world).buckets)
 	s.Base = obj{"objectLockEnabled": true, "objectLockRetention": obj{"mode": "GOVERNANCE", "days": int64(1)}}
 	s.Variants = []kindtest.Variant{{Name: "years", Props: obj{
 		"objectLockEnabled": true, "objectLockRetention": obj{"mode": "COMPLIANCE", "years": int64(2)}, "tags": obj{"team": "audit"},

@@ -28,7 +28,8 @@ import (
 //   - A new bucket has all four public access blocks on and ownership BucketOwnerEnforced, since April 2023; a
 //     bucket of moto has neither.
 //   - requestPayment is not known to moto: it lists the bucket's objects for GET, and creates it for PUT.
-//   - Lifecycle rules keep their sizes and numbers of newer versions, which moto drops.
+//   - Lifecycle rules keep their sizes and numbers of newer versions, and logging the form of its keys, which moto
+//     drops.
 //
 // It also gives each world of a test its own names of buckets, which S3 and moto share among all accounts, and
 // keeps a bucket for logs in it that listings do not show. It changes nothing else, and every call reaches the
@@ -43,6 +44,7 @@ type likeAWS struct {
 	mu        sync.Mutex
 	payer     map[string]string
 	lifecycle map[string][]byte
+	logs      map[string]string
 }
 
 // logBucket is the bucket of every world that logs can be written to.
@@ -57,7 +59,7 @@ func startLikeAWS(t *testing.T, cloud *awstest.Server) *likeAWS {
 	transport := &http.Transport{DisableCompression: true}
 	s := &likeAWS{
 		forward: transport, origin: origin, outside: pathStyle(cloud.Config(t.Context(), t)),
-		payer: map[string]string{}, lifecycle: map[string][]byte{}, scope: scopeOf(cloud.Account),
+		payer: map[string]string{}, lifecycle: map[string][]byte{}, logs: map[string]string{}, scope: scopeOf(cloud.Account),
 	}
 	front := httptest.NewServer(s)
 	t.Cleanup(func() {
@@ -65,7 +67,7 @@ func startLikeAWS(t *testing.T, cloud *awstest.Server) *likeAWS {
 		transport.CloseIdleConnections()
 	})
 	s.URL = front.URL
-	s.logs(t)
+	s.makeLogs(t)
 	return s
 }
 
@@ -80,8 +82,8 @@ func (s *likeAWS) client(cfg awssdk.Config) *sdk.Client {
 	return sdk.NewFromConfig(cfg, func(o *sdk.Options) { o.UsePathStyle, o.BaseEndpoint = true, &s.URL })
 }
 
-// logs makes the bucket for logs, which the service that writes them may write to.
-func (s *likeAWS) logs(t *testing.T) {
+// makeLogs makes the bucket for logs, which the service that writes them may write to.
+func (s *likeAWS) makeLogs(t *testing.T) {
 	t.Helper()
 	name := s.scope + logBucket
 	if _, err := s.outside.CreateBucket(t.Context(), &sdk.CreateBucketInput{Bucket: &name}); err != nil {
@@ -116,7 +118,7 @@ func (s *likeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case key != "":
 		s.pass(w, r, nil)
 	case q.Has("logging"):
-		s.logging(w, r)
+		s.logging(w, r, bucket)
 	case q.Has("requestPayment"):
 		s.payment(w, r, bucket)
 	case q.Has("lifecycle"):
@@ -170,15 +172,18 @@ func (s *likeAWS) list(w http.ResponseWriter, r *http.Request, q url.Values) {
 }
 
 // logging names the target as it is named in this world.
-func (s *likeAWS) logging(w http.ResponseWriter, r *http.Request) {
+func (s *likeAWS) logging(w http.ResponseWriter, r *http.Request, bucket string) {
 	body, _ := io.ReadAll(r.Body)
 	named := strings.Replace(string(body), "<TargetBucket>", "<TargetBucket>"+s.scope, 1)
 	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(named)), int64(len(named))
 	r.Header.Set("Content-Length", fmt.Sprint(len(named)))
 	s.pass(w, r, func(res *http.Response) {
-		if r.Method == http.MethodGet {
-			body, _ := io.ReadAll(res.Body)
-			replace(res, strings.Replace(string(body), "<TargetBucket>"+s.scope, "<TargetBucket>", 1))
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if r.Method == http.MethodPut {
+			s.logs[bucket] = string(body)
+		} else if kept := s.logs[bucket]; kept != "" {
+			replace(res, kept)
 		}
 	})
 }
@@ -195,6 +200,7 @@ func (s *likeAWS) drop(bucket string) {
 	defer s.mu.Unlock()
 	delete(s.payer, bucket)
 	delete(s.lifecycle, bucket)
+	delete(s.logs, bucket)
 }
 
 // create makes a bucket as S3 does. What moto leaves out is added even if the answer is lost on the way back.

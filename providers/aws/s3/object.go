@@ -53,7 +53,7 @@ var objectKind = &reconcile.Kind[ObjectProps, liveObject, Object]{
 	Owner: func(live liveObject) reconcile.Mark { return adopt.MarkOf(live.tags) },
 
 	Source:      source,
-	Calls:       []string{"HeadObject", "GetObjectTagging", "PutObject", "PutObjectTagging", "DeleteObject"},
+	Calls:       []string{"S3.HeadObject", "S3.GetObjectTagging", "S3.PutObject", "S3.PutObjectTagging", "S3.DeleteObject"},
 	Permissions: []string{"s3:ListBucket", "s3:GetObject", "s3:GetObjectTagging", "s3:PutObject", "s3:PutObjectTagging", "s3:DeleteObject"},
 }
 

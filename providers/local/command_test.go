@@ -1,0 +1,127 @@
+package local
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// runs counts how often the command of a bench has run: each run adds a line.
+func (b *bench) runs() int {
+	text, _ := os.ReadFile(b.at("runs"))
+	return strings.Count(string(text), "\n")
+}
+
+func TestCommandRunsWhenInputsChange(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, reconcile.Erase(commandKind))
+	props := map[string]any{"run": "echo run >> runs; echo $WHO; echo; echo", "env": map[string]any{"WHO": "you"}}
+	if out := b.must(props); out.Attrs["stdout"] != "you" || b.runs() != 1 {
+		t.Errorf("first: %v after %d runs", out.Attrs, b.runs())
+	}
+	b.must(props)
+	for name, change := range map[string]any{"undo": "true", "timeout": "1m"} {
+		props[name] = change
+		if b.must(props); b.runs() != 1 {
+			t.Errorf("%s changed: %d runs, want 1", name, b.runs())
+		}
+	}
+	want := 1
+	for _, change := range []map[string]any{
+		{"env": map[string]any{"WHO": "me"}}, {"env": map[string]any{}}, {"triggers": []any{int64(1)}}, {"dir": "."},
+	} {
+		for name, value := range change {
+			props[name] = value
+		}
+		want++
+		if b.must(props); b.runs() != want {
+			t.Errorf("%v: %d runs, want %d", change, b.runs(), want)
+		}
+	}
+	b.force = true
+	if b.must(props); b.runs() != want+1 {
+		t.Errorf("forced: %d runs, want %d", b.runs(), want+1)
+	}
+}
+
+func TestCommandFails(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, reconcile.Erase(commandKind))
+	b.secret = map[tree.Path]bool{"env.PW": true}
+	_, err := b.settle(map[string]any{
+		"run": "echo run >> runs; echo boom $PW >&2; exit 3", "env": map[string]any{"PW": "hunter22", "OPEN": "other"},
+	})
+	failed, ok := errors.AsType[*CommandError](err)
+	if !ok || failed.Code != 3 || failed.Stderr != "boom (secret)" {
+		t.Fatalf("error %v: %+v", err, failed)
+	}
+	if text := err.Error(); strings.Contains(text, "hunter22") || strings.Contains(text, "other") {
+		t.Errorf("the error holds variables: %s", text)
+	}
+	b.must(map[string]any{"run": "echo run >> runs"})
+	if b.runs() != 2 {
+		t.Errorf("%d runs, want a second after the failure", b.runs())
+	}
+	for _, run := range []any{"", []any{}, []any{"a", int64(1)}, int64(5)} {
+		if _, err := b.job(map[string]any{"run": run}); err == nil {
+			t.Errorf("run %v is taken", run)
+		}
+	}
+	_, err = b.settle(map[string]any{"run": []any{"no-such-program-here"}})
+	if failed, ok := errors.AsType[*CommandError](err); !ok || failed.Code != -1 {
+		t.Errorf("a missing program: %v", err)
+	}
+}
+
+func TestCommandUndo(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, reconcile.Erase(commandKind))
+	props := map[string]any{"run": "echo $A > made", "undo": "cat made; rm made; test $A = x", "env": map[string]any{"A": "x"}}
+	b.must(props)
+	if err := b.delete(); err != nil || b.exists("made") {
+		t.Errorf("undo: %v", err)
+	}
+	// What cannot be undone is not gone, whatever the reason reads like.
+	for _, undo := range []any{"exit 1", []any{"no-such-program-here"}} {
+		b.must(map[string]any{"run": "true", "undo": undo})
+		failed, ok := errors.AsType[*CommandError](b.delete())
+		if !ok || !failed.Undo || !strings.HasPrefix(failed.Error(), "undo: ") {
+			t.Errorf("undo %v: %v", undo, failed)
+		}
+	}
+}
+
+func TestCommandOutputIsBounded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, reconcile.Erase(commandKind))
+	out := b.must(map[string]any{"run": "yes äöü | head -c 500000; printf '\\377 end\\n\\n'"})
+	text := out.Attrs["stdout"].(string)
+	if len(text) > keptOutput || len(text) < keptOutput-8 || !strings.HasSuffix(text, "\uFFFD end") {
+		t.Errorf("%d bytes kept, ending in %q", len(text), text[max(0, len(text)-10):])
+	}
+	if out := b.must(map[string]any{"run": "cat; echo read"}); out.Attrs["stdout"] != "read" {
+		t.Errorf("input: %v", out.Attrs)
+	}
+}
+
+// A secret is masked in output, also where the end that is kept begins within it.
+func TestCommandOutputMasksSecrets(t *testing.T) {
+	t.Parallel()
+	for _, extra := range []int{0, 1, 5, 9, 10, 11, 200_000} {
+		p := process{secrets: []string{"0123456789"}}
+		out := &tail{max: 100 + p.longest()}
+		text := strings.Repeat("-", extra) + strings.Repeat("0123456789", 20)
+		for _, r := range text {
+			if _, err := out.Write([]byte(string(r))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if masked := p.masked(out); strings.ContainsAny(masked, "0123456789") {
+			t.Errorf("after %d bytes: %s", extra, masked)
+		}
+	}
+}
