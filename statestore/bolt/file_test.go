@@ -265,20 +265,3 @@ func TestSchema(t *testing.T) {
 		t.Errorf("writing a newer file: %v", err)
 	}
 }
-
-func TestAReadOnlyFolder(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("the superuser may write everywhere")
-	}
-	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o500); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Open(filepath.Join(dir, "state.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Acquire(t.Context(), stage, statestore.Claim{Run: "r"}); !errors.Is(err, statestore.ErrUnavailable) || !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("%v", err)
-	}
-}

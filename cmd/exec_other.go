@@ -1,0 +1,21 @@
+//go:build !unix
+
+package cmd
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+)
+
+// replaceProcess runs the program and takes over its exit code.
+func replaceProcess(binary string, args, env []string) error {
+	cmd := exec.Command(binary, args...)
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = env, os.Stdin, os.Stdout, os.Stderr
+	err := cmd.Run()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		return exit(ended.ExitCode())
+	}
+	return err
+}

@@ -1,0 +1,97 @@
+package cmd
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+var packageMain = regexp.MustCompile(`(?m)^package main\b`)
+
+// dirVariable tells a stack program where its package lies.
+const dirVariable = "ATHANOR_DIR"
+
+// delegate builds a Go stack and lets it do the whole command: the program is the command. Its exit code is ours.
+func (a *app) delegate(c *cli.Context, src *source) error {
+	binary, err := build(c.Context, src.dir)
+	if err != nil {
+		return err
+	}
+	args := []string{c.Command.Name}
+	if names := strings.Fields(c.Command.HelpName); len(names) > 2 {
+		args = names[1:] // a command below another
+	}
+	args = append(args, forwarded(c)...)
+	for i := range c.NArg() {
+		if arg := c.Args().Get(i); absolute(arg) != src.dir {
+			args = append(args, arg)
+		}
+	}
+	if src.planFile != "" {
+		args = append(args[:len(args):len(args)], src.planFile)
+	}
+	return replaceProcess(binary, args, append(os.Environ(), dirVariable+"="+src.dir))
+}
+
+// forwarded are the flags that were set, spelt so that any parser reads them back.
+func forwarded(c *cli.Context) []string {
+	var args []string
+	for _, f := range c.Command.Flags {
+		name := f.Names()[0]
+		if !c.IsSet(name) {
+			continue
+		}
+		if _, many := f.(*cli.StringSliceFlag); many {
+			for _, v := range c.StringSlice(name) {
+				args = append(args, "--"+name+"="+v)
+			}
+			continue
+		}
+		args = append(args, fmt.Sprintf("--%s=%v", name, c.Value(name)))
+	}
+	return args
+}
+
+// build compiles a stack program into the project's cache. Go's own build cache makes a second build of the same
+// sources a matter of linking at most.
+func build(ctx context.Context, dir string) (string, error) {
+	sum := sha256.Sum256([]byte(dir))
+	out := filepath.Join(projectRoot(dir), ".athanor", "cache", "programs", hex.EncodeToString(sum[:8]))
+	if err := os.MkdirAll(filepath.Dir(out), 0o700); err != nil {
+		return "", err
+	}
+	if err := ignore(filepath.Join(projectRoot(dir), ".athanor")); err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", out, ".")
+	cmd.Dir = dir
+	output, err := cmd.CombinedOutput()
+	var missing *exec.Error
+	switch {
+	case errors.As(err, &missing):
+		return "", reconcile.WithHint(fmt.Errorf("%s is a Go program, and there is no go command to build it", dir), "install Go, or build the program elsewhere and run it: the program is the command")
+	case err != nil:
+		return "", fmt.Errorf("%s does not build:\n%s", dir, strings.TrimSpace(string(output)))
+	}
+	return out, nil
+}
+
+// ignore keeps a project's .athanor folder out of version control.
+func ignore(folder string) error {
+	file := filepath.Join(folder, ".gitignore")
+	if _, err := os.Stat(file); err == nil {
+		return nil
+	}
+	return os.WriteFile(file, []byte("*\n"), 0o600)
+}

@@ -1,0 +1,113 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/providers"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// Option changes what Main makes of a program.
+type Option func(*program)
+
+// program is a stack program that became a command.
+type program struct {
+	stack  func(*athanor.Stack) error
+	name   string
+	dir    string
+	kinds  []reconcile.Provider
+	second func(context.Context, evaluation) (*engine.Graph, error)
+}
+
+// Stack names the stack. The default is the name of the program's directory.
+func Stack(name string) Option { return func(p *program) { p.name = name } }
+
+// Kinds adds the author's own kinds. Every built-in kind is linked anyway, so that what the program no longer
+// mentions can still be deleted.
+func Kinds(more ...reconcile.Provider) Option {
+	return func(p *program) { p.kinds = append(p.kinds, more...) }
+}
+
+// Main turns a stack program into the whole command and does not return.
+func Main(stack func(*athanor.Stack) error, options ...Option) {
+	_, file, _, _ := runtime.Caller(1)
+	p := &program{stack: stack, dir: programDir(file), second: inChild}
+	p.name = stagePart(filepath.Base(p.dir))
+	for _, o := range options {
+		o(p)
+	}
+	if request := os.Getenv(evaluateVariable); request != "" {
+		os.Exit(p.answer(request))
+	}
+	os.Exit(execute(p, ""))
+}
+
+// Ready runs the ready-made binary and does not return. Version is that of the release, "" for none.
+func Ready(version string) { os.Exit(execute(nil, version)) }
+
+func execute(p *program, version string) int {
+	a := &app{program: p, in: os.Stdin, out: os.Stdout, err: os.Stderr, version: version}
+	all := providers.All()
+	if p != nil {
+		all = append(all, p.kinds...)
+	}
+	var err error
+	if a.catalog, err = reconcile.NewCatalog(all...); err != nil {
+		return a.report(err, ExitError, false)
+	}
+	return a.run(context.Background(), os.Args)
+}
+
+// programDir is where a program's package lies: what the ready-made binary said, else the folder of its source, else
+// the working directory.
+func programDir(file string) string {
+	if dir := os.Getenv(dirVariable); dir != "" {
+		return dir
+	}
+	if filepath.IsAbs(file) {
+		if _, err := os.Stat(file); err == nil {
+			return filepath.Dir(file)
+		}
+	}
+	return absolute(".")
+}
+
+// load evaluates a source.
+func (a *app) load(ctx context.Context, src *source, stage string, config map[string]string) (*engine.Graph, error) {
+	switch {
+	case src.self:
+		return a.evaluate(ctx, evaluation{Stack: a.program.name, Stage: stage, Dir: a.program.dir, Config: config})
+	case src.graph:
+		return a.readGraph(src, stage)
+	default:
+		return a.loadYAML(src, stage, config)
+	}
+}
+
+// readGraph reads a graph document. It says its stage itself; asking for another one is a mistake.
+func (a *app) readGraph(src *source, stage string) (*engine.Graph, error) {
+	g, err := engine.ReadGraph(src.data)
+	if err != nil {
+		return nil, err
+	}
+	g.Dir = src.dir
+	if g.Stage == "" {
+		g.Stage = stage
+	}
+	if g.Stage != stage {
+		return nil, hint(fmt.Errorf("the graph is for stage %q, not %q", g.Stage, stage), "--stage "+g.Stage)
+	}
+	if len(g.Program) > 0 {
+		return nil, hint(fmt.Errorf("the graph needs its program (%v)", g.Program), "deploy the program instead of its graph")
+	}
+	return g, nil
+}
+
+var errNoSecondEvaluation = errors.New("the program could not be evaluated a second time")
