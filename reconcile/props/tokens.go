@@ -28,6 +28,9 @@ func fill(sh *shape, v reflect.Value, at token.Ref, s token.Spelling) error {
 	case formText, formSecret, formTokenInt, formTokenBool, formTokenDuration:
 		v.SetString(s.Ref(at))
 		return nil
+	case formAny:
+		v.Set(reflect.ValueOf(s.Ref(at)))
+		return nil
 	case formPointer:
 		v.Set(reflect.New(sh.elem.typ))
 		return fill(sh.elem, v.Elem(), at, s)

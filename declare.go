@@ -1,0 +1,124 @@
+package athanor
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/token"
+)
+
+// ErrTwice is matched by errors about an address, or an output, that is declared twice.
+var ErrTwice = errors.New("declared twice")
+
+// Declare declares a resource of a kind at name in the scope of s, and returns its attributes, each a token.
+// Constructors of providers are this call and nothing else:
+//
+//	func NewQueue(s *athanor.Stack, name string, p QueueProps, opts ...athanor.Option) Queue {
+//		return athanor.Declare(s, queueKind, name, p, opts...)
+//	}
+func Declare[P, L, A any](s *Stack, k *reconcile.Kind[P, L, A], name string, p P, opts ...Option) A {
+	r := engine.Resource{Address: s.Address(name), Source: s.files.caller()}
+	if k == nil {
+		s.failAt(r.Address, r.Source, errors.New("declared with a nil kind"))
+		return attributes[A](s, r.Address, r.Source)
+	}
+	r.Kind, r.Settings = k.Type, s.settingsOf(k.Type)
+	var err error
+	if r.Props, err = props.Encode(p); err != nil {
+		s.failAt(r.Address, r.Source, err)
+	}
+	s.add(&r, reflect.TypeFor[P](), opts)
+	return attributes[A](s, r.Address, r.Source)
+}
+
+// add enters a resource.
+func (s *Stack) add(r *engine.Resource, p reflect.Type, opts []Option) {
+	if len(opts) > 0 {
+		d := &declaration{stack: s, address: r.Address, options: &r.Options}
+		for _, o := range opts {
+			o(d)
+		}
+		for _, err := range d.errs {
+			s.failAt(r.Address, r.Source, err)
+		}
+	}
+	if s.enter(r.Address, entry{source: r.Source, props: p}) {
+		s.mu.Lock()
+		s.graph.Resources = append(s.graph.Resources, *r)
+		s.mu.Unlock()
+	}
+}
+
+// enter takes an address, once.
+func (s *Stack) enter(address string, e entry) bool {
+	if err := checkAddress(address); err != nil {
+		s.failAt("", e.source, err)
+		return false
+	}
+	s.mu.Lock()
+	other, twice := s.declared[address]
+	if !twice {
+		s.declared[address] = e
+	}
+	s.mu.Unlock()
+	if twice {
+		s.failAt(address, e.source, fmt.Errorf("%w: %s and %s", ErrTwice, other.source, e.source))
+	}
+	return !twice
+}
+
+// attributes are those of what is declared, as tokens.
+func attributes[A any](s *Stack, address, source string) A {
+	var a A
+	if err := props.Tokens(&a, s.in.Spelling, address); err != nil {
+		s.failAt(address, source, err)
+	}
+	return a
+}
+
+// Read looks at something that the stack uses and does not own: it is read in every plan, and never written,
+// marked or deleted. by is an identity as text, or a P that names the thing: by its given name, or by
+// properties that exactly one thing has.
+func Read[P, L, A any](s *Stack, k *reconcile.Kind[P, L, A], name string, by any) A {
+	r := engine.Read{Address: s.Address(name), Source: s.files.caller()}
+	if k == nil {
+		s.failAt(r.Address, r.Source, errors.New("read with a nil kind"))
+		return attributes[A](s, r.Address, r.Source)
+	}
+	r.Kind, r.Settings = k.Type, s.settingsOf(k.Type)
+	if err := nameBy(&r, by, reflect.TypeFor[P]()); err != nil {
+		s.failAt(r.Address, r.Source, err)
+	}
+	if s.enter(r.Address, entry{source: r.Source}) {
+		s.mu.Lock()
+		s.graph.Reads = append(s.graph.Reads, r)
+		s.mu.Unlock()
+	}
+	return attributes[A](s, r.Address, r.Source)
+}
+
+// nameBy says which thing is read.
+func nameBy(r *engine.Read, by any, p reflect.Type) error {
+	rv := reflect.ValueOf(by)
+	for rv.Kind() == reflect.Pointer && !rv.IsNil() {
+		rv = rv.Elem()
+	}
+	switch {
+	case rv.Kind() == reflect.String && token.Has(rv.String()):
+		return errors.New("read: an identity takes no reference; name the thing by its props")
+	case rv.Kind() == reflect.String && rv.String() != "":
+		r.ID = rv.String()
+		return nil
+	case rv.IsValid() && rv.Type() == p:
+		var err error
+		if r.Query, err = props.Encode(rv.Interface()); err == nil && len(r.Query) == 0 {
+			err = errors.New("read: no prop is set to find it by")
+		}
+		return err
+	}
+	return fmt.Errorf("read: want an identity or a %s, have %T", p, by)
+}

@@ -1,0 +1,52 @@
+package athanor
+
+import (
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// fileNames writes places of the program: file:line, the file as seen from the stack's directory.
+type fileNames struct{ dir string }
+
+// caller is the nearest line of the calling stack that is not of this module. Examples and tests of the module
+// count as programs.
+func (n fileNames) caller() string {
+	var pcs [24]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if f.File != "" && !within(f.Function, f.File) {
+			return n.short(f.File) + ":" + strconv.Itoa(f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}
+
+// within reports whether a function is part of the module and no program.
+func within(function, file string) bool {
+	rest, ours := strings.CutPrefix(function, modulePath())
+	if !ours || rest == "" || strings.HasSuffix(file, "_test.go") {
+		return false
+	}
+	if rest[0] != '.' && rest[0] != '/' {
+		return false
+	}
+	return !strings.HasPrefix(rest, "/examples/") && !strings.HasPrefix(rest, "/bench")
+}
+
+// modulePath is the path of this package, which is the root of its module.
+func modulePath() string { return reflect.TypeFor[Stack]().PkgPath() }
+
+func (n fileNames) short(file string) string {
+	if n.dir != "" {
+		if rel, err := filepath.Rel(n.dir, file); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+	}
+	return file
+}

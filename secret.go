@@ -1,0 +1,49 @@
+package athanor
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/athanor-dev/athanor/engine"
+)
+
+// SecretSource says where the value of a secret comes from. The value itself is never in a graph, an event or
+// a log.
+type SecretSource = engine.SecretSource
+
+// FromEnv reads a secret from an environment variable.
+func FromEnv(variable string) SecretSource { return SecretSource{Env: variable} }
+
+// FromFile reads a secret from a file, relative to the stack's directory; one trailing newline is cut.
+func FromFile(path string) SecretSource { return SecretSource{File: path} }
+
+// Sealed reads a secret from the sealed file beside the program, where `athanor secret set NAME` puts it.
+func Sealed() SecretSource { return SecretSource{Sealed: true} }
+
+// Secret is the secret of that name. Without a source it is [Sealed].
+func (s *Stack) Secret(name string, source ...SecretSource) Secret {
+	from := Sealed()
+	switch {
+	case len(source) == 1:
+		from = source[0]
+	case len(source) > 1:
+		s.fail("secret "+name, errors.New("more than one source"))
+	}
+	if from == (SecretSource{}) {
+		s.fail("secret "+name, errors.New("a source without a name"))
+	}
+	if !plainName(name) {
+		s.fail("secret "+name, fmt.Errorf("%w: a letter first, then letters, digits, - and _", errName))
+		return ""
+	}
+	s.mu.Lock()
+	other, known := s.graph.Secrets[name]
+	if !known {
+		s.graph.Secrets[name] = from
+	}
+	s.mu.Unlock()
+	if known && other != from {
+		s.fail("secret "+name, errors.New("asked for with two different sources"))
+	}
+	return Secret(s.in.Spelling.Secret(name))
+}
