@@ -185,7 +185,7 @@ func JSON[L any](d *Diff[L], path tree.Path, want, have string, call *Operation[
 }
 
 // Written states a write-only aspect: nothing can be read back, so the keyed digest of what was last written
-// is compared. Without a record it differs, and is written.
+// is compared. Without a record it differs, and is written; nil and empty text are nothing to write.
 func Written[L, V any](d *Diff[L], path tree.Path, want V, call *Operation[L]) {
 	w := encode(want)
 	if d.skips(path) {
@@ -194,7 +194,7 @@ func Written[L, V any](d *Diff[L], path tree.Path, want V, call *Operation[L]) {
 	unknown := d.unknown(path, w)
 	last, recorded := d.job.Written[path]
 	if !unknown {
-		if w == nil && !recorded {
+		if isZero(w) && !recorded {
 			return
 		}
 		digest := d.job.digest(path, w)

@@ -37,11 +37,15 @@ type Catalog struct {
 	owner     map[string]int
 }
 
-// NewCatalog collects providers. Kinds that are invalid or whose names differ only by case are errors.
+// NewCatalog collects providers. Kinds that are invalid or whose names differ only by case are errors, and so
+// are two providers of one name.
 func NewCatalog(providers ...Provider) (*Catalog, error) {
 	c := &Catalog{kinds: map[string]Any{}, owner: map[string]int{}}
 	folded := map[string]string{}
 	for _, p := range providers {
+		if _, taken := c.Provider(p.Name); taken {
+			return nil, fmt.Errorf("provider %s: there is one of that name", p.Name)
+		}
 		c.providers = append(c.providers, p)
 		for _, k := range p.Kinds {
 			name := k.Spec().Type

@@ -54,8 +54,9 @@ type settling[P, L, A any] struct {
 	since   time.Time
 	pause   *backoff.ExponentialBackOff
 	tried   time.Time // when Create was last called: an absent answer within Visibility of it is "not yet"
-	rounds  int       // rounds since the steps last changed
-	last    []Step
+	rounds  int       // how often the same steps came back after their calls succeeded
+	last    []Step    // the steps of the last look whose calls were made
+	wrote   time.Time // when all of those calls had succeeded; zero when one failed
 	lastErr error
 }
 
@@ -144,13 +145,17 @@ func (s *settling[P, L, A]) create(ctx context.Context, look Look) error {
 
 // sync runs the calls of the steps, each once, in the order of the kind's comparison.
 func (s *settling[P, L, A]) sync(ctx context.Context, look Look) error {
-	if slices.EqualFunc(s.last, look.Steps, sameStep) {
+	if !s.wrote.IsZero() && s.allKnown(look.Steps) {
+		if time.Since(s.wrote) < s.e.k.Visibility {
+			return errNotYet // a read may still show the world without the write
+		}
 		if s.rounds++; s.rounds > maxRounds {
 			return &StopError{Err: &UnsettledError{Why: "differs", Steps: look.Steps, After: time.Since(s.since), Err: s.lastErr}}
 		}
 	} else {
-		s.rounds, s.last = 0, look.Steps
+		s.rounds = 0
 	}
+	s.last, s.wrote = look.Steps, time.Time{}
 	live, _ := look.live.(L)
 	diff, _, err := s.e.diff(s.job, live)
 	if err != nil {
@@ -173,7 +178,7 @@ func (s *settling[P, L, A]) sync(ctx context.Context, look Look) error {
 		}
 		s.changed(paths)
 	}
-	s.job.Force = false
+	s.job.Force, s.wrote = false, time.Now()
 	if s.e.k.Recorded {
 		s.job.Had = s.job.Props
 	}
@@ -205,6 +210,13 @@ func (d *Diff[L]) pathsOf(call *Operation[L]) []tree.Path {
 		}
 	}
 	return paths
+}
+
+// allKnown reports that the last round has made the calls of all these steps.
+func (s *settling[P, L, A]) allKnown(steps []Step) bool {
+	return !slices.ContainsFunc(steps, func(step Step) bool {
+		return !slices.ContainsFunc(s.last, func(made Step) bool { return sameStep(made, step) })
+	})
 }
 
 func sameStep(a, b Step) bool {

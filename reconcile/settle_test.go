@@ -1,0 +1,479 @@
+package reconcile_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// LampProps declare a lamp.
+type LampProps struct {
+	Color string
+	Shape string
+	Key   string
+}
+
+// Lamp is what others refer to.
+type Lamp struct {
+	ID     string
+	Secret string
+}
+
+// lamp is what the world shows.
+type lamp struct {
+	color, shape, waiting string
+}
+
+var (
+	errDenied    = errors.New("denied")
+	errThrottled = errors.New("throttled")
+	errLost      = errors.New("answer lost")
+	errExists    = errors.New("exists")
+)
+
+// room is a world with one lamp in it, whose reads may lag behind and whose calls may fail.
+type room struct {
+	lamp    *lamp
+	written time.Time     // of the last write
+	before  *lamp         // what a read shows until lag has passed
+	lag     time.Duration // how long reads are old
+	visible time.Duration // what the kind says of it
+
+	looks, creates, paints int
+	key                    string
+
+	onLook, onCreate, onPaint func(n int) error // errors of the nth call; the effect of a lost one is there
+	deaf                      bool              // paints have no effect
+	busy                      time.Time         // until when it must not be touched
+}
+
+func (*room) Place(context.Context) (reconcile.Place, error) { return reconcile.Place{}, nil }
+
+func (*room) Classify(err error) reconcile.Class {
+	for class, is := range map[reconcile.Class]error{
+		reconcile.Denied: errDenied, reconcile.Throttled: errThrottled, reconcile.Transient: errLost, reconcile.Exists: errExists,
+	} {
+		if errors.Is(err, is) {
+			return class
+		}
+	}
+	return reconcile.Unknown
+}
+
+func failing(on func(int) error, n int) error {
+	if on == nil {
+		return nil
+	}
+	return on(n)
+}
+
+// write changes the lamp; reads show the old one for a while.
+func (r *room) write(change func(l *lamp)) {
+	var next lamp
+	if r.before = r.lamp; r.lamp != nil {
+		next = *r.lamp
+	}
+	change(&next)
+	r.lamp, r.written = &next, time.Now()
+}
+
+func (r *room) kind() *reconcile.Kind[LampProps, lamp, Lamp] {
+	return &reconcile.Kind[LampProps, lamp, Lamp]{
+		Type: "test.Lamp",
+		Observe: func(context.Context, reconcile.Site[LampProps, Lamp]) (lamp, error) {
+			r.looks++
+			if err := failing(r.onLook, r.looks); err != nil {
+				return lamp{}, err
+			}
+			seen := r.lamp
+			if !r.written.IsZero() && time.Since(r.written) < r.lag {
+				seen = r.before
+			}
+			if seen == nil {
+				return lamp{}, reconcile.ErrAbsent
+			}
+			return *seen, nil
+		},
+		Create: func(_ context.Context, site reconcile.Site[LampProps, Lamp]) (Lamp, error) {
+			r.creates++
+			err := failing(r.onCreate, r.creates)
+			if err == nil || errors.Is(err, errLost) {
+				r.write(func(l *lamp) { *l = lamp{color: site.Want.Color, shape: site.Want.Shape} })
+				r.key = site.Want.Key
+			}
+			return Lamp{ID: "lamp-1", Secret: "told once"}, err
+		},
+		Compare: func(d *reconcile.Diff[lamp], want LampProps, live lamp) {
+			reconcile.Fixed(d, "shape", want.Shape, live.shape)
+			reconcile.Value(d, "color", want.Color, live.color, &reconcile.Operation[lamp]{Name: "Paint", Do: func(context.Context, reconcile.On[lamp]) error {
+				r.paints++
+				err := failing(r.onPaint, r.paints)
+				if (err == nil || errors.Is(err, errLost)) && !r.deaf {
+					r.write(func(l *lamp) { l.color = want.Color })
+				}
+				return err
+			}})
+			reconcile.Written(d, "key", want.Key, &reconcile.Operation[lamp]{Name: "SetKey", Do: func(context.Context, reconcile.On[lamp]) error {
+				r.key = want.Key
+				return nil
+			}})
+		},
+		Attrs:    func(lamp) Lamp { return Lamp{ID: "lamp-1"} },
+		Delete:   func(context.Context, reconcile.Site[LampProps, Lamp]) error { return failing(r.onPaint, 1) },
+		Identity: func(a Lamp) string { return a.ID },
+		Once:     []string{"secret"},
+		Busy: func(lamp) string {
+			if time.Now().Before(r.busy) {
+				return "warming up"
+			}
+			return ""
+		},
+		Waiting: func(l lamp) string { return l.waiting },
+
+		Visibility: r.visible,
+	}
+}
+
+func (r *room) job(props map[string]any) *reconcile.Job {
+	return &reconcile.Job{
+		Address: "lamp", Props: props, Cloud: r,
+		Digest: func(domain string, data []byte) string { return domain + string(data) },
+	}
+}
+
+func (r *room) settle(t *testing.T, job *reconcile.Job, hooks reconcile.Hooks) (reconcile.Outcome, error) {
+	t.Helper()
+	return reconcile.Erase(r.kind()).Settle(t.Context(), job, hooks)
+}
+
+func red() map[string]any { return map[string]any{"color": "red"} }
+
+// first fails the first n calls.
+func first(n int, err error) func(int) error {
+	return func(at int) error {
+		if at <= n {
+			return err
+		}
+		return nil
+	}
+}
+
+// within runs a test in a bubble of time and says how long it took there.
+func within(t *testing.T, test func(t *testing.T)) time.Duration {
+	t.Helper()
+	var took time.Duration
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		test(t)
+		took = time.Since(begin)
+	})
+	return took
+}
+
+func TestSettleCreatesOnce(t *testing.T) {
+	t.Parallel()
+	var order []string
+	r := &room{}
+	hooks := reconcile.Hooks{
+		Intend: func(context.Context) error {
+			order = append(order, fmt.Sprint("intend ", r.creates))
+			return nil
+		},
+		Born: func(_ context.Context, id string, attrs map[string]any) error {
+			order = append(order, fmt.Sprint("born ", id, " ", attrs["secret"], " ", r.creates))
+			return nil
+		},
+		Permit: func(reconcile.Look) error {
+			order = append(order, "permit")
+			return nil
+		},
+	}
+	job := r.job(map[string]any{"color": "red", "key": "k"})
+	out, err := r.settle(t, job, hooks)
+	if err != nil || !out.Created || out.Identity != "lamp-1" || out.Attrs["secret"] != "told once" || len(out.Changed) > 0 {
+		t.Errorf("outcome %+v (%v)", out, err)
+	}
+	if want := []string{"intend 0", "born lamp-1 told once 1", "permit"}; !slices.Equal(order, want) {
+		t.Errorf("order %q, want %q", order, want)
+	}
+	again := r.job(map[string]any{"color": "red", "key": "k"})
+	again.Last, again.ID, again.Written = out.Attrs, out.Identity, out.Written
+	second, err := r.settle(t, again, reconcile.Hooks{})
+	if err != nil || second.Created || len(second.Changed) > 0 || second.Attrs["secret"] != "told once" {
+		t.Errorf("second outcome %+v (%v)", second, err)
+	}
+	if r.creates != 1 || r.paints != 0 {
+		t.Errorf("%d creates, %d paints", r.creates, r.paints)
+	}
+}
+
+// An answer that was lost is looked for: within the visibility bound nothing is made a second time.
+func TestLostAnswerFinds(t *testing.T) {
+	t.Parallel()
+	for _, lag := range []time.Duration{0, 20 * time.Second} {
+		r := &room{lag: lag, visible: 30 * time.Second, onCreate: first(1, errLost)}
+		took := within(t, func(t *testing.T) {
+			out, err := r.settle(t, r.job(red()), reconcile.Hooks{})
+			if err != nil || r.creates != 1 || r.lamp.color != "red" || out.Identity != "lamp-1" {
+				t.Errorf("lag %s: %+v after %d creates (%v)", lag, out, r.creates, err)
+			}
+		})
+		if took < lag {
+			t.Errorf("lag %s: took %s", lag, took)
+		}
+	}
+}
+
+// What an earlier run created may not be visible yet in this one.
+func TestRecentWriteIsNotYetAbsent(t *testing.T) {
+	t.Parallel()
+	r := &room{visible: time.Minute}
+	took := within(t, func(t *testing.T) {
+		job := r.job(red())
+		job.LastWrite = time.Now().Add(-20 * time.Second)
+		look, err := reconcile.Erase(r.kind()).Look(t.Context(), job)
+		if err != nil || !look.Absent || !look.NotYet {
+			t.Errorf("look %+v (%v)", look, err)
+		}
+		var notes []string
+		out, err := r.settle(t, job, reconcile.Hooks{Note: func(text string) { notes = append(notes, text) }})
+		if err != nil || !out.Created || len(notes) == 0 || notes[0] != "not visible yet" {
+			t.Errorf("outcome %+v, notes %q (%v)", out, notes, err)
+		}
+	})
+	if took < 40*time.Second || took > 60*time.Second {
+		t.Errorf("created after %s, want the rest of the bound", took)
+	}
+}
+
+// An update that reads do not show yet is waited for, and not written again within the bound.
+func TestUpdateIsNotWrittenTwice(t *testing.T) {
+	t.Parallel()
+	within(t, func(t *testing.T) {
+		r := &room{lamp: &lamp{color: "blue"}, lag: 40 * time.Second, visible: time.Minute}
+		out, err := r.settle(t, r.job(red()), reconcile.Hooks{})
+		if err != nil || r.paints != 1 || !slices.Equal(out.Changed, []tree.Path{"color"}) {
+			t.Errorf("%d paints, %+v (%v)", r.paints, out, err)
+		}
+	})
+}
+
+func TestBusyIsWaitedOut(t *testing.T) {
+	t.Parallel()
+	within(t, func(t *testing.T) {
+		r := &room{lamp: &lamp{color: "blue"}, busy: time.Now().Add(time.Minute)}
+		var notes []string
+		_, err := r.settle(t, r.job(red()), reconcile.Hooks{Note: func(text string) {
+			if r.paints > 0 {
+				t.Error("painted while busy")
+			}
+			notes = append(notes, text)
+		}})
+		if err != nil || r.lamp.color != "red" || len(notes) == 0 || notes[0] != "warming up" {
+			t.Errorf("lamp %+v, notes %q (%v)", r.lamp, notes, err)
+		}
+	})
+}
+
+func TestWaitingForSomebodyIsDone(t *testing.T) {
+	t.Parallel()
+	r := &room{lamp: &lamp{color: "red", waiting: "screw it in"}}
+	out, err := r.settle(t, r.job(red()), reconcile.Hooks{})
+	if err != nil || out.Waiting != "screw it in" {
+		t.Errorf("outcome %+v (%v)", out, err)
+	}
+}
+
+// Throttling is no failure, however often it comes; the pauses grow.
+func TestThrottlingIsWaitedOut(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]*room{
+		"look":   {onLook: first(30, errThrottled)},
+		"create": {onCreate: first(30, errThrottled)},
+		"paint":  {lamp: &lamp{color: "blue"}, onPaint: first(30, errThrottled)},
+	} {
+		took := within(t, func(t *testing.T) {
+			if _, err := r.settle(t, r.job(red()), reconcile.Hooks{}); err != nil || r.lamp.color != "red" {
+				t.Errorf("%s: %+v (%v)", name, r.lamp, err)
+			}
+		})
+		if took < time.Minute || took > reconcile.DefaultTimeout {
+			t.Errorf("%s: took %s", name, took)
+		}
+	}
+}
+
+func TestDeniedFailsAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]*room{
+		"look":   {onLook: first(1, errDenied)},
+		"create": {onCreate: first(1, errDenied)},
+		"paint":  {lamp: &lamp{color: "blue"}, onPaint: first(1, errDenied)},
+	} {
+		took := within(t, func(t *testing.T) {
+			_, err := r.settle(t, r.job(red()), reconcile.Hooks{})
+			step, ok := errors.AsType[*reconcile.StepError](err)
+			if !errors.Is(err, errDenied) || !ok {
+				t.Errorf("%s: %v", name, err)
+			}
+			if name == "paint" && (step.Verb != "set" || !slices.Equal(step.Paths, []tree.Path{"color"})) {
+				t.Errorf("%s: %+v", name, step)
+			}
+		})
+		if took > 0 || r.looks+r.creates+r.paints > 2 {
+			t.Errorf("%s: took %s and %d calls", name, took, r.looks+r.creates+r.paints)
+		}
+	}
+}
+
+// Somebody else was faster: what exists is looked at, and whether it may be taken is asked.
+func TestExistsIsLookedAt(t *testing.T) {
+	t.Parallel()
+	within(t, func(t *testing.T) {
+		foreign := errors.New("foreign")
+		r := &room{}
+		r.onCreate = func(int) error {
+			r.lamp = &lamp{color: "green"}
+			return errExists
+		}
+		_, err := r.settle(t, r.job(red()), reconcile.Hooks{Permit: func(look reconcile.Look) error {
+			if len(look.Steps) != 1 {
+				t.Errorf("steps %v", look.Steps)
+			}
+			return foreign
+		}})
+		if !errors.Is(err, foreign) || r.paints > 0 {
+			t.Errorf("%d paints: %v", r.paints, err)
+		}
+	})
+}
+
+// A call that succeeds and changes nothing ends with the differences that stay.
+func TestWhatDoesNotSettleIsTold(t *testing.T) {
+	t.Parallel()
+	took := within(t, func(t *testing.T) {
+		r := &room{lamp: &lamp{color: "blue"}, deaf: true}
+		_, err := r.settle(t, r.job(red()), reconcile.Hooks{})
+		unsettled, ok := errors.AsType[*reconcile.UnsettledError](err)
+		if !errors.Is(err, reconcile.ErrUnsettled) || !ok || len(unsettled.Steps) != 1 || unsettled.Steps[0].Path != "color" {
+			t.Errorf("error %v", err)
+		}
+		if r.paints > 6 || !strings.Contains(err.Error(), `color: have "blue", want "red"`) {
+			t.Errorf("%d paints: %v", r.paints, err)
+		}
+	})
+	if took > 10*time.Second {
+		t.Errorf("took %s", took)
+	}
+}
+
+func TestTimeoutEnds(t *testing.T) {
+	t.Parallel()
+	took := within(t, func(t *testing.T) {
+		r := &room{onLook: first(1<<30, errThrottled)}
+		job := r.job(red())
+		job.Timeouts.Create = 90 * time.Second
+		_, err := r.settle(t, job, reconcile.Hooks{})
+		if !errors.Is(err, reconcile.ErrUnsettled) || !errors.Is(err, errThrottled) {
+			t.Errorf("error %v", err)
+		}
+	})
+	if took != 90*time.Second {
+		t.Errorf("took %s", took)
+	}
+}
+
+func TestCancelNamesItsCause(t *testing.T) {
+	t.Parallel()
+	within(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stopped := errors.New("stopped by the user")
+		time.AfterFunc(time.Second, func() { cancel(stopped) })
+		r := &room{onLook: first(1<<30, errThrottled)}
+		if _, err := reconcile.Erase(r.kind()).Settle(ctx, r.job(red()), reconcile.Hooks{}); !errors.Is(err, stopped) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestReplacementIsNotDone(t *testing.T) {
+	t.Parallel()
+	r := &room{lamp: &lamp{color: "blue", shape: "round"}}
+	_, err := r.settle(t, r.job(red()), reconcile.Hooks{})
+	if replace, ok := errors.AsType[*reconcile.ReplaceError](err); !ok || len(replace.Steps) != 1 || replace.Steps[0].Path != "shape" || r.paints > 0 {
+		t.Errorf("%d paints: %v", r.paints, err)
+	}
+}
+
+// A hook that refuses ends the work before the next effect.
+func TestHooksStop(t *testing.T) {
+	t.Parallel()
+	lost := errors.New("lease lost")
+	refuse := func(context.Context) error { return fmt.Errorf("%w: %w", lost, errThrottled) }
+	r := &room{}
+	if _, err := r.settle(t, r.job(red()), reconcile.Hooks{Intend: refuse}); !errors.Is(err, lost) || r.creates > 0 {
+		t.Errorf("%d creates: %v", r.creates, err)
+	}
+	born := func(ctx context.Context, _ string, _ map[string]any) error { return refuse(ctx) }
+	if _, err := r.settle(t, r.job(red()), reconcile.Hooks{Born: born}); !errors.Is(err, lost) || r.creates != 1 || r.looks != 2 {
+		t.Errorf("%d creates, %d looks: %v", r.creates, r.looks, err)
+	}
+}
+
+// What was written and cannot be read is written again only when it changes, also after a lost answer.
+func TestWrittenIsKept(t *testing.T) {
+	t.Parallel()
+	within(t, func(t *testing.T) {
+		r := &room{onCreate: first(1, errLost)}
+		props := map[string]any{"color": "red", "key": "k1"}
+		out, err := r.settle(t, r.job(props), reconcile.Hooks{})
+		if err != nil || !slices.Equal(out.Changed, []tree.Path{"key"}) {
+			t.Errorf("after a lost answer: %+v (%v)", out, err)
+		}
+		for _, c := range []struct {
+			key     string
+			changed int
+		}{{"k1", 0}, {"k2", 1}, {"k2", 0}, {"", 1}, {"", 0}} {
+			job := r.job(map[string]any{"color": "red", "key": c.key})
+			job.Last, job.Written = out.Attrs, out.Written
+			out, err = r.settle(t, job, reconcile.Hooks{})
+			if err != nil || len(out.Changed) != c.changed || r.key != c.key {
+				t.Errorf("key %q: %+v, the world has %q (%v)", c.key, out, r.key, err)
+			}
+		}
+	})
+}
+
+func TestDeleteRetries(t *testing.T) {
+	t.Parallel()
+	within(t, func(t *testing.T) {
+		n := 0
+		r := &room{onPaint: func(int) error {
+			if n++; n < 20 {
+				return errThrottled
+			}
+			return reconcile.ErrAbsent
+		}}
+		if err := reconcile.Erase(r.kind()).Delete(t.Context(), r.job(nil)); err != nil || n != 20 {
+			t.Errorf("after %d calls: %v", n, err)
+		}
+		r.onPaint = func(int) error { return errDenied }
+		if err := reconcile.Erase(r.kind()).Delete(t.Context(), r.job(nil)); !errors.Is(err, errDenied) {
+			t.Errorf("denied: %v", err)
+		}
+		r.onPaint = func(int) error { return errThrottled }
+		job := r.job(nil)
+		job.Timeouts.Delete = time.Minute
+		if err := reconcile.Erase(r.kind()).Delete(t.Context(), job); !errors.Is(err, reconcile.ErrUnsettled) || !errors.Is(err, errThrottled) {
+			t.Errorf("out of time: %v", err)
+		}
+	})
+}
