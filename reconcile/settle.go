@@ -23,7 +23,11 @@ var errNotYet = errors.New("not visible yet")
 func (e *erased[P, L, A]) Settle(ctx context.Context, job *Job, hooks Hooks) (Outcome, error) {
 	s := &settling[P, L, A]{e: e, job: job, hooks: hooks, since: time.Now(), pause: newPause()}
 	job.written = maps.Clone(job.Written)
-	ctx, cancel := e.bounded(ctx, job.Timeouts.Create, e.k.Timeouts.Create)
+	bounds := []time.Duration{job.Timeouts.Create, e.k.Timeouts.Create}
+	if job.Last != nil {
+		bounds = []time.Duration{job.Timeouts.Update, e.k.Timeouts.Update}
+	}
+	ctx, cancel := e.bounded(ctx, bounds...)
 	defer cancel()
 	for {
 		done, err := s.round(ctx)

@@ -375,19 +375,32 @@ func TestWhatDoesNotSettleIsTold(t *testing.T) {
 	}
 }
 
+// Each operation has its own bound: the resource's, else the kind's, else the default.
 func TestTimeoutEnds(t *testing.T) {
 	t.Parallel()
-	took := within(t, func(t *testing.T) {
-		r := &room{onLook: first(1<<30, errThrottled)}
-		job := r.job(red())
-		job.Timeouts.Create = 90 * time.Second
-		_, err := r.settle(t, job, reconcile.Hooks{})
-		if !errors.Is(err, reconcile.ErrUnsettled) || !errors.Is(err, errThrottled) {
-			t.Errorf("error %v", err)
+	known := map[string]any{"id": "lamp-1"}
+	for _, c := range []struct {
+		own, kinds reconcile.Timeouts
+		last       map[string]any
+		want       time.Duration
+	}{
+		{reconcile.Timeouts{Create: 90 * time.Second}, reconcile.Timeouts{Create: time.Hour}, nil, 90 * time.Second},
+		{reconcile.Timeouts{Create: 90 * time.Second}, reconcile.Timeouts{Update: time.Minute}, known, time.Minute},
+		{reconcile.Timeouts{Update: 2 * time.Minute}, reconcile.Timeouts{Create: time.Minute}, known, 2 * time.Minute},
+		{reconcile.Timeouts{}, reconcile.Timeouts{}, nil, reconcile.DefaultTimeout},
+	} {
+		took := within(t, func(t *testing.T) {
+			r := &room{onLook: first(1<<30, errThrottled)}
+			k, job := r.kind(), r.job(red())
+			k.Timeouts, job.Timeouts, job.Last = c.kinds, c.own, c.last
+			_, err := reconcile.Erase(k).Settle(t.Context(), job, reconcile.Hooks{})
+			if !errors.Is(err, reconcile.ErrUnsettled) || !errors.Is(err, errThrottled) {
+				t.Errorf("error %v", err)
+			}
+		})
+		if took != c.want {
+			t.Errorf("%+v over %+v: took %s", c.own, c.kinds, took)
 		}
-	})
-	if took != 90*time.Second {
-		t.Errorf("took %s", took)
 	}
 }
 
