@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -44,6 +45,9 @@ func checkDefinition(t T, s Suite) {
 		if !slices.ContainsFunc(s.all(), set) {
 			t.Errorf("prop %s is set neither in Base nor in a variant", f.Path)
 		}
+	}
+	if err := props.Tokens(spec.NewAttrs(), token.Plain, address); err != nil {
+		t.Errorf("attributes cannot be referred to: %v", err)
 	}
 	named(t, "Moves", spec.Moves, attrs)
 	named(t, "Once", spec.Once, attrs)

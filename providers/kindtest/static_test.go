@@ -22,6 +22,8 @@ type LooseProps struct {
 // LooseAttrs break the rules for attributes.
 type LooseAttrs struct {
 	ID string
+	// Count is of a type that holds no reference.
+	Count int
 }
 
 const looseSource = `package loose
@@ -36,6 +38,8 @@ type LooseProps struct {
 
 type LooseAttrs struct {
 	ID string
+	// Count is of a type that holds no reference.
+	Count int
 }
 `
 
@@ -68,7 +72,7 @@ func TestFlawsOfPropsAreCaught(t *testing.T) {
 	all := failures(t, looseSuite())
 	for check, says := range map[string][]string{
 		"definition is whole and documented": {
-			"prop color has no documentation", "attribute id has no documentation", "prop never is set neither",
+			"prop color has no documentation", "attribute id has no documentation", "prop never is set neither", "attributes cannot be referred to",
 		},
 		"plain fields default to zero": {"prop size", "make it a pointer"},
 	} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -38,7 +39,7 @@ type Command struct {
 	// Stdout is what the command printed, without line ends at its end; of more than 64 KiB, the last 64 KiB.
 	Stdout string
 	// ExitCode is 0: any other is an error.
-	ExitCode int
+	ExitCode token.Int
 }
 
 // liveCommand is a command as it was last run.

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
 const (
@@ -84,7 +86,7 @@ func run(ctx context.Context, p process) (Command, error) {
 	ownGroup(c)
 	err := c.Run()
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil { // it ended well, and left a child that holds its output
-		return Command{Stdout: strings.TrimRight(p.masked(stdout), "\r\n")}, nil
+		return Command{Stdout: strings.TrimRight(p.masked(stdout), "\r\n"), ExitCode: token.Num(0)}, nil
 	}
 	failed := &CommandError{Program: p.argv[0], Code: -1, Stderr: strings.TrimSpace(p.masked(stderr)), Err: err}
 	exit, ended := errors.AsType[*exec.ExitError](err)
