@@ -1,0 +1,240 @@
+package athanor_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"path"
+	"slices"
+	"strings"
+)
+
+const (
+	longestFile     = 400
+	longestTestFile = 600
+	longestFunction = 60
+	shortestComment = 60 // bytes; less cannot say what a package knows and what it does not
+)
+
+// packageCommentLaw: every package has exactly one comment, and it is one of substance.
+func packageCommentLaw(tree []source) []breach {
+	comments := map[string][]source{}
+	for _, s := range tree {
+		if s.test() {
+			continue
+		}
+		dir := s.dir()
+		if _, ok := comments[dir]; !ok {
+			comments[dir] = nil
+		}
+		if s.ast.Doc != nil {
+			comments[dir] = append(comments[dir], s)
+		}
+	}
+	var out []breach
+	for dir, with := range comments {
+		switch {
+		case len(with) == 0:
+			out = append(out, breach{dir, dir + ": no package comment: say what the package knows and what it does not know"})
+		case len(with) > 1:
+			out = append(out, breach{dir, fmt.Sprintf("%s: %d package comments (%s, %s): keep one", dir, len(with), with[0].path, with[1].path)})
+		case len(with[0].ast.Doc.Text()) < shortestComment:
+			out = append(out, breach{dir, with[0].path + ": the package comment says too little: what does the package know, and what not?"})
+		}
+	}
+	slices.SortFunc(out, func(a, b breach) int { return strings.Compare(a.text, b.text) })
+	return out
+}
+
+// exportedCommentLaw: what others may name is explained where it is declared.
+func exportedCommentLaw(tree []source) []breach {
+	var out []breach
+	for _, s := range tree {
+		if s.test() || s.main() || s.generated() {
+			continue
+		}
+		for _, decl := range s.ast.Decls {
+			for _, id := range undocumented(decl) {
+				out = append(out, breach{s.path, fmt.Sprintf("%s: exported %s has no comment", s.at(id), id.Name)})
+			}
+		}
+	}
+	return out
+}
+
+// undocumented gives the exported names of a declaration that no comment explains. A comment over a group
+// of constants or variables explains them all; types and functions need their own.
+func undocumented(decl ast.Decl) []*ast.Ident {
+	var bare []*ast.Ident
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		if d.Doc == nil && d.Name.IsExported() && exportedReceiver(d) && !selfEvident(d) {
+			bare = append(bare, d.Name)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch sp := spec.(type) {
+			case *ast.TypeSpec:
+				if sp.Name.IsExported() && sp.Doc == nil && (d.Lparen.IsValid() || d.Doc == nil) {
+					bare = append(bare, sp.Name)
+				}
+			case *ast.ValueSpec:
+				if sp.Doc == nil && sp.Comment == nil && d.Doc == nil {
+					bare = append(bare, exported(sp.Names)...)
+				}
+			}
+		}
+	}
+	return bare
+}
+
+func exported(names []*ast.Ident) []*ast.Ident {
+	return slices.DeleteFunc(slices.Clone(names), func(id *ast.Ident) bool { return !id.IsExported() })
+}
+
+func exportedReceiver(d *ast.FuncDecl) bool {
+	if d.Recv == nil {
+		return true
+	}
+	typ := d.Recv.List[0].Type
+	for {
+		switch t := typ.(type) {
+		case *ast.StarExpr:
+			typ = t.X
+		case *ast.IndexExpr:
+			typ = t.X
+		case *ast.IndexListExpr:
+			typ = t.X
+		case *ast.Ident:
+			return t.IsExported()
+		default:
+			return true
+		}
+	}
+}
+
+// selfEvident methods are those whose meaning the standard library's interfaces fix.
+func selfEvident(d *ast.FuncDecl) bool {
+	if d.Recv == nil {
+		return false
+	}
+	switch d.Name.Name {
+	case "Error", "Unwrap", "Is", "As", "String", "GoString", "LogValue",
+		"MarshalJSON", "UnmarshalJSON", "MarshalText", "UnmarshalText":
+		return true
+	}
+	return false
+}
+
+// sizeLaw: a file or function that outgrows the reader's page is split, or excused by name.
+func sizeLaw(tree []source) []breach {
+	var out []breach
+	for _, s := range tree {
+		if s.test() || s.generated() {
+			continue
+		}
+		if s.lines > longestFile {
+			out = append(out, breach{s.path, fmt.Sprintf("%s: %d lines, at most %d", s.path, s.lines, longestFile)})
+		}
+		for _, decl := range s.ast.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && s.span(f) > longestFunction {
+				key := s.path + ":" + f.Name.Name
+				out = append(out, breach{key, fmt.Sprintf("%s: %s has %d lines, at most %d", s.at(f), f.Name.Name, s.span(f), longestFunction)})
+			}
+		}
+	}
+	return out
+}
+
+// longTests are mentioned, not refused: a long table is often the clearest test.
+func longTests(tree []source) []string {
+	var out []string
+	for _, s := range tree {
+		if s.test() && s.lines > longestTestFile {
+			out = append(out, fmt.Sprintf("%s: %d lines; over %d a test is hard to review", s.path, s.lines, longestTestFile))
+		}
+	}
+	return out
+}
+
+// quietLaw: libraries return errors and emit events; who prints, logs, waits or exits is the command.
+func quietLaw(tree []source) []breach {
+	var out []breach
+	for _, s := range tree {
+		if s.test() || s.main() || roomOf(s.dir()) == "cmd" {
+			continue
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			name := s.called(n)
+			if loud(name) {
+				out = append(out, breach{s.path, fmt.Sprintf("%s calls %s: return an error or emit an event; waiting "+
+					"is a timer with a context", s.at(n), name)})
+			}
+			if id, ok := builtinPrint(n); ok {
+				out = append(out, breach{s.path, fmt.Sprintf("%s calls the builtin %s", s.at(n), id)})
+			}
+			return true
+		})
+	}
+	return out
+}
+
+func loud(name string) bool {
+	switch name {
+	case "time.Sleep", "os.Exit", "fmt.Print", "fmt.Println", "fmt.Printf":
+		return true
+	}
+	return strings.HasPrefix(name, "log.") || strings.HasPrefix(name, "log/slog.")
+}
+
+func builtinPrint(n ast.Node) (string, bool) {
+	call, ok := n.(*ast.CallExpr)
+	if !ok {
+		return "", false
+	}
+	id, ok := call.Fun.(*ast.Ident)
+	if !ok {
+		return "", false
+	}
+	return id.Name, id.Name == "println" || id.Name == "print"
+}
+
+// errorTextLaw: an error is told apart by errors.Is or errors.As, never by its words.
+func errorTextLaw(tree []source) []breach {
+	var out []breach
+	for _, s := range tree {
+		if s.test() {
+			continue
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			if s.readsErrorText(n) {
+				out = append(out, breach{s.path, s.at(n) + " looks into the text of an error: use errors.Is, errors.As or a code"})
+			}
+			return true
+		})
+	}
+	return out
+}
+
+func (s source) readsErrorText(n ast.Node) bool {
+	switch x := n.(type) {
+	case *ast.BinaryExpr:
+		return (x.Op == token.EQL || x.Op == token.NEQ) && (errorText(x.X) || errorText(x.Y))
+	case *ast.CallExpr:
+		pkg, fn := path.Split(strings.ReplaceAll(s.called(x), ".", "/"))
+		searches := slices.Contains([]string{"Contains", "ContainsAny", "HasPrefix", "HasSuffix", "Index", "EqualFold",
+			"Cut", "CutPrefix", "CutSuffix", "Split"}, fn)
+		return pkg == "strings/" && searches && slices.ContainsFunc(x.Args, errorText)
+	}
+	return false
+}
+
+// errorText recognises x.Error().
+func errorText(e ast.Expr) bool {
+	call, ok := e.(*ast.CallExpr)
+	if !ok || len(call.Args) != 0 {
+		return false
+	}
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && sel.Sel.Name == "Error"
+}

@@ -1,0 +1,115 @@
+package athanor_test
+
+import (
+	"fmt"
+	"go/ast"
+	"path"
+	"slices"
+	"strings"
+)
+
+const module = "github.com/athanor-dev/athanor"
+
+// A room is a top-level folder, "." the root package; in providers each cloud is one, as are the two
+// shared suites. arrows says which rooms' packages each may import besides its own.
+var arrows = map[string][]string{
+	"reconcile":  {},
+	"statestore": {},
+	"adopt":      {"reconcile", "statestore"},
+	"engine":     {"reconcile", "statestore", "adopt"},
+	".":          {"reconcile", "statestore", "adopt", "engine"},
+	"cmd":        {"reconcile", "statestore", "adopt", "engine", ".", "providers/*"},
+	"examples":   {"reconcile", "statestore", "adopt", "engine", ".", "providers/*", "cmd"},
+	"bench":      {"reconcile", "statestore", "adopt", "engine", ".", "providers/*", "cmd", "examples"},
+	"tools":      {},
+}
+
+var (
+	provider     = []string{"reconcile", "statestore", "adopt", "."}
+	allProviders = []string{"reconcile", "statestore", "adopt", ".", "providers/*"}
+	providerTest = []string{"reconcile", "statestore", "adopt", "engine", ".", "providers/*"}
+)
+
+// allowed lists the rooms that a file may import from; nil means that the room is none of the house.
+func allowed(s source) []string {
+	room := roomOf(s.dir())
+	switch {
+	case room == "providers":
+		return allProviders
+	case strings.HasPrefix(room, "providers/") && (s.test() || s.harness()):
+		return providerTest
+	case strings.HasPrefix(room, "providers/"):
+		return provider
+	default:
+		return arrows[room]
+	}
+}
+
+// roomOf gives the room of a directory. providers itself holds the list of all kinds.
+func roomOf(dir string) string {
+	first, rest, _ := strings.Cut(dir, "/")
+	if first != "providers" || rest == "" {
+		return first
+	}
+	second, _, _ := strings.Cut(rest, "/")
+	return "providers/" + second
+}
+
+// importLaw: reconcile, statestore → adopt → engine → root → providers → cmd → examples. What only tests
+// may use (packages named …test) is imported by tests and by such packages alone.
+func importLaw(tree []source) []breach {
+	var out []breach
+	for _, s := range tree {
+		may := allowed(s)
+		if may == nil {
+			out = append(out, breach{s.path, fmt.Sprintf("%s: %q is no room of the house: put it into one of "+
+				"reconcile, statestore, adopt, engine, the root package, providers, cmd, examples, bench, tools",
+				s.path, roomOf(s.dir()))})
+			continue
+		}
+		for _, imp := range s.ast.Imports {
+			out = append(out, judgeImport(s, imp, may)...)
+		}
+	}
+	return out
+}
+
+func judgeImport(s source, imp *ast.ImportSpec, may []string) []breach {
+	full := strings.Trim(imp.Path.Value, `"`)
+	dir, ours := strings.CutPrefix(full, module)
+	if !ours || (dir != "" && dir[0] != '/') {
+		return nil
+	}
+	dir = path.Clean(strings.TrimPrefix(dir, "/"))
+	if !mayImport(s, roomOf(dir), may) {
+		return []breach{{s.path, fmt.Sprintf("%s imports %q: a file there may import only %s",
+			s.at(imp), full, roomNames(s, may))}}
+	}
+	if harnessDir(dir) && !s.test() && !s.harness() {
+		return []breach{{s.path, fmt.Sprintf("%s imports %q: only tests and conformance suites may",
+			s.at(imp), full)}}
+	}
+	return nil
+}
+
+func mayImport(s source, room string, may []string) bool {
+	if room == roomOf(s.dir()) || slices.Contains(may, room) {
+		return true
+	}
+	return (room == "providers" || strings.HasPrefix(room, "providers/")) && slices.Contains(may, "providers/*")
+}
+
+func roomNames(s source, may []string) string {
+	names := []string{"its own room (" + roomOf(s.dir()) + ")"}
+	for _, m := range may {
+		names = append(names, strings.NewReplacer("providers/*", "any provider").Replace(rootName(m)))
+	}
+	return strings.Join(names, ", ")
+}
+
+func rootName(room string) string {
+	if room == "." {
+		return "the root package"
+	}
+	return room
+}

@@ -1,0 +1,174 @@
+package athanor_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The laws of the house, read from the files themselves: a test that asks the go command for the import
+// graph stays green from the test cache when another package breaks the law, while files and directories
+// that a test opens are part of its cache key. Each law is a pure function from sources to breaches; the
+// samples in laws_samples_test.go prove that each can fail.
+
+// exceptions lists what may break a law about size or state, with the reason. Keys are those of the
+// breach. An entry that excuses nothing any more is itself a failure.
+var exceptions = map[string]string{
+	"reconcile/token.needles": "computed once from constants; nothing writes it",
+}
+
+var laws = []struct {
+	name string
+	law  func([]source) []breach
+}{
+	{"imports point one way", importLaw},
+	{"packages say what they know", packageCommentLaw},
+	{"exported names are documented", exportedCommentLaw},
+	{"files and functions stay short", sizeLaw},
+	{"packages hold no state", stateLaw},
+	{"libraries do not print, log, sleep or exit", quietLaw},
+	{"errors are never told apart by text", errorTextLaw},
+}
+
+func TestLaws(t *testing.T) {
+	tree, err := readTree(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tree) < 2 {
+		t.Fatalf("found %d Go files: the laws must be read at the root of the repository", len(tree))
+	}
+	excused := map[string]bool{}
+	for _, l := range laws {
+		t.Run(l.name, func(t *testing.T) {
+			for _, b := range l.law(tree) {
+				if _, ok := exceptions[b.key]; ok {
+					excused[b.key] = true
+					continue
+				}
+				t.Error(b)
+			}
+		})
+	}
+	for key, reason := range exceptions {
+		if !excused[key] {
+			t.Errorf("exceptions[%q] excuses nothing (%s): take it out", key, reason)
+		}
+	}
+	for _, note := range longTests(tree) {
+		t.Log(note)
+	}
+}
+
+// A breach is one place where a law does not hold.
+type breach struct {
+	key  string // what an exception names: a file, file:function or package.variable
+	text string // file:line and what is wrong, with what would be right
+}
+
+func (b breach) String() string { return b.text }
+
+// A source is one parsed Go file.
+type source struct {
+	path  string // from the repository's root, with slashes
+	files *token.FileSet
+	ast   *ast.File
+	lines int
+}
+
+func (s source) dir() string     { return path.Dir(s.path) }
+func (s source) test() bool      { return strings.HasSuffix(s.path, "_test.go") }
+func (s source) main() bool      { return s.ast.Name.Name == "main" }
+func (s source) generated() bool { return ast.IsGenerated(s.ast) }
+
+// harness says whether the file belongs to a conformance suite or simulation: code that runs inside
+// tests only, and that tests of other packages import.
+func (s source) harness() bool { return harnessDir(s.dir()) }
+
+func harnessDir(dir string) bool { return strings.HasSuffix(path.Base(dir), "test") }
+
+func (s source) at(n ast.Node) string {
+	return fmt.Sprintf("%s:%d", s.path, s.files.Position(n.Pos()).Line)
+}
+
+func (s source) span(n ast.Node) int {
+	return s.files.Position(n.End()).Line - s.files.Position(n.Pos()).Line + 1
+}
+
+// named resolves the X of X.Sel to an import path, "" when X is no import of this file.
+func (s source) named(x ast.Expr) string {
+	id, ok := x.(*ast.Ident)
+	if !ok {
+		return ""
+	}
+	for _, imp := range s.ast.Imports {
+		p := strings.Trim(imp.Path.Value, `"`)
+		name := path.Base(p)
+		if imp.Name != nil {
+			name = imp.Name.Name
+		}
+		if name == id.Name {
+			return p
+		}
+	}
+	return ""
+}
+
+// called gives "import/path.Name" for a call of a package's function, else "".
+func (s source) called(n ast.Node) string {
+	call, ok := n.(*ast.CallExpr)
+	if !ok {
+		return ""
+	}
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	if p := s.named(sel.X); p != "" {
+		return p + "." + sel.Sel.Name
+	}
+	return ""
+}
+
+// readTree parses every Go file below the root, nested modules included; not testdata, nor what starts
+// with a dot or an underscore, which the go command does not build either.
+func readTree(root fs.FS) ([]source, error) {
+	files := token.NewFileSet()
+	var tree []source
+	err := fs.WalkDir(root, ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		hidden := p != "." && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_"))
+		if d.IsDir() {
+			if hidden || name == "testdata" || name == "dist" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if hidden || path.Ext(name) != ".go" {
+			return nil
+		}
+		text, err := fs.ReadFile(root, p)
+		if err != nil {
+			return err
+		}
+		parsed, err := parser.ParseFile(files, p, text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		lines := strings.Count(string(text), "\n")
+		tree = append(tree, source{path: p, files: files, ast: parsed, lines: lines})
+		return nil
+	})
+	slices.SortFunc(tree, func(a, b source) int { return strings.Compare(a.path, b.path) })
+	return tree, err
+}
