@@ -5,8 +5,10 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -123,5 +125,23 @@ func TestCommandOutputMasksSecrets(t *testing.T) {
 		if masked := p.masked(out); strings.ContainsAny(masked, "0123456789") {
 			t.Errorf("after %d bytes: %s", extra, masked)
 		}
+	}
+}
+
+// What a Go program writes means the same as its YAML twin.
+func TestCommandOfGoProgram(t *testing.T) {
+	t.Parallel()
+	encoded, err := props.Encode(CommandProps{
+		Run: []string{"sh", "-c", "echo $A"}, Env: map[string]string{"A": "x"}, Triggers: map[string]int{"n": 1}, Timeout: new(time.Minute),
+	})
+	want := map[string]any{
+		"run": []any{"sh", "-c", "echo $A"}, "env": map[string]any{"A": "x"}, "triggers": map[string]any{"n": int64(1)}, "timeout": "1m",
+	}
+	if err != nil || !tree.Equal(encoded, want) {
+		t.Fatalf("encoded %v (%v)", encoded, err)
+	}
+	b := newBench(t, reconcile.Erase(commandKind))
+	if out := b.must(encoded); out.Attrs["stdout"] != "x" || !tree.Equal(out.Attrs["exitCode"], int64(0)) {
+		t.Errorf("attributes %v", out.Attrs)
 	}
 }

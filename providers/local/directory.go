@@ -329,10 +329,10 @@ func sync(ctx context.Context, on reconcile.On[liveDirectory], entries map[strin
 }
 
 func deleteDirectory(ctx context.Context, site reconcile.Site[DirectoryProps, Directory]) error {
-	at := directoryPath(site)
-	if at == "" {
-		return nil
+	if site.Last == nil {
+		return nil // nothing was ever known to be there
 	}
+	at := site.Last.Path
 	full := within(site.Dir, at)
 	root, err := openFolder(full)
 	if missing(err) {
@@ -342,10 +342,8 @@ func deleteDirectory(ctx context.Context, site reconcile.Site[DirectoryProps, Di
 		return shaped(err, at)
 	}
 	defer root.Close()
-	if site.Last != nil {
-		if err := removeEntries(ctx, site.Place, root, site.Last.Files); err != nil {
-			return err
-		}
+	if err := removeEntries(ctx, site.Place, root, site.Last.Files); err != nil {
+		return err
 	}
 	return through(ctx, site.Place, "RemoveFolder", true, func() error {
 		if os.Remove(full) == nil && !filepath.IsAbs(filepath.FromSlash(at)) { // else it holds what is not ours

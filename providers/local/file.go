@@ -289,10 +289,10 @@ func setMode(mode *string) func(context.Context, reconcile.On[liveFile]) error {
 
 // deleteFile removes the file on record, and what a crash may have left beside it.
 func deleteFile(ctx context.Context, site reconcile.Site[FileProps, File]) error {
-	path := filePath(site)
-	if path == "" {
-		return nil
+	if site.Last == nil {
+		return nil // nothing was ever known to be there
 	}
+	path := site.Last.Path
 	at := within(site.Dir, path)
 	err := through(ctx, site.Place, "RemoveFile", true, func() error {
 		root, name, err := openParent(at, false)
