@@ -80,6 +80,7 @@ func checkStarts(t T, s Suite) {
 	d.must(d.to(s.Base), "nothing there")
 	d.count(1, "nothing there")
 	state, attrs, identity := d.state(), d.live.last, d.live.identity
+	d.birth()
 	d.calm(s.Base, "there and known")
 	if s.Unfindable != "" {
 		return
@@ -101,6 +102,19 @@ func checkStarts(t T, s Suite) {
 	for name, v := range attrs {
 		if !tree.Equal(v, d.live.last[name]) && !slices.Contains(spec.Once, name) && !spec.Rerun {
 			t.Errorf("there and without a record: attribute %s differs", name)
+		}
+	}
+}
+
+// birth checks that what creation answered is what the thing is: it is stored, and used, before readiness.
+func (d *driver) birth() {
+	d.t.Helper()
+	if d.born.identity == "" || d.born.identity != d.live.identity {
+		d.t.Errorf("creation answers identity %q, and it is %q", d.born.identity, d.live.identity)
+	}
+	for _, name := range d.s.Kind.Spec().AtBirth {
+		if !tree.Equal(d.born.last[name], d.live.last[name]) {
+			d.t.Errorf("attribute %s is in AtBirth, and creation does not answer what it is", name)
 		}
 	}
 }
@@ -174,7 +188,7 @@ func checkDelete(t T, s Suite) {
 			t.Errorf("%s: delete leaves %s", v.Name, d.state())
 		}
 		d.must(d.remove(&gone), "%s: deleting again", v.Name)
-		if s.Kind.Spec().Recorded {
+		if s.Kind.Spec().Recorded || s.Lingers != "" {
 			continue
 		}
 		d.live = &gone

@@ -46,6 +46,7 @@ type driver struct {
 	watch  *watch
 	secret map[tree.Path]bool
 	out    reconcile.Outcome // of the last settling
+	born   generation        // what the last creation answered
 }
 
 // start is a driver with a fresh world.
@@ -194,7 +195,10 @@ func (d *driver) settle(g *generation, props map[string]any) error {
 			return stored(func() { g.name = job.Name })
 		},
 		Born: func(_ context.Context, identity string, attrs map[string]any) error {
-			return stored(func() { g.identity, g.last = identity, cloned(attrs) })
+			return stored(func() {
+				g.identity, g.last = identity, cloned(attrs)
+				d.born = *g
+			})
 		},
 	}
 	out, err := d.s.Kind.Settle(d.ctx(), job, hooks)

@@ -62,6 +62,9 @@ type Suite struct {
 	Alias map[tree.Path]tree.Path
 	// Unfindable is the reason why a thing cannot be found without a record, "" when it can.
 	Unfindable string
+	// Lingers is the reason why a deleted thing is still seen for a while (a deletion that is only scheduled),
+	// "" when it is gone at once. Objects must not list it.
+	Lingers string
 }
 
 // Variant is a whole set of props.

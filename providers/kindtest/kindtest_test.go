@@ -173,6 +173,20 @@ var flaws = []struct {
 			})
 		}
 	}},
+	{"creation answers no identity", "three starts", "creation answers identity", func(k *boxKind) {
+		k.Create = func(ctx context.Context, site boxSite) (Box, error) {
+			_, err := makeBox(ctx, site)
+			return Box{}, err
+		}
+	}},
+	{"creation answers what is not so", "three starts", "attribute label is in AtBirth", func(k *boxKind) {
+		k.AtBirth = []string{"id", "label"}
+		k.Create = func(ctx context.Context, site boxSite) (Box, error) {
+			made, err := makeBox(ctx, site)
+			made.Label = "a new box"
+			return made, err
+		}
+	}},
 	{"a look writes", "a look writes nothing", "a write while looking", func(k *boxKind) {
 		k.Observe = func(ctx context.Context, site boxSite) (box, error) {
 			err := through(ctx, "Paint", true, func() error { return nil })
