@@ -35,7 +35,7 @@ func (e *Engine) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result, e
 		r.Waiting = waitingOf(p)
 		return r, nil
 	}
-	r := &run{e: e, w: w, plan: p, o: o, id: runID(), started: started, statuses: map[string]Status{}}
+	r := &run{e: e, w: w, plan: p, o: o, id: runID(), started: started, statuses: map[string]Status{}, saved: o.Saved.classes()}
 	return r.apply(ctx)
 }
 
@@ -56,6 +56,8 @@ type run struct {
 	waiting  map[string]string
 	summary  Summary
 	keyed    bool
+	// saved are the classes of a saved plan, by address; nil without one.
+	saved map[string]map[Action]bool
 
 	events sync.Mutex
 }
@@ -69,8 +71,8 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 	}
 	r.journal = journal
 	defer journal.Close()
-	held := journal.Held
-	r.w.gate.held.Store(&held)
+	lease := &lease{journal.Held, journal.Renew}
+	r.w.gate.lease.Store(lease)
 	if err := r.replan(ctx); err != nil {
 		return nil, errors.Join(err, journal.Finish(context.WithoutCancel(ctx), statestore.Cancelled, nil))
 	}
@@ -121,8 +123,7 @@ func (r *run) replan(ctx context.Context) error {
 	if !sameActions(p, r.plan) && (r.o.Approve == nil || !r.o.Approve(p)) {
 		return ErrNotApproved
 	}
-	held := r.journal.Held
-	p.work.gate.held.Store(&held)
+	p.work.gate.lease.Store(&lease{r.journal.Held, r.journal.Renew})
 	r.plan, r.w = p, p.work
 	return nil
 }
@@ -167,8 +168,12 @@ func (r *run) prelude(ctx context.Context) error {
 			continue
 		}
 		switch {
-		case n.plan.Action == Recover && n.rec == nil && !n.look.Absent:
+		case r.w.isFound(n):
 			n.rec = r.w.recovered(n)
+			n.others = nil
+			if n.plan.Generation == 0 {
+				n.plan.Generation = n.rec.live().number
+			}
 		case n.from != "", r.w.stale(n):
 			r.refresh(n)
 		default:
@@ -181,7 +186,7 @@ func (r *run) prelude(ctx context.Context) error {
 		change.Put = append(change.Put, row)
 	}
 	for _, n := range r.w.leftover {
-		if !n.discovered {
+		if !n.rec.found {
 			continue
 		}
 		row, err := n.rec.seal(r.w.stage, r.e.Key)
@@ -197,22 +202,29 @@ func (r *run) prelude(ctx context.Context) error {
 	return r.journal.Commit(ctx, change)
 }
 
-// refresh brings what is recorded of a settled thing up to date with its declaration.
+// refresh brings what is recorded of a thing up to date with its declaration.
 func (r *run) refresh(n *node) {
-	rec := n.rec.clone()
-	if rec.birth == "" {
-		rec.birth = n.addr
-	}
-	rec.options, rec.settings, rec.needs, rec.cut = n.decl.Options, n.decl.Settings, r.needs(n), n.cut
-	if n.job != nil && len(n.job.Unknown) == 0 && n.plan.Action == Unchanged {
-		rec.props = n.job.Props
-	}
-	if n.plan.Action != Replace && n.plan.Action != Create && rec.live() != nil {
+	rec := r.recordOf(n)
+	live := rec.live()
+	if live != nil && n.plan.Action != Replace && n.plan.Action != Create {
 		if c := rec.candidate(); c != nil {
-			c.state = statestore.Condemned // the program was reverted
+			c.state, c.props = statestore.Condemned, first(c.props, rec.props) // the program was reverted
+		}
+	}
+	if live != nil && n.job != nil && (n.plan.Action == Unchanged || n.plan.Action == Wait) {
+		live.settings = nil
+		if len(n.job.Unknown) == 0 {
+			rec.keep(n, n.job)
 		}
 	}
 	n.rec = rec
+}
+
+func first(a, b map[string]any) map[string]any {
+	if a != nil {
+		return a
+	}
+	return b
 }
 
 // stale reports that the record of a settled thing differs from its declaration in what no look shows.
@@ -221,11 +233,20 @@ func (w *work) stale(n *node) bool {
 		return false
 	}
 	r := n.rec
-	a, _ := json.Marshal(r.options)
-	b, _ := json.Marshal(n.decl.Options)
-	return string(a) != string(b) || !tree.Equal(anyMap(r.settings), anyMap(n.decl.Settings)) ||
-		!slices.Equal(r.needs, w.ownedNeeds(n)) || r.candidate() != nil ||
-		n.job != nil && len(n.job.Unknown) == 0 && !tree.Equal(anyMap(r.props), anyMap(n.job.Props))
+	known := n.job != nil && len(n.job.Unknown) == 0
+	return r.candidate() != nil || !slices.Equal(r.needs, w.ownedNeeds(n)) || !sameOptions(r.options, n.decl.Options) ||
+		!tree.Equal(anyMap(r.settings), anyMap(n.decl.Settings)) ||
+		known && (!tree.Equal(anyMap(r.props), anyMap(n.job.Props)) || len(still(r.was, n.decl.Options.RenamedFrom)) != len(r.was))
+}
+
+// sameOptions compares by what is written of options: nil and empty lists are equal.
+func sameOptions(a, b Options) bool {
+	if a.IsZero() && b.IsZero() {
+		return true
+	}
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
 }
 
 // ownedNeeds are the addresses with rows that a node depends on.
@@ -281,35 +302,6 @@ func (r *run) commit(ctx context.Context, n *node, rec *record) error {
 	defer r.mu.Unlock()
 	if n.rec = rec; len(rec.gens) == 0 {
 		n.rec = nil
-	}
-	return nil
-}
-
-// heldTo refuses to apply a plan that is not the saved one any more.
-func heldTo(saved, p *Plan) error {
-	if saved == nil {
-		return nil
-	}
-	var moved []string
-	if saved.Digest != p.Digest {
-		moved = append(moved, "the program")
-	}
-	if saved.Serial != p.Serial {
-		moved = append(moved, fmt.Sprintf("the record, from serial %d to %d", saved.Serial, p.Serial))
-	}
-	for _, a := range saved.Actions {
-		i := slices.IndexFunc(p.Actions, func(b Planned) bool { return b.Address == a.Address && b.Generation == a.Generation })
-		if i < 0 {
-			continue
-		}
-		for name, digest := range a.Assets {
-			if p.Actions[i].Assets[name] != digest {
-				moved = append(moved, a.Address+": "+name)
-			}
-		}
-	}
-	if len(moved) > 0 {
-		return &StaleError{Moved: moved}
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func (w *work) block(n *node, err error) {
 		}
 	}
 	n.plan.Action, n.plan.Problem = Blocked, w.redact.text(err.Error())
-	n.plan.Hint = strings.Join(reconcile.Hints(err), "; ")
+	n.plan.Hint = w.redact.text(strings.Join(reconcile.Hints(err), "; "))
 	n.err, n.unknown = err, true
 }
 

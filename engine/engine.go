@@ -9,7 +9,8 @@ import (
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
-// Engine plans and applies the stages of one store. Its fields are set once, before the first call.
+// Engine plans and applies the stages of one store. Its fields are set once, before the first call; it must not be
+// copied after that.
 type Engine struct {
 	// Catalog holds every kind that can be declared or deleted.
 	Catalog *reconcile.Catalog
@@ -29,7 +30,13 @@ type Engine struct {
 	Events func(Event)
 	// User is who runs it, for the history.
 	User string
+
+	redact redactor
 }
+
+// Redacted is the text of an error with every secret masked that this engine has met: plain, and encoded for JSON,
+// URLs and base64.
+func (e *Engine) Redacted(err error) string { return e.redact.text(err.Error()) }
 
 // PlanOptions say how to plan.
 type PlanOptions struct {

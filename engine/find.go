@@ -3,101 +3,26 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// found is a thing that reading showed and the record does not know.
-type found struct {
-	reconcile.Found
-	access *access
-	look   reconcile.Look
-	job    *reconcile.Job
-	slot   int
-	used   bool
-}
-
-// listing is one kind's listing of one place, made once per plan.
-type listing struct {
-	once   sync.Once
-	things []reconcile.Found
-	err    error
-}
-
-// list lists a kind in a place, once.
-func (w *work) list(ctx context.Context, n *node, a *access) ([]reconcile.Found, error) {
-	id := n.spec.Type + "\x00" + a.place.String()
-	w.mu.Lock()
-	l, ok := w.listings[id]
-	if !ok {
-		l = &listing{}
-		w.listings[id] = l
-	}
-	w.mu.Unlock()
-	l.once.Do(func() {
-		l.things, l.err = n.kind.List(ctx, reconcile.Scope{
-			Cloud: a.cloud, Place: a.place, Dir: w.graph.Dir,
-			Prefix: w.stage.Stack + "-" + w.stage.Name + "-",
-			Mark:   reconcile.Mark{Stack: w.stage.Stack, Stage: w.stage.Name},
-		})
-	})
-	return l.things, l.err
-}
-
-// discover finds all marked things of a stage that has no rows: tag-wide where the provider can.
-func (w *work) discover(ctx context.Context) error {
-	accesses := map[*access]bool{}
-	for _, n := range w.declared {
-		if n.access != nil && n.access.err == nil {
-			accesses[n.access] = true
-		}
-	}
-	var errs []error
-	for a := range accesses {
-		if a.provider.Discover == nil {
-			continue
-		}
-		things, err := a.provider.Discover(ctx, reconcile.Scope{
-			Cloud: a.cloud, Place: a.place, Dir: w.graph.Dir,
-			Mark: reconcile.Mark{Stack: w.stage.Stack, Stage: w.stage.Name},
-		})
-		if err != nil {
-			errs = append(errs, fmt.Errorf("discover in %s: %w", a.place, err))
-			continue
-		}
-		for _, f := range things {
-			if f.Mark != nil && f.Mark.Stack == w.stage.Stack && f.Mark.Stage == w.stage.Name {
-				w.discovered = append(w.discovered, found{Found: f, access: a})
-			}
-		}
-	}
-	slices.SortFunc(w.discovered, func(a, b found) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Identity, b.Identity))
-	})
-	w.lost = w.lost || len(w.discovered) > 0
-	return errors.Join(errs...)
-}
-
-// find looks for the thing of a node that has no row: by the identity that the author gave, by the marks of a
-// discovery, by its name or its generated names, else as the kind finds. The look that it settles on is the node's.
+// find looks for the thing of a node that has no row, or none but condemned things: by the identity that the
+// author gave, by the marks of a discovery, by its name or its generated names, else as the kind finds. The look
+// that it settles on is the node's.
 func (w *work) find(ctx context.Context, n *node) error {
 	if n.spec.Recorded {
-		job, err := w.declaredJob(ctx, n, target{number: 1})
+		job, err := w.declaredJob(ctx, n, target{number: n.nextNumber()})
 		n.job, n.look = job, reconcile.Look{Absent: true}
 		return err
 	}
 	finds, err := w.candidates(ctx, n)
 	if err != nil {
 		return err
-	}
-	if len(finds) == 0 {
-		return nil
 	}
 	best, err := w.pick(n, finds)
 	if err != nil {
@@ -109,14 +34,21 @@ func (w *work) find(ctx context.Context, n *node) error {
 			n.others = append(n.others, *f)
 		}
 	}
-	return nil
+	return w.misfits(ctx, n)
 }
 
-// candidates looks at everything that may be a node's thing. The first entry may be an absent look: the
-// answer when there is nothing.
+func (n *node) nextNumber() uint64 {
+	if n.rec == nil {
+		return 1
+	}
+	return n.rec.next()
+}
+
+// candidates looks at everything that may be a node's thing. There is at least one entry: an absent look where there is
+// nothing.
 func (w *work) candidates(ctx context.Context, n *node) ([]found, error) {
 	if id := n.decl.Options.Adopt; id != "" && id != "*" {
-		f, err := w.lookFor(ctx, n, target{number: 1}, func(job *reconcile.Job) { job.ID = id })
+		f, err := w.lookFor(ctx, n, target{number: n.nextNumber()}, func(job *reconcile.Job) { job.ID = id })
 		if err == nil && f.look.Absent {
 			err = fmt.Errorf("adopt: there is no %s %s", n.spec.Type, id)
 		}
@@ -132,9 +64,8 @@ func (w *work) candidates(ctx context.Context, n *node) ([]found, error) {
 // byMark looks at what discovery found with the node's mark.
 func (w *work) byMark(ctx context.Context, n *node) ([]found, error) {
 	var finds []found
-	for i := range w.discovered {
-		d := &w.discovered[i]
-		if d.Kind != n.spec.Type || d.used || d.Mark.Retained || !slices.Contains(n.births(), d.Mark.Address) || d.access.place != n.access.place {
+	for _, d := range w.marked(n) {
+		if d.Kind != n.spec.Type || d.access.place != n.access.place {
 			continue
 		}
 		f, err := w.lookFor(ctx, n, target{number: d.Mark.Generation}, func(job *reconcile.Job) { job.ID = d.Identity })
@@ -144,48 +75,141 @@ func (w *work) byMark(ctx context.Context, n *node) ([]found, error) {
 		if f.look.Absent {
 			continue // the listing was older than the deletion
 		}
-		d.used = true
+		f.slot = w.slotOf(n, f)
 		finds = append(finds, f)
 	}
 	return finds, nil
 }
 
+// slotOf is the slot whose generated name a found thing bears.
+func (w *work) slotOf(n *node, f found) int {
+	d := w.byIdentity[f.look.Identity]
+	if d == nil || f.job.Naming == nil {
+		return 0
+	}
+	for _, birth := range n.births() {
+		for slot := range adopt.Slots {
+			if adopt.Name(*f.job.Naming, f.job.Place, w.stage.Stack, w.stage.Name, birth, slot) == d.Name {
+				f.job.Name = d.Name
+				return slot
+			}
+		}
+	}
+	return 0
+}
+
+// elses reports an address that is declared by itself: what is marked with it belongs to that one.
+func (w *work) elses(n *node, addr string) bool {
+	other := w.nodes[addr]
+	return other != nil && other != n && other.decl != nil
+}
+
+// marked are the discovered things that carry an address of the node.
+func (w *work) marked(n *node) []*found {
+	var marked []*found
+	for _, birth := range n.births() {
+		if w.elses(n, birth) {
+			continue
+		}
+		for _, d := range w.byAddress[birth] {
+			if !d.Mark.Retained && !slices.Contains(marked, d) {
+				marked = append(marked, d)
+			}
+		}
+	}
+	return marked
+}
+
+// misfits condemns what carries the node's mark and is of another kind or in another place: it was that before
+// the record was lost.
+func (w *work) misfits(ctx context.Context, n *node) error {
+	for _, d := range w.marked(n) {
+		if d.Kind == n.spec.Type && d.access.place == n.access.place {
+			continue
+		}
+		kind, ok := w.e.Catalog.Kind(d.Kind)
+		if !ok {
+			continue
+		}
+		job := w.job(n, d.access, target{number: d.Mark.Generation})
+		job.ID = d.Identity
+		look, err := w.see(ctx, kind, job)
+		if err != nil {
+			return err
+		}
+		if !look.Absent {
+			n.others = append(n.others, found{Found: d.Found, access: d.access, look: look, job: job})
+		}
+	}
+	return nil
+}
+
 // byName looks for the given name, or for the generated names of all slots.
 func (w *work) byName(ctx context.Context, n *node) ([]found, error) {
-	first, err := w.lookFor(ctx, n, target{number: 1}, nil)
-	if err != nil || first.job == nil || first.job.Named || first.job.Naming == nil {
+	first, err := w.lookFor(ctx, n, target{number: n.nextNumber(), slot: w.freeSlot(n)}, nil)
+	if err != nil || first.job.Named || first.job.Naming == nil {
+		if n.rec.owns(n.spec.Type, n.access.place, first.look.Identity) != nil {
+			first.look = reconcile.Look{Absent: true} // that one is on its way out
+		}
 		return []found{first}, err
 	}
-	finds := []found{first}
-	names := map[string]bool{}
+	var names map[string]bool
 	if n.spec.Lists {
 		things, err := w.list(ctx, n, n.access)
 		if err != nil {
 			return nil, err
 		}
+		names = map[string]bool{}
 		for _, t := range things {
 			names[t.Name] = true
 		}
 	}
+	var finds []found
+	if w.another(n, first.look) {
+		first.look = reconcile.Look{Absent: true}
+	} else if !first.look.Absent {
+		finds = append(finds, first)
+	}
 	for _, birth := range n.births() {
 		for slot := range adopt.Slots {
 			name := adopt.Name(*first.job.Naming, first.job.Place, w.stage.Stack, w.stage.Name, birth, slot)
-			if name == first.job.Name || n.spec.Lists && !names[name] || !n.spec.Lists && !w.fresh {
+			if name == first.job.Name || names != nil && !names[name] || w.slots.by(birth, n.spec.Type, slot) != "" {
 				continue
 			}
-			f, err := w.lookFor(ctx, n, target{number: 1, slot: slot}, func(job *reconcile.Job) { job.Name = name })
+			f, err := w.lookFor(ctx, n, target{number: n.nextNumber(), slot: slot}, func(job *reconcile.Job) { job.Name = name })
 			if err != nil {
 				return nil, err
 			}
-			if !f.look.Absent {
+			if !f.look.Absent && !w.another(n, f.look) {
 				finds = append(finds, f)
 			}
 		}
 	}
-	if len(finds) > 1 && first.look.Absent {
-		finds = finds[1:]
+	if len(finds) == 0 {
+		return []found{first}, nil
 	}
 	return finds, nil
+}
+
+// freeSlot is the lowest slot that no record holds.
+func (w *work) freeSlot(n *node) int {
+	for slot := range adopt.Slots {
+		if w.slots.by(n.birth(), n.spec.Type, slot) == "" {
+			return slot
+		}
+	}
+	return 0
+}
+
+// another reports that a look shows the thing of another address of this stage, which bears a name of this one: it
+// was renamed away, or is condemned.
+func (w *work) another(n *node, look reconcile.Look) bool {
+	if look.Absent {
+		return false
+	}
+	o := look.Owner
+	ours := o.Stack == w.stage.Stack && o.Stage == w.stage.Name && !o.Retained
+	return ours && (!slices.Contains(n.births(), o.Address) || w.elses(n, o.Address)) || n.rec.owns(n.spec.Type, n.access.place, look.Identity) != nil
 }
 
 // lookFor looks once for a thing without a record. Where what it goes by is not known yet the find is empty:
@@ -198,7 +222,7 @@ func (w *work) lookFor(ctx context.Context, n *node, t target, adjust func(*reco
 	if adjust != nil {
 		adjust(job)
 	}
-	f := found{job: job, slot: t.slot, access: n.access}
+	f := found{Found: reconcile.Found{Kind: n.spec.Type}, job: job, slot: t.slot, access: n.access}
 	findable := job.ID != "" || known(job.Name) || len(job.Unknown) == 0
 	if job.Named && !known(job.Name) && job.ID == "" {
 		findable = false
@@ -207,7 +231,7 @@ func (w *work) lookFor(ctx context.Context, n *node, t target, adjust func(*reco
 		f.look = reconcile.Look{Absent: true}
 		return f, nil
 	}
-	f.look, err = n.kind.Look(ctx, job)
+	f.look, err = w.see(ctx, n.kind, job)
 	return f, err
 }
 
@@ -219,7 +243,7 @@ func (w *work) pick(n *node, finds []found) (*found, error) {
 	}
 	fits := make([]*found, 0, len(finds))
 	for i := range finds {
-		if len(finds[i].look.Replaces()) == 0 {
+		if len(certain(finds[i].look.Replaces())) == 0 {
 			fits = append(fits, &finds[i])
 		}
 	}

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -119,7 +118,7 @@ func (r *run) work(ctx context.Context, t *task, do func(context.Context, *node)
 	}
 	r.emit(Event{Type: EventStart, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusRunning})
 	n.changed = nil
-	err := r.permitted(n)
+	err := r.permitted(n, n.plan.Action)
 	waiting := false
 	if err == nil {
 		waiting, err = r.hooked(ctx, n, action, do)
@@ -178,7 +177,7 @@ func (r *run) setStatus(n *node, status Status) {
 func (r *run) fail(n *node, action Action, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.failures = append(r.failures, &ResourceError{Address: n.addr, Kind: n.kindName(), Action: action, Err: err})
+	r.failures = append(r.failures, &ResourceError{Address: n.addr, Kind: n.kindName(), Action: action, Err: r.w.redact.error(err)})
 }
 
 func (r *run) blocked(n, cause *node) {
@@ -189,75 +188,12 @@ func (r *run) blocked(n, cause *node) {
 	r.setStatus(n, StatusBlocked)
 }
 
-// permitted holds a node to the saved plan.
-func (r *run) permitted(n *node) error {
-	if r.o.Saved == nil {
-		return nil
-	}
-	for _, a := range r.o.Saved.Actions {
-		if a.Address == n.addr && a.Action == n.plan.Action {
-			return nil
-		}
-	}
-	return reconcile.WithHint(fmt.Errorf("%w: it calls for %s", ErrWorldChanged, n.plan.Action), "plan again")
-}
-
 // ok reports that a node's work is done, or that it needed none.
 func (r *run) ok(n *node) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.statuses[n.addr]
 	return s == StatusDone || s == StatusWaiting
-}
-
-// count adds one to the class of an action that ended with a status.
-func (s *Summary) count(a Action, status Status) {
-	switch status {
-	case StatusFailed:
-		s.Failed++
-		return
-	case StatusBlocked:
-		s.Blocked++
-		return
-	case StatusSkipped:
-		s.NotStarted++
-		return
-	case StatusWaiting:
-		s.Waiting++
-		if a == Wait {
-			return
-		}
-	default:
-	}
-	s.add(a, 1)
-}
-
-// add adds n to the counter of an action.
-func (s *Summary) add(a Action, n int) {
-	switch a {
-	case Create:
-		s.Created += n
-	case Adopt:
-		s.Adopted += n
-	case Recover:
-		s.Recovered += n
-	case Update:
-		s.Updated += n
-	case Replace:
-		s.Replaced += n
-	case Delete:
-		s.Deleted += n
-	case Move:
-		s.Moved += n
-	case Forget:
-		s.Forgotten += n
-	case Wait:
-		s.Waiting += n
-	case Unchanged:
-		s.Unchanged += n
-	case Blocked:
-		s.Blocked += n
-	}
 }
 
 // errStopped ends work that may not be started any more.

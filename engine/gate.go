@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore"
 )
 
 // defaultParallel bounds calls in flight when the engine's user does not.
@@ -15,8 +17,26 @@ const defaultParallel = 16
 type gate struct {
 	slots            chan struct{}
 	reads, mutations atomic.Int64
-	// held is the lease check of a run; nil while planning.
-	held atomic.Pointer[func() error]
+	// lease of a run; nil while planning.
+	lease atomic.Pointer[lease]
+}
+
+// lease is what a writer must still hold right before it changes the world.
+type lease struct {
+	held  func() error
+	renew func(context.Context) error
+}
+
+// check renews a lease that may have run out, after a sleep of the machine for example, before it gives up.
+func (l *lease) check(ctx context.Context) error {
+	err := l.held()
+	if !errors.Is(err, statestore.ErrExpired) {
+		return err
+	}
+	if err := l.renew(ctx); err != nil {
+		return err
+	}
+	return l.held()
 }
 
 func newGate(parallel int) *gate {
@@ -37,8 +57,8 @@ func (g *gate) Enter(ctx context.Context, call reconcile.Call) (func(error), err
 		g.reads.Add(1)
 		return g.leave, nil
 	}
-	if held := g.held.Load(); held != nil {
-		if err := (*held)(); err != nil {
+	if l := g.lease.Load(); l != nil {
+		if err := l.check(ctx); err != nil {
 			<-g.slots
 			return nil, &reconcile.StopError{Err: err}
 		}

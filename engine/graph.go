@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"time"
+	"io"
 
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -110,13 +111,6 @@ type Options struct {
 	After  []Hook `json:"after,omitempty"`
 }
 
-// Timeouts bound the operations of one resource, written as durations ("90s").
-type Timeouts struct {
-	Create time.Duration `json:"create,omitempty"`
-	Update time.Duration `json:"update,omitempty"`
-	Delete time.Duration `json:"delete,omitempty"`
-}
-
 // Hook runs around a change: a command in the stack's directory, or a function of the program.
 type Hook struct {
 	// Run is a shell command; it sees ATHANOR_ADDRESS, ATHANOR_KIND, ATHANOR_ACTION, ATHANOR_STACK and ATHANOR_STAGE.
@@ -173,7 +167,7 @@ func ReadGraph(data []byte) (*Graph, error) {
 	dec.DisallowUnknownFields()
 	dec.UseNumber()
 	var g Graph
-	if err := dec.Decode(&g); err != nil {
+	if err := decodeWhole(dec, &g); err != nil {
 		return nil, fmt.Errorf("graph document: %w", err)
 	}
 	if g.Format != GraphFormat {
@@ -194,6 +188,17 @@ func ReadGraph(data []byte) (*Graph, error) {
 		return nil, fmt.Errorf("graph document: outputs: %w", err)
 	}
 	return &g, nil
+}
+
+// decodeWhole decodes one document with nothing behind it.
+func decodeWhole(dec *json.Decoder, into any) error {
+	if err := dec.Decode(into); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is something behind its end")
+	}
+	return nil
 }
 
 // retree turns what encoding/json made into trees, in which integers stay integers.

@@ -14,7 +14,7 @@ var ErrProtected = errors.New("it is protected")
 // refuse says that the plan as a whole cannot be applied because of this node. All refusals are listed at once.
 func (w *work) refuse(n *node, err error) {
 	w.block(n, err)
-	w.refusals = append(w.refusals, Problem{Address: n.addr, Source: n.source(), Err: err})
+	w.refusals = append(w.refusals, Problem{Address: n.addr, Source: n.source(), Err: w.redact.error(err)})
 }
 
 // guard refuses what would lose what must not be lost.

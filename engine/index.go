@@ -43,16 +43,14 @@ type node struct {
 	looked bool
 	err    error // why it could not be looked at
 	others []found
-	// slot of the name by which a find was made; discovered: found and not declared.
-	slot       int
-	discovered bool
-	assets     map[string]reconcile.Asset
-	plan       *Planned
+	// slot of the name by which a find was made.
+	slot   int
+	assets map[string]reconcile.Asset
+	plan   *Planned
 
-	// changed are the paths that its work set; used is the digest of the props that it was settled with.
+	// changed are the paths that its work set; carried are the values of ignored paths for a new thing.
 	changed []tree.Path
-	used    string
-	omitted bool
+	carried map[tree.Path]any
 	task    *task
 
 	mu    sync.Mutex
@@ -69,6 +67,7 @@ func (w *work) index() error {
 		problems = append(problems, Problem{Address: addr, Source: source, Err: err})
 	}
 	w.nodes = make(map[string]*node, len(w.graph.Resources)+len(w.records))
+	w.renamers = map[string][]*node{}
 	for i := range w.graph.Resources {
 		r := &w.graph.Resources[i]
 		n := &node{addr: r.Address, decl: r}
@@ -77,6 +76,9 @@ func (w *work) index() error {
 			continue
 		}
 		w.declared = append(w.declared, n)
+		for _, old := range r.Options.RenamedFrom {
+			w.renamers[old] = append(w.renamers[old], n)
+		}
 	}
 	for i := range w.graph.Reads {
 		r := &w.graph.Reads[i]
@@ -237,56 +239,6 @@ func (w *work) attributes(k reconcile.Any) []string {
 	names := slices.Sorted(maps.Keys(props.Dump(k.Spec().NewAttrs())))
 	w.attrNames[kind] = names
 	return names
-}
-
-// moves gives rows to the addresses that they were renamed to.
-func (w *work) moves() []error {
-	var errs []error
-	claimed := map[string]string{}
-	for _, n := range w.declared {
-		if _, own := w.records[n.addr]; own && !w.vacated(n.addr) {
-			continue
-		}
-		for _, old := range n.decl.Options.RenamedFrom {
-			_, recorded := w.records[old]
-			if _, declared := w.nodes[old]; !recorded || declared && !w.vacated(old) {
-				continue
-			}
-			if other, taken := claimed[old]; taken {
-				errs = append(errs, fmt.Errorf("%s and %s both say that they were renamed from %s", other, n.addr, old))
-				continue
-			}
-			claimed[old], n.from = n.addr, old
-			break
-		}
-	}
-	taken := make(map[string]*record, len(claimed))
-	for old := range claimed {
-		taken[old] = w.records[old]
-		delete(w.records, old)
-	}
-	for old, addr := range claimed {
-		w.records[addr] = taken[old].renamed(addr)
-		w.moved[old] = addr
-	}
-	return errs
-}
-
-// vacated reports whether the row of a declared address goes elsewhere by a renamedFrom, so that the address
-// is free for another: chains and swaps.
-func (w *work) vacated(addr string) bool {
-	return slices.ContainsFunc(w.declared, func(n *node) bool {
-		return n.addr != addr && slices.Contains(n.decl.Options.RenamedFrom, addr) && w.records[n.addr] == nil
-	})
-}
-
-func (r *record) renamed(addr string) *record {
-	if r == nil {
-		return nil
-	}
-	c := r.clone()
-	c.address = addr
-	return c
 }
 
 // CheckAddress says what is wrong with an address. An address is segments joined by "/", each beginning with a letter and

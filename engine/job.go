@@ -27,6 +27,9 @@ func (n *node) births() []string {
 	if n.addr != births[0] {
 		births = append(births, n.addr)
 	}
+	if n.rec != nil {
+		births = append(births, n.rec.was...)
+	}
 	if n.decl != nil {
 		births = append(births, n.decl.Options.RenamedFrom...)
 	}
@@ -54,6 +57,9 @@ func (w *work) declaredJob(ctx context.Context, n *node, t target) (*reconcile.J
 	job := w.job(n, n.access, t)
 	job.Props, _ = resolved.Tree.(map[string]any)
 	job.Unknown, job.Secret = resolved.Unknown, resolved.Secret
+	if t.gen != nil && t.gen.state == statestore.Candidate {
+		n.takeAlong(job)
+	}
 	job.Assets = n.assets
 	job.Ignore, job.ReplaceOn, job.Force = o.IgnoreChanges, o.ReplaceOn, w.o.Force
 	job.Timeouts = reconcile.Timeouts(o.Timeouts)
@@ -70,6 +76,24 @@ func (w *work) declaredJob(ctx context.Context, n *node, t target) (*reconcile.J
 	}
 	w.name(n, job, t)
 	return job, nil
+}
+
+// takeAlong gives a new thing the values of ignored paths that the old one had.
+func (n *node) takeAlong(job *reconcile.Job) {
+	for p, v := range n.carried {
+		job.Props = withValue(job.Props, p, v)
+		delete(job.Unknown, p)
+	}
+}
+
+// withValue is a map of props with a value at a path, or without one there.
+func withValue(props map[string]any, p tree.Path, v any) map[string]any {
+	changed := tree.Without(anyMap(props), p)
+	if v != nil {
+		changed = tree.With(anyMap(props), p, v)
+	}
+	m, _ := changed.(map[string]any)
+	return m
 }
 
 // omit leaves out what is not known of the late paths through which a cycle was opened. Anything else must be
@@ -120,9 +144,11 @@ func (w *work) name(n *node, job *reconcile.Job, t target) {
 func (w *work) recordedJob(n *node, a *access, g *generation) *reconcile.Job {
 	job := w.job(n, a, target{gen: g, number: g.number})
 	if n.rec != nil {
-		job.Had = n.rec.props
+		if job.Had = g.props; g.props == nil {
+			job.Had = n.rec.props
+		}
 		if g.identity == "" {
-			job.Props = n.rec.props // all that there is to find it by
+			job.Props = job.Had // all that there is to find it by
 		}
 		job.Timeouts = reconcile.Timeouts(n.rec.options.Timeouts)
 	}
@@ -152,11 +178,16 @@ func known(name string) bool { return name != "" && !token.Has(name) }
 
 // evidence collects what the verdict on a found thing goes by.
 func (w *work) evidence(n *node, job *reconcile.Job, look reconcile.Look, recorded string) adopt.Evidence {
+	return w.evidenceOf(n, n.spec, job, look, recorded)
+}
+
+// evidenceOf is the same for a thing of another kind than the node's: one that it was before.
+func (w *work) evidenceOf(n *node, spec *reconcile.Spec, job *reconcile.Job, look reconcile.Look, recorded string) adopt.Evidence {
 	return adopt.Evidence{
 		Absent: look.Absent, Identity: look.Identity, Recorded: recorded,
 		Seen: look.Owner, Want: job.Mark, Births: n.births(),
-		Marked: n.spec.Marked, Same: n.spec.Same, Equal: len(look.Steps) == 0,
-		Given: job.Named || !n.spec.Named && !n.spec.Marked && !n.spec.Recorded,
+		Marked: spec.Marked, Same: spec.Same, Equal: len(look.Steps) == 0,
+		Given: job.Named || !spec.Named && !spec.Marked && !spec.Recorded,
 	}
 }
 
@@ -164,14 +195,6 @@ func (w *work) evidence(n *node, job *reconcile.Job, look reconcile.Look, record
 func isMarkStep(s reconcile.Step) bool {
 	steps := s.Path.Steps()
 	return len(steps) > 0 && adopt.IsMark(steps[len(steps)-1].Key)
-}
-
-// settle makes a generation the live one and condemns the one before.
-func (r *record) settle(g *generation) {
-	if old := r.live(); old != nil && old != g {
-		old.state = statestore.Condemned
-	}
-	g.state, g.intent = statestore.Live, false
 }
 
 // sameAt reports whether two trees hold the same at a path.

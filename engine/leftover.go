@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,12 +16,7 @@ import (
 
 // classifyLeftovers decides about what is on record, or was discovered, and is not declared.
 func (w *work) classifyLeftovers(ctx context.Context) {
-	var extra []*node
-	for i := range w.discovered {
-		if d := &w.discovered[i]; !d.used && !d.Mark.Retained {
-			extra = append(extra, w.foundNode(d))
-		}
-	}
+	extra := w.undeclared()
 	parallel(len(extra), lookers, func(i int) { w.lookAt(ctx, extra[i]) })
 	w.leftover = append(w.leftover, extra...)
 	for _, n := range w.leftover {
@@ -31,16 +27,47 @@ func (w *work) classifyLeftovers(ctx context.Context) {
 	}
 }
 
-// foundNode makes a record of an undeclared thing that was discovered, so that it is deleted like any other.
-func (w *work) foundNode(d *found) *node {
-	d.used = true
-	addr := d.Mark.Address
-	rec := &record{address: addr, birth: addr, settings: d.access.settings}
-	g := &generation{number: d.Mark.Generation, state: statestore.Live, kind: d.Kind, place: d.access.place, identity: d.Identity}
-	rec.gens = []*generation{g}
+// undeclared makes records of the things that were discovered and that no declared address explains, so that they are
+// deleted like any other.
+func (w *work) undeclared() []*node {
+	explained := map[string]bool{}
+	for _, n := range w.declared {
+		for _, birth := range n.births() {
+			explained[birth] = true
+		}
+	}
+	var extra []*node
+	for _, addr := range slices.Sorted(maps.Keys(w.byAddress)) {
+		if explained[addr] {
+			continue
+		}
+		if n := w.foundNode(addr, w.byAddress[addr]); n != nil {
+			extra = append(extra, n)
+		}
+	}
+	return extra
+}
+
+// foundNode makes one record of all discovered things of an address: the highest generation live, the others condemned.
+func (w *work) foundNode(addr string, things []*found) *node {
+	things = slices.DeleteFunc(slices.Clone(things), func(d *found) bool { return d.Mark.Retained })
+	if len(things) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(things, func(a, b *found) int { return cmp.Compare(b.Mark.Generation, a.Mark.Generation) })
+	rec := &record{address: addr, birth: addr, settings: things[0].access.settings, found: true}
+	for i, d := range things {
+		g := &generation{
+			number: rec.numbered(d.Mark.Generation), state: statestore.Condemned, kind: d.Kind, place: d.access.place,
+			identity: d.Identity, name: d.Name, settings: d.access.settings,
+		}
+		if i == 0 {
+			g.state, g.settings = statestore.Live, nil
+		}
+		rec.gens = append(rec.gens, g)
+	}
 	n := w.leftNode(addr, rec)
-	n.discovered = true
-	n.access = d.access
+	n.access = things[0].access
 	return n
 }
 
@@ -50,13 +77,17 @@ func (w *work) classifyLeftover(n *node) {
 	if g != nil {
 		n.plan.Kind, n.plan.Identity, n.plan.Generation, n.plan.Place = g.kind, g.identity, g.number, g.place
 	}
-	forget := slices.Contains(w.graph.Forget, n.addr)
+	taken := w.nodes[n.addr]
 	switch {
-	case forget || n.rec.options.Retain && n.present() != nil:
+	case slices.Contains(w.graph.Forget, n.addr):
 		n.plan.Action = Forget
-		if n.rec.options.Retain {
-			n.plan.Notes = append(n.plan.Notes, "retained")
-		}
+		return
+	case taken != nil && taken.read != nil:
+		n.plan.Action = Forget
+		n.plan.Notes = append(n.plan.Notes, "it is only read from now on")
+		return
+	case n.rec.options.Retain && n.rec.live() != nil:
+		w.classifyRetained(n)
 		return
 	case n.err != nil:
 		w.block(n, n.err)
@@ -64,17 +95,32 @@ func (w *work) classifyLeftover(n *node) {
 	case g == nil:
 		n.plan = nil // condemned generations have lines of their own
 		return
-	case n.look.Absent:
+	case n.look.Absent && !n.look.NotYet:
 		n.plan.Notes = append(n.plan.Notes, "it is gone already")
 		return
 	}
+	w.classifyDelete(n, g)
+}
+
+// classifyRetained: it is let go, not deleted. What only its name marks as ours would be taken for ours again.
+func (w *work) classifyRetained(n *node) {
+	g := n.rec.live()
+	n.plan.Action = Forget
+	n.plan.Notes = append(n.plan.Notes, "retained")
+	if n.err == nil && n.spec != nil && n.spec.Named && !n.spec.Marked && !g.named {
+		w.refuse(n, reconcile.WithHint(errors.New("it is retained, and nothing but its name can say so"), "forget: [%s] lets it go all the same", n.addr))
+	}
+}
+
+// classifyDelete: it is there, and is to go.
+func (w *work) classifyDelete(n *node, g *generation) {
 	if owner := n.look.Owner; !owner.IsZero() && (owner.Stack != w.stage.Stack || owner.Stage != w.stage.Name || !slices.Contains(n.births(), owner.Address)) {
 		w.block(n, reconcile.WithHint(
 			&adopt.OwnerError{Kind: g.kind, Identity: g.identity, Verdict: adopt.Foreign, Owner: owner},
 			"forget: [%s] lets it go here", n.addr))
 		return
 	}
-	if store := n.look.Owner.Store; n.discovered && store != "" && store != w.store && !w.o.TakeOver {
+	if store := n.look.Owner.Store; n.rec.found && store != "" && store != w.store && !w.o.TakeOver {
 		w.refuse(n, reconcile.WithHint(fmt.Errorf("%s %s is marked by another store of this stage", g.kind, g.identity),
 			"--take-over lets it be deleted from here"))
 		return
@@ -111,14 +157,24 @@ func (w *work) condemned(n *node) []Planned {
 	}
 	var lines []Planned
 	for _, g := range n.rec.condemned() {
-		lines = append(lines, Planned{
+		line := Planned{
 			Address: n.addr, Kind: g.kind, Action: Delete, Identity: g.identity, Generation: g.number, Place: g.place,
 			Notes: []string{"replaced before"},
+		}
+		if g.retain {
+			line.Action, line.Notes = Forget, append(line.Notes, "retained")
+		}
+		lines = append(lines, line)
+	}
+	if c := n.rec.candidate(); c != nil && n.decl != nil && n.rec.live() != nil && n.plan != nil && n.plan.Action != Replace && n.plan.Action != Create && n.plan.Action != Blocked {
+		lines = append(lines, Planned{
+			Address: n.addr, Kind: c.kind, Action: Delete, Identity: c.identity, Generation: c.number, Place: c.place,
+			Notes: []string{"half made, and no longer wanted"},
 		})
 	}
 	for _, f := range n.others {
 		lines = append(lines, Planned{
-			Address: n.addr, Kind: n.spec.Type, Action: Delete, Identity: f.look.Identity,
+			Address: n.addr, Kind: f.Kind, Action: Delete, Identity: f.look.Identity,
 			Generation: f.look.Owner.Generation, Place: f.access.place, Notes: []string{"an older one of this address"},
 		})
 	}
@@ -161,7 +217,7 @@ func (w *work) seekDeclared(ctx context.Context) error {
 		if n.err != nil {
 			return &ResourceError{Address: n.addr, Kind: n.spec.Type, Err: n.err}
 		}
-		if n.plan.Action == Recover && !n.look.Absent {
+		if w.isFound(n) {
 			w.records[n.addr] = w.recovered(n)
 		}
 	}
@@ -169,26 +225,34 @@ func (w *work) seekDeclared(ctx context.Context) error {
 		w.records[n.addr] = n.rec
 	}
 	w.nodes, w.declared, w.reads, w.sorted, w.leftover, w.discovered, w.refusals = nil, nil, nil, nil, nil, nil, nil
+	w.byAddress, w.byIdentity, w.selected = nil, nil, nil
 	return nil
+}
+
+// isFound reports a declared node whose thing was found without a record, and is ours.
+func (w *work) isFound(n *node) bool {
+	return n.plan != nil && n.rec.live() == nil && n.rec.candidate() == nil && !n.look.Absent && !n.spec.Recorded &&
+		(n.plan.Action == Recover || n.plan.Action == Replace)
 }
 
 // recovered is the record of a thing that reading found again.
 func (w *work) recovered(n *node) *record {
-	rec := &record{address: n.addr, birth: n.birth(), settings: n.decl.Settings, options: n.decl.Options, cut: n.cut}
+	rec := &record{address: n.addr, birth: n.birth(), found: true}
+	if n.rec != nil {
+		rec = n.rec.clone()
+	}
+	rec.settings, rec.options, rec.cut, rec.needs = n.decl.Settings, n.decl.Options, n.cut, nil
 	for _, a := range n.needs {
-		if up := w.nodes[a]; up != nil && up.decl != nil && up.plan.Action == Recover && !up.look.Absent {
+		if up := w.nodes[a]; up != nil && up.decl != nil && up.plan != nil && (up.rec != nil || w.isFound(up)) && a != n.addr {
 			rec.needs = append(rec.needs, a)
 		}
 	}
-	add := func(job *reconcile.Job, look reconcile.Look, state statestore.State, slot int) {
-		rec.gens = append(rec.gens, &generation{
-			number: max(look.Owner.Generation, 1), state: state, slot: slot, kind: n.spec.Type, place: n.access.place,
-			identity: look.Identity, name: job.Name, named: job.Named, attrs: look.Attrs,
-		})
-	}
-	add(n.job, n.look, statestore.Live, n.slot)
-	for _, f := range n.others {
-		add(f.job, f.look, statestore.Condemned, f.slot)
+	rec.gens = append(rec.gens, &generation{
+		number: rec.numbered(n.look.Owner.Generation), state: statestore.Live, slot: n.slot, kind: n.spec.Type, place: n.access.place,
+		identity: n.look.Identity, name: n.job.Name, named: n.job.Named, attrs: n.look.Attrs,
+	})
+	for i := range n.others {
+		rec.older(&n.others[i])
 	}
 	return rec
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
@@ -76,8 +77,12 @@ func (r *run) makeLive(ctx context.Context, n *node) (bool, error) {
 	if g.identity == "" || job.ID == "" {
 		job.ID = n.look.Identity
 	}
-	hooks := r.hooks(n, job, rec, g)
-	out, err := n.kind.Settle(ctx, job, hooks)
+	return r.settleJob(ctx, n, rec, g, job)
+}
+
+// settleJob makes the thing of a generation match, and records that it does.
+func (r *run) settleJob(ctx context.Context, n *node, rec *record, g *generation, job *reconcile.Job) (bool, error) {
+	out, err := n.kind.Settle(ctx, job, r.hooks(n, job, rec, g))
 	n.changed = append(n.changed, out.Changed...)
 	if err != nil {
 		return false, r.unannounced(n, err)
@@ -88,8 +93,8 @@ func (r *run) makeLive(ctx context.Context, n *node) (bool, error) {
 // taken is the live generation of a thing that is taken over.
 func (r *run) taken(n *node, rec *record) *generation {
 	g := &generation{
-		number: max(n.look.Owner.Generation, 1), state: statestore.Live, slot: n.slot, kind: n.spec.Type, place: n.access.place,
-		identity: n.look.Identity, attrs: n.look.Attrs,
+		number: rec.numbered(n.look.Owner.Generation), state: statestore.Live, slot: n.slot, kind: n.spec.Type, place: n.access.place,
+		identity: n.look.Identity, attrs: n.look.Attrs, virtual: n.spec.Recorded,
 	}
 	if n.plan.Action == Adopt {
 		g.number = rec.next()
@@ -104,49 +109,105 @@ func (r *run) taken(n *node, rec *record) *generation {
 // makeNew makes a thing beside whatever is there: a first one, or the next generation.
 func (r *run) makeNew(ctx context.Context, n *node) (bool, error) {
 	rec := r.recordOf(n)
-	if n.plan.Action == Create {
-		if gone := rec.live(); gone != nil {
-			rec.drop(gone) // the plan saw that it is gone
-		}
-	}
-	g, err := r.candidate(n, rec)
+	r.carry(n, rec)
+	g, err := r.begun(n, rec)
 	if err != nil {
 		return false, err
 	}
+	again := g.identity != "" || g.intent
+	waiting, err := r.settleNew(ctx, n, rec, g)
+	if !again || n.plan.Action != Replace || !errors.Is(err, reconcile.ErrReplace) {
+		return waiting, err
+	}
+	// What an interrupted run began is no longer what is declared.
+	g.state = statestore.Condemned
+	if g, err = r.fresh(n, rec, rec.next()); err != nil {
+		return false, err
+	}
+	return r.settleNew(ctx, n, rec, g)
+}
+
+func (r *run) settleNew(ctx context.Context, n *node, rec *record, g *generation) (bool, error) {
 	job, err := r.w.declaredJob(ctx, n, target{gen: g, number: g.number, slot: g.slot})
 	if err != nil {
 		return false, err
 	}
 	g.name, g.named = job.Name, job.Named
 	job.Had = nil
-	out, err := n.kind.Settle(ctx, job, r.hooks(n, job, rec, g))
-	n.changed = append(n.changed, out.Changed...)
-	if err != nil {
-		return false, r.unannounced(n, err)
-	}
-	return r.done(ctx, n, rec, g, job, out)
+	job.ReplaceOn = nil // a new thing has nothing that could have changed
+	return r.settleJob(ctx, n, rec, g, job)
 }
 
-// candidate is the generation that is being made: one that an interrupted run began, or a new one.
-func (r *run) candidate(n *node, rec *record) (*generation, error) {
+// begun is the generation that is to be made: one that an interrupted run began, or a further one.
+func (r *run) begun(n *node, rec *record) (*generation, error) {
+	number := rec.next()
+	if gone := rec.live(); gone != nil && n.plan.Action == Create {
+		if n.look.NotYet {
+			return gone, nil // it may only not be visible yet, and is waited for
+		}
+		rec.drop(gone)
+	}
 	if g := rec.candidate(); g != nil {
-		if g.kind == n.spec.Type && g.place == n.access.place {
+		unwanted := n.plan.Action == Replace && rec.live() == nil && g.number == n.plan.Generation
+		if g.kind == n.spec.Type && g.place == n.access.place && !unwanted {
 			return g, nil
 		}
 		g.state = statestore.Condemned
 	}
-	slot, err := rec.slotFree(adopt.Slots)
+	return r.fresh(n, rec, number)
+}
+
+// fresh is a generation that nothing was made of yet.
+func (r *run) fresh(n *node, rec *record, number uint64) (*generation, error) {
+	slot, err := r.w.slots.take(rec, n.spec.Type)
 	if err != nil {
 		return nil, err
 	}
 	g := &generation{
-		number: rec.next(), state: statestore.Candidate, slot: slot, kind: n.spec.Type, place: n.access.place, nonce: rand.Text(),
+		number: number, state: statestore.Candidate, slot: slot, kind: n.spec.Type, place: n.access.place, nonce: rand.Text(),
+		virtual: n.spec.Recorded,
 	}
 	rec.gens = append(rec.gens, g)
 	return g, nil
 }
 
-// recordOf is a copy of the node's record to work on, with the declaration of now.
+// carry keeps for a new thing what the program does not want compared: ignored paths hold the values of
+// the thing that is replaced, or those that an interrupted run had taken from it.
+func (r *run) carry(n *node, rec *record) {
+	ignored := n.decl.Options.IgnoreChanges
+	if len(ignored) == 0 || n.carried != nil {
+		return
+	}
+	n.carried = map[tree.Path]any{}
+	if n.plan.Action != Replace || n.look.Absent || n.replacedWhole() {
+		if rec.live() == nil && rec.candidate() != nil {
+			for _, p := range ignored {
+				if v, ok := tree.Get(rec.props, p); ok {
+					n.carried[p] = v
+				}
+			}
+		}
+		return
+	}
+	job := *n.job
+	job.Ignore = nil
+	look, err := n.kind.Compare(&job, n.look)
+	if err != nil {
+		return // the late compare says so
+	}
+	for _, s := range look.Steps {
+		if !slices.ContainsFunc(ignored, func(p tree.Path) bool { return s.Path.Within(p) }) {
+			continue
+		}
+		if s.Secret {
+			s.Have, _ = tree.Get(rec.props, s.Path) // what is shown of it is masked
+		}
+		n.carried[s.Path] = s.Have
+	}
+}
+
+// recordOf is a copy of the node's record to work on, with the declaration of now. What is there keeps the
+// settings that it was made with.
 func (r *run) recordOf(n *node) *record {
 	rec := &record{address: n.addr, birth: n.addr}
 	if n.rec != nil {
@@ -155,9 +216,11 @@ func (r *run) recordOf(n *node) *record {
 	if rec.birth == "" {
 		rec.birth = n.addr
 	}
-	for _, g := range rec.gens {
-		if g.settings == nil {
-			g.settings = rec.settings
+	if len(rec.gens) > 0 && !tree.Equal(anyMap(rec.settings), anyMap(n.decl.Settings)) {
+		for _, g := range rec.gens {
+			if g.settings == nil {
+				g.settings, _ = anyMap(rec.settings).(map[string]any)
+			}
 		}
 	}
 	rec.options, rec.settings, rec.needs, rec.cut = n.decl.Options, n.decl.Settings, r.needs(n), n.cut
@@ -175,23 +238,7 @@ func (r *run) hooks(n *node, job *reconcile.Job, rec *record, g *generation) rec
 	if n.spec.Recorded {
 		return h
 	}
-	h.Intend = func(ctx context.Context) error {
-		if n.plan.Action != Create && n.plan.Action != Replace {
-			if r.o.Saved != nil {
-				return fmt.Errorf("%w: it is gone", ErrWorldChanged)
-			}
-			r.emit(Event{Type: EventWarning, Address: n.addr, Note: "it is gone since the plan, and made again"})
-		}
-		if rec.live() == nil {
-			rec.props = job.Props // all that there is to find it by until it has an identity
-		}
-		g.intent, g.written, g.identity, g.name, g.named = true, time.Now(), "", job.Name, job.Named
-		if g.nonce == "" {
-			g.nonce = rand.Text()
-		}
-		job.Nonce = g.nonce
-		return r.commit(ctx, n, rec)
-	}
+	h.Intend = func(ctx context.Context) error { return r.intend(ctx, n, job, rec, g) }
 	h.Born = func(ctx context.Context, identity string, attrs map[string]any) error {
 		g.identity, g.attrs, g.intent, g.written = identity, attrs, false, time.Now()
 		if err := r.commit(ctx, n, rec); err != nil {
@@ -203,18 +250,47 @@ func (r *run) hooks(n *node, job *reconcile.Job, rec *record, g *generation) rec
 	return h
 }
 
+// intend makes it durable that a thing is about to be created: until its identity is on record too, it is looked
+// for before anything is created under this address.
+func (r *run) intend(ctx context.Context, n *node, job *reconcile.Job, rec *record, g *generation) error {
+	if n.plan.Action != Create && n.plan.Action != Replace {
+		if r.saved != nil {
+			return fmt.Errorf("%w: it is gone", ErrWorldChanged)
+		}
+		r.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Note: "it is gone since the plan, and made again"})
+	}
+	if g.state == statestore.Live {
+		g.state = statestore.Candidate // its thing is gone; the new one becomes live when it is settled
+	}
+	if rec.live() == nil {
+		rec.props = job.Props // all that there is to find it by until it has an identity
+	} else {
+		g.props = job.Props
+	}
+	g.intent, g.written, g.identity, g.attrs, g.digests, g.name, g.named = true, time.Now(), "", nil, nil, job.Name, job.Named
+	if g.nonce == "" {
+		g.nonce = rand.Text()
+	}
+	job.Nonce = g.nonce
+	return r.commit(ctx, n, rec)
+}
+
 // permit decides whether what a look shows may be taken and changed.
 func (r *run) permit(n *node, job *reconcile.Job, g *generation, look reconcile.Look) error {
 	answer := adopt.Judge(r.w.evidence(n, job, look, g.identity))
-	if answer.Verdict == adopt.Ours || n.plan.Action == Adopt && look.Identity == n.look.Identity {
-		return nil
+	if answer.Verdict != adopt.Ours && (n.plan.Action != Adopt || look.Identity != n.look.Identity) {
+		return reconcile.WithHint(
+			&adopt.OwnerError{Kind: n.spec.Type, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner},
+			"take it over with --adopt, or give the resource another name")
 	}
-	if n.plan.Action == Move && answer.Verdict == adopt.Foreign && g.identity == look.Identity {
-		return nil
+	if n.plan.Action == Create && g.identity == "" && !g.intent && n.job != nil && len(n.job.Unknown) == 0 && !n.spec.Recorded {
+		if r.saved != nil {
+			return fmt.Errorf("%w: %s is there already", ErrWorldChanged, look.Identity)
+		}
+		g.identity = look.Identity
+		r.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Note: look.Identity + " is there since the plan, and taken"})
 	}
-	return reconcile.WithHint(
-		&adopt.OwnerError{Kind: n.spec.Type, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner},
-		"take it over with --adopt, or give the resource another name")
+	return nil
 }
 
 // unannounced turns a replacement that the plan did not announce into what the user can act on.
@@ -227,32 +303,50 @@ func (r *run) unannounced(n *node, err error) error {
 
 // done records that a thing is settled, and lets others use it.
 func (r *run) done(ctx context.Context, n *node, rec *record, g *generation, job *reconcile.Job, out reconcile.Outcome) (bool, error) {
-	rec.settle(g)
 	g.identity, g.attrs, g.digests, g.written = out.Identity, out.Attrs, maps.Clone(out.Written), time.Now()
-	g.name, g.named, g.settings = job.Name, job.Named, nil
-	rec.props, rec.needs = job.Props, r.needs(n)
+	g.name, g.named = job.Name, job.Named
+	rec.settle(g)
+	rec.keep(n, job)
+	rec.needs = r.needs(n)
 	for _, path := range job.Omit {
 		rec.props, _ = tree.Without(rec.props, path).(map[string]any)
 	}
 	for i := range n.others {
-		rec.gens = append(rec.gens, r.older(n, &n.others[i], rec))
+		rec.older(&n.others[i])
 	}
 	n.others = nil
 	if err := r.commit(ctx, n, rec); err != nil {
 		return false, err
 	}
-	n.used, n.omitted = tree.Digest(rec.props), len(job.Omit) > 0
 	n.plan.Waiting = out.Waiting
 	r.publish(n, out.Attrs)
 	return out.Waiting != "", nil
 }
 
-// older is the condemned generation of a further find.
-func (r *run) older(n *node, f *found, rec *record) *generation {
-	return &generation{
-		number: rec.next(), state: statestore.Condemned, slot: f.slot, kind: n.spec.Type, place: f.access.place,
-		identity: f.look.Identity, attrs: f.look.Attrs, name: f.job.Name, named: f.job.Named,
+// keep records what a node is settled with. A path that was secret once stays masked.
+func (r *record) keep(n *node, job *reconcile.Job) {
+	r.props, r.was = job.Props, still(r.was, n.decl.Options.RenamedFrom)
+	for p := range job.Secret {
+		if !slices.Contains(r.secret, p) {
+			r.secret = append(slices.Clone(r.secret), p)
+		}
 	}
+	slices.Sort(r.secret)
+}
+
+// older condemns a further find.
+func (r *record) older(f *found) {
+	if r.owns(f.Kind, f.access.place, f.look.Identity) != nil {
+		return
+	}
+	g := &generation{
+		number: r.numbered(f.look.Owner.Generation), state: statestore.Condemned, slot: f.slot, kind: f.Kind, place: f.access.place,
+		identity: f.look.Identity, attrs: f.look.Attrs, settings: f.access.settings,
+	}
+	if f.job != nil {
+		g.name, g.named = f.job.Name, f.job.Named
+	}
+	r.gens = append(r.gens, g)
 }
 
 // born lets those go on that need no more than the identity.

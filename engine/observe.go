@@ -41,10 +41,12 @@ func (w *work) reachAll(ctx context.Context) error {
 	for _, n := range slices.Concat(w.declared, w.leftover) {
 		for _, g := range n.generations() {
 			var place *PlaceError
-			if _, err := w.accessOf(ctx, n, g); errors.As(err, &place) && !w.movedPlace(n, g) {
-				problems = append(problems, Problem{Address: n.addr, Source: n.source(), Err: err})
-				break
+			_, err := w.accessOf(ctx, n, g)
+			if g.state == statestore.Condemned || !errors.As(err, &place) && (err == nil || !w.movesPlace(n, g)) {
+				continue // what cannot be reached and is condemned stays, and stops nobody else
 			}
+			problems = append(problems, Problem{Address: n.addr, Source: n.source(), Err: err})
+			break
 		}
 	}
 	if len(problems) > 0 {
@@ -60,10 +62,11 @@ func (n *node) generations() []*generation {
 	return n.rec.gens
 }
 
-// movedPlace reports that the place in the program changed, so that the old settings no longer say where
-// the thing is. It is then looked at with them all the same, and a failure is the node's own.
-func (w *work) movedPlace(n *node, g *generation) bool {
-	return g.settings != nil
+// movesPlace reports that the program wants a thing elsewhere than it is. The way to the old place must then be at
+// hand before anything starts.
+func (w *work) movesPlace(n *node, g *generation) bool {
+	_, known := w.e.Catalog.ProviderOf(g.kind)
+	return known && n.decl != nil && n.access.place != g.place
 }
 
 // prepare builds and hashes what props point at, in parallel, before anything is looked at. One that cannot be
@@ -158,7 +161,7 @@ func (w *work) lookAt(ctx context.Context, n *node) {
 			return
 		}
 		n.job = job
-		n.look, n.err = n.presentKind(w).Look(ctx, job)
+		n.look, n.err = w.see(ctx, n.presentKind(w), job)
 	}
 }
 
@@ -184,6 +187,9 @@ func (n *node) presentKind(w *work) reconcile.Any {
 // it is looked at without comparing.
 func (w *work) presentJob(ctx context.Context, n *node) (*reconcile.Job, error) {
 	g := n.present()
+	if g == nil {
+		return w.declaredJob(ctx, n, target{number: n.nextNumber(), slot: w.freeSlot(n)})
+	}
 	if n.replacedWhole() {
 		a, err := w.accessOf(ctx, n, g)
 		if err != nil {
@@ -218,7 +224,7 @@ func (w *work) lookLeftover(ctx context.Context, n *node) error {
 		n.look = reconcile.Look{Identity: g.identity, Attrs: g.attrs}
 		return nil
 	}
-	n.look, err = n.kind.Look(ctx, n.job)
+	n.look, err = w.see(ctx, n.kind, n.job)
 	return err
 }
 
@@ -262,7 +268,7 @@ func (w *work) lookRead(ctx context.Context, n *node) (reconcile.Look, error) {
 	}
 	w.name(n, job, target{})
 	if job.ID != "" || job.Named || !n.spec.Lists {
-		return n.kind.Look(ctx, job)
+		return w.see(ctx, n.kind, job)
 	}
 	return w.search(ctx, n, job)
 }
@@ -277,7 +283,7 @@ func (w *work) search(ctx context.Context, n *node, query *reconcile.Job) (recon
 	for _, t := range things {
 		job := *query
 		job.ID, job.Name = t.Identity, t.Name
-		look, err := n.kind.Look(ctx, &job)
+		look, err := w.see(ctx, n.kind, &job)
 		if err != nil {
 			return look, err
 		}
@@ -304,9 +310,14 @@ func (w *work) search(ctx context.Context, n *node, query *reconcile.Job) (recon
 }
 
 // unobserved stands in for a look when the record alone is compared.
-func (w *work) unobserved(n *node) {
+func (w *work) unobserved(ctx context.Context, n *node) {
 	n.looked = true
 	g := n.present()
+	if n.decl != nil && n.err == nil {
+		if n.job, n.err = w.presentJob(ctx, n); n.err != nil {
+			return
+		}
+	}
 	if g == nil {
 		n.look = reconcile.Look{Absent: true}
 		return

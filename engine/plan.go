@@ -50,6 +50,7 @@ func (w *work) makePlan(ctx context.Context) (*Plan, error) {
 		return nil, err
 	}
 	w.leave()
+	w.slots.hold(w.records)
 	if err := w.selects(); err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func (w *work) makePlan(ctx context.Context) (*Plan, error) {
 	}
 	if w.o.NoObserve {
 		for _, n := range slices.Concat(w.declared, w.leftover) {
-			w.unobserved(n)
+			w.unobserved(ctx, n)
 		}
 	} else {
 		w.lookAhead(ctx)
@@ -184,9 +185,6 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 		p.Actions = append(p.Actions, w.condemned(n)...)
 	}
 	for _, f := range w.discovered {
-		if f.used {
-			continue
-		}
 		if f.Mark.Retained {
 			p.Warnings = append(p.Warnings, fmt.Sprintf("%s %s was retained by %s; it is left alone", f.Kind, f.Identity, f.Mark.Address))
 		}

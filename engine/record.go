@@ -1,18 +1,13 @@
 package engine
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
-	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
 // record is a row as the engine understands it. One record is changed by one goroutine at a time.
@@ -29,6 +24,13 @@ type record struct {
 	// cut are the late paths, by upstream, through which a cycle was opened: what must be emptied before the
 	// members of the cycle can go.
 	cut map[string][]tree.Path
+	// secret are the paths of props that were ever secret: they stay masked when they no longer are.
+	secret []tree.Path
+	// was are the addresses that the row had before, as long as the program still names them. A rename that
+	// was done is not done again, and what still carries an old address is ours.
+	was []string
+	// found: reading showed it, and no record held it.
+	found bool
 }
 
 // generation is one physical thing of a record, or the intent to make one.
@@ -48,6 +50,9 @@ type generation struct {
 	attrs    map[string]any
 	digests  map[tree.Path]string // of write-only paths
 	settings map[string]any       // when another than the record's
+	props    map[string]any       // it was made of, when not the record's
+	retain   bool                 // let go instead of deleted
+	virtual  bool                 // without a physical object, kept in the record alone
 }
 
 func (r *record) find(state statestore.State) *generation {
@@ -91,162 +96,56 @@ func (r *record) next() uint64 {
 	return n + 1
 }
 
-// slotFree is the lowest name slot that nothing of the record holds.
-func (r *record) slotFree(slots int) (int, error) {
-	for slot := range slots {
-		if !slices.ContainsFunc(r.gens, func(g *generation) bool { return g.slot == slot && !g.named }) {
-			return slot, nil
-		}
+// numbered is the number that a found thing carries, or a further one where that is taken.
+func (r *record) numbered(carried uint64) uint64 {
+	if carried == 0 || slices.ContainsFunc(r.gens, func(g *generation) bool { return g.number == carried }) {
+		return r.next()
 	}
-	return 0, fmt.Errorf("%d things of this address are waiting for deletion; one must be gone before another can be made", slots)
+	return carried
 }
 
-// aad binds sealed bytes to what they belong to, so that they cannot be moved elsewhere.
-func aad(stage statestore.Stage, what string) []byte {
-	return []byte("athanor row\x00" + stage.Stack + "\x00" + stage.Name + "\x00" + what)
-}
-
-// seal makes the row that a store keeps.
-func (r *record) seal(stage statestore.Stage, key *seal.Key) (statestore.Row, error) {
-	gens := make(map[string]any, len(r.gens))
-	row := statestore.Row{Address: r.address, Version: r.version, Birth: r.birth, Needs: r.needs}
+// numberedAs finds a generation by its number.
+func (r *record) numberedAs(number uint64) *generation {
 	for _, g := range r.gens {
-		row.Generations = append(row.Generations, statestore.Generation{
-			Number: g.number, State: g.state, Slot: g.slot, Kind: g.kind, Place: statestore.Place(g.place),
-			Identity: g.identity, Intent: g.intent, Written: g.written,
-		})
-		gens[strconv.FormatUint(g.number, 10)] = g.tree()
-	}
-	if len(r.gens) == 0 {
-		return row, nil
-	}
-	body := map[string]any{"gens": gens}
-	put(body, "props", r.props)
-	put(body, "settings", r.settings)
-	if len(r.cut) > 0 {
-		cut := make(map[string]any, len(r.cut))
-		for addr, paths := range r.cut {
-			list := make([]any, len(paths))
-			for i, p := range paths {
-				list[i] = string(p)
-			}
-			cut[addr] = list
-		}
-		body["cut"] = cut
-	}
-	options, err := optionsTree(r.options)
-	if err != nil {
-		return row, err
-	}
-	put(body, "options", options)
-	// The birth address is what stays when a row moves, and so what its bytes are bound to.
-	row.Body = key.Seal(tree.Canonical(body), aad(stage, r.birth))
-	return row, nil
-}
-
-func (g *generation) tree() map[string]any {
-	t := map[string]any{}
-	put(t, "attrs", g.attrs)
-	put(t, "settings", g.settings)
-	if g.name != "" {
-		t["name"] = g.name
-	}
-	if g.named {
-		t["named"] = true
-	}
-	if g.nonce != "" {
-		t["nonce"] = g.nonce
-	}
-	if len(g.digests) > 0 {
-		d := make(map[string]any, len(g.digests))
-		for p, s := range g.digests {
-			d[string(p)] = s
-		}
-		t["written"] = d
-	}
-	return t
-}
-
-// put keeps nil apart from empty: an empty map is "explicitly none".
-func put(t map[string]any, name string, m map[string]any) {
-	if m != nil {
-		t[name] = m
-	}
-}
-
-// open reads a row. The error says what cannot be read; the physical identities are in the row itself.
-func open(row statestore.Row, stage statestore.Stage, key *seal.Key) (*record, error) {
-	r := &record{address: row.Address, version: row.Version, birth: row.Birth, needs: row.Needs}
-	plain, err := key.Open(row.Body, aad(stage, row.Birth))
-	if err != nil {
-		return nil, err
-	}
-	decoded, err := tree.Decode(plain)
-	if err != nil {
-		return nil, fmt.Errorf("row body: %w", err)
-	}
-	body, ok := decoded.(map[string]any)
-	if !ok {
-		return nil, errors.New("row body: not a map")
-	}
-	r.props, _ = body["props"].(map[string]any)
-	r.settings, _ = body["settings"].(map[string]any)
-	if cut, ok := body["cut"].(map[string]any); ok {
-		r.cut = make(map[string][]tree.Path, len(cut))
-		for addr, list := range cut {
-			paths, _ := list.([]any)
-			for _, p := range paths {
-				s, _ := p.(string)
-				r.cut[addr] = append(r.cut[addr], tree.Path(s))
-			}
+		if g.number == number {
+			return g
 		}
 	}
-	if o, ok := body["options"]; ok {
-		if err := json.Unmarshal(tree.Canonical(o), &r.options); err != nil {
-			return nil, fmt.Errorf("row body: options: %w", err)
-		}
-	}
-	gens, _ := body["gens"].(map[string]any)
-	for _, g := range row.Generations {
-		t, _ := gens[strconv.FormatUint(g.Number, 10)].(map[string]any)
-		r.gens = append(r.gens, openGeneration(g, t))
-	}
-	return r, nil
+	return nil
 }
 
-func openGeneration(g statestore.Generation, t map[string]any) *generation {
-	out := &generation{
-		number: g.Number, state: g.State, slot: g.Slot, kind: g.Kind, place: reconcile.Place(g.Place),
-		identity: g.Identity, intent: g.Intent, written: g.Written,
+// owns finds the generation with a physical identity.
+func (r *record) owns(kind string, place reconcile.Place, identity string) *generation {
+	if r == nil || identity == "" {
+		return nil
 	}
-	out.attrs, _ = t["attrs"].(map[string]any)
-	out.settings, _ = t["settings"].(map[string]any)
-	out.name, _ = t["name"].(string)
-	out.named, _ = t["named"].(bool)
-	out.nonce, _ = t["nonce"].(string)
-	if d, ok := t["written"].(map[string]any); ok {
-		out.digests = make(map[tree.Path]string, len(d))
-		for p, s := range d {
-			out.digests[tree.Path(p)], _ = s.(string)
+	for _, g := range r.gens {
+		if g.identity == identity && g.kind == kind && g.place == place {
+			return g
 		}
 	}
-	return out
+	return nil
 }
 
-func optionsTree(o Options) (map[string]any, error) {
-	data, err := json.Marshal(o)
-	if err != nil {
-		return nil, fmt.Errorf("options: %w", err)
+// settle makes a generation the live one and condemns all others: the one before, and one that was begun and is no
+// longer wanted. What was condemned under the same identity is this very thing.
+func (r *record) settle(g *generation) {
+	for _, old := range r.gens {
+		if old == g || old.state == statestore.Condemned {
+			continue
+		}
+		if old.state == statestore.Live {
+			old.retain = r.options.Retain
+		}
+		if old.props == nil {
+			old.props = r.props
+		}
+		old.state = statestore.Condemned
 	}
-	if string(data) == "{}" {
-		return nil, nil
-	}
-	t, err := tree.Decode(data)
-	if err != nil {
-		return nil, fmt.Errorf("options: %w", err)
-	}
-	m, _ := t.(map[string]any)
-	return m, nil
+	r.gens = slices.DeleteFunc(r.gens, func(old *generation) bool {
+		return old != g && old.identity == g.identity && old.identity != "" && old.kind == g.kind && old.place == g.place && !old.virtual
+	})
+	g.state, g.intent, g.props, g.settings = statestore.Live, false, nil, nil
 }
 
 // clone is a copy whose generations can be changed without changing the original.

@@ -50,6 +50,27 @@ func (r *redactor) text(s string) string {
 	return r.replacer.Replace(s)
 }
 
+// error is an error whose own text is masked. What it wraps stays as it was, to be branched on.
+func (r *redactor) error(err error) error {
+	if err == nil {
+		return nil
+	}
+	plain := err.Error()
+	text := r.text(plain)
+	if text == plain {
+		return err
+	}
+	return &maskedError{text: text, err: err}
+}
+
+type maskedError struct {
+	text string
+	err  error
+}
+
+func (e *maskedError) Error() string { return e.text }
+func (e *maskedError) Unwrap() error { return e.err }
+
 // pairs are what to mask, longer first, so that a secret inside another never leaves a rest.
 func (r *redactor) pairs() []string {
 	forms := map[string]bool{}

@@ -36,6 +36,7 @@ type work struct {
 	damaged map[string]error
 
 	nodes     map[string]*node
+	renamers  map[string][]*node // by the earlier address that they name
 	declared  []*node
 	reads     []*node
 	sorted    []*node        // reads and declared, upstreams first
@@ -46,9 +47,12 @@ type work struct {
 	// fresh: there are no rows. lost: and the stage was deployed before.
 	fresh, lost bool
 	discovered  []found
+	byAddress   map[string][]*found // what was discovered, by the address in its mark
+	byIdentity  map[string]*found
 
 	refusals []Problem
 
+	slots   slots
 	gate    *gate
 	redact  *redactor
 	secrets map[string]string
@@ -74,7 +78,7 @@ func (e *Engine) newWork(ctx context.Context, g *Graph, destroy bool, o PlanOpti
 	w := &work{
 		e: e, o: o, graph: g, destroy: destroy, stage: stage,
 		moved: map[string]string{}, damaged: map[string]error{}, attrNames: map[string][]string{},
-		redact: &redactor{}, secrets: map[string]string{},
+		redact: &e.redact, secrets: map[string]string{},
 		accesses: map[string]*access{}, listings: map[string]*listing{},
 		gate: newGate(e.Parallel),
 	}

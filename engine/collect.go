@@ -1,0 +1,217 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// collect takes away what is condemned and what is no longer declared, those that need others first, as long
+// as nothing that failed or was blocked depends on it.
+func (r *run) collect(ctx context.Context) {
+	kept := r.stillNeeded()
+	drops := map[string]*task{}
+	var tasks []*task
+	add := func(n *node, do func(context.Context, *node) error) {
+		if r.handled(n) {
+			return
+		}
+		if kept[n.addr] {
+			r.keep(n)
+			return
+		}
+		t := &task{n: n, drop: true}
+		t.do = func(t *task) (bool, error) {
+			return r.work(ctx, t, func(ctx context.Context, n *node) (bool, error) { return false, do(ctx, n) })
+		}
+		tasks, drops[n.addr] = append(tasks, t), t
+	}
+	for _, n := range r.w.leftover {
+		switch {
+		case !r.w.isSelected(n):
+		case n.plan == nil && len(n.rec.gens) > 0:
+			n.plan = &Planned{Address: n.addr, Action: Delete, Kind: n.rec.gens[0].kind}
+			add(n, r.drop)
+		case n.plan == nil:
+		case n.plan.Action == Delete:
+			add(n, r.drop)
+		case n.plan.Action == Forget:
+			add(n, r.forget)
+		case n.plan.Action == Blocked:
+			r.settled(n)
+		}
+	}
+	for _, n := range r.w.declared {
+		if n.rec != nil && len(n.rec.condemned()) > 0 && r.ok(n) && r.w.isSelected(n) {
+			add(n, r.dropCondemned)
+		}
+	}
+	if err := r.part(ctx, drops); err != nil {
+		r.failures = append(r.failures, &ResourceError{Address: "record", Action: Delete, Err: err})
+		return
+	}
+	for _, t := range drops {
+		for _, a := range t.n.dropNeeds() {
+			t.before(drops[a], false)
+		}
+		if with := drops[t.n.rec.options.DeletedWith]; with != nil {
+			with.before(t, false)
+		}
+		if len(t.n.rec.cut) > 0 && t.n.decl == nil {
+			tasks = append(tasks, r.untie(ctx, t.n, drops))
+		}
+	}
+	r.schedule(tasks)
+}
+
+// part takes what is deleted with another off the other's needs, so that the other's row can go first.
+func (r *run) part(ctx context.Context, drops map[string]*task) error {
+	change := statestore.Change{}
+	for _, t := range drops {
+		with := t.n.rec.options.DeletedWith
+		if drops[with] == nil || !slices.Contains(t.n.rec.needs, with) {
+			continue
+		}
+		rec := t.n.rec.clone()
+		rec.needs = slices.DeleteFunc(slices.Clone(rec.needs), func(a string) bool { return a == with })
+		row, err := rec.seal(r.w.stage, r.e.Key)
+		if err != nil {
+			return err
+		}
+		t.n.rec = rec
+		change.Put = append(change.Put, row)
+	}
+	if len(change.Put) == 0 {
+		return nil
+	}
+	return r.journal.Commit(context.WithoutCancel(ctx), change)
+}
+
+// untie empties the late paths through which a cycle was closed, before any member of it goes.
+func (r *run) untie(ctx context.Context, n *node, drops map[string]*task) *task {
+	t := &task{n: n, drop: true}
+	t.do = func(*task) (bool, error) {
+		err := r.emptied(ctx, n)
+		if err != nil {
+			r.fail(n, Update, err)
+			r.setStatus(n, StatusFailed)
+		}
+		return false, err
+	}
+	for up := range n.rec.cut {
+		t.before(drops[up], false)
+	}
+	t.before(drops[n.addr], false)
+	return t
+}
+
+func (r *run) emptied(ctx context.Context, n *node) error {
+	rec := n.rec.clone()
+	g := rec.live()
+	if g == nil || n.kind == nil {
+		return nil
+	}
+	a, err := r.w.accessOf(ctx, n, g)
+	if err != nil {
+		return err
+	}
+	props := any(rec.props)
+	for up, paths := range rec.cut {
+		for _, p := range paths {
+			props = tree.Without(props, p)
+		}
+		rec.needs = slices.DeleteFunc(slices.Clone(rec.needs), func(a string) bool { return a == up })
+	}
+	job := r.w.recordedJob(n, a, g)
+	job.Props, _ = props.(map[string]any)
+	out, err := n.kind.Settle(ctx, job, reconcile.Hooks{Intend: func(context.Context) error { return errStopped }})
+	if err != nil && !errors.Is(err, errStopped) {
+		return err
+	}
+	if err == nil {
+		g.attrs = out.Attrs
+	}
+	rec.props, rec.cut = job.Props, nil
+	if err := r.commit(ctx, n, rec); err != nil {
+		return err
+	}
+	r.recount("", Update)
+	return nil
+}
+
+// handled reports a leftover that went first in the forward pass.
+func (r *run) handled(n *node) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, done := r.statuses[n.addr]
+	return done && n.decl == nil
+}
+
+// dropNeeds are the addresses that may go only after this one. What is deleted with another goes after it.
+func (n *node) dropNeeds() []string {
+	if n.rec == nil {
+		return nil
+	}
+	with := n.rec.options.DeletedWith
+	return slices.DeleteFunc(slices.Clone(n.rec.needs), func(a string) bool {
+		_, cut := n.rec.cut[a]
+		return a == with || a == n.addr || cut
+	})
+}
+
+// stillNeeded are the addresses that something which failed, was blocked or was not started depends on.
+func (r *run) stillNeeded() map[string]bool {
+	kept := map[string]bool{}
+	var visit func(addr string)
+	visit = func(addr string) {
+		if kept[addr] {
+			return
+		}
+		kept[addr] = true
+		n := r.w.nodes[addr]
+		if n == nil {
+			return
+		}
+		for _, a := range n.needs {
+			visit(a)
+		}
+		if row, ok := r.w.snap.Rows[addr]; ok {
+			for _, a := range row.Needs {
+				visit(a)
+			}
+		}
+	}
+	for _, n := range slices.Concat(r.w.declared, r.w.leftover) {
+		if n.plan != nil && (n.decl != nil && !r.ok(n) || n.plan.Action == Blocked) {
+			for _, a := range n.needs {
+				visit(a)
+			}
+			if n.rec != nil {
+				for _, a := range n.rec.needs {
+					visit(a)
+				}
+			}
+		}
+	}
+	for addr := range r.w.damaged {
+		for _, a := range r.w.snap.Rows[addr].Needs {
+			visit(a)
+		}
+	}
+	return kept
+}
+
+func (r *run) keep(n *node) {
+	if n.decl == nil {
+		r.setStatus(n, StatusBlocked)
+	}
+	r.emit(Event{
+		Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Delete, Status: StatusBlocked,
+		Note: "something that failed still needs it",
+	})
+}
+

@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// found is a thing that reading showed and the record does not know.
+type found struct {
+	reconcile.Found
+	access *access
+	look   reconcile.Look
+	job    *reconcile.Job
+	slot   int
+}
+
+// listing is one kind's listing of one place, made once per plan.
+type listing struct {
+	once   sync.Once
+	things []reconcile.Found
+	err    error
+}
+
+// list lists a kind in a place, once.
+func (w *work) list(ctx context.Context, n *node, a *access) ([]reconcile.Found, error) {
+	id := n.spec.Type + "\x00" + a.place.String()
+	w.mu.Lock()
+	l, ok := w.listings[id]
+	if !ok {
+		l = &listing{}
+		w.listings[id] = l
+	}
+	w.mu.Unlock()
+	l.once.Do(func() {
+		l.things, l.err = n.kind.List(ctx, reconcile.Scope{
+			Cloud: a.cloud, Place: a.place, Dir: w.graph.Dir,
+			Prefix: w.stage.Stack + "-" + w.stage.Name + "-",
+			Mark:   reconcile.Mark{Stack: w.stage.Stack, Stage: w.stage.Name},
+		})
+	})
+	return l.things, l.err
+}
+
+// discover finds all marked things of a stage that has no rows, in every place that the program names: tag-wide
+// where the provider can, else kind by kind.
+func (w *work) discover(ctx context.Context) error {
+	var accesses []*access
+	for _, n := range w.declared {
+		if n.access.err == nil && !slices.Contains(accesses, n.access) {
+			accesses = append(accesses, n.access)
+		}
+	}
+	var errs []error
+	seen := map[string]bool{}
+	for _, a := range accesses {
+		things, err := w.discoverIn(ctx, a)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("discover in %s: %w", a.place, err))
+			continue
+		}
+		for _, f := range things {
+			id := f.Kind + "\x00" + a.place.String() + "\x00" + f.Identity
+			if f.Mark == nil || f.Mark.Stack != w.stage.Stack || f.Mark.Stage != w.stage.Name || seen[id] {
+				continue
+			}
+			seen[id] = true
+			w.discovered = append(w.discovered, found{Found: f, access: a})
+		}
+	}
+	slices.SortFunc(w.discovered, func(a, b found) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Identity, b.Identity))
+	})
+	w.byAddress, w.byIdentity = map[string][]*found{}, map[string]*found{}
+	for i := range w.discovered {
+		d := &w.discovered[i]
+		w.byAddress[d.Mark.Address] = append(w.byAddress[d.Mark.Address], d)
+		w.byIdentity[d.Identity] = d
+	}
+	w.lost = w.lost || len(w.discovered) > 0
+	return errors.Join(errs...)
+}
+
+// discoverIn finds the marked things of one place.
+func (w *work) discoverIn(ctx context.Context, a *access) ([]reconcile.Found, error) {
+	scope := reconcile.Scope{
+		Cloud: a.cloud, Place: a.place, Dir: w.graph.Dir, Mark: reconcile.Mark{Stack: w.stage.Stack, Stage: w.stage.Name},
+	}
+	if a.provider.Discover != nil {
+		return a.provider.Discover(ctx, scope)
+	}
+	var all []reconcile.Found
+	for _, k := range a.provider.Kinds {
+		if spec := k.Spec(); !spec.Lists || !spec.Marked {
+			continue
+		}
+		things, err := k.List(ctx, scope)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", k.Spec().Type, err)
+		}
+		all = append(all, things...)
+	}
+	return all, nil
+}

@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+)
+
+// moves gives rows to the addresses that they were renamed to: chains, shifts and swaps included. A rename that was
+// done before is not done again: the row remembers where it came from.
+func (w *work) moves() []error {
+	claims := w.claims()
+	var errs []error
+	claimed := map[string]*node{}
+	for _, n := range w.declared {
+		old, ok := claims[n]
+		if !ok || !w.free(n, claims, map[*node]bool{}) {
+			continue
+		}
+		if other := claimed[old]; other != nil {
+			errs = append(errs, fmt.Errorf("%s and %s both say that they were renamed from %s", other.addr, n.addr, old))
+			continue
+		}
+		claimed[old] = n
+	}
+	taken := make(map[string]*record, len(claimed))
+	for old := range claimed {
+		taken[old] = w.records[old]
+		delete(w.records, old)
+	}
+	for old, n := range claimed {
+		n.from = old
+		w.records[n.addr] = taken[old].renamed(n.addr)
+		w.moved[old] = n.addr
+	}
+	return errs
+}
+
+// claims are the recorded addresses that declared nodes name as their own earlier ones.
+func (w *work) claims() map[*node]string {
+	claims := map[*node]string{}
+	for _, n := range w.declared {
+		for _, old := range n.decl.Options.RenamedFrom {
+			if w.records[old] != nil && old != n.addr && !w.records[n.addr].cameFrom(old) {
+				claims[n] = old
+				break
+			}
+		}
+	}
+	return claims
+}
+
+// free reports that the address of a node has no row, or that its row goes elsewhere. Around a circle of claims every
+// row goes on by one: a swap.
+func (w *work) free(n *node, claims map[*node]string, visiting map[*node]bool) bool {
+	if w.records[n.addr] == nil || visiting[n] {
+		return true
+	}
+	visiting[n] = true
+	for _, next := range w.renamers[n.addr] {
+		if claims[next] == n.addr && w.free(next, claims, visiting) {
+			return true
+		}
+	}
+	return false
+}
+
+// cameFrom reports that the row was at an address before.
+func (r *record) cameFrom(old string) bool {
+	return r != nil && (r.birth == old && r.birth != r.address || slices.Contains(r.was, old))
+}
+
+func (r *record) renamed(addr string) *record {
+	c := r.clone()
+	c.was = append(slices.Clone(r.was), r.address)
+	c.address = addr
+	return c
+}
+
+// still keeps the earlier addresses that the program names.
+func still(was, named []string) []string {
+	var kept []string
+	for _, old := range was {
+		if slices.Contains(named, old) && !slices.Contains(kept, old) {
+			kept = append(kept, old)
+		}
+	}
+	return kept
+}
+
+// renameNote says that a renamedFrom has done its work here.
+func (n *node) renameNote() string {
+	for _, old := range n.decl.Options.RenamedFrom {
+		if n.from == "" && n.rec.cameFrom(old) {
+			return fmt.Sprintf("renamed from %s; that renamedFrom may go when every stage has been deployed with it", old)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,51 @@
+package engine
+
+// count adds one to the class of an action that ended with a status.
+func (s *Summary) count(a Action, status Status) {
+	switch status {
+	case StatusFailed:
+		s.Failed++
+		return
+	case StatusBlocked:
+		s.Blocked++
+		return
+	case StatusSkipped:
+		s.NotStarted++
+		return
+	case StatusWaiting:
+		s.Waiting++
+		if a == Wait {
+			return
+		}
+	default:
+	}
+	s.add(a, 1)
+}
+
+// add adds n to the counter of an action.
+func (s *Summary) add(a Action, n int) {
+	switch a {
+	case Create:
+		s.Created += n
+	case Adopt:
+		s.Adopted += n
+	case Recover:
+		s.Recovered += n
+	case Update:
+		s.Updated += n
+	case Replace:
+		s.Replaced += n
+	case Delete:
+		s.Deleted += n
+	case Move:
+		s.Moved += n
+	case Forget:
+		s.Forgotten += n
+	case Wait:
+		s.Waiting += n
+	case Unchanged:
+		s.Unchanged += n
+	case Blocked:
+		s.Blocked += n
+	}
+}
