@@ -93,6 +93,7 @@ func TestPackageCommentLaw(t *testing.T) {
 		"reconcile/twice/b.go", good,
 	)), "reconcile/none: no package comment", "reconcile/short/a.go: the package comment says too little",
 		"reconcile/twice: 2 package comments")
+	expect(t, packageCommentLaw(read(t, "cmd/a/main.go", "// Command a is short.\npackage main\n")))
 }
 
 func TestExportedCommentLaw(t *testing.T) {
@@ -225,6 +226,7 @@ func f() {
 	println()
 	_ = fmt.Sprint()
 	fmt.Fprintln(os.Stderr)
+	_ = stdlog.New(nil, "", 0)
 }
 `
 	expect(t, quietLaw(read(t, "engine/a.go", bad)), "fmt.Println", "log.Fatal", "log/slog.Info", "os.Exit", "time.Sleep", "builtin println")

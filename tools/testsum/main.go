@@ -1,0 +1,102 @@
+// Command testsum runs go test and tells what a reader needs: one line for each package, every failure in
+// full, and one line for each skipped test with its reason, which go test itself hides in packages that
+// pass. It knows the events of go test -json; it does not know what is tested.
+//
+//	go -C tools run ./testsum -dir .. -no-skips -- -race ./statestore/...
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+)
+
+func main() {
+	var o options
+	flag.StringVar(&o.dir, "dir", ".", "folder to run go test in")
+	flag.StringVar(&o.tally, "tally", "", "file to which one line \"passed failed skipped\" is appended")
+	flag.BoolVar(&o.noSkips, "no-skips", false, "a skipped test is a failure")
+	flag.Parse()
+	o.args = flag.Args()
+	if len(o.args) == 0 {
+		o.args = []string{"./..."}
+	}
+	code, err := run(o, os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testsum:", err)
+	}
+	os.Exit(code)
+}
+
+type options struct {
+	dir, tally string
+	noSkips    bool
+	args       []string
+}
+
+// run gives the exit code of go test, or 1 when it passed and something else is wrong.
+func run(o options, out io.Writer) (int, error) {
+	cmd := exec.Command("go", append([]string{"test", "-json"}, o.args...)...)
+	cmd.Dir, cmd.Stderr = o.dir, os.Stderr
+	events, err := cmd.StdoutPipe()
+	if err != nil {
+		return 1, err
+	}
+	if err := cmd.Start(); err != nil {
+		return 1, err
+	}
+	s := newSummary(out)
+	readErr := read(events, s)
+	code, err := exitCode(cmd.Wait())
+	if err = errors.Join(readErr, err); err != nil {
+		return max(code, 1), err
+	}
+	s.finish(code)
+	if o.tally != "" {
+		if err := s.appendTo(o.tally); err != nil {
+			return max(code, 1), err
+		}
+	}
+	if o.noSkips && len(s.skips) > 0 && code == 0 {
+		return 1, errors.New("tests were skipped, and -no-skips forbids it")
+	}
+	return code, nil
+}
+
+func exitCode(err error) (int, error) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Exited() {
+		return exit.ExitCode(), nil
+	}
+	if err != nil {
+		return 1, err
+	}
+	return 0, nil
+}
+
+// read feeds events to the summary. What is no event is something that a tool printed past the test
+// framework: it is shown as it is.
+func read(in io.Reader, s *summary) error {
+	lines := bufio.NewReader(in)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			var e event
+			if json.Unmarshal(line, &e) == nil && e.Action != "" {
+				s.add(e)
+			} else {
+				s.print("%s", line)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+// An event is one line of go test -json, see go doc test2json.
+type event struct {
+	Action      string
+	Package     string
+	ImportPath  string // of build-output and build-fail
+	Test        string
+	Elapsed     float64
+	Output      string
+	FailedBuild string
+}
+
+// A summary gathers events. Counts include subtests; a package that fails without a failing test (it does
+// not build, it panics outside tests, it exits) counts as one failure.
+type summary struct {
+	out                     io.Writer
+	passed, failed, skipped int
+	packages                map[string]*pkg
+	builds                  map[string][]string // output of the compiler, by package
+	skips                   []string
+}
+
+type pkg struct {
+	lines  []line
+	state  map[string]string // by test: run, pass, fail, skip
+	cached bool
+}
+
+type line struct{ test, text string }
+
+func newSummary(out io.Writer) *summary {
+	return &summary{out: out, packages: map[string]*pkg{}, builds: map[string][]string{}}
+}
+
+// print writes to standard output, where nothing better can be done about an error than to go on.
+func (s *summary) print(format string, args ...any) { _, _ = fmt.Fprintf(s.out, format, args...) }
+
+func (s *summary) add(e event) {
+	switch e.Action {
+	case "build-output":
+		s.builds[e.ImportPath] = append(s.builds[e.ImportPath], e.Output)
+		return
+	case "build-fail":
+		return
+	}
+	p := s.packages[e.Package]
+	if p == nil {
+		p = &pkg{state: map[string]string{}}
+		s.packages[e.Package] = p
+	}
+	switch {
+	case e.Action == "output":
+		p.output(e)
+	case e.Test == "":
+		s.packageDone(e, p)
+	case e.Action == "run":
+		p.state[e.Test] = "run"
+	case e.Action == "pass", e.Action == "fail", e.Action == "skip":
+		s.testDone(e, p)
+	}
+}
+
+func (p *pkg) output(e event) {
+	if e.Test == "" && strings.HasSuffix(strings.TrimSpace(e.Output), "(cached)") {
+		p.cached = true
+	}
+	for _, frame := range []string{"=== RUN", "=== PAUSE", "=== CONT", "=== NAME"} {
+		if strings.HasPrefix(e.Output, frame) {
+			return
+		}
+	}
+	p.lines = append(p.lines, line{e.Test, e.Output})
+}
+
+func (s *summary) testDone(e event, p *pkg) {
+	p.state[e.Test] = e.Action
+	switch e.Action {
+	case "pass":
+		s.passed++
+	case "fail":
+		s.failed++
+	case "skip":
+		s.skipped++
+		s.skips = append(s.skips, fmt.Sprintf("%s.%s: %s", e.Package, e.Test, p.reason(e.Test)))
+	}
+	if e.Action != "fail" { // what it printed is of no more use
+		p.lines = slices.DeleteFunc(p.lines, func(l line) bool { return l.test == e.Test })
+	}
+}
+
+func (p *pkg) reason(test string) string {
+	var words []string
+	for _, l := range p.lines {
+		text := strings.TrimSpace(l.text)
+		if l.test == test && text != "" && !strings.HasPrefix(text, "--- SKIP") {
+			words = append(words, text)
+		}
+	}
+	if len(words) == 0 {
+		return "no reason given"
+	}
+	return strings.Join(words, " ")
+}
+
+func (s *summary) packageDone(e event, p *pkg) {
+	defer delete(s.packages, e.Package)
+	switch e.Action {
+	case "pass":
+		s.print("ok    %s  %d tests, %s\n", e.Package, len(p.state), p.took(e))
+	case "fail":
+		s.print("FAIL  %s\n", e.Package)
+		s.packageFailed(e, p)
+	}
+}
+
+func (p *pkg) took(e event) string {
+	if p.cached {
+		return "cached"
+	}
+	return fmt.Sprintf("%.1fs", e.Elapsed)
+}
+
+// packageFailed prints what failing and unfinished tests printed, and what the package printed itself.
+func (s *summary) packageFailed(e event, p *pkg) {
+	blamed := false
+	for _, state := range p.state {
+		if state == "run" { // it was running when the process ended
+			s.failed++
+		}
+		blamed = blamed || state == "run" || state == "fail"
+	}
+	if !blamed {
+		s.failed++
+	}
+	for _, text := range s.builds[e.FailedBuild] {
+		s.print("      %s", text)
+	}
+	delete(s.builds, e.FailedBuild)
+	for _, l := range p.lines {
+		s.print("      %s", l.text)
+	}
+}
+
+// finish prints the skips and the counts. code is what go test ended with: a run that fails though no
+// package did (a broken pattern, no such module) counts as one failure.
+func (s *summary) finish(code int) {
+	for _, name := range sortedKeys(s.packages) { // go test ended before it told how these ended
+		s.print("FAIL  %s\n", name)
+		s.packageFailed(event{Package: name}, s.packages[name])
+	}
+	for _, name := range sortedKeys(s.builds) {
+		for _, text := range s.builds[name] {
+			s.print("      %s", text)
+		}
+	}
+	if code != 0 && s.failed == 0 {
+		s.failed = 1
+	}
+	for _, skip := range s.skips {
+		s.print("skip  %s\n", skip)
+	}
+	s.print("%d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
+}
+
+func (s *summary) appendTo(file string) error {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(f, s.passed, s.failed, s.skipped)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// module writes files, by name, into a module of its own.
+func module(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	files["go.mod"] = "module sample\n\ngo 1.26\n"
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+const header = "package a\n\nimport \"testing\"\n\n"
+
+func TestSummaryOfRealRuns(t *testing.T) {
+	tests := []struct {
+		name    string
+		files   map[string]string
+		noSkips bool
+		code    int
+		want    []string
+		never   string
+	}{
+		{"passes", map[string]string{"a/a_test.go": header + `
+func TestOne(t *testing.T) { t.Log("chatter"); t.Run("sub", func(t *testing.T) {}) }
+`}, false, 0, []string{"ok    sample/a  2 tests", "2 passed, 0 failed, 0 skipped"}, "chatter"},
+
+		{"fails", map[string]string{"a/a_test.go": header + `
+func TestGood(t *testing.T) { t.Log("chatter") }
+func TestBad(t *testing.T)  { t.Log("before"); t.Error("is bad") }
+`}, false, 1, []string{"FAIL  sample/a", "before", "is bad", "1 passed, 1 failed, 0 skipped"}, "chatter"},
+
+		{"skips", map[string]string{"a/a_test.go": header + `
+func TestFar(t *testing.T) { t.Skip("no moon") }
+`}, false, 0, []string{"skip  sample/a.TestFar: a_test.go:6: no moon", "0 passed, 0 failed, 1 skipped"}, ""},
+
+		{"skips forbidden", map[string]string{"a/a_test.go": header + `
+func TestFar(t *testing.T) { t.Skip("no moon") }
+`}, true, 1, []string{"no moon", "0 passed, 0 failed, 1 skipped"}, ""},
+
+		{"does not build", map[string]string{"a/a_test.go": header + "func TestA(t *testing.T) { undefined() }\n"},
+			false, 1, []string{"FAIL  sample/a", "undefined: undefined", "0 passed, 1 failed, 0 skipped"}, ""},
+
+		{"panics", map[string]string{"a/a_test.go": header + `
+func TestGood(t *testing.T) {}
+func TestBoom(t *testing.T) { panic("boom") }
+`}, false, 1, []string{"panic: boom", "1 passed, 1 failed, 0 skipped"}, ""},
+
+		{"exits", map[string]string{"a/a_test.go": "package a\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n" + `
+func TestGood(t *testing.T) {}
+func TestGone(t *testing.T) { os.Exit(3) }
+`}, false, 1, []string{"1 passed, 1 failed, 0 skipped"}, ""},
+
+		{"nothing to run", map[string]string{"b/b.go": "package b\n"}, false, 0, []string{"0 passed, 0 failed, 0 skipped"}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var out strings.Builder
+			tally := filepath.Join(t.TempDir(), "tally")
+			code, err := run(options{dir: module(t, tt.files), noSkips: tt.noSkips, tally: tally, args: []string{"./..."}}, &out)
+			if code != tt.code || (err != nil) != tt.noSkips {
+				t.Errorf("code %d, error %v; want code %d", code, err, tt.code)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("does not say %q", want)
+				}
+			}
+			if tt.never != "" && strings.Contains(out.String(), tt.never) {
+				t.Errorf("says %q", tt.never)
+			}
+			counts, err := os.ReadFile(tally)
+			last := out.String()[strings.LastIndex(strings.TrimSpace(out.String()), "\n")+1:]
+			if want := strings.NewReplacer(" passed,", "", " failed,", "", " skipped", "").Replace(last); err != nil || string(counts) != want {
+				t.Errorf("tally %q, %v; want %q", counts, err, want)
+			}
+			if t.Failed() {
+				t.Log(out.String())
+			}
+		})
+	}
+}
+
+func TestBrokenPattern(t *testing.T) {
+	var out strings.Builder
+	code, err := run(options{dir: module(t, map[string]string{}), args: []string{"./none"}}, &out)
+	if code == 0 || err != nil || !strings.Contains(out.String(), "1 failed") {
+		t.Errorf("code %d, error %v, said %q; want a failure", code, err, out.String())
+	}
+}
+
+func TestWhatIsNoEventIsShown(t *testing.T) {
+	var out strings.Builder
+	s := newSummary(&out)
+	if err := read(strings.NewReader("warning: odd\n{}\nlast"), s); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != "warning: odd\n{}\nlast" {
+		t.Errorf("showed %q", out.String())
+	}
+}
