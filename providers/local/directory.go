@@ -56,7 +56,8 @@ var directoryKind = &reconcile.Kind[DirectoryProps, liveDirectory, Directory]{
 	Type: "local.Directory",
 	Doc: "A folder of the machine that deploys, with files in it. It manages the files that it wrote, which the record remembers, and whether they are executable; " +
 		"other files in the folder are left alone, and so are other permission bits. A file that already lies at a newly declared name is overwritten, which the plan shows. " +
-		"Removing it removes those files and the folders that this leaves empty.",
+		"Removing it removes those files and the folders that this leaves empty. A creation that was cut short goes on in the next run; " +
+		"if the program drops the folder before that, what had been written stays.",
 	Observe: observeDirectory,
 	Create:  createDirectory,
 	Compare: compareDirectory,
