@@ -56,6 +56,7 @@ type run struct {
 	waiting  map[string]string
 	summary  Summary
 	keyed    bool
+	broken   bool // something is blocked by a failure
 	// saved are the classes of a saved plan, by address; nil without one.
 	saved map[string]map[Action]bool
 

@@ -109,10 +109,10 @@ func (w *work) compare(ctx context.Context, n *node) error {
 func (w *work) classifyAbsent(n *node) {
 	n.plan.Action = Create
 	switch {
+	case n.present() != nil && n.look.NotYet:
+		n.plan.Notes = append(n.plan.Notes, "not yet visible")
 	case n.rec.live() != nil:
 		n.plan.Notes = append(n.plan.Notes, "it is gone: "+n.rec.live().identity)
-	case n.rec.candidate() != nil && n.look.NotYet:
-		n.plan.Notes = append(n.plan.Notes, "not yet visible")
 	case n.rec == nil && n.spec.Recorded && w.lost && n.spec.Rerun:
 		n.plan.Action = Update
 		n.plan.Notes = append(n.plan.Notes, "its record is lost: it runs again")
@@ -220,7 +220,7 @@ func (w *work) classifyLive(n *node) {
 		return
 	}
 	answer := adopt.Judge(w.evidence(n, n.job, n.look, g.identity))
-	if answer.Verdict == adopt.Foreign && !answer.Owner.IsZero() && n.from == "" {
+	if answer.Verdict == adopt.Foreign && !answer.Owner.IsZero() {
 		w.refuse(n, reconcile.WithHint(
 			&adopt.OwnerError{Kind: n.spec.Type, Identity: n.look.Identity, Verdict: answer.Verdict, Owner: answer.Owner},
 			"somebody else took it over; `athanor state rm %s` forgets it here", n.addr))
@@ -244,6 +244,9 @@ func (w *work) classifyLive(n *node) {
 		n.plan.Action = Wait
 	default:
 		n.plan.Action = Unchanged
+	}
+	if note := n.renameNote(); note != "" {
+		n.plan.Notes = append(n.plan.Notes, note)
 	}
 }
 
@@ -296,8 +299,9 @@ func (w *work) reason(n *node, s reconcile.Step) Reason {
 		Path: s.Path, Have: s.Have, Want: s.Want, Replaces: s.Replaces, Unknown: s.Unknown, Secret: s.Secret, Call: s.Call,
 		Source: ByProgram,
 	}
-	if within(n.job.Secret, s.Path) && !s.Secret {
-		r.Secret, r.Have, r.Want = true, reconcile.Mask, reconcile.Mask
+	ever := n.rec != nil && slices.ContainsFunc(n.rec.secret, func(p tree.Path) bool { return s.Path.Within(p) || p.Within(s.Path) })
+	if (ever || within(n.job.Secret, s.Path)) && !s.Secret {
+		r.Secret, r.Have, r.Want = true, maskOf(r.Have), maskOf(r.Want)
 	}
 	if n.rec != nil && n.rec.props != nil && !s.Unknown {
 		_, had := tree.Get(n.rec.props, s.Path)
@@ -329,7 +333,7 @@ func (w *work) request(n *node) {
 
 // foresee says what others can count on of this node's attributes.
 func (w *work) foresee(n *node) {
-	n.attrs = n.look.Attrs
+	n.attrs, n.unknown, n.moving = n.look.Attrs, false, nil
 	switch n.plan.Action {
 	case Create, Replace, Blocked:
 		n.unknown = true

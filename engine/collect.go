@@ -24,7 +24,7 @@ func (r *run) collect(ctx context.Context) {
 			r.keep(n)
 			return
 		}
-		t := &task{n: n, drop: true}
+		t := &task{n: n, drop: true, collecting: true}
 		t.do = func(t *task) (bool, error) {
 			return r.work(ctx, t, func(ctx context.Context, n *node) (bool, error) { return false, do(ctx, n) })
 		}
@@ -214,4 +214,3 @@ func (r *run) keep(n *node) {
 		Note: "something that failed still needs it",
 	})
 }
-

@@ -4,20 +4,17 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // converge compares again what was settled with values that have changed since: members of cycles, whose late
-// paths were left out or held older values, and what went on as soon as an upstream was born. It sweeps until
-// nothing differs, at most (number of such nodes + 2) times.
+// paths were left out or held older values, what went on as soon as an upstream was born, and what needs something
+// that was changed in this run. It sweeps until nothing differs, at most (number of such nodes + 2) times.
 func (r *run) converge(ctx context.Context) {
-	var loose []*node
-	for _, n := range r.w.sorted {
-		if n.decl != nil && r.ok(n) && r.isLoose(n) {
-			loose = append(loose, n)
-		}
-	}
+	loose := r.loose()
 	last := map[*node]map[string]any{}
 	for sweep := 0; len(loose) > 0; sweep++ {
 		moved := false
@@ -29,7 +26,10 @@ func (r *run) converge(ctx context.Context) {
 			if err != nil {
 				r.fail(n, Update, err)
 				r.demote(n)
-				r.emit(Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Update, Status: StatusFailed, Error: err.Error()})
+				r.emit(Event{
+					Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Update, Status: StatusFailed,
+					Error: err.Error(), Hint: strings.Join(reconcile.Hints(err), "; "),
+				})
 			}
 			moved = moved || changed
 		}
@@ -39,14 +39,23 @@ func (r *run) converge(ctx context.Context) {
 	}
 }
 
-// isLoose reports that a node may have been settled with values that were not final.
-func (r *run) isLoose(n *node) bool {
-	if len(n.cut) > 0 || n.plan.Action == Unchanged && n.job != nil && len(n.job.Unknown) > 0 {
-		return true
+// loose are the nodes that may have been settled with values that are not final, upstreams first.
+func (r *run) loose() []*node {
+	var loose []*node
+	moved := map[*node]bool{}
+	for _, n := range r.w.sorted {
+		if n.decl == nil || !r.ok(n) {
+			continue
+		}
+		is := len(n.cut) > 0 || slices.ContainsFunc(r.w.upstreams(n), func(up *node) bool {
+			return moved[up] || up.decl != nil && up.plan.Action != Unchanged && up.plan.Action != Wait
+		})
+		if is && len(n.uses) > 0 {
+			loose = append(loose, n)
+			moved[n] = true
+		}
 	}
-	return slices.ContainsFunc(r.w.upstreams(n), func(up *node) bool {
-		return up.decl != nil && up.plan.Action != Unchanged && n.atBirth(up)
-	})
+	return loose
 }
 
 // resettle settles one node again if its props differ from those it was settled with.
@@ -56,9 +65,15 @@ func (r *run) resettle(ctx context.Context, n *node, last map[*node]map[string]a
 		return false, err
 	}
 	now, _ := resolved.Tree.(map[string]any)
+	for p := range resolved.Unknown {
+		now, _ = tree.Without(now, p).(map[string]any) // left out as long as it is not known
+	}
 	settled := map[string]any(nil)
 	if n.rec != nil {
 		settled = n.rec.props
+	}
+	for p, v := range n.carried {
+		now = withValue(now, p, v)
 	}
 	if tree.Equal(anyMap(now), anyMap(settled)) {
 		return false, nil
@@ -66,8 +81,13 @@ func (r *run) resettle(ctx context.Context, n *node, last map[*node]map[string]a
 	if tooOften {
 		return false, r.restless(n, last[n], now)
 	}
-	last[n], n.changed = now, nil
 	before := n.plan.Action
+	if before == Unchanged {
+		if err := r.permitted(n, Update); err != nil {
+			return false, err
+		}
+	}
+	last[n], n.changed = now, nil
 	n.plan.Action = Update
 	_, err = r.makeLive(ctx, n)
 	n.plan.Action = before

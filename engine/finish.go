@@ -15,10 +15,9 @@ import (
 func (r *run) finish(ctx context.Context) (*Result, error) {
 	res := &Result{Run: r.id, State: r.endState(), Failures: r.failures, Waiting: r.waiting, Summary: r.summary, Calls: r.w.gate.calls()}
 	res.Outputs, res.Secret = r.w.outputs(ctx)
-	sealed, changed := r.w.sealOutputs(ctx)
-	var outputsErr error
-	if changed {
-		outputsErr = r.journal.Commit(ctx, statestore.Change{Outputs: sealed})
+	end := statestore.Change{}
+	if sealed, changed := r.w.sealOutputs(ctx); changed {
+		end.Outputs, end.KeyID = sealed, r.e.Key.ID()
 	}
 	res.Took = time.Since(r.started)
 	r.emit(Event{Type: EventRun, Status: Status(res.State), Elapsed: res.Took.Seconds()})
@@ -26,18 +25,18 @@ func (r *run) finish(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return res, fmt.Errorf("summary: %w", err)
 	}
-	if err := r.journal.Finish(ctx, res.State, summary); err != nil {
+	if err := r.journal.FinishWith(ctx, end, res.State, summary); err != nil {
 		return res, fmt.Errorf("record: %w", err)
 	}
 	res.Commits = r.journal.Commits()
-	return res, outputsErr
+	return res, nil
 }
 
 func (r *run) endState() statestore.RunState {
 	switch {
 	case r.stopping():
 		return statestore.Cancelled
-	case len(r.failures) > 0 || r.summary.Blocked > 0:
+	case len(r.failures) > 0 || r.broken || len(r.w.damaged) > 0:
 		return statestore.Failed
 	default:
 		return statestore.Succeeded

@@ -33,18 +33,57 @@ func (r *run) forward(ctx context.Context) {
 			continue
 		default:
 		}
+		if up := r.waitsFor(n); up != nil {
+			r.blocked(n, up, true)
+			continue
+		}
 		makes[n] = add(n, false, r.make)
 		if n.plan.DeleteFirst {
 			drops[n] = add(n, true, r.dropFirst)
 		}
 	}
-	for _, n := range r.w.leftover {
-		if n.plan != nil && n.plan.Action == Delete && slices.ContainsFunc(n.needs, func(a string) bool { return drops[r.w.nodes[a]] != nil }) {
-			drops[n] = add(n, true, func(ctx context.Context, n *node) (bool, error) { return false, r.drop(ctx, n) })
-		}
+	for _, n := range r.breaking(drops) {
+		drops[n] = add(n, true, func(ctx context.Context, n *node) (bool, error) { return false, r.drop(ctx, n) })
 	}
 	r.order(makes, drops)
 	r.schedule(tasks)
+	for _, t := range makes {
+		t.n.task = nil
+	}
+}
+
+// waitsFor is an upstream that is not ready because somebody else must act first, or that is blocked by one.
+func (r *run) waitsFor(n *node) *node {
+	for _, up := range r.w.upstreams(n) {
+		if up.decl == nil || n.atBirth(up) {
+			continue
+		}
+		if up.plan.Action == Wait || r.statuses[up.addr] == StatusBlocked {
+			return up
+		}
+	}
+	return nil
+}
+
+// breaking are the undeclared things that go before a thing which is deleted first, because they need it, or need
+// one that does.
+func (r *run) breaking(drops map[*node]*task) []*node {
+	doomed := map[string]bool{}
+	for n := range drops {
+		doomed[n.addr] = true
+	}
+	var found []*node
+	for more := len(doomed) > 0; more; {
+		more = false
+		for _, n := range r.w.leftover {
+			if n.plan == nil || n.plan.Action != Delete || doomed[n.addr] || !slices.ContainsFunc(n.needs, func(a string) bool { return doomed[a] }) {
+				continue
+			}
+			doomed[n.addr], more = true, true
+			found = append(found, n)
+		}
+	}
+	return found
 }
 
 // order says what waits for what. New things wait for what they need; what must go first waits for those that
@@ -56,6 +95,7 @@ func (r *run) order(makes, drops map[*node]*task) {
 		}
 		drops[n].before(t, false)
 	}
+	below := r.below(drops)
 	for n, t := range drops {
 		for _, a := range n.needs {
 			up := r.w.nodes[a]
@@ -66,17 +106,32 @@ func (r *run) order(makes, drops map[*node]*task) {
 				t.before(first, false)
 				continue
 			}
-			if n.decl != nil {
+			if n.decl != nil && !below[up] {
 				makes[up].before(t, false)
 			}
 		}
 	}
 }
 
+// below are the declared nodes that need something which is deleted first: they are made after it, and so cannot
+// be waited for by what goes before it.
+func (r *run) below(drops map[*node]*task) map[*node]bool {
+	below := map[*node]bool{}
+	for _, n := range r.w.sorted {
+		for _, up := range r.w.upstreams(n) {
+			if drops[up] != nil || below[up] {
+				below[n] = true
+				break
+			}
+		}
+	}
+	return below
+}
+
 // schedule runs tasks and accounts for those that could not run.
 func (r *run) schedule(tasks []*task) {
 	r.sched = newSchedule(r.stopping, func(t, cause *task) {
-		r.blocked(t.n, cause.n)
+		r.blocked(t.n, cause.n, cause.state == finished)
 	})
 	r.sched.run(tasks)
 	for _, t := range tasks {
@@ -89,11 +144,11 @@ func (r *run) schedule(tasks []*task) {
 // settled accounts for a node that needs nothing.
 func (r *run) settled(n *node) {
 	status := StatusDone
-	if n.plan.Action == Blocked {
-		status = StatusBlocked
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if n.plan.Action == Blocked {
+		status, r.broken = StatusBlocked, true
+	}
 	r.statuses[n.addr] = status
 	r.summary.count(n.plan.Action, status)
 	if n.plan.Waiting != "" {
@@ -121,7 +176,7 @@ func (r *run) work(ctx context.Context, t *task, do func(context.Context, *node)
 	err := r.permitted(n, n.plan.Action)
 	waiting := false
 	if err == nil {
-		waiting, err = r.hooked(ctx, n, action, do)
+		waiting, err = r.hooked(ctx, t, action, do)
 	}
 	e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusDone, Elapsed: time.Since(begun).Seconds()}
 	e.Paths = pathTexts(n.changed)
@@ -134,6 +189,10 @@ func (r *run) work(ctx context.Context, t *task, do func(context.Context, *node)
 	}
 	if !t.drop || n.decl == nil {
 		r.account(n, action, e.Status)
+	} else if err != nil {
+		r.mu.Lock()
+		r.summary.Failed++
+		r.mu.Unlock()
 	}
 	r.emit(e)
 	return waiting, err
@@ -180,7 +239,12 @@ func (r *run) fail(n *node, action Action, err error) {
 	r.failures = append(r.failures, &ResourceError{Address: n.addr, Kind: n.kindName(), Action: action, Err: r.w.redact.error(err)})
 }
 
-func (r *run) blocked(n, cause *node) {
+// blocked accounts for a node that cannot be done because of another: one that failed, or one that waits for
+// somebody, which is no failure of the run.
+func (r *run) blocked(n, cause *node, waits bool) {
+	r.mu.Lock()
+	r.broken = r.broken || !waits
+	r.mu.Unlock()
 	r.emit(Event{
 		Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: n.plan.Action, Status: StatusBlocked,
 		Note: "needs " + cause.addr,

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore"
 )
 
 // ErrProtected is matched by refusals to delete or replace what is protected.
@@ -84,10 +85,16 @@ func replacing(reasons []Reason) string {
 // fixed path holds a value of the old thing goes before it, and comes again after.
 func (w *work) spread() {
 	for _, n := range w.sorted {
-		if n.plan == nil || n.plan.Action != Replace || n.decl == nil {
+		if n.plan == nil || n.decl == nil {
 			continue
 		}
-		n.plan.DeleteFirst = n.decl.Options.DeleteFirst || w.sameName(n)
+		if n.plan.Action == Create && n.rec != nil && !n.look.NotYet {
+			n.plan.DeleteFirst = slices.ContainsFunc(n.nameHeld(n.rec), func(g *generation) bool { return g.state == statestore.Condemned })
+		}
+		if n.plan.Action != Replace {
+			continue
+		}
+		n.plan.DeleteFirst = n.decl.Options.DeleteFirst || len(n.nameHeld(n.rec)) > 0
 		for _, up := range w.upstreams(n) {
 			if up.plan != nil && up.plan.DeleteFirst && n.fixedOn(up) {
 				n.plan.DeleteFirst, n.plan.May = true, false
@@ -102,12 +109,6 @@ func (w *work) spread() {
 			}
 		}
 	}
-}
-
-// sameName reports that the old and the new thing would bear the same given name, so that they cannot both be there.
-func (w *work) sameName(n *node) bool {
-	g := n.rec.live()
-	return g != nil && n.job != nil && n.job.Named && g.name == n.job.Name && g.kind == n.spec.Type && g.place == n.access.place && g.named
 }
 
 // fixedOn reports that a path of n which replaces refers to up.

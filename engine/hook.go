@@ -6,17 +6,25 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
-// hooked runs a node's work between its hooks. A before-hook that fails stops the work; an after-hook that
-// fails is recorded and shown, and the work stands.
-func (r *run) hooked(ctx context.Context, n *node, action Action, do func(context.Context, *node) (bool, error)) (bool, error) {
-	if n.decl == nil {
-		return do(ctx, n)
+// hooked runs a task between its node's hooks. A before-hook that fails stops the work; an after-hook that fails
+// is recorded and shown, and the work stands. Where a thing is deleted before the new one comes, the hooks stand
+// around both. What was replaced is taken away later without any.
+func (r *run) hooked(ctx context.Context, t *task, action Action, do func(context.Context, *node) (bool, error)) (bool, error) {
+	n := t.n
+	before, after := n.hooks()
+	switch {
+	case n.decl != nil && t.collecting:
+		before, after = nil, nil
+	case n.decl != nil && t.drop:
+		after = nil
+	case n.decl != nil && n.plan.DeleteFirst:
+		before = nil
 	}
-	o := n.decl.Options
-	for _, h := range o.Before {
+	for _, h := range before {
 		if err := r.hook(ctx, n, action, h, nil); err != nil {
 			return false, fmt.Errorf("before: %w", err)
 		}
@@ -26,12 +34,26 @@ func (r *run) hooked(ctx context.Context, n *node, action Action, do func(contex
 		return waiting, err
 	}
 	var errs []error
-	for _, h := range o.After {
+	for _, h := range after {
 		if err := r.hook(ctx, n, action, h, n.attrs); err != nil {
 			errs = append(errs, fmt.Errorf("after (the resource itself is done): %w", err))
 		}
 	}
 	return waiting, errors.Join(errs...)
+}
+
+// hooks are those of the program, or for what is no longer declared the commands that were deployed last: functions
+// are gone with the declaration.
+func (n *node) hooks() (before, after []Hook) {
+	if n.decl != nil {
+		return n.decl.Options.Before, n.decl.Options.After
+	}
+	if n.rec == nil || n.plan.Action != Delete {
+		return nil, nil
+	}
+	function := func(h Hook) bool { return h.Func != "" }
+	o := n.rec.options
+	return slices.DeleteFunc(slices.Clone(o.Before), function), slices.DeleteFunc(slices.Clone(o.After), function)
 }
 
 func (r *run) hook(ctx context.Context, n *node, action Action, h Hook, attrs map[string]any) error {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -226,6 +227,39 @@ func (w *work) checkRef(u token.Use) error {
 			return reconcile.WithHint(err, "did you mean %s?", near)
 		}
 		return reconcile.WithHint(err, "it has %s", strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// clashes finds two addresses that give one name to things of one kind in one place.
+func (w *work) clashes(ctx context.Context) error {
+	type name struct {
+		kind  string
+		place reconcile.Place
+		name  string
+	}
+	given := map[name]*node{}
+	var problems []Problem
+	for _, n := range w.declared {
+		if !n.spec.Named || n.err != nil {
+			continue
+		}
+		job, err := w.declaredJob(ctx, n, target{number: 1})
+		if err != nil || !job.Named || !known(job.Name) {
+			continue // what is wrong with it is said where it is looked at
+		}
+		id := name{n.spec.Type, n.access.place, job.Name}
+		if other := given[id]; other != nil {
+			problems = append(problems, Problem{
+				Address: n.addr, Source: n.source(),
+				Err: fmt.Errorf("%s names the same %s: %s", other.addr, n.spec.Type, job.Name),
+			})
+			continue
+		}
+		given[id] = n
+	}
+	if len(problems) > 0 {
+		return &GraphError{problems}
 	}
 	return nil
 }

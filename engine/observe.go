@@ -104,6 +104,12 @@ func (w *work) lookAhead(ctx context.Context) {
 	single := w.lookMany(ctx, ahead)
 	all := slices.Concat(single, slices.DeleteFunc(slices.Clone(w.leftover), func(n *node) bool { return !w.isSelected(n) }))
 	parallel(len(all), lookers, func(i int) { w.lookAt(ctx, all[i]) })
+	for _, n := range ahead {
+		if n.err != nil || n.look.Absent || n.rec.live() == nil || n.replacedWhole() {
+			continue
+		}
+		n.attrs = n.look.Attrs // for those that come before it through an opened cycle, until it is classified
+	}
 }
 
 // lookMany groups nodes on record by kind and place where the kind can look at many at once. It returns the others.

@@ -57,6 +57,9 @@ func (w *work) makePlan(ctx context.Context) (*Plan, error) {
 	if err := w.reachAll(ctx); err != nil {
 		return nil, err
 	}
+	if err := w.clashes(ctx); err != nil {
+		return nil, err
+	}
 	w.prepare(ctx)
 	if w.fresh && !w.o.NoObserve && !w.destroy {
 		if err := w.discover(ctx); err != nil {
@@ -86,6 +89,11 @@ func (w *work) leave() {
 			continue
 		}
 		w.leftover = append(w.leftover, w.leftNode(addr, rec))
+	}
+	for addr, err := range w.damaged {
+		if n := w.nodes[addr]; n != nil && n.decl != nil {
+			n.err = reconcile.WithHint(fmt.Errorf("its record cannot be read: %w", err), "`athanor state check` says more")
+		}
 	}
 }
 
@@ -176,6 +184,11 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 	if p.Digest, err = w.graph.Digest(); err != nil {
 		return nil, err
 	}
+	for addr := range w.damaged {
+		if n := w.nodes[addr]; n != nil && n.decl != nil {
+			n.plan.Identity = w.damagedIdentity(addr)
+		}
+	}
 	for _, n := range slices.Concat(w.declared, w.leftover) {
 		p.Actions = append(p.Actions, w.untied(n)...)
 		if n.plan != nil {
@@ -190,6 +203,9 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 		}
 	}
 	for addr, err := range w.damaged {
+		if n := w.nodes[addr]; n != nil && n.decl != nil {
+			continue
+		}
 		p.Actions = append(p.Actions, Planned{
 			Address: addr, Action: Blocked, Identity: w.damagedIdentity(addr),
 			Problem: "its record cannot be read: " + err.Error(), Hint: "`athanor state check` says more",

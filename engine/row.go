@@ -196,4 +196,3 @@ func optionsTree(o Options) (map[string]any, error) {
 	m, _ := t.(map[string]any)
 	return m, nil
 }
-

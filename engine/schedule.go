@@ -17,7 +17,9 @@ type task struct {
 	n *node
 	// drop: take the old thing away; otherwise make it match.
 	drop bool
-	do   func(t *task) (waiting bool, err error)
+	// collecting: it takes away what a declared node has left behind.
+	collecting bool
+	do         func(t *task) (waiting bool, err error)
 
 	waits  int
 	after  []*edge // what waits for this

@@ -74,8 +74,8 @@ func (w *work) surviving(n *node) {
 	if w.selected == nil || n.plan == nil || n.plan.Action != Delete {
 		return
 	}
-	for _, other := range w.leftover {
-		if !w.isSelected(other) && slices.Contains(other.needs, n.addr) {
+	for _, other := range slices.Concat(w.leftover, w.declared) {
+		if !w.isSelected(other) && other.rec != nil && slices.Contains(other.rec.needs, n.addr) {
 			w.refuse(n, reconcile.WithHint(fmt.Errorf("%s still needs it and is not selected", other.addr), "--target %s as well", other.addr))
 			return
 		}

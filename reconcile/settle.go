@@ -130,6 +130,7 @@ func (s *settling[P, L, A]) create(ctx context.Context, look Look) error {
 		return &StopError{Err: err}
 	}
 	site.ID, site.Last = "", nil
+	s.job.ID, s.job.Last = "", nil // what was there is gone: from here on only the new thing is looked for
 	attrs, err := s.e.k.Create(ctx, site)
 	s.tried = time.Now()
 	if err != nil {

@@ -117,10 +117,15 @@ func (j *Journal) Commit(ctx context.Context, change Change) error {
 // releases the lease. After an ErrUnavailable it may be called again; after success the journal takes
 // no more changes, and finishing again in the same state does nothing.
 func (j *Journal) Finish(ctx context.Context, state RunState, summary []byte) error {
+	return j.FinishWith(ctx, Change{}, state, summary)
+}
+
+// FinishWith ends the run like Finish, with one more change in the same commit.
+func (j *Journal) FinishWith(ctx context.Context, change Change, state RunState, summary []byte) error {
 	if state == Running || state == "" {
 		return &InvalidError{Rule: "a run cannot finish in a state that is not final"}
 	}
-	return j.submit(ctx, &waiting{finish: state, summary: summary, done: make(chan error, 1)})
+	return j.submit(ctx, &waiting{change: change, finish: state, summary: summary, done: make(chan error, 1)})
 }
 
 // Renew extends the lease now. It is for a writer whose Held said [ErrExpired], after a sleep of the
