@@ -58,8 +58,8 @@ func Config[T ConfigType](s *Stack, name string, values ...ConfigValue[T]) T {
 	s.mu.Unlock()
 	switch {
 	case err != nil:
-	case !plainName(name):
-		err = fmt.Errorf("%w: a letter first, then letters, digits, - and _", errName)
+	case CheckName(name) != nil:
+		err = CheckName(name)
 	case twice && other.typ != e.typ:
 		err = fmt.Errorf("asked for as %s and as %s: %s and %s", other.typ, e.typ, other.source, e.source)
 	}

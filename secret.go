@@ -2,7 +2,6 @@ package athanor
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/athanor-dev/athanor/engine"
 )
@@ -32,8 +31,8 @@ func (s *Stack) Secret(name string, source ...SecretSource) Secret {
 	if from == (SecretSource{}) {
 		s.fail("secret "+name, errors.New("a source without a name"))
 	}
-	if !plainName(name) {
-		s.fail("secret "+name, fmt.Errorf("%w: a letter first, then letters, digits, - and _", errName))
+	if err := CheckName(name); err != nil {
+		s.fail("secret "+name, err)
 		return ""
 	}
 	s.mu.Lock()

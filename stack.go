@@ -141,8 +141,8 @@ func (s *Stack) Forget(addresses ...string) {
 func (s *Stack) Output(name string, value any) {
 	at := s.files.caller()
 	t, err := treeOf(value)
-	if err == nil && !plainName(name) {
-		err = fmt.Errorf("%w: a letter first, then letters, digits, - and _", errName)
+	if err == nil {
+		err = CheckName(name)
 	}
 	if err != nil {
 		s.failAt("output "+name, at, err)
@@ -184,6 +184,14 @@ func (e *evaluation) failAt(address, source string, err error) {
 func CheckStack(name string) error {
 	if len(name) > 60 || !plainName(name) {
 		return reconcile.WithHint(fmt.Errorf("stack %q: %w", name, errName), "1 to 60 letters, digits, - and _, a letter first")
+	}
+	return nil
+}
+
+// CheckName says what is wrong with the name of an output, a config or a secret.
+func CheckName(name string) error {
+	if !plainName(name) {
+		return fmt.Errorf("%w: a letter first, then letters, digits, - and _", errName)
 	}
 	return nil
 }

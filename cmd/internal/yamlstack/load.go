@@ -1,0 +1,161 @@
+package yamlstack
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// Input says what is read, and for which stage.
+type Input struct {
+	// Path of the main file; with Data it may be a name for messages.
+	Path string
+	// Data is what the main file holds; nil has it read.
+	Data []byte
+	// Dir is the stack's directory. "" is that of Path.
+	Dir   string
+	Stage string
+	// Config are the values given with --config.
+	Config map[string]string
+}
+
+// Stack is what was read.
+type Stack struct {
+	// Graph is nil when anything is wrong.
+	Graph *engine.Graph
+	// Files are all that were read, the main one first; there also when something is wrong in them.
+	Files []string
+}
+
+// loader reads one stack.
+type loader struct {
+	Stack
+	catalog  *reconcile.Catalog
+	in       Input
+	files    []*file
+	size     int
+	visits   int
+	problems []problem
+
+	graph     *engine.Graph
+	config    map[string]bool
+	providers map[string]*settings
+	kinds     map[string]*kind
+	entries   map[string]*entry
+	instances map[string]*entry
+	order     []*entry
+	rows      map[string]map[string]row
+	// names are all addresses, sorted; made when one is misspelt.
+	names []string
+}
+
+// Load reads a stack. The error is an *engine.GraphError: everything that is wrong, each with file:line:column
+// as its source. The Stack is there in any case.
+func Load(catalog *reconcile.Catalog, in Input) (*Stack, error) {
+	in.Dir = cmp.Or(in.Dir, filepath.Dir(in.Path))
+	l := &loader{
+		catalog: catalog, in: in,
+		graph: &engine.Graph{
+			Format: engine.GraphFormat, Stage: in.Stage, Dir: in.Dir,
+			Config: map[string]any{}, Secrets: map[string]engine.SecretSource{}, Outputs: map[string]any{},
+		},
+		config: map[string]bool{}, providers: map[string]*settings{}, kinds: map[string]*kind{},
+		entries: map[string]*entry{}, instances: map[string]*entry{}, rows: map[string]map[string]row{},
+	}
+	l.readAll()
+	if len(l.problems) == 0 || len(l.files) > 0 && l.files[0].sections != nil {
+		l.build()
+	}
+	if err := l.result(); err != nil {
+		return &l.Stack, err
+	}
+	l.Graph = l.graph
+	return &l.Stack, nil
+}
+
+func (l *loader) build() {
+	l.readName()
+	l.readConfig()
+	l.readSecrets()
+	l.readProviders()
+	l.declare("resources", false, fieldNames[resourceDoc]())
+	l.declare("read", true, fieldNames[readDoc]())
+	l.readBindings()
+	for _, e := range l.order {
+		l.make(e)
+	}
+	l.readForget()
+	l.readOutputs()
+	g := l.graph
+	slices.SortFunc(g.Resources, func(a, b engine.Resource) int { return cmp.Compare(a.Address, b.Address) })
+	slices.SortFunc(g.Reads, func(a, b engine.Read) int { return cmp.Compare(a.Address, b.Address) })
+	slices.Sort(g.Forget)
+}
+
+func (l *loader) readName() {
+	f := l.files[0]
+	part, ok := f.sections["stack"]
+	if !ok {
+		l.wrong(place{f, 1, 1}, "", reconcile.WithHint(errNoName, "stack: shop"))
+		return
+	}
+	n := real(part.value)
+	if err := athanor.CheckStack(n.Value); err != nil {
+		l.wrong(f.of(n), "", err)
+		return
+	}
+	l.graph.Stack = n.Value
+}
+
+func (l *loader) readForget() {
+	for _, f := range l.files {
+		section, ok := f.sections["forget"]
+		if !ok {
+			continue
+		}
+		s := &scope{loader: l, f: f}
+		for _, n := range l.items(f, section.value, "forget") {
+			address, ok := s.plain(n, "forget")
+			if !ok {
+				continue
+			}
+			other, declared := l.instances[address]
+			if !declared {
+				other, declared = l.entries[address]
+			}
+			bad := engine.CheckAddress(address)
+			switch {
+			case bad != nil:
+				l.wrong(f.of(n), "", fmt.Errorf("forget: %w", bad))
+			case declared:
+				l.wrong(f.of(n), "", fmt.Errorf("forget: %s is declared: %s", address, other.at))
+			case !slices.Contains(l.graph.Forget, address):
+				l.graph.Forget = append(l.graph.Forget, address)
+			}
+		}
+	}
+}
+
+func (l *loader) readOutputs() {
+	seen := map[string]place{}
+	l.section("outputs", func(f *file, p pair) {
+		if !l.once(seen, f, p, "output") {
+			return
+		}
+		s := &scope{loader: l, f: f, address: "output " + p.name}
+		l.graph.Outputs[p.name] = s.value(p.value)
+	})
+}
+
+// addresses fills names.
+func (l *loader) addresses() {
+	if l.names == nil {
+		l.names = slices.Sorted(maps.Keys(l.instances))
+	}
+}

@@ -1,0 +1,122 @@
+package yamlstack_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/providers/local"
+	"github.com/athanor-dev/athanor/providers/random"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// The kinds of these tests have every form of prop and attribute. Nothing of them is ever made.
+
+type arn string
+
+type queueProps struct {
+	Name              string
+	VisibilityTimeout *time.Duration `prop:"min=0s"`
+	DeadLetter        arn
+	Port              athanor.Int
+	FIFO              bool `json:"fifo"`
+	Tags              map[string]string
+	Subnets           []string
+	MaxSize           *athanor.Size
+	Policy            string
+	Retries           *int
+	Rules             []rule
+	Password          athanor.Secret
+	Bindings          []binding
+	Mode              string `prop:"enum=fast|slow"`
+}
+
+type rule struct {
+	Path   string `prop:"required"`
+	Weight int
+}
+
+type binding struct {
+	Sid   string
+	Allow string
+}
+
+type queue struct {
+	ARN      arn
+	URL      string
+	Port     athanor.Int
+	Zones    []string
+	Endpoint struct{ Host string }
+}
+
+type tableProps struct {
+	Key      string `prop:"required"`
+	Bindings map[string]binding
+}
+
+type table struct{ Name string }
+
+type settings struct {
+	Region  string
+	Timeout time.Duration
+}
+
+func bare[P, L, A any](typ string) *reconcile.Kind[P, L, A] {
+	return &reconcile.Kind[P, L, A]{
+		Type:    typ,
+		Observe: func(context.Context, reconcile.Site[P, A]) (l L, err error) { return l, reconcile.ErrAbsent },
+		Create: func(context.Context, reconcile.Site[P, A]) (a A, err error) {
+			return a, errors.New("nothing is made here")
+		},
+		Compare:  func(*reconcile.Diff[L], P, L) {},
+		Attrs:    func(L) (a A) { return a },
+		Delete:   func(context.Context, reconcile.Site[P, A]) error { return nil },
+		Identity: func(A) string { return "" },
+	}
+}
+
+func queueKind() *reconcile.Kind[queueProps, struct{}, queue] {
+	k := bare[queueProps, struct{}, queue]("test.Queue")
+	k.Check = func(p queueProps) error {
+		if p.FIFO && p.Name == "plain" {
+			return errors.New("a fifo queue is not plain")
+		}
+		return nil
+	}
+	return k
+}
+
+func tableKind() *reconcile.Kind[tableProps, struct{}, table] {
+	return bare[tableProps, struct{}, table]("test.Table")
+}
+
+func catalog(t testing.TB) *reconcile.Catalog {
+	t.Helper()
+	c, err := reconcile.NewCatalog(local.Provider(), random.Provider(), reconcile.Provider{
+		Name: "test", Settings: &settings{},
+		Kinds: []reconcile.Any{reconcile.Erase(queueKind()), reconcile.Erase(tableKind())},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func newQueue(s *athanor.Stack, name string, p queueProps, opts ...athanor.Option) queue {
+	return athanor.Declare(s, queueKind(), name, p, opts...)
+}
+
+func newTable(s *athanor.Stack, name string, p tableProps, opts ...athanor.Option) table {
+	return athanor.Declare(s, tableKind(), name, p, opts...)
+}
+
+// loadConfig reads text as athanor.yaml of a stage, with values for its config.
+func loadConfig(t testing.TB, text, stage string, config map[string]string) (*engine.Graph, error) {
+	t.Helper()
+	s, err := yamlstack.Load(catalog(t), yamlstack.Input{Path: "/stack/athanor.yaml", Data: []byte(text), Stage: stage, Config: config})
+	return s.Graph, err
+}
