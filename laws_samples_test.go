@@ -249,6 +249,8 @@ func f(err error) bool {
 
 import "strings"
 
+func same(a, b error) bool { return a.Error() == b.Error() }
+
 func f(err error) string { return strings.TrimSpace(err.Error()) + strings.ToLower("x") }
 `)))
 }

@@ -1,0 +1,115 @@
+// Package opentofu runs OpenTofu on generated stacks, so that athanor's numbers can be set beside those of
+// a peer on the same work, on the same machine, in the same minute.
+//
+// It knows how a working folder of OpenTofu is written and which commands it takes. It imports nothing of
+// OpenTofu, which task tofu builds from tofu.mod, and does not know what athanor does.
+package opentofu
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/athanor-dev/athanor/bench/measure"
+)
+
+// Env names the variable that holds the path of the tofu binary.
+const Env = "ATHANOR_TOFU"
+
+// ErrNone says that there is no OpenTofu to compare with.
+var ErrNone = errors.New("no OpenTofu: run `task tofu` and set $" + Env + " to .cache/tofu, or run `task bench`")
+
+// Find gives the path of the tofu binary that $ATHANOR_TOFU names, or [ErrNone].
+func Find() (string, error) {
+	bin := os.Getenv(Env)
+	if bin == "" {
+		return "", ErrNone
+	}
+	if _, err := os.Stat(bin); err != nil {
+		return "", fmt.Errorf("%w: %w", ErrNone, err)
+	}
+	return filepath.Abs(bin)
+}
+
+// A Shape is how the resources of a generated stack hang together.
+type Shape string
+
+const (
+	Flat  Shape = "flat"  // nothing refers to anything
+	Chain Shape = "chain" // each refers to the one before
+)
+
+// Write writes a stack of n terraform_data resources, r0 to r(n-1). They live in the process and the state
+// file alone, as local.Value does in athanor's. first is the input of r0, so that a second stack can differ
+// in one resource.
+func Write(w io.Writer, shape Shape, n int, first string) error {
+	out := bufio.NewWriter(w)
+	for i := range n {
+		input := fmt.Sprintf("%q", fmt.Sprintf("value-%d", i))
+		switch {
+		case i == 0:
+			input = fmt.Sprintf("%q", first)
+		case shape == Chain:
+			input = fmt.Sprintf("terraform_data.r%d.id", i-1)
+		}
+		// The first error is kept by the writer, and told by Flush.
+		_, _ = fmt.Fprintf(out, "resource \"terraform_data\" \"r%d\" {\n  input = %s\n}\n", i, input)
+	}
+	return out.Flush()
+}
+
+// A Stack is a working folder of OpenTofu with local state.
+type Stack struct {
+	Bin string // the tofu binary, see [Find]
+	Dir string
+}
+
+// New writes a stack into dir and initializes it, which needs no network: terraform_data is built in.
+func New(ctx context.Context, bin, dir string, shape Shape, n int) (*Stack, error) {
+	s := &Stack{Bin: bin, Dir: dir}
+	if err := s.Rewrite(shape, n, "value-0"); err != nil {
+		return nil, err
+	}
+	_, err := s.run(ctx, "init")
+	return s, err
+}
+
+// Rewrite replaces the program; see [Write].
+func (s *Stack) Rewrite(shape Shape, n int, first string) error {
+	f, err := os.Create(filepath.Join(s.Dir, "main.tf"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(Write(f, shape, n, first), f.Close())
+}
+
+// Apply deploys without asking.
+func (s *Stack) Apply(ctx context.Context) (measure.Cost, error) {
+	return s.run(ctx, "apply", "-auto-approve")
+}
+
+// Plan plans, and reports whether anything would change.
+func (s *Stack) Plan(ctx context.Context) (cost measure.Cost, changes bool, err error) {
+	cost, err = s.run(ctx, "plan", "-detailed-exitcode")
+	if exit, ok := errors.AsType[*measure.ExitError](err); ok && exit.Cost.Exit == 2 {
+		return exit.Cost, true, nil
+	}
+	return cost, false, err
+}
+
+// Destroy deletes everything without asking.
+func (s *Stack) Destroy(ctx context.Context) (measure.Cost, error) {
+	return s.run(ctx, "destroy", "-auto-approve")
+}
+
+func (s *Stack) run(ctx context.Context, verb string, flags ...string) (measure.Cost, error) {
+	return measure.Run(ctx, measure.Command{
+		Args: append([]string{s.Bin, verb, "-input=false", "-no-color"}, flags...),
+		Dir:  s.Dir,
+		Env:  []string{"CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1"},
+	})
+}
