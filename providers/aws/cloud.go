@@ -4,100 +4,179 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// Cloud is the way to one account and region. Credentials are looked for when the first call needs them.
+// Cloud is a handle on one account and region. It reads its configuration on first use, and asks for
+// credentials when a call needs them. It is safe for concurrent use.
 type Cloud struct {
 	settings Settings
 	limits   *limits
+	clients  sync.Map // by type
 
-	load sync.Once
-	cfg  aws.Config
-	err  error
+	mu     sync.Mutex
+	config *sdk.Config
 
-	identify sync.Mutex
-	place    reconcile.Place // Account is empty until it was asked for
-
-	clients sync.Map // client type → client
+	asking chan struct{} // held while the account is asked for
+	place  placeOnce
 }
 
-var _ reconcile.Cloud = (*Cloud)(nil)
-
-// config loads the stock configuration once. Retry lives in reconcile: the SDK's own is off, so that limits and
-// retries are in one place.
-func (c *Cloud) config(ctx context.Context) (aws.Config, error) {
-	c.load.Do(func() {
-		options := []func(*config.LoadOptions) error{config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} })}
-		if c.settings.Region != "" {
-			options = append(options, config.WithRegion(c.settings.Region))
-		}
-		if c.settings.Profile != "" {
-			options = append(options, config.WithSharedConfigProfile(c.settings.Profile))
-		}
-		if c.settings.Endpoint != "" {
-			options = append(options, config.WithBaseEndpoint(c.settings.Endpoint))
-		}
-		c.cfg, c.err = config.LoadDefaultConfig(context.WithoutCancel(ctx), options...)
-		if c.err == nil && c.cfg.Region == "" {
-			c.err = reconcile.WithHint(errors.New("no region"), "set providers.aws.region, $AWS_REGION or the profile's region")
-		}
-		c.cfg.APIOptions = append(c.cfg.APIOptions, c.throughGate)
-	})
-	return c.cfg, c.err
+// placeOnce is a place that is found once.
+type placeOnce struct {
+	mu    sync.RWMutex
+	known reconcile.Place
 }
 
-// Client gives the one client of a service for a place. The error is that of loading the configuration.
-func Client[T any](ctx context.Context, cloud reconcile.Cloud, from func(aws.Config) T) (T, error) {
-	var none T
+func (p *placeOnce) get() (reconcile.Place, bool) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.known, p.known.Account != ""
+}
+
+func (p *placeOnce) set(place reconcile.Place) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known = place
+}
+
+// FromConfig is a handle that is made of a configuration of the SDK instead of settings. Its retryer is
+// replaced, and every call of its clients is passed on as any other. It has its own limits of rates.
+func FromConfig(cfg sdk.Config) *Cloud { return newCloud(newLimits(), Settings{}, &cfg) }
+
+func newCloud(limits *limits, settings Settings, cfg *sdk.Config) *Cloud {
+	c := &Cloud{settings: settings, limits: limits, asking: make(chan struct{}, 1)}
+	if cfg != nil {
+		c.config = c.prepared(*cfg)
+	}
+	return c
+}
+
+// Client is the client of a service in the place of a handle, made once for each handle.
+//
+//	client, err := aws.Client(site.Cloud, func(cfg sdk.Config) *sqs.Client { return sqs.NewFromConfig(cfg) })
+func Client[C any](cloud reconcile.Cloud, make func(sdk.Config) *C) (*C, error) {
 	c, ok := cloud.(*Cloud)
 	if !ok {
-		return none, fmt.Errorf("%T is not an AWS place", cloud)
+		return nil, fmt.Errorf("%T is no place in AWS", cloud)
 	}
-	cfg, err := c.config(ctx)
-	if err != nil {
-		return none, err
-	}
-	key := fmt.Sprintf("%T", none)
+	key := reflect.TypeFor[C]()
 	if known, ok := c.clients.Load(key); ok {
-		client, _ := known.(T)
-		return client, nil
+		return known.(*C), nil
 	}
-	known, _ := c.clients.LoadOrStore(key, from(cfg))
-	client, _ := known.(T)
-	return client, nil
+	cfg, err := c.Config()
+	if err != nil {
+		return nil, err
+	}
+	made, _ := c.clients.LoadOrStore(key, make(cfg))
+	return made.(*C), nil
 }
 
-// Place asks who we are, once, and refuses an account that the settings do not allow.
-func (c *Cloud) Place(ctx context.Context) (reconcile.Place, error) {
-	c.identify.Lock()
-	defer c.identify.Unlock()
-	if c.place.Account != "" {
-		return c.place, nil
+// Config is what clients are made of. It is read from the environment and from files, and from nothing else.
+func (c *Cloud) Config() (sdk.Config, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.config != nil {
+		return *c.config, nil
 	}
-	client, err := Client(ctx, c, func(cfg aws.Config) *sts.Client { return sts.NewFromConfig(cfg) })
+	var options []func(*config.LoadOptions) error
+	if s := c.settings.Region; s != nil {
+		options = append(options, config.WithRegion(*s))
+	}
+	if s := c.settings.Profile; s != nil {
+		options = append(options, config.WithSharedConfigProfile(*s))
+	}
+	if s := c.settings.Endpoint; s != nil {
+		options = append(options, config.WithBaseEndpoint(*s))
+	}
+	cfg, err := config.LoadDefaultConfig(context.Background(), options...)
+	if err != nil {
+		return sdk.Config{}, &CredentialsError{Err: err}
+	}
+	c.config = c.prepared(cfg)
+	return *c.config, nil
+}
+
+// prepared makes a configuration ours. This comes after loading: the calls that exchange credentials are the
+// SDK's own affair, with its retries; they happen inside of other calls and would wait for themselves at a gate.
+func (c *Cloud) prepared(cfg sdk.Config) *sdk.Config {
+	cfg = cfg.Copy()
+	cfg.Retryer = func() sdk.Retryer { return sdk.NopRetryer{} }
+	cfg.RetryMaxAttempts = 0
+	if cfg.Credentials != nil {
+		cfg.Credentials = credentials{cfg.Credentials}
+	}
+	cfg.APIOptions = append(cfg.APIOptions, c.pass)
+	return &cfg
+}
+
+var errNoRegion = errors.New("no region")
+
+// Place is the region with the account of the credentials, which is asked for once. An account that the
+// settings do not allow is an [*AccountError].
+func (c *Cloud) Place(ctx context.Context) (reconcile.Place, error) {
+	if place, ok := c.place.get(); ok {
+		return place, nil
+	}
+	select {
+	case c.asking <- struct{}{}:
+		defer func() { <-c.asking }()
+	case <-ctx.Done():
+		return reconcile.Place{}, ctx.Err()
+	}
+	if place, ok := c.place.get(); ok {
+		return place, nil
+	}
+	cfg, err := c.Config()
 	if err != nil {
 		return reconcile.Place{}, err
 	}
-	who, err := client.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	if cfg.Region == "" {
+		return reconcile.Place{}, reconcile.WithHint(errNoRegion, "set region in the settings of aws, AWS_REGION, or a region in the profile")
+	}
+	out, err := sts.NewFromConfig(cfg, func(o *sts.Options) {
+		o.Retryer = retry.NewStandard() // nobody else repeats this one, and it has no effect
+	}).GetCallerIdentity(ctx, nil)
 	if err != nil {
-		return reconcile.Place{}, reconcile.WithHint(fmt.Errorf("who we are in AWS: %w", err),
-			"credentials come from the environment, the shared configuration files or --profile")
+		return reconcile.Place{}, err
 	}
-	account := aws.ToString(who.Account)
-	if want := c.settings.AccountID; want != "" && want != account {
-		return reconcile.Place{}, reconcile.WithHint(fmt.Errorf("the credentials lead to account %s, and the program allows %s alone", account, want),
-			"use credentials of account %s", want)
+	place := reconcile.Place{Provider: "aws", Account: sdk.ToString(out.Account), Region: cfg.Region}
+	if allowed := c.settings.AccountID; allowed != "" && allowed != place.Account {
+		return reconcile.Place{}, &AccountError{Have: place.Account, Allowed: allowed}
 	}
-	c.place = reconcile.Place{Provider: "aws", Account: account, Region: c.cfg.Region}
-	return c.place, nil
+	c.place.set(place)
+	return place, nil
 }
 
-// Classify says what to do about an error.
-func (c *Cloud) Classify(err error) reconcile.Class { return classify(err) }
+// AccountError refuses credentials of an account that the settings do not allow.
+type AccountError struct{ Have, Allowed string }
+
+func (e *AccountError) Error() string {
+	return fmt.Sprintf("the credentials are of account %s, and %s alone is allowed", e.Have, e.Allowed)
+}
+
+// CredentialsError says that there are no usable credentials, or that the configuration for them cannot be read.
+type CredentialsError struct{ Err error }
+
+func (e *CredentialsError) Error() string { return "no credentials: " + e.Err.Error() }
+func (e *CredentialsError) Unwrap() error { return e.Err }
+
+// credentials tells a failure to get them from a failure of the call that needs them.
+type credentials struct{ from sdk.CredentialsProvider }
+
+// Retrieve gets them, or says what to do.
+func (c credentials) Retrieve(ctx context.Context) (sdk.Credentials, error) {
+	found, err := c.from.Retrieve(ctx)
+	if err != nil && ctx.Err() == nil {
+		err = reconcile.WithHint(&CredentialsError{Err: err},
+			"set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or sign in with `aws sso login`")
+	}
+	return found, err
+}

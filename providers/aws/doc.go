@@ -1,6 +1,11 @@
-// Package aws is the way into Amazon Web Services: credentials, regions, one gate for every call, one table of
-// error codes, tags and policies.
+// Package aws is the way into Amazon Web Services: credentials, places, and what all its services have in
+// common.
 //
-// It knows how calls are made and what their errors mean. It does not know any resource: each service has a
-// package of its own below this one, and what they offer is put together by [Provider].
+// It knows how a handle on an account and a region is opened, how every call is counted, bounded and told
+// apart from a read, what each error code means, how marks are written as tags, when two policies say
+// the same, and how marked things are found without knowing their kind. It does not know any kind: the packages
+// below it do, and they are put together by whoever lists the providers.
+//
+// Calls are never repeated here. The runner of package reconcile does that, once for all clouds, because only it
+// can look at the world before it tries again.
 package aws

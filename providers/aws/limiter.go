@@ -8,101 +8,144 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// limits holds one bucket for each (owner, region, service, reading or writing) of the process.
+// limits are the rates of all services, shared by all handles of a provider: a service counts the calls of an
+// account, whoever makes them.
 type limits struct {
-	mu      sync.Mutex
-	buckets map[limitKey]*bucket
+	mu sync.Mutex
+	by map[limitKey]*limiter
 }
 
 type limitKey struct {
-	owner, region, service string
-	mutates                bool
+	account, region, service string
+	mutates                  bool
 }
 
-// Rates in calls a second before anything is learned: far above what one deployment needs, since the services
-// publish no limits for most of these operations and say by throttling when it is enough.
-const (
-	readRate  = 100
-	writeRate = 50
-	// lowestRate keeps a service that throttles all the time from being given up.
-	lowestRate = 0.5
-	// recovery is how much of the first rate comes back each second without a throttle.
-	recovery = 0.05
-)
+func newLimits() *limits { return &limits{by: map[limitKey]*limiter{}} }
 
-func newLimits() *limits { return &limits{buckets: map[limitKey]*bucket{}} }
-
-func (l *limits) of(owner, region, service string, mutates bool) *bucket {
+// of is the limiter that a call is under.
+func (l *limits) of(call reconcile.Call) *limiter {
+	key := limitKey{call.Place.Account, call.Place.Region, call.Service, call.Mutates}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	key := limitKey{owner, region, service, mutates}
-	b, ok := l.buckets[key]
-	if !ok {
-		top := float64(readRate)
-		if mutates {
-			top = writeRate
-		}
-		b = &bucket{top: top, rate: top, tokens: top, filled: time.Now()}
-		l.buckets[key] = b
+	if l.by[key] == nil {
+		l.by[key] = newLimiter(ceiling(call.Service))
 	}
-	return b
+	return l.by[key]
 }
 
-// bucket is a token bucket whose rate is halved on a throttle and recovers slowly.
-type bucket struct {
+// ceiling is the greatest number of calls per second. It is no service's limit, most of which are not
+// published: it keeps the first burst from running far into one, and throttling finds the rest. S3 is made for more:
+// https://docs.aws.amazon.com/AmazonS3/latest/userguide/optimizing-performance.html
+func ceiling(service string) float64 {
+	if service == "S3" {
+		return 1000
+	}
+	return 100
+}
+
+const (
+	slowest  = 0.5              // calls per second, however often the service throttles
+	recovery = time.Minute      // from nothing to the ceiling
+	oneSlump = time.Second      // throttled answers within it are of one burst, and count once
+	longest  = 30 * time.Second // that a service can ask for
+)
+
+// limiter is a bucket of tokens whose rate is halved when the service throttles and recovers slowly. Calls wait
+// in turn: a token may be taken before it is there.
+type limiter struct {
+	ceiling float64
+
 	mu     sync.Mutex
-	top    float64
-	rate   float64
-	tokens float64 // negative: promised to calls that wait
-	filled time.Time
-	halved time.Time
+	rate   float64   // tokens per second
+	tokens float64   // below zero: so many calls wait
+	at     time.Time // when tokens were counted; in the future while the service wants to be left alone
+	slump  time.Time // when the rate was last halved
 }
 
-// take waits for a token, or for the end of ctx.
-func (b *bucket) take(ctx context.Context) error {
-	wait := b.reserve(time.Now())
-	if wait <= 0 {
-		return nil
-	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.tokens++
-		return context.Cause(ctx)
+func newLimiter(ceiling float64) *limiter {
+	return &limiter{ceiling: ceiling, rate: ceiling, tokens: ceiling, at: time.Now()}
+}
+
+// wait blocks until a call may be made.
+func (l *limiter) wait(ctx context.Context) error {
+	for {
+		pause, ready := l.take(time.Now())
+		if ready {
+			return ctx.Err()
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			l.giveBack()
+			return ctx.Err()
+		case <-timer.C:
+		}
+		if l.kept(time.Now()) {
+			return nil
+		}
 	}
 }
 
-func (b *bucket) reserve(now time.Time) time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	elapsed := now.Sub(b.filled).Seconds()
-	b.filled = now
-	b.tokens = min(b.tokens+elapsed*b.rate, b.rate)
-	b.rate = min(b.rate+elapsed*recovery*b.top, b.top)
-	b.tokens--
-	if b.tokens >= 0 {
-		return 0
+// take takes a token and says when it is there.
+func (l *limiter) take(now time.Time) (pause time.Duration, ready bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refill(now)
+	l.tokens--
+	if l.tokens >= 0 && !now.Before(l.at) {
+		return 0, true
 	}
-	return time.Duration(-b.tokens / b.rate * float64(time.Second))
+	pause = max(l.at.Sub(now), 0)
+	if l.tokens < 0 {
+		pause += time.Duration(-l.tokens / l.rate * float64(time.Second))
+	}
+	return pause, false
 }
 
-// learn halves the rate on a throttle, at most once a second: the calls in flight were sent at the old rate.
-func (b *bucket) learn(err error) {
-	if err == nil || classify(err) != reconcile.Throttled {
+// kept reports whether a token that was waited for still counts. It does not when the service asked to be left alone
+// meanwhile: the token is given back.
+func (l *limiter) kept(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Before(l.at) {
+		l.tokens++
+		return false
+	}
+	return true
+}
+
+func (l *limiter) giveBack() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tokens++
+}
+
+// refill counts the tokens up to now. The rate grows with time alone, not with calls: a quiet service is not
+// tried harder than a busy one.
+func (l *limiter) refill(now time.Time) {
+	passed := now.Sub(l.at)
+	if passed <= 0 {
 		return
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	l.at = now
+	l.tokens = min(l.tokens+passed.Seconds()*l.rate, max(l.rate, 1))
+	l.rate = min(l.rate+l.ceiling*passed.Seconds()/recovery.Seconds(), l.ceiling)
+}
+
+// throttled tells that the service refused a call, and how long it wants to be left alone.
+func (l *limiter) throttled(after time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	now := time.Now()
-	if now.Sub(b.halved) < time.Second {
+	l.refill(now)
+	if after = min(after, longest); after > 0 && l.at.Before(now.Add(after)) {
+		l.at = now.Add(after)
+	}
+	if !l.slump.IsZero() && now.Sub(l.slump) < oneSlump {
 		return
 	}
-	b.halved = now
-	b.rate = max(b.rate/2, lowestRate)
-	b.tokens = min(b.tokens, 0)
+	l.slump = now
+	l.rate = max(l.rate/2, slowest)
+	l.tokens = min(l.tokens, 0)
 }

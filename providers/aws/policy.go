@@ -1,129 +1,235 @@
 package aws
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// Policy brings an IAM policy document into one form, so that two that mean the same compare as equal: one value and
-// a list of one, the order of lists that are sets, an account and its root ARN. A text that is no JSON stays as it is.
-func Policy(document any) any {
+// Statement is one statement of a policy. Props that are policies take documents: what [Policy] makes of
+// statements, a map, or JSON text, in Go and in YAML alike.
+type Statement struct {
+	// Sid is a name, unique in the policy. Default: none.
+	Sid string
+	// Effect is "Allow" or "Deny". Default: "Allow".
+	Effect string
+	// Principals are who is meant, by their type: {"AWS": …}, {"Service": …}, {"Federated": …}. Nil: a policy of
+	// an identity, or everybody when Everybody is set.
+	Principals map[string][]string
+	// Everybody means all principals, with or without an account.
+	Everybody bool
+	// Actions are what is meant, such as "sqs:SendMessage".
+	Actions []string
+	// Resources are what it is meant for; ARNs, where "*" stands for any text.
+	Resources []string
+	// Conditions are tests by operator and key: {"ArnEquals": {"aws:SourceArn": {…}}}.
+	Conditions map[string]map[string][]string
+}
+
+// Policy is a document of the current policy language.
+func Policy(statements ...Statement) map[string]any {
+	list := make([]any, len(statements))
+	for i, s := range statements {
+		list[i] = s.document()
+	}
+	return map[string]any{"Version": "2012-10-17", "Statement": list}
+}
+
+func (s Statement) document() map[string]any {
+	m := map[string]any{"Effect": "Allow"}
+	if s.Effect != "" {
+		m["Effect"] = s.Effect
+	}
+	if s.Sid != "" {
+		m["Sid"] = s.Sid
+	}
+	switch {
+	case s.Everybody:
+		m["Principal"] = "*"
+	case s.Principals != nil:
+		m["Principal"] = s.Principals
+	}
+	if len(s.Actions) > 0 {
+		m["Action"] = s.Actions
+	}
+	if len(s.Resources) > 0 {
+		m["Resource"] = s.Resources
+	}
+	if len(s.Conditions) > 0 {
+		m["Condition"] = s.Conditions
+	}
+	return m
+}
+
+// CanonicalPolicy brings a policy into one form, so that two that mean the same are equal, and what a service
+// makes of one is no difference: a value alone and a list of one, the order of what is a set, an account and its
+// root user, the case of actions and condition keys. It is for comparing; the service is sent what was
+// declared. What is no policy stays as it is. Empty text is no policy: nil.
+func CanonicalPolicy(document any) any {
 	if text, ok := document.(string); ok {
 		if text == "" {
 			return nil
 		}
 		decoded, err := tree.Decode([]byte(text))
 		if err != nil {
-			return document
+			return document // a reference, or a mistake that the service will name
 		}
 		document = decoded
 	}
-	m, ok := tree.Clone(document).(map[string]any)
-	if !ok {
+	plain, err := tree.Of(document)
+	m, ok := plain.(map[string]any)
+	if err != nil || !ok {
 		return document
 	}
-	if id, ok := m["Id"].(string); ok && id == "" {
-		delete(m, "Id")
-	}
-	if statement, ok := m["Statement"]; ok {
-		list := listOf(statement)
-		for i, s := range list {
-			list[i] = policyStatement(s)
+	out := map[string]any{"Version": "2008-10-17"} // of policies that do not say
+	for k, v := range m {
+		switch {
+		case k == "Statement":
+			out[k] = statements(v)
+		case v != "" && v != nil:
+			out[k] = v
 		}
-		m["Statement"] = list
 	}
-	return m
+	return out
+}
+
+func statements(v any) any {
+	list := listOf(v)
+	for i, s := range list {
+		list[i] = statement(s)
+	}
+	slices.SortStableFunc(list, func(a, b any) int { return bytes.Compare(tree.Canonical(a), tree.Canonical(b)) })
+	return list
+}
+
+func statement(v any) any {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	out := map[string]any{}
+	for k, v := range m {
+		switch k {
+		case "Sid":
+			if v == "" {
+				continue
+			}
+			out[k] = v
+		case "Action", "NotAction":
+			out[k] = set(v, lower)
+		case "Resource", "NotResource":
+			out[k] = set(v, same)
+		case "Principal", "NotPrincipal":
+			out[k] = principals(v)
+		case "Condition":
+			out[k] = conditions(v)
+		default:
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// principals writes everybody, and accounts, in one way.
+func principals(v any) any {
+	if v == "*" {
+		return map[string]any{"AWS": []any{"*"}}
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	out := map[string]any{}
+	for kind, who := range m {
+		if kind == "AWS" {
+			out[kind] = set(who, account)
+		} else {
+			out[kind] = set(who, same)
+		}
+	}
+	return out
+}
+
+func conditions(v any) any {
+	tests, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	out := map[string]any{}
+	for operator, v := range tests {
+		keys, ok := v.(map[string]any)
+		if !ok {
+			out[operator] = v
+			continue
+		}
+		folded := map[string]any{}
+		for key, values := range keys {
+			folded[lower(key)] = set(values, same)
+		}
+		out[operator] = folded
+	}
+	return out
 }
 
 func listOf(v any) []any {
 	if list, ok := v.([]any); ok {
-		return list
+		return slices.Clone(list)
 	}
 	return []any{v}
 }
 
-func policyStatement(v any) any {
-	s, ok := v.(map[string]any)
-	if !ok {
-		return v
-	}
-	if sid, ok := s["Sid"].(string); ok && sid == "" {
-		delete(s, "Sid")
-	}
-	for _, key := range []string{"Action", "NotAction", "Resource", "NotResource"} {
-		if v, ok := s[key]; ok {
-			s[key] = sortedSet(v, nil)
+// set is a sorted list of texts without repeats. Numbers and truths are texts to the policy language.
+func set(v any, form func(string) string) []any {
+	var texts []string
+	for _, x := range listOf(v) {
+		switch x := x.(type) {
+		case string:
+			texts = append(texts, form(x))
+		case bool, int64, float64:
+			texts = append(texts, string(tree.Canonical(x)))
+		default:
+			return listOf(v) // no text at all
 		}
 	}
-	for _, key := range []string{"Principal", "NotPrincipal"} {
-		if v, ok := s[key]; ok {
-			s[key] = principals(v)
-		}
+	slices.Sort(texts)
+	out := make([]any, 0, len(texts))
+	for _, s := range slices.Compact(texts) {
+		out = append(out, s)
 	}
-	if condition, ok := s["Condition"].(map[string]any); ok {
-		for _, test := range condition {
-			if keys, ok := test.(map[string]any); ok {
-				for k, v := range keys {
-					keys[k] = sortedSet(v, nil)
-				}
-			}
-		}
-	}
-	return s
+	return out
 }
 
-// principals writes accounts as their root ARN, and "everybody" in one way.
-func principals(v any) any {
-	m, ok := v.(map[string]any)
-	if !ok {
-		if v == "*" {
-			return map[string]any{"AWS": []any{"*"}}
-		}
-		return v
+func same(s string) string { return s }
+
+func lower(s string) string {
+	if token.Has(s) {
+		return s
 	}
-	for kind, who := range m {
-		shape := func(s string) string { return s }
-		if kind == "AWS" {
-			shape = rootARN
-		}
-		m[kind] = sortedSet(who, shape)
-	}
-	return m
+	return strings.ToLower(s)
 }
 
-var (
-	rootOf    = regexp.MustCompile(`^arn:aws[a-z-]*:iam::(\d{12}):root$`)
-)
+var rootUser = regexp.MustCompile(`^arn:aws[a-z-]*:iam::(\d{12}):root$`)
 
-func rootARN(s string) string {
-	if m := rootOf.FindStringSubmatch(s); m != nil {
+func account(s string) string {
+	if m := rootUser.FindStringSubmatch(s); m != nil {
 		return m[1]
 	}
 	return s
 }
 
-// sortedSet is a list that is a set: sorted, without repeats, values as text.
-func sortedSet(v any, shape func(string) string) any {
-	list := listOf(v)
-	texts := make([]string, 0, len(list))
-	for _, x := range list {
-		text, ok := x.(string)
-		if !ok {
-			text = strings.Trim(string(tree.Canonical(x)), `"`)
-		}
-		if shape != nil {
-			text = shape(text)
-		}
-		texts = append(texts, text)
+// DocumentText writes a document prop as the service takes it: JSON text as it was written, anything else as
+// canonical JSON. Nil is no document: "".
+func DocumentText(document any) (string, error) {
+	if text, ok := document.(string); ok || document == nil {
+		return text, nil
 	}
-	slices.Sort(texts)
-	texts = slices.Compact(texts)
-	out := make([]any, len(texts))
-	for i, s := range texts {
-		out[i] = s
+	t, err := tree.Of(document)
+	if err != nil {
+		return "", err
 	}
-	return out
+	return string(tree.Canonical(t)), nil
 }

@@ -1,46 +1,100 @@
 package aws
 
-import "github.com/athanor-dev/athanor"
+import (
+	"context"
+	"fmt"
+	"regexp"
 
-// ARN is an Amazon Resource Name.
-type ARN string
+	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/reconcile"
+)
 
-// Settings say where resources live and whose credentials are used. Everything that is unset comes from the
-// environment and the shared configuration files, as for every AWS tool.
+// Settings say where things live and who asks. All are optional: the SDK's usual chain of environment,
+// configuration files and roles answers what they leave open, with AWS_PROFILE, AWS_REGION,
+// AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_SQS and its like, and AWS_CA_BUNDLE.
 type Settings struct {
-	// Region is where resources live, such as eu-north-1. Default: the environment's.
-	Region string
-	// Profile names credentials in the shared configuration files. Default: the environment's.
-	Profile string
-	// Endpoint is the base URL of all services, for emulators. Default: the services' own.
-	Endpoint string
-	// AccountID is the account that the credentials must lead to; any other is refused before anything is read. Default: any.
+	// Region is where the things live, such as "eu-west-1". Default: that of AWS_REGION, or of the profile.
+	Region *string
+	// Profile names a profile of the shared configuration files. Default: AWS_PROFILE, or "default".
+	Profile *string
+	// Endpoint is the URL that all services are reached by, for emulators and private gateways. Default: AWS's own.
+	Endpoint *string
+	// AccountID is the only account that is allowed, twelve digits: with credentials of another nothing is
+	// called. Default: none, every account.
 	AccountID string
 }
 
-// Setting changes one of [Settings].
+// Setting is one change of [Settings].
 type Setting func(map[string]any)
 
-// Region sets the region.
-func Region(name string) Setting { return func(m map[string]any) { m["region"] = name } }
+// Region is where things live, such as "eu-west-1".
+func Region(name string) Setting { return setting("region", name) }
 
-// Profile sets the credentials profile.
-func Profile(name string) Setting { return func(m map[string]any) { m["profile"] = name } }
+// Profile names a profile of the shared configuration files.
+func Profile(name string) Setting { return setting("profile", name) }
 
-// Endpoint sets the base URL of all services.
-func Endpoint(url string) Setting { return func(m map[string]any) { m["endpoint"] = url } }
+// Endpoint is the URL that all services are reached by.
+func Endpoint(url string) Setting { return setting("endpoint", url) }
 
-// AccountID sets the account that the credentials must lead to.
-func AccountID(id string) Setting { return func(m map[string]any) { m["accountId"] = id } }
+// Account is the only account that is allowed, twelve digits.
+func Account(id string) Setting { return setting("accountId", id) }
 
-// In is a handle that declares AWS resources with further settings:
+func setting(name, value string) Setting { return func(m map[string]any) { m[name] = value } }
+
+// In is a handle of the stack whose kinds of AWS live where the settings say; what they leave open stays
+// as it is outside.
 //
 //	eu := aws.In(s, aws.Region("eu-west-1"))
 //	sqs.NewQueue(eu, "orders", sqs.QueueProps{})
-func In(s *athanor.Stack, settings ...Setting) *athanor.Stack {
-	m := map[string]any{}
-	for _, set := range settings {
-		set(m)
+func In(s *athanor.Stack, opts ...Setting) *athanor.Stack {
+	settings := map[string]any{}
+	for _, o := range opts {
+		o(settings)
 	}
-	return s.With("aws", m)
+	return s.With("aws", settings)
+}
+
+// Service is what one service of AWS offers.
+type Service struct {
+	// Kinds are its kinds.
+	Kinds []reconcile.Any
+	// Filters are its resource types in the tagging service, such as "sqs" or "sns:topic".
+	Filters []string
+	// Match says which kind an ARN belongs to, with its identity and name; ok is false for other ARNs.
+	Match func(arn ARN) (kind, identity, name string, ok bool)
+}
+
+// Provider is the family aws with the kinds of these services.
+func Provider(services ...Service) reconcile.Provider {
+	limits := newLimits()
+	p := reconcile.Provider{
+		Name:     "aws",
+		Settings: new(Settings),
+		Open: func(_ context.Context, settings any) (reconcile.Cloud, error) {
+			return open(limits, settings)
+		},
+		Discover: func(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found, error) {
+			return discover(ctx, scope, services)
+		},
+	}
+	for _, s := range services {
+		p.Kinds = append(p.Kinds, s.Kinds...)
+	}
+	return p
+}
+
+var accountID = regexp.MustCompile(`^[0-9]{12}$`)
+
+func open(limits *limits, settings any) (*Cloud, error) {
+	s, ok := settings.(*Settings)
+	if !ok {
+		return nil, fmt.Errorf("settings of aws: have %T", settings)
+	}
+	if s == nil {
+		s = new(Settings)
+	}
+	if s.AccountID != "" && !accountID.MatchString(s.AccountID) {
+		return nil, reconcile.WithHint(fmt.Errorf("settings of aws: accountId %q", s.AccountID), "an account is twelve digits")
+	}
+	return newCloud(limits, *s, nil), nil
 }

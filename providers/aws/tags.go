@@ -1,37 +1,65 @@
 package aws
 
 import (
+	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // Tags are the author's tags with the mark.
 func Tags(author map[string]string, mark reconcile.Mark) map[string]string {
-	all := maps.Clone(author)
-	if all == nil {
-		all = map[string]string{}
-	}
+	all := map[string]string{}
+	maps.Copy(all, author)
 	maps.Copy(all, adopt.Tags(mark))
 	return all
 }
 
-// OwnTags are live tags without those that AWS itself sets and nobody may change.
+// OwnTags are live tags without those that AWS sets, which nobody may change.
 func OwnTags(live map[string]string) map[string]string {
 	own := maps.Clone(live)
-	maps.DeleteFunc(own, func(k, _ string) bool { return strings.HasPrefix(k, "aws:") })
+	maps.DeleteFunc(own, func(k, _ string) bool { return systemTag(k) })
 	return own
 }
 
-// CheckTags refuses tags that are not the author's to set.
-func CheckTags(author map[string]string) error {
-	for k := range author {
-		if adopt.IsMark(k) || strings.HasPrefix(k, "aws:") {
-			return reconcile.WithHint(fmt.Errorf("tags: %q is reserved", k), "choose another beginning than athanor: and aws:")
+func systemTag(key string) bool { return strings.HasPrefix(strings.ToLower(key), "aws:") }
+
+// CheckTags finds tags that are not the author's to set.
+func CheckTags(author map[string]string) props.Errors {
+	var errs props.Errors
+	for _, k := range slices.Sorted(maps.Keys(author)) {
+		if adopt.IsMark(k) || systemTag(k) {
+			errs = append(errs, &props.FieldError{
+				Path: tree.Path("tags").Key(k), Problem: fmt.Sprintf("%q is not for authors", k),
+				Hint: "tags that begin with athanor: are marks of ownership, and those that begin with aws: are set by AWS",
+			})
 		}
 	}
-	return nil
+	return errs
+}
+
+// CompareTags states the tags of a thing, the author's and the mark's, under the path tags. put and drop are
+// made in one go, and only as far as each is needed.
+func CompareTags[L any](d *reconcile.Diff[L], author, live map[string]string, name string,
+	put func(ctx context.Context, on reconcile.On[L], tags map[string]string) error,
+	drop func(ctx context.Context, on reconcile.On[L], keys []string) error,
+) {
+	reconcile.Map(d, "tags", Tags(author, d.Mark()), OwnTags(live), name,
+		func(ctx context.Context, on reconcile.On[L], add map[string]string, gone []string) error {
+			if len(add) > 0 {
+				if err := put(ctx, on, add); err != nil {
+					return err
+				}
+			}
+			if len(gone) == 0 {
+				return nil
+			}
+			return drop(ctx, on, gone)
+		})
 }

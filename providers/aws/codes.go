@@ -1,0 +1,82 @@
+package aws
+
+import (
+	"sync"
+
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// codes are the error codes of the services by what to do about them. The old names of SQS's query protocol,
+// which the SDK still prefers, stand beside the new ones.
+var codes = map[reconcile.Class][]string{
+	reconcile.Absent: {
+		"NotFound", "NotFoundException", "ResourceNotFound", "ResourceNotFoundException",
+		"QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue",
+		"NoSuchBucket", "NoSuchKey", "NoSuchVersion", "NoSuchUpload", "NoSuchEntity",
+	},
+	// A bucket's name that somebody else took is BucketAlreadyExists, and no look will ever show it as ours.
+	reconcile.Exists: {
+		"QueueNameExists", "QueueAlreadyExists", "AWS.SimpleQueueService.QueueNameExists",
+		"BucketAlreadyOwnedByYou", "PreconditionFailed", "EntityAlreadyExists", "ResourceAlreadyExistsException", "AlreadyExistsException",
+	},
+	reconcile.Conflict: {
+		"OperationAborted", "ConditionalRequestConflict", "ConcurrentAccess", "StaleTag",
+		"ConcurrentModification", "ConcurrentModificationException", "ResourceConflictException", "ConflictException",
+	},
+	// SQS frees the name of a deleted queue after 60 seconds.
+	reconcile.Busy: {
+		"QueueDeletedRecently", "AWS.SimpleQueueService.QueueDeletedRecently", "BucketNotEmpty",
+		"PurgeQueueInProgress", "AWS.SimpleQueueService.PurgeQueueInProgress",
+		"ResourceInUseException", "ResourceNotReadyException",
+	},
+	reconcile.Throttled: {
+		"Throttling", "ThrottlingException", "ThrottledException", "Throttled", "RequestThrottled",
+		"RequestThrottledException", "TooManyRequestsException", "TooManyRequests", "RequestLimitExceeded",
+		"BandwidthLimitExceeded", "ProvisionedThroughputExceededException", "PriorRequestNotComplete",
+		"TransactionInProgressException", "EC2ThrottledException", "SlowDown", "KMSThrottling", "KmsThrottled", "KMS.ThrottlingException",
+	},
+	reconcile.Transient: {
+		"InternalError", "InternalFailure", "InternalServerError", "InternalServiceError", "InternalServiceException",
+		"ServiceException", "ServiceUnavailable", "ServiceUnavailableException", "Unavailable",
+		"RequestTimeout", "RequestTimeoutException", "IDPCommunicationError",
+	},
+	reconcile.Denied: {
+		"AccessDenied", "AccessDeniedException", "AllAccessDisabled", "AccountProblem", "AuthorizationError", "AuthFailure",
+		"BucketAlreadyExists", "ExpiredToken", "ExpiredTokenException", "Forbidden", "IncompleteSignature",
+		"InvalidAccessKeyId", "InvalidClientTokenId", "InvalidSecurity", "InvalidToken", "MissingAuthenticationToken",
+		"MissingAuthenticationTokenException", "NotSignedUp", "OptInRequired", "RequestExpired", "RequestTimeTooSkewed",
+		"SignatureDoesNotMatch", "SubscriptionRequiredException", "UnauthorizedOperation", "UnrecognizedClientException",
+		"KMSAccessDenied", "KMSOptInRequired", "KmsAccessDenied", "KmsOptInRequired",
+		"KMS.AccessDeniedException", "KMS.OptInRequired",
+	},
+	// A key that a queue or topic names and that does not exist is a mistake in the declaration, not an absent queue.
+	reconcile.Invalid: {
+		"InvalidAddress", "InvalidArgument", "InvalidAttributeName", "InvalidAttributeValue", "InvalidBucketName",
+		"InvalidBucketState", "InvalidIdFormat", "InvalidLocationConstraint", "InvalidParameter", "InvalidParameterCombination",
+		"InvalidParameterException", "InvalidParameterValue", "InvalidPolicyDocument", "InvalidRequest", "InvalidState", "InvalidTag",
+		"IllegalLocationConstraintException", "MalformedPolicy", "MalformedPolicyDocument", "MalformedXML",
+		"MethodNotAllowed", "MissingParameter", "MissingRequiredParameter", "NotImplemented", "ParameterValueInvalid", "PermanentRedirect",
+		"TagPolicy", "UnsupportedOperation", "AWS.SimpleQueueService.UnsupportedOperation", "UserError",
+		"Validation", "ValidationError", "ValidationException",
+		"KMSDisabled", "KMSInvalidState", "KMSNotFound", "KmsDisabled", "KmsInvalidKeyUsage", "KmsInvalidState", "KmsNotFound",
+		"KMS.DisabledException", "KMS.InvalidStateException", "KMS.NotFoundException",
+	},
+	reconcile.Quota: {
+		"OverLimit", "TopicLimitExceeded", "SubscriptionLimitExceeded", "FilterPolicyLimitExceeded", "ReplayLimitExceeded",
+		"TagLimitExceeded", "TooManyBuckets", "LimitExceeded", "LimitExceededException",
+		"QuotaExceeded", "ServiceQuotaExceeded", "ServiceQuotaExceededException",
+	},
+}
+
+// classes is the table by code.
+func classes() map[string]reconcile.Class { return byCode() }
+
+var byCode = sync.OnceValue(func() map[string]reconcile.Class {
+	m := map[string]reconcile.Class{}
+	for class, names := range codes {
+		for _, name := range names {
+			m[name] = class
+		}
+	}
+	return m
+})

@@ -1,0 +1,96 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
+
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// pass makes every operation of a client go through the gates of its context.
+func (c *Cloud) pass(stack *middleware.Stack) error {
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("athanor", func(
+		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+	) (out middleware.InitializeOutput, meta middleware.Metadata, err error) {
+		call, err := c.call(ctx)
+		if err != nil {
+			return out, meta, err
+		}
+		limit := c.limits.of(call)
+		if err := limit.wait(ctx); err != nil {
+			return out, meta, err
+		}
+		err = reconcile.Through(ctx, call, func(ctx context.Context) error {
+			var err error
+			out, meta, err = next.HandleInitialize(ctx, in)
+			if classOf(err) == reconcile.Throttled {
+				limit.throttled(retryAfter(err))
+			}
+			return hinted(err)
+		})
+		return out, meta, err
+	}), middleware.Before)
+}
+
+// call is the operation under way. Its place is known before anything else is called, so that no call reaches an
+// account that is not allowed.
+func (c *Cloud) call(ctx context.Context) (reconcile.Call, error) {
+	service, operation := middleware.GetServiceID(ctx), middleware.GetOperationName(ctx)
+	if short, ok := shortNames[service]; ok {
+		service = short
+	}
+	call := reconcile.Call{Service: service, Operation: operation, Mutates: !reads(service, operation)}
+	if service == "STS" {
+		call.Place, _ = c.place.get()
+		return call, nil // it is what the account is asked of
+	}
+	var err error
+	call.Place, err = c.Place(ctx)
+	return call, err
+}
+
+// shortNames are services whose id is a sentence.
+var shortNames = map[string]string{"Resource Groups Tagging API": "Tagging"}
+
+// readers are the operations of each service that change nothing. A name that ends in * stands for all that
+// begin so. What is not listed may change something.
+var readers = map[string][]string{
+	"S3":           {"Get*", "List*", "Head*", "SelectObjectContent"},
+	"SQS":          {"Get*", "List*"},
+	"SNS":          {"Get*", "List*", "CheckIfPhoneNumberIsOptedOut"},
+	"STS":          {"Get*", "AssumeRole*", "DecodeAuthorizationMessage"}, // keys are handed out, and nothing is kept
+	"Tagging":      {"Get*", "DescribeReportCreation"},
+	"CloudControl": {"Get*", "List*"},
+}
+
+func reads(service, operation string) bool {
+	return slices.ContainsFunc(readers[service], func(name string) bool {
+		prefix, many := strings.CutSuffix(name, "*")
+		return name == operation || many && strings.HasPrefix(operation, prefix)
+	})
+}
+
+// hints say what to do about errors whose own message does not.
+var hints = map[string]string{
+	"ExpiredToken":                "the session has expired: sign in again, for example with `aws sso login`",
+	"ExpiredTokenException":       "the session has expired: sign in again, for example with `aws sso login`",
+	"InvalidClientTokenId":        "the access key does not exist, or the region is not enabled for the account",
+	"UnrecognizedClientException": "the access key does not exist, or the region is not enabled for the account",
+	"RequestTimeTooSkewed":        "set the clock of this machine",
+	"RequestExpired":              "set the clock of this machine",
+	"SignatureDoesNotMatch":       "the secret access key does not fit the access key, or the clock of this machine is wrong",
+}
+
+func hinted(err error) error {
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
+		if hint, ok := hints[api.ErrorCode()]; ok {
+			return reconcile.WithHint(err, "%s", hint)
+		}
+	}
+	return err
+}
