@@ -52,6 +52,7 @@ func (w *work) classify(ctx context.Context, n *node) {
 	}
 	w.request(n)
 	w.foresee(n)
+	w.compute(ctx, n)
 }
 
 func (n *node) blockedBy(w *work) *node {
@@ -122,6 +123,18 @@ func (w *work) classifyAbsent(n *node) {
 		n.plan.Notes = append(n.plan.Notes, "create or find: its name is known after "+token.Show(n.job.Name))
 	}
 	w.showProps(n)
+}
+
+// compute finds out what a thing that is kept in the record alone will be, as far as that needs no call: a random
+// value is known before it is recorded, and so is what is made of it.
+func (w *work) compute(ctx context.Context, n *node) {
+	if !n.spec.Recorded || n.spec.Rerun || n.rec != nil || !n.look.Absent || n.job == nil || len(n.job.Unknown) > 0 {
+		return
+	}
+	job := *n.job
+	if out, err := n.kind.Settle(reconcile.ReadOnly(ctx), &job, reconcile.Hooks{}); err == nil {
+		n.attrs, n.unknown = out.Attrs, false
+	}
 }
 
 // showProps makes the whole declaration the reasons of a creation: a plan of something new shows everything but the unknown

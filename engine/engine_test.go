@@ -50,7 +50,7 @@ func TestLifeOfAStack(t *testing.T) {
 	b.world.takeLog()
 	old := b.world.names()
 	g.Resources[0].Props["shape"] = "square"
-	if got := actions(b.plan(g)); got != "a:replace b:unchanged" {
+	if got := actions(b.plan(g)); got != "a:replace b:update?" {
 		t.Fatalf("replace: %s", got)
 	}
 	r = b.deploy(g)
@@ -74,7 +74,7 @@ func TestLifeOfAStack(t *testing.T) {
 	// What is no longer declared goes.
 	g.Resources = g.Resources[1:]
 	g.Resources[0].Props = m{"color": "blue"}
-	if got := actions(b.plan(g)); got != "a:delete b:unchanged" {
+	if got := actions(b.plan(g)); got != "a:delete b:update" {
 		t.Fatalf("delete: %s", got)
 	}
 	b.deploy(g)

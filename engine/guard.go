@@ -94,7 +94,8 @@ func (w *work) spread() {
 		if n.plan.Action != Replace {
 			continue
 		}
-		n.plan.DeleteFirst = n.decl.Options.DeleteFirst || len(n.nameHeld(n.rec)) > 0
+		n.plan.DeleteFirst = n.decl.Options.DeleteFirst || len(n.nameHeld(n.rec)) > 0 ||
+			w.isFound(n) && n.job.Named
 		for _, up := range w.upstreams(n) {
 			if up.plan != nil && up.plan.DeleteFirst && n.fixedOn(up) {
 				n.plan.DeleteFirst, n.plan.May = true, false

@@ -8,40 +8,81 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"testing"
+	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
-	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
-	"github.com/athanor-dev/athanor/statestore"
-	"github.com/athanor-dev/athanor/statestore/mem"
-	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
 // world is a small cloud: named things with tags, which refer to each other.
 type world struct {
-	mu     sync.Mutex
-	things map[string]*thing
-	log    []string // mutating calls that took effect
-	reads  int
+	mu      sync.Mutex
+	things  map[string]*thing
+	log     []string // mutating calls that took effect
+	reads   int
+	made    map[string]int // creations by kind, address and generation
+	gone    map[string]int // deletions
+	next    int
+	account string
 	// fail gives an error for a call before ("create x") or after its effect ("after create x").
 	fail map[string]error
+	// cut is asked before and after each mutating call; an error there ends the process, as far as it can tell.
+	cut func(point string) error
+	// hang makes a call wait for the end of its context.
+	hang map[string]bool
+	// opened counts the handles of places by region.
+	opened map[string]int
+	// looked is told of each read, with the place's region.
+	looked func(region, name string)
+	// stale is how long a new thing stays invisible.
+	stale time.Duration
+	// steps is how many looks a slow thing is busy.
+	steps int
+	// inFlight and most count calls at once.
+	inFlight, most int
+	during         func(op, name string)
 }
 
 type thing struct {
-	Name  string
-	Color string // changes in place
-	Shape string // fixed
-	Peer  string // changes in place, late
-	Data  int    // what users put in
-	Tags  map[string]string
+	Kind   string
+	Region string
+	Name   string
+	Color  string // changes in place
+	Shape  string // fixed
+	Peer   string // changes in place, late
+	After  string
+	Secret string
+	Data   int // what users put in
+	Tags   map[string]string
+	Born   time.Time
+	Busy   int
+	Wait   string
 }
 
-func newWorld() *world { return &world{things: map[string]*thing{}, fail: map[string]error{}} }
+func newWorld() *world {
+	return &world{
+		things: map[string]*thing{}, fail: map[string]error{}, made: map[string]int{}, gone: map[string]int{}, hang: map[string]bool{}, opened: map[string]int{},
+		account: "1",
+	}
+}
 
 func (w *world) call(ctx context.Context, op, name string, mutates bool, do func() error) error {
-	return reconcile.Through(ctx, reconcile.Call{Service: "world", Operation: op, Mutates: mutates}, func(context.Context) error {
+	return reconcile.Through(ctx, reconcile.Call{Service: "world", Operation: op, Mutates: mutates}, func(ctx context.Context) error {
+		w.mu.Lock()
+		w.inFlight++
+		w.most = max(w.most, w.inFlight)
+		hang, during := w.hang[op+" "+name], w.during
+		w.mu.Unlock()
+		defer func() { w.mu.Lock(); w.inFlight--; w.mu.Unlock() }()
+		if during != nil {
+			during(op, name)
+		}
+		if hang {
+			<-ctx.Done()
+			return ctx.Err()
+		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if err := w.fail[op+" "+name]; err != nil {
@@ -51,10 +92,20 @@ func (w *world) call(ctx context.Context, op, name string, mutates bool, do func
 			w.reads++
 			return do()
 		}
+		if w.cut != nil {
+			if err := w.cut("before " + op + " " + name); err != nil {
+				return err
+			}
+		}
 		if err := do(); err != nil {
 			return err
 		}
 		w.log = append(w.log, op+" "+name)
+		if w.cut != nil {
+			if err := w.cut("after " + op + " " + name); err != nil {
+				return err
+			}
+		}
 		return w.fail["after "+op+" "+name]
 	})
 }
@@ -71,14 +122,24 @@ var (
 	errTransient = errors.New("transient")
 	errDenied    = errors.New("denied")
 	errTaken     = errors.New("taken")
+	errCut       = errors.New("the process is gone")
 )
 
-// Place and Classify make the world its own way in.
-func (w *world) Place(context.Context) (reconcile.Place, error) {
-	return reconcile.Place{Provider: "world", Account: "1"}, nil
+// settings choose the place.
+type settings struct{ Region string }
+
+// region is the way into one place of the world.
+type region struct {
+	w    *world
+	name string
 }
 
-func (w *world) Classify(err error) reconcile.Class {
+// Place and Classify make a region the world's way in.
+func (r *region) Place(context.Context) (reconcile.Place, error) {
+	return reconcile.Place{Provider: "world", Account: r.w.account, Region: r.name}, nil
+}
+
+func (*region) Classify(err error) reconcile.Class {
 	switch {
 	case errors.Is(err, errTransient):
 		return reconcile.Transient
@@ -91,12 +152,17 @@ func (w *world) Classify(err error) reconcile.Class {
 }
 
 type thingProps struct {
-	Name  string
-	Color string
-	Shape string
-	Peer  string
-	After string // a reference and nothing else
+	Name   string
+	Color  string
+	Shape  string
+	Peer   string
+	After  string // a reference, compared
+	Base   string // a reference that nothing can change in place
+	Tokens reconcileSecret
 }
+
+// reconcileSecret is a prop that is secret by its type.
+type reconcileSecret = token.Secret
 
 type thingAttrs struct {
 	Name  string
@@ -104,107 +170,276 @@ type thingAttrs struct {
 	Color string
 }
 
+// sort says what a kind of thing can do.
+type sort struct {
+	name                           string
+	unmarked, assigned, slow, bulk bool
+	same, birth, waits, unlisted   bool
+	visibility                     time.Duration
+	timeouts                       reconcile.Timeouts
+	prepare                        func(want thingProps) (string, error)
+}
+
 func (w *world) kind() *reconcile.Kind[thingProps, thing, thingAttrs] {
-	site := func(name string, last *thingAttrs, id string) string {
+	return w.kindOf(sort{name: "Thing"})
+}
+
+// key is where a thing lies in the world.
+func key(r, name string) string {
+	if r == "" {
+		return name
+	}
+	return r + "/" + name
+}
+
+// visible finds a thing that reads show already.
+func (w *world) visible(r, name string) (*thing, bool) {
+	t, ok := w.things[key(r, name)]
+	if !ok || w.stale > 0 && time.Since(t.Born) < w.stale {
+		return nil, false
+	}
+	return t, true
+}
+
+func regionOf(c reconcile.Cloud) string {
+	r, _ := c.(*region)
+	return r.name
+}
+
+func (w *world) observe(o sort) func(context.Context, reconcile.Site[thingProps, thingAttrs]) (thing, error) {
+	return func(ctx context.Context, s reconcile.Site[thingProps, thingAttrs]) (live thing, err error) {
+		name, in := s.Name, regionOf(s.Cloud)
 		switch {
-		case last != nil:
-			return last.Name
-		case id != "":
-			return strings.TrimPrefix(id, "thing:")
-		default:
-			return name
+		case s.ID != "":
+			name = strings.TrimPrefix(s.ID, "thing:")
+		case s.Last != nil:
+			name = s.Last.Name
+		}
+		return live, w.call(ctx, "observe", name, false, func() error {
+			if w.looked != nil {
+				w.looked(in, name)
+			}
+			if name == "" && o.assigned {
+				for _, k := range w.names() {
+					t := w.things[k]
+					m := adopt.MarkOf(t.Tags)
+					if _, seen := w.visible(t.Region, t.Name); seen && t.Kind == "world."+o.name && t.Region == in && m.Address == s.Mark.Address && m.Generation == s.Mark.Generation {
+						name = t.Name
+					}
+				}
+			}
+			t, ok := w.visible(in, name)
+			if !ok || t.Kind != "" && t.Kind != "world."+o.name {
+				return reconcile.ErrAbsent
+			}
+			if t.Busy > 0 {
+				t.Busy--
+			}
+			live = *t
+			live.Tags = maps.Clone(t.Tags)
+			return nil
+		})
+	}
+}
+
+func (w *world) create(o sort) func(context.Context, reconcile.Site[thingProps, thingAttrs]) (thingAttrs, error) {
+	return func(ctx context.Context, s reconcile.Site[thingProps, thingAttrs]) (thingAttrs, error) {
+		t := thing{
+			Kind: "world." + o.name, Region: regionOf(s.Cloud), Name: s.Name, Color: s.Want.Color, Shape: s.Want.Shape + s.Want.Base,
+			Peer: s.Want.Peer, After: s.Want.After, Secret: string(s.Want.Tokens), Tags: adopt.Tags(s.Mark), Born: time.Now(),
+		}
+		if o.unmarked {
+			t.Tags = map[string]string{}
+		}
+		if o.slow {
+			t.Busy = w.steps
+		}
+		err := w.call(ctx, "create", s.Name, true, func() error {
+			if o.assigned {
+				w.next++
+				t.Name = fmt.Sprintf("%s-%d", o.name, w.next)
+			}
+			if _, ok := w.things[key(t.Region, t.Name)]; ok {
+				return errTaken
+			}
+			w.things[key(t.Region, t.Name)] = &t
+			w.made[fmt.Sprintf("%s %s %d", t.Kind, s.Mark.Address, s.Mark.Generation)]++
+			return nil
+		})
+		return attrsOf(t), err
+	}
+}
+
+func attrsOf(t thing) thingAttrs {
+	return thingAttrs{Name: t.Name, ID: "thing:" + t.Name, Color: t.Color}
+}
+
+func (w *world) compare(o sort) func(*reconcile.Diff[thing], thingProps, thing) {
+	return func(d *reconcile.Diff[thing], want thingProps, live thing) {
+		set := func(f func(*thing)) *reconcile.Operation[thing] {
+			return &reconcile.Operation[thing]{Name: "set", Do: func(ctx context.Context, on reconcile.On[thing]) error {
+				return w.call(ctx, "set", on.Live.Name, true, func() error { f(w.things[key(on.Live.Region, on.Live.Name)]); return nil })
+			}}
+		}
+		if name, given := d.Name(); given {
+			reconcile.Fixed(d, "name", name, live.Name)
+		}
+		if want.Base == "" {
+			reconcile.Fixed(d, "shape", want.Shape, live.Shape)
+		} else {
+			reconcile.Fixed(d, "base", want.Base, strings.TrimPrefix(live.Shape, want.Shape))
+		}
+		reconcile.Value(d, "color", want.Color, live.Color, set(func(t *thing) { t.Color = want.Color }))
+		reconcile.Value(d, "peer", want.Peer, live.Peer, set(func(t *thing) { t.Peer = want.Peer }))
+		reconcile.Value(d, "after", want.After, live.After, set(func(t *thing) { t.After = want.After }))
+		reconcile.Value(d, "tokens", want.Tokens, reconcileSecret(live.Secret), set(func(t *thing) { t.Secret = string(want.Tokens) }))
+		if o.unmarked {
+			return
+		}
+		reconcile.Map(d, "tags", adopt.Tags(d.Mark()), live.Tags, "tag",
+			func(ctx context.Context, on reconcile.On[thing], put map[string]string, drop []string) error {
+				return w.call(ctx, "tag", on.Live.Name, true, func() error {
+					tags := w.things[key(on.Live.Region, on.Live.Name)].Tags
+					maps.Copy(tags, put)
+					for _, k := range drop {
+						delete(tags, k)
+					}
+					return nil
+				})
+			})
+	}
+}
+
+func (w *world) delete(ctx context.Context, s reconcile.Site[thingProps, thingAttrs]) error {
+	return w.call(ctx, "delete", s.Last.Name, true, func() error {
+		at := key(regionOf(s.Cloud), s.Last.Name)
+		if _, ok := w.things[at]; !ok {
+			return reconcile.ErrAbsent
+		}
+		mark := adopt.MarkOf(w.things[at].Tags)
+		w.gone[fmt.Sprintf("%s %s %d", w.things[at].Kind, mark.Address, mark.Generation)]++
+		delete(w.things, at)
+		return nil
+	})
+}
+
+func (w *world) kindOf(o sort) *reconcile.Kind[thingProps, thing, thingAttrs] {
+	k := &reconcile.Kind[thingProps, thing, thingAttrs]{
+		Type:       "world." + o.name,
+		Observe:    w.observe(o),
+		Create:     w.create(o),
+		Compare:    w.compare(o),
+		Attrs:      attrsOf,
+		Delete:     w.delete,
+		Identity:   func(a thingAttrs) string { return a.ID },
+		Given:      func(p thingProps) string { return p.Name },
+		Holds:      func(t thing) bool { return t.Data > 0 },
+		Moves:      []string{"color"},
+		Late:       []tree.Path{"peer"},
+		Same:       o.same,
+		Visibility: o.visibility,
+		Timeouts:   o.timeouts,
+	}
+	if !o.assigned {
+		k.Naming = func(thingProps, reconcile.Place) reconcile.Naming { return reconcile.Naming{Max: 60} }
+	}
+	if !o.unmarked {
+		k.Owner = func(t thing) reconcile.Mark { return adopt.MarkOf(t.Tags) }
+	}
+	if o.slow {
+		k.Busy = func(t thing) string {
+			if t.Busy > 0 {
+				return "starting"
+			}
+			return ""
 		}
 	}
-	attrs := func(t thing) thingAttrs { return thingAttrs{Name: t.Name, ID: "thing:" + t.Name, Color: t.Color} }
-	return &reconcile.Kind[thingProps, thing, thingAttrs]{
-		Type: "world.Thing",
-		Observe: func(ctx context.Context, s reconcile.Site[thingProps, thingAttrs]) (live thing, err error) {
-			name := site(s.Name, s.Last, s.ID)
-			return live, w.call(ctx, "observe", name, false, func() error {
-				t, ok := w.things[name]
-				if !ok {
-					return reconcile.ErrAbsent
-				}
-				live = *t
-				live.Tags = maps.Clone(t.Tags)
-				return nil
-			})
-		},
-		Create: func(ctx context.Context, s reconcile.Site[thingProps, thingAttrs]) (thingAttrs, error) {
-			t := thing{Name: s.Name, Color: s.Want.Color, Shape: s.Want.Shape, Peer: s.Want.Peer, Tags: adopt.Tags(s.Mark)}
-			return attrs(t), w.call(ctx, "create", s.Name, true, func() error {
-				if _, ok := w.things[s.Name]; ok {
-					return errTaken
-				}
-				w.things[s.Name] = &t
-				return nil
-			})
-		},
-		Compare: func(d *reconcile.Diff[thing], want thingProps, live thing) {
-			set := func(f func(*thing)) *reconcile.Operation[thing] {
-				return &reconcile.Operation[thing]{Name: "set", Do: func(ctx context.Context, on reconcile.On[thing]) error {
-					return w.call(ctx, "set", on.Live.Name, true, func() error { f(w.things[on.Live.Name]); return nil })
-				}}
+	if o.waits {
+		k.Waiting = func(t thing) string { return t.Wait }
+	}
+	if o.birth {
+		k.AtBirth = []string{"id", "name"}
+	}
+	if !o.unlisted {
+		k.List = w.list("world." + o.name)
+	}
+	if o.bulk {
+		k.ObserveMany = w.observeMany(k.Observe)
+	}
+	if o.prepare != nil {
+		k.Prepare = func(_ context.Context, _ reconcile.Workspace, want thingProps) (map[string]reconcile.Asset, error) {
+			digest, err := o.prepare(want)
+			return map[string]reconcile.Asset{"code": {Digest: digest}}, err
+		}
+	}
+	return k
+}
+
+func (w *world) observeMany(one func(context.Context, reconcile.Site[thingProps, thingAttrs]) (thing, error)) func(context.Context, []reconcile.Site[thingProps, thingAttrs]) ([]reconcile.Observed[thing], error) {
+	return func(ctx context.Context, sites []reconcile.Site[thingProps, thingAttrs]) ([]reconcile.Observed[thing], error) {
+		var out []reconcile.Observed[thing]
+		return out, w.call(ctx, "many", "", false, func() error {
+			w.mu.Unlock()
+			defer w.mu.Lock()
+			for _, s := range sites {
+				live, err := one(ctx, s)
+				out = append(out, reconcile.Observed[thing]{Live: live, Err: err})
 			}
-			if name, given := d.Name(); given {
-				reconcile.Fixed(d, "name", name, live.Name)
+			return nil
+		})
+	}
+}
+
+func (w *world) list(kind string) func(context.Context, reconcile.Scope) ([]reconcile.Found, error) {
+	return func(ctx context.Context, s reconcile.Scope) (found []reconcile.Found, err error) {
+		return found, w.call(ctx, "list", "", false, func() error {
+			for _, t := range w.things {
+				if _, seen := w.visible(t.Region, t.Name); !seen || t.Region != regionOf(s.Cloud) || t.Kind != kind && kind != "" {
+					continue
+				}
+				mark := adopt.MarkOf(t.Tags)
+				found = append(found, reconcile.Found{Kind: t.Kind, Identity: "thing:" + t.Name, Name: t.Name, Mark: &mark})
 			}
-			reconcile.Fixed(d, "shape", want.Shape, live.Shape)
-			reconcile.Value(d, "color", want.Color, live.Color, set(func(t *thing) { t.Color = want.Color }))
-			reconcile.Value(d, "peer", want.Peer, live.Peer, set(func(t *thing) { t.Peer = want.Peer }))
-			reconcile.Map(d, "tags", adopt.Tags(d.Mark()), live.Tags, "tag",
-				func(ctx context.Context, on reconcile.On[thing], put map[string]string, drop []string) error {
-					return w.call(ctx, "tag", on.Live.Name, true, func() error {
-						maps.Copy(w.things[on.Live.Name].Tags, put)
-						for _, k := range drop {
-							delete(w.things[on.Live.Name].Tags, k)
-						}
-						return nil
-					})
-				})
-		},
-		Attrs: attrs,
-		Delete: func(ctx context.Context, s reconcile.Site[thingProps, thingAttrs]) error {
-			return w.call(ctx, "delete", s.Last.Name, true, func() error {
-				if _, ok := w.things[s.Last.Name]; !ok {
-					return reconcile.ErrAbsent
-				}
-				delete(w.things, s.Last.Name)
-				return nil
-			})
-		},
-		Identity: func(a thingAttrs) string { return a.ID },
-		Naming:   func(thingProps, reconcile.Place) reconcile.Naming { return reconcile.Naming{Max: 60} },
-		Given:    func(p thingProps) string { return p.Name },
-		Owner:    func(t thing) reconcile.Mark { return adopt.MarkOf(t.Tags) },
-		Holds:    func(t thing) bool { return t.Data > 0 },
-		Moves:    []string{"color"},
-		Late:     []tree.Path{"peer"},
-		List: func(ctx context.Context, s reconcile.Scope) (found []reconcile.Found, err error) {
-			return found, w.call(ctx, "list", "", false, func() error {
-				for name, t := range w.things {
-					mark := adopt.MarkOf(t.Tags)
-					found = append(found, reconcile.Found{Kind: "world.Thing", Identity: "thing:" + name, Name: name, Mark: &mark})
-				}
-				return nil
-			})
-		},
+			return nil
+		})
+	}
+}
+
+// sorts are the kinds of the world.
+func (w *world) sorts() []sort {
+	return []sort{
+		{name: "Thing"}, {name: "Bare", unmarked: true}, {name: "Assigned", assigned: true}, {name: "Slow", slow: true, birth: true},
+		{name: "Bulk", bulk: true}, {name: "Late", assigned: true, visibility: 10 * time.Second}, {name: "Waits", waits: true},
+		{name: "Same", unmarked: true, same: true}, {name: "Hasty", timeouts: reconcile.Timeouts{Create: time.Minute}},
 	}
 }
 
 func (w *world) provider() reconcile.Provider {
-	k := w.kind()
-	return reconcile.Provider{
-		Name:  "world",
-		Open:  func(context.Context, any) (reconcile.Cloud, error) { return w, nil },
-		Kinds: []reconcile.Any{reconcile.Erase(k), reconcile.Erase(noteKind())},
+	p := reconcile.Provider{
+		Name:     "world",
+		Settings: &settings{},
+		Open: func(_ context.Context, s any) (reconcile.Cloud, error) {
+			name := ""
+			if s, ok := s.(*settings); ok {
+				name = s.Region
+			}
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.opened[name]++
+			return &region{w, name}, nil
+		},
+		Kinds: []reconcile.Any{reconcile.Erase(noteKind()), reconcile.Erase(runKind(w))},
 		Discover: func(ctx context.Context, s reconcile.Scope) ([]reconcile.Found, error) {
-			all, err := k.List(ctx, s)
+			all, err := w.list("")(ctx, s)
 			return slices.DeleteFunc(all, func(f reconcile.Found) bool {
 				return f.Mark.Stack != s.Mark.Stack || f.Mark.Stage != s.Mark.Stage
 			}), err
 		},
 	}
+	for _, o := range w.sorts() {
+		p.Kinds = append(p.Kinds, reconcile.Erase(w.kindOf(o)))
+	}
+	return p
 }
 
 // noteKind is kept in the record alone.
@@ -238,124 +473,41 @@ type (
 	noteAttrs struct{ Text string }
 )
 
-// bench is an engine on a world and a store.
-type bench struct {
-	t     *testing.T
-	world *world
-	store statestore.Store
-	e     *engine.Engine
-	opts  engine.PlanOptions
-}
-
-func newBench(t *testing.T) *bench {
-	t.Helper()
-	b := &bench{t: t, world: newWorld(), store: mem.New()}
-	b.open()
-	return b
-}
-
-func (b *bench) open() {
-	b.t.Helper()
-	catalog, err := reconcile.NewCatalog(b.world.provider())
-	if err != nil {
-		b.t.Fatal(err)
+// runKind acts on the world when it is made, like a command, and undoes with the props that it was made with.
+func runKind(w *world) *reconcile.Kind[noteProps, runLive, noteAttrs] {
+	act := func(ctx context.Context, op, text string) error {
+		return w.call(ctx, op, text, true, func() error { return nil })
 	}
-	key, err := seal.LoadOrMake(b.t.TempDir(), "shop", "test")
-	if b.e != nil {
-		key = b.e.Key
-	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.e = &engine.Engine{Catalog: catalog, Store: b.store, Key: key}
-}
-
-// lose makes a new, empty store, as if the file had been deleted.
-func (b *bench) lose() {
-	b.store = mem.New()
-	b.e.Store, b.e.Known = b.store, true
-}
-
-func graph(resources ...engine.Resource) *engine.Graph {
-	return &engine.Graph{Format: engine.GraphFormat, Stack: "shop", Stage: "test", Resources: resources}
-}
-
-func res(addr string, props map[string]any, change ...func(*engine.Options)) engine.Resource {
-	r := engine.Resource{Address: addr, Kind: "world.Thing", Props: props}
-	for _, c := range change {
-		c(&r.Options)
-	}
-	return r
-}
-
-type m = map[string]any
-
-func (b *bench) plan(g *engine.Graph) *engine.Plan {
-	b.t.Helper()
-	p, err := b.e.Plan(b.t.Context(), g, b.opts)
-	if err != nil {
-		b.t.Fatalf("plan: %v", err)
-	}
-	return p
-}
-
-func (b *bench) deploy(g *engine.Graph) *engine.Result {
-	b.t.Helper()
-	p := b.plan(g)
-	r, err := b.e.Apply(b.t.Context(), p, engine.ApplyOptions{PlanOptions: b.opts, Command: "deploy"})
-	if err != nil {
-		b.t.Fatalf("deploy: %v", err)
-	}
-	return r
-}
-
-func (b *bench) destroy() *engine.Result {
-	b.t.Helper()
-	p, err := b.e.PlanDestroy(b.t.Context(), statestore.Stage{Stack: "shop", Name: "test"}, nil, b.opts)
-	if err != nil {
-		b.t.Fatalf("plan destroy: %v", err)
-	}
-	r, err := b.e.Apply(b.t.Context(), p, engine.ApplyOptions{PlanOptions: b.opts, Command: "destroy"})
-	if err != nil {
-		b.t.Fatalf("destroy: %v", err)
-	}
-	return r
-}
-
-// actions prints a plan as address:action, in order.
-func actions(p *engine.Plan) string {
-	var s []string
-	for _, a := range p.Actions {
-		text := a.Address + ":" + string(a.Action)
-		if a.May {
-			text += "?"
-		}
-		s = append(s, text)
-	}
-	return strings.Join(s, " ")
-}
-
-func (b *bench) settled(g *engine.Graph) {
-	b.t.Helper()
-	b.world.takeLog()
-	if p := b.plan(g); p.Pending() {
-		b.t.Errorf("still pending: %s: %s", actions(p), reasons(p))
-	}
-	r := b.deploy(g)
-	if log := b.world.takeLog(); len(log) > 0 || r.Calls.Mutations > 0 || r.Commits > 0 || r.Run != "" {
-		b.t.Errorf("a second deploy wrote %v, %d commits", log, r.Commits)
+	return &reconcile.Kind[noteProps, runLive, noteAttrs]{
+		Type: "world.Run", Recorded: true, Rerun: true,
+		Observe: func(_ context.Context, s reconcile.Site[noteProps, noteAttrs]) (runLive, error) {
+			if s.Last == nil {
+				return runLive{}, reconcile.ErrAbsent
+			}
+			return runLive{*s.Last, s.Had}, nil
+		},
+		Create: func(ctx context.Context, s reconcile.Site[noteProps, noteAttrs]) (noteAttrs, error) {
+			return noteAttrs{Text: s.Want.Text}, act(ctx, "run", s.Want.Text)
+		},
+		Compare: func(d *reconcile.Diff[runLive], want noteProps, live runLive) {
+			had := noteProps{}
+			if live.had != nil {
+				had = *live.had
+			}
+			reconcile.Fixed(d, "text", want.Text, had.Text)
+		},
+		Attrs: func(l runLive) noteAttrs { return l.attrs },
+		Delete: func(ctx context.Context, s reconcile.Site[noteProps, noteAttrs]) error {
+			if s.Had == nil {
+				return nil
+			}
+			return act(ctx, "undo", s.Had.Text)
+		},
+		Identity: func(noteAttrs) string { return "" },
 	}
 }
 
-func reasons(p *engine.Plan) string {
-	var s []string
-	for _, a := range p.Actions {
-		for _, r := range a.Reasons {
-			s = append(s, fmt.Sprintf("%s.%s: %v → %v (%s)", a.Address, r.Path, r.Have, r.Want, r.Source))
-		}
-		if a.Problem != "" {
-			s = append(s, a.Address+": "+a.Problem)
-		}
-	}
-	return strings.Join(s, "; ")
+type runLive struct {
+	attrs noteAttrs
+	had   *noteProps
 }
