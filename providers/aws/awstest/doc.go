@@ -6,7 +6,9 @@
 // AWS account and a [Proxy] of its own. [Server.Env] is all that the code under
 // test needs: the endpoint is the SDK's own setting AWS_ENDPOINT_URL. Because
 // that endpoint is an IP address the SDK addresses buckets by path, so no name
-// of a bucket is ever looked up.
+// of a bucket is ever looked up. The exception is a bucket with dots in its
+// name, which the SDK puts before the host of any plain HTTP endpoint: such
+// names cannot be tested here.
 //
 //	cloud := awstest.Start(t)
 //	cloud.Setenv(t)

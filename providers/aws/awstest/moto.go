@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"log"
 	"net/http"
 	"os"
 	"os/exec"
@@ -118,12 +116,14 @@ func launch() (string, error) {
 }
 
 // environment is that of this process without settings of moto, of which
-// MOTO_ACCOUNT_ID would put all tests into one account. A bucket of another
-// account is denied, as in the real S3.
+// MOTO_ACCOUNT_ID would put all tests into one account, and without settings
+// of AWS: moto is built on AWS's own library, and answers 500 when AWS_PROFILE
+// names a profile that does not exist. A bucket of another account is denied,
+// as in the real S3.
 func environment() []string {
 	var env []string
 	for _, entry := range os.Environ() {
-		if !strings.HasPrefix(entry, "MOTO_") {
+		if !strings.HasPrefix(entry, "MOTO_") && !strings.HasPrefix(entry, "AWS_") {
 			env = append(env, entry)
 		}
 	}
@@ -142,7 +142,7 @@ func ready(ctx context.Context, origin string, ended <-chan struct{}) error {
 		}
 		if res, err := client.Do(req); err == nil {
 			res.Body.Close()
-			if res.StatusCode == http.StatusOK {
+			if res.StatusCode/100 == 2 {
 				return nil
 			}
 		}
@@ -157,6 +157,9 @@ func ready(ctx context.Context, origin string, ended <-chan struct{}) error {
 }
 
 var announced = regexp.MustCompile(`Running on (http://127\.0\.0\.1:\d+)`)
+
+// lastWords is how much of the server's output is kept, in bytes.
+const lastWords = 8 << 10
 
 // output keeps the last words of the server, and hands out the address that it
 // announces.
@@ -178,8 +181,8 @@ func (o *output) Write(p []byte) (int, error) {
 			o.address <- string(m[1])
 		}
 	}
-	if const8K := 8 << 10; len(o.tail) > const8K {
-		o.tail = bytes.Clone(o.tail[len(o.tail)-const8K:])
+	if len(o.tail) > lastWords {
+		o.tail = bytes.Clone(o.tail[len(o.tail)-lastWords:])
 	}
 	return len(p), nil
 }
@@ -190,5 +193,3 @@ func (o *output) String() string {
 	defer o.mu.Unlock()
 	return string(o.tail)
 }
-
-func silent() *log.Logger { return log.New(io.Discard, "", 0) }

@@ -1,7 +1,6 @@
 package awstest
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -12,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 )
 
@@ -49,9 +47,7 @@ func Start(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	front := httptest.NewUnstartedServer(proxy)
-	front.Config.ErrorLog = silent()
-	front.Start()
+	front := httptest.NewServer(proxy)
 	t.Cleanup(func() {
 		proxy.close()
 		front.Close()
@@ -118,37 +114,31 @@ func (s *Server) Setenv(t testing.TB) {
 // Config returns the configuration of an outsider in the test's account, for
 // edits that somebody else makes and for looking at the truth: its calls are
 // neither recorded nor broken. It reads no environment and never retries.
-func (s *Server) Config(ctx context.Context, t testing.TB) aws.Config {
+func (s *Server) Config(t testing.TB) aws.Config {
 	t.Helper()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	return s.config(ctx, t, outsider{transport})
+	return s.config(outsider{transport})
 }
 
 // ObservedConfig is like [Server.Config], but its calls are recorded and
 // broken like those of the code under test.
-func (s *Server) ObservedConfig(ctx context.Context, t testing.TB) aws.Config {
+func (s *Server) ObservedConfig(t testing.TB) aws.Config {
 	t.Helper()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	return s.config(ctx, t, transport)
+	return s.config(transport)
 }
 
-func (s *Server) config(ctx context.Context, t testing.TB, transport http.RoundTripper) aws.Config {
-	t.Helper()
-	cfg, err := config.LoadDefaultConfig(ctx,
-		config.WithSharedConfigFiles([]string{}),
-		config.WithSharedCredentialsFiles([]string{}),
-		config.WithRegion(s.Region),
-		config.WithBaseEndpoint(s.URL),
-		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(AccessKey(s.Account), secretKey, "")),
-		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }),
-		config.WithHTTPClient(&http.Client{Transport: transport}),
-	)
-	if err != nil {
-		t.Fatal(err)
+// config is made by hand: the SDK's loader would read the environment.
+func (s *Server) config(transport http.RoundTripper) aws.Config {
+	return aws.Config{
+		Region:       s.Region,
+		BaseEndpoint: new(s.URL),
+		Credentials:  credentials.NewStaticCredentialsProvider(AccessKey(s.Account), secretKey, ""),
+		Retryer:      func() aws.Retryer { return aws.NopRetryer{} },
+		HTTPClient:   &http.Client{Transport: transport},
 	}
-	return cfg
 }
 
 // outsiderHeader tells the proxy that a call is not the tested code's. It is

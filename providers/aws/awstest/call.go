@@ -1,0 +1,168 @@
+package awstest
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Call is one request as it was read from the wire.
+type Call struct {
+	Service   string // as AWS writes it: "S3", "SQS", "SNS", "STS", "Tagging", …
+	Operation string // "CreateQueue"; "METHOD /path" for REST-JSON services
+	Mutating  bool   // it may change something
+	Account   string // the account that its access key selects; "" when the emulator decides
+	Region    string // "" for unsigned requests
+	Resource  string // for S3: "" for the account, else "bucket" or "bucket/key"
+
+	Method string
+	URI    string // path and query
+	Body   []byte // shared: not to be changed
+
+	Status    int  // of the answer sent; of the answer dropped for [DropAnswer]; 0 while running and when none was made
+	Forwarded bool // it reached the cloud, so it may have had its effect
+	Fault     Kind // what was done to it; "" for nothing
+
+	protocol protocol
+	action   url.Values // parameters of the query protocol
+}
+
+// Name returns "Service.Operation", which [Fault.Op] matches.
+func (c Call) Name() string { return c.Service + "." + c.Operation }
+
+// Mutating reports whether the call may change something. It is made for
+// [Fault.When]: the Nth change, whichever it is.
+func Mutating(c Call) bool { return c.Mutating }
+
+// protocol is a way to spell operations and errors.
+type protocol int
+
+const (
+	restJSON protocol = iota
+	restXML
+	jsonRPC
+	query
+)
+
+// classify reads what a request asks for.
+func classify(r *http.Request, body []byte, fallback string) Call {
+	signed, isSigned := readScope(r)
+	c := Call{
+		Account: fallback,
+		Region:  signed.region,
+		Method:  r.Method,
+		URI:     r.URL.RequestURI(),
+		Body:    body,
+	}
+	if isSigned {
+		c.Account = accountOf(signed.key)
+	}
+	service := signed.service
+	target := r.Header.Get("X-Amz-Target")
+	c.action = queryAction(r, body)
+	switch {
+	case target != "":
+		c.protocol = jsonRPC
+		_, c.Operation, _ = strings.Cut(target, ".")
+	case c.action.Get("Action") != "" && service != "s3":
+		c.protocol = query
+		c.Operation = c.action.Get("Action")
+		if !isSigned {
+			service = "sts" // the only one of them with unsigned calls
+		}
+	case service == "s3" || !isSigned:
+		c.protocol = restXML
+		service = "s3"
+		c.Resource = strings.Trim(r.URL.Path, "/")
+		c.Operation = objectStorageOperation(r)
+	default:
+		c.protocol = restJSON
+		c.Operation = r.Method + " " + r.URL.Path
+	}
+	c.Service = serviceName(service)
+	c.Mutating = !reads(c)
+	return c
+}
+
+// scope is the credential scope of a signature.
+type scope struct{ key, region, service string }
+
+// readScope reads it from the header, or from the query of a presigned URL.
+func readScope(r *http.Request) (scope, bool) {
+	_, credential, found := strings.Cut(r.Header.Get("Authorization"), "Credential=")
+	if !found {
+		credential = r.URL.Query().Get("X-Amz-Credential")
+	}
+	credential, _, _ = strings.Cut(credential, ",")
+	part := strings.Split(strings.TrimSpace(credential), "/")
+	if len(part) != 5 {
+		return scope{}, false
+	}
+	return scope{key: part[0], region: part[2], service: part[3]}, true
+}
+
+// accountOf is the inverse of [AccessKey]; "" for other keys.
+func accountOf(key string) string {
+	account, found := strings.CutPrefix(key, "AKIA")
+	if !found || len(account) != 12 || strings.Trim(account, "0123456789") != "" {
+		return ""
+	}
+	return account
+}
+
+// queryAction returns the parameters of a call of the query protocol.
+func queryAction(r *http.Request, body []byte) url.Values {
+	if r.Method == http.MethodGet {
+		return r.URL.Query()
+	}
+	if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
+		return nil
+	}
+	values, err := url.ParseQuery(string(body))
+	if err != nil {
+		return nil
+	}
+	return values
+}
+
+// serviceName returns how AWS writes the service that signs as id.
+func serviceName(id string) string {
+	switch id {
+	case "s3", "sqs", "sns", "sts", "iam", "kms", "ec2", "ssm":
+		return strings.ToUpper(id)
+	case "tagging":
+		return "Tagging"
+	case "lambda":
+		return "Lambda"
+	case "dynamodb":
+		return "DynamoDB"
+	case "cloudcontrolapi":
+		return "CloudControl"
+	case "logs":
+		return "Logs"
+	case "events":
+		return "Events"
+	}
+	return id
+}
+
+// reads reports whether a call cannot change anything. By default a call can.
+func reads(c Call) bool {
+	switch c.protocol {
+	case restXML:
+		return c.Operation == "SelectObjectContent" ||
+			(c.Method == http.MethodGet || c.Method == http.MethodHead) && c.Operation != "CreateSession"
+	case restJSON:
+		return c.Method == http.MethodGet || c.Method == http.MethodHead
+	}
+	if c.Service == "STS" {
+		return true // it hands out credentials, and keeps nothing that anybody could read
+	}
+	for _, verb := range []string{"Get", "List", "Describe", "Head", "BatchGet", "Query", "Scan", "Search", "Lookup",
+		"Check", "Validate", "Simulate", "Select"} {
+		if strings.HasPrefix(c.Operation, verb) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,82 @@
+package awstest
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestNoOrphan starts the emulator in a process of its own, ends that process
+// in different ways, and waits for the emulator's port to close.
+func TestNoOrphan(t *testing.T) {
+	const mark = "emulator at "
+	if os.Getenv("AWSTEST_ORPHAN") != "" {
+		fmt.Println(mark + strings.TrimPrefix(emulator(t), "http://"))
+		if os.Getenv("AWSTEST_ORPHAN") == "kill" {
+			select {}
+		}
+		return
+	}
+	Start(t) // skips where there is none
+	for _, end := range []string{"kill", "exit"} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestNoOrphan$", "-test.timeout=2m")
+		cmd.Env = append(os.Environ(), "AWSTEST_ORPHAN="+end)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var address string
+		for lines := bufio.NewScanner(out); address == "" && lines.Scan(); {
+			_, address, _ = strings.Cut(lines.Text(), mark)
+		}
+		if address == "" {
+			t.Fatalf("%s: no address", end)
+		}
+		if end == "kill" {
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := cmd.Wait(); (err == nil) != (end == "exit") {
+			t.Errorf("%s: %v", end, err)
+		}
+		if !closes(address) {
+			t.Errorf("%s: the emulator still listens on %s", end, address)
+		}
+	}
+}
+
+// closes polls until nobody listens at the address.
+func closes(address string) bool {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for limit := time.After(20 * time.Second); ; {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			return true
+		}
+		conn.Close()
+		select {
+		case <-tick.C:
+		case <-limit:
+			return false
+		}
+	}
+}
+
+// TestChosenEmulator: what $ATHANOR_MOTO names must be there, since a test
+// skipped for a misspelt path would never be missed.
+func TestChosenEmulator(t *testing.T) {
+	t.Setenv("ATHANOR_MOTO", t.TempDir()+"/moto_server")
+	if path, err := find(); err == nil || !strings.Contains(err.Error(), "ATHANOR_MOTO") {
+		t.Errorf("find: %q, %v", path, err)
+	}
+}
