@@ -7,17 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
+	"path/filepath"
 	"sync"
-	"syscall"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
 	"github.com/athanor-dev/athanor/cmd/internal/render"
-	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/statestore"
 )
 
 // app is one call of the command.
@@ -30,76 +27,64 @@ type app struct {
 	err     io.Writer
 	version string
 
-	// unknown is a command that there is none of.
-	unknown string
+	// asJSON and noColor are known before the flags are parsed, so that errors in the flags obey them.
+	asJSON, noColor, detailed bool
+	interrupts                *interrupts
+	// dir is the directory of the stack at hand, "" before it is known.
+	dir string
+	// redacted masks the secrets that the engine has met; nil before there is an engine.
+	redacted func(error) string
 
-	mu sync.Mutex // one JSON line at a time
+	mu     sync.Mutex // one JSON line at a time
+	broken bool       // standard output went away
 }
 
-// exitError ends the command with a code. Its text was shown already when quiet.
-type exitError struct {
-	code  int
-	err   error
-	quiet bool
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return ""
-	}
-	return e.err.Error()
-}
-func (e *exitError) Unwrap() error { return e.err }
-
-func exit(code int) error { return &exitError{code: code, quiet: true} }
+// completionFlag is what completion scripts append.
+const completionFlag = "--generate-bash-completion"
 
 // run runs the command and gives its exit code.
 func (a *app) run(ctx context.Context, args []string) int {
-	app := a.cli()
-	err := app.RunContext(ctx, reorder(args, app.Commands))
+	commands := a.commands()
+	if args[len(args)-1] == completionFlag {
+		return a.exitCode(a.cli(commands).RunContext(ctx, args))
+	}
+	a.asJSON, a.noColor = early(args, "json"), early(args, "no-color")
+	if len(args) == 2 && args[1] == "--version" {
+		args = []string{args[0], "version"}
+	}
+	l, err := parse(args[1:], commands)
+	if err != nil {
+		return a.report(err)
+	}
+	if l.help || len(l.command().Subcommands) > 0 {
+		a.printHelp(a.out, l, commands)
+		return ExitDone
+	}
+	ctx, a.interrupts = watch(ctx)
+	defer a.interrupts.end()
+	err = a.cli(commands).RunContext(ctx, l.ordered(args[0]))
+	if _, said := errors.AsType[*exitError](err); err != nil && !said && ctx.Err() != nil {
+		err = errInterrupted
+	}
+	return a.exitCode(err)
+}
+
+// exitCode ends the command: what was not shown yet is.
+func (a *app) exitCode(err error) int {
 	if err == nil {
 		return ExitDone
 	}
-	code := ExitError
-	var coded *exitError
-	if errors.As(err, &coded) {
-		code = coded.code
-		if coded.quiet {
-			return code
-		}
+	if coded, ok := errors.AsType[*exitError](err); ok {
+		return coded.code
 	}
-	return a.report(err, code, hasJSON(args))
+	return a.report(err)
 }
 
-// report shows an error, as a person or a program wants it.
-func (a *app) report(err error, code int, asJSON bool) int {
-	if errors.Is(err, context.Canceled) {
-		code = ExitInterrupted
-	}
-	var held *statestore.HeldError
-	if errors.As(err, &held) {
-		code = ExitLocked
-		err = reconcile.WithHint(err, "--wait 5m queues for it; `athanor cancel` asks it to stop")
-	}
-	if errors.Is(err, engine.ErrNotApproved) {
-		code = ExitNotApproved
-	}
-	if asJSON {
-		line := map[string]any{"type": "error", "error": err.Error(), "hints": reconcile.Hints(err), "exit": code}
-		if held != nil {
-			line["holder"] = held.Holder
-		}
-		a.json(line)
-		return code
-	}
-	a.style(nil).Error(a.err, err.Error(), reconcile.Hints(err))
-	return code
-}
-
-func hasJSON(args []string) bool {
+// early reports whether a boolean flag is set, before the flags are parsed.
+func early(args []string, name string) bool {
 	for _, s := range args {
 		switch s {
-		case "--json", "-json", "--json=true":
+		case "--" + name, "-" + name, "--" + name + "=true":
 			return true
 		case "--":
 			return false
@@ -108,68 +93,64 @@ func hasJSON(args []string) bool {
 	return false
 }
 
+// name is how this command is called.
+func (a *app) name() string {
+	if a.program == nil {
+		return "athanor"
+	}
+	return filepath.Base(os.Args[0])
+}
+
+// json writes one line of JSON. Whoever reads may go away: that ends no run.
 func (a *app) json(v any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.broken {
+		return
+	}
 	enc := json.NewEncoder(a.out)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		fmt.Fprintln(a.err, "error:", err)
+		a.broken = true
+		fmt.Fprintln(a.err, "warning: standard output:", err)
 	}
 }
 
-// style is how to draw on the error stream, where progress goes.
-func (a *app) style(c *cli.Context) render.Style {
-	return render.Style{Color: a.colored(c, a.err), Detailed: flag(c, "detailed")}
+// style is how to draw on a stream.
+func (a *app) style(w io.Writer) render.Style {
+	return render.Style{Color: a.colored(w), Detailed: a.detailed}
 }
 
 // colored reports whether a stream wants colours: a terminal, unless told otherwise.
-func (a *app) colored(c *cli.Context, w io.Writer) bool {
-	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || flag(c, "no-color") {
-		return false
-	}
-	_, ok := terminal(w)
-	return ok
+func (a *app) colored(w io.Writer) bool {
+	return !a.noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(w)
 }
 
-func flag(c *cli.Context, name string) bool { return c != nil && c.Bool(name) }
-
-// terminal gives the width of a stream that is a terminal.
-func terminal(w any) (width int, ok bool) {
-	f, isFile := w.(*os.File)
-	if !isFile || !term.IsTerminal(int(f.Fd())) {
-		return 0, false
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || width <= 0 {
-		width = 80
-	}
-	return width, true
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// interrupts turns the first Ctrl-C into "start nothing new" and the second into "cancel what runs".
-func interrupts(ctx context.Context, first func()) (context.Context, <-chan struct{}, func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	stop, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		select {
-		case <-signals:
-			first()
-			close(stop)
-		case <-done:
-			return
+// width gives the width of a stream that is drawn on; nil for one that gets plain lines.
+func (a *app) width(w io.Writer) func() int {
+	f, ok := w.(*os.File)
+	if !ok || !a.colored(w) {
+		return nil
+	}
+	return func() int {
+		width, _, err := term.GetSize(int(f.Fd()))
+		if err != nil || width <= 0 {
+			return 80
 		}
-		select {
-		case <-signals:
-			cancel()
-		case <-done:
-		}
-	}()
-	return ctx, stop, func() {
-		signal.Stop(signals)
-		close(done)
-		cancel()
+		return width
+	}
+}
+
+// commands are all commands, in the order of the help.
+func (a *app) commands() []*cli.Command {
+	return []*cli.Command{
+		a.deployCommand(), a.planCommand(), a.destroyCommand(),
+		a.outputCommand(), a.stateCommand(), a.graphCommand(),
+		a.kindsCommand(), a.schemaCommand(), a.initCommand(), a.versionCommand(), a.completionCommand(),
 	}
 }

@@ -1,52 +1,42 @@
 package cmd
 
 import (
+	"errors"
+	"io"
+	"regexp"
+
 	"github.com/urfave/cli/v2"
 )
 
-// cli is the whole command.
-func (a *app) cli() *cli.App {
+// cli hands the parsed line to the flag library. Help, unknown commands and unknown flags were dealt with before.
+func (a *app) cli(commands []*cli.Command) *cli.App {
+	for _, c := range commands {
+		quiet(c)
+	}
 	return &cli.App{
-		Name:  "athanor",
-		Usage: "make the cloud match a program",
-		Description: "athanor looks at what is there, shows what would change, and makes it so. It can be interrupted anywhere and " +
-			"run again: whatever was begun is found and finished.\n\n" +
-			"Exit codes: 0 done, 1 error, 2 changes pending, 3 locked by another run, 4 partly done, 5 not approved, 130 interrupted.",
-		Version:                a.versionText(),
-		HideVersion:            true,
-		Reader:                 a.in,
-		Writer:                 a.out,
-		ErrWriter:              a.err,
-		EnableBashCompletion:   true,
-		UseShortOptionHandling: false,
+		Name: a.name(), HelpName: a.name(), Usage: "make the cloud match a program",
+		HideHelp: true, HideHelpCommand: true, HideVersion: true,
+		Reader: a.in, Writer: a.out, ErrWriter: io.Discard,
+		EnableBashCompletion: true,
+		// A value may hold commas: --config zones=a,b.
+		DisableSliceFlagSeparator: true,
 		// Errors and exit codes are this package's business.
 		ExitErrHandler: func(*cli.Context, error) {},
-		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return hint(err, "`athanor COMMAND --help` lists the flags") },
-		Commands:       a.commands(),
-		CommandNotFound: func(c *cli.Context, name string) {
-			a.unknown = name
-		},
+		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return err },
+		Commands:       commands,
 	}
 }
 
-func (a *app) commands() []*cli.Command {
-	commands := []*cli.Command{
-		a.deployCommand(), a.planCommand(), a.destroyCommand(),
-		a.outputCommand(), a.stateCommand(), a.graphCommand(),
-		a.kindsCommand(), a.schemaCommand(), a.initCommand(), a.versionCommand(), a.completionCommand(),
-	}
-	for _, c := range commands {
-		usage(c)
-	}
-	return commands
-}
-
-// usage makes a bad flag an error with a hint instead of the whole help text.
-func usage(c *cli.Command) {
+// quiet keeps the flag library from printing anything itself.
+func quiet(c *cli.Command) {
+	c.HideHelp, c.HideHelpCommand = true, true
 	c.OnUsageError = func(c *cli.Context, err error, _ bool) error {
-		return hint(err, "`athanor "+c.Command.Name+" --help` lists the flags")
+		return hint(errors.New(oneDash.ReplaceAllString(err.Error(), "${1}--$2")), "`athanor "+c.Command.FullName()+" --help` lists the flags")
 	}
 	for _, sub := range c.Subcommands {
-		usage(sub)
+		quiet(sub)
 	}
 }
+
+// oneDash finds how the flag library writes flags in its errors.
+var oneDash = regexp.MustCompile(`(flag |: )-([a-z])`)

@@ -1,29 +1,34 @@
 package cmd
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/athanor-dev/athanor/cmd/internal/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
 func (a *app) deployCommand() *cli.Command {
 	return &cli.Command{
-		Name: "deploy", Usage: "make the cloud match the program", ArgsUsage: "[TARGET]",
-		Description: "Plans, shows the plan, asks, applies it, and prints the outputs.\n\n" +
-			"TARGET is a directory with athanor.yaml or a Go main package, a YAML file, a graph as JSON, - for standard input, " +
-			"or a plan that `athanor plan --out` saved. The default is the current directory.\n\n" +
-			"Deploying is safe to interrupt and to run again: whatever was begun is found and finished.",
-		Flags:  planning(append(applying(), &cli.BoolFlag{Name: "dry-run", Usage: "only plan"})...),
+		Name: "deploy", Usage: "make the cloud match the program", ArgsUsage: "[TARGET | PLANFILE]",
+		Description: `Plans, shows the plan, asks, applies it, and prints the outputs. What was begun and interrupted, here or
+anywhere, is found and finished by the next deploy.
+
+` + targetHelp + `
+A PLANFILE is what ` + "`plan --out`" + ` wrote: exactly that plan is applied, or nothing when anything moved since.
+
+Exit codes: 0 done, or nothing to do; 1 error, nothing done; 3 another run holds the stage; 4 some
+resources failed, the others are done; 5 not approved: without a terminal it takes --yes.`,
+		UsageText: `deploy                          the stack in this directory
+deploy ./shop --stage prod      another one, its stage prod
+deploy --yes --json             for scripts: no question, events as JSON lines
+deploy plan.json                what plan --out plan.json saved
+graph --json | athanor deploy - -y`,
+		Flags:  planning(applying()...),
 		Action: a.deploy,
 	}
 }
@@ -31,21 +36,35 @@ func (a *app) deployCommand() *cli.Command {
 func (a *app) planCommand() *cli.Command {
 	return &cli.Command{
 		Name: "plan", Usage: "show what deploy would do; change nothing", ArgsUsage: "[TARGET]",
-		Description: "Looks at every resource and compares it with the program. Writes nothing, neither to the record nor to the cloud.\n\n" +
-			"Exit code 0: nothing to do; 2: there are changes.",
+		Description: `Looks at every resource and compares it with the program. Writes nothing, neither to the record nor to the
+cloud. What the world changed is marked "drift".
+
+` + targetHelp + `
+
+Exit codes: 0 nothing to do; 1 error; 2 changes or drift pending.`,
+		UsageText: `plan                            what deploy would do here
+plan --detailed                 long values whole, unchanged resources too
+plan --json                     the whole plan as one document
+plan --out plan.json            save it; athanor deploy plan.json applies exactly that`,
 		Flags:  planning(),
-		Action: func(c *cli.Context) error { return a.planOnly(c) },
+		Action: a.planOnly,
 	}
 }
 
 func (a *app) destroyCommand() *cli.Command {
 	return &cli.Command{
 		Name: "destroy", Usage: "delete everything of a stage", ArgsUsage: "[TARGET]",
-		Description: "Works from the record and from reading alone: a program that does not compile is no obstacle (--stack NAME).",
-		Flags: shared(append(append(deleting(), applying()...),
-			&cli.StringFlag{Name: "stack", Usage: "destroy stack `NAME` from its record alone", DefaultText: " "},
-			&cli.BoolFlag{Name: "detailed", Usage: "show long values whole"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be deleted"})...),
+		Description: `Works from the record and from reading alone: a program that no longer loads is no obstacle, name the stack
+with --stack. Without a record it looks for what is there, and says where it looked.
+
+Exit codes: 0 nothing is left; 1 error; 3 another run holds the stage; 4 some could not be deleted;
+5 not approved.`,
+		UsageText: `destroy                         the stack in this directory
+destroy --stack shop --stage dev-ada
+destroy --dry-run               only show what would go`,
+		Flags: shared(deleting(applying(
+			byRecord("destroy"),
+			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be deleted"})...)...),
 		Action: a.destroy,
 	}
 }
@@ -59,66 +78,16 @@ func (a *app) deploy(c *cli.Context) error {
 		return err
 	}
 	p, err := s.plan(c.Context)
-	return s.proceed(c, p, err, "deploy")
+	return s.proceed(c, p, err)
 }
 
-// planOnly plans and shows. It exits 2 when there are changes, and says so.
 func (a *app) planOnly(c *cli.Context) error {
 	s, err := a.openSession(c)
 	if err != nil || s == nil {
 		return err
 	}
 	p, err := s.plan(c.Context)
-	if p == nil {
-		return err
-	}
-	if file := c.String("out"); file != "" && err == nil {
-		if err := s.savePlan(file, p); err != nil {
-			return err
-		}
-	}
-	if c.Bool("json") {
-		a.json(p)
-	} else {
-		a.planStyle(c).Plan(a.out, p)
-	}
-	if err != nil {
-		return a.refused(c, err)
-	}
-	if hasBlocked(p) {
-		return exit(ExitError)
-	}
-	if p.Pending() {
-		if !c.Bool("json") {
-			fmt.Fprintln(a.err, "Exit code 2: changes are pending.")
-		}
-		return exit(ExitPending)
-	}
-	return nil
-}
-
-func hasBlocked(p *engine.Plan) bool {
-	for _, action := range p.Actions {
-		if action.Action == engine.Blocked {
-			return true
-		}
-	}
-	return false
-}
-
-// refused ends with what a plan refuses: it was shown with the plan, so only the reasons follow.
-func (a *app) refused(c *cli.Context, err error) error {
-	var refused *engine.RefusedError
-	if !errors.As(err, &refused) {
-		return err
-	}
-	if c.Bool("json") {
-		return &exitError{code: ExitError, err: err}
-	}
-	for _, p := range refused.Problems {
-		a.style(c).Error(a.err, p.String(), hintsOf(p.Err))
-	}
-	return exit(ExitError)
+	return s.show(c, p, err)
 }
 
 func (a *app) destroy(c *cli.Context) error {
@@ -127,25 +96,88 @@ func (a *app) destroy(c *cli.Context) error {
 		return err
 	}
 	p, err := s.engine.PlanDestroy(c.Context, s.stage, s.graph, s.options)
-	if c.Bool("dry-run") && p != nil {
-		a.planStyle(c).Plan(a.out, p)
+	if c.Bool("dry-run") {
+		return s.show(c, p, err)
+	}
+	return s.proceed(c, p, err)
+}
+
+// planDocument is what `plan --json` prints: the plan, and what is refused in it.
+type planDocument struct {
+	*engine.Plan
+	Problems []problem `json:"problems,omitempty"`
+}
+
+// show prints a plan and nothing else. It exits 2 when there are changes, and says so.
+func (s *session) show(c *cli.Context, p *engine.Plan, refused error) error {
+	a := s.app
+	if p == nil {
+		return refused
+	}
+	if a.asJSON {
+		a.json(planDocument{p, a.jsonProblems(refused)})
+	} else {
+		a.style(a.out).Plan(a.out, p)
+	}
+	if refused != nil {
+		return a.refused(refused)
+	}
+	if file := c.String("out"); file != "" {
+		if err := s.savePlan(file, p); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.err, "saved: athanor deploy %s applies exactly this plan\n", file)
+	}
+	switch {
+	case len(stuck(p)) > 0:
+		return exit(ExitError)
+	case p.Pending():
+		fmt.Fprintln(a.err, "exit code 2: changes are pending")
+		return exit(ExitPending)
+	}
+	return nil
+}
+
+// refused ends with what a plan refuses. With --json it is in the document already.
+func (a *app) refused(err error) error {
+	if problems := problemsOf(err); len(problems) > 0 && !a.asJSON {
+		a.reportAll(problems)
+	} else if len(problems) == 0 {
 		return err
 	}
-	return s.proceed(c, p, err, "destroy")
+	return exit(ExitError)
+}
+
+// stuck are what the plan could not plan.
+func stuck(p *engine.Plan) []engine.Planned {
+	var blocked []engine.Planned
+	for _, action := range p.Actions {
+		if action.Action == engine.Blocked {
+			blocked = append(blocked, action)
+		}
+	}
+	return blocked
 }
 
 // proceed shows a plan, asks, applies it and reports.
-func (s *session) proceed(c *cli.Context, p *engine.Plan, err error, command string) error {
+func (s *session) proceed(c *cli.Context, p *engine.Plan, err error) error {
 	a := s.app
 	if p == nil {
 		return err
 	}
-	asJSON := c.Bool("json")
-	if !asJSON && (err != nil || p.Pending() || hasBlocked(p)) {
-		a.planStyle(c).Plan(a.err, p)
+	blocked := stuck(p)
+	if !a.asJSON && (err != nil || p.Pending() || len(blocked) > 0) {
+		a.style(a.err).Plan(a.err, p)
+	}
+	if err != nil && a.asJSON {
+		return err
 	}
 	if err != nil {
-		return a.refused(c, err)
+		return a.refused(err)
+	}
+	// What fails before anything is done stops everything; what fails later stops only what needs it.
+	if len(blocked) > 0 && !p.Destroy {
+		return s.blockedAtPlan(blocked)
 	}
 	if file := c.String("out"); file != "" {
 		if err := s.savePlan(file, p); err != nil {
@@ -153,85 +185,76 @@ func (s *session) proceed(c *cli.Context, p *engine.Plan, err error, command str
 		}
 	}
 	if p.Pending() && !c.Bool("yes") {
-		if err := a.approve(c, p, command); err != nil {
+		if err := a.approve(c.Context, p); err != nil {
 			return err
 		}
 	}
-	return s.apply(c, p, command)
+	return s.apply(c, p)
 }
 
-func (a *app) planStyle(c *cli.Context) render.Style {
-	return render.Style{Color: a.colored(c, a.out), Detailed: c.Bool("detailed")}
+func (s *session) blockedAtPlan(blocked []engine.Planned) error {
+	e := &engine.RefusedError{}
+	for _, b := range blocked {
+		err := errors.New(b.Problem)
+		if b.Hint != "" {
+			err = hint(err, b.Hint)
+		}
+		e.Problems = append(e.Problems, engine.Problem{Address: b.Address, Source: b.Source, Err: err})
+	}
+	if s.app.asJSON {
+		return e
+	}
+	return hint(errors.New("nothing was done: the plan cannot be made whole"), "--exclude ADDRESS goes on without one and what needs it")
 }
 
 // approve asks. Without a terminal nobody can answer, and nothing changes.
-func (a *app) approve(c *cli.Context, p *engine.Plan, command string) error {
-	f, ok := a.in.(*os.File)
-	if _, isTerminal := terminal(f); !ok || !isTerminal || c.Bool("json") {
-		return &exitError{code: ExitNotApproved, err: hint(engine.ErrNotApproved, "there is no terminal to ask on; --yes goes ahead without asking")}
+func (a *app) approve(ctx context.Context, p *engine.Plan) error {
+	if a.asJSON || !isTerminal(a.in) {
+		return hint(fmt.Errorf("%w; nothing was changed", engine.ErrNotApproved), "--yes goes ahead without asking, where nobody can be asked")
 	}
-	verb := "Deploy this"
-	if command == "destroy" {
-		verb = "Delete all of this"
+	verb := "Deploy this to"
+	if p.Destroy {
+		verb = "Delete all of this from"
 	}
-	fmt.Fprintf(a.err, "%s to %s / %s? [y/N] ", verb, p.Stack, p.Stage)
-	line, err := bufio.NewReader(a.in).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
+	fmt.Fprintf(a.err, "%s %s/%s? [y/N] ", verb, p.Stack, p.Stage)
+	switch yes, err := a.answer(ctx); {
+	case err != nil:
+		fmt.Fprintln(a.err)
 		return err
+	case !yes:
+		fmt.Fprintln(a.err, "Nothing was changed.")
+		return exit(ExitNotApproved)
 	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return nil
-	}
-	fmt.Fprintln(a.err, "Nothing was changed.")
-	return exit(ExitNotApproved)
+	return nil
 }
 
-// apply runs a plan and reports how it went.
-func (s *session) apply(c *cli.Context, p *engine.Plan, command string) error {
-	a, asJSON := s.app, c.Bool("json")
-	ctx, stop, release := interrupts(c.Context, func() {
-		fmt.Fprintln(a.err, "\nstopping: running calls finish and are recorded; once more cancels them")
-	})
-	defer release()
-	var progress *render.Progress
-	if asJSON {
-		s.engine.Events = func(e engine.Event) { a.json(e) }
-	} else {
-		width, _ := terminal(a.err)
-		progress = render.NewProgress(a.err, a.style(c), width)
-		s.engine.Events = progress.Event
+// answer reads a yes or a no. The end of input is a no.
+func (a *app) answer(ctx context.Context) (bool, error) {
+	type reply struct {
+		text string
+		err  error
 	}
-	res, err := s.engine.Apply(ctx, p, engine.ApplyOptions{
-		PlanOptions: s.options, Saved: s.saved, Wait: c.Duration("wait"), Command: command, Interrupt: stop,
-		Approve: func(again *engine.Plan) bool { return s.approveAgain(c, again, command) },
-	})
-	if progress != nil {
-		progress.Close()
-	}
-	if err != nil && res == nil {
-		return err
-	}
-	if res.Run != "" {
-		if err := s.project.remember(context.WithoutCancel(ctx), s.stage); err != nil {
-			fmt.Fprintln(a.err, "warning: this machine could not remember the store:", err)
+	read := make(chan reply, 1)
+	go func() {
+		line, err := readLine(a.in)
+		read <- reply{line, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return false, errInterrupted
+	case <-a.interrupts.stopped:
+		return false, errInterrupted
+	case r := <-read:
+		if errors.Is(r.err, io.EOF) {
+			fmt.Fprintln(a.err)
+			return false, nil
 		}
+		return r.text == "y" || r.text == "yes", r.err
 	}
-	s.report(c, res, command)
-	if err != nil {
-		return err
-	}
-	return s.verdict(res, p)
-}
-
-func (s *session) approveAgain(c *cli.Context, p *engine.Plan, command string) bool {
-	fmt.Fprintln(s.app.err, "The record changed meanwhile. The plan is now:")
-	s.app.planStyle(c).Plan(s.app.err, p)
-	return s.app.approve(c, p, command) == nil
 }
 
 // verdict turns a result into an exit code.
-func (s *session) verdict(res *engine.Result, p *engine.Plan) error {
+func verdict(res *engine.Result, p *engine.Plan) error {
 	switch {
 	case res.State == statestore.Cancelled:
 		return exit(ExitInterrupted)

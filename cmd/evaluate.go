@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
 // evaluateVariable asks a stack program for its graph alone: it names a file for the answer and says what to evaluate for.
@@ -25,6 +25,8 @@ type evaluation struct {
 	Answer string
 }
 
+var errNoSecondEvaluation = errors.New("the program cannot be evaluated a second time")
+
 // evaluate runs the program twice, with differently spelt tokens, the second time in a process of its own whose output is
 // discarded, and compares.
 func (a *app) evaluate(ctx context.Context, e evaluation) (*engine.Graph, error) {
@@ -34,18 +36,16 @@ func (a *app) evaluate(ctx context.Context, e evaluation) (*engine.Graph, error)
 	}
 	second := make(chan answer, 1)
 	go func() {
-		g, err := a.program.second(ctx, e)
+		g, err := inChild(ctx, e)
 		second <- answer{g, err}
 	}()
-	restore := a.divert()
-	first, err := a.program.evaluate(e, token.Plain)
-	restore()
+	first, err := a.program.evaluate(e, athanor.Plain, a.asJSON)
 	other := <-second
 	if err != nil {
 		return nil, err
 	}
 	if other.err != nil {
-		return nil, fmt.Errorf("%w: %w", errNoSecondEvaluation, other.err)
+		return nil, hint(fmt.Errorf("%w: %w", errNoSecondEvaluation, other.err), "it must do the same whenever it runs, whatever the letters of a reference are")
 	}
 	if err := athanor.Check(first, other.graph); err != nil {
 		return nil, err
@@ -53,14 +53,14 @@ func (a *app) evaluate(ctx context.Context, e evaluation) (*engine.Graph, error)
 	return first, nil
 }
 
-// divert sends what the program prints to standard error, so that standard output stays the command's own.
-func (a *app) divert() (restore func()) {
-	out := os.Stdout
-	os.Stdout = os.Stderr
-	return func() { os.Stdout = out }
-}
-
-func (p *program) evaluate(e evaluation, spelling token.Spelling) (*engine.Graph, error) {
+// evaluate runs the program once. With divert, what it prints goes to standard error, so that standard output
+// stays the command's own.
+func (p *program) evaluate(e evaluation, spelling athanor.Spelling, divert bool) (*engine.Graph, error) {
+	if divert {
+		out := os.Stdout
+		os.Stdout = os.Stderr
+		defer func() { os.Stdout = out }()
+	}
 	return athanor.Evaluate(p.stack, athanor.Input{Stack: e.Stack, Stage: e.Stage, Dir: e.Dir, Config: e.Config, Spelling: spelling})
 }
 
@@ -86,7 +86,8 @@ func inChild(ctx context.Context, e evaluation) (*engine.Graph, error) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.String()))
+		lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
+		return nil, fmt.Errorf("%w: %s", err, strings.Join(lines[:min(len(lines), 10)], "\n"))
 	}
 	data, err := os.ReadFile(file.Name())
 	if err != nil {
@@ -98,20 +99,25 @@ func inChild(ctx context.Context, e evaluation) (*engine.Graph, error) {
 // answer is the second evaluation, in the child.
 func (p *program) answer(request string) int {
 	var e evaluation
-	if err := json.Unmarshal([]byte(request), &e); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return ExitError
-	}
-	g, err := p.evaluate(e, token.Shifted)
+	err := json.Unmarshal([]byte(request), &e)
 	if err == nil {
-		var data []byte
-		if data, err = json.Marshal(g); err == nil {
-			err = os.WriteFile(e.Answer, data, 0o600)
-		}
+		err = p.write(e)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return ExitError
 	}
 	return ExitDone
+}
+
+func (p *program) write(e evaluation) error {
+	g, err := p.evaluate(e, athanor.Shifted, false)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(g)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(e.Answer, data, 0o600)
 }

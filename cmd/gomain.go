@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -17,29 +16,28 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-var packageMain = regexp.MustCompile(`(?m)^package main\b`)
-
 // dirVariable tells a stack program where its package lies.
 const dirVariable = "ATHANOR_DIR"
 
 // delegate builds a Go stack and lets it do the whole command: the program is the command. Its exit code is ours.
-func (a *app) delegate(c *cli.Context, src *source) error {
+// The first names arguments are handed on; the target is the program itself.
+func (a *app) delegate(c *cli.Context, src *source, names int) error {
 	binary, err := build(c.Context, src.dir)
 	if err != nil {
 		return err
 	}
 	args := []string{c.Command.Name}
-	if names := strings.Fields(c.Command.HelpName); len(names) > 2 {
-		args = names[1:] // a command below another
+	if below := strings.Fields(c.Command.HelpName); len(below) > 2 {
+		args = below[1:] // a command below another
 	}
-	args = append(args, forwarded(c)...)
-	for i := range c.NArg() {
-		if arg := c.Args().Get(i); absolute(arg) != src.dir {
-			args = append(args, arg)
-		}
-	}
-	if src.planFile != "" {
-		args = append(args[:len(args):len(args)], src.planFile)
+	args = append(append(args, forwarded(c)...), "--")
+	switch {
+	case src.planFile != "":
+		args = append(args, src.planFile)
+	case c.NArg() > names:
+		args = append(args, c.Args().Slice()[:names]...)
+	default:
+		args = append(args, c.Args().Slice()...)
 	}
 	return replaceProcess(binary, args, append(os.Environ(), dirVariable+"="+src.dir))
 }

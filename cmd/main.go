@@ -2,13 +2,14 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -19,11 +20,10 @@ type Option func(*program)
 
 // program is a stack program that became a command.
 type program struct {
-	stack  func(*athanor.Stack) error
-	name   string
-	dir    string
-	kinds  []reconcile.Provider
-	second func(context.Context, evaluation) (*engine.Graph, error)
+	stack athanor.Program
+	name  string
+	dir   string
+	kinds []reconcile.Provider
 }
 
 // Stack names the stack. The default is the name of the program's directory.
@@ -36,10 +36,10 @@ func Kinds(more ...reconcile.Provider) Option {
 }
 
 // Main turns a stack program into the whole command and does not return.
-func Main(stack func(*athanor.Stack) error, options ...Option) {
+func Main(stack athanor.Program, options ...Option) {
 	_, file, _, _ := runtime.Caller(1)
-	p := &program{stack: stack, dir: programDir(file), second: inChild}
-	p.name = stagePart(filepath.Base(p.dir))
+	p := &program{stack: stack, dir: programDir(file)}
+	p.name = filepath.Base(p.dir)
 	for _, o := range options {
 		o(p)
 	}
@@ -60,7 +60,7 @@ func execute(p *program, version string) int {
 	}
 	var err error
 	if a.catalog, err = reconcile.NewCatalog(all...); err != nil {
-		return a.report(err, ExitError, false)
+		return a.report(err)
 	}
 	return a.run(context.Background(), os.Args)
 }
@@ -84,30 +84,35 @@ func (a *app) load(ctx context.Context, src *source, stage string, config map[st
 	switch {
 	case src.self:
 		return a.evaluate(ctx, evaluation{Stack: a.program.name, Stage: stage, Dir: a.program.dir, Config: config})
+	case src.plan != nil:
+		return nil, hint(fmt.Errorf("%s is a saved plan", src.name()), "athanor deploy applies it")
 	case src.graph:
-		return a.readGraph(src, stage)
-	default:
-		return a.loadYAML(src, stage, config)
+		return a.readGraph(src, stage, config)
 	}
+	s, err := yamlstack.Load(a.catalog, yamlstack.Input{Path: src.file(), Data: src.data, Dir: src.dir, Stage: stage, Config: config})
+	if err != nil {
+		return nil, err
+	}
+	return s.Graph, nil
 }
 
 // readGraph reads a graph document. It says its stage itself; asking for another one is a mistake.
-func (a *app) readGraph(src *source, stage string) (*engine.Graph, error) {
+func (a *app) readGraph(src *source, stage string, config map[string]string) (*engine.Graph, error) {
 	g, err := engine.ReadGraph(src.data)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", a.place(src.file()), err)
 	}
 	g.Dir = src.dir
 	if g.Stage == "" {
 		g.Stage = stage
 	}
-	if g.Stage != stage {
+	switch {
+	case g.Stage != stage:
 		return nil, hint(fmt.Errorf("the graph is for stage %q, not %q", g.Stage, stage), "--stage "+g.Stage)
+	case len(config) > 0:
+		return nil, hint(fmt.Errorf("--config: a graph was evaluated already"), "give it to `athanor graph`, which evaluates the program")
+	case len(g.Program) > 0:
+		return nil, hint(fmt.Errorf("the graph needs its program, for what it has of %s", strings.Join(g.Program, ", ")), "deploy the program instead of its graph")
 	}
-	if len(g.Program) > 0 {
-		return nil, hint(fmt.Errorf("the graph needs its program (%v)", g.Program), "deploy the program instead of its graph")
-	}
-	return g, nil
+	return g, athanor.CheckStack(g.Stack)
 }
-
-var errNoSecondEvaluation = errors.New("the program could not be evaluated a second time")

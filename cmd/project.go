@@ -23,7 +23,6 @@ type project struct {
 	root    string // the folder that holds .athanor
 	store   statestore.Store
 	storeID string // what a store made now would be called
-	shared  bool   // the store is not on this machine alone
 }
 
 // openProject finds the project of a directory and names its store. It touches nothing.
@@ -124,7 +123,14 @@ func login() string {
 }
 
 // defaultStage is the developer's own stage.
-func defaultStage() string { return "dev-" + stagePart(login()) }
+func defaultStage() string {
+	name := stagePart(login())
+	if name == "" {
+		name = strconv.Itoa(os.Getuid())
+	}
+	const longest = 40
+	return strings.TrimRight(("dev-" + name)[:min(len(name)+4, longest)], "-")
+}
 
 // stagePart shapes a name to what stages may be made of.
 func stagePart(s string) string {

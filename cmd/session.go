@@ -1,16 +1,16 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/athanor-dev/athanor/cmd/internal/render"
+	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
@@ -19,198 +19,164 @@ import (
 // session is one command at work on one stage.
 type session struct {
 	app     *app
-	target  string // as it was given, absolute where it is a path
+	target  string // as a saved plan names it
+	store   string // as it was asked for, "" for the project's own
 	project *project
 	engine  *engine.Engine
 	stage   statestore.Stage
 	graph   *engine.Graph // nil for a destroy without a program
 	options engine.PlanOptions
 	config  map[string]string
-	store   string
 	saved   *engine.Plan
 }
 
 // openSession finds the target, evaluates its program and opens the record. It gives nil when another program did the
 // whole command.
 func (a *app) openSession(c *cli.Context) (*session, error) {
-	s, src, err := a.begin(c)
+	s, src, err := a.begin(c, 0)
 	if err != nil {
 		return nil, err
 	}
-	if src.goMain {
-		return nil, a.delegate(c, src)
-	}
-	if src.plan != nil {
+	if src.plan != nil && c.Command.Name == "deploy" {
 		if src, err = s.adoptPlan(c, src); err != nil {
 			return nil, err
 		}
-		if src.goMain {
-			return nil, a.delegate(c, src)
-		}
+	}
+	if src.goMain {
+		return nil, a.delegate(c, src, 0)
 	}
 	if s.graph, err = a.load(c.Context, src, s.stage.Name, s.config); err != nil {
 		return nil, err
 	}
 	s.stage.Stack = s.graph.Stack
-	return s, s.open(c, src)
+	return s, s.open(c, src.dir)
 }
 
-// begin reads what is common to all commands on a stage.
-func (a *app) begin(c *cli.Context) (*session, *source, error) {
-	if c.NArg() > 1 {
-		return nil, nil, hint(fmt.Errorf("unexpected argument %q", c.Args().Get(1)), "one TARGET at most; flags may come before or after it")
+// openDestroy opens a stage for destroying: with its program where that loads, else by its name alone.
+func (a *app) openDestroy(c *cli.Context) (*session, error) {
+	s, src, err := a.begin(c, 0)
+	switch {
+	case err != nil:
+		return nil, err
+	case src.goMain && s.stage.Stack == "":
+		return nil, a.delegate(c, src, 0)
+	case s.stage.Stack == "":
+		if s.graph, err = a.load(c.Context, src, s.stage.Name, s.config); err != nil {
+			return nil, reconcile.WithHint(err, "the record is enough: athanor destroy --stack NAME --stage %s", s.stage.Name)
+		}
+		s.stage.Stack = s.graph.Stack
 	}
-	stage := c.String("stage")
-	if stage == "" {
-		stage = defaultStage()
-	}
-	if err := checkStage(stage); err != nil {
-		return nil, nil, err
-	}
-	config, err := configValues(c)
+	return s, s.open(c, src.dir)
+}
+
+// openRecord opens a stage for commands that only look at the record. They need the stack's name and
+// nothing else of its program.
+func (a *app) openRecord(c *cli.Context, names int) (*session, error) {
+	s, src, err := a.begin(c, names)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	src, err := a.source(c.Args().First())
-	if err != nil {
-		return nil, nil, err
-	}
-	s := &session{
-		app: a, target: src.name(), stage: statestore.Stage{Name: stage}, options: planOptions(c), config: config, store: c.String("store"),
-	}
-	if profile := c.String("profile"); profile != "" {
-		// The clouds' own clients read these; a profile that the program names wins.
-		if err := os.Setenv("AWS_PROFILE", profile); err != nil {
-			return nil, nil, err
+	if s.stage.Stack == "" {
+		switch {
+		case src.goMain:
+			return nil, a.delegate(c, src, names)
+		case src.self:
+			s.stage.Stack = a.program.name
+		case src.graph:
+			if s.graph, err = a.readGraph(src, s.stage.Name, nil); err == nil {
+				s.stage.Stack = s.graph.Stack
+			}
+		default:
+			s.stage.Stack, err = yamlstack.Name(src.data)
+		}
+		if err != nil {
+			return nil, hint(fmt.Errorf("%s: %w", a.place(src.file()), err), "--stack NAME goes by the record alone")
 		}
 	}
+	return s, s.open(c, src.dir)
+}
+
+// begin reads what is common to all commands on a stage. The first names arguments are not the target.
+func (a *app) begin(c *cli.Context, names int) (*session, *source, error) {
+	if c.NArg() > names+1 {
+		return nil, nil, hint(fmt.Errorf("unexpected argument %q", c.Args().Get(names+1)), "one TARGET at most; flags may come before or after it")
+	}
+	a.detailed = c.Bool("detailed")
+	s := &session{
+		app: a, options: planOptions(c), store: absoluteStore(c.String("store")),
+		stage: statestore.Stage{Stack: c.String("stack"), Name: cmp.Or(c.String("stage"), defaultStage())},
+	}
+	if err := checkStage(s.stage.Name); err != nil {
+		return nil, nil, err
+	}
+	if n := c.Int("parallel"); c.IsSet("parallel") && n < 1 {
+		return nil, nil, fmt.Errorf("--parallel %d: at least 1", n)
+	}
+	var err error
+	if s.config, err = configValues(c); err != nil {
+		return nil, nil, err
+	}
+	if err := useProfile(c.String("profile")); err != nil {
+		return nil, nil, err
+	}
+	target := c.Args().Get(names)
+	if s.stage.Stack != "" {
+		return s, &source{dir: directoryOf(target)}, nil
+	}
+	src, err := a.source(target)
+	if err != nil {
+		return nil, nil, err
+	}
+	a.dir, s.target = src.dir, src.name()
 	return s, src, nil
 }
 
+// directoryOf is where a target's record is looked for when its program is not needed.
+func directoryOf(target string) string {
+	path := absolute(target)
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		return filepath.Dir(path)
+	}
+	return path
+}
+
+// absoluteStore makes the path of a store independent of the working directory, for saved plans.
+func absoluteStore(store string) string {
+	if path, ok := strings.CutPrefix(store, "bolt:"); ok && path != "" {
+		return "bolt:" + absolute(path)
+	}
+	return store
+}
+
+// place is a place in the program as seen from the working directory.
+func (a *app) place(source string) string {
+	if source == "" || a.dir == "" {
+		return source
+	}
+	path := source
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(a.dir, path)
+	}
+	if rel, err := filepath.Rel(absolute("."), path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}
+
 // open opens the record and makes the engine.
-func (s *session) open(c *cli.Context, src *source) error {
+func (s *session) open(c *cli.Context, dir string) error {
 	var err error
-	if s.project, err = openProject(src.dir, s.store); err != nil {
+	if s.project, err = openProject(dir, s.store); err != nil {
 		return err
 	}
 	if s.engine, err = s.project.engine(c.Context, s.stage, s.app.catalog); err != nil {
 		return err
 	}
 	s.engine.Parallel = c.Int("parallel")
+	s.app.redacted = s.engine.Redacted
 	return nil
-}
-
-// adoptPlan takes over what a saved plan says of its program.
-func (s *session) adoptPlan(c *cli.Context, src *source) (*source, error) {
-	p := src.plan
-	s.saved, s.options, s.stage.Name, s.config = p.Plan, p.Options, p.Stage, p.Config
-	if s.store == "" {
-		s.store = p.Store
-	}
-	next, err := s.app.source(p.Target)
-	if err != nil {
-		return nil, fmt.Errorf("the program of the plan: %w", err)
-	}
-	if next.goMain {
-		next.planFile = src.path
-	}
-	return next, nil
 }
 
 func (s *session) plan(ctx context.Context) (*engine.Plan, error) {
 	return s.engine.Plan(ctx, s.graph, s.options)
 }
-
-// savePlan writes a plan to a file that only its owner can read.
-func (s *session) savePlan(file string, p *engine.Plan) error {
-	data, err := encodePlan(savedPlan{
-		Format: savedPlanFormat, Target: s.target, Stage: s.stage.Name, Store: s.store, Config: s.config, Options: s.options, Plan: p,
-	})
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(file, data, 0o600); err != nil {
-		return err
-	}
-	return os.Chmod(file, 0o600)
-}
-
-// openDestroy opens a stage for destroying: with its program where that loads, else by its name alone.
-func (a *app) openDestroy(c *cli.Context) (*session, error) {
-	s, src, err := a.begin(c)
-	if err != nil {
-		return nil, err
-	}
-	if stack := c.String("stack"); stack != "" {
-		s.stage.Stack = stack
-		return s, s.open(c, src)
-	}
-	if src.goMain {
-		return nil, a.delegate(c, src)
-	}
-	graph, err := a.load(c.Context, src, s.stage.Name, s.config)
-	if err != nil {
-		return nil, reconcile.WithHint(err, "the record is enough: athanor destroy --stack NAME --stage %s", s.stage.Name)
-	}
-	s.graph, s.stage.Stack = graph, graph.Stack
-	return s, s.open(c, src)
-}
-
-// readOnly opens a stage for commands that only look at the record. A program that does not load is no
-// obstacle when --stack names the stack.
-func (a *app) readOnly(c *cli.Context, arguments int) (*session, error) {
-	target := ""
-	if c.NArg() > arguments {
-		target = c.Args().Get(arguments)
-	}
-	stage := c.String("stage")
-	if stage == "" {
-		stage = defaultStage()
-	}
-	src, err := a.source(target)
-	if err != nil {
-		return nil, err
-	}
-	s := &session{app: a, stage: statestore.Stage{Name: stage, Stack: c.String("stack")}, store: c.String("store")}
-	if s.stage.Stack == "" {
-		if src.goMain {
-			return nil, a.delegate(c, src)
-		}
-		graph, err := a.load(c.Context, src, stage, nil)
-		if err != nil {
-			return nil, reconcile.WithHint(err, "--stack NAME goes by the record alone")
-		}
-		s.graph, s.stage.Stack = graph, graph.Stack
-	}
-	return s, s.open(c, src)
-}
-
-// parsePlan recognises a saved plan.
-func parsePlan(data []byte) (*savedPlan, error) {
-	var probe struct {
-		Format *int `json:"athanorPlan"`
-	}
-	if err := json.Unmarshal(data, &probe); err != nil || probe.Format == nil {
-		return nil, nil //nolint:nilnil // it is not a saved plan, which is no error
-	}
-	if *probe.Format != savedPlanFormat {
-		return nil, fmt.Errorf("saved plan: format %d; this athanor reads format %d", *probe.Format, savedPlanFormat)
-	}
-	var p savedPlan
-	if err := json.Unmarshal(data, &p); err != nil {
-		return nil, fmt.Errorf("saved plan: %w", err)
-	}
-	if p.Plan == nil {
-		return nil, errors.New("saved plan: it holds no plan")
-	}
-	return &p, nil
-}
-
-func absolute(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
-	}
-	return path
-}
-
-var _ = render.Elapsed

@@ -8,9 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
-
-	"github.com/athanor-dev/athanor/reconcile"
 )
 
 // maxInput bounds what is read as a stack: far above any real one.
@@ -19,15 +18,16 @@ const maxInput = 256 << 20
 // source is where a stack comes from.
 type source struct {
 	dir  string // the stack's directory
-	path string // the file, "" for the program itself or a Go package
+	path string // the file, "" for the program itself, a Go package or standard input
 	data []byte // of a file or of standard input
-	// One of these says what it is.
-	self     bool // this binary's own program
-	goMain   bool // a Go main package, to be built and run
-	graph    bool // a graph document
-	plan     *savedPlan
-	planFile string // of a Go program that is to apply a saved plan
+	// At most one of these says what it is; none means YAML.
+	self   bool       // this binary's own program
+	goMain bool       // a Go main package, to be built and run
+	graph  bool       // a graph document
+	plan   *savedPlan // a saved plan
+
 	stdin    bool
+	planFile string // for a Go program: the saved plan that it is to apply
 }
 
 // name is what a saved plan calls the source.
@@ -42,21 +42,21 @@ func (s *source) name() string {
 	}
 }
 
+// file is the path for messages and for what is relative to it.
+func (s *source) file() string {
+	if s.stdin {
+		return filepath.Join(s.dir, "stdin")
+	}
+	return s.path
+}
+
 // source finds out what a target is. Nothing is evaluated yet.
 func (a *app) source(target string) (*source, error) {
 	if a.program != nil {
 		return a.ownSource(target)
 	}
 	if target == "-" {
-		data, err := io.ReadAll(io.LimitReader(a.in, maxInput))
-		if err != nil {
-			return nil, err
-		}
-		dir, err := os.Getwd()
-		if err != nil {
-			return nil, err
-		}
-		return a.file(&source{dir: dir, stdin: true, data: data})
+		return a.standardInput()
 	}
 	if target == "" {
 		target = "."
@@ -64,24 +64,40 @@ func (a *app) source(target string) (*source, error) {
 	path := absolute(target)
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, reconcile.WithHint(fmt.Errorf("target %s: %w", target, unwrapPath(err)), "a directory with athanor.yaml or a Go main package, a file, or -")
+		return nil, hint(fmt.Errorf("target %s: %w", target, withoutPath(err)), "a directory with athanor.yaml or a Go main package, a file, or -")
 	}
-	if info.IsDir() {
-		return a.directory(path, target)
-	}
-	if info.Size() > maxInput {
+	switch {
+	case info.IsDir():
+		return directory(path, target)
+	case !info.Mode().IsRegular() && info.Mode()&os.ModeNamedPipe == 0:
+		return nil, fmt.Errorf("target %s: not a file", target)
+	case info.Size() > maxInput:
 		return nil, fmt.Errorf("target %s: larger than %d MiB", target, maxInput>>20)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("target %s: %w", target, withoutPath(err))
 	}
-	return a.file(&source{dir: filepath.Dir(path), path: path, data: data})
+	return tellApart(&source{dir: filepath.Dir(path), path: path, data: data})
 }
 
-func unwrapPath(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+func (a *app) standardInput() (*source, error) {
+	if isTerminal(a.in) {
+		return nil, hint(errors.New("target -: standard input is a terminal"), "athanor graph --json | athanor deploy - --yes")
+	}
+	data, err := io.ReadAll(io.LimitReader(a.in, maxInput+1))
+	if err != nil {
+		return nil, fmt.Errorf("standard input: %w", err)
+	}
+	if len(data) > maxInput {
+		return nil, fmt.Errorf("standard input: more than %d MiB", maxInput>>20)
+	}
+	return tellApart(&source{dir: absolute("."), stdin: true, data: data})
+}
+
+// withoutPath keeps an error from saying the path twice.
+func withoutPath(err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
 	}
 	return err
@@ -93,8 +109,7 @@ func (a *app) ownSource(target string) (*source, error) {
 	if target == "" || absolute(target) == a.program.dir {
 		return own, nil
 	}
-	info, err := os.Stat(target)
-	if err == nil && !info.IsDir() {
+	if info, err := os.Stat(target); err == nil && info.Mode().IsRegular() {
 		data, err := os.ReadFile(target)
 		if err != nil {
 			return nil, err
@@ -106,34 +121,40 @@ func (a *app) ownSource(target string) (*source, error) {
 	return nil, hint(fmt.Errorf("target %s: this is a stack program, which is its own target", target), "leave TARGET out, or name a plan that it saved")
 }
 
-func (a *app) directory(path, target string) (*source, error) {
+func directory(path, target string) (*source, error) {
 	for _, name := range []string{"athanor.yaml", "athanor.yml"} {
 		file := filepath.Join(path, name)
 		data, err := os.ReadFile(file)
 		if err == nil {
-			return a.file(&source{dir: path, path: file, data: data})
+			return &source{dir: path, path: file, data: data}, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+			return nil, fmt.Errorf("target %s: %w", target, err)
 		}
 	}
 	if isGoMain(path) {
 		return &source{dir: path, goMain: true}, nil
 	}
-	return nil, hint(fmt.Errorf("target %s: there is neither an athanor.yaml nor a Go main package", target), "`athanor init` writes a first one")
+	return nil, hint(fmt.Errorf("target %s: there is neither an athanor.yaml nor a Go main package", target), "athanor init "+target+" writes a first stack")
 }
 
-// file tells a graph, a saved plan and YAML apart by what they hold.
-func (a *app) file(s *source) (*source, error) {
-	if trimmed := bytes.TrimLeft(s.data, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' && !strings.HasSuffix(s.path, ".yaml") && !strings.HasSuffix(s.path, ".yml") {
-		plan, err := parsePlan(s.data)
-		if err != nil {
-			return nil, err
-		}
-		s.plan, s.graph = plan, plan == nil
+// tellApart tells a graph, a saved plan and YAML apart by what they hold.
+func tellApart(s *source) (*source, error) {
+	if ext := filepath.Ext(s.path); ext == ".yaml" || ext == ".yml" {
+		return s, nil
 	}
+	if start := bytes.TrimLeft(s.data, " \t\r\n"); len(start) == 0 || start[0] != '{' {
+		return s, nil
+	}
+	plan, err := parsePlan(s.data)
+	if err != nil {
+		return nil, err
+	}
+	s.plan, s.graph = plan, plan == nil
 	return s, nil
 }
+
+var packageMain = regexp.MustCompile(`(?m)^package main\b`)
 
 // isGoMain reports whether a directory holds a Go main package.
 func isGoMain(dir string) bool {
@@ -150,4 +171,11 @@ func isGoMain(dir string) bool {
 		}
 	}
 	return false
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
 }

@@ -1,106 +1,123 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
+// widest is how far a column follows its longest entry.
+const widest = 40
+
 // Plan writes a plan for people.
 func (s Style) Plan(w io.Writer, p *engine.Plan) {
-	fmt.Fprintf(w, "%s\n\n", s.paint(bold, p.Stack+" / "+p.Stage))
+	fmt.Fprintf(w, "%s\n\n", s.paint(bold, p.Stack+"/"+p.Stage))
 	if p.Recovered {
 		fmt.Fprintln(w, s.paint(cyan, "The record was lost: what is there was found again by reading.")+"\n")
 	}
 	if p.Unobserved {
 		fmt.Fprintln(w, s.paint(yellow, "Compared with the record only: nothing was looked at.")+"\n")
 	}
-	width := 0
+	var shown []engine.Planned
+	addresses, kinds := 0, 0
 	for _, a := range p.Actions {
-		if s.shows(a) {
-			width = max(width, len(a.Address))
+		if s.Detailed || a.Action != engine.Unchanged {
+			shown = append(shown, a)
+			addresses, kinds = max(addresses, runes(a.Address)), max(kinds, runes(a.Kind))
 		}
 	}
-	for _, a := range p.Actions {
-		if s.shows(a) {
-			s.planned(w, a, min(width, 48))
-		}
+	for _, a := range shown {
+		s.planned(w, a, min(addresses, widest), min(kinds, widest))
 	}
-	s.outputs(w, p)
+	if s.Detailed {
+		s.outputs(w, p)
+	}
+	if len(shown) > 0 {
+		fmt.Fprintln(w)
+	}
 	for _, warning := range p.Warnings {
-		fmt.Fprintln(w, s.paint(yellow, "note: ")+warning)
+		fmt.Fprintln(w, s.paint(yellow, "note: ")+clean(warning))
 	}
 	for _, v := range p.Violations {
-		fmt.Fprintf(w, "%s %s: %s\n", s.paint(red, "policy "+v.Policy+":"), v.Address, v.Message)
+		fmt.Fprintln(w, s.paint(yellow, "policy "+v.Policy+": ")+clean(strings.TrimPrefix(v.Address+": ", ": ")+v.Message))
 	}
 	fmt.Fprintln(w, s.Counts("Plan:", p.Summary, true))
 }
 
-func (s Style) shows(a engine.Planned) bool { return s.Detailed || a.Action != engine.Unchanged }
+func runes(text string) int { return utf8.RuneCountInString(text) }
 
-func (s Style) planned(w io.Writer, a engine.Planned, width int) {
+func (s Style) planned(w io.Writer, a engine.Planned, addresses, kinds int) {
 	v := verbs[a.Action]
-	head := fmt.Sprintf("  %s %-*s  %s", s.paint(v.color, v.sign), width, a.Address, s.paint(dim, a.Kind))
-	fmt.Fprintf(w, "%s  %s\n", head, s.paint(v.color, s.title(a)))
+	fmt.Fprintf(w, "  %s %-*s  %s  %s\n", s.paint(v.color, v.sign), addresses, a.Address,
+		s.paint(dim, fmt.Sprintf("%-*s", kinds, a.Kind)), s.paint(v.color, title(a)))
+	paths := 0
 	for _, r := range a.Reasons {
-		s.reason(w, a, r)
+		paths = max(paths, runes(string(r.Path)))
+	}
+	for _, r := range a.Reasons {
+		s.reason(w, a, r, min(paths, widest))
 	}
 	for _, n := range a.Notes {
-		fmt.Fprintf(w, "      %s\n", s.paint(dim, n))
+		fmt.Fprintf(w, "      %s\n", s.paint(dim, clean(n)))
 	}
 	if a.Waiting != "" {
-		fmt.Fprintf(w, "      %s\n", s.paint(yellow, "waiting: "+a.Waiting))
+		fmt.Fprintf(w, "      %s\n", s.paint(yellow, "waits for you: "+clean(a.Waiting)))
 	}
 	if a.Problem != "" {
-		for line := range strings.SplitSeq(a.Problem, "\n") {
+		for line := range strings.SplitSeq(clean(a.Problem), "\n") {
 			fmt.Fprintf(w, "      %s\n", s.paint(red, line))
 		}
 	}
 	if a.Hint != "" {
-		fmt.Fprintf(w, "      %s\n", s.paint(cyan, "hint: "+a.Hint))
+		fmt.Fprintf(w, "      %s%s\n", s.paint(cyan, "hint: "), clean(a.Hint))
 	}
 }
 
 // title says what will happen, in full.
-func (s Style) title(a engine.Planned) string {
+func title(a engine.Planned) string {
 	text := string(a.Action)
 	if a.May {
 		text = "may " + text
 	}
+	from := clean(a.From)
 	switch {
 	case a.Action == engine.Replace && a.DeleteFirst:
-		text += " (deleted first)"
+		text += " (old one deleted first)"
 	case a.Action == engine.Replace:
 		text += " (new one first)"
-	case a.Action == engine.Delete && a.Identity != "":
-		text += " " + a.Identity
+	case a.Action == engine.Delete && a.Identity != "" && a.Identity != a.Address:
+		text += " " + clean(a.Identity)
 	case a.Action == engine.Move:
-		text += " from " + a.From
-	case (a.Action == engine.Adopt || a.Action == engine.Recover) && a.From != "":
-		text += " " + a.From
-	case a.From != "":
-		text += ", moved from " + a.From
+		text += " from " + from
+	case (a.Action == engine.Adopt || a.Action == engine.Recover) && from != "":
+		text += " " + from
+	case from != "":
+		text += ", moved from " + from
 	}
 	return text
 }
 
-func (s Style) reason(w io.Writer, a engine.Planned, r engine.Reason) {
+func (s Style) reason(w io.Writer, a engine.Planned, r engine.Reason, width int) {
 	if r.Path == "" {
 		fmt.Fprintf(w, "      %s\n", s.paint(dim, "by request"))
 		return
 	}
 	var notes []string
+	want := s.Value(r.Want)
 	if r.Unknown {
+		// The references in it say what it waits for; a masked or missing one does not.
+		note := "known later"
 		if on := waitsFor(r.Want); on != "" {
-			notes = append(notes, "known after "+on)
-		} else {
-			notes = append(notes, "known later")
+			note = "known after " + on
 		}
+		notes = append(notes, note)
 	}
 	if r.Replaces && a.Action != engine.Create {
 		notes = append(notes, "replaces")
@@ -108,14 +125,21 @@ func (s Style) reason(w io.Writer, a engine.Planned, r engine.Reason) {
 	if r.Source == engine.ByWorld {
 		notes = append(notes, "drift")
 	}
-	line := fmt.Sprintf("%s: %s → %s", r.Path, s.value(r.Have), s.value(r.Want))
-	if a.Action == engine.Create || r.Have == nil && r.Want != nil {
-		line = fmt.Sprintf("%s: %s", r.Path, s.value(r.Want))
+	if a.Action != engine.Create && (r.Have != nil || r.Want == nil) {
+		want = s.change(r.Have, r.Want)
 	}
+	line := fmt.Sprintf("      %-*s  %s", width+1, string(r.Path)+":", want)
 	if len(notes) > 0 {
-		line += "  " + s.paint(dim, "("+strings.Join(notes, ", ")+")")
+		line += "  " + s.paint(cmp.Or(noteColor(r), dim), "("+strings.Join(notes, ", ")+")")
 	}
-	fmt.Fprintf(w, "      %s\n", line)
+	fmt.Fprintln(w, line)
+}
+
+func noteColor(r engine.Reason) color {
+	if r.Replaces || r.Source == engine.ByWorld {
+		return yellow
+	}
+	return ""
 }
 
 // waitsFor names the addresses that a value waits for.
@@ -126,7 +150,7 @@ func waitsFor(v any) string {
 	}
 	var names []string
 	for _, u := range uses {
-		if !slices.Contains(names, u.Ref.Address) {
+		if u.Ref.Address != "" && !slices.Contains(names, u.Ref.Address) {
 			names = append(names, u.Ref.Address)
 		}
 	}
@@ -134,17 +158,12 @@ func waitsFor(v any) string {
 }
 
 func (s Style) outputs(w io.Writer, p *engine.Plan) {
-	if len(p.Outputs) == 0 {
-		return
-	}
-	fmt.Fprintln(w)
 	for _, name := range slices.Sorted(maps.Keys(p.Outputs)) {
-		fmt.Fprintf(w, "  %s %s = %s\n", s.paint(dim, "output"), name, s.value(p.Outputs[name]))
+		fmt.Fprintf(w, "  %s %s = %s\n", s.paint(dim, "output"), name, s.Value(p.Outputs[name]))
 	}
-	fmt.Fprintln(w)
 }
 
-// Counts writes a summary line. A plan says what will be, a result what was.
+// Counts writes a line of counts. A plan says what will be, a result what was.
 func (s Style) Counts(head string, sum engine.Summary, future bool) string {
 	var parts []string
 	for _, c := range []struct {
@@ -178,5 +197,34 @@ func (s Style) Counts(head string, sum engine.Summary, future bool) string {
 			parts = append(parts, s.paint(c.c, fmt.Sprintf("%d %s", c.n, c.word)))
 		}
 	}
-	return head + " " + strings.Join(parts, ", ") + "."
+	if len(parts) == 0 {
+		parts = append(parts, "nothing is there")
+	}
+	return s.paint(bold, head) + " " + strings.Join(parts, ", ")
+}
+
+// Ended writes how a run ended.
+func (s Style) Ended(w io.Writer, res *engine.Result) {
+	head := "Done:"
+	switch {
+	case res.Summary.NotStarted > 0:
+		head = "Stopped:"
+	case len(res.Failures) > 0 || res.Summary.Blocked > 0 || res.Summary.Failed > 0:
+		head = "Partly done:"
+	case res.Run == "":
+		head = "Nothing to do:"
+	}
+	cost := []string{counted(int(res.Calls.Reads), "read"), counted(int(res.Calls.Mutations), "change")}
+	if res.Commits > 0 {
+		cost = append(cost, counted(res.Commits, "commit"))
+	}
+	cost = append(cost, Elapsed(res.Took))
+	fmt.Fprintf(w, "%s %s\n", s.Counts(head, res.Summary, false), s.paint(dim, "("+strings.Join(cost, ", ")+")"))
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

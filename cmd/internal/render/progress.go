@@ -16,12 +16,17 @@ import (
 type Progress struct {
 	style Style
 	out   io.Writer
-	// width of the terminal; 0 means plain lines.
-	width int
+	// width gives the width of the terminal; nil means plain lines.
+	width func() int
+	began time.Time
 
 	mu      sync.Mutex
 	active  map[string]*activity
+	column  int // width of addresses
+	total   int // of resources to work on
+	done    int
 	drawn   int // lines of the live region on the screen
+	closed  bool
 	stop    chan struct{}
 	stopped sync.WaitGroup
 }
@@ -35,13 +40,29 @@ type activity struct {
 // liveRows bounds the live region.
 const liveRows = 12
 
-// NewProgress begins to show. Width is that of the terminal, 0 elsewhere.
-func NewProgress(out io.Writer, style Style, width int) *Progress {
-	p := &Progress{style: style, out: out, width: width, active: map[string]*activity{}, stop: make(chan struct{})}
-	if width > 0 {
+// NewProgress begins to show how a plan is applied. Width gives that of the terminal; nil for a stream that is none.
+func NewProgress(out io.Writer, style Style, width func() int, plan *engine.Plan) *Progress {
+	p := &Progress{style: style, out: out, width: width, began: time.Now(), active: map[string]*activity{}, stop: make(chan struct{})}
+	p.Replan(plan)
+	if width != nil {
 		p.stopped.Go(p.tick)
 	}
 	return p
+}
+
+// Replan says that another plan is applied than the one that was announced.
+func (p *Progress) Replan(plan *engine.Plan) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.column, p.total = 0, 0
+	for _, a := range plan.Actions {
+		switch a.Action {
+		case engine.Unchanged, engine.Wait, engine.Blocked:
+		default:
+			p.total++
+			p.column = max(p.column, min(runes(a.Address), widest))
+		}
+	}
 }
 
 // tick redraws so that elapsed times go on.
@@ -60,14 +81,21 @@ func (p *Progress) tick() {
 	}
 }
 
-// Close ends the live region.
+// Close wipes the live region. What comes later is shown as plain lines.
 func (p *Progress) Close() {
 	close(p.stop)
 	p.stopped.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	clear(p.active)
+	p.closed = true
 	p.redraw(nil)
+}
+
+// Say shows a line that lasts.
+func (p *Progress) Say(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.redraw([]string{p.style.paint(yellow, text)})
 }
 
 // Event shows one event.
@@ -79,12 +107,17 @@ func (p *Progress) Event(e engine.Event) {
 		p.active[e.Address] = &activity{event: e}
 		return // the next tick draws it
 	case engine.EventProgress:
-		if a := p.active[e.Address]; a != nil && p.width > 0 {
+		a := p.active[e.Address]
+		if a != nil && (p.width != nil || a.note == e.Note) {
 			a.note = e.Note
 			return
 		}
+		if a != nil {
+			a.note = e.Note
+		}
 	case engine.EventDone:
 		delete(p.active, e.Address)
+		p.done++
 	case engine.EventRun, engine.EventSummary:
 		return
 	default:
@@ -94,61 +127,95 @@ func (p *Progress) Event(e engine.Event) {
 
 // lines are the lasting lines of an event.
 func (p *Progress) lines(e engine.Event) []string {
-	v := verbs[e.Action]
-	var text string
-	switch {
-	case e.Type == engine.EventHook && e.Status == engine.StatusDone:
-		text = fmt.Sprintf("    %s: hook: %s", e.Address, e.Note)
-	case e.Type == engine.EventHook:
-		text = p.style.paint(red, fmt.Sprintf("  ! %s: hook %s", e.Address, e.Error))
-	case e.Type == engine.EventWarning:
-		text = p.style.paint(yellow, "  ! "+strings.TrimPrefix(e.Address+": ", ": ")+e.Note)
-	case e.Type == engine.EventProgress:
-		text = fmt.Sprintf("    %s: %s", e.Address, p.style.paint(dim, e.Note))
-	case e.Status == engine.StatusFailed:
-		lines := []string{p.style.paint(red, fmt.Sprintf("  ! %s  %s: %s", e.Address, e.Action, e.Error))}
-		if e.Hint != "" {
-			lines = append(lines, "      "+p.style.paint(cyan, "hint: "+e.Hint))
-		}
-		return lines
-	case e.Status == engine.StatusBlocked:
-		text = p.style.paint(dim, fmt.Sprintf("  ! %s  blocked: %s", e.Address, e.Note))
-	case e.Status == engine.StatusWaiting:
-		text = fmt.Sprintf("  %s %s  %s", p.style.paint(yellow, "…"), e.Address, p.style.paint(yellow, "waiting: "+e.Note))
-	default:
-		took := Elapsed(time.Duration(e.Elapsed * float64(time.Second)))
-		text = fmt.Sprintf("  %s %s  %s", p.style.paint(v.color, v.sign), e.Address, p.style.paint(v.color, v.done))
-		if len(e.Paths) > 0 && e.Action != engine.Create {
-			text += " " + p.style.paint(dim, strings.Join(e.Paths, ", "))
-		}
-		text += p.style.paint(dim, "  "+took)
+	s, v, address := p.style, verbs[e.Action], fmt.Sprintf("%-*s", p.column, e.Address)
+	note := clean(e.Note)
+	line := func(sign string, c color, text string) string {
+		return fmt.Sprintf("  %s %s  %s", s.paint(c, sign), address, s.paint(c, text))
 	}
-	return []string{text}
+	var lines []string
+	switch {
+	case e.Type == engine.EventHook && e.Status != engine.StatusFailed:
+		lines = []string{line(" ", dim, "hook: "+note)}
+	case e.Type == engine.EventHook:
+		lines = []string{line("!", red, "hook: "+clean(e.Error))}
+	case e.Type == engine.EventWarning:
+		lines = []string{line("!", yellow, note)}
+	case e.Type == engine.EventProgress:
+		lines = []string{line(" ", dim, note)}
+	case e.Status == engine.StatusFailed:
+		lines = []string{line("!", red, string(e.Action)+" failed: "+clean(e.Error))}
+	case e.Status == engine.StatusBlocked:
+		lines = []string{line("!", red, "blocked: "+note)}
+	case e.Status == engine.StatusWaiting:
+		lines = []string{line("…", yellow, "waits for you: "+note)}
+	default:
+		text := line(v.sign, v.color, v.done)
+		if len(e.Paths) > 0 && e.Action == engine.Update {
+			text += " " + s.paint(dim, strings.Join(e.Paths, ", "))
+		}
+		lines = []string{text + s.paint(dim, "  "+Elapsed(time.Duration(e.Elapsed*float64(time.Second))))}
+	}
+	if e.Hint != "" {
+		lines = append(lines, "      "+s.paint(cyan, "hint: ")+clean(e.Hint))
+	}
+	return lines
 }
 
-// redraw wipes the live region, writes lasting lines, and draws the region again below them. The lock is held.
+// The terminal's own words: up n lines, wipe to the end of the line or screen, wrap long lines or do not.
+const (
+	wipeLine   = "\x1b[K"
+	wipeScreen = "\x1b[J"
+	noWrap     = "\x1b[?7l"
+	wrap       = "\x1b[?7h"
+)
+
+// redraw writes lasting lines where the live region was, and the region again below them, as one write, so that
+// nothing flickers. The lock is held.
 func (p *Progress) redraw(lasting []string) {
 	var b strings.Builder
-	if p.drawn > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA\x1b[J", p.drawn)
-		p.drawn = 0
-	}
-	for _, l := range lasting {
-		b.WriteString(l + "\n")
-	}
-	if p.width > 0 {
-		for _, l := range p.region() {
+	if p.width == nil {
+		for _, l := range lasting {
 			b.WriteString(l + "\n")
-			p.drawn++
 		}
+	} else {
+		p.frame(&b, lasting)
 	}
 	if b.Len() > 0 {
 		io.WriteString(p.out, b.String()) //nolint:errcheck // a lost terminal must not fail a deploy
 	}
 }
 
-// region is what is at work now, the longest at work first, scopes as a tree.
+func (p *Progress) frame(b *strings.Builder, lasting []string) {
+	var region []string
+	if !p.closed {
+		region = p.region()
+	}
+	if p.drawn == 0 && len(region) == 0 && len(lasting) == 0 {
+		return
+	}
+	if p.drawn > 0 {
+		fmt.Fprintf(b, "\x1b[%dA\r", p.drawn)
+	}
+	for _, l := range lasting {
+		// A lasting line may wrap over lines of the region that was.
+		b.WriteString(wipeScreen + l + "\n")
+	}
+	if len(region) > 0 {
+		b.WriteString(noWrap)
+		for _, l := range region {
+			b.WriteString(l + wipeLine + "\n")
+		}
+		b.WriteString(wrap)
+	}
+	b.WriteString(wipeScreen)
+	p.drawn = len(region)
+}
+
+// region is what is at work now, the longest at work first when there is no room for all, scopes as a tree.
 func (p *Progress) region() []string {
+	if len(p.active) == 0 {
+		return nil
+	}
 	running := make([]*activity, 0, len(p.active))
 	for _, a := range p.active {
 		running = append(running, a)
@@ -159,28 +226,40 @@ func (p *Progress) region() []string {
 	more := max(0, len(running)-liveRows)
 	running = running[:len(running)-more]
 	slices.SortFunc(running, func(a, b *activity) int { return cmp.Compare(a.event.Address, b.event.Address) })
+	width := p.width()
+	lines := p.tree(running, width)
+	status := fmt.Sprintf("  %d of %d done, %d at work, %s", min(p.done, p.total), p.total, len(p.active), Elapsed(time.Since(p.began)))
+	return append(lines, p.style.paint(dim, fit(status, width)))
+}
+
+// tree draws resources at work below their scopes.
+func (p *Progress) tree(running []*activity, width int) []string {
 	var lines []string
 	scope := ""
 	for _, a := range running {
-		addr, indent := a.event.Address, "  "
-		if i := strings.LastIndexByte(addr, '/'); i >= 0 {
-			if scope != addr[:i] {
-				scope = addr[:i]
-				lines = append(lines, p.style.paint(dim, "  "+scope+"/"))
-			}
-			addr, indent = addr[i+1:], "    "
+		address, indent := a.event.Address, "  "
+		within := ""
+		if i := strings.LastIndexByte(address, '/'); i >= 0 {
+			within, address, indent = address[:i], address[i+1:], "    "
 		}
-		text := fmt.Sprintf("%s%s %s  %s  %s", indent, verbs[a.event.Action].sign, addr, a.event.Action, Elapsed(time.Since(a.event.Time)))
+		if within != scope && within != "" {
+			lines = append(lines, p.style.paint(dim, fit("  "+within+"/", width)))
+		}
+		scope = within
+		v := verbs[a.event.Action]
+		text := fmt.Sprintf("%s%s %s  %s  %s", indent, v.sign, address, a.event.Action, Elapsed(time.Since(a.event.Time)))
 		if a.note != "" {
-			text += "  " + a.note
+			text += "  " + strings.ReplaceAll(clean(a.note), "\n", " ")
 		}
-		if runes := []rune(text); len(runes) >= p.width {
-			text = string(runes[:max(p.width-2, 1)]) + "…"
-		}
-		lines = append(lines, p.style.paint(verbs[a.event.Action].color, text))
-	}
-	if more > 0 {
-		lines = append(lines, p.style.paint(dim, fmt.Sprintf("  … and %d more", more)))
+		lines = append(lines, p.style.paint(v.color, fit(text, width)))
 	}
 	return lines
+}
+
+// fit cuts a line to the width of the terminal.
+func fit(text string, width int) string {
+	if r := []rune(text); len(r) > width {
+		return string(r[:max(width-1, 0)]) + "…"
+	}
+	return text
 }

@@ -1,7 +1,8 @@
 // Package render makes what people read: plans, progress, summaries, errors.
 //
 // It knows the engine's documents and events and how wide a terminal is. It decides nothing, and masks
-// nothing itself: what it is given is masked already.
+// nothing itself: what it is given is masked already. What comes from outside loses its control characters,
+// so that no service can draw on the terminal.
 package render
 
 import (
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile/token"
@@ -36,7 +38,7 @@ const (
 )
 
 func (s Style) paint(c color, text string) string {
-	if !s.Color || text == "" {
+	if !s.Color || text == "" || c == "" {
 		return text
 	}
 	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
@@ -59,32 +61,84 @@ var verbs = map[engine.Action]verb{
 	engine.Delete:    {"-", red, "deleted"},
 	engine.Move:      {">", cyan, "moved"},
 	engine.Forget:    {"×", red, "forgotten"},
-	engine.Wait:      {"…", dim, "waiting"},
+	engine.Wait:      {"…", yellow, "waiting"},
 	engine.Unchanged: {" ", dim, "unchanged"},
 	engine.Blocked:   {"!", red, "blocked"},
 }
 
-// valueWidth is how long a value may be before it is cut on a plan's line.
-const valueWidth = 100
+// valueWidth is how long a value may be before it is cut on a line.
+const valueWidth = 72
 
-// value writes a tree value for people: strings plainly where nothing is lost, tokens as references.
-func (s Style) value(v any) string {
-	var text string
+// Value writes a tree value for people: strings plainly where nothing is lost, tokens as references.
+func (s Style) Value(v any) string {
+	return s.cut(text(v))
+}
+
+// text is the whole of a value on one line.
+func text(v any) string {
 	switch x := v.(type) {
 	case nil:
-		return s.paint(dim, "(unset)")
+		return "(unset)"
 	case string:
-		if text = token.Show(x); text == "" || strings.ContainsAny(text, "\n\t\"") || text != strings.TrimSpace(text) {
-			text = strconv.Quote(text)
+		shown := token.Show(x)
+		if shown == "" || shown != strings.TrimSpace(shown) || strings.ContainsFunc(shown, func(r rune) bool { return r == '"' || !unicode.IsPrint(r) }) {
+			return strconv.Quote(shown)
 		}
+		return shown
 	default:
-		text = token.Show(string(tree.Canonical(x)))
+		return clean(token.Show(string(tree.Canonical(x))))
 	}
+}
+
+func (s Style) cut(text string) string {
 	if runes := []rune(text); !s.Detailed && len(runes) > valueWidth {
-		text = string(runes[:valueWidth-1]) + "…"
+		return string(runes[:valueWidth-1]) + "…"
 	}
 	return text
 }
+
+// change writes what a value was and what it will be. Of two long texts the place where they part is shown.
+func (s Style) change(have, want any) string {
+	a, b := []rune(text(have)), []rune(text(want))
+	if s.Detailed || len(a) <= valueWidth && len(b) <= valueWidth {
+		return string(a) + " → " + string(b)
+	}
+	same := 0
+	for same < min(len(a), len(b)) && a[same] == b[same] {
+		same++
+	}
+	const before, shown = 16, valueWidth / 2
+	from := max(0, same-before)
+	window := func(r []rune) string {
+		if from >= len(r) {
+			return "…"
+		}
+		part := string(r[from:min(len(r), from+shown)])
+		if from > 0 {
+			part = "…" + part
+		}
+		if from+shown < len(r) {
+			part += "…"
+		}
+		return part
+	}
+	return window(a) + " → " + window(b)
+}
+
+// clean takes the control characters out of a text from outside.
+func clean(text string) string {
+	if !strings.ContainsFunc(text, control) {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if control(r) {
+			return '\uFFFD'
+		}
+		return r
+	}, text)
+}
+
+func control(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) }
 
 // Elapsed writes a duration as people say it.
 func Elapsed(d time.Duration) string {
@@ -98,9 +152,9 @@ func Elapsed(d time.Duration) string {
 	}
 }
 
-// Error writes an error and what can be done about it, one line each.
+// Error writes an error and what can be done about it.
 func (s Style) Error(w io.Writer, text string, hints []string) {
-	for i, line := range strings.Split(text, "\n") {
+	for i, line := range strings.Split(clean(text), "\n") {
 		if i == 0 {
 			line = s.paint(red, "error: ") + line
 		} else {
@@ -108,7 +162,17 @@ func (s Style) Error(w io.Writer, text string, hints []string) {
 		}
 		fmt.Fprintln(w, line)
 	}
+	s.Hints(w, hints)
+}
+
+// Hints writes what can be done.
+func (s Style) Hints(w io.Writer, hints []string) {
 	for _, h := range hints {
-		fmt.Fprintln(w, s.paint(cyan, "hint:  ")+h)
+		fmt.Fprintln(w, s.paint(cyan, "hint:  ")+clean(h))
 	}
+}
+
+// Waiting says what somebody must do.
+func (s Style) Waiting(w io.Writer, address, what string) {
+	fmt.Fprintf(w, "%s %s\n", s.paint(yellow, address+" waits for you:"), clean(what))
 }

@@ -1,0 +1,179 @@
+package cmd
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/athanor-dev/athanor/cmd/internal/render"
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// apply runs a plan and reports how it went.
+func (s *session) apply(c *cli.Context, p *engine.Plan) error {
+	a := s.app
+	s.announceWait(c, p)
+	var progress *render.Progress
+	if a.asJSON {
+		s.engine.Events = func(e engine.Event) { a.json(e) }
+	} else {
+		if p.Pending() {
+			fmt.Fprintln(a.err)
+		}
+		progress = render.NewProgress(a.err, a.style(a.err), a.width(a.err), p)
+		s.engine.Events = progress.Event
+	}
+	res, err := s.engine.Apply(c.Context, p, engine.ApplyOptions{
+		PlanOptions: s.options, Saved: s.saved, Wait: c.Duration("wait"), Command: c.Command.Name,
+		Interrupt: a.interrupts.applying(func() { a.stopping(progress) }),
+		Approve:   func(again *engine.Plan) bool { return s.approveAgain(c, again, progress) },
+	})
+	if progress != nil {
+		progress.Close()
+	}
+	if res == nil {
+		return err
+	}
+	if res.Run != "" {
+		if err := s.project.remember(context.WithoutCancel(c.Context), s.stage); err != nil {
+			fmt.Fprintln(a.err, "warning: this machine could not remember the store:", err)
+		}
+	}
+	s.report(res, p)
+	if err != nil {
+		return err
+	}
+	return verdict(res, p)
+}
+
+func (a *app) stopping(progress *render.Progress) {
+	const text = "stopping: running calls finish and are recorded; once more cancels them"
+	if progress == nil {
+		fmt.Fprintln(a.err, text)
+		return
+	}
+	progress.Say(text)
+}
+
+// announceWait says whom --wait waits for. Whether it still must is the engine's business.
+func (s *session) announceWait(c *cli.Context, p *engine.Plan) {
+	wait := c.Duration("wait")
+	if wait <= 0 || !p.Pending() {
+		return
+	}
+	snap, err := s.project.store.Load(c.Context, s.stage)
+	if err != nil || snap.Holder == nil {
+		return
+	}
+	h := snap.Holder
+	fmt.Fprintf(s.app.err, "waiting up to %s for run %s (%s, pid %d on %s)\n", wait, h.Run, h.Command, h.PID, h.Host)
+}
+
+// approveAgain asks once more when the record moved while the plan waited for the lease.
+func (s *session) approveAgain(c *cli.Context, p *engine.Plan, progress *render.Progress) bool {
+	a := s.app
+	if progress != nil {
+		fmt.Fprintln(a.err, "The record moved meanwhile, and so did the plan:")
+		a.style(a.err).Plan(a.err, p)
+		progress.Replan(p)
+	}
+	if c.Bool("yes") {
+		return true
+	}
+	return a.approve(c.Context, p) == nil
+}
+
+// readLine reads one line without taking more from the stream than it needs.
+func readLine(r io.Reader) (string, error) {
+	line, err := bufio.NewReaderSize(r, 16).ReadString('\n')
+	return strings.ToLower(strings.TrimSpace(line)), err
+}
+
+// summaryLine is the last line of --json.
+type summaryLine struct {
+	Time time.Time `json:"time"`
+	Type string    `json:"type"`
+	Run  string    `json:"run,omitempty"`
+	// Stack, Stage and State say what ended how.
+	Stack string `json:"stack"`
+	Stage string `json:"stage"`
+	State string `json:"state"`
+	engine.Summary
+	Calls   engine.Calls `json:"calls"`
+	Commits int          `json:"commits"`
+	// Duration is in seconds.
+	Duration float64           `json:"duration"`
+	Outputs  map[string]any    `json:"outputs"`
+	Failures []problem         `json:"failures,omitempty"`
+	WaitsFor map[string]string `json:"waitsFor,omitempty"`
+}
+
+// report prints how a run ended: what somebody must do, counts, outputs.
+func (s *session) report(res *engine.Result, p *engine.Plan) {
+	a, outputs := s.app, maskedOutputs(res)
+	if a.asJSON {
+		a.json(s.summary(res, outputs))
+		return
+	}
+	style := a.style(a.err)
+	for _, addr := range slices.Sorted(maps.Keys(res.Waiting)) {
+		style.Waiting(a.err, addr, res.Waiting[addr])
+	}
+	style.Ended(a.err, res)
+	if !p.Destroy {
+		a.printOutputs(outputs)
+	}
+}
+
+func (s *session) summary(res *engine.Result, outputs map[string]any) summaryLine {
+	line := summaryLine{
+		Time: time.Now().UTC(), Type: string(engine.EventSummary), Run: res.Run, Stack: s.stage.Stack, Stage: s.stage.Name,
+		State: string(res.State), Summary: res.Summary, Calls: res.Calls, Commits: res.Commits, Duration: res.Took.Seconds(),
+		Outputs: outputs, WaitsFor: res.Waiting,
+	}
+	for _, f := range res.Failures {
+		line.Failures = append(line.Failures, problem{Address: f.Address, Error: s.engine.Redacted(f.Err), Hints: hintsOf(f.Err)})
+	}
+	return line
+}
+
+func maskedOutputs(res *engine.Result) map[string]any {
+	outputs := maps.Clone(res.Outputs)
+	if outputs == nil {
+		outputs = map[string]any{}
+	}
+	for name := range res.Secret {
+		outputs[name] = reconcile.Mask
+	}
+	return outputs
+}
+
+// printOutputs prints outputs to standard output, for people and for grep.
+func (a *app) printOutputs(outputs map[string]any) {
+	width := 0
+	for name := range outputs {
+		width = max(width, len(name))
+	}
+	style := a.style(a.out)
+	style.Detailed = true
+	for _, name := range slices.Sorted(maps.Keys(outputs)) {
+		fmt.Fprintf(a.out, "%-*s = %s\n", width, name, style.Value(outputs[name]))
+	}
+}
+
+// plain writes a value for shells: strings as they are, everything else as JSON.
+func plain(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	return string(tree.Canonical(v))
+}

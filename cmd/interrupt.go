@@ -1,0 +1,73 @@
+package cmd
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// interrupts turns signals into what the moment calls for. Before anything is changed the first one cancels. While
+// a plan is applied the first one starts nothing new and lets running calls finish and be recorded; the second one
+// cancels them.
+type interrupts struct {
+	signals chan os.Signal
+	cancel  context.CancelFunc
+	ended   chan struct{}
+
+	// stopped is closed by the first signal while a plan is applied.
+	stopped chan struct{}
+
+	mu     sync.Mutex
+	stop   chan struct{} // stopped, while a plan is applied and no signal came
+	notice func()
+}
+
+// watch begins to catch signals. What it returns ends that.
+func watch(ctx context.Context) (context.Context, *interrupts) {
+	ctx, cancel := context.WithCancel(ctx)
+	i := &interrupts{signals: make(chan os.Signal, 2), cancel: cancel, ended: make(chan struct{}), stopped: make(chan struct{})}
+	signal.Notify(i.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go i.listen()
+	return ctx, i
+}
+
+func (i *interrupts) listen() {
+	for {
+		select {
+		case <-i.ended:
+			return
+		case <-i.signals:
+		}
+		i.mu.Lock()
+		stop, notice := i.stop, i.notice
+		i.stop = nil
+		i.mu.Unlock()
+		if stop == nil {
+			// Whoever is in the way of a cancelled context can still be ended by one more signal.
+			signal.Stop(i.signals)
+			i.cancel()
+			return
+		}
+		notice()
+		close(stop)
+	}
+}
+
+// applying says that a plan is applied from now on. The channel closes at the first signal, after notice was called.
+func (i *interrupts) applying(notice func()) <-chan struct{} {
+	// A reader of our output that goes away must not end a run half way.
+	signal.Ignore(syscall.SIGPIPE)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.stop, i.notice = i.stopped, notice
+	return i.stopped
+}
+
+// end lets signals be what they are without us.
+func (i *interrupts) end() {
+	signal.Stop(i.signals)
+	close(i.ended)
+	i.cancel()
+}

@@ -1,0 +1,163 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+func (a *app) kindsCommand() *cli.Command {
+	return &cli.Command{
+		Name: "kinds", Usage: "list the kinds of resources, or document one", ArgsUsage: "[KIND]",
+		Description: "Of one KIND: its props with defaults, units and what replaces, its attributes, the API calls it makes and the\npermissions they need.",
+		UsageText:   "kinds\nkinds local.File",
+		Flags: []cli.Flag{jsonFlag()},
+		Action: func(c *cli.Context) error {
+			switch c.NArg() {
+			case 0:
+				a.listKinds()
+				return nil
+			case 1:
+				return a.describeKind(c.Args().First())
+			}
+			return fmt.Errorf("unexpected argument %q", c.Args().Get(1))
+		},
+	}
+}
+
+func (a *app) schemaCommand() *cli.Command {
+	return &cli.Command{
+		Name: "schema", Usage: "print the JSON Schema of athanor.yaml, for editors",
+		Description: "The schema covers the whole language and every kind. Editors with the YAML language server take it from a\nfirst line of athanor.yaml: # yaml-language-server: $schema=athanor.schema.json",
+		UsageText:   "schema > athanor.schema.json",
+		Flags:       []cli.Flag{jsonFlag()},
+		Action: func(c *cli.Context) error {
+			if c.NArg() > 0 {
+				return fmt.Errorf("unexpected argument %q", c.Args().First())
+			}
+			schema, err := yamlstack.Schema(a.catalog)
+			if err != nil {
+				return err
+			}
+			enc := json.NewEncoder(a.out)
+			enc.SetEscapeHTML(false)
+			enc.SetIndent("", " ")
+			return enc.Encode(schema)
+		},
+	}
+}
+
+// jsonFlag is for commands that work on no stage.
+func jsonFlag() cli.Flag { return &cli.BoolFlag{Name: "json", Usage: "write JSON to standard output"} }
+
+func (a *app) listKinds() {
+	names := a.catalog.Types()
+	width := 0
+	for _, name := range names {
+		width = max(width, len(name))
+	}
+	for _, name := range names {
+		k, _ := a.catalog.Kind(name)
+		doc := k.Spec().Doc
+		if a.asJSON {
+			a.json(map[string]any{"kind": name, "doc": doc})
+			continue
+		}
+		fmt.Fprintf(a.out, "%-*s  %s\n", width, name, firstSentence(doc))
+	}
+}
+
+// firstSentence is what a listing has room for.
+func firstSentence(doc string) string {
+	doc = strings.Join(strings.Fields(doc), " ")
+	if i := strings.Index(doc, ". "); i >= 0 {
+		return doc[:i]
+	}
+	return strings.TrimSuffix(doc, ".")
+}
+
+func (a *app) describeKind(name string) error {
+	k, ok := a.catalog.Kind(name)
+	if !ok {
+		err := fmt.Errorf("unknown kind %q", name)
+		if near, found := props.Nearest(name, a.catalog.Types()); found {
+			return hint(err, "did you mean "+near+"?")
+		}
+		return hint(err, "`athanor kinds` lists them")
+	}
+	spec := k.Spec()
+	fields, err := spec.Props()
+	if err != nil {
+		return err
+	}
+	attrs, err := spec.Attrs()
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		a.json(map[string]any{
+			"kind": name, "doc": spec.Doc, "props": fields, "attributes": attrs, "calls": spec.Calls, "permissions": spec.Permissions,
+		})
+		return nil
+	}
+	fmt.Fprintf(a.out, "%s\n\n%s\n\nProps:\n", name, spec.Doc)
+	printFields(a.out, fields, "  ")
+	fmt.Fprintln(a.out, "\nAttributes:")
+	printFields(a.out, attrs, "  ")
+	if len(spec.Calls) > 0 {
+		fmt.Fprintf(a.out, "\nCalls: %s\n", strings.Join(spec.Calls, ", "))
+	}
+	if len(spec.Permissions) > 0 {
+		fmt.Fprintf(a.out, "Permissions: %s\n", strings.Join(spec.Permissions, ", "))
+	}
+	return nil
+}
+
+func printFields(w io.Writer, fields []props.Field, indent string) {
+	for _, f := range fields {
+		var notes []string
+		if f.Required {
+			notes = append(notes, "required")
+		}
+		if f.Default != "" {
+			notes = append(notes, "default "+f.Default)
+		}
+		if f.Replaces {
+			notes = append(notes, "replaces")
+		}
+		if f.Secret {
+			notes = append(notes, "secret")
+		}
+		if len(f.Enum) > 0 {
+			notes = append(notes, strings.Join(f.Enum, " | "))
+		}
+		line := indent + lastPart(f.Path) + "  " + f.Type
+		if len(notes) > 0 {
+			line += "  (" + strings.Join(notes, ", ") + ")"
+		}
+		fmt.Fprintln(w, line)
+		for doc := range strings.SplitSeq(strings.TrimSpace(f.Doc), "\n") {
+			if doc != "" {
+				fmt.Fprintln(w, indent+"    "+doc)
+			}
+		}
+		printFields(w, f.Fields, indent+"  ")
+	}
+}
+
+func lastPart(p tree.Path) string {
+	steps := p.Steps()
+	for i := len(steps) - 1; i >= 0; i-- {
+		if steps[i].Key != "" {
+			return steps[i].Key
+		}
+	}
+	return string(p)
+}

@@ -1,0 +1,107 @@
+package cmd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/athanor-dev/athanor/engine"
+)
+
+// savedPlan is the file that `plan --out` writes. It names the program, so that deploying it runs the same one.
+type savedPlan struct {
+	Format  int                `json:"athanorPlan"`
+	Target  string             `json:"target"`
+	Stage   string             `json:"stage"`
+	Store   string             `json:"store,omitempty"`
+	Config  map[string]string  `json:"config,omitempty"`
+	Options engine.PlanOptions `json:"options"`
+	Plan    json.RawMessage    `json:"plan"`
+
+	plan *engine.Plan
+}
+
+const savedPlanFormat = 1
+
+// savePlan writes a plan to a file that only its owner can read, in one step.
+func (s *session) savePlan(file string, p *engine.Plan) error {
+	plan, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(savedPlan{
+		Format: savedPlanFormat, Target: s.target, Stage: s.stage.Name, Store: s.store, Config: s.config, Options: s.options, Plan: plan,
+	}, "", " ")
+	if err != nil {
+		return err
+	}
+	// A file made aside is 0600 from its first byte on, whatever was there before.
+	aside, err := os.CreateTemp(filepath.Dir(file), ".athanor-plan-*")
+	if err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	defer os.Remove(aside.Name())
+	_, err = aside.Write(append(data, '\n'))
+	if err = errors.Join(err, aside.Close()); err == nil {
+		err = os.Rename(aside.Name(), file)
+	}
+	if err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	return nil
+}
+
+// parsePlan recognises a saved plan. It gives nil for anything else.
+func parsePlan(data []byte) (*savedPlan, error) {
+	var probe struct {
+		Format *int `json:"athanorPlan"`
+	}
+	if err := json.Unmarshal(data, &probe); err != nil || probe.Format == nil {
+		return nil, nil //nolint:nilnil // it is not a saved plan, which is no error
+	}
+	if *probe.Format != savedPlanFormat {
+		return nil, fmt.Errorf("saved plan: format %d; this athanor reads format %d", *probe.Format, savedPlanFormat)
+	}
+	var p savedPlan
+	err := json.Unmarshal(data, &p)
+	if err == nil {
+		p.plan, err = engine.ReadPlan(p.Plan)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("saved plan: %w", err)
+	}
+	return &p, nil
+}
+
+// adoptPlan takes over what a saved plan says of its program. Flags that say something else are refused.
+func (s *session) adoptPlan(c *cli.Context, src *source) (*source, error) {
+	p := src.plan
+	for _, name := range []string{"config", "target", "exclude", "replace", "allow-delete", "adopt", "take-over", "no-observe", "force", "out"} {
+		if c.IsSet(name) {
+			return nil, hint(fmt.Errorf("--%s: a saved plan is applied as it was made", name), "plan again with --"+name)
+		}
+	}
+	if c.IsSet("stage") && c.String("stage") != p.Stage {
+		return nil, fmt.Errorf("the saved plan is for stage %q, not %q", p.Stage, c.String("stage"))
+	}
+	s.saved, s.options, s.stage.Name, s.config = p.plan, p.Options, p.Stage, p.Config
+	if s.store == "" {
+		s.store = p.Store
+	}
+	next, err := s.app.source(p.Target)
+	if err != nil {
+		return nil, fmt.Errorf("the program of the saved plan: %w", err)
+	}
+	if next.plan != nil {
+		return nil, errors.New("the program of the saved plan is a saved plan")
+	}
+	if next.goMain {
+		next.planFile = src.path
+	}
+	s.target = next.name()
+	return next, nil
+}
