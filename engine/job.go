@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -57,12 +58,13 @@ func (w *work) declaredJob(ctx context.Context, n *node, t target) (*reconcile.J
 	job := w.job(n, n.access, t)
 	job.Props, _ = resolved.Tree.(map[string]any)
 	job.Unknown, job.Secret = resolved.Unknown, resolved.Secret
+	job.Timeouts = reconcile.Timeouts(o.Timeouts)
 	if t.gen != nil && t.gen.state == statestore.Candidate {
 		n.takeAlong(job)
+		job.Timeouts.Update = cmp.Or(o.Timeouts.Create, n.spec.Timeouts.Create) // going on with a creation is no update
 	}
 	job.Assets = n.assets
 	job.Ignore, job.ReplaceOn, job.Force = o.IgnoreChanges, o.ReplaceOn, w.o.Force
-	job.Timeouts = reconcile.Timeouts(o.Timeouts)
 	if t.gen != nil && n.rec != nil {
 		job.Had = n.rec.props
 	}
