@@ -5,15 +5,20 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
+
+// BucketName is the name of a bucket.
+type BucketName string
 
 // Bucket is what others may refer to of a bucket.
 type Bucket struct {
 	// Name of the bucket.
-	Name string
+	Name BucketName
 	// ARN of the bucket; ARN + "/*" are its objects.
-	ARN string
+	ARN aws.ARN
 	// Region that the bucket is in.
 	Region string
 	// DomainName is the host of the bucket without a region.
@@ -36,12 +41,13 @@ var bucketKind = &reconcile.Kind[BucketProps, liveBucket, Bucket]{
 	Compare:  compareBucket,
 	Attrs:    bucketAttrs,
 	Delete:   deleteBucket,
-	Identity: func(b Bucket) string { return b.Name },
+	Identity: func(b Bucket) string { return string(b.Name) },
 
 	Naming:   bucketNaming,
 	Given:    func(want BucketProps) string { return want.Name },
 	Defaults: bucketDefaults,
 	Check:    checkBucket,
+	Late:     []tree.Path{"policy", "encryption", "cors", "lifecycle", "logging", "website"},
 	AtBirth:  []string{"name", "arn", "region", "domainName", "regionalDomainName", "websiteEndpoint"},
 
 	Owner:     func(live liveBucket) reconcile.Mark { return adopt.MarkOf(live.tags) },
@@ -49,8 +55,9 @@ var bucketKind = &reconcile.Kind[BucketProps, liveBucket, Bucket]{
 	MayDelete: func(want BucketProps) bool { return want.ForceDestroy },
 	List:      listBuckets,
 
-	// S3 shows new objects at once, but calls on a new or just deleted bucket may be answered from before.
-	Visibility: 10 * time.Second,
+	// What is set on buckets is shown a little late at times. Making a bucket again is harmless (S3 says that
+	// it is ours), so that the bound may be short: it only spares calls.
+	Visibility: 5 * time.Second,
 	// Deleting a million versions takes a thousand calls.
 	Timeouts: reconcile.Timeouts{Delete: time.Hour},
 
@@ -82,10 +89,10 @@ var bucketKind = &reconcile.Kind[BucketProps, liveBucket, Bucket]{
 func bucketAttrs(live liveBucket) Bucket { return attrsOf(live.name, live.place.Region) }
 
 func attrsOf(name, region string) Bucket {
-	partition, suffix := partitionOf(region)
+	suffix := domainOf(region)
 	return Bucket{
-		Name: name, Region: region,
-		ARN:                ("arn:" + partition + ":s3:::" + name),
+		Name: BucketName(name), Region: region,
+		ARN:                (arnOf(region, name)),
 		DomainName:         name + ".s3." + suffix,
 		RegionalDomainName: name + ".s3." + region + "." + suffix,
 		WebsiteEndpoint:    websiteEndpoint(name, region, suffix),

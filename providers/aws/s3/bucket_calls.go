@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
@@ -26,7 +26,7 @@ func call(name string, do func(context.Context, target, liveBucket) error) *buck
 
 func putOwnership(want BucketProps) *bucketCall {
 	return call("PutBucketOwnershipControls", func(ctx context.Context, t target, _ liveBucket) error {
-		rule := types.OwnershipControlsRule{ObjectOwnership: types.ObjectOwnership(aws.ToString(want.ObjectOwnership))}
+		rule := types.OwnershipControlsRule{ObjectOwnership: types.ObjectOwnership(awssdk.ToString(want.ObjectOwnership))}
 		_, err := t.PutBucketOwnershipControls(ctx, &sdk.PutBucketOwnershipControlsInput{
 			Bucket: t.bucket, ExpectedBucketOwner: t.owner,
 			OwnershipControls: &types.OwnershipControls{Rules: []types.OwnershipControlsRule{rule}},
@@ -130,7 +130,7 @@ func putLogging(want *Logging) *bucketCall {
 		status := &types.BucketLoggingStatus{}
 		if want != nil {
 			status.LoggingEnabled = &types.LoggingEnabled{
-				TargetBucket: text(want.Bucket), TargetPrefix: new(want.Prefix), TargetGrants: live.grants,
+				TargetBucket: text(string(want.Bucket)), TargetPrefix: new(want.Prefix), TargetGrants: live.grants,
 			}
 			if want.PartitionedBy != "" {
 				status.LoggingEnabled.TargetObjectKeyFormat = &types.TargetObjectKeyFormat{
@@ -163,7 +163,7 @@ func putPayer(want BucketProps) *bucketCall {
 	return call("PutBucketRequestPayment", func(ctx context.Context, t target, _ liveBucket) error {
 		_, err := t.PutBucketRequestPayment(ctx, &sdk.PutBucketRequestPaymentInput{
 			Bucket: t.bucket, ExpectedBucketOwner: t.owner,
-			RequestPaymentConfiguration: &types.RequestPaymentConfiguration{Payer: types.Payer(aws.ToString(want.RequestPayer))},
+			RequestPaymentConfiguration: &types.RequestPaymentConfiguration{Payer: types.Payer(awssdk.ToString(want.RequestPayer))},
 		})
 		return err
 	})
@@ -182,21 +182,6 @@ func putLock(want *Retention) *bucketCall {
 		}
 		_, err := t.PutObjectLockConfiguration(ctx, &sdk.PutObjectLockConfigurationInput{
 			Bucket: t.bucket, ExpectedBucketOwner: t.owner, ObjectLockConfiguration: lock,
-		})
-		return err
-	})
-}
-
-func putPolicy(want string) *bucketCall {
-	if want == "" {
-		return call("DeleteBucketPolicy", func(ctx context.Context, t target, _ liveBucket) error {
-			_, err := t.DeleteBucketPolicy(ctx, &sdk.DeleteBucketPolicyInput{Bucket: t.bucket, ExpectedBucketOwner: t.owner})
-			return err
-		})
-	}
-	return call("PutBucketPolicy", func(ctx context.Context, t target, _ liveBucket) error {
-		_, err := t.PutBucketPolicy(ctx, &sdk.PutBucketPolicyInput{
-			Bucket: t.bucket, ExpectedBucketOwner: t.owner, Policy: new(want),
 		})
 		return err
 	})

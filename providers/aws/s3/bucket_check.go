@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -32,11 +33,16 @@ func checkBucket(want BucketProps) error {
 			say(fmt.Sprintf("cors[%d].maxAge", i), "must be whole seconds")
 		}
 	}
+	if text, ok := want.Policy.(string); ok && !token.Has(text) {
+		if _, err := tree.Decode([]byte(text)); text != "" && err != nil {
+			say("policy", "is no JSON: "+err.Error())
+		}
+	}
 	checkWebsite(want.Website, say)
 	for i, r := range want.Lifecycle {
 		r.check(func(path, problem string) { say(fmt.Sprintf("lifecycle[%d]%s", i, path), problem) })
 	}
-	checkTags(want.Tags, 44, say)
+	bad = append(bad, checkTags(want.Tags, 44)...)
 	if len(bad) == 0 {
 		return nil
 	}
@@ -92,16 +98,13 @@ func checkDate(path, date string, say func(path, problem string)) {
 	}
 }
 
-// checkTags refuses keys that are not the author's to set, and more tags than fit beside the mark.
-func checkTags(tags map[string]string, most int, say func(path, problem string)) {
-	for k := range tags {
-		if reservedTag(k) {
-			say(string(tree.Path("tags").Key(k)), "the key begins with aws: or athanor:, which are not for authors")
-		}
-	}
+// checkTags finds keys that are not the author's to set, and more tags than fit beside the mark.
+func checkTags(tags map[string]string, most int) props.Errors {
+	bad := aws.CheckTags(tags)
 	if len(tags) > most {
-		say("tags", fmt.Sprintf("has %d tags; %d fit beside those of the mark", len(tags), most))
+		bad = append(bad, problemAt("tags", fmt.Sprintf("has %d tags; %d fit beside those of the mark", len(tags), most)))
 	}
+	return bad
 }
 
 func problemAt(path, problem string) *props.FieldError {

@@ -39,7 +39,7 @@ func compareBucket(d *bucketDiff, want BucketProps, live liveBucket) {
 		reconcile.Value(d, "objectLockEnabled", true, have.ObjectLockEnabled, lock)
 		reconcile.Value(d, "objectLockRetention", want.ObjectLockRetention, have.ObjectLockRetention, lock)
 	}
-	comparePolicy(d, want.Policy, have.Policy)
+	comparePolicy(d, want.Policy, live.policy)
 }
 
 // compareVersioning: who does not ask for versions has what a bucket is born with, or Suspended once it was

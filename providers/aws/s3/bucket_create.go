@@ -8,6 +8,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
+	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -22,7 +23,7 @@ func createBucket(ctx context.Context, site bucketSite) (Bucket, error) {
 	}
 	in := &sdk.CreateBucketInput{
 		Bucket:                    t.bucket,
-		CreateBucketConfiguration: &types.CreateBucketConfiguration{Tags: tagList(tagsFor(site.Want.Tags, site.Mark))},
+		CreateBucketConfiguration: &types.CreateBucketConfiguration{Tags: tagList(aws.Tags(site.Want.Tags, site.Mark))},
 	}
 	if site.Place.Region != "us-east-1" { // which S3 wants to be left out
 		in.CreateBucketConfiguration.LocationConstraint = types.BucketLocationConstraint(site.Place.Region)
@@ -39,7 +40,7 @@ func createBucket(ctx context.Context, site bucketSite) (Bucket, error) {
 	}
 	if _, err := t.CreateBucket(ctx, in); err != nil {
 		if has(err, "BucketAlreadyExists") {
-			return Bucket{}, reconcile.WithHint(&reconcile.StopError{Err: err}, "another account has a bucket of this name: choose another, or leave it out")
+			return Bucket{}, reconcile.WithHint(err, "another account has a bucket of this name: choose another, or leave it out")
 		}
 		return Bucket{}, err
 	}

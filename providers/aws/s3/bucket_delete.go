@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go"
@@ -81,8 +81,8 @@ func removeObjects(ctx context.Context, t target, ids []types.ObjectIdentifier) 
 		return nil
 	}
 	first := out.Errors[0]
-	return fmt.Errorf("%d of %d versions stay, the first is %s: %w", len(out.Errors), len(ids), aws.ToString(first.Key),
-		&smithy.GenericAPIError{Code: aws.ToString(first.Code), Message: aws.ToString(first.Message)})
+	return fmt.Errorf("%d of %d versions stay, the first is %s: %w", len(out.Errors), len(ids), awssdk.ToString(first.Key),
+		&smithy.GenericAPIError{Code: awssdk.ToString(first.Code), Message: awssdk.ToString(first.Message)})
 }
 
 func abortUploads(ctx context.Context, t target) error {

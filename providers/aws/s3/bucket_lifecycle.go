@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -147,33 +147,33 @@ func (r LifecycleRule) filter() *types.LifecycleRuleFilter {
 
 // lifecycleOf reads a rule as S3 shows it.
 func lifecycleOf(in types.LifecycleRule) LifecycleRule {
-	r := LifecycleRule{ID: aws.ToString(in.ID), Disabled: in.Status == types.ExpirationStatusDisabled}
-	r.Prefix = aws.ToString(in.Prefix) // only rules of the old form have it here
+	r := LifecycleRule{ID: awssdk.ToString(in.ID), Disabled: in.Status == types.ExpirationStatusDisabled}
+	r.Prefix = awssdk.ToString(in.Prefix) // only rules of the old form have it here
 	if f := in.Filter; f != nil {
 		r.readFilter(f)
 	}
 	if e := in.Expiration; e != nil {
 		r.Expiration = &Expiration{
-			Days: int(aws.ToInt32(e.Days)), Date: dateOf(e.Date), DeleteMarkers: aws.ToBool(e.ExpiredObjectDeleteMarker),
+			Days: int(awssdk.ToInt32(e.Days)), Date: dateOf(e.Date), DeleteMarkers: awssdk.ToBool(e.ExpiredObjectDeleteMarker),
 		}
 	}
 	for _, t := range in.Transitions {
 		r.Transitions = append(r.Transitions, Transition{
-			Days: int(aws.ToInt32(t.Days)), Date: dateOf(t.Date), StorageClass: string(t.StorageClass),
+			Days: int(awssdk.ToInt32(t.Days)), Date: dateOf(t.Date), StorageClass: string(t.StorageClass),
 		})
 	}
 	if e := in.NoncurrentVersionExpiration; e != nil {
 		r.NoncurrentExpiration = &NoncurrentExpiration{
-			Days: int(aws.ToInt32(e.NoncurrentDays)), KeepNewest: int(aws.ToInt32(e.NewerNoncurrentVersions)),
+			Days: int(awssdk.ToInt32(e.NoncurrentDays)), KeepNewest: int(awssdk.ToInt32(e.NewerNoncurrentVersions)),
 		}
 	}
 	for _, t := range in.NoncurrentVersionTransitions {
 		r.NoncurrentTransitions = append(r.NoncurrentTransitions, NoncurrentTransition{
-			Days: int(aws.ToInt32(t.NoncurrentDays)), KeepNewest: int(aws.ToInt32(t.NewerNoncurrentVersions)), StorageClass: string(t.StorageClass),
+			Days: int(awssdk.ToInt32(t.NoncurrentDays)), KeepNewest: int(awssdk.ToInt32(t.NewerNoncurrentVersions)), StorageClass: string(t.StorageClass),
 		})
 	}
 	if a := in.AbortIncompleteMultipartUpload; a != nil {
-		r.AbortUploadsAfterDays = int(aws.ToInt32(a.DaysAfterInitiation))
+		r.AbortUploadsAfterDays = int(awssdk.ToInt32(a.DaysAfterInitiation))
 	}
 	return r.normal()
 }

@@ -4,16 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -22,6 +21,8 @@ type liveBucket struct {
 	name  string
 	place reconcile.Place
 	have  BucketProps
+	// policy is the document as text.
+	policy string
 	// tags are all of them: the author's, the mark, and those of AWS.
 	tags map[string]string
 	// holds says that there is an object, an older version or a delete marker.
@@ -47,12 +48,14 @@ func targetOf(cloud reconcile.Cloud, place reconcile.Place, name string) (target
 	return target{Client: client, cloud: cloud, bucket: &name, owner: text(place.Account)}, err
 }
 
+var errNoName = errors.New("a bucket is found by its name, and there is none")
+
 // observeBucket asks for the tags first, because that answer, unlike HeadBucket's, has a body that says why not;
 // then for all other aspects at once.
 func observeBucket(ctx context.Context, site bucketSite) (liveBucket, error) {
 	name := bucketName(site)
 	if name == "" {
-		return liveBucket{}, reconcile.ErrAbsent
+		return liveBucket{}, errNoName
 	}
 	live := liveBucket{name: name, place: site.Place}
 	t, err := targetOf(site.Cloud, site.Place, name)
@@ -64,29 +67,33 @@ func observeBucket(ctx context.Context, site bucketSite) (liveBucket, error) {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	for _, read := range reads() {
-		group.Go(func() error { return read(ctx, t, &live) })
+		group.Go(func() error { return aws.NotYet(read(ctx, t, &live)) })
 	}
-	if err := group.Wait(); err != nil {
-		return live, explained(t, err)
+	err = group.Wait()
+	if err == nil || has(err, "NoSuchBucket") { // which is not believed: the tags were there a moment ago
+		return live, err
 	}
-	live.have.ForceDestroy = site.Want.ForceDestroy
-	return live, nil
+	return live, explained(t, err)
 }
 
 // bucketName is where to look: what was named to take over, what is on record, else the physical name.
 func bucketName(site bucketSite) string {
 	switch {
 	case site.ID != "":
-		_, name, isARN := strings.Cut(site.ID, ":s3:::")
-		if isARN {
-			return name
-		}
-		return site.ID
+		return withoutARN(site.ID)
 	case site.Last != nil:
-		return site.Last.Name
+		return string(site.Last.Name)
 	default:
 		return site.Name
 	}
+}
+
+// withoutARN takes an ARN for what it names, since that is what people paste.
+func withoutARN(id string) string {
+	if parts, ok := aws.ARN(id).Parse(); ok {
+		return parts.Resource
+	}
+	return id
 }
 
 // explained makes "no such bucket" absence, and says of a refusal what it may mean.
@@ -143,8 +150,6 @@ func readTags(ctx context.Context, t target, live *liveBucket) error {
 		return unless(err, "NoSuchTagSet", "NoSuchTagSetError")
 	}
 	live.tags = tagMap(out.TagSet)
-	live.have.Tags = maps.Clone(live.tags)
-	maps.DeleteFunc(live.have.Tags, func(k, _ string) bool { return reservedTag(k) })
 	return nil
 }
 
@@ -169,8 +174,8 @@ func readPublicAccess(ctx context.Context, t target, live *liveBucket) error {
 		block = out.PublicAccessBlockConfiguration
 	}
 	live.have.PublicAccessBlock = &PublicAccessBlock{
-		BlockPublicACLs: new(aws.ToBool(block.BlockPublicAcls)), IgnorePublicACLs: new(aws.ToBool(block.IgnorePublicAcls)),
-		BlockPublicPolicy: new(aws.ToBool(block.BlockPublicPolicy)), RestrictPublicBuckets: new(aws.ToBool(block.RestrictPublicBuckets)),
+		BlockPublicACLs: new(awssdk.ToBool(block.BlockPublicAcls)), IgnorePublicACLs: new(awssdk.ToBool(block.IgnorePublicAcls)),
+		BlockPublicPolicy: new(awssdk.ToBool(block.BlockPublicPolicy)), RestrictPublicBuckets: new(awssdk.ToBool(block.RestrictPublicBuckets)),
 	}
 	return unless(err, "NoSuchPublicAccessBlockConfiguration")
 }
@@ -198,7 +203,7 @@ func readEncryption(ctx context.Context, t target, live *liveBucket) error {
 	live.blocked = rule.BlockedEncryptionTypes
 	if by := rule.ApplyServerSideEncryptionByDefault; by != nil {
 		live.have.Encryption = (&Encryption{
-			Algorithm: string(by.SSEAlgorithm), KMSKey: aws.ToString(by.KMSMasterKeyID), BucketKeyEnabled: aws.ToBool(rule.BucketKeyEnabled),
+			Algorithm: string(by.SSEAlgorithm), KMSKey: awssdk.ToString(by.KMSMasterKeyID), BucketKeyEnabled: awssdk.ToBool(rule.BucketKeyEnabled),
 		}).normal()
 	}
 	return nil
@@ -211,7 +216,7 @@ func readCORS(ctx context.Context, t target, live *liveBucket) error {
 	}
 	for _, r := range out.CORSRules {
 		rule := CORSRule{
-			ID: aws.ToString(r.ID), AllowedMethods: r.AllowedMethods, AllowedOrigins: r.AllowedOrigins,
+			ID: awssdk.ToString(r.ID), AllowedMethods: r.AllowedMethods, AllowedOrigins: r.AllowedOrigins,
 			AllowedHeaders: r.AllowedHeaders, ExposeHeaders: r.ExposeHeaders,
 		}
 		if r.MaxAgeSeconds != nil {

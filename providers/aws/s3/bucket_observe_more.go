@@ -3,7 +3,7 @@ package s3
 import (
 	"context"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 )
@@ -15,7 +15,7 @@ func readLogging(ctx context.Context, t target, live *liveBucket) error {
 	}
 	to := out.LoggingEnabled
 	live.grants = to.TargetGrants
-	live.have.Logging = &Logging{Bucket: aws.ToString(to.TargetBucket), Prefix: aws.ToString(to.TargetPrefix)}
+	live.have.Logging = &Logging{Bucket: BucketName(awssdk.ToString(to.TargetBucket)), Prefix: awssdk.ToString(to.TargetPrefix)}
 	if form := to.TargetObjectKeyFormat; form != nil && form.PartitionedPrefix != nil {
 		live.have.Logging.PartitionedBy = string(form.PartitionedPrefix.PartitionDateSource)
 	}
@@ -48,13 +48,13 @@ func readWebsite(ctx context.Context, t target, live *liveBucket) error {
 	}
 	site := &Website{}
 	if out.IndexDocument != nil {
-		site.IndexDocument = aws.ToString(out.IndexDocument.Suffix)
+		site.IndexDocument = awssdk.ToString(out.IndexDocument.Suffix)
 	}
 	if out.ErrorDocument != nil {
-		site.ErrorDocument = aws.ToString(out.ErrorDocument.Key)
+		site.ErrorDocument = awssdk.ToString(out.ErrorDocument.Key)
 	}
 	if to := out.RedirectAllRequestsTo; to != nil {
-		site.RedirectTo, site.RedirectProtocol = aws.ToString(to.HostName), string(to.Protocol)
+		site.RedirectTo, site.RedirectProtocol = awssdk.ToString(to.HostName), string(to.Protocol)
 	}
 	for _, r := range out.RoutingRules {
 		site.RoutingRules = append(site.RoutingRules, routingOf(r))
@@ -77,7 +77,7 @@ func readLock(ctx context.Context, t target, live *liveBucket) error {
 	live.eventHold = rule.DefaultEventHold
 	if rule.Mode != "" {
 		live.have.ObjectLockRetention = &Retention{
-			Mode: string(rule.Mode), Days: int(aws.ToInt32(rule.Days)), Years: int(aws.ToInt32(rule.Years)),
+			Mode: string(rule.Mode), Days: int(awssdk.ToInt32(rule.Days)), Years: int(awssdk.ToInt32(rule.Years)),
 		}
 	}
 	return nil
@@ -88,7 +88,7 @@ func readPolicy(ctx context.Context, t target, live *liveBucket) error {
 	if err != nil {
 		return unless(err, "NoSuchBucketPolicy")
 	}
-	live.have.Policy = aws.ToString(out.Policy)
+	live.policy = awssdk.ToString(out.Policy)
 	return nil
 }
 
@@ -106,11 +106,11 @@ func readHolds(ctx context.Context, t target, live *liveBucket) error {
 func routingOf(in types.RoutingRule) RoutingRule {
 	r := RoutingRule{}
 	if when := in.Condition; when != nil {
-		r.KeyPrefix, r.ErrorCode = aws.ToString(when.KeyPrefixEquals), aws.ToString(when.HttpErrorCodeReturnedEquals)
+		r.KeyPrefix, r.ErrorCode = awssdk.ToString(when.KeyPrefixEquals), awssdk.ToString(when.HttpErrorCodeReturnedEquals)
 	}
 	if to := in.Redirect; to != nil {
-		r.Host, r.Protocol, r.RedirectCode = aws.ToString(to.HostName), string(to.Protocol), aws.ToString(to.HttpRedirectCode)
-		r.ReplaceKey, r.ReplaceKeyPrefix = aws.ToString(to.ReplaceKeyWith), to.ReplaceKeyPrefixWith
+		r.Host, r.Protocol, r.RedirectCode = awssdk.ToString(to.HostName), string(to.Protocol), awssdk.ToString(to.HttpRedirectCode)
+		r.ReplaceKey, r.ReplaceKeyPrefix = awssdk.ToString(to.ReplaceKeyWith), to.ReplaceKeyPrefixWith
 	}
 	return r
 }

@@ -25,9 +25,9 @@ type BucketProps struct {
 	// ObjectOwnership is whose the uploaded objects are, and whether access control lists count; with
 	// BucketOwnerEnforced they do not. Default: BucketOwnerEnforced.
 	ObjectOwnership *string `prop:"enum=BucketOwnerEnforced|BucketOwnerPreferred|ObjectWriter"`
-	// Policy is the bucket's policy, a JSON document of at most 20 KiB, compared by its meaning. Left out,
-	// there is none. A policy that allows the public needs blockPublicPolicy off.
-	Policy string
+	// Policy is the bucket's policy, a document or its JSON text of at most 20 KiB, compared by its meaning. Left
+	// out, there is none. A policy that allows the public needs blockPublicPolicy off.
+	Policy any
 	// CORS are the rules for requests of browsers from other origins, at most 100; the first that matches
 	// counts.
 	CORS []CORSRule
@@ -133,7 +133,7 @@ type RoutingRule struct {
 // Logging says where records of requests go.
 type Logging struct {
 	// Bucket is the name of the bucket that is written to. Its policy must let logging.s3.amazonaws.com put objects.
-	Bucket string `prop:"required"`
+	Bucket BucketName `prop:"required"`
 	// Prefix is what the keys of the records begin with.
 	Prefix string
 	// PartitionedBy puts the account, region, bucket and a date into the keys: that of the request or that of the

@@ -1,33 +1,42 @@
 package s3
 
 import (
-	"fmt"
-	"strings"
-
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// clientOf is the client of a place.
+// clientOf is the client of a place. Where the endpoint is not AWS's own, buckets are in the path: emulators
+// and gateways seldom have a host name for each.
 func clientOf(cloud reconcile.Cloud) (*sdk.Client, error) {
-	c, ok := cloud.(interface{ S3() *sdk.Client })
-	if !ok {
-		return nil, fmt.Errorf("%T is no place for buckets", cloud)
-	}
-	return c.S3(), nil
+	return aws.Client(cloud, func(cfg awssdk.Config) *sdk.Client {
+		return sdk.NewFromConfig(cfg, func(o *sdk.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
+	})
 }
 
-// partitionOf is the family of regions that one belongs to, with the ending of its hosts.
-func partitionOf(region string) (name, suffix string) {
-	switch {
-	case strings.HasPrefix(region, "cn-"):
-		return "aws-cn", "amazonaws.com.cn"
-	case strings.HasPrefix(region, "us-gov-"):
-		return "aws-us-gov", "amazonaws.com"
-	case strings.HasPrefix(region, "eusc-"):
-		return "aws-eusc", "amazonaws.eu"
+// arnOf is the ARN of a bucket, or of what is in it. It names neither region nor account.
+func arnOf(region, resource string) aws.ARN {
+	return aws.Parts{Partition: aws.Partition(region), Service: "s3", Resource: resource}.ARN()
+}
+
+// domainOf is what hosts of a region end with.
+func domainOf(region string) string {
+	switch aws.Partition(region) {
+	case "aws-cn":
+		return "amazonaws.com.cn"
+	case "aws-eusc":
+		return "amazonaws.eu"
+	case "aws-iso":
+		return "c2s.ic.gov"
+	case "aws-iso-b":
+		return "sc2s.sgov.gov"
+	case "aws-iso-e":
+		return "cloud.adc-e.uk"
+	case "aws-iso-f":
+		return "csp.hci.ic.gov"
 	default:
-		return "aws", "amazonaws.com"
+		return "amazonaws.com"
 	}
 }

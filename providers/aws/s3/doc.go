@@ -2,13 +2,15 @@
 //
 // It knows which call reads, sets and clears each aspect of a bucket, what a bucket is born with, how a bucket
 // is emptied, and how an object's content is told from another's. It does not know how clients are made, how
-// errors are classed, or what a mark looks like: that is package aws. General purpose buckets alone, not directory
-// or table buckets.
+// errors are classed, or when two policies say the same: that is package aws. General purpose buckets alone, not
+// directory or table buckets.
 package s3
 
 import (
 	"embed"
+	"strings"
 
+	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -20,7 +22,18 @@ const (
 	objectType = "aws.s3.Object"
 )
 
-// Kinds are Bucket and Object.
-func Kinds() []reconcile.Any {
-	return []reconcile.Any{reconcile.Erase(bucketKind), reconcile.Erase(objectKind)}
+// Service is what the package offers to the provider. The tagging service lists buckets alone: objects are found by
+// their bucket and key.
+func Service() aws.Service {
+	return aws.Service{
+		Kinds:   []reconcile.Any{reconcile.Erase(bucketKind), reconcile.Erase(objectKind)},
+		Filters: []string{"s3"},
+		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
+			p, ok := arn.Parse()
+			if !ok || p.Service != "s3" || p.Region != "" || strings.Contains(p.Resource, "/") {
+				return "", "", "", false
+			}
+			return bucketType, p.Resource, p.Resource, true
+		},
+	}
 }

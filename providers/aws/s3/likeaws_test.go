@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,11 +26,16 @@ import (
 // likeAWS stands before the emulator and does what S3 is documented to do where the emulator does not:
 //
 //   - CreateBucket takes tags, in the same call (CreateBucketConfiguration.Tags); moto drops them.
+//
 //   - A new bucket has all four public access blocks on and ownership BucketOwnerEnforced, since April 2023; a
 //     bucket of moto has neither.
+//
 //   - requestPayment is not known to moto: it lists the bucket's objects for GET, and creates it for PUT.
+//
 //   - Lifecycle rules keep their sizes and numbers of newer versions, and logging the form of its keys, which moto
 //     drops.
+//
+//   - Objects are encrypted with keys of S3 where nothing else is said, and say so, since January 2023.
 //
 // It also gives each world of a test its own names of buckets, which S3 and moto share among all accounts, and
 // keeps a bucket for logs in it that listings do not show. It changes nothing else, and every call reaches the
@@ -45,6 +51,7 @@ type likeAWS struct {
 	payer     map[string]string
 	lifecycle map[string][]byte
 	logs      map[string]string
+	anyOwner  []string
 }
 
 // logBucket is the bucket of every world that logs can be written to.
@@ -58,7 +65,7 @@ func startLikeAWS(t *testing.T, cloud *awstest.Server) *likeAWS {
 	}
 	transport := &http.Transport{DisableCompression: true}
 	s := &likeAWS{
-		forward: transport, origin: origin, outside: pathStyle(cloud.Config(t.Context(), t)),
+		forward: transport, origin: origin, outside: pathStyle(cloud.Config(t)),
 		payer: map[string]string{}, lifecycle: map[string][]byte{}, logs: map[string]string{}, scope: scopeOf(cloud.Account),
 	}
 	front := httptest.NewServer(s)
@@ -104,6 +111,7 @@ func (s *likeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	bucket, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	q := r.URL.Query()
 	q.Del("x-id")
+	s.note(r, bucket, len(q))
 	if bucket != "" {
 		bucket = s.scope + bucket
 		for _, p := range []*string{&r.URL.Path, &r.URL.RawPath} {
@@ -113,10 +121,16 @@ func (s *likeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	switch {
-	case bucket == "":
+	case bucket == "" && r.Method == http.MethodGet:
 		s.list(w, r, q)
-	case key != "":
+	case bucket == "":
 		s.pass(w, r, nil)
+	case key != "":
+		s.pass(w, r, func(res *http.Response) {
+			if is := "X-Amz-Server-Side-Encryption"; res.Header.Get(is) == "" && (r.Method == http.MethodHead || r.Method == http.MethodGet) {
+				res.Header.Set(is, "AES256")
+			}
+		})
 	case q.Has("logging"):
 		s.logging(w, r, bucket)
 	case q.Has("requestPayment"):
@@ -130,6 +144,24 @@ func (s *likeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.pass(w, r, nil)
 	}
+}
+
+// note remembers calls of the tested code that do not say who must own the bucket. CreateBucket cannot.
+func (s *likeAWS) note(r *http.Request, bucket string, parts int) {
+	create := r.Method == http.MethodPut && parts == 0 && strings.Trim(r.URL.Path, "/") == bucket
+	if bucket == "" || create || r.Header.Get("X-Awstest-Outsider") != "" || r.Header.Get("X-Amz-Expected-Bucket-Owner") != "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.anyOwner = append(s.anyOwner, r.Method+" "+r.URL.RequestURI())
+}
+
+// unowned are the calls that did not say who must own the bucket.
+func (s *likeAWS) unowned() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.anyOwner)
 }
 
 // pass sends a request on and its answer back, changed by edit. Without an answer there is none either.

@@ -33,36 +33,35 @@ var objectKind = &reconcile.Kind[ObjectProps, liveObject, Object]{
 	Doc: "An object with all of its content, told from another by the SHA-256 that S3 keeps with it. An object uploaded by " +
 		"other means has none, and is uploaded again. Any change but of tags uploads the object anew. Deleting it where " +
 		"versions are kept leaves the older ones. Not managed, and left as they are: access control lists, retention and " +
-		"legal hold, annotations.",
+		"legal hold, annotations. An upload drops the header Expires.",
 
 	Observe:  observeObject,
 	Create:   createObject,
 	Compare:  compareObject,
 	Attrs:    objectAttrs,
 	Delete:   deleteObject,
-	Identity: func(o Object) string { return o.Bucket + "/" + o.Key },
+	Identity: func(o Object) string { return string(o.Bucket) + "/" + o.Key },
 
 	Defaults: objectDefaults,
 	Check:    checkObject,
 	Prepare:  prepareObject,
 	AtBirth:  []string{"bucket", "key", "arn", "url"},
-	Moves:    []string{"etag", "versionId"},
+	Moves:    []string{"eTag", "versionId"},
 
-	Given: func(want ObjectProps) string { return want.Bucket + "/" + want.Key },
+	Given: func(want ObjectProps) string { return string(want.Bucket) + "/" + want.Key },
 
 	Owner: func(live liveObject) reconcile.Mark { return adopt.MarkOf(live.tags) },
 
 	Source:      source,
-	Calls:       []string{"S3.HeadObject", "S3.GetObjectTagging", "S3.PutObject", "S3.PutObjectTagging", "S3.DeleteObject"},
-	Permissions: []string{"s3:ListBucket", "s3:GetObject", "s3:GetObjectTagging", "s3:PutObject", "s3:PutObjectTagging", "s3:DeleteObject"},
+	Calls:       []string{"S3.HeadObject", "S3.GetObjectTagging", "S3.GetBucketEncryption", "S3.PutObject", "S3.PutObjectTagging", "S3.DeleteObject"},
+	Permissions: []string{"s3:ListBucket", "s3:GetObject", "s3:GetObjectTagging", "s3:GetEncryptionConfiguration", "s3:PutObject", "s3:PutObjectTagging", "s3:DeleteObject"},
 }
 
 func attrsOfObject(bucket, key, region, etag, version string) Object {
-	partition, suffix := partitionOf(region)
 	return Object{
-		Bucket: bucket, Key: key, ETag: etag, VersionID: version,
-		ARN: "arn:" + partition + ":s3:::" + bucket + "/" + key,
-		URL: "https://" + bucket + ".s3." + region + "." + suffix + (&url.URL{Path: "/" + key}).EscapedPath(),
+		Bucket: BucketName(bucket), Key: key, ETag: etag, VersionID: version,
+		ARN: arnOf(region, bucket+"/"+key),
+		URL: "https://" + bucket + ".s3." + region + "." + domainOf(region) + (&url.URL{Path: "/" + key}).EscapedPath(),
 	}
 }
 
@@ -102,7 +101,7 @@ func checkObject(want ObjectProps) error {
 			say("metadata", "key "+k+" must be lower case: S3 makes it so")
 		}
 	}
-	checkTags(want.Tags, 5, say)
+	bad = append(bad, checkTags(want.Tags, 5)...)
 	if len(bad) == 0 {
 		return nil
 	}

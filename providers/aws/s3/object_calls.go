@@ -6,14 +6,15 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"strings"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"golang.org/x/sync/errgroup"
 
+	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -25,18 +26,21 @@ type liveObject struct {
 	digest string
 	have   ObjectProps
 	tags   map[string]string
+	// unset is how an object is encrypted that says nothing of it, nil when nobody asked.
+	unset *ObjectEncryption
 }
 
-// observeObject asks for the head, and for the tags only where it says that there are any. The head's answer has no
+// observeObject asks for the head, then for the tags where it says that there are any, and for the bucket's encryption
+// where that is what is wanted. The head's answer has no
 // body: a missing bucket and a missing object are both NotFound. Without leave to list the bucket S3 says
 // "denied" of a missing object, which is never taken as absence.
 func observeObject(ctx context.Context, site objectSite) (liveObject, error) {
-	live := liveObject{bucket: site.Want.Bucket, key: site.Want.Key, region: site.Place.Region}
+	live := liveObject{bucket: string(site.Want.Bucket), key: site.Want.Key, region: site.Place.Region}
 	switch {
 	case site.ID != "":
-		live.bucket, live.key, _ = strings.Cut(strings.TrimPrefix(site.ID, arnPrefix(site.Place.Region)), "/")
+		live.bucket, live.key, _ = strings.Cut(withoutARN(site.ID), "/")
 	case site.Last != nil:
-		live.bucket, live.key = site.Last.Bucket, site.Last.Key
+		live.bucket, live.key = string(site.Last.Bucket), site.Last.Key
 	}
 	t, err := targetOf(site.Cloud, site.Place, live.bucket)
 	if err != nil {
@@ -52,23 +56,41 @@ func observeObject(ctx context.Context, site objectSite) (liveObject, error) {
 		return live, err
 	}
 	live.read(head)
-	if awssdk.ToInt32(head.TagCount) == 0 {
-		return live, nil
+	group, ctx := errgroup.WithContext(ctx)
+	if awssdk.ToInt32(head.TagCount) > 0 {
+		group.Go(func() error { return live.readTags(ctx, t) })
 	}
-	out, err := t.GetObjectTagging(ctx, &sdk.GetObjectTaggingInput{Bucket: t.bucket, Key: new(live.key), ExpectedBucketOwner: t.owner})
-	switch {
-	case has(err, "NoSuchKey", "NoSuchBucket"):
-		return live, reconcile.ErrAbsent
-	case err != nil:
-		return live, err
+	if site.Want.Bucket != "" && site.Want.Encryption == nil {
+		group.Go(func() error { return live.readDefault(ctx, t) })
 	}
-	live.tags = tagMap(out.TagSet)
-	return live, nil
+	return live, group.Wait()
 }
 
-func arnPrefix(region string) string {
-	partition, _ := partitionOf(region)
-	return "arn:" + partition + ":s3:::"
+func (o *liveObject) readTags(ctx context.Context, t target) error {
+	out, err := t.GetObjectTagging(ctx, &sdk.GetObjectTaggingInput{Bucket: t.bucket, Key: new(o.key), ExpectedBucketOwner: t.owner})
+	switch {
+	case has(err, "NoSuchKey", "NoSuchBucket"):
+		return reconcile.ErrAbsent
+	case err != nil:
+		return err
+	}
+	o.tags = tagMap(out.TagSet)
+	return nil
+}
+
+// readDefault asks how the bucket encrypts objects that say nothing of it.
+func (o *liveObject) readDefault(ctx context.Context, t target) error {
+	var of liveBucket
+	if err := readEncryption(ctx, t, &of); has(err, "NoSuchBucket") {
+		return reconcile.ErrAbsent
+	} else if err != nil {
+		return err
+	}
+	o.unset = &ObjectEncryption{Algorithm: of.have.Encryption.Algorithm, KMSKey: of.have.Encryption.KMSKey}
+	if strings.Contains(o.unset.KMSKey, "alias/") {
+		o.unset.KMSKey = "" // objects show the key that the alias stood for
+	}
+	return nil
 }
 
 func (o *liveObject) read(head *sdk.HeadObjectOutput) {
@@ -80,7 +102,8 @@ func (o *liveObject) read(head *sdk.HeadObjectOutput) {
 	o.have = ObjectProps{
 		ContentType: head.ContentType, CacheControl: awssdk.ToString(head.CacheControl),
 		ContentDisposition: awssdk.ToString(head.ContentDisposition), ContentEncoding: awssdk.ToString(head.ContentEncoding),
-		ContentLanguage: awssdk.ToString(head.ContentLanguage), Metadata: orNil(head.Metadata), StorageClass: new("STANDARD"),
+		ContentLanguage: awssdk.ToString(head.ContentLanguage), Metadata: orNil(head.Metadata),
+		WebsiteRedirect: awssdk.ToString(head.WebsiteRedirectLocation), StorageClass: new("STANDARD"),
 		Encryption: &ObjectEncryption{Algorithm: string(head.ServerSideEncryption), KMSKey: awssdk.ToString(head.SSEKMSKeyId)},
 	}
 	if head.StorageClass != "" { // which S3 leaves out for STANDARD
@@ -90,7 +113,7 @@ func (o *liveObject) read(head *sdk.HeadObjectOutput) {
 
 // compareObject: all that an upload carries shares one call; tags have their own.
 func compareObject(d *objectDiff, want ObjectProps, live liveObject) {
-	reconcile.Fixed(d, "bucket", want.Bucket, live.bucket)
+	reconcile.Fixed(d, "bucket", string(want.Bucket), live.bucket)
 	reconcile.Fixed(d, "key", want.Key, live.key)
 	put := &reconcile.Operation[liveObject]{Name: "PutObject", Do: func(ctx context.Context, on reconcile.On[liveObject]) error {
 		t, err := targetOf(on.Cloud, on.Place, on.Live.bucket)
@@ -109,9 +132,14 @@ func compareObject(d *objectDiff, want ObjectProps, live liveObject) {
 	reconcile.Value(d, "contentDisposition", want.ContentDisposition, have.ContentDisposition, put)
 	reconcile.Value(d, "contentEncoding", want.ContentEncoding, have.ContentEncoding, put)
 	reconcile.Value(d, "contentLanguage", want.ContentLanguage, have.ContentLanguage, put)
+	reconcile.Value(d, "websiteRedirect", want.WebsiteRedirect, have.WebsiteRedirect, put)
 	reconcile.Value(d, "metadata", want.Metadata, have.Metadata, put)
 	reconcile.Value(d, "storageClass", want.StorageClass, have.StorageClass, put)
-	if e := want.Encryption; e != nil {
+	e := want.Encryption
+	if e == nil {
+		e = live.unset
+	}
+	if e != nil {
 		reconcile.Value(d, "encryption.algorithm", e.Algorithm, have.Encryption.Algorithm, put)
 		if e.KMSKey != "" && !sameKey(e.KMSKey, have.Encryption.KMSKey) {
 			reconcile.Value(d, "encryption.kmsKey", e.KMSKey, have.Encryption.KMSKey, put)
@@ -140,7 +168,7 @@ func compareContent(d *objectDiff, want ObjectProps, live liveObject, put *recon
 
 // createObject uploads only if there is no object of that key.
 func createObject(ctx context.Context, site objectSite) (Object, error) {
-	t, err := targetOf(site.Cloud, site.Place, site.Want.Bucket)
+	t, err := targetOf(site.Cloud, site.Place, string(site.Want.Bucket))
 	if err != nil {
 		return Object{}, err
 	}
@@ -148,14 +176,14 @@ func createObject(ctx context.Context, site objectSite) (Object, error) {
 	if err := up.send(ctx, true); err != nil {
 		return Object{}, err
 	}
-	return attrsOfObject(site.Want.Bucket, site.Want.Key, site.Place.Region, up.etag, up.version), nil
+	return attrsOfObject(string(site.Want.Bucket), site.Want.Key, site.Place.Region, up.etag, up.version), nil
 }
 
 func deleteObject(ctx context.Context, site objectSite) error {
 	if site.Last == nil {
 		return nil
 	}
-	t, err := targetOf(site.Cloud, site.Place, site.Last.Bucket)
+	t, err := targetOf(site.Cloud, site.Place, string(site.Last.Bucket))
 	if err != nil {
 		return err
 	}
@@ -184,16 +212,13 @@ func (u *upload) send(ctx context.Context, create bool) error {
 	if err != nil {
 		return err
 	}
-	tags := url.Values{}
-	for k, v := range tagsFor(u.want.Tags, u.mark) {
-		tags.Set(k, v)
-	}
 	in := &sdk.PutObjectInput{
 		Bucket: u.bucket, Key: new(u.key), ExpectedBucketOwner: u.owner,
 		Body: body, ContentLength: new(size), ChecksumSHA256: new(sum), ChecksumAlgorithm: types.ChecksumAlgorithmSha256,
 		ContentType: u.want.ContentType, CacheControl: text(u.want.CacheControl), ContentDisposition: text(u.want.ContentDisposition),
 		ContentEncoding: text(u.want.ContentEncoding), ContentLanguage: text(u.want.ContentLanguage), Metadata: u.want.Metadata,
-		StorageClass: types.StorageClass(awssdk.ToString(u.want.StorageClass)), Tagging: text(tags.Encode()),
+		WebsiteRedirectLocation: text(u.want.WebsiteRedirect),
+		StorageClass:            types.StorageClass(awssdk.ToString(u.want.StorageClass)), Tagging: text(tagQuery(aws.Tags(u.want.Tags, u.mark))),
 	}
 	if e := u.want.Encryption; e != nil {
 		in.ServerSideEncryption, in.SSEKMSKeyId = types.ServerSideEncryption(e.Algorithm), text(e.KMSKey)

@@ -1,9 +1,11 @@
 package s3
 
+import "github.com/athanor-dev/athanor/providers/aws"
+
 // ObjectProps declare an object and all of its content.
 type ObjectProps struct {
 	// Bucket is the name of the bucket. Changing it replaces the object.
-	Bucket string `prop:"required"`
+	Bucket BucketName `prop:"required"`
 	// Key is the object's name in the bucket, at most 1,024 bytes. Changing it replaces the object.
 	Key string `prop:"required"`
 	// Content is the object's content as text; it may be empty. It excludes source.
@@ -22,12 +24,14 @@ type ObjectProps struct {
 	ContentEncoding string
 	// ContentLanguage is the language of the content, such as en-GB.
 	ContentLanguage string
+	// WebsiteRedirect is where requests of the object are sent by the bucket's site: a URL, or a key with "/" before it.
+	WebsiteRedirect string
 	// Metadata are headers of one's own, at most 2 KiB together. Keys are lower case.
 	Metadata map[string]string
 	// StorageClass of the object. A lifecycle rule that moves the object makes it differ, and the next deploy puts
 	// it back; declare the class that the rule moves to, or ignore changes of this prop. Default: STANDARD.
 	StorageClass *string `prop:"enum=STANDARD|REDUCED_REDUNDANCY|STANDARD_IA|ONEZONE_IA|INTELLIGENT_TIERING|GLACIER|DEEP_ARCHIVE|GLACIER_IR"`
-	// Encryption of the object. Left out, it is the bucket's at the time of the upload, and not compared.
+	// Encryption of the object. Left out, it is that of the bucket, and an object of another one is uploaded again.
 	Encryption *ObjectEncryption
 	// Tags of the object, at most 5 beside those that mark it: S3 takes 10 in all. Keys that begin with
 	// "athanor:" or "aws:" are not for authors.
@@ -45,11 +49,11 @@ type ObjectEncryption struct {
 // Object is what others may refer to of an object.
 type Object struct {
 	// Bucket that the object is in.
-	Bucket string
+	Bucket BucketName
 	// Key of the object.
 	Key string
 	// ARN of the object.
-	ARN string
+	ARN aws.ARN
 	// ETag changes with the content and with the encryption.
 	ETag string
 	// VersionID is that of the current version; "" in a bucket that never had versioning.

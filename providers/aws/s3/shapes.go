@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 )
 
@@ -66,7 +66,7 @@ func tagList(tags map[string]string) []types.Tag {
 func tagMap(tags []types.Tag) map[string]string {
 	out := make(map[string]string, len(tags))
 	for _, t := range tags {
-		out[aws.ToString(t.Key)] = aws.ToString(t.Value)
+		out[awssdk.ToString(t.Key)] = awssdk.ToString(t.Value)
 	}
 	return out
 }

@@ -3,36 +3,22 @@ package s3
 import (
 	"context"
 	"maps"
-	"strings"
+	"net/url"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
-	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// reservedTag reports tags that are not the author's: the mark's, and those that AWS itself sets.
-func reservedTag(key string) bool { return systemTag(key) || adopt.IsMark(key) }
-
-// systemTag reports tags that AWS sets and that nobody may change.
-func systemTag(key string) bool { return strings.HasPrefix(key, "aws:") }
-
-// tagsFor are the author's tags with the mark.
-func tagsFor(tags map[string]string, mark reconcile.Mark) map[string]string {
-	all := maps.Clone(tags)
-	if all == nil {
-		all = map[string]string{}
+// tagQuery writes tags as the header of an upload wants them.
+func tagQuery(tags map[string]string) string {
+	q := url.Values{}
+	for k, v := range tags {
+		q.Set(k, v)
 	}
-	maps.Copy(all, adopt.Tags(mark))
-	return all
-}
-
-// settable are tags without those that AWS sets.
-func settable(tags map[string]string) map[string]string {
-	out := maps.Clone(tags)
-	maps.DeleteFunc(out, func(k, _ string) bool { return systemTag(k) })
-	return out
+	return q.Encode()
 }
 
 // changedTags is the whole set to write, since S3 sets tags only as a whole: what is there, tags of AWS and
@@ -50,7 +36,7 @@ func changedTags(live, put map[string]string, drop []string) map[string]string {
 }
 
 func compareTags(d *bucketDiff, want BucketProps, live liveBucket) {
-	reconcile.Map(d, "tags", tagsFor(want.Tags, d.Mark()), settable(live.tags), "PutBucketTagging",
+	reconcile.Map(d, "tags", aws.Tags(want.Tags, d.Mark()), aws.OwnTags(live.tags), "PutBucketTagging",
 		func(ctx context.Context, on reconcile.On[liveBucket], put map[string]string, drop []string) error {
 			t, err := targetOf(on.Cloud, on.Place, on.Live.name)
 			if err != nil {
@@ -69,7 +55,7 @@ func compareTags(d *bucketDiff, want BucketProps, live liveBucket) {
 }
 
 func compareObjectTags(d *objectDiff, want ObjectProps, live liveObject) {
-	reconcile.Map(d, "tags", tagsFor(want.Tags, d.Mark()), settable(live.tags), "PutObjectTagging",
+	reconcile.Map(d, "tags", aws.Tags(want.Tags, d.Mark()), aws.OwnTags(live.tags), "PutObjectTagging",
 		func(ctx context.Context, on reconcile.On[liveObject], put map[string]string, drop []string) error {
 			t, err := targetOf(on.Cloud, on.Place, on.Live.bucket)
 			if err != nil {

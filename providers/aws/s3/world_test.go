@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 
@@ -19,6 +20,7 @@ import (
 // world is an account of its own, seen by the kinds through one client and by others through another.
 type world struct {
 	server *awstest.Server
+	like   *likeAWS
 	others *sdk.Client
 	cloud  reconcile.Cloud
 	dir    string
@@ -29,9 +31,17 @@ func newWorld(t *testing.T) *world {
 	server := awstest.Start(t)
 	like := startLikeAWS(t, server)
 	return &world{
-		server: server, others: like.client(server.Config(t.Context(), t)),
+		server: server, like: like, others: like.client(server.Config(t)),
 		cloud: openCloud(t, server, like.URL), dir: t.TempDir(),
 	}
+}
+
+// as is another account's client of the same S3.
+func (w *world) as(t *testing.T, account string) *sdk.Client {
+	t.Helper()
+	cfg := w.server.Config(t)
+	cfg.Credentials = credentials.NewStaticCredentialsProvider(awstest.AccessKey(account), "secret", "")
+	return w.like.client(cfg)
 }
 
 // truth is what S3 says of one aspect, as a tree; nil when it says that there is none.

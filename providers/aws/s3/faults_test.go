@@ -1,0 +1,176 @@
+package s3
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// broken are the ways in which one call fails and the next one works.
+func broken() []awstest.Kind {
+	return []awstest.Kind{awstest.DropAnswer, awstest.CutBefore, awstest.Throttle, awstest.ServerError}
+}
+
+// faultBucket has an aspect that CreateBucket carries, some that are set after it, and a policy.
+func faultBucket() obj {
+	return obj{"name": "faulty", "versioning": "Enabled", "tags": obj{"team": "shop"}, "publicAccessBlock": obj{"blockPublicPolicy": false}, "policy": strings.ReplaceAll(publicPolicy, "the-bucket", "faulty")}
+}
+
+// TestBucketFaults breaks each changing call of a deployment in each way, once, and some of each kind of its reads:
+// it ends as if nothing had happened.
+func TestBucketFaults(t *testing.T) {
+	t.Parallel()
+	kind := reconcile.Erase(bucketKind)
+	calm := newWorld(t)
+	if _, err := kind.Settle(t.Context(), calm.job(t, kind, faultBucket()), reconcile.Hooks{}); err != nil {
+		t.Fatal(err)
+	}
+	want, writes := digest(t, calm.buckets(t)), len(calm.mutations())
+	var faults []awstest.Fault
+	for _, how := range broken() {
+		for nth := 1; nth <= writes; nth++ {
+			faults = append(faults, awstest.Fault{Nth: nth, Kind: how, When: awstest.Mutating})
+		}
+		for nth := 1; nth <= 3; nth++ { // of the look that says absent, of the next one, and of its many at once
+			faults = append(faults, awstest.Fault{Nth: nth, Kind: how, When: func(c awstest.Call) bool { return !c.Mutating }})
+		}
+	}
+	for i, fault := range faults {
+		w := newWorld(t)
+		held := w.server.Inject(fault)
+		if _, err := kind.Settle(t.Context(), w.job(t, kind, faultBucket()), reconcile.Hooks{}); err != nil {
+			t.Errorf("fault %d, %s at %d: %v", i, fault.Kind, fault.Nth, err)
+			continue
+		}
+		if held.Fired() != 1 {
+			t.Errorf("fault %d, %s at %d did not happen", i, fault.Kind, fault.Nth)
+		}
+		if have := w.buckets(t); digest(t, have) != want {
+			t.Errorf("fault %d, %s at %d: %v", i, fault.Kind, fault.Nth, have)
+		}
+	}
+}
+
+func digest(t *testing.T, v any) string {
+	t.Helper()
+	tr, err := tree.Of(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree.Digest(tr)
+}
+
+// TestBucketStale shows the bucket, and then its versioning, only after a while: nothing is made twice.
+func TestBucketStale(t *testing.T) {
+	t.Parallel()
+	for _, op := range []string{"S3.GetBucketTagging", "S3.GetBucketVersioning"} {
+		w, kind := newWorld(t), reconcile.Erase(bucketKind)
+		job := w.job(t, kind, faultBucket())
+		_, err := kind.Settle(t.Context(), job, reconcile.Hooks{Born: func(context.Context, string, map[string]any) error {
+			w.server.Inject(awstest.Fault{Op: op, Kind: awstest.Stale, Times: 3})
+			return nil
+		}})
+		if err != nil {
+			t.Errorf("%s stale: %v", op, err)
+		}
+		if n := w.server.Count("S3.CreateBucket"); n != 1 {
+			t.Errorf("%s stale: made %d buckets", op, n)
+		}
+	}
+}
+
+// TestBucketDenied fails at once, with the words of S3.
+func TestBucketDenied(t *testing.T) {
+	t.Parallel()
+	for _, op := range []string{"S3.GetBucketTagging", "S3.GetBucketCors", "S3.ListObjectVersions", "S3.CreateBucket", "S3.PutBucketPolicy"} {
+		w, kind := newWorld(t), reconcile.Erase(bucketKind)
+		if strings.HasPrefix(op, "S3.Get") || strings.HasPrefix(op, "S3.List") {
+			if _, err := kind.Settle(t.Context(), w.job(t, kind, faultBucket()), reconcile.Hooks{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.server.Reset()
+		w.server.Inject(awstest.Fault{Op: op, Kind: awstest.Deny, Times: -1})
+		_, err := kind.Settle(t.Context(), w.job(t, kind, faultBucket()), reconcile.Hooks{})
+		if err == nil || !strings.Contains(err.Error(), "AccessDenied") {
+			t.Errorf("%s denied: %v", op, err)
+		}
+		if n := w.server.Count(op); n != 1 {
+			t.Errorf("%s denied: was asked %d times", op, n)
+		}
+	}
+}
+
+// TestBucketDeleteFaults breaks each call of a deletion in each way, once.
+func TestBucketDeleteFaults(t *testing.T) {
+	t.Parallel()
+	kind := reconcile.Erase(bucketKind)
+	for _, how := range broken() {
+		for nth := 1; ; nth++ {
+			w := newWorld(t)
+			out, err := kind.Settle(t.Context(), w.job(t, kind, faultBucket()), reconcile.Hooks{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.others.PutObject(t.Context(), &sdk.PutObjectInput{Bucket: nameOf(out.Attrs), Key: new("k"), Body: strings.NewReader("x")}); err != nil {
+				t.Fatal(err)
+			}
+			job := w.job(t, kind, nil)
+			job.Last, job.MayDelete = out.Attrs, true
+			held := w.server.Inject(awstest.Fault{Nth: nth, Kind: how})
+			if err := kind.Delete(t.Context(), job); err != nil {
+				t.Errorf("%s at call %d: %v", how, nth, err)
+			}
+			if left := w.buckets(t); len(left) > 0 {
+				t.Errorf("%s at call %d: left %v", how, nth, left)
+			}
+			if held.Fired() == 0 {
+				if nth < 5 {
+					t.Errorf("deleting a full bucket makes %d calls, want at least 5", nth-1)
+				}
+				break
+			}
+		}
+	}
+}
+
+// TestObjectFaults breaks each call of a creation, an update and a deletion in each way, once.
+func TestObjectFaults(t *testing.T) {
+	t.Parallel()
+	kind := reconcile.Erase(objectKind)
+	for _, how := range broken() {
+		for nth, fired := 1, true; fired; nth++ {
+			w := newWorld(t)
+			if _, err := w.others.CreateBucket(t.Context(), &sdk.CreateBucketInput{Bucket: new("b")}); err != nil {
+				t.Fatal(err)
+			}
+			held := w.server.Inject(awstest.Fault{Nth: nth, Kind: how})
+			var last map[string]any
+			for _, content := range []string{"one", "two"} {
+				job := w.job(t, kind, obj{"bucket": "b", "key": "k", "content": content})
+				job.Last = last
+				out, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
+				if err != nil {
+					t.Fatalf("%s at call %d: %v", how, nth, err)
+				}
+				last = out.Attrs
+			}
+			gone := w.job(t, kind, nil)
+			gone.Last = last
+			if err := kind.Delete(t.Context(), gone); err != nil {
+				t.Errorf("%s at call %d: delete: %v", how, nth, err)
+			}
+			out, err := w.others.ListObjectsV2(t.Context(), &sdk.ListObjectsV2Input{Bucket: new("b")})
+			if err != nil || len(out.Contents) > 0 {
+				t.Errorf("%s at call %d: left %v, %v", how, nth, out, err)
+			}
+			fired = held.Fired() > 0
+		}
+	}
+}
