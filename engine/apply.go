@@ -237,7 +237,16 @@ func (w *work) stale(n *node) bool {
 	known := n.job != nil && len(n.job.Unknown) == 0
 	return r.candidate() != nil || !slices.Equal(r.needs, w.ownedNeeds(n)) || !sameOptions(r.options, n.decl.Options) ||
 		!tree.Equal(anyMap(r.settings), anyMap(n.decl.Settings)) ||
-		known && (!tree.Equal(anyMap(r.props), anyMap(n.job.Props)) || len(still(r.was, n.decl.Options.RenamedFrom)) != len(r.was))
+		known && (!sameBut(n.decl.Options.IgnoreChanges, r.props, n.job.Props) || len(still(r.was, n.decl.Options.RenamedFrom)) != len(r.was))
+}
+
+// sameBut compares props without ignored paths: what is there has its own values in them.
+func sameBut(ignored []tree.Path, a, b map[string]any) bool {
+	x, y := anyMap(a), anyMap(b)
+	for _, p := range ignored {
+		x, y = tree.Without(x, p), tree.Without(y, p)
+	}
+	return tree.Equal(x, y)
 }
 
 // sameOptions compares by what is written of options: nil and empty lists are equal.

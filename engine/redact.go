@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"net/url"
 	"slices"
 	"strings"
@@ -100,6 +101,9 @@ func (r *redactor) pairs() []string {
 func encodings(s string) []string {
 	quoted := string(tree.Canonical(s))
 	forms := []string{s, quoted[1 : len(quoted)-1], url.QueryEscape(s), url.PathEscape(s)}
+	if html, err := json.Marshal(s); err == nil {
+		forms = append(forms, string(html[1:len(html)-1]))
+	}
 	// Base64 of a longer text that holds the secret shows it at one of three alignments.
 	for shift := range 3 {
 		padded := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\x00", shift) + s))

@@ -78,9 +78,16 @@ func (e *Engine) view(row statestore.Row, stage statestore.Stage, reveal bool) R
 	}
 	view.Options, view.Props = rec.options, rec.props
 	if !reveal {
+		paths := rec.secret
 		if k, ok := e.Catalog.Kind(rec.gens[0].kind); ok {
-			view.Props = maskTree(rec.props, k.Spec().SecretProps, secrets)
+			paths = slices.Concat(paths, k.Spec().SecretProps)
 		}
+		for _, p := range paths {
+			if v, ok := tree.Get(rec.props, p); ok {
+				secrets.learn(v)
+			}
+		}
+		view.Props = maskTree(rec.props, paths, secrets)
 	}
 	for _, g := range rec.gens {
 		view.Generations = append(view.Generations, e.viewGeneration(g, secrets, reveal))
