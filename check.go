@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/athanor-dev/athanor/engine"
@@ -37,9 +38,13 @@ func Check(first, second *engine.Graph) error {
 	c.reads(first.Reads, second.Reads)
 	c.trees("output", "", first.Outputs, second.Outputs)
 	c.trees("config", "", first.Config, second.Config)
-	c.plain("secrets", "", first.Secrets, second.Secrets)
-	c.plain("forget", "", first.Forget, second.Forget)
-	c.plain("functions", "", first.Program, second.Program)
+	c.secrets(first.Secrets, second.Secrets)
+	if !slices.Equal(first.Forget, second.Forget) {
+		c.differ("", "", "forget")
+	}
+	if !slices.Equal(first.Program, second.Program) {
+		c.differ("", "", "the use of functions")
+	}
 	if len(first.Funcs.Then) > 0 && len(second.Funcs.Then) > 0 && len(first.Funcs.Then) != len(second.Funcs.Then) {
 		c.differ("", "", "the number of calls of Then")
 	}
@@ -76,7 +81,7 @@ func (c *comparison) resources(a, b []engine.Resource) {
 		}
 		c.trees(x.Address, x.Source, x.Props, y.Props)
 		c.trees(x.Address, x.Source, x.Settings, y.Settings)
-		c.plain("options", x.Address, x.Options, y.Options)
+		c.options(x, y)
 	}
 	for _, address := range slices.Sorted(maps.Keys(other)) {
 		c.differ(address, other[address].Source, "declared only once")
@@ -156,11 +161,27 @@ func differences(a, b any, at tree.Path, found []tree.Path) []tree.Path {
 	return append(found, at)
 }
 
-// plain compares what is no tree by its document.
-func (c *comparison) plain(what, address string, a, b any) {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	if errX != nil || errY != nil || !bytes.Equal(x, y) {
-		c.differ(address, "", what)
+func (c *comparison) secrets(a, b map[string]SecretSource) {
+	if maps.Equal(a, b) {
+		return
+	}
+	names := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if a[name] != b[name] {
+			c.differ("", "", "secret "+name)
+		}
+	}
+}
+
+// options compares by the document, in which what is empty and what is left out are the same.
+func (c *comparison) options(x, y *engine.Resource) {
+	if reflect.DeepEqual(x.Options, y.Options) {
+		return
+	}
+	a, errA := json.Marshal(x.Options)
+	b, errB := json.Marshal(y.Options)
+	if errA != nil || errB != nil || !bytes.Equal(a, b) {
+		c.differ(x.Address, x.Source, "options")
 	}
 }
