@@ -17,6 +17,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -84,14 +86,14 @@ func TestBucketCalls(t *testing.T) {
 	settle("again", obj{}, plain)
 	all := site()
 	delete(all, "name")
-	delete(all, "policy") // which names the bucket
+	all["policy"] = strings.ReplaceAll(publicPolicy, "the-bucket", *nameOf(plain.Attrs))
 	full := settle("everything", all, plain,
 		"PutBucketTagging", "PutBucketOwnershipControls", "PutPublicAccessBlock", "PutBucketVersioning", "PutBucketEncryption", "PutBucketCors",
-		"PutBucketLifecycleConfiguration", "PutBucketLogging", "PutBucketAccelerateConfiguration", "PutBucketRequestPayment", "PutBucketWebsite")
+		"PutBucketLifecycleConfiguration", "PutBucketLogging", "PutBucketAccelerateConfiguration", "PutBucketRequestPayment", "PutBucketWebsite", "PutBucketPolicy")
 	settle("everything again", all, full)
 	settle("back", obj{}, full,
 		"PutBucketTagging", "PutBucketOwnershipControls", "PutPublicAccessBlock", "PutBucketVersioning", "PutBucketEncryption", "DeleteBucketCors",
-		"DeleteBucketLifecycle", "PutBucketLogging", "PutBucketAccelerateConfiguration", "PutBucketRequestPayment", "DeleteBucketWebsite")
+		"DeleteBucketLifecycle", "PutBucketLogging", "PutBucketAccelerateConfiguration", "PutBucketRequestPayment", "DeleteBucketWebsite", "DeleteBucketPolicy")
 	job := w.job(t, kind, nil)
 	job.Last = full.Attrs
 	if err := kind.Delete(t.Context(), job); err != nil {
@@ -287,6 +289,34 @@ func TestObjectFile(t *testing.T) {
 		if err != nil || len(look.Steps) > 0 {
 			t.Errorf("right after the upload: %v %v", look.Steps, err)
 		}
+	}
+	if left := w.like.unowned(); len(left) > 0 {
+		t.Errorf("calls that do not say which account must own the bucket: %v", left)
+	}
+}
+
+// TestOtherRegion names the region where S3 wants it named.
+func TestOtherRegion(t *testing.T) {
+	server := awstest.Start(t)
+	like := startLikeAWS(t, server)
+	cfg := server.ObservedConfig(t)
+	cfg.BaseEndpoint, cfg.Region = &like.URL, "eu-north-1"
+	w, kind := &world{server: server, like: like, cloud: aws.FromConfig(cfg), dir: t.TempDir()}, reconcile.Erase(bucketKind)
+	out, err := kind.Settle(t.Context(), w.job(t, kind, obj{}), reconcile.Hooks{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, _ := out.Attrs["name"].(string)
+	if !strings.HasSuffix(name, "-eu-north-1-an") || out.Attrs["websiteEndpoint"] != name+".s3-website.eu-north-1.amazonaws.com" {
+		t.Errorf("attributes %v", out.Attrs)
+	}
+	at, err := like.outside.GetBucketLocation(t.Context(), &sdk.GetBucketLocationInput{Bucket: new(like.scope + name)})
+	if err != nil || at.LocationConstraint != "eu-north-1" {
+		t.Errorf("the bucket is in %v: %v", at, err)
+	}
+	found, err := kind.List(t.Context(), reconcile.Scope{Cloud: w.cloud, Place: w.job(t, kind, nil).Place, Prefix: "shop-test-"})
+	if err != nil || len(found) != 1 || found[0].Name != name {
+		t.Errorf("the listing shows %v: %v", found, err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -31,7 +32,7 @@ type (
 var objectKind = &reconcile.Kind[ObjectProps, liveObject, Object]{
 	Type: objectType,
 	Doc: "An object with all of its content, told from another by the SHA-256 that S3 keeps with it. An object uploaded by " +
-		"other means has none, and is uploaded again. Any change but of tags uploads the object anew. Deleting it where " +
+		"other means has none, and is uploaded again. It is found by its bucket and key: the tagging service shows no objects. Any change but of tags uploads the object anew. Deleting it where " +
 		"versions are kept leaves the older ones. Not managed, and left as they are: access control lists, retention and " +
 		"legal hold, annotations. An upload drops the header Expires.",
 
@@ -51,6 +52,9 @@ var objectKind = &reconcile.Kind[ObjectProps, liveObject, Object]{
 	Given: func(want ObjectProps) string { return string(want.Bucket) + "/" + want.Key },
 
 	Owner: func(live liveObject) reconcile.Mark { return adopt.MarkOf(live.tags) },
+
+	// 5 GiB over a slow line take a while.
+	Timeouts: reconcile.Timeouts{Create: time.Hour, Update: time.Hour},
 
 	Source:      source,
 	Calls:       []string{"S3.HeadObject", "S3.GetObjectTagging", "S3.GetBucketEncryption", "S3.PutObject", "S3.PutObjectTagging", "S3.DeleteObject"},

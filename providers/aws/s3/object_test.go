@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,7 +89,13 @@ func objectSuite() kindtest.Suite {
 
 func TestObject(t *testing.T) {
 	t.Parallel()
-	kindtest.Run(t, objectSuite())
+	for _, c := range kindtest.Checks() {
+		s := objectSuite()
+		if c.Name == "a crash at any call heals" { // each change but of the tags is one upload
+			s.Variants = slices.DeleteFunc(s.Variants, func(v kindtest.Variant) bool { return v.Name != "rich" && v.Name != "moved" })
+		}
+		t.Run(c.Name, func(t *testing.T) { c.Do(t, s) })
+	}
 }
 
 // objectEdits upload the object anew with one aspect changed, as somebody else would.
