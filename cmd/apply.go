@@ -43,6 +43,9 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 	if res == nil {
 		return err
 	}
+	if res.Run == "" {
+		res.Took = time.Since(s.began) // it was planned and compared, and that was all
+	}
 	if res.Run != "" {
 		if err := s.project.remember(context.WithoutCancel(c.Context), s.stage); err != nil {
 			fmt.Fprintln(a.err, "warning: this machine could not remember the store:", err)

@@ -18,7 +18,7 @@ func (a *app) kindsCommand() *cli.Command {
 		Name: "kinds", Usage: "list the kinds of resources, or document one", ArgsUsage: "[KIND]",
 		Description: "Of one KIND: its props with defaults, units and what replaces, its attributes, the API calls it makes and the\npermissions they need.",
 		UsageText:   "kinds\nkinds local.File",
-		Flags: []cli.Flag{jsonFlag()},
+		Flags:       []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
 			switch c.NArg() {
 			case 0:

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -28,6 +29,7 @@ type session struct {
 	options engine.PlanOptions
 	config  map[string]string
 	saved   *engine.Plan
+	began   time.Time
 }
 
 // openSession finds the target, evaluates its program and opens the record. It gives nil when another program did the
@@ -103,7 +105,7 @@ func (a *app) begin(c *cli.Context, names int) (*session, *source, error) {
 	}
 	a.detailed = c.Bool("detailed")
 	s := &session{
-		app: a, options: planOptions(c), store: absoluteStore(c.String("store")),
+		app: a, began: time.Now(), options: planOptions(c), store: absoluteStore(c.String("store")),
 		stage: statestore.Stage{Stack: c.String("stack"), Name: cmp.Or(c.String("stage"), defaultStage())},
 	}
 	if err := checkStage(s.stage.Name); err != nil {

@@ -135,7 +135,7 @@ func directory(path, target string) (*source, error) {
 	if isGoMain(path) {
 		return &source{dir: path, goMain: true}, nil
 	}
-	return nil, hint(fmt.Errorf("target %s: there is neither an athanor.yaml nor a Go main package", target), "athanor init "+target+" writes a first stack")
+	return nil, hint(fmt.Errorf("target %s: there is neither an athanor.yaml nor a Go main package", target), strings.ReplaceAll("athanor init "+target+" writes a first stack", " . ", " "))
 }
 
 // tellApart tells a graph, a saved plan and YAML apart by what they hold.

@@ -186,6 +186,9 @@ func (r *run) work(ctx context.Context, t *task, do func(context.Context, *node)
 		r.fail(n, action, err)
 	case waiting:
 		e.Status, e.Note = StatusWaiting, n.plan.Waiting
+	case action == Update && n.plan.May && len(n.changed) == 0:
+		// What it needs came out as it was: the update that may have been was none.
+		action, e.Action = Unchanged, Unchanged
 	}
 	if !t.drop || n.decl == nil {
 		r.account(n, action, e.Status)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // widest is how far a column follows its longest entry.
@@ -57,11 +58,12 @@ func (s Style) planned(w io.Writer, a engine.Planned, addresses, kinds int) {
 	v := verbs[a.Action]
 	fmt.Fprintf(w, "  %s %-*s  %s  %s\n", s.paint(v.color, v.sign), addresses, a.Address,
 		s.paint(dim, fmt.Sprintf("%-*s", kinds, a.Kind)), s.paint(v.color, title(a)))
+	reasons := s.leaves(a)
 	paths := 0
-	for _, r := range a.Reasons {
+	for _, r := range reasons {
 		paths = max(paths, runes(string(r.Path)))
 	}
-	for _, r := range a.Reasons {
+	for _, r := range reasons {
 		s.reason(w, a, r, min(paths, widest))
 	}
 	for _, n := range a.Notes {
@@ -102,6 +104,50 @@ func title(a engine.Planned) string {
 		text += ", moved from " + from
 	}
 	return text
+}
+
+// leaves are the differences to be shown. Of lists and maps that were and will be only what differs in them is.
+func (s Style) leaves(a engine.Planned) []engine.Reason {
+	if a.Action == engine.Recover && a.From == "" && !s.Detailed {
+		return nil // it is computed again and compared with nothing
+	}
+	var all []engine.Reason
+	for _, r := range a.Reasons {
+		all = apart(all, r)
+	}
+	return all
+}
+
+// apart adds a difference, or the differences inside it.
+func apart(all []engine.Reason, r engine.Reason) []engine.Reason {
+	add := func(at tree.Path, have, want any) {
+		if tree.Equal(have, want) {
+			return
+		}
+		inner := r
+		inner.Path, inner.Have, inner.Want = at, have, want
+		inner.Unknown = r.Unknown && waitsFor(want) != ""
+		all = apart(all, inner)
+	}
+	switch want := r.Want.(type) {
+	case map[string]any:
+		if have, ok := r.Have.(map[string]any); ok {
+			both := maps.Clone(have)
+			maps.Copy(both, want)
+			for _, k := range slices.Sorted(maps.Keys(both)) {
+				add(r.Path.Key(k), have[k], want[k])
+			}
+			return all
+		}
+	case []any:
+		if have, ok := r.Have.([]any); ok && len(have) == len(want) {
+			for i := range want {
+				add(r.Path.Index(i), have[i], want[i])
+			}
+			return all
+		}
+	}
+	return append(all, r)
 }
 
 func (s Style) reason(w io.Writer, a engine.Planned, r engine.Reason, width int) {

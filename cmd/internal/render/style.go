@@ -100,7 +100,7 @@ func (s Style) cut(text string) string {
 // change writes what a value was and what it will be. Of two long texts the place where they part is shown.
 func (s Style) change(have, want any) string {
 	a, b := []rune(text(have)), []rune(text(want))
-	if s.Detailed || len(a) <= valueWidth && len(b) <= valueWidth {
+	if s.Detailed || len(a)+len(b) <= valueWidth {
 		return string(a) + " → " + string(b)
 	}
 	same := 0
