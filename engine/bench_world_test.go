@@ -14,14 +14,14 @@ import (
 
 // bench is an engine on a world and a store.
 type bench struct {
-	t     *testing.T
+	t     testing.TB
 	world *world
 	store statestore.Store
 	e     *engine.Engine
 	opts  engine.PlanOptions
 }
 
-func newBench(t *testing.T) *bench {
+func newBench(t testing.TB) *bench {
 	t.Helper()
 	b := &bench{t: t, world: newWorld(), store: mem.New()}
 	b.open()

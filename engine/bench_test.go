@@ -1,0 +1,108 @@
+package engine_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/athanor-dev/athanor/engine"
+)
+
+// chain is n notes, each needing the one before.
+func chain(n int) *engine.Graph {
+	g := graph()
+	for i := range n {
+		text := "start"
+		if i > 0 {
+			text = fmt.Sprintf("⟦n%d.text⟧", i-1)
+		}
+		g.Resources = append(g.Resources, kind("Note", res(fmt.Sprintf("n%d", i), m{"text": text})))
+	}
+	return g
+}
+
+// mesh is n notes with five references each, in layers.
+func mesh(n int) *engine.Graph {
+	g := graph()
+	for i := range n {
+		text := fmt.Sprintf("t%d", i)
+		if i >= 100 {
+			for k := range 5 {
+				text += fmt.Sprintf(" ⟦n%d.text⟧", (i/100-1)*100+(i*7+k*13)%100)
+			}
+		}
+		g.Resources = append(g.Resources, kind("Note", res(fmt.Sprintf("n%d", i), m{"text": "x" + text[:min(len(text), 200)]})))
+	}
+	return g
+}
+
+func TestChainCostsACommitEach(t *testing.T) {
+	const n = 40
+	b := newBench(t)
+	g := chain(n)
+	g.Outputs = m{"last": fmt.Sprintf("⟦n%d.text⟧", n-1)}
+	r := b.deploy(g)
+	if r.Commits > n+2 || r.Summary.Created != n {
+		t.Errorf("%d commits for %d", r.Commits, n)
+	}
+	b.settled(g)
+	// Independent ones share commits.
+	wide := graph()
+	for i := range 200 {
+		wide.Resources = append(wide.Resources, kind("Note", res(fmt.Sprintf("w%d", i), m{"text": "x"})))
+	}
+	c := newBench(t)
+	if r := c.deploy(wide); r.Commits > 202 || len(r.Failures) > 0 {
+		t.Errorf("%d commits", r.Commits)
+	}
+}
+
+func benchmarkPlan(b *testing.B, n int, deployed bool) {
+	g := mesh(n)
+	w := newBench(b)
+	if deployed {
+		w.deploy(g)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if p := w.plan(g); len(p.Actions) != n {
+			b.Fatal(len(p.Actions))
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/plan")
+}
+
+func BenchmarkPlanNew1000(b *testing.B)        { benchmarkPlan(b, 1000, false) }
+func BenchmarkPlanNew10000(b *testing.B)       { benchmarkPlan(b, 10_000, false) }
+func BenchmarkPlanUnchanged10000(b *testing.B) { benchmarkPlan(b, 10_000, true) }
+func BenchmarkPlanNew100000(b *testing.B)      { benchmarkPlan(b, 100_000, false) }
+
+func BenchmarkDeployChain100(b *testing.B) {
+	for b.Loop() {
+		w := newBench(b)
+		w.deploy(chain(100))
+	}
+}
+
+// TestPlanIsLinear holds planning to a cost that grows with the graph and no faster.
+func TestPlanIsLinear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures")
+	}
+	took := func(n int) time.Duration {
+		b, g := newBench(t), mesh(n)
+		best := time.Hour
+		for range 3 {
+			runtime.GC()
+			since := time.Now()
+			b.plan(g)
+			best = min(best, time.Since(since))
+		}
+		return best
+	}
+	small, large := took(1000), took(16_000)
+	if large > 64*small {
+		t.Errorf("1,000 take %s, 16,000 take %s", small, large)
+	}
+}

@@ -1,0 +1,364 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+var testStage = statestore.Stage{Stack: "shop", Name: "test"}
+
+func (b *bench) apply(g *engine.Graph, change func(*engine.ApplyOptions)) (*engine.Result, error) {
+	b.t.Helper()
+	o := engine.ApplyOptions{PlanOptions: b.opts, Command: "deploy"}
+	if change != nil {
+		change(&o)
+	}
+	return b.e.Apply(b.t.Context(), b.plan(g), o)
+}
+
+func TestNoLevelBarriers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.world.steps = 20
+		var order []string
+		b.e.Events = func(e engine.Event) {
+			if e.Type == engine.EventDone {
+				order = append(order, e.Address)
+			}
+		}
+		// A consumer of what is known at birth goes on; one that depends on readiness waits.
+		g := graph(kind("Slow", res("slow", m{})), res("early", m{"after": "⟦slow.id⟧"}), res("next", m{"after": "⟦early.id⟧"}),
+			res("late", m{"after": "⟦slow.color⟧"}), res("told", m{}, func(o *engine.Options) { o.DependsOn = []string{"slow"} }))
+		if r := b.deploy(g); len(r.Failures) > 0 {
+			t.Fatal(failures(r))
+		}
+		if got := strings.Join(order[:3], " "); got != "early next slow" {
+			t.Errorf("%v", order)
+		}
+		b.settled(g)
+	})
+}
+
+func TestLongestPathFirstAndBoundedCalls(t *testing.T) {
+	b := newBench(t)
+	b.e.Parallel = 1
+	var started []string
+	b.e.Events = func(e engine.Event) {
+		if e.Type == engine.EventStart {
+			started = append(started, e.Address)
+		}
+	}
+	g := graph(res("a", m{"name": "a"}), res("x1", m{"name": "x1"}), res("x2", m{"name": "x2", "after": "⟦x1.id⟧"}), res("x3", m{"name": "x3", "after": "⟦x2.id⟧"}))
+	b.deploy(g)
+	// Work begins in order of rank; what begins at once may tell of it in either order.
+	if b.world.most != 1 || !slices.Contains(started[:2], "x1") || len(started) != 4 {
+		t.Errorf("%d calls at once, started %v", b.world.most, started)
+	}
+	// Sixteen by default, however many nodes are ready.
+	c := newBench(t)
+	var many []engine.Resource
+	for i := range 200 {
+		many = append(many, res(fmt.Sprintf("n%d", i), m{}))
+	}
+	c.deploy(graph(many...))
+	if c.world.most > 16 || len(c.world.things) != 200 {
+		t.Errorf("%d calls at once, %d things", c.world.most, len(c.world.things))
+	}
+}
+
+func TestHungCallFailsItsOwnResource(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.world.hang["create stuck"], b.world.hang["create own"] = true, true
+		g := graph(kind("Hasty", res("h", m{"name": "stuck"})), res("a", m{}), res("behind", m{"after": "⟦h.id⟧"}),
+			res("o", m{"name": "own"}, func(o *engine.Options) { o.Timeouts.Create = 5 * time.Second }))
+		since := time.Now()
+		r := b.deploy(g)
+		if took := time.Since(since); took < time.Minute || took > 2*time.Minute {
+			t.Errorf("took %s", took)
+		}
+		if r.Summary.Created != 1 || r.Summary.Failed != 2 || r.Summary.Blocked != 1 || r.State != statestore.Failed {
+			t.Errorf("%+v", r.Summary)
+		}
+		clear(b.world.hang)
+		if r := b.deploy(g); len(r.Failures) > 0 {
+			t.Error(failures(r))
+		}
+		b.settled(g)
+	})
+}
+
+func TestVisibilityBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.world.stale = 8 * time.Second
+		g := graph(kind("Late", res("a", m{"shape": "1"})))
+		b.deploy(g)
+		if len(b.world.things) != 1 {
+			t.Fatalf("%v", b.world.names())
+		}
+		// Within the bound a plan says so, and a deploy waits instead of making it twice.
+		b.world.stale = time.Hour
+		p := b.plan(g)
+		if actions(p) != "a:create" || !slices.Contains(p.Actions[0].Notes, "not yet visible") {
+			t.Fatalf("%s %v", actions(p), p.Actions[0].Notes)
+		}
+		go func() { time.Sleep(3 * time.Second); b.world.mu.Lock(); b.world.stale = 0; b.world.mu.Unlock() }()
+		if r := b.deploy(g); len(r.Failures) > 0 || len(b.world.things) != 1 {
+			t.Fatalf("%s %v", failures(r), b.world.names())
+		}
+		b.settled(g)
+		// A deletion within the bound does not take "not yet" for "gone".
+		b.world.stale = 9 * time.Second
+		g2 := graph(kind("Late", res("b", m{})))
+		b.deploy(g2)
+		b.deploy(graph())
+		if len(b.world.things) != 0 {
+			t.Errorf("left: %v", b.world.names())
+		}
+		// Gone for good, it is made again when the bound has passed.
+		b.world.stale = 0
+		b.deploy(g)
+		clear(b.world.things)
+		if r := b.deploy(g); len(r.Failures) > 0 || len(b.world.things) != 1 {
+			t.Fatalf("%s %v", failures(r), b.world.names())
+		}
+	})
+}
+
+func TestWaitingBlocksWithoutFailing(t *testing.T) {
+	b := newBench(t)
+	g := graph(kind("Waits", res("w", m{"name": "sub"})), res("behind", m{"after": "⟦w.id⟧"}), res("far", m{"after": "⟦behind.id⟧"}), res("free", m{}))
+	b.world.during = func(op, name string) {
+		if op == "observe" && b.world.things["sub"] != nil && b.world.things["sub"].Wait == "" {
+			b.world.things["sub"].Wait = "confirm it"
+		}
+	}
+	for range 2 {
+		r := b.deploy(g)
+		if r.State != statestore.Succeeded || r.Waiting["w"] != "confirm it" || r.Summary.Blocked != 2 || len(r.Failures) > 0 {
+			t.Fatalf("%+v %+v %s", r.Summary, r, failures(r))
+		}
+	}
+	b.world.during = nil
+	b.world.things["sub"].Wait = ""
+	if r := b.deploy(g); r.Summary.Created != 2 || len(r.Waiting) > 0 {
+		t.Fatalf("%+v", r.Summary)
+	}
+	b.settled(g)
+}
+
+func TestHooks(t *testing.T) {
+	b := newBench(t)
+	var ran []string
+	fail := map[string]bool{}
+	g := graph(res("a", m{"shape": "1"}, func(o *engine.Options) {
+		o.DeleteFirst = true
+		o.Before, o.After = []engine.Hook{{Func: "before"}}, []engine.Hook{{Func: "after"}}
+	}), res("b", m{}))
+	g.Dir = t.TempDir()
+	g.Funcs.Hooks = map[string]func(context.Context, engine.HookInfo) error{}
+	for _, name := range []string{"before", "after"} {
+		g.Funcs.Hooks[name] = func(_ context.Context, i engine.HookInfo) error {
+			ran = append(ran, fmt.Sprintf("%s %s %s %d", name, i.Address, i.Action, len(b.world.of("a"))))
+			if fail[name] {
+				return errors.New("no")
+			}
+			return nil
+		}
+	}
+	fail["before"] = true
+	if r := b.deploy(g); r.Summary.Failed != 1 || r.Summary.Created != 1 || len(b.world.of("a")) != 0 {
+		t.Fatalf("%+v", r.Summary)
+	}
+	fail["before"], fail["after"] = false, true
+	if r := b.deploy(g); r.Summary.Failed != 1 || len(b.world.of("a")) != 1 || !strings.Contains(failures(r), "the resource itself is done") {
+		t.Fatalf("%+v %s", r.Summary, failures(r))
+	}
+	b.settled(g)
+	ran, fail["after"] = nil, false
+	g.Resources[0].Props = m{"shape": "2"}
+	b.deploy(g)
+	if got := strings.Join(ran, ","); got != "before a delete 1,after a replace 1" {
+		t.Errorf("%s", got)
+	}
+	// A command is data: it runs on deletion too, and its output is part of the error alone.
+	g.Resources[1].Options.Before = []engine.Hook{{Run: "echo $ATHANOR_ADDRESS $ATHANOR_ACTION >> ran; exit 3"}}
+	b.deploy(g)
+	r := b.deploy(graph(g.Resources[0]))
+	if r.Summary.Failed != 1 || !strings.Contains(failures(r), "exit status 3") || len(b.world.of("b")) != 1 {
+		t.Errorf("%+v %s", r.Summary, failures(r))
+	}
+}
+
+func TestOutputsOutliveAFailure(t *testing.T) {
+	b := newBench(t)
+	g := graph(res("a", m{"name": "pot"}), res("b", m{"color": "red"}))
+	g.Outputs = m{"a": "⟦a.id⟧", "b": "⟦b.color⟧"}
+	b.deploy(g)
+	b.world.fail["set "+b.world.of("b")[0].Name] = errDenied
+	g.Resources[1].Props = m{"color": "blue"}
+	r := b.deploy(g)
+	values, _, err := b.e.Outputs(t.Context(), testStage)
+	if err != nil || values["a"] != "thing:pot" || values["b"] != "red" || len(r.Failures) != 1 {
+		t.Errorf("%v %v %s", values, err, failures(r))
+	}
+}
+
+func TestInterrupts(t *testing.T) {
+	for _, second := range []bool{false, true} {
+		t.Run(fmt.Sprint("second=", second), func(t *testing.T) {
+			b := newBench(t)
+			g := graph(res("a", m{"name": "a"}), res("b", m{"name": "b", "after": "⟦a.id⟧"}))
+			interrupt := make(chan struct{})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var once sync.Once
+			b.world.during = func(op, _ string) {
+				if op == "create" {
+					once.Do(func() { close(interrupt) })
+					if second {
+						cancel()
+					}
+				}
+			}
+			b.world.hang["create a"] = second
+			r, err := b.e.Apply(ctx, b.plan(g), engine.ApplyOptions{Command: "deploy", Interrupt: interrupt})
+			if err != nil || r.State != statestore.Cancelled || r.Summary.NotStarted+r.Summary.Blocked != 1 {
+				t.Fatalf("%v %+v", err, r)
+			}
+			if made := len(b.world.things); second && made != 0 || !second && (made != 1 || r.Summary.Created != 1) {
+				t.Errorf("%v %+v", b.world.names(), r.Summary)
+			}
+			runs, _ := b.store.Runs(t.Context(), testStage, 0)
+			if runs[0].State != statestore.Cancelled {
+				t.Errorf("%+v", runs[0])
+			}
+			b.world.during = nil
+			clear(b.world.hang)
+			b.deploy(g)
+			b.settled(g)
+		})
+	}
+}
+
+func TestFencedInMidRun(t *testing.T) {
+	b := newBench(t)
+	b.world.during = func(op, _ string) {
+		if op == "create" {
+			_, _ = b.store.Interrupt(context.Background(), testStage, statestore.Order{Unlock: true, Who: "me", Why: "test"})
+		}
+	}
+	g := graph(res("a", m{"name": "a"}), res("b", m{"name": "b", "after": "⟦a.id⟧"}), res("c", m{"name": "c", "after": "⟦b.id⟧"}))
+	_, err := b.apply(g, nil)
+	if !errors.Is(err, statestore.ErrFenced) || len(b.world.things) != 1 {
+		t.Fatalf("%v %v", err, b.world.names())
+	}
+	b.world.during = nil
+	if runs, _ := b.store.Runs(t.Context(), testStage, 0); runs[0].State != statestore.Lost {
+		t.Errorf("%+v", runs[0])
+	}
+	b.deploy(g)
+	if runs, _ := b.store.Runs(t.Context(), testStage, 0); runs[0].State != statestore.Succeeded {
+		t.Errorf("%+v", runs[0])
+	}
+	b.settled(g)
+}
+
+func TestSavedPlans(t *testing.T) {
+	b := newBench(t)
+	g := graph(res("a", m{"color": "red"}), res("b", m{}))
+	saved := b.plan(g)
+	hold := func(o *engine.ApplyOptions) { o.Saved = saved }
+	if _, err := b.apply(graph(res("a", m{"color": "blue"}), res("b", m{})), hold); !errors.Is(err, engine.ErrStale) || !strings.Contains(err.Error(), "the program") {
+		t.Fatalf("program: %v", err)
+	}
+	if r, err := b.apply(g, hold); err != nil || r.Summary.Created != 2 {
+		t.Fatalf("%v", err)
+	}
+	if _, err := b.apply(g, hold); !errors.Is(err, engine.ErrStale) || !strings.Contains(err.Error(), "serial") {
+		t.Fatalf("serial: %v", err)
+	}
+	g.Resources[0].Props, g.Resources[1].Props = m{"color": "blue"}, m{"color": "x"}
+	saved = b.plan(g)
+	b.world.of("a")[0].Shape = "drifted"
+	r, err := b.apply(g, hold)
+	if err != nil || r.Summary.Failed != 1 || r.Summary.Updated != 1 || !errors.Is(r.Failures[0], engine.ErrWorldChanged) {
+		t.Fatalf("%v %+v %s", err, r.Summary, failures(r))
+	}
+	// Without a saved plan the change between look and work stops what would be replaced, too.
+	b.world.of("a")[0].Shape = ""
+	p := b.plan(g)
+	b.world.of("a")[0].Shape = "drifted"
+	r, err = b.e.Apply(t.Context(), p, engine.ApplyOptions{Command: "deploy"})
+	if err != nil || !errors.Is(r.Failures[0], engine.ErrWorldChanged) || len(b.world.of("a")) != 1 {
+		t.Fatalf("%v %s", err, failures(r))
+	}
+}
+
+func TestPlanIsMadeAgainWhenTheRecordMoved(t *testing.T) {
+	b := newBench(t)
+	g := graph(res("a", m{}), res("b", m{}))
+	p := b.plan(g)
+	b.deploy(graph(res("a", m{})))
+	if _, err := b.e.Apply(t.Context(), p, engine.ApplyOptions{Command: "deploy"}); !errors.Is(err, engine.ErrNotApproved) {
+		t.Fatalf("%v", err)
+	}
+	asked := ""
+	r, err := b.e.Apply(t.Context(), p, engine.ApplyOptions{Command: "deploy", Approve: func(p *engine.Plan) bool { asked = actions(p); return true }})
+	if err != nil || asked != "a:unchanged b:create" || r.Summary.Created != 1 {
+		t.Fatalf("%v %s %+v", err, asked, r)
+	}
+}
+
+func TestSelection(t *testing.T) {
+	b := newBench(t)
+	g := graph(res("a", m{}), res("b", m{"after": "⟦a.id⟧"}), res("c", m{}))
+	b.opts.Target = []string{"b"}
+	if r := b.deploy(g); r.Summary.Created != 2 || len(b.world.of("c")) != 0 {
+		t.Fatalf("%+v", r.Summary)
+	}
+	b.opts = engine.PlanOptions{Exclude: []string{"a"}}
+	g.Resources[0].Props, g.Resources[1].Props = m{"color": "x"}, m{"after": "⟦a.id⟧", "color": "x"}
+	if r := b.deploy(g); r.Summary.Created != 1 || r.Summary.Updated != 0 {
+		t.Fatalf("%+v", r.Summary)
+	}
+	b.opts = engine.PlanOptions{Target: []string{"a"}}
+	if _, err := b.e.Plan(t.Context(), graph(g.Resources[1], g.Resources[2]), b.opts); err == nil {
+		t.Error("a reference to nothing")
+	}
+	b.opts.Target = []string{"nothing"}
+	if _, err := b.e.Plan(t.Context(), g, b.opts); err == nil {
+		t.Error("a target that is nothing")
+	}
+}
+
+func TestRecordedKinds(t *testing.T) {
+	b := newBench(t)
+	g := graph(kind("Run", res("r", m{"text": "one"})), kind("Note", res("n", m{"text": "⟦r.text⟧"})))
+	b.deploy(g)
+	b.settled(g)
+	b.lose()
+	if p := b.plan(g); actions(p) != "n:recover r:update" {
+		t.Fatal(actions(p))
+	}
+	b.world.takeLog()
+	b.deploy(g)
+	b.settled(g)
+	g.Resources[0].Props = m{"text": "two"}
+	b.deploy(g)
+	if log := strings.Join(b.world.takeLog(), ","); log != "run two,undo one" {
+		t.Errorf("undone with what it was made with: %s", log)
+	}
+	b.settled(g)
+}
