@@ -1,0 +1,202 @@
+package sqs
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
+)
+
+// account is that of every world of these tests, so that props can name things in it.
+const account = "111122223333"
+
+// likeAWS stands before the emulator and does what SQS is documented to do where moto does not:
+//
+//   - RedriveAllowPolicy is shown by GetQueueAttributes; moto keeps it and never shows it.
+//
+//   - SetQueueAttributes leaves attributes alone that it does not name; moto drops the policy then.
+//
+//   - Encryption with keys of SQS is off while there is a key of KMS; moto shows both as on.
+//
+// It also gives the random account of a test a name that is always the same. It changes nothing else, and every
+// call reaches the emulator through the proxy that counts and breaks it.
+type likeAWS struct {
+	URL     string
+	real    string
+	origin  *url.URL
+	forward http.RoundTripper
+	outside *sdk.Client
+
+	mu    sync.Mutex
+	allow map[string]string // by the name of the queue
+}
+
+func startLikeAWS(t *testing.T, cloud *awstest.Server) *likeAWS {
+	t.Helper()
+	origin, err := url.Parse(cloud.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{DisableCompression: true}
+	s := &likeAWS{
+		real: cloud.Account, origin: origin, forward: transport, allow: map[string]string{},
+		outside: sdk.NewFromConfig(cloud.Config(t)),
+	}
+	front := httptest.NewServer(s)
+	t.Cleanup(func() {
+		front.Close()
+		transport.CloseIdleConnections()
+	})
+	s.URL = front.URL
+	return s
+}
+
+type input struct {
+	QueueName, QueueUrl string
+	Attributes          map[string]string
+}
+
+func (in input) name() string {
+	return in.QueueName + in.QueueUrl[strings.LastIndexByte(in.QueueUrl, '/')+1:]
+}
+
+func (s *likeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	text, _ := io.ReadAll(r.Body)
+	text = bytes.ReplaceAll(text, []byte(account), []byte(s.real))
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	var in input
+	if operation != "" {
+		if err := json.Unmarshal(text, &in); err != nil {
+			panic(err)
+		}
+	}
+	switch operation {
+	case "CreateQueue":
+		if _, there := s.live(r, in.name()); !there {
+			s.keep(in)
+		}
+		s.pass(w, r, text, nil)
+	case "SetQueueAttributes":
+		s.keep(in)
+		s.pass(w, r, s.withPolicy(r, in, text), nil)
+	case "GetQueueAttributes":
+		s.pass(w, r, text, func(body []byte) []byte { return s.shown(in, body) })
+	case "ListQueues":
+		s.pass(w, r, text, withoutDeadLetters)
+	default:
+		s.pass(w, r, text, nil)
+	}
+}
+
+// withoutDeadLetters leaves the queues out of listings that every world has for others to name.
+func withoutDeadLetters(body []byte) []byte {
+	var out map[string]any
+	if err := json.Unmarshal(body, &out); err != nil {
+		return body
+	}
+	if urls, ok := out["QueueUrls"].([]any); ok {
+		out["QueueUrls"] = slices.DeleteFunc(urls, func(url any) bool { return strings.Contains(url.(string), "/dead") })
+	}
+	changed, err := json.Marshal(out)
+	if err != nil {
+		panic(err)
+	}
+	return changed
+}
+
+// live are a queue's attributes as moto has them.
+func (s *likeAWS) live(r *http.Request, name string) (map[string]string, bool) {
+	at, err := s.outside.GetQueueUrl(r.Context(), &sdk.GetQueueUrlInput{QueueName: &name})
+	if err != nil {
+		return nil, false
+	}
+	out, err := s.outside.GetQueueAttributes(r.Context(), &sdk.GetQueueAttributesInput{
+		QueueUrl: at.QueueUrl, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll},
+	})
+	if err != nil {
+		return nil, false
+	}
+	return out.Attributes, true
+}
+
+func (s *likeAWS) keep(in input) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if policy, ok := in.Attributes["RedriveAllowPolicy"]; ok {
+		s.allow[in.name()] = strings.ReplaceAll(policy, s.real, account)
+	} else if in.QueueName != "" {
+		delete(s.allow, in.name())
+	}
+}
+
+func (s *likeAWS) withPolicy(r *http.Request, in input, text []byte) []byte {
+	live, there := s.live(r, in.name())
+	if _, set := in.Attributes["Policy"]; set || !there || live["Policy"] == "" {
+		return text
+	}
+	in.Attributes["Policy"] = live["Policy"]
+	out, err := json.Marshal(map[string]any{"QueueUrl": in.QueueUrl, "Attributes": in.Attributes})
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+func (s *likeAWS) shown(in input, body []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out struct{ Attributes map[string]string }
+	if err := json.Unmarshal(body, &out); err != nil || out.Attributes == nil {
+		return body
+	}
+	if policy := s.allow[in.name()]; policy != "" {
+		out.Attributes["RedriveAllowPolicy"] = policy
+	}
+	if out.Attributes["KmsMasterKeyId"] != "" {
+		out.Attributes["SqsManagedSseEnabled"] = "false"
+	}
+	changed, err := json.Marshal(out)
+	if err != nil {
+		panic(err)
+	}
+	return changed
+}
+
+// pass sends a request on and its answer back. Without an answer there is none either.
+func (s *likeAWS) pass(w http.ResponseWriter, r *http.Request, text []byte, edit func([]byte) []byte) {
+	out := r.Clone(r.Context())
+	out.URL.Scheme, out.URL.Host, out.RequestURI = s.origin.Scheme, s.origin.Host, ""
+	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+	out.Header.Set("Content-Length", strconv.Itoa(len(text)))
+	res, err := s.forward.RoundTrip(out)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	body = bytes.ReplaceAll(body, []byte(s.real), []byte(account))
+	if edit != nil && res.StatusCode < 300 {
+		body = edit(body)
+	}
+	for k, v := range res.Header {
+		w.Header()[k] = v
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(res.StatusCode)
+	_, _ = w.Write(body)
+}

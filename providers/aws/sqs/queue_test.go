@@ -1,0 +1,132 @@
+package sqs
+
+import (
+	"context"
+	"testing"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/athanor-dev/athanor/providers/kindtest"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+func sendPolicy(action string) obj {
+	return obj{"Version": "2012-10-17", "Statement": list{obj{
+		"Sid": "topic", "Effect": "Allow", "Principal": obj{"Service": "sns.amazonaws.com"}, "Action": action,
+		"Resource": arn("orders"), "Condition": obj{"ArnEquals": obj{"aws:SourceArn": "arn:aws:sns:us-east-1:" + account + ":events"}},
+	}}}
+}
+
+// tuned has everything that a standard queue can have.
+func tuned() obj {
+	return obj{
+		"name": "orders", "visibilityTimeout": "2m", "delay": "5s", "messageRetention": "14d", "receiveWait": "20s",
+		"maximumMessageSize": "64KiB", "deadLetter": arn("dead-one"), "maxReceives": int64(3),
+		"redriveAllow": obj{"permission": "byQueue", "sources": list{arn("b"), arn("a")}},
+		"policy":       sendPolicy("sqs:SendMessage"), "kmsMasterKeyId": "alias/queues", "kmsDataKeyReusePeriod": "1h",
+		"tags": obj{"team": "web", "cost center": "42"},
+	}
+}
+
+func queueSuite() kindtest.Suite {
+	ws := worlds{}
+	return kindtest.Suite{
+		Kind:  reconcile.Erase(queueKind),
+		World: ws.make,
+		Base:  obj{"tags": obj{"team": "shop"}},
+		Fault: fault,
+		Variants: []kindtest.Variant{
+			{Name: "tuned", Props: tuned()},
+			{Name: "plain", Props: obj{
+				"sqsManagedSse": false, "redriveAllow": obj{"permission": "denyAll"}, "deadLetter": arn("dead-two"),
+				"policy": `{"Statement":{"Effect":"Deny","Principal":"*","Action":"SQS:*","Resource":"*"}}`,
+			}},
+			{Name: "first in first out", Props: obj{
+				"fifo": true, "contentBasedDeduplication": true, "deduplicationScope": "messageGroup",
+				"fifoThroughputLimit": "perMessageGroupId", "deadLetter": arn("dead.fifo"),
+			}},
+		},
+		Edits: []kindtest.Edit{
+			ws.edit("visibilityTimeout", "", "VisibilityTimeout", "31"),
+			ws.edit("delay", "", "DelaySeconds", "7"),
+			ws.edit("messageRetention", "", "MessageRetentionPeriod", "60"),
+			ws.edit("receiveWait", "tuned", "ReceiveMessageWaitTimeSeconds", "0"),
+			ws.edit("maximumMessageSize", "", "MaximumMessageSize", "2048"),
+			ws.edit("deadLetter", "", "RedrivePolicy", `{"deadLetterTargetArn":"`+arn("dead-one")+`","maxReceiveCount":10}`),
+			ws.edit("deadLetter", "tuned", "RedrivePolicy", ""),
+			ws.edit("maxReceives", "tuned", "RedrivePolicy", `{"deadLetterTargetArn":"`+arn("dead-one")+`","maxReceiveCount":"9"}`),
+			ws.edit("redriveAllow", "tuned", "RedriveAllowPolicy", `{"redrivePermission":"allowAll"}`),
+			ws.edit("redriveAllow", "", "RedriveAllowPolicy", `{"redrivePermission":"denyAll"}`),
+			ws.edit("policy", "tuned", "Policy", `{"Version":"2012-10-17","Statement":[]}`),
+			ws.edit("policy", "", "Policy", `{"Version":"2012-10-17","Statement":[]}`),
+			ws.edit("sqsManagedSse", "", "SqsManagedSseEnabled", "false"),
+			ws.edit("kmsMasterKeyId", "", "KmsMasterKeyId", "alias/other"),
+			ws.edit("kmsMasterKeyId", "tuned", "KmsMasterKeyId", ""),
+			ws.edit("kmsDataKeyReusePeriod", "tuned", "KmsDataKeyReusePeriodSeconds", "60"),
+			ws.edit("contentBasedDeduplication", "first in first out", "ContentBasedDeduplication", "false"),
+			ws.edit("deduplicationScope", "first in first out", "DeduplicationScope", "queue"),
+			ws.edit("fifoThroughputLimit", "first in first out", "FifoThroughputLimit", "perQueue"),
+			ws.tagEdit(tree.Path("tags").Key("team"), func(c *sdk.Client, url *string) error {
+				_, err := c.TagQueue(context.Background(), &sdk.TagQueueInput{QueueUrl: url, Tags: map[string]string{"team": "another"}})
+				return err
+			}),
+			ws.tagEdit(tree.Path("tags").Key("by hand"), func(c *sdk.Client, url *string) error {
+				_, err := c.TagQueue(context.Background(), &sdk.TagQueueInput{QueueUrl: url, Tags: map[string]string{"by hand": "1"}})
+				return err
+			}),
+		},
+		Silent: map[tree.Path]string{
+			"maxReceives":               "it counts with a dead-letter queue alone; TestOtherBases changes it",
+			"kmsDataKeyReusePeriod":     "it counts with a key of KMS alone; TestOtherBases changes it",
+			"contentBasedDeduplication": "FIFO queues alone take it; TestOtherBases changes it",
+			"deduplicationScope":        "FIFO queues alone take it; TestOtherBases changes it",
+			"fifoThroughputLimit":       "FIFO queues alone take it; TestOtherBases changes it",
+		},
+	}
+}
+
+func TestQueue(t *testing.T) { kindtest.Run(t, queueSuite()) }
+
+// TestOtherBases is about props that only some queues can have: each is changed alone, there and back, and cut.
+func TestOtherBases(t *testing.T) {
+	for name, base := range map[string]struct {
+		base     obj
+		variants []kindtest.Variant
+		silent   map[tree.Path]string
+	}{
+		"fifo": {
+			obj{"fifo": true, "deduplicationScope": "messageGroup"},
+			[]kindtest.Variant{
+				{Name: "hashed", Props: obj{"fifo": true, "deduplicationScope": "messageGroup", "contentBasedDeduplication": true, "fifoThroughputLimit": "perMessageGroupId"}},
+				{Name: "queue", Props: obj{"fifo": true}},
+			},
+			nil,
+		},
+		"encrypted": {
+			obj{"kmsMasterKeyId": "alias/queues"},
+			[]kindtest.Variant{
+				{Name: "longer", Props: obj{"kmsMasterKeyId": "alias/queues", "kmsDataKeyReusePeriod": "1h"}},
+				{Name: "clear", Props: obj{"sqsManagedSse": false}},
+			},
+			map[tree.Path]string{"sqsManagedSse": "it is off anyway while there is a key of KMS"},
+		},
+		"dead letters": {
+			obj{"deadLetter": arn("dead-one")},
+			[]kindtest.Variant{{Name: "patient", Props: obj{"deadLetter": arn("dead-one"), "maxReceives": int64(100)}}},
+			nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := queueSuite()
+			s.Base, s.Variants, s.Edits, s.Silent = base.base, base.variants, nil, base.silent
+			for _, c := range kindtest.Checks() {
+				switch c.Name {
+				case "a prop alone is a difference, and replaces as documented", "there and back, and twice writes nothing",
+					"a crash at any call heals", "unset means the default", "unknown props":
+					t.Run(c.Name, func(t *testing.T) { c.Do(t, s) })
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,189 @@
+package sqs
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"strings"
+	"testing"
+
+	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/providers/kindtest"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+type (
+	obj  = map[string]any
+	list = []any
+)
+
+// world is an account of its own, seen by the kind through one client and by others through another.
+type world struct {
+	server *awstest.Server
+	others *sdk.Client
+	cloud  *aws.Cloud
+	dir    string
+}
+
+// deadLetters are queues that every world has and that are not the kind's.
+var deadLetters = []string{"dead-one", "dead-two", "dead.fifo"}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	server := awstest.Start(t)
+	like := startLikeAWS(t, server)
+	cfg := server.ObservedConfig(t)
+	cfg.BaseEndpoint = &like.URL
+	outside := server.Config(t)
+	outside.BaseEndpoint = &like.URL
+	w := &world{server: server, others: sdk.NewFromConfig(outside), cloud: aws.FromConfig(cfg), dir: t.TempDir()}
+	place, err := w.cloud.Place(t.Context())
+	if err != nil || place.Account != account {
+		t.Fatalf("place %v: %v", place, err)
+	}
+	server.Reset()
+	for _, name := range deadLetters {
+		attrs := map[string]string{}
+		if strings.HasSuffix(name, ".fifo") {
+			attrs["FifoQueue"] = "true"
+		}
+		if _, err := w.others.CreateQueue(t.Context(), &sdk.CreateQueueInput{QueueName: &name, Attributes: attrs}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// arn is that of a queue in every world.
+func arn(name string) string { return "arn:aws:sqs:us-east-1:" + account + ":" + name }
+
+// queues are all as others see them; those for dead letters are in no listing.
+func (w *world) queues(t kindtest.T) []any {
+	t.Helper()
+	out, err := w.others.ListQueues(context.Background(), &sdk.ListQueuesInput{})
+	if err != nil {
+		t.Fatalf("list: %v", err)
+	}
+	var all []any
+	for _, url := range out.QueueUrls {
+		all = append(all, w.queue(t, url))
+	}
+	return all
+}
+
+func (w *world) queue(t kindtest.T, url string) obj {
+	t.Helper()
+	attrs, err := w.others.GetQueueAttributes(context.Background(), &sdk.GetQueueAttributesInput{
+		QueueUrl: &url, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll},
+	})
+	if err != nil {
+		t.Fatalf("attributes: %v", err)
+	}
+	tags, err := w.others.ListQueueTags(context.Background(), &sdk.ListQueueTagsInput{QueueUrl: &url})
+	if err != nil {
+		t.Fatalf("tags: %v", err)
+	}
+	seen := obj{}
+	for k, v := range attrs.Attributes {
+		switch {
+		case k == "QueueArn", strings.HasSuffix(k, "Timestamp"), strings.HasPrefix(k, "Approximate"):
+		case strings.HasSuffix(k, "Policy"):
+			seen[k] = json.RawMessage(v)
+		default:
+			seen[k] = v
+		}
+	}
+	marked := maps.Clone(tags.Tags)
+	delete(marked, "athanor:generation") // differs between two makings
+	seen["tags"] = marked
+	return seen
+}
+
+// set is what somebody else does to an attribute.
+func (w *world) set(t kindtest.T, attrs map[string]any, name, value string) {
+	t.Helper()
+	if _, err := w.others.SetQueueAttributes(context.Background(), &sdk.SetQueueAttributesInput{
+		QueueUrl: urlOf(attrs), Attributes: map[string]string{name: value},
+	}); err != nil {
+		t.Fatalf("set %s: %v", name, err)
+	}
+}
+
+func urlOf(attrs map[string]any) *string {
+	url, _ := attrs["url"].(string)
+	return &url
+}
+
+// worlds finds the world that a check was given.
+type worlds map[string]*world
+
+func (ws worlds) make(t kindtest.T) kindtest.World {
+	w := newWorld(t.(*testing.T))
+	ws[w.dir] = w
+	return kindtest.World{Cloud: w.cloud, Dir: w.dir, Objects: func() []any { return w.queues(t) }}
+}
+
+// edit is a change of one attribute that somebody else makes.
+func (ws worlds) edit(path tree.Path, from, name, value string) kindtest.Edit {
+	return kindtest.Edit{Path: path, From: from, Do: func(t kindtest.T, w kindtest.World, attrs map[string]any) {
+		t.Helper()
+		ws[w.Dir].set(t, attrs, name, value)
+	}}
+}
+
+func (ws worlds) tagEdit(path tree.Path, do func(c *sdk.Client, url *string) error) kindtest.Edit {
+	return kindtest.Edit{Path: path, Do: func(t kindtest.T, w kindtest.World, attrs map[string]any) {
+		t.Helper()
+		if err := do(ws[w.Dir].others, urlOf(attrs)); err != nil {
+			t.Fatalf("edit %s: %v", path, err)
+		}
+	}}
+}
+
+func fault(class reconcile.Class) error {
+	switch class {
+	case reconcile.Denied:
+		return &smithy.GenericAPIError{Code: "AccessDeniedException", Message: "not authorized"}
+	case reconcile.Throttled:
+		return &smithy.GenericAPIError{Code: "RequestThrottled", Message: "Request is throttled."}
+	case reconcile.Transient:
+		return &smithy.GenericAPIError{Code: "InternalError", Message: "We encountered an internal error."}
+	}
+	return nil
+}
+
+// settle makes a queue match as an engine would, with a record when last is set.
+func (w *world) settle(ctx context.Context, kind reconcile.Any, props obj, last *reconcile.Outcome) (reconcile.Outcome, error) {
+	place, err := w.cloud.Place(ctx)
+	if err != nil {
+		return reconcile.Outcome{}, err
+	}
+	job := &reconcile.Job{
+		Address: "orders", Props: props, Cloud: w.cloud, Place: place, Name: "shop-test-orders", MayDelete: true,
+		Mark: reconcile.Mark{Stack: "shop", Stage: "test", Address: "orders", Generation: 1, Store: "store"},
+	}
+	if last != nil {
+		job.ID, job.Last = last.Identity, last.Attrs
+	}
+	if err := kind.Decode(job); err != nil {
+		return reconcile.Outcome{}, err
+	}
+	return kind.Settle(ctx, job, reconcile.Hooks{})
+}
+
+func names(calls []awstest.Call) []string {
+	var out []string
+	for _, c := range calls {
+		out = append(out, c.Name())
+	}
+	return out
+}
+
+func text(v string) *string { return sdkaws.String(v) }
