@@ -158,7 +158,7 @@ func TestSizeLaw(t *testing.T) {
 }
 
 func TestStateLaw(t *testing.T) {
-	const head = "package a\n\nimport (\n\t\"errors\"\n\t\"regexp\"\n\t\"reflect\"\n\t\"encoding/base32\"\n\t\"encoding/base64\"\n\trec \"" + module + "/reconcile\"\n)\n"
+	const head = "package a\n\nimport (\n\t\"errors\"\n\t\"regexp\"\n\t\"reflect\"\n\t\"encoding/base32\"\n\t\"encoding/base64\"\n\t\"sync\"\n\trec \"" + module + "/reconcile\"\n)\n"
 	expect(t, stateLaw(read(t, "adopt/a.go", head+`
 // ErrGone is a sentinel.
 var ErrGone = errors.New("gone")
@@ -172,6 +172,7 @@ var (
 	strict    = base64.RawURLEncoding.Strict()
 	rows      = []byte("rows")
 	digits    = [...]string{"one", "two"}
+	byCode    = sync.OnceValue(table)
 )
 
 //go:embed a.txt
@@ -190,6 +191,8 @@ var empty = map[string]bool{}
 var slots, flags, spare = []int{1}, []int{1}, []int{1}
 var count, limit = 1, 2
 var Bytes = []byte("exported bytes can be written by anybody")
+var mutex sync.Mutex
+var Lazy = sync.OnceValue(table)
 var wrong = errors.New("not named as an error")
 var Thing = Kind[P, L, A]{}
 
@@ -200,7 +203,7 @@ func f() {
 	g(&spare)
 }
 `))
-	expect(t, got, "cache", "known", "Shown", "empty", "slots", "flags", "spare", "count", "limit", "Bytes", "wrong", "Thing")
+	expect(t, got, "cache", "known", "Shown", "empty", "slots", "flags", "spare", "count", "limit", "Bytes", "mutex", "Lazy", "wrong", "Thing")
 	if got[0].key != "adopt.cache" {
 		t.Errorf("key %q, want adopt.cache", got[0].key)
 	}
