@@ -40,6 +40,10 @@ func (s *Stack) add(r *engine.Resource, p reflect.Type, opts []Option) {
 	if len(opts) > 0 {
 		d := &declaration{stack: s, address: r.Address, options: &r.Options}
 		for _, o := range opts {
+			if o == nil {
+				d.fail("options", errors.New("a nil option"))
+				continue
+			}
 			o(d)
 		}
 		for _, err := range d.errs {

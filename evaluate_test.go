@@ -177,6 +177,8 @@ func TestMistakesComeTogether(t *testing.T) {
 		}, `bind "k": nothing is declared as "a"`},
 		{"JSON", func(s *athanor.Stack) { s.JSON(map[string]any{"f": func() {}}) }, "JSON: f: "},
 		{"URL", func(s *athanor.Stack) { s.URL("https://%s/", "a", "b") }, "URL: a URL with 1 %s and 2 arguments"},
+		{"nil option", func(s *athanor.Stack) { newQueue(s, "a", queueProps{}, nil) }, "a: options: a nil option"},
+		{"nil policy", func(s *athanor.Stack) { s.Policy(nil) }, "a nil policy"},
 		{"damaged", func(s *athanor.Stack) { newQueue(s, "a", queueProps{Name: other.URL[2:]}) }, "a: name: a damaged reference"},
 	}
 	for _, tt := range tests {
@@ -313,6 +315,28 @@ func TestBindingsAreSorted(t *testing.T) {
 	}
 	if got := fmt.Sprint(g.Resources[2].Props); got != "map[bindings:map[k:map[allow:t]]]" {
 		t.Errorf("got %s", got)
+	}
+}
+
+// Structs and typed references may stand at any depth of what becomes a tree.
+func TestTreesOfAnything(t *testing.T) {
+	type inner struct {
+		Port athanor.Int
+		Wait time.Duration
+	}
+	g := mustEvaluate(t, func(s *athanor.Stack) error {
+		q := newQueue(s, "q", queueProps{})
+		s.Output("deep", map[string]any{
+			"list":  []map[string]any{{"port": athanor.Num(3), "ref": q.Port}},
+			"named": map[string][]inner{"a": {{Port: q.Port, Wait: time.Minute}}},
+			"none":  []string(nil), "empty": []any{}, "pointer": &inner{Port: "1"}, "on": athanor.True,
+		})
+		return nil
+	})
+	data, err := json.Marshal(g.Outputs["deep"])
+	want := `{"empty":[],"list":[{"port":3,"ref":"⟦q.port⟧"}],"named":{"a":[{"port":"⟦q.port⟧","wait":"1m"}]},"none":null,"on":true,"pointer":{"port":1}}`
+	if err != nil || string(data) != want {
+		t.Errorf("got %s, %v\nwant %s", data, err, want)
 	}
 }
 

@@ -164,6 +164,10 @@ var errName = errors.New("bad name")
 
 // Policy adds a rule that every plan must pass before it is approved. A graph with policies needs its program.
 func (s *Stack) Policy(rule func(*Plan) []Violation) {
+	if rule == nil {
+		s.fail("", errors.New("a nil policy"))
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.graph.Funcs.Policies = append(s.graph.Funcs.Policies, rule)

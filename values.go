@@ -90,31 +90,34 @@ func User[N, P ~string](name N, password P) token.User {
 
 // treeOf makes a tree of a value that may hold structs, attributes and typed references at any depth.
 func treeOf(v any) (any, error) {
-	if v == nil {
-		return nil, nil
-	}
 	rv := reflect.ValueOf(v)
 	switch {
-	case rv.Kind() == reflect.Map && rv.Type().Elem().Kind() == reflect.Interface:
+	case !rv.IsValid():
+		return nil, nil
+	case rv.Kind() == reflect.Map && rv.Type().Key().Kind() == reflect.String:
 		return treeOfMap(rv)
-	case rv.Kind() == reflect.Slice && rv.Type().Elem().Kind() == reflect.Interface:
-		list := make([]any, rv.Len())
-		for i := range list {
-			x, err := treeOf(rv.Index(i).Interface())
-			if err != nil {
-				return nil, below(tree.Path("").Index(i), err)
-			}
-			list[i] = x
-		}
-		return list, nil
+	case rv.Kind() == reflect.Slice && rv.Type().Elem().Kind() != reflect.Uint8:
+		return treeOfList(rv)
 	}
 	return props.EncodeValue(v)
 }
 
-func treeOfMap(rv reflect.Value) (any, error) {
-	if rv.Type().Key().Kind() != reflect.String {
-		return nil, errors.New("a map whose keys are not text")
+func treeOfList(rv reflect.Value) (any, error) {
+	if rv.IsNil() {
+		return nil, nil
 	}
+	list := make([]any, rv.Len())
+	for i := range list {
+		x, err := treeOf(rv.Index(i).Interface())
+		if err != nil {
+			return nil, below(tree.Path("").Index(i), err)
+		}
+		list[i] = x
+	}
+	return list, nil
+}
+
+func treeOfMap(rv reflect.Value) (any, error) {
 	if rv.IsNil() {
 		return nil, nil
 	}
