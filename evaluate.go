@@ -44,7 +44,8 @@ func Evaluate(program Program, in Input) (*engine.Graph, error) {
 		declared: map[string]entry{}, forgotten: map[string]string{}, outputs: map[string]string{}, config: map[string]configEntry{},
 		graph: &engine.Graph{
 			Format: engine.GraphFormat, Stack: in.Stack, Stage: in.Stage, Dir: in.Dir,
-			Config: map[string]any{}, Secrets: map[string]SecretSource{}, Outputs: map[string]any{},
+			Resources: []engine.Resource{},
+			Config:    map[string]any{}, Secrets: map[string]SecretSource{}, Outputs: map[string]any{},
 			Funcs: engine.Funcs{Then: map[string]func(any) (any, error){}, Hooks: map[string]func(context.Context, HookInfo) error{}},
 		},
 	}

@@ -87,6 +87,7 @@ func (l *loader) build() {
 	l.declare("resources", false, fieldNames[resourceDoc]())
 	l.declare("read", true, fieldNames[readDoc]())
 	l.readBindings()
+	l.graph.Resources = make([]engine.Resource, 0, len(l.instances))
 	for _, e := range l.order {
 		l.make(e)
 	}

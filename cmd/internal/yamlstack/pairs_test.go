@@ -19,6 +19,9 @@ var pairs = []struct {
 	yaml string
 	code func(*athanor.Stack) error
 }{
+	{"nothing", `
+stack: shop
+`, func(*athanor.Stack) error { return nil }},
 	{"resource", `
 stack: shop
 resources:
