@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 )
@@ -31,9 +30,8 @@ func (a *app) completionCommand() *cli.Command {
 	}
 }
 
-var (
-	bashCompletion = strings.TrimPrefix(`
-_athanor() {
+const (
+	bashCompletion = `_athanor() {
   local cur words
   COMPREPLY=()
   cur="${COMP_WORDS[COMP_CWORD]}"
@@ -41,15 +39,14 @@ _athanor() {
   COMPREPLY=($(compgen -W "$("${words[@]}" "$cur" --generate-bash-completion 2>/dev/null)" -- "$cur"))
 }
 complete -o bashdefault -o default -F _athanor athanor
-`, "\n")
+`
 
-	zshCompletion = strings.TrimPrefix(`
-#compdef athanor
+	zshCompletion = `#compdef athanor
 _athanor() {
   local -a options
   options=("${(@f)$(${words[@]:0:$#words-1} ${words[-1]} --generate-bash-completion 2>/dev/null)}")
   if (( ${#options} )); then _describe 'values' options; else _files; fi
 }
 compdef _athanor athanor
-`, "\n")
+`
 )
