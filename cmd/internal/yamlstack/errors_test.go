@@ -78,6 +78,7 @@ func TestMistakes(t *testing.T) {
 		{"option reference", "stack: s\nresources:\n  q: {kind: test.Queue, options: {dependsOn: ['${q.arn}']}}\n", `3:48: q: ${q.arn}: options hold no references`},
 		{"depends on nothing", "stack: s\nresources:\n  q: {kind: test.Queue, options: {dependsOn: [p]}}\n", `3:47: q: dependsOn: nothing is declared as "p"`},
 		{"option path", "stack: s\nresources:\n  q: {kind: test.Queue, options: {ignoreChanges: ['a[']}}\n", `3:51: q: ignoreChanges: `},
+		{"option prop", "stack: s\nresources:\n  q: {kind: test.Queue, options: {replaceOn: [nmae]}}\n", `3:47: q: replaceOn: test.Queue has no prop "nmae" → did you mean name?`},
 		{"provider", "stack: s\nproviders: {eu: {use: tset, region: x}}\n", `2:18: provider eu: there is no provider "tset" → did you mean test?`},
 		{"provider setting", "stack: s\nproviders: {test: {regoin: x}}\n", `2:20: regoin: `},
 		{"provider cycle", "stack: s\nproviders: {a: {use: b}, b: {use: a}}\n", `uses itself`},
@@ -204,5 +205,17 @@ func TestBombs(t *testing.T) {
 				t.Errorf("got %.300q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// A name is found in a file that is wrong in every other way, as long as it is YAML.
+func TestName(t *testing.T) {
+	for text, want := range map[string]string{
+		"stack: shop\nresources: 3\nnonsense: {a: 1, a: 2}\n": "shop", "resources: {}": "", "stack: [": "", "stack: 7": "7",
+	} {
+		got, err := yamlstack.Name([]byte(text))
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: got %q, %v", text, got, err)
+		}
 	}
 }

@@ -20,6 +20,8 @@ type kind struct {
 	// attrs are the attributes; free says that they are not known beforehand.
 	attrs []props.Field
 	free  bool
+	// words are the names of the props; none when these are free.
+	words []string
 }
 
 func (l *loader) kindOf(name string) *kind {
@@ -37,6 +39,9 @@ func (l *loader) kindOf(name string) *kind {
 	var err error
 	k.attrs, err = props.Fields(reflect.TypeOf(k.spec.NewAttrs()).Elem(), nil)
 	k.free = err != nil
+	if fields, err := props.Fields(reflect.TypeOf(k.spec.NewProps()).Elem(), nil); err == nil {
+		k.words = fieldWords(fields)
+	}
 	l.kinds[name] = k
 	return k
 }
@@ -68,6 +73,14 @@ func (e *entry) check(path tree.Path) (list bool, err error) {
 		}
 	}
 	return strings.HasPrefix(typ, "list of "), nil
+}
+
+// hasProp reports what is wrong with the first step of a path into the props.
+func (e *entry) hasProp(first tree.Step) error {
+	if e.kind == nil || len(e.kind.words) == 0 || first.Any || slices.Contains(e.kind.words, first.Key) {
+		return nil
+	}
+	return near(fmt.Errorf("%s has no prop %q", e.kind.name, first.Key), first.Key, e.kind.words)
 }
 
 func fieldWords(fields []props.Field) []string {

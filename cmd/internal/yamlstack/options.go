@@ -14,7 +14,7 @@ import (
 )
 
 // options reads the options of one resource.
-func (s *scope) options(n *yaml.Node) engine.Options {
+func (s *scope) options(e *entry, n *yaml.Node) engine.Options {
 	inner := *s
 	inner.known, inner.why = true, "options hold no references; addresses are written without ${ }"
 	doc, ok := decode[optionsDoc](&inner, n, "options")
@@ -25,8 +25,8 @@ func (s *scope) options(n *yaml.Node) engine.Options {
 	o := engine.Options{
 		Protect: doc.Protect, Retain: doc.Retain, RenamedFrom: doc.RenamedFrom, Adopt: doc.Adopt,
 		DeleteFirst: doc.DeleteFirst, AllowReplace: doc.AllowReplace, AllowDelete: doc.AllowDelete,
-		IgnoreChanges: s.paths("ignoreChanges", doc.IgnoreChanges, find),
-		ReplaceOn:     s.paths("replaceOn", doc.ReplaceOn, find),
+		IgnoreChanges: s.paths(e, "ignoreChanges", doc.IgnoreChanges, find),
+		ReplaceOn:     s.paths(e, "replaceOn", doc.ReplaceOn, find),
 		Timeouts:      engine.Timeouts{Create: doc.Timeout, Update: doc.Timeout, Delete: doc.Timeout},
 		Before:        s.hooks("before", doc.Before, find), After: s.hooks("after", doc.After, find),
 	}
@@ -70,12 +70,16 @@ func (s *scope) others(address string, at place, option string) []string {
 	return []string{address}
 }
 
-func (s *scope) paths(option string, texts []string, find func(tree.Path) place) []tree.Path {
+// paths are those of an option; the first step of each is a prop of the kind.
+func (s *scope) paths(e *entry, option string, texts []string, find func(tree.Path) place) []tree.Path {
 	var paths []tree.Path
 	for i, t := range texts {
 		p, err := tree.ParsePath(t)
 		if err == nil && p == "" {
 			err = errors.New("an empty path")
+		}
+		if err == nil {
+			err = e.hasProp(p.Steps()[0])
 		}
 		if err != nil {
 			s.wrongf(find(tree.Path(option).Index(i)), "%s: %w", option, err)

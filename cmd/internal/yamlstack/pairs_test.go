@@ -231,6 +231,21 @@ resources:
 		}
 		return nil
 	}},
+	{"for over config, and spreads", `
+stack: shop
+config: {zones: {default: [a, b], stages: {prod: [c]}}}
+resources:
+  q: {for: "${config.zones}", kind: test.Queue, props: {name: "${each.key}"}}
+  all: {kind: test.Queue, props: {subnets: [x, "${config.zones...}", "${q[*].url}"], tags: {first: 'a$$b ${stage}'}}}
+`, func(s *athanor.Stack) error {
+		zones := athanor.Config(s, "zones", athanor.Default([]string{"a", "b"}), athanor.ForStage("prod", []string{"c"}))
+		urls := append([]string{"x"}, zones...)
+		for _, z := range zones {
+			urls = append(urls, newQueue(s, "q["+z+"]", queueProps{Name: z}).URL)
+		}
+		newQueue(s, "all", queueProps{Subnets: urls, Tags: map[string]string{"first": "a$$b " + s.Stage()}})
+		return nil
+	}},
 	{"options", `
 stack: shop
 resources:

@@ -192,7 +192,7 @@ func (l *loader) instance(s *scope, e *entry) {
 	}
 	r := engine.Resource{Address: s.address, Settings: settings, Source: e.at.String()}
 	if part, ok := e.parts["options"]; ok {
-		r.Options = s.options(part.value)
+		r.Options = s.options(e, part.value)
 	}
 	declared := s.props(e, "props")
 	rows, find := s.bound(e, declared)
