@@ -22,17 +22,21 @@ func chain(n int) *engine.Graph {
 	return g
 }
 
-// mesh is n notes with five references each, in layers.
+// mesh is n notes in layers of a hundred. Each refers to five of the first layer and comes after one of the layer
+// before; were the five of that layer too, texts would grow fivefold with each.
 func mesh(n int) *engine.Graph {
 	g := graph()
 	for i := range n {
+		r := kind("Note", res(fmt.Sprintf("n%d", i), nil))
 		text := fmt.Sprintf("t%d", i)
 		if i >= 100 {
 			for k := range 5 {
-				text += fmt.Sprintf(" ⟦n%d.text⟧", (i/100-1)*100+(i*7+k*13)%100)
+				text += fmt.Sprintf(" ⟦n%d.text⟧", (i*7+k*13)%100)
 			}
+			r.Options.DependsOn = []string{fmt.Sprintf("n%d", i-100)}
 		}
-		g.Resources = append(g.Resources, kind("Note", res(fmt.Sprintf("n%d", i), m{"text": "x" + text[:min(len(text), 200)]})))
+		r.Props = m{"text": text}
+		g.Resources = append(g.Resources, r)
 	}
 	return g
 }

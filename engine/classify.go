@@ -83,7 +83,8 @@ func (w *work) compare(ctx context.Context, n *node) error {
 		w.lookAt(ctx, n)
 		return n.err
 	}
-	if len(n.uses) == 0 || n.replacedWhole() {
+	if n.current || len(n.uses) == 0 || n.replacedWhole() {
+		n.current = false
 		return nil
 	}
 	g := n.present()

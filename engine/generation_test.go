@@ -87,7 +87,9 @@ func TestCandidateThatIsNoLongerWanted(t *testing.T) {
 
 func TestCondemnedIsRetriedAndBlocksNobody(t *testing.T) {
 	b := newBench(t)
-	shape := func(s string) *engine.Graph { return graph(res("a", m{"shape": s}), res("b", m{"after": "⟦a.id⟧"})) }
+	shape := func(s string) *engine.Graph {
+		return graph(res("a", m{"shape": s}), res("b", m{"after": "⟦a.id⟧"}))
+	}
 	b.deploy(shape("0"))
 	// Each replacement leaves one that cannot be deleted; the fifth name is refused.
 	for i, s := range []string{"1", "2", "3"} {

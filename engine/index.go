@@ -42,8 +42,10 @@ type node struct {
 	job    *reconcile.Job
 	look   reconcile.Look
 	looked bool
-	err    error // why it could not be looked at
-	others []found
+	// current: it was looked at with all its upstreams decided, and need not be compared again.
+	current bool
+	err     error // why it could not be looked at
+	others  []found
 	// slot of the name by which a find was made.
 	slot   int
 	assets map[string]reconcile.Asset
@@ -132,9 +134,19 @@ func (w *work) declare(n *node, addr, kind, source string) error {
 	if !ok {
 		return unknownKind(kind, w.e.Catalog.Types())
 	}
-	n.kind, n.spec = k, k.Spec()
+	n.kind, n.spec = k, w.spec(k, kind)
 	w.nodes[addr] = n
 	return nil
+}
+
+// spec is what a kind says of itself, asked once.
+func (w *work) spec(k reconcile.Any, kind string) *reconcile.Spec {
+	s, ok := w.specs[kind]
+	if !ok {
+		s = k.Spec()
+		w.specs[kind] = s
+	}
+	return s
 }
 
 func unknownKind(kind string, types []string) error {

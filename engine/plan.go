@@ -45,6 +45,13 @@ func (e *Engine) PlanDestroy(ctx context.Context, stage statestore.Stage, g *Gra
 }
 
 func (w *work) makePlan(ctx context.Context) (*Plan, error) {
+	digest := make(chan struct{})
+	go func() {
+		defer close(digest)
+		w.digest, w.digestErr = w.graph.Digest()
+	}()
+	defer func() { <-digest }()
+	w.digested = digest
 	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
 	if err := w.index(); err != nil {
 		return nil, err
@@ -125,7 +132,10 @@ func (w *work) decide(ctx context.Context) {
 				late = append(late, n)
 			}
 		}
-		parallel(len(late), lookers, func(i int) { w.lookAt(ctx, late[i]) })
+		parallel(len(late), lookers, func(i int) {
+			w.lookAt(ctx, late[i])
+			late[i].current = late[i].err == nil
+		})
 		for _, n := range level {
 			if !w.isSelected(n) {
 				w.pass(n)
@@ -180,10 +190,10 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 		Format: planFormat, Stack: w.stage.Stack, Stage: w.stage.Name, Destroy: w.destroy, Serial: w.snap.Serial,
 		Unobserved: w.o.NoObserve, Recovered: w.lost, work: w,
 	}
-	var err error
-	if p.Digest, err = w.graph.Digest(); err != nil {
-		return nil, err
+	if <-w.digested; w.digestErr != nil {
+		return nil, w.digestErr
 	}
+	p.Digest = w.digest
 	for addr := range w.damaged {
 		if n := w.nodes[addr]; n != nil && n.decl != nil {
 			n.plan.Identity = w.damagedIdentity(addr)

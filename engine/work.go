@@ -43,6 +43,7 @@ type work struct {
 	leftover  []*node        // on record or found, and not declared
 	selected  map[*node]bool // nil: all
 	attrNames map[string][]string
+	specs     map[string]*reconcile.Spec
 
 	// fresh: there are no rows. lost: and the stage was deployed before.
 	fresh, lost bool
@@ -51,6 +52,11 @@ type work struct {
 	byIdentity  map[string]*found
 
 	refusals []Problem
+
+	// digest of the graph, made beside everything else and there when digested is closed.
+	digested  <-chan struct{}
+	digest    string
+	digestErr error
 
 	slots   slots
 	gate    *gate
@@ -77,7 +83,7 @@ func (e *Engine) newWork(ctx context.Context, g *Graph, destroy bool, o PlanOpti
 	stage := statestore.Stage{Stack: g.Stack, Name: g.Stage}
 	w := &work{
 		e: e, o: o, graph: g, destroy: destroy, stage: stage,
-		moved: map[string]string{}, damaged: map[string]error{}, attrNames: map[string][]string{},
+		moved: map[string]string{}, damaged: map[string]error{}, attrNames: map[string][]string{}, specs: map[string]*reconcile.Spec{},
 		redact: &e.redact, secrets: map[string]string{},
 		accesses: map[string]*access{}, listings: map[string]*listing{},
 		gate: newGate(e.Parallel),

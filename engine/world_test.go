@@ -453,24 +453,26 @@ func noteKind() *reconcile.Kind[noteProps, noteAttrs, noteAttrs] {
 			return *s.Last, nil
 		},
 		Create: func(_ context.Context, s reconcile.Site[noteProps, noteAttrs]) (noteAttrs, error) {
-			return noteAttrs{Text: s.Want.Text}, nil
+			return note(s.Want.Text), nil
 		},
 		Compare: func(d *reconcile.Diff[noteAttrs], want noteProps, live noteAttrs) {
 			reconcile.Value(d, "text", want.Text, live.Text, &reconcile.Operation[noteAttrs]{Name: "write", Do: func(_ context.Context, on reconcile.On[noteAttrs]) error {
-				on.Remember(noteAttrs{Text: want.Text})
+				on.Remember(note(want.Text))
 				return nil
 			}})
 		},
 		Attrs:    func(l noteAttrs) noteAttrs { return l },
 		Delete:   func(context.Context, reconcile.Site[noteProps, noteAttrs]) error { return nil },
 		Identity: func(noteAttrs) string { return "" },
-		Moves:    []string{"text"},
+		Moves:    []string{"text", "short"},
 	}
 }
 
+func note(text string) noteAttrs { return noteAttrs{Text: text, Short: text[:min(8, len(text))]} }
+
 type (
 	noteProps struct{ Text string }
-	noteAttrs struct{ Text string }
+	noteAttrs struct{ Text, Short string }
 )
 
 // runKind acts on the world when it is made, like a command, and undoes with the props that it was made with.
