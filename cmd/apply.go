@@ -70,7 +70,7 @@ func (a *app) stopping(progress *render.Progress) {
 // announceWait says whom --wait waits for. Whether it still must is the engine's business.
 func (s *session) announceWait(c *cli.Context, p *engine.Plan) {
 	wait := c.Duration("wait")
-	if wait <= 0 || !p.Pending() {
+	if wait <= 0 || !p.Pending() && !p.Destroy {
 		return
 	}
 	snap, err := s.project.store.Load(c.Context, s.stage)

@@ -287,7 +287,8 @@ func (w *work) anythingToDo(ctx context.Context, p *Plan) bool {
 		}
 	}
 	if w.destroy {
-		return false
+		// Somebody is at work there: what is empty now need not stay so.
+		return w.snap.Holder != nil
 	}
 	sealed, changed := w.sealOutputs(ctx)
 	return changed && sealed != nil

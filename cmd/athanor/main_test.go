@@ -1,0 +1,189 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/athanor-dev/athanor/cmd"
+)
+
+var update = flag.Bool("update", false, "write what the command prints into the scripts")
+
+// TestMain makes this binary the command itself when it is called by that name.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"athanor": func() { cmd.Ready("") }})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", Deadline: time.Now().Add(90 * time.Second), UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error {
+			home := filepath.Join(env.WorkDir, ".home")
+			for _, v := range [][2]string{
+				{"HOME", home}, {"XDG_CONFIG_HOME", filepath.Join(home, "config")}, {"USER", "tester"}, {"TERM", "dumb"},
+			} {
+				env.Setenv(v[0], v[1])
+			}
+			return os.MkdirAll(home, 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "summary": summary, "await": await, "mode": mode, "hides": hides, "tidy": tidy, "jsonlines": jsonLines,
+		},
+	})
+}
+
+// exits CODE COMMAND ARGS… runs a command and checks its exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND ARGS…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	have := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		failed, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		have = failed.ExitCode()
+	}
+	if have != want {
+		ts.Fatalf("exit code %d, want %d", have, want)
+	}
+}
+
+// summary KEY=VALUE… compares fields of the last JSON line on standard output. Fields of objects are a.b; values
+// are JSON, or plain text.
+func summary(ts *testscript.TestScript, neg bool, args []string) {
+	lines := strings.Split(strings.TrimSpace(ts.ReadFile("stdout")), "\n")
+	var last map[string]any
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil {
+		ts.Fatalf("the last line is no JSON: %v: %s", err, lines[len(lines)-1])
+	}
+	for _, arg := range args {
+		key, want, ok := strings.Cut(arg, "=")
+		if !ok {
+			ts.Fatalf("usage: summary KEY=VALUE…")
+		}
+		var at any = last
+		for name := range strings.SplitSeq(key, ".") {
+			m, _ := at.(map[string]any)
+			at = m[name]
+		}
+		have := fmt.Sprint(at)
+		if at == nil {
+			have = "(none)"
+		} else if _, text := at.(string); !text {
+			data, err := json.Marshal(at)
+			ts.Check(err)
+			have = string(data)
+		}
+		if (have == want) == neg {
+			ts.Fatalf("%s is %s, want %s (! %t)", key, have, want, neg)
+		}
+	}
+}
+
+// jsonLines checks that standard output is JSON, an object on each line.
+func jsonLines(ts *testscript.TestScript, neg bool, _ []string) {
+	for line := range strings.Lines(ts.ReadFile("stdout")) {
+		var object map[string]any
+		if err := json.Unmarshal([]byte(line), &object); (err == nil) == neg {
+			ts.Fatalf("%q: %v", line, err)
+		}
+	}
+}
+
+// await FILE waits until another process has made a file.
+func await(ts *testscript.TestScript, _ bool, args []string) {
+	file := ts.MkAbs(args[0])
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(file); err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s does not come", args[0])
+		}
+	}
+}
+
+// mode FILE MODE checks permission bits.
+func mode(ts *testscript.TestScript, _ bool, args []string) {
+	info, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if have := fmt.Sprintf("%04o", info.Mode().Perm()); have != args[1] {
+		ts.Fatalf("%s has mode %s, want %s", args[0], have, args[1])
+	}
+}
+
+// hides SECRET PATH… checks that a secret is nowhere in files, folders, stdout or stderr: not plain, nor in base64.
+// SECRET is a file that holds it.
+func hides(ts *testscript.TestScript, _ bool, args []string) {
+	secret := strings.TrimSpace(ts.ReadFile(args[0]))
+	if len(secret) < 8 {
+		ts.Fatalf("no secret in %s", args[0])
+	}
+	check := func(name, text string) {
+		for _, form := range forms(secret) {
+			if strings.Contains(text, form) {
+				ts.Fatalf("%s shows the secret, as %q", name, form)
+			}
+		}
+	}
+	for _, path := range args[1:] {
+		if path == "stdout" || path == "stderr" {
+			check(path, ts.ReadFile(path))
+			continue
+		}
+		files := 0
+		ts.Check(filepath.WalkDir(ts.MkAbs(path), func(name string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			data, err := os.ReadFile(name)
+			check(name, string(data))
+			files++
+			return err
+		}))
+		if files == 0 {
+			ts.Fatalf("there is no file in %s", path)
+		}
+	}
+}
+
+// forms are how a secret may show: plain, and in base64 wherever it stands in what was encoded.
+func forms(secret string) []string {
+	all := []string{secret}
+	for shift := range 3 {
+		text := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat(" ", shift) + secret))
+		all = append(all, text[(shift*8+5)/6:(shift+len(secret))*8/6])
+	}
+	return all
+}
+
+var (
+	durations = regexp.MustCompile(`\b\d+(\.\d+)?m?s\b`)
+	runs      = regexp.MustCompile(`\b\d{8}-\d{6}-[A-Z2-7]{6}\b`)
+)
+
+// tidy stdout|stderr writes what a command printed to the file "tidy", with what differs each time taken out.
+func tidy(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile(args[0])
+	text = runs.ReplaceAllString(durations.ReplaceAllString(text, "T"), "RUN")
+	text = strings.ReplaceAll(text, ts.Getenv("WORK"), "WORK")
+	ts.Check(os.WriteFile(ts.MkAbs("tidy"), []byte(text), 0o600))
+}
