@@ -189,7 +189,7 @@ func (w *work) evidenceOf(n *node, spec *reconcile.Spec, job *reconcile.Job, loo
 		Absent: look.Absent, Identity: look.Identity, Recorded: recorded,
 		Seen: look.Owner, Want: job.Mark, Births: n.births(),
 		Marked: spec.Marked, Same: spec.Same, Equal: len(look.Steps) == 0,
-		Given: job.Named || !spec.Named && !spec.Marked && !spec.Recorded,
+		Given: job.Named || !spec.Named && !spec.Marked && !spec.Recorded && !spec.ByParent,
 	}
 }
 

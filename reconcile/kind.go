@@ -67,6 +67,9 @@ type Kind[P, L, A any] struct {
 	Owner func(L) Mark
 	// Same says that equal content proves ownership where no mark can be carried (files and trees).
 	Same bool
+	// ByParent says that the thing is found by an exact match in the list of what it belongs to, where there can be but
+	// one such: that proves ownership where no mark can be carried.
+	ByParent bool
 	// Recorded says that the thing is kept in the record alone: no intent, no name, recomputable.
 	Recorded bool
 	// Rerun says that a Recorded kind acts on the world when it is created (a command), so that a lost record
