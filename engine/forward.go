@@ -186,6 +186,12 @@ func (r *run) work(ctx context.Context, t *task, do func(context.Context, *node)
 		r.fail(n, action, err)
 	case waiting:
 		e.Status, e.Note = StatusWaiting, n.plan.Waiting
+	case action == Replace && n.plan.May && n.rec.live() != nil && n.rec.live().number == n.plan.Generation:
+		// What it needs came out so that nothing had to be replaced.
+		if action = Update; len(n.changed) == 0 {
+			action = Unchanged
+		}
+		e.Action = action
 	case action == Update && n.plan.May && len(n.changed) == 0:
 		// What it needs came out as it was: the update that may have been was none.
 		action, e.Action = Unchanged, Unchanged

@@ -152,7 +152,7 @@ func TestMayReplace(t *testing.T) {
 	if p := b.plan(g("2", "red")); actions(p) != "a:replace b:replace?" {
 		t.Fatal(actions(p))
 	}
-	if r := b.deploy(g("2", "red")); len(r.Failures) > 0 || b.world.gone["world.Thing b 1"] != 0 {
+	if r := b.deploy(g("2", "red")); len(r.Failures) > 0 || b.world.gone["world.Thing b 1"] != 0 || r.Summary.Replaced != 1 || r.Summary.Unchanged != 1 {
 		t.Fatalf("%s", failures(r))
 	}
 	b.settled(g("2", "red"))
