@@ -6,6 +6,7 @@ package providers
 import (
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/s3"
+	"github.com/athanor-dev/athanor/providers/aws/sns"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
 	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/providers/random"
@@ -17,6 +18,6 @@ func All() []reconcile.Provider {
 	return []reconcile.Provider{
 		local.Provider(),
 		random.Provider(),
-		aws.Provider(s3.Service(), sqs.Service()),
+		aws.Provider(s3.Service(), sns.Service(), sqs.Service()),
 	}
 }

@@ -182,6 +182,7 @@ func deleteSubscription(ctx context.Context, site subscriptionSite) error {
 }
 
 func compareSubscription(d *subscriptionDiff, want SubscriptionProps, live liveSubscription) {
+	want = subscriptionDefaults(want) // which a mere search for one lacks
 	reconcile.Fixed(d, "topic", want.Topic, live.Topic)
 	reconcile.Fixed(d, "protocol", want.Protocol, live.Protocol)
 	reconcile.Fixed(d, "endpoint", shown(want.Endpoint), live.Endpoint)

@@ -26,6 +26,7 @@ type attribute struct {
 
 // compareTopic states every aspect. SNS sets one attribute by each call.
 func compareTopic(d *topicDiff, want TopicProps, live liveTopic) {
+	want = topicDefaults(want) // which a mere search for a topic lacks
 	if name, given := d.Name(); given {
 		reconcile.Fixed(d, "name", name, live.name())
 	}
