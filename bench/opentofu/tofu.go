@@ -21,13 +21,14 @@ import (
 const Env = "ATHANOR_TOFU"
 
 // ErrNone says that there is no OpenTofu to compare with.
-var ErrNone = errors.New("no OpenTofu: run `task tofu` and set $" + Env + " to .cache/tofu, or run `task bench`")
+var ErrNone = errors.New("no OpenTofu: `task tofu` builds one into .cache, and `task bench` does so first")
 
-// Find gives the path of the tofu binary that $ATHANOR_TOFU names, or [ErrNone].
-func Find() (string, error) {
+// Find gives the path of the tofu binary: the one that $ATHANOR_TOFU names, else the one that task tofu built in the
+// folder root, else [ErrNone].
+func Find(root string) (string, error) {
 	bin := os.Getenv(Env)
 	if bin == "" {
-		return "", ErrNone
+		bin = filepath.Join(root, ".cache", "tofu")
 	}
 	if _, err := os.Stat(bin); err != nil {
 		return "", fmt.Errorf("%w: %w", ErrNone, err)

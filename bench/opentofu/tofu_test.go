@@ -1,21 +1,14 @@
 package opentofu_test
 
 import (
-	"fmt"
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/athanor-dev/athanor/bench/measure"
 	"github.com/athanor-dev/athanor/bench/opentofu"
 )
-
-func TestMain(m *testing.M) {
-	if code, served := measure.Serve(os.Stdout); served {
-		os.Exit(code)
-	}
-	os.Exit(m.Run())
-}
 
 func TestWrite(t *testing.T) {
 	tests := []struct {
@@ -40,60 +33,27 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// BenchmarkOpenTofu is the peer's side of the comparison. Its units are those of one command, not of b.N.
-func BenchmarkOpenTofu(b *testing.B) {
-	bin, err := opentofu.Find()
-	if err != nil {
-		b.Skip(err)
+// TestFind proves that a binary that is not there is told apart, and that the named one goes first.
+func TestFind(t *testing.T) {
+	root, named := t.TempDir(), filepath.Join(t.TempDir(), "named")
+	t.Setenv(opentofu.Env, "")
+	if _, err := opentofu.Find(root); !errors.Is(err, opentofu.ErrNone) {
+		t.Errorf("found one in an empty folder: %v", err)
 	}
-	for _, size := range []struct {
-		shape opentofu.Shape
-		n     int
-	}{{opentofu.Flat, 1000}, {opentofu.Chain, 500}, {opentofu.Flat, 10_000}} {
-		b.Run(fmt.Sprintf("%s/%d", size.shape, size.n), func(b *testing.B) {
-			for b.Loop() {
-				life(b, bin, size.shape, size.n)
-			}
-			b.ReportMetric(0, "ns/op") // of a whole life: says nothing
-		})
+	cached := filepath.Join(root, ".cache", "tofu")
+	if err := os.Mkdir(filepath.Dir(cached), 0o700); err != nil {
+		t.Fatal(err)
 	}
-}
-
-// life deploys a stack, plans it, changes one resource, and destroys it.
-func life(b *testing.B, bin string, shape opentofu.Shape, n int) {
-	b.Helper()
-	ctx := b.Context()
-	stack, err := opentofu.New(ctx, bin, b.TempDir(), shape, n)
-	if err != nil {
-		b.Fatal(err)
+	for _, path := range []string{cached, named} {
+		if err := os.WriteFile(path, nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
-	cost, err := stack.Apply(ctx)
-	report(b, "apply", cost, err)
-	cost, changes, err := stack.Plan(ctx)
-	report(b, "plan", cost, err)
-	if changes {
-		b.Fatal("an unchanged stack has changes")
+	if bin, err := opentofu.Find(root); err != nil || bin != cached {
+		t.Errorf("found %q, %v", bin, err)
 	}
-	cost, err = stack.Apply(ctx)
-	report(b, "again", cost, err)
-	if err := stack.Rewrite(shape, n, "other"); err != nil {
-		b.Fatal(err)
+	t.Setenv(opentofu.Env, named)
+	if bin, err := opentofu.Find(root); err != nil || bin != named {
+		t.Errorf("found %q, %v", bin, err)
 	}
-	if _, changes, err = stack.Plan(ctx); err != nil || !changes {
-		b.Fatalf("a changed stack has changes: %v, %v", changes, err)
-	}
-	cost, err = stack.Apply(ctx)
-	report(b, "one", cost, err)
-	cost, err = stack.Destroy(ctx)
-	report(b, "destroy", cost, err)
-}
-
-func report(b *testing.B, verb string, cost measure.Cost, err error) {
-	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportMetric(cost.Wall.Seconds(), verb+"-s")
-	b.ReportMetric(cost.CPU.Seconds(), verb+"-cpu-s")
-	b.ReportMetric(float64(cost.PeakRSS)/(1<<20), verb+"-MiB")
 }

@@ -1,0 +1,135 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/athanor-dev/athanor/bench/measure"
+	"github.com/athanor-dev/athanor/bench/opentofu"
+	"github.com/athanor-dev/athanor/engine"
+)
+
+const (
+	stackName = "bench"
+	stageName = "bench"
+	// firstInput is the input of the first resource; others have inputs of their own.
+	firstInput = "value-0"
+)
+
+// Build builds the binary as it is released, static and without paths, and gives its path below dir.
+func Build(ctx context.Context, dir string) (string, error) {
+	bin := filepath.Join(dir, "athanor")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", bin, "github.com/athanor-dev/athanor/cmd/athanor")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build athanor: %w: %s", err, out)
+	}
+	return bin, nil
+}
+
+// Graph is the same stack for athanor as [opentofu.Write] writes for OpenTofu: n values, r0 to r(n-1), first the
+// input of r0.
+func Graph(shape opentofu.Shape, n int, first string) *engine.Graph {
+	g := &engine.Graph{Format: engine.GraphFormat, Stack: stackName, Stage: stageName}
+	for i := range n {
+		input := fmt.Sprintf("value-%d", i)
+		switch {
+		case i == 0:
+			input = first
+		case shape == opentofu.Chain:
+			input = fmt.Sprintf("⟦r%d.output⟧", i-1)
+		}
+		g.Resources = append(g.Resources, engine.Resource{
+			Address: fmt.Sprintf("r%d", i), Kind: "local.Value", Props: map[string]any{"input": input},
+		})
+	}
+	return g
+}
+
+// Stack is a folder with a graph document and a store of its own.
+type Stack struct {
+	Bin   string // the athanor binary, see [Build]
+	Dir   string
+	Shape opentofu.Shape
+	N     int
+}
+
+// New writes a stack into dir. Nothing is deployed.
+func New(bin, dir string, shape opentofu.Shape, n int) (*Stack, error) {
+	s := &Stack{Bin: bin, Dir: dir, Shape: shape, N: n}
+	return s, s.Rewrite(firstInput)
+}
+
+// Rewrite replaces the program by one whose first resource has another input.
+func (s *Stack) Rewrite(first string) error {
+	data, err := json.Marshal(Graph(s.Shape, s.N, first))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(s.Dir, "stack.json"), data, 0o600)
+}
+
+// Run is one process: what it cost and what it says it did.
+type Run struct {
+	measure.Cost
+	Summary
+}
+
+// Summary is the last line of --json.
+type Summary struct {
+	engine.Summary
+	Commits int          `json:"commits"`
+	Calls   engine.Calls `json:"calls"`
+}
+
+// Deploy deploys without asking.
+func (s *Stack) Deploy(ctx context.Context) (Run, error) {
+	return s.summed(ctx, "deploy", "--yes", "--json")
+}
+
+// Destroy deletes everything without asking.
+func (s *Stack) Destroy(ctx context.Context) (Run, error) {
+	return s.summed(ctx, "destroy", "--yes", "--json")
+}
+
+// Plan plans, and reports whether anything would change. What it says is for people: its --json is the whole plan.
+func (s *Stack) Plan(ctx context.Context) (cost measure.Cost, changes bool, err error) {
+	cost, err = s.run(ctx, "plan")
+	if exit, ok := errors.AsType[*measure.ExitError](err); ok && exit.Cost.Exit == 2 {
+		return exit.Cost, true, nil
+	}
+	return cost, false, err
+}
+
+// Command runs the binary with any arguments in the stack's folder.
+func (s *Stack) Command(ctx context.Context, args ...string) (measure.Cost, error) {
+	return measure.Run(ctx, measure.Command{
+		Args: append([]string{s.Bin}, args...), Dir: s.Dir,
+		// What athanor remembers of stores belongs to the measurement and goes with its folder.
+		Env: []string{"XDG_CONFIG_HOME=" + filepath.Join(s.Dir, "config"), "XDG_CACHE_HOME=" + filepath.Join(s.Dir, "cache")},
+	})
+}
+
+func (s *Stack) run(ctx context.Context, verb string, flags ...string) (measure.Cost, error) {
+	args := append([]string{verb, "--stage", stageName, "--store", "bolt:" + filepath.Join(s.Dir, "state.db")}, flags...)
+	return s.Command(ctx, append(args, "stack.json")...)
+}
+
+func (s *Stack) summed(ctx context.Context, verb string, flags ...string) (Run, error) {
+	cost, err := s.run(ctx, verb, flags...)
+	if err != nil {
+		return Run{Cost: cost}, err
+	}
+	run := Run{Cost: cost}
+	lines := strings.Split(strings.TrimSpace(cost.Output), "\n")
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &run.Summary); err != nil {
+		return run, fmt.Errorf("%s: the last line is no summary: %w: %s", verb, err, lines[len(lines)-1])
+	}
+	return run, nil
+}

@@ -1,0 +1,46 @@
+package bench_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/athanor-dev/athanor/bench"
+	"github.com/athanor-dev/athanor/bench/measure"
+)
+
+// binary builds athanor, once per run and only where somebody asks.
+var binary = sync.OnceValues(func() (string, error) {
+	return bench.Build(context.Background(), buildDir)
+})
+
+var buildDir string
+
+func TestMain(m *testing.M) {
+	if code, served := measure.Serve(os.Stdout); served {
+		os.Exit(code)
+	}
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "athanor-bench-*")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	buildDir = dir
+	return m.Run()
+}
+
+func built(t testing.TB) string {
+	t.Helper()
+	bin, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bin
+}
