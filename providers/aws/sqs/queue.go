@@ -132,7 +132,7 @@ func checkQueue(want QueueProps) error {
 		wrong("sqsManagedSse", "messages are encrypted either with keys of SQS or with kmsMasterKeyId")
 	}
 	if r := want.RedriveAllow; r != nil {
-		if (r.Permission == "byQueue") != (len(r.Sources) > 0) {
+		if !token.Has(r.Permission) && (r.Permission == "byQueue") != (len(r.Sources) > 0) {
 			wrong("redriveAllow.sources", "byQueue needs the queues, and nothing else takes any")
 		}
 		if len(r.Sources) > 10 {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
@@ -159,31 +158,44 @@ func fault(class reconcile.Class) error {
 	return nil
 }
 
-// settle makes a queue match as an engine would, with a record when last is set.
-func (w *world) settle(ctx context.Context, kind reconcile.Any, props obj, last *reconcile.Outcome) (reconcile.Outcome, error) {
-	place, err := w.cloud.Place(ctx)
+// job is a queue as an engine declares it, on record when last is set.
+func (w *world) job(t *testing.T, kind reconcile.Any, props obj, last *reconcile.Outcome) *reconcile.Job {
+	t.Helper()
+	place, err := w.cloud.Place(t.Context())
 	if err != nil {
-		return reconcile.Outcome{}, err
+		t.Fatal(err)
 	}
 	job := &reconcile.Job{
-		Address: "orders", Props: props, Cloud: w.cloud, Place: place, Name: "shop-test-orders", MayDelete: true,
+		Address: "orders", Props: props, Cloud: w.cloud, Place: place, Name: "shop-test-orders",
 		Mark: reconcile.Mark{Stack: "shop", Stage: "test", Address: "orders", Generation: 1, Store: "store"},
 	}
 	if last != nil {
 		job.ID, job.Last = last.Identity, last.Attrs
 	}
-	if err := kind.Decode(job); err != nil {
-		return reconcile.Outcome{}, err
+	if props != nil {
+		if err := kind.Decode(job); err != nil {
+			t.Fatal(err)
+		}
 	}
-	return kind.Settle(ctx, job, reconcile.Hooks{})
+	return job
 }
 
-func names(calls []awstest.Call) []string {
-	var out []string
-	for _, c := range calls {
-		out = append(out, c.Name())
+// settled makes a queue match and fails the test when it does not.
+func (w *world) settled(t *testing.T, props obj, last *reconcile.Outcome) reconcile.Outcome {
+	t.Helper()
+	kind := reconcile.Erase(queueKind)
+	out, err := kind.Settle(t.Context(), w.job(t, kind, props, last), reconcile.Hooks{})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return out
 }
 
-func text(v string) *string { return sdkaws.String(v) }
+// wrote are the names of the mutating calls that reached the proxy since the last Reset.
+func (w *world) wrote() []string {
+	var out []string
+	for _, c := range w.server.Mutations() {
+		out = append(out, c.Name())
+	}
+	return out
+}
