@@ -228,7 +228,7 @@ func (s Style) Counts(head string, sum engine.Summary, future bool) string {
 		}
 		parts = append(parts, s.paint(verbs[c.action].color, fmt.Sprintf("%d %s", c.n, word)))
 	}
-	if len(parts) == 0 && future {
+	if len(parts) == 0 && future && sum.Blocked == 0 {
 		parts = append(parts, "nothing to do")
 	}
 	for _, c := range []struct {

@@ -1,0 +1,241 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// world is a folder with a stack in it and a home of its own.
+type world struct {
+	t   *testing.T
+	dir string
+	env []string
+}
+
+func newWorld(t *testing.T, stack string) *world {
+	t.Helper()
+	w := &world{t: t, dir: t.TempDir()}
+	home := t.TempDir()
+	w.env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, "config"), "USER=tester", "TERM=xterm",
+		"ATHANOR_STAGE=", "ATHANOR_STORE=", "NO_COLOR=")
+	w.write("athanor.yaml", stack)
+	return w
+}
+
+func (w *world) write(name, text string) {
+	w.t.Helper()
+	if err := os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) has(name string) bool {
+	_, err := os.Stat(filepath.Join(w.dir, name))
+	return err == nil
+}
+
+func (w *world) command(args ...string) *exec.Cmd {
+	w.t.Helper()
+	binary, err := exec.LookPath("athanor")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	cmd := exec.CommandContext(w.t.Context(), binary, args...)
+	cmd.Dir, cmd.Env = w.dir, w.env
+	return cmd
+}
+
+func exitCode(t *testing.T, err error, out, errs *bytes.Buffer, stdout, stderr *string) int {
+	t.Helper()
+	*stdout, *stderr = out.String(), errs.String()
+	if err == nil {
+		return 0
+	}
+	failed, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		t.Fatal(err)
+	}
+	return failed.ExitCode()
+}
+
+// summary runs the command with --json and gives its last line.
+func (w *world) summary(wantCode int, args ...string) map[string]any {
+	w.t.Helper()
+	cmd := w.command(append(args, "--json")...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	var stdout, stderr string
+	if code := exitCode(w.t, cmd.Run(), &out, &errs, &stdout, &stderr); code != wantCode {
+		w.t.Fatalf("athanor %v: exit code %d, want %d: %s%s", args, code, wantCode, stdout, stderr)
+	}
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	var last map[string]any
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil {
+		w.t.Fatal(err)
+	}
+	return last
+}
+
+func (w *world) await(name string) {
+	w.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !w.has(name); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.t.Fatalf("%s does not come", name)
+		}
+	}
+}
+
+// gated is a stack whose second step waits until somebody opens the gate, a named pipe.
+const gated = `stack: gated
+resources:
+  first: {kind: local.File, props: {path: first.txt, content: "1\n"}}
+  slow: {kind: local.Command, props: {run: "echo . >> starts; touch started; read x < gate; touch done", triggers: ["${first.digest}"], timeout: 30s}}
+  last: {kind: local.File, props: {path: last.txt, content: "${slow.stdout}"}}
+`
+
+func newGated(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t, gated)
+	if err := syscall.Mkfifo(filepath.Join(w.dir, "gate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// open lets whoever waits at the gate pass.
+func (w *world) open() {
+	w.t.Helper()
+	gate, err := os.OpenFile(filepath.Join(w.dir, "gate"), os.O_WRONLY, 0)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer gate.Close()
+	if _, err := gate.WriteString("go\n"); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func wantCounts(t *testing.T, have map[string]any, want map[string]float64) {
+	t.Helper()
+	for name, n := range want {
+		if have[name] != n {
+			t.Errorf("%s is %v, want %v: %v", name, have[name], n, have)
+		}
+	}
+}
+
+// One interrupt starts nothing new; what runs is finished and recorded, and the next run continues.
+func TestInterruptOnce(t *testing.T) {
+	w := newGated(t)
+	cmd := w.command("deploy", "--yes", "--json")
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.await("started")
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	w.open()
+	var stdout, stderr string
+	if code := exitCode(t, cmd.Wait(), &out, &errs, &stdout, &stderr); code != 130 {
+		t.Fatalf("exit code %d, want 130: %s%s", code, stdout, stderr)
+	}
+	if !w.has("done") || w.has("last.txt") {
+		t.Errorf("what ran is finished: %t; something new was started: %t", w.has("done"), w.has("last.txt"))
+	}
+	if !strings.Contains(stderr, "stopping: running calls finish") || !strings.Contains(stdout, `"state":"cancelled"`) {
+		t.Errorf("it does not say what it does: %s%s", stdout, stderr)
+	}
+	wantCounts(t, w.summary(0, "deploy", "--yes"), map[string]float64{"created": 1, "unchanged": 2})
+	if starts, _ := os.ReadFile(filepath.Join(w.dir, "starts")); string(starts) != ".\n" {
+		t.Errorf("the command ran %d times, want once", strings.Count(string(starts), "."))
+	}
+}
+
+// A second interrupt cancels what runs.
+func TestInterruptTwice(t *testing.T) {
+	w := newGated(t)
+	cmd := w.command("deploy", "--yes")
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.await("started")
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	var seen bytes.Buffer
+	for part := make([]byte, 512); !strings.Contains(seen.String(), "once more cancels"); {
+		n, err := pipe.Read(part)
+		seen.Write(part[:n])
+		if err != nil {
+			t.Fatalf("%v: %s", err, seen.String())
+		}
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := seen.ReadFrom(pipe); err != nil {
+		t.Fatal(err)
+	}
+	failed, ok := errors.AsType[*exec.ExitError](cmd.Wait())
+	if !ok || failed.ExitCode() != 130 {
+		t.Fatalf("ended with %v, want exit code 130: %s", failed, seen.String())
+	}
+	if w.has("done") || w.has("last.txt") {
+		t.Error("the cancelled command went on")
+	}
+	w.openSoon()
+	wantCounts(t, w.summary(0, "deploy", "--yes"), map[string]float64{"failed": 0, "unchanged": 1})
+}
+
+// openSoon opens the gate for the next one that comes.
+func (w *world) openSoon() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.open()
+	}()
+	w.t.Cleanup(func() { <-done })
+}
+
+// A deploy that is killed in the middle is continued by the next one, at once.
+func TestKilled(t *testing.T) {
+	w := newGated(t)
+	cmd := w.command("deploy", "--yes")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.await("started")
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Fatal("it was not killed")
+	}
+	w.open() // the orphan of the killed run ends
+	w.await("done")
+	w.openSoon()
+	began := time.Now()
+	wantCounts(t, w.summary(0, "deploy", "--yes"), map[string]float64{"created": 2, "unchanged": 1, "failed": 0})
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("a dead holder on this machine held the next run up for %s", took)
+	}
+	wantCounts(t, w.summary(0, "deploy"), map[string]float64{"unchanged": 3})
+}
