@@ -132,7 +132,9 @@ func (s *settling[P, L, A]) create(ctx context.Context, look Look) error {
 	site.ID, site.Last = "", nil
 	s.job.ID, s.job.Last = "", nil // what was there is gone: from here on only the new thing is looked for
 	attrs, err := s.e.k.Create(ctx, site)
-	if classify(ctx, s.job.Cloud, err) != Throttled { // which had no effect that could show late
+	switch classify(ctx, s.job.Cloud, err) {
+	case Throttled, Busy: // a refusal: it had no effect that could show late
+	default:
 		s.tried = time.Now()
 	}
 	if err != nil {
