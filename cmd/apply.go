@@ -3,6 +3,7 @@ package cmd
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -47,8 +48,9 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 		res.Took = time.Since(s.began) // it was planned and compared, and that was all
 	}
 	if res.Run != "" {
-		if err := s.project.remember(context.WithoutCancel(c.Context), s.stage); err != nil {
-			fmt.Fprintln(a.err, "warning: this machine could not remember the store:", err)
+		err := s.project.remember(context.WithoutCancel(c.Context), s.stage)
+		if err := errors.Join(err, s.project.rememberDir(s.stage.Stack, s.graph.Dir)); err != nil {
+			fmt.Fprintln(a.err, "warning: this machine could not remember the stack:", err)
 		}
 	}
 	s.report(res, p)

@@ -99,7 +99,7 @@ func stack(s *athanor.Stack) error {
 	id := random.NewID(s, "id", random.IDProps{Bytes: new(4)})
 	page := local.NewFile(s, "page", local.FileProps{
 		Path:    "public/index.html",
-		Content: new("<h1>NAME " + id.Hex + "</h1>\n"),
+		Content: "<h1>NAME " + id.Hex + "</h1>\n",
 	})
 	s.Output("page", page.Path)
 	return nil

@@ -25,7 +25,7 @@ type session struct {
 	project *project
 	engine  *engine.Engine
 	stage   statestore.Stage
-	graph   *engine.Graph // nil for a destroy without a program
+	graph   *engine.Graph // holds no resources when a stage is destroyed without its program
 	options engine.PlanOptions
 	config  map[string]string
 	saved   *engine.Plan
@@ -68,7 +68,16 @@ func (a *app) openDestroy(c *cli.Context) (*session, error) {
 		}
 		s.stage.Stack = s.graph.Stack
 	}
-	return s, s.open(c, src.dir)
+	if err := s.open(c, src.dir); err != nil || s.graph != nil {
+		return s, err
+	}
+	// Without a program relative paths start where the stack lay.
+	dir := src.dir
+	if known := s.project.dirOf(s.stage.Stack); known != "" && c.NArg() == 0 {
+		dir = known
+	}
+	s.graph = &engine.Graph{Format: engine.GraphFormat, Stack: s.stage.Stack, Stage: s.stage.Name, Dir: dir}
+	return s, nil
 }
 
 // openRecord opens a stage for commands that only look at the record. They need the stack's name and

@@ -131,7 +131,7 @@ func (r *run) replan(ctx context.Context) error {
 
 func (r *run) again(ctx context.Context) (*Plan, error) {
 	if r.w.destroy {
-		return r.e.PlanDestroy(ctx, r.w.stage, nil, r.w.o)
+		return r.e.PlanDestroy(ctx, r.w.stage, &Graph{Dir: r.w.graph.Dir}, r.w.o)
 	}
 	return r.e.Plan(ctx, r.w.graph, r.w.o)
 }

@@ -41,7 +41,7 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "summary": summary, "await": await, "mode": mode, "hides": hides, "tidy": tidy, "jsonlines": jsonLines,
+			"exits": exits, "summary": summary, "await": await, "mode": mode, "hides": hides, "tidy": tidy, "jsonlines": jsonLines, "module": module,
 		},
 	})
 }

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var moduleLine = regexp.MustCompile(`(?m)^module (\S+)$`)
+
+// module FOLDER… makes each folder a module that builds against this one, with what the module cache holds alone.
+func module(ts *testscript.TestScript, _ bool, folders []string) {
+	here, err := os.Getwd()
+	ts.Check(err)
+	root := filepath.Dir(filepath.Dir(here))
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	ts.Check(err)
+	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	ts.Check(err)
+	ours := moduleLine.FindSubmatch(mod)
+	if ours == nil {
+		ts.Fatalf("no module line in go.mod")
+	}
+	for _, folder := range folders {
+		text := moduleLine.ReplaceAllString(string(mod), "module example.com/"+folder)
+		text += "\nrequire " + string(ours[1]) + " v0.0.0\nreplace " + string(ours[1]) + " => " + root + "\n"
+		ts.Check(os.WriteFile(filepath.Join(ts.MkAbs(folder), "go.mod"), []byte(text), 0o600))
+		ts.Check(os.WriteFile(filepath.Join(ts.MkAbs(folder), "go.sum"), sum, 0o600))
+	}
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOTOOLCHAIN"} {
+		value, err := exec.Command("go", "env", name).Output()
+		ts.Check(err)
+		ts.Setenv(name, strings.TrimSpace(string(value)))
+	}
+	ts.Setenv("GOFLAGS", "-mod=mod")
+	ts.Setenv("GOPROXY", "off")
+}
