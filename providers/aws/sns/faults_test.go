@@ -1,0 +1,163 @@
+package sns
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/providers/kindtest"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// broken are the ways in which one call fails and the next one works.
+func broken() []awstest.Kind {
+	return []awstest.Kind{awstest.DropAnswer, awstest.CutBefore, awstest.Throttle, awstest.ServerError}
+}
+
+// faulted are a kind with props to start from and to go to, each of which takes several calls.
+type faulted struct {
+	kind     reconcile.Any
+	from, to obj
+	objects  func(*world, kindtest.T) []any
+}
+
+func bothKinds() map[string]faulted {
+	return map[string]faulted{
+		"topic": {reconcile.Erase(topicKind), tuned(), obj{"name": "events", "signatureVersion": int64(2)}, (*world).topics},
+		"subscription": {
+			reconcile.Erase(subscriptionKind), toQueue(obj{"filterPolicy": obj{"order": obj{"state": list{"new"}}}, "filterPolicyScope": "MessageBody"}),
+			toQueue(obj{"filterPolicy": obj{"type": list{"order"}}, "deadLetter": queue("dead"), "rawMessageDelivery": true}), (*world).subscriptions,
+		},
+	}
+}
+
+func (f faulted) world(t *testing.T) *world {
+	if f.kind.Spec().Type == topicType {
+		return newWorld(t)
+	}
+	return newWorld(t, "events")
+}
+
+func digest(t *testing.T, v any) string {
+	t.Helper()
+	tr, err := tree.Of(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree.Digest(tr)
+}
+
+// life makes a thing, changes it and deletes it, and reports the two states it had.
+func (f faulted) life(t *testing.T, w *world) (states []string) {
+	t.Helper()
+	var last map[string]any
+	for _, props := range []obj{f.from, f.to} {
+		job := w.job(t, f.kind, props)
+		job.Last = last
+		out, err := f.kind.Settle(t.Context(), job, reconcile.Hooks{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = out.Attrs
+		states = append(states, digest(t, f.objects(w, t)))
+	}
+	gone := w.job(t, f.kind, nil)
+	gone.Last = last
+	if err := f.kind.Delete(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+	if left := f.objects(w, t); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+	return states
+}
+
+// TestFaults breaks each call of a whole life in each way, once: it goes on as if nothing had happened.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for name, f := range bothKinds() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			calm := f.world(t)
+			want := f.life(t, calm)
+			calls := len(calm.server.Calls())
+			if calls < 8 {
+				t.Fatalf("a life makes %d calls", calls)
+			}
+			for _, how := range broken() {
+				for nth := 1; nth <= calls; nth++ {
+					w := f.world(t)
+					held := w.server.Inject(awstest.Fault{Nth: nth, Kind: how})
+					have := f.life(t, w)
+					if !slices.Equal(have, want) || held.Fired() != 1 {
+						t.Errorf("%s at call %d, which happened %d times: another life", how, nth, held.Fired())
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestStale shows a thing only a while after it was made: it is not made twice.
+func TestStale(t *testing.T) {
+	t.Parallel()
+	for name, f := range bothKinds() {
+		w := f.world(t)
+		op, create := "SNS.GetTopicAttributes", "SNS.CreateTopic"
+		if name == "subscription" {
+			op, create = "SNS.ListSubscriptionsByTopic", "SNS.Subscribe"
+		}
+		// The answer is lost, so that only looking can tell.
+		w.server.Inject(awstest.Fault{Op: create, Kind: awstest.DropAnswer})
+		w.server.Inject(awstest.Fault{Op: op, Nth: 2, Kind: awstest.Stale, Times: 3})
+		if _, err := f.kind.Settle(t.Context(), w.job(t, f.kind, f.from), reconcile.Hooks{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := w.server.Count(create); n != 1 {
+			t.Errorf("%s: made %d times", name, n)
+		}
+	}
+}
+
+// TestDenied fails at once, with the words of SNS.
+func TestDenied(t *testing.T) {
+	t.Parallel()
+	for name, ops := range map[string][]string{
+		"topic":        {"SNS.CreateTopic", "SNS.GetTopicAttributes", "SNS.ListTagsForResource", "SNS.GetDataProtectionPolicy", "SNS.SetTopicAttributes"},
+		"subscription": {"SNS.Subscribe", "SNS.ListSubscriptionsByTopic", "SNS.GetSubscriptionAttributes"},
+	} {
+		f := bothKinds()[name]
+		for _, op := range ops {
+			w := f.world(t)
+			w.server.Inject(awstest.Fault{Op: op, Kind: awstest.Deny, Times: -1})
+			_, err := f.kind.Settle(t.Context(), w.job(t, f.kind, f.from), reconcile.Hooks{})
+			if err == nil || !strings.Contains(err.Error(), "AuthorizationError") {
+				t.Errorf("%s denied: %v", op, err)
+			}
+			if n := w.server.Count(op); n != 1 {
+				t.Errorf("%s denied: was asked %d times", op, n)
+			}
+		}
+	}
+}
+
+// TestTaken is about a name that somebody takes between the look and the creation: it is looked at again.
+func TestTaken(t *testing.T) {
+	t.Parallel()
+	w, kind := newWorld(t, "events"), reconcile.Erase(topicKind)
+	w.server.Inject(awstest.Fault{Op: "SNS.GetTopicAttributes", Kind: awstest.Stale})
+	w.server.Inject(awstest.Fault{Op: "SNS.CreateTopic", Kind: awstest.Refuse, Code: "InvalidParameter"})
+	seen := 0
+	_, err := kind.Settle(t.Context(), w.job(t, kind, obj{"name": "events"}), reconcile.Hooks{Permit: func(look reconcile.Look) error {
+		if seen++; look.Owner.IsZero() {
+			return context.Canceled
+		}
+		return nil
+	}})
+	if err == nil || seen != 1 || w.server.Count("SNS.CreateTopic") != 1 {
+		t.Errorf("seen %d times, %v: %v", seen, names(w.server.Calls()), err)
+	}
+}

@@ -1,0 +1,96 @@
+package sns
+
+import (
+	"testing"
+
+	"github.com/athanor-dev/athanor/providers/kindtest"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+func toQueue(more obj) obj {
+	props := obj{"topic": arn("events"), "protocol": "sqs", "endpoint": queue("orders")}
+	for k, v := range more {
+		props[k] = v
+	}
+	return props
+}
+
+func subscriptionSuite() kindtest.Suite {
+	ws := worlds{}
+	return kindtest.Suite{
+		Kind:  reconcile.Erase(subscriptionKind),
+		World: ws.make((*world).subscriptions, "events", "more"),
+		Base:  toQueue(nil),
+		Fault: fault,
+		Variants: []kindtest.Variant{
+			{Name: "tuned", Props: toQueue(obj{
+				"rawMessageDelivery": true, "filterPolicy": obj{"type": list{"order", "refund"}}, "deadLetter": queue("dead"),
+				"replayPolicy": obj{"PointType": "Timestamp", "StartingPoint": "2026-01-01T00:00:00.000Z"},
+			})},
+			{Name: "body", Props: toQueue(obj{"filterPolicy": `{"order":["new"]}`, "filterPolicyScope": "MessageBody"})},
+			{Name: "another topic", Props: obj{"topic": arn("more"), "protocol": "sqs", "endpoint": queue("orders")}},
+			{Name: "another queue", Props: obj{"topic": arn("events"), "protocol": "sqs", "endpoint": queue("others")}},
+			{Name: "a page", Props: obj{
+				"topic": arn("events"), "protocol": "https", "endpoint": "https://shop.example/hook",
+				"deliveryPolicy": obj{"healthyRetryPolicy": obj{"numRetries": int64(7)}},
+			}},
+			{Name: "a stream", Props: obj{
+				"topic": arn("events"), "protocol": "firehose", "endpoint": "arn:aws:firehose:us-east-1:" + account + ":deliverystream/events",
+				"subscriptionRoleArn": role("streams"),
+			}},
+		},
+		Edits: []kindtest.Edit{
+			ws.subscriptionEdit("rawMessageDelivery", "", "RawMessageDelivery", "true"),
+			ws.subscriptionEdit("filterPolicy", "", "FilterPolicy", `{"type":["x"]}`),
+			ws.subscriptionEdit("filterPolicy", "tuned", "FilterPolicy", "{}"),
+			ws.subscriptionEdit("filterPolicyScope", "tuned", "FilterPolicyScope", "MessageBody"),
+			ws.subscriptionEdit("deadLetter", "", "RedrivePolicy", `{"deadLetterTargetArn":"`+queue("dead")+`"}`),
+			ws.subscriptionEdit("deadLetter", "tuned", "RedrivePolicy", ""),
+			ws.subscriptionEdit("deliveryPolicy", "a page", "DeliveryPolicy", `{"healthyRetryPolicy":{"numRetries":8}}`),
+			ws.subscriptionEdit("subscriptionRoleArn", "a stream", "SubscriptionRoleArn", role("another")),
+			ws.subscriptionEdit("replayPolicy", "tuned", "ReplayPolicy", ""),
+		},
+		Silent: map[tree.Path]string{
+			"filterPolicyScope":   "it counts with a filter alone; TestFilters changes it",
+			"deliveryPolicy":      "web endpoints alone take it; TestFilters changes it",
+			"subscriptionRoleArn": "streams alone take it, and need it",
+			"protocol":            "an endpoint is one of its protocol; TestFilters changes it",
+		},
+	}
+}
+
+func TestSubscription(t *testing.T) { kindtest.Run(t, subscriptionSuite()) }
+
+// TestFilters is about props that need others: each is changed there and back, and cut.
+func TestFilters(t *testing.T) {
+	page := obj{"topic": arn("events"), "protocol": "https", "endpoint": "https://shop.example/hook"}
+	for name, base := range map[string]struct {
+		base     obj
+		variants []kindtest.Variant
+	}{
+		"scope": {
+			toQueue(obj{"filterPolicy": obj{"order": list{"new"}}}),
+			[]kindtest.Variant{
+				{Name: "body", Props: toQueue(obj{"filterPolicy": obj{"order": list{"new"}}, "filterPolicyScope": "MessageBody"})},
+				{Name: "nested", Props: toQueue(obj{"filterPolicy": obj{"order": obj{"state": list{"new"}}}, "filterPolicyScope": "MessageBody"})},
+			},
+		},
+		"page": {page, []kindtest.Variant{
+			{Name: "patient", Props: obj{"topic": arn("events"), "protocol": "https", "endpoint": "https://shop.example/hook", "deliveryPolicy": `{"healthyRetryPolicy":{"numRetries":7}}`}},
+			{Name: "mail", Props: obj{"topic": arn("events"), "protocol": "email", "endpoint": "https://shop.example/hook"}},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := subscriptionSuite()
+			s.Base, s.Variants, s.Edits, s.Silent = base.base, base.variants, nil, nil
+			for _, c := range kindtest.Checks() {
+				switch c.Name {
+				case "a prop alone is a difference, and replaces as documented", "there and back, and twice writes nothing",
+					"a crash at any call heals", "unset means the default", "unknown props":
+					t.Run(c.Name, func(t *testing.T) { c.Do(t, s) })
+				}
+			}
+		})
+	}
+}

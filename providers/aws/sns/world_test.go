@@ -1,0 +1,234 @@
+package sns
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"strings"
+	"testing"
+
+	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/sns"
+	"github.com/aws/smithy-go"
+
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/providers/kindtest"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+type (
+	obj  = map[string]any
+	list = []any
+)
+
+// world is an account of its own, seen by the kinds through one client and by others through another.
+type world struct {
+	server *awstest.Server
+	like   *likeAWS
+	others *sdk.Client
+	cloud  *aws.Cloud
+	dir    string
+}
+
+func newWorld(t *testing.T, topics ...string) *world {
+	t.Helper()
+	server := awstest.Start(t)
+	like := startLikeAWS(t, server)
+	cfg := server.ObservedConfig(t)
+	cfg.BaseEndpoint = &like.URL
+	outside := server.Config(t)
+	outside.BaseEndpoint = &like.URL
+	w := &world{server: server, like: like, others: sdk.NewFromConfig(outside), cloud: aws.FromConfig(cfg), dir: t.TempDir()}
+	place, err := w.cloud.Place(t.Context())
+	if err != nil || place.Account != account {
+		t.Fatalf("place %v: %v", place, err)
+	}
+	for _, name := range topics {
+		in := &sdk.CreateTopicInput{Name: &name}
+		if strings.HasSuffix(name, ".fifo") {
+			in.Attributes = map[string]string{"FifoTopic": "true"}
+		}
+		if _, err := w.others.CreateTopic(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server.Reset()
+	return w
+}
+
+// arn is that of a topic in every world, and queue that of a queue.
+func arn(name string) string   { return "arn:aws:sns:us-east-1:" + account + ":" + name }
+func queue(name string) string { return "arn:aws:sqs:us-east-1:" + account + ":" + name }
+func role(name string) string  { return "arn:aws:iam::" + account + ":role/" + name }
+
+// passing are attributes that nobody manages or that differ between two makings.
+var passing = map[string]bool{
+	"TopicArn": true, "Owner": true, "EffectiveDeliveryPolicy": true, "SubscriptionArn": true, "SubscriptionsPending": true,
+	"SubscriptionsConfirmed": true, "SubscriptionsDeleted": true, "ConfirmationWasAuthenticated": true,
+}
+
+// meaning are attributes as a tree, without those that say what is so without them.
+func meaning(attrs map[string]string) obj {
+	seen := obj{}
+	for k, v := range attrs {
+		rated := strings.HasSuffix(k, "SampleRate") && attrs[strings.TrimSuffix(k, "SampleRate")+"RoleArn"] == ""
+		scoped := k == "FilterPolicyScope" && (attrs["FilterPolicy"] == "" || attrs["FilterPolicy"] == "{}")
+		if passing[k] || v == "" || v == "{}" || v == standard[k] || rated || scoped {
+			continue
+		}
+		seen[k] = v
+		if strings.HasSuffix(k, "Policy") {
+			seen[k] = json.RawMessage(v)
+		}
+	}
+	return seen
+}
+
+var standard = map[string]string{
+	"SignatureVersion": "1", "TracingConfig": "PassThrough", "MaximumMessageSize": "262144", "FifoThroughputScope": "Topic",
+	"FilterPolicyScope": "MessageAttributes",
+}
+
+// topics are all of the world as others see them.
+func (w *world) topics(t kindtest.T) []any {
+	t.Helper()
+	ctx := context.Background()
+	out, err := w.others.ListTopics(ctx, &sdk.ListTopicsInput{})
+	if err != nil {
+		t.Fatalf("list: %v", err)
+	}
+	var all []any
+	for _, topic := range out.Topics {
+		attrs, err := w.others.GetTopicAttributes(ctx, &sdk.GetTopicAttributesInput{TopicArn: topic.TopicArn})
+		if err != nil {
+			t.Fatalf("attributes: %v", err)
+		}
+		seen := meaning(attrs.Attributes)
+		if policy, _ := seen["Policy"].(json.RawMessage); strings.Contains(string(policy), "__default_policy_ID") {
+			delete(seen, "Policy") // it holds the name
+			if !tree.Equal(aws.CanonicalPolicy(string(policy)), aws.CanonicalPolicy(liveTopic{arn: aws.ARN(*topic.TopicArn)}.defaultPolicy())) {
+				t.Errorf("the default policy is not SNS's: %s", policy)
+			}
+		}
+		policy, err := w.others.GetDataProtectionPolicy(ctx, &sdk.GetDataProtectionPolicyInput{ResourceArn: topic.TopicArn})
+		if err != nil {
+			t.Fatalf("data protection: %v", err)
+		}
+		seen["protection"] = sdkaws.ToString(policy.DataProtectionPolicy)
+		tags, err := w.others.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceArn: topic.TopicArn})
+		if err != nil {
+			t.Fatalf("tags: %v", err)
+		}
+		marked := maps.Clone(tagMap(tags.Tags))
+		delete(marked, "athanor:generation") // differs between two makings
+		seen["tags"] = marked
+		all = append(all, seen)
+	}
+	return all
+}
+
+// subscriptions are all of the world as others see them.
+func (w *world) subscriptions(t kindtest.T) []any {
+	t.Helper()
+	out, err := w.others.ListSubscriptions(context.Background(), &sdk.ListSubscriptionsInput{})
+	if err != nil {
+		t.Fatalf("list: %v", err)
+	}
+	var all []any
+	for _, s := range out.Subscriptions {
+		attrs, err := w.others.GetSubscriptionAttributes(context.Background(), &sdk.GetSubscriptionAttributesInput{SubscriptionArn: s.SubscriptionArn})
+		if err != nil {
+			t.Fatalf("attributes: %v", err)
+		}
+		seen := meaning(attrs.Attributes)
+		seen["topic"] = *s.TopicArn
+		all = append(all, seen)
+	}
+	return all
+}
+
+// worlds finds the world that a check was given.
+type worlds map[string]*world
+
+func (ws worlds) make(objects func(*world, kindtest.T) []any, topics ...string) func(kindtest.T) kindtest.World {
+	return func(t kindtest.T) kindtest.World {
+		w := newWorld(t.(*testing.T), topics...)
+		ws[w.dir] = w
+		return kindtest.World{Cloud: w.cloud, Dir: w.dir, Objects: func() []any { return objects(w, t) }}
+	}
+}
+
+// edit is a change that somebody else makes.
+func (ws worlds) edit(path tree.Path, from string, do func(c *sdk.Client, arn *string) error) kindtest.Edit {
+	return kindtest.Edit{Path: path, From: from, Do: func(t kindtest.T, w kindtest.World, attrs map[string]any) {
+		t.Helper()
+		arn, _ := attrs["arn"].(string)
+		if err := do(ws[w.Dir].others, &arn); err != nil {
+			t.Fatalf("edit %s: %v", path, err)
+		}
+	}}
+}
+
+func (ws worlds) topicEdit(path tree.Path, from, name, value string) kindtest.Edit {
+	return ws.edit(path, from, func(c *sdk.Client, arn *string) error {
+		_, err := c.SetTopicAttributes(context.Background(), &sdk.SetTopicAttributesInput{TopicArn: arn, AttributeName: &name, AttributeValue: &value})
+		return err
+	})
+}
+
+func (ws worlds) subscriptionEdit(path tree.Path, from, name, value string) kindtest.Edit {
+	return ws.edit(path, from, func(c *sdk.Client, arn *string) error {
+		_, err := c.SetSubscriptionAttributes(context.Background(), &sdk.SetSubscriptionAttributesInput{
+			SubscriptionArn: arn, AttributeName: &name, AttributeValue: orNil(value),
+		})
+		return err
+	})
+}
+
+func fault(class reconcile.Class) error {
+	switch class {
+	case reconcile.Denied:
+		return &smithy.GenericAPIError{Code: "AuthorizationError", Message: "not authorized"}
+	case reconcile.Throttled:
+		return &smithy.GenericAPIError{Code: "Throttled", Message: "Rate exceeded"}
+	case reconcile.Transient:
+		return &smithy.GenericAPIError{Code: "InternalError", Message: "We encountered an internal error."}
+	}
+	return nil
+}
+
+// job is a thing as it is declared, without a record.
+func (w *world) job(t *testing.T, kind reconcile.Any, props obj) *reconcile.Job {
+	t.Helper()
+	place, err := w.cloud.Place(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := &reconcile.Job{
+		Address: "events", Props: props, Cloud: w.cloud, Place: place, MayDelete: true,
+		Mark: reconcile.Mark{Stack: "shop", Stage: "test", Address: "events", Generation: 1, Store: "store"},
+	}
+	if props == nil {
+		return job
+	}
+	if err := kind.Decode(job); err != nil {
+		t.Fatal(err)
+	}
+	if kind.Names(job); job.Naming != nil {
+		job.Name = "shop-test-events" + job.Naming.Suffix
+	}
+	if job.Given != "" {
+		job.Name, job.Named = job.Given, true
+	}
+	return job
+}
+
+func names(calls []awstest.Call) []string {
+	var out []string
+	for _, c := range calls {
+		out = append(out, c.Name())
+	}
+	return out
+}
