@@ -130,7 +130,7 @@ func (s *session) show(c *cli.Context, p *engine.Plan, refused error) error {
 	}
 	switch {
 	case len(stuck(p)) > 0:
-		return exit(ExitError)
+		return a.refused(blockedError(stuck(p)))
 	case p.Pending():
 		fmt.Fprintln(a.err, "exit code 2: changes are pending")
 		return exit(ExitPending)
@@ -177,7 +177,7 @@ func (s *session) proceed(c *cli.Context, p *engine.Plan, err error) error {
 	}
 	// What fails before anything is done stops everything; what fails later stops only what needs it.
 	if len(blocked) > 0 && !p.Destroy {
-		return s.blockedAtPlan(blocked)
+		return hint(blockedError(blocked), "nothing was done; --exclude ADDRESS goes on without one and what needs it")
 	}
 	if file := c.String("out"); file != "" {
 		if err := s.savePlan(file, p); err != nil {
@@ -192,7 +192,8 @@ func (s *session) proceed(c *cli.Context, p *engine.Plan, err error) error {
 	return s.apply(c, p)
 }
 
-func (s *session) blockedAtPlan(blocked []engine.Planned) error {
+// blockedError lists what could not be planned, as errors with their places.
+func blockedError(blocked []engine.Planned) error {
 	e := &engine.RefusedError{}
 	for _, b := range blocked {
 		err := errors.New(b.Problem)
@@ -201,10 +202,7 @@ func (s *session) blockedAtPlan(blocked []engine.Planned) error {
 		}
 		e.Problems = append(e.Problems, engine.Problem{Address: b.Address, Source: b.Source, Err: err})
 	}
-	if s.app.asJSON {
-		return e
-	}
-	return hint(errors.New("nothing was done: the plan cannot be made whole"), "--exclude ADDRESS goes on without one and what needs it")
+	return e
 }
 
 // approve asks. Without a terminal nobody can answer, and nothing changes.

@@ -71,8 +71,8 @@ func codeOf(err error) int {
 func (a *app) report(err error) int {
 	code := codeOf(err)
 	held, isHeld := errors.AsType[*statestore.HeldError](err)
-	if isHeld {
-		err = hint(err, "--wait 5m waits for it to end")
+	if way := wayOut(err); way != "" {
+		err = hint(err, way)
 	}
 	if a.asJSON {
 		line := errorLine{Type: "error", Error: a.masked(err), Hints: hintsOf(err), Problems: a.jsonProblems(err), Exit: code}
@@ -92,6 +92,23 @@ func (a *app) report(err error) int {
 		a.printHolder(held.Holder)
 	}
 	return code
+}
+
+// wayOut is what can be done about errors whose makers know no command.
+func wayOut(err error) string {
+	switch {
+	case errors.Is(err, statestore.ErrHeld):
+		return "--wait 5m waits for it to end"
+	case errors.Is(err, statestore.ErrNewer):
+		return "a newer athanor wrote it, and can read it"
+	case errors.Is(err, statestore.ErrDamaged):
+		return "put a copy of it back, or move it away and deploy: what is there is found again by reading"
+	case errors.Is(err, engine.ErrStale):
+		return "plan again, and look at what moved"
+	case errors.Is(err, engine.ErrWorldChanged):
+		return "plan again"
+	}
+	return ""
 }
 
 // manyProblems is how many are shown before the rest is only counted.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	bbolt "go.etcd.io/bbolt"
 
 	"github.com/athanor-dev/athanor/cmd"
 )
@@ -41,7 +43,7 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "summary": summary, "await": await, "mode": mode, "hides": hides, "tidy": tidy, "jsonlines": jsonLines, "module": module,
+			"exits": exits, "summary": summary, "await": await, "mode": mode, "hides": hides, "tidy": tidy, "jsonlines": jsonLines, "module": module, "newer": newer,
 		},
 	})
 }
@@ -186,4 +188,14 @@ func tidy(ts *testscript.TestScript, _ bool, args []string) {
 	text = runs.ReplaceAllString(durations.ReplaceAllString(text, "T"), "RUN")
 	text = strings.ReplaceAll(text, ts.Getenv("WORK"), "WORK")
 	ts.Check(os.WriteFile(ts.MkAbs("tidy"), []byte(text), 0o600))
+}
+
+// newer FILE makes a store look as if a later version had written it.
+func newer(ts *testscript.TestScript, _ bool, args []string) {
+	db, err := bbolt.Open(ts.MkAbs(args[0]), 0o600, &bbolt.Options{Timeout: 10 * time.Second})
+	ts.Check(err)
+	ts.Check(db.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte("about")).Put([]byte("schema"), binary.BigEndian.AppendUint64(nil, 99))
+	}))
+	ts.Check(db.Close())
 }
