@@ -130,6 +130,9 @@ func (p *Progress) lines(e engine.Event) []string {
 	s, v, address := p.style, verbs[e.Action], fmt.Sprintf("%-*s", p.column, e.Address)
 	note := clean(e.Note)
 	line := func(sign string, c color, text string) string {
+		if e.Address == "" {
+			return fmt.Sprintf("  %s %s", s.paint(c, sign), s.paint(c, text))
+		}
 		return fmt.Sprintf("  %s %s  %s", s.paint(c, sign), address, s.paint(c, text))
 	}
 	var lines []string
@@ -143,7 +146,7 @@ func (p *Progress) lines(e engine.Event) []string {
 	case e.Type == engine.EventProgress:
 		lines = []string{line(" ", dim, note)}
 	case e.Status == engine.StatusFailed:
-		lines = []string{line("!", red, string(e.Action)+" failed: "+clean(e.Error))}
+		lines = []string{line("!", red, "failed: "+verbed(e))}
 	case e.Status == engine.StatusBlocked:
 		lines = []string{line("!", red, "blocked: "+note)}
 	case e.Status == engine.StatusWaiting:
@@ -159,6 +162,15 @@ func (p *Progress) lines(e engine.Event) []string {
 		lines = append(lines, "      "+s.paint(cyan, "hint: ")+clean(e.Hint))
 	}
 	return lines
+}
+
+// verbed is the error of an event with its verb before it, once.
+func verbed(e engine.Event) string {
+	text, verb := clean(e.Error), string(e.Action)+": "
+	if strings.HasPrefix(text, verb) {
+		return text
+	}
+	return verb + text
 }
 
 // The terminal's own words: up n lines, wipe to the end of the line or screen, wrap long lines or do not.

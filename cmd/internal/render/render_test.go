@@ -1,0 +1,162 @@
+package render_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/athanor-dev/athanor/cmd/internal/render"
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func golden(t *testing.T, name, have string) {
+	t.Helper()
+	file := "testdata/" + name
+	if *update {
+		if err := os.WriteFile(file, []byte(have), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if have != string(want) {
+		t.Errorf("%s (-update writes it):\n%s\nwant:\n%s", name, have, want)
+	}
+}
+
+func ref(address, path string) string {
+	return token.Plain.Ref(token.Ref{Address: address, Path: tree.Path(path)})
+}
+
+// everything is a plan with one of each.
+func everything() *engine.Plan {
+	long := strings.Repeat("the same for long, ", 8)
+	return &engine.Plan{
+		Stack: "shop", Stage: "prod", Recovered: true, Unobserved: true,
+		Actions: []engine.Planned{
+			{Address: "adopted", Kind: "local.File", Action: engine.Adopt, From: "a.txt", Reasons: []engine.Reason{
+				{Path: "mode", Have: "0600", Want: "0644", Source: engine.ByWorld},
+			}},
+			{Address: "blocked", Kind: "local.File", Action: engine.Blocked, Problem: "observe: denied\nby the service", Hint: "ask for it"},
+			{Address: "created", Kind: "local.File", Action: engine.Create, Reasons: []engine.Reason{
+				{Path: "content", Want: "two\nlines"},
+				{Path: "empty", Want: ""},
+				{Path: "password", Want: reconcile.Mask, Secret: true},
+				{Path: "tags", Want: map[string]any{"b": int64(2), "a": []any{true, nil}}},
+				{Path: "arn", Want: ref("net/queue", "arn"), Unknown: true},
+			}, Notes: []string{"create (not yet visible)"}},
+			{Address: "deleted", Kind: "local.File", Action: engine.Delete, Identity: "d.txt"},
+			{Address: "forgotten", Kind: "local.File", Action: engine.Forget},
+			{Address: "moved", Kind: "local.File", Action: engine.Move, From: "before"},
+			{Address: "recomputed", Kind: "random.ID", Action: engine.Recover, Reasons: []engine.Reason{{Path: "bytes", Want: int64(4)}}},
+			{Address: "recovered", Kind: "local.File", Action: engine.Recover, From: "r.txt"},
+			{Address: "replaced", Kind: "local.File", Action: engine.Replace, Reasons: []engine.Reason{
+				{Path: "path", Have: "a", Want: "b", Source: engine.ByProgram, Replaces: true},
+			}},
+			{Address: "replaced-first", Kind: "local.File", Action: engine.Replace, DeleteFirst: true, May: true, Reasons: []engine.Reason{{Source: engine.ByRequest}}},
+			{Address: "settled", Kind: "local.File", Action: engine.Unchanged},
+			{Address: "updated", Kind: "aws.sqs.Queue", Action: engine.Update, From: "renamed", Reasons: []engine.Reason{
+				{Path: "delay", Have: "30s", Want: nil, Source: engine.ByProgram},
+				{Path: "long", Have: long + "old end", Want: long + "new end", Source: engine.ByWorld},
+				{Path: "tags", Have: map[string]any{"a": "1", "b": "2", "gone": "x"}, Want: map[string]any{"a": "1", "b": "3", "new": "y"}},
+				{Path: "triggers", Have: []any{"1", "2"}, Want: []any{"1", ref("created", "digest")}, Unknown: true},
+			}},
+			{Address: "waiting", Kind: "aws.sns.Subscription", Action: engine.Wait, Waiting: "confirm the mail to a@example.com"},
+		},
+		Outputs:    map[string]any{"url": "https://host/", "later": token.Show(ref("created", "digest"))},
+		Warnings:   []string{"a looks like b under a new name"},
+		Violations: []engine.Violation{{Address: "updated", Policy: "tags", Message: "no owner", Warning: true}},
+		Summary:    engine.Summary{Created: 1, Adopted: 1, Recovered: 2, Updated: 1, Replaced: 2, Moved: 1, Deleted: 1, Forgotten: 1, Unchanged: 1, Waiting: 1, Blocked: 1},
+	}
+}
+
+func TestPlan(t *testing.T) {
+	for _, tt := range []struct {
+		file  string
+		style render.Style
+	}{
+		{"plan.txt", render.Style{}},
+		{"plan-detailed.txt", render.Style{Detailed: true}},
+		{"plan-color.txt", render.Style{Color: true}},
+	} {
+		t.Run(tt.file, func(t *testing.T) {
+			var out bytes.Buffer
+			tt.style.Plan(&out, everything())
+			golden(t, tt.file, out.String())
+		})
+	}
+}
+
+// A text from outside never reaches the terminal with its control characters.
+func TestControlCharacters(t *testing.T) {
+	const bad = "a\x1b[2Jb\x07c\u009bd"
+	p := &engine.Plan{
+		Stack: "s", Stage: "t", Warnings: []string{bad}, Violations: []engine.Violation{{Policy: "p", Message: bad}},
+		Actions: []engine.Planned{{
+			Address: "x", Kind: "k", Action: engine.Update, Notes: []string{bad}, Waiting: bad, Problem: bad, Hint: bad, From: bad, Identity: bad,
+			Reasons: []engine.Reason{{Path: "p", Have: bad, Want: map[string]any{"k": bad}}},
+		}},
+		Outputs: map[string]any{"o": bad},
+	}
+	var out bytes.Buffer
+	s := render.Style{Detailed: true}
+	s.Plan(&out, p)
+	s.Error(&out, bad, []string{bad})
+	s.Waiting(&out, "x", bad)
+	progress := render.NewProgress(&out, s, nil, p)
+	for _, e := range []engine.Event{
+		{Type: engine.EventWarning, Address: "x", Note: bad},
+		{Type: engine.EventProgress, Address: "x", Note: bad},
+		{Type: engine.EventHook, Address: "x", Error: bad, Status: engine.StatusFailed},
+		{Type: engine.EventDone, Address: "x", Action: engine.Update, Status: engine.StatusFailed, Error: bad, Hint: bad},
+		{Type: engine.EventDone, Address: "x", Action: engine.Update, Status: engine.StatusWaiting, Note: bad},
+	} {
+		progress.Event(e)
+	}
+	progress.Close()
+	if i := strings.IndexAny(out.String(), "\x1b\x07\u009b"); i >= 0 {
+		t.Errorf("a control character at %d of %q", i, out.String())
+	}
+	if strings.Count(out.String(), "\uFFFD[2J") < 10 {
+		t.Errorf("the texts are not there: %q", out.String())
+	}
+}
+
+func TestProgressLines(t *testing.T) {
+	var out bytes.Buffer
+	p := render.NewProgress(&out, render.Style{}, nil, everything())
+	for _, e := range []engine.Event{
+		{Type: engine.EventRun, Status: engine.StatusRunning},
+		{Type: engine.EventStart, Address: "created", Action: engine.Create},
+		{Type: engine.EventProgress, Address: "created", Action: engine.Create, Note: "not visible yet"},
+		{Type: engine.EventProgress, Address: "created", Action: engine.Create, Note: "not visible yet"},
+		{Type: engine.EventHook, Address: "created", Status: engine.StatusDone, Note: "make index"},
+		{Type: engine.EventDone, Address: "created", Action: engine.Create, Status: engine.StatusDone, Elapsed: 0.25, Paths: []string{"content"}},
+		{Type: engine.EventDone, Address: "updated", Action: engine.Update, Status: engine.StatusDone, Elapsed: 61, Paths: []string{"delay", "tags"}},
+		{Type: engine.EventDone, Address: "replaced", Action: engine.Replace, Status: engine.StatusFailed, Error: "denied", Hint: "ask for it"},
+		{Type: engine.EventDone, Address: "deleted", Action: engine.Delete, Status: engine.StatusBlocked, Note: "something that failed still needs it"},
+		{Type: engine.EventDone, Address: "waiting", Action: engine.Update, Status: engine.StatusWaiting, Note: "confirm the mail"},
+		{Type: engine.EventWarning, Note: "the record moved"},
+	} {
+		p.Event(e)
+	}
+	p.Say("stopping")
+	p.Close()
+	render.Style{}.Ended(&out, &engine.Result{
+		Run: "r", Summary: engine.Summary{Created: 1, Updated: 1, Failed: 1, Blocked: 1, NotStarted: 2},
+		Failures: []*engine.ResourceError{{Address: "replaced", Err: errors.New("denied")}},
+		Calls:    engine.Calls{Reads: 1, Mutations: 4}, Commits: 7, Took: 61 * time.Second,
+	})
+	golden(t, "progress.txt", out.String())
+}
