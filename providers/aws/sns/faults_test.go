@@ -26,7 +26,12 @@ type faulted struct {
 
 func bothKinds() map[string]faulted {
 	return map[string]faulted{
-		"topic": {reconcile.Erase(topicKind), tuned(), obj{"name": "events", "signatureVersion": int64(2)}, (*world).topics},
+		"topic": {
+			reconcile.Erase(topicKind),
+			obj{"name": "events", "displayName": "Events", "signatureVersion": int64(2), "dataProtectionPolicy": protection("cards"), "tags": obj{"team": "web"}},
+			obj{"name": "events", "policy": publishPolicy("SNS:Publish"), "sqsLogging": obj{"failureRoleArn": role("failed")}, "tags": obj{"cost": "42"}},
+			(*world).topics,
+		},
 		"subscription": {
 			reconcile.Erase(subscriptionKind), toQueue(obj{"filterPolicy": obj{"order": obj{"state": list{"new"}}}, "filterPolicyScope": "MessageBody"}),
 			toQueue(obj{"filterPolicy": obj{"type": list{"order"}}, "deadLetter": queue("dead"), "rawMessageDelivery": true}), (*world).subscriptions,

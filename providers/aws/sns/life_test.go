@@ -26,7 +26,7 @@ func TestCalls(t *testing.T) {
 		"topic": {
 			reconcile.Erase(topicKind), obj{"name": "events", "displayName": "Events", "kmsMasterKeyId": "alias/x", "policy": publishPolicy("SNS:Publish"), "tags": obj{"a": "b"}},
 			obj{"name": "events", "tags": obj{"a": "b"}}, []string{"SNS.CreateTopic"},
-			[]string{"SNS.GetDataProtectionPolicy", "SNS.GetTopicAttributes", "SNS.ListTagsForResource"}, 3,
+			[]string{"SNS.GetTopicAttributes", "SNS.ListTagsForResource"}, 3,
 		},
 		"subscription": {
 			reconcile.Erase(subscriptionKind), toQueue(obj{"rawMessageDelivery": true, "filterPolicy": obj{"a": list{"b"}}, "deadLetter": queue("dead")}),
@@ -116,7 +116,7 @@ func TestAnew(t *testing.T) {
 	}
 }
 
-// TestWithoutTopic: no topic is no subscription, and an ARN or an identity finds one to take over.
+// TestTakenOver: no topic is no subscription, an ARN or an identity finds one to take over, and of two none is.
 func TestTakenOver(t *testing.T) {
 	t.Parallel()
 	w, kind := newWorld(t, "events"), reconcile.Erase(subscriptionKind)
@@ -135,6 +135,10 @@ func TestTakenOver(t *testing.T) {
 		if look, err := kind.Look(t.Context(), job); err != nil || look.Absent || look.Identity != out.Identity || look.Attrs["arn"] != sub {
 			t.Errorf("by %s: %+v (%v)", id, look, err)
 		}
+	}
+	w.like.twice = true
+	if _, err := kind.Look(t.Context(), w.job(t, kind, toQueue(nil))); !errors.Is(err, reconcile.ErrAmbiguous) {
+		t.Errorf("of two: %v", err)
 	}
 	job := w.job(t, kind, toQueue(nil))
 	job.ID = "orders"

@@ -45,6 +45,7 @@ type likeAWS struct {
 	mu       sync.Mutex
 	extra    map[string]map[string]string // by ARN
 	confirms bool
+	twice    bool            // the topic's list has its first subscription twice
 	pending  map[string]bool // by ARN of a subscription
 }
 
@@ -212,6 +213,9 @@ func (s *likeAWS) after(form url.Values, extra map[string]string, status int, an
 			s.pending[arn] = s.confirms && strings.HasPrefix(form.Get("Protocol"), "http")
 		}
 	case "ListSubscriptionsByTopic":
+		if member := between(answer, "<member>", "</member>"); s.twice && member != "" {
+			answer = strings.Replace(answer, "</member>", "</member><member>"+member+"</member>", 1)
+		}
 		for arn, waits := range s.pending {
 			if waits {
 				answer = strings.ReplaceAll(answer, "<SubscriptionArn>"+arn+"<", "<SubscriptionArn>PendingConfirmation<")

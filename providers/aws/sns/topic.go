@@ -16,7 +16,7 @@ import (
 type liveTopic struct {
 	arn   aws.ARN
 	attrs map[string]string // as the service writes them
-	// protection is the data protection policy, "" for none.
+	// protection is the data protection policy, "" for none or when nobody asked.
 	protection string
 	tags       map[string]string
 }
@@ -34,7 +34,7 @@ var topicKind = &reconcile.Kind[TopicProps, liveTopic, Topic]{
 	Observe:  observeTopic,
 	Create:   createTopic,
 	Compare:  compareTopic,
-	Attrs:    func(live liveTopic) Topic { return Topic{ARN: live.arn, Name: live.name()} },
+	Attrs:    topicAttrs,
 	Delete:   deleteTopic,
 	Identity: func(t Topic) string { return string(t.ARN) },
 
@@ -44,6 +44,7 @@ var topicKind = &reconcile.Kind[TopicProps, liveTopic, Topic]{
 	Check:    checkTopic,
 	Late:     []tree.Path{"policy"},
 	AtBirth:  []string{"arn", "name"},
+	Moves:    []string{"dataProtection"},
 
 	Owner: func(live liveTopic) reconcile.Mark { return adopt.MarkOf(live.tags) },
 	Holds: liveTopic.archives,
@@ -63,6 +64,18 @@ var topicKind = &reconcile.Kind[TopicProps, liveTopic, Topic]{
 		"sns:GetDataProtectionPolicy", "sns:PutDataProtectionPolicy",
 		"sns:ListTagsForResource", "sns:TagResource", "sns:UntagResource",
 	},
+}
+
+func topicAttrs(live liveTopic) Topic {
+	return Topic{ARN: live.arn, Name: live.name(), DataProtection: protected(live.protection)}
+}
+
+// protected is how the record knows that there is a policy to take away.
+func protected(policy string) string {
+	if policy == "" {
+		return ""
+	}
+	return "declared"
 }
 
 func (l liveTopic) name() string {

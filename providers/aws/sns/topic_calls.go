@@ -80,7 +80,9 @@ func observeTopic(ctx context.Context, site topicSite) (liveTopic, error) {
 		live.tags = tagMap(out.Tags)
 		return nil
 	})
-	if live.attrs["FifoTopic"] != "true" { // no others have such a policy
+	// Not every account may ask for such a policy, and no FIFO topic has one.
+	declared := site.Want.DataProtectionPolicy != nil || site.Last != nil && site.Last.DataProtection != ""
+	if declared && live.attrs["FifoTopic"] != "true" {
 		group.Go(func() error {
 			out, err := client.GetDataProtectionPolicy(ctx, &sdk.GetDataProtectionPolicyInput{ResourceArn: new(string(arn))})
 			if err != nil {
@@ -118,7 +120,7 @@ func createTopic(ctx context.Context, site topicSite) (Topic, error) {
 	if err != nil {
 		return Topic{}, fmt.Errorf("dataProtectionPolicy: %w", err)
 	}
-	in.DataProtectionPolicy = orNil(protection)
+	in.DataProtectionPolicy, made.DataProtection = orNil(protection), protected(protection)
 	if _, err := client.CreateTopic(ctx, in); err != nil {
 		return Topic{}, taken(ctx, client, made.ARN, err)
 	}

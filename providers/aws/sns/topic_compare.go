@@ -35,7 +35,7 @@ func compareTopic(d *topicDiff, want TopicProps, live liveTopic) {
 	for _, a := range topicAttributes(want, live) {
 		reconcile.Value(d, a.path, a.want, a.have, setTopic(a))
 	}
-	if !fifo {
+	if !fifo { // for one that is not declared and was not asked for both are none
 		reconcile.Value(d, "dataProtectionPolicy", documentOf(want.DataProtectionPolicy), documentOf(live.protection), putProtection(want))
 	}
 	aws.CompareTags(d, want.Tags, live.tags, "TagResource", putTags, dropTags)

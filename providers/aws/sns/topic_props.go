@@ -38,7 +38,8 @@ type TopicProps struct {
 	// {"MessageRetentionPeriod": "30"}, in days, or JSON text. A topic with an archive holds data. Default: none.
 	ArchivePolicy any
 	// DataProtectionPolicy says what is looked for in messages, and what is done about it: a document, or JSON text.
-	// AWS lets only those use it who did so before May 2026, on standard topics. Default: none.
+	// AWS lets only those use it who did so before May 2026, on standard topics; so nobody else is asked about it, and
+	// one that was set by hand is not seen while none is declared. Default: none.
 	DataProtectionPolicy any
 	// HTTPLogging logs deliveries to HTTP and HTTPS. Default: none.
 	HTTPLogging *DeliveryLogging
@@ -72,4 +73,6 @@ type Topic struct {
 	ARN aws.ARN
 	// Name of the topic.
 	Name string
+	// DataProtection is "declared" for a topic that was last seen to have a data protection policy, else empty.
+	DataProtection string
 }

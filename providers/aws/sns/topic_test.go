@@ -75,7 +75,7 @@ func topicSuite() kindtest.Suite {
 			ws.topicEdit("fifoThroughputScope", "first in first out", "FifoThroughputScope", "Topic"),
 			ws.topicEdit("archivePolicy", "first in first out", "ArchivePolicy", `{"MessageRetentionPeriod":"7"}`),
 			ws.edit("dataProtectionPolicy", "tuned", protect("")),
-			ws.edit("dataProtectionPolicy", "", protect(`{"Name":"by hand","Version":"2021-06-01","Statement":[]}`)),
+			ws.edit("dataProtectionPolicy", "tuned", protect(`{"Name":"by hand","Version":"2021-06-01","Statement":[]}`)),
 			ws.edit(tree.Path("tags").Key("team"), "", tagged("team", "another")),
 			ws.edit(tree.Path("tags").Key("by hand"), "", tagged("by hand", "1")),
 		}, loggingEdits(ws)...),
