@@ -10,10 +10,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
-
-	"github.com/athanor-dev/athanor/reconcile"
 )
 
 // dirVariable tells a stack program where its package lies.
@@ -22,7 +21,7 @@ const dirVariable = "ATHANOR_DIR"
 // delegate builds a Go stack and lets it do the whole command: the program is the command. Its exit code is ours.
 // The first names arguments are handed on; the target is the program itself.
 func (a *app) delegate(c *cli.Context, src *source, names int) error {
-	binary, err := build(c.Context, src.dir)
+	binary, err := a.build(c.Context, src.dir)
 	if err != nil {
 		return err
 	}
@@ -63,26 +62,31 @@ func forwarded(c *cli.Context) []string {
 
 // build compiles a stack program into the project's cache. Go's own build cache makes a second build of the same
 // sources a matter of linking at most.
-func build(ctx context.Context, dir string) (string, error) {
+func (a *app) build(ctx context.Context, dir string) (string, error) {
 	sum := sha256.Sum256([]byte(dir))
-	out := filepath.Join(projectRoot(dir), ".athanor", "cache", "programs", hex.EncodeToString(sum[:8]))
+	folder := filepath.Join(projectRoot(dir), ".athanor")
+	out := filepath.Join(folder, "cache", "programs", hex.EncodeToString(sum[:8]))
 	if err := os.MkdirAll(filepath.Dir(out), 0o700); err != nil {
 		return "", err
 	}
-	if err := ignore(filepath.Join(projectRoot(dir), ".athanor")); err != nil {
+	if err := ignore(folder); err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", out, ".")
+	slow := time.AfterFunc(time.Second, func() { fmt.Fprintf(a.err, "building %s\n", dir) })
+	defer slow.Stop()
+	// Built aside: the program of before may be running.
+	aside := fmt.Sprintf("%s.%d", out, os.Getpid())
+	defer os.Remove(aside)
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", aside, ".")
 	cmd.Dir = dir
 	output, err := cmd.CombinedOutput()
-	var missing *exec.Error
-	switch {
-	case errors.As(err, &missing):
-		return "", reconcile.WithHint(fmt.Errorf("%s is a Go program, and there is no go command to build it", dir), "install Go, or build the program elsewhere and run it: the program is the command")
-	case err != nil:
+	if _, missing := errors.AsType[*exec.Error](err); missing {
+		return "", hint(fmt.Errorf("%s is a Go program, and there is no go command to build it", dir), "install Go, or build the program elsewhere and run it: the program is the command")
+	}
+	if err != nil {
 		return "", fmt.Errorf("%s does not build:\n%s", dir, strings.TrimSpace(string(output)))
 	}
-	return out, nil
+	return out, os.Rename(aside, out)
 }
 
 // ignore keeps a project's .athanor folder out of version control.

@@ -43,7 +43,14 @@ func Main(stack athanor.Program, options ...Option) {
 	for _, o := range options {
 		o(p)
 	}
-	if request := os.Getenv(evaluateVariable); request != "" {
+	request := os.Getenv(evaluateVariable)
+	// What this program starts may be a stack program too, and is another one.
+	for _, name := range []string{evaluateVariable, dirVariable} {
+		if err := os.Unsetenv(name); err != nil {
+			fmt.Fprintln(os.Stderr, "warning:", err)
+		}
+	}
+	if request != "" {
 		os.Exit(p.answer(request))
 	}
 	os.Exit(execute(p, ""))

@@ -13,6 +13,11 @@ import (
 
 // finish records outputs and the end of the run, and says how it went.
 func (r *run) finish(ctx context.Context) (*Result, error) {
+	for addr := range r.w.damaged {
+		if _, counted := r.statuses[addr]; !counted {
+			r.summary.Blocked++ // what cannot be read was not touched, and is still there
+		}
+	}
 	res := &Result{Run: r.id, State: r.endState(), Failures: r.failures, Waiting: r.waiting, Summary: r.summary, Calls: r.w.gate.calls()}
 	res.Outputs, res.Secret = r.w.outputs(ctx)
 	end := statestore.Change{}

@@ -218,7 +218,7 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 		}
 		p.Actions = append(p.Actions, Planned{
 			Address: addr, Action: Blocked, Identity: w.damagedIdentity(addr),
-			Problem: "its record cannot be read: " + err.Error(), Hint: "`athanor state check` says more",
+			Problem: "its record cannot be read: " + err.Error(), Hint: "deploy again without the record: what is there is found by reading",
 		})
 	}
 	slices.SortStableFunc(p.Actions, func(a, b Planned) int { return compareStrings(a.Address, b.Address) })

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -43,7 +44,7 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "summary": summary, "await": await, "mode": mode, "hides": hides, "tidy": tidy, "jsonlines": jsonLines, "module": module, "newer": newer,
+			"exits": exits, "summary": summary, "await": await, "mode": mode, "hides": hides, "tidy": tidy, "jsonlines": jsonLines, "module": module, "newer": newer, "damage": damage,
 		},
 	})
 }
@@ -198,4 +199,33 @@ func newer(ts *testscript.TestScript, _ bool, args []string) {
 		return tx.Bucket([]byte("about")).Put([]byte("schema"), binary.BigEndian.AppendUint64(nil, 99))
 	}))
 	ts.Check(db.Close())
+}
+
+// damage FILE ADDRESS changes one bit in the middle of the row of an address.
+func damage(ts *testscript.TestScript, _ bool, args []string) {
+	db, err := bbolt.Open(ts.MkAbs(args[0]), 0o600, &bbolt.Options{Timeout: 10 * time.Second})
+	ts.Check(err)
+	hit := 0
+	var visit func(*bbolt.Bucket) error
+	visit = func(b *bbolt.Bucket) error {
+		return b.ForEach(func(key, value []byte) error {
+			if value == nil {
+				return visit(b.Bucket(key))
+			}
+			if !bytes.Contains(key, []byte(args[1])) || len(value) < 64 {
+				return nil
+			}
+			hit++
+			broken := bytes.Clone(value)
+			broken[len(broken)/2] ^= 4
+			return b.Put(key, broken)
+		})
+	}
+	ts.Check(db.Update(func(tx *bbolt.Tx) error {
+		return tx.ForEach(func(_ []byte, b *bbolt.Bucket) error { return visit(b) })
+	}))
+	ts.Check(db.Close())
+	if hit != 1 {
+		ts.Fatalf("%d rows hit, want 1", hit)
+	}
 }
