@@ -22,7 +22,8 @@ func (w *work) arrange() error {
 		return &GraphError{problems}
 	}
 	for _, n := range all {
-		for _, up := range w.upstreams(n) {
+		n.ups = w.upstreams(n)
+		for _, up := range n.ups {
 			up.users = append(up.users, n)
 		}
 	}
@@ -38,8 +39,11 @@ func (w *work) arrange() error {
 	return nil
 }
 
-// upstreams are the nodes that must come before n: cut edges left out.
+// upstreams are the nodes that must come before n: cut edges left out. They are found anew until all cycles are open.
 func (w *work) upstreams(n *node) []*node {
+	if n.ups != nil {
+		return n.ups
+	}
 	ups := make([]*node, 0, len(n.needs))
 	for _, a := range n.needs {
 		if _, cut := n.cut[a]; !cut {
@@ -93,7 +97,10 @@ func components(all []*node, ups func(*node) []*node) [][]*node {
 			if low[n] != index[n] {
 				continue
 			}
-			at := slices.Index(stack, n)
+			at := len(stack) - 1
+			for stack[at] != n { // near the top: what lies above it belongs to its component
+				at--
+			}
 			component := slices.Clone(stack[at:])
 			stack = stack[:at]
 			for _, m := range component {

@@ -29,8 +29,8 @@ type node struct {
 	// uses are the references in props, in tree order; needs the addresses that must come before, sorted.
 	uses  []token.Use
 	needs []string
-	// users are the declared nodes that need this one.
-	users []*node
+	// users are the declared nodes that need this one; ups those that it needs, nil until all cycles are open.
+	users, ups []*node
 	// cut are the late paths, by upstream, through which a cycle is opened.
 	cut map[string][]tree.Path
 	// rank is the length of the longest chain of users: what is on it goes first.
@@ -203,7 +203,7 @@ func (n *node) declaredProps() map[string]any {
 
 // uses lists the references in a tree, each checked: the address is declared and has such an attribute.
 func (w *work) uses(v any) ([]token.Use, error) {
-	uses, err := token.Refs(v)
+	uses, secrets, err := token.Uses(v)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +212,7 @@ func (w *work) uses(v any) ([]token.Use, error) {
 			return nil, err
 		}
 	}
-	for _, name := range token.Secrets(v) {
+	for _, name := range secrets {
 		if _, ok := w.graph.Secrets[name]; !ok {
 			return nil, fmt.Errorf("no secret %q is declared", name)
 		}

@@ -10,7 +10,7 @@ import (
 
 // inFlight bounds the nodes at work at once. It is far above the bound on calls, so that waiting for a commit
 // or for readiness holds nobody up, and bounds only memory.
-const inFlight = 2048
+const inFlight = 512
 
 // task is one piece of work on one node.
 type task struct {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"sync"
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -15,16 +16,19 @@ import (
 
 // Erase hides a kind's types. It panics on nothing; Validate of the result tells what is missing.
 func Erase[P, L, A any](k *Kind[P, L, A]) Any {
-	return &erased[P, L, A]{
+	e := &erased[P, L, A]{
 		k:           k,
 		secretProps: props.SecretPaths(reflect.TypeFor[P]()),
 		secretAttrs: props.SecretPaths(reflect.TypeFor[A]()),
 	}
+	e.spec = sync.OnceValue(e.describe)
+	return e
 }
 
 type erased[P, L, A any] struct {
 	k                        *Kind[P, L, A]
 	secretProps, secretAttrs []tree.Path
+	spec                     func() *Spec // one for all resources of the kind
 }
 
 // Validate finds what is missing in the definition.
@@ -53,7 +57,9 @@ func (e *erased[P, L, A]) Validate() error {
 }
 
 // Spec is what the kind says of itself.
-func (e *erased[P, L, A]) Spec() *Spec {
+func (e *erased[P, L, A]) Spec() *Spec { return e.spec() }
+
+func (e *erased[P, L, A]) describe() *Spec {
 	p, a := reflect.TypeFor[P](), reflect.TypeFor[A]()
 	return &Spec{
 		Type: e.k.Type, Doc: e.k.Doc,

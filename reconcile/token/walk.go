@@ -125,24 +125,27 @@ func (p Part) plain() string {
 // Refs are all references in a tree, in tree order, with those inside JSON, URLs and inputs of functions; At
 // is the path of the string in v. A damaged token is an [*Error] with its path.
 func Refs(v any) ([]Use, error) {
-	var uses []Use
-	err := exprs(v, &place{}, func(e *Expr, at *place) {
-		if e.Op == OpRef {
-			uses = append(uses, Use{Ref: e.Ref, At: at.path()})
-		}
-	})
-	return uses, err
+	refs, _, err := Uses(v)
+	return refs, err
 }
 
 // Secrets are the names of the secrets that a tree uses, each once, in tree order. Damaged tokens use none.
 func Secrets(v any) []string {
-	var names []string
-	_ = exprs(v, &place{}, func(e *Expr, _ *place) {
-		if e.Op == OpSecret && !slices.Contains(names, e.Name) {
-			names = append(names, e.Name)
+	_, names, _ := Uses(v)
+	return names
+}
+
+// Uses gives [Refs] and [Secrets] in one go.
+func Uses(v any) (refs []Use, secrets []string, err error) {
+	err = exprs(v, &place{}, func(e *Expr, at *place) {
+		switch {
+		case e.Op == OpRef:
+			refs = append(refs, Use{Ref: e.Ref, At: at.path()})
+		case e.Op == OpSecret && !slices.Contains(secrets, e.Name):
+			secrets = append(secrets, e.Name)
 		}
 	})
-	return names
+	return refs, secrets, err
 }
 
 // exprs visits the tokens of a tree and those inside them. It goes on after an error, and returns the first.
@@ -162,6 +165,9 @@ func exprs(v any, at *place, f func(*Expr, *place)) error {
 				continue
 			}
 			f(p.Expr, at)
+			if p.Expr.Input == nil && len(p.Expr.Args) == 0 {
+				continue
+			}
 			inner := []any{p.Expr.Input, p.Expr.Args}
 			_ = exprs(inner, at, func(e *Expr, _ *place) { f(e, at) }) // Scan has checked what is inside
 		}
