@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -135,22 +136,55 @@ type Violation struct {
 	Warning bool   `json:"warning,omitempty"`
 }
 
-// Digest is over everything that the program declares, and not over where it lies.
+// Digest is over everything that the program declares, and not over where it lies. It is that of the document
+// without its sources, found without writing the document: resources are nearly all of it.
 func (g *Graph) Digest() (string, error) {
-	doc, err := g.tree()
+	rest := *g
+	rest.Resources, rest.Reads = nil, slices.Clone(g.Reads)
+	for i := range rest.Reads {
+		rest.Reads[i].Source = ""
+	}
+	doc, err := rest.tree()
 	if err != nil {
 		return "", err
 	}
-	m, _ := doc.(map[string]any)
-	for _, list := range []string{"resources", "reads"} {
-		items, _ := m[list].([]any)
-		for _, item := range items {
-			if r, ok := item.(map[string]any); ok {
-				delete(r, "source")
+	if m, ok := doc.(map[string]any); ok && g.Resources != nil {
+		resources := make([]any, len(g.Resources))
+		for i := range g.Resources {
+			if resources[i], err = g.Resources[i].tree(); err != nil {
+				return "", err
 			}
 		}
+		m["resources"] = resources
 	}
 	return tree.Digest(doc), nil
+}
+
+// tree is a resource as it stands in the document, without its source.
+func (r *Resource) tree() (any, error) {
+	t := map[string]any{"address": r.Address, "kind": r.Kind}
+	for name, part := range map[string]map[string]any{"settings": r.Settings, "props": r.Props} {
+		if len(part) == 0 {
+			continue
+		}
+		var plain any = part
+		if !tree.Is(part) {
+			var err error
+			if plain, err = tree.Of(part); err != nil {
+				return nil, fmt.Errorf("graph: %s: %s: %w", r.Address, name, err)
+			}
+		}
+		t[name] = plain
+	}
+	if r.Options.IsZero() {
+		return t, nil
+	}
+	options, err := optionsTree(r.Options)
+	if err != nil {
+		return nil, fmt.Errorf("graph: %s: %w", r.Address, err)
+	}
+	t["options"] = anyMap(options)
+	return t, nil
 }
 
 func (g *Graph) tree() (any, error) {

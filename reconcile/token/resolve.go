@@ -101,8 +101,9 @@ func (r *resolver) list(list []any, at *place) (any, error) {
 // spreadOf is the spread token that v is, or nil.
 func spreadOf(v any) (*Expr, error) {
 	s, ok := v.(string)
-	if !ok || !Has(s) {
-		return nil, nil
+	spreads := strings.HasSuffix(s, "..."+plainClose) || strings.HasPrefix(s, plainOpen+refBody) || strings.HasPrefix(s, shiftedOpen)
+	if !ok || !spreads {
+		return nil, nil // what may be wrong with it is said where it is resolved
 	}
 	parts, err := Scan(s)
 	if err != nil || len(parts) != 1 || !parts[0].Expr.Ref.Spread {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -27,6 +28,26 @@ func (e *TypeError) Error() string {
 // v. Structs, bytes, functions, numbers that int64 or float64 cannot hold, and values nested deeper than any
 // document are errors: a *TypeError.
 func Of(v any) (any, error) { return of("", v, 0) }
+
+// Is reports whether v is a tree already, of numbers that JSON has.
+func Is(v any) bool {
+	switch at := v.(type) {
+	case nil, bool, int64, string:
+		return true
+	case float64:
+		return !math.IsNaN(at) && !math.IsInf(at, 0)
+	case []any:
+		return !slices.ContainsFunc(at, func(e any) bool { return !Is(e) })
+	case map[string]any:
+		for _, e := range at {
+			if !Is(e) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
 
 func of(p Path, v any, depth int) (any, error) {
 	if depth > maxDepth {
