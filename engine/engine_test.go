@@ -178,6 +178,23 @@ func TestDataIsGuarded(t *testing.T) {
 	}
 }
 
+// TestLeaveOfAProp: the leave that a prop gave holds when the program is gone, and after the record was lost and found.
+func TestLeaveOfAProp(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		b := newBench(t)
+		g := graph(res("a", m{"name": "jar", "forget": true}))
+		b.deploy(g)
+		b.world.things["jar"].Data = 3
+		if lost {
+			b.lose()
+			b.deploy(g)
+		}
+		if r := b.destroy(); r.Summary.Deleted != 1 || len(b.world.things) != 0 {
+			t.Errorf("lost %t: %+v %v", lost, r.Summary, r.Failures)
+		}
+	}
+}
+
 func TestRenameCostsOneTagCall(t *testing.T) {
 	b := newBench(t)
 	b.deploy(graph(res("old", m{"color": "red"})))

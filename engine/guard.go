@@ -63,7 +63,7 @@ func (w *work) guardDelete(n *node) {
 func (w *work) mayDelete(n *node) bool {
 	allowed := matches(w.o.AllowDelete, n.addr) || n.look.MayDelete
 	if n.rec != nil {
-		allowed = allowed || n.rec.options.AllowDelete
+		allowed = allowed || n.rec.options.AllowDelete || n.decl == nil && n.rec.leave
 	}
 	if n.decl != nil {
 		o := n.decl.Options

@@ -242,6 +242,7 @@ func (w *work) recovered(n *node) *record {
 		rec = n.rec.clone()
 	}
 	rec.settings, rec.options, rec.cut, rec.needs = n.decl.Settings, n.decl.Options, n.cut, nil
+	rec.leave = n.job != nil && n.job.Leave
 	rec.was = still(n.decl.Options.RenamedFrom, n.decl.Options.RenamedFrom) // it was found here: renames are done
 	for _, a := range n.needs {
 		if up := w.nodes[a]; up != nil && up.decl != nil && up.plan != nil && (up.rec != nil || w.isFound(up)) && a != n.addr {

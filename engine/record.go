@@ -24,6 +24,8 @@ type record struct {
 	// cut are the late paths, by upstream, through which a cycle was opened: what must be emptied before the
 	// members of the cycle can go.
 	cut map[string][]tree.Path
+	// leave: a prop gave leave to delete users' data with the thing.
+	leave bool
 	// secret are the paths of props that were ever secret: they stay masked when they no longer are.
 	secret []tree.Path
 	// was are the addresses that the row had before, as long as the program still names them. A rename that

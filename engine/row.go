@@ -34,6 +34,9 @@ func (r *record) seal(stage statestore.Stage, key *seal.Key) (statestore.Row, er
 	body := map[string]any{"gens": gens}
 	put(body, "props", r.props)
 	put(body, "settings", r.settings)
+	if r.leave {
+		body["leave"] = true
+	}
 	if len(r.secret) > 0 {
 		body["secret"] = texts(r.secret)
 	}
@@ -116,6 +119,7 @@ func decodeRow(row statestore.Row, plain []byte) (*record, error) {
 	r := &record{address: row.Address, version: row.Version, birth: row.Birth, needs: row.Needs}
 	r.props, _ = body["props"].(map[string]any)
 	r.settings, _ = body["settings"].(map[string]any)
+	r.leave, _ = body["leave"].(bool)
 	r.secret, r.was = textsOf[tree.Path](body["secret"]), textsOf[string](body["was"])
 	if cut, ok := body["cut"].(map[string]any); ok {
 		r.cut = make(map[string][]tree.Path, len(cut))

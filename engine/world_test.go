@@ -159,6 +159,7 @@ type thingProps struct {
 	After  string // a reference, compared
 	Base   string // a reference that nothing can change in place
 	Tokens reconcileSecret
+	Forget bool // the service's own leave to delete data
 }
 
 // reconcileSecret is a prop that is secret by its type.
@@ -334,6 +335,7 @@ func (w *world) kindOf(o sort) *reconcile.Kind[thingProps, thing, thingAttrs] {
 		Identity:   func(a thingAttrs) string { return a.ID },
 		Given:      func(p thingProps) string { return p.Name },
 		Holds:      func(t thing) bool { return t.Data > 0 },
+		MayDelete:  func(p thingProps) bool { return p.Forget },
 		Moves:      []string{"color"},
 		Late:       []tree.Path{"peer"},
 		Same:       o.same,

@@ -96,6 +96,9 @@ func (e *erased[P, L, A]) want(job *Job) (P, error) {
 		if err := props.Load(declared, &p); err != nil {
 			return p, err
 		}
+		if e.k.Defaults != nil {
+			p = e.k.Defaults(p)
+		}
 		job.typed = p
 		return p, nil
 	}
@@ -128,6 +131,7 @@ func (e *erased[P, L, A]) Names(job *Job) {
 		n := e.k.Naming(p, job.Place)
 		job.Naming = &n
 	}
+	job.Leave = e.k.MayDelete != nil && e.k.MayDelete(p)
 }
 
 // Prepare builds or hashes what the props point at.

@@ -70,6 +70,8 @@ type Job struct {
 	Named  bool
 	Given  string
 	Naming *Naming
+	// Leave: a prop gives leave to delete users' data with the thing. Names fills it too.
+	Leave bool
 	// ID is an identity to look for. Last are the attributes on record, nil without one.
 	ID   string
 	Last map[string]any

@@ -37,7 +37,10 @@ func readPayer(ctx context.Context, t target, live *liveBucket) error {
 	if err != nil {
 		return err
 	}
-	live.have.RequestPayer = new(string(out.Payer))
+	live.have.RequestPayer = new(string(types.PayerBucketOwner))
+	if out.Payer != "" {
+		live.have.RequestPayer = new(string(out.Payer))
+	}
 	return nil
 }
 

@@ -136,7 +136,7 @@ func compareObject(d *objectDiff, want ObjectProps, live liveObject) {
 	reconcile.Value(d, "metadata", want.Metadata, have.Metadata, put)
 	reconcile.Value(d, "storageClass", want.StorageClass, have.StorageClass, put)
 	e := want.Encryption
-	if e == nil {
+	if e == nil && have.Encryption.Algorithm != "" { // without one it was stored before S3 encrypted everything
 		e = live.unset
 	}
 	if e != nil {

@@ -31,7 +31,8 @@ type ObjectProps struct {
 	// StorageClass of the object. A lifecycle rule that moves the object makes it differ, and the next deploy puts
 	// it back; declare the class that the rule moves to, or ignore changes of this prop. Default: STANDARD.
 	StorageClass *string `prop:"enum=STANDARD|REDUCED_REDUNDANCY|STANDARD_IA|ONEZONE_IA|INTELLIGENT_TIERING|GLACIER|DEEP_ARCHIVE|GLACIER_IR"`
-	// Encryption of the object. Left out, it is that of the bucket, and an object of another one is uploaded again.
+	// Encryption of the object. Left out, it is that of the bucket, and an object of another one is uploaded again;
+	// one that S3 stored before it encrypted everything (January 2023) is left as it is.
 	Encryption *ObjectEncryption
 	// Tags of the object, at most 5 beside those that mark it: S3 takes 10 in all. Keys that begin with
 	// "athanor:" or "aws:" are not for authors.
