@@ -69,9 +69,14 @@ type counts struct {
 	Outputs map[string]any
 }
 
+// String leaves the number of commits open: how many changes share one depends on what arrives together.
 func (c counts) String() string {
-	return fmt.Sprintf("created %d, recovered %d, updated %d, replaced %d, deleted %d, unchanged %d, failed %d; reads %d, mutations %d, commits %d",
-		c.Created, c.Recovered, c.Updated, c.Replaced, c.Deleted, c.Unchanged, c.Failed+c.Blocked, c.Calls.Reads, c.Calls.Mutations, c.Commits)
+	commits := "commits"
+	if c.Commits == 0 {
+		commits = "no commit"
+	}
+	return fmt.Sprintf("created %d, recovered %d, updated %d, replaced %d, deleted %d, unchanged %d, failed %d; reads %d, mutations %d, %s",
+		c.Created, c.Recovered, c.Updated, c.Replaced, c.Deleted, c.Unchanged, c.Failed+c.Blocked, c.Calls.Reads, c.Calls.Mutations, commits)
 }
 
 // do runs a command that must end well and returns its summary.
