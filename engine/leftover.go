@@ -272,5 +272,3 @@ func (w *work) damagedIdentity(addr string) string {
 }
 
 func compareStrings(a, b string) int { return cmp.Compare(a, b) }
-
-func sameProps(a, b map[string]any) bool { return tree.Equal(anyMap(a), anyMap(b)) }

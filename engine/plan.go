@@ -8,6 +8,7 @@ import (
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -288,18 +289,39 @@ func shown(v any) any {
 }
 
 // hints notice what looks like a rename: one row to be deleted, one new resource of the kind, equal props. It is never
-// acted on.
+// acted on. Where several are alike, nothing tells which became which.
 func (w *work) hints() []string {
-	var hints []string
-	for _, gone := range w.leftover {
-		if gone.plan == nil || gone.plan.Action != Delete || gone.spec == nil {
-			continue
+	if len(w.leftover) == 0 {
+		return nil
+	}
+	type pair struct{ gone, come []*node }
+	pairs := map[string]*pair{}
+	of := func(kind string, props map[string]any) *pair {
+		id := kind + string(tree.Canonical(anyMap(props)))
+		if pairs[id] == nil {
+			pairs[id] = &pair{}
 		}
-		for _, n := range w.declared {
-			if n.plan.Action == Create && n.rec == nil && n.spec.Type == gone.spec.Type && n.job != nil && sameProps(gone.rec.props, n.job.Props) {
-				hints = append(hints, fmt.Sprintf("%s looks like %s under a new name: renamedFrom: [%s] would keep it", n.addr, gone.addr, gone.addr))
-			}
+		return pairs[id]
+	}
+	for _, n := range w.leftover {
+		if n.plan != nil && n.plan.Action == Delete && n.spec != nil {
+			p := of(n.spec.Type, n.rec.props)
+			p.gone = append(p.gone, n)
 		}
 	}
+	for _, n := range w.declared {
+		if n.plan.Action == Create && n.rec == nil && n.job != nil {
+			p := of(n.spec.Type, n.job.Props)
+			p.come = append(p.come, n)
+		}
+	}
+	var hints []string
+	for _, p := range pairs {
+		if len(p.gone) == 1 && len(p.come) == 1 {
+			gone, come := p.gone[0].addr, p.come[0].addr
+			hints = append(hints, fmt.Sprintf("%s looks like %s under a new name: renamedFrom: [%s] would keep it", come, gone, gone))
+		}
+	}
+	slices.Sort(hints)
 	return hints
 }

@@ -3,6 +3,8 @@ package engine
 import (
 	"encoding/base64"
 	"encoding/json"
+	"iter"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -20,7 +22,16 @@ const shortest = 4
 type redactor struct {
 	mu       sync.Mutex
 	values   map[string]bool
-	replacer *strings.Replacer // nil when values changed since
+	replacer *strings.Replacer // of all values, nil when they changed since
+	finders  []finder          // the same values in parts, the largest first
+}
+
+// finder finds some of the values in a text. Secrets become known one by one while texts are looked through, and a
+// finder for all of them would be built anew for each: so they are merged like the digits of a number that counts up,
+// and each secret is built in a logarithmic number of times.
+type finder struct {
+	values []string
+	in     *strings.Replacer // nil until it is used
 }
 
 // learn adds every string of a secret value.
@@ -33,20 +44,44 @@ func (r *redactor) learn(v any) {
 				r.values = map[string]bool{}
 			}
 			r.values[s], r.replacer = true, nil
+			r.add(s)
 		}
 		return true
 	})
+}
+
+func (r *redactor) add(value string) {
+	f := finder{values: []string{value}}
+	for n := len(r.finders); n > 0 && len(r.finders[n-1].values) <= len(f.values); n-- {
+		f.values = append(f.values, r.finders[n-1].values...)
+		r.finders = r.finders[:n-1]
+	}
+	r.finders = append(r.finders, f)
+}
+
+// finds reports whether a text holds a secret. The lock is held.
+func (r *redactor) finds(s string) bool {
+	for i := range r.finders {
+		f := &r.finders[i]
+		if f.in == nil {
+			f.in = strings.NewReplacer(pairs(slices.Values(f.values))...)
+		}
+		if f.in.Replace(s) != s {
+			return true
+		}
+	}
+	return false
 }
 
 // text masks secrets in a text.
 func (r *redactor) text(s string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.values) == 0 || s == "" {
+	if !r.finds(s) {
 		return s
 	}
 	if r.replacer == nil {
-		r.replacer = strings.NewReplacer(r.pairs()...)
+		r.replacer = strings.NewReplacer(pairs(maps.Keys(r.values))...)
 	}
 	return r.replacer.Replace(s)
 }
@@ -73,9 +108,9 @@ func (e *maskedError) Error() string { return e.text }
 func (e *maskedError) Unwrap() error { return e.err }
 
 // pairs are what to mask, longer first, so that a secret inside another never leaves a rest.
-func (r *redactor) pairs() []string {
+func pairs(values iter.Seq[string]) []string {
 	forms := map[string]bool{}
-	for v := range r.values {
+	for v := range values {
 		for _, f := range encodings(v) {
 			forms[f] = true
 		}
@@ -122,7 +157,9 @@ func (r *redactor) holds(v any) bool {
 	found := false
 	tree.Walk(v, func(_ tree.Path, x any) bool {
 		if s, ok := x.(string); ok && !found {
-			found = r.text(s) != s
+			r.mu.Lock()
+			found = r.finds(s)
+			r.mu.Unlock()
 		}
 		return !found
 	})
