@@ -72,8 +72,10 @@ func phases() []phase {
 		{name: "plan", deployed: true, command: planned},
 		{name: "again", deployed: true, command: deploy, counted: func(s bench.Summary) int { return s.Unchanged }},
 		{name: "one", deployed: true, change: true, command: deploy, counted: func(s bench.Summary) int { return s.Unchanged + s.Updated }},
-		{name: "destroy", deployed: true, command: func(ctx context.Context, s *stage) (bench.Run, error) { return s.destroy(ctx) },
-			counted: func(s bench.Summary) int { return s.Deleted }},
+		{
+			name: "destroy", deployed: true, command: func(ctx context.Context, s *stage) (bench.Run, error) { return s.destroy(ctx) },
+			counted: func(s bench.Summary) int { return s.Deleted },
+		},
 	}
 }
 

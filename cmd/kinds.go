@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -154,9 +155,9 @@ func printFields(w io.Writer, fields []props.Field, indent string) {
 
 func lastPart(p tree.Path) string {
 	steps := p.Steps()
-	for i := len(steps) - 1; i >= 0; i-- {
-		if steps[i].Key != "" {
-			return steps[i].Key
+	for _, step := range slices.Backward(steps) {
+		if step.Key != "" {
+			return step.Key
 		}
 	}
 	return string(p)

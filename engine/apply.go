@@ -71,7 +71,7 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	r.journal = journal
-	defer journal.Close()
+	defer func() { _ = journal.Close() }() // after Finish there is nothing that it could lose
 	lease := &lease{journal.Held, journal.Renew}
 	r.w.gate.lease.Store(lease)
 	if err := r.replan(ctx); err != nil {
@@ -281,10 +281,8 @@ func (w *work) anythingToDo(ctx context.Context, p *Plan) bool {
 	if p.Pending() || len(w.moved) > 0 {
 		return true
 	}
-	for _, n := range w.declared {
-		if w.stale(n) {
-			return true
-		}
+	if slices.ContainsFunc(w.declared, w.stale) {
+		return true
 	}
 	if w.destroy {
 		// Somebody is at work there: what is empty now need not stay so.

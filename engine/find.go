@@ -24,7 +24,7 @@ func (w *work) find(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
-	best, err := w.pick(n, finds)
+	best, err := w.pick(finds)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (w *work) lookFor(ctx context.Context, n *node, t target, adjust func(*reco
 
 // pick says which of several finds is the live one: the one whose fixed paths equal the declaration; if
 // several do, the highest generation; without marks nothing tells them apart.
-func (w *work) pick(n *node, finds []found) (*found, error) {
+func (w *work) pick(finds []found) (*found, error) {
 	if len(finds) == 1 {
 		return &finds[0], nil
 	}

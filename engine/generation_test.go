@@ -12,9 +12,6 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// tryDeploy deploys and allows failures.
-func (b *bench) tryDeploy(g *engine.Graph) *engine.Result { return b.deploy(g) }
-
 // one is the single thing of an address in the world.
 func (w *world) of(addr string) []*thing {
 	var all []*thing

@@ -227,7 +227,8 @@ func TestReads(t *testing.T) {
 	b.world.things["zone"] = &thing{Kind: "world.Thing", Name: "zone", Color: "red", Tags: map[string]string{}}
 	g := graph(res("a", m{"color": "⟦z.color⟧"}))
 	for _, r := range []engine.Read{
-		{Address: "z", Kind: "world.Thing", ID: "thing:zone"}, {Address: "z", Kind: "world.Thing", Query: m{"name": "zone"}},
+		{Address: "z", Kind: "world.Thing", ID: "thing:zone"},
+		{Address: "z", Kind: "world.Thing", Query: m{"name": "zone"}},
 		{Address: "z", Kind: "world.Thing", Query: m{"color": "red"}},
 	} {
 		g.Reads = []engine.Read{r}

@@ -193,10 +193,10 @@ func TestHooks(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	// A command is data: it runs on deletion too, and its output is part of the error alone.
-	g.Resources[1].Options.Before = []engine.Hook{{Run: "echo $ATHANOR_ADDRESS $ATHANOR_ACTION >> ran; exit 3"}}
+	g.Resources[1].Options.Before = []engine.Hook{{Run: "echo $ATHANOR_ADDRESS $ATHANOR_ACTION; exit 3"}}
 	b.deploy(g)
 	r := b.deploy(graph(g.Resources[0]))
-	if r.Summary.Failed != 1 || !strings.Contains(failures(r), "exit status 3") || len(b.world.of("b")) != 1 {
+	if r.Summary.Failed != 1 || !strings.Contains(failures(r), "exit status 3: b delete") || len(b.world.of("b")) != 1 {
 		t.Errorf("%+v %s", r.Summary, failures(r))
 	}
 }

@@ -181,10 +181,6 @@ type sort struct {
 	prepare                        func(want thingProps) (string, error)
 }
 
-func (w *world) kind() *reconcile.Kind[thingProps, thing, thingAttrs] {
-	return w.kindOf(sort{name: "Thing"})
-}
-
 // key is where a thing lies in the world.
 func key(r, name string) string {
 	if r == "" {
@@ -410,9 +406,15 @@ func (w *world) list(kind string) func(context.Context, reconcile.Scope) ([]reco
 // sorts are the kinds of the world.
 func (w *world) sorts() []sort {
 	return []sort{
-		{name: "Thing"}, {name: "Bare", unmarked: true}, {name: "Assigned", assigned: true}, {name: "Slow", slow: true, birth: true},
-		{name: "Bulk", bulk: true}, {name: "Late", assigned: true, visibility: 10 * time.Second}, {name: "Waits", waits: true},
-		{name: "Same", unmarked: true, same: true}, {name: "Hasty", timeouts: reconcile.Timeouts{Create: time.Minute}},
+		{name: "Thing"},
+		{name: "Bare", unmarked: true},
+		{name: "Assigned", assigned: true},
+		{name: "Slow", slow: true, birth: true},
+		{name: "Bulk", bulk: true},
+		{name: "Late", assigned: true, visibility: 10 * time.Second},
+		{name: "Waits", waits: true},
+		{name: "Same", unmarked: true, same: true},
+		{name: "Hasty", timeouts: reconcile.Timeouts{Create: time.Minute}},
 	}
 }
 

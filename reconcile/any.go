@@ -179,7 +179,7 @@ func (e *erased[P, L, A]) Look(ctx context.Context, job *Job) (Look, error) {
 		return Look{}, err
 	}
 	live, err := e.k.Observe(ReadOnly(ctx), site)
-	return e.seen(ctx, job, live, err)
+	return e.seen(job, live, err)
 }
 
 // LookMany looks at many jobs of one place.
@@ -211,13 +211,13 @@ func (e *erased[P, L, A]) LookMany(ctx context.Context, jobs []*Job) ([]Look, []
 		} else {
 			answer = answers[n]
 		}
-		looks[i], errs[i] = e.seen(ctx, jobs[i], answer.Live, answer.Err)
+		looks[i], errs[i] = e.seen(jobs[i], answer.Live, answer.Err)
 	}
 	return looks, errs
 }
 
 // seen turns what Observe answered into a look.
-func (e *erased[P, L, A]) seen(ctx context.Context, job *Job, live L, err error) (Look, error) {
+func (e *erased[P, L, A]) seen(job *Job, live L, err error) (Look, error) {
 	switch {
 	case errors.Is(err, ErrAbsent):
 		since := time.Since(job.LastWrite)

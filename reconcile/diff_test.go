@@ -123,10 +123,14 @@ func TestCompare(t *testing.T) {
 			reconcile.Set(d, "p", []string{"a", "b", "a"}, []string{"b", "a"}, "Set", nothing)
 			reconcile.Set(d, "q", []string{"a"}, []string{"b"}, "Set", nothing)
 		}, []string{`q: have ["b"], want ["a"]`}},
-		{"a map entry by entry", nil, tags(map[string]string{"same": "1", "new": "2", "odd key": "3"}, map[string]string{"same": "1", "old": "4", "odd key": "5"}),
-			[]string{`tags.new: have null, want "2"`, `tags["odd key"]: have "5", want "3"`, `tags.old: have "4", want null`}},
-		{"one unknown entry", unknownAt("tags.a"), tags(map[string]string{"a": later, "b": "1"}, map[string]string{"a": "x", "b": "1"}),
-			[]string{`tags.a: have "x", want "` + later + `" unknown`}},
+		{
+			"a map entry by entry", nil, tags(map[string]string{"same": "1", "new": "2", "odd key": "3"}, map[string]string{"same": "1", "old": "4", "odd key": "5"}),
+			[]string{`tags.new: have null, want "2"`, `tags["odd key"]: have "5", want "3"`, `tags.old: have "4", want null`},
+		},
+		{
+			"one unknown entry", unknownAt("tags.a"), tags(map[string]string{"a": later, "b": "1"}, map[string]string{"a": "x", "b": "1"}),
+			[]string{`tags.a: have "x", want "` + later + `" unknown`},
+		},
 		{"an unknown map", unknownAt("tags"), tags(nil, map[string]string{"a": "x"}), []string{`tags.a: have "x", want null unknown`}},
 		{"live values that are not named", nil, func(d *reconcile.Diff[any]) {
 			reconcile.Map(d, "env", map[string]string{"A": "1"}, map[string]string{"A": "0", "B": "2"}, "Set", noSync[map[string]string])

@@ -3,6 +3,7 @@ package statestore
 import (
 	"errors"
 	"maps"
+	"slices"
 )
 
 // drain commits what is queued, batch by batch, until the queue is empty.
@@ -124,7 +125,7 @@ func (j *Journal) apply(batch Batch) error {
 // build merges a group into one batch, in arrival order. A row that is put twice is written once,
 // with the last content, against the version that the first one expected. The lock is held.
 func (j *Journal) build(group []*waiting) Batch {
-	batch := Batch{Seq: j.seq + 1, Renew: true, Events: j.events[:len(j.events):len(j.events)]}
+	batch := Batch{Seq: j.seq + 1, Renew: true, Events: slices.Clip(j.events)}
 	versions := j.versions
 	at := make(map[string]int)
 	for _, w := range group {

@@ -96,7 +96,7 @@ func (c *Cloud) Config() (sdk.Config, error) {
 	if s := c.settings.Endpoint; s != nil {
 		options = append(options, config.WithBaseEndpoint(*s))
 	}
-	cfg, err := config.LoadDefaultConfig(context.Background(), options...)
+	cfg, err := config.LoadDefaultConfig(context.Background(), options...) //nolint:forbidigo // it reads files and makes no call that could be cancelled
 	if err != nil {
 		return sdk.Config{}, &CredentialsError{Err: err}
 	}

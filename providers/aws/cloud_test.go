@@ -58,7 +58,8 @@ func TestPlace(t *testing.T) {
 	if n := server.Count("*"); n != 1 {
 		t.Errorf("%d calls, want 1", n)
 	}
-	if queues(t, cloud) != queues(t, cloud) {
+	first := queues(t, cloud)
+	if second := queues(t, cloud); first != second {
 		t.Error("a client is made once")
 	}
 }

@@ -3,6 +3,7 @@ package kindtest_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -166,9 +167,7 @@ var flaws = []struct {
 			}
 			return made, through(ctx, "Tag", true, func() error {
 				b := shelfOf(site.Cloud).boxes[made.ID]
-				for key, v := range adopt.Tags(mark) {
-					b.Tags[key] = v
-				}
+				maps.Copy(b.Tags, adopt.Tags(mark))
 				return nil
 			})
 		}

@@ -2,6 +2,7 @@ package local
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -36,9 +37,7 @@ func TestCommandRunsWhenInputsChange(t *testing.T) {
 	for _, change := range []map[string]any{
 		{"env": map[string]any{"WHO": "me"}}, {"env": map[string]any{}}, {"triggers": []any{int64(1)}}, {"dir": "."},
 	} {
-		for name, value := range change {
-			props[name] = value
-		}
+		maps.Copy(props, change)
 		want++
 		if b.must(props); b.runs() != want {
 			t.Errorf("%v: %d runs, want %d", change, b.runs(), want)

@@ -215,8 +215,8 @@ func removeFolders(ctx context.Context, place reconcile.Place, root *os.Root, na
 
 // removeEntry removes a file or an empty folder. What has taken its name and is of another shape stays.
 func removeEntry(root *os.Root, name string) error {
-	if strings.HasSuffix(name, "/") {
-		_ = root.Remove(strings.TrimSuffix(name, "/")) // not empty: somebody else's files are in it
+	if before, ok := strings.CutSuffix(name, "/"); ok {
+		_ = root.Remove(before) // not empty: somebody else's files are in it
 		return nil
 	}
 	if err := removeIf(root, aside(name)); err != nil {

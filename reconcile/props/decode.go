@@ -193,7 +193,8 @@ func (d *decoding) scalar(s *shape, f *field, x any, v reflect.Value, at *place)
 		d.reference(s, text, v, at)
 		return
 	}
-	n, ok := 0.0, true
+	var n float64
+	var ok bool
 	switch s.form {
 	case formText, formSecret:
 		if text, ok = printed(x); ok {

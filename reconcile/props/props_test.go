@@ -229,8 +229,20 @@ func TestDumpLoad(t *testing.T) {
 		v    any
 		want string
 	}{
-		{nil, `null`}, {0, `0`}, {"", `""`}, {new(5), `5`}, {(*int)(nil), `null`}, {[]color{"a"}, `["a"]`}, {[]string(nil), `null`}, {90 * time.Second, `"1m30s"`},
-		{Size(1024), `"1KiB"`}, {rule{Port: "1"}, `{"port":1}`}, {rule{}, `{}`}, {map[string]int32{"a": 1}, `{"a":1}`}, {weight(1), `1`}, {[2]bool{}, `[false,false]`},
+		{nil, `null`},
+		{0, `0`},
+		{"", `""`},
+		{new(5), `5`},
+		{(*int)(nil), `null`},
+		{[]color{"a"}, `["a"]`},
+		{[]string(nil), `null`},
+		{90 * time.Second, `"1m30s"`},
+		{Size(1024), `"1KiB"`},
+		{rule{Port: "1"}, `{"port":1}`},
+		{rule{}, `{}`},
+		{map[string]int32{"a": 1}, `{"a":1}`},
+		{weight(1), `1`},
+		{[2]bool{}, `[false,false]`},
 	} {
 		have, err := EncodeValue(c.v)
 		if err != nil || string(tree.Canonical(have)) != c.want {
@@ -293,7 +305,8 @@ func TestTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := attrs{
-		"⟦net/x[a].arn⟧", "⟦net/x[a].count⟧", "⟦net/x[a].on⟧", "⟦net/x[a].age⟧", "⟦net/x[a].key⟧", []color{"⟦net/x[a].ids...⟧"},
+		"⟦net/x[a].arn⟧", "⟦net/x[a].count⟧", "⟦net/x[a].on⟧", "⟦net/x[a].age⟧", "⟦net/x[a].key⟧",
+		[]color{"⟦net/x[a].ids...⟧"},
 		rule{"⟦net/x[a].where.port⟧", "⟦net/x[a].where.protocol⟧", "⟦net/x[a].where.secret⟧"},
 		&rule{"⟦net/x[a].pointer.port⟧", "⟦net/x[a].pointer.protocol⟧", "⟦net/x[a].pointer.secret⟧"}, new("⟦net/x[a].maybe⟧"),
 	}

@@ -95,7 +95,8 @@ func TestSpellings(t *testing.T) {
 func TestSurvives(t *testing.T) {
 	text := func(parse func(string) (interface {
 		Execute(w *bytes.Buffer, v any) error
-	}, error), body, v string) string {
+	}, error), body, v string,
+	) string {
 		tm, err := parse(body)
 		if err != nil {
 			t.Fatal(err)
@@ -119,7 +120,8 @@ func TestSurvives(t *testing.T) {
 		"text": func(s string) string {
 			return text(func(b string) (interface {
 				Execute(w *bytes.Buffer, v any) error
-			}, error) {
+			}, error,
+			) {
 				tm, err := template.New("").Parse(b)
 				return textTemplate{tm}, err
 			}, `x {{.}} {{printf "%q" .}}`, s)
@@ -127,7 +129,8 @@ func TestSurvives(t *testing.T) {
 		"html": func(s string) string {
 			return text(func(b string) (interface {
 				Execute(w *bytes.Buffer, v any) error
-			}, error) {
+			}, error,
+			) {
 				tm, err := htmltemplate.New("").Parse(b)
 				return htmlTemplate{tm}, err
 			}, `<a title="{{.}}">{{.}}</a><script>x = {{.}}</script>`, s)
@@ -352,7 +355,7 @@ func FuzzScan(f *testing.F) {
 		if twice, err := Canonical(plain); err != nil || twice != plain {
 			t.Fatalf("%q: canonical of canonical %q is %q, %v", s, plain, twice, err)
 		}
-		if (Has(s)) != (strings.Contains(plain.(string), plainOpen)) {
+		if Has(s) != strings.Contains(plain.(string), plainOpen) {
 			t.Fatalf("%q: Has is wrong", s)
 		}
 	})

@@ -91,7 +91,7 @@ func bodyOf(e Expr) (string, error) {
 		return jsonBody + input, err
 	case OpThen:
 		if !isName(e.Name) {
-			return "", errors.New("the id of a function is made of letters, digits, _, - and .")
+			return "", errors.New("the id of a function holds something else than letters, digits, dots, dashes and underscores")
 		}
 		input, err := packed(e.Input)
 		return thenBody + e.Name + ":" + input, err

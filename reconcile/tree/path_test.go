@@ -73,10 +73,23 @@ func TestWithinAndParent(t *testing.T) {
 		p, q Path
 		want bool
 	}{
-		{"a.b", "a", true}, {"a", "a", true}, {"a[0]", "a", true}, {"ab", "a", false}, {"a", "a.b", false},
-		{"a", "", true}, {"", "", true}, {"", "a", false}, {"a-b", "a", false},
-		{"env.X", "env.*", true}, {"env", "env.*", false}, {"env.X.y", "env.*", true}, {"a[3].b", "a.*.b", true},
-		{"a[3].c", "a.*.b", false}, {`["*"]`, `["*"]`, true}, {"a", `["*"]`, false}, {"a", "*", true},
+		{"a.b", "a", true},
+		{"a", "a", true},
+		{"a[0]", "a", true},
+		{"ab", "a", false},
+		{"a", "a.b", false},
+		{"a", "", true},
+		{"", "", true},
+		{"", "a", false},
+		{"a-b", "a", false},
+		{"env.X", "env.*", true},
+		{"env", "env.*", false},
+		{"env.X.y", "env.*", true},
+		{"a[3].b", "a.*.b", true},
+		{"a[3].c", "a.*.b", false},
+		{`["*"]`, `["*"]`, true},
+		{"a", `["*"]`, false},
+		{"a", "*", true},
 	} {
 		if have := c.p.Within(c.q); have != c.want {
 			t.Errorf("%q within %q: have %v", c.p, c.q, have)

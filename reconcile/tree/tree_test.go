@@ -65,9 +65,19 @@ func TestEqualAgreesWithCanonical(t *testing.T) {
 	values := []any{
 		nil, true, false, "", "a", "1", int64(0), int64(1), 1.0, 0.0, math.Copysign(0, -1), 1.5, int64(-1),
 		int64(math.MaxInt64), float64(math.MaxInt64), float64(1 << 53), int64(1<<53 + 1), 1e300, 1e-9, 1e19,
-		int64(math.MinInt64), float64(math.MinInt64), []any{}, []any(nil), []any{nil}, []any{int64(1)}, []any{1.0},
-		map[string]any{}, map[string]any(nil), map[string]any{"a": nil}, map[string]any{"a": int64(1)},
-		map[string]any{"a": 1.0}, map[string]any{"b": 1.0}, "\xff", "\xfe", "\ufffd",
+		int64(math.MinInt64), float64(math.MinInt64),
+		[]any{},
+		[]any(nil),
+		[]any{nil},
+		[]any{int64(1)},
+		[]any{1.0},
+		map[string]any{},
+		map[string]any(nil),
+		map[string]any{"a": nil},
+		map[string]any{"a": int64(1)},
+		map[string]any{"a": 1.0},
+		map[string]any{"b": 1.0},
+		"\xff", "\xfe", "\ufffd",
 	}
 	for _, a := range values {
 		for _, b := range values {

@@ -78,7 +78,7 @@ func (s *Store) tryOpen(write bool) (*file, error) {
 		err = f.current()
 	}
 	if err != nil {
-		f.close() // the database may have closed it already
+		_ = f.close() // the database may have closed it already
 		return nil, s.openError(err)
 	}
 	return f, nil

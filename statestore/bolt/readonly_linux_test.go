@@ -29,7 +29,7 @@ func TestAReadOnlyFolder(t *testing.T) {
 		if err := syscall.Setfsuid(nobody); err != nil {
 			t.Fatal(err)
 		}
-		defer syscall.Setfsuid(0) //nolint:errcheck // it reports the id before, not a failure
+		defer syscall.Setfsuid(0)
 	}
 	if _, err := s.Acquire(t.Context(), stage, statestore.Claim{Run: "r"}); !errors.Is(err, statestore.ErrUnavailable) || !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("%v", err)

@@ -332,7 +332,7 @@ func takeoverRace(f *fixture) {
 	var acknowledged uint64
 	started := make(chan struct{})
 	group.Go(func() {
-		for v := uint64(0); v < 1000; v++ {
+		for v := range uint64(1000) {
 			if err := w.try(statestore.Batch{Put: []statestore.Row{row("a", v)}}); err != nil {
 				if !errors.Is(err, statestore.ErrFenced) {
 					f.Error(err)

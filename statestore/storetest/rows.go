@@ -170,9 +170,19 @@ func injectiveAddresses(f *fixture) {
 }
 
 func injectiveStages(f *fixture) {
-	names := []statestore.Stage{{Stack: "a", Name: "b/c"}, {Stack: "a/b", Name: "c"}, {Stack: "a", Name: "b"}, {Stack: "A", Name: "b"},
-		{Stack: "..", Name: "b"}, {Stack: "a\x00", Name: "b"}, {Stack: "a", Name: "\x00b"}, {Stack: "é", Name: "x"}, {Stack: "e\u0301", Name: "x"},
-		{Stack: strings.Repeat("s", 300), Name: "x"}, {Stack: strings.Repeat("s", 299), Name: "sx"}}
+	names := []statestore.Stage{
+		{Stack: "a", Name: "b/c"},
+		{Stack: "a/b", Name: "c"},
+		{Stack: "a", Name: "b"},
+		{Stack: "A", Name: "b"},
+		{Stack: "..", Name: "b"},
+		{Stack: "a\x00", Name: "b"},
+		{Stack: "a", Name: "\x00b"},
+		{Stack: "é", Name: "x"},
+		{Stack: "e\u0301", Name: "x"},
+		{Stack: strings.Repeat("s", 300), Name: "x"},
+		{Stack: strings.Repeat("s", 299), Name: "sx"},
+	}
 	for i, name := range names {
 		f.stage = name
 		f.begin(f.store, "r").put(row(numbered("row-%d", i), 0))
@@ -219,7 +229,7 @@ func allOrNothing(f *fixture) {
 	if !errors.Is(err, statestore.ErrConflict) {
 		f.Fatalf("want a conflict, got %v", err)
 	}
-	if after := f.load(); !reflect.DeepEqual(before, after) {
+	if after := f.load(); !reflect.DeepEqual(before, after) { //nolint:govet // what is damaged is compared as the data that it is
 		f.Errorf("a refused batch changed\n%+v to\n%+v", before, after)
 	}
 	if events, _ := f.store.Events(f.Context(), f.stage, "r1", 0, 0); len(events) != 0 {

@@ -52,8 +52,13 @@ func TestFar(t *testing.T) { t.Skip("no moon") }
 func TestFar(t *testing.T) { t.Skip("no moon") }
 `}, true, 1, []string{"no moon", "0 passed, 0 failed, 1 skipped"}, ""},
 
-		{"does not build", map[string]string{"a/a_test.go": header + "func TestA(t *testing.T) { undefined() }\n"},
-			false, 1, []string{"FAIL  sample/a", "undefined: undefined", "0 passed, 1 failed, 0 skipped"}, ""},
+		{
+			"does not build",
+			map[string]string{"a/a_test.go": header + "func TestA(t *testing.T) { undefined() }\n"},
+			false, 1,
+			[]string{"FAIL  sample/a", "undefined: undefined", "0 passed, 1 failed, 0 skipped"},
+			"",
+		},
 
 		{"panics", map[string]string{"a/a_test.go": header + `
 func TestGood(t *testing.T) {}

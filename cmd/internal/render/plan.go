@@ -216,8 +216,14 @@ func (s Style) Counts(head string, sum engine.Summary, future bool) string {
 		n      int
 		action engine.Action
 	}{
-		{sum.Created, engine.Create}, {sum.Adopted, engine.Adopt}, {sum.Recovered, engine.Recover}, {sum.Updated, engine.Update},
-		{sum.Replaced, engine.Replace}, {sum.Moved, engine.Move}, {sum.Deleted, engine.Delete}, {sum.Forgotten, engine.Forget},
+		{sum.Created, engine.Create},
+		{sum.Adopted, engine.Adopt},
+		{sum.Recovered, engine.Recover},
+		{sum.Updated, engine.Update},
+		{sum.Replaced, engine.Replace},
+		{sum.Moved, engine.Move},
+		{sum.Deleted, engine.Delete},
+		{sum.Forgotten, engine.Forget},
 	} {
 		if c.n == 0 {
 			continue
@@ -236,7 +242,10 @@ func (s Style) Counts(head string, sum engine.Summary, future bool) string {
 		word string
 		c    color
 	}{
-		{sum.Unchanged, "unchanged", dim}, {sum.Waiting, "waiting", yellow}, {sum.Failed, "failed", red}, {sum.Blocked, "blocked", red},
+		{sum.Unchanged, "unchanged", dim},
+		{sum.Waiting, "waiting", yellow},
+		{sum.Failed, "failed", red},
+		{sum.Blocked, "blocked", red},
 		{sum.NotStarted, "not started", yellow},
 	} {
 		if c.n > 0 {

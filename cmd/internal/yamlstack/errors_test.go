@@ -109,7 +109,7 @@ func TestMistakes(t *testing.T) {
 			if !strings.Contains(got, tt.want) || !strings.Contains(got, "athanor.yaml:") {
 				t.Errorf("got\n%s\nwant one that says\n%s", got, tt.want)
 			}
-			for _, line := range strings.Split(got, "\n") {
+			for line := range strings.SplitSeq(got, "\n") {
 				if strings.Count(line, tt.want) > 1 {
 					t.Errorf("said twice: %s", line)
 				}

@@ -103,11 +103,10 @@ func (s *scope) hooks(option string, lines []string, find func(tree.Path) place)
 
 // row is one binding: what bind says under an address and a key.
 type row struct {
-	key   string
-	f     *file
-	node  *yaml.Node
-	at    place
-	value any
+	key  string
+	f    *file
+	node *yaml.Node
+	at   place
 }
 
 // readBindings collects what bind says; the rows are read with the props that they go into.

@@ -111,7 +111,7 @@ func (c validator) word(s map[string]any, word string, rule, v any, at string) e
 		return c.more(s, rule, object, at)
 	case "$ref":
 		var target any = c.root
-		for _, step := range strings.Split(strings.TrimPrefix(rule.(string), "#/"), "/") {
+		for step := range strings.SplitSeq(strings.TrimPrefix(rule.(string), "#/"), "/") {
 			target = target.(map[string]any)[step]
 		}
 		return c.check(target.(map[string]any), v, at)

@@ -116,7 +116,7 @@ func (s *scope) eval(n *yaml.Node, p piece) any {
 			s.wrong(at, fmt.Errorf("${%s}: %s", p.expr, s.why))
 			return nil
 		}
-		v, err = s.reference(expr, spread, at)
+		v, err = s.reference(expr, spread)
 		spread = false
 	}
 	if err != nil {
@@ -214,7 +214,7 @@ func cutAddress(expr string) (address, rest string) {
 }
 
 // reference is the token of an attribute, or those of one attribute of all that a for makes.
-func (s *scope) reference(expr string, spread bool, at place) (any, error) {
+func (s *scope) reference(expr string, spread bool) (any, error) {
 	address, rest := cutAddress(expr)
 	if s.each != nil {
 		address = strings.ReplaceAll(address, "[each.key]", "["+s.each.key+"]")

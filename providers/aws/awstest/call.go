@@ -158,8 +158,10 @@ func reads(c Call) bool {
 	if c.Service == "STS" {
 		return true // it hands out credentials, and keeps nothing that anybody could read
 	}
-	for _, verb := range []string{"Get", "List", "Describe", "Head", "BatchGet", "Query", "Scan", "Search", "Lookup",
-		"Check", "Validate", "Simulate", "Select"} {
+	for _, verb := range []string{
+		"Get", "List", "Describe", "Head", "BatchGet", "Query", "Scan", "Search", "Lookup",
+		"Check", "Validate", "Simulate", "Select",
+	} {
 		if strings.HasPrefix(c.Operation, verb) {
 			return true
 		}

@@ -32,8 +32,11 @@ func TestEveryOperation(t *testing.T) {
 	}{
 		// The first is sent only with a live stream, the second to a host of its own, and the third is of
 		// directory buckets, which have their own sign-in.
-		{"S3", func(c aws.Config) any { return s3.NewFromConfig(c) },
-			[]string{"SelectObjectContent", "WriteGetObjectResponse", "ListDirectoryBuckets"}, 100},
+		{
+			"S3", func(c aws.Config) any { return s3.NewFromConfig(c) },
+			[]string{"SelectObjectContent", "WriteGetObjectResponse", "ListDirectoryBuckets"},
+			100,
+		},
 		{"SQS", func(c aws.Config) any { return sqs.NewFromConfig(c) }, nil, 20},
 		{"SNS", func(c aws.Config) any { return sns.NewFromConfig(c) }, nil, 40},
 		{"STS", func(c aws.Config) any { return sts.NewFromConfig(c) }, nil, 8},

@@ -108,8 +108,12 @@ func bucketNoun(name string) string {
 
 func objectOperation(r *http.Request, values url.Values) string {
 	for _, part := range []struct{ query, noun string }{
-		{"acl", "ObjectAcl"}, {"tagging", "ObjectTagging"}, {"retention", "ObjectRetention"},
-		{"legal-hold", "ObjectLegalHold"}, {"attributes", "ObjectAttributes"}, {"torrent", "ObjectTorrent"},
+		{"acl", "ObjectAcl"},
+		{"tagging", "ObjectTagging"},
+		{"retention", "ObjectRetention"},
+		{"legal-hold", "ObjectLegalHold"},
+		{"attributes", "ObjectAttributes"},
+		{"torrent", "ObjectTorrent"},
 		{"annotation", "ObjectAnnotation"},
 	} {
 		if values.Has(part.query) {

@@ -290,8 +290,10 @@ func unreachable(err error) answer {
 // dropHopHeaders removes what belongs to one connection only.
 func dropHopHeaders(h http.Header) {
 	named := strings.Split(strings.Join(h.Values("Connection"), ","), ",")
-	for _, name := range slices.Concat(named, []string{"Connection", "Keep-Alive", "Proxy-Connection",
-		"Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect"}) {
+	for _, name := range slices.Concat(named, []string{
+		"Connection", "Keep-Alive", "Proxy-Connection",
+		"Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect",
+	}) {
 		h.Del(strings.TrimSpace(name))
 	}
 }

@@ -92,7 +92,7 @@ func attrsOf(name, region string) Bucket {
 	suffix := domainOf(region)
 	return Bucket{
 		Name: BucketName(name), Region: region,
-		ARN:                (arnOf(region, name)),
+		ARN:                arnOf(region, name),
 		DomainName:         name + ".s3." + suffix,
 		RegionalDomainName: name + ".s3." + region + "." + suffix,
 		WebsiteEndpoint:    websiteEndpoint(name, region, suffix),

@@ -148,7 +148,7 @@ func (r LifecycleRule) filter() *types.LifecycleRuleFilter {
 // lifecycleOf reads a rule as S3 shows it.
 func lifecycleOf(in types.LifecycleRule) LifecycleRule {
 	r := LifecycleRule{ID: awssdk.ToString(in.ID), Disabled: in.Status == types.ExpirationStatusDisabled}
-	r.Prefix = awssdk.ToString(in.Prefix) // only rules of the old form have it here
+	r.Prefix = awssdk.ToString(in.Prefix) //nolint:staticcheck // only rules of the old form have it here, and they still exist
 	if f := in.Filter; f != nil {
 		r.readFilter(f)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -176,9 +177,7 @@ func (s *likeAWS) pass(w http.ResponseWriter, r *http.Request, edit func(*http.R
 	if edit != nil && res.StatusCode < 300 {
 		edit(res)
 	}
-	for k, v := range res.Header {
-		w.Header()[k] = v
-	}
+	maps.Copy(w.Header(), res.Header)
 	w.WriteHeader(res.StatusCode)
 	if _, err := io.Copy(w, res.Body); err != nil {
 		panic(http.ErrAbortHandler)

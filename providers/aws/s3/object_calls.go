@@ -207,7 +207,7 @@ func (u *upload) send(ctx context.Context, create bool) error {
 	if err != nil {
 		return err
 	}
-	defer body.Close()
+	defer func() { _ = body.Close() }() // it was only read
 	sum, err := checksum(digest)
 	if err != nil {
 		return err

@@ -35,8 +35,16 @@ func TestSameKey(t *testing.T) {
 		want, have string
 		same       bool
 	}{
-		{arn, arn, true}, {"0d99", arn, true}, {arn, "0d99", true}, {"alias/shop", alias, true}, {"d99", arn, false},
-		{"shop", alias, false}, {"", arn, false}, {arn, "", false}, {"", "", true}, {"⟦key.arn⟧", arn, false},
+		{arn, arn, true},
+		{"0d99", arn, true},
+		{arn, "0d99", true},
+		{"alias/shop", alias, true},
+		{"d99", arn, false},
+		{"shop", alias, false},
+		{"", arn, false},
+		{arn, "", false},
+		{"", "", true},
+		{"⟦key.arn⟧", arn, false},
 	} {
 		if have := sameKey(c.want, c.have); have != c.same {
 			t.Errorf("%q and %q: %v", c.want, c.have, have)

@@ -24,13 +24,19 @@ func TestCalls(t *testing.T) {
 		changed      int
 	}{
 		"topic": {
-			reconcile.Erase(topicKind), obj{"name": "events", "displayName": "Events", "kmsMasterKeyId": "alias/x", "policy": publishPolicy("SNS:Publish"), "tags": obj{"a": "b"}},
-			obj{"name": "events", "tags": obj{"a": "b"}}, []string{"SNS.CreateTopic"},
-			[]string{"SNS.GetTopicAttributes", "SNS.ListTagsForResource"}, 3,
+			reconcile.Erase(topicKind),
+			obj{"name": "events", "displayName": "Events", "kmsMasterKeyId": "alias/x", "policy": publishPolicy("SNS:Publish"), "tags": obj{"a": "b"}},
+			obj{"name": "events", "tags": obj{"a": "b"}},
+			[]string{"SNS.CreateTopic"},
+			[]string{"SNS.GetTopicAttributes", "SNS.ListTagsForResource"},
+			3,
 		},
 		"subscription": {
 			reconcile.Erase(subscriptionKind), toQueue(obj{"rawMessageDelivery": true, "filterPolicy": obj{"a": list{"b"}}, "deadLetter": queue("dead")}),
-			toQueue(nil), []string{"SNS.Subscribe"}, []string{"SNS.GetSubscriptionAttributes"}, 3,
+			toQueue(nil),
+			[]string{"SNS.Subscribe"},
+			[]string{"SNS.GetSubscriptionAttributes"},
+			3,
 		},
 	} {
 		w := newWorld(t, "another")
@@ -212,8 +218,11 @@ func TestMeaning(t *testing.T) {
 		want, have any
 		same       bool
 	}{
-		{"filled in", obj{"http": obj{"defaultHealthyRetryPolicy": obj{"numRetries": int64(5)}}},
-			`{"http":{"defaultHealthyRetryPolicy":{"minDelayTarget":20,"maxDelayTarget":20,"numRetries":5,"numMaxDelayRetries":0,"numNoDelayRetries":0,"numMinDelayRetries":0,"backoffFunction":"linear"},"disableSubscriptionOverrides":false}}`, true},
+		{
+			"filled in",
+			obj{"http": obj{"defaultHealthyRetryPolicy": obj{"numRetries": int64(5)}}},
+			`{"http":{"defaultHealthyRetryPolicy":{"minDelayTarget":20,"maxDelayTarget":20,"numRetries":5,"numMaxDelayRetries":0,"numNoDelayRetries":0,"numMinDelayRetries":0,"backoffFunction":"linear"},"disableSubscriptionOverrides":false}}`, true,
+		},
 		{"nulls", obj{"healthyRetryPolicy": obj{"numRetries": int64(5)}}, `{"healthyRetryPolicy":{"numRetries":5},"sicklyRetryPolicy":null,"throttlePolicy":null,"guaranteed":false}`, true},
 		{"another", obj{"healthyRetryPolicy": obj{"numRetries": int64(5)}}, `{"healthyRetryPolicy":{"numRetries":5,"minDelayTarget":1}}`, false},
 		{"none", nil, `{}`, true},

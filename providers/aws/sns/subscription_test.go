@@ -1,6 +1,7 @@
 package sns
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/athanor-dev/athanor/providers/kindtest"
@@ -10,9 +11,7 @@ import (
 
 func toQueue(more obj) obj {
 	props := obj{"topic": arn("events"), "protocol": "sqs", "endpoint": queue("orders")}
-	for k, v := range more {
-		props[k] = v
-	}
+	maps.Copy(props, more)
 	return props
 }
 

@@ -65,8 +65,11 @@ func topicAttributes(want TopicProps, live liveTopic) []attribute {
 		prefix string
 		want   *DeliveryLogging
 	}{
-		{"httpLogging", "HTTP", want.HTTPLogging}, {"sqsLogging", "SQS", want.SQSLogging}, {"lambdaLogging", "Lambda", want.LambdaLogging},
-		{"firehoseLogging", "Firehose", want.FirehoseLogging}, {"applicationLogging", "Application", want.ApplicationLogging},
+		{"httpLogging", "HTTP", want.HTTPLogging},
+		{"sqsLogging", "SQS", want.SQSLogging},
+		{"lambdaLogging", "Lambda", want.LambdaLogging},
+		{"firehoseLogging", "Firehose", want.FirehoseLogging},
+		{"applicationLogging", "Application", want.ApplicationLogging},
 	} {
 		list = append(list, live.logging(l.path, l.prefix, l.want)...)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -64,12 +65,13 @@ func startLikeAWS(t *testing.T, cloud *awstest.Server) *likeAWS {
 }
 
 type input struct {
-	QueueName, QueueUrl string
-	Attributes          map[string]string
+	QueueName  string
+	QueueURL   string `json:"QueueUrl"`
+	Attributes map[string]string
 }
 
 func (in input) name() string {
-	return in.QueueName + in.QueueUrl[strings.LastIndexByte(in.QueueUrl, '/')+1:]
+	return in.QueueName + in.QueueURL[strings.LastIndexByte(in.QueueURL, '/')+1:]
 }
 
 func (s *likeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -147,7 +149,7 @@ func (s *likeAWS) withPolicy(r *http.Request, in input, text []byte) []byte {
 		return text
 	}
 	in.Attributes["Policy"] = live["Policy"]
-	out, err := json.Marshal(map[string]any{"QueueUrl": in.QueueUrl, "Attributes": in.Attributes})
+	out, err := json.Marshal(map[string]any{"QueueUrl": in.QueueURL, "Attributes": in.Attributes})
 	if err != nil {
 		panic(err)
 	}
@@ -193,9 +195,7 @@ func (s *likeAWS) pass(w http.ResponseWriter, r *http.Request, text []byte, edit
 	if edit != nil && res.StatusCode < 300 {
 		body = edit(body)
 	}
-	for k, v := range res.Header {
-		w.Header()[k] = v
-	}
+	maps.Copy(w.Header(), res.Header)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(res.StatusCode)
 	_, _ = w.Write(body)

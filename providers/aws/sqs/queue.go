@@ -143,8 +143,11 @@ func checkQueue(want QueueProps) error {
 		path tree.Path
 		time *time.Duration
 	}{
-		{"visibilityTimeout", want.VisibilityTimeout}, {"delay", &want.Delay}, {"messageRetention", want.MessageRetention},
-		{"receiveWait", &want.ReceiveWait}, {"kmsDataKeyReusePeriod", want.KMSDataKeyReusePeriod},
+		{"visibilityTimeout", want.VisibilityTimeout},
+		{"delay", &want.Delay},
+		{"messageRetention", want.MessageRetention},
+		{"receiveWait", &want.ReceiveWait},
+		{"kmsDataKeyReusePeriod", want.KMSDataKeyReusePeriod},
 	} {
 		if span.time != nil && *span.time%time.Second != 0 {
 			wrong(span.path, "want whole seconds")

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor/statestore"
-	"github.com/athanor-dev/athanor/statestore/internal/rules"
 )
 
 // Empty is the snapshot of a stage that was never written.
@@ -151,7 +150,7 @@ func (s *Stage) Events(run string, after uint64, limit int) ([]statestore.Event,
 }
 
 // fenced says why a lease is not the newest one, as well as the store remembers.
-func (s *Stage) fenced(h *rules.Head, lease statestore.Lease) error {
+func (s *Stage) fenced(lease statestore.Lease) error {
 	e := &statestore.FencedError{Stage: s.Name, Run: lease.Run}
 	var run statestore.Run
 	if s.getJSON(Runs, number(lease.Epoch), &run) == nil && run.ID == lease.Run {

@@ -104,7 +104,7 @@ func (s *Stage) Commit(lease statestore.Lease, batch *statestore.Batch) (next st
 		return lease, false, err
 	}
 	if rules.Fenced(h, lease) {
-		return lease, false, s.fenced(h, lease)
+		return lease, false, s.fenced(lease)
 	}
 	digest := rules.Digest(batch)
 	seq := number(batch.Seq)
@@ -113,7 +113,7 @@ func (s *Stage) Commit(lease statestore.Lease, batch *statestore.Batch) (next st
 		return h.Lease(s.Name), false, nil
 	}
 	if h.Tenure.Released {
-		return lease, false, s.fenced(h, lease)
+		return lease, false, s.fenced(lease)
 	}
 	if err == nil {
 		err = rules.CheckBatch(batch)
