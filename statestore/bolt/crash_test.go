@@ -273,7 +273,7 @@ func TestProcessesMakeOneFile(t *testing.T) {
 		t.Errorf("stages %v, %v", stages, err)
 	}
 	entries, err := os.ReadDir(filepath.Dir(path))
-	if err != nil || len(entries) != 2 {
+	if err != nil || len(entries) != 3 {
 		t.Errorf("files left: %v, %v", entries, err)
 	}
 	sound(t, path)

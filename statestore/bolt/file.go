@@ -24,17 +24,20 @@ type file struct {
 	os    *os.File
 	path  string
 	wreck bool // the database panicked: its own locks cannot be trusted any more
+	turn  turn // of a writer
 }
 
 // open waits for the lock of the file: shared for reading, exclusive for writing. A file that does not exist
 // is fs.ErrNotExist.
 func (s *Store) open(ctx context.Context, write bool) (*file, error) {
 	deadline := time.Now().Add(s.patience)
+	var mine turn
+	defer func() { mine.release() }() // unless the file took it over
 	for wait := 200 * time.Microsecond; ; wait = min(2*wait, 10*time.Millisecond) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		f, err := s.tryOpen(write)
+		f, err := s.inTurn(write, &mine)
 		if !errors.Is(err, errLocked) {
 			return f, err
 		}
@@ -49,6 +52,25 @@ func (s *Store) open(ctx context.Context, write bool) (*file, error) {
 		case <-timer.C:
 		}
 	}
+}
+
+// inTurn opens the file at once or says errLocked: a writer after it took the turn, a reader while nobody has it.
+func (s *Store) inTurn(write bool, mine *turn) (*file, error) {
+	switch {
+	case !write && held(s.path):
+		return nil, errLocked
+	case write && *mine == turn{}:
+		t, err := takeTurn(s.path)
+		if err != nil {
+			return nil, err
+		}
+		*mine = t
+	}
+	f, err := s.tryOpen(write)
+	if err == nil {
+		f.turn, *mine = *mine, turn{}
+	}
+	return f, err
 }
 
 // tryOpen opens the file at once or says errLocked.
@@ -119,6 +141,7 @@ func (f *file) current() error {
 // close releases the file. After a panic inside the database only the lock and the descriptor are given back; the
 // mapping stays until the process ends, since closing the database could wait forever.
 func (f *file) close() error {
+	defer f.turn.release()
 	if f.db != nil && !f.wreck {
 		return f.db.Close()
 	}
