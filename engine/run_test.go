@@ -170,6 +170,8 @@ func TestHooks(t *testing.T) {
 	g.Funcs.Hooks = map[string]func(context.Context, engine.HookInfo) error{}
 	for _, name := range []string{"before", "after"} {
 		g.Funcs.Hooks[name] = func(_ context.Context, i engine.HookInfo) error {
+			b.world.mu.Lock() // another resource is at work meanwhile
+			defer b.world.mu.Unlock()
 			ran = append(ran, fmt.Sprintf("%s %s %s %d", name, i.Address, i.Action, len(b.world.of("a"))))
 			if fail[name] {
 				return errors.New("no")
