@@ -69,14 +69,15 @@ type counts struct {
 	Outputs map[string]any
 }
 
-// String leaves the number of commits open: how many changes share one depends on what arrives together.
+// String leaves open what depends on what happens to meet: how many changes share a commit, and how often a thing that
+// is being made is looked at. What is settled is read a fixed number of times, and that is said.
 func (c counts) String() string {
-	commits := "commits"
+	how := fmt.Sprintf("mutations %d", c.Calls.Mutations)
 	if c.Commits == 0 {
-		commits = "no commit"
+		how += fmt.Sprintf(", no commit, reads %d", c.Calls.Reads)
 	}
-	return fmt.Sprintf("created %d, recovered %d, updated %d, replaced %d, deleted %d, unchanged %d, failed %d; reads %d, mutations %d, %s",
-		c.Created, c.Recovered, c.Updated, c.Replaced, c.Deleted, c.Unchanged, c.Failed+c.Blocked, c.Calls.Reads, c.Calls.Mutations, commits)
+	return fmt.Sprintf("created %d, recovered %d, updated %d, replaced %d, deleted %d, unchanged %d, failed %d; %s",
+		c.Created, c.Recovered, c.Updated, c.Replaced, c.Deleted, c.Unchanged, c.Failed+c.Blocked, how)
 }
 
 // do runs a command that must end well and returns its summary.
