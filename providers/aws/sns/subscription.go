@@ -106,7 +106,7 @@ func waiting(live liveSubscription) string {
 }
 
 func subscriptionDefaults(want SubscriptionProps) SubscriptionProps {
-	orDefault(&want.FilterPolicyScope, "MessageAttributes")
+	aws.OrDefault(&want.FilterPolicyScope, "MessageAttributes")
 	return want
 }
 

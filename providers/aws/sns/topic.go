@@ -97,17 +97,11 @@ func nameRune(r rune) bool {
 }
 
 func topicDefaults(want TopicProps) TopicProps {
-	orDefault(&want.FIFOThroughputScope, "Topic")
-	orDefault(&want.SignatureVersion, 1)
-	orDefault(&want.TracingConfig, "PassThrough")
-	orDefault(&want.MaximumMessageSize, 256*props.KiB)
+	aws.OrDefault(&want.FIFOThroughputScope, "Topic")
+	aws.OrDefault(&want.SignatureVersion, 1)
+	aws.OrDefault(&want.TracingConfig, "PassThrough")
+	aws.OrDefault(&want.MaximumMessageSize, 256*props.KiB)
 	return want
-}
-
-func orDefault[T any](field **T, value T) {
-	if *field == nil {
-		*field = &value
-	}
 }
 
 // checkTopic finds what SNS would refuse.

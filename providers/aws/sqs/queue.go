@@ -96,21 +96,15 @@ func nameRune(r rune) bool {
 }
 
 func queueDefaults(want QueueProps) QueueProps {
-	orDefault(&want.VisibilityTimeout, 30*time.Second)
-	orDefault(&want.MessageRetention, 4*24*time.Hour)
-	orDefault(&want.MaximumMessageSize, props.MiB)
-	orDefault(&want.MaxReceives, 10)
-	orDefault(&want.KMSDataKeyReusePeriod, 5*time.Minute)
-	orDefault(&want.SQSManagedSSE, want.KMSMasterKeyID == "")
-	orDefault(&want.DeduplicationScope, "queue")
-	orDefault(&want.FIFOThroughputLimit, "perQueue")
+	aws.OrDefault(&want.VisibilityTimeout, 30*time.Second)
+	aws.OrDefault(&want.MessageRetention, 4*24*time.Hour)
+	aws.OrDefault(&want.MaximumMessageSize, props.MiB)
+	aws.OrDefault(&want.MaxReceives, 10)
+	aws.OrDefault(&want.KMSDataKeyReusePeriod, 5*time.Minute)
+	aws.OrDefault(&want.SQSManagedSSE, want.KMSMasterKeyID == "")
+	aws.OrDefault(&want.DeduplicationScope, "queue")
+	aws.OrDefault(&want.FIFOThroughputLimit, "perQueue")
 	return want
-}
-
-func orDefault[T any](field **T, value T) {
-	if *field == nil {
-		*field = &value
-	}
 }
 
 // checkQueue finds what SQS would refuse, or would take without doing it.
