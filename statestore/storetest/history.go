@@ -13,6 +13,9 @@ var historyCases = map[string]func(*fixture){
 	"events by cursor":          eventsByCursor,
 	"events come once":          eventsOnce,
 	"bounded":                   boundedHistory,
+	"lost runs are bounded too": boundedLost,
+	"followed while it runs":    followed,
+	"a dead run is let go":      followedDead,
 	"last run":                  lastRun,
 }
 
@@ -133,6 +136,72 @@ func boundedHistory(f *fixture) {
 		if events, _ := f.store.Events(f.Context(), f.stage, run, 0, 0); len(events) != want {
 			f.Errorf("%s has %d events, want %d", run, len(events), want)
 		}
+	}
+}
+
+// boundedLost: runs that never finish are forgotten like others.
+func boundedLost(f *fixture) {
+	for i := range statestore.KeptRuns + 3 {
+		f.begin(f.store, numbered("r%d", i)).commit(statestore.Batch{Events: []statestore.Event{{Seq: 1, Body: []byte("a")}}})
+		f.machine.pass(time.Hour)
+	}
+	all, err := f.store.Runs(f.Context(), f.stage, 0)
+	if err != nil || len(all) != statestore.KeptRuns || all[0].State != statestore.Running || all[1].State != statestore.Lost {
+		f.Fatalf("%d runs are kept, %v", len(all), err)
+	}
+	if events, _ := f.store.Events(f.Context(), f.stage, "r0", 0, 0); len(events) != 0 {
+		f.Errorf("the oldest has %d events", len(events))
+	}
+}
+
+// followed: a reader in another process gets every event once and in order, and the end of the run ends it.
+func followed(f *fixture) {
+	const events = 2500
+	w := f.begin(f.store, "r1")
+	go func() {
+		for seq := uint64(1); seq <= events; {
+			var batch statestore.Batch
+			for range 1 + seq%7 {
+				batch.Events = append(batch.Events, statestore.Event{Seq: seq, Body: []byte("e")})
+				seq++
+			}
+			if seq > events {
+				batch.Finish = statestore.Succeeded // the last ones come with the end
+			}
+			if err := w.try(batch); err != nil {
+				f.Error(err)
+				return
+			}
+		}
+	}()
+	next := uint64(11)
+	for event, err := range statestore.Follow(f.Context(), f.process(2), f.stage, "r1", 10, time.Millisecond) {
+		if err != nil || event.Seq != next {
+			f.Fatalf("event %d, want %d: %v", event.Seq, next, err)
+		}
+		next++
+	}
+	if next <= events {
+		f.Errorf("ended before event %d of %d", next, events)
+	}
+	for event, err := range statestore.Follow(f.Context(), f.store, f.stage, "unknown", 0, time.Hour) {
+		f.Errorf("a run that is not known has %v, %v", event, err)
+	}
+}
+
+// followedDead: a run whose holder died stays running in the record, and nobody waits for it for ever.
+func followedDead(f *fixture) {
+	f.begin(f.process(7), "r1").commit(statestore.Batch{Events: []statestore.Event{{Seq: 1, Body: []byte("e")}}})
+	f.machine.kill(7)
+	seen := 0
+	for _, err := range statestore.Follow(f.Context(), f.store, f.stage, "r1", 0, 100*time.Millisecond) {
+		if err != nil {
+			f.Fatal(err)
+		}
+		seen++
+	}
+	if runs, _ := f.store.Runs(f.Context(), f.stage, 1); seen != 1 || runs[0].State != statestore.Running {
+		f.Errorf("%d events of %+v", seen, runs)
 	}
 }
 

@@ -25,7 +25,8 @@ func (s *Stage) Acquire(claim statestore.Claim) (statestore.Lease, error) {
 	return h.Lease(s.Name), s.putHead(h)
 }
 
-// register writes the new run, and the end of one that did not finish.
+// register writes the new run, and the end of one that did not finish. Here alone a run is added, so here the oldest
+// ones are forgotten: runs that never finish are bounded too.
 func (s *Stage) register(h *rules.Head, take rules.Takeover, claim statestore.Claim) error {
 	if _, used := s.findRun(claim.Run); used {
 		return &statestore.InvalidError{Rule: "the run id " + claim.Run + " was used before"}
@@ -39,10 +40,14 @@ func (s *Stage) register(h *rules.Head, take rules.Takeover, claim statestore.Cl
 		return err
 	}
 	t := &h.Tenure
-	return s.putRun(statestore.Run{
+	err := s.putRun(statestore.Run{
 		ID: t.Run, Command: t.Command, State: statestore.Running, User: t.User,
 		Host: t.Process.Host, PID: t.Process.PID, Epoch: h.Epoch, Started: t.Since,
 	})
+	if err != nil {
+		return err
+	}
+	return s.forget()
 }
 
 func (s *Stage) putRun(run statestore.Run) error { return s.putJSON(Runs, number(run.Epoch), run) }
@@ -186,7 +191,7 @@ func (s *Stage) applyFacts(batch *statestore.Batch) error {
 	return nil
 }
 
-// finish ends the run, gives the lease back and forgets the oldest runs.
+// finish ends the run and gives the lease back.
 func (s *Stage) finish(h *rules.Head, batch *statestore.Batch) error {
 	run := s.run(h.Epoch)
 	if run.ID == "" { // damaged: what the head knows is enough to write it anew
@@ -201,7 +206,7 @@ func (s *Stage) finish(h *rules.Head, batch *statestore.Batch) error {
 		return err
 	}
 	h.Tenure.Released, h.LastFinal = true, h.Epoch
-	return s.forget()
+	return nil
 }
 
 // forget keeps the newest runs with their events.
