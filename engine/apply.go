@@ -72,8 +72,7 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 	}
 	r.journal = journal
 	defer func() { _ = journal.Close() }() // after Finish there is nothing that it could lose
-	lease := &lease{journal.Held, journal.Renew}
-	r.w.gate.lease.Store(lease)
+	r.w.gate.lease.Store(&lease{journal})
 	if err := r.replan(ctx); err != nil {
 		return nil, errors.Join(err, journal.Finish(context.WithoutCancel(ctx), statestore.Cancelled, nil))
 	}
@@ -124,7 +123,7 @@ func (r *run) replan(ctx context.Context) error {
 	if !sameActions(p, r.plan) && (r.o.Approve == nil || !r.o.Approve(p)) {
 		return ErrNotApproved
 	}
-	p.work.gate.lease.Store(&lease{r.journal.Held, r.journal.Renew})
+	p.work.gate.lease.Store(&lease{r.journal})
 	r.plan, r.w = p, p.work
 	return nil
 }

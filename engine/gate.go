@@ -22,21 +22,22 @@ type gate struct {
 }
 
 // lease is what a writer must still hold right before it changes the world.
-type lease struct {
-	held  func() error
-	renew func(context.Context) error
-}
+type lease struct{ journal *statestore.Journal }
 
-// check renews a lease that may have run out, after a sleep of the machine for example, before it gives up.
+// check renews a lease that may have run out, after a sleep of the machine for example, before it gives up. What the
+// clocks cannot know, an unlock from elsewhere, the store is asked for.
 func (l *lease) check(ctx context.Context) error {
-	err := l.held()
-	if !errors.Is(err, statestore.ErrExpired) {
+	err := l.journal.Held()
+	if errors.Is(err, statestore.ErrExpired) {
+		if err := l.journal.Renew(ctx); err != nil {
+			return err
+		}
+		err = l.journal.Held()
+	}
+	if err != nil {
 		return err
 	}
-	if err := l.renew(ctx); err != nil {
-		return err
-	}
-	return l.held()
+	return l.journal.Confirm(ctx)
 }
 
 func newGate(parallel int) *gate {
@@ -57,14 +58,22 @@ func (g *gate) Enter(ctx context.Context, call reconcile.Call) (func(error), err
 		g.reads.Add(1)
 		return g.leave, nil
 	}
-	if l := g.lease.Load(); l != nil {
-		if err := l.check(ctx); err != nil {
-			<-g.slots
-			return nil, &reconcile.StopError{Err: err}
-		}
+	if err := g.mayWrite(ctx); err != nil {
+		<-g.slots
+		return nil, err
 	}
 	g.mutations.Add(1)
 	return g.leave, nil
+}
+
+// mayWrite is the last check before anything that changes the world.
+func (g *gate) mayWrite(ctx context.Context) error {
+	if l := g.lease.Load(); l != nil {
+		if err := l.check(ctx); err != nil {
+			return &reconcile.StopError{Err: err}
+		}
+	}
+	return nil
 }
 
 func (g *gate) leave(error) { <-g.slots }

@@ -57,6 +57,9 @@ func (n *node) hooks() (before, after []Hook) {
 }
 
 func (r *run) hook(ctx context.Context, n *node, action Action, h Hook, attrs map[string]any) error {
+	if err := r.w.gate.mayWrite(ctx); err != nil {
+		return err
+	}
 	info := HookInfo{Stack: r.w.stage.Stack, Stage: r.w.stage.Name, Address: n.addr, Kind: n.spec.Type, Action: action, Attrs: attrs}
 	var err error
 	if h.Func != "" {

@@ -277,6 +277,40 @@ func TestFencedInMidRun(t *testing.T) {
 	b.settled(g)
 }
 
+// A lease that is taken away after the look and before the call keeps the call from being made, although nothing is
+// written in between that would have shown it. So it is with hooks.
+func TestUnlockedBeforeACall(t *testing.T) {
+	b := newBench(t)
+	b.deploy(graph(res("a", m{"name": "a", "color": "red"})))
+	unlock := func() {
+		_, _ = b.store.Interrupt(context.Background(), testStage, statestore.Order{Unlock: true, Who: "me", Why: "test"})
+	}
+	for name, hooks := range map[string][]engine.Hook{"call": nil, "hook": {{Func: "unlock"}, {Func: "never"}}} {
+		t.Run(name, func(t *testing.T) {
+			b.world.takeLog()
+			g := graph(res("a", m{"name": "a", "color": "blue"}, func(o *engine.Options) { o.Before = hooks }))
+			called := false
+			g.Funcs.Hooks = map[string]func(context.Context, engine.HookInfo) error{
+				"unlock": func(context.Context, engine.HookInfo) error { unlock(); return nil },
+				"never":  func(context.Context, engine.HookInfo) error { called = true; return nil },
+			}
+			p := b.plan(g)
+			if hooks == nil {
+				b.world.during = func(op, _ string) {
+					if op == "observe" {
+						unlock()
+					}
+				}
+			}
+			_, err := b.e.Apply(t.Context(), p, engine.ApplyOptions{Command: "deploy"})
+			b.world.during = nil
+			if log := b.world.takeLog(); !errors.Is(err, statestore.ErrFenced) || len(log) > 0 || called {
+				t.Errorf("%v; calls %v; the second hook ran: %t", err, log, called)
+			}
+		})
+	}
+}
+
 func TestSavedPlans(t *testing.T) {
 	b := newBench(t)
 	g := graph(res("a", m{"color": "red"}), res("b", m{}))

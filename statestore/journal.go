@@ -63,9 +63,11 @@ type Journal struct {
 	events   []Event
 	eventSeq uint64
 	commits  int
-	fate     error    // set once: why nothing more is taken
-	finished RunState // set with the durable last commit
-	asked    bool     // cancelled is closed
+	fate     error     // set once: why nothing more is taken
+	finished RunState  // set with the durable last commit
+	told     bool      // cancelled is closed
+	asked    *question // the one that is put to the store next
+	asking   bool      // somebody puts questions
 }
 
 // waiting is one caller's change on its way into a batch.
@@ -205,8 +207,8 @@ func (j *Journal) end(fate error) {
 }
 
 func (j *Journal) noteCancel(lease Lease) {
-	if lease.Cancelled && !j.asked {
-		j.asked = true
+	if lease.Cancelled && !j.told {
+		j.told = true
 		close(j.cancelled)
 	}
 }

@@ -13,6 +13,7 @@ func (j *Journal) drain() {
 		group := j.nextGroup()
 		if group == nil {
 			j.draining = false
+			j.startAsking()
 			j.mu.Unlock()
 			return
 		}
@@ -93,7 +94,7 @@ func (j *Journal) apply(batch Batch) error {
 		defer j.mu.Unlock()
 		return j.fate
 	}
-	lease := j.lease
+	lease, asked := j.lease, j.take()
 	j.mu.Unlock()
 
 	before := j.clock.read()
@@ -101,6 +102,7 @@ func (j *Journal) apply(batch Batch) error {
 
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	defer j.tell(asked)
 	switch {
 	case err == nil:
 		j.lease, j.renewed, j.seq, j.unknown = next, before, batch.Seq, nil

@@ -21,6 +21,9 @@ type faulty struct {
 	mu     sync.Mutex
 	sent   []statestore.Batch
 	takes  time.Duration                         // of each commit
+	asks   time.Duration                         // of each look at the runs
+	asked  int                                   // such looks
+	deaf   error                                 // answers them
 	before func(n int, b statestore.Batch) error // n counts from 1; an error keeps the batch from the store
 	after  func(n int, b statestore.Batch) error // an error replaces the answer
 }
@@ -43,6 +46,28 @@ func (s *faulty) Commit(ctx context.Context, lease statestore.Lease, b statestor
 		}
 	}
 	return next, err
+}
+
+func (s *faulty) Runs(ctx context.Context, stage statestore.Stage, limit int) ([]statestore.Run, error) {
+	s.mu.Lock()
+	s.asked++
+	deaf := s.deaf
+	s.mu.Unlock()
+	select {
+	case <-time.After(s.asks):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if deaf != nil {
+		return nil, deaf
+	}
+	return s.Store.Runs(ctx, stage, limit)
+}
+
+func (s *faulty) questions() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
 }
 
 // always makes every commit from now on end like this.
@@ -305,6 +330,62 @@ func TestHeldStopsBeforeTheEndAndRecovers(t *testing.T) {
 			t.Errorf("renewed: %v", err)
 		}
 		j.Close()
+	})
+}
+
+// Many who ask at once cost few questions, and a commit that was sent later answers too.
+func TestConfirmIsShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &faulty{Store: mem.New(), takes: time.Second, asks: time.Second}
+		j := begin(t, s, "r")
+		var group sync.WaitGroup
+		ask := func() {
+			for range 50 {
+				group.Go(func() {
+					if err := j.Confirm(t.Context()); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			synctest.Wait()
+		}
+		ask()
+		ask()
+		group.Wait()
+		if n := s.questions(); n > 3 {
+			t.Errorf("a hundred asked %d questions", n)
+		}
+		before := s.questions()
+		group.Go(func() { _ = j.Commit(t.Context(), put("a")) })
+		synctest.Wait()
+		group.Go(func() { _ = j.Commit(t.Context(), put("b")) })
+		ask()
+		group.Wait()
+		if n := s.questions() - before; n != 0 {
+			t.Errorf("%d questions beside a commit that was to come", n)
+		}
+		j.Close()
+	})
+}
+
+// A store that cannot be asked leaves it to the clocks; a caller that cannot wait is let go.
+func TestConfirmWithoutTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &faulty{Store: mem.New(), deaf: errDisk}
+		j := begin(t, s, "r")
+		if err := j.Confirm(t.Context()); err != nil {
+			t.Errorf("the clocks alone: %v", err)
+		}
+		s.asks = time.Hour
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := j.Confirm(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a caller in a hurry: %v", err)
+		}
+		j.Close()
+		if err := j.Confirm(t.Context()); !errors.Is(err, statestore.ErrFinished) {
+			t.Errorf("after the end: %v", err)
+		}
 	})
 }
 

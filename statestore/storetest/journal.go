@@ -13,6 +13,7 @@ var journalCases = map[string]func(*fixture){
 	"many at once":        journalMany,
 	"one is refused":      journalRefused,
 	"unlocked":            journalUnlocked,
+	"confirmed":           journalConfirmed,
 	"events ride along":   journalEvents,
 	"moves keep versions": journalMoves,
 }
@@ -131,6 +132,46 @@ func journalUnlocked(f *fixture) {
 	}
 	if err := j.Finish(f.Context(), statestore.Succeeded, nil); !errors.Is(err, statestore.ErrFenced) {
 		f.Errorf("finish: %v", err)
+	}
+}
+
+// journalConfirmed: the store is asked, and an unlock or a takeover is seen although nothing was written since.
+func journalConfirmed(f *fixture) {
+	for name, take := range map[string]func(statestore.Store) error{
+		"unlock": func(s statestore.Store) error {
+			_, err := s.Interrupt(f.Context(), f.stage, statestore.Order{Unlock: true, Who: "eve", Why: "hung"})
+			return err
+		},
+		"takeover": func(s statestore.Store) error {
+			f.machine.pass(2 * time.Hour)
+			_, err := s.Acquire(f.Context(), f.stage, claim("next"))
+			return err
+		},
+	} {
+		j := f.journal(name)
+		var group sync.WaitGroup
+		for range 10 {
+			group.Go(func() {
+				if err := j.Confirm(f.Context()); err != nil {
+					f.Errorf("%s: while it is ours: %v", name, err)
+				}
+			})
+		}
+		group.Wait()
+		if n := j.Commits(); n != 1 {
+			f.Errorf("%s: asking wrote: %d commits", name, n)
+		}
+		if err := take(f.process(2)); err != nil {
+			f.Fatal(err)
+		}
+		lost, ok := errors.AsType[*statestore.FencedError](j.Confirm(f.Context()))
+		if !ok || name == "unlock" && lost.Note != "unlocked by eve: hung" {
+			f.Errorf("%s: confirmed as %v", name, lost)
+		}
+		if err := j.Held(); !errors.Is(err, statestore.ErrFenced) {
+			f.Errorf("%s: held afterwards: %v", name, err)
+		}
+		f.machine.pass(time.Hour)
 	}
 }
 
