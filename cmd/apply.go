@@ -54,6 +54,9 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 		}
 	}
 	s.report(res, p)
+	if err != nil && res.Calls.Mutations > 0 {
+		return exit(a.reportAs(err, ExitPartly)) // the end could not be recorded; something was done
+	}
 	if err != nil {
 		return err
 	}

@@ -205,16 +205,21 @@ func blockedError(blocked []engine.Planned) error {
 	return e
 }
 
-// approve asks. Without a terminal nobody can answer, and nothing changes.
+// approve asks whether a plan is to be applied.
 func (a *app) approve(ctx context.Context, p *engine.Plan) error {
-	if a.asJSON || !isTerminal(a.in) {
-		return hint(fmt.Errorf("%w; nothing was changed", engine.ErrNotApproved), "--yes goes ahead without asking, where nobody can be asked")
-	}
 	verb := "Deploy this to"
 	if p.Destroy {
 		verb = "Delete all of this from"
 	}
-	fmt.Fprintf(a.err, "%s %s/%s? [y/N] ", verb, p.Stack, p.Stage)
+	return a.ask(ctx, fmt.Sprintf("%s %s/%s?", verb, p.Stack, p.Stage))
+}
+
+// ask asks a question; anything but a yes is an error. Without a terminal nobody can answer, and nothing changes.
+func (a *app) ask(ctx context.Context, question string) error {
+	if a.asJSON || !isTerminal(a.in) {
+		return hint(fmt.Errorf("%w; nothing was changed", engine.ErrNotApproved), "--yes goes ahead without asking, where nobody can be asked")
+	}
+	fmt.Fprintf(a.err, "%s [y/N] ", question)
 	switch yes, err := a.answer(ctx); {
 	case err != nil:
 		fmt.Fprintln(a.err)

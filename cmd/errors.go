@@ -68,8 +68,9 @@ func codeOf(err error) int {
 }
 
 // report shows an error, as a person or a program wants it, and gives its exit code.
-func (a *app) report(err error) int {
-	code := codeOf(err)
+func (a *app) report(err error) int { return a.reportAs(err, codeOf(err)) }
+
+func (a *app) reportAs(err error, code int) int {
 	held, isHeld := errors.AsType[*statestore.HeldError](err)
 	if way := wayOut(err); way != "" {
 		err = hint(err, way)
@@ -98,7 +99,9 @@ func (a *app) report(err error) int {
 func wayOut(err error) string {
 	switch {
 	case errors.Is(err, statestore.ErrHeld):
-		return "--wait 5m waits for it to end"
+		return "--wait 5m waits for it to end, athanor cancel asks it to stop"
+	case errors.Is(err, statestore.ErrFenced):
+		return "`athanor history` says what became of the run; the next deploy continues"
 	case errors.Is(err, statestore.ErrNewer):
 		return "a newer athanor wrote it, and can read it"
 	case errors.Is(err, statestore.ErrDamaged):

@@ -83,14 +83,34 @@ func (a *app) openDestroy(c *cli.Context) (*session, error) {
 // openRecord opens a stage for commands that only look at the record. They need the stack's name and
 // nothing else of its program.
 func (a *app) openRecord(c *cli.Context, names int) (*session, error) {
+	s, dir, err := a.locate(c, names)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	return s, s.open(c, dir)
+}
+
+// openRuns opens a stage for commands that look at its runs and its lease alone. They need no key.
+func (a *app) openRuns(c *cli.Context, names int) (*session, error) {
+	s, dir, err := a.locate(c, names)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	s.project, err = openProject(dir, s.store)
+	return s, err
+}
+
+// locate finds the stage that a command means and the directory of its stack, without evaluating a program. It gives
+// nil when another program did the whole command.
+func (a *app) locate(c *cli.Context, names int) (*session, string, error) {
 	s, src, err := a.begin(c, names)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if s.stage.Stack == "" {
 		switch {
 		case src.goMain:
-			return nil, a.delegate(c, src, names)
+			return nil, "", a.delegate(c, src, names)
 		case src.self:
 			s.stage.Stack = a.program.name
 		case src.graph:
@@ -101,10 +121,10 @@ func (a *app) openRecord(c *cli.Context, names int) (*session, error) {
 			s.stage.Stack, err = yamlstack.Name(src.data)
 		}
 		if err != nil {
-			return nil, hint(fmt.Errorf("%s: %w", a.place(src.file()), err), "--stack NAME goes by the record alone")
+			return nil, "", hint(fmt.Errorf("%s: %w", a.place(src.file()), err), "--stack NAME goes by the record alone")
 		}
 	}
-	return s, s.open(c, src.dir)
+	return s, src.dir, nil
 }
 
 // begin reads what is common to all commands on a stage. The first names arguments are not the target.

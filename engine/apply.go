@@ -60,7 +60,8 @@ type run struct {
 	// saved are the classes of a saved plan, by address; nil without one.
 	saved map[string]map[Action]bool
 
-	events sync.Mutex
+	events    sync.Mutex
+	cancelled sync.Once // it was said that somebody asked the run to stop
 }
 
 func runID() string { return time.Now().UTC().Format("20060102-150405-") + rand.Text()[:6] }
@@ -79,6 +80,7 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 	ctx = reconcile.WithGate(ctx, r.w.gate)
 	r.w.applying = true
 	r.emit(Event{Type: EventRun, Status: StatusRunning, Action: Action(r.o.Command)})
+	defer r.watchForCancel()()
 	if err := r.prelude(ctx); err != nil {
 		return nil, errors.Join(err, journal.Finish(context.WithoutCancel(ctx), statestore.Failed, nil))
 	}
@@ -150,6 +152,32 @@ func (r *run) stopping() bool {
 		return true
 	default:
 		return errors.Is(r.journal.Held(), statestore.ErrFenced)
+	}
+}
+
+// watchForCancel tells whoever watches the run that somebody asked it to stop, as soon as it is known. What it returns
+// ends the watch.
+func (r *run) watchForCancel() (end func()) {
+	ended := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-r.journal.Cancelled():
+			r.sayCancelled()
+		case <-ended:
+		}
+	})
+	return func() { close(ended); watch.Wait() }
+}
+
+// sayCancelled says it once, and before the run ends.
+func (r *run) sayCancelled() {
+	select {
+	case <-r.journal.Cancelled():
+		r.cancelled.Do(func() {
+			r.emit(Event{Type: EventWarning, Note: "somebody asked this run to stop: running calls finish and are recorded"})
+		})
+	default:
 	}
 }
 

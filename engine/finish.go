@@ -25,6 +25,7 @@ func (r *run) finish(ctx context.Context) (*Result, error) {
 		end.Outputs, end.KeyID = sealed, r.e.Key.ID()
 	}
 	res.Took = time.Since(r.started)
+	r.sayCancelled()
 	r.emit(Event{Type: EventRun, Status: Status(res.State), Elapsed: res.Took.Seconds()})
 	summary, err := json.Marshal(res.Summary)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -307,6 +308,68 @@ func TestUnlockedBeforeACall(t *testing.T) {
 			if log := b.world.takeLog(); !errors.Is(err, statestore.ErrFenced) || len(log) > 0 || called {
 				t.Errorf("%v; calls %v; the second hook ran: %t", err, log, called)
 			}
+		})
+	}
+}
+
+// away is a store that cannot be reached for a while.
+type away struct {
+	statestore.Store
+	gone atomic.Bool
+}
+
+func (s *away) Commit(ctx context.Context, lease statestore.Lease, batch statestore.Batch) (statestore.Lease, error) {
+	if s.gone.Load() {
+		return lease, &statestore.UnavailableError{Path: "state.db", Err: errors.New("no route")}
+	}
+	return s.Store.Commit(ctx, lease, batch)
+}
+
+func (s *away) Runs(ctx context.Context, stage statestore.Stage, limit int) ([]statestore.Run, error) {
+	if s.gone.Load() {
+		return nil, &statestore.UnavailableError{Path: "state.db", Err: errors.New("no route")}
+	}
+	return s.Store.Runs(ctx, stage, limit)
+}
+
+// When the lease cannot be renewed, a run stops by itself before others may take the stage; while it has time left, or
+// when the store is back before somebody took over, it goes on.
+func TestStoreAwayInMidRun(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		away  time.Duration
+		back  bool // before the call
+		makes bool
+	}{
+		{"within the lease", 20 * time.Second, false, true},
+		{"at its end", 24*time.Second + time.Millisecond, false, false},
+		{"for long", time.Hour, false, false},
+		{"for long, and back", time.Hour, true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				b.deploy(graph(res("a", m{"name": "a", "color": "red"})))
+				store := &away{Store: b.store}
+				b.e.Store = store
+				b.world.takeLog()
+				g := graph(res("a", m{"name": "a", "color": "blue"}, func(o *engine.Options) { o.Before = []engine.Hook{{Func: "wait"}} }))
+				g.Funcs.Hooks = map[string]func(context.Context, engine.HookInfo) error{"wait": func(context.Context, engine.HookInfo) error {
+					store.gone.Store(true)
+					time.Sleep(c.away)
+					store.gone.Store(!c.back)
+					return nil
+				}}
+				b.world.during = func(op, _ string) {
+					if op == "set" {
+						store.gone.Store(false) // so that the end can be recorded
+					}
+				}
+				_, err := b.e.Apply(t.Context(), b.plan(g), engine.ApplyOptions{Command: "deploy"})
+				if log := b.world.takeLog(); (len(log) == 1) != c.makes || (err == nil) != c.makes {
+					t.Errorf("%v; calls %v", err, log)
+				}
+			})
 		})
 	}
 }

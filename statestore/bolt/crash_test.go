@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	bbolt "go.etcd.io/bbolt"
+
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -34,7 +36,7 @@ func TestMain(m *testing.M) {
 }
 
 var children = map[string]func(path string) error{
-	"write": writeForever, "hold": holdForever, "lock": lockForever, "make": makeOnce, "read": readOften,
+	"write": writeForever, "hold": holdForever, "lock": lockForever, "look": lookForever, "make": makeOnce, "read": readOften,
 }
 
 // child is a real process that uses the store.
@@ -129,6 +131,19 @@ func lockForever(path string) error {
 	fmt.Println("locked")
 	time.Sleep(time.Hour) // until it is killed
 	return nil
+}
+
+// lookForever is a reader that does not end.
+func lookForever(path string) error {
+	s, err := Open(path)
+	if err != nil {
+		return err
+	}
+	return s.read(context.Background(), func(*bbolt.Tx) error {
+		fmt.Println("looking")
+		time.Sleep(time.Hour) // until it is killed
+		return nil
+	})
 }
 
 func makeOnce(path string) error {

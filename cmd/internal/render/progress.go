@@ -122,12 +122,12 @@ func (p *Progress) Event(e engine.Event) {
 		return
 	default:
 	}
-	p.redraw(p.lines(e))
+	p.redraw(p.style.lines(e, p.column))
 }
 
-// lines are the lasting lines of an event.
-func (p *Progress) lines(e engine.Event) []string {
-	s, v, address := p.style, verbs[e.Action], fmt.Sprintf("%-*s", p.column, e.Address)
+// lines are the lasting lines of an event; column is the width of addresses.
+func (s Style) lines(e engine.Event, column int) []string {
+	v, address := verbs[e.Action], fmt.Sprintf("%-*s", column, e.Address)
 	note := clean(e.Note)
 	line := func(sign string, c color, text string) string {
 		if e.Address == "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -159,4 +160,25 @@ func TestProgressLines(t *testing.T) {
 		Calls:    engine.Calls{Reads: 1, Mutations: 4}, Commits: 7, Took: 61 * time.Second,
 	})
 	golden(t, "progress.txt", out.String())
+}
+
+// Events that are read from the record have their time, and those that a progress leaves out.
+func TestEvents(t *testing.T) {
+	var out bytes.Buffer
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local)
+	for i, e := range []engine.Event{
+		{Type: engine.EventRun, Action: "deploy", Status: engine.StatusRunning},
+		{Type: engine.EventStart, Address: "a", Action: engine.Create},
+		{Type: engine.EventDone, Address: "a", Action: engine.Create, Status: engine.StatusDone, Elapsed: 0.25},
+		{Type: engine.EventDone, Address: "b", Action: engine.Update, Status: engine.StatusFailed, Error: "denied\x1b[2J", Hint: "ask for it"},
+		{Type: engine.EventRun, Status: "failed", Elapsed: 61},
+	} {
+		e.Time = at.Add(time.Duration(i) * time.Second)
+		render.Style{}.Event(&out, e)
+	}
+	render.Style{}.Event(&out, engine.Event{Type: engine.EventWarning, Note: "this event cannot be read"})
+	for _, state := range []statestore.RunState{statestore.Running, statestore.Succeeded, statestore.Lost} {
+		out.WriteString(render.Style{Color: true}.State(state, 10) + "|\n")
+	}
+	golden(t, "events.txt", out.String())
 }

@@ -1,0 +1,128 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// followEvery is how often a run that is followed is asked for news.
+const followEvery = 250 * time.Millisecond
+
+func (a *app) eventsCommand() *cli.Command {
+	return &cli.Command{
+		Name: "events", Usage: "show what happened in a run", ArgsUsage: "[RUN] [TARGET]",
+		Description: `Without RUN it is the newest run. The events of a run are kept as long as the run is listed by history.
+Secrets were masked before they were recorded.
+
+With --follow it goes on until the run ends. Events come with the run's next write to the record: at once while
+it makes progress, ten seconds late at most while it waits.`,
+		UsageText: `events                          of the newest run
+events --follow                 and what comes, until it ends
+events 20260301-120000-ABCDEF --json
+events --after 120 --json       only what came after event 120`,
+		Flags: shared(
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the run ends"},
+			&cli.Uint64Flag{Name: "after", Usage: "leave out the events up to number `SEQ`"},
+			byRecord("go by")),
+		Action: a.events,
+	}
+}
+
+// runName is what the id of a run looks like.
+var runName = regexp.MustCompile(`^\d{8}-\d{6}-[A-Z0-9]+$`)
+
+func (a *app) events(c *cli.Context) error {
+	id, names := c.Args().First(), 1
+	if c.NArg() == 0 || c.NArg() == 1 && !runName.MatchString(id) {
+		id, names = "", 0
+	}
+	s, err := a.openRuns(c, names)
+	if err != nil || s == nil {
+		return err
+	}
+	run, err := s.findRun(c, id)
+	if err != nil {
+		return err
+	}
+	if !c.Bool("follow") {
+		events, err := s.project.store.Events(c.Context, s.stage, run.ID, c.Uint64("after"), 0)
+		for _, e := range events {
+			a.printEvent(run.ID, e)
+		}
+		return err
+	}
+	for e, err := range statestore.Follow(c.Context, s.project.store, s.stage, run.ID, c.Uint64("after"), followEvery) {
+		if err != nil {
+			return err
+		}
+		a.printEvent(run.ID, e)
+	}
+	return s.ended(c, run.ID)
+}
+
+// findRun finds a run by its id; the newest one without.
+func (s *session) findRun(c *cli.Context, id string) (statestore.Run, error) {
+	runs, err := s.project.store.Runs(c.Context, s.stage, 0)
+	if err != nil {
+		return statestore.Run{}, err
+	}
+	var ids []string
+	for _, r := range runs {
+		if id == "" || r.ID == id {
+			return r, nil
+		}
+		ids = append(ids, r.ID)
+	}
+	if id == "" {
+		return statestore.Run{}, hint(fmt.Errorf("%s: no run is on record", s.stage), "a deploy that changes something is a run")
+	}
+	err = fmt.Errorf("%s has no run %s", s.stage, id)
+	if near, ok := props.Nearest(id, ids); ok {
+		return statestore.Run{}, hint(err, "did you mean "+near+"?")
+	}
+	return statestore.Run{}, hint(err, "`athanor history` lists the runs")
+}
+
+// ended says how a run that was followed ended. With --json its last event says it, unless it could not write one.
+func (s *session) ended(c *cli.Context, id string) error {
+	a := s.app
+	run, err := s.findRun(c, id)
+	if err != nil {
+		return err
+	}
+	text := string(run.State)
+	switch {
+	case run.State == statestore.Running:
+		text = "not heard of any more: its process is gone or its lease ran out; the next run takes over"
+	case run.Note != "":
+		text += ": " + run.Note
+	}
+	if !a.asJSON {
+		fmt.Fprintf(a.err, "run %s: %s\n", id, a.style(a.err).Clean(text))
+	} else if run.State == statestore.Running || run.State == statestore.Lost {
+		a.json(engine.Event{Time: time.Now().UTC(), Run: id, Type: engine.EventWarning, Note: text})
+	}
+	return nil
+}
+
+// printEvent shows one event as it was recorded. Its number is the store's.
+func (a *app) printEvent(run string, recorded statestore.Event) {
+	var e engine.Event
+	if err := json.Unmarshal(recorded.Body, &e); err != nil {
+		e = engine.Event{Type: engine.EventWarning, Note: "this event cannot be read"}
+	}
+	e.Run, e.Seq = run, recorded.Seq
+	if a.asJSON {
+		a.json(e)
+		return
+	}
+	a.style(a.out).Event(a.out, e)
+}

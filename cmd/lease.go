@@ -1,0 +1,138 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+func whyFlag(usage string) cli.Flag { return &cli.StringFlag{Name: "why", Usage: usage} }
+
+func (a *app) cancelCommand() *cli.Command {
+	return &cli.Command{
+		Name: "cancel", Usage: "ask the run that holds a stage to stop", ArgsUsage: "[TARGET]",
+		Description: `As Ctrl-C does, from anywhere the record can be reached: it starts nothing new, lets running calls finish,
+records them and ends as cancelled, with exit code 130 there. It learns of it with its next write to the
+record, ten seconds later at most. Asking twice is harmless. The next deploy continues.
+
+Exit codes: 0 it was asked, or nothing holds the stage; 1 error.`,
+		UsageText: `cancel                          what runs on the stack in this directory
+cancel --stage prod --why "wrong branch"
+events --follow                 watch it end`,
+		Flags:  shared(whyFlag("say `WHY`; it is recorded"), byRecord("go by")),
+		Action: a.cancel,
+	}
+}
+
+func (a *app) unlockCommand() *cli.Command {
+	return &cli.Command{
+		Name: "unlock", Usage: "take a stage away from the run that holds it", ArgsUsage: "[TARGET]",
+		Description: `Rarely needed: a run that died is taken over by the next one, on this machine at once, from elsewhere within
+30 seconds. This is for one that lives and hangs, and does not obey cancel. Its run ends as lost. It starts
+nothing more: before each change it asks whether the stage is still its own. A call that is under way can not
+be called back, so look whether one is.
+
+Exit codes: 0 it is free; 1 error; 5 not approved: without a terminal it takes --yes.`,
+		UsageText: `unlock --why "the runner hangs"
+unlock --stage prod --why "the runner hangs" --yes`,
+		Flags: shared(
+			whyFlag("say `WHY`; it is recorded, with your name, and must be given"),
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
+			byRecord("go by")),
+		Action: a.unlock,
+	}
+}
+
+// orderLine is what `cancel --json` and `unlock --json` print.
+type orderLine struct {
+	Type  string `json:"type"` // "cancel", "unlock"
+	Stack string `json:"stack"`
+	Stage string `json:"stage"`
+	// Done says that a run was asked to stop, or lost its lease. False: nothing holds the stage.
+	Done bool   `json:"done"`
+	Run  string `json:"run,omitempty"`
+	Host string `json:"host,omitempty"`
+	PID  int    `json:"pid,omitempty"`
+	Why  string `json:"why,omitempty"`
+}
+
+func (a *app) cancel(c *cli.Context) error {
+	s, err := a.openRuns(c, 0)
+	if err != nil || s == nil {
+		return err
+	}
+	run, err := s.atWork(c)
+	if err != nil {
+		return err
+	}
+	return s.order(c, run, statestore.Order{}, "is asked to stop: what it is doing is finished and recorded")
+}
+
+func (a *app) unlock(c *cli.Context) error {
+	if c.String("why") == "" {
+		return hint(errors.New("unlock: why? It is recorded"), `athanor unlock --why "the runner hangs"`)
+	}
+	s, err := a.openRuns(c, 0)
+	if err != nil || s == nil {
+		return err
+	}
+	run, err := s.atWork(c)
+	if err != nil {
+		return err
+	}
+	if run != nil && !c.Bool("yes") {
+		question := fmt.Sprintf("Take %s away from run %s (%s, pid %d on %s)?", s.stage, run.ID, run.Command, run.PID, run.Host)
+		if err := a.ask(c.Context, question); err != nil {
+			return err
+		}
+	}
+	return s.order(c, run, statestore.Order{Unlock: true}, "has lost the stage, which is free; it starts nothing more")
+}
+
+// atWork is the run that holds the stage, or that has it by the record although it died; nil when there is none.
+func (s *session) atWork(c *cli.Context) (*statestore.Run, error) {
+	newest, err := s.project.store.Runs(c.Context, s.stage, 1)
+	if err != nil || len(newest) == 0 || newest[0].State != statestore.Running {
+		return nil, err
+	}
+	return &newest[0], nil
+}
+
+// order hands an order to the run that was shown, and to no other one.
+func (s *session) order(c *cli.Context, run *statestore.Run, o statestore.Order, done string) error {
+	a, line := s.app, orderLine{Type: c.Command.Name, Stack: s.stage.Stack, Stage: s.stage.Name}
+	if run != nil {
+		o.Run, o.Who, o.Why = run.ID, who(), c.String("why")
+		var err error
+		if line.Done, err = s.project.store.Interrupt(c.Context, s.stage, o); err != nil {
+			return err
+		}
+	}
+	if line.Done {
+		line.Run, line.Host, line.PID, line.Why = run.ID, run.Host, run.PID, o.Why
+	}
+	switch {
+	case a.asJSON:
+		a.json(line)
+	case line.Done:
+		fmt.Fprintf(a.out, "%s: run %s (%s, pid %d on %s) %s\n", s.stage, run.ID, run.Command, run.PID, run.Host, done)
+	case run != nil:
+		fmt.Fprintf(a.out, "%s: run %s holds it no longer\n", s.stage, run.ID)
+	default:
+		fmt.Fprintf(a.out, "%s: no run holds it\n", s.stage)
+	}
+	return nil
+}
+
+// who is the one who gives an order, for the record.
+func who() string {
+	name := login()
+	if host, err := os.Hostname(); err == nil {
+		name += "@" + host
+	}
+	return name
+}
