@@ -51,6 +51,7 @@ func (w *work) classify(ctx context.Context, n *node) {
 		w.classifyLive(n)
 	}
 	w.request(n)
+	w.holdBack(n)
 	w.foresee(n)
 	w.compute(ctx, n)
 }
@@ -345,12 +346,33 @@ func (w *work) request(n *node) {
 	n.plan.Reasons = append(n.plan.Reasons, Reason{Path: "", Source: ByRequest, Replaces: true})
 }
 
+// holdBack keeps a node from what it would do as long as somebody else must act first on what it needs: the next deploys
+// have nothing to do about it either.
+func (w *work) holdBack(n *node) {
+	switch n.plan.Action {
+	case Unchanged, Wait, Blocked:
+		return
+	default:
+	}
+	for _, up := range w.upstreams(n) {
+		if up.plan == nil || up.plan.Action != Wait || n.atBirth(up) {
+			continue
+		}
+		n.held = true
+		n.plan.Notes = append(n.plan.Notes, string(n.plan.Action)+" when "+up.addr+" is ready")
+		n.plan.Action, n.plan.May = Wait, false
+		return
+	}
+}
+
 // foresee says what others can count on of this node's attributes.
 func (w *work) foresee(n *node) {
 	n.attrs, n.unknown, n.moving = n.look.Attrs, false, nil
 	switch n.plan.Action {
 	case Create, Replace, Blocked:
 		n.unknown = true
+	case Wait:
+		n.unknown = n.look.Absent
 	case Recover:
 		n.unknown = n.look.Absent
 	case Update, Adopt:

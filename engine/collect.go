@@ -33,12 +33,9 @@ func (r *run) collect(ctx context.Context) {
 	for _, n := range r.w.leftover {
 		switch {
 		case !r.w.isSelected(n):
-		case n.plan == nil && len(n.rec.gens) > 0:
-			n.plan = &Planned{Address: n.addr, Action: Delete, Kind: n.rec.gens[0].kind}
+		case r.goes(n):
 			add(n, r.drop)
 		case n.plan == nil:
-		case n.plan.Action == Delete:
-			add(n, r.drop)
 		case n.plan.Action == Forget:
 			add(n, r.forget)
 		case n.plan.Action == Blocked:
@@ -186,7 +183,7 @@ func (r *run) stillNeeded() map[string]bool {
 		}
 	}
 	for _, n := range slices.Concat(r.w.declared, r.w.leftover) {
-		if n.plan != nil && (n.decl != nil && !r.ok(n) || n.plan.Action == Blocked) {
+		if n.plan != nil && (n.decl != nil && !r.ok(n) || n.plan.Action == Blocked || n.held) {
 			for _, a := range n.needs {
 				visit(a)
 			}

@@ -111,7 +111,7 @@ func (r *run) dropFirst(ctx context.Context, n *node) (bool, error) {
 		if g, err = r.fresh(n, rec, number); err != nil {
 			return false, err
 		}
-		g.intent = !g.virtual
+		g.intent, g.written = !g.virtual, time.Now()
 	}
 	if rec.live() == nil {
 		for p, v := range n.carried {

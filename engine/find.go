@@ -58,7 +58,14 @@ func (w *work) candidates(ctx context.Context, n *node) ([]found, error) {
 	if err != nil || len(finds) > 0 {
 		return finds, err
 	}
-	return w.byName(ctx, n)
+	if finds, err = w.byName(ctx, n); err != nil || !n.spec.ByParent {
+		return finds, err
+	}
+	old, err := w.underOldParents(ctx, n)
+	if len(old) > 0 && finds[0].look.Absent {
+		return old, err
+	}
+	return append(finds, old...), err
 }
 
 // byMark looks at what discovery found with the node's mark.
@@ -223,16 +230,48 @@ func (w *work) lookFor(ctx context.Context, n *node, t target, adjust func(*reco
 		adjust(job)
 	}
 	f := found{Found: reconcile.Found{Kind: n.spec.Type}, job: job, slot: t.slot, access: n.access}
-	findable := job.ID != "" || known(job.Name) || len(job.Unknown) == 0
-	if job.Named && !known(job.Name) && job.ID == "" {
-		findable = false
-	}
-	if !findable {
+	switch {
+	case job.ID != "", known(job.Name), len(job.Unknown) == 0 && !job.Named:
+		f.look, err = w.see(ctx, n.kind, job)
+	default:
 		f.look = reconcile.Look{Absent: true}
-		return f, nil
 	}
-	f.look, err = w.see(ctx, n.kind, job)
 	return f, err
+}
+
+// underOldParents looks for a child where it is as long as it has not followed its parent: under the one that is about to
+// be replaced, and under older ones that are still there.
+func (w *work) underOldParents(ctx context.Context, n *node) ([]found, error) {
+	var finds []found
+	for _, up := range w.upstreams(n) {
+		olds := make([]map[string]any, 0, 1+len(up.others))
+		if up.unknown {
+			olds = append(olds, up.look.Attrs)
+		}
+		for i := range up.others {
+			olds = append(olds, up.others[i].look.Attrs)
+		}
+		for _, attrs := range olds {
+			old, err := w.lookFor(ctx, n, target{number: n.nextNumber(), was: map[*node]map[string]any{up: attrs}}, nil)
+			if err != nil {
+				return nil, err
+			}
+			if old.look.Absent {
+				continue
+			}
+			job, err := w.declaredJob(ctx, n, target{number: n.nextNumber()})
+			if err != nil {
+				return nil, err
+			}
+			job.ID, job.Last = old.look.Identity, old.look.Attrs
+			if old.look, err = n.kind.Compare(job, old.look); err != nil {
+				return nil, err
+			}
+			old.job = job
+			finds = append(finds, old)
+		}
+	}
+	return finds, nil
 }
 
 // pick says which of several finds is the live one: the one whose fixed paths equal the declaration; if

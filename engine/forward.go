@@ -66,7 +66,7 @@ func (r *run) waitsFor(n *node) *node {
 }
 
 // breaking are the undeclared things that go before a thing which is deleted first, because they need it, or need
-// one that does.
+// one that does. Of what reading has found nobody knows what it needs: it goes first as well.
 func (r *run) breaking(drops map[*node]*task) []*node {
 	doomed := map[string]bool{}
 	for n := range drops {
@@ -76,7 +76,7 @@ func (r *run) breaking(drops map[*node]*task) []*node {
 	for more := len(doomed) > 0; more; {
 		more = false
 		for _, n := range r.w.leftover {
-			if n.plan == nil || n.plan.Action != Delete || doomed[n.addr] || !slices.ContainsFunc(n.needs, func(a string) bool { return doomed[a] }) {
+			if !r.goes(n) || doomed[n.addr] || !n.rec.found && !slices.ContainsFunc(n.needs, func(a string) bool { return doomed[a] }) {
 				continue
 			}
 			doomed[n.addr], more = true, true
@@ -84,6 +84,15 @@ func (r *run) breaking(drops map[*node]*task) []*node {
 		}
 	}
 	return found
+}
+
+// goes reports that an undeclared thing is to be deleted. One of which only condemned generations are left has no line of
+// its own in the plan.
+func (r *run) goes(n *node) bool {
+	if n.plan == nil && len(n.rec.gens) > 0 && r.w.isSelected(n) {
+		n.plan = &Planned{Address: n.addr, Action: Delete, Kind: n.rec.gens[0].kind}
+	}
+	return n.plan != nil && n.plan.Action == Delete
 }
 
 // order says what waits for what. New things wait for what they need; what must go first waits for those that
@@ -98,19 +107,34 @@ func (r *run) order(makes, drops map[*node]*task) {
 	below := r.below(drops)
 	for n, t := range drops {
 		for _, a := range n.needs {
-			up := r.w.nodes[a]
-			if up == nil {
-				continue
-			}
-			if first := drops[up]; first != nil {
-				t.before(first, false)
-				continue
-			}
-			if n.decl != nil && !below[up] {
+			if up := r.w.nodes[a]; up != nil && drops[up] == nil && n.decl != nil && !below[up] {
 				makes[up].before(t, false)
 			}
 		}
+		for _, a := range n.needed() {
+			t.before(drops[r.w.nodes[a]], false)
+		}
 	}
+	for n, t := range makes {
+		if below[n] || drops[n] != nil {
+			continue
+		}
+		for _, a := range n.needed() {
+			if !slices.Contains(n.needs, a) {
+				t.before(drops[r.w.nodes[a]], false) // it lets go of what it needed until now
+			}
+		}
+	}
+}
+
+// needed are the addresses that a node needs, or that what is there of it needed when it was made.
+func (n *node) needed() []string {
+	if n.rec == nil {
+		return n.needs
+	}
+	both := slices.Concat(n.needs, n.rec.needs)
+	slices.Sort(both)
+	return slices.Compact(both)
 }
 
 // below are the declared nodes that need something which is deleted first: they are made after it, and so cannot

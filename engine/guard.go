@@ -3,9 +3,11 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -84,32 +86,56 @@ func replacing(reasons []Reason) string {
 // spread carries replacements that delete first on to what would be broken meanwhile: a dependent whose
 // fixed path holds a value of the old thing goes before it, and comes again after.
 func (w *work) spread() {
-	for _, n := range w.sorted {
-		if n.plan == nil || n.decl == nil {
-			continue
-		}
-		if n.plan.Action == Create && n.rec != nil && !n.look.NotYet {
-			n.plan.DeleteFirst = slices.ContainsFunc(n.nameHeld(n.rec), func(g *generation) bool { return g.state == statestore.Condemned })
-		}
-		if n.plan.Action != Replace {
-			continue
-		}
-		n.plan.DeleteFirst = n.decl.Options.DeleteFirst || len(n.nameHeld(n.rec)) > 0 ||
-			w.isFound(n) && n.job.Named
-		for _, up := range w.upstreams(n) {
-			if up.plan != nil && up.plan.DeleteFirst && n.fixedOn(up) {
-				n.plan.DeleteFirst, n.plan.May = true, false
+	for more := true; more; {
+		more = false
+		for _, n := range w.sorted {
+			if n.plan != nil && n.decl != nil && !n.plan.DeleteFirst && w.goesFirst(n) {
+				n.plan.DeleteFirst, more = true, true
 			}
 		}
-		if !n.plan.DeleteFirst {
-			continue
+	}
+}
+
+// goesFirst reports that what is there of a node must be deleted before its new thing comes, or before something else is.
+func (w *work) goesFirst(n *node) bool {
+	if n.plan.Action == Create && n.rec != nil && !n.look.NotYet {
+		return slices.ContainsFunc(n.nameHeld(n.rec), func(g *generation) bool { return g.state == statestore.Condemned })
+	}
+	if n.plan.Action != Replace {
+		return false
+	}
+	first := n.decl.Options.DeleteFirst || len(n.nameHeld(n.rec)) > 0 || w.isFound(n) && n.job.Named
+	for _, up := range w.upstreams(n) {
+		if up.plan != nil && up.plan.DeleteFirst && n.fixedOn(up) {
+			first, n.plan.May = true, false
 		}
+	}
+	if first {
 		for i := range n.plan.Reasons {
 			if r := &n.plan.Reasons[i]; r.Replaces {
 				r.Unknown = r.Unknown && n.plan.May
 			}
 		}
+		return true
 	}
+	return !n.plan.May && w.clings(n)
+}
+
+// clings reports that the old thing of a node holds on to one that goes first, although its new one will not.
+func (w *work) clings(n *node) bool {
+	goes := func(up *node) bool {
+		return up != nil && up.plan != nil && up.plan.DeleteFirst && !slices.Contains(n.needs, up.addr)
+	}
+	if !w.isFound(n) {
+		return n.rec != nil && slices.ContainsFunc(n.rec.needs, func(a string) bool { return goes(w.nodes[a]) })
+	}
+	// Without a record the values of the old thing tell.
+	return slices.ContainsFunc(w.declared, func(up *node) bool {
+		return goes(up) && slices.ContainsFunc(n.plan.Reasons, func(r Reason) bool {
+			return r.Replaces && r.Have != nil && (tree.Equal(r.Have, up.look.Identity) || slices.ContainsFunc(
+				slices.Collect(maps.Values(up.look.Attrs)), func(v any) bool { return v != "" && tree.Equal(r.Have, v) }))
+		})
+	})
 }
 
 // fixedOn reports that a path of n which replaces refers to up.

@@ -45,7 +45,9 @@ type node struct {
 	// current: it was looked at with all its upstreams decided, and need not be compared again.
 	current bool
 	err     error // why it could not be looked at
-	others  []found
+	// held: it would do something, and what it needs waits for somebody.
+	held   bool
+	others []found
 	// slot of the name by which a find was made.
 	slot   int
 	assets map[string]reconcile.Asset

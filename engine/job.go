@@ -42,12 +42,14 @@ type target struct {
 	gen    *generation // nil: one that does not exist yet
 	number uint64
 	slot   int
+	// was: references to these are to older things of theirs, with these attributes.
+	was map[*node]map[string]any
 }
 
 // declaredJob is the job of making a declared node match, with its props resolved as far as they are known.
 // What is not known of late paths that open a cycle is left out once work has begun.
 func (w *work) declaredJob(ctx context.Context, n *node, t target) (*reconcile.Job, error) {
-	resolved, err := w.resolve(ctx, n.declaredProps())
+	resolved, err := w.resolveWas(ctx, n.declaredProps(), t.was)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +127,7 @@ func (w *work) job(n *node, a *access, t target) *reconcile.Job {
 	}
 	if g := t.gen; g != nil {
 		job.ID, job.Last, job.Name, job.Named, job.Nonce = g.identity, g.attrs, g.name, g.named, g.nonce
-		job.Written, job.LastWrite = g.digests, g.written
+		job.Written, job.LastWrite, job.Intent = g.digests, g.written, g.intent
 	}
 	return job
 }

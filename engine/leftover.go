@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -164,6 +165,9 @@ func (w *work) condemned(n *node) []Planned {
 		if g.retain {
 			line.Action, line.Notes = Forget, append(line.Notes, "retained")
 		}
+		if user := n.heldUser(); user != nil {
+			line.Action, line.Notes = Wait, append(line.Notes, user.addr+" still uses it, and waits")
+		}
 		lines = append(lines, line)
 	}
 	if c := n.rec.candidate(); c != nil && n.decl != nil && n.rec.live() != nil && n.plan != nil && n.plan.Action != Replace && n.plan.Action != Create && n.plan.Action != Blocked {
@@ -181,11 +185,20 @@ func (w *work) condemned(n *node) []Planned {
 	return lines
 }
 
+// heldUser is a node that would let go of a thing of this one, and cannot yet.
+func (n *node) heldUser() *node {
+	for _, user := range n.users {
+		if user.held {
+			return user
+		}
+	}
+	return nil
+}
+
 // seek finds the things of a stage that has no record, for destroy. With the program's graph it looks where that says; without it at the
 // providers' defaults. It never reports a clean world that it did not see.
 func (w *work) seek(ctx context.Context, g *Graph) error {
-	finished := w.snap.LastRun != nil && w.snap.LastRun.Command == "destroy" && w.snap.LastRun.State == statestore.Succeeded
-	if finished {
+	if w.destroyed() {
 		return nil
 	}
 	if g == nil || len(g.Resources) == 0 {
@@ -197,6 +210,14 @@ func (w *work) seek(ctx context.Context, g *Graph) error {
 	err := w.seekDeclared(ctx)
 	w.graph, w.destroy = graph, index
 	return err
+}
+
+// destroyed reports that a destroy was the last to write, and left no rows: a row goes only after its thing, so nothing
+// else is left either. One that wrote no row yet does not count.
+func (w *work) destroyed() bool {
+	last, holder := w.snap.LastRun, w.snap.Holder
+	return last != nil && last.Command == "destroy" && (last.State == statestore.Succeeded || w.snap.Serial > 0) ||
+		holder != nil && holder.Command == "destroy" && w.snap.Serial > 0
 }
 
 // seekDeclared looks for everything that the graph declares and for whatever is marked, and records it in memory.
@@ -252,6 +273,7 @@ func (w *work) recovered(n *node) *record {
 	rec.gens = append(rec.gens, &generation{
 		number: rec.numbered(n.look.Owner.Generation), state: statestore.Live, slot: n.slot, kind: n.spec.Type, place: n.access.place,
 		identity: n.look.Identity, name: n.job.Name, named: n.job.Named, attrs: n.look.Attrs,
+		written: time.Now(), // it was seen: absent soon after is not gone
 	})
 	for i := range n.others {
 		rec.older(&n.others[i])

@@ -110,21 +110,53 @@ func (r *run) taken(n *node, rec *record) *generation {
 func (r *run) makeNew(ctx context.Context, n *node) (bool, error) {
 	rec := r.recordOf(n)
 	r.carry(n, rec)
-	g, err := r.begun(n, rec)
+	g, err := r.begun(ctx, n, rec)
 	if err != nil {
 		return false, err
 	}
-	again := g.identity != "" || g.intent
-	waiting, err := r.settleNew(ctx, n, rec, g)
-	if !again || n.plan.Action != Replace || !errors.Is(err, reconcile.ErrReplace) {
-		return waiting, err
+	again := n.plan.Action == Replace && (g.identity != "" || g.intent)
+	for {
+		waiting, err := r.settleNew(ctx, n, rec, g)
+		if !unusable(err, again) {
+			return waiting, err
+		}
+		if err := r.discard(ctx, n, rec, g); err != nil {
+			return false, err
+		}
+		if g, err = r.fresh(n, rec, rec.next()); err != nil {
+			return false, err
+		}
+		again = false
 	}
-	// What an interrupted run began is no longer what is declared.
-	g.state = statestore.Condemned
-	if g, err = r.fresh(n, rec, rec.next()); err != nil {
-		return false, err
+}
+
+// roomPatience is how long something that stands in the way is tried to be deleted.
+const roomPatience = 30 * time.Second
+
+// discard takes away what cannot be used, before another one is begun. One that cannot be deleted stays condemned.
+func (r *run) discard(ctx context.Context, n *node, rec *record, g *generation) error {
+	if g.virtual || g.identity == "" && !g.intent {
+		rec.drop(g)
+		return nil
 	}
-	return r.settleNew(ctx, n, rec, g)
+	if g.state != statestore.Condemned {
+		g.state = statestore.Condemned
+		if err := r.commit(ctx, n, rec.clone()); err != nil {
+			return err
+		}
+	}
+	patient, cancel := context.WithTimeout(ctx, roomPatience)
+	defer cancel()
+	take := r.deleteGeneration
+	if g.retain {
+		take = r.release
+	}
+	if err := take(patient, n, g); err != nil {
+		r.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Note: "what was begun cannot be deleted now: " + err.Error()})
+		return nil
+	}
+	rec.drop(g)
+	return nil
 }
 
 func (r *run) settleNew(ctx context.Context, n *node, rec *record, g *generation) (bool, error) {
@@ -139,7 +171,7 @@ func (r *run) settleNew(ctx context.Context, n *node, rec *record, g *generation
 }
 
 // begun is the generation that is to be made: one that an interrupted run began, or a further one.
-func (r *run) begun(n *node, rec *record) (*generation, error) {
+func (r *run) begun(ctx context.Context, n *node, rec *record) (*generation, error) {
 	number := rec.next()
 	if gone := rec.live(); gone != nil && n.plan.Action == Create {
 		if n.look.NotYet {
@@ -152,7 +184,12 @@ func (r *run) begun(n *node, rec *record) (*generation, error) {
 		if g.kind == n.spec.Type && g.place == n.access.place && !unwanted {
 			return g, nil
 		}
-		g.state = statestore.Condemned
+		if err := r.discard(ctx, n, rec, g); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.makeRoom(ctx, n, rec); err != nil {
+		return nil, err
 	}
 	return r.fresh(n, rec, number)
 }
@@ -268,7 +305,10 @@ func (r *run) intend(ctx context.Context, n *node, job *reconcile.Job, rec *reco
 	} else {
 		g.props = job.Props
 	}
-	g.intent, g.written, g.identity, g.attrs, g.digests, g.name, g.named = true, time.Now(), "", nil, nil, job.Name, job.Named
+	if g.intent && g.durable && n.spec.Visibility == 0 {
+		return nil // it was refused, and is asked for again
+	}
+	g.intent, g.durable, g.written, g.identity, g.attrs, g.digests, g.name, g.named = true, true, time.Now(), "", nil, nil, job.Name, job.Named
 	if g.nonce == "" {
 		g.nonce = rand.Text()
 	}
@@ -342,7 +382,7 @@ func (r *record) older(f *found) {
 	}
 	g := &generation{
 		number: r.numbered(f.look.Owner.Generation), state: statestore.Condemned, slot: f.slot, kind: f.Kind, place: f.access.place,
-		identity: f.look.Identity, attrs: f.look.Attrs, settings: f.access.settings,
+		identity: f.look.Identity, attrs: f.look.Attrs, settings: f.access.settings, retain: r.options.Retain,
 	}
 	if f.job != nil {
 		g.name, g.named = f.job.Name, f.job.Named

@@ -44,6 +44,7 @@ type generation struct {
 	place    reconcile.Place
 	identity string
 	intent   bool
+	durable  bool // the intent was recorded by this very run
 	written  time.Time
 
 	name     string

@@ -145,10 +145,13 @@ func TestWaitingBlocksWithoutFailing(t *testing.T) {
 			b.world.things["sub"].Wait = "confirm it"
 		}
 	}
-	for range 2 {
+	for round := range 2 {
 		r := b.deploy(g)
-		if r.State != statestore.Succeeded || r.Waiting["w"] != "confirm it" || r.Summary.Blocked != 2 || len(r.Failures) > 0 {
+		if r.State != statestore.Succeeded || r.Waiting["w"] != "confirm it" || len(r.Waiting) != 1 || len(r.Failures) > 0 {
 			t.Fatalf("%+v %+v %s", r.Summary, r, failures(r))
+		}
+		if round == 0 && r.Summary.Blocked != 2 || round == 1 && (r.Summary.Waiting != 3 || r.Run != "") {
+			t.Fatalf("round %d: %+v", round, r)
 		}
 	}
 	b.world.during = nil

@@ -190,6 +190,21 @@ func anyMap(m map[string]any) any {
 
 // resolve puts values into a tree as far as they are known.
 func (w *work) resolve(ctx context.Context, v any) (token.Resolved, error) {
+	return w.resolveWas(ctx, v, nil)
+}
+
+// resolveWas resolves references to some nodes by the attributes of older things of theirs: to find what has no record
+// and belongs to those.
+func (w *work) resolveWas(ctx context.Context, v any, was map[*node]map[string]any) (token.Resolved, error) {
+	value := w.value
+	if was != nil {
+		value = func(ref token.Ref) (token.Value, error) {
+			if v, ok := tree.Get(was[w.nodes[ref.Address]], ref.Path); ok && ref.Path != "" {
+				return token.Value{Any: v}, nil
+			}
+			return w.value(ref)
+		}
+	}
 	return token.Resolve(v, func(x token.Expr) (token.Value, error) {
 		switch x.Op {
 		case token.OpSecret:
@@ -198,7 +213,7 @@ func (w *work) resolve(ctx context.Context, v any) (token.Resolved, error) {
 		case token.OpThen:
 			return w.then(x)
 		default:
-			return w.value(x.Ref)
+			return value(x.Ref)
 		}
 	})
 }

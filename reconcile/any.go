@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -225,7 +226,23 @@ func (e *erased[P, L, A]) seen(job *Job, live L, err error) (Look, error) {
 	case err != nil:
 		return Look{}, &StepError{Verb: "observe", Err: err}
 	}
-	return e.compared(job, live)
+	look, err := e.compared(job, live)
+	if err == nil && e.stillOld(job, look) {
+		return Look{Absent: true, NotYet: true}, nil
+	}
+	return look, err
+}
+
+// stillOld reports that a look, soon after something was deleted to make room for what the job is to make, shows what was
+// deleted: an older generation, or where there is no mark, what could never become the new thing.
+func (e *erased[P, L, A]) stillOld(job *Job, look Look) bool {
+	if !job.Intent || job.ID != "" || time.Since(job.LastWrite) >= e.k.Visibility {
+		return false
+	}
+	if o := look.Owner; !o.IsZero() {
+		return o.Address == job.Mark.Address && o.Generation < job.Mark.Generation
+	}
+	return e.k.Owner == nil && slices.ContainsFunc(look.Steps, func(s Step) bool { return s.Replaces && !s.Unknown && !s.Lost })
 }
 
 // Compare compares what an earlier look saw with the job's props of now.
@@ -240,6 +257,7 @@ func (e *erased[P, L, A]) Compare(job *Job, seen Look) (Look, error) {
 func (e *erased[P, L, A]) compared(job *Job, live L) (Look, error) {
 	attrs := e.k.Attrs(live)
 	look := Look{live: live, Identity: e.identity(job, attrs), Attrs: props.Dump(attrs)}
+	lost := e.recall(look.Attrs, job.Last)
 	if e.k.Owner != nil {
 		look.Owner = e.k.Owner(live)
 	}
@@ -265,7 +283,24 @@ func (e *erased[P, L, A]) compared(job *Job, live L) (Look, error) {
 	for _, s := range diff.steps {
 		look.Steps = append(look.Steps, s.Step)
 	}
+	look.Steps = append(look.Steps, lost...)
 	return look, nil
+}
+
+// recall fills in what only the answer to the creation told, from what is known of it. What nobody knows any more makes
+// the thing unusable: a step that replaces says so.
+func (e *erased[P, L, A]) recall(attrs, known map[string]any) []Step {
+	var lost []Step
+	for _, name := range e.k.Once {
+		switch v := known[name]; {
+		case !isZero(attrs[name]):
+		case !isZero(v):
+			attrs[name] = v
+		default:
+			lost = append(lost, Step{Path: tree.Path(name), Want: "told at creation only, and not on record", Replaces: true, Lost: true})
+		}
+	}
+	return lost
 }
 
 // identity is what the kind says; a thing that is kept in the record alone may have none but its address.

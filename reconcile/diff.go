@@ -27,6 +27,9 @@ type Step struct {
 	Unknown bool `json:"unknown,omitempty"`
 	// Secret says that both sides are masked.
 	Secret bool `json:"secret,omitempty"`
+	// Lost says that the path is an attribute which only the answer to the creation told, and which nobody has any more:
+	// the thing cannot be used.
+	Lost bool `json:"lost,omitempty"`
 }
 
 // Mask stands for a secret value wherever people or files could see it.

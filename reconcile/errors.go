@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,6 +67,11 @@ func (e *ReplaceError) Error() string {
 
 // Is reports ErrReplace.
 func (e *ReplaceError) Is(target error) bool { return target == ErrReplace }
+
+// Lost reports that all which calls for another thing is that this one's creation told what nobody knows any more.
+func (e *ReplaceError) Lost() bool {
+	return !slices.ContainsFunc(e.Steps, func(s Step) bool { return !s.Lost })
+}
 
 // UnsettledError says that a thing did not reach its declaration in the time or rounds allowed.
 type UnsettledError struct {

@@ -91,6 +91,9 @@ type Job struct {
 	Assets    map[string]Asset
 	// LastWrite is when the row or intent was last written: absent within the kind's visibility bound of it is "not yet".
 	LastWrite time.Time
+	// Intent says that its creation was begun and that its identity is not on record: within the bound a look may still show
+	// what was there before.
+	Intent bool
 	// Timeouts of the resource; zero fields mean the kind's.
 	Timeouts Timeouts
 	// Force runs every call of a settled thing's steps again: commands run again. See Hooks.

@@ -42,6 +42,7 @@ type room struct {
 	lag     time.Duration // how long reads are old
 	visible time.Duration // what the kind says of it
 
+	once                   []string // what only the answer to the creation tells
 	looks, creates, paints int
 	key                    string
 
@@ -124,7 +125,7 @@ func (r *room) kind() *reconcile.Kind[LampProps, lamp, Lamp] {
 		Attrs:    func(lamp) Lamp { return Lamp{ID: "lamp-1"} },
 		Delete:   func(context.Context, reconcile.Site[LampProps, Lamp]) error { return failing(r.onPaint, 1) },
 		Identity: func(a Lamp) string { return a.ID },
-		Once:     []string{"secret"},
+		Once:     r.once,
 		Busy: func(lamp) string {
 			if time.Now().Before(r.busy) {
 				return "warming up"

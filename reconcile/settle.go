@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
-
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -21,7 +19,7 @@ var errNotYet = errors.New("not visible yet")
 
 // Settle makes the thing match: look, create or run the steps, look again.
 func (e *erased[P, L, A]) Settle(ctx context.Context, job *Job, hooks Hooks) (Outcome, error) {
-	s := &settling[P, L, A]{e: e, job: job, hooks: hooks, since: time.Now(), pause: newPause()}
+	s := &settling[P, L, A]{e: e, job: job, hooks: hooks, since: time.Now(), pause: newPause(job)}
 	job.written = maps.Clone(job.Written)
 	bounds := []time.Duration{job.Timeouts.Create, e.k.Timeouts.Create}
 	if job.Last != nil {
@@ -35,7 +33,7 @@ func (e *erased[P, L, A]) Settle(ctx context.Context, job *Job, hooks Hooks) (Ou
 		case err == nil && done:
 			return s.out, nil
 		case err == nil:
-			s.pause.Reset()
+			s.pause.reset()
 			continue
 		case ctx.Err() != nil:
 			return s.out, s.unsettled(ctx, err)
@@ -56,7 +54,7 @@ type settling[P, L, A any] struct {
 	out   Outcome
 
 	since   time.Time
-	pause   *backoff.ExponentialBackOff
+	pause   *pause
 	tried   time.Time // when Create was last called: an absent answer within Visibility of it is "not yet"
 	rounds  int       // how often the same steps came back after their calls succeeded
 	last    []Step    // the steps of the last look whose calls were made
@@ -99,18 +97,10 @@ func (s *settling[P, L, A]) round(ctx context.Context) (bool, error) {
 	return false, s.sync(ctx, look)
 }
 
-// keep takes over what a look showed. What only the create answer tells is never lost to a later look.
+// keep takes over what a look showed.
 func (s *settling[P, L, A]) keep(look Look) {
-	attrs := look.Attrs
-	for _, name := range s.e.k.Once {
-		for _, known := range []map[string]any{s.out.Attrs, s.job.Last} {
-			if v, ok := known[name]; ok && isZero(attrs[name]) {
-				attrs[name] = v
-			}
-		}
-	}
-	s.out.Identity, s.out.Attrs, s.out.Holds = look.Identity, attrs, look.Holds
-	s.job.Last, s.job.ID = attrs, look.Identity
+	s.out.Identity, s.out.Attrs, s.out.Holds = look.Identity, look.Attrs, look.Holds
+	s.job.Last, s.job.ID = look.Attrs, look.Identity
 }
 
 func isZero(v any) bool { return v == nil || v == "" }
@@ -251,7 +241,7 @@ func (s *settling[P, L, A]) wait(ctx context.Context, why error) error {
 	if s.hooks.Note != nil {
 		s.hooks.Note(why.Error())
 	}
-	return sleep(ctx, s.pause.NextBackOff(), why)
+	return sleep(ctx, s.pause.next(), why)
 }
 
 func (s *settling[P, L, A]) unsettled(ctx context.Context, err error) error {
@@ -263,7 +253,7 @@ func (s *settling[P, L, A]) unsettled(ctx context.Context, err error) error {
 
 // retry runs one operation until it succeeds, fails for good or runs out of time.
 func (e *erased[P, L, A]) retry(ctx context.Context, job *Job, verb string, do func() error) error {
-	pause, since := newPause(), time.Now()
+	pause, since := newPause(job), time.Now()
 	for {
 		err := do()
 		if err == nil {
@@ -273,7 +263,7 @@ func (e *erased[P, L, A]) retry(ctx context.Context, job *Job, verb string, do f
 		if !classify(ctx, job.Cloud, err).Retries() {
 			return err
 		}
-		if sleep(ctx, pause.NextBackOff(), err) != nil {
+		if sleep(ctx, pause.next(), err) != nil {
 			return &UnsettledError{Why: err.Error(), After: time.Since(since), Err: err}
 		}
 	}
@@ -287,27 +277,4 @@ func (e *erased[P, L, A]) bounded(ctx context.Context, bounds ...time.Duration) 
 		}
 	}
 	return ctx, func() {}
-}
-
-// newPause is the backoff of all waiting: 100 ms growing by half to 10 s, jittered. The time allowed is
-// the context's, not a count.
-func newPause() *backoff.ExponentialBackOff {
-	return backoff.NewExponentialBackOff(
-		backoff.WithInitialInterval(100*time.Millisecond),
-		backoff.WithMultiplier(1.5),
-		backoff.WithMaxInterval(10*time.Second),
-		backoff.WithMaxElapsedTime(0),
-	)
-}
-
-// sleep waits or returns why when ctx ends first.
-func sleep(ctx context.Context, d time.Duration, why error) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return why
-	case <-t.C:
-		return nil
-	}
 }

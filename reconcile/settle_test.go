@@ -41,7 +41,7 @@ func within(t *testing.T, test func(t *testing.T)) time.Duration {
 func TestSettleCreatesOnce(t *testing.T) {
 	t.Parallel()
 	var order []string
-	r := &room{}
+	r := &room{once: []string{"secret"}}
 	hooks := reconcile.Hooks{
 		Intend: func(context.Context) error {
 			order = append(order, fmt.Sprint("intend ", r.creates))
@@ -321,6 +321,46 @@ func TestWrittenIsKept(t *testing.T) {
 			if err != nil || len(out.Changed) != c.changed || r.key != c.key {
 				t.Errorf("key %q: %+v, the world has %q (%v)", c.key, out, r.key, err)
 			}
+		}
+	})
+}
+
+// What only the answer to the creation told is gone with that answer: the thing is there and cannot be used.
+func TestWhatWasToldOnceIsLost(t *testing.T) {
+	t.Parallel()
+	within(t, func(t *testing.T) {
+		r := &room{once: []string{"secret"}, onCreate: first(1, errLost)}
+		_, err := r.settle(t, r.job(red()), reconcile.Hooks{})
+		if replace, ok := errors.AsType[*reconcile.ReplaceError](err); !ok || !replace.Lost() || r.creates != 1 {
+			t.Errorf("%d creates: %v", r.creates, err)
+		}
+		job := r.job(red())
+		job.Last = map[string]any{"id": "lamp-1", "secret": "told once"}
+		if look, err := reconcile.Erase(r.kind()).Look(t.Context(), job); err != nil || look.Attrs["secret"] != "told once" || len(look.Steps) > 0 {
+			t.Errorf("with a record: %+v %v", look, err)
+		}
+		other := r.job(map[string]any{"color": "red", "shape": "round"})
+		_, err = r.settle(t, other, reconcile.Hooks{})
+		if replace, ok := errors.AsType[*reconcile.ReplaceError](err); !ok || replace.Lost() {
+			t.Errorf("with another shape: %v", err)
+		}
+	})
+}
+
+// Soon after something was deleted to make room, reads may still show it: it is not what was begun.
+func TestWhatWasDeletedIsStillShown(t *testing.T) {
+	t.Parallel()
+	within(t, func(t *testing.T) {
+		r := &room{lamp: &lamp{color: "red", shape: "round"}, visible: 10 * time.Second}
+		job := r.job(map[string]any{"color": "red", "shape": "square"})
+		job.Intent, job.LastWrite = true, time.Now()
+		kind := reconcile.Erase(r.kind())
+		if look, err := kind.Look(t.Context(), job); err != nil || !look.Absent || !look.NotYet {
+			t.Errorf("at once: %+v %v", look, err)
+		}
+		job.LastWrite = job.LastWrite.Add(-11 * time.Second)
+		if look, err := kind.Look(t.Context(), job); err != nil || look.Absent || len(look.Replaces()) != 1 {
+			t.Errorf("later: %+v %v", look, err)
 		}
 	})
 }

@@ -1,0 +1,31 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// unusable reports that what was begun cannot become the new thing: an interrupted run began it, and it is no longer what is
+// declared; or the answer to its creation was lost, with what only that told.
+func unusable(err error, again bool) bool {
+	replace, ok := errors.AsType[*reconcile.ReplaceError](err)
+	return ok && (again || replace.Lost())
+}
+
+// makeRoom takes away what is condemned when there would be a third thing beside the live and the new one. What cannot be
+// deleted now, because something still uses it, stays condemned.
+func (r *run) makeRoom(ctx context.Context, n *node, rec *record) error {
+	if rec.live() == nil || n.spec.Recorded {
+		return nil
+	}
+	for _, g := range rec.condemned() {
+		if err := r.discard(ctx, n, rec, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
