@@ -1,0 +1,83 @@
+package simtest
+
+import (
+	"context"
+
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// NoteProps are those of the kinds that live in the record.
+type NoteProps struct{ Text string }
+
+// NoteAttrs are their attributes.
+type NoteAttrs struct{ Text, Short string }
+
+func note(text string) NoteAttrs { return NoteAttrs{Text: text, Short: text[:min(3, len(text))]} }
+
+// noteKind is kept in the record alone, like local.Value.
+func noteKind() *reconcile.Kind[NoteProps, NoteAttrs, NoteAttrs] {
+	return &reconcile.Kind[NoteProps, NoteAttrs, NoteAttrs]{
+		Type: "sim.Note", Recorded: true,
+		Observe: func(_ context.Context, s reconcile.Site[NoteProps, NoteAttrs]) (NoteAttrs, error) {
+			if s.Last == nil {
+				return NoteAttrs{}, reconcile.ErrAbsent
+			}
+			return *s.Last, nil
+		},
+		Create: func(_ context.Context, s reconcile.Site[NoteProps, NoteAttrs]) (NoteAttrs, error) {
+			return note(s.Want.Text), nil
+		},
+		Compare: func(d *reconcile.Diff[NoteAttrs], want NoteProps, live NoteAttrs) {
+			reconcile.Value(d, "text", want.Text, live.Text, &reconcile.Operation[NoteAttrs]{
+				Name: "write", Do: func(_ context.Context, on reconcile.On[NoteAttrs]) error {
+					on.Remember(note(want.Text))
+					return nil
+				},
+			})
+		},
+		Attrs:    func(l NoteAttrs) NoteAttrs { return l },
+		Delete:   func(context.Context, reconcile.Site[NoteProps, NoteAttrs]) error { return nil },
+		Identity: func(NoteAttrs) string { return "" },
+		Moves:    []string{"text", "short"},
+	}
+}
+
+// ran is what is known of a command that ran.
+type ran struct {
+	attrs NoteAttrs
+	had   *NoteProps
+}
+
+// commandKind acts on the world when it is made, and undoes it with the props that it was made with.
+func (c *Cloud) commandKind() *reconcile.Kind[NoteProps, ran, NoteAttrs] {
+	act := func(ctx context.Context, op, address string, mark reconcile.Mark) error {
+		return c.write(ctx, op+" "+address, func() (Effect, error) { return Effect{op, "sim.Command", address, mark}, nil })
+	}
+	return &reconcile.Kind[NoteProps, ran, NoteAttrs]{
+		Type: "sim.Command", Recorded: true, Rerun: true,
+		Observe: func(_ context.Context, s reconcile.Site[NoteProps, NoteAttrs]) (ran, error) {
+			if s.Last == nil {
+				return ran{}, reconcile.ErrAbsent
+			}
+			return ran{*s.Last, s.Had}, nil
+		},
+		Create: func(ctx context.Context, s reconcile.Site[NoteProps, NoteAttrs]) (NoteAttrs, error) {
+			return note(s.Want.Text), act(ctx, "run", s.Address, s.Mark)
+		},
+		Compare: func(d *reconcile.Diff[ran], want NoteProps, live ran) {
+			had := NoteProps{}
+			if live.had != nil {
+				had = *live.had
+			}
+			reconcile.Fixed(d, "text", want.Text, had.Text)
+		},
+		Attrs: func(l ran) NoteAttrs { return l.attrs },
+		Delete: func(ctx context.Context, s reconcile.Site[NoteProps, NoteAttrs]) error {
+			if s.Had == nil {
+				return nil
+			}
+			return act(ctx, "undo", s.Address, s.Mark)
+		},
+		Identity: func(NoteAttrs) string { return "" },
+	}
+}

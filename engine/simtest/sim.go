@@ -1,0 +1,136 @@
+package simtest
+
+import (
+	"context"
+	"time"
+
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/mem"
+	"github.com/athanor-dev/athanor/statestore/seal"
+)
+
+// Stage is what all scenarios work on.
+func Stage() statestore.Stage { return statestore.Stage{Stack: "shop", Name: "test"} }
+
+// Sim is one stage on one cloud, from the first deploy to the last.
+type Sim struct {
+	Cloud    *Cloud
+	Director *Director
+	// Opts are those of every command.
+	Opts engine.PlanOptions
+
+	catalog *reconcile.Catalog
+	key     *seal.Key
+	record  *store
+	known   bool
+}
+
+// New makes an empty cloud and an empty record. It must be called in a bubble.
+func New(key *seal.Key) (*Sim, error) {
+	s := &Sim{Director: NewDirector(), key: key}
+	s.Cloud = NewCloud(s.Director, Traits()...)
+	s.record = &store{mem.New(), s.Director, "store"}
+	s.Director.Sever = func() { s.unlock("somebody else") }
+	var err error
+	s.catalog, err = reconcile.NewCatalog(s.Cloud.Provider())
+	return s, err
+}
+
+// Command is one call of the program: a deploy of a graph, or a destroy.
+type Command struct {
+	Graph   *engine.Graph
+	Destroy bool
+	// Program: destroy knows the program, to look where it says when there is no record.
+	Program *engine.Graph
+}
+
+// Report is how a command went.
+type Report struct {
+	Plan   *engine.Plan
+	Result *engine.Result
+	Err    error
+	Life
+}
+
+// Failed reports whether the command says that something went wrong.
+func (r *Report) Failed() bool {
+	return r.Err != nil || r.Result.State != statestore.Succeeded
+}
+
+// Wrote reports whether it changed anything, world or record.
+func (r *Report) Wrote() bool {
+	for _, e := range r.Events {
+		if e.Sort != Reading {
+			return true
+		}
+	}
+	return false
+}
+
+// Run runs a command as a process of its own, which meets these faults. A process that ended in the middle leaves its
+// lease behind; that it is taken from the dead is the business of stores, and proven there.
+func (s *Sim) Run(ctx context.Context, c Command, faults map[string]Outcome) *Report {
+	r := &Report{}
+	end := s.Director.Start(faults)
+	s.command(ctx, c, r)
+	end()
+	r.Life = s.Director.Life()
+	if r.Dead || r.Err != nil {
+		s.unlock("the process is gone")
+	}
+	return r
+}
+
+func (s *Sim) command(ctx context.Context, c Command, r *Report) {
+	e := &engine.Engine{Catalog: s.catalog, Store: s.record, Key: s.key, Known: s.known}
+	s.known = true
+	s.Director.Planning(true)
+	name := "deploy"
+	if c.Destroy {
+		name = "destroy"
+		r.Plan, r.Err = e.PlanDestroy(ctx, Stage(), c.Program, s.Opts)
+	} else {
+		r.Plan, r.Err = e.Plan(ctx, c.Graph, s.Opts)
+	}
+	s.Director.Planning(false)
+	if r.Err != nil {
+		return
+	}
+	if !c.Destroy && r.Plan.Summary.Blocked > 0 {
+		r.Err = engine.ErrBlocked // as the command has it: found at plan, nothing is done
+		return
+	}
+	r.Result, r.Err = e.Apply(ctx, r.Plan, engine.ApplyOptions{
+		PlanOptions: s.Opts, Command: name, Approve: func(*engine.Plan) bool { return true },
+	})
+}
+
+// unlock frees the lease of whoever holds it.
+func (s *Sim) unlock(why string) {
+	order := statestore.Order{Unlock: true, Who: "simtest", Why: why}
+	_, _ = s.record.Store.Interrupt(context.Background(), Stage(), order) // a store in memory does not fail
+}
+
+// Lose loses the whole record. The machine still knows which store it was.
+func (s *Sim) Lose() { s.record = &store{mem.New(), s.Director, s.record.id} }
+
+// Move goes on at another machine, without the record.
+func (s *Sim) Move() {
+	s.record, s.known = &store{mem.New(), s.Director, s.record.id + "'"}, false
+}
+
+// Record is the record as it is.
+func (s *Sim) Record(ctx context.Context) (*statestore.Snapshot, error) {
+	return s.record.Load(ctx, Stage())
+}
+
+// Rows is the record as people see it.
+func (s *Sim) Rows(ctx context.Context) ([]engine.RowView, error) {
+	e := &engine.Engine{Catalog: s.catalog, Store: s.record, Key: s.key}
+	return e.Rows(ctx, Stage(), true)
+}
+
+// Wait lets time go by, as long as reads may lag behind and names stay reserved.
+func (s *Sim) Wait() { <-time.After(2 * time.Minute) }

@@ -1,0 +1,94 @@
+package simtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// acquire is the event of taking the lease.
+const acquire = "acquire"
+
+// store puts the director before a store: each commit is an event, and a process that is gone commits nothing.
+type store struct {
+	statestore.Store
+	d  *Director
+	id string
+}
+
+// ID is remembered by the machine: a store that was lost and made anew there takes it.
+func (s *store) ID(context.Context) (string, error) { return s.id, nil }
+
+func (s *store) Acquire(ctx context.Context, stage statestore.Stage, claim statestore.Claim) (statestore.Lease, error) {
+	var lease statestore.Lease
+	return lease, s.event(acquire, func() (err error) {
+		lease, err = s.Store.Acquire(ctx, stage, claim)
+		return err
+	})
+}
+
+func (s *store) Commit(ctx context.Context, lease statestore.Lease, batch statestore.Batch) (statestore.Lease, error) {
+	next := lease
+	return next, s.event(nameOf(batch), func() (err error) {
+		next, err = s.Store.Commit(ctx, lease, batch)
+		return err
+	})
+}
+
+// Runs is asked before each change of the world. A process that is gone learns nothing.
+func (s *store) Runs(ctx context.Context, stage statestore.Stage, limit int) ([]statestore.Run, error) {
+	if s.d.Life().Dead {
+		return nil, errCut
+	}
+	return s.Store.Runs(ctx, stage, limit)
+}
+
+// event lets a commit happen, or not. A process that is gone does not learn why.
+func (s *store) event(name string, do func() error) error {
+	s.d.wait(name)
+	switch s.d.meet(name, Storing) {
+	case Fine:
+		return do()
+	case AfterStore:
+		_ = do() // nobody is left to be told
+	default:
+	}
+	return &statestore.FencedError{Note: errCut.Error()}
+}
+
+// nameOf tells a commit by what it says of which address.
+func nameOf(b statestore.Batch) string {
+	var parts []string
+	for _, row := range b.Put {
+		parts = append(parts, row.Address+stateOf(row))
+	}
+	for from, to := range b.Move {
+		parts = append(parts, from+"→"+to)
+	}
+	slices.Sort(parts)
+	switch {
+	case b.Finish != "":
+		parts = append(parts, "finish")
+	case len(parts) == 0 && len(b.Meta) == 0 && b.Outputs == nil:
+		parts = append(parts, "renewal")
+	}
+	return "commit " + strings.Join(parts, " ")
+}
+
+// stateOf is a row in short: a letter and a number for each generation, an exclamation mark for an intent.
+func stateOf(row statestore.Row) string {
+	var b strings.Builder
+	for _, g := range row.Generations {
+		fmt.Fprintf(&b, ":%c%d", g.State[0], g.Number)
+		if g.Intent {
+			b.WriteByte('!')
+		}
+	}
+	if b.Len() == 0 {
+		return ":gone"
+	}
+	return b.String()
+}
