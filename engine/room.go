@@ -29,3 +29,32 @@ func (r *run) makeRoom(ctx context.Context, n *node, rec *record) error {
 	}
 	return nil
 }
+
+// roomPatience is how long something that stands in the way is tried to be deleted.
+const roomPatience = 30 * time.Second
+
+// discard takes away what cannot be used, before another one is begun. One that cannot be deleted stays condemned.
+func (r *run) discard(ctx context.Context, n *node, rec *record, g *generation) error {
+	if g.virtual || g.identity == "" && !g.intent {
+		rec.drop(g)
+		return nil
+	}
+	if g.state != statestore.Condemned {
+		g.state = statestore.Condemned
+		if err := r.commit(ctx, n, rec.clone()); err != nil {
+			return err
+		}
+	}
+	patient, cancel := context.WithTimeout(ctx, roomPatience)
+	defer cancel()
+	take := r.deleteGeneration
+	if g.retain {
+		take = r.release
+	}
+	if err := take(patient, n, g); err != nil {
+		r.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Note: "what was begun cannot be deleted now: " + err.Error()})
+		return nil
+	}
+	rec.drop(g)
+	return nil
+}
