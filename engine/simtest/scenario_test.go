@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"testing"
 
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/engine/simtest"
@@ -33,6 +32,10 @@ type scenario struct {
 	notLost string
 	// limit names the stated limit of recovery that a point runs into, "" for none.
 	limit func(event string, o simtest.Outcome, lost bool) string
+	// ends leads to the same end from an empty world; nil when nothing is known that does.
+	ends move
+	// cell: one of the matrix, cut once at each point and no more.
+	cell bool
 	// large scenarios are cut at triples that a seed chooses instead of at all pairs.
 	large bool
 }
@@ -71,8 +74,9 @@ type outcome struct {
 	// denied: a call was refused for good, and the run says that all went well. Then it must have.
 	denied bool
 	// first and last are the runs before and after the disturbance; the same without one.
-	first, last *simtest.Report
-	wrong       []string
+	// next is the first run after the disturbed ones: where a further cut could be made.
+	first, next, last *simtest.Report
+	wrong             []string
 }
 
 func (o *outcome) digest() string { return simtest.Digest(o.shape) }
@@ -112,6 +116,10 @@ func (sc *scenario) play(ctx context.Context, p point, want *outcome) *outcome {
 		}
 	}
 	s.Opts = sc.opts
+	if sc.do.PlanOnly {
+		sc.look(ctx, s, out)
+		return out
+	}
 	before := len(s.Cloud.Effects())
 	sc.disturb(ctx, s, p, out)
 	if len(out.wrong) > 0 {
@@ -125,6 +133,23 @@ func (sc *scenario) play(ctx context.Context, p point, want *outcome) *outcome {
 	}
 	sc.judge(ctx, s, p, out, want)
 	return out
+}
+
+// look plans, which must change nothing.
+func (sc *scenario) look(ctx context.Context, s *simtest.Sim, out *outcome) {
+	before, err := s.Shape(ctx)
+	if err != nil {
+		out.violate("shape: %v", err)
+	}
+	serial := s.Serial(ctx)
+	r := s.Run(ctx, sc.do, nil)
+	out.first, out.last = r, r
+	if r.Err != nil {
+		out.violate("plan: %v", r.Err)
+	}
+	if out.shape, err = s.Shape(ctx); err != nil || out.shape != before || r.Wrote() || s.Serial(ctx) != serial {
+		out.violate("a plan changed something: %v\n%s\nwas\n%s", err, out.shape, before)
+	}
 }
 
 // disturb runs the command as often as the point has faults for.
@@ -174,7 +199,7 @@ func (sc *scenario) answered(r *simtest.Report, event string, o simtest.Outcome,
 // finish runs the command to its end.
 func (sc *scenario) finish(ctx context.Context, s *simtest.Sim, p point, out *outcome) {
 	r := s.Run(ctx, sc.do, nil)
-	if out.first == nil {
+	if out.next = r; out.first == nil {
 		out.first = r
 	}
 	if out.denied && r.Wrote() {
@@ -257,18 +282,4 @@ func planText(p *engine.Plan) string {
 		b.WriteByte(' ')
 	}
 	return b.String()
-}
-
-func TestScenariosByThemselves(t *testing.T) {
-	for _, sc := range scenarios() {
-		t.Run(sc.name, func(t *testing.T) {
-			out := sc.inBubble(t, point{}, nil)
-			for _, w := range out.wrong {
-				t.Error(w)
-			}
-			if out.first != nil {
-				t.Log(out.first.Events)
-			}
-		})
-	}
 }

@@ -42,6 +42,8 @@ func New(key *seal.Key) (*Sim, error) {
 type Command struct {
 	Graph   *engine.Graph
 	Destroy bool
+	// PlanOnly: nothing is applied.
+	PlanOnly bool
 	// Program: destroy knows the program, to look where it says when there is no record.
 	Program *engine.Graph
 }
@@ -95,7 +97,7 @@ func (s *Sim) command(ctx context.Context, c Command, r *Report) {
 		r.Plan, r.Err = e.Plan(ctx, c.Graph, s.Opts)
 	}
 	s.Director.Planning(false)
-	if r.Err != nil {
+	if r.Err != nil || c.PlanOnly {
 		return
 	}
 	if !c.Destroy && r.Plan.Summary.Blocked > 0 {
@@ -124,6 +126,15 @@ func (s *Sim) Move() {
 // Record is the record as it is.
 func (s *Sim) Record(ctx context.Context) (*statestore.Snapshot, error) {
 	return s.record.Load(ctx, Stage())
+}
+
+// Serial is the version of the record.
+func (s *Sim) Serial(ctx context.Context) uint64 {
+	snap, err := s.Record(ctx)
+	if err != nil {
+		return 0
+	}
+	return snap.Serial
 }
 
 // Rows is the record as people see it.
