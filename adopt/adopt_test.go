@@ -103,6 +103,8 @@ func TestJudge(t *testing.T) {
 	born.Births = []string{"old"}
 	recorded := marked(reconcile.Mark{})
 	recorded.Recorded = "x"
+	intended, taken := marked(reconcile.Mark{}), marked(elsewhere)
+	intended.Intended, taken.Intended = true, true
 	for name, c := range map[string]struct {
 		e    adopt.Evidence
 		want adopt.Answer
@@ -117,6 +119,8 @@ func TestJudge(t *testing.T) {
 		"retained":                     {marked(retained), adopt.Answer{Verdict: adopt.Foreign, Owner: retained}},
 		"no mark":                      {marked(reconcile.Mark{}), adopt.Answer{Verdict: adopt.Foreign}},
 		"no mark, on record":           {recorded, adopt.Answer{Verdict: adopt.Ours}},
+		"no mark, begun by us":         {intended, adopt.Answer{Verdict: adopt.Ours}},
+		"another's mark, begun by us":  {taken, adopt.Answer{Verdict: adopt.Foreign, Owner: elsewhere}},
 		"equal content":                {adopt.Evidence{Identity: "x", Same: true, Equal: true, Given: true}, adopt.Answer{Verdict: adopt.Ours}},
 		"other content":                {adopt.Evidence{Identity: "x", Same: true, Given: true}, adopt.Answer{Verdict: adopt.Foreign}},
 		"unmarkable, given name":       {adopt.Evidence{Identity: "x", Given: true}, adopt.Answer{Verdict: adopt.Ambiguous}},

@@ -29,6 +29,9 @@ type Evidence struct {
 	// that it may have been marked with (its birth address, renamedFrom).
 	Seen, Want reconcile.Mark
 	Births     []string
+	// Intended: it bears the generated name that was put on record when its creation was begun, after a look
+	// that showed nothing by that name. Not every service takes the mark in the call that creates.
+	Intended bool
 	// Marked: the kind can carry a mark. Same: equal content proves ownership, and Equal says that it is.
 	Marked, Same, Equal bool
 	// Given: the author chose the name, so that it proves nothing.
@@ -53,7 +56,7 @@ func Judge(e Evidence) Answer {
 		return Answer{Verdict: Free}
 	case e.Marked && !e.Seen.IsZero():
 		return marked(e)
-	case e.Recorded != "" && e.Recorded == e.Identity:
+	case e.Intended, e.Recorded != "" && e.Recorded == e.Identity:
 		return Answer{Verdict: Ours}
 	case e.Marked:
 		return Answer{Verdict: Foreign}

@@ -177,11 +177,7 @@ func within(paths map[tree.Path]bool, p tree.Path) bool {
 
 // classifyFound: there is one that the record does not know, or knows only as begun.
 func (w *work) classifyFound(n *node) {
-	recorded := ""
-	if c := n.rec.candidate(); c != nil {
-		recorded = c.identity
-	}
-	answer := adopt.Judge(w.evidence(n, n.job, n.look, recorded))
+	answer := adopt.Judge(w.evidence(n, n.job, n.look, n.rec.candidate()))
 	if answer.OtherStore {
 		n.plan.Notes = append(n.plan.Notes, "it was marked by another store of this stage")
 	}
@@ -234,7 +230,7 @@ func (w *work) classifyLive(n *node) {
 		}
 		return
 	}
-	answer := adopt.Judge(w.evidence(n, n.job, n.look, g.identity))
+	answer := adopt.Judge(w.evidence(n, n.job, n.look, g))
 	if answer.Verdict == adopt.Foreign && !answer.Owner.IsZero() {
 		w.refuse(n, reconcile.WithHint(
 			&adopt.OwnerError{Kind: n.spec.Type, Identity: n.look.Identity, Verdict: answer.Verdict, Owner: answer.Owner},

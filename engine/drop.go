@@ -148,7 +148,7 @@ func (r *run) checkDelete(ctx context.Context, n *node, g *generation, kind reco
 	if err != nil || look.Absent {
 		return look.Absent, err
 	}
-	answer := adopt.Judge(r.w.evidenceOf(n, kind.Spec(), job, look, g.identity))
+	answer := adopt.Judge(r.w.evidenceOf(n, kind.Spec(), job, look, g))
 	foreign := &adopt.OwnerError{Kind: g.kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner}
 	hint := func(err error) error { return reconcile.WithHint(err, "`athanor state rm %s` forgets it here", n.addr) }
 	o := look.Owner
@@ -225,7 +225,7 @@ func (r *run) release(ctx context.Context, n *node, g *generation) error {
 		return nil
 	}
 	look, err := r.w.see(ctx, kind, job)
-	if err != nil || look.Absent || adopt.Judge(r.w.evidenceOf(n, kind.Spec(), job, look, g.identity)).Verdict != adopt.Ours {
+	if err != nil || look.Absent || adopt.Judge(r.w.evidenceOf(n, kind.Spec(), job, look, g)).Verdict != adopt.Ours {
 		return err
 	}
 	job = r.w.recordedJob(n, a, g)

@@ -15,9 +15,33 @@ func TestFindsOfAParentAreOurs(t *testing.T) {
 		adopt.Ours:      {Type: "world.Child", ByParent: true},
 	} {
 		w, n := new(work), &node{addr: "a", spec: spec}
-		e := w.evidence(n, &reconcile.Job{Address: "a"}, reconcile.Look{Identity: "parent/child"}, "")
+		e := w.evidence(n, &reconcile.Job{Address: "a"}, reconcile.Look{Identity: "parent/child"}, nil)
 		if have := adopt.Judge(e).Verdict; have != want {
 			t.Errorf("%s: %s, want %s", spec.Type, have, want)
+		}
+	}
+}
+
+// A thing without a mark, of a kind that has marks, is ours if we began it under a generated name: the run may have been
+// cut between the creation and the mark. A name that the author chose proves nothing.
+func TestWhatWeBeganIsOurs(t *testing.T) {
+	t.Parallel()
+	spec := &reconcile.Spec{Type: "world.Marked", Marked: true, Named: true}
+	for _, tt := range []struct {
+		why  string
+		g    *generation
+		want adopt.Verdict
+	}{
+		{"begun", &generation{intent: true, name: "x"}, adopt.Ours},
+		{"begun under another name", &generation{intent: true, name: "y"}, adopt.Foreign},
+		{"begun under a given name", &generation{intent: true, name: "x", named: true}, adopt.Foreign},
+		{"not begun", &generation{name: "x"}, adopt.Foreign},
+		{"no record", nil, adopt.Foreign},
+	} {
+		w, n := new(work), &node{addr: "a", spec: spec}
+		e := w.evidence(n, &reconcile.Job{Address: "a", Name: "x"}, reconcile.Look{Identity: "id"}, tt.g)
+		if have := adopt.Judge(e).Verdict; have != tt.want {
+			t.Errorf("%s: %s, want %s", tt.why, have, tt.want)
 		}
 	}
 }

@@ -180,15 +180,19 @@ func (w *work) accessOf(ctx context.Context, n *node, g *generation) (*access, e
 // known tells whether a name can be looked for: it holds no value that comes later.
 func known(name string) bool { return name != "" && !token.Has(name) }
 
-// evidence collects what the verdict on a found thing goes by.
-func (w *work) evidence(n *node, job *reconcile.Job, look reconcile.Look, recorded string) adopt.Evidence {
-	return w.evidenceOf(n, n.spec, job, look, recorded)
+// evidence collects what the verdict on a found thing goes by. g is the generation that it may be, nil for none.
+func (w *work) evidence(n *node, job *reconcile.Job, look reconcile.Look, g *generation) adopt.Evidence {
+	return w.evidenceOf(n, n.spec, job, look, g)
 }
 
 // evidenceOf is the same for a thing of another kind than the node's: one that it was before.
-func (w *work) evidenceOf(n *node, spec *reconcile.Spec, job *reconcile.Job, look reconcile.Look, recorded string) adopt.Evidence {
+func (w *work) evidenceOf(n *node, spec *reconcile.Spec, job *reconcile.Job, look reconcile.Look, g *generation) adopt.Evidence {
+	if g == nil {
+		g = new(generation)
+	}
 	return adopt.Evidence{
-		Absent: look.Absent, Identity: look.Identity, Recorded: recorded,
+		Absent: look.Absent, Identity: look.Identity, Recorded: g.identity,
+		Intended: g.intent && !g.named && g.name != "" && g.name == job.Name,
 		Seen: look.Owner, Want: job.Mark, Births: n.births(),
 		Marked: spec.Marked, Same: spec.Same, Equal: len(look.Steps) == 0,
 		Given: job.Named || !spec.Named && !spec.Marked && !spec.Recorded && !spec.ByParent,

@@ -289,7 +289,7 @@ func (r *run) intend(ctx context.Context, n *node, job *reconcile.Job, rec *reco
 
 // permit decides whether what a look shows may be taken and changed.
 func (r *run) permit(n *node, job *reconcile.Job, g *generation, look reconcile.Look) error {
-	answer := adopt.Judge(r.w.evidence(n, job, look, g.identity))
+	answer := adopt.Judge(r.w.evidence(n, job, look, g))
 	if answer.Verdict != adopt.Ours && (n.plan.Action != Adopt || look.Identity != n.look.Identity) {
 		return reconcile.WithHint(
 			&adopt.OwnerError{Kind: n.spec.Type, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner},
