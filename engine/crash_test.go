@@ -73,6 +73,7 @@ func stories() []story {
 		{name: "create unmarked", graph: graph(kind("Bare", a(m{"color": "red"})), kind("Bare", res("b", m{"after": "⟦a.id⟧"})))},
 		{name: "create assigned", graph: graph(kind("Assigned", a(m{"color": "red"})), kind("Assigned", res("b", m{"after": "⟦a.id⟧"})))},
 		{name: "create slow", graph: graph(kind("Slow", a(m{"color": "red"})), res("b", m{"after": "⟦a.id⟧"}))},
+		{name: "create child", graph: graph(kind("Slow", a(m{"color": "red"})), kind("Child", res("b", m{"after": "⟦a.id⟧"})))},
 		{name: "given name", graph: graph(a(m{"name": "pot"}))},
 		{name: "update", before: graph(a(m{"color": "red"}), res("b", m{"after": "⟦a.color⟧"})), graph: graph(a(m{"color": "blue"}), res("b", m{"after": "⟦a.color⟧"}))},
 		{name: "replace", before: graph(a(m{"shape": "round"}), res("b", m{"after": "⟦a.id⟧"})), graph: graph(a(m{"shape": "square"}), res("b", m{"after": "⟦a.id⟧"}))},

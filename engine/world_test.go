@@ -176,6 +176,7 @@ type sort struct {
 	name                           string
 	unmarked, assigned, slow, bulk bool
 	same, birth, waits, unlisted   bool
+	child                          bool // found by what it comes after, which a service is asked by its real name
 	visibility                     time.Duration
 	timeouts                       reconcile.Timeouts
 	prepare                        func(want thingProps) (string, error)
@@ -216,11 +217,21 @@ func (w *world) observe(o sort) func(context.Context, reconcile.Site[thingProps,
 			if w.looked != nil {
 				w.looked(in, name)
 			}
-			if name == "" && o.assigned {
+			if name == "" && o.assigned && !o.child {
 				for _, k := range w.names() {
 					t := w.things[k]
 					m := adopt.MarkOf(t.Tags)
 					if _, seen := w.visible(t.Region, t.Name); seen && t.Kind == "world."+o.name && t.Region == in && m.Address == s.Mark.Address && m.Generation == s.Mark.Generation {
+						name = t.Name
+					}
+				}
+			}
+			if name == "" && o.child {
+				if token.Has(s.Want.After) {
+					return fmt.Errorf("asked for the things after %q", s.Want.After)
+				}
+				for _, k := range w.names() {
+					if t := w.things[k]; t.Kind == "world."+o.name && t.After == s.Want.After {
 						name = t.Name
 					}
 				}
@@ -335,6 +346,7 @@ func (w *world) kindOf(o sort) *reconcile.Kind[thingProps, thing, thingAttrs] {
 		Moves:      []string{"color"},
 		Late:       []tree.Path{"peer"},
 		Same:       o.same,
+		ByParent:   o.child,
 		Visibility: o.visibility,
 		Timeouts:   o.timeouts,
 	}
@@ -409,6 +421,7 @@ func (w *world) sorts() []sort {
 		{name: "Thing"},
 		{name: "Bare", unmarked: true},
 		{name: "Assigned", assigned: true},
+		{name: "Child", assigned: true, unmarked: true, child: true},
 		{name: "Slow", slow: true, birth: true},
 		{name: "Bulk", bulk: true},
 		{name: "Late", assigned: true, visibility: 10 * time.Second},
