@@ -230,12 +230,11 @@ func (w *work) lookFor(ctx context.Context, n *node, t target, adjust func(*reco
 		adjust(job)
 	}
 	f := found{Found: reconcile.Found{Kind: n.spec.Type}, job: job, slot: t.slot, access: n.access}
-	switch {
-	case job.ID != "", known(job.Name), len(job.Unknown) == 0 && !job.Named:
-		f.look, err = w.see(ctx, n.kind, job)
-	default:
+	if !findable(job) {
 		f.look = reconcile.Look{Absent: true}
+		return f, nil
 	}
+	f.look, err = w.see(ctx, n.kind, job)
 	return f, err
 }
 
@@ -272,6 +271,17 @@ func (w *work) underOldParents(ctx context.Context, n *node) ([]found, error) {
 		}
 	}
 	return finds, nil
+}
+
+// findable reports that what a thing goes by is known: its identity, its name, or all of its props.
+func findable(job *reconcile.Job) bool {
+	switch {
+	case job.ID != "", known(job.Name):
+		return true
+	case job.Named:
+		return false
+	}
+	return len(job.Unknown) == 0
 }
 
 // pick says which of several finds is the live one: the one whose fixed paths equal the declaration; if

@@ -89,15 +89,15 @@ func (w *work) prepare(ctx context.Context) {
 	})
 }
 
-// lookAhead looks at everything that can be looked at before its upstreams are known: what is on record,
-// and what refers to nothing.
+// lookAhead looks at everything that can be looked at before its upstreams are known: what is on record by an identity
+// or a name, and what refers to nothing.
 func (w *work) lookAhead(ctx context.Context) {
 	var ahead []*node
 	for _, n := range w.declared {
 		if n.err != nil || n.spec.Recorded || !w.isSelected(n) {
 			continue
 		}
-		if n.rec.live() != nil || n.rec.candidate() != nil || len(n.uses) == 0 {
+		if g := n.present(); len(n.uses) == 0 || g != nil && (g.identity != "" || known(g.name)) {
 			ahead = append(ahead, n)
 		}
 	}
@@ -166,7 +166,10 @@ func (w *work) lookAt(ctx context.Context, n *node) {
 			n.err = err
 			return
 		}
-		n.job = job
+		if n.job = job; !findable(job) {
+			n.look = reconcile.Look{Absent: true} // it was begun, and what it goes by is not known yet: it is looked for once it is
+			return
+		}
 		n.look, n.err = w.see(ctx, n.presentKind(w), job)
 	}
 }
