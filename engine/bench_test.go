@@ -2,9 +2,7 @@ package engine_test
 
 import (
 	"fmt"
-	"runtime"
 	"testing"
-	"time"
 
 	"github.com/athanor-dev/athanor/engine"
 )
@@ -86,27 +84,5 @@ func BenchmarkDeployChain100(b *testing.B) {
 	for b.Loop() {
 		w := newBench(b)
 		w.deploy(chain(100))
-	}
-}
-
-// TestPlanIsLinear holds planning to a cost that grows with the graph and no faster.
-func TestPlanIsLinear(t *testing.T) {
-	if testing.Short() {
-		t.Skip("measures")
-	}
-	took := func(n int) time.Duration {
-		b, g := newBench(t), mesh(n)
-		best := time.Hour
-		for range 3 {
-			runtime.GC()
-			since := time.Now()
-			b.plan(g)
-			best = min(best, time.Since(since))
-		}
-		return best
-	}
-	small, large := took(1000), took(16_000)
-	if large > 64*small {
-		t.Errorf("1,000 take %s, 16,000 take %s", small, large)
 	}
 }

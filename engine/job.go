@@ -193,7 +193,7 @@ func (w *work) evidenceOf(n *node, spec *reconcile.Spec, job *reconcile.Job, loo
 	return adopt.Evidence{
 		Absent: look.Absent, Identity: look.Identity, Recorded: g.identity,
 		Intended: g.intent && !g.named && g.name != "" && g.name == job.Name,
-		Seen: look.Owner, Want: job.Mark, Births: n.births(),
+		Seen:     look.Owner, Want: job.Mark, Births: n.births(),
 		Marked: spec.Marked, Same: spec.Same, Equal: len(look.Steps) == 0,
 		Given: job.Named || !spec.Named && !spec.Marked && !spec.Recorded && !spec.ByParent,
 	}
