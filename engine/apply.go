@@ -81,6 +81,9 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 	r.w.applying = true
 	r.emit(Event{Type: EventRun, Status: StatusRunning, Action: Action(r.o.Command)})
 	defer r.watchForCancel()()
+	if r.w.edit != nil {
+		return r.edit(ctx)
+	}
 	if err := r.prelude(ctx); err != nil {
 		return nil, errors.Join(err, journal.Finish(context.WithoutCancel(ctx), statestore.Failed, nil))
 	}
@@ -89,7 +92,7 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 		r.converge(ctx)
 		r.collect(ctx)
 	}
-	return r.finish(context.WithoutCancel(ctx))
+	return r.finish(context.WithoutCancel(ctx), statestore.Change{})
 }
 
 // acquire takes the lease, queueing as long as it is told to.
@@ -131,7 +134,10 @@ func (r *run) replan(ctx context.Context) error {
 }
 
 func (r *run) again(ctx context.Context) (*Plan, error) {
-	if r.w.destroy {
+	switch {
+	case r.w.edit != nil:
+		return r.w.edit.again(ctx)
+	case r.w.destroy:
 		return r.e.PlanDestroy(ctx, r.w.stage, &Graph{Dir: r.w.graph.Dir}, r.w.o)
 	}
 	return r.e.Plan(ctx, r.w.graph, r.w.o)
@@ -184,13 +190,7 @@ func (r *run) sayCancelled() {
 // prelude is the first change of a run: renamed rows, rows of everything that was found again, and rows whose
 // edges or options moved while the thing itself is settled.
 func (r *run) prelude(ctx context.Context) error {
-	change := statestore.Change{}
-	for old, addr := range r.w.moved {
-		if change.Move == nil {
-			change.Move = map[string]string{}
-		}
-		change.Move[old] = addr
-	}
+	change := statestore.Change{Move: r.w.moved}
 	for _, n := range r.w.sorted {
 		if n.decl == nil || n.plan == nil {
 			continue
@@ -262,7 +262,7 @@ func (w *work) stale(n *node) bool {
 	}
 	r := n.rec
 	known := n.job != nil && len(n.job.Unknown) == 0
-	return r.candidate() != nil || !slices.Equal(r.needs, w.ownedNeeds(n)) || !sameOptions(r.options, n.decl.Options) ||
+	return r.candidate() != nil || r.moving != "" || !slices.Equal(r.needs, w.ownedNeeds(n)) || !sameOptions(r.options, n.decl.Options) ||
 		!tree.Equal(anyMap(r.settings), anyMap(n.decl.Settings)) ||
 		known && (!sameBut(n.decl.Options.IgnoreChanges, r.props, n.job.Props) || len(still(r.was, n.decl.Options.RenamedFrom)) != len(r.was))
 }
@@ -307,6 +307,9 @@ func (r *run) needs(n *node) []string {
 func (w *work) anythingToDo(ctx context.Context, p *Plan) bool {
 	if p.Pending() || len(w.moved) > 0 {
 		return true
+	}
+	if w.edit != nil {
+		return false
 	}
 	if slices.ContainsFunc(w.declared, w.stale) {
 		return true

@@ -212,32 +212,7 @@ func (r *run) forget(ctx context.Context, n *node) error {
 
 // release marks a thing as retained, where it can carry a mark and is ours, and changes nothing else of it.
 func (r *run) release(ctx context.Context, n *node, g *generation) error {
-	kind, ok := r.e.Catalog.Kind(g.kind)
-	if !ok || !kind.Spec().Marked {
-		return nil
-	}
-	a, err := r.w.accessOf(ctx, n, g)
-	if err != nil {
-		return err
-	}
-	job := r.w.recordedJob(n, a, g)
-	if job.Props = job.Had; job.Props == nil {
-		return nil
-	}
-	look, err := r.w.see(ctx, kind, job)
-	if err != nil || look.Absent || adopt.Judge(r.w.evidenceOf(n, kind.Spec(), job, look, g)).Verdict != adopt.Ours {
-		return err
-	}
-	job = r.w.recordedJob(n, a, g)
-	job.Props, job.Mark.Retained = job.Had, true
-	for _, s := range look.Steps {
-		if !isMarkStep(s) {
-			job.Ignore = append(job.Ignore, s.Path)
-		}
-	}
-	_, err = kind.Settle(ctx, job, reconcile.Hooks{Intend: func(context.Context) error { return errStopped }})
-	if errors.Is(err, errStopped) {
-		return nil // gone meanwhile
-	}
-	return err
+	mark := r.w.mark(n.addr, g.number)
+	mark.Retained = true
+	return r.w.remark(ctx, n, g, mark)
 }

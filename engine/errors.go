@@ -131,3 +131,11 @@ type ConvergeError struct {
 func (e *ConvergeError) Error() string {
 	return fmt.Sprintf("does not converge: %s keeps changing, last from %v to %v", e.Path, e.Last, e.Then)
 }
+
+// HalfMovedError says that a move was stopped after the rows had moved. The named ones are not marked with their new
+// addresses yet; the next deploy does it, and so does the same move again.
+type HalfMovedError struct{ Addresses []string }
+
+func (e *HalfMovedError) Error() string {
+	return "stopped: the record has moved, the marks of " + strings.Join(e.Addresses, ", ") + " have not"
+}

@@ -11,17 +11,16 @@ import (
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
-// finish records outputs and the end of the run, and says how it went.
-func (r *run) finish(ctx context.Context) (*Result, error) {
+// finish records outputs and the end of the run, with what else is to be recorded, and says how it went.
+func (r *run) finish(ctx context.Context, end statestore.Change) (*Result, error) {
 	for addr := range r.w.damaged {
-		if _, counted := r.statuses[addr]; !counted {
+		if _, counted := r.statuses[addr]; !counted && r.w.edit == nil {
 			r.summary.Blocked++ // what cannot be read was not touched, and is still there
 		}
 	}
 	res := &Result{Run: r.id, State: r.endState(), Failures: r.failures, Waiting: r.waiting, Summary: r.summary, Calls: r.w.gate.calls()}
 	res.Outputs, res.Secret = r.w.outputs(ctx)
-	end := statestore.Change{}
-	if sealed, changed := r.w.sealOutputs(ctx); changed {
+	if sealed, changed := r.w.sealOutputs(ctx); changed && r.w.edit == nil {
 		end.Outputs, end.KeyID = sealed, r.e.Key.ID()
 	}
 	res.Took = time.Since(r.started)
@@ -42,7 +41,7 @@ func (r *run) endState() statestore.RunState {
 	switch {
 	case r.stopping():
 		return statestore.Cancelled
-	case len(r.failures) > 0 || r.broken || len(r.w.damaged) > 0:
+	case len(r.failures) > 0 || r.broken || len(r.w.damaged) > 0 && r.w.edit == nil:
 		return statestore.Failed
 	default:
 		return statestore.Succeeded

@@ -232,7 +232,7 @@ func (r *run) recordOf(n *node) *record {
 		}
 	}
 	rec.options, rec.settings, rec.needs, rec.cut = n.decl.Options, n.decl.Settings, r.needs(n), n.cut
-	rec.leave = n.job != nil && n.job.Leave
+	rec.leave, rec.moving = n.job != nil && n.job.Leave, ""
 	return rec
 }
 

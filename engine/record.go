@@ -31,6 +31,8 @@ type record struct {
 	// was are the addresses that the row had before, as long as the program still names them. A rename that
 	// was done is not done again, and what still carries an old address is ours.
 	was []string
+	// moving is the address that `state mv` took the row from, until everything of it is marked with the new one.
+	moving string
 	// found: reading showed it, and no record held it.
 	found bool
 }

@@ -22,17 +22,26 @@ func (w *work) moves() []error {
 		}
 		claimed[old] = n
 	}
-	taken := make(map[string]*record, len(claimed))
-	for old := range claimed {
+	moves := make(map[string]string, len(claimed))
+	for old, n := range claimed {
+		n.from = old
+		moves[old] = n.addr
+	}
+	w.relocate(moves)
+	return errs
+}
+
+// relocate moves records to other addresses, all at once, so that two of them may change places.
+func (w *work) relocate(moves map[string]string) {
+	taken := make(map[string]*record, len(moves))
+	for old := range moves {
 		taken[old] = w.records[old]
 		delete(w.records, old)
 	}
-	for old, n := range claimed {
-		n.from = old
-		w.records[n.addr] = taken[old].renamed(n.addr)
-		w.moved[old] = n.addr
+	for old, addr := range moves {
+		w.records[addr] = taken[old].renamed(addr)
+		w.moved[old] = addr
 	}
-	return errs
 }
 
 // claims are the recorded addresses that declared nodes name as their own earlier ones.

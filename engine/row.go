@@ -43,6 +43,9 @@ func (r *record) seal(stage statestore.Stage, key *seal.Key) (statestore.Row, er
 	if len(r.was) > 0 {
 		body["was"] = texts(r.was)
 	}
+	if r.moving != "" {
+		body["moving"] = r.moving
+	}
 	if len(r.cut) > 0 {
 		cut := make(map[string]any, len(r.cut))
 		for addr, paths := range r.cut {
@@ -120,6 +123,7 @@ func decodeRow(row statestore.Row, plain []byte) (*record, error) {
 	r.props, _ = body["props"].(map[string]any)
 	r.settings, _ = body["settings"].(map[string]any)
 	r.leave, _ = body["leave"].(bool)
+	r.moving, _ = body["moving"].(string)
 	r.secret, r.was = textsOf[tree.Path](body["secret"]), textsOf[string](body["was"])
 	if cut, ok := body["cut"].(map[string]any); ok {
 		r.cut = make(map[string][]tree.Path, len(cut))

@@ -26,8 +26,10 @@ type work struct {
 	destroy bool
 	// applying: values that are not known now will not be before the node's own work is done.
 	applying bool
-	stage    statestore.Stage
-	store    string // the store's id
+	// edit is set where nothing but the record is changed, or marks with it.
+	edit  *edit
+	stage statestore.Stage
+	store string // the store's id
 	snap     *statestore.Snapshot
 
 	// records by address, after moves; moved are old addresses to new ones; damaged those that cannot be read.

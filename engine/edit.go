@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// edit changes the record itself, and of the world no more than marks. It is planned and applied like a deploy, so
+// that it is shown, asked for, held to its plan and run under the lease.
+type edit struct {
+	// again plans it on the record of now.
+	again func(context.Context) (*Plan, error)
+	// apply does it. What it gives is written with the end of the run; an error means that everything is as it was.
+	apply func(context.Context, *run) (statestore.Change, error)
+}
+
+// newEdit opens the record of a stage for an edit. Relative paths of what is looked at start in dir.
+func (e *Engine) newEdit(ctx context.Context, stage statestore.Stage, dir string) (*work, error) {
+	w, err := e.newWork(ctx, &Graph{Format: GraphFormat, Stack: stage.Stack, Stage: stage.Name, Dir: dir}, false, PlanOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return w, w.index()
+}
+
+// editPlan makes the plan of an edit. What was refused is the error, beside the plan.
+func (w *work) editPlan(actions []Planned, what *edit) (*Plan, error) {
+	w.edit = what
+	slices.SortStableFunc(actions, func(a, b Planned) int { return compareStrings(a.Address, b.Address) })
+	p := &Plan{
+		Format: planFormat, Stack: w.stage.Stack, Stage: w.stage.Name, Serial: w.snap.Serial, Actions: actions, work: w,
+	}
+	for _, a := range actions {
+		p.Summary.count(a.Action, StatusDone)
+	}
+	if len(w.refusals) > 0 {
+		return p, &RefusedError{w.refusals}
+	}
+	return p, nil
+}
+
+// wrong refuses an edit because of an address.
+func (w *work) wrong(addr string, err error) {
+	w.refusals = append(w.refusals, Problem{Address: addr, Err: w.redact.error(err)})
+}
+
+// edit does what an edit says and ends the run.
+func (r *run) edit(ctx context.Context) (*Result, error) {
+	end, err := r.w.edit.apply(ctx, r)
+	if err != nil {
+		state := statestore.Failed
+		if r.stopping() {
+			state = statestore.Cancelled
+		}
+		return nil, errors.Join(err, r.journal.Finish(context.WithoutCancel(ctx), state, nil))
+	}
+	return r.finish(context.WithoutCancel(ctx), end)
+}
+
+// told does one step of an edit with its events, and accounts for it.
+func (r *run) told(n *node, do func() error) error {
+	begun := time.Now()
+	r.emit(Event{Type: EventStart, Address: n.addr, Kind: n.plan.Kind, Action: n.plan.Action, Status: StatusRunning})
+	err := do()
+	e := Event{
+		Type: EventDone, Address: n.addr, Kind: n.plan.Kind, Action: n.plan.Action, Status: StatusDone, Elapsed: time.Since(begun).Seconds(),
+	}
+	if err != nil {
+		e.Status, e.Error = StatusFailed, err.Error()
+	}
+	r.account(n, n.plan.Action, e.Status)
+	r.emit(e)
+	return err
+}
+
+// unreadable is the error about an address whose record is damaged.
+func unreadable(addr string, err error) error {
+	return reconcile.WithHint(&damagedRow{err}, "`athanor state rm %s` forgets it; the next deploy finds what is there by reading", addr)
+}
+
+// damagedRow says that a record cannot be read.
+type damagedRow struct{ err error }
+
+func (e *damagedRow) Error() string { return "its record cannot be read: " + e.err.Error() }
+func (e *damagedRow) Unwrap() error { return e.err }

@@ -1,0 +1,321 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// Rename gives the record of one address to another. Where both end in "/" it means a whole scope; "/" alone is the
+// scope of everything.
+type Rename struct{ From, To string }
+
+// PlanMove says what moving records to other addresses would do. All moves happen at once, so that chains and swaps
+// are possible. What is there is marked anew in the same run: a thing whose mark cannot be rewritten is refused, and so is one that only
+// its generated name shows to be ours. No program is needed; relative paths start in dir.
+//
+// A move that was cut in the middle has moved the rows, which still know their earlier addresses: the next deploy
+// marks what is left, and so does the same move again.
+func (e *Engine) PlanMove(ctx context.Context, stage statestore.Stage, dir string, renames []Rename) (*Plan, error) {
+	w, err := e.newEdit(ctx, stage, dir)
+	if err != nil {
+		return nil, err
+	}
+	m := &moving{w: w, was: maps.Clone(w.records)}
+	moves := m.expand(renames)
+	if len(w.refusals) == 0 {
+		w.relocate(moves)
+		m.prepare(reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate)), moves)
+	}
+	actions := make([]Planned, 0, len(m.nodes))
+	for _, n := range m.nodes {
+		actions = append(actions, *n.plan)
+	}
+	return w.editPlan(actions, &edit{
+		again: func(ctx context.Context) (*Plan, error) { return e.PlanMove(ctx, stage, dir, renames) },
+		apply: m.apply,
+	})
+}
+
+// moving is one move of records.
+type moving struct {
+	w *work
+	// was are the records as they were, by their old addresses.
+	was map[string]*record
+	// begun are the moves that an interrupted run has recorded, from old to new addresses.
+	begun map[string]string
+	nodes []*node
+	// others are the records that name a moved address and do not move.
+	others []*record
+}
+
+// expand makes single moves of scopes, and refuses those that cannot be.
+func (m *moving) expand(renames []Rename) map[string]string {
+	moves := map[string]string{}
+	add := func(from, to string) {
+		other, twice := moves[from]
+		switch {
+		case twice && other != to:
+			m.w.wrong(from, fmt.Errorf("it cannot move to %s and to %s", other, to))
+		case from == to:
+			m.w.wrong(from, errors.New("it is there already"))
+		default:
+			moves[from] = to
+		}
+	}
+	for _, r := range renames {
+		from, isScope := strings.CutSuffix(r.From, "/")
+		to, intoScope := strings.CutSuffix(r.To, "/")
+		switch {
+		case isScope != intoScope:
+			m.w.wrong(r.From, reconcile.WithHint(fmt.Errorf("a scope and a single address: %s, %s", r.From, r.To), "both end in /, or neither does"))
+		case isScope:
+			m.expandScope(from, to, add)
+		default:
+			add(r.From, r.To)
+		}
+	}
+	if m.wasBegun(moves) {
+		m.begun = moves
+		return nil
+	}
+	for _, from := range slices.Sorted(maps.Keys(moves)) {
+		m.check(from, moves)
+	}
+	return moves
+}
+
+// wasBegun reports that an interrupted run has moved all these rows. Where a row comes from says so, and not that there is none
+// at the old address: in a chain or a swap another one came there.
+func (m *moving) wasBegun(moves map[string]string) bool {
+	for from, to := range moves {
+		if rec := m.w.records[to]; rec == nil || rec.moving != from {
+			return false
+		}
+	}
+	return len(moves) > 0
+}
+
+// expandScope adds what an interrupted run has moved out of a scope, else what lies in it.
+func (m *moving) expandScope(from, to string, add func(from, to string)) {
+	found := false
+	for addr, rec := range m.w.records {
+		if rest, inside := inScope(to, addr); inside && rec.moving != "" && rec.moving == scoped(from, rest) {
+			found = true
+			add(rec.moving, addr)
+		}
+	}
+	if found {
+		return
+	}
+	for addr := range m.w.known() {
+		if rest, inside := inScope(from, addr); inside {
+			found = true
+			add(addr, scoped(to, rest))
+		}
+	}
+	if !found {
+		m.w.wrong(from+"/", reconcile.WithHint(errors.New("nothing is on record in this scope"), "`athanor state list` lists what is"))
+	}
+}
+
+// inScope reports whether an address lies in a scope, and where; everything lies in the scope "".
+func inScope(scope, addr string) (rest string, inside bool) {
+	if scope == "" {
+		return addr, true
+	}
+	return strings.CutPrefix(addr, scope+"/")
+}
+
+func scoped(scope, rest string) string {
+	if scope == "" {
+		return rest
+	}
+	return scope + "/" + rest
+}
+
+// known are all addresses on record, damaged ones too.
+func (w *work) known() map[string]bool {
+	known := make(map[string]bool, len(w.records)+len(w.damaged))
+	for addr := range w.records {
+		known[addr] = true
+	}
+	for addr := range w.damaged {
+		known[addr] = true
+	}
+	return known
+}
+
+// check refuses one move that cannot be.
+func (m *moving) check(from string, moves map[string]string) {
+	w, to := m.w, moves[from]
+	if err := CheckAddress(to); err != nil {
+		w.wrong(from, err)
+		return
+	}
+	for other, same := range moves {
+		if same == to && other < from {
+			w.wrong(from, fmt.Errorf("%s moves to %s too", other, to))
+			return
+		}
+	}
+	_, leaves := moves[to]
+	switch {
+	case w.damaged[from] != nil:
+		w.wrong(from, unreadable(from, w.damaged[from]))
+	case w.records[from] == nil:
+		w.wrong(from, nothingAs(from, slices.Collect(maps.Keys(w.records))))
+	case w.damaged[to] != nil, w.records[to] != nil && !leaves:
+		w.wrong(from, reconcile.WithHint(fmt.Errorf("%s is on record already", to), "move that one elsewhere in the same command, or forget it: athanor state rm %s", to))
+	}
+}
+
+// nothingAs says that an address is not on record, and which one may be meant.
+func nothingAs(addr string, known []string) error {
+	err := fmt.Errorf("nothing is on record as %q", addr)
+	if near, ok := props.Nearest(addr, known); ok {
+		return reconcile.WithHint(err, "did you mean %s?", near)
+	}
+	return reconcile.WithHint(err, "`athanor state list` lists what is")
+}
+
+// prepare looks at all that moves, and at what names it.
+func (m *moving) prepare(ctx context.Context, moves map[string]string) {
+	for from, to := range moves {
+		m.add(from, to)
+	}
+	for from, to := range m.begun {
+		m.add(from, to)
+	}
+	slices.SortFunc(m.nodes, func(a, b *node) int { return compareStrings(a.addr, b.addr) })
+	for addr, rec := range m.w.records {
+		changed, differs := rec.readdressed(moves)
+		if !differs {
+			continue
+		}
+		m.w.records[addr] = changed
+		if n := m.w.nodes[addr]; n != nil {
+			n.rec = changed
+		} else {
+			m.others = append(m.others, changed)
+		}
+	}
+	errs := make([]error, len(m.nodes))
+	parallel(len(m.nodes), lookers, func(i int) { errs[i] = m.w.markable(ctx, m.nodes[i]) })
+	for i, n := range m.nodes {
+		if errs[i] != nil {
+			m.w.refuse(n, errs[i])
+		}
+	}
+}
+
+func (m *moving) add(from, to string) {
+	n := m.w.leftNode(to, m.w.records[to])
+	n.from, n.rec.moving = from, from
+	n.plan = &Planned{Address: to, Action: Move, From: from, Needs: n.rec.needs}
+	if g := n.present(); g != nil {
+		n.plan.Kind, n.plan.Identity, n.plan.Generation, n.plan.Place = g.kind, g.identity, g.number, g.place
+	}
+	m.nodes = append(m.nodes, n)
+}
+
+// readdressed is a record in which every moved address is the new one. Needs follow in the store by themselves, but
+// a row that is put must have them right as well.
+func (r *record) readdressed(moves map[string]string) (*record, bool) {
+	differs := false
+	follow := func(addr string) string {
+		if to, moved := moves[addr]; moved {
+			differs = true
+			return to
+		}
+		return addr
+	}
+	c := r.clone()
+	c.needs = slices.Clone(r.needs)
+	for i, addr := range c.needs {
+		c.needs[i] = follow(addr)
+	}
+	slices.Sort(c.needs)
+	c.options.DependsOn = slices.Clone(r.options.DependsOn)
+	for i, addr := range c.options.DependsOn {
+		c.options.DependsOn[i] = follow(addr)
+	}
+	c.options.DeletedWith = follow(r.options.DeletedWith)
+	if len(r.cut) > 0 {
+		c.cut = make(map[string][]tree.Path, len(r.cut))
+		for addr, paths := range r.cut {
+			c.cut[follow(addr)] = paths
+		}
+	}
+	return c, differs
+}
+
+// markable finds out whether all things of a node can be marked with its new address.
+func (w *work) markable(ctx context.Context, n *node) error {
+	for _, g := range n.rec.gens {
+		job, look, err := w.markJob(ctx, n, g, w.mark(n.addr, g.number))
+		switch {
+		case err != nil:
+			return err
+		case job == nil:
+			err = n.unmarked(g)
+		case look.Absent && g.state == statestore.Condemned:
+		case look.Absent:
+			err = reconcile.WithHint(fmt.Errorf("%s %s is gone", g.kind, g.identity), "deploy makes it again under its old address, or `athanor state rm %s` forgets it", n.from)
+		default:
+			err = w.remarkable(n, g, job, look)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unmarked says whether a thing may move that carries no mark: what is ours by its content or its parent, or is
+// kept in the record alone, is so under any address.
+func (n *node) unmarked(g *generation) error {
+	switch {
+	case g.virtual:
+		if from := n.rec.birth; from != n.addr {
+			n.plan.Notes = append(n.plan.Notes, "kept in the record alone, and there it stays what was made as "+from)
+		}
+		return nil
+	case g.identity == "":
+		return reconcile.WithHint(errors.New("its creation was begun and its end is not on record"), "deploy first, which finishes it")
+	case n.spec == nil:
+		return fmt.Errorf("%w: %s", errNoKind, g.kind)
+	case n.spec.Marked:
+		return reconcile.WithHint(errors.New("what it was made of is not on record, and its mark cannot be compared"), "deploy first, which records it")
+	case n.spec.Named && !n.spec.Same && !n.spec.ByParent && !g.named:
+		return reconcile.WithHint(fmt.Errorf("a %s carries no mark: nothing but its name shows that it is ours, and its name stays that of %s", g.kind, n.rec.birth),
+			"declare it under the new address with renamedFrom: [%s] and deploy", n.from)
+	}
+	return nil
+}
+
+var errNoKind = errors.New("no kind of this name is linked in")
+
+// remarkable says whether the mark of a thing can be rewritten.
+func (w *work) remarkable(n *node, g *generation, job *reconcile.Job, look reconcile.Look) error {
+	kind, _ := w.e.Catalog.Kind(g.kind)
+	if answer := adopt.Judge(w.evidenceOf(n, kind.Spec(), job, look, g)); answer.Verdict != adopt.Ours {
+		return reconcile.WithHint(&adopt.OwnerError{Kind: g.kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner},
+			"`athanor state rm %s` forgets it here", n.from)
+	}
+	steps := slices.DeleteFunc(slices.Clone(look.Steps), func(s reconcile.Step) bool { return !isMarkStep(s) })
+	rewritable := !slices.ContainsFunc(steps, func(s reconcile.Step) bool { return s.Replaces })
+	if look.Owner.Address == n.addr || len(steps) > 0 && rewritable {
+		return nil
+	}
+	return reconcile.WithHint(fmt.Errorf("the mark of %s %s cannot be rewritten", g.kind, g.identity), "declare it under the new address with renamedFrom: [%s] and deploy", n.from)
+}

@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// apply moves the rows in one commit, marks what they are about, and when all of it is done takes from the rows the memory of
+// where they came from. What cannot be marked turns everything back.
+func (m *moving) apply(ctx context.Context, r *run) (statestore.Change, error) {
+	change := statestore.Change{Move: m.w.moved, KeyID: r.e.Key.ID()}
+	for _, rec := range m.records() {
+		if err := r.seal(&change, rec); err != nil {
+			return change, err
+		}
+	}
+	if len(m.w.moved) > 0 {
+		if err := r.journal.Commit(context.WithoutCancel(ctx), change); err != nil {
+			return change, err
+		}
+	}
+	errs := make([]error, len(m.nodes))
+	parallel(len(m.nodes), lookers, func(i int) {
+		if errs[i] = errStopped; !r.stopping() {
+			errs[i] = r.told(m.nodes[i], func() error { return r.mark(ctx, m.nodes[i], m.nodes[i].addr) })
+		}
+	})
+	if !slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
+		return m.done(r)
+	}
+	if r.stopping() || ctx.Err() != nil {
+		return statestore.Change{}, m.cut(errs)
+	}
+	if len(m.begun) > 0 {
+		return statestore.Change{}, m.failure(r, errs) // the rows were moved by an earlier run, and stay
+	}
+	return statestore.Change{}, errors.Join(m.failure(r, errs), m.undo(ctx, r))
+}
+
+// records are those that a move changes.
+func (m *moving) records() []*record {
+	var records []*record
+	for _, n := range m.nodes {
+		records = append(records, n.rec)
+	}
+	return append(records, m.others...)
+}
+
+// mark marks all things of a node with an address.
+func (r *run) mark(ctx context.Context, n *node, addr string) error {
+	for _, g := range n.rec.gens {
+		if err := r.w.remark(ctx, n, g, r.w.mark(addr, g.number)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seal adds a record to a change.
+func (r *run) seal(change *statestore.Change, rec *record) error {
+	row, err := rec.seal(r.w.stage, r.e.Key)
+	if err == nil {
+		change.Put = append(change.Put, row)
+	}
+	return err
+}
+
+// done forgets where the rows came from: everything carries its new address.
+func (m *moving) done(r *run) (statestore.Change, error) {
+	end := statestore.Change{KeyID: r.e.Key.ID()}
+	for _, n := range m.nodes {
+		rec := n.rec.clone()
+		if last := len(rec.was) - 1; last >= 0 && rec.was[last] == n.from {
+			rec.was = rec.was[:last]
+		}
+		rec.moving = ""
+		if err := r.seal(&end, rec); err != nil {
+			return end, err
+		}
+	}
+	return end, nil
+}
+
+// undo marks everything as it was and moves the rows back. A thing that cannot be marked back is remembered as what it
+// may be marked with, so that the next deploy does it.
+func (m *moving) undo(ctx context.Context, r *run) error {
+	failed := make([]bool, len(m.nodes))
+	parallel(len(m.nodes), lookers, func(i int) {
+		failed[i] = r.mark(ctx, m.nodes[i], m.nodes[i].from) != nil
+	})
+	back := statestore.Change{Move: map[string]string{}}
+	for from, to := range m.w.moved {
+		back.Move[to] = from
+	}
+	for i, n := range m.nodes {
+		rec := m.was[n.from].clone()
+		if failed[i] {
+			rec.was = append(slices.Clone(rec.was), n.addr)
+		}
+		if err := r.seal(&back, rec); err != nil {
+			return err
+		}
+	}
+	for _, rec := range m.others {
+		if err := r.seal(&back, m.was[rec.address]); err != nil {
+			return err
+		}
+	}
+	return r.journal.Commit(context.WithoutCancel(ctx), back)
+}
+
+// failure says what could not be marked.
+func (m *moving) failure(r *run, errs []error) error {
+	e := &RefusedError{}
+	for i, err := range errs {
+		if err != nil && !errors.Is(err, errStopped) {
+			e.Problems = append(e.Problems, Problem{Address: m.nodes[i].from, Err: r.w.redact.error(err)})
+		}
+	}
+	return e
+}
+
+// cut says that a move was stopped in the middle.
+func (m *moving) cut(errs []error) error {
+	left := make(map[string]bool)
+	for i, err := range errs {
+		if err != nil {
+			left[m.nodes[i].addr] = true
+		}
+	}
+	return &HalfMovedError{Addresses: slices.Sorted(maps.Keys(left))}
+}

@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// markJob looks at a thing for the sake of its mark: the job would write the mark and change nothing else. It is nil
+// where there is no mark to write: the kind carries none, nothing is known of the thing, or nothing of its props.
+func (w *work) markJob(ctx context.Context, n *node, g *generation, mark reconcile.Mark) (*reconcile.Job, reconcile.Look, error) {
+	kind, ok := w.e.Catalog.Kind(g.kind)
+	if !ok || !kind.Spec().Marked || g.identity == "" {
+		return nil, reconcile.Look{}, nil
+	}
+	a, err := w.accessOf(ctx, n, g)
+	if err != nil {
+		return nil, reconcile.Look{}, err
+	}
+	job := w.recordedJob(n, a, g)
+	if job.Props, job.Mark = job.Had, mark; job.Props == nil {
+		return nil, reconcile.Look{}, nil
+	}
+	look, err := w.see(ctx, kind, job)
+	if err != nil || look.Absent {
+		return job, look, err
+	}
+	// A job is for one set of props and what is ignored of them.
+	again := w.recordedJob(n, a, g)
+	again.Props, again.Mark = again.Had, mark
+	for _, s := range look.Steps {
+		if !isMarkStep(s) {
+			again.Ignore = append(again.Ignore, s.Path)
+		}
+	}
+	return again, look, nil
+}
+
+// remark writes a mark on a thing, where it can carry one, is there and is ours, and changes nothing else of it.
+func (w *work) remark(ctx context.Context, n *node, g *generation, mark reconcile.Mark) error {
+	job, look, err := w.markJob(ctx, n, g, mark)
+	if err != nil || job == nil || look.Absent {
+		return err
+	}
+	kind, _ := w.e.Catalog.Kind(g.kind)
+	if adopt.Judge(w.evidenceOf(n, kind.Spec(), job, look, g)).Verdict != adopt.Ours {
+		return nil
+	}
+	_, err = kind.Settle(ctx, job, reconcile.Hooks{Intend: func(context.Context) error { return errStopped }})
+	if errors.Is(err, errStopped) {
+		return nil // gone meanwhile
+	}
+	return err
+}

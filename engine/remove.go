@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// PlanRemove says what would be forgotten: the records of addresses, or of globs as --target takes them. The world is not
+// touched, and not even looked at: what the records are about stays as it is, with its marks. A record that another one needs is
+// refused, unless that one goes too. Damaged records can be removed like any other.
+func (e *Engine) PlanRemove(ctx context.Context, stage statestore.Stage, globs []string) (*Plan, error) {
+	w, err := e.newEdit(ctx, stage, "")
+	if err != nil {
+		return nil, err
+	}
+	gone := w.matched(globs)
+	var actions []Planned
+	for _, addr := range slices.Sorted(maps.Keys(gone)) {
+		lines := w.forgotten(addr)
+		if by := w.neededBy(addr, gone); len(by) > 0 {
+			err := reconcile.WithHint(&statestore.NeededError{Address: addr, By: by}, "name it too, to forget both: athanor state rm %s", strings.Join(append([]string{addr}, by...), " "))
+			w.refusals = append(w.refusals, Problem{Err: err})
+		}
+		actions = append(actions, lines...)
+	}
+	return w.editPlan(actions, &edit{
+		again: func(ctx context.Context) (*Plan, error) { return e.PlanRemove(ctx, stage, globs) },
+		apply: func(ctx context.Context, r *run) (statestore.Change, error) { return statestore.Change{}, r.remove(ctx, gone) },
+	})
+}
+
+// matched are the addresses that globs name. Each must name something.
+func (w *work) matched(globs []string) map[string]bool {
+	known, gone := w.known(), map[string]bool{}
+	for _, glob := range globs {
+		hit := false
+		for addr := range known {
+			if matchGlob(glob, addr) {
+				hit, gone[addr] = true, true
+			}
+		}
+		if !hit {
+			w.wrong("", nothingAs(glob, slices.Collect(maps.Keys(known))))
+		}
+	}
+	return gone
+}
+
+// forgotten are the lines of one address: one for each thing of it, with its physical identity.
+func (w *work) forgotten(addr string) []Planned {
+	row, readable := w.snap.Rows[addr]
+	if !readable {
+		lines := []Planned{}
+		for _, id := range w.snap.Damaged[addr].Identities {
+			lines = append(lines, Planned{Address: addr, Kind: id.Kind, Action: Forget, Identity: id.Identity, Place: reconcile.Place(id.Place)})
+		}
+		if len(lines) == 0 {
+			lines = append(lines, Planned{Address: addr, Action: Forget})
+		}
+		lines[0].Notes = []string{"its record cannot be read"}
+		return lines
+	}
+	var lines []Planned
+	for _, g := range row.Generations {
+		line := Planned{Address: addr, Kind: g.Kind, Action: Forget, Identity: g.Identity, Generation: g.Number, Place: reconcile.Place(g.Place)}
+		if g.State != statestore.Live {
+			line.Notes = append(line.Notes, string(g.State))
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// neededBy are the addresses that need one and stay, sorted.
+func (w *work) neededBy(addr string, gone map[string]bool) []string {
+	var by []string
+	for other, row := range w.snap.Rows {
+		if !gone[other] && slices.Contains(row.Needs, addr) {
+			by = append(by, other)
+		}
+	}
+	slices.SortFunc(by, strings.Compare)
+	return by
+}
+
+// remove removes rows, all in one commit. A damaged one goes whatever its version is.
+func (r *run) remove(ctx context.Context, gone map[string]bool) error {
+	var change statestore.Change
+	for _, addr := range slices.Sorted(maps.Keys(gone)) {
+		row := statestore.Row{Address: addr, Version: statestore.Repair}
+		if known, readable := r.w.snap.Rows[addr]; readable {
+			row.Version = known.Version
+		}
+		change.Put = append(change.Put, row)
+	}
+	if err := r.journal.Commit(ctx, change); err != nil {
+		return err
+	}
+	for i := range r.plan.Actions {
+		a := &r.plan.Actions[i]
+		if err := r.told(&node{addr: a.Address, plan: a}, func() error { return nil }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
