@@ -2,8 +2,8 @@ package cmd
 
 import (
 	"bufio"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -34,7 +34,7 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 		s.engine.Events = progress.Event
 	}
 	res, err := s.engine.Apply(c.Context, p, engine.ApplyOptions{
-		PlanOptions: s.options, Saved: s.saved, Wait: c.Duration("wait"), Command: c.Command.Name,
+		PlanOptions: s.options, Saved: s.saved, Wait: c.Duration("wait"), Command: cmp.Or(s.command, c.Command.Name),
 		Interrupt: a.interrupts.applying(func() { a.stopping(progress) }),
 		Approve:   func(again *engine.Plan) bool { return s.approveAgain(c, again, progress) },
 	})
@@ -48,8 +48,7 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 		res.Took = time.Since(s.began) // it was planned and compared, and that was all
 	}
 	if res.Run != "" {
-		err := s.project.remember(context.WithoutCancel(c.Context), s.stage)
-		if err := errors.Join(err, s.project.rememberDir(s.stage.Stack, s.graph.Dir)); err != nil {
+		if err := s.project.remember(context.WithoutCancel(c.Context), s.stage); err != nil {
 			fmt.Fprintln(a.err, "warning: this machine could not remember the stack:", err)
 		}
 	}
@@ -97,7 +96,7 @@ func (s *session) approveAgain(c *cli.Context, p *engine.Plan, progress *render.
 	if c.Bool("yes") {
 		return true
 	}
-	return a.approve(c.Context, p) == nil
+	return s.approve(c.Context, p) == nil
 }
 
 // readLine reads one line without taking more from the stream than it needs.

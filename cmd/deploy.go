@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -185,7 +186,7 @@ func (s *session) proceed(c *cli.Context, p *engine.Plan, err error) error {
 		}
 	}
 	if p.Pending() && !c.Bool("yes") {
-		if err := a.approve(c.Context, p); err != nil {
+		if err := s.approve(c.Context, p); err != nil {
 			return err
 		}
 	}
@@ -206,12 +207,12 @@ func blockedError(blocked []engine.Planned) error {
 }
 
 // approve asks whether a plan is to be applied.
-func (a *app) approve(ctx context.Context, p *engine.Plan) error {
-	verb := "Deploy this to"
+func (s *session) approve(ctx context.Context, p *engine.Plan) error {
+	question := cmp.Or(s.question, "Deploy this to")
 	if p.Destroy {
-		verb = "Delete all of this from"
+		question = "Delete all of this from"
 	}
-	return a.ask(ctx, fmt.Sprintf("%s %s/%s?", verb, p.Stack, p.Stage))
+	return s.app.ask(ctx, fmt.Sprintf("%s %s/%s?", question, p.Stack, p.Stage))
 }
 
 // ask asks a question; anything but a yes is an error. Without a terminal nobody can answer, and nothing changes.

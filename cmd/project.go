@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -11,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
@@ -24,6 +24,7 @@ type project struct {
 	root    string // the folder that holds .athanor
 	store   statestore.Store
 	storeID string // what a store made now would be called
+	keyID   string // the key that is needed where the store knows none yet, "" for any
 }
 
 // openProject finds the project of a directory and names its store. It touches nothing.
@@ -87,8 +88,8 @@ func (p *project) engine(ctx context.Context, stage statestore.Stage, catalog *r
 		return nil, err
 	}
 	var key *seal.Key
-	if snap.KeyID != "" {
-		key, err = seal.Load("", stage.Stack, stage.Name, snap.KeyID)
+	if known := cmp.Or(snap.KeyID, p.keyID); known != "" {
+		key, err = seal.Load("", stage.Stack, stage.Name, known)
 	} else {
 		key, err = seal.LoadOrMake("", stage.Stack, stage.Name)
 	}
@@ -97,7 +98,7 @@ func (p *project) engine(ctx context.Context, stage statestore.Stage, catalog *r
 	}
 	return &engine.Engine{
 		Catalog: catalog, Store: p.store, Key: key, Known: remembered != "",
-		Cache: filepath.Join(p.root, ".athanor", "cache"), User: login(),
+		Root: p.root, Cache: filepath.Join(p.root, ".athanor", "cache"), User: login(),
 	}, nil
 }
 
@@ -108,41 +109,6 @@ func (p *project) remember(ctx context.Context, stage statestore.Stage) error {
 		return err
 	}
 	return seal.RememberStore("", p.root, stage.Stack, stage.Name, id)
-}
-
-// stackDirs is where a project remembers the directories of its stacks.
-const stackDirs = "stacks"
-
-// rememberDir notes where a stack lies, so that relative paths mean the same when the stack is destroyed without its
-// program.
-func (p *project) rememberDir(stack, dir string) error {
-	rel, err := filepath.Rel(p.root, dir)
-	if err != nil {
-		return err
-	}
-	file := filepath.Join(p.root, ".athanor", stackDirs, stack)
-	if known, err := os.ReadFile(file); err == nil && string(known) == rel {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
-	}
-	if err := ignore(filepath.Join(p.root, ".athanor")); err != nil {
-		return err
-	}
-	return os.WriteFile(file, []byte(rel), 0o600)
-}
-
-// dirOf is where a stack lay when it was last deployed from this project, "" when that is not known.
-func (p *project) dirOf(stack string) string {
-	if athanor.CheckStack(stack) != nil {
-		return ""
-	}
-	rel, err := os.ReadFile(filepath.Join(p.root, ".athanor", stackDirs, stack))
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(p.root, string(rel))
 }
 
 // login is who runs the command: the login name, else the system's account name, else the uid.

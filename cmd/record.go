@@ -92,27 +92,6 @@ func noOutput(stage statestore.Stage, values map[string]any, name string) error 
 	return hint(err, "deploy records outputs")
 }
 
-func (a *app) stateCommand() *cli.Command {
-	return &cli.Command{
-		Name: "state", Usage: "look at the record",
-		Description: "The record is a cache of what was deployed. Reading it needs no lease, and looks at nothing else.",
-		Subcommands: []*cli.Command{
-			{
-				Name: "list", Usage: "list what is on record", ArgsUsage: "[TARGET]",
-				Description: "One line for each thing: address, kind, identity, and its state where that is not \"live\". With --json one\nobject per line, as `state show --json` prints it.",
-				UsageText:   "state list\nstate list --stack shop --stage prod",
-				Flags:       shared(byRecord("go by")), Action: a.stateList,
-			},
-			{
-				Name: "show", Usage: "show the record of one address", ArgsUsage: "ADDRESS [TARGET]",
-				Description: "Its generations with their attributes, the props as last settled, and what it needs. Secrets are masked.",
-				UsageText:   "state show queue\nstate show password --reveal --json",
-				Flags:       shared(revealFlag(), byRecord("go by")), Action: a.stateShow,
-			},
-		},
-	}
-}
-
 func (a *app) stateList(c *cli.Context) error {
 	s, err := a.openRecord(c, 0)
 	if err != nil || s == nil {

@@ -39,13 +39,18 @@ func (s *session) savePlan(file string, p *engine.Plan) error {
 	if err != nil {
 		return err
 	}
-	// A file made aside is 0600 from its first byte on, whatever was there before.
-	aside, err := os.CreateTemp(filepath.Dir(file), ".athanor-plan-*")
+	return writePrivate(file, append(data, '\n'))
+}
+
+// writePrivate writes what --out names, in one step. A file made aside is 0600 from its first byte on, whatever was there
+// before.
+func writePrivate(file string, data []byte) error {
+	aside, err := os.CreateTemp(filepath.Dir(file), ".athanor-out-*")
 	if err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
 	defer os.Remove(aside.Name())
-	_, err = aside.Write(append(data, '\n'))
+	_, err = aside.Write(data)
 	if err = errors.Join(err, aside.Close()); err == nil {
 		err = os.Rename(aside.Name(), file)
 	}

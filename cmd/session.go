@@ -22,6 +22,7 @@ type session struct {
 	app     *app
 	target  string // as a saved plan names it
 	store   string // as it was asked for, "" for the project's own
+	dir     string // where the target lies
 	project *project
 	engine  *engine.Engine
 	stage   statestore.Stage
@@ -30,6 +31,9 @@ type session struct {
 	config  map[string]string
 	saved   *engine.Plan
 	began   time.Time
+	// command is the run's name in the history, "" for that of the command itself; question is asked before a plan is
+	// applied, without the stage and the question mark.
+	command, question string
 }
 
 // openSession finds the target, evaluates its program and opens the record. It gives nil when another program did the
@@ -71,13 +75,21 @@ func (a *app) openDestroy(c *cli.Context) (*session, error) {
 	if err := s.open(c, src.dir); err != nil || s.graph != nil {
 		return s, err
 	}
-	// Without a program relative paths start where the stack lay.
-	dir := src.dir
-	if known := s.project.dirOf(s.stage.Stack); known != "" && c.NArg() == 0 {
-		dir = known
+	s.graph = &engine.Graph{Format: engine.GraphFormat, Stack: s.stage.Stack, Stage: s.stage.Name, Dir: src.dir}
+	if c.NArg() > 0 {
+		return s, nil
 	}
-	s.graph = &engine.Graph{Format: engine.GraphFormat, Stack: s.stage.Stack, Stage: s.stage.Name, Dir: dir}
-	return s, nil
+	return s, s.findDir(c.Context)
+}
+
+// findDir lets relative paths start where the stack lay when it was deployed last, since there is no program to say it.
+func (s *session) findDir(ctx context.Context) error {
+	dir, err := s.engine.StackDir(ctx, s.stage)
+	s.graph.Dir = cmp.Or(dir, s.graph.Dir)
+	if err != nil {
+		return hint(fmt.Errorf("where %s lies: %w", s.stage, err), "name its directory as TARGET: relative paths start there")
+	}
+	return nil
 }
 
 // openRecord opens a stage for commands that only look at the record. They need the stack's name and
@@ -197,6 +209,7 @@ func (a *app) place(source string) string {
 // open opens the record and makes the engine.
 func (s *session) open(c *cli.Context, dir string) error {
 	var err error
+	s.dir = dir
 	if s.project, err = openProject(dir, s.store); err != nil {
 		return err
 	}

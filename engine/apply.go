@@ -226,7 +226,7 @@ func (r *run) prelude(ctx context.Context) error {
 	if len(change.Put) == 0 && len(change.Move) == 0 {
 		return nil
 	}
-	change.KeyID = r.e.Key.ID()
+	r.introduce(&change)
 	return r.journal.Commit(ctx, change)
 }
 
@@ -309,7 +309,7 @@ func (w *work) anythingToDo(ctx context.Context, p *Plan) bool {
 		return true
 	}
 	if w.edit != nil {
-		return false
+		return w.edit.also
 	}
 	if slices.ContainsFunc(w.declared, w.stale) {
 		return true
@@ -329,11 +329,7 @@ func (r *run) commit(ctx context.Context, n *node, rec *record) error {
 		return err
 	}
 	change := statestore.Change{Put: []statestore.Row{row}}
-	r.mu.Lock()
-	if !r.keyed {
-		r.keyed, change.KeyID = true, r.e.Key.ID()
-	}
-	r.mu.Unlock()
+	r.introduce(&change)
 	if err := r.journal.Commit(context.WithoutCancel(ctx), change); err != nil {
 		return fmt.Errorf("record: %w", err)
 	}

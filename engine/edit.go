@@ -17,6 +17,8 @@ type edit struct {
 	again func(context.Context) (*Plan, error)
 	// apply does it. What it gives is written with the end of the run; an error means that everything is as it was.
 	apply func(context.Context, *run) (statestore.Change, error)
+	// also says that there is more to do than the plan's actions show.
+	also bool
 }
 
 // newEdit opens the record of a stage for an edit. Relative paths of what is looked at start in dir.

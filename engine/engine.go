@@ -22,6 +22,8 @@ type Engine struct {
 	Known bool
 	// Parallel bounds provider calls in flight; 0 means 16.
 	Parallel int
+	// Root is the project's directory, absolute: the record says where a stack lies as seen from there. "": it does not say.
+	Root string
 	// Cache is the folder for builds, "" for a temporary one.
 	Cache string
 	// Secret reads a secret's value; nil reads SecretSource's environment variables and files.

@@ -101,11 +101,5 @@ func (r *run) remove(ctx context.Context, gone map[string]bool) error {
 	if err := r.journal.Commit(ctx, change); err != nil {
 		return err
 	}
-	for i := range r.plan.Actions {
-		a := &r.plan.Actions[i]
-		if err := r.told(&node{addr: a.Address, plan: a}, func() error { return nil }); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.tell()
 }

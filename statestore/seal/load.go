@@ -53,6 +53,16 @@ func Load(dir, stack, stage, known string) (*Key, error) {
 	return k, k.Check(known)
 }
 
+// OwnFile is the key file that nobody but the user of this machine has: that in dir, or in the user's configuration
+// folder. It is "" when the key comes from a passphrase, or from a file that $ATHANOR_KEY_FILE names.
+func OwnFile(dir string) (string, error) {
+	s := source{os.Getenv, os.UserConfigDir}
+	if s.getenv(EnvPassphrase) != "" || s.getenv(EnvKeyFile) != "" {
+		return "", nil
+	}
+	return s.keyFile(dir)
+}
+
 // source is where the outside world comes in.
 type source struct {
 	getenv    func(string) string

@@ -94,7 +94,7 @@ func title(a engine.Planned) string {
 		text += " (old one deleted first)"
 	case a.Action == engine.Replace:
 		text += " (new one first)"
-	case a.Action == engine.Delete && a.Identity != "" && a.Identity != a.Address:
+	case (a.Action == engine.Delete || a.Action == engine.Forget) && a.Identity != "" && a.Identity != a.Address:
 		text += " " + clean(a.Identity)
 	case a.Action == engine.Move:
 		text += " from " + from

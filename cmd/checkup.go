@@ -1,0 +1,94 @@
+package cmd
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/seal"
+)
+
+func (a *app) stateCheckCommand() *cli.Command {
+	return &cli.Command{
+		Name: "check", Usage: "prove that the record is whole", ArgsUsage: "[TARGET]",
+		Description: `Checks the structure of every row, that each physical thing has one owner, that all which is sealed opens, and
+what the store can prove of its own file and indexes. A row that cannot be read is named with its physical
+identity. It changes nothing, and looks at nothing but the record; plan compares that with the world.
+
+Exit codes: 0 all is whole; 1 something is wrong.`,
+		UsageText: "state check\nstate check --stack shop --stage prod --json",
+		Flags:     shared(byRecord("go by")), Action: a.stateCheck,
+	}
+}
+
+// checkupLine is what `state check --json` prints.
+type checkupLine struct {
+	Stack    string        `json:"stack"`
+	Stage    string        `json:"stage"`
+	Serial   uint64        `json:"serial"`
+	Rows     int           `json:"rows"`
+	Things   int           `json:"things"`
+	Problems []findingLine `json:"problems"`
+	Notes    []string      `json:"notes,omitempty"`
+}
+
+type findingLine struct {
+	Address    string                `json:"address,omitempty"`
+	Error      string                `json:"error"`
+	Hints      []string              `json:"hints,omitempty"`
+	Identities []statestore.Identity `json:"identities,omitempty"`
+}
+
+func (a *app) stateCheck(c *cli.Context) error {
+	s, err := a.openRecord(c, 0)
+	if err != nil || s == nil {
+		return err
+	}
+	checkup, err := s.engine.Check(c.Context, s.stage)
+	if err != nil {
+		return err
+	}
+	line := checkupLine{
+		Stack: s.stage.Stack, Stage: s.stage.Name, Serial: checkup.Serial, Rows: checkup.Rows, Things: checkup.Things, Problems: []findingLine{},
+	}
+	for _, f := range checkup.Findings {
+		found := findingLine{Address: f.Address, Error: a.masked(f.Err), Identities: f.Identities}
+		if f.Address != "" {
+			found.Hints = []string{"`athanor state rm " + f.Address + "` forgets it; the next deploy finds what is there by reading"}
+		}
+		line.Problems = append(line.Problems, found)
+	}
+	own, err := seal.OwnFile("")
+	if err == nil && own != "" && checkup.Serial > 0 {
+		line.Notes = append(line.Notes, fmt.Sprintf("the key %s is in %s, which only this machine has: keep a copy of it, nothing else opens the record", s.engine.Key.ID(), own))
+	}
+	a.printCheckup(line)
+	if len(line.Problems) > 0 {
+		return exit(ExitError)
+	}
+	return err
+}
+
+func (a *app) printCheckup(line checkupLine) {
+	if a.asJSON {
+		a.json(line)
+		return
+	}
+	style := a.style(a.err)
+	for _, p := range line.Problems {
+		text := p.Error
+		for _, id := range p.Identities {
+			text += fmt.Sprintf("\n  %s %s", id.Kind, id.Identity)
+		}
+		style.Error(a.err, text, p.Hints)
+	}
+	for _, note := range line.Notes {
+		fmt.Fprintln(a.err, "note:", note)
+	}
+	verdict := "nothing is wrong"
+	if n := len(line.Problems); n > 0 {
+		verdict = fmt.Sprintf("%d wrong", n)
+	}
+	fmt.Fprintf(a.out, "%s/%s: serial %d, %d rows of %d things: %s\n", line.Stack, line.Stage, line.Serial, line.Rows, line.Things, verdict)
+}

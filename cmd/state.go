@@ -1,0 +1,127 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/athanor-dev/athanor/engine"
+)
+
+func (a *app) stateCommand() *cli.Command {
+	return &cli.Command{
+		Name: "state", Usage: "look at the record and mend it",
+		Description: `The record is a cache of what was deployed. Reading it needs no lease. What changes it is a run of its own: it
+takes the lease, shows what it will do and asks, and is refused with exit code 3 while another run holds the stage.`,
+		Subcommands: []*cli.Command{
+			{
+				Name: "list", Usage: "list what is on record", ArgsUsage: "[TARGET]",
+				Description: "One line for each thing: address, kind, identity, and its state where that is not \"live\". With --json one\nobject per line, as `state show --json` prints it.",
+				UsageText:   "state list\nstate list --stack shop --stage prod",
+				Flags:       shared(byRecord("go by")), Action: a.stateList,
+			},
+			{
+				Name: "show", Usage: "show the record of one address", ArgsUsage: "ADDRESS [TARGET]",
+				Description: "Its generations with their attributes, the props as last settled, and what it needs. Secrets are masked.",
+				UsageText:   "state show queue\nstate show password --reveal --json",
+				Flags:       shared(revealFlag(), byRecord("go by")), Action: a.stateShow,
+			},
+			a.stateMoveCommand(), a.stateRemoveCommand(), a.stateExportCommand(), a.stateImportCommand(), a.stateCheckCommand(),
+		},
+	}
+}
+
+func (a *app) stateMoveCommand() *cli.Command {
+	return &cli.Command{
+		Name: "mv", Usage: "move records to other addresses", ArgsUsage: "OLD NEW [OLD NEW]... [TARGET]",
+		Description: `For a rename that the program cannot say itself; renamedFrom in the program does the same in every stage. What
+is there is marked with its new address in the same run and keeps its name; nothing else of it is touched.
+Afterwards the program with the new addresses finds nothing to do.
+
+All moves of one command happen at once, so that two addresses can change places. OLD and NEW that end in /
+are whole scopes; / alone is the scope of everything. A thing whose mark cannot be rewritten is refused, and
+when a mark cannot be written everything is turned back. A move that was cut in the middle is finished by the
+same command, or by the next deploy.
+
+Exit codes: 0 moved; 1 refused, everything is as it was; 3 another run holds the stage; 5 not approved;
+130 interrupted: the rows have moved, some marks are still to be written.`,
+		UsageText: `state mv queue jobs                 one address
+state mv net/ core/                 a whole scope
+state mv blue green green blue      two change places`,
+		Flags: shared(applying(byRecord("go by"))...), Action: a.stateMove,
+	}
+}
+
+func (a *app) stateRemoveCommand() *cli.Command {
+	return &cli.Command{
+		Name: "rm", Usage: "forget records; the cloud is not touched", ArgsUsage: "ADDRESS...",
+		Description: `Forgets what is on record of these addresses, or globs as --target takes them, and prints the physical
+identities. It deletes nothing: the things stay where they are, with their marks, and the next deploy of a
+program that declares them takes them up again. To let a thing go for good use forget in the program; to
+delete it, take it out of the program and deploy. What another record needs is refused, unless that goes too.
+
+Exit codes: 0 forgotten; 1 refused; 3 another run holds the stage; 5 not approved.`,
+		UsageText: `state rm queue
+state rm 'net/**' --stack shop --stage prod
+state rm broken                     also one that cannot be read`,
+		Flags: shared(applying(byRecord("go by"))...), Action: a.stateRemove,
+	}
+}
+
+func (a *app) stateMove(c *cli.Context) error {
+	names := c.NArg() / 2 * 2
+	if names == 0 {
+		return hint(errors.New("state mv: from which address to which?"), "athanor state mv OLD NEW; `athanor state list` lists addresses")
+	}
+	s, err := a.openState(c, names, "Move these in")
+	if err != nil || s == nil {
+		return err
+	}
+	var renames []engine.Rename
+	for i := 0; i < names; i += 2 {
+		renames = append(renames, engine.Rename{From: c.Args().Get(i), To: c.Args().Get(i + 1)})
+	}
+	p, err := s.engine.PlanMove(c.Context, s.stage, s.graph.Dir, renames)
+	return a.halfMoved(s.proceed(c, p, err))
+}
+
+// halfMoved tells a move that was cut from one that was not begun.
+func (a *app) halfMoved(err error) error {
+	if _, half := errors.AsType[*engine.HalfMovedError](err); !half {
+		return err
+	}
+	a.report(hint(err, "the same command finishes it, and so does the next deploy"))
+	return exit(ExitInterrupted)
+}
+
+func (a *app) stateRemove(c *cli.Context) error {
+	if c.NArg() == 0 {
+		return hint(errors.New("state rm: which addresses?"), "`athanor state list` lists them")
+	}
+	s, err := a.openState(c, c.NArg(), "Forget these, and delete nothing, in")
+	if err != nil || s == nil {
+		return err
+	}
+	p, err := s.engine.PlanRemove(c.Context, s.stage, c.Args().Slice())
+	if err = s.proceed(c, p, err); err == nil && !a.asJSON {
+		fmt.Fprintln(a.err, "Nothing was deleted: what they were about is still there.")
+	}
+	return err
+}
+
+// openState opens a stage for a command that changes its record. The first names arguments are not the target.
+func (a *app) openState(c *cli.Context, names int, question string) (*session, error) {
+	s, err := a.openRecord(c, names)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	s.command, s.question = "state", question
+	if s.graph == nil {
+		s.graph = &engine.Graph{Format: engine.GraphFormat, Stack: s.stage.Stack, Stage: s.stage.Name, Dir: s.dir}
+	}
+	if c.String("stack") != "" && c.NArg() == names {
+		return s, s.findDir(c.Context)
+	}
+	return s, nil
+}

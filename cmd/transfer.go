@@ -1,0 +1,132 @@
+package cmd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/athanor-dev/athanor/engine"
+)
+
+func (a *app) stateExportCommand() *cli.Command {
+	return &cli.Command{
+		Name: "export", Usage: "write the whole record as one document", ArgsUsage: "[TARGET]",
+		Description: `One consistent version of the record as JSON, for keeping and for ` + "`state import`" + `. What is sealed stays
+sealed, and needs the stage's key to be read or imported; --reveal opens it: the document then has secrets in
+clear, and can be imported under another key. Rows that cannot be read are in it, each with its problem.`,
+		UsageText: `state export --out prod.json --stage prod
+state export | jq -r '.rows[].address'
+state export --reveal --out open.json      secrets in clear`,
+		Flags: shared(revealFlag(), byRecord("go by"), &cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write to `FILE`, readable by its owner only"}), Action: a.stateExport,
+	}
+}
+
+func (a *app) stateImportCommand() *cli.Command {
+	return &cli.Command{
+		Name: "import", Usage: "replace the record by an exported one", ArgsUsage: "FILE [TARGET]",
+		Description: `Reads a document that ` + "`state export`" + ` wrote, or - for standard input, verifies all of it, and makes the record
+of its stack and stage what it says: in one commit, or not at all. TARGET is a directory of the project whose store
+is meant; no program is needed. It is how a stage passes from one store to another.
+
+A stage without a record is filled. One that has a record must be at the serial of the document, when that was
+exported from this very store; else --serial says which one is replaced. A document is of one stack and one
+stage, and cannot become that of another: what it records is marked as that stage's. After an import into another
+store the next deploy marks everything as that store's.
+
+Exit codes: 0 imported, or nothing to do; 1 refused; 3 another run holds the stage; 5 not approved.`,
+		UsageText: `state import prod.json
+state import prod.json --store bolt:/shared/state.db
+state import prod.json --serial 17            replace what is there at serial 17`,
+		Flags: shared(applying(byRecord("import"), &cli.Uint64Flag{Name: "serial", Usage: "replace the record at serial `N`, whatever the document's is"})...), Action: a.stateImport,
+	}
+}
+
+func (a *app) stateExport(c *cli.Context) error {
+	s, err := a.openRecord(c, 0)
+	if err != nil || s == nil {
+		return err
+	}
+	doc, err := s.engine.Export(c.Context, s.stage, c.Bool("reveal"))
+	if err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(doc, "", " ")
+	if err != nil {
+		return err
+	}
+	data = append(data, '\n')
+	file := c.String("out")
+	if file == "" {
+		_, err := a.out.Write(data)
+		return err
+	}
+	if err := writePrivate(file, data); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "saved: %d rows of %s at serial %d\n", len(doc.Rows), s.stage, doc.From.Serial)
+	return nil
+}
+
+func (a *app) stateImport(c *cli.Context) error {
+	file := c.Args().First()
+	if file == "" {
+		return hint(errors.New("state import: which file?"), "athanor state import FILE, or - for standard input")
+	}
+	data, err := a.readDocument(file)
+	if err != nil {
+		return err
+	}
+	doc, err := engine.ReadExport(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	s, err := a.openImport(c, doc)
+	if err != nil {
+		return err
+	}
+	var serial *uint64
+	if c.IsSet("serial") {
+		serial = new(c.Uint64("serial"))
+	}
+	p, err := s.engine.PlanImport(c.Context, s.stage, doc, serial)
+	return s.proceed(c, p, err)
+}
+
+func (a *app) readDocument(file string) ([]byte, error) {
+	if file == "-" {
+		return io.ReadAll(a.in)
+	}
+	return os.ReadFile(file)
+}
+
+// openImport opens the stage that a document is of. The document says what a program would: its stack and its stage.
+func (a *app) openImport(c *cli.Context, doc *engine.Export) (*session, error) {
+	for name, value := range map[string]string{"stack": doc.Stack, "stage": doc.Stage} {
+		if c.IsSet(name) {
+			continue
+		}
+		if err := c.Set(name, value); err != nil {
+			return nil, err
+		}
+	}
+	s, src, err := a.begin(c, 1)
+	if err != nil {
+		return nil, err
+	}
+	if s.project, err = openProject(src.dir, s.store); err != nil {
+		return nil, err
+	}
+	if doc.Sealed() && s.stage.Stack == doc.Stack && s.stage.Name == doc.Stage {
+		s.project.keyID = doc.Key
+	}
+	if s.engine, err = s.project.engine(c.Context, s.stage, a.catalog); err != nil {
+		return nil, err
+	}
+	a.redacted = s.engine.Redacted
+	s.command, s.question = "state", "Make this the record of"
+	return s, nil
+}

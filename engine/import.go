@@ -1,0 +1,284 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// ErrSerial is matched by a *SerialError.
+var ErrSerial = errors.New("the record is another version than the one meant")
+
+// SerialError says that the record which an import would replace is another version than the one meant.
+type SerialError struct {
+	Stage statestore.Stage
+	// Want is the serial that was named or that the document has; Have that of the store.
+	Want, Have uint64
+	// Elsewhere: the document is from another store, and no serial was named.
+	Elsewhere bool
+}
+
+func (e *SerialError) Error() string {
+	if e.Elsewhere {
+		return fmt.Sprintf("%s has a record already, at serial %d; the document is of serial %d of another store", e.Stage, e.Have, e.Want)
+	}
+	return fmt.Sprintf("the record of %s is at serial %d, not %d", e.Stage, e.Have, e.Want)
+}
+
+// Is reports ErrSerial.
+func (e *SerialError) Is(target error) bool { return target == ErrSerial }
+
+// PlanImport says what making the record of a stage that of a document would do. Everything is verified before: whose it is,
+// the structure of the rows, that there is a key which opens them. The record is replaced whole, in one commit. An empty one
+// is filled; one with rows must have the serial that is given, else the one in the document, if that is of this very store.
+//
+// The document must be of the same stack and stage: what it records is marked as that stage's in the world. What is
+// revealed in it is sealed with the engine's key, so that a record can pass to another one.
+func (e *Engine) PlanImport(ctx context.Context, stage statestore.Stage, doc *Export, serial *uint64) (*Plan, error) {
+	if doc.Stack != stage.Stack || doc.Stage != stage.Name {
+		return nil, reconcile.WithHint(fmt.Errorf("the document is of %s/%s, not of %s: what it records is marked as that stage's", doc.Stack, doc.Stage, stage),
+			"--stack %s --stage %s", doc.Stack, doc.Stage)
+	}
+	w, err := e.newEdit(ctx, stage, "")
+	if err != nil {
+		return nil, err
+	}
+	if err := w.meant(doc, serial); err != nil {
+		return nil, err
+	}
+	change, err := e.verified(stage, doc)
+	if err != nil {
+		return nil, err
+	}
+	actions := w.replaced(change)
+	w.drop(change)
+	what := &edit{
+		again: func(ctx context.Context) (*Plan, error) { return e.PlanImport(ctx, stage, doc, serial) },
+		apply: func(ctx context.Context, r *run) (statestore.Change, error) { return statestore.Change{}, r.replace(ctx, *change) },
+		also:  len(change.Put) > 0 || len(change.Meta) > 0 || change.Outputs != nil,
+	}
+	return w.editPlan(actions, what)
+}
+
+// meant checks that the record is the version that is to be replaced.
+func (w *work) meant(doc *Export, serial *uint64) error {
+	have := w.snap.Serial
+	switch {
+	case serial != nil && *serial != have:
+		return &SerialError{Stage: w.stage, Want: *serial, Have: have}
+	case serial != nil, len(w.known()) == 0:
+		return nil
+	case doc.From.Store != w.store:
+		return reconcile.WithHint(&SerialError{Stage: w.stage, Want: doc.From.Serial, Have: have, Elsewhere: true}, "--serial %d replaces it", have)
+	case doc.From.Serial != have:
+		return reconcile.WithHint(&SerialError{Stage: w.stage, Want: doc.From.Serial, Have: have},
+			"it has changed since it was exported; --serial %d replaces it all the same", have)
+	}
+	return nil
+}
+
+// verified makes the change that writes all of a document, after proving that it can be read back.
+func (e *Engine) verified(stage statestore.Stage, doc *Export) (*statestore.Change, error) {
+	if doc.Sealed() {
+		if err := e.Key.Check(doc.Key); err != nil {
+			return nil, err
+		}
+	}
+	snap := &statestore.Snapshot{Stage: stage, Rows: make(map[string]statestore.Row, len(doc.Rows))}
+	var problems []Problem
+	bad := func(addr string, err error) { problems = append(problems, Problem{Address: addr, Err: err}) }
+	for i := range doc.Rows {
+		row, err := e.imported(stage, &doc.Rows[i])
+		if _, twice := snap.Rows[row.Address]; err == nil && twice {
+			err = errors.New("the document has it twice")
+		}
+		if err != nil {
+			bad(doc.Rows[i].Address, err)
+			continue
+		}
+		snap.Rows[row.Address] = row
+	}
+	for _, err := range snap.Check() {
+		bad("", err)
+	}
+	change := &statestore.Change{KeyID: e.Key.ID()}
+	var err error
+	if change.Outputs, err = e.sealedPart(stage, "\x00outputs", doc.Outputs); err == nil {
+		_, _, err = openOutputs(&statestore.Snapshot{Stage: stage, Outputs: change.Outputs}, e.Key)
+	}
+	if err != nil {
+		bad("outputs", err)
+	}
+	for name, part := range doc.Facts {
+		sealed, err := e.sealedPart(stage, "\x00"+name, &part)
+		if err != nil {
+			bad("the fact "+name, err)
+			continue
+		}
+		if change.Meta == nil {
+			change.Meta = map[string][]byte{}
+		}
+		change.Meta[name] = sealed
+	}
+	if len(problems) > 0 {
+		return nil, &RefusedError{problems}
+	}
+	for _, addr := range slices.Sorted(maps.Keys(snap.Rows)) {
+		change.Put = append(change.Put, snap.Rows[addr])
+	}
+	return change, nil
+}
+
+// imported is a row of a document as a store keeps it.
+func (e *Engine) imported(stage statestore.Stage, in *ExportedRow) (statestore.Row, error) {
+	row := statestore.Row{Address: in.Address, Birth: in.Birth, Needs: in.Needs}
+	if in.Problem != "" {
+		return row, reconcile.WithHint(fmt.Errorf("it could not be read when it was exported: %s", in.Problem),
+			"take it out of the document: the next deploy finds what is there by reading")
+	}
+	if err := CheckAddress(in.Address); err != nil {
+		return row, err
+	}
+	for _, g := range in.Generations {
+		row.Generations = append(row.Generations, statestore.Generation{
+			Number: g.Number, State: g.State, Slot: g.Slot, Kind: g.Kind, Place: statestore.Place(g.Place), Identity: g.Identity,
+			Intent: g.Intent, Written: g.Written,
+		})
+	}
+	if len(row.Generations) == 0 {
+		return row, errors.New("it is about nothing: it has no generations")
+	}
+	var err error
+	if row.Body, err = e.sealedPart(stage, in.Birth, in.Body); err == nil {
+		_, err = open(row, stage, e.Key)
+	}
+	return row, err
+}
+
+// sealedPart is a part as a store keeps it. What is open is sealed; what is sealed must open.
+func (e *Engine) sealedPart(stage statestore.Stage, what string, part *Part) ([]byte, error) {
+	switch {
+	case part == nil:
+		return nil, nil
+	case len(part.Open) > 0 && len(part.Sealed) > 0:
+		return nil, errors.New("it is both sealed and open")
+	case len(part.Open) == 0:
+		_, err := e.Key.Open(part.Sealed, aad(stage, what))
+		return part.Sealed, err
+	}
+	t, err := tree.Decode(part.Open)
+	if err != nil {
+		return nil, err
+	}
+	return e.Key.Seal(tree.Canonical(t), aad(stage, what)), nil
+}
+
+// replaced are the lines of an import. It takes out of the change what is on record already, and gives the rest the versions
+// that they replace.
+func (w *work) replaced(change *statestore.Change) []Planned {
+	var actions []Planned
+	var put []statestore.Row
+	line := func(row statestore.Row, action Action) {
+		p := Planned{Address: row.Address, Action: action}
+		if len(row.Generations) > 0 {
+			g := row.Generations[0]
+			p.Kind, p.Identity, p.Generation, p.Place = g.Kind, g.Identity, g.Number, reconcile.Place(g.Place)
+		}
+		if action == Recover {
+			p.From = p.Identity
+		}
+		actions = append(actions, p)
+	}
+	stays := make(map[string]bool, len(change.Put))
+	for _, row := range change.Put {
+		stays[row.Address] = true
+		old, there := w.snap.Rows[row.Address]
+		switch {
+		case there && sameRow(old, row):
+			line(row, Unchanged)
+			continue
+		case there:
+			row.Version = old.Version
+			line(row, Update)
+		case w.damaged[row.Address] != nil:
+			row.Version = statestore.Repair
+			line(row, Update)
+		default:
+			line(row, Recover)
+		}
+		put = append(put, row)
+	}
+	for addr := range w.known() {
+		if stays[addr] {
+			continue
+		}
+		row := statestore.Row{Address: addr, Version: statestore.Repair}
+		if old, readable := w.snap.Rows[addr]; readable {
+			row.Version = old.Version
+		}
+		put = append(put, row)
+		actions = append(actions, w.forgotten(addr)...)
+	}
+	change.Put = put
+	return actions
+}
+
+// sameRow compares all that a document has of a row.
+func sameRow(a, b statestore.Row) bool {
+	return a.Birth == b.Birth && slices.Equal(a.Needs, b.Needs) && bytes.Equal(a.Body, b.Body) &&
+		slices.EqualFunc(a.Generations, b.Generations, func(x, y statestore.Generation) bool {
+			return x.Written.Equal(y.Written) && x.Number == y.Number && x.State == y.State && x.Slot == y.Slot && x.Kind == y.Kind && x.Place == y.Place &&
+				x.Identity == y.Identity && x.Intent == y.Intent
+		})
+}
+
+// drop completes an import: what the document does not have goes, and what is the same is not written.
+func (w *work) drop(change *statestore.Change) {
+	for name, sealed := range w.snap.Meta {
+		new, stays := change.Meta[name]
+		switch {
+		case stays && bytes.Equal(new, sealed):
+			delete(change.Meta, name)
+		case !stays && change.Meta == nil:
+			change.Meta = map[string][]byte{name: nil}
+		case !stays:
+			change.Meta[name] = nil
+		}
+	}
+	switch {
+	case bytes.Equal(change.Outputs, w.snap.Outputs):
+		change.Outputs = nil
+	case change.Outputs == nil:
+		change.Outputs = []byte{}
+	}
+}
+
+// replace writes an import, all in one commit.
+func (r *run) replace(ctx context.Context, change statestore.Change) error {
+	if err := r.journal.Commit(ctx, change); err != nil {
+		return err
+	}
+	return r.tell()
+}
+
+// tell gives the events of an edit that is done.
+func (r *run) tell() error {
+	for i := range r.plan.Actions {
+		a := &r.plan.Actions[i]
+		if a.Action == Unchanged {
+			r.summary.count(Unchanged, StatusDone)
+			continue
+		}
+		if err := r.told(&node{addr: a.Address, plan: a}, func() error { return nil }); err != nil {
+			return err
+		}
+	}
+	return nil
+}

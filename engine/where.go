@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// dirFact is the name of the stage-wide fact that says where the stack lies.
+const dirFact = "dir"
+
+// introduce adds to the first change of a run what it tells of the whole stage: the key that seals it, and where its program
+// lies, so that relative paths mean the same when the program is gone.
+func (r *run) introduce(change *statestore.Change) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.keyed {
+		return
+	}
+	r.keyed, change.KeyID = true, r.e.Key.ID()
+	if r.w.destroy || r.e.Root == "" || r.w.graph.Dir == "" {
+		return
+	}
+	rel, err := filepath.Rel(r.e.Root, r.w.graph.Dir)
+	if err != nil {
+		return // on another drive: nothing that would mean the same elsewhere
+	}
+	rel = filepath.ToSlash(rel)
+	if known, err := r.e.openDir(r.w.snap); err != nil || known != rel {
+		change.Meta = map[string][]byte{dirFact: r.e.Key.Seal(tree.Canonical(rel), aad(r.w.stage, "\x00"+dirFact))}
+	}
+}
+
+// openDir is where a stack lies as seen from the project's directory, "" when that is not on record.
+func (e *Engine) openDir(snap *statestore.Snapshot) (string, error) {
+	sealed := snap.Meta[dirFact]
+	if sealed == nil {
+		return "", nil
+	}
+	plain, err := e.Key.Open(sealed, aad(snap.Stage, "\x00"+dirFact))
+	if err != nil {
+		return "", err
+	}
+	v, err := tree.Decode(plain)
+	rel, _ := v.(string)
+	return rel, err
+}
+
+// StackDir is the directory that a stack was deployed from last, in this project; "" when that is not on record.
+func (e *Engine) StackDir(ctx context.Context, stage statestore.Stage) (string, error) {
+	snap, err := e.Store.Load(ctx, stage)
+	if err != nil {
+		return "", err
+	}
+	rel, err := e.openDir(snap)
+	if err != nil || rel == "" {
+		return "", err
+	}
+	return filepath.Join(e.Root, filepath.FromSlash(rel)), nil
+}
