@@ -216,7 +216,7 @@ func (s *session) open(c *cli.Context, dir string) error {
 	if s.engine, err = s.project.engine(c.Context, s.stage, s.app.catalog); err != nil {
 		return err
 	}
-	s.engine.Parallel = c.Int("parallel")
+	s.engine.Parallel, s.engine.Peers = c.Int("parallel"), &peers{s}
 	s.app.redacted = s.engine.Redacted
 	return nil
 }

@@ -27,7 +27,7 @@ func (e *Engine) newEdit(ctx context.Context, stage statestore.Stage, dir string
 	if err != nil {
 		return nil, err
 	}
-	return w, w.index()
+	return w, w.index(ctx)
 }
 
 // editPlan makes the plan of an edit. What was refused is the error, beside the plan.

@@ -28,6 +28,8 @@ type Engine struct {
 	Cache string
 	// Secret reads a secret's value; nil reads SecretSource's environment variables and files.
 	Secret func(ctx context.Context, name string, source SecretSource) (string, error)
+	// Peers opens the records of other stacks, for references to their outputs; nil: there can be none.
+	Peers Peers
 	// Events receives what happens in runs, in order, on one goroutine at a time. It must not block for long.
 	Events func(Event)
 	// User is who runs it, for the history.

@@ -66,7 +66,7 @@ type node struct {
 }
 
 // index makes the nodes of a graph and finds everything that is wrong with it.
-func (w *work) index() error {
+func (w *work) index(ctx context.Context) error {
 	var problems []Problem
 	bad := func(addr, source string, err error) {
 		problems = append(problems, Problem{Address: addr, Source: source, Err: err})
@@ -95,12 +95,12 @@ func (w *work) index() error {
 		w.reads = append(w.reads, n)
 	}
 	for _, n := range slices.Concat(w.reads, w.declared) {
-		for _, err := range w.refer(n) {
+		for _, err := range w.refer(ctx, n) {
 			bad(n.addr, n.source(), err)
 		}
 	}
 	for name, v := range w.graph.Outputs {
-		if _, err := w.uses(v); err != nil {
+		if _, err := w.uses(ctx, v); err != nil {
 			bad("output "+name, "", err)
 		}
 	}
@@ -160,9 +160,9 @@ func unknownKind(kind string, types []string) error {
 }
 
 // refer finds what a node refers to, and checks its props as far as they are known.
-func (w *work) refer(n *node) []error {
+func (w *work) refer(ctx context.Context, n *node) []error {
 	declared := n.declaredProps()
-	uses, err := w.uses(declared)
+	uses, err := w.uses(ctx, declared)
 	if err != nil {
 		return []error{err}
 	}
@@ -203,23 +203,29 @@ func (n *node) declaredProps() map[string]any {
 	return p
 }
 
-// uses lists the references in a tree, each checked: the address is declared and has such an attribute.
-func (w *work) uses(v any) ([]token.Use, error) {
-	uses, secrets, err := token.Uses(v)
+// uses lists the references in a tree, each checked: the address is declared and has such an attribute. Secrets and
+// outputs of other stacks are checked too.
+func (w *work) uses(ctx context.Context, v any) ([]token.Use, error) {
+	used, err := token.Uses(v)
 	if err != nil {
 		return nil, err
 	}
-	for _, u := range uses {
+	for _, u := range used.Refs {
 		if err := w.checkRef(u); err != nil {
 			return nil, err
 		}
 	}
-	for _, name := range secrets {
+	for _, name := range used.Secrets {
 		if _, ok := w.graph.Secrets[name]; !ok {
 			return nil, fmt.Errorf("no secret %q is declared", name)
 		}
 	}
-	return uses, nil
+	for _, o := range used.Outputs {
+		if _, err := w.output(ctx, o.Stack, o.Path); err != nil {
+			return nil, fmt.Errorf("%s: %w", o.At, err)
+		}
+	}
+	return used.Refs, nil
 }
 
 func (w *work) checkRef(u token.Use) error {

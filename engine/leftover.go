@@ -222,7 +222,7 @@ func (w *work) destroyed() bool {
 
 // seekDeclared looks for everything that the graph declares and for whatever is marked, and records it in memory.
 func (w *work) seekDeclared(ctx context.Context) error {
-	if err := w.index(); err != nil {
+	if err := w.index(ctx); err != nil {
 		return err
 	}
 	if err := w.reachAll(ctx); err != nil {

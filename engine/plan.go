@@ -54,7 +54,7 @@ func (w *work) makePlan(ctx context.Context) (*Plan, error) {
 	defer func() { <-digest }()
 	w.digested = digest
 	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
-	if err := w.index(); err != nil {
+	if err := w.index(ctx); err != nil {
 		return nil, err
 	}
 	w.leave()
@@ -226,7 +226,7 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 	for _, a := range p.Actions {
 		p.Summary.count(a.Action, StatusDone)
 	}
-	p.Outputs = w.plannedOutputs(ctx)
+	p.Outputs, p.Used = w.plannedOutputs(ctx), w.used()
 	p.Warnings = append(p.Warnings, w.hints()...)
 	w.policies(p)
 	if len(w.refusals) > 0 {

@@ -95,6 +95,8 @@ type Plan struct {
 	Summary Summary   `json:"summary"`
 	// Outputs as far as they are known; secret ones masked.
 	Outputs map[string]any `json:"outputs,omitempty"`
+	// Used are keyed digests of the outputs of other stacks that were planned with, by network/prod.vpcId.
+	Used map[string]string `json:"used,omitempty"`
 	// Warnings and Violations are shown before approval.
 	Warnings   []string    `json:"warnings,omitempty"`
 	Violations []Violation `json:"violations,omitempty"`

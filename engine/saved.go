@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -69,6 +71,11 @@ func heldTo(saved, p *Plan) error {
 	}
 	if saved.Serial != p.Serial {
 		moved = append(moved, fmt.Sprintf("the record, from serial %d to %d", saved.Serial, p.Serial))
+	}
+	for _, name := range slices.Sorted(maps.Keys(saved.Used)) {
+		if digest, used := p.Used[name]; used && digest != saved.Used[name] {
+			moved = append(moved, "the output "+name)
+		}
 	}
 	assets := map[string]map[string]string{}
 	for _, a := range p.Actions {

@@ -64,6 +64,8 @@ type work struct {
 	gate    *gate
 	redact  *redactor
 	secrets map[string]string
+	// peers are the other stacks that this one refers to.
+	peers map[token.Stack]*peer
 
 	mu       sync.Mutex
 	accesses map[string]*access
@@ -88,7 +90,8 @@ func (e *Engine) newWork(ctx context.Context, g *Graph, destroy bool, o PlanOpti
 		moved: map[string]string{}, damaged: map[string]error{}, attrNames: map[string][]string{}, specs: map[string]*reconcile.Spec{},
 		redact: &e.redact, secrets: map[string]string{},
 		accesses: map[string]*access{}, listings: map[string]*listing{},
-		gate: newGate(e.Parallel),
+		gate:  newGate(e.Parallel),
+		peers: map[token.Stack]*peer{},
 	}
 	var err error
 	if w.snap, err = e.Store.Load(ctx, stage); err != nil {
@@ -212,6 +215,8 @@ func (w *work) resolveWas(ctx context.Context, v any, was map[*node]map[string]a
 		case token.OpSecret:
 			s, err := w.secret(ctx, x.Name)
 			return token.Value{Any: s, Secret: true}, err
+		case token.OpStack:
+			return w.output(ctx, x.Stack, x.Ref.Path)
 		case token.OpThen:
 			return w.then(x)
 		default:

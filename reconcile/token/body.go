@@ -35,6 +35,8 @@ func readBody(body string) (*Expr, bool) {
 	case namedBody:
 		name, err := encoding.DecodeString(rest)
 		return &Expr{Op: OpSecret, Name: string(name)}, err == nil
+	case stackBody:
+		return readStack(rest)
 	case jsonBody:
 		input, err := unpacked(rest)
 		return &Expr{Op: OpJSON, Input: input}, err == nil
@@ -57,6 +59,20 @@ func readBody(body string) (*Expr, bool) {
 		return &Expr{Op: OpRef, Ref: Ref{Address: address, Path: tree.Path(path), Spread: spread}}, err == nil
 	}
 	return nil, false
+}
+
+// readStack reads the inside of a token of another stack's output.
+func readStack(packed string) (*Expr, bool) {
+	v, err := unpacked(packed)
+	m, _ := v.(map[string]any)
+	e := &Expr{Op: OpStack}
+	e.Stack.Name, _ = m["stack"].(string)
+	e.Stack.Stage, _ = m["stage"].(string)
+	e.Stack.Store, _ = m["store"].(string)
+	path, _ := m["output"].(string)
+	e.Ref.Path = tree.Path(path)
+	e.Ref.Spread, _ = m["spread"].(bool)
+	return e, err == nil
 }
 
 // parseRef reads address.path and address.path... with neither quotes nor wildcards in the path.

@@ -101,7 +101,7 @@ func (r *resolver) list(list []any, at *place) (any, error) {
 // spreadOf is the spread token that v is, or nil.
 func spreadOf(v any) (*Expr, error) {
 	s, ok := v.(string)
-	spreads := strings.HasSuffix(s, "..."+plainClose) || strings.HasPrefix(s, plainOpen+refBody) || strings.HasPrefix(s, shiftedOpen)
+	spreads := strings.HasSuffix(s, "..."+plainClose) || strings.HasPrefix(s, plainOpen+refBody) || strings.HasPrefix(s, plainOpen+stackBody) || strings.HasPrefix(s, shiftedOpen)
 	if !ok || !spreads {
 		return nil, nil // what may be wrong with it is said where it is resolved
 	}

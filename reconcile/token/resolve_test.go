@@ -26,6 +26,12 @@ func known(e Expr) (Value, error) {
 	switch e.Op {
 	case OpSecret:
 		return Value{Any: leak, Secret: true, Unknown: e.Name == "later"}, nil
+	case OpStack:
+		v, ok := fixed[e.Stack.Name+"."+string(e.Ref.Path)]
+		if !ok {
+			return Value{}, errors.New("no such output")
+		}
+		return Value{Any: v, Secret: e.Stack.Stage == "prod"}, nil
 	case OpThen:
 		return Value{Any: fmt.Sprintf("%s(%s)", e.Name, tree.Canonical(e.Input))}, nil
 	}
@@ -85,6 +91,9 @@ func TestResolve(t *testing.T) {
 		"secret part":         {in: m{"x": "a⟦secret:k⟧", "y": "b"}, want: m{"x": "a" + leak, "y": "b"}, secret: "x"},
 		"unknown secret":      {in: m{"x": "⟦secret:later⟧"}, want: m{"x": "⟦secret:later⟧"}, secret: "x", unknown: "x"},
 		"spread":              {in: m{"x": []any{"⟦a.list...⟧"}}, want: m{"x": []any{"x", int64(2)}}},
+		"output":              {in: m{"x": Plain.Output(Stack{Name: "a", Stage: "dev"}, "n", false)}, want: m{"x": int64(5432)}},
+		"secret output":       {in: m{"x": "-" + Shifted.Output(Stack{Name: "a", Stage: "prod"}, "s", false)}, want: m{"x": "-text"}, secret: "x"},
+		"spread of an output": {in: m{"x": []any{Plain.Output(Stack{Name: "a", Stage: "dev"}, "list", true), "y"}}, want: m{"x": []any{"x", int64(2), "y"}}},
 		"spread of none":      {in: []any{"⟦a.empty...⟧"}, want: []any{}},
 		"spread among others": {in: []any{"0", "⟦a.list...⟧", "⟦later.z⟧"}, want: []any{"0", "x", int64(2), "⟦later.z⟧"}, unknown: "[3]"},
 		"spread later":        {in: m{"x": []any{"⟦later.z...⟧"}}, want: m{"x": []any{"⟦later.z...⟧"}}, unknown: "x"},
@@ -152,6 +161,7 @@ func TestResolveErrors(t *testing.T) {
 		says string
 	}{
 		"nothing there":    {m{"x": []any{"⟦a.none⟧"}}, "x[0]", "${a.none}: nothing there"},
+		"no output":        {m{"x": Plain.Output(Stack{Name: "a", Stage: "dev"}, "none", false)}, "x", "${a/dev.none}: no such output"},
 		"list in text":     {m{"x": "a⟦a.list⟧"}, "x", "a list"},
 		"null in text":     {m{"x": "a⟦a.null⟧"}, "x", "nothing"},
 		"map in text":      {m{"x": "a⟦a.map⟧"}, "x", "a map"},

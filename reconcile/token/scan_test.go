@@ -41,6 +41,8 @@ func samples(t testing.TB) map[string]string {
 			"spread":   s.Ref(Ref{Address: "orders", Path: "items", Spread: true}),
 			"secret":   s.Secret("apiKey"),
 			"secret64": s.Secret("api key"),
+			"stack":    s.Output(Stack{Name: "network", Stage: "prod"}, "vpcId", false),
+			"stacks":   s.Output(Stack{Name: "network", Stage: "prod", Store: "bolt:../net.db"}, "zones.eu", true),
 			"json":     must(s.JSON(map[string]any{"a": s.Ref(Ref{Address: "orders", Path: "arn"}), "n": 1})),
 			"url":      must(s.URL("https://%s@%s/x?q=%s", []any{User{"app", s.Secret("pw")}, "h", true})),
 			"then":     must(s.Then("f.1", []string{s.Ref(Ref{Address: "orders", Path: "arn"})})),

@@ -33,6 +33,7 @@ const (
 	secretBody = "secret:"
 	namedBody  = "secret64:"
 	jsonBody   = "json:"
+	stackBody  = "stack:"
 	urlBody    = "url:"
 	thenBody   = "then:"
 )
@@ -64,6 +65,11 @@ func (s Spelling) Then(id string, input any) (string, error) {
 	return s.Expr(Expr{Op: OpThen, Name: id, Input: input})
 }
 
+// Output is the token of an output of another stack; path begins with its name.
+func (s Spelling) Output(from Stack, path tree.Path, spread bool) string {
+	return s.write(stackBodyOf(Expr{Op: OpStack, Stack: from, Ref: Ref{Path: path, Spread: spread}}))
+}
+
 // Expr is the token of any expression.
 func (s Spelling) Expr(e Expr) (string, error) {
 	body, err := bodyOf(e)
@@ -86,6 +92,8 @@ func bodyOf(e Expr) (string, error) {
 		return refBodyOf(e.Ref), nil
 	case OpSecret:
 		return secretBodyOf(e.Name), nil
+	case OpStack:
+		return stackBodyOf(e), nil
 	case OpJSON:
 		input, err := packed(e.Input)
 		return jsonBody + input, err
@@ -133,6 +141,17 @@ func refBodyOf(r Ref) string {
 	}
 	whole := tree.Canonical(map[string]any{"address": r.Address, "path": string(r.Path), "spread": r.Spread})
 	return refBody + encoding.EncodeToString(whole)
+}
+
+func stackBodyOf(e Expr) string {
+	whole := map[string]any{"stack": e.Stack.Name, "stage": e.Stack.Stage, "output": string(e.Ref.Path)}
+	if e.Stack.Store != "" {
+		whole["store"] = e.Stack.Store
+	}
+	if e.Ref.Spread {
+		whole["spread"] = true
+	}
+	return stackBody + encoding.EncodeToString(tree.Canonical(whole))
 }
 
 func secretBodyOf(name string) string {

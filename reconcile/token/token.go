@@ -29,6 +29,8 @@ const (
 	OpJSON Op = "json"
 	// OpURL is a URL with its parts escaped.
 	OpURL Op = "url"
+	// OpStack is an output of another stack.
+	OpStack Op = "stack"
 	// OpThen is what a function of the program makes of a tree that may hold tokens.
 	OpThen Op = "then"
 )
@@ -47,11 +49,24 @@ type Ref struct {
 // String is the reference as people write it: orders.arn.
 func (r Ref) String() string { return refText(r) }
 
+// Stack names one stage of another stack.
+type Stack struct {
+	// Name of the stack, and its stage.
+	Name, Stage string
+	// Store is where its record is, as the program writes it; "" is where this stack's own is.
+	Store string
+}
+
+// String is the stack as people write it: network/prod.
+func (s Stack) String() string { return s.Name + "/" + s.Stage }
+
 // Expr is what a token means.
 type Expr struct {
 	Op Op
-	// Ref is set for OpRef.
+	// Ref is set for OpRef. For OpStack its path begins with the name of the output, and it has no address.
 	Ref Ref
+	// Stack is set for OpStack.
+	Stack Stack
 	// Name is the name of the secret, or the id of the function.
 	Name string
 	// Input is the template of OpJSON, or the input of OpThen: a tree whose tokens are spelt Plain.
@@ -86,7 +101,7 @@ type Value struct {
 	Secret bool
 }
 
-// Lookup finds the value of a reference, a secret or a function. The Input of an OpThen is resolved; a
+// Lookup finds the value of a reference, a secret, an output of another stack or a function. The Input of an OpThen is resolved; a
 // function is not asked while its input is unknown.
 type Lookup func(Expr) (Value, error)
 

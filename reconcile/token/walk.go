@@ -125,27 +125,47 @@ func (p Part) plain() string {
 // Refs are all references in a tree, in tree order, with those inside JSON, URLs and inputs of functions; At
 // is the path of the string in v. A damaged token is an [*Error] with its path.
 func Refs(v any) ([]Use, error) {
-	refs, _, err := Uses(v)
-	return refs, err
+	used, err := Uses(v)
+	return used.Refs, err
 }
 
 // Secrets are the names of the secrets that a tree uses, each once, in tree order. Damaged tokens use none.
 func Secrets(v any) []string {
-	_, names, _ := Uses(v)
-	return names
+	used, _ := Uses(v)
+	return used.Secrets
 }
 
-// Uses gives [Refs] and [Secrets] in one go.
-func Uses(v any) (refs []Use, secrets []string, err error) {
+// Used is what the tokens of a tree stand for.
+type Used struct {
+	// Refs are as [Refs] gives them.
+	Refs []Use
+	// Secrets are as [Secrets] gives them.
+	Secrets []string
+	// Outputs are those of other stacks, in tree order.
+	Outputs []Output
+}
+
+// Output is an output of another stack, and where it stands.
+type Output struct {
+	Stack Stack
+	// Path begins with the name of the output.
+	Path tree.Path
+	At   tree.Path
+}
+
+// Uses gives everything that a tree uses, in one go.
+func Uses(v any) (used Used, err error) {
 	err = exprs(v, &place{}, func(e *Expr, at *place) {
 		switch {
 		case e.Op == OpRef:
-			refs = append(refs, Use{Ref: e.Ref, At: at.path()})
-		case e.Op == OpSecret && !slices.Contains(secrets, e.Name):
-			secrets = append(secrets, e.Name)
+			used.Refs = append(used.Refs, Use{Ref: e.Ref, At: at.path()})
+		case e.Op == OpSecret && !slices.Contains(used.Secrets, e.Name):
+			used.Secrets = append(used.Secrets, e.Name)
+		case e.Op == OpStack:
+			used.Outputs = append(used.Outputs, Output{Stack: e.Stack, Path: e.Ref.Path, At: at.path()})
 		}
 	})
-	return refs, secrets, err
+	return used, err
 }
 
 // exprs visits the tokens of a tree and those inside them. It goes on after an error, and returns the first.
@@ -203,6 +223,8 @@ func (e *Expr) show() string {
 		return "${secret." + e.Name + "}"
 	case OpThen:
 		return "${then." + e.Name + "}"
+	case OpStack:
+		return "${" + e.Stack.String() + "." + string(e.Ref.Path) + "}"
 	case OpJSON:
 		return string(tree.Canonical(shown(e.Input)))
 	case OpURL:

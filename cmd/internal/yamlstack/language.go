@@ -18,6 +18,8 @@ type document struct {
 	Config map[string]configDoc
 	// Secrets say where secret values come from. ${secret.NAME} stands for one.
 	Secrets map[string]secretDoc
+	// Refs are other stacks whose outputs are used. ${ref.NAME.OUTPUT} stands for one.
+	Refs map[string]refDoc
 	// Providers are settings of providers, by the provider's name, and further sets of settings by names of
 	// your own, with "use" naming what they start from.
 	Providers map[string]any
@@ -57,6 +59,17 @@ type secretDoc struct {
 	File string
 	// Sealed is the sealed file beside the program: athanor secret set NAME.
 	Sealed bool
+}
+
+// refDoc is one stage of another stack.
+type refDoc struct {
+	// Stack is its name.
+	Stack string `prop:"required"`
+	// Stage is that stage of it. Default: the same as this stack's.
+	Stage string
+	// Store is where its record is, as --store takes it; the path of a file starts in the stack's directory. Default: where
+	// this stack's record is.
+	Store string
 }
 
 // readDoc is one thing that is used and not owned. Either id or query is set.

@@ -10,6 +10,7 @@ import (
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
 // Input says what is read, and for which stage.
@@ -45,6 +46,7 @@ type loader struct {
 
 	graph     *engine.Graph
 	config    map[string]bool
+	refs      map[string]token.Stack
 	providers map[string]*settings
 	kinds     map[string]*kind
 	entries   map[string]*entry
@@ -65,7 +67,7 @@ func Load(catalog *reconcile.Catalog, in Input) (*Stack, error) {
 			Format: engine.GraphFormat, Stage: in.Stage, Dir: in.Dir,
 			Config: map[string]any{}, Secrets: map[string]engine.SecretSource{}, Outputs: map[string]any{},
 		},
-		config: map[string]bool{}, providers: map[string]*settings{}, kinds: map[string]*kind{},
+		config: map[string]bool{}, refs: map[string]token.Stack{}, providers: map[string]*settings{}, kinds: map[string]*kind{},
 		entries: map[string]*entry{}, instances: map[string]*entry{}, rows: map[string]map[string]row{},
 	}
 	l.readAll()
@@ -83,6 +85,7 @@ func (l *loader) build() {
 	l.readName()
 	l.readConfig()
 	l.readSecrets()
+	l.readRefs()
 	l.readProviders()
 	l.declare("resources", false, fieldNames[resourceDoc]())
 	l.declare("read", true, fieldNames[readDoc]())

@@ -155,6 +155,32 @@ resources:
 		newQueue(s, "q", queueProps{Password: a, Tags: map[string]string{"b": string(b), "c": "x" + string(c)}})
 		return nil
 	}},
+	{"other stacks", `
+stack: shop
+refs:
+  net: {stack: network}
+  shared: {stack: base, stage: "${config.base}", store: "bolt:../base/state.db"}
+config: {base: {default: prod}}
+resources:
+  q:
+    kind: test.Queue
+    props:
+      name: q-${ref.net.names.queue}
+      port: "${ref.shared.port}"
+      subnets: ["${ref.net.subnets...}", z]
+outputs:
+  first: "${ref.net.subnets[0]}"
+  json: {$json: {vpc: "${ref.net.vpcId}"}}
+`, func(s *athanor.Stack) error {
+		base := athanor.Config(s, "base", athanor.Default("prod"))
+		newQueue(s, "q", queueProps{
+			Name: "q-" + s.Ref("network", "names.queue"), Subnets: append(s.RefList("network", "subnets"), "z"),
+			Port: athanor.Int(s.Ref("base", "port", athanor.AtStage(base), athanor.InStore("bolt:../base/state.db"))),
+		})
+		s.Output("first", s.Ref("network", "subnets[0]"))
+		s.Output("json", s.JSON(map[string]any{"vpc": s.Ref("network", "vpcId")}))
+		return nil
+	}},
 	{"providers", `
 stack: shop
 providers:

@@ -30,7 +30,7 @@ func TestSchema(t *testing.T) {
 		"resources: {a: {kind: test.Queue, props: {visibilityTimeout: [1]}}}", "resources: {a: {kind: test.Queue, props: {retries: many}}}",
 		"resources: {a: {kind: test.Queue, props: {rules: [{weight: 1}]}}}", "resources: {a: {kind: test.Queue, props: {mode: fats}}}",
 		"resources: {a: {kind: test.Queue, options: {protekt: true}}}", "resources: {a: {kind: test.Queue, options: {protect: 3}}}",
-		"config: {a: {type: number}}", "secrets: {a: {environment: X}}", "read: {a: {kind: test.Queue, query: {nmae: x}}}",
+		"config: {a: {type: number}}", "secrets: {a: {environment: X}}", "refs: {a: {stage: prod}}", "refs: {a: {stack: b, output: c}}", "read: {a: {kind: test.Queue, query: {nmae: x}}}",
 	} {
 		if valid(schema, parse(t, wrong)) == nil {
 			t.Errorf("valid: %s", wrong)

@@ -149,6 +149,8 @@ func (s *scope) builtin(expr string) (any, error) {
 		return s.secret(name)
 	case (word == "each" || strings.HasPrefix(word, "each[")) && (dotted || word != "each"):
 		return s.eachValue(expr)
+	case word == "ref" && dotted:
+		return nil, errNotBuiltin
 	case slices.Contains(reserved(), expr):
 		return nil, fmt.Errorf("${%s}: it has no name after a dot", expr)
 	}
@@ -156,7 +158,7 @@ func (s *scope) builtin(expr string) (any, error) {
 }
 
 // reserved are the words that an address cannot be.
-func reserved() []string { return []string{"stage", "stack", "config", "secret", "each"} }
+func reserved() []string { return []string{"stage", "stack", "config", "secret", "ref", "each"} }
 
 func (s *scope) configValue(name string) (any, error) {
 	if s.bare {
@@ -213,8 +215,11 @@ func cutAddress(expr string) (address, rest string) {
 	return expr[:i], expr[i:]
 }
 
-// reference is the token of an attribute, or those of one attribute of all that a for makes.
+// reference is the token of an attribute, of an output of another stack, or those of one attribute of all that a for makes.
 func (s *scope) reference(expr string, spread bool) (any, error) {
+	if name, ok := strings.CutPrefix(expr, "ref."); ok {
+		return s.output(name, spread)
+	}
 	address, rest := cutAddress(expr)
 	if s.each != nil {
 		address = strings.ReplaceAll(address, "[each.key]", "["+s.each.key+"]")

@@ -1,0 +1,62 @@
+package yamlstack
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// readRefs reads which other stacks are referred to.
+func (l *loader) readRefs() {
+	seen := map[string]place{}
+	l.section("refs", func(f *file, p pair) {
+		if !l.once(seen, f, p, "ref") {
+			return
+		}
+		l.refs[p.name] = token.Stack{}
+		s := &scope{loader: l, f: f, known: true, why: "where another stack is must be known"}
+		doc, ok := decode[refDoc](s, p.value, "ref "+p.name)
+		if !ok {
+			return
+		}
+		if err := athanor.CheckStack(doc.Stack); err != nil {
+			l.wrong(f.find(p.value, "stack"), "", fmt.Errorf("ref %s: %w", p.name, err))
+			return
+		}
+		l.refs[p.name] = token.Stack{Name: doc.Stack, Stage: cmp.Or(doc.Stage, l.in.Stage), Store: doc.Store}
+	})
+}
+
+// output is the token of another stack's output; expr is what stands behind "ref.".
+func (s *scope) output(expr string, spread bool) (any, error) {
+	name, output, dotted := strings.Cut(expr, ".")
+	to, known := s.refs[name]
+	if !known {
+		return nil, near(fmt.Errorf("no ref %q is declared", name), name, slices.Sorted(maps.Keys(s.refs)))
+	}
+	if !dotted {
+		return nil, reconcile.WithHint(fmt.Errorf("${ref.%s}: which output of it?", name), "${ref.%s.OUTPUT}", name)
+	}
+	if to.Name == "" {
+		return "", nil // what is wrong with it was said where it is declared
+	}
+	path, err := tree.ParsePath(output)
+	if err == nil {
+		err = athanor.CheckRef(to, path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("${ref.%s}: %w", expr, err)
+	}
+	t := token.Plain.Output(to, path, spread)
+	if spread {
+		return splice{t}, nil
+	}
+	return t, nil
+}

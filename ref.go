@@ -1,0 +1,65 @@
+package athanor
+
+import (
+	"fmt"
+
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// RefOption says where another stack is looked for.
+type RefOption func(*token.Stack)
+
+// AtStage refers to that stage of the other stack, whatever stage of this one is deployed.
+func AtStage(stage string) RefOption { return func(from *token.Stack) { from.Stage = stage } }
+
+// InStore refers to the record in another store than this stack's own, written as --store takes it. The path of a
+// file starts in the stack's directory.
+func InStore(store string) RefOption { return func(from *token.Stack) { from.Store = store } }
+
+// Ref is an output of another stack: what its last deploy recorded in the same stage, unless options say otherwise.
+// The output may go on as a path into a value: "zones.eu" or "subnets[0]". It is known at plan. A secret output stays
+// secret, and the key of the other stage must be at hand. What is missing is an *engine.PeerError.
+func (s *Stack) Ref(stack, output string, from ...RefOption) string {
+	return s.ref(stack, output, false, from)
+}
+
+// RefList is an output of another stack that is a list: one element that stands for all, as list attributes have it.
+func (s *Stack) RefList(stack, output string, from ...RefOption) []string {
+	return []string{s.ref(stack, output, true, from)}
+}
+
+func (s *Stack) ref(stack, output string, list bool, from []RefOption) string {
+	to := token.Stack{Name: stack, Stage: s.in.Stage}
+	for _, option := range from {
+		option(&to)
+	}
+	path, err := tree.ParsePath(output)
+	if err == nil {
+		err = CheckRef(to, path)
+	}
+	if err != nil {
+		s.fail("", fmt.Errorf("ref %s.%s: %w", stack, output, err))
+	}
+	return s.in.Spelling.Output(to, path, list)
+}
+
+// CheckRef says what is wrong with a reference to an output of another stack.
+func CheckRef(to token.Stack, path tree.Path) error {
+	if err := CheckStack(to.Name); err != nil {
+		return err
+	}
+	for _, text := range []string{to.Stage, to.Store, string(path)} {
+		if token.Has(text) {
+			return errLiteral
+		}
+	}
+	steps := path.Steps()
+	switch {
+	case to.Stage == "":
+		return fmt.Errorf("a stage: %w", errName)
+	case len(steps) == 0:
+		return fmt.Errorf("an output: %w", errName)
+	}
+	return CheckName(steps[0].Key)
+}
