@@ -61,8 +61,10 @@ func (e *Engine) PlanImport(ctx context.Context, stage statestore.Stage, doc *Ex
 	w.drop(change)
 	what := &edit{
 		again: func(ctx context.Context) (*Plan, error) { return e.PlanImport(ctx, stage, doc, serial) },
-		apply: func(ctx context.Context, r *run) (statestore.Change, error) { return statestore.Change{}, r.replace(ctx, *change) },
-		also:  len(change.Put) > 0 || len(change.Meta) > 0 || change.Outputs != nil,
+		apply: func(ctx context.Context, r *run) (statestore.Change, error) {
+			return statestore.Change{}, r.replace(ctx, *change)
+		},
+		also: len(change.Put) > 0 || len(change.Meta) > 0 || change.Outputs != nil,
 	}
 	return w.editPlan(actions, what)
 }

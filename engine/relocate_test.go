@@ -12,7 +12,6 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-
 // renames reads "a b c d" as a to b and c to d.
 func renames(words string) (list []engine.Rename) {
 	w := strings.Fields(words)
@@ -77,9 +76,13 @@ type moveStory struct {
 }
 
 func moveStories() []moveStory {
-	assigned := func(addr string, p m, c ...func(*engine.Options)) engine.Resource { return kind("Assigned", res(addr, p, c...)) }
+	assigned := func(addr string, p m, c ...func(*engine.Options)) engine.Resource {
+		return kind("Assigned", res(addr, p, c...))
+	}
 	with := func(addr string) func(*engine.Options) { return func(o *engine.Options) { o.DeletedWith = addr } }
-	after := func(addr string) func(*engine.Options) { return func(o *engine.Options) { o.DependsOn = []string{addr} } }
+	after := func(addr string) func(*engine.Options) {
+		return func(o *engine.Options) { o.DependsOn = []string{addr} }
+	}
 	return []moveStory{
 		{
 			name: "one, with those that need it", words: "a n", calls: 1,

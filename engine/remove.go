@@ -30,7 +30,9 @@ func (e *Engine) PlanRemove(ctx context.Context, stage statestore.Stage, globs [
 	}
 	return w.editPlan(actions, &edit{
 		again: func(ctx context.Context) (*Plan, error) { return e.PlanRemove(ctx, stage, globs) },
-		apply: func(ctx context.Context, r *run) (statestore.Change, error) { return statestore.Change{}, r.remove(ctx, gone) },
+		apply: func(ctx context.Context, r *run) (statestore.Change, error) {
+			return statestore.Change{}, r.remove(ctx, gone)
+		},
 	})
 }
 

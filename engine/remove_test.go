@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"slices"
 	"strings"
@@ -83,7 +84,7 @@ func (b *bench) edit(change func(*statestore.Snapshot) statestore.Change) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	j, err := statestore.Begin(b.t.Context(), b.store, testStage, statestore.Claim{Run: "edit " + b.t.Name(), Command: "test"})
+	j, err := statestore.Begin(b.t.Context(), b.store, testStage, statestore.Claim{Run: rand.Text(), Command: "test"})
 	if err != nil {
 		b.t.Fatal(err)
 	}

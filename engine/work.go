@@ -30,7 +30,7 @@ type work struct {
 	edit  *edit
 	stage statestore.Stage
 	store string // the store's id
-	snap     *statestore.Snapshot
+	snap  *statestore.Snapshot
 
 	// records by address, after moves; moved are old addresses to new ones; damaged those that cannot be read.
 	records map[string]*record

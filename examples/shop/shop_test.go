@@ -62,7 +62,7 @@ func (s *shop) run(args ...string) (stdout, stderr string, code int) {
 
 // counts is the summary line of a run.
 type counts struct {
-	Created, Adopted, Recovered, Updated, Replaced, Deleted, Unchanged, Failed, Blocked int
+	Created, Adopted, Recovered, Updated, Replaced, Moved, Deleted, Unchanged, Failed, Blocked int
 
 	Calls   struct{ Reads, Mutations int }
 	Commits int
