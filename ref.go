@@ -2,6 +2,7 @@ package athanor
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -49,10 +50,8 @@ func CheckRef(to token.Stack, path tree.Path) error {
 	if err := CheckStack(to.Name); err != nil {
 		return err
 	}
-	for _, text := range []string{to.Stage, to.Store, string(path)} {
-		if token.Has(text) {
-			return errLiteral
-		}
+	if slices.ContainsFunc([]string{to.Stage, to.Store, string(path)}, token.Has) {
+		return errLiteral
 	}
 	steps := path.Steps()
 	switch {

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -77,11 +78,11 @@ func (a *app) printCheckup(line checkupLine) {
 	}
 	style := a.style(a.err)
 	for _, p := range line.Problems {
-		text := p.Error
+		lines := []string{p.Error}
 		for _, id := range p.Identities {
-			text += fmt.Sprintf("\n  %s %s", id.Kind, id.Identity)
+			lines = append(lines, "  "+id.Kind+" "+id.Identity)
 		}
-		style.Error(a.err, text, p.Hints)
+		style.Error(a.err, strings.Join(lines, "\n"), p.Hints)
 	}
 	for _, note := range line.Notes {
 		fmt.Fprintln(a.err, "note:", note)

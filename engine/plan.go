@@ -100,7 +100,7 @@ func (w *work) leave() {
 	}
 	for addr, err := range w.damaged {
 		if n := w.nodes[addr]; n != nil && n.decl != nil {
-			n.err = reconcile.WithHint(fmt.Errorf("its record cannot be read: %w", err), "deploy again without the record: what is there is found by reading")
+			n.err = unreadable(addr, err)
 		}
 	}
 }
