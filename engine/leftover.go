@@ -78,6 +78,9 @@ func (w *work) classifyLeftover(n *node) {
 	if g != nil {
 		n.plan.Kind, n.plan.Identity, n.plan.Generation, n.plan.Place = g.kind, g.identity, g.number, g.place
 	}
+	if from := n.rec.moving; from != "" {
+		n.plan.Notes = append(n.plan.Notes, "it was being moved here from "+from+": `athanor state mv "+from+" "+n.addr+"` finishes that")
+	}
 	taken := w.nodes[n.addr]
 	switch {
 	case slices.Contains(w.graph.Forget, n.addr):

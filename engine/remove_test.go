@@ -158,6 +158,9 @@ func TestStateMoveIsStopped(t *testing.T) {
 	if !ok || !slices.Equal(half.Addresses, []string{"n"}) || b.rows() != "n" || b.marked("red") != "a" {
 		t.Fatalf("%v, rows %s, marked %s", err, b.rows(), b.marked("red"))
 	}
+	if p := b.plan(graph(res("a", m{"color": "red"}))); !strings.Contains(strings.Join(p.Actions[1].Notes, " "), "`athanor state mv a n` finishes that") {
+		t.Errorf("the old program is not told: %s %v", actions(p), p.Actions[1].Notes)
+	}
 	if r := b.move("a n"); r.Summary.Moved != 1 || b.marked("red") != "n" {
 		t.Errorf("%+v, marked %s", r.Summary, b.marked("red"))
 	}
