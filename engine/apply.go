@@ -31,6 +31,9 @@ func (e *Engine) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result, e
 	}
 	if !w.anythingToDo(ctx, p) {
 		r := &Result{State: statestore.Succeeded, Summary: p.Summary, Calls: w.gate.calls(), Took: time.Since(started)}
+		if p.Summary.Blocked > 0 {
+			r.State = statestore.Failed // nothing could be done, and not because there was nothing to do
+		}
 		r.Outputs, r.Secret = w.outputs(ctx)
 		r.Waiting = waitingOf(p)
 		return r, nil

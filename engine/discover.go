@@ -38,7 +38,7 @@ func (w *work) list(ctx context.Context, n *node, a *access) ([]reconcile.Found,
 	}
 	w.mu.Unlock()
 	l.once.Do(func() {
-		l.things, l.err = n.kind.List(ctx, reconcile.Scope{
+		l.things, l.err = listed(ctx, n.kind, reconcile.Scope{
 			Cloud: a.cloud, Place: a.place, Dir: w.graph.Dir,
 			Prefix: w.stage.Stack + "-" + w.stage.Name + "-",
 			Mark:   reconcile.Mark{Stack: w.stage.Stack, Stage: w.stage.Name},
@@ -92,14 +92,14 @@ func (w *work) discoverIn(ctx context.Context, a *access) ([]reconcile.Found, er
 		Cloud: a.cloud, Place: a.place, Dir: w.graph.Dir, Mark: reconcile.Mark{Stack: w.stage.Stack, Stage: w.stage.Name},
 	}
 	if a.provider.Discover != nil {
-		return a.provider.Discover(ctx, scope)
+		return patient(ctx, a.cloud, 0, func(ctx context.Context) ([]reconcile.Found, error) { return a.provider.Discover(ctx, scope) })
 	}
 	var all []reconcile.Found
 	for _, k := range a.provider.Kinds {
 		if spec := k.Spec(); !spec.Lists || !spec.Marked {
 			continue
 		}
-		things, err := k.List(ctx, scope)
+		things, err := listed(ctx, k, scope)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", k.Spec().Type, err)
 		}

@@ -143,9 +143,14 @@ func (w *work) lookGroup(ctx context.Context, nodes []*node) {
 		}
 		jobs, of = append(jobs, job), append(of, n)
 	}
-	looks, errs := nodes[0].kind.LookMany(ctx, jobs)
+	many, cancel := context.WithTimeout(ctx, reconcile.DefaultTimeout)
+	defer cancel()
+	looks, errs := nodes[0].kind.LookMany(many, jobs)
 	for i, n := range of {
 		n.job, n.look, n.err = jobs[i], looks[i], errs[i]
+		if n.err != nil && jobs[i].Cloud != nil && jobs[i].Cloud.Classify(n.err).Retries() {
+			n.look, n.err = w.see(ctx, n.kind, n.job)
+		}
 	}
 }
 
@@ -284,7 +289,7 @@ func (w *work) lookRead(ctx context.Context, n *node) (reconcile.Look, error) {
 
 // search looks for the one listed thing whose props equal those of a query.
 func (w *work) search(ctx context.Context, n *node, query *reconcile.Job) (reconcile.Look, error) {
-	things, err := n.kind.List(ctx, reconcile.Scope{Cloud: n.access.cloud, Place: n.access.place, Dir: w.graph.Dir})
+	things, err := listed(ctx, n.kind, reconcile.Scope{Cloud: n.access.cloud, Place: n.access.place, Dir: w.graph.Dir})
 	if err != nil {
 		return reconcile.Look{}, err
 	}

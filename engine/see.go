@@ -13,18 +13,29 @@ const patience = 30 * time.Second
 
 // see looks at one thing: as long as the kind or the resource allows, and again where the error says so.
 func (w *work) see(ctx context.Context, kind reconcile.Any, job *reconcile.Job) (reconcile.Look, error) {
-	bound := cmp.Or(job.Timeouts.Create, kind.Spec().Timeouts.Create, reconcile.DefaultTimeout)
-	ctx, cancel := context.WithTimeout(ctx, bound)
+	bound := cmp.Or(job.Timeouts.Create, kind.Spec().Timeouts.Create)
+	return patient(ctx, job.Cloud, bound, func(ctx context.Context) (reconcile.Look, error) { return kind.Look(ctx, job) })
+}
+
+// listed lists one kind.
+func listed(ctx context.Context, kind reconcile.Any, scope reconcile.Scope) ([]reconcile.Found, error) {
+	return patient(ctx, scope.Cloud, kind.Spec().Timeouts.Create, func(ctx context.Context) ([]reconcile.Found, error) { return kind.List(ctx, scope) })
+}
+
+// patient reads within a bound, the default one when it is 0, and again as long as the error says so. A read that never
+// answers fails what needs it, and nothing else.
+func patient[T any](ctx context.Context, cloud reconcile.Cloud, bound time.Duration, read func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(bound, reconcile.DefaultTimeout))
 	defer cancel()
 	since := time.Now()
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		look, err := kind.Look(ctx, job)
-		if err == nil || ctx.Err() != nil || job.Cloud == nil || !job.Cloud.Classify(err).Retries() || time.Since(since) > patience {
-			return look, err
+		answer, err := read(ctx)
+		if err == nil || ctx.Err() != nil || cloud == nil || !cloud.Classify(err).Retries() || time.Since(since) > patience {
+			return answer, err
 		}
 		select {
 		case <-ctx.Done():
-			return look, err
+			return answer, err
 		case <-time.After(pause):
 		}
 	}

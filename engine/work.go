@@ -183,7 +183,7 @@ func (a *access) open(ctx context.Context) {
 	if a.cloud, a.err = a.provider.Open(ctx, typed); a.err != nil {
 		return
 	}
-	a.place, a.err = a.cloud.Place(reconcile.ReadOnly(ctx))
+	a.place, a.err = patient(reconcile.ReadOnly(ctx), a.cloud, 0, a.cloud.Place)
 }
 
 func anyMap(m map[string]any) any {

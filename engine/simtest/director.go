@@ -28,6 +28,7 @@ const (
 	Stumble  Outcome = "fails"     // an error and no effect
 	Swallow  Outcome = "effect, then an error"
 	Deny     Outcome = "denied" // refused for good, this once
+	Hang     Outcome = "hangs"  // no answer, for as long as anybody waits
 )
 
 // Sort is what kind of event it is.
@@ -212,14 +213,14 @@ func (d *Director) meet(name string, sort Sort) Outcome {
 		d.mu.Lock()
 		d.fenced = true
 		return Fine
-	case Deny:
+	case Deny, Hang:
 		d.denied++
 	default:
 	}
 	return o
 }
 
-// Denied counts how often the cloud refused something for good, in all processes.
+// Denied counts how often the cloud refused something for good, or never answered, in all processes.
 func (d *Director) Denied() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -238,7 +239,7 @@ func (d *Director) read(ctx context.Context, name string) error {
 	if stage == "" {
 		d.wait("read " + name)
 	}
-	return refusal(d.meet(stage+"read "+name, Reading))
+	return d.refuse(ctx, d.meet(stage+"read "+name, Reading))
 }
 
 // write lets a mutating call happen, or not.
@@ -267,12 +268,16 @@ func (d *Director) write(ctx context.Context, name string, do func() error) erro
 	case NotApplied:
 		return errStumble
 	default:
-		return refusal(o)
+		return d.refuse(ctx, o)
 	}
 }
 
-func refusal(o Outcome) error {
+// refuse is the answer of a call that has no effect.
+func (d *Director) refuse(ctx context.Context, o Outcome) error {
 	switch o {
+	case Hang:
+		<-ctx.Done()
+		return ctx.Err()
 	case Throttle:
 		return errThrottled
 	case Stumble:
@@ -304,13 +309,13 @@ func Cuts(e Event) []Outcome {
 func Faults(e Event) []Outcome {
 	switch e.Sort {
 	case Writing:
-		return []Outcome{Throttle, Stumble, Swallow, Deny, Severed}
+		return []Outcome{Throttle, Stumble, Swallow, Deny, Hang, Severed}
 	case Storing:
 		if e.Name == acquire {
 			return nil // there is no lease yet that could be taken away
 		}
 		return []Outcome{Severed}
 	default:
-		return []Outcome{Throttle, Stumble, Deny}
+		return []Outcome{Throttle, Stumble, Deny, Hang}
 	}
 }

@@ -180,14 +180,14 @@ func (sc *scenario) disturb(ctx context.Context, s *simtest.Sim, p point, out *o
 func (sc *scenario) answered(r *simtest.Report, event string, o simtest.Outcome, out *outcome) {
 	switch o {
 	case simtest.Throttle, simtest.Stumble, simtest.Swallow:
-		if r.Failed() && !sc.fails && !strings.HasPrefix(event, "plan ") {
+		if r.Failed() && !sc.fails {
 			out.violate("%s %s: the run gave up: %v", event, o, failure(r))
 		}
 	case simtest.Severed:
 		if !r.Failed() {
 			out.violate("%s %s: the run says that all went well", event, o)
 		}
-	case simtest.Deny:
+	case simtest.Deny, simtest.Hang:
 		out.denied = !r.Failed()
 		if r.Failed() && strings.HasPrefix(event, "plan ") && !sc.do.Destroy && r.Wrote() {
 			out.violate("%s %s: the run went on to write: %v", event, o, r.Events)

@@ -24,7 +24,7 @@ func (s *store) ID(context.Context) (string, error) { return s.id, nil }
 
 func (s *store) Acquire(ctx context.Context, stage statestore.Stage, claim statestore.Claim) (statestore.Lease, error) {
 	var lease statestore.Lease
-	return lease, s.event(acquire, func() (err error) {
+	return lease, s.event([]string{acquire}, func() (err error) {
 		lease, err = s.Store.Acquire(ctx, stage, claim)
 		return err
 	})
@@ -32,7 +32,7 @@ func (s *store) Acquire(ctx context.Context, stage statestore.Stage, claim state
 
 func (s *store) Commit(ctx context.Context, lease statestore.Lease, batch statestore.Batch) (statestore.Lease, error) {
 	next := lease
-	return next, s.event(nameOf(batch), func() (err error) {
+	return next, s.event(namesOf(batch), func() (err error) {
 		next, err = s.Store.Commit(ctx, lease, batch)
 		return err
 	})
@@ -47,9 +47,15 @@ func (s *store) Runs(ctx context.Context, stage statestore.Stage, limit int) ([]
 }
 
 // event lets a commit happen, or not. A process that is gone does not learn why.
-func (s *store) event(name string, do func() error) error {
-	s.d.wait(name)
-	switch s.d.meet(name, Storing) {
+func (s *store) event(names []string, do func() error) error {
+	s.d.wait(names[0])
+	fate := Fine
+	for _, name := range names {
+		if o := s.d.meet(name, Storing); fate == Fine {
+			fate = o
+		}
+	}
+	switch fate {
 	case Fine:
 		return do()
 	case AfterStore:
@@ -59,23 +65,26 @@ func (s *store) event(name string, do func() error) error {
 	return &statestore.FencedError{Note: errCut.Error()}
 }
 
-// nameOf tells a commit by what it says of which address.
-func nameOf(b statestore.Batch) string {
-	var parts []string
+// namesOf tells a commit by what it says of which address: an event for each row, since which rows share a commit is a
+// matter of chance.
+func namesOf(b statestore.Batch) []string {
+	var names []string
 	for _, row := range b.Put {
-		parts = append(parts, row.Address+stateOf(row))
+		names = append(names, "commit "+row.Address+stateOf(row))
 	}
 	for from, to := range b.Move {
-		parts = append(parts, from+"→"+to)
+		names = append(names, "commit "+from+"→"+to)
 	}
-	slices.Sort(parts)
+	slices.Sort(names)
 	switch {
 	case b.Finish != "":
-		parts = append(parts, "finish")
-	case len(parts) == 0 && len(b.Meta) == 0 && b.Outputs == nil:
-		parts = append(parts, "renewal")
+		names = append(names, "commit finish")
+	case len(names) == 0 && len(b.Meta) == 0 && b.Outputs == nil:
+		names = append(names, "commit renewal")
+	case len(names) == 0:
+		names = append(names, "commit facts")
 	}
-	return "commit " + strings.Join(parts, " ")
+	return names
 }
 
 // stateOf is a row in short: a letter and a number for each generation, an exclamation mark for an intent.

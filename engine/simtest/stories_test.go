@@ -13,7 +13,8 @@ import (
 func scenarios() []*scenario {
 	var all []*scenario
 	for _, group := range [][]scenario{
-		creations(), updates(), replacements(), deleteFirsts(), halfReplaced(), deletions(), destructions(), cycles(), renames(), drifts(), takeovers(), mixtures(),
+		creations(), updates(), replacements(), deleteFirsts(), halfReplaced(), deletions(), destructions(), cycles(), renames(), drifts(), takeovers(),
+		mixtures(), peers(),
 	} {
 		for i := range group {
 			all = append(all, &group[i])
