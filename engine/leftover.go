@@ -201,7 +201,7 @@ func (n *node) heldUser() *node {
 // seek finds the things of a stage that has no record, for destroy. With the program's graph it looks where that says; without it at the
 // providers' defaults. It never reports a clean world that it did not see.
 func (w *work) seek(ctx context.Context, g *Graph) error {
-	if w.destroyed() {
+	if w.wasEmptied() {
 		return nil
 	}
 	if g == nil || len(g.Resources) == 0 {
@@ -215,12 +215,11 @@ func (w *work) seek(ctx context.Context, g *Graph) error {
 	return err
 }
 
-// destroyed reports that a destroy was the last to write, and left no rows: a row goes only after its thing, so nothing
-// else is left either. One that wrote no row yet does not count.
-func (w *work) destroyed() bool {
-	last, holder := w.snap.LastRun, w.snap.Holder
-	return last != nil && last.Command == "destroy" && (last.State == statestore.Succeeded || w.snap.Serial > 0) ||
-		holder != nil && holder.Command == "destroy" && w.snap.Serial > 0
+// wasEmptied reports that the stage is empty by its record: a row goes only after its thing, so where rows were written and
+// none are left, nothing else is. A record that never had a row says nothing, unless a destroy looked and ended well.
+func (w *work) wasEmptied() bool {
+	last := w.snap.LastRun
+	return w.snap.Serial > 0 || last != nil && last.Command == "destroy" && last.State == statestore.Succeeded
 }
 
 // seekDeclared looks for everything that the graph declares and for whatever is marked, and records it in memory.
