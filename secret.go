@@ -10,7 +10,8 @@ import (
 // a log.
 type SecretSource = engine.SecretSource
 
-// FromEnv reads a secret from an environment variable.
+// FromEnv reads a secret from an environment variable. One that is set and empty is an error, unless the source says
+// OrEmpty; so it is with every source.
 func FromEnv(variable string) SecretSource { return SecretSource{Env: variable} }
 
 // FromFile reads a secret from a file, relative to the stack's directory; one trailing newline is cut.
@@ -28,7 +29,7 @@ func (s *Stack) Secret(name string, source ...SecretSource) Secret {
 	case len(source) > 1:
 		s.fail("secret "+name, errors.New("more than one source"))
 	}
-	if from == (SecretSource{}) {
+	if from.Env == "" && from.File == "" && !from.Sealed {
 		s.fail("secret "+name, errors.New("a source without a name"))
 	}
 	if err := CheckName(name); err != nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/athanor-dev/athanor/statestore"
-	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
 func (a *app) stateCheckCommand() *cli.Command {
@@ -60,15 +59,15 @@ func (a *app) stateCheck(c *cli.Context) error {
 		}
 		line.Problems = append(line.Problems, found)
 	}
-	own, err := seal.OwnFile("")
-	if err == nil && own != "" && checkup.Serial > 0 {
-		line.Notes = append(line.Notes, fmt.Sprintf("the key %s is in %s, which only this machine has: keep a copy of it, nothing else opens the record", s.engine.Key.ID(), own))
+	if origin := s.engine.Key.Origin(); origin.Alone && checkup.Serial > 0 {
+		line.Notes = append(line.Notes, fmt.Sprintf("the key %s is in %s, which only this machine has: keep a copy of it, nothing else opens the record; "+
+			"athanor secret rewrap wraps it for others", s.engine.Key.ID(), origin.Text))
 	}
 	a.printCheckup(line)
 	if len(line.Problems) > 0 {
 		return exit(ExitError)
 	}
-	return err
+	return nil
 }
 
 func (a *app) printCheckup(line checkupLine) {

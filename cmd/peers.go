@@ -31,7 +31,7 @@ func (p *peers) Open(_ context.Context, name string) (statestore.Store, error) {
 	return other.store, nil
 }
 
-// Key loads the key of a stage; it never makes one.
+// Key finds the key of a stage; it never makes one. A wrapped one is looked for beside the program that refers to it.
 func (p *peers) Key(stage statestore.Stage, id string) (*seal.Key, error) {
-	return seal.Load("", stage.Stack, stage.Name, id)
+	return seal.Load(keyPlace(stage, p.session.dir), id)
 }

@@ -73,9 +73,15 @@ func projectRoot(dir string) string {
 	}
 }
 
-// engine makes the engine of a stage. The stage's key is loaded, or made where nothing was sealed yet; a
-// machine remembers which store a stage had, so that a store which was lost and is made anew is no other store.
-func (p *project) engine(ctx context.Context, stage statestore.Stage, catalog *reconcile.Catalog) (*engine.Engine, error) {
+// keyPlace is where the wrapped key of a stage and its sealed secrets are looked for: beside the program.
+func keyPlace(stage statestore.Stage, dir string) seal.Place {
+	return seal.Place{Beside: []string{dir}, Stack: stage.Stack, Stage: stage.Name}
+}
+
+// engine makes the engine of a stage whose program is in dir. The stage's key is found, or made where nothing was
+// sealed yet; a machine remembers which store a stage had, so that a store which was lost and is made anew is no other
+// store.
+func (p *project) engine(ctx context.Context, stage statestore.Stage, dir string, catalog *reconcile.Catalog) (*engine.Engine, error) {
 	remembered, err := seal.RememberedStore("", p.root, stage.Stack, stage.Name)
 	if err != nil {
 		return nil, err
@@ -87,12 +93,7 @@ func (p *project) engine(ctx context.Context, stage statestore.Stage, catalog *r
 	if err != nil {
 		return nil, err
 	}
-	var key *seal.Key
-	if known := cmp.Or(snap.KeyID, p.keyID); known != "" {
-		key, err = seal.Load("", stage.Stack, stage.Name, known)
-	} else {
-		key, err = seal.LoadOrMake("", stage.Stack, stage.Name)
-	}
+	key, err := seal.Find(keyPlace(stage, dir), cmp.Or(snap.KeyID, p.keyID))
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ type Engine struct {
 	Root string
 	// Cache is the folder for builds, "" for a temporary one.
 	Cache string
-	// Secret reads a secret's value; nil reads SecretSource's environment variables and files.
+	// Secret reads a secret's value; nil reads SecretSource's environment variables, files and sealed files.
 	Secret func(ctx context.Context, name string, source SecretSource) (string, error)
 	// Peers opens the records of other stacks, for references to their outputs; nil: there can be none.
 	Peers Peers

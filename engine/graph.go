@@ -51,13 +51,6 @@ type Funcs struct {
 	Policies []func(*Plan) []Violation
 }
 
-// SecretSource says where a secret comes from; exactly one field is set.
-type SecretSource struct {
-	Env    string `json:"env,omitempty"`
-	File   string `json:"file,omitempty"` // relative to the stack's directory; a trailing newline is cut
-	Sealed bool   `json:"sealed,omitempty"`
-}
-
 // Resource is one declared resource.
 type Resource struct {
 	Address string `json:"address"`

@@ -34,7 +34,7 @@ func (n *neighbours) Open(_ context.Context, name string) (statestore.Store, err
 }
 
 func (n *neighbours) Key(stage statestore.Stage, id string) (*seal.Key, error) {
-	return seal.Load(n.dir, stage.Stack, stage.Name, id)
+	return seal.Load(seal.Place{Config: n.dir, Stack: stage.Stack, Stage: stage.Name}, id)
 }
 
 // neighbour deploys another stack with some outputs.

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"runtime"
-	"strings"
 	"sync"
 
 	"github.com/athanor-dev/athanor/reconcile"
@@ -283,35 +280,15 @@ func (w *work) secret(ctx context.Context, name string) (string, error) {
 		read = w.readSecret
 	}
 	s, err := read(ctx, name, source)
+	if err == nil && s == "" && !source.AllowEmpty {
+		err = source.empty()
+	}
 	if err != nil {
 		return "", fmt.Errorf("secret %s: %w", name, err)
 	}
 	w.secrets[name] = s
 	w.redact.learn(s)
 	return s, nil
-}
-
-// readSecret reads what needs nothing but the machine.
-func (w *work) readSecret(_ context.Context, name string, source SecretSource) (string, error) {
-	switch {
-	case source.Env != "":
-		if s, ok := os.LookupEnv(source.Env); ok {
-			return s, nil
-		}
-		return "", reconcile.WithHint(errors.New("$"+source.Env+" is not set"), "export %s=…", source.Env)
-	case source.File != "":
-		path := source.File
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(w.graph.Dir, path)
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return "", err
-		}
-		return strings.TrimSuffix(string(data), "\n"), nil
-	default:
-		return "", reconcile.WithHint(errors.New("it is not sealed on this machine"), "athanor secret set %s", name)
-	}
 }
 
 // mark is what a thing of this stage carries.

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"filippo.io/age"
 	"github.com/rogpeppe/go-internal/testscript"
 	bbolt "go.etcd.io/bbolt"
 
@@ -44,7 +45,7 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "summary": summary, "await": await, "mode": mode, "hides": hides, "tidy": tidy, "jsonlines": jsonLines, "module": module, "newer": newer, "damage": damage,
+			"exits": exits, "summary": summary, "await": await, "mode": mode, "hides": hides, "tidy": tidy, "jsonlines": jsonLines, "module": module, "newer": newer, "damage": damage, "agekey": ageKey,
 		},
 	})
 }
@@ -182,6 +183,14 @@ var (
 	durations = regexp.MustCompile(`\b\d+(\.\d+)?m?s\b`)
 	runs      = regexp.MustCompile(`\b\d{8}-\d{6}-[A-Z2-7]{6}\b`)
 )
+
+// agekey FILE makes an age identity and puts its recipient into $RECIPIENT.
+func ageKey(ts *testscript.TestScript, _ bool, args []string) {
+	id, err := age.GenerateX25519Identity()
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(id.String()+"\n"), 0o600))
+	ts.Setenv("RECIPIENT", id.Recipient().String())
+}
 
 // tidy stdout|stderr writes what a command printed to the file "tidy", with what differs each time taken out.
 func tidy(ts *testscript.TestScript, _ bool, args []string) {

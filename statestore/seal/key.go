@@ -14,6 +14,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 const (
@@ -25,19 +26,31 @@ const (
 // Key seals, opens and digests for one stage of one stack. It is safe for concurrent use.
 type Key struct {
 	id     [idBytes]byte
+	root   []byte // what the others are made of, and what is wrapped
 	sealer cipher.AEAD
 	digest []byte
 	derive []byte
+	origin Origin
 }
 
-// newKey makes the stage key from a secret that may serve many stages: stack and stage are part of
-// the derivation, each with its length, so that no two stages share a key.
-func newKey(secret []byte, stack, stage string) (*Key, error) {
-	scope := frame("athanor stage key 1", stack, stage)
-	root, err := hkdf.Key(sha256.New, secret, nil, string(scope), sha256.Size)
+// The uses of a secret; each gives other keys.
+const (
+	forStage    = "athanor stage key 1"
+	forWrapping = "athanor wrapping key 1"
+)
+
+// newKey makes the key of a stage from a secret that may serve many stages: stack and stage are part of the derivation,
+// each with its length, so that no two stages share a key.
+func newKey(secret []byte, use, stack, stage string) (*Key, error) {
+	root, err := hkdf.Key(sha256.New, secret, nil, string(frame(use, stack, stage)), sha256.Size)
 	if err != nil {
 		return nil, err
 	}
+	return keyOf(root)
+}
+
+// keyOf makes a key from what it was wrapped as.
+func keyOf(root []byte) (*Key, error) {
 	part := func(name string) []byte {
 		mac := hmac.New(sha256.New, root)
 		mac.Write([]byte(name))
@@ -47,7 +60,7 @@ func newKey(secret []byte, stack, stage string) (*Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Key{digest: part("digest"), derive: part("derive")}
+	k := &Key{root: root, digest: part("digest"), derive: part("derive")}
 	copy(k.id[:], part("id"))
 	k.sealer, err = cipher.NewGCMWithRandomNonce(block)
 	return k, err
@@ -144,6 +157,8 @@ var ErrKey = errors.New("the stage key is another one")
 type KeyError struct {
 	Want string // the id that the store or the sealed bytes know
 	Have string // the id of the key at hand, empty when there is none
+	// Ways are how the wrapped key beside the program can be opened; empty when there is no such file.
+	Ways []string
 }
 
 func (e *KeyError) Error() string {
@@ -158,5 +173,8 @@ func (e *KeyError) Is(target error) bool { return target == ErrKey }
 
 // Hint says what the user can do.
 func (e *KeyError) Hint() string {
+	if len(e.Ways) > 0 {
+		return "its wrapped key opens with " + strings.Join(e.Ways, ", or with ")
+	}
 	return "bring the key file of the machine that deployed before, and name it in $ATHANOR_KEY_FILE, or give its passphrase in $ATHANOR_PASSPHRASE"
 }

@@ -122,20 +122,23 @@ func TestKeyFile(t *testing.T) {
 	}
 }
 
-func TestLoadNeverMakes(t *testing.T) {
+func TestAKnownKeyIsNeverMade(t *testing.T) {
 	dir := clean(t)
-	_, err := Load(dir, "shop", "test", "0011223344556677")
+	load := func(known string) (*Key, error) {
+		return Find(Place{Config: dir, Stack: "shop", Stage: "test"}, known)
+	}
+	_, err := load("0011223344556677")
 	if e, ok := errors.AsType[*KeyError](err); !ok || e.Want != "0011223344556677" || e.Have != "" || e.Hint() == "" {
 		t.Errorf("no key at hand: %v", err)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Error("Load made something")
+		t.Error("it made something")
 	}
 	k := key(t, dir, "shop", "test")
-	if got, err := Load(dir, "shop", "test", k.ID()); err != nil || got.ID() != k.ID() {
+	if got, err := load(k.ID()); err != nil || got.ID() != k.ID() {
 		t.Errorf("%v", err)
 	}
-	_, err = Load(dir, "shop", "test", "0011223344556677")
+	_, err = load("0011223344556677")
 	if e, ok := errors.AsType[*KeyError](err); !ok || e.Want != "0011223344556677" || e.Have != k.ID() {
 		t.Errorf("another key at hand: %v", err)
 	}

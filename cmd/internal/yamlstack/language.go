@@ -51,7 +51,7 @@ type configDoc struct {
 	Description string
 }
 
-// secretDoc is one secret; exactly one of the fields is set.
+// secretDoc is one secret; exactly one of env, file and sealed is set.
 type secretDoc struct {
 	// Env is an environment variable.
 	Env string
@@ -59,6 +59,8 @@ type secretDoc struct {
 	File string
 	// Sealed is the sealed file beside the program: athanor secret set NAME.
 	Sealed bool
+	// AllowEmpty takes an empty value for one; without it that is an error.
+	AllowEmpty bool
 }
 
 // refDoc is one stage of another stack.

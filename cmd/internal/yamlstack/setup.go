@@ -169,7 +169,7 @@ func (l *loader) readSecrets() {
 		if set != 1 {
 			l.wrong(f.of(p.key), "", reconcile.WithHint(fmt.Errorf("secret %s: want one source", p.name), "env: VARIABLE, file: PATH or sealed: true"))
 		}
-		l.graph.Secrets[p.name] = engine.SecretSource{Env: doc.Env, File: doc.File, Sealed: doc.Sealed}
+		l.graph.Secrets[p.name] = engine.SecretSource{Env: doc.Env, File: doc.File, Sealed: doc.Sealed, AllowEmpty: doc.AllowEmpty}
 	})
 }
 

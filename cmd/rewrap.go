@@ -1,0 +1,82 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/athanor-dev/athanor/statestore/seal"
+)
+
+func (a *app) rewrapCommand() *cli.Command {
+	return &cli.Command{
+		Name: "rewrap", Usage: "say who can open a stage's key", ArgsUsage: "[TARGET]",
+		Description: `Writes STACK.STAGE.key.json beside the program, with the key wrapped for all that are named, in place of those
+before; check it in. Any one of them opens it. The key itself stays what it is, since what it sealed and what
+was derived from it stays too: whoever had the key goes on having it.
+
+It is opened with an age identity ($ATHANOR_AGE_IDENTITY: a file or the identity itself; else age.txt in
+athanor's configuration folder), a passphrase ($ATHANOR_PASSPHRASE), or a key file ($ATHANOR_KEY_FILE, else
+key in the configuration folder).`,
+		UsageText: `secret rewrap --recipient age1ql3z… --recipient age1lggy…
+secret rewrap --stage prod --passphrase
+secret rewrap --key-file /media/backup/athanor.key`,
+		Flags: shared(
+			&cli.StringSliceFlag{Name: "recipient", Usage: "wrap it for age recipient `AGE1…`; may be repeated"},
+			&cli.BoolFlag{Name: "passphrase", Usage: "wrap it with a passphrase, which is asked for, or read from standard input"},
+			&cli.StringFlag{Name: "key-file", Usage: "wrap it with key file `PATH`, which is made if need be"}),
+		Action: a.rewrap,
+	}
+}
+
+func (a *app) rewrap(c *cli.Context) error {
+	w := seal.Wrapping{Recipients: c.StringSlice("recipient")}
+	if len(w.Recipients) == 0 && !c.Bool("passphrase") && c.String("key-file") == "" {
+		return hint(errors.New("secret rewrap: for whom?"), "--recipient age1…, --passphrase or --key-file PATH")
+	}
+	if file := c.String("key-file"); file != "" {
+		w.KeyFile = absolute(file)
+	}
+	s, err := a.openRecord(c, 0)
+	if err != nil || s == nil {
+		return err
+	}
+	if c.Bool("passphrase") {
+		if w.Passphrase, err = a.newPassphrase(c, s); err != nil {
+			return err
+		}
+	}
+	path, err := s.engine.Key.Wrap(keyPlace(s.stage, s.dir), w)
+	if err != nil {
+		return err
+	}
+	line := s.secretLine(c, path)
+	return a.said(line, fmt.Sprintf("%s: key %s is wrapped for %s in %s; check it in", s.stage, line.Key, forWhom(w), line.File))
+}
+
+// newPassphrase asks twice where it is typed.
+func (a *app) newPassphrase(c *cli.Context, s *session) (string, error) {
+	first, err := a.readSecret(c.Context, fmt.Sprintf("new passphrase for %s: ", s.stage))
+	if err != nil || !isTerminal(a.in) {
+		return first, err
+	}
+	again, err := a.readSecret(c.Context, "once more: ")
+	if err == nil && again != first {
+		err = errors.New("the two passphrases differ")
+	}
+	return first, err
+}
+
+func forWhom(w seal.Wrapping) string {
+	var all []string
+	all = append(all, w.Recipients...)
+	if w.Passphrase != "" {
+		all = append(all, "a passphrase")
+	}
+	if w.KeyFile != "" {
+		all = append(all, w.KeyFile)
+	}
+	return strings.Join(all, ", ")
+}

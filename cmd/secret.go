@@ -1,0 +1,173 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/statestore/seal"
+)
+
+func (a *app) secretCommand() *cli.Command {
+	return &cli.Command{
+		Name: "secret", Usage: "seal secrets beside the program, and say who can open them",
+		Description: `A secret that a program declares as sealed (sealed: true, in Go Sealed()) is in STACK.STAGE.secrets.json beside
+it, sealed under the key of the stage. The file can be checked in; each stage has its own. Who has the key is
+said by rewrap: at first it is only this machine, or whoever knows $ATHANOR_PASSPHRASE.`,
+		Subcommands: []*cli.Command{
+			a.secretSetCommand(),
+			{
+				Name: "list", Usage: "list the sealed secrets of a stage, and where its key is", ArgsUsage: "[TARGET]",
+				Description: "Names only. Whether the key at hand opens them is said too.",
+				UsageText:   "secret list\nsecret list ./shop --stage prod --json",
+				Flags:       shared(), Action: a.secretList,
+			},
+			{
+				Name: "rm", Usage: "remove a sealed secret", ArgsUsage: "NAME [TARGET]",
+				Description: "It stays in what was checked in before: a secret that must not be known any more is changed where it is used.",
+				UsageText:   "secret rm apiKey --stage prod",
+				Flags:       shared(), Action: a.secretRemove,
+			},
+			a.rewrapCommand(),
+		},
+	}
+}
+
+func (a *app) secretSetCommand() *cli.Command {
+	return &cli.Command{
+		Name: "set", Usage: "seal a secret", ArgsUsage: "NAME [TARGET]",
+		Description: `The value is asked for without showing it, or read from standard input, where one trailing newline is cut. It is
+never an argument, since others can see those.`,
+		UsageText: `secret set apiKey                     asks for the value
+secret set apiKey --stage prod < key.txt
+pass show shop/api | athanor secret set apiKey ./shop`,
+		Flags: shared(), Action: a.secretSet,
+	}
+}
+
+// secretLine is what the commands on secrets print with --json.
+type secretLine struct {
+	Type  string `json:"type"` // "set", "rm", "list", "rewrap"
+	Stack string `json:"stack"`
+	Stage string `json:"stage"`
+	Name  string `json:"name,omitempty"`
+	// File was written, or is the one that was read.
+	File string `json:"file"`
+	// Key is the id of the stage key.
+	Key string `json:"key"`
+	// From is where the key came from; Alone, that a file of this machine is all that there is of it.
+	From    string   `json:"from,omitempty"`
+	Alone   bool     `json:"alone,omitempty"`
+	Secrets []string `json:"secrets,omitempty"`
+	// Unopened are the secrets that the key at hand does not open.
+	Unopened []string `json:"unopened,omitempty"`
+}
+
+func (s *session) secretLine(c *cli.Context, file string) secretLine {
+	return secretLine{Type: c.Command.Name, Stack: s.stage.Stack, Stage: s.stage.Name, File: s.app.place(file), Key: s.engine.Key.ID()}
+}
+
+// openSecrets opens the stage of a command on secrets, and the secrets.
+func (a *app) openSecrets(c *cli.Context, names int) (*session, *seal.Secrets, error) {
+	s, err := a.openRecord(c, names)
+	if err != nil || s == nil {
+		return nil, nil, err
+	}
+	secrets, err := keyPlace(s.stage, s.dir).Secrets()
+	return s, secrets, err
+}
+
+func (a *app) secretSet(c *cli.Context) error {
+	name := c.Args().First()
+	if name == "" {
+		return hint(errors.New("secret set: which secret?"), "athanor secret set NAME")
+	}
+	if err := athanor.CheckName(name); err != nil {
+		return fmt.Errorf("secret %s: %w", name, err)
+	}
+	s, secrets, err := a.openSecrets(c, 1)
+	if err != nil || s == nil {
+		return err
+	}
+	value, err := a.readSecret(c.Context, fmt.Sprintf("%s for %s: ", name, s.stage))
+	if err != nil {
+		return err
+	}
+	if err := secrets.Set(s.engine.Key, name, value); err != nil {
+		return err
+	}
+	line := s.secretLine(c, secrets.Path)
+	line.Name = name
+	return a.said(line, fmt.Sprintf("%s: sealed %s in %s", s.stage, name, line.File))
+}
+
+// said prints what was done: a line of text, or of JSON.
+func (a *app) said(line secretLine, text string) error {
+	if a.asJSON {
+		a.json(line)
+	} else {
+		fmt.Fprintln(a.out, text)
+	}
+	return nil
+}
+
+func (a *app) secretRemove(c *cli.Context) error {
+	name := c.Args().First()
+	if name == "" {
+		return hint(errors.New("secret rm: which secret?"), "`athanor secret list` lists them")
+	}
+	s, secrets, err := a.openSecrets(c, 1)
+	if err != nil || s == nil {
+		return err
+	}
+	err = secrets.Remove(name)
+	if errors.Is(err, seal.ErrNoSecret) {
+		err = fmt.Errorf("%s has no sealed secret %s", s.stage, name)
+		if near, ok := props.Nearest(name, secrets.Names()); ok {
+			err = hint(err, "did you mean "+near+"?")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	line := s.secretLine(c, secrets.Path)
+	line.Name = name
+	return a.said(line, fmt.Sprintf("%s: removed %s from %s", s.stage, name, line.File))
+}
+
+func (a *app) secretList(c *cli.Context) error {
+	s, secrets, err := a.openSecrets(c, 0)
+	if err != nil || s == nil {
+		return err
+	}
+	key := s.engine.Key
+	line := s.secretLine(c, secrets.Path)
+	line.From, line.Alone, line.Secrets = key.Origin().Text, key.Origin().Alone, secrets.Names()
+	for _, name := range line.Secrets {
+		if _, err := secrets.Get(key, name); err != nil {
+			line.Unopened = append(line.Unopened, name)
+		}
+	}
+	if a.asJSON {
+		a.json(line)
+		return nil
+	}
+	for _, name := range line.Secrets {
+		fmt.Fprintln(a.out, name)
+	}
+	if len(line.Secrets) == 0 {
+		fmt.Fprintf(a.err, "%s: no secret is sealed\n", s.stage)
+	}
+	fmt.Fprintf(a.err, "key %s, from %s\n", line.Key, line.From)
+	if line.Alone {
+		a.style(a.err).Hints(a.err, []string{"only this machine has it; athanor secret rewrap gives it to others, or to a backup"})
+	}
+	if len(line.Unopened) > 0 {
+		return fmt.Errorf("this key does not open %s", strings.Join(line.Unopened, ", "))
+	}
+	return nil
+}
