@@ -44,7 +44,8 @@ func (a *app) rewrap(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("passphrase") {
-		if w.Passphrase, err = a.newPassphrase(c, s); err != nil {
+		w.Passphrase, err = a.readSecret(c.Context, fmt.Sprintf("new passphrase for %s: ", s.stage), "once more: ")
+		if err != nil {
 			return err
 		}
 	}
@@ -54,19 +55,6 @@ func (a *app) rewrap(c *cli.Context) error {
 	}
 	line := s.secretLine(c, path)
 	return a.said(line, fmt.Sprintf("%s: key %s is wrapped for %s in %s; check it in", s.stage, line.Key, forWhom(w), line.File))
-}
-
-// newPassphrase asks twice where it is typed.
-func (a *app) newPassphrase(c *cli.Context, s *session) (string, error) {
-	first, err := a.readSecret(c.Context, fmt.Sprintf("new passphrase for %s: ", s.stage))
-	if err != nil || !isTerminal(a.in) {
-		return first, err
-	}
-	again, err := a.readSecret(c.Context, "once more: ")
-	if err == nil && again != first {
-		err = errors.New("the two passphrases differ")
-	}
-	return first, err
 }
 
 func forWhom(w seal.Wrapping) string {

@@ -90,8 +90,8 @@ func (s *session) adoptPlan(c *cli.Context, src *source) (*source, error) {
 			return nil, hint(fmt.Errorf("--%s: a saved plan is applied as it was made", name), "plan again with --"+name)
 		}
 	}
-	if c.IsSet("stage") && c.String("stage") != p.Stage {
-		return nil, fmt.Errorf("the saved plan is for stage %q, not %q", p.Stage, c.String("stage"))
+	if given := c.String("stage"); given != "" && given != p.Stage { // $ATHANOR_STAGE may be set, and empty
+		return nil, fmt.Errorf("the saved plan is for stage %q, not %q", p.Stage, given)
 	}
 	s.saved, s.options, s.stage.Name, s.config = p.plan, p.Options, p.Stage, p.Config
 	if s.store == "" {

@@ -15,17 +15,22 @@ import (
 // longestSecret bounds what is read as a secret: far above any real one.
 const longestSecret = 1 << 20
 
-// readSecret reads a secret: typed without showing it, or from standard input.
-func (a *app) readSecret(ctx context.Context, prompt string) (string, error) {
-	read := func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, longestSecret+1)) }
+// readSecret reads a secret: typed without showing it, once for each prompt and each time the same, or from standard
+// input.
+func (a *app) readSecret(ctx context.Context, prompts ...string) (string, error) {
+	var data string
+	var err error
 	if isTerminal(a.in) {
-		read = func() ([]byte, error) { return a.typed(ctx, prompt) }
+		data, err = a.typed(ctx, prompts)
+	} else {
+		var all []byte
+		all, err = io.ReadAll(io.LimitReader(a.in, longestSecret+1))
+		data = string(all)
 	}
-	data, err := read()
 	if err != nil {
 		return "", err
 	}
-	value := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
+	value := strings.TrimSuffix(strings.TrimSuffix(data, "\n"), "\r")
 	switch {
 	case value == "":
 		return "", hint(errors.New("the secret is empty; nothing was changed"), "it is typed at the prompt, or read from standard input")
@@ -37,32 +42,52 @@ func (a *app) readSecret(ctx context.Context, prompt string) (string, error) {
 	return value, nil
 }
 
-// typed asks on the terminal. An interrupt gives the terminal its echo back.
-func (a *app) typed(ctx context.Context, prompt string) ([]byte, error) {
+// typed asks on the terminal, which shows nothing of the answers from before the first question on. It gets its
+// manners back whatever happens.
+func (a *app) typed(ctx context.Context, prompts []string) (string, error) {
 	f, ok := a.in.(*os.File)
 	if !ok {
-		return nil, errors.New("standard input is no terminal")
+		return "", errors.New("standard input is no terminal")
 	}
-	fd := int(f.Fd())
-	before, err := term.GetState(fd)
+	before, err := term.MakeRaw(int(f.Fd()))
 	if err != nil {
-		return nil, err
+		return "", err
 	}
+	restore := func() error { return term.Restore(int(f.Fd()), before) }
 	type answer struct {
-		data []byte
+		text string
 		err  error
 	}
 	read := make(chan answer, 1)
-	fmt.Fprint(a.err, prompt)
-	defer fmt.Fprintln(a.err)
 	go func() {
-		data, err := term.ReadPassword(fd)
-		read <- answer{data, err}
+		text, err := ask(term.NewTerminal(struct {
+			io.Reader
+			io.Writer
+		}{a.in, a.err}, ""), prompts)
+		read <- answer{text, err}
 	}()
 	select {
 	case <-ctx.Done():
-		return nil, errors.Join(errInterrupted, term.Restore(fd, before))
+		return "", errors.Join(errInterrupted, restore())
 	case r := <-read:
-		return r.data, r.err
+		return r.text, errors.Join(r.err, restore())
 	}
+}
+
+// ask asks the same in several ways. The end of input and Ctrl-C are no answers.
+func ask(t *term.Terminal, prompts []string) (string, error) {
+	first := ""
+	for i, prompt := range prompts {
+		text, err := t.ReadPassword(prompt)
+		switch {
+		case errors.Is(err, io.EOF):
+			return "", errInterrupted
+		case err != nil:
+			return "", err
+		case i > 0 && text != first:
+			return "", errors.New("the two differ; nothing was changed")
+		}
+		first = text
+	}
+	return first, nil
 }

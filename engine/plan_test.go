@@ -16,6 +16,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/bolt"
@@ -261,7 +262,7 @@ func TestReads(t *testing.T) {
 }
 
 func TestSecretsAreNowhere(t *testing.T) {
-	const secret = `s3cr"t/&+ü-väl`
+	const secret, made = `s3cr"t/&+ü-väl`, "what-is-made-of-it"
 	b := newBench(t)
 	path := filepath.Join(t.TempDir(), "state.db")
 	store, err := bolt.Open(path)
@@ -272,10 +273,15 @@ func TestSecretsAreNowhere(t *testing.T) {
 	t.Setenv("ATHANOR_TEST_SECRET", secret)
 	var seen bytes.Buffer
 	b.e.Events = func(e engine.Event) { data, _ := json.Marshal(e); seen.Write(data) }
-	g := graph(res("a", m{"tokens": "⟦secret:key⟧", "color": "x⟦secret:key⟧"}), res("b", m{"name": "bad"}))
+	then, err := token.Plain.Then("f1", "⟦secret:key⟧")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := graph(res("a", m{"tokens": "⟦secret:key⟧", "color": "x⟦secret:key⟧"}), res("b", m{"name": "bad", "color": then}))
+	g.Funcs.Then = map[string]func(any) (any, error){"f1": func(any) (any, error) { return made, nil }}
 	g.Secrets = map[string]engine.SecretSource{"key": {Env: "ATHANOR_TEST_SECRET"}}
 	g.Outputs = m{"all": "⟦secret:key⟧"}
-	b.world.fail["create bad"] = errors.Join(errDenied, errors.New("bad "+secret+" "+base64.StdEncoding.EncodeToString([]byte("x"+secret+"y"))+url.QueryEscape(secret)))
+	b.world.fail["create bad"] = errors.Join(errDenied, errors.New("bad "+made+" "+secret+" "+base64.StdEncoding.EncodeToString([]byte("x"+secret+"y"))+url.QueryEscape(secret)))
 	p := b.plan(g)
 	plan, _ := json.Marshal(p)
 	seen.Write(plan)
@@ -298,7 +304,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	seen.Write(file)
 	quoted, _ := json.Marshal(secret)
 	for _, form := range []string{
-		secret, strings.Trim(string(quoted), `"`), url.QueryEscape(secret), url.PathEscape(secret),
+		made, secret, strings.Trim(string(quoted), `"`), url.QueryEscape(secret), url.PathEscape(secret),
 		base64.StdEncoding.EncodeToString([]byte(secret))[:12], base64.StdEncoding.EncodeToString([]byte("x" + secret))[2:14],
 		base64.URLEncoding.EncodeToString([]byte(secret))[:12],
 	} {

@@ -261,7 +261,11 @@ func (w *work) then(x token.Expr) (token.Value, error) {
 		return token.Value{}, err
 	}
 	t, err := tree.Of(v)
-	return token.Value{Any: t, Secret: w.redact.holds(x.Input)}, err
+	secret := w.redact.holds(x.Input)
+	if secret {
+		w.redact.learn(t) // what is made of a secret is one
+	}
+	return token.Value{Any: t, Secret: secret}, err
 }
 
 // secret reads a secret once per plan.

@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -134,7 +135,7 @@ func mode(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// hides SECRET PATH… checks that a secret is nowhere in files, folders, stdout or stderr: not plain, nor in base64.
+// hides SECRET PATH… checks that a secret is nowhere in files, folders, stdout or stderr, in none of its forms.
 // SECRET is a file that holds it.
 func hides(ts *testscript.TestScript, _ bool, args []string) {
 	secret := strings.TrimSpace(ts.ReadFile(args[0]))
@@ -169,12 +170,27 @@ func hides(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// forms are how a secret may show: plain, and in base64 wherever it stands in what was encoded.
+// forms are how a secret may show: plain, as it stands in JSON and in URLs, and in base64 wherever it stands in what
+// was encoded.
 func forms(secret string) []string {
-	all := []string{secret}
-	for shift := range 3 {
-		text := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat(" ", shift) + secret))
-		all = append(all, text[(shift*8+5)/6:(shift+len(secret))*8/6])
+	quoted, err := json.Marshal(secret)
+	if err != nil {
+		return nil
+	}
+	var lax bytes.Buffer
+	enc := json.NewEncoder(&lax)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(secret); err != nil {
+		return nil
+	}
+	all := []string{
+		secret, strings.Trim(string(quoted), `"`), strings.Trim(strings.TrimSpace(lax.String()), `"`), url.QueryEscape(secret), url.PathEscape(secret),
+	}
+	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for shift := range 3 {
+			text := encoding.EncodeToString([]byte(strings.Repeat(" ", shift) + secret))
+			all = append(all, text[(shift*8+5)/6:(shift+len(secret))*8/6])
+		}
 	}
 	return all
 }

@@ -121,6 +121,44 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
+// What is typed as a secret is never shown, a passphrase is typed twice, and an interrupt changes nothing.
+func TestTypedSecrets(t *testing.T) {
+	const secret = "s3cr3t-typed"
+	w := newWorld(t, "stack: small\nsecrets: {key: {sealed: true}}\nresources:\n  page: {kind: local.File, props: {path: page.txt, content: \"${secret.key}\"}}\n")
+	for _, tt := range []struct {
+		name    string
+		args    []string
+		prompts []string
+		answers []string
+		code    int
+		made    string
+	}{
+		{"set", []string{"secret", "set", "key"}, []string{"key for small/dev-tester: "}, []string{secret + "\r"}, 0, "small.dev-tester.secrets.json"},
+		{"nothing", []string{"secret", "set", "other"}, []string{"other for"}, []string{"\r"}, 1, ""},
+		{"interrupt", []string{"secret", "set", "other"}, []string{"other for"}, []string{secret + "\x03"}, 130, ""},
+		{"differ", []string{"secret", "rewrap", "--passphrase"}, []string{"new passphrase", "once more"}, []string{secret + "\r", secret + "x\r"}, 1, ""},
+		{"rewrap", []string{"secret", "rewrap", "--passphrase"}, []string{"new passphrase", "once more"}, []string{secret + "\r", secret + "\r"}, 0, "small.dev-tester.key.json"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			x := w.terminal(80, tt.args...)
+			for i, prompt := range tt.prompts {
+				x.await(prompt)
+				x.write(tt.answers[i])
+			}
+			if code := x.end(); code != tt.code || strings.Contains(x.seen(), "s3cr3t") {
+				t.Errorf("exit code %d, want %d: %q", code, tt.code, x.seen())
+			}
+			if tt.made != "" && !w.has(tt.made) {
+				t.Errorf("%s was not made", tt.made)
+			}
+		})
+	}
+	w.run(0, "deploy", "--yes")
+	if w.read("page.txt") != secret || strings.Contains(w.read("small.dev-tester.secrets.json"), "other") {
+		t.Errorf("deployed %q", w.read("page.txt"))
+	}
+}
+
 var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
 
 // screen plays what a terminal was sent, far enough for what this command sends.
