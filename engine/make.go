@@ -276,6 +276,7 @@ func (r *run) intend(ctx context.Context, n *node, job *reconcile.Job, rec *reco
 	} else {
 		g.props = job.Props
 	}
+	rec.mind(job)
 	if g.intent && g.durable && n.spec.Visibility == 0 {
 		return nil // it was refused, and is asked for again
 	}
@@ -338,6 +339,11 @@ func (r *run) done(ctx context.Context, n *node, rec *record, g *generation, job
 // keep records what a node is settled with. A path that was secret once stays masked.
 func (r *record) keep(n *node, job *reconcile.Job) {
 	r.props, r.was = job.Props, still(r.was, n.decl.Options.RenamedFrom)
+	r.mind(job)
+}
+
+// mind notes which paths are secret, from before their values are on record.
+func (r *record) mind(job *reconcile.Job) {
 	for p := range job.Secret {
 		if !slices.Contains(r.secret, p) {
 			r.secret = append(slices.Clone(r.secret), p)

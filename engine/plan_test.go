@@ -309,7 +309,8 @@ func TestSecretsAreNowhere(t *testing.T) {
 		base64.URLEncoding.EncodeToString([]byte(secret))[:12],
 	} {
 		if bytes.Contains(seen.Bytes(), []byte(form)) {
-			t.Errorf("found %q", form)
+			i := bytes.Index(seen.Bytes(), []byte(form))
+			t.Errorf("found %q: …%.200s", form, seen.Bytes()[max(0, i-150):])
 		}
 	}
 }
