@@ -409,3 +409,32 @@ func TestFollow(t *testing.T) {
 	}
 	w.run(1, "events", "20200101-000000-AAAAAA")
 }
+
+// Whoever reads what a deploy prints may go away: the deploy goes on, and all of it is on record.
+func TestALostSinkEndsNoRun(t *testing.T) {
+	w := newGated(t)
+	deploy := w.command("deploy", "--yes", "--json")
+	deploy.Stderr = new(bytes.Buffer)
+	out, err := deploy.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := deploy.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.await("started")
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.pass("gate")
+	if err := deploy.Wait(); err != nil {
+		t.Errorf("it ended with %v: %s", err, deploy.Stderr)
+	}
+	if runs := w.history(); !slices.Equal(runs, []string{"succeeded"}) || !w.has("last.txt") {
+		t.Errorf("history %q", runs)
+	}
+	events := w.lines("events")
+	if last := events[len(events)-1]; last["type"] != "run" || last["status"] != "succeeded" || last["seq"] != float64(len(events)) {
+		t.Errorf("the last of %d events is %v", len(events), last)
+	}
+}

@@ -29,10 +29,7 @@ type Subject struct {
 
 // Run runs the whole suite. New makes an empty store for each case.
 func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
-	groups := map[string]map[string]func(*fixture){
-		"rows": rowCases, "lease": leaseCases, "replay": replayCases,
-		"move": moveCases, "history": historyCases, "damage": damageCases, "journal": journalCases,
-	}
+	groups := cases()
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
 		t.Run(group, func(t *testing.T) {
 			for _, name := range slices.Sorted(maps.Keys(groups[group])) {
@@ -45,6 +42,14 @@ func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
 				})
 			}
 		})
+	}
+}
+
+// cases are all cases, by group and name. docs/store.md says which line of the contract each one proves.
+func cases() map[string]map[string]func(*fixture) {
+	return map[string]map[string]func(*fixture){
+		"rows": rowCases, "lease": leaseCases, "replay": replayCases,
+		"move": moveCases, "history": historyCases, "damage": damageCases, "journal": journalCases,
 	}
 }
 
