@@ -110,8 +110,18 @@ func TestSecretsLeakNowhere(t *testing.T) {
 	w.passing("gate")
 	run(0, "deploy", "--yes")
 	for _, args := range [][]string{
-		{"history"}, {"history", "--json"}, {"events"}, {"events", "--json"}, {"state", "list", "--json"}, {"state", "show", "json"},
-		{"state", "show", "value", "--json"}, {"state", "show", "wait"}, {"graph", "--json"}, {"output"}, {"output", "--json"}, {"secret", "list"},
+		{"history"},
+		{"history", "--json"},
+		{"events"},
+		{"events", "--json"},
+		{"state", "list", "--json"},
+		{"state", "show", "json"},
+		{"state", "show", "value", "--json"},
+		{"state", "show", "wait"},
+		{"graph", "--json"},
+		{"output"},
+		{"output", "--json"},
+		{"secret", "list"},
 	} {
 		run(0, args...)
 	}
