@@ -35,7 +35,8 @@ type Store interface {
 	// Acquire takes the lease by one compare-and-swap, raises the epoch and registers the run as
 	// running, in one commit. When another live run holds it, the error is a *HeldError naming it. A holder that is
 	// dead on this host (same boot, same pid namespace, process gone or started at another time) is
-	// taken over at once, any other at expiry; its run becomes lost.
+	// taken over at once, any other at expiry; its run becomes lost. The oldest runs beyond KeptRuns are forgotten
+	// in the same commit, with their events.
 	Acquire(ctx context.Context, stage Stage, claim Claim) (Lease, error)
 
 	// Commit applies one batch in one durable transaction, after checking (epoch, run) in that same

@@ -32,7 +32,7 @@ type Secrets struct {
 func (p Place) Secrets() (*Secrets, error) {
 	s := &Secrets{Format: secretsFormat, Stack: p.Stack, Stage: p.Stage, Sealed: map[string]string{}}
 	for _, dir := range slices.Backward(p.Beside) {
-		s.Path = filepath.Join(dir, p.Stack+"."+p.Stage+".secrets.json")
+		s.Path = p.file(dir, "secrets")
 	}
 	for _, dir := range p.Beside {
 		path := filepath.Join(dir, filepath.Base(s.Path))

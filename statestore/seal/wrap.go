@@ -63,8 +63,12 @@ type Wrapping struct {
 var ErrWrapping = errors.New("the key cannot be wrapped")
 
 // keyPath is the file of the wrapped key of a stage in a folder.
-func (p Place) keyPath(dir string) string {
-	return filepath.Join(dir, p.Stack+"."+p.Stage+".key.json")
+func (p Place) keyPath(dir string) string { return p.file(dir, "key") }
+
+// file names a file of the stage in a folder, and never one elsewhere. The file itself says whose it is.
+func (p Place) file(dir, what string) string {
+	name := strings.NewReplacer("/", "_", `\`, "_").Replace(p.Stack + "." + p.Stage)
+	return filepath.Join(dir, name+"."+what+".json")
 }
 
 // Wrap writes the key beside the program, wrapped, in place of a wrapped key that was there; the result is the path

@@ -230,6 +230,15 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// A name with slashes in it leads to no other folder.
+func TestNamesStayInTheFolder(t *testing.T) {
+	for _, p := range []Place{{Stack: "../../etc", Stage: "x"}, {Stack: "a", Stage: `..\..\b`}, {Stack: "..", Stage: "/x"}} {
+		if path := p.keyPath("dir"); filepath.Dir(path) != "dir" {
+			t.Errorf("%+v is kept in %s", p, path)
+		}
+	}
+}
+
 func TestFolderOfTheKey(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("modes say nothing there")
