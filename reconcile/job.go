@@ -99,7 +99,7 @@ type Job struct {
 	// Force runs every call of a settled thing's steps again: commands run again. See Hooks.
 	Force bool
 
-	typed                any
+	typed                any // a pointer to the declaration in the kind's own type, once it is decoded
 	maskLive, secretType []tree.Path
 	written              map[tree.Path]string
 	fresh                bool // Create has just been called: write-only paths hold what it wrote

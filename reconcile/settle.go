@@ -271,10 +271,11 @@ func (e *erased[P, L, A]) retry(ctx context.Context, job *Job, verb string, do f
 
 // bounded gives ctx the first bound that is set.
 func (e *erased[P, L, A]) bounded(ctx context.Context, bounds ...time.Duration) (context.Context, context.CancelFunc) {
-	for _, d := range append(bounds, DefaultTimeout) {
+	bound := DefaultTimeout
+	for _, d := range slices.Backward(bounds) {
 		if d > 0 {
-			return context.WithTimeout(ctx, d)
+			bound = d
 		}
 	}
-	return ctx, func() {}
+	return context.WithTimeout(ctx, bound)
 }
