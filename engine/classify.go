@@ -57,7 +57,7 @@ func (w *work) classify(ctx context.Context, n *node) {
 }
 
 func (n *node) blockedBy(w *work) *node {
-	for _, up := range w.upstreams(n) {
+	for _, up := range n.ups {
 		if up.plan != nil && up.plan.Action == Blocked {
 			return up
 		}
@@ -350,7 +350,7 @@ func (w *work) holdBack(n *node) {
 		return
 	default:
 	}
-	for _, up := range w.upstreams(n) {
+	for _, up := range n.ups {
 		if up.plan == nil || up.plan.Action != Wait || n.atBirth(up) {
 			continue
 		}

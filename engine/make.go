@@ -47,7 +47,7 @@ func (r *run) buildLate(ctx context.Context, n *node) error {
 	if !n.spec.Prepares || len(n.uses) == 0 {
 		return nil
 	}
-	resolved, err := r.w.resolve(ctx, n.declaredProps())
+	resolved, err := r.w.resolve(ctx, n.props)
 	if err != nil {
 		return err
 	}

@@ -198,8 +198,8 @@ func (n *node) atBirth(up *node) bool {
 		if u.Ref.Address != up.addr {
 			return false
 		}
-		steps := u.Ref.Path.Steps()
+		first, below := u.Ref.Path.First()
 		settled := slices.ContainsFunc(n.spec.NeedsSettled, func(p tree.Path) bool { return u.At.Within(p) })
-		return settled || len(steps) == 0 || !slices.Contains(up.spec.AtBirth, steps[0].Key)
+		return settled || !below || !slices.Contains(up.spec.AtBirth, first.Key)
 	})
 }
