@@ -40,13 +40,12 @@ type entry struct {
 
 // Parse reads the tokens of a tree. The error is an [*Error]: a damaged token, or the trace of one.
 func Parse(v any) (*Template, error) {
-	var room [8]Use
-	p := parser{refs: room[:0]}
+	var p parser
 	root, _, err := p.read(v)
 	if err != nil {
 		return nil, err
 	}
-	return &Template{root: root, refs: slices.Clone(p.refs), secrets: p.secrets, outputs: p.outputs}, nil
+	return &Template{root: root, refs: p.refs(), secrets: p.secrets, outputs: p.outputs}, nil
 }
 
 // Refs are all references, in tree order, with those inside JSON, URLs and inputs of functions; At is the path of the
@@ -70,9 +69,28 @@ func Refs(v any) ([]Use, error) {
 
 type parser struct {
 	at      tree.Trail
-	refs    []Use
+	count   int    // of references
+	few     [8]Use // the first of them
+	more    []Use  // all others
 	secrets []string
 	outputs []Output
+}
+
+func (p *parser) use(r Ref) {
+	u := Use{Ref: r, At: p.at.Path()}
+	if p.count < len(p.few) {
+		p.few[p.count] = u
+	} else {
+		p.more = append(p.more, u)
+	}
+	p.count++
+}
+
+func (p *parser) refs() []Use {
+	if p.count == 0 {
+		return nil
+	}
+	return append(append(make([]Use, 0, p.count), p.few[:p.count-len(p.more)]...), p.more...)
 }
 
 // read is v as it stands in a template, and whether it holds tokens.
@@ -174,7 +192,7 @@ func (p *parser) parts(s string) ([]Part, error) {
 func (p *parser) note(e *Expr) {
 	switch {
 	case e.Op == OpRef:
-		p.refs = append(p.refs, Use{Ref: e.Ref, At: p.at.Path()})
+		p.use(e.Ref)
 	case e.Op == OpSecret && !slices.Contains(p.secrets, e.Name):
 		p.secrets = append(p.secrets, e.Name)
 	case e.Op == OpStack:
@@ -188,7 +206,7 @@ func (p *parser) note(e *Expr) {
 		return // Scan has checked what is inside; what is no tree for all that has no uses
 	}
 	for _, u := range inner.refs {
-		p.refs = append(p.refs, Use{Ref: u.Ref, At: p.at.Path()})
+		p.use(u.Ref)
 	}
 	for _, o := range inner.outputs {
 		o.At = p.at.Path()
