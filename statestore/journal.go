@@ -48,7 +48,7 @@ type Journal struct {
 	writing   context.Context    // of every commit; never cancelled
 	stopping  context.Context    // of the renewing goroutine
 	stop      context.CancelFunc // ends it
-	done      sync.WaitGroup     // the renewing and the draining goroutine
+	done      sync.WaitGroup     // the renewing goroutine, and whoever commits
 	cancelled chan struct{}
 	hurry     chan struct{} // asks for a renewal before its time
 
@@ -213,7 +213,8 @@ func (j *Journal) noteCancel(lease Lease) {
 	}
 }
 
-// submit queues one change, starts draining when nobody does, and waits for the outcome.
+// submit queues one change and waits for the outcome. When no commit is running it commits the change itself, which
+// spares a lone writer the way to another goroutine and back.
 func (j *Journal) submit(ctx context.Context, w *waiting) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -226,7 +227,10 @@ func (j *Journal) submit(ctx context.Context, w *waiting) error {
 	j.queue = append(j.queue, w)
 	if !j.draining {
 		j.draining = true
-		j.done.Go(j.drain)
+		j.done.Add(1)
+		j.mu.Unlock()
+		j.lead()
+		return <-w.done
 	}
 	j.mu.Unlock()
 	select {
