@@ -82,9 +82,15 @@ func (r *run) makeLive(ctx context.Context, n *node) (bool, error) {
 
 // settleJob makes the thing of a generation match, and records that it does.
 func (r *run) settleJob(ctx context.Context, n *node, rec *record, g *generation, job *reconcile.Job) (bool, error) {
-	out, err := n.kind.Settle(ctx, job, r.hooks(n, job, rec, g))
+	hooks := r.hooks(n, job, rec, g)
+	out, err := n.kind.Settle(ctx, job, hooks)
 	n.changed = append(n.changed, out.Changed...)
 	if err != nil {
+		if hooks.Keep != nil {
+			if lost := hooks.Keep(ctx); lost != nil {
+				err = errors.Join(err, lost)
+			}
+		}
 		return false, r.unannounced(n, err)
 	}
 	return r.done(ctx, n, rec, g, job, out)
@@ -248,15 +254,31 @@ func (r *run) hooks(n *node, job *reconcile.Job, rec *record, g *generation) rec
 		return h
 	}
 	h.Intend = func(ctx context.Context) error { return r.intend(ctx, n, job, rec, g) }
+	unkept := false
+	h.Keep = func(ctx context.Context) error {
+		if !unkept {
+			return nil
+		}
+		unkept = false
+		return r.commit(ctx, n, rec)
+	}
 	h.Born = func(ctx context.Context, identity string, attrs map[string]any) error {
 		g.identity, g.attrs, g.intent, g.written = identity, attrs, false, time.Now()
-		if err := r.commit(ctx, n, rec); err != nil {
-			return err
+		if unkept = true; !n.foundByName(job) {
+			if err := h.Keep(ctx); err != nil {
+				return err
+			}
 		}
 		r.born(n, attrs)
 		return nil
 	}
 	return h
+}
+
+// foundByName reports that the intent on record is enough to find a new thing again and to know it as ours, so that its
+// identity can wait for the one look that may show it settled. What only the answer to its creation tells cannot.
+func (n *node) foundByName(job *reconcile.Job) bool {
+	return job.Name != "" && (!job.Named || n.spec.Marked || n.spec.Same) && len(n.spec.Once) == 0
 }
 
 // intend makes it durable that a thing is about to be created: until its identity is on record too, it is looked

@@ -40,6 +40,9 @@ func (e *erased[P, L, A]) Settle(ctx context.Context, job *Job, hooks Hooks) (Ou
 		case !s.again(ctx, err):
 			return s.out, err
 		}
+		if err := s.kept(ctx); err != nil {
+			return s.out, err
+		}
 		if err := s.wait(ctx, err); err != nil {
 			return s.out, s.unsettled(ctx, err)
 		}
@@ -94,7 +97,21 @@ func (s *settling[P, L, A]) round(ctx context.Context) (bool, error) {
 		s.out.Waiting, s.out.Written = look.Waiting, s.job.written
 		return true, nil
 	}
+	if err := s.kept(ctx); err != nil {
+		return false, err
+	}
 	return false, s.sync(ctx, look)
+}
+
+// kept makes sure that the identity of a thing just created is durable.
+func (s *settling[P, L, A]) kept(ctx context.Context) error {
+	if !s.out.Created || s.hooks.Keep == nil {
+		return nil
+	}
+	if err := s.hooks.Keep(ctx); err != nil {
+		return &StopError{Err: err}
+	}
+	return nil
 }
 
 // keep takes over what a look showed.
