@@ -3,6 +3,7 @@ package engine_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/athanor-dev/athanor/engine"
@@ -22,15 +23,15 @@ func things(of string, n int) *engine.Graph {
 	return g
 }
 
-// TestChainOfThings: what is ready when it is created costs an intent and a result, where its name is enough to find it
-// again; what the cloud names costs its identity as well.
+// TestChainOfThings: the result of what is ready when it is created goes on record with the intent of the next, and with
+// its own identity, where its name is enough to find it again; what the cloud names costs its identity as well.
 func TestChainOfThings(t *testing.T) {
 	const n = 12
-	for of, each := range map[string]int{"Thing": 2, "Bare": 2, "Same": 2, "Assigned": 3} {
+	for of, each := range map[string]int{"Thing": 1, "Bare": 1, "Same": 1, "Assigned": 2} {
 		b := newBench(t)
 		g := things(of, n)
-		if r := b.deploy(g); r.Commits != each*n+2 || r.Summary.Created != n {
-			t.Errorf("%s: %d commits for %d, want %d", of, r.Commits, n, each*n+2)
+		if r := b.deploy(g); r.Commits != each*n+3 || r.Summary.Created != n {
+			t.Errorf("%s: %d commits for %d, want %d", of, r.Commits, n, each*n+3)
 		}
 		b.settled(g)
 	}
@@ -86,5 +87,43 @@ func TestIdentityIsKeptWhenTheLookFails(t *testing.T) {
 	}
 	if b.identity("a") == "" {
 		t.Error("its identity is not on record")
+	}
+}
+
+// TestResultWaitsForNobodyWhoCannotCome: those that a result sets free fail at their look, so that it goes on record alone.
+func TestResultWaitsForNobodyWhoCannotCome(t *testing.T) {
+	b := newBench(t)
+	g := things("Thing", 1)
+	for i := range 3 {
+		g.Resources = append(g.Resources, res(fmt.Sprintf("u%d", i), m{"after": "⟦t0.id⟧"}))
+	}
+	b.world.during = func(op, name string) {
+		b.world.mu.Lock()
+		defer b.world.mu.Unlock()
+		if op == "observe" && strings.Contains(name, "-u") && len(b.world.things) > 0 {
+			b.world.fail["observe "+name] = errDenied
+		}
+	}
+	r := b.deploy(g)
+	if len(r.Failures) != 3 || r.Summary.Created != 1 {
+		t.Fatalf("%+v: %v", r.Summary, r.Failures)
+	}
+	if row := b.row("t0"); len(row.Generations) != 1 || row.Generations[0].State != statestore.Live {
+		t.Errorf("on record: %+v", row)
+	}
+}
+
+// TestDoneComesBeforeWhatItSetFree: what shares the commit of its upstream is not reported before it.
+func TestDoneComesBeforeWhatItSetFree(t *testing.T) {
+	b := newBench(t)
+	var order []string
+	b.e.Events = func(e engine.Event) {
+		if e.Type == engine.EventDone {
+			order = append(order, e.Address)
+		}
+	}
+	b.deploy(things("Thing", 8))
+	if have := strings.Join(order, " "); have != "t0 t1 t2 t3 t4 t5 t6 t7" {
+		t.Errorf("done: %s", have)
 	}
 }

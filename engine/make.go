@@ -349,12 +349,29 @@ func (r *run) done(ctx context.Context, n *node, rec *record, g *generation, job
 		rec.older(&n.others[i])
 	}
 	n.others = nil
-	if err := r.commit(ctx, n, rec); err != nil {
-		return false, err
-	}
 	n.plan.Waiting = out.Waiting
+	if !n.releases() {
+		if err := r.commit(ctx, n, rec); err != nil {
+			return false, err
+		}
+		r.publish(n, out.Attrs)
+		return out.Waiting != "", nil
+	}
 	r.publish(n, out.Attrs)
-	return out.Waiting != "", nil
+	return false, r.commitBy(n, rec, func(change statestore.Change) error {
+		return r.journal.CommitWith(context.WithoutCancel(ctx), change, func() <-chan struct{} {
+			c := newCompany()
+			r.sched.signals <- signal{t: n.task, settled: c}
+			return c.alone
+		})
+	})
+}
+
+// releases reports that the result of a node may set others free whose intents it goes on record with. It has a row, and
+// its identity is in it or its name is enough to find it; what is kept in the record alone is nowhere else and waits for
+// nobody.
+func (n *node) releases() bool {
+	return n.task != nil && len(n.task.after) > 0 && n.rec != nil && !n.spec.Recorded && n.plan.Waiting == "" && len(n.decl.Options.After) == 0
 }
 
 // keep records what a node is settled with. A path that was secret once stays masked.

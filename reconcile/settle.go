@@ -19,7 +19,7 @@ var errNotYet = errors.New("not visible yet")
 
 // Settle makes the thing match: look, create or run the steps, look again.
 func (e *erased[P, L, A]) Settle(ctx context.Context, job *Job, hooks Hooks) (Outcome, error) {
-	s := &settling[P, L, A]{e: e, job: job, hooks: hooks, since: time.Now(), pause: newPause(job)}
+	s := &settling[P, L, A]{e: e, job: job, hooks: hooks, since: time.Now()}
 	job.written = maps.Clone(job.Written)
 	bounds := []time.Duration{job.Timeouts.Create, e.k.Timeouts.Create}
 	if job.Last != nil {
@@ -33,7 +33,9 @@ func (e *erased[P, L, A]) Settle(ctx context.Context, job *Job, hooks Hooks) (Ou
 		case err == nil && done:
 			return s.out, nil
 		case err == nil:
-			s.pause.reset()
+			if s.pause != nil {
+				s.pause.reset()
+			}
 			continue
 		case ctx.Err() != nil:
 			return s.out, s.unsettled(ctx, err)
@@ -57,7 +59,7 @@ type settling[P, L, A any] struct {
 	out   Outcome
 
 	since   time.Time
-	pause   *pause
+	pause   *pause    // nil until something is waited for
 	tried   time.Time // when Create was last called: an absent answer within Visibility of it is "not yet"
 	rounds  int       // how often the same steps came back after their calls succeeded
 	last    []Step    // the steps of the last look whose calls were made
@@ -257,6 +259,9 @@ func (s *settling[P, L, A]) again(ctx context.Context, err error) bool {
 func (s *settling[P, L, A]) wait(ctx context.Context, why error) error {
 	if s.hooks.Note != nil {
 		s.hooks.Note(why.Error())
+	}
+	if s.pause == nil {
+		s.pause = newPause(s.job)
 	}
 	return sleep(ctx, s.pause.next(), why)
 }

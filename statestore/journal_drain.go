@@ -33,7 +33,7 @@ func (j *Journal) drainOnce() bool {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.draining = len(j.queue) > 0; !j.draining {
+	if j.draining = j.due(); !j.draining {
 		j.startAsking()
 	}
 	return j.draining
