@@ -129,7 +129,7 @@ func (w *work) decide(ctx context.Context) {
 	for _, level := range w.levels() {
 		var late []*node
 		for _, n := range level {
-			if !n.looked && n.err == nil && w.isSelected(n) && n.blockedBy(w) == nil {
+			if !n.looked && n.err == nil && w.isSelected(n) && n.blockedBy() == nil {
 				late = append(late, n)
 			}
 		}
