@@ -327,19 +327,27 @@ func (w *work) anythingToDo(ctx context.Context, p *Plan) bool {
 
 // commit makes a record durable. It outlives an interrupt: what was done is recorded.
 func (r *run) commit(ctx context.Context, n *node, rec *record) error {
+	return r.commitBy(n, rec, func(change statestore.Change) error { return r.journal.Commit(context.WithoutCancel(ctx), change) })
+}
+
+// commitBy is commit in a given way.
+func (r *run) commitBy(n *node, rec *record, commit func(statestore.Change) error) error {
 	row, err := rec.seal(r.w.stage, r.e.Key)
 	if err != nil {
 		return err
 	}
 	change := statestore.Change{Put: []statestore.Row{row}}
 	r.introduce(&change)
-	if err := r.journal.Commit(context.WithoutCancel(ctx), change); err != nil {
+	if err := commit(change); err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	if n.rec = rec; len(rec.gens) == 0 {
 		n.rec = nil
+	}
+	r.mu.Unlock()
+	if t := n.task; t != nil && t.with != nil {
+		<-t.with.reported
 	}
 	return nil
 }

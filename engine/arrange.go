@@ -12,8 +12,18 @@ import (
 // the same graph.
 func (w *work) arrange() error {
 	all := slices.Concat(w.reads, w.declared)
+	edges := 0
+	for _, n := range all {
+		edges += len(n.needs)
+	}
+	ups := make([]*node, 0, edges) // of all nodes, in one piece
+	for _, n := range all {
+		from := len(ups)
+		ups = w.appendUps(ups, n)
+		n.ups = ups[from:len(ups):len(ups)]
+	}
 	var problems []Problem
-	for _, component := range components(all, w.upstreams) {
+	for _, component := range components(all) {
 		if err := w.openCycle(component); err != nil {
 			problems = append(problems, Problem{Address: component[0].addr, Source: component[0].source(), Err: err})
 		}
@@ -22,12 +32,11 @@ func (w *work) arrange() error {
 		return &GraphError{problems}
 	}
 	for _, n := range all {
-		n.ups = w.upstreams(n)
 		for _, up := range n.ups {
 			up.users = append(up.users, n)
 		}
 	}
-	w.sorted = sortNodes(all, w.upstreams)
+	w.sorted = sortNodes(all)
 	for _, n := range slices.Backward(w.sorted) {
 		for _, user := range n.users {
 			n.rank = max(n.rank, user.rank+1)
@@ -39,41 +48,48 @@ func (w *work) arrange() error {
 	return nil
 }
 
-// upstreams are the nodes that must come before n: cut edges left out. They are found anew until all cycles are open.
-func (w *work) upstreams(n *node) []*node {
-	if n.ups != nil {
-		return n.ups
-	}
-	ups := make([]*node, 0, len(n.needs))
+// appendUps appends the nodes that must come before n: cut edges left out.
+func (w *work) appendUps(ups []*node, n *node) []*node {
 	for _, a := range n.needs {
-		if _, cut := n.cut[a]; !cut {
-			if up := w.nodes[a]; up != nil {
-				ups = append(ups, up)
-			}
+		if _, cut := n.cut[a]; cut {
+			continue
+		}
+		if up := w.nodes[a]; up != nil {
+			ups = append(ups, up)
 		}
 	}
 	return ups
 }
 
+// visit is what a search for cycles knows of a node.
+type visit struct {
+	index, low int // from 1; index 0: not seen
+	open       bool
+}
+
 // components are the cycles: strongly connected sets of more than one node, or one that needs itself. It is
 // Tarjan's algorithm without recursion, so that a chain of any length fits.
-func components(all []*node, ups func(*node) []*node) [][]*node {
+func components(all []*node) [][]*node {
 	type frame struct {
 		n    *node
 		next []*node
 	}
-	index, low, on := map[*node]int{}, map[*node]int{}, map[*node]bool{}
+	for _, n := range all {
+		n.visit = visit{}
+	}
 	var stack []*node
+	var frames []frame
 	var out [][]*node
+	seen := 0
+	enter := func(n *node) {
+		seen++
+		n.visit = visit{seen, seen, true}
+		stack = append(stack, n)
+		frames = append(frames, frame{n, n.ups})
+	}
 	for _, root := range all {
-		if _, seen := index[root]; seen {
+		if root.visit.index > 0 {
 			continue
-		}
-		var frames []frame
-		enter := func(n *node) {
-			index[n], low[n], on[n] = len(index), len(index), true
-			stack = append(stack, n)
-			frames = append(frames, frame{n, ups(n)})
 		}
 		enter(root)
 		for len(frames) > 0 {
@@ -81,10 +97,10 @@ func components(all []*node, ups func(*node) []*node) [][]*node {
 			if len(f.next) > 0 {
 				up := f.next[0]
 				f.next = f.next[1:]
-				if _, seen := index[up]; !seen {
+				if up.visit.index == 0 {
 					enter(up)
-				} else if on[up] {
-					low[f.n] = min(low[f.n], index[up])
+				} else if up.visit.open {
+					f.n.visit.low = min(f.n.visit.low, up.visit.index)
 				}
 				continue
 			}
@@ -92,34 +108,39 @@ func components(all []*node, ups func(*node) []*node) [][]*node {
 			frames = frames[:len(frames)-1]
 			if len(frames) > 0 {
 				parent := frames[len(frames)-1].n
-				low[parent] = min(low[parent], low[n])
+				parent.visit.low = min(parent.visit.low, n.visit.low)
 			}
-			if low[n] != index[n] {
+			if n.visit.low != n.visit.index {
 				continue
 			}
-			at := len(stack) - 1
-			for stack[at] != n { // near the top: what lies above it belongs to its component
-				at--
-			}
-			component := slices.Clone(stack[at:])
-			stack = stack[:at]
-			for _, m := range component {
-				on[m] = false
-			}
-			if len(component) > 1 || slices.Contains(ups(n), n) {
+			at := closed(stack, n)
+			if component := stack[at:]; len(component) > 1 || slices.Contains(n.ups, n) {
+				component = slices.Clone(component)
 				slices.SortFunc(component, func(a, b *node) int { return cmp.Compare(a.addr, b.addr) })
 				out = append(out, component)
 			}
+			stack = stack[:at]
 		}
 	}
 	return out
+}
+
+// closed ends the search in the component of n, and tells where on the stack that begins: near the top, and all that
+// lies above it belongs to it.
+func closed(stack []*node, n *node) int {
+	at := len(stack) - 1
+	for ; stack[at] != n; at-- {
+		stack[at].visit.open = false
+	}
+	n.visit.open = false
+	return at
 }
 
 // openCycle cuts edges through late paths until no cycle is left: smallest address first, then path. The
 // choice depends on the graph alone.
 func (w *work) openCycle(component []*node) error {
 	for {
-		rest := components(component, w.upstreams)
+		rest := components(component)
 		if len(rest) == 0 {
 			return nil
 		}
@@ -137,7 +158,7 @@ func (w *work) cutOne(component []*node) bool {
 			paths []tree.Path
 		}
 		var edges []edge
-		for _, up := range w.upstreams(n) {
+		for _, up := range n.ups {
 			if paths, late := n.latePaths(up.addr); late && slices.Contains(component, up) {
 				edges = append(edges, edge{up.addr, paths})
 			}
@@ -152,6 +173,7 @@ func (w *work) cutOne(component []*node) bool {
 			n.cut = map[string][]tree.Path{}
 		}
 		n.cut[first.up] = first.paths
+		n.ups = w.appendUps(nil, n)
 		return true
 	}
 	return false
@@ -188,7 +210,7 @@ func (w *work) cycleError(component []*node) error {
 		}
 		at[n] = len(walk)
 		walk = append(walk, n)
-		ups := w.upstreams(n)
+		ups := n.ups
 		n = ups[slices.IndexFunc(ups, func(up *node) bool { return slices.Contains(component, up) })]
 	}
 	e := &CycleError{}
@@ -208,25 +230,21 @@ func (w *work) cycleError(component []*node) error {
 }
 
 // sortNodes orders nodes after what they need; among those that are free, by address.
-func sortNodes(all []*node, ups func(*node) []*node) []*node {
+func sortNodes(all []*node) []*node {
 	waiting := make(map[*node]int, len(all))
-	users := make(map[*node][]*node, len(all))
 	free := &byAddress{}
 	for _, n := range all {
-		for _, up := range ups(n) {
-			waiting[n]++
-			users[up] = append(users[up], n)
-		}
-		if waiting[n] == 0 {
+		if len(n.ups) == 0 {
 			*free = append(*free, n)
 		}
+		waiting[n] = len(n.ups)
 	}
 	heap.Init(free)
 	sorted := make([]*node, 0, len(all))
 	for free.Len() > 0 {
 		n, _ := heap.Pop(free).(*node)
 		sorted = append(sorted, n)
-		for _, user := range users[n] {
+		for _, user := range n.users {
 			if waiting[user]--; waiting[user] == 0 {
 				heap.Push(free, user)
 			}

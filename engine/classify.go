@@ -20,7 +20,7 @@ func (w *work) classify(ctx context.Context, n *node) {
 	if n.from != "" {
 		n.plan.From = n.from
 	}
-	if up := n.blockedBy(w); up != nil {
+	if up := n.blockedBy(); up != nil {
 		w.block(n, fmt.Errorf("%w: %s cannot be planned", ErrBlocked, up.addr))
 		return
 	}
@@ -56,8 +56,8 @@ func (w *work) classify(ctx context.Context, n *node) {
 	w.compute(ctx, n)
 }
 
-func (n *node) blockedBy(w *work) *node {
-	for _, up := range w.upstreams(n) {
+func (n *node) blockedBy() *node {
+	for _, up := range n.ups {
 		if up.plan != nil && up.plan.Action == Blocked {
 			return up
 		}
@@ -350,7 +350,7 @@ func (w *work) holdBack(n *node) {
 		return
 	default:
 	}
-	for _, up := range w.upstreams(n) {
+	for _, up := range n.ups {
 		if up.plan == nil || up.plan.Action != Wait || n.atBirth(up) {
 			continue
 		}

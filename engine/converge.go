@@ -47,7 +47,7 @@ func (r *run) loose() []*node {
 		if n.decl == nil || !r.ok(n) || !r.w.isSelected(n) {
 			continue
 		}
-		is := len(n.cut) > 0 || slices.ContainsFunc(r.w.upstreams(n), func(up *node) bool {
+		is := len(n.cut) > 0 || slices.ContainsFunc(n.ups, func(up *node) bool {
 			return moved[up] || up.decl != nil && up.plan.Action != Unchanged && up.plan.Action != Wait
 		})
 		if is && len(n.uses) > 0 {
@@ -60,7 +60,7 @@ func (r *run) loose() []*node {
 
 // resettle settles one node again if its props differ from those it was settled with.
 func (r *run) resettle(ctx context.Context, n *node, last map[*node]map[string]any, tooOften bool) (bool, error) {
-	resolved, err := r.w.resolve(ctx, n.declaredProps())
+	resolved, err := r.w.resolve(ctx, n.props)
 	if err != nil {
 		return false, err
 	}
@@ -136,8 +136,8 @@ func (r *run) recount(from, to Action) {
 func (w *work) outputs(ctx context.Context) (map[string]any, map[string]bool) {
 	old, oldSecret := w.lastOutputs()
 	values, secret := make(map[string]any, len(w.graph.Outputs)), map[string]bool{}
-	for name, v := range w.graph.Outputs {
-		resolved, err := w.resolve(ctx, v)
+	for name, t := range w.results {
+		resolved, err := w.resolve(ctx, t)
 		if err != nil || len(resolved.Unknown) > 0 {
 			if had, ok := old[name]; ok {
 				values[name] = had

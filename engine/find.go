@@ -242,7 +242,7 @@ func (w *work) lookFor(ctx context.Context, n *node, t target, adjust func(*reco
 // be replaced, and under older ones that are still there.
 func (w *work) underOldParents(ctx context.Context, n *node) ([]found, error) {
 	var finds []found
-	for _, up := range w.upstreams(n) {
+	for _, up := range n.ups {
 		olds := make([]map[string]any, 0, 1+len(up.others))
 		if up.unknown {
 			olds = append(olds, up.look.Attrs)

@@ -54,7 +54,7 @@ func (r *run) forward(ctx context.Context) {
 
 // waitsFor is an upstream that is not ready because somebody else must act first, or that is blocked by one.
 func (r *run) waitsFor(n *node) *node {
-	for _, up := range r.w.upstreams(n) {
+	for _, up := range n.ups {
 		if up.decl == nil || n.atBirth(up) {
 			continue
 		}
@@ -99,7 +99,7 @@ func (r *run) goes(n *node) bool {
 // need it, and for everything that comes before it: nothing is deleted before its upstreams have succeeded.
 func (r *run) order(makes, drops map[*node]*task) {
 	for n, t := range makes {
-		for _, up := range r.w.upstreams(n) {
+		for _, up := range n.ups {
 			makes[up].before(t, n.atBirth(up))
 		}
 		drops[n].before(t, false)
@@ -142,7 +142,7 @@ func (n *node) needed() []string {
 func (r *run) below(drops map[*node]*task) map[*node]bool {
 	below := map[*node]bool{}
 	for _, n := range r.w.sorted {
-		for _, up := range r.w.upstreams(n) {
+		for _, up := range n.ups {
 			if drops[up] != nil || below[up] {
 				below[n] = true
 				break

@@ -3,9 +3,12 @@ package engine
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"slices"
 
@@ -130,7 +133,8 @@ type Violation struct {
 }
 
 // Digest is over everything that the program declares, and not over where it lies. It is that of the document
-// without its sources, found without writing the document: resources are nearly all of it.
+// without its sources, found without writing the document: resources are nearly all of it, and go into the hash one by
+// one.
 func (g *Graph) Digest() (string, error) {
 	rest := *g
 	rest.Resources, rest.Reads = nil, slices.Clone(g.Reads)
@@ -141,51 +145,82 @@ func (g *Graph) Digest() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if m, ok := doc.(map[string]any); ok && g.Resources != nil {
-		resources := make([]any, len(g.Resources))
-		for i := range g.Resources {
-			if resources[i], err = g.Resources[i].tree(); err != nil {
-				return "", err
-			}
+	sum := sha256.New()
+	b := []byte{'{'}
+	for i, name := range tree.AppendKeys(nil, doc) {
+		if i > 0 {
+			b = append(b, ',')
 		}
-		m["resources"] = resources
-	}
-	return tree.Digest(doc), nil
-}
-
-// tree is a resource as it stands in the document, without its source.
-func (r *Resource) tree() (any, error) {
-	t := map[string]any{"address": r.Address, "kind": r.Kind}
-	for name, part := range map[string]map[string]any{"settings": r.Settings, "props": r.Props} {
-		if len(part) == 0 {
+		b = append(tree.AppendCanonical(b, name), ':')
+		if name != "resources" || g.Resources == nil {
+			b = tree.AppendCanonical(b, doc[name])
 			continue
 		}
-		var plain any = part
-		if !tree.Is(part) {
-			var err error
-			if plain, err = tree.Of(part); err != nil {
-				return nil, fmt.Errorf("graph: %s: %s: %w", r.Address, name, err)
-			}
+		if b, err = g.hashResources(sum, b); err != nil {
+			return "", err
 		}
-		t[name] = plain
 	}
-	if r.Options.IsZero() {
-		return t, nil
-	}
-	options, err := optionsTree(r.Options)
-	if err != nil {
-		return nil, fmt.Errorf("graph: %s: %w", r.Address, err)
-	}
-	t["options"] = anyMap(options)
-	return t, nil
+	sum.Write(append(b, '}'))
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-func (g *Graph) tree() (any, error) {
+// hashResources writes b and the list of resources. It returns b to be used again.
+func (g *Graph) hashResources(sum hash.Hash, b []byte) ([]byte, error) {
+	b = append(b, '[')
+	var err error
+	for i := range g.Resources {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = g.Resources[i].appendCanonical(b); err != nil {
+			return nil, err
+		}
+		sum.Write(b)
+		b = b[:0]
+	}
+	return append(b, ']'), nil
+}
+
+// appendCanonical appends a resource as it stands in the document, without its source, in canonical form: its fields in
+// the order of their names.
+func (r *Resource) appendCanonical(b []byte) ([]byte, error) {
+	b = tree.AppendCanonical(append(b, `{"address":`...), r.Address)
+	b = tree.AppendCanonical(append(b, `,"kind":`...), r.Kind)
+	if !r.Options.IsZero() {
+		options, err := optionsTree(&r.Options)
+		if err != nil {
+			return nil, fmt.Errorf("graph: %s: %w", r.Address, err)
+		}
+		b = tree.AppendCanonical(append(b, `,"options":`...), options)
+	}
+	for _, part := range []struct {
+		name  string
+		props map[string]any
+	}{{"props", r.Props}, {"settings", r.Settings}} {
+		if len(part.props) == 0 {
+			continue
+		}
+		var plain any = part.props
+		if !tree.Is(plain) {
+			var err error
+			if plain, err = tree.Of(plain); err != nil {
+				return nil, fmt.Errorf("graph: %s: %s: %w", r.Address, part.name, err)
+			}
+		}
+		b = append(append(append(b, ',', '"'), part.name...), '"', ':')
+		b = tree.AppendCanonical(b, plain)
+	}
+	return append(b, '}'), nil
+}
+
+func (g *Graph) tree() (map[string]any, error) {
 	data, err := json.Marshal(g)
 	if err != nil {
 		return nil, fmt.Errorf("graph: %w", err)
 	}
-	return tree.Decode(data)
+	doc, err := tree.Decode(data)
+	m, _ := doc.(map[string]any)
+	return m, err
 }
 
 // ReadGraph reads a graph document. Unknown fields and other formats are errors.

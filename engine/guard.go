@@ -105,7 +105,7 @@ func (w *work) goesFirst(n *node) bool {
 		return false
 	}
 	first := n.decl.Options.DeleteFirst || len(n.nameHeld(n.rec)) > 0 || w.isFound(n) && n.job.Named
-	for _, up := range w.upstreams(n) {
+	for _, up := range n.ups {
 		if up.plan != nil && up.plan.DeleteFirst && n.fixedOn(up) {
 			first, n.plan.May = true, false
 		}

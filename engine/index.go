@@ -26,17 +26,19 @@ type node struct {
 	// from is the address that the row had before this plan moved it.
 	from string
 
-	// uses are the references in props, in tree order; needs the addresses that must come before, sorted.
+	// props are those declared; uses the references in them, in tree order; needs the addresses that must come before, sorted.
+	props *token.Template
 	uses  []token.Use
 	needs []string
-	// users are the declared nodes that need this one; ups those that it needs, nil until all cycles are open.
+	// users are the declared nodes that need this one; ups those that must come before it: cut edges left out.
 	users, ups []*node
 	// cut are the late paths, by upstream, through which a cycle is opened.
 	cut map[string][]tree.Path
 	// rank is the length of the longest chain of users: what is on it goes first.
 	rank int
-	// place in topological order.
-	order int
+	// order is the place in topological order, level the length of the longest chain of ups.
+	order, level int
+	visit        visit
 
 	access *access
 	job    *reconcile.Job
@@ -73,9 +75,12 @@ func (w *work) index(ctx context.Context) error {
 	}
 	w.nodes = make(map[string]*node, len(w.graph.Resources)+len(w.records))
 	w.renamers = map[string][]*node{}
+	all := make([]node, len(w.graph.Resources)) // in one piece: there can be very many
+	w.declared = make([]*node, 0, len(all))
 	for i := range w.graph.Resources {
 		r := &w.graph.Resources[i]
-		n := &node{addr: r.Address, decl: r}
+		n := &all[i]
+		n.addr, n.decl = r.Address, r
 		if err := w.declare(n, r.Address, r.Kind, r.Source); err != nil {
 			bad(r.Address, r.Source, err)
 			continue
@@ -94,15 +99,19 @@ func (w *work) index(ctx context.Context) error {
 		}
 		w.reads = append(w.reads, n)
 	}
+	var job reconcile.Job // for each in its turn
 	for _, n := range slices.Concat(w.reads, w.declared) {
-		for _, err := range w.refer(ctx, n) {
+		for _, err := range w.refer(ctx, n, &job) {
 			bad(n.addr, n.source(), err)
 		}
 	}
+	w.results = make(map[string]*token.Template, len(w.graph.Outputs))
 	for name, v := range w.graph.Outputs {
-		if _, err := w.uses(ctx, v); err != nil {
+		t, err := w.template(ctx, v)
+		if err != nil {
 			bad("output "+name, "", err)
 		}
+		w.results[name] = t
 	}
 	for _, err := range w.moves() {
 		bad("", "", err)
@@ -159,30 +168,31 @@ func unknownKind(kind string, types []string) error {
 	return reconcile.WithHint(err, "`athanor kinds` lists them")
 }
 
-// refer finds what a node refers to, and checks its props as far as they are known.
-func (w *work) refer(ctx context.Context, n *node) []error {
+// refer finds what a node refers to, and checks its props as far as they are known. The job is for its use.
+func (w *work) refer(ctx context.Context, n *node, job *reconcile.Job) []error {
 	declared := n.declaredProps()
-	uses, err := w.uses(ctx, declared)
-	if err != nil {
+	var err error
+	if n.props, err = w.template(ctx, declared); err != nil {
 		return []error{err}
 	}
-	n.uses = uses
-	for _, u := range uses {
-		n.needs = append(n.needs, u.Ref.Address)
-	}
+	n.uses = n.props.Refs()
 	var errs []error
 	if n.decl != nil {
-		o := n.decl.Options
+		o := &n.decl.Options
+		n.needs = slices.Grow(n.needs, len(n.uses)+len(o.DependsOn))
 		for _, a := range o.DependsOn {
 			if _, ok := w.nodes[a]; !ok {
 				errs = append(errs, fmt.Errorf("dependsOn: nothing is declared as %q", a))
 			}
 		}
 		n.needs = append(n.needs, o.DependsOn...)
-		job := &reconcile.Job{Address: n.addr, Props: declared, Dir: w.graph.Dir}
+		*job = reconcile.Job{Address: n.addr, Props: declared, Dir: w.graph.Dir}
 		if err := n.kind.Decode(job); err != nil {
 			errs = append(errs, err)
 		}
+	}
+	for _, u := range n.uses {
+		n.needs = append(n.needs, u.Ref.Address)
 	}
 	slices.Sort(n.needs)
 	n.needs = slices.Compact(n.needs)
@@ -203,29 +213,29 @@ func (n *node) declaredProps() map[string]any {
 	return p
 }
 
-// uses lists the references in a tree, each checked: the address is declared and has such an attribute. Secrets and
+// template reads the tokens of a tree, each checked: the address is declared and has such an attribute. Secrets and
 // outputs of other stacks are checked too.
-func (w *work) uses(ctx context.Context, v any) ([]token.Use, error) {
-	used, err := token.Uses(v)
+func (w *work) template(ctx context.Context, v any) (*token.Template, error) {
+	t, err := token.Parse(v)
 	if err != nil {
 		return nil, err
 	}
-	for _, u := range used.Refs {
+	for _, u := range t.Refs() {
 		if err := w.checkRef(u); err != nil {
 			return nil, err
 		}
 	}
-	for _, name := range used.Secrets {
+	for _, name := range t.Secrets() {
 		if _, ok := w.graph.Secrets[name]; !ok {
 			return nil, fmt.Errorf("no secret %q is declared", name)
 		}
 	}
-	for _, o := range used.Outputs {
+	for _, o := range t.Outputs() {
 		if _, err := w.output(ctx, o.Stack, o.Path); err != nil {
 			return nil, fmt.Errorf("%s: %w", o.At, err)
 		}
 	}
-	return used.Refs, nil
+	return t, nil
 }
 
 func (w *work) checkRef(u token.Use) error {
@@ -237,10 +247,11 @@ func (w *work) checkRef(u token.Use) error {
 		}
 		return err
 	}
-	if u.Ref.Path == "" {
+	first, below := u.Ref.Path.First()
+	if !below {
 		return nil
 	}
-	name := u.Ref.Path.Steps()[0].Key
+	name := first.Key
 	if names := w.attributes(up.kind); !slices.Contains(names, name) {
 		err := fmt.Errorf("%s: %s has no attribute %q", u.At, up.spec.Type, name)
 		if near, ok := props.Nearest(name, names); ok {

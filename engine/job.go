@@ -49,7 +49,7 @@ type target struct {
 // declaredJob is the job of making a declared node match, with its props resolved as far as they are known.
 // What is not known of late paths that open a cycle is left out once work has begun.
 func (w *work) declaredJob(ctx context.Context, n *node, t target) (*reconcile.Job, error) {
-	resolved, err := w.resolveWas(ctx, n.declaredProps(), t.was)
+	resolved, err := w.resolveWas(ctx, n.props, t.was)
 	if err != nil {
 		return nil, err
 	}

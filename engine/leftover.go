@@ -31,6 +31,9 @@ func (w *work) classifyLeftovers(ctx context.Context) {
 // undeclared makes records of the things that were discovered and that no declared address explains, so that they are
 // deleted like any other.
 func (w *work) undeclared() []*node {
+	if len(w.byAddress) == 0 {
+		return nil
+	}
 	explained := map[string]bool{}
 	for _, n := range w.declared {
 		for _, birth := range n.births() {

@@ -47,7 +47,7 @@ func (r *run) buildLate(ctx context.Context, n *node) error {
 	if !n.spec.Prepares || len(n.uses) == 0 {
 		return nil
 	}
-	resolved, err := r.w.resolve(ctx, n.declaredProps())
+	resolved, err := r.w.resolve(ctx, n.props)
 	if err != nil {
 		return err
 	}
@@ -82,9 +82,15 @@ func (r *run) makeLive(ctx context.Context, n *node) (bool, error) {
 
 // settleJob makes the thing of a generation match, and records that it does.
 func (r *run) settleJob(ctx context.Context, n *node, rec *record, g *generation, job *reconcile.Job) (bool, error) {
-	out, err := n.kind.Settle(ctx, job, r.hooks(n, job, rec, g))
+	hooks := r.hooks(n, job, rec, g)
+	out, err := n.kind.Settle(ctx, job, hooks)
 	n.changed = append(n.changed, out.Changed...)
 	if err != nil {
+		if hooks.Keep != nil {
+			if lost := hooks.Keep(ctx); lost != nil {
+				err = errors.Join(err, lost)
+			}
+		}
 		return false, r.unannounced(n, err)
 	}
 	return r.done(ctx, n, rec, g, job, out)
@@ -236,58 +242,6 @@ func (r *run) recordOf(n *node) *record {
 	return rec
 }
 
-// hooks is the engine's part in settling: what must be durable when, and what may be touched.
-func (r *run) hooks(n *node, job *reconcile.Job, rec *record, g *generation) reconcile.Hooks {
-	h := reconcile.Hooks{
-		Permit: func(look reconcile.Look) error { return r.permit(n, job, g, look) },
-		Note: func(text string) {
-			r.emit(Event{Type: EventProgress, Address: n.addr, Kind: n.kindName(), Action: n.plan.Action, Note: text})
-		},
-	}
-	if n.spec.Recorded {
-		return h
-	}
-	h.Intend = func(ctx context.Context) error { return r.intend(ctx, n, job, rec, g) }
-	h.Born = func(ctx context.Context, identity string, attrs map[string]any) error {
-		g.identity, g.attrs, g.intent, g.written = identity, attrs, false, time.Now()
-		if err := r.commit(ctx, n, rec); err != nil {
-			return err
-		}
-		r.born(n, attrs)
-		return nil
-	}
-	return h
-}
-
-// intend makes it durable that a thing is about to be created: until its identity is on record too, it is looked
-// for before anything is created under this address.
-func (r *run) intend(ctx context.Context, n *node, job *reconcile.Job, rec *record, g *generation) error {
-	if n.plan.Action != Create && n.plan.Action != Replace {
-		if r.saved != nil {
-			return fmt.Errorf("%w: it is gone", ErrWorldChanged)
-		}
-		r.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Note: "it is gone since the plan, and made again"})
-	}
-	if g.state == statestore.Live {
-		g.state = statestore.Candidate // its thing is gone; the new one becomes live when it is settled
-	}
-	if rec.live() == nil {
-		rec.props = job.Props // all that there is to find it by until it has an identity
-	} else {
-		g.props = job.Props
-	}
-	rec.mind(job)
-	if g.intent && g.durable && n.spec.Visibility == 0 {
-		return nil // it was refused, and is asked for again
-	}
-	g.intent, g.durable, g.written, g.identity, g.attrs, g.digests, g.name, g.named = true, true, time.Now(), "", nil, nil, job.Name, job.Named
-	if g.nonce == "" {
-		g.nonce = rand.Text()
-	}
-	job.Nonce = g.nonce
-	return r.commit(ctx, n, rec)
-}
-
 // permit decides whether what a look shows may be taken and changed.
 func (r *run) permit(n *node, job *reconcile.Job, g *generation, look reconcile.Look) error {
 	answer := adopt.Judge(r.w.evidence(n, job, look, g))
@@ -328,12 +282,22 @@ func (r *run) done(ctx context.Context, n *node, rec *record, g *generation, job
 		rec.older(&n.others[i])
 	}
 	n.others = nil
-	if err := r.commit(ctx, n, rec); err != nil {
-		return false, err
-	}
 	n.plan.Waiting = out.Waiting
+	if !n.releases() {
+		if err := r.commit(ctx, n, rec); err != nil {
+			return false, err
+		}
+		r.publish(n, out.Attrs)
+		return out.Waiting != "", nil
+	}
 	r.publish(n, out.Attrs)
-	return out.Waiting != "", nil
+	return false, r.commitBy(n, rec, func(change statestore.Change) error {
+		return r.journal.CommitWith(context.WithoutCancel(ctx), change, func() <-chan struct{} {
+			c := newCompany()
+			r.sched.signals <- signal{t: n.task, settled: c}
+			return c.alone
+		})
+	})
 }
 
 // keep records what a node is settled with. A path that was secret once stays masked.

@@ -265,7 +265,7 @@ func (w *work) lookReads(ctx context.Context) []Problem {
 func (w *work) lookRead(ctx context.Context, n *node) (reconcile.Look, error) {
 	job := w.job(n, n.access, target{})
 	job.Mark = reconcile.Mark{}
-	resolved, err := w.resolve(ctx, n.declaredProps())
+	resolved, err := w.resolve(ctx, n.props)
 	if err != nil {
 		return reconcile.Look{}, err
 	}

@@ -129,7 +129,7 @@ func (w *work) decide(ctx context.Context) {
 	for _, level := range w.levels() {
 		var late []*node
 		for _, n := range level {
-			if !n.looked && n.err == nil && w.isSelected(n) && n.blockedBy(w) == nil {
+			if !n.looked && n.err == nil && w.isSelected(n) && n.blockedBy() == nil {
 				late = append(late, n)
 			}
 		}
@@ -155,21 +155,18 @@ func (w *work) decide(ctx context.Context) {
 
 // levels are the declared nodes by the longest chain below them.
 func (w *work) levels() [][]*node {
-	depth := make(map[*node]int, len(w.sorted))
 	var levels [][]*node
 	for _, n := range w.sorted {
-		d := 0
-		for _, up := range w.upstreams(n) {
-			d = max(d, depth[up]+1)
+		for _, up := range n.ups {
+			n.level = max(n.level, up.level+1)
 		}
-		depth[n] = d
 		if n.decl == nil {
 			continue
 		}
-		for len(levels) <= d {
+		for len(levels) <= n.level {
 			levels = append(levels, nil)
 		}
-		levels[d] = append(levels[d], n)
+		levels[n.level] = append(levels[n.level], n)
 	}
 	return levels
 }
@@ -200,7 +197,10 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 			n.plan.Identity = w.damagedIdentity(addr)
 		}
 	}
-	for _, n := range slices.Concat(w.declared, w.leftover) {
+	nodes := slices.Concat(w.declared, w.leftover)
+	slices.SortStableFunc(nodes, func(a, b *node) int { return compareStrings(a.addr, b.addr) })
+	p.Actions = make([]Planned, 0, len(nodes))
+	for _, n := range nodes {
 		p.Actions = append(p.Actions, w.untied(n)...)
 		if n.plan != nil {
 			w.mask(n.plan)
@@ -222,9 +222,12 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 			Problem: "its record cannot be read: " + err.Error(), Hint: "deploy again without the record: what is there is found by reading",
 		})
 	}
-	slices.SortStableFunc(p.Actions, func(a, b Planned) int { return compareStrings(a.Address, b.Address) })
-	for _, a := range p.Actions {
-		p.Summary.count(a.Action, StatusDone)
+	byAddress := func(a, b Planned) int { return compareStrings(a.Address, b.Address) }
+	if !slices.IsSortedFunc(p.Actions, byAddress) {
+		slices.SortStableFunc(p.Actions, byAddress)
+	}
+	for i := range p.Actions {
+		p.Summary.count(p.Actions[i].Action, StatusDone)
 	}
 	p.Outputs, p.Used = w.plannedOutputs(ctx), w.used()
 	p.Warnings = append(p.Warnings, w.hints()...)
@@ -266,8 +269,8 @@ func (w *work) policies(p *Plan) {
 // plannedOutputs are the outputs as far as they are known.
 func (w *work) plannedOutputs(ctx context.Context) map[string]any {
 	outputs := make(map[string]any, len(w.graph.Outputs))
-	for name, v := range w.graph.Outputs {
-		r, err := w.resolve(ctx, v)
+	for name, t := range w.results {
+		r, err := w.resolve(ctx, t)
 		switch {
 		case err != nil:
 			outputs[name] = nil

@@ -154,14 +154,16 @@ func encodings(s string) []string {
 
 // holds reports whether a value contains a known secret.
 func (r *redactor) holds(v any) bool {
-	found := false
-	tree.Walk(v, func(_ tree.Path, x any) bool {
-		if s, ok := x.(string); ok && !found {
-			r.mu.Lock()
-			found = r.finds(s)
-			r.mu.Unlock()
+	r.mu.Lock()
+	none := len(r.finders) == 0
+	r.mu.Unlock()
+	return !none && tree.Any(v, func(x any) bool {
+		s, ok := x.(string)
+		if !ok {
+			return false
 		}
-		return !found
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.finds(s)
 	})
-	return found
 }

@@ -1,12 +1,12 @@
 package engine
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/seal"
@@ -53,7 +53,7 @@ func (r *record) seal(stage statestore.Stage, key *seal.Key) (statestore.Row, er
 		}
 		body["cut"] = cut
 	}
-	options, err := optionsTree(r.options)
+	options, err := optionsTree(&r.options)
 	if err != nil {
 		return row, err
 	}
@@ -131,8 +131,8 @@ func decodeRow(row statestore.Row, plain []byte) (*record, error) {
 			r.cut[addr] = textsOf[tree.Path](list)
 		}
 	}
-	if o, ok := body["options"]; ok {
-		if err := json.Unmarshal(tree.Canonical(o), &r.options); err != nil {
+	if o, ok := body["options"].(map[string]any); ok {
+		if err := props.Load(o, &r.options); err != nil {
 			return nil, fmt.Errorf("row body: options: %w", err)
 		}
 	}
@@ -186,21 +186,19 @@ func openGeneration(g statestore.Generation, t map[string]any) *generation {
 	return out
 }
 
-func optionsTree(o Options) (map[string]any, error) {
-	if o.IsZero() {
-		return nil, nil
-	}
-	data, err := json.Marshal(o)
+// optionsTree is options as the graph document writes them, nil when none is set.
+func optionsTree(o *Options) (map[string]any, error) {
+	t, err := props.Encode(o)
 	if err != nil {
 		return nil, fmt.Errorf("options: %w", err)
 	}
-	if string(data) == "{}" {
+	for name, v := range t {
+		if list, ok := v.([]any); ok && len(list) == 0 {
+			delete(t, name)
+		}
+	}
+	if len(t) == 0 {
 		return nil, nil
 	}
-	t, err := tree.Decode(data)
-	if err != nil {
-		return nil, fmt.Errorf("options: %w", err)
-	}
-	m, _ := t.(map[string]any)
-	return m, nil
+	return t, nil
 }

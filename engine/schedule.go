@@ -26,6 +26,41 @@ type task struct {
 	rank   int
 	state  taskState
 	inHeap bool
+	// with is the result that waits for this task's first commit, its own that which waits for others'.
+	with, own *company
+}
+
+// intends reports that the first commit of a task is an intent that comes soon: after a look, and nothing else.
+func (t *task) intends() bool {
+	n := t.n
+	return !t.drop && n.decl != nil && !n.spec.Recorded && !n.spec.Prepares && len(n.decl.Options.Before) == 0 &&
+		(n.plan.Action == Create || n.plan.Action == Replace)
+}
+
+// company is a result that waits for the intents which it sets free, to share their commit: until one of them
+// comes, or none can any more.
+type company struct {
+	left     int           // tasks that may still commit
+	alone    chan struct{} // closed when there are none
+	reported chan struct{} // closed when the task of the result has ended: nobody who came with it goes on before
+}
+
+func newCompany() *company {
+	return &company{alone: make(chan struct{}), reported: make(chan struct{})}
+}
+
+// part says that no intent of the task is to be waited for any more.
+func (t *task) part() {
+	if t.with != nil {
+		t.with.leave()
+		t.with = nil
+	}
+}
+
+func (c *company) leave() {
+	if c.left--; c.left == 0 {
+		close(c.alone)
+	}
 }
 
 type taskState int
@@ -81,8 +116,9 @@ func (h *readyHeap) Pop() any {
 // signal is what a task tells the schedule.
 type signal struct {
 	t       *task
-	born    bool // identity is known; the task goes on
-	waiting bool // done, and somebody else must act before it is ready
+	born    bool     // identity is known; the task goes on
+	settled *company // all is known, and goes on record with those that it sets free
+	waiting bool     // done, and somebody else must act before it is ready
 	err     error
 }
 
@@ -97,6 +133,7 @@ type schedule struct {
 
 	ready   readyHeap
 	running int
+	invited []*task // by the last signal
 }
 
 func newSchedule(stopping func() bool, blocked func(t, cause *task)) *schedule {
@@ -114,6 +151,7 @@ func (s *schedule) run(tasks []*task) {
 		for len(s.ready) > 0 && s.running < inFlight && !s.stopping() {
 			s.start(s.pop())
 		}
+		s.dismiss()
 		if s.running == 0 {
 			return
 		}
@@ -149,7 +187,15 @@ func (s *schedule) take(sig signal) {
 		s.free(t, true)
 		return
 	}
+	if sig.settled != nil {
+		s.invite(t, sig.settled)
+		return
+	}
 	s.running--
+	t.part()
+	if t.own != nil {
+		close(t.own.reported)
+	}
 	switch {
 	case sig.err != nil:
 		t.state = failed
@@ -177,6 +223,31 @@ func (s *schedule) free(t *task, birth bool) {
 	}
 }
 
+// invite sets free those that wait for t alone and begin with an intent, and lets the result of t wait for it.
+func (s *schedule) invite(t *task, c *company) {
+	t.own, c.left = c, 1 // itself, until all are invited
+	for _, e := range t.after {
+		if e.freed || e.next.waits > 1 || e.next.state != pending || !e.next.intends() {
+			continue
+		}
+		e.freed, e.next.waits, e.next.with = true, 0, c
+		s.invited = append(s.invited, e.next)
+		s.push(e.next)
+		c.left++
+	}
+	c.leave()
+}
+
+// dismiss lets nobody wait for a task that was invited and could not be started at once.
+func (s *schedule) dismiss() {
+	for _, t := range s.invited {
+		if t.state == pending {
+			t.part()
+		}
+	}
+	s.invited = s.invited[:0]
+}
+
 // block marks what still waits for t as never to run.
 func (s *schedule) block(t, cause *task) {
 	for _, e := range t.after {
@@ -198,8 +269,8 @@ func (n *node) atBirth(up *node) bool {
 		if u.Ref.Address != up.addr {
 			return false
 		}
-		steps := u.Ref.Path.Steps()
+		first, below := u.Ref.Path.First()
 		settled := slices.ContainsFunc(n.spec.NeedsSettled, func(p tree.Path) bool { return u.At.Within(p) })
-		return settled || len(steps) == 0 || !slices.Contains(up.spec.AtBirth, steps[0].Key)
+		return settled || !below || !slices.Contains(up.spec.AtBirth, first.Key)
 	})
 }

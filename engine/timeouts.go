@@ -56,4 +56,4 @@ func (t *Timeouts) UnmarshalJSON(data []byte) error {
 }
 
 // IsZero reports that no option is set.
-func (o Options) IsZero() bool { return reflect.ValueOf(o).IsZero() }
+func (o *Options) IsZero() bool { return reflect.ValueOf(o).Elem().IsZero() }

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -35,7 +36,8 @@ type work struct {
 	damaged map[string]error
 
 	nodes     map[string]*node
-	renamers  map[string][]*node // by the earlier address that they name
+	results   map[string]*token.Template // the outputs
+	renamers  map[string][]*node         // by the earlier address that they name
 	declared  []*node
 	reads     []*node
 	sorted    []*node        // reads and declared, upstreams first
@@ -65,9 +67,12 @@ type work struct {
 	peers map[token.Stack]*peer
 
 	mu       sync.Mutex
-	accesses map[string]*access
+	accesses map[accessKey]*access
 	listings map[string]*listing
 }
+
+// accessKey tells ways apart: a provider, and the canonical form of its settings, "" for none.
+type accessKey struct{ provider, settings string }
 
 // access is the way to one place.
 type access struct {
@@ -86,7 +91,7 @@ func (e *Engine) newWork(ctx context.Context, g *Graph, destroy bool, o PlanOpti
 		e: e, o: o, graph: g, destroy: destroy, stage: stage,
 		moved: map[string]string{}, damaged: map[string]error{}, attrNames: map[string][]string{}, specs: map[string]*reconcile.Spec{},
 		redact: &e.redact, secrets: map[string]string{},
-		accesses: map[string]*access{}, listings: map[string]*listing{},
+		accesses: map[accessKey]*access{}, listings: map[string]*listing{},
 		gate:  newGate(e.Parallel),
 		peers: map[token.Stack]*peer{},
 	}
@@ -135,18 +140,14 @@ func parallel(n, workers int, do func(int)) {
 		return
 	}
 	var wg sync.WaitGroup
-	next := make(chan int)
+	var next atomic.Int64
 	for range min(workers, n) {
 		wg.Go(func() {
-			for i := range next {
-				do(i)
+			for i := next.Add(1); i <= int64(n); i = next.Add(1) {
+				do(int(i - 1))
 			}
 		})
 	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
 	wg.Wait()
 }
 
@@ -156,7 +157,10 @@ func (w *work) reach(ctx context.Context, kind string, settings map[string]any) 
 	if !ok {
 		return &access{err: unknownKind(kind, w.e.Catalog.Types())}
 	}
-	id := provider.Name + string(tree.Canonical(anyMap(settings)))
+	id := accessKey{provider: provider.Name}
+	if len(settings) > 0 {
+		id.settings = string(tree.Canonical(settings))
+	}
 	w.mu.Lock()
 	a, ok := w.accesses[id]
 	if !ok {
@@ -191,13 +195,13 @@ func anyMap(m map[string]any) any {
 }
 
 // resolve puts values into a tree as far as they are known.
-func (w *work) resolve(ctx context.Context, v any) (token.Resolved, error) {
-	return w.resolveWas(ctx, v, nil)
+func (w *work) resolve(ctx context.Context, t *token.Template) (token.Resolved, error) {
+	return w.resolveWas(ctx, t, nil)
 }
 
 // resolveWas resolves references to some nodes by the attributes of older things of theirs: to find what has no record
 // and belongs to those.
-func (w *work) resolveWas(ctx context.Context, v any, was map[*node]map[string]any) (token.Resolved, error) {
+func (w *work) resolveWas(ctx context.Context, t *token.Template, was map[*node]map[string]any) (token.Resolved, error) {
 	value := w.value
 	if was != nil {
 		value = func(ref token.Ref) (token.Value, error) {
@@ -207,7 +211,7 @@ func (w *work) resolveWas(ctx context.Context, v any, was map[*node]map[string]a
 			return w.value(ref)
 		}
 	}
-	return token.Resolve(v, func(x token.Expr) (token.Value, error) {
+	return t.Resolve(func(x token.Expr) (token.Value, error) {
 		switch x.Op {
 		case token.OpSecret:
 			s, err := w.secret(ctx, x.Name)
@@ -230,12 +234,12 @@ func (w *work) value(ref token.Ref) (token.Value, error) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	steps := ref.Path.Steps()
-	if n.attrs == nil || n.unknown || len(steps) > 0 && n.moving[steps[0].Key] {
+	first, below := ref.Path.First()
+	if n.attrs == nil || n.unknown || below && n.moving[first.Key] {
 		return token.Value{Unknown: true}, nil
 	}
 	var v any = n.attrs
-	if len(steps) > 0 {
+	if below {
 		if v, ok = tree.Get(n.attrs, ref.Path); !ok {
 			return token.Value{}, fmt.Errorf("%s has no value at %s", ref.Address, ref.Path)
 		}

@@ -85,38 +85,38 @@ func (e *erased[P, L, A]) Decode(job *Job) error {
 
 // want is the typed declaration of a job, decoded once.
 func (e *erased[P, L, A]) want(job *Job) (P, error) {
-	if p, ok := job.typed.(P); ok {
-		return p, nil
+	if p, ok := job.typed.(*P); ok {
+		return *p, nil
 	}
-	var p P
+	p := new(P)
 	declared := job.Props
 	for _, path := range job.Omit {
 		declared, _ = tree.Without(declared, path).(map[string]any)
 	}
 	if job.Query {
-		if err := props.Load(declared, &p); err != nil {
-			return p, err
+		if err := props.Load(declared, p); err != nil {
+			return *p, err
 		}
 		if e.k.Defaults != nil {
-			p = e.k.Defaults(p)
+			*p = e.k.Defaults(*p)
 		}
 		job.typed = p
-		return p, nil
+		return *p, nil
 	}
-	if err := props.Decode(declared, &p); err != nil {
-		return p, err
+	if err := props.Decode(declared, p); err != nil {
+		return *p, err
 	}
 	if e.k.Check != nil {
-		if err := e.k.Check(p); err != nil {
-			return p, err
+		if err := e.k.Check(*p); err != nil {
+			return *p, err
 		}
 	}
 	if e.k.Defaults != nil {
-		p = e.k.Defaults(p)
+		*p = e.k.Defaults(*p)
 	}
 	job.typed, job.maskLive = p, e.k.MaskLive
 	job.secretType = e.secretProps
-	return p, nil
+	return *p, nil
 }
 
 // Names fills what the physical name depends on.

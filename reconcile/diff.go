@@ -271,14 +271,10 @@ func masked(v any) any {
 }
 
 func hasToken(v any) bool {
-	found := false
-	tree.Walk(v, func(_ tree.Path, x any) bool {
-		if s, ok := x.(string); ok && token.Has(s) {
-			found = true
-		}
-		return !found
+	return tree.Any(v, func(x any) bool {
+		s, ok := x.(string)
+		return ok && token.Has(s)
 	})
-	return found
 }
 
 func document(s string) any {
@@ -300,6 +296,18 @@ func orEmpty(v any) any {
 
 // encode makes a tree of what a kind compares. A value that no tree can hold is a mistake in the kind.
 func encode(v any) any {
+	switch x := v.(type) {
+	case string, bool:
+		return v
+	case []any:
+		if x != nil && tree.Is(v) {
+			return v
+		}
+	case map[string]any:
+		if x != nil && tree.Is(v) {
+			return v
+		}
+	}
 	rv := reflect.ValueOf(v)
 	for rv.Kind() == reflect.Pointer {
 		if rv.IsNil() {

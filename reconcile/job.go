@@ -99,7 +99,7 @@ type Job struct {
 	// Force runs every call of a settled thing's steps again: commands run again. See Hooks.
 	Force bool
 
-	typed                any
+	typed                any // a pointer to the declaration in the kind's own type, once it is decoded
 	maskLive, secretType []tree.Path
 	written              map[tree.Path]string
 	fresh                bool // Create has just been called: write-only paths hold what it wrote
@@ -140,8 +140,11 @@ func (l Look) Replaces() []Step {
 type Hooks struct {
 	// Intend makes the intent to create durable, before Create is called.
 	Intend func(ctx context.Context) error
-	// Born stores the identity that Create returned, before readiness is waited for.
+	// Born is told the identity that Create returned, before anything else is done.
 	Born func(ctx context.Context, identity string, attrs map[string]any) error
+	// Keep makes durable what Born was told. It is called before anything is waited for and before the thing is changed
+	// further, but not when the first look after Create shows it settled: then the outcome says it all.
+	Keep func(ctx context.Context) error
 	// Permit decides, on each look that shows a thing, whether it may be taken and changed as the steps say.
 	Permit func(look Look) error
 	// Note tells what is waited for.

@@ -19,7 +19,7 @@ var errNotYet = errors.New("not visible yet")
 
 // Settle makes the thing match: look, create or run the steps, look again.
 func (e *erased[P, L, A]) Settle(ctx context.Context, job *Job, hooks Hooks) (Outcome, error) {
-	s := &settling[P, L, A]{e: e, job: job, hooks: hooks, since: time.Now(), pause: newPause(job)}
+	s := &settling[P, L, A]{e: e, job: job, hooks: hooks, since: time.Now()}
 	job.written = maps.Clone(job.Written)
 	bounds := []time.Duration{job.Timeouts.Create, e.k.Timeouts.Create}
 	if job.Last != nil {
@@ -33,11 +33,16 @@ func (e *erased[P, L, A]) Settle(ctx context.Context, job *Job, hooks Hooks) (Ou
 		case err == nil && done:
 			return s.out, nil
 		case err == nil:
-			s.pause.reset()
+			if s.pause != nil {
+				s.pause.reset()
+			}
 			continue
 		case ctx.Err() != nil:
 			return s.out, s.unsettled(ctx, err)
 		case !s.again(ctx, err):
+			return s.out, err
+		}
+		if err := s.kept(ctx); err != nil {
 			return s.out, err
 		}
 		if err := s.wait(ctx, err); err != nil {
@@ -54,7 +59,7 @@ type settling[P, L, A any] struct {
 	out   Outcome
 
 	since   time.Time
-	pause   *pause
+	pause   *pause    // nil until something is waited for
 	tried   time.Time // when Create was last called: an absent answer within Visibility of it is "not yet"
 	rounds  int       // how often the same steps came back after their calls succeeded
 	last    []Step    // the steps of the last look whose calls were made
@@ -94,7 +99,21 @@ func (s *settling[P, L, A]) round(ctx context.Context) (bool, error) {
 		s.out.Waiting, s.out.Written = look.Waiting, s.job.written
 		return true, nil
 	}
+	if err := s.kept(ctx); err != nil {
+		return false, err
+	}
 	return false, s.sync(ctx, look)
+}
+
+// kept makes sure that the identity of a thing just created is durable.
+func (s *settling[P, L, A]) kept(ctx context.Context) error {
+	if !s.out.Created || s.hooks.Keep == nil {
+		return nil
+	}
+	if err := s.hooks.Keep(ctx); err != nil {
+		return &StopError{Err: err}
+	}
+	return nil
 }
 
 // keep takes over what a look showed.
@@ -241,6 +260,9 @@ func (s *settling[P, L, A]) wait(ctx context.Context, why error) error {
 	if s.hooks.Note != nil {
 		s.hooks.Note(why.Error())
 	}
+	if s.pause == nil {
+		s.pause = newPause(s.job)
+	}
 	return sleep(ctx, s.pause.next(), why)
 }
 
@@ -271,10 +293,11 @@ func (e *erased[P, L, A]) retry(ctx context.Context, job *Job, verb string, do f
 
 // bounded gives ctx the first bound that is set.
 func (e *erased[P, L, A]) bounded(ctx context.Context, bounds ...time.Duration) (context.Context, context.CancelFunc) {
-	for _, d := range append(bounds, DefaultTimeout) {
+	bound := DefaultTimeout
+	for _, d := range slices.Backward(bounds) {
 		if d > 0 {
-			return context.WithTimeout(ctx, d)
+			bound = d
 		}
 	}
-	return ctx, func() {}
+	return context.WithTimeout(ctx, bound)
 }

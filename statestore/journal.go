@@ -3,6 +3,7 @@ package statestore
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,7 +49,7 @@ type Journal struct {
 	writing   context.Context    // of every commit; never cancelled
 	stopping  context.Context    // of the renewing goroutine
 	stop      context.CancelFunc // ends it
-	done      sync.WaitGroup     // the renewing and the draining goroutine
+	done      sync.WaitGroup     // the renewing goroutine, and whoever commits
 	cancelled chan struct{}
 	hurry     chan struct{} // asks for a renewal before its time
 
@@ -76,6 +77,8 @@ type waiting struct {
 	finish  RunState
 	summary []byte
 	renewal bool
+	patient bool // it starts no commit
+	invite  func() (alone <-chan struct{})
 	done    chan error
 }
 
@@ -113,6 +116,13 @@ func begin(ctx context.Context, store Store, stage Stage, claim Claim, c clock) 
 // sends it again before anything else. ErrFenced is final.
 func (j *Journal) Commit(ctx context.Context, change Change) error {
 	return j.submit(ctx, &waiting{change: change, done: make(chan error, 1)})
+}
+
+// CommitWith is Commit for a change that others are about to follow. It starts no commit but goes with the first that is
+// made, until the channel is closed that invite returns: then nobody follows. Invite is called when the change is queued,
+// so that whoever learns of it there comes after it.
+func (j *Journal) CommitWith(ctx context.Context, change Change, invite func() (alone <-chan struct{})) error {
+	return j.submit(ctx, &waiting{change: change, patient: true, invite: invite, done: make(chan error, 1)})
 }
 
 // Finish ends the run in the given final state: the last commit, which carries all waiting events and
@@ -213,7 +223,8 @@ func (j *Journal) noteCancel(lease Lease) {
 	}
 }
 
-// submit queues one change, starts draining when nobody does, and waits for the outcome.
+// submit queues one change and waits for the outcome. When no commit is running it commits the change itself, which
+// spares a lone writer the way to another goroutine and back.
 func (j *Journal) submit(ctx context.Context, w *waiting) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -224,20 +235,48 @@ func (j *Journal) submit(ctx context.Context, w *waiting) error {
 		return j.verdict(w, j.fate)
 	}
 	j.queue = append(j.queue, w)
-	if !j.draining {
-		j.draining = true
-		j.done.Go(j.drain)
-	}
+	lead := j.claim()
 	j.mu.Unlock()
+	if lead {
+		j.lead()
+	}
+	var alone <-chan struct{}
+	if w.patient {
+		alone = w.invite()
+	}
 	select {
 	case err := <-w.done:
 		return err
+	case <-alone:
 	case <-ctx.Done():
 		if j.withdraw(w) {
 			return ctx.Err()
 		}
 		return <-w.done
 	}
+	j.mu.Lock()
+	w.patient = false
+	lead = j.claim()
+	j.mu.Unlock()
+	if lead {
+		j.lead()
+	}
+	return <-w.done
+}
+
+// claim makes the caller the one who commits, when something is due and nobody is at it. The lock is held.
+func (j *Journal) claim() bool {
+	if j.draining || !j.due() {
+		return false
+	}
+	j.draining = true
+	j.done.Add(1)
+	return true
+}
+
+// due reports that a change is queued which starts a commit. The lock is held.
+func (j *Journal) due() bool {
+	return slices.ContainsFunc(j.queue, func(w *waiting) bool { return !w.patient })
 }
 
 // verdict is what one caller is told. Finishing again in the same state is no error: the first time

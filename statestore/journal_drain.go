@@ -6,20 +6,37 @@ import (
 	"slices"
 )
 
+// lead commits the first group of the queue. What has arrived meanwhile is left to a goroutine of its own: the caller has
+// other work.
+func (j *Journal) lead() {
+	defer j.done.Done()
+	if j.drainOnce() {
+		j.done.Go(j.drain)
+	}
+}
+
 // drain commits what is queued, batch by batch, until the queue is empty.
 func (j *Journal) drain() {
-	for {
-		j.mu.Lock()
-		group := j.nextGroup()
-		if group == nil {
-			j.draining = false
-			j.startAsking()
-			j.mu.Unlock()
-			return
-		}
-		j.mu.Unlock()
+	more := true
+	for more {
+		more = j.drainOnce()
+	}
+}
+
+// drainOnce commits one group, and reports whether there is another; if not, nobody drains any more.
+func (j *Journal) drainOnce() bool {
+	j.mu.Lock()
+	group := j.nextGroup()
+	j.mu.Unlock()
+	if group != nil { // else all was withdrawn
 		j.commitGroup(group)
 	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.draining = j.due(); !j.draining {
+		j.startAsking()
+	}
+	return j.draining
 }
 
 // nextGroup takes from the queue what can share one batch. A batch moves before it puts, so that a

@@ -2,7 +2,6 @@ package props
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -13,23 +12,6 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
-
-// place is where a walk is; its path is made only when it is asked for.
-type place struct {
-	up    *place // nil at the root
-	key   string
-	index int // -1 for a key
-}
-
-func (p *place) path() tree.Path {
-	switch {
-	case p.up == nil:
-		return ""
-	case p.index >= 0:
-		return p.up.path().Index(p.index)
-	}
-	return p.up.path().Key(p.key)
-}
 
 // Decode fills into, a pointer to a struct, from a tree. Tokens stay in place as text, so a tree can be
 // decoded before its values are known. It is strict, and the error is all that is wrong: an [Errors] in the
@@ -52,7 +34,7 @@ func decode(t map[string]any, into any, strict bool) error {
 		return err
 	}
 	d := decoding{strict: strict}
-	d.object(s, t, v.Elem(), &place{})
+	d.object(s, t, v.Elem())
 	if len(d.errs) > 0 {
 		return d.errs
 	}
@@ -61,14 +43,22 @@ func decode(t map[string]any, into any, strict bool) error {
 
 type decoding struct {
 	strict bool
+	at     tree.Trail
 	errs   Errors
 }
 
-func (d *decoding) fail(at *place, problem, hint string) {
-	d.errs = append(d.errs, &FieldError{Path: at.path(), Problem: problem, Hint: hint})
+func (d *decoding) fail(problem, hint string) {
+	d.errs = append(d.errs, &FieldError{Path: d.at.Path(), Problem: problem, Hint: hint})
 }
 
-func (d *decoding) object(s *shape, t map[string]any, v reflect.Value, at *place) {
+// entry says what is wrong with an entry of the map at hand.
+func (d *decoding) entry(key, problem, hint string) {
+	d.at.Enter(key)
+	d.fail(problem, hint)
+	d.at.Leave()
+}
+
+func (d *decoding) object(s *shape, t map[string]any, v reflect.Value) {
 	known := 0
 	for _, f := range s.fields {
 		x, given := t[f.name]
@@ -77,16 +67,18 @@ func (d *decoding) object(s *shape, t map[string]any, v reflect.Value, at *place
 		}
 		if x == nil || x == "" && f.required {
 			if f.required && d.strict {
-				d.fail(&place{at, f.name, -1}, "is required", "")
+				d.entry(f.name, "is required", "")
 			}
 			continue
 		}
-		d.value(f.shape, f, x, v.FieldByIndex(f.index), &place{at, f.name, -1})
+		d.at.Enter(f.name)
+		d.value(f.shape, f, x, v.FieldByIndex(f.index))
+		d.at.Leave()
 	}
 	if known == len(t) || !d.strict {
 		return
 	}
-	for _, k := range slices.Sorted(maps.Keys(t)) {
+	for _, k := range tree.AppendKeys(nil, t) {
 		if _, ok := s.byName[k]; ok {
 			continue
 		}
@@ -94,35 +86,35 @@ func (d *decoding) object(s *shape, t map[string]any, v reflect.Value, at *place
 		if near, ok := Nearest(k, s.names); ok {
 			hint = "did you mean " + near + "?"
 		}
-		d.fail(&place{at, k, -1}, "is not a prop", hint)
+		d.entry(k, "is not a prop", hint)
 	}
 }
 
 // value decodes x, which is not nil, into v. What the tag of f says is checked on the way.
-func (d *decoding) value(s *shape, f *field, x any, v reflect.Value, at *place) {
+func (d *decoding) value(s *shape, f *field, x any, v reflect.Value) {
 	switch s.form {
 	case formPointer:
 		p := reflect.New(s.elem.typ)
-		d.value(s.elem, f, x, p.Elem(), at)
+		d.value(s.elem, f, x, p.Elem())
 		v.Set(p)
 	case formAny:
 		v.Set(reflect.ValueOf(x))
 	case formList:
-		d.list(s, f, x, v, at)
+		d.list(s, f, x, v)
 	case formMap:
-		d.entries(s, f, x, v, at)
+		d.entries(s, f, x, v)
 	case formObject:
 		if m, ok := x.(map[string]any); ok {
-			d.object(s, m, v, at)
+			d.object(s, m, v)
 			return
 		}
-		d.wrong(s, x, at)
+		d.wrong(s, x)
 	default:
-		d.scalar(s, f, x, v, at)
+		d.scalar(s, f, x, v)
 	}
 }
 
-func (d *decoding) list(s *shape, f *field, x any, v reflect.Value, at *place) {
+func (d *decoding) list(s *shape, f *field, x any, v reflect.Value) {
 	if text, ok := x.(string); ok && s.takesRef() {
 		if spread, ok := asSpread(text); ok {
 			x = []any{spread}
@@ -130,17 +122,18 @@ func (d *decoding) list(s *shape, f *field, x any, v reflect.Value, at *place) {
 	}
 	list, ok := x.([]any)
 	if !ok {
-		d.wrong(s, x, at)
+		d.wrong(s, x)
 		return
 	}
 	v.Set(reflect.MakeSlice(s.typ, len(list), len(list)))
 	for i, e := range list {
-		here := &place{at, "", i}
+		d.at.Element(i)
 		if e == nil && s.elem.form != formAny && s.elem.form != formPointer {
-			d.wrong(s.elem, e, here)
+			d.wrong(s.elem, e)
 		} else if e != nil {
-			d.value(s.elem, f, e, v.Index(i), here)
+			d.value(s.elem, f, e, v.Index(i))
 		}
+		d.at.Leave()
 	}
 }
 
@@ -169,28 +162,30 @@ func onlyToken(text string) *token.Expr {
 	return parts[0].Expr
 }
 
-func (d *decoding) entries(s *shape, f *field, x any, v reflect.Value, at *place) {
+func (d *decoding) entries(s *shape, f *field, x any, v reflect.Value) {
 	m, ok := x.(map[string]any)
 	if !ok {
-		d.wrong(s, x, at)
+		d.wrong(s, x)
 		return
 	}
 	v.Set(reflect.MakeMapWithSize(s.typ, len(m)))
-	for _, k := range slices.Sorted(maps.Keys(m)) {
+	for _, k := range tree.AppendKeys(nil, m) {
 		e := reflect.New(s.elem.typ).Elem()
+		d.at.Enter(k)
 		if m[k] != nil {
-			d.value(s.elem, f, m[k], e, &place{at, k, -1})
+			d.value(s.elem, f, m[k], e)
 		} else if s.elem.form != formAny && s.elem.form != formPointer {
-			d.wrong(s.elem, nil, &place{at, k, -1})
+			d.wrong(s.elem, nil)
 		}
+		d.at.Leave()
 		v.SetMapIndex(reflect.ValueOf(k).Convert(s.typ.Key()), e)
 	}
 }
 
-func (d *decoding) scalar(s *shape, f *field, x any, v reflect.Value, at *place) {
+func (d *decoding) scalar(s *shape, f *field, x any, v reflect.Value) {
 	text, isText := x.(string)
 	if isText && token.Has(text) && s.form != formText && s.form != formSecret {
-		d.reference(s, text, v, at)
+		d.reference(s, text, v)
 		return
 	}
 	var n float64
@@ -199,7 +194,7 @@ func (d *decoding) scalar(s *shape, f *field, x any, v reflect.Value, at *place)
 	case formText, formSecret:
 		if text, ok = printed(x); ok {
 			v.SetString(text)
-			d.enum(f, text, at)
+			d.enum(f, text)
 			return
 		}
 	case formBool:
@@ -226,15 +221,15 @@ func (d *decoding) scalar(s *shape, f *field, x any, v reflect.Value, at *place)
 		}
 	default:
 		if n, ok = setNumber(s, x, v); ok && math.IsNaN(n) {
-			d.fail(at, "is out of range", "")
+			d.fail("is out of range", "")
 			return
 		}
 	}
 	if !ok {
-		d.wrong(s, x, at)
+		d.wrong(s, x)
 		return
 	}
-	d.bounds(f, n, at)
+	d.bounds(f, n)
 }
 
 func setDuration(s *shape, v reflect.Value, span time.Duration) {
@@ -281,12 +276,12 @@ func setNumber(s *shape, x any, v reflect.Value) (float64, bool) {
 }
 
 // reference takes a text with tokens where no text is wanted.
-func (d *decoding) reference(s *shape, text string, v reflect.Value, at *place) {
+func (d *decoding) reference(s *shape, text string, v reflect.Value) {
 	switch {
 	case !s.takesRef():
-		d.fail(at, fmt.Sprintf("takes no reference: its Go type is %s, not athanor.Int, Bool or Duration", s.typ), "")
+		d.fail(fmt.Sprintf("takes no reference: its Go type is %s, not athanor.Int, Bool or Duration", s.typ), "")
 	case onlyToken(text) == nil:
-		d.fail(at, "want "+s.wants()+" or one reference, have text with a reference in it", "")
+		d.fail("want "+s.wants()+" or one reference, have text with a reference in it", "")
 	default:
 		v.SetString(text)
 	}
@@ -305,7 +300,7 @@ func printed(x any) (string, bool) {
 	return "", false
 }
 
-func (d *decoding) enum(f *field, text string, at *place) {
+func (d *decoding) enum(f *field, text string) {
 	if !d.strict || f == nil || len(f.enum) == 0 || text == "" || token.Has(text) || slices.Contains(f.enum, text) {
 		return
 	}
@@ -313,27 +308,27 @@ func (d *decoding) enum(f *field, text string, at *place) {
 	if near, ok := Nearest(text, f.enum); ok {
 		hint = "did you mean " + near + "?"
 	}
-	d.fail(at, "want one of "+strings.Join(f.enum, ", "), hint)
+	d.fail("want one of "+strings.Join(f.enum, ", "), hint)
 }
 
-func (d *decoding) bounds(f *field, n float64, at *place) {
+func (d *decoding) bounds(f *field, n float64) {
 	if !d.strict || f == nil {
 		return
 	}
 	if f.min != nil && n < f.min.value {
-		d.fail(at, "want at least "+f.min.text, "")
+		d.fail("want at least "+f.min.text, "")
 	}
 	if f.max != nil && n > f.max.value {
-		d.fail(at, "want at most "+f.max.text, "")
+		d.fail("want at most "+f.max.text, "")
 	}
 }
 
 // wrong tells what is wanted and what kind of value is there, never the value.
-func (d *decoding) wrong(s *shape, x any, at *place) {
+func (d *decoding) wrong(s *shape, x any) {
 	have, hint := haveKind(x), ""
 	switch _, isText := x.(string); {
 	case isText && token.Has(x.(string)):
-		d.fail(at, "takes no reference as a whole", "give its entries")
+		d.fail("takes no reference as a whole", "give its entries")
 		return
 	case isText && (s.form == formDuration || s.form == formTokenDuration || s.form == formSize):
 		have = "text that is none"
@@ -342,7 +337,7 @@ func (d *decoding) wrong(s *shape, x any, at *place) {
 			hint = "write it in quotes"
 		}
 	}
-	d.fail(at, "want "+s.wants()+", have "+have, hint)
+	d.fail("want "+s.wants()+", have "+have, hint)
 }
 
 // wants names the shape for people.

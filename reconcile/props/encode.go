@@ -60,7 +60,7 @@ func encode(v reflect.Value, full bool) (any, error) {
 		return nil, err
 	}
 	e := encoding{full: full}
-	x := e.value(s, v, &place{})
+	x := e.value(s, v)
 	if len(e.errs) > 0 {
 		return nil, e.errs
 	}
@@ -69,15 +69,16 @@ func encode(v reflect.Value, full bool) (any, error) {
 
 type encoding struct {
 	full bool
+	at   tree.Trail
 	errs Errors
 }
 
-func (e *encoding) fail(at *place, problem string) any {
-	e.errs = append(e.errs, &FieldError{Path: at.path(), Problem: problem})
+func (e *encoding) fail(problem string) any {
+	e.errs = append(e.errs, &FieldError{Path: e.at.Path(), Problem: problem})
 	return nil
 }
 
-func (e *encoding) value(s *shape, v reflect.Value, at *place) any {
+func (e *encoding) value(s *shape, v reflect.Value) any {
 	switch s.form {
 	case formText, formSecret:
 		return v.String()
@@ -93,58 +94,68 @@ func (e *encoding) value(s *shape, v reflect.Value, at *place) any {
 		if v.IsNil() {
 			return nil
 		}
-		return e.value(s.elem, v.Elem(), at)
+		return e.value(s.elem, v.Elem())
 	case formList:
-		return e.list(s, v, at)
+		return e.list(s, v)
 	case formMap:
-		return e.entries(s, v, at)
+		return e.entries(s, v)
 	case formObject:
-		return e.object(s, v, at)
+		return e.object(s, v)
 	case formTokenInt, formTokenBool, formTokenDuration:
-		return e.token(s, v.String(), at)
+		return e.token(s, v.String())
 	case formAny:
 		if v.IsNil() {
 			return nil
 		}
 	}
-	x, err := tree.Of(v.Interface())
+	x := v.Interface()
+	if e.full && tree.Is(x) {
+		return x // attributes are made for the one who dumps them; props may be changed by the program that made them
+	}
+	x, err := tree.Of(x)
 	if te, ok := errors.AsType[*tree.TypeError](err); ok {
-		e.errs = append(e.errs, &FieldError{Path: at.path().Join(te.Path), Problem: te.Why})
+		e.errs = append(e.errs, &FieldError{Path: e.at.Path().Join(te.Path), Problem: te.Why})
 	}
 	return x
 }
 
-func (e *encoding) list(s *shape, v reflect.Value, at *place) any {
+func (e *encoding) list(s *shape, v reflect.Value) any {
 	if v.IsNil() && !e.full {
 		return nil
 	}
 	list := make([]any, v.Len())
 	for i := range list {
-		list[i] = e.value(s.elem, v.Index(i), &place{at, "", i})
+		e.at.Element(i)
+		list[i] = e.value(s.elem, v.Index(i))
+		e.at.Leave()
 	}
 	return list
 }
 
-func (e *encoding) entries(s *shape, v reflect.Value, at *place) any {
+func (e *encoding) entries(s *shape, v reflect.Value) any {
 	if v.IsNil() && !e.full {
 		return nil
 	}
 	m := make(map[string]any, v.Len())
 	for it := v.MapRange(); it.Next(); {
 		k := it.Key().String()
-		m[k] = e.value(s.elem, it.Value(), &place{at, k, -1})
+		e.at.Enter(k)
+		m[k] = e.value(s.elem, it.Value())
+		e.at.Leave()
 	}
 	return m
 }
 
-func (e *encoding) object(s *shape, v reflect.Value, at *place) any {
+func (e *encoding) object(s *shape, v reflect.Value) any {
 	m := make(map[string]any, len(s.fields))
 	for _, f := range s.fields {
 		fv := v.FieldByIndex(f.index)
 		if fv.IsZero() && !e.full {
 			continue
 		}
-		x := e.value(f.shape, fv, &place{at, f.name, -1})
+		e.at.Enter(f.name)
+		x := e.value(f.shape, fv)
+		e.at.Leave()
 		if inner, ok := x.(map[string]any); ok && len(inner) == 0 && f.shape.form == formObject && !e.full {
 			continue
 		}
@@ -154,7 +165,7 @@ func (e *encoding) object(s *shape, v reflect.Value, at *place) any {
 }
 
 // token is a literal of its own type, or the text of a reference. An unset one is null.
-func (e *encoding) token(s *shape, text string, at *place) any {
+func (e *encoding) token(s *shape, text string) any {
 	var x any
 	var ok bool
 	var err error
@@ -172,9 +183,9 @@ func (e *encoding) token(s *shape, text string, at *place) any {
 	case errors.Is(err, token.ErrUnknown) && onlyToken(text) != nil:
 		return text
 	case errors.Is(err, token.ErrUnknown):
-		return e.fail(at, "want "+s.wants()+" or one reference, have text with a reference in it")
+		return e.fail("want " + s.wants() + " or one reference, have text with a reference in it")
 	case err != nil:
-		return e.fail(at, "want "+s.wants()+", have text that is none")
+		return e.fail("want " + s.wants() + ", have text that is none")
 	case !ok:
 		return nil
 	}

@@ -3,8 +3,6 @@ package token
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -23,160 +21,148 @@ import (
 //
 // The error is an [*Error]; it never holds a value.
 func Resolve(v any, lookup Lookup) (Resolved, error) {
-	r := &resolver{lookup: lookup}
-	t, err := r.value(v, &place{})
+	t, err := Parse(v)
 	if err != nil {
 		return Resolved{}, err
 	}
-	return Resolved{Tree: t, Unknown: r.unknown, Secret: r.secret}, nil
+	return t.Resolve(lookup)
+}
+
+// Resolve puts values in the place of tokens, as [Resolve] says.
+func (t *Template) Resolve(lookup Lookup) (Resolved, error) {
+	r := resolver{lookup: lookup}
+	v, err := r.value(t.root)
+	if err != nil {
+		return Resolved{}, err
+	}
+	return Resolved{Tree: v, Unknown: r.unknown, Secret: r.secret}, nil
 }
 
 type resolver struct {
 	lookup          Lookup
+	at              tree.Trail // in what is resolved
 	unknown, secret map[tree.Path]bool
 }
 
+func (r *resolver) fail(err error) error { return &Error{Path: r.at.Path(), Err: err} }
+
 // mark notes what is to be known of the path from one of its parts.
-func (r *resolver) mark(at *place, v Value) {
+func (r *resolver) mark(v Value) {
 	if v.Unknown {
 		if r.unknown == nil {
 			r.unknown = map[tree.Path]bool{}
 		}
-		r.unknown[at.path()] = true
+		r.unknown[r.at.Path()] = true
 	}
 	if v.Secret {
 		if r.secret == nil {
 			r.secret = map[tree.Path]bool{}
 		}
-		r.secret[at.path()] = true
+		r.secret[r.at.Path()] = true
 	}
 }
 
-func (r *resolver) value(v any, at *place) (any, error) {
+// value resolves what stands in a template.
+func (r *resolver) value(v any) (any, error) {
 	switch x := v.(type) {
-	case string:
-		return r.text(x, v, at)
-	case []any:
-		return r.list(x, at)
-	case map[string]any:
-		return r.entries(x, at)
+	case *Expr:
+		return r.whole(x)
+	case text:
+		return r.text(x)
+	case list:
+		return r.list(x)
+	case entries:
+		return r.entries(x)
 	}
 	return v, nil
 }
 
-func (r *resolver) list(list []any, at *place) (any, error) {
-	out := make([]any, 0, len(list))
-	for i, e := range list {
-		spread, err := spreadOf(e)
-		here := &place{up: at, index: i}
-		if err != nil {
-			return nil, here.fail(err)
-		}
-		if spread == nil {
-			x, err := r.value(e, &place{up: at, index: len(out)})
+func (r *resolver) list(l list) (any, error) {
+	out := make([]any, 0, len(l))
+	for i, e := range l {
+		if spread, ok := e.(*Expr); ok && spread.Ref.Spread {
+			elements, err := r.spread(spread, i)
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, x)
+			out = append(out, elements...)
 			continue
 		}
-		val, err := r.expr(spread)
+		r.at.Element(len(out))
+		x, err := r.value(e)
 		if err != nil {
-			return nil, here.fail(err)
+			return nil, err
 		}
-		r.mark(at, val)
-		elements, ok := val.Any.([]any)
-		switch {
-		case val.Unknown:
-			out = append(out, Part{Expr: spread}.plain())
-		case !ok:
-			return nil, here.fail(fmt.Errorf("%s: want a list, have %s", spread.show(), kindOf(val.Any)))
-		default:
-			out = append(out, elements...)
-		}
+		r.at.Leave()
+		out = append(out, x)
 	}
 	return out, nil
 }
 
-// spreadOf is the spread token that v is, or nil.
-func spreadOf(v any) (*Expr, error) {
-	s, ok := v.(string)
-	spreads := strings.HasSuffix(s, "..."+plainClose) || strings.HasPrefix(s, plainOpen+refBody) || strings.HasPrefix(s, plainOpen+stackBody) || strings.HasPrefix(s, shiftedOpen)
-	if !ok || !spreads {
-		return nil, nil // what may be wrong with it is said where it is resolved
+// spread are the elements in the place of element i of a list; while they are unknown, their token.
+func (r *resolver) spread(e *Expr, i int) ([]any, error) {
+	fail := func(err error) ([]any, error) {
+		r.at.Element(i)
+		return nil, r.fail(err)
 	}
-	parts, err := Scan(s)
-	if err != nil || len(parts) != 1 || !parts[0].Expr.Ref.Spread {
-		return nil, err
+	val, err := r.expr(e)
+	if err != nil {
+		return fail(err)
 	}
-	return parts[0].Expr, nil
+	r.mark(val)
+	elements, ok := val.Any.([]any)
+	switch {
+	case val.Unknown:
+		return []any{Part{Expr: e}.plain()}, nil
+	case !ok:
+		return fail(fmt.Errorf("%s: want a list, have %s", e.show(), kindOf(val.Any)))
+	}
+	return elements, nil
 }
 
-func (r *resolver) entries(m map[string]any, at *place) (any, error) {
-	out := make(map[string]any, len(m))
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		key, err := r.key(k, at)
-		if err != nil {
-			return nil, err
+func (r *resolver) entries(all entries) (any, error) {
+	out := make(map[string]any, len(all))
+	for _, e := range all {
+		key := e.key
+		if e.parts != nil {
+			pieces, val, err := r.pieces(e.parts)
+			if err != nil {
+				return nil, r.fail(err)
+			}
+			r.mark(val)
+			key = joined(pieces)
 		}
 		if _, twice := out[key]; twice {
-			return nil, at.fail(fmt.Errorf("two keys become equal, one of them %s", Show(k)))
+			return nil, r.fail(fmt.Errorf("two keys become equal, one of them %s", Show(e.key)))
 		}
-		if out[key], err = r.value(m[k], &place{up: at, key: key, index: -1}); err != nil {
+		r.at.Enter(key)
+		x, err := r.value(e.value)
+		if err != nil {
 			return nil, err
 		}
+		r.at.Leave()
+		out[key] = x
 	}
 	return out, nil
 }
 
-func (r *resolver) key(k string, at *place) (string, error) {
-	plain, err := literal(k)
+// whole is the value of a string that is one token.
+func (r *resolver) whole(e *Expr) (any, error) {
+	if e.Ref.Spread {
+		return nil, r.fail(fmt.Errorf("%s is a list: pass it whole, not one element of it", e.show()))
+	}
+	val, err := r.expr(e)
 	if err != nil {
-		return "", at.fail(err)
+		return nil, r.fail(err)
 	}
-	if plain {
-		return k, nil
+	r.mark(val)
+	if val.Unknown && val.Any == nil {
+		return Part{Expr: e}.plain(), nil
 	}
-	parts, err := Scan(k)
-	if err != nil {
-		return "", at.fail(err)
-	}
-	pieces, all, err := r.pieces(parts)
-	if err != nil {
-		return "", at.fail(err)
-	}
-	r.mark(at, all)
-	return joined(pieces), nil
+	return val.Any, nil
 }
 
-// text resolves one string; boxed is the same string, given so that it need not be boxed again.
-func (r *resolver) text(s string, boxed any, at *place) (any, error) {
-	plain, err := literal(s)
-	if err != nil {
-		return nil, at.fail(err)
-	}
-	if plain {
-		return boxed, nil
-	}
-	parts, err := Scan(s)
-	if err != nil {
-		return nil, at.fail(err)
-	}
-	if len(parts) == 1 {
-		e := parts[0].Expr
-		if e.Ref.Spread {
-			return nil, at.fail(fmt.Errorf("%s is a list: pass it whole, not one element of it", e.show()))
-		}
-		val, err := r.expr(e)
-		if err != nil {
-			return nil, at.fail(err)
-		}
-		r.mark(at, val)
-		if val.Unknown && val.Any == nil {
-			return parts[0].plain(), nil
-		}
-		return val.Any, nil
-	}
+func (r *resolver) text(parts text) (any, error) {
 	pieces, all, err := r.pieces(parts)
 	if err == nil {
 		err = sameDocument(pieces)
@@ -185,9 +171,9 @@ func (r *resolver) text(s string, boxed any, at *place) (any, error) {
 		err = sameURL(pieces)
 	}
 	if err != nil {
-		return nil, at.fail(err)
+		return nil, r.fail(err)
 	}
-	r.mark(at, all)
+	r.mark(all)
 	return joined(pieces), nil
 }
 
@@ -199,6 +185,7 @@ type piece struct {
 	text string
 }
 
+// joined is the text of pieces that stand one after the other.
 func joined(pieces []piece) string {
 	var b strings.Builder
 	for _, p := range pieces {
@@ -289,9 +276,8 @@ func (r *resolver) ask(e Expr) (Value, error) {
 
 // inside resolves a tree within a token, and tells what all of it together is.
 func (r *resolver) inside(v any) (any, Value, error) {
-	in := &resolver{lookup: r.lookup}
-	t, err := in.value(v, &place{})
-	return t, Value{Unknown: len(in.unknown) > 0, Secret: len(in.secret) > 0}, err
+	in, err := Resolve(v, r.lookup)
+	return in.Tree, Value{Unknown: len(in.Unknown) > 0, Secret: len(in.Secret) > 0}, err
 }
 
 // url resolves the arguments of a URL and escapes each for its place.

@@ -235,7 +235,11 @@ func TestCanonicalRefsSecrets(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(uses, want) {
 		t.Errorf("have %v, %v", uses, err)
 	}
-	if have := Secrets(plain); !reflect.DeepEqual(have, []string{"one", "two"}) {
+	read, err := Parse(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if have := read.Secrets(); !reflect.DeepEqual(have, []string{"one", "two"}) {
 		t.Errorf("have %v", have)
 	}
 	for _, f := range []func(any) error{
@@ -336,8 +340,11 @@ func FuzzScan(f *testing.F) {
 	f.Add("⟦json:eyJhIjoi4p-mYS5i4p-nIn0⟧ %E2 \\u27e6")
 	f.Fuzz(func(t *testing.T, s string) {
 		Show(s)
-		Secrets(s)
+		_, refs := Refs(s)
 		parts, err := Scan(s)
+		if (err == nil) != (refs == nil) {
+			t.Fatalf("%q: scanned with %v, read with %v", s, err, refs)
+		}
 		if err != nil {
 			return
 		}

@@ -107,7 +107,8 @@ type Lookup func(Expr) (Value, error)
 
 // Resolved is a tree with the values in it.
 type Resolved struct {
-	// Tree shares lists and maps with the values that were looked up, and none with the tree it was made from.
+	// Tree shares lists and maps with the values that were looked up, and with the tree that it was made from where that
+	// holds no tokens: none of them may be changed.
 	// A string of an unknown path keeps its unknown tokens, spelt Plain, between the parts that are known.
 	// Such a string is for showing; the next Resolve starts from the first tree again.
 	Tree any

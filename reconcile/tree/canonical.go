@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -54,13 +53,8 @@ func Digest(v any) string {
 
 func appendMap(b []byte, m map[string]any) []byte {
 	var space [16]string
-	keys := space[:0]
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
 	b = append(b, '{')
-	for i, k := range keys {
+	for i, k := range AppendKeys(space[:0], m) {
 		if i > 0 {
 			b = append(b, ',')
 		}

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -41,6 +42,8 @@ type decoder struct {
 	s   string
 	at  int
 	err *SyntaxError
+	// elements of the lists that are open, so that each list is made once and of its own size.
+	elements []any
 }
 
 func (d *decoder) fail(why string) (any, bool) {
@@ -79,7 +82,8 @@ func (d *decoder) value(depth int) (any, bool) {
 	case c == '[':
 		return d.list(depth)
 	case c == '"':
-		return d.text()
+		s, ok := d.text()
+		return s, ok
 	case c == '-' || '0' <= c && c <= '9':
 		return d.number()
 	case c == 0 && d.at == len(d.s):
@@ -114,7 +118,7 @@ func (d *decoder) object(depth int) (any, bool) {
 		if !ok {
 			return nil, false
 		}
-		if _, twice := m[key.(string)]; twice {
+		if _, twice := m[key]; twice {
 			d.at = start
 			return d.fail(fmt.Sprintf("key %q is given twice", key))
 		}
@@ -127,7 +131,7 @@ func (d *decoder) object(depth int) (any, bool) {
 		if !ok {
 			return nil, false
 		}
-		m[key.(string)] = v
+		m[key] = v
 		if more, ok := d.more('}'); !more {
 			return m, ok
 		}
@@ -135,21 +139,23 @@ func (d *decoder) object(depth int) (any, bool) {
 }
 
 func (d *decoder) list(depth int) (any, bool) {
-	list := []any{}
 	d.at++
 	d.space()
 	if d.peek() == ']' {
 		d.at++
-		return list, true
+		return []any{}, true
 	}
+	from := len(d.elements)
 	for {
 		d.space()
 		v, ok := d.value(depth + 1)
 		if !ok {
 			return nil, false
 		}
-		list = append(list, v)
+		d.elements = append(d.elements, v)
 		if more, ok := d.more(']'); !more {
+			list := slices.Clone(d.elements[from:])
+			d.elements = d.elements[:from]
 			return list, ok
 		}
 	}
@@ -170,11 +176,12 @@ func (d *decoder) more(end byte) (more, ok bool) {
 	return false, false
 }
 
-func (d *decoder) text() (any, bool) {
+func (d *decoder) text() (string, bool) {
 	s, end, why := scanString(d.s, d.at+1)
 	d.at = end
 	if why != "" {
-		return d.fail(why)
+		d.fail(why)
+		return "", false
 	}
 	return s, true
 }

@@ -27,7 +27,10 @@ func (e *TypeError) Error() string {
 // json.RawMessage, pointers (nil is null), lists, and maps with text as keys. The result shares nothing with
 // v. Structs, bytes, functions, numbers that int64 or float64 cannot hold, and values nested deeper than any
 // document are errors: a *TypeError.
-func Of(v any) (any, error) { return of("", v, 0) }
+func Of(v any) (any, error) {
+	var o maker
+	return o.of(v, 0)
+}
 
 // Is reports whether v is a tree already, of numbers that JSON has.
 func Is(v any) bool {
@@ -49,9 +52,14 @@ func Is(v any) bool {
 	return false
 }
 
-func of(p Path, v any, depth int) (any, error) {
+// maker makes a tree, and knows where it is.
+type maker struct{ at Trail }
+
+func (o *maker) fail(why string) (any, error) { return nil, &TypeError{o.at.Path(), why} }
+
+func (o *maker) of(v any, depth int) (any, error) {
 	if depth > maxDepth {
-		return nil, &TypeError{p, "nested too deep"}
+		return o.fail("nested too deep")
 	}
 	switch at := v.(type) {
 	case nil, bool, int64, string:
@@ -59,42 +67,46 @@ func of(p Path, v any, depth int) (any, error) {
 	case int:
 		return int64(at), nil
 	case float64:
-		return finite(p, at)
+		return o.finite(at)
 	case json.Number:
-		return number(p, string(at))
+		return o.number(string(at))
 	case json.RawMessage:
 		t, err := Decode(at)
 		if err != nil {
-			return nil, &TypeError{p, err.Error()}
+			return o.fail(err.Error())
 		}
 		return t, nil
 	case []byte:
-		return nil, &TypeError{p, "bytes have no form of their own; say which text they are"}
+		return o.fail("bytes have no form of their own; say which text they are")
 	case []any:
 		list := make([]any, len(at))
 		for i, e := range at {
-			x, err := of(p.Index(i), e, depth+1)
+			o.at.Element(i)
+			x, err := o.of(e, depth+1)
 			if err != nil {
 				return nil, err
 			}
+			o.at.Leave()
 			list[i] = x
 		}
 		return list, nil
 	case map[string]any:
 		m := make(map[string]any, len(at))
 		for k, e := range at {
-			x, err := of(p.Key(k), e, depth+1)
+			o.at.Enter(k)
+			x, err := o.of(e, depth+1)
 			if err != nil {
 				return nil, err
 			}
+			o.at.Leave()
 			m[k] = x
 		}
 		return m, nil
 	}
-	return ofValue(p, reflect.ValueOf(v), depth)
+	return o.value(reflect.ValueOf(v), depth)
 }
 
-func ofValue(p Path, v reflect.Value, depth int) (any, error) {
+func (o *maker) value(v reflect.Value, depth int) (any, error) {
 	switch v.Kind() {
 	case reflect.Bool:
 		return v.Bool(), nil
@@ -104,69 +116,73 @@ func ofValue(p Path, v reflect.Value, depth int) (any, error) {
 		return v.Int(), nil
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		if v.Uint() > math.MaxInt64 {
-			return nil, &TypeError{p, "a whole number out of range"}
+			return o.fail("a whole number out of range")
 		}
 		return int64(v.Uint()), nil
 	case reflect.Float32:
 		// The shortest decimal that means the same float32: 0.1 stays 0.1.
 		f, _ := strconv.ParseFloat(strconv.FormatFloat(v.Float(), 'g', -1, 32), 64)
-		return finite(p, f)
+		return o.finite(f)
 	case reflect.Float64:
-		return finite(p, v.Float())
+		return o.finite(v.Float())
 	case reflect.Pointer, reflect.Interface:
 		if v.IsNil() {
 			return nil, nil
 		}
-		return of(p, v.Elem().Interface(), depth+1)
+		return o.of(v.Elem().Interface(), depth+1)
 	case reflect.Slice, reflect.Array:
-		return ofList(p, v, depth)
+		return o.list(v, depth)
 	case reflect.Map:
-		return ofMap(p, v, depth)
+		return o.entries(v, depth)
 	}
-	return nil, &TypeError{p, fmt.Sprintf("a %s has no place in a tree", v.Type())}
+	return o.fail(fmt.Sprintf("a %s has no place in a tree", v.Type()))
 }
 
-func ofList(p Path, v reflect.Value, depth int) (any, error) {
+func (o *maker) list(v reflect.Value, depth int) (any, error) {
 	if v.Type().Elem().Kind() == reflect.Uint8 {
-		return of(p, []byte(nil), depth)
+		return o.of([]byte(nil), depth)
 	}
 	list := make([]any, v.Len())
 	for i := range list {
-		x, err := of(p.Index(i), v.Index(i).Interface(), depth+1)
+		o.at.Element(i)
+		x, err := o.of(v.Index(i).Interface(), depth+1)
 		if err != nil {
 			return nil, err
 		}
+		o.at.Leave()
 		list[i] = x
 	}
 	return list, nil
 }
 
-func ofMap(p Path, v reflect.Value, depth int) (any, error) {
+func (o *maker) entries(v reflect.Value, depth int) (any, error) {
 	if v.Type().Key().Kind() != reflect.String {
-		return nil, &TypeError{p, fmt.Sprintf("a %s has keys that are not text", v.Type())}
+		return o.fail(fmt.Sprintf("a %s has keys that are not text", v.Type()))
 	}
 	m := make(map[string]any, v.Len())
 	for it := v.MapRange(); it.Next(); {
 		k := it.Key().String()
-		x, err := of(p.Key(k), it.Value().Interface(), depth+1)
+		o.at.Enter(k)
+		x, err := o.of(it.Value().Interface(), depth+1)
 		if err != nil {
 			return nil, err
 		}
+		o.at.Leave()
 		m[k] = x
 	}
 	return m, nil
 }
 
-func finite(p Path, f float64) (any, error) {
+func (o *maker) finite(f float64) (any, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil, &TypeError{p, fmt.Sprintf("%v is no JSON number", f)}
+		return o.fail(fmt.Sprintf("%v is no JSON number", f))
 	}
 	return f, nil
 }
 
-func number(p Path, s string) (any, error) {
+func (o *maker) number(s string) (any, error) {
 	if v, err := Decode([]byte(s)); err == nil && strings.Trim(s, "-+.eE0123456789") == "" {
 		return v, nil
 	}
-	return nil, &TypeError{p, "not a number, or one out of range"}
+	return o.fail("not a number, or one out of range")
 }

@@ -83,6 +83,12 @@ func (p Path) Steps() []Step {
 	return steps
 }
 
+// First is the first of p's steps; ok is false for the root, which has none.
+func (p Path) First() (s Step, ok bool) {
+	s, _, _ = p.next()
+	return s, p != ""
+}
+
 // Within reports whether p is q or lies below it; q may hold wildcards.
 func (p Path) Within(q Path) bool {
 	if !strings.Contains(string(q), "*") {
@@ -125,6 +131,8 @@ func (p Path) trimDot() Path {
 // ParsePath checks s and puts it into canonical form. The error is a *PathError.
 func ParsePath(s string) (Path, error) {
 	var p Path
+	// Only quoted keys and wildcards have more than one form; all else is checked and stays as it is.
+	rewrites := strings.ContainsAny(s, `"*`)
 	for rest := Path(s); rest != ""; {
 		at := len(s) - len(rest)
 		if at == 0 && rest[0] == '.' {
@@ -134,20 +142,29 @@ func ParsePath(s string) (Path, error) {
 		if why != "" {
 			return "", &PathError{Text: s, At: at, Why: why}
 		}
-		switch {
-		case step.Any:
-			p = p.Any()
-		case step.Index >= 0:
-			p = p.Index(step.Index)
-		default:
-			p = p.Key(step.Key)
+		if rewrites {
+			p = p.then(step)
 		}
 		rest = after
 		if rest == "." {
 			return "", &PathError{Text: s, At: len(s) - 1, Why: "a key is missing after the dot"}
 		}
 	}
+	if !rewrites {
+		return Path(s), nil
+	}
 	return p, nil
+}
+
+// then is the path of what step leads to from p.
+func (p Path) then(step Step) Path {
+	switch {
+	case step.Any:
+		return p.Any()
+	case step.Index >= 0:
+		return p.Index(step.Index)
+	}
+	return p.Key(step.Key)
 }
 
 // next cuts the first step off p, which is not the root. When why is not empty the text is no path, and all

@@ -188,7 +188,8 @@ func walk(p Path, v any, f func(Path, any) bool) {
 	}
 	switch at := v.(type) {
 	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(at)) {
+		var space [16]string
+		for _, k := range AppendKeys(space[:0], at) {
 			walk(p.Key(k), at[k], f)
 		}
 	case []any:
@@ -196,6 +197,40 @@ func walk(p Path, v any, f func(Path, any) bool) {
 			walk(p.Index(i), e, f)
 		}
 	}
+}
+
+// Any reports whether f holds for v or for anything below it, keys of maps aside. What it visits, and in which order,
+// depends on where it finds one.
+func Any(v any, f func(any) bool) bool {
+	if f(v) {
+		return true
+	}
+	switch at := v.(type) {
+	case map[string]any:
+		for _, e := range at {
+			if Any(e, f) {
+				return true
+			}
+		}
+	case []any:
+		for _, e := range at {
+			if Any(e, f) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// AppendKeys appends the keys of m to keys, in order.
+func AppendKeys(keys []string, m map[string]any) []string {
+	from := len(keys)
+	keys = slices.Grow(keys, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys[from:])
+	return keys
 }
 
 // Clone is a copy of v that shares no map and no list with it.

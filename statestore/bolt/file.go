@@ -18,13 +18,14 @@ import (
 
 var errLocked = errors.New("another process keeps the file locked")
 
-// file is the store's file, open and locked for one transaction.
+// file is the store's file, open, and locked for one transaction.
 type file struct {
 	db    *bbolt.DB
 	os    *os.File
 	path  string
 	wreck bool // the database panicked: its own locks cannot be trusted any more
 	turn  turn // of a writer
+	head  meta // when it was kept
 }
 
 // open waits for the lock of the file: shared for reading, exclusive for writing. A file that does not exist
@@ -66,7 +67,14 @@ func (s *Store) inTurn(write bool, mine *turn) (*file, error) {
 		}
 		*mine = t
 	}
-	f, err := s.tryOpen(write)
+	var f *file
+	var err error
+	if write {
+		f, err = s.again()
+	}
+	if f == nil && err == nil {
+		f, err = s.tryOpen(write)
+	}
 	if err == nil {
 		f.turn, *mine = *mine, turn{}
 	}

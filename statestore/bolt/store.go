@@ -1,6 +1,6 @@
 // Package bolt is the store in one file on one machine, with nothing to install.
 //
-// It knows how the file is opened, locked, made and migrated, and that it is opened for each
+// It knows how the file is opened, locked, made and migrated, and that it is locked for each
 // transaction only: exclusion between runs is the lease row, so that readers, cancel and unlock work while
 // a deploy runs. What stands in the file is the ledger's.
 package bolt
@@ -10,6 +10,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"sync"
 	"time"
 
 	bbolt "go.etcd.io/bbolt"
@@ -19,8 +20,11 @@ import (
 	"github.com/athanor-dev/athanor/statestore/internal/ledger"
 )
 
-// Store is a store in one file. It holds nothing open between calls.
+// Store is a store in one file. Between calls it holds no lock; between the commits of a run it keeps the file open.
 type Store struct {
+	mu   sync.Mutex
+	kept *file // of the last commit, nil when there is none
+
 	path       string
 	id         func() string
 	patience   time.Duration
@@ -61,7 +65,7 @@ func Open(path string, options ...Option) (*Store, error) {
 		freelist:   bbolt.FreelistMapType,
 		migrations: migrations(),
 	}
-	s.ops = ledger.Operations{Backend: backend{s}, World: host.Real()}
+	s.ops = ledger.Operations{Backend: backend{store: s}, World: host.Real()}
 	for _, option := range options {
 		option(s)
 	}
@@ -83,7 +87,9 @@ func (s *Store) Acquire(ctx context.Context, stage statestore.Stage, claim state
 
 // Commit implements [statestore.Store]. A file that vanished is an error, never made anew.
 func (s *Store) Commit(ctx context.Context, lease statestore.Lease, batch statestore.Batch) (statestore.Lease, error) {
-	return s.ops.Commit(ctx, lease, batch)
+	ops := s.ops
+	ops.Backend = backend{store: s, keep: batch.Finish == ""}
+	return ops.Commit(ctx, lease, batch)
 }
 
 // Interrupt implements [statestore.Store].
@@ -137,8 +143,8 @@ func (s *Store) ID(ctx context.Context) (string, error) {
 	return id, err
 }
 
-// Close implements [statestore.Store]. There is nothing to close.
-func (s *Store) Close() error { return nil }
+// Close implements [statestore.Store]. A store can be used after it, as nothing but speed is lost.
+func (s *Store) Close() error { return s.drop() }
 
 // Check proves the file: the database's own check of its pages, then for each stage the structure of
 // its rows and that the indexes agree with them. The second result says what kept it from looking.

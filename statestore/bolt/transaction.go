@@ -48,15 +48,16 @@ func (s *Store) read(ctx context.Context, use func(*bbolt.Tx) error) error {
 // readOlder reads a file of an older schema as if it had been migrated: in a writing transaction that
 // is never committed. Reading changes nothing, not even the schema.
 func (s *Store) readOlder(ctx context.Context, use func(*bbolt.Tx) error) error {
-	err := s.write(ctx, func(tx *bbolt.Tx) (bool, error) { return false, use(tx) })
+	err := s.write(ctx, false, func(tx *bbolt.Tx) (bool, error) { return false, use(tx) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-// write runs a writing transaction, which is durable when use says so and it returns nil.
-func (s *Store) write(ctx context.Context, use func(*bbolt.Tx) (durable bool, err error)) error {
+// write runs a writing transaction, which is durable when use says so and it returns nil. The file is kept for the next
+// one when that is asked for and all went well.
+func (s *Store) write(ctx context.Context, keep bool, use func(*bbolt.Tx) (durable bool, err error)) error {
 	f, err := s.open(ctx, true)
 	if err != nil {
 		return err
@@ -73,7 +74,10 @@ func (s *Store) write(ctx context.Context, use func(*bbolt.Tx) (durable bool, er
 			return err
 		})
 	})
-	if errors.Is(err, errUndo) {
+	switch {
+	case keep && err == nil:
+		return s.ended(nil, s.keep(f))
+	case errors.Is(err, errUndo):
 		err = nil
 	}
 	return s.ended(err, f.close())
@@ -92,7 +96,10 @@ func (s *Store) ended(err, closing error) error {
 }
 
 // backend runs the ledger's transactions on one stage.
-type backend struct{ store *Store }
+type backend struct {
+	store *Store
+	keep  bool // the file for the next transaction
+}
 
 // View implements the ledger's backend.
 func (b backend) View(ctx context.Context, stage statestore.Stage, read func(ledger.Tx) error) error {
@@ -120,12 +127,12 @@ func (b backend) Update(ctx context.Context, stage statestore.Stage, makeIt bool
 		}
 		return write(newTables(bucket))
 	}
-	err := b.store.write(ctx, use)
+	err := b.store.write(ctx, b.keep, use)
 	if makeIt && errors.Is(err, fs.ErrNotExist) {
 		if err := b.store.create(); err != nil {
 			return &statestore.UnavailableError{Path: b.store.path, Err: err}
 		}
-		err = b.store.write(ctx, use)
+		err = b.store.write(ctx, b.keep, use)
 	}
 	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, statestore.ErrUnavailable) {
 		return &statestore.UnavailableError{Path: b.store.path, Err: err}

@@ -3,9 +3,22 @@
 package bolt
 
 import (
+	"errors"
 	"os"
 	"syscall"
 )
+
+// relocks: the lock of an open file can be given back and taken again.
+const relocks = true
+
+// lock takes the lock of an open file for writing, or says errLocked.
+func lock(f *os.File) error {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return errLocked
+	}
+	return err
+}
 
 // unlock gives the lock of the file back. Closing alone does not: a mapping of the file that is still
 // there keeps the lock as well.

@@ -68,7 +68,7 @@ func checkMove(move map[string]string) error {
 
 // Digest is the same for the same content of a batch and differs for any other.
 func Digest(b *statestore.Batch) []byte {
-	d := digester{sum: sha256.New(), buf: make([]byte, 0, 2*digestChunk)}
+	d := digester{sum: sha256.New(), buf: make([]byte, 0, 1024)}
 	d.number(b.Seq)
 	d.number(uint64(len(b.Put)))
 	for i := range b.Put {

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// hooks is the engine's part in settling: what must be durable when, and what may be touched.
+func (r *run) hooks(n *node, job *reconcile.Job, rec *record, g *generation) reconcile.Hooks {
+	h := reconcile.Hooks{
+		Permit: func(look reconcile.Look) error { return r.permit(n, job, g, look) },
+		Note: func(text string) {
+			r.emit(Event{Type: EventProgress, Address: n.addr, Kind: n.kindName(), Action: n.plan.Action, Note: text})
+		},
+	}
+	if n.spec.Recorded {
+		return h
+	}
+	h.Intend = func(ctx context.Context) error { return r.intend(ctx, n, job, rec, g) }
+	unkept := false
+	h.Keep = func(ctx context.Context) error {
+		if !unkept {
+			return nil
+		}
+		unkept = false
+		return r.commit(ctx, n, rec)
+	}
+	h.Born = func(ctx context.Context, identity string, attrs map[string]any) error {
+		g.identity, g.attrs, g.intent, g.written = identity, attrs, false, time.Now()
+		if unkept = true; !n.foundByName(job) {
+			if err := h.Keep(ctx); err != nil {
+				return err
+			}
+		}
+		r.born(n, attrs)
+		return nil
+	}
+	return h
+}
+
+// foundByName reports that the intent on record is enough to find a new thing again and to know it as ours, so that its
+// identity can wait for the one look that may show it settled. What only the answer to its creation tells cannot.
+func (n *node) foundByName(job *reconcile.Job) bool {
+	return job.Name != "" && (!job.Named || n.spec.Marked || n.spec.Same) && len(n.spec.Once) == 0
+}
+
+// intend makes it durable that a thing is about to be created: until its identity is on record too, it is looked
+// for before anything is created under this address.
+func (r *run) intend(ctx context.Context, n *node, job *reconcile.Job, rec *record, g *generation) error {
+	if n.plan.Action != Create && n.plan.Action != Replace {
+		if r.saved != nil {
+			return fmt.Errorf("%w: it is gone", ErrWorldChanged)
+		}
+		r.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Note: "it is gone since the plan, and made again"})
+	}
+	if g.state == statestore.Live {
+		g.state = statestore.Candidate // its thing is gone; the new one becomes live when it is settled
+	}
+	if rec.live() == nil {
+		rec.props = job.Props // all that there is to find it by until it has an identity
+	} else {
+		g.props = job.Props
+	}
+	rec.mind(job)
+	if g.intent && g.durable && n.spec.Visibility == 0 {
+		return nil // it was refused, and is asked for again
+	}
+	g.intent, g.durable, g.written, g.identity, g.attrs, g.digests, g.name, g.named = true, true, time.Now(), "", nil, nil, job.Name, job.Named
+	if g.nonce == "" {
+		g.nonce = rand.Text()
+	}
+	job.Nonce = g.nonce
+	return r.commit(ctx, n, rec)
+}
+
+// releases reports that the result of a node may set others free whose intents it goes on record with. It has a row, and
+// its identity is in it or its name is enough to find it; what is kept in the record alone is nowhere else and waits for
+// nobody.
+func (n *node) releases() bool {
+	return n.task != nil && len(n.task.after) > 0 && n.rec != nil && !n.spec.Recorded && n.plan.Waiting == "" && len(n.decl.Options.After) == 0
+}

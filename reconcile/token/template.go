@@ -1,0 +1,220 @@
+package token
+
+import (
+	"slices"
+
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// Template is a tree whose tokens have been read, so that it can be resolved each time that more is known. It keeps the
+// tree that it was made from, which must not be changed. It can be used by many at once.
+type Template struct {
+	root    any
+	refs    []Use
+	secrets []string
+	outputs []Output
+}
+
+// Output is an output of another stack, and where it stands.
+type Output struct {
+	Stack Stack
+	// Path begins with the name of the output.
+	Path tree.Path
+	At   tree.Path
+}
+
+// What holds tokens stands in a template in its own form, all else as in the tree: a string that is one token is its
+// *Expr.
+type (
+	text    []Part
+	list    []any
+	entries []entry
+)
+
+// entry is one of a map, in the order of the keys as they are written.
+type entry struct {
+	key   string
+	parts []Part // of the key, nil when it holds no token
+	value any
+}
+
+// Parse reads the tokens of a tree. The error is an [*Error]: a damaged token, or the trace of one.
+func Parse(v any) (*Template, error) {
+	var p parser
+	root, _, err := p.read(v)
+	if err != nil {
+		return nil, err
+	}
+	return &Template{root: root, refs: p.refs(), secrets: p.secrets, outputs: p.outputs}, nil
+}
+
+// Refs are all references, in tree order, with those inside JSON, URLs and inputs of functions; At is the path of the
+// string in the tree.
+func (t *Template) Refs() []Use { return t.refs }
+
+// Secrets are the names of the secrets that are used, each once, in tree order.
+func (t *Template) Secrets() []string { return t.secrets }
+
+// Outputs are those of other stacks that are used, in tree order.
+func (t *Template) Outputs() []Output { return t.outputs }
+
+// Refs are those of the template of v.
+func Refs(v any) ([]Use, error) {
+	t, err := Parse(v)
+	if err != nil {
+		return nil, err
+	}
+	return t.refs, nil
+}
+
+type parser struct {
+	at      tree.Trail
+	count   int    // of references
+	few     [8]Use // the first of them
+	more    []Use  // all others
+	secrets []string
+	outputs []Output
+}
+
+func (p *parser) use(r Ref) {
+	u := Use{Ref: r, At: p.at.Path()}
+	if p.count < len(p.few) {
+		p.few[p.count] = u
+	} else {
+		p.more = append(p.more, u)
+	}
+	p.count++
+}
+
+func (p *parser) refs() []Use {
+	if p.count == 0 {
+		return nil
+	}
+	return append(append(make([]Use, 0, p.count), p.few[:p.count-len(p.more)]...), p.more...)
+}
+
+// read is v as it stands in a template, and whether it holds tokens.
+func (p *parser) read(v any) (any, bool, error) {
+	switch x := v.(type) {
+	case string:
+		parts, err := p.parts(x)
+		switch {
+		case err != nil:
+			return nil, false, err
+		case len(parts) == 1:
+			return parts[0].Expr, true, nil
+		case parts != nil:
+			return text(parts), true, nil
+		}
+	case []any:
+		return p.list(x)
+	case map[string]any:
+		return p.entries(x)
+	}
+	return v, false, nil
+}
+
+func (p *parser) list(l []any) (any, bool, error) {
+	var out list
+	for i, e := range l {
+		p.at.Element(i)
+		x, holds, err := p.read(e)
+		if err != nil {
+			return nil, false, err
+		}
+		p.at.Leave()
+		if holds && out == nil {
+			out = append(make(list, 0, len(l)), l[:i]...)
+		}
+		if out != nil {
+			out = append(out, x)
+		}
+	}
+	if out == nil {
+		return l, false, nil
+	}
+	return out, true, nil
+}
+
+func (p *parser) entries(m map[string]any) (any, bool, error) {
+	var space [16]string
+	var out entries
+	keys := tree.AppendKeys(space[:0], m)
+	for i, k := range keys {
+		parts, err := p.parts(k)
+		if err != nil {
+			return nil, false, err
+		}
+		p.at.Enter(k)
+		x, holds, err := p.read(m[k])
+		if err != nil {
+			return nil, false, err
+		}
+		p.at.Leave()
+		if (holds || parts != nil) && out == nil {
+			out = make(entries, 0, len(m))
+			for _, k := range keys[:i] {
+				out = append(out, entry{key: k, value: m[k]})
+			}
+		}
+		if out != nil {
+			out = append(out, entry{k, parts, x})
+		}
+	}
+	if out == nil {
+		return m, false, nil
+	}
+	return out, true, nil
+}
+
+// parts are those of a string that holds tokens, nil of any other.
+func (p *parser) parts(s string) ([]Part, error) {
+	plain, err := literal(s)
+	if err == nil && plain {
+		return nil, nil
+	}
+	var parts []Part
+	if err == nil {
+		parts, err = Scan(s)
+	}
+	if err != nil {
+		return nil, &Error{Path: p.at.Path(), Err: err}
+	}
+	for _, part := range parts {
+		if part.Expr != nil {
+			p.note(part.Expr)
+		}
+	}
+	return parts, nil
+}
+
+// note takes down what a token uses, and what those inside it do.
+func (p *parser) note(e *Expr) {
+	switch {
+	case e.Op == OpRef:
+		p.use(e.Ref)
+	case e.Op == OpSecret && !slices.Contains(p.secrets, e.Name):
+		p.secrets = append(p.secrets, e.Name)
+	case e.Op == OpStack:
+		p.outputs = append(p.outputs, Output{Stack: e.Stack, Path: e.Ref.Path, At: p.at.Path()})
+	}
+	if e.Input == nil && len(e.Args) == 0 {
+		return
+	}
+	inner, err := Parse([]any{e.Input, e.Args})
+	if err != nil {
+		return // Scan has checked what is inside; what is no tree for all that has no uses
+	}
+	for _, u := range inner.refs {
+		p.use(u.Ref)
+	}
+	for _, o := range inner.outputs {
+		o.At = p.at.Path()
+		p.outputs = append(p.outputs, o)
+	}
+	for _, name := range inner.secrets {
+		if !slices.Contains(p.secrets, name) {
+			p.secrets = append(p.secrets, name)
+		}
+	}
+}
