@@ -201,6 +201,7 @@ func (r *run) prelude(ctx context.Context) error {
 		switch {
 		case r.w.isFound(n):
 			n.rec = r.w.recovered(n)
+			r.w.owners.change(nil, n.rec)
 			n.others = nil
 			if n.plan.Generation == 0 {
 				n.plan.Generation = n.rec.live().number
@@ -338,6 +339,7 @@ func (r *run) commit(ctx context.Context, n *node, rec *record) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.w.owners.change(n.rec, rec)
 	if n.rec = rec; len(rec.gens) == 0 {
 		n.rec = nil
 	}

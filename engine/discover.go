@@ -18,6 +18,8 @@ type found struct {
 	look   reconcile.Look
 	job    *reconcile.Job
 	slot   int
+	// unsought: there was nothing yet to look for it by.
+	unsought bool
 }
 
 // listing is one kind's listing of one place, made once per plan.

@@ -118,15 +118,17 @@ func (w *work) classifyRetained(n *node) {
 
 // classifyDelete: it is there, and is to go.
 func (w *work) classifyDelete(n *node, g *generation) {
-	if owner := n.look.Owner; !owner.IsZero() && (owner.Stack != w.stage.Stack || owner.Stage != w.stage.Name || !slices.Contains(n.births(), owner.Address)) {
-		w.block(n, reconcile.WithHint(
-			&adopt.OwnerError{Kind: g.kind, Identity: g.identity, Verdict: adopt.Foreign, Owner: owner},
-			"forget: [%s] lets it go here", n.addr))
+	if n.job == nil { // nothing was looked at
+		w.guard(n)
 		return
 	}
-	if store := n.look.Owner.Store; n.rec.found && store != "" && store != w.store && !w.o.TakeOver {
-		w.refuse(n, reconcile.WithHint(fmt.Errorf("%s %s is marked by another store of this stage", g.kind, g.identity),
-			"--take-over lets it be deleted from here"))
+	answer := adopt.Judge(w.evidence(n, n.job, n.look, g))
+	switch {
+	case answer.Verdict == adopt.Foreign && !answer.Owner.IsZero():
+		w.block(n, reconcile.WithHint(ownerError(g.kind, n.look, answer), "forget: [%s] lets it go here", n.addr))
+		return
+	case answer.OtherStore && !w.o.TakeOver:
+		w.refuse(n, otherStore(g.kind, g.identity))
 		return
 	}
 	w.guard(n)

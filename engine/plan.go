@@ -59,6 +59,7 @@ func (w *work) makePlan(ctx context.Context) (*Plan, error) {
 	}
 	w.leave()
 	w.slots.hold(w.records)
+	w.owners.hold(w.records)
 	if err := w.selects(); err != nil {
 		return nil, err
 	}
@@ -147,6 +148,7 @@ func (w *work) decide(ctx context.Context) {
 	}
 	w.reconsider(ctx)
 	w.spread()
+	w.oneOwner()
 	for _, n := range w.declared {
 		w.guard(n)
 	}
@@ -227,7 +229,7 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 		p.Summary.count(a.Action, StatusDone)
 	}
 	p.Outputs, p.Used = w.plannedOutputs(ctx), w.used()
-	p.Warnings = append(p.Warnings, w.hints()...)
+	p.Warnings = append(append(p.Warnings, w.storeWarnings()...), w.hints()...)
 	w.policies(p)
 	if len(w.refusals) > 0 {
 		return p, &RefusedError{w.refusals}

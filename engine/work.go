@@ -57,10 +57,13 @@ type work struct {
 	digest    string
 	digestErr error
 
-	slots   slots
-	gate    *gate
-	redact  *redactor
-	secrets map[string]string
+	slots  slots
+	owners owners
+	// strangers counts what another store of this stage has marked.
+	strangers int
+	gate      *gate
+	redact    *redactor
+	secrets   map[string]string
 	// peers are the other stacks that this one refers to.
 	peers map[token.Stack]*peer
 
