@@ -140,6 +140,12 @@ func (r *run) again(ctx context.Context) (*Plan, error) {
 	switch {
 	case r.w.edit != nil:
 		return r.w.edit.again(ctx)
+	case r.w.orphans != nil:
+		o, err := r.e.PlanOrphans(ctx, r.w.stage, r.w.orphans, r.w.o)
+		if err != nil {
+			return nil, err
+		}
+		return o.Plan, nil
 	case r.w.destroy:
 		return r.e.PlanDestroy(ctx, r.w.stage, &Graph{Dir: r.w.graph.Dir}, r.w.o)
 	}

@@ -27,6 +27,9 @@ func (w *work) classify(ctx context.Context, n *node) {
 	if n.err == nil {
 		n.err = w.compare(ctx, n)
 	}
+	if n.err == nil {
+		n.err = w.takes(n)
+	}
 	if n.err != nil {
 		w.block(n, n.err)
 		return

@@ -167,6 +167,9 @@ func (w *work) condemned(n *node) []Planned {
 			Address: n.addr, Kind: g.kind, Action: Delete, Identity: g.identity, Generation: g.number, Place: g.place,
 			Notes: []string{"replaced before"},
 		}
+		if n.beside {
+			line.Notes = []string{"the row of this address knows another"}
+		}
 		if g.retain {
 			line.Action, line.Notes = Forget, append(line.Notes, "retained")
 		}

@@ -141,6 +141,7 @@ func (w *work) decide(ctx context.Context) {
 		for _, n := range level {
 			if !w.isSelected(n) {
 				w.pass(n)
+				w.consult(ctx, n)
 				continue
 			}
 			w.classify(ctx, n)

@@ -130,7 +130,7 @@ func TestPlannedOnlyIsNeverDeleted(t *testing.T) {
 		t.Fatalf("%s: %s", got, reasons(p))
 	}
 	b.opts.Adopt = false
-	for _, g := range []*engine.Graph{graph(res("z", m{})), graph()} {
+	for _, g := range []*engine.Graph{graph(), graph(res("z", m{}))} {
 		if r := b.deploy(g); len(r.Failures) > 0 || b.world.things["pot"] == nil || b.world.things["pot"].Color != "red" {
 			t.Fatalf("%s %+v", failures(r), b.world.things["pot"])
 		}

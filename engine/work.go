@@ -24,10 +24,12 @@ type work struct {
 	// applying: values that are not known now will not be before the node's own work is done.
 	applying bool
 	// edit is set where nothing but the record is changed, or marks with it.
-	edit  *edit
-	stage statestore.Stage
-	store string // the store's id
-	snap  *statestore.Snapshot
+	edit *edit
+	// orphans is the program, nil for none, of a plan that deletes what no row knows and leaves the record as it is.
+	orphans *Graph
+	stage   statestore.Stage
+	store   string // the store's id
+	snap    *statestore.Snapshot
 
 	// records by address, after moves; moved are old addresses to new ones; damaged those that cannot be read.
 	records map[string]*record
