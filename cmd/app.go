@@ -29,7 +29,9 @@ type app struct {
 
 	// asJSON and noColor are known before the flags are parsed, so that errors in the flags obey them.
 	asJSON, noColor, detailed bool
-	interrupts                *interrupts
+	// taking: what is asked for is to take something over.
+	taking     bool
+	interrupts *interrupts
 	// dir is the directory of the stack at hand, "" before it is known.
 	dir string
 	// redacted masks the secrets that the engine has met; nil before there is an engine.
@@ -150,6 +152,7 @@ func (a *app) width(w io.Writer) func() int {
 func (a *app) commands() []*cli.Command {
 	return []*cli.Command{
 		a.deployCommand(), a.planCommand(), a.destroyCommand(),
+		a.adoptCommand(), a.orphansCommand(),
 		a.outputCommand(), a.stateCommand(), a.historyCommand(), a.eventsCommand(), a.cancelCommand(), a.unlockCommand(), a.secretCommand(), a.graphCommand(),
 		a.kindsCommand(), a.schemaCommand(), a.initCommand(), a.versionCommand(), a.completionCommand(),
 	}

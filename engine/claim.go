@@ -46,12 +46,11 @@ func (w *work) classifyFound(ctx context.Context, n *node) {
 	begun := n.rec.candidate()
 	answer := adopt.Judge(w.evidence(n, n.job, n.look, begun))
 	w.noteStore(n, answer)
-	n.plan.From = n.look.Identity
 	if answer.Verdict != adopt.Ours {
 		w.classifyForeign(ctx, n, answer)
 		return
 	}
-	n.plan.Action = Recover
+	n.plan.Action, n.plan.From = Recover, n.look.Identity
 	if begun != nil {
 		n.plan.Notes = append(n.plan.Notes, "an interrupted run began it")
 	}
@@ -116,7 +115,7 @@ func (w *work) classifyForeign(ctx context.Context, n *node, answer adopt.Answer
 // classifyAdopted: somebody else's thing is taken over. What nothing can change in place is announced as a replacement
 // where that was asked for, and else refused.
 func (w *work) classifyAdopted(ctx context.Context, n *node, answer adopt.Answer) {
-	n.plan.Action = Adopt
+	n.plan.Action, n.plan.From = Adopt, n.look.Identity
 	n.plan.Reasons = w.reasons(n, n.look.Steps)
 	if o := answer.Owner; !o.IsZero() {
 		n.plan.Notes = append(n.plan.Notes, fmt.Sprintf("it was %s of %s/%s, which no longer owns it then", o.Address, o.Stack, o.Stage))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -83,6 +84,7 @@ func (e *Engine) Scan(ctx context.Context, g *Graph, o ScanOptions) (*Scan, erro
 	if err := s.list(ctx); err != nil {
 		return nil, err
 	}
+	s.byIdentity(ctx)
 	slices.SortFunc(s.out.Things, compareThings)
 	return &s.out, nil
 }
@@ -219,11 +221,40 @@ func (s *scanning) lookAll(ctx context.Context, kind reconcile.Any, a *access, l
 	}
 }
 
+// byIdentity looks for what is to be described and cannot be listed.
+func (s *scanning) byIdentity(ctx context.Context) {
+	for _, id := range s.o.Describe {
+		known := slices.ContainsFunc(s.out.Things, func(t Thing) bool { return t.Props != nil && (t.Identity == id || t.Name == id || t.Address == id) })
+		for _, name := range s.out.Unlisted {
+			kind, _ := s.w.e.Catalog.Kind(name)
+			for _, a := range s.w.placesOf(ctx, name) {
+				if known || a.err != nil || strings.ContainsAny(id, "*[") || s.w.owners.by(physical{name, a.place, id}, "") != "" {
+					continue
+				}
+				if t, there := s.look(ctx, kind, a, reconcile.Found{Identity: id}); there && t.Props != nil {
+					s.put(t)
+				}
+			}
+		}
+	}
+}
+
+// put adds a thing, or tells more of one that is known.
+func (s *scanning) put(t Thing) {
+	for i := range s.out.Things {
+		if have := &s.out.Things[i]; have.Kind == t.Kind && have.Place == t.Place && have.Identity == t.Identity {
+			have.Props, have.Missing, have.Assigned = t.Props, t.Missing, t.Assigned
+			return
+		}
+	}
+	s.add(t)
+}
+
 // look sees whose one thing is, and what it is made of where that is asked for. One that cannot be read is listed without.
 func (s *scanning) look(ctx context.Context, kind reconcile.Any, a *access, f reconcile.Found) (Thing, bool) {
 	spec := kind.Spec()
 	job := &reconcile.Job{ID: f.Identity, Name: f.Name, Place: a.place, Cloud: a.cloud, Dir: s.w.graph.Dir, Digest: s.w.e.Key.Digest}
-	look := reconcile.Look{Identity: f.Identity}
+	look, read := reconcile.Look{Identity: f.Identity}, false
 	asked := s.asked(f, look)
 	if f.Mark != nil && !asked {
 		look.Owner = *f.Mark
@@ -232,7 +263,7 @@ func (s *scanning) look(ctx context.Context, kind reconcile.Any, a *access, f re
 		if err == nil && seen.Absent {
 			return Thing{}, false // the listing was older than the deletion
 		}
-		if err == nil {
+		if read = err == nil; read {
 			look = seen
 		}
 	}
@@ -240,7 +271,7 @@ func (s *scanning) look(ctx context.Context, kind reconcile.Any, a *access, f re
 	answer := adopt.Judge(adopt.Evidence{Identity: look.Identity, Seen: look.Owner, Want: want, Marked: spec.Marked, Given: true})
 	t := s.w.thing(spec, a, look, answer)
 	t.Name = f.Name
-	if asked || s.asked(f, look) {
+	if read && (asked || s.asked(f, look)) {
 		s.describe(kind, job, look, &t)
 	}
 	return t, true
