@@ -50,7 +50,7 @@ func (a *app) adopt(c *cli.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	a.taking = true
+	s.question = "Take this over into"
 	s.options.Take = &engine.Take{Address: c.Args().Get(0), Identity: c.Args().Get(1)}
 	p, err := s.plan(c.Context)
 	if c.Bool("dry-run") {

@@ -29,9 +29,7 @@ type app struct {
 
 	// asJSON and noColor are known before the flags are parsed, so that errors in the flags obey them.
 	asJSON, noColor, detailed bool
-	// taking: what is asked for is to take something over.
-	taking     bool
-	interrupts *interrupts
+	interrupts                *interrupts
 	// dir is the directory of the stack at hand, "" before it is known.
 	dir string
 	// redacted masks the secrets that the engine has met; nil before there is an engine.

@@ -140,6 +140,9 @@ func (s *scanning) planned(ctx context.Context) {
 		}
 		t := s.w.thing(n.spec, n.access, n.look, adopt.Judge(s.w.evidence(n, n.job, n.look, nil)))
 		t.Name, t.Address, t.Declared = n.job.Name, n.addr, true
+		if slices.Contains(s.o.Describe, n.addr) || s.asked(reconcile.Found{Identity: t.Identity, Name: t.Name}, n.look) {
+			s.describe(n.kind, n.job, n.look, &t)
+		}
 		s.add(t)
 	}
 	for _, n := range s.w.leftover {
