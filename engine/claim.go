@@ -8,6 +8,7 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore"
 )
 
 // ErrOtherStore is matched by refusals to delete what another store of the stage has marked.
@@ -39,6 +40,14 @@ func ownerError(kind string, look reconcile.Look, answer adopt.Answer) *adopt.Ow
 // otherStore refuses to delete what another store of this stage has marked.
 func otherStore(kind, identity string) error {
 	return reconcile.WithHint(fmt.Errorf("%s %s is %w", kind, identity, ErrOtherStore), "--take-over lets it be deleted from here")
+}
+
+// condemnedBefore reports a generation that was on its way out by this very record when the run began. A record that
+// was copied here from another store goes on with what that one began.
+func (w *work) condemnedBefore(addr string, number uint64) bool {
+	return slices.ContainsFunc(w.snap.Rows[addr].Generations, func(g statestore.Generation) bool {
+		return g.Number == number && g.State == statestore.Condemned
+	})
 }
 
 // classifyFound: there is one that the record does not know, or knows only as begun.

@@ -160,7 +160,7 @@ func (r *run) checkDelete(ctx context.Context, n *node, g *generation, kind reco
 	case !o.IsZero() && o.Generation != g.number && !n.rec.onlyOwner(g, look.Identity):
 		foreign.Owner = o
 		return false, hint(foreign)
-	case answer.OtherStore && !r.w.o.TakeOver:
+	case answer.OtherStore && !r.w.o.TakeOver && !r.w.condemnedBefore(n.addr, g.number):
 		return false, otherStore(g.kind, look.Identity)
 	case look.Holds && !job.MayDelete:
 		return false, reconcile.WithHint(reconcile.ErrHoldsData, "--allow-delete %s if its data may go", n.addr)
