@@ -75,7 +75,7 @@ func RenamedFrom(addresses ...string) Option {
 	}
 }
 
-// Adopt takes over the object with this identity; "*" takes what is found by name or mark.
+// Adopt takes over the object with this identity, whoever owns it; "*" takes what is found by name and is nobody's.
 func Adopt(id string) Option {
 	return func(d *declaration) {
 		switch {

@@ -1,6 +1,7 @@
 package adopt_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -101,6 +102,8 @@ func TestJudge(t *testing.T) {
 	elsewhere.Stage, renamed.Address, retained.Retained, store.Store = "dev", "old", true, "s2"
 	born := marked(renamed)
 	born.Births = []string{"old"}
+	held := marked(ours)
+	held.Holder = "b"
 	recorded := marked(reconcile.Mark{})
 	recorded.Recorded = "x"
 	intended, taken := marked(reconcile.Mark{}), marked(elsewhere)
@@ -109,26 +112,52 @@ func TestJudge(t *testing.T) {
 		e    adopt.Evidence
 		want adopt.Answer
 	}{
-		"nothing there":                {adopt.Evidence{Absent: true}, adopt.Answer{Verdict: adopt.Free}},
-		"on record and gone":           {adopt.Evidence{Absent: true, Recorded: "x"}, adopt.Answer{Verdict: adopt.Lost}},
-		"our mark":                     {marked(ours), adopt.Answer{Verdict: adopt.Ours}},
-		"our mark by another store":    {marked(store), adopt.Answer{Verdict: adopt.Ours, OtherStore: true}},
-		"mark of another stage":        {marked(elsewhere), adopt.Answer{Verdict: adopt.Foreign, Owner: elsewhere}},
-		"mark of another address":      {marked(renamed), adopt.Answer{Verdict: adopt.Foreign, Owner: renamed}},
-		"mark of the birth address":    {born, adopt.Answer{Verdict: adopt.Ours}},
-		"retained":                     {marked(retained), adopt.Answer{Verdict: adopt.Foreign, Owner: retained}},
-		"no mark":                      {marked(reconcile.Mark{}), adopt.Answer{Verdict: adopt.Foreign}},
-		"no mark, on record":           {recorded, adopt.Answer{Verdict: adopt.Ours}},
-		"no mark, begun by us":         {intended, adopt.Answer{Verdict: adopt.Ours}},
-		"another's mark, begun by us":  {taken, adopt.Answer{Verdict: adopt.Foreign, Owner: elsewhere}},
-		"equal content":                {adopt.Evidence{Identity: "x", Same: true, Equal: true, Given: true}, adopt.Answer{Verdict: adopt.Ours}},
-		"other content":                {adopt.Evidence{Identity: "x", Same: true, Given: true}, adopt.Answer{Verdict: adopt.Foreign}},
-		"unmarkable, given name":       {adopt.Evidence{Identity: "x", Given: true}, adopt.Answer{Verdict: adopt.Ambiguous}},
-		"unmarkable, generated name":   {adopt.Evidence{Identity: "x"}, adopt.Answer{Verdict: adopt.Ours}},
-		"unmarkable, given, on record": {adopt.Evidence{Identity: "x", Recorded: "x", Given: true}, adopt.Answer{Verdict: adopt.Ours}},
+		"nothing there":                 {adopt.Evidence{Absent: true}, adopt.Answer{Verdict: adopt.Free}},
+		"on record and gone":            {adopt.Evidence{Absent: true, Recorded: "x"}, adopt.Answer{Verdict: adopt.Lost}},
+		"our mark":                      {marked(ours), adopt.Answer{Verdict: adopt.Ours}},
+		"our mark by another store":     {marked(store), adopt.Answer{Verdict: adopt.Ours, OtherStore: true}},
+		"mark of another stage":         {marked(elsewhere), adopt.Answer{Verdict: adopt.Foreign, Owner: elsewhere}},
+		"mark of another address":       {marked(renamed), adopt.Answer{Verdict: adopt.Foreign, Owner: renamed, Sibling: true}},
+		"mark of the birth address":     {born, adopt.Answer{Verdict: adopt.Ours}},
+		"our mark, on record elsewhere": {held, adopt.Answer{Verdict: adopt.Foreign, Owner: ours, Sibling: true, Holder: "b"}},
+		"retained":                      {marked(retained), adopt.Answer{Verdict: adopt.Foreign, Owner: retained}},
+		"no mark":                       {marked(reconcile.Mark{}), adopt.Answer{Verdict: adopt.Foreign}},
+		"no mark, on record":            {recorded, adopt.Answer{Verdict: adopt.Ours}},
+		"equal content":                 {adopt.Evidence{Identity: "x", Same: true, Equal: true, Given: true}, adopt.Answer{Verdict: adopt.Ours}},
+		"other content":                 {adopt.Evidence{Identity: "x", Same: true, Given: true}, adopt.Answer{Verdict: adopt.Foreign}},
+		"unmarkable, given name":        {adopt.Evidence{Identity: "x", Given: true}, adopt.Answer{Verdict: adopt.Ambiguous}},
+		"unmarkable, generated name":    {adopt.Evidence{Identity: "x"}, adopt.Answer{Verdict: adopt.Ours}},
+		"unmarkable, given, on record":  {adopt.Evidence{Identity: "x", Recorded: "x", Given: true}, adopt.Answer{Verdict: adopt.Ours}},
+		"no mark, begun by us":          {intended, adopt.Answer{Verdict: adopt.Ours}},
+		"another's mark, begun by us":   {taken, adopt.Answer{Verdict: adopt.Foreign, Owner: elsewhere}},
 	} {
 		if got := adopt.Judge(c.e); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// TestOwnerErrorNamesBoth: who refuses and who owns are both in the text.
+func TestOwnerErrorNamesBoth(t *testing.T) {
+	thing := adopt.OwnerError{Kind: "world.Thing", Identity: "pot", Verdict: adopt.Foreign}
+	owned, retained, held, ambiguous := thing, thing, thing, thing
+	owned.Owner = ours
+	retained.Owner = ours
+	retained.Owner.Retained = true
+	held.Holder = "b"
+	ambiguous.Verdict = adopt.Ambiguous
+	for want, e := range map[string]adopt.OwnerError{
+		"world.Thing pot exists and is not ours":                       thing,
+		"world.Thing pot belongs to net/subnet[a.b] of shop/prod":      owned,
+		"world.Thing pot was retained by net/subnet[a.b] of shop/prod": retained,
+		"world.Thing pot is on record as b":                            held,
+		"world.Thing pot exists and nothing tells whose it is":         ambiguous,
+	} {
+		if e.Error() != want || !errors.Is(&e, adopt.ErrForeign) {
+			t.Errorf("%q, want %q", e.Error(), want)
+		}
+		if errors.Is(&e, reconcile.ErrAmbiguous) != (e.Verdict == adopt.Ambiguous) {
+			t.Errorf("%s: ambiguous", want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package adopt
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -36,6 +37,8 @@ type Evidence struct {
 	Marked, Same, Equal bool
 	// Given: the author chose the name, so that it proves nothing.
 	Given bool
+	// Holder is another address that the thing is on record for, "" when there is none.
+	Holder string
 }
 
 // Answer is a verdict with its reasons.
@@ -45,6 +48,10 @@ type Answer struct {
 	Owner reconcile.Mark
 	// OtherStore: ours by stack, stage and address, but marked by another store.
 	OtherStore bool
+	// Sibling: foreign, and of another address of this very stage.
+	Sibling bool
+	// Holder is the other address that has the thing on record.
+	Holder string
 }
 
 // Judge gives the verdict. It is pure.
@@ -54,6 +61,8 @@ func Judge(e Evidence) Answer {
 		return Answer{Verdict: Lost}
 	case e.Absent:
 		return Answer{Verdict: Free}
+	case e.Holder != "":
+		return Answer{Verdict: Foreign, Owner: e.Seen, Sibling: true, Holder: e.Holder}
 	case e.Marked && !e.Seen.IsZero():
 		return marked(e)
 	case e.Intended, e.Recorded != "" && e.Recorded == e.Identity:
@@ -74,12 +83,8 @@ func Judge(e Evidence) Answer {
 // marked judges a thing that names an owner.
 func marked(e Evidence) Answer {
 	ours := e.Seen.Stack == e.Want.Stack && e.Seen.Stage == e.Want.Stage && !e.Seen.Retained
-	address := e.Seen.Address == e.Want.Address
-	for _, b := range e.Births {
-		address = address || e.Seen.Address == b
-	}
-	if !ours || !address {
-		return Answer{Verdict: Foreign, Owner: e.Seen}
+	if !ours || e.Seen.Address != e.Want.Address && !slices.Contains(e.Births, e.Seen.Address) {
+		return Answer{Verdict: Foreign, Owner: e.Seen, Sibling: ours}
 	}
 	return Answer{Verdict: Ours, OtherStore: e.Seen.Store != "" && e.Seen.Store != e.Want.Store}
 }
@@ -92,10 +97,14 @@ type OwnerError struct {
 	Kind, Identity string
 	Verdict        Verdict
 	Owner          reconcile.Mark
+	// Holder is the address, of this stage or as stack/stage:address of another, that has the thing on record.
+	Holder string
 }
 
 func (e *OwnerError) Error() string {
 	switch {
+	case e.Holder != "":
+		return fmt.Sprintf("%s %s is on record as %s", e.Kind, e.Identity, e.Holder)
 	case e.Verdict == Ambiguous:
 		return fmt.Sprintf("%s %s exists and nothing tells whose it is", e.Kind, e.Identity)
 	case e.Owner.IsZero():

@@ -150,6 +150,7 @@ func (a *app) width(w io.Writer) func() int {
 func (a *app) commands() []*cli.Command {
 	return []*cli.Command{
 		a.deployCommand(), a.planCommand(), a.destroyCommand(),
+		a.adoptCommand(), a.orphansCommand(),
 		a.outputCommand(), a.stateCommand(), a.historyCommand(), a.eventsCommand(), a.cancelCommand(), a.unlockCommand(), a.secretCommand(), a.graphCommand(),
 		a.kindsCommand(), a.schemaCommand(), a.initCommand(), a.versionCommand(), a.completionCommand(),
 	}

@@ -79,6 +79,7 @@ func (a *app) deploy(c *cli.Context) error {
 		return err
 	}
 	p, err := s.plan(c.Context)
+	p, err = s.offerTakeOver(c, p, err, s.plan)
 	return s.proceed(c, p, err)
 }
 
@@ -96,10 +97,14 @@ func (a *app) destroy(c *cli.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	p, err := s.engine.PlanDestroy(c.Context, s.stage, s.graph, s.options)
+	plan := func(ctx context.Context) (*engine.Plan, error) {
+		return s.engine.PlanDestroy(ctx, s.stage, s.graph, s.options)
+	}
+	p, err := plan(c.Context)
 	if c.Bool("dry-run") {
 		return s.show(c, p, err)
 	}
+	p, err = s.offerTakeOver(c, p, err, plan)
 	return s.proceed(c, p, err)
 }
 
@@ -178,6 +183,9 @@ func (s *session) proceed(c *cli.Context, p *engine.Plan, err error) error {
 	}
 	// What fails before anything is done stops everything; what fails later stops only what needs it.
 	if len(blocked) > 0 && !p.Destroy {
+		if c.Command.Name != "deploy" {
+			return blockedError(blocked)
+		}
 		return hint(blockedError(blocked), "nothing was done; --exclude ADDRESS goes on without one and what needs it")
 	}
 	if file := c.String("out"); file != "" {

@@ -48,9 +48,24 @@ func (a *app) openSession(c *cli.Context) (*session, error) {
 			return nil, err
 		}
 	}
-	if src.goMain {
-		return nil, a.delegate(c, src, 0)
+	return a.evaluated(c, s, src, 0)
+}
+
+// openProgram is the same for a command whose first names arguments are not the target.
+func (a *app) openProgram(c *cli.Context, names int) (*session, error) {
+	s, src, err := a.begin(c, names)
+	if err != nil {
+		return nil, err
 	}
+	return a.evaluated(c, s, src, names)
+}
+
+// evaluated evaluates the program of a session and opens the record.
+func (a *app) evaluated(c *cli.Context, s *session, src *source, names int) (*session, error) {
+	if src.goMain {
+		return nil, a.delegate(c, src, names)
+	}
+	var err error
 	if s.graph, err = a.load(c.Context, src, s.stage.Name, s.config); err != nil {
 		return nil, err
 	}
@@ -68,7 +83,7 @@ func (a *app) openDestroy(c *cli.Context) (*session, error) {
 		return nil, a.delegate(c, src, 0)
 	case s.stage.Stack == "":
 		if s.graph, err = a.load(c.Context, src, s.stage.Name, s.config); err != nil {
-			return nil, reconcile.WithHint(err, "the record is enough: athanor destroy --stack NAME --stage %s", s.stage.Name)
+			return nil, reconcile.WithHint(err, "the record is enough: athanor %s --stack NAME --stage %s", c.Command.Name, s.stage.Name)
 		}
 		s.stage.Stack = s.graph.Stack
 	}

@@ -140,6 +140,12 @@ func (r *run) again(ctx context.Context) (*Plan, error) {
 	switch {
 	case r.w.edit != nil:
 		return r.w.edit.again(ctx)
+	case r.w.orphans != nil:
+		o, err := r.e.PlanOrphans(ctx, r.w.stage, r.w.orphans, r.w.o)
+		if err != nil {
+			return nil, err
+		}
+		return o.Plan, nil
 	case r.w.destroy:
 		return r.e.PlanDestroy(ctx, r.w.stage, &Graph{Dir: r.w.graph.Dir}, r.w.o)
 	}
@@ -201,6 +207,7 @@ func (r *run) prelude(ctx context.Context) error {
 		switch {
 		case r.w.isFound(n):
 			n.rec = r.w.recovered(n)
+			r.w.owners.change(nil, n.rec)
 			n.others = nil
 			if n.plan.Generation == 0 {
 				n.plan.Generation = n.rec.live().number
@@ -342,6 +349,7 @@ func (r *run) commitBy(n *node, rec *record, commit func(statestore.Change) erro
 		return fmt.Errorf("record: %w", err)
 	}
 	r.mu.Lock()
+	r.w.owners.change(n.rec, rec)
 	if n.rec = rec; len(rec.gens) == 0 {
 		n.rec = nil
 	}

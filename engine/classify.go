@@ -27,6 +27,9 @@ func (w *work) classify(ctx context.Context, n *node) {
 	if n.err == nil {
 		n.err = w.compare(ctx, n)
 	}
+	if n.err == nil {
+		n.err = w.takes(n)
+	}
 	if n.err != nil {
 		w.block(n, n.err)
 		return
@@ -46,7 +49,7 @@ func (w *work) classify(ctx context.Context, n *node) {
 	case n.look.Absent:
 		w.classifyAbsent(n)
 	case n.rec.live() == nil:
-		w.classifyFound(n)
+		w.classifyFound(ctx, n)
 	default:
 		w.classifyLive(n)
 	}
@@ -175,48 +178,6 @@ func within(paths map[tree.Path]bool, p tree.Path) bool {
 	return false
 }
 
-// classifyFound: there is one that the record does not know, or knows only as begun.
-func (w *work) classifyFound(n *node) {
-	answer := adopt.Judge(w.evidence(n, n.job, n.look, n.rec.candidate()))
-	if answer.OtherStore {
-		n.plan.Notes = append(n.plan.Notes, "it was marked by another store of this stage")
-	}
-	n.plan.From = n.look.Identity
-	switch answer.Verdict {
-	case adopt.Ours:
-		n.plan.Action = Recover
-		if n.rec.candidate() != nil {
-			n.plan.Notes = append(n.plan.Notes, "an interrupted run began it")
-		}
-		n.plan.Reasons = w.reasons(n, n.look.Steps)
-		w.escalate(n)
-	default:
-		w.classifyForeign(n, answer)
-	}
-}
-
-// classifyForeign: there is one, and it is not ours, or nothing tells whose.
-func (w *work) classifyForeign(n *node, answer adopt.Answer) {
-	refusal := &adopt.OwnerError{Kind: n.spec.Type, Identity: n.look.Identity, Verdict: answer.Verdict, Owner: answer.Owner}
-	given := n.decl.Options.Adopt
-	switch {
-	case given == "*" || given == n.look.Identity, given != "" && n.job.ID == given:
-	case w.o.Adopt && answer.Owner.IsZero():
-	case !answer.Owner.IsZero():
-		w.refuse(n, reconcile.WithHint(refusal, "to take it over all the same, name it: options.adopt (Adopt(%q) in Go)", n.look.Identity))
-		return
-	default:
-		w.refuse(n, reconcile.WithHint(refusal, "take it over with --adopt, or give the resource another name"))
-		return
-	}
-	n.plan.Action = Adopt
-	n.plan.Reasons = w.reasons(n, n.look.Steps)
-	if fixed := certain(n.look.Replaces()); len(fixed) > 0 {
-		w.refuse(n, reconcile.WithHint(fmt.Errorf("cannot be adopted as declared: %w", &reconcile.ReplaceError{Steps: fixed}),
-			"declare what is there, adopt it, and change it afterwards"))
-	}
-}
-
 // classifyLive: there is the one on record.
 func (w *work) classifyLive(n *node) {
 	g := n.rec.live()
@@ -232,11 +193,11 @@ func (w *work) classifyLive(n *node) {
 	}
 	answer := adopt.Judge(w.evidence(n, n.job, n.look, g))
 	if answer.Verdict == adopt.Foreign && !answer.Owner.IsZero() {
-		w.refuse(n, reconcile.WithHint(
-			&adopt.OwnerError{Kind: n.spec.Type, Identity: n.look.Identity, Verdict: answer.Verdict, Owner: answer.Owner},
+		w.refuse(n, reconcile.WithHint(ownerError(n.spec.Type, n.look, answer),
 			"somebody else took it over; `athanor state rm %s` forgets it here", n.addr))
 		return
 	}
+	w.noteStore(n, answer)
 	if w.o.NoObserve {
 		w.compareRecord(n)
 		return

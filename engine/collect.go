@@ -33,6 +33,10 @@ func (r *run) collect(ctx context.Context) {
 	for _, n := range r.w.leftover {
 		switch {
 		case !r.w.isSelected(n):
+		case n.beside:
+			if r.goes(n) {
+				add(n, r.dropBeside)
+			}
 		case r.goes(n):
 			add(n, r.drop)
 		case n.plan == nil:

@@ -165,6 +165,9 @@ func (w *work) lastOutputs() (map[string]any, map[string]bool) {
 
 // sealOutputs makes the bytes of the outputs, and reports whether they differ from those on record.
 func (w *work) sealOutputs(ctx context.Context) ([]byte, bool) {
+	if w.orphans != nil {
+		return nil, false
+	}
 	values, secret := w.outputs(ctx)
 	old, oldSecret := w.lastOutputs()
 	if tree.Equal(anyMap(old), anyMap(values)) && maps.Equal(oldSecret, secret) {

@@ -18,6 +18,8 @@ type found struct {
 	look   reconcile.Look
 	job    *reconcile.Job
 	slot   int
+	// unsought: there was nothing yet to look for it by.
+	unsought bool
 }
 
 // listing is one kind's listing of one place, made once per plan.
@@ -56,6 +58,21 @@ func (w *work) discover(ctx context.Context) error {
 			accesses = append(accesses, n.access)
 		}
 	}
+	var err error
+	w.discovered, err = w.marks(ctx, accesses)
+	w.byAddress, w.byIdentity = map[string][]*found{}, map[string]*found{}
+	for i := range w.discovered {
+		d := &w.discovered[i]
+		w.byAddress[d.Mark.Address] = append(w.byAddress[d.Mark.Address], d)
+		w.byIdentity[d.Identity] = d
+	}
+	w.lost = w.lost || len(w.discovered) > 0
+	return err
+}
+
+// marks finds the marked things of a stage in several places, each once, sorted.
+func (w *work) marks(ctx context.Context, accesses []*access) ([]found, error) {
+	var all []found
 	var errs []error
 	seen := map[string]bool{}
 	for _, a := range accesses {
@@ -70,20 +87,13 @@ func (w *work) discover(ctx context.Context) error {
 				continue
 			}
 			seen[id] = true
-			w.discovered = append(w.discovered, found{Found: f, access: a})
+			all = append(all, found{Found: f, access: a})
 		}
 	}
-	slices.SortFunc(w.discovered, func(a, b found) int {
+	slices.SortFunc(all, func(a, b found) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Identity, b.Identity))
 	})
-	w.byAddress, w.byIdentity = map[string][]*found{}, map[string]*found{}
-	for i := range w.discovered {
-		d := &w.discovered[i]
-		w.byAddress[d.Mark.Address] = append(w.byAddress[d.Mark.Address], d)
-		w.byIdentity[d.Identity] = d
-	}
-	w.lost = w.lost || len(w.discovered) > 0
-	return errors.Join(errs...)
+	return all, errors.Join(errs...)
 }
 
 // discoverIn finds the marked things of one place.

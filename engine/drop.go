@@ -149,7 +149,7 @@ func (r *run) checkDelete(ctx context.Context, n *node, g *generation, kind reco
 		return look.Absent, err
 	}
 	answer := adopt.Judge(r.w.evidenceOf(n, kind.Spec(), job, look, g))
-	foreign := &adopt.OwnerError{Kind: g.kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner}
+	foreign := ownerError(g.kind, look, answer)
 	hint := func(err error) error { return reconcile.WithHint(err, "`athanor state rm %s` forgets it here", n.addr) }
 	o := look.Owner
 	switch {
@@ -160,6 +160,8 @@ func (r *run) checkDelete(ctx context.Context, n *node, g *generation, kind reco
 	case !o.IsZero() && o.Generation != g.number && !n.rec.onlyOwner(g, look.Identity):
 		foreign.Owner = o
 		return false, hint(foreign)
+	case answer.OtherStore && !r.w.o.TakeOver && !r.w.condemnedBefore(n.addr, g.number):
+		return false, otherStore(g.kind, look.Identity)
 	case look.Holds && !job.MayDelete:
 		return false, reconcile.WithHint(reconcile.ErrHoldsData, "--allow-delete %s if its data may go", n.addr)
 	}

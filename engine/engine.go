@@ -46,6 +46,8 @@ func (e *Engine) Redacted(err error) string { return e.redact.text(err.Error()) 
 type PlanOptions struct {
 	// Adopt takes over what is there and carries nobody's mark.
 	Adopt bool
+	// Take takes over one thing by its identity, and touches nothing else.
+	Take *Take
 	// TakeOver lets things be deleted that another store marked.
 	TakeOver bool
 	// NoObserve compares with the record only.
@@ -58,6 +60,13 @@ type PlanOptions struct {
 	Replace []string
 	// AllowDelete are globs of addresses whose data may go.
 	AllowDelete []string
+}
+
+// Take names the thing that is to become an address's own.
+type Take struct {
+	Address string
+	// Identity is the physical identity, or the name where the kind can list.
+	Identity string
 }
 
 // ApplyOptions say how to apply a plan.

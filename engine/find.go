@@ -24,11 +24,12 @@ func (w *work) find(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
+	finds = w.ours(n, finds)
 	best, err := w.pick(finds)
 	if err != nil {
 		return err
 	}
-	n.job, n.look, n.slot = best.job, best.look, best.slot
+	n.job, n.look, n.slot, n.unsought = best.job, best.look, best.slot, best.unsought
 	for i := range finds {
 		if f := &finds[i]; f != best && !f.look.Absent {
 			n.others = append(n.others, *f)
@@ -47,11 +48,8 @@ func (n *node) nextNumber() uint64 {
 // candidates looks at everything that may be a node's thing. There is at least one entry: an absent look where there is
 // nothing.
 func (w *work) candidates(ctx context.Context, n *node) ([]found, error) {
-	if id := n.decl.Options.Adopt; id != "" && id != "*" {
-		f, err := w.lookFor(ctx, n, target{number: n.nextNumber()}, func(job *reconcile.Job) { job.ID = id })
-		if err == nil && f.look.Absent {
-			err = fmt.Errorf("adopt: there is no %s %s", n.spec.Type, id)
-		}
+	if id := w.named(n); id != "" {
+		f, err := w.byIdentityOrName(ctx, n, id)
 		return []found{f}, err
 	}
 	finds, err := w.byMark(ctx, n)
@@ -154,6 +152,9 @@ func (w *work) misfits(ctx context.Context, n *node) error {
 // byName looks for the given name, or for the generated names of all slots.
 func (w *work) byName(ctx context.Context, n *node) ([]found, error) {
 	first, err := w.lookFor(ctx, n, target{number: n.nextNumber(), slot: w.freeSlot(n)}, nil)
+	if err == nil && !first.job.Named && first.job.Naming == nil && n.spec.Marked {
+		return w.byListing(ctx, n, first)
+	}
 	if err != nil || first.job.Named || first.job.Naming == nil {
 		if n.rec.owns(n.spec.Type, n.access.place, first.look.Identity) != nil {
 			first.look = reconcile.Look{Absent: true} // that one is on its way out
@@ -172,7 +173,8 @@ func (w *work) byName(ctx context.Context, n *node) ([]found, error) {
 		}
 	}
 	var finds []found
-	if w.another(n, first.look) {
+	if w.another(n, first) {
+		w.slots.occupy(n.birth(), n.spec.Type, first.slot, first.look.Owner.Address)
 		first.look = reconcile.Look{Absent: true}
 	} else if !first.look.Absent {
 		finds = append(finds, first)
@@ -187,7 +189,11 @@ func (w *work) byName(ctx context.Context, n *node) ([]found, error) {
 			if err != nil {
 				return nil, err
 			}
-			if !f.look.Absent && !w.another(n, f.look) {
+			switch {
+			case f.look.Absent:
+			case w.another(n, f):
+				w.slots.occupy(birth, n.spec.Type, slot, f.look.Owner.Address)
+			default:
 				finds = append(finds, f)
 			}
 		}
@@ -210,13 +216,13 @@ func (w *work) freeSlot(n *node) int {
 
 // another reports that a look shows the thing of another address of this stage, which bears a name of this one: it
 // was renamed away, or is condemned.
-func (w *work) another(n *node, look reconcile.Look) bool {
-	if look.Absent {
+func (w *work) another(n *node, f found) bool {
+	if f.look.Absent {
 		return false
 	}
-	o := look.Owner
-	ours := o.Stack == w.stage.Stack && o.Stage == w.stage.Name && !o.Retained
-	return ours && (!slices.Contains(n.births(), o.Address) || w.elses(n, o.Address)) || n.rec.owns(n.spec.Type, n.access.place, look.Identity) != nil
+	answer := adopt.Judge(w.evidence(n, f.job, f.look, nil))
+	return answer.Sibling || answer.Verdict == adopt.Ours && w.elses(n, f.look.Owner.Address) ||
+		n.rec.owns(n.spec.Type, n.access.place, f.look.Identity) != nil
 }
 
 // lookFor looks once for a thing without a record. Where what it goes by is not known yet the find is empty:
@@ -231,7 +237,7 @@ func (w *work) lookFor(ctx context.Context, n *node, t target, adjust func(*reco
 	}
 	f := found{Found: reconcile.Found{Kind: n.spec.Type}, job: job, slot: t.slot, access: n.access}
 	if !findable(job) {
-		f.look = reconcile.Look{Absent: true}
+		f.look, f.unsought = reconcile.Look{Absent: true}, true
 		return f, nil
 	}
 	f.look, err = w.see(ctx, n.kind, job)

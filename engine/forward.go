@@ -202,6 +202,9 @@ func (r *run) work(ctx context.Context, t *task, do func(context.Context, *node)
 	if err == nil {
 		waiting, err = r.hooked(ctx, t, action, do)
 	}
+	if action == Create {
+		action = n.plan.Action // it may have been found instead
+	}
 	e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusDone, Elapsed: time.Since(begun).Seconds()}
 	e.Paths = pathTexts(n.changed)
 	switch {
@@ -212,7 +215,10 @@ func (r *run) work(ctx context.Context, t *task, do func(context.Context, *node)
 		e.Status, e.Note = StatusWaiting, n.plan.Waiting
 	case action == Replace && n.plan.May && n.rec.live() != nil && n.rec.live().number == n.plan.Generation:
 		// What it needs came out so that nothing had to be replaced.
-		if action = Update; len(n.changed) == 0 {
+		switch action = Update; {
+		case n.rec.found:
+			action = Recover
+		case len(n.changed) == 0:
 			action = Unchanged
 		}
 		e.Action = action

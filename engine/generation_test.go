@@ -132,6 +132,10 @@ func TestSeveralFindsAfterALostRecord(t *testing.T) {
 			c.deploy(shape("1"))
 			clear(c.world.fail)
 			c.lose()
+			if _, err := c.e.Plan(t.Context(), shape(want), c.opts); !errors.Is(err, engine.ErrOtherStore) {
+				t.Fatalf("the older one, marked by another store, would go: %v", err)
+			}
+			c.opts.TakeOver = true
 			p := c.plan(shape(want))
 			r := c.deploy(shape(want))
 			if len(r.Failures) > 0 || len(c.world.things) != 1 || c.world.of("a")[0].Shape != want {

@@ -90,7 +90,7 @@ type Options struct {
 	DeletedWith string `json:"deletedWith,omitempty"`
 	// RenamedFrom are earlier addresses.
 	RenamedFrom []string `json:"renamedFrom,omitempty"`
-	// Adopt takes over the object with this identity; "*" takes what is found by name or mark.
+	// Adopt takes over the object with this identity, whoever owns it; "*" takes what is found by name and is nobody's.
 	Adopt string `json:"adopt,omitempty"`
 	// IgnoreChanges are paths (wildcards allowed) that are not compared, replacements included.
 	IgnoreChanges []tree.Path `json:"ignoreChanges,omitempty"`

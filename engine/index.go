@@ -50,6 +50,10 @@ type node struct {
 	// held: it would do something, and what it needs waits for somebody.
 	held   bool
 	others []found
+	// unsought: what its thing goes by is known only when its inputs are, so that planning could not look for it.
+	unsought bool
+	// beside: a thing that carries the mark of an address whose row knows another. The row is left as it is.
+	beside bool
 	// slot of the name by which a find was made.
 	slot   int
 	assets map[string]reconcile.Asset

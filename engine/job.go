@@ -195,7 +195,8 @@ func (w *work) evidenceOf(n *node, spec *reconcile.Spec, job *reconcile.Job, loo
 		Intended: g.intent && !g.named && g.name != "" && g.name == job.Name,
 		Seen:     look.Owner, Want: job.Mark, Births: n.births(),
 		Marked: spec.Marked, Same: spec.Same, Equal: len(look.Steps) == 0,
-		Given: job.Named || !spec.Named && !spec.Marked && !spec.Recorded && !spec.ByParent,
+		Holder: w.owners.by(physical{spec.Type, job.Place, look.Identity}, n.addr),
+		Given:  job.Named || !spec.Named && !spec.Marked && !spec.Recorded && !spec.ByParent,
 	}
 }
 

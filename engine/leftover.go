@@ -121,15 +121,17 @@ func (w *work) classifyRetained(n *node) {
 
 // classifyDelete: it is there, and is to go.
 func (w *work) classifyDelete(n *node, g *generation) {
-	if owner := n.look.Owner; !owner.IsZero() && (owner.Stack != w.stage.Stack || owner.Stage != w.stage.Name || !slices.Contains(n.births(), owner.Address)) {
-		w.block(n, reconcile.WithHint(
-			&adopt.OwnerError{Kind: g.kind, Identity: g.identity, Verdict: adopt.Foreign, Owner: owner},
-			"forget: [%s] lets it go here", n.addr))
+	if n.job == nil { // nothing was looked at
+		w.guard(n)
 		return
 	}
-	if store := n.look.Owner.Store; n.rec.found && store != "" && store != w.store && !w.o.TakeOver {
-		w.refuse(n, reconcile.WithHint(fmt.Errorf("%s %s is marked by another store of this stage", g.kind, g.identity),
-			"--take-over lets it be deleted from here"))
+	answer := adopt.Judge(w.evidence(n, n.job, n.look, g))
+	switch {
+	case answer.Verdict == adopt.Foreign && !answer.Owner.IsZero():
+		w.block(n, reconcile.WithHint(ownerError(g.kind, n.look, answer), "forget: [%s] lets it go here", n.addr))
+		return
+	case answer.OtherStore && !w.o.TakeOver:
+		w.refuse(n, otherStore(g.kind, g.identity))
 		return
 	}
 	w.guard(n)
@@ -167,6 +169,9 @@ func (w *work) condemned(n *node) []Planned {
 		line := Planned{
 			Address: n.addr, Kind: g.kind, Action: Delete, Identity: g.identity, Generation: g.number, Place: g.place,
 			Notes: []string{"replaced before"},
+		}
+		if n.beside {
+			line.Notes = []string{"the row of this address knows another"}
 		}
 		if g.retain {
 			line.Action, line.Notes = Forget, append(line.Notes, "retained")

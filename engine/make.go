@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
@@ -240,24 +239,6 @@ func (r *run) recordOf(n *node) *record {
 	rec.options, rec.settings, rec.needs, rec.cut = n.decl.Options, n.decl.Settings, r.needs(n), n.cut
 	rec.leave, rec.moving = n.job != nil && n.job.Leave, ""
 	return rec
-}
-
-// permit decides whether what a look shows may be taken and changed.
-func (r *run) permit(n *node, job *reconcile.Job, g *generation, look reconcile.Look) error {
-	answer := adopt.Judge(r.w.evidence(n, job, look, g))
-	if answer.Verdict != adopt.Ours && (n.plan.Action != Adopt || look.Identity != n.look.Identity) {
-		return reconcile.WithHint(
-			&adopt.OwnerError{Kind: n.spec.Type, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner},
-			"take it over with --adopt, or give the resource another name")
-	}
-	if n.plan.Action == Create && g.identity == "" && !g.intent && n.job != nil && len(n.job.Unknown) == 0 && !n.spec.Recorded {
-		if r.saved != nil {
-			return fmt.Errorf("%w: %s is there already", ErrWorldChanged, look.Identity)
-		}
-		g.identity = look.Identity
-		r.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Note: look.Identity + " is there since the plan, and taken"})
-	}
-	return nil
 }
 
 // unannounced turns a replacement that the plan did not announce into what the user can act on.

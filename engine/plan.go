@@ -59,6 +59,7 @@ func (w *work) makePlan(ctx context.Context) (*Plan, error) {
 	}
 	w.leave()
 	w.slots.hold(w.records)
+	w.owners.hold(w.records)
 	if err := w.selects(); err != nil {
 		return nil, err
 	}
@@ -140,6 +141,7 @@ func (w *work) decide(ctx context.Context) {
 		for _, n := range level {
 			if !w.isSelected(n) {
 				w.pass(n)
+				w.consult(ctx, n)
 				continue
 			}
 			w.classify(ctx, n)
@@ -147,6 +149,7 @@ func (w *work) decide(ctx context.Context) {
 	}
 	w.reconsider(ctx)
 	w.spread()
+	w.oneOwner()
 	for _, n := range w.declared {
 		w.guard(n)
 	}
@@ -230,7 +233,7 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 		p.Summary.count(p.Actions[i].Action, StatusDone)
 	}
 	p.Outputs, p.Used = w.plannedOutputs(ctx), w.used()
-	p.Warnings = append(p.Warnings, w.hints()...)
+	p.Warnings = append(append(p.Warnings, w.storeWarnings()...), w.hints()...)
 	w.policies(p)
 	if len(w.refusals) > 0 {
 		return p, &RefusedError{w.refusals}

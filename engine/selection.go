@@ -11,6 +11,9 @@ import (
 // selects works out which nodes a --target or --exclude leaves. Targets come with what they need; an exclusion takes along what
 // needs it. Nil means all.
 func (w *work) selects() error {
+	if w.o.Take != nil {
+		return w.selectTaken()
+	}
 	if len(w.o.Target) == 0 && len(w.o.Exclude) == 0 {
 		return nil
 	}

@@ -40,6 +40,16 @@ func (s *slots) by(birth, kind string, n int) string {
 	return s.taken[slot{birth, kind, n}]
 }
 
+// occupy notes that the world has a thing by the name of a slot, which is another address's.
+func (s *slots) occupy(birth, kind string, n int, by string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taken == nil {
+		s.taken = map[slot]string{}
+	}
+	s.taken[slot{birth, kind, n}] = by
+}
+
 // take gives a record the lowest slot that nothing of it holds, nor another record of the same birth.
 func (s *slots) take(rec *record, kind string) (int, error) {
 	s.mu.Lock()

@@ -25,10 +25,12 @@ type work struct {
 	// applying: values that are not known now will not be before the node's own work is done.
 	applying bool
 	// edit is set where nothing but the record is changed, or marks with it.
-	edit  *edit
-	stage statestore.Stage
-	store string // the store's id
-	snap  *statestore.Snapshot
+	edit *edit
+	// orphans is the program, nil for none, of a plan that deletes what no row knows and leaves the record as it is.
+	orphans *Graph
+	stage   statestore.Stage
+	store   string // the store's id
+	snap    *statestore.Snapshot
 
 	// records by address, after moves; moved are old addresses to new ones; damaged those that cannot be read.
 	records map[string]*record
@@ -59,10 +61,13 @@ type work struct {
 	digest    string
 	digestErr error
 
-	slots   slots
-	gate    *gate
-	redact  *redactor
-	secrets map[string]string
+	slots  slots
+	owners owners
+	// strangers counts what another store of this stage has marked.
+	strangers int
+	gate      *gate
+	redact    *redactor
+	secrets   map[string]string
 	// peers are the other stacks that this one refers to.
 	peers map[token.Stack]*peer
 

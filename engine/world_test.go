@@ -221,7 +221,8 @@ func (w *world) observe(o sort) func(context.Context, reconcile.Site[thingProps,
 				for _, k := range w.names() {
 					t := w.things[k]
 					m := adopt.MarkOf(t.Tags)
-					if _, seen := w.visible(t.Region, t.Name); seen && t.Kind == "world."+o.name && t.Region == in && m.Address == s.Mark.Address && m.Generation == s.Mark.Generation {
+					if _, seen := w.visible(t.Region, t.Name); seen && t.Kind == "world."+o.name && t.Region == in && m.Stack == s.Mark.Stack && m.Stage == s.Mark.Stage &&
+						m.Address == s.Mark.Address && m.Generation == s.Mark.Generation && !m.Retained {
 						name = t.Name
 					}
 				}

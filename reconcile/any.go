@@ -89,6 +89,7 @@ func (e *erased[P, L, A]) want(job *Job) (P, error) {
 		return *p, nil
 	}
 	p := new(P)
+	job.maskLive, job.secretType = e.k.MaskLive, e.secretProps
 	declared := job.Props
 	for _, path := range job.Omit {
 		declared, _ = tree.Without(declared, path).(map[string]any)
@@ -114,8 +115,7 @@ func (e *erased[P, L, A]) want(job *Job) (P, error) {
 	if e.k.Defaults != nil {
 		*p = e.k.Defaults(*p)
 	}
-	job.typed, job.maskLive = p, e.k.MaskLive
-	job.secretType = e.secretProps
+	job.typed = p
 	return *p, nil
 }
 

@@ -60,6 +60,9 @@ type Suite struct {
 	Silent, Steady map[tree.Path]string
 	// Alias are the paths at which a prop's differences show, where that is not its own.
 	Alias map[tree.Path]tree.Path
+	// Unreadable are paths whose values looking does not tell, each with the reason: nobody can write down from the
+	// thing how it is made there.
+	Unreadable map[tree.Path]string
 	// Unfindable is the reason why a thing cannot be found without a record, "" when it can.
 	Unfindable string
 	// Lingers is the reason why a deleted thing is still seen for a while (a deletion that is only scheduled),
@@ -127,6 +130,7 @@ func Checks() []Check {
 		{"drift is seen at its own path and repaired", checkDrift},
 		{"unknown props", checkUnknown},
 		{"secrets are masked", checkSecrets},
+		{"a thing can be written down as it is", checkDescribed},
 		{"bulk reads and listings agree with single looks", checkBulk},
 		{"calls are documented", checkCalls},
 	}

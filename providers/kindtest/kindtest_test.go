@@ -186,6 +186,16 @@ var flaws = []struct {
 			return made, err
 		}
 	}},
+	{"what is there cannot be declared", "a thing can be written down", "cannot be read back: size", func(k *boxKind) {
+		compare := k.Compare
+		k.Compare = func(d *boxDiff, want BoxProps, live box) {
+			size := want.Size
+			want.Size = &live.Size
+			compare(d, want, live)
+			inWords := func(n int) string { return fmt.Sprintf("%d cm", n) }
+			reconcile.Value(d, "size", inWords(*size), inWords(live.Size), op("Resize", func(b *box) { b.Size = *size }))
+		}
+	}},
 	{"a look writes", "a look writes nothing", "a write while looking", func(k *boxKind) {
 		k.Observe = func(ctx context.Context, site boxSite) (box, error) {
 			err := through(ctx, "Paint", true, func() error { return nil })

@@ -134,6 +134,8 @@ func TestFileConforms(t *testing.T) {
 		Silent:  map[tree.Path]string{"source": "valid only without content, so never changed alone"},
 		Secrets: []tree.Path{"content"},
 		Fault:   errnoOf,
+
+		Unreadable: map[tree.Path]string{"content": "what is long, or no text, is shown by its digest"},
 	})
 }
 
@@ -172,6 +174,8 @@ func TestDirectoryConforms(t *testing.T) {
 		Silent:  map[tree.Path]string{"source": "valid only without files, so never changed alone"},
 		Secrets: []tree.Path{`files["a.txt"]`},
 		Fault:   errnoOf,
+
+		Unreadable: map[tree.Path]string{"files": "empty folders, executables and binary files come from a source alone"},
 	})
 }
 

@@ -113,7 +113,7 @@ type optionsDoc struct {
 	DeletedWith string
 	// RenamedFrom are earlier addresses.
 	RenamedFrom []string
-	// Adopt takes over the object with this identity; "*" takes what is found by name or mark.
+	// Adopt takes over the object with this identity, whoever owns it; "*" takes what is found by name and is nobody's.
 	Adopt string
 	// IgnoreChanges are props that are not compared, as paths; * stands for any key or index.
 	IgnoreChanges []string

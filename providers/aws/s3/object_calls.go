@@ -158,6 +158,10 @@ func compareContent(d *objectDiff, want ObjectProps, live liveObject, put *recon
 		reconcile.Value(d, "content", "sha256:"+digestOf(*want.Content), have, put)
 	default:
 		file, ok := d.Asset(contentAsset)
+		if !ok && want.Source == "" { // nothing is declared, as when somebody asks what is there
+			reconcile.Value(d, "content", "", have, put)
+			return
+		}
 		if !ok {
 			reconcile.Value(d, "source", want.Source, have, put)
 			return

@@ -1,0 +1,113 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/athanor-dev/athanor/engine"
+)
+
+func (a *app) adoptCommand() *cli.Command {
+	return &cli.Command{
+		Name: "adopt", Usage: "take over what exists, or list what could be", ArgsUsage: "ADDRESS ID [TARGET] | --scan [TARGET]",
+		Description: `Takes one existing object for a declared address, by its identity or its name: shows how it differs, asks,
+settles it and records it. Nothing else is touched; what it needs is read. Naming it is leave to take it over
+from another owner, who is named; ` + "`deploy --adopt`" + ` takes over everything that is nobody's at once.
+
+--scan lists what no row knows, of the kinds in use and of every --kind: ours, adoptable, foreign with its
+owner, retained. --write ID prints the YAML of one (or of a glob: '*'), as it is: deployed with --adopt, its
+plan shows no difference. What looking cannot tell is named in a comment.
+
+Exit codes: 0 done; 1 error; 2 changes pending (--dry-run); 3 another run holds the stage; 4 it failed half
+way; 5 not approved.`,
+		UsageText: `adopt orders arn:aws:sqs:eu-north-1:123456789012:orders
+adopt --scan                    what could be taken over
+adopt --scan --kind aws.s3.Bucket --write my-bucket >> athanor.yaml`,
+		Flags: shared(append(applying(
+			&cli.BoolFlag{Name: "scan", Usage: "list what no row knows"},
+			&cli.StringSliceFlag{Name: "kind", Usage: "with --scan: look for `KIND` too, although it is not in use; may be repeated"},
+			&cli.StringSliceFlag{Name: "write", Usage: "with --scan: print the YAML of `ID` (identity, name or glob); may be repeated"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "only show how it differs"},
+		),
+			&cli.IntFlag{Name: "parallel", Usage: "make at most `N` provider calls at once; default 16"},
+			&cli.BoolFlag{Name: "detailed", Usage: "show long values whole, and what is unchanged"})...),
+		Action: a.adopt,
+	}
+}
+
+func (a *app) adopt(c *cli.Context) error {
+	switch {
+	case c.Bool("scan"):
+		return a.scan(c)
+	case c.IsSet("kind"), c.IsSet("write"):
+		return hint(errors.New("--kind and --write go with --scan"), "athanor adopt --scan --write ID")
+	case c.NArg() < 2:
+		return hint(errors.New("adopt: which address, and which object?"), "athanor adopt ADDRESS ID; `athanor adopt --scan` lists objects")
+	}
+	s, err := a.openProgram(c, 2)
+	if err != nil || s == nil {
+		return err
+	}
+	s.question = "Take this over into"
+	s.options.Take = &engine.Take{Address: c.Args().Get(0), Identity: c.Args().Get(1)}
+	p, err := s.plan(c.Context)
+	if c.Bool("dry-run") {
+		return s.show(c, p, err)
+	}
+	return s.proceed(c, p, err)
+}
+
+func (a *app) scan(c *cli.Context) error {
+	s, err := a.openProgram(c, 0)
+	if err != nil || s == nil {
+		return err
+	}
+	wanted := c.StringSlice("write")
+	found, err := s.engine.Scan(c.Context, s.graph, engine.ScanOptions{Kinds: c.StringSlice("kind"), Describe: wanted})
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(wanted) > 0:
+		return a.writeThings(s, found, wanted)
+	case a.asJSON:
+		a.json(found)
+		return nil
+	}
+	a.style(a.out).Things(a.out, found.Things)
+	if len(found.Things) == 0 {
+		fmt.Fprintf(a.err, "%s: nothing is there that the record does not know\n", s.stage)
+	}
+	for _, place := range found.Places {
+		fmt.Fprintln(a.err, "looked in", place)
+	}
+	for _, kind := range found.Unlisted {
+		fmt.Fprintf(a.err, "%s cannot be listed: only what the program declares is seen of it\n", kind)
+	}
+	return nil
+}
+
+// writeThings prints the YAML of what was chosen.
+func (a *app) writeThings(s *session, found *engine.Scan, wanted []string) error {
+	y := &thingsYAML{graph: s.graph, places: found.Places}
+	for _, t := range found.Things {
+		if t.Props != nil {
+			y.add(t)
+		}
+	}
+	if len(y.chosen) == 0 {
+		return hint(fmt.Errorf("nothing was found as %q", wanted), "`athanor adopt --scan` lists what is there; --kind looks for further kinds")
+	}
+	if a.asJSON {
+		a.json(map[string]any{"things": y.chosen})
+		return nil
+	}
+	text, err := y.text()
+	if err != nil {
+		return err
+	}
+	_, err = a.out.Write(text)
+	return err
+}

@@ -1,0 +1,54 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/athanor-dev/athanor/engine"
+)
+
+// standings are how whose a thing is looks.
+var standings = map[engine.Standing]struct {
+	sign  string
+	color color
+}{
+	engine.StandingOurs:      {"=", cyan},
+	engine.StandingAdoptable: {"<", green},
+	engine.StandingForeign:   {"!", yellow},
+	engine.StandingRetained:  {"×", dim},
+}
+
+// Things writes what a scan found, a line each.
+func (s Style) Things(w io.Writer, things []engine.Thing) {
+	kinds, identities := 0, 0
+	for _, t := range things {
+		kinds, identities = max(kinds, runes(t.Kind)), max(identities, runes(t.Identity))
+	}
+	for _, t := range things {
+		look := standings[t.Standing]
+		line := fmt.Sprintf("  %s %s  %-*s  %-*s", s.paint(look.color, look.sign), s.paint(look.color, fmt.Sprintf("%-9s", t.Standing)),
+			min(kinds, widest), t.Kind, min(identities, 2*widest), clean(t.Identity))
+		fmt.Fprintln(w, strings.TrimRight(line+"  "+s.paint(dim, clean(aboutThing(t))), " "))
+	}
+}
+
+// aboutThing says what is to be known of a thing beside whose it is.
+func aboutThing(t engine.Thing) string {
+	switch {
+	case t.OtherStore && t.Declared:
+		return t.Address + ", marked by another store; the next deploy takes it up"
+	case t.OtherStore:
+		return t.Address + ", marked by another store"
+	case t.Standing == engine.StandingForeign && t.Owner != nil:
+		return fmt.Sprintf("belongs to %s of %s/%s", t.Owner.Address, t.Owner.Stack, t.Owner.Stage)
+	case t.Standing == engine.StandingRetained:
+		return fmt.Sprintf("was let go by %s of %s/%s", t.Owner.Address, t.Owner.Stack, t.Owner.Stage)
+	case t.Declared && t.Standing == engine.StandingOurs:
+		return t.Address + ", which the next deploy takes up"
+	case t.Declared:
+		return t.Address + ", with deploy --adopt"
+	default:
+		return t.Address
+	}
+}

@@ -1,0 +1,43 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/athanor-dev/athanor/engine"
+)
+
+// offerTakeOver asks whether what another store of the stage marked may be deleted, where that is all that a plan
+// refuses and somebody is there to answer. --yes alone is no answer to that. It gives the plan that then holds.
+func (s *session) offerTakeOver(c *cli.Context, p *engine.Plan, refused error,
+	again func(context.Context) (*engine.Plan, error),
+) (*engine.Plan, error) {
+	a := s.app
+	problems := problemsOf(refused)
+	if p == nil || len(problems) == 0 || s.saved != nil || c.Bool("yes") || a.asJSON || !isTerminal(a.in) {
+		return p, refused
+	}
+	for _, problem := range problems {
+		if !errors.Is(problem.Err, engine.ErrOtherStore) {
+			return p, refused
+		}
+	}
+	fmt.Fprintf(a.err, "These are marked by another store of %s:\n", s.stage)
+	for _, problem := range problems {
+		fmt.Fprintf(a.err, "  %s: %s\n", problem.Address, a.masked(problem.Err))
+	}
+	fmt.Fprint(a.err, "If that one is still in use, they are its own. Delete them from here? [y/N] ")
+	switch yes, err := a.answer(c.Context); {
+	case err != nil:
+		fmt.Fprintln(a.err)
+		return nil, err
+	case !yes:
+		fmt.Fprintln(a.err, "Nothing was changed.")
+		return nil, exit(ExitNotApproved)
+	}
+	s.options.TakeOver = true
+	return again(c.Context)
+}

@@ -1,0 +1,250 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// ErrOtherStore is matched by refusals to delete what another store of the stage has marked.
+var ErrOtherStore = errors.New("marked by another store of this stage")
+
+// named is the identity that a node's thing was named by, "" when none was: what is named may be anybody's.
+func (w *work) named(n *node) string {
+	if t := w.o.Take; t != nil && t.Address == n.addr {
+		return t.Identity
+	}
+	if n.decl == nil || n.decl.Options.Adopt == "*" {
+		return ""
+	}
+	return n.decl.Options.Adopt
+}
+
+// mayTake reports whether a thing that is not ours may be taken over without being named: nobody's, and what
+// somebody let go on purpose.
+func (w *work) mayTake(n *node, answer adopt.Answer) bool {
+	wanted := w.o.Adopt || n.decl.Options.Adopt == "*"
+	return wanted && answer.Holder == "" && (answer.Owner.IsZero() || answer.Owner.Retained)
+}
+
+// ownerError refuses a thing in the words of a verdict.
+func ownerError(kind string, look reconcile.Look, answer adopt.Answer) *adopt.OwnerError {
+	return &adopt.OwnerError{Kind: kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner, Holder: answer.Holder}
+}
+
+// otherStore refuses to delete what another store of this stage has marked.
+func otherStore(kind, identity string) error {
+	return reconcile.WithHint(fmt.Errorf("%s %s is %w", kind, identity, ErrOtherStore), "--take-over lets it be deleted from here")
+}
+
+// condemnedBefore reports a generation that was on its way out by this very record when the run began. A record that
+// was copied here from another store goes on with what that one began.
+func (w *work) condemnedBefore(addr string, number uint64) bool {
+	return slices.ContainsFunc(w.snap.Rows[addr].Generations, func(g statestore.Generation) bool {
+		return g.Number == number && g.State == statestore.Condemned
+	})
+}
+
+// classifyFound: there is one that the record does not know, or knows only as begun.
+func (w *work) classifyFound(ctx context.Context, n *node) {
+	begun := n.rec.candidate()
+	answer := adopt.Judge(w.evidence(n, n.job, n.look, begun))
+	w.noteStore(n, answer)
+	if answer.Verdict != adopt.Ours {
+		w.classifyForeign(ctx, n, answer)
+		return
+	}
+	n.plan.Action, n.plan.From = Recover, n.look.Identity
+	if begun != nil {
+		n.plan.Notes = append(n.plan.Notes, "an interrupted run began it")
+	}
+	n.plan.Reasons = w.reasons(n, n.look.Steps)
+	w.escalate(n)
+	for _, f := range n.others {
+		if store := f.look.Owner.Store; store != "" && store != w.store && !w.o.TakeOver {
+			w.refuse(n, otherStore(f.Kind, f.look.Identity))
+			return
+		}
+	}
+	if begun == nil && !n.spec.Marked && (n.spec.Same || n.spec.ByParent) {
+		w.claimedAbroad(ctx, n)
+	}
+}
+
+// noteStore says aloud that another record of this stage is at work.
+func (w *work) noteStore(n *node, answer adopt.Answer) {
+	if answer.OtherStore {
+		n.plan.Notes = append(n.plan.Notes, "it was marked by another store of this stage")
+		w.strangers++
+	}
+}
+
+// storeWarnings says what two records of one stage mean.
+func (w *work) storeWarnings() []string {
+	if w.strangers == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("another store has marked %d of these for the same stack and stage: if it is still in use, the two "+
+		"take things over from each other; keep one of them, or give one another --stage", w.strangers)}
+}
+
+// classifyForeign: there is one, and it is not ours, or nothing tells whose.
+func (w *work) classifyForeign(ctx context.Context, n *node, answer adopt.Answer) {
+	refusal := ownerError(n.spec.Type, n.look, answer)
+	named := w.named(n)
+	switch {
+	case answer.Holder != "":
+		w.refuse(n, reconcile.WithHint(refusal, "renamedFrom: [%s] moves it here; two addresses cannot share it", answer.Holder))
+		return
+	case answer.Sibling && w.elses(n, answer.Owner.Address):
+		w.refuse(n, reconcile.WithHint(refusal, "%s is declared too, and two addresses cannot share it", answer.Owner.Address))
+		return
+	case named != "" && n.job.ID == named, w.mayTake(n, answer):
+	case answer.Sibling:
+		w.refuse(n, reconcile.WithHint(refusal, "renamedFrom: [%s] says that it is the same thing", answer.Owner.Address))
+		return
+	case answer.Owner.Retained:
+		w.refuse(n, reconcile.WithHint(refusal, "--adopt takes it over, or give the resource another name"))
+		return
+	case !answer.Owner.IsZero():
+		w.refuse(n, reconcile.WithHint(refusal, "to take it over all the same, name it: options.adopt (Adopt(%q) in Go)", n.look.Identity))
+		return
+	default:
+		w.refuse(n, reconcile.WithHint(refusal, "take it over with --adopt, or give the resource another name"))
+		return
+	}
+	w.classifyAdopted(ctx, n, answer)
+}
+
+// classifyAdopted: somebody else's thing is taken over. What nothing can change in place is announced as a replacement
+// where that was asked for, and else refused.
+func (w *work) classifyAdopted(ctx context.Context, n *node, answer adopt.Answer) {
+	n.plan.Action, n.plan.From = Adopt, n.look.Identity
+	n.plan.Reasons = w.reasons(n, n.look.Steps)
+	if o := answer.Owner; !o.IsZero() {
+		n.plan.Notes = append(n.plan.Notes, fmt.Sprintf("it was %s of %s/%s, which no longer owns it then", o.Address, o.Stack, o.Stage))
+	}
+	if !n.spec.Marked {
+		w.claimedAbroad(ctx, n)
+	}
+	fixed := certain(n.look.Replaces())
+	if len(fixed) == 0 || n.plan.Action != Adopt {
+		return
+	}
+	if matches(w.o.Replace, n.addr) && answer.Owner.IsZero() {
+		n.plan.Action = Replace
+		return
+	}
+	w.refuse(n, reconcile.WithHint(fmt.Errorf("cannot be adopted as declared: %w", &reconcile.ReplaceError{Steps: fixed}),
+		"declare what is there, adopt it, and change it afterwards; or --replace %s", n.addr))
+}
+
+// claimedAbroad finds out whether another stage of this store has on record what carries no mark. Where an identity
+// says the account it is one thing; without one it may be of another machine or folder, and is only said.
+func (w *work) claimedAbroad(ctx context.Context, n *node) {
+	holder, err := w.elsewhere(ctx, physical{n.spec.Type, n.access.place, n.look.Identity})
+	switch {
+	case err != nil:
+		w.block(n, err)
+	case holder == "":
+	case n.access.place.Account == "":
+		n.plan.Notes = append(n.plan.Notes, "also on record as "+holder+": if that is the same thing, only one of them can keep it")
+	default:
+		e := &adopt.OwnerError{Kind: n.spec.Type, Identity: n.look.Identity, Verdict: adopt.Foreign, Holder: holder}
+		w.refuse(n, reconcile.WithHint(e, "let it go there first (forget), or give the resource another name"))
+	}
+}
+
+// oneOwner refuses that two addresses claim one thing which neither has on record.
+func (w *work) oneOwner() {
+	claims := map[physical]*node{}
+	for _, n := range w.declared {
+		if n.plan == nil || n.look.Absent || n.rec.live() != nil || n.look.Identity == "" || n.spec.Recorded {
+			continue
+		}
+		switch n.plan.Action {
+		case Adopt, Recover, Replace:
+		default:
+			continue
+		}
+		p := physical{n.spec.Type, n.access.place, n.look.Identity}
+		if other := claims[p]; other != nil {
+			w.refuse(n, fmt.Errorf("%s names the same %s: %s", other.addr, p.kind, p.identity))
+			continue
+		}
+		claims[p] = n
+	}
+}
+
+// permit decides whether what a look shows may be taken and changed.
+func (r *run) permit(n *node, job *reconcile.Job, g *generation, look reconcile.Look) error {
+	if n.spec.Recorded {
+		return nil
+	}
+	found := g.identity == "" && !g.intent
+	answer := adopt.Judge(r.w.evidence(n, job, look, g))
+	if answer.Verdict != adopt.Ours && !r.adopts(n, look, answer, found) {
+		return reconcile.WithHint(ownerError(n.spec.Type, look, answer), "take it over with --adopt, or give the resource another name")
+	}
+	if !found && n.plan.Action != Adopt {
+		return nil
+	}
+	if by := r.w.owners.claim(physical{n.spec.Type, n.access.place, look.Identity}, n.addr); by != "" {
+		return &adopt.OwnerError{Kind: n.spec.Type, Identity: look.Identity, Verdict: adopt.Foreign, Holder: by}
+	}
+	g.identity = look.Identity
+	if n.plan.Action != Create {
+		return nil
+	}
+	if n.unsought {
+		r.came(n, answer, look)
+		return nil
+	}
+	if r.saved != nil {
+		return fmt.Errorf("%w: %s is there already", ErrWorldChanged, look.Identity)
+	}
+	r.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Note: look.Identity + " is there since the plan, and taken"})
+	return nil
+}
+
+// adopts reports whether somebody else's thing may be taken over: the one that the plan showed, as it was then, or
+// one that no plan could look for.
+func (r *run) adopts(n *node, look reconcile.Look, answer adopt.Answer, found bool) bool {
+	if n.plan.Action == Adopt {
+		return look.Identity == n.look.Identity && look.Owner == n.look.Owner && answer.Holder == ""
+	}
+	return n.plan.Action == Create && n.unsought && found && r.w.mayTake(n, answer)
+}
+
+// came accounts for a thing that the plan could not look for, since what it goes by was not known yet.
+func (r *run) came(n *node, answer adopt.Answer, look reconcile.Look) {
+	n.plan.Action = Recover
+	if answer.Verdict != adopt.Ours {
+		n.plan.Action = Adopt
+	}
+	note := "found: " + look.Identity
+	if answer.OtherStore {
+		note += ", marked by another store of this stage"
+	}
+	r.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Action: n.plan.Action, Note: note})
+}
+
+// ours keeps of several finds those that are ours, if there are any: what is somebody else's is nothing to condemn.
+func (w *work) ours(n *node, finds []found) []found {
+	if len(finds) < 2 {
+		return finds
+	}
+	own := slices.Clone(finds)
+	own = slices.DeleteFunc(own, func(f found) bool {
+		return adopt.Judge(w.evidence(n, f.job, f.look, nil)).Verdict != adopt.Ours
+	})
+	if len(own) == 0 {
+		return finds[:1]
+	}
+	return own
+}

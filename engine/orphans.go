@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// Orphans are the marked things of a stage that no row knows.
+type Orphans struct {
+	Things []Thing `json:"things"`
+	// Places are where it was looked, and Unreached why it could not be elsewhere.
+	Places    []reconcile.Place `json:"places"`
+	Unreached []string          `json:"unreached,omitempty"`
+	// Plan deletes those that are not declared. It may be refused: see PlanOrphans.
+	Plan *Plan `json:"-"`
+}
+
+// PlanOrphans finds the marked things of a stage that no row knows, in few calls: in every place that the program or
+// the record names, and where neither names one, in the default place of every provider that can tell. What is
+// retained, and what is declared, is listed and never deleted. The graph may be nil. What must not be deleted is a
+// *RefusedError beside what was found.
+func (e *Engine) PlanOrphans(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Orphans, error) {
+	empty := &Graph{Format: GraphFormat, Stack: stage.Stack, Stage: stage.Name}
+	if g == nil {
+		g = empty
+	}
+	empty.Dir = g.Dir
+	w, err := e.newWork(ctx, empty, true, o)
+	if err != nil {
+		return nil, err
+	}
+	w.orphans, w.lost = g, false
+	w.slots.hold(w.records)
+	w.owners.hold(w.records)
+	out := &Orphans{}
+	looking := reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
+	accesses, err := w.whereabouts(looking, g, out)
+	if err != nil {
+		return nil, err
+	}
+	things, err := w.marks(looking, accesses)
+	if err != nil {
+		return nil, err
+	}
+	s := &scanning{w: w}
+	gone := map[string][]*found{}
+	for i := range things {
+		f := &things[i]
+		t, there := w.orphan(looking, s, f)
+		if !there {
+			continue
+		}
+		t.Declared = t.Standing == StandingOurs && declares(g, t.Address) && w.records[t.Address] == nil
+		out.Things = append(out.Things, t)
+		if t.Standing == StandingOurs && !t.Declared {
+			f.Mark = t.Owner
+			gone[t.Address] = append(gone[t.Address], f)
+		}
+	}
+	slices.SortFunc(out.Things, compareThings)
+	out.Plan, err = w.planGone(ctx, gone)
+	return out, err
+}
+
+// whereabouts are the ways to every place that the program or the record names.
+func (w *work) whereabouts(ctx context.Context, g *Graph, out *Orphans) ([]*access, error) {
+	var ways []*access
+	add := func(a *access) {
+		if !slices.Contains(ways, a) {
+			ways = append(ways, a)
+		}
+	}
+	for _, r := range g.Resources {
+		add(w.reach(ctx, r.Kind, r.Settings))
+	}
+	for _, rec := range w.records {
+		for _, gen := range rec.gens {
+			settings := gen.settings
+			if settings == nil {
+				settings = rec.settings
+			}
+			add(w.reach(ctx, gen.kind, settings))
+		}
+	}
+	named := len(ways) > 0
+	if !named {
+		for _, p := range w.e.Catalog.Providers() {
+			if p.Discover != nil && len(p.Kinds) > 0 {
+				add(w.reach(ctx, p.Kinds[0].Spec().Type, nil))
+			}
+		}
+	}
+	var reached []*access
+	for _, a := range ways {
+		switch {
+		case a.err != nil && named:
+			return nil, a.err
+		case a.err != nil:
+			out.Unreached = append(out.Unreached, fmt.Sprintf("%s: %s", a.provider.Name, w.redact.text(a.err.Error())))
+		case !slices.Contains(out.Places, a.place):
+			out.Places = append(out.Places, a.place)
+			reached = append(reached, a)
+		}
+	}
+	slices.SortFunc(out.Places, func(a, b reconcile.Place) int { return strings.Compare(a.String(), b.String()) })
+	return reached, nil
+}
+
+// orphan looks at a marked thing. What a row knows, and what a listing shows late, is none.
+func (w *work) orphan(ctx context.Context, s *scanning, f *found) (Thing, bool) {
+	kind, ok := w.e.Catalog.Kind(f.Kind)
+	if !ok || w.owners.by(physical{f.Kind, f.access.place, f.Identity}, "") != "" {
+		return Thing{}, false
+	}
+	found := f.Found
+	found.Mark = nil // the thing itself says, not a listing that may be late
+	t, there := s.look(ctx, kind, f.access, found)
+	if !there || t.Owner == nil || t.Standing == StandingForeign {
+		return Thing{}, false
+	}
+	return t, true
+}
+
+// declares reports whether a program declares an address, now or under another name.
+func declares(g *Graph, addr string) bool {
+	return slices.ContainsFunc(g.Resources, func(r Resource) bool {
+		return r.Address == addr || slices.Contains(r.Options.RenamedFrom, addr)
+	})
+}
+
+// planGone plans the deletion of things that no row knows. Those of an address that has a row go beside it.
+func (w *work) planGone(ctx context.Context, gone map[string][]*found) (*Plan, error) {
+	done := make(chan struct{})
+	close(done)
+	w.digested, w.nodes = done, map[string]*node{}
+	if w.digest, w.digestErr = w.graph.Digest(); w.digestErr != nil {
+		return nil, w.digestErr
+	}
+	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
+	w.damaged = nil // a row that cannot be read has nothing to do with it
+	for _, addr := range slices.Sorted(maps.Keys(gone)) {
+		if rec := w.records[addr]; rec != nil {
+			w.planBeside(ctx, rec.clone(), gone[addr])
+			continue
+		}
+		n := w.foundNode(addr, gone[addr])
+		w.lookAt(ctx, n)
+		w.classifyLeftover(n)
+		w.leftover = append(w.leftover, n)
+	}
+	return w.document(ctx)
+}
+
+// planBeside plans the deletion of what carries the mark of an address whose row knows another thing. The row stays as
+// it is: what it allows and forbids holds for these too.
+func (w *work) planBeside(ctx context.Context, rec *record, things []*found) {
+	rec.gens, rec.needs, rec.cut = nil, nil, nil
+	n := &node{addr: rec.address, rec: rec, beside: true, plan: &Planned{Address: rec.address}}
+	w.leftover = append(w.leftover, n)
+	for _, f := range things {
+		n.kind, _ = w.e.Catalog.Kind(f.Kind)
+		n.spec, n.access = n.kind.Spec(), f.access
+		g := &generation{
+			number: rec.numbered(f.Mark.Generation), state: statestore.Condemned, kind: f.Kind, place: f.access.place,
+			identity: f.Identity, name: f.Name, settings: f.access.settings,
+		}
+		rec.gens = append(rec.gens, g)
+		n.plan.Kind, n.plan.Action, n.plan.Identity, n.plan.Generation, n.plan.Place = f.Kind, Delete, f.Identity, g.number, g.place
+		n.job = w.recordedJob(n, f.access, g)
+		var err error
+		if n.look, err = w.see(ctx, n.kind, n.job); err != nil {
+			w.block(n, err)
+			return
+		}
+		if w.classifyDelete(n, g); n.plan.Action == Blocked {
+			return
+		}
+	}
+	n.plan = nil // each has a line of its own
+}
+
+// dropBeside deletes things that no row knows. One that cannot be deleted stops none of the others.
+func (r *run) dropBeside(ctx context.Context, n *node) error {
+	var errs []error
+	for _, g := range n.rec.gens {
+		errs = append(errs, r.deleteGeneration(ctx, n, g))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// byIdentityOrName looks for the thing that was named: by its identity, else by its name in the kind's listing.
+func (w *work) byIdentityOrName(ctx context.Context, n *node, id string) (found, error) {
+	look := func(id string) (found, error) {
+		return w.lookFor(ctx, n, target{number: n.nextNumber()}, func(job *reconcile.Job) { job.ID = id })
+	}
+	f, err := look(id)
+	if err != nil || !f.look.Absent {
+		return f, err
+	}
+	things, err := w.listAll(ctx, n.kind, n.access)
+	if err != nil {
+		return f, err
+	}
+	for _, t := range things {
+		if t.Name == id && t.Identity != id {
+			if f, err = look(t.Identity); err != nil || !f.look.Absent {
+				f.job.ID = id
+				return f, err
+			}
+		}
+	}
+	return f, fmt.Errorf("adopt: there is no %s %s", n.spec.Type, id)
+}
+
+// byListing looks for what the cloud names itself and only a mark tells: in the kind's listing, or in what carries
+// the stage's mark. A listing is made once for each kind and place.
+func (w *work) byListing(ctx context.Context, n *node, first found) ([]found, error) {
+	var finds []found
+	if !first.look.Absent && !w.another(n, first) {
+		finds = append(finds, first)
+	}
+	if w.fresh {
+		return orFirst(finds, first), nil // everything that is marked was discovered
+	}
+	things, err := w.listMarked(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range things {
+		if t.Kind != n.spec.Type || t.Identity == first.look.Identity || t.Mark != nil && !w.isMark(n, *t.Mark) {
+			continue
+		}
+		number := n.nextNumber()
+		if t.Mark != nil && t.Mark.Generation > 0 {
+			number = t.Mark.Generation
+		}
+		f, err := w.lookFor(ctx, n, target{number: number}, func(job *reconcile.Job) { job.ID = t.Identity })
+		if err != nil {
+			return nil, err
+		}
+		if !f.look.Absent && w.isMark(n, f.look.Owner) && !w.another(n, f) {
+			finds = append(finds, f)
+		}
+	}
+	return orFirst(finds, first), nil
+}
+
+// orFirst is the finds, or an absent look where there are none.
+func orFirst(finds []found, first found) []found {
+	if len(finds) > 0 {
+		return finds
+	}
+	first.look = reconcile.Look{Absent: true, NotYet: first.look.NotYet}
+	return []found{first}
+}
+
+// isMark reports a mark that a node's thing would carry.
+func (w *work) isMark(n *node, mark reconcile.Mark) bool {
+	answer := adopt.Judge(adopt.Evidence{Seen: mark, Want: w.mark(n.addr, 0), Births: n.births(), Marked: true})
+	return !mark.IsZero() && answer.Verdict == adopt.Ours
+}
+
+// listMarked lists what carries the stage's mark: by kind where it lists, else tag-wide where the provider can.
+func (w *work) listMarked(ctx context.Context, n *node) ([]reconcile.Found, error) {
+	scope := reconcile.Scope{Cloud: n.access.cloud, Place: n.access.place, Dir: w.graph.Dir, Mark: reconcile.Mark{Stack: w.stage.Stack, Stage: w.stage.Name}}
+	switch provider := n.access.provider; {
+	case n.spec.Lists:
+		return w.listed("mark\x00"+n.spec.Type+"\x00"+scope.Place.String(), func() ([]reconcile.Found, error) { return n.kind.List(ctx, scope) })
+	case provider.Discover != nil:
+		return w.listed("mark\x00\x00"+scope.Place.String(), func() ([]reconcile.Found, error) { return provider.Discover(ctx, scope) })
+	}
+	return nil, nil
+}
+
+// listAll lists every thing of a kind in a place, whoever owns it.
+func (w *work) listAll(ctx context.Context, kind reconcile.Any, a *access) ([]reconcile.Found, error) {
+	return w.listed("all\x00"+kind.Spec().Type+"\x00"+a.place.String(), func() ([]reconcile.Found, error) {
+		return kind.List(ctx, reconcile.Scope{Cloud: a.cloud, Place: a.place, Dir: w.graph.Dir})
+	})
+}
+
+// listed makes a listing once.
+func (w *work) listed(id string, list func() ([]reconcile.Found, error)) ([]reconcile.Found, error) {
+	w.mu.Lock()
+	l, ok := w.listings[id]
+	if !ok {
+		l = &listing{}
+		w.listings[id] = l
+	}
+	w.mu.Unlock()
+	l.once.Do(func() { l.things, l.err = list() })
+	return l.things, l.err
+}

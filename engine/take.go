@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+)
+
+// selectTaken selects the one address that is to take something over. Nothing else is touched.
+func (w *work) selectTaken() error {
+	addr := w.o.Take.Address
+	n := w.nodes[addr]
+	switch {
+	case n == nil || n.decl == nil:
+		err := fmt.Errorf("nothing is declared as %q", addr)
+		if near, ok := props.Nearest(addr, slices.Sorted(maps.Keys(w.nodes))); ok {
+			return reconcile.WithHint(err, "did you mean %s?", near)
+		}
+		return reconcile.WithHint(err, "declare it first; `athanor adopt --scan --write ID` prints how")
+	case n.spec.Recorded:
+		return fmt.Errorf("%s: a %s has no object that could be taken over", addr, n.spec.Type)
+	}
+	w.selected = map[*node]bool{n: true}
+	return nil
+}
+
+// takes refuses what cannot be taken over by its identity.
+func (w *work) takes(n *node) error {
+	t := w.o.Take
+	if t == nil || t.Address != n.addr {
+		return nil
+	}
+	if g := n.rec.live(); g != nil && g.identity != t.Identity && g.name != t.Identity {
+		return reconcile.WithHint(fmt.Errorf("%s is on record as %s already", n.addr, g.identity), "`athanor state rm %s` forgets that one", n.addr)
+	}
+	if n.job == nil || len(n.job.Unknown) == 0 {
+		return nil
+	}
+	var missing []string
+	for _, up := range n.ups {
+		if up.unknown {
+			missing = append(missing, up.addr)
+		}
+	}
+	return reconcile.WithHint(fmt.Errorf("it needs %s, which is not there", strings.Join(missing, ", ")), "adopt that one first, or deploy it")
+}
+
+// consult reads what the taken thing needs, and touches it in no way.
+func (w *work) consult(ctx context.Context, n *node) {
+	if w.o.Take == nil || !w.feedsTaken(n) {
+		return
+	}
+	w.lookAt(ctx, n)
+	switch {
+	case n.err != nil:
+		w.block(n, n.err)
+	case n.look.Absent:
+		w.compute(ctx, n)
+	case adopt.Judge(w.evidence(n, n.job, n.look, n.present())).Verdict == adopt.Ours:
+		n.attrs, n.unknown, n.plan.Identity = n.look.Attrs, false, n.look.Identity
+	}
+}
+
+// feedsTaken reports whether the taken thing needs a node, by whatever way.
+func (w *work) feedsTaken(n *node) bool {
+	for _, user := range n.users {
+		if user.addr == w.o.Take.Address || w.feedsTaken(user) {
+			return true
+		}
+	}
+	return false
+}
