@@ -72,7 +72,10 @@ type Stage struct {
 	World host.World
 }
 
-var headKey = []byte("head")
+// HeadKey is the one key in the table of heads.
+const HeadKey = "head"
+
+var headKey = []byte(HeadKey)
 
 // head reads the head; a stage that was never written has an empty one.
 func (s *Stage) head() (*rules.Head, error) {
