@@ -20,6 +20,7 @@ var rowCases = map[string]func(*fixture){
 	"serial":                       serial,
 	"injective addresses":          injectiveAddresses,
 	"injective stages":             injectiveStages,
+	"the longest names":            longestNames,
 	"stages apart":                 stagesApart,
 	"unlawful rows":                unlawfulRows,
 	"one owner":                    oneOwner,
@@ -167,6 +168,42 @@ func injectiveAddresses(f *fixture) {
 		}
 	}
 	f.lawful()
+}
+
+// longestNames: names of the greatest length that differ in their last byte alone are told apart everywhere.
+func longestNames(f *fixture) {
+	long := strings.Repeat("n", statestore.MaxAddress-1)
+	f.stage = statestore.Stage{Stack: long + "s", Name: long + "t"}
+	w := f.begin(f.store, long+"r")
+	named := func(last string, needs ...string) statestore.Row {
+		r := row(long+last, 0, needs...)
+		r.Generations[0].Identity = strings.Repeat("i", 3*statestore.MaxAddress) + last
+		return r
+	}
+	w.commit(statestore.Batch{
+		Put:  []statestore.Row{named("a"), named("b", long+"a"), named("c")},
+		Meta: map[string][]byte{long + "x": {1}, long + "y": {2}},
+	})
+	snap := f.load()
+	if len(snap.Rows) != 3 || string(snap.Rows[long+"b"].Body) != "row of "+long+"b" || len(snap.Meta) != 2 || snap.Meta[long+"y"][0] != 2 {
+		f.Errorf("%d rows, %d facts", len(snap.Rows), len(snap.Meta))
+	}
+	if err := w.try(statestore.Batch{Put: []statestore.Row{gone(long+"a", 1)}}); !errors.Is(err, statestore.ErrNeeded) {
+		f.Errorf("removing what is needed: %v", err)
+	}
+	thief := named("d")
+	thief.Generations[0].Identity = strings.Repeat("i", 3*statestore.MaxAddress) + "c"
+	if err := w.try(statestore.Batch{Put: []statestore.Row{thief}}); !errors.Is(err, statestore.ErrOwned) {
+		f.Errorf("a second owner: %v", err)
+	}
+	w.put(gone(long+"c", 1))
+	w.put(thief)
+	f.lawful()
+	w.finish()
+	f.stage.Name = long + "u"
+	if snap := f.load(); len(snap.Rows) != 0 || snap.LastRun != nil {
+		f.Error("two stages are one")
+	}
 }
 
 func injectiveStages(f *fixture) {

@@ -199,4 +199,3 @@ func (s *Server) ready() error {
 		}
 	}
 }
-
