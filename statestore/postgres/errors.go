@@ -18,11 +18,6 @@ const (
 	undefinedColumn = "42703"
 )
 
-// absent reports whether the database has no store.
-func absent(err error) bool {
-	return codeOf(err) == undefinedTable || codeOf(err) == undefinedSchema
-}
-
 func codeOf(err error) string {
 	if server, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return server.Code
@@ -37,7 +32,7 @@ func (s *Store) meaning(ctx context.Context, err error) error {
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case codeOf(err) == undefinedColumn, errors.Is(err, pgx.ErrNoRows):
+	case errors.Is(err, pgx.ErrNoRows):
 		return &statestore.DamagedError{Path: s.place, Err: plain(err)}
 	}
 	return s.unavailable(err)

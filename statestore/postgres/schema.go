@@ -55,7 +55,10 @@ func tablesOfVersion1(ctx context.Context, tx pgx.Tx, sql *statements) error {
 // known is the newest schema version that this program knows.
 func (s *Store) known() int64 { return int64(len(s.migrations)) }
 
-var errOlder = errors.New("the store has an older schema")
+var (
+	errAbsent = errors.New("the database has no store")
+	errOlder  = errors.New("the store has an older schema")
+)
 
 // checkSchema says what a version means to this program.
 func (s *Store) checkSchema(version int64) error {
@@ -85,21 +88,25 @@ func (s *Store) lift(ctx context.Context, tx pgx.Tx) error {
 	if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", int64(binary.BigEndian.Uint64(sum[:]))); err != nil {
 		return err
 	}
-	version, err := s.version(ctx, tx)
-	if err != nil {
+	version, room, err := s.look(ctx, tx)
+	switch {
+	case err != nil:
 		return err
-	}
-	if version > 0 {
+	case version != nothing:
 		if err := s.checkSchema(version); !errors.Is(err, errOlder) {
 			return err
 		}
+	case !room:
+		if _, err := tx.Exec(ctx, "create schema "+pgx.Identifier{s.sql.schema}.Sanitize()); err != nil {
+			return err
+		}
 	}
-	for _, step := range s.migrations[version:] {
+	for _, step := range s.migrations[max(version, 0):] {
 		if err := step(ctx, tx, &s.sql); err != nil {
 			return err
 		}
 	}
-	if version > 0 {
+	if version != nothing {
 		_, err = tx.Exec(ctx, s.sql.setVersion, s.known())
 		return err
 	}
@@ -111,21 +118,39 @@ func (s *Store) lift(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// version is that of the schema, 0 where there is none. A schema without tables is made by somebody who may, for
-// somebody who may not.
-func (s *Store) version(ctx context.Context, tx pgx.Tx) (version int64, err error) {
-	var schema, about bool
-	err = tx.QueryRow(ctx, `select exists (select from pg_namespace where nspname = $1),
+// nothing is the version where there is no store.
+const nothing = -1
+
+// look says which version the schema has, and whether there is room for it: a schema, maybe without tables, made by
+// somebody who may for somebody who may not. The table about is the same in every version.
+func (s *Store) look(ctx context.Context, from querier) (version int64, room bool, err error) {
+	about := false
+	err = from.QueryRow(ctx, `select exists (select from pg_namespace where nspname = $1),
 		exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and c.relname = 'about')`,
-		s.sql.schema).Scan(&schema, &about)
-	switch {
-	case err != nil:
-		return 0, err
-	case about:
-		err = tx.QueryRow(ctx, s.sql.about).Scan(&version, new(string))
-		return version, err
-	case !schema:
-		_, err = tx.Exec(ctx, "create schema "+pgx.Identifier{s.sql.schema}.Sanitize())
+		s.sql.schema).Scan(&room, &about)
+	if err != nil || !about {
+		return nothing, room, err
 	}
-	return 0, err
+	err = from.QueryRow(ctx, s.sql.about).Scan(&version, new(string))
+	return version, room, err
+}
+
+// explain finds out why a statement does not fit the tables: there are none, a newer program made others, or somebody
+// spoiled them.
+func (s *Store) explain(ctx context.Context, err error) error {
+	code := codeOf(err)
+	if code != undefinedTable && code != undefinedSchema && code != undefinedColumn {
+		return err
+	}
+	version, _, looking := s.look(ctx, s.pool)
+	if looking == nil && version == nothing {
+		return errAbsent
+	}
+	if looking == nil {
+		looking = s.checkSchema(version)
+	}
+	if looking != nil && !errors.Is(looking, errOlder) && codeOf(looking) != undefinedColumn {
+		return looking
+	}
+	return &statestore.DamagedError{Path: s.place, Err: plain(err)}
 }
