@@ -26,6 +26,7 @@ func elsewhere(t *testing.T, url, name string, wrong time.Duration) *Store {
 
 // TestTheServersClockDecides: machines whose clocks are years apart agree on when a lease is over.
 func TestTheServersClockDecides(t *testing.T) {
+	t.Parallel()
 	url := pgtest.Start(t).Schema(t)
 	const year = 365 * 24 * time.Hour
 	late, early := elsewhere(t, url, "late", -10*year), elsewhere(t, url, "early", 10*year)

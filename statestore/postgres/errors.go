@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -55,6 +56,9 @@ func (r *reason) Unwrap() error { return r.err }
 func plain(err error) error {
 	if server, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return &reason{server.Message + " (" + server.Code + ")", err}
+	}
+	if network, ok := errors.AsType[*net.OpError](err); ok {
+		return &reason{network.Error(), err}
 	}
 	text := err.Error()
 	if connecting, ok := errors.AsType[*pgconn.ConnectError](err); ok && connecting.Unwrap() != nil {

@@ -28,6 +28,7 @@ func tablesIn(t *testing.T, url string) (n int) {
 }
 
 func TestReadingMakesNothing(t *testing.T) {
+	t.Parallel()
 	url := pgtest.Start(t).Schema(t)
 	s := opened(t, url, WithID(func() string { return "remembered" }))
 	if snap, err := s.Load(t.Context(), stage); err != nil || snap.Serial != 0 || len(snap.Rows) != 0 {
@@ -55,6 +56,7 @@ func TestReadingMakesNothing(t *testing.T) {
 
 // TestManyMakeOneSchema: clients that start at once make one store, each its own stage, none fails.
 func TestManyMakeOneSchema(t *testing.T) {
+	t.Parallel()
 	url := pgtest.Start(t).Schema(t)
 	const n = 20
 	ids := make([]string, n)
@@ -83,6 +85,7 @@ func TestManyMakeOneSchema(t *testing.T) {
 }
 
 func TestSchemasAreStoresApart(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t)
 	a, b := opened(t, server.Schema(t)), opened(t, server.Schema(t))
 	for _, s := range []*Store{a, b} {
@@ -124,6 +127,7 @@ func written(t *testing.T, url string) (*Store, statestore.Lease) {
 }
 
 func TestSchema(t *testing.T) {
+	t.Parallel()
 	url := pgtest.Start(t).Schema(t)
 	s, lease := written(t, url)
 	tables := tablesIn(t, url)
@@ -163,6 +167,7 @@ func TestSchema(t *testing.T) {
 
 // TestAMigrationFencesWhoDecidedBefore: a change that was decided under the older schema is not written under the newer.
 func TestAMigrationFencesWhoDecidedBefore(t *testing.T) {
+	t.Parallel()
 	url := pgtest.Start(t).Schema(t)
 	s, lease := written(t, url)
 	s.now = func(server time.Time) time.Time {
@@ -182,6 +187,7 @@ func TestAMigrationFencesWhoDecidedBefore(t *testing.T) {
 
 // TestOtherTablesOfANewerVersion: a program that does not know the tables never takes a store for an empty one.
 func TestOtherTablesOfANewerVersion(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]string{"table": "alter table records rename to other", "column": "alter table stages rename column head to other"} {
 		t.Run(name, func(t *testing.T) {
 			url := pgtest.Start(t).Schema(t)
@@ -200,6 +206,7 @@ func TestOtherTablesOfANewerVersion(t *testing.T) {
 }
 
 func TestWhatIsNoStore(t *testing.T) {
+	t.Parallel()
 	for name, spoil := range map[string]string{
 		"no version":        "delete from about",
 		"version 0":         "update about set schema = 0",

@@ -146,9 +146,20 @@ func (s *Store) ID(ctx context.Context) (string, error) {
 	return id, err
 }
 
-// Close implements [statestore.Store].
+// Close implements [statestore.Store]. It waits a second at most for the server to take leave; a connection to one that is
+// silent ends by itself later.
 func (s *Store) Close() error {
-	s.pool.Close()
+	done := make(chan struct{})
+	go func() {
+		s.pool.Close()
+		close(done)
+	}()
+	timer := time.NewTimer(time.Second)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
 	return nil
 }
 

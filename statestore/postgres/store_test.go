@@ -48,6 +48,7 @@ func damage(t *testing.T, url string, stage statestore.Stage, address string) {
 }
 
 func TestStore(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t)
 	storetest.Run(t, func(t *testing.T) storetest.Subject {
 		url := server.Schema(t)

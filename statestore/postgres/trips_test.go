@@ -12,6 +12,7 @@ import (
 // TestRoundTrips: what a call costs on a slow network, whatever its size. On a fresh connection the driver asks once
 // for the types of each statement; these are the costs after that.
 func TestRoundTrips(t *testing.T) {
+	t.Parallel()
 	s := opened(t, pgtest.Start(t).Schema(t))
 	l := through(t, s)
 	var lease statestore.Lease
