@@ -16,21 +16,21 @@ const password = "s3cr3t/pass@word"
 func TestURLs(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
-		"postgres://ann:pw@db.example/shop":                           "postgres://db.example:5432/shop",
-		"postgresql://ann@db.example:6000/shop?sslmode=verify-full":   "postgres://db.example:6000/shop",
-		"postgres://db.example/shop?schema=team&pool_max_conns=2":     "postgres://db.example:5432/shop?schema=team",
-		"postgres://ann@/shop?host=/run/postgresql":                   "postgres:///shop?host=/run/postgresql",
-		"postgres://[::1]/shop":                                       "postgres://[::1]:5432/shop",
-		"postgres://a.example,b.example/shop?target_session_attrs=rw": "",
-		"postgres://a.example:1,b.example:2/shop":                     "postgres://a.example:1/shop",
-		"postgres://db.example/shop?schema=pg_catalog":                "",
+		"postgres://ann:pw@db.example/shop":                            "postgres://db.example:5432/shop",
+		"postgresql://ann@db.example:6000/shop?sslmode=verify-full":    "postgres://db.example:6000/shop",
+		"postgres://db.example/shop?schema=team&pool_max_conns=2":      "postgres://db.example:5432/shop?schema=team",
+		"postgres://ann@/shop?host=/run/postgresql":                    "postgres:///shop?host=/run/postgresql",
+		"postgres://[::1]/shop":                                        "postgres://[::1]:5432/shop",
+		"postgres://a.example,b.example/shop?target_session_attrs=rw":  "",
+		"postgres://a.example:1,b.example:2/shop":                      "postgres://a.example:1/shop",
+		"postgres://db.example/shop?schema=pg_catalog":                 "",
 		"postgres://db.example/shop?schema=" + strings.Repeat("s", 64): "",
-		"postgres://db.example/shop?sslmode=maybe":                    "",
-		"mysql://db.example/shop":                                     "",
-		"postgres:shop":                                               "",
-		"postgres://ann:12/34@db.example/shop":                        "", // what follows the slash of a password is no database
-		"postgres://ann:12?34@db.example/shop":                        "",
-		"postgres://ann:p%zz@db.example/shop":                         "",
+		"postgres://db.example/shop?sslmode=maybe":                     "",
+		"mysql://db.example/shop":                                      "",
+		"postgres:shop":                                                "",
+		"postgres://ann:12/34@db.example/shop":                         "", // what follows the slash of a password is no database
+		"postgres://ann:12?34@db.example/shop":                         "",
+		"postgres://ann:p%zz@db.example/shop":                          "",
 	} {
 		s, err := Open(url)
 		if (err == nil) != (want != "") {

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -58,6 +59,8 @@ func (s *Store) known() int64 { return int64(len(s.migrations)) }
 var (
 	errAbsent = errors.New("the database has no store")
 	errOlder  = errors.New("the store has an older schema")
+	// errSpoiled says that the tables are not those of the version.
+	errSpoiled = errors.New("its tables were changed")
 )
 
 // checkSchema says what a version means to this program.
@@ -82,10 +85,15 @@ func (s *Store) migrate(ctx context.Context) error {
 	return w.reason(err)
 }
 
+// migrationLock is what those who migrate this schema exclude each other by.
+func (s *Store) migrationLock() int64 {
+	sum := sha256.Sum256([]byte("athanor migrates " + s.sql.schema))
+	return int64(binary.BigEndian.Uint64(sum[:]))
+}
+
 // lift runs the missing migrations in a transaction.
 func (s *Store) lift(ctx context.Context, tx pgx.Tx) error {
-	sum := sha256.Sum256([]byte("athanor migrates " + s.sql.schema))
-	if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", int64(binary.BigEndian.Uint64(sum[:]))); err != nil {
+	if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", s.migrationLock()); err != nil {
 		return err
 	}
 	version, room, err := s.look(ctx, tx)
@@ -135,6 +143,16 @@ func (s *Store) look(ctx context.Context, from querier) (version int64, room boo
 	return version, room, err
 }
 
+// explained runs a call and explains why its statements do not fit the tables, if they do not. What looks spoiled is
+// tried once more: the tables may have been made between the statement and the explanation.
+func (s *Store) explained(ctx context.Context, call func() error) error {
+	err := s.explain(ctx, call())
+	if errors.Is(err, errSpoiled) {
+		err = s.explain(ctx, call())
+	}
+	return err
+}
+
 // explain finds out why a statement does not fit the tables: there are none, a newer program made others, or somebody
 // spoiled them.
 func (s *Store) explain(ctx context.Context, err error) error {
@@ -142,7 +160,16 @@ func (s *Store) explain(ctx context.Context, err error) error {
 	if code != undefinedTable && code != undefinedSchema && code != undefinedColumn {
 		return err
 	}
-	version, _, looking := s.look(ctx, s.pool)
+	version := int64(nothing)
+	looking := s.begin(ctx, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx, _ *watch) (err error) {
+		// Whoever migrates now is waited for: tables are seen by their rows in the catalogue a moment before every
+		// connection knows of them, and both are sure once the lock is given back.
+		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock_shared($1)", s.migrationLock()); err != nil {
+			return err
+		}
+		version, _, err = s.look(ctx, tx)
+		return err
+	})
 	if looking == nil && version == nothing {
 		return errAbsent
 	}
@@ -152,5 +179,5 @@ func (s *Store) explain(ctx context.Context, err error) error {
 	if looking != nil && !errors.Is(looking, errOlder) && codeOf(looking) != undefinedColumn {
 		return looking
 	}
-	return &statestore.DamagedError{Path: s.place, Err: plain(err)}
+	return &statestore.DamagedError{Path: s.place, Err: fmt.Errorf("%w: %w", errSpoiled, plain(err))}
 }

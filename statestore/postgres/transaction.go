@@ -42,7 +42,7 @@ func (b backend) Update(ctx context.Context, stage statestore.Stage, makeIt bool
 	migrated := false
 	return s.patiently(ctx, func() error {
 		for {
-			err := s.explain(ctx, b.update(ctx, stage, makeIt, wants, write))
+			err := s.explained(ctx, func() error { return b.update(ctx, stage, makeIt, wants, write) })
 			switch missing := errors.Is(err, errAbsent); {
 			case errors.Is(err, errStale):
 			case missing && !makeIt:
@@ -118,7 +118,9 @@ func (s *Store) read(ctx context.Context, use func(ctx context.Context, tx pgx.T
 // view runs use on one snapshot, which it cannot change. An older schema is read as if it had been migrated, in a
 // transaction that is never committed: reading changes nothing, not even the schema.
 func (s *Store) view(ctx context.Context, use func(ctx context.Context, tx pgx.Tx, w *watch) error) error {
-	err := s.explain(ctx, s.begin(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, use))
+	err := s.explained(ctx, func() error {
+		return s.begin(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, use)
+	})
 	if errors.Is(err, errOlder) {
 		err = s.begin(ctx, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx, w *watch) error {
 			if err := s.lift(ctx, tx); err != nil {
