@@ -36,10 +36,12 @@ func (t *tables) tryFetch(wants []ledger.Want) error {
 	}
 	t.store.met.Store(true)
 	for _, want := range wants {
-		known := t.known[want.Table]
-		if want.All {
+		switch known := t.known[want.Table]; {
+		case want.Last > 0:
+			known.last = max(known.last, want.Last)
+		case want.All:
 			known.whole = append(known.whole, string(want.Key))
-		} else {
+		default:
 			known.known[string(want.Key)] = true
 		}
 	}
@@ -49,6 +51,7 @@ func (t *tables) tryFetch(wants []ledger.Want) error {
 func fetchArgs(stage statestore.Stage, wants []ledger.Want) []any {
 	var kinds, rangeKinds []string
 	var keys, los, his [][]byte
+	var limits []*int64
 	for _, want := range wants {
 		if !want.All {
 			stored, _ := shortened(want.Key)
@@ -57,8 +60,13 @@ func fetchArgs(stage statestore.Stage, wants []ledger.Want) []any {
 		}
 		lo, hi := span(want.Key)
 		rangeKinds, los, his = append(rangeKinds, string(want.Table)), append(los, lo), append(his, hi)
+		var limit *int64
+		if want.Last > 0 {
+			limit = new(int64(want.Last))
+		}
+		limits = append(limits, limit)
 	}
-	return []any{digest(stage), kinds, keys, rangeKinds, los, his}
+	return []any{digest(stage), kinds, keys, rangeKinds, los, his, limits}
 }
 
 // digest is the key of a stage.
@@ -86,6 +94,7 @@ func (t *tables) take(rows pgx.Rows) error {
 	if known == nil || known.known[string(key)] { // written meanwhile: what is stored no longer counts
 		return nil
 	}
+	known.known[string(key)] = true
 	known.Set(string(key), value)
 	return nil
 }

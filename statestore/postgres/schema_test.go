@@ -185,6 +185,43 @@ func TestAMigrationFencesWhoDecidedBefore(t *testing.T) {
 	}
 }
 
+// TestAReaderBetweenTwoReadings: what a reader gets belongs to one version, also when it had to ask twice.
+func TestAReaderBetweenTwoReadings(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Start(t).Schema(t)
+	s, lease := written(t, url)
+	if _, err := s.Commit(t.Context(), lease, statestore.Batch{Seq: 2, Finish: statestore.Succeeded}); err != nil {
+		t.Fatal(err)
+	}
+	lease, err := s.Acquire(t.Context(), stage, statestore.Claim{Run: "r2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := elsewhere(t, url, "other", 0)
+	seq := uint64(0)
+	reader.now = func(server time.Time) time.Time { // between reading the rows and reading the last run
+		if seq++; seq > 2 {
+			return server
+		}
+		batch := statestore.Batch{Seq: seq, Put: []statestore.Row{plainRow(0, seq)}}
+		if seq == 2 {
+			batch.Finish = statestore.Succeeded
+		}
+		if _, err := s.Commit(t.Context(), lease, batch); err != nil {
+			t.Error(err)
+		}
+		return server
+	}
+	snap, err := reader.Load(t.Context(), stage)
+	if err != nil || seq < 2 {
+		t.Fatalf("%v after %d readings", err, seq)
+	}
+	version := snap.Rows[plainRow(0, 0).Address].Version
+	if version != 2 || snap.Serial != 2 || snap.LastRun.ID != "r" {
+		t.Errorf("version %d, serial %d, last run %s: want those of one moment, between the two changes", version, snap.Serial, snap.LastRun.ID)
+	}
+}
+
 // TestOtherTablesOfANewerVersion: a program that does not know the tables never takes a store for an empty one.
 func TestOtherTablesOfANewerVersion(t *testing.T) {
 	t.Parallel()

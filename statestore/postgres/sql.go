@@ -19,12 +19,12 @@ type statements struct {
 }
 
 // fetchSQL reads the head of a stage and any number of its records: one statement, so one consistent version. The row
-// without a kind is always there. The laterals with offset make sure that each key is looked up in the index, whatever
+// without a kind is always there. The laterals with offset or limit make sure that each key is looked up in the index, whatever
 // the planner believes of a table that has just been made.
 const fetchSQL = `
 with s as (select stage, version, head from $.stages where digest = $1),
 points as (select * from unnest($2::text[], $3::bytea[]) as w (kind, key)),
-ranges as (select * from unnest($4::text[], $5::bytea[], $6::bytea[]) as w (kind, lo, hi))
+ranges as (select * from unnest($4::text[], $5::bytea[], $6::bytea[], $7::bigint[]) as w (kind, lo, hi, n))
 select '', null::bytea, null::bytea, (select head from s), (select stage from s), (select version from s),
 	(select schema from $.about), clock_timestamp()
 union all
@@ -32,7 +32,8 @@ select r.kind, r.key, r.long, r.value, null, null, null, null from s, points w, 
 	select * from $.records r where r.stage = s.stage and r.kind = w.kind and r.key = w.key offset 0) r
 union all
 select r.kind, r.key, r.long, r.value, null, null, null, null from s, ranges w, lateral (
-	select * from $.records r where r.stage = s.stage and r.kind = w.kind and r.key >= w.lo and r.key < w.hi offset 0) r`
+	select * from $.records r where r.stage = s.stage and r.kind = w.kind and r.key >= w.lo and r.key < w.hi
+	order by r.key desc limit w.n) r`
 
 // The change of a stage is one statement, whose first part compares and swaps: when the version is not the one that was
 // read, or the schema was migrated since, that part gives no row and the others find nothing to do. Nothing of it is

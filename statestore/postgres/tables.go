@@ -50,6 +50,7 @@ type table struct {
 	ledger.Memory
 	known map[string]bool // keys that were read or written, there or not
 	whole []string        // prefixes under which everything is known
+	last  int             // so many from the end are known
 	dirty map[string]bool // keys to be written or deleted at the end
 }
 
@@ -88,13 +89,23 @@ func (t *tables) Now() time.Time { return t.store.now(t.at.reading) }
 func (t *tables) Expect(wants []ledger.Want) {
 	missing := slices.DeleteFunc(slices.Clone(wants), func(w ledger.Want) bool {
 		if w.All {
-			return t.known[w.Table].knowsAll(string(w.Key))
+			return t.known[w.Table].knowsAll(string(w.Key)) || w.Last > 0 && w.Last <= t.known[w.Table].last
 		}
 		return t.known[w.Table].knows(string(w.Key))
 	})
 	if len(missing) > 0 {
 		t.fetch(missing)
 	}
+}
+
+// Last implements ledger.Remote.
+func (t *tables) Last(name ledger.Table, n int) [][]byte {
+	t.Expect([]ledger.Want{{Table: name, All: true, Last: n}})
+	var keys [][]byte
+	for key := range t.known[name].Ascend("", "") {
+		keys = append(keys, []byte(key))
+	}
+	return keys[max(0, len(keys)-n):]
 }
 
 // Get implements ledger.Tx.

@@ -17,21 +17,31 @@ type backend struct {
 	once  bool // a change whose outcome is unknown is not sent again
 }
 
-// View implements the ledger's backend, in a transaction that reads one snapshot.
+// View implements the ledger's backend. What is wanted first comes in one statement. When that was not all and another
+// writer came in between, it is read again in a transaction with one snapshot.
 func (b backend) View(ctx context.Context, stage statestore.Stage, wants []ledger.Want, read func(ledger.Tx) error) error {
 	s := b.store
-	return s.patiently(ctx, func() error {
-		return s.view(ctx, func(ctx context.Context, tx pgx.Tx, w *watch) error {
-			t, err := s.open(ctx, tx, w, stage, wants)
-			if err != nil || t.at.stage == 0 {
-				return err
-			}
-			err = read(t)
-			if t.err != nil {
-				return t.err
-			}
+	look := func(ctx context.Context, from querier, w *watch) error {
+		t, err := s.open(ctx, from, w, stage, wants)
+		if err != nil || t.at.stage == 0 {
 			return err
+		}
+		err = read(t)
+		if t.err != nil { // what was found in less than the truth is void
+			return t.err
+		}
+		return err
+	}
+	return s.patiently(ctx, func() error {
+		err := s.explained(ctx, func() error {
+			ctx, w := s.watch(ctx)
+			defer w.stop()
+			return look(ctx, s.pool, w)
 		})
+		if errors.Is(err, errStale) || errors.Is(err, errOlder) || errors.Is(err, errAbsent) {
+			return s.view(ctx, func(ctx context.Context, tx pgx.Tx, w *watch) error { return look(ctx, tx, w) })
+		}
+		return err
 	})
 }
 

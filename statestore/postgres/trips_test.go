@@ -67,7 +67,12 @@ func TestRoundTrips(t *testing.T) {
 			}
 			commit(statestore.Batch{Put: gone})
 		}},
-		{"load", 4, func() {
+		{"the newest run", 1, func() {
+			if runs, err := s.Runs(t.Context(), stage, 1); err != nil || len(runs) != 1 || runs[0].ID != "r1" {
+				t.Errorf("%+v, %v", runs, err)
+			}
+		}},
+		{"load", 2, func() {
 			if snap, err := s.Load(t.Context(), stage); err != nil || len(snap.Rows) != 501 {
 				t.Errorf("%d rows, %v", len(snap.Rows), err)
 			}

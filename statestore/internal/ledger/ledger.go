@@ -54,6 +54,8 @@ type Remote interface {
 	Tx
 	// Expect says what the next steps are going to read, so that it comes in one round trip.
 	Expect(wants []Want)
+	// Last is the last keys of a table in order, at most so many.
+	Last(table Table, n int) [][]byte
 	// Now is the time by the store's clock.
 	Now() time.Time
 }
@@ -63,6 +65,7 @@ type Want struct {
 	Table Table
 	Key   []byte
 	All   bool
+	Last  int // with All and no key: so many from the end; 0: no limit
 }
 
 // Stage is one stage in one transaction.

@@ -87,7 +87,7 @@ func (o Operations) Interrupt(ctx context.Context, stage statestore.Stage, order
 
 // Runs is [statestore.Store.Runs].
 func (o Operations) Runs(ctx context.Context, stage statestore.Stage, limit int) (runs []statestore.Run, err error) {
-	err = o.Backend.View(ctx, stage, []Want{{Table: Runs, All: true}}, func(tx Tx) (err error) {
+	err = o.Backend.View(ctx, stage, []Want{{Table: Runs, All: true, Last: max(limit, 0)}}, func(tx Tx) (err error) {
 		runs, err = o.stage(stage, tx).Runs(limit)
 		return err
 	})

@@ -99,10 +99,7 @@ func (s *Stage) run(epoch uint64) statestore.Run {
 // Runs lists the runs, newest first, at most limit (0: all).
 func (s *Stage) Runs(limit int) ([]statestore.Run, error) {
 	var runs []statestore.Run
-	for _, epoch := range slices.Backward(s.epochs()) {
-		if limit > 0 && len(runs) == limit {
-			break
-		}
+	for _, epoch := range slices.Backward(s.lastEpochs(limit)) {
 		runs = append(runs, s.run(epoch))
 	}
 	return runs, nil
@@ -112,6 +109,25 @@ func (s *Stage) Runs(limit int) ([]statestore.Run, error) {
 func (s *Stage) epochs() []uint64 {
 	var epochs []uint64
 	for key := range s.Tx.Ascend(Runs, nil, nil) {
+		if len(key) == 8 {
+			epochs = append(epochs, binary.BigEndian.Uint64(key))
+		}
+	}
+	return epochs
+}
+
+// lastEpochs lists the newest runs, oldest first, at most limit (0: all).
+func (s *Stage) lastEpochs(limit int) []uint64 {
+	remote, ok := s.Tx.(Remote)
+	if !ok || limit <= 0 {
+		epochs := s.epochs()
+		if limit > 0 {
+			epochs = epochs[max(0, len(epochs)-limit):]
+		}
+		return epochs
+	}
+	var epochs []uint64
+	for _, key := range remote.Last(Runs, limit) {
 		if len(key) == 8 {
 			epochs = append(epochs, binary.BigEndian.Uint64(key))
 		}
