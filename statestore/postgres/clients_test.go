@@ -99,6 +99,30 @@ func TestClients(t *testing.T) {
 	group.Wait()
 }
 
+// TestThroughAPooler: a pooler in transaction mode, with fewer connections than clients, is no different: nothing is kept in
+// a session.
+func TestThroughAPooler(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Launch(t)
+	url := server.Pooler(t, server.URL("postgres"), 3)
+	var group sync.WaitGroup
+	for _, c := range clients(t, url, 12) {
+		group.Go(func() {
+			for range 10 {
+				c.commit(t)
+			}
+			c.complete(t)
+		})
+	}
+	group.Wait()
+	conn := pgtest.Connect(t, server.URL("postgres"))
+	defer conn.Close(t.Context())
+	var n int
+	if err := conn.QueryRow(t.Context(), "select count(*) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()").Scan(&n); err != nil || n == 0 || n > 3 {
+		t.Errorf("%d connections to the server, %v: the pooler was not used", n, err)
+	}
+}
+
 // BenchmarkClients keeps 200 clients committing twice a second, and looks at the memory of client and server when a
 // fifth of the time is over and at the end: go test -run '^$' -bench Clients ./statestore/postgres -clients.for=5m
 func BenchmarkClients(b *testing.B) {

@@ -22,9 +22,9 @@ const startLimit = 60 * time.Second
 // Superuser is the role that may do everything on a server, without a password. Others need one.
 const Superuser = "postgres"
 
-// watch runs a server until its own standard input ends, which it does when whoever holds the other end is gone for any
-// reason. SIGQUIT ends a server at once, as a power cut would. $1 is removed then, unless it is empty.
-const watch = `rest=$1; shift; "$@" <&- & child=$!; cat >/dev/null; kill -QUIT $child; wait $child; [ -z "$rest" ] || rm -rf "$rest"`
+// watch runs a program until its own standard input ends, which it does when whoever holds the other end is gone for any
+// reason. The signal $2 ends the program then, and $1 is removed, unless it is empty.
+const watch = `rest=$1 signal=$2; shift 2; "$@" <&- & child=$!; cat >/dev/null; kill -$signal $child; wait $child; [ -z "$rest" ] || rm -rf "$rest"`
 
 // access lets the superuser in freely, so that tests need not know a password, and asks everybody else for one.
 const access = "local all " + Superuser + " trust\nlocal all all scram-sha-256\n"
@@ -46,7 +46,7 @@ type Server struct {
 	settings []string
 
 	input io.Closer // ends the server when it is closed
-	ended chan struct{}
+	ended <-chan struct{}
 }
 
 // Start gives the server of this test binary, which begins with the first test that asks for it.
@@ -141,35 +141,45 @@ func (s *Server) initialize() error {
 
 // start runs the server and waits until it answers. Its folder is removed with it when rest names it.
 func (s *Server) start(rest string) error {
-	log, err := os.OpenFile(s.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	args := []string{"-c", watch, "sh", rest, filepath.Join(s.bin, "postgres"), "-D", s.data()}
+	args := []string{"-D", s.data()}
 	for _, setting := range append([]string{"listen_addresses=", "unix_socket_directories=" + s.dir, "max_connections=300"}, s.settings...) {
 		args = append(args, "-c", setting)
 	}
-	cmd := exec.Command("/bin/sh", args...)
-	cmd.Dir, cmd.SysProcAttr = s.dir, s.who.attributes()
-	cmd.Stdout, cmd.Stderr = log, log
-	if s.input, err = cmd.StdinPipe(); err != nil {
+	var err error
+	if s.input, s.ended, err = s.guarded(rest, "QUIT", filepath.Join(s.bin, "postgres"), args...); err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	s.ended = make(chan struct{})
-	go func(ended chan<- struct{}) {
-		_ = cmd.Wait()
-		close(ended)
-	}(s.ended)
-	if err := s.ready(); err != nil {
+	if err := ready(s.URL("postgres")); err != nil {
 		s.stop()
 		text, _ := os.ReadFile(s.log())
 		return fmt.Errorf("the server does not answer: %w\n%s", err, text)
 	}
 	return nil
+}
+
+// guarded runs a program of the server's account until input is closed, for any reason. Ended closes when it is gone. For
+// PostgreSQL SIGQUIT is an end like a power cut: of its processes none is left.
+func (s *Server) guarded(rest, signal, program string, args ...string) (input io.Closer, ended <-chan struct{}, err error) {
+	log, err := os.OpenFile(s.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer log.Close()
+	cmd := exec.Command("/bin/sh", append([]string{"-c", watch, "sh", rest, signal, program}, args...)...)
+	cmd.Dir, cmd.SysProcAttr = s.dir, s.who.attributes()
+	cmd.Stdout, cmd.Stderr = log, log
+	if input, err = cmd.StdinPipe(); err != nil {
+		return nil, nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, nil, err
+	}
+	done := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(done)
+	}()
+	return input, done, nil
 }
 
 func (s *Server) stop() {
@@ -181,14 +191,14 @@ func (s *Server) stop() {
 	s.input = nil
 }
 
-// ready polls until the server answers.
-func (s *Server) ready() error {
+// ready polls until a server answers.
+func ready(address string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		conn, err := pgx.Connect(ctx, s.URL("postgres"))
+		conn, err := pgx.Connect(ctx, address)
 		if err == nil {
 			return conn.Close(ctx)
 		}
