@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,7 +45,7 @@ func parse(text string) (*address, error) {
 	u.RawQuery = query.Encode()
 	config, err := pgxpool.ParseConfig(u.String())
 	if err != nil {
-		return nil, parseError(err, u)
+		return nil, parseError(u)
 	}
 	// Every statement goes by itself, unnamed, in one round trip: a pooler may run each on another connection.
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
@@ -94,33 +93,13 @@ func placeOf(c *pgx.ConnConfig, schema string) string {
 	return u.String()
 }
 
-// parseError is what the driver says of parameters, unless it repeats a password.
-func parseError(err error, u *url.URL) error {
-	inner := errors.Unwrap(err) // the outer one quotes the URL
-	if inner == nil {
-		return errURL
+// parseError is what the driver says of a URL without its passwords, whose text cannot have them.
+func parseError(u *url.URL) error {
+	_, err := pgxpool.ParseConfig(WithoutPassword(u.String()))
+	if inner := errors.Unwrap(err); inner != nil { // the outer one quotes the URL
+		return fmt.Errorf("its parameters: %w", inner)
 	}
-	for _, secret := range secretsOf(u) {
-		if strings.Contains(inner.Error(), secret) {
-			return errURL
-		}
-	}
-	return fmt.Errorf("its parameters: %w", inner)
-}
-
-// secretsOf are the passwords in a URL, as they are and as they are written.
-func secretsOf(u *url.URL) []string {
-	var secrets []string
-	if password, ok := u.User.Password(); ok {
-		_, raw, _ := strings.Cut(u.User.String(), ":")
-		secrets = append(secrets, password, raw)
-	}
-	for _, name := range secretParameters {
-		for _, value := range u.Query()[name] {
-			secrets = append(secrets, value, url.QueryEscape(value))
-		}
-	}
-	return slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
+	return errURL
 }
 
 var secretParameters = []string{"password", "sslpassword"}

@@ -78,18 +78,16 @@ type Stage struct {
 // HeadKey is the one key in the table of heads.
 const HeadKey = "head"
 
-var headKey = []byte(HeadKey)
-
 // head reads the head; a stage that was never written has an empty one.
 func (s *Stage) head() (*rules.Head, error) {
 	h := new(rules.Head)
-	if err := s.getJSON(Heads, headKey, h); err != nil && !errors.Is(err, errAbsent) {
+	if err := s.getJSON(Heads, []byte(HeadKey), h); err != nil && !errors.Is(err, errAbsent) {
 		return nil, &statestore.DamagedError{Stage: s.Name, Err: err}
 	}
 	return h, nil
 }
 
-func (s *Stage) putHead(h *rules.Head) error { return s.putJSON(Heads, headKey, h) }
+func (s *Stage) putHead(h *rules.Head) error { return s.putJSON(Heads, []byte(HeadKey), h) }
 
 var errAbsent = errors.New("no such record")
 
