@@ -27,7 +27,7 @@ func wantsOf(lease statestore.Lease, batch *statestore.Batch) []Want {
 		wants = append(wants, Want{Table: Events, Key: eventKey(lease.Epoch, event.Seq)})
 	}
 	if batch.Finish != "" {
-		wants = append(wants, Want{Table: Runs, All: true})
+		wants = append(wants, Want{Table: Runs, Key: number(lease.Epoch)})
 	}
 	return wants
 }
