@@ -35,6 +35,9 @@ type app struct {
 	// redacted masks the secrets that the engine has met; nil before there is an engine.
 	redacted func(error) string
 
+	// store is closed at the end; nil before there is one.
+	store io.Closer
+
 	mu     sync.Mutex // one JSON line at a time
 	broken bool       // standard output went away
 }
@@ -63,6 +66,11 @@ func (a *app) run(ctx context.Context, args []string) int {
 	ctx, a.interrupts = watch(ctx)
 	defer a.interrupts.end()
 	err = a.cli(commands).RunContext(ctx, l.ordered(args[0]))
+	if a.store != nil {
+		if closing := a.store.Close(); err == nil {
+			err = closing
+		}
+	}
 	if _, said := errors.AsType[*exitError](err); err != nil && !said && ctx.Err() != nil {
 		err = errInterrupted
 	}

@@ -14,7 +14,7 @@ import (
 func shared(more ...cli.Flag) []cli.Flag {
 	return append(more,
 		&cli.StringFlag{Category: sharedCategory, Name: "stage", EnvVars: []string{"ATHANOR_STAGE"}, Usage: "work on stage `NAME`; default " + defaultStage()},
-		&cli.StringFlag{Category: sharedCategory, Name: "store", EnvVars: []string{"ATHANOR_STORE"}, Usage: "keep the record in `STORE`, bolt:PATH; default .athanor/state.db of the project"},
+		&cli.StringFlag{Category: sharedCategory, Name: "store", EnvVars: []string{storeVariable}, Usage: "keep the record in `STORE`, bolt:PATH or postgres://…; default .athanor/state.db of the project"},
 		&cli.StringSliceFlag{Category: sharedCategory, Name: "config", Aliases: []string{"c"}, Usage: "set a config value of the stack, `NAME=VALUE`; may be repeated"},
 		&cli.StringFlag{Category: sharedCategory, Name: "profile", EnvVars: []string{"ATHANOR_PROFILE"}, Usage: "use credentials profile `NAME` where the program names none"},
 		&cli.BoolFlag{Category: sharedCategory, Name: "json", Usage: "write JSON to standard output"},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,9 @@ import (
 
 // dirVariable tells a stack program where its package lies.
 const dirVariable = "ATHANOR_DIR"
+
+// storeVariable says where the record is, as --store does.
+const storeVariable = "ATHANOR_STORE"
 
 // delegate builds a Go stack and lets it do the whole command: the program is the command. Its exit code is ours.
 // The first names arguments are handed on; the target is the program itself.
@@ -38,15 +42,25 @@ func (a *app) delegate(c *cli.Context, src *source, names int) error {
 	default:
 		args = append(args, c.Args().Slice()...)
 	}
-	return replaceProcess(binary, args, append(os.Environ(), dirVariable+"="+src.dir))
+	env := append(os.Environ(), dirVariable+"="+src.dir)
+	if c.IsSet("store") {
+		env = append(without(env, storeVariable), storeVariable+"="+c.String("store"))
+	}
+	return replaceProcess(binary, args, env)
 }
 
-// forwarded are the flags that were set, spelt so that any parser reads them back.
+// without takes a variable out of an environment: of two with one name the first one counts.
+func without(env []string, name string) []string {
+	return slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
+}
+
+// forwarded are the flags that were set, spelt so that any parser reads them back. The store may have a password in
+// its URL and goes by the environment, which is not everybody's to see.
 func forwarded(c *cli.Context) []string {
 	var args []string
 	for _, f := range c.Command.Flags {
 		name := f.Names()[0]
-		if !c.IsSet(name) {
+		if !c.IsSet(name) || name == "store" {
 			continue
 		}
 		if _, many := f.(*cli.StringSliceFlag); many {

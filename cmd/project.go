@@ -16,6 +16,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/bolt"
+	"github.com/athanor-dev/athanor/statestore/postgres"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
@@ -35,20 +36,40 @@ func openProject(dir, store string) (*project, error) {
 		return p, p.openBolt(filepath.Join(p.root, ".athanor", "state.db"))
 	case ok && scheme == "bolt":
 		return p, p.openBolt(path)
-	case ok && (scheme == "postgres" || scheme == "postgresql" || scheme == "s3" || scheme == "https" || scheme == "http"):
-		return nil, reconcile.WithHint(fmt.Errorf("--store %s: this version has no such store", redactURL(store)), "bolt:PATH is a file")
+	case ok && (scheme == "postgres" || scheme == "postgresql"):
+		return p, p.openPostgres(store)
+	case ok && (scheme == "s3" || scheme == "https" || scheme == "http"):
+		return nil, reconcile.WithHint(fmt.Errorf("--store %s: this version has no such store", redactURL(store)), storeForms)
 	default:
-		return nil, reconcile.WithHint(fmt.Errorf("--store %s: not a store", store), "bolt:PATH is a file")
+		return nil, reconcile.WithHint(fmt.Errorf("--store %s: not a store", redactURL(store)), storeForms)
 	}
 }
 
-// redactURL keeps passwords in store URLs out of messages.
+const storeForms = "bolt:PATH is a file, postgres://USER@HOST/DATABASE a database"
+
+// redactURL keeps passwords in store URLs out of messages and files.
 func redactURL(s string) string {
-	scheme, rest, _ := strings.Cut(s, "://")
+	if whole := postgres.WithoutPassword(s); whole != "" {
+		return whole
+	}
+	scheme, rest, isURL := strings.Cut(s, "://")
+	if !isURL {
+		return s
+	}
 	if at := strings.LastIndex(rest, "@"); at >= 0 {
 		rest = rest[at+1:]
 	}
+	rest, _, _ = strings.Cut(rest, "?")
 	return scheme + "://" + rest
+}
+
+func (p *project) openPostgres(url string) error {
+	store, err := postgres.Open(url, postgres.WithID(func() string { return p.storeID }))
+	if err != nil {
+		return reconcile.WithHint(fmt.Errorf("--store %s: %w", redactURL(url), err), "a password is best kept in $PGPASSWORD or ~/.pgpass; in the URL, anything but letters and digits is written %%XX")
+	}
+	p.store = store
+	return nil
 }
 
 func (p *project) openBolt(path string) error {

@@ -34,7 +34,7 @@ func (s *session) savePlan(file string, p *engine.Plan) error {
 		return err
 	}
 	data, err := json.MarshalIndent(savedPlan{
-		Format: savedPlanFormat, Target: s.target, Stage: s.stage.Name, Store: s.store, Config: s.config, Options: s.options, Plan: plan,
+		Format: savedPlanFormat, Target: s.target, Stage: s.stage.Name, Store: redactURL(s.store), Config: s.config, Options: s.options, Plan: plan,
 	}, "", " ")
 	if err != nil {
 		return err

@@ -228,6 +228,7 @@ func (s *session) open(c *cli.Context, dir string) error {
 	if s.project, err = openProject(dir, s.store); err != nil {
 		return err
 	}
+	s.app.store = s.project.store
 	if s.engine, err = s.project.engine(c.Context, s.stage, dir, s.app.catalog); err != nil {
 		return err
 	}

@@ -115,14 +115,24 @@ func (r *run) acquire(ctx context.Context) (*statestore.Journal, error) {
 	}
 }
 
-// replan plans again when the record moved between planning and the lease; when the plan differs it is asked for again.
+// replan plans again when the record moved between planning and the lease; when the plan differs it is asked for again. A
+// store that was made meanwhile by somebody else has another identity than the one that was planned with, which marks
+// would not agree with.
 func (r *run) replan(ctx context.Context) error {
 	snap, err := r.e.Store.Load(ctx, r.w.stage)
-	if err != nil || snap.Serial == r.w.snap.Serial {
+	if err != nil {
+		return err
+	}
+	store, err := r.e.Store.ID(ctx)
+	if err != nil || snap.Serial == r.w.snap.Serial && store == r.w.store {
 		return err
 	}
 	if r.o.Saved != nil {
-		return &StaleError{Moved: []string{fmt.Sprintf("the record, from serial %d to %d", r.w.snap.Serial, snap.Serial)}}
+		moved := fmt.Sprintf("the record, from serial %d to %d", r.w.snap.Serial, snap.Serial)
+		if store != r.w.store {
+			moved = "the store, which somebody else made meanwhile"
+		}
+		return &StaleError{Moved: []string{moved}}
 	}
 	p, err := r.again(ctx)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore"
 )
@@ -420,6 +421,34 @@ func TestPlanIsMadeAgainWhenTheRecordMoved(t *testing.T) {
 	r, err := b.e.Apply(t.Context(), p, engine.ApplyOptions{Command: "deploy", Approve: func(p *engine.Plan) bool { asked = actions(p); return true }})
 	if err != nil || asked != "a:unchanged b:create" || r.Summary.Created != 1 {
 		t.Fatalf("%v %s %+v", err, asked, r)
+	}
+}
+
+// renamed is a store whose identity a test sets.
+type renamed struct {
+	statestore.Store
+	id string
+}
+
+func (s *renamed) ID(context.Context) (string, error) { return s.id, nil }
+
+// TestPlanIsMadeAgainWhenTheStoreIsAnother: somebody else made the store between planning and the lease. Things get the
+// mark of the store that is there, since the next run would take them for another one's.
+func TestPlanIsMadeAgainWhenTheStoreIsAnother(t *testing.T) {
+	b := newBench(t)
+	store := &renamed{b.store, "planned"}
+	b.e.Store = store
+	g := graph(res("a", m{}))
+	saved, p := b.plan(g), b.plan(g)
+	store.id = "made"
+	if _, err := b.e.Apply(t.Context(), p, engine.ApplyOptions{Command: "deploy", Saved: saved}); !errors.Is(err, engine.ErrStale) || !strings.Contains(err.Error(), "the store") {
+		t.Errorf("a saved plan: %v", err)
+	}
+	if _, err := b.e.Apply(t.Context(), p, engine.ApplyOptions{Command: "deploy"}); err != nil {
+		t.Fatal(err)
+	}
+	if mark := adopt.MarkOf(b.world.of("a")[0].Tags); mark.Store != "made" {
+		t.Errorf("marked %+v", mark)
 	}
 }
 

@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -102,7 +103,7 @@ type backend struct {
 }
 
 // View implements the ledger's backend.
-func (b backend) View(ctx context.Context, stage statestore.Stage, read func(ledger.Tx) error) error {
+func (b backend) View(ctx context.Context, stage statestore.Stage, _ []ledger.Want, read func(ledger.Tx) error) error {
 	return b.store.read(ctx, func(tx *bbolt.Tx) error {
 		bucket := stageBucket(tx, stage)
 		if bucket == nil {
@@ -113,7 +114,7 @@ func (b backend) View(ctx context.Context, stage statestore.Stage, read func(led
 }
 
 // Update implements the ledger's backend. Only who makes a stage makes the file.
-func (b backend) Update(ctx context.Context, stage statestore.Stage, makeIt bool, write func(ledger.Tx) (bool, error)) error {
+func (b backend) Update(ctx context.Context, stage statestore.Stage, makeIt bool, _ []ledger.Want, write func(ledger.Tx) (bool, error)) error {
 	use := func(tx *bbolt.Tx) (bool, error) {
 		bucket := stageBucket(tx, stage)
 		if bucket == nil {
@@ -197,7 +198,10 @@ func (t *tables) Put(name ledger.Table, key, value []byte) error {
 
 func (t *tables) Delete(name ledger.Table, key []byte) error { return t.table(name).Delete(key) }
 
-func (t *tables) Clear(name ledger.Table) error {
+func (t *tables) Clear(name ledger.Table, prefix []byte) error {
+	if len(prefix) > 0 {
+		return t.clearFrom(name, prefix)
+	}
 	delete(t.open, name)
 	if err := t.stage.DeleteBucket([]byte(name)); err != nil {
 		return err
@@ -207,10 +211,27 @@ func (t *tables) Clear(name ledger.Table) error {
 	return err
 }
 
-func (t *tables) Ascend(name ledger.Table, from []byte) iter.Seq2[[]byte, []byte] {
+// clearFrom collects the keys first: a cursor loses its place when what is under it is deleted.
+func (t *tables) clearFrom(name ledger.Table, prefix []byte) error {
+	var keys [][]byte
+	for key := range t.Ascend(name, prefix, nil) {
+		keys = append(keys, bytes.Clone(key))
+	}
+	for _, key := range keys {
+		if err := t.Delete(name, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tables) Ascend(name ledger.Table, prefix, from []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
+		if bytes.Compare(from, prefix) < 0 {
+			from = prefix
+		}
 		cursor := t.table(name).Cursor()
-		for key, value := cursor.Seek(from); key != nil; key, value = cursor.Next() {
+		for key, value := cursor.Seek(from); key != nil && bytes.HasPrefix(key, prefix); key, value = cursor.Next() {
 			if !yield(key, value) {
 				return
 			}

@@ -98,7 +98,7 @@ func (s *Store) ID(ctx context.Context) (string, error) { return s.data.id, ctx.
 func (s *Store) Close() error { return nil }
 
 // View implements the ledger's backend.
-func (d *data) View(ctx context.Context, stage statestore.Stage, read func(ledger.Tx) error) error {
+func (d *data) View(ctx context.Context, stage statestore.Stage, _ []ledger.Want, read func(ledger.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (d *data) View(ctx context.Context, stage statestore.Stage, read func(ledge
 }
 
 // Update implements the ledger's backend.
-func (d *data) Update(ctx context.Context, stage statestore.Stage, makeIt bool, write func(ledger.Tx) (bool, error)) error {
+func (d *data) Update(ctx context.Context, stage statestore.Stage, makeIt bool, _ []ledger.Want, write func(ledger.Tx) (bool, error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

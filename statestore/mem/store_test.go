@@ -16,7 +16,7 @@ func TestStore(t *testing.T) {
 			Damage: func(t *testing.T, stage statestore.Stage, address string) {
 				d.mu.Lock()
 				defer d.mu.Unlock()
-				value := (*d.stages[stage])[ledger.Rows].values[address]
+				value := (*d.stages[stage])[ledger.Rows].Get(address)
 				value[len(value)/2] ^= 1
 			},
 		}

@@ -49,7 +49,7 @@ func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
 func cases() map[string]map[string]func(*fixture) {
 	return map[string]map[string]func(*fixture){
 		"rows": rowCases, "lease": leaseCases, "replay": replayCases,
-		"move": moveCases, "history": historyCases, "damage": damageCases, "journal": journalCases,
+		"move": moveCases, "history": historyCases, "damage": damageCases, "journal": journalCases, "wire": wireCases,
 	}
 }
 

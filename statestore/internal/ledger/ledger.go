@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"time"
 
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/internal/host"
@@ -42,8 +43,29 @@ type Tx interface {
 	Get(table Table, key []byte) []byte // nil when there is none
 	Put(table Table, key, value []byte) error
 	Delete(table Table, key []byte) error
-	Clear(table Table) error
-	Ascend(table Table, from []byte) iter.Seq2[[]byte, []byte]
+	// Clear deletes every key that begins with prefix. Such a key is not written in the same transaction.
+	Clear(table Table, prefix []byte) error
+	// Ascend walks, in order, the keys that begin with prefix and do not come before from.
+	Ascend(table Table, prefix, from []byte) iter.Seq2[[]byte, []byte]
+}
+
+// Remote is a Tx on another machine: each reading is a round trip, and all clients share the clock of the store.
+type Remote interface {
+	Tx
+	// Expect says what the next steps are going to read, so that it comes in one round trip.
+	Expect(wants []Want)
+	// Last is the last keys of a table in order, at most so many.
+	Last(table Table, n int) [][]byte
+	// Now is the time by the store's clock.
+	Now() time.Time
+}
+
+// Want names what is going to be read: one key of a table, or every key that begins with it.
+type Want struct {
+	Table Table
+	Key   []byte
+	All   bool
+	Last  int // with All and no key: so many from the end; 0: no limit
 }
 
 // Stage is one stage in one transaction.
@@ -53,18 +75,19 @@ type Stage struct {
 	World host.World
 }
 
-var headKey = []byte("head")
+// HeadKey is the one key in the table of heads.
+const HeadKey = "head"
 
 // head reads the head; a stage that was never written has an empty one.
 func (s *Stage) head() (*rules.Head, error) {
 	h := new(rules.Head)
-	if err := s.getJSON(Heads, headKey, h); err != nil && !errors.Is(err, errAbsent) {
+	if err := s.getJSON(Heads, []byte(HeadKey), h); err != nil && !errors.Is(err, errAbsent) {
 		return nil, &statestore.DamagedError{Stage: s.Name, Err: err}
 	}
 	return h, nil
 }
 
-func (s *Stage) putHead(h *rules.Head) error { return s.putJSON(Heads, headKey, h) }
+func (s *Stage) putHead(h *rules.Head) error { return s.putJSON(Heads, []byte(HeadKey), h) }
 
 var errAbsent = errors.New("no such record")
 
@@ -88,16 +111,11 @@ func (s *Stage) putJSON(table Table, key []byte, value any) error {
 	return s.Tx.Put(table, key, frame(key, payload))
 }
 
-// prefix walks the keys of a table that begin with prefix. It collects them first, so that the caller may write.
-func (s *Stage) prefix(table Table, prefix []byte) [][]byte {
-	var keys [][]byte
-	for key := range s.Tx.Ascend(table, prefix) {
-		if len(key) < len(prefix) || string(key[:len(prefix)]) != string(prefix) {
-			break
-		}
-		keys = append(keys, append([]byte(nil), key...))
+// expect reads ahead where reading one by one would be slow.
+func (s *Stage) expect(wants ...Want) {
+	if remote, ok := s.Tx.(Remote); ok && len(wants) > 0 {
+		remote.Expect(wants)
 	}
-	return keys
 }
 
 func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }

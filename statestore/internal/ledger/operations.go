@@ -7,15 +7,16 @@ import (
 	"github.com/athanor-dev/athanor/statestore/internal/host"
 )
 
-// Backend runs transactions on the tables of one stage.
+// Backend runs transactions on the tables of one stage. Each gets the wants that it begins with, for backends to which
+// reading one by one would be slow; the head is always among them.
 type Backend interface {
 	// View calls read with one consistent version. A stage that does not exist is not an error: read is
-	// not called.
-	View(ctx context.Context, stage statestore.Stage, read func(Tx) error) error
-	// Update calls write once and makes what it wrote durable when it says so; otherwise, and after an
-	// error, nothing of it happened. A stage that does not exist is made only when the caller asks; else
-	// write is not called.
-	Update(ctx context.Context, stage statestore.Stage, makeIt bool, write func(Tx) (durable bool, err error)) error
+	// not called. It is called again when the connection to the store broke.
+	View(ctx context.Context, stage statestore.Stage, wants []Want, read func(Tx) error) error
+	// Update calls write and makes what it wrote durable when it says so; otherwise, and after an error, nothing
+	// of it happened. When another writer came in between, it is called again with what that one left. A
+	// stage that does not exist is made only when the caller asks; else write is not called.
+	Update(ctx context.Context, stage statestore.Stage, makeIt bool, wants []Want, write func(Tx) (durable bool, err error)) error
 }
 
 // Operations are those of the contract that work on one stage.
@@ -25,13 +26,18 @@ type Operations struct {
 }
 
 func (o Operations) stage(name statestore.Stage, tx Tx) *Stage {
-	return &Stage{Name: name, Tx: tx, World: o.World}
+	s := &Stage{Name: name, Tx: tx, World: o.World}
+	if remote, ok := tx.(Remote); ok {
+		s.World.Now = remote.Now
+	}
+	return s
 }
 
 // Load is [statestore.Store.Load].
 func (o Operations) Load(ctx context.Context, stage statestore.Stage) (*statestore.Snapshot, error) {
 	snap := Empty(stage)
-	err := o.Backend.View(ctx, stage, func(tx Tx) (err error) {
+	wants := []Want{{Table: Rows, All: true}, {Table: Facts, All: true}}
+	err := o.Backend.View(ctx, stage, wants, func(tx Tx) (err error) {
 		snap, err = o.stage(stage, tx).Load()
 		return err
 	})
@@ -43,7 +49,7 @@ func (o Operations) Load(ctx context.Context, stage statestore.Stage) (*statesto
 
 // Acquire is [statestore.Store.Acquire].
 func (o Operations) Acquire(ctx context.Context, stage statestore.Stage, claim statestore.Claim) (lease statestore.Lease, err error) {
-	err = o.Backend.Update(ctx, stage, true, func(tx Tx) (durable bool, err error) {
+	err = o.Backend.Update(ctx, stage, true, nil, func(tx Tx) (durable bool, err error) {
 		lease, err = o.stage(stage, tx).Acquire(claim)
 		return err == nil, err
 	})
@@ -56,7 +62,7 @@ func (o Operations) Acquire(ctx context.Context, stage statestore.Stage, claim s
 // Commit is [statestore.Store.Commit]. A stage that is not there has no lease that could be right.
 func (o Operations) Commit(ctx context.Context, lease statestore.Lease, batch statestore.Batch) (statestore.Lease, error) {
 	next, found := lease, false
-	err := o.Backend.Update(ctx, lease.Stage, false, func(tx Tx) (durable bool, err error) {
+	err := o.Backend.Update(ctx, lease.Stage, false, wantsOf(lease, &batch), func(tx Tx) (durable bool, err error) {
 		found = true
 		next, durable, err = o.stage(lease.Stage, tx).Commit(lease, &batch)
 		return durable, err
@@ -72,7 +78,7 @@ func (o Operations) Commit(ctx context.Context, lease statestore.Lease, batch st
 
 // Interrupt is [statestore.Store.Interrupt].
 func (o Operations) Interrupt(ctx context.Context, stage statestore.Stage, order statestore.Order) (done bool, err error) {
-	err = o.Backend.Update(ctx, stage, false, func(tx Tx) (durable bool, err error) {
+	err = o.Backend.Update(ctx, stage, false, nil, func(tx Tx) (durable bool, err error) {
 		done, durable, err = o.stage(stage, tx).Interrupt(order)
 		return durable, err
 	})
@@ -81,7 +87,7 @@ func (o Operations) Interrupt(ctx context.Context, stage statestore.Stage, order
 
 // Runs is [statestore.Store.Runs].
 func (o Operations) Runs(ctx context.Context, stage statestore.Stage, limit int) (runs []statestore.Run, err error) {
-	err = o.Backend.View(ctx, stage, func(tx Tx) (err error) {
+	err = o.Backend.View(ctx, stage, []Want{{Table: Runs, All: true, Last: max(limit, 0)}}, func(tx Tx) (err error) {
 		runs, err = o.stage(stage, tx).Runs(limit)
 		return err
 	})
@@ -90,7 +96,7 @@ func (o Operations) Runs(ctx context.Context, stage statestore.Stage, limit int)
 
 // Events is [statestore.Store.Events].
 func (o Operations) Events(ctx context.Context, stage statestore.Stage, run string, after uint64, limit int) (events []statestore.Event, err error) {
-	err = o.Backend.View(ctx, stage, func(tx Tx) (err error) {
+	err = o.Backend.View(ctx, stage, []Want{{Table: Runs, All: true}}, func(tx Tx) (err error) {
 		events, err = o.stage(stage, tx).Events(run, after, limit)
 		return err
 	})
@@ -99,7 +105,8 @@ func (o Operations) Events(ctx context.Context, stage statestore.Stage, run stri
 
 // Check proves the indexes of a stage; see [Stage.Check].
 func (o Operations) Check(ctx context.Context, stage statestore.Stage) (broken []error, err error) {
-	err = o.Backend.View(ctx, stage, func(tx Tx) error {
+	wants := []Want{{Table: Rows, All: true}, {Table: Owners, All: true}, {Table: Needed, All: true}}
+	err = o.Backend.View(ctx, stage, wants, func(tx Tx) error {
 		broken = o.stage(stage, tx).Check()
 		return nil
 	})

@@ -34,7 +34,7 @@ func (s *Stage) Load() (*statestore.Snapshot, error) {
 		snap.LastRun = new(s.run(h.LastFinal))
 	}
 	d := newDecoder()
-	for key, value := range s.Tx.Ascend(Rows, nil) {
+	for key, value := range s.Tx.Ascend(Rows, nil, nil) {
 		address := string(key)
 		row, err := d.row(address, value)
 		if err != nil {
@@ -53,7 +53,7 @@ func (s *Stage) Load() (*statestore.Snapshot, error) {
 // identify finds the physical identities of rows that cannot be read: they are kept a second time,
 // in the table of owners.
 func (s *Stage) identify(damaged map[string]*statestore.DamagedError) {
-	for key, value := range s.Tx.Ascend(Owners, nil) {
+	for key, value := range s.Tx.Ascend(Owners, nil, nil) {
 		row := damaged[string(value)]
 		if row == nil {
 			continue
@@ -70,7 +70,7 @@ const (
 )
 
 func (s *Stage) loadFacts(snap *statestore.Snapshot) {
-	for key, value := range s.Tx.Ascend(Facts, nil) {
+	for key, value := range s.Tx.Ascend(Facts, nil, nil) {
 		payload, err := unframe(key, value)
 		if err != nil {
 			err = fmt.Errorf("stage-wide fact %q: %w", key, err)
@@ -99,10 +99,7 @@ func (s *Stage) run(epoch uint64) statestore.Run {
 // Runs lists the runs, newest first, at most limit (0: all).
 func (s *Stage) Runs(limit int) ([]statestore.Run, error) {
 	var runs []statestore.Run
-	for _, epoch := range slices.Backward(s.epochs()) {
-		if limit > 0 && len(runs) == limit {
-			break
-		}
+	for _, epoch := range slices.Backward(s.lastEpochs(limit)) {
 		runs = append(runs, s.run(epoch))
 	}
 	return runs, nil
@@ -111,7 +108,26 @@ func (s *Stage) Runs(limit int) ([]statestore.Run, error) {
 // epochs lists the kept runs, oldest first.
 func (s *Stage) epochs() []uint64 {
 	var epochs []uint64
-	for key := range s.Tx.Ascend(Runs, nil) {
+	for key := range s.Tx.Ascend(Runs, nil, nil) {
+		if len(key) == 8 {
+			epochs = append(epochs, binary.BigEndian.Uint64(key))
+		}
+	}
+	return epochs
+}
+
+// lastEpochs lists the newest runs, oldest first, at most limit (0: all).
+func (s *Stage) lastEpochs(limit int) []uint64 {
+	remote, ok := s.Tx.(Remote)
+	if !ok || limit <= 0 {
+		epochs := s.epochs()
+		if limit > 0 {
+			epochs = epochs[max(0, len(epochs)-limit):]
+		}
+		return epochs
+	}
+	var epochs []uint64
+	for _, key := range remote.Last(Runs, limit) {
 		if len(key) == 8 {
 			epochs = append(epochs, binary.BigEndian.Uint64(key))
 		}
@@ -136,8 +152,8 @@ func (s *Stage) Events(run string, after uint64, limit int) ([]statestore.Event,
 		return nil, nil
 	}
 	var events []statestore.Event
-	for key, value := range s.Tx.Ascend(Events, eventKey(epoch, after+1)) {
-		if len(key) != 16 || binary.BigEndian.Uint64(key) != epoch || limit > 0 && len(events) == limit {
+	for key, value := range s.Tx.Ascend(Events, number(epoch), eventKey(epoch, after+1)) {
+		if len(key) != 16 || limit > 0 && len(events) == limit {
 			break
 		}
 		event := statestore.Event{Seq: binary.BigEndian.Uint64(key[8:])}
@@ -172,7 +188,7 @@ func (s *Stage) Check() []error {
 	owners, needed := make(map[string]string), make(map[string]bool)
 	damaged := make(map[string]bool)
 	d := newDecoder()
-	for key, value := range s.Tx.Ascend(Rows, nil) {
+	for key, value := range s.Tx.Ascend(Rows, nil, nil) {
 		row, err := d.row(string(key), value)
 		if err != nil {
 			damaged[string(key)] = true
@@ -185,13 +201,13 @@ func (s *Stage) Check() []error {
 			needed[string(neededKey(need, row.Address))] = true
 		}
 	}
-	for key, value := range s.Tx.Ascend(Owners, nil) {
+	for key, value := range s.Tx.Ascend(Owners, nil, nil) {
 		if !damaged[string(value)] && owners[string(key)] != string(value) {
 			add(string(value), "is indexed as the owner of an identity that it does not have")
 		}
 		delete(owners, string(key))
 	}
-	for key := range s.Tx.Ascend(Needed, nil) {
+	for key := range s.Tx.Ascend(Needed, nil, nil) {
 		r := reader{buf: key}
 		if need := r.text(); !damaged[string(r.buf)] && !needed[string(key)] {
 			add(string(r.buf), "is indexed as needing "+need+", which it does not")

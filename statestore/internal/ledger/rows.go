@@ -110,6 +110,7 @@ func (set *workset) move(move map[string]string) error {
 // that need a moved one, which it returns.
 func (set *workset) checkMove(move map[string]string) (needing map[string]bool, err error) {
 	needing = make(map[string]bool)
+	set.expectMoved(move)
 	for _, from := range slices.Sorted(maps.Keys(move)) {
 		w := set.fetch(from)
 		switch target := set.fetch(move[from]); {
@@ -184,6 +185,7 @@ func (set *workset) flush() (changed bool, err error) {
 			dirty = append(dirty, address)
 		}
 	}
+	set.expectFlush(dirty)
 	for _, step := range []func(*work) error{set.stage.clearRow, set.stage.writeRow, set.stage.checkNeeded} {
 		for _, address := range dirty {
 			if err := step(set.rows[address]); err != nil {
@@ -230,12 +232,12 @@ func (s *Stage) clearRow(w *work) error {
 // rare case may.
 func (s *Stage) clearDamaged(address string) error {
 	var owned, needs [][]byte
-	for key, value := range s.Tx.Ascend(Owners, nil) {
+	for key, value := range s.Tx.Ascend(Owners, nil, nil) {
 		if string(value) == address {
 			owned = append(owned, bytes.Clone(key))
 		}
 	}
-	for key := range s.Tx.Ascend(Needed, nil) {
+	for key := range s.Tx.Ascend(Needed, nil, nil) {
 		r := reader{buf: key}
 		if r.bytes(); !r.bad && string(r.buf) == address {
 			needs = append(needs, bytes.Clone(key))
@@ -331,7 +333,7 @@ func (s *Stage) checkNeeded(w *work) error {
 func (s *Stage) dependents(address string) []string {
 	prefix := parts(address)
 	var by []string
-	for _, key := range s.prefix(Needed, prefix) {
+	for key := range s.Tx.Ascend(Needed, prefix, nil) {
 		by = append(by, string(key[len(prefix):]))
 	}
 	return by

@@ -1,0 +1,185 @@
+// Package postgres is the store for teams: one PostgreSQL database, any number of clients.
+//
+// It knows how the ledger's tables lie in the database, how a stage is read and changed in one statement each, how the
+// schema is made and migrated, and how long a server that went away is waited for. What stands in the tables is the
+// ledger's. No session state is used, so that a pooler such as PgBouncer may hand every transaction to another
+// connection, and no lock outlives a statement, so that a client which stops in the middle holds nobody up.
+package postgres
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/internal/host"
+	"github.com/athanor-dev/athanor/statestore/internal/ledger"
+)
+
+// Store is a store in a schema of a PostgreSQL database. It connects when it is first used and keeps at most four
+// connections, none of them for longer than a minute without use.
+type Store struct {
+	pool       *pgxpool.Pool
+	sql        statements
+	place      string // for people: host and database, never a password
+	id         func() string
+	patience   time.Duration
+	now        func(server time.Time) time.Time // tests have a clock of their own
+	migrations []migration
+	met        atomic.Bool // the server answered once: from then on it is waited for
+
+	ops  ledger.Operations
+	once ledger.Operations // for what must not be sent again when its outcome is unknown
+}
+
+var _ statestore.Store = (*Store)(nil)
+
+// Option sets how a store behaves.
+type Option func(*Store)
+
+// WithID says which identity the store gets when its schema is made. Without it, or when it gives an empty one, a
+// random identity is made. A schema that is there keeps its own.
+func WithID(id func() string) Option { return func(s *Store) { s.id = id } }
+
+// WithPatience sets how long a call waits for a server that does not answer, or that went away after it had answered
+// once, before it ends with ErrUnavailable. A server that never answered is not waited for: its address is likely
+// wrong. The default is 10 s.
+func WithPatience(d time.Duration) Option { return func(s *Store) { s.patience = d } }
+
+// Open names a store by the URL of its database: postgres://USER:PASSWORD@HOST:PORT/DATABASE?PARAMETERS. What the URL
+// leaves out is taken from the variables of libpq ($PGHOST, $PGPASSWORD, …) and from ~/.pgpass. Parameters are those
+// of libpq, such as sslmode, sslrootcert and target_session_attrs, and
+//
+//   - schema: the schema that holds the store, "athanor" by default. Each is a store of its own.
+//
+// Open connects to nothing. The schema is made by the first Acquire, and until then every stage is empty. Errors name
+// no password.
+func Open(url string, options ...Option) (*Store, error) {
+	address, err := parse(url)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		sql: statementsFor(address.schema), place: address.place,
+		id: func() string { return "" }, patience: 10 * time.Second,
+		now:        func(server time.Time) time.Time { return server },
+		migrations: migrations(),
+	}
+	for _, option := range options {
+		option(s)
+	}
+	config := address.config
+	config.ConnConfig.ConnectTimeout = min(config.ConnConfig.ConnectTimeout, s.patience)
+	// A pool makes its connections when they are asked for; the context is only theirs to inherit values from.
+	if s.pool, err = pgxpool.NewWithConfig(context.Background(), config); err != nil { //nolint:forbidigo // nothing is done in it
+		return nil, err
+	}
+	world := host.Real()
+	s.ops = ledger.Operations{Backend: backend{store: s}, World: world}
+	s.once = ledger.Operations{Backend: backend{store: s, once: true}, World: world}
+	return s, nil
+}
+
+// Load implements [statestore.Store].
+func (s *Store) Load(ctx context.Context, stage statestore.Stage) (*statestore.Snapshot, error) {
+	return s.ops.Load(ctx, stage)
+}
+
+// Acquire implements [statestore.Store]. It makes or migrates the schema when that is needed.
+func (s *Store) Acquire(ctx context.Context, stage statestore.Stage, claim statestore.Claim) (statestore.Lease, error) {
+	return s.ops.Acquire(ctx, stage, claim)
+}
+
+// Commit implements [statestore.Store].
+func (s *Store) Commit(ctx context.Context, lease statestore.Lease, batch statestore.Batch) (statestore.Lease, error) {
+	return s.ops.Commit(ctx, lease, batch)
+}
+
+// Interrupt implements [statestore.Store].
+func (s *Store) Interrupt(ctx context.Context, stage statestore.Stage, order statestore.Order) (bool, error) {
+	return s.once.Interrupt(ctx, stage, order)
+}
+
+// Runs implements [statestore.Store].
+func (s *Store) Runs(ctx context.Context, stage statestore.Stage, limit int) ([]statestore.Run, error) {
+	return s.ops.Runs(ctx, stage, limit)
+}
+
+// Events implements [statestore.Store].
+func (s *Store) Events(ctx context.Context, stage statestore.Stage, run string, after uint64, limit int) ([]statestore.Event, error) {
+	return s.ops.Events(ctx, stage, run, after, limit)
+}
+
+// Stages implements [statestore.Store]: sorted by the bytes of their names.
+func (s *Store) Stages(ctx context.Context) ([]statestore.Stage, error) {
+	var stages []statestore.Stage
+	err := s.read(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, s.sql.stages)
+		if err != nil {
+			return err
+		}
+		stages, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (statestore.Stage, error) {
+			var stack, name []byte
+			err := row.Scan(&stack, &name)
+			return statestore.Stage{Stack: string(stack), Name: string(name)}, err
+		})
+		return err
+	})
+	return stages, err
+}
+
+// ID implements [statestore.Store]. Before the schema is made it is the identity that this handle would give it, empty
+// when that is not known yet; who makes it first decides.
+func (s *Store) ID(ctx context.Context) (string, error) {
+	id, found := "", false
+	err := s.read(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, s.sql.about).Scan(new(int64), &id)
+		found = err == nil
+		return err
+	})
+	if err == nil && !found {
+		id = s.id()
+	}
+	return id, err
+}
+
+// Close implements [statestore.Store]. It waits a second at most for the server to take leave; a connection to one that is
+// silent ends by itself later.
+func (s *Store) Close() error {
+	done := make(chan struct{})
+	go func() {
+		s.pool.Close()
+		close(done)
+	}()
+	timer := time.NewTimer(time.Second)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+	return nil
+}
+
+// Check proves the structure of each stage's rows, and that the indexes agree with them. The second result says what
+// kept it from looking.
+func (s *Store) Check(ctx context.Context) (broken []error, err error) {
+	stages, err := s.Stages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, stage := range stages {
+		snap, err := s.Load(ctx, stage)
+		if err != nil {
+			return broken, err
+		}
+		indexes, err := s.ops.Check(ctx, stage)
+		if err != nil {
+			return broken, err
+		}
+		broken = append(append(broken, snap.Check()...), indexes...)
+	}
+	return broken, nil
+}
