@@ -55,6 +55,18 @@ func NewDisk(root string) (*Disk, error) {
 	return d, err
 }
 
+// Clone is a disk of its own with the same content.
+func (d *Disk) Clone() *Disk {
+	c := &Disk{root: d.root, inodes: map[uint64]*inode{}, names: map[string]*name{}}
+	for number, i := range d.inodes {
+		c.inodes[number] = &inode{dir: i.dir, durable: i.durable, pending: slices.Clone(i.pending)}
+	}
+	for path, n := range d.names {
+		c.names[path] = &name{durable: n.durable, pending: slices.Clone(n.pending)}
+	}
+	return c
+}
+
 // Apply takes what happened to the folder.
 func (d *Disk) Apply(op Op) {
 	switch op.Kind {
@@ -123,7 +135,8 @@ func (d *Disk) Unsynced() bool {
 
 // Lose writes into a folder what may be found after the power went away now. With a nil chance nothing is
 // lost. Otherwise each name that is not durable is one of those that it was, and of each content that is not durable
-// every sector is as it was, as it was to be, or noise, and the length is any on the way.
+// every sector is as it was or as it was to be, and the length is any on the way. Where the file has grown there
+// may be anything else as well: the disk gave it blocks that somebody else had written to.
 func (d *Disk) Lose(chance *rand.Rand, into string) error {
 	images := map[uint64][]byte{}
 	for _, number := range slices.Sorted(maps.Keys(d.inodes)) { // in order: the same chance gives the same loss
@@ -166,7 +179,7 @@ func (d *Disk) place(number uint64, path string, image []byte, into string) erro
 // image is the content that may be found.
 func (i *inode) image(chance *rand.Rand) []byte {
 	sizes, whole := []int{len(i.durable)}, bytes.Clone(i.durable)
-	lost := newLoss(chance)
+	lost := newLoss(chance, int64(len(i.durable)))
 	data := bytes.Clone(i.durable)
 	for _, op := range i.pending {
 		if op.Kind == Truncate {
@@ -202,13 +215,14 @@ func resized(data []byte, size int) []byte {
 
 // loss decides for each sector what becomes of it.
 type loss struct {
-	chance     *rand.Rand
-	kept, torn float64 // the share that is written, and of the rest the share that is noise
+	chance        *rand.Rand
+	kept, foreign float64 // the share that is written, and of the rest the share that is foreign
+	grown         int64   // where the durable content ends
 }
 
-// newLoss draws how bad it is: nothing written, everything, or a part; noise in one of four.
-func newLoss(chance *rand.Rand) loss {
-	l := loss{chance: chance}
+// newLoss draws how bad it is: nothing written, everything, or a part; foreign content in one of four.
+func newLoss(chance *rand.Rand, grown int64) loss {
+	l := loss{chance: chance, grown: grown}
 	if chance == nil {
 		return l
 	}
@@ -220,7 +234,7 @@ func newLoss(chance *rand.Rand) loss {
 		l.kept = chance.Float64()
 	}
 	if chance.IntN(4) == 0 {
-		l.torn = chance.Float64()
+		l.foreign = chance.Float64()
 	}
 	return l
 }
@@ -232,7 +246,7 @@ func (l loss) write(data []byte, op Op) {
 		switch {
 		case l.chance == nil || l.chance.Float64() < l.kept:
 			copy(data[from:to], op.Data[from-op.Offset:])
-		case l.chance.Float64() < l.torn:
+		case from >= l.grown && l.chance.Float64() < l.foreign:
 			for at := from; at < to; at++ {
 				data[at] = byte(l.chance.Uint32())
 			}
