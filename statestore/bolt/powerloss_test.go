@@ -223,7 +223,7 @@ func TestPowerLoss(t *testing.T) {
 	r := record(t)
 	tries, share, runs := 2, 12, 7 // a further run waits for the disk, which a look does not
 	if *powerFull == "full" {
-		tries, share, runs = 12, 1, 5
+		tries, share, runs = 30, 1, 5
 	}
 	place, points, chance := t.TempDir(), 0, rand.New(rand.NewPCG(*powerSeed, 0))
 	r.cuts(t, nil, func(d *tracetest.Disk, at, acked int, next tracetest.Op) {
