@@ -45,7 +45,7 @@ resources:
   link:   {kind: aws.sns.Subscription, props: {topic: "${events.arn}", protocol: sqs, endpoint: "${inbox.arn}"}}
   assets: {kind: aws.s3.Bucket, props: {forceDestroy: true, tags: {team: one}}}
   page:   {kind: aws.s3.Object, props: {bucket: "${assets.name}", key: page.txt, content: "to ${orders.url}, one"}}
-  word:   {kind: random.ID, props: {bytes: 4}}
+  word:   {kind: random.ID, props: {bytes: 4, prefix: word-}}
   note:   {kind: local.File, props: {path: out/note.txt, content: "${word.hex} ${events.arn} one\n"}}
   sheet:  {kind: local.File, props: {path: out/sheet.txt, content: "one\n"}}
 outputs: {queue: "${orders.url}", topic: "${bell.arn}"}

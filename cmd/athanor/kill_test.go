@@ -40,7 +40,8 @@ type lived struct {
 	t      *testing.T
 	cloud  *awstest.Server // nil for a stack that needs none
 	binary string
-	dir    string
+	root   string // holds the stack and a home
+	dir    string // of the stack
 	env    []string
 	facts  []string
 	words  []string // values that were derived, in the order in which they were seen
@@ -52,7 +53,7 @@ func newLived(t *testing.T, binary string, cloud *awstest.Server) *lived {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &lived{t: t, cloud: cloud, binary: binary, dir: filepath.Join(root, "project")}
+	x := &lived{t: t, cloud: cloud, binary: binary, root: root, dir: filepath.Join(root, "project")}
 	home := filepath.Join(root, "home")
 	x.env = os.Environ()
 	if cloud != nil {

@@ -30,7 +30,11 @@ import (
 func (x *lived) seen() []string {
 	x.t.Helper()
 	x.facts = nil
-	for _, look := range []func(context.Context) error{x.queues, x.topics, x.buckets, x.files} {
+	looks := []func(context.Context) error{x.files}
+	if x.cloud != nil {
+		looks = append(looks, x.queues, x.topics, x.buckets)
+	}
+	for _, look := range looks {
 		if err := look(x.t.Context()); err != nil {
 			x.t.Fatal(err)
 		}
@@ -42,18 +46,20 @@ func (x *lived) seen() []string {
 var (
 	hashes = regexp.MustCompile(`(life-test-[a-z0-9-]*?)-[a-z2-7]{8}\b`)
 	uuids  = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-	words  = regexp.MustCompile(`\b[0-9a-f]{8}\b( arn:)`)
+	words  = regexp.MustCompile(`word-[0-9a-f]{8}|pass-[A-Za-z0-9]{24}`)
 	stores = regexp.MustCompile(`("?athanor:store"?[:=]"?)[a-z2-7]+`)
 )
 
 // plain takes out what differs from one world to the next.
 func (x *lived) plain(text string) string {
-	text = strings.NewReplacer(x.cloud.Account, "ACCOUNT", x.cloud.URL, "ENDPOINT", url.QueryEscape(x.cloud.URL), "ENDPOINT").Replace(text)
+	if x.cloud != nil {
+		text = strings.NewReplacer(x.cloud.Account, "ACCOUNT", x.cloud.URL, "ENDPOINT", url.QueryEscape(x.cloud.URL), "ENDPOINT").Replace(text)
+	}
 	for _, found := range words.FindAllString(text, -1) { // derived from the key of this home, once and for all
 		if !slices.Contains(x.words, found) {
 			x.words = append(x.words, found)
 		}
-		text = strings.ReplaceAll(text, found, fmt.Sprint("WORD", slices.Index(x.words, found), " arn:"))
+		text = strings.ReplaceAll(text, found, fmt.Sprint("WORD", slices.Index(x.words, found)))
 	}
 	text = hashes.ReplaceAllString(text, "$1-HASH")
 	return stores.ReplaceAllString(uuids.ReplaceAllString(text, "UUID"), "${1}STORE")
@@ -181,7 +187,7 @@ func (x *lived) objects(ctx context.Context, client *s3.Client, bucket string) e
 	return nil
 }
 
-// files are all that the stack's folder holds, the program and the record left out.
+// files are all that the stack's folder holds, the program left out, and of the record only what does not belong there.
 func (x *lived) files(context.Context) error {
 	return filepath.WalkDir(x.dir, func(path string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(x.dir, path)
@@ -189,17 +195,43 @@ func (x *lived) files(context.Context) error {
 		case err != nil:
 			return err
 		case rel == ".athanor":
-			return fs.SkipDir
+			return x.record(path)
 		case rel == "." || rel == "athanor.yaml":
 			return nil
 		case d.IsDir():
 			x.fact("folder "+rel, nil)
 			return nil
 		}
-		data, err := os.ReadFile(path)
-		x.fact("file "+rel, string(data))
-		return err
+		return x.file(rel, path, d)
 	})
+}
+
+func (x *lived) file(rel, path string, d fs.DirEntry) error {
+	info, err := d.Info()
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(path)
+	x.fact("file "+rel, []string{info.Mode().String(), string(data)})
+	return err
+}
+
+// aside is what the record is made as, before it gets its name. A run that is cut right there leaves it; it is empty of
+// anything, and nobody can tell whether another process is at work on it.
+var aside = regexp.MustCompile(`^\.(state\.db|\.gitignore)-[0-9]+$`)
+
+// record looks at the folder of the record: it may hold the record and nothing else that a killed run left beside it.
+func (x *lived) record(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !aside.MatchString(e.Name()) && !slices.Contains([]string{".gitignore", "state.db", "state.db.turn", "stacks"}, e.Name()) {
+			x.facts = append(x.facts, "left in the folder of the record: "+e.Name())
+		}
+	}
+	return fs.SkipDir
 }
 
 // effects are the calls that made or deleted a thing and took effect, each with what it was about. Things are told

@@ -25,6 +25,7 @@ func Publish(temporary, path string) error {
 	if err != nil {
 		return err
 	}
+	os.Remove(temporary) // before the sync, or a power cut brings it back
 	return SyncDir(filepath.Dir(path))
 }
 
