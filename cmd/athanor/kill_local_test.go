@@ -154,7 +154,8 @@ func operations(t *testing.T, binary string, stories []story) (counts []int, wor
 // TestKillHere kills the built binary before operations on files, those of its record included, or cuts the power there,
 // and runs the same command once more.
 func TestKillHere(t *testing.T) {
-	binary := build(t, false)
+	t.Parallel()
+	binary := built(t, false)
 	count := &points{}
 	for _, lost := range []bool{false, true} {
 		t.Run(fmt.Sprintf("record deleted=%t", lost), func(t *testing.T) {

@@ -8,12 +8,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -125,15 +123,21 @@ func (x *lived) ended(status syscall.WaitStatus, out string) ending {
 	return e
 }
 
-// traced runs a command under watch.
+// traced runs deploy or destroy under watch.
 func (x *lived) traced(name string, watch tracetest.Watch) ending {
+	x.t.Helper()
+	return x.watched(x.command(name), watch)
+}
+
+// watched runs any command under watch.
+func (x *lived) watched(args []string, watch tracetest.Watch) ending {
 	x.t.Helper()
 	out, err := os.CreateTemp(x.t.TempDir(), "out")
 	if err != nil {
 		x.t.Fatal(err)
 	}
 	defer out.Close()
-	status, err := tracetest.Run(x.command(name), &os.ProcAttr{Dir: x.dir, Env: x.env, Files: []*os.File{nil, out, out}}, watch)
+	status, err := tracetest.Run(args, &os.ProcAttr{Dir: x.dir, Env: x.env, Files: []*os.File{nil, out, out}}, watch)
 	if errors.Is(err, tracetest.ErrUnsupported) {
 		x.t.Skip(err)
 	}
@@ -320,7 +324,8 @@ func live(t *testing.T, binary string, refs []reference, cuts []cut, count *poin
 // TestKill kills the built binary at requests and at random instants, and runs the same command once more. In every
 // life each story is cut once.
 func TestKill(t *testing.T) {
-	binary := build(t, true)
+	t.Parallel()
+	binary := built(t, true)
 	count := &points{}
 	for _, lost := range []bool{false, true} {
 		name := "record kept"
@@ -334,6 +339,17 @@ func TestKill(t *testing.T) {
 				t.Run(fmt.Sprint(n+1), func(t *testing.T) {
 					t.Parallel()
 					live(t, binary, refs, cuts, count)
+				})
+			}
+		})
+	}
+	if *killMode == "full" {
+		t.Run("bounds of visibility as they ship", func(t *testing.T) {
+			refs := refer(t, built(t, false), false)
+			for _, kind := range []awstest.Kind{awstest.Hold, awstest.HoldAnswer} {
+				t.Run(string(kind), func(t *testing.T) {
+					t.Parallel()
+					live(t, built(t, false), refs[:1], []cut{{kind: kind, nth: refs[0].mutating[0]}}, count)
 				})
 			}
 		})
@@ -387,63 +403,4 @@ func plan(refs []reference, lost bool) [][]cut {
 		}
 	}
 	return out
-}
-
-var bounds = regexp.MustCompile(`(\n\tVisibility:\s+)[^,\n]+,`)
-
-// build builds the command. With quick, kinds are built with a shorter bound of visibility: how long an answer
-// "absent" is distrusted after a write, a minute for a queue. The emulator shows every write at once, and each kill
-// before a creation would wait a minute for nothing. It is the one difference; TestKillWithRealBounds does without.
-func build(t *testing.T, quick bool) string {
-	t.Helper()
-	dir := t.TempDir()
-	binary := filepath.Join(dir, "athanor")
-	args := []string{"build", "-o", binary}
-	if quick {
-		args = append(args, "-overlay", overlay(t, dir))
-	}
-	if out, err := exec.Command("go", append(args, ".")...).CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	return binary
-}
-
-// overlay replaces the bounds of visibility in the sources of the kinds, in a copy.
-func overlay(t *testing.T, dir string) string {
-	t.Helper()
-	replace := map[string]string{}
-	sources, err := filepath.Glob("../../providers/aws/*/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n, source := range sources {
-		text, err := os.ReadFile(source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		short := bounds.ReplaceAll(text, []byte("${1}200 * time.Millisecond,"))
-		if bytes.Equal(short, text) || strings.HasSuffix(source, "_test.go") {
-			continue
-		}
-		source, err = filepath.Abs(source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		replace[source] = filepath.Join(dir, fmt.Sprintf("%d.go", n))
-		if err := os.WriteFile(replace[source], short, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(replace) < 4 {
-		t.Fatalf("only %v say how long a write may stay invisible", slices.Collect(maps.Keys(replace)))
-	}
-	data, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(file, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
 }
