@@ -255,8 +255,8 @@ func prune(stack, path string) {
 		if err != nil || inside == "." || !filepath.IsLocal(inside) {
 			return
 		}
-		if os.Remove(dir) != nil { // not empty, or gone
-			return
+		if err := os.Remove(dir); err != nil && !missing(err) {
+			return // not empty
 		}
 	}
 }
