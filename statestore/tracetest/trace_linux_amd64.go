@@ -15,7 +15,7 @@ import (
 // the standard files are those of attr. Processes that it starts in turn are not traced. The process cannot outlive
 // a panic or the end of the test that watches.
 func Run(argv []string, attr *os.ProcAttr, w Watch) (syscall.WaitStatus, error) {
-	runtime.LockOSThread() // the kernel answers the thread that started the process alone
+	runtime.LockOSThread() // the kernel answers the thread that traces alone
 	defer runtime.UnlockOSThread()
 	own := *attr
 	own.Sys = &syscall.SysProcAttr{Ptrace: true, Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -70,16 +70,22 @@ func (t *tracer) end() {
 	for !t.ended {
 		_ = unix.Kill(t.pid, unix.SIGKILL)
 		var status unix.WaitStatus
-		tid, err := unix.Wait4(-1, &status, unix.WALL|unix.WNOTHREAD, nil)
+		tid, err := t.wait(&status)
 		t.ended = tid == t.pid && (status.Exited() || status.Signaled()) || err != nil && !errors.Is(err, unix.EINTR)
 	}
+}
+
+// wait waits for a thread of the process. They are a group of their own, so that other processes that
+// were started by this thread are left to whoever waits for them.
+func (t *tracer) wait(status *unix.WaitStatus) (int, error) {
+	return unix.Wait4(-t.pid, status, unix.WALL|unix.WNOTHREAD, nil)
 }
 
 // follow lets the process run from stop to stop.
 func (t *tracer) follow() (syscall.WaitStatus, error) {
 	for {
 		var status unix.WaitStatus
-		tid, err := unix.Wait4(-1, &status, unix.WALL|unix.WNOTHREAD, nil)
+		tid, err := t.wait(&status)
 		switch {
 		case errors.Is(err, unix.EINTR):
 			continue
