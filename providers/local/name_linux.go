@@ -15,7 +15,7 @@ func nameNew(root *os.Root, from, to string) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer dir.Close() //nolint:errcheck // it was only read
+	defer dir.Close()
 	at := int(dir.Fd())
 	err = unix.Renameat2(at, filepath.Base(from), at, filepath.Base(to), unix.RENAME_NOREPLACE)
 	switch {

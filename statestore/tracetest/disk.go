@@ -144,10 +144,9 @@ func (d *Disk) Lose(chance *rand.Rand, into string) error {
 	}
 	for _, path := range slices.Sorted(maps.Keys(d.names)) {
 		n := d.names[path]
-		number := n.durable
-		if choices := append([]uint64{n.durable}, n.pending...); chance == nil {
-			number = choices[len(choices)-1]
-		} else {
+		choices := append([]uint64{n.durable}, n.pending...)
+		number := choices[len(choices)-1]
+		if chance != nil {
 			number = choices[chance.IntN(len(choices))]
 		}
 		if number == 0 || d.inodes[number] == nil {

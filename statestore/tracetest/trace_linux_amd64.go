@@ -23,7 +23,7 @@ func Run(argv []string, attr *os.ProcAttr, w Watch) (syscall.WaitStatus, error) 
 	if err != nil {
 		return 0, err
 	}
-	defer p.Release() //nolint:errcheck // it was waited for here
+	defer p.Release()
 	t := &tracer{Watch: w, pid: p.Pid, threads: map[int]*thread{}}
 	defer t.end()
 	var status unix.WaitStatus
