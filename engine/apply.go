@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -264,8 +265,23 @@ func (r *run) refresh(n *node) {
 		if len(n.job.Unknown) == 0 {
 			rec.keep(n, n.job)
 		}
+		if !n.spec.Recorded && !n.look.Absent && n.look.Attrs != nil {
+			live.attrs = n.seenAttrs(live.attrs)
+		}
 	}
 	n.rec = rec
+}
+
+// seenAttrs are the attributes that a look showed: a run that was cut may have changed the thing without recording it. What
+// only the answer to its creation told is kept.
+func (n *node) seenAttrs(recorded map[string]any) map[string]any {
+	attrs := maps.Clone(n.look.Attrs)
+	for _, name := range n.spec.Once {
+		if v, ok := recorded[name]; ok {
+			attrs[name] = v
+		}
+	}
+	return attrs
 }
 
 func first(a, b map[string]any) map[string]any {

@@ -146,7 +146,7 @@ func (r *run) deleteGeneration(ctx context.Context, n *node, g *generation) erro
 func (r *run) checkDelete(ctx context.Context, n *node, g *generation, kind reconcile.Any, job *reconcile.Job) (gone bool, err error) {
 	look, err := r.seen(ctx, kind, job)
 	if err != nil || look.Absent {
-		return look.Absent, err
+		return look.Absent && !kind.Spec().Tidies, err
 	}
 	answer := adopt.Judge(r.w.evidenceOf(n, kind.Spec(), job, look, g))
 	foreign := ownerError(g.kind, look, answer)

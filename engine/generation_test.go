@@ -315,3 +315,20 @@ func TestForeignMarkIsNeverDeleted(t *testing.T) {
 		t.Error("deleted")
 	}
 }
+
+// A run that was cut after it had changed a thing, and before it could record that, leaves nothing to change. What is
+// recorded of the thing is brought up to date all the same: deleting it goes by that.
+func TestWhatACutRunChangedIsRecorded(t *testing.T) {
+	b := newBench(t)
+	b.deploy(graph(res("a", m{"color": "red"})))
+	b.world.of("a")[0].Color = "blue" // as the cut run did
+	blue := graph(res("a", m{"color": "blue"}))
+	if p := b.plan(blue); actions(p) != "a:unchanged" {
+		t.Fatalf("plan: %s", actions(p))
+	}
+	b.deploy(blue)
+	if have := b.row("a").Generations[0].Attrs["color"]; have != "blue" {
+		t.Errorf("the record says %v, want blue", have)
+	}
+	b.settled(blue)
+}

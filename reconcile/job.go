@@ -41,7 +41,7 @@ type Spec struct {
 	Moves, Once, AtBirth     []string
 	Late, NeedsSettled       []tree.Path
 	Recorded, Rerun, Same    bool
-	ByParent                 bool
+	ByParent, Tidies         bool
 	Marked, Lists, Bulk      bool
 	Named, Prepares          bool
 	Visibility               time.Duration

@@ -75,6 +75,9 @@ type Kind[P, L, A any] struct {
 	// Rerun says that a Recorded kind acts on the world when it is created (a command), so that a lost record
 	// makes it act again.
 	Rerun bool
+	// Tidies says that Delete removes more than the thing itself, such as folders that it leaves empty: it is called
+	// for a thing that is gone as well, since a run may have been cut in between.
+	Tidies bool
 	// Holds says that the thing holds users' data now, so that deleting or replacing it needs leave.
 	Holds func(L) bool
 	// MayDelete says that a prop gives that leave (the service's own name for it, such as forceDestroy).

@@ -73,6 +73,7 @@ var directoryKind = &reconcile.Kind[DirectoryProps, liveDirectory, Directory]{
 	Late:     []tree.Path{"files.*"},
 	AtBirth:  []string{"path", "digest", "files"},
 	Same:     true,
+	Tidies:   true,
 	Source:   source,
 	Calls:    []string{"local.ReadFolder", "local.CreateFolder", "local.CreateFile", "local.WriteFile", "local.RemoveFile", "local.RemoveFolder"},
 }
@@ -336,18 +337,19 @@ func deleteDirectory(ctx context.Context, site reconcile.Site[DirectoryProps, Di
 	at := site.Last.Path
 	full := within(site.Dir, at)
 	root, err := openFolder(full)
-	if missing(err) {
-		return nil
-	}
-	if err != nil {
+	switch {
+	case missing(err):
+	case err != nil:
 		return shaped(err, at)
-	}
-	defer root.Close()
-	if err := removeEntries(ctx, site.Place, root, site.Last.Files); err != nil {
-		return err
+	default:
+		defer root.Close()
+		if err := removeEntries(ctx, site.Place, root, site.Last.Files); err != nil {
+			return err
+		}
 	}
 	return through(ctx, site.Place, "RemoveFolder", true, func() error {
-		if os.Remove(full) == nil && !filepath.IsAbs(filepath.FromSlash(at)) { // else it holds what is not ours
+		err := os.Remove(full)
+		if (err == nil || missing(err)) && !filepath.IsAbs(filepath.FromSlash(at)) { // else it holds what is not ours
 			prune(site.Dir, full)
 		}
 		return nil

@@ -150,12 +150,21 @@ func put(root *os.Root, name string, b body, mode fs.FileMode, replace bool) (er
 	if replace {
 		err = root.Rename(temp, name)
 	} else {
-		err = root.Link(temp, name)
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			err = renameFree(root, temp, name) // a file system without hard links
-		}
+		err = publish(root, temp, name)
 	}
 	return errors.Join(err, removeIf(root, temp))
+}
+
+// publish gives a file a name that must be free.
+func publish(root *os.Root, temp, name string) error {
+	if done, err := nameNew(root, temp, name); done || err != nil {
+		return err
+	}
+	err := root.Link(temp, name) // a run that is cut right after this leaves the other name
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = renameFree(root, temp, name) // a file system without hard links
+	}
+	return err
 }
 
 // renameFree renames unless the name is taken.
@@ -246,8 +255,8 @@ func prune(stack, path string) {
 		if err != nil || inside == "." || !filepath.IsLocal(inside) {
 			return
 		}
-		if os.Remove(dir) != nil { // not empty, or gone
-			return
+		if err := os.Remove(dir); err != nil && !missing(err) {
+			return // not empty
 		}
 	}
 }

@@ -71,6 +71,7 @@ var fileKind = &reconcile.Kind[FileProps, liveFile, File]{
 	Moves:   []string{"digest"},
 	Late:    []tree.Path{"content"},
 	Same:    true,
+	Tidies:  true,
 	AtBirth: []string{"path", "digest"},
 	Source:  source,
 	Calls:   []string{"local.ReadFile", "local.CreateFile", "local.WriteFile", "local.SetMode", "local.RemoveFile"},

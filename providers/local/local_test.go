@@ -291,3 +291,34 @@ func TestSourceThatChangesIsRefused(t *testing.T) {
 		t.Errorf("left behind: %v", inside)
 	}
 }
+
+// A run that is cut between the removal of a file and that of the folder above it leaves an empty folder, and the next one
+// removes that.
+func TestFoldersLeftEmptyByACut(t *testing.T) {
+	for name, left := range map[string]string{"the folder": "out/sub", "the one above it": "out"} {
+		t.Run(name, func(t *testing.T) {
+			for kind, drop := range map[string]func(dir string) error{
+				"local.File": func(dir string) error {
+					return deleteFile(t.Context(), reconcile.Site[FileProps, File]{Dir: dir, Last: &File{Path: "out/sub/a"}})
+				},
+				"local.Directory": func(dir string) error {
+					return deleteDirectory(t.Context(), reconcile.Site[DirectoryProps, Directory]{Dir: dir, Last: &Directory{Path: "out/sub/a", Files: []string{"x"}}})
+				},
+			} {
+				dir := t.TempDir()
+				if err := os.MkdirAll(filepath.Join(dir, left), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := drop(dir); err != nil {
+					t.Errorf("%s: %v", kind, err)
+				}
+				if entries, err := os.ReadDir(dir); len(entries) > 0 || err != nil {
+					t.Errorf("%s left %v, %v", kind, entries, err)
+				}
+			}
+			if !fileKind.Tidies || !directoryKind.Tidies {
+				t.Error("a deletion that was cut is not finished")
+			}
+		})
+	}
+}

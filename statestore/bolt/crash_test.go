@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 
 var children = map[string]func(path string) error{
 	"write": writeForever, "hold": holdForever, "lock": lockForever, "look": lookForever, "make": makeOnce, "read": readOften,
+	"batches": writeBatches,
 }
 
 // child is a real process that uses the store.

@@ -16,7 +16,7 @@ import (
 // wins, and all use that one's file.
 func (s *Store) create() error {
 	dir := filepath.Dir(s.path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := durable.MakeDir(dir); err != nil {
 		return err
 	}
 	if filepath.Base(dir) == ".athanor" {

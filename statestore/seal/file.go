@@ -77,7 +77,7 @@ func checkFolder(path string) error {
 }
 
 func makeKeyFile(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := durable.MakeDir(filepath.Dir(path)); err != nil {
 		return err
 	}
 	secret := make([]byte, secretBytes)

@@ -37,7 +37,7 @@ func RememberStore(dir, project, stack, stage, id string) error {
 	if known, err := os.ReadFile(path); err == nil && strings.TrimSpace(string(known)) == id {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := durable.MakeDir(filepath.Dir(path)); err != nil {
 		return err
 	}
 	return durable.Write(path, []byte(id+"\n"))

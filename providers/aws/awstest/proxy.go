@@ -229,7 +229,7 @@ func (p *Proxy) forward(r *http.Request, c Call) answer {
 		return unreachable(err)
 	}
 	dropHopHeaders(res.Header)
-	return answer{status: res.StatusCode, header: res.Header, body: body}
+	return p.amend(r, c, answer{status: res.StatusCode, header: res.Header, body: body})
 }
 
 func (p *Proxy) record(c Call) *Call {

@@ -31,6 +31,9 @@ type Server struct {
 
 	// URL is the endpoint, "http://127.0.0.1:PORT".
 	URL string
+
+	front       *httptest.Server
+	connections *connections
 }
 
 // Start gives the test an AWS account behind a proxy. The emulator starts with
@@ -47,12 +50,15 @@ func Start(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	front := httptest.NewServer(proxy)
+	front := httptest.NewUnstartedServer(proxy)
+	callers := &connections{open: map[string]bool{}, changed: make(chan struct{})}
+	front.Config.ConnState = callers.note
+	front.Start()
 	t.Cleanup(func() {
 		proxy.close()
 		front.Close()
 	})
-	return &Server{Proxy: proxy, Account: account, Region: "us-east-1", URL: front.URL}
+	return &Server{Proxy: proxy, Account: account, Region: "us-east-1", URL: front.URL, front: front, connections: callers}
 }
 
 // NewAccount returns the number of an AWS account that nobody has used.
@@ -113,10 +119,10 @@ func (s *Server) Setenv(t testing.TB) {
 
 // Config returns the configuration of an outsider in the test's account, for
 // edits that somebody else makes and for looking at the truth: its calls are
-// neither recorded nor broken. It reads no environment and never retries.
+// neither recorded nor broken. It reads no environment, never retries, and keeps no connection open.
 func (s *Server) Config(t testing.TB) aws.Config {
 	t.Helper()
-	transport := &http.Transport{}
+	transport := &http.Transport{DisableKeepAlives: true}
 	t.Cleanup(transport.CloseIdleConnections)
 	return s.config(outsider{transport})
 }

@@ -3,7 +3,6 @@ package s3
 import (
 	"bytes"
 	"context"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"maps"
@@ -25,8 +24,6 @@ import (
 )
 
 // likeAWS stands before the emulator and does what S3 is documented to do where the emulator does not:
-//
-//   - CreateBucket takes tags, in the same call (CreateBucketConfiguration.Tags); moto drops them.
 //
 //   - A new bucket has all four public access blocks on and ownership BucketOwnerEnforced, since April 2023; a
 //     bucket of moto has neither.
@@ -236,8 +233,6 @@ func (s *likeAWS) drop(bucket string) {
 
 // create makes a bucket as S3 does. What moto leaves out is added even if the answer is lost on the way back.
 func (s *likeAWS) create(w http.ResponseWriter, r *http.Request, bucket string) {
-	body, _ := io.ReadAll(r.Body)
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	if s.exists(bucket) {
 		s.pass(w, r, nil)
 		return
@@ -248,7 +243,7 @@ func (s *likeAWS) create(w http.ResponseWriter, r *http.Request, bucket string) 
 			return
 		}
 		added = true
-		if err := s.born(bucket, body, r.Header.Get("X-Amz-Object-Ownership")); err != nil {
+		if err := s.born(bucket, r.Header.Get("X-Amz-Object-Ownership")); err != nil {
 			panic(err)
 		}
 	}
@@ -261,34 +256,19 @@ func (s *likeAWS) exists(bucket string) bool {
 	return err == nil
 }
 
-func (s *likeAWS) born(bucket string, body []byte, ownership string) error {
+func (s *likeAWS) born(bucket, ownership string) error {
 	ctx := context.Background()
 	s.drop(bucket)
-	var in struct {
-		Tags struct{ Tag []struct{ Key, Value string } }
-	}
-	if len(body) > 0 {
-		if err := xml.Unmarshal(body, &in); err != nil {
-			return err
-		}
-	}
 	if ownership == "" {
 		if err := enforceOwner(ctx, s.outside, bucket); err != nil {
 			return err
 		}
 	}
-	if _, err := s.outside.PutPublicAccessBlock(ctx, &sdk.PutPublicAccessBlockInput{
+	_, err := s.outside.PutPublicAccessBlock(ctx, &sdk.PutPublicAccessBlockInput{
 		Bucket: &bucket, PublicAccessBlockConfiguration: &types.PublicAccessBlockConfiguration{
 			BlockPublicAcls: new(true), IgnorePublicAcls: new(true), BlockPublicPolicy: new(true), RestrictPublicBuckets: new(true),
 		},
-	}); err != nil || len(in.Tags.Tag) == 0 {
-		return err
-	}
-	tags := map[string]string{}
-	for _, t := range in.Tags.Tag {
-		tags[t.Key] = t.Value
-	}
-	_, err := s.outside.PutBucketTagging(ctx, &sdk.PutBucketTaggingInput{Bucket: &bucket, Tagging: &types.Tagging{TagSet: tagList(tags)}})
+	})
 	return err
 }
 

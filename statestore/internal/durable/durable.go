@@ -25,6 +25,7 @@ func Publish(temporary, path string) error {
 	if err != nil {
 		return err
 	}
+	os.Remove(temporary) // before the sync, or a power cut brings it back
 	return SyncDir(filepath.Dir(path))
 }
 
@@ -54,6 +55,27 @@ func Write(path string, data []byte) error {
 		return err
 	}
 	return SyncDir(filepath.Dir(path))
+}
+
+// MakeDir makes a folder and those above it that are missing, mode 0700, so that all of their names are durable: what is
+// synced in a folder whose own name is lost is lost with it.
+func MakeDir(dir string) error {
+	var made []string
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
+			break
+		}
+		made = append(made, at)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, at := range made {
+		if err := SyncDir(filepath.Dir(at)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // SyncDir makes the names in a directory durable. Windows has no such call and needs none.
