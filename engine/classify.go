@@ -310,8 +310,7 @@ func (w *work) reason(n *node, s reconcile.Step) Reason {
 		Path: s.Path, Have: s.Have, Want: s.Want, Replaces: s.Replaces, Unknown: s.Unknown, Secret: s.Secret, Call: s.Call,
 		Source: ByProgram,
 	}
-	ever := n.rec != nil && slices.ContainsFunc(n.rec.secret, func(p tree.Path) bool { return s.Path.Within(p) || p.Within(s.Path) })
-	if (ever || within(n.job.Secret, s.Path)) && !s.Secret {
+	if (w.everSecret(n, s.Path) || within(n.job.Secret, s.Path)) && !s.Secret {
 		r.Secret, r.Have, r.Want = true, maskOf(r.Have), maskOf(r.Want)
 	}
 	if n.rec != nil && n.rec.props != nil && !s.Unknown {
@@ -327,6 +326,12 @@ func (w *work) reason(n *node, s reconcile.Step) Reason {
 		}
 	}
 	return r
+}
+
+// everSecret reports a path that is secret by its type, or was by its value in any deploy.
+func (w *work) everSecret(n *node, p tree.Path) bool {
+	in := func(q tree.Path) bool { return p.Within(q) || q.Within(p) }
+	return slices.ContainsFunc(n.spec.SecretProps, in) || n.rec != nil && slices.ContainsFunc(n.rec.secret, in)
 }
 
 // request applies what the command line asks for.
