@@ -3,11 +3,11 @@ package kindtest
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -89,7 +89,7 @@ func (s Suite) adds(l leaf) []cell {
 			cells = append(cells, cell{l, "add", p.variant, at, changed})
 		}
 	}
-	if _, there := tree.Get(s.Base, l.hand); there {
+	if _, there := tree.Get(s.Base, l.hand); there || s.Open[l.hand] != "" {
 		return cells
 	}
 	for _, p := range places {
@@ -136,13 +136,13 @@ func (s Suite) others(l leaf, at place, places []place) []any {
 func suggested(f props.Field, v string) []any {
 	switch f.Type {
 	case "duration":
-		if d, err := time.ParseDuration(v); err == nil {
+		if d, err := token.ParseDuration(v); err == nil {
 			return []any{(d + time.Second).String(), (d - time.Second).String()}
 		}
 		return nil
 	case "size":
-		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
-			return []any{strconv.FormatInt(n+1, 10)}
+		if n, err := props.ParseSize(v); err == nil {
+			return []any{(n + 1).String(), (n - 1).String()}
 		}
 		return nil
 	default:

@@ -59,7 +59,8 @@ type Suite struct {
 	// Others are values for a leaf (with * for elements and entries) that a hand can write, where those of the
 	// variants and those that its type suggests are no good.
 	Others map[tree.Path][]any
-	// Open are the maps in which what others add is left alone, with the reason; their documentation says so.
+	// Open are the maps in which what others add is left alone, and the props that are while nothing is declared, with the
+	// reason; their documentation says so.
 	Open map[tree.Path]string
 	// Edits are further changes of the world, which no hand makes.
 	Edits []Edit

@@ -39,7 +39,7 @@ import (
 //   - Objects are encrypted with keys of S3 where nothing else is said, and say so, since January 2023.
 //
 // It also gives each world of a test its own names of buckets, which S3 and moto share among all accounts, and
-// keeps a bucket for logs in it that listings do not show. It changes nothing else, and every call reaches the
+// keeps buckets for logs in it that listings do not show. It changes nothing else, and every call reaches the
 // emulator through the proxy that counts and breaks it.
 type likeAWS struct {
 	URL     string
@@ -55,8 +55,11 @@ type likeAWS struct {
 	anyOwner  []string
 }
 
-// logBucket is the bucket of every world that logs can be written to.
-const logBucket = "the-logs"
+// logBucket and moreLogs are the buckets of every world that logs can be written to.
+const (
+	logBucket = "the-logs"
+	moreLogs  = logBucket + "-too"
+)
 
 func startLikeAWS(t *testing.T, cloud *awstest.Server) *likeAWS {
 	t.Helper()
@@ -75,7 +78,8 @@ func startLikeAWS(t *testing.T, cloud *awstest.Server) *likeAWS {
 		transport.CloseIdleConnections()
 	})
 	s.URL = front.URL
-	s.makeLogs(t)
+	s.makeLogs(t, logBucket)
+	s.makeLogs(t, moreLogs)
 	return s
 }
 
@@ -90,10 +94,10 @@ func (s *likeAWS) client(cfg awssdk.Config) *sdk.Client {
 	return sdk.NewFromConfig(cfg, func(o *sdk.Options) { o.UsePathStyle, o.BaseEndpoint = true, &s.URL })
 }
 
-// makeLogs makes the bucket for logs, which the service that writes them may write to.
-func (s *likeAWS) makeLogs(t *testing.T) {
+// makeLogs makes a bucket for logs, which the service that writes them may write to.
+func (s *likeAWS) makeLogs(t *testing.T, bucket string) {
 	t.Helper()
-	name := s.scope + logBucket
+	name := s.scope + bucket
 	if _, err := s.outside.CreateBucket(t.Context(), &sdk.CreateBucketInput{Bucket: &name}); err != nil {
 		t.Fatal(err)
 	}

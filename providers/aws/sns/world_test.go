@@ -160,33 +160,6 @@ func (ws worlds) make(objects func(*world, kindtest.T) []any, topics ...string) 
 	}
 }
 
-// edit is a change that somebody else makes.
-func (ws worlds) edit(path tree.Path, from string, do func(c *sdk.Client, arn *string) error) kindtest.Edit {
-	return kindtest.Edit{Path: path, From: from, Do: func(t kindtest.T, w kindtest.World, attrs map[string]any) {
-		t.Helper()
-		arn, _ := attrs["arn"].(string)
-		if err := do(ws[w.Dir].others, &arn); err != nil {
-			t.Fatalf("edit %s: %v", path, err)
-		}
-	}}
-}
-
-func (ws worlds) topicEdit(path tree.Path, from, name, value string) kindtest.Edit {
-	return ws.edit(path, from, func(c *sdk.Client, arn *string) error {
-		_, err := c.SetTopicAttributes(context.Background(), &sdk.SetTopicAttributesInput{TopicArn: arn, AttributeName: &name, AttributeValue: &value})
-		return err
-	})
-}
-
-func (ws worlds) subscriptionEdit(path tree.Path, from, name, value string) kindtest.Edit {
-	return ws.edit(path, from, func(c *sdk.Client, arn *string) error {
-		_, err := c.SetSubscriptionAttributes(context.Background(), &sdk.SetSubscriptionAttributesInput{
-			SubscriptionArn: arn, AttributeName: &name, AttributeValue: orNil(value),
-		})
-		return err
-	})
-}
-
 func fault(class reconcile.Class) error {
 	switch class {
 	case reconcile.Denied:
