@@ -26,7 +26,7 @@ type session struct {
 	project *project
 	engine  *engine.Engine
 	stage   statestore.Stage
-	graph   *engine.Graph // holds no resources when a stage is destroyed without its program
+	graph   *engine.Graph // holds no resources when a stage is opened without its program
 	options engine.PlanOptions
 	config  map[string]string
 	saved   *engine.Plan
@@ -58,8 +58,8 @@ func (a *app) openSession(c *cli.Context) (*session, error) {
 	return s, s.open(c, src.dir)
 }
 
-// openDestroy opens a stage for destroying: with its program where that loads, else by its name alone.
-func (a *app) openDestroy(c *cli.Context) (*session, error) {
+// openStage opens a stage with its program, or with --stack by its name and its record alone.
+func (a *app) openStage(c *cli.Context) (*session, error) {
 	s, src, err := a.begin(c, 0)
 	switch {
 	case err != nil:
@@ -68,7 +68,7 @@ func (a *app) openDestroy(c *cli.Context) (*session, error) {
 		return nil, a.delegate(c, src, 0)
 	case s.stage.Stack == "":
 		if s.graph, err = a.load(c.Context, src, s.stage.Name, s.config); err != nil {
-			return nil, reconcile.WithHint(err, "the record is enough: athanor destroy --stack NAME --stage %s", s.stage.Name)
+			return nil, reconcile.WithHint(err, "the record is enough: athanor %s --stack NAME --stage %s", c.Command.Name, s.stage.Name)
 		}
 		s.stage.Stack = s.graph.Stack
 	}

@@ -18,14 +18,16 @@ type Left struct {
 	Kind    string `json:"kind"`
 	// Why is a sentence for people, such as "the program changed it".
 	Why string `json:"why"`
-	// Reasons are the paths that the program changed since the last deploy. Have is what was deployed.
+	// Reasons are the paths that the program changed since the last deploy, where Have is what was deployed. Those that
+	// the world changed as well are there once more, as its own: that is drift too, which the next deploy settles.
 	Reasons []Reason `json:"reasons,omitempty"`
 }
 
 // PlanDrift says what the world changed since the last deploy, and how applying it would change that back: it is
 // the plan of what was deployed last. A thing that vanished is made again, as it was deployed.
 //
-// The graph is the program of now, and may be nil. What it changed since the last deploy is left to the next
+// The graph is the program of now. Nil, or one without resources, of which only Dir counts, goes by the record alone.
+// What the program changed since the last deploy is left to the next
 // one, path by path (see [Plan].Left): a path that the program and the world both changed is the program's, since it
 // speaks last; undoing a change by hand that the program has taken over since would be wrong. With the program,
 // what refers to a thing that is made again follows it; by the record alone it keeps the value that it was deployed
@@ -35,9 +37,13 @@ type Left struct {
 // options only Target and Exclude count. A stage without rows is in order when its last run left none, and else
 // ErrNothingKnown. The error is a *RefusedError when the credentials lead elsewhere.
 func (e *Engine) PlanDrift(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Plan, error) {
+	d := &drift{given: g, of: map[string]*deployed{}}
 	was := &Graph{Format: GraphFormat, Stack: stage.Stack, Stage: stage.Name}
 	if g != nil {
-		was.Dir, was.Secrets, was.Funcs = g.Dir, g.Secrets, Funcs{Then: g.Funcs.Then, Hooks: g.Funcs.Hooks}
+		was.Dir = g.Dir
+	}
+	if g != nil && len(g.Resources) > 0 {
+		d.program, was.Secrets, was.Funcs = g, g.Secrets, Funcs{Then: g.Funcs.Then, Hooks: g.Funcs.Hooks}
 	}
 	w, err := e.newWork(ctx, was, false, PlanOptions{Target: o.Target, Exclude: o.Exclude})
 	if err != nil {
@@ -47,16 +53,16 @@ func (e *Engine) PlanDrift(ctx context.Context, stage statestore.Stage, g *Graph
 		return nil, reconcile.WithHint(fmt.Errorf("%w: %s was never deployed, or its record is lost", ErrNothingKnown, stage), "deploy first")
 	}
 	w.fresh = false // what is not on record cannot drift: nothing is looked for
-	w.drift = &drift{program: g, of: map[string]*deployed{}}
+	w.drift = d
 	w.restore(ctx)
 	return w.makePlan(ctx)
 }
 
 // drift is what a drift plan knows beside what was deployed.
 type drift struct {
-	program *Graph // nil without one
-	of      map[string]*deployed
-	left    []Left
+	given, program *Graph // program is nil without one
+	of             map[string]*deployed
+	left           []Left
 	// stuck are the rows that cannot be compared at all.
 	stuck []Planned
 }
@@ -125,6 +131,9 @@ func (w *work) yield(n *node) error {
 	if n.remade, err = n.rebuilt(); err != nil || n.was == nil {
 		return err
 	}
+	if err := w.changedByBoth(n); err != nil {
+		return err
+	}
 	left := Left{Address: n.addr, Kind: n.spec.Type, Why: "what it is made of changed"}
 	var aside []tree.Path
 	for _, s := range n.look.Steps {
@@ -150,6 +159,29 @@ func (w *work) yield(n *node) error {
 	return err
 }
 
+// changedByBoth adds to what is left of a node what the world changed of it too, unless the program has taken that over.
+func (w *work) changedByBoth(n *node) error {
+	if len(n.was.moved) == 0 {
+		return nil
+	}
+	job := *n.job
+	job.Ignore = n.decl.Options.IgnoreChanges
+	all, err := n.kind.Compare(&job, n.look)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(w.drift.left, func(l Left) bool { return l.Address == n.addr })
+	left := &w.drift.left[i]
+	for _, s := range all.Steps {
+		takenOver := func(r Reason) bool { return r.Path == s.Path && !r.Secret && !s.Secret && tree.Equal(r.Want, s.Have) }
+		moved := func(p tree.Path) bool { return p.Within(s.Path) || s.Path.Within(p) }
+		if slices.ContainsFunc(n.was.moved, moved) && !slices.ContainsFunc(left.Reasons, takenOver) {
+			left.Reasons = append(left.Reasons, w.reason(n, s))
+		}
+	}
+	return nil
+}
+
 // driftInto completes the document of a drift plan.
 func (w *work) driftInto(p *Plan) {
 	if w.drift == nil {
@@ -170,7 +202,11 @@ func (w *work) driftInto(p *Plan) {
 	}
 }
 
-// Drifted reports whether the world changed anything that the last deploy left, repairable or not.
+// Drifted reports whether the world changed anything since the last deploy, repairable or not. What the program has
+// taken over since is none.
 func (p *Plan) Drifted() bool {
-	return p.Pending() || slices.ContainsFunc(p.Actions, func(a Planned) bool { return a.Action == Blocked && len(a.Reasons) > 0 })
+	byWorld := func(r Reason) bool { return r.Source == ByWorld }
+	return p.Pending() ||
+		slices.ContainsFunc(p.Actions, func(a Planned) bool { return a.Action == Blocked && len(a.Reasons) > 0 }) ||
+		slices.ContainsFunc(p.Left, func(l Left) bool { return slices.ContainsFunc(l.Reasons, byWorld) })
 }

@@ -158,7 +158,7 @@ func TestDriftLeavesWhatTheProgramChanged(t *testing.T) {
 	if got := actions(p); got != "both:update gone:update kind:update old:update program:unchanged taken:unchanged" {
 		t.Fatalf("%s: %s", got, reasons(p))
 	}
-	const want = "both: the program changed it [color red→blue program]; gone: the program no longer declares it; " +
+	const want = "both: the program changed it [color red→blue program] [color hand→red world]; gone: the program no longer declares it; " +
 		"kind: the program makes it world.Bare; new: the program declares it since; old: the program calls it new-name; " +
 		"program: the program changed it [color red→blue program]; taken: the program changed it [color red→hand program]"
 	if got := left(p); got != want {
@@ -173,7 +173,7 @@ func TestDriftLeavesWhatTheProgramChanged(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", addr, th, color)
 		}
 	}
-	if p := b.drift(g); p.Drifted() || left(p) != want {
+	if p := b.drift(g); p.Pending() || !p.Drifted() || left(p) != want {
 		t.Errorf("after the repair: %s, left %s", actions(p), left(p))
 	}
 	if r := b.deploy(g); len(r.Failures) > 0 {
@@ -330,7 +330,7 @@ func TestDriftOfASecret(t *testing.T) {
 			t.Errorf("%s is in the plan: %s", secret, text)
 		}
 	}
-	if len(p.Left) != 1 || len(p.Left[0].Reasons) != 2 || p.Drifted() {
+	if len(p.Left) != 1 || len(p.Left[0].Reasons) != 4 || p.Pending() || !p.Drifted() {
 		t.Errorf("rotated: %s, %s", left(p), actions(p))
 	}
 	for _, with := range []*engine.Graph{nil, {Format: engine.GraphFormat, Stack: "shop", Stage: "test", Resources: []engine.Resource{
