@@ -3,6 +3,8 @@ package s3
 import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/athanor-dev/athanor/providers/aws"
 )
 
 // handLifecycle sets the rules of a bucket, written apart from how the kind writes them.
@@ -13,12 +15,12 @@ func handLifecycle(ctx ctx, c client, name *string, p BucketProps) error {
 	}
 	var rules []types.LifecycleRule
 	for _, r := range p.Lifecycle {
-		rule := types.LifecycleRule{ID: some(r.ID), Status: types.ExpirationStatusEnabled, Filter: handFilter(r)}
+		rule := types.LifecycleRule{ID: aws.OrNil(r.ID), Status: types.ExpirationStatusEnabled, Filter: handFilter(r)}
 		if r.Disabled {
 			rule.Status = types.ExpirationStatusDisabled
 		}
 		if e := r.Expiration; e != nil {
-			rule.Expiration = &types.LifecycleExpiration{Days: positive(e.Days), Date: onDay(e.Date)}
+			rule.Expiration = &types.LifecycleExpiration{Days: aws.OrNil(int32(e.Days)), Date: onDay(e.Date)}
 			if e.DeleteMarkers {
 				rule.Expiration.ExpiredObjectDeleteMarker = new(true)
 			}
@@ -32,17 +34,17 @@ func handLifecycle(ctx ctx, c client, name *string, p BucketProps) error {
 		}
 		if e := r.NoncurrentExpiration; e != nil {
 			rule.NoncurrentVersionExpiration = &types.NoncurrentVersionExpiration{
-				NoncurrentDays: positive(e.Days), NewerNoncurrentVersions: positive(e.KeepNewest),
+				NoncurrentDays: aws.OrNil(int32(e.Days)), NewerNoncurrentVersions: aws.OrNil(int32(e.KeepNewest)),
 			}
 		}
 		for _, move := range r.NoncurrentTransitions {
 			rule.NoncurrentVersionTransitions = append(rule.NoncurrentVersionTransitions, types.NoncurrentVersionTransition{
 				StorageClass: types.TransitionStorageClass(move.StorageClass), NoncurrentDays: new(int32(move.Days)),
-				NewerNoncurrentVersions: positive(move.KeepNewest),
+				NewerNoncurrentVersions: aws.OrNil(int32(move.KeepNewest)),
 			})
 		}
 		if r.AbortUploadsAfterDays > 0 {
-			rule.AbortIncompleteMultipartUpload = &types.AbortIncompleteMultipartUpload{DaysAfterInitiation: positive(r.AbortUploadsAfterDays)}
+			rule.AbortIncompleteMultipartUpload = &types.AbortIncompleteMultipartUpload{DaysAfterInitiation: aws.OrNil(int32(r.AbortUploadsAfterDays))}
 		}
 		rules = append(rules, rule)
 	}
@@ -55,7 +57,7 @@ func handLifecycle(ctx ctx, c client, name *string, p BucketProps) error {
 // handFilter is always of the long form, but for a rule without conditions.
 func handFilter(r LifecycleRule) *types.LifecycleRuleFilter {
 	and := &types.LifecycleRuleAndOperator{
-		Prefix: some(r.Prefix), ObjectSizeGreaterThan: (*int64)(r.SizeGreaterThan), ObjectSizeLessThan: (*int64)(r.SizeLessThan),
+		Prefix: aws.OrNil(r.Prefix), ObjectSizeGreaterThan: (*int64)(r.SizeGreaterThan), ObjectSizeLessThan: (*int64)(r.SizeLessThan),
 	}
 	for k, v := range r.Tags {
 		and.Tags = append(and.Tags, types.Tag{Key: &k, Value: &v})
@@ -64,12 +66,4 @@ func handFilter(r LifecycleRule) *types.LifecycleRuleFilter {
 		return &types.LifecycleRuleFilter{Prefix: new("")}
 	}
 	return &types.LifecycleRuleFilter{And: and}
-}
-
-// positive is a number that is not zero, or nil.
-func positive(n int) *int32 {
-	if n == 0 {
-		return nil
-	}
-	return new(int32(n))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -141,7 +142,7 @@ func handCORS(ctx ctx, c client, name *string, p BucketProps) error {
 	for _, r := range p.CORS {
 		rule := types.CORSRule{
 			AllowedMethods: r.AllowedMethods, AllowedOrigins: r.AllowedOrigins, AllowedHeaders: r.AllowedHeaders, ExposeHeaders: r.ExposeHeaders,
-			ID: some(r.ID),
+			ID: aws.OrNil(r.ID),
 		}
 		if r.MaxAge != nil {
 			rule.MaxAgeSeconds = new(int32(r.MaxAge.Seconds()))
@@ -206,10 +207,10 @@ func handWebsite(ctx ctx, c client, name *string, p BucketProps) error {
 	}
 	for _, r := range site.RoutingRules {
 		rule := types.RoutingRule{Redirect: &types.Redirect{
-			HostName: some(r.Host), HttpRedirectCode: some(r.RedirectCode), Protocol: types.Protocol(r.Protocol),
-			ReplaceKeyWith: some(r.ReplaceKey), ReplaceKeyPrefixWith: r.ReplaceKeyPrefix,
+			HostName: aws.OrNil(r.Host), HttpRedirectCode: aws.OrNil(r.RedirectCode), Protocol: types.Protocol(r.Protocol),
+			ReplaceKeyWith: aws.OrNil(r.ReplaceKey), ReplaceKeyPrefixWith: r.ReplaceKeyPrefix,
 		}}
-		if when := (types.Condition{KeyPrefixEquals: some(r.KeyPrefix), HttpErrorCodeReturnedEquals: some(r.ErrorCode)}); r.KeyPrefix+r.ErrorCode != "" {
+		if when := (types.Condition{KeyPrefixEquals: aws.OrNil(r.KeyPrefix), HttpErrorCodeReturnedEquals: aws.OrNil(r.ErrorCode)}); r.KeyPrefix+r.ErrorCode != "" {
 			rule.Condition = &when
 		}
 		to.RoutingRules = append(to.RoutingRules, rule)
@@ -248,14 +249,6 @@ func handRetention(ctx ctx, c client, name *string, p BucketProps) error {
 	}
 	_, err := c.PutObjectLockConfiguration(ctx, &sdk.PutObjectLockConfigurationInput{Bucket: name, ObjectLockConfiguration: lock})
 	return err
-}
-
-// some is a text that is not empty, or nil.
-func some(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }
 
 // onDay is midnight UTC of a date.
@@ -297,11 +290,11 @@ func (ws worlds) objectHands() map[tree.Path]kindtest.Hand {
 			ws[w.Dir].reupload(t, to.Attrs, func(in *sdk.PutObjectInput) { in.Body = strings.NewReader(text) })
 		},
 		"contentType":        put(func(in *sdk.PutObjectInput, p ObjectProps) { in.ContentType = p.ContentType }),
-		"cacheControl":       put(func(in *sdk.PutObjectInput, p ObjectProps) { in.CacheControl = some(p.CacheControl) }),
-		"contentDisposition": put(func(in *sdk.PutObjectInput, p ObjectProps) { in.ContentDisposition = some(p.ContentDisposition) }),
-		"contentEncoding":    put(func(in *sdk.PutObjectInput, p ObjectProps) { in.ContentEncoding = some(p.ContentEncoding) }),
-		"contentLanguage":    put(func(in *sdk.PutObjectInput, p ObjectProps) { in.ContentLanguage = some(p.ContentLanguage) }),
-		"websiteRedirect":    put(func(in *sdk.PutObjectInput, p ObjectProps) { in.WebsiteRedirectLocation = some(p.WebsiteRedirect) }),
+		"cacheControl":       put(func(in *sdk.PutObjectInput, p ObjectProps) { in.CacheControl = aws.OrNil(p.CacheControl) }),
+		"contentDisposition": put(func(in *sdk.PutObjectInput, p ObjectProps) { in.ContentDisposition = aws.OrNil(p.ContentDisposition) }),
+		"contentEncoding":    put(func(in *sdk.PutObjectInput, p ObjectProps) { in.ContentEncoding = aws.OrNil(p.ContentEncoding) }),
+		"contentLanguage":    put(func(in *sdk.PutObjectInput, p ObjectProps) { in.ContentLanguage = aws.OrNil(p.ContentLanguage) }),
+		"websiteRedirect":    put(func(in *sdk.PutObjectInput, p ObjectProps) { in.WebsiteRedirectLocation = aws.OrNil(p.WebsiteRedirect) }),
 		"metadata":           put(func(in *sdk.PutObjectInput, p ObjectProps) { in.Metadata = p.Metadata }),
 		"storageClass": put(func(in *sdk.PutObjectInput, p ObjectProps) {
 			if in.StorageClass = types.StorageClassStandard; p.StorageClass != nil {
@@ -311,7 +304,7 @@ func (ws worlds) objectHands() map[tree.Path]kindtest.Hand {
 		"encryption": put(func(in *sdk.PutObjectInput, p ObjectProps) {
 			in.ServerSideEncryption, in.SSEKMSKeyId = "", nil
 			if p.Encryption != nil {
-				in.ServerSideEncryption, in.SSEKMSKeyId = types.ServerSideEncryption(p.Encryption.Algorithm), some(p.Encryption.KMSKey)
+				in.ServerSideEncryption, in.SSEKMSKeyId = types.ServerSideEncryption(p.Encryption.Algorithm), aws.OrNil(p.Encryption.KMSKey)
 			}
 		}),
 		"tags": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {

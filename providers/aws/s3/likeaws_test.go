@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"slices"
@@ -42,10 +41,8 @@ import (
 // keeps buckets for logs in it that listings do not show. It changes nothing else, and every call reaches the
 // emulator through the proxy that counts and breaks it.
 type likeAWS struct {
-	URL     string
+	*awstest.Front
 	scope   string
-	forward http.RoundTripper
-	origin  *url.URL
 	outside *sdk.Client
 
 	mu        sync.Mutex
@@ -63,21 +60,11 @@ const (
 
 func startLikeAWS(t *testing.T, cloud *awstest.Server) *likeAWS {
 	t.Helper()
-	origin, err := url.Parse(cloud.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	transport := &http.Transport{DisableCompression: true}
 	s := &likeAWS{
-		forward: transport, origin: origin, outside: pathStyle(cloud.Config(t)),
-		payer: map[string]string{}, lifecycle: map[string][]byte{}, logs: map[string]string{}, scope: scopeOf(cloud.Account),
+		outside: pathStyle(cloud.Config(t)),
+		payer:   map[string]string{}, lifecycle: map[string][]byte{}, logs: map[string]string{}, scope: scopeOf(cloud.Account),
 	}
-	front := httptest.NewServer(s)
-	t.Cleanup(func() {
-		front.Close()
-		transport.CloseIdleConnections()
-	})
-	s.URL = front.URL
+	s.Front = awstest.Before(t, cloud, s)
 	s.makeLogs(t, logBucket)
 	s.makeLogs(t, moreLogs)
 	return s
@@ -171,9 +158,7 @@ func (s *likeAWS) unowned() []string {
 
 // pass sends a request on and its answer back, changed by edit. Without an answer there is none either.
 func (s *likeAWS) pass(w http.ResponseWriter, r *http.Request, edit func(*http.Response)) {
-	out := r.Clone(r.Context())
-	out.URL.Scheme, out.URL.Host, out.RequestURI = s.origin.Scheme, s.origin.Host, ""
-	res, err := s.forward.RoundTrip(out)
+	res, err := s.Send(r, nil)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}

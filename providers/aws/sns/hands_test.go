@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sns/types"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -134,7 +135,7 @@ func (ws worlds) subscriptionHands() map[tree.Path]kindtest.Hand {
 	set := func(name string, value func(kindtest.Edited) string) kindtest.Hand {
 		return ws.hand(func(c *sdk.Client, arn *string, to kindtest.Edited) error {
 			_, err := c.SetSubscriptionAttributes(context.Background(), &sdk.SetSubscriptionAttributesInput{
-				SubscriptionArn: arn, AttributeName: &name, AttributeValue: orNil(value(to)),
+				SubscriptionArn: arn, AttributeName: &name, AttributeValue: aws.OrNil(value(to)),
 			})
 			return err
 		})

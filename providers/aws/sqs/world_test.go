@@ -37,11 +37,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
 	like := startLikeAWS(t, server)
-	cfg := server.ObservedConfig(t)
-	cfg.BaseEndpoint = &like.URL
-	outside := server.Config(t)
-	outside.BaseEndpoint = &like.URL
-	w := &world{server: server, others: sdk.NewFromConfig(outside), cloud: aws.FromConfig(cfg), dir: t.TempDir()}
+	w := &world{server: server, others: sdk.NewFromConfig(like.Outside(t)), cloud: aws.FromConfig(like.Observed(t)), dir: t.TempDir()}
 	place, err := w.cloud.Place(t.Context())
 	if err != nil || place.Account != account {
 		t.Fatalf("place %v: %v", place, err)
