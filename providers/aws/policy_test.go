@@ -117,8 +117,13 @@ func TestCheckTags(t *testing.T) {
 
 func TestDocument(t *testing.T) {
 	for _, c := range []struct{ in, want any }{
-		{nil, nil}, {"", nil}, {"not JSON", "not JSON"}, {`{"a": 1}`, map[string]any{"a": int64(1)}}, {"[]", []any{}},
-		{map[string][]string{"a": {"b"}}, map[string]any{"a": []any{"b"}}}, {`"text"`, "text"},
+		{nil, nil},
+		{"", nil},
+		{"not JSON", "not JSON"},
+		{`{"a": 1}`, map[string]any{"a": int64(1)}},
+		{"[]", []any{}},
+		{map[string][]string{"a": {"b"}}, map[string]any{"a": []any{"b"}}},
+		{`"text"`, "text"},
 	} {
 		if got := Document(c.in); !tree.Equal(got, c.want) {
 			t.Errorf("Document(%#v) = %#v, want %#v", c.in, got, c.want)
