@@ -10,15 +10,12 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
-	"github.com/athanor-dev/athanor/statestore"
 )
-
-var theStage = statestore.Stage{Stack: "shop", Name: "test"}
 
 // drift plans drift. g may be nil: by the record alone.
 func (b *bench) drift(g *engine.Graph) *engine.Plan {
 	b.t.Helper()
-	p, err := b.e.PlanDrift(b.t.Context(), theStage, g, b.opts)
+	p, err := b.e.PlanDrift(b.t.Context(), testStage, g, b.opts)
 	if err != nil {
 		b.t.Fatalf("drift: %v", err)
 	}
@@ -89,7 +86,7 @@ func TestDriftIsSeenAndRepaired(t *testing.T) {
 		}
 		b.undrifted(g)
 		b.settled(g)
-		runs, err := b.store.Runs(t.Context(), theStage, 1)
+		runs, err := b.store.Runs(t.Context(), testStage, 1)
 		if err != nil || len(runs) != 1 || runs[0].Command != "drift" {
 			t.Errorf("%+v %v", runs, err)
 		}
@@ -122,7 +119,7 @@ func TestDriftOfAVanishedThing(t *testing.T) {
 			t.Fatalf("%s", failures(r))
 		}
 		id := "thing:" + b.world.of("a")[0].Name
-		out, _, err := b.e.Outputs(t.Context(), theStage)
+		out, _, err := b.e.Outputs(t.Context(), testStage)
 		if followed := b.world.of("b")[0].After == id && out["id"] == id; err != nil || followed != program {
 			t.Errorf("program %t: b is after %s, and a is %s; output %v", program, b.world.of("b")[0].After, id, out)
 		}
@@ -267,7 +264,7 @@ func TestDriftKeepsTheRecord(t *testing.T) {
 				t.Errorf("program %t: %s was\n%+v\nand is\n%+v", program, addr, was, is)
 			}
 		}
-		if out, _, err := b.e.Outputs(t.Context(), theStage); err != nil || len(out) != 2 {
+		if out, _, err := b.e.Outputs(t.Context(), testStage); err != nil || len(out) != 2 {
 			t.Errorf("outputs %v %v", out, err)
 		}
 		b.undrifted(g)
@@ -307,6 +304,26 @@ func TestDriftLeavesWhatWasInterrupted(t *testing.T) {
 		t.Errorf("%s %v", failures(r), b.world.names())
 	}
 	b.settled(g)
+}
+
+// A row that `state mv` moved half way is the move's: its marks are no drift.
+func TestDriftLeavesAHalfMove(t *testing.T) {
+	s := moveStories()[0]
+	half := 0
+	for at := range s.cut(t, -1, func(*bench) {}) {
+		s.cut(t, at, func(b *bench) {
+			p := b.drift(nil)
+			if p.Drifted() {
+				t.Errorf("cut at %d: %s: %s", at, actions(p), reasons(p))
+			}
+			if strings.Contains(left(p), "its move from") {
+				half++
+			}
+		})
+	}
+	if half == 0 {
+		t.Error("no cut left a half move")
+	}
 }
 
 // A secret that drifted is seen and repaired, and shown nowhere; it need not be at hand.
@@ -369,7 +386,7 @@ func TestDriftTakesValuesLiterally(t *testing.T) {
 func TestDriftWithoutARecord(t *testing.T) {
 	b := newBench(t)
 	g := graph(res("a", m{}))
-	if _, err := b.e.PlanDrift(t.Context(), theStage, g, b.opts); !errors.Is(err, engine.ErrNothingKnown) {
+	if _, err := b.e.PlanDrift(t.Context(), testStage, g, b.opts); !errors.Is(err, engine.ErrNothingKnown) {
 		t.Errorf("never deployed: %v", err)
 	}
 	b.deploy(g)
