@@ -157,7 +157,7 @@ func (a *app) width(w io.Writer) func() int {
 // commands are all commands, in the order of the help.
 func (a *app) commands() []*cli.Command {
 	return []*cli.Command{
-		a.deployCommand(), a.planCommand(), a.destroyCommand(),
+		a.deployCommand(), a.planCommand(), a.destroyCommand(), a.driftCommand(),
 		a.adoptCommand(), a.orphansCommand(),
 		a.outputCommand(), a.stateCommand(), a.historyCommand(), a.eventsCommand(), a.cancelCommand(), a.unlockCommand(), a.secretCommand(), a.graphCommand(),
 		a.kindsCommand(), a.schemaCommand(), a.initCommand(), a.versionCommand(), a.completionCommand(),

@@ -118,9 +118,11 @@ type summaryLine struct {
 	Calls   engine.Calls `json:"calls"`
 	Commits int          `json:"commits"`
 	// Duration is in seconds.
-	Duration float64           `json:"duration"`
-	Outputs  map[string]any    `json:"outputs"`
-	Failures []problem         `json:"failures,omitempty"`
+	Duration float64        `json:"duration"`
+	Outputs  map[string]any `json:"outputs"`
+	Failures []problem      `json:"failures,omitempty"`
+	// Left is what a repair of drift leaves to the next deploy.
+	Left     []engine.Left     `json:"left,omitempty"`
 	WaitsFor map[string]string `json:"waitsFor,omitempty"`
 }
 
@@ -128,7 +130,7 @@ type summaryLine struct {
 func (s *session) report(res *engine.Result, p *engine.Plan) {
 	a, outputs := s.app, maskedOutputs(res)
 	if a.asJSON {
-		a.json(s.summary(res, outputs))
+		a.json(s.summary(res, p, outputs))
 		return
 	}
 	style := a.style(a.err)
@@ -136,16 +138,16 @@ func (s *session) report(res *engine.Result, p *engine.Plan) {
 		style.Waiting(a.err, addr, res.Waiting[addr])
 	}
 	style.Ended(a.err, res)
-	if !p.Destroy {
+	if !p.Destroy && !p.Drift {
 		a.printOutputs(outputs)
 	}
 }
 
-func (s *session) summary(res *engine.Result, outputs map[string]any) summaryLine {
+func (s *session) summary(res *engine.Result, p *engine.Plan, outputs map[string]any) summaryLine {
 	line := summaryLine{
 		Time: time.Now().UTC(), Type: string(engine.EventSummary), Run: res.Run, Stack: s.stage.Stack, Stage: s.stage.Name,
 		State: string(res.State), Summary: res.Summary, Calls: res.Calls, Commits: res.Commits, Duration: res.Took.Seconds(),
-		Outputs: outputs, WaitsFor: res.Waiting,
+		Outputs: outputs, WaitsFor: res.Waiting, Left: p.Left,
 	}
 	for _, f := range res.Failures {
 		line.Failures = append(line.Failures, problem{Address: f.Address, Error: s.engine.Redacted(f.Err), Hints: hintsOf(f.Err)})

@@ -93,7 +93,7 @@ func (a *app) planOnly(c *cli.Context) error {
 }
 
 func (a *app) destroy(c *cli.Context) error {
-	s, err := a.openDestroy(c)
+	s, err := a.openStage(c)
 	if err != nil || s == nil {
 		return err
 	}

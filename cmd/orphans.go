@@ -33,7 +33,7 @@ orphans --stack shop --stage dev-ada`,
 }
 
 func (a *app) orphans(c *cli.Context) error {
-	s, err := a.openDestroy(c)
+	s, err := a.openStage(c)
 	if err != nil || s == nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type session struct {
 	project *project
 	engine  *engine.Engine
 	stage   statestore.Stage
-	graph   *engine.Graph // holds no resources when a stage is destroyed without its program
+	graph   *engine.Graph // holds no resources when a stage is opened without its program
 	options engine.PlanOptions
 	config  map[string]string
 	saved   *engine.Plan
@@ -73,8 +73,8 @@ func (a *app) evaluated(c *cli.Context, s *session, src *source, names int) (*se
 	return s, s.open(c, src.dir)
 }
 
-// openDestroy opens a stage for destroying: with its program where that loads, else by its name alone.
-func (a *app) openDestroy(c *cli.Context) (*session, error) {
+// openStage opens a stage with its program, or with --stack by its name and its record alone.
+func (a *app) openStage(c *cli.Context) (*session, error) {
 	s, src, err := a.begin(c, 0)
 	switch {
 	case err != nil:

@@ -157,6 +157,8 @@ func (r *run) again(ctx context.Context) (*Plan, error) {
 			return nil, err
 		}
 		return o.Plan, nil
+	case r.w.drift != nil:
+		return r.e.PlanDrift(ctx, r.w.stage, r.w.drift.given, r.w.o)
 	case r.w.destroy:
 		return r.e.PlanDestroy(ctx, r.w.stage, &Graph{Dir: r.w.graph.Dir}, r.w.o)
 	}
@@ -293,14 +295,14 @@ func first(a, b map[string]any) map[string]any {
 
 // stale reports that the record of a settled thing differs from its declaration in what no look shows.
 func (w *work) stale(n *node) bool {
-	if n.rec == nil || !w.isSelected(n) || n.plan.Action != Unchanged && n.plan.Action != Wait {
+	if n.rec == nil || n.was != nil || !w.isSelected(n) || n.plan.Action != Unchanged && n.plan.Action != Wait {
 		return false
 	}
 	r := n.rec
 	known := n.job != nil && len(n.job.Unknown) == 0
 	return r.candidate() != nil || r.moving != "" || !slices.Equal(r.needs, w.ownedNeeds(n)) || !sameOptions(r.options, n.decl.Options) ||
 		!tree.Equal(anyMap(r.settings), anyMap(n.decl.Settings)) ||
-		known && (!sameBut(n.decl.Options.IgnoreChanges, r.props, n.job.Props) || len(still(r.was, n.decl.Options.RenamedFrom)) != len(r.was))
+		known && (n.builtAnew() || !sameBut(n.decl.Options.IgnoreChanges, r.props, n.job.Props) || len(still(r.was, n.decl.Options.RenamedFrom)) != len(r.was))
 }
 
 // sameBut compares props without ignored paths: what is there has its own values in them.
@@ -324,6 +326,9 @@ func sameOptions(a, b Options) bool {
 
 // ownedNeeds are the addresses with rows that a node depends on.
 func (w *work) ownedNeeds(n *node) []string {
+	if n.was != nil && n.rec != nil {
+		return n.rec.needs
+	}
 	var needs []string
 	for _, a := range n.needs {
 		if up := w.nodes[a]; up != nil && up.decl != nil && up.rec != nil && a != n.addr {

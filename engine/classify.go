@@ -46,6 +46,8 @@ func (w *work) classify(ctx context.Context, n *node) {
 		n.plan.Assets[name] = a.Digest
 	}
 	switch {
+	case n.look.Absent && n.was != nil:
+		w.classifyVanished(n)
 	case n.look.Absent:
 		w.classifyAbsent(n)
 	case n.rec.live() == nil:
@@ -54,12 +56,19 @@ func (w *work) classify(ctx context.Context, n *node) {
 		w.classifyLive(n)
 	}
 	w.request(n)
-	w.holdBack(n)
+	if n.was == nil {
+		w.holdBack(n)
+	} else {
+		w.guard(n) // what is not repaired changes nothing for those that refer to it
+	}
 	w.foresee(n)
 	w.compute(ctx, n)
 }
 
 func (n *node) blockedBy() *node {
+	if n.was != nil {
+		return nil // it is compared with what it was, whatever became of the others
+	}
 	for _, up := range n.ups {
 		if up.plan != nil && up.plan.Action == Blocked {
 			return up
@@ -79,6 +88,7 @@ func (w *work) block(n *node, err error) {
 	n.plan.Action, n.plan.Problem = Blocked, w.redact.text(err.Error())
 	n.plan.Hint = w.redact.text(strings.Join(reconcile.Hints(err), "; "))
 	n.err, n.unknown = err, true
+	n.asRecorded()
 }
 
 // compare brings the look up to date with the upstreams that are known now, and looks where that had to wait.
@@ -202,6 +212,10 @@ func (w *work) classifyLive(n *node) {
 		w.compareRecord(n)
 		return
 	}
+	if err := w.yield(n); err != nil {
+		w.block(n, err)
+		return
+	}
 	n.plan.Reasons = w.reasons(n, n.look.Steps)
 	switch {
 	case len(n.look.Steps) > 0 && n.from != "" && !slices.ContainsFunc(n.look.Steps, func(s reconcile.Step) bool { return !isMarkStep(s) }):
@@ -217,7 +231,7 @@ func (w *work) classifyLive(n *node) {
 	default:
 		n.plan.Action = Unchanged
 	}
-	if note := n.renameNote(); note != "" {
+	if note := n.renameNote(); note != "" && n.was == nil {
 		n.plan.Notes = append(n.plan.Notes, note)
 	}
 }
@@ -242,14 +256,9 @@ func (w *work) compareRecord(n *node) {
 	if n.from != "" {
 		n.plan.Action = Move
 	}
-	leaves(n.job.Props, func(p tree.Path, v any) {
-		if had, _ := tree.Get(n.rec.props, p); !tree.Equal(had, v) && !within(n.job.Unknown, p) {
+	differences(n.rec.props, n.job.Props, func(p tree.Path, had, v any) {
+		if !within(n.job.Unknown, p) {
 			n.plan.Reasons = append(n.plan.Reasons, w.reason(n, reconcile.Step{Path: p, Have: had, Want: v}))
-		}
-	})
-	leaves(n.rec.props, func(p tree.Path, had any) {
-		if _, declared := tree.Get(n.job.Props, p); !declared && had != nil {
-			n.plan.Reasons = append(n.plan.Reasons, w.reason(n, reconcile.Step{Path: p, Have: had}))
 		}
 	})
 	if len(n.plan.Reasons) > 0 || len(n.job.Unknown) > 0 {
@@ -271,11 +280,14 @@ func (w *work) reason(n *node, s reconcile.Step) Reason {
 		Path: s.Path, Have: s.Have, Want: s.Want, Replaces: s.Replaces, Unknown: s.Unknown, Secret: s.Secret, Call: s.Call,
 		Source: ByProgram,
 	}
-	ever := n.rec != nil && slices.ContainsFunc(n.rec.secret, func(p tree.Path) bool { return s.Path.Within(p) || p.Within(s.Path) })
-	if (ever || within(n.job.Secret, s.Path)) && !s.Secret {
+	if (w.everSecret(n, s.Path) || within(n.job.Secret, s.Path)) && !s.Secret {
 		r.Secret, r.Have, r.Want = true, maskOf(r.Have), maskOf(r.Want)
 	}
-	if n.rec != nil && n.rec.props != nil && !s.Unknown {
+	switch {
+	case n.was != nil:
+		r.Source = ByWorld
+	case n.remade[s.Path]:
+	case n.rec != nil && n.rec.props != nil && !s.Unknown:
 		_, had := tree.Get(n.rec.props, s.Path)
 		_, wants := tree.Get(n.job.Props, s.Path)
 		same := sameAt(n.rec.props, n.job.Props, s.Path)
@@ -340,6 +352,7 @@ func (w *work) foresee(n *node) {
 		}
 	default:
 	}
+	n.asRecorded()
 }
 
 // matches reports whether an address is named by one of several globs.

@@ -47,6 +47,9 @@ func (r *run) collect(ctx context.Context) {
 		}
 	}
 	for _, n := range r.w.declared {
+		if n.was != nil && n.plan.Action != Replace {
+			continue // what was condemned before is the next deploy's
+		}
 		if n.rec != nil && len(n.rec.condemned()) > 0 && r.ok(n) && r.w.isSelected(n) {
 			add(n, r.dropCondemned)
 		}

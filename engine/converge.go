@@ -136,6 +136,10 @@ func (r *run) recount(from, to Action) {
 func (w *work) outputs(ctx context.Context) (map[string]any, map[string]bool) {
 	old, oldSecret := w.lastOutputs()
 	values, secret := make(map[string]any, len(w.graph.Outputs)), map[string]bool{}
+	if w.drift != nil {
+		maps.Copy(values, old)
+		maps.Copy(secret, oldSecret)
+	}
 	for name, t := range w.results {
 		resolved, err := w.resolve(ctx, t)
 		if err != nil || len(resolved.Unknown) > 0 {

@@ -58,6 +58,9 @@ func (r *run) waitsFor(n *node) *node {
 		if up.decl == nil || n.atBirth(up) {
 			continue
 		}
+		if n.was != nil && up.plan.Action == Blocked {
+			continue // that one is left as it is, and this one goes back to what it was beside it
+		}
 		if up.plan.Action == Wait || r.statuses[up.addr] == StatusBlocked {
 			return up
 		}

@@ -17,6 +17,9 @@ var ErrProtected = errors.New("it is protected")
 // refuse says that the plan as a whole cannot be applied because of this node. All refusals are listed at once.
 func (w *work) refuse(n *node, err error) {
 	w.block(n, err)
+	if w.drift != nil {
+		return // a repair leaves it, and says so
+	}
 	w.refusals = append(w.refusals, Problem{Address: n.addr, Source: n.source(), Err: w.redact.error(err)})
 }
 

@@ -25,6 +25,10 @@ type node struct {
 	rec  *record // nil without a row
 	// from is the address that the row had before this plan moved it.
 	from string
+	// was is set when drift is planned: the declaration is what was deployed last.
+	was *deployed
+	// remade are the paths that differ because what the thing is made of changed.
+	remade map[tree.Path]bool
 
 	// props are those declared; uses the references in them, in tree order; needs the addresses that must come before, sorted.
 	props *token.Template
@@ -84,7 +88,7 @@ func (w *work) index(ctx context.Context) error {
 	for i := range w.graph.Resources {
 		r := &w.graph.Resources[i]
 		n := &all[i]
-		n.addr, n.decl = r.Address, r
+		n.addr, n.decl, n.was = r.Address, r, w.drift.deployed(r.Address)
 		if err := w.declare(n, r.Address, r.Kind, r.Source); err != nil {
 			bad(r.Address, r.Source, err)
 			continue
@@ -176,12 +180,17 @@ func unknownKind(kind string, types []string) error {
 func (w *work) refer(ctx context.Context, n *node, job *reconcile.Job) []error {
 	declared := n.declaredProps()
 	var err error
-	if n.props, err = w.template(ctx, declared); err != nil {
+	if n.was != nil && n.was.literal {
+		n.props = token.Literal(declared, n.was.secret)
+	} else if n.props, err = w.template(ctx, declared); err != nil {
 		return []error{err}
 	}
 	n.uses = n.props.Refs()
 	var errs []error
-	if n.decl != nil {
+	switch {
+	case n.was != nil: // it was deployed like this: what is wrong with it now is said where it is looked at
+		n.needs = n.was.needs
+	case n.decl != nil:
 		o := &n.decl.Options
 		n.needs = slices.Grow(n.needs, len(n.uses)+len(o.DependsOn))
 		for _, a := range o.DependsOn {

@@ -67,6 +67,9 @@ func (w *work) declaredJob(ctx context.Context, n *node, t target) (*reconcile.J
 	}
 	job.Assets = n.assets
 	job.Ignore, job.ReplaceOn, job.Force = o.IgnoreChanges, o.ReplaceOn, w.o.Force
+	if n.was != nil {
+		job.Ignore = slices.Concat(o.IgnoreChanges, n.was.aside)
+	}
 	if t.gen != nil && n.rec != nil {
 		job.Had = n.rec.props
 	}

@@ -161,7 +161,7 @@ func (w *work) untied(n *node) []Planned {
 
 // condemned are the lines of generations that wait for deletion.
 func (w *work) condemned(n *node) []Planned {
-	if !w.isSelected(n) {
+	if !w.isSelected(n) || w.drift != nil {
 		return nil
 	}
 	var lines []Planned

@@ -226,6 +226,9 @@ func (r *run) recordOf(n *node) *record {
 	if n.rec != nil {
 		rec = n.rec.clone()
 	}
+	if n.was != nil {
+		return rec // it is what was deployed: only the thing itself is mended
+	}
 	if rec.birth == "" {
 		rec.birth = n.addr
 	}
@@ -284,6 +287,9 @@ func (r *run) done(ctx context.Context, n *node, rec *record, g *generation, job
 // keep records what a node is settled with. A path that was secret once stays masked.
 func (r *record) keep(n *node, job *reconcile.Job) {
 	r.props, r.was = job.Props, still(r.was, n.decl.Options.RenamedFrom)
+	if n.was == nil { // a repair leaves what was built anew to the next deploy
+		r.built = builtOf(job.Assets)
+	}
 	r.mind(job)
 }
 

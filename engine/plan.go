@@ -49,7 +49,7 @@ func (w *work) makePlan(ctx context.Context) (*Plan, error) {
 	digest := make(chan struct{})
 	go func() {
 		defer close(digest)
-		w.digest, w.digestErr = w.graph.Digest()
+		w.digest, w.digestErr = w.program().Digest()
 	}()
 	defer func() { <-digest }()
 	w.digested = digest
@@ -96,6 +96,9 @@ func (w *work) leave() {
 		if n, ok := w.nodes[addr]; ok && n.decl != nil {
 			n.rec = rec
 			continue
+		}
+		if w.drift != nil {
+			continue // not deployed, or no longer what it was: nothing can drift from that
 		}
 		w.leftover = append(w.leftover, w.leftNode(addr, rec))
 	}
@@ -211,6 +214,7 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 		}
 		p.Actions = append(p.Actions, w.condemned(n)...)
 	}
+	w.driftInto(p)
 	for _, f := range w.discovered {
 		if f.Mark.Retained {
 			p.Warnings = append(p.Warnings, fmt.Sprintf("%s %s was retained by %s; it is left alone", f.Kind, f.Identity, f.Mark.Address))

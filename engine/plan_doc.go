@@ -88,6 +88,10 @@ type Plan struct {
 	Stage  string `json:"stage"`
 	// Destroy: everything goes.
 	Destroy bool `json:"destroy,omitempty"`
+	// Drift: what the world changed since the last deploy goes back to what it was. Left is what the program changed
+	// meanwhile, which is the next deploy's; nothing of it is in Actions.
+	Drift bool   `json:"drift,omitempty"`
+	Left  []Left `json:"left,omitempty"`
 	// Serial is the record's version that was planned on; Digest the graph's.
 	Serial  uint64    `json:"serial"`
 	Digest  string    `json:"digest"`

@@ -102,6 +102,17 @@ func TestNoObserveComparesWithTheRecord(t *testing.T) {
 	}
 }
 
+// A prop that is secret by its type is masked also where the record alone is compared.
+func TestRecordAloneShowsNoSecret(t *testing.T) {
+	b := newBench(t)
+	b.deploy(graph(res("a", m{"tokens": "typed-secret"})))
+	b.opts.NoObserve = true
+	p := b.plan(graph(res("a", m{"tokens": "typed-anew"})))
+	if text := reasons(p); actions(p) != "a:update" || strings.Contains(text, "typed-") {
+		t.Error(text)
+	}
+}
+
 func TestIgnoredPathsAreCarriedOver(t *testing.T) {
 	for _, first := range []bool{false, true} {
 		b := newBench(t)

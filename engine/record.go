@@ -21,6 +21,8 @@ type record struct {
 	options  Options
 	settings map[string]any // of the provider, as last deployed
 	props    map[string]any // resolved, as last settled
+	// built is one digest over what the props pointed at when it was settled; "" for kinds that prepare nothing.
+	built string
 	// cut are the late paths, by upstream, through which a cycle was opened: what must be emptied before the
 	// members of the cycle can go.
 	cut map[string][]tree.Path

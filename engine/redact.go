@@ -167,3 +167,9 @@ func (r *redactor) holds(v any) bool {
 		return r.finds(s)
 	})
 }
+
+// everSecret reports a path that is secret by its type, or was by its value in any deploy.
+func (w *work) everSecret(n *node, p tree.Path) bool {
+	in := func(q tree.Path) bool { return p.Within(q) || q.Within(p) }
+	return slices.ContainsFunc(n.spec.SecretProps, in) || n.rec != nil && slices.ContainsFunc(n.rec.secret, in)
+}

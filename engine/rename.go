@@ -8,6 +8,9 @@ import (
 // moves gives rows to the addresses that they were renamed to: chains, shifts and swaps included. A rename that was
 // done before is not done again: the row remembers where it came from.
 func (w *work) moves() []error {
+	if w.drift != nil {
+		return nil
+	}
 	claims := w.claims()
 	var errs []error
 	claimed := map[string]*node{}

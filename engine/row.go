@@ -37,6 +37,9 @@ func (r *record) seal(stage statestore.Stage, key *seal.Key) (statestore.Row, er
 	if r.leave {
 		body["leave"] = true
 	}
+	if r.built != "" {
+		body["built"] = r.built
+	}
 	if len(r.secret) > 0 {
 		body["secret"] = texts(r.secret)
 	}
@@ -124,6 +127,7 @@ func decodeRow(row statestore.Row, plain []byte) (*record, error) {
 	r.settings, _ = body["settings"].(map[string]any)
 	r.leave, _ = body["leave"].(bool)
 	r.moving, _ = body["moving"].(string)
+	r.built, _ = body["built"].(string)
 	r.secret, r.was = textsOf[tree.Path](body["secret"]), textsOf[string](body["was"])
 	if cut, ok := body["cut"].(map[string]any); ok {
 		r.cut = make(map[string][]tree.Path, len(cut))

@@ -28,9 +28,11 @@ type work struct {
 	edit *edit
 	// orphans is the program, nil for none, of a plan that deletes what no row knows and leaves the record as it is.
 	orphans *Graph
-	stage   statestore.Stage
-	store   string // the store's id
-	snap    *statestore.Snapshot
+	// drift is set when drift is planned: graph then holds what was deployed last.
+	drift *drift
+	stage statestore.Stage
+	store string // the store's id
+	snap  *statestore.Snapshot
 
 	// records by address, after moves; moved are old addresses to new ones; damaged those that cannot be read.
 	records map[string]*record
@@ -204,31 +206,30 @@ func (w *work) resolve(ctx context.Context, t *token.Template) (token.Resolved, 
 	return w.resolveWas(ctx, t, nil)
 }
 
-// resolveWas resolves references to some nodes by the attributes of older things of theirs: to find what has no record
+// resolveWas resolves references to nodes of was by the attributes of older things of theirs: to find what has no record
 // and belongs to those.
 func (w *work) resolveWas(ctx context.Context, t *token.Template, was map[*node]map[string]any) (token.Resolved, error) {
-	value := w.value
-	if was != nil {
-		value = func(ref token.Ref) (token.Value, error) {
-			if v, ok := tree.Get(was[w.nodes[ref.Address]], ref.Path); ok && ref.Path != "" {
+	return t.Resolve(func(x token.Expr) (token.Value, error) { return w.lookup(ctx, x, was) })
+}
+
+// lookup is the value of one expression, as far as it is known now; was is as in resolveWas.
+func (w *work) lookup(ctx context.Context, x token.Expr, was map[*node]map[string]any) (token.Value, error) {
+	switch x.Op {
+	case token.OpSecret:
+		s, err := w.secret(ctx, x.Name)
+		return token.Value{Any: s, Secret: true}, err
+	case token.OpStack:
+		return w.output(ctx, x.Stack, x.Ref.Path)
+	case token.OpThen:
+		return w.then(x)
+	default:
+		if was != nil && x.Ref.Path != "" {
+			if v, ok := tree.Get(was[w.nodes[x.Ref.Address]], x.Ref.Path); ok {
 				return token.Value{Any: v}, nil
 			}
-			return w.value(ref)
 		}
+		return w.value(x.Ref)
 	}
-	return t.Resolve(func(x token.Expr) (token.Value, error) {
-		switch x.Op {
-		case token.OpSecret:
-			s, err := w.secret(ctx, x.Name)
-			return token.Value{Any: s, Secret: true}, err
-		case token.OpStack:
-			return w.output(ctx, x.Stack, x.Ref.Path)
-		case token.OpThen:
-			return w.then(x)
-		default:
-			return value(x.Ref)
-		}
-	})
 }
 
 // value is an attribute, as far as it is known now.

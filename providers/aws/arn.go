@@ -1,6 +1,10 @@
 package aws
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/athanor-dev/athanor/reconcile"
+)
 
 // ARN names one thing of AWS, in all accounts and regions.
 type ARN string
@@ -24,6 +28,11 @@ func (a ARN) Parse() (p Parts, ok bool) {
 // ARN puts the parts together.
 func (p Parts) ARN() ARN {
 	return ARN(strings.Join([]string{"arn", p.Partition, p.Service, p.Region, p.Account, p.Resource}, ":"))
+}
+
+// ARNIn names a resource of a service in a place.
+func ARNIn(place reconcile.Place, service, resource string) ARN {
+	return Parts{Partition: Partition(place.Region), Service: service, Region: place.Region, Account: place.Account, Resource: resource}.ARN()
 }
 
 // Partition is the family of regions that one belongs to. Their accounts and ARNs are apart.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -40,6 +41,14 @@ func (e *classError) Unwrap() error { return e.error }
 
 // IsAbsent reports whether the service answered that there is none.
 func IsAbsent(err error) bool { return classOf(err) == reconcile.Absent }
+
+// Absent turns the service's word for "there is none", and nothing else, into ErrAbsent.
+func Absent(err error) error {
+	if IsAbsent(err) {
+		return fmt.Errorf("%w: %w", reconcile.ErrAbsent, err)
+	}
+	return err
+}
 
 // classOf goes by what is surest: an error of our own, the service's code, the status, the connection.
 func classOf(err error) reconcile.Class {

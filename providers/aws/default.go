@@ -6,3 +6,12 @@ func OrDefault[T any](field **T, value T) {
 		*field = &value
 	}
 }
+
+// OrNil is a pointer to a value, nil for the zero value: how the service is told nothing, and how none compares.
+func OrNil[T comparable](value T) *T {
+	var none T
+	if value == none {
+		return nil
+	}
+	return &value
+}

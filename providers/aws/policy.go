@@ -70,20 +70,9 @@ func (s Statement) document() map[string]any {
 // root user, the case of actions and condition keys. It is for comparing; the service is sent what was
 // declared. What is no policy stays as it is. Empty text is no policy: nil.
 func CanonicalPolicy(document any) any {
-	if text, ok := document.(string); ok {
-		if text == "" {
-			return nil
-		}
-		decoded, err := tree.Decode([]byte(text))
-		if err != nil {
-			return document // a reference, or a mistake that the service will name
-		}
-		document = decoded
-	}
-	plain, err := tree.Of(document)
-	m, ok := plain.(map[string]any)
-	if err != nil || !ok {
-		return document
+	m, ok := Document(document).(map[string]any)
+	if !ok {
+		return Document(document)
 	}
 	out := map[string]any{"Version": "2008-10-17"} // of policies that do not say
 	for k, v := range m {
@@ -219,6 +208,26 @@ func account(s string) string {
 		return m[1]
 	}
 	return s
+}
+
+// Document is a document prop by its meaning: a tree, decoded where it is JSON text. Empty text is no document: nil.
+// What is none stays as it is.
+func Document(document any) any {
+	if text, ok := document.(string); ok {
+		if text == "" {
+			return nil
+		}
+		decoded, err := tree.Decode([]byte(text))
+		if err != nil {
+			return document // a reference, or a mistake that the service will name
+		}
+		return decoded
+	}
+	plain, err := tree.Of(document)
+	if err != nil {
+		return document
+	}
+	return plain
 }
 
 // DocumentText writes a document prop as the service takes it: JSON text as it was written, anything else as

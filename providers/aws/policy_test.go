@@ -114,3 +114,22 @@ func TestCheckTags(t *testing.T) {
 		t.Error("tags of the author")
 	}
 }
+
+func TestDocument(t *testing.T) {
+	for _, c := range []struct{ in, want any }{
+		{nil, nil},
+		{"", nil},
+		{"not JSON", "not JSON"},
+		{`{"a": 1}`, map[string]any{"a": int64(1)}},
+		{"[]", []any{}},
+		{map[string][]string{"a": {"b"}}, map[string]any{"a": []any{"b"}}},
+		{`"text"`, "text"},
+	} {
+		if got := Document(c.in); !tree.Equal(got, c.want) {
+			t.Errorf("Document(%#v) = %#v, want %#v", c.in, got, c.want)
+		}
+	}
+	if f := func() {}; Document(f) == nil { // what is no document stays as it is
+		t.Error("a function became nothing")
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 //go:embed box_test.go
@@ -211,6 +212,13 @@ func dropBox(ctx context.Context, site boxSite) error {
 	})
 }
 
+// hand changes a box on the shelf.
+func hand(change func(b *box, to kindtest.Edited)) kindtest.Hand {
+	return func(_ kindtest.T, w kindtest.World, to kindtest.Edited) {
+		change(shelfOf(w.Cloud).boxes[to.Attrs["id"].(string)], to)
+	}
+}
+
 // boxSuite checks one kind of box.
 func boxSuite(k *boxKind) kindtest.Suite {
 	change := func(f func(b *box)) func(kindtest.T, kindtest.World, map[string]any) {
@@ -243,6 +251,27 @@ func boxSuite(k *boxKind) kindtest.Suite {
 			{Path: "note", Do: change(func(b *box) { b.Note = "read" })},
 			{Path: "tags.a", Do: change(func(b *box) { delete(b.Tags, "a") })},
 			{Path: "tags.z", Do: change(func(b *box) { b.Tags["z"] = "more" })},
+		},
+		Hands: map[tree.Path]kindtest.Hand{
+			"color": hand(func(b *box, to kindtest.Edited) { b.Color = to.Text() }),
+			"wood":  hand(func(b *box, to kindtest.Edited) { b.Wood = to.Text() }),
+			"note":  hand(func(b *box, to kindtest.Edited) { b.Note = to.Text() }),
+			"size": hand(func(b *box, to kindtest.Edited) {
+				b.Size = 3
+				if n, ok := to.Value.(int64); ok {
+					b.Size = int(n)
+				}
+			}),
+			"tags": hand(func(b *box, to kindtest.Edited) {
+				maps.DeleteFunc(b.Tags, func(k, _ string) bool { return !adopt.IsMark(k) })
+				tags, _ := to.Value.(map[string]any)
+				for k, v := range tags {
+					b.Tags[k] = v.(string)
+				}
+			}),
+			"": func(_ kindtest.T, w kindtest.World, to kindtest.Edited) {
+				delete(shelfOf(w.Cloud).boxes, to.Attrs["id"].(string))
+			},
 		},
 		Fault: func(c reconcile.Class) error {
 			return map[reconcile.Class]error{reconcile.Denied: errDenied, reconcile.Throttled: errThrottled, reconcile.Transient: errTransient}[c]

@@ -11,13 +11,17 @@
 //			World:    func(t kindtest.T) kindtest.World { … },
 //			Base:     map[string]any{"visibilityTimeout": "30s"},
 //			Variants: []kindtest.Variant{{Name: "long", Props: map[string]any{"visibilityTimeout": "60s"}}},
-//			Edits:    []kindtest.Edit{{Path: "visibilityTimeout", Do: …}},
+//			Hands: map[tree.Path]kindtest.Hand{
+//				"visibilityTimeout": func(t kindtest.T, w kindtest.World, to kindtest.Edited) { … },
+//				"":                  …, // deletes it
+//			},
 //			Fault:    func(c reconcile.Class) error { … },
 //		})
 //	}
 //
-// Every prop must be set by Base or by a variant, and every prop that can be changed in place must be seen
-// to drift by an edit, or be named in Steady with the reason why it cannot.
+// Every prop must be set by Base or by a variant. Every leaf of the props, found in their type, must be within the
+// reach of a hand, which changes it in the world: the change is seen and repaired. What no hand can change is named in
+// Steady with the reason.
 package kindtest
 
 import (
@@ -48,15 +52,25 @@ type Suite struct {
 	// Variants are props to go to and back, each whole. At best each changes several props; each prop that
 	// differs from Base is also changed alone, where that is valid.
 	Variants []Variant
-	// Edits change the world behind the kind's back.
+	// Hands change the world behind the kind's back, by the path that each writes with everything below it: from them and
+	// the variants the drift matrix is made. The one at "" deletes the thing. Required, unless the kind is kept in the
+	// record alone.
+	Hands map[tree.Path]Hand
+	// Others are values for a leaf (with * for elements and entries) that a hand can write, where those of the
+	// variants and those that its type suggests are no good.
+	Others map[tree.Path][]any
+	// Open are the maps in which what others add is left alone, and the props that are while nothing is declared, with the
+	// reason; their documentation says so.
+	Open map[tree.Path]string
+	// Edits are further changes of the world, which no hand makes.
 	Edits []Edit
 	// Fault is an error that the provider classifies as that class, nil where it has none. Denied, Throttled
 	// and Transient are asked for.
 	Fault func(reconcile.Class) error
 	// Secrets are paths of text that may hold a secret, beside those that are secret by type.
 	Secrets []tree.Path
-	// Silent are props whose change alone is no difference, and Steady those that nothing in the world can
-	// make differ, each with the reason.
+	// Silent are props whose change alone is no difference, and Steady the paths that nothing in the world can
+	// make differ, each with the reason. What is in Steady needs no hand.
 	Silent, Steady map[tree.Path]string
 	// Alias are the paths at which a prop's differences show, where that is not its own.
 	Alias map[tree.Path]tree.Path
@@ -128,6 +142,7 @@ func Checks() []Check {
 		{"a crash at any call heals", checkCrashes},
 		{"deleting twice", checkDelete},
 		{"drift is seen at its own path and repaired", checkDrift},
+		{"every leaf that somebody changes is seen and repaired", checkMatrix},
 		{"unknown props", checkUnknown},
 		{"secrets are masked", checkSecrets},
 		{"a thing can be written down as it is", checkDescribed},

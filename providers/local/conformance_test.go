@@ -1,9 +1,11 @@
 package local
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -99,16 +101,80 @@ func disk(single bool) func(t kindtest.T) kindtest.World {
 	}
 }
 
-// edit writes, or with text nil removes, a file of the thing.
-func edit(name string, mode fs.FileMode, text string) func(kindtest.T, kindtest.World, map[string]any) {
-	return func(t kindtest.T, w kindtest.World, attrs map[string]any) {
-		t.Helper()
-		path := filepath.Join(w.Dir, attrs["path"].(string), name)
-		if err := os.WriteFile(path, []byte(text), mode); err != nil {
-			t.Fatalf("%v", err)
+// at is where a name below the thing lies.
+func at(w kindtest.World, to kindtest.Edited, name string) string {
+	return filepath.Join(w.Dir, to.Attrs["path"].(string), name)
+}
+
+// rewrite gives a file other content, as an editor does: its mode stays, or becomes that of new files.
+func rewrite(t kindtest.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatalf("%v", err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+// textOf is the content of a file of the stack, "" for none.
+func textOf(t kindtest.T, w kindtest.World, name string) string {
+	t.Helper()
+	if name == "" {
+		return ""
+	}
+	text, err := os.ReadFile(filepath.Join(w.Dir, name))
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return string(text)
+}
+
+// setFileMode gives a file other permissions.
+func setFileMode(t kindtest.T, path string, mode fs.FileMode) {
+	t.Helper()
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+// removeAll takes the thing away.
+func removeAll(t kindtest.T, w kindtest.World, to kindtest.Edited) {
+	t.Helper()
+	if err := os.RemoveAll(at(w, to, "")); err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+// editFolder makes the files of a folder those that are wanted, and leaves others alone.
+func editFolder(t kindtest.T, w kindtest.World, to kindtest.Edited) {
+	t.Helper()
+	want, _ := to.Value.(map[string]any)
+	for _, name := range to.Attrs["files"].([]any) {
+		if _, wanted := want[name.(string)]; !wanted {
+			if err := os.Remove(at(w, to, name.(string))); err != nil {
+				t.Fatalf("%v", err)
+			}
 		}
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatalf("%v", err)
+	}
+	for name, text := range want {
+		rewrite(t, at(w, to, name), text.(string))
+	}
+}
+
+// copyFolder gives the files of a folder the content that they have in another one, and removes those that are not there.
+func copyFolder(t kindtest.T, w kindtest.World, to kindtest.Edited) {
+	t.Helper()
+	for _, name := range to.Attrs["files"].([]any) {
+		path, isFile := at(w, to, name.(string)), !strings.HasSuffix(name.(string), "/")
+		text, err := os.ReadFile(filepath.Join(w.Dir, to.Text(), name.(string)))
+		switch {
+		case err == nil && isFile && to.Text() != "":
+			rewrite(t, path, string(text))
+		default:
+			if err := os.RemoveAll(path); err != nil {
+				t.Fatalf("%v", err)
+			}
 		}
 	}
 }
@@ -126,11 +192,22 @@ func TestFileConforms(t *testing.T) {
 			{Name: "moved", Props: map[string]any{"path": "elsewhere/b.txt", "content": "hello"}},
 			{Name: "empty", Props: map[string]any{"path": "out/a.txt"}},
 		},
-		Edits: []kindtest.Edit{
-			{Path: "content", Do: edit("", 0o644, "edited by hand")},
-			{Path: "mode", Do: edit("", 0o640, "hello")},
-			{Path: "source", From: "copied", Do: edit("", 0o644, "edited by hand")},
+		Hands: map[tree.Path]kindtest.Hand{
+			"content": func(t kindtest.T, w kindtest.World, to kindtest.Edited) { rewrite(t, at(w, to, ""), to.Text()) },
+			"source": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
+				rewrite(t, at(w, to, ""), textOf(t, w, to.Text()))
+			},
+			"mode": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
+				mode, err := strconv.ParseUint(cmp.Or(to.Text(), "0644"), 8, 32)
+				if err != nil {
+					t.Fatalf("%v", err)
+				}
+				setFileMode(t, at(w, to, ""), fs.FileMode(mode))
+			},
+			"": removeAll,
 		},
+		Others:  map[tree.Path][]any{"source": {"src/two.txt"}, "mode": {"0640", "0755"}},
+		Steady:  map[tree.Path]string{"path": "a file that was moved away is gone, and the other one is nobody's"},
 		Silent:  map[tree.Path]string{"source": "valid only without content, so never changed alone"},
 		Secrets: []tree.Path{"content"},
 		Fault:   errnoOf,
@@ -160,15 +237,12 @@ func TestDirectoryConforms(t *testing.T) {
 			{Name: "moved", Props: map[string]any{"path": "elsewhere", "files": files("a.txt", "a")}},
 			{Name: "empty", Props: map[string]any{"path": "out/site", "files": files()}},
 		},
-		Edits: []kindtest.Edit{
-			{Path: `files["a.txt"]`, Do: edit("a.txt", 0o644, "edited by hand")},
-			{Path: `files["a.txt"]`, From: "copied", Do: edit("a.txt", 0o755, "a")},
-			{Path: `files["run.sh"]`, From: "copied", Do: edit("run.sh", 0o644, "#!/bin/sh\n")},
-			{Path: `files["deep/b.txt"]`, Do: func(t kindtest.T, w kindtest.World, attrs map[string]any) {
-				if err := os.Remove(filepath.Join(w.Dir, attrs["path"].(string), "deep/b.txt")); err != nil {
-					t.Fatalf("%v", err)
-				}
-			}},
+		Hands:  map[tree.Path]kindtest.Hand{"files": editFolder, "source": copyFolder, "": removeAll},
+		Steady: map[tree.Path]string{"path": "a folder that was moved away is gone, and the other one is nobody's"},
+		Open:   map[tree.Path]string{"files": "files that others put into the folder are theirs"},
+		Edits: []kindtest.Edit{ // what no prop says: whether a file is executable
+			{Path: `files["a.txt"]`, From: "copied", Do: executable("a.txt", 0o755)},
+			{Path: `files["run.sh"]`, From: "copied", Do: executable("run.sh", 0o644)},
 		},
 		Alias:   map[tree.Path]tree.Path{"source": "files"},
 		Silent:  map[tree.Path]string{"source": "valid only without files, so never changed alone"},
@@ -177,6 +251,14 @@ func TestDirectoryConforms(t *testing.T) {
 
 		Unreadable: map[tree.Path]string{"files": "empty folders, executables and binary files come from a source alone"},
 	})
+}
+
+// executable makes a file of a folder so, or makes it not so.
+func executable(name string, mode fs.FileMode) func(kindtest.T, kindtest.World, map[string]any) {
+	return func(t kindtest.T, w kindtest.World, attrs map[string]any) {
+		t.Helper()
+		setFileMode(t, at(w, kindtest.Edited{Attrs: attrs}, name), mode)
+	}
 }
 
 // none is a world without objects of the kind.

@@ -1,8 +1,8 @@
 package local
 
 import (
+	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -159,14 +159,10 @@ func wanted(want DirectoryProps, assets map[string]reconcile.Asset) (entries map
 }
 
 func directoryPath(site reconcile.Site[DirectoryProps, Directory]) string {
-	switch {
-	case site.Last != nil:
+	if site.Last != nil {
 		return site.Last.Path
-	case site.ID != "":
-		return site.ID
-	default:
-		return cleaned(site.Want.Path)
 	}
+	return cmp.Or(site.ID, cleaned(site.Want.Path))
 }
 
 // observeDirectory reads the files that are wanted or on record. Without a record a folder that has some of
@@ -222,24 +218,17 @@ func begun(want, there map[string]entry) bool {
 	return len(there) < len(want)
 }
 
-// directoryDigest is the public digest of entries. See fileDigest.
+// directoryDigest is the public digest of entries.
 func directoryDigest(site reconcile.Site[DirectoryProps, Directory], entries map[string]entry) string {
 	secret := false
 	for p := range site.Secret {
 		secret = secret || p.Within("files") || tree.Path("files").Within(p)
 	}
-	sum := sumOf(entries)
-	if site.Derive == nil {
-		if secret {
-			return ""
-		}
-		return sum
+	recorded := ""
+	if site.Last != nil {
+		recorded = site.Last.Digest
 	}
-	keyed := hex.EncodeToString(site.Derive("local.Directory digest "+sum, 32))
-	if secret || site.Last != nil && site.Last.Digest == keyed {
-		return keyed
-	}
-	return sum
+	return publicDigest("local.Directory", sumOf(entries), recorded, secret, site.Derive)
 }
 
 func createDirectory(ctx context.Context, site reconcile.Site[DirectoryProps, Directory]) (Directory, error) {

@@ -63,6 +63,22 @@ func (s state) shown() any {
 
 func (s state) byDigest() any { return map[string]any{"sha256": s.sum, "size": s.size} }
 
+// publicDigest is what others see of content with this sum: made with the stage's key where the content is secret,
+// so that nobody can guess it. A look without a declaration cannot tell whether it is; the record can.
+func publicDigest(kind, sum, recorded string, secret bool, derive func(info string, n int) []byte) string {
+	if derive == nil {
+		if secret {
+			return ""
+		}
+		return sum
+	}
+	keyed := hex.EncodeToString(derive(kind+" digest "+sum, 32))
+	if secret || recorded == keyed {
+		return keyed
+	}
+	return sum
+}
+
 // textState is the state of a file that holds text.
 func textState(text string, mode fs.FileMode) state {
 	sum := sha256.Sum256([]byte(text))

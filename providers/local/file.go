@@ -1,8 +1,8 @@
 package local
 
 import (
+	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -155,14 +155,10 @@ func assetOf(path string) (reconcile.Asset, error) {
 
 // filePath is where the file of a site lies: where it was recorded, else where it is wanted.
 func filePath(site reconcile.Site[FileProps, File]) string {
-	switch {
-	case site.Last != nil:
+	if site.Last != nil {
 		return site.Last.Path
-	case site.ID != "":
-		return site.ID
-	default:
-		return cleaned(site.Want.Path)
 	}
+	return cmp.Or(site.ID, cleaned(site.Want.Path))
 }
 
 func observeFile(ctx context.Context, site reconcile.Site[FileProps, File]) (liveFile, error) {
@@ -198,21 +194,13 @@ func shaped(err error, path string) error {
 	return err
 }
 
-// fileDigest is the public digest of content with this sum. A look without a declaration cannot tell whether
-// the content is secret; the record can.
+// fileDigest is the public digest of content with this sum.
 func fileDigest(site reconcile.Site[FileProps, File], sum string) string {
-	secret := site.Secret["content"]
-	if site.Derive == nil {
-		if secret {
-			return ""
-		}
-		return sum
+	recorded := ""
+	if site.Last != nil {
+		recorded = site.Last.Digest
 	}
-	keyed := hex.EncodeToString(site.Derive("local.File digest "+sum, 32))
-	if secret || site.Last != nil && site.Last.Digest == keyed {
-		return keyed
-	}
-	return sum
+	return publicDigest("local.File", sum, recorded, site.Secret["content"], site.Derive)
 }
 
 func createFile(ctx context.Context, site reconcile.Site[FileProps, File]) (File, error) {

@@ -13,6 +13,7 @@ type Template struct {
 	refs    []Use
 	secrets []string
 	outputs []Output
+	secret  map[tree.Path]bool // of a literal
 }
 
 // Output is an output of another stack, and where it stands.
@@ -47,6 +48,10 @@ func Parse(v any) (*Template, error) {
 	}
 	return &Template{root: root, refs: p.refs(), secrets: p.secrets, outputs: p.outputs}, nil
 }
+
+// Literal is the template of a tree of values: what looks like a token in it is none. It resolves to the tree itself, with
+// the given paths secret.
+func Literal(v any, secret map[tree.Path]bool) *Template { return &Template{root: v, secret: secret} }
 
 // Refs are all references, in tree order, with those inside JSON, URLs and inputs of functions; At is the path of the
 // string in the tree.

@@ -85,3 +85,16 @@ func TestTemplateKnowsAllReferences(t *testing.T) {
 		t.Errorf("have %v", err)
 	}
 }
+
+// TestLiteralIsTakenAsItStands: no token is read in it, not even a damaged one, and what is secret is told.
+func TestLiteralIsTakenAsItStands(t *testing.T) {
+	values := map[string]any{"text": "⟦a.id⟧", "list": []any{"⟦cut"}}
+	read := Literal(values, map[tree.Path]bool{"list": true})
+	if len(read.Refs()) != 0 || len(read.Secrets()) != 0 {
+		t.Errorf("it refers to %v, %v", read.Refs(), read.Secrets())
+	}
+	out, err := read.Resolve(func(Expr) (Value, error) { return Value{}, errors.New("it was looked up") })
+	if err != nil || !tree.Equal(out.Tree, values) || len(out.Unknown) != 0 || len(out.Secret) != 1 || !out.Secret["list"] {
+		t.Errorf("have %v, %v", out, err)
+	}
+}

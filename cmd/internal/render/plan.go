@@ -43,13 +43,21 @@ func (s Style) Plan(w io.Writer, p *engine.Plan) {
 	if len(shown) > 0 {
 		fmt.Fprintln(w)
 	}
+	s.left(w, p.Left)
 	for _, warning := range p.Warnings {
 		fmt.Fprintln(w, s.paint(yellow, "note: ")+clean(warning))
 	}
 	for _, v := range p.Violations {
 		fmt.Fprintln(w, s.paint(yellow, "policy "+v.Policy+": ")+clean(strings.TrimPrefix(v.Address+": ", ": ")+v.Message))
 	}
-	fmt.Fprintln(w, s.Counts("Plan:", p.Summary, true))
+	switch {
+	case !p.Drift:
+		fmt.Fprintln(w, s.Counts("Plan:", p.Summary, true))
+	case p.Drifted():
+		fmt.Fprintln(w, s.Counts("Drift:", p.Summary, true))
+	default:
+		fmt.Fprintln(w, s.Counts("No drift:", p.Summary, false))
+	}
 }
 
 func runes(text string) int { return utf8.RuneCountInString(text) }

@@ -8,6 +8,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
+	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -64,7 +65,7 @@ func putEncryption(want Encryption) *bucketCall {
 	return call("PutBucketEncryption", func(ctx context.Context, t target, live liveBucket) error {
 		rule := types.ServerSideEncryptionRule{
 			ApplyServerSideEncryptionByDefault: &types.ServerSideEncryptionByDefault{
-				SSEAlgorithm: types.ServerSideEncryption(want.Algorithm), KMSMasterKeyID: text(want.KMSKey),
+				SSEAlgorithm: types.ServerSideEncryption(want.Algorithm), KMSMasterKeyID: aws.OrNil(want.KMSKey),
 			},
 			BlockedEncryptionTypes: live.blocked,
 		}
@@ -90,7 +91,7 @@ func putCORS(want []CORSRule) *bucketCall {
 		rules := make([]types.CORSRule, len(want))
 		for i, r := range want {
 			rules[i] = types.CORSRule{
-				ID: text(r.ID), AllowedMethods: r.AllowedMethods, AllowedOrigins: r.AllowedOrigins,
+				ID: aws.OrNil(r.ID), AllowedMethods: r.AllowedMethods, AllowedOrigins: r.AllowedOrigins,
 				AllowedHeaders: r.AllowedHeaders, ExposeHeaders: r.ExposeHeaders,
 			}
 			if r.MaxAge != nil {
@@ -130,7 +131,7 @@ func putLogging(want *Logging) *bucketCall {
 		status := &types.BucketLoggingStatus{}
 		if want != nil {
 			status.LoggingEnabled = &types.LoggingEnabled{
-				TargetBucket: text(string(want.Bucket)), TargetPrefix: new(want.Prefix), TargetGrants: live.grants,
+				TargetBucket: aws.OrNil(string(want.Bucket)), TargetPrefix: new(want.Prefix), TargetGrants: live.grants,
 			}
 			if want.PartitionedBy != "" {
 				status.LoggingEnabled.TargetObjectKeyFormat = &types.TargetObjectKeyFormat{

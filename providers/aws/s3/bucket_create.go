@@ -54,7 +54,7 @@ func listBuckets(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found,
 		return nil, err
 	}
 	pages := sdk.NewListBucketsPaginator(client, &sdk.ListBucketsInput{
-		Prefix: text(scope.Prefix), BucketRegion: text(scope.Place.Region), MaxBuckets: new(page),
+		Prefix: aws.OrNil(scope.Prefix), BucketRegion: aws.OrNil(scope.Place.Region), MaxBuckets: new(page),
 	})
 	var found []reconcile.Found
 	for pages.HasMorePages() {

@@ -8,6 +8,7 @@ import (
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
+	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
@@ -88,7 +89,7 @@ func (r LifecycleRule) normal() LifecycleRule {
 
 // rule writes a rule as S3 wants it.
 func (r LifecycleRule) rule() types.LifecycleRule {
-	out := types.LifecycleRule{ID: text(r.ID), Status: types.ExpirationStatusEnabled, Filter: r.filter()}
+	out := types.LifecycleRule{ID: aws.OrNil(r.ID), Status: types.ExpirationStatusEnabled, Filter: r.filter()}
 	if r.Disabled {
 		out.Status = types.ExpirationStatusDisabled
 	}
@@ -136,12 +137,12 @@ func (r LifecycleRule) filter() *types.LifecycleRuleFilter {
 		return &types.LifecycleRuleFilter{Prefix: new("")}
 	case conditions > 1:
 		return &types.LifecycleRuleFilter{And: &types.LifecycleRuleAndOperator{
-			Prefix: text(r.Prefix), Tags: tagList(r.Tags), ObjectSizeGreaterThan: greater, ObjectSizeLessThan: less,
+			Prefix: aws.OrNil(r.Prefix), Tags: tagList(r.Tags), ObjectSizeGreaterThan: greater, ObjectSizeLessThan: less,
 		}}
 	case len(r.Tags) == 1:
 		return &types.LifecycleRuleFilter{Tag: &tagList(r.Tags)[0]}
 	default:
-		return &types.LifecycleRuleFilter{Prefix: text(r.Prefix), ObjectSizeGreaterThan: greater, ObjectSizeLessThan: less}
+		return &types.LifecycleRuleFilter{Prefix: aws.OrNil(r.Prefix), ObjectSizeGreaterThan: greater, ObjectSizeLessThan: less}
 	}
 }
 

@@ -45,7 +45,7 @@ type target struct {
 
 func targetOf(cloud reconcile.Cloud, place reconcile.Place, name string) (target, error) {
 	client, err := clientOf(cloud)
-	return target{Client: client, cloud: cloud, bucket: &name, owner: text(place.Account)}, err
+	return target{Client: client, cloud: cloud, bucket: &name, owner: aws.OrNil(place.Account)}, err
 }
 
 var errNoName = errors.New("a bucket is found by its name, and there is none")

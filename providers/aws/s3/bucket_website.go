@@ -5,6 +5,8 @@ import (
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/athanor-dev/athanor/providers/aws"
 )
 
 func putWebsite(want *Website) *bucketCall {
@@ -35,11 +37,11 @@ func (w *Website) configuration() *types.WebsiteConfiguration {
 	}
 	for _, r := range w.RoutingRules {
 		rule := types.RoutingRule{Redirect: &types.Redirect{
-			HostName: text(r.Host), Protocol: types.Protocol(r.Protocol), HttpRedirectCode: text(r.RedirectCode),
-			ReplaceKeyWith: text(r.ReplaceKey), ReplaceKeyPrefixWith: r.ReplaceKeyPrefix,
+			HostName: aws.OrNil(r.Host), Protocol: types.Protocol(r.Protocol), HttpRedirectCode: aws.OrNil(r.RedirectCode),
+			ReplaceKeyWith: aws.OrNil(r.ReplaceKey), ReplaceKeyPrefixWith: r.ReplaceKeyPrefix,
 		}}
 		if r.KeyPrefix != "" || r.ErrorCode != "" {
-			rule.Condition = &types.Condition{KeyPrefixEquals: text(r.KeyPrefix), HttpErrorCodeReturnedEquals: text(r.ErrorCode)}
+			rule.Condition = &types.Condition{KeyPrefixEquals: aws.OrNil(r.KeyPrefix), HttpErrorCodeReturnedEquals: aws.OrNil(r.ErrorCode)}
 		}
 		out.RoutingRules = append(out.RoutingRules, rule)
 	}

@@ -9,11 +9,9 @@ import (
 )
 
 // openCloud is the provider's handle on the account of the test, which knows its place already.
-func openCloud(t *testing.T, server *awstest.Server, url string) reconcile.Cloud {
+func openCloud(t *testing.T, server *awstest.Server, front *awstest.Front) reconcile.Cloud {
 	t.Helper()
-	cfg := server.ObservedConfig(t)
-	cfg.BaseEndpoint = &url
-	cloud := aws.FromConfig(cfg)
+	cloud := aws.FromConfig(front.Observed(t))
 	if _, err := cloud.Place(t.Context()); err != nil {
 		t.Fatal(err)
 	}

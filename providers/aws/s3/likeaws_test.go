@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"slices"
@@ -36,13 +35,11 @@ import (
 //   - Objects are encrypted with keys of S3 where nothing else is said, and say so, since January 2023.
 //
 // It also gives each world of a test its own names of buckets, which S3 and moto share among all accounts, and
-// keeps a bucket for logs in it that listings do not show. It changes nothing else, and every call reaches the
+// keeps buckets for logs in it that listings do not show. It changes nothing else, and every call reaches the
 // emulator through the proxy that counts and breaks it.
 type likeAWS struct {
-	URL     string
+	*awstest.Front
 	scope   string
-	forward http.RoundTripper
-	origin  *url.URL
 	outside *sdk.Client
 
 	mu        sync.Mutex
@@ -52,27 +49,21 @@ type likeAWS struct {
 	anyOwner  []string
 }
 
-// logBucket is the bucket of every world that logs can be written to.
-const logBucket = "the-logs"
+// logBucket and moreLogs are the buckets of every world that logs can be written to.
+const (
+	logBucket = "the-logs"
+	moreLogs  = logBucket + "-too"
+)
 
 func startLikeAWS(t *testing.T, cloud *awstest.Server) *likeAWS {
 	t.Helper()
-	origin, err := url.Parse(cloud.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	transport := &http.Transport{DisableCompression: true}
 	s := &likeAWS{
-		forward: transport, origin: origin, outside: pathStyle(cloud.Config(t)),
-		payer: map[string]string{}, lifecycle: map[string][]byte{}, logs: map[string]string{}, scope: scopeOf(cloud.Account),
+		outside: pathStyle(cloud.Config(t)),
+		payer:   map[string]string{}, lifecycle: map[string][]byte{}, logs: map[string]string{}, scope: scopeOf(cloud.Account),
 	}
-	front := httptest.NewServer(s)
-	t.Cleanup(func() {
-		front.Close()
-		transport.CloseIdleConnections()
-	})
-	s.URL = front.URL
-	s.makeLogs(t)
+	s.Front = awstest.Before(t, cloud, s)
+	s.makeLogs(t, logBucket)
+	s.makeLogs(t, moreLogs)
 	return s
 }
 
@@ -87,10 +78,10 @@ func (s *likeAWS) client(cfg awssdk.Config) *sdk.Client {
 	return sdk.NewFromConfig(cfg, func(o *sdk.Options) { o.UsePathStyle, o.BaseEndpoint = true, &s.URL })
 }
 
-// makeLogs makes the bucket for logs, which the service that writes them may write to.
-func (s *likeAWS) makeLogs(t *testing.T) {
+// makeLogs makes a bucket for logs, which the service that writes them may write to.
+func (s *likeAWS) makeLogs(t *testing.T, bucket string) {
 	t.Helper()
-	name := s.scope + logBucket
+	name := s.scope + bucket
 	if _, err := s.outside.CreateBucket(t.Context(), &sdk.CreateBucketInput{Bucket: &name}); err != nil {
 		t.Fatal(err)
 	}
@@ -164,9 +155,7 @@ func (s *likeAWS) unowned() []string {
 
 // pass sends a request on and its answer back, changed by edit. Without an answer there is none either.
 func (s *likeAWS) pass(w http.ResponseWriter, r *http.Request, edit func(*http.Response)) {
-	out := r.Clone(r.Context())
-	out.URL.Scheme, out.URL.Host, out.RequestURI = s.origin.Scheme, s.origin.Host, ""
-	res, err := s.forward.RoundTrip(out)
+	res, err := s.Send(r, nil)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}

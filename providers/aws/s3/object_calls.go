@@ -219,13 +219,13 @@ func (u *upload) send(ctx context.Context, create bool) error {
 	in := &sdk.PutObjectInput{
 		Bucket: u.bucket, Key: new(u.key), ExpectedBucketOwner: u.owner,
 		Body: body, ContentLength: new(size), ChecksumSHA256: new(sum), ChecksumAlgorithm: types.ChecksumAlgorithmSha256,
-		ContentType: u.want.ContentType, CacheControl: text(u.want.CacheControl), ContentDisposition: text(u.want.ContentDisposition),
-		ContentEncoding: text(u.want.ContentEncoding), ContentLanguage: text(u.want.ContentLanguage), Metadata: u.want.Metadata,
-		WebsiteRedirectLocation: text(u.want.WebsiteRedirect),
-		StorageClass:            types.StorageClass(awssdk.ToString(u.want.StorageClass)), Tagging: text(tagQuery(aws.Tags(u.want.Tags, u.mark))),
+		ContentType: u.want.ContentType, CacheControl: aws.OrNil(u.want.CacheControl), ContentDisposition: aws.OrNil(u.want.ContentDisposition),
+		ContentEncoding: aws.OrNil(u.want.ContentEncoding), ContentLanguage: aws.OrNil(u.want.ContentLanguage), Metadata: u.want.Metadata,
+		WebsiteRedirectLocation: aws.OrNil(u.want.WebsiteRedirect),
+		StorageClass:            types.StorageClass(awssdk.ToString(u.want.StorageClass)), Tagging: aws.OrNil(tagQuery(aws.Tags(u.want.Tags, u.mark))),
 	}
 	if e := u.want.Encryption; e != nil {
-		in.ServerSideEncryption, in.SSEKMSKeyId = types.ServerSideEncryption(e.Algorithm), text(e.KMSKey)
+		in.ServerSideEncryption, in.SSEKMSKeyId = types.ServerSideEncryption(e.Algorithm), aws.OrNil(e.KMSKey)
 	}
 	if create {
 		in.IfNoneMatch = new("*")

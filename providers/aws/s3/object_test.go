@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
@@ -81,10 +80,15 @@ func objectSuite() kindtest.Suite {
 			{Name: "moved", Props: obj{"bucket": "two", "key": "docs/a b+c.json", "content": `{"a": 1}`, "tags": obj{"team": "shop"}}},
 			{Name: "renamed", Props: obj{"bucket": "one", "key": "docs/b.json", "content": "", "tags": obj{"team": "shop"}}},
 		},
-		Edits:      ws.objectEdits(),
+		Hands:  ws.objectHands(),
+		Others: map[tree.Path][]any{"content": {"ein anderer Text"}, "source": {"other.bin"}},
+		Steady: map[tree.Path]string{
+			"bucket": "an object keeps its bucket for life",
+			"key":    "an object keeps its key for life",
+		},
 		Alias:      map[tree.Path]tree.Path{"key": "contentType"}, // whose default goes by the key
-		Unreadable: map[tree.Path]string{"content": "S3 keeps its digest beside it, and looking reads no more"},
 		Silent:     map[tree.Path]string{"source": "it excludes content, so that no prop alone goes from one to the other; TestObjectFile changes the file"},
+		Unreadable: map[tree.Path]string{"content": "S3 keeps its digest beside it, and looking reads no more"},
 	}
 }
 
@@ -99,47 +103,11 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// objectEdits upload the object anew with one aspect changed, as somebody else would.
-func (ws worlds) objectEdits() []kindtest.Edit {
-	var all []kindtest.Edit
-	put := func(path tree.Path, change func(*sdk.PutObjectInput)) {
-		all = append(all, kindtest.Edit{Path: path, From: "rich", Do: func(t kindtest.T, w kindtest.World, attrs map[string]any) {
-			ws[w.Dir].reupload(t, attrs, change)
-		}})
-	}
-	put("content", func(in *sdk.PutObjectInput) { in.Body = strings.NewReader("ein anderer Text") })
-	put("contentType", func(in *sdk.PutObjectInput) { in.ContentType = new("text/html") })
-	put("cacheControl", func(in *sdk.PutObjectInput) { in.CacheControl = nil })
-	put("contentDisposition", func(in *sdk.PutObjectInput) { in.ContentDisposition = new("inline") })
-	put("contentEncoding", func(in *sdk.PutObjectInput) { in.ContentEncoding = new("gzip") })
-	put("contentLanguage", func(in *sdk.PutObjectInput) { in.ContentLanguage = nil })
-	put("metadata", func(in *sdk.PutObjectInput) { in.Metadata = map[string]string{"origin": "elsewhere"} })
-	put("storageClass", func(in *sdk.PutObjectInput) { in.StorageClass = types.StorageClassStandard })
-	put("encryption", func(in *sdk.PutObjectInput) { in.ServerSideEncryption = types.ServerSideEncryptionAwsKmsDsse })
-	put("websiteRedirect", func(in *sdk.PutObjectInput) { in.WebsiteRedirectLocation = nil })
-	put("encryption.kmsKey", func(in *sdk.PutObjectInput) {
-		in.SSEKMSKeyId = new("arn:aws:kms:us-east-1:123456789012:key/11111111-018e-4065-a703-eff731de951e")
-	})
-	put("tags.kind", func(in *sdk.PutObjectInput) { in.Tagging = new(strings.Replace(*in.Tagging, "kind=", "kind=other", 1)) })
-	all = append(all, kindtest.Edit{Path: "encryption", Do: func(t kindtest.T, w kindtest.World, attrs map[string]any) {
-		ws[w.Dir].reupload(t, attrs, func(in *sdk.PutObjectInput) { in.ServerSideEncryption = types.ServerSideEncryptionAwsKms })
-	}})
-	all = append(all, kindtest.Edit{Path: "tags", Do: func(t kindtest.T, w kindtest.World, attrs map[string]any) {
-		_, err := ws[w.Dir].others.DeleteObjectTagging(t.Context(), &sdk.DeleteObjectTaggingInput{
-			Bucket: awssdk.String(attrs["bucket"].(string)), Key: awssdk.String(attrs["key"].(string)),
-		})
-		if err != nil {
-			t.Fatalf("edit tags: %v", err)
-		}
-	}})
-	return all
-}
-
 // reupload puts the object as it is, with one change.
 func (w *world) reupload(t kindtest.T, attrs map[string]any, change func(*sdk.PutObjectInput)) {
 	t.Helper()
 	ctx := t.Context()
-	bucket, key := awssdk.String(attrs["bucket"].(string)), awssdk.String(attrs["key"].(string))
+	bucket, key := placeOf(attrs)
 	is, err := w.others.GetObject(ctx, &sdk.GetObjectInput{Bucket: bucket, Key: key})
 	if err != nil {
 		t.Fatalf("get: %v", err)

@@ -10,14 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 )
 
-// text is a pointer to s, nil when it is empty: S3 refuses empty elements in most documents.
-func text(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
 // count is a pointer to n, nil when it is zero.
 func count(n int) *int32 {
 	if n == 0 {

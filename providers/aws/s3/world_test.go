@@ -32,7 +32,7 @@ func newWorld(t *testing.T) *world {
 	like := startLikeAWS(t, server)
 	return &world{
 		server: server, like: like, others: like.client(server.Config(t)),
-		cloud: openCloud(t, server, like.URL), dir: t.TempDir(),
+		cloud: openCloud(t, server, like.Front), dir: t.TempDir(),
 	}
 }
 

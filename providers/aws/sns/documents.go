@@ -4,26 +4,12 @@ import (
 	"encoding/json"
 	"maps"
 
-	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/providers/aws"
 )
 
-// documentOf is a document by its meaning: text is decoded, and the empty one is none, which is how SNS takes one
-// away. What is no document stays as it is.
+// documentOf is a document by its meaning. The empty one is none, which is how SNS takes one away.
 func documentOf(document any) any {
-	if text, ok := document.(string); ok {
-		if text == "" {
-			return nil
-		}
-		decoded, err := tree.Decode([]byte(text))
-		if err != nil {
-			return document // a reference, or a mistake that the service will name
-		}
-		document = decoded
-	}
-	plain, err := tree.Of(document)
-	if err != nil {
-		return document
-	}
+	plain := aws.Document(document)
 	if m, ok := plain.(map[string]any); ok && len(m) == 0 {
 		return nil
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strconv"
@@ -37,10 +36,8 @@ const account = "111122223333"
 // It also gives the random account of a test a name that is always the same. It changes nothing else, and every
 // call reaches the emulator through the proxy that counts and breaks it: what had no effect there has none here.
 type likeAWS struct {
-	URL     string
-	server  *awstest.Server
-	origin  *url.URL
-	forward http.RoundTripper
+	*awstest.Front
+	server *awstest.Server
 
 	mu       sync.Mutex
 	extra    map[string]map[string]string // by ARN
@@ -57,18 +54,8 @@ var shownByMoto = []string{
 
 func startLikeAWS(t *testing.T, cloud *awstest.Server) *likeAWS {
 	t.Helper()
-	origin, err := url.Parse(cloud.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	transport := &http.Transport{DisableCompression: true}
-	s := &likeAWS{server: cloud, origin: origin, forward: transport, extra: map[string]map[string]string{}, pending: map[string]bool{}}
-	front := httptest.NewServer(s)
-	t.Cleanup(func() {
-		front.Close()
-		transport.CloseIdleConnections()
-	})
-	s.URL = front.URL
+	s := &likeAWS{server: cloud, extra: map[string]map[string]string{}, pending: map[string]bool{}}
+	s.Front = awstest.Before(t, cloud, s)
 	return s
 }
 
@@ -156,11 +143,7 @@ func takeExtra(form url.Values) map[string]string {
 // pass sends a request through the proxy. The status is 0 when there was no answer; effect tells whether it had one.
 func (s *likeAWS) pass(r *http.Request, form url.Values) (status int, answer string, effect bool) {
 	text := []byte(form.Encode())
-	out := r.Clone(r.Context())
-	out.URL.Scheme, out.URL.Host, out.RequestURI = s.origin.Scheme, s.origin.Host, ""
-	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
-	out.Header.Set("Content-Length", strconv.Itoa(len(text)))
-	res, err := s.forward.RoundTrip(out)
+	res, err := s.Send(r, text)
 	reached, fault := false, awstest.Kind("")
 	for _, c := range s.server.Calls() {
 		if bytes.Equal(c.Body, text) {

@@ -66,7 +66,7 @@ func observeSubscription(ctx context.Context, site subscriptionSite) (liveSubscr
 func readSubscription(ctx context.Context, client *sdk.Client, arn aws.ARN) (liveSubscription, error) {
 	out, err := client.GetSubscriptionAttributes(ctx, &sdk.GetSubscriptionAttributesInput{SubscriptionArn: new(string(arn))})
 	if err != nil {
-		return liveSubscription{}, absent(err)
+		return liveSubscription{}, aws.Absent(err)
 	}
 	a := out.Attributes
 	return liveSubscription{attrs: a, Subscription: Subscription{
@@ -80,7 +80,7 @@ func findSubscription(ctx context.Context, client *sdk.Client, want Subscription
 	for pages := sdk.NewListSubscriptionsByTopicPaginator(client, &sdk.ListSubscriptionsByTopicInput{TopicArn: new(string(want.Topic))}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return Subscription{}, absent(err)
+			return Subscription{}, aws.Absent(err)
 		}
 		for _, s := range page.Subscriptions {
 			if sdkaws.ToString(s.Protocol) == want.Protocol && sdkaws.ToString(s.Endpoint) == want.Endpoint && sdkaws.ToString(s.SubscriptionArn) != "Deleted" {
@@ -200,16 +200,16 @@ func compareSubscription(d *subscriptionDiff, want SubscriptionProps, live liveS
 		reconcile.Value(d, "filterPolicyScope", *want.FilterPolicyScope, scope, filter)
 	}
 	reconcile.Value(d, "filterPolicy", documentOf(want.FilterPolicy), documentOf(live.attrs["FilterPolicy"]), filter)
-	reconcile.Value(d, "deadLetter", orNil(string(want.DeadLetter)), live.deadLetter(), set("RedrivePolicy"))
+	reconcile.Value(d, "deadLetter", aws.OrNil(string(want.DeadLetter)), live.deadLetter(), set("RedrivePolicy"))
 	reconcile.Value(d, "deliveryPolicy", deliveryOf(want.DeliveryPolicy), deliveryOf(live.attrs["DeliveryPolicy"]), set("DeliveryPolicy"))
-	reconcile.Value(d, "subscriptionRoleArn", orNil(string(want.SubscriptionRoleARN)), orNil(live.attrs["SubscriptionRoleArn"]), set("SubscriptionRoleArn"))
+	reconcile.Value(d, "subscriptionRoleArn", aws.OrNil(string(want.SubscriptionRoleARN)), aws.OrNil(live.attrs["SubscriptionRoleArn"]), set("SubscriptionRoleArn"))
 	reconcile.Value(d, "replayPolicy", documentOf(want.ReplayPolicy), documentOf(live.attrs["ReplayPolicy"]), set("ReplayPolicy"))
 }
 
 func (l liveSubscription) deadLetter() *string {
 	policy, _ := documentOf(l.attrs["RedrivePolicy"]).(map[string]any)
 	target, _ := policy["deadLetterTargetArn"].(string)
-	return orNil(target)
+	return aws.OrNil(target)
 }
 
 // setSubscription sets one attribute. The filter and its scope go together: SNS holds each against the other, and takes a
@@ -237,7 +237,7 @@ func setSubscription(want SubscriptionProps, name string) *reconcile.Operation[l
 		for _, name := range names {
 			in := &sdk.SetSubscriptionAttributesInput{SubscriptionArn: new(string(on.Live.ARN)), AttributeName: &name, AttributeValue: new(attrs[name])}
 			if name == "RedrivePolicy" {
-				in.AttributeValue = orNil(attrs[name]) // SNS refuses empty text here, and clears without any
+				in.AttributeValue = aws.OrNil(attrs[name]) // SNS refuses empty text here, and clears without any
 			}
 			if _, err := client.SetSubscriptionAttributes(ctx, in); err != nil {
 				return aws.NotYet(err)

@@ -39,16 +39,15 @@ func subscriptionSuite() kindtest.Suite {
 				"subscriptionRoleArn": role("streams"),
 			}},
 		},
-		Edits: []kindtest.Edit{
-			ws.subscriptionEdit("rawMessageDelivery", "", "RawMessageDelivery", "true"),
-			ws.subscriptionEdit("filterPolicy", "", "FilterPolicy", `{"type":["x"]}`),
-			ws.subscriptionEdit("filterPolicy", "tuned", "FilterPolicy", "{}"),
-			ws.subscriptionEdit("filterPolicyScope", "tuned", "FilterPolicyScope", "MessageBody"),
-			ws.subscriptionEdit("deadLetter", "", "RedrivePolicy", `{"deadLetterTargetArn":"`+queue("dead")+`"}`),
-			ws.subscriptionEdit("deadLetter", "tuned", "RedrivePolicy", ""),
-			ws.subscriptionEdit("deliveryPolicy", "a page", "DeliveryPolicy", `{"healthyRetryPolicy":{"numRetries":8}}`),
-			ws.subscriptionEdit("subscriptionRoleArn", "a stream", "SubscriptionRoleArn", role("another")),
-			ws.subscriptionEdit("replayPolicy", "tuned", "ReplayPolicy", ""),
+		Hands: ws.subscriptionHands(),
+		Others: map[tree.Path][]any{
+			"deliveryPolicy": {obj{"healthyRetryPolicy": obj{"numRetries": int64(8)}}},
+			"replayPolicy":   {obj{"PointType": "Timestamp", "StartingPoint": "2026-02-01T00:00:00.000Z"}},
+		},
+		Steady: map[tree.Path]string{
+			"topic":    "it is what a subscription is known by",
+			"protocol": "it is what a subscription is known by",
+			"endpoint": "it is what a subscription is known by",
 		},
 		Silent: map[tree.Path]string{
 			"filterPolicyScope":   "it counts with a filter alone; TestFilters changes it",
@@ -82,7 +81,7 @@ func TestFilters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := subscriptionSuite()
-			s.Base, s.Variants, s.Edits, s.Silent = base.base, base.variants, nil, nil
+			s.Base, s.Variants, s.Silent = base.base, base.variants, nil
 			for _, c := range kindtest.Checks() {
 				switch c.Name {
 				case "a prop alone is a difference, and replaces as documented", "there and back, and twice writes nothing",

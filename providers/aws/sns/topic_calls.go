@@ -20,19 +20,9 @@ var (
 	errForeign = errors.New("the topic is in another place")
 )
 
-// absent turns the service's word for "there is none", and nothing else, into ErrAbsent.
-func absent(err error) error {
-	if aws.IsAbsent(err) {
-		return fmt.Errorf("%w: %w", reconcile.ErrAbsent, err)
-	}
-	return err
-}
-
 // arnOf is how SNS names a topic.
 func arnOf(place reconcile.Place, name string) aws.ARN {
-	return aws.Parts{
-		Partition: aws.Partition(place.Region), Service: "sns", Region: place.Region, Account: place.Account, Resource: name,
-	}.ARN()
+	return aws.ARNIn(place, "sns", name)
 }
 
 // topicOf is what a topic is looked for by.
@@ -68,14 +58,14 @@ func observeTopic(ctx context.Context, site topicSite) (liveTopic, error) {
 	live := liveTopic{arn: arn}
 	attrs, err := client.GetTopicAttributes(ctx, &sdk.GetTopicAttributesInput{TopicArn: new(string(arn))})
 	if err != nil {
-		return live, absent(err)
+		return live, aws.Absent(err)
 	}
 	live.attrs = attrs.Attributes
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		out, err := client.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceArn: new(string(arn))})
 		if err != nil {
-			return absent(err)
+			return aws.Absent(err)
 		}
 		live.tags = tagMap(out.Tags)
 		return nil
@@ -86,7 +76,7 @@ func observeTopic(ctx context.Context, site topicSite) (liveTopic, error) {
 		group.Go(func() error {
 			out, err := client.GetDataProtectionPolicy(ctx, &sdk.GetDataProtectionPolicyInput{ResourceArn: new(string(arn))})
 			if err != nil {
-				return absent(err)
+				return aws.Absent(err)
 			}
 			live.protection = sdkaws.ToString(out.DataProtectionPolicy)
 			return nil
@@ -120,7 +110,7 @@ func createTopic(ctx context.Context, site topicSite) (Topic, error) {
 	if err != nil {
 		return Topic{}, fmt.Errorf("dataProtectionPolicy: %w", err)
 	}
-	in.DataProtectionPolicy, made.DataProtection = orNil(protection), protected(protection)
+	in.DataProtectionPolicy, made.DataProtection = aws.OrNil(protection), protected(protection)
 	if _, err := client.CreateTopic(ctx, in); err != nil {
 		return Topic{}, taken(ctx, client, made.ARN, err)
 	}
@@ -201,11 +191,4 @@ func tagList(tags map[string]string) []types.Tag {
 		list = append(list, types.Tag{Key: new(k), Value: new(v)})
 	}
 	return list
-}
-
-func orNil(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }

@@ -82,7 +82,7 @@ func (l liveTopic) plain(path tree.Path, name, want, standard string) attribute 
 	if have == "" {
 		have = standard
 	}
-	return attribute{path: path, name: name, want: orNil(want), have: orNil(have), set: want != standard, text: func() (string, error) { return want, nil }}
+	return attribute{path: path, name: name, want: aws.OrNil(want), have: aws.OrNil(have), set: want != standard, text: func() (string, error) { return want, nil }}
 }
 
 // document is an attribute that is a document, none by default, which is written as empty.

@@ -1,11 +1,7 @@
 package sns
 
 import (
-	"context"
 	"testing"
-
-	sdk "github.com/aws/aws-sdk-go-v2/service/sns"
-	"github.com/aws/aws-sdk-go-v2/service/sns/types"
 
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -60,25 +56,17 @@ func topicSuite() kindtest.Suite {
 				"archivePolicy": obj{"MessageRetentionPeriod": "30"},
 			}},
 		},
-		Edits: append([]kindtest.Edit{
-			ws.topicEdit("displayName", "", "DisplayName", "another"),
-			ws.topicEdit("policy", "", "Policy", `{"Version":"2012-10-17","Statement":[]}`),
-			ws.topicEdit("policy", "tuned", "Policy", `{"Version":"2012-10-17","Statement":[]}`),
-			ws.topicEdit("deliveryPolicy", "", "DeliveryPolicy", `{"http":{"defaultHealthyRetryPolicy":{"numRetries":9}}}`),
-			ws.topicEdit("deliveryPolicy", "tuned", "DeliveryPolicy", ""),
-			ws.topicEdit("kmsMasterKeyId", "", "KmsMasterKeyId", "alias/other"),
-			ws.topicEdit("kmsMasterKeyId", "tuned", "KmsMasterKeyId", ""),
-			ws.topicEdit("signatureVersion", "", "SignatureVersion", "2"),
-			ws.topicEdit("tracingConfig", "", "TracingConfig", "Active"),
-			ws.topicEdit("maximumMessageSize", "", "MaximumMessageSize", "1024"),
-			ws.topicEdit("contentBasedDeduplication", "first in first out", "ContentBasedDeduplication", "false"),
-			ws.topicEdit("fifoThroughputScope", "first in first out", "FifoThroughputScope", "Topic"),
-			ws.topicEdit("archivePolicy", "first in first out", "ArchivePolicy", `{"MessageRetentionPeriod":"7"}`),
-			ws.edit("dataProtectionPolicy", "tuned", protect("")),
-			ws.edit("dataProtectionPolicy", "tuned", protect(`{"Name":"by hand","Version":"2021-06-01","Statement":[]}`)),
-			ws.edit(tree.Path("tags").Key("team"), "", tagged("team", "another")),
-			ws.edit(tree.Path("tags").Key("by hand"), "", tagged("by hand", "1")),
-		}, loggingEdits(ws)...),
+		Hands: ws.topicHands(),
+		Others: map[tree.Path][]any{
+			"deliveryPolicy":       {obj{"http": obj{"defaultHealthyRetryPolicy": obj{"numRetries": int64(9)}}}},
+			"archivePolicy":        {obj{"MessageRetentionPeriod": "7"}},
+			"dataProtectionPolicy": {protection("by hand")},
+		},
+		Open: map[tree.Path]string{"dataProtectionPolicy": "who declares none may not ask for it, and so does not see one"},
+		Steady: map[tree.Path]string{
+			"name": "a topic keeps its name for life",
+			"fifo": "a topic keeps its type for life",
+		},
 		Silent: map[tree.Path]string{
 			"contentBasedDeduplication": "FIFO topics alone take it; TestFIFO changes it",
 			"fifoThroughputScope":       "FIFO topics alone take it; TestFIFO changes it",
@@ -87,40 +75,12 @@ func topicSuite() kindtest.Suite {
 	}
 }
 
-func loggingEdits(ws worlds) []kindtest.Edit {
-	var edits []kindtest.Edit
-	for path, prefix := range map[tree.Path]string{
-		"httpLogging": "HTTP", "sqsLogging": "SQS", "lambdaLogging": "Lambda", "firehoseLogging": "Firehose", "applicationLogging": "Application",
-	} {
-		edits = append(edits,
-			ws.topicEdit(path+".successRoleArn", "tuned", prefix+"SuccessFeedbackRoleArn", role("another")),
-			ws.topicEdit(path+".failureRoleArn", "", prefix+"FailureFeedbackRoleArn", role("another")),
-			ws.topicEdit(path+".successSampleRate", "tuned", prefix+"SuccessFeedbackSampleRate", "50"),
-		)
-	}
-	return edits
-}
-
-func protect(policy string) func(*sdk.Client, *string) error {
-	return func(c *sdk.Client, arn *string) error {
-		_, err := c.PutDataProtectionPolicy(context.Background(), &sdk.PutDataProtectionPolicyInput{ResourceArn: arn, DataProtectionPolicy: &policy})
-		return err
-	}
-}
-
-func tagged(key, value string) func(*sdk.Client, *string) error {
-	return func(c *sdk.Client, arn *string) error {
-		_, err := c.TagResource(context.Background(), &sdk.TagResourceInput{ResourceArn: arn, Tags: []types.Tag{{Key: &key, Value: &value}}})
-		return err
-	}
-}
-
 func TestTopic(t *testing.T) { kindtest.Run(t, topicSuite()) }
 
 // TestFIFO is about props that only FIFO topics can have: each is changed alone, there and back, and cut.
 func TestFIFO(t *testing.T) {
 	s := topicSuite()
-	s.Base, s.Edits, s.Silent = obj{"fifo": true}, nil, nil
+	s.Base, s.Silent = obj{"fifo": true}, nil
 	s.Variants = []kindtest.Variant{{Name: "tuned", Props: obj{
 		"fifo": true, "contentBasedDeduplication": true, "fifoThroughputScope": "MessageGroup", "archivePolicy": obj{"MessageRetentionPeriod": "30"},
 	}}}

@@ -36,11 +36,7 @@ func newWorld(t *testing.T, topics ...string) *world {
 	t.Helper()
 	server := awstest.Start(t)
 	like := startLikeAWS(t, server)
-	cfg := server.ObservedConfig(t)
-	cfg.BaseEndpoint = &like.URL
-	outside := server.Config(t)
-	outside.BaseEndpoint = &like.URL
-	w := &world{server: server, like: like, others: sdk.NewFromConfig(outside), cloud: aws.FromConfig(cfg), dir: t.TempDir()}
+	w := &world{server: server, like: like, others: sdk.NewFromConfig(like.Outside(t)), cloud: aws.FromConfig(like.Observed(t)), dir: t.TempDir()}
 	place, err := w.cloud.Place(t.Context())
 	if err != nil || place.Account != account {
 		t.Fatalf("place %v: %v", place, err)
@@ -158,33 +154,6 @@ func (ws worlds) make(objects func(*world, kindtest.T) []any, topics ...string) 
 		ws[w.dir] = w
 		return kindtest.World{Cloud: w.cloud, Dir: w.dir, Objects: func() []any { return objects(w, t) }}
 	}
-}
-
-// edit is a change that somebody else makes.
-func (ws worlds) edit(path tree.Path, from string, do func(c *sdk.Client, arn *string) error) kindtest.Edit {
-	return kindtest.Edit{Path: path, From: from, Do: func(t kindtest.T, w kindtest.World, attrs map[string]any) {
-		t.Helper()
-		arn, _ := attrs["arn"].(string)
-		if err := do(ws[w.Dir].others, &arn); err != nil {
-			t.Fatalf("edit %s: %v", path, err)
-		}
-	}}
-}
-
-func (ws worlds) topicEdit(path tree.Path, from, name, value string) kindtest.Edit {
-	return ws.edit(path, from, func(c *sdk.Client, arn *string) error {
-		_, err := c.SetTopicAttributes(context.Background(), &sdk.SetTopicAttributesInput{TopicArn: arn, AttributeName: &name, AttributeValue: &value})
-		return err
-	})
-}
-
-func (ws worlds) subscriptionEdit(path tree.Path, from, name, value string) kindtest.Edit {
-	return ws.edit(path, from, func(c *sdk.Client, arn *string) error {
-		_, err := c.SetSubscriptionAttributes(context.Background(), &sdk.SetSubscriptionAttributesInput{
-			SubscriptionArn: arn, AttributeName: &name, AttributeValue: orNil(value),
-		})
-		return err
-	})
 }
 
 func fault(class reconcile.Class) error {

@@ -6,8 +6,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,10 +32,8 @@ const account = "111122223333"
 // It also gives the random account of a test a name that is always the same. It changes nothing else, and every
 // call reaches the emulator through the proxy that counts and breaks it.
 type likeAWS struct {
-	URL     string
+	*awstest.Front
 	real    string
-	origin  *url.URL
-	forward http.RoundTripper
 	outside *sdk.Client
 
 	mu    sync.Mutex
@@ -46,21 +42,11 @@ type likeAWS struct {
 
 func startLikeAWS(t *testing.T, cloud *awstest.Server) *likeAWS {
 	t.Helper()
-	origin, err := url.Parse(cloud.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	transport := &http.Transport{DisableCompression: true}
 	s := &likeAWS{
-		real: cloud.Account, origin: origin, forward: transport, allow: map[string]string{},
+		real: cloud.Account, allow: map[string]string{},
 		outside: sdk.NewFromConfig(cloud.Config(t)),
 	}
-	front := httptest.NewServer(s)
-	t.Cleanup(func() {
-		front.Close()
-		transport.CloseIdleConnections()
-	})
-	s.URL = front.URL
+	s.Front = awstest.Before(t, cloud, s)
 	return s
 }
 
@@ -178,11 +164,7 @@ func (s *likeAWS) shown(in input, body []byte) []byte {
 
 // pass sends a request on and its answer back. Without an answer there is none either.
 func (s *likeAWS) pass(w http.ResponseWriter, r *http.Request, text []byte, edit func([]byte) []byte) {
-	out := r.Clone(r.Context())
-	out.URL.Scheme, out.URL.Host, out.RequestURI = s.origin.Scheme, s.origin.Host, ""
-	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
-	out.Header.Set("Content-Length", strconv.Itoa(len(text)))
-	res, err := s.forward.RoundTrip(out)
+	res, err := s.Send(r, text)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}

@@ -25,19 +25,9 @@ var (
 	errForeign = errors.New("the queue is in another place")
 )
 
-// absent turns the service's word for "there is no such queue", and nothing else, into ErrAbsent.
-func absent(err error) error {
-	if aws.IsAbsent(err) {
-		return fmt.Errorf("%w: %w", reconcile.ErrAbsent, err)
-	}
-	return err
-}
-
 // arnOf is how SQS names a queue.
 func arnOf(place reconcile.Place, name string) aws.ARN {
-	return aws.Parts{
-		Partition: aws.Partition(place.Region), Service: "sqs", Region: place.Region, Account: place.Account, Resource: name,
-	}.ARN()
+	return aws.ARNIn(place, "sqs", name)
 }
 
 // nameOf is the name by which a queue is looked for.
@@ -71,17 +61,17 @@ func observeQueue(ctx context.Context, site queueSite) (liveQueue, error) {
 	}
 	url, err := client.GetQueueUrl(ctx, &sdk.GetQueueUrlInput{QueueName: &name})
 	if err != nil {
-		return liveQueue{}, absent(err)
+		return liveQueue{}, aws.Absent(err)
 	}
 	attrs, err := client.GetQueueAttributes(ctx, &sdk.GetQueueAttributesInput{
 		QueueUrl: url.QueueUrl, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll},
 	})
 	if err != nil {
-		return liveQueue{}, absent(err)
+		return liveQueue{}, aws.Absent(err)
 	}
 	tags, err := client.ListQueueTags(ctx, &sdk.ListQueueTagsInput{QueueUrl: url.QueueUrl})
 	if err != nil {
-		return liveQueue{}, absent(err)
+		return liveQueue{}, aws.Absent(err)
 	}
 	return liveQueue{url: sdkaws.ToString(url.QueueUrl), attrs: attrs.Attributes, tags: tags.Tags}, nil
 }
@@ -166,7 +156,7 @@ func listQueues(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found, 
 	}
 	var all []reconcile.Found
 	// Without a limit SQS answers at most a thousand and does not say that there are more.
-	pages := sdk.NewListQueuesPaginator(client, &sdk.ListQueuesInput{QueueNamePrefix: orNil(scope.Prefix), MaxResults: new(int32(1000))})
+	pages := sdk.NewListQueuesPaginator(client, &sdk.ListQueuesInput{QueueNamePrefix: aws.OrNil(scope.Prefix), MaxResults: new(int32(1000))})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

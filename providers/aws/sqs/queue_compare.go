@@ -42,7 +42,7 @@ func compareQueue(d *queueDiff, want QueueProps, live liveQueue) {
 // queue: without one there is none.
 func compareRedrive(d *queueDiff, want QueueProps, live liveQueue, set *reconcile.Operation[liveQueue]) {
 	target, receives := live.redrive()
-	reconcile.Value(d, "deadLetter", orNil(string(want.DeadLetter)), orNil(target), set)
+	reconcile.Value(d, "deadLetter", aws.OrNil(string(want.DeadLetter)), aws.OrNil(target), set)
 	if want.DeadLetter != "" && target != "" {
 		reconcile.Value(d, "maxReceives", *want.MaxReceives, receives, set)
 	}
@@ -52,7 +52,7 @@ func compareRedrive(d *queueDiff, want QueueProps, live liveQueue, set *reconcil
 // compareEncryption states one of two ways: a key of KMS, or keys of SQS, which are off while there is one of KMS.
 func compareEncryption(d *queueDiff, want QueueProps, live liveQueue, set *reconcile.Operation[liveQueue]) {
 	key := live.attrs["KmsMasterKeyId"]
-	reconcile.Value(d, "kmsMasterKeyId", orNil(want.KMSMasterKeyID), orNil(key), set)
+	reconcile.Value(d, "kmsMasterKeyId", aws.OrNil(want.KMSMasterKeyID), aws.OrNil(key), set)
 	switch {
 	case want.KMSMasterKeyID == "" && key == "":
 		reconcile.Value(d, "sqsManagedSse", *want.SQSManagedSSE, live.flag("SqsManagedSseEnabled"), set)
@@ -185,11 +185,4 @@ func (l liveQueue) text(name, otherwise string) string {
 		return v
 	}
 	return otherwise
-}
-
-func orNil(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 type (
@@ -38,11 +37,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
 	like := startLikeAWS(t, server)
-	cfg := server.ObservedConfig(t)
-	cfg.BaseEndpoint = &like.URL
-	outside := server.Config(t)
-	outside.BaseEndpoint = &like.URL
-	w := &world{server: server, others: sdk.NewFromConfig(outside), cloud: aws.FromConfig(cfg), dir: t.TempDir()}
+	w := &world{server: server, others: sdk.NewFromConfig(like.Outside(t)), cloud: aws.FromConfig(like.Observed(t)), dir: t.TempDir()}
 	place, err := w.cloud.Place(t.Context())
 	if err != nil || place.Account != account {
 		t.Fatalf("place %v: %v", place, err)
@@ -127,23 +122,6 @@ func (ws worlds) make(t kindtest.T) kindtest.World {
 	w := newWorld(t.(*testing.T))
 	ws[w.dir] = w
 	return kindtest.World{Cloud: w.cloud, Dir: w.dir, Objects: func() []any { return w.queues(t) }}
-}
-
-// edit is a change of one attribute that somebody else makes.
-func (ws worlds) edit(path tree.Path, from, name, value string) kindtest.Edit {
-	return kindtest.Edit{Path: path, From: from, Do: func(t kindtest.T, w kindtest.World, attrs map[string]any) {
-		t.Helper()
-		ws[w.Dir].set(t, attrs, name, value)
-	}}
-}
-
-func (ws worlds) tagEdit(path tree.Path, do func(c *sdk.Client, url *string) error) kindtest.Edit {
-	return kindtest.Edit{Path: path, Do: func(t kindtest.T, w kindtest.World, attrs map[string]any) {
-		t.Helper()
-		if err := do(ws[w.Dir].others, urlOf(attrs)); err != nil {
-			t.Fatalf("edit %s: %v", path, err)
-		}
-	}}
 }
 
 func fault(class reconcile.Class) error {

@@ -1,0 +1,99 @@
+package cmd
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/athanor-dev/athanor/engine"
+)
+
+func (a *app) driftCommand() *cli.Command {
+	return &cli.Command{
+		Name: "drift", Usage: "show what the world changed since the last deploy", ArgsUsage: "[TARGET]",
+		Description: `Compares everything with what was deployed last, path by path; what is gone is drift too. --repair changes it
+back, after asking, and nothing else: what the program changed since is left to the next deploy and listed,
+and so is a path that both changed. What must not be replaced, since it is protected or holds data, is left
+as well. --stack goes by the record alone, without the program; what refers to a thing that is made again
+then follows with the next deploy.
+
+Exit codes: 0 no drift, or all of it repaired; 1 error: something could not be looked at; 2 drift;
+3 another run holds the stage; 4 some was repaired; 5 not approved.`,
+		UsageText: `drift                           the stack in this directory
+drift --repair                  change it back
+drift --json                    the whole comparison as one document
+drift --stack shop --stage prod`,
+		Flags: shared(applying(
+			&cli.BoolFlag{Name: "repair", Usage: "change back what the world changed"},
+			&cli.StringSliceFlag{Name: "target", Aliases: []string{"t"}, Usage: "only `ADDRESS` (globs; may be repeated) and what it needs"},
+			&cli.StringSliceFlag{Name: "exclude", Usage: "all but `ADDRESS` (globs; may be repeated) and what needs it"},
+			&cli.IntFlag{Name: "parallel", Usage: "make at most `N` provider calls at once; default 16"},
+			&cli.BoolFlag{Name: "detailed", Usage: "show long values whole, and what is unchanged"},
+			byRecord("look at"))...),
+		Action: a.drift,
+	}
+}
+
+func (a *app) drift(c *cli.Context) error {
+	s, err := a.openStage(c)
+	if err != nil || s == nil {
+		return err
+	}
+	p, err := s.engine.PlanDrift(c.Context, s.stage, s.graph, s.options)
+	switch {
+	case err != nil:
+		return err
+	case c.Bool("repair"):
+		s.question = "Change this back in"
+		return s.repair(c, p)
+	default:
+		return s.showDrift(p)
+	}
+}
+
+// showDrift prints what drifted. What could not be looked at is an error; what drifted and cannot be repaired is drift.
+func (s *session) showDrift(p *engine.Plan) error {
+	a := s.app
+	if a.asJSON {
+		a.json(planDocument{Plan: p})
+	} else {
+		a.style(a.out).Plan(a.out, p)
+	}
+	if unseen := unseen(p); len(unseen) > 0 {
+		return a.refused(blockedError(unseen))
+	}
+	switch {
+	case p.Pending():
+		fmt.Fprintln(a.err, "exit code 2: there is drift; --repair changes it back")
+		return exit(ExitPending)
+	case p.Drifted():
+		fmt.Fprintln(a.err, "exit code 2: there is drift, and none that --repair could change back")
+		return exit(ExitPending)
+	}
+	return nil
+}
+
+// unseen are the resources that could not be compared.
+func unseen(p *engine.Plan) []engine.Planned {
+	var unseen []engine.Planned
+	for _, b := range stuck(p) {
+		if len(b.Reasons) == 0 {
+			unseen = append(unseen, b)
+		}
+	}
+	return unseen
+}
+
+// repair shows what drifted, asks, and changes it back. What cannot be repaired stops nothing else.
+func (s *session) repair(c *cli.Context, p *engine.Plan) error {
+	a := s.app
+	if !a.asJSON && (p.Drifted() || len(stuck(p)) > 0 || len(p.Left) > 0) {
+		a.style(a.err).Plan(a.err, p)
+	}
+	if p.Pending() && !c.Bool("yes") {
+		if err := s.approve(c.Context, p); err != nil {
+			return err
+		}
+	}
+	return s.apply(c, p)
+}

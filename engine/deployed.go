@@ -1,0 +1,227 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// restore makes the graph of a drift plan: what was deployed last. A resource that the program still declares as it
+// was deployed is taken from the program, so that it follows what it refers to; any other from its row.
+func (w *work) restore(ctx context.Context) {
+	w.nodes = map[string]*node{}
+	for _, addr := range slices.Sorted(maps.Keys(w.records)) {
+		w.remember(addr, w.records[addr])
+	}
+	declared, later := w.declarations()
+	for _, addr := range slices.Sorted(maps.Keys(w.nodes)) {
+		n := w.nodes[addr]
+		r, was := w.asDeployed(n), &deployed{literal: true, needs: n.rec.dropNeedsOf()}
+		w.drift.of[addr] = was
+		if w.drift.program != nil {
+			w.sinceDeployed(ctx, n, was, declared[addr], later[addr], &r)
+		}
+		if was.literal {
+			was.secret = w.secretPaths(n)
+		}
+		w.graph.Resources = append(w.graph.Resources, r)
+	}
+	w.newSince(declared, later)
+	w.graph.Outputs = w.sameOutputs(ctx)
+	w.nodes = nil
+}
+
+// remember makes a node of a row that can be compared.
+func (w *work) remember(addr string, rec *record) {
+	g := rec.live()
+	if c := rec.candidate(); c != nil {
+		why := "its creation was interrupted"
+		if g != nil {
+			why = "its replacement was interrupted"
+		}
+		w.drift.left = append(w.drift.left, Left{Address: addr, Kind: c.kind, Why: why})
+		return
+	}
+	if g == nil {
+		return
+	}
+	if rec.moving != "" {
+		w.drift.left = append(w.drift.left, Left{Address: addr, Kind: g.kind, Why: "its move from " + rec.moving + " was interrupted"})
+		return
+	}
+	kind, ok := w.e.Catalog.Kind(g.kind)
+	if !ok {
+		err := unknownKind(g.kind, w.e.Catalog.Types())
+		w.drift.stuck = append(w.drift.stuck, Planned{
+			Address: addr, Kind: g.kind, Action: Blocked, Identity: g.identity, Problem: err.Error(), Hint: "run it with the program that knows this kind",
+		})
+		return
+	}
+	w.nodes[addr] = &node{addr: addr, kind: kind, spec: w.spec(kind, g.kind), rec: rec, attrs: g.attrs}
+}
+
+// asDeployed is the declaration that a row remembers. Hooks that are functions of a program are there with it alone.
+func (w *work) asDeployed(n *node) Resource {
+	r := Resource{Address: n.addr, Kind: n.spec.Type, Settings: n.rec.settings, Props: n.rec.props, Options: n.rec.options}
+	gone := func(h Hook) bool { return h.Func != "" && w.graph.Funcs.Hooks[h.Func] == nil }
+	r.Options.Before = slices.DeleteFunc(slices.Clone(r.Options.Before), gone)
+	r.Options.After = slices.DeleteFunc(slices.Clone(r.Options.After), gone)
+	return r
+}
+
+// dropNeedsOf are the needs of a row without those of an opened cycle.
+func (r *record) dropNeedsOf() []string {
+	return slices.DeleteFunc(slices.Clone(r.needs), func(a string) bool { _, cut := r.cut[a]; return cut || a == r.address })
+}
+
+// secretPaths are those of a row's props that must stay masked. What they hold is learned.
+func (w *work) secretPaths(n *node) map[tree.Path]bool {
+	if len(n.rec.secret) == 0 {
+		return nil
+	}
+	paths := make(map[tree.Path]bool, len(n.rec.secret))
+	for _, p := range n.rec.secret {
+		if v, ok := tree.Get(n.rec.props, p); ok {
+			paths[p] = true
+			w.redact.learn(v)
+		}
+	}
+	return paths
+}
+
+// declarations are the program's resources by address, and those that say what a row is called now by its old address.
+func (w *work) declarations() (declared, later map[string]*Resource) {
+	declared, later = map[string]*Resource{}, map[string]*Resource{}
+	if w.drift.program == nil {
+		return declared, later
+	}
+	for i := range w.drift.program.Resources {
+		r := &w.drift.program.Resources[i]
+		declared[r.Address] = r
+		for _, old := range r.Options.RenamedFrom {
+			if w.nodes[r.Address] == nil {
+				later[old] = r
+			}
+		}
+	}
+	return declared, later
+}
+
+// sinceDeployed compares the program with a row: what is the same is taken from the program, what is not is left.
+func (w *work) sinceDeployed(ctx context.Context, n *node, was *deployed, now, renamed *Resource, r *Resource) {
+	left := Left{Address: n.addr, Kind: n.spec.Type}
+	switch {
+	case now == nil && renamed != nil:
+		left.Why = "the program calls it " + renamed.Address
+	case now == nil:
+		left.Why = "the program no longer declares it"
+	case now.Kind != n.spec.Type:
+		left.Why = "the program makes it " + now.Kind
+	case !tree.Equal(anyMap(now.Settings), anyMap(n.rec.settings)):
+		left.Why = "the program moves it to another place"
+	default:
+		c := w.changesOf(ctx, n, now)
+		if c.same {
+			was.literal, r.Props = false, now.Props
+		}
+		if r.Source = now.Source; len(c.reasons) == 0 {
+			return
+		}
+		left.Why, left.Reasons = "the program changed it", c.reasons
+		for _, reason := range c.reasons {
+			was.moved = append(was.moved, reason.Path)
+		}
+		was.aside = slices.Clone(was.moved)
+	}
+	w.drift.left = append(w.drift.left, left)
+}
+
+// changes are what a declaration changed since it was deployed.
+type changes struct {
+	// same: nothing, for all that can be told.
+	same    bool
+	reasons []Reason
+}
+
+// changesOf compares a declaration with the props on record, with the attributes on record in it. What cannot be known
+// here, such as a secret that is not at hand, counts as unchanged.
+func (w *work) changesOf(ctx context.Context, n *node, now *Resource) changes {
+	elsewhere := false // it refers to what was not deployed
+	resolved, err := token.Resolve(anyMap(now.Props), func(x token.Expr) (token.Value, error) {
+		if x.Op == token.OpRef && w.nodes[x.Ref.Address] == nil {
+			read := slices.ContainsFunc(w.drift.program.Reads, func(r Read) bool { return r.Address == x.Ref.Address })
+			elsewhere = elsewhere || !read
+			return token.Value{Unknown: true}, nil
+		}
+		v, err := w.lookup(ctx, x, nil)
+		if err != nil {
+			return token.Value{Unknown: true}, nil
+		}
+		return v, nil
+	})
+	if err != nil {
+		return changes{} // planning says what is wrong with it
+	}
+	props, _ := resolved.Tree.(map[string]any)
+	ignored := slices.Concat(n.rec.options.IgnoreChanges, now.Options.IgnoreChanges)
+	var c changes
+	differs := func(p tree.Path, have, want any) {
+		if slices.ContainsFunc(ignored, func(q tree.Path) bool { return p.Within(q) }) || within(resolved.Unknown, p) && !elsewhere {
+			return
+		}
+		r := Reason{Path: p, Have: have, Want: want, Source: ByProgram, Unknown: within(resolved.Unknown, p)}
+		if w.everSecret(n, p) || within(resolved.Secret, p) || w.redact.holds(have) || w.redact.holds(want) {
+			r.Secret, r.Have, r.Want = true, maskOf(have), maskOf(want)
+		}
+		c.reasons = append(c.reasons, r)
+	}
+	differences(n.rec.props, props, differs)
+	c.same = len(c.reasons) == 0 && len(resolved.Unknown) == 0
+	return c
+}
+
+// differences walks to the values that two trees of props hold differently.
+func differences(have, want map[string]any, differs func(p tree.Path, have, want any)) {
+	leaves(want, func(p tree.Path, v any) {
+		if had, _ := tree.Get(have, p); !tree.Equal(had, v) {
+			differs(p, had, v)
+		}
+	})
+	leaves(have, func(p tree.Path, had any) {
+		if _, declared := tree.Get(want, p); !declared && had != nil {
+			differs(p, had, nil)
+		}
+	})
+}
+
+// newSince leaves what the program declares and no row knows.
+func (w *work) newSince(declared, later map[string]*Resource) {
+	renamed := map[string]bool{}
+	for old, r := range later {
+		renamed[r.Address] = renamed[r.Address] || w.nodes[old] != nil
+	}
+	for addr, r := range declared {
+		if w.records[addr].live() == nil && w.records[addr].candidate() == nil && !renamed[addr] && w.damaged[addr] == nil {
+			w.drift.left = append(w.drift.left, Left{Address: addr, Kind: r.Kind, Why: "the program declares it since"})
+		}
+	}
+}
+
+// sameOutputs are the program's outputs that come out as they did at the last deploy: they follow a repair.
+func (w *work) sameOutputs(ctx context.Context) map[string]any {
+	if w.drift.program == nil {
+		return nil
+	}
+	old, _ := w.lastOutputs()
+	same := map[string]any{}
+	for name, v := range w.drift.program.Outputs {
+		r, err := token.Resolve(v, func(x token.Expr) (token.Value, error) { return w.lookup(ctx, x, nil) })
+		if had, ok := old[name]; ok && err == nil && len(r.Unknown) == 0 && tree.Equal(r.Tree, had) {
+			same[name] = v
+		}
+	}
+	return same
+}

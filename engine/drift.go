@@ -1,0 +1,212 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// Left is a resource, or a part of one, that a drift plan leaves to the next deploy.
+type Left struct {
+	Address string `json:"address"`
+	Kind    string `json:"kind"`
+	// Why is a sentence for people, such as "the program changed it".
+	Why string `json:"why"`
+	// Reasons are the paths that the program changed since the last deploy, where Have is what was deployed. Those that
+	// the world changed as well are there once more, as its own: that is drift too, which the next deploy settles.
+	Reasons []Reason `json:"reasons,omitempty"`
+}
+
+// PlanDrift says what the world changed since the last deploy, and how applying it would change that back: it is
+// the plan of what was deployed last. A thing that vanished is made again, as it was deployed.
+//
+// The graph is the program of now. Nil, or one without resources, of which only Dir counts, goes by the record alone.
+// What the program changed since the last deploy is left to the next
+// one, path by path (see [Plan].Left): a path that the program and the world both changed is the program's, since it
+// speaks last; undoing a change by hand that the program has taken over since would be wrong. With the program,
+// what refers to a thing that is made again follows it; by the record alone it keeps the value that it was deployed
+// with.
+//
+// Nothing is refused as a whole: what must not be replaced, and what cannot be looked at, is blocked by itself. Of the
+// options only Target and Exclude count. A stage without rows is in order when its last run left none, and else
+// ErrNothingKnown. The error is a *RefusedError when the credentials lead elsewhere.
+func (e *Engine) PlanDrift(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Plan, error) {
+	d := &drift{given: g, of: map[string]*deployed{}}
+	was := &Graph{Format: GraphFormat, Stack: stage.Stack, Stage: stage.Name}
+	if g != nil {
+		was.Dir = g.Dir
+	}
+	if g != nil && len(g.Resources) > 0 {
+		d.program, was.Secrets, was.Funcs = g, g.Secrets, Funcs{Then: g.Funcs.Then, Hooks: g.Funcs.Hooks}
+	}
+	w, err := e.newWork(ctx, was, false, PlanOptions{Target: o.Target, Exclude: o.Exclude})
+	if err != nil {
+		return nil, err
+	}
+	if w.fresh && w.snap.LastRun == nil {
+		return nil, reconcile.WithHint(fmt.Errorf("%w: %s was never deployed, or its record is lost", ErrNothingKnown, stage), "deploy first")
+	}
+	w.fresh = false // what is not on record cannot drift: nothing is looked for
+	w.drift = d
+	w.restore(ctx)
+	return w.makePlan(ctx)
+}
+
+// drift is what a drift plan knows beside what was deployed.
+type drift struct {
+	given, program *Graph // program is nil without one
+	of             map[string]*deployed
+	left           []Left
+	// stuck are the rows that cannot be compared at all.
+	stuck []Planned
+}
+
+// deployed is what is known of a node as it was deployed last.
+type deployed struct {
+	// literal: its props are values on record, not to be read as tokens; secret are those to be masked.
+	literal bool
+	secret  map[tree.Path]bool
+	needs   []string
+	// moved are the paths that the program changed since, and aside those that are therefore not compared.
+	moved, aside []tree.Path
+}
+
+func (d *drift) deployed(addr string) *deployed {
+	if d == nil {
+		return nil
+	}
+	return d.of[addr]
+}
+
+// program is the graph that the plan document names by its digest.
+func (w *work) program() *Graph {
+	switch {
+	case w.drift == nil:
+		return w.graph
+	case w.drift.program != nil:
+		return w.drift.program
+	default:
+		return &Graph{Format: GraphFormat, Stack: w.stage.Stack, Stage: w.stage.Name}
+	}
+}
+
+// classifyVanished: what was deployed is gone. It is made again as it was, unless what it was made of is not at
+// hand any more.
+func (w *work) classifyVanished(n *node) {
+	live := n.rec.live()
+	n.plan.Identity = live.identity
+	if n.look.NotYet {
+		n.plan.Action = Unchanged
+		n.plan.Notes = append(n.plan.Notes, "not yet visible")
+		return
+	}
+	w.classifyAbsent(n)
+	for i := range n.plan.Reasons {
+		n.plan.Reasons[i].Source = ByWorld
+	}
+	if n.builtAnew() {
+		w.block(n, reconcile.WithHint(errors.New("it is gone, and what it was made of changed since"), "the next deploy makes it as the program has it now"))
+	}
+}
+
+// asRecorded lets others go by what is on record of a node, whose repair brings it back to that. What is made anew
+// will differ, and what is unchanged is as it was seen.
+func (n *node) asRecorded() {
+	if n.was == nil || n.plan.Action == Create || n.plan.Action == Replace || n.plan.Action == Unchanged && !n.look.Absent {
+		return
+	}
+	n.attrs, n.unknown, n.moving = n.rec.live().attrs, false, nil
+}
+
+// yield tells apart what the world changed from what follows from what a thing is made of. In a drift plan the
+// program's paths are left to the next deploy, and not compared here nor when it is applied.
+func (w *work) yield(n *node) error {
+	var err error
+	if n.remade, err = n.rebuilt(); err != nil || n.was == nil {
+		return err
+	}
+	if err := w.changedByBoth(n); err != nil {
+		return err
+	}
+	left := Left{Address: n.addr, Kind: n.spec.Type, Why: "what it is made of changed"}
+	var aside []tree.Path
+	for _, s := range n.look.Steps {
+		moved := slices.ContainsFunc(n.was.moved, func(p tree.Path) bool { return p.Within(s.Path) })
+		if n.remade[s.Path] {
+			r := w.reason(n, s)
+			r.Source = ByProgram
+			left.Reasons = append(left.Reasons, r)
+		}
+		if moved || n.remade[s.Path] {
+			aside = append(aside, s.Path)
+		}
+	}
+	if len(aside) == 0 {
+		return nil
+	}
+	if len(left.Reasons) > 0 {
+		w.drift.left = append(w.drift.left, left)
+	}
+	n.was.aside = append(n.was.aside, aside...)
+	n.job.Ignore = slices.Concat(n.job.Ignore, aside)
+	n.look, err = n.kind.Compare(n.job, n.look)
+	return err
+}
+
+// changedByBoth adds to what is left of a node what the world changed of it too, unless the program has taken that over.
+func (w *work) changedByBoth(n *node) error {
+	if len(n.was.moved) == 0 {
+		return nil
+	}
+	job := *n.job
+	job.Ignore = n.decl.Options.IgnoreChanges
+	all, err := n.kind.Compare(&job, n.look)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(w.drift.left, func(l Left) bool { return l.Address == n.addr })
+	left := &w.drift.left[i]
+	for _, s := range all.Steps {
+		takenOver := func(r Reason) bool { return r.Path == s.Path && !r.Secret && !s.Secret && tree.Equal(r.Want, s.Have) }
+		moved := func(p tree.Path) bool { return p.Within(s.Path) || s.Path.Within(p) }
+		if slices.ContainsFunc(n.was.moved, moved) && !slices.ContainsFunc(left.Reasons, takenOver) {
+			left.Reasons = append(left.Reasons, w.reason(n, s))
+		}
+	}
+	return nil
+}
+
+// driftInto completes the document of a drift plan.
+func (w *work) driftInto(p *Plan) {
+	if w.drift == nil {
+		return
+	}
+	p.Drift, p.Left = true, w.drift.left
+	slices.SortStableFunc(p.Left, func(a, b Left) int { return cmp.Compare(a.Address, b.Address) })
+	p.Actions = append(p.Actions, w.drift.stuck...)
+	for _, n := range w.declared {
+		if n.plan == nil || n.plan.Action != Create && n.plan.Action != Replace {
+			continue
+		}
+		for _, user := range n.users {
+			if user.was.literal {
+				p.Warnings = append(p.Warnings, fmt.Sprintf("%s keeps what it knows of %s, which is made again; the next deploy brings it up to date", user.addr, n.addr))
+			}
+		}
+	}
+}
+
+// Drifted reports whether the world changed anything since the last deploy, repairable or not. What the program has
+// taken over since is none.
+func (p *Plan) Drifted() bool {
+	byWorld := func(r Reason) bool { return r.Source == ByWorld }
+	return p.Pending() ||
+		slices.ContainsFunc(p.Actions, func(a Planned) bool { return a.Action == Blocked && len(a.Reasons) > 0 }) ||
+		slices.ContainsFunc(p.Left, func(l Left) bool { return slices.ContainsFunc(l.Reasons, byWorld) })
+}

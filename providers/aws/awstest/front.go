@@ -1,0 +1,63 @@
+package awstest
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// Front stands between a test's clients and its cloud, for what AWS is documented to do and moto does not. Every
+// call still reaches the proxy that counts and breaks it.
+type Front struct {
+	// URL is the endpoint for clients.
+	URL string
+
+	cloud   *Server
+	origin  *url.URL
+	forward http.RoundTripper
+}
+
+// Before starts a front whose requests go to handler, which passes them on with [Front.Send]. It ends with the test.
+func Before(t testing.TB, cloud *Server, handler http.Handler) *Front {
+	t.Helper()
+	origin, err := url.Parse(cloud.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{DisableCompression: true}
+	server := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		server.Close()
+		transport.CloseIdleConnections()
+	})
+	return &Front{URL: server.URL, cloud: cloud, origin: origin, forward: transport}
+}
+
+// Observed is [Server.ObservedConfig] through the front: for the tested code.
+func (f *Front) Observed(t testing.TB) aws.Config { return f.through(f.cloud.ObservedConfig(t)) }
+
+// Outside is [Server.Config] through the front: for somebody else, whose calls are neither counted nor broken.
+func (f *Front) Outside(t testing.TB) aws.Config { return f.through(f.cloud.Config(t)) }
+
+func (f *Front) through(cfg aws.Config) aws.Config {
+	cfg.BaseEndpoint = &f.URL
+	return cfg
+}
+
+// Send passes a request on to the cloud, with another body unless that is nil. Without an answer the error says so, and
+// the handler gives none either: panic(http.ErrAbortHandler).
+func (f *Front) Send(r *http.Request, body []byte) (*http.Response, error) {
+	out := r.Clone(r.Context())
+	out.URL.Scheme, out.URL.Host, out.RequestURI = f.origin.Scheme, f.origin.Host, ""
+	if body != nil {
+		out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		out.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	}
+	return f.forward.RoundTrip(out)
+}
