@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -24,29 +23,20 @@ type found struct {
 
 // listing is one kind's listing of one place, made once per plan.
 type listing struct {
-	once   sync.Once
+	once   once
 	things []reconcile.Found
 	err    error
 }
 
 // list lists a kind in a place, once.
 func (w *work) list(ctx context.Context, n *node, a *access) ([]reconcile.Found, error) {
-	id := n.spec.Type + "\x00" + a.place.String()
-	w.mu.Lock()
-	l, ok := w.listings[id]
-	if !ok {
-		l = &listing{}
-		w.listings[id] = l
-	}
-	w.mu.Unlock()
-	l.once.Do(func() {
-		l.things, l.err = listed(ctx, n.kind, reconcile.Scope{
+	return w.listed(n.spec.Type+"\x00"+a.place.String(), func() ([]reconcile.Found, error) {
+		return listOf(ctx, n.kind, reconcile.Scope{
 			Cloud: a.cloud, Place: a.place, Dir: w.graph.Dir,
 			Prefix: w.stage.Stack + "-" + w.stage.Name + "-",
 			Mark:   reconcile.Mark{Stack: w.stage.Stack, Stage: w.stage.Name},
 		})
 	})
-	return l.things, l.err
 }
 
 // discover finds all marked things of a stage that has no rows, in every place that the program names: tag-wide
@@ -109,7 +99,7 @@ func (w *work) discoverIn(ctx context.Context, a *access) ([]reconcile.Found, er
 		if spec := k.Spec(); !spec.Lists || !spec.Marked {
 			continue
 		}
-		things, err := listed(ctx, k, scope)
+		things, err := listOf(ctx, k, scope)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", k.Spec().Type, err)
 		}

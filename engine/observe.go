@@ -289,7 +289,7 @@ func (w *work) lookRead(ctx context.Context, n *node) (reconcile.Look, error) {
 
 // search looks for the one listed thing whose props equal those of a query.
 func (w *work) search(ctx context.Context, n *node, query *reconcile.Job) (reconcile.Look, error) {
-	things, err := listed(ctx, n.kind, reconcile.Scope{Cloud: n.access.cloud, Place: n.access.place, Dir: w.graph.Dir})
+	things, err := listOf(ctx, n.kind, reconcile.Scope{Cloud: n.access.cloud, Place: n.access.place, Dir: w.graph.Dir})
 	if err != nil {
 		return reconcile.Look{}, err
 	}

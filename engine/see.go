@@ -17,8 +17,8 @@ func (w *work) see(ctx context.Context, kind reconcile.Any, job *reconcile.Job) 
 	return patient(ctx, job.Cloud, bound, func(ctx context.Context) (reconcile.Look, error) { return kind.Look(ctx, job) })
 }
 
-// listed lists one kind.
-func listed(ctx context.Context, kind reconcile.Any, scope reconcile.Scope) ([]reconcile.Found, error) {
+// listOf lists one kind.
+func listOf(ctx context.Context, kind reconcile.Any, scope reconcile.Scope) ([]reconcile.Found, error) {
 	return patient(ctx, scope.Cloud, kind.Spec().Timeouts.Create, func(ctx context.Context) ([]reconcile.Found, error) { return kind.List(ctx, scope) })
 }
 

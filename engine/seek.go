@@ -95,7 +95,7 @@ func (w *work) listMarked(ctx context.Context, n *node) ([]reconcile.Found, erro
 // listAll lists every thing of a kind in a place, whoever owns it.
 func (w *work) listAll(ctx context.Context, kind reconcile.Any, a *access) ([]reconcile.Found, error) {
 	return w.listed("all\x00"+kind.Spec().Type+"\x00"+a.place.String(), func() ([]reconcile.Found, error) {
-		return kind.List(ctx, reconcile.Scope{Cloud: a.cloud, Place: a.place, Dir: w.graph.Dir})
+		return listOf(ctx, kind, reconcile.Scope{Cloud: a.cloud, Place: a.place, Dir: w.graph.Dir})
 	})
 }
 
@@ -104,10 +104,10 @@ func (w *work) listed(id string, list func() ([]reconcile.Found, error)) ([]reco
 	w.mu.Lock()
 	l, ok := w.listings[id]
 	if !ok {
-		l = &listing{}
+		l = &listing{once: newOnce()}
 		w.listings[id] = l
 	}
 	w.mu.Unlock()
-	l.once.Do(func() { l.things, l.err = list() })
+	l.once.do(!ok, func() { l.things, l.err = list() })
 	return l.things, l.err
 }

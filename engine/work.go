@@ -85,7 +85,7 @@ type accessKey struct{ provider, settings string }
 type access struct {
 	settings map[string]any
 	provider reconcile.Provider
-	once     sync.Once
+	once     once
 	cloud    reconcile.Cloud
 	place    reconcile.Place
 	err      error
@@ -171,11 +171,11 @@ func (w *work) reach(ctx context.Context, kind string, settings map[string]any) 
 	w.mu.Lock()
 	a, ok := w.accesses[id]
 	if !ok {
-		a = &access{settings: settings, provider: provider}
+		a = &access{settings: settings, provider: provider, once: newOnce()}
 		w.accesses[id] = a
 	}
 	w.mu.Unlock()
-	a.once.Do(func() { a.open(reconcile.WithGate(ctx, w.gate)) })
+	a.once.do(!ok, func() { a.open(reconcile.WithGate(ctx, w.gate)) })
 	return a
 }
 

@@ -211,6 +211,8 @@ func (sc *scenario) triples(t *testing.T, all []point, ref *outcome, play func(p
 // TestProof is the proof: every day a part of it, whole with -proof=full.
 func TestProof(t *testing.T) {
 	switch {
+	case *defectFlag != "":
+		proveDefect(t, *defectFlag)
 	case *proofFlag == "":
 		proveAll(t, sample, nil)
 	case *proofFlag == "sure":
@@ -293,7 +295,26 @@ func proveFull(t *testing.T) {
 			}
 		}
 	})
-	fmt.Printf("points: %d, pairs: %d, scenarios: %d, violations: %d\n", c.points, c.pairs, c.scenarios, c.violations)
+	found, unseen := proveDefects(t, "")
+	for _, name := range unseen {
+		c.violations++
+		t.Errorf("the defect %s is not seen", name)
+	}
+	fmt.Printf("points: %d, pairs: %d, scenarios: %d, defects: %d, violations: %d\n", c.points, c.pairs, c.scenarios, found, c.violations)
+}
+
+// proveDefect runs the proof with one defect built in, which it must find.
+func proveDefect(t *testing.T, name string) {
+	found, unseen := proveDefects(t, name)
+	switch {
+	case found == 1:
+		fmt.Println("violations: 1")
+	case len(unseen) == 1:
+		fmt.Println("violations: 0")
+		t.Errorf("the defect %s is not seen", name)
+	default:
+		t.Errorf("there is no defect %s", name)
+	}
 }
 
 // proveLine plays one line of the full proof again and prints it.

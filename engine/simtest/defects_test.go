@@ -1,0 +1,147 @@
+package simtest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+var defectFlag = flag.String("defect", "", "build one of testdata/defects in, and say that the proof finds it")
+
+// root is the repository's.
+const root = "../.."
+
+// A defect is a mistake made on purpose: what is said of it, and shipped files as they are with it.
+type defect struct {
+	name, text string
+	files      map[string]string // by path from the root
+}
+
+// defects reads them all. Each file says what is wrong with it, and holds pairs of texts: what stands in a file, and what
+// stands there instead.
+func defects(t *testing.T) []*defect {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/defects/*.txt")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no defects: %v", err)
+	}
+	slices.Sort(paths)
+	var all []*defect
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := readDefect(strings.TrimSuffix(filepath.Base(path), ".txt"), txtar.Parse(data))
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+func readDefect(name string, a *txtar.Archive) (*defect, error) {
+	d := &defect{name: name, text: string(a.Comment), files: map[string]string{}}
+	if len(a.Files) == 0 || len(a.Files)%2 != 0 {
+		return nil, fmt.Errorf("%d parts, not pairs of old and new", len(a.Files))
+	}
+	for pair := range slices.Chunk(a.Files, 2) {
+		path, isOld := strings.CutPrefix(pair[0].Name, "old ")
+		if !isOld || pair[1].Name != "new "+path {
+			return nil, fmt.Errorf("%q and %q are no pair", pair[0].Name, pair[1].Name)
+		}
+		text, ok := d.files[path]
+		if !ok {
+			data, err := os.ReadFile(filepath.Join(root, path))
+			if err != nil {
+				return nil, err
+			}
+			text = string(data)
+		}
+		if n := strings.Count(text, string(pair[0].Data)); n != 1 {
+			return nil, fmt.Errorf("%s has what is to be replaced %d times", path, n)
+		}
+		d.files[path] = strings.Replace(text, string(pair[0].Data), string(pair[1].Data), 1)
+	}
+	for path, text := range d.files {
+		if _, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// caught builds the defect in and reports whether the proof of every point finds it: it ends at the first violation.
+func (d *defect) caught(t *testing.T) (bool, string) {
+	t.Helper()
+	dir := t.TempDir()
+	overlay := struct{ Replace map[string]string }{map[string]string{}}
+	for path, text := range d.files {
+		instead := filepath.Join(dir, strings.ReplaceAll(path, "/", "_"))
+		if err := os.WriteFile(instead, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		shipped, err := filepath.Abs(filepath.Join(root, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		overlay.Replace[shipped] = instead
+	}
+	data, err := json.Marshal(overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(dir, "simtest.test")
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-overlay", file, "-o", binary, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%s does not build: %v\n%s", d.name, err, out)
+	}
+	run := exec.CommandContext(t.Context(), binary, "-test.run=^TestProof$", "-test.timeout=10m", "-proof=sure")
+	var out bytes.Buffer
+	run.Stdout, run.Stderr = &out, &out
+	return run.Run() != nil, out.String()
+}
+
+// TestDefectsFit: a defect that no longer fits the code it is made for proves nothing.
+func TestDefectsFit(t *testing.T) {
+	for _, d := range defects(t) {
+		if strings.TrimSpace(d.text) == "" {
+			t.Errorf("%s: nothing is said of it", d.name)
+		}
+	}
+}
+
+// proveDefects builds each defect in and expects the proof to fail. Those that pass unseen are returned.
+func proveDefects(t *testing.T, name string) (found int, unseen []string) {
+	for _, d := range defects(t) {
+		if name != "" && d.name != name {
+			continue
+		}
+		if caught, out := d.caught(t); caught {
+			found++
+			if name != "" {
+				t.Log(out)
+			}
+		} else {
+			unseen = append(unseen, d.name)
+		}
+	}
+	return found, unseen
+}
