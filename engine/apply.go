@@ -390,13 +390,3 @@ func (r *run) commitBy(n *node, rec *record, commit func(statestore.Change) erro
 	}
 	return nil
 }
-
-func waitingOf(p *Plan) map[string]string {
-	waiting := map[string]string{}
-	for _, a := range p.Actions {
-		if a.Waiting != "" {
-			waiting[a.Address] = a.Waiting
-		}
-	}
-	return waiting
-}

@@ -92,7 +92,7 @@ func (w *work) discoverIn(ctx context.Context, a *access) ([]reconcile.Found, er
 		Cloud: a.cloud, Place: a.place, Dir: w.graph.Dir, Mark: reconcile.Mark{Stack: w.stage.Stack, Stage: w.stage.Name},
 	}
 	if a.provider.Discover != nil {
-		return patient(ctx, a.cloud, 0, func(ctx context.Context) ([]reconcile.Found, error) { return a.provider.Discover(ctx, scope) })
+		return discoverBy(ctx, a.provider, scope)
 	}
 	var all []reconcile.Found
 	for _, k := range a.provider.Kinds {

@@ -100,3 +100,14 @@ func (e *Engine) Outputs(ctx context.Context, stage statestore.Stage) (values ma
 	}
 	return openOutputs(snap, e.Key)
 }
+
+// waitingOf is what somebody must do, by address.
+func waitingOf(p *Plan) map[string]string {
+	waiting := map[string]string{}
+	for _, a := range p.Actions {
+		if a.Waiting != "" {
+			waiting[a.Address] = a.Waiting
+		}
+	}
+	return waiting
+}

@@ -22,6 +22,11 @@ func listOf(ctx context.Context, kind reconcile.Any, scope reconcile.Scope) ([]r
 	return patient(ctx, scope.Cloud, kind.Spec().Timeouts.Create, func(ctx context.Context) ([]reconcile.Found, error) { return kind.List(ctx, scope) })
 }
 
+// discoverBy asks a provider for everything that is marked.
+func discoverBy(ctx context.Context, p reconcile.Provider, scope reconcile.Scope) ([]reconcile.Found, error) {
+	return patient(ctx, scope.Cloud, 0, func(ctx context.Context) ([]reconcile.Found, error) { return p.Discover(ctx, scope) })
+}
+
 // patient reads within a bound, the default one when it is 0, and again as long as the error says so. A read that never
 // answers fails what needs it, and nothing else.
 func patient[T any](ctx context.Context, cloud reconcile.Cloud, bound time.Duration, read func(context.Context) (T, error)) (T, error) {

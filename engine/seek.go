@@ -85,9 +85,9 @@ func (w *work) listMarked(ctx context.Context, n *node) ([]reconcile.Found, erro
 	scope := reconcile.Scope{Cloud: n.access.cloud, Place: n.access.place, Dir: w.graph.Dir, Mark: reconcile.Mark{Stack: w.stage.Stack, Stage: w.stage.Name}}
 	switch provider := n.access.provider; {
 	case n.spec.Lists:
-		return w.listed("mark\x00"+n.spec.Type+"\x00"+scope.Place.String(), func() ([]reconcile.Found, error) { return n.kind.List(ctx, scope) })
+		return w.listed("mark\x00"+n.spec.Type+"\x00"+scope.Place.String(), func() ([]reconcile.Found, error) { return listOf(ctx, n.kind, scope) })
 	case provider.Discover != nil:
-		return w.listed("mark\x00\x00"+scope.Place.String(), func() ([]reconcile.Found, error) { return provider.Discover(ctx, scope) })
+		return w.listed("mark\x00\x00"+scope.Place.String(), func() ([]reconcile.Found, error) { return discoverBy(ctx, provider, scope) })
 	}
 	return nil, nil
 }
