@@ -53,7 +53,7 @@ func TestAServerThatRestarts(t *testing.T) {
 func TestAServerThatStaysAway(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Launch(t)
-	s := opened(t, server.URL("postgres"), WithPatience(200*time.Millisecond))
+	s := opened(t, server.URL("postgres"), WithPatience(time.Minute))
 	j, err := statestore.Begin(t.Context(), s, stage, statestore.Claim{Run: "r", TTL: time.Hour})
 	if err != nil {
 		t.Fatal(err)
@@ -63,6 +63,7 @@ func TestAServerThatStaysAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Stop(t)
+	s.patience = 200 * time.Millisecond
 	for range 2 {
 		err := j.Commit(t.Context(), change(1))
 		if unavailable, ok := errors.AsType[*statestore.UnavailableError](err); !ok || unavailable.Path != s.place {
@@ -72,6 +73,7 @@ func TestAServerThatStaysAway(t *testing.T) {
 	if err := j.Held(); err != nil {
 		t.Errorf("the lease lasts: %v", err)
 	}
+	s.patience = time.Minute
 	server.Resume(t)
 	if err := j.Commit(t.Context(), change(2)); err != nil {
 		t.Fatal(err)
@@ -119,13 +121,14 @@ func TestNoRoom(t *testing.T) {
 // TestASilentServer: a connection that froze without a word is given up within the store's patience.
 func TestASilentServer(t *testing.T) {
 	t.Parallel()
-	s := opened(t, pgtest.Start(t).Schema(t), WithPatience(300*time.Millisecond))
+	s := opened(t, pgtest.Start(t).Schema(t), WithPatience(time.Minute))
 	l := through(t, s)
 	lease, err := s.Acquire(t.Context(), stage, statestore.Claim{Run: "r", TTL: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.stop(0, nil)
+	s.patience = 300 * time.Millisecond
 	began := time.Now()
 	if _, err := s.Commit(t.Context(), lease, statestore.Batch{Seq: 1, Put: []statestore.Row{plainRow(0, 0)}}); !errors.Is(err, statestore.ErrUnavailable) || !errors.Is(err, errSilent) {
 		t.Errorf("commit: %v", err)
@@ -142,6 +145,7 @@ func TestASilentServer(t *testing.T) {
 		t.Errorf("a cancelled wait: %v", err)
 	}
 	l.stop(-1, nil)
+	s.patience = time.Minute
 	if _, err := s.Commit(t.Context(), lease, statestore.Batch{Seq: 1, Put: []statestore.Row{plainRow(0, 0)}}); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
