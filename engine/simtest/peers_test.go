@@ -2,7 +2,12 @@ package simtest_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
 
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/engine/simtest"
@@ -56,7 +61,98 @@ func peers() []scenario {
 				return nil
 			}), do: deploy(a("s"), b, res("Named", "c", m{"base": "⟦b.id⟧"})),
 		},
+		{
+			name: "delete first behind a change", setup: was(res("Named", "up", m{"color": "red"}), res("Named", "a", m{"size": "s", "after": "⟦up.color⟧"}, deleteFirst)),
+			do: deploy(res("Named", "up", m{"color": "blue"}), res("Named", "a", m{"size": "l", "after": "⟦up.color⟧"}, deleteFirst)), watch: upstreamFirst,
+		},
+		{name: "somebody else has the name", setup: []move{there(stranger("pot"))}, do: deploy(res("Named", "a", m{"name": "pot", "color": "red"}), b), fails: true, lift: gives("pot")},
+		{
+			name: "somebody else has the name that is known later", setup: []move{there(stranger("x-red"))},
+			do: deploy(res("Named", "a", m{"color": "red"}), res("Named", "n", m{"name": "x-⟦a.color⟧", "color": "blue"})), fails: true, lift: gives("x-red"),
+		},
+		{
+			name: "the old one refuses to go in a cycle", setup: append(was(res("Named", "a", m{"peer": "⟦b.id⟧", "size": "s"}), res("Named", "b", m{"peer": "⟦a.id⟧"})), edited("a", refuse)),
+			do: deploy(res("Named", "a", m{"peer": "⟦b.id⟧", "size": "l"}), res("Named", "b", m{"peer": "⟦a.id⟧"})), fails: true, lift: edited("a", permit),
+		},
+		{name: "an output goes", setup: []move{deployed(outputting("id", "⟦a.id⟧")), deployed(outputting("color", "⟦a.color⟧"))}, do: simtest.Command{Graph: outputting("size", "⟦a.name⟧")}},
 		{name: "two replaced first share a user, and both drop it", setup: was(a("s", deleteFirst), res("Named", "x", m{"size": "s"}, deleteFirst), res("Named", "u", m{"base": "⟦a.id⟧", "parent": "⟦x.id⟧"})),
 			do: deploy(a("l", deleteFirst), res("Named", "x", m{"size": "l"}, deleteFirst), res("Named", "u", m{"color": "red"}))},
 	}
+}
+
+// upstreamFirst: nothing of a is deleted as long as what it needs has not changed.
+func upstreamFirst(s *simtest.Sim, _ *simtest.Report) string {
+	changed, there := false, false
+	for _, o := range s.Cloud.Objects() {
+		changed = changed || o.Owner.Address == "up" && o.Fields["color"] == "blue"
+		there = there || o.Owner.Address == "a"
+	}
+	if !changed && !there {
+		return "a was deleted before what it needs had changed"
+	}
+	return ""
+}
+
+// stranger is somebody else's object.
+func stranger(name string) simtest.Object {
+	return simtest.Object{Kind: "sim.Named", Name: name, Fields: map[string]string{"color": "theirs"}, Tags: map[string]string{"by": "them"}}
+}
+
+// gives lets a stranger give up a name, if his object is still as it was.
+func gives(name string) move {
+	return func(_ context.Context, s *simtest.Sim) error {
+		for _, o := range s.Cloud.Objects() {
+			if o.Name == name && (o.Fields["color"] != "theirs" || o.Tags["by"] != "them") {
+				return fmt.Errorf("the stranger's %s was changed: %v %v", name, o.Fields, o.Tags)
+			}
+		}
+		s.Cloud.Remove(func(o *simtest.Object) bool { return o.Name == name })
+		return nil
+	}
+}
+
+// outputting is a program with one output.
+func outputting(name, value string) *engine.Graph {
+	g := graph(res("Named", "a", m{"color": "red"}))
+	g.Outputs = map[string]any{name: value}
+	return g
+}
+
+// TestUnstableAttributesHaveAnEnd: two that change each other for ever are given up, with the path and its last values.
+func TestUnstableAttributesHaveAnEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSim(t)
+		r := s.Run(t.Context(), deploy(res("Revises", "a", m{"peer": "⟦b.revision⟧"}), res("Revises", "b", m{"peer": "⟦a.revision⟧"})), nil)
+		var found *engine.ConvergeError
+		for _, f := range r.Result.Failures {
+			if e, ok := errors.AsType[*engine.ConvergeError](f); ok {
+				found = e
+			}
+		}
+		if found == nil || !strings.HasSuffix(found.Path, ".peer") || found.Last == found.Then {
+			t.Errorf("%v: %+v", failure(r), found)
+		}
+	})
+}
+
+// TestAnUnknownKindBlocksItselfAlone: a row whose kind no program knows any more stays, and the others go on.
+func TestAnUnknownKindBlocksItselfAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSim(t)
+		if err := deployed(graph(res("Plain", "old", m{}), res("Named", "a", m{"color": "red"})))(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Without("sim.Plain"); err != nil {
+			t.Fatal(err)
+		}
+		s.Run(t.Context(), deploy(res("Named", "a", m{"color": "blue"}), res("Named", "b", m{})), nil)
+		r := s.Run(t.Context(), simtest.Command{Destroy: true}, nil)
+		var left []string
+		for _, o := range s.Cloud.Objects() {
+			left = append(left, o.Owner.Address)
+		}
+		if !r.Failed() || len(left) != 1 || left[0] != "old" {
+			t.Errorf("left: %v; %v", left, failure(r))
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"testing"
 
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/engine/simtest"
@@ -30,6 +31,8 @@ type scenario struct {
 	why   string
 	// notLost says why the record is not lost here: the name of a stated limit of recovery.
 	notLost string
+	// watch looks at what a disturbed run has left, "" when it is well.
+	watch func(s *simtest.Sim, r *simtest.Report) string
 	// limit names the stated limit of recovery that a point runs into, "" for none.
 	limit func(event string, o simtest.Outcome, lost bool) string
 	// ends leads to the same end from an empty world; nil when nothing is known that does.
@@ -94,6 +97,20 @@ var key = sync.OnceValues(func() (*seal.Key, error) {
 	defer os.RemoveAll(dir)
 	return seal.LoadOrMake(filepath.Join(dir, "keys"), simtest.Stage().Stack, simtest.Stage().Name)
 })
+
+// newSim makes a simulation in this bubble.
+func newSim(t *testing.T) *simtest.Sim {
+	t.Helper()
+	k, err := key()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := simtest.New(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
 
 // play runs a scenario in this bubble, disturbed as the point says, and looks at what came of it. The tally is that of
 // an undisturbed run, nil while that is what is being played.
@@ -169,6 +186,11 @@ func (sc *scenario) disturb(ctx context.Context, s *simtest.Sim, p point, out *o
 		}
 		for event, o := range faults {
 			sc.answered(r, event, o, out)
+		}
+		if sc.watch != nil {
+			if wrong := sc.watch(s, r); wrong != "" {
+				out.violate("%s", wrong)
+			}
 		}
 		if p.lost && i == 0 {
 			s.Lose()

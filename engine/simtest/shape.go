@@ -38,6 +38,13 @@ func (s *Sim) Shape(ctx context.Context) (string, error) {
 		}
 		lines = append(lines, named.Replace(line))
 	}
+	outputs, err := s.Outputs(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range slices.Sorted(maps.Keys(outputs)) {
+		lines = append(lines, named.Replace(fmt.Sprintf("output %s: %v", name, outputs[name])))
+	}
 	return strings.Join(lines, "\n"), nil
 }
 

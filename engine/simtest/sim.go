@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/athanor-dev/athanor/engine"
@@ -36,6 +37,15 @@ func New(key *seal.Key) (*Sim, error) {
 	var err error
 	s.catalog, err = reconcile.NewCatalog(s.Cloud.Provider())
 	return s, err
+}
+
+// Without goes on with a program that does not know a kind any more.
+func (s *Sim) Without(kind string) error {
+	p := s.Cloud.Provider()
+	p.Kinds = slices.DeleteFunc(p.Kinds, func(k reconcile.Any) bool { return k.Spec().Type == kind })
+	var err error
+	s.catalog, err = reconcile.NewCatalog(p)
+	return err
 }
 
 // Command is one call of the program: a deploy of a graph, or a destroy.
@@ -141,6 +151,13 @@ func (s *Sim) Serial(ctx context.Context) uint64 {
 func (s *Sim) Rows(ctx context.Context) ([]engine.RowView, error) {
 	e := &engine.Engine{Catalog: s.catalog, Store: s.record, Key: s.key}
 	return e.Rows(ctx, Stage(), true)
+}
+
+// Outputs are those of the last deploy.
+func (s *Sim) Outputs(ctx context.Context) (map[string]any, error) {
+	e := &engine.Engine{Catalog: s.catalog, Store: s.record, Key: s.key}
+	values, _, err := e.Outputs(ctx, Stage())
+	return values, err
 }
 
 // Wait lets time go by, as long as reads may lag behind and names stay reserved.
