@@ -41,6 +41,9 @@ func (e *classError) Unwrap() error { return e.error }
 // IsAbsent reports whether the service answered that there is none.
 func IsAbsent(err error) bool { return classOf(err) == reconcile.Absent }
 
+// IsExists reports whether the service answered that there is one already.
+func IsExists(err error) bool { return classOf(err) == reconcile.Exists }
+
 // classOf goes by what is surest: an error of our own, the service's code, the status, the connection.
 func classOf(err error) reconcile.Class {
 	if err == nil {

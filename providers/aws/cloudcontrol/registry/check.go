@@ -15,17 +15,15 @@ import (
 )
 
 // Check finds what is wrong with declared properties: unknown ones, missing ones, wrong types, words, patterns and bounds,
-// and what can only be read. Text with references in it is taken for what is wanted. The property named by made is
-// not missed: it is made up.
-func (t *Type) Check(declared map[string]any, made tree.Path) props.Errors {
-	c := checking{t: t, made: made}
+// and what can only be read. Text with references in it is taken for what is wanted.
+func (t *Type) Check(declared map[string]any) props.Errors {
+	c := checking{t: t}
 	c.object(t.Root, declared, "", "")
 	return c.errs
 }
 
 type checking struct {
 	t    *Type
-	made tree.Path
 	errs props.Errors
 }
 
@@ -52,7 +50,7 @@ func (c *checking) object(n *Node, m map[string]any, at, pattern tree.Path) {
 		c.value(c.t.Follow(below), m[k], path, patternPath)
 	}
 	for _, k := range n.Required {
-		if _, ok := m[k]; !ok && at.Key(k) != c.made && !c.t.ReadOnlyAt(pattern.Key(k)) {
+		if _, ok := m[k]; !ok && !c.t.ReadOnlyAt(pattern.Key(k)) {
 			c.fail(at.Key(k), "", "is required")
 		}
 	}

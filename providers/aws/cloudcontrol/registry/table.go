@@ -14,6 +14,7 @@ import (
 	"sync"
 )
 
+//go:generate sh ../../../../tools/registry.sh generate
 //go:generate go run ./internal/generate -packages ../../../../.cache/registry -out table.bin
 
 //go:embed table.bin

@@ -24,6 +24,8 @@ type Type struct {
 	Loose []tree.Path `json:"l,omitempty"`
 	// DeleteFirst: two of a kind cannot stand side by side, so that the old one goes before the new one comes.
 	DeleteFirst bool `json:"d,omitempty"`
+	// Stateful: it holds users' data, as far as a type can tell.
+	Stateful bool `json:"st,omitempty"`
 	// Tags say how it is tagged, nil when it is not.
 	Tags *Tags `json:"t,omitempty"`
 	// Create, Read, Delete, Update and List are its handlers; the last two may be nil.

@@ -1,7 +1,7 @@
 // Command generate makes the table of package registry from two packages, as they are published:
 //
 //   - cfn-lint of PyPI (MIT-0), a wheel: the schemas of the public registry, with their handlers;
-//   - @aws-cdk/aws-service-spec of npm (Apache-2.0), a tarball: the shapes of ARNs, and nothing else.
+//   - @aws-cdk/aws-service-spec of npm (Apache-2.0), a tarball: the shapes of ARNs and what holds data, nothing else.
 //
 // It prints what it made. With -check it compares the table with facts extracted elsewhere (JSON, gzipped: per type id,
 // createOnly, conditionalCreateOnly, readOnly, writeOnly, required, handlers, tagging) and prints what disagrees.
@@ -42,7 +42,7 @@ func run(packages, out, check string) error {
 	if err != nil {
 		return err
 	}
-	arns, err := readARNs(tarball)
+	spec, err := readSpec(tarball)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,8 @@ func run(packages, out, check string) error {
 			index.Unserved = append(index.Unserved, name)
 			continue
 		}
-		if shape := shapeOfARN(t, arns[name]); shape != "" {
+		t.Stateful = spec[name].IsStateful || slices.Contains(stateful, name)
+		if shape := shapeOfARN(t, spec[name].ARNTemplate); shape != "" {
 			if other, taken := index.ARNs[shape]; taken {
 				notes["shapes of ARNs that two types have"]++
 				name, other = other, name
@@ -76,6 +77,15 @@ func run(packages, out, check string) error {
 		return nil
 	}
 	return compare(check, types)
+}
+
+// stateful are types that hold data beside those that aws-service-spec names.
+var stateful = []string{
+	"AWS::Cassandra::Keyspace", "AWS::Cassandra::Table", "AWS::CodeCommit::Repository", "AWS::DSQL::Cluster", "AWS::DocDBElastic::Cluster",
+	"AWS::ECR::Repository", "AWS::ElastiCache::ServerlessCache", "AWS::Lightsail::Bucket", "AWS::Lightsail::Database", "AWS::Lightsail::Disk",
+	"AWS::MSK::Cluster", "AWS::MSK::ServerlessCluster", "AWS::MemoryDB::Cluster", "AWS::NeptuneGraph::Graph", "AWS::OpenSearchServerless::Collection",
+	"AWS::RDS::GlobalCluster", "AWS::RedshiftServerless::Namespace", "AWS::S3Express::DirectoryBucket", "AWS::S3Tables::TableBucket",
+	"AWS::SSM::Parameter", "AWS::Timestream::Database", "AWS::Timestream::Table",
 }
 
 func one(dir, pattern string) (string, error) {

@@ -65,8 +65,14 @@ func readSchema(f *zip.File) (obj, error) {
 	return schema, nil
 }
 
-// readARNs is the shape of each type's ARN, from a tarball of aws-service-spec.
-func readARNs(file string) (map[string]string, error) {
+// entity is what aws-service-spec says of a type beside its schema.
+type entity struct {
+	CloudFormationType, ARNTemplate string
+	IsStateful                      bool
+}
+
+// readSpec is what a tarball of aws-service-spec says of each type.
+func readSpec(file string) (map[string]entity, error) {
 	r, err := os.Open(file)
 	if err != nil {
 		return nil, err
@@ -83,12 +89,12 @@ func readARNs(file string) (map[string]string, error) {
 			return nil, fmt.Errorf("%s: db.json.gz: %w", file, err)
 		}
 		if path.Base(header.Name) == "db.json.gz" {
-			return arnsIn(files)
+			return entitiesIn(files)
 		}
 	}
 }
 
-func arnsIn(r io.Reader) (map[string]string, error) {
+func entitiesIn(r io.Reader) (map[string]entity, error) {
 	unpacked, err := gzip.NewReader(r)
 	if err != nil {
 		return nil, err
@@ -96,16 +102,16 @@ func arnsIn(r io.Reader) (map[string]string, error) {
 	var db struct {
 		Schema struct {
 			Resource struct {
-				Entities []struct{ CloudFormationType, ARNTemplate string }
+				Entities []entity
 			}
 		}
 	}
 	if err := json.NewDecoder(unpacked).Decode(&db); err != nil {
 		return nil, err
 	}
-	arns := map[string]string{}
+	entities := map[string]entity{}
 	for _, e := range db.Schema.Resource.Entities {
-		arns[e.CloudFormationType] = e.ARNTemplate
+		entities[e.CloudFormationType] = e
 	}
-	return arns, nil
+	return entities, nil
 }
