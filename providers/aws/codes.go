@@ -22,13 +22,13 @@ var codes = map[reconcile.Class][]string{
 	reconcile.Conflict: {
 		"OperationAborted", "ConditionalRequestConflict", "ConcurrentAccess", "StaleTag",
 		"ConcurrentModification", "ConcurrentModificationException", "ResourceConflictException", "ConflictException",
-		"ConcurrentOperationException", "ResourceConflict",
+		"ResourceConflict",
 	},
 	// SQS frees the name of a deleted queue after 60 seconds.
 	reconcile.Busy: {
 		"QueueDeletedRecently", "AWS.SimpleQueueService.QueueDeletedRecently", "BucketNotEmpty",
 		"PurgeQueueInProgress", "AWS.SimpleQueueService.PurgeQueueInProgress",
-		"ResourceInUseException", "ResourceNotReadyException",
+		"ConcurrentOperationException", "ResourceInUseException", "ResourceNotReadyException",
 	},
 	reconcile.Throttled: {
 		"Throttling", "ThrottlingException", "ThrottledException", "Throttled", "RequestThrottled",

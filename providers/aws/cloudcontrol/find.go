@@ -90,6 +90,9 @@ func (k *kind) suspects(ctx context.Context, client *sdk.Client, s site, arns []
 			continue
 		}
 		props, err := k.get(ctx, client, identity)
+		if errors.Is(err, reconcile.ErrAbsent) && len(k.ID) == 1 && identity != string(arn) {
+			props, err = k.get(ctx, client, string(arn)) // some identifiers are ARNs and are not called so
+		}
 		if errors.Is(err, reconcile.ErrAbsent) {
 			continue // the tagging service shows deleted things for a while
 		}

@@ -23,6 +23,7 @@ type request struct {
 	token, op, typ, identifier string
 
 	status, code, message string
+	steps                 int // still to go once it runs
 	at                    time.Time
 	body                  string
 	// effect makes the change once it runs; it answers a code of handlers and a message when that fails.
@@ -98,11 +99,14 @@ func (s *Server) busy(q *request) *request {
 func (s *Server) advance(q *request) {
 	switch q.status {
 	case "PENDING":
-		q.status = "IN_PROGRESS"
+		q.status, q.steps = "IN_PROGRESS", 2
 		if q.code, q.message = q.effect(); q.code != "" {
 			q.status = "FAILED"
 		}
 	case "IN_PROGRESS":
+		if q.steps--; q.steps > 0 {
+			return
+		}
 		q.status = "SUCCESS"
 		if r := s.refusal(q.op, q.typ, func(r *Refusal) bool { return r.Late }); r != nil {
 			q.status, q.code, q.message = "FAILED", r.Code, "refused by the test"

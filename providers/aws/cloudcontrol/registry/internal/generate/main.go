@@ -59,7 +59,9 @@ func run(packages, out, check string) error {
 		if shape := shapeOfARN(t, spec[name].ARNTemplate); shape != "" {
 			if other, taken := index.ARNs[shape]; taken {
 				notes["shapes of ARNs that two types have"]++
-				name, other = other, name
+				if !namesake(name, shape) {
+					name = other
+				}
 			}
 			index.ARNs[shape] = name
 		}

@@ -78,6 +78,9 @@ func shapeOfARN(t *registry.Type, template string) string {
 		return ""
 	}
 	shape := fields[2] + ":" + fields[5]
+	if t.Name == "AWS::SecretsManager::Secret" { // its Id is its ARN, whatever it is called
+		return placeholder.ReplaceAllString(shape, "{*}")
+	}
 	holders := placeholder.FindAllStringSubmatch(shape, -1)
 	ids := map[string]string{}
 	for _, p := range t.ID {
@@ -108,6 +111,12 @@ func shapeOfARN(t *registry.Type, template string) string {
 }
 
 var placeholderOf = regexp.MustCompile(`\{[^}]+\}`)
+
+// namesake reports a type whose service is called as in the shape of an ARN: DocDB's clusters are RDS's there.
+func namesake(name, shape string) bool {
+	service, _, _ := strings.Cut(shape, ":")
+	return strings.EqualFold(strings.Split(name, "::")[1], service)
+}
 
 func isARN(property string) bool { return strings.HasSuffix(strings.ToLower(property), "arn") }
 
