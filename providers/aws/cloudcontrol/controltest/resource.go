@@ -69,8 +69,12 @@ func (s *Server) complete(r *resource) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Attributes)) {
 		if t.readOnly(name) && !strings.Contains(name, ".") && t.Attributes[name].Type.Type == "string" {
-			if _, ok := r.model[name]; !ok {
-				r.model[name] = r.identifier() + "." + strings.ToLower(name)
+			if _, ok := r.model[name]; ok {
+				continue
+			}
+			id := r.identifier()
+			if r.model[name] = id[strings.LastIndex(id, "/")+1:] + "." + strings.ToLower(name); strings.HasSuffix(name, "Id") {
+				r.model[name] = r.identifier() // another name for the same
 			}
 		}
 	}

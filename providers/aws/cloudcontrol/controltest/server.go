@@ -45,12 +45,18 @@ type Server struct {
 	serial    int
 }
 
-// Start is a server with nothing in it, for as long as the test runs.
+// Start is a server with nothing in it, for as long as the test runs. It knows of some services what the schemas do not tell.
 func Start(t testing.TB, schemas *Schemas) *Server {
 	t.Helper()
 	s := &Server{
 		schemas: schemas, resources: map[string]*resource{}, requests: map[string]*request{}, tokens: map[string]*request{},
 		hidden: map[string][]string{}, defaults: map[string]map[string]any{},
+	}
+	for typ, how := range services() {
+		s.Hide(typ, how.hidden...)
+		for name, v := range how.defaults {
+			s.Default(typ, name, v)
+		}
 	}
 	front := httptest.NewServer(s)
 	t.Cleanup(front.Close)
