@@ -1,6 +1,7 @@
 package yamlstack
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -33,20 +34,11 @@ func Schema(catalog *reconcile.Catalog, also ...string) (map[string]any, error) 
 	if err != nil {
 		return nil, err
 	}
-	names := catalog.Types()
-	for _, pattern := range also {
-		more, err := catalog.Match(pattern)
-		if err != nil {
-			return nil, err
-		}
-		if len(more) == 0 {
-			_, err := catalog.Find(pattern)
-			return nil, err
-		}
-		names = append(names, more...)
+	names, err := describedKinds(catalog, also)
+	if err != nil {
+		return nil, err
 	}
-	slices.Sort(names)
-	kinds, byProps, byQuery, err := kindSchemas(catalog, slices.Compact(names))
+	kinds, byProps, byQuery, err := kindSchemas(catalog, names)
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +76,24 @@ func Schema(catalog *reconcile.Catalog, also ...string) (map[string]any, error) 
 		},
 	}
 	return whole, nil
+}
+
+// describedKinds are the names of the kinds whose props the schema has.
+func describedKinds(catalog *reconcile.Catalog, also []string) ([]string, error) {
+	names := catalog.Types()
+	for _, pattern := range also {
+		more, err := catalog.Match(pattern)
+		if err != nil {
+			return nil, err
+		}
+		if len(more) == 0 {
+			_, err := catalog.Find(pattern)
+			return nil, cmp.Or(err, fmt.Errorf("%w like %q", reconcile.ErrNoKind, pattern))
+		}
+		names = append(names, more...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }
 
 // schemaOf is the schema of a struct of the language. Built-in values may stand anywhere.

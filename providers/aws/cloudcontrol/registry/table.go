@@ -15,7 +15,7 @@ import (
 )
 
 //go:generate sh ../../../../tools/registry.sh generate
-//go:generate go run ./internal/generate -packages ../../../../.cache/registry -out table.bin
+//go:generate go run ./internal/generate -packages ../../../../.cache/registry -out table.bin -typed ../typed
 
 //go:embed table.bin
 var table []byte

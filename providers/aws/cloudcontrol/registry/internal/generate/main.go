@@ -21,15 +21,16 @@ import (
 func main() {
 	packages := flag.String("packages", "", "folder with cfn_lint-*.whl and aws-cdk-aws-service-spec-*.tgz")
 	out := flag.String("out", "table.bin", "the table to write")
+	structs := flag.String("typed", "", "folder for the packages with Go structs")
 	check := flag.String("check", "", "facts to compare with, gzipped JSON")
 	flag.Parse()
-	if err := run(*packages, *out, *check); err != nil {
+	if err := run(*packages, *out, *structs, *check); err != nil {
 		fmt.Fprintln(os.Stderr, "generate:", err)
 		os.Exit(1)
 	}
 }
 
-func run(packages, out, check string) error {
+func run(packages, out, structs, check string) error {
 	wheel, err := one(packages, "cfn_lint-*.whl")
 	if err != nil {
 		return err
@@ -73,6 +74,11 @@ func run(packages, out, check string) error {
 	}
 	if err := os.WriteFile(out, table, 0o644); err != nil { //nolint:gosec // it is source
 		return err
+	}
+	if structs != "" {
+		if err := writeTyped(structs, types); err != nil {
+			return err
+		}
 	}
 	report(types, index, len(table), notes)
 	if check == "" {
