@@ -105,8 +105,10 @@ var (
 
 // doc says what the schema tells of the type as a whole.
 func (k *kind) doc() string {
-	says := []string{fmt.Sprintf("The type %s of the AWS registry, through Cloud Control, with the registry's property names: %s.", k.Name, k.page()),
-		"What is not set is not managed; what was set and is no longer is removed."}
+	says := []string{
+		fmt.Sprintf("The type %s of the AWS registry, through Cloud Control, with the registry's property names: %s.", k.Name, k.page()),
+		"What is not set is not managed; what was set and is no longer is removed.",
+	}
 	if k.tags == nil {
 		says = append(says, "It carries no tags, so nothing on it says whose it is.")
 	}

@@ -3,6 +3,7 @@ package controltest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -190,9 +191,7 @@ func (s *Server) update(q *request, t *schema, in *input) *problem {
 				delete(r.model, name) // what can only be written and is not sent again is gone
 			}
 		}
-		for name, v := range next {
-			r.model[name] = v
-		}
+		maps.Copy(r.model, next)
 		s.complete(r)
 		return "", ""
 	}

@@ -120,8 +120,11 @@ func TestCheck(t *testing.T) {
 	}{
 		{"whole", "AWS::EC2::VPC", obj{"CidrBlock": "10.0.0.0/16", "EnableDnsSupport": true, "Tags": list{obj{"Key": "a", "Value": "b"}}}, nil},
 		{"unknown", "AWS::EC2::VPC", obj{"CidrBlok": "10.0.0.0/16"}, []string{"CidrBlok: is not a property (did you mean CidrBlock?)"}},
-		{"unknown inside", "AWS::EC2::VPC", obj{"Tags": list{obj{"Key": "a", "Valu": "b"}}},
-			[]string{"Tags[0].Valu: is not a property (did you mean Value?)", "Tags[0].Value: is required"}},
+		{
+			"unknown inside", "AWS::EC2::VPC",
+			obj{"Tags": list{obj{"Key": "a", "Valu": "b"}}},
+			[]string{"Tags[0].Valu: is not a property (did you mean Value?)", "Tags[0].Value: is required"},
+		},
 		{"read-only", "AWS::EC2::VPC", obj{"VpcId": "vpc-1"}, []string{"VpcId: can only be read"}},
 		{"type", "AWS::EC2::VPC", obj{"EnableDnsSupport": "yes", "Tags": "a"}, []string{
 			"EnableDnsSupport: want true or false, have text", "Tags: want a list, have text",

@@ -124,7 +124,7 @@ func flat(list []string) []string {
 	var out []string
 	for _, p := range list {
 		var words []string
-		for _, w := range strings.Split(p, "/") {
+		for w := range strings.SplitSeq(p, "/") {
 			if w != "*" && w != "items" && w != "properties" {
 				words = append(words, w)
 			}

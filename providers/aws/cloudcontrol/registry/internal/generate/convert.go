@@ -97,7 +97,7 @@ func (c *converter) path(pointer string) (tree.Path, bool) {
 	}
 	var p tree.Path
 	at := c.t.Root
-	for _, step := range strings.Split(rest, "/") {
+	for step := range strings.SplitSeq(rest, "/") {
 		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
 		at = c.t.Follow(at)
 		if step == "properties" && at.Properties["properties"] == nil {

@@ -49,11 +49,11 @@ func typesOf(v any) string {
 	if word, ok := v.(string); ok {
 		return letters[word]
 	}
-	var out string
+	var out strings.Builder
 	for _, word := range words(v) {
-		out += letters[word]
+		out.WriteString(letters[word])
 	}
-	return out
+	return out.String()
 }
 
 // text is what is said of texts and numbers.
@@ -76,8 +76,12 @@ func (c *converter) text(n *registry.Node, s obj) {
 		by      string
 		letters string
 	}{
-		{&n.Min, "minLength", "s"}, {&n.Min, "minimum", "in"}, {&n.Min, "minItems", "a"},
-		{&n.Max, "maxLength", "s"}, {&n.Max, "maximum", "in"}, {&n.Max, "maxItems", "a"},
+		{&n.Min, "minLength", "s"},
+		{&n.Min, "minimum", "in"},
+		{&n.Min, "minItems", "a"},
+		{&n.Max, "maxLength", "s"},
+		{&n.Max, "maximum", "in"},
+		{&n.Max, "maxItems", "a"},
 	} {
 		if x, ok := number(s[bound.by]); ok && n.Types != "" && strings.Contains(bound.letters, n.Types) {
 			*bound.to = &x

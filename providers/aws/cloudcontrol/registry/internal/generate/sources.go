@@ -23,7 +23,7 @@ func readWheel(file string) (map[string]obj, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer wheel.Close()
+	defer func() { _ = wheel.Close() }()
 	schemas := map[string]obj{}
 	for _, f := range wheel.File {
 		if path.Dir(f.Name) != "cfnlint/data/schemas/resources" || path.Ext(f.Name) != ".json" {
