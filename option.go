@@ -145,6 +145,9 @@ func (t Timeouts) Option() Option {
 
 // addressesOf are the addresses that a value speaks of: those of its references, or text that is one.
 func addressesOf(v any) ([]string, error) {
+	if r, ok := v.(Resource); ok {
+		return []string{r.address}, nil
+	}
 	if rv := reflect.ValueOf(v); rv.Kind() == reflect.String && !token.Has(rv.String()) {
 		return []string{rv.String()}, checkAddress(rv.String())
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -17,33 +18,57 @@ import (
 func (a *app) kindsCommand() *cli.Command {
 	return &cli.Command{
 		Name: "kinds", Usage: "list the kinds of resources, or document one", ArgsUsage: "[KIND]",
-		Description: "Of one KIND: its props with defaults, units and what replaces, its attributes, the API calls it makes and the\npermissions they need.",
-		UsageText:   "kinds\nkinds local.File",
+		Description: "Of one KIND: its props with defaults, units and what replaces, its attributes, the API calls it makes and the\npermissions they need. A KIND with * in it lists all that it fits.",
+		UsageText:   "kinds\nkinds local.File\nkinds 'AWS::EC2::*'\nkinds AWS::EC2::VPC",
 		Flags:       []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
 			switch c.NArg() {
 			case 0:
-				a.listKinds()
-				return nil
+				return a.listKinds()
 			case 1:
-				return a.describeKind(c.Args().First())
+				return a.kindsLike(c.Args().First())
 			}
 			return fmt.Errorf("unexpected argument %q", c.Args().Get(1))
+		},
+		BashComplete: func(c *cli.Context) {
+			if names, err := a.catalog.Match(c.Args().First() + "*"); err == nil {
+				fmt.Fprintln(c.App.Writer, strings.Join(names, "\n"))
+			}
+			cli.DefaultCompleteWithFlags(c.Command)(c)
 		},
 	}
 }
 
+// kindsLike documents the kind of a name, or lists the kinds that a pattern fits.
+func (a *app) kindsLike(pattern string) error {
+	if !strings.Contains(pattern, "*") {
+		return a.describeKind(pattern)
+	}
+	names, err := a.catalog.Match(pattern)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return hint(fmt.Errorf("%w like %q", reconcile.ErrNoKind, pattern), "`athanor kinds` lists them")
+	}
+	for _, name := range names {
+		if a.asJSON {
+			a.json(map[string]any{"kind": name})
+		} else {
+			fmt.Fprintln(a.out, name)
+		}
+	}
+	return nil
+}
+
 func (a *app) schemaCommand() *cli.Command {
 	return &cli.Command{
-		Name: "schema", Usage: "print the JSON Schema of athanor.yaml, for editors",
-		Description: "The schema covers the whole language and every kind. Editors with the YAML language server take it from a\nfirst line of athanor.yaml: # yaml-language-server: $schema=athanor.schema.json",
-		UsageText:   "schema > athanor.schema.json",
+		Name: "schema", Usage: "print the JSON Schema of athanor.yaml, for editors", ArgsUsage: "[KIND]...",
+		Description: "The schema covers the whole language and every kind. Of kinds that are too many to list, such as the types of AWS,\nit has the names, and the props of each KIND that is asked for; * in it stands for any text. Editors with the YAML language server take it from a\nfirst line of athanor.yaml: # yaml-language-server: $schema=athanor.schema.json",
+		UsageText:   "schema > athanor.schema.json\nschema 'AWS::EC2::*' AWS::RDS::DBInstance > athanor.schema.json",
 		Flags:       []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
-			if c.NArg() > 0 {
-				return fmt.Errorf("unexpected argument %q", c.Args().First())
-			}
-			schema, err := yamlstack.Schema(a.catalog)
+			schema, err := yamlstack.Schema(a.catalog, c.Args().Slice()...)
 			if err != nil {
 				return err
 			}
@@ -58,7 +83,7 @@ func (a *app) schemaCommand() *cli.Command {
 // jsonFlag is for commands that work on no stage.
 func jsonFlag() cli.Flag { return &cli.BoolFlag{Name: "json", Usage: "write JSON to standard output"} }
 
-func (a *app) listKinds() {
+func (a *app) listKinds() error {
 	names := a.catalog.Types()
 	width := 0
 	for _, name := range names {
@@ -73,6 +98,18 @@ func (a *app) listKinds() {
 		}
 		fmt.Fprintf(a.out, "%-*s  %s\n", width, name, firstSentence(doc))
 	}
+	for _, f := range a.catalog.Families() {
+		types, err := f.Types()
+		if err != nil {
+			return err
+		}
+		if a.asJSON {
+			a.json(map[string]any{"kind": f.Prefix + "*", "doc": f.Doc, "count": len(types)})
+			continue
+		}
+		fmt.Fprintf(a.out, "%-*s  %s: %d types, `athanor kinds '%s*'` lists them\n", width, f.Prefix+"*", firstSentence(f.Doc), len(types), f.Prefix)
+	}
+	return nil
 }
 
 // firstSentence is what a listing has room for.
@@ -85,13 +122,9 @@ func firstSentence(doc string) string {
 }
 
 func (a *app) describeKind(name string) error {
-	k, ok := a.catalog.Kind(name)
-	if !ok {
-		err := fmt.Errorf("unknown kind %q", name)
-		if near, found := props.Nearest(name, a.catalog.Types()); found {
-			return hint(err, "did you mean "+near+"?")
-		}
-		return hint(err, "`athanor kinds` lists them")
+	k, err := a.catalog.Find(name)
+	if err != nil {
+		return err
 	}
 	spec := k.Spec()
 	fields, err := spec.Props()

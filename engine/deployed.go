@@ -52,9 +52,8 @@ func (w *work) remember(addr string, rec *record) {
 		w.drift.left = append(w.drift.left, Left{Address: addr, Kind: g.kind, Why: "its move from " + rec.moving + " was interrupted"})
 		return
 	}
-	kind, ok := w.e.Catalog.Kind(g.kind)
-	if !ok {
-		err := unknownKind(g.kind, w.e.Catalog.Types())
+	kind, err := w.e.Catalog.Find(g.kind)
+	if err != nil {
 		w.drift.stuck = append(w.drift.stuck, Planned{
 			Address: addr, Kind: g.kind, Action: Blocked, Identity: g.identity, Problem: err.Error(), Hint: "run it with the program that knows this kind",
 		})

@@ -123,9 +123,9 @@ func (r *run) dropFirst(ctx context.Context, n *node) (bool, error) {
 
 // deleteGeneration deletes one physical thing, after a look that it is there and still ours.
 func (r *run) deleteGeneration(ctx context.Context, n *node, g *generation) error {
-	kind, ok := r.e.Catalog.Kind(g.kind)
-	if !ok {
-		return unknownKind(g.kind, r.e.Catalog.Types())
+	kind, err := r.e.Catalog.Find(g.kind)
+	if err != nil {
+		return err
 	}
 	a, err := r.w.accessOf(ctx, n, g)
 	if err != nil {

@@ -107,7 +107,8 @@ func (w *work) goesFirst(n *node) bool {
 	if n.plan.Action != Replace {
 		return false
 	}
-	first := n.decl.Options.DeleteFirst || len(n.nameHeld(n.rec)) > 0 || w.isFound(n) && n.job.Named && known(n.job.Name)
+	first := n.decl.Options.DeleteFirst || n.spec.DeleteFirst || len(n.nameHeld(n.rec)) > 0 ||
+		w.isFound(n) && n.job.Named && known(n.job.Name)
 	for _, up := range n.ups {
 		if up.plan != nil && up.plan.DeleteFirst && n.fixedOn(up) {
 			first, n.plan.May = true, false

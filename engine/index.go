@@ -149,9 +149,9 @@ func (w *work) declare(n *node, addr, kind, source string) error {
 	if other, ok := w.nodes[addr]; ok {
 		return fmt.Errorf("declared twice: %s and %s", other.source(), source)
 	}
-	k, ok := w.e.Catalog.Kind(kind)
-	if !ok {
-		return unknownKind(kind, w.e.Catalog.Types())
+	k, err := w.e.Catalog.Find(kind)
+	if err != nil {
+		return err
 	}
 	n.kind, n.spec = k, w.spec(k, kind)
 	w.nodes[addr] = n
@@ -166,14 +166,6 @@ func (w *work) spec(k reconcile.Any, kind string) *reconcile.Spec {
 		w.specs[kind] = s
 	}
 	return s
-}
-
-func unknownKind(kind string, types []string) error {
-	err := fmt.Errorf("unknown kind %q", kind)
-	if near, ok := props.Nearest(kind, types); ok {
-		return reconcile.WithHint(err, "did you mean %s?", near)
-	}
-	return reconcile.WithHint(err, "`athanor kinds` lists them")
 }
 
 // refer finds what a node refers to, and checks its props as far as they are known. The job is for its use.
@@ -314,7 +306,13 @@ func (w *work) attributes(k reconcile.Any) []string {
 	if names, ok := w.attrNames[kind]; ok {
 		return names
 	}
-	names := slices.Sorted(maps.Keys(props.Dump(k.Spec().NewAttrs())))
+	var names []string
+	if _, attrs, err := k.Spec().Shape(); err == nil {
+		for _, f := range attrs {
+			names = append(names, f.Path.Steps()[0].Key)
+		}
+		slices.Sort(names)
+	}
 	w.attrNames[kind] = names
 	return names
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -223,7 +224,8 @@ func (n *node) replacedWhole() bool {
 // lookLeftover looks at what is no longer declared.
 func (w *work) lookLeftover(ctx context.Context, n *node) error {
 	if n.kind == nil {
-		return unknownKind(n.rec.gens[0].kind, w.e.Catalog.Types())
+		_, err := w.e.Catalog.Find(n.rec.gens[0].kind)
+		return err
 	}
 	g := n.present()
 	if g == nil {
@@ -274,9 +276,12 @@ func (w *work) lookRead(ctx context.Context, n *node) (reconcile.Look, error) {
 	}
 	job.ID, job.Query = n.read.ID, true
 	job.Props, _ = resolved.Tree.(map[string]any)
-	names := props.Dump(n.spec.NewProps())
+	fields, _, err := n.spec.Shape()
+	if err != nil {
+		return reconcile.Look{}, err
+	}
 	for name := range job.Props {
-		if _, ok := names[name]; !ok {
+		if !slices.ContainsFunc(fields, func(f props.Field) bool { return f.Path == tree.Path("").Key(name) }) {
 			return reconcile.Look{}, fmt.Errorf("read: %s has no prop %q", n.spec.Type, name)
 		}
 	}

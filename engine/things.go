@@ -114,8 +114,8 @@ func (s *scanning) kinds() error {
 		}
 	}
 	for _, name := range s.o.Kinds {
-		if _, ok := s.w.e.Catalog.Kind(name); !ok {
-			return unknownKind(name, s.w.e.Catalog.Types())
+		if _, err := s.w.e.Catalog.Find(name); err != nil {
+			return err
 		}
 		use[name] = true
 	}

@@ -162,7 +162,8 @@ func parallel(n, workers int, do func(int)) {
 func (w *work) reach(ctx context.Context, kind string, settings map[string]any) *access {
 	provider, ok := w.e.Catalog.ProviderOf(kind)
 	if !ok {
-		return &access{err: unknownKind(kind, w.e.Catalog.Types())}
+		_, err := w.e.Catalog.Find(kind)
+		return &access{err: err}
 	}
 	id := accessKey{provider: provider.Name}
 	if len(settings) > 0 {

@@ -5,6 +5,7 @@ package providers
 
 import (
 	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol"
 	"github.com/athanor-dev/athanor/providers/aws/s3"
 	"github.com/athanor-dev/athanor/providers/aws/sns"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
@@ -18,6 +19,6 @@ func All() []reconcile.Provider {
 	return []reconcile.Provider{
 		local.Provider(),
 		random.Provider(),
-		aws.Provider(s3.Service(), sns.Service(), sqs.Service()),
+		aws.Provider(s3.Service(), sns.Service(), sqs.Service(), cloudcontrol.Service()),
 	}
 }

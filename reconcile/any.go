@@ -22,6 +22,9 @@ func Erase[P, L, A any](k *Kind[P, L, A]) Any {
 		secretProps: props.SecretPaths(reflect.TypeFor[P]()),
 		secretAttrs: props.SecretPaths(reflect.TypeFor[A]()),
 	}
+	if k.Schema != nil {
+		e.secretProps, e.secretAttrs = k.Schema.SecretProps, k.Schema.SecretAttrs
+	}
 	e.spec = sync.OnceValue(e.describe)
 	return e
 }
@@ -61,19 +64,38 @@ func (e *erased[P, L, A]) Validate() error {
 func (e *erased[P, L, A]) Spec() *Spec { return e.spec() }
 
 func (e *erased[P, L, A]) describe() *Spec {
-	p, a := reflect.TypeFor[P](), reflect.TypeFor[A]()
-	return &Spec{
+	spec := &Spec{
 		Type: e.k.Type, Doc: e.k.Doc,
 		Moves: e.k.Moves, Once: e.k.Once, AtBirth: e.k.AtBirth, Late: e.k.Late, NeedsSettled: e.k.NeedsSettled,
 		Recorded: e.k.Recorded, Rerun: e.k.Rerun, Same: e.k.Same, ByParent: e.k.ByParent, Tidies: e.k.Tidies,
 		Marked: e.k.Owner != nil, Lists: e.k.List != nil, Bulk: e.k.ObserveMany != nil,
 		Named: e.k.Naming != nil || e.k.Given != nil, Prepares: e.k.Prepare != nil,
 		Visibility: e.k.Visibility, Timeouts: e.k.Timeouts, Calls: e.k.Calls, Permissions: e.k.Permissions,
-		SecretProps: e.secretProps, SecretAttrs: e.secretAttrs,
-		Props:    func() ([]props.Field, error) { return props.Fields(p, e.k.Source) },
-		Attrs:    func() ([]props.Field, error) { return props.Fields(a, e.k.Source) },
+		SecretProps: e.secretProps, SecretAttrs: e.secretAttrs, DeleteFirst: e.k.DeleteFirst,
 		NewProps: func() any { return new(P) },
 		NewAttrs: func() any { return new(A) },
+	}
+	e.document(spec)
+	return spec
+}
+
+// document says where the fields of props and attributes come from: a schema, or the Go types.
+func (e *erased[P, L, A]) document(spec *Spec) {
+	if s := e.k.Schema; s != nil {
+		spec.Props = func() ([]props.Field, error) { return s.Props(), nil }
+		spec.Attrs = func() ([]props.Field, error) { return s.Attrs(), nil }
+		spec.Shape = func() (p, a []props.Field, err error) { return s.Props(), s.Attrs(), nil }
+		return
+	}
+	p, a := reflect.TypeFor[P](), reflect.TypeFor[A]()
+	spec.Props = func() ([]props.Field, error) { return props.Fields(p, e.k.Source) }
+	spec.Attrs = func() ([]props.Field, error) { return props.Fields(a, e.k.Source) }
+	spec.Shape = func() (pf, af []props.Field, err error) {
+		if pf, err = props.Fields(p, nil); err != nil {
+			return nil, nil, err
+		}
+		af, err = props.Fields(a, nil)
+		return pf, af, err
 	}
 }
 

@@ -82,6 +82,12 @@ func (d *Diff[L]) Mark() Mark { return d.job.Mark }
 // Name is the physical name that is wanted: given by the author, or generated. A generated name is never compared.
 func (d *Diff[L]) Name() (name string, given bool) { return d.job.Name, d.job.Named }
 
+// Had are the props as last settled, nil without a record.
+func (d *Diff[L]) Had() map[string]any { return d.job.Had }
+
+// Made reports whether a call has set the path in this settling already.
+func (d *Diff[L]) Made(path tree.Path) bool { return d.job.made[path] }
+
 // Force says that even what is equal is to be settled: a command runs again.
 func (d *Diff[L]) Force() bool { return d.job.Force }
 
@@ -188,7 +194,9 @@ func JSON[L any](d *Diff[L], path tree.Path, want, have string, call *Operation[
 }
 
 // Written states a write-only aspect: nothing can be read back, so the keyed digest of what was last written
-// is compared. Without a record it differs, and is written; nil and empty text are nothing to write.
+// is compared. Without a record it differs, and is written; nil and empty text are nothing to write. With a nil call
+// only a new thing can be given another value: what is on record differs and replaces, and without a record nothing is
+// known and nothing differs.
 func Written[L, V any](d *Diff[L], path tree.Path, want V, call *Operation[L]) {
 	w := encode(want)
 	if d.skips(path) {
@@ -202,14 +210,17 @@ func Written[L, V any](d *Diff[L], path tree.Path, want V, call *Operation[L]) {
 		}
 		digest := d.job.digest(path, w)
 		d.job.noteWritten(path, digest)
-		if d.job.fresh && !recorded {
-			return // Create wrote it a moment ago
+		if !recorded && (d.job.fresh || call == nil && d.job.Had == nil) {
+			return // Create wrote it a moment ago, or once
 		}
 		if recorded && last == digest {
 			return
 		}
 	}
-	s := Step{Path: path, Want: Mask, Call: call.Name, Unknown: unknown, Secret: true}
+	s := Step{Path: path, Want: Mask, Unknown: unknown, Secret: true, Replaces: call == nil}
+	if call != nil {
+		s.Call = call.Name
+	}
 	if recorded {
 		s.Have = Mask
 	}

@@ -50,8 +50,12 @@ type Spec struct {
 	SecretProps, SecretAttrs []tree.Path
 	// Props and Attrs document the two structs; they are read from source on each call.
 	Props, Attrs func() ([]props.Field, error)
-	// NewProps and NewAttrs return pointers to new zero structs of the kind's types.
+	// NewProps and NewAttrs return pointers to new zero values of the kind's types.
 	NewProps, NewAttrs func() any
+	// Shape is the props and attributes without their documentation. Fails on a type that cannot hold any.
+	Shape func() (props, attrs []props.Field, err error)
+	// DeleteFirst: the old thing goes before its replacement comes.
+	DeleteFirst bool
 }
 
 // Job is one resource at one moment, with types hidden. Make a new one when the props change.
@@ -102,7 +106,8 @@ type Job struct {
 	typed                any // a pointer to the declaration in the kind's own type, once it is decoded
 	maskLive, secretType []tree.Path
 	written              map[tree.Path]string
-	fresh                bool // Create has just been called: write-only paths hold what it wrote
+	fresh                bool               // Create has just been called: write-only paths hold what it wrote
+	made                 map[tree.Path]bool // paths whose call has succeeded in this settling
 }
 
 // Look is what one look showed.

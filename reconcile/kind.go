@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -97,10 +98,23 @@ type Kind[P, L, A any] struct {
 	// Timeouts bound each operation; zero fields mean DefaultTimeout.
 	Timeouts Timeouts
 
+	// Schema tells of props and attributes that no Go type names: P and A are map[string]any then, and Check finds
+	// what is wrong with the props. Nil: P and A are structs, which tell of themselves.
+	Schema *Schema
+	// DeleteFirst says that two cannot stand side by side, so that the old one goes before its replacement comes.
+	DeleteFirst bool
 	// Source is the embedded Go source of the package, from which documentation is read.
 	Source fs.FS
 	// Calls are the API operations used, for the documentation; Permissions what they need.
 	Calls, Permissions []string
+}
+
+// Schema describes props and attributes that are maps.
+type Schema struct {
+	// Props and Attrs are documented fields. They are made on each call.
+	Props, Attrs func() []props.Field
+	// SecretProps and SecretAttrs are paths that are secret by what they are.
+	SecretProps, SecretAttrs []tree.Path
 }
 
 // DefaultTimeout bounds an operation of a kind that names no bound of its own.
@@ -134,6 +148,9 @@ type Site[P, A any] struct {
 	Cloud Cloud
 	// Nonce is random, kept with the intent, and the same in each retry of that one creation.
 	Nonce string
+	// Born stores the identity before Create returns, where the API tells it long before it is done. Set for Create
+	// alone; what it answers ends the creation.
+	Born func(context.Context, A) error
 	// MayDelete is the leave to delete users' data with the thing. Delete refuses without it.
 	MayDelete bool
 	// Dir is the stack's directory; relative paths in props start there.

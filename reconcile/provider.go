@@ -2,9 +2,14 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
 // Cloud is a provider's handle on one place, opened with the settings of one scope. It must be safe for
@@ -26,15 +31,30 @@ type Provider struct {
 	Open func(ctx context.Context, settings any) (Cloud, error)
 	// Kinds are what it offers.
 	Kinds []Any
+	// Family are further kinds, too many to list and made when they are asked for. Nil: none.
+	Family *Family
 	// Discover finds the marked things of a stage in one place, in as few calls as the cloud allows. Nil: by kind.
 	Discover func(ctx context.Context, scope Scope) ([]Found, error)
 }
 
-// Catalog is every kind that a program can use.
+// Family is a great number of kinds that are made of data.
+type Family struct {
+	// Prefix begins the names of all, and of no other kind: "AWS::".
+	Prefix string
+	// Doc says what they are.
+	Doc string
+	// Types are their names, sorted.
+	Types func() ([]string, error)
+	// Kind makes the kind of a name. The error says why there is none.
+	Kind func(name string) (Any, error)
+}
+
+// Catalog is every kind that a program can use. It is safe for concurrent use.
 type Catalog struct {
 	providers []Provider
 	kinds     map[string]Any
 	owner     map[string]int
+	made      sync.Map // kinds of families, by name
 }
 
 // NewCatalog collects providers. Kinds that are invalid or whose names differ only by case are errors, and so
@@ -65,8 +85,59 @@ func NewCatalog(providers ...Provider) (*Catalog, error) {
 
 // Kind finds a kind by its type.
 func (c *Catalog) Kind(name string) (Any, bool) {
-	k, ok := c.kinds[name]
-	return k, ok
+	k, err := c.Find(name)
+	return k, err == nil
+}
+
+// ErrNoKind is matched when there is no kind of a name.
+var ErrNoKind = errors.New("unknown kind")
+
+// Find is Kind with an error that says why there is none, and what may have been meant.
+func (c *Catalog) Find(name string) (Any, error) {
+	if k, ok := c.kinds[name]; ok {
+		return k, nil
+	}
+	family, ok := c.family(name)
+	if !ok {
+		return nil, c.unknown(name, c.Types())
+	}
+	if k, ok := c.made.Load(name); ok {
+		return k.(Any), nil
+	}
+	k, err := family.Kind(name)
+	if errors.Is(err, ErrNoKind) {
+		types, typesErr := family.Types()
+		if typesErr != nil {
+			return nil, typesErr
+		}
+		return nil, c.unknown(name, types)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := k.Validate(); err != nil {
+		return nil, fmt.Errorf("kind %s: %w", name, err)
+	}
+	made, _ := c.made.LoadOrStore(name, k)
+	return made.(Any), nil
+}
+
+// unknown is about a name that no kind has.
+func (c *Catalog) unknown(name string, types []string) error {
+	err := fmt.Errorf("%w %q", ErrNoKind, name)
+	if near, ok := props.Nearest(name, types); ok {
+		return WithHint(err, "did you mean %s?", near)
+	}
+	return WithHint(err, "`athanor kinds` lists them")
+}
+
+func (c *Catalog) family(name string) (*Family, bool) {
+	for _, p := range c.providers {
+		if p.Family != nil && strings.HasPrefix(name, p.Family.Prefix) {
+			return p.Family, true
+		}
+	}
+	return nil, false
 }
 
 // Provider finds a provider by name.
@@ -82,6 +153,11 @@ func (c *Catalog) Provider(name string) (Provider, bool) {
 func (c *Catalog) ProviderOf(kind string) (Provider, bool) {
 	i, ok := c.owner[kind]
 	if !ok {
+		i = slices.IndexFunc(c.providers, func(p Provider) bool {
+			return p.Family != nil && strings.HasPrefix(kind, p.Family.Prefix)
+		})
+	}
+	if i < 0 {
 		return Provider{}, false
 	}
 	return c.providers[i], true
@@ -90,7 +166,7 @@ func (c *Catalog) ProviderOf(kind string) (Provider, bool) {
 // Providers are all providers, in the order given.
 func (c *Catalog) Providers() []Provider { return slices.Clone(c.providers) }
 
-// Types are the names of all kinds, sorted.
+// Types are the names of all kinds that are listed, sorted; those of families are not.
 func (c *Catalog) Types() []string {
 	names := make([]string, 0, len(c.kinds))
 	for n := range c.kinds {
@@ -98,4 +174,40 @@ func (c *Catalog) Types() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Families are the families of all providers, in their order.
+func (c *Catalog) Families() []*Family {
+	var all []*Family
+	for _, p := range c.providers {
+		if p.Family != nil {
+			all = append(all, p.Family)
+		}
+	}
+	return all
+}
+
+// Match are the names of the kinds that a pattern fits, those of families included, sorted; * stands for any text. A
+// pattern without * is a name.
+func (c *Catalog) Match(pattern string) ([]string, error) {
+	names := c.Types()
+	for _, f := range c.Families() {
+		types, err := f.Types()
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, types...)
+	}
+	slices.Sort(names)
+	var fits []string
+	for _, name := range names {
+		ok, err := path.Match(pattern, name)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", pattern, err)
+		}
+		if ok {
+			fits = append(fits, name)
+		}
+	}
+	return fits, nil
 }

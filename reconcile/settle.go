@@ -140,6 +140,7 @@ func (s *settling[P, L, A]) create(ctx context.Context, look Look) error {
 	}
 	site.ID, site.Last = "", nil
 	s.job.ID, s.job.Last = "", nil // what was there is gone: from here on only the new thing is looked for
+	site.Born = s.born
 	attrs, err := s.e.k.Create(ctx, site)
 	switch classify(ctx, s.job.Cloud, err) {
 	case Throttled, Busy: // a refusal: it had no effect that could show late
@@ -149,12 +150,20 @@ func (s *settling[P, L, A]) create(ctx context.Context, look Look) error {
 	if err != nil {
 		return &StepError{Verb: "create", Err: err}
 	}
-	s.out.Created = true
-	s.out.Identity, s.out.Attrs = s.e.identity(s.job, attrs), props.Dump(attrs)
-	s.job.Last, s.job.ID, s.job.Had, s.job.Force = s.out.Attrs, s.out.Identity, s.job.Props, false
-	s.job.fresh = true
+	s.job.Had, s.job.Force, s.job.fresh = s.job.Props, false, true
+	return s.born(ctx, attrs)
+}
+
+// born stores what a creation answered, once.
+func (s *settling[P, L, A]) born(ctx context.Context, answer A) error {
+	identity, attrs := s.e.identity(s.job, answer), props.Dump(answer)
+	if s.out.Created && s.job.ID == identity && tree.Equal(s.job.Last, attrs) {
+		return nil
+	}
+	s.out.Created, s.out.Identity, s.out.Attrs = true, identity, attrs
+	s.job.Last, s.job.ID = attrs, identity
 	if s.hooks.Born != nil {
-		if err := s.hooks.Born(ctx, s.out.Identity, s.out.Attrs); err != nil {
+		if err := s.hooks.Born(ctx, identity, attrs); err != nil {
 			return &StopError{Err: err}
 		}
 	}
@@ -211,6 +220,10 @@ func (s *settling[P, L, A]) changed(paths []tree.Path) {
 		if !slices.Contains(s.out.Changed, p) {
 			s.out.Changed = append(s.out.Changed, p)
 		}
+		if s.job.made == nil {
+			s.job.made = map[tree.Path]bool{}
+		}
+		s.job.made[p] = true
 		if digest, ok := s.job.written[p]; ok {
 			if s.job.Written = maps.Clone(s.job.Written); s.job.Written == nil {
 				s.job.Written = map[tree.Path]string{}

@@ -50,6 +50,9 @@ func Absent(err error) error {
 	return err
 }
 
+// IsExists reports whether the service answered that there is one already.
+func IsExists(err error) bool { return classOf(err) == reconcile.Exists }
+
 // classOf goes by what is surest: an error of our own, the service's code, the status, the connection.
 func classOf(err error) reconcile.Class {
 	if err == nil {

@@ -17,17 +17,18 @@ var codes = map[reconcile.Class][]string{
 	// A bucket's name that somebody else took is BucketAlreadyExists, and no look will ever show it as ours.
 	reconcile.Exists: {
 		"QueueNameExists", "QueueAlreadyExists", "AWS.SimpleQueueService.QueueNameExists",
-		"BucketAlreadyOwnedByYou", "PreconditionFailed", "EntityAlreadyExists", "ResourceAlreadyExistsException", "AlreadyExistsException",
+		"AlreadyExists", "BucketAlreadyOwnedByYou", "PreconditionFailed", "EntityAlreadyExists", "ResourceAlreadyExistsException", "AlreadyExistsException",
 	},
 	reconcile.Conflict: {
 		"OperationAborted", "ConditionalRequestConflict", "ConcurrentAccess", "StaleTag",
 		"ConcurrentModification", "ConcurrentModificationException", "ResourceConflictException", "ConflictException",
+		"ResourceConflict",
 	},
 	// SQS frees the name of a deleted queue after 60 seconds.
 	reconcile.Busy: {
 		"QueueDeletedRecently", "AWS.SimpleQueueService.QueueDeletedRecently", "BucketNotEmpty",
 		"PurgeQueueInProgress", "AWS.SimpleQueueService.PurgeQueueInProgress",
-		"ResourceInUseException", "ResourceNotReadyException",
+		"ConcurrentOperationException", "ResourceInUseException", "ResourceNotReadyException",
 	},
 	reconcile.Throttled: {
 		"Throttling", "ThrottlingException", "ThrottledException", "Throttled", "RequestThrottled",
@@ -39,6 +40,8 @@ var codes = map[reconcile.Class][]string{
 		"InternalError", "InternalFailure", "InternalServerError", "InternalServiceError", "InternalServiceException",
 		"ServiceException", "ServiceUnavailable", "ServiceUnavailableException", "Unavailable",
 		"RequestTimeout", "RequestTimeoutException", "IDPCommunicationError",
+		"HandlerInternalFailureException", "NetworkFailure", "NetworkFailureException", "ServiceInternalErrorException",
+		"ServiceTimeout",
 	},
 	reconcile.Denied: {
 		"AccessDenied", "AccessDeniedException", "AllAccessDisabled", "AccountProblem", "AuthorizationError", "AuthFailure",
@@ -46,6 +49,7 @@ var codes = map[reconcile.Class][]string{
 		"InvalidAccessKeyId", "InvalidClientTokenId", "InvalidSecurity", "InvalidToken", "MissingAuthenticationToken",
 		"MissingAuthenticationTokenException", "NotSignedUp", "OptInRequired", "RequestExpired", "RequestTimeTooSkewed",
 		"SignatureDoesNotMatch", "SubscriptionRequiredException", "UnauthorizedOperation", "UnrecognizedClientException",
+		"InvalidCredentials", "InvalidCredentialsException", "UnauthorizedTaggingOperation",
 		"KMSAccessDenied", "KMSOptInRequired", "KmsAccessDenied", "KmsOptInRequired",
 		"KMS.AccessDeniedException", "KMS.OptInRequired",
 	},
@@ -58,12 +62,14 @@ var codes = map[reconcile.Class][]string{
 		"MethodNotAllowed", "MissingParameter", "MissingRequiredParameter", "NotImplemented", "ParameterValueInvalid", "PermanentRedirect",
 		"TagPolicy", "UnsupportedOperation", "AWS.SimpleQueueService.UnsupportedOperation", "UserError",
 		"Validation", "ValidationError", "ValidationException",
+		"ClientTokenConflictException", "GeneralServiceException", "HandlerFailureException", "InvalidRequestException",
+		"NotUpdatable", "NotUpdatableException", "PrivateTypeException", "TypeNotFoundException", "UnsupportedActionException",
 		"KMSDisabled", "KMSInvalidState", "KMSNotFound", "KmsDisabled", "KmsInvalidKeyUsage", "KmsInvalidState", "KmsNotFound",
 		"KMS.DisabledException", "KMS.InvalidStateException", "KMS.NotFoundException",
 	},
 	reconcile.Quota: {
 		"OverLimit", "TopicLimitExceeded", "SubscriptionLimitExceeded", "FilterPolicyLimitExceeded", "ReplayLimitExceeded",
-		"TagLimitExceeded", "TooManyBuckets", "LimitExceeded", "LimitExceededException",
+		"TagLimitExceeded", "TooManyBuckets", "LimitExceeded", "LimitExceededException", "ServiceLimitExceeded", "ServiceLimitExceededException",
 		"QuotaExceeded", "ServiceQuotaExceeded", "ServiceQuotaExceededException",
 	},
 }

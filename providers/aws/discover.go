@@ -15,35 +15,61 @@ import (
 // follows the others with some delay, and shows deleted things for a while: what it shows is looked at before
 // anything is done with it. What has no tags there (a subscription, an object) is found by its kind's own listing.
 func discover(ctx context.Context, scope reconcile.Scope, services []Service) ([]reconcile.Found, error) {
-	ctx = reconcile.ReadOnly(ctx)
-	client, err := Client(scope.Cloud, func(cfg sdk.Config) *tagging.Client { return tagging.NewFromConfig(cfg) })
-	if err != nil {
-		return nil, err
+	filters := []types.TagFilter{
+		{Key: new(adopt.TagStack), Values: []string{scope.Mark.Stack}},
+		{Key: new(adopt.TagStage), Values: []string{scope.Mark.Stage}},
 	}
-	input := &tagging.GetResourcesInput{
-		ResourcesPerPage: new(int32(100)),
-		TagFilters: []types.TagFilter{
-			{Key: new(adopt.TagStack), Values: []string{scope.Mark.Stack}},
-			{Key: new(adopt.TagStage), Values: []string{scope.Mark.Stage}},
-		},
-	}
+	var only []string
 	for _, s := range services {
-		input.ResourceTypeFilters = append(input.ResourceTypeFilters, s.Filters...)
+		if s.Everything {
+			only = nil
+			break
+		}
+		only = append(only, s.Filters...)
 	}
 	var all []reconcile.Found
-	pages := tagging.NewGetResourcesPaginator(client, input)
+	err := tagged(reconcile.ReadOnly(ctx), scope.Cloud, filters, only, func(r types.ResourceTagMapping) {
+		if f, ok := found(r, scope.Place, services); ok {
+			all = append(all, f)
+		}
+	})
+	return all, err
+}
+
+// Marked are the ARNs of what carries the mark of an address, in any generation. The tagging service shows them with
+// some delay, and deleted things for a while.
+func Marked(ctx context.Context, cloud reconcile.Cloud, mark reconcile.Mark) ([]ARN, error) {
+	tags := adopt.Tags(mark)
+	var filters []types.TagFilter
+	for _, key := range []string{adopt.TagStack, adopt.TagStage, adopt.TagAddress} {
+		filters = append(filters, types.TagFilter{Key: &key, Values: []string{tags[key]}})
+	}
+	var all []ARN
+	err := tagged(ctx, cloud, filters, nil, func(r types.ResourceTagMapping) {
+		all = append(all, ARN(sdk.ToString(r.ResourceARN)))
+	})
+	return all, err
+}
+
+// tagged goes through what the tagging service shows; only are its resource types, none for all.
+func tagged(ctx context.Context, cloud reconcile.Cloud, filters []types.TagFilter, only []string, each func(types.ResourceTagMapping)) error {
+	client, err := Client(cloud, func(cfg sdk.Config) *tagging.Client { return tagging.NewFromConfig(cfg) })
+	if err != nil {
+		return err
+	}
+	pages := tagging.NewGetResourcesPaginator(client, &tagging.GetResourcesInput{
+		ResourcesPerPage: new(int32(100)), TagFilters: filters, ResourceTypeFilters: only,
+	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, r := range page.ResourceTagMappingList {
-			if f, ok := found(r, scope.Place, services); ok {
-				all = append(all, f)
-			}
+			each(r)
 		}
 	}
-	return all, nil
+	return nil
 }
 
 func found(r types.ResourceTagMapping, place reconcile.Place, services []Service) (reconcile.Found, bool) {

@@ -3,7 +3,9 @@ package aws
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -60,6 +62,12 @@ type Service struct {
 	Kinds []reconcile.Any
 	// Filters are its resource types in the tagging service, such as "sqs" or "sns:topic".
 	Filters []string
+	// Everything: things of all types may be its own, so that discovery asks for all.
+	Everything bool
+	// Registry are the types of the public registry that its kinds stand for, with the kind of each.
+	Registry map[string]string
+	// Family are further kinds, made when they are asked for. At most one service has some.
+	Family *reconcile.Family
 	// Match says which kind an ARN belongs to, with its identity and name; ok is false for other ARNs.
 	Match func(arn ARN) (kind, identity, name string, ok bool)
 }
@@ -79,8 +87,31 @@ func Provider(services ...Service) reconcile.Provider {
 	}
 	for _, s := range services {
 		p.Kinds = append(p.Kinds, s.Kinds...)
+		if s.Family != nil {
+			p.Family = family(*s.Family, services)
+		}
 	}
 	return p
+}
+
+// family is kinds of the registry without those that a service has a kind of its own for.
+func family(of reconcile.Family, services []Service) *reconcile.Family {
+	own := map[string]string{}
+	for _, s := range services {
+		maps.Copy(own, s.Registry)
+	}
+	types, kind := of.Types, of.Kind
+	of.Types = func() ([]string, error) {
+		names, err := types()
+		return slices.DeleteFunc(names, func(name string) bool { return own[name] != "" }), err
+	}
+	of.Kind = func(name string) (reconcile.Any, error) {
+		if better := own[name]; better != "" {
+			return nil, reconcile.WithHint(fmt.Errorf("%s has a kind of its own", name), "use %s; `athanor kinds %s` documents it", better, better)
+		}
+		return kind(name)
+	}
+	return &of
 }
 
 var accountID = regexp.MustCompile(`^[0-9]{12}$`)

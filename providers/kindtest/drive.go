@@ -42,6 +42,7 @@ type driver struct {
 
 	live, candidate *generation
 	condemned       []*generation
+	intents         int // so far; each has a nonce of its own
 
 	watch  *watch
 	secret map[tree.Path]bool
@@ -145,7 +146,8 @@ func (d *driver) to(props map[string]any) error {
 		}
 	}
 	if d.candidate == nil {
-		d.candidate = &generation{slot: d.free(), nonce: "nonce"}
+		d.intents++
+		d.candidate = &generation{slot: d.free(), nonce: fmt.Sprintf("nonce-%d", d.intents)}
 	}
 	if err := d.settle(d.candidate, props); err != nil {
 		return err

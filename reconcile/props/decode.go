@@ -13,11 +13,11 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// Decode fills into, a pointer to a struct, from a tree. Tokens stay in place as text, so a tree can be
+// Decode fills into, a pointer to a struct or to a map[string]any, from a tree. Tokens stay in place as text, so a tree can be
 // decoded before its values are known. It is strict, and the error is all that is wrong: an [Errors] in the
 // order of the fields. Null is the same as left out. Where text is wanted, whole numbers and truths are
 // taken too, since a reference keeps the type of its value; fractions are not, since 1.10 would be 1.1. A
-// list that takes references may be one reference.
+// list that takes references may be one reference. Of a map nothing is known here, so nothing is wrong with it.
 func Decode(t map[string]any, into any) error { return decode(t, into, true) }
 
 // Load fills into, a pointer to a struct, from a tree that [Dump] made, maybe of an older struct: what is not
@@ -25,6 +25,10 @@ func Decode(t map[string]any, into any) error { return decode(t, into, true) }
 func Load(t map[string]any, into any) error { return decode(t, into, false) }
 
 func decode(t map[string]any, into any, strict bool) error {
+	if free, ok := into.(*map[string]any); ok && free != nil {
+		*free, _ = given(t).(map[string]any)
+		return nil
+	}
 	v := reflect.ValueOf(into)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
 		return fmt.Errorf("props: want a pointer to a struct, have %T", into)

@@ -10,7 +10,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// Encode makes a tree of a struct or a pointer to one, and leaves out what is not set. Durations and sizes
+// Encode makes a tree of a struct, a map or a pointer to one, and leaves out what is not set. Durations and sizes
 // become text in their one form, token.Int and token.Bool numbers and truths unless they are references. The
 // error is an [Errors].
 func Encode(v any) (map[string]any, error) {
@@ -18,7 +18,7 @@ func Encode(v any) (map[string]any, error) {
 	for rv.Kind() == reflect.Pointer && !rv.IsNil() {
 		rv = rv.Elem()
 	}
-	if rv.Kind() != reflect.Struct {
+	if rv.Kind() != reflect.Struct && rv.Kind() != reflect.Map {
 		return nil, fmt.Errorf("props: want a struct, have %T", v)
 	}
 	x, err := encode(rv, false)
@@ -39,7 +39,7 @@ func EncodeValue(v any) (any, error) {
 	return encode(rv, false)
 }
 
-// Dump makes a tree of a struct of attributes, with every field in it, so that each can be referred to: an
+// Dump makes a tree of a struct or a map of attributes, with every field in it, so that each can be referred to: an
 // unset list or map is empty, a nil pointer and an unset token.Int are null. It panics on a type or a value
 // that no tree can hold; [Check] finds such types beforehand.
 func Dump(attrs any) map[string]any {

@@ -10,8 +10,11 @@ import (
 
 // Tokens fills into, a pointer to a struct of attributes, with references to those of the resource at
 // address: each text, token.Int, Bool, Duration and Secret with its own, each list of such with one element
-// that stands for all. Structs within are filled too. A field of another type is an error that names it.
+// that stands for all. Structs within are filled too; a map stays as it is. A field of another type is an error that names it.
 func Tokens(into any, s token.Spelling, address string) error {
+	if _, free := into.(*map[string]any); free {
+		return nil // its names are not known here
+	}
 	v := reflect.ValueOf(into)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
 		return fmt.Errorf("props: want a pointer to a struct, have %T", into)

@@ -24,26 +24,22 @@ type kind struct {
 	words []string
 }
 
-func (l *loader) kindOf(name string) *kind {
+func (l *loader) kindOf(name string) (*kind, error) {
 	if k, ok := l.kinds[name]; ok {
-		return k
+		return k, nil
 	}
-	any, ok := l.catalog.Kind(name)
-	if !ok {
-		return nil
+	any, err := l.catalog.Find(name)
+	if err != nil {
+		return nil, err
 	}
 	k := &kind{Any: any, name: name, spec: any.Spec()}
 	if p, ok := l.catalog.ProviderOf(name); ok {
 		k.provider = p.Name
 	}
-	var err error
-	k.attrs, err = props.Fields(reflect.TypeOf(k.spec.NewAttrs()).Elem(), nil)
-	k.free = err != nil
-	if fields, err := props.Fields(reflect.TypeOf(k.spec.NewProps()).Elem(), nil); err == nil {
-		k.words = fieldWords(fields)
-	}
+	fields, attrs, err := k.spec.Shape()
+	k.attrs, k.words, k.free = attrs, fieldWords(fields), err != nil
 	l.kinds[name] = k
-	return k
+	return k, nil
 }
 
 // check reports whether an attribute exists, and whether it is a list.

@@ -106,8 +106,9 @@ func (l *loader) findKind(e *entry) {
 		l.wrong(e.f.of(n), e.address, fmt.Errorf("kind: want the name of a kind, have %s", kindOf(n)))
 		return
 	}
-	if e.kind = l.kindOf(n.Value); e.kind == nil {
-		l.wrong(e.f.of(n), e.address, near(fmt.Errorf("unknown kind %q", n.Value), n.Value, l.catalog.Types()))
+	var err error
+	if e.kind, err = l.kindOf(n.Value); err != nil {
+		l.wrong(e.f.of(n), e.address, err)
 	}
 }
 

@@ -1,8 +1,10 @@
 package yamlstack
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -17,8 +19,9 @@ const (
 )
 
 // Schema is the JSON Schema (draft 2020-12) of the language with all kinds of a catalog, for editors. It says
-// less than [Load], and never more: what Load takes is valid.
-func Schema(catalog *reconcile.Catalog) (map[string]any, error) {
+// less than [Load], and never more: what Load takes is valid. Of families of kinds it has the names alone, and the props
+// of those that are asked for; * in a name stands for any text.
+func Schema(catalog *reconcile.Catalog, also ...string) (map[string]any, error) {
 	whole, err := schemaOf[document]()
 	if err != nil {
 		return nil, err
@@ -31,12 +34,20 @@ func Schema(catalog *reconcile.Catalog) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	kinds, byProps, byQuery, err := kindSchemas(catalog)
+	names, err := describedKinds(catalog, also)
 	if err != nil {
 		return nil, err
 	}
-	entryFor(resource, catalog, "props", byProps)
-	entryFor(read, catalog, "query", byQuery)
+	kinds, byProps, byQuery, err := kindSchemas(catalog, names)
+	if err != nil {
+		return nil, err
+	}
+	all, err := catalog.Match("*")
+	if err != nil {
+		return nil, err
+	}
+	entryFor(resource, "props", byProps)
+	entryFor(read, "query", byQuery)
 	properties := whole["properties"].(map[string]any)
 	entriesOf(properties, "resources", map[string]any{"$ref": "#/$defs/resource"})
 	entriesOf(properties, "read", map[string]any{"$ref": "#/$defs/read"})
@@ -48,7 +59,7 @@ func Schema(catalog *reconcile.Catalog) (map[string]any, error) {
 	whole["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	whole["title"] = "athanor.yaml"
 	whole["$defs"] = map[string]any{
-		"resource": resource, "read": read, "kinds": kinds,
+		"resource": resource, "read": read, "kinds": kinds, "kind": map[string]any{"enum": anyOf(all)},
 		"expression": map[string]any{"anyOf": []any{
 			map[string]any{"type": "string", "pattern": anyExpression}, map[string]any{"type": "null"},
 		}},
@@ -67,6 +78,24 @@ func Schema(catalog *reconcile.Catalog) (map[string]any, error) {
 	return whole, nil
 }
 
+// describedKinds are the names of the kinds whose props the schema has.
+func describedKinds(catalog *reconcile.Catalog, also []string) ([]string, error) {
+	names := catalog.Types()
+	for _, pattern := range also {
+		more, err := catalog.Match(pattern)
+		if err != nil {
+			return nil, err
+		}
+		if len(more) == 0 {
+			_, err := catalog.Find(pattern)
+			return nil, cmp.Or(err, fmt.Errorf("%w like %q", reconcile.ErrNoKind, pattern))
+		}
+		names = append(names, more...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
 // schemaOf is the schema of a struct of the language. Built-in values may stand anywhere.
 func schemaOf[T any]() (map[string]any, error) {
 	fields, err := props.Fields(reflect.TypeFor[T](), source)
@@ -77,17 +106,20 @@ func schemaOf[T any]() (map[string]any, error) {
 }
 
 // kindSchemas are the props of all kinds, and for each the condition that selects them.
-func kindSchemas(catalog *reconcile.Catalog) (kinds map[string]any, byProps, byQuery []any, err error) {
+func kindSchemas(catalog *reconcile.Catalog, names []string) (kinds map[string]any, byProps, byQuery []any, err error) {
 	kinds = map[string]any{}
-	for _, name := range catalog.Types() {
-		k, _ := catalog.Kind(name)
+	for _, name := range names {
+		k, err := catalog.Find(name)
+		if err != nil {
+			return nil, nil, nil, err
+		}
 		spec := k.Spec()
 		one := map[string]any{"type": "object"}
-		if reflect.TypeOf(spec.NewProps()).Elem().Kind() == reflect.Struct {
-			fields, err := spec.Props()
-			if err != nil {
-				return nil, nil, nil, fmt.Errorf("%s: %w", name, err)
-			}
+		fields, err := spec.Props()
+		if err != nil {
+			return nil, nil, nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if len(fields) > 0 || reflect.TypeOf(spec.NewProps()).Elem().Kind() == reflect.Struct {
 			one = loosenFields(props.Schema(fields))
 		}
 		one["description"] = spec.Doc
@@ -109,17 +141,21 @@ func kindSchemas(catalog *reconcile.Catalog) (kinds map[string]any, byProps, byQ
 }
 
 // entryFor completes the schema of one declaration: its kind selects what its props may be.
-func entryFor(s map[string]any, catalog *reconcile.Catalog, part string, conditions []any) {
+func entryFor(s map[string]any, part string, conditions []any) {
 	properties := s["properties"].(map[string]any)
-	names := []any{}
-	for _, n := range catalog.Types() {
-		names = append(names, n)
-	}
-	properties["kind"] = map[string]any{"enum": names, "description": described(properties["kind"])}
+	properties["kind"] = map[string]any{"$ref": "#/$defs/kind", "description": described(properties["kind"])}
 	properties[part] = map[string]any{"type": []any{"object", "null"}, "description": described(properties[part])}
 	if len(conditions) > 0 {
 		s["allOf"] = conditions
 	}
+}
+
+func anyOf(words []string) []any {
+	list := make([]any, len(words))
+	for i, w := range words {
+		list[i] = w
+	}
+	return list
 }
 
 func entriesOf(properties map[string]any, name string, each map[string]any) {

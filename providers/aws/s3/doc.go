@@ -26,8 +26,9 @@ const (
 // their bucket and key.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:   []reconcile.Any{reconcile.Erase(bucketKind), reconcile.Erase(objectKind)},
-		Filters: []string{"s3"},
+		Kinds:    []reconcile.Any{reconcile.Erase(bucketKind), reconcile.Erase(objectKind)},
+		Filters:  []string{"s3"},
+		Registry: map[string]string{"AWS::S3::Bucket": bucketType, "AWS::S3::BucketPolicy": bucketType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
 			p, ok := arn.Parse()
 			if !ok || p.Service != "s3" || p.Region != "" || strings.Contains(p.Resource, "/") {

@@ -28,8 +28,9 @@ const (
 // Service is what this package offers.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:   []reconcile.Any{reconcile.Erase(topicKind), reconcile.Erase(subscriptionKind)},
-		Filters: []string{"sns:topic"},
+		Kinds:    []reconcile.Any{reconcile.Erase(topicKind), reconcile.Erase(subscriptionKind)},
+		Filters:  []string{"sns:topic"},
+		Registry: map[string]string{"AWS::SNS::Topic": topicType, "AWS::SNS::TopicPolicy": topicType, "AWS::SNS::TopicInlinePolicy": topicType, "AWS::SNS::Subscription": subscriptionType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
 			p, ok := arn.Parse()
 			return topicType, string(arn), p.Resource, ok && p.Service == "sns" && !strings.ContainsAny(p.Resource, ":/")

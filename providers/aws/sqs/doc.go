@@ -23,8 +23,9 @@ const queueType = "aws.sqs.Queue"
 // Service is what this package offers.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:   []reconcile.Any{reconcile.Erase(queueKind)},
-		Filters: []string{"sqs"},
+		Kinds:    []reconcile.Any{reconcile.Erase(queueKind)},
+		Filters:  []string{"sqs"},
+		Registry: map[string]string{"AWS::SQS::Queue": queueType, "AWS::SQS::QueuePolicy": queueType, "AWS::SQS::QueueInlinePolicy": queueType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
 			p, ok := arn.Parse()
 			return queueType, string(arn), p.Resource, ok && p.Service == "sqs"

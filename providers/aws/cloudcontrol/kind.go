@@ -1,0 +1,266 @@
+package cloudcontrol
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// object is properties by the registry's names.
+type object = map[string]any
+
+// live is a resource as it was seen.
+type live struct {
+	props object
+	// busy says that its creation is still under way.
+	busy string
+}
+
+type (
+	site = reconcile.Site[object, object]
+	diff = reconcile.Diff[live]
+	on   = reconcile.On[live]
+)
+
+// visibility is for how long the read of a service, or the tagging service, may not show a write that Cloud Control has
+// finished. Services promise nothing; a minute is the longest that one of them documents (SQS).
+const visibility = time.Minute
+
+// kind is one type of the registry.
+type kind struct {
+	*registry.Type
+	tags  *registry.Tags
+	named tree.Path        // the property that holds its chosen name; "" when there is none
+	name  reconcile.Naming // how a name is made up; Max is 0 when none can be
+}
+
+func newKind(t *registry.Type) *kind {
+	k := &kind{Type: t, tags: t.Tags}
+	k.named, k.name = naming(t)
+	return k
+}
+
+// whole is the kind as an engine uses it.
+func (k *kind) whole() *reconcile.Kind[object, live, object] {
+	t := k.Type
+	fields, attrs := t.Props(), t.Attrs()
+	made := &reconcile.Kind[object, live, object]{
+		Type: t.Name,
+		Doc:  k.doc(),
+
+		Observe: k.observe, Create: k.create, Compare: k.compare, Delete: k.delete,
+		Attrs:    func(l live) object { return l.props },
+		Identity: k.identity,
+		Defaults: t.Form,
+		Check:    k.check,
+		Busy:     func(l live) string { return l.busy },
+
+		Moves: k.moves(), Late: k.late(),
+		DeleteFirst: t.DeleteFirst,
+		Visibility:  visibility,
+		Timeouts:    reconcile.Timeouts{Create: t.Create.Timeout(), Update: t.Update.Timeout(), Delete: t.Delete.Timeout()},
+		Schema: &reconcile.Schema{
+			Props: func() []props.Field { return fields }, Attrs: func() []props.Field { return attrs },
+			SecretProps: registry.Secrets(fields), SecretAttrs: registry.Secrets(attrs),
+		},
+		Calls:       slices.Clone(calls),
+		Permissions: slices.Concat(permissions, t.Permissions()),
+	}
+	if k.tags != nil {
+		made.Owner = func(l live) reconcile.Mark { return adopt.MarkOf(k.tagsOf(l.props)) }
+	}
+	if k.named != "" {
+		made.Given = func(want object) string { return textAt(want, k.named) }
+		if k.name.Max > 0 {
+			made.Naming = func(object, reconcile.Place) reconcile.Naming { return k.name }
+		}
+	}
+	if t.Stateful {
+		made.Holds = func(live) bool { return true }
+	}
+	made.ByParent = k.tags == nil && (t.Finding() == registry.ByParent || len(t.ID) > 1)
+	return made
+}
+
+var (
+	calls = []string{
+		"CloudControl.CreateResource", "CloudControl.GetResource", "CloudControl.UpdateResource", "CloudControl.DeleteResource",
+		"CloudControl.ListResources", "CloudControl.GetResourceRequestStatus", "Tagging.GetResources",
+	}
+	permissions = []string{
+		"cloudformation:CreateResource", "cloudformation:GetResource", "cloudformation:UpdateResource", "cloudformation:DeleteResource",
+		"cloudformation:ListResources", "cloudformation:GetResourceRequestStatus", "tag:GetResources",
+	}
+)
+
+// doc says what the schema tells of the type as a whole.
+func (k *kind) doc() string {
+	says := []string{
+		fmt.Sprintf("The type %s of the AWS registry, through Cloud Control, with the registry's property names: %s.", k.Name, k.page()),
+		"What is not set is not managed; what was set and is no longer is removed.",
+	}
+	if k.tags == nil {
+		says = append(says, "It carries no tags, so nothing on it says whose it is.")
+	}
+	switch k.Finding() {
+	case registry.ByName:
+		says = append(says, "Without a record it is found by its name.")
+	case registry.ByTags:
+		says = append(says, "Without a record it is found by its tags.")
+	case registry.ByParent:
+		says = append(says, "Without a record it is found in its listing, by everything that cannot change.")
+	case registry.Nowhere:
+		says = append(says, "Without a record it cannot be found: a second one would be made.")
+	}
+	if k.Update == nil {
+		says = append(says, "It cannot be changed: every change replaces it.")
+	}
+	if k.Stateful {
+		says = append(says, "It holds data: deleting or replacing it needs leave.")
+	}
+	return strings.Join(says, " ")
+}
+
+// page is where AWS documents the type.
+func (k *kind) page() string {
+	words := strings.Split(strings.ToLower(k.Name), "::")
+	return "https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-" + words[1] + "-" + words[2] + ".html"
+}
+
+// noKind says why there is no kind.
+func noKind(err error) error {
+	switch {
+	case errors.Is(err, registry.ErrUnknown):
+		return fmt.Errorf("%w: %w", reconcile.ErrNoKind, err)
+	case errors.Is(err, registry.ErrUnserved):
+		return reconcile.WithHint(err, "`athanor kinds` lists the kinds that do not need it")
+	}
+	return err
+}
+
+// naming finds the property that is the name of a resource, and how a name is made up where the author may leave it out.
+// A name that must be given, which is often a reference to something else, is never made up.
+func naming(t *registry.Type) (tree.Path, reconcile.Naming) {
+	if t.Finding() != registry.ByName || len(t.ID) != 1 || len(t.ID[0].Steps()) != 1 {
+		return "", reconcile.Naming{}
+	}
+	name := t.ID[0]
+	n := t.Follow(t.Root.Properties[string(name)])
+	if !n.Is('s') {
+		return "", reconcile.Naming{}
+	}
+	if slices.Contains(t.Root.Required, string(name)) || len(n.Enum) > 0 {
+		return name, reconcile.Naming{}
+	}
+	longest := 255
+	if n.Max != nil {
+		longest = min(longest, int(*n.Max))
+	}
+	return name, spelling(n.Pattern, longest)
+}
+
+// spelling is how a name is written so that the pattern takes it; Max is 0 when no way is known.
+func spelling(pattern string, longest int) reconcile.Naming {
+	fits := func(sample string) bool {
+		ok, err := regexp.MatchString(pattern, sample)
+		return err == nil && ok && len(sample) <= longest
+	}
+	switch {
+	case fits("shop-Dev-net-Main-0a1b2c3d"):
+		return reconcile.Naming{Max: longest}
+	case fits("shop-dev-net-main-0a1b2c3d"):
+		return reconcile.Naming{Max: longest, Lower: true}
+	}
+	return reconcile.Naming{}
+}
+
+// identity joins the parts of the primary identifier.
+func (k *kind) identity(attrs object) string {
+	parts := make([]string, len(k.ID))
+	for i, p := range k.ID {
+		if parts[i] = textAt(attrs, p); parts[i] == "" {
+			return ""
+		}
+	}
+	return strings.Join(parts, "|")
+}
+
+// attrsOf is the inverse of identity.
+func (k *kind) attrsOf(identity string) object {
+	var attrs any = object{}
+	parts := strings.SplitN(identity, "|", len(k.ID))
+	for i, part := range parts {
+		attrs = tree.With(attrs, k.ID[i], part)
+	}
+	m, _ := attrs.(object)
+	return m
+}
+
+// textAt is a property as text, "" when it is not there.
+func textAt(m object, p tree.Path) string {
+	switch v, _ := tree.Get(m, p); v := v.(type) {
+	case string:
+		return v
+	case nil:
+		return ""
+	default:
+		return string(tree.Canonical(v))
+	}
+}
+
+// moves are the attributes that an update may change: what can be set in place, and what by its name tells of changes.
+func (k *kind) moves() []string {
+	var all []string
+	for _, f := range k.Attrs() {
+		name := string(f.Path)
+		switch {
+		case slices.Contains(k.ID, f.Path), f.Replaces:
+		case k.ReadOnlyAt(f.Path) && !changing.MatchString(name):
+		default:
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+var changing = regexp.MustCompile(`Version|Status|State|Modified|Updated|Revision|ETag|Count`)
+
+// late are the properties that can be set after creation.
+func (k *kind) late() []tree.Path {
+	var all []tree.Path
+	for name := range k.Root.Properties {
+		p := tree.Path("").Key(name)
+		always, sometimes := k.Replaces(p)
+		if k.Update == nil || always || sometimes || k.ReadOnlyAt(p) || slices.Contains(k.Root.Required, name) || k.tags != nil && name == k.tags.Property {
+			continue
+		}
+		all = append(all, p)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// check finds what is wrong with declared properties, tags of others included.
+func (k *kind) check(declared object) error {
+	errs := k.Type.Check(declared)
+	if k.tags != nil {
+		for _, e := range aws.CheckTags(k.authorTags(declared)) {
+			e.Path = tree.Path("").Key(k.tags.Property)
+			errs = append(errs, e)
+		}
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return errs
+}

@@ -1,0 +1,107 @@
+package cloudcontrol
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// tagsOf reads the tags of properties, however the type writes them.
+func (k *kind) tagsOf(props object) map[string]string {
+	tags := map[string]string{}
+	switch at := props[k.tags.Property].(type) {
+	case object:
+		for key, v := range at {
+			tags[key] = text(v)
+		}
+	case []any:
+		for _, e := range at {
+			if entry, ok := e.(object); ok {
+				tags[text(entry[k.tags.Key])] = text(entry[k.tags.Value])
+			}
+		}
+	}
+	return tags
+}
+
+func text(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	default:
+		return string(tree.Canonical(v))
+	}
+}
+
+// authorTags are the declared tags.
+func (k *kind) authorTags(declared object) map[string]string { return k.tagsOf(declared) }
+
+// withTags is declared properties with the mark among the tags. Entries of the author stay as they are.
+func (k *kind) withTags(declared object, mark reconcile.Mark) object {
+	out := maps.Clone(declared)
+	author := k.authorTags(declared)
+	marks := aws.Tags(nil, mark)
+	if k.tags.Key == "" {
+		all := object{}
+		for key, v := range aws.Tags(author, mark) {
+			all[key] = v
+		}
+		out[k.tags.Property] = all
+		return out
+	}
+	var entries []any
+	given, _ := declared[k.tags.Property].([]any)
+	entries = append(entries, given...)
+	for _, key := range slices.Sorted(maps.Keys(marks)) {
+		entry := object{k.tags.Key: key, k.tags.Value: marks[key]}
+		for _, also := range k.tags.Also {
+			entry[also] = false
+		}
+		entries = append(entries, entry)
+	}
+	out[k.tags.Property] = entries
+	return out
+}
+
+// compareTags states the tags one by one. Those that cannot be changed belong to creation: a difference in the author's
+// replaces, and the mark stays what it was.
+func (k *kind) compareTags(d *diff, want object, seen live, set *reconcile.Operation[live]) {
+	path := tree.Path("").Key(k.tags.Property)
+	have := aws.OwnTags(k.tagsOf(seen.props))
+	wanted := aws.Tags(k.authorTags(want), d.Mark())
+	if k.tags.Fixed {
+		author := k.authorTags(want)
+		for _, key := range slices.Sorted(maps.Keys(author)) {
+			reconcile.Fixed(d, path.Key(key), any(author[key]), anyOf(have, key))
+		}
+		return
+	}
+	if slices.ContainsFunc(slices.Collect(maps.Keys(wanted)), token.Has) {
+		reconcile.Value(d, path, wanted, have, set) // which ones they are is known later
+		return
+	}
+	keys := slices.Collect(maps.Keys(wanted))
+	for key := range have {
+		if _, ok := wanted[key]; !ok {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		reconcile.Value(d, path.Key(key), anyOf(wanted, key), anyOf(have, key), set)
+	}
+}
+
+// anyOf is an entry, nil when there is none.
+func anyOf(m map[string]string, key string) any {
+	if v, ok := m[key]; ok {
+		return v
+	}
+	return nil
+}

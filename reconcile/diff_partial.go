@@ -1,0 +1,40 @@
+package reconcile
+
+import "github.com/athanor-dev/athanor/reconcile/tree"
+
+// Shown states one aspect of a kind whose world may keep what it was given to itself: like [Value], but where nothing is
+// shown right after it was written, it counts as write-only from then on, until it is shown. See [Written].
+func Shown[L any](d *Diff[L], path tree.Path, want, have any, call *Operation[L]) {
+	w := encode(want)
+	if have != nil || d.skips(path) || isZero(w) || d.unknown(path, w) {
+		d.job.noteShown(path)
+		d.add(path, w, have, call)
+		return
+	}
+	last, recorded := d.job.Written[path]
+	if !recorded && !d.job.fresh && !d.job.made[path] {
+		d.add(path, w, nil, call)
+		return
+	}
+	digest := d.job.digest(path, w)
+	d.job.noteWritten(path, digest)
+	if recorded && last != digest && !d.job.made[path] {
+		d.add(path, w, nil, call)
+	}
+}
+
+// Dropped states what was declared when it was last settled and is declared no longer. It differs while the world shows
+// it, until call has been made once: what the world shows then is its own.
+func Dropped[L any](d *Diff[L], path tree.Path, have any, call *Operation[L]) {
+	if have != nil && !d.job.made[path] {
+		d.add(path, nil, have, call)
+	}
+}
+
+// noteShown forgets that a path was not shown.
+func (j *Job) noteShown(path tree.Path) {
+	if _, ok := j.Written[path]; ok {
+		j.noteWritten(path, "")
+		delete(j.written, path)
+	}
+}
