@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -113,7 +114,7 @@ func (d *defect) caught(t *testing.T) (bool, string) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%s does not build: %v\n%s", d.name, err, out)
 	}
-	run := exec.CommandContext(t.Context(), binary, "-test.run=^TestProof$", "-test.timeout=10m", "-proof=sure")
+	run := exec.CommandContext(t.Context(), binary, "-test.run=^TestProof$", "-test.timeout=10m", "-test.cpu=1", "-proof=sure")
 	var out bytes.Buffer
 	run.Stdout, run.Stderr = &out, &out
 	return run.Run() != nil, out.String()
@@ -128,20 +129,29 @@ func TestDefectsFit(t *testing.T) {
 	}
 }
 
-// proveDefects builds each defect in and expects the proof to fail. Those that pass unseen are returned.
+// proveDefects builds each defect in, two at a time, and expects the proof to fail. Those that pass unseen are returned.
 func proveDefects(t *testing.T, name string) (found int, unseen []string) {
-	for _, d := range defects(t) {
-		if name != "" && d.name != name {
-			continue
-		}
-		if caught, out := d.caught(t); caught {
-			found++
-			if name != "" {
-				t.Log(out)
+	var mu sync.Mutex
+	t.Run("defects", func(t *testing.T) {
+		for _, d := range defects(t) {
+			if name != "" && d.name != name {
+				continue
 			}
-		} else {
-			unseen = append(unseen, d.name)
+			t.Run(d.name, func(t *testing.T) {
+				t.Parallel()
+				caught, out := d.caught(t)
+				mu.Lock()
+				defer mu.Unlock()
+				if caught {
+					found++
+				} else {
+					unseen = append(unseen, d.name)
+				}
+				if name != "" {
+					t.Log(out)
+				}
+			})
 		}
-	}
+	})
 	return found, unseen
 }

@@ -319,3 +319,26 @@ func Faults(e Event) []Outcome {
 		return []Outcome{Throttle, Stumble, Deny, Hang}
 	}
 }
+
+// AddressOf is the address that an event is about, "" when it is about none.
+func AddressOf(event string) string {
+	words := strings.Fields(event)
+	if len(words) < 2 || words[0] == "plan" {
+		return ""
+	}
+	about := words[1]
+	if words[0] == "set" && len(words) > 2 {
+		about = words[2]
+	}
+	if i := strings.LastIndexAny(about, "/:"); i > 0 {
+		about, _, _ = strings.Cut(about, ":")
+		if j := strings.LastIndexByte(about, '/'); j > 0 && words[0] != "commit" && words[0] != "read" && words[0] != "delete" {
+			about = about[:j] // the generation
+		}
+	}
+	switch about {
+	case "finish", "renewal", "facts":
+		return ""
+	}
+	return about
+}

@@ -75,8 +75,10 @@ func peers() []scenario {
 			do: deploy(res("Named", "a", m{"peer": "⟦b.id⟧", "size": "l"}), res("Named", "b", m{"peer": "⟦a.id⟧"})), fails: true, lift: edited("a", permit),
 		},
 		{name: "an output goes", setup: []move{deployed(outputting("id", "⟦a.id⟧")), deployed(outputting("color", "⟦a.color⟧"))}, do: simtest.Command{Graph: outputting("size", "⟦a.name⟧")}},
-		{name: "two replaced first share a user, and both drop it", setup: was(a("s", deleteFirst), res("Named", "x", m{"size": "s"}, deleteFirst), res("Named", "u", m{"base": "⟦a.id⟧", "parent": "⟦x.id⟧"})),
-			do: deploy(a("l", deleteFirst), res("Named", "x", m{"size": "l"}, deleteFirst), res("Named", "u", m{"color": "red"}))},
+		{
+			name: "two replaced first share a user, and both drop it", setup: was(a("s", deleteFirst), res("Named", "x", m{"size": "s"}, deleteFirst), res("Named", "u", m{"base": "⟦a.id⟧", "parent": "⟦x.id⟧"})),
+			do: deploy(a("l", deleteFirst), res("Named", "x", m{"size": "l"}, deleteFirst), res("Named", "u", m{"color": "red"})),
+		},
 	}
 }
 

@@ -3,6 +3,7 @@ package simtest_test
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/engine/simtest"
@@ -106,4 +107,12 @@ func failure(r *simtest.Report) error {
 		return f
 	}
 	return fmt.Errorf("it ended as %s: %+v", r.Result.State, r.Result.Summary)
+}
+
+// servedIn lets the events of addresses happen in this order, where several could happen now.
+func servedIn(order []string) move {
+	return func(_ context.Context, s *simtest.Sim) error {
+		s.Director.Order = func(event string) int { return slices.Index(order, simtest.AddressOf(event)) }
+		return nil
+	}
 }

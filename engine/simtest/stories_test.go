@@ -177,8 +177,10 @@ func deleteFirsts() []scenario {
 			name: "delete first, and one no longer needs it", setup: was(a("s"), b), do: deploy(a("l"), res("Named", "b", m{"color": "red"})),
 		},
 		{name: "delete first, and one that needs it goes", setup: was(a("s"), b, c), do: deploy(a("l"), c2())},
-		{name: "two delete first with one user", setup: was(a("s"), res("Named", "x", m{"size": "s"}, deleteFirst), res("Named", "u", m{"base": "⟦a.id⟧", "parent": "⟦x.id⟧"})),
-			do: deploy(a("l"), res("Named", "x", m{"size": "l"}, deleteFirst), res("Named", "u", m{"base": "⟦a.id⟧", "parent": "⟦x.id⟧"}))},
+		{
+			name: "two delete first with one user", setup: was(a("s"), res("Named", "x", m{"size": "s"}, deleteFirst), res("Named", "u", m{"base": "⟦a.id⟧", "parent": "⟦x.id⟧"})),
+			do: deploy(a("l"), res("Named", "x", m{"size": "l"}, deleteFirst), res("Named", "u", m{"base": "⟦a.id⟧", "parent": "⟦x.id⟧"})),
+		},
 	}
 }
 
@@ -286,10 +288,14 @@ func destructions() []scenario {
 				return nil
 			}), do: destroy, fails: true, lift: edited("a", permit),
 		},
-		{name: "destroy a cycle", setup: was(res("Named", "a", m{"peer": "⟦b.id⟧"}), res("Named", "b", m{"peer": "⟦a.id⟧"})),
-			do: simtest.Command{Destroy: true, Program: graph(res("Named", "a", m{"peer": "⟦b.id⟧"}), res("Named", "b", m{"peer": "⟦a.id⟧"}))}},
-		{name: "destroy many kinds", setup: was(a, b, res("Assigned", "c", m{"base": "⟦b.id⟧"}), res("Slow", "d", m{}), res("Stale", "e", m{}), res("Note", "n", m{"text": "⟦c.id⟧"})),
-			do: simtest.Command{Destroy: true, Program: graph(a, b, res("Assigned", "c", m{"base": "⟦b.id⟧"}), res("Slow", "d", m{}), res("Stale", "e", m{}), res("Note", "n", m{"text": "⟦c.id⟧"}))}, large: true},
+		{
+			name: "destroy a cycle", setup: was(res("Named", "a", m{"peer": "⟦b.id⟧"}), res("Named", "b", m{"peer": "⟦a.id⟧"})),
+			do: simtest.Command{Destroy: true, Program: graph(res("Named", "a", m{"peer": "⟦b.id⟧"}), res("Named", "b", m{"peer": "⟦a.id⟧"}))},
+		},
+		{
+			name: "destroy many kinds", setup: was(a, b, res("Assigned", "c", m{"base": "⟦b.id⟧"}), res("Slow", "d", m{}), res("Stale", "e", m{}), res("Note", "n", m{"text": "⟦c.id⟧"})),
+			do: simtest.Command{Destroy: true, Program: graph(a, b, res("Assigned", "c", m{"base": "⟦b.id⟧"}), res("Slow", "d", m{}), res("Stale", "e", m{}), res("Note", "n", m{"text": "⟦c.id⟧"}))}, large: true,
+		},
 	}
 }
 
