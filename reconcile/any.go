@@ -82,6 +82,7 @@ func (e *erased[P, L, A]) describe() *Spec {
 // document says where the fields of props and attributes come from: a schema, or the Go types.
 func (e *erased[P, L, A]) document(spec *Spec) {
 	if s := e.k.Schema; s != nil {
+		spec.Declare = s.Declare
 		spec.Props = func() ([]props.Field, error) { return s.Props(), nil }
 		spec.Attrs = func() ([]props.Field, error) { return s.Attrs(), nil }
 		spec.Shape = func() (p, a []props.Field, err error) { return s.Props(), s.Attrs(), nil }

@@ -19,6 +19,15 @@ const mostRounds = 20
 // declared the next comparison says what is still open.
 func Describe(kind Any, job *Job, seen Look) (declared map[string]any, rest []Step) {
 	d := &describing{kind: kind, job: job, seen: seen, props: map[string]any{}, tried: map[tree.Path]bool{}}
+	if declare := kind.Spec().Declare; declare != nil {
+		d.props = declare(seen.Attrs)
+		known := d.fresh(d.props)
+		known.Had, known.Written = job.Had, job.Written // what was written and is not shown is left over
+		if look, err := kind.Compare(known, seen); err == nil {
+			rest = look.Steps
+		}
+		return d.props, d.check(rest)
+	}
 	for range mostRounds {
 		steps, err := d.compare(d.props)
 		if err != nil {

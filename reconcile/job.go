@@ -54,6 +54,8 @@ type Spec struct {
 	NewProps, NewAttrs func() any
 	// Shape is the props and attributes without their documentation. Fails on a type that cannot hold any.
 	Shape func() (props, attrs []props.Field, err error)
+	// Declare is that of the kind's schema, nil without one.
+	Declare func(attrs map[string]any) map[string]any
 	// DeleteFirst: the old thing goes before its replacement comes.
 	DeleteFirst bool
 }

@@ -115,6 +115,9 @@ type Schema struct {
 	Props, Attrs func() []props.Field
 	// SecretProps and SecretAttrs are paths that are secret by what they are.
 	SecretProps, SecretAttrs []tree.Path
+	// Declare is what would be declared of a thing with these attributes, the author's part alone. Nil: what its
+	// comparison tells, see Describe.
+	Declare func(attrs map[string]any) map[string]any
 }
 
 // DefaultTimeout bounds an operation of a kind that names no bound of its own.

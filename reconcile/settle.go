@@ -140,7 +140,12 @@ func (s *settling[P, L, A]) create(ctx context.Context, look Look) error {
 	}
 	site.ID, site.Last = "", nil
 	s.job.ID, s.job.Last = "", nil // what was there is gone: from here on only the new thing is looked for
-	site.Born = s.born
+	site.Born = func(ctx context.Context, attrs A) error {
+		if err := s.born(ctx, attrs); err != nil {
+			return err
+		}
+		return s.kept(ctx)
+	}
 	attrs, err := s.e.k.Create(ctx, site)
 	switch classify(ctx, s.job.Cloud, err) {
 	case Throttled, Busy: // a refusal: it had no effect that could show late

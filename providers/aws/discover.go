@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"slices"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	tagging "github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi"
@@ -82,9 +83,14 @@ func found(r types.ResourceTagMapping, place reconcile.Place, services []Service
 		if s.Match == nil {
 			continue
 		}
-		if kind, identity, name, ok := s.Match(ARN(sdk.ToString(r.ResourceARN))); ok {
+		if kind, identity, name, ok := s.Match(ARN(sdk.ToString(r.ResourceARN))); ok && !replaced(kind, services) {
 			return reconcile.Found{Kind: kind, Place: place, Identity: identity, Name: name, Mark: &mark}, true
 		}
 	}
 	return reconcile.Found{}, false
+}
+
+// replaced reports a type of the registry that a service has a kind of its own for.
+func replaced(kind string, services []Service) bool {
+	return slices.ContainsFunc(services, func(s Service) bool { return s.Registry[kind] != "" })
 }

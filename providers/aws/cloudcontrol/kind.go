@@ -3,6 +3,7 @@ package cloudcontrol
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -72,6 +73,7 @@ func (k *kind) whole() *reconcile.Kind[object, live, object] {
 		Schema: &reconcile.Schema{
 			Props: func() []props.Field { return fields }, Attrs: func() []props.Field { return attrs },
 			SecretProps: registry.Secrets(fields), SecretAttrs: registry.Secrets(attrs),
+			Declare: k.declared,
 		},
 		Calls:       slices.Clone(calls),
 		Permissions: slices.Concat(permissions, t.Permissions()),
@@ -234,6 +236,57 @@ func (k *kind) moves() []string {
 }
 
 var changing = regexp.MustCompile(`Version|Status|State|Modified|Updated|Revision|ETag|Count`)
+
+// declared is what would be declared of a resource with these attributes: what can be set, without marks.
+func (k *kind) declared(attrs object) object {
+	out, _ := k.settable(k.Root, "", attrs).(object)
+	if k.tags == nil {
+		return out
+	}
+	delete(out, k.tags.Property)
+	own := aws.OwnTags(k.tagsOf(attrs))
+	maps.DeleteFunc(own, func(key, _ string) bool { return adopt.IsMark(key) })
+	if len(own) == 0 {
+		return out
+	}
+	if k.tags.Key == "" {
+		all := object{}
+		for key, v := range own {
+			all[key] = v
+		}
+		out[k.tags.Property] = all
+		return out
+	}
+	var entries []any
+	for _, key := range slices.Sorted(maps.Keys(own)) {
+		entries = append(entries, k.entry(key, own[key]))
+	}
+	out[k.tags.Property] = entries
+	return out
+}
+
+// settable is a value without what can only be read.
+func (k *kind) settable(n *registry.Node, pattern tree.Path, v any) any {
+	n = k.Follow(n)
+	switch at := v.(type) {
+	case object:
+		out := object{}
+		for key, e := range at {
+			below, deeper := equality{k.Type}.below(n, pattern, key)
+			if e != nil && !k.ReadOnlyAt(deeper) && key != requestKey {
+				out[key] = k.settable(below, deeper, e)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(at))
+		for i, e := range at {
+			out[i] = k.settable(n.Items, pattern.Any(), e)
+		}
+		return out
+	}
+	return v
+}
 
 // late are the properties that can be set after creation.
 func (k *kind) late() []tree.Path {

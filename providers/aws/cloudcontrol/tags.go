@@ -59,14 +59,19 @@ func (k *kind) withTags(declared object, mark reconcile.Mark) object {
 	given, _ := declared[k.tags.Property].([]any)
 	entries = append(entries, given...)
 	for _, key := range slices.Sorted(maps.Keys(marks)) {
-		entry := object{k.tags.Key: key, k.tags.Value: marks[key]}
-		for _, also := range k.tags.Also {
-			entry[also] = false
-		}
-		entries = append(entries, entry)
+		entries = append(entries, k.entry(key, marks[key]))
 	}
 	out[k.tags.Property] = entries
 	return out
+}
+
+// entry is one tag in a list.
+func (k *kind) entry(key, value string) object {
+	entry := object{k.tags.Key: key, k.tags.Value: value}
+	for _, also := range k.tags.Also {
+		entry[also] = false
+	}
+	return entry
 }
 
 // compareTags states the tags one by one. Those that cannot be changed belong to creation: a difference in the author's

@@ -83,7 +83,7 @@ func (s suite) run(t *testing.T) {
 	k := kindOf(t, s.typ)
 	worlds := map[string]*world{}
 	suite := kindtest.Suite{
-		Kind: whole, Base: s.base, Variants: s.variants, Steady: s.steady, Silent: s.silent, Fault: fault, Alias: map[tree.Path]tree.Path{"Tags": "Tags"},
+		Kind: whole, Base: s.base, Variants: s.variants, Steady: s.steady, Silent: s.silent, Fault: fault, Alias: map[tree.Path]tree.Path{"Tags": "Tags"}, Unreadable: map[tree.Path]string{},
 		World: func(t kindtest.T) kindtest.World {
 			w := newWorld(t.(*testing.T))
 			dir := t.TempDir()
@@ -96,6 +96,9 @@ func (s suite) run(t *testing.T) {
 				return all
 			}}
 		},
+	}
+	for _, p := range k.WriteOnly {
+		suite.Unreadable[p] = onlyWritten
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.edits)) {
 		e := s.edits[name]

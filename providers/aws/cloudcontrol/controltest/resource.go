@@ -57,7 +57,11 @@ func (s *Server) complete(r *resource) {
 			s.serial++
 			id = fmt.Sprintf("%s-%08x", word, s.serial)
 		}
-		if strings.HasSuffix(strings.ToLower(name), "arn") {
+		if strings.HasSuffix(strings.ToLower(name), "arn") || name == services()[t.CloudFormationType].arn {
+			if t.ARNTemplate != "" {
+				r.model[name] = written(t.ARNTemplate, func(string) string { return id })
+				return
+			}
 			service := strings.ToLower(strings.Split(t.CloudFormationType, "::")[1])
 			r.model[name] = fmt.Sprintf("arn:aws:%s:%s:%s:%s/%s", service, Region, Account, word, id)
 			return

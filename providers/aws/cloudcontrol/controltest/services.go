@@ -9,6 +9,8 @@ type (
 type service struct {
 	hidden   []string
 	defaults obj
+	// arn is an identifier that is an ARN though it is not called so.
+	arn string
 }
 
 // services are types whose behaviour tests need, from the documentation of each.
@@ -51,7 +53,7 @@ func services() map[string]service {
 			}
 			return "none" // EC2 would refuse it, which the schemas do not say
 		}}},
-		"AWS::SecretsManager::Secret": {hidden: []string{"SecretString", "GenerateSecretString"}, defaults: obj{"Name": "made-up"}},
+		"AWS::SecretsManager::Secret": {hidden: []string{"SecretString", "GenerateSecretString"}, defaults: obj{"Name": "made-up"}, arn: "Id"},
 		"AWS::ECS::Cluster":           {hidden: []string{"ServiceConnectDefaults"}},
 		"AWS::EC2::EIP": {
 			hidden:   []string{"TransferAddress", "IpamPoolId", "Address"},

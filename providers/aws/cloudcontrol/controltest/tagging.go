@@ -39,7 +39,17 @@ func (r *resource) arn() string {
 		}
 	}
 	last := r.typ.PrimaryIdentifier[len(r.typ.PrimaryIdentifier)-1]
-	return holder.ReplaceAllStringFunc(r.typ.ARNTemplate, func(found string) string {
+	return written(r.typ.ARNTemplate, func(name string) string {
+		if v, ok := r.model[name]; ok {
+			return fmt.Sprint(v)
+		}
+		return fmt.Sprint(r.model[last])
+	})
+}
+
+// written is the template of an ARN with its holders filled in.
+func written(template string, value func(name string) string) string {
+	return holder.ReplaceAllStringFunc(template, func(found string) string {
 		switch name := holder.FindStringSubmatch(found)[1]; name {
 		case "Partition":
 			return "aws"
@@ -48,10 +58,7 @@ func (r *resource) arn() string {
 		case "Account":
 			return Account
 		default:
-			if v, ok := r.model[name]; ok {
-				return fmt.Sprint(v)
-			}
-			return fmt.Sprint(r.model[last])
+			return value(name)
 		}
 	})
 }
