@@ -94,6 +94,7 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 	r.forward(ctx)
 	if !r.stopping() {
 		r.converge(ctx)
+		r.tie(ctx)
 		r.collect(ctx)
 	}
 	return r.finish(context.WithoutCancel(ctx), statestore.Change{})
@@ -225,6 +226,9 @@ func (r *run) prelude(ctx context.Context) error {
 			if n.plan.Generation == 0 {
 				n.plan.Generation = n.rec.live().number
 			}
+		case len(n.others) > 0:
+			n.rec = r.recordOf(n) // what it was before, of another kind or elsewhere: later runs do not look for it
+			n.condemnOthers(n.rec)
 		case n.from != "", r.w.stale(n):
 			r.refresh(n)
 		default:

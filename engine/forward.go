@@ -79,7 +79,7 @@ func (r *run) breaking(drops map[*node]*task) []*node {
 	for more := len(doomed) > 0; more; {
 		more = false
 		for _, n := range r.w.leftover {
-			if !r.goes(n) || doomed[n.addr] || !n.rec.found && !slices.ContainsFunc(n.needs, func(a string) bool { return doomed[a] }) {
+			if !r.goes(n) || doomed[n.addr] || !n.rec.loose && !slices.ContainsFunc(n.needs, func(a string) bool { return doomed[a] }) {
 				continue
 			}
 			doomed[n.addr], more = true, true

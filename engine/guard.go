@@ -130,7 +130,7 @@ func (w *work) clings(n *node) bool {
 	goes := func(up *node) bool {
 		return up != nil && up.plan != nil && up.plan.DeleteFirst && !slices.Contains(n.needs, up.addr)
 	}
-	if !w.isFound(n) {
+	if !w.isFound(n) && (n.rec == nil || !n.rec.loose) {
 		return n.rec != nil && slices.ContainsFunc(n.rec.needs, func(a string) bool { return goes(w.nodes[a]) })
 	}
 	// Without a record the values of the old thing tell.

@@ -59,7 +59,7 @@ func (w *work) foundNode(addr string, things []*found) *node {
 		return nil
 	}
 	slices.SortStableFunc(things, func(a, b *found) int { return cmp.Compare(b.Mark.Generation, a.Mark.Generation) })
-	rec := &record{address: addr, birth: addr, settings: things[0].access.settings, found: true}
+	rec := &record{address: addr, birth: addr, settings: things[0].access.settings, found: true, loose: true}
 	for i, d := range things {
 		g := &generation{
 			number: rec.numbered(d.Mark.Generation), state: statestore.Condemned, kind: d.Kind, place: d.access.place,
@@ -268,7 +268,7 @@ func (w *work) isFound(n *node) bool {
 
 // recovered is the record of a thing that reading found again.
 func (w *work) recovered(n *node) *record {
-	rec := &record{address: n.addr, birth: n.birth(), found: true}
+	rec := &record{address: n.addr, birth: n.birth(), found: true, loose: true}
 	if n.rec != nil {
 		rec = n.rec.clone()
 	}

@@ -147,13 +147,18 @@ func (r *run) settleNew(ctx context.Context, n *node, rec *record, g *generation
 }
 
 // begun is the generation that is to be made: one that an interrupted run began, or a further one.
-func (r *run) begun(ctx context.Context, n *node, rec *record) (*generation, error) {
+func (r *run) begun(ctx context.Context, n *node, rec *record) (made *generation, err error) {
 	number := rec.next()
 	if gone := rec.live(); gone != nil && n.plan.Action == Create {
 		if n.look.NotYet {
 			return gone, nil // it may only not be visible yet, and is waited for
 		}
 		rec.drop(gone)
+		defer func() {
+			if made != nil && made.written.IsZero() {
+				made.written = time.Now() // reads may still show the one that is gone
+			}
+		}()
 	}
 	if g := rec.candidate(); g != nil {
 		unwanted := n.plan.Action == Replace && rec.live() == nil && g.number == n.plan.Generation
@@ -258,14 +263,12 @@ func (r *run) done(ctx context.Context, n *node, rec *record, g *generation, job
 	g.name, g.named = job.Name, job.Named
 	rec.settle(g)
 	rec.keep(n, job)
+	rec.loose = false
 	rec.needs = r.needs(n)
 	for _, path := range job.Omit {
 		rec.props, _ = tree.Without(rec.props, path).(map[string]any)
 	}
-	for i := range n.others {
-		rec.older(&n.others[i])
-	}
-	n.others = nil
+	n.condemnOthers(rec)
 	n.plan.Waiting = out.Waiting
 	if !n.releases() {
 		if err := r.commit(ctx, n, rec); err != nil {
@@ -301,6 +304,14 @@ func (r *record) mind(job *reconcile.Job) {
 		}
 	}
 	slices.Sort(r.secret)
+}
+
+// condemnOthers records what else was found of a node, to be deleted.
+func (n *node) condemnOthers(rec *record) {
+	for i := range n.others {
+		rec.older(&n.others[i])
+	}
+	n.others = nil
 }
 
 // older condemns a further find.

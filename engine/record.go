@@ -37,6 +37,8 @@ type record struct {
 	moving string
 	// found: reading showed it, and no record held it.
 	found bool
+	// loose: it was found, and what it needs is not known before it is settled or gone.
+	loose bool
 }
 
 // generation is one physical thing of a record, or the intent to make one.

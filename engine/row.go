@@ -37,6 +37,9 @@ func (r *record) seal(stage statestore.Stage, key *seal.Key) (statestore.Row, er
 	if r.leave {
 		body["leave"] = true
 	}
+	if r.loose {
+		body["loose"] = true
+	}
 	if r.built != "" {
 		body["built"] = r.built
 	}
@@ -126,6 +129,7 @@ func decodeRow(row statestore.Row, plain []byte) (*record, error) {
 	r.props, _ = body["props"].(map[string]any)
 	r.settings, _ = body["settings"].(map[string]any)
 	r.leave, _ = body["leave"].(bool)
+	r.loose, _ = body["loose"].(bool)
 	r.moving, _ = body["moving"].(string)
 	r.built, _ = body["built"].(string)
 	r.secret, r.was = textsOf[tree.Path](body["secret"]), textsOf[string](body["was"])

@@ -259,13 +259,13 @@ func (e *erased[P, L, A]) seen(job *Job, live L, err error) (Look, error) {
 // stillOld reports that a look, soon after something was deleted to make room for what the job is to make, shows what was
 // deleted: an older generation, or where there is no mark, what could never become the new thing.
 func (e *erased[P, L, A]) stillOld(job *Job, look Look) bool {
-	if !job.Intent || job.ID != "" || time.Since(job.LastWrite) >= e.k.Visibility {
+	if job.ID != "" || job.LastWrite.IsZero() || time.Since(job.LastWrite) >= e.k.Visibility {
 		return false
 	}
 	if o := look.Owner; !o.IsZero() {
 		return o.Address == job.Mark.Address && o.Generation < job.Mark.Generation
 	}
-	return e.k.Owner == nil && slices.ContainsFunc(look.Steps, func(s Step) bool { return s.Replaces && !s.Unknown && !s.Lost })
+	return job.Intent && e.k.Owner == nil && slices.ContainsFunc(look.Steps, func(s Step) bool { return s.Replaces && !s.Unknown && !s.Lost })
 }
 
 // Compare compares what an earlier look saw with the job's props of now.

@@ -51,6 +51,7 @@ const (
 	limitCommand  = "a command whose record is lost runs again"
 	limitSwap     = "a swap of two addresses that is cut in the middle, with the record lost as well"
 	limitPlace    = "a lost record, and a place that the program no longer names"
+	limitStale    = "a lost record and stale reads in the middle of a replacement"
 	limitNowhere  = "a program that declares nothing has nowhere to look when its record is lost"
 )
 
@@ -131,7 +132,8 @@ func replacements() []scenario {
 			res("Plain", "c", m{"base": "⟦b.id⟧"}), res("Named", "d", m{"base": "⟦c.id⟧"}),
 		}
 	}
-	stale := named("replace assigned under stale reads", of("StaleAssigned"))
+	stale, staleNamed := named("replace assigned under stale reads", of("StaleAssigned")), named("replace under stale reads", of("Stale"))
+	staleNamed.notLost = limitStale
 	stale.notLost = limitAssigned
 	keyed := named("replace what tells a key once", of("Keyed"))
 	keyed.again, keyed.why = 1, "what was told once and not recorded is made anew"
@@ -140,7 +142,7 @@ func replacements() []scenario {
 		named("replace without tags", of("Plain")),
 		named("replace assigned", of("Assigned")),
 		named("replace slowly", of("Slow")),
-		named("replace under stale reads", of("Stale")),
+		staleNamed,
 		stale,
 		keyed,
 		named("replace what waits for somebody", of("Waits")),
@@ -172,7 +174,7 @@ func deleteFirsts() []scenario {
 		{name: "replace what has a given name and no tags", setup: was(pot("Plain", "s")), do: deploy(pot("Plain", "l")), notLost: limitGiven, limit: givenNameMade},
 		{name: "replace what has a name that stays taken", setup: was(pot("Reuse", "s")), do: deploy(pot("Reuse", "l"))},
 		{name: "replace the only one", setup: was(res("Quota", "a", m{"size": "s"}, deleteFirst)), do: deploy(res("Quota", "a", m{"size": "l"}, deleteFirst))},
-		{name: "delete first under stale reads", setup: was(res("Stale", "a", m{"size": "s", "name": "pot"})), do: deploy(res("Stale", "a", m{"size": "l", "name": "pot"}))},
+		{name: "delete first under stale reads", setup: was(res("Stale", "a", m{"size": "s", "name": "pot"})), do: deploy(res("Stale", "a", m{"size": "l", "name": "pot"})), notLost: limitStale},
 		{
 			name: "delete first, and one no longer needs it", setup: was(a("s"), b), do: deploy(a("l"), res("Named", "b", m{"color": "red"})),
 		},
