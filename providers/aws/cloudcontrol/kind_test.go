@@ -119,7 +119,7 @@ func TestRoute(t *testing.T) {
 			{Name: "prefixes", Props: obj{"RouteTableId": "rtb-2", "DestinationPrefixListId": "pl-1"}},
 		},
 		steady: map[tree.Path]string{
-			"RouteTableId": identifies, "DestinationCidrBlock": identifies, "DestinationIpv6CidrBlock": identifies, "DestinationPrefixListId": identifies,
+			"DestinationCidrBlock": identifies, "DestinationIpv6CidrBlock": identifies, "DestinationPrefixListId": identifies,
 		},
 	}
 	for _, target := range targets {

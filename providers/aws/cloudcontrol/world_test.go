@@ -79,7 +79,7 @@ func (s suite) run(t *testing.T) {
 	k := kindOf(t, s.typ)
 	worlds := map[string]*world{}
 	suite := kindtest.Suite{
-		Kind: whole, Base: s.base, Variants: s.variants, Steady: s.steady, Silent: s.silent, Open: map[tree.Path]string{}, Others: s.others, Fault: fault, Alias: map[tree.Path]tree.Path{"Tags": "Tags"}, Unreadable: map[tree.Path]string{},
+		Kind: whole, Base: s.base, Variants: s.variants, Steady: map[tree.Path]string{}, Silent: s.silent, Open: map[tree.Path]string{}, Others: s.others, Fault: fault, Alias: map[tree.Path]tree.Path{"Tags": "Tags"}, Unreadable: map[tree.Path]string{},
 		World: func(t kindtest.T) kindtest.World {
 			w := newWorld(t.(*testing.T))
 			dir := t.TempDir()
@@ -93,6 +93,7 @@ func (s suite) run(t *testing.T) {
 			}}
 		},
 	}
+	maps.Copy(suite.Steady, s.steady)
 	for _, p := range k.WriteOnly {
 		suite.Unreadable[p] = onlyWritten
 	}
@@ -101,10 +102,14 @@ func (s suite) run(t *testing.T) {
 	}}
 	for name := range k.Root.Properties {
 		p := tree.Path("").Key(name)
+		if slices.Contains(k.ID, p) {
+			suite.Steady[p] = "it identifies the resource"
+			continue
+		}
 		if _, steady := s.steady[p]; steady || k.ReadOnlyAt(p) || k.WriteOnlyAt(p) {
 			continue
 		}
-		if (k.tags == nil || name != k.tags.Property) && p != k.named {
+		if k.tags == nil || name != k.tags.Property {
 			suite.Open[p] = "what is not set is not managed"
 		}
 		suite.Hands[p] = func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
