@@ -194,7 +194,7 @@ func (m *matrix) open() {
 			at, from = path, m.s.all()[0]
 			value, _ = tree.Get(places[0].variant.Props, path)
 		}
-		m.alone(hand, from, at, value)
+		m.alone(path, hand, from, at, value)
 	}
 }
 
@@ -210,20 +210,20 @@ func (m *matrix) left(path tree.Path) {
 		m.t.Errorf("Open names %s, which no variant sets or no hand changes", path)
 	case without >= 0:
 		value, _ := tree.Get(m.s.all()[with].Props, path)
-		m.alone(hand, m.s.all()[without], path, value)
+		m.alone(path, hand, m.s.all()[without], path, value)
 	}
 }
 
 // alone makes a change that is to be left alone.
-func (m *matrix) alone(hand tree.Path, from Variant, at tree.Path, value any) {
+func (m *matrix) alone(prop, hand tree.Path, from Variant, at tree.Path, value any) {
 	m.t.Helper()
 	d := m.thing(from)
 	changed, _ := tree.With(from.Props, at, value).(map[string]any)
 	m.by(hand, d, changed)
 	look, err := d.look(from.Props)
-	d.must(err, "%s: look", at)
+	d.must(err, "%s: look", prop)
 	if d.state() == d.whole || len(look.Steps) > 0 {
-		m.t.Errorf("%s: what others add is to be left alone, and shows %v", at, look.Steps)
+		m.t.Errorf("%s: what others add is to be left alone, and shows %v", prop, look.Steps)
 	}
 	delete(m.things, from.Name) // it is no longer as it was made
 }

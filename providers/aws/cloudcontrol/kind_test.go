@@ -70,12 +70,14 @@ func TestSecurityGroup(t *testing.T) {
 			{Name: "every way", Props: obj{
 				"GroupDescription": "web", "VpcId": "vpc-1",
 				"SecurityGroupIngress": list{
-					obj{"IpProtocol": "tcp", "CidrIpv6": "::/0"}, obj{"IpProtocol": "udp", "SourcePrefixListId": "pl-1"},
+					obj{"IpProtocol": "tcp", "CidrIpv6": "::/0"},
+					obj{"IpProtocol": "udp", "SourcePrefixListId": "pl-1"},
 					obj{"IpProtocol": "tcp", "SourceSecurityGroupId": "sg-9", "SourceSecurityGroupOwnerId": "123456789012"},
 				},
 				"SecurityGroupEgress": list{
 					obj{"IpProtocol": "tcp", "CidrIpv6": "::/0", "FromPort": int64(1), "ToPort": int64(2), "Description": "out"},
-					obj{"IpProtocol": "tcp", "DestinationPrefixListId": "pl-1"}, obj{"IpProtocol": "udp", "DestinationSecurityGroupId": "sg-9"},
+					obj{"IpProtocol": "tcp", "DestinationPrefixListId": "pl-1"},
+					obj{"IpProtocol": "udp", "DestinationSecurityGroupId": "sg-9"},
 				},
 			}},
 			{Name: "by name", Props: obj{
