@@ -151,6 +151,9 @@ type Site[P, A any] struct {
 	Cloud Cloud
 	// Nonce is random, kept with the intent, and the same in each retry of that one creation.
 	Nonce string
+	// Gone is the identity on record that the world no longer shows, for longer than it may hide a write. Set for Create
+	// alone.
+	Gone string
 	// Born stores the identity before Create returns, where the API tells it long before it is done. Set for Create
 	// alone; what it answers ends the creation.
 	Born func(context.Context, A) error

@@ -19,7 +19,7 @@ var errNotYet = errors.New("not visible yet")
 
 // Settle makes the thing match: look, create or run the steps, look again.
 func (e *erased[P, L, A]) Settle(ctx context.Context, job *Job, hooks Hooks) (Outcome, error) {
-	s := &settling[P, L, A]{e: e, job: job, hooks: hooks, since: time.Now()}
+	s := &settling[P, L, A]{e: e, job: job, hooks: hooks, gone: job.ID, since: time.Now()}
 	job.written = maps.Clone(job.Written)
 	bounds := []time.Duration{job.Timeouts.Create, e.k.Timeouts.Create}
 	if job.Last != nil {
@@ -65,6 +65,7 @@ type settling[P, L, A any] struct {
 	last    []Step    // the steps of the last look whose calls were made
 	wrote   time.Time // when all of those calls had succeeded; zero when one failed
 	lastErr error
+	gone    string // the identity on record when this began
 }
 
 // busyError makes the loop wait for the thing itself.
@@ -140,6 +141,7 @@ func (s *settling[P, L, A]) create(ctx context.Context, look Look) error {
 	}
 	site.ID, site.Last = "", nil
 	s.job.ID, s.job.Last = "", nil // what was there is gone: from here on only the new thing is looked for
+	site.Gone = s.gone
 	site.Born = func(ctx context.Context, attrs A) error {
 		if err := s.born(ctx, attrs); err != nil {
 			return err

@@ -2,6 +2,7 @@ package kindtest
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -14,10 +15,6 @@ func checkMatrix(t T, s Suite) {
 	t.Helper()
 	if s.Kind.Spec().Recorded {
 		tell(t, "drift matrix of %s: it is kept in the record alone, which nothing in the world can change", s.Kind.Spec().Type)
-		return
-	}
-	if s.Sampled != "" {
-		tell(t, "drift matrix of %s: not every leaf, since %s: the edits alone were made", s.Kind.Spec().Type, s.Sampled)
 		return
 	}
 	m := &matrix{t: t, s: s, things: map[string]*thing{}, ran: map[string]result{}, added: map[tree.Path]bool{}}
@@ -181,6 +178,10 @@ func (m *matrix) gone() {
 func (m *matrix) open() {
 	m.t.Helper()
 	for path := range m.s.Open {
+		if !m.s.isMap(m.t, path) {
+			m.left(path)
+			continue
+		}
 		l := leaf{path: path.Any(), entry: true}
 		hand, ok := m.s.handOf(l.path)
 		places := m.s.places(l)
@@ -193,14 +194,47 @@ func (m *matrix) open() {
 			at, from = path, m.s.all()[0]
 			value, _ = tree.Get(places[0].variant.Props, path)
 		}
-		d := m.thing(from)
-		changed, _ := tree.With(from.Props, at, value).(map[string]any)
-		m.by(hand, d, changed)
-		look, err := d.look(from.Props)
-		d.must(err, "%s: look", path)
-		if d.state() == d.whole || len(look.Steps) > 0 {
-			m.t.Errorf("%s: what others add is to be left alone, and shows %v", path, look.Steps)
-		}
-		delete(m.things, from.Name) // it is no longer as it was made
+		m.alone(path, hand, from, at, value)
 	}
+}
+
+// left gives a prop to a thing that does not declare it.
+func (m *matrix) left(path tree.Path) {
+	m.t.Helper()
+	declares := func(v Variant) bool { _, ok := tree.Get(v.Props, path); return ok }
+	with := slices.IndexFunc(m.s.all(), declares)
+	without := slices.IndexFunc(m.s.all(), func(v Variant) bool { return !declares(v) })
+	hand, ok := m.s.handOf(path)
+	switch {
+	case with < 0 || !ok:
+		m.t.Errorf("Open names %s, which no variant sets or no hand changes", path)
+	case without >= 0:
+		value, _ := tree.Get(m.s.all()[with].Props, path)
+		m.alone(path, hand, m.s.all()[without], path, value)
+	}
+}
+
+// alone makes a change that is to be left alone.
+func (m *matrix) alone(prop, hand tree.Path, from Variant, at tree.Path, value any) {
+	m.t.Helper()
+	d := m.thing(from)
+	changed, _ := tree.With(from.Props, at, value).(map[string]any)
+	m.by(hand, d, changed)
+	look, err := d.look(from.Props)
+	d.must(err, "%s: look", prop)
+	if d.state() == d.whole || len(look.Steps) > 0 {
+		m.t.Errorf("%s: what others add is to be left alone, and shows %v", prop, look.Steps)
+	}
+	delete(m.things, from.Name) // it is no longer as it was made
+}
+
+// isMap reports a prop whose keys are the author's.
+func (s Suite) isMap(t T, path tree.Path) bool {
+	t.Helper()
+	for _, f := range s.fields(t) {
+		if f.Path == path {
+			return strings.HasPrefix(f.Type, "map of ")
+		}
+	}
+	return true // it lies deeper
 }

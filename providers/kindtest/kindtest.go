@@ -69,9 +69,6 @@ type Suite struct {
 	Fault func(reconcile.Class) error
 	// Secrets are paths of text that may hold a secret, beside those that are secret by type.
 	Secrets []tree.Path
-	// Sampled says why the drift matrix is not made of every leaf, for a kind of very many types; its Edits are made
-	// all the same. "" for every other kind.
-	Sampled string
 	// Silent are props whose change alone is no difference, and Steady the paths that nothing in the world can
 	// make differ, each with the reason. What is in Steady needs no hand.
 	Silent, Steady map[tree.Path]string

@@ -63,7 +63,7 @@ func (k *kind) create(ctx context.Context, s site) (object, error) {
 		if out.ProgressEvent == nil {
 			return nil, errNoEvent
 		}
-		again, err := k.echo(ctx, client, out.ProgressEvent)
+		again, err := k.echo(ctx, client, s, out.ProgressEvent)
 		if err != nil {
 			return nil, err
 		}
@@ -74,11 +74,11 @@ func (k *kind) create(ctx context.Context, s site) (object, error) {
 }
 
 // echo reports whether an answer tells of a request that had ended before and left nothing.
-func (k *kind) echo(ctx context.Context, client *sdk.Client, e *types.ProgressEvent) (bool, error) {
+func (k *kind) echo(ctx context.Context, client *sdk.Client, s site, e *types.ProgressEvent) (bool, error) {
 	switch {
 	case running(e):
 		return false, nil
-	case failure(e) != nil:
+	case failure(e) != nil, s.Gone != "" && sdkaws.ToString(e.Identifier) == s.Gone:
 		return true, nil
 	case e.EventTime == nil || time.Since(*e.EventTime) < visibility:
 		return false, nil

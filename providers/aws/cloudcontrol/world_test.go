@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/smithy-go"
 
+	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/controltest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
@@ -59,19 +60,14 @@ func seen(k *kind, model obj) obj {
 	return out
 }
 
-// suite is the conformance suite for one type. edits are what somebody else sets properties to; nil takes one away.
+// suite is the conformance suite for one type.
 type suite struct {
 	typ      string
 	base     obj
 	variants []kindtest.Variant
-	edits    map[string]edit
 	steady   map[tree.Path]string
 	silent   map[tree.Path]string
-}
-
-type edit struct {
-	from  string // the variant; "" is base
-	value any
+	others   map[tree.Path][]any
 }
 
 func (s suite) run(t *testing.T) {
@@ -83,8 +79,7 @@ func (s suite) run(t *testing.T) {
 	k := kindOf(t, s.typ)
 	worlds := map[string]*world{}
 	suite := kindtest.Suite{
-		Sampled: "its props come from a schema, as those of 1,480 other types do",
-		Kind:    whole, Base: s.base, Variants: s.variants, Steady: s.steady, Silent: s.silent, Fault: fault, Alias: map[tree.Path]tree.Path{"Tags": "Tags"}, Unreadable: map[tree.Path]string{},
+		Kind: whole, Base: s.base, Variants: s.variants, Steady: map[tree.Path]string{}, Silent: s.silent, Open: map[tree.Path]string{}, Others: s.others, Fault: fault, Alias: map[tree.Path]tree.Path{"Tags": "Tags"}, Unreadable: map[tree.Path]string{},
 		World: func(t kindtest.T) kindtest.World {
 			w := newWorld(t.(*testing.T))
 			dir := t.TempDir()
@@ -98,17 +93,35 @@ func (s suite) run(t *testing.T) {
 			}}
 		},
 	}
+	maps.Copy(suite.Steady, s.steady)
 	for _, p := range k.WriteOnly {
 		suite.Unreadable[p] = onlyWritten
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.edits)) {
-		e := s.edits[name]
-		suite.Edits = append(suite.Edits, kindtest.Edit{Path: tree.Path(name), From: e.from, Do: func(t kindtest.T, w kindtest.World, attrs map[string]any) {
+	suite.Hands = map[tree.Path]kindtest.Hand{"": func(_ kindtest.T, w kindtest.World, to kindtest.Edited) {
+		worlds[w.Dir].server.Vanish(s.typ, k.identity(to.Attrs))
+	}}
+	for name := range k.Root.Properties {
+		p := tree.Path("").Key(name)
+		if slices.Contains(k.ID, p) {
+			suite.Steady[p] = "it identifies the resource"
+			continue
+		}
+		if _, steady := s.steady[p]; steady || k.ReadOnlyAt(p) || k.WriteOnlyAt(p) {
+			continue
+		}
+		if k.tags == nil || name != k.tags.Property {
+			suite.Open[p] = "what is not set is not managed"
+		}
+		suite.Hands[p] = func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
 			t.Helper()
-			if err := worlds[w.Dir].server.Edit(s.typ, k.identity(attrs), name, e.value); err != nil {
+			value := to.Value
+			if k.tags != nil && name == k.tags.Property {
+				value = k.withTags(obj{name: value}, adopt.MarkOf(k.tagsOf(to.Attrs)))[name]
+			}
+			if err := worlds[w.Dir].server.Edit(s.typ, k.identity(to.Attrs), name, value); err != nil {
 				t.Fatalf("%v", err)
 			}
-		}})
+		}
 	}
 	kindtest.Run(t, suite)
 }

@@ -233,7 +233,7 @@ func (s *Server) Find(typ string) []map[string]any {
 	return all
 }
 
-// Edit changes a resource behind everybody's back; nil takes a property away.
+// Edit changes a resource behind everybody's back; nil takes a property away, and the service gives its own.
 func (s *Server) Edit(typ, identifier, name string, value any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -243,6 +243,7 @@ func (s *Server) Edit(typ, identifier, name string, value any) error {
 	}
 	if value == nil {
 		delete(r.model, name)
+		s.complete(r)
 	} else {
 		r.model[name] = copied(value)
 	}

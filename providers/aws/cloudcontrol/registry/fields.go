@@ -136,7 +136,7 @@ func (t *Type) doc(n *Node, at tree.Path) string {
 		says = append(says, "Some changes need a new one; the service says which.")
 	}
 	if t.WriteOnlyAt(at) {
-		says = append(says, "It cannot be read back: only the program's own changes are seen.")
+		says = append(says, "It is write-only: only the program's own changes are seen.")
 	}
 	return strings.Join(says, " ")
 }
