@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script", Deadline: time.Now().Add(90 * time.Second), UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
+		Dir: "testdata/script", Deadline: time.Now().Add(5 * time.Minute), UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, ".home")
 			for _, v := range [][2]string{
@@ -210,12 +211,23 @@ func ageKey(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("RECIPIENT", id.Recipient().String())
 }
 
-// tidy stdout|stderr writes what a command printed to the file "tidy", with what differs each time taken out.
+// tidy stdout|stderr writes what a command printed to the file "tidy", with what differs each time taken out: times,
+// places, and the order of what was done, since what needs no more than an identity may end before what has it.
 func tidy(ts *testscript.TestScript, _ bool, args []string) {
 	text := ts.ReadFile(args[0])
 	text = runs.ReplaceAllString(durations.ReplaceAllString(text, "T"), "RUN")
 	text = commits.ReplaceAllString(text, "C commits")
 	text = strings.ReplaceAll(text, ts.Getenv("WORK"), "WORK")
+	lines := strings.Split(text, "\n")
+	for from := 0; from < len(lines); from++ {
+		to := from
+		for to < len(lines) && strings.HasSuffix(lines[to], "  T") {
+			to++
+		}
+		slices.Sort(lines[from:to])
+		from = max(from, to-1)
+	}
+	text = strings.Join(lines, "\n")
 	ts.Check(os.WriteFile(ts.MkAbs("tidy"), []byte(text), 0o600))
 }
 
