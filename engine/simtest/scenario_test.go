@@ -277,6 +277,7 @@ func (sc *scenario) judge(ctx context.Context, s *simtest.Sim, p point, out, wan
 	} else if bad := snap.Check(); len(bad) > 0 {
 		out.violate("record: %v", errors.Join(bad...))
 	}
+	sc.orphans(ctx, s, out)
 	s.Wait()
 	r := s.Run(ctx, sc.do, nil)
 	if r.Failed() {
@@ -288,6 +289,25 @@ func (sc *scenario) judge(ctx context.Context, s *simtest.Sim, p point, out, wan
 	}
 	if r.Wrote() {
 		out.violate("the run after the last wrote: %v", r.Events)
+	}
+}
+
+// orphans: everything of ours that is there stands in a row, also after a run in peace, which nothing is compared with.
+func (sc *scenario) orphans(ctx context.Context, s *simtest.Sim, out *outcome) {
+	rows, err := s.Rows(ctx)
+	if err != nil {
+		out.violate("rows: %v", err)
+	}
+	known := map[string]bool{}
+	for _, row := range rows {
+		for i := range row.Generations {
+			known[row.Generations[i].Identity] = true
+		}
+	}
+	for _, o := range s.Cloud.Objects() {
+		if o.Owner.Address != "" && !o.Owner.Retained && !known[o.ID] {
+			out.violate("%s %s of %s stands in no row", o.Kind, o.ID, o.Owner.Address)
+		}
 	}
 }
 
