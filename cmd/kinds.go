@@ -137,7 +137,7 @@ func (a *app) describeKind(name string) error {
 	}
 	if a.asJSON {
 		a.json(map[string]any{
-			"kind": name, "doc": spec.Doc, "props": fields, "attributes": attrs, "calls": spec.Calls, "permissions": spec.Permissions,
+			"kind": name, "doc": spec.Doc, "props": fields, "attributes": attrs, "calls": spec.Calls, "permissions": spec.Permissions.All(),
 		})
 		return nil
 	}
@@ -148,8 +148,8 @@ func (a *app) describeKind(name string) error {
 	if len(spec.Calls) > 0 {
 		fmt.Fprintf(a.out, "\nCalls: %s\n", strings.Join(spec.Calls, ", "))
 	}
-	if len(spec.Permissions) > 0 {
-		fmt.Fprintf(a.out, "Permissions: %s\n", strings.Join(spec.Permissions, ", "))
+	if needs := spec.Permissions.All(); len(needs) > 0 {
+		fmt.Fprintf(a.out, "Permissions: %s\n", strings.Join(needs, ", "))
 	}
 	return nil
 }

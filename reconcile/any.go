@@ -68,7 +68,7 @@ func (e *erased[P, L, A]) describe() *Spec {
 		Type: e.k.Type, Doc: e.k.Doc,
 		Moves: e.k.Moves, Once: e.k.Once, AtBirth: e.k.AtBirth, Late: e.k.Late, NeedsSettled: e.k.NeedsSettled,
 		Recorded: e.k.Recorded, Rerun: e.k.Rerun, Same: e.k.Same, ByParent: e.k.ByParent, Tidies: e.k.Tidies,
-		Marked: e.k.Owner != nil, Lists: e.k.List != nil, Bulk: e.k.ObserveMany != nil,
+		Marked: e.k.Owner != nil, Lists: e.k.List != nil, Bulk: e.k.ObserveMany != nil, Logs: e.k.Logs != nil,
 		Named: e.k.Naming != nil || e.k.Given != nil, Prepares: e.k.Prepare != nil,
 		Visibility: e.k.Visibility, Timeouts: e.k.Timeouts, Calls: e.k.Calls, Permissions: e.k.Permissions,
 		SecretProps: e.secretProps, SecretAttrs: e.secretAttrs, DeleteFirst: e.k.DeleteFirst,

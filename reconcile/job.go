@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -33,6 +34,8 @@ type Any interface {
 	Delete(ctx context.Context, job *Job) error
 	// List finds things of this kind.
 	List(ctx context.Context, scope Scope) ([]Found, error)
+	// Logs are the lines that the thing of a job wrote. See Spec.Logs.
+	Logs(ctx context.Context, job *Job, query LogQuery) iter.Seq2[LogLine, error]
 }
 
 // Spec is what a kind says of itself, without its types.
@@ -43,10 +46,12 @@ type Spec struct {
 	Recorded, Rerun, Same    bool
 	ByParent, Tidies         bool
 	Marked, Lists, Bulk      bool
+	Logs                     bool
 	Named, Prepares          bool
 	Visibility               time.Duration
 	Timeouts                 Timeouts
-	Calls, Permissions       []string
+	Calls                    []string
+	Permissions              Permissions
 	SecretProps, SecretAttrs []tree.Path
 	// Props and Attrs document the two structs; they are read from source on each call.
 	Props, Attrs func() ([]props.Field, error)

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"io/fs"
+	"iter"
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -92,6 +93,9 @@ type Kind[P, L, A any] struct {
 	ObserveMany func(context.Context, []Site[P, A]) ([]Observed[L], error)
 	// List finds things of this kind in a place by name prefix or mark, in as few calls as the API allows.
 	List func(context.Context, Scope) ([]Found, error)
+	// Logs are the lines that the thing wrote, oldest first; with query.Follow until the context ends. It works from
+	// Site.Last, and makes reads alone.
+	Logs func(ctx context.Context, site Site[P, A], query LogQuery) iter.Seq2[LogLine, error]
 
 	// Visibility bounds how long after a write a read may still show the world without it. 0: never.
 	Visibility time.Duration
@@ -105,8 +109,10 @@ type Kind[P, L, A any] struct {
 	DeleteFirst bool
 	// Source is the embedded Go source of the package, from which documentation is read.
 	Source fs.FS
-	// Calls are the API operations used, for the documentation; Permissions what they need.
-	Calls, Permissions []string
+	// Calls are the API operations used, for the documentation.
+	Calls []string
+	// Permissions are what the calls need.
+	Permissions Permissions
 }
 
 // Schema describes props and attributes that are maps.

@@ -55,7 +55,12 @@ func (c *Cloud) call(ctx context.Context) (reconcile.Call, error) {
 }
 
 // shortNames are services whose id is a sentence.
-var shortNames = map[string]string{"Resource Groups Tagging API": "Tagging"}
+var shortNames = map[string]string{
+	"Resource Groups Tagging API": "Tagging",
+	"CloudWatch Logs":             "Logs",
+	"Secrets Manager":             "SecretsManager",
+	"Route 53":                    "Route53",
+}
 
 // readers are the operations of each service that change nothing. A name that ends in * stands for all that
 // begin so. What is not listed may change something.
@@ -66,6 +71,16 @@ var readers = map[string][]string{
 	"STS":          {"Get*", "AssumeRole*", "DecodeAuthorizationMessage"}, // keys are handed out, and nothing is kept
 	"Tagging":      {"Get*", "DescribeReportCreation"},
 	"CloudControl": {"Get*", "List*"},
+
+	"IAM":            {"Get*", "List*", "Simulate*"},
+	"Lambda":         {"Get*", "List*"},
+	"DynamoDB":       {"Get*", "List*", "Describe*", "BatchGet*", "Query", "Scan"},
+	"EventBridge":    {"List*", "Describe*", "TestEventPattern"},
+	"Logs":           {"Get*", "List*", "Describe*", "FilterLogEvents"},
+	"SSM":            {"Get*", "List*", "Describe*"},
+	"SecretsManager": {"Get*", "List*", "Describe*", "BatchGet*", "ValidateResourcePolicy"},
+	"ApiGatewayV2":   {"Get*", "ExportApi"},
+	"Route53":        {"Get*", "List*", "TestDNSAnswer"},
 }
 
 func reads(service, operation string) bool {

@@ -76,7 +76,7 @@ func (k *kind) whole() *reconcile.Kind[object, live, object] {
 			Declare: k.declared,
 		},
 		Calls:       slices.Clone(calls),
-		Permissions: slices.Concat(permissions, t.Permissions()),
+		Permissions: permissions(t),
 	}
 	if k.tags != nil {
 		made.Owner = func(l live) reconcile.Mark { return adopt.MarkOf(k.tagsOf(l.props)) }
@@ -99,11 +99,27 @@ var (
 		"CloudControl.CreateResource", "CloudControl.GetResource", "CloudControl.UpdateResource", "CloudControl.DeleteResource",
 		"CloudControl.ListResources", "CloudControl.GetResourceRequestStatus", "Tagging.GetResources",
 	}
-	permissions = []string{
-		"cloudformation:CreateResource", "cloudformation:GetResource", "cloudformation:UpdateResource", "cloudformation:DeleteResource",
-		"cloudformation:ListResources", "cloudformation:GetResourceRequestStatus", "tag:GetResources",
-	}
 )
+
+// permissions are those of Cloud Control and of the handlers, which call the service with the caller's own.
+func permissions(t *registry.Type) reconcile.Permissions {
+	p := reconcile.Permissions{
+		Observe: []string{"cloudformation:GetResource", "cloudformation:GetResourceRequestStatus"},
+		List:    []string{"cloudformation:ListResources", "tag:GetResources"},
+		Create:  []string{"cloudformation:CreateResource"},
+		Update:  []string{"cloudformation:UpdateResource"},
+		Delete:  []string{"cloudformation:DeleteResource"},
+	}
+	for _, needs := range []struct {
+		verb    *[]string
+		handler *registry.Handler
+	}{{&p.Observe, t.Read}, {&p.List, t.List}, {&p.Create, t.Create}, {&p.Update, t.Update}, {&p.Delete, t.Delete}} {
+		if needs.handler != nil {
+			*needs.verb = append(*needs.verb, needs.handler.Permissions...)
+		}
+	}
+	return p
+}
 
 // doc says what the schema tells of the type as a whole.
 func (k *kind) doc() string {

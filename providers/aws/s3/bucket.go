@@ -71,17 +71,27 @@ var bucketKind = &reconcile.Kind[BucketProps, liveBucket, Bucket]{
 		"S3.GetBucketRequestPayment", "S3.PutBucketRequestPayment", "S3.GetBucketWebsite", "S3.PutBucketWebsite", "S3.DeleteBucketWebsite",
 		"S3.GetObjectLockConfiguration", "S3.PutObjectLockConfiguration", "S3.GetBucketPolicy", "S3.PutBucketPolicy", "S3.DeleteBucketPolicy",
 	},
-	Permissions: []string{
-		"s3:CreateBucket", "s3:DeleteBucket", "s3:ListAllMyBuckets", "s3:ListBucketVersions", "s3:ListBucketMultipartUploads",
-		"s3:DeleteObject", "s3:DeleteObjectVersion", "s3:AbortMultipartUpload", "s3:TagResource",
-		"s3:GetBucketTagging", "s3:PutBucketTagging", "s3:GetBucketOwnershipControls", "s3:PutBucketOwnershipControls",
-		"s3:GetBucketPublicAccessBlock", "s3:PutBucketPublicAccessBlock", "s3:GetBucketVersioning", "s3:PutBucketVersioning",
-		"s3:GetEncryptionConfiguration", "s3:PutEncryptionConfiguration", "s3:GetBucketCORS", "s3:PutBucketCORS",
-		"s3:GetLifecycleConfiguration", "s3:PutLifecycleConfiguration", "s3:GetBucketLogging", "s3:PutBucketLogging",
-		"s3:GetAccelerateConfiguration", "s3:PutAccelerateConfiguration", "s3:GetBucketRequestPayment", "s3:PutBucketRequestPayment",
-		"s3:GetBucketWebsite", "s3:PutBucketWebsite", "s3:DeleteBucketWebsite",
-		"s3:GetBucketObjectLockConfiguration", "s3:PutBucketObjectLockConfiguration",
-		"s3:GetBucketPolicy", "s3:PutBucketPolicy", "s3:DeleteBucketPolicy",
+	Permissions: reconcile.Permissions{
+		Observe: []string{
+			"s3:GetBucketTagging", "s3:GetBucketOwnershipControls", "s3:GetBucketPublicAccessBlock", "s3:GetBucketVersioning",
+			"s3:GetEncryptionConfiguration", "s3:GetBucketCORS", "s3:GetLifecycleConfiguration", "s3:GetBucketLogging",
+			"s3:GetAccelerateConfiguration", "s3:GetBucketRequestPayment", "s3:GetBucketWebsite",
+			"s3:GetBucketObjectLockConfiguration", "s3:GetBucketPolicy", "s3:ListBucketVersions",
+		},
+		List: []string{"s3:ListAllMyBuckets"},
+		Create: []string{
+			"s3:CreateBucket", "s3:TagResource",
+		},
+		Update: []string{
+			"s3:PutBucketTagging", "s3:PutBucketOwnershipControls", "s3:PutBucketPublicAccessBlock", "s3:PutBucketVersioning",
+			"s3:PutEncryptionConfiguration", "s3:PutBucketCORS", "s3:PutLifecycleConfiguration", "s3:PutBucketLogging",
+			"s3:PutAccelerateConfiguration", "s3:PutBucketRequestPayment", "s3:PutBucketWebsite", "s3:DeleteBucketWebsite",
+			"s3:PutBucketObjectLockConfiguration", "s3:PutBucketPolicy", "s3:DeleteBucketPolicy",
+		},
+		Delete: []string{
+			"s3:DeleteBucket", "s3:ListBucketVersions", "s3:ListBucketMultipartUploads", "s3:DeleteObject",
+			"s3:DeleteObjectVersion", "s3:AbortMultipartUpload",
+		},
 	},
 }
 

@@ -56,9 +56,14 @@ var objectKind = &reconcile.Kind[ObjectProps, liveObject, Object]{
 	// 5 GiB over a slow line take a while.
 	Timeouts: reconcile.Timeouts{Create: time.Hour, Update: time.Hour},
 
-	Source:      source,
-	Calls:       []string{"S3.HeadObject", "S3.GetObjectTagging", "S3.GetBucketEncryption", "S3.PutObject", "S3.PutObjectTagging", "S3.DeleteObject"},
-	Permissions: []string{"s3:ListBucket", "s3:GetObject", "s3:GetObjectTagging", "s3:GetEncryptionConfiguration", "s3:PutObject", "s3:PutObjectTagging", "s3:DeleteObject"},
+	Source: source,
+	Calls:  []string{"S3.HeadObject", "S3.GetObjectTagging", "S3.GetBucketEncryption", "S3.PutObject", "S3.PutObjectTagging", "S3.DeleteObject"},
+	Permissions: reconcile.Permissions{
+		Observe: []string{"s3:ListBucket", "s3:GetObject", "s3:GetObjectTagging", "s3:GetEncryptionConfiguration"},
+		Create:  []string{"s3:PutObject", "s3:PutObjectTagging"},
+		Update:  []string{"s3:PutObject", "s3:PutObjectTagging"},
+		Delete:  []string{"s3:DeleteObject"},
+	},
 }
 
 func attrsOfObject(bucket, key, region, etag, version string) Object {

@@ -54,8 +54,11 @@ var subscriptionKind = &reconcile.Kind[SubscriptionProps, liveSubscription, Subs
 	Calls: []string{
 		"SNS.Subscribe", "SNS.Unsubscribe", "SNS.ListSubscriptionsByTopic", "SNS.GetSubscriptionAttributes", "SNS.SetSubscriptionAttributes",
 	},
-	Permissions: []string{
-		"sns:Subscribe", "sns:Unsubscribe", "sns:ListSubscriptionsByTopic", "sns:GetSubscriptionAttributes", "sns:SetSubscriptionAttributes",
+	Permissions: reconcile.Permissions{
+		Observe: []string{"sns:ListSubscriptionsByTopic", "sns:GetSubscriptionAttributes"},
+		Create:  []string{"sns:Subscribe"},
+		Update:  []string{"sns:SetSubscriptionAttributes"},
+		Delete:  []string{"sns:Unsubscribe"},
 	},
 }
 

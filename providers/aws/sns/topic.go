@@ -59,10 +59,12 @@ var topicKind = &reconcile.Kind[TopicProps, liveTopic, Topic]{
 		"SNS.GetDataProtectionPolicy", "SNS.PutDataProtectionPolicy",
 		"SNS.ListTagsForResource", "SNS.TagResource", "SNS.UntagResource",
 	},
-	Permissions: []string{
-		"sns:CreateTopic", "sns:DeleteTopic", "sns:GetTopicAttributes", "sns:SetTopicAttributes", "sns:ListTopics",
-		"sns:GetDataProtectionPolicy", "sns:PutDataProtectionPolicy",
-		"sns:ListTagsForResource", "sns:TagResource", "sns:UntagResource",
+	Permissions: reconcile.Permissions{
+		Observe: []string{"sns:GetTopicAttributes", "sns:GetDataProtectionPolicy", "sns:ListTagsForResource"},
+		List:    []string{"sns:ListTopics"},
+		Create:  []string{"sns:CreateTopic", "sns:TagResource"},
+		Update:  []string{"sns:SetTopicAttributes", "sns:PutDataProtectionPolicy", "sns:TagResource", "sns:UntagResource"},
+		Delete:  []string{"sns:DeleteTopic"},
 	},
 }
 

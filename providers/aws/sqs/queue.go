@@ -56,9 +56,12 @@ var queueKind = &reconcile.Kind[QueueProps, liveQueue, Queue]{
 		"SQS.CreateQueue", "SQS.DeleteQueue", "SQS.GetQueueUrl", "SQS.GetQueueAttributes", "SQS.SetQueueAttributes",
 		"SQS.ListQueues", "SQS.ListQueueTags", "SQS.TagQueue", "SQS.UntagQueue",
 	},
-	Permissions: []string{
-		"sqs:CreateQueue", "sqs:DeleteQueue", "sqs:GetQueueUrl", "sqs:GetQueueAttributes", "sqs:SetQueueAttributes",
-		"sqs:ListQueues", "sqs:ListQueueTags", "sqs:TagQueue", "sqs:UntagQueue",
+	Permissions: reconcile.Permissions{
+		Observe: []string{"sqs:GetQueueUrl", "sqs:GetQueueAttributes", "sqs:ListQueueTags"},
+		List:    []string{"sqs:ListQueues"},
+		Create:  []string{"sqs:CreateQueue", "sqs:TagQueue"},
+		Update:  []string{"sqs:SetQueueAttributes", "sqs:TagQueue", "sqs:UntagQueue"},
+		Delete:  []string{"sqs:DeleteQueue"},
 	},
 }
 

@@ -64,15 +64,3 @@ func (t *Type) grant() {
 		}
 	}
 }
-
-// Permissions are those that making, reading, changing, listing and deleting a resource need, each once.
-func (t *Type) Permissions() []string {
-	var all []string
-	for _, h := range t.handlers() {
-		if h != nil {
-			all = append(all, h.Permissions...)
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}

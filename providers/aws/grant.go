@@ -1,0 +1,73 @@
+package aws
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"unicode"
+
+	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/reconcile/token"
+)
+
+// Grantee is a role that a stack declares, or something that runs as one: a function, whatever comes later.
+// What is not declared by the stack cannot be granted anything.
+type Grantee interface {
+	// Granted is the stack that declares the role, and the role.
+	Granted() (s *athanor.Stack, role ARN)
+}
+
+// Grant allows actions on resources to a grantee: one more statement among the bindings of its role. Packages of services
+// have methods over it, which know the actions and what else they need:
+//
+//	orders.Grant(fn, sqs.Send)
+//
+// The statement is named by the first resource and the actions; the same grant given twice is one.
+func Grant(to Grantee, actions []string, resources ...ARN) {
+	s, role := to.Granted()
+	if s == nil {
+		return // misuse that was reported when the grantee was declared, or a value that no constructor made
+	}
+	statement := Statement{Sid: sidOf(actions, resources), Actions: actions}
+	for _, r := range resources {
+		statement.Resources = append(statement.Resources, string(r))
+	}
+	s.Bind(role, statement.Sid, statement)
+}
+
+// sidOf is a name for a statement, of letters and digits alone, as IAM wants it: readable, and told apart from
+// others by a hash. Tokens of one reference may be spelt in several ways, so that it is made of what they show.
+func sidOf(actions []string, resources []ARN) string {
+	h := sha256.New()
+	var words []string
+	for i, r := range resources {
+		shown := token.Show(string(r))
+		h.Write([]byte(shown + "\x00"))
+		if i == 0 {
+			words = append(words, shown)
+		}
+	}
+	for i, a := range actions {
+		h.Write([]byte(a + "\x00"))
+		if i == 0 {
+			words = append(words, a)
+		}
+	}
+	var name strings.Builder
+	for _, word := range words {
+		up := true
+		for _, r := range word {
+			switch {
+			case r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r):
+				up = true
+			case up:
+				name.WriteRune(unicode.ToUpper(r))
+				up = false
+			default:
+				name.WriteRune(r)
+			}
+		}
+	}
+	readable := name.String()
+	return readable[:min(len(readable), 40)] + hex.EncodeToString(h.Sum(nil)[:4])
+}

@@ -1,0 +1,46 @@
+package reconcile
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// LogLine is one line that a thing wrote.
+type LogLine struct {
+	// Time is when it was written, by the clock of whoever kept it.
+	Time time.Time
+	// Text is the line, without its end.
+	Text string
+	// Source tells lines of one thing apart: an instance, a stream, "stderr". "" when there is one alone.
+	Source string
+}
+
+// LogQuery says which lines are wanted.
+type LogQuery struct {
+	// Since is the time of the oldest one. Zero: all that is kept.
+	Since time.Time
+	// Follow goes on with new lines until the context ends. False: those that are there, then the end.
+	Follow bool
+	// Filter is the text that lines must hold, "" for any. The provider filters where it can.
+	Filter string
+}
+
+// Logs are the lines that the thing of a job wrote, oldest first. A kind without logs has none; see Spec.Logs.
+func (e *erased[P, L, A]) Logs(ctx context.Context, job *Job, query LogQuery) iter.Seq2[LogLine, error] {
+	return func(yield func(LogLine, error) bool) {
+		if e.k.Logs == nil {
+			return
+		}
+		site, err := e.site(job)
+		if err != nil {
+			yield(LogLine{}, err)
+			return
+		}
+		for line, err := range e.k.Logs(ReadOnly(ctx), site, query) {
+			if !yield(line, err) || err != nil {
+				return
+			}
+		}
+	}
+}
