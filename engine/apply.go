@@ -383,14 +383,43 @@ func (r *run) commitBy(n *node, rec *record, commit func(statestore.Change) erro
 	if err := commit(change); err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
-	r.mu.Lock()
-	r.w.owners.change(n.rec, rec)
-	if n.rec = rec; len(rec.gens) == 0 {
-		n.rec = nil
-	}
-	r.mu.Unlock()
+	r.enter(n, rec)
 	if t := n.task; t != nil && t.with != nil {
 		<-t.with.reported
 	}
 	return nil
+}
+
+// commitAhead is commit for a task that computes: those that go on before its result is durable do so as soon as it is
+// certain that theirs come after it.
+func (r *run) commitAhead(ctx context.Context, t *task, rec *record) error {
+	old := t.n.rec
+	err := r.commitBy(t.n, rec, func(change statestore.Change) error {
+		return r.journal.CommitWith(context.WithoutCancel(ctx), change, func() <-chan struct{} {
+			r.enter(t.n, rec)
+			r.sched.signals <- signal{t: t, passed: true}
+			return nobody
+		})
+	})
+	if err != nil && old != nil {
+		r.enter(t.n, old)
+	}
+	return err
+}
+
+// nobody is to be waited for.
+var nobody = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// enter makes a record that of its node.
+func (r *run) enter(n *node, rec *record) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.w.owners.change(n.rec, rec)
+	if n.rec = rec; len(rec.gens) == 0 {
+		n.rec = nil
+	}
 }

@@ -25,6 +25,9 @@ func (r *run) collect(ctx context.Context) {
 			return
 		}
 		t := &task{n: n, drop: true, collecting: true}
+		if n.decl == nil {
+			n.task = t
+		}
 		t.do = func(t *task) (bool, error) {
 			return r.work(ctx, t, func(ctx context.Context, n *node) (bool, error) { return false, do(ctx, n) })
 		}

@@ -28,11 +28,19 @@ func (r *run) clear(ctx context.Context, n *node, rec *record) error {
 		}
 		rec = rec.clone()
 		rec.gens = slices.DeleteFunc(rec.gens, func(x *generation) bool { return x.number == g.number })
-		if err := r.commit(ctx, n, rec); err != nil {
+		if err := r.commitLess(ctx, n, rec); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// commitLess records that something of a row is gone.
+func (r *run) commitLess(ctx context.Context, n *node, rec *record) error {
+	if t := n.task; t.passes() && t.drop && len(rec.gens) == 0 {
+		return r.commitAhead(ctx, t, rec)
+	}
+	return r.commit(ctx, n, rec)
 }
 
 // condemn makes it durable that the things of a row are on their way out, so that a run which is cut short and

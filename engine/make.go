@@ -270,7 +270,11 @@ func (r *run) done(ctx context.Context, n *node, rec *record, g *generation, job
 	}
 	n.condemnOthers(rec)
 	n.plan.Waiting = out.Waiting
-	if !n.releases() {
+	switch {
+	case n.task.passes():
+		r.publish(n, out.Attrs)
+		return false, r.commitAhead(ctx, n.task, rec)
+	case !n.releases():
 		if err := r.commit(ctx, n, rec); err != nil {
 			return false, err
 		}

@@ -37,6 +37,25 @@ func (t *task) intends() bool {
 		(n.plan.Action == Create || n.plan.Action == Replace)
 }
 
+// computes reports that nothing of a task is anywhere but in the record, and that doing it again would give the same. What a run
+// that is cut has not recorded of it is no loss, so that others of its sort go on before it is durable; whatever
+// changes the world comes after, since the record is written in the order of its changes.
+func (t *task) computes() bool {
+	n := t.n
+	if n.spec == nil || !n.spec.Recorded || n.spec.Rerun {
+		return false
+	}
+	if before, after := n.hooks(); len(before)+len(after) > 0 {
+		return false
+	}
+	return n.rec == nil || !slices.ContainsFunc(n.rec.gens, func(g *generation) bool { return !g.virtual })
+}
+
+// passes reports that a task which computes goes on before it is durable: there are others that may.
+func (t *task) passes() bool {
+	return t != nil && t.computes() && slices.ContainsFunc(t.after, func(e *edge) bool { return e.next.computes() })
+}
+
 // company is a result that waits for the intents which it sets free, to share their commit: until one of them
 // comes, or none can any more.
 type company struct {
@@ -118,6 +137,7 @@ type signal struct {
 	t       *task
 	born    bool     // identity is known; the task goes on
 	settled *company // all is known, and goes on record with those that it sets free
+	passed  bool     // all is known, and is about to go on record
 	waiting bool     // done, and somebody else must act before it is ready
 	err     error
 }
@@ -187,6 +207,10 @@ func (s *schedule) take(sig signal) {
 		s.free(t, true)
 		return
 	}
+	if sig.passed {
+		s.pass(t)
+		return
+	}
 	if sig.settled != nil {
 		s.invite(t, sig.settled)
 		return
@@ -214,6 +238,19 @@ func (s *schedule) take(sig signal) {
 func (s *schedule) free(t *task, birth bool) {
 	for _, e := range t.after {
 		if e.freed || birth && !e.birth {
+			continue
+		}
+		e.freed = true
+		if e.next.waits--; e.next.waits == 0 {
+			s.push(e.next)
+		}
+	}
+}
+
+// pass sets free those that compute, as t does: they need to know its result, and not that it is durable.
+func (s *schedule) pass(t *task) {
+	for _, e := range t.after {
+		if e.freed || e.next.state != pending || !e.next.computes() {
 			continue
 		}
 		e.freed = true
