@@ -121,7 +121,7 @@ func (w *work) classifyRetained(n *node) {
 
 // classifyDelete: it is there, and is to go.
 func (w *work) classifyDelete(n *node, g *generation) {
-	if n.job == nil { // nothing was looked at
+	if n.job == nil { // nothing was looked at, or there is nothing but the record
 		w.guard(n)
 		return
 	}

@@ -235,11 +235,12 @@ func (w *work) lookLeftover(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
-	n.access, n.job = a, w.recordedJob(n, a, g)
+	n.access = a
 	if n.spec.Recorded {
 		n.look = reconcile.Look{Identity: g.identity, Attrs: g.attrs}
 		return nil
 	}
+	n.job = w.recordedJob(n, a, g)
 	n.look, err = w.see(ctx, n.kind, n.job)
 	return err
 }
