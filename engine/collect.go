@@ -24,13 +24,7 @@ func (r *run) collect(ctx context.Context) {
 			r.keep(n)
 			return
 		}
-		t := &task{n: n, drop: true, collecting: true}
-		if n.decl == nil {
-			n.task = t
-		}
-		t.do = func(t *task) (bool, error) {
-			return r.work(ctx, t, func(ctx context.Context, n *node) (bool, error) { return false, do(ctx, n) })
-		}
+		t := r.collecting(ctx, n, do)
 		tasks, drops[n.addr] = append(tasks, t), t
 	}
 	for _, n := range r.w.leftover {
@@ -73,6 +67,18 @@ func (r *run) collect(ctx context.Context) {
 		}
 	}
 	r.schedule(tasks)
+}
+
+// collecting is the task of taking something of a node away.
+func (r *run) collecting(ctx context.Context, n *node, do func(context.Context, *node) error) *task {
+	t := &task{n: n, drop: true, collecting: true}
+	if n.decl == nil {
+		n.task = t
+	}
+	t.do = func(t *task) (bool, error) {
+		return r.work(ctx, t, func(ctx context.Context, n *node) (bool, error) { return false, do(ctx, n) })
+	}
+	return t
 }
 
 // part takes what is deleted with another off the other's needs, so that the other's row can go first.

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -18,167 +15,75 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/examples/internal/programtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// shop is the built program, a cloud and a place for its record.
+// shop is the built program with a cloud of its own.
 type shop struct {
-	t      *testing.T
-	cloud  *awstest.Server
-	binary string
-	dir    string // of the record
-	env    []string
+	*programtest.Program
+	t *testing.T
 }
 
 func newShop(t *testing.T) *shop {
 	t.Helper()
-	s := &shop{t: t, cloud: awstest.Start(t), dir: t.TempDir()}
-	s.binary = filepath.Join(t.TempDir(), "shop")
-	if out, err := exec.Command("go", "build", "-o", s.binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	s.env = append(s.cloud.Environ(), "XDG_CONFIG_HOME="+t.TempDir(), "HOME="+t.TempDir(), "USER=tester", "NO_COLOR=1")
-	return s
+	return &shop{programtest.Build(t), t}
 }
 
-// run runs one command of the shop and gives its output and exit code.
-func (s *shop) run(args ...string) (stdout, stderr string, code int) {
-	s.t.Helper()
-	args = append(args, "--store", "bolt:"+filepath.Join(s.dir, "state.db"), "--stage", "test")
-	cmd := exec.CommandContext(s.t.Context(), s.binary, args...)
-	var out, errs bytes.Buffer
-	cmd.Env, cmd.Stdout, cmd.Stderr = s.env, &out, &errs
-	err := cmd.Run()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return out.String(), errs.String(), exit.ExitCode()
-	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return out.String(), errs.String(), 0
-}
-
-// counts is the summary line of a run.
-type counts struct {
-	Created, Adopted, Recovered, Updated, Replaced, Moved, Deleted, Unchanged, Failed, Blocked int
-
-	Calls   struct{ Reads, Mutations int }
-	Commits int
-	Outputs map[string]any
-}
-
-// String leaves open what depends on what happens to meet: how many changes share a commit, and how often a thing that
-// is being made is looked at. What is settled is read a fixed number of times, and that is said.
-func (c counts) String() string {
-	how := fmt.Sprintf("mutations %d", c.Calls.Mutations)
-	if c.Commits == 0 {
-		how += fmt.Sprintf(", no commit, reads %d", c.Calls.Reads)
-	}
-	return fmt.Sprintf("created %d, recovered %d, updated %d, replaced %d, deleted %d, unchanged %d, failed %d; %s",
-		c.Created, c.Recovered, c.Updated, c.Replaced, c.Deleted, c.Unchanged, c.Failed+c.Blocked, how)
-}
-
-// do runs a command that must end well and returns its summary.
-func (s *shop) do(args ...string) counts {
-	s.t.Helper()
-	out, errs, code := s.run(append(args, "--yes", "--json")...)
-	if code != 0 {
-		s.t.Fatalf("%v: exit %d\n%s%s", args, code, out, errs)
-	}
-	var c counts
-	var last string
-	for scanner := bufio.NewScanner(strings.NewReader(out)); scanner.Scan(); {
-		last = scanner.Text()
-	}
-	if err := json.Unmarshal([]byte(last), &c); err != nil {
-		s.t.Fatalf("summary %q: %v", last, err)
-	}
-	return c
-}
-
-func (s *shop) golden(name, got string) {
-	s.t.Helper()
-	file := filepath.Join("testdata", name)
-	got = strings.ReplaceAll(got, s.cloud.Account, "ACCOUNT")
-	got = strings.ReplaceAll(got, s.cloud.URL, "ENDPOINT")
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			s.t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			s.t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		s.t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
-}
-
-// TestShop is the life of the shop against an independent emulator; its counts are in testdata/numbers.golden.
+// TestShop is the life of the shop against an independent emulator; its programtest.Counts are in testdata/numbers.golden.
 func TestShop(t *testing.T) {
 	s := newShop(t)
-	plan, errs, code := s.run("plan", "--no-color")
+	plan, errs, code := s.Run("plan", "--no-color")
 	if code != 2 {
 		t.Fatalf("plan: exit %d\n%s%s", code, plan, errs)
 	}
-	if n := len(s.cloud.Mutations()); n > 0 {
+	if n := len(s.Cloud.Mutations()); n > 0 {
 		t.Errorf("a plan made %d mutating calls", n)
 	}
-	s.golden("plan.golden", plan)
+	s.Golden("plan.golden", plan, *update)
 
 	var numbers strings.Builder
-	note := func(step string, c counts) counts {
+	note := func(step string, c programtest.Counts) programtest.Counts {
 		fmt.Fprintf(&numbers, "%-22s %s\n", step+":", c)
 		return c
 	}
-	first := note("first deploy", s.do("deploy"))
+	first := note("first deploy", s.Do("deploy"))
 	secret := s.object(first, "settings.json")
 	s.searchSecret(secret)
 
-	s.cloud.Reset()
-	again := note("second deploy", s.do("deploy"))
-	if again.Calls.Mutations != 0 || again.Commits != 0 || len(s.cloud.Mutations()) != 0 {
-		t.Errorf("the second deploy wrote: %s %v", again, s.cloud.Mutations())
+	s.Cloud.Reset()
+	again := note("second deploy", s.Do("deploy"))
+	if again.Calls.Mutations != 0 || again.Commits != 0 || len(s.Cloud.Mutations()) != 0 {
+		t.Errorf("the second deploy wrote: %s %v", again, s.Cloud.Mutations())
 	}
-	if _, _, code := s.run("plan"); code != 0 {
+	if _, _, code := s.Run("plan"); code != 0 {
 		t.Errorf("plan of the settled shop: exit %d", code)
 	}
 
 	s.drift(first)
-	if out, _, code := s.run("plan"); code != 2 || !strings.Contains(out, "drift") {
+	if out, _, code := s.Run("plan"); code != 2 || !strings.Contains(out, "drift") {
 		t.Errorf("plan after drift: exit %d\n%s", code, out)
 	}
-	note("repair of drift", s.do("deploy"))
-	note("changed config", s.do("deploy", "--config", "retention=2d"))
+	note("repair of drift", s.Do("deploy"))
+	note("changed config", s.Do("deploy", "--config", "retention=2d"))
 
-	if err := os.RemoveAll(s.dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	lost := note("after a lost record", s.do("deploy", "--config", "retention=2d"))
+	s.Lose()
+	lost := note("after a lost record", s.Do("deploy", "--config", "retention=2d"))
 	if lost.Created != 0 || lost.Replaced != 0 || lost.Deleted != 0 || lost.Recovered == 0 {
 		t.Errorf("a lost record: %s", lost)
 	}
-	note("once more", s.do("deploy", "--config", "retention=2d"))
-	note("destroy", s.do("destroy"))
+	note("once more", s.Do("deploy", "--config", "retention=2d"))
+	note("destroy", s.Do("destroy"))
 	s.empty()
-	s.golden("numbers.golden", numbers.String())
+	s.Golden("numbers.golden", numbers.String(), *update)
 }
 
 // object reads an object of the shop's bucket, as the cloud's own client sees it.
-func (s *shop) object(c counts, key string) string {
+func (s *shop) object(c programtest.Counts, key string) string {
 	s.t.Helper()
 	bucket, _ := c.Outputs["bucket"].(string)
-	client := s3.NewFromConfig(s.cloud.Config(s.t))
+	client := s3.NewFromConfig(s.Cloud.Config(s.t))
 	out, err := client.GetObject(s.t.Context(), &s3.GetObjectInput{Bucket: &bucket, Key: &key})
 	if err != nil {
 		s.t.Fatal(err)
@@ -197,9 +102,9 @@ func (s *shop) object(c counts, key string) string {
 // searchSecret looks for the password in everything that athanor keeps and says.
 func (s *shop) searchSecret(secret string) {
 	s.t.Helper()
-	plan, errs, _ := s.run("plan", "--detailed")
-	state, _, _ := s.run("state", "show", "settings")
-	record, err := os.ReadFile(filepath.Join(s.dir, "state.db"))
+	plan, errs, _ := s.Run("plan", "--detailed")
+	state, _, _ := s.Run("state", "show", "settings")
+	record, err := os.ReadFile(filepath.Join(s.Dir, "state.db"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -211,14 +116,14 @@ func (s *shop) searchSecret(secret string) {
 }
 
 // drift edits the shop behind athanor's back.
-func (s *shop) drift(c counts) {
+func (s *shop) drift(c programtest.Counts) {
 	s.t.Helper()
 	bucket, _ := c.Outputs["bucket"].(string)
 	queue, _ := c.Outputs["queue"].(string)
-	if _, err := s3.NewFromConfig(s.cloud.Config(s.t)).DeleteBucketCors(s.t.Context(), &s3.DeleteBucketCorsInput{Bucket: &bucket}); err != nil {
+	if _, err := s3.NewFromConfig(s.Cloud.Config(s.t)).DeleteBucketCors(s.t.Context(), &s3.DeleteBucketCorsInput{Bucket: &bucket}); err != nil {
 		s.t.Fatal(err)
 	}
-	_, err := sqs.NewFromConfig(s.cloud.Config(s.t)).SetQueueAttributes(s.t.Context(), &sqs.SetQueueAttributesInput{
+	_, err := sqs.NewFromConfig(s.Cloud.Config(s.t)).SetQueueAttributes(s.t.Context(), &sqs.SetQueueAttributesInput{
 		QueueUrl: &queue, Attributes: map[string]string{"VisibilityTimeout": "77"},
 	})
 	if err != nil {
@@ -229,14 +134,14 @@ func (s *shop) drift(c counts) {
 // empty checks with the cloud's own clients that nothing is left.
 func (s *shop) empty() {
 	s.t.Helper()
-	buckets, err := s3.NewFromConfig(s.cloud.Config(s.t)).ListBuckets(s.t.Context(), &s3.ListBucketsInput{})
+	buckets, err := s3.NewFromConfig(s.Cloud.Config(s.t)).ListBuckets(s.t.Context(), &s3.ListBucketsInput{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	for _, b := range buckets.Buckets {
 		s.t.Errorf("bucket %s is left", awssdk.ToString(b.Name))
 	}
-	queues, err := sqs.NewFromConfig(s.cloud.Config(s.t)).ListQueues(s.t.Context(), &sqs.ListQueuesInput{})
+	queues, err := sqs.NewFromConfig(s.Cloud.Config(s.t)).ListQueues(s.t.Context(), &sqs.ListQueuesInput{})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -23,6 +22,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/examples/internal/programtest"
 )
 
 // tool runs the ready-made binary on a folder, with a record and a machine of its own.
@@ -33,11 +33,7 @@ type tool struct {
 
 func newTool(t *testing.T, s *shop, stack string) *tool {
 	t.Helper()
-	x := &tool{shop: &shop{t: t, cloud: s.cloud, dir: t.TempDir(), binary: filepath.Join(t.TempDir(), "athanor")}, stack: t.TempDir()}
-	x.env = append(s.cloud.Environ(), "XDG_CONFIG_HOME="+t.TempDir(), "HOME="+t.TempDir(), "USER=tester", "NO_COLOR=1")
-	if out, err := exec.Command("go", "build", "-o", x.binary, "../../cmd/athanor").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
+	x := &tool{shop: &shop{programtest.BuildFor(t, s.Cloud, "../../cmd/athanor"), t}, stack: t.TempDir()}
 	x.write("athanor.yaml", stack)
 	return x
 }
@@ -52,24 +48,13 @@ func (x *tool) write(name, text string) {
 // at runs a command on the folder.
 func (x *tool) at(args ...string) (stdout, stderr string, code int) {
 	x.t.Helper()
-	cmd := exec.CommandContext(x.t.Context(), x.binary, append(args, x.stack, "--store", "bolt:"+filepath.Join(x.dir, "state.db"), "--stage", "test")...)
-	var out, errs bytes.Buffer
-	cmd.Env, cmd.Stdout, cmd.Stderr = x.env, &out, &errs
-	err := cmd.Run()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return out.String(), errs.String(), exit.ExitCode()
-	}
-	if err != nil {
-		x.t.Fatal(err)
-	}
-	return out.String(), errs.String(), 0
+	return x.Run(append(args, x.stack)...)
 }
 
 // onTerminal runs a command on a terminal where somebody has typed an answer.
 func (x *tool) onTerminal(answer string, args ...string) (text string, code int) {
 	x.t.Helper()
-	cmd := exec.CommandContext(x.t.Context(), x.binary, append(args, x.stack, "--store", "bolt:"+filepath.Join(x.dir, "state.db"), "--stage", "test")...)
-	cmd.Env = x.env
+	cmd := x.Command(append(args, x.stack)...)
 	terminal, err := pty.Start(cmd)
 	if err != nil {
 		x.t.Fatal(err)
@@ -89,18 +74,9 @@ func (x *tool) onTerminal(answer string, args ...string) (text string, code int)
 }
 
 // settle deploys and gives the summary of the run.
-func (x *tool) settle(args ...string) counts {
+func (x *tool) settle(args ...string) programtest.Counts {
 	x.t.Helper()
-	out, errs, code := x.at(append([]string{"deploy", "--yes", "--json"}, args...)...)
-	if code != 0 {
-		x.t.Fatalf("deploy %v: exit %d\n%s%s", args, code, out, errs)
-	}
-	lines := strings.Split(strings.TrimSpace(out), "\n")
-	var c counts
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &c); err != nil {
-		x.t.Fatalf("%v: %s", err, lines[len(lines)-1])
-	}
-	return c
+	return x.Do(append([]string{"deploy", x.stack}, args...)...)
 }
 
 // existing is the shop as a company may have it already: under names of its own. Without the password, which is of
@@ -146,7 +122,7 @@ resources:
 // is not.
 func (s *shop) build() {
 	s.t.Helper()
-	ctx, cfg := s.t.Context(), s.cloud.Config(s.t)
+	ctx, cfg := s.t.Context(), s.Cloud.Config(s.t)
 	queues, topics, buckets := sqs.NewFromConfig(cfg), sns.NewFromConfig(cfg), s3.NewFromConfig(cfg)
 	must := func(err error) {
 		s.t.Helper()
@@ -178,7 +154,7 @@ func (s *shop) build() {
 
 // TestTakeOver takes over a whole shop that the cloud's own clients made: nothing is created, nothing deleted.
 func TestTakeOver(t *testing.T) {
-	s := &shop{t: t, cloud: newShop(t).cloud}
+	s := newShop(t)
 	s.build()
 	x := newTool(t, s, existing)
 	out, errs, code := x.at("deploy", "--yes")
@@ -188,10 +164,10 @@ func TestTakeOver(t *testing.T) {
 
 	x.scanAndWrite()
 
-	s.cloud.Reset()
+	s.Cloud.Reset()
 	plan, errs, code := x.at("plan", "--adopt")
-	if code != 2 || len(s.cloud.Mutations()) > 0 || !strings.Contains(plan, "visibilityTimeout:") || !strings.Contains(plan, "77s → 60s") && !strings.Contains(plan, "1m17s → 1m") {
-		t.Fatalf("plan: exit %d, %v\n%s%s", code, s.cloud.Mutations(), plan, errs)
+	if code != 2 || len(s.Cloud.Mutations()) > 0 || !strings.Contains(plan, "visibilityTimeout:") || !strings.Contains(plan, "77s → 60s") && !strings.Contains(plan, "1m17s → 1m") {
+		t.Fatalf("plan: exit %d, %v\n%s%s", code, s.Cloud.Mutations(), plan, errs)
 	}
 	if again, _, _ := x.at("orphans"); strings.TrimSpace(again) != "" {
 		t.Errorf("the plan marked something: %s", again)
@@ -200,11 +176,11 @@ func TestTakeOver(t *testing.T) {
 	if c.Created != 0 || c.Deleted != 0 || c.Replaced != 0 || c.Adopted+c.Recovered != 6 {
 		t.Errorf("taken over: %+v", c)
 	}
-	s.cloud.Reset()
-	if c = x.settle(); c.Calls.Mutations != 0 || c.Commits != 0 || len(s.cloud.Mutations()) > 0 || c.Unchanged != 6 {
-		t.Errorf("the second run wrote: %+v %v", c, s.cloud.Mutations())
+	s.Cloud.Reset()
+	if c = x.settle(); c.Calls.Mutations != 0 || c.Commits != 0 || len(s.Cloud.Mutations()) > 0 || c.Unchanged != 6 {
+		t.Errorf("the second run wrote: %+v %v", c, s.Cloud.Mutations())
 	}
-	queues := sqs.NewFromConfig(s.cloud.Config(t))
+	queues := sqs.NewFromConfig(s.Cloud.Config(t))
 	got, err := queues.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: new(x.url("shop-orders"))})
 	if err != nil || len(got.Messages) != 1 || awssdk.ToString(got.Messages[0].Body) != "an order" {
 		t.Errorf("the order in the queue: %v %v", got, err)
@@ -223,7 +199,7 @@ func TestTakeOver(t *testing.T) {
 
 func (s *shop) url(name string) string {
 	s.t.Helper()
-	out, err := sqs.NewFromConfig(s.cloud.Config(s.t)).GetQueueUrl(s.t.Context(), &sqs.GetQueueUrlInput{QueueName: &name})
+	out, err := sqs.NewFromConfig(s.Cloud.Config(s.t)).GetQueueUrl(s.t.Context(), &sqs.GetQueueUrlInput{QueueName: &name})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -264,13 +240,13 @@ func (x *tool) scanAndWrite() {
 func (x *tool) strangers() {
 	t := x.t
 	smaller := newTool(t, x.shop, "stack: shop\nresources:\n  dead: {kind: aws.sqs.Queue, props: {name: shop-dead, messageRetention: 14d}}\n")
-	x.cloud.Reset()
+	x.Cloud.Reset()
 	_, errs, code := smaller.at("deploy", "--yes")
-	if code != 1 || !strings.Contains(errs, "marked by another store") || !strings.Contains(errs, "--take-over") || len(x.cloud.Mutations()) > 0 {
-		t.Errorf("another store: exit %d, %v\n%s", code, x.cloud.Mutations(), errs)
+	if code != 1 || !strings.Contains(errs, "marked by another store") || !strings.Contains(errs, "--take-over") || len(x.Cloud.Mutations()) > 0 {
+		t.Errorf("another store: exit %d, %v\n%s", code, x.Cloud.Mutations(), errs)
 	}
-	if text, code := smaller.onTerminal("n\n", "deploy"); code != 5 || !strings.Contains(text, "Delete them from here? [y/N]") || len(x.cloud.Mutations()) > 0 {
-		t.Errorf("an answer of no: exit %d, %v\n%s", code, x.cloud.Mutations(), text)
+	if text, code := smaller.onTerminal("n\n", "deploy"); code != 5 || !strings.Contains(text, "Delete them from here? [y/N]") || len(x.Cloud.Mutations()) > 0 {
+		t.Errorf("an answer of no: exit %d, %v\n%s", code, x.Cloud.Mutations(), text)
 	}
 	list, errs, code := smaller.at("orphans")
 	if code != 0 || !strings.Contains(list, "shop-orders") || !strings.Contains(list, "dead, marked by another store; the next deploy takes it up") {

@@ -1,0 +1,148 @@
+// Package programtest runs an example that is a Go program against an emulator of AWS, as a user runs it: built, in a process of
+// its own, with a record in a folder of its own.
+//
+// It knows how to run a command and to read its summary. It does not know what any example declares.
+package programtest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
+)
+
+// Program is the built program, a cloud and a place for its record.
+type Program struct {
+	// Cloud is an emulator that this program has for itself.
+	Cloud *awstest.Server
+	// Dir is the folder of the record.
+	Dir string
+
+	t      testing.TB
+	binary string
+	env    []string
+}
+
+// Build builds the program of the current folder, for a cloud of its own.
+func Build(t testing.TB) *Program {
+	t.Helper()
+	return BuildFor(t, awstest.Start(t), ".")
+}
+
+// BuildFor builds a main package for a cloud that is there.
+func BuildFor(t testing.TB, cloud *awstest.Server, main string) *Program {
+	t.Helper()
+	p := &Program{t: t, Cloud: cloud, Dir: t.TempDir(), binary: filepath.Join(t.TempDir(), "program")}
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", p.binary, main).CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	p.env = append(cloud.Environ(), "XDG_CONFIG_HOME="+t.TempDir(), "HOME="+t.TempDir(), "USER=tester", "NO_COLOR=1")
+	return p
+}
+
+// Command is one command of the program, for whoever has its own way to run it.
+func (p *Program) Command(args ...string) *exec.Cmd {
+	args = append(args, "--store", "bolt:"+filepath.Join(p.Dir, "state.db"), "--stage", "test")
+	cmd := exec.CommandContext(p.t.Context(), p.binary, args...)
+	cmd.Env = p.env
+	return cmd
+}
+
+// Run runs one command and gives its output and exit code.
+func (p *Program) Run(args ...string) (stdout, stderr string, code int) {
+	p.t.Helper()
+	cmd := p.Command(args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return out.String(), errs.String(), exit.ExitCode()
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return out.String(), errs.String(), 0
+}
+
+// Do runs a command that must end well and returns its summary.
+func (p *Program) Do(args ...string) Counts {
+	p.t.Helper()
+	out, errs, code := p.Run(append(args, "--yes", "--json")...)
+	if code != 0 {
+		p.t.Fatalf("%v: exit %d\n%s%s", args, code, out, errs)
+	}
+	var c Counts
+	var last string
+	for scanner := bufio.NewScanner(strings.NewReader(out)); scanner.Scan(); {
+		last = scanner.Text()
+	}
+	if err := json.Unmarshal([]byte(last), &c); err != nil {
+		p.t.Fatalf("summary %q: %v", last, err)
+	}
+	return c
+}
+
+// Lose deletes the record.
+func (p *Program) Lose() {
+	p.t.Helper()
+	if err := os.RemoveAll(p.Dir); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.MkdirAll(p.Dir, 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Golden compares with a file of testdata, where ACCOUNT and ENDPOINT stand for those of this cloud, or writes it.
+func (p *Program) Golden(name, got string, update bool) {
+	p.t.Helper()
+	file := filepath.Join("testdata", name)
+	got = strings.ReplaceAll(got, p.Cloud.Account, "ACCOUNT")
+	got = strings.ReplaceAll(got, p.Cloud.URL, "ENDPOINT")
+	if update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			p.t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			p.t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		p.t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+// Counts is the summary line of a run.
+type Counts struct {
+	Created, Adopted, Recovered, Updated, Replaced, Moved, Deleted, Unchanged, Failed, Blocked int
+
+	Calls   struct{ Reads, Mutations int }
+	Commits int
+	Outputs map[string]any
+}
+
+// String leaves open what depends on what happens to meet: how many changes share a commit, and how often a thing that
+// is being made is looked at. What is settled is read a fixed number of times, and that is said.
+func (c Counts) String() string {
+	how := fmt.Sprintf("mutations %d", c.Calls.Mutations)
+	if c.Commits == 0 {
+		how += fmt.Sprintf(", no commit, reads %d", c.Calls.Reads)
+	}
+	return fmt.Sprintf("created %d, recovered %d, updated %d, replaced %d, deleted %d, unchanged %d, failed %d; %s",
+		c.Created, c.Recovered, c.Updated, c.Replaced, c.Deleted, c.Unchanged, c.Failed+c.Blocked, how)
+}
