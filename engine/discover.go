@@ -44,8 +44,8 @@ func (w *work) list(ctx context.Context, n *node, a *access) ([]reconcile.Found,
 func (w *work) discover(ctx context.Context) error {
 	var accesses []*access
 	for _, n := range w.declared {
-		if n.access.err == nil && !slices.Contains(accesses, n.access) {
-			accesses = append(accesses, n.access)
+		if a := n.access.reached(); a.err == nil && !slices.Contains(accesses, a) {
+			accesses = append(accesses, a)
 		}
 	}
 	var err error
@@ -72,12 +72,13 @@ func (w *work) marks(ctx context.Context, accesses []*access) ([]found, error) {
 			continue
 		}
 		for _, f := range things {
-			id := f.Kind + "\x00" + a.place.String() + "\x00" + f.Identity
+			home := w.home(f.Kind, a)
+			id := f.Kind + "\x00" + home.place.String() + "\x00" + f.Identity
 			if f.Mark == nil || f.Mark.Stack != w.stage.Stack || f.Mark.Stage != w.stage.Name || seen[id] {
 				continue
 			}
 			seen[id] = true
-			all = append(all, found{Found: f, access: a})
+			all = append(all, found{Found: f, access: home})
 		}
 	}
 	slices.SortFunc(all, func(a, b found) int {

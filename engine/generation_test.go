@@ -200,6 +200,47 @@ func TestKindAndPlaceChange(t *testing.T) {
 	}
 }
 
+// TestGlobalKinds: things that are one for all regions are the same whatever region they are reached from.
+func TestGlobalKinds(t *testing.T) {
+	b := newBench(t)
+	north := func(g *engine.Graph) *engine.Graph {
+		g.Resources[0].Settings = m{"region": "north"}
+		return g
+	}
+	here := graph(kind("Global", res("a", m{"color": "red"})), res("b", m{"after": "⟦a.id⟧"}))
+	b.deploy(here)
+	if row := b.row("a"); row.Generations[0].Place.Region != "capital" {
+		t.Fatalf("in %v", row.Generations[0].Place)
+	}
+	there := north(graph(kind("Global", res("a", m{"color": "red"})), res("b", m{"after": "⟦a.id⟧"})))
+	if r := b.deploy(there); r.Summary.Unchanged != 2 || len(b.world.things) != 2 {
+		t.Fatalf("moved: %+v %v", r.Summary, b.world.names())
+	}
+	b.settled(there)
+
+	// Without a record it is found from there, and what the record's place is does not change.
+	b.lose()
+	if r := b.deploy(there); r.Summary.Recovered != 2 || r.Summary.Created+r.Summary.Deleted > 0 || len(b.world.things) != 2 {
+		t.Fatalf("%+v %v", r.Summary, b.world.names())
+	}
+	b.settled(there)
+
+	// Two regions are no way to have two of one name.
+	twins := north(graph(kind("Global", res("c", m{"name": "pot"})), kind("Global", res("d", m{"name": "pot"}))))
+	if _, err := b.e.Plan(t.Context(), twins, b.opts); err == nil || !strings.Contains(err.Error(), "names the same world.Global: pot") {
+		t.Errorf("%v", err)
+	}
+	// An orphan is looked for in the places that handles lead to, and is in the one that it counts as being in.
+	b.put("Global", "old", b.ours("old", 1))
+	o, err := b.e.PlanOrphans(t.Context(), testStage, here, b.opts)
+	if err != nil || standings(o.Things) != "old:ours=old" || o.Things[0].Place.Region != "capital" || o.Places[0].Region != "" {
+		t.Errorf("%v %s %v", err, standings(o.Things), o.Places)
+	}
+	if r := b.destroy(); r.Summary.Deleted != 2 {
+		t.Errorf("%+v %v", r.Summary, b.world.names())
+	}
+}
+
 func TestOtherCredentialsAreRefusedBeforeAnythingIsRead(t *testing.T) {
 	b := newBench(t)
 	g := graph(res("a", m{}), kind("Bare", res("b", m{})))

@@ -73,7 +73,7 @@ func (e *Engine) PlanOrphans(ctx context.Context, stage statestore.Stage, g *Gra
 func (w *work) whereabouts(ctx context.Context, g *Graph, out *Orphans) ([]*access, error) {
 	var ways []*access
 	add := func(a *access) {
-		if !slices.Contains(ways, a) {
+		if a = a.reached(); !slices.Contains(ways, a) {
 			ways = append(ways, a)
 		}
 	}

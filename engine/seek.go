@@ -83,6 +83,9 @@ func (w *work) isMark(n *node, mark reconcile.Mark) bool {
 // listMarked lists what carries the stage's mark: by kind where it lists, else tag-wide where the provider can.
 func (w *work) listMarked(ctx context.Context, n *node) ([]reconcile.Found, error) {
 	scope := reconcile.Scope{Cloud: n.access.cloud, Place: n.access.place, Dir: w.graph.Dir, Mark: reconcile.Mark{Stack: w.stage.Stack, Stage: w.stage.Name}}
+	if !n.spec.Lists {
+		scope.Place = n.access.reached().place
+	}
 	switch provider := n.access.provider; {
 	case n.spec.Lists:
 		return w.listed("mark\x00"+n.spec.Type+"\x00"+scope.Place.String(), func() ([]reconcile.Found, error) { return listOf(ctx, n.kind, scope) })

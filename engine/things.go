@@ -306,18 +306,22 @@ func (s *scanning) describe(kind reconcile.Any, job *reconcile.Job, look reconci
 // placesOf are the ways to the places of a kind's provider: those in use, else the default one.
 func (w *work) placesOf(ctx context.Context, kind string) []*access {
 	provider, _ := w.e.Catalog.ProviderOf(kind)
-	var places []*access
+	var ways, places []*access
 	w.mu.Lock()
 	byName := func(a, b accessKey) int {
 		return cmp.Or(cmp.Compare(a.provider, b.provider), cmp.Compare(a.settings, b.settings))
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(w.accesses), byName) {
-		a := w.accesses[id]
-		if a.provider.Name == provider.Name && !slices.ContainsFunc(places, func(b *access) bool { return a.err == nil && b.place == a.place }) {
-			places = append(places, a)
+		if a := w.accesses[id]; a.provider.Name == provider.Name && a.via == nil {
+			ways = append(ways, a)
 		}
 	}
 	w.mu.Unlock()
+	for _, a := range ways {
+		if a = w.home(kind, a); !slices.ContainsFunc(places, func(b *access) bool { return a.err == nil && b.place == a.place }) {
+			places = append(places, a)
+		}
+	}
 	if len(places) == 0 {
 		places = append(places, w.reach(ctx, kind, nil))
 	}

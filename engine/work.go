@@ -78,11 +78,18 @@ type work struct {
 	listings map[string]*listing
 }
 
-// accessKey tells ways apart: a provider, and the canonical form of its settings, "" for none.
-type accessKey struct{ provider, settings string }
+// accessKey tells ways apart: a provider, the canonical form of its settings, "" for none, and the place that things count
+// as being in, where that is not the one they are reached by.
+type accessKey struct {
+	provider, settings string
+	home               reconcile.Place
+}
 
 // access is the way to one place.
 type access struct {
+	id accessKey
+	// via is the way to where the cloud's handle leads, for things that count as being elsewhere; nil for others.
+	via      *access
 	settings map[string]any
 	provider reconcile.Provider
 	once     once
@@ -172,11 +179,38 @@ func (w *work) reach(ctx context.Context, kind string, settings map[string]any) 
 	w.mu.Lock()
 	a, ok := w.accesses[id]
 	if !ok {
-		a = &access{settings: settings, provider: provider, once: newOnce()}
+		a = &access{id: id, settings: settings, provider: provider, once: newOnce()}
 		w.accesses[id] = a
 	}
 	w.mu.Unlock()
 	a.once.do(!ok, func() { a.open(reconcile.WithGate(ctx, w.gate)) })
+	return w.home(kind, a)
+}
+
+// home is the way to the same cloud by which things of a kind are in the place that they count as being in. All that is
+// known of a thing goes by that place; only listings of a whole place go by the way that leads there.
+func (w *work) home(kind string, a *access) *access {
+	k, ok := w.e.Catalog.Kind(kind)
+	if a.err != nil || !ok || k.Spec().Home == nil {
+		return a
+	}
+	id := a.id
+	if id.home = k.Spec().Home(a.place); id.home == a.place {
+		return a
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.accesses[id] == nil {
+		w.accesses[id] = &access{id: id, via: a, settings: a.settings, provider: a.provider, cloud: a.cloud, place: id.home}
+	}
+	return w.accesses[id]
+}
+
+// reached is the way that leads to where the cloud's handle does.
+func (a *access) reached() *access {
+	if a.via != nil {
+		return a.via
+	}
 	return a
 }
 

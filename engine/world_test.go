@@ -176,6 +176,7 @@ type sort struct {
 	name                           string
 	unmarked, assigned, slow, bulk bool
 	same, birth, waits, unlisted   bool
+	global                         bool // one for all regions
 	child                          bool // found by what it comes after, which a service is asked by its real name
 	visibility                     time.Duration
 	timeouts                       reconcile.Timeouts
@@ -377,6 +378,9 @@ func (w *world) kindOf(o sort) *reconcile.Kind[thingProps, thing, thingAttrs] {
 	if o.bulk {
 		k.ObserveMany = w.observeMany(k.Observe)
 	}
+	if o.global {
+		w.everywhere(k)
+	}
 	if o.prepare != nil {
 		k.Prepare = func(_ context.Context, _ reconcile.Workspace, want thingProps) (map[string]reconcile.Asset, error) {
 			digest, err := o.prepare(want)
@@ -384,6 +388,23 @@ func (w *world) kindOf(o sort) *reconcile.Kind[thingProps, thing, thingAttrs] {
 		}
 	}
 	return k
+}
+
+// everywhere makes a kind one for all regions: its things lie in no region, and count as being in the capital.
+func (w *world) everywhere(k *reconcile.Kind[thingProps, thing, thingAttrs]) {
+	observe, create, remove := k.Observe, k.Create, k.Delete
+	in := func(s reconcile.Site[thingProps, thingAttrs]) reconcile.Site[thingProps, thingAttrs] {
+		s.Cloud = &region{w, ""}
+		return s
+	}
+	k.Home = func(p reconcile.Place) reconcile.Place { p.Region = "capital"; return p }
+	k.Observe = func(ctx context.Context, s reconcile.Site[thingProps, thingAttrs]) (thing, error) {
+		return observe(ctx, in(s))
+	}
+	k.Create = func(ctx context.Context, s reconcile.Site[thingProps, thingAttrs]) (thingAttrs, error) {
+		return create(ctx, in(s))
+	}
+	k.Delete = func(ctx context.Context, s reconcile.Site[thingProps, thingAttrs]) error { return remove(ctx, in(s)) }
 }
 
 func (w *world) observeMany(one func(context.Context, reconcile.Site[thingProps, thingAttrs]) (thing, error)) func(context.Context, []reconcile.Site[thingProps, thingAttrs]) ([]reconcile.Observed[thing], error) {
@@ -428,6 +449,7 @@ func (w *world) sorts() []sort {
 		{name: "Late", assigned: true, visibility: 10 * time.Second},
 		{name: "Waits", waits: true},
 		{name: "Same", unmarked: true, same: true},
+		{name: "Global", global: true},
 		{name: "Hasty", timeouts: reconcile.Timeouts{Create: time.Minute}},
 	}
 }

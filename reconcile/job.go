@@ -63,6 +63,8 @@ type Spec struct {
 	Declare func(attrs map[string]any) map[string]any
 	// DeleteFirst: the old thing goes before its replacement comes.
 	DeleteFirst bool
+	// Home is that of the kind, nil where things are in the place that they are reached by.
+	Home func(reached Place) Place
 }
 
 // Job is one resource at one moment, with types hidden. Make a new one when the props change.

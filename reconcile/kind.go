@@ -39,6 +39,10 @@ type Kind[P, L, A any] struct {
 	// kind may answer "": its address then stands for it.
 	Identity func(A) string
 
+	// Home is the place that things of a kind count as being in, whichever place they are reached by: for services that
+	// are one for several places. Nil: where they are reached.
+	Home func(reached Place) Place
+
 	// Naming shapes generated names; nil when the cloud assigns the identity.
 	Naming func(want P, place Place) Naming
 	// Given is the name that the author gave, "" to have one generated. Nil: never given.

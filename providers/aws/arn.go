@@ -45,6 +45,22 @@ func Partition(region string) string {
 	return "aws"
 }
 
+// Global is the home of what a service has for a whole account and not by region: the region that such services are
+// steered from. It is one for each partition, so that a thing is the same wherever it is reached from.
+func Global(reached reconcile.Place) reconcile.Place {
+	if home, ok := homes[Partition(reached.Region)]; ok {
+		reached.Region = home
+	}
+	return reached
+}
+
+// homes are the regions that the global services of each partition are steered from, from the SDK's endpoint rules of
+// IAM.
+var homes = map[string]string{
+	"aws": "us-east-1", "aws-cn": "cn-north-1", "aws-us-gov": "us-gov-west-1", "aws-iso": "us-iso-east-1",
+	"aws-iso-b": "us-isob-east-1", "aws-iso-e": "eu-isoe-west-1", "aws-iso-f": "us-isof-south-1", "aws-eusc": "eusc-de-east-1",
+}
+
 // partitions are those with regions that begin alike, from the SDK's partitions.json.
 var partitions = map[string]string{
 	"cn-": "aws-cn", "us-gov-": "aws-us-gov", "us-iso-": "aws-iso", "us-isob-": "aws-iso-b", "eu-isoe-": "aws-iso-e",

@@ -23,12 +23,14 @@ var codes = map[reconcile.Class][]string{
 		"OperationAborted", "ConditionalRequestConflict", "ConcurrentAccess", "StaleTag",
 		"ConcurrentModification", "ConcurrentModificationException", "ResourceConflictException", "ConflictException",
 		"ResourceConflict",
+		"DeleteConflict", // of IAM: something was put onto what is being deleted
 	},
 	// SQS frees the name of a deleted queue after 60 seconds.
 	reconcile.Busy: {
 		"QueueDeletedRecently", "AWS.SimpleQueueService.QueueDeletedRecently", "BucketNotEmpty",
 		"PurgeQueueInProgress", "AWS.SimpleQueueService.PurgeQueueInProgress",
 		"ConcurrentOperationException", "ResourceInUseException", "ResourceNotReadyException",
+		"EntityTemporarilyUnmodifiable",
 	},
 	reconcile.Throttled: {
 		"Throttling", "ThrottlingException", "ThrottledException", "Throttled", "RequestThrottled",
@@ -41,7 +43,7 @@ var codes = map[reconcile.Class][]string{
 		"ServiceException", "ServiceUnavailable", "ServiceUnavailableException", "Unavailable",
 		"RequestTimeout", "RequestTimeoutException", "IDPCommunicationError",
 		"HandlerInternalFailureException", "NetworkFailure", "NetworkFailureException", "ServiceInternalErrorException",
-		"ServiceTimeout",
+		"ServiceTimeout", "ServiceFailure",
 	},
 	reconcile.Denied: {
 		"AccessDenied", "AccessDeniedException", "AllAccessDisabled", "AccountProblem", "AuthorizationError", "AuthFailure",
@@ -56,11 +58,11 @@ var codes = map[reconcile.Class][]string{
 	// A key that a queue or topic names and that does not exist is a mistake in the declaration, not an absent queue.
 	reconcile.Invalid: {
 		"InvalidAddress", "InvalidArgument", "InvalidAttributeName", "InvalidAttributeValue", "InvalidBucketName",
-		"InvalidBucketState", "InvalidIdFormat", "InvalidLocationConstraint", "InvalidParameter", "InvalidParameterCombination",
+		"InvalidBucketState", "InvalidIdFormat", "InvalidInput", "InvalidLocationConstraint", "InvalidParameter", "InvalidParameterCombination",
 		"InvalidParameterException", "InvalidParameterValue", "InvalidPolicyDocument", "InvalidRequest", "InvalidState", "InvalidTag",
 		"IllegalLocationConstraintException", "MalformedPolicy", "MalformedPolicyDocument", "MalformedXML",
-		"MethodNotAllowed", "MissingParameter", "MissingRequiredParameter", "NotImplemented", "ParameterValueInvalid", "PermanentRedirect",
-		"TagPolicy", "UnsupportedOperation", "AWS.SimpleQueueService.UnsupportedOperation", "UserError",
+		"MethodNotAllowed", "MissingParameter", "MissingRequiredParameter", "NotImplemented", "ParameterValueInvalid", "PermanentRedirect", "PolicyNotAttachable",
+		"TagPolicy", "UnmodifiableEntity", "UnsupportedOperation", "AWS.SimpleQueueService.UnsupportedOperation", "UserError",
 		"Validation", "ValidationError", "ValidationException",
 		"ClientTokenConflictException", "GeneralServiceException", "HandlerFailureException", "InvalidRequestException",
 		"NotUpdatable", "NotUpdatableException", "PrivateTypeException", "TypeNotFoundException", "UnsupportedActionException",

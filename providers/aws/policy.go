@@ -15,8 +15,8 @@ import (
 type Statement struct {
 	// Sid is a name, unique in the policy. Default: none.
 	Sid string
-	// Effect is "Allow" or "Deny". Default: "Allow".
-	Effect string
+	// Effect is "Allow" or "Deny". Default: none, which allows.
+	Effect string `prop:"enum=Allow|Deny"`
 	// Principals are who is meant, by their type: {"AWS": …}, {"Service": …}, {"Federated": …}. Nil: a policy of
 	// an identity, or everybody when Everybody is set.
 	Principals map[string][]string

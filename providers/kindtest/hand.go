@@ -59,7 +59,7 @@ func (s Suite) leaves(t T) []leaf {
 				l.path = f.Path.Any()
 			}
 			switch hand, ok := s.handOf(l.path); {
-			case ok && (hand == l.path || !excused):
+			case ok && (hand == l.path || !excused && !s.excused(l.path)):
 				l.hand = hand
 				all = append(all, l)
 			case !excused && !s.excused(l.path):

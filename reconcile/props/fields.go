@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	gotoken "go/token"
 	"io/fs"
+	"path"
 	"reflect"
 	"regexp"
 	"strings"
@@ -49,7 +50,8 @@ var (
 )
 
 // Fields describes the props of a struct type in the order of its fields. Documentation is read from src, the
-// embedded Go source of the type's package; without src there is none.
+// embedded Go source of the type's package, and for types of another package from the folder in it that is named after
+// that; without src there is none.
 func Fields(t reflect.Type, src fs.FS) ([]Field, error) {
 	s, err := shapeOf(t)
 	if err != nil {
@@ -58,14 +60,29 @@ func Fields(t reflect.Type, src fs.FS) ([]Field, error) {
 	for s.form == formPointer {
 		s = s.elem
 	}
-	docs, err := readDocs(src)
-	if err != nil {
-		return nil, fmt.Errorf("documentation of %s: %w", t, err)
+	docs := map[docKey]string{}
+	for pkg := range packagesOf(s, map[string]bool{}) {
+		pattern := "*.go"
+		if pkg != s.typ.PkgPath() {
+			pattern = path.Base(pkg) + "/*.go"
+		}
+		if err := readDocs(src, pattern, pkg, docs); err != nil {
+			return nil, fmt.Errorf("documentation of %s: %w", t, err)
+		}
 	}
-	return describe(s, "", docs, s.typ.PkgPath()), nil
+	return describe(s, "", docs), nil
 }
 
-func describe(s *shape, at tree.Path, docs map[docKey]string, pkg string) []Field {
+// packagesOf adds the packages of all structs in a shape.
+func packagesOf(s *shape, found map[string]bool) map[string]bool {
+	for _, f := range s.fields {
+		found[f.owner.PkgPath()] = true
+		packagesOf(f.shape.leaf(), found)
+	}
+	return found
+}
+
+func describe(s *shape, at tree.Path, docs map[docKey]string) []Field {
 	var all []Field
 	for _, sf := range s.fields {
 		leaf := sf.shape.leaf()
@@ -79,10 +96,8 @@ func describe(s *shape, at tree.Path, docs map[docKey]string, pkg string) []Fiel
 		if sf.max != nil {
 			f.Max = sf.max.text
 		}
-		if sf.owner.PkgPath() == pkg {
-			typeName, _, _ := strings.Cut(sf.owner.Name(), "[")
-			f.Doc = docs[docKey{typeName, sf.goName}]
-		}
+		typeName, _, _ := strings.Cut(sf.owner.Name(), "[")
+		f.Doc = docs[docKey{sf.owner.PkgPath(), typeName, sf.goName}]
 		line := strings.Join(strings.Fields(f.Doc), " ")
 		if m := defaultSentence.FindStringSubmatch(line); m != nil {
 			f.Default = m[1]
@@ -94,7 +109,7 @@ func describe(s *shape, at tree.Path, docs map[docKey]string, pkg string) []Fiel
 				below = below.Any()
 			}
 		}
-		f.Fields = describe(leaf, below, docs, pkg)
+		f.Fields = describe(leaf, below, docs)
 		all = append(all, f)
 	}
 	return all
@@ -130,17 +145,16 @@ func (s *shape) name() string {
 }
 
 // docKey names a field of a struct.
-type docKey struct{ typeName, field string }
+type docKey struct{ pkg, typeName, field string }
 
-// readDocs collects the comments of all struct fields in the Go files of src, tests left out.
-func readDocs(src fs.FS) (map[docKey]string, error) {
-	docs := map[docKey]string{}
+// readDocs collects the comments of all struct fields in the Go files of a package, tests left out.
+func readDocs(src fs.FS, pattern, pkg string, docs map[docKey]string) error {
 	if src == nil {
-		return docs, nil
+		return nil
 	}
-	names, err := fs.Glob(src, "*.go")
+	names, err := fs.Glob(src, pattern)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
@@ -148,23 +162,23 @@ func readDocs(src fs.FS) (map[docKey]string, error) {
 		}
 		data, err := fs.ReadFile(src, name)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		file, err := parser.ParseFile(gotoken.NewFileSet(), name, data, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			if spec, ok := n.(*ast.TypeSpec); ok {
-				collect(docs, spec)
+				collect(docs, pkg, spec)
 			}
 			return true
 		})
 	}
-	return docs, nil
+	return nil
 }
 
-func collect(docs map[docKey]string, spec *ast.TypeSpec) {
+func collect(docs map[docKey]string, pkg string, spec *ast.TypeSpec) {
 	st, ok := spec.Type.(*ast.StructType)
 	if !ok {
 		return
@@ -175,7 +189,7 @@ func collect(docs map[docKey]string, spec *ast.TypeSpec) {
 			text = f.Comment.Text()
 		}
 		for _, name := range f.Names {
-			docs[docKey{spec.Name.Name, name.Name}] = strings.TrimSpace(text)
+			docs[docKey{pkg, spec.Name.Name, name.Name}] = strings.TrimSpace(text)
 		}
 	}
 }

@@ -1,0 +1,196 @@
+package iam
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"testing"
+
+	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/smithy-go"
+
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/providers/kindtest"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+type (
+	obj  = map[string]any
+	list = []any
+)
+
+// world is an account of its own, seen by the kinds through one client and by others through another.
+type world struct {
+	server *awstest.Server
+	others *sdk.Client
+	cloud  *aws.Cloud
+	dir    string
+}
+
+// others' policies are in every world, for roles to have them attached.
+var theirs = []string{"read", "write", "bound", "bound-more"}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	server := awstest.Start(t)
+	like := startLikeAWS(t, server)
+	w := &world{server: server, others: sdk.NewFromConfig(like.Outside(t)), cloud: aws.FromConfig(like.Observed(t)), dir: t.TempDir()}
+	place, err := w.cloud.Place(t.Context())
+	if err != nil || place.Account != account {
+		t.Fatalf("place %v: %v", place, err)
+	}
+	server.Reset()
+	for _, name := range theirs {
+		document := textOf(t, allow("s3:Get*", "*"))
+		if _, err := w.others.CreatePolicy(t.Context(), &sdk.CreatePolicyInput{PolicyName: &name, Path: new("/theirs/"), PolicyDocument: &document}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// managed is one of the others' policies in every world.
+func managed(name string) string { return "arn:aws:iam::" + account + ":policy/theirs/" + name }
+
+func allow(action, resource string) obj {
+	return obj{"Version": "2012-10-17", "Statement": list{obj{"Effect": "Allow", "Action": action, "Resource": resource}}}
+}
+
+func trust(service string) obj {
+	return obj{"Version": "2012-10-17", "Statement": list{obj{
+		"Effect": "Allow", "Principal": obj{"Service": service + ".amazonaws.com"}, "Action": "sts:AssumeRole",
+	}}}
+}
+
+func textOf(t kindtest.T, document any) string {
+	t.Helper()
+	text, err := aws.DocumentText(document)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return text
+}
+
+// roles are all of the world as others see them.
+func (w *world) roles(t kindtest.T) []any {
+	t.Helper()
+	out, err := w.others.ListRoles(context.Background(), &sdk.ListRolesInput{})
+	if err != nil {
+		t.Fatalf("list: %v", err)
+	}
+	var all []any
+	for _, r := range out.Roles {
+		all = append(all, w.role(t, *r.RoleName))
+	}
+	return all
+}
+
+func (w *world) role(t kindtest.T, name string) obj {
+	t.Helper()
+	ctx := context.Background()
+	out, err := w.others.GetRole(ctx, &sdk.GetRoleInput{RoleName: &name})
+	if err != nil {
+		t.Fatalf("role: %v", err)
+	}
+	tags := maps.Clone(tagMap(out.Role.Tags))
+	delete(tags, "athanor:generation") // differs between two makings
+	seen := obj{
+		"path": *out.Role.Path, "trust": json.RawMessage(documentIn(out.Role.AssumeRolePolicyDocument)), "tags": tags,
+		"description": sdkaws.ToString(out.Role.Description), "session": *out.Role.MaxSessionDuration,
+	}
+	if b := out.Role.PermissionsBoundary; b != nil {
+		seen["boundary"] = *b.PermissionsBoundaryArn
+	}
+	attached, err := w.others.ListAttachedRolePolicies(ctx, &sdk.ListAttachedRolePoliciesInput{RoleName: &name})
+	if err != nil {
+		t.Fatalf("attached: %v", err)
+	}
+	for _, p := range attached.AttachedPolicies {
+		seen["attached "+*p.PolicyArn] = true
+	}
+	for policy, document := range w.inline(t, name) {
+		seen["inline "+policy] = json.RawMessage(document)
+	}
+	return seen
+}
+
+// inline are the inline policies of a role as others see them.
+func (w *world) inline(t kindtest.T, role string) map[string]string {
+	t.Helper()
+	all, err := inlined(context.Background(), w.others, role)
+	if err != nil {
+		t.Fatalf("inline: %v", err)
+	}
+	return all
+}
+
+// worlds finds the world that a check was given.
+type worlds map[string]*world
+
+func (ws worlds) make(objects func(*world, kindtest.T) []any) func(kindtest.T) kindtest.World {
+	return func(t kindtest.T) kindtest.World {
+		w := newWorld(t.(*testing.T))
+		ws[w.dir] = w
+		return kindtest.World{Cloud: w.cloud, Dir: w.dir, Objects: func() []any { return objects(w, t) }}
+	}
+}
+
+func fault(class reconcile.Class) error {
+	switch class {
+	case reconcile.Denied:
+		return &smithy.GenericAPIError{Code: "AccessDenied", Message: "not authorized"}
+	case reconcile.Throttled:
+		return &smithy.GenericAPIError{Code: "Throttling", Message: "Rate exceeded"}
+	case reconcile.Transient:
+		return &smithy.GenericAPIError{Code: "ServiceFailure", Message: "An internal error has occurred"}
+	}
+	return nil
+}
+
+// job is a thing as it is declared, without a record.
+func (w *world) job(t *testing.T, kind reconcile.Any, props obj) *reconcile.Job {
+	t.Helper()
+	place, err := w.cloud.Place(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := &reconcile.Job{
+		Address: "worker", Props: props, Cloud: w.cloud, Place: place, MayDelete: true,
+		Mark: reconcile.Mark{Stack: "shop", Stage: "test", Address: "worker", Generation: 1, Store: "store"},
+	}
+	if props == nil {
+		return job
+	}
+	if err := kind.Decode(job); err != nil {
+		t.Fatal(err)
+	}
+	if kind.Names(job); job.Naming != nil {
+		job.Name = "shop-test-worker" + job.Naming.Suffix
+	}
+	if job.Given != "" {
+		job.Name, job.Named = job.Given, true
+	}
+	return job
+}
+
+// settle makes a thing as it is declared.
+func (w *world) settle(t *testing.T, kind reconcile.Any, props obj, last map[string]any) map[string]any {
+	t.Helper()
+	job := w.job(t, kind, props)
+	job.Last = last
+	out, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Attrs
+}
+
+func names(calls []awstest.Call) []string {
+	var out []string
+	for _, c := range calls {
+		out = append(out, c.Name())
+	}
+	return out
+}
