@@ -34,6 +34,8 @@ type Engine struct {
 	Events func(Event)
 	// User is who runs it, for the history.
 	User string
+	// Dev is the dev session that the engine works for; nil: kinds that live in one alone are left as they are.
+	Dev *reconcile.Dev
 
 	redact redactor
 }
@@ -41,6 +43,9 @@ type Engine struct {
 // Redacted is the text of an error with every secret masked that this engine has met: plain, and encoded for JSON,
 // URLs and base64.
 func (e *Engine) Redacted(err error) string { return e.redact.text(err.Error()) }
+
+// RedactedText is the same of any text.
+func (e *Engine) RedactedText(text string) string { return e.redact.text(text) }
 
 // PlanOptions say how to plan.
 type PlanOptions struct {

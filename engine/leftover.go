@@ -81,6 +81,7 @@ func (w *work) classifyLeftover(n *node) {
 	if g != nil {
 		n.plan.Kind, n.plan.Identity, n.plan.Generation, n.plan.Place = g.kind, g.identity, g.number, g.place
 	}
+	n.plan.InDev = n.spec != nil && n.spec.InDev
 	if from := n.rec.moving; from != "" {
 		n.plan.Notes = append(n.plan.Notes, "it was being moved here from "+from+": `athanor state mv "+from+" "+n.addr+"` finishes that")
 	}

@@ -75,7 +75,7 @@ func (w *work) movesPlace(n *node, g *generation) bool {
 func (w *work) prepare(ctx context.Context) {
 	var building []*node
 	for _, n := range w.declared {
-		if n.spec.Prepares {
+		if n.spec.Prepares && !w.sleeps(n) {
 			building = append(building, n)
 		}
 	}
@@ -332,7 +332,7 @@ func (w *work) search(ctx context.Context, n *node, query *reconcile.Job) (recon
 func (w *work) unobserved(ctx context.Context, n *node) {
 	n.looked = true
 	g := n.present()
-	if n.decl != nil && n.err == nil {
+	if n.decl != nil && n.err == nil && !w.sleeps(n) {
 		if n.job, n.err = w.presentJob(ctx, n); n.err != nil {
 			return
 		}

@@ -133,7 +133,7 @@ func (w *work) decide(ctx context.Context) {
 	for _, level := range w.levels() {
 		var late []*node
 		for _, n := range level {
-			if !n.looked && n.err == nil && w.isSelected(n) && n.blockedBy() == nil {
+			if !n.looked && n.err == nil && w.isSelected(n) && !w.sleeps(n) && n.blockedBy() == nil {
 				late = append(late, n)
 			}
 		}
@@ -192,7 +192,7 @@ func (w *work) reconsider(ctx context.Context) {
 func (w *work) document(ctx context.Context) (*Plan, error) {
 	p := &Plan{
 		Format: planFormat, Stack: w.stage.Stack, Stage: w.stage.Name, Destroy: w.destroy, Serial: w.snap.Serial,
-		Unobserved: w.o.NoObserve, Recovered: w.lost, work: w,
+		Unobserved: w.o.NoObserve, Recovered: w.lost, Dev: w.e.Dev != nil, work: w,
 	}
 	if <-w.digested; w.digestErr != nil {
 		return nil, w.digestErr
@@ -234,6 +234,10 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 		slices.SortStableFunc(p.Actions, byAddress)
 	}
 	for i := range p.Actions {
+		if p.sleeping(&p.Actions[i]) {
+			p.Summary.InDev++
+			continue
+		}
 		p.Summary.count(p.Actions[i].Action, StatusDone)
 	}
 	p.Outputs, p.Used = w.plannedOutputs(ctx), w.used()
