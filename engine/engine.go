@@ -36,6 +36,8 @@ type Engine struct {
 	User string
 	// Dev is the dev session that the engine works for; nil: kinds that live in one alone are left as they are.
 	Dev *reconcile.Dev
+	// Warm keeps what is expensive from one plan to the next; nil keeps nothing.
+	Warm *Warm
 
 	redact redactor
 }
@@ -65,6 +67,8 @@ type PlanOptions struct {
 	Replace []string
 	// AllowDelete are globs of addresses whose data may go.
 	AllowDelete []string
+	// Dev is set for the plans of a dev session, and for them alone.
+	Dev *Dev
 }
 
 // Take names the thing that is to become an address's own.

@@ -243,6 +243,17 @@ type Workspace struct {
 	Dir string
 	// Cache is a folder for build outputs, by digest of their inputs. It may vanish between runs.
 	Cache string
+	// Told is called by Reads; nil where nobody wants to know.
+	Told func(path string)
+}
+
+// Reads tells of a file that Prepare is about to read, or of a folder of which everything counts, with its absolute path.
+// It is told before the reading, so that who watches the sources also knows what is missing yet. Of a Prepare that tells
+// nothing, the paths of its assets outside the cache are taken.
+func (w Workspace) Reads(path string) {
+	if w.Told != nil {
+		w.Told(path)
+	}
 }
 
 // Observed is one answer of ObserveMany.
