@@ -228,7 +228,7 @@ func (r *run) prelude(ctx context.Context) error {
 			}
 		case len(n.others) > 0:
 			n.rec = r.recordOf(n) // what it was before, of another kind or elsewhere: later runs do not look for it
-			n.condemnOthers(n.rec)
+			n.condemnOthers(n.rec, r.w.findsOwn())
 		case n.from != "", r.w.stale(n):
 			r.refresh(n)
 		default:
@@ -302,11 +302,7 @@ func (w *work) stale(n *node) bool {
 	if n.rec == nil || n.was != nil || !w.isSelected(n) || n.plan.Action != Unchanged && n.plan.Action != Wait {
 		return false
 	}
-	r := n.rec
-	known := n.job != nil && len(n.job.Unknown) == 0
-	return r.candidate() != nil || r.moving != "" || !slices.Equal(r.needs, w.ownedNeeds(n)) || !sameOptions(r.options, n.decl.Options) ||
-		!tree.Equal(anyMap(r.settings), anyMap(n.decl.Settings)) ||
-		known && (n.builtAnew() || !sameBut(n.decl.Options.IgnoreChanges, r.props, n.job.Props) || len(still(r.was, n.decl.Options.RenamedFrom)) != len(r.was))
+	return w.outdated(n)
 }
 
 // sameBut compares props without ignored paths: what is there has its own values in them.

@@ -20,9 +20,16 @@ func (w *work) classify(ctx context.Context, n *node) {
 	if n.from != "" {
 		n.plan.From = n.from
 	}
+	if n.plan.InDev = n.spec.InDev; w.sleeps(n) {
+		w.classifySleeping(n)
+		return
+	}
 	if up := n.blockedBy(); up != nil {
 		w.block(n, fmt.Errorf("%w: %s cannot be planned", ErrBlocked, up.addr))
 		return
+	}
+	if n.err == nil {
+		n.err = w.awake(n)
 	}
 	if n.err == nil {
 		n.err = w.compare(ctx, n)

@@ -47,7 +47,7 @@ func (r *run) collect(ctx context.Context) {
 		if n.was != nil && n.plan.Action != Replace {
 			continue // what was condemned before is the next deploy's
 		}
-		if n.rec != nil && len(n.rec.condemned()) > 0 && r.ok(n) && r.w.isSelected(n) {
+		if n.rec != nil && len(r.w.collectable(n.rec)) > 0 && r.ok(n) && r.w.isSelected(n) {
 			add(n, r.dropCondemned)
 		}
 	}

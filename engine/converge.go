@@ -44,7 +44,7 @@ func (r *run) loose() []*node {
 	var loose []*node
 	moved := map[*node]bool{}
 	for _, n := range r.w.sorted {
-		if n.decl == nil || !r.ok(n) || !r.w.isSelected(n) {
+		if n.decl == nil || !r.ok(n) || !r.w.isSelected(n) || r.w.sleeps(n) {
 			continue
 		}
 		is := len(n.cut) > 0 || slices.ContainsFunc(n.ups, func(up *node) bool {

@@ -61,7 +61,7 @@ func (r *run) condemn(ctx context.Context, n *node, rec *record) error {
 // none of the others.
 func (r *run) dropCondemned(ctx context.Context, n *node) error {
 	var errs []error
-	for _, g := range n.rec.condemned() {
+	for _, g := range r.w.collectable(n.rec) {
 		take := r.deleteGeneration
 		if g.retain {
 			take = r.release
@@ -146,6 +146,9 @@ func (r *run) deleteGeneration(ctx context.Context, n *node, g *generation) erro
 		if gone || err != nil {
 			return err
 		}
+	}
+	if r.w.keeps(g) {
+		return reconcile.WithHint(errKept, "athanor deploy deletes it")
 	}
 	return kind.Delete(ctx, job)
 }

@@ -34,6 +34,10 @@ type Engine struct {
 	Events func(Event)
 	// User is who runs it, for the history.
 	User string
+	// Dev is the dev session that the engine works for; nil: kinds that live in one alone are left as they are.
+	Dev *reconcile.Dev
+	// Warm keeps what is expensive from one plan to the next; nil keeps nothing.
+	Warm *Warm
 
 	redact redactor
 }
@@ -41,6 +45,9 @@ type Engine struct {
 // Redacted is the text of an error with every secret masked that this engine has met: plain, and encoded for JSON,
 // URLs and base64.
 func (e *Engine) Redacted(err error) string { return e.redact.text(err.Error()) }
+
+// RedactedText is the same of any text.
+func (e *Engine) RedactedText(text string) string { return e.redact.text(text) }
 
 // PlanOptions say how to plan.
 type PlanOptions struct {
@@ -60,6 +67,8 @@ type PlanOptions struct {
 	Replace []string
 	// AllowDelete are globs of addresses whose data may go.
 	AllowDelete []string
+	// Dev is set for the plans of a dev session, and for them alone.
+	Dev *Dev
 }
 
 // Take names the thing that is to become an address's own.

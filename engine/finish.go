@@ -23,6 +23,7 @@ func (r *run) finish(ctx context.Context, end statestore.Change) (*Result, error
 	if sealed, changed := r.w.sealOutputs(ctx); changed && r.w.edit == nil {
 		end.Outputs, end.KeyID = sealed, r.e.Key.ID()
 	}
+	r.e.Warm.settled(res.Waiting)
 	res.Took = time.Since(r.started)
 	r.sayCancelled()
 	r.emit(Event{Type: EventRun, Status: Status(res.State), Elapsed: res.Took.Seconds()})

@@ -177,6 +177,10 @@ func (r *run) settled(n *node) {
 		status, r.broken = StatusBlocked, true
 	}
 	r.statuses[n.addr] = status
+	if r.w.sleeps(n) {
+		r.summary.InDev++
+		return
+	}
 	r.summary.count(n.plan.Action, status)
 	if n.plan.Waiting != "" {
 		r.wait(n)

@@ -50,6 +50,7 @@ type node struct {
 	looked bool
 	// current: it was looked at with all its upstreams decided, and need not be compared again.
 	current bool
+	decided bool  // it was classified
 	err     error // why it could not be looked at
 	// held: it would do something, and what it needs waits for somebody.
 	held   bool

@@ -123,6 +123,8 @@ func (w *work) job(n *node, a *access, t target) *reconcile.Job {
 	job := &reconcile.Job{
 		Address: n.addr, Place: a.place, Cloud: a.cloud, Dir: w.graph.Dir,
 		Mark:   w.mark(n.addr, t.number),
+		Dev:    w.e.Dev,
+		Redact: w.redact.text,
 		Digest: w.e.Key.Digest,
 		Derive: func(info string, size int) []byte {
 			return w.e.Key.Derive(birth+"\x00"+info, size)

@@ -20,6 +20,7 @@ func (w *work) classifyLeftovers(ctx context.Context) {
 	extra := w.undeclared()
 	parallel(len(extra), lookers, func(i int) { w.lookAt(ctx, extra[i]) })
 	w.leftover = append(w.leftover, extra...)
+	w.leaveKept(extra)
 	for _, n := range w.leftover {
 		if w.isSelected(n) {
 			w.classifyLeftover(n)
@@ -63,7 +64,7 @@ func (w *work) foundNode(addr string, things []*found) *node {
 	for i, d := range things {
 		g := &generation{
 			number: rec.numbered(d.Mark.Generation), state: statestore.Condemned, kind: d.Kind, place: d.access.place,
-			identity: d.Identity, name: d.Name, settings: d.access.settings,
+			identity: d.Identity, name: d.Name, settings: d.access.settings, dev: w.findsOwn(),
 		}
 		if i == 0 {
 			g.state, g.settings = statestore.Live, nil
@@ -81,6 +82,7 @@ func (w *work) classifyLeftover(n *node) {
 	if g != nil {
 		n.plan.Kind, n.plan.Identity, n.plan.Generation, n.plan.Place = g.kind, g.identity, g.number, g.place
 	}
+	n.plan.InDev = n.spec != nil && n.spec.InDev
 	if from := n.rec.moving; from != "" {
 		n.plan.Notes = append(n.plan.Notes, "it was being moved here from "+from+": `athanor state mv "+from+" "+n.addr+"` finishes that")
 	}
@@ -165,7 +167,7 @@ func (w *work) condemned(n *node) []Planned {
 		return nil
 	}
 	var lines []Planned
-	for _, g := range n.rec.condemned() {
+	for _, g := range w.collectable(n.rec) {
 		line := Planned{
 			Address: n.addr, Kind: g.kind, Action: Delete, Identity: g.identity, Generation: g.number, Place: g.place,
 			Notes: []string{"replaced before"},
@@ -181,11 +183,14 @@ func (w *work) condemned(n *node) []Planned {
 		}
 		lines = append(lines, line)
 	}
-	if c := n.rec.candidate(); c != nil && n.decl != nil && n.rec.live() != nil && n.plan != nil && n.plan.Action != Replace && n.plan.Action != Create && n.plan.Action != Blocked {
+	if c := n.rec.candidate(); c != nil && !w.keeps(c) && n.decl != nil && n.rec.live() != nil && n.plan != nil && n.plan.Action != Replace && n.plan.Action != Create && n.plan.Action != Blocked {
 		lines = append(lines, Planned{
 			Address: n.addr, Kind: c.kind, Action: Delete, Identity: c.identity, Generation: c.number, Place: c.place,
 			Notes: []string{"half made, and no longer wanted"},
 		})
+	}
+	if w.o.Dev != nil && !w.findsOwn() {
+		return lines // older finds are recorded, and left
 	}
 	for _, f := range n.others {
 		lines = append(lines, Planned{
@@ -256,7 +261,7 @@ func (w *work) seekDeclared(ctx context.Context) error {
 		w.records[n.addr] = n.rec
 	}
 	w.nodes, w.declared, w.reads, w.sorted, w.leftover, w.discovered, w.refusals = nil, nil, nil, nil, nil, nil, nil
-	w.byAddress, w.byIdentity, w.selected = nil, nil, nil
+	w.byAddress, w.byIdentity, w.selected, w.kept = nil, nil, nil, nil
 	return nil
 }
 
@@ -284,9 +289,10 @@ func (w *work) recovered(n *node) *record {
 		number: rec.numbered(n.look.Owner.Generation), state: statestore.Live, slot: n.slot, kind: n.spec.Type, place: n.access.place,
 		identity: n.look.Identity, name: n.job.Name, named: n.job.Named, attrs: n.look.Attrs,
 		written: time.Now(), // it was seen: absent soon after is not gone
+		dev:     w.findsOwn(),
 	})
 	for i := range n.others {
-		rec.older(&n.others[i])
+		rec.older(&n.others[i], w.findsOwn())
 	}
 	return rec
 }

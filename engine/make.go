@@ -52,7 +52,7 @@ func (r *run) buildLate(ctx context.Context, n *node) error {
 	}
 	declared, _ := resolved.Tree.(map[string]any)
 	job := &reconcile.Job{Address: n.addr, Props: declared, Dir: r.w.graph.Dir}
-	if err := n.kind.Prepare(ctx, job, reconcile.Workspace{Dir: r.w.graph.Dir, Cache: r.e.Cache}); err != nil {
+	if err := r.w.prepareOne(ctx, n, job); err != nil {
 		return fmt.Errorf("prepare: %w", err)
 	}
 	n.assets = job.Assets
@@ -101,6 +101,7 @@ func (r *run) taken(n *node, rec *record) *generation {
 		number: rec.numbered(n.look.Owner.Generation), state: statestore.Live, slot: n.slot, kind: n.spec.Type, place: n.access.place,
 		identity: n.look.Identity, attrs: n.look.Attrs, virtual: n.spec.Recorded,
 	}
+	g.dev = n.plan.Action == Recover && r.w.findsOwn()
 	if n.plan.Action == Adopt {
 		g.number = rec.next()
 	}
@@ -183,7 +184,7 @@ func (r *run) fresh(n *node, rec *record, number uint64) (*generation, error) {
 	}
 	g := &generation{
 		number: number, state: statestore.Candidate, slot: slot, kind: n.spec.Type, place: n.access.place, nonce: rand.Text(),
-		virtual: n.spec.Recorded,
+		virtual: n.spec.Recorded, dev: r.w.o.Dev != nil,
 	}
 	rec.gens = append(rec.gens, g)
 	return g, nil
@@ -268,7 +269,7 @@ func (r *run) done(ctx context.Context, n *node, rec *record, g *generation, job
 	for _, path := range job.Omit {
 		rec.props, _ = tree.Without(rec.props, path).(map[string]any)
 	}
-	n.condemnOthers(rec)
+	n.condemnOthers(rec, r.w.findsOwn())
 	n.plan.Waiting = out.Waiting
 	switch {
 	case n.task.passes():
@@ -311,21 +312,22 @@ func (r *record) mind(job *reconcile.Job) {
 }
 
 // condemnOthers records what else was found of a node, to be deleted.
-func (n *node) condemnOthers(rec *record) {
+func (n *node) condemnOthers(rec *record, dev bool) {
 	for i := range n.others {
-		rec.older(&n.others[i])
+		rec.older(&n.others[i], dev)
 	}
 	n.others = nil
 }
 
 // older condemns a further find.
-func (r *record) older(f *found) {
+func (r *record) older(f *found, dev bool) {
 	if r.owns(f.Kind, f.access.place, f.look.Identity) != nil {
 		return
 	}
 	g := &generation{
 		number: r.numbered(f.look.Owner.Generation), state: statestore.Condemned, slot: f.slot, kind: f.Kind, place: f.access.place,
 		identity: f.look.Identity, attrs: f.look.Attrs, settings: f.access.settings, retain: r.options.Retain,
+		dev: dev,
 	}
 	if f.job != nil {
 		g.name, g.named = f.job.Name, f.job.Named

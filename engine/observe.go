@@ -75,14 +75,19 @@ func (w *work) movesPlace(n *node, g *generation) bool {
 func (w *work) prepare(ctx context.Context) {
 	var building []*node
 	for _, n := range w.declared {
-		if n.spec.Prepares {
-			building = append(building, n)
+		if !n.spec.Prepares || w.sleeps(n) {
+			continue
 		}
+		if assets, ok := w.prepared(n); ok {
+			n.assets = assets
+			continue
+		}
+		building = append(building, n)
 	}
 	parallel(len(building), 4, func(i int) {
 		n := building[i]
 		job := &reconcile.Job{Address: n.addr, Props: n.declaredProps(), Dir: w.graph.Dir}
-		if err := n.kind.Prepare(ctx, job, reconcile.Workspace{Dir: w.graph.Dir, Cache: w.e.Cache}); err != nil {
+		if err := w.prepareOne(ctx, n, job); err != nil {
 			n.err = fmt.Errorf("prepare: %w", err)
 			return
 		}
@@ -250,11 +255,17 @@ func (w *work) lookReads(ctx context.Context) []Problem {
 	errs := make([]error, len(w.reads))
 	parallel(len(w.reads), lookers, func(i int) {
 		n := w.reads[i]
+		if attrs, ok := w.readBefore(n); ok {
+			n.attrs = attrs
+			return
+		}
 		look, err := w.lookRead(ctx, n)
 		if err == nil && look.Absent {
 			err = fmt.Errorf("read: there is no such %s", n.spec.Type)
 		}
-		n.attrs, errs[i] = look.Attrs, err
+		if n.attrs, errs[i] = look.Attrs, err; err == nil {
+			w.readNow(n)
+		}
 	})
 	var problems []Problem
 	for i, err := range errs {
@@ -333,7 +344,7 @@ func (w *work) search(ctx context.Context, n *node, query *reconcile.Job) (recon
 func (w *work) unobserved(ctx context.Context, n *node) {
 	n.looked = true
 	g := n.present()
-	if n.decl != nil && n.err == nil {
+	if n.decl != nil && n.err == nil && !w.sleeps(n) {
 		if n.job, n.err = w.presentJob(ctx, n); n.err != nil {
 			return
 		}

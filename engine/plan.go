@@ -58,6 +58,9 @@ func (w *work) makePlan(ctx context.Context) (*Plan, error) {
 		return nil, err
 	}
 	w.leave()
+	if err := w.checkDev(); err != nil {
+		return nil, err
+	}
 	w.slots.hold(w.records)
 	w.owners.hold(w.records)
 	if err := w.selects(); err != nil {
@@ -78,6 +81,10 @@ func (w *work) makePlan(ctx context.Context) (*Plan, error) {
 	if problems := w.lookReads(ctx); len(problems) > 0 {
 		return nil, &RefusedError{problems}
 	}
+	if w.narrows() {
+		w.narrow(ctx)
+	}
+	w.leaveKept(w.leftover)
 	if w.o.NoObserve {
 		for _, n := range slices.Concat(w.declared, w.leftover) {
 			w.unobserved(ctx, n)
@@ -130,10 +137,29 @@ func (w *work) leftNode(addr string, rec *record) *node {
 // decide classifies all nodes, upstreams first. What had to wait for upstreams before it could be looked at is looked
 // at level by level, many at once.
 func (w *work) decide(ctx context.Context) {
-	for _, level := range w.levels() {
+	levels := w.levels()
+	w.decideLevels(ctx, levels)
+	for w.widenCycles(ctx) {
+		w.decideLevels(ctx, levels)
+	}
+	w.reconsider(ctx)
+	w.spread()
+	w.oneOwner()
+	for _, n := range w.declared {
+		if !w.guardKept(n) {
+			w.guard(n)
+		}
+	}
+	w.classifyLeftovers(ctx)
+}
+
+// decideLevels classifies all that is selected and not classified yet.
+func (w *work) decideLevels(ctx context.Context, levels [][]*node) {
+	for _, level := range levels {
+		w.widenLevel(ctx, level)
 		var late []*node
 		for _, n := range level {
-			if !n.looked && n.err == nil && w.isSelected(n) && n.blockedBy() == nil {
+			if !n.looked && n.err == nil && w.isSelected(n) && !w.sleeps(n) && n.blockedBy() == nil {
 				late = append(late, n)
 			}
 		}
@@ -142,21 +168,19 @@ func (w *work) decide(ctx context.Context) {
 			late[i].current = late[i].err == nil
 		})
 		for _, n := range level {
-			if !w.isSelected(n) {
+			switch {
+			case w.isSelected(n) && !n.decided:
+				w.classify(ctx, n)
+				n.decided = true
+			case w.isSelected(n):
+			case w.narrows():
+				w.believe(n)
+			default:
 				w.pass(n)
 				w.consult(ctx, n)
-				continue
 			}
-			w.classify(ctx, n)
 		}
 	}
-	w.reconsider(ctx)
-	w.spread()
-	w.oneOwner()
-	for _, n := range w.declared {
-		w.guard(n)
-	}
-	w.classifyLeftovers(ctx)
 }
 
 // levels are the declared nodes by the longest chain below them.
@@ -192,7 +216,7 @@ func (w *work) reconsider(ctx context.Context) {
 func (w *work) document(ctx context.Context) (*Plan, error) {
 	p := &Plan{
 		Format: planFormat, Stack: w.stage.Stack, Stage: w.stage.Name, Destroy: w.destroy, Serial: w.snap.Serial,
-		Unobserved: w.o.NoObserve, Recovered: w.lost, work: w,
+		Unobserved: w.o.NoObserve, Recovered: w.lost, Dev: w.e.Dev != nil, work: w,
 	}
 	if <-w.digested; w.digestErr != nil {
 		return nil, w.digestErr
@@ -234,10 +258,15 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 		slices.SortStableFunc(p.Actions, byAddress)
 	}
 	for i := range p.Actions {
+		if p.sleeping(&p.Actions[i]) {
+			p.Summary.InDev++
+			continue
+		}
 		p.Summary.count(p.Actions[i].Action, StatusDone)
 	}
 	p.Outputs, p.Used = w.plannedOutputs(ctx), w.used()
-	p.Warnings = append(append(p.Warnings, w.storeWarnings()...), w.hints()...)
+	p.Warnings = append(append(append(p.Warnings, w.storeWarnings()...), w.hints()...), w.keptWarnings()...)
+	w.e.Warm.planned(p, w)
 	w.policies(p)
 	if len(w.refusals) > 0 {
 		return p, &RefusedError{w.refusals}

@@ -60,6 +60,8 @@ type Planned struct {
 	// DeleteFirst: the old thing goes before the new one comes.
 	DeleteFirst bool     `json:"deleteFirst,omitempty"`
 	Reasons     []Reason `json:"reasons,omitempty"`
+	// InDev: it lives in a dev session alone. A plain deploy leaves it as it is: unchanged.
+	InDev bool `json:"inDev,omitempty"`
 	// Notes are sentences for people: why it vanished, when a renamedFrom may go, "create (not yet visible)".
 	Notes []string `json:"notes,omitempty"`
 	// Waiting is what somebody else must do.
@@ -104,6 +106,8 @@ type Plan struct {
 	// Warnings and Violations are shown before approval.
 	Warnings   []string    `json:"warnings,omitempty"`
 	Violations []Violation `json:"violations,omitempty"`
+	// Dev: planned in a dev session, where what is InDev is treated like everything else.
+	Dev bool `json:"dev,omitempty"`
 	// Unobserved: compared with the record only.
 	Unobserved bool `json:"unobserved,omitempty"`
 	// Recovered: the record was lost, and found again by reading.
@@ -114,15 +118,17 @@ type Plan struct {
 
 // Summary counts.
 type Summary struct {
-	Created    int `json:"created"`
-	Adopted    int `json:"adopted"`
-	Recovered  int `json:"recovered"`
-	Updated    int `json:"updated"`
-	Replaced   int `json:"replaced"`
-	Moved      int `json:"moved"`
-	Deleted    int `json:"deleted"`
-	Forgotten  int `json:"forgotten"`
-	Unchanged  int `json:"unchanged"`
+	Created   int `json:"created"`
+	Adopted   int `json:"adopted"`
+	Recovered int `json:"recovered"`
+	Updated   int `json:"updated"`
+	Replaced  int `json:"replaced"`
+	Moved     int `json:"moved"`
+	Deleted   int `json:"deleted"`
+	Forgotten int `json:"forgotten"`
+	Unchanged int `json:"unchanged"`
+	// InDev counts what lives in a dev session alone and was left as it is.
+	InDev      int `json:"inDev,omitempty"`
 	Waiting    int `json:"waiting"`
 	Failed     int `json:"failed"`
 	Blocked    int `json:"blocked"`

@@ -62,6 +62,7 @@ type generation struct {
 	props    map[string]any       // it was made of, when not the record's
 	retain   bool                 // let go instead of deleted
 	virtual  bool                 // without a physical object, kept in the record alone
+	dev      bool                 // made by a dev session, which may delete it
 }
 
 func (r *record) find(state statestore.State) *generation {

@@ -80,6 +80,9 @@ func (g *generation) tree() map[string]any {
 	if g.virtual {
 		t["virtual"] = true
 	}
+	if g.dev {
+		t["dev"] = true
+	}
 	if g.name != "" {
 		t["name"] = g.name
 	}
@@ -182,6 +185,7 @@ func openGeneration(g statestore.Generation, t map[string]any) *generation {
 	out.props, _ = t["props"].(map[string]any)
 	out.retain, _ = t["retain"].(bool)
 	out.virtual, _ = t["virtual"].(bool)
+	out.dev, _ = t["dev"].(bool)
 	out.name, _ = t["name"].(string)
 	out.named, _ = t["named"].(bool)
 	out.nonce, _ = t["nonce"].(string)

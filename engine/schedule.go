@@ -42,7 +42,7 @@ func (t *task) intends() bool {
 // changes the world comes after, since the record is written in the order of its changes.
 func (t *task) computes() bool {
 	n := t.n
-	if n.spec == nil || !n.spec.Recorded || n.spec.Rerun {
+	if n.spec == nil || !n.spec.Recorded || n.spec.Rerun || n.spec.InDev {
 		return false
 	}
 	if before, after := n.hooks(); len(before)+len(after) > 0 {

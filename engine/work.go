@@ -46,6 +46,7 @@ type work struct {
 	reads     []*node
 	sorted    []*node        // reads and declared, upstreams first
 	leftover  []*node        // on record or found, and not declared
+	kept      []string       // of those, the ones that a dev session leaves
 	selected  map[*node]bool // nil: all
 	attrNames map[string][]string
 	specs     map[string]*reconcile.Spec
@@ -176,14 +177,21 @@ func (w *work) reach(ctx context.Context, kind string, settings map[string]any) 
 	if len(settings) > 0 {
 		id.settings = string(tree.Canonical(settings))
 	}
+	newWay := func() *access { return &access{id: id, settings: settings, provider: provider, once: newOnce()} }
 	w.mu.Lock()
 	a, ok := w.accesses[id]
-	if !ok {
-		a = &access{id: id, settings: settings, provider: provider, once: newOnce()}
-		w.accesses[id] = a
+	mine := !ok
+	if !ok && w.e.Warm != nil {
+		a, mine = w.e.Warm.way(id, newWay)
+	} else if !ok {
+		a = newWay()
 	}
+	w.accesses[id] = a
 	w.mu.Unlock()
-	a.once.do(!ok, func() { a.open(reconcile.WithGate(ctx, w.gate)) })
+	a.once.do(mine, func() { a.open(reconcile.WithGate(ctx, w.gate)) })
+	if a.err != nil && w.e.Warm != nil {
+		w.e.Warm.fail(id, a)
+	}
 	return w.home(kind, a)
 }
 

@@ -468,7 +468,7 @@ func (w *world) provider() reconcile.Provider {
 			w.opened[name]++
 			return &region{w, name}, nil
 		},
-		Kinds: []reconcile.Any{reconcile.Erase(noteKind()), reconcile.Erase(runKind(w))},
+		Kinds: []reconcile.Any{reconcile.Erase(noteKind()), reconcile.Erase(runKind(w)), reconcile.Erase(devKind(w))},
 		Discover: func(ctx context.Context, s reconcile.Scope) ([]reconcile.Found, error) {
 			all, err := w.list("")(ctx, s)
 			return slices.DeleteFunc(all, func(f reconcile.Found) bool {

@@ -57,6 +57,9 @@ func (e *erased[P, L, A]) Validate() error {
 	if e.k.Recorded && (e.k.Naming != nil || e.k.Owner != nil || e.k.List != nil) {
 		return errors.New("a recorded kind has no name, no mark and no listing")
 	}
+	if e.k.InDev && !e.k.Recorded {
+		return errors.New("a kind that lives in dev alone is a recorded one")
+	}
 	return nil
 }
 
@@ -71,7 +74,7 @@ func (e *erased[P, L, A]) describe() *Spec {
 		Marked: e.k.Owner != nil, Lists: e.k.List != nil, Bulk: e.k.ObserveMany != nil, Logs: e.k.Logs != nil,
 		Named: e.k.Naming != nil || e.k.Given != nil, Prepares: e.k.Prepare != nil,
 		Visibility: e.k.Visibility, Timeouts: e.k.Timeouts, Calls: e.k.Calls, Permissions: e.k.Permissions,
-		SecretProps: e.secretProps, SecretAttrs: e.secretAttrs, DeleteFirst: e.k.DeleteFirst, Home: e.k.Home,
+		SecretProps: e.secretProps, SecretAttrs: e.secretAttrs, DeleteFirst: e.k.DeleteFirst, Home: e.k.Home, InDev: e.k.InDev,
 		NewProps: func() any { return new(P) },
 		NewAttrs: func() any { return new(A) },
 	}
@@ -175,6 +178,7 @@ func (e *erased[P, L, A]) site(job *Job) (Site[P, A], error) {
 	s := Site[P, A]{
 		Address: job.Address, Name: job.Name, Named: job.Named, ID: job.ID, Mark: job.Mark, Place: job.Place,
 		Cloud: job.Cloud, Nonce: job.Nonce, MayDelete: job.MayDelete, Dir: job.Dir, Assets: job.Assets, Secret: job.Secret, Derive: job.Derive,
+		Dev: job.Dev, Redact: job.Redact,
 	}
 	if job.Last != nil {
 		s.Last = new(A)

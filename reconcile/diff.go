@@ -51,6 +51,9 @@ type On[L any] struct {
 	Assets  map[string]Asset
 	// Secret are the paths of what is wanted that hold secrets, beside those that are secret by their type.
 	Secret map[tree.Path]bool
+	// Dev and Redact are those of the site.
+	Dev    *Dev
+	Redact func(text string) string
 	// Changed are the paths that the call is to settle, in order.
 	Changed []tree.Path
 	// Remember replaces the recorded attributes of a Recorded kind (a pointer to, or a value of, its A).

@@ -65,6 +65,8 @@ type Spec struct {
 	DeleteFirst bool
 	// Home is that of the kind, nil where things are in the place that they are reached by.
 	Home func(reached Place) Place
+	// InDev: it lives in a dev session alone.
+	InDev bool
 }
 
 // Job is one resource at one moment, with types hidden. Make a new one when the props change.
@@ -102,6 +104,9 @@ type Job struct {
 	MayDelete bool
 	Dir       string
 	Assets    map[string]Asset
+	// Dev and Redact are those of the site.
+	Dev    *Dev
+	Redact func(text string) string
 	// LastWrite is when the row or intent was last written: absent within the kind's visibility bound of it is "not yet".
 	LastWrite time.Time
 	// Intent says that its creation was begun and that its identity is not on record: within the bound a look may still show

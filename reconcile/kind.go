@@ -81,6 +81,9 @@ type Kind[P, L, A any] struct {
 	// Rerun says that a Recorded kind acts on the world when it is created (a command), so that a lost record
 	// makes it act again.
 	Rerun bool
+	// InDev says that the thing lives in a dev session alone (a process that is watched): see Site.Dev. A plain deploy
+	// neither makes nor misses it, and a destroy deletes what is left of it. Such a kind is Recorded.
+	InDev bool
 	// Tidies says that Delete removes more than the thing itself, such as folders that it leaves empty: it is called
 	// for a thing that is gone as well, since a run may have been cut in between.
 	Tidies bool
@@ -177,6 +180,10 @@ type Site[P, A any] struct {
 	Secret map[tree.Path]bool
 	// Derive gives n bytes that depend on the stage's key and on info alone. For recomputable secrets.
 	Derive func(info string, n int) []byte
+	// Dev is the dev session at work, nil in a plain deploy.
+	Dev *Dev
+	// Redact masks the secrets of the stage in a text, those that become known later included. Nil: nothing is known.
+	Redact func(text string) string
 }
 
 // Place is where things live. Provider alone for what has no accounts or regions.
@@ -240,6 +247,17 @@ type Workspace struct {
 	Dir string
 	// Cache is a folder for build outputs, by digest of their inputs. It may vanish between runs.
 	Cache string
+	// Told is called by Reads; nil where nobody wants to know.
+	Told func(path string)
+}
+
+// Reads tells of a file that Prepare is about to read, or of a folder of which everything counts, with its absolute path.
+// It is told before the reading, so that who watches the sources also knows what is missing yet. Of a Prepare that tells
+// nothing, the paths of its assets outside the cache are taken.
+func (w Workspace) Reads(path string) {
+	if w.Told != nil {
+		w.Told(path)
+	}
 }
 
 // Observed is one answer of ObserveMany.

@@ -12,9 +12,17 @@ type LogLine struct {
 	Time time.Time
 	// Text is the line, without its end.
 	Text string
-	// Source tells lines of one thing apart: an instance, a stream, "stderr". "" when there is one alone.
+	// Source tells lines of one thing apart: an instance, a stream, SourceStderr. "" when there is one alone.
 	Source string
 }
+
+// Sources of lines that mean the same for every kind.
+const (
+	SourceStdout = "stdout"
+	SourceStderr = "stderr"
+	// SourceAthanor is of lines that the thing did not write itself: what became of it.
+	SourceAthanor = "athanor"
+)
 
 // LogQuery says which lines are wanted.
 type LogQuery struct {

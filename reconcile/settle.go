@@ -205,6 +205,7 @@ func (s *settling[P, L, A]) sync(ctx context.Context, look Look) error {
 		on := On[L]{
 			Live: live, Cloud: s.job.Cloud, Place: s.job.Place, Address: s.job.Address, Name: s.job.Name,
 			Mark: s.job.Mark, Dir: s.job.Dir, Assets: s.job.Assets, Secret: s.job.Secret, Changed: paths,
+			Dev: s.job.Dev, Redact: s.job.Redact,
 			Remember: func(attrs any) { s.job.Last = props.Dump(attrs) },
 		}
 		if err := st.call.Do(ctx, on); err != nil {

@@ -32,6 +32,7 @@ func regressions() []regression {
 		{"alchemy W8", "another kind takes over the row", []string{"replace by another kind"}, nil, "another-kind-takes-the-row"},
 		{"alchemy W9", "a second declaration of an address is ignored", nil, []string{". TestDeclare"}, ""},
 		{"alchemy W10", "redeclared and larger while deleted: changed in place", []string{"declared again and larger while it is deleted"}, nil, ""},
+		{"alchemy W11", "dev replaces and deletes what is live", []string{"dev on what deploy made", "dev gives up what deploy made and cannot change"}, []string{"engine TestDevDeletesNothingThatDeployMade", "cmd/athanor TestDevHereDeletesNothing"}, "dev-deletes-what-deploy-made"},
 		{"alchemy W12", "two deploys at once both write", []string{"update everything of one"}, []string{"cmd/athanor TestTwoDeploysAtOnce", "statestore/storetest leaseCases"}, "writes-without-its-lease"},
 		{"alchemy W13", "an empty row counts as none", nil, []string{"statestore/storetest damageCases"}, ""},
 		{"alchemy W14", "a lost record loses what has a generated name", []string{"recover", "recover after a replacement"}, nil, "names-by-chance"},

@@ -14,7 +14,7 @@ func scenarios() []*scenario {
 	var all []*scenario
 	for _, group := range [][]scenario{
 		creations(), updates(), replacements(), deleteFirsts(), halfReplaced(), deletions(), destructions(), cycles(), renames(), drifts(), takeovers(),
-		mixtures(), peers(),
+		mixtures(), peers(), devs(),
 	} {
 		for i := range group {
 			all = append(all, &group[i])

@@ -29,12 +29,16 @@ func (s Style) Plan(w io.Writer, p *engine.Plan) {
 	var shown []engine.Planned
 	addresses, kinds := 0, 0
 	for _, a := range p.Actions {
-		if s.Detailed || a.Action != engine.Unchanged {
+		if s.Detailed || a.Action != engine.Unchanged || asleep(p, a) {
 			shown = append(shown, a)
 			addresses, kinds = max(addresses, runes(a.Address)), max(kinds, runes(a.Kind))
 		}
 	}
 	for _, a := range shown {
+		if asleep(p, a) {
+			s.asleep(w, a, min(addresses, widest), min(kinds, widest))
+			continue
+		}
 		s.planned(w, a, min(addresses, widest), min(kinds, widest))
 	}
 	if s.Detailed {
@@ -58,6 +62,15 @@ func (s Style) Plan(w io.Writer, p *engine.Plan) {
 	default:
 		fmt.Fprintln(w, s.Counts("No drift:", p.Summary, false))
 	}
+}
+
+// asleep reports what a dev session alone would start.
+func asleep(p *engine.Plan, a engine.Planned) bool {
+	return a.InDev && !p.Dev && a.Action == engine.Unchanged
+}
+
+func (s Style) asleep(w io.Writer, a engine.Planned, addresses, kinds int) {
+	fmt.Fprintf(w, "    %-*s  %s\n", addresses, a.Address, s.paint(dim, fmt.Sprintf("%-*s  runs in dev", kinds, a.Kind)))
 }
 
 func runes(text string) int { return utf8.RuneCountInString(text) }
@@ -251,6 +264,7 @@ func (s Style) Counts(head string, sum engine.Summary, future bool) string {
 		c    color
 	}{
 		{sum.Unchanged, "unchanged", dim},
+		{sum.InDev, "in dev", dim},
 		{sum.Waiting, "waiting", yellow},
 		{sum.Failed, "failed", red},
 		{sum.Blocked, "blocked", red},

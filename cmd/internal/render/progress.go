@@ -98,6 +98,13 @@ func (p *Progress) Say(text string) {
 	p.redraw([]string{p.style.paint(yellow, text)})
 }
 
+// Print shows a line that lasts, as it is.
+func (p *Progress) Print(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.redraw([]string{line})
+}
+
 // Event shows one event.
 func (p *Progress) Event(e engine.Event) {
 	p.mu.Lock()

@@ -67,6 +67,7 @@ func everything() *engine.Plan {
 			}},
 			{Address: "replaced-first", Kind: "local.File", Action: engine.Replace, DeleteFirst: true, May: true, Reasons: []engine.Reason{{Source: engine.ByRequest}}},
 			{Address: "settled", Kind: "local.File", Action: engine.Unchanged},
+			{Address: "sleeping", Kind: "local.Process", Action: engine.Unchanged, InDev: true, Notes: []string{"runs in dev"}},
 			{Address: "updated", Kind: "aws.sqs.Queue", Action: engine.Update, From: "renamed", Reasons: []engine.Reason{
 				{Path: "delay", Have: "30s", Want: nil, Source: engine.ByProgram},
 				{Path: "long", Have: long + "old end", Want: long + "new end", Source: engine.ByWorld},

@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"context"
+	"runtime"
+	"slices"
+
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// A narrow plan looks at what the record and the program disagree about. It goes by the comparison that tells whether a
+// row is out of date, and by nothing that an earlier plan knew: so it is as good after a failure, an interrupt, or in a
+// new process.
+
+// narrows reports that this plan is narrow.
+func (w *work) narrows() bool {
+	return w.o.Dev != nil && w.o.Dev.Narrow && !w.fresh && !w.destroy && !w.o.NoObserve && w.drift == nil && w.edit == nil
+}
+
+// narrow selects what is looked at whatever becomes of the others. All else is known by the record for now.
+func (w *work) narrow(ctx context.Context) {
+	w.selected = make(map[*node]bool, len(w.leftover)+len(w.reads))
+	for _, n := range slices.Concat(w.reads, w.leftover) {
+		w.selected[n] = true
+	}
+	for _, n := range w.declared {
+		if g := n.rec.live(); g != nil && !n.replacedWhole() {
+			n.attrs = g.attrs
+		}
+	}
+	w.widen(ctx, w.declared)
+}
+
+// widen selects those of the nodes that differ from their rows, with what is known of their upstreams now.
+func (w *work) widen(ctx context.Context, nodes []*node) bool {
+	rest := slices.DeleteFunc(slices.Clone(nodes), func(n *node) bool { return w.selected[n] })
+	differ := make([]bool, len(rest))
+	parallel(len(rest), runtime.GOMAXPROCS(0), func(i int) { differ[i] = w.differs(ctx, rest[i]) })
+	for i, n := range rest {
+		if differ[i] {
+			w.selected[n] = true
+		}
+	}
+	return slices.Contains(differ, true)
+}
+
+// differs reports that a node must be looked at: its row is out of date, half made, or not to be believed.
+func (w *work) differs(ctx context.Context, n *node) bool {
+	g := n.rec.live()
+	unsettled := n.err != nil || g == nil || n.from != "" || n.rec.loose || n.rec.moving != "" || n.rec.candidate() != nil ||
+		len(w.collectable(n.rec)) > 0 || n.replacedWhole()
+	asked := w.o.Force || matches(w.o.Replace, n.addr) || slices.Contains(w.o.Dev.Look, n.addr) || w.e.Warm.waits(n.addr)
+	if unsettled || asked {
+		return true
+	}
+	job, err := w.declaredJob(ctx, n, target{gen: g, number: g.number, slot: g.slot})
+	if err != nil || len(job.Unknown) > 0 {
+		return true
+	}
+	n.job = job
+	return w.outdated(n)
+}
+
+// outdated reports that a row differs from its declaration, by what is known of that now.
+func (w *work) outdated(n *node) bool {
+	r := n.rec
+	known := n.job != nil && len(n.job.Unknown) == 0
+	return r.candidate() != nil || r.moving != "" || !slices.Equal(r.needs, w.ownedNeeds(n)) || !sameOptions(r.options, n.decl.Options) ||
+		!tree.Equal(anyMap(r.settings), anyMap(n.decl.Settings)) ||
+		known && (n.builtAnew() || !sameBut(n.decl.Options.IgnoreChanges, r.props, n.job.Props) || len(still(r.was, n.decl.Options.RenamedFrom)) != len(r.was))
+}
+
+// believe takes a node as the record has it.
+func (w *work) believe(n *node) {
+	g := n.rec.live()
+	n.plan = &Planned{
+		Address: n.addr, Kind: n.spec.Type, Action: Unchanged, Needs: n.needs, Source: n.decl.Source, Place: g.place,
+		Identity: g.identity, Generation: g.number,
+	}
+	n.attrs, n.unknown, n.moving = g.attrs, false, nil
+}
+
+// widenLevel selects what the upstreams that were looked at may change, before its level is classified. One that has
+// nothing to do counts as well: a run that was cut may have changed it and not recorded it.
+func (w *work) widenLevel(ctx context.Context, level []*node) {
+	if !w.narrows() {
+		return
+	}
+	seen := func(up *node) bool { return w.selected[up] }
+	w.widen(ctx, slices.DeleteFunc(slices.Clone(level), func(n *node) bool { return !slices.ContainsFunc(n.ups, seen) }))
+}
+
+// widenCycles selects members of cycles that were believed before what they need through a late path was decided.
+func (w *work) widenCycles(ctx context.Context) bool {
+	if !w.narrows() {
+		return false
+	}
+	return w.widen(ctx, slices.DeleteFunc(slices.Clone(w.declared), func(n *node) bool { return len(n.cut) == 0 }))
+}

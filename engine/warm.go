@@ -1,0 +1,245 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// Warm is what an engine keeps from one plan to the next, where a process makes many of one stage: the ways to places,
+// with their clients and credentials; what was prepared; what is used and not owned. All of it can be made again.
+// Who uses one tells it which files change (Changed), and now and then that time has passed (Cool).
+type Warm struct {
+	mu       sync.Mutex
+	accesses map[accessKey]*access
+	prepared map[string]*preparation
+	reads    map[string]map[string]any
+	waiting  map[string]bool
+}
+
+// preparation is what was prepared for an address, as long as its props and what it is made of stay.
+type preparation struct {
+	props  string // their digest
+	assets map[string]reconcile.Asset
+	from   []string
+	failed bool
+}
+
+// NewWarm keeps nothing yet.
+func NewWarm() *Warm {
+	return &Warm{accesses: map[accessKey]*access{}, prepared: map[string]*preparation{}, reads: map[string]map[string]any{}}
+}
+
+// Changed forgets what was prepared from these files and folders, absolute paths.
+func (w *Warm) Changed(paths []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	maps.DeleteFunc(w.prepared, func(_ string, p *preparation) bool {
+		return slices.ContainsFunc(p.from, func(from string) bool {
+			return slices.ContainsFunc(paths, func(path string) bool { return inside(path, from) || inside(from, path) })
+		})
+	})
+}
+
+// inside reports that a path is another or lies in it.
+func inside(path, dir string) bool {
+	rest, ok := strings.CutPrefix(path, dir)
+	return ok && (rest == "" || rest[0] == filepath.Separator || strings.HasSuffix(dir, string(filepath.Separator)))
+}
+
+// Sources are the files and folders that what the last plan declares is made of, sorted.
+func (w *Warm) Sources() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []string
+	for _, p := range w.prepared {
+		all = append(all, p.from...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Cool forgets what goes by time: where credentials lead, what was only read, and what these addresses were made of. A way
+// that holds more than clients, because it must be closed, stays.
+func (w *Warm) Cool(addresses []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	maps.DeleteFunc(w.accesses, func(_ accessKey, a *access) bool {
+		_, closes := a.cloud.(io.Closer)
+		return !closes
+	})
+	clear(w.reads)
+	for _, addr := range addresses {
+		delete(w.prepared, addr)
+	}
+}
+
+// Close closes the ways that must be closed. It may be used again after that.
+func (w *Warm) Close() error {
+	w.mu.Lock()
+	accesses := w.accesses
+	w.accesses = map[accessKey]*access{}
+	w.mu.Unlock()
+	var errs []error
+	for _, a := range accesses {
+		if c, ok := a.cloud.(io.Closer); ok {
+			errs = append(errs, c.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// way is the kept way to a place, or a new one, which is the caller's to open.
+func (w *Warm) way(id accessKey, make func() *access) (a *access, mine bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if a, ok := w.accesses[id]; ok {
+		return a, false
+	}
+	a = make()
+	w.accesses[id] = a
+	return a, true
+}
+
+// fail forgets a way that could not be opened.
+func (w *Warm) fail(id accessKey, a *access) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.accesses[id] == a {
+		delete(w.accesses, id)
+	}
+}
+
+// waits reports that somebody had to act on an address when it was looked at last. Nil keeps nothing.
+func (w *Warm) waits(addr string) bool {
+	if w == nil {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.waiting[addr]
+}
+
+// planned notes what waits for somebody, and forgets the preparations of what is not declared any more.
+func (w *Warm) planned(p *Plan, work *work) {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waiting = map[string]bool{}
+	for _, a := range p.Actions {
+		if a.Action == Wait || a.Waiting != "" {
+			w.waiting[a.Address] = true
+		}
+	}
+	maps.DeleteFunc(w.prepared, func(addr string, _ *preparation) bool {
+		n := work.nodes[addr]
+		return n == nil || n.decl == nil
+	})
+}
+
+// settled notes what waits for somebody after a run.
+func (w *Warm) settled(waiting map[string]string) {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for addr := range waiting {
+		w.waiting[addr] = true
+	}
+}
+
+// prepared is what was prepared of a node before, if nothing of it changed since.
+func (w *work) prepared(n *node) (map[string]reconcile.Asset, bool) {
+	if w.e.Warm == nil {
+		return nil, false
+	}
+	w.e.Warm.mu.Lock()
+	defer w.e.Warm.mu.Unlock()
+	p := w.e.Warm.prepared[n.addr]
+	if p == nil || p.failed || p.props == "" || p.props != preparedProps(n) {
+		return nil, false
+	}
+	return p.assets, true
+}
+
+func preparedProps(n *node) string { return digestOf(n.spec.Type, n.declaredProps()) }
+
+// digestOf is one digest of values, "" where they cannot be written.
+func digestOf(values ...any) string {
+	t, err := tree.Of(values)
+	if err != nil {
+		return ""
+	}
+	return tree.Digest(t)
+}
+
+// prepareOne prepares a node, and notes what it was made of. What the kind does not tell is where an asset lies, unless that
+// was built into the cache.
+func (w *work) prepareOne(ctx context.Context, n *node, job *reconcile.Job) error {
+	space := reconcile.Workspace{Dir: w.graph.Dir, Cache: w.e.Cache}
+	if w.e.Warm == nil {
+		return n.kind.Prepare(ctx, job, space)
+	}
+	p := &preparation{props: preparedProps(n)}
+	var mu sync.Mutex
+	space.Told = func(path string) {
+		mu.Lock()
+		defer mu.Unlock()
+		p.from = append(p.from, path)
+	}
+	err := n.kind.Prepare(ctx, job, space)
+	p.assets, p.failed = job.Assets, err != nil
+	if len(p.from) == 0 {
+		for _, a := range job.Assets {
+			if a.Path != "" && !inside(a.Path, w.e.Cache) {
+				p.from = append(p.from, a.Path)
+			}
+		}
+	}
+	w.e.Warm.mu.Lock()
+	defer w.e.Warm.mu.Unlock()
+	w.e.Warm.prepared[n.addr] = p
+	return err
+}
+
+// readBefore are the attributes of what is only read, as they were seen last.
+func (w *work) readBefore(n *node) (map[string]any, bool) {
+	id := readKey(n)
+	if !w.narrows() || w.e.Warm == nil || id == "" {
+		return nil, false
+	}
+	w.e.Warm.mu.Lock()
+	defer w.e.Warm.mu.Unlock()
+	attrs, ok := w.e.Warm.reads[id]
+	return attrs, ok
+}
+
+// readNow keeps what was read.
+func (w *work) readNow(n *node) {
+	id := readKey(n)
+	if w.e.Warm == nil || id == "" {
+		return
+	}
+	w.e.Warm.mu.Lock()
+	defer w.e.Warm.mu.Unlock()
+	w.e.Warm.reads[id] = n.attrs
+}
+
+// readKey tells reads apart; "" for one that another stack's outputs decide.
+func readKey(n *node) string {
+	if len(n.props.Outputs()) > 0 {
+		return ""
+	}
+	return digestOf(n.read.Kind, n.read.ID, n.read.Settings, n.read.Query)
+}
