@@ -41,6 +41,13 @@ func allKinds() map[string]faulted {
 			objects: (*world).roles, create: "IAM.CreateRole", look: "IAM.GetRole",
 			asked: []string{"IAM.CreateRole", "IAM.GetRole", "IAM.ListRolePolicies", "IAM.ListAttachedRolePolicies", "IAM.PutRolePolicy", "IAM.AttachRolePolicy"},
 		},
+		"policy": {
+			kind:    reconcile.Erase(policyKind),
+			from:    obj{"name": "reader", "document": allow("s3:Get*", "*"), "description": "reads", "tags": obj{"team": "web"}},
+			to:      obj{"name": "reader", "document": allow("s3:List*", "*"), "description": "reads", "tags": obj{"cost": "42"}},
+			objects: (*world).policies, create: "IAM.CreatePolicy", look: "IAM.GetPolicy",
+			asked: []string{"IAM.CreatePolicy", "IAM.GetPolicy", "IAM.GetPolicyVersion"},
+		},
 	}
 }
 
@@ -79,7 +86,7 @@ func TestFaults(t *testing.T) {
 	for name, f := range allKinds() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			calm := newWorld(t)
+			calm := newWorld(t, "read", "bound")
 			want := f.life(t, calm)
 			calls := len(calm.server.Calls())
 			if calls < 8 {
@@ -87,7 +94,7 @@ func TestFaults(t *testing.T) {
 			}
 			for _, how := range broken() {
 				for nth := 1; nth <= calls; nth++ {
-					w := newWorld(t)
+					w := newWorld(t, "read", "bound")
 					held := w.server.Inject(awstest.Fault{Nth: nth, Kind: how})
 					have := f.life(t, w)
 					if !slices.Equal(have, want) || held.Fired() != 1 {
@@ -103,7 +110,7 @@ func TestFaults(t *testing.T) {
 func TestStale(t *testing.T) {
 	t.Parallel()
 	for name, f := range allKinds() {
-		w := newWorld(t)
+		w := newWorld(t, "read", "bound")
 		// The answer is lost, so that only looking can tell.
 		w.server.Inject(awstest.Fault{Op: f.create, Kind: awstest.DropAnswer})
 		w.server.Inject(awstest.Fault{Op: f.look, Nth: 2, Kind: awstest.Stale, Times: 3})
@@ -119,7 +126,7 @@ func TestDenied(t *testing.T) {
 	t.Parallel()
 	for _, f := range allKinds() {
 		for _, op := range f.asked {
-			w := newWorld(t)
+			w := newWorld(t, "read", "bound")
 			w.server.Inject(awstest.Fault{Op: op, Kind: awstest.Deny, Times: -1})
 			_, err := f.kind.Settle(t.Context(), w.job(t, f.kind, f.from), reconcile.Hooks{})
 			if err == nil || !strings.Contains(err.Error(), "AccessDenied") {

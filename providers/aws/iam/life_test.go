@@ -17,7 +17,7 @@ import (
 // TestCalls counts what a creation, a look without change, and changes cost.
 func TestCalls(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(roleKind)
+	w, kind := newWorld(t, theirs...), reconcile.Erase(roleKind)
 	made := obj{
 		"trustPolicy": trust("lambda"), "managedPolicies": list{managed("read")}, "inline": obj{"logs": allow("logs:PutLogEvents", "*")},
 		"bindings": list{grant("sqs:SendMessage", "queue"), grant("sns:Publish", "topic")},
@@ -46,7 +46,7 @@ func mutations(w *world) string { return strings.Join(names(w.server.Mutations()
 // TestDelete takes off all that hangs on a role, whoever put it there.
 func TestDelete(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(roleKind)
+	w, kind := newWorld(t, theirs...), reconcile.Erase(roleKind)
 	last := w.settle(t, kind, obj{"name": "worker", "trustPolicy": trust("ec2")}, nil)
 	for _, err := range []error{
 		second(w.others.PutRolePolicy(t.Context(), &sdk.PutRolePolicyInput{RoleName: new("worker"), PolicyName: new("theirs"), PolicyDocument: new(textOf(t, allow("s3:*", "*")))})),
@@ -79,7 +79,7 @@ func second[T any](_ T, err error) error { return err }
 // TestManyPages: a role with more policies than a page holds is seen whole.
 func TestManyPages(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(roleKind)
+	w, kind := newWorld(t, theirs...), reconcile.Erase(roleKind)
 	var arns list
 	for i := range 105 {
 		name := fmt.Sprintf("many-%03d", i)
@@ -101,7 +101,7 @@ func TestManyPages(t *testing.T) {
 func TestMissingPolicy(t *testing.T) {
 	t.Parallel()
 	for prop, value := range map[string]any{"managedPolicies": list{managed("nowhere")}, "permissionsBoundary": managed("nowhere")} {
-		w, kind := newWorld(t), reconcile.Erase(roleKind)
+		w, kind := newWorld(t, theirs...), reconcile.Erase(roleKind)
 		last := w.settle(t, kind, obj{"trustPolicy": trust("ec2")}, nil)
 		if prop == "permissionsBoundary" { // which moto takes as it is
 			w.server.Inject(awstest.Fault{Op: "IAM.PutRolePermissionsBoundary", Kind: awstest.Refuse, Code: "NoSuchEntity", Times: -1})
@@ -123,7 +123,7 @@ func TestNewPrincipal(t *testing.T) {
 	}
 	refuse := awstest.Fault{Op: "IAM.CreateRole", Kind: awstest.Refuse, Code: "MalformedPolicyDocument", Times: 2}
 	t.Run("new", func(t *testing.T) {
-		w, kind := newWorld(t), reconcile.Erase(roleKind)
+		w, kind := newWorld(t, theirs...), reconcile.Erase(roleKind)
 		w.role0(t, "caller")
 		w.server.Inject(refuse)
 		w.settle(t, kind, obj{"trustPolicy": by("arn:aws:iam::" + account + ":role/caller")}, nil)
@@ -132,7 +132,7 @@ func TestNewPrincipal(t *testing.T) {
 		}
 	})
 	t.Run("none", func(t *testing.T) {
-		w, kind := newWorld(t), reconcile.Erase(roleKind)
+		w, kind := newWorld(t, theirs...), reconcile.Erase(roleKind)
 		w.server.Inject(refuse)
 		_, err := kind.Settle(t.Context(), w.job(t, kind, obj{"trustPolicy": by("arn:aws:iam::" + account + ":role/nobody")}), reconcile.Hooks{})
 		if err == nil || !strings.Contains(err.Error(), "MalformedPolicyDocument") || w.server.Count("IAM.CreateRole") != 1 {
