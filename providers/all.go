@@ -10,6 +10,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/s3"
 	"github.com/athanor-dev/athanor/providers/aws/sns"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
+	"github.com/athanor-dev/athanor/providers/aws/ssm"
 	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/providers/random"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -20,6 +21,6 @@ func All() []reconcile.Provider {
 	return []reconcile.Provider{
 		local.Provider(),
 		random.Provider(),
-		aws.Provider(logs.Service(), s3.Service(), sns.Service(), sqs.Service(), cloudcontrol.Service()),
+		aws.Provider(logs.Service(), s3.Service(), sns.Service(), sqs.Service(), ssm.Service(), cloudcontrol.Service()),
 	}
 }

@@ -13,16 +13,19 @@ var codes = map[reconcile.Class][]string{
 		"NotFound", "NotFoundException", "ResourceNotFound", "ResourceNotFoundException",
 		"QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue",
 		"NoSuchBucket", "NoSuchKey", "NoSuchVersion", "NoSuchUpload", "NoSuchEntity",
+		"ParameterNotFound", "InvalidResourceId",
 	},
 	// A bucket's name that somebody else took is BucketAlreadyExists, and no look will ever show it as ours.
 	reconcile.Exists: {
 		"QueueNameExists", "QueueAlreadyExists", "AWS.SimpleQueueService.QueueNameExists",
 		"AlreadyExists", "BucketAlreadyOwnedByYou", "PreconditionFailed", "EntityAlreadyExists", "ResourceAlreadyExistsException", "AlreadyExistsException",
+		"ParameterAlreadyExists",
 	},
 	reconcile.Conflict: {
 		"OperationAborted", "OperationAbortedException", "ConditionalRequestConflict", "ConcurrentAccess", "StaleTag",
 		"ConcurrentModification", "ConcurrentModificationException", "ResourceConflictException", "ConflictException",
 		"ResourceConflict",
+		"TooManyUpdates",
 	},
 	// SQS frees the name of a deleted queue after 60 seconds.
 	reconcile.Busy: {
@@ -66,11 +69,15 @@ var codes = map[reconcile.Class][]string{
 		"InvalidOperationException", "NotUpdatable", "NotUpdatableException", "PrivateTypeException", "TypeNotFoundException", "UnsupportedActionException",
 		"KMSDisabled", "KMSInvalidState", "KMSNotFound", "KmsDisabled", "KmsInvalidKeyUsage", "KmsInvalidState", "KmsNotFound",
 		"KMS.DisabledException", "KMS.InvalidStateException", "KMS.NotFoundException",
+		"HierarchyLevelLimitExceededException", "HierarchyTypeMismatchException", "IncompatiblePolicyException",
+		"InvalidAllowedPatternException", "InvalidKeyId", "InvalidPolicyAttributeException", "InvalidPolicyTypeException",
+		"ParameterPatternMismatchException", "UnsupportedParameterType",
 	},
 	reconcile.Quota: {
 		"OverLimit", "TopicLimitExceeded", "SubscriptionLimitExceeded", "FilterPolicyLimitExceeded", "ReplayLimitExceeded",
 		"TagLimitExceeded", "TooManyBuckets", "LimitExceeded", "LimitExceededException", "ServiceLimitExceeded", "ServiceLimitExceededException",
 		"QuotaExceeded", "ServiceQuotaExceeded", "ServiceQuotaExceededException",
+		"ParameterLimitExceeded", "ParameterMaxVersionLimitExceeded", "PoliciesLimitExceededException", "TooManyTagsError",
 	},
 }
 
