@@ -13,17 +13,20 @@ var codes = map[reconcile.Class][]string{
 		"NotFound", "NotFoundException", "ResourceNotFound", "ResourceNotFoundException",
 		"QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue",
 		"NoSuchBucket", "NoSuchKey", "NoSuchVersion", "NoSuchUpload", "NoSuchEntity",
+		"ParameterNotFound", "InvalidResourceId",
 	},
 	// A bucket's name that somebody else took is BucketAlreadyExists, and no look will ever show it as ours.
 	reconcile.Exists: {
 		"QueueNameExists", "QueueAlreadyExists", "AWS.SimpleQueueService.QueueNameExists",
 		"AlreadyExists", "BucketAlreadyOwnedByYou", "PreconditionFailed", "EntityAlreadyExists", "ResourceAlreadyExistsException", "AlreadyExistsException",
+		"ParameterAlreadyExists",
 	},
 	reconcile.Conflict: {
-		"OperationAborted", "ConditionalRequestConflict", "ConcurrentAccess", "StaleTag",
+		"OperationAborted", "OperationAbortedException", "ConditionalRequestConflict", "ConcurrentAccess", "StaleTag",
 		"ConcurrentModification", "ConcurrentModificationException", "ResourceConflictException", "ConflictException",
 		"ResourceConflict",
 		"DeleteConflict", // of IAM: something was put onto what is being deleted
+		"TooManyUpdates",
 	},
 	// SQS frees the name of a deleted queue after 60 seconds.
 	reconcile.Busy: {
@@ -65,14 +68,18 @@ var codes = map[reconcile.Class][]string{
 		"TagPolicy", "UnmodifiableEntity", "UnsupportedOperation", "AWS.SimpleQueueService.UnsupportedOperation", "UserError",
 		"Validation", "ValidationError", "ValidationException",
 		"ClientTokenConflictException", "GeneralServiceException", "HandlerFailureException", "InvalidRequestException",
-		"NotUpdatable", "NotUpdatableException", "PrivateTypeException", "TypeNotFoundException", "UnsupportedActionException",
+		"InvalidOperationException", "NotUpdatable", "NotUpdatableException", "PrivateTypeException", "TypeNotFoundException", "UnsupportedActionException",
 		"KMSDisabled", "KMSInvalidState", "KMSNotFound", "KmsDisabled", "KmsInvalidKeyUsage", "KmsInvalidState", "KmsNotFound",
 		"KMS.DisabledException", "KMS.InvalidStateException", "KMS.NotFoundException",
+		"HierarchyLevelLimitExceededException", "HierarchyTypeMismatchException", "IncompatiblePolicyException",
+		"InvalidAllowedPatternException", "InvalidKeyId", "InvalidPolicyAttributeException", "InvalidPolicyTypeException",
+		"ParameterPatternMismatchException", "UnsupportedParameterType",
 	},
 	reconcile.Quota: {
 		"OverLimit", "TopicLimitExceeded", "SubscriptionLimitExceeded", "FilterPolicyLimitExceeded", "ReplayLimitExceeded",
 		"TagLimitExceeded", "TooManyBuckets", "LimitExceeded", "LimitExceededException", "ServiceLimitExceeded", "ServiceLimitExceededException",
 		"QuotaExceeded", "ServiceQuotaExceeded", "ServiceQuotaExceededException",
+		"ParameterLimitExceeded", "ParameterMaxVersionLimitExceeded", "PoliciesLimitExceededException", "TooManyTagsError",
 	},
 }
 
