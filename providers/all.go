@@ -5,6 +5,7 @@ package providers
 
 import (
 	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/apigatewayv2"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol"
 	"github.com/athanor-dev/athanor/providers/aws/s3"
 	"github.com/athanor-dev/athanor/providers/aws/sns"
@@ -19,6 +20,6 @@ func All() []reconcile.Provider {
 	return []reconcile.Provider{
 		local.Provider(),
 		random.Provider(),
-		aws.Provider(s3.Service(), sns.Service(), sqs.Service(), cloudcontrol.Service()),
+		aws.Provider(apigatewayv2.Service(), s3.Service(), sns.Service(), sqs.Service(), cloudcontrol.Service()),
 	}
 }
