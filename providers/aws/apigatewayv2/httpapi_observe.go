@@ -38,17 +38,19 @@ func observeAPI(ctx context.Context, site apiSite) (liveAPI, error) {
 	if err != nil {
 		return liveAPI{}, err
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	group, all := errgroup.WithContext(ctx)
 	for _, read := range []func() error{
-		func() (err error) { live.routes, err = routesOf(ctx, client, id); return err },
-		func() (err error) { live.integrations, err = integrationsOf(ctx, client, id); return err },
-		func() (err error) { live.authorizers, err = authorizersOf(ctx, client, id); return err },
-		func() (err error) { live.stages, err = stagesOf(ctx, client, id); return err },
+		func() (err error) { live.routes, err = routesOf(all, client, id); return err },
+		func() (err error) { live.integrations, err = integrationsOf(all, client, id); return err },
+		func() (err error) { live.authorizers, err = authorizersOf(all, client, id); return err },
+		func() (err error) { live.stages, err = stagesOf(all, client, id); return err },
 	} {
 		group.Go(func() error { return aws.NotYet(read()) })
 	}
-	err = group.Wait()
-	return live, err
+	if err := group.Wait(); err != nil {
+		return liveAPI{}, err
+	}
+	return live, fill(ctx, client, &live)
 }
 
 // identify is the identity to look for: what was named or is on record, else what carries the mark, else, for what is only

@@ -25,15 +25,15 @@ func compared(want HTTPAPIProps, live liveAPI) *work {
 		authorizers: children{at: "authorizers", want: object{}, have: object{}},
 		stages:      children{at: "stages", noneIsSaid: true, want: object{}, have: object{}, hidden: []string{"variables"}},
 	}
-	w.declared(want)
 	w.seen()
+	w.declared(want)
 	w.routes.create, w.routes.update, w.routes.remove = w.createRoutes(), w.updateRoutes(), w.deleteRoutes()
 	w.authorizers.create, w.authorizers.update, w.authorizers.remove = w.createAuthorizers(), w.updateAuthorizers(), w.deleteAuthorizers()
 	w.stages.create, w.stages.update, w.stages.remove = w.createStages(), w.updateStages(), w.deleteStages()
 	return w
 }
 
-// declared fills in what is declared. What has no target is left out for now.
+// declared fills in what is declared. What has no target is left out for now, and what is there in its place stays.
 func (w *work) declared(want HTTPAPIProps) {
 	for key, r := range want.Routes {
 		w.routes.want[key] = unless(!r.targeted(), treeOf(&r))
@@ -47,7 +47,8 @@ func (w *work) declared(want HTTPAPIProps) {
 	for name, s := range want.Stages {
 		w.stages.want[name] = treeOf(&s)
 		if s.AccessLog != nil && s.AccessLog.Destination == "" {
-			w.stages.want[name] = tree.Without(w.stages.want[name], "accessLog")
+			log, _ := tree.Get(w.stages.have[name], "accessLog")
+			w.stages.want[name] = tree.With(w.stages.want[name], "accessLog", log)
 		}
 	}
 }
