@@ -5,6 +5,7 @@ package providers
 
 import (
 	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/apigatewayv2"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
 	"github.com/athanor-dev/athanor/providers/aws/logs"
@@ -22,6 +23,6 @@ func All() []reconcile.Provider {
 	return []reconcile.Provider{
 		local.Provider(),
 		random.Provider(),
-		aws.Provider(iam.Service(), logs.Service(), s3.Service(), sns.Service(), sqs.Service(), ssm.Service(), cloudcontrol.Service()),
+		aws.Provider(apigatewayv2.Service(), iam.Service(), logs.Service(), s3.Service(), sns.Service(), sqs.Service(), ssm.Service(), cloudcontrol.Service()),
 	}
 }

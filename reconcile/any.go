@@ -116,33 +116,38 @@ func (e *erased[P, L, A]) want(job *Job) (P, error) {
 	}
 	p := new(P)
 	job.maskLive, job.secretType = e.k.MaskLive, e.secretProps
-	declared := job.Props
-	for _, path := range job.Omit {
-		declared, _ = tree.Without(declared, path).(map[string]any)
-	}
-	if job.Query {
-		if err := props.Load(declared, p); err != nil {
-			return *p, err
-		}
-		if e.k.Defaults != nil {
-			*p = e.k.Defaults(*p)
-		}
-		job.typed = p
-		return *p, nil
-	}
-	if err := props.Decode(declared, p); err != nil {
+	if err := e.decode(job, p); err != nil {
 		return *p, err
-	}
-	if e.k.Check != nil {
-		if err := e.k.Check(*p); err != nil {
-			return *p, err
-		}
 	}
 	if e.k.Defaults != nil {
 		*p = e.k.Defaults(*p)
 	}
 	job.typed = p
 	return *p, nil
+}
+
+// decode reads and checks the whole declaration, and then reads it without what is left out now: that is declared, and is
+// neither missing nor wrong.
+func (e *erased[P, L, A]) decode(job *Job, p *P) error {
+	if !job.Query {
+		if err := props.Decode(job.Props, p); err != nil {
+			return err
+		}
+		if e.k.Check != nil {
+			if err := e.k.Check(*p); err != nil {
+				return err
+			}
+		}
+		if len(job.Omit) == 0 {
+			return nil
+		}
+		*p = *new(P)
+	}
+	declared := job.Props
+	for _, path := range job.Omit {
+		declared, _ = tree.Without(declared, path).(map[string]any)
+	}
+	return props.Load(declared, p)
 }
 
 // Names fills what the physical name depends on.

@@ -131,6 +131,46 @@ func TestDeclarations(t *testing.T) {
 	}
 }
 
+// ShelfProps declare what must be given.
+type ShelfProps struct {
+	Holds string `prop:"required"`
+	Note  string
+}
+
+// What is left out for now is declared: it is neither missing nor wrong.
+func TestLeftOutIsDeclared(t *testing.T) {
+	t.Parallel()
+	var compared []string
+	k := &reconcile.Kind[ShelfProps, int, noAttrs]{
+		Type:    "test.Shelf",
+		Observe: func(context.Context, reconcile.Site[ShelfProps, noAttrs]) (int, error) { return 0, nil },
+		Create:  func(context.Context, reconcile.Site[ShelfProps, noAttrs]) (noAttrs, error) { return noAttrs{}, nil },
+		Compare: func(_ *reconcile.Diff[int], want ShelfProps, _ int) {
+			compared = append(compared, want.Holds+want.Note)
+		},
+		Attrs:  func(int) noAttrs { return noAttrs{} },
+		Delete: func(context.Context, reconcile.Site[ShelfProps, noAttrs]) error { return nil },
+		Check: func(want ShelfProps) error {
+			if want.Note == "" {
+				return &props.FieldError{Path: "note", Problem: "is missing"}
+			}
+			return nil
+		},
+		Identity: func(noAttrs) string { return "shelf" },
+	}
+	kind := reconcile.Erase(k)
+	declared := map[string]any{"holds": "⟦up.value⟧", "note": "⟦up.value⟧"}
+	if _, err := kind.Look(t.Context(), &reconcile.Job{Props: declared, Omit: []tree.Path{"holds", "note"}}); err != nil {
+		t.Error(err)
+	}
+	if !slices.Equal(compared, []string{""}) {
+		t.Errorf("compared with %q, and both are left out", compared)
+	}
+	if err := kind.Decode(&reconcile.Job{Props: map[string]any{"note": "x"}, Omit: []tree.Path{"note"}}); err == nil {
+		t.Error("what is not declared at all is missing")
+	}
+}
+
 // A look is compared again with other props, and no call is made.
 func TestCompareAgain(t *testing.T) {
 	t.Parallel()

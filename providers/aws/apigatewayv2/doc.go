@@ -1,0 +1,57 @@
+// Package apigatewayv2 offers HTTP APIs of Amazon API Gateway.
+//
+// It knows an API as one thing with its routes, what they lead to, its authorizers and its stages: which of them must be
+// there before others, what has to go after them, and how integrations are shared. It does not know WebSocket and REST
+// APIs, nor functions; who may invoke a function is said where functions are declared.
+package apigatewayv2
+
+import (
+	"embed"
+	"strings"
+
+	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/apigatewayv2"
+
+	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+//go:embed httpapi.go httpapi_props.go stage_props.go
+var source embed.FS
+
+const apiType = "aws.apigatewayv2.HTTPAPI"
+
+// Service is what this package offers. The types of the registry stay usable: a WebSocket API is an AWS::ApiGatewayV2::Api
+// with routes, integrations and stages of their own.
+func Service() aws.Service {
+	return aws.Service{
+		Kinds:   []reconcile.Any{reconcile.Erase(apiKind)},
+		Filters: []string{"apigateway"},
+		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
+			id, ok := apiOf(arn)
+			return apiType, id, "", ok
+		},
+	}
+}
+
+// apiOf is the identity of an API in its ARN; those of its stages and REST APIs are not meant.
+func apiOf(arn aws.ARN) (id string, ok bool) {
+	p, ok := arn.Parse()
+	id, under := strings.CutPrefix(p.Resource, "/apis/")
+	return id, ok && p.Service == "apigateway" && under && id != "" && !strings.Contains(id, "/")
+}
+
+// NewHTTPAPI declares an HTTP API.
+func NewHTTPAPI(s *athanor.Stack, name string, p HTTPAPIProps, opts ...athanor.Option) HTTPAPI {
+	return athanor.Declare(s, apiKind, name, p, opts...)
+}
+
+// ReadHTTPAPI uses an HTTP API that the stack does not own: by its identity or ARN, or by HTTPAPIProps with its name.
+func ReadHTTPAPI(s *athanor.Stack, name string, by any) HTTPAPI {
+	return athanor.Read(s, apiKind, name, by)
+}
+
+func clientOf(cloud reconcile.Cloud) (*sdk.Client, error) {
+	return aws.Client(cloud, func(cfg sdkaws.Config) *sdk.Client { return sdk.NewFromConfig(cfg) })
+}

@@ -1,0 +1,193 @@
+package apigatewayv2
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+var (
+	routeKey  = regexp.MustCompile(`^(\$default|(ANY|GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) /.*)$`)
+	stageName = regexp.MustCompile(`^(\$default|[A-Za-z0-9_-]{1,128})$`)
+)
+
+// checking collects what is wrong with a declaration.
+type checking struct {
+	want     HTTPAPIProps
+	problems props.Errors
+}
+
+func (c *checking) wrong(path tree.Path, problem string) {
+	c.problems = append(c.problems, &props.FieldError{Path: path, Problem: problem})
+}
+
+// checkAPI finds what API Gateway would refuse half way through, or would take without doing it.
+func checkAPI(want HTTPAPIProps) error {
+	c := &checking{want: want, problems: aws.CheckTags(want.Tags)}
+	for _, bound := range []struct {
+		path tree.Path
+		text string
+		most int
+	}{{"name", want.Name, 128}, {"description", want.Description, 1024}, {"version", want.Version, 64}} {
+		if len(bound.text) > bound.most && !token.Has(bound.text) {
+			c.wrong(bound.path, "is too long")
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(want.Routes)) {
+		c.route(tree.Path("routes").Key(key), key, want.Routes[key])
+	}
+	for _, key := range slices.Sorted(maps.Keys(want.Bindings)) {
+		if _, twice := want.Routes[key]; twice {
+			c.wrong(tree.Path("bindings").Key(key), "routes has one with this key too")
+		}
+		c.route(tree.Path("bindings").Key(key), key, want.Bindings[key])
+	}
+	for _, name := range slices.Sorted(maps.Keys(want.Authorizers)) {
+		c.authorizer(tree.Path("authorizers").Key(name), want.Authorizers[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(want.Stages)) {
+		c.stage(tree.Path("stages").Key(name), name, want.Stages[name])
+	}
+	if want.CORS != nil && want.CORS.MaxAge%time.Second != 0 {
+		c.wrong("cors.maxAge", "want whole seconds")
+	}
+	if c.problems == nil {
+		return nil
+	}
+	return c.problems
+}
+
+func (c *checking) route(at tree.Path, key string, r Route) {
+	if !token.Has(key) && !routeKey.MatchString(key) {
+		c.wrong(at, `want a method and a path, such as "GET /items/{id}", or "$default"`)
+	}
+	private := r.Listener != "" || r.VPCLink != ""
+	switch count(r.Lambda != "", r.URL != "", r.Service != "", private) {
+	case 1:
+	case 0:
+		c.wrong(at, "leads nowhere: want lambda, url, service, or listener with vpcLink")
+		return
+	default:
+		c.wrong(at, "want one of lambda, url, service, and listener with vpcLink")
+		return
+	}
+	for _, of := range []struct {
+		name  string
+		set   bool
+		taken bool
+		who   string
+	}{
+		{"vpcLink", r.VPCLink != "", !private || r.Listener != "", "listener"},
+		{"method", r.Method != nil, r.URL != "" || private, "url or listener"},
+		{"tlsServerName", r.TLSServerName != "", private, "listener"},
+		{"payloadFormat", r.PayloadFormat != nil, r.Lambda != "", "lambda"},
+		{"credentials", r.Credentials != "", r.Lambda != "" || r.Service != "", "lambda or service"},
+		{"scopes", len(r.Scopes) > 0, r.Authorizer != "", "authorizer"},
+	} {
+		if of.set && !of.taken {
+			c.wrong(at.Key(of.name), "it goes with "+of.who)
+		}
+	}
+	if private && r.VPCLink == "" {
+		c.wrong(at.Key("vpcLink"), "a listener is reached through one")
+	}
+	if r.Service != "" && r.Credentials == "" {
+		c.wrong(at.Key("credentials"), "a service needs a role")
+	}
+	if r.Timeout != nil && *r.Timeout%time.Millisecond != 0 {
+		c.wrong(at.Key("timeout"), "want whole milliseconds")
+	}
+	c.authorization(at, r)
+}
+
+func (c *checking) authorization(at tree.Path, r Route) {
+	if r.Authorizer == "" {
+		return
+	}
+	if r.IAM {
+		c.wrong(at.Key("iam"), "the route has an authorizer")
+	}
+	if token.Has(r.Authorizer) {
+		return
+	}
+	by, ok := c.want.Authorizers[r.Authorizer]
+	if !ok {
+		c.wrong(at.Key("authorizer"), "authorizers has none of this name")
+	}
+	if len(r.Scopes) > 0 && by.Lambda != "" {
+		c.wrong(at.Key("scopes"), "only tokens have scopes, and the authorizer is a function")
+	}
+}
+
+func (c *checking) authorizer(at tree.Path, a Authorizer) {
+	if count(a.Issuer != "", a.Lambda != "") != 1 {
+		c.wrong(at, "want either an issuer or lambda")
+		return
+	}
+	if a.CacheTTL%time.Second != 0 {
+		c.wrong(at.Key("cacheTtl"), "want whole seconds")
+	}
+	if a.CacheTTL > 0 && a.IdentitySources != nil && len(a.IdentitySources) == 0 {
+		c.wrong(at.Key("cacheTtl"), "answers are kept by identitySources, and there are none")
+	}
+	if a.SimpleResponses && a.PayloadFormat != nil && *a.PayloadFormat == "1.0" {
+		c.wrong(at.Key("simpleResponses"), "it needs the payloadFormat 2.0")
+	}
+	for _, of := range []struct {
+		name  string
+		set   bool
+		token bool // it is for authorizers by token
+	}{
+		{"audience", len(a.Audience) > 0, true},
+		{"payloadFormat", a.PayloadFormat != nil, false},
+		{"simpleResponses", a.SimpleResponses, false},
+		{"cacheTtl", a.CacheTTL != 0, false},
+		{"credentials", a.Credentials != "", false},
+	} {
+		if of.set && of.token != (a.Issuer != "") {
+			c.wrong(at.Key(of.name), "it goes with "+map[bool]string{true: "issuer", false: "lambda"}[of.token])
+		}
+	}
+	if a.Issuer != "" && a.IdentitySources != nil && len(a.IdentitySources) != 1 {
+		c.wrong(at.Key("identitySources"), "a token is in one place")
+	}
+}
+
+func (c *checking) stage(at tree.Path, name string, s Stage) {
+	if !token.Has(name) && !stageName.MatchString(name) {
+		c.wrong(at, `want letters, digits, - and _, or "$default"`)
+	}
+	if s.AccessLog != nil && strings.ContainsAny(s.AccessLog.Format, "\r\n") {
+		c.wrong(at.Key("accessLog").Key("format"), "want one line")
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Variables)) {
+		if s.Variables[key] == "" {
+			c.wrong(at.Key("variables").Key(key), "a variable is not empty")
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Routes)) {
+		if _, ok := c.want.Routes[key]; ok || token.Has(key) {
+			continue
+		}
+		if _, ok := c.want.Bindings[key]; !ok {
+			c.wrong(at.Key("routes").Key(key), "the API has no such route")
+		}
+	}
+}
+
+func count(truths ...bool) int {
+	n := 0
+	for _, t := range truths {
+		if t {
+			n++
+		}
+	}
+	return n
+}

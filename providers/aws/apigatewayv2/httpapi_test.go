@@ -1,0 +1,114 @@
+package apigatewayv2
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/athanor-dev/athanor/providers/kindtest"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// quick is the kind with a short bound of visibility, for faults after which it must be waited for.
+func quick() reconcile.Any {
+	k := *apiKind
+	k.Visibility = 300 * time.Millisecond
+	return reconcile.Erase(&k)
+}
+
+// leading is a route of each sort, with all that it can have.
+func leading() obj {
+	return obj{
+		"$default": obj{"lambda": function("items")},
+		"GET /items": obj{
+			"lambda": function("old"), "payloadFormat": "1.0", "credentials": "arn:aws:iam::*:user/*", "timeout": "10s",
+			"authorizer": "people", "scopes": list{"read", "admin"}, "operationName": "ListItems", "description": "the old one",
+		},
+		"POST /items": obj{
+			"service": "SQS-SendMessage", "credentials": role("sender"), "iam": true,
+			"parameters": obj{"QueueUrl": "https://sqs.us-east-1.amazonaws.com/" + account + "/items", "MessageBody": "$request.body"},
+		},
+		"ANY /web/{proxy+}": obj{
+			"url": "https://example.com/{proxy}", "method": "GET", "authorizer": "asked",
+			"parameters":         obj{"append:header.x-stage": "$context.stage"},
+			"responseParameters": obj{"404": obj{"overwrite:statuscode": "200"}, "500": obj{"remove:header.server": "''"}},
+		},
+		"ANY /inside": obj{
+			"listener": "arn:aws:elasticloadbalancing:us-east-1:" + account + ":listener/app/web/1/2", "vpcLink": "l1nk",
+			"tlsServerName": "inside.example.com",
+		},
+	}
+}
+
+func authorizing() obj {
+	return obj{
+		"people": obj{"issuer": "https://login.example.com/", "audience": list{"web", "app"}, "identitySources": list{"$request.querystring.token"}},
+		"asked": obj{
+			"lambda": function("ask"), "identitySources": list{"$request.header.A", "$request.header.B"}, "simpleResponses": true,
+			"cacheTtl": "5m", "credentials": role("asker"),
+		},
+		"plain": obj{"lambda": function("ask"), "payloadFormat": "1.0", "identitySources": list{}},
+	}
+}
+
+func staging() obj {
+	return obj{
+		"$default": obj{
+			"variables": obj{"color": "blue"}, "detailedMetrics": true, "throttle": obj{"rate": int64(100), "burst": int64(200)},
+			"accessLog": obj{"destination": group("access"), "format": "$context.requestId $context.status"},
+			"routes": obj{
+				"GET /items":  obj{"throttle": obj{"rate": int64(10), "burst": int64(20)}, "detailedMetrics": true},
+				"POST /items": obj{"detailedMetrics": true},
+			},
+		},
+		"beta": obj{"description": "what comes", "autoDeploy": false},
+	}
+}
+
+// tuned has everything that an HTTP API can have.
+func tuned() obj {
+	return obj{
+		"name": "items", "description": "Items for all", "version": "v1", "disableExecuteApiEndpoint": true, "ipAddressType": "dualstack",
+		"routes": leading(), "authorizers": authorizing(), "stages": staging(), "bindings": obj{"PUT /bound": obj{"lambda": function("items")}},
+		"cors": obj{
+			"allowOrigins": list{"https://b.example.com", "https://a.example.com"}, "allowMethods": list{"get", "PUT"}, "allowHeaders": list{"X-B", "X-A"},
+			"exposeHeaders": list{"X-C", "X-D"}, "allowCredentials": true, "maxAge": "1h",
+		},
+		"tags": obj{"team": "web", "cost center": "42"},
+	}
+}
+
+func apiSuite() kindtest.Suite {
+	ws := worlds{}
+	const masked = "a value may be a secret, and is masked where nobody declares it"
+	return kindtest.Suite{
+		Kind:  quick(),
+		World: ws.make,
+		Base:  obj{"routes": obj{"GET /items": obj{"lambda": function("items")}}, "tags": obj{"team": "shop"}},
+		Fault: fault,
+		Variants: []kindtest.Variant{
+			{Name: "tuned", Props: tuned()},
+			{Name: "bound", Props: obj{"bindings": leading(), "authorizers": authorizing()}},
+			{Name: "turned", Props: obj{
+				"routes": obj{"GET /items": obj{"lambda": function("new"), "iam": true}},
+				"cors":   obj{"allowOrigins": list{"*"}}, "stages": obj{}, "authorizers": obj{"people": obj{"issuer": "https://other.example.com/", "audience": list{"web"}}},
+			}},
+		},
+		Hands:      ws.hands(),
+		Alias:      map[tree.Path]tree.Path{"routes": "integrations", "bindings": "routes"}, // whoever adds a route binds none
+		Unreadable: map[tree.Path]string{"routes.*.parameters": masked, "stages.*.variables": masked},
+	}
+}
+
+func TestHTTPAPI(t *testing.T) {
+	for _, c := range kindtest.Checks() {
+		t.Run(c.Name, func(t *testing.T) {
+			s := apiSuite()
+			if c.Name == "a crash at any call heals" { // bindings are routes: their calls are cut once
+				s.Variants = slices.DeleteFunc(s.Variants, func(v kindtest.Variant) bool { return v.Name == "bound" })
+			}
+			c.Do(t, s)
+		})
+	}
+}
