@@ -32,14 +32,14 @@ type ProcessProps struct {
 	Ready *Ready
 	// Restart says what is done when it ends by itself, after it was ready once: it is started again, later each time,
 	// with a pause between 0.2s and 10s. A process that ends before it is ready has failed. Default: always.
-	Restart string `prop:"enum=always|on-failure|never"`
+	Restart *string `prop:"enum=always|on-failure|never"`
 	// Triggers is any value; the process is started again whenever it changes. Default: null.
 	Triggers any
 	// Inputs are files and folders, relative to the stack's directory; the process is started again whenever something
 	// in them changes. Folders named .git, .athanor and node_modules are passed over. Default: none.
 	Inputs []string
 	// Stop is the signal that its whole process group is ended with. Default: SIGTERM.
-	Stop string `prop:"enum=SIGTERM|SIGINT|SIGQUIT|SIGHUP|SIGKILL"`
+	Stop *string `prop:"enum=SIGTERM|SIGINT|SIGQUIT|SIGHUP|SIGKILL"`
 	// Grace is how long it may take to end before the group is killed. Default: 10s.
 	Grace *time.Duration `prop:"min=0s,max=10m"`
 }
@@ -106,11 +106,11 @@ var processKind = &reconcile.Kind[ProcessProps, liveProcess, Process]{
 }
 
 func defaultProcess(p ProcessProps) ProcessProps {
-	if p.Restart == "" {
-		p.Restart = "always"
+	if p.Restart == nil {
+		p.Restart = new("always")
 	}
-	if p.Stop == "" {
-		p.Stop = "SIGTERM"
+	if p.Stop == nil {
+		p.Stop = new("SIGTERM")
 	}
 	if p.Grace == nil {
 		p.Grace = new(10 * time.Second)
@@ -274,7 +274,7 @@ func deleteProcess(ctx context.Context, site reconcile.Site[ProcessProps, Proces
 			return errors.Join(err, removeLog(site.Last.Log))
 		}
 	}
-	if err := endStray(ctx, site.Place, *site.Last, defaultProcess(had)); err != nil {
+	if err := endStray(ctx, site.Place, *site.Last, had); err != nil {
 		return err
 	}
 	return removeLog(site.Last.Log)

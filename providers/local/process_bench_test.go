@@ -164,6 +164,16 @@ func TestHelper(t *testing.T) {
 			}
 			fmt.Fprintf(w, "asked %d times", asked)
 		})))
+	case "listen": // says that it is ready, and listens if it is told where
+		if port := os.Getenv("PORT"); port != "" {
+			l, err := net.Listen("tcp", "127.0.0.1:"+port)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+		}
+		fmt.Println("ready")
+		select {}
 	case "session": // is a dev session with one process, until it is killed
 		y := &yard{bench: newBench(t, reconcile.Erase(processKind)), came: make(chan struct{})}
 		y.bench.dir = args[1]
@@ -195,8 +205,8 @@ func (y *yard) elsewhere(run string) (*exec.Cmd, map[string]any) {
 		y.t.Fatal(err)
 	}
 	y.t.Cleanup(func() {
-		c.Process.Kill() //nolint:errcheck // the test may have done it
-		c.Wait()         //nolint:errcheck // it was killed
+		c.Process.Kill()
+		c.Wait()
 	})
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err != nil {

@@ -43,12 +43,12 @@ type child struct {
 	port int
 	log  *logFile
 
-	mu       sync.Mutex
-	address  string
-	want     ProcessProps // what is not started with may change
-	run      *running     // the current or last one
-	births   []birth      // of all its groups: the record may know any of them
-	tail     []string
+	mu      sync.Mutex
+	address string
+	want    ProcessProps // what is not started with may change
+	run     *running     // the current or last one
+	births  []birth      // of all its groups: the record may know any of them
+	tail    []string
 
 	waiting  *readiness
 	stop     sync.Once
@@ -89,7 +89,7 @@ func (c *child) begin() (err error) {
 // launch starts a run in a group of its own.
 func (c *child) launch() error {
 	want := c.wanted()
-	g, err := openGroup(signalOf(want.Stop), *want.Grace)
+	g, err := openGroup(signalOf(*want.Stop), *want.Grace)
 	if err != nil {
 		return fmt.Errorf("process group: %w", err)
 	}
@@ -101,15 +101,22 @@ func (c *child) launch() error {
 	words := argv(want.Run)
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Dir, cmd.Env = within(c.def.dir, want.Dir), c.environ(want)
-	r, err := g.start(cmd, c.print)
-	if err != nil {
+	if err := c.enter(g, cmd); err != nil {
 		g.close()
 		return &CommandError{Program: words[0], Code: -1, Err: errors.Join(err, c.log.note(notes{Port: c.port}))}
 	}
-	c.mu.Lock()
-	c.run, c.births = r, append(c.births, g.birth)
-	c.mu.Unlock()
 	return c.log.note(notes{Group: g.birth, Leader: bornAs(cmd.Process.Pid), Port: c.port})
+}
+
+// enter makes a run the current one, before anything that it prints is seen.
+func (c *child) enter(g *group, cmd *exec.Cmd) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r, err := g.start(cmd, c.print)
+	if err == nil {
+		c.run, c.births = r, append(c.births, g.birth)
+	}
+	return err
 }
 
 // environ are the variables of a run.
@@ -183,7 +190,7 @@ func (c *child) relaunch(pause time.Duration) bool {
 // endRun ends the current run: the signal, patience, and then the whole group.
 func (c *child) endRun(r *running) {
 	want := c.wanted()
-	r.group.signal(signalOf(want.Stop))
+	r.group.signal(signalOf(*want.Stop))
 	patience := time.NewTimer(*want.Grace)
 	defer patience.Stop()
 	select {
@@ -283,7 +290,8 @@ func (c *child) print(source, text string, cut int) {
 	c.waiting.line(text)
 	text = c.def.mask(text)
 	if cut > 0 {
-		text = fmt.Sprintf("%s… (%d bytes more)", strings.ToValidUTF8(text[:max(0, len(text)-unsure)], ""), cut)
+		kept := strings.ToValidUTF8(text[:max(0, len(text)-unsure)], "")
+		text = fmt.Sprintf("%s… (%d bytes more)", kept, cut+len(text)-len(kept))
 	}
 	c.tell(reconcile.LogLine{Time: time.Now(), Source: source, Text: text})
 }
@@ -306,7 +314,7 @@ func (c *child) tell(line reconcile.LogLine) {
 
 // restarts reports what the policy says of an end.
 func (p ProcessProps) restarts(failed bool) bool {
-	return p.Restart == "always" || p.Restart == "on-failure" && failed
+	return *p.Restart == "always" || *p.Restart == "on-failure" && failed
 }
 
 // inputs names the asset that stands for the inputs.

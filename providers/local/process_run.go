@@ -45,16 +45,16 @@ type running struct {
 	readers sync.WaitGroup
 }
 
-// start starts a command in the group; each line that it writes goes to print, with its source.
-func (g *group) start(cmd *exec.Cmd, print func(source, text string, cut int)) (*running, error) {
+// start starts a command in the group; each line that it writes goes to tell, with its source.
+func (g *group) start(cmd *exec.Cmd, tell func(source, text string, cut int)) (*running, error) {
 	r := &running{group: g, cmd: cmd, exited: make(chan struct{})}
 	g.join(cmd)
-	stdout, err := r.pipe(reconcile.SourceStdout, print)
+	stdout, err := r.pipe(reconcile.SourceStdout, tell)
 	if err != nil {
 		return nil, err
 	}
 	defer stdout.Close()
-	stderr, err := r.pipe(reconcile.SourceStderr, print)
+	stderr, err := r.pipe(reconcile.SourceStderr, tell)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (g *group) start(cmd *exec.Cmd, print func(source, text string, cut int)) (
 }
 
 // pipe is where a run writes to; what it writes is read line by line.
-func (r *running) pipe(source string, print func(source, text string, cut int)) (*os.File, error) {
+func (r *running) pipe(source string, tell func(source, text string, cut int)) (*os.File, error) {
 	from, to, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (r *running) pipe(source string, print func(source, text string, cut int)) 
 	r.pipes = append(r.pipes, from)
 	r.readers.Go(func() {
 		defer from.Close()
-		eachLine(from, func(text string, cut int) { print(source, text, cut) })
+		eachLine(from, func(text string, cut int) { tell(source, text, cut) })
 	})
 	return to, nil
 }

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -21,17 +20,16 @@ func endStray(ctx context.Context, place reconcile.Place, p Process, had Process
 		return nil
 	}
 	return through(ctx, place, "StopProcess", true, func() error {
-		left := readNotes(p.Log)
+		left, had := readNotes(p.Log), defaultProcess(had)
 		if p.Log != "" {
 			l := &logFile{path: p.Log}
 			if err := l.note(notes{Port: left.Port}); err != nil && !missing(err) {
 				return err
 			}
 		}
-		grace := *cmp.Or(had.Grace, defaultProcess(had).Grace)
 		var errs []error
 		for _, keeper := range []birth{left.Group, birthOf(p)} {
-			errs = append(errs, endGroup(ctx, keeper, left.Leader, signalOf(had.Stop), grace))
+			errs = append(errs, endGroup(ctx, keeper, left.Leader, signalOf(*had.Stop), *had.Grace))
 		}
 		return errors.Join(errs...)
 	})

@@ -313,7 +313,7 @@ func TestProcessOfAKilledSessionIsFound(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		c.Wait() //nolint:errcheck // it was killed
+		c.Wait()
 		y.last, y.had = attrs, map[string]any{"run": run, "grace": "1s"}
 		if how == "destroy" {
 			y.dev = nil
@@ -373,8 +373,8 @@ func TestProcessOfAnotherBirthIsLeftAlone(t *testing.T) {
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer other.Wait()         //nolint:errcheck // it is killed
-	defer other.Process.Kill() //nolint:errcheck // it runs
+	defer other.Wait()
+	defer other.Process.Kill()
 	born := bornAs(other.Process.Pid)
 	if !born.alive() {
 		t.Fatalf("%+v is not alive", born)
@@ -409,7 +409,7 @@ func TestProcessNeedsItsNotes(t *testing.T) {
 func TestProcessOfGoProgram(t *testing.T) {
 	t.Parallel()
 	p := defaultProcess(ProcessProps{})
-	if p.Restart != "always" || p.Stop != "SIGTERM" || *p.Grace != 10*time.Second {
+	if *p.Restart != "always" || *p.Stop != "SIGTERM" || *p.Grace != 10*time.Second {
 		t.Errorf("%+v", p)
 	}
 }
