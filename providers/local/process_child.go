@@ -153,9 +153,8 @@ func (c *child) supervise() {
 			c.finish(c.failure(fmt.Errorf("%w: %s", ErrNotReady, how)))
 			return
 		case meddled:
-			c.say("%s, on behalf of somebody else: it is started again by the next change", how)
-			c.finish(errors.New(how))
-			return
+			c.say("another command ended it; the next deploy of this session starts it again")
+			return // its notes are not ours any more
 		case !again:
 			c.say("%s", how)
 			c.finish(nil)

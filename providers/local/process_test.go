@@ -73,14 +73,20 @@ func TestProcessEndsWhole(t *testing.T) {
 		"by another":     {"run": "trap 'echo interrupted; exit' INT; " + lives, "stop": "SIGINT"},
 		"after a while":  {"run": "trap '' TERM; " + lives, "grace": "100ms"},
 		"at once":        {"run": "trap '' TERM; " + lives, "stop": "SIGKILL"},
-		"without leader": {"run": "trap '' TERM; exec 3>alive; (trap '' TERM; echo up >&3; sleep 1000) & sleep 0.01"},
+		"without leader": {"run": "trap '' TERM; exec 3>alive; (trap '' TERM; echo up >&3; sleep 1000) & read -r _ < go", "restart": "never"},
 	} {
 		y := newYard(t)
 		alive := y.fifo()
+		if err := syscall.Mkfifo(y.at("go"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		y.must(props)
 		y.began(alive)
-		if name == "without leader" {
-			y.wait("starts again")
+		if name == "without leader" { // it ends by itself, and what it left behind is killed
+			if err := os.WriteFile(y.at("go"), []byte("\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			y.wait("it ended")
 			y.gone(alive)
 			continue
 		}
@@ -351,7 +357,7 @@ func TestProcessIsEndedByAnotherCommand(t *testing.T) {
 	}
 	y.gone(alive)
 	y.dev = dev
-	y.wait("on behalf of somebody else")
+	y.wait("another command ended it")
 	s, err := reconcile.Owned(dev, newSupervisor)
 	if err != nil {
 		t.Fatal(err)
