@@ -12,9 +12,9 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// session deploys the stack of the working directory in a dev session, says so in a file, and ends with its processes
+// devSession deploys the stack of the working directory in a dev session, says so in a file, and ends with its processes
 // when it is told to.
-func session() {
+func devSession() {
 	ctx, end := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer end()
 	if err := holdSession(ctx); err != nil {
