@@ -159,7 +159,7 @@ func (a *app) commands() []*cli.Command {
 	return []*cli.Command{
 		a.deployCommand(), a.planCommand(), a.destroyCommand(), a.driftCommand(),
 		a.adoptCommand(), a.orphansCommand(),
-		a.outputCommand(), a.stateCommand(), a.historyCommand(), a.eventsCommand(), a.cancelCommand(), a.unlockCommand(), a.secretCommand(), a.graphCommand(),
+		a.outputCommand(), a.logsCommand(), a.stateCommand(), a.historyCommand(), a.eventsCommand(), a.cancelCommand(), a.unlockCommand(), a.secretCommand(), a.graphCommand(),
 		a.kindsCommand(), a.schemaCommand(), a.initCommand(), a.versionCommand(), a.completionCommand(),
 	}
 }

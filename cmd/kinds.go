@@ -138,6 +138,7 @@ func (a *app) describeKind(name string) error {
 	if a.asJSON {
 		a.json(map[string]any{
 			"kind": name, "doc": spec.Doc, "props": fields, "attributes": attrs, "calls": spec.Calls, "permissions": spec.Permissions.All(),
+			"logs": spec.Logs, "inDev": spec.InDev,
 		})
 		return nil
 	}
@@ -145,6 +146,12 @@ func (a *app) describeKind(name string) error {
 	printFields(a.out, fields, "  ")
 	fmt.Fprintln(a.out, "\nAttributes:")
 	printFields(a.out, attrs, "  ")
+	if spec.InDev {
+		fmt.Fprintln(a.out, "\nRuns in dev: a plain deploy leaves it as it is.")
+	}
+	if spec.Logs {
+		fmt.Fprintln(a.out, "\nLogs: athanor logs ADDRESS")
+	}
 	if len(spec.Calls) > 0 {
 		fmt.Fprintf(a.out, "\nCalls: %s\n", strings.Join(spec.Calls, ", "))
 	}

@@ -43,6 +43,8 @@ type world struct {
 	// inFlight and most count calls at once.
 	inFlight, most int
 	during         func(op, name string)
+	// said are logs, by the text of what wrote them.
+	said map[string]said
 }
 
 type thing struct {
@@ -468,7 +470,7 @@ func (w *world) provider() reconcile.Provider {
 			w.opened[name]++
 			return &region{w, name}, nil
 		},
-		Kinds: []reconcile.Any{reconcile.Erase(noteKind()), reconcile.Erase(runKind(w)), reconcile.Erase(devKind(w))},
+		Kinds: []reconcile.Any{reconcile.Erase(noteKind()), reconcile.Erase(runKind(w)), reconcile.Erase(chatty(w, devKind(w)))},
 		Discover: func(ctx context.Context, s reconcile.Scope) ([]reconcile.Found, error) {
 			all, err := w.list("")(ctx, s)
 			return slices.DeleteFunc(all, func(f reconcile.Found) bool {

@@ -321,39 +321,49 @@ func (s shortStore) Acquire(ctx context.Context, stage statestore.Stage, claim s
 }
 
 func deployShort(ctx context.Context) error {
-	catalog, err := reconcile.NewCatalog(providers.All()...)
+	e, g, err := stackHere()
 	if err != nil {
 		return err
 	}
+	e.Store = shortStore{e.Store}
+	_, err = deployHere(ctx, e, g)
+	return err
+}
+
+// stackHere is the stack of the working directory, and an engine for it.
+func stackHere() (*engine.Engine, *engine.Graph, error) {
+	catalog, err := reconcile.NewCatalog(providers.All()...)
+	if err != nil {
+		return nil, nil, err
+	}
 	dir, err := os.Getwd()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	file := filepath.Join(dir, "athanor.yaml")
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	const name = "dev-tester"
 	s, err := yamlstack.Load(catalog, yamlstack.Input{Path: file, Data: data, Dir: dir, Stage: name})
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	store, err := bolt.Open(filepath.Join(dir, ".athanor", "state.db"))
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	key, err := seal.LoadOrMake("", s.Graph.Stack, name)
+	return &engine.Engine{Catalog: catalog, Store: store, Key: key, User: "tester"}, s.Graph, err
+}
+
+func deployHere(ctx context.Context, e *engine.Engine, g *engine.Graph) (*engine.Result, error) {
+	p, err := e.Plan(ctx, g, engine.PlanOptions{})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	e := &engine.Engine{Catalog: catalog, Store: shortStore{store}, Key: key, User: "tester"}
-	p, err := e.Plan(ctx, s.Graph, engine.PlanOptions{})
-	if err != nil {
-		return err
-	}
-	_, err = e.Apply(ctx, p, engine.ApplyOptions{Command: "deploy"})
-	return err
+	return e.Apply(ctx, p, engine.ApplyOptions{Command: "deploy"})
 }
 
 // Two containers share a machine and may share its name. A process of another pid namespace is never taken for dead,

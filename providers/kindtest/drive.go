@@ -80,7 +80,7 @@ func (d *driver) job(g *generation, props map[string]any) (*reconcile.Job, error
 		return nil, err
 	}
 	job := &reconcile.Job{
-		Address: address, Place: place, Cloud: d.w.Cloud, Dir: d.w.Dir, MayDelete: true, Nonce: g.nonce,
+		Address: address, Place: place, Cloud: d.w.Cloud, Dir: d.w.Dir, Dev: d.w.Dev, MayDelete: true, Nonce: g.nonce,
 		ID: g.identity, Last: cloned(g.last), Had: cloned(g.had), Written: maps.Clone(g.written), Name: g.name,
 		Mark:     reconcile.Mark{Stack: stack, Stage: stage, Address: address, Generation: uint64(g.slot) + 1, Store: "kindtest"},
 		Timeouts: reconcile.Timeouts{Create: patience, Update: patience, Delete: patience},

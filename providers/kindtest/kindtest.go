@@ -105,6 +105,8 @@ type World struct {
 	Cloud reconcile.Cloud
 	// Dir is the stack's directory.
 	Dir string
+	// Dev is the session of a kind that lives in one alone.
+	Dev *reconcile.Dev
 	// Objects lists every object that exists, found without the kind, each as a tree of all its managed
 	// aspects. What differs between two makings of the same thing is left out: ids, times, generated names.
 	Objects func() []any

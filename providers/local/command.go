@@ -201,7 +201,7 @@ func byLength(values []string) []string {
 func runCommand(ctx context.Context, place reconcile.Place, dir string, want CommandProps, secrets []string) (Command, error) {
 	var out Command
 	err := through(ctx, place, "Run", true, func() (err error) {
-		out, err = run(ctx, process{
+		out, err = run(ctx, execution{
 			argv: argv(want.Run), dir: within(dir, want.Dir), env: want.Env, timeout: *want.Timeout, secrets: secrets,
 		})
 		return err
@@ -222,7 +222,7 @@ func undoCommand(ctx context.Context, site reconcile.Site[CommandProps, Command]
 		}
 	}
 	err := through(ctx, site.Place, "Run", true, func() error {
-		_, err := run(ctx, process{
+		_, err := run(ctx, execution{
 			argv: argv(had.Undo), dir: within(site.Dir, had.Dir), env: had.Env, timeout: *had.Timeout, secrets: byLength(values),
 		})
 		return err

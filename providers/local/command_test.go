@@ -113,7 +113,7 @@ func TestCommandOutputIsBounded(t *testing.T) {
 func TestCommandOutputMasksSecrets(t *testing.T) {
 	t.Parallel()
 	for _, extra := range []int{0, 1, 5, 9, 10, 11, 200_000} {
-		p := process{secrets: []string{"0123456789"}}
+		p := execution{secrets: []string{"0123456789"}}
 		out := &tail{max: 100 + p.longest()}
 		text := strings.Repeat("-", extra) + strings.Repeat("0123456789", 20)
 		for _, r := range text {

@@ -286,7 +286,7 @@ func compareDirectory(d *reconcile.Diff[liveDirectory], want DirectoryProps, liv
 	}
 	reconcile.Map(d, files, w, h, "WriteFile",
 		func(ctx context.Context, on reconcile.On[liveDirectory], put map[string]any, drop []string) error {
-			return sync(ctx, on, entries, slices.Sorted(maps.Keys(put)), drop)
+			return settleEntries(ctx, on, entries, slices.Sorted(maps.Keys(put)), drop)
 		})
 }
 
@@ -294,8 +294,8 @@ func notKnown(context.Context, reconcile.On[liveDirectory]) error {
 	return errors.New("the source is not known")
 }
 
-// sync removes first, so that a file may take the name of a folder and the other way round.
-func sync(ctx context.Context, on reconcile.On[liveDirectory], entries map[string]entry, put, drop []string) error {
+// settleEntries removes first, so that a file may take the name of a folder and the other way round.
+func settleEntries(ctx context.Context, on reconcile.On[liveDirectory], entries map[string]entry, put, drop []string) error {
 	root, err := openFolder(within(on.Dir, on.Live.path))
 	if err != nil {
 		return shaped(err, on.Live.path)

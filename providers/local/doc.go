@@ -18,7 +18,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-//go:embed file.go directory.go command.go value.go
+//go:embed file.go directory.go command.go process.go value.go
 var source embed.FS
 
 // Provider is the family local. It has no settings and needs no credentials.
@@ -36,6 +36,7 @@ func Kinds() []reconcile.Any {
 		reconcile.Erase(fileKind),
 		reconcile.Erase(directoryKind),
 		reconcile.Erase(commandKind),
+		reconcile.Erase(processKind),
 		reconcile.Erase(valueKind),
 	}
 }

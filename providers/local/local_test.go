@@ -23,6 +23,7 @@ type bench struct {
 	last, had map[string]any
 	secret    map[tree.Path]bool
 	force     bool
+	dev       *reconcile.Dev
 }
 
 func newBench(t *testing.T, kind reconcile.Any) *bench {
@@ -32,7 +33,7 @@ func newBench(t *testing.T, kind reconcile.Any) *bench {
 func (b *bench) job(props map[string]any) (*reconcile.Job, error) {
 	job := &reconcile.Job{
 		Address: "thing", Props: props, Dir: b.dir, Cloud: machine{}, Place: reconcile.Place{Provider: "local"},
-		Last: b.last, Had: b.had, Secret: b.secret, Force: b.force,
+		Last: b.last, Had: b.had, Secret: b.secret, Force: b.force, Dev: b.dev, Mark: reconcile.Mark{Stack: "shop", Stage: "test"},
 		Derive: func(info string, n int) []byte {
 			sum := sha256.Sum256([]byte("key " + info))
 			return sum[:n]

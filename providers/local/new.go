@@ -21,3 +21,8 @@ func NewCommand(s *athanor.Stack, name string, p CommandProps, opts ...athanor.O
 func NewValue(s *athanor.Stack, name string, p ValueProps, opts ...athanor.Option) Value {
 	return athanor.Declare(s, valueKind, name, p, opts...)
 }
+
+// NewProcess declares a process that runs as long as `athanor dev` does.
+func NewProcess(s *athanor.Stack, name string, p ProcessProps, opts ...athanor.Option) Process {
+	return athanor.Declare(s, processKind, name, p, opts...)
+}

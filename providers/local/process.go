@@ -3,145 +3,279 @@ package local
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"os/exec"
+	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-const (
-	// keptOutput is how many bytes of a command's output are kept, from the end.
-	keptOutput = 64 << 10
-	// keptErrors is how many bytes of what it wrote to stderr an error shows, from the end.
-	keptErrors = 2 << 10
-	// lingering is how long output is still read after the command was killed.
-	lingering = 5 * time.Second
-	// mask stands for a secret in what a command printed.
-	mask = "(secret)"
-)
-
-// CommandError says that a command could not be run, was killed or ended with another code than 0.
-type CommandError struct {
-	// Program is the first word, without arguments: they may hold secrets.
-	Program string
-	// Code is the exit code, -1 when there is none.
-	Code int
-	// Stderr is the end of what it wrote there.
-	Stderr string
-	// Undo says that it was the undo.
-	Undo bool
-	// Err is why it could not be run or was killed; nil when it ended by itself.
-	Err error
+// ProcessProps declare a process that runs as long as `athanor dev` does.
+type ProcessProps struct {
+	// Run is the command: a list of the program and its arguments, run as it is, or one text that sh -c runs.
+	// It gets no input and must stay in the foreground: when it ends, all that it started ends with it.
+	Run any `prop:"required"`
+	// Dir is the folder it runs in, relative to the stack's directory. Default: "", the stack's directory.
+	Dir string
+	// Env are variables added to those of `athanor dev`. Values of secrets in it are masked in what it prints.
+	// Default: none.
+	Env map[string]string
+	// Port is the TCP port that it listens on, which it is told as $PORT. 0 is a free one, kept as long as nobody else
+	// takes it. It does not start while somebody else listens there. Default: none.
+	Port *int `prop:"min=0,max=65535"`
+	// Ready says when what needs it may go on. Default: when its port takes connections; without a port, at once.
+	Ready *Ready
+	// Restart says what is done when it ends by itself, after it was ready once: it is started again, later each time,
+	// with a pause between 0.2s and 10s. A process that ends before it is ready has failed. Default: always.
+	Restart *string `prop:"enum=always|on-failure|never"`
+	// Triggers is any value; the process is started again whenever it changes. Default: null.
+	Triggers any
+	// Inputs are files and folders, relative to the stack's directory; the process is started again whenever something
+	// in them changes. Folders named .git, .athanor and node_modules are passed over. Default: none.
+	Inputs []string
+	// Stop is the signal that its whole process group is ended with. Default: SIGTERM.
+	Stop *string `prop:"enum=SIGTERM|SIGINT|SIGQUIT|SIGHUP|SIGKILL"`
+	// Grace is how long it may take to end before the group is killed. Default: 10s.
+	Grace *time.Duration `prop:"min=0s,max=10m"`
 }
 
-func (e *CommandError) Error() string {
-	var b strings.Builder
-	if e.Undo {
-		b.WriteString("undo: ")
+// Ready says when a process is ready: when all that is set has come true.
+type Ready struct {
+	// Port takes connections on this machine. Default: the port of the process, where nothing else is set either.
+	Port *int `prop:"min=1,max=65535"`
+	// Output is a regular expression (RE2) that fits a line it prints. Default: none.
+	Output string
+	// HTTP is an address that answers with a status below 400: a URL, or a path such as /health on the port of the
+	// process. Default: none.
+	HTTP string
+	// Timeout bounds the wait. Default: 30s.
+	Timeout *time.Duration `prop:"min=1ms,max=1h"`
+}
+
+// Process is what others may refer to.
+type Process struct {
+	// PID is the id of its process group: kill -- -PID would end all of it.
+	PID token.Int
+	// StartTime is when the group was made, as the system counts; with PID it means this group and never another.
+	StartTime string
+	// Port is where it listens, 0 without a port.
+	Port token.Int
+	// URL is http://localhost:PORT, "" without a port.
+	URL string
+	// Log is the file that holds what it printed last.
+	Log string
+	// Inputs is the digest of the inputs that it was started with, "" without any.
+	Inputs string
+}
+
+// liveProcess is a process as it runs.
+type liveProcess struct {
+	props ProcessProps
+	attrs Process
+	// stray: it runs, and belongs to a session that is not this one.
+	stray bool
+}
+
+var processKind = &reconcile.Kind[ProcessProps, liveProcess, Process]{
+	Type: "local.Process",
+	Doc: "A process that runs on this machine as long as `athanor dev` does, such as a dev server. It is started again when its command, folder, variables, " +
+		"triggers or inputs change, and when it dies. With `athanor dev` its whole process group ends, however that ends; what it does to get out of its group is not seen. " +
+		"A plain deploy neither starts nor misses it.",
+	Observe:  observeProcess,
+	Create:   createProcess,
+	Compare:  compareProcess,
+	Attrs:    func(l liveProcess) Process { return l.attrs },
+	Delete:   deleteProcess,
+	Logs:     processLogs,
+	Identity: func(Process) string { return "" },
+	Defaults: defaultProcess,
+	Check:    checkProcess,
+	Prepare:  prepareProcess,
+	Moves:    []string{"pid", "startTime", "port", "url", "log", "inputs"},
+	MaskLive: []tree.Path{"env"},
+	Recorded: true,
+	Rerun:    true,
+	InDev:    true,
+	Source:   source,
+	Calls:    []string{"local.FindProcess", "local.StartProcess", "local.StopProcess", "local.ReadLog"},
+}
+
+func defaultProcess(p ProcessProps) ProcessProps {
+	if p.Restart == nil {
+		p.Restart = new("always")
 	}
-	b.WriteString(e.Program)
-	if e.Err != nil {
-		fmt.Fprintf(&b, ": %v", e.Err)
+	if p.Stop == nil {
+		p.Stop = new("SIGTERM")
+	}
+	if p.Grace == nil {
+		p.Grace = new(10 * time.Second)
+	}
+	return p
+}
+
+func checkProcess(want ProcessProps) error {
+	var problems props.Errors
+	bad := func(at tree.Path, problem string) {
+		problems = append(problems, &props.FieldError{Path: at, Problem: problem})
+	}
+	if err, ok := errors.AsType[props.Errors](checkCommand(CommandProps{Run: want.Run, Env: want.Env})); ok {
+		problems = append(problems, err...)
+	}
+	if _, both := want.Env["PORT"]; both && want.Port != nil {
+		bad(tree.Path("env").Key("PORT"), "port says it already")
+	}
+	if r := want.Ready; r != nil && !token.Has(r.Output) {
+		if _, err := regexp.Compile(r.Output); err != nil {
+			bad("ready.output", err.Error())
+		}
+	}
+	if r := want.Ready; r != nil && r.HTTP != "" && !token.Has(r.HTTP) {
+		u, err := url.Parse(r.HTTP)
+		switch {
+		case strings.HasPrefix(r.HTTP, "/") && want.Port == nil:
+			bad("ready.http", "a path needs port; else want a whole URL, such as http://localhost:8080/")
+		case strings.HasPrefix(r.HTTP, "/"):
+		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+			bad("ready.http", "want http://HOST:PORT/PATH, or a path such as /health")
+		}
+	}
+	if problems == nil {
+		return nil
+	}
+	return problems
+}
+
+// observeProcess finds what the session runs, and what an earlier one has left running.
+func observeProcess(ctx context.Context, site reconcile.Site[ProcessProps, Process]) (live liveProcess, err error) {
+	if site.Last == nil || site.Dev == nil {
+		return live, reconcile.ErrAbsent
+	}
+	if site.Had != nil {
+		live.props = defaultProcess(*site.Had)
+	}
+	err = through(ctx, site.Place, "FindProcess", false, func() error {
+		s, err := reconcile.Owned(site.Dev, newSupervisor)
+		if err != nil {
+			return err
+		}
+		if c := s.find(site.Address, birthOf(*site.Last)); c != nil {
+			live.attrs = c.attrs()
+			return nil
+		}
+		live.attrs, live.stray = *site.Last, true
+		if !anyAlive(*site.Last) {
+			return reconcile.ErrAbsent
+		}
+		return nil
+	})
+	return live, err
+}
+
+func createProcess(ctx context.Context, site reconcile.Site[ProcessProps, Process]) (Process, error) {
+	if site.Dev == nil {
+		return Process{}, reconcile.ErrDevClosed
+	}
+	return startProcess(ctx, site.Place, site.Dev, definition{
+		address: site.Address, mark: site.Mark, dir: site.Dir, want: site.Want, inputs: site.Assets[inputs].Digest,
+		mask: masker(site.Redact, secretValues(site.Want.Env, site.Secret)),
+	})
+}
+
+// startProcess starts what is defined in the place of whatever runs at its address.
+func startProcess(ctx context.Context, place reconcile.Place, dev *reconcile.Dev, d definition) (Process, error) {
+	var out Process
+	err := through(ctx, place, "StartProcess", true, func() error {
+		s, err := reconcile.Owned(dev, newSupervisor)
+		if err != nil {
+			return err
+		}
+		d.dev = dev
+		c, err := s.start(ctx, d)
+		if err == nil {
+			out = c.attrs()
+		}
+		return err
+	})
+	return out, err
+}
+
+func compareProcess(d *reconcile.Diff[liveProcess], want ProcessProps, live liveProcess) {
+	start := &reconcile.Operation[liveProcess]{Name: "StartProcess", Do: func(ctx context.Context, on reconcile.On[liveProcess]) error {
+		if live.stray {
+			if err := endStray(ctx, on.Place, live.attrs, live.props); err != nil {
+				return err
+			}
+		}
+		out, err := startProcess(ctx, on.Place, on.Dev, definition{
+			address: on.Address, mark: on.Mark, dir: on.Dir, want: want, inputs: on.Assets[inputs].Digest, last: live.attrs,
+			mask: masker(on.Redact, secretValues(want.Env, on.Secret)),
+		})
+		if err == nil {
+			on.Remember(out)
+		}
+		return err
+	}}
+	adjust := &reconcile.Operation[liveProcess]{Name: "Adjust", Do: func(ctx context.Context, on reconcile.On[liveProcess]) error {
+		s, err := reconcile.Owned(on.Dev, newSupervisor)
+		if err != nil {
+			return err
+		}
+		if c := s.find(on.Address, birthOf(live.attrs)); c != nil {
+			c.adjust(want)
+		}
+		return nil
+	}}
+	had := live.props
+	if d.Force() {
+		had.Run = nil // shown as a process that was not started yet
+	}
+	if live.stray {
+		reconcile.Value(d, "session", "this one", "one that has ended", start)
+	}
+	reconcile.Value(d, "run", want.Run, had.Run, start)
+	reconcile.Value(d, "dir", want.Dir, had.Dir, start)
+	for _, name := range names(want.Env, had.Env) {
+		reconcile.Value(d, tree.Path("env").Key(name), optional(want.Env, name), optional(had.Env, name), start)
+	}
+	reconcile.Value(d, "port", want.Port, had.Port, start)
+	reconcile.Value(d, "triggers", want.Triggers, had.Triggers, start)
+	if asset, hashed := d.Asset(inputs); hashed && slices.Equal(want.Inputs, had.Inputs) {
+		reconcile.Value(d, "inputs", asset.Digest, live.attrs.Inputs, start)
 	} else {
-		fmt.Fprintf(&b, ": exit code %d", e.Code)
+		reconcile.Value(d, "inputs", want.Inputs, had.Inputs, start)
 	}
-	if e.Stderr != "" {
-		b.WriteString(": ")
-		b.WriteString(e.Stderr)
-	}
-	return b.String()
+	reconcile.Value(d, "ready", want.Ready, had.Ready, adjust)
+	reconcile.Value(d, "restart", want.Restart, had.Restart, adjust)
+	reconcile.Value(d, "stop", want.Stop, had.Stop, adjust)
+	reconcile.Value(d, "grace", want.Grace, had.Grace, adjust)
 }
 
-func (e *CommandError) Unwrap() error { return e.Err }
-
-// ErrTimeout says that a command ran longer than it may.
-var ErrTimeout = errors.New("took longer than its timeout")
-
-// process is one run of a command.
-type process struct {
-	argv    []string
-	dir     string
-	env     map[string]string
-	timeout time.Duration
-	secrets []string
-}
-
-// run runs a process in a group of its own and waits for it. When ctx ends the whole group is killed.
-func run(ctx context.Context, p process) (Command, error) {
-	if len(p.argv) == 0 {
-		return Command{}, errors.New("no command")
+// deleteProcess ends what the record describes, in this session or wherever it still runs, and its log.
+func deleteProcess(ctx context.Context, site reconcile.Site[ProcessProps, Process]) error {
+	if site.Last == nil {
+		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, p.timeout, ErrTimeout)
-	defer cancel()
-	stdout, stderr := &tail{max: keptOutput + p.longest()}, &tail{max: keptErrors + p.longest()}
-	c := exec.CommandContext(ctx, p.argv[0], p.argv[1:]...)
-	c.Dir, c.Stdout, c.Stderr, c.WaitDelay = p.dir, stdout, stderr, lingering
-	c.Env = os.Environ()
-	for name, value := range p.env {
-		c.Env = append(c.Env, name+"="+value)
+	var had ProcessProps
+	if site.Had != nil {
+		had = *site.Had
 	}
-	ownGroup(c)
-	err := c.Run()
-	if err == nil || errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil { // it ended well, and left a child that holds its output
-		return Command{Stdout: strings.TrimRight(p.masked(stdout), "\r\n"), ExitCode: token.Num(0)}, nil
+	if site.Dev != nil {
+		s, err := reconcile.Owned(site.Dev, newSupervisor)
+		if err != nil {
+			return err
+		}
+		if c := s.find(site.Address, birthOf(*site.Last)); c != nil {
+			err := through(ctx, site.Place, "StopProcess", true, func() error { return s.stop(ctx, c) })
+			return errors.Join(err, removeLog(site.Last.Log))
+		}
 	}
-	failed := &CommandError{Program: p.argv[0], Code: -1, Stderr: strings.TrimSpace(p.masked(stderr)), Err: err}
-	exit, ended := errors.AsType[*exec.ExitError](err)
-	switch {
-	case ctx.Err() != nil:
-		failed.Err = context.Cause(ctx)
-	case ended && exit.Exited():
-		failed.Code, failed.Err = exit.ExitCode(), nil
+	if err := endStray(ctx, site.Place, *site.Last, had); err != nil {
+		return err
 	}
-	return Command{}, failed
-}
-
-// masked is what was kept, as text, without secrets. Where the beginning was cut off it may be the rest of a
-// secret: as much is left out as the longest secret has bytes, which the tail keeps in excess.
-func (p process) masked(t *tail) string {
-	text := t.text()
-	for _, s := range p.secrets {
-		text = strings.ReplaceAll(text, s, mask)
-	}
-	if t.cut {
-		text = strings.ToValidUTF8(text[min(p.longest(), len(text)):], "")
-	}
-	return text
-}
-
-// longest is the length of the longest secret.
-func (p process) longest() int {
-	n := 0
-	for _, s := range p.secrets {
-		n = max(n, len(s))
-	}
-	return n
-}
-
-// tail keeps the last max bytes written to it.
-type tail struct {
-	max  int
-	kept []byte
-	cut  bool
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.kept = append(t.kept, p...)
-	if len(t.kept) > 2*t.max {
-		t.kept = append(t.kept[:0], t.kept[len(t.kept)-t.max:]...)
-		t.cut = true
-	}
-	return len(p), nil
-}
-
-// text is the end of what was written, as valid UTF-8.
-func (t *tail) text() string {
-	b := t.kept
-	if len(b) > t.max {
-		b, t.cut = b[len(b)-t.max:], true
-	}
-	return strings.ToValidUTF8(string(b), "\uFFFD")
+	return removeLog(site.Last.Log)
 }

@@ -1,0 +1,122 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// lookBack is how far logs go back unless told.
+const lookBack = time.Hour
+
+func (a *app) logsCommand() *cli.Command {
+	return &cli.Command{
+		Name: "logs", Usage: "show what resources have logged", ArgsUsage: "[ADDRESS] [TARGET]",
+		Description: `Without ADDRESS the logs of everything on record that has any, in the order of their times; ADDRESS may be a glob
+as --target takes them. One argument that looks like an address is one; a directory is written ./shop. It goes
+by the record, with credentials that lead where that says: the program is not evaluated. Every secret of the
+stage is masked, as far as it is on record.
+
+With --json one object per line: time, type "log", address, source (a stream or an instance, where the log tells
+them apart) and text.
+
+Exit codes: 0 shown; 1 error, or the log of one could not be read; 130 interrupted, which is how --follow ends.`,
+		UsageText: `logs                            of the last hour, of all
+logs web --follow               and what comes, until Ctrl-C
+logs 'net/**' --since 24h --filter ERROR
+logs worker --since 2026-03-01T12:00:00Z --json`,
+		Flags: shared(
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on with what comes"},
+			&cli.StringFlag{Name: "since", Usage: "begin `TIME` ago (10m, 2h, 3d), or at a time (2026-03-01T12:00:00Z); all: with the oldest line there is; default 1h"},
+			&cli.StringFlag{Name: "filter", Usage: "only lines that hold `TEXT`"},
+			byRecord("go by")),
+		Action: a.logs,
+	}
+}
+
+func (a *app) logs(c *cli.Context) error {
+	query := reconcile.LogQuery{Follow: c.Bool("follow"), Filter: c.String("filter")}
+	var err error
+	if query.Since, err = since(c.String("since"), time.Now()); err != nil {
+		return err
+	}
+	globs, names := []string{c.Args().First()}, 1
+	if c.NArg() == 0 || c.NArg() == 1 && !looksLikeAddress(globs[0]) {
+		globs, names = nil, 0
+	}
+	s, err := a.openRecord(c, names)
+	if err != nil || s == nil {
+		return err
+	}
+	sources, err := s.engine.LogSources(c.Context, s.stage, s.dir, globs)
+	if err != nil {
+		return err
+	}
+	return a.printLogs(c, sources, query)
+}
+
+// looksLikeAddress tells an address, or a glob of some, from a target.
+func looksLikeAddress(text string) bool {
+	return engine.CheckAddress(strings.NewReplacer("**", "x", "*", "x", "?", "x").Replace(text)) == nil
+}
+
+// printLogs shows lines as they come. What cannot be read is said, and stops none of the others.
+func (a *app) printLogs(c *cli.Context, sources []engine.LogSource, query reconcile.LogQuery) error {
+	out := a.newLines(a.out, true)
+	for _, s := range sources {
+		out.Expect(s.Address)
+	}
+	count, failed := 0, false
+	for line, err := range engine.MergeLogs(c.Context, sources, query) {
+		switch {
+		case err != nil && c.Context.Err() != nil:
+		case err != nil:
+			failed = true
+			a.report(fmt.Errorf("%s: %w", line.Address, err))
+		default:
+			count++
+			out.Line(line.Address, line.LogLine)
+		}
+	}
+	switch {
+	case c.Context.Err() != nil:
+		return exit(ExitInterrupted)
+	case failed:
+		return exit(ExitError)
+	case count == 0 && !a.asJSON:
+		fmt.Fprintln(a.err, "no such lines; --since all looks at everything that is kept")
+	}
+	return nil
+}
+
+var errSince = errors.New("not a time")
+
+// since reads how far back to go. Zero: everything.
+func since(text string, now time.Time) (time.Time, error) {
+	switch text {
+	case "":
+		return now.Add(-lookBack), nil
+	case "all":
+		return time.Time{}, nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if d, err := time.ParseDuration(days + "h"); err == nil && d >= 0 {
+			return now.Add(-24 * d), nil
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04", time.DateOnly} {
+		if at, err := time.ParseInLocation(form, text, time.Local); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, hint(fmt.Errorf("--since %q: %w", text, errSince), "10m, 2h, 3d, 2026-03-01T12:00:00Z, 2026-03-01 12:00, or all")
+}

@@ -1,0 +1,91 @@
+package local
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/token"
+)
+
+// prepareProcess hashes the inputs.
+func prepareProcess(ctx context.Context, work reconcile.Workspace, want ProcessProps) (map[string]reconcile.Asset, error) {
+	if len(want.Inputs) == 0 {
+		return nil, nil
+	}
+	sum := sha256.New()
+	for _, path := range want.Inputs {
+		if token.Has(path) {
+			return nil, nil
+		}
+		fmt.Fprintf(sum, "%q\n", path)
+		if err := hashTree(ctx, sum, within(work.Dir, path)); err != nil {
+			return nil, fmt.Errorf("inputs: %w", err)
+		}
+	}
+	return map[string]reconcile.Asset{inputs: {Digest: hex.EncodeToString(sum.Sum(nil))}}, nil
+}
+
+// passedOver are folders that are no input of anything, and large.
+func passedOver(name string) bool {
+	return name == ".git" || name == ".athanor" || name == "node_modules"
+}
+
+// hashTree adds the names, shapes and contents of all that lies at a path. A symbolic link counts by what it says.
+func hashTree(ctx context.Context, sum hash.Hash, root string) error {
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != root && passedOver(d.Name()) {
+			return fs.SkipDir
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		executable := info.Mode().IsRegular() && info.Mode()&0o111 != 0 && managesModes()
+		fmt.Fprintf(sum, "%q %s %v %d\n", filepath.ToSlash(rel), shapeOf(info.Mode()), executable, fileSize(info))
+		switch {
+		case info.Mode()&fs.ModeSymlink != 0:
+			to, err := os.Readlink(path)
+			fmt.Fprintf(sum, "%q\n", to)
+			return err
+		case info.Mode().IsRegular():
+			return hashFile(sum, path)
+		}
+		return nil
+	})
+}
+
+// fileSize is the size of a file, 0 of anything else: that of a folder says nothing.
+func fileSize(info fs.FileInfo) int64 {
+	if info.Mode().IsRegular() {
+		return info.Size()
+	}
+	return 0
+}
+
+func hashFile(sum hash.Hash, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(sum, f)
+	return err
+}
