@@ -20,7 +20,7 @@ var codes = map[reconcile.Class][]string{
 		"AlreadyExists", "BucketAlreadyOwnedByYou", "PreconditionFailed", "EntityAlreadyExists", "ResourceAlreadyExistsException", "AlreadyExistsException",
 	},
 	reconcile.Conflict: {
-		"OperationAborted", "ConditionalRequestConflict", "ConcurrentAccess", "StaleTag",
+		"OperationAborted", "OperationAbortedException", "ConditionalRequestConflict", "ConcurrentAccess", "StaleTag",
 		"ConcurrentModification", "ConcurrentModificationException", "ResourceConflictException", "ConflictException",
 		"ResourceConflict",
 		"DeleteConflict", // of IAM: something was put onto what is being deleted
@@ -65,7 +65,7 @@ var codes = map[reconcile.Class][]string{
 		"TagPolicy", "UnmodifiableEntity", "UnsupportedOperation", "AWS.SimpleQueueService.UnsupportedOperation", "UserError",
 		"Validation", "ValidationError", "ValidationException",
 		"ClientTokenConflictException", "GeneralServiceException", "HandlerFailureException", "InvalidRequestException",
-		"NotUpdatable", "NotUpdatableException", "PrivateTypeException", "TypeNotFoundException", "UnsupportedActionException",
+		"InvalidOperationException", "NotUpdatable", "NotUpdatableException", "PrivateTypeException", "TypeNotFoundException", "UnsupportedActionException",
 		"KMSDisabled", "KMSInvalidState", "KMSNotFound", "KmsDisabled", "KmsInvalidKeyUsage", "KmsInvalidState", "KmsNotFound",
 		"KMS.DisabledException", "KMS.InvalidStateException", "KMS.NotFoundException",
 	},

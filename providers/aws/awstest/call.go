@@ -140,6 +140,8 @@ func serviceName(id string) string {
 		return "CloudControl"
 	case "logs":
 		return "Logs"
+	case "secretsmanager":
+		return "SecretsManager"
 	case "events":
 		return "Events"
 	}
@@ -160,7 +162,7 @@ func reads(c Call) bool {
 	}
 	for _, verb := range []string{
 		"Get", "List", "Describe", "Head", "BatchGet", "Query", "Scan", "Search", "Lookup",
-		"Check", "Validate", "Simulate", "Select",
+		"Check", "Validate", "Simulate", "Select", "Filter",
 	} {
 		if strings.HasPrefix(c.Operation, verb) {
 			return true

@@ -13,9 +13,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
@@ -40,6 +42,13 @@ func TestEveryOperation(t *testing.T) {
 		{"SQS", func(c aws.Config) any { return sqs.NewFromConfig(c) }, nil, 20},
 		{"SNS", func(c aws.Config) any { return sns.NewFromConfig(c) }, nil, 40},
 		{"STS", func(c aws.Config) any { return sts.NewFromConfig(c) }, nil, 8},
+		// The answers of the first two are live streams, and the third takes one of several shapes.
+		{
+			"Logs", func(c aws.Config) any { return cloudwatchlogs.NewFromConfig(c) },
+			[]string{"StartLiveTail", "GetLogObject", "PutIntegration"},
+			90,
+		},
+		{"SecretsManager", func(c aws.Config) any { return secretsmanager.NewFromConfig(c) }, nil, 20},
 		{"Tagging", func(c aws.Config) any { return resourcegroupstaggingapi.NewFromConfig(c) }, nil, 8},
 	} {
 		t.Run(tt.service, func(t *testing.T) {
@@ -93,7 +102,7 @@ func changes(service, operation string) bool {
 	if service == "STS" {
 		return false
 	}
-	for _, verb := range []string{"Get", "List", "Head", "Describe", "CheckIfPhoneNumberIsOptedOut"} {
+	for _, verb := range []string{"Get", "List", "Head", "Describe", "CheckIfPhoneNumberIsOptedOut", "Filter", "Validate", "BatchGet"} {
 		if strings.HasPrefix(operation, verb) {
 			return false
 		}

@@ -1,0 +1,134 @@
+package logs
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+
+	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/providers/kindtest"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// hands change each aspect of a group as somebody else would.
+func (ws worlds) hands() map[tree.Path]kindtest.Hand {
+	hands := map[tree.Path]kindtest.Hand{}
+	for path, do := range edits {
+		hands[path] = func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
+			t.Helper()
+			var p LogGroupProps
+			if err := props.Decode(to.Props, &p); err != nil {
+				t.Fatalf("%v", err)
+			}
+			group := edited{Client: ws[w.Dir].others, name: to.Attrs["name"].(string), arn: to.Attrs["arn"].(string)}
+			if err := do(context.Background(), group, p); err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+		}
+	}
+	return hands
+}
+
+// edited is a group in somebody else's hands.
+type edited struct {
+	*sdk.Client
+	name, arn string
+}
+
+var edits = map[tree.Path]func(context.Context, edited, LogGroupProps) error{
+	"": func(ctx context.Context, g edited, _ LogGroupProps) error {
+		_, err := g.DeleteLogGroup(ctx, &sdk.DeleteLogGroupInput{LogGroupName: &g.name})
+		return err
+	},
+	"retention": func(ctx context.Context, g edited, p LogGroupProps) error {
+		if p.Retention == 0 {
+			_, err := g.DeleteRetentionPolicy(ctx, &sdk.DeleteRetentionPolicyInput{LogGroupName: &g.name})
+			return err
+		}
+		_, err := g.PutRetentionPolicy(ctx, &sdk.PutRetentionPolicyInput{LogGroupName: &g.name, RetentionInDays: new(int32(p.Retention.Hours() / 24))})
+		return err
+	},
+	"kmsKeyId": func(ctx context.Context, g edited, p LogGroupProps) error {
+		if p.KMSKeyID == "" {
+			_, err := g.DisassociateKmsKey(ctx, &sdk.DisassociateKmsKeyInput{LogGroupName: &g.name})
+			return err
+		}
+		_, err := g.AssociateKmsKey(ctx, &sdk.AssociateKmsKeyInput{LogGroupName: &g.name, KmsKeyId: new(string(p.KMSKeyID))})
+		return err
+	},
+	"deletionProtection": func(ctx context.Context, g edited, p LogGroupProps) error {
+		_, err := g.PutLogGroupDeletionProtection(ctx, &sdk.PutLogGroupDeletionProtectionInput{LogGroupIdentifier: &g.name, DeletionProtectionEnabled: &p.DeletionProtection})
+		return err
+	},
+	"bearerTokenAuthentication": func(ctx context.Context, g edited, p LogGroupProps) error {
+		_, err := g.PutBearerTokenAuthentication(ctx, &sdk.PutBearerTokenAuthenticationInput{LogGroupIdentifier: &g.name, BearerTokenAuthenticationEnabled: &p.BearerTokenAuthentication})
+		return err
+	},
+	"dataProtectionPolicy": func(ctx context.Context, g edited, p LogGroupProps) error {
+		if p.DataProtectionPolicy == nil {
+			_, err := g.DeleteDataProtectionPolicy(ctx, &sdk.DeleteDataProtectionPolicyInput{LogGroupIdentifier: &g.name})
+			return err
+		}
+		_, err := g.PutDataProtectionPolicy(ctx, &sdk.PutDataProtectionPolicyInput{LogGroupIdentifier: &g.name, PolicyDocument: document(p.DataProtectionPolicy)})
+		return err
+	},
+	"indexPolicy": func(ctx context.Context, g edited, p LogGroupProps) error {
+		if p.IndexPolicy == nil {
+			_, err := g.DeleteIndexPolicy(ctx, &sdk.DeleteIndexPolicyInput{LogGroupIdentifier: &g.name})
+			return err
+		}
+		_, err := g.PutIndexPolicy(ctx, &sdk.PutIndexPolicyInput{LogGroupIdentifier: &g.name, PolicyDocument: document(p.IndexPolicy)})
+		return err
+	},
+	"policy": func(ctx context.Context, g edited, p LogGroupProps) error {
+		have, err := g.DescribeResourcePolicies(ctx, &sdk.DescribeResourcePoliciesInput{ResourceArn: &g.arn})
+		if err != nil {
+			return err
+		}
+		var revision *string
+		for _, p := range have.ResourcePolicies[1:] {
+			revision = p.RevisionId
+		}
+		if p.Policy == nil {
+			_, err := g.DeleteResourcePolicy(ctx, &sdk.DeleteResourcePolicyInput{ResourceArn: &g.arn, PolicyName: new("theirs"), ExpectedRevisionId: revision})
+			return err
+		}
+		_, err = g.PutResourcePolicy(ctx, &sdk.PutResourcePolicyInput{
+			ResourceArn: &g.arn, PolicyName: new("theirs"), PolicyDocument: document(p.Policy), ExpectedRevisionId: revision,
+		})
+		return err
+	},
+	"tags": func(ctx context.Context, g edited, p LogGroupProps) error {
+		have, err := g.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceArn: &g.arn})
+		if err != nil {
+			return err
+		}
+		drop := slices.DeleteFunc(slices.Collect(maps.Keys(have.Tags)), func(k string) bool { _, wanted := p.Tags[k]; return wanted || adopt.IsMark(k) })
+		if len(drop) > 0 {
+			if _, err := g.UntagResource(ctx, &sdk.UntagResourceInput{ResourceArn: &g.arn, TagKeys: drop}); err != nil {
+				return err
+			}
+		}
+		if len(p.Tags) == 0 {
+			return nil
+		}
+		_, err = g.TagResource(ctx, &sdk.TagResourceInput{ResourceArn: &g.arn, Tags: p.Tags})
+		return err
+	},
+}
+
+// document is the text of a document.
+func document(v any) *string {
+	if text, ok := v.(string); ok {
+		return &text
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return new(string(text))
+}

@@ -1,0 +1,296 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+
+	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+func TestCalls(t *testing.T) {
+	w := newWorld(t)
+	props := tuned()
+	out := w.settled(t, props, nil)
+	want := []string{
+		"Logs.CreateLogGroup", "Logs.PutRetentionPolicy", "Logs.PutBearerTokenAuthentication", "Logs.PutDataProtectionPolicy",
+		"Logs.PutIndexPolicy", "Logs.PutResourcePolicy",
+	}
+	if have := w.wrote(); !slices.Equal(have, want) {
+		t.Errorf("a creation with everything makes %v", have)
+	}
+	w.server.Reset()
+	out = w.settled(t, props, &out)
+	if have := w.wrote(); len(have) > 0 {
+		t.Errorf("unchanged, and %v are made", have)
+	}
+	if n := len(w.server.Calls()); n != 6 {
+		t.Errorf("a look at everything makes %d calls, want 6", n)
+	}
+	props["retention"], props["indexPolicy"] = "30d", obj{"Fields": list{"account", "requestId"}}
+	w.server.Reset()
+	w.settled(t, props, &out)
+	if have := w.wrote(); !slices.Equal(have, []string{"Logs.PutRetentionPolicy"}) {
+		t.Errorf("the retention changed and the fields were put in another order, and %v are made", have)
+	}
+}
+
+// quick is the kind with a short bound of visibility, for faults after which it must be waited for.
+func quick() reconcile.Any {
+	k := *groupKind
+	k.Visibility = 300 * time.Millisecond
+	return reconcile.Erase(&k)
+}
+
+// TestFaults breaks one call of a creation at a time. In the end there is one group, made by as few calls as can be.
+func TestFaults(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fault awstest.Fault
+		wrote int
+	}{
+		{"the answer of the creation is lost", awstest.Fault{Op: "Logs.CreateLogGroup", Kind: awstest.DropAnswer}, 2},
+		{"the creation never arrives", awstest.Fault{Op: "Logs.CreateLogGroup", Kind: awstest.CutBefore}, 3},
+		{"the creation is throttled twice", awstest.Fault{Op: "Logs.CreateLogGroup", Kind: awstest.Throttle, Times: 2}, 4},
+		{"the creation meets a change of the same group", awstest.Fault{Op: "Logs.CreateLogGroup", Kind: awstest.Refuse, Code: "OperationAbortedException"}, 3},
+		{"the answer of a change is lost", awstest.Fault{Op: "Logs.PutRetentionPolicy", Kind: awstest.DropAnswer}, 2},
+		{"reads are throttled", awstest.Fault{Op: "Logs.Describe*", Kind: awstest.Throttle, Times: 2}, 2},
+		{"the tags cannot be read at first", awstest.Fault{Op: "Logs.ListTagsForResource", Kind: awstest.ServerError}, 2},
+		{"the group is not shown at first", awstest.Fault{Op: "Logs.DescribeLogGroups", Kind: awstest.Stale, Nth: 2, Times: 2}, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, kind := newWorld(t), quick()
+			armed := w.server.Inject(c.fault)
+			if _, err := kind.Settle(t.Context(), w.job(t, kind, obj{"retention": "5d"}, nil), reconcile.Hooks{}); err != nil {
+				t.Fatal(err)
+			}
+			if armed.Fired() == 0 {
+				t.Error("the fault never came")
+			}
+			if have := w.wrote(); len(have) != c.wrote {
+				t.Errorf("wrote %v, want %d calls", have, c.wrote)
+			}
+			if have := w.groups(t); len(have) != 1 {
+				t.Errorf("groups: %v", have)
+			}
+		})
+	}
+}
+
+func TestDenied(t *testing.T) {
+	for _, op := range []string{"Logs.DescribeLogGroups", "Logs.CreateLogGroup", "Logs.ListTagsForResource", "Logs.DescribeResourcePolicies"} {
+		w, kind := newWorld(t), reconcile.Erase(groupKind)
+		w.server.Inject(awstest.Fault{Op: op, Kind: awstest.Deny, Times: -1})
+		_, err := kind.Settle(t.Context(), w.job(t, kind, obj{}, nil), reconcile.Hooks{})
+		if w.cloud.Classify(err) != reconcile.Denied || !strings.Contains(err.Error(), "not authorized") {
+			t.Errorf("%s denied: %v", op, err)
+		}
+		if n := w.server.Count(op); n != 1 {
+			t.Errorf("%s denied, and asked %d times", op, n)
+		}
+	}
+}
+
+// TestPolicyChangedMeanwhile is about a policy that somebody else writes between the look and the write: it is looked
+// at again before it is written over.
+func TestPolicyChangedMeanwhile(t *testing.T) {
+	w, kind := newWorld(t), reconcile.Erase(groupKind)
+	out := w.settled(t, obj{"policy": deliveryPolicy("logs:PutLogEvents")}, nil)
+	w.server.Reset()
+	held := w.server.Inject(awstest.Fault{Op: "Logs.PutResourcePolicy", Kind: awstest.Hold})
+	done := make(chan error, 1)
+	go func() {
+		_, err := kind.Settle(t.Context(), w.job(t, kind, obj{"policy": deliveryPolicy("logs:CreateLogStream")}, &out), reconcile.Hooks{})
+		done <- err
+	}()
+	<-held.Reached()
+	if _, err := w.others.PutResourcePolicy(t.Context(), &sdk.PutResourcePolicyInput{
+		PolicyName: new("theirs"), ResourceArn: new(out.Identity), PolicyDocument: document(deliveryPolicy("logs:*")), ExpectedRevisionId: new("1"),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	held.Release()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if have := w.wrote(); !slices.Equal(have, []string{"Logs.PutResourcePolicy", "Logs.PutResourcePolicy"}) {
+		t.Errorf("wrote %v", have)
+	}
+}
+
+// TestAccountRetention is about an account that decides how long events are kept: what a group says is not shown then.
+func TestAccountRetention(t *testing.T) {
+	live := liveGroup{arn: arnText("app")}
+	live.group.RetentionPolicyName, live.group.RetentionInDays = new("all"), new(int32(90))
+	kind := *groupKind
+	kind.Observe = func(_ context.Context, _ groupSite) (liveGroup, error) { return live, nil }
+	w, erased := newWorld(t), reconcile.Erase(&kind)
+	look, err := erased.Look(t.Context(), w.job(t, erased, obj{"retention": "5d"}, nil))
+	if err != nil || slices.ContainsFunc(look.Steps, func(s reconcile.Step) bool { return s.Path == "retention" }) {
+		t.Errorf("the account's retention is a difference: %v, %v", look.Steps, err)
+	}
+}
+
+func TestDelete(t *testing.T) {
+	for name, props := range map[string]obj{"with events": {}, "protected": {"deletionProtection": true}} {
+		t.Run(name, func(t *testing.T) {
+			w, kind := newWorld(t), reconcile.Erase(groupKind)
+			out := w.settled(t, props, nil)
+			if len(props) == 0 {
+				w.write(t, "shop-test-app", "one", time.Now().UnixMilli(), "hello")
+			}
+			look, err := kind.Look(t.Context(), w.job(t, kind, props, &out))
+			if err != nil || !look.Holds {
+				t.Errorf("it holds data: %v, %v", look.Holds, err)
+			}
+			job := w.job(t, kind, nil, &out)
+			if err := kind.Delete(t.Context(), job); !errors.Is(err, reconcile.ErrHoldsData) {
+				t.Errorf("deleted without leave: %v", err)
+			}
+			if len(w.groups(t)) != 1 {
+				t.Fatal("it is gone")
+			}
+			job.MayDelete = true
+			w.server.Reset()
+			stale := w.server.Inject(awstest.Fault{Op: "Logs.DescribeLogGroups", Kind: awstest.Stale, Nth: 2})
+			if err := kind.Delete(t.Context(), job); err != nil {
+				t.Fatal(err)
+			}
+			if len(w.groups(t)) != 0 || stale.Fired() != 1 {
+				t.Errorf("groups: %v, and the deletion looked %d times at what is shown late", w.groups(t), stale.Fired())
+			}
+			if err := kind.Delete(t.Context(), job); err != nil {
+				t.Errorf("deleting again: %v", err)
+			}
+		})
+	}
+}
+
+// TestMadeByAService is about a group that a function's first run made before the program declared it: it carries no
+// mark, so that it is refused until it is adopted.
+func TestMadeByAService(t *testing.T) {
+	w, kind := newWorld(t), reconcile.Erase(groupKind)
+	if _, err := w.others.CreateLogGroup(t.Context(), &sdk.CreateLogGroupInput{LogGroupName: new("/aws/lambda/worker")}); err != nil {
+		t.Fatal(err)
+	}
+	job := w.job(t, kind, obj{"name": "/aws/lambda/worker", "retention": "14d"}, nil)
+	refused := errors.New("not ours")
+	hooks := reconcile.Hooks{Permit: func(look reconcile.Look) error {
+		if adopt.Judge(adopt.Evidence{Identity: look.Identity, Seen: look.Owner, Want: job.Mark, Marked: kind.Spec().Marked, Given: true}).Verdict == adopt.Foreign {
+			return refused
+		}
+		return nil
+	}}
+	if _, err := kind.Settle(t.Context(), job, hooks); !errors.Is(err, refused) || len(w.wrote()) > 0 {
+		t.Errorf("taken without being adopted: %v, %v", err, w.wrote())
+	}
+	if _, err := kind.Settle(t.Context(), job, reconcile.Hooks{}); err != nil {
+		t.Fatal(err)
+	}
+	if have := w.wrote(); !slices.Equal(have, []string{"Logs.PutRetentionPolicy", "Logs.TagResource"}) {
+		t.Errorf("adopted by %v", have)
+	}
+}
+
+// TestNamesThatBeginAlike is about groups whose names are prefixes of each other, in more than one page.
+func TestNamesThatBeginAlike(t *testing.T) {
+	w, kind := newWorld(t), reconcile.Erase(groupKind)
+	for i := range 60 {
+		name := "shop-test-app" + strings.Repeat("x", i+1)
+		if _, err := w.others.CreateLogGroup(t.Context(), &sdk.CreateLogGroupInput{LogGroupName: &name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if look, err := kind.Look(t.Context(), w.job(t, kind, obj{}, nil)); err != nil || !look.Absent {
+		t.Errorf("another group is taken for it: %s, %v", look.Identity, err)
+	}
+	w.settled(t, obj{}, nil)
+	place, _ := w.cloud.Place(t.Context())
+	found, err := kind.List(t.Context(), reconcile.Scope{Cloud: w.cloud, Place: place, Prefix: "shop-test-app"})
+	if err != nil || len(found) != 61 {
+		t.Errorf("%d of 61 listed: %v", len(found), err)
+	}
+}
+
+func TestElsewhere(t *testing.T) {
+	w, kind := newWorld(t), reconcile.Erase(groupKind)
+	job := w.job(t, kind, obj{}, nil)
+	job.ID = "arn:aws:logs:eu-west-1:" + account + ":log-group:shop-test-app:*"
+	if _, err := kind.Look(t.Context(), job); !errors.Is(err, errForeign) {
+		t.Errorf("looked at in another region: %v", err)
+	}
+	if n := len(w.server.Calls()); n != 0 {
+		t.Errorf("%d calls", n)
+	}
+	out := w.settled(t, obj{}, nil)
+	for _, id := range []string{out.Identity, out.Identity + ":*", "shop-test-app"} {
+		job.ID = id
+		if look, err := kind.Look(t.Context(), job); err != nil || look.Identity != out.Identity {
+			t.Errorf("%s leads to %s, %v", id, look.Identity, err)
+		}
+	}
+}
+
+func TestDiscover(t *testing.T) {
+	w := newWorld(t)
+	out := w.settled(t, obj{}, nil)
+	place, _ := w.cloud.Place(t.Context())
+	found, err := aws.Provider(Service()).Discover(t.Context(), reconcile.Scope{Cloud: w.cloud, Place: place, Mark: reconcile.Mark{Stack: "shop", Stage: "test"}})
+	if err != nil || len(found) != 1 {
+		t.Fatalf("found %v, %v", found, err)
+	}
+	f := found[0]
+	if f.Kind != groupType || f.Identity != out.Identity || f.Name != "shop-test-app" || f.Mark == nil || f.Mark.Address != "app" {
+		t.Errorf("found %+v with %+v, want %s", f, f.Mark, out.Identity)
+	}
+}
+
+func TestMatch(t *testing.T) {
+	for arn, want := range map[aws.ARN]string{
+		"arn:aws:logs:us-east-1:111122223333:log-group:/aws/lambda/x":          "/aws/lambda/x",
+		"arn:aws:logs:us-east-1:111122223333:log-group:/aws/lambda/x:*":        "/aws/lambda/x",
+		"arn:aws:logs:us-east-1:111122223333:log-group:x:log-stream:y":         "",
+		"arn:aws:logs:us-east-1:111122223333:destination:x":                    "",
+		"arn:aws:sqs:us-east-1:111122223333:log-group:x":                       "",
+		"arn:aws:logs:us-east-1:111122223333:delivery-source:log-group:x":      "",
+		"arn:aws-cn:logs:cn-north-1:111122223333:log-group:shop-prod-app-1234": "shop-prod-app-1234",
+	} {
+		_, identity, name, ok := Service().Match(arn)
+		if ok != (want != "") || ok && (name != want || strings.HasSuffix(identity, "*")) {
+			t.Errorf("%s: %s %s %v", arn, identity, name, ok)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	kind := reconcile.Erase(groupKind)
+	for _, c := range []struct {
+		props obj
+		want  string
+	}{
+		{obj{"name": "a b"}, "want up to 512"},
+		{obj{"name": strings.Repeat("a", 513)}, "want up to 512"},
+		{obj{"name": "aws/x"}, "do not begin with aws/"},
+		{obj{"retention": "2d"}, "keeps events for"},
+		{obj{"retention": "12h"}, "keeps events for"},
+		{obj{"class": "DELIVERY", "retention": "1d"}, "has its own"},
+		{obj{"class": "INFREQUENT_ACCESS", "indexPolicy": obj{}}, "STANDARD alone"},
+		{obj{"class": "ESSENTIALS", "dataProtectionPolicy": obj{}}, "STANDARD alone"},
+		{obj{"class": "FAST"}, "STANDARD"},
+		{obj{"tags": obj{"aws:x": "x"}}, "not for authors"},
+		{tuned(), ""},
+	} {
+		err := kind.Decode(&reconcile.Job{Props: c.props})
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %q", c.props, err, c.want)
+		}
+	}
+}
