@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/asset"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -144,11 +144,7 @@ func checkCode(c Code, wrong func(tree.Path, string)) {
 
 // prepareCode builds the archive.
 func prepareCode(ctx context.Context, work reconcile.Workspace, want FunctionProps) (map[string]reconcile.Asset, error) {
-	text, err := props.Encode(want.Code)
-	if err != nil {
-		return nil, err
-	}
-	if want.Code.source() == "" || tree.Any(text, hasToken) || token.Has(*want.Architecture) || want.Runtime != nil && token.Has(*want.Runtime) {
+	if want.Code.source() == "" || slices.ContainsFunc(want.ingredients(), token.Has) {
 		return nil, nil
 	}
 	archive, err := want.archive(ctx, work)
@@ -162,9 +158,16 @@ func prepareCode(ctx context.Context, work reconcile.Workspace, want FunctionPro
 	return map[string]reconcile.Asset{codeAsset: archive}, nil
 }
 
-func hasToken(v any) bool {
-	text, ok := v.(string)
-	return ok && token.Has(text)
+// ingredients are the texts that an archive depends on beside files.
+func (p FunctionProps) ingredients() []string {
+	c := p.Code
+	switch {
+	case c.Go != "":
+		return append([]string{c.Go, c.LDFlags, *p.Architecture}, c.Tags...)
+	case c.Bundle != "":
+		return append([]string{c.Bundle, *p.Runtime}, c.External...)
+	}
+	return []string{c.source()}
 }
 
 func (p FunctionProps) archive(ctx context.Context, work reconcile.Workspace) (reconcile.Asset, error) {

@@ -8,8 +8,12 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
-// NewFunction declares a function.
+// NewFunction declares a function. Without a role it gets one of its own, and a log group (see FunctionProps.Role): the role
+// may write to that group and is given what else is granted to the function. Its logs go with it.
 func NewFunction(s *athanor.Stack, name string, p FunctionProps, opts ...athanor.Option) Function {
+	if p.Role == "" {
+		ownRole(s, name, &p)
+	}
 	fn := athanor.Declare(s, functionKind, name, p, opts...)
 	fn.stack, fn.role = s, p.Role
 	return fn

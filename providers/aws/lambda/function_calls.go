@@ -208,6 +208,9 @@ func (u *update) sendCode(ctx context.Context, on reconcile.On[liveFunction]) er
 	if err != nil {
 		return err
 	}
+	if code.SourceKMSKeyArn == nil && on.Live.have.Code.SourceKMSKey != "" {
+		code.SourceKMSKeyArn = new("") // which clears it
+	}
 	_, err = client.UpdateFunctionCode(ctx, &sdk.UpdateFunctionCodeInput{
 		FunctionName: &on.Live.attrs.Name, Architectures: []types.Architecture{types.Architecture(*u.want.Architecture)},
 		ZipFile: code.ZipFile, S3Bucket: code.S3Bucket, S3Key: code.S3Key, S3ObjectVersion: code.S3ObjectVersion, ImageUri: code.ImageUri,

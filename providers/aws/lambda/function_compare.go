@@ -123,10 +123,10 @@ func (u *update) compareCode(d *functionDiff, live liveFunction) {
 	switch archive, ok := d.Asset(codeAsset); {
 	case live.image:
 		reconcile.Value(d, path, code.Image, live.have.Code.Image, set)
-	case code.source() == "": // in S3, or nothing is declared, as when somebody asks what is there
+	case code.S3 != nil:
 	case ok:
 		reconcile.Value(d, path, "sha256:"+archive.Digest, "sha256:"+inHex(live.attrs.CodeDigest), set)
-	default:
+	case d.Unknown(path, code.source()), code.source() == "": // nothing is declared, as when somebody asks what is there
 		reconcile.Value(d, path, code.source(), "sha256:"+inHex(live.attrs.CodeDigest), set)
 	}
 	reconcile.Written(d, "code.s3", code.S3, set)

@@ -18,8 +18,8 @@ type FunctionProps struct {
 	Description string
 	// Code that it runs.
 	Code Code `prop:"required"`
-	// Role that it runs as: an ARN. In Go programs NewFunction makes one of its own when there is none, which may write the
-	// function's logs and nothing else.
+	// Role that it runs as: an ARN. In Go programs a function without one gets a role and a log group of its own: NAME/role,
+	// which may write to the group, do what vpc and tracing need, and what is granted to the function; and NAME/logs.
 	Role aws.ARN `prop:"required"`
 	// Runtime of an archive, such as python3.14. Default: provided.al2023 with code.go, nodejs24.x with code.bundle, none with
 	// code.image; else it is required.
@@ -41,7 +41,8 @@ type FunctionProps struct {
 	Layers []aws.ARN
 	// VPC connects the function to a network. Default: none.
 	VPC *VPC
-	// DeadLetter is the queue or topic that gets the events of failed asynchronous calls. Default: none.
+	// DeadLetter is the queue or topic that gets the events of failed asynchronous calls; the role must be allowed to send
+	// there. Default: none.
 	DeadLetter aws.ARN
 	// Tracing says whether calls are sampled for X-Ray, or only those that were sampled already. Default: PassThrough.
 	Tracing *string `prop:"enum=PassThrough|Active"`
