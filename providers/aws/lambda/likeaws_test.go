@@ -7,11 +7,13 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/lambda"
 
@@ -34,7 +36,7 @@ const account = "111122223333"
 //     (https://docs.aws.amazon.com/lambda/latest/dg/access-control-resource-based.html); moto writes neither.
 //
 //   - A mapping reads Kafka, MQ and DocumentDB too, and a second one of the same function and queue or stream is refused. moto
-//     knows queues and streams alone, so that another source is a queue of its own to it.
+//     knows queues and streams alone and wants them to exist, so that every source that is no queue is one to it.
 //
 // It also gives the random account of a test a name that is always the same, and shows a function or a mapping as busy, or
 // failed, for as many looks as a test asks. Every call reaches the emulator through the proxy that counts and breaks it.
@@ -45,6 +47,7 @@ type likeAWS struct {
 
 	mu   sync.Mutex
 	kept map[string]obj // what moto does not keep, by "function NAME", "url NAME", "async NAME", "statement NAME SID", "mapping UUID"
+	ages time.Duration  // how much older IAM shows roles to be than they are
 	show []obj          // members that GetFunction, or GetEventSourceMapping, shows instead, a look each
 }
 
@@ -54,6 +57,8 @@ func startLikeAWS(t *testing.T, cloud *awstest.Server) *likeAWS {
 	s.Front = awstest.Before(t, cloud, s)
 	return s
 }
+
+var created = regexp.MustCompile("<CreateDate>[^<]*<")
 
 // looks has the next looks show these members.
 func (s *likeAWS) looks(members ...obj) {
@@ -89,6 +94,9 @@ func (s *likeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	text, _ := io.ReadAll(r.Body)
 	if !strings.HasPrefix(r.URL.Path, "/20") {
 		status, header, body := s.pass(r, text)
+		if s.ages > 0 {
+			body = created.ReplaceAll(body, []byte("<CreateDate>"+time.Now().Add(-s.ages).UTC().Format(time.RFC3339)+"<"))
+		}
 		reply(w, status, header, body)
 		return
 	}
@@ -161,7 +169,7 @@ func (s *likeAWS) refused(ctx context.Context, q request) string {
 	case q.method == http.MethodPost && q.what == "event-source-mappings":
 		for id, m := range s.kept {
 			if strings.HasPrefix(id, "mapping ") && m["FunctionName"] == q.in["FunctionName"] && m["EventSourceArn"] == q.in["EventSourceArn"] &&
-				!foreign(q.in) {
+				slices.Contains([]string{"sqs", "dynamodb", "kinesis"}, serviceIn(q.in)) {
 				return "ResourceConflictException"
 			}
 		}
@@ -192,6 +200,9 @@ func (s *likeAWS) standIn(r *http.Request, q request, text []byte) []byte {
 	if q.method == http.MethodPost && foreign(q.in) {
 		in := maps.Clone(q.in)
 		in["EventSourceArn"] = standIn
+		if in["BatchSize"] == nil {
+			in["BatchSize"] = 100
+		}
 		var err error
 		if text, err = json.Marshal(in); err != nil {
 			panic(err)
@@ -204,9 +215,7 @@ func (s *likeAWS) standIn(r *http.Request, q request, text []byte) []byte {
 	return text
 }
 
-func foreign(in obj) bool {
-	return !slices.Contains([]string{"sqs", "dynamodb", "kinesis"}, serviceIn(in))
-}
+func foreign(in obj) bool { return serviceIn(in) != "sqs" }
 
 // keep remembers what had its effect and moto forgets.
 func (s *likeAWS) keep(ctx context.Context, q request, body []byte) {

@@ -142,7 +142,7 @@ func checkMapping(want EventSourceMappingProps) error {
 			wrong("startingTimestamp", "want a time such as 2026-01-31T12:00:00Z")
 		}
 	}
-	if !token.Has(string(want.Source)) && want.Source != "" {
+	if !token.Has(string(want.Source)) {
 		checkSource(want, wrong)
 	}
 	if problems == nil {
@@ -151,34 +151,36 @@ func checkMapping(want EventSourceMappingProps) error {
 	return problems
 }
 
-// checkSource is about props that some sources alone take.
+// checkSource is about props that some sources alone take, or need.
 func checkSource(want EventSourceMappingProps, wrong func(tree.Path, string)) {
 	service := serviceOf(want.Source)
 	byOffset := streams(service) || service == "kafka"
+	byPosition := byOffset || service == "rds"
 	for _, only := range []struct {
-		path tree.Path
-		set  bool
-		of   string
-		ok   bool
+		path      tree.Path
+		set       bool
+		of        string
+		ok, needs bool
 	}{
-		{"maxConcurrency", want.MaxConcurrency != nil, "queues of SQS", service == "sqs"},
-		{"parallelization", want.Parallelization != nil && *want.Parallelization != 1, "streams", streams(service)},
-		{"tumblingWindow", want.TumblingWindow != 0, "streams", streams(service)},
-		{"bisectOnError", want.BisectOnError, "streams and Kafka", byOffset},
-		{"maxRecordAge", want.MaxRecordAge != nil, "streams and Kafka", byOffset},
-		{"maxRetries", want.MaxRetries != nil, "streams and Kafka", byOffset},
-		{"onFailure", want.OnFailure != "", "streams and Kafka", byOffset},
-		{"topics", len(want.Topics) > 0, "Kafka", service == "kafka"},
-		{"consumerGroupId", want.ConsumerGroupID != "", "Kafka", service == "kafka"},
-		{"queues", len(want.Queues) > 0, "MQ", service == "mq"},
-		{"documentDb", want.DocumentDB != nil, "DocumentDB", service == "rds"},
+		{"maxConcurrency", want.MaxConcurrency != nil, "queues of SQS", service == "sqs", false},
+		{"parallelization", want.Parallelization != nil && *want.Parallelization != 1, "streams", streams(service), false},
+		{"tumblingWindow", want.TumblingWindow != 0, "streams", streams(service), false},
+		{"bisectOnError", want.BisectOnError, "streams and Kafka", byOffset, false},
+		{"maxRecordAge", want.MaxRecordAge != nil, "streams and Kafka", byOffset, false},
+		{"maxRetries", want.MaxRetries != nil, "streams and Kafka", byOffset, false},
+		{"onFailure", want.OnFailure != "", "streams and Kafka", byOffset, false},
+		{"startingPosition", want.StartingPosition != nil, "streams, Kafka and DocumentDB", byPosition, true},
+		{"topics", len(want.Topics) > 0, "Kafka", service == "kafka", true},
+		{"consumerGroupId", want.ConsumerGroupID != "", "Kafka", service == "kafka", true},
+		{"queues", len(want.Queues) > 0, "MQ", service == "mq", true},
+		{"documentDb", want.DocumentDB != nil, "DocumentDB", service == "rds", true},
 	} {
-		if only.set && !only.ok {
+		switch {
+		case only.set && !only.ok:
 			wrong(only.path, fmt.Sprintf("%s alone takes it, and the source is of %s", only.of, service))
+		case only.needs && only.ok && !only.set:
+			wrong(only.path, "is required: the source is of "+service)
 		}
-	}
-	if streams(service) && want.StartingPosition == nil {
-		wrong("startingPosition", "a stream needs it")
 	}
 }
 
@@ -186,18 +188,12 @@ func checkSource(want EventSourceMappingProps, wrong func(tree.Path, string)) {
 func compareMapping(d *mappingDiff, want EventSourceMappingProps, live liveMapping) {
 	have := live.have
 	reconcile.Fixed(d, "source", want.Source, have.Source)
-	if want.StartingPosition != nil {
-		reconcile.Fixed(d, "startingPosition", want.StartingPosition, have.StartingPosition)
-	}
-	if want.StartingTimestamp != "" {
-		reconcile.Fixed(d, "startingTimestamp", moment(want.StartingTimestamp), moment(have.StartingTimestamp))
-	}
+	reconcile.Fixed(d, "startingPosition", want.StartingPosition, have.StartingPosition)
+	reconcile.Fixed(d, "startingTimestamp", moment(want.StartingTimestamp), moment(have.StartingTimestamp))
 	fixedList(d, "topics", want.Topics, have.Topics)
 	fixedList(d, "queues", want.Queues, have.Queues)
 	fixedList(d, "servers", sorted(want.Servers), sorted(have.Servers))
-	if want.ConsumerGroupID != "" {
-		reconcile.Fixed(d, "consumerGroupId", want.ConsumerGroupID, have.ConsumerGroupID)
-	}
+	reconcile.Fixed(d, "consumerGroupId", want.ConsumerGroupID, have.ConsumerGroupID)
 	set := updateMapping(want)
 	reconcile.Value(d, "function", arnOf(d.Place(), want.Function), have.Function, set)
 	reconcile.Value(d, "enabled", want.Enabled, have.Enabled, set)

@@ -97,7 +97,7 @@ func findMapping(ctx context.Context, client *sdk.Client, site mappingSite) (liv
 // same reports whether a mapping reads what is declared.
 func (p EventSourceMappingProps) same(want EventSourceMappingProps) bool {
 	return p.Source == want.Source && slices.Equal(p.Topics, want.Topics) && slices.Equal(p.Queues, want.Queues) &&
-		slices.Equal(sorted(p.Servers), sorted(want.Servers)) && (want.ConsumerGroupID == "" || p.ConsumerGroupID == want.ConsumerGroupID)
+		slices.Equal(sorted(p.Servers), sorted(want.Servers)) && p.ConsumerGroupID == want.ConsumerGroupID
 }
 
 func wholeMapping(ctx context.Context, client *sdk.Client, c types.EventSourceMappingConfiguration) (liveMapping, error) {

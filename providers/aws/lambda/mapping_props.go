@@ -43,23 +43,24 @@ type EventSourceMappingProps struct {
 	// TumblingWindow is the length of a window over a stream whose state calls hand on, in whole seconds up to 15 minutes.
 	// Default: 0s, no windows.
 	TumblingWindow time.Duration `prop:"min=0s,max=15m"`
-	// StartingPosition is where a stream is begun; streams need it. Left out, it is the service's. Default: none. Changing it
-	// replaces the mapping.
+	// StartingPosition is where a source is begun; streams, Kafka and DocumentDB need it. Default: none. Changing it replaces
+	// the mapping.
 	StartingPosition *string `prop:"enum=TRIM_HORIZON|LATEST|AT_TIMESTAMP"`
 	// StartingTimestamp is when the first records are of, for AT_TIMESTAMP: such as 2026-01-31T12:00:00Z. Default: none.
 	// Changing it replaces the mapping.
 	StartingTimestamp string
-	// Topics are the topic of Kafka, one. Default: none. Changing it replaces the mapping.
+	// Topics are the topic of Kafka, one; Kafka needs it. Default: none. Changing it replaces the mapping.
 	Topics []string
-	// Queues are the queue of MQ, one. Default: none. Changing it replaces the mapping.
+	// Queues are the queue of MQ, one; MQ needs it. Default: none. Changing it replaces the mapping.
 	Queues []string
 	// Servers are host:port of a Kafka cluster of one's own. Default: none. Changing it replaces the mapping.
 	Servers []string
-	// ConsumerGroupID of Kafka. Default: none, one is made up. Changing it replaces the mapping.
+	// ConsumerGroupID of Kafka, which needs it: a mapping that is made anew goes on where its group has come to. Default:
+	// none. Changing it replaces the mapping.
 	ConsumerGroupID string
 	// Access is how Kafka, MQ and DocumentDB are reached. Default: none.
 	Access []Access
-	// DocumentDB says which changes are read. Default: none.
+	// DocumentDB says which changes are read of DocumentDB, which needs it. Default: none.
 	DocumentDB *DocumentDB
 	// Pollers are kept ready, for queues and Kafka. Default: none, they come and go.
 	Pollers *Pollers

@@ -284,3 +284,49 @@ func fault(class reconcile.Class) error {
 	}
 	return nil
 }
+
+// job is a thing as an engine declares it, on record when last is set.
+func (w *world) job(t *testing.T, kind reconcile.Any, props obj, last *reconcile.Outcome) *reconcile.Job {
+	t.Helper()
+	place, err := w.cloud.Place(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := &reconcile.Job{
+		Address: "worker", Props: props, Cloud: w.cloud, Place: place, Name: "shop-test-worker", Dir: w.dir,
+		Mark: reconcile.Mark{Stack: "shop", Stage: "test", Address: "worker", Generation: 1, Store: "store"},
+	}
+	if last != nil {
+		job.ID, job.Last, job.Written = last.Identity, last.Attrs, last.Written
+	}
+	if props == nil {
+		return job
+	}
+	if err := kind.Decode(job); err != nil {
+		t.Fatal(err)
+	}
+	if err := kind.Prepare(t.Context(), job, reconcile.Workspace{Dir: w.dir, Cache: t.TempDir()}); err != nil {
+		t.Fatal(err)
+	}
+	return job
+}
+
+// settled makes a function match and fails the test when it does not.
+func (w *world) settled(t *testing.T, props obj, last *reconcile.Outcome) reconcile.Outcome {
+	t.Helper()
+	kind := reconcile.Erase(functionKind)
+	out, err := kind.Settle(t.Context(), w.job(t, kind, props, last), reconcile.Hooks{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// wrote are the names of the mutating calls that reached the proxy since the last Reset.
+func (w *world) wrote() []string {
+	var out []string
+	for _, c := range w.server.Mutations() {
+		out = append(out, c.Name())
+	}
+	return out
+}
