@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -72,7 +73,11 @@ func (e *evaluation) bind() {
 		}
 		r, ok := byAddress[b.target]
 		if !ok {
-			e.failAt("", b.source, fmt.Errorf("bind %q: nothing is declared as %q", b.key, b.target))
+			err := fmt.Errorf("bind %q: nothing is declared as %q", b.key, b.target)
+			if slices.ContainsFunc(e.graph.Reads, func(r engine.Read) bool { return r.Address == b.target }) {
+				err = reconcile.WithHint(err, "%s is only read: what it is bound to is its owner's to say", b.target)
+			}
+			e.failAt("", b.source, err)
 			continue
 		}
 		if err := b.addTo(r, e.declared[b.target].props); err != nil {

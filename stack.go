@@ -174,6 +174,10 @@ func (s *Stack) Policy(rule func(*Plan) []Violation) {
 }
 
 // fail notes a mistake at the line of the program that is running.
+// Fail reports what is wrong with how a constructor, or a function such as a grant, was called, at the line of the program
+// that called it. The program goes on, so that all its mistakes are told at once.
+func (s *Stack) Fail(err error) { s.fail("", err) }
+
 func (e *evaluation) fail(address string, err error) {
 	e.failAt(address, e.files.caller(), err)
 }

@@ -3,36 +3,69 @@ package aws
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
 // Grantee is a role that a stack declares, or something that runs as one: a function, whatever comes later.
 // What is not declared by the stack cannot be granted anything.
 type Grantee interface {
-	// Granted is the stack that declares the role, and the role.
+	// Granted is the stack that declares the grantee, nil for one that no constructor made, and the role that it runs as.
 	Granted() (s *athanor.Stack, role ARN)
 }
+
+var errNothing = errors.New("a grant of nothing: name what is allowed, and on what")
 
 // Grant allows actions on resources to a grantee: one more statement among the bindings of its role. Packages of services
 // have methods over it, which know the actions and what else they need:
 //
 //	orders.Grant(fn, sqs.Send)
 //
-// The statement is named by the first resource and the actions; the same grant given twice is one.
+// The statement is named by the first resource and the actions; the same grant given twice is one. Whatever is wrong with
+// a grant is told when the program has been evaluated, like other mistakes in it.
 func Grant(to Grantee, actions []string, resources ...ARN) {
 	s, role := to.Granted()
-	if s == nil {
+	switch {
+	case s == nil:
 		return // misuse that was reported when the grantee was declared, or a value that no constructor made
+	case len(actions) == 0, len(resources) == 0:
+		s.Fail(errNothing)
+		return
+	case !token.Has(string(role)):
+		s.Fail(notOurs(role))
+		return
 	}
 	statement := Statement{Sid: sidOf(actions, resources), Actions: actions}
 	for _, r := range resources {
 		statement.Resources = append(statement.Resources, string(r))
 	}
 	s.Bind(role, statement.Sid, statement)
+}
+
+// notOurs refuses a grant to a role that is only known by its ARN: what it may do is written elsewhere.
+func notOurs(role ARN) error {
+	if role == "" {
+		return reconcile.WithHint(errors.New("a grant to something without a role"), "give it a role that this stack declares: iam.NewRole")
+	}
+	return reconcile.WithHint(fmt.Errorf("a grant to %s, which this stack does not declare", role),
+		"declare the role here with iam.NewRole, and use its ARN; or grant where the role is declared")
+}
+
+// Actions are those that ways of access stand for, each a text with one or several of them, sorted and each once.
+func Actions[A ~string](access ...A) []string {
+	var all []string
+	for _, a := range access {
+		all = append(all, strings.Fields(string(a))...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // sidOf is a name for a statement, of letters and digits alone, as IAM wants it: readable, and told apart from

@@ -8,6 +8,8 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/providers/aws/iam"
+	"github.com/athanor-dev/athanor/providers/aws/sqs"
 	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/providers/random"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -358,6 +360,24 @@ resources:
 		s.Bind(fn, "orders-send", binding{Allow: string(orders.ARN)})
 		s.Bind(fn, "audit", binding{Allow: "all", Sid: "own"})
 		s.Bind(t, "row", binding{Allow: "x"})
+		return nil
+	}},
+	{"grants", `
+stack: shop
+bind:
+  worker:
+    OrdersArnSqsSendMessagec3347d62: {actions: ["sqs:SendMessage"], resources: ["${orders.arn}"]}
+resources:
+  orders: {kind: aws.sqs.Queue}
+  worker:
+    kind: aws.iam.Role
+    props:
+      trustPolicy:
+        Version: "2012-10-17"
+        Statement: [{Effect: Allow, Principal: {Service: [lambda.amazonaws.com]}, Action: [sts:AssumeRole]}]
+`, func(s *athanor.Stack) error {
+		orders := sqs.NewQueue(s, "orders", sqs.QueueProps{})
+		orders.Grant(iam.NewRole(s, "worker", iam.RoleProps{TrustPolicy: iam.ServiceTrust("lambda.amazonaws.com")}), sqs.Send)
 		return nil
 	}},
 	{"local and random", `

@@ -9,6 +9,9 @@ import (
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/iam"
+	"github.com/athanor-dev/athanor/providers/aws/sqs"
 	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/providers/random"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -96,7 +99,7 @@ func tableKind() *reconcile.Kind[tableProps, struct{}, table] {
 
 func catalog(t testing.TB) *reconcile.Catalog {
 	t.Helper()
-	c, err := reconcile.NewCatalog(local.Provider(), random.Provider(), reconcile.Provider{
+	c, err := reconcile.NewCatalog(local.Provider(), random.Provider(), aws.Provider(iam.Service(), sqs.Service()), reconcile.Provider{
 		Name: "test", Settings: &settings{},
 		Kinds: []reconcile.Any{reconcile.Erase(queueKind()), reconcile.Erase(tableKind())},
 	})

@@ -20,22 +20,31 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-//go:embed role.go role_props.go
+//go:embed role.go role_props.go policy.go policy_props.go
 var source embed.FS
 
-const roleType = "aws.iam.Role"
+const (
+	roleType   = "aws.iam.Role"
+	policyType = "aws.iam.Policy"
+)
 
-// Service is what this package offers. The tagging service shows no roles: they are found by their names.
+// Service is what this package offers. The tagging service shows no roles, and policies in one region alone: both are
+// found by their names.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:    []reconcile.Any{reconcile.Erase(roleKind)},
-		Registry: map[string]string{"AWS::IAM::Role": roleType, "AWS::IAM::RolePolicy": roleType},
+		Kinds:    []reconcile.Any{reconcile.Erase(roleKind), reconcile.Erase(policyKind)},
+		Filters:  []string{"iam:policy"},
+		Registry: map[string]string{"AWS::IAM::Role": roleType, "AWS::IAM::RolePolicy": roleType, "AWS::IAM::ManagedPolicy": policyType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
 			p, ok := arn.Parse()
-			if !ok || p.Service != "iam" || !strings.HasPrefix(p.Resource, "role/") {
-				return "", "", "", false
+			switch what, _, _ := strings.Cut(p.Resource, "/"); {
+			case !ok || p.Service != "iam":
+			case what == "role":
+				return roleType, string(arn), nameIn(p.Resource), true
+			case what == "policy":
+				return policyType, string(arn), nameIn(p.Resource), true
 			}
-			return roleType, string(arn), nameIn(p.Resource), true
+			return "", "", "", false
 		},
 	}
 }
@@ -57,6 +66,17 @@ func ReadRole(s *athanor.Stack, name string, by any) Role {
 
 // Granted is the stack that declares the role, and the role; see [aws.Grant].
 func (r Role) Granted() (*athanor.Stack, aws.ARN) { return r.stack, r.ARN }
+
+// NewPolicy declares a managed policy.
+func NewPolicy(s *athanor.Stack, name string, p PolicyProps, opts ...athanor.Option) Policy {
+	return athanor.Declare(s, policyKind, name, p, opts...)
+}
+
+// ReadPolicy uses a managed policy that the stack does not own: by its ARN, those of AWS included, or by PolicyProps that
+// name it.
+func ReadPolicy(s *athanor.Stack, name string, by any) Policy {
+	return athanor.Read(s, policyKind, name, by)
+}
 
 // ServiceTrust is the trust policy of a role that services of AWS run as, such as "lambda.amazonaws.com".
 func ServiceTrust(services ...string) map[string]any {

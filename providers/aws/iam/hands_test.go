@@ -134,10 +134,7 @@ func retag(_ kindtest.T, w *world, role *string, p RoleProps) error {
 	if err != nil {
 		return err
 	}
-	drop := slices.DeleteFunc(slices.Collect(maps.Keys(tagMap(have.Tags))), func(k string) bool {
-		_, wanted := p.Tags[k]
-		return wanted || adopt.IsMark(k)
-	})
+	drop := unwanted(tagMap(have.Tags), p.Tags)
 	if len(drop) > 0 {
 		if _, err := w.others.UntagRole(ctx, &sdk.UntagRoleInput{RoleName: role, TagKeys: drop}); err != nil {
 			return err
@@ -148,4 +145,65 @@ func retag(_ kindtest.T, w *world, role *string, p RoleProps) error {
 	}
 	_, err = w.others.TagRole(ctx, &sdk.TagRoleInput{RoleName: role, Tags: tagList(p.Tags)})
 	return err
+}
+
+// policyHands change each aspect of a managed policy as somebody else would.
+func (ws worlds) policyHands() map[tree.Path]kindtest.Hand {
+	ctx := context.Background()
+	hand := func(do func(t kindtest.T, c *sdk.Client, arn *string, p PolicyProps) error) kindtest.Hand {
+		return func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
+			t.Helper()
+			arn, _ := to.Attrs["arn"].(string)
+			var p PolicyProps
+			err := props.Load(to.Props, &p)
+			if err == nil {
+				err = do(t, ws[w.Dir].others, &arn, p)
+			}
+			if err != nil {
+				t.Fatalf("by hand: %v", err)
+			}
+		}
+	}
+	return map[tree.Path]kindtest.Hand{
+		"document": hand(func(t kindtest.T, c *sdk.Client, arn *string, p PolicyProps) error {
+			others, err := versions(ctx, c, *arn)
+			for _, id := range others {
+				err = errors.Join(err, dropVersion(ctx, c, *arn, id))
+			}
+			_, made := c.CreatePolicyVersion(ctx, &sdk.CreatePolicyVersionInput{PolicyArn: arn, PolicyDocument: new(textOf(t, p.Document)), SetAsDefault: true})
+			return errors.Join(err, made)
+		}),
+		"tags": hand(func(_ kindtest.T, c *sdk.Client, arn *string, p PolicyProps) error {
+			have, err := c.ListPolicyTags(ctx, &sdk.ListPolicyTagsInput{PolicyArn: arn})
+			if err != nil {
+				return err
+			}
+			if drop := unwanted(tagMap(have.Tags), p.Tags); len(drop) > 0 {
+				if _, err := c.UntagPolicy(ctx, &sdk.UntagPolicyInput{PolicyArn: arn, TagKeys: drop}); err != nil {
+					return err
+				}
+			}
+			if len(p.Tags) == 0 {
+				return nil
+			}
+			_, err = c.TagPolicy(ctx, &sdk.TagPolicyInput{PolicyArn: arn, Tags: tagList(p.Tags)})
+			return err
+		}),
+		"": hand(func(_ kindtest.T, c *sdk.Client, arn *string, _ PolicyProps) error {
+			others, err := versions(ctx, c, *arn)
+			for _, id := range others {
+				err = errors.Join(err, dropVersion(ctx, c, *arn, id))
+			}
+			_, gone := c.DeletePolicy(ctx, &sdk.DeletePolicyInput{PolicyArn: arn})
+			return errors.Join(err, gone)
+		}),
+	}
+}
+
+// unwanted are the keys of tags that are there, and neither wanted nor marks.
+func unwanted(have, want map[string]string) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(have)), func(k string) bool {
+		_, wanted := want[k]
+		return wanted || adopt.IsMark(k)
+	})
 }

@@ -31,7 +31,7 @@ func roleSuite() kindtest.Suite {
 	conditional["effect"], conditional["conditions"] = "Deny", obj{"StringEquals": obj{"aws:PrincipalTag/team": list{"web", "shop"}}}
 	return kindtest.Suite{
 		Kind:  reconcile.Erase(roleKind),
-		World: ws.make((*world).roles),
+		World: ws.make((*world).roles, theirs),
 		Base:  obj{"trustPolicy": trust("ec2"), "tags": obj{"team": "shop"}},
 		Fault: fault,
 		Variants: []kindtest.Variant{

@@ -29,10 +29,10 @@ type world struct {
 	dir    string
 }
 
-// others' policies are in every world, for roles to have them attached.
+// theirs are policies of somebody else's, for roles to have them attached.
 var theirs = []string{"read", "write", "bound", "bound-more"}
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, policies ...string) *world {
 	t.Helper()
 	server := awstest.Start(t)
 	like := startLikeAWS(t, server)
@@ -42,7 +42,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatalf("place %v: %v", place, err)
 	}
 	server.Reset()
-	for _, name := range theirs {
+	for _, name := range policies {
 		document := textOf(t, allow("s3:Get*", "*"))
 		if _, err := w.others.CreatePolicy(t.Context(), &sdk.CreatePolicyInput{PolicyName: &name, Path: new("/theirs/"), PolicyDocument: &document}); err != nil {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// managed is one of the others' policies in every world.
+// managed is one of somebody else's policies.
 func managed(name string) string { return "arn:aws:iam::" + account + ":policy/theirs/" + name }
 
 func allow(action, resource string) obj {
@@ -116,6 +116,36 @@ func (w *world) role(t kindtest.T, name string) obj {
 	return seen
 }
 
+// policies are all managed policies of the world as others see them, but for those that others made for roles.
+func (w *world) policies(t kindtest.T) []any {
+	t.Helper()
+	ctx := context.Background()
+	var all []any
+	for p, err := range localPolicies(ctx, w.others) {
+		if err != nil {
+			t.Fatalf("list: %v", err)
+		}
+		if *p.Path == "/theirs/" {
+			continue
+		}
+		out, err := w.others.GetPolicy(ctx, &sdk.GetPolicyInput{PolicyArn: p.Arn})
+		if err != nil {
+			t.Fatalf("policy: %v", err)
+		}
+		version, err := w.others.GetPolicyVersion(ctx, &sdk.GetPolicyVersionInput{PolicyArn: p.Arn, VersionId: out.Policy.DefaultVersionId})
+		if err != nil {
+			t.Fatalf("version: %v", err)
+		}
+		tags := maps.Clone(tagMap(out.Policy.Tags))
+		delete(tags, "athanor:generation") // differs between two makings
+		all = append(all, obj{
+			"path": *out.Policy.Path, "description": sdkaws.ToString(out.Policy.Description), "tags": tags,
+			"document": json.RawMessage(documentIn(version.PolicyVersion.Document)),
+		})
+	}
+	return all
+}
+
 // inline are the inline policies of a role as others see them.
 func (w *world) inline(t kindtest.T, role string) map[string]string {
 	t.Helper()
@@ -129,9 +159,9 @@ func (w *world) inline(t kindtest.T, role string) map[string]string {
 // worlds finds the world that a check was given.
 type worlds map[string]*world
 
-func (ws worlds) make(objects func(*world, kindtest.T) []any) func(kindtest.T) kindtest.World {
+func (ws worlds) make(objects func(*world, kindtest.T) []any, policies []string) func(kindtest.T) kindtest.World {
 	return func(t kindtest.T) kindtest.World {
-		w := newWorld(t.(*testing.T))
+		w := newWorld(t.(*testing.T), policies...)
 		ws[w.dir] = w
 		return kindtest.World{Cloud: w.cloud, Dir: w.dir, Objects: func() []any { return objects(w, t) }}
 	}

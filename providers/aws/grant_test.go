@@ -1,0 +1,153 @@
+package aws_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/iam"
+	"github.com/athanor-dev/athanor/providers/aws/s3"
+	"github.com/athanor-dev/athanor/providers/aws/sns"
+	"github.com/athanor-dev/athanor/providers/aws/sqs"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+func newRole(s *athanor.Stack, name string) iam.Role {
+	return iam.NewRole(s, name, iam.RoleProps{TrustPolicy: iam.ServiceTrust("lambda.amazonaws.com")})
+}
+
+func evaluated(t *testing.T, spelling athanor.Spelling, program func(*athanor.Stack)) (*engine.Graph, error) {
+	t.Helper()
+	return athanor.Evaluate(func(s *athanor.Stack) error { program(s); return nil },
+		athanor.Input{Stack: "shop", Stage: "dev", Dir: t.TempDir(), Spelling: spelling})
+}
+
+// granted is what a role is granted: the actions and resources of each statement, sorted.
+func granted(t *testing.T, g *engine.Graph, address string) (statements, sids []string) {
+	t.Helper()
+	i := slices.IndexFunc(g.Resources, func(r engine.Resource) bool { return r.Address == address })
+	if i < 0 {
+		t.Fatalf("no %s", address)
+	}
+	rows, _ := g.Resources[i].Props["bindings"].([]any)
+	for _, row := range rows {
+		fields := row.(map[string]any)
+		sids = append(sids, fields["sid"].(string))
+		statements = append(statements, string(tree.Canonical(map[string]any{"on": fields["resources"], "do": fields["actions"]})))
+	}
+	slices.Sort(statements)
+	return statements, sids
+}
+
+func TestGrants(t *testing.T) {
+	for name, tt := range map[string]struct {
+		grant func(s *athanor.Stack, to aws.Grantee)
+		want  []string
+	}{
+		"send": {func(s *athanor.Stack, to aws.Grantee) {
+			sqs.NewQueue(s, "orders", sqs.QueueProps{}).Grant(to, sqs.Send)
+		}, []string{`{"do":["sqs:SendMessage"],"on":["${orders.arn}"]}`}},
+		"receive and purge in one": {func(s *athanor.Stack, to aws.Grantee) {
+			sqs.NewQueue(s, "orders", sqs.QueueProps{}).Grant(to, sqs.Receive, sqs.Purge, sqs.Receive)
+		}, []string{`{"do":["sqs:ChangeMessageVisibility","sqs:DeleteMessage","sqs:GetQueueAttributes","sqs:PurgeQueue","sqs:ReceiveMessage"],"on":["${orders.arn}"]}`}},
+		"twice": {func(s *athanor.Stack, to aws.Grantee) {
+			q := sqs.NewQueue(s, "orders", sqs.QueueProps{})
+			q.Grant(to, sqs.Send)
+			q.Grant(to, sqs.Send)
+		}, []string{`{"do":["sqs:SendMessage"],"on":["${orders.arn}"]}`}},
+		"an action by its name": {func(s *athanor.Stack, to aws.Grantee) {
+			sns.NewTopic(s, "events", sns.TopicProps{}).Grant(to, sns.Publish, "sns:GetTopicAttributes")
+		}, []string{`{"do":["sns:GetTopicAttributes","sns:Publish"],"on":["${events.arn}"]}`}},
+		"subscribe": {func(s *athanor.Stack, to aws.Grantee) {
+			sns.NewTopic(s, "events", sns.TopicProps{}).Grant(to, sns.Subscribe)
+		}, []string{`{"do":["sns:ListSubscriptionsByTopic","sns:Subscribe"],"on":["${events.arn}"]}`}},
+		"objects and their bucket": {func(s *athanor.Stack, to aws.Grantee) {
+			s3.NewBucket(s, "assets", s3.BucketProps{}).Grant(to, s3.Read, s3.List)
+		}, []string{`{"do":["s3:GetObject"],"on":["${assets.arn}/*"]}`, `{"do":["s3:ListBucket"],"on":["${assets.arn}"]}`}},
+		"objects alone": {func(s *athanor.Stack, to aws.Grantee) {
+			s3.NewBucket(s, "assets", s3.BucketProps{}).Grant(to, s3.Write, s3.Delete)
+		}, []string{`{"do":["s3:AbortMultipartUpload","s3:DeleteObject","s3:PutObject"],"on":["${assets.arn}/*"]}`}},
+		"what is read, to a role of another scope": {func(s *athanor.Stack, to aws.Grantee) {
+			sqs.ReadQueue(s.Scope("in"), "orders", "arn:aws:sqs:eu-west-1:111122223333:orders").Grant(to, sqs.Send)
+		}, []string{`{"do":["sqs:SendMessage"],"on":["${in/orders.arn}"]}`}},
+		"two things with names alike": {func(s *athanor.Stack, to aws.Grantee) {
+			sqs.NewQueue(s, "a-b", sqs.QueueProps{}).Grant(to, sqs.Send)
+			sqs.NewQueue(s, "a_b", sqs.QueueProps{}).Grant(to, sqs.Send)
+		}, []string{`{"do":["sqs:SendMessage"],"on":["${a-b.arn}"]}`, `{"do":["sqs:SendMessage"],"on":["${a_b.arn}"]}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			program := func(s *athanor.Stack) { tt.grant(s, newRole(s, "worker")) }
+			g, err := evaluated(t, athanor.Plain, program)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range tt.want {
+				tt.want[i] = strings.NewReplacer("${", "⟦", ".arn}", ".arn⟧").Replace(tt.want[i])
+			}
+			statements, sids := granted(t, g, "worker")
+			if !slices.Equal(statements, tt.want) {
+				t.Errorf("granted %s\nwant %s", statements, tt.want)
+			}
+			for _, sid := range sids {
+				if strings.Trim(sid, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" {
+					t.Errorf("sid %q: want letters and digits", sid)
+				}
+			}
+			if slices.Sort(sids); len(slices.Compact(sids)) != len(statements) {
+				t.Errorf("sids %v of %d statements", sids, len(statements))
+			}
+			// Tokens in another spelling make the same graph.
+			if shifted, err := evaluated(t, athanor.Shifted, program); err != nil {
+				t.Error(err)
+			} else if _, other := granted(t, shifted, "worker"); !slices.Equal(sids, sorted(other)) {
+				t.Errorf("sids %v, and %v in another spelling", sids, other)
+			}
+		})
+	}
+}
+
+func sorted(s []string) []string { slices.Sort(s); return s }
+
+// plain runs as a role that the stack does not declare.
+type plain struct {
+	stack *athanor.Stack
+	role  aws.ARN
+}
+
+func (p plain) Granted() (*athanor.Stack, aws.ARN) { return p.stack, p.role }
+
+func TestGrantsThatCannotBe(t *testing.T) {
+	for name, tt := range map[string]struct {
+		grant      func(s *athanor.Stack, q sqs.Queue)
+		says, hint string
+	}{
+		"a role by its ARN": {func(s *athanor.Stack, q sqs.Queue) {
+			q.Grant(plain{s, "arn:aws:iam::111122223333:role/theirs"}, sqs.Send)
+		}, "a grant to arn:aws:iam::111122223333:role/theirs, which this stack does not declare", "iam.NewRole"},
+		"no role": {func(s *athanor.Stack, q sqs.Queue) { q.Grant(plain{s, ""}, sqs.Send) }, "something without a role", "iam.NewRole"},
+		"nothing": {func(s *athanor.Stack, q sqs.Queue) { q.Grant(newRole(s, "r")) }, "a grant of nothing", ""},
+		"a role that is read": {func(s *athanor.Stack, q sqs.Queue) {
+			q.Grant(iam.ReadRole(s, "theirs", "arn:aws:iam::111122223333:role/theirs"), sqs.Send)
+		}, `nothing is declared as "theirs"`, "only read"},
+		"no role at all": {func(s *athanor.Stack, q sqs.Queue) { q.Grant(plain{s, q.ARN}, sqs.Send) }, "a aws.sqs.Queue takes no bindings", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := evaluated(t, athanor.Plain, func(s *athanor.Stack) { tt.grant(s, sqs.NewQueue(s, "orders", sqs.QueueProps{})) })
+			var wrong *engine.GraphError
+			if !errors.As(err, &wrong) || len(wrong.Problems) != 1 || !strings.Contains(err.Error(), tt.says) {
+				t.Fatalf("%v", err)
+			}
+			if !strings.Contains(wrong.Problems[0].Source, "grant_test.go:") {
+				t.Errorf("at %q", wrong.Problems[0].Source)
+			}
+			if hints := strings.Join(reconcile.Hints(err), " "); !strings.Contains(hints, tt.hint) {
+				t.Errorf("hints %q", hints)
+			}
+		})
+	}
+}
