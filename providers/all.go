@@ -7,6 +7,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
+	"github.com/athanor-dev/athanor/providers/aws/lambda"
 	"github.com/athanor-dev/athanor/providers/aws/logs"
 	"github.com/athanor-dev/athanor/providers/aws/s3"
 	"github.com/athanor-dev/athanor/providers/aws/sns"
@@ -21,6 +22,6 @@ func All() []reconcile.Provider {
 	return []reconcile.Provider{
 		local.Provider(),
 		random.Provider(),
-		aws.Provider(iam.Service(), logs.Service(), s3.Service(), sns.Service(), sqs.Service(), cloudcontrol.Service()),
+		aws.Provider(iam.Service(), lambda.Service(), logs.Service(), s3.Service(), sns.Service(), sqs.Service(), cloudcontrol.Service()),
 	}
 }

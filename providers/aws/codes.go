@@ -23,6 +23,7 @@ var codes = map[reconcile.Class][]string{
 		"OperationAborted", "OperationAbortedException", "ConditionalRequestConflict", "ConcurrentAccess", "StaleTag",
 		"ConcurrentModification", "ConcurrentModificationException", "ResourceConflictException", "ConflictException",
 		"ResourceConflict",
+		"PreconditionFailedException",
 		"DeleteConflict", // of IAM: something was put onto what is being deleted
 	},
 	// SQS frees the name of a deleted queue after 60 seconds.
@@ -54,6 +55,7 @@ var codes = map[reconcile.Class][]string{
 		"InvalidCredentials", "InvalidCredentialsException", "UnauthorizedTaggingOperation",
 		"KMSAccessDenied", "KMSOptInRequired", "KmsAccessDenied", "KmsOptInRequired",
 		"KMS.AccessDeniedException", "KMS.OptInRequired",
+		"KMSAccessDeniedException", "EC2AccessDeniedException",
 	},
 	// A key that a queue or topic names and that does not exist is a mistake in the declaration, not an absent queue.
 	reconcile.Invalid: {
@@ -68,11 +70,16 @@ var codes = map[reconcile.Class][]string{
 		"InvalidOperationException", "NotUpdatable", "NotUpdatableException", "PrivateTypeException", "TypeNotFoundException", "UnsupportedActionException",
 		"KMSDisabled", "KMSInvalidState", "KMSNotFound", "KmsDisabled", "KmsInvalidKeyUsage", "KmsInvalidState", "KmsNotFound",
 		"KMS.DisabledException", "KMS.InvalidStateException", "KMS.NotFoundException",
+		"InvalidParameterValueException", "InvalidRequestContentException", "InvalidRuntimeException", "InvalidSecurityGroupIDException",
+		"InvalidSubnetIDException", "InvalidZipFileException", "CodeVerificationFailedException", "InvalidCodeSignatureException",
+		"CodeSigningConfigNotFoundException", "RequestTooLargeException", "RequestEntityTooLargeException", "UnsupportedMediaTypeException",
+		"PublicPolicyException", "KMSDisabledException", "KMSInvalidStateException", "KMSNotFoundException",
 	},
 	reconcile.Quota: {
 		"OverLimit", "TopicLimitExceeded", "SubscriptionLimitExceeded", "FilterPolicyLimitExceeded", "ReplayLimitExceeded",
 		"TagLimitExceeded", "TooManyBuckets", "LimitExceeded", "LimitExceededException", "ServiceLimitExceeded", "ServiceLimitExceededException",
 		"QuotaExceeded", "ServiceQuotaExceeded", "ServiceQuotaExceededException",
+		"CodeStorageExceededException", "PolicyLengthExceededException", "ENILimitReachedException", "SubnetIPAddressLimitReachedException",
 	},
 }
 
