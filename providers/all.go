@@ -8,6 +8,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/apigatewayv2"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
+	"github.com/athanor-dev/athanor/providers/aws/lambda"
 	"github.com/athanor-dev/athanor/providers/aws/logs"
 	"github.com/athanor-dev/athanor/providers/aws/s3"
 	"github.com/athanor-dev/athanor/providers/aws/sns"
@@ -23,6 +24,6 @@ func All() []reconcile.Provider {
 	return []reconcile.Provider{
 		local.Provider(),
 		random.Provider(),
-		aws.Provider(apigatewayv2.Service(), iam.Service(), logs.Service(), s3.Service(), sns.Service(), sqs.Service(), ssm.Service(), cloudcontrol.Service()),
+		aws.Provider(apigatewayv2.Service(), iam.Service(), lambda.Service(), logs.Service(), s3.Service(), sns.Service(), sqs.Service(), ssm.Service(), cloudcontrol.Service()),
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
@@ -56,6 +57,8 @@ type On[L any] struct {
 	Redact func(text string) string
 	// Changed are the paths that the call is to settle, in order.
 	Changed []tree.Path
+	// Since is when this settling began.
+	Since time.Time
 	// Remember replaces the recorded attributes of a Recorded kind (a pointer to, or a value of, its A).
 	Remember func(attrs any)
 }

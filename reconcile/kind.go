@@ -167,6 +167,9 @@ type Site[P, A any] struct {
 	// Gone is the identity on record that the world no longer shows, for longer than it may hide a write. Set for Create
 	// alone.
 	Gone string
+	// Since is when this settling began: what the world may not know yet of other things, it has not known for longer than
+	// that. Set for Create alone.
+	Since time.Time
 	// Born stores the identity before Create returns, where the API tells it long before it is done. Set for Create
 	// alone; what it answers ends the creation.
 	Born func(context.Context, A) error

@@ -141,7 +141,7 @@ func (s *settling[P, L, A]) create(ctx context.Context, look Look) error {
 	}
 	site.ID, site.Last = "", nil
 	s.job.ID, s.job.Last = "", nil // what was there is gone: from here on only the new thing is looked for
-	site.Gone = s.gone
+	site.Gone, site.Since = s.gone, s.since
 	site.Born = func(ctx context.Context, attrs A) error {
 		if err := s.born(ctx, attrs); err != nil {
 			return err
@@ -205,7 +205,7 @@ func (s *settling[P, L, A]) sync(ctx context.Context, look Look) error {
 		on := On[L]{
 			Live: live, Cloud: s.job.Cloud, Place: s.job.Place, Address: s.job.Address, Name: s.job.Name,
 			Mark: s.job.Mark, Dir: s.job.Dir, Assets: s.job.Assets, Secret: s.job.Secret, Changed: paths,
-			Dev: s.job.Dev, Redact: s.job.Redact,
+			Dev: s.job.Dev, Redact: s.job.Redact, Since: s.since,
 			Remember: func(attrs any) { s.job.Last = props.Dump(attrs) },
 		}
 		if err := st.call.Do(ctx, on); err != nil {

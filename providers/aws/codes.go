@@ -25,6 +25,7 @@ var codes = map[reconcile.Class][]string{
 		"OperationAborted", "OperationAbortedException", "ConditionalRequestConflict", "ConcurrentAccess", "StaleTag",
 		"ConcurrentModification", "ConcurrentModificationException", "ResourceConflictException", "ConflictException",
 		"ResourceConflict",
+		"PreconditionFailedException",
 		"DeleteConflict", // of IAM: something was put onto what is being deleted
 		"TooManyUpdates",
 	},
@@ -57,6 +58,7 @@ var codes = map[reconcile.Class][]string{
 		"InvalidCredentials", "InvalidCredentialsException", "UnauthorizedTaggingOperation",
 		"KMSAccessDenied", "KMSOptInRequired", "KmsAccessDenied", "KmsOptInRequired",
 		"KMS.AccessDeniedException", "KMS.OptInRequired",
+		"KMSAccessDeniedException", "EC2AccessDeniedException",
 	},
 	// A key that a queue or topic names and that does not exist is a mistake in the declaration, not an absent queue.
 	reconcile.Invalid: {
@@ -74,12 +76,17 @@ var codes = map[reconcile.Class][]string{
 		"HierarchyLevelLimitExceededException", "HierarchyTypeMismatchException", "IncompatiblePolicyException",
 		"InvalidAllowedPatternException", "InvalidKeyId", "InvalidPolicyAttributeException", "InvalidPolicyTypeException",
 		"ParameterPatternMismatchException", "UnsupportedParameterType",
+		"InvalidParameterValueException", "InvalidRequestContentException", "InvalidRuntimeException", "InvalidSecurityGroupIDException",
+		"InvalidSubnetIDException", "InvalidZipFileException", "CodeVerificationFailedException", "InvalidCodeSignatureException",
+		"CodeSigningConfigNotFoundException", "RequestTooLargeException", "RequestEntityTooLargeException", "UnsupportedMediaTypeException",
+		"PublicPolicyException", "KMSDisabledException", "KMSInvalidStateException", "KMSNotFoundException",
 	},
 	reconcile.Quota: {
 		"OverLimit", "TopicLimitExceeded", "SubscriptionLimitExceeded", "FilterPolicyLimitExceeded", "ReplayLimitExceeded",
 		"TagLimitExceeded", "TooManyBuckets", "LimitExceeded", "LimitExceededException", "ServiceLimitExceeded", "ServiceLimitExceededException",
 		"QuotaExceeded", "ServiceQuotaExceeded", "ServiceQuotaExceededException",
 		"ParameterLimitExceeded", "ParameterMaxVersionLimitExceeded", "PoliciesLimitExceededException", "TooManyTagsError",
+		"CodeStorageExceededException", "PolicyLengthExceededException", "ENILimitReachedException", "SubnetIPAddressLimitReachedException",
 	},
 }
 

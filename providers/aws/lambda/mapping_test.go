@@ -1,0 +1,275 @@
+package lambda
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+
+	"github.com/athanor-dev/athanor/providers/kindtest"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+func stream(name string) string {
+	return "arn:aws:kinesis:us-east-1:" + account + ":stream/" + name
+}
+
+// mappings are all of the world as others see them.
+func (w *world) mappings(t kindtest.T) []any {
+	t.Helper()
+	ctx := context.Background()
+	out, err := w.others.ListEventSourceMappings(ctx, &sdk.ListEventSourceMappingsInput{})
+	if err != nil {
+		t.Fatalf("list: %v", err)
+	}
+	var all []any
+	for _, m := range out.EventSourceMappings {
+		tags, err := w.others.ListTags(ctx, &sdk.ListTagsInput{Resource: m.EventSourceMappingArn})
+		if err != nil {
+			t.Fatalf("tags: %v", err)
+		}
+		for _, n := range []**int32{&m.MaximumRecordAgeInSeconds, &m.MaximumRetryAttempts} {
+			if *n != nil && **n == -1 {
+				*n = nil // which is how it is where nobody asked for it
+			}
+		}
+		for _, n := range []**int32{&m.MaximumBatchingWindowInSeconds, &m.TumblingWindowInSeconds} {
+			if *n != nil && **n == 0 {
+				*n = nil
+			}
+		}
+		all = append(all, obj{"mapping": plain(t, m), "tags": untimed(tags.Tags)})
+	}
+	return all
+}
+
+func plainMapping(more obj) obj {
+	return with(obj{"function": functionNamed("theirs"), "source": queue("orders"), "tags": obj{"team": "shop"}}, more)
+}
+
+func kafka(more obj) obj {
+	return with(obj{
+		"function": functionNamed("theirs"), "servers": list{"b.example:9092", "a.example:9092"}, "topics": list{"orders"}, "consumerGroupId": "shop", "startingPosition": "TRIM_HORIZON",
+	}, more)
+}
+
+func mappingSuite(base obj, variants ...kindtest.Variant) kindtest.Suite {
+	ws := worlds{}
+	return kindtest.Suite{
+		Kind: reconcile.Erase(mappingKind), World: ws.make((*world).withFunctions, (*world).mappings), Base: base, Variants: variants, Fault: fault,
+		Hands: ws.mappingHands(),
+		Others: map[tree.Path][]any{
+			"filters.*": {`{"body":{"kind":["other"]}}`}, "function": {functionNamed("another"), functionNamed("theirs")}, "batchWindow": {"2s"},
+		},
+		Steady: map[tree.Path]string{
+			"source": "a mapping keeps its source for life", "startingPosition": "a mapping keeps it for life", "startingTimestamp": "a mapping keeps it for life",
+			"topics": "a mapping keeps its topic for life", "queues": "a mapping keeps its queue for life", "servers": "a mapping keeps its cluster for life",
+			"consumerGroupId": "a mapping keeps its group for life",
+		},
+	}
+}
+
+// sourcesOf are mappings of each sort of source: the one that is begun with, and others.
+var sourcesOf = map[string]struct {
+	base     obj
+	variants []kindtest.Variant
+}{
+	"queue": {plainMapping(nil), []kindtest.Variant{
+		{Name: "tuned", Props: plainMapping(obj{
+			"function": functionNamed("another"), "enabled": false, "batchSize": int64(100), "batchWindow": "1s", "reportBatchItemFailures": true,
+			"filters":        list{obj{"body": obj{"kind": list{"order"}}}, `{"body": {"kind": ["refund"]}}`},
+			"maxConcurrency": int64(5), "kmsKey": "arn:aws:kms:us-east-1:" + account + ":key/filters", "eventCount": true,
+			"pollers": obj{"minimum": int64(2), "maximum": int64(20)}, "tags": obj{"team": "web", "cost center": "42"},
+		})},
+	}},
+	"stream": {plainMapping(obj{"source": stream("clicks"), "startingPosition": "LATEST"}), []kindtest.Variant{
+		{Name: "tuned", Props: plainMapping(obj{
+			"source": stream("clicks"), "startingPosition": "LATEST", "onFailure": queue("failed"), "bisectOnError": true, "maxRecordAge": "1h", "maxRetries": int64(3),
+			"parallelization": int64(4), "tumblingWindow": "30s", "batchSize": int64(500),
+		})},
+		{Name: "from the past", Props: plainMapping(obj{
+			"source": stream("clicks"), "startingPosition": "AT_TIMESTAMP", "startingTimestamp": "2026-01-31T12:00:00Z",
+		})},
+	}},
+	"Kafka": {kafka(nil), []kindtest.Variant{
+		{Name: "other cluster", Props: kafka(obj{"servers": list{"c.example:9092"}})},
+		{Name: "other topic", Props: kafka(obj{"topics": list{"refunds"}})},
+		{Name: "with access", Props: kafka(obj{
+			"consumerGroupId": "web", "access": list{obj{"type": "BASIC_AUTH", "uri": "arn:aws:secretsmanager:us-east-1:" + account + ":secret:kafka"}},
+		})},
+	}},
+	"documents": {
+		plainMapping(obj{
+			"source": "arn:aws:rds:us-east-1:" + account + ":cluster:docs", "startingPosition": "LATEST", "documentDb": obj{"database": "shop"},
+			"access": list{obj{"type": "BASIC_AUTH", "uri": "arn:aws:secretsmanager:us-east-1:" + account + ":secret:docs"}},
+		}),
+		[]kindtest.Variant{{Name: "one collection", Props: plainMapping(obj{
+			"source": "arn:aws:rds:us-east-1:" + account + ":cluster:docs", "startingPosition": "LATEST",
+			"documentDb": obj{"database": "web", "collection": "orders", "fullDocument": "UpdateLookup"},
+			"access":     list{obj{"type": "BASIC_AUTH", "uri": "arn:aws:secretsmanager:us-east-1:" + account + ":secret:other"}},
+		})}},
+	},
+	"broker": {
+		plainMapping(obj{"source": "arn:aws:mq:us-east-1:" + account + ":broker:shop:b-1", "queues": list{"orders"}}),
+		[]kindtest.Variant{{Name: "other queue", Props: plainMapping(obj{"source": "arn:aws:mq:us-east-1:" + account + ":broker:shop:b-1", "queues": list{"refunds"}})}},
+	},
+}
+
+// TestEventSourceMapping runs the whole suite over mappings of all sorts together, beginning with a queue; TestOtherSources
+// begins with the others.
+func TestEventSourceMapping(t *testing.T) {
+	var variants []kindtest.Variant
+	for _, name := range slices.Sorted(maps.Keys(sourcesOf)) {
+		of := sourcesOf[name]
+		if name != "queue" {
+			variants = append(variants, kindtest.Variant{Name: name, Props: of.base})
+		}
+		for _, v := range of.variants {
+			if name != "queue" && name != "stream" {
+				continue
+			}
+			variants = append(variants, kindtest.Variant{Name: name + " " + v.Name, Props: v.Props})
+		}
+	}
+	s := mappingSuite(sourcesOf["queue"].base, variants...)
+	s.Silent = map[tree.Path]string{}
+	for _, path := range []tree.Path{
+		"onFailure", "bisectOnError", "maxRecordAge", "maxRetries", "parallelization", "tumblingWindow", "startingTimestamp", "topics", "queues", "consumerGroupId",
+		"servers", "documentDb", "startingPosition", "source",
+	} {
+		s.Silent[path] = "not with a queue; TestOtherSources changes it"
+	}
+	kindtest.Run(t, s)
+}
+
+func TestOtherSources(t *testing.T) {
+	for name, of := range sourcesOf {
+		if name == "queue" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := mappingSuite(of.base, of.variants...)
+			for _, c := range kindtest.Checks() {
+				switch c.Name {
+				case "a prop alone is a difference, and replaces as documented", "three starts end equal", "unset means the default":
+					c.Do(t, s)
+				}
+			}
+		})
+	}
+}
+
+// mappingHands change each aspect of a mapping as somebody else would.
+func (ws worlds) mappingHands() map[tree.Path]kindtest.Hand {
+	hands := map[tree.Path]kindtest.Hand{
+		"tags": ws.by(retagByHand),
+		"": ws.by(func(ctx context.Context, _ kindtest.T, c *sdk.Client, _ *string, to kindtest.Edited) error {
+			_, err := c.DeleteEventSourceMapping(ctx, &sdk.DeleteEventSourceMappingInput{UUID: new(str(to.Attrs["id"]))})
+			return err
+		}),
+	}
+	for path, set := range mapped {
+		hands[path] = ws.by(func(ctx context.Context, _ kindtest.T, c *sdk.Client, _ *string, to kindtest.Edited) error {
+			in := &sdk.UpdateEventSourceMappingInput{UUID: new(str(to.Attrs["id"]))}
+			set(in, to.Props)
+			_, err := c.UpdateEventSourceMapping(ctx, in)
+			return err
+		})
+	}
+	return hands
+}
+
+func countIn(props obj, path tree.Path, otherwise int32) *int32 {
+	if v, ok := tree.Get(props, path); ok {
+		return new(int32(v.(int64)))
+	}
+	if otherwise == 0 {
+		return nil
+	}
+	return &otherwise
+}
+
+// mapped are the members by which Lambda keeps what the props say, as somebody else would set them.
+var mapped = map[tree.Path]func(in *sdk.UpdateEventSourceMappingInput, p obj){
+	"function": func(in *mappingInput, p obj) { in.FunctionName = new(textIn(p, "function", "")) },
+	"enabled": func(in *mappingInput, p obj) {
+		in.Enabled = new(p["enabled"] == nil || flagIn(p, "enabled"))
+	},
+	"batchSize": func(in *mappingInput, p obj) {
+		in.BatchSize = countIn(p, "batchSize", 100)
+		if serviceIn(obj{"EventSourceArn": p["source"]}) == "sqs" {
+			in.BatchSize = countIn(p, "batchSize", 10)
+		}
+	},
+	"batchWindow": func(in *mappingInput, p obj) {
+		in.MaximumBatchingWindowInSeconds = spanIn(p, "batchWindow", 0)
+	},
+	"tumblingWindow": func(in *mappingInput, p obj) { in.TumblingWindowInSeconds = spanIn(p, "tumblingWindow", 0) },
+	"maxRecordAge":   func(in *mappingInput, p obj) { in.MaximumRecordAgeInSeconds = spanIn(p, "maxRecordAge", -time.Second) },
+	"maxRetries":     func(in *mappingInput, p obj) { in.MaximumRetryAttempts = countIn(p, "maxRetries", -1) },
+	"parallelization": func(in *mappingInput, p obj) {
+		in.ParallelizationFactor = countIn(p, "parallelization", 1)
+	},
+	"bisectOnError": func(in *mappingInput, p obj) { in.BisectBatchOnFunctionError = new(flagIn(p, "bisectOnError")) },
+	"kmsKey":        func(in *mappingInput, p obj) { in.KMSKeyArn = new(textIn(p, "kmsKey", "")) },
+	"maxConcurrency": func(in *mappingInput, p obj) {
+		in.ScalingConfig = &types.ScalingConfig{MaximumConcurrency: countIn(p, "maxConcurrency", 0)}
+	},
+	"filters": func(in *mappingInput, p obj) {
+		in.FilterCriteria = &types.FilterCriteria{Filters: []types.Filter{}}
+		all, _ := p["filters"].([]any)
+		for _, f := range all {
+			text, ok := f.(string)
+			if !ok {
+				text = string(tree.Canonical(f))
+			}
+			in.FilterCriteria.Filters = append(in.FilterCriteria.Filters, types.Filter{Pattern: &text})
+		}
+	},
+	"reportBatchItemFailures": func(in *mappingInput, p obj) {
+		in.FunctionResponseTypes = []types.FunctionResponseType{}
+		if flagIn(p, "reportBatchItemFailures") {
+			in.FunctionResponseTypes = append(in.FunctionResponseTypes, "ReportBatchItemFailures")
+		}
+	},
+	"onFailure": func(in *mappingInput, p obj) {
+		in.DestinationConfig = &types.DestinationConfig{OnFailure: &types.OnFailure{}}
+		if text := textIn(p, "onFailure", ""); text != "" {
+			in.DestinationConfig.OnFailure.Destination = &text
+		}
+	},
+	"access": func(in *mappingInput, p obj) {
+		in.SourceAccessConfigurations = []types.SourceAccessConfiguration{}
+		all, _ := p["access"].([]any)
+		for _, a := range all {
+			in.SourceAccessConfigurations = append(in.SourceAccessConfigurations, types.SourceAccessConfiguration{
+				Type: types.SourceAccessType(str(a.(obj)["type"])), URI: new(str(a.(obj)["uri"])),
+			})
+		}
+	},
+	"documentDb": func(in *mappingInput, p obj) {
+		in.DocumentDBEventSourceConfig = &types.DocumentDBEventSourceConfig{
+			DatabaseName: new(textIn(p, "documentDb.database", "")), FullDocument: types.FullDocument(textIn(p, "documentDb.fullDocument", "Default")),
+		}
+		if text := textIn(p, "documentDb.collection", ""); text != "" {
+			in.DocumentDBEventSourceConfig.CollectionName = &text
+		}
+	},
+	"pollers": func(in *mappingInput, p obj) {
+		in.ProvisionedPollerConfig = &types.ProvisionedPollerConfig{
+			MinimumPollers: countIn(p, "pollers.minimum", 0), MaximumPollers: countIn(p, "pollers.maximum", 0),
+		}
+	},
+	"eventCount": func(in *mappingInput, p obj) {
+		in.MetricsConfig = &types.EventSourceMappingMetricsConfig{Metrics: []types.EventSourceMappingMetric{}}
+		if flagIn(p, "eventCount") {
+			in.MetricsConfig.Metrics = append(in.MetricsConfig.Metrics, types.EventSourceMappingMetricEventCount)
+		}
+	},
+}

@@ -1,0 +1,155 @@
+package lambda
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+
+	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/kindtest"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// statements are those of all functions as others see them, without their ids.
+func (w *world) statements(t kindtest.T) []any {
+	t.Helper()
+	var all []any
+	for _, name := range []string{"theirs", "another"} {
+		out, err := w.others.GetPolicy(context.Background(), &sdk.GetPolicyInput{FunctionName: &name})
+		if aws.IsAbsent(err) {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("policy: %v", err)
+		}
+		var policy struct{ Statement []obj }
+		if err := json.Unmarshal([]byte(sdkaws.ToString(out.Policy)), &policy); err != nil {
+			t.Fatalf("policy: %v", err)
+		}
+		for _, s := range policy.Statement {
+			if s["Sid"] != "foreign" {
+				delete(s, "Sid")
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// withForeign has a statement of somebody else in a policy.
+func (w *world) withForeign(t *testing.T) {
+	t.Helper()
+	w.withFunctions(t)
+	if _, err := w.others.AddPermission(t.Context(), &sdk.AddPermissionInput{
+		FunctionName: new("theirs"), StatementId: new("foreign"), Action: new("lambda:InvokeFunction"), Principal: new("sns.amazonaws.com"),
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func permissionSuite() kindtest.Suite {
+	ws := worlds{}
+	hands := map[tree.Path]kindtest.Hand{"": ws.by(func(ctx context.Context, _ kindtest.T, c *sdk.Client, _ *string, to kindtest.Edited) error {
+		return removeByHand(ctx, c, to)
+	})}
+	for path := range steps {
+		hands[path] = ws.by(rewriteByHand)
+	}
+	base := obj{"function": functionNamed("theirs"), "principal": "events.amazonaws.com"}
+	return kindtest.Suite{
+		Kind: reconcile.Erase(permissionKind), World: ws.make((*world).withForeign, (*world).statements), Fault: fault, Base: base, Hands: hands,
+		Variants: []kindtest.Variant{
+			{Name: "narrow", Props: with(base, obj{
+				"sourceArn": "arn:aws:events:us-east-1:" + account + ":rule/shop-*", "sourceAccount": account, "action": "lambda:GetFunction",
+				"principalOrgId": "o-a1b2c3", "eventSourceToken": "skill",
+			})},
+			{Name: "URL", Props: obj{
+				"function": functionNamed("another"), "principal": "arn:aws:iam::" + account + ":root", "action": "lambda:InvokeFunctionUrl",
+				"functionUrlAuth": "AWS_IAM", "invokedViaUrl": true, "statementId": "by-url",
+			}},
+			{Name: "account", Props: with(base, obj{"principal": account})},
+		},
+		Others: map[tree.Path][]any{"principal": {"s3.amazonaws.com", account}, "sourceAccount": {"444455556666"}},
+		Steady: map[tree.Path]string{
+			"function":    "a statement is in one policy for life",
+			"statementId": "a statement keeps its id for life",
+		},
+	}
+}
+
+// steps are the props that a statement written anew may have other values for.
+var steps = map[tree.Path]bool{
+	"principal": true, "action": true, "sourceArn": true, "sourceAccount": true, "principalOrgId": true, "eventSourceToken": true, "functionUrlAuth": true,
+	"invokedViaUrl": true,
+}
+
+func removeByHand(ctx context.Context, c *sdk.Client, to kindtest.Edited) error {
+	_, err := c.RemovePermission(ctx, &sdk.RemovePermissionInput{
+		FunctionName: new(str(to.Attrs["function"])), StatementId: new(str(to.Attrs["statementId"])),
+	})
+	return err
+}
+
+func rewriteByHand(ctx context.Context, _ kindtest.T, c *sdk.Client, _ *string, to kindtest.Edited) error {
+	if err := removeByHand(ctx, c, to); err != nil {
+		return err
+	}
+	in := &sdk.AddPermissionInput{
+		FunctionName: new(str(to.Attrs["function"])), StatementId: new(str(to.Attrs["statementId"])),
+		Action: new(textIn(to.Props, "action", "lambda:InvokeFunction")), Principal: new(textIn(to.Props, "principal", "")),
+		FunctionUrlAuthType: types.FunctionUrlAuthType(textIn(to.Props, "functionUrlAuth", "")),
+	}
+	for path, member := range map[tree.Path]**string{
+		"sourceArn": &in.SourceArn, "sourceAccount": &in.SourceAccount, "principalOrgId": &in.PrincipalOrgID, "eventSourceToken": &in.EventSourceToken,
+	} {
+		if text := textIn(to.Props, path, ""); text != "" {
+			*member = &text
+		}
+	}
+	if flagIn(to.Props, "invokedViaUrl") {
+		in.InvokedViaFunctionUrl = new(true)
+	}
+	_, err := c.AddPermission(ctx, in)
+	return err
+}
+
+func TestPermission(t *testing.T) { kindtest.Run(t, permissionSuite()) }
+
+// TestForeignStatements is about what others wrote into the policy: it stays.
+func TestForeignStatements(t *testing.T) {
+	w := newWorld(t)
+	w.withForeign(t)
+	kind := reconcile.Erase(permissionKind)
+	job := w.job(t, kind, obj{"function": functionNamed("theirs"), "principal": "events.amazonaws.com"}, nil)
+	out, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := func() []string {
+		client, err := clientOf(w.cloud)
+		if err != nil {
+			t.Fatal(err)
+		}
+		statements, err := statementsOf(t.Context(), client, "theirs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Sorted(maps.Keys(statements))
+	}
+	if have := ids(); !slices.Equal(have, []string{"foreign", "shop-test-worker"}) {
+		t.Errorf("statements %v", have)
+	}
+	if err := kind.Delete(t.Context(), w.job(t, kind, nil, &out)); err != nil {
+		t.Fatal(err)
+	}
+	if have := ids(); !slices.Equal(have, []string{"foreign"}) {
+		t.Errorf("statements after deletion %v", have)
+	}
+}

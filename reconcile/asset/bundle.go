@@ -1,0 +1,133 @@
+package asset
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/evanw/esbuild/pkg/api"
+
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// Bundle is a program in JavaScript or TypeScript that is put into one file with all that it imports.
+type Bundle struct {
+	// Entry is the file that is begun with, relative to the stack's directory.
+	Entry string
+	// Name of the output, without an ending.
+	Name string
+	// External are the packages that are left to be imported where it runs; * stands for any text.
+	External []string
+	// Node is the version of Node that is written for, such as "24".
+	Node string
+	// Minify makes the output short and unreadable.
+	Minify bool
+	// SourceMap is a second file beside the output, for traces in terms of the source.
+	SourceMap bool
+}
+
+var errBundle = errors.New("the bundle cannot be made")
+
+// Build bundles: the output is a module of ECMAScript (.mjs), or of CommonJS (.cjs) where the entry is one, since the names
+// that such an entry exports would be lost otherwise.
+func (b Bundle) Build(ctx context.Context, work reconcile.Workspace) ([]File, error) {
+	dir, err := filepath.Abs(work.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil { // as esbuild does, so that no path leads around
+		return nil, err
+	}
+	files, format, err := b.build(ctx, dir, api.FormatESModule)
+	if err == nil && format == "cjs" {
+		files, _, err = b.build(ctx, dir, api.FormatCommonJS)
+	}
+	return files, err
+}
+
+// required gives modules of CommonJS in the bundle a require for what is built into Node.
+const required = `import { createRequire as __athanorRequire } from "node:module"; const require = __athanorRequire(import.meta.url);`
+
+func (b Bundle) build(ctx context.Context, dir string, format api.Format) (files []File, entryFormat string, err error) {
+	options := api.BuildOptions{
+		AbsWorkingDir: dir, EntryPointsAdvanced: []api.EntryPoint{{InputPath: b.entry(dir), OutputPath: b.Name}},
+		Outdir: filepath.Join(dir, "out"), // nothing is written
+		Bundle: true, Platform: api.PlatformNode, Format: format, Metafile: true, LogLevel: api.LogLevelSilent,
+		Engines: []api.Engine{{Name: api.EngineNode, Version: b.Node}}, External: b.External,
+		MinifyWhitespace: b.Minify, MinifyIdentifiers: b.Minify, MinifySyntax: b.Minify, LegalComments: api.LegalCommentsNone,
+		OutExtension: map[string]string{".js": ".cjs"},
+	}
+	if format == api.FormatESModule {
+		options.OutExtension, options.Banner = map[string]string{".js": ".mjs"}, map[string]string{"js": required}
+	}
+	if b.SourceMap {
+		options.Sourcemap = api.SourceMapLinked
+	}
+	builder, failed := api.Context(options)
+	if failed != nil {
+		return nil, "", b.failed(failed.Errors)
+	}
+	defer builder.Dispose()
+	defer context.AfterFunc(ctx, builder.Cancel)()
+	result := builder.Rebuild()
+	if err := ctx.Err(); err != nil {
+		return nil, "", err
+	}
+	if len(result.Errors) > 0 {
+		return nil, "", b.failed(result.Errors)
+	}
+	for _, out := range result.OutputFiles {
+		name, err := filepath.Rel(options.Outdir, out.Path)
+		if err != nil {
+			return nil, "", err
+		}
+		files = append(files, File{Name: filepath.ToSlash(name), Data: out.Contents})
+	}
+	entryFormat, err = b.formatOf(result.Metafile)
+	return files, entryFormat, err
+}
+
+// entry is the file as esbuild takes it: without a dot before it, it would look for a package.
+func (b Bundle) entry(dir string) string {
+	at := filepath.FromSlash(b.Entry)
+	if filepath.IsAbs(at) {
+		return at
+	}
+	return filepath.Join(dir, at)
+}
+
+// formatOf is how the entry is written: "esm", "cjs", or "" where nothing tells.
+func (b Bundle) formatOf(metafile string) (string, error) {
+	var meta struct {
+		Inputs  map[string]struct{ Format string }
+		Outputs map[string]struct{ EntryPoint string }
+	}
+	if err := json.Unmarshal([]byte(metafile), &meta); err != nil {
+		return "", err
+	}
+	for _, out := range meta.Outputs {
+		if out.EntryPoint != "" {
+			return meta.Inputs[out.EntryPoint].Format, nil
+		}
+	}
+	return "", nil
+}
+
+func (b Bundle) failed(messages []api.Message) error {
+	var lines []string
+	for _, m := range messages {
+		line := m.Text
+		if at := m.Location; at != nil {
+			line = fmt.Sprintf("%s:%d:%d: %s", path.Clean(filepath.ToSlash(at.File)), at.Line, at.Column+1, m.Text)
+		}
+		for _, note := range m.Notes {
+			line += "\n\t" + note.Text
+		}
+		lines = append(lines, line)
+	}
+	return &BuildError{Tool: "bundle", Of: b.Entry, Output: shortened(strings.Join(lines, "\n")), Err: errBundle}
+}
