@@ -72,7 +72,6 @@ var codes = map[reconcile.Class][]string{
 		"ClientTokenConflictException", "GeneralServiceException", "HandlerFailureException", "InvalidRequestException",
 		"InvalidOperationException", "NotUpdatable", "NotUpdatableException", "PrivateTypeException", "TypeNotFoundException", "UnsupportedActionException",
 		"InvalidEventPatternException", "IllegalStatusException", "ManagedRuleException", "PolicyLengthExceededException",
-		"NotUpdatable", "NotUpdatableException", "PrivateTypeException", "TypeNotFoundException", "UnsupportedActionException",
 		"KMSDisabled", "KMSInvalidState", "KMSNotFound", "KmsDisabled", "KmsInvalidKeyUsage", "KmsInvalidState", "KmsNotFound",
 		"KMS.DisabledException", "KMS.InvalidStateException", "KMS.NotFoundException",
 		"HierarchyLevelLimitExceededException", "HierarchyTypeMismatchException", "IncompatiblePolicyException",
