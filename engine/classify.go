@@ -285,7 +285,7 @@ func (w *work) reasons(n *node, steps []reconcile.Step) []Reason {
 func (w *work) reason(n *node, s reconcile.Step) Reason {
 	r := Reason{
 		Path: s.Path, Have: s.Have, Want: s.Want, Replaces: s.Replaces, Unknown: s.Unknown, Secret: s.Secret, Call: s.Call,
-		Source: ByProgram,
+		Note: s.Note, Source: ByProgram,
 	}
 	if (w.everSecret(n, s.Path) || within(n.job.Secret, s.Path)) && !s.Secret {
 		r.Secret, r.Have, r.Want = true, maskOf(r.Have), maskOf(r.Want)

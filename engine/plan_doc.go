@@ -46,8 +46,9 @@ type Reason struct {
 	// Unknown: want is known only later; the action "may" happen.
 	Unknown bool `json:"unknown,omitempty"`
 	Secret  bool `json:"secret,omitempty"`
-	// Call is the operation that settles it.
+	// Call is the operation that settles it, Note what that does beside.
 	Call string `json:"call,omitempty"`
+	Note string `json:"note,omitempty"`
 }
 
 // Planned is one line of a plan.

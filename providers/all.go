@@ -7,6 +7,8 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/apigatewayv2"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol"
+	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
+	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
 	"github.com/athanor-dev/athanor/providers/aws/lambda"
 	"github.com/athanor-dev/athanor/providers/aws/logs"
@@ -24,6 +26,9 @@ func All() []reconcile.Provider {
 	return []reconcile.Provider{
 		local.Provider(),
 		random.Provider(),
-		aws.Provider(apigatewayv2.Service(), iam.Service(), lambda.Service(), logs.Service(), s3.Service(), sns.Service(), sqs.Service(), ssm.Service(), cloudcontrol.Service()),
+		aws.Provider(
+			apigatewayv2.Service(), dynamodb.Service(), eventbridge.Service(), iam.Service(), lambda.Service(),
+			logs.Service(), s3.Service(), sns.Service(), sqs.Service(), ssm.Service(), cloudcontrol.Service(),
+		),
 	}
 }

@@ -20,8 +20,9 @@ type Step struct {
 	// Have and Want are trees; masked (see Mask) where Secret. Want is nil when the path is to be removed.
 	Have any `json:"have"`
 	Want any `json:"want"`
-	// Call names the operation that settles it, "" when there is none in place.
+	// Call names the operation that settles it, "" when there is none in place. Note is what that does beside.
 	Call string `json:"call,omitempty"`
+	Note string `json:"note,omitempty"`
 	// Replaces says that there is no in-place way.
 	Replaces bool `json:"replaces,omitempty"`
 	// Unknown says that Want is known only later: the path may differ.
@@ -66,9 +67,13 @@ type On[L any] struct {
 // Operation is one mutating operation that settles one or more paths. Paths that share one are settled by one
 // invocation of it.
 type Operation[L any] struct {
-	// Name is the API operation, shown in plans.
-	Name string
-	Do   func(context.Context, On[L]) error
+	// Name is the API operation, shown in plans. Note is what it does beside setting its paths, where somebody should
+	// know that before; shown in plans too.
+	Name, Note string
+	// Alone says that the thing takes one such call at a time: the first of them is made, and the thing is looked at again
+	// before the next.
+	Alone bool
+	Do    func(context.Context, On[L]) error
 }
 
 // Diff collects the differences that a kind's Compare states.
@@ -244,7 +249,7 @@ func (d *Diff[L]) add(path tree.Path, want, have any, call *Operation[L]) {
 	}
 	s := Step{Path: path, Have: have, Want: want, Unknown: unknown, Replaces: call == nil}
 	if call != nil {
-		s.Call = call.Name
+		s.Call, s.Note = call.Name, call.Note
 	}
 	for _, p := range d.job.ReplaceOn {
 		s.Replaces = s.Replaces || path.Within(p)

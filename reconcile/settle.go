@@ -179,24 +179,72 @@ func (s *settling[P, L, A]) born(ctx context.Context, answer A) error {
 
 // sync runs the calls of the steps, each once, in the order of the kind's comparison.
 func (s *settling[P, L, A]) sync(ctx context.Context, look Look) error {
-	if !s.wrote.IsZero() && s.allKnown(look.Steps) {
-		if time.Since(s.wrote) < s.e.k.Visibility {
-			return errNotYet // a read may still show the world without the write
-		}
-		if s.rounds++; s.rounds > maxRounds {
-			return &StopError{Err: &UnsettledError{Why: "differs", Steps: look.Steps, After: time.Since(s.since), Err: s.lastErr}}
-		}
-	} else {
-		s.rounds = 0
-	}
-	s.last, s.wrote = look.Steps, time.Time{}
 	live, _ := look.live.(L)
 	diff, _, err := s.e.diff(s.job, live)
 	if err != nil {
 		return &StopError{Err: err}
 	}
+	now, more := turn(diff.steps)
+	fresh, made := s.apart(now)
+	switch {
+	case s.wrote.IsZero() || len(made) == 0:
+		s.rounds = 0
+	case time.Since(s.wrote) < s.e.k.Visibility:
+		if len(fresh) == 0 {
+			return errNotYet // a read may still show the world without the write
+		}
+		now = fresh
+	case len(fresh) == 0:
+		if s.rounds++; s.rounds > maxRounds {
+			return &StopError{Err: &UnsettledError{Why: "differs", Steps: look.Steps, After: time.Since(s.since), Err: s.lastErr}}
+		}
+	default:
+		s.rounds = 0
+	}
+	s.last, s.wrote = slices.Concat(steps(made), steps(fresh)), time.Time{}
+	if err := s.make(ctx, diff, now, live); err != nil {
+		return err
+	}
+	s.job.Force, s.wrote = false, time.Now()
+	if s.e.k.Recorded {
+		s.job.Had = s.job.Props
+	}
+	if s.rounds > 0 && !more {
+		return errNotYet // the calls succeeded before and the world still shows the old value
+	}
+	return nil
+}
+
+// turn are the steps whose calls are made before the next look, and whether others must wait for it: of calls that are
+// made alone it is the first.
+func turn[L any](all []step[L]) (now []step[L], more bool) {
+	var alone *Operation[L]
+	for _, st := range all {
+		switch {
+		case st.call == nil || !st.call.Alone || st.call == alone:
+		case alone == nil:
+			alone = st.call
+		default:
+			more = true
+			continue
+		}
+		now = append(now, st)
+	}
+	return now, more
+}
+
+func steps[L any](of []step[L]) []Step {
+	out := make([]Step, len(of))
+	for i, st := range of {
+		out[i] = st.Step
+	}
+	return out
+}
+
+// make makes the calls of the steps.
+func (s *settling[P, L, A]) make(ctx context.Context, diff *Diff[L], now []step[L], live L) error {
 	ran := map[*Operation[L]]bool{}
-	for _, st := range diff.steps {
+	for _, st := range now {
 		if ran[st.call] {
 			continue
 		}
@@ -212,13 +260,6 @@ func (s *settling[P, L, A]) sync(ctx context.Context, look Look) error {
 			return &StepError{Verb: "set", Paths: paths, Err: err}
 		}
 		s.changed(paths)
-	}
-	s.job.Force, s.wrote = false, time.Now()
-	if s.e.k.Recorded {
-		s.job.Had = s.job.Props
-	}
-	if s.rounds > 0 {
-		return errNotYet // the calls succeeded before and the world still shows the old value
 	}
 	return nil
 }
@@ -251,11 +292,16 @@ func (d *Diff[L]) pathsOf(call *Operation[L]) []tree.Path {
 	return paths
 }
 
-// allKnown reports that the last round has made the calls of all these steps.
-func (s *settling[P, L, A]) allKnown(steps []Step) bool {
-	return !slices.ContainsFunc(steps, func(step Step) bool {
-		return !slices.ContainsFunc(s.last, func(made Step) bool { return sameStep(made, step) })
-	})
+// apart tells the steps whose calls the last round has made from the others.
+func (s *settling[P, L, A]) apart(now []step[L]) (fresh, made []step[L]) {
+	for _, st := range now {
+		if slices.ContainsFunc(s.last, func(last Step) bool { return sameStep(last, st.Step) }) {
+			made = append(made, st)
+		} else {
+			fresh = append(fresh, st)
+		}
+	}
+	return fresh, made
 }
 
 func sameStep(a, b Step) bool {

@@ -14,6 +14,7 @@ var codes = map[reconcile.Class][]string{
 		"QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue",
 		"NoSuchBucket", "NoSuchKey", "NoSuchVersion", "NoSuchUpload", "NoSuchEntity",
 		"ParameterNotFound", "InvalidResourceId",
+		"PolicyNotFoundException", "TableNotFoundException",
 	},
 	// A bucket's name that somebody else took is BucketAlreadyExists, and no look will ever show it as ours.
 	reconcile.Exists: {
@@ -34,6 +35,7 @@ var codes = map[reconcile.Class][]string{
 		"QueueDeletedRecently", "AWS.SimpleQueueService.QueueDeletedRecently", "BucketNotEmpty",
 		"PurgeQueueInProgress", "AWS.SimpleQueueService.PurgeQueueInProgress",
 		"ConcurrentOperationException", "ResourceInUseException", "ResourceNotReadyException",
+		"ContinuousBackupsUnavailableException", // of a table that is not ACTIVE yet
 		"EntityTemporarilyUnmodifiable",
 	},
 	reconcile.Throttled: {
@@ -43,7 +45,7 @@ var codes = map[reconcile.Class][]string{
 		"TransactionInProgressException", "EC2ThrottledException", "SlowDown", "KMSThrottling", "KmsThrottled", "KMS.ThrottlingException",
 	},
 	reconcile.Transient: {
-		"InternalError", "InternalFailure", "InternalServerError", "InternalServiceError", "InternalServiceException",
+		"InternalError", "InternalFailure", "InternalServerError", "InternalServiceError", "InternalServiceException", "InternalException",
 		"ServiceException", "ServiceUnavailable", "ServiceUnavailableException", "Unavailable",
 		"RequestTimeout", "RequestTimeoutException", "IDPCommunicationError",
 		"HandlerInternalFailureException", "NetworkFailure", "NetworkFailureException", "ServiceInternalErrorException",
@@ -71,6 +73,7 @@ var codes = map[reconcile.Class][]string{
 		"Validation", "ValidationError", "ValidationException",
 		"ClientTokenConflictException", "GeneralServiceException", "HandlerFailureException", "InvalidRequestException",
 		"InvalidOperationException", "NotUpdatable", "NotUpdatableException", "PrivateTypeException", "TypeNotFoundException", "UnsupportedActionException",
+		"InvalidEventPatternException", "IllegalStatusException", "ManagedRuleException", "PolicyLengthExceededException",
 		"KMSDisabled", "KMSInvalidState", "KMSNotFound", "KmsDisabled", "KmsInvalidKeyUsage", "KmsInvalidState", "KmsNotFound",
 		"KMS.DisabledException", "KMS.InvalidStateException", "KMS.NotFoundException",
 		"HierarchyLevelLimitExceededException", "HierarchyTypeMismatchException", "IncompatiblePolicyException",

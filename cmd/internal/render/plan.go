@@ -189,6 +189,9 @@ func (s Style) reason(w io.Writer, a engine.Planned, r engine.Reason, width int)
 	if r.Replaces && a.Action != engine.Create {
 		notes = append(notes, "replaces")
 	}
+	if r.Note != "" && a.Action != engine.Create && a.Action != engine.Replace {
+		notes = append(notes, r.Note)
+	}
 	if r.Source == engine.ByWorld {
 		notes = append(notes, "drift")
 	}

@@ -1,0 +1,279 @@
+package dynamodb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// liveTable is a table as it was seen, in the shape of its props.
+type liveTable struct {
+	arn, stream aws.ARN
+	status      string
+	// moving are the parts that are not as they will be: indexes that come and go, a change of the key.
+	moving []string
+	have   TableProps
+	// tags are all of them: the author's, the mark, and those of AWS.
+	tags map[string]string
+	// items says that there is one. DynamoDB counts them every six hours.
+	items bool
+	// kinesis are all streams that get changes, where there should be one at most. asksKinesis: they were asked for.
+	kinesis     []KinesisStream
+	asksKinesis bool
+	// ttl is the state of the time to live.
+	ttl types.TimeToLiveStatus
+	// insights are those of the indexes. asksInsights: they were asked for. insightsGoing says that some, of the table or
+	// an index, are being turned off.
+	insights                    map[string]string
+	asksInsights, insightsGoing bool
+}
+
+var (
+	errNoName  = errors.New("a table is found by its name, and there is none")
+	errForeign = errors.New("the table is in another place")
+)
+
+// arnOf is how DynamoDB names a table.
+func arnOf(place reconcile.Place, name string) aws.ARN {
+	return aws.ARNIn(place, "dynamodb", "table/"+name)
+}
+
+// nameOf is the name by which a table is looked for.
+func nameOf(site tableSite) (string, error) {
+	switch {
+	case site.Last != nil:
+		return site.Last.Name, nil
+	case site.ID != "":
+		p, ok := aws.ARN(site.ID).Parse()
+		if !ok {
+			return site.ID, nil
+		}
+		name := strings.TrimPrefix(p.Resource, "table/")
+		if aws.ARN(site.ID) != arnOf(site.Place, name) {
+			return "", fmt.Errorf("%w: %s, and not in %s", errForeign, site.ID, site.Place)
+		}
+		return name, nil
+	case site.Name != "":
+		return site.Name, nil
+	}
+	return "", errNoName
+}
+
+// target is a table that calls are made on.
+type target struct {
+	*sdk.Client
+	name, arn *string
+}
+
+func targetOf(cloud reconcile.Cloud, place reconcile.Place, name string) (target, error) {
+	client, err := clientOf(cloud)
+	return target{Client: client, name: &name, arn: new(string(arnOf(place, name)))}, err
+}
+
+// observeTable asks for the table, then for all that DescribeTable does not tell at once. While it is created there is
+// no more to ask than whose it is.
+func observeTable(ctx context.Context, site tableSite) (liveTable, error) {
+	name, err := nameOf(site)
+	if err != nil {
+		return liveTable{}, err
+	}
+	t, err := targetOf(site.Cloud, site.Place, name)
+	if err != nil {
+		return liveTable{}, err
+	}
+	out, err := t.DescribeTable(ctx, &sdk.DescribeTableInput{TableName: t.name})
+	if err != nil {
+		return liveTable{}, aws.Absent(err)
+	}
+	live := described(out.Table)
+	live.asksInsights, live.asksKinesis = asksInsights(site), site.Want.KinesisStream != nil || site.Last != nil && site.Last.KinesisStreamARN != ""
+	group, ctx := errgroup.WithContext(ctx)
+	for _, read := range live.reads() {
+		group.Go(func() error { return aws.NotYet(read(ctx, t, &live)) })
+	}
+	if err := group.Wait(); err != nil {
+		return liveTable{}, err
+	}
+	for name, mode := range live.insights {
+		if x, ok := live.have.GlobalSecondaryIndexes[name]; ok {
+			x.ContributorInsights = mode
+			live.have.GlobalSecondaryIndexes[name] = x
+		}
+	}
+	return live, nil
+}
+
+// asksInsights: what nobody has declared is not asked for, since not all that speaks the protocol of DynamoDB knows it.
+func asksInsights(site tableSite) bool {
+	declares := site.Want.ContributorInsights != "" || site.Last != nil && site.Last.ContributorInsights != ""
+	for _, x := range site.Want.GlobalSecondaryIndexes {
+		declares = declares || x.ContributorInsights != ""
+	}
+	return declares
+}
+
+// reads are what is to be asked for in the state that the table is in.
+func (l *liveTable) reads() []func(context.Context, target, *liveTable) error {
+	all := []func(context.Context, target, *liveTable) error{readTags}
+	if l.status == "CREATING" || l.status == "DELETING" {
+		return all
+	}
+	all = append(all, readTTL, readBackups, readPolicy)
+	if l.asksInsights {
+		all = append(all, readInsights)
+	}
+	if l.asksKinesis {
+		all = append(all, readKinesis)
+	}
+	if l.status == "ACTIVE" || l.status == "UPDATING" {
+		return append(all, readItems)
+	}
+	l.items = true // out of reach, which is no leave to take it for empty
+	return all
+}
+
+func readTags(ctx context.Context, t target, live *liveTable) error {
+	live.tags = map[string]string{}
+	in := &sdk.ListTagsOfResourceInput{ResourceArn: t.arn}
+	for {
+		page, err := t.ListTagsOfResource(ctx, in)
+		if err != nil {
+			return err
+		}
+		for _, tag := range page.Tags {
+			live.tags[sdkaws.ToString(tag.Key)] = sdkaws.ToString(tag.Value)
+		}
+		if page.NextToken == nil {
+			return nil
+		}
+		in.NextToken = page.NextToken
+	}
+}
+
+// readTTL: what is being turned on or off counts as done, since DynamoDB takes up to an hour for it.
+func readTTL(ctx context.Context, t target, live *liveTable) error {
+	out, err := t.DescribeTimeToLive(ctx, &sdk.DescribeTimeToLiveInput{TableName: t.name})
+	if err != nil || out.TimeToLiveDescription == nil {
+		return err
+	}
+	live.ttl = out.TimeToLiveDescription.TimeToLiveStatus
+	if live.ttl == types.TimeToLiveStatusEnabled || live.ttl == types.TimeToLiveStatusEnabling {
+		live.have.TTLAttribute = sdkaws.ToString(out.TimeToLiveDescription.AttributeName)
+	}
+	return nil
+}
+
+func readBackups(ctx context.Context, t target, live *liveTable) error {
+	out, err := t.DescribeContinuousBackups(ctx, &sdk.DescribeContinuousBackupsInput{TableName: t.name})
+	if err != nil || out.ContinuousBackupsDescription == nil || out.ContinuousBackupsDescription.PointInTimeRecoveryDescription == nil {
+		return err
+	}
+	pitr := out.ContinuousBackupsDescription.PointInTimeRecoveryDescription
+	live.have.PointInTimeRecovery = pitr.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled
+	if days := sdkaws.ToInt32(pitr.RecoveryPeriodInDays); days > 0 {
+		live.have.RecoveryPeriod = new(time.Duration(days) * 24 * time.Hour)
+	}
+	return nil
+}
+
+// readInsights reads those of the table and of all its indexes by one listing.
+func readInsights(ctx context.Context, t target, live *liveTable) error {
+	live.insights = map[string]string{}
+	pages := sdk.NewListContributorInsightsPaginator(t, &sdk.ListContributorInsightsInput{TableName: t.name})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return err
+		}
+		for _, s := range page.ContributorInsightsSummaries {
+			mode := ""
+			live.insightsGoing = live.insightsGoing || s.ContributorInsightsStatus == types.ContributorInsightsStatusDisabling
+			if on := s.ContributorInsightsStatus; on == types.ContributorInsightsStatusEnabled || on == types.ContributorInsightsStatusEnabling {
+				mode = string(s.ContributorInsightsMode)
+			}
+			switch index := sdkaws.ToString(s.IndexName); {
+			case mode == "": // of what is gone or failed nothing is left to show
+			case index == "":
+				live.have.ContributorInsights = mode
+			default:
+				live.insights[index] = mode
+			}
+		}
+	}
+	return nil
+}
+
+func readKinesis(ctx context.Context, t target, live *liveTable) error {
+	out, err := t.DescribeKinesisStreamingDestination(ctx, &sdk.DescribeKinesisStreamingDestinationInput{TableName: t.name})
+	if err != nil {
+		return err
+	}
+	for _, to := range out.KinesisDataStreamDestinations {
+		switch to.DestinationStatus {
+		case types.DestinationStatusActive, types.DestinationStatusEnabling, types.DestinationStatusUpdating:
+			precision := string(to.ApproximateCreationDateTimePrecision)
+			if precision == "" {
+				precision = "MILLISECOND"
+			}
+			live.kinesis = append(live.kinesis, KinesisStream{StreamARN: aws.ARN(sdkaws.ToString(to.StreamArn)), Precision: &precision})
+		default: // it gets nothing, or nothing more
+		}
+	}
+	return nil
+}
+
+func readPolicy(ctx context.Context, t target, live *liveTable) error {
+	out, err := t.GetResourcePolicy(ctx, &sdk.GetResourcePolicyInput{ResourceArn: t.arn})
+	if _, none := errors.AsType[*types.PolicyNotFoundException](err); none {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	live.have.Policy = sdkaws.ToString(out.Policy)
+	return nil
+}
+
+// readItems asks for one item, unless the count, which is hours old, tells of some.
+func readItems(ctx context.Context, t target, live *liveTable) error {
+	if live.items {
+		return nil
+	}
+	out, err := t.Scan(ctx, &sdk.ScanInput{TableName: t.name, Limit: new(int32(1)), Select: types.SelectCount, ConsistentRead: new(true)})
+	if err != nil {
+		return err
+	}
+	live.items = out.Count > 0
+	return nil
+}
+
+func listTables(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found, error) {
+	client, err := clientOf(scope.Cloud)
+	if err != nil {
+		return nil, err
+	}
+	var all []reconcile.Found
+	pages := sdk.NewListTablesPaginator(client, &sdk.ListTablesInput{})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range page.TableNames {
+			if strings.HasPrefix(name, scope.Prefix) {
+				all = append(all, reconcile.Found{Kind: tableType, Place: scope.Place, Identity: string(arnOf(scope.Place, name)), Name: name})
+			}
+		}
+	}
+	return all, nil
+}
