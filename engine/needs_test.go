@@ -11,7 +11,8 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 )
 
-var hashed = regexp.MustCompile(`-[a-z0-9]{8}\b`)
+// hashed ends names that are made up, of hashes and of the order in which things were made.
+var hashed = regexp.MustCompile(`-([a-z0-9]{8}|\d+)\b`)
 
 // needs are what a plan needs, by action: on what, sorted and each once, the hashes of names left out.
 func needs(t *testing.T, p *engine.Plan) map[string]string {
@@ -57,7 +58,7 @@ func TestNeeds(t *testing.T) {
 	b.deploy(g)
 	// All is there: it is looked at, by what is on record, and nothing else.
 	expect(b.plan(g), map[string]string{
-		"whoami": "everything", "look": ":pot :shop-test-a-# :thing:Assigned-1 capital:shop-test-f-#",
+		"whoami": "everything", "look": ":pot :shop-test-a-# :thing:Assigned-# capital:shop-test-f-#",
 	})
 	// One is changed, one replaced, one no longer declared.
 	g.Resources[0].Props["color"] = "blue"
@@ -65,7 +66,7 @@ func TestNeeds(t *testing.T) {
 	g.Resources = slices.Delete(g.Resources, 5, 6)
 	p := b.plan(g)
 	expect(p, map[string]string{
-		"whoami": "everything", "look": ":pot :shop-test-a-# :thing:Assigned-1 capital:shop-test-f-#", "set": ":shop-test-a-#",
+		"whoami": "everything", "look": ":pot :shop-test-a-# :thing:Assigned-# capital:shop-test-f-#", "set": ":shop-test-a-#",
 		"create": ":pot", "delete": ":pot capital:shop-test-f-#", "iam:PassRole": "shop-test-a-#",
 	})
 	if names := fmt.Sprint(needs(t, b.plan(graph(res("a", m{"color": "blue", "shape": "x"}))))); !strings.Contains(names, "create::shop-test-a-#") {
