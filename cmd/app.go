@@ -124,6 +124,14 @@ func (a *app) json(v any) {
 	}
 }
 
+// document writes JSON that is to be kept and read: over several lines.
+func (a *app) document(v any) error {
+	enc := json.NewEncoder(a.out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	return enc.Encode(v)
+}
+
 // style is how to draw on a stream.
 func (a *app) style(w io.Writer) render.Style {
 	return render.Style{Color: a.colored(w), Detailed: a.detailed}

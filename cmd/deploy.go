@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -46,8 +47,9 @@ Exit codes: 0 nothing to do; 1 error; 2 changes or drift pending.`,
 		UsageText: `plan                            what deploy would do here
 plan --detailed                 long values whole, unchanged resources too
 plan --json                     the whole plan as one document
-plan --out plan.json            save it; athanor deploy plan.json applies exactly that`,
-		Flags:  planning(),
+plan --out plan.json            save it; athanor deploy plan.json applies exactly that
+plan --iam > policy.json        the least that AWS must allow for it`,
+		Flags:  planning(&cli.BoolFlag{Name: "iam", Usage: "print the least policy of AWS IAM that allows exactly this plan to be deployed"}),
 		Action: a.planOnly,
 	}
 }
@@ -112,6 +114,8 @@ func (a *app) destroy(c *cli.Context) error {
 type planDocument struct {
 	*engine.Plan
 	Problems []problem `json:"problems,omitempty"`
+	// IAM is the policy that --iam asks for.
+	IAM map[string]any `json:"iam,omitempty"`
 }
 
 // show prints a plan and nothing else. It exits 2 when there are changes, and says so.
@@ -120,10 +124,16 @@ func (s *session) show(c *cli.Context, p *engine.Plan, refused error) error {
 	if p == nil {
 		return refused
 	}
-	if a.asJSON {
-		a.json(planDocument{p, a.jsonProblems(refused)})
-	} else {
+	policy := needed(c, p)
+	switch {
+	case a.asJSON:
+		a.json(planDocument{p, a.jsonProblems(refused), policy})
+	case policy == nil:
 		a.style(a.out).Plan(a.out, p)
+	case refused == nil:
+		if err := a.document(policy); err != nil {
+			return err
+		}
 	}
 	if refused != nil {
 		return a.refused(refused)
@@ -142,6 +152,14 @@ func (s *session) show(c *cli.Context, p *engine.Plan, refused error) error {
 		return exit(ExitPending)
 	}
 	return nil
+}
+
+// needed is the policy that --iam asks for, nil without it.
+func needed(c *cli.Context, p *engine.Plan) map[string]any {
+	if !c.Bool("iam") {
+		return nil
+	}
+	return aws.LeastPolicy(p.Needs(c.Context))
 }
 
 // refused ends with what a plan refuses. With --json it is in the document already.

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -40,10 +39,7 @@ func (a *app) graphs(c *cli.Context) error {
 	}
 	switch {
 	case a.asJSON:
-		enc := json.NewEncoder(a.out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", " ")
-		return enc.Encode(g)
+		return a.document(g)
 	case c.Bool("dot"):
 		return dot(a.out, g)
 	default:

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -72,10 +71,7 @@ func (a *app) schemaCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			enc := json.NewEncoder(a.out)
-			enc.SetEscapeHTML(false)
-			enc.SetIndent("", " ")
-			return enc.Encode(schema)
+			return a.document(schema)
 		},
 	}
 }

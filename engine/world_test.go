@@ -380,6 +380,14 @@ func (w *world) kindOf(o sort) *reconcile.Kind[thingProps, thing, thingAttrs] {
 	if o.bulk {
 		k.ObserveMany = w.observeMany(k.Observe)
 	}
+	k.Permissions = reconcile.Permissions{
+		Observe: []string{"look"}, List: []string{"list"}, Create: []string{"create"}, Update: []string{"set"}, Delete: []string{"delete"},
+		Resource: func(p reconcile.Place, name string) []string { return []string{p.Region + ":" + name} },
+		Anywhere: []string{"list"}, Passes: []tree.Path{"peer"},
+	}
+	if o.child {
+		k.Permissions.Of = "after"
+	}
 	if o.global {
 		w.everywhere(k)
 	}
@@ -470,7 +478,8 @@ func (w *world) provider() reconcile.Provider {
 			w.opened[name]++
 			return &region{w, name}, nil
 		},
-		Kinds: []reconcile.Any{reconcile.Erase(noteKind()), reconcile.Erase(runKind(w)), reconcile.Erase(chatty(w, devKind(w)))},
+		Kinds:       []reconcile.Any{reconcile.Erase(noteKind()), reconcile.Erase(runKind(w)), reconcile.Erase(chatty(w, devKind(w)))},
+		Permissions: reconcile.Permissions{Observe: []string{"whoami"}, List: []string{"discover"}},
 		Discover: func(ctx context.Context, s reconcile.Scope) ([]reconcile.Found, error) {
 			all, err := w.list("")(ctx, s)
 			return slices.DeleteFunc(all, func(f reconcile.Found) bool {

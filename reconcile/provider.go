@@ -35,6 +35,8 @@ type Provider struct {
 	Family *Family
 	// Discover finds the marked things of a stage in one place, in as few calls as the cloud allows. Nil: by kind.
 	Discover func(ctx context.Context, scope Scope) ([]Found, error)
+	// Permissions are what it takes to know the place of a handle (Observe), and to discover (List).
+	Permissions Permissions
 }
 
 // Family is a great number of kinds that are made of data.

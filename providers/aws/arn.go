@@ -45,6 +45,17 @@ func Partition(region string) string {
 	return "aws"
 }
 
+// On is what actions on a service's things are allowed on, for the things of a name: the ARN of one, which a name may be
+// already. kind stands before the name in ARNs, such as "function:".
+func On(service, kind string) func(place reconcile.Place, name string) []string {
+	return func(place reconcile.Place, name string) []string {
+		if _, ok := ARN(name).Parse(); ok {
+			return []string{name}
+		}
+		return []string{string(ARNIn(place, service, kind+name))}
+	}
+}
+
 // Global is the home of what a service has for a whole account and not by region: the region that such services are
 // steered from. It is one for each partition, so that a thing is the same wherever it is reached from.
 func Global(reached reconcile.Place) reconcile.Place {

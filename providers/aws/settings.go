@@ -84,6 +84,7 @@ func Provider(services ...Service) reconcile.Provider {
 		Discover: func(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found, error) {
 			return discover(ctx, scope, services)
 		},
+		Permissions: reconcile.Permissions{Observe: []string{"sts:GetCallerIdentity"}, List: []string{"tag:GetResources"}},
 	}
 	for _, s := range services {
 		p.Kinds = append(p.Kinds, s.Kinds...)

@@ -85,9 +85,10 @@ var roleKind = &reconcile.Kind[RoleProps, liveRole, Role]{
 		},
 		Resource: func(place reconcile.Place, name string) []string {
 			in := func(resource string) string { return string(arnOf(place, resource)) }
-			return []string{in("role/" + name), in("role/*/" + name), in("instance-profile/*")}
+			return []string{in("role/" + name), in("role/*/" + name)}
 		},
-		Anywhere: []string{"iam:ListRoles"},
+		// A role is taken out of instance profiles that nobody here knows by name.
+		Anywhere: []string{"iam:ListRoles", "iam:RemoveRoleFromInstanceProfile"},
 	},
 }
 

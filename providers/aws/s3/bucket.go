@@ -78,21 +78,27 @@ var bucketKind = &reconcile.Kind[BucketProps, liveBucket, Bucket]{
 			"s3:GetAccelerateConfiguration", "s3:GetBucketRequestPayment", "s3:GetBucketWebsite",
 			"s3:GetBucketObjectLockConfiguration", "s3:GetBucketPolicy", "s3:ListBucketVersions",
 		},
-		List: []string{"s3:ListAllMyBuckets"},
-		Create: []string{
-			"s3:CreateBucket", "s3:TagResource",
-		},
-		Update: []string{
-			"s3:PutBucketTagging", "s3:PutBucketOwnershipControls", "s3:PutBucketPublicAccessBlock", "s3:PutBucketVersioning",
-			"s3:PutEncryptionConfiguration", "s3:PutBucketCORS", "s3:PutLifecycleConfiguration", "s3:PutBucketLogging",
-			"s3:PutAccelerateConfiguration", "s3:PutBucketRequestPayment", "s3:PutBucketWebsite", "s3:DeleteBucketWebsite",
-			"s3:PutBucketObjectLockConfiguration", "s3:PutBucketPolicy", "s3:DeleteBucketPolicy",
-		},
+		List:   []string{"s3:ListAllMyBuckets"},
+		Create: append([]string{"s3:CreateBucket", "s3:TagResource"}, bucketSettings...),
+		Update: bucketSettings,
 		Delete: []string{
 			"s3:DeleteBucket", "s3:ListBucketVersions", "s3:ListBucketMultipartUploads", "s3:DeleteObject",
 			"s3:DeleteObjectVersion", "s3:AbortMultipartUpload",
 		},
+		Resource: func(place reconcile.Place, name string) []string {
+			arn := string(arnOf(place.Region, name))
+			return []string{arn, arn + "/*"}
+		},
+		Anywhere: []string{"s3:ListAllMyBuckets"},
 	},
+}
+
+// bucketSettings are the actions that set one aspect each, of a new bucket too.
+var bucketSettings = []string{
+	"s3:PutBucketTagging", "s3:PutBucketOwnershipControls", "s3:PutBucketPublicAccessBlock", "s3:PutBucketVersioning",
+	"s3:PutEncryptionConfiguration", "s3:PutBucketCORS", "s3:PutLifecycleConfiguration", "s3:PutBucketLogging",
+	"s3:PutAccelerateConfiguration", "s3:PutBucketRequestPayment", "s3:PutBucketWebsite", "s3:DeleteBucketWebsite",
+	"s3:PutBucketObjectLockConfiguration", "s3:PutBucketPolicy", "s3:DeleteBucketPolicy",
 }
 
 // bucketAttrs works from the name and the place alone: S3 makes all of a bucket's addresses of them.

@@ -63,6 +63,10 @@ var objectKind = &reconcile.Kind[ObjectProps, liveObject, Object]{
 		Create:  []string{"s3:PutObject", "s3:PutObjectTagging"},
 		Update:  []string{"s3:PutObject", "s3:PutObjectTagging"},
 		Delete:  []string{"s3:DeleteObject"},
+		Resource: func(place reconcile.Place, name string) []string {
+			bucket, _, _ := strings.Cut(name, "/")
+			return []string{string(arnOf(place.Region, bucket)), string(arnOf(place.Region, name))}
+		},
 	},
 }
 

@@ -59,6 +59,11 @@ var subscriptionKind = &reconcile.Kind[SubscriptionProps, liveSubscription, Subs
 		Create:  []string{"sns:Subscribe"},
 		Update:  []string{"sns:SetSubscriptionAttributes"},
 		Delete:  []string{"sns:Unsubscribe"},
+
+		Of:       "topic",
+		Resource: aws.On("sns", ""),
+		Anywhere: []string{"sns:GetSubscriptionAttributes", "sns:SetSubscriptionAttributes", "sns:Unsubscribe"},
+		Passes:   []tree.Path{"subscriptionRoleArn"},
 	},
 }
 

@@ -62,9 +62,17 @@ var topicKind = &reconcile.Kind[TopicProps, liveTopic, Topic]{
 	Permissions: reconcile.Permissions{
 		Observe: []string{"sns:GetTopicAttributes", "sns:GetDataProtectionPolicy", "sns:ListTagsForResource"},
 		List:    []string{"sns:ListTopics"},
-		Create:  []string{"sns:CreateTopic", "sns:TagResource"},
+		Create:  []string{"sns:CreateTopic", "sns:TagResource", "sns:SetTopicAttributes"}, // which alone sets the version of signatures
 		Update:  []string{"sns:SetTopicAttributes", "sns:PutDataProtectionPolicy", "sns:TagResource", "sns:UntagResource"},
-		Delete:  []string{"sns:DeleteTopic"},
+		Delete:  []string{"sns:DeleteTopic", "sns:SetTopicAttributes"},
+
+		Resource: aws.On("sns", ""),
+		Anywhere: []string{"sns:ListTopics"},
+		Passes: []tree.Path{
+			"httpLogging.successRoleArn", "httpLogging.failureRoleArn", "sqsLogging.successRoleArn", "sqsLogging.failureRoleArn",
+			"lambdaLogging.successRoleArn", "lambdaLogging.failureRoleArn", "firehoseLogging.successRoleArn", "firehoseLogging.failureRoleArn",
+			"applicationLogging.successRoleArn", "applicationLogging.failureRoleArn",
+		},
 	},
 }
 

@@ -62,6 +62,9 @@ var queueKind = &reconcile.Kind[QueueProps, liveQueue, Queue]{
 		Create:  []string{"sqs:CreateQueue", "sqs:TagQueue"},
 		Update:  []string{"sqs:SetQueueAttributes", "sqs:TagQueue", "sqs:UntagQueue"},
 		Delete:  []string{"sqs:DeleteQueue"},
+
+		Resource: aws.On("sqs", ""),
+		Anywhere: []string{"sqs:ListQueues"},
 	},
 }
 
