@@ -124,6 +124,7 @@ var sourcesOf = map[string]struct {
 // TestEventSourceMapping runs the whole suite over mappings of all sorts together, beginning with a queue; TestOtherSources
 // begins with the others.
 func TestEventSourceMapping(t *testing.T) {
+	t.Parallel()
 	var variants []kindtest.Variant
 	for _, name := range slices.Sorted(maps.Keys(sourcesOf)) {
 		of := sourcesOf[name]
@@ -149,6 +150,7 @@ func TestEventSourceMapping(t *testing.T) {
 }
 
 func TestOtherSources(t *testing.T) {
+	t.Parallel()
 	for name, of := range sourcesOf {
 		if name == "queue" {
 			continue

@@ -121,10 +121,14 @@ func rewriteByHand(ctx context.Context, _ kindtest.T, c *sdk.Client, _ *string, 
 	return err
 }
 
-func TestPermission(t *testing.T) { kindtest.Run(t, permissionSuite()) }
+func TestPermission(t *testing.T) {
+	t.Parallel()
+	kindtest.Run(t, permissionSuite())
+}
 
 // TestForeignStatements is about what others wrote into the policy: it stays.
 func TestForeignStatements(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.withForeign(t)
 	kind := reconcile.Erase(permissionKind)
@@ -157,6 +161,7 @@ func TestForeignStatements(t *testing.T) {
 
 // TestPermissionNotYet is about a function that is only known later: nothing is asked.
 func TestPermissionNotYet(t *testing.T) {
+	t.Parallel()
 	w, kind := newWorld(t), reconcile.Erase(permissionKind)
 	later := token.Plain.Ref(token.Ref{Address: "worker", Path: "arn"})
 	look, err := kind.Look(t.Context(), w.job(t, kind, obj{"function": later, "principal": "events.amazonaws.com"}, nil))
