@@ -153,10 +153,8 @@ func inputs(ctx context.Context, files []File) (key string, sums []string, err e
 	return hex.EncodeToString(all.Sum(nil)), sums, nil
 }
 
-// epoch is the time of all files: the oldest that an archive can hold.
-var epoch = time.Date(1980, time.January, 1, 0, 0, 0, 0, time.UTC)
-
 func writeZip(ctx context.Context, w io.Writer, files []File, sums []string) error {
+	epoch := time.Date(1980, time.January, 1, 0, 0, 0, 0, time.UTC) // the oldest time that an archive can hold
 	archive := zip.NewWriter(w)
 	for i, f := range files {
 		header := &zip.FileHeader{Name: f.Name, Method: zip.Deflate, Modified: epoch}

@@ -22,6 +22,7 @@ type Proxy struct {
 	account   string
 	transport *http.Transport
 	rules     rules
+	functions functions
 	life      context.Context
 	end       context.CancelFunc
 
@@ -43,6 +44,7 @@ func newProxy(origin, account string) (*Proxy, error) {
 		life:      life,
 		end:       end,
 		answers:   map[string]answer{},
+		functions: functions{kept: map[string]Fields{}},
 	}, nil
 }
 
@@ -206,6 +208,12 @@ func (p *Proxy) pass(r *http.Request, entry *Call) answer {
 func (p *Proxy) forward(r *http.Request, c Call) answer {
 	target := *r.URL
 	target.Scheme, target.Host = p.origin.Scheme, p.origin.Host
+	asked := c
+	if c.Service == "Lambda" {
+		if a, refused := p.functions.before(r, &c, &target); refused {
+			return a
+		}
+	}
 	req, err := http.NewRequestWithContext(p.life, r.Method, target.String(), bytes.NewReader(c.Body))
 	if err != nil {
 		return unreachable(err)
@@ -229,7 +237,11 @@ func (p *Proxy) forward(r *http.Request, c Call) answer {
 		return unreachable(err)
 	}
 	dropHopHeaders(res.Header)
-	return p.amend(r, c, answer{status: res.StatusCode, header: res.Header, body: body})
+	a := answer{status: res.StatusCode, header: res.Header, body: body}
+	if c.Service == "Lambda" {
+		return p.functions.after(r, asked, a)
+	}
+	return p.amend(r, c, a)
 }
 
 func (p *Proxy) record(c Call) *Call {

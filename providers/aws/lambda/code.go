@@ -106,8 +106,12 @@ type way struct {
 
 func (c Code) ways() []way {
 	return []way{
-		{"code.go", c.Go != ""}, {"code.directory", c.Directory != ""}, {"code.zip", c.Zip != ""},
-		{"code.bundle", c.Bundle != ""}, {"code.s3", c.S3 != nil}, {"code.image", c.Image != ""},
+		{"code.go", c.Go != ""},
+		{"code.directory", c.Directory != ""},
+		{"code.zip", c.Zip != ""},
+		{"code.bundle", c.Bundle != ""},
+		{"code.s3", c.S3 != nil},
+		{"code.image", c.Image != ""},
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 )
 
 func TestFunctionCalls(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	props := plainFunction()
 	out := w.settled(t, props, nil)
@@ -45,6 +46,7 @@ func TestFunctionCalls(t *testing.T) {
 // TestFunctionFaults breaks one call of a creation at a time. In the end there is one function, made by as few calls as can
 // be.
 func TestFunctionFaults(t *testing.T) {
+	t.Parallel()
 	const create, look = "Lambda.POST /*/functions", "Lambda.GET /*/functions/shop-test-worker"
 	for _, c := range []struct {
 		name  string
@@ -95,6 +97,7 @@ func (a *aged) Enter(_ context.Context, call reconcile.Call) (func(error), error
 // TestMistakes is about the code that stands for a role that is too new and for every mistake: with an older role it fails at
 // once, and without one, when there has been time enough.
 func TestMistakes(t *testing.T) {
+	t.Parallel()
 	w, kind := newWorld(t), reconcile.Erase(functionKind)
 	w.like.ages = time.Hour
 	job := w.job(t, kind, plainFunction(), nil)
@@ -129,6 +132,7 @@ func TestMistakes(t *testing.T) {
 // TestRoleComesLate is about a role that is made while the function waits for it: what the emulator refuses is what Lambda
 // refuses.
 func TestRoleComesLate(t *testing.T) {
+	t.Parallel()
 	w, kind := newWorld(t), reconcile.Erase(functionKind)
 	job := w.job(t, kind, with(plainFunction(), obj{"role": role("late")}), nil)
 	var notes []string
@@ -146,6 +150,7 @@ func TestRoleComesLate(t *testing.T) {
 
 // TestBusy is about a function that is being made, or changed: nothing is done to it until that has ended.
 func TestBusy(t *testing.T) {
+	t.Parallel()
 	w, kind := newWorld(t), reconcile.Erase(functionKind)
 	w.like.looks(obj{"State": "Pending", "StateReason": "interfaces are made"}, obj{"LastUpdateStatus": "InProgress"})
 	var notes []string
@@ -160,6 +165,7 @@ func TestBusy(t *testing.T) {
 
 // TestFailedUpdate is about what Lambda begins and cannot do: it is asked once more, and then the error says why.
 func TestFailedUpdate(t *testing.T) {
+	t.Parallel()
 	w, kind := newWorld(t), reconcile.Erase(functionKind)
 	out := w.settled(t, plainFunction(), nil)
 	failed := obj{"LastUpdateStatus": "Failed", "LastUpdateStatusReason": "The subnets are full.", "LastUpdateStatusReasonCode": "SubnetOutOfIPAddresses"}
@@ -184,6 +190,7 @@ func TestFailedUpdate(t *testing.T) {
 
 // TestHiddenErrors is about errors inside of answers that succeed: what could not be read is not nothing.
 func TestHiddenErrors(t *testing.T) {
+	t.Parallel()
 	w, kind := newWorld(t), reconcile.Erase(functionKind)
 	out := w.settled(t, plainFunction(), nil)
 	for _, members := range []obj{
@@ -201,6 +208,7 @@ func TestHiddenErrors(t *testing.T) {
 // TestMappingWaits is about a mapping that is on its way: it is settled when Lambda reads the source, and deleted when
 // Lambda no longer shows it.
 func TestMappingWaits(t *testing.T) {
+	t.Parallel()
 	w, kind := newWorld(t), reconcile.Erase(mappingKind)
 	w.withFunctions(t)
 	w.like.looks(obj{"State": "Creating"}, obj{"State": "Enabling"})
@@ -223,6 +231,7 @@ func TestMappingWaits(t *testing.T) {
 
 // TestMappingFaults breaks the creation of a mapping, which has no name and no token: it is found by its function and source.
 func TestMappingFaults(t *testing.T) {
+	t.Parallel()
 	const create = "Lambda.POST /*/event-source-mappings"
 	for _, c := range []struct {
 		name  string
@@ -252,6 +261,7 @@ func TestMappingFaults(t *testing.T) {
 
 // TestSeveralMappings is about two of the same function and source: the mark tells which is ours, and without one nothing does.
 func TestSeveralMappings(t *testing.T) {
+	t.Parallel()
 	w, kind := newWorld(t), reconcile.Erase(mappingKind)
 	w.withFunctions(t)
 	props := with(obj{}, kafka(nil))
@@ -289,6 +299,7 @@ func TestSeveralMappings(t *testing.T) {
 }
 
 func TestElsewhere(t *testing.T) {
+	t.Parallel()
 	w, kind := newWorld(t), reconcile.Erase(functionKind)
 	job := w.job(t, kind, plainFunction(), nil)
 	job.ID = "arn:aws:lambda:eu-west-1:" + account + ":function:worker"
@@ -299,6 +310,7 @@ func TestElsewhere(t *testing.T) {
 }
 
 func TestDiscover(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	out := w.settled(t, plainFunction(), nil)
 	place, err := w.cloud.Place(t.Context())

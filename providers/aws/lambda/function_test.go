@@ -96,10 +96,14 @@ func functionSuite() kindtest.Suite {
 	}
 }
 
-func TestFunction(t *testing.T) { kindtest.Run(t, functionSuite()) }
+func TestFunction(t *testing.T) {
+	t.Parallel()
+	kindtest.Run(t, functionSuite())
+}
 
 // TestOtherFunctions is about props that only some functions can have: each is changed alone, there and back, and cut.
 func TestOtherFunctions(t *testing.T) {
+	t.Parallel()
 	image := func(more obj) obj {
 		return with(obj{"code": obj{"image": account + ".dkr.ecr.us-east-1.amazonaws.com/worker:1"}, "role": role("worker")}, more)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
 var errNoStatement = errors.New("a permission is found by its function and the id of its statement")
@@ -92,6 +93,9 @@ func permissionOf(site permissionSite) (Permission, error) {
 	}
 	if site.Want.Function == "" || site.Name == "" {
 		return Permission{}, errNoStatement
+	}
+	if token.Has(string(site.Want.Function)) || token.Has(site.Name) {
+		return Permission{}, reconcile.ErrAbsent // what is not known yet has no policy
 	}
 	return Permission{Function: site.Want.Function, StatementID: site.Name}, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -120,10 +121,14 @@ func rewriteByHand(ctx context.Context, _ kindtest.T, c *sdk.Client, _ *string, 
 	return err
 }
 
-func TestPermission(t *testing.T) { kindtest.Run(t, permissionSuite()) }
+func TestPermission(t *testing.T) {
+	t.Parallel()
+	kindtest.Run(t, permissionSuite())
+}
 
 // TestForeignStatements is about what others wrote into the policy: it stays.
 func TestForeignStatements(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.withForeign(t)
 	kind := reconcile.Erase(permissionKind)
@@ -151,5 +156,16 @@ func TestForeignStatements(t *testing.T) {
 	}
 	if have := ids(); !slices.Equal(have, []string{"foreign"}) {
 		t.Errorf("statements after deletion %v", have)
+	}
+}
+
+// TestPermissionNotYet is about a function that is only known later: nothing is asked.
+func TestPermissionNotYet(t *testing.T) {
+	t.Parallel()
+	w, kind := newWorld(t), reconcile.Erase(permissionKind)
+	later := token.Plain.Ref(token.Ref{Address: "worker", Path: "arn"})
+	look, err := kind.Look(t.Context(), w.job(t, kind, obj{"function": later, "principal": "events.amazonaws.com"}, nil))
+	if err != nil || !look.Absent || len(w.server.Calls()) != 0 {
+		t.Errorf("%+v (%v), asked %v", look, err, w.server.Calls())
 	}
 }
