@@ -21,7 +21,7 @@
 //
 // The package knows the wire formats: who is called, what for, and how each
 // protocol spells an error. It does not know what any call means; the cloud's
-// behaviour is moto's, one gap in it filled: new buckets get the tags that they
-// are created with. Operations of REST-JSON services carry no name on the
+// behaviour is moto's, two gaps in it filled: new buckets get the tags that they
+// are created with, and API Gateway lists authorizers and changes stages. Operations of REST-JSON services carry no name on the
 // wire and appear as "METHOD /path".
 package awstest

@@ -28,6 +28,7 @@ type Proxy struct {
 	mu      sync.Mutex
 	calls   []*Call
 	answers map[string]answer // of reads, by request
+	asked   []string          // paths of authorizers of API Gateway
 }
 
 func newProxy(origin, account string) (*Proxy, error) {
@@ -204,15 +205,23 @@ func (p *Proxy) pass(r *http.Request, entry *Call) answer {
 // forward sends a call to the emulator. Once begun it is not given up when the
 // caller goes away: a call has its effect or it has not.
 func (p *Proxy) forward(r *http.Request, c Call) answer {
-	target := *r.URL
+	if c.Service == "apigateway" {
+		return p.gateway(r, c)
+	}
+	return p.amend(r, c, p.send(r, c, r.Method, *r.URL, c.Body))
+}
+
+// send makes a request like that of a call.
+func (p *Proxy) send(r *http.Request, c Call, method string, target url.URL, body []byte) answer {
 	target.Scheme, target.Host = p.origin.Scheme, p.origin.Host
-	req, err := http.NewRequestWithContext(p.life, r.Method, target.String(), bytes.NewReader(c.Body))
+	req, err := http.NewRequestWithContext(p.life, method, target.String(), bytes.NewReader(body))
 	if err != nil {
 		return unreachable(err)
 	}
 	req.Header = r.Header.Clone()
 	dropHopHeaders(req.Header)
 	req.Header.Del(outsiderHeader)
+	req.Header.Del("Content-Length")
 	if c.Account != "" {
 		req.Header.Set("X-Moto-Account-Id", c.Account)
 	}
@@ -224,12 +233,12 @@ func (p *Proxy) forward(r *http.Request, c Call) answer {
 		return unreachable(err)
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
+	answered, err := io.ReadAll(res.Body)
 	if err != nil {
 		return unreachable(err)
 	}
 	dropHopHeaders(res.Header)
-	return p.amend(r, c, answer{status: res.StatusCode, header: res.Header, body: body})
+	return answer{status: res.StatusCode, header: res.Header, body: answered}
 }
 
 func (p *Proxy) record(c Call) *Call {
