@@ -132,15 +132,15 @@ func (r *run) emptied(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
-	props := any(rec.props)
+	props := rec.props
 	for up, paths := range rec.cut {
 		for _, p := range paths {
-			props = tree.Without(props, p)
+			props, _ = tree.Without(props, n.emptyAt(props, p)).(map[string]any)
 		}
 		rec.needs = slices.DeleteFunc(slices.Clone(rec.needs), func(a string) bool { return a == up })
 	}
 	job := r.w.recordedJob(n, a, g)
-	job.Props, _ = props.(map[string]any)
+	job.Props = props
 	out, err := n.kind.Settle(ctx, job, reconcile.Hooks{Intend: func(context.Context) error { return errStopped }})
 	if err != nil && !errors.Is(err, errStopped) {
 		return err
@@ -154,6 +154,16 @@ func (r *run) emptied(ctx context.Context, n *node) error {
 	}
 	r.recount("", Update)
 	return nil
+}
+
+// emptyAt is what is left out to empty a late path: the path itself, or as much around it as is nothing without it.
+func (n *node) emptyAt(props map[string]any, p tree.Path) tree.Path {
+	for at := p; ; at = at.Parent() {
+		left, _ := tree.Without(props, at).(map[string]any)
+		if n.kind == nil || at.Parent() == "" || n.kind.Decode(&reconcile.Job{Address: n.addr, Props: left}) == nil {
+			return at
+		}
+	}
 }
 
 // handled reports a leftover that went first in the forward pass.

@@ -133,6 +133,27 @@ func TestCycleThroughLatePath(t *testing.T) {
 	}
 }
 
+// A cycle through a part of a late prop that is nothing without it: the whole of that goes first, and then the members.
+func TestCycleThroughPartOfLateProp(t *testing.T) {
+	b := newBench(t)
+	g := graph(
+		res("a", m{"link": m{"to": "⟦b.id⟧"}}),
+		res("b", m{"link": m{"to": "⟦a.id⟧"}}),
+	)
+	if r := b.deploy(g); r.Summary.Created != 2 {
+		t.Fatalf("%+v %v", r.Summary, r.Failures)
+	}
+	for _, th := range b.world.things {
+		if !strings.HasPrefix(th.Link, "thing:") {
+			t.Errorf("%s has link %q", th.Name, th.Link)
+		}
+	}
+	b.settled(g)
+	if r := b.destroy(); r.Summary.Deleted != 2 || len(b.world.things) > 0 {
+		t.Fatalf("destroy: %+v %v", r.Summary, r.Failures)
+	}
+}
+
 func TestForeignIsRefusedUnlessAdopted(t *testing.T) {
 	b := newBench(t)
 	b.world.things["pot"] = &thing{Name: "pot", Color: "red", Tags: map[string]string{}}

@@ -152,6 +152,7 @@ func (w *work) untied(n *node) []Planned {
 		}
 		line := Planned{Address: n.addr, Kind: n.plan.Kind, Action: Update, Identity: n.plan.Identity, Generation: n.plan.Generation, Place: n.plan.Place}
 		for _, p := range n.rec.cut[addr] {
+			p = n.emptyAt(n.rec.props, p)
 			had, _ := tree.Get(n.rec.props, p)
 			line.Reasons = append(line.Reasons, Reason{Path: p, Have: had, Source: ByProgram})
 		}

@@ -54,6 +54,7 @@ type thing struct {
 	Color  string // changes in place
 	Shape  string // fixed
 	Peer   string // changes in place, late
+	Link   string // as a part of a prop that is late, and is nothing without it
 	After  string
 	Secret string
 	Data   int // what users put in
@@ -153,11 +154,24 @@ func (*region) Classify(err error) reconcile.Class {
 	return reconcile.Unknown
 }
 
+// linkProps are of no use without a target.
+type linkProps struct {
+	To string `prop:"required"`
+}
+
+func (l *linkProps) to() string {
+	if l == nil {
+		return ""
+	}
+	return l.To
+}
+
 type thingProps struct {
 	Name   string
 	Color  string
 	Shape  string
 	Peer   string
+	Link   *linkProps
 	After  string // a reference, compared
 	Base   string // a reference that nothing can change in place
 	Tokens reconcileSecret
@@ -258,7 +272,7 @@ func (w *world) create(o sort) func(context.Context, reconcile.Site[thingProps, 
 	return func(ctx context.Context, s reconcile.Site[thingProps, thingAttrs]) (thingAttrs, error) {
 		t := thing{
 			Kind: "world." + o.name, Region: regionOf(s.Cloud), Name: s.Name, Color: s.Want.Color, Shape: s.Want.Shape + s.Want.Base,
-			Peer: s.Want.Peer, After: s.Want.After, Secret: string(s.Want.Tokens), Tags: adopt.Tags(s.Mark), Born: time.Now(),
+			Peer: s.Want.Peer, Link: s.Want.Link.to(), After: s.Want.After, Secret: string(s.Want.Tokens), Tags: adopt.Tags(s.Mark), Born: time.Now(),
 		}
 		if o.unmarked {
 			t.Tags = map[string]string{}
@@ -303,6 +317,7 @@ func (w *world) compare(o sort) func(*reconcile.Diff[thing], thingProps, thing) 
 		}
 		reconcile.Value(d, "color", want.Color, live.Color, set(func(t *thing) { t.Color = want.Color }))
 		reconcile.Value(d, "peer", want.Peer, live.Peer, set(func(t *thing) { t.Peer = want.Peer }))
+		reconcile.Value(d, "link.to", want.Link.to(), live.Link, set(func(t *thing) { t.Link = want.Link.to() }))
 		reconcile.Value(d, "after", want.After, live.After, set(func(t *thing) { t.After = want.After }))
 		reconcile.Value(d, "tokens", want.Tokens, reconcileSecret(live.Secret), set(func(t *thing) { t.Secret = string(want.Tokens) }))
 		if o.unmarked {
@@ -348,7 +363,7 @@ func (w *world) kindOf(o sort) *reconcile.Kind[thingProps, thing, thingAttrs] {
 		Holds:      func(t thing) bool { return t.Data > 0 },
 		MayDelete:  func(p thingProps) bool { return p.Forget },
 		Moves:      []string{"color"},
-		Late:       []tree.Path{"peer"},
+		Late:       []tree.Path{"peer", "link"},
 		Same:       o.same,
 		ByParent:   o.child,
 		Visibility: o.visibility,

@@ -2,7 +2,7 @@
 //
 // It knows an API as one thing with its routes, what they lead to, its authorizers and its stages: which of them must be
 // there before others, what has to go after them, and how integrations are shared. It does not know WebSocket and REST
-// APIs, nor functions; who may invoke a function is said where functions are declared.
+// APIs, nor what functions are: their policies are the business of package lambda.
 package apigatewayv2
 
 import (
@@ -12,7 +12,6 @@ import (
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/apigatewayv2"
 
-	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -40,16 +39,6 @@ func apiOf(arn aws.ARN) (id string, ok bool) {
 	p, ok := arn.Parse()
 	id, under := strings.CutPrefix(p.Resource, "/apis/")
 	return id, ok && p.Service == "apigateway" && under && id != "" && !strings.Contains(id, "/")
-}
-
-// NewHTTPAPI declares an HTTP API.
-func NewHTTPAPI(s *athanor.Stack, name string, p HTTPAPIProps, opts ...athanor.Option) HTTPAPI {
-	return athanor.Declare(s, apiKind, name, p, opts...)
-}
-
-// ReadHTTPAPI uses an HTTP API that the stack does not own: by its identity or ARN, or by HTTPAPIProps with its name.
-func ReadHTTPAPI(s *athanor.Stack, name string, by any) HTTPAPI {
-	return athanor.Read(s, apiKind, name, by)
 }
 
 func clientOf(cloud reconcile.Cloud) (*sdk.Client, error) {

@@ -63,7 +63,7 @@ func TestFaults(t *testing.T) {
 func TestShownLate(t *testing.T) {
 	w := newWorld(t)
 	hidden := w.server.Inject(awstest.Fault{When: func(c awstest.Call) bool {
-		return c.Method == "GET" && strings.Count(c.URI, "/") == 3 // GetApi, which a listing of authorizers becomes too
+		return c.Method == "GET" && strings.Count(c.URI, "/") == 3
 	}, Kind: awstest.Stale})
 	w.settled(t, one(), nil)
 	if have := w.apis(t); len(have) != 1 || hidden.Fired() == 0 {

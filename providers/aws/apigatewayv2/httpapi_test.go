@@ -104,6 +104,7 @@ func apiSuite() kindtest.Suite {
 func TestHTTPAPI(t *testing.T) {
 	for _, c := range kindtest.Checks() {
 		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
 			s := apiSuite()
 			if c.Name == "a crash at any call heals" { // bindings are routes: their calls are cut once
 				s.Variants = slices.DeleteFunc(s.Variants, func(v kindtest.Variant) bool { return v.Name == "bound" })

@@ -23,15 +23,10 @@ const account = "111122223333"
 
 // likeAWS stands before the emulator and does what API Gateway is documented, or known, to do where moto does not:
 //
-//   - Stages can be changed, and their access log and settings of routes taken away; moto has no such calls. Variables and
-//     settings of routes are merged with what is there, an empty variable goes, the rest is replaced:
-//     https://docs.aws.amazon.com/apigatewayv2/latest/api-reference/apis-apiid-stages-stagename.html
-//
 //   - A stage with settings for a route that is not there is refused, and so are two routes with one key, two stages with
 //     one name, and the deletion of an integration or an authorizer that a route uses.
 //
-//   - An API has a type of addresses, which moto does not keep. Scopes can be taken from a route. Authorizers can be listed;
-//     moto shows one at a time.
+//   - An API has a type of addresses, which moto does not keep. Scopes can be taken from a route.
 //
 //   - Listings come in pages; moto answers all at once. Pages are short here.
 //
@@ -45,7 +40,6 @@ type likeAWS struct {
 	mu        sync.Mutex
 	addresses map[string]any  // by the identity of the API
 	unscoped  map[string]bool // by the identity of the route
-	asked     []string        // identities of authorizers
 }
 
 const pageSize = 3
@@ -65,7 +59,6 @@ type request struct {
 	path []string // below /v2
 	body obj
 	text []byte
-	sort string // of a listing that moto does not have
 }
 
 func (r *request) is(method string, path ...string) bool {
@@ -99,12 +92,6 @@ func (s *likeAWS) ServeHTTP(w http.ResponseWriter, in *http.Request) {
 		refuse(w, code, message)
 		return
 	}
-	if r.is("GET", "apis", "*", "authorizers") {
-		r.sort = "authorizers" // moto is asked for the API itself, and then for each
-		r.path = r.path[:2]
-		r.URL.Path, r.URL.RawPath = "/v2/"+strings.Join(r.path, "/"), ""
-	}
-	s.stageCalls(r)
 	s.pass(w, r)
 }
 
@@ -151,48 +138,6 @@ func (s *likeAWS) inUse(r *request, by, what string) (status int, message string
 	return 0, ""
 }
 
-// stageCalls makes the calls that moto does not have one that it has: a stage is made again as it is to be.
-func (s *likeAWS) stageCalls(r *request) {
-	if len(r.path) < 4 || r.path[2] != "stages" || r.Method == http.MethodGet || len(r.path) == 4 && r.Method == http.MethodDelete {
-		return
-	}
-	stage := obj{}
-	for _, there := range s.list(r, "stages") {
-		if there["stageName"] == r.path[3] {
-			stage = there
-		}
-	}
-	switch {
-	case len(r.path) == 5:
-		delete(stage, "accessLogSettings")
-	case len(r.path) == 6:
-		delete(stage["routeSettings"].(obj), r.path[5])
-	default:
-		change(stage, r.body)
-	}
-	r.path = r.path[:3]
-	r.Method, r.URL.Path, r.URL.RawPath = http.MethodPost, "/v2/"+strings.Join(r.path, "/"), ""
-	r.text, _ = json.Marshal(stage)
-}
-
-// change is what UpdateStage does to a stage.
-func change(stage, by obj) {
-	for key, v := range by {
-		m, merges := v.(obj)
-		if key != "routeSettings" && key != "stageVariables" || !merges {
-			stage[key] = v
-			continue
-		}
-		there, _ := stage[key].(obj)
-		if there == nil {
-			there = obj{}
-		}
-		maps.Copy(there, m)
-		maps.DeleteFunc(there, func(_ string, v any) bool { return v == "" })
-		stage[key] = there
-	}
-}
-
 // list is what the emulator has of one sort in the API of a request.
 func (s *likeAWS) list(r *request, sort string) []obj {
 	ctx, id := r.Context(), r.path[1]
@@ -216,17 +161,6 @@ func items(page any) []obj {
 	list, _ := plain(page)["items"].([]any)
 	for _, item := range list {
 		all = append(all, item.(obj))
-	}
-	return all
-}
-
-// authorizers are those of an API that are still there.
-func (s *likeAWS) authorizers(r *request) []any {
-	var all []any
-	for _, id := range s.asked {
-		if a, err := s.outside.GetAuthorizer(r.Context(), &sdk.GetAuthorizerInput{ApiId: &r.path[1], AuthorizerId: &id}); err == nil {
-			all = append(all, plain(a))
-		}
 	}
 	return all
 }
@@ -314,13 +248,6 @@ func (s *likeAWS) after(r *request, out obj) {
 	}
 	if scopes, ok := r.body["authorizationScopes"].([]any); ok && r.is("PATCH", "apis", "*", "routes", "*") {
 		s.unscoped[r.path[3]] = len(scopes) == 0
-	}
-	if id, ok := out["authorizerId"].(string); ok && r.is("POST", "apis", "*", "authorizers") {
-		s.asked = append(s.asked, id)
-	}
-	if r.sort != "" {
-		clear(out)
-		out["items"] = s.authorizers(r)
 	}
 	all, many := out["items"].([]any)
 	for _, item := range all {

@@ -125,7 +125,7 @@ func TestLater(t *testing.T) {
 		"stages":      obj{"$default": obj{"accessLog": obj{"destination": group("access"), "format": "$context.requestId"}}},
 	}
 	out = w.settled(t, known, &out)
-	w.expect(t, "the rest", "POST authorizers", "POST routes", "POST stages")
+	w.expect(t, "the rest", "POST authorizers", "POST routes", "PATCH stages")
 	job = w.job(t, kind, nil, &out)
 	job.Props, job.Omit = declared, []tree.Path{`routes["GET /items"].lambda`, "authorizers.asked.lambda", `stages["$default"].accessLog.destination`}
 	if look, err := kind.Look(t.Context(), job); err != nil || len(look.Steps) > 0 {

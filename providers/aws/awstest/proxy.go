@@ -29,6 +29,7 @@ type Proxy struct {
 	mu      sync.Mutex
 	calls   []*Call
 	answers map[string]answer // of reads, by request
+	asked   []string          // paths of authorizers of API Gateway
 }
 
 func newProxy(origin, account string) (*Proxy, error) {
@@ -206,21 +207,35 @@ func (p *Proxy) pass(r *http.Request, entry *Call) answer {
 // forward sends a call to the emulator. Once begun it is not given up when the
 // caller goes away: a call has its effect or it has not.
 func (p *Proxy) forward(r *http.Request, c Call) answer {
-	target := *r.URL
-	target.Scheme, target.Host = p.origin.Scheme, p.origin.Host
-	asked := c
-	if c.Service == "Lambda" {
-		if a, refused := p.functions.before(r, &c, &target); refused {
-			return a
-		}
+	switch c.Service {
+	case "apigateway":
+		return p.gateway(r, c)
+	case "Lambda":
+		return p.lambda(r, c)
 	}
-	req, err := http.NewRequestWithContext(p.life, r.Method, target.String(), bytes.NewReader(c.Body))
+	return p.amend(r, c, p.send(r, c, r.Method, *r.URL, c.Body))
+}
+
+// lambda forwards a call to functions, with what the emulator lacks of them.
+func (p *Proxy) lambda(r *http.Request, c Call) answer {
+	asked, target := c, *r.URL
+	if a, refused := p.functions.before(r, &c, &target); refused {
+		return a
+	}
+	return p.functions.after(r, asked, p.send(r, c, r.Method, target, c.Body))
+}
+
+// send makes a request like that of a call.
+func (p *Proxy) send(r *http.Request, c Call, method string, target url.URL, body []byte) answer {
+	target.Scheme, target.Host = p.origin.Scheme, p.origin.Host
+	req, err := http.NewRequestWithContext(p.life, method, target.String(), bytes.NewReader(body))
 	if err != nil {
 		return unreachable(err)
 	}
 	req.Header = r.Header.Clone()
 	dropHopHeaders(req.Header)
 	req.Header.Del(outsiderHeader)
+	req.Header.Del("Content-Length")
 	if c.Account != "" {
 		req.Header.Set("X-Moto-Account-Id", c.Account)
 	}
@@ -232,16 +247,12 @@ func (p *Proxy) forward(r *http.Request, c Call) answer {
 		return unreachable(err)
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
+	answered, err := io.ReadAll(res.Body)
 	if err != nil {
 		return unreachable(err)
 	}
 	dropHopHeaders(res.Header)
-	a := answer{status: res.StatusCode, header: res.Header, body: body}
-	if c.Service == "Lambda" {
-		return p.functions.after(r, asked, a)
-	}
-	return p.amend(r, c, a)
+	return answer{status: res.StatusCode, header: res.Header, body: answered}
 }
 
 func (p *Proxy) record(c Call) *Call {

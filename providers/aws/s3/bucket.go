@@ -32,7 +32,7 @@ type Bucket struct {
 var bucketKind = &reconcile.Kind[BucketProps, liveBucket, Bucket]{
 	Type: bucketType,
 	Doc: "A bucket for objects, with all that is set on it as a whole. Not managed, and left as they are: " +
-		"notifications, replication, access control lists, intelligent tiering, inventory, metrics and analytics; " +
+		"replication, access control lists, intelligent tiering, inventory, metrics and analytics; " +
 		"grants of a logging target, blocked encryption types, MFA delete, and the default minimum size of " +
 		"lifecycle transitions.",
 
@@ -47,7 +47,7 @@ var bucketKind = &reconcile.Kind[BucketProps, liveBucket, Bucket]{
 	Given:    func(want BucketProps) string { return want.Name },
 	Defaults: bucketDefaults,
 	Check:    checkBucket,
-	Late:     []tree.Path{"policy", "encryption", "cors", "lifecycle", "logging", "website"},
+	Late:     []tree.Path{"policy", "encryption", "cors", "lifecycle", "logging", "website", "notifications"},
 	AtBirth:  []string{"name", "arn", "region", "domainName", "regionalDomainName", "websiteEndpoint"},
 
 	Owner:     func(live liveBucket) reconcile.Mark { return adopt.MarkOf(live.tags) },
@@ -69,6 +69,7 @@ var bucketKind = &reconcile.Kind[BucketProps, liveBucket, Bucket]{
 		"S3.GetBucketCors", "S3.PutBucketCors", "S3.DeleteBucketCors", "S3.GetBucketLifecycleConfiguration", "S3.PutBucketLifecycleConfiguration", "S3.DeleteBucketLifecycle",
 		"S3.GetBucketLogging", "S3.PutBucketLogging", "S3.GetBucketAccelerateConfiguration", "S3.PutBucketAccelerateConfiguration",
 		"S3.GetBucketRequestPayment", "S3.PutBucketRequestPayment", "S3.GetBucketWebsite", "S3.PutBucketWebsite", "S3.DeleteBucketWebsite",
+		"S3.GetBucketNotificationConfiguration", "S3.PutBucketNotificationConfiguration",
 		"S3.GetObjectLockConfiguration", "S3.PutObjectLockConfiguration", "S3.GetBucketPolicy", "S3.PutBucketPolicy", "S3.DeleteBucketPolicy",
 	},
 	Permissions: reconcile.Permissions{
@@ -76,7 +77,7 @@ var bucketKind = &reconcile.Kind[BucketProps, liveBucket, Bucket]{
 			"s3:GetBucketTagging", "s3:GetBucketOwnershipControls", "s3:GetBucketPublicAccessBlock", "s3:GetBucketVersioning",
 			"s3:GetEncryptionConfiguration", "s3:GetBucketCORS", "s3:GetLifecycleConfiguration", "s3:GetBucketLogging",
 			"s3:GetAccelerateConfiguration", "s3:GetBucketRequestPayment", "s3:GetBucketWebsite",
-			"s3:GetBucketObjectLockConfiguration", "s3:GetBucketPolicy", "s3:ListBucketVersions",
+			"s3:GetBucketObjectLockConfiguration", "s3:GetBucketPolicy", "s3:ListBucketVersions", "s3:GetBucketNotification",
 		},
 		List:   []string{"s3:ListAllMyBuckets"},
 		Create: append([]string{"s3:CreateBucket", "s3:TagResource"}, bucketSettings...),
@@ -98,7 +99,7 @@ var bucketSettings = []string{
 	"s3:PutBucketTagging", "s3:PutBucketOwnershipControls", "s3:PutBucketPublicAccessBlock", "s3:PutBucketVersioning",
 	"s3:PutEncryptionConfiguration", "s3:PutBucketCORS", "s3:PutLifecycleConfiguration", "s3:PutBucketLogging",
 	"s3:PutAccelerateConfiguration", "s3:PutBucketRequestPayment", "s3:PutBucketWebsite", "s3:DeleteBucketWebsite",
-	"s3:PutBucketObjectLockConfiguration", "s3:PutBucketPolicy", "s3:DeleteBucketPolicy",
+	"s3:PutBucketObjectLockConfiguration", "s3:PutBucketPolicy", "s3:DeleteBucketPolicy", "s3:PutBucketNotification",
 }
 
 // bucketAttrs works from the name and the place alone: S3 makes all of a bucket's addresses of them.
@@ -163,6 +164,11 @@ func bucketDefaults(want BucketProps) BucketProps {
 		want.Website = new(*want.Website)
 		want.Website.RoutingRules = nil
 	}
+	told := map[string]Notification{}
+	for name, n := range want.Notifications {
+		told[name] = n.normal()
+	}
+	want.Notifications = orNil(told)
 	want.Tags = maps.Clone(want.Tags)
 	return want
 }

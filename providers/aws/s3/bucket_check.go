@@ -2,7 +2,10 @@ package s3
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/athanor-dev/athanor/providers/aws"
@@ -45,6 +48,9 @@ func checkBucket(want BucketProps) error {
 		}
 	}
 	checkWebsite(want.Website, say)
+	for _, name := range slices.Sorted(maps.Keys(want.Notifications)) {
+		want.Notifications[name].check(name, func(problem string) { say(string(notificationsPath.Key(name)), problem) })
+	}
 	for i, r := range want.Lifecycle {
 		r.check(func(path, problem string) { say(fmt.Sprintf("lifecycle[%d]%s", i, path), problem) })
 	}
@@ -67,6 +73,40 @@ func checkWebsite(w *Website, say func(path, problem string)) {
 		say("website", "needs indexDocument or redirectTo")
 	case !redirects && w.RedirectProtocol != "":
 		say("website.redirectProtocol", "needs redirectTo")
+	case strings.Contains(w.IndexDocument, "/") && !token.Has(w.IndexDocument):
+		say("website.indexDocument", "is a name without /")
+	}
+	for i, r := range w.RoutingRules {
+		path := fmt.Sprintf("website.routingRules[%d]", i)
+		if r.ReplaceKey != "" && r.ReplaceKeyPrefix != nil {
+			say(path, "takes replaceKey or replaceKeyPrefix, not both")
+		}
+		if r.Host == "" && r.Protocol == "" && r.RedirectCode == "" && r.ReplaceKey == "" && r.ReplaceKeyPrefix == nil {
+			say(path, "sends nowhere: it needs host, protocol, redirectCode, replaceKey or replaceKeyPrefix")
+		}
+	}
+	if len(w.RoutingRules) > 50 {
+		say("website.routingRules", "want at most 50")
+	}
+}
+
+func (n Notification) check(name string, say func(problem string)) {
+	targets := 0
+	for _, arn := range []aws.ARN{n.Queue, n.Topic, n.Function} {
+		if arn != "" {
+			targets++
+		}
+		if strings.HasSuffix(string(arn), ".fifo") {
+			say("S3 tells no FIFO queues or topics")
+		}
+	}
+	switch {
+	case targets != 1:
+		say("needs one of queue, topic and function")
+	case len(name) > 255 && !token.Has(name):
+		say("has a name of more than 255 characters")
+	case slices.Contains(n.Events, ""), len(n.Events) == 0:
+		say("needs events")
 	}
 }
 

@@ -34,6 +34,7 @@ func compareBucket(d *bucketDiff, want BucketProps, live liveBucket) {
 	reconcile.Value(d, "transferAcceleration", want.TransferAcceleration, have.TransferAcceleration, putAcceleration(want.TransferAcceleration))
 	reconcile.Value(d, "requestPayer", want.RequestPayer, have.RequestPayer, putPayer(want))
 	reconcile.Value(d, "website", want.Website, have.Website, putWebsite(want.Website))
+	compareNotifications(d, want, have)
 	lock := putLock(want.ObjectLockRetention)
 	if want.ObjectLockEnabled {
 		reconcile.Value(d, "objectLockEnabled", true, have.ObjectLockEnabled, lock)

@@ -139,7 +139,7 @@ type read func(context.Context, target, *liveBucket) error
 func reads() []read {
 	return []read{
 		readOwnership, readPublicAccess, readVersioning, readEncryption, readCORS, readLifecycle, readLogging,
-		readAcceleration, readPayer, readWebsite, readLock, readPolicy, readHolds,
+		readAcceleration, readPayer, readWebsite, readNotifications, readLock, readPolicy, readHolds,
 	}
 }
 

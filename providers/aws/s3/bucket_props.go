@@ -36,6 +36,12 @@ type BucketProps struct {
 	Lifecycle []LifecycleRule
 	// Website serves the bucket's objects as a site under its websiteEndpoint.
 	Website *Website
+	// Notifications tell others what happens to the bucket's objects, by a name of up to 255 characters. One whose
+	// destination does not let S3 in is taken all the same, since its policy may come later; until then it tells nobody.
+	// Left out, there are none.
+	Notifications map[string]Notification
+	// EventBridge sends all events to EventBridge, where rules choose among them. Default: false.
+	EventBridge bool
 	// Logging writes a record of each request to another bucket.
 	Logging *Logging
 	// TransferAcceleration routes uploads through edge locations. A name with "." cannot have it. Default: false.

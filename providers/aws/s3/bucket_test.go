@@ -37,6 +37,10 @@ const publicPolicy = `{
 	"Statement": [{"Sid": "read", "Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::the-bucket/*"}]
 }`
 
+func queue(name string) string    { return "arn:aws:sqs:us-east-1:123456789012:" + name }
+func topic(name string) string    { return "arn:aws:sns:us-east-1:123456789012:" + name }
+func function(name string) string { return "arn:aws:lambda:us-east-1:123456789012:function:" + name }
+
 // site is a public web site with everything that a bucket for one has.
 func site() obj {
 	return obj{
@@ -77,6 +81,12 @@ func site() obj {
 				obj{"errorCode": "404", "host": "example.com", "protocol": "https", "redirectCode": "302", "replaceKey": "gone.html"},
 			},
 		},
+		"notifications": obj{
+			"pictures": obj{"queue": queue("pictures"), "events": list{"s3:ObjectCreated:Put", "s3:ObjectCreated:Copy"}, "prefix": "in/", "suffix": ".jpg"},
+			"gone":     obj{"topic": topic("gone"), "events": list{"s3:ObjectRemoved:*"}, "suffix": ".jpg"},
+			"other":    obj{"function": function("other"), "events": list{"s3:ObjectCreated:*"}, "prefix": "other/"},
+		},
+		"eventBridge":          true,
 		"logging":              obj{"bucket": logBucket, "prefix": "site/", "partitionedBy": "EventTime"},
 		"transferAcceleration": true,
 		"requestPayer":         "Requester",
@@ -117,6 +127,7 @@ func bucketSuite() kindtest.Suite {
 			"website.routingRules.*.errorCode":    {"500"},
 			"website.routingRules.*.redirectCode": {"307"},
 			"logging.bucket":                      {moreLogs},
+			"notifications.*.events":              {list{"s3:ObjectRestore:Completed"}},
 			"lifecycle.*.expiration.date":         {"2036-06-30"},
 			"lifecycle.*.transitions.*.date":      {"2033-06-30"},
 		},

@@ -14,7 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-//go:embed bucket.go bucket_props.go bucket_lifecycle.go object.go object_props.go
+//go:embed bucket.go bucket_props.go bucket_lifecycle.go notification_props.go object.go object_props.go
 var source embed.FS
 
 const (

@@ -43,7 +43,7 @@ func (ws worlds) bucketHands() map[tree.Path]kindtest.Hand {
 		"tags": hand(handTags), "objectOwnership": hand(handOwnership), "publicAccessBlock": hand(handPublicAccess),
 		"versioning": hand(handVersioning), "encryption": hand(handEncryption), "cors": hand(handCORS), "lifecycle": hand(handLifecycle),
 		"logging": hand(handLogging), "transferAcceleration": hand(handAcceleration), "requestPayer": hand(handPayer),
-		"website": hand(handWebsite), "policy": hand(handPolicy), "objectLockRetention": hand(handRetention),
+		"website": hand(handWebsite), "notifications": hand(handNotifications), "eventBridge": hand(handNotifications), "policy": hand(handPolicy), "objectLockRetention": hand(handRetention),
 		"": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
 			t.Helper()
 			if _, err := ws[w.Dir].others.DeleteBucket(t.Context(), &sdk.DeleteBucketInput{Bucket: nameOf(to.Attrs)}); err != nil {
@@ -130,6 +130,42 @@ func handEncryption(ctx ctx, c client, name *string, p BucketProps) error {
 			Rules: []types.ServerSideEncryptionRule{{ApplyServerSideEncryptionByDefault: &by, BucketKeyEnabled: &e.BucketKeyEnabled}},
 		},
 	})
+	return err
+}
+
+func handNotifications(ctx ctx, c client, name *string, p BucketProps) error {
+	in := &types.NotificationConfiguration{}
+	if p.EventBridge {
+		in.EventBridgeConfiguration = &types.EventBridgeConfiguration{}
+	}
+	for id, n := range p.Notifications {
+		var events []types.Event
+		for _, e := range n.Events {
+			events = append(events, types.Event(e))
+		}
+		var filter *types.NotificationConfigurationFilter
+		for kind, value := range map[types.FilterRuleName]string{"prefix": n.Prefix, "suffix": n.Suffix} {
+			if value == "" {
+				continue
+			}
+			if filter == nil {
+				filter = &types.NotificationConfigurationFilter{Key: &types.S3KeyFilter{}}
+			}
+			filter.Key.FilterRules = append(filter.Key.FilterRules, types.FilterRule{Name: kind, Value: &value})
+		}
+		if n.Queue != "" {
+			in.QueueConfigurations = append(in.QueueConfigurations, types.QueueConfiguration{Id: &id, QueueArn: new(string(n.Queue)), Events: events, Filter: filter})
+		}
+		if n.Topic != "" {
+			in.TopicConfigurations = append(in.TopicConfigurations, types.TopicConfiguration{Id: &id, TopicArn: new(string(n.Topic)), Events: events, Filter: filter})
+		}
+		if n.Function != "" {
+			in.LambdaFunctionConfigurations = append(in.LambdaFunctionConfigurations, types.LambdaFunctionConfiguration{
+				Id: &id, LambdaFunctionArn: new(string(n.Function)), Events: events, Filter: filter,
+			})
+		}
+	}
+	_, err := c.PutBucketNotificationConfiguration(ctx, &sdk.PutBucketNotificationConfigurationInput{Bucket: name, NotificationConfiguration: in})
 	return err
 }
 

@@ -80,8 +80,8 @@ func TestBucketCalls(t *testing.T) {
 		return out
 	}
 	plain := settle("a plain bucket", obj{}, reconcile.Outcome{}, "CreateBucket")
-	if reads := len(w.server.Calls()) - 1; reads != 1+14 {
-		t.Errorf("creating a plain bucket made %d reads, want one that says absent and 14 that say what is there", reads)
+	if reads := len(w.server.Calls()) - 1; reads != 1+15 {
+		t.Errorf("creating a plain bucket made %d reads, want one that says absent and 15 that say what is there", reads)
 	}
 	settle("again", obj{}, plain)
 	all := site()
@@ -89,11 +89,13 @@ func TestBucketCalls(t *testing.T) {
 	all["policy"] = strings.ReplaceAll(publicPolicy, "the-bucket", *nameOf(plain.Attrs))
 	full := settle("everything", all, plain,
 		"PutBucketTagging", "PutBucketOwnershipControls", "PutPublicAccessBlock", "PutBucketVersioning", "PutBucketEncryption", "PutBucketCors",
-		"PutBucketLifecycleConfiguration", "PutBucketLogging", "PutBucketAccelerateConfiguration", "PutBucketRequestPayment", "PutBucketWebsite", "PutBucketPolicy")
+		"PutBucketLifecycleConfiguration", "PutBucketLogging", "PutBucketAccelerateConfiguration", "PutBucketRequestPayment", "PutBucketWebsite",
+		"PutBucketNotificationConfiguration", "PutBucketPolicy")
 	settle("everything again", all, full)
 	settle("back", obj{}, full,
 		"PutBucketTagging", "PutBucketOwnershipControls", "PutPublicAccessBlock", "PutBucketVersioning", "PutBucketEncryption", "DeleteBucketCors",
-		"DeleteBucketLifecycle", "PutBucketLogging", "PutBucketAccelerateConfiguration", "PutBucketRequestPayment", "DeleteBucketWebsite", "DeleteBucketPolicy")
+		"DeleteBucketLifecycle", "PutBucketLogging", "PutBucketAccelerateConfiguration", "PutBucketRequestPayment", "DeleteBucketWebsite",
+		"PutBucketNotificationConfiguration", "DeleteBucketPolicy")
 	job := w.job(t, kind, nil)
 	job.Last = full.Attrs
 	if err := kind.Delete(t.Context(), job); err != nil {

@@ -32,6 +32,9 @@ import (
 //   - Lifecycle rules keep their sizes and numbers of newer versions, and logging the form of its keys, which moto
 //     drops.
 //
+//   - Notifications are shown with EventBridge, and with the names of filter rules in another case than they were sent in.
+//     One whose destination is closed is refused, unless the request wants it taken untried.
+//
 //   - Objects are encrypted with keys of S3 where nothing else is said, and say so, since January 2023.
 //
 // It also gives each world of a test its own names of buckets, which S3 and moto share among all accounts, and
@@ -46,6 +49,8 @@ type likeAWS struct {
 	payer     map[string]string
 	lifecycle map[string][]byte
 	logs      map[string]string
+	told      map[string]string
+	closed    []string // ARNs of destinations that do not let S3 in
 	anyOwner  []string
 }
 
@@ -59,7 +64,7 @@ func startLikeAWS(t *testing.T, cloud *awstest.Server) *likeAWS {
 	t.Helper()
 	s := &likeAWS{
 		outside: pathStyle(cloud.Config(t)),
-		payer:   map[string]string{}, lifecycle: map[string][]byte{}, logs: map[string]string{}, scope: scopeOf(cloud.Account),
+		payer:   map[string]string{}, lifecycle: map[string][]byte{}, logs: map[string]string{}, told: map[string]string{}, scope: scopeOf(cloud.Account),
 	}
 	s.Front = awstest.Before(t, cloud, s)
 	s.makeLogs(t, logBucket)
@@ -124,6 +129,8 @@ func (s *likeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.logging(w, r, bucket)
 	case q.Has("requestPayment"):
 		s.payment(w, r, bucket)
+	case q.Has("notification"):
+		s.notifications(w, r, bucket)
 	case q.Has("lifecycle"):
 		s.rules(w, r, bucket)
 	case r.Method == http.MethodPut && len(q) == 0:
@@ -218,6 +225,30 @@ func (s *likeAWS) drop(bucket string) {
 	delete(s.payer, bucket)
 	delete(s.lifecycle, bucket)
 	delete(s.logs, bucket)
+	delete(s.told, bucket)
+}
+
+// notifications keeps the document, and tries destinations as S3 does.
+func (s *likeAWS) notifications(w http.ResponseWriter, r *http.Request, bucket string) {
+	body, _ := io.ReadAll(r.Body)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	untried := r.Header.Get("X-Amz-Skip-Destination-Validation") == "true"
+	for _, arn := range s.closed {
+		if r.Method == http.MethodPut && !untried && bytes.Contains(body, []byte(arn)) {
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `<Error><Code>InvalidArgument</Code><Message>Unable to validate the following destination configurations</Message></Error>`)
+			return
+		}
+	}
+	s.pass(w, r, func(res *http.Response) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if r.Method == http.MethodPut {
+			s.told[bucket] = strings.NewReplacer("<Name>prefix<", "<Name>Prefix<", "<Name>suffix<", "<Name>Suffix<").Replace(string(body))
+		} else if kept := s.told[bucket]; kept != "" {
+			replace(res, kept)
+		}
+	})
 }
 
 // create makes a bucket as S3 does. What moto leaves out is added even if the answer is lost on the way back.

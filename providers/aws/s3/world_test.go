@@ -112,6 +112,8 @@ func (w *world) bucket(t kindtest.T, name *string) map[string]any {
 	all["logging"] = truth(t, logs, err)
 	payer, err := c.GetBucketRequestPayment(ctx, &sdk.GetBucketRequestPaymentInput{Bucket: name})
 	all["payer"] = truth(t, payer, err)
+	told, err := c.GetBucketNotificationConfiguration(ctx, &sdk.GetBucketNotificationConfigurationInput{Bucket: name})
+	all["notifications"] = truth(t, told, err)
 	site, err := c.GetBucketWebsite(ctx, &sdk.GetBucketWebsiteInput{Bucket: name})
 	all["website"] = truth(t, site, err)
 	lock, err := c.GetObjectLockConfiguration(ctx, &sdk.GetObjectLockConfigurationInput{Bucket: name})

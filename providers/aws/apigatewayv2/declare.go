@@ -1,0 +1,87 @@
+package apigatewayv2
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/lambda"
+	"github.com/athanor-dev/athanor/reconcile/token"
+)
+
+// NewHTTPAPI declares an HTTP API.
+func NewHTTPAPI(s *athanor.Stack, name string, p HTTPAPIProps, opts ...athanor.Option) HTTPAPI {
+	return athanor.Declare(s, apiKind, name, p, opts...)
+}
+
+// ReadHTTPAPI uses an HTTP API that the stack does not own: by its identity or ARN, or by HTTPAPIProps with its name.
+func ReadHTTPAPI(s *athanor.Stack, name string, by any) HTTPAPI {
+	return athanor.Read(s, apiKind, name, by)
+}
+
+// Route leads requests to a function, and lets the API invoke it for them and nothing else. What with changes of the route
+// is left as it is made. The leave is declared below the API's address, by the route.
+//
+//	api.Route(s, "GET /items/{id}", fn)
+//	api.Route(s, "PUT /items/{id}", fn, func(r *apigatewayv2.Route) { r.Authorizer = "people" })
+func (a HTTPAPI) Route(s *athanor.Stack, key string, fn lambda.Function, with ...func(*Route)) lambda.Permission {
+	r := Route{Lambda: fn.ARN}
+	for _, change := range with {
+		change(&r)
+	}
+	s.Bind(a.ID, key, r)
+	return lambda.NewPermission(s, a.below(s, key), lambda.PermissionProps{
+		Function: fn.ARN, Principal: "apigateway.amazonaws.com", SourceARN: a.ExecutionARN + aws.ARN(requests(key)),
+	})
+}
+
+// below is a name below the API's address for a route, in the scope of s: what it shows of the key, and a hash where that
+// might be another's too.
+func (a HTTPAPI) below(s *athanor.Stack, key string) string {
+	var name strings.Builder
+	exact := true
+	for _, c := range strings.ReplaceAll(key, " /", "/") {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+			name.WriteRune(c)
+		case c == '/':
+			name.WriteByte('-')
+		case c == '{', c == '+':
+			name.WriteByte('_')
+		case c != '}' && c != '$':
+			name.WriteByte('-')
+			exact = false
+		}
+	}
+	shown := strings.Trim(name.String(), "-")
+	if !exact {
+		h := sha256.Sum256([]byte(key))
+		shown += "-" + hex.EncodeToString(h[:3])
+	}
+	address := a.ID
+	if uses, err := token.Refs(a.ID); err == nil && len(uses) > 0 {
+		address = uses[0].Ref.Address
+	}
+	return strings.TrimPrefix(address, s.Address("")) + "/" + shown
+}
+
+// requests are those of a route, in all stages, as policies write them: with * for what differs from one to the next.
+// https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
+func requests(key string) string {
+	method, path, ok := strings.Cut(key, " ")
+	if !ok {
+		return "/*/" + key
+	}
+	if method == "ANY" {
+		method = "*"
+	}
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if strings.HasPrefix(part, "{") {
+			parts[i] = "*"
+		}
+	}
+	return "/*/" + method + strings.Join(parts, "/")
+}

@@ -1,0 +1,95 @@
+package s3
+
+import (
+	"slices"
+	"testing"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// telling is a bucket that tells a queue.
+func telling() obj {
+	return obj{"notifications": obj{"new": obj{"queue": queue("jobs"), "events": list{"s3:ObjectCreated:*"}}}}
+}
+
+// TestClosedDestination is about a queue whose policy does not let S3 in yet, since it needs the bucket's ARN: the
+// notification is written untried, and nothing else that S3 refuses is.
+func TestClosedDestination(t *testing.T) {
+	w, kind := newWorld(t), reconcile.Erase(bucketKind)
+	w.like.closed = []string{queue("jobs")}
+	out, err := kind.Settle(t.Context(), w.job(t, kind, telling()), reconcile.Hooks{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := w.others.GetBucketNotificationConfiguration(t.Context(), &sdk.GetBucketNotificationConfigurationInput{Bucket: nameOf(out.Attrs)})
+	if err != nil || len(have.QueueConfigurations) != 1 {
+		t.Errorf("notifications: %+v, %v", have, err)
+	}
+	w.like.closed = nil
+	refuse := w.server.Inject(awstest.Fault{Op: "S3.PutBucketNotificationConfiguration", Kind: awstest.Refuse, Code: "InvalidArgument", Times: -1})
+	job := w.job(t, kind, obj{"notifications": obj{"new": obj{"queue": queue("jobs"), "events": list{"s3:NoSuchEvent"}}}})
+	job.ID, job.Last = out.Identity, out.Attrs
+	if _, err = kind.Settle(t.Context(), job, reconcile.Hooks{}); w.cloud.Classify(err) != reconcile.Invalid || refuse.Fired() != 2 {
+		t.Errorf("refused %d times, tried and untried: %v", refuse.Fired(), err)
+	}
+}
+
+// TestNotificationLeftOut is about a queue that waits for the bucket itself.
+func TestNotificationLeftOut(t *testing.T) {
+	w, kind := newWorld(t), reconcile.Erase(bucketKind)
+	declared := telling()
+	declared["notifications"].(obj)["late"] = obj{"queue": "⟦late.arn⟧", "events": list{"s3:ObjectRemoved:*"}}
+	job := w.job(t, kind, nil)
+	job.Props, job.Omit, job.Name = declared, []tree.Path{"notifications.late.queue"}, "shop-test-thing"
+	out, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func() []string {
+		t.Helper()
+		have, err := w.others.GetBucketNotificationConfiguration(t.Context(), &sdk.GetBucketNotificationConfigurationInput{Bucket: nameOf(out.Attrs)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, q := range have.QueueConfigurations {
+			ids = append(ids, *q.Id)
+		}
+		slices.Sort(ids)
+		return ids
+	}
+	if have := names(); !slices.Equal(have, []string{"new"}) {
+		t.Errorf("before it is known: %v", have)
+	}
+	declared["notifications"].(obj)["late"].(obj)["queue"] = queue("late")
+	job = w.job(t, kind, declared)
+	job.ID, job.Last, job.Ignore = out.Identity, out.Attrs, []tree.Path{"eventBridge"}
+	if out, err = kind.Settle(t.Context(), job, reconcile.Hooks{}); err != nil {
+		t.Fatal(err)
+	}
+	if have := names(); !slices.Equal(have, []string{"late", "new"}) {
+		t.Errorf("when it is known: %v", have)
+	}
+}
+
+// TestNotificationIgnored: what is ignored stays as it is when others are written.
+func TestNotificationIgnored(t *testing.T) {
+	w, kind := newWorld(t), reconcile.Erase(bucketKind)
+	out, err := kind.Settle(t.Context(), w.job(t, kind, telling()), reconcile.Hooks{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := w.job(t, kind, obj{"eventBridge": true})
+	job.ID, job.Last, job.Ignore = out.Identity, out.Attrs, []tree.Path{"notifications.new"}
+	if _, err := kind.Settle(t.Context(), job, reconcile.Hooks{}); err != nil {
+		t.Fatal(err)
+	}
+	have, err := w.others.GetBucketNotificationConfiguration(t.Context(), &sdk.GetBucketNotificationConfigurationInput{Bucket: nameOf(out.Attrs)})
+	if err != nil || len(have.QueueConfigurations) != 1 || have.EventBridgeConfiguration == nil {
+		t.Errorf("notifications: %+v, %v", have, err)
+	}
+}
