@@ -8,6 +8,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol"
 	"github.com/athanor-dev/athanor/providers/aws/logs"
 	"github.com/athanor-dev/athanor/providers/aws/s3"
+	"github.com/athanor-dev/athanor/providers/aws/secretsmanager"
 	"github.com/athanor-dev/athanor/providers/aws/sns"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
 	"github.com/athanor-dev/athanor/providers/aws/ssm"
@@ -21,6 +22,6 @@ func All() []reconcile.Provider {
 	return []reconcile.Provider{
 		local.Provider(),
 		random.Provider(),
-		aws.Provider(logs.Service(), s3.Service(), sns.Service(), sqs.Service(), ssm.Service(), cloudcontrol.Service()),
+		aws.Provider(logs.Service(), s3.Service(), secretsmanager.Service(), sns.Service(), sqs.Service(), ssm.Service(), cloudcontrol.Service()),
 	}
 }

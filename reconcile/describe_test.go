@@ -13,10 +13,12 @@ import (
 func TestDescribeWhatMayNotBeDeclared(t *testing.T) {
 	type site = reconcile.Site[LampProps, Lamp]
 	kind := reconcile.Erase(&reconcile.Kind[LampProps, lamp, Lamp]{
-		Type:     "test.Lamp",
-		Observe:  func(context.Context, site) (lamp, error) { return lamp{color: "red"}, nil },
-		Create:   func(context.Context, site) (Lamp, error) { return Lamp{}, nil },
-		Compare:  func(d *reconcile.Diff[lamp], want LampProps, live lamp) { reconcile.Fixed(d, "color", want.Color, live.color) },
+		Type:    "test.Lamp",
+		Observe: func(context.Context, site) (lamp, error) { return lamp{color: "red"}, nil },
+		Create:  func(context.Context, site) (Lamp, error) { return Lamp{}, nil },
+		Compare: func(d *reconcile.Diff[lamp], want LampProps, live lamp) {
+			reconcile.Fixed(d, "color", want.Color, live.color)
+		},
 		Attrs:    func(lamp) Lamp { return Lamp{ID: "1"} },
 		Delete:   func(context.Context, site) error { return nil },
 		Identity: func(l Lamp) string { return l.ID },

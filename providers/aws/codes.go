@@ -19,7 +19,7 @@ var codes = map[reconcile.Class][]string{
 	reconcile.Exists: {
 		"QueueNameExists", "QueueAlreadyExists", "AWS.SimpleQueueService.QueueNameExists",
 		"AlreadyExists", "BucketAlreadyOwnedByYou", "PreconditionFailed", "EntityAlreadyExists", "ResourceAlreadyExistsException", "AlreadyExistsException",
-		"ParameterAlreadyExists",
+		"ParameterAlreadyExists", "ResourceExistsException",
 	},
 	reconcile.Conflict: {
 		"OperationAborted", "OperationAbortedException", "ConditionalRequestConflict", "ConcurrentAccess", "StaleTag",
@@ -72,6 +72,7 @@ var codes = map[reconcile.Class][]string{
 		"HierarchyLevelLimitExceededException", "HierarchyTypeMismatchException", "IncompatiblePolicyException",
 		"InvalidAllowedPatternException", "InvalidKeyId", "InvalidPolicyAttributeException", "InvalidPolicyTypeException",
 		"ParameterPatternMismatchException", "UnsupportedParameterType",
+		"DecryptionFailure", "EncryptionFailure", "MalformedPolicyDocumentException", "PreconditionNotMetException", "PublicPolicyException",
 	},
 	reconcile.Quota: {
 		"OverLimit", "TopicLimitExceeded", "SubscriptionLimitExceeded", "FilterPolicyLimitExceeded", "ReplayLimitExceeded",
