@@ -13,6 +13,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/lambda"
 	"github.com/athanor-dev/athanor/providers/aws/logs"
 	"github.com/athanor-dev/athanor/providers/aws/s3"
+	"github.com/athanor-dev/athanor/providers/aws/secretsmanager"
 	"github.com/athanor-dev/athanor/providers/aws/sns"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
 	"github.com/athanor-dev/athanor/providers/aws/ssm"
@@ -28,7 +29,8 @@ func All() []reconcile.Provider {
 		random.Provider(),
 		aws.Provider(
 			apigatewayv2.Service(), dynamodb.Service(), eventbridge.Service(), iam.Service(), lambda.Service(),
-			logs.Service(), s3.Service(), sns.Service(), sqs.Service(), ssm.Service(), cloudcontrol.Service(),
+			logs.Service(), s3.Service(), secretsmanager.Service(), sns.Service(), sqs.Service(), ssm.Service(),
+			cloudcontrol.Service(),
 		),
 	}
 }

@@ -115,7 +115,7 @@ func (d *describing) spellings(s Step) []any {
 // check makes sure that what is declared is what a program may declare: what the kind refuses is left too.
 func (d *describing) check(rest []Step) []Step {
 	job := d.fresh(d.props)
-	job.Query = false
+	job.Query, job.typed = false, nil // it was decoded as a query, which may be half of a declaration
 	errs, _ := errors.AsType[props.Errors](d.kind.Decode(job))
 	for _, e := range errs {
 		if !slices.ContainsFunc(rest, func(s Step) bool { return s.Path == e.Path }) {

@@ -20,7 +20,7 @@ var codes = map[reconcile.Class][]string{
 	reconcile.Exists: {
 		"QueueNameExists", "QueueAlreadyExists", "AWS.SimpleQueueService.QueueNameExists",
 		"AlreadyExists", "BucketAlreadyOwnedByYou", "PreconditionFailed", "EntityAlreadyExists", "ResourceAlreadyExistsException", "AlreadyExistsException",
-		"ParameterAlreadyExists",
+		"ParameterAlreadyExists", "ResourceExistsException",
 	},
 	reconcile.Conflict: {
 		"OperationAborted", "OperationAbortedException", "ConditionalRequestConflict", "ConcurrentAccess", "StaleTag",
@@ -83,6 +83,7 @@ var codes = map[reconcile.Class][]string{
 		"InvalidSubnetIDException", "InvalidZipFileException", "CodeVerificationFailedException", "InvalidCodeSignatureException",
 		"CodeSigningConfigNotFoundException", "RequestTooLargeException", "RequestEntityTooLargeException", "UnsupportedMediaTypeException",
 		"PublicPolicyException", "KMSDisabledException", "KMSInvalidStateException", "KMSNotFoundException",
+		"DecryptionFailure", "EncryptionFailure", "MalformedPolicyDocumentException", "PreconditionNotMetException", "PublicPolicyException",
 	},
 	reconcile.Quota: {
 		"OverLimit", "TopicLimitExceeded", "SubscriptionLimitExceeded", "FilterPolicyLimitExceeded", "ReplayLimitExceeded",

@@ -1,0 +1,146 @@
+package secretsmanager
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
+
+	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/providers/kindtest"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// hands change each aspect of a secret as somebody else would.
+func (ws worlds) hands() map[tree.Path]kindtest.Hand {
+	hands := map[tree.Path]kindtest.Hand{}
+	for path, do := range edits {
+		hands[path] = func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
+			t.Helper()
+			var p SecretProps
+			if err := props.Decode(to.Props, &p); err != nil {
+				t.Fatalf("%v", err)
+			}
+			if err := do(context.Background(), edited{ws[w.Dir].others, new(to.Attrs["arn"].(string))}, p); err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+		}
+	}
+	return hands
+}
+
+// edited is a secret in somebody else's hands.
+type edited struct {
+	*sdk.Client
+	id *string
+}
+
+var edits = map[tree.Path]func(context.Context, edited, SecretProps) error{
+	// What is scheduled for deletion can be restored.
+	"": func(ctx context.Context, s edited, _ SecretProps) error {
+		_, err := s.DeleteSecret(ctx, &sdk.DeleteSecretInput{SecretId: s.id})
+		return err
+	},
+	"description": func(ctx context.Context, s edited, p SecretProps) error {
+		_, err := s.UpdateSecret(ctx, &sdk.UpdateSecretInput{SecretId: s.id, Description: &p.Description})
+		return err
+	},
+	"kmsKeyId": func(ctx context.Context, s edited, p SecretProps) error {
+		_, err := s.UpdateSecret(ctx, &sdk.UpdateSecretInput{SecretId: s.id, KmsKeyId: new(cmp.Or(p.KMSKeyID, "alias/aws/secretsmanager"))})
+		return err
+	},
+	"value": func(ctx context.Context, s edited, p SecretProps) error {
+		_, err := s.PutSecretValue(ctx, &sdk.PutSecretValueInput{SecretId: s.id, SecretString: new(string(p.Value))})
+		return err
+	},
+	"replicas": func(ctx context.Context, s edited, p SecretProps) error {
+		have, err := s.DescribeSecret(ctx, &sdk.DescribeSecretInput{SecretId: s.id})
+		if err != nil {
+			return err
+		}
+		var gone []string
+		for _, r := range have.ReplicationStatus {
+			gone = append(gone, *r.Region)
+		}
+		if len(gone) > 0 {
+			if _, err := s.RemoveRegionsFromReplication(ctx, &sdk.RemoveRegionsFromReplicationInput{SecretId: s.id, RemoveReplicaRegions: gone}); err != nil {
+				return err
+			}
+		}
+		if len(p.Replicas) == 0 {
+			return nil
+		}
+		in := &sdk.ReplicateSecretToRegionsInput{SecretId: s.id}
+		for _, r := range p.Replicas {
+			add := types.ReplicaRegionType{Region: new(r.Region)}
+			if r.KMSKeyID != "" {
+				add.KmsKeyId = new(r.KMSKeyID)
+			}
+			in.AddReplicaRegions = append(in.AddReplicaRegions, add)
+		}
+		_, err = s.ReplicateSecretToRegions(ctx, in)
+		return err
+	},
+	"policy": func(ctx context.Context, s edited, p SecretProps) error {
+		if p.Policy == nil {
+			_, err := s.DeleteResourcePolicy(ctx, &sdk.DeleteResourcePolicyInput{SecretId: s.id})
+			return err
+		}
+		text, isText := p.Policy.(string)
+		if !isText {
+			written, err := json.Marshal(p.Policy)
+			if err != nil {
+				return err
+			}
+			text = string(written)
+		}
+		_, err := s.PutResourcePolicy(ctx, &sdk.PutResourcePolicyInput{SecretId: s.id, ResourcePolicy: &text})
+		return err
+	},
+	"rotation": func(ctx context.Context, s edited, p SecretProps) error {
+		if p.Rotation == nil {
+			_, err := s.CancelRotateSecret(ctx, &sdk.CancelRotateSecretInput{SecretId: s.id})
+			return err
+		}
+		rules := &types.RotationRulesType{ScheduleExpression: &p.Rotation.ScheduleExpression}
+		if p.Rotation.Duration != "" {
+			rules.Duration = &p.Rotation.Duration
+		}
+		_, err := s.RotateSecret(ctx, &sdk.RotateSecretInput{
+			SecretId: s.id, RotationLambdaARN: new(string(p.Rotation.LambdaARN)), RotationRules: rules,
+		})
+		return err
+	},
+	"recoveryWindow": func(ctx context.Context, s edited, p SecretProps) error {
+		if p.RecoveryWindow == nil {
+			_, err := s.UntagResource(ctx, &sdk.UntagResourceInput{SecretId: s.id, TagKeys: []string{"athanor:recovery-days"}})
+			return err
+		}
+		days := strconv.Itoa(int(p.RecoveryWindow.Hours() / 24))
+		_, err := s.TagResource(ctx, &sdk.TagResourceInput{SecretId: s.id, Tags: []types.Tag{{Key: new("athanor:recovery-days"), Value: &days}}})
+		return err
+	},
+	"tags": func(ctx context.Context, s edited, p SecretProps) error {
+		have, err := s.DescribeSecret(ctx, &sdk.DescribeSecretInput{SecretId: s.id})
+		if err != nil {
+			return err
+		}
+		drop := slices.DeleteFunc(slices.Collect(maps.Keys(tagsOf(have))), func(k string) bool { _, wanted := p.Tags[k]; return wanted || adopt.IsMark(k) })
+		if len(drop) > 0 {
+			if _, err := s.UntagResource(ctx, &sdk.UntagResourceInput{SecretId: s.id, TagKeys: drop}); err != nil {
+				return err
+			}
+		}
+		if len(p.Tags) == 0 {
+			return nil
+		}
+		_, err = s.TagResource(ctx, &sdk.TagResourceInput{SecretId: s.id, Tags: tagList(p.Tags)})
+		return err
+	},
+}
