@@ -253,7 +253,7 @@ func (d *dev) problem(ctx context.Context, err error) error {
 		if held, ok := errors.AsType[*statestore.HeldError](err); ok {
 			line.Holder = &held.Holder
 		}
-		d.app.json(line)
+		d.app.json(devProblemLine{time.Now().UTC(), d.s.stage.Stack, d.s.stage.Name, line})
 		return nil
 	}
 	d.screen.apart(func() {

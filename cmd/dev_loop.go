@@ -123,6 +123,8 @@ func (d *dev) work(r *round) {
 		r.err = blockedError(blocked)
 		return
 	}
+	// A save that came with the look is a deploy like any other.
+	r.looks = r.looks && byWorld(r.plan)
 	if !r.looks || r.plan.Pending() {
 		d.emit(devLine{Type: devPlanned, Elapsed: time.Since(r.began).Seconds(), Summary: &r.plan.Summary, Drift: r.looks})
 	}
@@ -134,6 +136,18 @@ func (d *dev) work(r *round) {
 	if r.res != nil && r.res.Run == "" {
 		r.res.Took = time.Since(r.began)
 	}
+}
+
+// byWorld reports that whatever a plan does, it undoes what the world changed.
+func byWorld(p *engine.Plan) bool {
+	for _, a := range p.Actions {
+		drifted := slices.ContainsFunc(a.Reasons, func(r engine.Reason) bool { return r.Source == engine.ByWorld })
+		gone := a.Action == engine.Create && a.Generation > 0
+		if a.Action != engine.Unchanged && a.Action != engine.Wait && !drifted && !gone {
+			return false
+		}
+	}
+	return true
 }
 
 // roundEnded takes in how a round ended, and goes on.

@@ -25,6 +25,14 @@ const (
 	devDestroyed = "destroyed" // what dev made is deleted: a summary
 )
 
+// devProblemLine is an error that ends nothing.
+type devProblemLine struct {
+	Time  time.Time `json:"time"`
+	Stack string    `json:"stack,omitempty"`
+	Stage string    `json:"stage"`
+	errorLine
+}
+
 // devLine is one line of --json.
 type devLine struct {
 	Time  time.Time `json:"time"`
@@ -43,6 +51,9 @@ type devLine struct {
 	Drift bool `json:"drift,omitempty"`
 }
 
+// longBuild is how long a build must take to be mentioned.
+const longBuild = time.Second
+
 // emit writes a line of JSON, or for people what they want to know of it.
 func (d *dev) emit(l devLine) {
 	if d.app.asJSON {
@@ -58,7 +69,9 @@ func (d *dev) emit(l devLine) {
 			d.say("the world changed:")
 		}
 	case devBuilt:
-		d.screen.built = time.Duration(l.Elapsed * float64(time.Second))
+		if took := time.Duration(l.Elapsed * float64(time.Second)); took > longBuild {
+			d.say("built in " + render.Elapsed(took))
+		}
 	}
 }
 
@@ -128,7 +141,6 @@ func (d *dev) report(kind string, res *engine.Result, p *engine.Plan) {
 type devScreen struct {
 	mu       sync.Mutex
 	progress *render.Progress
-	built    time.Duration
 	// outputs and warned are what was shown already.
 	outputs string
 	warned  map[string]bool

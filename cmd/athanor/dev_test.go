@@ -179,6 +179,32 @@ func TestDevHoldsTheStageWhileItDeploys(t *testing.T) {
 	w.dev().stopSoon(0)
 }
 
+// While another run holds the stage, dev says who does, and waits for it.
+func TestDevWaitsForTheStage(t *testing.T) {
+	w := newGated(t)
+	s := w.dev()
+	w.await("started")
+	w.open()
+	s.deployed(map[string]float64{"created": 3})
+	if err := os.Remove(filepath.Join(w.dir, "started")); err != nil {
+		t.Fatal(err)
+	}
+	p := w.start("athanor", "deploy", "--yes", "--force", "--stage", "local-tester")
+	w.await("started")
+	w.save("athanor.yaml", strings.Replace(gated, "1\\n", "2\\n", 1))
+	if text := fmt.Sprint(s.next("problem")["holder"]); !strings.Contains(text, "command:deploy") || !strings.Contains(text, fmt.Sprint("pid:", p.Process.Pid)) {
+		t.Errorf("it does not say who holds the stage: %s", text)
+	}
+	w.open()
+	p.end(0)
+	w.openSoon() // the command is triggered by what changed
+	s.deployed(map[string]float64{"failed": 0})
+	if w.read("first.txt") != "2\n" || s.count("problem") != 1 {
+		t.Errorf("first.txt is %q, %d problems", w.read("first.txt"), s.count("problem"))
+	}
+	s.stop(0)
+}
+
 // stopSoon ends a session after its first deploy.
 func (s *session) stopSoon(want int) {
 	s.w.t.Helper()

@@ -77,16 +77,19 @@ func (s *session) until(what string, is func(map[string]any) bool) map[string]an
 		select {
 		case e, ok := <-s.events:
 			if !ok {
-				s.w.t.Fatalf("it ended before %s: %v\n%s", what, s.seen, s.errs.String())
+				s.w.t.Fatalf("it ended before %s: %v\n%s", what, s.last(), s.errs.String())
 			}
 			if s.seen = append(s.seen, e); is(e) {
 				return e
 			}
 		case <-patience:
-			s.w.t.Fatalf("%s does not come: %v\n%s", what, s.seen, s.errs.String())
+			s.w.t.Fatalf("%s does not come: %v\n%s", what, s.last(), s.errs.String())
 		}
 	}
 }
+
+// last are the newest lines.
+func (s *session) last() []map[string]any { return s.seen[max(0, len(s.seen)-12):] }
 
 // next waits for a line of a type.
 func (s *session) next(kind string) map[string]any {
