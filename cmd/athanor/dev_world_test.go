@@ -72,7 +72,7 @@ func (w *world) devOf(program string, args ...string) *session {
 // until waits for an event and gives it.
 func (s *session) until(what string, is func(map[string]any) bool) map[string]any {
 	s.w.t.Helper()
-	patience := time.After(2 * time.Minute)
+	patience := time.After(time.Minute)
 	for {
 		select {
 		case e, ok := <-s.events:
@@ -88,8 +88,11 @@ func (s *session) until(what string, is func(map[string]any) bool) map[string]an
 	}
 }
 
-// last are the newest lines.
-func (s *session) last() []map[string]any { return s.seen[max(0, len(s.seen)-12):] }
+// last are the newest lines, looks that found nothing left out.
+func (s *session) last() []map[string]any {
+	lines := slices.DeleteFunc(slices.Clone(s.seen), func(e map[string]any) bool { return e["type"] == "looked" && e["run"] == nil })
+	return lines[max(0, len(lines)-12):]
+}
 
 // next waits for a line of a type.
 func (s *session) next(kind string) map[string]any {

@@ -78,7 +78,7 @@ func (w *Watcher) Watch(s Set, since time.Time) error {
 		if slices.Contains(slices.Concat(before.Files, before.Packages, before.Trees), path) {
 			continue
 		}
-		if info, err := os.Stat(path); err == nil && info.ModTime().After(since.Add(-grain)) && !info.IsDir() {
+		if w.want.written(path, since.Add(-grain)) {
 			w.pend(path)
 		}
 	}
