@@ -212,7 +212,7 @@ func (d *dev) close() error {
 	if e := d.s.engine; e != nil && e.Dev != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(d.c.Context), endPatience)
 		defer cancel()
-		errs = append(errs, e.Dev.Close(ctx), e.Warm.Close())
+		errs = append(errs, e.Dev.Close(ctx))
 	}
 	return errors.Join(append(errs, d.lock.release())...)
 }

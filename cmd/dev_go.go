@@ -1,19 +1,17 @@
 package cmd
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile/asset"
 )
 
 // againVariable tells a program that it takes the place of an older one in a dev session.
@@ -32,7 +30,7 @@ type goProgram struct {
 
 func (p *goProgram) load(ctx context.Context) (*engine.Graph, error) {
 	listed := make(chan watch.Set, 1)
-	go func() { listed <- goSources(ctx, p.eval.Dir) }()
+	go func() { listed <- watch.Set(asset.GoSources(ctx, p.eval.Dir, ".")) }()
 	g, err := p.evaluate(ctx)
 	now := <-listed
 	if err != nil {
@@ -162,60 +160,4 @@ func (p *program) writeForDev(e evaluation) error {
 		return err
 	}
 	return os.WriteFile(e.Answer, data, 0o600)
-}
-
-// listedPackage is what the go command tells of a package.
-type listedPackage struct {
-	Dir           string
-	Standard      bool
-	EmbedPatterns []string
-	EmbedFiles    []string
-	Module        *struct {
-		Main    bool
-		GoMod   string
-		Version string
-		Replace *struct{ Version string }
-	}
-}
-
-// goSources is what a program is made of: its package, those that it imports of this module and of others that lie on this
-// machine, what they embed, and the files that say which modules there are. What cannot be told is left out.
-func goSources(ctx context.Context, dir string) watch.Set {
-	cmd := exec.CommandContext(ctx, "go", "list", "-e", "-deps", "-json=Dir,Standard,EmbedPatterns,EmbedFiles,Module", ".")
-	cmd.Dir = dir
-	set := watch.Set{Packages: []string{dir}}
-	out, _ := cmd.Output() // with -e it tells what it can
-	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p listedPackage
-		if dec.Decode(&p) != nil {
-			break
-		}
-		if p.Standard || p.Dir == "" || p.Module == nil || p.Module.Version != "" && (p.Module.Replace == nil || p.Module.Replace.Version != "") {
-			continue
-		}
-		set.Packages = append(set.Packages, p.Dir)
-		if mod := p.Module.GoMod; mod != "" {
-			set.Files = append(set.Files, mod, strings.TrimSuffix(mod, ".mod")+".sum", filepath.Join(filepath.Dir(mod), "go.work"))
-		}
-		for _, f := range p.EmbedFiles {
-			set.Files = append(set.Files, filepath.Join(p.Dir, filepath.FromSlash(f)))
-		}
-		for _, pattern := range p.EmbedPatterns {
-			if root := embedRoot(pattern); root != "" {
-				set.Trees = append(set.Trees, filepath.Join(p.Dir, filepath.FromSlash(root)))
-			}
-		}
-	}
-	return watch.Set{}.Join(set)
-}
-
-// embedRoot is the folder or file that an embedding pattern is about, "" for the package's own folder: much may lie there
-// that is not embedded, so that of it only the files that are there count.
-func embedRoot(pattern string) string {
-	pattern = strings.TrimPrefix(pattern, "all:")
-	i := strings.IndexAny(pattern, "*?[")
-	if i < 0 {
-		return pattern
-	}
-	return strings.TrimSuffix(pattern[:strings.LastIndexByte(pattern[:i], '/')+1], "/")
 }

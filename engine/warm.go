@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -67,31 +65,12 @@ func (w *Warm) Sources() []string {
 	return slices.Compact(all)
 }
 
-// Cool forgets what goes by time: where credentials lead, and what was only read. A way
-// that holds more than clients, because it must be closed, stays.
+// Cool forgets what goes by time: where credentials lead, and what was only read.
 func (w *Warm) Cool() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	maps.DeleteFunc(w.accesses, func(_ accessKey, a *access) bool {
-		_, closes := a.cloud.(io.Closer)
-		return !closes
-	})
+	clear(w.accesses)
 	clear(w.reads)
-}
-
-// Close closes the ways that must be closed. It may be used again after that.
-func (w *Warm) Close() error {
-	w.mu.Lock()
-	accesses := w.accesses
-	w.accesses = map[accessKey]*access{}
-	w.mu.Unlock()
-	var errs []error
-	for _, a := range accesses {
-		if c, ok := a.cloud.(io.Closer); ok {
-			errs = append(errs, c.Close())
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // way is the kept way to a place, or a new one, which is the caller's to open.
@@ -170,6 +149,16 @@ func (w *work) prepared(n *node) (map[string]reconcile.Asset, bool) {
 	return p.assets, true
 }
 
+// madeOf are the files and folders that an address was made of when it was prepared last.
+func (w *Warm) madeOf(addr string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p := w.prepared[addr]; p != nil {
+		return p.from
+	}
+	return nil
+}
+
 func preparedProps(n *node) string { return digestOf(n.spec.Type, n.declaredProps()) }
 
 // digestOf is one digest of values, "" where they cannot be written.
@@ -198,7 +187,9 @@ func (w *work) prepareOne(ctx context.Context, n *node, job *reconcile.Job) erro
 		}
 	}
 	err := n.kind.Prepare(ctx, job, space)
-	p.assets, p.old = job.Assets, err != nil
+	if p.assets, p.old = job.Assets, err != nil; p.old {
+		p.from = append(p.from, w.e.Warm.madeOf(n.addr)...) // what is broken may hide what it is made of
+	}
 	if len(p.from) == 0 {
 		for _, a := range job.Assets {
 			if a.Path != "" && !inside(a.Path, w.e.Cache) {
