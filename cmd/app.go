@@ -63,7 +63,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		a.printHelp(a.out, l, commands)
 		return ExitDone
 	}
-	ctx, a.interrupts = watch(ctx)
+	ctx, a.interrupts = catch(ctx)
 	defer a.interrupts.end()
 	err = a.cli(commands).RunContext(ctx, l.ordered(args[0]))
 	if a.store != nil {
@@ -165,7 +165,7 @@ func (a *app) width(w io.Writer) func() int {
 // commands are all commands, in the order of the help.
 func (a *app) commands() []*cli.Command {
 	return []*cli.Command{
-		a.deployCommand(), a.planCommand(), a.destroyCommand(), a.driftCommand(),
+		a.deployCommand(), a.planCommand(), a.destroyCommand(), a.devCommand(), a.driftCommand(),
 		a.adoptCommand(), a.orphansCommand(),
 		a.outputCommand(), a.logsCommand(), a.stateCommand(), a.historyCommand(), a.eventsCommand(), a.cancelCommand(), a.unlockCommand(), a.secretCommand(), a.graphCommand(),
 		a.kindsCommand(), a.schemaCommand(), a.initCommand(), a.versionCommand(), a.completionCommand(),

@@ -62,13 +62,14 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 	return verdict(res, p)
 }
 
+const stoppingText = "stopping: running calls finish and are recorded; once more cancels them"
+
 func (a *app) stopping(progress *render.Progress) {
-	const text = "stopping: running calls finish and are recorded; once more cancels them"
 	if progress == nil {
-		fmt.Fprintln(a.err, text)
+		fmt.Fprintln(a.err, stoppingText)
 		return
 	}
-	progress.Say(text)
+	progress.Say(stoppingText)
 }
 
 // announceWait says whom --wait waits for. Whether it still must is the engine's business.

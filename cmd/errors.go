@@ -58,7 +58,7 @@ func codeOf(err error) int {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, errInterrupted):
 		return ExitInterrupted
-	case errors.Is(err, statestore.ErrHeld):
+	case errors.Is(err, statestore.ErrHeld), errors.Is(err, errDevRuns):
 		return ExitLocked
 	case errors.Is(err, engine.ErrNotApproved):
 		return ExitNotApproved

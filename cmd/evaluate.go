@@ -21,8 +21,11 @@ const evaluateVariable = "ATHANOR_EVALUATE"
 type evaluation struct {
 	Stack, Stage, Dir string
 	Config            map[string]string
-	// Answer is the file that the second evaluation writes its graph to.
+	// Answer is the file that the evaluation is written to.
 	Answer string
+	// Spelling is that of an evaluation for a dev session, whose answer is an [answerDocument].
+	Dev      bool
+	Spelling athanor.Spelling
 }
 
 var errNoSecondEvaluation = errors.New("the program cannot be evaluated a second time")
@@ -70,6 +73,15 @@ func inChild(ctx context.Context, e evaluation) (*engine.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
+	data, err := answerOf(exec.CommandContext(ctx, self), e)
+	if err != nil {
+		return nil, err
+	}
+	return engine.ReadGraph(data)
+}
+
+// answerOf has a program that was not started yet evaluated.
+func answerOf(cmd *exec.Cmd, e evaluation) ([]byte, error) {
 	file, err := os.CreateTemp("", "athanor-graph-*.json")
 	if err != nil {
 		return nil, err
@@ -81,19 +93,14 @@ func inChild(ctx context.Context, e evaluation) (*engine.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self)
-	cmd.Env = append(os.Environ(), evaluateVariable+"="+string(request))
+	cmd.Env = append(append(os.Environ(), cmd.Env...), evaluateVariable+"="+string(request))
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {
 		lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
 		return nil, fmt.Errorf("%w: %s", err, strings.Join(lines[:min(len(lines), 10)], "\n"))
 	}
-	data, err := os.ReadFile(file.Name())
-	if err != nil {
-		return nil, err
-	}
-	return engine.ReadGraph(data)
+	return os.ReadFile(file.Name())
 }
 
 // answer is the second evaluation, in the child.
@@ -111,6 +118,9 @@ func (p *program) answer(request string) int {
 }
 
 func (p *program) write(e evaluation) error {
+	if e.Dev {
+		return p.writeForDev(e)
+	}
 	g, err := p.evaluate(e, athanor.Shifted, false)
 	if err != nil {
 		return err

@@ -11,9 +11,12 @@ import (
 )
 
 // shared flags are on every command that works on a stage.
-func shared(more ...cli.Flag) []cli.Flag {
+func shared(more ...cli.Flag) []cli.Flag { return sharedOn(defaultStage(""), more...) }
+
+// sharedOn are the same with another stage by default.
+func sharedOn(stage string, more ...cli.Flag) []cli.Flag {
 	return append(more,
-		&cli.StringFlag{Category: sharedCategory, Name: "stage", EnvVars: []string{"ATHANOR_STAGE"}, Usage: "work on stage `NAME`; default " + defaultStage()},
+		&cli.StringFlag{Category: sharedCategory, Name: "stage", EnvVars: []string{"ATHANOR_STAGE"}, Usage: "work on stage `NAME`; default " + stage},
 		&cli.StringFlag{Category: sharedCategory, Name: "store", EnvVars: []string{storeVariable}, Usage: "keep the record in `STORE`, bolt:PATH or postgres://…; default .athanor/state.db of the project"},
 		&cli.StringSliceFlag{Category: sharedCategory, Name: "config", Aliases: []string{"c"}, Usage: "set a config value of the stack, `NAME=VALUE`; may be repeated"},
 		&cli.StringFlag{Category: sharedCategory, Name: "profile", EnvVars: []string{"ATHANOR_PROFILE"}, Usage: "use credentials profile `NAME` where the program names none"},

@@ -29,6 +29,11 @@ func (a *app) delegate(c *cli.Context, src *source, names int) error {
 	if err != nil {
 		return err
 	}
+	return a.become(c, binary, src, names)
+}
+
+// become lets a program that was built do the whole command. Variables come before those of this process.
+func (a *app) become(c *cli.Context, binary string, src *source, names int, variables ...string) error {
 	args := []string{c.Command.Name}
 	if below := strings.Fields(c.Command.HelpName); len(below) > 2 {
 		args = below[1:] // a command below another
@@ -42,7 +47,7 @@ func (a *app) delegate(c *cli.Context, src *source, names int) error {
 	default:
 		args = append(args, c.Args().Slice()...)
 	}
-	env := append(os.Environ(), dirVariable+"="+src.dir)
+	env := append(append(os.Environ(), variables...), dirVariable+"="+src.dir)
 	if c.IsSet("store") {
 		env = append(without(env, storeVariable), storeVariable+"="+c.String("store"))
 	}

@@ -24,8 +24,8 @@ type interrupts struct {
 	notice func()
 }
 
-// watch begins to catch signals. What it returns ends that.
-func watch(ctx context.Context) (context.Context, *interrupts) {
+// catch begins to catch signals. What it returns ends that.
+func catch(ctx context.Context) (context.Context, *interrupts) {
 	ctx, cancel := context.WithCancel(ctx)
 	i := &interrupts{signals: make(chan os.Signal, 2), cancel: cancel, ended: make(chan struct{}), stopped: make(chan struct{})}
 	signal.Notify(i.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

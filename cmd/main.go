@@ -24,6 +24,8 @@ type program struct {
 	name  string
 	dir   string
 	kinds []reconcile.Provider
+	// again: it takes the place of an older one in a dev session.
+	again bool
 }
 
 // Stack names the stack. The default is the name of the program's directory.
@@ -45,7 +47,8 @@ func Main(stack athanor.Program, options ...Option) {
 	}
 	request := os.Getenv(evaluateVariable)
 	// What this program starts may be a stack program too, and is another one.
-	for _, name := range []string{evaluateVariable, dirVariable} {
+	p.again = os.Getenv(againVariable) != ""
+	for _, name := range []string{evaluateVariable, dirVariable, againVariable} {
 		if err := os.Unsetenv(name); err != nil {
 			fmt.Fprintln(os.Stderr, "warning:", err)
 		}

@@ -146,14 +146,18 @@ func login() string {
 	return strconv.Itoa(os.Getuid())
 }
 
-// defaultStage is the developer's own stage.
-func defaultStage() string {
-	name := stagePart(login())
+// defaultStage is the developer's own stage: one to deploy to, and one for dev sessions, so that neither touches what
+// the other made.
+func defaultStage(command string) string {
+	name, prefix := stagePart(login()), "dev-"
 	if name == "" {
 		name = strconv.Itoa(os.Getuid())
 	}
+	if command == devName {
+		prefix = engine.LocalStage
+	}
 	const longest = 40
-	return strings.TrimRight(("dev-" + name)[:min(len(name)+4, longest)], "-")
+	return strings.TrimRight((prefix + name)[:min(len(prefix)+len(name), longest)], "-")
 }
 
 // stagePart shapes a name to what stages may be made of.

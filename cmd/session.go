@@ -162,7 +162,7 @@ func (a *app) begin(c *cli.Context, names int) (*session, *source, error) {
 	a.detailed = c.Bool("detailed")
 	s := &session{
 		app: a, began: time.Now(), options: planOptions(c), store: absoluteStore(c.String("store")),
-		stage: statestore.Stage{Stack: c.String("stack"), Name: cmp.Or(c.String("stage"), defaultStage())},
+		stage: statestore.Stage{Stack: c.String("stack"), Name: cmp.Or(c.String("stage"), defaultStage(c.Command.Name))},
 	}
 	if err := checkStage(s.stage.Name); err != nil {
 		return nil, nil, err

@@ -141,7 +141,7 @@ func TestNarrowPlanReadsOnce(t *testing.T) {
 		t.Fatalf("it looked at %v", looks)
 	}
 	b.world.things["zone"].Color = "blue"
-	b.e.Warm.Cool(nil)
+	b.e.Warm.Cool()
 	if p := b.plan(g); actions(p) != "a:update" {
 		t.Fatalf("%s", actions(p))
 	}

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -30,7 +28,7 @@ type preparation struct {
 	props  string // their digest
 	assets map[string]reconcile.Asset
 	from   []string
-	failed bool
+	old    bool // it must be prepared anew
 }
 
 // NewWarm keeps nothing yet.
@@ -38,15 +36,15 @@ func NewWarm() *Warm {
 	return &Warm{accesses: map[accessKey]*access{}, prepared: map[string]*preparation{}, reads: map[string]map[string]any{}}
 }
 
-// Changed forgets what was prepared from these files and folders, absolute paths.
+// Changed has what was prepared from these files and folders, absolute paths, prepared anew.
 func (w *Warm) Changed(paths []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	maps.DeleteFunc(w.prepared, func(_ string, p *preparation) bool {
-		return slices.ContainsFunc(p.from, func(from string) bool {
+	for _, p := range w.prepared {
+		p.old = p.old || slices.ContainsFunc(p.from, func(from string) bool {
 			return slices.ContainsFunc(paths, func(path string) bool { return inside(path, from) || inside(from, path) })
 		})
-	})
+	}
 }
 
 // inside reports that a path is another or lies in it.
@@ -67,34 +65,12 @@ func (w *Warm) Sources() []string {
 	return slices.Compact(all)
 }
 
-// Cool forgets what goes by time: where credentials lead, what was only read, and what these addresses were made of. A way
-// that holds more than clients, because it must be closed, stays.
-func (w *Warm) Cool(addresses []string) {
+// Cool forgets what goes by time: where credentials lead, and what was only read.
+func (w *Warm) Cool() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	maps.DeleteFunc(w.accesses, func(_ accessKey, a *access) bool {
-		_, closes := a.cloud.(io.Closer)
-		return !closes
-	})
+	clear(w.accesses)
 	clear(w.reads)
-	for _, addr := range addresses {
-		delete(w.prepared, addr)
-	}
-}
-
-// Close closes the ways that must be closed. It may be used again after that.
-func (w *Warm) Close() error {
-	w.mu.Lock()
-	accesses := w.accesses
-	w.accesses = map[accessKey]*access{}
-	w.mu.Unlock()
-	var errs []error
-	for _, a := range accesses {
-		if c, ok := a.cloud.(io.Closer); ok {
-			errs = append(errs, c.Close())
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // way is the kept way to a place, or a new one, which is the caller's to open.
@@ -167,10 +143,20 @@ func (w *work) prepared(n *node) (map[string]reconcile.Asset, bool) {
 	w.e.Warm.mu.Lock()
 	defer w.e.Warm.mu.Unlock()
 	p := w.e.Warm.prepared[n.addr]
-	if p == nil || p.failed || p.props == "" || p.props != preparedProps(n) {
+	if p == nil || p.old || p.props == "" || p.props != preparedProps(n) {
 		return nil, false
 	}
 	return p.assets, true
+}
+
+// madeOf are the files and folders that an address was made of when it was prepared last.
+func (w *Warm) madeOf(addr string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p := w.prepared[addr]; p != nil {
+		return p.from
+	}
+	return nil
 }
 
 func preparedProps(n *node) string { return digestOf(n.spec.Type, n.declaredProps()) }
@@ -196,10 +182,14 @@ func (w *work) prepareOne(ctx context.Context, n *node, job *reconcile.Job) erro
 	space.Told = func(path string) {
 		mu.Lock()
 		defer mu.Unlock()
-		p.from = append(p.from, path)
+		if abs, err := filepath.Abs(path); err == nil {
+			p.from = append(p.from, abs)
+		}
 	}
 	err := n.kind.Prepare(ctx, job, space)
-	p.assets, p.failed = job.Assets, err != nil
+	if p.assets, p.old = job.Assets, err != nil; p.old {
+		p.from = append(p.from, w.e.Warm.madeOf(n.addr)...) // what is broken may hide what it is made of
+	}
 	if len(p.from) == 0 {
 		for _, a := range job.Assets {
 			if a.Path != "" && !inside(a.Path, w.e.Cache) {

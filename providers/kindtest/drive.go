@@ -101,8 +101,19 @@ func (d *driver) job(g *generation, props map[string]any) (*reconcile.Job, error
 	case job.Naming != nil && g.name == "":
 		job.Name = adopt.Name(*job.Naming, place, stack, stage, address, g.slot)
 	}
-	err = d.s.Kind.Prepare(d.t.Context(), job, reconcile.Workspace{Dir: d.w.Dir, Cache: d.t.TempDir()})
+	err = d.prepare(job)
 	return job, err
+}
+
+// prepare prepares a job. A kind tells what its assets are made of, so that dev can watch it.
+func (d *driver) prepare(job *reconcile.Job) error {
+	var told []string
+	space := reconcile.Workspace{Dir: d.w.Dir, Cache: d.t.TempDir(), Told: func(path string) { told = append(told, path) }}
+	err := d.s.Kind.Prepare(d.t.Context(), job, space)
+	if len(job.Assets) > 0 && len(told) == 0 {
+		d.t.Errorf("it prepares %v and tells of no file that it reads: see Workspace.Reads", slices.Sorted(maps.Keys(job.Assets)))
+	}
+	return err
 }
 
 func cloned(m map[string]any) map[string]any {

@@ -131,6 +131,7 @@ func prepareDirectory(ctx context.Context, work reconcile.Workspace, want Direct
 			return nil, fmt.Errorf("source: %s holds the folder that is to be written", want.Source)
 		}
 	}
+	work.Reads(from)
 	assets, err := scan(ctx, from)
 	if err != nil {
 		return nil, fmt.Errorf("source: %w", err)

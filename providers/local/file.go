@@ -125,6 +125,7 @@ func prepareFile(ctx context.Context, work reconcile.Workspace, want FileProps) 
 	if want.Source == "" || token.Has(want.Source) {
 		return nil, nil
 	}
+	work.Reads(within(work.Dir, want.Source))
 	asset, err := assetOf(within(work.Dir, want.Source))
 	if err != nil {
 		return nil, fmt.Errorf("source: %w", err)

@@ -25,6 +25,7 @@ func prepareProcess(ctx context.Context, work reconcile.Workspace, want ProcessP
 		if token.Has(path) {
 			return nil, nil
 		}
+		work.Reads(within(work.Dir, path))
 		fmt.Fprintf(sum, "%q\n", path)
 		if err := hashTree(ctx, sum, within(work.Dir, path)); err != nil {
 			return nil, fmt.Errorf("inputs: %w", err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -42,9 +43,10 @@ func (b Bundle) Build(ctx context.Context, work reconcile.Workspace) ([]File, er
 	if dir, err = filepath.EvalSymlinks(dir); err != nil { // as esbuild does, so that no path leads around
 		return nil, err
 	}
-	files, format, err := b.build(ctx, dir, api.FormatESModule)
+	work.Reads(b.entry(dir))
+	files, format, err := b.build(ctx, work, dir, api.FormatESModule)
 	if err == nil && format == "cjs" {
-		files, _, err = b.build(ctx, dir, api.FormatCommonJS)
+		files, _, err = b.build(ctx, work, dir, api.FormatCommonJS)
 	}
 	return files, err
 }
@@ -52,7 +54,7 @@ func (b Bundle) Build(ctx context.Context, work reconcile.Workspace) ([]File, er
 // required gives modules of CommonJS in the bundle a require for what is built into Node.
 const required = `import { createRequire as __athanorRequire } from "node:module"; const require = __athanorRequire(import.meta.url);`
 
-func (b Bundle) build(ctx context.Context, dir string, format api.Format) (files []File, entryFormat string, err error) {
+func (b Bundle) build(ctx context.Context, work reconcile.Workspace, dir string, format api.Format) (files []File, entryFormat string, err error) {
 	options := api.BuildOptions{
 		AbsWorkingDir: dir, EntryPointsAdvanced: []api.EntryPoint{{InputPath: b.entry(dir), OutputPath: b.Name}},
 		Outdir: filepath.Join(dir, "out"), // nothing is written
@@ -87,7 +89,7 @@ func (b Bundle) build(ctx context.Context, dir string, format api.Format) (files
 		}
 		files = append(files, File{Name: filepath.ToSlash(name), Data: out.Contents})
 	}
-	entryFormat, err = b.formatOf(result.Metafile)
+	entryFormat, err = b.made(work, dir, result.Metafile)
 	return files, entryFormat, err
 }
 
@@ -100,14 +102,20 @@ func (b Bundle) entry(dir string) string {
 	return filepath.Join(dir, at)
 }
 
-// formatOf is how the entry is written: "esm", "cjs", or "" where nothing tells.
-func (b Bundle) formatOf(metafile string) (string, error) {
+// made tells which files are in the bundle, those of installed packages aside, and gives how the entry is written: "esm",
+// "cjs", or "" where nothing tells.
+func (b Bundle) made(work reconcile.Workspace, dir, metafile string) (string, error) {
 	var meta struct {
 		Inputs  map[string]struct{ Format string }
 		Outputs map[string]struct{ EntryPoint string }
 	}
 	if err := json.Unmarshal([]byte(metafile), &meta); err != nil {
 		return "", err
+	}
+	for name := range meta.Inputs {
+		if path := filepath.FromSlash(name); !slices.Contains(strings.Split(name, "/"), "node_modules") {
+			work.Reads(filepath.Join(dir, path))
+		}
 	}
 	for _, out := range meta.Outputs {
 		if out.EntryPoint != "" {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,6 +64,12 @@ func shortened(output string) string {
 // done anew: its last output lies in the cache.
 func (g Go) Build(ctx context.Context, work reconcile.Workspace, name string) (File, error) {
 	dir, target := g.where(work.Dir)
+	if work.Told != nil {
+		s := GoSources(ctx, dir, target, "-tags="+strings.Join(g.Tags, ","))
+		for _, path := range slices.Concat(s.Files, s.Packages, s.Trees) {
+			work.Reads(path)
+		}
+	}
 	key := sha256.Sum256(fmt.Appendf(nil, "%q", []string{dir, target, g.Arch, strings.Join(g.Tags, ","), g.LDFlags}))
 	cache, err := filepath.Abs(filepath.Join(work.Cache, "go", hex.EncodeToString(key[:8])))
 	if err != nil {

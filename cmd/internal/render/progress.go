@@ -26,6 +26,8 @@ type Progress struct {
 	total   int // of resources to work on
 	done    int
 	drawn   int // lines of the live region on the screen
+	bound   int // of lasting lines about what was done; 0: none
+	hidden  int
 	closed  bool
 	stop    chan struct{}
 	stopped sync.WaitGroup
@@ -65,6 +67,13 @@ func (p *Progress) Replan(plan *engine.Plan) {
 	}
 }
 
+// Bound leaves out the lines about what was done beyond the first most, and counts them. What failed is always shown.
+func (p *Progress) Bound(most int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bound = most
+}
+
 // tick redraws so that elapsed times go on.
 func (p *Progress) tick() {
 	t := time.NewTicker(100 * time.Millisecond)
@@ -88,7 +97,11 @@ func (p *Progress) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
-	p.redraw(nil)
+	var rest []string
+	if p.hidden > 0 {
+		rest = []string{p.style.paint(dim, fmt.Sprintf("    and %d more", p.hidden))}
+	}
+	p.redraw(rest)
 }
 
 // Say shows a line that lasts.
@@ -103,6 +116,17 @@ func (p *Progress) Print(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.redraw([]string{line})
+}
+
+// Apart wipes the live region while something else is shown.
+func (p *Progress) Apart(show func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.drawn > 0 {
+		fmt.Fprintf(p.out, "\x1b[%dA\r%s", p.drawn, wipeScreen)
+		p.drawn = 0
+	}
+	show()
 }
 
 // Event shows one event.
@@ -124,7 +148,10 @@ func (p *Progress) Event(e engine.Event) {
 		}
 	case engine.EventDone:
 		delete(p.active, e.Address)
-		p.done++
+		if p.done++; p.bound > 0 && p.done > p.bound && e.Status == engine.StatusDone {
+			p.hidden++
+			return
+		}
 	case engine.EventRun, engine.EventSummary:
 		return
 	default:

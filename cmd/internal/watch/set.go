@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Set is what is watched. All paths are absolute, and may name what is not there yet.
@@ -135,6 +136,39 @@ func (w *wanted) walk(tree, dir string, visit func(string)) {
 			w.walk(tree, path, visit)
 		}
 	}
+}
+
+// written reports that a named path, or of a folder anything that counts, was written after a time.
+func (w *wanted) written(path string, after time.Time) bool {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return false
+	case !info.IsDir():
+		return info.ModTime().After(after)
+	case !slices.Contains(w.Trees, path):
+		entries, err := os.ReadDir(path)
+		return err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+			return goFile(e.Name()) && w.written(filepath.Join(path, e.Name()), after)
+		})
+	}
+	found := false
+	w.walk(path, path, func(dir string) {
+		if found = found || newer(dir, after); found {
+			return
+		}
+		entries, err := os.ReadDir(dir)
+		found = err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+			full := filepath.Join(dir, e.Name())
+			return !w.ignored.path(path, full) && newer(full, after)
+		})
+	})
+	return found
+}
+
+func newer(path string, after time.Time) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.ModTime().After(after)
 }
 
 // nearest is a folder, or the nearest one above it that is there.

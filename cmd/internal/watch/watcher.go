@@ -23,7 +23,7 @@ const (
 	// patience is how long a burst may keep it waiting.
 	patience = 200 * time.Millisecond
 	// grain is how much older than the write the time of a file may be: file systems count in ticks of the kernel.
-	grain = 20 * time.Millisecond
+	grain = 5 * time.Millisecond
 )
 
 // Watcher tells of changes. It is safe for concurrent use.
@@ -78,7 +78,7 @@ func (w *Watcher) Watch(s Set, since time.Time) error {
 		if slices.Contains(slices.Concat(before.Files, before.Packages, before.Trees), path) {
 			continue
 		}
-		if info, err := os.Stat(path); err == nil && info.ModTime().After(since.Add(-grain)) && !info.IsDir() {
+		if w.want.written(path, since.Add(-grain)) {
 			w.pend(path)
 		}
 	}

@@ -222,3 +222,18 @@ func TestWrittenBeforeItWasWatched(t *testing.T) {
 	p.write("other.yaml", "1")
 	p.told("other.yaml")
 }
+
+// The same in folders, where what is ignored, or is no Go file, does not count.
+func TestWrittenInFoldersBefore(t *testing.T) {
+	p := newPlace(t)
+	read := time.Now()
+	for _, name := range []string{"pkg/a.md", "pkg/b_test.go", "shop/c.go", "deep/sub/x", "quiet/x~", "quiet/.gitignore"} {
+		p.write(name, "1")
+	}
+	long := time.Now().Add(-time.Hour)
+	for _, name := range []string{"deep", "deep/sub", "quiet", "quiet/.gitignore"} {
+		p.do(os.Chtimes(p.path(name), long, long))
+	}
+	p.do(p.w.Watch(watch.Set{Packages: []string{p.path("pkg"), p.path("shop")}, Trees: []string{p.path("deep"), p.path("quiet")}}, read))
+	p.told("deep", "shop")
+}

@@ -50,6 +50,7 @@ func (l *loader) read(path string, data []byte, from []string, at place) {
 	if data == nil {
 		var err error
 		if data, err = readBounded(path); err != nil {
+			l.Missing = append(l.Missing, path)
 			l.wrongf(at, "%s: %w", l.shown(path), unwrapPath(err))
 			return
 		}

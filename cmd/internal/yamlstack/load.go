@@ -32,6 +32,8 @@ type Stack struct {
 	Graph *engine.Graph
 	// Files are all that were read, the main one first; there also when something is wrong in them.
 	Files []string
+	// Missing are those that could not be read.
+	Missing []string
 }
 
 // loader reads one stack.

@@ -180,8 +180,10 @@ func (p FunctionProps) archive(ctx context.Context, work reconcile.Workspace) (r
 	var err error
 	switch {
 	case c.Zip != "":
+		work.Reads(within(work.Dir, c.Zip))
 		return asset.Existing(ctx, within(work.Dir, c.Zip))
 	case c.Directory != "":
+		work.Reads(within(work.Dir, c.Directory))
 		files, err = asset.Tree(ctx, within(work.Dir, c.Directory))
 	case c.Go != "":
 		var program asset.File

@@ -133,6 +133,7 @@ func prepareObject(ctx context.Context, work reconcile.Workspace, want ObjectPro
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(work.Dir, filepath.FromSlash(path))
 	}
+	work.Reads(path)
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,309 @@
+package bench_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/athanor-dev/athanor/bench"
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
+)
+
+// clocked is an emulated cloud that knows when each call came, and of which thing it is.
+type clocked struct {
+	*httptest.Server
+	mu    sync.Mutex
+	calls []clockedCall
+}
+
+type clockedCall struct {
+	at   time.Time
+	text string // target, path and body
+}
+
+func newClocked(t testing.TB, cloud *awstest.Server) *clocked {
+	t.Helper()
+	origin, err := url.Parse(cloud.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass := httputil.NewSingleHostReverseProxy(origin)
+	c := &clocked{}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		at := time.Now()
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the caller went away
+		}
+		c.mu.Lock()
+		c.calls = append(c.calls, clockedCall{at, r.Header.Get("X-Amz-Target") + " " + r.URL.String() + " " + string(body)})
+		c.mu.Unlock()
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		pass.ServeHTTP(w, r)
+	}))
+	t.Cleanup(c.Close)
+	return c
+}
+
+// take gives the calls since it was asked last.
+func (c *clocked) take() []clockedCall {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	calls := c.calls
+	c.calls = nil
+	return calls
+}
+
+// devStack is a stack of n queues and one object made of a file, in a folder, with a dev session on it.
+type devStack struct {
+	t      testing.TB
+	dir    string
+	cloud  *clocked
+	events *bufio.Scanner
+	end    func()
+}
+
+// changedQueue is the one that is changed.
+const changedQueue = "q7"
+
+func queues(n, timeout int) string {
+	var b strings.Builder
+	b.WriteString("stack: dev\nresources:\n  bucket: {kind: aws.s3.Bucket, options: {allowDelete: true}}\n  object: {kind: aws.s3.Object, props: {bucket: \"${bucket.name}\", key: page, source: page.txt}}\n")
+	for i := range n {
+		seconds := 30
+		if fmt.Sprint("q", i) == changedQueue {
+			seconds = timeout
+		}
+		fmt.Fprintf(&b, "  q%d: {kind: aws.sqs.Queue, props: {visibilityTimeout: %ds}}\n", i, seconds)
+	}
+	return b.String()
+}
+
+// startDev starts a session on what the folder holds, and waits until it is deployed.
+func startDev(t testing.TB, dir string) *devStack {
+	t.Helper()
+	cloud := awstest.Start(t)
+	s := &devStack{t: t, dir: dir, cloud: newClocked(t, cloud)}
+	cmd := exec.CommandContext(t.Context(), built(t), "dev", "--json", "--look=0", "--destroy-on-exit")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+filepath.Join(t.TempDir(), "config"), "ATHANOR_STAGE=", "ATHANOR_STORE=")
+	for name, value := range cloud.Env() {
+		cmd.Env = append(cmd.Env, name+"="+strings.ReplaceAll(value, cloud.URL, s.cloud.URL))
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.events = bufio.NewScanner(out)
+	s.events.Buffer(nil, 1<<22)
+	s.end = func() {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		last := ""
+		for s.events.Scan() {
+			last = s.events.Text()
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Fatalf("%v: %s%s", err, last, errs.String())
+		}
+	}
+	s.next("deployed")
+	s.cloud.take()
+	return s
+}
+
+// devEvent is what is read of a session's lines.
+type devEvent struct {
+	Type    string  `json:"type"`
+	Run     string  `json:"run"`
+	Elapsed float64 `json:"elapsed"`
+	bench.Summary
+}
+
+func (s *devStack) next(kind string) devEvent {
+	s.t.Helper()
+	for s.events.Scan() {
+		var e devEvent
+		if err := json.Unmarshal(s.events.Bytes(), &e); err != nil {
+			s.t.Fatalf("%v: %s", err, s.events.Text())
+		}
+		switch {
+		case e.Type == kind:
+			return e
+		case e.Type == "problem" || e.Type == "error":
+			s.t.Fatal(s.events.Text())
+		}
+	}
+	s.t.Fatalf("it ended before %s: %v", kind, s.events.Err())
+	return devEvent{}
+}
+
+// save writes a file as editors do, and gives how long it took until the first call, and the evaluation in it. All
+// calls must be about what changed, and something must have been changed. An object asks how its bucket encrypts.
+func (s *devStack) save(name, text string, evaluated bool, about ...string) (total, evaluation time.Duration) {
+	s.t.Helper()
+	path := filepath.Join(s.dir, name)
+	if err := os.WriteFile(path+"~", []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	began := time.Now()
+	if err := os.Rename(path+"~", path); err != nil {
+		s.t.Fatal(err)
+	}
+	if evaluated {
+		evaluation = time.Duration(s.next("built").Elapsed * float64(time.Second))
+	}
+	e := s.next("deployed")
+	calls := s.cloud.take()
+	if e.Updated != 1 || len(calls) == 0 {
+		s.t.Fatalf("%d calls, %+v", len(calls), e)
+	}
+	for _, c := range calls {
+		if !slices.ContainsFunc(about, func(part string) bool { return strings.Contains(c.text, part) }) {
+			s.t.Fatalf("a call about something else: %s", c.text)
+		}
+	}
+	return calls[0].at.Sub(began), evaluation
+}
+
+func newYAMLStack(t testing.TB, n int) *devStack {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"athanor.yaml": queues(n, 30), "page.txt": "page"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return startDev(t, dir)
+}
+
+// newProgramStack is the same as a Go program.
+func newProgramStack(t testing.TB, n int) *devStack {
+	t.Helper()
+	dir := t.TempDir()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ours = "github.com/athanor-dev/athanor"
+	text := strings.Replace(string(mod), "module "+ours, "module example.com/dev", 1) + "\nrequire " + ours + " v0.0.0\nreplace " + ours + " => " + root + "\n"
+	for name, text := range map[string]string{"go.mod": text, "go.sum": string(sum), "main.go": program(n, 30)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Setenv("GOPROXY", "off")
+	return startDev(t, dir)
+}
+
+func program(n, timeout int) string {
+	return fmt.Sprintf(`package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/cmd"
+	"github.com/athanor-dev/athanor/providers/aws/sqs"
+)
+
+func main() { cmd.Main(dev, cmd.Stack("dev")) }
+
+func dev(s *athanor.Stack) error {
+	for i := range %d {
+		timeout := 30 * time.Second
+		if i == 7 {
+			timeout = %d * time.Second
+		}
+		sqs.NewQueue(s, fmt.Sprint("q", i), sqs.QueueProps{VisibilityTimeout: new(timeout)})
+	}
+	return nil
+}
+`, n, timeout)
+}
+
+// TestDevCalls proves that the calls which the benchmark times are those for the one changed resource.
+func TestDevCalls(t *testing.T) {
+	s := newYAMLStack(t, 20)
+	for i := range 3 {
+		s.save("athanor.yaml", queues(20, 31+i), true, "-"+changedQueue+"-")
+		s.save("page.txt", fmt.Sprint("page ", i), false, "/page", "?encryption")
+	}
+	s.end()
+}
+
+// BenchmarkDev is from a save to the first call of a provider, in a stack of 500 resources: 50 saves for each round, 5 of a
+// Go program, whose evaluation, compiler included, is told apart.
+func BenchmarkDev(b *testing.B) {
+	const n = 500
+	b.Run("yaml/500", func(b *testing.B) {
+		s := newYAMLStack(b, n)
+		benchmarkDev(b, s, 50, func(i int) (time.Duration, time.Duration) {
+			return s.save("athanor.yaml", queues(n, 31+i%1000), true, "-"+changedQueue+"-")
+		})
+	})
+	b.Run("file/500", func(b *testing.B) {
+		s := newYAMLStack(b, n)
+		benchmarkDev(b, s, 50, func(i int) (time.Duration, time.Duration) {
+			return s.save("page.txt", fmt.Sprint("page ", i), false, "/page", "?encryption")
+		})
+	})
+	b.Run("go/500", func(b *testing.B) {
+		s := newProgramStack(b, n)
+		benchmarkDev(b, s, 5, func(i int) (time.Duration, time.Duration) {
+			return s.save("main.go", program(n, 31+i%1000), true, "-"+changedQueue+"-")
+		})
+	})
+}
+
+func benchmarkDev(b *testing.B, s *devStack, saves int, save func(int) (total, evaluation time.Duration)) {
+	var totals, rests, evaluations []time.Duration
+	for i := 0; b.Loop(); {
+		for range saves {
+			total, evaluation := save(i)
+			totals, rests, evaluations = append(totals, total), append(rests, total-evaluation), append(evaluations, evaluation)
+			i++
+		}
+	}
+	b.ReportMetric(0, "ns/op") // the cost of deploying is in it
+	b.ReportMetric(percentile(totals, 50), "p50-ms")
+	b.ReportMetric(percentile(totals, 95), "p95-ms")
+	b.ReportMetric(percentile(rests, 50), "p50-ms-beside-evaluation")
+	b.ReportMetric(percentile(evaluations, 50), "evaluation-ms")
+	s.end()
+}
+
+func percentile(all []time.Duration, p int) float64 {
+	slices.Sort(all)
+	return float64(all[(len(all)-1)*p/100].Microseconds()) / 1000
+}

@@ -1,0 +1,8 @@
+//go:build !unix || solaris || aix
+
+package cmd
+
+import "os"
+
+// lockFile has no lock that would go with the process: two sessions are not told apart here.
+func lockFile(*os.File) bool { return true }
