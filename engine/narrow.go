@@ -44,12 +44,13 @@ func (w *work) widen(ctx context.Context, nodes []*node) bool {
 	return slices.Contains(differ, true)
 }
 
-// differs reports that a node must be looked at: its row is out of date, half made, or not to be believed.
+// differs reports that a node must be looked at: its row is out of date, half made, or not to be believed, which is always
+// so where the thing lives in a session and may end by itself.
 func (w *work) differs(ctx context.Context, n *node) bool {
 	g := n.rec.live()
 	unsettled := n.err != nil || g == nil || n.from != "" || n.rec.loose || n.rec.moving != "" || n.rec.candidate() != nil ||
 		len(w.collectable(n.rec)) > 0 || n.replacedWhole()
-	asked := w.o.Force || matches(w.o.Replace, n.addr) || slices.Contains(w.o.Dev.Look, n.addr) || w.e.Warm.waits(n.addr)
+	asked := n.spec.InDev || w.o.Force || matches(w.o.Replace, n.addr) || slices.Contains(w.o.Dev.Look, n.addr) || w.e.Warm.waits(n.addr)
 	if unsettled || asked {
 		return true
 	}
