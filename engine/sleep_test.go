@@ -117,3 +117,21 @@ func TestEdgesOfWhatSleeps(t *testing.T) {
 		t.Fatalf("pending: %s", actions(p))
 	}
 }
+
+// What lives in a session may end by itself, which no row tells: a narrow plan looks at it too.
+func TestNarrowPlanLooksAtWhatLivesInDev(t *testing.T) {
+	b := newBench(t)
+	g := graph(res("a", m{"color": "red"}), dev("web", "⟦a.id⟧"))
+	b.e.Dev = &reconcile.Dev{Dir: "one"}
+	b.opts.Dev = &engine.Dev{Narrow: true}
+	b.deploy(g)
+	before := b.world.reads
+	p := b.plan(g)
+	if p.Pending() || b.world.reads != before || !p.Actions[1].InDev {
+		t.Fatalf("%s after %d reads: %s", actions(p), b.world.reads-before, reasons(p))
+	}
+	b.e.Dev = &reconcile.Dev{Dir: "two"} // where nothing runs yet
+	if got := actions(b.plan(g)); got != "a:unchanged web:create" {
+		t.Fatalf("in the next session: %s", got)
+	}
+}

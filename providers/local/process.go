@@ -158,22 +158,21 @@ func observeProcess(ctx context.Context, site reconcile.Site[ProcessProps, Proce
 	if site.Had != nil {
 		live.props = defaultProcess(*site.Had)
 	}
-	err = through(ctx, site.Place, "FindProcess", false, func() error {
-		s, err := reconcile.Owned(site.Dev, newSupervisor)
-		if err != nil {
-			return err
-		}
-		if c := s.find(site.Address, birthOf(*site.Last)); c != nil {
-			live.attrs = c.attrs()
-			return nil
-		}
-		live.attrs, live.stray = *site.Last, true
+	s, err := reconcile.Owned(site.Dev, newSupervisor)
+	if err != nil {
+		return live, err
+	}
+	if c := s.find(site.Address, birthOf(*site.Last)); c != nil {
+		live.attrs = c.attrs()
+		return live, nil
+	}
+	live.attrs, live.stray = *site.Last, true
+	return live, through(ctx, site.Place, "FindProcess", false, func() error {
 		if !anyAlive(*site.Last) {
 			return reconcile.ErrAbsent
 		}
 		return nil
 	})
-	return live, err
 }
 
 func createProcess(ctx context.Context, site reconcile.Site[ProcessProps, Process]) (Process, error) {

@@ -27,6 +27,7 @@ func prepareProcess(ctx context.Context, work reconcile.Workspace, want ProcessP
 		}
 		work.Reads(within(work.Dir, path))
 		fmt.Fprintf(sum, "%q\n", path)
+		work.Reads(within(work.Dir, path))
 		if err := hashTree(ctx, sum, within(work.Dir, path)); err != nil {
 			return nil, fmt.Errorf("inputs: %w", err)
 		}
