@@ -111,9 +111,13 @@ func (x *needing) add(n *node, names, actions []string) {
 // pass is what it takes to have a thing run as the roles that its props name.
 func (x *needing) pass(n *node, provider string, paths []tree.Path) {
 	for _, path := range paths {
-		if role := x.prop(n, path); role != "" {
-			x.needs = append(x.needs, reconcile.Need{Provider: provider, Actions: []string{"iam:PassRole"}, Resources: x.texts(role)})
-		}
+		tree.Walk(x.props(n), func(at tree.Path, v any) bool {
+			role, isText := v.(string)
+			if isText && role != "" && at.Within(path) {
+				x.needs = append(x.needs, reconcile.Need{Provider: provider, Actions: []string{"iam:PassRole"}, Resources: x.texts(role)})
+			}
+			return true
+		})
 	}
 }
 
@@ -167,16 +171,20 @@ func (x *needing) namesOf(n *node, identity string) []string {
 	return []string{anyName}
 }
 
-// prop is the text of a prop, with references in it: as declared, or on record for what is no longer.
-func (x *needing) prop(n *node, path tree.Path) string {
-	props := map[string]any(nil)
+// props are those declared, with references in them, or on record for what is no longer.
+func (x *needing) props(n *node) map[string]any {
 	switch {
 	case n.job != nil && n.job.Props != nil:
-		props = n.job.Props
+		return n.job.Props
 	case n.rec != nil:
-		props = n.rec.props
+		return n.rec.props
 	}
-	v, _ := tree.Get(props, path)
+	return nil
+}
+
+// prop is the text of a prop.
+func (x *needing) prop(n *node, path tree.Path) string {
+	v, _ := tree.Get(x.props(n), path)
 	text, _ := v.(string)
 	return text
 }
