@@ -93,9 +93,9 @@ var functionPermissions = reconcile.Permissions{
 		"lambda:GetFunction", "lambda:ListTags", "lambda:GetFunctionUrlConfig", "lambda:GetFunctionEventInvokeConfig", "lambda:GetPolicy",
 	},
 	List:   []string{"lambda:ListFunctions"},
-	Create: slices.Concat([]string{"lambda:CreateFunction", "iam:PassRole", "iam:GetRole", "lambda:GetLayerVersion"}, functionChanges),
+	Create: slices.Concat([]string{"lambda:CreateFunction", "iam:GetRole", "lambda:GetLayerVersion"}, functionChanges),
 	Update: slices.Concat([]string{
-		"lambda:UpdateFunctionCode", "lambda:UpdateFunctionConfiguration", "iam:PassRole", "iam:GetRole", "lambda:GetLayerVersion", "lambda:UntagResource",
+		"lambda:UpdateFunctionCode", "lambda:UpdateFunctionConfiguration", "iam:GetRole", "lambda:GetLayerVersion", "lambda:UntagResource",
 		"lambda:UpdateFunctionUrlConfig", "lambda:DeleteFunctionUrlConfig", "lambda:RemovePermission",
 		"lambda:DeleteFunctionConcurrency", "lambda:DeleteFunctionEventInvokeConfig",
 	}, functionChanges),
@@ -104,7 +104,8 @@ var functionPermissions = reconcile.Permissions{
 		return []string{string(functionARN(place, name))}
 	},
 	// Roles and layers are none of the function's own ARNs, and the listing has none.
-	Anywhere: []string{"lambda:ListFunctions", "iam:PassRole", "iam:GetRole", "lambda:GetLayerVersion"},
+	Anywhere: []string{"lambda:ListFunctions", "iam:GetRole", "lambda:GetLayerVersion"},
+	Passes:   []tree.Path{"role"},
 }
 
 // functionChanges are what follows a creation where the props ask for it, as well as an update.
