@@ -108,13 +108,13 @@ func (x *needing) add(n *node, names, actions []string) {
 	x.needs = append(x.needs, n.spec.Permissions.Needs(n.access.provider.Name, n.access.place, names, actions)...)
 }
 
-// pass is what it takes to have a thing run as the roles that its props name.
-func (x *needing) pass(n *node, provider string, paths []tree.Path) {
-	for _, path := range paths {
+// pass is what it takes to hand on what props name, such as roles.
+func (x *needing) pass(n *node, provider string, passes map[string][]tree.Path) {
+	for _, action := range slices.Sorted(maps.Keys(passes)) {
 		tree.Walk(x.props(n), func(at tree.Path, v any) bool {
-			role, isText := v.(string)
-			if isText && role != "" && at.Within(path) {
-				x.needs = append(x.needs, reconcile.Need{Provider: provider, Actions: []string{"iam:PassRole"}, Resources: x.texts(role)})
+			text, _ := v.(string)
+			if text != "" && slices.ContainsFunc(passes[action], func(path tree.Path) bool { return at.Within(path) }) {
+				x.needs = append(x.needs, reconcile.Need{Provider: provider, Actions: []string{action}, Resources: x.texts(text)})
 			}
 			return true
 		})

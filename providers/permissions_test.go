@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"testing"
@@ -47,7 +48,7 @@ func TestPermissionsAreWhole(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, path := range append(p.Passes, p.Of) {
+			for _, path := range append(slices.Concat(slices.Collect(maps.Values(p.Passes))...), p.Of) {
 				if path != "" && !has(fields, path) {
 					t.Errorf("%s: permissions name %s, which is no prop", spec.Type, path)
 				}

@@ -87,7 +87,7 @@ var apiKind = &reconcile.Kind[HTTPAPIProps, liveAPI, HTTPAPI]{
 		Delete:   []string{"apigateway:DELETE"},
 		Resource: apiResources,
 		Anywhere: logDelivery,
-		Passes:   []tree.Path{"routes.*.credentials", "authorizers.*.credentials"},
+		Passes:   map[string][]tree.Path{"iam:PassRole": {"routes.*.credentials", "authorizers.*.credentials"}},
 	},
 }
 

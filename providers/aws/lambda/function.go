@@ -105,7 +105,7 @@ var functionPermissions = reconcile.Permissions{
 	},
 	// Roles and layers are none of the function's own ARNs, and the listing has none.
 	Anywhere: []string{"lambda:ListFunctions", "iam:GetRole", "lambda:GetLayerVersion"},
-	Passes:   []tree.Path{"role"},
+	Passes:   map[string][]tree.Path{"iam:PassRole": {"role"}},
 }
 
 // functionChanges are what follows a creation where the props ask for it, as well as an update.
