@@ -108,12 +108,16 @@ func (x *needing) add(n *node, names, actions []string) {
 	x.needs = append(x.needs, n.spec.Permissions.Needs(n.access.provider.Name, n.access.place, names, actions)...)
 }
 
-// pass is what it takes to have a thing run as the roles that its props name.
-func (x *needing) pass(n *node, provider string, paths []tree.Path) {
-	for _, path := range paths {
-		if role := x.prop(n, path); role != "" {
-			x.needs = append(x.needs, reconcile.Need{Provider: provider, Actions: []string{"iam:PassRole"}, Resources: x.texts(role)})
-		}
+// pass is what it takes to hand on what props name, such as roles.
+func (x *needing) pass(n *node, provider string, passes map[string][]tree.Path) {
+	for _, action := range slices.Sorted(maps.Keys(passes)) {
+		tree.Walk(x.props(n), func(at tree.Path, v any) bool {
+			text, _ := v.(string)
+			if text != "" && slices.ContainsFunc(passes[action], func(path tree.Path) bool { return at.Within(path) }) {
+				x.needs = append(x.needs, reconcile.Need{Provider: provider, Actions: []string{action}, Resources: x.texts(text)})
+			}
+			return true
+		})
 	}
 }
 
@@ -167,16 +171,20 @@ func (x *needing) namesOf(n *node, identity string) []string {
 	return []string{anyName}
 }
 
-// prop is the text of a prop, with references in it: as declared, or on record for what is no longer.
-func (x *needing) prop(n *node, path tree.Path) string {
-	props := map[string]any(nil)
+// props are those declared, with references in them, or on record for what is no longer.
+func (x *needing) props(n *node) map[string]any {
 	switch {
 	case n.job != nil && n.job.Props != nil:
-		props = n.job.Props
+		return n.job.Props
 	case n.rec != nil:
-		props = n.rec.props
+		return n.rec.props
 	}
-	v, _ := tree.Get(props, path)
+	return nil
+}
+
+// prop is the text of a prop.
+func (x *needing) prop(n *node, path tree.Path) string {
+	v, _ := tree.Get(x.props(n), path)
 	text, _ := v.(string)
 	return text
 }

@@ -53,7 +53,7 @@ func TestNeeds(t *testing.T) {
 	// Nothing is there: all is looked for and made. The name of what the cloud names is not known, nor what depends on it.
 	expect(b.plan(g), map[string]string{
 		"whoami": "everything", "discover": "everything", "list": "everything",
-		"look": ":* :pot :shop-test-a-# capital:shop-test-f-#", "create": ":* :pot :shop-test-a-# capital:shop-test-f-#", "iam:PassRole": "shop-test-a-#",
+		"look": ":* :pot :shop-test-a-# capital:shop-test-f-#", "create": ":* :pot :shop-test-a-# capital:shop-test-f-#", "pass": "shop-test-a-#",
 	})
 	b.deploy(g)
 	// All is there: it is looked at, by what is on record, and nothing else.
@@ -67,7 +67,7 @@ func TestNeeds(t *testing.T) {
 	p := b.plan(g)
 	expect(p, map[string]string{
 		"whoami": "everything", "look": ":pot :shop-test-a-# :thing:Assigned-# capital:shop-test-f-#", "set": ":shop-test-a-#",
-		"create": ":pot", "delete": ":pot capital:shop-test-f-#", "iam:PassRole": "shop-test-a-#",
+		"create": ":pot", "delete": ":pot capital:shop-test-f-#", "pass": "shop-test-a-#",
 	})
 	if names := fmt.Sprint(needs(t, b.plan(graph(res("a", m{"color": "blue", "shape": "x"}))))); !strings.Contains(names, "create::shop-test-a-#") {
 		t.Errorf("replaced: %s", names)

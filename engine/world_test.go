@@ -398,7 +398,7 @@ func (w *world) kindOf(o sort) *reconcile.Kind[thingProps, thing, thingAttrs] {
 	k.Permissions = reconcile.Permissions{
 		Observe: []string{"look"}, List: []string{"list"}, Create: []string{"create"}, Update: []string{"set"}, Delete: []string{"delete"},
 		Resource: func(p reconcile.Place, name string) []string { return []string{p.Region + ":" + name} },
-		Anywhere: []string{"list"}, Passes: []tree.Path{"peer"},
+		Anywhere: []string{"list"}, Passes: map[string][]tree.Path{"pass": {"peer"}},
 	}
 	if o.child {
 		k.Permissions.Of = "after"

@@ -27,10 +27,15 @@ func All() []reconcile.Provider {
 	return []reconcile.Provider{
 		local.Provider(),
 		random.Provider(),
-		aws.Provider(
-			apigatewayv2.Service(), dynamodb.Service(), eventbridge.Service(), iam.Service(), lambda.Service(),
-			logs.Service(), s3.Service(), secretsmanager.Service(), sns.Service(), sqs.Service(), ssm.Service(),
-			cloudcontrol.Service(),
-		),
+		aws.Provider(services()...),
+	}
+}
+
+// services are those of AWS.
+func services() []aws.Service {
+	return []aws.Service{
+		apigatewayv2.Service(), dynamodb.Service(), eventbridge.Service(), iam.Service(), lambda.Service(),
+		logs.Service(), s3.Service(), secretsmanager.Service(), sns.Service(), sqs.Service(), ssm.Service(),
+		cloudcontrol.Service(),
 	}
 }

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -27,8 +28,9 @@ type Permissions struct {
 	Of tree.Path
 	// Anywhere are the actions that the provider allows on everything or not at all.
 	Anywhere []string
-	// Passes are the props that name roles which the thing is to run as: who declares it must be allowed to pass them on.
-	Passes []tree.Path
+	// Passes are the props that name what is handed on to the thing, such as a role that it runs as, by the action that is
+	// allowed on that.
+	Passes map[string][]tree.Path
 }
 
 // Need is what something asks of a provider's access control.
@@ -65,7 +67,7 @@ func (p Permissions) Needs(provider string, place Place, names, actions []string
 
 // All are all actions, sorted, each once.
 func (p Permissions) All() []string {
-	all := slices.Concat(p.Observe, p.List, p.Create, p.Update, p.Delete)
+	all := slices.Concat(p.Observe, p.List, p.Create, p.Update, p.Delete, slices.Collect(maps.Keys(p.Passes)))
 	slices.Sort(all)
 	return slices.Compact(all)
 }

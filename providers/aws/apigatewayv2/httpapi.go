@@ -79,14 +79,15 @@ var apiKind = &reconcile.Kind[HTTPAPIProps, liveAPI, HTTPAPI]{
 	Permissions: reconcile.Permissions{
 		Observe: []string{"apigateway:GET"},
 		List:    []string{"apigateway:GET"},
-		Create:  slices.Concat([]string{"apigateway:POST", "apigateway:TagResource", "iam:PassRole"}, logDelivery),
+		Create:  slices.Concat([]string{"apigateway:POST", "apigateway:TagResource"}, logDelivery),
 		Update: slices.Concat([]string{
 			"apigateway:POST", "apigateway:PATCH", "apigateway:PUT", "apigateway:DELETE",
-			"apigateway:TagResource", "apigateway:UntagResource", "iam:PassRole",
+			"apigateway:TagResource", "apigateway:UntagResource",
 		}, logDelivery),
 		Delete:   []string{"apigateway:DELETE"},
 		Resource: apiResources,
 		Anywhere: logDelivery,
+		Passes:   map[string][]tree.Path{"iam:PassRole": {"routes.*.credentials", "authorizers.*.credentials"}},
 	},
 }
 
@@ -98,13 +99,9 @@ var logDelivery = []string{
 }
 
 // apiResources are all APIs of the region: the identity of one is not known before it is made, and has nothing of its name.
-// Roles that integrations take on may have any name too.
 func apiResources(place reconcile.Place, _ string) []string {
 	at := "arn:" + aws.Partition(place.Region) + ":apigateway:" + place.Region + "::"
-	return []string{
-		at + "/apis", at + "/apis/*", at + "/tags/*",
-		"arn:" + aws.Partition(place.Region) + ":iam::" + place.Account + ":role/*",
-	}
+	return []string{at + "/apis", at + "/apis/*", at + "/tags/*"}
 }
 
 func apiAttrs(live liveAPI) HTTPAPI {

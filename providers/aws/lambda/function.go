@@ -90,23 +90,20 @@ var functionKind = &reconcile.Kind[FunctionProps, liveFunction, Function]{
 			"lambda:GetFunction", "lambda:ListTags", "lambda:GetFunctionUrlConfig", "lambda:GetFunctionEventInvokeConfig", "lambda:GetPolicy",
 		},
 		List:   []string{"lambda:ListFunctions"},
-		Create: slices.Concat([]string{"lambda:CreateFunction", "iam:PassRole", "iam:GetRole", "lambda:GetLayerVersion"}, functionChanges),
+		Create: slices.Concat([]string{"lambda:CreateFunction", "iam:GetRole", "lambda:GetLayerVersion"}, functionChanges),
 		Update: slices.Concat([]string{
-			"lambda:UpdateFunctionCode", "lambda:UpdateFunctionConfiguration", "iam:PassRole", "iam:GetRole", "lambda:GetLayerVersion", "lambda:UntagResource",
+			"lambda:UpdateFunctionCode", "lambda:UpdateFunctionConfiguration", "iam:GetRole", "lambda:GetLayerVersion", "lambda:UntagResource",
 			"lambda:UpdateFunctionUrlConfig", "lambda:DeleteFunctionUrlConfig", "lambda:RemovePermission",
 			"lambda:DeleteFunctionConcurrency", "lambda:DeleteFunctionEventInvokeConfig",
 		}, functionChanges),
 		Delete: []string{"lambda:DeleteFunction"},
 		Resource: func(place reconcile.Place, name string) []string {
-			return []string{string(functionARN(place, name)), roles(place), string(aws.ARNIn(place, "lambda", "layer:*"))}
+			return []string{string(functionARN(place, name))}
 		},
-		Anywhere: []string{"lambda:ListFunctions"},
+		// Roles and layers are none of the function's own ARNs, and the listing has none.
+		Anywhere: []string{"lambda:ListFunctions", "iam:GetRole", "lambda:GetLayerVersion"},
+		Passes:   map[string][]tree.Path{"iam:PassRole": {"role"}},
 	},
-}
-
-// roles are all of the account: which one a function has, the program says.
-func roles(place reconcile.Place) string {
-	return string(aws.Parts{Partition: aws.Partition(place.Region), Service: "iam", Account: place.Account, Resource: "role/*"}.ARN())
 }
 
 // functionChanges are what follows a creation where the props ask for it, as well as an update.

@@ -68,10 +68,10 @@ var mappingKind = &reconcile.Kind[EventSourceMappingProps, liveMapping, EventSou
 		Update:  []string{"lambda:UpdateEventSourceMapping", "lambda:TagResource", "lambda:UntagResource", "lambda:GetFunctionConfiguration", "iam:GetRole"},
 		Delete:  []string{"lambda:DeleteEventSourceMapping"},
 		Resource: func(place reconcile.Place, _ string) []string {
-			return []string{string(aws.ARNIn(place, "lambda", "event-source-mapping:*")), string(functionARN(place, "*")), roles(place)}
+			return []string{string(aws.ARNIn(place, "lambda", "event-source-mapping:*"))}
 		},
-		// https://docs.aws.amazon.com/service-authorization/latest/reference/list_awslambda.html
-		Anywhere: []string{"lambda:CreateEventSourceMapping", "lambda:ListEventSourceMappings"},
+		// https://docs.aws.amazon.com/service-authorization/latest/reference/list_awslambda.html; the others are of the function and its role
+		Anywhere: []string{"lambda:CreateEventSourceMapping", "lambda:ListEventSourceMappings", "lambda:GetFunctionConfiguration", "iam:GetRole"},
 	},
 }
 

@@ -63,7 +63,7 @@ var subscriptionKind = &reconcile.Kind[SubscriptionProps, liveSubscription, Subs
 		Of:       "topic",
 		Resource: aws.On("sns", ""),
 		Anywhere: []string{"sns:GetSubscriptionAttributes", "sns:SetSubscriptionAttributes", "sns:Unsubscribe"},
-		Passes:   []tree.Path{"subscriptionRoleArn"},
+		Passes:   map[string][]tree.Path{"iam:PassRole": {"subscriptionRoleArn"}},
 	},
 }
 

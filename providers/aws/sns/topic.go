@@ -68,11 +68,11 @@ var topicKind = &reconcile.Kind[TopicProps, liveTopic, Topic]{
 
 		Resource: aws.On("sns", ""),
 		Anywhere: []string{"sns:ListTopics"},
-		Passes: []tree.Path{
+		Passes: map[string][]tree.Path{"iam:PassRole": {
 			"httpLogging.successRoleArn", "httpLogging.failureRoleArn", "sqsLogging.successRoleArn", "sqsLogging.failureRoleArn",
 			"lambdaLogging.successRoleArn", "lambdaLogging.failureRoleArn", "firehoseLogging.successRoleArn", "firehoseLogging.failureRoleArn",
 			"applicationLogging.successRoleArn", "applicationLogging.failureRoleArn",
-		},
+		}},
 	},
 }
 
