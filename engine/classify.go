@@ -355,11 +355,19 @@ func (w *work) foresee(n *node) {
 		n.unknown = n.look.Absent
 		n.moving = map[string]bool{}
 		for _, name := range n.spec.Moves {
-			n.moving[name] = true
+			n.moving[name] = n.moves(name)
 		}
 	default:
 	}
 	n.asRecorded()
+}
+
+// moves reports whether the update may move an attribute: not where the kind says by which props, and none of them differs.
+func (n *node) moves(attribute string) bool {
+	by, named := n.spec.MovedBy[attribute]
+	return !named || slices.ContainsFunc(n.plan.Reasons, func(r Reason) bool {
+		return slices.ContainsFunc(by, func(p tree.Path) bool { return r.Path.Within(p) || p.Within(r.Path) })
+	})
 }
 
 // matches reports whether an address is named by one of several globs.

@@ -154,6 +154,25 @@ func TestReplaceOnAndRequests(t *testing.T) {
 	}
 }
 
+// What a kind says that moves by some props alone stays known while others change, so that nothing behind it is replaced.
+func TestMovedBy(t *testing.T) {
+	b := newBench(t)
+	g := func(color, peer string) *engine.Graph {
+		return graph(kind("Exact", res("a", m{"color": color, "peer": peer})), res("b", m{"base": "⟦a.color⟧"}))
+	}
+	b.deploy(g("red", "one"))
+	if p := b.plan(g("red", "two")); actions(p) != "a:update b:unchanged" {
+		t.Errorf("another prop changes: %s", actions(p))
+	}
+	if p := b.plan(g("blue", "two")); actions(p) != "a:update b:replace?" {
+		t.Errorf("its own prop changes: %s", actions(p))
+	}
+	if r := b.deploy(g("red", "two")); len(r.Failures) > 0 || r.Summary.Replaced > 0 || b.world.gone["world.Exact a 1"]+b.world.gone["world.Thing b 1"] > 0 {
+		t.Errorf("%+v %s", r.Summary, failures(r))
+	}
+	b.settled(g("red", "two"))
+}
+
 func TestMayReplace(t *testing.T) {
 	b := newBench(t)
 	g := func(shape, color string) *engine.Graph {

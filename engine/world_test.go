@@ -193,6 +193,7 @@ type sort struct {
 	unmarked, assigned, slow, bulk bool
 	same, birth, waits, unlisted   bool
 	global                         bool // one for all regions
+	exact                          bool // its color moves with the prop of that name alone
 	child                          bool // found by what it comes after, which a service is asked by its real name
 	visibility                     time.Duration
 	timeouts                       reconcile.Timeouts
@@ -400,6 +401,9 @@ func (w *world) kindOf(o sort) *reconcile.Kind[thingProps, thing, thingAttrs] {
 		Resource: func(p reconcile.Place, name string) []string { return []string{p.Region + ":" + name} },
 		Anywhere: []string{"list"}, Passes: map[string][]tree.Path{"pass": {"peer"}},
 	}
+	if o.exact {
+		k.MovedBy = map[string][]tree.Path{"color": {"color"}}
+	}
 	if o.child {
 		k.Permissions.Of = "after"
 	}
@@ -475,6 +479,7 @@ func (w *world) sorts() []sort {
 		{name: "Waits", waits: true},
 		{name: "Same", unmarked: true, same: true},
 		{name: "Global", global: true},
+		{name: "Exact", exact: true},
 		{name: "Hasty", timeouts: reconcile.Timeouts{Create: time.Minute}},
 	}
 }

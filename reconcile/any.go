@@ -57,6 +57,11 @@ func (e *erased[P, L, A]) Validate() error {
 	if e.k.Recorded && (e.k.Naming != nil || e.k.Owner != nil || e.k.List != nil) {
 		return errors.New("a recorded kind has no name, no mark and no listing")
 	}
+	for name := range e.k.MovedBy {
+		if !slices.Contains(e.k.Moves, name) {
+			return fmt.Errorf("MovedBy names %q, which is not in Moves", name)
+		}
+	}
 	if e.k.InDev && !e.k.Recorded {
 		return errors.New("a kind that lives in dev alone is a recorded one")
 	}
@@ -69,7 +74,7 @@ func (e *erased[P, L, A]) Spec() *Spec { return e.spec() }
 func (e *erased[P, L, A]) describe() *Spec {
 	spec := &Spec{
 		Type: e.k.Type, Doc: e.k.Doc,
-		Moves: e.k.Moves, Once: e.k.Once, AtBirth: e.k.AtBirth, Late: e.k.Late, NeedsSettled: e.k.NeedsSettled,
+		Moves: e.k.Moves, MovedBy: e.k.MovedBy, Once: e.k.Once, AtBirth: e.k.AtBirth, Late: e.k.Late, NeedsSettled: e.k.NeedsSettled,
 		Recorded: e.k.Recorded, Rerun: e.k.Rerun, Same: e.k.Same, ByParent: e.k.ByParent, Tidies: e.k.Tidies,
 		Marked: e.k.Owner != nil, Lists: e.k.List != nil, Bulk: e.k.ObserveMany != nil, Logs: e.k.Logs != nil,
 		Named: e.k.Naming != nil || e.k.Given != nil, Prepares: e.k.Prepare != nil,

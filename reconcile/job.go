@@ -42,6 +42,7 @@ type Any interface {
 type Spec struct {
 	Type, Doc                string
 	Moves, Once, AtBirth     []string
+	MovedBy                  map[string][]tree.Path
 	Late, NeedsSettled       []tree.Path
 	Recorded, Rerun, Same    bool
 	ByParent, Tidies         bool

@@ -57,6 +57,9 @@ type Kind[P, L, A any] struct {
 
 	// Moves are the attributes that an in-place update may change; all others never do.
 	Moves []string
+	// MovedBy are the props whose change may move an attribute of Moves, by its name: an update that changes none of them
+	// leaves it as it is. One that is not named may move with every update.
+	MovedBy map[string][]tree.Path
 	// Late are the props that may be left out at creation and settled afterwards; they may close cycles.
 	Late []tree.Path
 	// Once are the attributes readable only in the create answer.

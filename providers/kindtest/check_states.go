@@ -148,9 +148,19 @@ func (d *driver) step(props map[string]any, want, name string) {
 			if !tree.Equal(v, attrs[attr]) && !slices.Contains(moves, attr) {
 				d.t.Errorf("%s: an update changed attribute %s, which is not in Moves", name, attr)
 			}
+			if by, said := d.s.Kind.Spec().MovedBy[attr]; said && !tree.Equal(v, attrs[attr]) && !touched(by, d.out.Changed) {
+				d.t.Errorf("%s: an update of %v changed attribute %s, and MovedBy says that it does not", name, d.out.Changed, attr)
+			}
 		}
 	}
 	d.calm(props, name)
+}
+
+// touched reports whether one of the paths that were changed is one of those, or lies in it or around it.
+func touched(paths, changed []tree.Path) bool {
+	return slices.ContainsFunc(changed, func(c tree.Path) bool {
+		return slices.ContainsFunc(paths, func(p tree.Path) bool { return c.Within(p) || p.Within(c) })
+	})
 }
 
 // checkDefaults sets each prop and unsets it again: the world must be as if it had never been set.

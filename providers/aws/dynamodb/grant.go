@@ -1,44 +1,46 @@
 package dynamodb
 
 import (
-	"slices"
+	"strings"
 
 	"github.com/athanor-dev/athanor/providers/aws"
 )
 
-// Access is what may be done with a table. See [Table.Grant].
+// Access is a way to use a table: the actions that it takes, apart by spaces. An action by its name is one as well.
 type Access string
 
-// What can be granted.
+// What a grantee can be allowed. A table that is encrypted with a key of KMS also needs leave to use the key.
 const (
-	// Read is reading items, of the table and of its indexes.
-	Read Access = "read"
-	// Write is putting, changing and deleting items.
-	Write Access = "write"
-	// Stream is reading the table's stream. The table must have one.
-	Stream Access = "stream"
+	// Read items, of the table and of its indexes.
+	Read Access = "dynamodb:GetItem dynamodb:BatchGetItem dynamodb:Query dynamodb:Scan dynamodb:ConditionCheckItem dynamodb:DescribeTable"
+	// Write items: put, change and delete them.
+	Write Access = "dynamodb:PutItem dynamodb:UpdateItem dynamodb:DeleteItem dynamodb:BatchWriteItem dynamodb:ConditionCheckItem dynamodb:DescribeTable"
+	// Stream reads the changes of items. The table must have a stream.
+	Stream Access = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams"
 )
 
-// Grant lets a function, or whatever else has a role, use the table and its indexes:
+// Grant allows a role, or what runs as one, to use the table with its indexes, or its stream, as each action wants.
 //
 //	orders.Grant(fn, dynamodb.Read, dynamodb.Write)
-//
-// A table that is encrypted with a key of KMS needs a grant of the key beside.
 func (t Table) Grant(to aws.Grantee, access ...Access) {
-	var items []string
-	for _, a := range access {
-		switch a {
-		case Read:
-			items = append(items, "dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:Scan", "dynamodb:ConditionCheckItem", "dynamodb:DescribeTable")
-		case Write:
-			items = append(items, "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem", "dynamodb:DescribeTable")
-		case Stream:
-			aws.Grant(to, []string{"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}, t.StreamARN)
-			aws.Grant(to, []string{"dynamodb:ListStreams"}, "*") // of no stream in particular
+	var items, stream []string
+	for _, action := range aws.Actions(access...) {
+		if strings.Contains(string(Stream), action) {
+			stream = append(stream, action)
+		} else {
+			items = append(items, action)
 		}
 	}
-	if len(items) > 0 {
-		slices.Sort(items)
-		aws.Grant(to, slices.Compact(items), t.ARN, t.ARN+"/index/*")
+	if len(stream) > 0 {
+		aws.Grant(to, stream, t.StreamARN)
 	}
+	if len(items) > 0 || len(stream) == 0 {
+		aws.Grant(to, items, t.ARN, t.ARN+"/index/*")
+	}
+}
+
+// EventSource is the table's stream as a function of Lambda reads it, see lambda.Consume: from its beginning, so that no
+// change is lost. The table must have one.
+func (t Table) EventSource() (source aws.ARN, start string, actions []string) {
+	return t.StreamARN, "TRIM_HORIZON", aws.Actions(Stream)
 }

@@ -40,6 +40,9 @@ var tableKind = &reconcile.Kind[TableProps, liveTable, Table]{
 	Defaults: tableDefaults,
 	Check:    checkTable,
 	Moves:    []string{"streamArn", "contributorInsights", "kinesisStreamArn"},
+	MovedBy: map[string][]tree.Path{
+		"streamArn": {"streamViewType"}, "contributorInsights": {"contributorInsights", "globalSecondaryIndexes"}, "kinesisStreamArn": {"kinesisStream"},
+	},
 	Late:     []tree.Path{"kinesisStream", "policy"},
 	AtBirth:  []string{"arn", "name"},
 

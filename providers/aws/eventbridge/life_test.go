@@ -256,7 +256,7 @@ func TestFound(t *testing.T) {
 	if is, identity, name, ok := match(aws.ARN(out.Identity)); !ok || is != ruleType || identity != out.Identity || name != "shop-test-nightly" {
 		t.Errorf("%s is %s, %s, %s, %v", out.Identity, is, identity, name, ok)
 	}
-	for _, other := range []aws.ARN{aws.ARNIn(place, "events", "event-bus/x"), aws.ARNIn(place, "sqs", "rule/x")} {
+	for _, other := range []aws.ARN{aws.ARNIn(place, "events", "archive/x"), aws.ARNIn(place, "sqs", "rule/x")} {
 		if _, _, _, ok := match(other); ok {
 			t.Errorf("%s counts as a rule", other)
 		}

@@ -64,15 +64,8 @@ func observeRule(ctx context.Context, site ruleSite) (liveRule, error) {
 	if live.have.Targets, err = readTargets(ctx, client, bus, name); err != nil {
 		return liveRule{}, aws.NotYet(err)
 	}
-	tags, err := client.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceARN: out.Arn})
-	if err != nil {
-		return liveRule{}, aws.NotYet(err)
-	}
-	live.tags = map[string]string{}
-	for _, tag := range tags.Tags {
-		live.tags[sdkaws.ToString(tag.Key)] = sdkaws.ToString(tag.Value)
-	}
-	return live, nil
+	live.tags, err = readTags(ctx, client, out.Arn)
+	return live, err
 }
 
 func ruleInput(want RuleProps, name, bus string) (*sdk.PutRuleInput, error) {
@@ -125,32 +118,46 @@ func deleteRule(ctx context.Context, site ruleSite) error {
 
 // listRules goes through all buses.
 func listRules(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found, error) {
+	var all []reconcile.Found
+	whole := scope
+	whole.Prefix = "" // the bus may be named otherwise
+	err := eachBus(ctx, whole, func(bus types.EventBus) error {
+		found, err := rulesOf(ctx, scope, sdkaws.ToString(bus.Name))
+		all = append(all, found...)
+		return err
+	})
+	return all, err
+}
+
+// eachBus goes through the buses of a place.
+func eachBus(ctx context.Context, scope reconcile.Scope, each func(types.EventBus) error) error {
+	client, err := clientOf(scope.Cloud)
+	if err != nil {
+		return err
+	}
+	in := &sdk.ListEventBusesInput{NamePrefix: aws.OrNil(scope.Prefix)}
+	for {
+		page, err := client.ListEventBuses(ctx, in)
+		if err != nil {
+			return err
+		}
+		for _, bus := range page.EventBuses {
+			if err := each(bus); err != nil {
+				return err
+			}
+		}
+		if page.NextToken == nil {
+			return nil
+		}
+		in.NextToken = page.NextToken
+	}
+}
+
+func rulesOf(ctx context.Context, scope reconcile.Scope, bus string) ([]reconcile.Found, error) {
 	client, err := clientOf(scope.Cloud)
 	if err != nil {
 		return nil, err
 	}
-	var all []reconcile.Found
-	buses := &sdk.ListEventBusesInput{}
-	for {
-		page, err := client.ListEventBuses(ctx, buses)
-		if err != nil {
-			return nil, err
-		}
-		for _, bus := range page.EventBuses {
-			found, err := rulesOf(ctx, client, scope, sdkaws.ToString(bus.Name))
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, found...)
-		}
-		if page.NextToken == nil {
-			return all, nil
-		}
-		buses.NextToken = page.NextToken
-	}
-}
-
-func rulesOf(ctx context.Context, client *sdk.Client, scope reconcile.Scope, bus string) ([]reconcile.Found, error) {
 	var all []reconcile.Found
 	in := &sdk.ListRulesInput{EventBusName: &bus, NamePrefix: aws.OrNil(scope.Prefix)}
 	for {

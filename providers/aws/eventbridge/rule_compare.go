@@ -5,9 +5,6 @@ import (
 	"context"
 	"slices"
 
-	sdk "github.com/aws/aws-sdk-go-v2/service/eventbridge"
-	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
-
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -26,7 +23,7 @@ func compareRule(d *ruleDiff, want RuleProps, live liveRule) {
 	reconcile.Value(d, "description", aws.OrNil(want.Description), aws.OrNil(have.Description), put)
 	reconcile.Value(d, "state", *want.State, *have.State, put)
 	reconcile.Value(d, "roleArn", aws.OrNil(want.RoleARN), aws.OrNil(have.RoleARN), put)
-	aws.CompareTags(d, want.Tags, live.tags, "TagResource", putTags, dropTags)
+	compareTags(d, want.Tags, live.tags, live.arn)
 	reconcile.Map(d, "targets", normal(want.Targets), normal(have.Targets), "PutTargets",
 		func(ctx context.Context, on ruleOn, put map[string]Target, drop []string) error {
 			return setTargets(ctx, on, want.Targets, put, drop)
@@ -94,31 +91,4 @@ func alternatives(v any) any {
 		return out
 	}
 	return v
-}
-
-func putTags(ctx context.Context, on ruleOn, add map[string]string) error {
-	client, err := clientOf(on.Cloud)
-	if err != nil {
-		return err
-	}
-	_, err = client.TagResource(ctx, &sdk.TagResourceInput{ResourceARN: new(string(on.Live.arn)), Tags: tagList(add)})
-	return aws.NotYet(err)
-}
-
-func dropTags(ctx context.Context, on ruleOn, gone []string) error {
-	client, err := clientOf(on.Cloud)
-	if err != nil {
-		return err
-	}
-	_, err = client.UntagResource(ctx, &sdk.UntagResourceInput{ResourceARN: new(string(on.Live.arn)), TagKeys: gone})
-	return aws.NotYet(err)
-}
-
-func tagList(tags map[string]string) []types.Tag {
-	var list []types.Tag
-	for k, v := range tags {
-		list = append(list, types.Tag{Key: &k, Value: &v})
-	}
-	slices.SortFunc(list, func(a, b types.Tag) int { return bytes.Compare([]byte(*a.Key), []byte(*b.Key)) })
-	return list
 }
