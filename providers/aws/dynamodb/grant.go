@@ -42,3 +42,10 @@ func (t Table) Grant(to aws.Grantee, access ...Access) {
 		aws.Grant(to, slices.Compact(items), t.ARN, t.ARN+"/index/*")
 	}
 }
+
+// Feed allows what it takes to be called with the changes of the table, which must have a stream; see lambda.Consume. They
+// are read from the oldest that the stream has: one that comes twice does less harm than one that is lost.
+func (t Table) Feed(to aws.Grantee) (source aws.ARN, start string) {
+	t.Grant(to, Stream)
+	return t.StreamARN, "TRIM_HORIZON"
+}
