@@ -39,8 +39,9 @@ func (t Table) Grant(to aws.Grantee, access ...Access) {
 	}
 }
 
-// EventSource is the table's stream as a function of Lambda reads it, see lambda.Consume: from its beginning, so that no
-// change is lost. The table must have one.
-func (t Table) EventSource() (source aws.ARN, start string, actions []string) {
-	return t.StreamARN, "TRIM_HORIZON", aws.Actions(Stream)
+// Feed allows what it takes to be called with the changes of the table, which must have a stream; see lambda.Consume. They
+// are read from the oldest that the stream has: one that comes twice does less harm than one that is lost.
+func (t Table) Feed(to aws.Grantee) (source aws.ARN, start string) {
+	t.Grant(to, Stream)
+	return t.StreamARN, "TRIM_HORIZON"
 }

@@ -38,7 +38,7 @@ func NewEventSourceMapping(s *athanor.Stack, name string, p EventSourceMappingPr
 func (f Function) Granted() (s *athanor.Stack, role aws.ARN) { return f.stack, f.role }
 
 // AllowInvoke lets a service call the function on behalf of one of its resources, such as "events.amazonaws.com" and the ARN
-// of a rule. The statement is declared below the function's address, by the name of the service and of the resource.
+// of a rule; "" means all of them, anybody's too. The statement is declared below the function's address, by the name of the service and of the resource.
 func (f Function) AllowInvoke(s *athanor.Stack, service string, source aws.ARN, opts ...athanor.Option) Permission {
 	word, _, _ := strings.Cut(service, ".")
 	return NewPermission(s, nested(s, string(f.ARN), word, string(source)), PermissionProps{
@@ -48,9 +48,9 @@ func (f Function) AllowInvoke(s *athanor.Stack, service string, source aws.ARN, 
 
 // Source is something whose records a function can be called with.
 type Source interface {
-	// EventSource is its ARN; where it is begun, "" for what is not read by position; and the actions on it that a
-	// function's role needs.
-	EventSource() (source aws.ARN, start string, actions []string)
+	// Feed grants what it takes to read it as such a source, and gives its ARN, and where it is begun: "" for what is not
+	// read by position.
+	Feed(to aws.Grantee) (source aws.ARN, start string)
 }
 
 // ConsumeOption changes what [Consume] declares.
@@ -72,8 +72,7 @@ func Options(opts ...athanor.Option) ConsumeOption {
 //	lambda.Consume(s, fn, orders)
 //	lambda.Consume(s, fn, orders, lambda.With(lambda.EventSourceMappingProps{BatchSize: new(100), BatchWindow: new(time.Second)}))
 func Consume(s *athanor.Stack, fn Function, from Source, opts ...ConsumeOption) EventSourceMapping {
-	source, start, actions := from.EventSource()
-	aws.Grant(fn, actions, source)
+	source, start := from.Feed(fn)
 	var p EventSourceMappingProps
 	var more []athanor.Option
 	if token.Has(string(fn.role)) {
@@ -94,7 +93,9 @@ func nested(s *athanor.Stack, texts ...string) string {
 	scope := s.Address("")
 	var parts []string
 	for _, text := range texts {
-		parts = append(parts, strings.TrimPrefix(addressOf(text), scope))
+		if text != "" {
+			parts = append(parts, strings.TrimPrefix(addressOf(text), scope))
+		}
 	}
 	return strings.Join(parts, "/")
 }

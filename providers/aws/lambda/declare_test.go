@@ -10,6 +10,7 @@ import (
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
 	"github.com/athanor-dev/athanor/providers/aws/lambda"
 	"github.com/athanor-dev/athanor/providers/aws/logs"
@@ -55,15 +56,19 @@ func TestConsume(t *testing.T) {
 		fn := lambda.NewFunction(in, "worker", lambda.FunctionProps{Code: lambda.GoBuild("./worker"), VPC: &lambda.VPC{Subnets: []string{"a"}, SecurityGroups: []string{"b"}}})
 		done.Grant(fn, sqs.Send)
 		lambda.Consume(in, fn, orders, lambda.With(lambda.EventSourceMappingProps{BatchSize: new(5)}), lambda.Options(athanor.Timeout(time.Minute)))
+		table := dynamodb.NewTable(in, "items", dynamodb.TableProps{StreamViewType: "KEYS_ONLY"})
+		lambda.Consume(in, fn, table)
 		fn.AllowInvoke(s, "events.amazonaws.com", "arn:aws:events:eu-west-1:111122223333:rule/nightly")
 	}
 	all := declared(t, athanor.Plain, program)
-	want := []string{"done", "shop/orders", "shop/worker", "shop/worker/events/nightly", "shop/worker/logs", "shop/worker/orders", "shop/worker/role"}
+	want := []string{
+		"done", "shop/items", "shop/orders", "shop/worker", "shop/worker/events/nightly", "shop/worker/items", "shop/worker/logs", "shop/worker/orders", "shop/worker/role",
+	}
 	if have := slices.Sorted(maps.Keys(all)); !slices.Equal(have, want) {
 		t.Fatalf("declared %v\nwant %v", have, want)
 	}
 	actions := []string{
-		"ec2:AssignPrivateIpAddresses", "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets",
+		"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams", "ec2:AssignPrivateIpAddresses", "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets",
 		"ec2:UnassignPrivateIpAddresses", "logs:CreateLogStream", "logs:PutLogEvents", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage", "sqs:SendMessage",
 	}
 	if have := does(all["shop/worker/role"]); !slices.Equal(have, actions) {
@@ -72,6 +77,9 @@ func TestConsume(t *testing.T) {
 	mapping := all["shop/worker/orders"]
 	if mapping.Props["batchSize"] != int64(5) || !slices.Contains(mapping.Options.DependsOn, "shop/worker/role") {
 		t.Errorf("mapping %s, after %v", tree.Canonical(mapping.Props), mapping.Options.DependsOn)
+	}
+	if start := all["shop/worker/items"].Props["startingPosition"]; start != "TRIM_HORIZON" {
+		t.Errorf("the stream is read from %v", start)
 	}
 	if group, _ := tree.Get(all["shop/worker"].Props, "logging.group"); !strings.Contains(group.(string), "shop/worker/logs") {
 		t.Errorf("the function logs to %v", group)

@@ -19,3 +19,9 @@ const (
 //
 //	orders.Grant(fn, sqs.Send)
 func (q Queue) Grant(to aws.Grantee, access ...Access) { aws.Grant(to, aws.Actions(access...), q.ARN) }
+
+// Feed allows what it takes to be called with the queue's messages; see lambda.Consume. A queue has no position to begin at.
+func (q Queue) Feed(to aws.Grantee) (source aws.ARN, start string) {
+	aws.Grant(to, []string{"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"}, q.ARN)
+	return q.ARN, ""
+}
