@@ -120,6 +120,7 @@ func apiSuite() kindtest.Suite {
 			{Name: "turned", Props: turned()},
 		},
 		Hands:      ws.hands(),
+		Secrets:    []tree.Path{`routes["ANY /web/{proxy+}"].parameters["append:header.x-stage"]`, `stages["$default"].variables.color`},
 		Alias:      map[tree.Path]tree.Path{"routes": "integrations", "bindings": "routes"}, // whoever adds a route binds none
 		Unreadable: map[tree.Path]string{"routes.*.parameters": masked, "stages.*.variables": masked},
 	}
