@@ -21,9 +21,10 @@ func compareAPI(d *apiDiff, want HTTPAPIProps, live liveAPI) {
 	reconcile.Value(d, "version", want.Version, live.version, update)
 	reconcile.Value(d, "disableExecuteApiEndpoint", want.DisableExecuteAPIEndpoint, live.disabled, update)
 	reconcile.Value(d, "ipAddressType", *want.IPAddressType, live.addresses, update)
-	if want.CORS == nil {
+	switch {
+	case want.CORS == nil:
 		reconcile.Value(d, "cors", nil, live.cors, deleteCORS())
-	} else {
+	case len(want.CORS.AllowOrigins) > 0: // else whom it is for is left out for now
 		leaves(d, "cors", treeOf(want.CORS), treeOf(live.cors), update)
 	}
 	c := compared(want, live)

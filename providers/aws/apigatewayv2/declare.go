@@ -8,7 +8,6 @@ import (
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/lambda"
-	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
 // NewHTTPAPI declares an HTTP API.
@@ -32,14 +31,13 @@ func (a HTTPAPI) Route(s *athanor.Stack, key string, fn lambda.Function, with ..
 		change(&r)
 	}
 	s.Bind(a.ID, key, r)
-	return lambda.NewPermission(s, a.below(s, key), lambda.PermissionProps{
+	return lambda.NewPermission(s, aws.Below(s, a.ID, shown(key)), lambda.PermissionProps{
 		Function: fn.ARN, Principal: "apigateway.amazonaws.com", SourceARN: a.ExecutionARN + aws.ARN(requests(key)),
 	})
 }
 
-// below is a name below the API's address for a route, in the scope of s: what it shows of the key, and a hash where that
-// might be another's too.
-func (a HTTPAPI) below(s *athanor.Stack, key string) string {
+// shown is what an address can show of a route's key, with a hash where that might be another's too.
+func shown(key string) string {
 	var name strings.Builder
 	exact := true
 	for _, c := range strings.ReplaceAll(key, " /", "/") {
@@ -55,16 +53,12 @@ func (a HTTPAPI) below(s *athanor.Stack, key string) string {
 			exact = false
 		}
 	}
-	shown := strings.Trim(name.String(), "-")
+	text := strings.Trim(name.String(), "-")
 	if !exact {
 		h := sha256.Sum256([]byte(key))
-		shown += "-" + hex.EncodeToString(h[:3])
+		text += "-" + hex.EncodeToString(h[:3])
 	}
-	address := a.ID
-	if uses, err := token.Refs(a.ID); err == nil && len(uses) > 0 {
-		address = uses[0].Ref.Address
-	}
-	return strings.TrimPrefix(address, s.Address("")) + "/" + shown
+	return text
 }
 
 // requests are those of a route, in all stages, as policies write them: with * for what differs from one to the next.

@@ -98,7 +98,7 @@ func deleteCORS() *apiCall {
 
 // configuration says everything, so that nothing is left of an earlier one.
 func (c *CORS) configuration() *types.Cors {
-	if c == nil {
+	if c == nil || len(c.AllowOrigins) == 0 {
 		return nil
 	}
 	return &types.Cors{

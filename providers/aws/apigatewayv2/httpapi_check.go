@@ -58,6 +58,9 @@ func checkAPI(want HTTPAPIProps) error {
 	if want.CORS != nil && want.CORS.MaxAge%time.Second != 0 {
 		c.wrong("cors.maxAge", "want whole seconds")
 	}
+	if want.CORS != nil && len(want.CORS.AllowOrigins) == 0 {
+		c.wrong("cors.allowOrigins", "want at least one")
+	}
 	if c.problems == nil {
 		return nil
 	}

@@ -188,6 +188,7 @@ func (w *work) strays(d *apiDiff) {
 	used := w.used()
 	for _, id := range slices.Sorted(maps.Keys(w.integrations)) {
 		if i := w.integrations[id]; !used[id] && !w.awaited(i) {
+			i.Parameters = nil // a value may be a secret
 			reconcile.Value(d, tree.Path("integrations").Key(id), nil, treeOf(&i), remove)
 		}
 	}

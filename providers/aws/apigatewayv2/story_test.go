@@ -2,6 +2,7 @@ package apigatewayv2
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -83,6 +84,19 @@ func TestStrays(t *testing.T) {
 	if have := paths(w.look(t, one(), &out).Steps); !slices.Equal(have, []string{"integrations." + *left.IntegrationId}) {
 		t.Errorf("an integration that nothing leads to shows as %v", have)
 	}
+	keyed, err := w.others.CreateIntegration(t.Context(), &sdk.CreateIntegrationInput{
+		ApiId: &id, IntegrationType: types.IntegrationTypeHttpProxy, IntegrationUri: new("https://example.com/keyed"), IntegrationMethod: new("GET"),
+		RequestParameters: map[string]string{"overwrite:header.x-key": "a-secret"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if steps := w.look(t, one(), &out).Steps; len(steps) != 2 || strings.Contains(fmt.Sprint(steps), "a-secret") {
+		t.Errorf("what is left and may hold secrets shows as %v", steps)
+	}
+	if _, err := w.others.DeleteIntegration(t.Context(), &sdk.DeleteIntegrationInput{ApiId: &id, IntegrationId: keyed.IntegrationId}); err != nil {
+		t.Fatal(err)
+	}
 	two := one()
 	two["routes"].(obj)["GET /web"] = obj{"url": "https://example.com", "method": "GET"}
 	if have := paths(w.look(t, two, &out).Steps); !slices.Equal(have, []string{`routes["GET /web"]`}) {
@@ -110,10 +124,13 @@ func TestLater(t *testing.T) {
 		"routes":      obj{"GET /items": obj{"lambda": "⟦fn.arn⟧"}, "$default": obj{"lambda": function("items")}},
 		"authorizers": obj{"asked": obj{"lambda": "⟦fn.arn⟧"}},
 		"stages":      obj{"$default": obj{"accessLog": obj{"destination": "⟦log.arn⟧", "format": "$context.requestId"}}},
+		"cors":        obj{"allowOrigins": list{"⟦site.url⟧"}, "maxAge": "1h"},
+	}
+	late := []tree.Path{
+		`routes["GET /items"].lambda`, "authorizers.asked.lambda", `stages["$default"].accessLog.destination`, "cors.allowOrigins[0]",
 	}
 	job := w.job(t, kind, nil, nil)
-	job.Props = declared
-	job.Omit = []tree.Path{`routes["GET /items"].lambda`, "authorizers.asked.lambda", `stages["$default"].accessLog.destination`}
+	job.Props, job.Omit = declared, late
 	out, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
 	if err != nil {
 		t.Fatal(err)
@@ -123,11 +140,12 @@ func TestLater(t *testing.T) {
 		"routes":      obj{"GET /items": obj{"lambda": function("items")}, "$default": obj{"lambda": function("items")}},
 		"authorizers": obj{"asked": obj{"lambda": function("ask")}},
 		"stages":      obj{"$default": obj{"accessLog": obj{"destination": group("access"), "format": "$context.requestId"}}},
+		"cors":        obj{"allowOrigins": list{"https://example.com"}, "maxAge": "1h"},
 	}
 	out = w.settled(t, known, &out)
-	w.expect(t, "the rest", "POST authorizers", "POST routes", "PATCH stages")
+	w.expect(t, "the rest", "PATCH apis", "POST authorizers", "POST routes", "PATCH stages")
 	job = w.job(t, kind, nil, &out)
-	job.Props, job.Omit = declared, []tree.Path{`routes["GET /items"].lambda`, "authorizers.asked.lambda", `stages["$default"].accessLog.destination`}
+	job.Props, job.Omit = declared, late
 	if look, err := kind.Look(t.Context(), job); err != nil || len(look.Steps) > 0 {
 		t.Errorf("what is left out stays as it is, and shows %v, %v", paths(look.Steps), err)
 	}
@@ -324,6 +342,7 @@ func TestCheck(t *testing.T) {
 		{obj{"stages": obj{"a": obj{"routes": obj{"GET /": obj{}}}}}, "no such route"},
 		{obj{"stages": obj{"a": obj{"throttle": obj{"rate": int64(1)}}}}, "is required"},
 		{obj{"cors": obj{"allowOrigins": list{"*"}, "maxAge": "1500ms"}}, "whole seconds"},
+		{obj{"cors": obj{"allowOrigins": list{}}}, "at least one"},
 		{obj{"tags": obj{"athanor:stack": "x"}}, "not for authors"},
 		{tuned(), ""},
 	} {

@@ -47,7 +47,7 @@ var bucketKind = &reconcile.Kind[BucketProps, liveBucket, Bucket]{
 	Given:    func(want BucketProps) string { return want.Name },
 	Defaults: bucketDefaults,
 	Check:    checkBucket,
-	Late:     []tree.Path{"policy", "encryption", "cors", "lifecycle", "logging", "website", "notifications"},
+	Late:     []tree.Path{"policy", "encryption", "cors", "lifecycle", "logging", "website", "notifications", "bindings"},
 	AtBirth:  []string{"name", "arn", "region", "domainName", "regionalDomainName", "websiteEndpoint"},
 
 	Owner:     func(live liveBucket) reconcile.Mark { return adopt.MarkOf(live.tags) },
@@ -164,11 +164,7 @@ func bucketDefaults(want BucketProps) BucketProps {
 		want.Website = new(*want.Website)
 		want.Website.RoutingRules = nil
 	}
-	told := map[string]Notification{}
-	for name, n := range want.Notifications {
-		told[name] = n.normal()
-	}
-	want.Notifications = orNil(told)
+	want.Notifications, want.Bindings = normalAll(want.Notifications), normalAll(want.Bindings)
 	want.Tags = maps.Clone(want.Tags)
 	return want
 }

@@ -48,8 +48,13 @@ func checkBucket(want BucketProps) error {
 		}
 	}
 	checkWebsite(want.Website, say)
-	for _, name := range slices.Sorted(maps.Keys(want.Notifications)) {
-		want.Notifications[name].check(name, func(problem string) { say(string(notificationsPath.Key(name)), problem) })
+	told := want.allNotifications()
+	for _, name := range slices.Sorted(maps.Keys(told)) {
+		told[name].check(name, func(problem string) { say(string(notificationPath(want, name)), problem) })
+		_, bound := want.Bindings[name]
+		if _, twice := want.Notifications[name]; bound && twice {
+			say(string(notificationPath(want, name)), "notifications has one with this name too")
+		}
 	}
 	for i, r := range want.Lifecycle {
 		r.check(func(path, problem string) { say(fmt.Sprintf("lifecycle[%d]%s", i, path), problem) })

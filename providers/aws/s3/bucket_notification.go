@@ -15,24 +15,36 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-const notificationsPath = tree.Path("notifications")
+// notificationPath is where a notification is declared, or would be.
+func notificationPath(want BucketProps, name string) tree.Path {
+	if _, bound := want.Bindings[name]; bound {
+		return tree.Path("bindings").Key(name)
+	}
+	return tree.Path("notifications").Key(name)
+}
+
+// allNotifications are those of the program and those of constructors.
+func (p BucketProps) allNotifications() map[string]Notification {
+	all := map[string]Notification{}
+	maps.Copy(all, p.Notifications)
+	maps.Copy(all, p.Bindings)
+	return all
+}
 
 // compareNotifications states each by its name. All are put by one call, which takes what is to change and leaves the rest
 // as it is.
 func compareNotifications(d *bucketDiff, want, have BucketProps) {
 	put := putNotifications(want)
-	names := maps.Clone(have.Notifications)
-	if names == nil {
-		names = map[string]Notification{}
-	}
-	maps.Copy(names, want.Notifications)
+	told := want.allNotifications()
+	names := maps.Clone(told)
+	maps.Copy(names, have.Notifications)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		w, declared := want.Notifications[name]
+		w, declared := told[name]
 		h, there := have.Notifications[name]
 		if declared && !w.targeted() {
 			continue // whom it tells is left out for now
 		}
-		reconcile.Value(d, notificationsPath.Key(name), only(w, declared), only(h, there), put)
+		reconcile.Value(d, notificationPath(want, name), only(w, declared), only(h, there), put)
 	}
 	reconcile.Value(d, "eventBridge", want.EventBridge, have.EventBridge, put)
 }
@@ -50,6 +62,14 @@ func (n Notification) targeted() bool { return n.Queue != "" || n.Topic != "" ||
 func (n Notification) normal() Notification {
 	n.Events = sorted(n.Events)
 	return n
+}
+
+func normalAll(in map[string]Notification) map[string]Notification {
+	out := map[string]Notification{}
+	for name, n := range in {
+		out[name] = n.normal()
+	}
+	return orNil(out)
 }
 
 // putNotifications writes the whole configuration. S3 tries each destination with a message, and refuses one whose policy
@@ -74,17 +94,14 @@ func putNotifications(want BucketProps) *bucketCall {
 
 // notificationsOf is what is there with the changed paths as they are wanted.
 func notificationsOf(want, have BucketProps, changed []tree.Path) *types.NotificationConfiguration {
-	all, bridge := maps.Clone(have.Notifications), have.EventBridge
-	if all == nil {
-		all = map[string]Notification{}
-	}
+	told, all, bridge := want.allNotifications(), have.allNotifications(), have.EventBridge
 	for _, path := range changed {
 		if path == "eventBridge" {
 			bridge = want.EventBridge
 			continue
 		}
 		name := path.Steps()[1].Key
-		if n, declared := want.Notifications[name]; declared {
+		if n, declared := told[name]; declared {
 			all[name] = n
 		} else {
 			delete(all, name)

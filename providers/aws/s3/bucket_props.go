@@ -40,6 +40,8 @@ type BucketProps struct {
 	// destination does not let S3 in is taken all the same, since its policy may come later; until then it tells nobody.
 	// Left out, there are none.
 	Notifications map[string]Notification
+	// Bindings are notifications that constructors add. Default: none.
+	Bindings map[string]Notification
 	// EventBridge sends all events to EventBridge, where rules choose among them. Default: false.
 	EventBridge bool
 	// Logging writes a record of each request to another bucket.

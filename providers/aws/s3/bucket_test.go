@@ -115,6 +115,7 @@ func bucketSuite() kindtest.Suite {
 		Fault: fault,
 		Variants: []kindtest.Variant{
 			{Name: "site", Props: site()},
+			{Name: "bound", Props: obj{"bindings": site()["notifications"]}},
 			{Name: "redirect", Props: obj{"website": obj{"redirectTo": "example.com", "redirectProtocol": "https"}, "versioning": "Suspended"}},
 			{Name: "locked", Props: obj{"objectLockEnabled": true, "objectLockRetention": obj{"mode": "GOVERNANCE", "days": int64(1)}}},
 			{Name: "locked for years", Props: obj{"objectLockEnabled": true, "objectLockRetention": obj{"mode": "COMPLIANCE", "years": int64(2)}}},
@@ -128,6 +129,7 @@ func bucketSuite() kindtest.Suite {
 			"website.routingRules.*.redirectCode": {"307"},
 			"logging.bucket":                      {moreLogs},
 			"notifications.*.events":              {list{"s3:ObjectRestore:Completed"}},
+			"bindings.*.events":                   {list{"s3:ObjectRestore:Completed"}},
 			"lifecycle.*.expiration.date":         {"2036-06-30"},
 			"lifecycle.*.transitions.*.date":      {"2033-06-30"},
 		},
@@ -136,7 +138,8 @@ func bucketSuite() kindtest.Suite {
 				t.Fatalf("edit tags: %v", err)
 			}
 		}}},
-		Alias: map[tree.Path]tree.Path{"objectLockEnabled": "versioning"}, // which the lock turns on
+		// The lock turns versions on, and whoever adds a notification binds none.
+		Alias: map[tree.Path]tree.Path{"objectLockEnabled": "versioning", "bindings": "notifications"},
 		Silent: map[tree.Path]string{
 			"forceDestroy":        "it is leave to delete, and nothing in S3",
 			"objectLockRetention": "it is valid only with the lock; TestLockedBucket changes it alone",

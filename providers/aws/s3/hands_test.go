@@ -3,6 +3,7 @@ package s3
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,7 +44,7 @@ func (ws worlds) bucketHands() map[tree.Path]kindtest.Hand {
 		"tags": hand(handTags), "objectOwnership": hand(handOwnership), "publicAccessBlock": hand(handPublicAccess),
 		"versioning": hand(handVersioning), "encryption": hand(handEncryption), "cors": hand(handCORS), "lifecycle": hand(handLifecycle),
 		"logging": hand(handLogging), "transferAcceleration": hand(handAcceleration), "requestPayer": hand(handPayer),
-		"website": hand(handWebsite), "notifications": hand(handNotifications), "eventBridge": hand(handNotifications), "policy": hand(handPolicy), "objectLockRetention": hand(handRetention),
+		"website": hand(handWebsite), "notifications": hand(handNotifications), "eventBridge": hand(handNotifications), "bindings": hand(handNotifications), "policy": hand(handPolicy), "objectLockRetention": hand(handRetention),
 		"": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
 			t.Helper()
 			if _, err := ws[w.Dir].others.DeleteBucket(t.Context(), &sdk.DeleteBucketInput{Bucket: nameOf(to.Attrs)}); err != nil {
@@ -138,7 +139,10 @@ func handNotifications(ctx ctx, c client, name *string, p BucketProps) error {
 	if p.EventBridge {
 		in.EventBridgeConfiguration = &types.EventBridgeConfiguration{}
 	}
-	for id, n := range p.Notifications {
+	told := map[string]Notification{}
+	maps.Copy(told, p.Notifications)
+	maps.Copy(told, p.Bindings)
+	for id, n := range told {
 		var events []types.Event
 		for _, e := range n.Events {
 			events = append(events, types.Event(e))

@@ -97,6 +97,10 @@ func TestRefused(t *testing.T) {
 		{bucket, "website.routingRules[0]", obj{"website": obj{"indexDocument": "i", "routingRules": list{obj{"replaceKey": "a", "replaceKeyPrefix": "b"}}}}},
 		{bucket, "notifications.n", obj{"notifications": obj{"n": obj{"events": list{"s3:ObjectCreated:*"}}}}},
 		{bucket, "notifications.n", obj{"notifications": obj{"n": obj{"queue": queue("q"), "topic": topic("t"), "events": list{"s3:ObjectCreated:*"}}}}},
+		{bucket, "bindings.n", obj{
+			"notifications": obj{"n": obj{"queue": queue("q"), "events": list{"s3:ObjectCreated:*"}}},
+			"bindings":      obj{"n": obj{"queue": queue("q"), "events": list{"s3:ObjectCreated:*"}}},
+		}},
 		{bucket, "notifications.n", obj{"notifications": obj{"n": obj{"queue": queue("q.fifo"), "events": list{"s3:ObjectCreated:*"}}}}},
 		{bucket, "notifications.n", obj{"notifications": obj{"n": obj{"queue": queue("q"), "events": list{}}}}},
 		{bucket, "lifecycle[0]", obj{"lifecycle": list{obj{"prefix": "x"}}}},
