@@ -147,10 +147,10 @@ func (s *devStack) next(kind string) devEvent {
 		if err := json.Unmarshal(s.events.Bytes(), &e); err != nil {
 			s.t.Fatalf("%v: %s", err, s.events.Text())
 		}
-		switch {
-		case e.Type == kind:
+		switch e.Type {
+		case kind:
 			return e
-		case e.Type == "problem" || e.Type == "error":
+		case "problem", "error":
 			s.t.Fatal(s.events.Text())
 		}
 	}

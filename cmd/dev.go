@@ -94,7 +94,7 @@ func (a *app) dev(c *cli.Context) (err error) {
 	}
 	d := &dev{app: a, c: c, src: src, s: s, whole: true, timer: time.NewTimer(time.Hour)}
 	d.timer.Stop()
-	if d.program, err = a.devProgram(c, s, src); err != nil {
+	if d.program, err = a.devProgram(s, src); err != nil {
 		return err
 	}
 	if d.watcher, err = watch.New(); err != nil {

@@ -61,31 +61,33 @@ func (d *dev) roundDone() <-chan struct{} {
 
 // changed takes in what was saved. A program that evaluates is taken at once: what is at work finishes its running calls.
 func (d *dev) changed(ctx context.Context, paths []string) error {
-	for {
-		d.tellChanged(paths)
-		d.s.engine.Warm.Changed(paths)
-		if !slices.ContainsFunc(paths, d.made.Has) {
-			break
-		}
-		err := d.load(ctx)
-		if err == nil {
-			break
-		}
-		if fatal := d.problem(ctx, err); fatal != nil || ctx.Err() != nil {
+	d.tellChanged(paths)
+	d.s.engine.Warm.Changed(paths)
+	other := func(path string) bool { return !d.made.Has(path) }
+	if !slices.ContainsFunc(paths, d.made.Has) {
+		d.restart()
+		return nil
+	}
+	beside := slices.ContainsFunc(paths, other)
+	if err := d.load(ctx); err != nil {
+		fatal := d.problem(ctx, err)
+		if fatal != nil || ctx.Err() != nil || !beside {
 			return fatal
 		}
-		if slices.ContainsFunc(paths, func(path string) bool { return !d.made.Has(path) }) {
-			break // beside the broken program something changed that the one before is made of
-		}
-		return nil
+		// Beside the broken program something was saved that the one before is made of.
 	}
-	if d.round != nil {
-		d.next = true
-		d.round.abandon()
-		return nil
-	}
-	d.begin(nil)
+	d.restart()
 	return nil
+}
+
+// restart begins a round for the newest program, when the one at work has finished its running calls.
+func (d *dev) restart() {
+	if d.round == nil {
+		d.begin(nil)
+		return
+	}
+	d.next = true
+	d.round.abandon()
 }
 
 // abandon lets a round end as soon as it can in good order.

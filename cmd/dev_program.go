@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/engine"
@@ -29,7 +27,7 @@ type handOver struct{ binary string }
 func (h *handOver) Error() string { return "the new program takes over: " + h.binary }
 
 // devProgram finds out how the target of a session is evaluated.
-func (a *app) devProgram(c *cli.Context, s *session, src *source) (devProgram, error) {
+func (a *app) devProgram(s *session, src *source) (devProgram, error) {
 	e := evaluation{Stage: s.stage.Name, Dir: src.dir, Config: s.config}
 	switch {
 	case src.stdin:
