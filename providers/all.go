@@ -12,6 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/iam"
 	"github.com/athanor-dev/athanor/providers/aws/lambda"
 	"github.com/athanor-dev/athanor/providers/aws/logs"
+	"github.com/athanor-dev/athanor/providers/aws/route53"
 	"github.com/athanor-dev/athanor/providers/aws/s3"
 	"github.com/athanor-dev/athanor/providers/aws/secretsmanager"
 	"github.com/athanor-dev/athanor/providers/aws/sns"
@@ -35,7 +36,7 @@ func All() []reconcile.Provider {
 func services() []aws.Service {
 	return []aws.Service{
 		apigatewayv2.Service(), dynamodb.Service(), eventbridge.Service(), iam.Service(), lambda.Service(),
-		logs.Service(), s3.Service(), secretsmanager.Service(), sns.Service(), sqs.Service(), ssm.Service(),
+		logs.Service(), route53.Service(), s3.Service(), secretsmanager.Service(), sns.Service(), sqs.Service(), ssm.Service(),
 		cloudcontrol.Service(),
 	}
 }

@@ -15,12 +15,13 @@ var codes = map[reconcile.Class][]string{
 		"NoSuchBucket", "NoSuchKey", "NoSuchVersion", "NoSuchUpload", "NoSuchEntity",
 		"ParameterNotFound", "InvalidResourceId",
 		"PolicyNotFoundException", "TableNotFoundException",
+		"NoSuchHostedZone",
 	},
 	// A bucket's name that somebody else took is BucketAlreadyExists, and no look will ever show it as ours.
 	reconcile.Exists: {
 		"QueueNameExists", "QueueAlreadyExists", "AWS.SimpleQueueService.QueueNameExists",
 		"AlreadyExists", "BucketAlreadyOwnedByYou", "PreconditionFailed", "EntityAlreadyExists", "ResourceAlreadyExistsException", "AlreadyExistsException",
-		"ParameterAlreadyExists", "ResourceExistsException",
+		"ParameterAlreadyExists", "ResourceExistsException", "HostedZoneAlreadyExists",
 	},
 	reconcile.Conflict: {
 		"OperationAborted", "OperationAbortedException", "ConditionalRequestConflict", "ConcurrentAccess", "StaleTag",
@@ -37,6 +38,7 @@ var codes = map[reconcile.Class][]string{
 		"ConcurrentOperationException", "ResourceInUseException", "ResourceNotReadyException",
 		"ContinuousBackupsUnavailableException", // of a table that is not ACTIVE yet
 		"EntityTemporarilyUnmodifiable",
+		"HostedZoneNotEmpty",
 	},
 	reconcile.Throttled: {
 		"Throttling", "ThrottlingException", "ThrottledException", "Throttled", "RequestThrottled",
@@ -50,6 +52,7 @@ var codes = map[reconcile.Class][]string{
 		"RequestTimeout", "RequestTimeoutException", "IDPCommunicationError",
 		"HandlerInternalFailureException", "NetworkFailure", "NetworkFailureException", "ServiceInternalErrorException",
 		"ServiceTimeout", "ServiceFailure",
+		"NoSuchChange",
 	},
 	reconcile.Denied: {
 		"AccessDenied", "AccessDeniedException", "AllAccessDisabled", "AccountProblem", "AuthorizationError", "AuthFailure",
@@ -58,7 +61,7 @@ var codes = map[reconcile.Class][]string{
 		"MissingAuthenticationTokenException", "NotSignedUp", "OptInRequired", "RequestExpired", "RequestTimeTooSkewed",
 		"SignatureDoesNotMatch", "SubscriptionRequiredException", "UnauthorizedOperation", "UnrecognizedClientException",
 		"InvalidCredentials", "InvalidCredentialsException", "UnauthorizedTaggingOperation",
-		"KMSAccessDenied", "KMSOptInRequired", "KmsAccessDenied", "KmsOptInRequired",
+		"KMSAccessDenied", "NotAuthorizedException", "KMSOptInRequired", "KmsAccessDenied", "KmsOptInRequired",
 		"KMS.AccessDeniedException", "KMS.OptInRequired",
 		"KMSAccessDeniedException", "EC2AccessDeniedException",
 	},
@@ -84,6 +87,8 @@ var codes = map[reconcile.Class][]string{
 		"CodeSigningConfigNotFoundException", "RequestTooLargeException", "RequestEntityTooLargeException", "UnsupportedMediaTypeException",
 		"PublicPolicyException", "KMSDisabledException", "KMSInvalidStateException", "KMSNotFoundException",
 		"DecryptionFailure", "EncryptionFailure", "MalformedPolicyDocumentException", "PreconditionNotMetException", "PublicPolicyException",
+		"ConflictingDomainExists", "InvalidChangeBatch", "InvalidDomainName", "InvalidInput", "InvalidVPCId", "LastVPCAssociation",
+		"NoSuchDelegationSet", "PublicZoneVPCAssociation",
 	},
 	reconcile.Quota: {
 		"OverLimit", "TopicLimitExceeded", "SubscriptionLimitExceeded", "FilterPolicyLimitExceeded", "ReplayLimitExceeded",
@@ -91,6 +96,7 @@ var codes = map[reconcile.Class][]string{
 		"QuotaExceeded", "ServiceQuotaExceeded", "ServiceQuotaExceededException",
 		"ParameterLimitExceeded", "ParameterMaxVersionLimitExceeded", "PoliciesLimitExceededException", "TooManyTagsError",
 		"CodeStorageExceededException", "PolicyLengthExceededException", "ENILimitReachedException", "SubnetIPAddressLimitReachedException",
+		"LimitsExceeded", "TooManyHostedZones",
 	},
 }
 

@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -68,7 +67,7 @@ func (a *amended) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		text = encoded(in)
 	}
 	text = bytes.ReplaceAll(text, []byte(a.Account), []byte(a.cloud.Account))
-	status, header, body, effect := a.pass(r, text)
+	status, header, body, effect := a.front.Exchange(r, text)
 	body = bytes.ReplaceAll(body, []byte(a.cloud.Account), []byte(a.Account))
 	status, body = a.answered(op, in, status, body, effect)
 	if status == 0 {
@@ -93,35 +92,6 @@ func (a *amended) edit(op string, in Fields) {
 	if edit := a.Edit[op]; edit != nil {
 		edit(in)
 	}
-}
-
-// pass sends a request through the proxy. The status is 0 when there was no answer; effect tells whether it had one.
-func (a *amended) pass(r *http.Request, text []byte) (status int, header http.Header, body []byte, effect bool) {
-	outside := r.Header.Get(outsiderHeader) != ""
-	res, err := a.front.Send(r, text)
-	effect = outside && err == nil
-	if !outside {
-		effect = a.reached(text)
-	}
-	if err != nil {
-		return 0, nil, nil, effect
-	}
-	defer res.Body.Close()
-	body, err = io.ReadAll(res.Body)
-	if err != nil {
-		return 0, nil, nil, effect
-	}
-	return res.StatusCode, res.Header, body, effect
-}
-
-// reached reports that the last recorded call of this text went through to moto.
-func (a *amended) reached(text []byte) bool {
-	for _, c := range slices.Backward(a.cloud.Calls()) {
-		if bytes.Equal(c.Body, text) {
-			return c.Forwarded
-		}
-	}
-	return false
 }
 
 func (a *amended) answered(op string, in Fields, status int, body []byte, effect bool) (int, []byte) {

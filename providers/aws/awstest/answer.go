@@ -115,6 +115,8 @@ func absent(c Call) answer {
 		}
 	case c.Service == "SNS":
 		f.code, f.message = "NotFound", notFoundNoun(c)+" does not exist"
+	case c.Service == "Route53":
+		f.code, f.message = "NoSuchHostedZone", "No hosted zone found."
 	case c.Service == "IAM":
 		f.code, f.message = "NoSuchEntity", "The entity cannot be found."
 	case c.protocol == query:

@@ -70,6 +70,9 @@ func classify(r *http.Request, body []byte, fallback string) Call {
 		if !isSigned {
 			service = "sts" // the only one of them with unsigned calls
 		}
+	case service == "route53":
+		c.protocol = query // it spells errors as those do
+		c.Operation = dnsOperation(r)
 	case service == "s3" || !isSigned:
 		c.protocol = restXML
 		service = "s3"
@@ -140,6 +143,8 @@ func serviceName(id string) string {
 		return "CloudControl"
 	case "logs":
 		return "Logs"
+	case "route53":
+		return "Route53"
 	case "secretsmanager":
 		return "SecretsManager"
 	case "events":

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -60,4 +61,34 @@ func (f *Front) Send(r *http.Request, body []byte) (*http.Response, error) {
 		out.Header.Set("Content-Length", strconv.Itoa(len(body)))
 	}
 	return f.forward.RoundTrip(out)
+}
+
+// Exchange is [Front.Send] with the whole answer. The status is 0 when there was none; effect tells whether the request
+// reached the cloud, and so may have had its effect.
+func (f *Front) Exchange(r *http.Request, body []byte) (status int, header http.Header, answer []byte, effect bool) {
+	res, err := f.Send(r, body)
+	if r.Header.Get(outsiderHeader) != "" {
+		effect = err == nil
+	} else {
+		effect = f.reached(r.Method, r.URL.RequestURI(), body)
+	}
+	if err != nil {
+		return 0, nil, nil, effect
+	}
+	defer res.Body.Close()
+	answer, err = io.ReadAll(res.Body)
+	if err != nil {
+		return 0, nil, nil, effect
+	}
+	return res.StatusCode, res.Header, answer, effect
+}
+
+// reached reports that the last recorded call like this one went through.
+func (f *Front) reached(method, uri string, body []byte) bool {
+	for _, c := range slices.Backward(f.cloud.Calls()) {
+		if c.Method == method && c.URI == uri && bytes.Equal(c.Body, body) {
+			return c.Forwarded
+		}
+	}
+	return false
 }

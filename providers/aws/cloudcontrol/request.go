@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudcontrol/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -87,7 +88,7 @@ func wait(ctx context.Context, cloud reconcile.Cloud, client *sdk.Client, e *typ
 		if e.RetryAfter != nil {
 			next = max(time.Until(*e.RetryAfter), pause)
 		}
-		if err := pauseFor(ctx, min(next, slowest)); err != nil {
+		if err := aws.Pause(ctx, min(next, slowest)); err != nil {
 			return err
 		}
 		pause = min(pause*3/2, slowest)
@@ -102,17 +103,6 @@ func wait(ctx context.Context, cloud reconcile.Cloud, client *sdk.Client, e *typ
 				return err
 			}
 		}
-	}
-}
-
-func pauseFor(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
 	}
 }
 

@@ -67,7 +67,7 @@ func (r *reading) run(ctx context.Context, yield func(reconcile.LogLine, error) 
 		default:
 			failures++
 		}
-		if err := wait(ctx, r.every<<min(failures, 4)); err != nil {
+		if err := aws.Pause(ctx, r.every<<min(failures, 4)); err != nil {
 			if r.query.Follow {
 				return nil
 			}
@@ -138,15 +138,4 @@ func pattern(text string) string {
 		return ""
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }

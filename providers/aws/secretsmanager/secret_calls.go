@@ -104,7 +104,7 @@ func createSecret(ctx context.Context, site secretSite) (Secret, error) {
 	}
 	in := &sdk.CreateSecretInput{
 		Name: &site.Name, Description: aws.OrNil(site.Want.Description), KmsKeyId: aws.OrNil(site.Want.KMSKeyID),
-		ClientRequestToken: new(tokenOf("create", site.Mark.Stack, site.Mark.Stage, site.Mark.Address, site.Name, site.Nonce)),
+		ClientRequestToken: new(tokenOf("create", site.Mark.Stack, site.Mark.Stage, site.Mark.Address, site.Name, site.Nonce, site.Gone)),
 		AddReplicaRegions:  replicaList(site.Want.Replicas),
 		Tags:               tagList(withWindow(aws.Tags(site.Want.Tags, site.Mark), site.Want)),
 	}
