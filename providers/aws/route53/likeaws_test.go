@@ -45,21 +45,26 @@ type likeAWS struct {
 }
 
 type recordXML struct {
-	XMLName                                        xml.Name `xml:"ResourceRecordSet"`
-	Name, Type                                     string
-	SetIdentifier, Region, Failover, HealthCheckId string `xml:",omitempty"`
-	Weight                                         *int64
-	TTL                                            *int64
-	MultiValueAnswer                               *bool
-	GeoLocation                                    *struct {
+	XMLName                         xml.Name `xml:"ResourceRecordSet"`
+	Name, Type                      string
+	SetIdentifier, Region, Failover string `xml:",omitempty"`
+	HealthCheckID                   string `xml:"HealthCheckId,omitempty"`
+	Weight                          *int64
+	TTL                             *int64
+	MultiValueAnswer                *bool
+	GeoLocation                     *struct {
 		ContinentCode, CountryCode, SubdivisionCode string `xml:",omitempty"`
 	}
 	ResourceRecords *struct{ ResourceRecord []struct{ Value string } }
 	AliasTarget     *struct {
-		HostedZoneId, DNSName string
-		EvaluateTargetHealth  bool
+		HostedZoneID         string `xml:"HostedZoneId"`
+		DNSName              string
+		EvaluateTargetHealth bool
 	}
-	CidrRoutingConfig    *struct{ CollectionId, LocationName string }
+	CidrRoutingConfig *struct {
+		CollectionID string `xml:"CollectionId"`
+		LocationName string
+	}
 	GeoProximityLocation *struct {
 		AWSRegion, LocalZoneGroup string `xml:",omitempty"`
 		Bias                      *int32
@@ -231,7 +236,7 @@ func (r recordXML) valid() bool {
 		if r.Type != "TXT" {
 			continue
 		}
-		for _, text := range strings.Split(v.Value, `" "`) {
+		for _, text := range strings.SplitSeq(v.Value, `" "`) {
 			if !strings.HasPrefix(v.Value, `"`) || !strings.HasSuffix(v.Value, `"`) || len(strings.Trim(text, `"`)) > 255 {
 				return false
 			}
