@@ -10,9 +10,12 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
+	"github.com/athanor-dev/athanor/providers/aws/logs"
 	"github.com/athanor-dev/athanor/providers/aws/s3"
+	"github.com/athanor-dev/athanor/providers/aws/secretsmanager"
 	"github.com/athanor-dev/athanor/providers/aws/sns"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
+	"github.com/athanor-dev/athanor/providers/aws/ssm"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -66,6 +69,15 @@ func TestGrants(t *testing.T) {
 		"subscribe": {func(s *athanor.Stack, to aws.Grantee) {
 			sns.NewTopic(s, "events", sns.TopicProps{}).Grant(to, sns.Subscribe)
 		}, []string{`{"do":["sns:ListSubscriptionsByTopic","sns:Subscribe"],"on":["${events.arn}"]}`}},
+		"what is in a log group": {func(s *athanor.Stack, to aws.Grantee) {
+			logs.NewLogGroup(s, "app", logs.LogGroupProps{}).Grant(to, logs.Write)
+		}, []string{`{"do":["logs:CreateLogStream","logs:PutLogEvents"],"on":["${app.streamsArn}"]}`}},
+		"a parameter": {func(s *athanor.Stack, to aws.Grantee) {
+			ssm.NewParameter(s, "domain", ssm.ParameterProps{Value: "shop.example"}).Grant(to, ssm.Read)
+		}, []string{`{"do":["ssm:GetParameter","ssm:GetParameterHistory","ssm:GetParameters"],"on":["${domain.arn}"]}`}},
+		"a secret": {func(s *athanor.Stack, to aws.Grantee) {
+			secretsmanager.NewSecret(s, "password", secretsmanager.SecretProps{Generate: &secretsmanager.Generate{}}).Grant(to, secretsmanager.Read)
+		}, []string{`{"do":["secretsmanager:DescribeSecret","secretsmanager:GetSecretValue"],"on":["${password.arn}"]}`}},
 		"objects and their bucket": {func(s *athanor.Stack, to aws.Grantee) {
 			s3.NewBucket(s, "assets", s3.BucketProps{}).Grant(to, s3.Read, s3.List)
 		}, []string{`{"do":["s3:GetObject"],"on":["${assets.arn}/*"]}`, `{"do":["s3:ListBucket"],"on":["${assets.arn}"]}`}},

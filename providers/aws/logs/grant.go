@@ -2,26 +2,20 @@ package logs
 
 import "github.com/athanor-dev/athanor/providers/aws"
 
-// Access is what a grant on a log group allows.
+// Access is a way to use a log group: the actions that it takes, apart by spaces. An action by its name is one as well.
 type Access string
 
-// What a grant allows: to write events, making streams as they are needed; to read events.
+// What a grantee can be allowed.
 const (
-	Write Access = "write"
-	Read  Access = "read"
+	// Write events, and make streams for them as they are needed.
+	Write Access = "logs:CreateLogStream logs:PutLogEvents"
+	// Read events.
+	Read Access = "logs:DescribeLogStreams logs:FilterLogEvents logs:GetLogEvents"
 )
 
-// actions are those of each access; they are allowed on what is in the group.
-var actions = map[Access][]string{
-	Write: {"logs:CreateLogStream", "logs:PutLogEvents"},
-	Read:  {"logs:DescribeLogStreams", "logs:FilterLogEvents", "logs:GetLogEvents"},
-}
-
-// Grant allows one way, or more, of using the group.
+// Grant allows a role, or what runs as one, to use what is in the group.
 //
 //	group.Grant(fn, logs.Write)
 func (g LogGroup) Grant(to aws.Grantee, access ...Access) {
-	for _, a := range access {
-		aws.Grant(to, actions[a], g.StreamsARN)
-	}
+	aws.Grant(to, aws.Actions(access...), g.StreamsARN)
 }

@@ -236,7 +236,7 @@ func (r recordXML) valid() bool {
 		if r.Type != "TXT" {
 			continue
 		}
-		for _, text := range strings.SplitSeq(v.Value, `" "`) {
+		for text := range strings.SplitSeq(v.Value, `" "`) {
 			if !strings.HasPrefix(v.Value, `"`) || !strings.HasSuffix(v.Value, `"`) || len(strings.Trim(text, `"`)) > 255 {
 				return false
 			}

@@ -2,25 +2,18 @@ package secretsmanager
 
 import "github.com/athanor-dev/athanor/providers/aws"
 
-// Access is what a grant on a secret allows.
+// Access is a way to use a secret: the actions that it takes, apart by spaces. An action by its name is one as well.
 type Access string
 
-// What a grant allows: to read the value; to put another one. A key of KMS of one's own must allow its use as well.
+// What a grantee can be allowed. A secret with a key of KMS of one's own also needs leave to use the key.
 const (
-	Read  Access = "read"
-	Write Access = "write"
+	// Read the value.
+	Read Access = "secretsmanager:DescribeSecret secretsmanager:GetSecretValue"
+	// Write another value.
+	Write Access = "secretsmanager:PutSecretValue secretsmanager:UpdateSecretVersionStage"
 )
 
-var actions = map[Access][]string{
-	Read:  {"secretsmanager:DescribeSecret", "secretsmanager:GetSecretValue"},
-	Write: {"secretsmanager:PutSecretValue", "secretsmanager:UpdateSecretVersionStage"},
-}
-
-// Grant allows one way, or more, of using the secret.
+// Grant allows a role, or what runs as one, to use the secret.
 //
 //	secret.Grant(fn, secretsmanager.Read)
-func (s Secret) Grant(to aws.Grantee, access ...Access) {
-	for _, a := range access {
-		aws.Grant(to, actions[a], s.ARN)
-	}
-}
+func (s Secret) Grant(to aws.Grantee, access ...Access) { aws.Grant(to, aws.Actions(access...), s.ARN) }

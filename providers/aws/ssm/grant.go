@@ -2,26 +2,18 @@ package ssm
 
 import "github.com/athanor-dev/athanor/providers/aws"
 
-// Access is what a grant on a parameter allows.
+// Access is a way to use a parameter: the actions that it takes, apart by spaces. An action by its name is one as well.
 type Access string
 
-// What a grant allows: to read the parameter, with its value in clear; to write another value. A key of KMS of one's own
-// must allow its use as well.
+// What a grantee can be allowed. A SecureString with a key of KMS of one's own also needs leave to use the key.
 const (
-	Read  Access = "read"
-	Write Access = "write"
+	// Read the parameter, with its value in clear.
+	Read Access = "ssm:GetParameter ssm:GetParameters ssm:GetParameterHistory"
+	// Write another value.
+	Write Access = "ssm:PutParameter"
 )
 
-var actions = map[Access][]string{
-	Read:  {"ssm:GetParameter", "ssm:GetParameters", "ssm:GetParameterHistory"},
-	Write: {"ssm:PutParameter"},
-}
-
-// Grant allows one way, or more, of using the parameter.
+// Grant allows a role, or what runs as one, to use the parameter.
 //
 //	param.Grant(fn, ssm.Read)
-func (p Parameter) Grant(to aws.Grantee, access ...Access) {
-	for _, a := range access {
-		aws.Grant(to, actions[a], p.ARN)
-	}
-}
+func (p Parameter) Grant(to aws.Grantee, access ...Access) { aws.Grant(to, aws.Actions(access...), p.ARN) }
