@@ -16,4 +16,6 @@ const (
 // Grant allows a role, or what runs as one, to use the parameter.
 //
 //	param.Grant(fn, ssm.Read)
-func (p Parameter) Grant(to aws.Grantee, access ...Access) { aws.Grant(to, aws.Actions(access...), p.ARN) }
+func (p Parameter) Grant(to aws.Grantee, access ...Access) {
+	aws.Grant(to, aws.Actions(access...), p.ARN)
+}
