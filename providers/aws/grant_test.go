@@ -99,7 +99,7 @@ func TestGrants(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range tt.want {
-				tt.want[i] = strings.NewReplacer("${", "⟦", "rn}", "rn⟧", "Arn}", "Arn⟧").Replace(tt.want[i])
+				tt.want[i] = strings.NewReplacer("${", "⟦", "rn}", "rn⟧").Replace(tt.want[i])
 			}
 			statements, sids := granted(t, g, "worker")
 			if !slices.Equal(statements, tt.want) {
