@@ -51,6 +51,7 @@ var objectActions = map[string]string{
 	"PutPublicAccessBlock":             "PutBucketPublicAccessBlock",
 	"DeletePublicAccessBlock":          "PutBucketPublicAccessBlock",
 	"GetBucketAccelerateConfiguration": "GetAccelerateConfiguration", "PutBucketAccelerateConfiguration": "PutAccelerateConfiguration",
+	"GetBucketNotificationConfiguration": "GetBucketNotification", "PutBucketNotificationConfiguration": "PutBucketNotification",
 	"GetObjectLockConfiguration": "GetBucketObjectLockConfiguration", "PutObjectLockConfiguration": "PutBucketObjectLockConfiguration",
 }
 
