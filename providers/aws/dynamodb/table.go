@@ -43,8 +43,8 @@ var tableKind = &reconcile.Kind[TableProps, liveTable, Table]{
 	MovedBy: map[string][]tree.Path{
 		"streamArn": {"streamViewType"}, "contributorInsights": {"contributorInsights", "globalSecondaryIndexes"}, "kinesisStreamArn": {"kinesisStream"},
 	},
-	Late:     []tree.Path{"kinesisStream", "policy"},
-	AtBirth:  []string{"arn", "name"},
+	Late:    []tree.Path{"kinesisStream", "policy"},
+	AtBirth: []string{"arn", "name"},
 
 	Owner:   func(live liveTable) reconcile.Mark { return adopt.MarkOf(live.tags) },
 	Holds:   func(live liveTable) bool { return live.items || live.have.DeletionProtection },
