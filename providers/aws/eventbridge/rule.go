@@ -71,6 +71,7 @@ var ruleKind = &reconcile.Kind[RuleProps, liveRule, Rule]{
 			return []string{string(ruleARN(place, defaultBus, name)), string(ruleARN(place, "*", name))}
 		},
 		Anywhere: []string{"events:ListRules", "events:ListEventBuses"},
+		Passes:   []tree.Path{"roleArn"},
 	},
 }
 
