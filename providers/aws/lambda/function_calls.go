@@ -21,15 +21,12 @@ import (
 var (
 	errNoCode = errors.New("the code was not prepared: what it is made of is not known")
 	errGoing  = errors.New("the function is still there")
-	errTurn   = errors.New("another update of the function goes first")
 	errFailed = errors.New("lambda could not do what it was asked")
 )
 
-// update is one comparison's calls: what is wanted, and whether one of them was made already.
+// update is one comparison's calls, each for all of its paths. Lambda takes one of them at a time.
 type update struct {
-	want FunctionProps
-	sent bool
-	// one operation each, so that all paths share its call
+	want          FunctionProps
 	config, codes *reconcile.Operation[liveFunction]
 }
 
@@ -52,23 +49,19 @@ func failed(why string) *reconcile.Operation[liveFunction] {
 // configuration is the call that sets the configuration: what differs, and no more.
 func (u *update) configuration() *reconcile.Operation[liveFunction] {
 	if u.config == nil {
-		u.config = &reconcile.Operation[liveFunction]{Name: "UpdateFunctionConfiguration", Do: u.sendConfiguration}
+		u.config = &reconcile.Operation[liveFunction]{Name: "UpdateFunctionConfiguration", Alone: true, Do: u.sendConfiguration}
 	}
 	return u.config
 }
 
 func (u *update) code() *reconcile.Operation[liveFunction] {
 	if u.codes == nil {
-		u.codes = &reconcile.Operation[liveFunction]{Name: "UpdateFunctionCode", Do: u.sendCode}
+		u.codes = &reconcile.Operation[liveFunction]{Name: "UpdateFunctionCode", Alone: true, Do: u.sendCode}
 	}
 	return u.codes
 }
 
 func (u *update) sendConfiguration(ctx context.Context, on reconcile.On[liveFunction]) error {
-	if u.sent {
-		return aws.Busy(errTurn)
-	}
-	u.sent = true
 	client, err := clientOf(on.Cloud)
 	if err != nil {
 		return err
@@ -196,10 +189,6 @@ func inSeconds(d time.Duration) *int32 { return new(int32(d / time.Second)) }
 
 // sendCode uploads. Without RevisionId the last writer wins, as with every other call.
 func (u *update) sendCode(ctx context.Context, on reconcile.On[liveFunction]) error {
-	if u.sent {
-		return aws.Busy(errTurn)
-	}
-	u.sent = true
 	client, err := clientOf(on.Cloud)
 	if err != nil {
 		return err

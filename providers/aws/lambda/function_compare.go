@@ -11,8 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// compareFunction states every aspect. One call sets all of the configuration, another the code; Lambda takes one of
-// them at a time, so that the second waits for the first.
+// compareFunction states every aspect. One call sets all of the configuration, another the code.
 func compareFunction(d *functionDiff, want FunctionProps, live liveFunction) {
 	if name, given := d.Name(); given {
 		reconcile.Fixed(d, "name", name, live.attrs.Name)
