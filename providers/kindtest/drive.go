@@ -180,10 +180,10 @@ func (d *driver) free() int {
 	}
 }
 
-// makeRoom deletes the live thing first when its replacement would have the same, given name.
+// makeRoom deletes the live thing first when its replacement would have the same, given name, or cannot stand beside it.
 func (d *driver) makeRoom(props map[string]any) error {
 	job, err := d.job(&generation{slot: d.free()}, props)
-	if err != nil || !job.Named || job.Name != d.live.name {
+	if err != nil || !d.s.Kind.Spec().DeleteFirst && (!job.Named || job.Name != d.live.name) {
 		return err
 	}
 	d.condemned, d.live = append(d.condemned, d.live), nil

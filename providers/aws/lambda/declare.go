@@ -38,7 +38,7 @@ func NewEventSourceMapping(s *athanor.Stack, name string, p EventSourceMappingPr
 func (f Function) Granted() (s *athanor.Stack, role aws.ARN) { return f.stack, f.role }
 
 // AllowInvoke lets a service call the function on behalf of one of its resources, such as "events.amazonaws.com" and the ARN
-// of a rule. The statement is declared below the function's address, by the name of the service and of the resource.
+// of a rule; "" means all of them, anybody's too. The statement is declared below the function's address, by the name of the service and of the resource.
 func (f Function) AllowInvoke(s *athanor.Stack, service string, source aws.ARN, opts ...athanor.Option) Permission {
 	word, _, _ := strings.Cut(service, ".")
 	return NewPermission(s, nested(s, string(f.ARN), word, string(source)), PermissionProps{
@@ -94,7 +94,9 @@ func nested(s *athanor.Stack, texts ...string) string {
 	scope := s.Address("")
 	var parts []string
 	for _, text := range texts {
-		parts = append(parts, strings.TrimPrefix(addressOf(text), scope))
+		if text != "" {
+			parts = append(parts, strings.TrimPrefix(addressOf(text), scope))
+		}
 	}
 	return strings.Join(parts, "/")
 }
