@@ -125,7 +125,8 @@ func TestEventSourceMapping(t *testing.T) {
 	t.Parallel()
 	variants := []kindtest.Variant{
 		sourcesOf["queue"].variants[0], sourcesOf["stream"].variants[0], sourcesOf["stream"].variants[2], sourcesOf["documents"].variants[0],
-		{Name: "Kafka", Props: kafka(nil)}, {Name: "broker", Props: sourcesOf["broker"].base},
+		{Name: "Kafka", Props: kafka(nil)},
+		{Name: "broker", Props: sourcesOf["broker"].base},
 	}
 	s := mappingSuite(sourcesOf["queue"].base, variants...)
 	s.Silent = map[tree.Path]string{}
