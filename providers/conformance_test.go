@@ -44,6 +44,10 @@ var disagreements = map[string]disagreement{
 		"the registry has no call for it, and the service none either: a class is for life",
 		"https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_CreateLogGroup.html",
 	},
+	"aws.route53.HostedZone vpcs": {
+		"networks change in place; none to some, or back, would make a public zone private or the other way, which no call does",
+		"https://docs.aws.amazon.com/Route53/latest/APIReference/API_AssociateVPCWithHostedZone.html",
+	},
 	"aws.dynamodb.Table localSecondaryIndexes": {
 		"local indexes are made with the table, and can neither be added nor taken away",
 		"https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html",
@@ -66,6 +70,11 @@ var disagreements = map[string]disagreement{
 	},
 }
 
+// unserved are types that a kind stands for and that the registry has no schema of, with the reason.
+var unserved = map[string]string{
+	"AWS::Route53::RecordSet": "Cloud Control has no handlers for records",
+}
+
 // TestReplacementsAgree holds what every kind documents to replace, which kindtest holds to what it does, to what the
 // registry of AWS says cannot be changed. Kinds and their types are found, not listed.
 func TestReplacementsAgree(t *testing.T) {
@@ -75,6 +84,9 @@ func TestReplacementsAgree(t *testing.T) {
 		for _, kind := range s.Kinds {
 			typ, ok := principal(s, kind.Spec().Type)
 			if !ok {
+				continue
+			}
+			if _, err := registry.Lookup(typ); err != nil && unserved[typ] != "" {
 				continue
 			}
 			compared++

@@ -269,8 +269,8 @@ func TestCheck(t *testing.T) {
 	}{
 		{obj{}, "want a value"},
 		{obj{"value": "a", "secureValue": "b"}, "secureValue already"},
-		{obj{"value": "a", "type": "SecureString"}, "no other type does"},
-		{obj{"secureValue": "a", "type": "String"}, "no other type does"},
+		{obj{"value": "a", "type": "SecureString"}, "and no value"},
+		{obj{"secureValue": "a", "type": "String"}, "makes a SecureString"},
 		{obj{"value": "a", "keyId": "alias/x"}, "there is none"},
 		{obj{"value": strings.Repeat("a", 4097)}, "tier Advanced"},
 		{obj{"value": strings.Repeat("a", 4097), "tier": "Advanced"}, ""},

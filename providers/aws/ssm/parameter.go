@@ -200,15 +200,17 @@ func checkName(name string, wrong func(tree.Path, string)) {
 }
 
 func checkValue(want ParameterProps, wrong func(tree.Path, string)) {
-	secure := want.SecureValue != ""
+	secureType := want.Type != nil && *want.Type == string(types.ParameterTypeSecureString)
+	secure := want.SecureValue != "" || secureType
 	switch {
-	case secure && want.Value != "":
+	case want.SecureValue != "" && want.Value != "":
 		wrong("value", "there is a secureValue already")
+	case secureType && want.SecureValue == "":
+		wrong("secureValue", "a SecureString has one, and no value")
 	case !secure && want.Value == "":
 		wrong("value", "want a value, or a secureValue")
-	}
-	if t := want.Type; t != nil && !token.Has(*t) && (*t == string(types.ParameterTypeSecureString)) != secure {
-		wrong("type", "a SecureString has a secureValue, and no other type does")
+	case want.Type != nil && !token.Has(*want.Type) && secure && !secureType:
+		wrong("type", "a secureValue makes a SecureString")
 	}
 	if want.KeyID != nil && !secure {
 		wrong("keyId", "it encrypts a secureValue, and there is none")
