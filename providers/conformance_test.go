@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -48,6 +49,10 @@ var disagreements = map[string]disagreement{
 		"local indexes are made with the table, and can neither be added nor taken away",
 		"https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html",
 	},
+	"aws.route53.HostedZone vpcs": {
+		"a zone is public or private for life; from one network to another it changes in place",
+		"https://docs.aws.amazon.com/Route53/latest/APIReference/API_CreateHostedZone.html",
+	},
 	"aws.lambda.Permission statementId": {
 		"the registry makes one up; the service has no call that changes a statement",
 		"https://docs.aws.amazon.com/lambda/latest/api/API_AddPermission.html",
@@ -77,6 +82,10 @@ func TestReplacementsAgree(t *testing.T) {
 			if !ok {
 				continue
 			}
+			if _, err := registry.Lookup(typ); errors.Is(err, registry.ErrUnserved) {
+				t.Logf("%s is not compared: %v", kind.Spec().Type, err) // the table knows its name alone
+				continue
+			}
 			compared++
 			for _, clash := range clashes(t, kind, typ, excused) {
 				t.Error(clash)
@@ -101,7 +110,7 @@ func TestReplacementsAgree(t *testing.T) {
 	if len(disagreements) > mostDisagreements {
 		t.Errorf("%d disagreements, and at most %d are excused", len(disagreements), mostDisagreements)
 	}
-	if compared < 7 {
+	if compared < 14 {
 		t.Errorf("only %d kinds compared", compared)
 	}
 	t.Logf("%d kinds agree with the registry on what replaces, with %d disagreements", compared, len(disagreements))
