@@ -22,7 +22,7 @@
 // The package knows the wire formats: who is called, what for, and how each
 // protocol spells an error. It does not know what any call means; the cloud's
 // behaviour is moto's, with gaps in it filled: new buckets get the tags that they
-// are created with, Lambda shows what it is told, and API Gateway lists authorizers
-// and changes stages. Operations of REST-JSON services carry no name on the
+// are created with, Lambda shows what it is told, API Gateway lists authorizers and
+// changes stages, and log groups have no policies. Operations of REST-JSON services carry no name on the
 // wire and appear as "METHOD /path".
 package awstest

@@ -212,6 +212,8 @@ func (p *Proxy) forward(r *http.Request, c Call) answer {
 		return p.gateway(r, c)
 	case "Lambda":
 		return p.lambda(r, c)
+	case "Logs":
+		return p.logGroups(r, c)
 	}
 	return p.amend(r, c, p.send(r, c, r.Method, *r.URL, c.Body))
 }
