@@ -94,12 +94,10 @@ func (k *kind) whole() *reconcile.Kind[object, live, object] {
 	return made
 }
 
-var (
-	calls = []string{
-		"CloudControl.CreateResource", "CloudControl.GetResource", "CloudControl.UpdateResource", "CloudControl.DeleteResource",
-		"CloudControl.ListResources", "CloudControl.GetResourceRequestStatus", "Tagging.GetResources",
-	}
-)
+var calls = []string{
+	"CloudControl.CreateResource", "CloudControl.GetResource", "CloudControl.UpdateResource", "CloudControl.DeleteResource",
+	"CloudControl.ListResources", "CloudControl.GetResourceRequestStatus", "Tagging.GetResources",
+}
 
 // permissions are those of Cloud Control and of the handlers, which call the service with the caller's own.
 func permissions(t *registry.Type) reconcile.Permissions {
