@@ -10,8 +10,8 @@ import (
 // amend does what the cloud does in one call and the emulator leaves out: CreateBucket takes tags
 // (CreateBucketConfiguration.Tags, since November 2025), which moto drops. Whoever is cut right after the creation
 // would find a bucket without a mark, which the real S3 does not show.
-func (p *Proxy) amend(r *http.Request, c Call, a answer) answer {
-	if c.Name() != "S3.CreateBucket" || a.status/100 != 2 || len(c.Body) == 0 {
+func (p passing) amend(r *http.Request, c Call, a Answer) Answer {
+	if c.Name() != "S3.CreateBucket" || a.Status/100 != 2 || len(c.Body) == 0 {
 		return a
 	}
 	var in struct {

@@ -20,9 +20,9 @@ type failure struct {
 	message string
 }
 
-// throttled is the service's "too many requests". The query services answer
+// throttled is the service's "too many requests". The query services Answer
 // 400, S3 503 and the REST-JSON services 429.
-func throttled(c Call) answer {
+func throttled(c Call) Answer {
 	switch {
 	case c.Service == "S3":
 		return spell(c, failure{status: 503, code: "SlowDown", message: "Please reduce your request rate."})
@@ -33,16 +33,16 @@ func throttled(c Call) answer {
 		})
 	case c.Service == "Tagging":
 		return spell(c, failure{status: 400, code: "ThrottledException", message: "Rate exceeded"})
-	case c.protocol == query:
+	case on(c).protocol == query:
 		return spell(c, failure{status: 400, code: "Throttling", message: "Rate exceeded"})
-	case c.protocol == restJSON:
+	case on(c).protocol == restJSON:
 		return spell(c, failure{status: 429, code: "TooManyRequestsException", message: "Rate exceeded"})
 	}
 	return spell(c, failure{status: 400, code: "ThrottlingException", message: "Rate exceeded"})
 }
 
 // broken is the service's internal error.
-func broken(c Call) answer {
+func broken(c Call) Answer {
 	f := failure{status: 500, message: "We encountered an internal error. Please try again."}
 	switch {
 	case c.Service == "S3" || c.Service == "SNS":
@@ -51,7 +51,7 @@ func broken(c Call) answer {
 		f.code, f.legacy = "InternalError", "InternalError"
 	case c.Service == "Tagging":
 		f.code = "InternalServiceException"
-	case c.protocol == restJSON:
+	case on(c).protocol == restJSON:
 		f.code = "ServiceException"
 	default:
 		f.code = "InternalFailure"
@@ -60,7 +60,7 @@ func broken(c Call) answer {
 }
 
 // denied is the service's refusal for want of a permission.
-func denied(c Call) answer {
+func denied(c Call) Answer {
 	f := failure{status: 403, message: fmt.Sprintf(
 		"User: arn:aws:iam::%s:user/moto is not authorized to perform: %s:%s", c.Account, strings.ToLower(c.Service), c.Operation)}
 	switch {
@@ -70,9 +70,9 @@ func denied(c Call) answer {
 		f.code = "AuthorizationError"
 	case c.Service == "SQS":
 		f.status, f.code, f.legacy = 400, "AccessDeniedException", "AccessDenied"
-	case c.protocol == query:
+	case on(c).protocol == query:
 		f.code = "AccessDenied"
-	case c.protocol == jsonRPC:
+	case on(c).protocol == jsonRPC:
 		f.status, f.code = 400, "AccessDeniedException"
 	default:
 		f.code = "AccessDeniedException"
@@ -82,7 +82,7 @@ func denied(c Call) answer {
 
 // refused is the error that the fault names. SQS says the last word of its old
 // codes in JSON, and the whole of them in a header.
-func refused(c Call, f Fault) answer {
+func refused(c Call, f Fault) Answer {
 	err := failure{status: f.Status, code: f.Code, message: "Refused by the test."}
 	if err.status == 0 {
 		err.status = 400
@@ -93,12 +93,9 @@ func refused(c Call, f Fault) answer {
 	return spell(c, err)
 }
 
-// alwaysThere is true of reads that have no "not found".
-func alwaysThere(c Call) bool { return c.Service == "STS" }
-
 // absent is what the service answers while the thing asked for does not exist.
-func absent(c Call) answer {
-	if c.lists() {
+func absent(c Call) Answer {
+	if lists(c) {
 		return emptyList(c)
 	}
 	f := failure{status: 404}
@@ -119,9 +116,9 @@ func absent(c Call) answer {
 		f.code, f.message = "NoSuchHostedZone", "No hosted zone found."
 	case c.Service == "IAM":
 		f.code, f.message = "NoSuchEntity", "The entity cannot be found."
-	case c.protocol == query:
+	case on(c).protocol == query:
 		f.code, f.message = "NotFound", "Not found"
-	case c.protocol == jsonRPC:
+	case on(c).protocol == jsonRPC:
 		f.status, f.code, f.message = 400, "ResourceNotFoundException", "Requested resource not found"
 	default:
 		f.code, f.message = "ResourceNotFoundException", "Requested resource not found"
@@ -138,7 +135,7 @@ func notFoundNoun(c Call) string {
 
 // lists is true of reads that answer with an empty list where nothing is. A
 // list that belongs to one thing answers that the thing does not exist.
-func (c Call) lists() bool {
+func lists(c Call) bool {
 	switch c.Name() {
 	case "SQS.ListQueueTags", "SQS.ListDeadLetterSourceQueues", "SQS.ListMessageMoveTasks",
 		"SNS.ListTagsForResource", "SNS.ListSubscriptionsByTopic":
@@ -149,10 +146,10 @@ func (c Call) lists() bool {
 	if c.Service == "S3" {
 		return c.Resource == ""
 	}
-	return c.protocol != restJSON && strings.HasPrefix(c.Operation, "List")
+	return on(c).protocol != restJSON && strings.HasPrefix(c.Operation, "List")
 }
 
-func emptyList(c Call) answer {
+func emptyList(c Call) Answer {
 	switch {
 	case c.Service == "S3":
 		return xmlAnswer(c, 200, struct {
@@ -160,7 +157,7 @@ func emptyList(c Call) answer {
 			Owner   string   `xml:"Owner>ID"`
 			Buckets struct{} `xml:"Buckets"`
 		}{Owner: c.Account})
-	case c.protocol == query:
+	case on(c).protocol == query:
 		body := fmt.Sprintf("<%[1]sResponse xmlns=%[2]q><%[1]sResult></%[1]sResult><ResponseMetadata><RequestId>%[3]s</RequestId></ResponseMetadata></%[1]sResponse>",
 			c.Operation, namespace(c), requestID)
 		return made(200, "text/xml", []byte(body))
@@ -169,8 +166,8 @@ func emptyList(c Call) answer {
 }
 
 // spell writes a failure in the call's protocol.
-func spell(c Call, f failure) answer {
-	switch c.protocol {
+func spell(c Call, f failure) Answer {
+	switch on(c).protocol {
 	case restXML:
 		return spellObjectStorage(c, f)
 	case query:
@@ -179,7 +176,7 @@ func spell(c Call, f failure) answer {
 	return spellJSON(c, f)
 }
 
-func spellObjectStorage(c Call, f failure) answer {
+func spellObjectStorage(c Call, f failure) Answer {
 	if c.Method == http.MethodHead {
 		return made(f.status, "application/xml", nil)
 	}
@@ -194,7 +191,7 @@ func spellObjectStorage(c Call, f failure) answer {
 	}{Code: f.code, Message: f.message, BucketName: bucket, Key: key, RequestID: requestID})
 }
 
-func spellQuery(c Call, f failure) answer {
+func spellQuery(c Call, f failure) Answer {
 	type detail struct{ Type, Code, Message string }
 	side := "Sender"
 	if f.status >= 500 {
@@ -208,7 +205,7 @@ func spellQuery(c Call, f failure) answer {
 	}{Namespace: namespace(c), Error: detail{side, f.code, f.message}, RequestID: requestID})
 }
 
-func spellJSON(c Call, f failure) answer {
+func spellJSON(c Call, f failure) Answer {
 	kind := f.code
 	if c.Service == "SQS" {
 		kind = "com.amazonaws.sqs#" + f.code
@@ -218,24 +215,24 @@ func spellJSON(c Call, f failure) answer {
 		return unreachable(err)
 	}
 	a := made(f.status, jsonType(c), body)
-	a.header.Set("X-Amzn-Errortype", kind)
+	a.Header.Set("X-Amzn-Errortype", kind)
 	if f.legacy != "" {
 		side := "Sender"
 		if f.status >= 500 {
 			side = "Receiver"
 		}
-		a.header.Set("X-Amzn-Query-Error", f.legacy+";"+side)
+		a.Header.Set("X-Amzn-Query-Error", f.legacy+";"+side)
 	}
 	return a
 }
 
 // namespace is the XML namespace of a query service.
 func namespace(c Call) string {
-	return "https://" + strings.ToLower(c.Service) + ".amazonaws.com/doc/" + c.action.Get("Version") + "/"
+	return "https://" + strings.ToLower(c.Service) + ".amazonaws.com/doc/" + on(c).action.Get("Version") + "/"
 }
 
 func jsonType(c Call) string {
-	if c.protocol == restJSON {
+	if on(c).protocol == restJSON {
 		return "application/json"
 	}
 	if c.Service == "SQS" || c.Service == "DynamoDB" {
@@ -244,22 +241,22 @@ func jsonType(c Call) string {
 	return "application/x-amz-json-1.1"
 }
 
-func xmlAnswer(c Call, status int, body any) answer {
+func xmlAnswer(c Call, status int, body any) Answer {
 	var out bytes.Buffer
 	out.WriteString(xml.Header)
 	if err := xml.NewEncoder(&out).Encode(body); err != nil {
 		return unreachable(err)
 	}
 	kind := "text/xml"
-	if c.protocol == restXML {
+	if on(c).protocol == restXML {
 		kind = "application/xml"
 	}
 	return made(status, kind, out.Bytes())
 }
 
-func made(status int, contentType string, body []byte) answer {
+func made(status int, contentType string, body []byte) Answer {
 	header := http.Header{}
 	header.Set("Content-Type", contentType)
 	header.Set("X-Amzn-Requestid", requestID)
-	return answer{status: status, header: header, body: body}
+	return Answer{Status: status, Header: header, Body: body}
 }

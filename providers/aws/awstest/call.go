@@ -6,34 +6,6 @@ import (
 	"strings"
 )
 
-// Call is one request as it was read from the wire.
-type Call struct {
-	Service   string // as AWS writes it: "S3", "SQS", "SNS", "STS", "Tagging", …
-	Operation string // "CreateQueue"; "METHOD /path" for REST-JSON services
-	Mutating  bool   // it may change something
-	Account   string // the account that its access key selects; "" when the emulator decides
-	Region    string // "" for unsigned requests
-	Resource  string // for S3: "" for the account, else "bucket" or "bucket/key"
-
-	Method string
-	URI    string // path and query
-	Body   []byte // shared: not to be changed
-
-	Status    int  // of the answer sent; of the answer dropped for [DropAnswer]; 0 while running and when none was made
-	Forwarded bool // it reached the cloud, so it may have had its effect
-	Fault     Kind // what was done to it; "" for nothing
-
-	protocol protocol
-	action   url.Values // parameters of the query protocol
-}
-
-// Name returns "Service.Operation", which [Fault.Op] matches.
-func (c Call) Name() string { return c.Service + "." + c.Operation }
-
-// Mutating reports whether the call may change something. It is made for
-// [Fault.When]: the Nth change, whichever it is.
-func Mutating(c Call) bool { return c.Mutating }
-
 // protocol is a way to spell operations and errors.
 type protocol int
 
@@ -44,8 +16,21 @@ const (
 	query
 )
 
+// onWire is what else is read of a call.
+type onWire struct {
+	protocol protocol
+	action   url.Values // parameters of the query protocol
+}
+
+// on is what else was read of a call.
+func on(c Call) onWire {
+	w, _ := c.Wire.(onWire)
+	return w
+}
+
 // classify reads what a request asks for.
 func classify(r *http.Request, body []byte, fallback string) Call {
+	var on onWire
 	signed, isSigned := readScope(r)
 	c := Call{
 		Account: fallback,
@@ -59,31 +44,33 @@ func classify(r *http.Request, body []byte, fallback string) Call {
 	}
 	service := signed.service
 	target := r.Header.Get("X-Amz-Target")
-	c.action = queryAction(r, body)
+	on.action = queryAction(r, body)
 	switch {
 	case target != "":
-		c.protocol = jsonRPC
+		on.protocol = jsonRPC
 		_, c.Operation, _ = strings.Cut(target, ".")
-	case c.action.Get("Action") != "" && service != "s3":
-		c.protocol = query
-		c.Operation = c.action.Get("Action")
+	case on.action.Get("Action") != "" && service != "s3":
+		on.protocol = query
+		c.Operation = on.action.Get("Action")
 		if !isSigned {
 			service = "sts" // the only one of them with unsigned calls
 		}
 	case service == "route53":
-		c.protocol = query // it spells errors as those do
+		on.protocol = query // it spells errors as those do
 		c.Operation = dnsOperation(r)
 	case service == "s3" || !isSigned:
-		c.protocol = restXML
+		on.protocol = restXML
 		service = "s3"
 		c.Resource = strings.Trim(r.URL.Path, "/")
 		c.Operation = objectStorageOperation(r)
 	default:
-		c.protocol = restJSON
+		on.protocol = restJSON
 		c.Operation = r.Method + " " + r.URL.Path
 	}
 	c.Service = serviceName(service)
+	c.Wire = on
 	c.Mutating = !reads(c)
+	c.Constant = c.Service == "STS"
 	return c
 }
 
@@ -155,7 +142,7 @@ func serviceName(id string) string {
 
 // reads reports whether a call cannot change anything. By default a call can.
 func reads(c Call) bool {
-	switch c.protocol {
+	switch on(c).protocol {
 	case restXML:
 		return c.Operation == "SelectObjectContent" ||
 			(c.Method == http.MethodGet || c.Method == http.MethodHead) && c.Operation != "CreateSession"

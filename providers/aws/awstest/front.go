@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/athanor-dev/athanor/providers/wiretest"
 )
 
 // Front stands between a test's clients and its cloud, for what AWS is documented to do and moto does not. Every
@@ -67,7 +69,7 @@ func (f *Front) Send(r *http.Request, body []byte) (*http.Response, error) {
 // reached the cloud, and so may have had its effect.
 func (f *Front) Exchange(r *http.Request, body []byte) (status int, header http.Header, answer []byte, effect bool) {
 	res, err := f.Send(r, body)
-	if r.Header.Get(outsiderHeader) != "" {
+	if wiretest.FromOutside(r) {
 		effect = err == nil
 	} else {
 		effect = f.reached(r.Method, r.URL.RequestURI(), body)

@@ -14,7 +14,7 @@ import (
 // listed one by one, and a stage is changed by making it again. As in AWS, variables and settings of routes are merged
 // with what is there, an empty variable goes, and the rest is replaced:
 // https://docs.aws.amazon.com/apigatewayv2/latest/api-reference/apis-apiid-stages-stagename.html
-func (p *Proxy) gateway(r *http.Request, c Call) answer {
+func (p passing) gateway(r *http.Request, c Call) Answer {
 	path := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), "/v2/apis/"), "/")
 	switch {
 	case len(path) == 2 && path[1] == "authorizers" && r.Method == http.MethodGet:
@@ -22,7 +22,7 @@ func (p *Proxy) gateway(r *http.Request, c Call) answer {
 	case len(path) == 2 && path[1] == "authorizers" && r.Method == http.MethodPost:
 		a := p.send(r, c, r.Method, *r.URL, c.Body)
 		var made struct{ AuthorizerID string }
-		if a.status/100 == 2 && json.Unmarshal(a.body, &made) == nil {
+		if a.Status/100 == 2 && json.Unmarshal(a.Body, &made) == nil {
 			p.settle(func() { p.asked = append(p.asked, r.URL.Path+"/"+made.AuthorizerID) })
 		}
 		return a
@@ -32,9 +32,9 @@ func (p *Proxy) gateway(r *http.Request, c Call) answer {
 	return p.send(r, c, r.Method, *r.URL, c.Body)
 }
 
-func (p *Proxy) authorizers(r *http.Request, c Call) answer {
+func (p passing) authorizers(r *http.Request, c Call) Answer {
 	a := p.send(r, c, http.MethodGet, url.URL{Path: strings.TrimSuffix(r.URL.Path, "/authorizers")}, nil)
-	if a.status/100 != 2 {
+	if a.Status/100 != 2 {
 		return a // there is no such API
 	}
 	var asked []string
@@ -44,21 +44,21 @@ func (p *Proxy) authorizers(r *http.Request, c Call) answer {
 		if !strings.HasPrefix(path, r.URL.Path+"/") {
 			continue
 		}
-		if one := p.send(r, c, http.MethodGet, url.URL{Path: path}, nil); one.status/100 == 2 {
-			items = append(items, one.body)
+		if one := p.send(r, c, http.MethodGet, url.URL{Path: path}, nil); one.Status/100 == 2 {
+			items = append(items, one.Body)
 		}
 	}
-	return a.with(map[string]any{"items": items})
+	return with(a, map[string]any{"items": items})
 }
 
-func (p *Proxy) changeStage(r *http.Request, c Call, path []string) answer {
+func (p passing) changeStage(r *http.Request, c Call, path []string) Answer {
 	stages := "/v2/apis/" + path[0] + "/stages"
 	a := p.send(r, c, http.MethodGet, url.URL{Path: stages + "/" + unescaped(path[2]), RawPath: stages + "/" + path[2]}, nil)
-	if a.status/100 != 2 {
+	if a.Status/100 != 2 {
 		return a // there is no such stage
 	}
 	var stage, change map[string]any
-	if err := json.Unmarshal(a.body, &stage); err != nil {
+	if err := json.Unmarshal(a.Body, &stage); err != nil {
 		return unreachable(fmt.Errorf("read a stage: %w", err))
 	}
 	switch {
@@ -106,14 +106,14 @@ func unescaped(part string) string {
 	return plain
 }
 
-// with is the answer with another body.
-func (a answer) with(body any) answer {
+// with is an answer with another body.
+func with(a Answer, body any) Answer {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return unreachable(err)
 	}
-	a.header = a.header.Clone()
-	a.header.Del("Content-Length")
-	a.body = text
+	a.Header = a.Header.Clone()
+	a.Header.Del("Content-Length")
+	a.Body = text
 	return a
 }

@@ -60,18 +60,18 @@ func text(v any) string {
 }
 
 // before refuses what Lambda refuses and moto does not, and gives moto a source that it knows.
-func (f *functions) before(r *http.Request, c *Call, target *url.URL) (a answer, refused bool) {
+func (f *functions) before(r *http.Request, c *Call, target *url.URL) (a Answer, refused bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	q := functionCallOf(r, *c)
 	if f.taken(q) {
 		body := encoded(Fields{"Type": "User", "Message": "The resource is there already."})
-		return answer{status: http.StatusConflict, header: http.Header{
+		return Answer{Status: http.StatusConflict, Header: http.Header{
 			"X-Amzn-Errortype": {"ResourceConflictException"}, "Content-Type": {"application/json"}, "Content-Length": {strconv.Itoa(len(body))},
-		}, body: body}, true
+		}, Body: body}, true
 	}
 	if q.what != "event-source-mappings" || !foreign(serviceOfARN(q.source)) && !foreign(serviceOfARN(text(q.in["EventSourceArn"]))) {
-		return answer{}, false
+		return Answer{}, false
 	}
 	parts := strings.SplitN(r.Header.Get("Authorization"), "/", 4) // Credential=KEY/DATE/REGION/…
 	region := "us-east-1"
@@ -91,7 +91,7 @@ func (f *functions) before(r *http.Request, c *Call, target *url.URL) (a answer,
 		query.Set("EventSourceArn", standIn)
 		target.RawQuery = query.Encode()
 	}
-	return answer{}, false
+	return Answer{}, false
 }
 
 // taken reports a creation of what is there.
@@ -125,23 +125,23 @@ func serviceOfARN(arn string) string {
 func foreign(service string) bool { return service != "sqs" }
 
 // after keeps what had its effect and moto forgets, and shows it.
-func (f *functions) after(r *http.Request, c Call, a answer) answer {
+func (f *functions) after(r *http.Request, c Call, a Answer) Answer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	q := functionCallOf(r, c)
-	if a.status/100 == 2 && q.method != http.MethodGet {
-		f.keep(q, a.body)
+	if a.Status/100 == 2 && q.method != http.MethodGet {
+		f.keep(q, a.Body)
 		return a
 	}
 	out := Fields{}
-	if q.method != http.MethodGet || len(a.body) > 0 && json.Unmarshal(a.body, &out) != nil {
+	if q.method != http.MethodGet || len(a.Body) > 0 && json.Unmarshal(a.Body, &out) != nil {
 		return a
 	}
 	switch kept := f.kept[q.part+" "+q.name]; {
 	case q.part == "event-invoke-config" && kept != nil:
-		a.status, out = http.StatusOK, maps.Clone(kept)
-		a.header.Del("X-Amzn-Errortype")
-	case a.status/100 != 2:
+		a.Status, out = http.StatusOK, maps.Clone(kept)
+		a.Header.Del("X-Amzn-Errortype")
+	case a.Status/100 != 2:
 		return a
 	case q.part == "url":
 		maps.Copy(out, kept)
@@ -156,8 +156,8 @@ func (f *functions) after(r *http.Request, c Call, a answer) answer {
 	default:
 		return a
 	}
-	a.body = encoded(out)
-	a.header.Set("Content-Length", strconv.Itoa(len(a.body)))
+	a.Body = encoded(out)
+	a.Header.Set("Content-Length", strconv.Itoa(len(a.Body)))
 	return a
 }
 

@@ -18,13 +18,13 @@ func policies(c Call) (shown Fields, known bool) {
 }
 
 // logGroups forwards a call to CloudWatch Logs, or answers it where moto cannot.
-func (p *Proxy) logGroups(r *http.Request, c Call) answer {
+func (p passing) logGroups(r *http.Request, c Call) Answer {
 	shown, known := policies(c)
 	if !known {
 		return p.amend(r, c, p.send(r, c, r.Method, *r.URL, c.Body))
 	}
 	body := encoded(shown)
-	return answer{status: http.StatusOK, header: http.Header{
+	return Answer{Status: http.StatusOK, Header: http.Header{
 		"Content-Type": {"application/x-amz-json-1.1"}, "Content-Length": {strconv.Itoa(len(body))},
-	}, body: body}
+	}, Body: body}
 }

@@ -201,7 +201,7 @@ func lingering() string {
 	for limit := time.After(5 * time.Second); ; {
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
-		if !bytes.Contains(stacks, []byte("awstest.(*Proxy)")) {
+		if !bytes.Contains(stacks, []byte("wiretest.(*Proxy)")) {
 			return ""
 		}
 		select {

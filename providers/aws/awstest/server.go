@@ -12,6 +12,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"github.com/athanor-dev/athanor/providers/wiretest"
 )
 
 const secretKey = "awstest-secret-key"
@@ -32,6 +34,7 @@ type Server struct {
 	// URL is the endpoint, "http://127.0.0.1:PORT".
 	URL string
 
+	functions   *functions
 	front       *httptest.Server
 	connections *connections
 }
@@ -46,19 +49,21 @@ func Start(t testing.TB) *Server {
 	t.Helper()
 	origin := emulator(t)
 	account := NewAccount()
-	proxy, err := newProxy(origin, account)
+	behind, err := newMoto(origin, account)
 	if err != nil {
 		t.Fatal(err)
 	}
+	proxy := wiretest.New(behind)
 	front := httptest.NewUnstartedServer(proxy)
 	callers := &connections{open: map[string]bool{}, changed: make(chan struct{})}
 	front.Config.ConnState = callers.note
 	front.Start()
 	t.Cleanup(func() {
-		proxy.close()
+		proxy.Close()
 		front.Close()
+		behind.transport.CloseIdleConnections()
 	})
-	return &Server{Proxy: proxy, Account: account, Region: "us-east-1", URL: front.URL, front: front, connections: callers}
+	return &Server{Proxy: proxy, Account: account, Region: "us-east-1", URL: front.URL, functions: &behind.functions, front: front, connections: callers}
 }
 
 // NewAccount returns the number of an AWS account that nobody has used.
@@ -124,7 +129,7 @@ func (s *Server) Config(t testing.TB) aws.Config {
 	t.Helper()
 	transport := &http.Transport{DisableKeepAlives: true}
 	t.Cleanup(transport.CloseIdleConnections)
-	return s.config(outsider{transport})
+	return s.config(wiretest.Outsider{Next: transport})
 }
 
 // ObservedConfig is like [Server.Config], but its calls are recorded and
@@ -145,18 +150,4 @@ func (s *Server) config(transport http.RoundTripper) aws.Config {
 		Retryer:      func() aws.Retryer { return aws.NopRetryer{} },
 		HTTPClient:   &http.Client{Transport: transport},
 	}
-}
-
-// outsiderHeader tells the proxy that a call is not the tested code's. It is
-// added below the SDK, hence after signing.
-const outsiderHeader = "X-Awstest-Outsider"
-
-// outsider marks the calls of [Server.Config].
-type outsider struct{ next http.RoundTripper }
-
-// RoundTrip sends a marked copy of the request.
-func (o outsider) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set(outsiderHeader, "true")
-	return o.next.RoundTrip(r)
 }

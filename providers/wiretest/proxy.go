@@ -1,75 +1,65 @@
-package awstest
+package wiretest
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
-	"net/url"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 )
+
+// Cloud is what stands behind a proxy.
+type Cloud interface {
+	// Read tells what a request asks for.
+	Read(r *http.Request, body []byte) Call
+	// Answer lets a call have its effect. The context outlives the caller: a call has its effect or it has not.
+	Answer(ctx context.Context, r *http.Request, c Call) Answer
+	// Refuse is the answer to a call that does not reach the cloud: to [Throttle], [ServerError], [Deny] and [Refuse],
+	// and to [Stale] that nothing exists yet.
+	Refuse(c Call, f Fault) Answer
+}
 
 // Proxy stands between the code under test and the cloud. It records each call
 // and does to it what the armed faults say. All its methods may be called at
 // any time from any goroutine.
 type Proxy struct {
-	origin    *url.URL
-	account   string
-	transport *http.Transport
-	rules     rules
-	functions functions
-	life      context.Context
-	end       context.CancelFunc
+	cloud Cloud
+	rules rules
+	life  context.Context
+	end   context.CancelFunc
 
 	mu      sync.Mutex
 	calls   []*Call
-	answers map[string]answer // of reads, by request
-	asked   []string          // paths of authorizers of API Gateway
+	answers map[string]Answer // of reads, by request
 }
 
-func newProxy(origin, account string) (*Proxy, error) {
-	base, err := url.Parse(origin)
-	if err != nil {
-		return nil, err
-	}
+// New is a proxy before a cloud, until it is closed.
+func New(cloud Cloud) *Proxy {
 	life, end := context.WithCancel(context.Background())
-	return &Proxy{
-		origin:    base,
-		account:   account,
-		transport: &http.Transport{DisableCompression: true},
-		life:      life,
-		end:       end,
-		answers:   map[string]answer{},
-		functions: functions{kept: map[string]Fields{}},
-	}, nil
+	return &Proxy{cloud: cloud, life: life, end: end, answers: map[string]Answer{}}
 }
 
-func (p *Proxy) close() {
-	p.end()
-	p.transport.CloseIdleConnections()
-}
+// Close lets go of the calls that faults hold.
+func (p *Proxy) Close() { p.end() }
 
 // Inject arms a fault. A pattern that cannot be read or an unknown kind panics:
 // a fault that can never happen would make a test pass.
 func (p *Proxy) Inject(f Fault) *Armed {
 	if _, err := path.Match(f.Op, ""); err != nil {
-		panic(fmt.Sprintf("awstest: operation %q: %v", f.Op, err))
+		panic(fmt.Sprintf("wiretest: operation %q: %v", f.Op, err))
 	}
 	switch f.Kind {
 	case Refuse:
 		if f.Code == "" {
-			panic("awstest: refuse needs a code")
+			panic("wiretest: refuse needs a code")
 		}
 		return p.rules.arm(f)
 	case Hold, HoldAnswer, CutBefore, DropAnswer, Throttle, ServerError, Deny, Stale:
 		return p.rules.arm(f)
 	}
-	panic(fmt.Sprintf("awstest: unknown kind of fault %q", f.Kind))
+	panic(fmt.Sprintf("wiretest: unknown kind of fault %q", f.Kind))
 }
 
 // Calls returns all recorded calls in the order of their arrival, those that
@@ -114,9 +104,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the caller went away while sending; there is nobody to answer
 	}
-	c := classify(r, body, p.account)
-	if r.Header.Get(outsiderHeader) != "" {
-		p.forward(r, c).write(w)
+	c := p.cloud.Read(r, body)
+	if FromOutside(r) {
+		r.Header.Del(outsiderHeader)
+		p.cloud.Answer(p.life, r, c).write(w)
 		return
 	}
 	armed := p.rules.take(c)
@@ -154,29 +145,21 @@ func (p *Proxy) hit(w http.ResponseWriter, r *http.Request, entry *Call, armed *
 		a.write(w)
 	default:
 		a := p.made(entry, armed.fault)
-		p.settle(func() { entry.Status = a.status })
+		p.settle(func() { entry.Status = a.Status })
 		a.write(w)
 	}
 }
 
 // made returns the answer to a call that does not reach the cloud.
-func (p *Proxy) made(c *Call, f Fault) answer {
-	switch f.Kind {
-	case Throttle:
-		return throttled(*c)
-	case Deny:
-		return denied(*c)
-	case Refuse:
-		return refused(*c, f)
-	case Stale:
+func (p *Proxy) made(c *Call, f Fault) Answer {
+	if f.Kind == Stale {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if a, ok := p.answers[c.key()]; ok {
 			return a
 		}
-		return absent(*c)
 	}
-	return broken(*c)
+	return p.cloud.Refuse(*c, f)
 }
 
 // held waits for the release. It reports false when the caller or the test
@@ -192,69 +175,16 @@ func (p *Proxy) held(r *http.Request, armed *Armed) bool {
 }
 
 // pass forwards a call and notes what came of it.
-func (p *Proxy) pass(r *http.Request, entry *Call) answer {
+func (p *Proxy) pass(r *http.Request, entry *Call) Answer {
 	p.settle(func() { entry.Forwarded = true })
-	a := p.forward(r, *entry)
+	a := p.cloud.Answer(p.life, r, *entry)
 	p.settle(func() {
-		entry.Status = a.status
+		entry.Status = a.Status
 		if !entry.Mutating {
 			p.answers[entry.key()] = a
 		}
 	})
 	return a
-}
-
-// forward sends a call to the emulator. Once begun it is not given up when the
-// caller goes away: a call has its effect or it has not.
-func (p *Proxy) forward(r *http.Request, c Call) answer {
-	switch c.Service {
-	case "apigateway":
-		return p.gateway(r, c)
-	case "Lambda":
-		return p.lambda(r, c)
-	case "Logs":
-		return p.logGroups(r, c)
-	}
-	return p.amend(r, c, p.send(r, c, r.Method, *r.URL, c.Body))
-}
-
-// lambda forwards a call to functions, with what the emulator lacks of them.
-func (p *Proxy) lambda(r *http.Request, c Call) answer {
-	asked, target := c, *r.URL
-	if a, refused := p.functions.before(r, &c, &target); refused {
-		return a
-	}
-	return p.functions.after(r, asked, p.send(r, c, r.Method, target, c.Body))
-}
-
-// send makes a request like that of a call.
-func (p *Proxy) send(r *http.Request, c Call, method string, target url.URL, body []byte) answer {
-	target.Scheme, target.Host = p.origin.Scheme, p.origin.Host
-	req, err := http.NewRequestWithContext(p.life, method, target.String(), bytes.NewReader(body))
-	if err != nil {
-		return unreachable(err)
-	}
-	req.Header = r.Header.Clone()
-	dropHopHeaders(req.Header)
-	req.Header.Del(outsiderHeader)
-	req.Header.Del("Content-Length")
-	if c.Account != "" {
-		req.Header.Set("X-Moto-Account-Id", c.Account)
-	}
-	// The emulator builds the URLs that it hands out, such as those of queues,
-	// from the host that it is called by.
-	req.Host = r.Host
-	res, err := p.transport.RoundTrip(req)
-	if err != nil {
-		return unreachable(err)
-	}
-	defer res.Body.Close()
-	answered, err := io.ReadAll(res.Body)
-	if err != nil {
-		return unreachable(err)
-	}
-	dropHopHeaders(res.Header)
-	return answer{status: res.StatusCode, header: res.Header, body: answered}
 }
 
 func (p *Proxy) record(c Call) *Call {
@@ -287,38 +217,4 @@ func cut(w http.ResponseWriter) {
 	_, _ = buf.WriteString("HTTP/1.1 ")
 	_ = buf.Flush()
 	_ = conn.Close()
-}
-
-// answer is a whole HTTP answer.
-type answer struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
-func (a answer) write(w http.ResponseWriter) {
-	maps.Copy(w.Header(), a.header)
-	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body) // refused for HEAD, whose answers have none
-}
-
-// unreachable says that the emulator itself is gone, in words that no service
-// would use.
-func unreachable(err error) answer {
-	return answer{
-		status: http.StatusBadGateway,
-		header: http.Header{"Content-Type": {"text/plain"}},
-		body:   []byte("awstest: emulator: " + err.Error()),
-	}
-}
-
-// dropHopHeaders removes what belongs to one connection only.
-func dropHopHeaders(h http.Header) {
-	named := strings.Split(strings.Join(h.Values("Connection"), ","), ",")
-	for _, name := range slices.Concat(named, []string{
-		"Connection", "Keep-Alive", "Proxy-Connection",
-		"Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect",
-	}) {
-		h.Del(strings.TrimSpace(name))
-	}
 }

@@ -1,4 +1,4 @@
-package awstest
+package wiretest
 
 import (
 	"path"
@@ -74,7 +74,7 @@ type Fault struct {
 	Kind Kind
 
 	// Code is the error code of [Refuse], in the service's own words:
-	// "OperationAborted", "AWS.SimpleQueueService.QueueDeletedRecently".
+	// "AWS.SimpleQueueService.QueueDeletedRecently", "10014".
 	Code string
 
 	// Status is the HTTP status of [Refuse]. 0 means 400.
@@ -82,7 +82,7 @@ type Fault struct {
 }
 
 func (f Fault) selects(c Call) bool {
-	if f.Kind == Stale && (c.Mutating || alwaysThere(c)) {
+	if f.Kind == Stale && (c.Mutating || c.Constant) {
 		return false
 	}
 	if f.Op != "" {
