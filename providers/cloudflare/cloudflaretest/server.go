@@ -1,0 +1,137 @@
+package cloudflaretest
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/providers/wiretest"
+)
+
+// Server is one test's Cloudflare, behind a proxy that records and breaks calls.
+type Server struct {
+	*wiretest.Proxy
+
+	// URL is the endpoint, "http://127.0.0.1:PORT/client/v4".
+	URL string
+	// Account is the id of the only account that the token reaches, and AccountName its name.
+	Account, AccountName string
+	// Token is the API token.
+	Token string
+
+	world *world
+}
+
+// Start gives the test a Cloudflare with one account and nothing in it.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	catalog := load(t)
+	w := &world{t: t, catalog: catalog, token: "cloudflaretest-" + hexID(8), accounts: map[string]string{}}
+	account := hexID(16)
+	w.accounts[account] = "Example"
+	proxy := wiretest.New(w)
+	front := httptest.NewServer(proxy)
+	t.Cleanup(func() {
+		proxy.Close()
+		front.Close()
+		w.end()
+	})
+	return &Server{Proxy: proxy, URL: front.URL + prefix, Account: account, AccountName: "Example", Token: w.token, world: w}
+}
+
+const prefix = "/client/v4"
+
+// hexID is an id of n random bytes.
+func hexID(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
+
+// Cloud is a handle of the account, for the tested code.
+func (s *Server) Cloud() *cloudflare.Cloud { return cloudflare.FromToken(s.URL, s.Token, s.Account) }
+
+// AddAccount makes the token reach a further account, and gives its id.
+func (s *Server) AddAccount(name string) string {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	id := hexID(16)
+	s.world.accounts[id] = name
+	return id
+}
+
+// Env is the environment that leads Cloudflare's tools, and athanor, here and nowhere else.
+func (s *Server) Env() map[string]string {
+	env := map[string]string{}
+	for _, entry := range os.Environ() {
+		name, _, _ := strings.Cut(entry, "=")
+		if strings.HasPrefix(name, "CLOUDFLARE_") || strings.HasPrefix(name, "CF_") || strings.HasPrefix(name, "WRANGLER_") {
+			env[name] = ""
+		}
+	}
+	maps.Copy(env, map[string]string{
+		"CLOUDFLARE_API_BASE_URL": s.URL, "CLOUDFLARE_API_TOKEN": s.Token, "CLOUDFLARE_ACCOUNT_ID": s.Account,
+	})
+	return env
+}
+
+// Setenv sets the environment of [Server.Env] for the rest of the test.
+func (s *Server) Setenv(t testing.TB) {
+	t.Helper()
+	for name, value := range s.Env() {
+		t.Setenv(name, value)
+	}
+}
+
+// T is the part of testing.TB that [Server.Do] uses.
+type T interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// Do is a call of somebody else, neither recorded nor broken, and what it answers. The path is below the endpoint, with
+// ACCOUNT for the account. An answer that is an error fails the test.
+func (s *Server) Do(t T, method, path string, body any) any {
+	t.Helper()
+	status, envelope := s.Try(t, method, path, body)
+	if status >= 300 {
+		t.Fatalf("%s %s: %d %v", method, path, status, envelope["errors"])
+	}
+	return envelope["result"]
+}
+
+// Try is [Server.Do] whose answer may be an error.
+func (s *Server) Try(t T, method, path string, body any) (status int, envelope map[string]any) {
+	t.Helper()
+	var text io.Reader
+	if body != nil {
+		text = bytes.NewReader(plain(body))
+	}
+	req, err := http.NewRequest(method, s.URL+strings.Replace(path, "ACCOUNT", s.Account, 1), text)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	req.Header.Set("Authorization", "Bearer "+s.Token)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	res, err := wiretest.Outsider{Next: transport}.RoundTrip(req)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer res.Body.Close()
+	if err := json.NewDecoder(res.Body).Decode(&envelope); err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return res.StatusCode, envelope
+}

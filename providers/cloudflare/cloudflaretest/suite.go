@@ -1,0 +1,93 @@
+package cloudflaretest
+
+import (
+	"testing"
+
+	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/providers/kindtest"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// Worlds are the worlds that a suite of kindtest was given, found again by their directories.
+type Worlds map[string]*Server
+
+// Make makes worlds for a suite: each a server of its own, prepared, whose objects are listed by somebody else.
+func (ws Worlds) Make(prepare func(kindtest.T, *Server), objects func(kindtest.T, *Server) []any) func(kindtest.T) kindtest.World {
+	return func(t kindtest.T) kindtest.World {
+		s := Start(t.(testing.TB))
+		if prepare != nil {
+			prepare(t, s)
+		}
+		dir := t.TempDir()
+		ws[dir] = s
+		return kindtest.World{Cloud: s.Cloud(), Dir: dir, Objects: func() []any { return objects(t, s) }}
+	}
+}
+
+// Of is the server of a world.
+func (ws Worlds) Of(w kindtest.World) *Server { return ws[w.Dir] }
+
+// FaultOf gives errors of a service as its client would.
+func FaultOf(service string) func(reconcile.Class) error {
+	return func(class reconcile.Class) error {
+		e := &cloudflare.Error{Service: service, Operation: "Any"}
+		switch class {
+		case reconcile.Denied:
+			e.Status, e.Problems = 403, []cloudflare.Problem{{Code: 10000, Message: "Authentication error"}}
+		case reconcile.Throttled:
+			e.Status = 429
+		case reconcile.Transient:
+			e.Status = 502
+		default:
+			return nil
+		}
+		return e
+	}
+}
+
+// Job is a resource as an engine declares it, named shop-test-orders when the kind has names, on record when last is set.
+func (s *Server) Job(t testing.TB, kind reconcile.Any, props map[string]any, last *reconcile.Outcome) *reconcile.Job {
+	t.Helper()
+	cloud := s.Cloud()
+	place, err := cloud.Place(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := &reconcile.Job{
+		Address: "orders", Props: props, Cloud: cloud, Place: place, Name: "shop-test-orders", Dir: t.TempDir(),
+		Mark: reconcile.Mark{Stack: "shop", Stage: "test", Address: "orders", Generation: 1, Store: "store"},
+	}
+	if last != nil {
+		job.ID, job.Last = last.Identity, last.Attrs
+	}
+	if props == nil {
+		return job
+	}
+	if err := kind.Decode(job); err != nil {
+		t.Fatal(err)
+	}
+	kind.Names(job)
+	if job.Given != "" {
+		job.Name, job.Named = job.Given, true
+	}
+	return job
+}
+
+// Settled makes a thing match, and fails the test when it does not.
+func (s *Server) Settled(t testing.TB, kind reconcile.Any, props map[string]any, last *reconcile.Outcome) reconcile.Outcome {
+	t.Helper()
+	out, err := kind.Settle(t.Context(), s.Job(t, kind, props, last), reconcile.Hooks{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Wrote are the names of the mutating calls that reached the proxy since the last Reset.
+func (s *Server) Wrote() []string {
+	var names []string
+	for _, c := range s.Mutations() {
+		names = append(names, c.Name())
+	}
+	return names
+}

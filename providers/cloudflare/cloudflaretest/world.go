@@ -1,0 +1,205 @@
+package cloudflaretest
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/providers/wiretest"
+)
+
+// world is all that the server keeps, and what stands behind the proxy.
+type world struct {
+	catalog *catalog
+	token   string
+
+	over  sync.Mutex // guards t: a call may outlive the test
+	t     testing.TB
+	ended bool
+
+	mu       sync.Mutex
+	accounts map[string]string // names by id
+	hidden   bool              // they are not listed
+	zones    []*zone
+	kv       keyValues
+}
+
+// request is a call as a handler sees it.
+type request struct {
+	account string // its name in the path
+	path    map[string]string
+	query   url.Values
+	header  http.Header
+	body    object // of JSON
+	raw     []byte
+}
+
+func (r request) text(name string) string {
+	s, _ := r.body[name].(string)
+	return s
+}
+
+// handler does one operation, with the world to itself.
+type handler func(w *world, r request) (any, *failure)
+
+// handlers are by operation.
+func handlers() map[string]handler { return all() }
+
+var all = sync.OnceValue(func() map[string]handler {
+	m := map[string]handler{}
+	for _, service := range []map[string]handler{accountHandlers, keyValueHandlers} {
+		for name, h := range service {
+			m[name] = h
+		}
+	}
+	return m
+})
+
+func (w *world) end() {
+	w.over.Lock()
+	defer w.over.Unlock()
+	w.ended = true
+}
+
+// wrong fails the test: a request, or this server, does what Cloudflare's descriptions do not allow.
+func (w *world) wrong(format string, args ...any) {
+	w.over.Lock()
+	defer w.over.Unlock()
+	if !w.ended {
+		w.t.Errorf("cloudflaretest: "+format, args...)
+	}
+}
+
+// Read tells what a request asks for.
+func (w *world) Read(r *http.Request, body []byte) wiretest.Call {
+	path := strings.TrimPrefix(r.URL.EscapedPath(), prefix)
+	op := cloudflare.OperationOf(r.Method, path)
+	return wiretest.Call{
+		Service: op.Service, Operation: op.Name, Mutating: !op.Reads(),
+		Constant: op.Service == "Accounts" || op.Service == "Zones", Method: r.Method, URI: r.URL.RequestURI(), Body: body,
+	}
+}
+
+// Refuse is the answer to a call that does not reach the server.
+func (w *world) Refuse(c wiretest.Call, f wiretest.Fault) wiretest.Answer {
+	switch f.Kind {
+	case Throttle: // without Retry-After, so that no test waits for it
+		return refused(&failure{status: 429, code: 971, message: "Please wait and consider throttling your request speed"})
+	case Deny:
+		return refused(&failure{status: 403, code: 10000, message: "Authentication error"})
+	case Refuse:
+		code, _ := strconv.Atoi(f.Code)
+		return refused(&failure{status: max(f.Status, 400), code: code, message: "refused by the test"})
+	case Stale:
+		return absent(c)
+	}
+	return broken()
+}
+
+// Answer does what a request asks for.
+func (w *world) Answer(_ context.Context, r *http.Request, c wiretest.Call) wiretest.Answer {
+	path := strings.TrimPrefix(r.URL.EscapedPath(), prefix)
+	op, values := w.catalog.find(r.Method, path)
+	if op == nil {
+		w.wrong("%s %s is no operation", r.Method, path)
+		return refused(notFound(path))
+	}
+	in, err := parts(r, c.Body, values)
+	if err != nil {
+		w.wrong("%s: %v", op, err)
+		return broken()
+	}
+	if f := w.admits(r, in); f != nil {
+		return refused(f)
+	}
+	if err := op.checkRequest(values, in.query, in.header, in.body); err != nil {
+		w.wrong("request of %s: %v\n%s\n%s", op, err, r.URL.RequestURI(), c.Body)
+	}
+	do := handlers()[op.String()]
+	if do == nil {
+		w.wrong("%s is not done here", op)
+		return broken()
+	}
+	return w.done(op, do, in)
+}
+
+func (w *world) done(op *operation, do handler, in request) wiretest.Answer {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	result, f := do(w, in)
+	if f != nil {
+		told := *f
+		if told.service == "" {
+			told.service = op.Service
+		}
+		if !w.catalog.declares(&told) {
+			w.wrong("%s answers an error that it does not declare: %v", op, f)
+		}
+		return refused(f)
+	}
+	a := said(result)
+	if err := op.checkAnswer(a.Body); err != nil {
+		w.wrong("answer of %s: %v\n%s", op, err, a.Body)
+	}
+	return a
+}
+
+func parts(r *http.Request, body []byte, values map[string]string) (request, error) {
+	in := request{path: map[string]string{}, query: r.URL.Query(), header: r.Header, raw: body}
+	for name, v := range values {
+		text, err := url.PathUnescape(v)
+		if err != nil {
+			return in, err
+		}
+		in.path[name], values[name] = text, text
+	}
+	in.account = in.path["account_id"]
+	if len(body) > 0 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+		if err := json.Unmarshal(body, &in.body); err != nil {
+			return in, err
+		}
+	}
+	return in, nil
+}
+
+// admits checks the token, and that the account is one that it reaches.
+func (w *world) admits(r *http.Request, in request) *failure {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, reached := w.accounts[in.account]
+	switch {
+	case token == "":
+		return &failure{status: 400, code: 9106, message: "Missing X-Auth-Key, X-Auth-Email or Authorization headers"}
+	case scheme != "Bearer" || strings.ContainsAny(token, " \"'"):
+		return &failure{status: 400, code: 6003, message: "Invalid request headers"}
+	case token != w.token:
+		return &failure{status: 403, code: 9109, message: "Invalid access token"}
+	case in.account != "" && !cloudflare.IsID(in.account):
+		return notFound(r.URL.Path)
+	case in.account != "" && !reached:
+		return &failure{status: 403, code: 10000, message: "Authentication error"}
+	}
+	return nil
+}
+
+// sorted are the values of a map in the order of their keys.
+func sorted[V any](m map[string]V) []V {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	values := make([]V, len(keys))
+	for i, k := range keys {
+		values[i] = m[k]
+	}
+	return values
+}

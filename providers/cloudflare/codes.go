@@ -1,0 +1,58 @@
+package cloudflare
+
+import (
+	"sync"
+
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// codes are the error codes by service and by what to do about them. One number means different things to different
+// services; those under "" mean the same to all. They are those of Cloudflare's own operations: a test holds them
+// against the published description.
+var codes = map[string]map[reconcile.Class][]int64{
+	"": {
+		// 971 comes with any status.
+		reconcile.Throttled: {971},
+		// A bad token is often answered with status 400: bad headers, an unknown key, no key, no access, no authentication.
+		reconcile.Denied: {6003, 9103, 9106, 9109, 10000},
+		// 7003 is a path that leads nowhere, mostly since an id is not shaped like one. It says nothing about a thing.
+		reconcile.Invalid: {7000, 7001, 7003, 10405},
+	},
+	"KV": {
+		reconcile.Absent:  {10009, 10013},
+		reconcile.Exists:  {10014},
+		reconcile.Invalid: {10012, 10019, 10029, 10034},
+	},
+}
+
+var byCode = sync.OnceValue(func() map[string]map[int64]reconcile.Class {
+	m := map[string]map[int64]reconcile.Class{}
+	for service, classes := range codes {
+		m[service] = map[int64]reconcile.Class{}
+		for class, numbers := range classes {
+			for _, n := range numbers {
+				m[service][n] = class
+			}
+		}
+	}
+	return m
+})
+
+// ClassOf is what the table says of a code.
+func ClassOf(service string, code int64) reconcile.Class {
+	if class, ok := byCode()[service][code]; ok {
+		return class
+	}
+	return byCode()[""][code]
+}
+
+// Codes are the codes of the table by service, "" for those of all services.
+func Codes() map[string][]int64 {
+	all := map[string][]int64{}
+	for service, classes := range codes {
+		for _, numbers := range classes {
+			all[service] = append(all[service], numbers...)
+		}
+	}
+	return all
+}

@@ -1,0 +1,91 @@
+package cloudflare
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+)
+
+// operations are all that the kinds use, under the names that Cloudflare's own description has. A * is one part of a
+// path. What is not listed is named by method and path.
+var operations = []string{
+	"Accounts.ListAccounts GET /accounts",
+
+	"Zones.ListZones GET /zones",
+	"Zones.GetZone GET /zones/*",
+
+	"KV.ListNamespaces GET /accounts/*/storage/kv/namespaces",
+	"KV.CreateNamespace POST /accounts/*/storage/kv/namespaces",
+	"KV.GetNamespace GET /accounts/*/storage/kv/namespaces/*",
+	"KV.UpdateNamespace PUT /accounts/*/storage/kv/namespaces/*",
+	"KV.DeleteNamespace DELETE /accounts/*/storage/kv/namespaces/*",
+	"KV.ListNamespaceKeys GET /accounts/*/storage/kv/namespaces/*/keys",
+}
+
+// Operation is one operation of the API.
+type Operation struct {
+	// Service and Name are as in "KV" and "CreateNamespace".
+	Service, Name string
+	// Method and Path are how it is called; a * in the path is one part of it.
+	Method, Path string
+}
+
+// Operations are those that have names, in their order.
+func Operations() []Operation {
+	all := make([]Operation, len(operations))
+	for i, line := range operations {
+		name, call, _ := strings.Cut(line, " ")
+		all[i].Service, all[i].Name, _ = strings.Cut(name, ".")
+		all[i].Method, all[i].Path, _ = strings.Cut(call, " ")
+	}
+	return all
+}
+
+var byShape = sync.OnceValue(func() map[string][]Operation {
+	m := map[string][]Operation{}
+	for _, o := range Operations() {
+		key := shape(o.Method, o.Path)
+		m[key] = append(m[key], o)
+	}
+	return m
+})
+
+// shape is the same for all operations that may be meant by a call.
+func shape(method, path string) string {
+	return method + strings.Repeat("/", strings.Count(path, "/"))
+}
+
+// OperationOf says which operation a request is, by its path below the endpoint's. Of several that fit the one with
+// the fewest * is meant.
+func OperationOf(method string, path string) Operation {
+	best, fewest := Operation{Service: "Cloudflare", Name: method + " " + path, Method: method, Path: path}, -1
+	for _, o := range byShape()[shape(method, path)] {
+		if stars := strings.Count(o.Path, "*"); fits(o.Path, path) && (fewest < 0 || stars < fewest) {
+			best, fewest = o, stars
+		}
+	}
+	return best
+}
+
+func fits(pattern, path string) bool {
+	parts, want := strings.Split(path, "/"), strings.Split(pattern, "/")
+	for i, w := range want {
+		if w != "*" && w != parts[i] || w == "*" && parts[i] == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// Reads reports that the operation changes nothing, whatever is sent.
+func (o Operation) Reads() bool { return o.Method == http.MethodGet || o.Method == http.MethodHead }
+
+// below is the path of a URL below an endpoint's, escaped as it was sent.
+func below(u *url.URL, endpoint string) string {
+	base, err := url.Parse(endpoint)
+	if err != nil {
+		return u.EscapedPath()
+	}
+	return "/" + strings.TrimPrefix(strings.TrimPrefix(u.EscapedPath(), strings.TrimSuffix(base.EscapedPath(), "/")), "/")
+}

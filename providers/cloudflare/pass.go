@@ -1,0 +1,96 @@
+package cloudflare
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+type (
+	readingKey struct{}
+	askingKey  struct{}
+)
+
+// Reading is for operations that do what they are told in a language of their own, such as a query of a database: the
+// caller vouches that what it sends under this context changes nothing.
+func Reading(ctx context.Context) context.Context {
+	return context.WithValue(ctx, readingKey{}, true)
+}
+
+// pass makes every request of a client go through the gates of its context, and tells what became of it.
+func (c *Cloud) pass(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	ctx := req.Context()
+	way, err := c.way()
+	if err != nil {
+		return nil, err
+	}
+	op := OperationOf(req.Method, below(req.URL, way.endpoint))
+	call, err := c.call(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	limit := c.limits.of(way.endpoint, way.token)
+	var res *http.Response
+	err = reconcile.Through(ctx, call, func(ctx context.Context) error {
+		done, err := limit.wait(ctx)
+		if err != nil {
+			return err
+		}
+		var header http.Header
+		defer func() { done(header) }()
+		res, err = next(req.WithContext(ctx))
+		if err != nil {
+			return err
+		}
+		header = res.Header
+		err = whole(op, way.token, res)
+		if classOf(err) == reconcile.Throttled {
+			defer limit.refused(retryAfter(header))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// call is the operation under way. Its place is known before anything else is called, so that no call reaches an
+// account that is not meant.
+func (c *Cloud) call(ctx context.Context, op Operation) (reconcile.Call, error) {
+	call := reconcile.Call{
+		Service: op.Service, Operation: op.Name,
+		Mutates: !op.Reads() && ctx.Value(readingKey{}) == nil,
+	}
+	if ctx.Value(askingKey{}) != nil {
+		return call, nil // it is how the account is found
+	}
+	var err error
+	call.Place, err = c.Place(ctx)
+	return call, err
+}
+
+// whole reads an answer to its end, so that one which is cut counts as lost, and tells a refusal.
+func whole(op Operation, token string, res *http.Response) error {
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return fmt.Errorf("%s: %w: %w", op.Name, errCut, err)
+	}
+	if err := refusal(op, token, res, body); err != nil {
+		return err
+	}
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")) //nolint:errcheck // then it is no JSON
+	if strings.HasSuffix(kind, "json") && !json.Valid(body) {
+		return fmt.Errorf("%s: %w", op.Name, errCut)
+	}
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
+}

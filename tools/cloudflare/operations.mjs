@@ -1,0 +1,49 @@
+// Writes operations.json: method, path, JSON Schema of request and result, and the error codes of Cloudflare's
+// operations, from the npm package @distilled.cloud/cloudflare (Apache-2.0), which is generated from Cloudflare's own
+// client. Its schemas are of the library effect, which can write them as JSON Schema. Run where both are installed.
+import fs from "node:fs";
+import * as Schema from "effect/Schema";
+import * as Traits from "@distilled.cloud/cloudflare/Traits";
+
+const services = [
+  "accounts", "d1", "dns", "hyperdrive", "kv", "queues", "r2", "rulesets", "secrets-store", "user", "workers",
+  "workflows", "zones",
+];
+
+const resolved = (ast) => (ast._tag === "Suspend" ? ast.thunk() : ast);
+const document = (schema) => {
+  const { schema: root, definitions } = Schema.toJsonSchemaDocument(schema);
+  return Object.keys(definitions).length > 0 ? { ...root, $defs: definitions } : root;
+};
+
+const operations = [];
+const errors = {};
+for (const service of services) {
+  const module = await import("@distilled.cloud/cloudflare/" + service);
+  for (const [name, schema] of Object.entries(module)) {
+    const matchers = schema?.ast && Traits.getErrorMatchers(schema.ast);
+    if (matchers) errors[service + "." + name] = matchers;
+    if (!name.endsWith("Request")) continue;
+    const request = resolved(schema.ast);
+    const http = Traits.getHttpTrait(schema.ast) ?? Traits.getHttpTrait(request);
+    if (!http) continue;
+    const response = module[name.replace(/Request$/, "Response")];
+    operations.push({
+      service,
+      name: name.replace(/Request$/, ""),
+      method: http.method,
+      path: http.path,
+      params: Traits.getStructProps(request).map((p) => ({
+        name: String(p.name),
+        path: Traits.getPathParamWireName(p) || undefined,
+        query: Traits.getQueryParam(p) || undefined,
+        header: Traits.getHeaderParam(p) || undefined,
+      })),
+      request: document(schema),
+      // The whole answer is described where there is no path into it.
+      inside: (response && (Traits.getResponsePath(response.ast) ?? Traits.getResponsePath(resolved(response.ast)))) || undefined,
+      response: response ? document(response) : undefined,
+    });
+  }
+}
+fs.writeFileSync("operations.json", JSON.stringify({ operations, errors }));
