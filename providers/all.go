@@ -19,6 +19,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
 	"github.com/athanor-dev/athanor/providers/aws/ssm"
 	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/providers/cloudflare/dns"
 	"github.com/athanor-dev/athanor/providers/cloudflare/kv"
 	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/providers/random"
@@ -31,7 +32,7 @@ func All() []reconcile.Provider {
 		local.Provider(),
 		random.Provider(),
 		aws.Provider(services()...),
-		cloudflare.Provider(kv.Service()),
+		cloudflare.Provider(dns.Service(), kv.Service()),
 	}
 }
 

@@ -18,6 +18,12 @@ var codes = map[string]map[reconcile.Class][]int64{
 		// 7003 is a path that leads nowhere, mostly since an id is not shaped like one. It says nothing about a thing.
 		reconcile.Invalid: {7000, 7001, 7003, 10405},
 	},
+	// An identical record is looked for again; one of the same name that excludes ours (CNAME) is a mistake.
+	"DNS": {
+		reconcile.Absent:  {81044},
+		reconcile.Exists:  {81057, 81058},
+		reconcile.Invalid: {81053, 81054},
+	},
 	"KV": {
 		reconcile.Absent:  {10009, 10013},
 		reconcile.Exists:  {10014},

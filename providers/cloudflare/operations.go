@@ -15,6 +15,12 @@ var operations = []string{
 	"Zones.ListZones GET /zones",
 	"Zones.GetZone GET /zones/*",
 
+	"DNS.ListRecords GET /zones/*/dns_records",
+	"DNS.CreateRecord POST /zones/*/dns_records",
+	"DNS.GetRecord GET /zones/*/dns_records/*",
+	"DNS.PatchRecord PATCH /zones/*/dns_records/*",
+	"DNS.DeleteRecord DELETE /zones/*/dns_records/*",
+
 	"KV.ListNamespaces GET /accounts/*/storage/kv/namespaces",
 	"KV.CreateNamespace POST /accounts/*/storage/kv/namespaces",
 	"KV.GetNamespace GET /accounts/*/storage/kv/namespaces/*",

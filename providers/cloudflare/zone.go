@@ -90,6 +90,33 @@ func (c *Cloud) findZone(ctx context.Context, account, idOrName string) (Zone, e
 	return Zone{}, fmt.Errorf("%w: account %s has none of that name", reconcile.ErrAbsent, account)
 }
 
+// Zones are all zones of the account of a handle.
+func Zones(ctx context.Context, cloud reconcile.Cloud) iter.Seq2[Zone, error] {
+	return func(yield func(Zone, error) bool) {
+		c, ok := cloud.(*Cloud)
+		if !ok {
+			yield(Zone{}, fmt.Errorf("%T is no place in Cloudflare", cloud))
+			return
+		}
+		place, err := c.Place(ctx)
+		if err != nil {
+			yield(Zone{}, err)
+			return
+		}
+		var p zones.ZoneListParams
+		p.Account.Present = true
+		p.Account.Value.ID.Value, p.Account.Value.ID.Present = place.Account, true
+		for z, err := range c.listZones(ctx, p) {
+			if err == nil && z.Account.ID != place.Account {
+				continue
+			}
+			if !yield(Zone{z.ID, z.Name}, err) {
+				return
+			}
+		}
+	}
+}
+
 func (c *Cloud) listZones(ctx context.Context, p zones.ZoneListParams) iter.Seq2[zones.Zone, error] {
 	return Pages(func(page int64) (*pagination.V4PagePaginationArray[zones.Zone], error) {
 		client, err := Client(c, zones.NewZoneService)

@@ -37,7 +37,8 @@ func (w *world) shown(z *zone) object {
 func listZones(w *world, r request) (any, *failure) {
 	zones := map[string]any{}
 	for _, z := range w.zones {
-		if want := r.query.Get("name"); want == "" || want == z.name {
+		name, account := r.query.Get("name"), r.query.Get("account.id")
+		if (name == "" || name == z.name) && (account == "" || account == z.account) {
 			zones[z.name+z.id] = w.shown(z)
 		}
 	}

@@ -88,7 +88,7 @@ func absent(c Call) wiretest.Answer {
 var belongs = map[string]bool{"KV.ListNamespaceKeys": true}
 
 // missing are the answers of the services about a thing that is not there.
-var missing = map[string]func() *failure{"KV": noNamespace}
+var missing = map[string]func() *failure{"KV": noNamespace, "DNS": noRecord}
 
 // paged is the page of a listing that a request asks for.
 func paged(r request, items []any, perPage int) listing {

@@ -9,6 +9,9 @@ var everywhere = map[int]bool{971: true, 6003: true, 9103: true, 9106: true, 910
 
 // undeclared are codes of a service that its descriptions leave out, with where they come from.
 var undeclared = map[string]string{
+	"dns 81044":  "a record that does not exist: https://github.com/cloudflare/terraform-provider-cloudflare/issues/1621",
+	"dns 81053":  "a CNAME record beside others: https://developers.cloudflare.com/dns/manage-dns-records/troubleshooting/records-with-same-name/",
+	"dns 81054":  "others beside a CNAME record: https://github.com/favonia/cloudflare-ddns/issues/990",
 	"zones 1001": "an unknown zone id, as https://developers.cloudflare.com/api/ answers it",
 }
 

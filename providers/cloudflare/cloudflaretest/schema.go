@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -87,9 +88,18 @@ func (o *operation) checkRequest(values map[string]string, query url.Values, hea
 		}
 		known = append(known, p.Query)
 	}
-	for name := range query {
-		if !slices.Contains(known, name) {
+	for name, values := range query {
+		outer, inner, nested := strings.Cut(name, ".")
+		if !slices.Contains(known, outer) {
 			return fmt.Errorf("no such query parameter: %s", name)
+		}
+		if nested { // name.exact is the field exact of name
+			fields, _ := instance[outer].(map[string]any)
+			if fields == nil {
+				fields = map[string]any{}
+				instance[outer] = fields
+			}
+			fields[inner] = values[0]
 		}
 	}
 	return s.request.Validate(instance)

@@ -18,9 +18,14 @@ func (ws Worlds) Make(prepare func(kindtest.T, *Server), objects func(kindtest.T
 		if prepare != nil {
 			prepare(t, s)
 		}
-		dir := t.TempDir()
+		dir, cloud := t.TempDir(), s.Cloud()
 		ws[dir] = s
-		return kindtest.World{Cloud: s.Cloud(), Dir: dir, Objects: func() []any { return objects(t, s) }}
+		for _, z := range s.world.zones { // a handle looks a zone up once; from here on every look makes the same calls
+			if _, err := cloudflare.ZoneOf(t.Context(), cloud, z.name); err != nil {
+				t.Fatalf("%v", err)
+			}
+		}
+		return kindtest.World{Cloud: cloud, Dir: dir, Objects: func() []any { return objects(t, s) }}
 	}
 }
 

@@ -29,6 +29,7 @@ type world struct {
 	hidden   bool              // they are not listed
 	zones    []*zone
 	kv       keyValues
+	records  []*record
 }
 
 // request is a call as a handler sees it.
@@ -54,7 +55,7 @@ func handlers() map[string]handler { return all() }
 
 var all = sync.OnceValue(func() map[string]handler {
 	m := map[string]handler{}
-	for _, service := range []map[string]handler{accountHandlers, keyValueHandlers} {
+	for _, service := range []map[string]handler{accountHandlers, recordHandlers, keyValueHandlers} {
 		for name, h := range service {
 			m[name] = h
 		}

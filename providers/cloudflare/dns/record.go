@@ -1,0 +1,150 @@
+package dns
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// liveRecord is a record as it was seen.
+type liveRecord struct {
+	zone cloudflare.Zone
+	shown
+	// comment is the author's part, and line what follows it: the mark.
+	comment, line string
+	mark          reconcile.Mark
+}
+
+type (
+	recordSite = reconcile.Site[RecordProps, Record]
+	recordDiff = reconcile.Diff[liveRecord]
+)
+
+var recordKind = &reconcile.Kind[RecordProps, liveRecord, Record]{
+	Type: recordType,
+	Doc: "A record of Cloudflare DNS, of any type, in a zone of the account. Its mark of ownership stands in the comment. " +
+		"A record that is there and is not ours is never overwritten, and addresses are never added to a name that " +
+		"somebody else has addresses for. The others of a name are not managed.",
+
+	Observe:  observeRecord,
+	Create:   createRecord,
+	Compare:  compareRecord,
+	Attrs:    func(live liveRecord) Record { return Record{ID: live.ID, ZoneID: live.zone.ID, Name: live.Name} },
+	Delete:   deleteRecord,
+	Identity: func(r Record) string { return r.ZoneID + "/" + r.ID },
+
+	Check:   checkRecord,
+	AtBirth: []string{"id", "zoneId", "name"},
+	Owner:   func(live liveRecord) reconcile.Mark { return live.mark },
+	List:    listRecords,
+	// A CNAME record stands alone: whichever of two comes second is refused.
+	DeleteFirst: true,
+
+	Source: source,
+	Calls: []string{
+		"DNS.ListRecords", "DNS.GetRecord", "DNS.CreateRecord", "DNS.PatchRecord", "DNS.DeleteRecord", "Zones.ListZones", "Zones.GetZone",
+	},
+	Permissions: reconcile.Permissions{
+		Observe: []string{"Zone Read", "DNS Read"},
+		List:    []string{"Zone Read", "DNS Read"},
+		Create:  []string{"DNS Write"},
+		Update:  []string{"DNS Write"},
+		Delete:  []string{"DNS Write"},
+	},
+}
+
+// texts are the types whose content is text; all others have data.
+var texts = []string{"A", "AAAA", "CNAME", "MX", "NS", "OPENPGPKEY", "PTR", "TXT"}
+
+// parts are what the data of each type is made of.
+var parts = map[string][]string{
+	"CAA":    {"flags", "tag", "value"},
+	"CERT":   {"algorithm", "certificate", "key_tag", "type"},
+	"DNSKEY": {"algorithm", "flags", "protocol", "public_key"},
+	"DS":     {"algorithm", "digest", "digest_type", "key_tag"},
+	"HTTPS":  {"priority", "target", "value"},
+	"LOC": {
+		"altitude", "lat_degrees", "lat_direction", "lat_minutes", "lat_seconds", "long_degrees", "long_direction",
+		"long_minutes", "long_seconds", "precision_horz", "precision_vert", "size",
+	},
+	"NAPTR":  {"flags", "order", "preference", "regex", "replacement", "service"},
+	"SMIMEA": {"certificate", "matching_type", "selector", "usage"},
+	"SRV":    {"port", "priority", "target", "weight"},
+	"SSHFP":  {"algorithm", "fingerprint", "type"},
+	"SVCB":   {"priority", "target", "value"},
+	"TLSA":   {"certificate", "matching_type", "selector", "usage"},
+	"URI":    {"target", "weight"},
+}
+
+// checkRecord finds what Cloudflare would refuse, or would take without doing it.
+func checkRecord(want RecordProps) error {
+	var problems props.Errors
+	wrong := func(path tree.Path, problem string) {
+		problems = append(problems, &props.FieldError{Path: path, Problem: problem})
+	}
+	checkContent(want, wrong)
+	of := func(types ...string) bool { return token.Has(want.Type) || slices.Contains(types, want.Type) }
+	for _, only := range []struct {
+		path  tree.Path
+		set   bool
+		types []string
+	}{
+		{"proxied", want.Proxied, []string{"A", "AAAA", "CNAME"}},
+		{"ipv4Only", want.IPv4Only, []string{"A", "AAAA", "CNAME"}},
+		{"ipv6Only", want.IPv6Only, []string{"A", "AAAA", "CNAME"}},
+		{"flattenCname", want.FlattenCNAME, []string{"CNAME"}},
+		{"privateRouting", want.PrivateRouting, []string{"A", "AAAA"}},
+		{"priority", want.Priority != nil, []string{"MX", "URI"}},
+	} {
+		if only.set && !of(only.types...) {
+			wrong(only.path, "only records of type "+strings.Join(only.types, ", ")+" take it")
+		}
+	}
+	if want.Priority == nil && of("MX", "URI") && !token.Has(want.Type) {
+		wrong("priority", "records of this type need one")
+	}
+	if want.TTL != nil && *want.TTL%time.Second != 0 {
+		wrong("ttl", "want whole seconds")
+	}
+	if want.TTL != nil && want.Proxied {
+		wrong("ttl", "that of a proxied record is automatic")
+	}
+	if strings.ContainsAny(want.Comment, "\r\n") || strings.Contains(want.Comment, markPrefix) || want.Comment != strings.TrimSpace(want.Comment) {
+		wrong("comment", "want one line without "+markPrefix+" and without spaces around it")
+	}
+	if problems == nil {
+		return nil
+	}
+	return problems
+}
+
+func checkContent(want RecordProps, wrong func(tree.Path, string)) {
+	if token.Has(want.Type) {
+		return
+	}
+	text := slices.Contains(texts, want.Type)
+	switch {
+	case text && want.Content == "":
+		wrong("content", "records of type "+want.Type+" need it")
+	case !text && want.Content != "":
+		wrong("content", "records of type "+want.Type+" have data instead")
+	}
+	switch {
+	case text && len(want.Data) > 0:
+		wrong("data", "records of type "+want.Type+" have content instead")
+	case !text && len(want.Data) == 0:
+		wrong("data", "records of type "+want.Type+" need it")
+	}
+	for _, name := range slices.Sorted(maps.Keys(want.Data)) {
+		if known := parts[want.Type]; !slices.Contains(known, name) && !token.Has(name) && !text {
+			wrong(tree.Path("data").Key(name), "data of type "+want.Type+" has the parts "+strings.Join(known, ", "))
+		}
+	}
+}
