@@ -29,6 +29,13 @@ var codes = map[string]map[reconcile.Class][]int64{
 		reconcile.Exists:  {10014},
 		reconcile.Invalid: {10012, 10019, 10029, 10034},
 	},
+	// A queue that events are still sent to is deleted once they are not.
+	"Queues": {
+		reconcile.Absent:  {11000, 11006},
+		reconcile.Exists:  {11004, 11009},
+		reconcile.Busy:    {11017},
+		reconcile.Invalid: {10007, 10026, 10107, 11001, 11003},
+	},
 }
 
 var byCode = sync.OnceValue(func() map[string]map[int64]reconcile.Class {

@@ -27,6 +27,18 @@ var operations = []string{
 	"KV.UpdateNamespace PUT /accounts/*/storage/kv/namespaces/*",
 	"KV.DeleteNamespace DELETE /accounts/*/storage/kv/namespaces/*",
 	"KV.ListNamespaceKeys GET /accounts/*/storage/kv/namespaces/*/keys",
+
+	"Queues.ListQueues GET /accounts/*/queues",
+	"Queues.CreateQueue POST /accounts/*/queues",
+	"Queues.GetQueue GET /accounts/*/queues/*",
+	"Queues.PatchQueue PATCH /accounts/*/queues/*",
+	"Queues.DeleteQueue DELETE /accounts/*/queues/*",
+	"Queues.GetMetricsQueue GET /accounts/*/queues/*/metrics",
+	"Queues.ListConsumers GET /accounts/*/queues/*/consumers",
+	"Queues.CreateConsumer POST /accounts/*/queues/*/consumers",
+	"Queues.GetConsumer GET /accounts/*/queues/*/consumers/*",
+	"Queues.UpdateConsumer PUT /accounts/*/queues/*/consumers/*",
+	"Queues.DeleteConsumer DELETE /accounts/*/queues/*/consumers/*",
 }
 
 // Operation is one operation of the API.

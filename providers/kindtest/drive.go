@@ -144,6 +144,11 @@ func (d *driver) look(props map[string]any) (reconcile.Look, error) {
 // to makes the world match the props, as a run of an engine does.
 func (d *driver) to(props map[string]any) error {
 	d.out = reconcile.Outcome{}
+	if d.s.Kind.Spec().DeleteFirst { // what a crash left condemned goes before anything comes
+		if err := d.collect(); err != nil {
+			return err
+		}
+	}
 	if d.live != nil {
 		err := d.settle(d.live, props)
 		if err == nil {

@@ -85,10 +85,10 @@ func absent(c Call) wiretest.Answer {
 }
 
 // belongs are the listings of what belongs to a thing, which are not there without it.
-var belongs = map[string]bool{"KV.ListNamespaceKeys": true}
+var belongs = map[string]bool{"KV.ListNamespaceKeys": true, "Queues.ListConsumers": true}
 
 // missing are the answers of the services about a thing that is not there.
-var missing = map[string]func() *failure{"KV": noNamespace, "DNS": noRecord}
+var missing = map[string]func() *failure{"KV": noNamespace, "DNS": noRecord, "Queues": noQueue}
 
 // paged is the page of a listing that a request asks for.
 func paged(r request, items []any, perPage int) listing {

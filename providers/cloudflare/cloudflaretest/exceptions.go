@@ -27,6 +27,10 @@ var amendments = map[string]func(schema map[string]any){
 	"kv.PutNamespaceValue": func(schema map[string]any) {
 		schema["required"] = []any{"namespaceId", "keyName", "accountId"}
 	},
+	// A queue is made with its settings, as wrangler does (createQueue of its queues/client.ts).
+	"queues.CreateQueue": func(schema map[string]any) {
+		schema["properties"].(map[string]any)["settings"] = map[string]any{"type": "object"}
+	},
 	// The listing tells of its pages, as wrangler and result_info of all other listings expect.
 	"queues.ListQueues answer": func(schema map[string]any) {
 		schema["properties"].(map[string]any)["result_info"] = map[string]any{"type": "object"}

@@ -30,6 +30,8 @@ type world struct {
 	zones    []*zone
 	kv       keyValues
 	records  []*record
+	queues   []*queue
+	scripts  []string // names of Workers
 }
 
 // request is a call as a handler sees it.
@@ -55,7 +57,7 @@ func handlers() map[string]handler { return all() }
 
 var all = sync.OnceValue(func() map[string]handler {
 	m := map[string]handler{}
-	for _, service := range []map[string]handler{accountHandlers, recordHandlers, keyValueHandlers} {
+	for _, service := range []map[string]handler{accountHandlers, recordHandlers, keyValueHandlers, queueHandlers} {
 		for name, h := range service {
 			m[name] = h
 		}
