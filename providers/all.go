@@ -22,6 +22,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/dns"
 	"github.com/athanor-dev/athanor/providers/cloudflare/kv"
 	"github.com/athanor-dev/athanor/providers/cloudflare/queues"
+	"github.com/athanor-dev/athanor/providers/cloudflare/r2"
 	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/providers/random"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -33,7 +34,7 @@ func All() []reconcile.Provider {
 		local.Provider(),
 		random.Provider(),
 		aws.Provider(services()...),
-		cloudflare.Provider(dns.Service(), kv.Service(), queues.Service()),
+		cloudflare.Provider(dns.Service(), kv.Service(), queues.Service(), r2.Service()),
 	}
 }
 

@@ -29,6 +29,14 @@ var codes = map[string]map[reconcile.Class][]int64{
 		reconcile.Exists:  {10014},
 		reconcile.Invalid: {10012, 10019, 10029, 10034},
 	},
+	// A bucket that is not empty yet is one that is being emptied; a queue that is told of and does not exist is a mistake
+	// in the declaration.
+	"R2": {
+		reconcile.Absent:  {10006, 10053, 10085, 11011},
+		reconcile.Exists:  {10004},
+		reconcile.Busy:    {10008},
+		reconcile.Invalid: {10005, 10015, 10063, 11000, 11014, 11019, 11020},
+	},
 	// A queue that events are still sent to is deleted once they are not.
 	"Queues": {
 		reconcile.Absent:  {11000, 11006},

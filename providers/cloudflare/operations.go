@@ -39,6 +39,28 @@ var operations = []string{
 	"Queues.GetConsumer GET /accounts/*/queues/*/consumers/*",
 	"Queues.UpdateConsumer PUT /accounts/*/queues/*/consumers/*",
 	"Queues.DeleteConsumer DELETE /accounts/*/queues/*/consumers/*",
+
+	"R2.ListBuckets GET /accounts/*/r2/buckets",
+	"R2.CreateBucket POST /accounts/*/r2/buckets",
+	"R2.GetBucket GET /accounts/*/r2/buckets/*",
+	"R2.PatchBucket PATCH /accounts/*/r2/buckets/*",
+	"R2.DeleteBucket DELETE /accounts/*/r2/buckets/*",
+	"R2.ListBucketDomainManageds GET /accounts/*/r2/buckets/*/domains/managed",
+	"R2.PutBucketDomainManaged PUT /accounts/*/r2/buckets/*/domains/managed",
+	"R2.ListBucketDomainCustoms GET /accounts/*/r2/buckets/*/domains/custom",
+	"R2.CreateBucketDomainCustom POST /accounts/*/r2/buckets/*/domains/custom",
+	"R2.UpdateBucketDomainCustom PUT /accounts/*/r2/buckets/*/domains/custom/*",
+	"R2.DeleteBucketDomainCustom DELETE /accounts/*/r2/buckets/*/domains/custom/*",
+	"R2.GetBucketCors GET /accounts/*/r2/buckets/*/cors",
+	"R2.PutBucketCors PUT /accounts/*/r2/buckets/*/cors",
+	"R2.DeleteBucketCors DELETE /accounts/*/r2/buckets/*/cors",
+	"R2.GetBucketLifecycle GET /accounts/*/r2/buckets/*/lifecycle",
+	"R2.PutBucketLifecycle PUT /accounts/*/r2/buckets/*/lifecycle",
+	"R2.ListBucketEventNotifications GET /accounts/*/event_notifications/r2/*/configuration",
+	"R2.PutBucketEventNotification PUT /accounts/*/event_notifications/r2/*/configuration/queues/*",
+	"R2.DeleteBucketEventNotification DELETE /accounts/*/event_notifications/r2/*/configuration/queues/*",
+	"R2.ListBucketObjects GET /accounts/*/r2/buckets/*/objects",
+	"R2.DeleteObjects DELETE /accounts/*/r2/buckets/*/objects",
 }
 
 // Operation is one operation of the API.

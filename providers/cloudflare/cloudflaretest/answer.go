@@ -75,6 +75,9 @@ func broken() wiretest.Answer {
 
 // absent is the answer to a read while nothing exists yet.
 func absent(c Call) wiretest.Answer {
+	if c.Name() == "R2.ListBuckets" {
+		return said(object{"buckets": []any{}})
+	}
 	if strings.HasPrefix(c.Operation, "List") && !belongs[c.Name()] {
 		return said(paged(request{query: map[string][]string{}}, nil, 20))
 	}
@@ -85,10 +88,12 @@ func absent(c Call) wiretest.Answer {
 }
 
 // belongs are the listings of what belongs to a thing, which are not there without it.
-var belongs = map[string]bool{"KV.ListNamespaceKeys": true, "Queues.ListConsumers": true}
+var belongs = map[string]bool{"KV.ListNamespaceKeys": true, "Queues.ListConsumers": true, "R2.ListBucketObjects": true,
+	"R2.ListBucketDomainManageds": true, "R2.ListBucketDomainCustoms": true, "R2.ListBucketEventNotifications": true,
+}
 
 // missing are the answers of the services about a thing that is not there.
-var missing = map[string]func() *failure{"KV": noNamespace, "DNS": noRecord, "Queues": noQueue}
+var missing = map[string]func() *failure{"KV": noNamespace, "DNS": noRecord, "Queues": noQueue, "R2": noBucket}
 
 // paged is the page of a listing that a request asks for.
 func paged(r request, items []any, perPage int) listing {

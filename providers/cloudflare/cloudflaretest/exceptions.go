@@ -12,6 +12,7 @@ var undeclared = map[string]string{
 	"dns 81044":  "a record that does not exist: https://github.com/cloudflare/terraform-provider-cloudflare/issues/1621",
 	"dns 81053":  "a CNAME record beside others: https://developers.cloudflare.com/dns/manage-dns-records/troubleshooting/records-with-same-name/",
 	"dns 81054":  "others beside a CNAME record: https://github.com/favonia/cloudflare-ddns/issues/990",
+	"r2 10008":   "a bucket that is not empty: https://developers.cloudflare.com/r2/api/error-codes/",
 	"zones 1001": "an unknown zone id, as https://developers.cloudflare.com/api/ answers it",
 }
 
@@ -30,6 +31,10 @@ var amendments = map[string]func(schema map[string]any){
 	// A queue is made with its settings, as wrangler does (createQueue of its queues/client.ts).
 	"queues.CreateQueue": func(schema map[string]any) {
 		schema["properties"].(map[string]any)["settings"] = map[string]any{"type": "object"}
+	},
+	// Rules are taken away one by one, as wrangler does (deleteEventNotificationConfig of its r2/helpers/notification.ts).
+	"r2.DeleteBucketEventNotification": func(schema map[string]any) {
+		schema["properties"].(map[string]any)["ruleIds"] = map[string]any{"type": "array", "items": map[string]any{"type": "string"}}
 	},
 	// The listing tells of its pages, as wrangler and result_info of all other listings expect.
 	"queues.ListQueues answer": func(schema map[string]any) {

@@ -102,15 +102,21 @@ type T interface {
 // ACCOUNT for the account. An answer that is an error fails the test.
 func (s *Server) Do(t T, method, path string, body any) any {
 	t.Helper()
-	status, envelope := s.Try(t, method, path, body)
+	return s.DoWith(t, method, path, nil, body)
+}
+
+// DoWith is [Server.Do] with a header.
+func (s *Server) DoWith(t T, method, path string, header http.Header, body any) any {
+	t.Helper()
+	status, envelope := s.TryWith(t, method, path, header, body)
 	if status >= 300 {
 		t.Fatalf("%s %s: %d %v", method, path, status, envelope["errors"])
 	}
 	return envelope["result"]
 }
 
-// Try is [Server.Do] whose answer may be an error.
-func (s *Server) Try(t T, method, path string, body any) (status int, envelope map[string]any) {
+// TryWith is [Server.DoWith] whose answer may be an error.
+func (s *Server) TryWith(t T, method, path string, header http.Header, body any) (status int, envelope map[string]any) {
 	t.Helper()
 	var text io.Reader
 	if body != nil {
@@ -120,6 +126,7 @@ func (s *Server) Try(t T, method, path string, body any) (status int, envelope m
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
+	maps.Copy(req.Header, header)
 	req.Header.Set("Authorization", "Bearer "+s.Token)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")

@@ -31,6 +31,7 @@ type world struct {
 	kv       keyValues
 	records  []*record
 	queues   []*queue
+	buckets  []*bucket
 	scripts  []string // names of Workers
 }
 
@@ -57,7 +58,7 @@ func handlers() map[string]handler { return all() }
 
 var all = sync.OnceValue(func() map[string]handler {
 	m := map[string]handler{}
-	for _, service := range []map[string]handler{accountHandlers, recordHandlers, keyValueHandlers, queueHandlers} {
+	for _, service := range []map[string]handler{accountHandlers, recordHandlers, keyValueHandlers, queueHandlers, bucketHandlers} {
 		for name, h := range service {
 			m[name] = h
 		}
@@ -164,7 +165,12 @@ func parts(r *http.Request, body []byte, values map[string]string) (request, err
 		in.path[name], values[name] = text, text
 	}
 	in.account = in.path["account_id"]
-	if len(body) > 0 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+	// wrangler sends JSON as plain text in places.
+	kind := r.Header.Get("Content-Type")
+	if len(body) > 0 && (strings.HasPrefix(kind, "application/json") || strings.HasPrefix(kind, "text/plain") && body[0] == '{') {
+		if body[0] == '[' { // what is no object is described as the only field, body
+			body = plain(object{"body": json.RawMessage(body)})
+		}
 		if err := json.Unmarshal(body, &in.body); err != nil {
 			return in, err
 		}

@@ -78,3 +78,43 @@ func TestWranglerKV(t *testing.T) {
 		}
 	}
 }
+
+func TestWranglerQueues(t *testing.T) {
+	t.Parallel()
+	s := Start(t)
+	for i := range 25 {
+		s.AddQueue(hexID(16), "more-"+string(rune('a'+i)))
+	}
+	wrangler(t, s, "queues", "create", "orders", "--delivery-delay-secs", "60")
+	if listed := wrangler(t, s, "queues", "list", "--page", "2"); !strings.Contains(listed, "orders") || strings.Contains(listed, "more-a") {
+		t.Errorf("wrangler lists on page 2:\n%s", listed)
+	}
+	if delay := s.world.queues[25].settings["delivery_delay"]; delay != float64(60) {
+		t.Errorf("the delay is %v", delay)
+	}
+	wrangler(t, s, "queues", "delete", "orders")
+	if len(s.world.queues) != 25 {
+		t.Errorf("%d queues are left", len(s.world.queues))
+	}
+}
+
+func TestWranglerR2(t *testing.T) {
+	t.Parallel()
+	s := Start(t)
+	s.AddQueue(hexID(16), "orders")
+	wrangler(t, s, "r2", "bucket", "create", "assets", "--jurisdiction", "eu", "--storage-class", "InfrequentAccess")
+	if listed := wrangler(t, s, "r2", "bucket", "list", "--jurisdiction", "eu"); !strings.Contains(listed, "assets") {
+		t.Errorf("wrangler lists:\n%s", listed)
+	}
+	if rules := wrangler(t, s, "r2", "bucket", "lifecycle", "list", "assets", "--jurisdiction", "eu"); !strings.Contains(rules, "Default Multipart Abort Rule") {
+		t.Errorf("wrangler lists the rules:\n%s", rules)
+	}
+	wrangler(t, s, "r2", "bucket", "notification", "create", "assets", "--jurisdiction", "eu", "--event-type", "object-create", "--queue", "orders")
+	if n := len(s.world.buckets[0].notifications); n != 1 {
+		t.Errorf("%d queues are told", n)
+	}
+	wrangler(t, s, "r2", "bucket", "delete", "assets", "--jurisdiction", "eu")
+	if len(s.world.buckets) != 0 {
+		t.Errorf("%d buckets are left", len(s.world.buckets))
+	}
+}

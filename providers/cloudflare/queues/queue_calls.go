@@ -86,7 +86,7 @@ func backlog(ctx context.Context, cloud reconcile.Cloud, account, id string) (in
 	var metrics struct {
 		Count float64 `json:"backlog_count"`
 	}
-	err := cloudflare.Call(ctx, cloud, http.MethodGet, "/accounts/"+account+"/queues/"+id+"/metrics", nil, &metrics)
+	err := cloudflare.Call(ctx, cloud, cloudflare.Request{Method: http.MethodGet, Path: "/accounts/" + account + "/queues/" + id + "/metrics"}, &metrics)
 	return int64(metrics.Count), err
 }
 

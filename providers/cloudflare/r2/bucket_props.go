@@ -1,0 +1,96 @@
+package r2
+
+import "time"
+
+// Name is that of a bucket, by which Workers are bound to it.
+type Name string
+
+// BucketProps declare a bucket. Limits are those of https://developers.cloudflare.com/r2/platform/limits/
+type BucketProps struct {
+	// Name of the bucket: 3 to 63 lower-case letters, digits and -, with neither end a -. Default: none, a name is
+	// generated. Changing it replaces the bucket.
+	Name string
+	// Jurisdiction that the objects never leave. Default: default, which is anywhere. Changing it replaces the bucket.
+	Jurisdiction *string `prop:"enum=default|eu|fedramp"`
+	// LocationHint is where most objects will be used. R2 need not follow it, and heeds it at creation alone; after that
+	// it is not managed. Default: none, near to whoever makes the bucket.
+	LocationHint string `prop:"enum=apac|eeur|enam|weur|wnam|oc"`
+	// StorageClass of new objects that name none. Default: Standard.
+	StorageClass *string `prop:"enum=Standard|InfrequentAccess"`
+	// PublicDevelopmentURL lets everybody read objects under r2.dev, at a limited rate. Default: false.
+	PublicDevelopmentURL bool
+	// Domains are names under which everybody can read objects, with what is to be known of each. Default: none.
+	Domains map[string]Domain
+	// CORS says which other sites may use the bucket from a browser. The order counts. Default: none.
+	CORS []CORSRule
+	// Lifecycle says what becomes of objects in time. The order counts. Default: unfinished uploads are given up after 7
+	// days; an empty list is none.
+	Lifecycle []LifecycleRule
+	// Notifications tell queues of what happens to objects. The order does not count. Default: none.
+	Notifications []Notification
+	// ForceDestroy gives leave to delete the bucket with all objects in it. Default: false.
+	ForceDestroy bool
+}
+
+// Domain is a name of the account's own for a bucket.
+type Domain struct {
+	// Zone that the name is in: its name or its id.
+	Zone string `prop:"required"`
+	// MinTLS is the lowest version that is spoken. Default: 1.0.
+	MinTLS *string `prop:"enum=1.0|1.1|1.2|1.3"`
+	// Disabled keeps the name and answers nothing under it. Default: false.
+	Disabled bool
+}
+
+// CORSRule lets some sites do something.
+type CORSRule struct {
+	// ID of the rule, for people. Default: none.
+	ID string
+	// Origins that may, such as "https://shop.example" or "*".
+	Origins []string `prop:"required"`
+	// Methods that they may use: GET, PUT, POST, DELETE, HEAD.
+	Methods []string `prop:"required"`
+	// Headers that they may send. Default: none.
+	Headers []string
+	// ExposeHeaders are those of answers that they may read. Default: none.
+	ExposeHeaders []string
+	// MaxAge is how long a browser may believe this, in whole seconds up to a day. Default: 0s.
+	MaxAge time.Duration `prop:"min=0s,max=24h"`
+}
+
+// LifecycleRule does something to objects in time. Each time is in whole seconds since an object was made.
+type LifecycleRule struct {
+	// ID of the rule, which no other of the bucket has.
+	ID string `prop:"required"`
+	// Prefix of the objects that it is for. Default: none, all.
+	Prefix string
+	// Disabled keeps the rule and does nothing. Default: false.
+	Disabled bool
+	// AbortUploadsAfter gives up unfinished uploads. Default: none.
+	AbortUploadsAfter *time.Duration `prop:"min=1s"`
+	// DeleteAfter deletes objects. Default: none.
+	DeleteAfter *time.Duration `prop:"min=1s"`
+	// InfrequentAccessAfter moves objects to the storage class InfrequentAccess. Default: none.
+	InfrequentAccessAfter *time.Duration `prop:"min=1s"`
+}
+
+// Notification tells a queue of what happens to some objects.
+type Notification struct {
+	// Queue that is told, by its id.
+	Queue string `prop:"required"`
+	// Actions that it is told of: PutObject, CopyObject, DeleteObject, CompleteMultipartUpload, LifecycleDeletion. The
+	// order does not count.
+	Actions []string `prop:"required"`
+	// Prefix of the objects. Default: none, all.
+	Prefix string
+	// Suffix of the objects. Default: none, all.
+	Suffix string
+}
+
+// Bucket is what others may refer to of a bucket.
+type Bucket struct {
+	// Name of the bucket.
+	Name Name
+	// Jurisdiction that the objects never leave, or "default".
+	Jurisdiction string
+}
