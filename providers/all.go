@@ -19,6 +19,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
 	"github.com/athanor-dev/athanor/providers/aws/ssm"
 	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/providers/cloudflare/d1"
 	"github.com/athanor-dev/athanor/providers/cloudflare/dns"
 	"github.com/athanor-dev/athanor/providers/cloudflare/kv"
 	"github.com/athanor-dev/athanor/providers/cloudflare/queues"
@@ -34,7 +35,7 @@ func All() []reconcile.Provider {
 		local.Provider(),
 		random.Provider(),
 		aws.Provider(services()...),
-		cloudflare.Provider(dns.Service(), kv.Service(), queues.Service(), r2.Service()),
+		cloudflare.Provider(d1.Service(), dns.Service(), kv.Service(), queues.Service(), r2.Service()),
 	}
 }
 

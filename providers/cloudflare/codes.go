@@ -18,6 +18,13 @@ var codes = map[string]map[reconcile.Class][]int64{
 		// 7003 is a path that leads nowhere, mostly since an id is not shaped like one. It says nothing about a thing.
 		reconcile.Invalid: {7000, 7001, 7003, 10405},
 	},
+	// 7500 is any error of the database, a mistake in SQL as well as a fault of the service: the status tells them apart.
+	"D1": {
+		reconcile.Absent:  {7404},
+		reconcile.Exists:  {7502},
+		reconcile.Invalid: {7400},
+		reconcile.Quota:   {7406},
+	},
 	// An identical record is looked for again; one of the same name that excludes ours (CNAME) is a mistake.
 	"DNS": {
 		reconcile.Absent:  {81044},

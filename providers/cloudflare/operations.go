@@ -15,6 +15,13 @@ var operations = []string{
 	"Zones.ListZones GET /zones",
 	"Zones.GetZone GET /zones/*",
 
+	"D1.ListDatabases GET /accounts/*/d1/database",
+	"D1.CreateDatabase POST /accounts/*/d1/database",
+	"D1.GetDatabase GET /accounts/*/d1/database/*",
+	"D1.PatchDatabase PATCH /accounts/*/d1/database/*",
+	"D1.DeleteDatabase DELETE /accounts/*/d1/database/*",
+	"D1.QueryDatabase POST /accounts/*/d1/database/*/query",
+
 	"DNS.ListRecords GET /zones/*/dns_records",
 	"DNS.CreateRecord POST /zones/*/dns_records",
 	"DNS.GetRecord GET /zones/*/dns_records/*",

@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
+	"github.com/athanor-dev/athanor/providers/cloudflare/d1"
 	"github.com/athanor-dev/athanor/providers/cloudflare/dns"
 	"github.com/athanor-dev/athanor/providers/cloudflare/kv"
 	"github.com/athanor-dev/athanor/providers/cloudflare/queues"
@@ -35,7 +36,7 @@ func newStage(t *testing.T) *stage {
 	s.Setenv(t)
 	s.AddZone(s.Account, "shop.example")
 	s.AddScript("worker")
-	catalog, err := reconcile.NewCatalog(cloudflare.Provider(dns.Service(), kv.Service(), queues.Service(), r2.Service()))
+	catalog, err := reconcile.NewCatalog(cloudflare.Provider(d1.Service(), dns.Service(), kv.Service(), queues.Service(), r2.Service()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,6 +87,7 @@ func (s *stage) destroy() engine.Summary {
 func shop(batch int, address string) athanor.Program {
 	return func(s *athanor.Stack) error {
 		kv.NewNamespace(s, "cache", kv.NamespaceProps{})
+		d1.NewDatabase(s, "db", d1.DatabaseProps{ReadReplication: new("auto")})
 		dead := queues.NewQueue(s, "dead", queues.QueueProps{})
 		jobs := queues.NewQueue(s, "jobs", queues.QueueProps{})
 		queues.NewConsumer(s, "work", queues.ConsumerProps{Queue: jobs.ID, Script: "worker", DeadLetter: dead.Name, BatchSize: &batch})
@@ -101,14 +103,14 @@ func shop(batch int, address string) athanor.Program {
 
 func TestStackLives(t *testing.T) {
 	s := newStage(t)
-	if sum := s.deploy(shop(5, "192.0.2.1")); sum.Created != 7 {
+	if sum := s.deploy(shop(5, "192.0.2.1")); sum.Created != 8 {
 		t.Fatalf("first deploy: %+v", sum)
 	}
 	s.s.Reset()
 	if sum := s.deploy(shop(5, "192.0.2.1")); sum.Created+sum.Updated+sum.Replaced+sum.Deleted != 0 || len(s.s.Wrote()) > 0 {
 		t.Errorf("nothing changed: %+v, wrote %v", sum, s.s.Wrote())
 	}
-	if n := len(s.s.Calls()); n > 20 {
+	if n := len(s.s.Calls()); n > 25 {
 		t.Errorf("a deploy of nothing makes %d calls", n)
 	}
 	s.s.Reset()
@@ -116,7 +118,7 @@ func TestStackLives(t *testing.T) {
 	if have := slices.Sorted(slices.Values(s.s.Wrote())); sum.Updated != 2 || !slices.Equal(have, []string{"DNS.PatchRecord", "Queues.UpdateConsumer"}) {
 		t.Errorf("two changed: %+v, wrote %v", sum, have)
 	}
-	if sum := s.destroy(); sum.Deleted != 7 {
+	if sum := s.destroy(); sum.Deleted != 8 {
 		t.Errorf("destroy: %+v", sum)
 	}
 	s.empty()
@@ -125,7 +127,7 @@ func TestStackLives(t *testing.T) {
 // empty fails the test unless nothing is left.
 func (s *stage) empty() {
 	s.t.Helper()
-	for _, path := range []string{"/storage/kv/namespaces", "/queues"} {
+	for _, path := range []string{"/storage/kv/namespaces", "/queues", "/d1/database"} {
 		if left, _ := s.s.Do(s.t, http.MethodGet, "/accounts/ACCOUNT"+path, nil).([]any); len(left) > 0 {
 			s.t.Errorf("%s: left %v", path, left)
 		}
@@ -150,7 +152,7 @@ func TestLostRecord(t *testing.T) {
 			t.Errorf("found again, and %s is made", call)
 		}
 	}
-	if sum := s.destroy(); sum.Deleted != 7 {
+	if sum := s.destroy(); sum.Deleted != 8 {
 		t.Errorf("destroy: %+v", sum)
 	}
 	s.empty()

@@ -93,7 +93,7 @@ var belongs = map[string]bool{"KV.ListNamespaceKeys": true, "Queues.ListConsumer
 }
 
 // missing are the answers of the services about a thing that is not there.
-var missing = map[string]func() *failure{"KV": noNamespace, "DNS": noRecord, "Queues": noQueue, "R2": noBucket}
+var missing = map[string]func() *failure{"KV": noNamespace, "DNS": noRecord, "Queues": noQueue, "R2": noBucket, "D1": noDatabase}
 
 // paged is the page of a listing that a request asks for.
 func paged(r request, items []any, perPage int) listing {

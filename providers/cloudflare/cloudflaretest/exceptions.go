@@ -12,6 +12,7 @@ var undeclared = map[string]string{
 	"dns 81044":  "a record that does not exist: https://github.com/cloudflare/terraform-provider-cloudflare/issues/1621",
 	"dns 81053":  "a CNAME record beside others: https://developers.cloudflare.com/dns/manage-dns-records/troubleshooting/records-with-same-name/",
 	"dns 81054":  "others beside a CNAME record: https://github.com/favonia/cloudflare-ddns/issues/990",
+	"d1 7406":    "no more databases, as wrangler reads it (createD1Database of its d1/create.ts)",
 	"r2 10008":   "a bucket that is not empty: https://developers.cloudflare.com/r2/api/error-codes/",
 	"zones 1001": "an unknown zone id, as https://developers.cloudflare.com/api/ answers it",
 }

@@ -22,3 +22,6 @@ const (
 	Refuse      = wiretest.Refuse
 	Stale       = wiretest.Stale
 )
+
+// Mutating reports whether the call may change something. It is made for [Fault.When]: the Nth change, whichever it is.
+func Mutating(c Call) bool { return wiretest.Mutating(c) }

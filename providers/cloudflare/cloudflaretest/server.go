@@ -35,7 +35,7 @@ type Server struct {
 func Start(t testing.TB) *Server {
 	t.Helper()
 	catalog := load(t)
-	w := &world{t: t, catalog: catalog, token: "cloudflaretest-" + hexID(8), accounts: map[string]string{}}
+	w := &world{t: t, catalog: catalog, handlers: all(), token: "cloudflaretest-" + hexID(8), accounts: map[string]string{}}
 	account := hexID(16)
 	w.accounts[account] = "Example"
 	proxy := wiretest.New(w)

@@ -17,8 +17,9 @@ import (
 
 // world is all that the server keeps, and what stands behind the proxy.
 type world struct {
-	catalog *catalog
-	token   string
+	catalog  *catalog
+	handlers map[string]handler
+	token    string
 
 	over  sync.Mutex // guards t: a call may outlive the test
 	t     testing.TB
@@ -32,6 +33,8 @@ type world struct {
 	records  []*record
 	queues   []*queue
 	buckets  []*bucket
+	bases    []*database
+	sqlite   *sqlite  // nil until there is a database
 	scripts  []string // names of Workers
 }
 
@@ -53,12 +56,10 @@ func (r request) text(name string) string {
 // handler does one operation, with the world to itself.
 type handler func(w *world, r request) (any, *failure)
 
-// handlers are by operation.
-func handlers() map[string]handler { return all() }
-
+// all are the handlers by operation.
 var all = sync.OnceValue(func() map[string]handler {
 	m := map[string]handler{}
-	for _, service := range []map[string]handler{accountHandlers, recordHandlers, keyValueHandlers, queueHandlers, bucketHandlers} {
+	for _, service := range []map[string]handler{accountHandlers, recordHandlers, keyValueHandlers, queueHandlers, bucketHandlers, databaseHandlers} {
 		for name, h := range service {
 			m[name] = h
 		}
@@ -86,9 +87,15 @@ func (w *world) Read(r *http.Request, body []byte) wiretest.Call {
 	path := strings.TrimPrefix(r.URL.EscapedPath(), prefix)
 	op := cloudflare.OperationOf(r.Method, path)
 	return wiretest.Call{
-		Service: op.Service, Operation: op.Name, Mutating: !op.Reads(),
+		Service: op.Service, Operation: op.Name, Mutating: !op.Reads() && !asks(op.Name, body),
 		Constant: op.Service == "Accounts" || op.Service == "Zones", Method: r.Method, URI: r.URL.RequestURI(), Body: body,
 	}
+}
+
+// asks reports a query that only reads.
+func asks(operation string, body []byte) bool {
+	var q struct{ SQL string }
+	return operation == "QueryDatabase" && json.Unmarshal(body, &q) == nil && strings.HasPrefix(q.SQL, "SELECT ")
 }
 
 // Refuse is the answer to a call that does not reach the server.
@@ -126,7 +133,7 @@ func (w *world) Answer(_ context.Context, r *http.Request, c wiretest.Call) wire
 	if err := op.checkRequest(values, in.query, in.header, in.body); err != nil {
 		w.wrong("request of %s: %v\n%s\n%s", op, err, r.URL.RequestURI(), c.Body)
 	}
-	do := handlers()[op.String()]
+	do := w.handlers[op.String()]
 	if do == nil {
 		w.wrong("%s is not done here", op)
 		return broken()

@@ -10,10 +10,18 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/athanor-dev/athanor/providers/cloudflare/d1"
+	"github.com/athanor-dev/athanor/reconcile"
 )
 
 // wrangler runs Cloudflare's own client against the server, and gives what it prints.
 func wrangler(t *testing.T, s *Server, args ...string) string {
+	t.Helper()
+	return wranglerIn(t, t.TempDir(), s, args...)
+}
+
+func wranglerIn(t *testing.T, home string, s *Server, args ...string) string {
 	t.Helper()
 	dir, err := folder()
 	if err != nil {
@@ -26,7 +34,6 @@ func wrangler(t *testing.T, s *Server, args ...string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "node", append([]string{"--no-warnings", program}, args...)...)
-	home := t.TempDir()
 	cmd.Dir = home
 	cmd.Env = os.Environ()
 	for name, value := range s.Env() {
@@ -116,5 +123,49 @@ func TestWranglerR2(t *testing.T) {
 	wrangler(t, s, "r2", "bucket", "delete", "assets", "--jurisdiction", "eu")
 	if len(s.world.buckets) != 0 {
 		t.Errorf("%d buckets are left", len(s.world.buckets))
+	}
+}
+
+// TestWranglerD1 goes back and forth: what wrangler has migrated athanor does not do again, and the other way round.
+func TestWranglerD1(t *testing.T) {
+	t.Parallel()
+	s, dir := Start(t), t.TempDir()
+	s.WithDatabases(t)
+	wrangler(t, s, "d1", "create", "orders")
+	id := s.world.bases[0].id
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "migrations"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write("wrangler.json", `{"name":"shop","compatibility_date":"2026-01-01","d1_databases":[{"binding":"DB","database_name":"orders","database_id":"`+id+`"}]}`)
+	write("migrations/0001_orders.sql", "CREATE TABLE orders (what TEXT);")
+	wranglerIn(t, dir, s, "d1", "migrations", "apply", "orders", "--remote")
+
+	kind := d1.Service().Kinds[0]
+	settle := func() {
+		t.Helper()
+		job := s.Job(t, kind, map[string]any{"name": "orders", "migrations": "migrations"}, nil)
+		job.Dir = dir
+		if err := kind.Prepare(t.Context(), job, reconcile.Workspace{Dir: dir, Cache: t.TempDir()}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := kind.Settle(t.Context(), job, reconcile.Hooks{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Reset()
+	settle()
+	if wrote := s.Wrote(); len(wrote) > 0 {
+		t.Errorf("done by wrangler, and %v are made", wrote)
+	}
+	write("migrations/0002_first.sql", "INSERT INTO orders VALUES ('one')")
+	settle()
+	if said := wranglerIn(t, dir, s, "d1", "migrations", "list", "orders", "--remote"); !strings.Contains(said, "No migrations to apply") {
+		t.Errorf("wrangler has migrations to apply:\n%s", said)
 	}
 }

@@ -1,0 +1,94 @@
+package cloudflaretest
+
+import (
+	"bufio"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+//go:embed sqlite.py
+var sqliteProgram string
+
+// sqlite is a process that does SQL.
+type sqlite struct {
+	in  io.Writer
+	out *bufio.Reader
+}
+
+var errNoPython = errors.New("databases of the tests are SQLite of Python: install Python 3")
+
+// python is the interpreter of the AWS emulator, or the one of the system.
+func python() (string, error) {
+	dir, err := folder()
+	if err == nil {
+		path := filepath.Join(dir, "..", "..", ".venv", "bin", "python3")
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	path, err := exec.LookPath("python3")
+	if err != nil {
+		return "", errNoPython
+	}
+	return path, nil
+}
+
+// WithDatabases lets the server have databases. Without Python the test is skipped, or fails when $ATHANOR_NO_SKIP is set.
+func (s *Server) WithDatabases(t testing.TB) {
+	t.Helper()
+	path, err := python()
+	if errors.Is(err, errNoPython) && os.Getenv("ATHANOR_NO_SKIP") == "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "-c", sqliteProgram)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close() // which ends it
+		_ = cmd.Wait()
+	})
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	s.world.sqlite = &sqlite{in, bufio.NewReader(out)}
+}
+
+// answered is what SQL came to.
+type answered struct {
+	Error string
+	Done  []struct {
+		Results []map[string]any
+		Changes int
+	}
+	Tables int
+}
+
+func (s *sqlite) run(id, sql string) (answered, error) {
+	var a answered
+	if _, err := s.in.Write(append(plain(object{"id": id, "sql": sql}), '\n')); err != nil {
+		return a, err
+	}
+	line, err := s.out.ReadBytes('\n')
+	if err != nil {
+		return a, err
+	}
+	return a, json.Unmarshal(line, &a)
+}
