@@ -75,7 +75,7 @@ func refusal(op Operation, token string, res *http.Response, body []byte) error 
 		Success *bool     `json:"success"`
 		Errors  []Problem `json:"errors"`
 	}
-	_ = json.Unmarshal(body, &envelope) //nolint:errcheck // an answer that is no JSON has a status
+	_ = json.Unmarshal(body, &envelope) // an answer that is no JSON has a status
 	if res.StatusCode < 300 && (envelope.Success == nil || *envelope.Success) {
 		return nil
 	}

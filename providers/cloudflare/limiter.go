@@ -99,9 +99,9 @@ func (l *limiter) refused(after time.Duration) {
 
 // remaining reads the header Ratelimit, such as "default";r=1199;t=300. Of several limits the tightest counts.
 func remaining(h http.Header) (left int, reset time.Duration, ok bool) {
-	for _, item := range strings.Split(strings.Join(h.Values("Ratelimit"), ","), ",") {
+	for item := range strings.SplitSeq(strings.Join(h.Values("Ratelimit"), ","), ",") {
 		r, t := -1, -1
-		for _, param := range strings.Split(item, ";") {
+		for param := range strings.SplitSeq(item, ";") {
 			name, value, _ := strings.Cut(strings.TrimSpace(param), "=")
 			n, err := strconv.Atoi(value)
 			switch {

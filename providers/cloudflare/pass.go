@@ -87,7 +87,7 @@ func whole(op Operation, token string, res *http.Response) error {
 	if err := refusal(op, token, res, body); err != nil {
 		return err
 	}
-	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")) //nolint:errcheck // then it is no JSON
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")) // then it is no JSON
 	if strings.HasSuffix(kind, "json") && !json.Valid(body) {
 		return fmt.Errorf("%s: %w", op.Name, errCut)
 	}

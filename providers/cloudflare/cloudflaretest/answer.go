@@ -88,7 +88,8 @@ func absent(c Call) wiretest.Answer {
 }
 
 // belongs are the listings of what belongs to a thing, which are not there without it.
-var belongs = map[string]bool{"KV.ListNamespaceKeys": true, "Queues.ListConsumers": true, "R2.ListBucketObjects": true,
+var belongs = map[string]bool{
+	"KV.ListNamespaceKeys": true, "Queues.ListConsumers": true, "R2.ListBucketObjects": true,
 	"R2.ListBucketDomainManageds": true, "R2.ListBucketDomainCustoms": true, "R2.ListBucketEventNotifications": true,
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -73,9 +74,7 @@ func (o *operation) checkRequest(values map[string]string, query url.Values, hea
 		return s.err
 	}
 	instance := map[string]any{}
-	for k, v := range body {
-		instance[k] = v
-	}
+	maps.Copy(instance, body)
 	known := extraQueries[o.String()]
 	for _, p := range o.Params {
 		switch {

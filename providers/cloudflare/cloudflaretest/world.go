@@ -3,6 +3,7 @@ package cloudflaretest
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -60,9 +61,7 @@ type handler func(w *world, r request) (any, *failure)
 var all = sync.OnceValue(func() map[string]handler {
 	m := map[string]handler{}
 	for _, service := range []map[string]handler{accountHandlers, recordHandlers, keyValueHandlers, queueHandlers, bucketHandlers, databaseHandlers} {
-		for name, h := range service {
-			m[name] = h
-		}
+		maps.Copy(m, service)
 	}
 	return m
 })

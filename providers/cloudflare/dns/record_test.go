@@ -207,8 +207,10 @@ func TestCanonical(t *testing.T) {
 		}
 	}
 	for _, c := range [][3]string{
-		{"www", "shop.example", "www.shop.example"}, {"@", "shop.example", "shop.example"},
-		{"WWW.Shop.Example.", "shop.example", "www.shop.example"}, {"notshop.example", "shop.example", "notshop.example.shop.example"},
+		{"www", "shop.example", "www.shop.example"},
+		{"@", "shop.example", "shop.example"},
+		{"WWW.Shop.Example.", "shop.example", "www.shop.example"},
+		{"notshop.example", "shop.example", "notshop.example.shop.example"},
 	} {
 		if have := fullName(c[0], c[1]); have != c[2] {
 			t.Errorf("%s in %s: %s, want %s", c[0], c[1], have, c[2])
