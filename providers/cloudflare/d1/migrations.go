@@ -45,6 +45,7 @@ func prepareMigrations(_ context.Context, work reconcile.Workspace, want Databas
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(work.Dir, dir)
 	}
+	work.Reads(dir)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("migrations: %w", err)

@@ -107,6 +107,18 @@ func TestBesideAlias(t *testing.T) {
 	}
 }
 
+// TestTwice is about two addresses of a stage that declare the same record: the second is refused at once.
+func TestTwice(t *testing.T) {
+	line := adopt.Line(reconcile.Mark{Stack: "shop", Stage: "test", Address: "twin", Generation: 1})
+	s, _ := shop(t, obj{"type": "A", "name": "www.shop.example", "content": "192.0.2.1", "comment": line})
+	kind := reconcile.Erase(recordKind)
+	job := s.Job(t, kind, obj{"zone": "shop.example", "name": "www", "type": "A", "content": "192.0.2.1"}, nil)
+	_, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
+	if job.Cloud.Classify(err) != reconcile.Invalid || len(reconcile.Hints(err)) == 0 || s.Count("DNS.CreateRecord") != 1 {
+		t.Errorf("%v after %d calls", err, s.Count("DNS.CreateRecord"))
+	}
+}
+
 // TestRenamed is about a record that somebody else gave another name and another type.
 func TestRenamed(t *testing.T) {
 	for path, change := range map[string]obj{

@@ -231,6 +231,13 @@ func createRecord(ctx context.Context, site recordSite) (Record, error) {
 	p := sdk.RecordNewParams{Body: sdk.RecordNewParamsBody{}}
 	p.ZoneID.Value = zone.ID
 	r, err := client.New(ctx, p, option.WithRequestBody("application/json", text))
+	if err != nil && site.Cloud.Classify(err) == reconcile.Exists {
+		// An identical one is there. Where a look does not find it to be ours, it is that of a sibling, and looking again
+		// shows nothing else.
+		if _, look := findRecord(ctx, site); errors.Is(look, reconcile.ErrAbsent) {
+			err = cloudflare.Invalid(reconcile.WithHint(err, "another address of this stage declares the same record: declare it once"))
+		}
+	}
 	if err != nil {
 		return Record{}, err
 	}
