@@ -23,7 +23,7 @@ type Settings struct {
 }
 
 const (
-	defaultTokenEnv = "CLOUDFLARE_API_TOKEN" //nolint:gosec // a name, not a token
+	defaultTokenEnv = "CLOUDFLARE_API_TOKEN"
 	defaultEndpoint = "https://api.cloudflare.com/client/v4"
 )
 
