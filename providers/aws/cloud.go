@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"sync"
+	"unsafe"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -20,7 +20,7 @@ import (
 type Cloud struct {
 	settings Settings
 	limits   *limits
-	clients  sync.Map // by type
+	clients  sync.Map // unsafe.Pointer by service
 
 	mu     sync.Mutex
 	config *sdk.Config
@@ -59,24 +59,27 @@ func newCloud(limits *limits, settings Settings, cfg *sdk.Config) *Cloud {
 	return c
 }
 
-// Client is the client of a service in the place of a handle, made once for each handle.
+// Client is a pointer to the client of a service in the place of a handle, which is made once for each handle and service:
 //
-//	client, err := aws.Client(site.Cloud, func(cfg sdk.Config) *sqs.Client { return sqs.NewFromConfig(cfg) })
-func Client[C any](cloud reconcile.Cloud, make func(sdk.Config) *C) (*C, error) {
+//	p, err := aws.Client(site.Cloud, sqs.ServiceID, func(cfg sdk.Config) unsafe.Pointer { return unsafe.Pointer(sqs.NewFromConfig(cfg)) })
+//	client := (*sqs.Client)(p)
+//
+// A client that becomes an interface, or the argument of a generic function, is linked into every program with all operations of
+// its service, used or not: templates may call any method by its name. Bare pointers keep two thirds of the SDK out.
+func Client(cloud reconcile.Cloud, service string, make func(sdk.Config) unsafe.Pointer) (unsafe.Pointer, error) {
 	c, ok := cloud.(*Cloud)
 	if !ok {
 		return nil, fmt.Errorf("%T is no place in AWS", cloud)
 	}
-	key := reflect.TypeFor[C]()
-	if known, ok := c.clients.Load(key); ok {
-		return known.(*C), nil
+	if known, ok := c.clients.Load(service); ok {
+		return known.(unsafe.Pointer), nil
 	}
 	cfg, err := c.Config()
 	if err != nil {
 		return nil, err
 	}
-	made, _ := c.clients.LoadOrStore(key, make(cfg))
-	return made.(*C), nil
+	made, _ := c.clients.LoadOrStore(service, make(cfg))
+	return made.(unsafe.Pointer), nil
 }
 
 // Config is what clients are made of. It is read from the environment and from files, and from nothing else.

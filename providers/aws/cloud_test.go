@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unsafe"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -30,11 +31,11 @@ func open(t *testing.T, s *aws.Settings) reconcile.Cloud {
 
 func queues(t *testing.T, cloud reconcile.Cloud) *sqs.Client {
 	t.Helper()
-	c, err := aws.Client(cloud, func(cfg sdkaws.Config) *sqs.Client { return sqs.NewFromConfig(cfg) })
+	c, err := aws.Client(cloud, sqs.ServiceID, func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sqs.NewFromConfig(cfg)) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
+	return (*sqs.Client)(c)
 }
 
 // TestPlace: the environment alone leads to the place, whose account is asked for once, however many ask.

@@ -116,7 +116,7 @@ func (k *kind) listed(ctx context.Context, client *sdk.Client, s site) ([]object
 		return nil, nil // what it belongs to is not known, so there is nothing to list
 	}
 	var all []object
-	pages := sdk.NewListResourcesPaginator(client, input)
+	pages := sdk.NewListResourcesPaginator(listResourcesCall(client.ListResources), input)
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if aws.IsAbsent(err) {

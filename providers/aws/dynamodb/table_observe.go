@@ -189,7 +189,7 @@ func readBackups(ctx context.Context, t target, live *liveTable) error {
 // readInsights reads those of the table and of all its indexes by one listing.
 func readInsights(ctx context.Context, t target, live *liveTable) error {
 	live.insights = map[string]string{}
-	pages := sdk.NewListContributorInsightsPaginator(t, &sdk.ListContributorInsightsInput{TableName: t.name})
+	pages := sdk.NewListContributorInsightsPaginator(listContributorInsightsCall(t.ListContributorInsights), &sdk.ListContributorInsightsInput{TableName: t.name})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -263,7 +263,7 @@ func listTables(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found, 
 		return nil, err
 	}
 	var all []reconcile.Found
-	pages := sdk.NewListTablesPaginator(client, &sdk.ListTablesInput{})
+	pages := sdk.NewListTablesPaginator(listTablesCall(client.ListTables), &sdk.ListTablesInput{})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"embed"
 	"net/url"
 	"strings"
+	"unsafe"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/iam"
@@ -87,7 +88,8 @@ func ServiceTrust(services ...string) map[string]any {
 }
 
 func clientOf(cloud reconcile.Cloud) (*sdk.Client, error) {
-	return aws.Client(cloud, func(cfg sdkaws.Config) *sdk.Client { return sdk.NewFromConfig(cfg) })
+	p, err := aws.Client(cloud, sdk.ServiceID, func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) })
+	return (*sdk.Client)(p), err
 }
 
 // nameIn is the name at the end of a path.

@@ -114,7 +114,7 @@ func taken(ctx context.Context, client *sdk.Client, site policySite, err error) 
 // localPolicies goes through the account's own policies. An error ends it.
 func localPolicies(ctx context.Context, client *sdk.Client) func(yield func(types.Policy, error) bool) {
 	return func(yield func(types.Policy, error) bool) {
-		pages := sdk.NewListPoliciesPaginator(client, &sdk.ListPoliciesInput{Scope: types.PolicyScopeTypeLocal, MaxItems: new(int32(1000))})
+		pages := sdk.NewListPoliciesPaginator(listPoliciesCall(client.ListPolicies), &sdk.ListPoliciesInput{Scope: types.PolicyScopeTypeLocal, MaxItems: new(int32(1000))})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
@@ -153,7 +153,7 @@ const mostVersions = 5
 // versions are those of a policy that are not the default, the oldest first.
 func versions(ctx context.Context, client *sdk.Client, arn string) ([]string, error) {
 	var others []string
-	for pages := sdk.NewListPolicyVersionsPaginator(client, &sdk.ListPolicyVersionsInput{PolicyArn: &arn}); pages.HasMorePages(); {
+	for pages := sdk.NewListPolicyVersionsPaginator(listPolicyVersionsCall(client.ListPolicyVersions), &sdk.ListPolicyVersionsInput{PolicyArn: &arn}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err
@@ -212,7 +212,7 @@ func deletePolicy(ctx context.Context, site policySite) error {
 // inUse names what uses a policy. IAM may be behind: what a role has let go of a moment ago goes away by waiting.
 func inUse(ctx context.Context, client *sdk.Client, arn string) error {
 	var users []string
-	for pages := sdk.NewListEntitiesForPolicyPaginator(client, &sdk.ListEntitiesForPolicyInput{PolicyArn: &arn}); pages.HasMorePages(); {
+	for pages := sdk.NewListEntitiesForPolicyPaginator(listEntitiesForPolicyCall(client.ListEntitiesForPolicy), &sdk.ListEntitiesForPolicyInput{PolicyArn: &arn}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return err

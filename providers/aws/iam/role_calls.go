@@ -91,7 +91,7 @@ func roleIn(r *types.Role) liveRole {
 // attached are the managed policies of a role.
 func attached(ctx context.Context, client *sdk.Client, role string) ([]aws.ARN, error) {
 	var all []aws.ARN
-	for pages := sdk.NewListAttachedRolePoliciesPaginator(client, &sdk.ListAttachedRolePoliciesInput{RoleName: &role}); pages.HasMorePages(); {
+	for pages := sdk.NewListAttachedRolePoliciesPaginator(listAttachedRolePoliciesCall(client.ListAttachedRolePolicies), &sdk.ListAttachedRolePoliciesInput{RoleName: &role}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err
@@ -106,7 +106,7 @@ func attached(ctx context.Context, client *sdk.Client, role string) ([]aws.ARN, 
 // inlineNames are the names of the inline policies of a role.
 func inlineNames(ctx context.Context, client *sdk.Client, role string) ([]string, error) {
 	var names []string
-	for pages := sdk.NewListRolePoliciesPaginator(client, &sdk.ListRolePoliciesInput{RoleName: &role}); pages.HasMorePages(); {
+	for pages := sdk.NewListRolePoliciesPaginator(listRolePoliciesCall(client.ListRolePolicies), &sdk.ListRolePoliciesInput{RoleName: &role}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err
@@ -206,7 +206,7 @@ func deleteRole(ctx context.Context, site roleSite) error {
 }
 
 func leaveProfiles(ctx context.Context, client *sdk.Client, role string) error {
-	for pages := sdk.NewListInstanceProfilesForRolePaginator(client, &sdk.ListInstanceProfilesForRoleInput{RoleName: &role}); pages.HasMorePages(); {
+	for pages := sdk.NewListInstanceProfilesForRolePaginator(listInstanceProfilesForRoleCall(client.ListInstanceProfilesForRole), &sdk.ListInstanceProfilesForRoleInput{RoleName: &role}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return err
@@ -249,7 +249,7 @@ func listRoles(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found, e
 		return nil, err
 	}
 	var all []reconcile.Found
-	for pages := sdk.NewListRolesPaginator(client, &sdk.ListRolesInput{MaxItems: new(int32(1000))}); pages.HasMorePages(); {
+	for pages := sdk.NewListRolesPaginator(listRolesCall(client.ListRoles), &sdk.ListRolesInput{MaxItems: new(int32(1000))}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err

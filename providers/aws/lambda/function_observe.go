@@ -255,7 +255,7 @@ func listFunctions(ctx context.Context, scope reconcile.Scope) ([]reconcile.Foun
 		return nil, err
 	}
 	var all []reconcile.Found
-	pages := sdk.NewListFunctionsPaginator(client, &sdk.ListFunctionsInput{})
+	pages := sdk.NewListFunctionsPaginator(listFunctionsCall(client.ListFunctions), &sdk.ListFunctionsInput{})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

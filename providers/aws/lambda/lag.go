@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"time"
+	"unsafe"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
@@ -57,12 +58,12 @@ func isInvalid(err error) bool {
 
 // made is when the role was.
 func (l lag) made(ctx context.Context) (time.Time, error) {
-	client, err := aws.Client(l.cloud, func(cfg sdkaws.Config) *iam.Client { return iam.NewFromConfig(cfg) })
+	roles, err := aws.Client(l.cloud, iam.ServiceID, func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(iam.NewFromConfig(cfg)) })
 	if err != nil {
 		return time.Time{}, err
 	}
 	p, _ := l.role.Parse()
-	out, err := client.GetRole(ctx, &iam.GetRoleInput{RoleName: new(p.Resource[strings.LastIndexByte(p.Resource, '/')+1:])})
+	out, err := (*iam.Client)(roles).GetRole(ctx, &iam.GetRoleInput{RoleName: new(p.Resource[strings.LastIndexByte(p.Resource, '/')+1:])})
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -59,7 +59,7 @@ func findMapping(ctx context.Context, client *sdk.Client, site mappingSite) (liv
 	}
 	in := &sdk.ListEventSourceMappingsInput{FunctionName: new(string(want.Function)), EventSourceArn: aws.OrNil(string(want.Source))}
 	var found []liveMapping
-	for pages := sdk.NewListEventSourceMappingsPaginator(client, in); pages.HasMorePages(); {
+	for pages := sdk.NewListEventSourceMappingsPaginator(listEventSourceMappingsCall(client.ListEventSourceMappings), in); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return liveMapping{}, aws.Absent(err)
@@ -240,7 +240,7 @@ func listMappings(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found
 		return nil, err
 	}
 	var all []reconcile.Found
-	for pages := sdk.NewListEventSourceMappingsPaginator(client, &sdk.ListEventSourceMappingsInput{}); pages.HasMorePages(); {
+	for pages := sdk.NewListEventSourceMappingsPaginator(listEventSourceMappingsCall(client.ListEventSourceMappings), &sdk.ListEventSourceMappingsInput{}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err

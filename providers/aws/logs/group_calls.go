@@ -45,7 +45,7 @@ func nameOf(site groupSite) (string, error) {
 
 // groupNamed finds the one group of that name among all that begin like it, of which it is the first.
 func groupNamed(ctx context.Context, client *sdk.Client, name string) (types.LogGroup, error) {
-	for pages := sdk.NewDescribeLogGroupsPaginator(client, &sdk.DescribeLogGroupsInput{LogGroupNamePrefix: &name}); pages.HasMorePages(); {
+	for pages := sdk.NewDescribeLogGroupsPaginator(describeLogGroupsCall(client.DescribeLogGroups), &sdk.DescribeLogGroupsInput{LogGroupNamePrefix: &name}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return types.LogGroup{}, err
@@ -72,20 +72,24 @@ func observeGroup(ctx context.Context, site groupSite) (liveGroup, error) {
 	if live.group, err = groupNamed(ctx, client, name); err != nil {
 		return live, err
 	}
-	reads := []func(context.Context, *sdk.Client) error{live.readTags, live.readPolicy}
-	if live.stored() == 0 {
-		reads = append(reads, live.readUse)
-	}
-	if live.class() == string(types.LogGroupClassStandard) {
-		reads = append(reads, live.readIndex)
-	}
-	// Groups that never had such a policy have no status, which may be shown late.
-	if live.group.DataProtectionStatus != "" || site.Want.DataProtectionPolicy != nil {
-		reads = append(reads, live.readDataProtection)
-	}
 	group, ctx := errgroup.WithContext(ctx)
-	for _, read := range reads {
-		group.Go(func() error { return read(ctx, client) })
+	read := func(part func(context.Context, *sdk.Client) error) {
+		group.Go(func() error { return part(ctx, client) })
+	}
+	// What decides about further reads is asked before any of them runs.
+	unused, standard := live.stored() == 0, live.class() == string(types.LogGroupClassStandard)
+	// Groups that never had such a policy have no status, which may be shown late.
+	protected := live.group.DataProtectionStatus != "" || site.Want.DataProtectionPolicy != nil
+	read(live.readTags)
+	read(live.readPolicy)
+	if unused {
+		read(live.readUse)
+	}
+	if standard {
+		read(live.readIndex)
+	}
+	if protected {
+		read(live.readDataProtection)
 	}
 	return live, group.Wait()
 }
@@ -217,7 +221,7 @@ func listGroups(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found, 
 		return nil, err
 	}
 	var all []reconcile.Found
-	pages := sdk.NewDescribeLogGroupsPaginator(client, &sdk.DescribeLogGroupsInput{LogGroupNamePrefix: aws.OrNil(scope.Prefix), Limit: new(int32(50))})
+	pages := sdk.NewDescribeLogGroupsPaginator(describeLogGroupsCall(client.DescribeLogGroups), &sdk.DescribeLogGroupsInput{LogGroupNamePrefix: aws.OrNil(scope.Prefix), Limit: new(int32(50))})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

@@ -90,7 +90,7 @@ func (r *reading) round(ctx context.Context, yield func(reconcile.LogLine, error
 }
 
 func (r *reading) pages(ctx context.Context, in *sdk.FilterLogEventsInput, yield func(reconcile.LogLine, error) bool) (more bool, err error) {
-	for pages := sdk.NewFilterLogEventsPaginator(r.client, in); pages.HasMorePages(); {
+	for pages := sdk.NewFilterLogEventsPaginator(filterLogEventsCall(r.client.FilterLogEvents), in); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if aws.IsAbsent(err) {
 			return true, nil

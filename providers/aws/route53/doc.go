@@ -10,6 +10,7 @@ import (
 	"embed"
 	"strings"
 	"time"
+	"unsafe"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/route53"
@@ -66,7 +67,8 @@ func ReadHostedZone(s *athanor.Stack, name string, by any) HostedZone {
 }
 
 func clientOf(cloud reconcile.Cloud) (*sdk.Client, error) {
-	return aws.Client(cloud, func(cfg sdkaws.Config) *sdk.Client { return sdk.NewFromConfig(cfg) })
+	p, err := aws.Client(cloud, sdk.ServiceID, func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) })
+	return (*sdk.Client)(p), err
 }
 
 // How often a change is asked about. Route 53 takes five calls a second of an account, and a change takes a minute:

@@ -109,7 +109,7 @@ func observeRecords(ctx context.Context, sites []recordSite) ([]reconcile.Observ
 // listed are the records of a zone in so many pages; whole says that there are no more.
 func listed(ctx context.Context, client *sdk.Client, zone string, most int) (seen map[key]types.ResourceRecordSet, whole bool, err error) {
 	seen = map[key]types.ResourceRecordSet{}
-	pages := sdk.NewListResourceRecordSetsPaginator(client, &sdk.ListResourceRecordSetsInput{HostedZoneId: &zone})
+	pages := sdk.NewListResourceRecordSetsPaginator(listResourceRecordSetsCall(client.ListResourceRecordSets), &sdk.ListResourceRecordSetsInput{HostedZoneId: &zone})
 	for n := 0; n < most && pages.HasMorePages(); n++ {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

@@ -249,7 +249,7 @@ const mostChanges = 100
 // emptying are the deletions of all records but the zone's own.
 func emptying(ctx context.Context, client *sdk.Client, id, name string) ([]types.Change, error) {
 	var changes []types.Change
-	for pages := sdk.NewListResourceRecordSetsPaginator(client, &sdk.ListResourceRecordSetsInput{HostedZoneId: &id}); pages.HasMorePages(); {
+	for pages := sdk.NewListResourceRecordSetsPaginator(listResourceRecordSetsCall(client.ListResourceRecordSets), &sdk.ListResourceRecordSetsInput{HostedZoneId: &id}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err
@@ -275,7 +275,7 @@ func listZones(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found, e
 		return nil, err
 	}
 	var ids []string
-	for pages := sdk.NewListHostedZonesPaginator(client, &sdk.ListHostedZonesInput{}); pages.HasMorePages(); {
+	for pages := sdk.NewListHostedZonesPaginator(listHostedZonesCall(client.ListHostedZones), &sdk.ListHostedZonesInput{}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err

@@ -53,7 +53,7 @@ func listBuckets(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found,
 	if err != nil {
 		return nil, err
 	}
-	pages := sdk.NewListBucketsPaginator(client, &sdk.ListBucketsInput{
+	pages := sdk.NewListBucketsPaginator(listBucketsCall(client.ListBuckets), &sdk.ListBucketsInput{
 		Prefix: aws.OrNil(scope.Prefix), BucketRegion: aws.OrNil(scope.Place.Region), MaxBuckets: new(page),
 	})
 	var found []reconcile.Found

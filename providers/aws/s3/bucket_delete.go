@@ -43,7 +43,7 @@ func removeBucket(ctx context.Context, t target) error {
 
 // emptyBucket deletes every version and delete marker, then every upload that is not complete.
 func emptyBucket(ctx context.Context, t target) error {
-	versions := sdk.NewListObjectVersionsPaginator(t.Client, &sdk.ListObjectVersionsInput{
+	versions := sdk.NewListObjectVersionsPaginator(listObjectVersionsCall(t.Client.ListObjectVersions), &sdk.ListObjectVersionsInput{
 		Bucket: t.bucket, ExpectedBucketOwner: t.owner, MaxKeys: new(page),
 	})
 	for versions.HasMorePages() {
@@ -86,7 +86,7 @@ func removeObjects(ctx context.Context, t target, ids []types.ObjectIdentifier) 
 }
 
 func abortUploads(ctx context.Context, t target) error {
-	uploads := sdk.NewListMultipartUploadsPaginator(t.Client, &sdk.ListMultipartUploadsInput{
+	uploads := sdk.NewListMultipartUploadsPaginator(listMultipartUploadsCall(t.Client.ListMultipartUploads), &sdk.ListMultipartUploadsInput{
 		Bucket: t.bucket, ExpectedBucketOwner: t.owner, MaxUploads: new(page),
 	})
 	for uploads.HasMorePages() {

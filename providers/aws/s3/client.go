@@ -1,6 +1,8 @@
 package s3
 
 import (
+	"unsafe"
+
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 
@@ -11,9 +13,10 @@ import (
 // clientOf is the client of a place. Where the endpoint is not AWS's own, buckets are in the path: emulators
 // and gateways seldom have a host name for each.
 func clientOf(cloud reconcile.Cloud) (*sdk.Client, error) {
-	return aws.Client(cloud, func(cfg awssdk.Config) *sdk.Client {
-		return sdk.NewFromConfig(cfg, func(o *sdk.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
+	p, err := aws.Client(cloud, sdk.ServiceID, func(cfg awssdk.Config) unsafe.Pointer {
+		return unsafe.Pointer(sdk.NewFromConfig(cfg, func(o *sdk.Options) { o.UsePathStyle = o.BaseEndpoint != nil }))
 	})
+	return (*sdk.Client)(p), err
 }
 
 // arnOf is the ARN of a bucket, or of what is in it. It names neither region nor account.

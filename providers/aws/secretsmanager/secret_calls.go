@@ -225,7 +225,7 @@ func listSecrets(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found,
 		in.Filters = []types.Filter{{Key: types.FilterNameStringTypeName, Values: []string{scope.Prefix}}}
 	}
 	var all []reconcile.Found
-	for pages := sdk.NewListSecretsPaginator(client, in); pages.HasMorePages(); {
+	for pages := sdk.NewListSecretsPaginator(listSecretsCall(client.ListSecrets), in); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err

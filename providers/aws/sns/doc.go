@@ -8,6 +8,7 @@ package sns
 import (
 	"embed"
 	"strings"
+	"unsafe"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/sns"
@@ -54,5 +55,6 @@ func NewSubscription(s *athanor.Stack, name string, p SubscriptionProps, opts ..
 }
 
 func clientOf(cloud reconcile.Cloud) (*sdk.Client, error) {
-	return aws.Client(cloud, func(cfg sdkaws.Config) *sdk.Client { return sdk.NewFromConfig(cfg) })
+	p, err := aws.Client(cloud, sdk.ServiceID, func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) })
+	return (*sdk.Client)(p), err
 }

@@ -77,7 +77,7 @@ func readSubscription(ctx context.Context, client *sdk.Client, arn aws.ARN) (liv
 // findSubscription looks through the topic's list. The ARN stays empty while SNS writes "PendingConfirmation" there.
 func findSubscription(ctx context.Context, client *sdk.Client, want Subscription) (Subscription, error) {
 	var found []types.Subscription
-	for pages := sdk.NewListSubscriptionsByTopicPaginator(client, &sdk.ListSubscriptionsByTopicInput{TopicArn: new(string(want.Topic))}); pages.HasMorePages(); {
+	for pages := sdk.NewListSubscriptionsByTopicPaginator(listSubscriptionsByTopicCall(client.ListSubscriptionsByTopic), &sdk.ListSubscriptionsByTopicInput{TopicArn: new(string(want.Topic))}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return Subscription{}, aws.Absent(err)

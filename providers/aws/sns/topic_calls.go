@@ -162,7 +162,7 @@ func listTopics(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found, 
 		return nil, err
 	}
 	var all []reconcile.Found
-	for pages := sdk.NewListTopicsPaginator(client, &sdk.ListTopicsInput{}); pages.HasMorePages(); {
+	for pages := sdk.NewListTopicsPaginator(listTopicsCall(client.ListTopics), &sdk.ListTopicsInput{}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err

@@ -6,6 +6,7 @@ package sqs
 
 import (
 	"embed"
+	"unsafe"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -44,5 +45,6 @@ func ReadQueue(s *athanor.Stack, name string, by any) Queue {
 }
 
 func clientOf(cloud reconcile.Cloud) (*sdk.Client, error) {
-	return aws.Client(cloud, func(cfg sdkaws.Config) *sdk.Client { return sdk.NewFromConfig(cfg) })
+	p, err := aws.Client(cloud, sdk.ServiceID, func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) })
+	return (*sdk.Client)(p), err
 }

@@ -156,7 +156,7 @@ func listQueues(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found, 
 	}
 	var all []reconcile.Found
 	// Without a limit SQS answers at most a thousand and does not say that there are more.
-	pages := sdk.NewListQueuesPaginator(client, &sdk.ListQueuesInput{QueueNamePrefix: aws.OrNil(scope.Prefix), MaxResults: new(int32(1000))})
+	pages := sdk.NewListQueuesPaginator(listQueuesCall(client.ListQueues), &sdk.ListQueuesInput{QueueNamePrefix: aws.OrNil(scope.Prefix), MaxResults: new(int32(1000))})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

@@ -72,7 +72,7 @@ func observeParameter(ctx context.Context, site parameterSite) (liveParameter, e
 
 // readMeta asks for what a value comes with. Its pages may be empty while more follow.
 func (l *liveParameter) readMeta(ctx context.Context, client *sdk.Client) error {
-	pages := sdk.NewDescribeParametersPaginator(client, &sdk.DescribeParametersInput{
+	pages := sdk.NewDescribeParametersPaginator(describeParametersCall(client.DescribeParameters), &sdk.DescribeParametersInput{
 		ParameterFilters: []types.ParameterStringFilter{{Key: new("Name"), Option: new("Equals"), Values: []string{text(l.parameter.Name)}}},
 	})
 	for pages.HasMorePages() {
@@ -162,7 +162,7 @@ func listParameters(ctx context.Context, scope reconcile.Scope) ([]reconcile.Fou
 		in.ParameterFilters = []types.ParameterStringFilter{{Key: new("Name"), Option: new("BeginsWith"), Values: []string{physical(scope.Prefix, false)}}}
 	}
 	var all []reconcile.Found
-	for pages := sdk.NewDescribeParametersPaginator(client, in); pages.HasMorePages(); {
+	for pages := sdk.NewDescribeParametersPaginator(describeParametersCall(client.DescribeParameters), in); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err
