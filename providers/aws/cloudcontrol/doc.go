@@ -8,9 +8,10 @@
 package cloudcontrol
 
 import (
+	"unsafe"
+
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/cloudcontrol"
-	"unsafe"
 
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
