@@ -149,7 +149,7 @@ func TestHelper(t *testing.T) {
 		}
 	}
 	if i >= len(os.Args) {
-		t.Skip("only as a helper of other tests")
+		return // nobody asks for help
 	}
 	switch args := os.Args[i:]; args[0] {
 	case "serve": // answers 503 until it is asked for the third time

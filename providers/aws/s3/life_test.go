@@ -278,7 +278,7 @@ func TestObjectFile(t *testing.T) {
 			t.Errorf("made %v, want one upload", made)
 		}
 		head, err := w.others.HeadObject(t.Context(), &sdk.HeadObjectInput{
-			Bucket: new("files"), Key: new("releases/app.tar.gz"), ChecksumMode: types.ChecksumModeEnabled,
+			Bucket: new("files"), Key: new("releases/app.tar.gz"), ChecksumMode: types.ChecksumModeEnabled, ExpectedBucketOwner: &w.server.Account,
 		})
 		if err != nil || awssdk.ToInt64(head.ContentLength) != int64(len(content)) || awssdk.ToString(head.ContentType) != "application/gzip" {
 			t.Errorf("uploaded %d bytes of %s: %v", awssdk.ToInt64(head.ContentLength), awssdk.ToString(head.ContentType), err)
