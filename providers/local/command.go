@@ -117,20 +117,17 @@ func argv(command any) []string {
 func checkCommand(want CommandProps) error {
 	var problems props.Errors
 	if len(argv(want.Run)) == 0 {
-		problems = append(problems, &props.FieldError{Path: "run", Problem: "want a list of words, or a text for the shell"})
+		problems.Wrong("run", "want a list of words, or a text for the shell")
 	}
 	if want.Undo != nil && len(argv(want.Undo)) == 0 {
-		problems = append(problems, &props.FieldError{Path: "undo", Problem: "want a list of words, or a text for the shell"})
+		problems.Wrong("undo", "want a list of words, or a text for the shell")
 	}
 	for name := range want.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			problems = append(problems, &props.FieldError{Path: tree.Path("env").Key(name), Problem: "want the name of a variable"})
+			problems.Wrong(tree.Path("env").Key(name), "want the name of a variable")
 		}
 	}
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }
 
 func compareCommand(d *reconcile.Diff[liveCommand], want CommandProps, live liveCommand) {

@@ -81,18 +81,15 @@ var directoryKind = &reconcile.Kind[DirectoryProps, liveDirectory, Directory]{
 func checkDirectory(want DirectoryProps) error {
 	var problems props.Errors
 	if len(want.Files) > 0 && want.Source != "" {
-		problems = append(problems, &props.FieldError{Path: "source", Problem: "either files or source, not both"})
+		problems.Wrong("source", "either files or source, not both")
 	}
 	for name := range want.Files {
 		if problem := wrongName(name, want.Files); problem != "" {
-			problems = append(problems, &props.FieldError{Path: tree.Path("files").Key(name), Problem: problem})
+			problems.Wrong(tree.Path("files").Key(name), problem)
 		}
 	}
 	slices.SortFunc(problems, func(a, b *props.FieldError) int { return strings.Compare(string(a.Path), string(b.Path)) })
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }
 
 func wrongName(name string, all map[string]string) string {

@@ -97,9 +97,7 @@ func parseMode(mode *string) (fs.FileMode, error) {
 
 func checkFile(want FileProps) error {
 	var problems props.Errors
-	wrong := func(path tree.Path, problem string) {
-		problems = append(problems, &props.FieldError{Path: path, Problem: problem})
-	}
+	wrong := problems.Wrong
 	if base := filepath.Base(cleaned(want.Path)); base == "." || base == ".." || base == string(filepath.Separator) {
 		wrong("path", "want the path of a file")
 	}
@@ -114,10 +112,7 @@ func checkFile(want FileProps) error {
 			wrong("mode", "the owner must be able to read the file")
 		}
 	}
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }
 
 // prepareFile hashes the source.

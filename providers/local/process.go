@@ -121,7 +121,7 @@ func defaultProcess(p ProcessProps) ProcessProps {
 func checkProcess(want ProcessProps) error {
 	var problems props.Errors
 	bad := func(at tree.Path, problem string) {
-		problems = append(problems, &props.FieldError{Path: at, Problem: problem})
+		problems.Wrong(at, problem)
 	}
 	if err, ok := errors.AsType[props.Errors](checkCommand(CommandProps{Run: want.Run, Env: want.Env})); ok {
 		problems = append(problems, err...)
@@ -144,10 +144,7 @@ func checkProcess(want ProcessProps) error {
 			bad("ready.http", "want http://HOST:PORT/PATH, or a path such as /health")
 		}
 	}
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }
 
 // observeProcess finds what the session runs, and what an earlier one has left running.

@@ -44,6 +44,19 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "; ")
 }
 
+// Wrong adds what is wrong at a path.
+func (e *Errors) Wrong(path tree.Path, problem string) {
+	*e = append(*e, &FieldError{Path: path, Problem: problem})
+}
+
+// OrNil is nil when nothing is wrong.
+func (e Errors) OrNil() error {
+	if len(e) == 0 {
+		return nil
+	}
+	return e
+}
+
 // Unwrap makes each of them a target for errors.As.
 func (e Errors) Unwrap() []error {
 	all := make([]error, len(e))

@@ -61,10 +61,7 @@ func checkAPI(want HTTPAPIProps) error {
 	if want.CORS != nil && len(want.CORS.AllowOrigins) == 0 {
 		c.wrong("cors.allowOrigins", "want at least one")
 	}
-	if c.problems == nil {
-		return nil
-	}
-	return c.problems
+	return c.problems.OrNil()
 }
 
 func (c *checking) route(at tree.Path, key string, r Route) {

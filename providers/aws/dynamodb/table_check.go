@@ -45,10 +45,7 @@ func checkTable(want TableProps) error {
 			c.wrong("kmsKeyArn", "want the ARN of a key, and not its id or alias")
 		}
 	}
-	if c.problems == nil {
-		return nil
-	}
-	return c.problems
+	return c.problems.OrNil()
 }
 
 func validName(name string) bool {

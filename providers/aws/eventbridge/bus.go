@@ -14,7 +14,6 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -88,9 +87,7 @@ func busARN(place reconcile.Place, name string) aws.ARN {
 // checkBus finds what EventBridge would refuse.
 func checkBus(want EventBusProps) error {
 	problems := aws.CheckTags(want.Tags)
-	wrong := func(path tree.Path, problem string) {
-		problems = append(problems, &props.FieldError{Path: path, Problem: problem})
-	}
+	wrong := problems.Wrong
 	foreign := func(r rune) bool { return !nameRune(r) }
 	switch name := want.Name; {
 	case name == defaultBus:
@@ -103,10 +100,7 @@ func checkBus(want EventBusProps) error {
 			wrong("kmsKeyArn", "want the ARN of a key, and not its id or alias")
 		}
 	}
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }
 
 var (

@@ -10,7 +10,6 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -116,9 +115,7 @@ var schedule = regexp.MustCompile(`^(rate|cron)\(.+\)$`)
 // checkRule finds what EventBridge would refuse.
 func checkRule(want RuleProps) error {
 	problems := aws.CheckTags(want.Tags)
-	wrong := func(path tree.Path, problem string) {
-		problems = append(problems, &props.FieldError{Path: path, Problem: problem})
-	}
+	wrong := problems.Wrong
 	const shape = "want up to 64 letters, digits, -, _ and dots"
 	if want.Name != "" && !validName(want.Name) {
 		wrong("name", shape)
@@ -140,10 +137,7 @@ func checkRule(want RuleProps) error {
 		}
 		checkTarget(path, want.Targets[id], wrong)
 	}
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }
 
 func validName(name string) bool {

@@ -6,9 +6,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // livePolicy is a managed policy as it was seen.
@@ -88,16 +86,11 @@ func policyDefaults(want PolicyProps) PolicyProps {
 // checkPolicy finds what IAM would refuse.
 func checkPolicy(want PolicyProps) error {
 	problems := aws.CheckTags(want.Tags)
-	wrong := func(path tree.Path, problem string) {
-		problems = append(problems, &props.FieldError{Path: path, Problem: problem})
-	}
+	wrong := problems.Wrong
 	checkName(want.Name, "name", 128, wrong)
 	checkPath(want.Path, wrong)
 	if !token.Has(want.Description) && len([]rune(want.Description)) > 1000 {
 		wrong("description", "want up to 1000 characters")
 	}
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -105,9 +104,7 @@ func roleDefaults(want RoleProps) RoleProps {
 // checkRole finds what IAM would refuse, and what could not be kept apart from what we put there.
 func checkRole(want RoleProps) error {
 	problems := aws.CheckTags(want.Tags)
-	wrong := func(path tree.Path, problem string) {
-		problems = append(problems, &props.FieldError{Path: path, Problem: problem})
-	}
+	wrong := problems.Wrong
 	checkName(want.Name, "name", 64, wrong)
 	checkPath(want.Path, wrong)
 	if !token.Has(want.Description) && len([]rune(want.Description)) > 1000 {
@@ -127,10 +124,7 @@ func checkRole(want RoleProps) error {
 		checkName(name, path, 128, wrong)
 	}
 	checkBindings(want.Bindings, wrong)
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }
 
 func checkName(name string, path tree.Path, most int, wrong func(tree.Path, string)) {

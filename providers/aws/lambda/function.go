@@ -197,9 +197,7 @@ func defaultAsync(want *Async) Async {
 // checkFunction finds what Lambda would refuse, or would take without doing it.
 func checkFunction(want FunctionProps) error {
 	problems := aws.CheckTags(want.Tags)
-	wrong := func(path tree.Path, problem string) {
-		problems = append(problems, &props.FieldError{Path: path, Problem: problem})
-	}
+	wrong := problems.Wrong
 	if n := want.Name; n != "" && !token.Has(n) && (len(n) > 64 || strings.ContainsFunc(n, func(r rune) bool { return !nameRune(r) })) {
 		wrong("name", "want up to 64 letters, digits, - and _")
 	}
@@ -219,10 +217,7 @@ func checkFunction(want FunctionProps) error {
 	if l := want.Logging; l != nil && (l.Format == nil || *l.Format == "Text") && (l.ApplicationLevel != nil || l.SystemLevel != nil) {
 		wrong("logging.format", "levels need JSON")
 	}
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }
 
 // checkPackage: an archive needs to say how it is run, and an image says it itself.

@@ -8,7 +8,6 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -118,9 +117,7 @@ func defaultBatch(service string) int {
 // checkMapping finds what Lambda would refuse.
 func checkMapping(want EventSourceMappingProps) error {
 	problems := aws.CheckTags(want.Tags)
-	wrong := func(path tree.Path, problem string) {
-		problems = append(problems, &props.FieldError{Path: path, Problem: problem})
-	}
+	wrong := problems.Wrong
 	if (want.Source == "") == (len(want.Servers) == 0) {
 		wrong("source", "want either a source or servers")
 	}
@@ -145,10 +142,7 @@ func checkMapping(want EventSourceMappingProps) error {
 	if !token.Has(string(want.Source)) {
 		checkSource(want, wrong)
 	}
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }
 
 // checkSource is about props that some sources alone take, or need.

@@ -55,15 +55,12 @@ var permissionKind = &reconcile.Kind[PermissionProps, livePermission, Permission
 func checkPermission(want PermissionProps) error {
 	var problems props.Errors
 	if id := want.StatementID; !token.Has(id) && (len(id) > 100 || strings.ContainsFunc(id, func(r rune) bool { return !nameRune(r) })) {
-		problems = append(problems, &props.FieldError{Path: "statementId", Problem: "want up to 100 letters, digits, - and _"})
+		problems.Wrong("statementId", "want up to 100 letters, digits, - and _")
 	}
 	if a := want.SourceAccount; a != "" && !token.Has(a) && len(a) != 12 {
-		problems = append(problems, &props.FieldError{Path: "sourceAccount", Problem: "want the 12 digits of an account"})
+		problems.Wrong("sourceAccount", "want the 12 digits of an account")
 	}
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }
 
 // terms are all that a statement says, in one form.

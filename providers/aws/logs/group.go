@@ -10,7 +10,6 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -145,9 +144,7 @@ const day = 24 * time.Hour
 // checkGroup finds what CloudWatch Logs would refuse.
 func checkGroup(want LogGroupProps) error {
 	problems := aws.CheckTags(want.Tags)
-	wrong := func(path tree.Path, problem string) {
-		problems = append(problems, &props.FieldError{Path: path, Problem: problem})
-	}
+	wrong := problems.Wrong
 	if name := want.Name; name != "" && !token.Has(name) {
 		if len(name) > 512 || strings.ContainsFunc(name, func(r rune) bool { return !nameRune(r) }) {
 			wrong("name", "want up to 512 letters, digits and . - _ / #")
@@ -174,8 +171,5 @@ func checkGroup(want LogGroupProps) error {
 			wrong("indexPolicy", "the class STANDARD alone has one")
 		}
 	}
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }

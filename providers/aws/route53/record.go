@@ -106,9 +106,7 @@ func recordDefaults(want RecordProps) RecordProps {
 // checkRecord finds what Route 53 would refuse.
 func checkRecord(want RecordProps) error {
 	var problems props.Errors
-	wrong := func(path tree.Path, problem string) {
-		problems = append(problems, &props.FieldError{Path: path, Problem: problem})
-	}
+	wrong := problems.Wrong
 	switch {
 	case want.Alias != nil && len(want.Values) > 0:
 		wrong("values", "an alias has none")
@@ -143,10 +141,7 @@ func checkRecord(want RecordProps) error {
 			wrong(tree.Path("values").Index(i), problem)
 		}
 	}
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }
 
 func wrongAddress(kind, value string) string {

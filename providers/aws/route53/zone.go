@@ -8,9 +8,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // liveZone is a hosted zone as it was seen.
@@ -105,9 +103,7 @@ func (l liveZone) private() bool { return l.zone.Config != nil && l.zone.Config.
 // checkZone finds what Route 53 would refuse.
 func checkZone(want HostedZoneProps) error {
 	problems := aws.CheckTags(want.Tags)
-	wrong := func(path tree.Path, problem string) {
-		problems = append(problems, &props.FieldError{Path: path, Problem: problem})
-	}
+	wrong := problems.Wrong
 	if name := hostOf(want.Name); !token.Has(name) && (len(name) > 255 || strings.Contains(name, "..") || strings.HasPrefix(name, ".")) {
 		wrong("name", "want a domain name, up to 255 characters")
 	}
@@ -117,8 +113,5 @@ func checkZone(want HostedZoneProps) error {
 	if !token.Has(want.Comment) && len([]rune(want.Comment)) > 256 {
 		wrong("comment", "want up to 256 characters")
 	}
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }

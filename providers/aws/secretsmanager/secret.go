@@ -13,7 +13,6 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -158,9 +157,7 @@ func secretDefaults(want SecretProps) SecretProps {
 // checkSecret finds what Secrets Manager would refuse.
 func checkSecret(want SecretProps) error {
 	problems := aws.CheckTags(want.Tags)
-	wrong := func(path tree.Path, problem string) {
-		problems = append(problems, &props.FieldError{Path: path, Problem: problem})
-	}
+	wrong := problems.Wrong
 	if name := want.Name; name != "" && !token.Has(name) {
 		if len(name) > 512 || strings.ContainsFunc(name, func(r rune) bool { return !nameRune(r) }) {
 			wrong("name", "want up to 512 letters, digits and / _ + = . @ -")
@@ -191,8 +188,5 @@ func checkSecret(want SecretProps) error {
 	if !token.Has(want.Description) && len([]rune(want.Description)) > 2048 {
 		wrong("description", "want up to 2048 characters")
 	}
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }

@@ -121,9 +121,7 @@ func subscriptionDefaults(want SubscriptionProps) SubscriptionProps {
 // checkSubscription finds what SNS would refuse, or would take without doing it.
 func checkSubscription(want SubscriptionProps) error {
 	var problems props.Errors
-	wrong := func(path tree.Path, problem string) {
-		problems = append(problems, &props.FieldError{Path: path, Problem: problem})
-	}
+	wrong := problems.Wrong
 	web := want.Protocol == "http" || want.Protocol == "https"
 	if (want.Protocol == "firehose") != (want.SubscriptionRoleARN != "") && !token.Has(want.Protocol) {
 		wrong("subscriptionRoleArn", "the protocol firehose needs it, and no other takes it")
@@ -137,8 +135,5 @@ func checkSubscription(want SubscriptionProps) error {
 	if want.FilterPolicyScope != nil && want.FilterPolicy == nil {
 		wrong("filterPolicyScope", "it counts with filterPolicy alone")
 	}
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }

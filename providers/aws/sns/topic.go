@@ -117,9 +117,7 @@ func topicDefaults(want TopicProps) TopicProps {
 // checkTopic finds what SNS would refuse.
 func checkTopic(want TopicProps) error {
 	problems := aws.CheckTags(want.Tags)
-	wrong := func(path tree.Path, problem string) {
-		problems = append(problems, &props.FieldError{Path: path, Problem: problem})
-	}
+	wrong := problems.Wrong
 	if want.Name != "" && !token.Has(want.Name) {
 		bare := strings.TrimSuffix(want.Name, ".fifo")
 		if len(want.Name) > 256 || bare == "" || strings.ContainsFunc(bare, func(r rune) bool { return !nameRune(r) }) {
@@ -149,8 +147,5 @@ func checkTopic(want TopicProps) error {
 			wrong(path, alone)
 		}
 	}
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }

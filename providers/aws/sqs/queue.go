@@ -116,9 +116,7 @@ func queueDefaults(want QueueProps) QueueProps {
 // checkQueue finds what SQS would refuse, or would take without doing it.
 func checkQueue(want QueueProps) error {
 	problems := aws.CheckTags(want.Tags)
-	wrong := func(path tree.Path, problem string) {
-		problems = append(problems, &props.FieldError{Path: path, Problem: problem})
-	}
+	wrong := problems.Wrong
 	if want.Name != "" && !token.Has(want.Name) {
 		if bare := strings.TrimSuffix(want.Name, ".fifo"); len(want.Name) > 80 || bare == "" || strings.ContainsFunc(bare, foreignRune) {
 			wrong("name", "want up to 80 letters, digits, - and _")
@@ -153,10 +151,7 @@ func checkQueue(want QueueProps) error {
 			wrong(span.path, "want whole seconds")
 		}
 	}
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }
 
 func foreignRune(r rune) bool { return !nameRune(r) }

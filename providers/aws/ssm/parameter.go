@@ -9,7 +9,6 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -158,9 +157,7 @@ const ownKey = "alias/aws/ssm"
 // checkParameter finds what Systems Manager would refuse.
 func checkParameter(want ParameterProps) error {
 	problems := aws.CheckTags(want.Tags)
-	wrong := func(path tree.Path, problem string) {
-		problems = append(problems, &props.FieldError{Path: path, Problem: problem})
-	}
+	wrong := problems.Wrong
 	checkName(want.Name, wrong)
 	checkValue(want, wrong)
 	if want.Policies != nil && (want.Tier == nil || *want.Tier == string(types.ParameterTierStandard)) {
@@ -169,10 +166,7 @@ func checkParameter(want ParameterProps) error {
 	if !token.Has(want.Description) && len([]rune(want.Description)) > 1024 {
 		wrong("description", "want up to 1024 characters")
 	}
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }
 
 func checkName(name string, wrong func(tree.Path, string)) {

@@ -86,9 +86,7 @@ var parts = map[string][]string{
 // checkRecord finds what Cloudflare would refuse, or would take without doing it.
 func checkRecord(want RecordProps) error {
 	var problems props.Errors
-	wrong := func(path tree.Path, problem string) {
-		problems = append(problems, &props.FieldError{Path: path, Problem: problem})
-	}
+	wrong := problems.Wrong
 	checkContent(want, wrong)
 	of := func(types ...string) bool { return token.Has(want.Type) || slices.Contains(types, want.Type) }
 	for _, only := range []struct {
@@ -119,10 +117,7 @@ func checkRecord(want RecordProps) error {
 	if strings.ContainsAny(want.Comment, "\r\n") || strings.Contains(want.Comment, markPrefix) || want.Comment != strings.TrimSpace(want.Comment) {
 		wrong("comment", "want one line without "+markPrefix+" and without spaces around it")
 	}
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }
 
 func checkContent(want RecordProps, wrong func(tree.Path, string)) {

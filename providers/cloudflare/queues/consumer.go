@@ -74,9 +74,7 @@ func consumerDefaults(want ConsumerProps) ConsumerProps {
 // checkConsumer finds what Cloudflare would refuse, or would take without doing it.
 func checkConsumer(want ConsumerProps) error {
 	var problems props.Errors
-	wrong := func(path tree.Path, problem string) {
-		problems = append(problems, &props.FieldError{Path: path, Problem: problem})
-	}
+	wrong := problems.Wrong
 	if id := string(want.Queue); !token.Has(id) && !cloudflare.IsID(id) {
 		wrong("queue", "want the id of a queue, 32 hexadecimal digits")
 	}
@@ -102,10 +100,7 @@ func checkConsumer(want ConsumerProps) error {
 	problems = append(problems, whole("retryDelay", &want.RetryDelay, time.Second)...)
 	problems = append(problems, whole("maxWait", want.MaxWait, time.Millisecond)...)
 	problems = append(problems, whole("visibilityTimeout", want.VisibilityTimeout, time.Millisecond)...)
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }
 
 // compareConsumer states every aspect. One call sets all, since it sets what it does not name to the default.

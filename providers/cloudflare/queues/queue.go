@@ -81,10 +81,7 @@ func checkQueue(want QueueProps) error {
 	}
 	problems = append(problems, whole("deliveryDelay", &want.DeliveryDelay, time.Second)...)
 	problems = append(problems, whole("messageRetention", want.MessageRetention, time.Second)...)
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }
 
 // whole finds a time that is not in whole units.

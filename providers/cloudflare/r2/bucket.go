@@ -106,7 +106,7 @@ var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$`)
 func checkBucket(want BucketProps) error {
 	var problems props.Errors
 	wrong := func(path tree.Path, format string, args ...any) {
-		problems = append(problems, &props.FieldError{Path: path, Problem: fmt.Sprintf(format, args...)})
+		problems.Wrong(path, fmt.Sprintf(format, args...))
 	}
 	whole := func(path tree.Path, span *time.Duration) {
 		if span != nil && *span%time.Second != 0 {
@@ -141,8 +141,5 @@ func checkBucket(want BucketProps) error {
 			wrong(tree.Path("notifications").Index(i).Key("queue"), "want the id of a queue, 32 hexadecimal digits")
 		}
 	}
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return problems.OrNil()
 }
