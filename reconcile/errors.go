@@ -154,7 +154,7 @@ func Hints(err error) []string {
 	return hints
 }
 
-// classify asks the cloud, after the answers that are the same everywhere.
+// classify asks the cloud, after the answers that are the same everywhere and the class that the error was given.
 func classify(ctx context.Context, cloud Cloud, err error) Class {
 	switch {
 	case err == nil:
@@ -167,6 +167,9 @@ func classify(ctx context.Context, cloud Cloud, err error) Class {
 	var stop *StopError
 	if errors.As(err, &stop) || cloud == nil {
 		return Unknown
+	}
+	if class, ok := ClassGiven(err); ok {
+		return class
 	}
 	return cloud.Classify(err)
 }

@@ -2,12 +2,8 @@ package aws
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -24,20 +20,13 @@ func (c *Cloud) Classify(err error) reconcile.Class { return classOf(err) }
 // about it yet, so that "absent" is to be asked again instead of believed. Other errors stay as they are.
 func NotYet(err error) error {
 	if classOf(err) == reconcile.Absent {
-		return &classError{err, reconcile.Transient}
+		return reconcile.WithClass(err, reconcile.Transient)
 	}
 	return err
 }
 
 // Busy marks an error as one that goes away by waiting.
-func Busy(err error) error { return &classError{err, reconcile.Busy} }
-
-type classError struct {
-	error
-	class reconcile.Class
-}
-
-func (e *classError) Unwrap() error { return e.error }
+func Busy(err error) error { return reconcile.WithClass(err, reconcile.Busy) }
 
 // IsAbsent reports whether the service answered that there is none.
 func IsAbsent(err error) bool { return classOf(err) == reconcile.Absent }
@@ -58,8 +47,8 @@ func classOf(err error) reconcile.Class {
 	if err == nil {
 		return reconcile.Unknown
 	}
-	if own, ok := errors.AsType[*classError](err); ok {
-		return own.class
+	if class, ok := reconcile.ClassGiven(err); ok {
+		return class
 	}
 	if _, ok := errors.AsType[*AccountError](err); ok {
 		return reconcile.Denied
@@ -76,50 +65,21 @@ func classOf(err error) reconcile.Class {
 		}
 	}
 	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && answer.Response != nil {
-		if class := byStatus(answer.HTTPStatusCode()); class != reconcile.Unknown {
+		if class := reconcile.ClassOfStatus(answer.HTTPStatusCode()); class != reconcile.Unknown {
 			return class
 		}
 	}
 	return byConnection(err)
 }
 
-// byStatus is for codes that no table knows. 404 is never "absent" then: a wrong address answers it too.
-func byStatus(status int) reconcile.Class {
-	switch {
-	case status == http.StatusTooManyRequests:
-		return reconcile.Throttled
-	case status >= 500 && status != http.StatusNotImplemented, status == http.StatusRequestTimeout:
-		return reconcile.Transient
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return reconcile.Denied
-	case status == http.StatusConflict:
-		return reconcile.Conflict
-	case status >= 300, status == http.StatusNotImplemented:
-		return reconcile.Invalid
-	}
-	return reconcile.Unknown // an answer that was cut or garbled on its way
-}
-
 // byConnection is for calls without an answer, or with half of one.
 func byConnection(err error) reconcile.Class {
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return reconcile.Denied
+	class := reconcile.ClassOfConnection(err)
+	if class == reconcile.Unknown && !errors.Is(err, context.Canceled) &&
+		(is[*smithyhttp.RequestSendError](err) || is[*smithy.DeserializationError](err)) {
+		return reconcile.Transient
 	}
-	if name, ok := errors.AsType[*net.DNSError](err); ok && name.IsNotFound {
-		return reconcile.Invalid // a region or an endpoint that does not exist
-	}
-	if errors.Is(err, context.Canceled) {
-		return reconcile.Unknown
-	}
-	for _, lost := range []func(error) bool{
-		is[*smithyhttp.RequestSendError], is[*smithy.DeserializationError], is[net.Error],
-		func(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) },
-	} {
-		if lost(err) {
-			return reconcile.Transient
-		}
-	}
-	return reconcile.Unknown
+	return class
 }
 
 func is[E error](err error) bool {

@@ -66,7 +66,7 @@ func (e *Error) class() reconcile.Class {
 			return class
 		}
 	}
-	return byStatus(e.Status)
+	return reconcile.ClassOfStatus(e.Status)
 }
 
 // refusal is the error that an answer is, nil when it is none: some come with status 200.
