@@ -204,11 +204,11 @@ func (s *schedule) start(t *task) {
 func (s *schedule) take(sig signal) {
 	t := sig.t
 	if sig.born {
-		s.free(t, true)
+		s.free(t, byIdentity)
 		return
 	}
 	if sig.passed {
-		s.pass(t)
+		s.free(t, undurable)
 		return
 	}
 	if sig.settled != nil {
@@ -226,31 +226,24 @@ func (s *schedule) take(sig signal) {
 		s.block(t, t)
 	case sig.waiting:
 		t.state = finished
-		s.free(t, true)
+		s.free(t, byIdentity)
 		s.block(t, t)
 	default:
 		t.state = finished
-		s.free(t, false)
+		s.free(t, all)
 	}
 }
 
-// free lets go on what waited for t: only those that need no more than its identity, or all.
-func (s *schedule) free(t *task, birth bool) {
-	for _, e := range t.after {
-		if e.freed || birth && !e.birth {
-			continue
-		}
-		e.freed = true
-		if e.next.waits--; e.next.waits == 0 {
-			s.push(e.next)
-		}
-	}
-}
+// What waits may go on when all is done (all), when the identity is known (byIdentity), or when the result is known and not
+// yet durable (undurable: those that compute, as what they waited for does).
+func all(*edge) bool          { return true }
+func byIdentity(e *edge) bool { return e.birth }
+func undurable(e *edge) bool  { return e.next.state == pending && e.next.computes() }
 
-// pass sets free those that compute, as t does: they need to know its result, and not that it is durable.
-func (s *schedule) pass(t *task) {
+// free lets go on those of what waited for t that may go on now.
+func (s *schedule) free(t *task, may func(*edge) bool) {
 	for _, e := range t.after {
-		if e.freed || e.next.state != pending || !e.next.computes() {
+		if e.freed || !may(e) {
 			continue
 		}
 		e.freed = true
