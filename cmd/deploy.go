@@ -107,6 +107,7 @@ func (a *app) destroy(c *cli.Context) error {
 		return s.show(c, p, err)
 	}
 	p, err = s.offerTakeOver(c, p, err, plan)
+	s.graph = nil // what the record says is in the plan; a large program need not be held while it goes
 	return s.proceed(c, p, err)
 }
 

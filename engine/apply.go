@@ -121,16 +121,13 @@ func (r *run) acquire(ctx context.Context) (*statestore.Journal, error) {
 // store that was made meanwhile by somebody else has another identity than the one that was planned with, which marks
 // would not agree with.
 func (r *run) replan(ctx context.Context) error {
-	snap, err := r.e.Store.Load(ctx, r.w.stage)
-	if err != nil {
-		return err
-	}
+	serial := r.journal.Lease().Serial
 	store, err := r.e.Store.ID(ctx)
-	if err != nil || snap.Serial == r.w.snap.Serial && store == r.w.store {
+	if err != nil || serial == r.w.snap.Serial && store == r.w.store {
 		return err
 	}
 	if r.o.Saved != nil {
-		moved := fmt.Sprintf("the record, from serial %d to %d", r.w.snap.Serial, snap.Serial)
+		moved := fmt.Sprintf("the record, from serial %d to %d", r.w.snap.Serial, serial)
 		if store != r.w.store {
 			moved = "the store, which somebody else made meanwhile"
 		}

@@ -155,9 +155,12 @@ type Claim struct {
 
 // Lease is the right to write to one stage, until it expires or is taken away.
 type Lease struct {
-	Stage   Stage
-	Run     string
-	Epoch   uint64
+	Stage Stage
+	Run   string
+	Epoch uint64
+	// Serial is the snapshot's, after what the lease was last told of: a holder needs not load again to know whether
+	// somebody wrote before it came.
+	Serial  uint64
 	TTL     time.Duration
 	Expires time.Time // by the store's clock, for people; writers use Journal.Held
 	// Cancelled says that somebody asked the holder to stop gracefully.

@@ -107,13 +107,13 @@ func versions(f *fixture) {
 }
 
 func serial(f *fixture) {
+	w := f.begin(f.store, "r1")
 	at := func(want uint64, what string) {
 		f.Helper()
-		if got := f.load().Serial; got != want {
-			f.Errorf("serial is %d after %s, want %d", got, what, want)
+		if loaded, told := f.load().Serial, w.lease.Serial; loaded != want || told != want {
+			f.Errorf("after %s serial %d is loaded and the lease tells %d, want %d", what, loaded, told, want)
 		}
 	}
-	w := f.begin(f.store, "r1")
 	at(0, "acquire")
 	w.put(row("a", 0), row("b", 0))
 	at(1, "two rows in a batch")
@@ -129,6 +129,8 @@ func serial(f *fixture) {
 	at(4, "a removal")
 	w.finish()
 	at(4, "the end")
+	w = f.begin(f.store, "r2")
+	at(4, "another run's acquire")
 }
 
 func stagesApart(f *fixture) {

@@ -77,7 +77,7 @@ func (t *Tenure) Holder() statestore.Holder {
 func (h *Head) Lease(stage statestore.Stage) statestore.Lease {
 	t := &h.Tenure
 	return statestore.Lease{
-		Stage: stage, Run: t.Run, Epoch: h.Epoch, TTL: t.TTL,
+		Stage: stage, Run: t.Run, Epoch: h.Epoch, Serial: h.Serial, TTL: t.TTL,
 		Expires: t.Renewed.Add(t.TTL), Cancelled: t.Cancelled,
 	}
 }
