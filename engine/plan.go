@@ -46,6 +46,7 @@ func (e *Engine) PlanDestroy(ctx context.Context, stage statestore.Stage, g *Gra
 }
 
 func (w *work) makePlan(ctx context.Context) (*Plan, error) {
+	w.shed()
 	digest := make(chan struct{})
 	go func() {
 		defer close(digest)

@@ -126,6 +126,15 @@ func (e *Engine) newWork(ctx context.Context, g *Graph, destroy bool, o PlanOpti
 	return w, nil
 }
 
+// shed lets go of what rows hold sealed once they are open: with many rows it is most of what a snapshot weighs.
+func (w *work) shed() {
+	for addr := range w.records {
+		row := w.snap.Rows[addr]
+		row.Body = nil
+		w.snap.Rows[addr] = row
+	}
+}
+
 // openRows decodes all rows, on all cores. What cannot be read is set apart and stops nobody else.
 func (w *work) openRows() {
 	w.records = make(map[string]*record, len(w.snap.Rows))
