@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -118,41 +117,102 @@ func open(row statestore.Row, stage statestore.Stage, key *seal.Key) (*record, e
 	return decodeRow(row, plain)
 }
 
-// decodeRow makes a record of a row and its opened body.
+// decodeRow makes a record of a row and its opened body. There can be very many rows, so that only what a record keeps is
+// made of the body.
 func decodeRow(row statestore.Row, plain []byte) (*record, error) {
-	decoded, err := tree.Decode(plain)
+	r := &record{address: row.Address, version: row.Version, birth: row.Birth, needs: row.Needs}
+	r.gens = make([]*generation, len(row.Generations))
+	for i, g := range row.Generations {
+		r.gens[i] = generationOf(g)
+	}
+	var options map[string]any
+	err := tree.Members(plain, func(name string, m tree.Member) {
+		if name == "options" {
+			options = m.Map()
+			return
+		}
+		r.load(name, m)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("row body: %w", err)
 	}
-	body, ok := decoded.(map[string]any)
-	if !ok {
-		return nil, errors.New("row body: not a map")
-	}
-	r := &record{address: row.Address, version: row.Version, birth: row.Birth, needs: row.Needs}
-	r.props, _ = body["props"].(map[string]any)
-	r.settings, _ = body["settings"].(map[string]any)
-	r.leave, _ = body["leave"].(bool)
-	r.loose, _ = body["loose"].(bool)
-	r.moving, _ = body["moving"].(string)
-	r.built, _ = body["built"].(string)
-	r.secret, r.was = textsOf[tree.Path](body["secret"]), textsOf[string](body["was"])
-	if cut, ok := body["cut"].(map[string]any); ok {
-		r.cut = make(map[string][]tree.Path, len(cut))
-		for addr, list := range cut {
-			r.cut[addr] = textsOf[tree.Path](list)
-		}
-	}
-	if o, ok := body["options"].(map[string]any); ok {
-		if err := props.Load(o, &r.options); err != nil {
+	if options != nil {
+		if err := props.Load(options, &r.options); err != nil {
 			return nil, fmt.Errorf("row body: options: %w", err)
 		}
 	}
-	gens, _ := body["gens"].(map[string]any)
-	for _, g := range row.Generations {
-		t, _ := gens[strconv.FormatUint(g.Number, 10)].(map[string]any)
-		r.gens = append(r.gens, openGeneration(g, t))
-	}
 	return r, nil
+}
+
+// load reads one member of a row's body but its options.
+func (r *record) load(name string, m tree.Member) {
+	switch name {
+	case "props":
+		r.props = m.Map()
+	case "settings":
+		r.settings = m.Map()
+	case "leave":
+		r.leave = m.True()
+	case "loose":
+		r.loose = m.True()
+	case "moving":
+		r.moving = m.Text()
+	case "built":
+		r.built = m.Text()
+	case "secret":
+		r.secret = textsOf[tree.Path](m.Value())
+	case "was":
+		r.was = textsOf[string](m.Value())
+	case "cut":
+		r.cut = map[string][]tree.Path{}
+		for addr, list := range m.Map() {
+			r.cut[addr] = textsOf[tree.Path](list)
+		}
+	case "gens":
+		m.Members(func(name string, m tree.Member) {
+			number, err := strconv.ParseUint(name, 10, 64)
+			if g := r.numberedAs(number); err == nil && g != nil {
+				m.Members(g.load)
+			}
+		})
+	}
+}
+
+// generationOf is what the row itself says of a generation: all but what is sealed.
+func generationOf(g statestore.Generation) *generation {
+	return &generation{
+		number: g.Number, state: g.State, slot: g.Slot, kind: g.Kind, place: reconcile.Place(g.Place),
+		identity: g.Identity, intent: g.Intent, written: g.Written,
+	}
+}
+
+// load reads one member of what a row's body says of a generation.
+func (g *generation) load(name string, m tree.Member) {
+	switch name {
+	case "attrs":
+		g.attrs = m.Map()
+	case "settings":
+		g.settings = m.Map()
+	case "props":
+		g.props = m.Map()
+	case "retain":
+		g.retain = m.True()
+	case "virtual":
+		g.virtual = m.True()
+	case "dev":
+		g.dev = m.True()
+	case "name":
+		g.name = m.Text()
+	case "named":
+		g.named = m.True()
+	case "nonce":
+		g.nonce = m.Text()
+	case "written":
+		g.digests = map[tree.Path]string{}
+		for p, s := range m.Map() {
+			g.digests[tree.Path(p)], _ = s.(string)
+		}
+	}
 }
 
 // texts makes a tree of a list of strings.
@@ -170,29 +230,6 @@ func textsOf[S ~string](v any) []S {
 	for _, x := range list {
 		if s, ok := x.(string); ok {
 			out = append(out, S(s))
-		}
-	}
-	return out
-}
-
-func openGeneration(g statestore.Generation, t map[string]any) *generation {
-	out := &generation{
-		number: g.Number, state: g.State, slot: g.Slot, kind: g.Kind, place: reconcile.Place(g.Place),
-		identity: g.Identity, intent: g.Intent, written: g.Written,
-	}
-	out.attrs, _ = t["attrs"].(map[string]any)
-	out.settings, _ = t["settings"].(map[string]any)
-	out.props, _ = t["props"].(map[string]any)
-	out.retain, _ = t["retain"].(bool)
-	out.virtual, _ = t["virtual"].(bool)
-	out.dev, _ = t["dev"].(bool)
-	out.name, _ = t["name"].(string)
-	out.named, _ = t["named"].(bool)
-	out.nonce, _ = t["nonce"].(string)
-	if d, ok := t["written"].(map[string]any); ok {
-		out.digests = make(map[tree.Path]string, len(d))
-		for p, s := range d {
-			out.digests[tree.Path(p)], _ = s.(string)
 		}
 	}
 	return out

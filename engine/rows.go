@@ -68,7 +68,7 @@ func (e *Engine) view(row statestore.Row, stage statestore.Stage, reveal bool) R
 	if err != nil {
 		view.Problem = err.Error()
 		for _, g := range row.Generations {
-			view.Generations = append(view.Generations, e.viewGeneration(openGeneration(g, nil), nil, reveal))
+			view.Generations = append(view.Generations, e.viewGeneration(generationOf(g), nil, reveal))
 		}
 		return view
 	}

@@ -26,16 +26,24 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("json: at %d: %s", e.O
 func Decode(data []byte) (any, error) {
 	d := decoder{s: string(data)}
 	d.space()
-	v, ok := d.value(0)
-	if ok {
+	v, _ := d.value(0)
+	if err := d.end(); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// end is what was wrong with the document, that more follows it included.
+func (d *decoder) end() error {
+	if d.err == nil {
 		if d.space(); d.at < len(d.s) {
 			d.fail("more follows the document")
 		}
 	}
 	if d.err != nil {
-		return nil, d.err
+		return d.err
 	}
-	return v, nil
+	return nil
 }
 
 type decoder struct {
@@ -103,37 +111,47 @@ func (d *decoder) value(depth int) (any, bool) {
 
 func (d *decoder) object(depth int) (any, bool) {
 	m := map[string]any{}
+	ok := d.members(func(name string, start int) bool {
+		if _, twice := m[name]; twice {
+			d.at = start
+			d.fail(fmt.Sprintf("key %q is given twice", name))
+			return false
+		}
+		v, ok := d.value(depth + 1)
+		m[name] = v
+		return ok
+	})
+	return m, ok
+}
+
+// members goes through an object. member is called at each value, with the name and where that begins, and reads the value.
+func (d *decoder) members(member func(name string, start int) bool) bool {
 	d.at++
 	d.space()
 	if d.peek() == '}' {
 		d.at++
-		return m, true
+		return true
 	}
 	for {
 		if d.space(); d.peek() != '"' {
-			return d.fail("want a key in quotes")
+			d.fail("want a key in quotes")
+			return false
 		}
 		start := d.at
-		key, ok := d.text()
+		name, ok := d.text()
 		if !ok {
-			return nil, false
-		}
-		if _, twice := m[key]; twice {
-			d.at = start
-			return d.fail(fmt.Sprintf("key %q is given twice", key))
+			return false
 		}
 		if d.space(); d.peek() != ':' {
-			return d.fail("want a colon after the key")
+			d.fail("want a colon after the key")
+			return false
 		}
 		d.at++
-		d.space()
-		v, ok := d.value(depth + 1)
-		if !ok {
-			return nil, false
+		if d.space(); !member(name, start) {
+			return false
 		}
-		m[key] = v
 		if more, ok := d.more('}'); !more {
-			return m, ok
+			return ok
 		}
 	}
 }

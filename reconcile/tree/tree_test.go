@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -250,5 +251,49 @@ func BenchmarkWalk(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		Walk(v, func(Path, any) bool { return true })
+	}
+}
+
+func TestMembers(t *testing.T) {
+	const doc = `{"a":{"b":[1,{"c":"x"}],"d":{"e":true}},"m":{"x":1},"t":"text","z":true}`
+	var have []string
+	note := func(format string, args ...any) { have = append(have, fmt.Sprintf(format, args...)) }
+	err := Members([]byte(doc), func(name string, m Member) {
+		switch name {
+		case "a":
+			m.Members(func(name string, m Member) { note("a.%s=%s", name, Canonical(m.Value())) })
+		case "m":
+			note("m=%s", Canonical(m.Map()))
+			if again := m.Value(); again != nil {
+				t.Errorf("the second reading gives %v", again)
+			}
+			m.Members(func(string, Member) { t.Error("read twice") })
+		case "t": // passed over
+		case "z":
+			note("z=%v", m.True())
+		}
+	})
+	if want := `[a.b=[1,{"c":"x"}] a.d={"e":true} m={"x":1} z=true]`; err != nil || fmt.Sprint(have) != want {
+		t.Errorf("have %v, %v, want %s", have, err, want)
+	}
+	ignore := func(string, Member) {}
+	inside := func(_ string, m Member) { m.Members(ignore) }
+	for _, c := range []struct {
+		doc, want string
+		visit     func(string, Member)
+	}{
+		{`[]`, "at 0: want an object", ignore},
+		{``, "at 0: want an object", ignore},
+		{`{"a":1,"a":2}`, `at 7: key "a" is out of order`, ignore},
+		{`{"b":1,"a":2}`, `at 7: key "a" is out of order`, ignore},
+		{`{"":1,"":2}`, `at 6: key "" is out of order`, ignore},
+		{`{"a":1}x`, "at 7: more follows", ignore},
+		{`{"a":[}`, "at 6: want a value", ignore},
+		{`{"a":1}`, "at 5: want an object", inside},
+		{`{"a":{"c":1,"b":1}}`, `at 12: key "b" is out of order`, inside},
+	} {
+		if err := Members([]byte(c.doc), c.visit); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: have %v, want %s", c.doc, err, c.want)
+		}
 	}
 }

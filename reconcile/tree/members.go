@@ -1,0 +1,80 @@
+package tree
+
+import "fmt"
+
+// Members goes through a document that [Canonical] wrote of an object, and makes no tree of what is not asked for. For
+// each member it calls visit, names rising, which reads what it wants of it. A document whose names do not rise, or that
+// is no object, is an error: a *SyntaxError. Visit may have been called before that is known.
+func Members(data []byte, visit func(name string, m Member)) error {
+	d := decoder{s: string(data)}
+	d.space()
+	d.visit(0, visit)
+	return d.end()
+}
+
+// visit goes through an object for Members.
+func (d *decoder) visit(depth int, visit func(name string, m Member)) bool {
+	if d.peek() != '{' {
+		d.fail("want an object")
+		return false
+	}
+	last, first := "", true
+	return d.members(func(name string, start int) bool {
+		if !first && name <= last {
+			d.at = start
+			d.fail(fmt.Sprintf("key %q is out of order", name))
+			return false
+		}
+		last, first = name, false
+		m := Member{d: d, depth: depth + 1, at: d.at}
+		visit(name, m)
+		m.Value() // unless it was read
+		return d.err == nil
+	})
+}
+
+// Member is a member of an object whose value was not read yet. It can be read once, while it is visited.
+type Member struct {
+	d     *decoder
+	depth int
+	at    int // where its value begins
+}
+
+// Value reads it. It is nil when it was read already, and when the document is broken.
+func (m Member) Value() any {
+	if m.d.at != m.at {
+		return nil
+	}
+	v, _ := m.d.value(m.depth)
+	return v
+}
+
+// Map reads it as a map, nil when it is none.
+func (m Member) Map() map[string]any {
+	v, _ := m.Value().(map[string]any)
+	return v
+}
+
+// Text reads it as a text, "" when it is none.
+func (m Member) Text() string {
+	v, _ := m.Value().(string)
+	return v
+}
+
+// True reads it and reports whether it is true.
+func (m Member) True() bool {
+	v, _ := m.Value().(bool)
+	return v
+}
+
+// Members goes through it as an object; one that is none breaks the document.
+func (m Member) Members(visit func(name string, m Member)) {
+	if m.d.at != m.at {
+		return
+	}
+	if m.depth > maxDepth {
+		m.d.fail("nested too deep")
+		return
+	}
+	m.d.visit(m.depth, visit)
+}
