@@ -85,7 +85,8 @@ func amended(operation string, schema map[string]any) {
 // deployment-bundle/create-worker-upload-form.ts): the id of a database as id, and settings with a version.
 func wranglerUpload(schema map[string]any) {
 	metadata := schema["properties"].(map[string]any)["metadata"].(map[string]any)
-	loosen(metadata, "assets", "keep_assets", "limits", "placement", "tail_consumers", "streaming_tail_consumers", "migrations", "containers")
+	loosen(metadata, "assets", "keep_assets", "limits", "placement", "tail_consumers", "streaming_tail_consumers", "migrations", "containers",
+		"observability", "logpush")
 	variants(metadata, "d1", func(variant map[string]any) { optional(variant, "database_id") })
 	variants(metadata, "queue", func(variant map[string]any) { loosen(variant, "delivery_delay") })
 	variants(metadata, "service", func(variant map[string]any) { loosen(variant, "props", "cross_account_grant") })

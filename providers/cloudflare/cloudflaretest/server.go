@@ -34,7 +34,7 @@ type Server struct {
 func Start(t testing.TB) *Server {
 	t.Helper()
 	catalog := load(t)
-	w := &world{t: t, catalog: catalog, handlers: all(), token: "cloudflaretest-" + hexID(8), accounts: map[string]string{}, files: map[string]asset{}}
+	w := &world{t: t, catalog: catalog, handlers: all(), token: "cloudflaretest-" + hexID(8), accounts: map[string]string{}, files: map[string]asset{}, tailMade: make(chan struct{})}
 	account := hexID(16)
 	w.accounts[account] = "Example"
 	w.subdomains = map[string]string{account: "example"}

@@ -39,6 +39,8 @@ func createTail(w *world, r request, k *worker) (any, *failure) {
 	t := &tail{id: hexID(16), filters: r.body["filters"], expires: time.Now().Add(6 * time.Hour).UTC().Format(time.RFC3339), heeds: make(chan struct{})}
 	t.over, t.end = context.WithCancel(context.Background())
 	k.tails = append(k.tails, t)
+	close(w.tailMade)
+	w.tailMade = make(chan struct{})
 	return w.shownTail(t), nil
 }
 
@@ -129,31 +131,55 @@ func (s *Server) Tails(name string) int {
 	return len(k.tails)
 }
 
-// Trace tells an event of a Worker, such as a request with its logs, to all of its tails, once each is listened to.
+// Trace tells an event of a Worker, such as a request with its logs, to all of its tails, once there is one and each is
+// listened to.
 func (s *Server) Trace(ctx context.Context, t T, name string, event any) {
 	t.Helper()
-	s.world.mu.Lock()
-	k := s.world.worker(s.Account, name)
-	var tails []*tail
-	if k != nil {
-		tails = slices.Clone(k.tails)
-	}
-	s.world.mu.Unlock()
-	if len(tails) == 0 {
-		t.Fatalf("%s has no tail", name)
+	tails, err := s.world.tailsOf(ctx, s.Account, name)
+	if err != nil {
+		t.Fatalf("%s has no tail: %v", name, err)
 	}
 	for _, one := range tails {
-		select {
-		case <-one.heeds:
-		case <-ctx.Done():
-			t.Fatalf("nobody listens to the tail of %s: %v", name, ctx.Err())
+		if err := one.tell(ctx, plain(event)); err != nil {
+			t.Fatalf("tail of %s: %v", name, err)
 		}
-		one.mu.Lock()
-		for _, conn := range one.heard {
-			if err := conn.Write(ctx, websocket.MessageBinary, plain(event)); err != nil {
-				t.Fatalf("tail of %s: %v", name, err)
-			}
-		}
-		one.mu.Unlock()
 	}
+}
+
+// tailsOf waits for the first tail of a Worker.
+func (w *world) tailsOf(ctx context.Context, account, name string) ([]*tail, error) {
+	for {
+		w.mu.Lock()
+		var tails []*tail
+		if k := w.worker(account, name); k != nil {
+			tails = slices.Clone(k.tails)
+		}
+		another := w.tailMade
+		w.mu.Unlock()
+		if len(tails) > 0 {
+			return tails, nil
+		}
+		select {
+		case <-another:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// tell waits for somebody who listens.
+func (t *tail) tell(ctx context.Context, event []byte) error {
+	select {
+	case <-t.heeds:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, conn := range t.heard {
+		if err := conn.Write(ctx, websocket.MessageBinary, event); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -44,8 +44,9 @@ type world struct {
 	sessions   []*session
 	files      map[string]asset // by account and hash
 	filesTaken int
-	seconds    int    // that have gone by
-	url        string // of the server, without a path
+	tailMade   chan struct{} // closed when a tail is made, and another one then
+	seconds    int           // that have gone by
+	url        string        // of the server, without a path
 }
 
 // request is a call as a handler sees it.
