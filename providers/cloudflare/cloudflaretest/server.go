@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/providers/cloudflare/miniflare"
 	"github.com/athanor-dev/athanor/providers/wiretest"
 )
 
@@ -28,6 +29,9 @@ type Server struct {
 	Token string
 
 	world *world
+
+	local  *miniflare.Server // nil until something runs
+	filled map[string]bool   // databases that it has
 }
 
 // Start gives the test a Cloudflare with one account and nothing in it.

@@ -47,10 +47,10 @@ func (u Upload) Encode() (contentType string, body []byte) {
 	return form.FormDataContentType(), text.Bytes()
 }
 
-// fields are the parts of a form that are JSON and no files.
-var fields = map[string]bool{"metadata": true, "settings": true}
+// jsonParts are the parts of a form that are JSON and no files.
+var jsonParts = map[string]bool{"metadata": true, "settings": true}
 
-// form reads a multipart body: the fields that are JSON into body, all else as modules.
+// form reads a multipart body: the parts that are JSON into body, all else as modules.
 func form(contentType string, raw []byte) (body object, u Upload, err error) {
 	_, params, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -72,7 +72,7 @@ func form(contentType string, raw []byte) (body object, u Upload, err error) {
 			return nil, u, err
 		}
 		name := part.FormName()
-		if fields[name] {
+		if jsonParts[name] {
 			var value any
 			if err := json.Unmarshal(content, &value); err != nil {
 				return nil, u, fmt.Errorf("part %s: %w", name, err)

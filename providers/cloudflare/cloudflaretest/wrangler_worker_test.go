@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,6 +67,7 @@ func TestWranglerDeploy(t *testing.T) {
 	dir := shop(t, s)
 	wranglerIn(t, dir, s, "deploy")
 	same(t, s, "shop", true)
+	t.Run("runs", func(t *testing.T) { shopRuns(t, s.Run(t, "shop")) })
 	if files, config := s.Assets("shop"); len(files) != 2 || string(files["/style.css"]) != "body { color: teal }\n" || config["_redirects"] == "" {
 		t.Errorf("assets: %q %v", files, config)
 	}
@@ -112,6 +115,11 @@ func TestWranglerModules(t *testing.T) {
 	Sample(t, "modules", dir)
 	wranglerIn(t, dir, s, "deploy")
 	same(t, s, "modules", false)
+	t.Run("runs", func(t *testing.T) {
+		if said := fetch(t, s.Run(t, "modules")); said != `200 {"greeting":"hello","bytes":[0,1,254,255,10,13],"sum":42,"stage":"prod"}` {
+			t.Errorf("it answers %s", said)
+		}
+	})
 
 	secret := wranglerCommand(t, dir, s, "secret", "put", "KEY")
 	secret.Stdin = strings.NewReader("hidden")
@@ -134,5 +142,33 @@ func TestWranglerModules(t *testing.T) {
 	wranglerIn(t, dir, s, "delete", "--force")
 	if len(s.world.workers) != 0 {
 		t.Errorf("%d Workers are left", len(s.world.workers))
+	}
+}
+
+// fetch is what a running Worker answers.
+func fetch(t *testing.T, url string) string {
+	t.Helper()
+	res, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%d %s", res.StatusCode, text)
+}
+
+// shopRuns asks the running sample "shop", which uses all that it is bound to.
+func shopRuns(t *testing.T, url string) {
+	t.Helper()
+	if said := fetch(t, url); said != `200 {"stage":"prod","sum":"42","room":"room","done":null}` {
+		t.Errorf("it answers %s", said)
+	}
+	for path, want := range map[string]string{"/style.css": "200 body { color: teal }\n", "/old": "200 <h1>shop</h1>\n", "/secret.txt": "404 "} {
+		if said := fetch(t, url+path); said != want {
+			t.Errorf("%s: %q, want %q", path, said, want)
+		}
 	}
 }
