@@ -9,9 +9,12 @@ import (
 )
 
 // keeper leads a process group. It waits for one thing alone: that whoever began the group is gone, however that came.
-// Then it kills the group, workerd included, which would outlive a killed Node.js.
+// Then it ends the group, workerd included, which would outlive a killed Node.js, and clears away the folder that is its
+// argument, if any.
 const keeper = `trap '' TERM INT HUP QUIT
 read -r gone
+kill -s TERM 0
+[ -z "$1" ] || rm -rf -- "$1"
 kill -s KILL 0`
 
 // group is a process group of which nothing outlives us.
@@ -20,8 +23,9 @@ type group struct {
 	told   io.WriteCloser // the keeper reads it; its end is ours
 }
 
-func openGroup() (*group, error) {
-	c := exec.Command("/bin/sh", "-c", keeper, "athanor-keeper")
+// openGroup makes a group that ends with us, and a folder with it, "" for none.
+func openGroup(temporary string) (*group, error) {
+	c := exec.Command("/bin/sh", "-c", keeper, "athanor-keeper", temporary)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	told, err := c.StdinPipe()
 	if err != nil {

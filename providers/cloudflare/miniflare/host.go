@@ -48,8 +48,8 @@ type answer struct {
 	URL     string
 }
 
-// launch starts the host, with the folders from which the package miniflare is looked for.
-func launch(ctx context.Context, o Options) (*host, error) {
+// launch starts the host. A temporary folder goes with it, should we be killed; "" is none.
+func launch(ctx context.Context, o Options, temporary string) (*host, error) {
 	node, err := exec.LookPath("node")
 	if err != nil {
 		return nil, reconcile.WithHint(fmt.Errorf("%w: there is no Node.js", ErrMissing), "install Node.js 20 or newer, and npm install --save-dev miniflare@4")
@@ -58,7 +58,7 @@ func launch(ctx context.Context, o Options) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := openGroup()
+	g, err := openGroup(temporary)
 	if err != nil {
 		return nil, fmt.Errorf("process group: %w", err)
 	}

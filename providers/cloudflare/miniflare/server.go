@@ -65,7 +65,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 	if err == nil {
 		o.Data = s.data
-		s.host, err = launch(ctx, o)
+		s.host, err = launch(ctx, o, s.temp)
 	}
 	if err != nil {
 		os.RemoveAll(s.temp)
