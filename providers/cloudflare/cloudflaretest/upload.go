@@ -159,7 +159,7 @@ func exports(text string) (names map[string]bool, all bool) {
 		names[name] = true
 	}
 	for _, found := range exportList.FindAllStringSubmatch(text, -1) {
-		for _, one := range strings.Split(found[1], ",") {
+		for one := range strings.SplitSeq(found[1], ",") {
 			words := strings.Fields(one)
 			if len(words) > 0 {
 				names[words[len(words)-1]] = true

@@ -175,7 +175,7 @@ func (k *worker) tagged(filter string) bool {
 	if filter == "" {
 		return true
 	}
-	for _, one := range strings.Split(filter, ",") {
+	for one := range strings.SplitSeq(filter, ",") {
 		at := strings.LastIndex(one, ":")
 		if slices.Contains(k.tags, any(one[:max(at, 0)])) != (one[at+1:] == "yes") {
 			return false

@@ -2,6 +2,7 @@ package cloudflaretest
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,9 +14,7 @@ func esm(text string, metadata object) Upload {
 		Metadata: object{"main_module": "index.js", "compatibility_date": "2026-01-01"},
 		Modules:  []Module{{Name: "index.js", Type: "application/javascript+module", Content: []byte(text)}},
 	}
-	for name, value := range metadata {
-		u.Metadata[name] = value
-	}
+	maps.Copy(u.Metadata, metadata)
 	return u
 }
 

@@ -33,6 +33,7 @@ type host struct {
 
 	sending sync.Mutex
 	in      io.WriteCloser
+	telling sync.Mutex // held through log
 
 	mu      sync.Mutex
 	next    int
@@ -157,6 +158,8 @@ func (h *host) printed(line []byte) {
 	h.tail = h.tail[max(len(h.tail)-kept, 0):]
 	h.mu.Unlock()
 	if h.log != nil {
+		h.telling.Lock()
+		defer h.telling.Unlock()
 		h.log(string(line))
 	}
 }

@@ -10,8 +10,9 @@ import (
 	"slices"
 )
 
-// askerName is the name of a Worker of our own, which does SQL for whoever is outside.
-const askerName = "athanor"
+// askerName is the name of a Worker of our own, which does SQL for whoever is outside. No Worker of Cloudflare can be
+// called so.
+const askerName = "athanor.sql"
 
 const askerCode = `export default {
   async fetch(request, env) {

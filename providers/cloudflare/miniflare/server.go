@@ -22,7 +22,7 @@ type Options struct {
 	// Data is a folder for what KV, D1, R2 and Durable Objects hold; it is made with access for the user alone. What is in
 	// it lasts. "" is a temporary one, which goes with the server. Messages in queues never outlive a change of a Worker.
 	Data string
-	// Log gets each line that a Worker, or the runtime, prints. nil drops them. It is called from one goroutine.
+	// Log gets each line that a Worker, or the runtime, prints, as it is, one after another. nil drops them.
 	Log func(line string)
 }
 
@@ -112,6 +112,8 @@ func (s *Server) Err() error {
 // that stays the same for as long as the name runs. It returns when the new version answers. Requests meanwhile are
 // answered by the old one, or wait. A version that does not start is an error, with what the runtime says, and
 // everything stays as it was.
+//
+// GET /cdn-cgi/handler/scheduled?cron=CRON runs what a Worker does by the clock, which nothing else does here.
 func (s *Server) Set(ctx context.Context, w Worker) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 )
 
 // packages is where tools/cloudflare.sh puts miniflare. Without it the test is skipped, or fails when $ATHANOR_NO_SKIP is set.
-func packages(t *testing.T) string {
+func packages(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.Abs("../../../.cache/cloudflare")
 	if err != nil {
@@ -68,7 +68,7 @@ func set(t *testing.T, s *Server, w Worker) string {
 	return url
 }
 
-func get(t *testing.T, url string) string {
+func get(t testing.TB, url string) string {
 	t.Helper()
 	res, err := http.Get(url)
 	if err != nil {
@@ -129,8 +129,14 @@ func TestSet(t *testing.T) {
 	if said := get(t, url); said != "200 two 3 "+host {
 		t.Errorf("after that: %s", said)
 	}
-	if info, err := os.Stat(s.data); err != nil || info.Mode().Perm() != 0o700 {
+	info, err := os.Stat(s.data)
+	if err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the data: %v %v", info.Mode(), err)
+	}
+	s.Close()
+	s = start(t, Options{Data: s.data})
+	if said := get(t, set(t, s, counting("three"))); !strings.HasPrefix(said, "200 three 4 ") {
+		t.Errorf("in the next server: %s", said)
 	}
 }
 
@@ -283,6 +289,43 @@ func TestAssets(t *testing.T) {
 	site.Name = "more"
 	if _, err := s.Set(t.Context(), site); err == nil || !strings.Contains(err.Error(), "more and site have assets") {
 		t.Errorf("assets of two Workers: %v", err)
+	}
+}
+
+// TestScheduled: what a Worker does by the clock is asked for. The date of today is one, though the runtime be older.
+func TestScheduled(t *testing.T) {
+	t.Parallel()
+	s := start(t, Options{})
+	w := esm("shop", `let ran = "";
+	export default {
+		async scheduled(event) { ran += event.cron },
+		async fetch() { return new Response(ran) },
+	}`)
+	w.CompatibilityDate = time.Now().Format(time.DateOnly)
+	url := set(t, s, w)
+	if said := get(t, url+"/cdn-cgi/handler/scheduled?cron=0+*+*+*+*"); said != "200 ok" {
+		t.Errorf("asked: %s", said)
+	}
+	if said := get(t, url); said != "200 0 * * * *" {
+		t.Errorf("ran: %s", said)
+	}
+}
+
+// BenchmarkSet is how long it takes from another version to its first answer.
+func BenchmarkSet(b *testing.B) {
+	s, err := Start(b.Context(), Options{Packages: []string{packages(b)}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	for n := 0; b.Loop(); n++ {
+		url, err := s.Set(b.Context(), esm("shop", saying(fmt.Sprint(n))))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if said := get(b, url); said != fmt.Sprintf("200 %d", n) {
+			b.Fatalf("version %d says %s", n, said)
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ type Worker struct {
 	Main    string
 	Modules []Module
 	// CompatibilityDate chooses the behaviour of the runtime, as in "2026-01-01". One that is newer than the runtime counts
-	// as the newest that it knows.
+	// as the newest that it knows; one to come is refused.
 	CompatibilityDate  string
 	CompatibilityFlags []string
 	// Bindings are those of the metadata of an upload, as Cloudflare's API has them: name, type and what the type needs.
