@@ -52,6 +52,9 @@ func (k *worker) bindings(sent []any, kept any, strict bool) ([]object, *failure
 			return nil, &failure{status: 400, code: 10021, message: fmt.Sprintf("Binding name '%s' already in use.", b["name"])}
 		}
 		names[b["name"]] = true
+		if was := before[b["name"].(string)]; was != nil && len(b) == 2 && b["type"] == was["type"] {
+			b = was // of which nothing is said but that it stays, as wrangler does (its secret/index.ts)
+		}
 		if b["type"] == "inherit" {
 			old, _ := b["old_name"].(string)
 			if old == "" {

@@ -68,6 +68,8 @@ var amendments = map[string]func(schema map[string]any){
 	},
 	// The body is a form, whose parts are named by hashes.
 	"workers.CreateAssetUpload": func(schema map[string]any) { optional(schema, "body") },
+	// A binding that stays is sent by its name and type alone, as wrangler does (its secret/index.ts).
+	"workers.PatchScriptScriptAndVersionSetting": bindingsStay,
 	// The listing tells of its pages, as wrangler and result_info of all other listings expect.
 	"queues.ListQueues answer": func(schema map[string]any) {
 		schema["properties"].(map[string]any)["result_info"] = map[string]any{"type": "object"}
@@ -90,6 +92,37 @@ func wranglerUpload(schema map[string]any) {
 	variants(metadata, "d1", func(variant map[string]any) { optional(variant, "database_id") })
 	variants(metadata, "queue", func(variant map[string]any) { loosen(variant, "delivery_delay") })
 	variants(metadata, "service", func(variant map[string]any) { loosen(variant, "props", "cross_account_grant") })
+}
+
+// bindingsStay lets bindings be told by name and type alone.
+func bindingsStay(schema map[string]any) {
+	properties, _ := schema["properties"].(map[string]any)
+	for name, inner := range properties {
+		if name == "bindings" {
+			kinds := variantsOf(inner.(map[string]any))
+			kinds["anyOf"] = append(kinds["anyOf"].([]any), map[string]any{
+				"type": "object", "required": []any{"name", "type"}, "additionalProperties": false,
+				"properties": map[string]any{"name": map[string]any{"type": "string"}, "type": map[string]any{"type": "string"}},
+			})
+			return
+		}
+	}
+	for _, inner := range inside(schema) {
+		bindingsStay(inner)
+	}
+}
+
+// variantsOf is the schema below that has the alternatives of a list's items.
+func variantsOf(schema map[string]any) map[string]any {
+	if items, ok := schema["items"].(map[string]any); ok && items["anyOf"] != nil {
+		return items
+	}
+	for _, inner := range inside(schema) {
+		if found := variantsOf(inner); found != nil {
+			return found
+		}
+	}
+	return nil
 }
 
 // annotated lets a version, or each of several, have notes.

@@ -109,9 +109,9 @@ func (u Upload) main() (Module, bool) {
 
 // types are the content types of modules, without parameters.
 var types = map[string]bool{
-	"application/javascript+module": true, "application/javascript": true, "application/wasm": true, "text/plain": true,
-	"application/octet-stream": true, "application/json": true, "application/source-map": true, "text/x-python": true,
-	"text/x-python-requirement": true,
+	"application/javascript+module": true, "text/javascript+module": true, "application/javascript": true, "text/javascript": true,
+	"application/wasm": true, "text/plain": true, "application/octet-stream": true, "application/source-map": true,
+	"text/x-python": true, "text/x-python-requirement": true,
 }
 
 // runs reports code that would not start, as far as its text tells.

@@ -126,13 +126,18 @@ func TestWranglerModules(t *testing.T) {
 	if out, err := secret.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if listed := wranglerIn(t, dir, s, "secret", "list"); !strings.Contains(listed, "KEY") || strings.Contains(listed, "hidden") {
+	bulk := wranglerCommand(t, dir, s, "secret", "bulk")
+	bulk.Stdin = strings.NewReader(`{"MORE":"hidden too"}`)
+	if out, err := bulk.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if listed := wranglerIn(t, dir, s, "secret", "list"); !strings.Contains(listed, "KEY") || !strings.Contains(listed, "MORE") || strings.Contains(listed, "hidden") {
 		t.Errorf("wrangler lists the secrets:\n%s", listed)
 	}
 	wranglerIn(t, dir, s, "versions", "upload", "--message", "next")
 	k := s.world.worker(s.Account, "modules")
 	next := k.versions[len(k.versions)-1]
-	if k.live() == next || len(next.bindings) != 2 {
+	if k.live() == next || len(next.bindings) != 3 {
 		t.Errorf("the new version is live, or has lost the secret: %v", next.bindings)
 	}
 	wranglerIn(t, dir, s, "versions", "deploy", next.id+"@20%", k.live().id+"@80%", "--yes")

@@ -32,7 +32,11 @@ func (s *Server) proxy(name string) http.Handler {
 		if err != nil {
 			return // whoever asked has gone
 		}
-		defer s.gate.leave()
+		if r.Header.Get("Upgrade") == "" {
+			defer s.gate.leave()
+		} else { // a websocket, which has no end to wait for: a change cuts it
+			s.gate.leave()
+		}
 		forward.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), target{}, to)))
 	})
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -171,6 +173,35 @@ func TestNoRequestLost(t *testing.T) {
 		t.Errorf("the last version says %s", said)
 	}
 	t.Logf("%d requests were answered", answered)
+}
+
+// TestWebsocket: one goes through, and a change of the Worker cuts it without waiting for it.
+func TestWebsocket(t *testing.T) {
+	t.Parallel()
+	s := start(t, Options{})
+	url := set(t, s, esm("shop", `export default { fetch() {
+		const [client, server] = Object.values(new WebSocketPair());
+		server.accept();
+		server.addEventListener("message", (event) => server.send("heard " + event.data));
+		return new Response(null, { status: 101, webSocket: client });
+	} }`))
+	conn, _, err := websocket.Dial(t.Context(), url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.CloseNow()
+	if err := conn.Write(t.Context(), websocket.MessageText, []byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	if _, text, err := conn.Read(t.Context()); err != nil || string(text) != "heard hello" {
+		t.Errorf("it says %q, %v", text, err)
+	}
+	began := time.Now()
+	set(t, s, esm("shop", saying("next")))
+	t.Logf("changed in %v", time.Since(began))
+	if _, _, err := conn.Read(t.Context()); err == nil {
+		t.Error("the websocket of the old version is still there")
+	}
 }
 
 // TestBindings: what a Worker is bound to works, other Workers too, whether they come first or later.

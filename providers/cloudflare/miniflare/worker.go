@@ -56,9 +56,9 @@ type Assets struct {
 
 // moduleTypes are miniflare's names for content types.
 var moduleTypes = map[string]string{
-	"application/javascript+module": "ESModule", "application/javascript": "CommonJS", "application/wasm": "CompiledWasm",
-	"text/plain": "Text", "application/octet-stream": "Data", "text/x-python": "PythonModule",
-	"text/x-python-requirement": "PythonRequirement",
+	"application/javascript+module": "ESModule", "text/javascript+module": "ESModule", "application/javascript": "CommonJS",
+	"text/javascript": "CommonJS", "application/wasm": "CompiledWasm", "text/plain": "Text", "application/octet-stream": "Data",
+	"text/x-python": "PythonModule", "text/x-python-requirement": "PythonRequirement",
 }
 
 // sourceMap is the content type of modules that only tools read.
