@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -51,6 +52,9 @@ type deployment struct {
 	versions    []any
 	annotations object
 }
+
+// workerName is what wrangler lets a Worker be called; a name is part of an address of workers.dev.
+var workerName = regexp.MustCompile(`^[a-z0-9_][a-z0-9_-]{0,62}$`)
 
 var workerHandlers = map[string]handler{
 	"workers.ListScripts":      listScripts,
@@ -192,6 +196,9 @@ func putScript(w *world, r request) (any, *failure) {
 	}
 	k := w.worker(r.account, name)
 	isNew := k == nil
+	if isNew && !workerName.MatchString(name) {
+		w.wrong("a Worker called %q: wrangler has names of a-z, 0-9, - and _, at most 63 long", name)
+	}
 	if isNew {
 		k = &worker{account: r.account, name: name, tag: hexID(16), tags: []any{}, schedules: []any{}, tailConsumers: []any{}}
 	}

@@ -164,7 +164,7 @@ func (h *host) printed(line []byte) {
 	}
 }
 
-// ask has the host do something. What it refuses is an error.
+// ask has the host do something. What it refuses is an error. The id is that of what was asked, always.
 func (h *host) ask(ctx context.Context, do string, with map[string]any) (answer, error) {
 	to := make(chan answer, 1)
 	h.mu.Lock()
@@ -188,6 +188,7 @@ func (h *host) ask(ctx context.Context, do string, with map[string]any) (answer,
 	if err == nil && a.Error != "" {
 		err = errors.New(a.Error)
 	}
+	a.ID = id
 	return a, err
 }
 

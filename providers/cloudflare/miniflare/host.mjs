@@ -20,7 +20,7 @@ const find = (folders) => {
   }
 };
 
-const instances = new Map();
+const instances = new Map(); // promises, by id
 const found = find(JSON.parse(process.argv[1]));
 if (!found) {
   tell({ error: "missing" });
@@ -38,7 +38,8 @@ class Quiet extends Log {
   }
 }
 
-const start = async ({ id, options }) => {
+// begin makes an instance that answers, or fails with what the runtime says about the code.
+const begin = async (id, options) => {
   for (const worker of options.workers) {
     worker.modules = worker.modules.map((m) => ({ ...m, contents: Buffer.from(m.contents ?? "", "base64") }));
   }
@@ -59,24 +60,39 @@ const start = async ({ id, options }) => {
     handleRuntimeStdio: (out, err) => {
       out.on("data", heard);
       err.on("data", heard);
+      err.on("end", () => {
+        if (!starting && instances.has(id)) {
+          process.stderr.write("workerd has ended by itself\n", () => process.exit(1));
+        }
+      });
     },
   });
   try {
-    const url = await instance.ready;
-    instances.set(id, instance);
-    return { url: String(url) };
+    return { instance, url: String(await instance.ready) };
   } catch (error) {
     await instance.dispose().catch(() => {});
-    return { error: said.trim() || String(error.message) };
+    throw new Error(said.trim() || error.message);
   } finally {
     starting = false;
+  }
+};
+
+const start = async ({ id, options }) => {
+  instances.set(id, begin(id, options));
+  try {
+    const { url } = await instances.get(id);
+    return { url };
+  } catch (error) {
+    instances.delete(id);
+    return { error: error.message };
   }
 };
 
 const stop = async ({ instance }) => {
   const old = instances.get(instance);
   instances.delete(instance);
-  await old?.dispose();
+  const begun = await old?.catch(() => {});
+  await begun?.instance.dispose();
   return {};
 };
 
@@ -87,5 +103,5 @@ for await (const line of createInterface({ input: process.stdin })) {
     .catch((error) => ({ error: String(error.stack) }))
     .then((answer) => tell({ id: asked.id, ...answer }));
 }
-await Promise.allSettled([...instances.values()].map((instance) => instance.dispose()));
+await Promise.allSettled([...instances.keys()].map((instance) => stop({ instance })));
 process.exit(0);

@@ -2,6 +2,7 @@ package miniflare
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -169,6 +170,10 @@ func (s *Server) change(ctx context.Context, workers map[string]*served, databas
 	}
 	a, err := s.host.ask(ctx, "start", map[string]any{"options": options})
 	if err != nil {
+		if ctx.Err() != nil { // it may start yet
+			_, stopping := s.host.ask(context.WithoutCancel(ctx), "stop", map[string]any{"instance": a.ID})
+			err = errors.Join(err, stopping)
+		}
 		return err
 	}
 	to, err := url.Parse(a.URL)
