@@ -80,7 +80,7 @@ func observeConsumer(ctx context.Context, site consumerSite) (liveConsumer, erro
 		return liveConsumer{}, cloudflare.Absent(err)
 	}
 	for _, c := range all {
-		if c.Type == *site.Want.Type && c.script() == site.Want.Script {
+		if c.Type == *site.Want.Type && c.script() == string(site.Want.Script) {
 			return c, nil
 		}
 	}
@@ -147,7 +147,7 @@ func createConsumer(ctx context.Context, site consumerSite) (Consumer, error) {
 		return Consumer{}, look
 	}
 	for _, c := range all {
-		if c.Type == *site.Want.Type && c.script() != site.Want.Script {
+		if c.Type == *site.Want.Type && c.script() != string(site.Want.Script) {
 			return Consumer{}, cloudflare.Invalid(reconcile.WithHint(fmt.Errorf("%w: %s: %w", errOtherHere, c.script(), err),
 				"take the queue from it: `wrangler queues consumer remove`, or delete its declaration"))
 		}
