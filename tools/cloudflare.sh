@@ -1,7 +1,8 @@
 #!/bin/sh
 # Fetches what the tests of providers/cloudflare are held to into .cache/cloudflare beside go.mod: the descriptions of
-# Cloudflare's operations as operations.json, and wrangler, Cloudflare's own client. Both come from npm, pinned with
-# their digests by tools/cloudflare/package-lock.json.
+# Cloudflare's operations as operations.json, wrangler, Cloudflare's own client, and miniflare with workerd, its own
+# runtime. All come from npm, pinned with their digests by tools/cloudflare/package-lock.json. No script of a package is
+# run: workerd is a program in an optional package for each kind of machine, which needs none.
 #
 # Says nothing and takes no time when they are there already.
 set -eu

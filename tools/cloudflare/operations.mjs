@@ -6,8 +6,8 @@ import * as Schema from "effect/Schema";
 import * as Traits from "@distilled.cloud/cloudflare/Traits";
 
 const services = [
-  "accounts", "d1", "dns", "hyperdrive", "kv", "queues", "r2", "rulesets", "secrets-store", "user", "workers",
-  "workflows", "zones",
+  "accounts", "d1", "dns", "durable-objects", "hyperdrive", "kv", "queues", "r2", "rulesets", "secrets-store", "user",
+  "workers", "workflows", "zones",
 ];
 
 const resolved = (ast) => (ast._tag === "Suspend" ? ast.thunk() : ast);

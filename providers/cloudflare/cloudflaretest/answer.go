@@ -91,10 +91,13 @@ func absent(c Call) wiretest.Answer {
 var belongs = map[string]bool{
 	"KV.ListNamespaceKeys": true, "Queues.ListConsumers": true, "R2.ListBucketObjects": true,
 	"R2.ListBucketDomainManageds": true, "R2.ListBucketDomainCustoms": true, "R2.ListBucketEventNotifications": true,
+	"Workers.ListScriptVersions": true, "Workers.ListScriptDeployments": true, "Workers.ListScriptSecrets": true,
 }
 
 // missing are the answers of the services about a thing that is not there.
-var missing = map[string]func() *failure{"KV": noNamespace, "DNS": noRecord, "Queues": noQueue, "R2": noBucket, "D1": noDatabase}
+var missing = map[string]func() *failure{
+	"KV": noNamespace, "DNS": noRecord, "Queues": noQueue, "R2": noBucket, "D1": noDatabase, "Workers": noWorker,
+}
 
 // paged is the page of a listing that a request asks for.
 func paged(r request, items []any, perPage int) listing {

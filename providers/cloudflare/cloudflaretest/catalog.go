@@ -76,6 +76,7 @@ var loaded = sync.OnceValue(func() loading {
 	if err := json.Unmarshal(text, c); err != nil {
 		return loading{err: fmt.Errorf("%s: %w", dir, err)}
 	}
+	c.Operations = append(c.Operations, unpublished...)
 	return loading{catalog: c}
 })
 

@@ -112,3 +112,10 @@ func queryDatabase(w *world, r request, d *database) (any, *failure) {
 	}
 	return whole{"success": true, "errors": []any{}, "messages": []any{}, "result": results}, nil
 }
+
+// AddDatabase makes a database of this id exist in the account. Nothing can be asked of it without [Server.WithDatabases].
+func (s *Server) AddDatabase(id, name string) {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	s.world.bases = append(s.world.bases, &database{account: s.Account, id: id, name: name, mode: "disabled"})
+}

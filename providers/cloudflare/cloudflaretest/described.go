@@ -15,7 +15,7 @@ func Undescribed(t testing.TB, operations []cloudflare.Operation) []string {
 	var all []string
 	for _, o := range operations {
 		found, _ := c.find(o.Method, strings.ReplaceAll(o.Path, "*", "x"))
-		if found == nil || !strings.EqualFold(found.Service, o.Service) || found.Name != o.Name {
+		if found == nil || !strings.EqualFold(strings.ReplaceAll(found.Service, "-", ""), o.Service) || found.Name != o.Name {
 			all = append(all, fmt.Sprintf("%s.%s is %v", o.Service, o.Name, found))
 		}
 	}

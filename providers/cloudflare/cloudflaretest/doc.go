@@ -4,7 +4,8 @@
 // Nobody offers an emulator of that API, so this one is held to account by others. Every request and every answer is
 // checked against the JSON Schemas of Cloudflare's own operations, and every error that it gives is one that they
 // declare; where these descriptions are wrong, or silent, exceptions.go says so with the reason. wrangler, Cloudflare's
-// own client, runs against the same server.
+// own client, runs against the same server; what it uploads for a Worker is kept as [Golden]. What was uploaded runs for
+// real by [Server.Run].
 //
 //	cloud := cloudflaretest.Start(t)
 //	cloud.Setenv(t)

@@ -1,5 +1,7 @@
 package cloudflaretest
 
+import "slices"
+
 // Where the descriptions of Cloudflare's operations are wrong or silent. Each entry has its reason.
 
 // everywhere are the codes that any operation answers. The library that the descriptions come from knows them apart
@@ -9,18 +11,28 @@ var everywhere = map[int]bool{971: true, 6003: true, 9103: true, 9106: true, 910
 
 // undeclared are codes of a service that its descriptions leave out, with where they come from.
 var undeclared = map[string]string{
-	"dns 81044":  "a record that does not exist: https://github.com/cloudflare/terraform-provider-cloudflare/issues/1621",
-	"dns 81053":  "a CNAME record beside others: https://developers.cloudflare.com/dns/manage-dns-records/troubleshooting/records-with-same-name/",
-	"dns 81054":  "others beside a CNAME record: https://github.com/favonia/cloudflare-ddns/issues/990",
-	"d1 7406":    "no more databases, as wrangler reads it (createD1Database of its d1/create.ts)",
-	"r2 10008":   "a bucket that is not empty: https://developers.cloudflare.com/r2/api/error-codes/",
-	"zones 1001": "an unknown zone id, as https://developers.cloudflare.com/api/ answers it",
+	"dns 81044":      "a record that does not exist: https://github.com/cloudflare/terraform-provider-cloudflare/issues/1621",
+	"dns 81053":      "a CNAME record beside others: https://developers.cloudflare.com/dns/manage-dns-records/troubleshooting/records-with-same-name/",
+	"dns 81054":      "others beside a CNAME record: https://github.com/favonia/cloudflare-ddns/issues/990",
+	"d1 7406":        "no more databases, as wrangler reads it (createD1Database of its d1/create.ts)",
+	"r2 10008":       "a bucket that is not empty: https://developers.cloudflare.com/r2/api/error-codes/",
+	"workers 10020":  "a route that is there, as users of wrangler meet it: \"A route with the same pattern already exists\"",
+	"workers 10053":  "a secret called like another binding, as users of wrangler meet it: \"Binding name already in use\"",
+	"workers 10070":  "a class of Durable Objects that is not exported, as users of wrangler meet it: \"Cannot apply new-class migration\"",
+	"workers 10079":  "another migration tag: https://github.com/cloudflare/workers-sdk/issues/705",
+	"workers 10090":  "no such service, as wrangler reads it (its utils/worker-not-found-error.ts)",
+	"workers 10211":  "a version with a migration: https://github.com/cloudflare/workers-sdk/issues/15387",
+	"workers 10215":  "a secret while the newest version is not live, as wrangler reads it (its secret/index.ts)",
+	"workers 100117": "a domain whose name has records: https://github.com/cloudflare/workers-sdk/issues/9878",
+	"zones 1001":     "an unknown zone id, as https://developers.cloudflare.com/api/ answers it",
 }
 
 // extraQueries are query parameters that the descriptions leave out.
 var extraQueries = map[string][]string{
 	// wrangler asks so (its queues/client.ts), and pages through what it gets.
 	"queues.ListQueues": {"page", "per_page", "name"},
+	// It does not want the script back (its deploy/deploy.ts).
+	"workers.PutScript": {"excludeScript"},
 }
 
 // amendments put schemas right in place. They are by operation, with " answer" behind it for what it answers.
@@ -37,6 +49,27 @@ var amendments = map[string]func(schema map[string]any){
 	"r2.DeleteBucketEventNotification": func(schema map[string]any) {
 		schema["properties"].(map[string]any)["ruleIds"] = map[string]any{"type": "array", "items": map[string]any{"type": "string"}}
 	},
+	"workers.PutScript":           wranglerUpload,
+	"workers.CreateScriptVersion": wranglerUpload,
+	// wrangler reads which version an upload made (its deploy/deploy.ts).
+	"workers.PutScript answer": func(schema map[string]any) {
+		schema["properties"].(map[string]any)["deployment_id"] = map[string]any{"type": "string"}
+	},
+	// A version and its bindings are told with notes, which wrangler prints (its versions/list.ts).
+	"workers.CreateScriptVersion answer": annotated,
+	"workers.GetScriptVersion answer":    annotated,
+	"workers.ListScriptVersions answer": func(schema map[string]any) {
+		annotated(schema["properties"].(map[string]any)["result"].(map[string]any)["properties"].(map[string]any)["items"].(map[string]any))
+	},
+	// Filters of a tail are the body itself, as wrangler sends them (its tail/createTail.ts).
+	"workers.CreateScriptTail": func(schema map[string]any) {
+		optional(schema, "body")
+		loosen(schema, "filters", "debug")
+	},
+	// The body is a form, whose parts are named by hashes.
+	"workers.CreateAssetUpload": func(schema map[string]any) { optional(schema, "body") },
+	// A binding that stays is sent by its name and type alone, as wrangler does (its secret/index.ts).
+	"workers.PatchScriptScriptAndVersionSetting": bindingsStay,
 	// The listing tells of its pages, as wrangler and result_info of all other listings expect.
 	"queues.ListQueues answer": func(schema map[string]any) {
 		schema["properties"].(map[string]any)["result_info"] = map[string]any{"type": "object"}
@@ -48,4 +81,106 @@ func amended(operation string, schema map[string]any) {
 	if put := amendments[operation]; put != nil {
 		put(schema)
 	}
+}
+
+// wranglerUpload lets in what wrangler sends and the descriptions of uploads leave out (createWorkerUploadForm of its
+// deployment-bundle/create-worker-upload-form.ts): the id of a database as id, and settings with a version.
+func wranglerUpload(schema map[string]any) {
+	metadata := schema["properties"].(map[string]any)["metadata"].(map[string]any)
+	loosen(metadata, "assets", "keep_assets", "limits", "placement", "tail_consumers", "streaming_tail_consumers", "migrations", "containers",
+		"observability", "logpush")
+	variants(metadata, "d1", func(variant map[string]any) { optional(variant, "database_id") })
+	variants(metadata, "queue", func(variant map[string]any) { loosen(variant, "delivery_delay") })
+	variants(metadata, "service", func(variant map[string]any) { loosen(variant, "props", "cross_account_grant") })
+}
+
+// bindingsStay lets bindings be told by name and type alone.
+func bindingsStay(schema map[string]any) {
+	properties, _ := schema["properties"].(map[string]any)
+	for name, inner := range properties {
+		if name == "bindings" {
+			kinds := variantsOf(inner.(map[string]any))
+			kinds["anyOf"] = append(kinds["anyOf"].([]any), map[string]any{
+				"type": "object", "required": []any{"name", "type"}, "additionalProperties": false,
+				"properties": map[string]any{"name": map[string]any{"type": "string"}, "type": map[string]any{"type": "string"}},
+			})
+			return
+		}
+	}
+	for _, inner := range inside(schema) {
+		bindingsStay(inner)
+	}
+}
+
+// variantsOf is the schema below that has the alternatives of a list's items.
+func variantsOf(schema map[string]any) map[string]any {
+	if items, ok := schema["items"].(map[string]any); ok && items["anyOf"] != nil {
+		return items
+	}
+	for _, inner := range inside(schema) {
+		if found := variantsOf(inner); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// annotated lets a version, or each of several, have notes.
+func annotated(schema map[string]any) {
+	if properties, ok := schema["properties"].(map[string]any); ok && properties["metadata"] != nil {
+		loosen(schema, "annotations")
+		return
+	}
+	for _, inner := range inside(schema) {
+		annotated(inner)
+	}
+}
+
+// loosen lets a schema of an object have further fields, of which nothing is known.
+func loosen(schema map[string]any, names ...string) {
+	properties := schema["properties"].(map[string]any)
+	for _, name := range names {
+		if properties[name] == nil {
+			properties[name] = map[string]any{}
+		}
+	}
+}
+
+// optional lets a field be left out.
+func optional(schema map[string]any, field string) {
+	required, _ := schema["required"].([]any)
+	schema["required"] = slices.DeleteFunc(required, func(name any) bool { return name == field })
+}
+
+// variants calls for every schema below that is an object of this type.
+func variants(schema map[string]any, kind string, change func(map[string]any)) {
+	properties, _ := schema["properties"].(map[string]any)
+	if named, _ := properties["type"].(map[string]any); named != nil {
+		if values, _ := named["enum"].([]any); len(values) == 1 && values[0] == kind {
+			change(schema)
+		}
+	}
+	for _, inner := range inside(schema) {
+		variants(inner, kind, change)
+	}
+}
+
+// inside are the schemas that a schema is made of.
+func inside(schema map[string]any) []map[string]any {
+	var all []map[string]any
+	add := func(v any) {
+		if inner, ok := v.(map[string]any); ok {
+			all = append(all, inner)
+		}
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	for _, v := range properties {
+		add(v)
+	}
+	alternatives, _ := schema["anyOf"].([]any)
+	for _, v := range alternatives {
+		add(v)
+	}
+	add(schema["items"])
+	return all
 }

@@ -131,7 +131,7 @@ func (w *world) consumer(r request, q *queue, id string) (object, *failure) {
 	}
 	switch r.text("type") {
 	case "worker":
-		if !slices.Contains(w.scripts, r.text("script_name")) {
+		if w.worker(r.account, r.text("script_name")) == nil {
 			return nil, &failure{status: 404, code: 10007, message: "This Worker does not exist on your account."}
 		}
 		c["script_name"] = r.text("script_name")
@@ -190,13 +190,6 @@ func updateConsumer(w *world, r request, q *queue, c object) (any, *failure) {
 func deleteConsumer(_ *world, _ request, q *queue, c object) (any, *failure) {
 	q.consumers = slices.DeleteFunc(q.consumers, func(o object) bool { return o["consumer_id"] == c["consumer_id"] })
 	return whole{"success": true, "errors": []any{}, "messages": []any{}}, nil
-}
-
-// AddScript makes a Worker exist, of which nothing is known but its name.
-func (s *Server) AddScript(name string) {
-	s.world.mu.Lock()
-	defer s.world.mu.Unlock()
-	s.world.scripts = append(s.world.scripts, name)
 }
 
 // AddQueue makes a queue of this id exist in the account.

@@ -29,6 +29,9 @@ func (o *operation) described() schemas {
 }
 
 func (o *operation) compile() (s schemas) {
+	if len(o.Request) == 0 { // not published
+		return s
+	}
 	request, err := parsed(o.Request)
 	if err != nil {
 		return schemas{err: err}
@@ -70,7 +73,7 @@ func compiled(name string, schema map[string]any) (*jsonschema.Schema, error) {
 // checkRequest holds a request against the description of its operation.
 func (o *operation) checkRequest(values map[string]string, query url.Values, header http.Header, body map[string]any) error {
 	s := o.described()
-	if s.err != nil {
+	if s.err != nil || s.request == nil {
 		return s.err
 	}
 	instance := map[string]any{}

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/providers/cloudflare/miniflare"
 	"github.com/athanor-dev/athanor/providers/wiretest"
 )
 
@@ -29,19 +29,28 @@ type Server struct {
 	Token string
 
 	world *world
+
+	local  *miniflare.Server // nil until something runs
+	filled map[string]bool   // databases that it has
 }
 
 // Start gives the test a Cloudflare with one account and nothing in it.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	catalog := load(t)
-	w := &world{t: t, catalog: catalog, handlers: all(), token: "cloudflaretest-" + hexID(8), accounts: map[string]string{}}
+	w := &world{t: t, catalog: catalog, handlers: all(), token: "cloudflaretest-" + hexID(8), accounts: map[string]string{}, files: map[string]asset{}, tailMade: make(chan struct{})}
 	account := hexID(16)
 	w.accounts[account] = "Example"
+	w.subdomains = map[string]string{account: "example"}
 	proxy := wiretest.New(w)
-	front := httptest.NewServer(proxy)
+	routes := http.NewServeMux()
+	routes.Handle("/", proxy)
+	routes.HandleFunc(tailPath, w.serveTail)
+	front := httptest.NewServer(routes)
+	w.url = front.URL
 	t.Cleanup(func() {
 		proxy.Close()
+		w.endTails()
 		front.Close()
 		w.end()
 	})
@@ -118,18 +127,23 @@ func (s *Server) DoWith(t T, method, path string, header http.Header, body any) 
 // TryWith is [Server.DoWith] whose answer may be an error.
 func (s *Server) TryWith(t T, method, path string, header http.Header, body any) (status int, envelope map[string]any) {
 	t.Helper()
-	var text io.Reader
-	if body != nil {
-		text = bytes.NewReader(plain(body))
+	if body == nil {
+		return s.send(t, method, path, header, "", nil)
 	}
-	req, err := http.NewRequest(method, s.URL+strings.Replace(path, "ACCOUNT", s.Account, 1), text)
+	return s.send(t, method, path, header, "application/json", plain(body))
+}
+
+// send is a call of somebody else with a body of any kind, "" for none.
+func (s *Server) send(t T, method, path string, header http.Header, kind string, body []byte) (status int, envelope map[string]any) {
+	t.Helper()
+	req, err := http.NewRequest(method, s.URL+strings.Replace(path, "ACCOUNT", s.Account, 1), bytes.NewReader(body))
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
 	maps.Copy(req.Header, header)
 	req.Header.Set("Authorization", "Bearer "+s.Token)
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
 	}
 	transport := &http.Transport{DisableKeepAlives: true}
 	res, err := wiretest.Outsider{Next: transport}.RoundTrip(req)

@@ -79,11 +79,22 @@ type answered struct {
 		Changes int
 	}
 	Tables int
+	Dump   []string
 }
 
 func (s *sqlite) run(id, sql string) (answered, error) {
+	return s.ask(object{"id": id, "sql": sql})
+}
+
+// dump are the statements that make a database as it is.
+func (s *sqlite) dump(id string) ([]string, error) {
+	a, err := s.ask(object{"id": id, "dump": true})
+	return a.Dump, err
+}
+
+func (s *sqlite) ask(what object) (answered, error) {
 	var a answered
-	if _, err := s.in.Write(append(plain(object{"id": id, "sql": sql}), '\n')); err != nil {
+	if _, err := s.in.Write(append(plain(what), '\n')); err != nil {
 		return a, err
 	}
 	line, err := s.out.ReadBytes('\n')

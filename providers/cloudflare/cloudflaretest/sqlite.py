@@ -39,4 +39,10 @@ for line in sys.stdin:
     asked = json.loads(line)
     if asked["id"] not in databases:
         databases[asked["id"]] = sqlite3.connect(":memory:", isolation_level=None)
-    print(json.dumps(run(databases[asked["id"]], asked["sql"])), flush=True)
+    database = databases[asked["id"]]
+    if "dump" in asked:
+        made = [line for line in database.iterdump() if line not in ("BEGIN TRANSACTION;", "COMMIT;")]
+        answer = {"dump": made}
+    else:
+        answer = run(database, asked["sql"])
+    print(json.dumps(answer), flush=True)

@@ -35,8 +35,18 @@ type world struct {
 	queues   []*queue
 	buckets  []*bucket
 	bases    []*database
-	sqlite   *sqlite  // nil until there is a database
-	scripts  []string // names of Workers
+	sqlite   *sqlite // nil until there is a database
+
+	workers    []*worker
+	hostnames  []*hostname
+	routes     []*route
+	subdomains map[string]string // of workers.dev, by account
+	sessions   []*session
+	files      map[string]asset // by account and hash
+	filesTaken int
+	tailMade   chan struct{} // closed when a tail is made, and another one then
+	seconds    int           // that have gone by
+	url        string        // of the server, without a path
 }
 
 // request is a call as a handler sees it.
@@ -45,7 +55,8 @@ type request struct {
 	path    map[string]string
 	query   url.Values
 	header  http.Header
-	body    object // of JSON
+	body    object // of JSON, or the fields of a form
+	upload  Upload // of a form
 	raw     []byte
 }
 
@@ -60,7 +71,10 @@ type handler func(w *world, r request) (any, *failure)
 // all are the handlers by operation.
 var all = sync.OnceValue(func() map[string]handler {
 	m := map[string]handler{}
-	for _, service := range []map[string]handler{accountHandlers, recordHandlers, keyValueHandlers, queueHandlers, bucketHandlers, databaseHandlers} {
+	for _, service := range []map[string]handler{
+		accountHandlers, recordHandlers, keyValueHandlers, queueHandlers, bucketHandlers, databaseHandlers,
+		workerHandlers, versionHandlers, settingHandlers, triggerHandlers, assetHandlers, tailHandlers, referenceHandlers,
+	} {
 		maps.Copy(m, service)
 	}
 	return m
@@ -126,7 +140,7 @@ func (w *world) Answer(_ context.Context, r *http.Request, c wiretest.Call) wire
 		w.wrong("%s: %v", op, err)
 		return broken()
 	}
-	if f := w.admits(r, in); f != nil {
+	if f := w.admits(op, r, in); f != nil {
 		return refused(f)
 	}
 	if err := op.checkRequest(values, in.query, in.header, in.body); err != nil {
@@ -154,6 +168,9 @@ func (w *world) done(op *operation, do handler, in request) wiretest.Answer {
 		}
 		return refused(f)
 	}
+	if a, ready := result.(wiretest.Answer); ready { // which is no JSON
+		return a
+	}
 	a := said(result)
 	if err := op.checkAnswer(a.Body); err != nil {
 		w.wrong("answer of %s: %v\n%s", op, err, a.Body)
@@ -173,6 +190,11 @@ func parts(r *http.Request, body []byte, values map[string]string) (request, err
 	in.account = in.path["account_id"]
 	// wrangler sends JSON as plain text in places.
 	kind := r.Header.Get("Content-Type")
+	if strings.HasPrefix(kind, "multipart/form-data") {
+		var err error
+		in.body, in.upload, err = form(kind, body)
+		return in, err
+	}
 	if len(body) > 0 && (strings.HasPrefix(kind, "application/json") || strings.HasPrefix(kind, "text/plain") && body[0] == '{') {
 		if body[0] == '[' { // what is no object is described as the only field, body
 			body = plain(object{"body": json.RawMessage(body)})
@@ -184,8 +206,11 @@ func parts(r *http.Request, body []byte, values map[string]string) (request, err
 	return in, nil
 }
 
-// admits checks the token, and that the account is one that it reaches.
-func (w *world) admits(r *http.Request, in request) *failure {
+// admits checks the token, and that the account is one that it reaches. Assets come with a token of their own.
+func (w *world) admits(op *operation, r *http.Request, in request) *failure {
+	if op.String() == "workers.CreateAssetUpload" {
+		return nil
+	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	w.mu.Lock()
 	defer w.mu.Unlock()

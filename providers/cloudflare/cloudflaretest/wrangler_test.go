@@ -23,6 +23,16 @@ func wrangler(t *testing.T, s *Server, args ...string) string {
 
 func wranglerIn(t *testing.T, home string, s *Server, args ...string) string {
 	t.Helper()
+	out, err := wranglerCommand(t, home, s, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("wrangler %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// wranglerCommand is Cloudflare's own client, ready to run in a folder, for two minutes at most.
+func wranglerCommand(t *testing.T, home string, s *Server, args ...string) *exec.Cmd {
+	t.Helper()
 	dir, err := folder()
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +42,7 @@ func wranglerIn(t *testing.T, home string, s *Server, args ...string) string {
 		t.Fatalf("%s: run `task cloudflare`", program)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
+	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, "node", append([]string{"--no-warnings", program}, args...)...)
 	cmd.Dir = home
 	cmd.Env = os.Environ()
@@ -42,11 +52,7 @@ func wranglerIn(t *testing.T, home string, s *Server, args ...string) string {
 		}
 	}
 	cmd.Env = append(cmd.Env, "HOME="+home, "XDG_CONFIG_HOME="+home, "CI=1", "NO_COLOR=1", "WRANGLER_SEND_METRICS=false", "WRANGLER_HIDE_BANNER=true")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("wrangler %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return string(out)
+	return cmd
 }
 
 // called are the names of the calls since the last Reset, each once.

@@ -1,0 +1,214 @@
+package miniflare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Options say how Workers run.
+type Options struct {
+	// Packages are folders from which the npm package miniflare is looked for, as Node.js does, or wrangler, which comes
+	// with it. The first that has one counts.
+	Packages []string
+	// Data is a folder for what KV, D1, R2 and Durable Objects hold; it is made with access for the user alone. What is in
+	// it lasts. "" is a temporary one, which goes with the server. Messages in queues never outlive a change of a Worker.
+	Data string
+	// Log gets each line that a Worker, or the runtime, prints, as it is, one after another. nil drops them.
+	Log func(line string)
+}
+
+// Server runs Workers.
+type Server struct {
+	host *host
+	data string
+	temp string // data, when it is ours
+	gate gate
+	stop func() bool
+	once sync.Once
+
+	mu        sync.Mutex // held through every change
+	workers   map[string]*served
+	databases []string // that are asked for beside the Workers
+	instance  int      // the one that answers; 0 is none
+	url       *url.URL // of that instance
+}
+
+// served is a Worker and its address.
+type served struct {
+	worker Worker
+	port   net.Listener
+	front  *http.Server
+}
+
+// Start starts a server, which ends with the context or by [Server.Close]. Without Node.js or miniflare the error is an
+// [ErrMissing] with a hint.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	s := &Server{workers: map[string]*served{}}
+	var err error
+	if o.Data == "" {
+		s.temp, err = os.MkdirTemp("", "athanor-miniflare-")
+		o.Data = s.temp
+	} else {
+		err = os.MkdirAll(o.Data, 0o700)
+	}
+	if err == nil {
+		s.data, err = filepath.Abs(o.Data)
+	}
+	if err == nil {
+		o.Data = s.data
+		s.host, err = launch(ctx, o, s.temp)
+	}
+	if err != nil {
+		os.RemoveAll(s.temp)
+		return nil, err
+	}
+	s.stop = context.AfterFunc(ctx, s.end)
+	return s, nil
+}
+
+// Close ends all Workers, and returns when no process is left.
+func (s *Server) Close() {
+	s.stop()
+	s.end()
+}
+
+func (s *Server) end() {
+	s.once.Do(func() {
+		s.host.close()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, one := range s.workers {
+			one.front.Close() //nolint:errcheck // nobody is left to answer
+		}
+		if s.temp != "" {
+			os.RemoveAll(s.temp)
+		}
+	})
+}
+
+// Done is closed when the server has ended, by itself too; [Server.Err] says why.
+func (s *Server) Done() <-chan struct{} { return s.host.gone }
+
+// Err is why the server has ended, nil while it runs.
+func (s *Server) Err() error {
+	select {
+	case <-s.host.gone:
+		return s.host.err
+	default:
+		return nil
+	}
+}
+
+// Set runs a Worker, or another version of the one of that name, and tells where it answers: an address of this machine
+// that stays the same for as long as the name runs. It returns when the new version answers. Requests meanwhile are
+// answered by the old one, or wait. A version that does not start is an error, with what the runtime says, and
+// everything stays as it was.
+//
+// GET /cdn-cgi/handler/scheduled?cron=CRON runs what a Worker does by the clock, which nothing else does here.
+func (s *Server) Set(ctx context.Context, w Worker) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := maps.Clone(s.workers)
+	one := &served{worker: w}
+	if was := s.workers[w.Name]; was != nil {
+		one.port, one.front = was.port, was.front
+	} else {
+		var err error
+		if one.port, err = (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+			return "", err
+		}
+	}
+	next[w.Name] = one
+	if err := s.change(ctx, next, s.databases); err != nil {
+		if one.front == nil && s.workers[w.Name] != one {
+			one.port.Close() //nolint:errcheck // it served nothing yet
+		}
+		return "", fmt.Errorf("%s: %w", w.Name, err)
+	}
+	if one.front == nil {
+		one.front = &http.Server{Handler: s.proxy(w.Name), ReadHeaderTimeout: time.Minute, ErrorLog: quiet()}
+		go one.front.Serve(one.port) //nolint:errcheck // it ends when it is closed, and with nothing else to say
+	}
+	return "http://" + one.port.Addr().String(), nil
+}
+
+// Remove ends a Worker. What it stored stays. One that does not run is none.
+func (s *Server) Remove(ctx context.Context, name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.workers[name]
+	if was == nil {
+		return nil
+	}
+	next := maps.Clone(s.workers)
+	delete(next, name)
+	if err := s.change(ctx, next, s.databases); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return was.front.Close()
+}
+
+// patience is how long requests may take to end when their Worker changes, before they are cut.
+const patience = 2 * time.Second
+
+// change starts an instance with other Workers beside the one that answers, lets it take over, and ends the old one.
+// Nothing opens what is stored before the old instance is gone, since two would be in each other's way.
+func (s *Server) change(ctx context.Context, workers map[string]*served, databases []string) error {
+	options, withAssets, err := s.options(workers, databases)
+	if err != nil {
+		return err
+	}
+	a, err := s.host.ask(ctx, "start", map[string]any{"options": options})
+	if err != nil {
+		if ctx.Err() != nil { // it may start yet
+			_, stopping := s.host.ask(context.WithoutCancel(ctx), "stop", map[string]any{"instance": a.ID})
+			err = errors.Join(err, stopping)
+		}
+		return err
+	}
+	to, err := url.Parse(a.URL)
+	if err != nil {
+		return err
+	}
+	old := s.instance
+	s.gate.swap(place{to, withAssets}, patience, func() {
+		if old != 0 {
+			_, err = s.host.ask(context.WithoutCancel(ctx), "stop", map[string]any{"instance": old})
+		}
+	})
+	s.workers, s.databases, s.instance, s.url = workers, databases, a.ID, to
+	return err
+}
+
+func (s *Server) options(workers map[string]*served, databases []string) (options map[string]any, withAssets string, err error) {
+	names := slices.Sorted(maps.Keys(workers))
+	all := make([]any, 0, len(names)+1)
+	for _, name := range names {
+		w := workers[name].worker
+		o, err := w.options(names)
+		if err != nil {
+			return nil, "", err
+		}
+		switch {
+		case w.Assets == nil:
+			all = append(all, o)
+		case withAssets == "":
+			withAssets = name
+			all = slices.Insert(all, 0, any(o)) // miniflare asks the assets of the first Worker alone, and when no other is named
+		default:
+			return nil, "", fmt.Errorf("%s and %s have assets: miniflare serves those of one Worker", withAssets, name)
+		}
+	}
+	all = append(all, asker(databases))
+	return map[string]any{"workers": all, "defaultPersistRoot": s.data}, withAssets, nil
+}
