@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,8 +19,8 @@ type assets struct {
 
 // asset is one file as it was uploaded.
 type asset struct {
-	hash, kind string
-	content    []byte
+	kind    string // its content type
+	content []byte
 }
 
 // session is an upload of assets that was begun.
@@ -131,7 +130,7 @@ func uploadAssets(w *world, r request) (any, *failure) {
 			continue
 		}
 		s.missing = slices.Delete(s.missing, at, at+1)
-		w.files[r.account+" "+part.Name] = asset{hash: part.Name, kind: part.Type, content: content}
+		w.files[r.account+" "+part.Name] = asset{kind: part.Type, content: content}
 		w.filesTaken++
 	}
 	if len(s.missing) > 0 {
@@ -210,9 +209,4 @@ func (s *Server) Assets(name string) (files map[string][]byte, config map[string
 		files[path] = file.content
 	}
 	return files, k.live().assets.config
-}
-
-// String is for messages.
-func (a asset) String() string {
-	return fmt.Sprintf("%s %s of %d bytes", a.hash, a.kind, len(a.content))
 }

@@ -248,8 +248,15 @@ func TestBindings(t *testing.T) {
 	if text := fmt.Sprint(rows); err != nil || text != "[[] [map[sum:4]]]" {
 		t.Errorf("asked from outside: %s, %v", text, err)
 	}
-	if _, err := s.Query(t.Context(), "other", "CREATE TABLE a (b); INSERT INTO a VALUES (';')", "SELECT b FROM a"); err != nil {
-		t.Errorf("two statements in one: %v", err)
+	rows, err = s.Query(t.Context(), "other", "CREATE TABLE a (b); INSERT INTO a VALUES (';')", "SELECT b FROM a")
+	if text := fmt.Sprint(rows); err != nil || text != "[[] [map[b:;]]]" {
+		t.Errorf("two statements in one: %s, %v", text, err)
+	}
+	if _, err := s.Query(t.Context(), "other", "INSERT INTO a VALUES (1)", "INSERT INTO none VALUES (1)"); err == nil {
+		t.Error("the second statement cannot be done")
+	}
+	if rows, err := s.Query(t.Context(), "other", "SELECT count(*) AS n FROM a"); err != nil || fmt.Sprint(rows) != "[[map[n:1]]]" {
+		t.Errorf("half of it is done: %v, %v", rows, err)
 	}
 	if _, err := s.Query(t.Context(), "orders", "SELECT nothing"); err == nil || !strings.Contains(err.Error(), "nothing") {
 		t.Errorf("a mistake in SQL: %v", err)
