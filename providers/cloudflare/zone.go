@@ -103,9 +103,6 @@ func ZoneOfHost(ctx context.Context, cloud reconcile.Cloud, host string) (Zone, 
 	return Zone{}, fmt.Errorf("%w: no zone of the account has the name %s", reconcile.ErrAbsent, host)
 }
 
-// WorkerName is the name of a Worker, by which others call it and queues reach it.
-type WorkerName string
-
 // Zones are all zones of the account of a handle.
 func Zones(ctx context.Context, cloud reconcile.Cloud) iter.Seq2[Zone, error] {
 	return func(yield func(Zone, error) bool) {

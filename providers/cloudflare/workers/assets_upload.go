@@ -10,10 +10,15 @@ import (
 	"path"
 	"path/filepath"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/asset"
 )
+
+// mostUploads is how many parts of a session are uploaded at once, as wrangler does.
+const mostUploads = 3
 
 // uploadFiles tells Cloudflare of all files, uploads those that it has not had, and gives what stands for them in the
 // upload of the Worker. A session that ends too early is begun anew by whoever repeats the call: what arrived stays.
@@ -26,28 +31,38 @@ func uploadFiles(ctx context.Context, cloud reconcile.Cloud, t target, p prepare
 	if err != nil {
 		return "", err
 	}
-	ticket = session.JWT
 	byHash := map[string]string{}
 	for at, file := range p.Manifest {
 		byHash[file.Hash] = at
 	}
+	tickets := make(chan string, len(session.Buckets))
+	together, ctx := errgroup.WithContext(ctx)
+	together.SetLimit(mostUploads)
 	for _, bucket := range session.Buckets {
-		body, err := p.form(bucket, byHash)
-		if err != nil {
-			return "", err
-		}
-		var answer struct{ JWT string }
-		err = cloudflare.Call(ctx, cloud, cloudflare.Request{
-			Method: http.MethodPost, Path: "/accounts/" + t.account + "/workers/assets/upload?base64=true", Body: body, Token: session.JWT,
-		}, &answer)
-		if err != nil {
-			return "", err
-		}
-		if answer.JWT != "" { // the last of them says so
-			ticket = answer.JWT
-		}
+		together.Go(func() error {
+			body, err := p.form(bucket, byHash)
+			if err != nil {
+				return err
+			}
+			var answer struct{ JWT string }
+			err = cloudflare.Call(ctx, cloud, cloudflare.Request{
+				Method: http.MethodPost, Path: "/accounts/" + t.account + "/workers/assets/upload?base64=true", Body: body, Token: session.JWT,
+			}, &answer)
+			if err == nil && answer.JWT != "" { // the one that arrives last says so
+				tickets <- answer.JWT
+			}
+			return err
+		})
 	}
-	return ticket, nil
+	if err := together.Wait(); err != nil {
+		return "", err
+	}
+	select {
+	case ticket = <-tickets:
+		return ticket, nil
+	default:
+		return session.JWT, nil // nothing was missing
+	}
 }
 
 // form is the body that carries the files with these hashes.

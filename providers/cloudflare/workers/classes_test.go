@@ -38,7 +38,11 @@ func TestClasses(t *testing.T) {
 		t.Errorf("a class that is declared no longer: %v, wrote %v", err, l.Wrote())
 	}
 	renamed := with(declared(obj{"Desk": obj{"renamedFrom": "Room"}}), obj{"code": obj{"script": "export class Desk {} export class Boxx {} export default {}"}})
+	armed := l.Inject(cloudflaretest.Fault{Op: "Workers.PutScript", Kind: cloudflaretest.Refuse, Code: "10079", Status: 412}) // somebody came between
 	l.to(renamed)
+	if armed.Fired() != 1 {
+		t.Error("nobody came between")
+	}
 	if have := classes(); have != "Desk "+id {
 		t.Errorf("renamed: %s, want Desk %s", have, id)
 	}

@@ -180,8 +180,9 @@ func TestTraffic(t *testing.T) {
 		{"the same again", version("two", 10), "2@10 1@90", nil},
 		{"a better one takes its place", version("three", 10), "3@10 1@90", []string{"CreateScriptVersion", "PatchScriptSetting", "CreateScriptDeployment"}},
 		{"it gets more", version("three", 50), "3@50 1@50", []string{"CreateScriptDeployment"}},
-		{"it gets all", version("three", 100), "3@100", []string{"CreateScriptDeployment"}},
-		{"the next is for all at once", version("four", 100), "4@100", []string{"PutScript"}},
+		{"another setting is another version", with(version("three", 50), obj{"env": obj{"STAGE": "test"}}), "4@50 1@50", []string{"CreateScriptVersion", "PatchScriptSetting", "CreateScriptDeployment"}},
+		{"it gets all", with(version("three", 100), obj{"env": obj{"STAGE": "test"}}), "4@100", []string{"CreateScriptDeployment"}},
+		{"the next is for all at once", version("four", 100), "5@100", []string{"PutScript"}},
 	} {
 		l.wrote(step.what, l.to(step.props), step.wrote...)
 		if have := shares(); have != step.shares {

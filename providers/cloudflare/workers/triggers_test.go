@@ -18,11 +18,13 @@ func TestTaken(t *testing.T) {
 	l.Do(t, http.MethodPut, account+"/workers/domains", obj{"hostname": "www.shop.example", "service": "auth", "zone_id": zone})
 	l.Do(t, http.MethodPost, "/zones/"+zone+"/workers/routes", obj{"pattern": "shop.example/*", "script": "auth"})
 	l.Do(t, http.MethodPost, "/zones/"+zone+"/workers/routes", obj{"pattern": "shop.example/static/*"})
+	l.Do(t, http.MethodPost, "/zones/"+zone+"/dns_records", obj{"type": "A", "name": "old.shop.example", "content": "192.0.2.1", "ttl": 1})
 	for want, props := range map[string]obj{
-		"domain www.shop.example belongs to the Worker auth":           {"domains": list{"www.shop.example"}},
-		"route shop.example/* belongs to the Worker auth":              {"routes": obj{"shop.example/*": obj{}}},
-		"route shop.example/static/* is kept from Workers by somebody": {"routes": obj{"shop.example/static/*": obj{"zone": "shop.example"}}},
-		"route other.example/*: absent":                                {"routes": obj{"other.example/*": obj{}}},
+		"Hostname 'old.shop.example' already has externally managed DNS records": {"domains": list{"old.shop.example"}},
+		"domain www.shop.example belongs to the Worker auth":                     {"domains": list{"www.shop.example"}},
+		"route shop.example/* belongs to the Worker auth":                        {"routes": obj{"shop.example/*": obj{}}},
+		"route shop.example/static/* is kept from Workers by somebody":           {"routes": obj{"shop.example/static/*": obj{"zone": "shop.example"}}},
+		"route other.example/*: absent":                                          {"routes": obj{"other.example/*": obj{}}},
 	} {
 		err := l.try(with(plain(), props))
 		if !strings.Contains(fmt.Sprint(err), want) && !errors.Is(err, reconcile.ErrAbsent) {

@@ -35,7 +35,7 @@ var workerKind = &reconcile.Kind[WorkerProps, liveWorker, Worker]{
 	Identity: func(w Worker) string { return string(w.Name) },
 
 	Naming: func(WorkerProps, reconcile.Place) reconcile.Naming {
-		return reconcile.Naming{Max: longestName, Lower: true}
+		return reconcile.Naming{Max: longestGenerated, Lower: true}
 	},
 	Given:     func(want WorkerProps) string { return want.Name },
 	Defaults:  workerDefaults,
@@ -73,8 +73,8 @@ var workerKind = &reconcile.Kind[WorkerProps, liveWorker, Worker]{
 }
 
 const (
-	// longestName is that of a label of DNS: workers.dev has the name as one.
-	longestName = 63
+	// longestGenerated leaves room in a label of DNS, of 63 characters, for the nine before the name in addresses of previews.
+	longestGenerated = 63 - 9
 	// mostTags are those that Cloudflare keeps, without the six that marks may take.
 	mostTags = 10 - 6
 

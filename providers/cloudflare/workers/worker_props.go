@@ -75,7 +75,8 @@ type DurableObject struct {
 	// RenamedFrom is the class that it was: its objects are taken along. It may stay when that is done. Default: none.
 	RenamedFrom string
 	// From is the Worker that had the class, under its name in renamedFrom or else the same. It may stay when that is done.
-	// Default: none, this one.
+	// A Worker of the same program that declares the class no longer needs this one in its dependsOn. Default: none, this
+	// one.
 	From Name
 	// KeyValue stores the objects without SQLite, which Cloudflare offers no longer for new accounts. It counts when the
 	// class is made; after that it is not managed. Default: false.
