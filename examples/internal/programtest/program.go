@@ -1,5 +1,5 @@
-// Package programtest runs an example that is a Go program against an emulator of a cloud, as a user runs it: built, in a process
-// of its own, with a record in a folder of its own.
+// Package programtest runs an example that is a Go program against an emulator of AWS, as a user runs it: built, in a process of
+// its own, with a record in a folder of its own.
 //
 // It knows how to run a command and to read its summary. It does not know what any example declares.
 package programtest
@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +23,7 @@ import (
 
 // Program is the built program, a cloud and a place for its record.
 type Program struct {
-	// Cloud is an emulator of AWS that this program has for itself. Nil: its environment leads elsewhere.
+	// Cloud is an emulator that this program has for itself.
 	Cloud *awstest.Server
 	// Dir is the folder of the record.
 	Dir string
@@ -43,19 +42,11 @@ func Build(t testing.TB) *Program {
 // BuildFor builds a main package for a cloud that is there.
 func BuildFor(t testing.TB, cloud *awstest.Server, main string) *Program {
 	t.Helper()
-	p := BuildIn(t, cloud.Environ(), main)
-	p.Cloud = cloud
-	return p
-}
-
-// BuildIn builds a main package whose environment leads to a cloud.
-func BuildIn(t testing.TB, env []string, main string) *Program {
-	t.Helper()
-	p := &Program{t: t, Dir: t.TempDir(), binary: filepath.Join(t.TempDir(), "program")}
+	p := &Program{t: t, Cloud: cloud, Dir: t.TempDir(), binary: filepath.Join(t.TempDir(), "program")}
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", p.binary, main).CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	p.env = append(slices.Clone(env), "XDG_CONFIG_HOME="+t.TempDir(), "HOME="+t.TempDir(), "USER=tester", "NO_COLOR=1")
+	p.env = append(cloud.Environ(), "XDG_CONFIG_HOME="+t.TempDir(), "HOME="+t.TempDir(), "USER=tester", "NO_COLOR=1")
 	return p
 }
 
@@ -116,10 +107,8 @@ func (p *Program) Lose() {
 func (p *Program) Golden(name, got string, update bool) {
 	p.t.Helper()
 	file := filepath.Join("testdata", name)
-	if p.Cloud != nil {
-		got = strings.ReplaceAll(got, p.Cloud.Account, "ACCOUNT")
-		got = strings.ReplaceAll(got, p.Cloud.URL, "ENDPOINT")
-	}
+	got = strings.ReplaceAll(got, p.Cloud.Account, "ACCOUNT")
+	got = strings.ReplaceAll(got, p.Cloud.URL, "ENDPOINT")
 	if update {
 		if err := os.MkdirAll("testdata", 0o755); err != nil {
 			p.t.Fatal(err)
