@@ -199,6 +199,15 @@ func (s *Server) TryUpload(t T, name string, u Upload) (status int, envelope map
 	return s.send(t, "PUT", "/accounts/ACCOUNT/workers/scripts/"+name, nil, kind, body)
 }
 
+// UploadVersion uploads a version as somebody else, which gets no calls yet. An error fails the test.
+func (s *Server) UploadVersion(t T, name string, u Upload) {
+	t.Helper()
+	kind, body := u.Encode()
+	if status, envelope := s.send(t, "POST", "/accounts/ACCOUNT/workers/scripts/"+name+"/versions", nil, kind, body); status >= 300 {
+		t.Fatalf("version of %s: %d %v", name, status, envelope["errors"])
+	}
+}
+
 // PatchSettings changes the settings of a Worker as somebody else. An error fails the test.
 func (s *Server) PatchSettings(t T, name string, settings map[string]any) {
 	t.Helper()

@@ -233,6 +233,22 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestWaitingVersion: a version that somebody has uploaded and not deployed does not go live with a change of settings.
+func TestWaitingVersion(t *testing.T) {
+	t.Parallel()
+	l := begin(t)
+	l.to(with(plain(), obj{"env": obj{"KEY": obj{"secret": "hidden"}, "STAGE": "prod"}}))
+	l.UploadVersion(t, l.out.Identity, cloudflaretest.Upload{
+		Metadata: obj{"main_module": "index.js", "compatibility_date": date},
+		Modules:  []cloudflaretest.Module{{Name: "index.js", Type: esm, Content: []byte("export default {} // not yet")}},
+	})
+	l.wrote("another setting", l.to(with(plain(), obj{"env": obj{"KEY": obj{"secret": "hidden"}, "STAGE": "test"}})), "PutScript")
+	uploads := l.Uploads(l.out.Identity)
+	if text := string(uploads[len(uploads)-1].Modules[0].Content); strings.Contains(text, "not yet") || len(l.settings()["bindings"].([]any)) != 2 {
+		t.Errorf("live are %v and %s", l.settings()["bindings"], text)
+	}
+}
+
 // TestIgnored: what the author leaves to others stays as they make it.
 func TestIgnored(t *testing.T) {
 	t.Parallel()

@@ -181,18 +181,25 @@ func readVersion(ctx context.Context, cloud reconcile.Cloud, t target, id string
 	return v, err
 }
 
+// versions are the last ones, the newest first, without what they hold.
+func versions(ctx context.Context, cloud reconcile.Cloud, t target) ([]liveVersion, error) {
+	var list struct{ Items []liveVersion }
+	err := cloudflare.Call(ctx, cloud, t.request(http.MethodGet, "/versions", nil), &list)
+	return list.Items, cloudflare.NotYet(err)
+}
+
 // descend tells whether a version that is not ours has the code of our last one, as when somebody has changed a setting or
 // a secret: that makes a version too, with the same assets.
 func descend(ctx context.Context, cloud reconcile.Cloud, live *liveWorker) error {
-	var list struct{ Items []liveVersion }
-	if err := cloudflare.Call(ctx, cloud, live.request(http.MethodGet, "/versions", nil), &list); err != nil {
-		return cloudflare.NotYet(err)
+	list, err := versions(ctx, cloud, live.target)
+	if err != nil {
+		return err
 	}
-	i := slices.IndexFunc(list.Items, func(v liveVersion) bool { return v.content() != content{} })
+	i := slices.IndexFunc(list, func(v liveVersion) bool { return v.content() != content{} })
 	if i < 0 {
 		return nil
 	}
-	ours, err := readVersion(ctx, cloud, live.target, list.Items[i].ID)
+	ours, err := readVersion(ctx, cloud, live.target, list[i].ID)
 	if err != nil {
 		return cloudflare.NotYet(err)
 	}

@@ -81,10 +81,21 @@ func (u *update) upload() *reconcile.Operation[liveWorker] {
 	return op
 }
 
-// patch makes a version with other settings and the same code and assets, which gets all calls at once.
+// patch makes a version with other settings and the same code and assets, which gets all calls at once. Where somebody has
+// uploaded a version that gets no calls yet, that would go live with it: then everything is uploaded.
 func (u *update) patch() *reconcile.Operation[liveWorker] {
 	return &reconcile.Operation[liveWorker]{Name: "PatchScriptScriptAndVersionSetting", Do: func(ctx context.Context, on reconcile.On[liveWorker]) error {
 		w := u.of(on)
+		list, err := versions(ctx, w.cloud, w.target)
+		if err != nil {
+			return err
+		}
+		if len(list) > 0 && list[0].ID != w.live.version.ID {
+			if err := w.ignored("code"); err != nil {
+				return err
+			}
+			return w.put(ctx)
+		}
 		settings, err := w.settings()
 		if err != nil {
 			return err
@@ -233,7 +244,9 @@ func (w write) ignored(path tree.Path) error {
 func (w write) bindings() ([]map[string]any, error) {
 	all := []map[string]any{}
 	known := map[string]bool{}
-	inherit := func(name string) { all = append(all, map[string]any{"name": name, "type": "inherit"}) }
+	inherit := func(name string) { // without a version it would be the newest, which may get no calls
+		all = append(all, map[string]any{"name": name, "type": "inherit", "version_id": w.live.version.ID})
+	}
 	for _, e := range entries(w.want, w.secret) {
 		known[e.name] = true
 		if e.holdsSecret(w.secret) {

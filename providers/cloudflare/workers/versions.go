@@ -45,10 +45,10 @@ func (u *update) shift() *reconcile.Operation[liveWorker] {
 
 // share divides the calls among two versions.
 func share(ctx context.Context, cloud reconcile.Cloud, t target, newest string, percent int, other string) error {
-	versions := []map[string]any{{"version_id": newest, "percentage": percent}}
+	shares := []map[string]any{{"version_id": newest, "percentage": percent}}
 	if percent < everything {
-		versions = append(versions, map[string]any{"version_id": other, "percentage": everything - percent})
+		shares = append(shares, map[string]any{"version_id": other, "percentage": everything - percent})
 	}
-	body := map[string]any{"strategy": "percentage", "versions": versions}
+	body := map[string]any{"strategy": "percentage", "versions": shares}
 	return cloudflare.NotYet(cloudflare.Call(ctx, cloud, t.request(http.MethodPost, "/deployments", body), nil))
 }
