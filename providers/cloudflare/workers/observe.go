@@ -71,7 +71,7 @@ type content struct{ code, files string }
 
 // content is what we noted in a version; in one that is not ours there is nothing.
 func (v liveVersion) content() content {
-	if tag := v.Annotations[tagNote]; len(tag) == 2*digestLength {
+	if tag := v.Annotations[tagNote]; len(tag) == 2*digestLength && strings.Trim(tag, "0123456789abcdef-") == "" {
 		return content{tag[:digestLength], strings.TrimPrefix(tag[digestLength:], unknownDigest)}
 	}
 	return content{}
