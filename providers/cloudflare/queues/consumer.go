@@ -114,7 +114,7 @@ func compareConsumer(d *consumerDiff, want ConsumerProps, live liveConsumer) {
 	reconcile.Value(d, "retryDelay", want.RetryDelay, time.Duration(live.Settings.RetryDelay)*time.Second, set)
 	switch live.Type {
 	case worker:
-		reconcile.Fixed(d, "script", string(want.Script), live.script())
+		reconcile.Fixed(d, "script", want.Script, live.script())
 		reconcile.Value(d, "maxConcurrency", want.MaxConcurrency, live.Settings.MaxConcurrency, set)
 		reconcile.Value(d, "maxWait", *want.MaxWait, time.Duration(live.Settings.MaxWaitMS)*time.Millisecond, set)
 	case httpPull:
