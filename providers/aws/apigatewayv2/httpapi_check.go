@@ -55,6 +55,9 @@ func checkAPI(want HTTPAPIProps) error {
 	for _, name := range slices.Sorted(maps.Keys(want.Stages)) {
 		c.stage(tree.Path("stages").Key(name), name, want.Stages[name])
 	}
+	for _, at := range slices.Sorted(maps.Keys(want.Mappings)) {
+		c.mapping(tree.Path("mappings").Key(at), at, want.Mappings[at])
+	}
 	if want.CORS != nil && want.CORS.MaxAge%time.Second != 0 {
 		c.wrong("cors.maxAge", "want whole seconds")
 	}

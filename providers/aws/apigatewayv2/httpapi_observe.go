@@ -44,6 +44,7 @@ func observeAPI(ctx context.Context, site apiSite) (liveAPI, error) {
 		func() (err error) { live.integrations, err = integrationsOf(all, client, id); return err },
 		func() (err error) { live.authorizers, err = authorizersOf(all, client, id); return err },
 		func() (err error) { live.stages, err = stagesOf(all, client, id); return err },
+		func() (err error) { live.mappings, err = mappingsOf(all, client, site, id); return err },
 	} {
 		group.Go(func() error { return aws.NotYet(read()) })
 	}

@@ -74,7 +74,8 @@ func tuned() obj {
 			"allowOrigins": list{"https://b.example.com", "https://a.example.com"}, "allowMethods": list{"get", "PUT"}, "allowHeaders": list{"X-B", "X-A"},
 			"exposeHeaders": list{"X-C", "X-D"}, "allowCredentials": true, "maxAge": "1h",
 		},
-		"tags": obj{"team": "web", "cost center": "42"},
+		"mappings": obj{"api.example.com": obj{}, "api.example.com/v1/items": obj{"stage": "beta"}, "*.example.org": obj{"stage": "beta"}},
+		"tags":     obj{"team": "web", "cost center": "42"},
 	}
 }
 
@@ -103,6 +104,7 @@ func some() obj {
 			},
 			"beta": obj{},
 		},
+		"mappings": obj{"api.example.com/some": obj{"stage": "beta"}},
 	}
 }
 
@@ -121,6 +123,8 @@ func apiSuite() kindtest.Suite {
 		},
 		Hands:      ws.hands(),
 		Secrets:    []tree.Path{`routes["ANY /web/{proxy+}"].parameters["append:header.x-stage"]`, `stages["$default"].variables.color`},
+		Others:     map[tree.Path][]any{"mappings.*.stage": {"beta", "$default"}},
+		Open:       map[tree.Path]string{"mappings": "domains that are neither declared nor on record are not looked through"},
 		Alias:      map[tree.Path]tree.Path{"routes": "integrations", "bindings": "routes"}, // whoever adds a route binds none
 		Unreadable: map[tree.Path]string{"routes.*.parameters": masked, "stages.*.variables": masked},
 	}

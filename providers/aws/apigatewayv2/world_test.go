@@ -27,6 +27,7 @@ type world struct {
 	server *awstest.Server
 	others *sdk.Client
 	cloud  *aws.Cloud
+	like   *likeAWS
 	dir    string
 }
 
@@ -34,7 +35,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
 	like := startLikeAWS(t, server)
-	w := &world{server: server, others: sdk.NewFromConfig(like.Outside(t)), cloud: aws.FromConfig(like.Observed(t)), dir: t.TempDir()}
+	w := &world{server: server, others: sdk.NewFromConfig(like.Outside(t)), cloud: aws.FromConfig(like.Observed(t)), like: like, dir: t.TempDir()}
 	place, err := w.cloud.Place(t.Context())
 	if err != nil || place.Account != account {
 		t.Fatalf("place %v: %v", place, err)
@@ -143,6 +144,7 @@ func (w *world) api(t kindtest.T, api obj) obj {
 		slices.SortFunc(items, func(a, b obj) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 		api[sort] = items
 	}
+	api["mappings"] = w.mapped(t, id)
 	for _, varies := range []string{"apiId", "apiEndpoint", "createdDate"} {
 		delete(api, varies)
 	}
@@ -226,6 +228,8 @@ func (w *world) job(t *testing.T, kind reconcile.Any, props obj, last *reconcile
 		if err := kind.Decode(job); err != nil {
 			t.Fatal(err)
 		}
+		kind.Names(job)
+		job.Name = job.Given
 	}
 	return job
 }
