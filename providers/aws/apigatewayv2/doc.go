@@ -25,12 +25,14 @@ const (
 	domainType = "aws.apigatewayv2.DomainName"
 )
 
-// Service is what this package offers. The types of the registry stay usable: a WebSocket API is an AWS::ApiGatewayV2::Api
-// with routes, integrations and stages of their own.
+// Service is what this package offers. The other types of the registry stay usable: a WebSocket API is an
+// AWS::ApiGatewayV2::Api with routes, integrations, stages and mappings of their own.
 func Service() aws.Service {
 	return aws.Service{
 		Kinds:   []reconcile.Any{reconcile.Erase(apiKind), reconcile.Erase(domainKind)},
 		Filters: []string{"apigateway"},
+
+		Registry: map[string]string{"AWS::ApiGatewayV2::DomainName": domainType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
 			if id, ok := apiOf(arn); ok {
 				return apiType, id, "", true

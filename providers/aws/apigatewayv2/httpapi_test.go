@@ -112,13 +112,17 @@ func apiSuite() kindtest.Suite {
 	ws := worlds{}
 	const masked = "a value may be a secret, and is masked where nobody declares it"
 	return kindtest.Suite{
-		Kind:  quick(),
-		World: ws.make,
+		Kind: quick(),
+		World: func(t kindtest.T) kindtest.World {
+			w := ws.make(t)
+			ws[w.Dir].serve(t, "api.example.com", "*.example.org")
+			return w
+		},
 		Base:  obj{"routes": obj{"GET /items": obj{"lambda": function("items")}}, "tags": obj{"team": "shop"}},
 		Fault: fault,
 		Variants: []kindtest.Variant{
+			{Name: "bound", Props: obj{"bindings": leading(), "authorizers": authorizing(), "mappings": obj{"api.example.com/bound": obj{}}}},
 			{Name: "tuned", Props: tuned()},
-			{Name: "bound", Props: obj{"bindings": leading(), "authorizers": authorizing()}},
 			{Name: "turned", Props: turned()},
 		},
 		Hands:      ws.hands(),

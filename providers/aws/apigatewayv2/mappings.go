@@ -71,11 +71,10 @@ func (c *checking) mapping(path tree.Path, at string, m Mapping) {
 			c.problems.Wrong(path, "want up to 300 letters, digits and $-_.+!*'() in the path, and single slashes between them")
 		}
 	}
-	if m.Stage == nil || token.Has(*m.Stage) {
-		return
-	}
-	if _, ok := c.want.Stages[*m.Stage]; !ok {
-		c.problems.Wrong(path.Key("stage"), "the API has no such stage")
+	stage := *m.normal().Stage
+	_, there := c.want.Stages[stage]
+	if there = there || c.want.Stages == nil && stage == "$default"; !there && !token.Has(stage) {
+		c.problems.Wrong(path.Key("stage"), "the API has no stage "+stage)
 	}
 }
 

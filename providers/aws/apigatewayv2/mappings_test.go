@@ -217,12 +217,16 @@ func TestMappingsChecked(t *testing.T) {
 		"api": false, "https://api.example.com": false, "api.example.com/": false, "api.example.com//a": false, "api.example.com/a b": false,
 		"api.example.com/" + strings.Repeat("a", 301): false,
 	} {
-		if err := checkAPI(apiDefaults(HTTPAPIProps{Mappings: map[string]Mapping{at: {}}})); (err == nil) != ok {
+		if err := checkAPI(HTTPAPIProps{Mappings: map[string]Mapping{at: {}}}); (err == nil) != ok {
 			t.Errorf("%q: %v", at, err)
 		}
 	}
-	missing := HTTPAPIProps{Mappings: map[string]Mapping{"api.example.com": {Stage: new("beta")}}}
-	if err := checkAPI(apiDefaults(missing)); err == nil || !strings.Contains(err.Error(), "stage") {
-		t.Errorf("a stage that is not there: %v", err)
+	for _, missing := range []HTTPAPIProps{
+		{Mappings: map[string]Mapping{"api.example.com": {Stage: new("beta")}}},
+		{Mappings: map[string]Mapping{"api.example.com": {}}, Stages: map[string]Stage{"beta": {}}},
+	} {
+		if err := checkAPI(missing); err == nil || !strings.Contains(err.Error(), "no stage") {
+			t.Errorf("a stage that is not there: %v", err)
+		}
 	}
 }
