@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -150,9 +151,7 @@ func readTags(ctx context.Context, t target, live *liveTable) error {
 		if err != nil {
 			return err
 		}
-		for _, tag := range page.Tags {
-			live.tags[sdkaws.ToString(tag.Key)] = sdkaws.ToString(tag.Value)
-		}
+		maps.Copy(live.tags, tagMap(page.Tags))
 		if page.NextToken == nil {
 			return nil
 		}

@@ -83,11 +83,7 @@ func described(ctx context.Context, client *sdk.Client, id string) (liveSecret, 
 	if err != nil {
 		return liveSecret{}, aws.Absent(err)
 	}
-	live := liveSecret{DescribeSecretOutput: out, tags: map[string]string{}}
-	for _, t := range out.Tags {
-		live.tags[sdkaws.ToString(t.Key)] = sdkaws.ToString(t.Value)
-	}
-	return live, nil
+	return liveSecret{DescribeSecretOutput: out, tags: tagMap(out.Tags)}, nil
 }
 
 func (l liveSecret) copied(place reconcile.Place) bool {
@@ -248,12 +244,12 @@ func tokenOf(parts ...string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+func tagMap(tags []types.Tag) map[string]string {
+	return aws.TagMap(tags, func(t types.Tag) (key, value *string) { return t.Key, t.Value })
+}
+
 func tagList(tags map[string]string) []types.Tag {
-	list := make([]types.Tag, 0, len(tags))
-	for k, v := range tags {
-		list = append(list, types.Tag{Key: new(k), Value: new(v)})
-	}
-	return list
+	return aws.TagList(tags, func(key, value *string) types.Tag { return types.Tag{Key: key, Value: value} })
 }
 
 func replicaList(replicas []Replica) []types.ReplicaRegionType {

@@ -176,9 +176,5 @@ func listParameters(ctx context.Context, scope reconcile.Scope) ([]reconcile.Fou
 }
 
 func tagList(tags map[string]string) []types.Tag {
-	list := make([]types.Tag, 0, len(tags))
-	for k, v := range tags {
-		list = append(list, types.Tag{Key: new(k), Value: new(v)})
-	}
-	return list
+	return aws.TagList(tags, func(key, value *string) types.Tag { return types.Tag{Key: key, Value: value} })
 }
