@@ -52,7 +52,9 @@ func (l *leg) where() string {
 	return fmt.Sprintf("%s, crash %s call %d", l.name, map[bool]string{false: "before", true: "after"}[l.after], l.at)
 }
 
-// creation cuts the making of a thing, each time in a world of its own, and runs again with the record and without.
+// creation cuts the making of a thing, each time in a world of its own, and runs again with the record and without. Once the
+// identity is on record, a thing is found by it after this cut as after the next, and what is left to do is the same as
+// without: from there on the record is always lost, which is harder.
 func (c *crashes) creation(v Variant) {
 	c.t.Helper()
 	l := &leg{name: "create " + v.Name, to: v.Props, at: 1}
@@ -61,20 +63,23 @@ func (c *crashes) creation(v Variant) {
 	d.must(d.to(v.Props), "%s", l.name)
 	l.want = d.state()
 	c.wants[v.Name] = l.want
-	for ; !l.done; l.next() {
+	for known := false; !l.done; l.next() {
 		d := start(c.t, c.s)
 		if !c.cut(d, l) {
 			return
 		}
-		d.heal(l, l.where())
-		if c.s.Unfindable != "" || l.at == 1 && !l.after {
-			continue // nothing is there and nothing on record, as at first
+		if !known || c.s.Unfindable != "" {
+			known = d.candidate != nil && d.candidate.identity != ""
+			d.heal(l, l.where())
+			if c.s.Unfindable != "" || l.at == 1 && !l.after {
+				continue // nothing is there and nothing on record, as at first
+			}
+			if d = start(c.t, c.s); !c.cut(d, l) {
+				return
+			}
 		}
-		d = start(c.t, c.s)
-		if c.cut(d, l) {
-			d.forget()
-			d.heal(l, l.where()+", record lost")
-		}
+		d.forget()
+		d.heal(l, l.where()+", record lost")
 	}
 }
 
