@@ -7,10 +7,15 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-var (
-	errNoName  = errors.New("it is found by its name, and has none")
-	errForeign = errors.New("it is in another place")
-)
+// ErrForeign says that an identity names something of another account or region.
+var ErrForeign = errors.New("it is in another place")
+
+var errNoName = errors.New("it is found by its name, and has none")
+
+// Foreign is [ErrForeign] for an identity that is not of a place.
+func Foreign(id string, place reconcile.Place) error {
+	return fmt.Errorf("%w: %s, and not in %s", ErrForeign, id, place)
+}
 
 // Names is how the things of a kind are named.
 type Names[A any] struct {
@@ -45,7 +50,7 @@ func (n Names[A]) named(id string, place reconcile.Place) (string, error) {
 	case ok:
 		name := n.In(p.Resource)
 		if ARN(id) != n.ARN(place, name) {
-			return "", fmt.Errorf("%w: %s, and not in %s", errForeign, id, place)
+			return "", Foreign(id, place)
 		}
 		return name, nil
 	case n.Bare != nil:

@@ -286,7 +286,7 @@ func TestElsewhere(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(tableKind)
 	job := w.job(t, kind, obj{"partitionKey": "id"}, nil)
 	job.ID = "arn:aws:dynamodb:eu-west-1:" + account + ":table/shop-test-orders"
-	if _, err := kind.Look(t.Context(), job); !errors.Is(err, errForeign) {
+	if _, err := kind.Look(t.Context(), job); !errors.Is(err, aws.ErrForeign) {
 		t.Errorf("looked at in another region: %v", err)
 	}
 	if n := len(w.server.Calls()); n != 0 {

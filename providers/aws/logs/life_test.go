@@ -224,7 +224,7 @@ func TestElsewhere(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(groupKind)
 	job := w.job(t, kind, obj{}, nil)
 	job.ID = "arn:aws:logs:eu-west-1:" + account + ":log-group:shop-test-app:*"
-	if _, err := kind.Look(t.Context(), job); !errors.Is(err, errForeign) {
+	if _, err := kind.Look(t.Context(), job); !errors.Is(err, aws.ErrForeign) {
 		t.Errorf("looked at in another region: %v", err)
 	}
 	if n := len(w.server.Calls()); n != 0 {

@@ -308,7 +308,7 @@ func TestElsewhere(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(secretKind)
 	job := w.job(t, kind, obj{"value": "a"}, nil)
 	job.ID = "arn:aws:secretsmanager:eu-west-1:" + account + ":secret:shop-test-password-abcdef"
-	if _, err := kind.Look(t.Context(), job); !errors.Is(err, errForeign) {
+	if _, err := kind.Look(t.Context(), job); !errors.Is(err, aws.ErrForeign) {
 		t.Errorf("looked at in another region: %v", err)
 	}
 	if n := len(w.server.Calls()); n != 0 {

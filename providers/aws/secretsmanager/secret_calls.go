@@ -19,7 +19,6 @@ import (
 
 var (
 	errNoName    = errors.New("a secret is found by its name, and there is none")
-	errForeign   = errors.New("the secret is in another place")
 	errScheduled = errors.New("a secret of this name that is not ours is scheduled for deletion")
 	errNotFree   = errors.New("the name of a deleted secret is not free yet")
 	errCopy      = errors.New("there is a copy of a secret of another region under this name")
@@ -34,7 +33,7 @@ func idOf(site secretSite) (string, error) {
 		return string(site.Last.ARN), nil
 	case site.ID != "":
 		if p, ok := aws.ARN(site.ID).Parse(); ok && (p.Region != site.Place.Region || p.Account != site.Place.Account || p.Service != "secretsmanager") {
-			return "", fmt.Errorf("%w: %s, and not in %s", errForeign, site.ID, site.Place)
+			return "", aws.Foreign(site.ID, site.Place)
 		}
 		return site.ID, nil
 	case site.Name != "":

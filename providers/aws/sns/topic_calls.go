@@ -15,34 +15,23 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-var (
-	errNoName  = errors.New("a topic is found by its name, and there is none")
-	errForeign = errors.New("the topic is in another place")
-)
+var ()
 
 // arnOf is how SNS names a topic.
 func arnOf(place reconcile.Place, name string) aws.ARN {
 	return aws.ARNIn(place, "sns", name)
 }
 
+var topicNames = aws.Names[Topic]{
+	Of:  func(t Topic) string { return t.Name },
+	In:  func(resource string) string { return resource },
+	ARN: arnOf,
+}
+
 // topicOf is what a topic is looked for by.
 func topicOf(site topicSite) (aws.ARN, error) {
-	switch {
-	case site.Last != nil:
-		return site.Last.ARN, nil
-	case site.ID != "":
-		p, ok := aws.ARN(site.ID).Parse()
-		if !ok {
-			return arnOf(site.Place, site.ID), nil // a name
-		}
-		if aws.ARN(site.ID) != arnOf(site.Place, p.Resource) {
-			return "", fmt.Errorf("%w: %s, and not in %s", errForeign, site.ID, site.Place)
-		}
-		return aws.ARN(site.ID), nil
-	case site.Name != "":
-		return arnOf(site.Place, site.Name), nil
-	}
-	return "", errNoName
+	name, err := aws.NameOf(site, topicNames)
+	return arnOf(site.Place, name), err
 }
 
 // observeTopic asks for the attributes, and then for all that they do not show.

@@ -232,7 +232,7 @@ func TestElsewhere(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(parameterKind)
 	job := w.job(t, kind, obj{"value": "one"}, nil)
 	job.ID = "arn:aws:ssm:eu-west-1:" + account + ":parameter/shop-test-domain"
-	if _, err := kind.Look(t.Context(), job); !errors.Is(err, errForeign) {
+	if _, err := kind.Look(t.Context(), job); !errors.Is(err, aws.ErrForeign) {
 		t.Errorf("looked at in another region: %v", err)
 	}
 	if n := len(w.server.Calls()); n != 0 {

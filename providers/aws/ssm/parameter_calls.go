@@ -16,10 +16,9 @@ import (
 )
 
 var (
-	errNoName  = errors.New("a parameter is found by its name, and there is none")
-	errForeign = errors.New("the parameter is in another place")
-	errNoMeta  = errors.New("the parameter is not listed yet")
-	errShown   = errors.New("a secret is given as a value that everybody may see")
+	errNoName = errors.New("a parameter is found by its name, and there is none")
+	errNoMeta = errors.New("the parameter is not listed yet")
+	errShown  = errors.New("a secret is given as a value that everybody may see")
 )
 
 // nameOf is the name, or the ARN, by which a parameter is looked for.
@@ -29,7 +28,7 @@ func nameOf(site parameterSite) (string, error) {
 		return site.Last.Name, nil
 	case site.ID != "":
 		if p, ok := aws.ARN(site.ID).Parse(); ok && (p.Region != site.Place.Region || p.Account != site.Place.Account || p.Service != "ssm") {
-			return "", fmt.Errorf("%w: %s, and not in %s", errForeign, site.ID, site.Place)
+			return "", aws.Foreign(site.ID, site.Place)
 		}
 		return site.ID, nil
 	case site.Name != "":
