@@ -16,11 +16,7 @@ import (
 )
 
 // quickDomain is the kind with a short bound of visibility.
-func quickDomain() reconcile.Any {
-	k := *domainKind
-	k.Visibility = 300 * time.Millisecond
-	return reconcile.Erase(&k)
-}
+func quickDomain() reconcile.Any { return kindtest.Quick(domainKind, 300*time.Millisecond) }
 
 func served() obj { return obj{"name": "api.example.com", "certificateArn": certificate("one")} }
 

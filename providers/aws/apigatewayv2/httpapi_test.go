@@ -10,11 +10,7 @@ import (
 )
 
 // quick is the kind with a short bound of visibility, for faults after which it must be waited for.
-func quick() reconcile.Any {
-	k := *apiKind
-	k.Visibility = 300 * time.Millisecond
-	return reconcile.Erase(&k)
-}
+func quick() reconcile.Any { return kindtest.Quick(apiKind, 300*time.Millisecond) }
 
 // leading is a route of each sort, with all that it can have.
 func leading() obj {

@@ -49,11 +49,7 @@ func TestCalls(t *testing.T) {
 }
 
 // quick is the kind with a short bound of visibility, for faults after which it must be waited for.
-func quick() reconcile.Any {
-	k := *tableKind
-	k.Visibility = 300 * time.Millisecond
-	return reconcile.Erase(&k)
-}
+func quick() reconcile.Any { return kindtest.Quick(tableKind, 300*time.Millisecond) }
 
 // TestFaults breaks one call of a creation at a time. In the end there is one table, made by as few calls as can be.
 func TestFaults(t *testing.T) {

@@ -27,17 +27,13 @@ type faulted struct {
 	asked        []string
 }
 
-// quick is a kind with a short bound of visibility, for faults after which it must be waited for.
-func quick[P, L, A any](kind *reconcile.Kind[P, L, A]) reconcile.Any {
-	k := *kind
-	k.Visibility = 2 * time.Second
-	return reconcile.Erase(&k)
-}
+// quick is how long a test waits for a creation that did not happen: longer than reads are late in it.
+const quick = 2 * time.Second
 
 func allKinds() map[string]faulted {
 	return map[string]faulted{
 		"role": {
-			kind: quick(roleKind),
+			kind: kindtest.Quick(roleKind, quick),
 			from: obj{
 				"name": "worker", "trustPolicy": trust("lambda"), "managedPolicies": list{managed("read")}, "bindings": list{grant("sqs:SendMessage", "queue")},
 				"tags": obj{"team": "web"},
@@ -50,7 +46,7 @@ func allKinds() map[string]faulted {
 			asked: []string{"IAM.CreateRole", "IAM.GetRole", "IAM.ListRolePolicies", "IAM.ListAttachedRolePolicies", "IAM.PutRolePolicy", "IAM.AttachRolePolicy"},
 		},
 		"policy": {
-			kind:    quick(policyKind),
+			kind:    kindtest.Quick(policyKind, quick),
 			from:    obj{"name": "reader", "document": allow("s3:Get*", "*"), "description": "reads", "tags": obj{"team": "web"}},
 			to:      obj{"name": "reader", "document": allow("s3:List*", "*"), "description": "reads", "tags": obj{"cost": "42"}},
 			objects: (*world).policies, create: "IAM.CreatePolicy", look: "IAM.GetPolicy",
