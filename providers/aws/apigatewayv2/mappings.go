@@ -66,15 +66,15 @@ func (c *checking) mapping(path tree.Path, at string, m Mapping) {
 		domain, key, below := strings.Cut(at, "/")
 		switch {
 		case !domainName.MatchString(domain):
-			c.problems.Wrong(path, `want a domain in lower case, and a path below it where there is one: "api.example.com/orders"`)
+			c.Wrong(path, `want a domain in lower case, and a path below it where there is one: "api.example.com/orders"`)
 		case below && (!mappingKey.MatchString(key) || len(key) > 300):
-			c.problems.Wrong(path, "want up to 300 letters, digits and $-_.+!*'() in the path, and single slashes between them")
+			c.Wrong(path, "want up to 300 letters, digits and $-_.+!*'() in the path, and single slashes between them")
 		}
 	}
 	stage := *m.normal().Stage
 	_, there := c.want.Stages[stage]
 	if there = there || c.want.Stages == nil && stage == "$default"; !there && !token.Has(stage) {
-		c.problems.Wrong(path.Key("stage"), "the API has no stage "+stage)
+		c.Wrong(path.Key("stage"), "the API has no stage "+stage)
 	}
 }
 
