@@ -49,16 +49,15 @@ func (w *world) mappings(t kindtest.T, domain string) []obj {
 	})
 }
 
-// mapped are the mappings that lead to an API, as they are declared, with their stage.
-func (w *world) mapped(t kindtest.T, api string) []obj {
-	t.Helper()
+// mapped are the mappings that lead to an API, as they are declared, with their stage. They are read where they are kept.
+func (w *world) mapped(api string) []obj {
+	w.like.mu.Lock()
+	defer w.like.mu.Unlock()
 	var out []obj
-	for _, d := range w.domains(t) {
-		name := d.(obj)["domainName"].(string)
-		for _, m := range w.mappings(t, name) {
+	for name, all := range w.like.custom.mappings {
+		for _, m := range all {
 			if m["apiId"] == api {
-				key, _ := m["apiMappingKey"].(string)
-				out = append(out, obj{"at": strings.TrimSuffix(name+"/"+key, "/"), "stage": m["stage"]})
+				out = append(out, obj{"at": strings.TrimSuffix(name+"/"+m["apiMappingKey"].(string), "/"), "stage": m["stage"]})
 			}
 		}
 	}

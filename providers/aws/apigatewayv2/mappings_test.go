@@ -25,10 +25,9 @@ func mappedAt(addresses ...string) obj {
 }
 
 // addresses are where an API is served.
-func (w *world) addresses(t *testing.T, api string) []string {
-	t.Helper()
+func (w *world) addresses(api string) []string {
 	var all []string
-	for _, m := range w.mapped(t, api) {
+	for _, m := range w.mapped(api) {
 		all = append(all, m["at"].(string))
 	}
 	return all
@@ -66,7 +65,7 @@ func TestSharedDomain(t *testing.T) {
 	if err := quick().Delete(t.Context(), w.job(t, quick(), nil, &orders)); err != nil {
 		t.Fatal(err)
 	}
-	if have := w.addresses(t, users.Identity); !slices.Equal(have, []string{"api.example.com", "api.example.com/users"}) {
+	if have := w.addresses(users.Identity); !slices.Equal(have, []string{"api.example.com", "api.example.com/users"}) {
 		t.Errorf("after the other API was deleted it is served at %v", have)
 	}
 }
@@ -81,12 +80,12 @@ func TestHandedOver(t *testing.T) {
 	if _, err := quick().Settle(t.Context(), job, reconcile.Hooks{}); !errors.Is(err, errLetGo) || !errors.Is(err, reconcile.ErrUnsettled) {
 		t.Errorf("as long as the first has it: %v", err)
 	}
-	if have := w.addresses(t, first.Identity); len(have) != 1 {
+	if have := w.addresses(first.Identity); len(have) != 1 {
 		t.Errorf("the first is served at %v", have)
 	}
 	w.settled(t, one(), &first)
 	next, err := quick().Settle(t.Context(), w.other(t, "shop", "next", mappedAt("api.example.com"), nil), reconcile.Hooks{})
-	if have := w.addresses(t, next.Identity); err != nil || len(have) != 1 || next.Identity == first.Identity {
+	if have := w.addresses(next.Identity); err != nil || len(have) != 1 || next.Identity == first.Identity {
 		t.Errorf("once it is let go the next is served at %v: %v", have, err)
 	}
 }
@@ -113,7 +112,7 @@ func TestTakenBack(t *testing.T) {
 	w.server.Reset()
 	w.settled(t, mappedAt("api.example.com/orders"), &out)
 	w.expect(t, "taking it back", "PATCH domainnames")
-	if have := w.addresses(t, out.Identity); !slices.Equal(have, []string{"api.example.com/orders"}) {
+	if have := w.addresses(out.Identity); !slices.Equal(have, []string{"api.example.com/orders"}) {
 		t.Errorf("it is served at %v", have)
 	}
 }
@@ -134,7 +133,7 @@ func TestNextGeneration(t *testing.T) {
 	if err := quick().Delete(t.Context(), w.job(t, quick(), nil, &first)); err != nil {
 		t.Fatal(err)
 	}
-	if have := w.addresses(t, next.Identity); !slices.Equal(have, []string{"api.example.com"}) {
+	if have := w.addresses(next.Identity); !slices.Equal(have, []string{"api.example.com"}) {
 		t.Errorf("after the first is gone it is served at %v", have)
 	}
 }
@@ -162,7 +161,7 @@ func TestStrayMappings(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.expect(t, "a deletion", "DELETE domainnames", "DELETE domainnames", "DELETE domainnames", "DELETE apis")
-	if have := w.addresses(t, out.Identity); len(have) != 0 {
+	if have := w.addresses(out.Identity); len(have) != 0 {
 		t.Errorf("what is left: %v", have)
 	}
 }
@@ -204,7 +203,7 @@ func TestMappingFaults(t *testing.T) {
 			if have := w.wrote(); armed.Fired() == 0 || len(have) != 5+c.wrote {
 				t.Errorf("after %d faults wrote %v, want %d calls", armed.Fired(), have, 5+c.wrote)
 			}
-			if have := w.addresses(t, out.Identity); !slices.Equal(have, []string{"api.example.com/a"}) {
+			if have := w.addresses(out.Identity); !slices.Equal(have, []string{"api.example.com/a"}) {
 				t.Errorf("it is served at %v", have)
 			}
 		})

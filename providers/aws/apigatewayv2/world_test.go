@@ -143,7 +143,7 @@ func (w *world) api(t kindtest.T, api obj) obj {
 		slices.SortFunc(items, func(a, b obj) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 		api[sort] = items
 	}
-	api["mappings"] = w.mapped(t, id)
+	api["mappings"] = w.mapped(id)
 	for _, varies := range []string{"apiId", "apiEndpoint", "createdDate"} {
 		delete(api, varies)
 	}
