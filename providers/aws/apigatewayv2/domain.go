@@ -93,10 +93,12 @@ func domainARN(place reconcile.Place, name string) aws.ARN {
 
 const domainPath = "/domainnames/"
 
-var domainNames = aws.Names[DomainName]{
-	Of:  func(d DomainName) string { return d.Name },
-	In:  func(resource string) string { return strings.TrimPrefix(resource, domainPath) },
-	ARN: domainARN,
+func domainNames() aws.Names[DomainName] {
+	return aws.Names[DomainName]{
+		Of:  func(d DomainName) string { return d.Name },
+		In:  func(resource string) string { return strings.TrimPrefix(resource, domainPath) },
+		ARN: domainARN,
+	}
 }
 
 func domainAttrs(live liveDomain) DomainName {

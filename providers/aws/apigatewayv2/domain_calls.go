@@ -30,7 +30,7 @@ func observeDomain(ctx context.Context, site domainSite) (liveDomain, error) {
 	if err != nil {
 		return liveDomain{}, err
 	}
-	name, err := aws.NameOf(site, domainNames)
+	name, err := aws.NameOf(site, domainNames())
 	if err != nil {
 		return liveDomain{}, err
 	}

@@ -45,10 +45,12 @@ func arnOf(place reconcile.Place, name string) aws.ARN {
 	return aws.ARNIn(place, "dynamodb", "table/"+name)
 }
 
-var tableNames = aws.Names[Table]{
-	Of:  func(t Table) string { return t.Name },
-	In:  func(resource string) string { return strings.TrimPrefix(resource, "table/") },
-	ARN: arnOf,
+func tableNames() aws.Names[Table] {
+	return aws.Names[Table]{
+		Of:  func(t Table) string { return t.Name },
+		In:  func(resource string) string { return strings.TrimPrefix(resource, "table/") },
+		ARN: arnOf,
+	}
 }
 
 // target is a table that calls are made on.
@@ -65,7 +67,7 @@ func targetOf(cloud reconcile.Cloud, place reconcile.Place, name string) (target
 // observeTable asks for the table, then for all that DescribeTable does not tell at once. While it is created there is
 // no more to ask than whose it is.
 func observeTable(ctx context.Context, site tableSite) (liveTable, error) {
-	name, err := aws.NameOf(site, tableNames)
+	name, err := aws.NameOf(site, tableNames())
 	if err != nil {
 		return liveTable{}, err
 	}

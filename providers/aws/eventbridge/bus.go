@@ -102,15 +102,17 @@ func checkBus(want EventBusProps) error {
 	return problems.OrNil()
 }
 
-var busNames = aws.Names[EventBus]{
-	Of:   func(b EventBus) string { return b.Name },
-	In:   busName,
-	Bare: busName,
-	ARN:  busARN,
+func busNames() aws.Names[EventBus] {
+	return aws.Names[EventBus]{
+		Of:   func(b EventBus) string { return b.Name },
+		In:   busName,
+		Bare: busName,
+		ARN:  busARN,
+	}
 }
 
 func observeBus(ctx context.Context, site busSite) (liveBus, error) {
-	name, err := aws.NameOf(site, busNames)
+	name, err := aws.NameOf(site, busNames())
 	if err != nil {
 		return liveBus{}, err
 	}

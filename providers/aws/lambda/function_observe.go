@@ -21,15 +21,17 @@ import (
 
 var ()
 
-var functionNames = aws.Names[Function]{
-	Of:  func(f Function) string { return f.Name },
-	In:  func(resource string) string { return strings.TrimPrefix(resource, "function:") },
-	ARN: functionARN,
+func functionNames() aws.Names[Function] {
+	return aws.Names[Function]{
+		Of:  func(f Function) string { return f.Name },
+		In:  func(resource string) string { return strings.TrimPrefix(resource, "function:") },
+		ARN: functionARN,
+	}
 }
 
 // observeFunction asks for the function, then for what it has beside itself.
 func observeFunction(ctx context.Context, site functionSite) (liveFunction, error) {
-	name, err := aws.NameOf(site, functionNames)
+	name, err := aws.NameOf(site, functionNames())
 	if err != nil {
 		return liveFunction{}, err
 	}

@@ -18,10 +18,12 @@ import (
 
 var errGoing = errors.New("the log group is still there")
 
-var groupNames = aws.Names[LogGroup]{
-	Of:  func(g LogGroup) string { return g.Name },
-	In:  func(resource string) string { return strings.TrimPrefix(resource, "log-group:") },
-	ARN: arnOf,
+func groupNames() aws.Names[LogGroup] {
+	return aws.Names[LogGroup]{
+		Of:  func(g LogGroup) string { return g.Name },
+		In:  func(resource string) string { return strings.TrimPrefix(resource, "log-group:") },
+		ARN: arnOf,
+	}
 }
 
 // groupNamed finds the one group of that name among all that begin like it, of which it is the first.
@@ -42,7 +44,7 @@ func groupNamed(ctx context.Context, client *sdk.Client, name string) (types.Log
 
 func observeGroup(ctx context.Context, site groupSite) (liveGroup, error) {
 	site.ID = strings.TrimSuffix(site.ID, ":*") // which stands for its streams in an ARN
-	name, err := aws.NameOf(site, groupNames)
+	name, err := aws.NameOf(site, groupNames())
 	if err != nil {
 		return liveGroup{}, err
 	}

@@ -22,15 +22,17 @@ func arnOf(place reconcile.Place, name string) aws.ARN {
 	return aws.ARNIn(place, "sns", name)
 }
 
-var topicNames = aws.Names[Topic]{
-	Of:  func(t Topic) string { return t.Name },
-	In:  func(resource string) string { return resource },
-	ARN: arnOf,
+func topicNames() aws.Names[Topic] {
+	return aws.Names[Topic]{
+		Of:  func(t Topic) string { return t.Name },
+		In:  func(resource string) string { return resource },
+		ARN: arnOf,
+	}
 }
 
 // topicOf is what a topic is looked for by.
 func topicOf(site topicSite) (aws.ARN, error) {
-	name, err := aws.NameOf(site, topicNames)
+	name, err := aws.NameOf(site, topicNames())
 	return arnOf(site.Place, name), err
 }
 

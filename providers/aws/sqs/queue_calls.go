@@ -28,15 +28,17 @@ func arnOf(place reconcile.Place, name string) aws.ARN {
 	return aws.ARNIn(place, "sqs", name)
 }
 
-var queueNames = aws.Names[Queue]{
-	Of:   func(q Queue) string { return q.Name },
-	In:   func(resource string) string { return resource },
-	Bare: func(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }, // a URL, or a name
-	ARN:  arnOf,
+func queueNames() aws.Names[Queue] {
+	return aws.Names[Queue]{
+		Of:   func(q Queue) string { return q.Name },
+		In:   func(resource string) string { return resource },
+		Bare: func(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }, // a URL, or a name
+		ARN:  arnOf,
+	}
 }
 
 func observeQueue(ctx context.Context, site queueSite) (liveQueue, error) {
-	name, err := aws.NameOf(site, queueNames)
+	name, err := aws.NameOf(site, queueNames())
 	if err != nil {
 		return liveQueue{}, err
 	}
