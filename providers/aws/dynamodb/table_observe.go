@@ -38,8 +38,6 @@ type liveTable struct {
 	asksInsights, insightsGoing bool
 }
 
-var ()
-
 // arnOf is how DynamoDB names a table.
 func arnOf(place reconcile.Place, name string) aws.ARN {
 	return aws.ARNIn(place, "dynamodb", "table/"+name)

@@ -19,8 +19,6 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
-var ()
-
 func functionNames() aws.Names[Function] {
 	return aws.Names[Function]{
 		Of:  func(f Function) string { return f.Name },

@@ -15,8 +15,6 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-var ()
-
 // arnOf is how SNS names a topic.
 func arnOf(place reconcile.Place, name string) aws.ARN {
 	return aws.ARNIn(place, "sns", name)
