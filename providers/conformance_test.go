@@ -16,6 +16,7 @@ import (
 
 // renames are the properties of the registry for props whose names do not lead there by themselves, by kind and prop.
 var renames = map[string]string{
+	"aws.apigatewayv2.DomainName name":                "DomainName",
 	"aws.dynamodb.Table partitionKey":                 "KeySchema",
 	"aws.dynamodb.Table sortKey":                      "KeySchema",
 	"aws.lambda.Function code.image":                  "PackageType",

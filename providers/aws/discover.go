@@ -75,11 +75,7 @@ func tagged(ctx context.Context, cloud reconcile.Cloud, filters []types.TagFilte
 }
 
 func found(r types.ResourceTagMapping, place reconcile.Place, services []Service) (reconcile.Found, bool) {
-	tags := make(map[string]string, len(r.Tags))
-	for _, t := range r.Tags {
-		tags[sdk.ToString(t.Key)] = sdk.ToString(t.Value)
-	}
-	mark := adopt.MarkOf(tags)
+	mark := adopt.MarkOf(TagMap(r.Tags, func(t types.Tag) (key, value *string) { return t.Key, t.Value }))
 	for _, s := range services {
 		if s.Match == nil {
 			continue

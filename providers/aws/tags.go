@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -26,6 +28,28 @@ func OwnTags(live map[string]string) map[string]string {
 	own := maps.Clone(live)
 	maps.DeleteFunc(own, func(k, _ string) bool { return systemTag(k) })
 	return own
+}
+
+// TagList are tags as a service writes them, in order; nil for nil. tag makes one of its own type.
+func TagList[T any](tags map[string]string, tag func(key, value *string) T) []T {
+	if tags == nil {
+		return nil
+	}
+	list := make([]T, 0, len(tags))
+	for _, k := range slices.Sorted(maps.Keys(tags)) {
+		list = append(list, tag(&k, new(tags[k])))
+	}
+	return list
+}
+
+// TagMap reads tags as a service writes them. parts takes one of its own type apart.
+func TagMap[T any](list []T, parts func(T) (key, value *string)) map[string]string {
+	tags := make(map[string]string, len(list))
+	for _, t := range list {
+		key, value := parts(t)
+		tags[sdk.ToString(key)] = sdk.ToString(value)
+	}
+	return tags
 }
 
 func systemTag(key string) bool { return strings.HasPrefix(strings.ToLower(key), "aws:") }

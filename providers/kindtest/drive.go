@@ -206,6 +206,7 @@ func (d *driver) settle(g *generation, props map[string]any) error {
 			return errCut
 		}
 		change()
+		d.watch.store()
 		return nil
 	}
 	hooks := reconcile.Hooks{
@@ -252,6 +253,7 @@ func (d *driver) remove(g *generation) error {
 	if d.watch.dead() {
 		return errCut
 	}
+	d.watch.store() // it is no longer condemned
 	return nil
 }
 
@@ -276,6 +278,12 @@ func (d *driver) must(err error, doing string, args ...any) {
 
 // state is the world as one text: the objects, or for a kind without any, the attributes on record.
 func (d *driver) state() string {
+	text, _ := d.seen()
+	return text
+}
+
+// seen is the world as one text, and how many objects are in it.
+func (d *driver) seen() (text string, n int) {
 	var lines []string
 	if d.w.Objects != nil {
 		for _, o := range d.w.Objects() {
@@ -289,16 +297,15 @@ func (d *driver) state() string {
 		lines = append(lines, string(tree.Canonical(d.live.last)))
 	}
 	slices.Sort(lines)
-	return strings.Join(lines, "\n")
+	return strings.Join(lines, "\n"), len(lines)
 }
 
-// count fails the check unless there are n objects.
-func (d *driver) count(n int, when string, args ...any) {
+// count fails the check unless there are n objects, and tells how the world is.
+func (d *driver) count(n int, when string, args ...any) (state string) {
 	d.t.Helper()
-	if d.w.Objects == nil {
-		return
+	state, have := d.seen()
+	if d.w.Objects != nil && have != n {
+		d.t.Errorf("%s: %d objects, want %d:\n%s", fmt.Sprintf(when, args...), have, n, state)
 	}
-	if have := len(d.w.Objects()); have != n {
-		d.t.Errorf("%s: %d objects, want %d:\n%s", fmt.Sprintf(when, args...), have, n, d.state())
-	}
+	return state
 }

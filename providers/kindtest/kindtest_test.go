@@ -172,6 +172,24 @@ var flaws = []struct {
 			})
 		}
 	}},
+	{"a change is not taken up where it was cut", "a crash at any call", "base to other, crash after call", func(k *boxKind) {
+		k.Create = func(ctx context.Context, site boxSite) (Box, error) {
+			made, err := makeBox(ctx, site)
+			if err == nil {
+				shelfOf(site.Cloud).boxes[made.ID].Dust = len(site.Want.Color)
+			}
+			return made, err
+		}
+		changeProps(k, func(want *BoxProps, live box) { want.Color = live.Color })
+		alsoCompare(k, func(d *boxDiff, want BoxProps, live box) {
+			reconcile.Value(d, "color", want.Color, live.Color, &reconcile.Operation[box]{Name: "Paint", Do: func(ctx context.Context, on boxOn) error {
+				if err := op("Paint", func(b *box) { b.Color = want.Color }).Do(ctx, on); err != nil {
+					return err
+				}
+				return op("Paint", func(b *box) { b.Dust = len(want.Color) }).Do(ctx, on) // nobody compares it
+			}})
+		})
+	}},
 	{"creation answers no identity", "three starts", "creation answers identity", func(k *boxKind) {
 		k.Create = func(ctx context.Context, site boxSite) (Box, error) {
 			_, err := makeBox(ctx, site)

@@ -24,6 +24,25 @@ type watch struct {
 
 	failRead, failWrite int // the call to fail, from 1; 0 none
 	fault               error
+
+	open   int          // mutating calls under way
+	stored bool         // something was stored since the last of them ended
+	other  map[int]bool // mutating calls, from 1, before which the record is not as it was after the one before
+}
+
+// store notes that the record was written.
+func (w *watch) store() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stored = true
+}
+
+// apart reports whether a cut before a call is another one than a cut after the call before it. Of calls that were not made
+// nothing is known.
+func (w *watch) apart(call int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return call == 1 || call > w.writes || w.other[call]
 }
 
 func (w *watch) Enter(_ context.Context, call reconcile.Call) (func(error), error) {
@@ -40,6 +59,13 @@ func (w *watch) Enter(_ context.Context, call reconcile.Call) (func(error), erro
 		return func(error) {}, nil
 	}
 	w.writes++
+	if w.stored || w.open > 0 {
+		if w.other == nil {
+			w.other = map[int]bool{}
+		}
+		w.other[w.writes] = true
+	}
+	w.stored = false
 	at := w.writes == w.cutAt
 	if at && !w.cutAfter {
 		w.cut = true
@@ -49,9 +75,11 @@ func (w *watch) Enter(_ context.Context, call reconcile.Call) (func(error), erro
 		return nil, w.fault
 	}
 	w.calls = append(w.calls, call)
+	w.open++
 	return func(error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
+		w.open--
 		w.cut = w.cut || at
 	}, nil
 }

@@ -13,7 +13,8 @@ import (
 type object = map[string]any
 
 // compareAPI states the aspects in the order in which they are settled: authorizers come before the routes that name them, and
-// routes before the stages that have settings for them; what goes does so in the other order.
+// routes before the stages that have settings for them, and stages before the mappings that lead to them; what goes does so in
+// the other order.
 func compareAPI(d *apiDiff, want HTTPAPIProps, live liveAPI) {
 	update := updateAPI(want)
 	reconcile.Value(d, "name", nameOf(want, d.Mark()), live.name, update)
@@ -31,6 +32,8 @@ func compareAPI(d *apiDiff, want HTTPAPIProps, live liveAPI) {
 	c.authorizers.stand(d)
 	c.routes.stand(d)
 	c.stages.stand(d)
+	c.mappings.stand(d)
+	c.mappings.gone(d)
 	c.stages.gone(d)
 	c.routes.gone(d)
 	c.strays(d)
@@ -99,7 +102,7 @@ func (c *children) gone(d *apiDiff) {
 }
 
 // leaves states a tree leaf by leaf. Lists are leaves, and what is on one side alone is one as a whole.
-func leaves(d *apiDiff, path tree.Path, want, have any, call *apiCall) {
+func leaves[L any](d *reconcile.Diff[L], path tree.Path, want, have any, call *reconcile.Operation[L]) {
 	w, wanted := want.(object)
 	h, there := have.(object)
 	if !wanted || !there {

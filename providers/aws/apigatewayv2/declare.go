@@ -20,6 +20,16 @@ func ReadHTTPAPI(s *athanor.Stack, name string, by any) HTTPAPI {
 	return athanor.Read(s, apiKind, name, by)
 }
 
+// NewDomainName declares a custom domain.
+func NewDomainName(s *athanor.Stack, name string, p DomainNameProps, opts ...athanor.Option) DomainName {
+	return athanor.Declare(s, domainKind, name, p, opts...)
+}
+
+// ReadDomainName uses a custom domain that the stack does not own: by its name or ARN.
+func ReadDomainName(s *athanor.Stack, name string, by any) DomainName {
+	return athanor.Read(s, domainKind, name, by)
+}
+
 // Route leads requests to a function, and lets the API invoke it for them and nothing else. What with changes of the route
 // is left as it is made. The leave is declared below the API's address, by the route.
 //

@@ -48,7 +48,7 @@ func (ws worlds) hands() map[tree.Path]kindtest.Hand {
 		"ipAddressType": func(h *hand) error {
 			return h.update(&sdk.UpdateApiInput{IpAddressType: types.IpAddressType(*orDefault(sdkaws.ToString(h.want.IPAddressType), "ipv4"))})
 		},
-		"cors": (*hand).cors, "tags": (*hand).retag, "authorizers": (*hand).authorizers, "stages": (*hand).stages,
+		"cors": (*hand).cors, "tags": (*hand).retag, "authorizers": (*hand).authorizers, "stages": (*hand).stages, "mappings": (*hand).mappings,
 		"routes": (*hand).routes, "bindings": (*hand).routes,
 	} {
 		hands[path] = func(t kindtest.T, w kindtest.World, to kindtest.Edited) {

@@ -29,6 +29,7 @@ type liveAPI struct {
 	integrations []types.Integration
 	authorizers  []types.Authorizer
 	stages       []types.Stage
+	mappings     map[string]mapping // by domain and path
 }
 
 type (
@@ -40,8 +41,8 @@ type (
 var apiKind = &reconcile.Kind[HTTPAPIProps, liveAPI, HTTPAPI]{
 	Type: apiType,
 	Doc: "An HTTP API of API Gateway with its routes, integrations, authorizers and stages, as one thing: what is in it " +
-		"and is not declared is removed. Not managed: custom domains and their mappings, deployments of stages that do not " +
-		"deploy by themselves, and tags of stages.",
+		"and is not declared is removed. Custom domains are an aws.apigatewayv2.DomainName; mappings lead from them to the API. Not " +
+		"managed: deployments of stages that do not deploy by themselves, and tags of stages.",
 
 	Observe:  observeAPI,
 	Create:   createAPI,
@@ -52,7 +53,9 @@ var apiKind = &reconcile.Kind[HTTPAPIProps, liveAPI, HTTPAPI]{
 
 	Defaults: apiDefaults,
 	Check:    checkAPI,
-	Late:     []tree.Path{"routes", "bindings", "authorizers", "stages", "cors"},
+	Late:     []tree.Path{"routes", "bindings", "authorizers", "stages", "cors", "mappings"},
+	Moves:    []string{"mappings"},
+	MovedBy:  map[string][]tree.Path{"mappings": {"mappings"}},
 	AtBirth:  []string{"id", "arn", "endpoint", "executionArn"},
 	MaskLive: []tree.Path{"routes.*.parameters", "bindings.*.parameters", "stages.*.variables"},
 
@@ -73,6 +76,8 @@ var apiKind = &reconcile.Kind[HTTPAPIProps, liveAPI, HTTPAPI]{
 		"ApiGatewayV2.DeleteAuthorizer",
 		"ApiGatewayV2.CreateStage", "ApiGatewayV2.GetStages", "ApiGatewayV2.UpdateStage", "ApiGatewayV2.DeleteStage",
 		"ApiGatewayV2.DeleteAccessLogSettings", "ApiGatewayV2.DeleteRouteSettings",
+		"ApiGatewayV2.GetDomainNames", "ApiGatewayV2.GetApiMappings", "ApiGatewayV2.CreateApiMapping", "ApiGatewayV2.UpdateApiMapping",
+		"ApiGatewayV2.DeleteApiMapping",
 	},
 	// Actions are named by the method of the request:
 	// https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonapigatewaymanagementv2.html
@@ -84,7 +89,7 @@ var apiKind = &reconcile.Kind[HTTPAPIProps, liveAPI, HTTPAPI]{
 			"apigateway:POST", "apigateway:PATCH", "apigateway:PUT", "apigateway:DELETE",
 			"apigateway:TagResource", "apigateway:UntagResource",
 		}, logDelivery),
-		Delete:   []string{"apigateway:DELETE"},
+		Delete:   []string{"apigateway:DELETE", "apigateway:GET"},
 		Resource: apiResources,
 		Anywhere: logDelivery,
 		Passes:   map[string][]tree.Path{"iam:PassRole": {"routes.*.credentials", "authorizers.*.credentials"}},
@@ -99,14 +104,20 @@ var logDelivery = []string{
 }
 
 // apiResources are all APIs of the region: the identity of one is not known before it is made, and has nothing of its name.
+// Custom domains are looked through for what leads to it.
 func apiResources(place reconcile.Place, _ string) []string {
 	at := "arn:" + aws.Partition(place.Region) + ":apigateway:" + place.Region + "::"
-	return []string{at + "/apis", at + "/apis/*", at + "/tags/*"}
+	return []string{at + "/apis", at + "/apis/*", at + "/tags/*", at + "/domainnames", at + "/domainnames/*"}
 }
 
 func apiAttrs(live liveAPI) HTTPAPI {
 	attrs := attrsOf(live.place, live.id)
 	attrs.Endpoint = URL(live.endpoint)
+	for _, at := range slices.Sorted(maps.Keys(live.mappings)) {
+		if live.mappings[at].api == live.id {
+			attrs.Mappings = append(attrs.Mappings, at)
+		}
+	}
 	return attrs
 }
 
@@ -138,6 +149,7 @@ func apiDefaults(want HTTPAPIProps) HTTPAPIProps {
 		want.Stages = map[string]Stage{"$default": {}}
 	}
 	want.Stages = eachOf(want.Stages, Stage.normal)
+	want.Mappings = eachOf(want.Mappings, Mapping.normal)
 	if want.CORS != nil {
 		want.CORS = new(want.CORS.normal())
 	}

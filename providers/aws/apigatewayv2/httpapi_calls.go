@@ -33,16 +33,28 @@ func createAPI(ctx context.Context, site apiSite) (HTTPAPI, error) {
 	return attrs, nil
 }
 
-// deleteAPI deletes the API with all that is in it, and returns when it is no longer shown.
+// deleteAPI deletes the API with all that is in it and what leads to it from custom domains, and returns when it is no longer
+// shown.
 func deleteAPI(ctx context.Context, site apiSite) error {
 	client, err := clientOf(site.Cloud)
 	if err != nil {
 		return err
 	}
-	if _, err := client.DeleteApi(ctx, &sdk.DeleteApiInput{ApiId: &site.Last.ID}); err != nil {
+	id := site.Last.ID
+	if err := unmap(ctx, client, id, domainsIn(site.Last.Mappings)); err != nil {
 		return err
 	}
-	if _, err := client.GetApi(ctx, &sdk.GetApiInput{ApiId: &site.Last.ID}); err != nil {
+	_, err = client.DeleteApi(ctx, &sdk.DeleteApiInput{ApiId: &id})
+	if isBadRequest(err) { // it is mapped on a domain that nobody has told of
+		if err := unmapEverywhere(ctx, client, id, err); err != nil {
+			return err
+		}
+		_, err = client.DeleteApi(ctx, &sdk.DeleteApiInput{ApiId: &id})
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := client.GetApi(ctx, &sdk.GetApiInput{ApiId: &id}); err != nil {
 		return err // absent is what is wanted
 	}
 	return aws.Busy(errGoing)
@@ -116,19 +128,27 @@ func said(in []string) []string {
 }
 
 func putTags(ctx context.Context, on reconcile.On[liveAPI], tags map[string]string) error {
-	client, err := clientOf(on.Cloud)
-	if err != nil {
-		return err
-	}
-	_, err = client.TagResource(ctx, &sdk.TagResourceInput{ResourceArn: new(string(arnOf(on.Place, on.Live.id))), Tags: tags})
-	return aws.NotYet(err)
+	return putTagsOf(ctx, on.Cloud, arnOf(on.Place, on.Live.id), tags)
 }
 
 func dropTags(ctx context.Context, on reconcile.On[liveAPI], keys []string) error {
-	client, err := clientOf(on.Cloud)
+	return dropTagsOf(ctx, on.Cloud, arnOf(on.Place, on.Live.id), keys)
+}
+
+func putTagsOf(ctx context.Context, cloud reconcile.Cloud, arn aws.ARN, tags map[string]string) error {
+	client, err := clientOf(cloud)
 	if err != nil {
 		return err
 	}
-	_, err = client.UntagResource(ctx, &sdk.UntagResourceInput{ResourceArn: new(string(arnOf(on.Place, on.Live.id))), TagKeys: keys})
+	_, err = client.TagResource(ctx, &sdk.TagResourceInput{ResourceArn: new(string(arn)), Tags: tags})
+	return aws.NotYet(err)
+}
+
+func dropTagsOf(ctx context.Context, cloud reconcile.Cloud, arn aws.ARN, keys []string) error {
+	client, err := clientOf(cloud)
+	if err != nil {
+		return err
+	}
+	_, err = client.UntagResource(ctx, &sdk.UntagResourceInput{ResourceArn: new(string(arn)), TagKeys: keys})
 	return aws.NotYet(err)
 }

@@ -20,24 +20,20 @@ var (
 
 // checking collects what is wrong with a declaration.
 type checking struct {
-	want     HTTPAPIProps
-	problems props.Errors
-}
-
-func (c *checking) wrong(path tree.Path, problem string) {
-	c.problems = append(c.problems, &props.FieldError{Path: path, Problem: problem})
+	props.Errors
+	want HTTPAPIProps
 }
 
 // checkAPI finds what API Gateway would refuse half way through, or would take without doing it.
 func checkAPI(want HTTPAPIProps) error {
-	c := &checking{want: want, problems: aws.CheckTags(want.Tags)}
+	c := &checking{want: want, Errors: aws.CheckTags(want.Tags)}
 	for _, bound := range []struct {
 		path tree.Path
 		text string
 		most int
 	}{{"name", want.Name, 128}, {"description", want.Description, 1024}, {"version", want.Version, 64}} {
 		if len(bound.text) > bound.most && !token.Has(bound.text) {
-			c.wrong(bound.path, "is too long")
+			c.Wrong(bound.path, "is too long")
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(want.Routes)) {
@@ -45,7 +41,7 @@ func checkAPI(want HTTPAPIProps) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(want.Bindings)) {
 		if _, twice := want.Routes[key]; twice {
-			c.wrong(tree.Path("bindings").Key(key), "routes has one with this key too")
+			c.Wrong(tree.Path("bindings").Key(key), "routes has one with this key too")
 		}
 		c.route(tree.Path("bindings").Key(key), key, want.Bindings[key])
 	}
@@ -55,27 +51,30 @@ func checkAPI(want HTTPAPIProps) error {
 	for _, name := range slices.Sorted(maps.Keys(want.Stages)) {
 		c.stage(tree.Path("stages").Key(name), name, want.Stages[name])
 	}
+	for _, at := range slices.Sorted(maps.Keys(want.Mappings)) {
+		c.mapping(tree.Path("mappings").Key(at), at, want.Mappings[at])
+	}
 	if want.CORS != nil && want.CORS.MaxAge%time.Second != 0 {
-		c.wrong("cors.maxAge", "want whole seconds")
+		c.Wrong("cors.maxAge", "want whole seconds")
 	}
 	if want.CORS != nil && len(want.CORS.AllowOrigins) == 0 {
-		c.wrong("cors.allowOrigins", "want at least one")
+		c.Wrong("cors.allowOrigins", "want at least one")
 	}
-	return c.problems.OrNil()
+	return c.OrNil()
 }
 
 func (c *checking) route(at tree.Path, key string, r Route) {
 	if !token.Has(key) && !routeKey.MatchString(key) {
-		c.wrong(at, `want a method and a path, such as "GET /items/{id}", or "$default"`)
+		c.Wrong(at, `want a method and a path, such as "GET /items/{id}", or "$default"`)
 	}
 	private := r.Listener != "" || r.VPCLink != ""
 	switch count(r.Lambda != "", r.URL != "", r.Service != "", private) {
 	case 1:
 	case 0:
-		c.wrong(at, "leads nowhere: want lambda, url, service, or listener with vpcLink")
+		c.Wrong(at, "leads nowhere: want lambda, url, service, or listener with vpcLink")
 		return
 	default:
-		c.wrong(at, "want one of lambda, url, service, and listener with vpcLink")
+		c.Wrong(at, "want one of lambda, url, service, and listener with vpcLink")
 		return
 	}
 	for _, of := range []struct {
@@ -92,17 +91,17 @@ func (c *checking) route(at tree.Path, key string, r Route) {
 		{"scopes", len(r.Scopes) > 0, r.Authorizer != "", "authorizer"},
 	} {
 		if of.set && !of.taken {
-			c.wrong(at.Key(of.name), "it goes with "+of.who)
+			c.Wrong(at.Key(of.name), "it goes with "+of.who)
 		}
 	}
 	if private && r.VPCLink == "" {
-		c.wrong(at.Key("vpcLink"), "a listener is reached through one")
+		c.Wrong(at.Key("vpcLink"), "a listener is reached through one")
 	}
 	if r.Service != "" && r.Credentials == "" {
-		c.wrong(at.Key("credentials"), "a service needs a role")
+		c.Wrong(at.Key("credentials"), "a service needs a role")
 	}
 	if r.Timeout != nil && *r.Timeout%time.Millisecond != 0 {
-		c.wrong(at.Key("timeout"), "want whole milliseconds")
+		c.Wrong(at.Key("timeout"), "want whole milliseconds")
 	}
 	c.authorization(at, r)
 }
@@ -112,33 +111,33 @@ func (c *checking) authorization(at tree.Path, r Route) {
 		return
 	}
 	if r.IAM {
-		c.wrong(at.Key("iam"), "the route has an authorizer")
+		c.Wrong(at.Key("iam"), "the route has an authorizer")
 	}
 	if token.Has(r.Authorizer) {
 		return
 	}
 	by, ok := c.want.Authorizers[r.Authorizer]
 	if !ok {
-		c.wrong(at.Key("authorizer"), "authorizers has none of this name")
+		c.Wrong(at.Key("authorizer"), "authorizers has none of this name")
 	}
 	if len(r.Scopes) > 0 && by.Lambda != "" {
-		c.wrong(at.Key("scopes"), "only tokens have scopes, and the authorizer is a function")
+		c.Wrong(at.Key("scopes"), "only tokens have scopes, and the authorizer is a function")
 	}
 }
 
 func (c *checking) authorizer(at tree.Path, a Authorizer) {
 	if count(a.Issuer != "", a.Lambda != "") != 1 {
-		c.wrong(at, "want either an issuer or lambda")
+		c.Wrong(at, "want either an issuer or lambda")
 		return
 	}
 	if a.CacheTTL%time.Second != 0 {
-		c.wrong(at.Key("cacheTtl"), "want whole seconds")
+		c.Wrong(at.Key("cacheTtl"), "want whole seconds")
 	}
 	if a.CacheTTL > 0 && a.IdentitySources != nil && len(a.IdentitySources) == 0 {
-		c.wrong(at.Key("cacheTtl"), "answers are kept by identitySources, and there are none")
+		c.Wrong(at.Key("cacheTtl"), "answers are kept by identitySources, and there are none")
 	}
 	if a.SimpleResponses && a.PayloadFormat != nil && *a.PayloadFormat == "1.0" {
-		c.wrong(at.Key("simpleResponses"), "it needs the payloadFormat 2.0")
+		c.Wrong(at.Key("simpleResponses"), "it needs the payloadFormat 2.0")
 	}
 	for _, of := range []struct {
 		name  string
@@ -152,24 +151,24 @@ func (c *checking) authorizer(at tree.Path, a Authorizer) {
 		{"credentials", a.Credentials != "", false},
 	} {
 		if of.set && of.token != (a.Issuer != "") {
-			c.wrong(at.Key(of.name), "it goes with "+map[bool]string{true: "issuer", false: "lambda"}[of.token])
+			c.Wrong(at.Key(of.name), "it goes with "+map[bool]string{true: "issuer", false: "lambda"}[of.token])
 		}
 	}
 	if a.Issuer != "" && a.IdentitySources != nil && len(a.IdentitySources) != 1 {
-		c.wrong(at.Key("identitySources"), "a token is in one place")
+		c.Wrong(at.Key("identitySources"), "a token is in one place")
 	}
 }
 
 func (c *checking) stage(at tree.Path, name string, s Stage) {
 	if !token.Has(name) && !stageName.MatchString(name) {
-		c.wrong(at, `want letters, digits, - and _, or "$default"`)
+		c.Wrong(at, `want letters, digits, - and _, or "$default"`)
 	}
 	if s.AccessLog != nil && strings.ContainsAny(s.AccessLog.Format, "\r\n") {
-		c.wrong(at.Key("accessLog").Key("format"), "want one line")
+		c.Wrong(at.Key("accessLog").Key("format"), "want one line")
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Variables)) {
 		if s.Variables[key] == "" {
-			c.wrong(at.Key("variables").Key(key), "a variable is not empty")
+			c.Wrong(at.Key("variables").Key(key), "a variable is not empty")
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Routes)) {
@@ -177,7 +176,7 @@ func (c *checking) stage(at tree.Path, name string, s Stage) {
 			continue
 		}
 		if _, ok := c.want.Bindings[key]; !ok {
-			c.wrong(at.Key("routes").Key(key), "the API has no such route")
+			c.Wrong(at.Key("routes").Key(key), "the API has no such route")
 		}
 	}
 }

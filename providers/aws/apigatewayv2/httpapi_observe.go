@@ -19,7 +19,6 @@ import (
 
 var (
 	errNothing = errors.New("an API is found by its identity, its mark or its name, and there is none")
-	errForeign = errors.New("the API is in another place")
 	errGoing   = errors.New("the API is still there")
 	errOther   = fmt.Errorf("%w: it is no HTTP API", reconcile.ErrAbsent)
 )
@@ -44,6 +43,7 @@ func observeAPI(ctx context.Context, site apiSite) (liveAPI, error) {
 		func() (err error) { live.integrations, err = integrationsOf(all, client, id); return err },
 		func() (err error) { live.authorizers, err = authorizersOf(all, client, id); return err },
 		func() (err error) { live.stages, err = stagesOf(all, client, id); return err },
+		func() (err error) { live.mappings, err = mappingsOf(all, client, site, id); return err },
 	} {
 		group.Go(func() error { return aws.NotYet(read()) })
 	}
@@ -76,7 +76,7 @@ func idIn(id string, place reconcile.Place) (string, error) {
 		return id, nil
 	}
 	if aws.ARN(id) != arnOf(place, bare) {
-		return "", fmt.Errorf("%w: %s, and not in %s", errForeign, id, place)
+		return "", aws.Foreign(id, place)
 	}
 	return bare, nil
 }

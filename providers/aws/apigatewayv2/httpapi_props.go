@@ -26,6 +26,10 @@ type HTTPAPIProps struct {
 	// Stages are what is deployed, by their name; the stage "$default" is served at the root of the endpoint. Left out,
 	// there is that stage alone; empty, there is none.
 	Stages map[string]Stage
+	// Mappings serve stages at custom domains, by the domain and a path below it: "api.example.com", or
+	// "api.example.com/orders/v2". What leads elsewhere there already is never taken. Other paths of a domain, and domains
+	// that no mapping names, are left alone, but for what leads to this API where one does. Default: none.
+	Mappings map[string]Mapping
 	// CORS is answered to browsers from other origins, in place of what a route answers. Left out, nothing is.
 	CORS *CORS
 	// DisableExecuteAPIEndpoint serves the API by custom domains alone. Default: false.
@@ -105,6 +109,12 @@ type Authorizer struct {
 	Credentials aws.ARN
 }
 
+// Mapping is a stage that is served at a custom domain.
+type Mapping struct {
+	// Stage that is served. Default: $default.
+	Stage *string
+}
+
 // CORS is what browsers are told about requests from other origins.
 type CORS struct {
 	// AllowOrigins are origins such as https://example.com, or "*".
@@ -136,4 +146,6 @@ type HTTPAPI struct {
 	// ExecutionARN stands for requests: with "/STAGE/METHOD/PATH" after it, or "/*/*" for all, in the policy of a function or
 	// of a caller.
 	ExecutionARN aws.ARN
+	// Mappings are where the API is served at custom domains, such as api.example.com/orders.
+	Mappings []string
 }

@@ -10,11 +10,7 @@ import (
 )
 
 // quick is the kind with a short bound of visibility, for faults after which it must be waited for.
-func quick() reconcile.Any {
-	k := *apiKind
-	k.Visibility = 300 * time.Millisecond
-	return reconcile.Erase(&k)
-}
+func quick() reconcile.Any { return kindtest.Quick(apiKind, 300*time.Millisecond) }
 
 // leading is a route of each sort, with all that it can have.
 func leading() obj {
@@ -74,7 +70,8 @@ func tuned() obj {
 			"allowOrigins": list{"https://b.example.com", "https://a.example.com"}, "allowMethods": list{"get", "PUT"}, "allowHeaders": list{"X-B", "X-A"},
 			"exposeHeaders": list{"X-C", "X-D"}, "allowCredentials": true, "maxAge": "1h",
 		},
-		"tags": obj{"team": "web", "cost center": "42"},
+		"mappings": obj{"api.example.com": obj{}, "api.example.com/v1/items": obj{"stage": "beta"}, "*.example.org": obj{"stage": "beta"}},
+		"tags":     obj{"team": "web", "cost center": "42"},
 	}
 }
 
@@ -103,6 +100,7 @@ func some() obj {
 			},
 			"beta": obj{},
 		},
+		"mappings": obj{"api.example.com/some": obj{"stage": "beta"}},
 	}
 }
 
@@ -110,17 +108,23 @@ func apiSuite() kindtest.Suite {
 	ws := worlds{}
 	const masked = "a value may be a secret, and is masked where nobody declares it"
 	return kindtest.Suite{
-		Kind:  quick(),
-		World: ws.make,
+		Kind: quick(),
+		World: func(t kindtest.T) kindtest.World {
+			w := ws.make(t)
+			ws[w.Dir].serve(t, "api.example.com", "*.example.org")
+			return w
+		},
 		Base:  obj{"routes": obj{"GET /items": obj{"lambda": function("items")}}, "tags": obj{"team": "shop"}},
 		Fault: fault,
 		Variants: []kindtest.Variant{
+			{Name: "bound", Props: obj{"bindings": leading(), "authorizers": authorizing(), "mappings": obj{"api.example.com/bound": obj{}}}},
 			{Name: "tuned", Props: tuned()},
-			{Name: "bound", Props: obj{"bindings": leading(), "authorizers": authorizing()}},
 			{Name: "turned", Props: turned()},
 		},
 		Hands:      ws.hands(),
 		Secrets:    []tree.Path{`routes["ANY /web/{proxy+}"].parameters["append:header.x-stage"]`, `stages["$default"].variables.color`},
+		Others:     map[tree.Path][]any{"mappings.*.stage": {"beta", "$default"}},
+		Open:       map[tree.Path]string{"mappings": "domains that are neither declared nor on record are not looked through"},
 		Alias:      map[tree.Path]tree.Path{"routes": "integrations", "bindings": "routes"}, // whoever adds a route binds none
 		Unreadable: map[tree.Path]string{"routes.*.parameters": masked, "stages.*.variables": masked},
 	}

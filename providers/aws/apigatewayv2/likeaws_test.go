@@ -16,6 +16,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/apigatewayv2"
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/providers/wiretest"
 )
 
 // account is that of every world of these tests, so that props can name things in it.
@@ -28,7 +29,10 @@ const account = "111122223333"
 //
 //   - An API has a type of addresses, which moto does not keep. Scopes can be taken from a route.
 //
-//   - Listings come in pages; moto answers all at once. Pages are short here.
+//   - Listings come in pages; moto answers all at once. Pages are short here, but for somebody else.
+//
+//   - An API or a stage that a custom domain leads to is not deleted, by those that are tested: somebody else may. Custom
+//     domains are kept here, see custom.
 //
 // It also gives the random account of a test a name that is always the same. It changes nothing else, and every call
 // reaches the emulator through the proxy that counts and breaks it: what had no effect there has none here.
@@ -37,7 +41,8 @@ type likeAWS struct {
 	real    string
 	outside *sdk.Client
 
-	mu        sync.Mutex
+	mu sync.Mutex
+	custom
 	addresses map[string]any  // by the identity of the API
 	unscoped  map[string]bool // by the identity of the route
 }
@@ -48,6 +53,7 @@ func startLikeAWS(t *testing.T, cloud *awstest.Server) *likeAWS {
 	t.Helper()
 	s := &likeAWS{
 		real: cloud.Account, addresses: map[string]any{}, unscoped: map[string]bool{}, outside: sdk.NewFromConfig(cloud.Config(t)),
+		custom: custom{domains: map[string]obj{}, mappings: map[string][]obj{}},
 	}
 	s.Front = awstest.Before(t, cloud, s)
 	return s
@@ -92,6 +98,10 @@ func (s *likeAWS) ServeHTTP(w http.ResponseWriter, in *http.Request) {
 		refuse(w, code, message)
 		return
 	}
+	if r.about() {
+		s.domain(w, r)
+		return
+	}
 	s.pass(w, r)
 }
 
@@ -113,6 +123,10 @@ func (s *likeAWS) refusal(r *request) (status int, message string) {
 		return s.unknownRoute(r)
 	case r.is("PATCH", "apis", "*", "stages", "*"):
 		return s.unknownRoute(r)
+	case r.is("DELETE", "apis", "*"), r.is("DELETE", "apis", "*", "stages", "*"):
+		if s.isMapped(r.path[1], slices.Concat(r.path, []string{"", "", ""})[3]) && !wiretest.FromOutside(r.Request) {
+			return http.StatusBadRequest, "Please remove all API mappings from your custom domain names."
+		}
 	case r.is("DELETE", "apis", "*", "integrations", "*"):
 		return s.inUse(r, "target", "integrations/"+r.path[3])
 	case r.is("DELETE", "apis", "*", "authorizers", "*"):
@@ -254,7 +268,7 @@ func (s *likeAWS) after(r *request, out obj) {
 		s.amend(item.(obj))
 	}
 	s.amend(out)
-	if many {
+	if many && !wiretest.FromOutside(r.Request) {
 		from, _ := strconv.Atoi(r.URL.Query().Get("nextToken"))
 		out["items"] = all[from:min(from+pageSize, len(all))]
 		if from+pageSize < len(all) {
@@ -276,7 +290,7 @@ func (s *likeAWS) amend(item obj) {
 }
 
 func refuse(w http.ResponseWriter, status int, message string) {
-	w.Header().Set("X-Amzn-Errortype", map[int]string{http.StatusConflict: "ConflictException", http.StatusNotFound: "NotFoundException"}[status])
+	w.Header().Set("X-Amzn-Errortype", map[int]string{http.StatusConflict: "ConflictException", http.StatusNotFound: "NotFoundException", http.StatusBadRequest: "BadRequestException"}[status])
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(obj{"message": message})

@@ -255,7 +255,7 @@ func TestIdentities(t *testing.T) {
 	if l, err := look("arn:aws:apigateway:us-east-1::/apis/"+id, one(), false); err != nil || l.Identity != id {
 		t.Errorf("by ARN: %s, %v", l.Identity, err)
 	}
-	if _, err := look("arn:aws:apigateway:eu-west-1::/apis/"+id, one(), false); !errors.Is(err, errForeign) {
+	if _, err := look("arn:aws:apigateway:eu-west-1::/apis/"+id, one(), false); !errors.Is(err, aws.ErrForeign) {
 		t.Errorf("in another region: %v", err)
 	}
 	talk := w.marked(t, types.ProtocolTypeWebsocket, "talk", "talk", "1")

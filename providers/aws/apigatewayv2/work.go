@@ -10,6 +10,7 @@ import (
 type work struct {
 	live                        liveAPI
 	routes, authorizers, stages children
+	mappings                    children
 
 	integrations map[string]Route  // by identity
 	targets      map[string]string // of routes, by their key: identities of integrations
@@ -24,12 +25,14 @@ func compared(want HTTPAPIProps, live liveAPI) *work {
 		routes:      children{at: "routes", elsewhere: map[string]tree.Path{}, want: object{}, have: object{}, hidden: []string{"parameters"}},
 		authorizers: children{at: "authorizers", want: object{}, have: object{}},
 		stages:      children{at: "stages", noneIsSaid: true, want: object{}, have: object{}, hidden: []string{"variables"}},
+		mappings:    children{at: "mappings", want: object{}, have: object{}},
 	}
 	w.seen()
 	w.declared(want)
 	w.routes.create, w.routes.update, w.routes.remove = w.createRoutes(), w.updateRoutes(), w.deleteRoutes()
 	w.authorizers.create, w.authorizers.update, w.authorizers.remove = w.createAuthorizers(), w.updateAuthorizers(), w.deleteAuthorizers()
 	w.stages.create, w.stages.update, w.stages.remove = w.createStages(), w.updateStages(), w.deleteStages()
+	w.mappings.create, w.mappings.update, w.mappings.remove = w.createMappings(), w.updateMappings(), w.deleteMappings()
 	return w
 }
 
@@ -43,6 +46,9 @@ func (w *work) declared(want HTTPAPIProps) {
 	}
 	for name, a := range want.Authorizers {
 		w.authorizers.want[name] = unless(a.Issuer == "" && a.Lambda == "", treeOf(&a))
+	}
+	for at, m := range want.Mappings {
+		w.mappings.want[at] = treeOf(&m)
 	}
 	for name, s := range want.Stages {
 		w.stages.want[name] = treeOf(&s)
@@ -73,6 +79,9 @@ func (w *work) seen() {
 	for _, a := range w.live.authorizers {
 		name := sdkaws.ToString(a.Name)
 		w.authorizers.have[name], w.names[name] = treeOf(new(authorizerOf(a))), sdkaws.ToString(a.AuthorizerId)
+	}
+	for at, m := range w.live.mappings {
+		w.mappings.have[at] = m.shown(w.live.id)
 	}
 	for _, s := range w.live.stages {
 		all, err := stageOf(s)

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/apigatewayv2"
-	"github.com/aws/smithy-go"
 
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
@@ -27,6 +26,7 @@ type world struct {
 	server *awstest.Server
 	others *sdk.Client
 	cloud  *aws.Cloud
+	like   *likeAWS
 	dir    string
 }
 
@@ -34,7 +34,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
 	like := startLikeAWS(t, server)
-	w := &world{server: server, others: sdk.NewFromConfig(like.Outside(t)), cloud: aws.FromConfig(like.Observed(t)), dir: t.TempDir()}
+	w := &world{server: server, others: sdk.NewFromConfig(like.Outside(t)), cloud: aws.FromConfig(like.Observed(t)), like: like, dir: t.TempDir()}
 	place, err := w.cloud.Place(t.Context())
 	if err != nil || place.Account != account {
 		t.Fatalf("place %v: %v", place, err)
@@ -143,6 +143,7 @@ func (w *world) api(t kindtest.T, api obj) obj {
 		slices.SortFunc(items, func(a, b obj) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 		api[sort] = items
 	}
+	api["mappings"] = w.mapped(id)
 	for _, varies := range []string{"apiId", "apiEndpoint", "createdDate"} {
 		delete(api, varies)
 	}
@@ -197,48 +198,20 @@ func (ws worlds) make(t kindtest.T) kindtest.World {
 }
 
 func fault(class reconcile.Class) error {
-	switch class {
-	case reconcile.Denied:
-		return &smithy.GenericAPIError{Code: "AccessDeniedException", Message: "not authorized"}
-	case reconcile.Throttled:
-		return &smithy.GenericAPIError{Code: "TooManyRequestsException", Message: "Too Many Requests"}
-	case reconcile.Transient:
-		return &smithy.GenericAPIError{Code: "ServiceUnavailableException", Message: "Service Unavailable"}
-	}
-	return nil
+	return awstest.Errors("AccessDeniedException", "TooManyRequestsException", "ServiceUnavailableException")(class)
 }
 
 // job is an API as an engine declares it, on record when last is set.
 func (w *world) job(t *testing.T, kind reconcile.Any, props obj, last *reconcile.Outcome) *reconcile.Job {
 	t.Helper()
-	place, err := w.cloud.Place(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	job := &reconcile.Job{
-		Address: "api", Props: props, Cloud: w.cloud, Place: place,
-		Mark: reconcile.Mark{Stack: "shop", Stage: "test", Address: "api", Generation: 1, Store: "store"},
-	}
-	if last != nil {
-		job.ID, job.Last = last.Identity, last.Attrs
-	}
-	if props != nil {
-		if err := kind.Decode(job); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return job
+	return kindtest.Job(t, kind, w.cloud, "api", props, last)
 }
 
 // settled makes an API match and fails the test when it does not.
 func (w *world) settled(t *testing.T, props obj, last *reconcile.Outcome) reconcile.Outcome {
 	t.Helper()
 	kind := quick()
-	out, err := kind.Settle(t.Context(), w.job(t, kind, props, last), reconcile.Hooks{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return kindtest.Settled(t, kind, w.job(t, kind, props, last))
 }
 
 // wrote are the mutating calls that reached the proxy since the last Reset: their method and the sort of what they are on.

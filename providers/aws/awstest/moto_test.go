@@ -6,6 +6,8 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,5 +80,22 @@ func TestChosenEmulator(t *testing.T) {
 	t.Setenv("ATHANOR_MOTO", t.TempDir()+"/moto_server")
 	if path, err := find(); err == nil || !strings.Contains(err.Error(), "ATHANOR_MOTO") {
 		t.Errorf("find: %q, %v", path, err)
+	}
+}
+
+// TestCommand: a script of Python is started by emulator.py, anything else as it is.
+func TestCommand(t *testing.T) {
+	for first, ours := range map[string]bool{
+		"#!/opt/venv/bin/python": true, "#!/opt/venv/bin/python3.11\r": true,
+		"#!/usr/bin/env python3": false, "#!/bin/sh": false, "\x7fELF": false, "": false,
+	} {
+		path := filepath.Join(t.TempDir(), "moto_server")
+		if err := os.WriteFile(path, []byte(first+"\nmain()\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := command(path, "-p", "0")
+		if have := slices.Contains(cmd.Args, emulatorProgram); have != ours || !slices.Equal(cmd.Args[len(cmd.Args)-2:], []string{"-p", "0"}) {
+			t.Errorf("%q is started by %v", first, cmd.Args)
+		}
 	}
 }

@@ -49,11 +49,7 @@ func TestCalls(t *testing.T) {
 }
 
 // quick is the kind with a short bound of visibility, for faults after which it must be waited for.
-func quick() reconcile.Any {
-	k := *tableKind
-	k.Visibility = 300 * time.Millisecond
-	return reconcile.Erase(&k)
-}
+func quick() reconcile.Any { return kindtest.Quick(tableKind, 300*time.Millisecond) }
 
 // TestFaults breaks one call of a creation at a time. In the end there is one table, made by as few calls as can be.
 func TestFaults(t *testing.T) {
@@ -286,7 +282,7 @@ func TestElsewhere(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(tableKind)
 	job := w.job(t, kind, obj{"partitionKey": "id"}, nil)
 	job.ID = "arn:aws:dynamodb:eu-west-1:" + account + ":table/shop-test-orders"
-	if _, err := kind.Look(t.Context(), job); !errors.Is(err, errForeign) {
+	if _, err := kind.Look(t.Context(), job); !errors.Is(err, aws.ErrForeign) {
 		t.Errorf("looked at in another region: %v", err)
 	}
 	if n := len(w.server.Calls()); n != 0 {

@@ -14,38 +14,34 @@ import (
 
 // checking collects what is wrong with props.
 type checking struct {
-	want     TableProps
-	problems props.Errors
-}
-
-func (c *checking) wrong(path tree.Path, problem string) {
-	c.problems = append(c.problems, &props.FieldError{Path: path, Problem: problem})
+	props.Errors
+	want TableProps
 }
 
 // checkTable finds what DynamoDB would refuse, or would take without doing it.
 func checkTable(want TableProps) error {
-	c := &checking{want: want, problems: aws.CheckTags(want.Tags)}
+	c := &checking{want: want, Errors: aws.CheckTags(want.Tags)}
 	if want.Name != "" && !validName(want.Name) {
-		c.wrong("name", "want 3 to 255 letters, digits, -, _ and dots")
+		c.Wrong("name", "want 3 to 255 letters, digits, -, _ and dots")
 	}
 	if want.SortKey != "" && want.SortKey == want.PartitionKey {
-		c.wrong("sortKey", "want another attribute than the partition key")
+		c.Wrong("sortKey", "want another attribute than the partition key")
 	}
 	c.types()
 	c.indexes()
 	c.onDemand("", want.OnDemandThroughput)
 	if p := want.RecoveryPeriod; p != nil && *p%(24*time.Hour) != 0 {
-		c.wrong("recoveryPeriod", "want whole days")
+		c.Wrong("recoveryPeriod", "want whole days")
 	}
 	if want.AWSManagedKey && want.KMSKeyARN != "" {
-		c.wrong("awsManagedKey", "the table is encrypted either with the account's key for DynamoDB or with kmsKeyArn")
+		c.Wrong("awsManagedKey", "the table is encrypted either with the account's key for DynamoDB or with kmsKeyArn")
 	}
 	if key := want.KMSKeyARN; key != "" && !token.Has(string(key)) {
 		if p, ok := key.Parse(); !ok || p.Service != "kms" || !strings.HasPrefix(p.Resource, "key/") {
-			c.wrong("kmsKeyArn", "want the ARN of a key, and not its id or alias")
+			c.Wrong("kmsKeyArn", "want the ARN of a key, and not its id or alias")
 		}
 	}
-	return c.problems.OrNil()
+	return c.OrNil()
 }
 
 func validName(name string) bool {
@@ -59,10 +55,10 @@ func (c *checking) types() {
 	for _, name := range slices.Sorted(maps.Keys(c.want.Attributes)) {
 		path, of := tree.Path("attributes").Key(name), c.want.Attributes[name]
 		if of != "S" && of != "N" && of != "B" && !token.Has(of) {
-			c.wrong(path, "want S for text, N for numbers or B for bytes")
+			c.Wrong(path, "want S for text, N for numbers or B for bytes")
 		}
 		if _, used := keys[name]; !used && !open && !token.Has(name) {
-			c.wrong(path, "it is no key of the table or an index, and no other attribute has a type")
+			c.Wrong(path, "it is no key of the table or an index, and no other attribute has a type")
 		}
 	}
 }
@@ -72,13 +68,13 @@ func (c *checking) indexes() {
 		path, x := tree.Path("globalSecondaryIndexes").Key(name), c.want.GlobalSecondaryIndexes[name]
 		c.index(path, name, x.Projection, x.NonKeyAttributes)
 		if len(x.PartitionKey) < 1 || len(x.PartitionKey) > 4 {
-			c.wrong(path.Key("partitionKey"), "want one to four attributes")
+			c.Wrong(path.Key("partitionKey"), "want one to four attributes")
 		}
 		if len(x.SortKey) > 4 {
-			c.wrong(path.Key("sortKey"), "want at most four attributes")
+			c.Wrong(path.Key("sortKey"), "want at most four attributes")
 		}
 		if x.ProvisionedThroughput != nil && c.want.ProvisionedThroughput == nil {
-			c.wrong(path.Key("provisionedThroughput"), "the table is billed by request: it counts with the table's own provisionedThroughput alone")
+			c.Wrong(path.Key("provisionedThroughput"), "the table is billed by request: it counts with the table's own provisionedThroughput alone")
 		}
 		c.onDemand(path, x.OnDemandThroughput)
 	}
@@ -86,26 +82,26 @@ func (c *checking) indexes() {
 		path, x := tree.Path("localSecondaryIndexes").Key(name), c.want.LocalSecondaryIndexes[name]
 		c.index(path, name, x.Projection, x.NonKeyAttributes)
 		if _, twice := c.want.GlobalSecondaryIndexes[name]; twice {
-			c.wrong(path, "there is a global index of that name")
+			c.Wrong(path, "there is a global index of that name")
 		}
 		if c.want.SortKey == "" {
-			c.wrong(path, "the table has no sort key, and so no local indexes")
+			c.Wrong(path, "the table has no sort key, and so no local indexes")
 		}
 		if x.SortKey == c.want.SortKey {
-			c.wrong(path.Key("sortKey"), "it is the sort key of the table")
+			c.Wrong(path.Key("sortKey"), "it is the sort key of the table")
 		}
 	}
 	if len(c.want.LocalSecondaryIndexes) > 5 {
-		c.wrong("localSecondaryIndexes", "want at most 5 indexes")
+		c.Wrong("localSecondaryIndexes", "want at most 5 indexes")
 	}
 }
 
 func (c *checking) index(path tree.Path, name string, projection *string, attributes []string) {
 	if !validName(name) {
-		c.wrong(path, "want a name of 3 to 255 letters, digits, -, _ and dots")
+		c.Wrong(path, "want a name of 3 to 255 letters, digits, -, _ and dots")
 	}
 	if projection != nil && !token.Has(*projection) && (*projection == "INCLUDE") != (len(attributes) > 0) {
-		c.wrong(path.Key("nonKeyAttributes"), "INCLUDE needs attributes, and nothing else takes any")
+		c.Wrong(path.Key("nonKeyAttributes"), "INCLUDE needs attributes, and nothing else takes any")
 	}
 }
 
@@ -115,9 +111,9 @@ func (c *checking) onDemand(at tree.Path, bound *OnDemandThroughput) {
 	}
 	path := at.Key("onDemandThroughput")
 	if c.want.ProvisionedThroughput != nil {
-		c.wrong(path, "the table has provisionedThroughput, and is not billed by request")
+		c.Wrong(path, "the table has provisionedThroughput, and is not billed by request")
 	}
 	if bound.MaxReadRequestUnits == nil && bound.MaxWriteRequestUnits == nil {
-		c.wrong(path, "want maxReadRequestUnits, maxWriteRequestUnits or both")
+		c.Wrong(path, "want maxReadRequestUnits, maxWriteRequestUnits or both")
 	}
 }

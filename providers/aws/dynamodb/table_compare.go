@@ -157,10 +157,10 @@ func dropTags(ctx context.Context, on tableOn, gone []string) error {
 	return aws.NotYet(err)
 }
 
+func tagMap(tags []types.Tag) map[string]string {
+	return aws.TagMap(tags, func(t types.Tag) (key, value *string) { return t.Key, t.Value })
+}
+
 func tagList(tags map[string]string) []types.Tag {
-	var list []types.Tag
-	for _, k := range slices.Sorted(maps.Keys(tags)) {
-		list = append(list, types.Tag{Key: &k, Value: new(tags[k])})
-	}
-	return list
+	return aws.TagList(tags, func(key, value *string) types.Tag { return types.Tag{Key: key, Value: value} })
 }

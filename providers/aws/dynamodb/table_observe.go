@@ -3,7 +3,7 @@ package dynamodb
 import (
 	"context"
 	"errors"
-	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -38,35 +38,17 @@ type liveTable struct {
 	asksInsights, insightsGoing bool
 }
 
-var (
-	errNoName  = errors.New("a table is found by its name, and there is none")
-	errForeign = errors.New("the table is in another place")
-)
-
 // arnOf is how DynamoDB names a table.
 func arnOf(place reconcile.Place, name string) aws.ARN {
 	return aws.ARNIn(place, "dynamodb", "table/"+name)
 }
 
-// nameOf is the name by which a table is looked for.
-func nameOf(site tableSite) (string, error) {
-	switch {
-	case site.Last != nil:
-		return site.Last.Name, nil
-	case site.ID != "":
-		p, ok := aws.ARN(site.ID).Parse()
-		if !ok {
-			return site.ID, nil
-		}
-		name := strings.TrimPrefix(p.Resource, "table/")
-		if aws.ARN(site.ID) != arnOf(site.Place, name) {
-			return "", fmt.Errorf("%w: %s, and not in %s", errForeign, site.ID, site.Place)
-		}
-		return name, nil
-	case site.Name != "":
-		return site.Name, nil
+func tableNames() aws.Names[Table] {
+	return aws.Names[Table]{
+		Of:  func(t Table) string { return t.Name },
+		In:  func(resource string) string { return strings.TrimPrefix(resource, "table/") },
+		ARN: arnOf,
 	}
-	return "", errNoName
 }
 
 // target is a table that calls are made on.
@@ -83,7 +65,7 @@ func targetOf(cloud reconcile.Cloud, place reconcile.Place, name string) (target
 // observeTable asks for the table, then for all that DescribeTable does not tell at once. While it is created there is
 // no more to ask than whose it is.
 func observeTable(ctx context.Context, site tableSite) (liveTable, error) {
-	name, err := nameOf(site)
+	name, err := aws.NameOf(site, tableNames())
 	if err != nil {
 		return liveTable{}, err
 	}
@@ -150,9 +132,7 @@ func readTags(ctx context.Context, t target, live *liveTable) error {
 		if err != nil {
 			return err
 		}
-		for _, tag := range page.Tags {
-			live.tags[sdkaws.ToString(tag.Key)] = sdkaws.ToString(tag.Value)
-		}
+		maps.Copy(live.tags, tagMap(page.Tags))
 		if page.NextToken == nil {
 			return nil
 		}

@@ -11,7 +11,6 @@ import (
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
 
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
@@ -195,48 +194,20 @@ func (ws worlds) make(t kindtest.T) kindtest.World {
 }
 
 func fault(class reconcile.Class) error {
-	switch class {
-	case reconcile.Denied:
-		return &smithy.GenericAPIError{Code: "AccessDeniedException", Message: "not authorized"}
-	case reconcile.Throttled:
-		return &smithy.GenericAPIError{Code: "ThrottlingException", Message: "Rate exceeded"}
-	case reconcile.Transient:
-		return &smithy.GenericAPIError{Code: "InternalServerError", Message: "We encountered an internal error."}
-	}
-	return nil
+	return awstest.Errors("AccessDeniedException", "ThrottlingException", "InternalServerError")(class)
 }
 
 // job is a table as an engine declares it, on record when last is set.
 func (w *world) job(t *testing.T, kind reconcile.Any, props obj, last *reconcile.Outcome) *reconcile.Job {
 	t.Helper()
-	place, err := w.cloud.Place(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	job := &reconcile.Job{
-		Address: "orders", Props: props, Cloud: w.cloud, Place: place, Name: "shop-test-orders",
-		Mark: reconcile.Mark{Stack: "shop", Stage: "test", Address: "orders", Generation: 1, Store: "store"},
-	}
-	if last != nil {
-		job.ID, job.Last = last.Identity, last.Attrs
-	}
-	if props != nil {
-		if err := kind.Decode(job); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return job
+	return kindtest.Job(t, kind, w.cloud, "orders", props, last)
 }
 
 // settled makes a table match and fails the test when it does not.
 func (w *world) settled(t *testing.T, props obj, last *reconcile.Outcome) reconcile.Outcome {
 	t.Helper()
 	kind := reconcile.Erase(tableKind)
-	out, err := kind.Settle(t.Context(), w.job(t, kind, props, last), reconcile.Hooks{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return kindtest.Settled(t, kind, w.job(t, kind, props, last))
 }
 
 // wrote are the names of the mutating calls that reached the proxy since the last Reset.

@@ -2,7 +2,6 @@ package eventbridge
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,30 +102,17 @@ func checkBus(want EventBusProps) error {
 	return problems.OrNil()
 }
 
-var (
-	errNoBus      = errors.New("a bus is found by its name, and there is none")
-	errBusForeign = errors.New("the bus is in another place")
-)
-
-// busOf is the name by which a bus is looked for.
-func busOf(site busSite) (string, error) {
-	switch {
-	case site.Last != nil:
-		return site.Last.Name, nil
-	case site.ID != "":
-		name := busName(site.ID)
-		if _, is := aws.ARN(site.ID).Parse(); is && aws.ARN(site.ID) != busARN(site.Place, name) {
-			return "", fmt.Errorf("%w: %s, and not in %s", errBusForeign, site.ID, site.Place)
-		}
-		return name, nil
-	case site.Name != "":
-		return site.Name, nil
+func busNames() aws.Names[EventBus] {
+	return aws.Names[EventBus]{
+		Of:   func(b EventBus) string { return b.Name },
+		In:   busName,
+		Bare: busName,
+		ARN:  busARN,
 	}
-	return "", errNoBus
 }
 
 func observeBus(ctx context.Context, site busSite) (liveBus, error) {
-	name, err := busOf(site)
+	name, err := aws.NameOf(site, busNames())
 	if err != nil {
 		return liveBus{}, err
 	}

@@ -205,7 +205,7 @@ func TestBusFound(t *testing.T) {
 	}
 	job := w.job(t, kind, nil, nil)
 	job.ID = strings.Replace(out.Identity, "us-east-1", "eu-west-1", 1)
-	if _, err := kind.Look(t.Context(), job); !errors.Is(err, errBusForeign) {
+	if _, err := kind.Look(t.Context(), job); !errors.Is(err, aws.ErrForeign) {
 		t.Errorf("looked at in another region: %v", err)
 	}
 }

@@ -222,7 +222,7 @@ func TestOtherBus(t *testing.T) {
 		t.Errorf("found by its ARN: %+v, %v", look, err)
 	}
 	job.ID = strings.Replace(out.Identity, "us-east-1", "eu-west-1", 1)
-	if _, err := kind.Look(t.Context(), job); !errors.Is(err, errForeign) {
+	if _, err := kind.Look(t.Context(), job); !errors.Is(err, aws.ErrForeign) {
 		t.Errorf("looked at in another region: %v", err)
 	}
 }

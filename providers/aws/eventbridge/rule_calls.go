@@ -14,10 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-var (
-	errNoName  = errors.New("a rule is found by its name, and there is none")
-	errForeign = errors.New("the rule is in another place")
-)
+var errNoName = errors.New("a rule is found by its name, and there is none")
 
 // nameOf is the bus and the name by which a rule is looked for.
 func nameOf(site ruleSite) (bus, name string, err error) {
@@ -34,7 +31,7 @@ func nameOf(site ruleSite) (bus, name string, err error) {
 			bus, name = defaultBus, bus
 		}
 		if aws.ARN(site.ID) != ruleARN(site.Place, bus, name) {
-			return "", "", fmt.Errorf("%w: %s, and not in %s", errForeign, site.ID, site.Place)
+			return "", "", aws.Foreign(site.ID, site.Place)
 		}
 		return bus, name, nil
 	case site.Name != "":

@@ -196,11 +196,8 @@ func shownTarget(t types.Target) (Target, error) {
 	}
 	if t.EcsParameters != nil {
 		aws.OrDefault(&out.ECSParameters.TaskCount, 1)
-		for _, tag := range t.EcsParameters.Tags {
-			if out.ECSParameters.Tags == nil {
-				out.ECSParameters.Tags = map[string]string{}
-			}
-			out.ECSParameters.Tags[sdkaws.ToString(tag.Key)] = sdkaws.ToString(tag.Value)
+		if len(t.EcsParameters.Tags) > 0 {
+			out.ECSParameters.Tags = tagMap(t.EcsParameters.Tags)
 		}
 	}
 	return out, nil

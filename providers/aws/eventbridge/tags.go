@@ -2,10 +2,7 @@ package eventbridge
 
 import (
 	"context"
-	"maps"
-	"slices"
 
-	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 
@@ -18,11 +15,7 @@ func readTags(ctx context.Context, client *sdk.Client, of *string) (map[string]s
 	if err != nil {
 		return nil, aws.NotYet(err)
 	}
-	tags := map[string]string{}
-	for _, tag := range out.Tags {
-		tags[sdkaws.ToString(tag.Key)] = sdkaws.ToString(tag.Value)
-	}
-	return tags, nil
+	return tagMap(out.Tags), nil
 }
 
 // compareTags states the tags of a rule or a bus.
@@ -47,10 +40,10 @@ func compareTags[L any](d *reconcile.Diff[L], author, live map[string]string, of
 		})
 }
 
+func tagMap(tags []types.Tag) map[string]string {
+	return aws.TagMap(tags, func(t types.Tag) (key, value *string) { return t.Key, t.Value })
+}
+
 func tagList(tags map[string]string) []types.Tag {
-	var list []types.Tag
-	for _, k := range slices.Sorted(maps.Keys(tags)) {
-		list = append(list, types.Tag{Key: &k, Value: new(tags[k])})
-	}
-	return list
+	return aws.TagList(tags, func(key, value *string) types.Tag { return types.Tag{Key: key, Value: value} })
 }

@@ -109,17 +109,9 @@ func nameRune(r rune) bool {
 }
 
 func tagMap(tags []types.Tag) map[string]string {
-	m := make(map[string]string, len(tags))
-	for _, t := range tags {
-		m[sdkaws.ToString(t.Key)] = sdkaws.ToString(t.Value)
-	}
-	return m
+	return aws.TagMap(tags, func(t types.Tag) (key, value *string) { return t.Key, t.Value })
 }
 
 func tagList(tags map[string]string) []types.Tag {
-	list := make([]types.Tag, 0, len(tags))
-	for k, v := range tags {
-		list = append(list, types.Tag{Key: new(k), Value: new(v)})
-	}
-	return list
+	return aws.TagList(tags, func(key, value *string) types.Tag { return types.Tag{Key: key, Value: value} })
 }

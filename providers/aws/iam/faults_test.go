@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
@@ -26,10 +27,13 @@ type faulted struct {
 	asked        []string
 }
 
+// quick is how long a test waits for a creation that did not happen: longer than reads are late in it.
+const quick = 2 * time.Second
+
 func allKinds() map[string]faulted {
 	return map[string]faulted{
 		"role": {
-			kind: reconcile.Erase(roleKind),
+			kind: kindtest.Quick(roleKind, quick),
 			from: obj{
 				"name": "worker", "trustPolicy": trust("lambda"), "managedPolicies": list{managed("read")}, "bindings": list{grant("sqs:SendMessage", "queue")},
 				"tags": obj{"team": "web"},
@@ -42,7 +46,7 @@ func allKinds() map[string]faulted {
 			asked: []string{"IAM.CreateRole", "IAM.GetRole", "IAM.ListRolePolicies", "IAM.ListAttachedRolePolicies", "IAM.PutRolePolicy", "IAM.AttachRolePolicy"},
 		},
 		"policy": {
-			kind:    reconcile.Erase(policyKind),
+			kind:    kindtest.Quick(policyKind, quick),
 			from:    obj{"name": "reader", "document": allow("s3:Get*", "*"), "description": "reads", "tags": obj{"team": "web"}},
 			to:      obj{"name": "reader", "document": allow("s3:List*", "*"), "description": "reads", "tags": obj{"cost": "42"}},
 			objects: (*world).policies, create: "IAM.CreatePolicy", look: "IAM.GetPolicy",
@@ -93,14 +97,17 @@ func TestFaults(t *testing.T) {
 				t.Fatalf("a life makes %d calls", calls)
 			}
 			for _, how := range broken() {
-				for nth := 1; nth <= calls; nth++ {
-					w := newWorld(t, "read", "bound")
-					held := w.server.Inject(awstest.Fault{Nth: nth, Kind: how})
-					have := f.life(t, w)
-					if !slices.Equal(have, want) || held.Fired() != 1 {
-						t.Errorf("%s at call %d, which happened %d times: another life", how, nth, held.Fired())
+				t.Run(string(how), func(t *testing.T) {
+					t.Parallel()
+					for nth := 1; nth <= calls; nth++ {
+						w := newWorld(t, "read", "bound")
+						held := w.server.Inject(awstest.Fault{Nth: nth, Kind: how})
+						have := f.life(t, w)
+						if !slices.Equal(have, want) || held.Fired() != 1 {
+							t.Errorf("%s at call %d, which happened %d times: another life", how, nth, held.Fired())
+						}
 					}
-				}
+				})
 			}
 		})
 	}

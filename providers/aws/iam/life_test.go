@@ -157,7 +157,7 @@ func TestRoleNamed(t *testing.T) {
 		"arn:aws:iam::999999999999:role/worker": "", "arn:aws:iam::" + account + ":user/worker": "", "arn:aws-cn:iam::" + account + ":role/worker": "",
 	} {
 		name, err := roleNamed(roleSite{ID: id, Place: place})
-		if name != want || (err == nil) != (want != "") || err != nil && !errors.Is(err, errForeign) {
+		if name != want || (err == nil) != (want != "") || err != nil && !errors.Is(err, aws.ErrForeign) {
 			t.Errorf("%s: %q, %v", id, name, err)
 		}
 	}

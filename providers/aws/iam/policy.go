@@ -6,7 +6,6 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
 // livePolicy is a managed policy as it was seen.
@@ -86,11 +85,6 @@ func policyDefaults(want PolicyProps) PolicyProps {
 // checkPolicy finds what IAM would refuse.
 func checkPolicy(want PolicyProps) error {
 	problems := aws.CheckTags(want.Tags)
-	wrong := problems.Wrong
-	checkName(want.Name, "name", 128, wrong)
-	checkPath(want.Path, wrong)
-	if !token.Has(want.Description) && len([]rune(want.Description)) > 1000 {
-		wrong("description", "want up to 1000 characters")
-	}
+	checkNamed(want.Name, 128, want.Path, want.Description, problems.Wrong)
 	return problems.OrNil()
 }

@@ -38,7 +38,7 @@ func policyOf(site policySite) (aws.ARN, error) {
 		case p.Service != "iam" || !strings.HasPrefix(p.Resource, "policy/"):
 			return "", fmt.Errorf("%w: %s", errNotAPolicy, site.ID)
 		case p.Account != site.Place.Account && p.Account != "aws": // as which AWS has policies for everybody
-			return "", fmt.Errorf("%w: %s, and not in %s", errForeign, site.ID, site.Place)
+			return "", aws.Foreign(site.ID, site.Place)
 		}
 		return aws.ARN(site.ID), nil
 	case site.Name != "":

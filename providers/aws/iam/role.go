@@ -105,11 +105,7 @@ func roleDefaults(want RoleProps) RoleProps {
 func checkRole(want RoleProps) error {
 	problems := aws.CheckTags(want.Tags)
 	wrong := problems.Wrong
-	checkName(want.Name, "name", 64, wrong)
-	checkPath(want.Path, wrong)
-	if !token.Has(want.Description) && len([]rune(want.Description)) > 1000 {
-		wrong("description", "want up to 1000 characters")
-	}
+	checkNamed(want.Name, 64, want.Path, want.Description, wrong)
 	if d := want.MaxSessionDuration; d != nil && *d%time.Second != 0 {
 		wrong("maxSessionDuration", "want whole seconds")
 	}
@@ -125,6 +121,15 @@ func checkRole(want RoleProps) error {
 	}
 	checkBindings(want.Bindings, wrong)
 	return problems.OrNil()
+}
+
+// checkNamed checks what roles and policies have alike.
+func checkNamed(name string, most int, path, description string, wrong func(tree.Path, string)) {
+	checkName(name, "name", most, wrong)
+	checkPath(path, wrong)
+	if !token.Has(description) && len([]rune(description)) > 1000 {
+		wrong("description", "want up to 1000 characters")
+	}
 }
 
 func checkName(name string, path tree.Path, most int, wrong func(tree.Path, string)) {

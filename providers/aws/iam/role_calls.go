@@ -17,9 +17,8 @@ import (
 )
 
 var (
-	errNoName  = errors.New("it is found by its name, and there is none")
-	errForeign = errors.New("it is in another account")
-	errGoing   = errors.New("the role is still there")
+	errNoName = errors.New("it is found by its name, and there is none")
+	errGoing  = errors.New("the role is still there")
 )
 
 // arnOf is how IAM names a thing: in no region.
@@ -38,7 +37,7 @@ func roleNamed(site roleSite) (string, error) {
 			return site.ID, nil
 		}
 		if aws.ARN(site.ID) != arnOf(site.Place, p.Resource) || !strings.HasPrefix(p.Resource, "role/") {
-			return "", fmt.Errorf("%w: %s, and not in %s", errForeign, site.ID, site.Place)
+			return "", aws.Foreign(site.ID, site.Place)
 		}
 		return nameIn(p.Resource), nil
 	case site.Name != "":

@@ -8,7 +8,6 @@ import (
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/iam"
-	"github.com/aws/smithy-go"
 
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
@@ -168,40 +167,14 @@ func (ws worlds) make(objects func(*world, kindtest.T) []any, policies []string)
 }
 
 func fault(class reconcile.Class) error {
-	switch class {
-	case reconcile.Denied:
-		return &smithy.GenericAPIError{Code: "AccessDenied", Message: "not authorized"}
-	case reconcile.Throttled:
-		return &smithy.GenericAPIError{Code: "Throttling", Message: "Rate exceeded"}
-	case reconcile.Transient:
-		return &smithy.GenericAPIError{Code: "ServiceFailure", Message: "An internal error has occurred"}
-	}
-	return nil
+	return awstest.Errors("AccessDenied", "Throttling", "ServiceFailure")(class)
 }
 
 // job is a thing as it is declared, without a record.
 func (w *world) job(t *testing.T, kind reconcile.Any, props obj) *reconcile.Job {
 	t.Helper()
-	place, err := w.cloud.Place(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	job := &reconcile.Job{
-		Address: "worker", Props: props, Cloud: w.cloud, Place: place, MayDelete: true,
-		Mark: reconcile.Mark{Stack: "shop", Stage: "test", Address: "worker", Generation: 1, Store: "store"},
-	}
-	if props == nil {
-		return job
-	}
-	if err := kind.Decode(job); err != nil {
-		t.Fatal(err)
-	}
-	if kind.Names(job); job.Naming != nil {
-		job.Name = "shop-test-worker" + job.Naming.Suffix
-	}
-	if job.Given != "" {
-		job.Name, job.Named = job.Given, true
-	}
+	job := kindtest.Job(t, kind, w.cloud, "worker", props, nil)
+	job.MayDelete = true
 	return job
 }
 
@@ -210,11 +183,7 @@ func (w *world) settle(t *testing.T, kind reconcile.Any, props obj, last map[str
 	t.Helper()
 	job := w.job(t, kind, props)
 	job.Last = last
-	out, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out.Attrs
+	return kindtest.Settled(t, kind, job).Attrs
 }
 
 func names(calls []awstest.Call) []string {

@@ -304,7 +304,7 @@ func TestElsewhere(t *testing.T) {
 	job := w.job(t, kind, plainFunction(), nil)
 	job.ID = "arn:aws:lambda:eu-west-1:" + account + ":function:worker"
 	w.server.Reset()
-	if _, err := kind.Look(t.Context(), job); !errors.Is(err, errForeign) || len(w.server.Calls()) != 0 {
+	if _, err := kind.Look(t.Context(), job); !errors.Is(err, aws.ErrForeign) || len(w.server.Calls()) != 0 {
 		t.Errorf("looked at in another region: %v, %v", err, w.server.Calls())
 	}
 }

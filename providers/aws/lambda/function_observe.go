@@ -19,35 +19,17 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
-var (
-	errNoName  = errors.New("a function is found by its name, and there is none")
-	errForeign = errors.New("the function is in another place")
-)
-
-// nameOf is the name by which a function is looked for.
-func nameOf(site functionSite) (string, error) {
-	switch {
-	case site.Last != nil:
-		return site.Last.Name, nil
-	case site.ID != "":
-		p, ok := aws.ARN(site.ID).Parse()
-		if !ok {
-			return site.ID, nil
-		}
-		name := strings.TrimPrefix(p.Resource, "function:")
-		if aws.ARN(site.ID) != functionARN(site.Place, name) {
-			return "", fmt.Errorf("%w: %s, and not in %s", errForeign, site.ID, site.Place)
-		}
-		return name, nil
-	case site.Name != "":
-		return site.Name, nil
+func functionNames() aws.Names[Function] {
+	return aws.Names[Function]{
+		Of:  func(f Function) string { return f.Name },
+		In:  func(resource string) string { return strings.TrimPrefix(resource, "function:") },
+		ARN: functionARN,
 	}
-	return "", errNoName
 }
 
 // observeFunction asks for the function, then for what it has beside itself.
 func observeFunction(ctx context.Context, site functionSite) (liveFunction, error) {
-	name, err := nameOf(site)
+	name, err := aws.NameOf(site, functionNames())
 	if err != nil {
 		return liveFunction{}, err
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/aws/smithy-go"
 
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
@@ -274,36 +273,16 @@ func (ws worlds) make(setup func(*world, *testing.T), objects func(*world, kindt
 }
 
 func fault(class reconcile.Class) error {
-	switch class {
-	case reconcile.Denied:
-		return &smithy.GenericAPIError{Code: "AccessDeniedException", Message: "not authorized"}
-	case reconcile.Throttled:
-		return &smithy.GenericAPIError{Code: "TooManyRequestsException", Message: "Rate exceeded"}
-	case reconcile.Transient:
-		return &smithy.GenericAPIError{Code: "ServiceException", Message: "An error occurred and the request cannot be processed."}
-	}
-	return nil
+	return awstest.Errors("AccessDeniedException", "TooManyRequestsException", "ServiceException")(class)
 }
 
 // job is a thing as an engine declares it, on record when last is set.
 func (w *world) job(t *testing.T, kind reconcile.Any, props obj, last *reconcile.Outcome) *reconcile.Job {
 	t.Helper()
-	place, err := w.cloud.Place(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	job := &reconcile.Job{
-		Address: "worker", Props: props, Cloud: w.cloud, Place: place, Name: "shop-test-worker", Dir: w.dir,
-		Mark: reconcile.Mark{Stack: "shop", Stage: "test", Address: "worker", Generation: 1, Store: "store"},
-	}
-	if last != nil {
-		job.ID, job.Last, job.Written = last.Identity, last.Attrs, last.Written
-	}
+	job := kindtest.Job(t, kind, w.cloud, "worker", props, last)
+	job.Dir = w.dir
 	if props == nil {
 		return job
-	}
-	if err := kind.Decode(job); err != nil {
-		t.Fatal(err)
 	}
 	if err := kind.Prepare(t.Context(), job, reconcile.Workspace{Dir: w.dir, Cache: t.TempDir()}); err != nil {
 		t.Fatal(err)
@@ -315,11 +294,7 @@ func (w *world) job(t *testing.T, kind reconcile.Any, props obj, last *reconcile
 func (w *world) settled(t *testing.T, props obj, last *reconcile.Outcome) reconcile.Outcome {
 	t.Helper()
 	kind := reconcile.Erase(functionKind)
-	out, err := kind.Settle(t.Context(), w.job(t, kind, props, last), reconcile.Hooks{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return kindtest.Settled(t, kind, w.job(t, kind, props, last))
 }
 
 // wrote are the names of the mutating calls that reached the proxy since the last Reset.

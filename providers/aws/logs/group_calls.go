@@ -16,31 +16,14 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-var (
-	errNoName  = errors.New("a log group is found by its name, and there is none")
-	errGoing   = errors.New("the log group is still there")
-	errForeign = errors.New("the log group is in another place")
-)
+var errGoing = errors.New("the log group is still there")
 
-// nameOf is the name by which a group is looked for.
-func nameOf(site groupSite) (string, error) {
-	switch {
-	case site.Last != nil:
-		return site.Last.Name, nil
-	case site.ID != "":
-		arn := aws.ARN(strings.TrimSuffix(site.ID, ":*"))
-		if _, ok := arn.Parse(); !ok {
-			return site.ID, nil
-		}
-		name := groupOf(arn).Name
-		if arn != arnOf(site.Place, name) {
-			return "", fmt.Errorf("%w: %s, and not in %s", errForeign, site.ID, site.Place)
-		}
-		return name, nil
-	case site.Name != "":
-		return site.Name, nil
+func groupNames() aws.Names[LogGroup] {
+	return aws.Names[LogGroup]{
+		Of:  func(g LogGroup) string { return g.Name },
+		In:  func(resource string) string { return strings.TrimPrefix(resource, "log-group:") },
+		ARN: arnOf,
 	}
-	return "", errNoName
 }
 
 // groupNamed finds the one group of that name among all that begin like it, of which it is the first.
@@ -60,7 +43,8 @@ func groupNamed(ctx context.Context, client *sdk.Client, name string) (types.Log
 }
 
 func observeGroup(ctx context.Context, site groupSite) (liveGroup, error) {
-	name, err := nameOf(site)
+	site.ID = strings.TrimSuffix(site.ID, ":*") // which stands for its streams in an ARN
+	name, err := aws.NameOf(site, groupNames())
 	if err != nil {
 		return liveGroup{}, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -44,11 +45,7 @@ func TestCalls(t *testing.T) {
 }
 
 // quick is the kind with a short bound of visibility, for faults after which it must be waited for.
-func quick() reconcile.Any {
-	k := *groupKind
-	k.Visibility = 300 * time.Millisecond
-	return reconcile.Erase(&k)
-}
+func quick() reconcile.Any { return kindtest.Quick(groupKind, 300*time.Millisecond) }
 
 // TestFaults breaks one call of a creation at a time. In the end there is one group, made by as few calls as can be.
 func TestFaults(t *testing.T) {
@@ -224,7 +221,7 @@ func TestElsewhere(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(groupKind)
 	job := w.job(t, kind, obj{}, nil)
 	job.ID = "arn:aws:logs:eu-west-1:" + account + ":log-group:shop-test-app:*"
-	if _, err := kind.Look(t.Context(), job); !errors.Is(err, errForeign) {
+	if _, err := kind.Look(t.Context(), job); !errors.Is(err, aws.ErrForeign) {
 		t.Errorf("looked at in another region: %v", err)
 	}
 	if n := len(w.server.Calls()); n != 0 {

@@ -7,7 +7,6 @@ import (
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/route53"
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
-	"github.com/aws/smithy-go"
 
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
@@ -126,51 +125,21 @@ func (ws worlds) make(objects func(*world, kindtest.T) []any) func(kindtest.T) k
 }
 
 func fault(class reconcile.Class) error {
-	switch class {
-	case reconcile.Denied:
-		return &smithy.GenericAPIError{Code: "AccessDenied", Message: "not authorized"}
-	case reconcile.Throttled:
-		return &smithy.GenericAPIError{Code: "Throttling", Message: "Rate exceeded"}
-	case reconcile.Transient:
-		return &smithy.GenericAPIError{Code: "ServiceUnavailable", Message: "try again"}
-	}
-	return nil
+	return awstest.Errors("AccessDenied", "Throttling", "ServiceUnavailable")(class)
 }
 
 // job is a thing as an engine declares it, on record when last is set.
 func (w *world) job(t *testing.T, kind reconcile.Any, props obj, last *reconcile.Outcome) *reconcile.Job {
 	t.Helper()
-	place, err := w.cloud.Place(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	job := &reconcile.Job{
-		Address: "www", Props: props, Cloud: w.cloud, Place: place, Nonce: "nonce",
-		Mark: reconcile.Mark{Stack: "shop", Stage: "test", Address: "www", Generation: 1, Store: "store"},
-	}
-	if last != nil {
-		job.ID, job.Last = last.Identity, last.Attrs
-	}
-	if props == nil {
-		return job
-	}
-	if err := kind.Decode(job); err != nil {
-		t.Fatal(err)
-	}
-	if kind.Names(job); job.Given != "" {
-		job.Name, job.Named = job.Given, true
-	}
+	job := kindtest.Job(t, kind, w.cloud, "www", props, last)
+	job.Nonce = "nonce"
 	return job
 }
 
 // settled makes a thing match and fails the test when it does not.
 func (w *world) settled(t *testing.T, kind reconcile.Any, props obj, last *reconcile.Outcome) reconcile.Outcome {
 	t.Helper()
-	out, err := kind.Settle(t.Context(), w.job(t, kind, props, last), reconcile.Hooks{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return kindtest.Settled(t, kind, w.job(t, kind, props, last))
 }
 
 // wrote are the names of the mutating calls that reached the proxy since the last Reset.

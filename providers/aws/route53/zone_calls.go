@@ -63,14 +63,10 @@ func zoneAt(ctx context.Context, client *sdk.Client, site zoneSite, id string) (
 }
 
 func tagMap(set *types.ResourceTagSet) map[string]string {
-	tags := map[string]string{}
 	if set == nil {
-		return tags
+		return map[string]string{}
 	}
-	for _, t := range set.Tags {
-		tags[sdkaws.ToString(t.Key)] = sdkaws.ToString(t.Value)
-	}
-	return tags
+	return aws.TagMap(set.Tags, func(t types.Tag) (key, value *string) { return t.Key, t.Value })
 }
 
 // findZone looks among the zones of a name. One that carries our mark is it: while a generation is being made, of that

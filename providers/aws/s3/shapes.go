@@ -2,12 +2,12 @@ package s3
 
 import (
 	"cmp"
-	"maps"
 	"reflect"
 	"slices"
 
-	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/athanor-dev/athanor/providers/aws"
 )
 
 // count is a pointer to n, nil when it is zero.
@@ -47,20 +47,12 @@ func equalProps[T any](a, b T) bool { return reflect.DeepEqual(a, b) }
 
 // tagList writes tags in the order of their keys.
 func tagList(tags map[string]string) []types.Tag {
-	out := make([]types.Tag, 0, len(tags))
-	for _, k := range slices.Sorted(maps.Keys(tags)) {
-		out = append(out, types.Tag{Key: new(k), Value: new(tags[k])})
-	}
-	return out
+	return aws.TagList(tags, func(key, value *string) types.Tag { return types.Tag{Key: key, Value: value} })
 }
 
 // tagMap reads tags.
 func tagMap(tags []types.Tag) map[string]string {
-	out := make(map[string]string, len(tags))
-	for _, t := range tags {
-		out[awssdk.ToString(t.Key)] = awssdk.ToString(t.Value)
-	}
-	return out
+	return aws.TagMap(tags, func(t types.Tag) (key, value *string) { return t.Key, t.Value })
 }
 
 // each is a list with f applied to every element, nil when empty.

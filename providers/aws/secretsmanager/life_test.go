@@ -13,6 +13,7 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -44,11 +45,7 @@ func TestCalls(t *testing.T) {
 }
 
 // quick is the kind with a short bound of visibility, for faults after which it must be waited for.
-func quick() reconcile.Any {
-	k := *secretKind
-	k.Visibility = 300 * time.Millisecond
-	return reconcile.Erase(&k)
-}
+func quick() reconcile.Any { return kindtest.Quick(secretKind, 300*time.Millisecond) }
 
 // TestFaults breaks one call of a creation at a time. In the end there is one secret with one version, whose value was
 // made up once.
@@ -308,7 +305,7 @@ func TestElsewhere(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(secretKind)
 	job := w.job(t, kind, obj{"value": "a"}, nil)
 	job.ID = "arn:aws:secretsmanager:eu-west-1:" + account + ":secret:shop-test-password-abcdef"
-	if _, err := kind.Look(t.Context(), job); !errors.Is(err, errForeign) {
+	if _, err := kind.Look(t.Context(), job); !errors.Is(err, aws.ErrForeign) {
 		t.Errorf("looked at in another region: %v", err)
 	}
 	if n := len(w.server.Calls()); n != 0 {

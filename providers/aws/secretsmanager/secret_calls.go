@@ -19,7 +19,6 @@ import (
 
 var (
 	errNoName    = errors.New("a secret is found by its name, and there is none")
-	errForeign   = errors.New("the secret is in another place")
 	errScheduled = errors.New("a secret of this name that is not ours is scheduled for deletion")
 	errNotFree   = errors.New("the name of a deleted secret is not free yet")
 	errCopy      = errors.New("there is a copy of a secret of another region under this name")
@@ -34,7 +33,7 @@ func idOf(site secretSite) (string, error) {
 		return string(site.Last.ARN), nil
 	case site.ID != "":
 		if p, ok := aws.ARN(site.ID).Parse(); ok && (p.Region != site.Place.Region || p.Account != site.Place.Account || p.Service != "secretsmanager") {
-			return "", fmt.Errorf("%w: %s, and not in %s", errForeign, site.ID, site.Place)
+			return "", aws.Foreign(site.ID, site.Place)
 		}
 		return site.ID, nil
 	case site.Name != "":
@@ -83,11 +82,7 @@ func described(ctx context.Context, client *sdk.Client, id string) (liveSecret, 
 	if err != nil {
 		return liveSecret{}, aws.Absent(err)
 	}
-	live := liveSecret{DescribeSecretOutput: out, tags: map[string]string{}}
-	for _, t := range out.Tags {
-		live.tags[sdkaws.ToString(t.Key)] = sdkaws.ToString(t.Value)
-	}
-	return live, nil
+	return liveSecret{DescribeSecretOutput: out, tags: tagMap(out.Tags)}, nil
 }
 
 func (l liveSecret) copied(place reconcile.Place) bool {
@@ -248,12 +243,12 @@ func tokenOf(parts ...string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+func tagMap(tags []types.Tag) map[string]string {
+	return aws.TagMap(tags, func(t types.Tag) (key, value *string) { return t.Key, t.Value })
+}
+
 func tagList(tags map[string]string) []types.Tag {
-	list := make([]types.Tag, 0, len(tags))
-	for k, v := range tags {
-		list = append(list, types.Tag{Key: new(k), Value: new(v)})
-	}
-	return list
+	return aws.TagList(tags, func(key, value *string) types.Tag { return types.Tag{Key: key, Value: value} })
 }
 
 func replicaList(replicas []Replica) []types.ReplicaRegionType {

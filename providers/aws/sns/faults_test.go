@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
@@ -24,16 +25,19 @@ type faulted struct {
 	objects  func(*world, kindtest.T) []any
 }
 
+// quick is how long a test waits for a creation that did not happen: longer than reads are late in it.
+const quick = 2 * time.Second
+
 func bothKinds() map[string]faulted {
 	return map[string]faulted{
 		"topic": {
-			reconcile.Erase(topicKind),
+			kindtest.Quick(topicKind, quick),
 			obj{"name": "events", "displayName": "Events", "signatureVersion": int64(2), "dataProtectionPolicy": protection("cards"), "tags": obj{"team": "web"}},
 			obj{"name": "events", "policy": publishPolicy("SNS:Publish"), "sqsLogging": obj{"failureRoleArn": role("failed")}, "tags": obj{"cost": "42"}},
 			(*world).topics,
 		},
 		"subscription": {
-			reconcile.Erase(subscriptionKind), toQueue(obj{"filterPolicy": obj{"order": obj{"state": list{"new"}}}, "filterPolicyScope": "MessageBody"}),
+			kindtest.Quick(subscriptionKind, quick), toQueue(obj{"filterPolicy": obj{"order": obj{"state": list{"new"}}}, "filterPolicyScope": "MessageBody"}),
 			toQueue(obj{"filterPolicy": obj{"type": list{"order"}}, "deadLetter": queue("dead"), "rawMessageDelivery": true}), (*world).subscriptions,
 		},
 	}
@@ -93,14 +97,17 @@ func TestFaults(t *testing.T) {
 				t.Fatalf("a life makes %d calls", calls)
 			}
 			for _, how := range broken() {
-				for nth := 1; nth <= calls; nth++ {
-					w := f.world(t)
-					held := w.server.Inject(awstest.Fault{Nth: nth, Kind: how})
-					have := f.life(t, w)
-					if !slices.Equal(have, want) || held.Fired() != 1 {
-						t.Errorf("%s at call %d, which happened %d times: another life", how, nth, held.Fired())
+				t.Run(string(how), func(t *testing.T) {
+					t.Parallel()
+					for nth := 1; nth <= calls; nth++ {
+						w := f.world(t)
+						held := w.server.Inject(awstest.Fault{Nth: nth, Kind: how})
+						have := f.life(t, w)
+						if !slices.Equal(have, want) || held.Fired() != 1 {
+							t.Errorf("%s at call %d, which happened %d times: another life", how, nth, held.Fired())
+						}
 					}
-				}
+				})
 			}
 		})
 	}

@@ -166,7 +166,7 @@ func TestTopicByName(t *testing.T) {
 	}
 	other := w.job(t, kind, obj{"name": "events"})
 	other.ID = strings.Replace(arn("events"), "us-east-1", "eu-west-1", 1)
-	if _, err := kind.Look(t.Context(), other); !errors.Is(err, errForeign) {
+	if _, err := kind.Look(t.Context(), other); !errors.Is(err, aws.ErrForeign) {
 		t.Errorf("elsewhere: %v", err)
 	}
 }

@@ -15,34 +15,23 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-var (
-	errNoName  = errors.New("a topic is found by its name, and there is none")
-	errForeign = errors.New("the topic is in another place")
-)
-
 // arnOf is how SNS names a topic.
 func arnOf(place reconcile.Place, name string) aws.ARN {
 	return aws.ARNIn(place, "sns", name)
 }
 
+func topicNames() aws.Names[Topic] {
+	return aws.Names[Topic]{
+		Of:  func(t Topic) string { return t.Name },
+		In:  func(resource string) string { return resource },
+		ARN: arnOf,
+	}
+}
+
 // topicOf is what a topic is looked for by.
 func topicOf(site topicSite) (aws.ARN, error) {
-	switch {
-	case site.Last != nil:
-		return site.Last.ARN, nil
-	case site.ID != "":
-		p, ok := aws.ARN(site.ID).Parse()
-		if !ok {
-			return arnOf(site.Place, site.ID), nil // a name
-		}
-		if aws.ARN(site.ID) != arnOf(site.Place, p.Resource) {
-			return "", fmt.Errorf("%w: %s, and not in %s", errForeign, site.ID, site.Place)
-		}
-		return aws.ARN(site.ID), nil
-	case site.Name != "":
-		return arnOf(site.Place, site.Name), nil
-	}
-	return "", errNoName
+	name, err := aws.NameOf(site, topicNames())
+	return arnOf(site.Place, name), err
 }
 
 // observeTopic asks for the attributes, and then for all that they do not show.
@@ -178,17 +167,9 @@ func listTopics(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found, 
 }
 
 func tagMap(tags []types.Tag) map[string]string {
-	m := make(map[string]string, len(tags))
-	for _, t := range tags {
-		m[sdkaws.ToString(t.Key)] = sdkaws.ToString(t.Value)
-	}
-	return m
+	return aws.TagMap(tags, func(t types.Tag) (key, value *string) { return t.Key, t.Value })
 }
 
 func tagList(tags map[string]string) []types.Tag {
-	list := make([]types.Tag, 0, len(tags))
-	for k, v := range tags {
-		list = append(list, types.Tag{Key: new(k), Value: new(v)})
-	}
-	return list
+	return aws.TagList(tags, func(key, value *string) types.Tag { return types.Tag{Key: key, Value: value} })
 }

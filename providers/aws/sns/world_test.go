@@ -9,7 +9,6 @@ import (
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/sns"
-	"github.com/aws/smithy-go"
 
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
@@ -157,40 +156,14 @@ func (ws worlds) make(objects func(*world, kindtest.T) []any, topics ...string) 
 }
 
 func fault(class reconcile.Class) error {
-	switch class {
-	case reconcile.Denied:
-		return &smithy.GenericAPIError{Code: "AuthorizationError", Message: "not authorized"}
-	case reconcile.Throttled:
-		return &smithy.GenericAPIError{Code: "Throttled", Message: "Rate exceeded"}
-	case reconcile.Transient:
-		return &smithy.GenericAPIError{Code: "InternalError", Message: "We encountered an internal error."}
-	}
-	return nil
+	return awstest.Errors("AuthorizationError", "Throttled", "InternalError")(class)
 }
 
 // job is a thing as it is declared, without a record.
 func (w *world) job(t *testing.T, kind reconcile.Any, props obj) *reconcile.Job {
 	t.Helper()
-	place, err := w.cloud.Place(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	job := &reconcile.Job{
-		Address: "events", Props: props, Cloud: w.cloud, Place: place, MayDelete: true,
-		Mark: reconcile.Mark{Stack: "shop", Stage: "test", Address: "events", Generation: 1, Store: "store"},
-	}
-	if props == nil {
-		return job
-	}
-	if err := kind.Decode(job); err != nil {
-		t.Fatal(err)
-	}
-	if kind.Names(job); job.Naming != nil {
-		job.Name = "shop-test-events" + job.Naming.Suffix
-	}
-	if job.Given != "" {
-		job.Name, job.Named = job.Given, true
-	}
+	job := kindtest.Job(t, kind, w.cloud, "events", props, nil)
+	job.MayDelete = true
 	return job
 }
 

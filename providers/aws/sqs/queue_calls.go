@@ -19,10 +19,8 @@ import (
 )
 
 var (
-	errNoName  = errors.New("a queue is found by its name, and there is none")
-	errGoing   = errors.New("the queue is still there")
-	errNoDead  = errors.New("the dead-letter queue is not there, or not yet")
-	errForeign = errors.New("the queue is in another place")
+	errGoing  = errors.New("the queue is still there")
+	errNoDead = errors.New("the dead-letter queue is not there, or not yet")
 )
 
 // arnOf is how SQS names a queue.
@@ -30,28 +28,17 @@ func arnOf(place reconcile.Place, name string) aws.ARN {
 	return aws.ARNIn(place, "sqs", name)
 }
 
-// nameOf is the name by which a queue is looked for.
-func nameOf(site queueSite) (string, error) {
-	switch {
-	case site.Last != nil:
-		return site.Last.Name, nil
-	case site.ID != "":
-		p, ok := aws.ARN(site.ID).Parse()
-		if !ok {
-			return site.ID[strings.LastIndexByte(site.ID, '/')+1:], nil // a URL, or a name
-		}
-		if aws.ARN(site.ID) != arnOf(site.Place, p.Resource) {
-			return "", fmt.Errorf("%w: %s, and not in %s", errForeign, site.ID, site.Place)
-		}
-		return p.Resource, nil
-	case site.Name != "":
-		return site.Name, nil
+func queueNames() aws.Names[Queue] {
+	return aws.Names[Queue]{
+		Of:   func(q Queue) string { return q.Name },
+		In:   func(resource string) string { return resource },
+		Bare: func(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }, // a URL, or a name
+		ARN:  arnOf,
 	}
-	return "", errNoName
 }
 
 func observeQueue(ctx context.Context, site queueSite) (liveQueue, error) {
-	name, err := nameOf(site)
+	name, err := aws.NameOf(site, queueNames())
 	if err != nil {
 		return liveQueue{}, err
 	}

@@ -9,7 +9,6 @@ import (
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
-	"github.com/aws/smithy-go"
 
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
@@ -125,48 +124,20 @@ func (ws worlds) make(t kindtest.T) kindtest.World {
 }
 
 func fault(class reconcile.Class) error {
-	switch class {
-	case reconcile.Denied:
-		return &smithy.GenericAPIError{Code: "AccessDeniedException", Message: "not authorized"}
-	case reconcile.Throttled:
-		return &smithy.GenericAPIError{Code: "RequestThrottled", Message: "Request is throttled."}
-	case reconcile.Transient:
-		return &smithy.GenericAPIError{Code: "InternalError", Message: "We encountered an internal error."}
-	}
-	return nil
+	return awstest.Errors("AccessDeniedException", "RequestThrottled", "InternalError")(class)
 }
 
 // job is a queue as an engine declares it, on record when last is set.
 func (w *world) job(t *testing.T, kind reconcile.Any, props obj, last *reconcile.Outcome) *reconcile.Job {
 	t.Helper()
-	place, err := w.cloud.Place(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	job := &reconcile.Job{
-		Address: "orders", Props: props, Cloud: w.cloud, Place: place, Name: "shop-test-orders",
-		Mark: reconcile.Mark{Stack: "shop", Stage: "test", Address: "orders", Generation: 1, Store: "store"},
-	}
-	if last != nil {
-		job.ID, job.Last = last.Identity, last.Attrs
-	}
-	if props != nil {
-		if err := kind.Decode(job); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return job
+	return kindtest.Job(t, kind, w.cloud, "orders", props, last)
 }
 
 // settled makes a queue match and fails the test when it does not.
 func (w *world) settled(t *testing.T, props obj, last *reconcile.Outcome) reconcile.Outcome {
 	t.Helper()
 	kind := reconcile.Erase(queueKind)
-	out, err := kind.Settle(t.Context(), w.job(t, kind, props, last), reconcile.Hooks{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return kindtest.Settled(t, kind, w.job(t, kind, props, last))
 }
 
 // wrote are the names of the mutating calls that reached the proxy since the last Reset.

@@ -12,6 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -43,11 +44,7 @@ func TestCalls(t *testing.T) {
 }
 
 // quick is the kind with a short bound of visibility, for faults after which it must be waited for.
-func quick() reconcile.Any {
-	k := *parameterKind
-	k.Visibility = 300 * time.Millisecond
-	return reconcile.Erase(&k)
-}
+func quick() reconcile.Any { return kindtest.Quick(parameterKind, 300*time.Millisecond) }
 
 // TestFaults breaks one call of a creation at a time. In the end there is one parameter, of one version.
 func TestFaults(t *testing.T) {
@@ -232,7 +229,7 @@ func TestElsewhere(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(parameterKind)
 	job := w.job(t, kind, obj{"value": "one"}, nil)
 	job.ID = "arn:aws:ssm:eu-west-1:" + account + ":parameter/shop-test-domain"
-	if _, err := kind.Look(t.Context(), job); !errors.Is(err, errForeign) {
+	if _, err := kind.Look(t.Context(), job); !errors.Is(err, aws.ErrForeign) {
 		t.Errorf("looked at in another region: %v", err)
 	}
 	if n := len(w.server.Calls()); n != 0 {

@@ -16,10 +16,9 @@ import (
 )
 
 var (
-	errNoName  = errors.New("a parameter is found by its name, and there is none")
-	errForeign = errors.New("the parameter is in another place")
-	errNoMeta  = errors.New("the parameter is not listed yet")
-	errShown   = errors.New("a secret is given as a value that everybody may see")
+	errNoName = errors.New("a parameter is found by its name, and there is none")
+	errNoMeta = errors.New("the parameter is not listed yet")
+	errShown  = errors.New("a secret is given as a value that everybody may see")
 )
 
 // nameOf is the name, or the ARN, by which a parameter is looked for.
@@ -29,7 +28,7 @@ func nameOf(site parameterSite) (string, error) {
 		return site.Last.Name, nil
 	case site.ID != "":
 		if p, ok := aws.ARN(site.ID).Parse(); ok && (p.Region != site.Place.Region || p.Account != site.Place.Account || p.Service != "ssm") {
-			return "", fmt.Errorf("%w: %s, and not in %s", errForeign, site.ID, site.Place)
+			return "", aws.Foreign(site.ID, site.Place)
 		}
 		return site.ID, nil
 	case site.Name != "":
@@ -176,9 +175,5 @@ func listParameters(ctx context.Context, scope reconcile.Scope) ([]reconcile.Fou
 }
 
 func tagList(tags map[string]string) []types.Tag {
-	list := make([]types.Tag, 0, len(tags))
-	for k, v := range tags {
-		list = append(list, types.Tag{Key: new(k), Value: new(v)})
-	}
-	return list
+	return aws.TagList(tags, func(key, value *string) types.Tag { return types.Tag{Key: key, Value: value} })
 }

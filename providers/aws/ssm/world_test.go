@@ -7,7 +7,6 @@ import (
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
-	"github.com/aws/smithy-go"
 
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
@@ -98,52 +97,20 @@ func (ws worlds) make(t kindtest.T) kindtest.World {
 }
 
 func fault(class reconcile.Class) error {
-	switch class {
-	case reconcile.Denied:
-		return &smithy.GenericAPIError{Code: "AccessDeniedException", Message: "not authorized"}
-	case reconcile.Throttled:
-		return &smithy.GenericAPIError{Code: "ThrottlingException", Message: "Rate exceeded"}
-	case reconcile.Transient:
-		return &smithy.GenericAPIError{Code: "InternalServerError", Message: "An error occurred on the server side."}
-	}
-	return nil
+	return awstest.Errors("AccessDeniedException", "ThrottlingException", "InternalServerError")(class)
 }
 
 // job is a parameter as an engine declares it, on record when last is set.
 func (w *world) job(t *testing.T, kind reconcile.Any, props obj, last *reconcile.Outcome) *reconcile.Job {
 	t.Helper()
-	place, err := w.cloud.Place(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	job := &reconcile.Job{
-		Address: "domain", Props: props, Cloud: w.cloud, Place: place, Name: "shop-test-domain",
-		Mark: reconcile.Mark{Stack: "shop", Stage: "test", Address: "domain", Generation: 1, Store: "store"},
-	}
-	if last != nil {
-		job.ID, job.Last = last.Identity, last.Attrs
-	}
-	if props == nil {
-		return job
-	}
-	if err := kind.Decode(job); err != nil {
-		t.Fatal(err)
-	}
-	if kind.Names(job); job.Given != "" {
-		job.Name, job.Named = job.Given, true
-	}
-	return job
+	return kindtest.Job(t, kind, w.cloud, "domain", props, last)
 }
 
 // settled makes a parameter match and fails the test when it does not.
 func (w *world) settled(t *testing.T, props obj, last *reconcile.Outcome) reconcile.Outcome {
 	t.Helper()
 	kind := reconcile.Erase(parameterKind)
-	out, err := kind.Settle(t.Context(), w.job(t, kind, props, last), reconcile.Hooks{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return kindtest.Settled(t, kind, w.job(t, kind, props, last))
 }
 
 // wrote are the names of the mutating calls that reached the proxy since the last Reset.
