@@ -95,6 +95,7 @@ func workerDefaults(want WorkerProps) WorkerProps {
 
 var (
 	workerName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	hostName   = regexp.MustCompile(`^([a-z0-9_]([a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]+$`)
 	dateForm   = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
 )
 
@@ -129,11 +130,29 @@ func checkWorker(want WorkerProps) error {
 			problems.Wrong(tree.Path("crons").Index(i), "want five fields: minute, hour, day of the month, month, day of the week")
 		}
 	}
+	for i, name := range want.Domains {
+		if !token.Has(name) && !hostName.MatchString(name) {
+			problems.Wrong(tree.Path("domains").Index(i), "want a host name in lower case")
+		}
+	}
+	problems = append(problems, twice("compatibilityFlags", want.CompatibilityFlags)...)
+	problems = append(problems, twice("domains", want.Domains)...)
 	return append(problems, checkTags(want.Tags)...).OrNil()
 }
 
-func checkTags(tags []string) props.Errors {
+// twice finds what a list without order names more than once.
+func twice(path tree.Path, list []string) props.Errors {
 	var problems props.Errors
+	for i, one := range list {
+		if slices.Contains(list[:i], one) {
+			problems.Wrong(path.Index(i), "is named twice")
+		}
+	}
+	return problems
+}
+
+func checkTags(tags []string) props.Errors {
+	problems := twice("tags", tags)
 	if len(tags) > mostTags {
 		problems.Wrong("tags", "want at most four")
 	}
