@@ -24,6 +24,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/kv"
 	"github.com/athanor-dev/athanor/providers/cloudflare/queues"
 	"github.com/athanor-dev/athanor/providers/cloudflare/r2"
+	"github.com/athanor-dev/athanor/providers/cloudflare/workers"
 	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/providers/random"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -35,7 +36,7 @@ func All() []reconcile.Provider {
 		local.Provider(),
 		random.Provider(),
 		aws.Provider(services()...),
-		cloudflare.Provider(d1.Service(), dns.Service(), kv.Service(), queues.Service(), r2.Service()),
+		cloudflare.Provider(d1.Service(), dns.Service(), kv.Service(), queues.Service(), r2.Service(), workers.Service()),
 	}
 }
 

@@ -117,6 +117,14 @@ func (d *Diff[L]) Asset(name string) (a Asset, ok bool) {
 // Assets are all that Prepare made, by name.
 func (d *Diff[L]) Assets() map[string]Asset { return d.job.Assets }
 
+// Secret reports whether what is wanted at path is, holds, or is part of a secret.
+func (d *Diff[L]) Secret(path tree.Path) bool { return d.secret(path) }
+
+// Differs reports whether a difference has been stated at path, or within it.
+func (d *Diff[L]) Differs(path tree.Path) bool {
+	return slices.ContainsFunc(d.steps, func(s step[L]) bool { return s.Path.Within(path) })
+}
+
 // Unknown reports whether want, at path, holds a value that is known only later. Text that only looks like
 // a token does not count: what is resolved is taken literally.
 func (d *Diff[L]) Unknown(path tree.Path, want any) bool { return d.unknown(path, want) }

@@ -147,6 +147,25 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestDiffTells: a comparison knows what it has stated so far, and what is secret.
+func TestDiffTells(t *testing.T) {
+	t.Parallel()
+	steps(t, &reconcile.Job{Secret: map[tree.Path]bool{"env.KEY": true}}, func(d *reconcile.Diff[any]) {
+		reconcile.Value(d, "a.b", any("new"), any("old"), call("Set"))
+		reconcile.Value(d, "c", any("same"), any("same"), call("Set"))
+		for path, want := range map[tree.Path]bool{"a": true, "a.b": true, "a.b.c": false, "c": false} {
+			if d.Differs(path) != want {
+				t.Errorf("%s differs: %t", path, !want)
+			}
+		}
+		for path, want := range map[tree.Path]bool{"env": true, "env.KEY": true, "env.KEY.json": true, "env.STAGE": false, "hidden": true} {
+			if d.Secret(path) != want {
+				t.Errorf("%s is secret: %t", path, !want)
+			}
+		}
+	})
+}
+
 func TestWritten(t *testing.T) {
 	t.Parallel()
 	write := func(want any) func(*reconcile.Diff[any]) {

@@ -2,11 +2,14 @@ package cloudflare
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"mime/multipart"
 	"net/http"
 
 	"github.com/athanor-dev/athanor/reconcile"
@@ -18,8 +21,38 @@ type Request struct {
 	Method, Path string
 	// Header is sent along. Nil: none.
 	Header http.Header
-	// Body is sent as JSON. Nil: none.
+	// Body is sent as JSON, a [Form] as it is. Nil: none.
 	Body any
+	// Token is asked with instead of the API token, where a service has given one for this. "": none.
+	Token string
+}
+
+// Form is a body that is no JSON, with its content type.
+type Form struct {
+	Type    string
+	Content []byte
+}
+
+// NewForm is a body of several parts, which write adds.
+func NewForm(write func(*multipart.Writer) error) (Form, error) {
+	var text bytes.Buffer
+	form := multipart.NewWriter(&text)
+	if err := errors.Join(write(form), form.Close()); err != nil {
+		return Form{}, err
+	}
+	return Form{form.FormDataContentType(), text.Bytes()}, nil
+}
+
+// content is the body as it is sent, with its type.
+func (r Request) content() (Form, error) {
+	switch body := r.Body.(type) {
+	case nil:
+		return Form{}, nil
+	case Form:
+		return body, nil
+	}
+	encoded, err := json.Marshal(r.Body)
+	return Form{"application/json", encoded}, err
 }
 
 // Call makes a call for which the client has no method, or types that cannot be made outside of it, by the same way as
@@ -33,22 +66,22 @@ func Call(ctx context.Context, cloud reconcile.Cloud, r Request, into any) error
 	if err != nil {
 		return err
 	}
+	body, err := r.content()
+	if err != nil {
+		return err
+	}
 	var text io.Reader
 	if r.Body != nil {
-		encoded, err := json.Marshal(r.Body)
-		if err != nil {
-			return err
-		}
-		text = bytes.NewReader(encoded)
+		text = bytes.NewReader(body.Content)
 	}
 	req, err := http.NewRequestWithContext(ctx, r.Method, way.endpoint+r.Path, text)
 	if err != nil {
 		return err
 	}
 	maps.Copy(req.Header, r.Header)
-	req.Header.Set("Authorization", "Bearer "+way.token)
+	req.Header.Set("Authorization", "Bearer "+cmp.Or(r.Token, way.token))
 	if r.Body != nil {
-		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Content-Type", body.Type)
 	}
 	res, err := c.pass(req, c.http.Do)
 	if err != nil || into == nil {

@@ -44,6 +44,17 @@ var codes = map[string]map[reconcile.Class][]int64{
 		reconcile.Busy:    {10008},
 		reconcile.Invalid: {10005, 10015, 10063, 11000, 11014, 11019, 11020},
 	},
+	// Another migration tag is that of somebody who came between: what is live is looked at again. A Worker that others
+	// need (10064, 10142) stays until they are changed.
+	"Workers": {
+		reconcile.Absent:   {10007, 10009, 100114},
+		reconcile.Exists:   {10020, 100116},
+		reconcile.Conflict: {10079},
+		reconcile.Invalid: {
+			10001, 10019, 10021, 10022, 10041, 10061, 10064, 10068, 10070, 10074, 10085, 10142, 10144, 10157, 10159, 10181, 10182, 10211,
+			11000, 100117, 100119, 100143,
+		},
+	},
 	// A queue that events are still sent to is deleted once they are not.
 	"Queues": {
 		reconcile.Absent:  {11000, 11006},

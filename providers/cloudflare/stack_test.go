@@ -16,6 +16,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/kv"
 	"github.com/athanor-dev/athanor/providers/cloudflare/queues"
 	"github.com/athanor-dev/athanor/providers/cloudflare/r2"
+	"github.com/athanor-dev/athanor/providers/cloudflare/workers"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/mem"
@@ -27,6 +28,8 @@ type stage struct {
 	t *testing.T
 	s *cloudflaretest.Server
 	e *engine.Engine
+	// dir is the stack's directory; "" is a new one each time.
+	dir string
 }
 
 // newStage has a zone, and a Worker that consumes. Everything comes from the environment, as for a user.
@@ -36,7 +39,7 @@ func newStage(t *testing.T) *stage {
 	s.Setenv(t)
 	s.AddZone(s.Account, "shop.example")
 	s.AddScript("worker")
-	catalog, err := reconcile.NewCatalog(cloudflare.Provider(d1.Service(), dns.Service(), kv.Service(), queues.Service(), r2.Service()))
+	catalog, err := reconcile.NewCatalog(cloudflare.Provider(d1.Service(), dns.Service(), kv.Service(), queues.Service(), r2.Service(), workers.Service()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,13 +47,20 @@ func newStage(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &stage{t: t, s: s, e: &engine.Engine{Catalog: catalog, Store: mem.New(), Key: key}}
+	return &stage{t: t, s: s, e: &engine.Engine{Catalog: catalog, Store: mem.New(), Key: key, Cache: t.TempDir()}}
 }
 
 func (s *stage) plan(program athanor.Program) (*engine.Plan, error) {
-	g, err := athanor.Evaluate(program, athanor.Input{Stack: "shop", Stage: "test", Dir: s.t.TempDir()})
+	dir := s.dir
+	if dir == "" {
+		dir = s.t.TempDir()
+	}
+	g, err := athanor.Evaluate(program, athanor.Input{Stack: "shop", Stage: "test", Dir: dir})
 	if err != nil {
 		return nil, err
+	}
+	if g.Secrets["key"].Env != "" {
+		s.t.Setenv(g.Secrets["key"].Env, canary)
 	}
 	return s.e.Plan(s.t.Context(), g, engine.PlanOptions{})
 }

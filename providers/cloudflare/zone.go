@@ -2,6 +2,7 @@ package cloudflare
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"regexp"
@@ -88,6 +89,18 @@ func (c *Cloud) findZone(ctx context.Context, account, idOrName string) (Zone, e
 		}
 	}
 	return Zone{}, fmt.Errorf("%w: account %s has none of that name", reconcile.ErrAbsent, account)
+}
+
+// ZoneOfHost is the zone that a host name is in: the one of its own name, or of what it ends with. Where there is none it
+// is ErrAbsent.
+func ZoneOfHost(ctx context.Context, cloud reconcile.Cloud, host string) (Zone, error) {
+	for name := host; strings.Contains(name, "."); _, name, _ = strings.Cut(name, ".") {
+		z, err := ZoneOf(ctx, cloud, name)
+		if !errors.Is(err, reconcile.ErrAbsent) {
+			return z, err
+		}
+	}
+	return Zone{}, fmt.Errorf("%w: no zone of the account has the name %s", reconcile.ErrAbsent, host)
 }
 
 // Zones are all zones of the account of a handle.

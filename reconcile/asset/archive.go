@@ -136,6 +136,23 @@ func Existing(ctx context.Context, path string) (reconcile.Asset, error) {
 	return reconcile.Asset{Digest: hex.EncodeToString(h.Sum(nil)), Path: path, Size: n}, err
 }
 
+// Keep writes data into a folder of the cache, under its digest.
+func Keep(ctx context.Context, work reconcile.Workspace, folder string, data []byte) (reconcile.Asset, error) {
+	sum := sha256.Sum256(data)
+	to := filepath.Join(work.Cache, folder, hex.EncodeToString(sum[:]))
+	if kept, err := Existing(ctx, to); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return kept, err
+	}
+	err := writeNew(to, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	if err != nil {
+		return reconcile.Asset{}, err
+	}
+	return Existing(ctx, to)
+}
+
 // inputs is one digest of all that an archive is made of, and those of its files.
 func inputs(ctx context.Context, files []File) (key string, sums []string, err error) {
 	all := sha256.New()

@@ -23,8 +23,14 @@ type Bundle struct {
 	Name string
 	// External are the packages that are left to be imported where it runs; * stands for any text.
 	External []string
-	// Node is the version of Node that is written for, such as "24".
+	// Node is the version of Node that is written for, such as "24". "": it is written for no Node, but for what knows
+	// modules of ECMAScript and takes packages as browsers do.
 	Node string
+	// Conditions are further ones of packages' exports that hold where it runs, such as "workerd".
+	Conditions []string
+	// Beside are endings of files, such as ".wasm", that are not put into the output: they lie beside it, under names that
+	// tell their content, and are imported from there.
+	Beside []string
 	// Minify makes the output short and unreadable.
 	Minify bool
 	// SourceMap is a second file beside the output, for traces in terms of the source.
@@ -33,8 +39,8 @@ type Bundle struct {
 
 var errBundle = errors.New("the bundle cannot be made")
 
-// Build bundles: the output is a module of ECMAScript (.mjs), or of CommonJS (.cjs) where the entry is one, since the names
-// that such an entry exports would be lost otherwise.
+// Build bundles: for Node the output is a module of ECMAScript (.mjs), or of CommonJS (.cjs) where the entry is one, since
+// the names that such an entry exports would be lost otherwise. Else it is a module of ECMAScript (.js).
 func (b Bundle) Build(ctx context.Context, work reconcile.Workspace) ([]File, error) {
 	dir, err := filepath.Abs(work.Dir)
 	if err != nil {
@@ -45,7 +51,7 @@ func (b Bundle) Build(ctx context.Context, work reconcile.Workspace) ([]File, er
 	}
 	work.Reads(b.entry(dir))
 	files, format, err := b.build(ctx, work, dir, api.FormatESModule)
-	if err == nil && format == "cjs" {
+	if err == nil && format == "cjs" && b.Node != "" {
 		files, _, err = b.build(ctx, work, dir, api.FormatCommonJS)
 	}
 	return files, err
@@ -55,20 +61,7 @@ func (b Bundle) Build(ctx context.Context, work reconcile.Workspace) ([]File, er
 const required = `import { createRequire as __athanorRequire } from "node:module"; const require = __athanorRequire(import.meta.url);`
 
 func (b Bundle) build(ctx context.Context, work reconcile.Workspace, dir string, format api.Format) (files []File, entryFormat string, err error) {
-	options := api.BuildOptions{
-		AbsWorkingDir: dir, EntryPointsAdvanced: []api.EntryPoint{{InputPath: b.entry(dir), OutputPath: b.Name}},
-		Outdir: filepath.Join(dir, "out"), // nothing is written
-		Bundle: true, Platform: api.PlatformNode, Format: format, Metafile: true, LogLevel: api.LogLevelSilent,
-		Engines: []api.Engine{{Name: api.EngineNode, Version: b.Node}}, External: b.External,
-		MinifyWhitespace: b.Minify, MinifyIdentifiers: b.Minify, MinifySyntax: b.Minify, LegalComments: api.LegalCommentsNone,
-		OutExtension: map[string]string{".js": ".cjs"},
-	}
-	if format == api.FormatESModule {
-		options.OutExtension, options.Banner = map[string]string{".js": ".mjs"}, map[string]string{"js": required}
-	}
-	if b.SourceMap {
-		options.Sourcemap = api.SourceMapLinked
-	}
+	options := b.options(dir, format)
 	builder, failed := api.Context(options)
 	if failed != nil {
 		return nil, "", b.failed(failed.Errors)
@@ -91,6 +84,34 @@ func (b Bundle) build(ctx context.Context, work reconcile.Workspace, dir string,
 	}
 	entryFormat, err = b.made(work, dir, result.Metafile)
 	return files, entryFormat, err
+}
+
+// options are those of esbuild.
+func (b Bundle) options(dir string, format api.Format) api.BuildOptions {
+	o := api.BuildOptions{
+		AbsWorkingDir: dir, EntryPointsAdvanced: []api.EntryPoint{{InputPath: b.entry(dir), OutputPath: b.Name}},
+		Outdir: filepath.Join(dir, "out"), // nothing is written
+		Bundle: true, Format: format, Metafile: true, LogLevel: api.LogLevelSilent, External: b.External, Conditions: b.Conditions,
+		MinifyWhitespace: b.Minify, MinifyIdentifiers: b.Minify, MinifySyntax: b.Minify, LegalComments: api.LegalCommentsNone,
+		Loader: map[string]api.Loader{},
+	}
+	for _, ending := range b.Beside {
+		o.Loader[ending] = api.LoaderCopy
+	}
+	if b.SourceMap {
+		o.Sourcemap = api.SourceMapLinked
+	}
+	if b.Node == "" {
+		o.Platform, o.Target = api.PlatformBrowser, api.ES2024
+		o.KeepNames = true // a class is found by its name, also in what is minified
+		return o
+	}
+	o.Platform, o.Engines = api.PlatformNode, []api.Engine{{Name: api.EngineNode, Version: b.Node}}
+	o.OutExtension = map[string]string{".js": ".cjs"}
+	if format == api.FormatESModule {
+		o.OutExtension, o.Banner = map[string]string{".js": ".mjs"}, map[string]string{"js": required}
+	}
+	return o
 }
 
 // entry is the file as esbuild takes it: without a dot before it, it would look for a package.

@@ -25,15 +25,3 @@ func TestIgnoreRules(t *testing.T) {
 		}
 	}
 }
-
-// A line of whatever kind is read or passed over.
-func FuzzIgnoreRule(f *testing.F) {
-	for _, line := range []string{"a/**/b", "[a-z]*", "!x/", "\\", "[", "[]]", "***"} {
-		f.Add(line)
-	}
-	f.Fuzz(func(_ *testing.T, line string) {
-		if r, ok := readRule(line); ok {
-			r.matches.MatchString("a/b/c")
-		}
-	})
-}

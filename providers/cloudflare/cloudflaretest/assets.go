@@ -174,6 +174,21 @@ func (s *Server) ExpireAssetSessions() {
 	}
 }
 
+// UploadAsset uploads the only file of a session that is missing as somebody else, and gives the token for the Worker.
+func (s *Server) UploadAsset(t T, session, hash, content string) string {
+	t.Helper()
+	as := *s
+	as.Token = session
+	kind, body := Upload{Modules: []Module{{Name: hash, Type: "text/plain", Content: []byte(base64.StdEncoding.EncodeToString([]byte(content)))}}}.Encode()
+	status, envelope := as.send(t, "POST", "/accounts/ACCOUNT/workers/assets/upload?base64=true", nil, kind, body)
+	result, _ := envelope["result"].(object)
+	token, _ := result["jwt"].(string)
+	if status >= 300 || token == "" {
+		t.Fatalf("upload of %s: %d %v", hash, status, envelope["errors"])
+	}
+	return token
+}
+
 // AssetsTaken is how many files of assets were uploaded.
 func (s *Server) AssetsTaken() int {
 	s.world.mu.Lock()

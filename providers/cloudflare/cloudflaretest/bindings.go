@@ -24,8 +24,9 @@ func (w *world) candidate(r request, k *worker, u Upload) (*version, *failure) {
 		}
 	}
 	if notes, sent := u.Metadata["annotations"].(object); sent {
-		v.annotations = notes
+		v.annotations = maps.Clone(notes)
 	}
+	v.annotations["workers/triggered_by"] = "upload" // as wrangler reads it (its versions/list.ts)
 	sent, _ := u.Metadata["bindings"].([]any)
 	var f *failure
 	if v.bindings, f = k.bindings(sent, u.Metadata["keep_bindings"], r.query.Get("bindings_inherit") == "strict"); f != nil {

@@ -116,3 +116,10 @@ func putValue(_ *world, r request, n *namespace) (any, *failure) {
 	n.keys[r.path["keyName"]] = r.raw
 	return object{}, nil
 }
+
+// AddNamespace makes a namespace exist, with the id that a test knows it by.
+func (s *Server) AddNamespace(id, title string) {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	s.world.kv.spaces = append(s.world.kv.spaces, &namespace{account: s.Account, id: id, title: title, keys: map[string][]byte{}})
+}

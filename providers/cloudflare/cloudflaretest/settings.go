@@ -48,6 +48,9 @@ func patchSettings(w *world, r request, k *worker) (any, *failure) {
 			v.settings[name], changed = value, true
 		}
 	}
+	if notes, given := sent["annotations"].(object); given {
+		v.annotations = notes
+	}
 	if bindings, given := sent["bindings"].([]any); given {
 		var f *failure
 		if v.bindings, f = k.bindings(bindings, nil, true); f != nil {
@@ -136,6 +139,7 @@ func putSecret(w *world, r request, k *worker) (any, *failure) {
 	v := k.next(w)
 	v.bindings = slices.DeleteFunc(slices.Clone(v.bindings), func(b object) bool { return b["name"] == secret["name"] })
 	v.bindings = append(v.bindings, secret)
+	v.annotations["workers/triggered_by"] = "secret"
 	w.deploy(k, v)
 	shown := maps.Clone(secret)
 	for _, name := range []string{"text", "key_base64", "key_jwk"} {

@@ -198,3 +198,25 @@ func (s *Server) TryUpload(t T, name string, u Upload) (status int, envelope map
 	kind, body := u.Encode()
 	return s.send(t, "PUT", "/accounts/ACCOUNT/workers/scripts/"+name, nil, kind, body)
 }
+
+// UploadVersion uploads a version as somebody else, which gets no calls yet. An error fails the test.
+func (s *Server) UploadVersion(t T, name string, u Upload) {
+	t.Helper()
+	kind, body := u.Encode()
+	if status, envelope := s.send(t, "POST", "/accounts/ACCOUNT/workers/scripts/"+name+"/versions", nil, kind, body); status >= 300 {
+		t.Fatalf("version of %s: %d %v", name, status, envelope["errors"])
+	}
+}
+
+// PatchSettings changes the settings of a Worker as somebody else. An error fails the test.
+func (s *Server) PatchSettings(t T, name string, settings map[string]any) {
+	t.Helper()
+	var text bytes.Buffer
+	form := multipart.NewWriter(&text)
+	_ = form.WriteField("settings", string(plain(settings))) // a buffer takes everything
+	_ = form.Close()
+	status, envelope := s.send(t, "PATCH", "/accounts/ACCOUNT/workers/scripts/"+name+"/settings", nil, form.FormDataContentType(), text.Bytes())
+	if status >= 300 {
+		t.Fatalf("settings of %s: %d %v", name, status, envelope["errors"])
+	}
+}

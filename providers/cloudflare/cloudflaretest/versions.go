@@ -34,6 +34,9 @@ func (w *world) whole(k *worker, v *version) object {
 			runtime[name] = value
 		}
 	}
+	if limits, set := runtime["limits"].(object); set { // of these a version tells one
+		runtime["limits"] = object{"cpu_ms": limits["cpu_ms"]}
+	}
 	if k.migrationTag != "" {
 		runtime["migration_tag"] = k.migrationTag
 	}

@@ -24,8 +24,8 @@ type liveConsumer struct {
 	Type       string `json:"type"`
 	DeadLetter string `json:"dead_letter_queue"`
 	// Reads tell the Worker as script, and writes as script_name.
-	Script     string `json:"script"`
-	ScriptName string `json:"script_name"`
+	Script     cloudflare.WorkerName `json:"script"`
+	ScriptName cloudflare.WorkerName `json:"script_name"`
 	Settings   struct {
 		BatchSize      int   `json:"batch_size"`
 		MaxRetries     int   `json:"max_retries"`
@@ -36,7 +36,7 @@ type liveConsumer struct {
 	} `json:"settings"`
 }
 
-func (c liveConsumer) script() string { return cmp.Or(c.Script, c.ScriptName) }
+func (c liveConsumer) script() cloudflare.WorkerName { return cmp.Or(c.Script, c.ScriptName) }
 
 // seenConsumer reads the answer itself: the client has a Go type for each type of consumer.
 func seenConsumer(queue ID, c *sdk.Consumer) (liveConsumer, error) {

@@ -1,6 +1,10 @@
 package queues
 
-import "time"
+import (
+	"time"
+
+	"github.com/athanor-dev/athanor/providers/cloudflare"
+)
 
 // ConsumerProps declare a consumer of a queue. A queue has at most one of each type. Defaults and limits are those of
 // https://developers.cloudflare.com/queues/configuration/configure-queues/
@@ -12,7 +16,7 @@ type ConsumerProps struct {
 	Type *string `prop:"enum=worker|http_pull"`
 	// Script is the name of the Worker that gets the messages. Default: none, for http_pull. Changing it replaces the
 	// consumer.
-	Script string
+	Script cloudflare.WorkerName
 	// DeadLetter is the name of the queue for messages that were tried too often. Default: none, they are deleted.
 	DeadLetter Name
 	// BatchSize is the greatest number of messages that are handed out at once. Default: 10.

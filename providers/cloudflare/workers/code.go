@@ -1,0 +1,244 @@
+package workers
+
+import (
+	"archive/zip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/asset"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/token"
+)
+
+// Code is what a Worker runs: exactly one of bundle, directory and script.
+type Code struct {
+	// Bundle is a file in JavaScript or TypeScript, relative to the stack's directory, that is put into one module with all
+	// that it imports. Imported .wasm, .txt, .html, .sql and .bin files become modules of their own; "cloudflare:*", and with
+	// nodejs_compat what is built into Node, are left to the runtime, which is not given what it lacks of Node. Types are
+	// not checked. Default: none.
+	Bundle string
+	// External are further modules that bundle leaves to the runtime; * stands for any text. Default: none.
+	External []string
+	// Minify makes a bundle short and unreadable. Default: false.
+	Minify bool
+	// SourceMap adds a source map to a bundle, which Cloudflare uses in traces. Default: false.
+	SourceMap bool
+	// Directory is a folder, relative to the stack's directory, whose files are the modules as they are: .js and .mjs,
+	// .cjs, .wasm, .txt, .html, .sql, .bin, .py and .map. Default: none.
+	Directory string
+	// Main is the module of directory that is begun with. Default: none, index.js.
+	Main string
+	// Script is the text of the only module. Default: none.
+	Script string
+}
+
+// Bundle is a file in JavaScript or TypeScript with all that it imports.
+func Bundle(entry string) *Code { return &Code{Bundle: entry} }
+
+// Directory is a folder whose files are the modules as they are.
+func Directory(path, main string) *Code { return &Code{Directory: path, Main: main} }
+
+// Script is the text of the only module.
+func Script(text string) *Code { return &Code{Script: text} }
+
+// codeAsset is the name under which Prepare gives the modules, as an archive.
+const codeAsset = "code"
+
+// moduleTypes are the content types of modules, by the endings of their names. They are wrangler's.
+var moduleTypes = map[string]string{
+	".js": esm, ".mjs": esm, ".cjs": "application/javascript", ".wasm": "application/wasm", ".txt": "text/plain",
+	".html": "text/plain", ".sql": "text/plain", ".bin": "application/octet-stream", ".py": "text/x-python",
+	".map": "application/source-map",
+}
+
+const esm = "application/javascript+module"
+
+// beside are the endings of what a bundle imports and does not hold.
+var beside = []string{".wasm", ".txt", ".html", ".sql", ".bin"}
+
+func checkCode(c *Code, assets bool) props.Errors {
+	var problems props.Errors
+	if c == nil {
+		if !assets {
+			problems.Wrong("code", "is required without assets")
+		}
+		return problems
+	}
+	set := 0
+	for _, way := range []string{c.Bundle, c.Directory, c.Script} {
+		if way != "" {
+			set++
+		}
+	}
+	if set != 1 {
+		problems.Wrong("code", "want exactly one of bundle, directory and script")
+	}
+	if c.Bundle == "" && (len(c.External) > 0 || c.Minify || c.SourceMap) {
+		problems.Wrong("code.bundle", "external, minify and sourceMap are for it alone")
+	}
+	if c.Directory == "" && c.Main != "" {
+		problems.Wrong("code.main", "it is for directory alone")
+	}
+	return problems
+}
+
+// main is the module that is begun with.
+func (c *Code) main() string {
+	switch {
+	case c.Bundle != "":
+		base := path.Base(filepath.ToSlash(c.Bundle))
+		return strings.TrimSuffix(base, path.Ext(base)) + ".js"
+	case c.Main != "":
+		return path.Clean(c.Main)
+	}
+	return "index.js"
+}
+
+// ingredients are the texts that the modules depend on, beside files.
+func (c *Code) ingredients() []string {
+	return append([]string{c.Bundle, c.Directory, c.Main}, c.External...)
+}
+
+// digest tells one code from another; ok is false while something of it is not known.
+func (c *Code) digest(asset func(string) (reconcile.Asset, bool)) (digest string, ok bool) {
+	if c == nil {
+		return "", true
+	}
+	if c.Script != "" {
+		return digestOf(c.main(), c.Script), !token.Has(c.Script)
+	}
+	archive, ok := asset(codeAsset)
+	return digestOf(c.main(), archive.Digest), ok
+}
+
+// digestOf is short: it tells changes, and proves nothing.
+func digestOf(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:])[:digestLength]
+}
+
+// prepareCode makes an archive of the modules; nothing while something of it is not known.
+func prepareCode(ctx context.Context, work reconcile.Workspace, want WorkerProps) (map[string]reconcile.Asset, error) {
+	c := want.Code
+	if c == nil || c.Script != "" || slices.ContainsFunc(c.ingredients(), token.Has) {
+		return nil, nil
+	}
+	files, err := c.files(ctx, work, want.CompatibilityFlags)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, f := range files {
+		if moduleTypes[path.Ext(f.Name)] == "" || f.Link != "" {
+			return nil, &asset.PathError{Path: f.Name, Problem: "not a module: want a file that ends in .js, .mjs, .cjs, .wasm, .txt, .html, .sql, .bin, .py or .map"}
+		}
+		names[f.Name] = true
+	}
+	if !names[c.main()] {
+		return nil, &asset.PathError{Path: c.main(), Problem: "there is no such module to begin with; code.main names one"}
+	}
+	archive, err := asset.Zip(ctx, work, files)
+	return map[string]reconcile.Asset{codeAsset: archive}, err
+}
+
+func (c *Code) files(ctx context.Context, work reconcile.Workspace, flags []string) ([]asset.File, error) {
+	if c.Directory != "" {
+		dir := within(work.Dir, c.Directory)
+		work.Reads(dir)
+		files, err := asset.Tree(ctx, dir)
+		if err != nil {
+			return nil, fmt.Errorf("code.directory: %w", err)
+		}
+		for i := range files {
+			files[i].Executable = false // no module is
+		}
+		return files, nil
+	}
+	files, err := asset.Bundle{
+		Entry: c.Bundle, Name: strings.TrimSuffix(c.main(), ".js"), External: slices.Concat([]string{"cloudflare:*"}, nodeModules(flags), c.External),
+		Conditions: []string{"workerd", "worker", "browser"}, Beside: beside, Minify: c.Minify, SourceMap: c.SourceMap,
+	}.Build(ctx, work)
+	if err != nil {
+		return nil, fmt.Errorf("code.bundle: %w", err)
+	}
+	return files, nil
+}
+
+// nodeModules are what the runtime has of Node's, under nodejs_compat: a flag that is not known yet may be that.
+func nodeModules(flags []string) []string {
+	if !slices.ContainsFunc(flags, func(f string) bool { return f == "nodejs_compat" || f == "nodejs_compat_v2" || token.Has(f) }) {
+		return nil
+	}
+	return append([]string{"node:*"}, strings.Fields(`_tls_common _tls_wrap assert assert/strict async_hooks buffer
+		child_process cluster console constants crypto dgram diagnostics_channel dns dns/promises domain events fs
+		fs/promises http http2 https inspector inspector/promises module net os path path/posix path/win32 perf_hooks
+		process punycode querystring readline readline/promises repl stream stream/consumers stream/promises stream/web
+		string_decoder sys timers timers/promises tls trace_events tty url util util/types v8 vm wasi worker_threads zlib`)...)
+}
+
+func within(dir, path string) string {
+	path = filepath.FromSlash(path)
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// module is one part of an upload.
+type module struct {
+	name, kind string
+	content    []byte
+}
+
+var errNoCode = errors.New("the code is not known yet")
+
+// modules reads those that were prepared: first the one that is begun with, then the others by name.
+func modules(c *Code, assets map[string]reconcile.Asset) ([]module, error) {
+	if c == nil {
+		return nil, nil
+	}
+	if c.Script != "" {
+		return []module{{c.main(), esm, []byte(c.Script)}}, nil
+	}
+	archive, ok := assets[codeAsset]
+	if !ok {
+		return nil, errNoCode
+	}
+	reader, err := zip.OpenReader(archive.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = reader.Close() }() // it was only read
+	all := make([]module, 0, len(reader.File))
+	for _, f := range reader.File {
+		content, err := read(f)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		m := module{f.Name, moduleTypes[path.Ext(f.Name)], content}
+		if f.Name == c.main() {
+			all = slices.Insert(all, 0, m)
+		} else {
+			all = append(all, m)
+		}
+	}
+	return all, nil
+}
+
+func read(f *zip.File) ([]byte, error) {
+	r, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(r)
+}

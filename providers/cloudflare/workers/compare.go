@@ -1,0 +1,117 @@
+package workers
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// versioned are the props of which each version has its own.
+var versioned = []tree.Path{"code", "assets", "durableObjects", "env", "bindings", "compatibilityDate", "compatibilityFlags", "limits", "placement"}
+
+// compareWorker states every aspect. What changes the code goes with a new upload, which sets all the rest too; other
+// settings are set alone, where all calls go to a new version at once.
+func compareWorker(d *workerDiff, want WorkerProps, live liveWorker) {
+	if name, given := d.Name(); given {
+		reconcile.Fixed(d, "name", name, live.name)
+	}
+	u := &update{want: want, mark: d.Mark()}
+	set := u.upload()
+	if dropped := u.dropped(live); dropped != "" {
+		set.Note = dropped
+	}
+	u.compareContent(d, live, set)
+	compareClasses(d, want, live, set)
+	if !d.Differs("code") && !d.Differs("assets") && !d.Differs("durableObjects") && *want.Traffic == everything {
+		set = u.patch()
+	}
+	u.compareRows(d, live, set)
+	s := live.settings
+	reconcile.Value(d, "compatibilityDate", want.CompatibilityDate, s.CompatibilityDate, set)
+	reconcile.List(d, "compatibilityFlags", sorted(want.CompatibilityFlags), sorted(s.CompatibilityFlags), set)
+	reconcile.Value(d, "limits", want.Limits.wire().read(), s.Limits.read(), set)
+	reconcile.Value(d, "placement", want.Placement, s.Placement.read(), set)
+	if !slices.ContainsFunc(versioned, d.Differs) {
+		set = u.patchUnversioned()
+	}
+	reconcile.Value(d, "observability", want.Observability.whole(), s.Observability.read().whole(), set)
+	reconcile.Value(d, "logpush", want.Logpush, s.Logpush, set)
+	reconcile.List(d, "tailConsumers", ordered(want.TailConsumers), readTails(s.TailConsumers), set)
+	own := slices.DeleteFunc(slices.Clone(live.tags), isMarkTag)
+	reconcile.List(d, "tags", sorted(want.Tags), sorted(own), set)
+	reconcile.List(d, "mark", markTags(d.Mark()), sorted(slices.DeleteFunc(slices.Clone(live.tags), isNoMarkTag)), set)
+	if live.stable != "" && !slices.ContainsFunc(versioned, d.Differs) {
+		reconcile.Value(d, "traffic", *want.Traffic, live.share, u.shift())
+	}
+	compareTriggers(d, want, live)
+}
+
+func isMarkTag(tag string) bool   { return len(marks([]string{tag})) > 0 }
+func isNoMarkTag(tag string) bool { return !isMarkTag(tag) }
+
+// compareContent states code and assets by what is noted of them in the version. Where somebody else has uploaded one,
+// nothing tells its assets.
+func (u *update) compareContent(d *workerDiff, live liveWorker, set *reconcile.Operation[liveWorker]) {
+	state := func(path tree.Path, digest string, known bool, declared any, noted, otherwise string) {
+		want, have := any(shown(either(digest))), shown(noted)
+		if !known {
+			want = declared
+		}
+		if noted == "" {
+			have = otherwise
+		}
+		reconcile.Value(d, path, want, any(have), set)
+	}
+	code, known := u.want.Code.digest(d.Asset)
+	state("code", code, known, u.want.Code, live.content.code, "etag:"+live.version.Resources.Script.ETag)
+	files, known := u.want.Assets.filesDigest(d.Asset)
+	state("assets", files, known, u.want.Assets, live.content.files, "unknown")
+}
+
+func shown(digest string) string {
+	if digest == noDigest {
+		return ""
+	}
+	return "sha256:" + digest
+}
+
+// compareRows states the environment name by name. What is there and not declared goes.
+func (u *update) compareRows(d *workerDiff, live liveWorker, set *reconcile.Operation[liveWorker]) {
+	rest := maps.Clone(live.rows)
+	for _, e := range entries(u.want, d.Secret) {
+		delete(rest, e.name)
+		if e.later() {
+			continue
+		}
+		want, hidden := apart(live.own(e.row))
+		if hidden != nil {
+			reconcile.Written(d, e.path, hidden, set)
+		}
+		if d.Differs(e.path) {
+			continue
+		}
+		have, there := live.rows[e.name]
+		reconcile.Value(d, e.path, e.spelled(want, true), e.spelled(have, there), set)
+	}
+	for _, name := range sortedKeys(rest) {
+		reconcile.Value(d, tree.Path("env").Key(name), nil, any(spelled(rest[name])), set)
+	}
+}
+
+// spelled is a row as the author writes those of this entry.
+func (e entry) spelled(r row, there bool) any {
+	switch {
+	case !there:
+		return nil
+	case e.path.Within("env"):
+		return spelled(r)
+	}
+	return r
+}
+
+// sorted is a list whose order does not count, never nil: null would leave what is there.
+func sorted(list []string) []string { return append([]string{}, slices.Sorted(slices.Values(list))...) }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

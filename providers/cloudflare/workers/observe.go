@@ -1,0 +1,261 @@
+package workers
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// target is a Worker's name in an account.
+type target struct{ account, name string }
+
+// request is a call about the Worker.
+func (t target) request(method, below string, body any) cloudflare.Request {
+	return cloudflare.Request{Method: method, Path: "/accounts/" + t.account + "/workers/scripts/" + url.PathEscape(t.name) + below, Body: body}
+}
+
+// liveWorker is a Worker as it was seen.
+type liveWorker struct {
+	target
+	version      liveVersion // the newest of those that get calls
+	content      content     // of that version
+	share        int         // in percent, of that version
+	stable       string      // the id of the other version that gets calls, "" without one
+	rows         map[string]row
+	settings     wireSettings
+	tags         []string
+	crons        []string
+	workersDev   bool
+	previews     bool
+	subdomain    string // of the account, where it is needed
+	domains      map[string]place
+	routes       map[string]place
+	classes      map[string]liveClass
+	objects      bool // there are some of these classes
+	migrationTag string
+}
+
+// place is what Cloudflare calls something in a zone.
+type place struct{ id, zoneID, zoneName string }
+
+// liveVersion is one version of a Worker.
+type liveVersion struct {
+	ID          string            `json:"id"`
+	Number      int64             `json:"number"`
+	Annotations map[string]string `json:"annotations"`
+	Resources   struct {
+		Bindings json.RawMessage `json:"bindings"`
+		Script   struct {
+			ETag string `json:"etag"`
+		} `json:"script"`
+		Runtime struct {
+			MigrationTag string `json:"migration_tag"`
+		} `json:"script_runtime"`
+	} `json:"resources"`
+}
+
+// content are the digests of code and assets, "" where nothing tells.
+type content struct{ code, files string }
+
+// content is what we noted in a version; in one that is not ours there is nothing.
+func (v liveVersion) content() content {
+	if tag := v.Annotations[tagNote]; len(tag) == 2*digestLength && strings.Trim(tag, "0123456789abcdef-") == "" {
+		return content{tag[:digestLength], strings.TrimPrefix(tag[digestLength:], unknownDigest)}
+	}
+	return content{}
+}
+
+const (
+	// tagNote is the note of a version that people know it by: up to 25 characters. It holds the digests of code and assets.
+	tagNote      = "workers/tag"
+	digestLength = 12
+	// triggerNote says what made a version; uploaded is that of an upload, which may have other assets.
+	triggerNote, uploaded = "workers/triggered_by", "upload"
+)
+
+// noDigest stands for what a version has none of.
+const noDigest = "000000000000"
+
+// unknownDigest stands for what others have made of a version that is ours.
+const unknownDigest = "------------"
+
+func (l liveWorker) attrs() Worker {
+	w := Worker{Name: Name(l.name), ETag: l.version.Resources.Script.ETag, VersionID: l.version.ID}
+	if l.workersDev && l.subdomain != "" {
+		w.URL = "https://" + l.name + "." + l.subdomain + ".workers.dev"
+	}
+	for _, at := range l.routes {
+		w.RouteZones = append(w.RouteZones, at.zoneID)
+	}
+	w.RouteZones = slices.Compact(sorted(w.RouteZones))
+	return w
+}
+
+var errNoName = errors.New("a Worker is found by its name, and there is none")
+
+func targetOf(site workerSite) (target, error) {
+	name := cmp.Or(site.ID, site.Name)
+	if site.Last != nil {
+		name = string(site.Last.Name)
+	}
+	if name == "" {
+		return target{}, errNoName
+	}
+	return target{site.Place.Account, name}, nil
+}
+
+// observeWorker reads the Worker and all that belongs to it.
+func observeWorker(ctx context.Context, site workerSite) (liveWorker, error) {
+	t, err := targetOf(site)
+	if err != nil {
+		return liveWorker{}, err
+	}
+	live := liveWorker{target: t}
+	if err := cloudflare.Call(ctx, site.Cloud, t.request(http.MethodGet, "/settings", nil), &live.settings); err != nil {
+		return liveWorker{}, cloudflare.Absent(err)
+	}
+	live.tags = live.settings.Tags
+	for _, read := range []func(context.Context, workerSite, *liveWorker) error{
+		readVersions, readTriggers, readDomains, readRoutes, readClasses,
+	} {
+		if err := read(ctx, site, &live); err != nil {
+			return liveWorker{}, err
+		}
+	}
+	return live, nil
+}
+
+// readVersions finds the newest version that gets calls, and which other one does.
+func readVersions(ctx context.Context, site workerSite, live *liveWorker) error {
+	var list struct {
+		Deployments []struct {
+			Versions []struct {
+				ID    string  `json:"version_id"`
+				Share float64 `json:"percentage"`
+			}
+		}
+	}
+	if err := cloudflare.Call(ctx, site.Cloud, live.request(http.MethodGet, "/deployments", nil), &list); err != nil {
+		return cloudflare.NotYet(err)
+	}
+	if len(list.Deployments) == 0 {
+		return reconcile.WithClass(fmt.Errorf("worker %s: no version of it is deployed yet", live.name), reconcile.Busy)
+	}
+	for _, part := range list.Deployments[0].Versions {
+		v, err := readVersion(ctx, site.Cloud, live.target, part.ID)
+		if err != nil {
+			return cloudflare.NotYet(err)
+		}
+		switch older := live.version.ID; {
+		case older == "" || v.Number > live.version.Number:
+			live.version, live.share, live.stable = v, int(part.Share), older
+		default:
+			live.stable = v.ID
+		}
+	}
+	live.migrationTag = live.version.Resources.Runtime.MigrationTag
+	live.content = live.version.content()
+	if live.content == (content{}) {
+		if err := descend(ctx, site.Cloud, live); err != nil {
+			return err
+		}
+	}
+	return live.readRows()
+}
+
+func readVersion(ctx context.Context, cloud reconcile.Cloud, t target, id string) (liveVersion, error) {
+	var v liveVersion
+	err := cloudflare.Call(ctx, cloud, t.request(http.MethodGet, "/versions/"+url.PathEscape(id), nil), &v)
+	return v, err
+}
+
+// versions are the last ones, the newest first, without what they hold.
+func versions(ctx context.Context, cloud reconcile.Cloud, t target) ([]liveVersion, error) {
+	var list struct{ Items []liveVersion }
+	err := cloudflare.Call(ctx, cloud, t.request(http.MethodGet, "/versions", nil), &list)
+	return list.Items, cloudflare.NotYet(err)
+}
+
+// descend tells whether a version that is not ours has the code of our last one, as when somebody has changed a setting or
+// a secret: that makes a version too, with the same assets.
+func descend(ctx context.Context, cloud reconcile.Cloud, live *liveWorker) error {
+	list, err := versions(ctx, cloud, live.target)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list, func(v liveVersion) bool { return v.content() != content{} })
+	if i < 0 {
+		return nil
+	}
+	ours, err := readVersion(ctx, cloud, live.target, list[i].ID)
+	if err != nil {
+		return cloudflare.NotYet(err)
+	}
+	if ours.Resources.Script.ETag != live.version.Resources.Script.ETag {
+		return nil
+	}
+	live.content = ours.content()
+	if live.version.Annotations[triggerNote] == uploaded {
+		live.content.files = ""
+	}
+	return nil
+}
+
+func (l *liveWorker) readRows() error {
+	l.rows = map[string]row{}
+	if len(l.version.Resources.Bindings) == 0 {
+		return nil
+	}
+	all, err := tree.Decode(l.version.Resources.Bindings)
+	if err != nil {
+		return fmt.Errorf("bindings of %s: %w", l.name, err)
+	}
+	for _, one := range asList(all) {
+		wire, _ := one.(map[string]any)
+		name, _ := wire["name"].(string)
+		l.rows[name] = l.own(offWire(wire))
+	}
+	return nil
+}
+
+// own is a row without what says that something is the Worker's own.
+func (t target) own(r row) row {
+	if r["script"] == t.name {
+		r = maps.Clone(r)
+		delete(r, "script")
+	}
+	return r
+}
+
+// listWorkers goes by marks, and by names for what has lost its own: Cloudflare tells all Workers of an account at once.
+func listWorkers(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found, error) {
+	var list []struct {
+		ID   string   `json:"id"`
+		Tags []string `json:"tags"`
+	}
+	err := cloudflare.Call(ctx, scope.Cloud, cloudflare.Request{Method: http.MethodGet, Path: "/accounts/" + scope.Place.Account + "/workers/scripts"}, &list)
+	if err != nil {
+		return nil, err
+	}
+	var all []reconcile.Found
+	for _, w := range list {
+		mark := adopt.MarkOf(marks(w.Tags))
+		ours := !mark.IsZero() && mark.Stack == scope.Mark.Stack && mark.Stage == scope.Mark.Stage
+		if ours || scope.Prefix != "" && strings.HasPrefix(w.ID, scope.Prefix) {
+			all = append(all, reconcile.Found{Kind: workerType, Place: scope.Place, Identity: w.ID, Name: w.ID, Mark: &mark})
+		}
+	}
+	return all, nil
+}

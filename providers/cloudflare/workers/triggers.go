@@ -1,0 +1,354 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/token"
+)
+
+// TakenError says that another Worker, or nobody's, has what a Worker is to have.
+type TakenError struct {
+	// What is taken: "route shop.example/*" or "domain shop.example".
+	What string
+	// By is the Worker that has it, "" for a route that is kept from Workers.
+	By string
+}
+
+func (e *TakenError) Error() string {
+	if e.By == "" {
+		return e.What + " is kept from Workers by somebody"
+	}
+	return e.What + " belongs to the Worker " + e.By
+}
+
+// taken is an error that only people can make go away.
+func taken(what, by string) error {
+	return cloudflare.Invalid(reconcile.WithHint(&TakenError{what, by}, "take it away there first; nothing is taken from another Worker"))
+}
+
+// readTriggers reads when and where under workers.dev the Worker is called.
+func readTriggers(ctx context.Context, site workerSite, live *liveWorker) error {
+	var crons struct{ Schedules []struct{ Cron string } }
+	if err := cloudflare.Call(ctx, site.Cloud, live.request(http.MethodGet, "/schedules", nil), &crons); err != nil {
+		return cloudflare.NotYet(err)
+	}
+	for _, s := range crons.Schedules {
+		live.crons = append(live.crons, s.Cron)
+	}
+	var dev struct {
+		Enabled  bool `json:"enabled"`
+		Previews bool `json:"previews_enabled"`
+	}
+	if err := cloudflare.Call(ctx, site.Cloud, live.request(http.MethodGet, "/subdomain", nil), &dev); err != nil {
+		return cloudflare.NotYet(err)
+	}
+	live.workersDev, live.previews = dev.Enabled, dev.Previews
+	if !live.workersDev {
+		return nil
+	}
+	var account struct{ Subdomain string }
+	err := cloudflare.Call(ctx, site.Cloud, cloudflare.Request{Method: http.MethodGet, Path: "/accounts/" + live.account + "/workers/subdomain"}, &account)
+	if cloudflare.IsAbsent(err) {
+		return nil // it is served nowhere then
+	}
+	live.subdomain = account.Subdomain
+	return err
+}
+
+// wireDomain is a host name as Cloudflare writes it.
+type wireDomain struct {
+	ID       string `json:"id"`
+	Hostname string `json:"hostname"`
+	Service  string `json:"service"`
+	ZoneID   string `json:"zone_id"`
+	ZoneName string `json:"zone_name"`
+}
+
+// domainsBy are host names of the account by one of their fields.
+func domainsBy(ctx context.Context, cloud reconcile.Cloud, account, field, value string) ([]wireDomain, error) {
+	var list []wireDomain
+	err := cloudflare.Call(ctx, cloud, cloudflare.Request{
+		Method: http.MethodGet, Path: "/accounts/" + account + "/workers/domains?" + field + "=" + url.QueryEscape(value),
+	}, &list)
+	return list, err
+}
+
+func readDomains(ctx context.Context, site workerSite, live *liveWorker) error {
+	list, err := domainsBy(ctx, site.Cloud, live.account, "service", live.name)
+	live.domains = map[string]place{}
+	for _, d := range list {
+		live.domains[d.Hostname] = place{d.ID, d.ZoneID, d.ZoneName}
+	}
+	return err
+}
+
+// wireRoute is a route as Cloudflare writes it.
+type wireRoute struct {
+	ID      string `json:"id,omitempty"`
+	Pattern string `json:"pattern"`
+	Script  string `json:"script"`
+}
+
+func routesOf(ctx context.Context, cloud reconcile.Cloud, zone string) ([]wireRoute, error) {
+	var list []wireRoute
+	err := cloudflare.Call(ctx, cloud, cloudflare.Request{Method: http.MethodGet, Path: "/zones/" + zone + "/workers/routes"}, &list)
+	return list, err
+}
+
+// readRoutes looks into the zones that are declared, those that the patterns are about, and those that had routes: Cloudflare
+// tells routes by zones alone.
+func readRoutes(ctx context.Context, site workerSite, live *liveWorker) error {
+	zones, err := routeZones(ctx, site)
+	if err != nil {
+		return err
+	}
+	live.routes = map[string]place{}
+	for _, id := range sortedKeys(zones) {
+		list, err := routesOf(ctx, site.Cloud, id)
+		if err != nil {
+			return err
+		}
+		for _, r := range list {
+			if r.Script != live.name {
+				continue
+			}
+			key := r.Pattern
+			if _, twice := live.routes[key]; twice {
+				key += " in " + zones[id] // nobody declares it so
+			}
+			live.routes[key] = place{r.ID, id, zones[id]}
+		}
+	}
+	return nil
+}
+
+// routeZones are the names of the zones that may have routes of the Worker, by their ids. One that is not there has none.
+func routeZones(ctx context.Context, site workerSite) (map[string]string, error) {
+	zones := map[string]string{}
+	add := func(z cloudflare.Zone, err error) error {
+		if err == nil {
+			zones[z.ID] = z.Name
+		}
+		if errors.Is(err, reconcile.ErrAbsent) {
+			return nil
+		}
+		return err
+	}
+	for _, pattern := range sortedKeys(site.Want.Routes) {
+		named := site.Want.Routes[pattern].Zone
+		if token.Has(pattern) || token.Has(named) {
+			continue
+		}
+		if named != "" {
+			if err := add(cloudflare.ZoneOf(ctx, site.Cloud, named)); err != nil {
+				return nil, err
+			}
+		}
+		if err := add(cloudflare.ZoneOfHost(ctx, site.Cloud, hostOf(pattern))); err != nil {
+			return nil, err
+		}
+	}
+	if site.Last == nil {
+		return zones, nil
+	}
+	for _, id := range site.Last.RouteZones {
+		if err := add(cloudflare.ZoneOf(ctx, site.Cloud, id)); err != nil {
+			return nil, err
+		}
+	}
+	return zones, nil
+}
+
+// zoneOf is the zone that the author names, or else the one that a host name is in.
+func zoneOf(ctx context.Context, cloud reconcile.Cloud, named, host string) (cloudflare.Zone, error) {
+	if named != "" {
+		return cloudflare.ZoneOf(ctx, cloud, named)
+	}
+	return cloudflare.ZoneOfHost(ctx, cloud, host)
+}
+
+// hostOf is the host name that a pattern of a route is about.
+func hostOf(pattern string) string {
+	_, after, ok := strings.Cut(pattern, "://")
+	if !ok {
+		after = pattern
+	}
+	host, _, _ := strings.Cut(after, "/")
+	return strings.TrimPrefix(strings.TrimPrefix(host, "*"), ".")
+}
+
+// named is how a zone is told that the author may have named.
+func (p place) named(want string) string {
+	switch {
+	case want == "":
+		return ""
+	case cloudflare.IsID(want):
+		return p.zoneID
+	}
+	return p.zoneName
+}
+
+// compareTriggers states all that calls the Worker.
+func compareTriggers(d *workerDiff, want WorkerProps, live liveWorker) {
+	reconcile.Set(d, "crons", want.Crons, live.crons, "PutScriptSchedule", func(ctx context.Context, on reconcile.On[liveWorker], _, _ []string) error {
+		all := make([]map[string]any, 0, len(want.Crons))
+		for _, cron := range slices.Compact(slices.Sorted(slices.Values(want.Crons))) {
+			all = append(all, map[string]any{"cron": cron})
+		}
+		return cloudflare.NotYet(cloudflare.Call(ctx, on.Cloud, on.Live.request(http.MethodPut, "/schedules", all), nil))
+	})
+	dev := &reconcile.Operation[liveWorker]{Name: "CreateScriptSubdomain", Do: func(ctx context.Context, on reconcile.On[liveWorker]) error {
+		enabled, previews := on.Live.workersDev, on.Live.previews
+		if slices.Contains(on.Changed, "workersDev") {
+			enabled = want.WorkersDev
+		}
+		if slices.Contains(on.Changed, "previews") {
+			previews = want.Previews
+		}
+		body := map[string]any{"enabled": enabled, "previews_enabled": previews}
+		return cloudflare.NotYet(cloudflare.Call(ctx, on.Cloud, on.Live.request(http.MethodPost, "/subdomain", body), nil))
+	}}
+	reconcile.Value(d, "workersDev", want.WorkersDev, live.workersDev, dev)
+	reconcile.Value(d, "previews", want.Previews, live.previews, dev)
+
+	routes := map[string]Route{}
+	for pattern, at := range live.routes {
+		routes[pattern] = Route{at.named(want.Routes[pattern].Zone)}
+	}
+	reconcile.Set(d, "domains", want.Domains, sortedKeys(live.domains), "PutDomain", syncDomains)
+	reconcile.Map(d, "routes", want.Routes, routes, "CreateRoute", syncRoutes)
+}
+
+// syncDomains attaches and detaches host names. One that another Worker has is left there.
+func syncDomains(ctx context.Context, on reconcile.On[liveWorker], add, drop []string) error {
+	for _, name := range drop {
+		if err := deleteDomain(ctx, on.Cloud, on.Live.account, on.Live.domains[name].id); err != nil {
+			return err
+		}
+	}
+	for _, name := range add {
+		zone, err := cloudflare.ZoneOfHost(ctx, on.Cloud, name)
+		if err != nil {
+			return cloudflare.Invalid(fmt.Errorf("domain %s: %w", name, err))
+		}
+		have, err := domainsBy(ctx, on.Cloud, on.Live.account, "hostname", name)
+		if err != nil {
+			return err
+		}
+		for _, d := range have {
+			if d.Service == on.Live.name {
+				continue
+			}
+			if err := ours(ctx, on, "domain "+name, d.Service); err != nil {
+				return err
+			}
+			if err := deleteDomain(ctx, on.Cloud, on.Live.account, d.ID); err != nil {
+				return err
+			}
+		}
+		body := map[string]any{"hostname": name, "service": on.Live.name, "zone_id": zone.ID}
+		err = cloudflare.Call(ctx, on.Cloud, cloudflare.Request{Method: http.MethodPut, Path: "/accounts/" + on.Live.account + "/workers/domains", Body: body}, nil)
+		if err != nil {
+			return cloudflare.NotYet(err)
+		}
+	}
+	return nil
+}
+
+func deleteDomain(ctx context.Context, cloud reconcile.Cloud, account, id string) error {
+	err := cloudflare.Call(ctx, cloud, cloudflare.Request{Method: http.MethodDelete, Path: "/accounts/" + account + "/workers/domains/" + url.PathEscape(id)}, nil)
+	if cloudflare.IsAbsent(err) {
+		return nil
+	}
+	return err
+}
+
+// syncRoutes adds and takes away routes. A pattern that another Worker has is left there.
+func syncRoutes(ctx context.Context, on reconcile.On[liveWorker], put map[string]Route, drop []string) error {
+	for _, pattern := range drop {
+		if err := deleteRoute(ctx, on.Cloud, on.Live.routes[pattern]); err != nil {
+			return err
+		}
+	}
+	for _, pattern := range sortedKeys(put) {
+		zone, err := zoneOf(ctx, on.Cloud, put[pattern].Zone, hostOf(pattern))
+		if err != nil {
+			return cloudflare.Invalid(fmt.Errorf("route %s: %w", pattern, err))
+		}
+		if at, routed := on.Live.routes[pattern]; routed && at.zoneID != zone.ID {
+			if err := deleteRoute(ctx, on.Cloud, at); err != nil {
+				return err
+			}
+		}
+		err = cloudflare.Call(ctx, on.Cloud, cloudflare.Request{
+			Method: http.MethodPost, Path: "/zones/" + zone.ID + "/workers/routes", Body: wireRoute{Pattern: pattern, Script: on.Live.name},
+		}, nil)
+		if on.Cloud.Classify(err) == reconcile.Exists {
+			err = routeTaken(ctx, on, zone.ID, pattern, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// routeTaken tells who has a pattern that is there already. Where it is the Worker itself, the answer to an earlier call
+// was lost.
+func routeTaken(ctx context.Context, on reconcile.On[liveWorker], zone, pattern string, err error) error {
+	list, look := routesOf(ctx, on.Cloud, zone)
+	if look != nil {
+		return look
+	}
+	for _, r := range list {
+		if r.Pattern != pattern {
+			continue
+		}
+		if r.Script == on.Live.name {
+			return nil
+		}
+		if err := ours(ctx, on, "route "+pattern, r.Script); err != nil {
+			return err
+		}
+		return cloudflare.Call(ctx, on.Cloud, cloudflare.Request{
+			Method: http.MethodPut, Path: "/zones/" + zone + "/workers/routes/" + url.PathEscape(r.ID), Body: wireRoute{Pattern: pattern, Script: on.Live.name},
+		}, nil)
+	}
+	return err
+}
+
+// ours is nil when what a Worker is to have belongs to an older generation of it, which is about to go.
+func ours(ctx context.Context, on reconcile.On[liveWorker], what, by string) error {
+	if by == "" {
+		return taken(what, by)
+	}
+	var settings wireSettings
+	if err := cloudflare.Call(ctx, on.Cloud, target{on.Live.account, by}.request(http.MethodGet, "/settings", nil), &settings); err != nil {
+		return errors.Join(taken(what, by), err)
+	}
+	mark := adopt.MarkOf(marks(settings.Tags))
+	mine := mark.Stack == on.Mark.Stack && mark.Stage == on.Mark.Stage && mark.Address == on.Mark.Address
+	if mark.IsZero() || !mine || mark.Generation >= on.Mark.Generation {
+		return taken(what, by)
+	}
+	return nil
+}
+
+func deleteRoute(ctx context.Context, cloud reconcile.Cloud, at place) error {
+	err := cloudflare.Call(ctx, cloud, cloudflare.Request{
+		Method: http.MethodDelete, Path: "/zones/" + at.zoneID + "/workers/routes/" + url.PathEscape(at.id),
+	}, nil)
+	if cloudflare.IsAbsent(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,206 @@
+package workers
+
+import (
+	"context"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+type (
+	workerSite = reconcile.Site[WorkerProps, Worker]
+	workerDiff = reconcile.Diff[liveWorker]
+)
+
+var workerKind = &reconcile.Kind[WorkerProps, liveWorker, Worker]{
+	Type: workerType,
+	Doc: "A Worker of Cloudflare: its code, static assets, environment, classes of Durable Objects, and what calls it: " +
+		"crons, workers.dev, domains and routes. It is managed whole: what it has and nobody declares goes. Containers, " +
+		"the cache of versions, and secrets that others give to it are not left in place. Its mark of ownership stands in " +
+		"its tags, and a digest of code and assets in the tag of each version.",
+
+	Observe:  observeWorker,
+	Create:   createWorker,
+	Compare:  compareWorker,
+	Attrs:    liveWorker.attrs,
+	Delete:   deleteWorker,
+	Identity: func(w Worker) string { return string(w.Name) },
+
+	Naming: func(WorkerProps, reconcile.Place) reconcile.Naming {
+		return reconcile.Naming{Max: longestGenerated, Lower: true}
+	},
+	Given:     func(want WorkerProps) string { return want.Name },
+	Defaults:  workerDefaults,
+	Check:     checkWorker,
+	Prepare:   prepareWorker,
+	AtBirth:   []string{"name"},
+	Moves:     []string{"url", "etag", "versionId", "routeZones"},
+	MovedBy:   map[string][]tree.Path{"url": {"workersDev"}, "routeZones": {"routes"}, "etag": {"code"}},
+	Late:      []tree.Path{"env.*", "bindings.*", "tailConsumers"},
+	MaskLive:  []tree.Path{"env"},
+	Owner:     func(live liveWorker) reconcile.Mark { return adopt.MarkOf(marks(live.tags)) },
+	Holds:     func(live liveWorker) bool { return live.objects },
+	MayDelete: func(want WorkerProps) bool { return want.ForceDestroy },
+	List:      listWorkers,
+	Logs:      workerLogs,
+
+	Source: source,
+	Calls: []string{
+		"Workers.GetScriptScriptAndVersionSetting", "Workers.ListScriptDeployments", "Workers.GetScriptVersion", "Workers.ListScriptVersions",
+		"Workers.GetScriptSchedule", "Workers.GetScriptSubdomain", "Workers.GetSubdomain", "Workers.ListDomains", "Workers.ListRoutes",
+		"DurableObjects.ListNamespaces", "DurableObjects.ListNamespaceObjects", "Workers.ListScripts",
+		"Workers.CreateScriptAssetUpload", "Workers.CreateAssetUpload", "Workers.PutScript", "Workers.CreateScriptVersion",
+		"Workers.CreateScriptDeployment", "Workers.PatchScriptScriptAndVersionSetting", "Workers.PatchScriptSetting",
+		"Workers.PutScriptSchedule", "Workers.CreateScriptSubdomain", "Workers.PutDomain", "Workers.DeleteDomain",
+		"Workers.CreateRoute", "Workers.UpdateRoute", "Workers.DeleteRoute", "Workers.DeleteScript", "Workers.CreateScriptTail", "Workers.DeleteScriptTail",
+		"Zones.ListZones", "Zones.GetZone",
+	},
+	Permissions: reconcile.Permissions{
+		Observe: []string{"Workers Scripts Read", "Workers Routes Read", "Zone Read"},
+		List:    []string{"Workers Scripts Read"},
+		Create:  []string{"Workers Scripts Write"},
+		Update:  []string{"Workers Scripts Write", "Workers Routes Write", "Zone Read"},
+		Delete:  []string{"Workers Scripts Write", "Workers Routes Write"},
+	},
+}
+
+const (
+	// longestGenerated leaves room in a label of DNS, of 63 characters, for the nine before the name in addresses of previews.
+	longestGenerated = 63 - 9
+	// mostTags are those that Cloudflare keeps, without the six that marks may take.
+	mostTags = 10 - 6
+
+	everything = 100 // percent
+)
+
+func workerDefaults(want WorkerProps) WorkerProps {
+	if want.Traffic == nil {
+		want.Traffic = new(everything)
+	}
+	if want.Assets != nil && want.Assets.HTMLHandling == nil {
+		a := *want.Assets
+		a.HTMLHandling = new(htmlHandling)
+		want.Assets = &a
+	}
+	return want
+}
+
+var (
+	workerName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	hostName   = regexp.MustCompile(`^([a-z0-9_]([a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]+$`)
+	dateForm   = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
+)
+
+// checkWorker finds what Cloudflare would refuse, or would take without doing it.
+func checkWorker(want WorkerProps) error {
+	problems := slices.Concat(checkCode(want.Code, want.Assets != nil), checkAssets(want), checkEnv(want), checkClasses(want))
+	if want.Name != "" && !token.Has(want.Name) && !workerName.MatchString(want.Name) {
+		problems.Wrong("name", "want up to 63 lower-case letters, digits and -, with a letter or digit at both ends")
+	}
+	switch date := want.CompatibilityDate; {
+	case date == "" && want.Code != nil:
+		problems.Wrong("compatibilityDate", "is required with code; today's is good for new code")
+	case date != "" && !token.Has(date) && !dateForm.MatchString(date):
+		problems.Wrong("compatibilityDate", "want a date such as 2026-01-31")
+	}
+	if want.Limits != nil && want.Limits.CPU != nil && *want.Limits.CPU%time.Millisecond != 0 {
+		problems.Wrong("limits.cpu", "want whole milliseconds")
+	}
+	if p := want.Placement; p != nil {
+		set := 0
+		for _, way := range []string{p.Mode, p.Region, p.Host, p.Hostname} {
+			if way != "" {
+				set++
+			}
+		}
+		if set != 1 {
+			problems.Wrong("placement", "want one of mode, region, host and hostname")
+		}
+	}
+	for i, cron := range want.Crons {
+		if !token.Has(cron) && len(strings.Fields(cron)) != 5 {
+			problems.Wrong(tree.Path("crons").Index(i), "want five fields: minute, hour, day of the month, month, day of the week")
+		}
+	}
+	for i, name := range want.Domains {
+		if !token.Has(name) && !hostName.MatchString(name) {
+			problems.Wrong(tree.Path("domains").Index(i), "want a host name in lower case")
+		}
+	}
+	problems = append(problems, twice("compatibilityFlags", want.CompatibilityFlags)...)
+	problems = append(problems, twice("domains", want.Domains)...)
+	return append(problems, checkTags(want.Tags)...).OrNil()
+}
+
+// twice finds what a list without order names more than once.
+func twice(path tree.Path, list []string) props.Errors {
+	var problems props.Errors
+	for i, one := range list {
+		if slices.Contains(list[:i], one) {
+			problems.Wrong(path.Index(i), "is named twice")
+		}
+	}
+	return problems
+}
+
+func checkTags(tags []string) props.Errors {
+	problems := twice("tags", tags)
+	if len(tags) > mostTags {
+		problems.Wrong("tags", "want at most four")
+	}
+	for i, tag := range tags {
+		switch at := tree.Path("tags").Index(i); {
+		case adopt.IsMark(tag):
+			problems.Wrong(at, "this is how a mark of ownership begins")
+		case tag == "" || strings.ContainsAny(tag, ",&"):
+			problems.Wrong(at, "want text without , and &")
+		}
+	}
+	return problems
+}
+
+// markTags are a mark as tags of a Worker, which have no values of their own.
+func markTags(m reconcile.Mark) []string {
+	all := []string{}
+	for key, value := range adopt.Tags(m) {
+		all = append(all, key+"="+value)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// marks are the tags of a Worker that make up a mark.
+func marks(tags []string) map[string]string {
+	all := map[string]string{}
+	for _, tag := range tags {
+		if key, value, ok := strings.Cut(tag, "="); ok && adopt.IsMark(key) {
+			all[key] = value
+		}
+	}
+	return all
+}
+
+// prepareWorker makes the modules and reads the static files.
+func prepareWorker(ctx context.Context, work reconcile.Workspace, want WorkerProps) (map[string]reconcile.Asset, error) {
+	all, err := prepareCode(ctx, work, want)
+	if err != nil {
+		return nil, err
+	}
+	files, err := prepareFiles(ctx, work, want.Assets)
+	if err != nil {
+		return nil, err
+	}
+	if all == nil {
+		return files, nil
+	}
+	maps.Copy(all, files)
+	return all, nil
+}

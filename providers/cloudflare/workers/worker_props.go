@@ -1,0 +1,168 @@
+package workers
+
+import (
+	"time"
+
+	"github.com/athanor-dev/athanor/providers/cloudflare"
+)
+
+// Name is that of a Worker, by which others call it and queues reach it.
+type Name = cloudflare.WorkerName
+
+// WorkerProps declare a Worker. Defaults and limits are those of
+// https://developers.cloudflare.com/workers/platform/limits/
+type WorkerProps struct {
+	// Name of the Worker: up to 63 lower-case letters, digits and -, with neither end a -. Default: none, a name is
+	// generated. Changing it replaces the Worker.
+	Name string
+	// Code that it runs. Default: none, for a Worker that has assets alone.
+	Code *Code
+	// CompatibilityDate says which behaviour of the runtime the code was written for, such as 2026-01-31. Without one the
+	// code runs as the first Workers did. Default: none, with assets alone; else it is required.
+	CompatibilityDate string
+	// CompatibilityFlags turn single behaviours on and off, such as nodejs_compat. The order does not count. Default: none.
+	CompatibilityFlags []string
+	// Env is what the code finds in its environment, by name: text, a number, a truth or a list as it is, secrets as they are
+	// referred to, and {kv: …}, {r2: …}, {d1: …}, {queue: …}, {service: …} and the like, which have the fields of
+	// bindings. Secrets cannot be read back, and are compared by what was written last. Values that the program does not name
+	// are masked. Default: none.
+	Env map[string]any
+	// Bindings are further entries of the environment, by name: those that are added to the Worker from elsewhere in the
+	// program. Default: none.
+	Bindings map[string]Binding
+	// DurableObjects are the classes of the code whose objects are kept. The migrations follow from those that are live.
+	// Default: none.
+	DurableObjects map[string]DurableObject
+	// DeletedClasses gives leave to delete classes that durableObjects declares no longer, with all that their objects hold.
+	// Without its name here such a class is refused. Default: none.
+	DeletedClasses []string
+	// Assets are static files that are served. Default: none.
+	Assets *Assets
+	// Limits of each call. Default: none, those of the account.
+	Limits *Limits
+	// Placement says where the Worker runs. Default: none, near to whoever calls.
+	Placement *Placement
+	// Observability keeps logs and traces. Default: none is kept.
+	Observability *Observability
+	// Logpush sends traces to the account's Logpush jobs. Default: false.
+	Logpush bool
+	// TailConsumers are Workers that get what becomes of each call. The order does not count. Default: none.
+	TailConsumers []TailConsumer
+	// Crons are times at which the Worker is called, such as "*/5 * * * *", in UTC. The order does not count. Default: none.
+	Crons []string
+	// WorkersDev serves the Worker at NAME.SUBDOMAIN.workers.dev. Default: false.
+	WorkersDev bool
+	// Previews serves each version at an address of its own under workers.dev. Default: false.
+	Previews bool
+	// Domains are host names in zones of the account that are the Worker's alone. One that another Worker or a record of
+	// DNS has is left there, and is an error. The order does not count. Default: none.
+	Domains []string
+	// Routes are patterns of addresses that the Worker answers, such as shop.example/api/*, with what is to be known of each.
+	// One that another Worker has is left there, and is an error.
+	// Those in zones that neither the program nor the record names are not seen. Default: none.
+	Routes map[string]Route
+	// Traffic is the share of calls, in percent, that a new version gets; the rest stays with the version that had most.
+	// A Worker's only version has all. Durable Objects cannot change while it is less than all. Default: 100.
+	Traffic *int `prop:"min=0,max=100"`
+	// Tags of the Worker, at most four, beside the marks of ownership. The order does not count. Default: none.
+	Tags []string
+	// ForceDestroy gives leave to delete the Worker with all that its Durable Objects hold. Default: false.
+	ForceDestroy bool
+}
+
+// DurableObject is a class whose objects are kept. They are stored in SQLite.
+type DurableObject struct {
+	// RenamedFrom is the class that it was: its objects are taken along. It may stay when that is done. Default: none.
+	RenamedFrom string
+	// From is the Worker that had the class, under its name in renamedFrom or else the same. It may stay when that is done.
+	// A Worker of the same program that declares the class no longer needs this one in its dependsOn. Default: none, this
+	// one.
+	From Name
+	// KeyValue stores the objects without SQLite, which Cloudflare offers no longer for new accounts. It counts when the
+	// class is made; after that it is not managed. Default: false.
+	KeyValue bool
+}
+
+// Limits of each call.
+type Limits struct {
+	// CPU is the time that the code may compute, in whole milliseconds up to 5 minutes. Default: none, the account's.
+	CPU *time.Duration `prop:"min=1ms,max=5m"`
+	// Subrequests is how often the code may call others. Default: none, the account's.
+	Subrequests *int `prop:"min=1"`
+}
+
+// Placement says where a Worker runs: one of these.
+type Placement struct {
+	// Mode smart is near to what the Worker calls most. Default: none.
+	Mode string `prop:"enum=smart"`
+	// Region is a place in a cloud, such as aws:eu-central-1. Default: none.
+	Region string
+	// Host is a server that is reached over TCP, such as db.example:5432. Default: none.
+	Host string
+	// Hostname is a server that is reached over HTTP. Default: none.
+	Hostname string
+}
+
+// Observability is what is kept of calls.
+type Observability struct {
+	// Enabled keeps anything at all. Default: true.
+	Enabled *bool
+	// SamplingRate is the share of calls, up to 1. Default: 1.
+	SamplingRate *float64 `prop:"min=0,max=1"`
+	// Logs says what is kept of logs. Default: all, where anything is.
+	Logs *Logs
+	// Traces says what is kept of traces. Default: none.
+	Traces *Traces
+}
+
+// Logs is what is kept of logs.
+type Logs struct {
+	// Enabled keeps logs. Default: true.
+	Enabled *bool
+	// InvocationLogs are lines about each call, which Cloudflare writes. Default: true.
+	InvocationLogs *bool
+	// SamplingRate is the share of calls, up to 1. Default: 1.
+	SamplingRate *float64 `prop:"min=0,max=1"`
+	// Persist keeps them at Cloudflare. Default: true.
+	Persist *bool
+	// Destinations are names of others that get them. The order does not count. Default: none.
+	Destinations []string
+}
+
+// Traces is what is kept of traces.
+type Traces struct {
+	// Enabled keeps traces. Default: true.
+	Enabled *bool
+	// SamplingRate is the share of calls, up to 1. Default: 1.
+	SamplingRate *float64 `prop:"min=0,max=1"`
+	// Persist keeps them at Cloudflare. Default: true.
+	Persist *bool
+	// Destinations are names of others that get them. The order does not count. Default: none.
+	Destinations []string
+}
+
+// TailConsumer is a Worker that gets what becomes of each call.
+type TailConsumer struct {
+	// Service is its name.
+	Service Name `prop:"required"`
+}
+
+// Route is a pattern of addresses that a Worker answers.
+type Route struct {
+	// Zone that the pattern is in: its name or its id. Default: none, the zone is found by the name in the pattern.
+	Zone string
+}
+
+// Worker is what others may refer to of a Worker.
+type Worker struct {
+	// Name of the Worker.
+	Name Name
+	// URL is its address under workers.dev; "" without one.
+	URL string
+	// ETag tells one code from another.
+	ETag string `json:"etag"`
+	// VersionID is that of the newest version that gets calls.
+	VersionID string
+	// RouteZones are the ids of the zones that its routes are in.
+	RouteZones []string
+}
