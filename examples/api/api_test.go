@@ -20,19 +20,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/athanor-dev/athanor/examples/internal/programtest"
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // api is the built program with a cloud of its own.
 type api struct {
-	*programtest.Program
+	*programtest.Program[*awstest.Server]
 	t *testing.T
 }
 
 // TestAPI is the life of the service against an independent emulator; its counts are in testdata/numbers.golden.
 func TestAPI(t *testing.T) {
-	a := &api{programtest.Build(t), t}
+	a := &api{programtest.Build(t, awstest.Start(t), "."), t}
 	var numbers strings.Builder
 	note := func(step string, c programtest.Counts) programtest.Counts {
 		fmt.Fprintf(&numbers, "%-22s %s\n", step+":", c)

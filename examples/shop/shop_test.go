@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,22 +12,22 @@ import (
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/athanor-dev/athanor/examples/internal/programtest"
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // shop is the built program with a cloud of its own.
 type shop struct {
-	*programtest.Program
+	*programtest.Program[*awstest.Server]
 	t *testing.T
 }
 
 func newShop(t *testing.T) *shop {
 	t.Helper()
-	return &shop{programtest.Build(t), t}
+	return &shop{programtest.Build(t, awstest.Start(t), "."), t}
 }
 
 // TestShop is the life of the shop against an independent emulator; its programtest.Counts are in testdata/numbers.golden.
@@ -151,35 +150,4 @@ func (s *shop) empty() {
 }
 
 // TestTwins proves that shop.yaml declares what shop.go declares.
-func TestTwins(t *testing.T) {
-	tool := filepath.Join(t.TempDir(), "athanor")
-	if out, err := exec.Command("go", "build", "-o", tool, "../../cmd/athanor").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	graph := func(args ...string) map[string]any {
-		t.Helper()
-		cmd := exec.CommandContext(t.Context(), tool, append(args, "--json", "--stage", "test")...)
-		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+t.TempDir())
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%v: %v", args, err)
-		}
-		var g map[string]any
-		if err := json.Unmarshal(out, &g); err != nil {
-			t.Fatal(err)
-		}
-		resources, _ := g["resources"].([]any)
-		byAddress := map[string]any{}
-		for _, r := range resources {
-			m, _ := r.(map[string]any)
-			delete(m, "source")
-			address, _ := m["address"].(string)
-			byAddress[address] = m
-		}
-		g["resources"] = byAddress
-		return g
-	}
-	if diff := cmp.Diff(graph("graph", "."), graph("graph", "shop.yaml")); diff != "" {
-		t.Errorf("the YAML twin differs (-go +yaml):\n%s", diff)
-	}
-}
+func TestTwins(t *testing.T) { programtest.Twins(t, "shop.yaml") }

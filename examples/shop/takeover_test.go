@@ -33,7 +33,7 @@ type tool struct {
 
 func newTool(t *testing.T, s *shop, stack string) *tool {
 	t.Helper()
-	x := &tool{shop: &shop{programtest.BuildFor(t, s.Cloud, "../../cmd/athanor"), t}, stack: t.TempDir()}
+	x := &tool{shop: &shop{programtest.Build(t, s.Cloud, "../../cmd/athanor"), t}, stack: t.TempDir()}
 	x.write("athanor.yaml", stack)
 	return x
 }

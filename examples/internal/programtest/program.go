@@ -1,5 +1,5 @@
-// Package programtest runs an example that is a Go program against an emulator of AWS, as a user runs it: built, in a process of
-// its own, with a record in a folder of its own.
+// Package programtest runs an example that is a Go program against the server of a test, as a user runs it: built, in a
+// process of its own, with a record in a folder of its own.
 //
 // It knows how to run a command and to read its summary. It does not know what any example declares.
 package programtest
@@ -17,49 +17,54 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/athanor-dev/athanor/providers/aws/awstest"
 )
 
+// Cloud is a server that stands for a cloud in a test.
+type Cloud interface {
+	// Env is the environment that leads to it alone.
+	Env() map[string]string
+	// Names are what differs from one start to the next, by what stands for it in golden files.
+	Names() map[string]string
+}
+
 // Program is the built program, a cloud and a place for its record.
-type Program struct {
-	// Cloud is an emulator that this program has for itself.
-	Cloud *awstest.Server
+type Program[C Cloud] struct {
+	Cloud C
 	// Dir is the folder of the record.
 	Dir string
+	// Folder is where commands are run; "" for that of the test.
+	Folder string
 
 	t      testing.TB
 	binary string
 	env    []string
 }
 
-// Build builds the program of the current folder, for a cloud of its own.
-func Build(t testing.TB) *Program {
+// Build builds a main package for a cloud.
+func Build[C Cloud](t testing.TB, cloud C, main string) *Program[C] {
 	t.Helper()
-	return BuildFor(t, awstest.Start(t), ".")
-}
-
-// BuildFor builds a main package for a cloud that is there.
-func BuildFor(t testing.TB, cloud *awstest.Server, main string) *Program {
-	t.Helper()
-	p := &Program{t: t, Cloud: cloud, Dir: t.TempDir(), binary: filepath.Join(t.TempDir(), "program")}
+	p := &Program[C]{t: t, Cloud: cloud, Dir: t.TempDir(), binary: filepath.Join(t.TempDir(), "program")}
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", p.binary, main).CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	p.env = append(cloud.Environ(), "XDG_CONFIG_HOME="+t.TempDir(), "HOME="+t.TempDir(), "USER=tester", "NO_COLOR=1")
+	p.env = os.Environ()
+	for name, value := range cloud.Env() {
+		p.env = append(p.env, name+"="+value)
+	}
+	p.env = append(p.env, "XDG_CONFIG_HOME="+t.TempDir(), "HOME="+t.TempDir(), "USER=tester", "NO_COLOR=1")
 	return p
 }
 
 // Command is one command of the program, for whoever has its own way to run it.
-func (p *Program) Command(args ...string) *exec.Cmd {
+func (p *Program[C]) Command(args ...string) *exec.Cmd {
 	args = append(args, "--store", "bolt:"+filepath.Join(p.Dir, "state.db"), "--stage", "test")
 	cmd := exec.CommandContext(p.t.Context(), p.binary, args...)
-	cmd.Env = p.env
+	cmd.Env, cmd.Dir = p.env, p.Folder
 	return cmd
 }
 
 // Run runs one command and gives its output and exit code.
-func (p *Program) Run(args ...string) (stdout, stderr string, code int) {
+func (p *Program[C]) Run(args ...string) (stdout, stderr string, code int) {
 	p.t.Helper()
 	cmd := p.Command(args...)
 	var out, errs bytes.Buffer
@@ -75,7 +80,7 @@ func (p *Program) Run(args ...string) (stdout, stderr string, code int) {
 }
 
 // Do runs a command that must end well and returns its summary.
-func (p *Program) Do(args ...string) Counts {
+func (p *Program[C]) Do(args ...string) Counts {
 	p.t.Helper()
 	out, errs, code := p.Run(append(args, "--yes", "--json")...)
 	if code != 0 {
@@ -93,7 +98,7 @@ func (p *Program) Do(args ...string) Counts {
 }
 
 // Lose deletes the record.
-func (p *Program) Lose() {
+func (p *Program[C]) Lose() {
 	p.t.Helper()
 	if err := os.RemoveAll(p.Dir); err != nil {
 		p.t.Fatal(err)
@@ -103,12 +108,13 @@ func (p *Program) Lose() {
 	}
 }
 
-// Golden compares with a file of testdata, where ACCOUNT and ENDPOINT stand for those of this cloud, or writes it.
-func (p *Program) Golden(name, got string, update bool) {
+// Golden compares with a file of testdata, where the cloud's names are replaced, or writes it.
+func (p *Program[C]) Golden(name, got string, update bool) {
 	p.t.Helper()
 	file := filepath.Join("testdata", name)
-	got = strings.ReplaceAll(got, p.Cloud.Account, "ACCOUNT")
-	got = strings.ReplaceAll(got, p.Cloud.URL, "ENDPOINT")
+	for name, value := range p.Cloud.Names() {
+		got = strings.ReplaceAll(got, value, name)
+	}
 	if update {
 		if err := os.MkdirAll("testdata", 0o755); err != nil {
 			p.t.Fatal(err)

@@ -113,6 +113,11 @@ func (s *Server) Environ() []string {
 	return environ
 }
 
+// Names are what differs from one server to the next, by what stands for it in golden files.
+func (s *Server) Names() map[string]string {
+	return map[string]string{"ACCOUNT": s.Account, "ENDPOINT": s.URL}
+}
+
 // Setenv sets the environment of [Server.Env] for the rest of the test. Like
 // testing.T.Setenv it cannot be used in parallel tests.
 func (s *Server) Setenv(t testing.TB) {

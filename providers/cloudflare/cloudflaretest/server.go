@@ -93,6 +93,11 @@ func (s *Server) Env() map[string]string {
 	return env
 }
 
+// Names are what differs from one server to the next, by what stands for it in golden files.
+func (s *Server) Names() map[string]string {
+	return map[string]string{"ACCOUNT": s.Account, "ENDPOINT": s.URL}
+}
+
 // Setenv sets the environment of [Server.Env] for the rest of the test.
 func (s *Server) Setenv(t testing.TB) {
 	t.Helper()
