@@ -24,7 +24,7 @@ type Engine struct {
 	Parallel int
 	// Root is the project's directory, absolute: the record says where a stack lies as seen from there. "": it does not say.
 	Root string
-	// Cache is the folder for builds, "" for a temporary one.
+	// Cache is the folder for builds. Kinds that build write below it; "" is the current folder.
 	Cache string
 	// Secret reads a secret's value; nil reads SecretSource's environment variables, files and sealed files.
 	Secret func(ctx context.Context, name string, source SecretSource) (string, error)
