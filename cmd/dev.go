@@ -103,6 +103,15 @@ func (a *app) dev(c *cli.Context) (err error) {
 	ctx, cancel := context.WithCancel(c.Context)
 	defer cancel()
 	a.interrupts.applying(func() { d.stopping() })
+	told := a.err
+	if a.asJSON {
+		told = a.out
+	}
+	unread, err := a.interrupts.hangUpUnread(told)
+	if err != nil {
+		return err
+	}
+	defer unread()
 	go func() { // what has not begun yet is given up by the first signal
 		select {
 		case <-a.interrupts.stopped:
@@ -266,14 +275,7 @@ func (d *dev) problem(ctx context.Context, err error) error {
 }
 
 // ended reports that somebody wants the session to end.
-func (d *dev) ended() bool {
-	select {
-	case <-d.app.interrupts.stopped:
-		return true
-	default:
-		return false
-	}
-}
+func (d *dev) ended() bool { return d.app.interrupts.stopping() }
 
 // stopping tells what a first signal does.
 func (d *dev) stopping() {
