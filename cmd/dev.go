@@ -67,13 +67,14 @@ type dev struct {
 
 	// graph is the newest that was evaluated; good the last that was deployed as a whole, nil before.
 	graph, good *engine.Graph
-	// made is what the program is made of; watched how many things are.
-	made    watch.Set
-	watched int
-	loaded  time.Time // when the last evaluation began
+	// sources are what the program itself is made of, as far as its last evaluation could tell; made is that and the
+	// files of its secrets; watched is how many things are.
+	sources, made watch.Set
+	watched       int
 	// whole: the next plan looks at everything.
-	whole bool
-	round *round
+	whole   bool
+	loading *loading
+	round   *round
 	// next: when the round ends, another one begins.
 	next bool
 	// look is the place in the order of addresses where the background look goes on; cooled when kept things were last
@@ -128,28 +129,7 @@ func (a *app) dev(c *cli.Context) (err error) {
 
 // run waits for a program that evaluates, deploys it, and goes on until the session is ended.
 func (d *dev) run(ctx context.Context) error {
-	for {
-		err := d.load(ctx)
-		if err == nil {
-			break
-		}
-		if fatal := d.problem(ctx, err); fatal != nil {
-			return fatal
-		}
-		select {
-		case paths := <-d.watcher.Changes():
-			d.tellChanged(paths)
-		case <-ctx.Done():
-			return nil
-		}
-	}
-	if err := d.open(); err != nil {
-		return err
-	}
-	if err := d.watch(d.loaded); err != nil { // now also for what only the stage's name tells
-		return err
-	}
-	if err := d.loop(ctx); err != nil {
+	if err := d.loop(ctx); err != nil || d.s.engine == nil {
 		return err
 	}
 	return d.end()

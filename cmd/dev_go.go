@@ -28,19 +28,21 @@ type goProgram struct {
 	sources    watch.Set
 }
 
-func (p *goProgram) load(ctx context.Context) (*engine.Graph, error) {
+func (p *goProgram) load(ctx context.Context, found func(watch.Set)) (*engine.Graph, watch.Set, error) {
 	listed := make(chan watch.Set, 1)
-	go func() { listed <- watch.Set(asset.GoSources(ctx, p.eval.Dir, ".")) }()
+	go func() {
+		set := watch.Set(asset.GoSources(ctx, p.eval.Dir, "."))
+		found(set)
+		listed <- set
+	}()
 	g, err := p.evaluate(ctx)
 	now := <-listed
 	if err != nil {
 		now = now.Join(p.sources) // what is broken may hide what it imports
 	}
 	p.sources = now
-	return g, err
+	return g, now, err
 }
-
-func (p *goProgram) set() watch.Set { return p.sources }
 
 // evaluate evaluates this process's own program the first time, and from then on the one that its source is now.
 func (p *goProgram) evaluate(ctx context.Context) (*engine.Graph, error) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
@@ -15,10 +14,9 @@ import (
 
 // devProgram is what a dev session evaluates again and again.
 type devProgram interface {
-	// load evaluates the newest source. The error may be a *handOver.
-	load(ctx context.Context) (*engine.Graph, error)
-	// set is what the program itself is made of, as far as the last load could tell; there after one that failed, too.
-	set() watch.Set
+	// load evaluates the newest source, one at a time. The set is what the program is made of, as far as could be told; it
+	// is there after a failure, too. Who needs long for the rest tells it before by found. The error may be a *handOver.
+	load(ctx context.Context, found func(watch.Set)) (*engine.Graph, watch.Set, error)
 }
 
 // handOver says that the new program cannot be a child: it must take the place of this process.
@@ -53,7 +51,7 @@ type yamlProgram struct {
 	files []string
 }
 
-func (p *yamlProgram) load(context.Context) (*engine.Graph, error) {
+func (p *yamlProgram) load(context.Context, func(watch.Set)) (*engine.Graph, watch.Set, error) {
 	s, err := yamlstack.Load(p.app.catalog, yamlstack.Input{
 		Path: p.src.file(), Dir: p.eval.Dir, Stage: p.eval.Stage, Config: p.eval.Config,
 	})
@@ -62,10 +60,8 @@ func (p *yamlProgram) load(context.Context) (*engine.Graph, error) {
 		files = append(files, p.files...) // what is broken may hide what it includes
 	}
 	p.files = files
-	return s.Graph, err
+	return s.Graph, watch.Set{}.Join(watch.Set{Files: files}), err
 }
-
-func (p *yamlProgram) set() watch.Set { return watch.Set{}.Join(watch.Set{Files: p.files}) }
 
 // graphProgram is a graph document.
 type graphProgram struct {
@@ -74,51 +70,16 @@ type graphProgram struct {
 	stage string
 }
 
-func (p *graphProgram) load(context.Context) (*engine.Graph, error) {
+func (p *graphProgram) load(context.Context, func(watch.Set)) (*engine.Graph, watch.Set, error) {
+	set := watch.Set{Files: []string{p.src.file()}}
 	data, err := os.ReadFile(p.src.file())
 	if err != nil {
-		return nil, err
+		return nil, set, err
 	}
 	src := *p.src
 	src.data = data
-	return p.app.readGraph(&src, p.stage, nil)
-}
-
-func (p *graphProgram) set() watch.Set { return watch.Set{Files: []string{p.src.file()}} }
-
-// load evaluates the newest program, watches what it is made of, and makes sure that it is still the same stack.
-func (d *dev) load(ctx context.Context) error {
-	began := time.Now()
-	d.loaded = began
-	g, err := d.program.load(ctx)
-	if err == nil && d.s.stage.Stack != "" && g.Stack != d.s.stage.Stack {
-		err = hint(fmt.Errorf("the stack is called %s now, and was %s", g.Stack, d.s.stage.Stack), "end dev and start it again: that is another stack")
-	}
-	if err == nil {
-		d.graph = g
-		d.emit(devLine{Type: devBuilt, Elapsed: time.Since(began).Seconds()})
-	}
-	return errors.Join(err, d.watch(began))
-}
-
-// watch watches all that the stack is made of. What is new in it and was written since it was read counts as changed.
-func (d *dev) watch(since time.Time) error {
-	set := d.program.set()
-	if d.graph != nil {
-		set = set.Join(watch.Set{Files: d.secretFiles()})
-	}
-	d.made = set
-	if d.s.engine != nil {
-		set = set.Join(watch.Set{Trees: d.s.engine.Warm.Sources()})
-	}
-	if err := d.watcher.Watch(set, since); err != nil {
-		return err
-	}
-	if n := len(set.Files) + len(set.Packages) + len(set.Trees); n != d.watched {
-		d.watched = n
-		d.emit(devLine{Type: devWatching, Count: n, Folders: d.watcher.Count()})
-	}
-	return nil
+	g, err := p.app.readGraph(&src, p.stage, nil)
+	return g, set, err
 }
 
 // secretFiles are the files that secrets are read from.
