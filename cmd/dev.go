@@ -46,6 +46,7 @@ dev --json                      for programs: each step of the loop as a JSON li
 dev --stage staging --here      on what was deployed; deletes nothing of it`,
 		Flags: sharedOn(defaultStage(devName), deleting(
 			&cli.BoolFlag{Name: "here", Usage: "work on a stage that dev did not make; delete nothing of it"},
+			&cli.StringSliceFlag{Name: "remote", Usage: "make `ADDRESS` (globs; may be repeated) in the cloud although it could be local"},
 			&cli.BoolFlag{Name: "destroy-on-exit", Usage: "delete in the end what dev made"},
 			&cli.DurationFlag{Name: "look", Value: lookEvery, Usage: "look at a few of the unchanged resources every `DURATION`; default 10s, 0 never"},
 			&cli.BoolFlag{Name: "adopt", Usage: "take over what exists and carries nobody's mark"})...),
@@ -156,7 +157,7 @@ func (d *dev) open() error {
 // options are those of a plan of the session.
 func (d *dev) options(look []string) engine.PlanOptions {
 	o := d.s.options
-	o.Dev = &engine.Dev{Here: d.c.Bool("here"), Narrow: !d.whole, Look: look}
+	o.Dev = &engine.Dev{Here: d.c.Bool("here"), Narrow: !d.whole, Look: look, Remote: d.c.StringSlice("remote")}
 	return o
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
-	"github.com/athanor-dev/athanor/engine"
 )
 
 // loading is one evaluation of the newest source, on a goroutine of its own, so that a newer save is heard meanwhile.
@@ -20,9 +19,8 @@ type loading struct {
 	// stale: something newer was saved. beside: something was saved that the program before is made of as well.
 	stale, beside bool
 
-	graph *engine.Graph
-	set   watch.Set
-	err   error
+	evaluated
+	err error
 }
 
 // load begins to evaluate the newest source. An evaluation at work is given up for it, its compiler ended.
@@ -38,7 +36,7 @@ func (d *dev) load(ctx context.Context, beside bool) {
 	go func() {
 		defer close(l.done)
 		defer l.giveUp()
-		l.graph, l.set, l.err = d.program.load(ctx, func(s watch.Set) { l.found <- s })
+		l.evaluated, l.err = d.program.load(ctx, func(s watch.Set) { l.found <- s })
 	}()
 }
 
@@ -94,7 +92,7 @@ func (d *dev) loaded(l *loading) error {
 	}
 	if err == nil {
 		d.graph = l.graph
-		d.emit(devLine{Type: devBuilt, Elapsed: time.Since(l.began).Seconds()})
+		d.emit(devLine{Type: devBuilt, Elapsed: time.Since(l.began).Seconds(), Compiled: l.compiled.Seconds()})
 	}
 	return errors.Join(err, d.watch(l.began))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
@@ -14,9 +15,18 @@ import (
 
 // devProgram is what a dev session evaluates again and again.
 type devProgram interface {
-	// load evaluates the newest source, one at a time. The set is what the program is made of, as far as could be told; it
-	// is there after a failure, too. Who needs long for the rest tells it before by found. The error may be a *handOver.
-	load(ctx context.Context, found func(watch.Set)) (*engine.Graph, watch.Set, error)
+	// load evaluates the newest source, one at a time. Who needs long tells by found what the program is made of, before it
+	// is built. The error may be a *handOver.
+	load(ctx context.Context, found func(watch.Set)) (evaluated, error)
+}
+
+// evaluated is what comes of an evaluation.
+type evaluated struct {
+	graph *engine.Graph
+	// set is what the program is made of, as far as could be told; it is there after a failure, too.
+	set watch.Set
+	// compiled is how long the compiler took of it.
+	compiled time.Duration
 }
 
 // handOver says that the new program cannot be a child: it must take the place of this process.
@@ -51,7 +61,7 @@ type yamlProgram struct {
 	files []string
 }
 
-func (p *yamlProgram) load(context.Context, func(watch.Set)) (*engine.Graph, watch.Set, error) {
+func (p *yamlProgram) load(context.Context, func(watch.Set)) (evaluated, error) {
 	s, err := yamlstack.Load(p.app.catalog, yamlstack.Input{
 		Path: p.src.file(), Dir: p.eval.Dir, Stage: p.eval.Stage, Config: p.eval.Config,
 	})
@@ -60,7 +70,7 @@ func (p *yamlProgram) load(context.Context, func(watch.Set)) (*engine.Graph, wat
 		files = append(files, p.files...) // what is broken may hide what it includes
 	}
 	p.files = files
-	return s.Graph, watch.Set{}.Join(watch.Set{Files: files}), err
+	return evaluated{graph: s.Graph, set: watch.Set{}.Join(watch.Set{Files: files})}, err
 }
 
 // graphProgram is a graph document.
@@ -70,16 +80,16 @@ type graphProgram struct {
 	stage string
 }
 
-func (p *graphProgram) load(context.Context, func(watch.Set)) (*engine.Graph, watch.Set, error) {
-	set := watch.Set{Files: []string{p.src.file()}}
+func (p *graphProgram) load(context.Context, func(watch.Set)) (evaluated, error) {
+	e := evaluated{set: watch.Set{Files: []string{p.src.file()}}}
 	data, err := os.ReadFile(p.src.file())
 	if err != nil {
-		return nil, set, err
+		return e, err
 	}
 	src := *p.src
 	src.data = data
-	g, err := p.app.readGraph(&src, p.stage, nil)
-	return g, set, err
+	e.graph, err = p.app.readGraph(&src, p.stage, nil)
+	return e, err
 }
 
 // secretFiles are the files that secrets are read from.
