@@ -23,8 +23,8 @@ type Progress struct {
 	mu      sync.Mutex
 	active  map[string]*activity
 	local   map[string]bool // addresses of things on this machine
-	column  int // width of addresses
-	total   int // of resources to work on
+	column  int             // width of addresses
+	total   int             // of resources to work on
 	done    int
 	drawn   int // lines of the live region on the screen
 	bound   int // of lasting lines about what was done; 0: none
