@@ -21,7 +21,7 @@ type Session struct {
 	mu        sync.Mutex
 	server    *miniflare.Server // nil until something needs it
 	ended     bool
-	speaker   atomic.Value // the address that lines of the runtime are shown with
+	speaker   atomic.Value      // the address that lines of the runtime are shown with
 	workers   map[string]Worker // by name
 	consumers map[string]map[string]miniflare.Consumer
 }
