@@ -46,6 +46,7 @@ dev --json                      for programs: each step of the loop as a JSON li
 dev --stage staging --here      on what was deployed; deletes nothing of it`,
 		Flags: sharedOn(defaultStage(devName), deleting(
 			&cli.BoolFlag{Name: "here", Usage: "work on a stage that dev did not make; delete nothing of it"},
+			&cli.StringSliceFlag{Name: "remote", Usage: "make `ADDRESS` (globs; may be repeated) in the cloud although it could be local"},
 			&cli.BoolFlag{Name: "destroy-on-exit", Usage: "delete in the end what dev made"},
 			&cli.DurationFlag{Name: "look", Value: lookEvery, Usage: "look at a few of the unchanged resources every `DURATION`; default 10s, 0 never"},
 			&cli.BoolFlag{Name: "adopt", Usage: "take over what exists and carries nobody's mark"})...),
@@ -67,13 +68,14 @@ type dev struct {
 
 	// graph is the newest that was evaluated; good the last that was deployed as a whole, nil before.
 	graph, good *engine.Graph
-	// made is what the program is made of; watched how many things are.
-	made    watch.Set
-	watched int
-	loaded  time.Time // when the last evaluation began
+	// sources are what the program itself is made of, as far as its last evaluation could tell; made is that and the
+	// files of its secrets; watched is how many things are.
+	sources, made watch.Set
+	watched       int
 	// whole: the next plan looks at everything.
-	whole bool
-	round *round
+	whole   bool
+	loading *loading
+	round   *round
 	// next: when the round ends, another one begins.
 	next bool
 	// look is the place in the order of addresses where the background look goes on; cooled when kept things were last
@@ -103,6 +105,15 @@ func (a *app) dev(c *cli.Context) (err error) {
 	ctx, cancel := context.WithCancel(c.Context)
 	defer cancel()
 	a.interrupts.applying(func() { d.stopping() })
+	told := a.err
+	if a.asJSON {
+		told = a.out
+	}
+	unread, err := a.interrupts.hangUpUnread(told)
+	if err != nil {
+		return err
+	}
+	defer unread()
 	go func() { // what has not begun yet is given up by the first signal
 		select {
 		case <-a.interrupts.stopped:
@@ -119,28 +130,7 @@ func (a *app) dev(c *cli.Context) (err error) {
 
 // run waits for a program that evaluates, deploys it, and goes on until the session is ended.
 func (d *dev) run(ctx context.Context) error {
-	for {
-		err := d.load(ctx)
-		if err == nil {
-			break
-		}
-		if fatal := d.problem(ctx, err); fatal != nil {
-			return fatal
-		}
-		select {
-		case paths := <-d.watcher.Changes():
-			d.tellChanged(paths)
-		case <-ctx.Done():
-			return nil
-		}
-	}
-	if err := d.open(); err != nil {
-		return err
-	}
-	if err := d.watch(d.loaded); err != nil { // now also for what only the stage's name tells
-		return err
-	}
-	if err := d.loop(ctx); err != nil {
+	if err := d.loop(ctx); err != nil || d.s.engine == nil {
 		return err
 	}
 	return d.end()
@@ -167,7 +157,7 @@ func (d *dev) open() error {
 // options are those of a plan of the session.
 func (d *dev) options(look []string) engine.PlanOptions {
 	o := d.s.options
-	o.Dev = &engine.Dev{Here: d.c.Bool("here"), Narrow: !d.whole, Look: look}
+	o.Dev = &engine.Dev{Here: d.c.Bool("here"), Narrow: !d.whole, Look: look, Remote: d.c.StringSlice("remote")}
 	return o
 }
 
@@ -266,14 +256,7 @@ func (d *dev) problem(ctx context.Context, err error) error {
 }
 
 // ended reports that somebody wants the session to end.
-func (d *dev) ended() bool {
-	select {
-	case <-d.app.interrupts.stopped:
-		return true
-	default:
-		return false
-	}
-}
+func (d *dev) ended() bool { return d.app.interrupts.stopping() }
 
 // stopping tells what a first signal does.
 func (d *dev) stopping() {

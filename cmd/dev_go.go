@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"time"
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
@@ -28,38 +29,46 @@ type goProgram struct {
 	sources    watch.Set
 }
 
-func (p *goProgram) load(ctx context.Context) (*engine.Graph, error) {
+func (p *goProgram) load(ctx context.Context, found func(watch.Set)) (evaluated, error) {
 	listed := make(chan watch.Set, 1)
-	go func() { listed <- watch.Set(asset.GoSources(ctx, p.eval.Dir, ".")) }()
-	g, err := p.evaluate(ctx)
-	now := <-listed
+	go func() {
+		set := watch.Set(asset.GoSources(ctx, p.eval.Dir, "."))
+		found(set)
+		listed <- set
+	}()
+	var e evaluated
+	var err error
+	e.graph, e.compiled, err = p.evaluate(ctx)
+	e.set = <-listed
 	if err != nil {
-		now = now.Join(p.sources) // what is broken may hide what it imports
+		e.set = e.set.Join(p.sources) // what is broken may hide what it imports
 	}
-	p.sources = now
-	return g, err
+	p.sources = e.set
+	return e, err
 }
 
-func (p *goProgram) set() watch.Set { return p.sources }
-
-// evaluate evaluates this process's own program the first time, and from then on the one that its source is now.
-func (p *goProgram) evaluate(ctx context.Context) (*engine.Graph, error) {
+// evaluate evaluates this process's own program the first time, and from then on the one that its source is now. It tells
+// how long the compiler took.
+func (p *goProgram) evaluate(ctx context.Context) (g *engine.Graph, compiled time.Duration, err error) {
 	if p.own && !p.loaded {
 		p.loaded = true
-		return p.app.evaluate(ctx, p.eval)
+		g, err = p.app.evaluate(ctx, p.eval)
+		return g, 0, err
 	}
+	began := time.Now()
 	binary, err := p.app.build(ctx, p.eval.Dir)
+	compiled = time.Since(began)
 	if err != nil {
-		return nil, err
+		return nil, compiled, err
 	}
 	g, kinds, err := p.inChildren(ctx, binary)
 	if err != nil {
-		return nil, err
+		return nil, compiled, err
 	}
 	if kinds || p.kinds || len(g.Program) > 0 || !p.knows(g) {
-		return nil, &handOver{binary}
+		return nil, compiled, &handOver{binary}
 	}
-	return g, nil
+	return g, compiled, nil
 }
 
 // knows reports that this process has all kinds of a graph.

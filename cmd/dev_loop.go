@@ -32,21 +32,26 @@ type round struct {
 
 // loop goes on until the session is ended, or cannot go on.
 func (d *dev) loop(ctx context.Context) error {
-	d.begin(nil)
+	d.load(ctx, false)
 	for {
+		var err error
 		select {
 		case <-ctx.Done():
 			return d.drain()
 		case paths := <-d.watcher.Changes():
-			if err := d.changed(ctx, paths); err != nil {
-				return errors.Join(d.drain(), err)
-			}
+			d.changed(ctx, paths)
+		case set := <-d.loadFound(): // a save is heard while the compiler is at work
+			d.sources = d.sources.Join(set)
+			_ = d.watch(d.loading.began) // what cannot be watched is said when it has ended
+		case <-d.loadDone():
+			err = d.loadEnded(ctx)
 		case <-d.roundDone():
-			if err := d.roundEnded(ctx); err != nil {
-				return err
-			}
+			err = d.roundEnded(ctx)
 		case <-d.timer.C:
 			d.lookAround()
+		}
+		if err != nil {
+			return errors.Join(d.drain(), err)
 		}
 	}
 }
@@ -59,25 +64,18 @@ func (d *dev) roundDone() <-chan struct{} {
 	return d.round.done
 }
 
-// changed takes in what was saved. A program that evaluates is taken at once: what is at work finishes its running calls.
-func (d *dev) changed(ctx context.Context, paths []string) error {
+// changed takes in what was saved. What the program is made of is evaluated anew; of anything else the program that is
+// there is deployed at once.
+func (d *dev) changed(ctx context.Context, paths []string) {
 	d.tellChanged(paths)
-	d.s.engine.Warm.Changed(paths)
-	other := func(path string) bool { return !d.made.Has(path) }
-	if !slices.ContainsFunc(paths, d.made.Has) {
-		d.restart()
-		return nil
-	}
-	beside := slices.ContainsFunc(paths, other)
-	if err := d.load(ctx); err != nil {
-		fatal := d.problem(ctx, err)
-		if fatal != nil || ctx.Err() != nil || !beside {
-			return fatal
+	if d.s.engine != nil {
+		d.s.engine.Warm.Changed(paths)
+		if !slices.ContainsFunc(paths, d.made.Has) {
+			d.restart()
+			return
 		}
-		// Beside the broken program something was saved that the one before is made of.
 	}
-	d.restart()
-	return nil
+	d.load(ctx, slices.ContainsFunc(paths, func(path string) bool { return !d.made.Has(path) }))
 }
 
 // restart begins a round for the newest program, when the one at work has finished its running calls.
@@ -214,8 +212,13 @@ func (d *dev) deployed(r *round) {
 	d.report(kind, r.res, r.plan)
 }
 
-// drain lets what is at work finish when the session ends.
+// drain lets what is at work finish when the session ends. An evaluation is given up.
 func (d *dev) drain() error {
+	if l := d.loading; l != nil {
+		l.giveUp()
+		<-l.done
+		d.loading = nil
+	}
 	if d.round == nil {
 		return nil
 	}

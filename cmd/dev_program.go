@@ -15,10 +15,18 @@ import (
 
 // devProgram is what a dev session evaluates again and again.
 type devProgram interface {
-	// load evaluates the newest source. The error may be a *handOver.
-	load(ctx context.Context) (*engine.Graph, error)
-	// set is what the program itself is made of, as far as the last load could tell; there after one that failed, too.
-	set() watch.Set
+	// load evaluates the newest source, one at a time. Who needs long tells by found what the program is made of, before it
+	// is built. The error may be a *handOver.
+	load(ctx context.Context, found func(watch.Set)) (evaluated, error)
+}
+
+// evaluated is what comes of an evaluation.
+type evaluated struct {
+	graph *engine.Graph
+	// set is what the program is made of, as far as could be told; it is there after a failure, too.
+	set watch.Set
+	// compiled is how long the compiler took of it.
+	compiled time.Duration
 }
 
 // handOver says that the new program cannot be a child: it must take the place of this process.
@@ -53,7 +61,7 @@ type yamlProgram struct {
 	files []string
 }
 
-func (p *yamlProgram) load(context.Context) (*engine.Graph, error) {
+func (p *yamlProgram) load(context.Context, func(watch.Set)) (evaluated, error) {
 	s, err := yamlstack.Load(p.app.catalog, yamlstack.Input{
 		Path: p.src.file(), Dir: p.eval.Dir, Stage: p.eval.Stage, Config: p.eval.Config,
 	})
@@ -62,10 +70,8 @@ func (p *yamlProgram) load(context.Context) (*engine.Graph, error) {
 		files = append(files, p.files...) // what is broken may hide what it includes
 	}
 	p.files = files
-	return s.Graph, err
+	return evaluated{graph: s.Graph, set: watch.Set{}.Join(watch.Set{Files: files})}, err
 }
-
-func (p *yamlProgram) set() watch.Set { return watch.Set{}.Join(watch.Set{Files: p.files}) }
 
 // graphProgram is a graph document.
 type graphProgram struct {
@@ -74,51 +80,16 @@ type graphProgram struct {
 	stage string
 }
 
-func (p *graphProgram) load(context.Context) (*engine.Graph, error) {
+func (p *graphProgram) load(context.Context, func(watch.Set)) (evaluated, error) {
+	e := evaluated{set: watch.Set{Files: []string{p.src.file()}}}
 	data, err := os.ReadFile(p.src.file())
 	if err != nil {
-		return nil, err
+		return e, err
 	}
 	src := *p.src
 	src.data = data
-	return p.app.readGraph(&src, p.stage, nil)
-}
-
-func (p *graphProgram) set() watch.Set { return watch.Set{Files: []string{p.src.file()}} }
-
-// load evaluates the newest program, watches what it is made of, and makes sure that it is still the same stack.
-func (d *dev) load(ctx context.Context) error {
-	began := time.Now()
-	d.loaded = began
-	g, err := d.program.load(ctx)
-	if err == nil && d.s.stage.Stack != "" && g.Stack != d.s.stage.Stack {
-		err = hint(fmt.Errorf("the stack is called %s now, and was %s", g.Stack, d.s.stage.Stack), "end dev and start it again: that is another stack")
-	}
-	if err == nil {
-		d.graph = g
-		d.emit(devLine{Type: devBuilt, Elapsed: time.Since(began).Seconds()})
-	}
-	return errors.Join(err, d.watch(began))
-}
-
-// watch watches all that the stack is made of. What is new in it and was written since it was read counts as changed.
-func (d *dev) watch(since time.Time) error {
-	set := d.program.set()
-	if d.graph != nil {
-		set = set.Join(watch.Set{Files: d.secretFiles()})
-	}
-	d.made = set
-	if d.s.engine != nil {
-		set = set.Join(watch.Set{Trees: d.s.engine.Warm.Sources()})
-	}
-	if err := d.watcher.Watch(set, since); err != nil {
-		return err
-	}
-	if n := len(set.Files) + len(set.Packages) + len(set.Trees); n != d.watched {
-		d.watched = n
-		d.emit(devLine{Type: devWatching, Count: n, Folders: d.watcher.Count()})
-	}
-	return nil
+	e.graph, err = p.app.readGraph(&src, p.stage, nil)
+	return e, err
 }
 
 // secretFiles are the files that secrets are read from.

@@ -44,9 +44,10 @@ type devLine struct {
 	// Count is how many files and folders the stack is made of; Folders how many are watched for it.
 	Count   int `json:"count,omitempty"`
 	Folders int `json:"folders,omitempty"`
-	// Elapsed is in seconds.
-	Elapsed float64         `json:"elapsed,omitempty"`
-	Summary *engine.Summary `json:"summary,omitempty"`
+	// Elapsed is in seconds, and of it Compiled is what the compiler took.
+	Elapsed  float64         `json:"elapsed,omitempty"`
+	Compiled float64         `json:"compiled,omitempty"`
+	Summary  *engine.Summary `json:"summary,omitempty"`
 	// Drift: the world changed it, not the program.
 	Drift bool `json:"drift,omitempty"`
 }

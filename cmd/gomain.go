@@ -99,6 +99,7 @@ func (a *app) build(ctx context.Context, dir string) (string, error) {
 	// Without tables for debuggers linking takes two thirds of the time; traces of a panic are the same.
 	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", aside, ".")
 	cmd.Dir = dir
+	compiling(cmd)
 	output, err := cmd.CombinedOutput()
 	if _, missing := errors.AsType[*exec.Error](err); missing {
 		return "", hint(fmt.Errorf("%s is a Go program, and there is no go command to build it", dir), "install Go, or build the program elsewhere and run it: the program is the command")

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
 	"sync"
@@ -10,7 +11,8 @@ import (
 
 // interrupts turns signals into what the moment calls for. Before anything is changed the first one cancels. While
 // a plan is applied the first one starts nothing new and lets running calls finish and be recorded; the second one
-// cancels them.
+// cancels them. A hang-up is a first signal and never a second one: who closes a terminal is told nothing, and the end of
+// a terminal may be noticed in more ways than one.
 type interrupts struct {
 	signals chan os.Signal
 	cancel  context.CancelFunc
@@ -35,16 +37,20 @@ func catch(ctx context.Context) (context.Context, *interrupts) {
 
 func (i *interrupts) listen() {
 	for {
+		var sig os.Signal
 		select {
 		case <-i.ended:
 			return
-		case <-i.signals:
+		case sig = <-i.signals:
 		}
 		i.mu.Lock()
 		stop, notice := i.stop, i.notice
 		i.stop = nil
 		i.mu.Unlock()
 		if stop == nil {
+			if sig == syscall.SIGHUP && i.stopping() {
+				continue
+			}
 			// Whoever is in the way of a cancelled context can still be ended by one more signal.
 			signal.Stop(i.signals)
 			i.cancel()
@@ -53,6 +59,30 @@ func (i *interrupts) listen() {
 		notice()
 		close(stop)
 	}
+}
+
+// stopping reports that a first signal came while a plan was applied.
+func (i *interrupts) stopping() bool {
+	select {
+	case <-i.stopped:
+		return true
+	default:
+		return false
+	}
+}
+
+// hangUpUnread is a hang-up as soon as nobody can read any more what is told on w. What it returns ends that.
+func (i *interrupts) hangUpUnread(w io.Writer) (end func(), err error) {
+	file, ok := w.(*os.File)
+	if !ok {
+		return func() {}, nil
+	}
+	return whenUnread(file, func() {
+		select {
+		case i.signals <- syscall.SIGHUP:
+		default: // signals wait to be heard
+		}
+	})
 }
 
 // applying says that a plan is applied from now on. The channel closes at the first signal, after notice was called.

@@ -30,7 +30,7 @@ func newBench(t testing.TB) *bench {
 
 func (b *bench) open() {
 	b.t.Helper()
-	catalog, err := reconcile.NewCatalog(b.world.provider())
+	catalog, err := reconcile.NewCatalog(b.world.provider(), b.world.machine())
 	if err != nil {
 		b.t.Fatal(err)
 	}

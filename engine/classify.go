@@ -16,7 +16,7 @@ import (
 
 // classify decides what is to be done to one declared node, after all its upstreams were decided.
 func (w *work) classify(ctx context.Context, n *node) {
-	n.plan = &Planned{Address: n.addr, Kind: n.spec.Type, Needs: n.needs, Source: n.decl.Source, Place: n.access.place}
+	n.plan = &Planned{Address: n.addr, Kind: n.spec.Type, Needs: n.needs, Source: n.decl.Source, Place: n.access.place, Local: n.spec.Stands != ""}
 	if n.from != "" {
 		n.plan.From = n.from
 	}
@@ -55,7 +55,7 @@ func (w *work) classify(ctx context.Context, n *node) {
 	switch {
 	case n.look.Absent && n.was != nil:
 		w.classifyVanished(n)
-	case n.look.Absent:
+	case n.look.Absent && !w.unsure(n):
 		w.classifyAbsent(n)
 	case n.rec.live() == nil:
 		w.classifyFound(ctx, n)

@@ -117,7 +117,7 @@ func (w *work) sinceDeployed(ctx context.Context, n *node, was *deployed, now, r
 		left.Why = "the program calls it " + renamed.Address
 	case now == nil:
 		left.Why = "the program no longer declares it"
-	case now.Kind != n.spec.Type:
+	case now.Kind != n.spec.Type && now.Kind != n.spec.Stands:
 		left.Why = "the program makes it " + now.Kind
 	case !tree.Equal(anyMap(now.Settings), anyMap(n.rec.settings)):
 		left.Why = "the program moves it to another place"

@@ -20,6 +20,8 @@ type Dev struct {
 	Narrow bool
 	// Look are addresses that a narrow plan looks at as well.
 	Look []string
+	// Remote are globs of addresses that are made in the cloud although their kinds have local variants.
+	Remote []string
 }
 
 // LocalStage begins the names of stages that are dev's own. It decides one thing: whose is what is found of such a
@@ -111,14 +113,38 @@ func (w *work) deselect(n *node) {
 	delete(w.selected, n)
 }
 
+// local is a declaration as a dev session serves it on this machine: of the local variant of its kind. Nil where there is
+// none, or it is to be in the cloud. What guards a thing of the cloud is no concern of it: nobody's data is in there, and
+// nothing could be taken over.
+func (w *work) local(r *Resource) *Resource {
+	if w.o.Dev == nil || matches(w.o.Dev.Remote, r.Address) {
+		return nil
+	}
+	variant, ok := w.e.Catalog.Local(r.Kind)
+	if !ok {
+		return nil
+	}
+	here := *r
+	here.Kind = variant.Spec().Type
+	here.Options.Adopt, here.Options.Protect, here.Options.Retain = "", false, false
+	return &here
+}
+
 // guardKept refuses a replacement whose old thing is not dev's to delete.
 func (w *work) guardKept(n *node) bool {
 	if n.plan.Action != Replace || !w.keeps(n.rec.live()) {
 		return false
 	}
 	w.refuse(n, reconcile.WithHint(fmt.Errorf("dev did not make it, and it would be replaced, which deletes it: %s", replacing(n.plan.Reasons)),
-		"athanor deploy replaces it; change it back, or give dev a stage of its own"))
+		"%s", w.keptHint(n)))
 	return true
+}
+
+func (w *work) keptHint(n *node) string {
+	if n.spec.Stands != "" && n.rec.live().kind == n.spec.Stands {
+		return "--remote " + n.addr + " goes on with the one that is there; without --stage dev has a stage of its own"
+	}
+	return "athanor deploy replaces it; change it back, or give dev a stage of its own"
 }
 
 // keptWarnings say what was left.

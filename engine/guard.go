@@ -35,6 +35,9 @@ func (w *work) guard(n *node) {
 }
 
 func (w *work) guardReplace(n *node) {
+	if n.presentKind(w).Spec().Stands != "" {
+		return // the old one is on this machine: what is declared is to guard the one that comes
+	}
 	o := n.decl.Options
 	if o.Protect {
 		w.refuse(n, reconcile.WithHint(fmt.Errorf("%w and would be replaced: %s", ErrProtected, replacing(n.plan.Reasons)),

@@ -19,10 +19,12 @@ import (
 type node struct {
 	addr string
 	decl *Resource // nil when no longer declared
-	read *Read     // set for what is used and not owned; then decl is nil
-	kind reconcile.Any
-	spec *reconcile.Spec
-	rec  *record // nil without a row
+	// local is the declaration as a dev session serves it on this machine, nil where it does not; decl is that then.
+	local *Resource
+	read  *Read // set for what is used and not owned; then decl is nil
+	kind  reconcile.Any
+	spec  *reconcile.Spec
+	rec   *record // nil without a row
 	// from is the address that the row had before this plan moved it.
 	from string
 	// was is set when drift is planned: the declaration is what was deployed last.
@@ -90,7 +92,10 @@ func (w *work) index(ctx context.Context) error {
 		r := &w.graph.Resources[i]
 		n := &all[i]
 		n.addr, n.decl, n.was = r.Address, r, w.drift.deployed(r.Address)
-		if err := w.declare(n, r.Address, r.Kind, r.Source); err != nil {
+		if n.local = w.local(r); n.local != nil {
+			n.decl = n.local
+		}
+		if err := w.declare(n, r.Address, n.decl.Kind, r.Source); err != nil {
 			bad(r.Address, r.Source, err)
 			continue
 		}
@@ -155,6 +160,9 @@ func (w *work) declare(n *node, addr, kind, source string) error {
 		return err
 	}
 	n.kind, n.spec = k, w.spec(k, kind)
+	if stands := n.spec.Stands; stands != "" && n.local == nil && n.was == nil {
+		return reconcile.WithHint(fmt.Errorf("%s is how dev serves %s on this machine", kind, stands), "declare %s: dev takes the variant by itself", stands)
+	}
 	w.nodes[addr] = n
 	return nil
 }

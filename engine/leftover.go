@@ -82,7 +82,9 @@ func (w *work) classifyLeftover(n *node) {
 	if g != nil {
 		n.plan.Kind, n.plan.Identity, n.plan.Generation, n.plan.Place = g.kind, g.identity, g.number, g.place
 	}
-	n.plan.InDev = n.spec != nil && n.spec.InDev
+	if n.spec != nil {
+		n.plan.InDev, n.plan.Local = n.spec.InDev, n.spec.Stands != ""
+	}
 	if from := n.rec.moving; from != "" {
 		n.plan.Notes = append(n.plan.Notes, "it was being moved here from "+from+": `athanor state mv "+from+" "+n.addr+"` finishes that")
 	}

@@ -76,7 +76,7 @@ func (w *work) believe(n *node) {
 	g := n.rec.live()
 	n.plan = &Planned{
 		Address: n.addr, Kind: n.spec.Type, Action: Unchanged, Needs: n.needs, Source: n.decl.Source, Place: g.place,
-		Identity: g.identity, Generation: g.number,
+		Identity: g.identity, Generation: g.number, Local: n.spec.Stands != "",
 	}
 	n.attrs, n.unknown, n.moving = g.attrs, false, nil
 }

@@ -61,6 +61,8 @@ type Planned struct {
 	// DeleteFirst: the old thing goes before the new one comes.
 	DeleteFirst bool     `json:"deleteFirst,omitempty"`
 	Reasons     []Reason `json:"reasons,omitempty"`
+	// Local: it is on this machine, made by the local variant of the kind that the program declares.
+	Local bool `json:"local,omitempty"`
 	// InDev: it lives in a dev session alone. A plain deploy leaves it as it is: unchanged.
 	InDev bool `json:"inDev,omitempty"`
 	// Notes are sentences for people: why it vanished, when a renamedFrom may go, "create (not yet visible)".

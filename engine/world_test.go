@@ -135,10 +135,14 @@ type settings struct{ Region string }
 type region struct {
 	w    *world
 	name string
+	here bool // it is this machine
 }
 
 // Place and Classify make a region the world's way in.
 func (r *region) Place(context.Context) (reconcile.Place, error) {
+	if r.here {
+		return reconcile.Place{Provider: "here"}, nil
+	}
 	return reconcile.Place{Provider: "world", Account: r.w.account, Region: r.name}, nil
 }
 
@@ -423,7 +427,7 @@ func (w *world) kindOf(o sort) *reconcile.Kind[thingProps, thing, thingAttrs] {
 func (w *world) everywhere(k *reconcile.Kind[thingProps, thing, thingAttrs]) {
 	observe, create, remove := k.Observe, k.Create, k.Delete
 	in := func(s reconcile.Site[thingProps, thingAttrs]) reconcile.Site[thingProps, thingAttrs] {
-		s.Cloud = &region{w, ""}
+		s.Cloud = &region{w: w, name: ""}
 		return s
 	}
 	k.Home = func(p reconcile.Place) reconcile.Place { p.Region = "capital"; return p }
@@ -480,6 +484,7 @@ func (w *world) sorts() []sort {
 		{name: "Same", unmarked: true, same: true},
 		{name: "Global", global: true},
 		{name: "Exact", exact: true},
+		{name: "Hosted"},
 		{name: "Hasty", timeouts: reconcile.Timeouts{Create: time.Minute}},
 	}
 }
@@ -496,9 +501,9 @@ func (w *world) provider() reconcile.Provider {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.opened[name]++
-			return &region{w, name}, nil
+			return &region{w: w, name: name}, nil
 		},
-		Kinds:       []reconcile.Any{reconcile.Erase(noteKind()), reconcile.Erase(runKind(w)), reconcile.Erase(chatty(w, devKind(w)))},
+		Kinds:       []reconcile.Any{reconcile.Erase(noteKind()), reconcile.Erase(runKind(w)), reconcile.Erase(chatty(w, devKind(w))), reconcile.Erase(appKind(w))},
 		Permissions: reconcile.Permissions{Observe: []string{"whoami"}, List: []string{"discover"}},
 		Discover: func(ctx context.Context, s reconcile.Scope) ([]reconcile.Found, error) {
 			all, err := w.list("")(ctx, s)

@@ -4,6 +4,8 @@
 package providers
 
 import (
+	"slices"
+
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/apigatewayv2"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol"
@@ -21,6 +23,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/providers/cloudflare/d1"
 	"github.com/athanor-dev/athanor/providers/cloudflare/dns"
+	"github.com/athanor-dev/athanor/providers/cloudflare/here"
 	"github.com/athanor-dev/athanor/providers/cloudflare/kv"
 	"github.com/athanor-dev/athanor/providers/cloudflare/queues"
 	"github.com/athanor-dev/athanor/providers/cloudflare/r2"
@@ -37,6 +40,7 @@ func All() []reconcile.Provider {
 		random.Provider(),
 		aws.Provider(services()...),
 		cloudflare.Provider(d1.Service(), dns.Service(), kv.Service(), queues.Service(), r2.Service(), workers.Service()),
+		here.Provider(slices.Concat(d1.Local(), kv.Local(), queues.Local(), r2.Local(), workers.Local())...),
 	}
 }
 

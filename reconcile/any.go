@@ -79,7 +79,7 @@ func (e *erased[P, L, A]) describe() *Spec {
 		Marked: e.k.Owner != nil, Lists: e.k.List != nil, Bulk: e.k.ObserveMany != nil, Logs: e.k.Logs != nil,
 		Named: e.k.Naming != nil || e.k.Given != nil, Prepares: e.k.Prepare != nil,
 		Visibility: e.k.Visibility, Timeouts: e.k.Timeouts, Calls: e.k.Calls, Permissions: e.k.Permissions,
-		SecretProps: e.secretProps, SecretAttrs: e.secretAttrs, DeleteFirst: e.k.DeleteFirst, Home: e.k.Home, InDev: e.k.InDev,
+		SecretProps: e.secretProps, SecretAttrs: e.secretAttrs, DeleteFirst: e.k.DeleteFirst, Home: e.k.Home, InDev: e.k.InDev, Stands: e.k.Stands,
 		NewProps: func() any { return new(P) },
 		NewAttrs: func() any { return new(A) },
 	}

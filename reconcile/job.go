@@ -68,6 +68,8 @@ type Spec struct {
 	Home func(reached Place) Place
 	// InDev: it lives in a dev session alone.
 	InDev bool
+	// Stands is the kind whose local variant this is, "" for all others.
+	Stands string
 }
 
 // Job is one resource at one moment, with types hidden. Make a new one when the props change.

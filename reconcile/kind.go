@@ -87,6 +87,10 @@ type Kind[P, L, A any] struct {
 	// InDev says that the thing lives in a dev session alone (a process that is watched): see Site.Dev. A plain deploy
 	// neither makes nor misses it, and a destroy deletes what is left of it. Such a kind is Recorded.
 	InDev bool
+	// Stands names the kind that this one takes the place of in a dev session: its local variant, with the props and
+	// attributes of that kind, which programs go on to declare. Its rows are its own, so that whatever made a thing
+	// deletes it. "" for all others.
+	Stands string
 	// Tidies says that Delete removes more than the thing itself, such as folders that it leaves empty: it is called
 	// for a thing that is gone as well, since a run may have been cut in between.
 	Tidies bool

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -56,13 +58,14 @@ type Catalog struct {
 	providers []Provider
 	kinds     map[string]Any
 	owner     map[string]int
-	made      sync.Map // kinds of families, by name
+	variants  map[string]Any // by the kind that they stand for
+	made      sync.Map       // kinds of families, by name
 }
 
 // NewCatalog collects providers. Kinds that are invalid or whose names differ only by case are errors, and so
 // are two providers of one name.
 func NewCatalog(providers ...Provider) (*Catalog, error) {
-	c := &Catalog{kinds: map[string]Any{}, owner: map[string]int{}}
+	c := &Catalog{kinds: map[string]Any{}, owner: map[string]int{}, variants: map[string]Any{}}
 	folded := map[string]string{}
 	for _, p := range providers {
 		if _, taken := c.Provider(p.Name); taken {
@@ -82,7 +85,34 @@ func NewCatalog(providers ...Provider) (*Catalog, error) {
 			c.owner[name] = len(c.providers) - 1
 		}
 	}
-	return c, nil
+	return c, c.pair()
+}
+
+// pair finds the local variants, each of which must be declared as the kind that it stands for is.
+func (c *Catalog) pair() error {
+	for _, name := range slices.Sorted(maps.Keys(c.kinds)) {
+		variant := c.kinds[name].Spec()
+		if variant.Stands == "" {
+			continue
+		}
+		k, ok := c.kinds[variant.Stands]
+		switch {
+		case !ok || k.Spec().Stands != "":
+			return fmt.Errorf("kind %s: there is no %s that it could stand for", name, variant.Stands)
+		case c.variants[variant.Stands] != nil:
+			return fmt.Errorf("kind %s: %s stands for %s already", name, c.variants[variant.Stands].Spec().Type, variant.Stands)
+		case reflect.TypeOf(k.Spec().NewProps()) != reflect.TypeOf(variant.NewProps()), reflect.TypeOf(k.Spec().NewAttrs()) != reflect.TypeOf(variant.NewAttrs()):
+			return fmt.Errorf("kind %s: props and attributes are not those of %s", name, variant.Stands)
+		}
+		c.variants[variant.Stands] = c.kinds[name]
+	}
+	return nil
+}
+
+// Local finds the kind that takes the place of another in a dev session.
+func (c *Catalog) Local(kind string) (Any, bool) {
+	k, ok := c.variants[kind]
+	return k, ok
 }
 
 // Kind finds a kind by its type.
@@ -168,11 +198,14 @@ func (c *Catalog) ProviderOf(kind string) (Provider, bool) {
 // Providers are all providers, in the order given.
 func (c *Catalog) Providers() []Provider { return slices.Clone(c.providers) }
 
-// Types are the names of all kinds that are listed, sorted; those of families are not.
+// Types are the names of all kinds that are listed, sorted; those of families are not, nor are local variants, which no
+// program names.
 func (c *Catalog) Types() []string {
 	names := make([]string, 0, len(c.kinds))
-	for n := range c.kinds {
-		names = append(names, n)
+	for n, k := range c.kinds {
+		if k.Spec().Stands == "" {
+			names = append(names, n)
+		}
 	}
 	slices.Sort(names)
 	return names

@@ -6,12 +6,12 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -20,6 +20,7 @@ import (
 type session struct {
 	*exec.Cmd
 	w      *world
+	out    io.ReadCloser
 	events chan map[string]any
 	errs   strings.Builder
 	ended  chan int
@@ -44,16 +45,16 @@ func (w *world) devOf(program string, args ...string) *session {
 		events: make(chan map[string]any, 100_000), ended: make(chan int, 1),
 	}
 	s.Dir, s.Env, s.Stderr = w.dir, w.env, &s.errs
-	s.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	out, err := s.StdoutPipe()
-	if err != nil {
+	bind(s.Cmd)
+	s.SysProcAttr.Setpgid = true
+	if s.out, err = s.StdoutPipe(); err != nil {
 		w.t.Fatal(err)
 	}
 	if err := s.Start(); err != nil {
 		w.t.Fatal(err)
 	}
 	go func() {
-		lines := bufio.NewScanner(out)
+		lines := bufio.NewScanner(s.out)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
 			event := map[string]any{}
@@ -138,8 +139,15 @@ func (s *session) stop(want int) {
 // over waits for the end.
 func (s *session) over(want int) {
 	s.w.t.Helper()
-	for e := range s.events {
-		s.seen = append(s.seen, e)
+	patience := time.After(time.Minute)
+	for open := true; open; {
+		var e map[string]any
+		select {
+		case e, open = <-s.events:
+			s.seen = append(s.seen, e)
+		case <-patience:
+			s.w.t.Fatalf("it does not end: %v\n%s", s.last(), s.errs.String())
+		}
 	}
 	if code := <-s.ended; code != want {
 		s.w.t.Errorf("exit code %d, want %d: %v\n%s", code, want, s.seen, s.errs.String())

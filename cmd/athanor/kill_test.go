@@ -100,6 +100,7 @@ func (x *lived) start(name string) (*os.Process, func() ending) {
 	cmd := exec.Command(args[0], args[1:]...)
 	var out bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = x.dir, x.env, &out, &out
+	bind(cmd)
 	if err := cmd.Start(); err != nil {
 		x.t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "write what the command prints into the 
 
 // TestMain makes this binary the command itself when it is called by that name.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"athanor": func() { cmd.Ready("") }, "athanor-short": shortLived, "athanor-session": devSession})
+	testscript.Main(m, map[string]func(){"athanor": func() { cmd.Ready("") }, "athanor-short": shortLived, "athanor-session": devSession, "athanor-parent": parent})
 }
 
 func TestScripts(t *testing.T) {

@@ -132,7 +132,7 @@ func TestManyDeployOneStage(t *testing.T) {
 	var running sync.WaitGroup
 	for range n {
 		cmd := w.command("deploy", "--yes")
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		cmd.SysProcAttr.Setpgid = true
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errs
 		began := time.Now()

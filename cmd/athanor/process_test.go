@@ -52,6 +52,7 @@ func (w *world) command(args ...string) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(w.t.Context(), binary, args...)
 	cmd.Dir, cmd.Env = w.dir, w.env
+	bind(cmd)
 	return cmd
 }
 
@@ -112,10 +113,13 @@ func newGated(t *testing.T) *world {
 	return w
 }
 
-// open lets whoever waits at the gate pass.
+// open lets whoever waits at the gate pass, or comes soon.
 func (w *world) open() {
 	w.t.Helper()
-	gate, err := os.OpenFile(filepath.Join(w.dir, "gate"), os.O_WRONLY, 0)
+	gate, err := os.OpenFile(filepath.Join(w.dir, "gate"), os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	for deadline := time.Now().Add(30 * time.Second); errors.Is(err, syscall.ENXIO) && time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		gate, err = os.OpenFile(filepath.Join(w.dir, "gate"), os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	}
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -218,7 +222,7 @@ func (w *world) openSoon() {
 func TestKilled(t *testing.T) {
 	w := newGated(t)
 	cmd := w.command("deploy", "--yes")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr.Setpgid = true
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -42,6 +42,7 @@ func (w *world) start(program string, args ...string) *process {
 	}
 	p := &process{Cmd: exec.CommandContext(w.t.Context(), path, args...), w: w, ended: make(chan int, 1)}
 	p.Dir, p.Env, p.Stdout, p.Stderr = w.dir, w.env, &p.out, &p.errs
+	bind(p.Cmd)
 	if err := p.Start(); err != nil {
 		w.t.Fatal(err)
 	}

@@ -294,7 +294,9 @@ func (d *driver) seen() (text string, n int) {
 			lines = append(lines, string(tree.Canonical(v)))
 		}
 	} else if d.live != nil {
-		lines = append(lines, string(tree.Canonical(d.live.last)))
+		last := maps.Clone(d.live.last)
+		maps.DeleteFunc(last, func(name string, _ any) bool { return slices.Contains(d.s.Own, name) })
+		lines = append(lines, string(tree.Canonical(last)))
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\n"), len(lines)

@@ -77,6 +77,9 @@ type Suite struct {
 	// Unreadable are paths whose values looking does not tell, each with the reason: nobody can write down from the
 	// thing how it is made there.
 	Unreadable map[tree.Path]string
+	// Own are attributes that each making has others of, such as generated names, of a kind that is kept in the record
+	// alone: they are left out where two makings are compared.
+	Own []string
 	// Unfindable is the reason why a thing cannot be found without a record, "" when it can.
 	Unfindable string
 	// Lingers is the reason why a deleted thing is still seen for a while (a deletion that is only scheduled),

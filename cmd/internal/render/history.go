@@ -51,6 +51,6 @@ func (s Style) told(e engine.Event) []string {
 	case engine.EventStart:
 		return []string{fmt.Sprintf("    %s  %s", e.Address, s.paint(dim, string(e.Action)+" begins"))}
 	default:
-		return s.lines(e, 0)
+		return s.lines(e, 0, "")
 	}
 }

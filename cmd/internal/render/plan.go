@@ -103,6 +103,9 @@ func (s Style) planned(w io.Writer, a engine.Planned, addresses, kinds int) {
 	}
 }
 
+// localTag follows what is done to a thing on this machine that the program would have in the cloud.
+const localTag = ", local"
+
 // title says what will happen, in full.
 func title(a engine.Planned) string {
 	text := string(a.Action)
@@ -123,6 +126,9 @@ func title(a engine.Planned) string {
 		text += " " + from
 	case from != "":
 		text += ", moved from " + from
+	}
+	if a.Local {
+		text += localTag
 	}
 	return text
 }

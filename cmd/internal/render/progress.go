@@ -22,8 +22,9 @@ type Progress struct {
 
 	mu      sync.Mutex
 	active  map[string]*activity
-	column  int // width of addresses
-	total   int // of resources to work on
+	local   map[string]bool // addresses of things on this machine
+	column  int             // width of addresses
+	total   int             // of resources to work on
 	done    int
 	drawn   int // lines of the live region on the screen
 	bound   int // of lasting lines about what was done; 0: none
@@ -56,8 +57,9 @@ func NewProgress(out io.Writer, style Style, width func() int, plan *engine.Plan
 func (p *Progress) Replan(plan *engine.Plan) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.column, p.total = 0, 0
+	p.column, p.total, p.local = 0, 0, map[string]bool{}
 	for _, a := range plan.Actions {
+		p.local[a.Address] = a.Local
 		switch a.Action {
 		case engine.Unchanged, engine.Wait, engine.Blocked:
 		default:
@@ -156,11 +158,15 @@ func (p *Progress) Event(e engine.Event) {
 		return
 	default:
 	}
-	p.redraw(p.style.lines(e, p.column))
+	tag := ""
+	if p.local[e.Address] {
+		tag = localTag
+	}
+	p.redraw(p.style.lines(e, p.column, tag))
 }
 
-// lines are the lasting lines of an event; column is the width of addresses.
-func (s Style) lines(e engine.Event, column int) []string {
+// lines are the lasting lines of an event; column is the width of addresses, and tag follows what was done.
+func (s Style) lines(e engine.Event, column int, tag string) []string {
 	v, address := verbs[e.Action], fmt.Sprintf("%-*s", column, e.Address)
 	note := clean(e.Note)
 	line := func(sign string, c color, text string) string {
@@ -186,7 +192,7 @@ func (s Style) lines(e engine.Event, column int) []string {
 	case e.Status == engine.StatusWaiting:
 		lines = []string{line("…", yellow, "waits for you: "+note)}
 	default:
-		text := line(v.sign, v.color, v.done)
+		text := line(v.sign, v.color, v.done+tag)
 		if len(e.Paths) > 0 && e.Action == engine.Update {
 			text += " " + s.paint(dim, strings.Join(e.Paths, ", "))
 		}

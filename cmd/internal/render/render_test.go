@@ -67,6 +67,7 @@ func everything() *engine.Plan {
 			}},
 			{Address: "replaced-first", Kind: "local.File", Action: engine.Replace, DeleteFirst: true, May: true, Reasons: []engine.Reason{{Source: engine.ByRequest}}},
 			{Address: "settled", Kind: "local.File", Action: engine.Unchanged},
+			{Address: "served", Kind: "world.Local", Action: engine.Create, Local: true},
 			{Address: "sleeping", Kind: "local.Process", Action: engine.Unchanged, InDev: true, Notes: []string{"runs in dev"}},
 			{Address: "updated", Kind: "aws.sqs.Queue", Action: engine.Update, From: "renamed", Reasons: []engine.Reason{
 				{Path: "delay", Have: "30s", Want: nil, Source: engine.ByProgram},
@@ -145,6 +146,7 @@ func TestProgressLines(t *testing.T) {
 		{Type: engine.EventProgress, Address: "created", Action: engine.Create, Note: "not visible yet"},
 		{Type: engine.EventHook, Address: "created", Status: engine.StatusDone, Note: "make index"},
 		{Type: engine.EventDone, Address: "created", Action: engine.Create, Status: engine.StatusDone, Elapsed: 0.25, Paths: []string{"content"}},
+		{Type: engine.EventDone, Address: "served", Action: engine.Create, Status: engine.StatusDone, Elapsed: 0.5},
 		{Type: engine.EventDone, Address: "updated", Action: engine.Update, Status: engine.StatusDone, Elapsed: 61, Paths: []string{"delay", "tags"}},
 		{Type: engine.EventDone, Address: "replaced", Action: engine.Replace, Status: engine.StatusFailed, Error: "denied", Hint: "ask for it"},
 		{Type: engine.EventDone, Address: "deleted", Action: engine.Delete, Status: engine.StatusBlocked, Note: "something that failed still needs it"},

@@ -92,13 +92,17 @@ func migrate(ctx context.Context, on reconcile.On[liveDatabase], files map[strin
 			return fmt.Errorf("%s was changed while it was to be done", name)
 		}
 		// The note comes first: a file need not end its last statement, and may end in a comment.
-		note := fmt.Sprintf("INSERT INTO %s (name) VALUES (%s);\nINSERT INTO %s (name, digest) VALUES (%s, %s);\n",
-			noted, quoted(name), digests, quoted(name), quoted(files[name]))
-		if err := query(ctx, on.Cloud, on.Place.Account, on.Live.id, tables+note+string(text), nil); err != nil {
+		if err := query(ctx, on.Cloud, on.Place.Account, on.Live.id, tables+noteOf(name, files[name])+string(text), nil); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return nil
+}
+
+// noteOf notes that a migration was done.
+func noteOf(name, digest string) string {
+	return fmt.Sprintf("INSERT INTO %s (name) VALUES (%s);\nINSERT INTO %s (name, digest) VALUES (%s, %s);\n",
+		noted, quoted(name), digests, quoted(name), quoted(digest))
 }
 
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

@@ -1,0 +1,176 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// edge is a Worker with everything that it may keep things in, all of Cloudflare.
+const edge = `stack: edge
+secrets: {key: {file: key.txt}}
+resources:
+  cache: {kind: cloudflare.KVNamespace}
+  db: {kind: cloudflare.D1Database, props: {migrations: migrations}}
+  files: {kind: cloudflare.R2Bucket}
+  jobs: {kind: cloudflare.Queue}
+  api:
+    kind: cloudflare.Worker
+    props:
+      code: {bundle: src/index.ts}
+      compatibilityDate: "2026-01-01"
+      env:
+        CACHE: {kv: "${cache.id}"}
+        DB: {d1: "${db.id}"}
+        FILES: {r2: "${files.name}"}
+        JOBS: {queue: "${jobs.name}"}
+        GREETING: hello
+        KEY: "${secret.key}"
+  work: {kind: cloudflare.QueueConsumer, props: {queue: "${jobs.id}", script: "${api.name}", maxWait: 0s}}
+outputs: {url: "${api.url}"}
+`
+
+// greets is the Worker's code. What it is asked for is kept everywhere, and its secret is printed.
+const greets = `import { greet } from "./greet";
+
+export default {
+	async fetch(request: Request, env: any): Promise<Response> {
+		const name = new URL(request.url).pathname.slice(1);
+		const seen = Number(await env.CACHE.get(name) ?? 0) + 1;
+		await env.CACHE.put(name, String(seen));
+		await env.FILES.put(name, "x".repeat(seen));
+		await env.DB.prepare("INSERT INTO visits (name) VALUES (?)").bind(name).run();
+		const visits = await env.DB.prepare("SELECT count(*) AS n FROM visits WHERE name = ?").bind(name).first("n");
+		const file = await (await env.FILES.get(name)).text();
+		await env.JOBS.send(name);
+		return new Response(greet(env.GREETING, name) + " " + [seen, visits, file.length].join(" "));
+	},
+	async queue(batch: any, env: any): Promise<void> {
+		for (const message of batch.messages) console.log("job " + message.body + " with " + env.KEY);
+	},
+};
+`
+
+const visits = "CREATE TABLE visits (name TEXT); -- ; and no more"
+
+func newEdge(t *testing.T) *world {
+	t.Helper()
+	packages, err := filepath.Abs("../../.cache/cloudflare/node_modules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = os.Stat(filepath.Join(packages, "miniflare"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && os.Getenv("ATHANOR_NO_SKIP") == "":
+		t.Skip("miniflare not found: run `task cloudflare` (needs Node.js)")
+	case err != nil:
+		t.Fatal(err)
+	}
+	w := newWorld(t, edge)
+	for _, dir := range []string{"src", "migrations"} {
+		if err := os.Mkdir(filepath.Join(w.dir, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(packages, filepath.Join(w.dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	w.write("key.txt", "s3cr3t-of-the-worker\n")
+	w.write("src/index.ts", greets)
+	w.write("src/greet.ts", "export const greet = (a: string, b: string) => `${a} ${b}`;\n")
+	w.write("migrations/0001.sql", visits)
+	w.env = slices.DeleteFunc(w.env, func(v string) bool { return strings.HasPrefix(v, "CLOUDFLARE_") })
+	return w
+}
+
+func (w *world) get(url string) string {
+	w.t.Helper()
+	res, err := http.Get(url)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(text)
+}
+
+func urlOf(e map[string]any) string {
+	outputs, _ := e["outputs"].(map[string]any)
+	url, _ := outputs["url"].(string)
+	return url
+}
+
+// A Worker with all that it is bound to is served on this machine, without an account: each save is another answer at the
+// same address, what was put in stays over sessions, and destroy leaves nothing.
+func TestDevServesWorkers(t *testing.T) {
+	w := newEdge(t)
+	s := w.dev()
+	first := s.deployed(map[string]float64{"created": 6})
+	url := urlOf(first)
+	if have := w.get(url + "/ada"); have != "hello ada 1 1 1" {
+		t.Errorf("it answers %q", have)
+	}
+	if e := s.said("job ada"); e["address"] != "api" || strings.Contains(fmt.Sprint(e["text"]), "s3cr3t") {
+		t.Errorf("the consumer prints %v", e)
+	}
+	for _, save := range []struct{ file, text, want string }{
+		{"src/greet.ts", "export const greet = (a: string, b: string) => `${a}, ${b}!`;\n", "hello, ada! 2 2 2"},
+		{"athanor.yaml", strings.Replace(edge, "GREETING: hello", "GREETING: welcome", 1), "welcome, ada! 3 3 3"},
+		{"migrations/0002.sql", "DELETE FROM visits;", "welcome, ada! 4 1 4"},
+	} {
+		began := time.Now()
+		w.save(save.file, save.text)
+		s.deployed(map[string]float64{"updated": 1, "unchanged": 5})
+		if have := w.get(url + "/ada"); have != save.want {
+			t.Errorf("after %s it answers %q, want %q", save.file, have, save.want)
+		}
+		t.Logf("from the save of %s to the answer: %s", save.file, time.Since(began))
+	}
+	w.save("migrations/0001.sql", "CREATE TABLE others (name TEXT)")
+	if e := s.deployed(map[string]float64{"failed": 1}); !strings.Contains(fmt.Sprint(e["failures"]), "changed after it was done: 0001.sql") {
+		t.Errorf("it says %v", e["failures"])
+	}
+	w.save("migrations/0001.sql", visits)
+	s.until("a deploy", func(e map[string]any) bool { return e["type"] == "deployed" && e["state"] == "succeeded" })
+	w.save("src/index.ts", "export default { fetch() { return new Response(")
+	s.next("problem")
+	w.save("src/index.ts", "throw new Error('at the start');\nexport default { fetch() { return new Response('no') } };")
+	if e := s.deployed(map[string]float64{"failed": 1}); !strings.Contains(fmt.Sprint(e["failures"]), "at the start") {
+		t.Errorf("it says %v", e["failures"])
+	}
+	if have := w.get(url + "/ada"); have != "welcome, ada! 5 2 5" {
+		t.Errorf("a version that does not start: %q", have)
+	}
+	w.save("src/index.ts", greets)
+	s.next("deployed")
+	s.stop(0)
+
+	s = w.dev()
+	again := s.deployed(map[string]float64{"failed": 0})
+	if have := w.get(urlOf(again) + "/ada"); have != "welcome, ada! 6 3 6" {
+		t.Errorf("in the next session it answers %q", have)
+	}
+	if err := s.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	s.over(-1)
+	w.run(0, "destroy", "--yes", "--stage", "local-tester")
+	if left, err := os.ReadDir(filepath.Join(w.dir, ".athanor", "local")); err == nil {
+		found, _ := exec.Command("find", filepath.Join(w.dir, ".athanor", "local")).CombinedOutput()
+		t.Errorf("destroy leaves %v: %s", left, found)
+	}
+}

@@ -1,0 +1,109 @@
+package here
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// Store is where miniflare keeps what things of one kind hold.
+type Store struct{ folder, object string }
+
+// KV, D1 and R2 are the stores of namespaces, databases and buckets.
+func KV() Store { return Store{"kv", "miniflare-KVNamespaceObject"} }
+
+// D1 is the store of databases.
+func D1() Store { return Store{"d1", "miniflare-D1DatabaseObject"} }
+
+// R2 is the store of buckets.
+func R2() Store { return Store{"r2", "miniflare-R2BucketObject"} }
+
+// Remove deletes what a thing of a stage holds. The stack's directory says where to look when there is no session.
+func (s Store) Remove(dev *reconcile.Dev, dir string, m reconcile.Mark, id string) error {
+	data, ok := dataOf(dev, dir, m)
+	if !ok || id == "" {
+		return nil
+	}
+	name := filepath.Join(data, s.folder, s.object, objectID(s.object, id)+".sqlite")
+	errs := []error{os.RemoveAll(filepath.Join(data, s.folder, id))}
+	for _, ending := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(name + ending); !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(append(errs, tidy(data))...)
+}
+
+// RemoveObjects deletes what the Durable Objects of a Worker hold.
+func RemoveObjects(dev *reconcile.Dev, dir string, m reconcile.Mark, worker string) error {
+	data, ok := dataOf(dev, dir, m)
+	if !ok || worker == "" {
+		return nil
+	}
+	classes, err := os.ReadDir(filepath.Join(data, objects))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	var errs []error
+	for _, class := range classes {
+		if strings.HasPrefix(class.Name(), worker+"-") {
+			errs = append(errs, os.RemoveAll(filepath.Join(data, objects, class.Name())))
+		}
+	}
+	return errors.Join(append(errs, tidy(data))...)
+}
+
+// objects is the folder of Durable Objects, each class in one of its own.
+const objects = "do"
+
+// tidy removes the folders that are empty now. When nothing of a stage keeps anything any more, the rest goes as well: what
+// miniflare remembers for itself.
+func tidy(data string) error {
+	for _, s := range []Store{KV(), D1(), R2(), {folder: objects}} {
+		if s.object != "" {
+			os.Remove(filepath.Join(data, s.folder, s.object)) // something may be in it
+		}
+		if err := os.Remove(filepath.Join(data, s.folder)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil //nolint:nilerr // something is in it
+		}
+	}
+	err := os.RemoveAll(data)
+	os.Remove(filepath.Dir(data)) // other stages may be there
+	return err
+}
+
+// objectID is the name of the file of an object, as miniflare makes it of a name.
+func objectID(object, name string) string {
+	key := sha256.Sum256([]byte(object))
+	sign := func(text []byte) []byte {
+		h := hmac.New(sha256.New, key[:])
+		h.Write(text)
+		return h.Sum(nil)[:16]
+	}
+	first := sign([]byte(name))
+	return hex.EncodeToString(append(first, sign(first)...))
+}
+
+// dataOf is where the things of a stage keep their data. Without a session it is looked for from the stack's directory
+// upwards, and need not be there.
+func dataOf(dev *reconcile.Dev, dir string, m reconcile.Mark) (string, bool) {
+	below := filepath.Join("local", m.Stack+"."+m.Stage)
+	if dev != nil {
+		return filepath.Join(filepath.Dir(dev.Dir), below), true
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		data := filepath.Join(at, ".athanor", below)
+		if _, err := os.Stat(data); err == nil {
+			return data, true
+		}
+		if at == filepath.Dir(at) {
+			return "", false
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package here
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/athanor-dev/athanor/providers/cloudflare/miniflare"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// place is one in a dev session of its own, whose stack has miniflare installed. Without that the test is skipped, or
+// fails when $ATHANOR_NO_SKIP is set.
+func place(t *testing.T) Place {
+	t.Helper()
+	packages, err := filepath.Abs("../../../.cache/cloudflare/node_modules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = os.Stat(filepath.Join(packages, "miniflare"))
+	switch {
+	case errors.Is(err, os.ErrNotExist) && os.Getenv("ATHANOR_NO_SKIP") == "":
+		t.Skip("miniflare not found: run `task cloudflare` (needs Node.js)")
+	case err != nil:
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(packages, filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	dev := &reconcile.Dev{Dir: filepath.Join(dir, ".athanor", "dev"), Output: func(address string, line reconcile.LogLine) { t.Log(address, line.Text) }}
+	t.Cleanup(func() {
+		if err := dev.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return Place{Dev: dev, Dir: dir, Mark: reconcile.Mark{Stack: "shop", Stage: "local-ada", Address: "api", Generation: 1}}
+}
+
+func session(t *testing.T, p Place) *Session {
+	t.Helper()
+	s, err := Of(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// keeps is a Worker that keeps what it is asked for wherever it can.
+func keeps() Worker {
+	const code = `import { DurableObject } from "cloudflare:workers";
+export class Counter extends DurableObject {
+  async add() { const n = 1 + (await this.ctx.storage.get("n") ?? 0); await this.ctx.storage.put("n", n); return n; }
+}
+export default { async fetch(request, env) {
+  await env.KV.put("a", "b");
+  await env.R2.put("x", "y");
+  await env.D1.exec("CREATE TABLE IF NOT EXISTS t (n)");
+  return new Response(String(await env.DO.get(env.DO.idFromName("one")).add()));
+} };`
+	return Worker{Address: "api", Digest: "one", Worker: miniflare.Worker{
+		Name: "keeps", Main: "index.js", CompatibilityDate: "2026-01-01",
+		Modules: []miniflare.Module{{Name: "index.js", Type: "application/javascript+module", Content: []byte(code)}},
+		Bindings: []map[string]any{
+			{"type": "kv_namespace", "name": "KV", "namespace_id": "local-kv"},
+			{"type": "r2_bucket", "name": "R2", "bucket_name": "bucket"},
+			{"type": "d1", "name": "D1", "database_id": "local-d1"},
+			{"type": "durable_object_namespace", "name": "DO", "class_name": "Counter"},
+		},
+	}}
+}
+
+func answer(t *testing.T, url string) string {
+	t.Helper()
+	res, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// files are those below a folder whose paths hold a text.
+func files(t *testing.T, dir, text string) int {
+	t.Helper()
+	n := 0
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.Contains(path, text) {
+			n++
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// What a thing holds is found on disk by its id, and goes alone; with the last one everything of the stage goes, with a
+// session and without.
+func TestDataGoes(t *testing.T) {
+	p := place(t)
+	s := session(t, p)
+	w, err := s.Run(t.Context(), keeps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if have := answer(t, w.URL); have != "1" {
+		t.Fatalf("it answers %q", have)
+	}
+	if err := s.End(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	data, _ := dataOf(p.Dev, p.Dir, p.Mark)
+	for _, one := range []struct {
+		folder string
+		remove func(*reconcile.Dev) error
+	}{
+		{"kv", func(d *reconcile.Dev) error { return KV().Remove(d, p.Dir, p.Mark, "local-kv") }},
+		{"r2", func(d *reconcile.Dev) error { return R2().Remove(d, p.Dir, p.Mark, "bucket") }},
+		{"do", func(d *reconcile.Dev) error { return RemoveObjects(d, p.Dir, p.Mark, "keeps") }},
+		{"d1", func(*reconcile.Dev) error { return D1().Remove(nil, filepath.Join(p.Dir, "."), p.Mark, "local-d1") }},
+	} {
+		if files(t, data, "/"+one.folder+"/") == 0 {
+			t.Errorf("%s holds nothing", one.folder)
+		}
+		others := files(t, data, "") - files(t, data, "/"+one.folder+"/")
+		for range 2 { // twice is once
+			if err := one.remove(p.Dev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := files(t, data, "/"+one.folder+"/"); n != 0 {
+			t.Errorf("%d files of %s are left", n, one.folder)
+		}
+		if n := files(t, data, ""); one.folder != "d1" && n != others {
+			t.Errorf("of the others %d are left, want %d", n, others)
+		}
+	}
+	if _, err := os.Stat(filepath.Dir(data)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("something is left: %v", err)
+	}
+}
+
+// A runtime that has ended by itself is started again when it is needed, and what it ran counts as gone.
+func TestRuntimeEnds(t *testing.T) {
+	p := place(t)
+	s := session(t, p)
+	if _, err := s.Run(t.Context(), keeps()); err != nil {
+		t.Fatal(err)
+	}
+	if w, runs := s.Find("keeps"); !runs || w.Digest != "one" {
+		t.Fatalf("it runs: %t, %+v", runs, w)
+	}
+	s.server.Close()
+	if _, runs := s.Find("keeps"); runs {
+		t.Error("it runs in a runtime that has ended")
+	}
+	w, err := s.Run(t.Context(), keeps())
+	if err != nil || answer(t, w.URL) != "1" {
+		t.Errorf("again: %v", err)
+	}
+	if err := s.Stop(t.Context(), "keeps"); err != nil {
+		t.Error(err)
+	}
+	if _, runs := s.Find("keeps"); runs {
+		t.Error("it runs after its end")
+	}
+}
+
+// Where nothing may be changed, nothing is run.
+func TestLooksRunNothing(t *testing.T) {
+	p := Place{Dev: &reconcile.Dev{Dir: filepath.Join(t.TempDir(), ".athanor", "dev")}, Mark: reconcile.Mark{Stack: "shop", Stage: "s"}}
+	s := session(t, p)
+	looking := reconcile.ReadOnly(t.Context())
+	if _, err := s.Run(looking, keeps()); err == nil {
+		t.Error("a look runs a Worker")
+	}
+	if err := s.Consume(looking, "keeps", "jobs", &miniflare.Consumer{Queue: "jobs"}); err == nil {
+		t.Error("a look makes a consumer")
+	}
+	if _, err := s.Do(looking, "local-d1", "SELECT 1"); err == nil {
+		t.Error("a look writes SQL")
+	}
+	if s.server != nil {
+		t.Error("the runtime runs")
+	}
+	if err := p.Dev.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Of(p); !errors.Is(err, reconcile.ErrDevClosed) {
+		t.Errorf("after the end: %v", err)
+	}
+	if _, err := Of(Place{}); !errors.Is(err, reconcile.ErrDevClosed) {
+		t.Errorf("without a session: %v", err)
+	}
+}
+
+func TestNames(t *testing.T) {
+	one := reconcile.Mark{Stack: "shop", Stage: "local-ada", Address: "net/Cache[a.b]", Generation: 1}
+	two := one
+	two.Generation = 2
+	long := one
+	long.Address = strings.Repeat("long", 70)
+	seen := map[string]bool{}
+	for _, m := range []reconcile.Mark{one, two, long} {
+		name, id := Name(m), ID(m)
+		if len(name) > 63 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.HasPrefix(name, "-") || name != Name(m) {
+			t.Errorf("%q", name)
+		}
+		if Elsewhere(id) || !Elsewhere("0123456789abcdef0123456789abcdef") || Elsewhere("") {
+			t.Errorf("%q is elsewhere", id)
+		}
+		if seen[name] || seen[id] {
+			t.Errorf("%q and %q are not alone", name, id)
+		}
+		seen[name], seen[id] = true, true
+	}
+	if name := Name(one); !strings.HasPrefix(name, "shop-net-cache-a-b-") {
+		t.Errorf("%q", name)
+	}
+}

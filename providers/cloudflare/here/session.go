@@ -1,0 +1,253 @@
+package here
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/athanor-dev/athanor/providers/cloudflare/miniflare"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// Session is what one dev session runs. It is safe for concurrent use.
+type Session struct {
+	dev      *reconcile.Dev
+	packages []string
+	data     string
+	redact   func(string) string
+
+	mu        sync.Mutex
+	server    *miniflare.Server // nil until something needs it
+	ended     bool
+	speaker   atomic.Value      // the address that lines of the runtime are shown with
+	workers   map[string]Worker // by name
+	consumers map[string]map[string]miniflare.Consumer
+}
+
+// Worker is one that runs.
+type Worker struct {
+	miniflare.Worker
+	// Address is that of its resource.
+	Address string
+	// URL is where it answers.
+	URL string
+	// Digest tells its code and files from others.
+	Digest string
+}
+
+// Place is what a kind knows of where it is: the same of a Site and an On.
+type Place struct {
+	Dev    *reconcile.Dev
+	Dir    string // the stack's
+	Mark   reconcile.Mark
+	Redact func(string) string
+}
+
+// At is where a kind looks, makes and deletes.
+func At[P, A any](s reconcile.Site[P, A]) Place {
+	return Place{Dev: s.Dev, Dir: s.Dir, Mark: s.Mark, Redact: s.Redact}
+}
+
+// On is where an operation works.
+func On[L any](o reconcile.On[L]) Place {
+	return Place{Dev: o.Dev, Dir: o.Dir, Mark: o.Mark, Redact: o.Redact}
+}
+
+// Of is the session of a place. Without one it fails with reconcile.ErrDevClosed.
+func Of(p Place) (*Session, error) {
+	if p.Dev == nil {
+		return nil, reconcile.ErrDevClosed
+	}
+	return reconcile.Owned(p.Dev, func() *Session {
+		data, _ := dataOf(p.Dev, p.Dir, p.Mark)
+		return &Session{
+			dev: p.Dev, packages: []string{p.Dir}, data: data, redact: p.Redact, workers: map[string]Worker{}, consumers: map[string]map[string]miniflare.Consumer{},
+		}
+	})
+}
+
+// End ends everything that runs.
+func (s *Session) End(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	if s.server != nil {
+		s.server.Close()
+		s.server = nil
+	}
+	return nil
+}
+
+// running is the server, started when it is first needed, and again when it has ended. The lock is held.
+func (s *Session) running(ctx context.Context) (*miniflare.Server, error) {
+	if s.server != nil && s.server.Err() == nil {
+		return s.server, nil
+	}
+	if s.ended {
+		return nil, reconcile.ErrDevClosed
+	}
+	// It ends with the session, see End, and not with the round that needs it first.
+	server, err := miniflare.Start(context.WithoutCancel(ctx), miniflare.Options{Packages: s.packages, Data: s.data, Log: s.print})
+	if err != nil {
+		return nil, err
+	}
+	s.server = server
+	clear(s.workers) // those of one that has ended
+	s.changed()
+	return server, nil
+}
+
+// print shows a line of the runtime, which does not tell whose it is: as that of the only Worker, if there is but one.
+func (s *Session) print(line string) {
+	if s.redact != nil {
+		line = s.redact(line)
+	}
+	address, ok := s.speaker.Load().(string)
+	if !ok {
+		address = family
+	}
+	s.dev.Print(address, reconcile.LogLine{Time: time.Now(), Source: "workerd", Text: line})
+}
+
+// changed notes who may speak. The lock is held.
+func (s *Session) changed() {
+	address := family
+	if len(s.workers) == 1 {
+		for _, w := range s.workers {
+			address = w.Address
+		}
+	}
+	s.speaker.Store(address)
+}
+
+// Find is the Worker of a name that runs.
+func (s *Session) Find(name string) (Worker, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.server == nil || s.server.Err() != nil {
+		return Worker{}, false
+	}
+	w, ok := s.workers[name]
+	return w, ok
+}
+
+// Run runs a Worker, or another version of it, and gives where it answers. What cannot be had here is told.
+func (s *Session) Run(ctx context.Context, w Worker) (ran Worker, err error) {
+	return ran, through(ctx, "Run", true, func(ctx context.Context) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		server, err := s.running(ctx)
+		if err != nil {
+			return err
+		}
+		_, known := s.workers[w.Name]
+		if ran, err = s.set(ctx, server, w); err != nil {
+			return err
+		}
+		if !known {
+			s.say(w.Address, "serves at "+ran.URL)
+		}
+		for _, binding := range miniflare.Unsupported(w.Worker) {
+			s.say(w.Address, binding+" is not there on this machine")
+		}
+		return nil
+	})
+}
+
+// set runs a Worker with the queues that it consumes.
+func (s *Session) set(ctx context.Context, server *miniflare.Server, w Worker) (Worker, error) {
+	w.Consumers = nil
+	for _, c := range s.consumers[w.Name] {
+		w.Consumers = append(w.Consumers, c)
+	}
+	slices.SortFunc(w.Consumers, func(a, b miniflare.Consumer) int {
+		if a.Queue < b.Queue {
+			return -1
+		}
+		return 1
+	})
+	var err error
+	if w.URL, err = server.Set(ctx, w.Worker); err == nil {
+		s.workers[w.Name] = w
+		s.changed()
+	}
+	return w, err
+}
+
+func (s *Session) say(address, text string) {
+	s.dev.Print(address, reconcile.LogLine{Time: time.Now(), Source: reconcile.SourceAthanor, Text: text})
+}
+
+// Stop ends a Worker.
+func (s *Session) Stop(ctx context.Context, name string) error {
+	return through(ctx, "Stop", true, func(ctx context.Context) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.workers, name)
+		s.changed()
+		if s.server == nil {
+			return nil
+		}
+		return s.server.Remove(ctx, name)
+	})
+}
+
+// Consume lets a Worker take the messages of a queue, now if it runs or when it does; nil ends that.
+func (s *Session) Consume(ctx context.Context, script, queue string, how *miniflare.Consumer) error {
+	return through(ctx, "Consume", true, func(ctx context.Context) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		switch {
+		case how == nil:
+			delete(s.consumers[script], queue)
+		case s.consumers[script] == nil:
+			s.consumers[script] = map[string]miniflare.Consumer{queue: *how}
+		default:
+			s.consumers[script][queue] = *how
+		}
+		w, runs := s.workers[script]
+		if !runs || s.server == nil {
+			return nil
+		}
+		_, err := s.set(ctx, s.server, w)
+		return err
+	})
+}
+
+// Consumes tells how a Worker takes the messages of a queue, if it does.
+func (s *Session) Consumes(script, queue string) (miniflare.Consumer, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.consumers[script][queue]
+	return c, ok
+}
+
+// Ask reads in a database, and Do writes: statements of SQL, all or none.
+func (s *Session) Ask(ctx context.Context, database string, sql ...string) ([][]map[string]any, error) {
+	return s.query(ctx, "Ask", false, database, sql)
+}
+
+// Do writes in a database, see [Session.Ask].
+func (s *Session) Do(ctx context.Context, database string, sql ...string) ([][]map[string]any, error) {
+	return s.query(ctx, "Do", true, database, sql)
+}
+
+func (s *Session) query(ctx context.Context, name string, mutates bool, database string, sql []string) (rows [][]map[string]any, err error) {
+	return rows, through(ctx, name, mutates, func(ctx context.Context) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		server, err := s.running(ctx)
+		if err != nil {
+			return err
+		}
+		rows, err = server.Query(ctx, database, sql...)
+		return err
+	})
+}
+
+// through makes a call as others are made: counted, and refused where nothing may be changed.
+func through(ctx context.Context, name string, mutates bool, do func(context.Context) error) error {
+	return reconcile.Through(ctx, reconcile.Call{Service: family, Operation: name, Place: reconcile.Place{Provider: family}, Mutates: mutates}, do)
+}
