@@ -13,13 +13,13 @@ func Members(data []byte, visit func(name string, m Member)) error {
 }
 
 // visit goes through an object for Members.
-func (d *decoder) visit(depth int, visit func(name string, m Member)) bool {
+func (d *decoder) visit(depth int, visit func(name string, m Member)) {
 	if d.peek() != '{' {
 		d.fail("want an object")
-		return false
+		return
 	}
 	last, first := "", true
-	return d.members(func(name string, start int) bool {
+	d.members(func(name string, start int) bool {
 		if !first && name <= last {
 			d.at = start
 			d.fail(fmt.Sprintf("key %q is out of order", name))
