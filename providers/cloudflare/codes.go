@@ -55,6 +55,12 @@ var codes = map[string]map[reconcile.Class][]int64{
 			11000, 100117, 100119, 100143,
 		},
 	},
+	// The ruleset of a phase is made once; whoever comes second finds it. 50002 is what the plan of a zone does not hold.
+	"Rulesets": {
+		reconcile.Absent: {10001, 10003},
+		reconcile.Exists: {20217},
+		reconcile.Denied: {50002},
+	},
 	// A queue that events are still sent to is deleted once they are not.
 	"Queues": {
 		reconcile.Absent:  {11000, 11006},

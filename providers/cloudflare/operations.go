@@ -109,6 +109,19 @@ var operations = []string{
 
 	"DurableObjects.ListNamespaces GET /accounts/*/workers/durable_objects/namespaces",
 	"DurableObjects.ListNamespaceObjects GET /accounts/*/workers/durable_objects/namespaces/*/objects",
+
+	"Rulesets.ListRulesetsForZone GET /zones/*/rulesets",
+	"Rulesets.CreateRulesetForZone POST /zones/*/rulesets",
+	"Rulesets.GetPhasForZone GET /zones/*/rulesets/phases/*/entrypoint",
+	"Rulesets.CreateRuleForZone POST /zones/*/rulesets/*/rules",
+	"Rulesets.PatchRuleForZone PATCH /zones/*/rulesets/*/rules/*",
+	"Rulesets.DeleteRuleForZone DELETE /zones/*/rulesets/*/rules/*",
+	"Rulesets.ListRulesetsForAccount GET /accounts/*/rulesets",
+	"Rulesets.CreateRulesetForAccount POST /accounts/*/rulesets",
+	"Rulesets.GetPhasForAccount GET /accounts/*/rulesets/phases/*/entrypoint",
+	"Rulesets.CreateRuleForAccount POST /accounts/*/rulesets/*/rules",
+	"Rulesets.PatchRuleForAccount PATCH /accounts/*/rulesets/*/rules/*",
+	"Rulesets.DeleteRuleForAccount DELETE /accounts/*/rulesets/*/rules/*",
 }
 
 // Operation is one operation of the API.

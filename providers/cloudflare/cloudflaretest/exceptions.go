@@ -1,6 +1,10 @@
 package cloudflaretest
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Where the descriptions of Cloudflare's operations are wrong or silent. Each entry has its reason.
 
@@ -24,6 +28,7 @@ var undeclared = map[string]string{
 	"workers 10211":  "a version with a migration: https://github.com/cloudflare/workers-sdk/issues/15387",
 	"workers 10215":  "a secret while the newest version is not live, as wrangler reads it (its secret/index.ts)",
 	"workers 100117": "a domain whose name has records: https://github.com/cloudflare/workers-sdk/issues/9878",
+	"rulesets 20217": "a phase that has its ruleset: https://github.com/cloudflare/terraform-provider-cloudflare/issues/6273",
 	"zones 1001":     "an unknown zone id, as https://developers.cloudflare.com/api/ answers it",
 }
 
@@ -76,8 +81,36 @@ var amendments = map[string]func(schema map[string]any){
 	},
 }
 
+// numbered lets numbers be numbers: the generator of the descriptions writes a choice of numbers, such as the status of a
+// redirect or the seconds of a zone's setting, as a choice of texts. Cloudflare's own clients have numbers there.
+func numbered(schema any) {
+	switch at := schema.(type) {
+	case []any:
+		for _, v := range at {
+			numbered(v)
+		}
+	case map[string]any:
+		choices, _ := at["enum"].([]any)
+		if len(choices) > 0 && !slices.ContainsFunc(choices, func(c any) bool {
+			text, _ := c.(string)
+			_, err := strconv.Atoi(text)
+			return err != nil
+		}) {
+			delete(at, "enum")
+			at["type"] = "number"
+			return
+		}
+		for _, v := range at {
+			numbered(v)
+		}
+	}
+}
+
 // amended puts a schema right.
 func amended(operation string, schema map[string]any) {
+	if strings.HasPrefix(operation, "rulesets.") || strings.HasPrefix(operation, "zones.") {
+		numbered(schema)
+	}
 	if put := amendments[operation]; put != nil {
 		put(schema)
 	}

@@ -47,6 +47,8 @@ type world struct {
 	tailMade   chan struct{} // closed when a tail is made, and another one then
 	seconds    int           // that have gone by
 	url        string        // of the server, without a path
+
+	rulesets []*ruleset
 }
 
 // request is a call as a handler sees it.
@@ -74,6 +76,7 @@ var all = sync.OnceValue(func() map[string]handler {
 	for _, service := range []map[string]handler{
 		accountHandlers, recordHandlers, keyValueHandlers, queueHandlers, bucketHandlers, databaseHandlers,
 		workerHandlers, versionHandlers, settingHandlers, triggerHandlers, assetHandlers, tailHandlers, referenceHandlers,
+		rulesetHandlers,
 	} {
 		maps.Copy(m, service)
 	}
