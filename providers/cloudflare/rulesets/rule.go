@@ -123,7 +123,7 @@ func settled(r Rule) Rule {
 		r.RateLimit = &limit
 	}
 	r.Parameters = bare(r.Parameters)
-	if to, ok := r.Parameters["from_value"].(map[string]any); ok && r.Action == "redirect" {
+	if to, ok := r.Parameters["from_value"].(map[string]any); ok { // of redirects alone
 		to = maps.Clone(to)
 		for key, otherwise := range map[string]any{"status_code": int64(301), "preserve_query_string": false} {
 			if _, told := to[key]; !told {

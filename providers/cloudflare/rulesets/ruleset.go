@@ -108,8 +108,9 @@ func checkRuleset(want RulesetProps) error {
 	for i, r := range want.Rules {
 		at := tree.Path("rules").Index(i)
 		switch {
-		case token.Has(r.Ref) || len(r.Ref) > 32 || !refForm.MatchString(r.Ref):
-			wrong(at.Key("ref"), "want up to 32 lower-case letters, digits and single _, known from the beginning")
+		case token.Has(r.Ref):
+		case len(r.Ref) > 32 || !refForm.MatchString(r.Ref):
+			wrong(at.Key("ref"), "want up to 32 lower-case letters, digits and single _")
 		case refs[r.Ref]:
 			wrong(at.Key("ref"), fmt.Sprintf("there are two rules %s", r.Ref))
 		}

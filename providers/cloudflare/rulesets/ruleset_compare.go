@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -26,6 +27,9 @@ func compareRuleset(d *rulesetDiff, want RulesetProps, live liveRuleset) {
 		}
 		compareRule(d, at, r, have, change)
 	}
+	if slices.ContainsFunc(want.refs(), token.Has) {
+		return // which of the others are wanted is known only later
+	}
 	extra := len(want.Rules)
 	for _, ref := range live.refs() {
 		if !want.has(ref) {
@@ -37,6 +41,9 @@ func compareRuleset(d *rulesetDiff, want RulesetProps, live liveRuleset) {
 }
 
 func compareRule(d *rulesetDiff, at tree.Path, want, have Rule, set *reconcile.Operation[liveRuleset]) {
+	if want.Logging == nil && token.Has(want.Action) {
+		want.Logging = have.Logging // the default is the action's
+	}
 	reconcile.Value(d, at.Key("expression"), want.Expression, have.Expression, set)
 	reconcile.Value(d, at.Key("action"), want.Action, have.Action, set)
 	reconcile.Value(d, at.Key("parameters"), want.Parameters, have.Parameters, set)
