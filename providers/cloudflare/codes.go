@@ -61,6 +61,13 @@ var codes = map[string]map[reconcile.Class][]int64{
 		reconcile.Exists: {20217},
 		reconcile.Denied: {50002},
 	},
+	// 1001 is an id that is no zone's. A domain is a zone once, in whichever account. It must be registered, and not be a
+	// part of another.
+	"Zones": {
+		reconcile.Absent:  {1001},
+		reconcile.Exists:  {1061},
+		reconcile.Invalid: {1002, 1052, 1099, 1116},
+	},
 	// A queue that events are still sent to is deleted once they are not.
 	"Queues": {
 		reconcile.Absent:  {11000, 11006},

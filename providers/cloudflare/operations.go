@@ -14,6 +14,11 @@ var operations = []string{
 
 	"Zones.ListZones GET /zones",
 	"Zones.GetZone GET /zones/*",
+	"Zones.CreateZone POST /zones",
+	"Zones.PatchZone PATCH /zones/*",
+	"Zones.DeleteZone DELETE /zones/*",
+	"Zones.GetSetting GET /zones/*/settings/*",
+	"Zones.PatchSetting PATCH /zones/*/settings/*",
 
 	"D1.ListDatabases GET /accounts/*/d1/database",
 	"D1.CreateDatabase POST /accounts/*/d1/database",

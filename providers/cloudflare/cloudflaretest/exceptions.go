@@ -97,7 +97,8 @@ func numbered(schema any) {
 			return err != nil
 		}) {
 			delete(at, "enum")
-			at["type"] = "number"
+			delete(at, "type")
+			at["anyOf"] = []any{map[string]any{"enum": choices}, map[string]any{"type": "number"}}
 			return
 		}
 		for _, v := range at {
