@@ -31,6 +31,16 @@ var codes = map[string]map[reconcile.Class][]int64{
 		reconcile.Exists:  {81057, 81058},
 		reconcile.Invalid: {81053, 81054},
 	},
+	// 1001 is whatever is wrong with what a token is to be.
+	"Accounts": {
+		reconcile.Absent:  {1003},
+		reconcile.Invalid: {400, 1001},
+	},
+	// 2009 is an origin in a private network that Cloudflare is not let into.
+	"Hyperdrive": {
+		reconcile.Absent:  {2006},
+		reconcile.Invalid: {2007, 2009},
+	},
 	"KV": {
 		reconcile.Absent:  {10009, 10013},
 		reconcile.Exists:  {10014},
@@ -67,6 +77,10 @@ var codes = map[string]map[reconcile.Class][]int64{
 		reconcile.Absent:  {1001},
 		reconcile.Exists:  {1061},
 		reconcile.Invalid: {1002, 1052, 1099, 1116},
+	},
+	"Workflows": {
+		reconcile.Absent:  {10200},
+		reconcile.Invalid: {10002},
 	},
 	// A queue that events are still sent to is deleted once they are not.
 	"Queues": {

@@ -11,6 +11,12 @@ import (
 // path. What is not listed is named by method and path.
 var operations = []string{
 	"Accounts.ListAccounts GET /accounts",
+	"Accounts.ListTokens GET /accounts/*/tokens",
+	"Accounts.CreateToken POST /accounts/*/tokens",
+	"Accounts.GetToken GET /accounts/*/tokens/*",
+	"Accounts.UpdateToken PUT /accounts/*/tokens/*",
+	"Accounts.DeleteToken DELETE /accounts/*/tokens/*",
+	"Accounts.GetTokenPermissionGroup GET /accounts/*/tokens/permission_groups",
 
 	"Zones.ListZones GET /zones",
 	"Zones.GetZone GET /zones/*",
@@ -32,6 +38,12 @@ var operations = []string{
 	"DNS.GetRecord GET /zones/*/dns_records/*",
 	"DNS.PatchRecord PATCH /zones/*/dns_records/*",
 	"DNS.DeleteRecord DELETE /zones/*/dns_records/*",
+
+	"Hyperdrive.ListConfigs GET /accounts/*/hyperdrive/configs",
+	"Hyperdrive.CreateConfig POST /accounts/*/hyperdrive/configs",
+	"Hyperdrive.GetConfig GET /accounts/*/hyperdrive/configs/*",
+	"Hyperdrive.UpdateConfig PUT /accounts/*/hyperdrive/configs/*",
+	"Hyperdrive.DeleteConfig DELETE /accounts/*/hyperdrive/configs/*",
 
 	"KV.ListNamespaces GET /accounts/*/storage/kv/namespaces",
 	"KV.CreateNamespace POST /accounts/*/storage/kv/namespaces",
@@ -127,6 +139,11 @@ var operations = []string{
 	"Rulesets.CreateRuleForAccount POST /accounts/*/rulesets/*/rules",
 	"Rulesets.PatchRuleForAccount PATCH /accounts/*/rulesets/*/rules/*",
 	"Rulesets.DeleteRuleForAccount DELETE /accounts/*/rulesets/*/rules/*",
+
+	"Workflows.ListWorkflows GET /accounts/*/workflows",
+	"Workflows.GetWorkflow GET /accounts/*/workflows/*",
+	"Workflows.PutWorkflow PUT /accounts/*/workflows/*",
+	"Workflows.DeleteWorkflow DELETE /accounts/*/workflows/*",
 }
 
 // Operation is one operation of the API.
