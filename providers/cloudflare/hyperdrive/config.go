@@ -125,7 +125,7 @@ func compareConfig(d *configDiff, want ConfigProps, live liveConfig) {
 	const limit = "originConnectionLimit"
 	if want.OriginConnectionLimit != nil {
 		reconcile.Value(d, limit, want.OriginConnectionLimit, have.OriginConnectionLimit, set)
-	} else if d.Had()[limit] != nil {
-		reconcile.Dropped(d, limit, have.OriginConnectionLimit, set)
+	} else if d.Had()[limit] != nil && have.OriginConnectionLimit != nil {
+		reconcile.Dropped(d, limit, int64(*have.OriginConnectionLimit), set)
 	}
 }

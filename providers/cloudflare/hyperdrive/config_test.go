@@ -102,8 +102,9 @@ func TestConfig(t *testing.T) {
 				ws.Of(w).Do(t, http.MethodDelete, all+"/"+to.Attrs["id"].(string), nil)
 			},
 		},
-		Rewritten: "nobody can read the password back",
-		Open:      map[tree.Path]string{"originConnectionLimit": "what it is by itself is a matter of the plan"},
+		Rewritten:  "nobody can read the password back",
+		Unreadable: map[tree.Path]string{"originConnectionLimit": "whether it was declared or is the plan's own nothing tells"},
+		Open:       map[tree.Path]string{"originConnectionLimit": "what it is by itself is a matter of the plan"},
 	})
 }
 
