@@ -16,7 +16,7 @@ type ruleset struct {
 }
 
 // rulesetHandlers are the operations of rulesets, each for zones and for accounts.
-var rulesetHandlers = func() map[string]handler {
+func rulesetHandlers() map[string]handler {
 	m := map[string]handler{}
 	for name, do := range map[string]func(*world, request, string) (any, *failure){
 		"rulesets.ListRulesets":  listRulesets,
@@ -30,7 +30,7 @@ var rulesetHandlers = func() map[string]handler {
 		m[name+"ForAccount"] = func(w *world, r request) (any, *failure) { return do(w, r, r.account) }
 	}
 	return m
-}()
+}
 
 func noRuleset() *failure {
 	return &failure{service: "rulesets", status: 404, code: 10003, message: "could not find ruleset"}

@@ -72,8 +72,8 @@ func deleteZone(w *world, _ request, z *zone) (any, *failure) {
 	return object{"id": z.id}, nil
 }
 
-// settings are the values of settings in a new zone, where they are not "off".
-var settings = map[string]any{
+// atFirst are the values of settings in a new zone, where they are not "off".
+var atFirst = map[string]any{
 	"browser_cache_ttl": 14400.0, "challenge_ttl": 1800.0, "edge_cache_ttl": 7200.0, "max_upload": 100.0, "proxy_read_timeout": 100.0,
 	"origin_h2_max_streams": 200.0, "ciphers": []any{}, "cache_level": "aggressive", "min_tls_version": "1.0", "security_level": "medium",
 	"ssl": "flexible", "tls_1_3": "on", "cname_flattening": "flatten_at_root", "origin_max_http_version": "2",
@@ -94,7 +94,7 @@ func (z *zone) setting(id string) any {
 	if v, changed := z.settings[id]; changed {
 		return v
 	}
-	if v, ok := settings[id]; ok {
+	if v, ok := atFirst[id]; ok {
 		return v
 	}
 	return "off"

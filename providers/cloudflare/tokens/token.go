@@ -110,14 +110,7 @@ func compareToken(d *tokenDiff, want TokenProps, live liveToken) {
 	if name, given := d.Name(); given {
 		reconcile.Value(d, "name", name, live.Name, set)
 	}
-	wanted, have := make([]any, len(want.Policies)), make([]any, len(live.Policies))
-	for i, p := range want.Policies {
-		wanted[i] = live.words.meant(p).tree()
-	}
-	for i, p := range live.Policies {
-		have[i] = p.tree()
-	}
-	comparePolicies(d, want, wanted, have, set, live.words)
+	comparePolicies(d, want.Policies, live, set)
 	reconcile.List(d, "allowFrom", sorted(want.AllowFrom), sorted(live.Condition.IP.In), set)
 	reconcile.List(d, "denyFrom", sorted(want.DenyFrom), sorted(live.Condition.IP.NotIn), set)
 	reconcile.Value(d, "notBefore", moment(want.NotBefore), moment(live.NotBefore), set)
@@ -128,27 +121,17 @@ func compareToken(d *tokenDiff, want TokenProps, live liveToken) {
 
 // comparePolicies compares what policies mean, whatever their order and whichever names are used; what differs is told
 // in the words of a declaration.
-func comparePolicies(d *tokenDiff, want TokenProps, wanted, have []any, set *reconcile.Operation[liveToken], words words) {
-	if same(wanted, have) && !d.Unknown("policies", wanted) {
-		return
+func comparePolicies(d *tokenDiff, want []Policy, live liveToken, set *reconcile.Operation[liveToken]) {
+	wanted, have, told := make([]string, len(want)), make([]string, len(live.Policies)), make([]Policy, len(live.Policies))
+	for i, p := range want {
+		wanted[i] = live.words.meant(p).key()
 	}
-	told := make([]Policy, len(have))
-	for i, p := range have {
-		told[i] = words.declared(p)
+	for i, p := range live.Policies {
+		have[i], told[i] = p.key(), live.words.declared(p)
 	}
-	reconcile.List(d, "policies", want.Policies, told, set)
-}
-
-// same reports equal policies in any order.
-func same(a, b []any) bool {
-	keys := func(all []any) []string {
-		out := make([]string, len(all))
-		for i, v := range all {
-			out[i] = string(tree.Canonical(v))
-		}
-		return sorted(out)
+	if !slices.Equal(sorted(wanted), sorted(have)) || d.Unknown("policies", want) {
+		reconcile.List(d, "policies", want, told, set)
 	}
-	return slices.Equal(keys(a), keys(b))
 }
 
 // moment is a time in the form in which two of them compare.

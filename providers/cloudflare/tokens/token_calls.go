@@ -55,8 +55,8 @@ type shownCondition struct {
 	} `json:"request_ip,omitzero"`
 }
 
-// tree is a policy as it compares: its permissions in order.
-func (p shownPolicy) tree() any {
+// key is the same for policies that mean the same.
+func (p shownPolicy) key() string {
 	ids := make([]string, len(p.Groups))
 	for i, g := range p.Groups {
 		ids[i] = g.ID
@@ -65,7 +65,7 @@ func (p shownPolicy) tree() any {
 	for i, id := range sorted(ids) {
 		groups[i] = id
 	}
-	return map[string]any{"effect": p.Effect, "permissions": groups, "resources": p.Resources}
+	return string(tree.Canonical(map[string]any{"effect": p.Effect, "permissions": groups, "resources": p.Resources}))
 }
 
 func base(account string) string { return "/accounts/" + account + "/tokens" }
@@ -185,11 +185,11 @@ func setToken(want TokenProps) *reconcile.Operation[liveToken] {
 		if changed("expiresOn") {
 			b.ExpiresOn = wanted.ExpiresOn
 		}
-		if changed("disabled") || b.Status != disabled {
-			b.Status = active
-			if want.Disabled {
-				b.Status = disabled
-			}
+		if b.Status != active && b.Status != disabled {
+			b.Status = "" // expired, which nobody can set
+		}
+		if changed("disabled") {
+			b.Status = map[bool]string{true: disabled, false: active}[want.Disabled]
 		}
 		b.ID = ""
 		return cloudflare.NotYet(call(ctx, on.Cloud, http.MethodPut, base(on.Place.Account)+"/"+url.PathEscape(live.ID), b, nil))

@@ -20,9 +20,8 @@ type TokenProps struct {
 	ExpiresOn string
 	// Disabled keeps the token from working. Default: false.
 	Disabled bool
-	// Version is any number; raising it makes a token with another value, and deletes this one once that is in use. Changing
-	// it replaces the token. It is not managed by what is there: the digest of what was written last is compared.
-	// Default: 0.
+	// Version is any number; raising it makes a token with another value, and deletes this one once the other is in use.
+	// Changing it replaces the token. It is write-only: the digest of what was written last is compared. Default: 0.
 	Version int
 }
 
