@@ -28,6 +28,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/kv"
 	"github.com/athanor-dev/athanor/providers/cloudflare/queues"
 	"github.com/athanor-dev/athanor/providers/cloudflare/r2"
+	"github.com/athanor-dev/athanor/providers/cloudflare/routes"
 	"github.com/athanor-dev/athanor/providers/cloudflare/rulesets"
 	"github.com/athanor-dev/athanor/providers/cloudflare/tokens"
 	"github.com/athanor-dev/athanor/providers/cloudflare/workers"
@@ -46,8 +47,8 @@ func All() []reconcile.Provider {
 		aws.Provider(services()...),
 		here.Provider(slices.Concat(d1.Local(), kv.Local(), queues.Local(), r2.Local(), workers.Local())...),
 		cloudflare.Provider(
-			d1.Service(), dns.Service(), hyperdrive.Service(), kv.Service(), queues.Service(), r2.Service(), rulesets.Service(),
-			tokens.Service(), workers.Service(), workflows.Service(), zones.Service(),
+			d1.Service(), dns.Service(), hyperdrive.Service(), kv.Service(), queues.Service(), r2.Service(), routes.Service(),
+			rulesets.Service(), tokens.Service(), workers.Service(), workflows.Service(), zones.Service(),
 		),
 	}
 }

@@ -19,8 +19,8 @@ import (
 // liveWorkflow is a Workflow as Cloudflare writes it. Its limits are not told.
 type liveWorkflow struct {
 	ID, Name  string
-	Script    string `json:"script_name"`
-	Class     string `json:"class_name"`
+	Script    cloudflare.WorkerName `json:"script_name"`
+	Class     string                `json:"class_name"`
 	Schedules []schedule
 	Instances map[string]float64 // by state
 }

@@ -1,5 +1,7 @@
 package workflows
 
+import "github.com/athanor-dev/athanor/providers/cloudflare"
+
 // Name is that of a Workflow, by which Workers are bound to it.
 type Name string
 
@@ -9,7 +11,7 @@ type WorkflowProps struct {
 	// none, a name is generated. Changing it replaces the Workflow.
 	Name string
 	// Script is the name of the Worker that has the class.
-	Script string `prop:"required"`
+	Script cloudflare.WorkerName `prop:"required"`
 	// Class is the name of the class in it, which extends WorkflowEntrypoint.
 	Class string `prop:"required"`
 	// MaxSteps is how many steps an instance may take. It is write-only: the digest of what was written last is compared.
