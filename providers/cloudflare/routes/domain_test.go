@@ -34,7 +34,6 @@ func TestDomain(t *testing.T) {
 		Fault: cloudflaretest.FaultOf("Workers"),
 		Variants: []kindtest.Variant{
 			{Name: "other", Props: obj{"hostname": "www.other.example", "script": "orders", "zone": "other.example"}},
-			{Name: "zone", Props: obj{"hostname": "www.shop.example", "script": "shop", "zone": "shop.example"}},
 		},
 		Hands: map[tree.Path]kindtest.Hand{
 			"": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
