@@ -10,6 +10,7 @@ import (
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 	"github.com/athanor-dev/athanor/providers/cloudflare/hyperdrive"
 	"github.com/athanor-dev/athanor/providers/cloudflare/routes"
 	"github.com/athanor-dev/athanor/providers/cloudflare/rulesets"
@@ -164,5 +165,24 @@ func TestEdgePutsBack(t *testing.T) {
 	s.destroy()
 	if have := s.left(zone); have != nothing {
 		t.Errorf("left %s", have)
+	}
+}
+
+// TestEdgeAnswerLost: the answer to the creation of a token is lost in the middle of a deploy. The token is of no use then, and
+// another one takes its place in the same run.
+func TestEdgeAnswerLost(t *testing.T) {
+	s := newEdge(t)
+	armed := s.s.Inject(cloudflaretest.Fault{Op: "Accounts.CreateToken", Kind: cloudflaretest.DropAnswer})
+	sum := s.deploy(shared)
+	if values := s.s.TokenValues(); armed.Fired() != 1 || sum.Failed+sum.Blocked > 0 || len(values) != 1 {
+		t.Fatalf("%+v, tokens %v", sum, values)
+	}
+	configs, _ := s.result("/accounts/ACCOUNT/hyperdrive/configs").([]any)
+	if used := s.s.Password(configs[0].(map[string]any)["name"].(string)); used != s.s.TokenValues()[0] {
+		t.Errorf("token %v, used %s", s.s.TokenValues(), used)
+	}
+	s.s.Reset()
+	if sum := s.deploy(shared); sum.Created+sum.Updated+sum.Replaced+sum.Deleted != 0 || len(s.s.Wrote()) > 0 {
+		t.Errorf("nothing changed: %+v, wrote %v", sum, s.s.Wrote())
 	}
 }

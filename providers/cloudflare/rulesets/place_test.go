@@ -2,6 +2,7 @@ package rulesets
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -26,9 +27,7 @@ func declared(more obj, refs ...string) obj {
 		rules = append(rules, redirect(ref, ref+".example", "https://x.example"))
 	}
 	p["rules"] = rules
-	for k, v := range more {
-		p[k] = v
-	}
+	maps.Copy(p, more)
 	return p
 }
 
@@ -217,6 +216,34 @@ func TestRaces(t *testing.T) {
 			phase, _ := c.to["phase"].(string)
 			if have := strings.ReplaceAll(s.Rules(zone, phase), "shop_test_orders__", ""); have != c.want {
 				t.Errorf("rules: %s, want %s", have, c.want)
+			}
+		})
+	}
+}
+
+// TestFaults breaks one call of a creation at a time. In the end each rule is there once, made by as few calls as can be.
+func TestFaults(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		phase string
+		fault cloudflaretest.Fault
+		wrote int
+	}{
+		{"the answer to the first rule is lost", redirects, cloudflaretest.Fault{Op: "Rulesets.CreateRuleForZone", Kind: cloudflaretest.DropAnswer}, 2},
+		{"the answer to the second rule is lost", redirects, cloudflaretest.Fault{Op: "Rulesets.CreateRuleForZone", Nth: 2, Kind: cloudflaretest.DropAnswer}, 2},
+		{"a rule never arrives", redirects, cloudflaretest.Fault{Op: "Rulesets.CreateRuleForZone", Kind: cloudflaretest.CutBefore}, 3},
+		{"a rule is throttled twice", redirects, cloudflaretest.Fault{Op: "Rulesets.CreateRuleForZone", Kind: cloudflaretest.Throttle, Times: 2}, 4},
+		{"the answer to the ruleset is lost", firewall, cloudflaretest.Fault{Op: "Rulesets.CreateRulesetForZone", Kind: cloudflaretest.DropAnswer}, 1},
+		{"the phase is not told at first", firewall, cloudflaretest.Fault{Op: "Rulesets.GetPhasForZone", Kind: cloudflaretest.ServerError, Times: 2}, 1},
+		{"the ruleset is gone before its first rule", redirects, cloudflaretest.Fault{Op: "Rulesets.CreateRuleForZone", Kind: cloudflaretest.Refuse, Code: "10003", Status: 404}, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, zone := shop(t)
+			armed := s.Inject(c.fault)
+			s.Settled(t, reconcile.Erase(rulesetKind), declared(obj{"phase": c.phase}, "a", "b"), nil)
+			want := map[string]string{redirects: "theirs ? a b", firewall: "a b"}[c.phase]
+			if have := strings.ReplaceAll(s.Rules(zone, c.phase), "shop_test_orders__", ""); have != want || armed.Fired() == 0 || len(s.Wrote()) != c.wrote {
+				t.Errorf("rules %s, want %s; fired %d; wrote %v, want %d calls", have, want, armed.Fired(), s.Wrote(), c.wrote)
 			}
 		})
 	}

@@ -92,7 +92,7 @@ func createRuleset(ctx context.Context, site rulesetSite) (Ruleset, error) {
 	live.shownRuleset, err = phaseOf(ctx, site.Cloud, live.scope, live.phase)
 	switch {
 	case err == nil:
-		err = add(ctx, site.Cloud, live, site.Want, nil)
+		err = cloudflare.NotYet(add(ctx, site.Cloud, live, site.Want, nil))
 	case cloudflare.IsAbsent(err):
 		live.shownRuleset, err = begin(ctx, site.Cloud, live, site.Want)
 	}

@@ -45,7 +45,8 @@ type shownPolicy struct {
 }
 
 type shownGroup struct {
-	ID string `json:"id"`
+	ID   string `json:"id"`
+	Name string `json:"name,omitempty"` // in answers alone
 }
 
 type shownCondition struct {
@@ -66,6 +67,18 @@ func (p shownPolicy) key() string {
 		groups[i] = id
 	}
 	return string(tree.Canonical(map[string]any{"effect": p.Effect, "permissions": groups, "resources": p.Resources}))
+}
+
+// unnamed are policies without the names of what they allow, as they are written.
+func unnamed(all []shownPolicy) []shownPolicy {
+	out := slices.Clone(all)
+	for i := range out {
+		out[i].Groups = slices.Clone(out[i].Groups)
+		for j := range out[i].Groups {
+			out[i].Groups[j].Name = ""
+		}
+	}
+	return out
 }
 
 func base(account string) string { return "/accounts/" + account + "/tokens" }
@@ -96,7 +109,7 @@ func observeToken(ctx context.Context, site tokenSite) (live liveToken, err erro
 	if err != nil {
 		return live, cloudflare.Absent(err)
 	}
-	live.words, err = wordsOf(ctx, site.Cloud, site.Place.Account, site.Want.Policies)
+	live.words, err = wordsOf(ctx, site.Cloud, site.Place.Account, site.Want.Policies, live.Policies)
 	return live, err
 }
 
@@ -145,7 +158,7 @@ func body(name string, want TokenProps, w words) (shownToken, error) {
 // createToken makes a token that works at once, since Cloudflare makes no others; one that is declared disabled is
 // disabled by the next call.
 func createToken(ctx context.Context, site tokenSite) (Token, error) {
-	w, err := wordsOf(ctx, site.Cloud, site.Place.Account, site.Want.Policies)
+	w, err := wordsOf(ctx, site.Cloud, site.Place.Account, site.Want.Policies, nil)
 	if err != nil {
 		return Token{}, err
 	}
@@ -163,6 +176,7 @@ func setToken(want TokenProps) *reconcile.Operation[liveToken] {
 	return &reconcile.Operation[liveToken]{Name: "UpdateToken", Do: func(ctx context.Context, on reconcile.On[liveToken]) error {
 		changed := func(path string) bool { return slices.Contains(on.Changed, tree.Path(path)) }
 		b, live := on.Live.shownToken, on.Live
+		b.Policies = unnamed(b.Policies)
 		wanted, err := body(cmp.Or(want.Name, live.Name), want, live.words)
 		if err != nil {
 			return err

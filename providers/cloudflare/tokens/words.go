@@ -33,12 +33,14 @@ type group struct {
 	Scopes   []string
 }
 
-// wordsOf are those that policies need: Cloudflare is asked for zones that are named, and for no others.
-func wordsOf(ctx context.Context, cloud reconcile.Cloud, account string, policies []Policy) (words, error) {
+// wordsOf are those that policies need. What is there tells its own names, so that Cloudflare is asked for all of them only
+// when others are declared, and for zones that are named.
+func wordsOf(ctx context.Context, cloud reconcile.Cloud, account string, policies []Policy, there []shownPolicy) (words, error) {
 	w := words{account: account, zones: map[string]string{}}
-	err := cloudflare.Call(ctx, cloud, cloudflare.Request{Method: http.MethodGet, Path: base(account) + "/permission_groups"}, &w.groups)
-	if err != nil {
-		return w, err
+	for _, p := range there {
+		for _, g := range p.Groups {
+			w.groups = append(w.groups, group{ID: g.ID, Name: g.Name, Scopes: []string{scopeOf(p.Resources)}})
+		}
 	}
 	for _, p := range policies {
 		for _, name := range p.Zones {
@@ -52,7 +54,12 @@ func wordsOf(ctx context.Context, cloud reconcile.Cloud, account string, policie
 			w.zones[name] = z.ID
 		}
 	}
-	return w, nil
+	if w.unknown(policies) == nil {
+		return w, nil
+	}
+	w.groups = nil
+	err := cloudflare.Call(ctx, cloud, cloudflare.Request{Method: http.MethodGet, Path: base(account) + "/permission_groups"}, &w.groups)
+	return w, err
 }
 
 // meant is a policy as Cloudflare has it. A name that means nothing stays: it differs from everything, and is refused when
@@ -105,7 +112,7 @@ func (w words) group(name, scope string) string {
 	found := name
 	for _, g := range w.groups {
 		if g.Name == name && slices.Contains(g.Scopes, scope) {
-			if found != name {
+			if found != name && found != g.ID {
 				return name
 			}
 			found = g.ID

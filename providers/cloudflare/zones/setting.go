@@ -1,6 +1,7 @@
 package zones
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/athanor-dev/athanor/reconcile"
@@ -100,10 +101,7 @@ func over(live, want any) any {
 	if !ok || !object {
 		return want
 	}
-	whole := map[string]any{}
-	for key, v := range all {
-		whole[key] = v
-	}
+	whole := maps.Clone(all)
 	for key, v := range fields {
 		whole[key] = over(all[key], v)
 	}

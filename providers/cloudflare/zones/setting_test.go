@@ -3,6 +3,7 @@ package zones
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -129,9 +130,7 @@ func TestPutBack(t *testing.T) {
 
 	header := func(more obj) obj {
 		all := obj{"enabled": false, "include_subdomains": false, "max_age": 0.0, "nosniff": false, "preload": false}
-		for k, v := range more {
-			all[k] = v
-		}
+		maps.Copy(all, more)
 		return obj{"strict_transport_security": all}
 	}
 	out = l.Settled(t, l.kind, l.declared("security_header", obj{"strict_transport_security": obj{"enabled": true}}), nil)
