@@ -156,6 +156,43 @@ func TestEdgeLost(t *testing.T) {
 	}
 }
 
+// TestZoneStays: a zone that is no longer declared is let go, and all in it that the stage has made is deleted. With leave it
+// goes too.
+func TestZoneStays(t *testing.T) {
+	program := func(s *athanor.Stack) error {
+		zone := zones.NewZone(s, "zone", zones.ZoneProps{Name: "edge.example"})
+		edge(s, string(zone.ID), "edge.example", "1.2")
+		return nil
+	}
+	s := newEdge(t)
+	s.deploy(program)
+	list, _ := s.result("/zones?name=edge.example").([]any)
+	zone := list[0].(map[string]any)["id"].(string)
+	if sum := s.destroy(); sum.Deleted != 7 || sum.Forgotten != 1 {
+		t.Errorf("destroy: %+v", sum)
+	}
+	if have := s.left(zone); have != nothing {
+		t.Errorf("left %s", have)
+	}
+	s = newEdge(t)
+	s.deploy(program)
+	none := func(*athanor.Stack) error { return nil }
+	g, err := athanor.Evaluate(none, athanor.Input{Stack: "shop", Stage: "test", Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.e.Plan(t.Context(), g, engine.PlanOptions{AllowDelete: []string{"zone"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := s.apply(p, "deploy"); sum.Deleted != 8 {
+		t.Errorf("with leave: %+v", sum)
+	}
+	if list, _ := s.result("/zones?name=edge.example").([]any); len(list) > 0 {
+		t.Errorf("with leave there is %v", list)
+	}
+}
+
 // TestEdgePutsBack: a destroy leaves a zone that is not the stage's as it was.
 func TestEdgePutsBack(t *testing.T) {
 	s := newEdge(t)

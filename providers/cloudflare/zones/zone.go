@@ -42,8 +42,8 @@ const full = "full"
 var zoneKind = &reconcile.Kind[ZoneProps, liveZone, Zone]{
 	Type: zoneType,
 	Doc: "A zone of Cloudflare: a domain and all below it. It is made without records, and is active once the domain is sent " +
-		"to it; nothing waits for that. Its plan, its records and its settings are not managed here. A zone counts as " +
-		"holding data, always: it is deleted with leave alone, with all records, rules and certificates in it.",
+		"to it; nothing waits for that. Its plan, its records and its settings are not managed here. A zone that " +
+		"is no longer declared is let go. It is deleted with leave alone, with all records, rules and certificates in it.",
 
 	Observe:  observeZone,
 	Create:   createZone,
@@ -59,12 +59,12 @@ var zoneKind = &reconcile.Kind[ZoneProps, liveZone, Zone]{
 	},
 	Check: checkZone,
 	// Another type has other servers, and being sent to Cloudflare is not for us to say.
-	Moves:       []string{"nameServers", "status", "verificationKey", "cnameSuffix"},
-	MovedBy:     map[string][]tree.Path{"nameServers": {"type"}, "verificationKey": {"type"}, "cnameSuffix": {"type"}},
-	AtBirth:     []string{"id", "name", "nameServers"},
-	Holds:       func(liveZone) bool { return true },
-	List:        listZones,
-	DeleteFirst: true, // an account has a domain once
+	Moves:    []string{"nameServers", "status", "verificationKey", "cnameSuffix"},
+	MovedBy:  map[string][]tree.Path{"nameServers": {"type"}, "verificationKey": {"type"}, "cnameSuffix": {"type"}},
+	AtBirth:  []string{"id", "name", "nameServers"},
+	Holds:    func(liveZone) bool { return true },
+	Retained: true,
+	List:     listZones,
 
 	Source: source,
 	Calls:  []string{"Zones.ListZones", "Zones.GetZone", "Zones.CreateZone", "Zones.PatchZone", "Zones.DeleteZone"},
