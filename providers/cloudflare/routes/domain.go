@@ -95,23 +95,23 @@ var (
 
 // observeDomain reads a domain by its id, or finds it by its name and its Worker.
 func observeDomain(ctx context.Context, site domainSite) (liveDomain, error) {
-	id := site.ID
-	if site.Last != nil {
+	id, hostname := site.ID, site.Want.Hostname
+	switch {
+	case site.Last != nil:
 		id = site.Last.ID
+	case strings.Contains(id, "."):
+		id, hostname = "", id
 	}
-	if id != "" && cloudflare.IsID(id) {
-		var live liveDomain
-		return live, cloudflare.Absent(call(ctx, site.Cloud, http.MethodGet, domainPath(site.Place.Account, id), nil, &live))
-	}
-	hostname := site.Want.Hostname
 	if id != "" {
-		hostname = id
+		var live liveDomain
+		err := call(ctx, site.Cloud, http.MethodGet, domainPath(site.Place.Account, id), nil, &live)
+		return live, cloudflare.Absent(err)
 	}
 	if hostname == "" {
 		return liveDomain{}, errNoHostname
 	}
 	live, err := domainOf(ctx, site.Cloud, site.Place.Account, hostname)
-	if err == nil && id == "" && live.Script != site.Want.Script {
+	if err == nil && site.ID == "" && live.Script != site.Want.Script {
 		err = fmt.Errorf("%w: %s does not lead to Worker %s", reconcile.ErrAbsent, hostname, site.Want.Script)
 	}
 	return live, err

@@ -111,7 +111,7 @@ func observeRoute(ctx context.Context, site routeSite) (liveRoute, error) {
 		zone, id = site.Last.ZoneID, site.Last.ID
 	case site.ID != "":
 		zone, id, _ = strings.Cut(site.ID, "/")
-		if !cloudflare.IsID(id) {
+		if id == "" || strings.Contains(id, "/") {
 			return liveRoute{}, reconcile.WithHint(fmt.Errorf("%q is no route", site.ID), "write zone/route, the zone and the id of the route")
 		}
 	case site.Want.Pattern == "":
@@ -123,7 +123,8 @@ func observeRoute(ctx context.Context, site routeSite) (liveRoute, error) {
 	}
 	if id != "" {
 		live := liveRoute{zone: z}
-		return live, cloudflare.Absent(call(ctx, site.Cloud, http.MethodGet, routePath(z, id), nil, &live))
+		err := call(ctx, site.Cloud, http.MethodGet, routePath(z, id), nil, &live)
+		return live, cloudflare.Absent(err)
 	}
 	live, err := routeOf(ctx, site.Cloud, z, site.Want.Pattern)
 	if err == nil && live.Script != site.Want.Script {
