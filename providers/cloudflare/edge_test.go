@@ -193,6 +193,28 @@ func TestZoneStays(t *testing.T) {
 	}
 }
 
+// TestEdgeRolled: a token of another version is made, whoever uses it gets its value, and the old one is deleted only then.
+func TestEdgeRolled(t *testing.T) {
+	program := func(version int) athanor.Program {
+		return func(s *athanor.Stack) error {
+			purge := tokens.NewToken(s, "purge", tokens.TokenProps{Version: version, Policies: []tokens.Policy{{Permissions: []string{"Logs Read"}}}})
+			hyperdrive.NewConfig(s, "orders", hyperdrive.ConfigProps{Name: "orders", Origin: hyperdrive.Origin{Host: "db.example", Database: "orders", User: "app", Password: purge.Value}})
+			return nil
+		}
+	}
+	s := newEdge(t)
+	s.deploy(program(0))
+	old := s.s.TokenValues()[0]
+	s.s.Reset()
+	sum := s.deploy(program(1))
+	if have := s.s.Wrote(); sum.Replaced != 1 || !slices.Equal(have, []string{"Accounts.CreateToken", "Hyperdrive.UpdateConfig", "Accounts.DeleteToken"}) {
+		t.Errorf("%+v, wrote %v", sum, have)
+	}
+	if fresh := s.s.TokenValues(); len(fresh) != 1 || fresh[0] == old || s.s.Password("orders") != fresh[0] {
+		t.Errorf("tokens %v, was %s, used %s", fresh, old, s.s.Password("orders"))
+	}
+}
+
 // TestEdgePutsBack: a destroy leaves a zone that is not the stage's as it was.
 func TestEdgePutsBack(t *testing.T) {
 	s := newEdge(t)
