@@ -36,6 +36,8 @@ var undeclared = map[string]string{
 var extraQueries = map[string][]string{
 	// wrangler asks so (its queues/client.ts), and pages through what it gets.
 	"queues.ListQueues": {"page", "per_page", "name"},
+	// wrangler asks so too (listConfigs of its hyperdrive/client.ts).
+	"hyperdrive.ListConfigs": {"page", "per_page"},
 	// It does not want the script back (its deploy/deploy.ts).
 	"workers.PutScript": {"excludeScript"},
 }
@@ -75,6 +77,9 @@ var amendments = map[string]func(schema map[string]any){
 	"workers.CreateAssetUpload": func(schema map[string]any) { optional(schema, "body") },
 	// A binding that stays is sent by its name and type alone, as wrangler does (its secret/index.ts).
 	"workers.PatchScriptScriptAndVersionSetting": bindingsStay,
+	"hyperdrive.ListConfigs answer": func(schema map[string]any) {
+		schema["properties"].(map[string]any)["result_info"] = map[string]any{"type": "object"}
+	},
 	// The listing tells of its pages, as wrangler and result_info of all other listings expect.
 	"queues.ListQueues answer": func(schema map[string]any) {
 		schema["properties"].(map[string]any)["result_info"] = map[string]any{"type": "object"}

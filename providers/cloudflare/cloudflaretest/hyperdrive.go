@@ -58,7 +58,7 @@ func listDrives(w *world, r request) (any, *failure) {
 			all = append(all, d.shown())
 		}
 	}
-	return all, nil
+	return paged(r, all, 20), nil
 }
 
 // connects tells whether the origin can be reached, which is tried on each write.
@@ -88,10 +88,15 @@ func updateDrive(_ *world, r request, d *drive) (any, *failure) {
 	return d.shown(), nil
 }
 
-// patchDrive sets what it names.
+// patchDrive sets what it names, of the origin too.
 func patchDrive(_ *world, r request, d *drive) (any, *failure) {
+	origin := maps.Clone(d.body["origin"].(object))
+	if changed, ok := r.body["origin"].(object); ok {
+		maps.Copy(origin, changed)
+	}
 	d.body = maps.Clone(d.body)
 	maps.Copy(d.body, r.body)
+	d.body["origin"] = origin
 	return d.shown(), nil
 }
 

@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cloudflare/cloudflare-go/v6/packages/pagination"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -128,27 +132,38 @@ func observeConfig(ctx context.Context, site configSite) (liveConfig, error) {
 	if name == "" {
 		return liveConfig{}, errNoName
 	}
-	all, err := configs(ctx, site.Cloud, site.Place.Account)
-	if err != nil {
-		return liveConfig{}, err
+	var found []liveConfig
+	for c, err := range configs(ctx, site.Cloud, site.Place.Account) {
+		if err != nil {
+			return liveConfig{}, err
+		}
+		if c.Name == name {
+			found = append(found, c)
+		}
 	}
-	named := func(c liveConfig) bool { return c.Name == name }
-	i := slices.IndexFunc(all, named)
-	switch {
-	case i < 0:
+	switch len(found) {
+	case 0:
 		return liveConfig{}, fmt.Errorf("%w: no configuration is called %s", reconcile.ErrAbsent, name)
-	case slices.ContainsFunc(all[i+1:], named):
-		return liveConfig{}, reconcile.WithHint(fmt.Errorf("%w: several configurations are called %s", reconcile.ErrAmbiguous, name),
-			"`athanor adopt ADDRESS ID` takes over one of them")
+	case 1:
+		return found[0], nil
 	}
-	return all[i], nil
+	return liveConfig{}, reconcile.WithHint(fmt.Errorf("%w: %d configurations are called %s", reconcile.ErrAmbiguous, len(found), name),
+		"`athanor adopt ADDRESS ID` takes over one of them")
 }
 
-// configs are all of the account, which are told on one page.
-func configs(ctx context.Context, cloud reconcile.Cloud, account string) ([]liveConfig, error) {
-	var all []liveConfig
-	err := call(ctx, cloud, http.MethodGet, path(account, ""), nil, &all)
-	return all, err
+// configs are all of the account. The description knows no pages of them, and wrangler asks for them: an answer that does
+// not tell of pages is the only one.
+func configs(ctx context.Context, cloud reconcile.Cloud, account string) iter.Seq2[liveConfig, error] {
+	return cloudflare.Pages(func(page int64) (*pagination.V4PagePaginationArray[liveConfig], error) {
+		answer := new(pagination.V4PagePaginationArray[liveConfig])
+		err := cloudflare.Call(ctx, cloud, cloudflare.Request{
+			Method: http.MethodGet, Path: path(account, "") + "?page=" + strconv.FormatInt(page, 10), Info: &answer.ResultInfo,
+		}, &answer.Result)
+		if answer.ResultInfo.PerPage == 0 {
+			answer.ResultInfo.PerPage = int64(len(answer.Result)) + 1
+		}
+		return answer, err
+	})
 }
 
 func createConfig(ctx context.Context, site configSite) (Config, error) {
@@ -197,12 +212,14 @@ func deleteConfig(ctx context.Context, site configSite) error {
 }
 
 func listConfigs(ctx context.Context, in reconcile.Scope) ([]reconcile.Found, error) {
-	found, err := configs(ctx, in.Cloud, in.Place.Account)
 	var all []reconcile.Found
-	for _, c := range found {
+	for c, err := range configs(ctx, in.Cloud, in.Place.Account) {
+		if err != nil {
+			return nil, err
+		}
 		if strings.HasPrefix(c.Name, in.Prefix) {
 			all = append(all, reconcile.Found{Kind: configType, Place: in.Place, Identity: c.ID, Name: c.Name})
 		}
 	}
-	return all, err
+	return all, nil
 }

@@ -3,6 +3,7 @@ package hyperdrive
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -25,7 +26,7 @@ const all = "/accounts/ACCOUNT/hyperdrive/configs"
 func objects(t kindtest.T, s *cloudflaretest.Server) []any {
 	t.Helper()
 	out := []any{}
-	list, _ := s.Do(t, http.MethodGet, all, nil).([]any)
+	list, _ := s.Do(t, http.MethodGet, all+"?per_page=100", nil).([]any)
 	for _, c := range list {
 		c := maps.Clone(c.(obj))
 		c["password"] = s.Password(c["name"].(string))
@@ -161,6 +162,24 @@ func TestLimitStays(t *testing.T) {
 	s.Settled(t, kind, obj{"origin": origin(obj{"user": "reader"})}, &out)
 	if have := s.Do(t, http.MethodGet, all+"/"+id, nil).(obj); have["origin_connection_limit"] != 42.0 || have["origin"].(obj)["user"] != "reader" {
 		t.Errorf("%v", have)
+	}
+}
+
+// TestList goes past the first page, and so does the look for a name.
+func TestList(t *testing.T) {
+	s, kind, _ := made(t)
+	o := obj{"scheme": "postgres", "host": "x.example", "port": 5432, "database": "x", "user": "x", "password": "x"}
+	for i := range 45 {
+		s.Do(t, http.MethodPost, all, obj{"name": fmt.Sprintf("shop-prod-%02d", i), "origin": o})
+	}
+	job := s.Job(t, kind, nil, nil)
+	found, err := kind.List(t.Context(), reconcile.Scope{Cloud: job.Cloud, Place: job.Place, Prefix: "shop-prod-"})
+	if err != nil || len(found) != 45 {
+		t.Errorf("%d found, %v", len(found), err)
+	}
+	look, err := kind.Look(t.Context(), s.Job(t, kind, obj{"name": "shop-prod-44", "origin": origin(nil)}, nil))
+	if err != nil || look.Absent {
+		t.Errorf("not found on a later page: %v", err)
 	}
 }
 
