@@ -114,6 +114,23 @@ func TestMoved(t *testing.T) {
 	}
 }
 
+// TestCopied: a copy of a rule of ours is seen and taken away, and the one that was there first stays.
+func TestCopied(t *testing.T) {
+	s, zone := shop(t)
+	kind := reconcile.Erase(rulesetKind)
+	out := s.Settled(t, kind, declared(nil, "a", "b"), nil)
+	first := mine(t, s, out.Attrs)["a"]["id"]
+	s.Do(t, http.MethodPost, where(out.Attrs), obj{"ref": "shop_test_orders__a", "action": "block", "expression": "true"})
+	look, err := kind.Look(t.Context(), s.Job(t, kind, declared(nil, "a", "b"), &out))
+	if err != nil || len(look.Steps) != 1 || look.Steps[0].Path != "rules[2]" || look.Steps[0].Want != nil {
+		t.Errorf("seen: %v, %v", look.Steps, err)
+	}
+	s.Settled(t, kind, declared(nil, "a", "b"), &out)
+	if have := short(s, zone); have != "theirs ? a b" || mine(t, s, out.Attrs)["a"]["id"] != first {
+		t.Errorf("rules: %s", have)
+	}
+}
+
 // TestNoSuchRule: a place beside a rule that is not there is refused before anything is made.
 func TestNoSuchRule(t *testing.T) {
 	kind := reconcile.Erase(rulesetKind)

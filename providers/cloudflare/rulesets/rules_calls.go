@@ -95,14 +95,14 @@ func patch(ctx context.Context, on reconcile.On[liveRuleset], ref string, body a
 // dropRules takes away what is ours and not declared.
 func dropRules(want RulesetProps) *reconcile.Operation[liveRuleset] {
 	return &reconcile.Operation[liveRuleset]{Name: "DeleteRule", Do: func(ctx context.Context, on reconcile.On[liveRuleset]) error {
-		return remove(ctx, on.Cloud, on.Live, func(ref string) bool { return !want.has(ref) })
+		return remove(ctx, on.Cloud, on.Live, func(i int) bool { return on.Live.surplus(i, want.has) })
 	}}
 }
 
 // remove takes away rules of ours. One that is gone already is as good.
-func remove(ctx context.Context, cloud reconcile.Cloud, live liveRuleset, which func(ref string) bool) error {
-	for _, r := range live.Rules {
-		if ref := own(live.name, r.Ref); ref == "" || !which(ref) {
+func remove(ctx context.Context, cloud reconcile.Cloud, live liveRuleset, which func(i int) bool) error {
+	for i, r := range live.Rules {
+		if own(live.name, r.Ref) == "" || !which(i) {
 			continue
 		}
 		path := live.scope.path() + "/" + live.ID + "/rules/" + url.PathEscape(r.ID)

@@ -122,7 +122,7 @@ func deleteRuleset(ctx context.Context, site rulesetSite) error {
 	if live.shownRuleset, err = phaseOf(ctx, site.Cloud, live.scope, live.phase); err != nil {
 		return err
 	}
-	return remove(ctx, site.Cloud, live, func(string) bool { return true })
+	return remove(ctx, site.Cloud, live, func(int) bool { return true })
 }
 
 // listRulesets finds the names of rules in the phases of all zones and of the account.

@@ -31,9 +31,9 @@ func compareRuleset(d *rulesetDiff, want RulesetProps, live liveRuleset) {
 		return // which of the others are wanted is known only later
 	}
 	extra := len(want.Rules)
-	for _, ref := range live.refs() {
-		if !want.has(ref) {
-			reconcile.Value(d, tree.Path("rules").Index(extra), nil, any(ours[ref]), drop)
+	for i, r := range live.Rules {
+		if ref := own(live.name, r.Ref); ref != "" && live.surplus(i, want.has) {
+			reconcile.Value(d, tree.Path("rules").Index(extra), nil, any(r.declared(live.name)), drop)
 			extra++
 		}
 	}
@@ -107,12 +107,16 @@ func (l liveRuleset) refs() []string {
 // ours are our rules by the author's references, as one would declare them.
 func (l liveRuleset) ours() map[string]Rule {
 	all := map[string]Rule{}
-	for _, r := range l.Rules {
-		if ref := own(l.name, r.Ref); ref != "" {
-			all[ref] = r.declared(l.name)
-		}
+	for _, ref := range l.refs() {
+		all[ref] = l.Rules[at(l.Rules, prefix(l.name)+ref)].declared(l.name)
 	}
 	return all
+}
+
+// surplus reports a rule of ours that is not wanted, or that is the copy of one before it.
+func (l liveRuleset) surplus(i int, wanted func(ref string) bool) bool {
+	ref := l.Rules[i].Ref
+	return !wanted(own(l.name, ref)) || at(l.Rules, ref) < i
 }
 
 // at is where a rule stands, by its reference or its id; -1 when it is not there.

@@ -36,12 +36,23 @@ func observeZone(ctx context.Context, site zoneSite) (liveZone, error) {
 	}
 	var live liveZone
 	if err := call(ctx, site.Cloud, http.MethodGet, zonePath(id), nil, &live); err != nil {
-		return live, cloudflare.Absent(err)
+		return live, unreached(cloudflare.Absent(err))
 	}
 	if live.Account.ID != site.Place.Account {
 		return live, fmt.Errorf("%w: zone %s is in account %s", reconcile.ErrAbsent, id, live.Account.ID)
 	}
 	return live, nil
+}
+
+// noReach is Cloudflare's word for a zone that a token does not reach, and for some that are gone.
+const noReach = 9109
+
+// unreached says what else a zone out of reach may be. It never counts as absent by that.
+func unreached(err error) error {
+	if refused, ok := errors.AsType[*cloudflare.Error](err); ok && refused.Has(noReach) {
+		return reconcile.WithHint(err, "the zone may be deleted too, which Cloudflare tells in the same way: `athanor state rm ADDRESS` forgets it then")
+	}
+	return err
 }
 
 // zoneNamed is the zone of that name in an account. It is asked for afresh: a handle remembers zones that are gone.

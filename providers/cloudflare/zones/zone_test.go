@@ -122,6 +122,19 @@ func TestOtherAccount(t *testing.T) {
 	}
 }
 
+// TestOutOfReach: a zone that the token does not reach is not absent, and what it may be is told.
+func TestOutOfReach(t *testing.T) {
+	s, kind := cloudflaretest.Start(t), reconcile.Erase(zoneKind)
+	out := s.Settled(t, kind, obj{"name": "shop.example"}, nil)
+	s.Inject(cloudflaretest.Fault{Op: "Zones.GetZone", Kind: cloudflaretest.Refuse, Code: "9109", Status: 403})
+	job := s.Job(t, kind, obj{"name": "shop.example"}, &out)
+	_, err := kind.Look(t.Context(), job)
+	told := func(hint string) bool { return strings.Contains(hint, "state rm") }
+	if job.Cloud.Classify(err) != reconcile.Denied || !slices.ContainsFunc(reconcile.Hints(err), told) {
+		t.Errorf("%v, hints %v", err, reconcile.Hints(err))
+	}
+}
+
 func TestCheckZone(t *testing.T) {
 	kind := reconcile.Erase(zoneKind)
 	for name, ok := range map[string]bool{
