@@ -8,11 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/cloudflare/cloudflare-go/v6/packages/pagination"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -151,19 +148,9 @@ func observeConfig(ctx context.Context, site configSite) (liveConfig, error) {
 		"`athanor adopt ADDRESS ID` takes over one of them")
 }
 
-// configs are all of the account. The description knows no pages of them, and wrangler asks for them: an answer that does
-// not tell of pages is the only one.
+// configs are all of the account. The description knows no pages of them, and wrangler asks for them.
 func configs(ctx context.Context, cloud reconcile.Cloud, account string) iter.Seq2[liveConfig, error] {
-	return cloudflare.Pages(func(page int64) (*pagination.V4PagePaginationArray[liveConfig], error) {
-		answer := new(pagination.V4PagePaginationArray[liveConfig])
-		err := cloudflare.Call(ctx, cloud, cloudflare.Request{
-			Method: http.MethodGet, Path: path(account, "") + "?page=" + strconv.FormatInt(page, 10), Info: &answer.ResultInfo,
-		}, &answer.Result)
-		if answer.ResultInfo.PerPage == 0 {
-			answer.ResultInfo.PerPage = int64(len(answer.Result)) + 1
-		}
-		return answer, err
-	})
+	return cloudflare.CallPages[liveConfig](ctx, cloud, path(account, ""), nil)
 }
 
 func createConfig(ctx context.Context, site configSite) (Config, error) {

@@ -9,10 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/cloudflare/cloudflare-go/v6/packages/pagination"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -136,13 +133,7 @@ func named(ctx context.Context, cloud reconcile.Cloud, account, name string) (sh
 
 // tokens are all of the account.
 func tokens(ctx context.Context, cloud reconcile.Cloud, account string) iter.Seq2[shownToken, error] {
-	return cloudflare.Pages(func(page int64) (*pagination.V4PagePaginationArray[shownToken], error) {
-		answer := new(pagination.V4PagePaginationArray[shownToken])
-		err := cloudflare.Call(ctx, cloud, cloudflare.Request{
-			Method: http.MethodGet, Path: base(account) + "?per_page=50&page=" + strconv.FormatInt(page, 10), Info: &answer.ResultInfo,
-		}, &answer.Result)
-		return answer, err
-	})
+	return cloudflare.CallPages[shownToken](ctx, cloud, base(account), url.Values{"per_page": {"50"}})
 }
 
 // body is a whole token, as Cloudflare wants it.

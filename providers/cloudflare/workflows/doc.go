@@ -7,8 +7,6 @@ package workflows
 import (
 	"embed"
 
-	sdk "github.com/cloudflare/cloudflare-go/v6/workflows"
-
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -32,8 +30,4 @@ func NewWorkflow(s *athanor.Stack, name string, p WorkflowProps, opts ...athanor
 // ReadWorkflow uses a Workflow that the stack does not own: by its name, or by WorkflowProps that name it.
 func ReadWorkflow(s *athanor.Stack, name string, by any) Workflow {
 	return athanor.Read(s, workflowKind, name, by)
-}
-
-func clientOf(cloud reconcile.Cloud) (*sdk.WorkflowService, error) {
-	return cloudflare.Client(cloud, sdk.NewWorkflowService)
 }

@@ -9,9 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cloudflare/cloudflare-go/v6/packages/pagination"
-	sdk "github.com/cloudflare/cloudflare-go/v6/workflows"
-
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -49,7 +46,11 @@ func (w liveWorkflow) underWay() int {
 }
 
 func path(account, name string) string {
-	return "/accounts/" + account + "/workflows/" + url.PathEscape(name)
+	all := "/accounts/" + account + "/workflows"
+	if name == "" {
+		return all
+	}
+	return all + "/" + url.PathEscape(name)
 }
 
 func call(ctx context.Context, cloud reconcile.Cloud, method, path string, body, into any) error {
@@ -126,18 +127,8 @@ func deleteWorkflow(ctx context.Context, site workflowSite) error {
 }
 
 func listWorkflows(ctx context.Context, in reconcile.Scope) ([]reconcile.Found, error) {
-	client, err := clientOf(in.Cloud)
-	if err != nil {
-		return nil, err
-	}
 	var all []reconcile.Found
-	for w, err := range cloudflare.Pages(func(page int64) (*pagination.V4PagePaginationArray[sdk.WorkflowListResponse], error) {
-		var p sdk.WorkflowListParams
-		p.AccountID.Value = in.Place.Account
-		p.Page.Value, p.Page.Present = float64(page), true
-		p.PerPage.Value, p.PerPage.Present = 100, true
-		return client.List(ctx, p)
-	}) {
+	for w, err := range cloudflare.CallPages[liveWorkflow](ctx, in.Cloud, path(in.Place.Account, ""), url.Values{"per_page": {"100"}}) {
 		if err != nil {
 			return nil, err
 		}
