@@ -8,6 +8,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 type (
@@ -23,7 +24,7 @@ var workflowKind = &reconcile.Kind[WorkflowProps, liveWorkflow, Workflow]{
 	Observe:  observeWorkflow,
 	Create:   createWorkflow,
 	Compare:  compareWorkflow,
-	Attrs:    func(live liveWorkflow) Workflow { return Workflow{ID: live.ID, Name: Name(live.Name)} },
+	Attrs:    liveWorkflow.attrs,
 	Delete:   deleteWorkflow,
 	Identity: func(w Workflow) string { return string(w.Name) },
 
@@ -34,7 +35,9 @@ var workflowKind = &reconcile.Kind[WorkflowProps, liveWorkflow, Workflow]{
 	},
 	Given:   func(want WorkflowProps) string { return want.Name },
 	Check:   checkWorkflow,
-	AtBirth: []string{"id", "name"},
+	Moves:   []string{"script", "class"},
+	MovedBy: map[string][]tree.Path{"script": {"script"}, "class": {"class"}},
+	AtBirth: []string{"id", "name", "script", "class"},
 	Holds:   func(live liveWorkflow) bool { return live.underWay() > 0 },
 	List:    listWorkflows,
 

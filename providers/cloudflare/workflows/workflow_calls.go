@@ -26,6 +26,10 @@ type schedule struct {
 	Cron string `json:"cron"`
 }
 
+func (w liveWorkflow) attrs() Workflow {
+	return Workflow{ID: w.ID, Name: Name(w.Name), Script: w.Script, Class: w.Class}
+}
+
 func (w liveWorkflow) crons() []string {
 	all := make([]string, len(w.Schedules))
 	for i, s := range w.Schedules {
@@ -92,7 +96,7 @@ func body(want WorkflowProps) map[string]any {
 func createWorkflow(ctx context.Context, site workflowSite) (Workflow, error) {
 	var made liveWorkflow
 	err := call(ctx, site.Cloud, http.MethodPut, path(site.Place.Account, site.Name), body(site.Want), &made)
-	return Workflow{ID: made.ID, Name: Name(site.Name)}, err
+	return Workflow{ID: made.ID, Name: Name(site.Name), Script: site.Want.Script, Class: site.Want.Class}, err
 }
 
 // setWorkflow sets all. What is ignored, or left for later, keeps its live value.

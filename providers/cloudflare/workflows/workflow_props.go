@@ -28,4 +28,8 @@ type Workflow struct {
 	ID string
 	// Name of the Workflow.
 	Name Name
+	// Script is the name of the Worker that has the class.
+	Script cloudflare.WorkerName
+	// Class is the name of the class in it: a Worker is bound by it too.
+	Class string
 }
