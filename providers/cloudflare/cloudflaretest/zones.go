@@ -104,7 +104,11 @@ func (z *zone) shownSetting(id string) object {
 	if id == recommender {
 		return object{"id": id, "enabled": z.setting(id)}
 	}
-	return object{"id": id, "value": z.setting(id), "editable": true, "modified_on": "2024-01-01T00:00:00Z"}
+	shown := object{"id": id, "value": z.setting(id), "modified_on": "2024-01-01T00:00:00Z"}
+	if !slices.Contains([]string{"aegis", "origin_h2_max_streams", "origin_max_http_version"}, id) { // these do not tell
+		shown["editable"] = true
+	}
+	return shown
 }
 
 func getSetting(_ *world, r request, z *zone) (any, *failure) {

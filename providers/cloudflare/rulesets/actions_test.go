@@ -1,12 +1,27 @@
 package rulesets
 
 import (
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
 )
+
+// TestPhases: the phases are those that Cloudflare describes.
+func TestPhases(t *testing.T) {
+	fields, err := reconcile.Erase(rulesetKind).Spec().Props()
+	if err != nil {
+		t.Fatal(err)
+	}
+	offered := fields[slices.IndexFunc(fields, func(f props.Field) bool { return f.Path == "phase" })].Enum
+	if described := cloudflaretest.Choices(t, http.MethodPost, "/zones/x/rulesets", "phase"); len(described) == 0 || !slices.Equal(offered, described) {
+		t.Errorf("offered %v\nand described %v", offered, described)
+	}
+}
 
 // TestActions: what each action takes is as Cloudflare describes it, and is no difference once it is there.
 func TestActions(t *testing.T) {

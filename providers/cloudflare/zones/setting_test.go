@@ -12,6 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -177,6 +178,26 @@ func TestNobodyKnows(t *testing.T) {
 	l.delete(out)
 	if wrote := l.Wrote(); len(wrote) > 0 || out.Attrs["before"] != "" {
 		t.Errorf("wrote %v, before %v", wrote, out.Attrs["before"])
+	}
+}
+
+// TestAllSettings: the settings are those that Cloudflare describes, and each can be read.
+func TestAllSettings(t *testing.T) {
+	l := newLife(t)
+	fields, err := l.kind.Spec().Props()
+	if err != nil {
+		t.Fatal(err)
+	}
+	offered := fields[slices.IndexFunc(fields, func(f props.Field) bool { return f.Path == "setting" })].Enum
+	if described := cloudflaretest.Settings(t); !slices.Equal(offered, described) {
+		t.Errorf("offered %v\nand described %v", offered, described)
+	}
+	for _, setting := range offered {
+		job := l.Job(t, l.kind, nil, nil)
+		job.ID = l.zone + "/" + setting
+		if look, err := l.kind.Look(t.Context(), job); err != nil || look.Identity != job.ID {
+			t.Errorf("%s: %v", setting, err)
+		}
 	}
 }
 
