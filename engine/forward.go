@@ -199,7 +199,7 @@ func (r *run) wait(n *node) {
 func (r *run) work(ctx context.Context, t *task, do func(context.Context, *node) (bool, error)) (bool, error) {
 	n, begun := t.n, time.Now()
 	action := n.plan.Action
-	if t.drop {
+	if t.drop && action != Forget {
 		action = Delete
 	}
 	r.emit(Event{Type: EventStart, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusRunning})

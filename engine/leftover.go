@@ -97,7 +97,7 @@ func (w *work) classifyLeftover(n *node) {
 		n.plan.Action = Forget
 		n.plan.Notes = append(n.plan.Notes, "it is only read from now on")
 		return
-	case n.rec.options.Retain && n.rec.live() != nil:
+	case w.retained(n):
 		w.classifyRetained(n)
 		return
 	case n.err != nil:
@@ -111,6 +111,13 @@ func (w *work) classifyLeftover(n *node) {
 		return
 	}
 	w.classifyDelete(n, g)
+}
+
+// retained reports that what is live is let go: its author said so, or its kind says so and nobody gave leave to delete it.
+func (w *work) retained(n *node) bool {
+	o := n.rec.options
+	kind := n.spec != nil && n.spec.Retained && !o.AllowDelete && !matches(w.o.AllowDelete, n.addr)
+	return n.rec.live() != nil && (o.Retain || kind)
 }
 
 // classifyRetained: it is let go, not deleted. What only its name marks as ours would be taken for ours again.

@@ -237,6 +237,9 @@ func TestRetainForgetAndDeletedWith(t *testing.T) {
 	b.world.takeLog()
 	r := b.deploy(g)
 	log := strings.Join(b.world.takeLog(), ",")
+	if r.Summary.Forgotten != 3 || r.Summary.Deleted != 2 {
+		t.Errorf("counted: %+v", r.Summary)
+	}
 	if len(r.Failures) > 0 || strings.Contains(log, "delete kid") || strings.Contains(log, "set ") || len(b.world.things) != 4 {
 		t.Fatalf("%s: %s: %v", failures(r), log, b.world.names())
 	}

@@ -24,10 +24,16 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/d1"
 	"github.com/athanor-dev/athanor/providers/cloudflare/dns"
 	"github.com/athanor-dev/athanor/providers/cloudflare/here"
+	"github.com/athanor-dev/athanor/providers/cloudflare/hyperdrive"
 	"github.com/athanor-dev/athanor/providers/cloudflare/kv"
 	"github.com/athanor-dev/athanor/providers/cloudflare/queues"
 	"github.com/athanor-dev/athanor/providers/cloudflare/r2"
+	"github.com/athanor-dev/athanor/providers/cloudflare/routes"
+	"github.com/athanor-dev/athanor/providers/cloudflare/rulesets"
+	"github.com/athanor-dev/athanor/providers/cloudflare/tokens"
 	"github.com/athanor-dev/athanor/providers/cloudflare/workers"
+	"github.com/athanor-dev/athanor/providers/cloudflare/workflows"
+	"github.com/athanor-dev/athanor/providers/cloudflare/zones"
 	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/providers/random"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -39,8 +45,11 @@ func All() []reconcile.Provider {
 		local.Provider(),
 		random.Provider(),
 		aws.Provider(services()...),
-		cloudflare.Provider(d1.Service(), dns.Service(), kv.Service(), queues.Service(), r2.Service(), workers.Service()),
 		here.Provider(slices.Concat(d1.Local(), kv.Local(), queues.Local(), r2.Local(), workers.Local())...),
+		cloudflare.Provider(
+			d1.Service(), dns.Service(), hyperdrive.Service(), kv.Service(), queues.Service(), r2.Service(), routes.Service(),
+			rulesets.Service(), tokens.Service(), workers.Service(), workflows.Service(), zones.Service(),
+		),
 	}
 }
 

@@ -21,12 +21,7 @@ func Describe(kind Any, job *Job, seen Look) (declared map[string]any, rest []St
 	d := &describing{kind: kind, job: job, seen: seen, props: map[string]any{}, tried: map[tree.Path]bool{}}
 	if declare := kind.Spec().Declare; declare != nil {
 		d.props = declare(seen.Attrs)
-		known := d.fresh(d.props)
-		known.Had, known.Written = job.Had, job.Written // what was written and is not shown is left over
-		if look, err := kind.Compare(known, seen); err == nil {
-			rest = look.Steps
-		}
-		return d.props, d.check(rest)
+		return d.props, d.check(d.left())
 	}
 	for range mostRounds {
 		steps, err := d.compare(d.props)
@@ -38,11 +33,10 @@ func Describe(kind Any, job *Job, seen Look) (declared map[string]any, rest []St
 			again = d.declare(s) || again
 		}
 		if !again {
-			rest = steps
 			break
 		}
 	}
-	return d.props, d.check(rest)
+	return d.props, d.check(d.left())
 }
 
 // describing is one description under way.
@@ -58,6 +52,17 @@ type describing struct {
 func (d *describing) compare(declared map[string]any) ([]Step, error) {
 	look, err := d.kind.Compare(d.fresh(declared), d.seen)
 	return look.Steps, err
+}
+
+// left is what differs from the thing still. What was written and is not shown is left over too.
+func (d *describing) left() []Step {
+	known := d.fresh(d.props)
+	known.Had, known.Written = d.job.Had, d.job.Written
+	look, err := d.kind.Compare(known, d.seen)
+	if err != nil {
+		return nil
+	}
+	return look.Steps
 }
 
 func (d *describing) fresh(declared map[string]any) *Job {

@@ -46,6 +46,7 @@ type Spec struct {
 	Late, NeedsSettled       []tree.Path
 	Recorded, Rerun, Same    bool
 	ByParent, Tidies         bool
+	Retained                 bool
 	Marked, Lists, Bulk      bool
 	Logs                     bool
 	Named, Prepares          bool

@@ -96,6 +96,9 @@ type Kind[P, L, A any] struct {
 	Tidies bool
 	// Holds says that the thing holds users' data now, so that deleting or replacing it needs leave.
 	Holds func(L) bool
+	// Retained says that a thing which is no longer declared is let go instead of deleted, unless there is that leave: for
+	// what is worth more than the stack that made it (a domain).
+	Retained bool
 	// MayDelete says that a prop gives that leave (the service's own name for it, such as forceDestroy).
 	MayDelete func(want P) bool
 	// Busy says why the thing must not be touched yet, "" when it may.

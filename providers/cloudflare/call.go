@@ -25,6 +25,8 @@ type Request struct {
 	Body any
 	// Token is asked with instead of the API token, where a service has given one for this. "": none.
 	Token string
+	// Info is given what the answer says of itself under "result_info", such as a cursor. Nil: nobody asks.
+	Info any
 }
 
 // Form is a body that is no JSON, with its content type.
@@ -89,5 +91,6 @@ func Call(ctx context.Context, cloud reconcile.Cloud, r Request, into any) error
 	}
 	return json.NewDecoder(res.Body).Decode(&struct {
 		Result any `json:"result"`
-	}{into})
+		Info   any `json:"result_info"`
+	}{into, r.Info})
 }

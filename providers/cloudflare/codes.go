@@ -31,6 +31,16 @@ var codes = map[string]map[reconcile.Class][]int64{
 		reconcile.Exists:  {81057, 81058},
 		reconcile.Invalid: {81053, 81054},
 	},
+	// 1001 is whatever is wrong with what a token is to be.
+	"Accounts": {
+		reconcile.Absent:  {1003},
+		reconcile.Invalid: {400, 1001},
+	},
+	// 2009 is an origin in a private network that Cloudflare is not let into.
+	"Hyperdrive": {
+		reconcile.Absent:  {2006},
+		reconcile.Invalid: {2007, 2009},
+	},
 	"KV": {
 		reconcile.Absent:  {10009, 10013},
 		reconcile.Exists:  {10014},
@@ -54,6 +64,23 @@ var codes = map[string]map[reconcile.Class][]int64{
 			10001, 10019, 10021, 10022, 10041, 10061, 10064, 10068, 10070, 10074, 10085, 10142, 10144, 10157, 10159, 10181, 10182, 10211,
 			11000, 100117, 100119, 100143,
 		},
+	},
+	// The ruleset of a phase is made once; whoever comes second finds it. 50002 is what the plan of a zone does not hold.
+	"Rulesets": {
+		reconcile.Absent: {10001, 10003},
+		reconcile.Exists: {20217},
+		reconcile.Denied: {50002},
+	},
+	// 1001 is an id that is no zone's. A domain is a zone once, in whichever account. It must be registered, and not be a
+	// part of another.
+	"Zones": {
+		reconcile.Absent:  {1001},
+		reconcile.Exists:  {1061},
+		reconcile.Invalid: {1002, 1052, 1099, 1116},
+	},
+	"Workflows": {
+		reconcile.Absent:  {10200},
+		reconcile.Invalid: {10002},
 	},
 	// A queue that events are still sent to is deleted once they are not.
 	"Queues": {

@@ -11,9 +11,20 @@ import (
 // path. What is not listed is named by method and path.
 var operations = []string{
 	"Accounts.ListAccounts GET /accounts",
+	"Accounts.ListTokens GET /accounts/*/tokens",
+	"Accounts.CreateToken POST /accounts/*/tokens",
+	"Accounts.GetToken GET /accounts/*/tokens/*",
+	"Accounts.UpdateToken PUT /accounts/*/tokens/*",
+	"Accounts.DeleteToken DELETE /accounts/*/tokens/*",
+	"Accounts.GetTokenPermissionGroup GET /accounts/*/tokens/permission_groups",
 
 	"Zones.ListZones GET /zones",
 	"Zones.GetZone GET /zones/*",
+	"Zones.CreateZone POST /zones",
+	"Zones.PatchZone PATCH /zones/*",
+	"Zones.DeleteZone DELETE /zones/*",
+	"Zones.GetSetting GET /zones/*/settings/*",
+	"Zones.PatchSetting PATCH /zones/*/settings/*",
 
 	"D1.ListDatabases GET /accounts/*/d1/database",
 	"D1.CreateDatabase POST /accounts/*/d1/database",
@@ -27,6 +38,12 @@ var operations = []string{
 	"DNS.GetRecord GET /zones/*/dns_records/*",
 	"DNS.PatchRecord PATCH /zones/*/dns_records/*",
 	"DNS.DeleteRecord DELETE /zones/*/dns_records/*",
+
+	"Hyperdrive.ListConfigs GET /accounts/*/hyperdrive/configs",
+	"Hyperdrive.CreateConfig POST /accounts/*/hyperdrive/configs",
+	"Hyperdrive.GetConfig GET /accounts/*/hyperdrive/configs/*",
+	"Hyperdrive.UpdateConfig PUT /accounts/*/hyperdrive/configs/*",
+	"Hyperdrive.DeleteConfig DELETE /accounts/*/hyperdrive/configs/*",
 
 	"KV.ListNamespaces GET /accounts/*/storage/kv/namespaces",
 	"KV.CreateNamespace POST /accounts/*/storage/kv/namespaces",
@@ -109,6 +126,24 @@ var operations = []string{
 
 	"DurableObjects.ListNamespaces GET /accounts/*/workers/durable_objects/namespaces",
 	"DurableObjects.ListNamespaceObjects GET /accounts/*/workers/durable_objects/namespaces/*/objects",
+
+	"Rulesets.ListRulesetsForZone GET /zones/*/rulesets",
+	"Rulesets.CreateRulesetForZone POST /zones/*/rulesets",
+	"Rulesets.GetPhasForZone GET /zones/*/rulesets/phases/*/entrypoint",
+	"Rulesets.CreateRuleForZone POST /zones/*/rulesets/*/rules",
+	"Rulesets.PatchRuleForZone PATCH /zones/*/rulesets/*/rules/*",
+	"Rulesets.DeleteRuleForZone DELETE /zones/*/rulesets/*/rules/*",
+	"Rulesets.ListRulesetsForAccount GET /accounts/*/rulesets",
+	"Rulesets.CreateRulesetForAccount POST /accounts/*/rulesets",
+	"Rulesets.GetPhasForAccount GET /accounts/*/rulesets/phases/*/entrypoint",
+	"Rulesets.CreateRuleForAccount POST /accounts/*/rulesets/*/rules",
+	"Rulesets.PatchRuleForAccount PATCH /accounts/*/rulesets/*/rules/*",
+	"Rulesets.DeleteRuleForAccount DELETE /accounts/*/rulesets/*/rules/*",
+
+	"Workflows.ListWorkflows GET /accounts/*/workflows",
+	"Workflows.GetWorkflow GET /accounts/*/workflows/*",
+	"Workflows.PutWorkflow PUT /accounts/*/workflows/*",
+	"Workflows.DeleteWorkflow DELETE /accounts/*/workflows/*",
 }
 
 // Operation is one operation of the API.

@@ -1,10 +1,32 @@
 package cloudflare
 
 import (
+	"context"
 	"iter"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
 
 	"github.com/cloudflare/cloudflare-go/v6/packages/pagination"
+
+	"github.com/athanor-dev/athanor/reconcile"
 )
+
+// CallPages goes through a listing without the client's own types: path is below the endpoint, and query what is asked for
+// beside the page. An answer that does not tell of pages is the only one.
+func CallPages[T any](ctx context.Context, cloud reconcile.Cloud, path string, query url.Values) iter.Seq2[T, error] {
+	return Pages(func(page int64) (*pagination.V4PagePaginationArray[T], error) {
+		asked := url.Values{"page": {strconv.FormatInt(page, 10)}}
+		maps.Copy(asked, query)
+		answer := new(pagination.V4PagePaginationArray[T])
+		err := Call(ctx, cloud, Request{Method: http.MethodGet, Path: path + "?" + asked.Encode(), Info: &answer.ResultInfo}, &answer.Result)
+		if answer.ResultInfo.PerPage == 0 {
+			answer.ResultInfo.PerPage = int64(len(answer.Result)) + 1
+		}
+		return answer, err
+	})
+}
 
 // Pages goes through a listing, page after page from 1. The client's own pagers are not used: they ask for the next
 // page without the context of the caller, and so past every gate.

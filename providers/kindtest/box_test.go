@@ -51,7 +51,8 @@ type Box struct {
 type box struct {
 	ID, Color, Wood, Note string
 	Size                  int
-	Dust                  int // nobody manages it
+	Dust                  int    // nobody manages it
+	remembered            string // from the record
 	Tags                  map[string]string
 }
 

@@ -161,11 +161,15 @@ func (d *driver) to(props map[string]any) error {
 			return err
 		}
 	}
-	if d.candidate == nil {
-		d.intents++
-		d.candidate = &generation{slot: d.free(), nonce: fmt.Sprintf("nonce-%d", d.intents)}
+	d.intend()
+	err := d.settle(d.candidate, props)
+	if replace, ok := errors.AsType[*reconcile.ReplaceError](err); ok && replace.Lost() {
+		if err = d.disown(props); err == nil {
+			d.intend()
+			err = d.settle(d.candidate, props)
+		}
 	}
-	if err := d.settle(d.candidate, props); err != nil {
+	if err != nil {
 		return err
 	}
 	if d.live != nil {
@@ -173,6 +177,34 @@ func (d *driver) to(props map[string]any) error {
 	}
 	d.live, d.candidate = d.candidate, nil
 	return d.collect()
+}
+
+// intend begins a candidate unless there is one.
+func (d *driver) intend() {
+	if d.candidate == nil {
+		d.intents++
+		d.candidate = &generation{slot: d.free(), nonce: fmt.Sprintf("nonce-%d", d.intents)}
+	}
+}
+
+// disown condemns a thing that was found without what only the answer to its creation told. One whose name was given goes
+// before the next has it.
+func (d *driver) disown(props map[string]any) error {
+	job, err := d.job(d.candidate, props)
+	if err != nil {
+		return err
+	}
+	look, err := d.s.Kind.Look(d.ctx(), job)
+	if err != nil {
+		return err
+	}
+	g := d.candidate
+	g.name, g.identity, g.last = job.Name, look.Identity, cloned(look.Attrs)
+	d.condemned, d.candidate = append(d.condemned, g), nil
+	if job.Named {
+		return d.collect()
+	}
+	return nil
 }
 
 // free is the lowest slot that no generation holds.

@@ -80,6 +80,11 @@ type Suite struct {
 	// Own are attributes that each making has others of, such as generated names, of a kind that is kept in the record
 	// alone: they are left out where two makings are compared.
 	Own []string
+	// Rewritten is the reason why a thing that is found without a record is written to once more (a secret that nobody can
+	// read), "" when nothing is.
+	Rewritten string
+	// Forgotten are attributes that only the record tells, each with the reason: what a thing was before it was ours.
+	Forgotten map[string]string
 	// Unfindable is the reason why a thing cannot be found without a record, "" when it can.
 	Unfindable string
 	// Lingers is the reason why a deleted thing is still seen for a while (a deletion that is only scheduled),

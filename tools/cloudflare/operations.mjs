@@ -27,7 +27,8 @@ for (const service of services) {
     const request = resolved(schema.ast);
     const http = Traits.getHttpTrait(schema.ast) ?? Traits.getHttpTrait(request);
     if (!http) continue;
-    const response = module[name.replace(/Request$/, "Response")];
+    // What is done alike for an account and for a zone has one answer.
+    const response = module[name.replace(/Request$/, "Response")] ?? module[name.replace(/For(Account|Zone)Request$/, "Response")];
     operations.push({
       service,
       name: name.replace(/Request$/, ""),

@@ -3,13 +3,22 @@ package cloudflaretest
 // zone is a domain in an account.
 type zone struct {
 	account, id, name, plan string
+	kind                    string
+	paused                  bool
+	vanity                  []any
+	settings                map[string]any // what was changed of them
 }
 
 // accountHandlers are the operations of accounts and zones.
 var accountHandlers = map[string]handler{
 	"accounts.ListAccounts": listAccounts,
 	"zones.ListZones":       listZones,
-	"zones.GetZone":         getZone,
+	"zones.GetZone":         onZone(func(w *world, _ request, z *zone) (any, *failure) { return w.shown(z), nil }),
+	"zones.CreateZone":      createZone,
+	"zones.PatchZone":       onZone(patchZone),
+	"zones.DeleteZone":      onZone(deleteZone),
+	"zones.GetSetting":      onZone(getSetting),
+	"zones.PatchSetting":    onZone(patchSetting),
 }
 
 func listAccounts(w *world, r request) (any, *failure) {
@@ -23,15 +32,20 @@ func listAccounts(w *world, r request) (any, *failure) {
 }
 
 func (w *world) shown(z *zone) object {
-	return object{
-		"id": z.id, "name": z.name, "status": "active", "paused": false, "type": "full", "development_mode": 0,
-		"account":      object{"id": z.account, "name": w.accounts[z.account]},
-		"name_servers": []any{"ada.ns.cloudflare.com", "bob.ns.cloudflare.com"}, "original_dnshost": nil,
+	shown := object{
+		"id": z.id, "name": z.name, "status": "active", "paused": z.paused, "type": z.kind, "development_mode": 0,
+		"vanity_name_servers": z.vanity,
+		"account":             object{"id": z.account, "name": w.accounts[z.account]},
+		"name_servers":        []any{"ada.ns.cloudflare.com", "bob.ns.cloudflare.com"}, "original_dnshost": nil,
 		"original_name_servers": nil, "original_registrar": nil, "owner": object{"id": nil, "type": "user"},
 		"created_on": "2024-01-01T00:00:00Z", "modified_on": "2024-01-01T00:00:00Z", "activated_on": "2024-01-01T00:00:00Z",
 		"meta": object{"page_rule_quota": 3}, "permissions": []any{"#zone:read"},
 		"plan": object{"id": hexID(16), "name": z.plan, "legacy_id": z.plan},
 	}
+	if z.kind == "partial" {
+		shown["verification_key"], shown["cname_suffix"], shown["name_servers"] = "123-456", "cdn.cloudflare.net", []any{}
+	}
+	return shown
 }
 
 func listZones(w *world, r request) (any, *failure) {
@@ -43,13 +57,6 @@ func listZones(w *world, r request) (any, *failure) {
 		}
 	}
 	return paged(r, sorted(zones), 20), nil
-}
-
-func getZone(w *world, r request) (any, *failure) {
-	if z := w.zone(r.path["zone_id"]); z != nil {
-		return w.shown(z), nil
-	}
-	return nil, &failure{service: "zones", status: 404, code: 1001, message: "Invalid zone identifier"}
 }
 
 func (w *world) zone(id string) *zone {
@@ -65,9 +72,7 @@ func (w *world) zone(id string) *zone {
 func (s *Server) AddZone(account, name string) string {
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
-	z := &zone{account: account, id: hexID(16), name: name, plan: "free"}
-	s.world.zones = append(s.world.zones, z)
-	return z.id
+	return s.world.addZone(account, name, "full").id
 }
 
 // HideAccounts makes the token one for zones alone, which is shown no accounts.

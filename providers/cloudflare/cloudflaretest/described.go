@@ -1,7 +1,10 @@
 package cloudflaretest
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,4 +50,56 @@ func (c *catalog) declared(service string, code int) bool {
 		}
 	}
 	return false
+}
+
+// Settings are the ids of all settings of zones that are described.
+func Settings(t testing.TB) []string {
+	t.Helper()
+	c := load(t)
+	op, _ := c.find(http.MethodGet, "/zones/x/settings/x")
+	var answer struct {
+		AnyOf []struct{ Properties struct{ ID any } }
+	}
+	if err := json.Unmarshal(op.Response, &answer); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, one := range answer.AnyOf {
+		all = append(all, words(one.Properties.ID)...)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Choices are the words that a field of a request is described to take.
+func Choices(t testing.TB, method, path, field string) []string {
+	t.Helper()
+	op, _ := load(t).find(method, path)
+	var request struct{ Properties map[string]any }
+	if err := json.Unmarshal(op.Request, &request); err != nil {
+		t.Fatal(err)
+	}
+	all := words(request.Properties[field])
+	slices.Sort(all)
+	return all
+}
+
+// words are all that a schema allows as a choice.
+func words(schema any) []string {
+	var all []string
+	switch at := schema.(type) {
+	case []any:
+		for _, v := range at {
+			all = append(all, words(v)...)
+		}
+	case map[string]any:
+		choices, _ := at["enum"].([]any)
+		for _, c := range choices {
+			if text, ok := c.(string); ok {
+				all = append(all, text)
+			}
+		}
+		all = append(all, words(at["anyOf"])...)
+	}
+	return all
 }

@@ -1,6 +1,10 @@
 package cloudflaretest
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Where the descriptions of Cloudflare's operations are wrong or silent. Each entry has its reason.
 
@@ -24,6 +28,7 @@ var undeclared = map[string]string{
 	"workers 10211":  "a version with a migration: https://github.com/cloudflare/workers-sdk/issues/15387",
 	"workers 10215":  "a secret while the newest version is not live, as wrangler reads it (its secret/index.ts)",
 	"workers 100117": "a domain whose name has records: https://github.com/cloudflare/workers-sdk/issues/9878",
+	"rulesets 20217": "a phase that has its ruleset: https://github.com/cloudflare/terraform-provider-cloudflare/issues/6273",
 	"zones 1001":     "an unknown zone id, as https://developers.cloudflare.com/api/ answers it",
 }
 
@@ -31,6 +36,8 @@ var undeclared = map[string]string{
 var extraQueries = map[string][]string{
 	// wrangler asks so (its queues/client.ts), and pages through what it gets.
 	"queues.ListQueues": {"page", "per_page", "name"},
+	// wrangler asks so too (listConfigs of its hyperdrive/client.ts).
+	"hyperdrive.ListConfigs": {"page", "per_page"},
 	// It does not want the script back (its deploy/deploy.ts).
 	"workers.PutScript": {"excludeScript"},
 }
@@ -70,14 +77,46 @@ var amendments = map[string]func(schema map[string]any){
 	"workers.CreateAssetUpload": func(schema map[string]any) { optional(schema, "body") },
 	// A binding that stays is sent by its name and type alone, as wrangler does (its secret/index.ts).
 	"workers.PatchScriptScriptAndVersionSetting": bindingsStay,
+	"hyperdrive.ListConfigs answer": func(schema map[string]any) {
+		schema["properties"].(map[string]any)["result_info"] = map[string]any{"type": "object"}
+	},
 	// The listing tells of its pages, as wrangler and result_info of all other listings expect.
 	"queues.ListQueues answer": func(schema map[string]any) {
 		schema["properties"].(map[string]any)["result_info"] = map[string]any{"type": "object"}
 	},
 }
 
+// numbered lets numbers be numbers: the generator of the descriptions writes a choice of numbers, such as the status of a
+// redirect or the seconds of a zone's setting, as a choice of texts. Cloudflare's own clients have numbers there.
+func numbered(schema any) {
+	switch at := schema.(type) {
+	case []any:
+		for _, v := range at {
+			numbered(v)
+		}
+	case map[string]any:
+		choices, _ := at["enum"].([]any)
+		if len(choices) > 0 && !slices.ContainsFunc(choices, func(c any) bool {
+			text, _ := c.(string)
+			_, err := strconv.Atoi(text)
+			return err != nil
+		}) {
+			delete(at, "enum")
+			delete(at, "type")
+			at["anyOf"] = []any{map[string]any{"enum": choices}, map[string]any{"type": "number"}}
+			return
+		}
+		for _, v := range at {
+			numbered(v)
+		}
+	}
+}
+
 // amended puts a schema right.
 func amended(operation string, schema map[string]any) {
+	if strings.HasPrefix(operation, "rulesets.") || strings.HasPrefix(operation, "zones.") {
+		numbered(schema)
+	}
 	if put := amendments[operation]; put != nil {
 		put(schema)
 	}

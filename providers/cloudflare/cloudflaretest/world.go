@@ -47,6 +47,11 @@ type world struct {
 	tailMade   chan struct{} // closed when a tail is made, and another one then
 	seconds    int           // that have gone by
 	url        string        // of the server, without a path
+
+	rulesets []*ruleset
+	drives   []*drive
+	flows    []*flow
+	tokens   []*token
 }
 
 // request is a call as a handler sees it.
@@ -74,6 +79,7 @@ var all = sync.OnceValue(func() map[string]handler {
 	for _, service := range []map[string]handler{
 		accountHandlers, recordHandlers, keyValueHandlers, queueHandlers, bucketHandlers, databaseHandlers,
 		workerHandlers, versionHandlers, settingHandlers, triggerHandlers, assetHandlers, tailHandlers, referenceHandlers,
+		rulesetHandlers(), driveHandlers, flowHandlers, tokenHandlers,
 	} {
 		maps.Copy(m, service)
 	}
@@ -101,7 +107,7 @@ func (w *world) Read(r *http.Request, body []byte) wiretest.Call {
 	op := cloudflare.OperationOf(r.Method, path)
 	return wiretest.Call{
 		Service: op.Service, Operation: op.Name, Mutating: !op.Reads() && !asks(op.Name, body),
-		Constant: op.Service == "Accounts" || op.Service == "Zones", Method: r.Method, URI: r.URL.RequestURI(), Body: body,
+		Constant: op.Name == "ListAccounts" || op.Name == "ListZones" || op.Name == "GetZone", Method: r.Method, URI: r.URL.RequestURI(), Body: body,
 	}
 }
 

@@ -1,0 +1,28 @@
+// Package tokens offers API tokens of a Cloudflare account.
+//
+// It knows what a token may, by the names of permissions and zones, and that its value is told once. It does not know
+// users' tokens, nor what a permission allows; how calls are made and judged is the business of package cloudflare.
+package tokens
+
+import (
+	"embed"
+
+	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+//go:embed token.go token_props.go
+var source embed.FS
+
+const tokenType = "cloudflare.APIToken"
+
+// Service is what this package offers.
+func Service() cloudflare.Service {
+	return cloudflare.Service{Kinds: []reconcile.Any{reconcile.Erase(tokenKind)}}
+}
+
+// NewToken declares an API token of the account.
+func NewToken(s *athanor.Stack, name string, p TokenProps, opts ...athanor.Option) Token {
+	return athanor.Declare(s, tokenKind, name, p, opts...)
+}
