@@ -4,9 +4,11 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare/d1"
+	"github.com/athanor-dev/athanor/providers/cloudflare/hyperdrive"
 	"github.com/athanor-dev/athanor/providers/cloudflare/kv"
 	"github.com/athanor-dev/athanor/providers/cloudflare/queues"
 	"github.com/athanor-dev/athanor/providers/cloudflare/r2"
+	"github.com/athanor-dev/athanor/providers/cloudflare/workflows"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
@@ -32,7 +34,7 @@ type Binding struct {
 	// DurableObject is a class of Durable Objects. Default: none.
 	DurableObject string
 	// Workflow is the name of a workflow. Default: none.
-	Workflow string
+	Workflow workflows.Name
 	// Class is that of the workflow. Default: none.
 	Class string
 	// Script is the Worker that has the class of durableObject or workflow. Default: none, the Worker itself.
@@ -44,7 +46,7 @@ type Binding struct {
 	// Vectorize is the name of an index. Default: none.
 	Vectorize string
 	// Hyperdrive is the id of a configuration. Default: none.
-	Hyperdrive string
+	Hyperdrive hyperdrive.ID
 	// AI is Workers AI. Default: false.
 	AI bool `json:"ai"`
 	// AISearch is an instance of AI Search. Default: none.

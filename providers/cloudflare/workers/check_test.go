@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare/d1"
+	"github.com/athanor-dev/athanor/providers/cloudflare/hyperdrive"
 	"github.com/athanor-dev/athanor/providers/cloudflare/kv"
 	"github.com/athanor-dev/athanor/providers/cloudflare/queues"
 	"github.com/athanor-dev/athanor/providers/cloudflare/r2"
+	"github.com/athanor-dev/athanor/providers/cloudflare/workflows"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
@@ -69,10 +71,12 @@ func TestEnv(t *testing.T) {
 	t.Parallel()
 	have := Env{
 		"CACHE": kv.Namespace{ID: "c"}, "DB": d1.Database{ID: "d"}, "JOBS": queues.Queue{ID: "i", Name: "jobs"}, "FILES": r2.Bucket{Name: "files", Jurisdiction: "eu"},
+		"SQL": hyperdrive.Config{ID: "h"}, "PAY": workflows.Workflow{Name: "pay", Class: "Checkout", Script: "shop"},
 		"AUTH": Worker{Name: "auth"}, "AI": Binding{AI: true}, "STAGE": "prod", "TURNS": 3, "KEY": token.Secret("key"), "OTHER": struct{}{},
 	}.declared()
 	want := Env{
 		"CACHE": obj{"kv": "c"}, "DB": obj{"d1": "d"}, "JOBS": obj{"queue": "jobs"}, "FILES": obj{"r2": "files", "jurisdiction": "eu"},
+		"SQL": obj{"hyperdrive": "h"}, "PAY": obj{"workflow": "pay", "class": "Checkout", "script": "shop"},
 		"AUTH": obj{"service": "auth"}, "AI": obj{"ai": true}, "STAGE": "prod", "TURNS": 3, "KEY": token.Secret("key"), "OTHER": struct{}{},
 	}
 	if !reflect.DeepEqual(have, want) {

@@ -6,15 +6,17 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare/d1"
+	"github.com/athanor-dev/athanor/providers/cloudflare/hyperdrive"
 	"github.com/athanor-dev/athanor/providers/cloudflare/kv"
 	"github.com/athanor-dev/athanor/providers/cloudflare/queues"
 	"github.com/athanor-dev/athanor/providers/cloudflare/r2"
+	"github.com/athanor-dev/athanor/providers/cloudflare/workflows"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// Env is what a Worker finds in its environment, by name: what constructors of kv, r2, d1, queues and this package
-// return, a [Binding], text, secrets, and numbers, truths and lists, which become JSON.
+// Env is what a Worker finds in its environment, by name: what constructors of kv, r2, d1, queues, hyperdrive, workflows
+// and this package return, a [Binding], text, secrets, and numbers, truths and lists, which become JSON.
 //
 //	workers.Env{"CACHE": cache, "JOBS": jobs, "STAGE": "prod", "KEY": s.Secret("key"), "AI": workers.Binding{AI: true}}
 type Env map[string]any
@@ -49,6 +51,10 @@ func bindingTo(v any) (Binding, bool) {
 		return Binding{D1: to.ID}, true
 	case queues.Queue:
 		return Binding{Queue: to.Name}, true
+	case hyperdrive.Config:
+		return Binding{Hyperdrive: to.ID}, true
+	case workflows.Workflow:
+		return Binding{Workflow: to.Name, Class: to.Class, Script: to.Script}, true
 	case Worker:
 		return Binding{Service: to.Name}, true
 	}
