@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -93,5 +94,5 @@ func useProfile(name string) error {
 	if name == "" {
 		return nil
 	}
-	return os.Setenv("AWS_PROFILE", name)
+	return errors.Join(os.Setenv("AWS_PROFILE", name), os.Setenv("CLOUDFLARE_PROFILE", name))
 }

@@ -18,6 +18,8 @@ import (
 type Cloud struct {
 	settings Settings
 	getenv   func(string) string
+	folder   func() (string, error) // of the user's settings
+	who      func() (credentials, error)
 	limits   *limits
 	clients  sync.Map // by type
 	http     *http.Client
@@ -38,15 +40,18 @@ func FromToken(endpoint, token, account string) *Cloud {
 		}
 		return ""
 	}
+	c.folder = func() (string, error) { return "", errNoProfile }
 	return c
 }
 
 func newCloud(limits *limits, settings Settings) *Cloud {
-	return &Cloud{
-		settings: settings, getenv: os.Getenv, limits: limits, asking: make(chan struct{}, 1), zones: map[string]Zone{},
+	c := &Cloud{
+		settings: settings, getenv: os.Getenv, folder: os.UserConfigDir, limits: limits, asking: make(chan struct{}, 1), zones: map[string]Zone{},
 		// A redirection would carry a write elsewhere as a read.
 		http: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
+	c.who = sync.OnceValues(c.credentials)
+	return c
 }
 
 // Client is the client of a service for a handle, made once for each handle.
@@ -87,16 +92,11 @@ func (c *Cloud) options() ([]option.RequestOption, error) {
 // way is how the API is reached.
 type way struct{ endpoint, token string }
 
-// way reads the environment. Its token is never shown.
+// way reads the environment. The token is read once, and never shown.
 func (c *Cloud) way() (way, error) {
-	name := defaultTokenEnv
-	if c.settings.TokenEnv != nil {
-		name = *c.settings.TokenEnv
-	}
-	token := c.getenv(name)
-	if token == "" {
-		return way{}, reconcile.WithHint(&TokenError{Env: name},
-			"make a token at https://dash.cloudflare.com/profile/api-tokens and put it into %s", name)
+	who, err := c.who()
+	if err != nil {
+		return way{}, err
 	}
 	endpoint := cmp.Or(c.getenv("CLOUDFLARE_API_BASE_URL"), defaultEndpoint)
 	if c.settings.Endpoint != nil {
@@ -105,7 +105,7 @@ func (c *Cloud) way() (way, error) {
 	if err := checkEndpoint(endpoint); err != nil {
 		return way{}, Invalid(err)
 	}
-	return way{trimSlash(endpoint), token}, nil
+	return way{trimSlash(endpoint), who.token}, nil
 }
 
 func trimSlash(s string) string {

@@ -230,6 +230,7 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("%v, %v", place, err)
 	}
 	t.Setenv("CLOUDFLARE_API_TOKEN", "")
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("SHOP_TOKEN", s.Token)
 	if place, err := open(&cloudflare.Settings{TokenEnv: new("SHOP_TOKEN")}).Place(t.Context()); err != nil || place.Account != s.Account {
 		t.Errorf("%v, %v", place, err)

@@ -1,6 +1,7 @@
 package cloudflare
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -88,7 +89,8 @@ func (c *Cloud) account() string {
 	if c.settings.Account != nil {
 		return *c.settings.Account
 	}
-	return c.getenv("CLOUDFLARE_ACCOUNT_ID")
+	who, _ := c.who() // without a token nothing is asked
+	return cmp.Or(who.account, c.getenv("CLOUDFLARE_ACCOUNT_ID"))
 }
 
 // reached are the names of the accounts that the token reaches, by id. A token that is for zones alone is shown no

@@ -14,10 +14,13 @@ import (
 // the names that Cloudflare's own tools use.
 type Settings struct {
 	// Account is where things live: its id (32 hexadecimal digits) or its name. Default: CLOUDFLARE_ACCOUNT_ID, or the
-	// only account that the token reaches.
+	// only account that the token reaches. The account of a profile goes before these.
 	Account *string
 	// TokenEnv names the environment variable that holds the API token. Default: CLOUDFLARE_API_TOKEN.
 	TokenEnv *string
+	// Profile names a token, and an account, in athanor/cloudflare.yaml below the user's folder of settings, such as
+	// ~/.config. Default: CLOUDFLARE_PROFILE; without that and without a token in the environment, default.
+	Profile *string
 	// Endpoint is the URL that the API is reached by. Default: CLOUDFLARE_API_BASE_URL, or Cloudflare's own.
 	Endpoint *string
 }
@@ -35,6 +38,9 @@ func Account(idOrName string) Setting { return setting("account", idOrName) }
 
 // TokenEnv names the environment variable that holds the API token.
 func TokenEnv(name string) Setting { return setting("tokenEnv", name) }
+
+// Profile names a token, and an account, in the user's file of profiles.
+func Profile(name string) Setting { return setting("profile", name) }
 
 // Endpoint is the URL that the API is reached by.
 func Endpoint(url string) Setting { return setting("endpoint", url) }
