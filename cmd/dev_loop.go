@@ -223,6 +223,7 @@ func (d *dev) drain() error {
 		return nil
 	}
 	d.round.abandon()
+	d.emit(devLine{Type: devStopping})
 	<-d.round.done
 	r := d.round
 	d.round = nil

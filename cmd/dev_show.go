@@ -21,6 +21,7 @@ const (
 	devDeployed  = "deployed"  // a plan was applied, or nothing was to be done: a summary
 	devLooked    = "looked"    // the same for a look at a few unchanged resources
 	devProblem   = "problem"   // what does not build or plan, or holds the stage: an error that ends nothing
+	devStopping  = "stopping"  // the session is to end: what is at work is finished, and nothing new begins
 	devEnding    = "ending"    // the session ends
 	devDestroyed = "destroyed" // what dev made is deleted: a summary
 )

@@ -220,6 +220,7 @@ func TestDevInterrupted(t *testing.T) {
 	if err := s.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
+	s.next("stopping")
 	w.open()
 	s.over(130)
 	if !w.has("done") || w.has("last.txt") {

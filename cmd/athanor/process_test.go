@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -143,7 +144,11 @@ func TestInterruptOnce(t *testing.T) {
 	w := newGated(t)
 	cmd := w.command("deploy", "--yes", "--json")
 	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.Stdout = &out
+	told, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +156,11 @@ func TestInterruptOnce(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
+	readUntil(t, told, &errs, "stopping")
 	w.open()
+	if _, err := errs.ReadFrom(told); err != nil {
+		t.Fatal(err)
+	}
 	var stdout, stderr string
 	if code := exitCode(t, cmd.Wait(), &out, &errs, &stdout, &stderr); code != 130 {
 		t.Fatalf("exit code %d, want 130: %s%s", code, stdout, stderr)
@@ -184,13 +193,7 @@ func TestInterruptTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	var seen bytes.Buffer
-	for part := make([]byte, 512); !strings.Contains(seen.String(), "once more cancels"); {
-		n, err := pipe.Read(part)
-		seen.Write(part[:n])
-		if err != nil {
-			t.Fatalf("%v: %s", err, seen.String())
-		}
-	}
+	readUntil(t, pipe, &seen, "once more cancels")
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
@@ -206,6 +209,18 @@ func TestInterruptTwice(t *testing.T) {
 	}
 	w.openSoon()
 	wantCounts(t, w.summary(0, "deploy", "--yes"), map[string]float64{"failed": 0, "unchanged": 1})
+}
+
+// readUntil reads what a command tells until it tells a text.
+func readUntil(t *testing.T, from io.Reader, seen *bytes.Buffer, text string) {
+	t.Helper()
+	for part := make([]byte, 512); !strings.Contains(seen.String(), text); {
+		n, err := from.Read(part)
+		seen.Write(part[:n])
+		if err != nil {
+			t.Fatalf("%v: %s", err, seen.String())
+		}
+	}
 }
 
 // openSoon opens the gate for the next one that comes.
