@@ -158,7 +158,7 @@ func TestSizeLaw(t *testing.T) {
 }
 
 func TestStateLaw(t *testing.T) {
-	const head = "package a\n\nimport (\n\t\"errors\"\n\t\"regexp\"\n\t\"reflect\"\n\t\"encoding/base32\"\n\t\"encoding/base64\"\n\t\"sync\"\n\trec \"" + module + "/reconcile\"\n)\n"
+	const head = "package a\n\nimport (\n\t\"errors\"\n\t\"regexp\"\n\t\"reflect\"\n\t\"encoding/base32\"\n\t\"encoding/base64\"\n\t\"sync\"\n\trec \"" + module + "/reconcile\"\n\t\"" + module + "/reconcile/props\"\n)\n"
 	expect(t, stateLaw(read(t, "adopt/a.go", head+`
 // ErrGone is a sentinel.
 var ErrGone = errors.New("gone")
@@ -173,6 +173,7 @@ var (
 	rows      = []byte("rows")
 	digits    = [...]string{"one", "two"}
 	byCode    = sync.OnceValue(table)
+	form      = props.Pattern("x")
 )
 
 //go:embed a.txt
@@ -193,6 +194,7 @@ var count, limit = 1, 2
 var Bytes = []byte("exported bytes can be written by anybody")
 var mutex sync.Mutex
 var Lazy = sync.OnceValue(table)
+var Form = props.Pattern("x")
 var wrong = errors.New("not named as an error")
 var Thing = Kind[P, L, A]{}
 
@@ -203,7 +205,7 @@ func f() {
 	g(&spare)
 }
 `))
-	expect(t, got, "cache", "known", "Shown", "empty", "slots", "flags", "spare", "count", "limit", "Bytes", "mutex", "Lazy", "wrong", "Thing")
+	expect(t, got, "cache", "known", "Shown", "empty", "slots", "flags", "spare", "count", "limit", "Bytes", "mutex", "Lazy", "Form", "wrong", "Thing")
 	if got[0].key != "adopt.cache" {
 		t.Errorf("key %q, want adopt.cache", got[0].key)
 	}

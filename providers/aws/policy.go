@@ -2,9 +2,10 @@ package aws
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/athanor-dev/athanor/reconcile/props"
 
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -201,10 +202,10 @@ func lower(s string) string {
 	return strings.ToLower(s)
 }
 
-var rootUser = regexp.MustCompile(`^arn:aws[a-z-]*:iam::(\d{12}):root$`)
+var rootUser = props.Pattern(`^arn:aws[a-z-]*:iam::(\d{12}):root$`)
 
 func account(s string) string {
-	if m := rootUser.FindStringSubmatch(s); m != nil {
+	if m := rootUser().FindStringSubmatch(s); m != nil {
 		return m[1]
 	}
 	return s

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
 // Settings say where things live and who asks. All are optional: the SDK's usual chain of environment,
@@ -115,7 +115,7 @@ func family(of reconcile.Family, services []Service) *reconcile.Family {
 	return &of
 }
 
-var accountID = regexp.MustCompile(`^[0-9]{12}$`)
+var accountID = props.Pattern(`^[0-9]{12}$`)
 
 func open(limits *limits, settings any) (*Cloud, error) {
 	s, ok := settings.(*Settings)
@@ -125,7 +125,7 @@ func open(limits *limits, settings any) (*Cloud, error) {
 	if s == nil {
 		s = new(Settings)
 	}
-	if s.AccountID != "" && !accountID.MatchString(s.AccountID) {
+	if s.AccountID != "" && !accountID().MatchString(s.AccountID) {
 		return nil, reconcile.WithHint(fmt.Errorf("settings of aws: accountId %q", s.AccountID), "an account is twelve digits")
 	}
 	return newCloud(limits, *s, nil), nil

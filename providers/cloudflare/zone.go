@@ -5,22 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"regexp"
 	"strings"
 
 	"github.com/cloudflare/cloudflare-go/v6/packages/pagination"
 	"github.com/cloudflare/cloudflare-go/v6/zones"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
 // Zone is a domain in the account.
 type Zone struct{ ID, Name string }
 
-var objectID = regexp.MustCompile(`^[0-9a-f]{32}$`)
+var objectID = props.Pattern(`^[0-9a-f]{32}$`)
 
 // IsID reports whether a text is shaped like the ids of Cloudflare, so that it can be part of a path.
-func IsID(text string) bool { return objectID.MatchString(text) }
+func IsID(text string) bool { return objectID().MatchString(text) }
 
 // ZoneOf is the zone of that id or name in the account of a handle. It is looked up once for each handle. One that is
 // not there, or is in another account, is ErrAbsent.

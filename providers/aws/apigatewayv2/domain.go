@@ -1,7 +1,6 @@
 package apigatewayv2
 
 import (
-	"regexp"
 	"strings"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
@@ -133,19 +133,19 @@ func domainDefaults(want DomainNameProps) DomainNameProps {
 }
 
 var (
-	domainName = regexp.MustCompile(`^(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9][a-z0-9-]*[a-z0-9]$`)
-	truststore = regexp.MustCompile(`^s3://[^/]+/.+$`)
+	domainName = props.Pattern(`^(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9][a-z0-9-]*[a-z0-9]$`)
+	truststore = props.Pattern(`^s3://[^/]+/.+$`)
 )
 
 func checkDomain(want DomainNameProps) error {
 	problems := aws.CheckTags(want.Tags)
-	if !token.Has(want.Name) && !domainName.MatchString(want.Name) {
+	if !token.Has(want.Name) && !domainName().MatchString(want.Name) {
 		problems.Wrong("name", "want a domain in lower case, such as api.example.com or *.example.com")
 	}
 	switch m := want.MutualTLS; {
 	case m == nil && want.OwnershipVerificationCertificateARN != "":
 		problems.Wrong("ownershipVerificationCertificateArn", "it goes with mutualTls")
-	case m != nil && !token.Has(m.TruststoreURI) && !truststore.MatchString(m.TruststoreURI):
+	case m != nil && !token.Has(m.TruststoreURI) && !truststore().MatchString(m.TruststoreURI):
 		problems.Wrong("mutualTls.truststoreUri", "want an object of S3, such as s3://bucket/truststore.pem")
 	}
 	return problems.OrNil()

@@ -2,7 +2,6 @@ package apigatewayv2
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,8 +13,8 @@ import (
 )
 
 var (
-	routeKey  = regexp.MustCompile(`^(\$default|(ANY|GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) /.*)$`)
-	stageName = regexp.MustCompile(`^(\$default|[A-Za-z0-9_-]{1,128})$`)
+	routeKey  = props.Pattern(`^(\$default|(ANY|GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) /.*)$`)
+	stageName = props.Pattern(`^(\$default|[A-Za-z0-9_-]{1,128})$`)
 )
 
 // checking collects what is wrong with a declaration.
@@ -64,7 +63,7 @@ func checkAPI(want HTTPAPIProps) error {
 }
 
 func (c *checking) route(at tree.Path, key string, r Route) {
-	if !token.Has(key) && !routeKey.MatchString(key) {
+	if !token.Has(key) && !routeKey().MatchString(key) {
 		c.Wrong(at, `want a method and a path, such as "GET /items/{id}", or "$default"`)
 	}
 	private := r.Listener != "" || r.VPCLink != ""
@@ -160,7 +159,7 @@ func (c *checking) authorizer(at tree.Path, a Authorizer) {
 }
 
 func (c *checking) stage(at tree.Path, name string, s Stage) {
-	if !token.Has(name) && !stageName.MatchString(name) {
+	if !token.Has(name) && !stageName().MatchString(name) {
 		c.Wrong(at, `want letters, digits, - and _, or "$default"`)
 	}
 	if s.AccessLog != nil && strings.ContainsAny(s.AccessLog.Format, "\r\n") {

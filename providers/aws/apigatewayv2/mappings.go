@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -59,15 +59,15 @@ func (m Mapping) normal() Mapping {
 
 // mappingKey is what API Gateway takes as a path:
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-mappings.html
-var mappingKey = regexp.MustCompile(`^[A-Za-z0-9$_.+!*'()-]+(/[A-Za-z0-9$_.+!*'()-]+)*$`)
+var mappingKey = props.Pattern(`^[A-Za-z0-9$_.+!*'()-]+(/[A-Za-z0-9$_.+!*'()-]+)*$`)
 
 func (c *checking) mapping(path tree.Path, at string, m Mapping) {
 	if !token.Has(at) {
 		domain, key, below := strings.Cut(at, "/")
 		switch {
-		case !domainName.MatchString(domain):
+		case !domainName().MatchString(domain):
 			c.Wrong(path, `want a domain in lower case, and a path below it where there is one: "api.example.com/orders"`)
-		case below && (!mappingKey.MatchString(key) || len(key) > 300):
+		case below && (!mappingKey().MatchString(key) || len(key) > 300):
 			c.Wrong(path, "want up to 300 letters, digits and $-_.+!*'() in the path, and single slashes between them")
 		}
 	}

@@ -1,8 +1,9 @@
 package cloudcontrol
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/athanor-dev/athanor/reconcile/props"
 
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
@@ -151,12 +152,12 @@ func endsIn(whole, word string) bool {
 	return ok && word != "" && (strings.HasSuffix(rest, "/") || strings.HasSuffix(rest, ":"))
 }
 
-var policyName = regexp.MustCompile(`Polic(y|ies)(Document|Text)?$`)
+var policyName = props.Pattern(`Polic(y|ies)(Document|Text)?$`)
 
 // sameDocument compares values that the registry does not look into, which may be JSON text on either side. Policies say
 // the same in several ways.
 func sameDocument(at tree.Path, want, have any) bool {
-	if policyName.MatchString(string(at)) {
+	if policyName().MatchString(string(at)) {
 		want, have = aws.CanonicalPolicy(want), aws.CanonicalPolicy(have)
 	}
 	return tree.Equal(decoded(want), decoded(have))

@@ -241,7 +241,7 @@ func (k *kind) moves() []string {
 		name := string(f.Path)
 		switch {
 		case slices.Contains(k.ID, f.Path), f.Replaces:
-		case k.ReadOnlyAt(f.Path) && !changing.MatchString(name):
+		case k.ReadOnlyAt(f.Path) && !changing().MatchString(name):
 		default:
 			all = append(all, name)
 		}
@@ -249,7 +249,7 @@ func (k *kind) moves() []string {
 	return all
 }
 
-var changing = regexp.MustCompile(`Version|Status|State|Modified|Updated|Revision|ETag|Count`)
+var changing = props.Pattern(`Version|Status|State|Modified|Updated|Revision|ETag|Count`)
 
 // declared is what would be declared of a resource with these attributes: what can be set, without marks.
 func (k *kind) declared(attrs object) object {

@@ -2,7 +2,6 @@ package eventbridge
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -110,7 +110,7 @@ func ruleDefaults(want RuleProps) RuleProps {
 	return want
 }
 
-var schedule = regexp.MustCompile(`^(rate|cron)\(.+\)$`)
+var schedule = props.Pattern(`^(rate|cron)\(.+\)$`)
 
 // checkRule finds what EventBridge would refuse.
 func checkRule(want RuleProps) error {
@@ -124,7 +124,7 @@ func checkRule(want RuleProps) error {
 	if (want.EventPattern == nil || want.EventPattern == "") && when == "" {
 		wrong("eventPattern", "a rule needs an eventPattern, a scheduleExpression or both")
 	}
-	if when != "" && !token.Has(when) && !schedule.MatchString(when) {
+	if when != "" && !token.Has(when) && !schedule().MatchString(when) {
 		wrong("scheduleExpression", "want rate(…) or cron(…)")
 	}
 	if bus := want.EventBusName; when != "" && !token.Has(bus) && busName(bus) != defaultBus {

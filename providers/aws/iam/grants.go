@@ -2,12 +2,12 @@ package iam
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -57,7 +57,7 @@ func checkBindings(statements []aws.Statement, wrong func(tree.Path, string)) {
 		}
 		sids[s.Sid] = true
 		for operator := range s.Conditions {
-			if !operators.MatchString(operator) && !token.Has(operator) {
+			if !operators().MatchString(operator) && !token.Has(operator) {
 				wrong(at.Key("conditions").Key(operator), "want an operator such as StringEquals")
 			}
 		}
@@ -65,7 +65,7 @@ func checkBindings(statements []aws.Statement, wrong func(tree.Path, string)) {
 }
 
 // operators are those of conditions: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html
-var operators = regexp.MustCompile(`^(For(AllValues|AnyValue):)?(String(Not)?(Equals(IgnoreCase)?|Like)|Arn(Not)?(Equals|Like)|(Not)?IpAddress|Bool|BinaryEquals|` +
+var operators = props.Pattern(`^(For(AllValues|AnyValue):)?(String(Not)?(Equals(IgnoreCase)?|Like)|Arn(Not)?(Equals|Like)|(Not)?IpAddress|Bool|BinaryEquals|` +
 	`(Numeric|Date)((Not)?Equals|(Less|Greater)Than(Equals)?))(IfExists)?$|^Null$`)
 
 // granted is a policy as the statements that a binding can hold; ok is false for any other.

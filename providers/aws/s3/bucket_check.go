@@ -3,7 +3,6 @@ package s3
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,13 +13,13 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+var nameForm = props.Pattern(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 
 // checkBucket finds what S3 would refuse only after the bucket was made.
 func checkBucket(want BucketProps) error {
 	var bad props.Errors
 	say := func(path, problem string) { bad = append(bad, problemAt(path, problem)) }
-	if want.Name != "" && !token.Has(want.Name) && !nameForm.MatchString(want.Name) {
+	if want.Name != "" && !token.Has(want.Name) && !nameForm().MatchString(want.Name) {
 		say("name", "wants 3 to 63 lower case letters, digits, \".\" and \"-\", beginning and ending with a letter or digit")
 	}
 	if want.ObjectLockEnabled && want.Versioning == "Suspended" {

@@ -3,7 +3,6 @@ package d1
 import (
 	"context"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
@@ -71,11 +70,11 @@ var databaseKind = &reconcile.Kind[DatabaseProps, liveDatabase, Database]{
 // alone is a database without copies.
 const alone = "disabled"
 
-var databaseName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var databaseName = props.Pattern(`^[A-Za-z0-9_-]{1,64}$`)
 
 // checkDatabase finds what D1 would refuse.
 func checkDatabase(want DatabaseProps) error {
-	if want.Name == "" || token.Has(want.Name) || databaseName.MatchString(want.Name) {
+	if want.Name == "" || token.Has(want.Name) || databaseName().MatchString(want.Name) {
 		return nil
 	}
 	return props.Errors{{Path: "name", Problem: "want up to 64 letters, digits, - and _"}}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"regexp"
 	"strings"
 
 	sdk "github.com/cloudflare/cloudflare-go/v6/d1"
@@ -15,11 +14,12 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
 var (
 	errNoName = errors.New("a database is found by its id or its name, and there is neither")
-	uuid      = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+	uuid      = props.Pattern(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 )
 
 // wireDatabase is a database as D1 writes it.
@@ -69,7 +69,7 @@ func findDatabase(ctx context.Context, client *sdk.DatabaseService, site databas
 	switch {
 	case site.Last != nil:
 		return string(site.Last.ID), nil
-	case uuid.MatchString(site.ID):
+	case uuid().MatchString(site.ID):
 		return site.ID, nil
 	case site.ID != "":
 		name = site.ID

@@ -2,7 +2,6 @@ package queues
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"time"
 
@@ -69,12 +68,12 @@ var queueKind = &reconcile.Kind[QueueProps, liveQueue, Queue]{
 	},
 }
 
-var queueName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+var queueName = props.Pattern(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
 // checkQueue finds what Cloudflare would refuse, or would round.
 func checkQueue(want QueueProps) error {
 	var problems props.Errors
-	if want.Name != "" && !token.Has(want.Name) && !queueName.MatchString(want.Name) {
+	if want.Name != "" && !token.Has(want.Name) && !queueName().MatchString(want.Name) {
 		problems = append(problems, &props.FieldError{
 			Path: "name", Problem: "want up to 63 lower-case letters, digits and -, with a letter or digit at both ends",
 		})

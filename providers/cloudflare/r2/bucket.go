@@ -2,7 +2,6 @@ package r2
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
 
@@ -100,7 +99,7 @@ func bucketDefaults(want BucketProps) BucketProps {
 	return want
 }
 
-var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$`)
+var bucketName = props.Pattern(`^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$`)
 
 // checkBucket finds what R2 would refuse.
 func checkBucket(want BucketProps) error {
@@ -113,7 +112,7 @@ func checkBucket(want BucketProps) error {
 			wrong(path, "want whole seconds")
 		}
 	}
-	if want.Name != "" && !token.Has(want.Name) && !bucketName.MatchString(want.Name) {
+	if want.Name != "" && !token.Has(want.Name) && !bucketName().MatchString(want.Name) {
 		wrong("name", "want 3 to 63 lower-case letters, digits and -, with a letter or digit at both ends")
 	}
 	for i, rule := range want.CORS {

@@ -2,7 +2,6 @@ package rulesets
 
 import (
 	"fmt"
-	"regexp"
 	"time"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
@@ -90,15 +89,15 @@ func identityOf(r Ruleset) string {
 }
 
 var (
-	nameForm = regexp.MustCompile(`^[A-Za-z0-9]+(_[A-Za-z0-9]+)*$`)
-	refForm  = regexp.MustCompile(`^[a-z0-9]+(_[a-z0-9]+)*$`)
+	nameForm = props.Pattern(`^[A-Za-z0-9]+(_[A-Za-z0-9]+)*$`)
+	refForm  = props.Pattern(`^[a-z0-9]+(_[a-z0-9]+)*$`)
 )
 
 // checkRuleset finds what Cloudflare would refuse, and what would make rules be taken for one another.
 func checkRuleset(want RulesetProps) error {
 	var problems props.Errors
 	wrong := problems.Wrong
-	if want.Name != "" && !token.Has(want.Name) && (len(want.Name) > 64 || !nameForm.MatchString(want.Name)) {
+	if want.Name != "" && !token.Has(want.Name) && (len(want.Name) > 64 || !nameForm().MatchString(want.Name)) {
 		wrong("name", "want up to 64 letters, digits and single _, with a letter or a digit at both ends")
 	}
 	if len(want.Rules) == 0 {
@@ -109,7 +108,7 @@ func checkRuleset(want RulesetProps) error {
 		at := tree.Path("rules").Index(i)
 		switch {
 		case token.Has(r.Ref):
-		case len(r.Ref) > 32 || !refForm.MatchString(r.Ref):
+		case len(r.Ref) > 32 || !refForm().MatchString(r.Ref):
 			wrong(at.Key("ref"), "want up to 32 lower-case letters, digits and single _")
 		case refs[r.Ref]:
 			wrong(at.Key("ref"), fmt.Sprintf("there are two rules %s", r.Ref))

@@ -56,7 +56,7 @@ func observeRuleset(ctx context.Context, site rulesetSite) (liveRuleset, error) 
 		zone, live.phase, live.name = site.Last.ZoneID, site.Last.Phase, site.Last.Name
 	case site.ID != "":
 		parts := strings.Split(site.ID, "/")
-		if len(parts) != 3 || parts[0] == "" || !nameForm.MatchString(parts[2]) {
+		if len(parts) != 3 || parts[0] == "" || !nameForm().MatchString(parts[2]) {
 			return live, reconcile.WithHint(fmt.Errorf("%q names no rules", site.ID), "write zone/phase/name, or account/phase/name")
 		}
 		zone, live.phase, live.name = strings.TrimSuffix(parts[0], ofAccount), parts[1], parts[2]
@@ -166,7 +166,7 @@ func namesIn(ctx context.Context, in reconcile.Scope, s scope) ([]reconcile.Foun
 		told := map[string]bool{}
 		for _, rule := range whole.Rules {
 			name, _, ok := strings.Cut(rule.Ref, between)
-			if ok && nameForm.MatchString(name) && strings.HasPrefix(name, plain(in.Prefix)) && !told[name] {
+			if ok && nameForm().MatchString(name) && strings.HasPrefix(name, plain(in.Prefix)) && !told[name] {
 				told[name] = true
 				id := identityOf(Ruleset{ZoneID: s.zone.ID, Phase: r.Phase, Name: name})
 				all = append(all, reconcile.Found{Kind: rulesetType, Place: in.Place, Identity: id, Name: name})

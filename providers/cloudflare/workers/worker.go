@@ -3,7 +3,6 @@ package workers
 import (
 	"context"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -94,21 +93,21 @@ func workerDefaults(want WorkerProps) WorkerProps {
 }
 
 var (
-	workerName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	hostName   = regexp.MustCompile(`^([a-z0-9_]([a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]+$`)
-	dateForm   = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
+	workerName = props.Pattern(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	hostName   = props.Pattern(`^([a-z0-9_]([a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]+$`)
+	dateForm   = props.Pattern(`^\d{4}-\d{2}-\d{2}$`)
 )
 
 // checkWorker finds what Cloudflare would refuse, or would take without doing it.
 func checkWorker(want WorkerProps) error {
 	problems := slices.Concat(checkCode(want.Code, want.Assets != nil), checkAssets(want), checkEnv(want), checkClasses(want))
-	if want.Name != "" && !token.Has(want.Name) && !workerName.MatchString(want.Name) {
+	if want.Name != "" && !token.Has(want.Name) && !workerName().MatchString(want.Name) {
 		problems.Wrong("name", "want up to 63 lower-case letters, digits and -, with a letter or digit at both ends")
 	}
 	switch date := want.CompatibilityDate; {
 	case date == "" && want.Code != nil:
 		problems.Wrong("compatibilityDate", "is required with code; today's is good for new code")
-	case date != "" && !token.Has(date) && !dateForm.MatchString(date):
+	case date != "" && !token.Has(date) && !dateForm().MatchString(date):
 		problems.Wrong("compatibilityDate", "want a date such as 2026-01-31")
 	}
 	if want.Limits != nil && want.Limits.CPU != nil && *want.Limits.CPU%time.Millisecond != 0 {
@@ -131,7 +130,7 @@ func checkWorker(want WorkerProps) error {
 		}
 	}
 	for i, name := range want.Domains {
-		if !token.Has(name) && !hostName.MatchString(name) {
+		if !token.Has(name) && !hostName().MatchString(name) {
 			problems.Wrong(tree.Path("domains").Index(i), "want a host name in lower case")
 		}
 	}

@@ -1,7 +1,6 @@
 package workflows
 
 import (
-	"regexp"
 	"slices"
 	"unicode"
 
@@ -52,11 +51,11 @@ var workflowKind = &reconcile.Kind[WorkflowProps, liveWorkflow, Workflow]{
 	},
 }
 
-var nameForm = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9_-]{0,63}$`)
+var nameForm = props.Pattern(`^[a-zA-Z0-9_][a-zA-Z0-9_-]{0,63}$`)
 
 func checkWorkflow(want WorkflowProps) error {
 	var problems props.Errors
-	if want.Name != "" && !token.Has(want.Name) && !nameForm.MatchString(want.Name) {
+	if want.Name != "" && !token.Has(want.Name) && !nameForm().MatchString(want.Name) {
 		problems.Wrong("name", "want up to 64 letters, digits, _ and -, with a letter, a digit or _ in front")
 	}
 	return problems.OrNil()

@@ -2,7 +2,6 @@ package zones
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -77,11 +76,11 @@ var zoneKind = &reconcile.Kind[ZoneProps, liveZone, Zone]{
 	},
 }
 
-var domainForm = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$`)
+var domainForm = props.Pattern(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$`)
 
 func checkZone(want ZoneProps) error {
 	var problems props.Errors
-	if !token.Has(want.Name) && (len(want.Name) > 253 || !domainForm.MatchString(want.Name)) {
+	if !token.Has(want.Name) && (len(want.Name) > 253 || !domainForm().MatchString(want.Name)) {
 		problems.Wrong("name", "want a domain in lower case, such as example.com; other letters as xn--…")
 	}
 	for i, server := range want.VanityNameServers {
