@@ -14,6 +14,7 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
@@ -198,11 +199,11 @@ func TestMistakesComeTogether(t *testing.T) {
 		}
 		return errors.New("and its own")
 	}, athanor.Plain)
-	graph, ok := errors.AsType[*engine.GraphError](err)
-	if !ok || len(graph.Problems) < len(tests) {
+	wrong, ok := errors.AsType[*engine.GraphError](err)
+	if !ok || len(wrong.Problems) < len(tests) {
 		t.Errorf("not all at once: %v", err)
 	}
-	if !errors.Is(err, athanor.ErrTwice) || !errors.Is(err, engine.ErrAddress) || !errors.Is(err, athanor.ErrNoConfig) {
+	if !errors.Is(err, athanor.ErrTwice) || !errors.Is(err, graph.ErrAddress) || !errors.Is(err, athanor.ErrNoConfig) {
 		t.Errorf("sentinels are lost: %v", err)
 	}
 }

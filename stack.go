@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -206,9 +207,9 @@ func CheckName(name string) error {
 
 func checkAddress(address string) error {
 	if token.Has(address) {
-		return reconcile.WithHint(fmt.Errorf("%w: it holds a reference", engine.ErrAddress), "addresses must be known before anything is looked at")
+		return reconcile.WithHint(fmt.Errorf("%w: it holds a reference", graph.ErrAddress), "addresses must be known before anything is looked at")
 	}
-	return engine.CheckAddress(address)
+	return graph.CheckAddress(address)
 }
 
 func plainName(s string) bool {

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -63,7 +64,7 @@ func (a *app) logs(c *cli.Context) error {
 
 // looksLikeAddress tells an address, or a glob of some, from a target.
 func looksLikeAddress(text string) bool {
-	return engine.CheckAddress(strings.NewReplacer("**", "x", "*", "x", "?", "x").Replace(text)) == nil
+	return graph.CheckAddress(strings.NewReplacer("**", "x", "*", "x", "?", "x").Replace(text)) == nil
 }
 
 // printLogs shows lines as they come. What cannot be read is said, and stops none of the others.

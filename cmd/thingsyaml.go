@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -65,7 +66,7 @@ func addressOf(t engine.Thing) string {
 		}
 	}
 	address := strings.Trim(b.String(), "-")
-	if engine.CheckAddress(address) != nil {
+	if graph.CheckAddress(address) != nil {
 		kind := t.Kind[strings.LastIndexByte(t.Kind, '.')+1:]
 		address = strings.TrimRight(strings.ToLower(kind)+"-"+address, "-")
 	}

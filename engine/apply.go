@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
@@ -218,10 +219,10 @@ func (r *run) prelude(ctx context.Context) error {
 		switch {
 		case r.w.isFound(n):
 			n.rec = r.w.recovered(n)
-			r.w.owners.change(nil, n.rec)
+			r.w.owners.Change(nil, n.rec)
 			n.others = nil
 			if n.plan.Generation == 0 {
-				n.plan.Generation = n.rec.live().number
+				n.plan.Generation = n.rec.Live().Number
 			}
 		case len(n.others) > 0:
 			n.rec = r.recordOf(n) // what it was before, of another kind or elsewhere: later runs do not look for it
@@ -231,17 +232,17 @@ func (r *run) prelude(ctx context.Context) error {
 		default:
 			continue
 		}
-		row, err := n.rec.seal(r.w.stage, r.e.Key)
+		row, err := n.rec.Seal(r.w.stage, r.e.Key)
 		if err != nil {
 			return err
 		}
 		change.Put = append(change.Put, row)
 	}
 	for _, n := range r.w.leftover {
-		if !n.rec.found {
+		if !n.rec.Found {
 			continue
 		}
-		row, err := n.rec.seal(r.w.stage, r.e.Key)
+		row, err := n.rec.Seal(r.w.stage, r.e.Key)
 		if err != nil {
 			return err
 		}
@@ -257,19 +258,19 @@ func (r *run) prelude(ctx context.Context) error {
 // refresh brings what is recorded of a thing up to date with its declaration.
 func (r *run) refresh(n *node) {
 	rec := r.recordOf(n)
-	live := rec.live()
+	live := rec.Live()
 	if live != nil && n.plan.Action != Replace && n.plan.Action != Create {
-		if c := rec.candidate(); c != nil {
-			c.state, c.props = statestore.Condemned, first(c.props, rec.props) // the program was reverted
+		if c := rec.Candidate(); c != nil {
+			c.State, c.Props = statestore.Condemned, first(c.Props, rec.Props) // the program was reverted
 		}
 	}
 	if live != nil && n.job != nil && (n.plan.Action == Unchanged || n.plan.Action == Wait) {
-		live.settings = nil
+		live.Settings = nil
 		if len(n.job.Unknown) == 0 {
-			rec.keep(n, n.job)
+			keepSettled(rec, n, n.job)
 		}
 		if !n.spec.Recorded && !n.look.Absent && n.look.Attrs != nil {
-			live.attrs = n.seenAttrs(live.attrs)
+			live.Attributes = n.seenAttrs(live.Attributes)
 		}
 	}
 	n.rec = rec
@@ -312,7 +313,7 @@ func sameBut(ignored []tree.Path, a, b map[string]any) bool {
 }
 
 // sameOptions compares by what is written of options: nil and empty lists are equal.
-func sameOptions(a, b Options) bool {
+func sameOptions(a, b graph.Options) bool {
 	if a.IsZero() && b.IsZero() {
 		return true
 	}
@@ -324,7 +325,7 @@ func sameOptions(a, b Options) bool {
 // ownedNeeds are the addresses with rows that a node depends on.
 func (w *work) ownedNeeds(n *node) []string {
 	if n.was != nil && n.rec != nil {
-		return n.rec.needs
+		return n.rec.Needs
 	}
 	var needs []string
 	for _, a := range n.needs {

@@ -44,5 +44,5 @@ func (n *node) rebuilt() (map[tree.Path]bool, error) {
 
 // builtAnew reports that what a thing is made of differs from what it was settled with.
 func (n *node) builtAnew() bool {
-	return n.rec != nil && n.rec.built != "" && n.rec.built != builtOf(n.assets)
+	return n.rec != nil && n.rec.Assets != "" && n.rec.Assets != builtOf(n.assets)
 }

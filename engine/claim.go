@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 )
@@ -52,7 +53,7 @@ func (w *work) condemnedBefore(addr string, number uint64) bool {
 
 // classifyFound: there is one that the record does not know, or knows only as begun.
 func (w *work) classifyFound(ctx context.Context, n *node) {
-	begun := n.rec.candidate()
+	begun := n.rec.Candidate()
 	answer := adopt.Judge(w.evidence(n, n.job, n.look, begun))
 	w.noteStore(n, answer)
 	if answer.Verdict != adopt.Ours {
@@ -147,7 +148,7 @@ func (w *work) classifyAdopted(ctx context.Context, n *node, answer adopt.Answer
 // claimedAbroad finds out whether another stage of this store has on record what carries no mark. Where an identity
 // says the account it is one thing; without one it may be of another machine or folder, and is only said.
 func (w *work) claimedAbroad(ctx context.Context, n *node) {
-	holder, err := w.elsewhere(ctx, physical{n.spec.Type, n.access.place, n.look.Identity})
+	holder, err := w.elsewhere(ctx, state.Object{Kind: n.spec.Type, Location: n.access.place, Identity: n.look.Identity})
 	switch {
 	case err != nil:
 		w.block(n, err)
@@ -162,9 +163,9 @@ func (w *work) claimedAbroad(ctx context.Context, n *node) {
 
 // oneOwner refuses that two addresses claim one thing which neither has on record.
 func (w *work) oneOwner() {
-	claims := map[physical]*node{}
+	claims := map[state.Object]*node{}
 	for _, n := range w.declared {
-		if n.plan == nil || n.look.Absent || n.rec.live() != nil || n.look.Identity == "" || n.spec.Recorded {
+		if n.plan == nil || n.look.Absent || n.rec.Live() != nil || n.look.Identity == "" || n.spec.Recorded {
 			continue
 		}
 		switch n.plan.Action {
@@ -172,9 +173,9 @@ func (w *work) oneOwner() {
 		default:
 			continue
 		}
-		p := physical{n.spec.Type, n.access.place, n.look.Identity}
+		p := state.Object{Kind: n.spec.Type, Location: n.access.place, Identity: n.look.Identity}
 		if other := claims[p]; other != nil {
-			w.refuse(n, fmt.Errorf("%s names the same %s: %s", other.addr, p.kind, p.identity))
+			w.refuse(n, fmt.Errorf("%s names the same %s: %s", other.addr, p.Kind, p.Identity))
 			continue
 		}
 		claims[p] = n
@@ -182,11 +183,11 @@ func (w *work) oneOwner() {
 }
 
 // permit decides whether what a look shows may be taken and changed.
-func (r *run) permit(n *node, job *reconcile.Job, g *generation, look reconcile.Look) error {
+func (r *run) permit(n *node, job *reconcile.Job, g *state.Generation, look reconcile.Look) error {
 	if n.spec.Recorded {
 		return nil
 	}
-	found := g.identity == "" && !g.intent
+	found := g.Identity == "" && !g.Intent
 	answer := adopt.Judge(r.w.evidence(n, job, look, g))
 	if answer.Verdict != adopt.Ours && !r.adopts(n, look, answer, found) {
 		return reconcile.WithHint(ownerError(n.spec.Type, look, answer), "take it over with --adopt, or give the resource another name")
@@ -194,10 +195,10 @@ func (r *run) permit(n *node, job *reconcile.Job, g *generation, look reconcile.
 	if !found && n.plan.Action != Adopt {
 		return nil
 	}
-	if by := r.w.owners.claim(physical{n.spec.Type, n.access.place, look.Identity}, n.addr); by != "" {
+	if by := r.w.owners.Claim(state.Object{Kind: n.spec.Type, Location: n.access.place, Identity: look.Identity}, n.addr); by != "" {
 		return &adopt.OwnerError{Kind: n.spec.Type, Identity: look.Identity, Verdict: adopt.Foreign, Holder: by}
 	}
-	g.identity = look.Identity
+	g.Identity = look.Identity
 	if n.plan.Action != Create {
 		return nil
 	}

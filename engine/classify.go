@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
@@ -44,7 +45,7 @@ func (w *work) classify(ctx context.Context, n *node) {
 	g := n.present()
 	n.plan.Identity, n.plan.Waiting = n.look.Identity, n.look.Waiting
 	if g != nil {
-		n.plan.Generation = g.number
+		n.plan.Generation = g.Number
 	}
 	for name, a := range n.assets {
 		if n.plan.Assets == nil {
@@ -57,7 +58,7 @@ func (w *work) classify(ctx context.Context, n *node) {
 		w.classifyVanished(n)
 	case n.look.Absent && !w.unsure(n):
 		w.classifyAbsent(n)
-	case n.rec.live() == nil:
+	case n.rec.Live() == nil:
 		w.classifyFound(ctx, n)
 	default:
 		w.classifyLive(n)
@@ -111,7 +112,7 @@ func (w *work) compare(ctx context.Context, n *node) error {
 	g := n.present()
 	t := target{number: 1}
 	if g != nil {
-		t = target{gen: g, number: g.number, slot: g.slot}
+		t = target{gen: g, number: g.Number, slot: g.Slot}
 	}
 	job, err := w.declaredJob(ctx, n, t)
 	if err != nil {
@@ -134,8 +135,8 @@ func (w *work) classifyAbsent(n *node) {
 	switch {
 	case n.present() != nil && n.look.NotYet:
 		n.plan.Notes = append(n.plan.Notes, "not yet visible")
-	case n.rec.live() != nil:
-		n.plan.Notes = append(n.plan.Notes, "it is gone: "+n.rec.live().identity)
+	case n.rec.Live() != nil:
+		n.plan.Notes = append(n.plan.Notes, "it is gone: "+n.rec.Live().Identity)
 	case n.rec == nil && n.spec.Recorded && w.lost && n.spec.Rerun:
 		n.plan.Action = Update
 		n.plan.Notes = append(n.plan.Notes, "its record is lost: it runs again")
@@ -197,14 +198,14 @@ func within(paths map[tree.Path]bool, p tree.Path) bool {
 
 // classifyLive: there is the one on record.
 func (w *work) classifyLive(n *node) {
-	g := n.rec.live()
+	g := n.rec.Live()
 	if n.replacedWhole() {
 		n.plan.Action = Replace
-		if g.kind != n.spec.Type {
-			n.plan.Reasons = append(n.plan.Reasons, Reason{Path: "kind", Have: g.kind, Want: n.spec.Type, Source: ByProgram, Replaces: true})
+		if g.Kind != n.spec.Type {
+			n.plan.Reasons = append(n.plan.Reasons, Reason{Path: "kind", Have: g.Kind, Want: n.spec.Type, Source: ByProgram, Replaces: true})
 		}
-		if g.place != n.access.place {
-			n.plan.Reasons = append(n.plan.Reasons, Reason{Path: "provider", Have: g.place.String(), Want: n.access.place.String(), Source: ByProgram, Replaces: true})
+		if g.Location != n.access.place {
+			n.plan.Reasons = append(n.plan.Reasons, Reason{Path: "provider", Have: g.Location.String(), Want: n.access.place.String(), Source: ByProgram, Replaces: true})
 		}
 		return
 	}
@@ -263,7 +264,7 @@ func (w *work) compareRecord(n *node) {
 	if n.from != "" {
 		n.plan.Action = Move
 	}
-	differences(n.rec.props, n.job.Props, func(p tree.Path, had, v any) {
+	differences(n.rec.Props, n.job.Props, func(p tree.Path, had, v any) {
 		if !within(n.job.Unknown, p) {
 			n.plan.Reasons = append(n.plan.Reasons, w.reason(n, reconcile.Step{Path: p, Have: had, Want: v}))
 		}
@@ -294,13 +295,13 @@ func (w *work) reason(n *node, s reconcile.Step) Reason {
 	case n.was != nil:
 		r.Source = ByWorld
 	case n.remade[s.Path]:
-	case n.rec != nil && n.rec.props != nil && !s.Unknown:
-		_, had := tree.Get(n.rec.props, s.Path)
+	case n.rec != nil && n.rec.Props != nil && !s.Unknown:
+		_, had := tree.Get(n.rec.Props, s.Path)
 		_, wants := tree.Get(n.job.Props, s.Path)
-		same := sameAt(n.rec.props, n.job.Props, s.Path)
+		same := sameAt(n.rec.Props, n.job.Props, s.Path)
 		// A path that no prop spells is derived from all of them.
 		if !had && !wants {
-			same = tree.Equal(anyMap(n.rec.props), anyMap(n.job.Props))
+			same = tree.Equal(anyMap(n.rec.Props), anyMap(n.job.Props))
 		}
 		if same {
 			r.Source = ByWorld
@@ -372,5 +373,5 @@ func (n *node) moves(attribute string) bool {
 
 // matches reports whether an address is named by one of several globs.
 func matches(globs []string, addr string) bool {
-	return slices.ContainsFunc(globs, func(g string) bool { return matchGlob(g, addr) })
+	return slices.ContainsFunc(globs, func(g string) bool { return graph.Match(g, addr) })
 }

@@ -59,10 +59,10 @@ func (r *run) collect(ctx context.Context) {
 		for _, a := range t.n.dropNeeds() {
 			t.before(drops[a], false)
 		}
-		if with := drops[t.n.rec.options.DeletedWith]; with != nil {
+		if with := drops[t.n.rec.Options.DeletedWith]; with != nil {
 			with.before(t, false)
 		}
-		if len(t.n.rec.cut) > 0 && t.n.decl == nil {
+		if len(t.n.rec.Cut) > 0 && t.n.decl == nil {
 			tasks = append(tasks, r.untie(ctx, t.n, drops))
 		}
 	}
@@ -85,13 +85,13 @@ func (r *run) collecting(ctx context.Context, n *node, do func(context.Context, 
 func (r *run) part(ctx context.Context, drops map[string]*task) error {
 	change := statestore.Change{}
 	for _, t := range drops {
-		with := t.n.rec.options.DeletedWith
-		if drops[with] == nil || !slices.Contains(t.n.rec.needs, with) {
+		with := t.n.rec.Options.DeletedWith
+		if drops[with] == nil || !slices.Contains(t.n.rec.Needs, with) {
 			continue
 		}
-		rec := t.n.rec.clone()
-		rec.needs = slices.DeleteFunc(slices.Clone(rec.needs), func(a string) bool { return a == with })
-		row, err := rec.seal(r.w.stage, r.e.Key)
+		rec := t.n.rec.Clone()
+		rec.Needs = slices.DeleteFunc(slices.Clone(rec.Needs), func(a string) bool { return a == with })
+		row, err := rec.Seal(r.w.stage, r.e.Key)
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (r *run) untie(ctx context.Context, n *node, drops map[string]*task) *task 
 		}
 		return false, err
 	}
-	for up := range n.rec.cut {
+	for up := range n.rec.Cut {
 		t.before(drops[up], false)
 	}
 	t.before(drops[n.addr], false)
@@ -123,8 +123,8 @@ func (r *run) untie(ctx context.Context, n *node, drops map[string]*task) *task 
 }
 
 func (r *run) emptied(ctx context.Context, n *node) error {
-	rec := n.rec.clone()
-	g := rec.live()
+	rec := n.rec.Clone()
+	g := rec.Live()
 	if g == nil || n.kind == nil {
 		return nil
 	}
@@ -132,12 +132,12 @@ func (r *run) emptied(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
-	props := rec.props
-	for up, paths := range rec.cut {
+	props := rec.Props
+	for up, paths := range rec.Cut {
 		for _, p := range paths {
 			props, _ = tree.Without(props, n.emptyAt(props, p)).(map[string]any)
 		}
-		rec.needs = slices.DeleteFunc(slices.Clone(rec.needs), func(a string) bool { return a == up })
+		rec.Needs = slices.DeleteFunc(slices.Clone(rec.Needs), func(a string) bool { return a == up })
 	}
 	job := r.w.recordedJob(n, a, g)
 	job.Props = props
@@ -146,9 +146,9 @@ func (r *run) emptied(ctx context.Context, n *node) error {
 		return err
 	}
 	if err == nil {
-		g.attrs = out.Attrs
+		g.Attributes = out.Attrs
 	}
-	rec.props, rec.cut = job.Props, nil
+	rec.Props, rec.Cut = job.Props, nil
 	if err := r.commit(ctx, n, rec); err != nil {
 		return err
 	}
@@ -179,9 +179,9 @@ func (n *node) dropNeeds() []string {
 	if n.rec == nil {
 		return nil
 	}
-	with := n.rec.options.DeletedWith
-	return slices.DeleteFunc(slices.Clone(n.rec.needs), func(a string) bool {
-		_, cut := n.rec.cut[a]
+	with := n.rec.Options.DeletedWith
+	return slices.DeleteFunc(slices.Clone(n.rec.Needs), func(a string) bool {
+		_, cut := n.rec.Cut[a]
 		return a == with || a == n.addr || cut
 	})
 }
@@ -214,7 +214,7 @@ func (r *run) stillNeeded() map[string]bool {
 				visit(a)
 			}
 			if n.rec != nil {
-				for _, a := range n.rec.needs {
+				for _, a := range n.rec.Needs {
 					visit(a)
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -70,7 +71,7 @@ func (r *run) resettle(ctx context.Context, n *node, last map[*node]map[string]a
 	}
 	settled := map[string]any(nil)
 	if n.rec != nil {
-		settled = n.rec.props
+		settled = n.rec.Props
 	}
 	for p, v := range n.carried {
 		now = withValue(now, p, v)
@@ -160,7 +161,7 @@ func (w *work) outputs(ctx context.Context) (map[string]any, map[string]bool) {
 }
 
 func (w *work) lastOutputs() (map[string]any, map[string]bool) {
-	values, secret, err := openOutputs(w.snap, w.e.Key)
+	values, secret, err := state.OpenOutputs(w.snap, w.e.Key)
 	if err != nil {
 		return nil, nil
 	}
@@ -182,5 +183,5 @@ func (w *work) sealOutputs(ctx context.Context) ([]byte, bool) {
 		names = append(names, name)
 	}
 	body := map[string]any{"values": values, "secret": names}
-	return w.e.Key.Seal(tree.Canonical(body), aad(w.stage, "\x00outputs")), true
+	return w.e.Key.Seal(tree.Canonical(body), state.Binding(w.stage, "\x00outputs")), true
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -19,7 +21,7 @@ func (w *work) restore(ctx context.Context) {
 	declared, later := w.declarations()
 	for _, addr := range slices.Sorted(maps.Keys(w.nodes)) {
 		n := w.nodes[addr]
-		r, was := w.asDeployed(n), &deployed{literal: true, needs: n.rec.dropNeedsOf()}
+		r, was := w.asDeployed(n), &deployed{literal: true, needs: n.rec.UncutNeeds()}
 		w.drift.of[addr] = was
 		if w.drift.program != nil {
 			w.sinceDeployed(ctx, n, was, declared[addr], later[addr], &r)
@@ -35,55 +37,50 @@ func (w *work) restore(ctx context.Context) {
 }
 
 // remember makes a node of a row that can be compared.
-func (w *work) remember(addr string, rec *record) {
-	g := rec.live()
-	if c := rec.candidate(); c != nil {
+func (w *work) remember(addr string, rec *state.Entry) {
+	g := rec.Live()
+	if c := rec.Candidate(); c != nil {
 		why := "its creation was interrupted"
 		if g != nil {
 			why = "its replacement was interrupted"
 		}
-		w.drift.left = append(w.drift.left, Left{Address: addr, Kind: c.kind, Why: why})
+		w.drift.left = append(w.drift.left, Left{Address: addr, Kind: c.Kind, Why: why})
 		return
 	}
 	if g == nil {
 		return
 	}
-	if rec.moving != "" {
-		w.drift.left = append(w.drift.left, Left{Address: addr, Kind: g.kind, Why: "its move from " + rec.moving + " was interrupted"})
+	if rec.MovingFrom != "" {
+		w.drift.left = append(w.drift.left, Left{Address: addr, Kind: g.Kind, Why: "its move from " + rec.MovingFrom + " was interrupted"})
 		return
 	}
-	kind, err := w.e.Catalog.Find(g.kind)
+	kind, err := w.e.Catalog.Find(g.Kind)
 	if err != nil {
 		w.drift.stuck = append(w.drift.stuck, Planned{
-			Address: addr, Kind: g.kind, Action: Blocked, Identity: g.identity, Problem: err.Error(), Hint: "run it with the program that knows this kind",
+			Address: addr, Kind: g.Kind, Action: Blocked, Identity: g.Identity, Problem: err.Error(), Hint: "run it with the program that knows this kind",
 		})
 		return
 	}
-	w.nodes[addr] = &node{addr: addr, kind: kind, spec: w.spec(kind, g.kind), rec: rec, attrs: g.attrs}
+	w.nodes[addr] = &node{addr: addr, kind: kind, spec: w.spec(kind, g.Kind), rec: rec, attrs: g.Attributes}
 }
 
 // asDeployed is the declaration that a row remembers. Hooks that are functions of a program are there with it alone.
-func (w *work) asDeployed(n *node) Resource {
-	r := Resource{Address: n.addr, Kind: n.spec.Type, Settings: n.rec.settings, Props: n.rec.props, Options: n.rec.options}
-	gone := func(h Hook) bool { return h.Func != "" && w.graph.Funcs.Hooks[h.Func] == nil }
+func (w *work) asDeployed(n *node) graph.Resource {
+	r := graph.Resource{Address: n.addr, Kind: n.spec.Type, Settings: n.rec.Settings, Props: n.rec.Props, Options: n.rec.Options}
+	gone := func(h graph.Hook) bool { return h.Func != "" && w.graph.Funcs.Hooks[h.Func] == nil }
 	r.Options.Before = slices.DeleteFunc(slices.Clone(r.Options.Before), gone)
 	r.Options.After = slices.DeleteFunc(slices.Clone(r.Options.After), gone)
 	return r
 }
 
-// dropNeedsOf are the needs of a row without those of an opened cycle.
-func (r *record) dropNeedsOf() []string {
-	return slices.DeleteFunc(slices.Clone(r.needs), func(a string) bool { _, cut := r.cut[a]; return cut || a == r.address })
-}
-
 // secretPaths are those of a row's props that must stay masked. What they hold is learned.
 func (w *work) secretPaths(n *node) map[tree.Path]bool {
-	if len(n.rec.secret) == 0 {
+	if len(n.rec.SecretPaths) == 0 {
 		return nil
 	}
-	paths := make(map[tree.Path]bool, len(n.rec.secret))
-	for _, p := range n.rec.secret {
-		if v, ok := tree.Get(n.rec.props, p); ok {
+	paths := make(map[tree.Path]bool, len(n.rec.SecretPaths))
+	for _, p := range n.rec.SecretPaths {
+		if v, ok := tree.Get(n.rec.Props, p); ok {
 			paths[p] = true
 			w.redact.learn(v)
 		}
@@ -92,8 +89,8 @@ func (w *work) secretPaths(n *node) map[tree.Path]bool {
 }
 
 // declarations are the program's resources by address, and those that say what a row is called now by its old address.
-func (w *work) declarations() (declared, later map[string]*Resource) {
-	declared, later = map[string]*Resource{}, map[string]*Resource{}
+func (w *work) declarations() (declared, later map[string]*graph.Resource) {
+	declared, later = map[string]*graph.Resource{}, map[string]*graph.Resource{}
 	if w.drift.program == nil {
 		return declared, later
 	}
@@ -110,7 +107,7 @@ func (w *work) declarations() (declared, later map[string]*Resource) {
 }
 
 // sinceDeployed compares the program with a row: what is the same is taken from the program, what is not is left.
-func (w *work) sinceDeployed(ctx context.Context, n *node, was *deployed, now, renamed *Resource, r *Resource) {
+func (w *work) sinceDeployed(ctx context.Context, n *node, was *deployed, now, renamed *graph.Resource, r *graph.Resource) {
 	left := Left{Address: n.addr, Kind: n.spec.Type}
 	switch {
 	case now == nil && renamed != nil:
@@ -119,7 +116,7 @@ func (w *work) sinceDeployed(ctx context.Context, n *node, was *deployed, now, r
 		left.Why = "the program no longer declares it"
 	case now.Kind != n.spec.Type && now.Kind != n.spec.Stands:
 		left.Why = "the program makes it " + now.Kind
-	case !tree.Equal(anyMap(now.Settings), anyMap(n.rec.settings)):
+	case !tree.Equal(anyMap(now.Settings), anyMap(n.rec.Settings)):
 		left.Why = "the program moves it to another place"
 	default:
 		c := w.changesOf(ctx, n, now)
@@ -147,11 +144,11 @@ type changes struct {
 
 // changesOf compares a declaration with the props on record, with the attributes on record in it. What cannot be known
 // here, such as a secret that is not at hand, counts as unchanged.
-func (w *work) changesOf(ctx context.Context, n *node, now *Resource) changes {
+func (w *work) changesOf(ctx context.Context, n *node, now *graph.Resource) changes {
 	elsewhere := false // it refers to what was not deployed
 	resolved, err := token.Resolve(anyMap(now.Props), func(x token.Expr) (token.Value, error) {
 		if x.Op == token.OpRef && w.nodes[x.Ref.Address] == nil {
-			read := slices.ContainsFunc(w.drift.program.Reads, func(r Read) bool { return r.Address == x.Ref.Address })
+			read := slices.ContainsFunc(w.drift.program.Reads, func(r graph.Read) bool { return r.Address == x.Ref.Address })
 			elsewhere = elsewhere || !read
 			return token.Value{Unknown: true}, nil
 		}
@@ -165,7 +162,7 @@ func (w *work) changesOf(ctx context.Context, n *node, now *Resource) changes {
 		return changes{} // planning says what is wrong with it
 	}
 	props, _ := resolved.Tree.(map[string]any)
-	ignored := slices.Concat(n.rec.options.IgnoreChanges, now.Options.IgnoreChanges)
+	ignored := slices.Concat(n.rec.Options.IgnoreChanges, now.Options.IgnoreChanges)
 	var c changes
 	differs := func(p tree.Path, have, want any) {
 		if slices.ContainsFunc(ignored, func(q tree.Path) bool { return p.Within(q) }) || within(resolved.Unknown, p) && !elsewhere {
@@ -177,7 +174,7 @@ func (w *work) changesOf(ctx context.Context, n *node, now *Resource) changes {
 		}
 		c.reasons = append(c.reasons, r)
 	}
-	differences(n.rec.props, props, differs)
+	differences(n.rec.Props, props, differs)
 	c.same = len(c.reasons) == 0 && len(resolved.Unknown) == 0
 	return c
 }
@@ -197,13 +194,13 @@ func differences(have, want map[string]any, differs func(p tree.Path, have, want
 }
 
 // newSince leaves what the program declares and no row knows.
-func (w *work) newSince(declared, later map[string]*Resource) {
+func (w *work) newSince(declared, later map[string]*graph.Resource) {
 	renamed := map[string]bool{}
 	for old, r := range later {
 		renamed[r.Address] = renamed[r.Address] || w.nodes[old] != nil
 	}
 	for addr, r := range declared {
-		if w.records[addr].live() == nil && w.records[addr].candidate() == nil && !renamed[addr] && w.damaged[addr] == nil {
+		if w.records[addr].Live() == nil && w.records[addr].Candidate() == nil && !renamed[addr] && w.damaged[addr] == nil {
 			w.drift.left = append(w.drift.left, Left{Address: addr, Kind: r.Kind, Why: "the program declares it since"})
 		}
 	}

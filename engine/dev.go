@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -35,16 +37,16 @@ var ErrDeployed = errors.New("it was deployed, and not made by dev")
 var errKept = errors.New("dev did not make it and does not delete it")
 
 // keeps reports that a dev session must leave a thing: it did not make it.
-func (w *work) keeps(g *generation) bool { return w.o.Dev != nil && g != nil && !g.dev }
+func (w *work) keeps(g *state.Generation) bool { return w.o.Dev != nil && g != nil && !g.Dev }
 
 // keepsRow is the same for anything of a row.
-func (w *work) keepsRow(rec *record) bool {
-	return rec != nil && slices.ContainsFunc(rec.gens, w.keeps)
+func (w *work) keepsRow(rec *state.Entry) bool {
+	return rec != nil && slices.ContainsFunc(rec.Generations, w.keeps)
 }
 
 // collectable are the condemned generations that this plan may delete.
-func (w *work) collectable(rec *record) []*generation {
-	return slices.DeleteFunc(rec.condemned(), w.keeps)
+func (w *work) collectable(rec *state.Entry) []*state.Generation {
+	return slices.DeleteFunc(rec.Condemned(), w.keeps)
 }
 
 // findsOwn reports that what is found without a record is taken for made by dev.
@@ -89,7 +91,7 @@ func (w *work) leaveKept(leftover []*node) {
 		}
 		w.deselect(n)
 		w.kept = append(w.kept, n.addr)
-		for _, a := range n.rec.needs {
+		for _, a := range n.rec.Needs {
 			keep(at[a])
 		}
 	}
@@ -116,7 +118,7 @@ func (w *work) deselect(n *node) {
 // local is a declaration as a dev session serves it on this machine: of the local variant of its kind. Nil where there is
 // none, or it is to be in the cloud. What guards a thing of the cloud is no concern of it: nobody's data is in there, and
 // nothing could be taken over.
-func (w *work) local(r *Resource) *Resource {
+func (w *work) local(r *graph.Resource) *graph.Resource {
 	if w.o.Dev == nil || matches(w.o.Dev.Remote, r.Address) {
 		return nil
 	}
@@ -132,7 +134,7 @@ func (w *work) local(r *Resource) *Resource {
 
 // guardKept refuses a replacement whose old thing is not dev's to delete.
 func (w *work) guardKept(n *node) bool {
-	if n.plan.Action != Replace || !w.keeps(n.rec.live()) {
+	if n.plan.Action != Replace || !w.keeps(n.rec.Live()) {
 		return false
 	}
 	w.refuse(n, reconcile.WithHint(fmt.Errorf("dev did not make it, and it would be replaced, which deletes it: %s", replacing(n.plan.Reasons)),
@@ -141,7 +143,7 @@ func (w *work) guardKept(n *node) bool {
 }
 
 func (w *work) keptHint(n *node) string {
-	if n.spec.Stands != "" && n.rec.live().kind == n.spec.Stands {
+	if n.spec.Stands != "" && n.rec.Live().Kind == n.spec.Stands {
 		return "--remote " + n.addr + " goes on with the one that is there; without --stage dev has a stage of its own"
 	}
 	return "athanor deploy replaces it; change it back, or give dev a stage of its own"

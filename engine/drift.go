@@ -99,8 +99,8 @@ func (w *work) program() *Graph {
 // classifyVanished: what was deployed is gone. It is made again as it was, unless what it was made of is not at
 // hand any more.
 func (w *work) classifyVanished(n *node) {
-	live := n.rec.live()
-	n.plan.Identity = live.identity
+	live := n.rec.Live()
+	n.plan.Identity = live.Identity
 	if n.look.NotYet {
 		n.plan.Action = Unchanged
 		n.plan.Notes = append(n.plan.Notes, "not yet visible")
@@ -121,7 +121,7 @@ func (n *node) asRecorded() {
 	if n.was == nil || n.plan.Action == Create || n.plan.Action == Replace || n.plan.Action == Unchanged && !n.look.Absent {
 		return
 	}
-	n.attrs, n.unknown, n.moving = n.rec.live().attrs, false, nil
+	n.attrs, n.unknown, n.moving = n.rec.Live().Attributes, false, nil
 }
 
 // yield tells apart what the world changed from what follows from what a thing is made of. In a drift plan the

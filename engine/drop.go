@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
 // drop deletes everything of a row that is no longer declared, the newest generation first.
 func (r *run) drop(ctx context.Context, n *node) error {
-	rec := n.rec.clone()
+	rec := n.rec.Clone()
 	if err := r.condemn(ctx, n, rec); err != nil {
 		return err
 	}
@@ -21,13 +22,13 @@ func (r *run) drop(ctx context.Context, n *node) error {
 }
 
 // clear deletes all generations of a record and with the last one the row.
-func (r *run) clear(ctx context.Context, n *node, rec *record) error {
-	for _, g := range slices.Backward(slices.Clone(rec.gens)) {
+func (r *run) clear(ctx context.Context, n *node, rec *state.Entry) error {
+	for _, g := range slices.Backward(slices.Clone(rec.Generations)) {
 		if err := r.deleteGeneration(ctx, n, g); err != nil {
 			return err
 		}
-		rec = rec.clone()
-		rec.gens = slices.DeleteFunc(rec.gens, func(x *generation) bool { return x.number == g.number })
+		rec = rec.Clone()
+		rec.Generations = slices.DeleteFunc(rec.Generations, func(x *state.Generation) bool { return x.Number == g.Number })
 		if err := r.commitLess(ctx, n, rec); err != nil {
 			return err
 		}
@@ -36,8 +37,8 @@ func (r *run) clear(ctx context.Context, n *node, rec *record) error {
 }
 
 // commitLess records that something of a row is gone.
-func (r *run) commitLess(ctx context.Context, n *node, rec *record) error {
-	if t := n.task; t.passes() && t.drop && len(rec.gens) == 0 {
+func (r *run) commitLess(ctx context.Context, n *node, rec *state.Entry) error {
+	if t := n.task; t.passes() && t.drop && len(rec.Generations) == 0 {
 		return r.commitAhead(ctx, t, rec)
 	}
 	return r.commit(ctx, n, rec)
@@ -45,11 +46,11 @@ func (r *run) commitLess(ctx context.Context, n *node, rec *record) error {
 
 // condemn makes it durable that the things of a row are on their way out, so that a run which is cut short and
 // finds the address declared again makes a new thing instead of waiting for a dying one.
-func (r *run) condemn(ctx context.Context, n *node, rec *record) error {
+func (r *run) condemn(ctx context.Context, n *node, rec *state.Entry) error {
 	changed := false
-	for _, g := range rec.gens {
-		changed = changed || g.state != statestore.Condemned && !g.virtual
-		g.state = statestore.Condemned
+	for _, g := range rec.Generations {
+		changed = changed || g.State != statestore.Condemned && !g.StateOnly
+		g.State = statestore.Condemned
 	}
 	if !changed {
 		return nil
@@ -63,15 +64,15 @@ func (r *run) dropCondemned(ctx context.Context, n *node) error {
 	var errs []error
 	for _, g := range r.w.collectable(n.rec) {
 		take := r.deleteGeneration
-		if g.retain {
+		if g.Retain {
 			take = r.release
 		}
 		if err := take(ctx, n, g); err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		rec := n.rec.clone()
-		rec.gens = slices.DeleteFunc(rec.gens, func(x *generation) bool { return x.number == g.number })
+		rec := n.rec.Clone()
+		rec.Generations = slices.DeleteFunc(rec.Generations, func(x *state.Generation) bool { return x.Number == g.Number })
 		if err := r.commit(ctx, n, rec); err != nil {
 			return err
 		}
@@ -81,13 +82,13 @@ func (r *run) dropCondemned(ctx context.Context, n *node) error {
 
 // nameHeld are the things of a node's record that bear the given name which its new thing is to have: they must go
 // before it can come.
-func (n *node) nameHeld(rec *record) []*generation {
+func (n *node) nameHeld(rec *state.Entry) []*state.Generation {
 	if rec == nil || n.job == nil || !n.job.Named {
 		return nil
 	}
-	var held []*generation
-	for _, g := range rec.gens {
-		if g.state != statestore.Candidate && g.named && g.name == n.job.Name && g.kind == n.spec.Type && g.place == n.access.place {
+	var held []*state.Generation
+	for _, g := range rec.Generations {
+		if g.State != statestore.Candidate && g.NameGiven && g.Name == n.job.Name && g.Kind == n.spec.Type && g.Location == n.access.place {
 			held = append(held, g)
 		}
 	}
@@ -99,9 +100,9 @@ func (n *node) nameHeld(rec *record) []*generation {
 func (r *run) dropFirst(ctx context.Context, n *node) (bool, error) {
 	rec := r.recordOf(n)
 	r.carry(n, rec)
-	number := rec.next()
+	number := rec.NextNumber()
 	old := n.nameHeld(rec)
-	if g := rec.numberedAs(n.plan.Generation); g != nil && n.plan.Action == Replace && !slices.Contains(old, g) {
+	if g := rec.ByNumber(n.plan.Generation); g != nil && n.plan.Action == Replace && !slices.Contains(old, g) {
 		old = append(old, g)
 	}
 	if len(old) == 0 {
@@ -111,27 +112,27 @@ func (r *run) dropFirst(ctx context.Context, n *node) (bool, error) {
 		if err := r.deleteGeneration(ctx, n, g); err != nil {
 			return false, err
 		}
-		rec.drop(g)
+		rec.Drop(g)
 	}
-	g := rec.candidate()
+	g := rec.Candidate()
 	if g == nil {
 		var err error
 		if g, err = r.fresh(n, rec, number); err != nil {
 			return false, err
 		}
-		g.intent, g.written = !g.virtual, time.Now()
+		g.Intent, g.Written = !g.StateOnly, time.Now()
 	}
-	if rec.live() == nil {
+	if rec.Live() == nil {
 		for p, v := range n.carried {
-			rec.props = withValue(rec.props, p, v)
+			rec.Props = withValue(rec.Props, p, v)
 		}
 	}
 	return false, r.commit(ctx, n, rec)
 }
 
 // deleteGeneration deletes one physical thing, after a look that it is there and still ours.
-func (r *run) deleteGeneration(ctx context.Context, n *node, g *generation) error {
-	kind, err := r.e.Catalog.Find(g.kind)
+func (r *run) deleteGeneration(ctx context.Context, n *node, g *state.Generation) error {
+	kind, err := r.e.Catalog.Find(g.Kind)
 	if err != nil {
 		return err
 	}
@@ -154,37 +155,30 @@ func (r *run) deleteGeneration(ctx context.Context, n *node, g *generation) erro
 }
 
 // checkDelete looks once more before a deletion. What carries another mark is never deleted.
-func (r *run) checkDelete(ctx context.Context, n *node, g *generation, kind reconcile.Any, job *reconcile.Job) (gone bool, err error) {
+func (r *run) checkDelete(ctx context.Context, n *node, g *state.Generation, kind reconcile.Any, job *reconcile.Job) (gone bool, err error) {
 	look, err := r.seen(ctx, kind, job)
 	if err != nil || look.Absent {
 		return look.Absent && !kind.Spec().Tidies, err
 	}
 	answer := adopt.Judge(r.w.evidenceOf(n, kind.Spec(), job, look, g))
-	foreign := ownerError(g.kind, look, answer)
+	foreign := ownerError(g.Kind, look, answer)
 	hint := func(err error) error { return reconcile.WithHint(err, "`athanor state rm %s` forgets it here", n.addr) }
 	o := look.Owner
 	switch {
-	case g.identity == "" && answer.Verdict == adopt.Foreign:
+	case g.Identity == "" && answer.Verdict == adopt.Foreign:
 		return true, nil // the intent was never carried out, and what is there is somebody else's
 	case answer.Verdict == adopt.Ambiguous, !o.IsZero() && answer.Verdict != adopt.Ours:
 		return false, hint(foreign)
-	case !o.IsZero() && o.Generation != g.number && !n.rec.onlyOwner(g, look.Identity):
+	case !o.IsZero() && o.Generation != g.Number && !n.rec.OnlyOwner(g, look.Identity):
 		foreign.Owner = o
 		return false, hint(foreign)
-	case answer.OtherStore && !r.w.o.TakeOver && !r.w.condemnedBefore(n.addr, g.number):
-		return false, otherStore(g.kind, look.Identity)
+	case answer.OtherStore && !r.w.o.TakeOver && !r.w.condemnedBefore(n.addr, g.Number):
+		return false, otherStore(g.Kind, look.Identity)
 	case look.Holds && !job.MayDelete:
 		return false, reconcile.WithHint(reconcile.ErrHoldsData, "--allow-delete %s if its data may go", n.addr)
 	}
 	job.Last, job.ID = look.Attrs, look.Identity
 	return false, nil
-}
-
-// onlyOwner reports that a thing is on record as this generation's and as no other's.
-func (r *record) onlyOwner(g *generation, identity string) bool {
-	return g.identity == identity && !slices.ContainsFunc(r.gens, func(x *generation) bool {
-		return x.number != g.number && x.identity == identity && x.kind == g.kind && x.place == g.place
-	})
 }
 
 // seen looks until the answer is certain: absent within the visibility bound of the last write is no answer yet.
@@ -204,17 +198,17 @@ func (r *run) seen(ctx context.Context, kind reconcile.Any, job *reconcile.Job) 
 
 // forget lets a row go without deleting its live thing. What was condemned before is deleted all the same.
 func (r *run) forget(ctx context.Context, n *node) error {
-	live := n.rec.live()
-	rec := n.rec.clone()
+	live := n.rec.Live()
+	rec := n.rec.Clone()
 	if live == nil {
-		rec.gens = nil
+		rec.Generations = nil
 		return r.commit(ctx, n, rec)
 	}
 	if err := r.release(ctx, n, live); err != nil {
 		return err
 	}
-	rec.gens = slices.DeleteFunc(rec.gens, func(g *generation) bool { return g.number == live.number })
-	if len(rec.gens) == 0 {
+	rec.Generations = slices.DeleteFunc(rec.Generations, func(g *state.Generation) bool { return g.Number == live.Number })
+	if len(rec.Generations) == 0 {
 		return r.commit(ctx, n, rec)
 	}
 	if err := r.condemn(ctx, n, rec); err != nil {
@@ -224,8 +218,8 @@ func (r *run) forget(ctx context.Context, n *node) error {
 }
 
 // release marks a thing as retained, where it can carry a mark and is ours, and changes nothing else of it.
-func (r *run) release(ctx context.Context, n *node, g *generation) error {
-	mark := r.w.mark(n.addr, g.number)
+func (r *run) release(ctx context.Context, n *node, g *state.Generation) error {
+	mark := r.w.mark(n.addr, g.Number)
 	mark.Retained = true
 	return r.w.remark(ctx, n, g, mark)
 }

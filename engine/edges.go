@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -11,19 +12,19 @@ import (
 // had a row knows of that only now. Without its edge it could be deleted too late, or what it needs too early.
 func (r *run) tie(ctx context.Context) {
 	change := statestore.Change{}
-	var tied []*record
+	var tied []*state.Entry
 	var nodes []*node
 	for _, n := range r.w.sorted {
 		if n.decl == nil || n.rec == nil || n.was != nil || !r.ok(n) || !r.w.isSelected(n) {
 			continue
 		}
 		needs := r.needs(n)
-		if slices.Equal(n.rec.needs, needs) {
+		if slices.Equal(n.rec.Needs, needs) {
 			continue
 		}
-		rec := n.rec.clone()
-		rec.needs = needs
-		row, err := rec.seal(r.w.stage, r.e.Key)
+		rec := n.rec.Clone()
+		rec.Needs = needs
+		row, err := rec.Seal(r.w.stage, r.e.Key)
 		if err != nil {
 			r.fail(n, n.plan.Action, err)
 			continue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/seal"
@@ -27,7 +28,7 @@ type Engine struct {
 	// Cache is the folder for builds. Kinds that build write below it; "" is the current folder.
 	Cache string
 	// Secret reads a secret's value; nil reads SecretSource's environment variables, files and sealed files.
-	Secret func(ctx context.Context, name string, source SecretSource) (string, error)
+	Secret func(ctx context.Context, name string, source graph.SecretSource) (string, error)
 	// Peers opens the records of other stacks, for references to their outputs; nil: there can be none.
 	Peers Peers
 	// Events receives what happens in runs, in order, on one goroutine at a time. It must not block for long.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -29,13 +30,13 @@ func TestWhatWeBeganIsOurs(t *testing.T) {
 	spec := &reconcile.Spec{Type: "world.Marked", Marked: true, Named: true}
 	for _, tt := range []struct {
 		why  string
-		g    *generation
+		g    *state.Generation
 		want adopt.Verdict
 	}{
-		{"begun", &generation{intent: true, name: "x"}, adopt.Ours},
-		{"begun under another name", &generation{intent: true, name: "y"}, adopt.Foreign},
-		{"begun under a given name", &generation{intent: true, name: "x", named: true}, adopt.Foreign},
-		{"not begun", &generation{name: "x"}, adopt.Foreign},
+		{"begun", &state.Generation{Intent: true, Name: "x"}, adopt.Ours},
+		{"begun under another name", &state.Generation{Intent: true, Name: "y"}, adopt.Foreign},
+		{"begun under a given name", &state.Generation{Intent: true, Name: "x", NameGiven: true}, adopt.Foreign},
+		{"not begun", &state.Generation{Name: "x"}, adopt.Foreign},
 		{"no record", nil, adopt.Foreign},
 	} {
 		w, n := new(work), &node{addr: "a", spec: spec}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -51,7 +52,7 @@ func (e *Engine) Check(ctx context.Context, stage statestore.Stage) (*Checkup, e
 	for _, addr := range slices.Sorted(maps.Keys(snap.Rows)) {
 		row := snap.Rows[addr]
 		c.Things += len(row.Generations)
-		if _, err := open(row, stage, e.Key); err != nil {
+		if _, err := state.Open(row, stage, e.Key); err != nil {
 			c.Findings = append(c.Findings, Finding{
 				Address: addr, Identities: identities(row), Err: &statestore.DamagedError{Stage: stage, Address: addr, Err: err},
 			})
@@ -59,7 +60,7 @@ func (e *Engine) Check(ctx context.Context, stage statestore.Stage) (*Checkup, e
 		}
 		c.Rows++
 	}
-	if _, _, err := openOutputs(snap, e.Key); err != nil {
+	if _, _, err := state.OpenOutputs(snap, e.Key); err != nil {
 		c.Findings = append(c.Findings, Finding{Err: &statestore.DamagedError{Stage: stage, Err: fmt.Errorf("its outputs: %w", err)}})
 	}
 	for name, sealed := range snap.Meta {

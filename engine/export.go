@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 )
@@ -119,7 +120,7 @@ func (e *Engine) part(stage statestore.Stage, what string, sealed []byte, reveal
 	if len(sealed) == 0 {
 		return nil, nil
 	}
-	plain, err := e.Key.Open(sealed, aad(stage, what))
+	plain, err := e.Key.Open(sealed, state.Binding(stage, what))
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +138,7 @@ func (e *Engine) exported(stage statestore.Stage, row statestore.Row, reveal boo
 			Intent: g.Intent, Written: g.Written.UTC(),
 		})
 	}
-	_, err := open(row, stage, e.Key)
+	_, err := state.Open(row, stage, e.Key)
 	if err == nil {
 		out.Body, err = e.part(stage, row.Birth, row.Body, reveal)
 	}

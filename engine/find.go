@@ -42,7 +42,7 @@ func (n *node) nextNumber() uint64 {
 	if n.rec == nil {
 		return 1
 	}
-	return n.rec.next()
+	return n.rec.NextNumber()
 }
 
 // candidates looks at everything that may be a node's thing. There is at least one entry: an absent look where there is
@@ -156,7 +156,7 @@ func (w *work) byName(ctx context.Context, n *node) ([]found, error) {
 		return w.byListing(ctx, n, first)
 	}
 	if err != nil || first.job.Named || first.job.Naming == nil {
-		if n.rec.owns(n.spec.Type, n.access.place, first.look.Identity) != nil {
+		if n.rec.ByObject(n.spec.Type, n.access.place, first.look.Identity) != nil {
 			first.look = reconcile.Look{Absent: true} // that one is on its way out
 		}
 		return []found{first}, err
@@ -174,7 +174,7 @@ func (w *work) byName(ctx context.Context, n *node) ([]found, error) {
 	}
 	var finds []found
 	if w.another(n, first) {
-		w.slots.occupy(n.birth(), n.spec.Type, first.slot, first.look.Owner.Address)
+		w.slots.Occupy(n.birth(), n.spec.Type, first.slot, first.look.Owner.Address)
 		first.look = reconcile.Look{Absent: true}
 	} else if !first.look.Absent {
 		finds = append(finds, first)
@@ -182,7 +182,7 @@ func (w *work) byName(ctx context.Context, n *node) ([]found, error) {
 	for _, birth := range n.births() {
 		for slot := range adopt.Slots {
 			name := adopt.Name(*first.job.Naming, first.job.Place, w.stage.Stack, w.stage.Name, birth, slot)
-			if name == first.job.Name || names != nil && !names[name] || w.slots.by(birth, n.spec.Type, slot) != "" {
+			if name == first.job.Name || names != nil && !names[name] || w.slots.By(birth, n.spec.Type, slot) != "" {
 				continue
 			}
 			f, err := w.lookFor(ctx, n, target{number: n.nextNumber(), slot: slot}, func(job *reconcile.Job) { job.Name = name })
@@ -192,7 +192,7 @@ func (w *work) byName(ctx context.Context, n *node) ([]found, error) {
 			switch {
 			case f.look.Absent:
 			case w.another(n, f):
-				w.slots.occupy(birth, n.spec.Type, slot, f.look.Owner.Address)
+				w.slots.Occupy(birth, n.spec.Type, slot, f.look.Owner.Address)
 			default:
 				finds = append(finds, f)
 			}
@@ -207,7 +207,7 @@ func (w *work) byName(ctx context.Context, n *node) ([]found, error) {
 // freeSlot is the lowest slot that no record holds.
 func (w *work) freeSlot(n *node) int {
 	for slot := range adopt.Slots {
-		if w.slots.by(n.birth(), n.spec.Type, slot) == "" {
+		if w.slots.By(n.birth(), n.spec.Type, slot) == "" {
 			return slot
 		}
 	}
@@ -222,7 +222,7 @@ func (w *work) another(n *node, f found) bool {
 	}
 	answer := adopt.Judge(w.evidence(n, f.job, f.look, nil))
 	return answer.Sibling || answer.Verdict == adopt.Ours && w.elses(n, f.look.Owner.Address) ||
-		n.rec.owns(n.spec.Type, n.access.place, f.look.Identity) != nil
+		n.rec.ByObject(n.spec.Type, n.access.place, f.look.Identity) != nil
 }
 
 // lookFor looks once for a thing without a record. Where what it goes by is not known yet the find is empty:

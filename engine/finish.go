@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/statestore"
-	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
 // finish records outputs and the end of the run, with what else is to be recorded, and says how it went.
@@ -65,31 +64,6 @@ func (r *run) emit(e Event) {
 	}
 }
 
-// openOutputs reads the outputs on record.
-func openOutputs(snap *statestore.Snapshot, key *seal.Key) (map[string]any, map[string]bool, error) {
-	if len(snap.Outputs) == 0 {
-		return nil, map[string]bool{}, nil
-	}
-	plain, err := key.Open(snap.Outputs, aad(snap.Stage, "\x00outputs"))
-	if err != nil {
-		return nil, nil, err
-	}
-	decoded, err := tree.Decode(plain)
-	if err != nil {
-		return nil, nil, fmt.Errorf("outputs: %w", err)
-	}
-	body, _ := decoded.(map[string]any)
-	values, _ := body["values"].(map[string]any)
-	names, _ := body["secret"].([]any)
-	secret := map[string]bool{}
-	for _, n := range names {
-		if s, ok := n.(string); ok {
-			secret[s] = true
-		}
-	}
-	return values, secret, nil
-}
-
 // Outputs are those of the last run that told them; secret ones are named apart.
 func (e *Engine) Outputs(ctx context.Context, stage statestore.Stage) (values map[string]any, secret map[string]bool, err error) {
 	snap, err := e.Store.Load(ctx, stage)
@@ -99,7 +73,7 @@ func (e *Engine) Outputs(ctx context.Context, stage statestore.Stage) (values ma
 	if err := e.Key.Check(snap.KeyID); err != nil {
 		return nil, nil, err
 	}
-	return openOutputs(snap, e.Key)
+	return state.OpenOutputs(snap, e.Key)
 }
 
 // waitingOf is what somebody must do, by address.

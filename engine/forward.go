@@ -79,7 +79,7 @@ func (r *run) breaking(drops map[*node]*task) []*node {
 	for more := len(doomed) > 0; more; {
 		more = false
 		for _, n := range r.w.leftover {
-			if !r.goes(n) || doomed[n.addr] || !n.rec.loose && !slices.ContainsFunc(n.needs, func(a string) bool { return doomed[a] }) {
+			if !r.goes(n) || doomed[n.addr] || !n.rec.NeedsUnknown && !slices.ContainsFunc(n.needs, func(a string) bool { return doomed[a] }) {
 				continue
 			}
 			doomed[n.addr], more = true, true
@@ -92,8 +92,8 @@ func (r *run) breaking(drops map[*node]*task) []*node {
 // goes reports that an undeclared thing is to be deleted. One of which only condemned generations are left has no line of
 // its own in the plan.
 func (r *run) goes(n *node) bool {
-	if n.plan == nil && len(n.rec.gens) > 0 && r.w.isSelected(n) {
-		n.plan = &Planned{Address: n.addr, Action: Delete, Kind: n.rec.gens[0].kind}
+	if n.plan == nil && len(n.rec.Generations) > 0 && r.w.isSelected(n) {
+		n.plan = &Planned{Address: n.addr, Action: Delete, Kind: n.rec.Generations[0].Kind}
 	}
 	return n.plan != nil && n.plan.Action == Delete
 }
@@ -135,7 +135,7 @@ func (n *node) needed() []string {
 	if n.rec == nil {
 		return n.needs
 	}
-	both := slices.Concat(n.needs, n.rec.needs)
+	both := slices.Concat(n.needs, n.rec.Needs)
 	slices.Sort(both)
 	return slices.Compact(both)
 }
@@ -220,10 +220,10 @@ func (r *run) work(ctx context.Context, t *task, do func(context.Context, *node)
 		r.fail(n, action, err)
 	case waiting:
 		e.Status, e.Note = StatusWaiting, n.plan.Waiting
-	case action == Replace && n.plan.May && n.rec.live() != nil && n.rec.live().number == n.plan.Generation:
+	case action == Replace && n.plan.May && n.rec.Live() != nil && n.rec.Live().Number == n.plan.Generation:
 		// What it needs came out so that nothing had to be replaced.
 		switch action = Update; {
-		case n.rec.found:
+		case n.rec.Found:
 			action = Recover
 		case len(n.changed) == 0:
 			action = Unchanged

@@ -105,7 +105,7 @@ func TestCondemnedIsRetriedAndBlocksNobody(t *testing.T) {
 		b.world.fail["delete "+th.Name] = errDenied
 	}
 	r := b.deploy(shape("4"))
-	if !strings.Contains(failures(r), "waiting for deletion") || len(b.world.of("a")) != 4 {
+	if !strings.Contains(failures(r), "wait for their deletion") || len(b.world.of("a")) != 4 {
 		t.Fatalf("a fifth: %v %v", failures(r), b.world.names())
 	}
 	clear(b.world.fail)

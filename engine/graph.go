@@ -12,6 +12,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -27,10 +28,10 @@ type Graph struct {
 	// Config are the values that the program read, for the record.
 	Config map[string]any `json:"config,omitempty"`
 	// Secrets say where secret values come from, by name. Values are never in a graph.
-	Secrets   map[string]SecretSource `json:"secrets,omitempty"`
-	Resources []Resource              `json:"resources"`
+	Secrets   map[string]graph.SecretSource `json:"secrets,omitempty"`
+	Resources []graph.Resource              `json:"resources"`
 	// Reads are used and not owned.
-	Reads   []Read         `json:"reads,omitempty"`
+	Reads   []graph.Read   `json:"reads,omitempty"`
 	Outputs map[string]any `json:"outputs,omitempty"`
 	// Forget are addresses that are no longer declared and are to be let go, not deleted.
 	Forget []string `json:"forget,omitempty"`
@@ -52,68 +53,6 @@ type Funcs struct {
 	Hooks map[string]func(context.Context, HookInfo) error
 	// Policies run on every plan before approval.
 	Policies []func(*Plan) []Violation
-}
-
-// Resource is one declared resource.
-type Resource struct {
-	Address string `json:"address"`
-	Kind    string `json:"kind"`
-	// Settings are the provider's settings in its scope; absent ones are the provider's defaults.
-	Settings map[string]any `json:"settings,omitempty"`
-	// Props is a tree; strings may hold tokens in their plain spelling.
-	Props   map[string]any `json:"props,omitempty"`
-	Options Options        `json:"options,omitzero"`
-	// Source is where it is declared, file:line or file:line:column, for messages; no part of the digest.
-	Source string `json:"source,omitempty"`
-}
-
-// Read is something used and not owned: looked at in every plan, never written, marked or deleted. One of ID and Query
-// is set; Query are props that name it (a given name, or exact property matches among a listing).
-type Read struct {
-	Address  string         `json:"address"`
-	Kind     string         `json:"kind"`
-	Settings map[string]any `json:"settings,omitempty"`
-	ID       string         `json:"id,omitempty"`
-	Query    map[string]any `json:"query,omitempty"`
-	Source   string         `json:"source,omitempty"`
-}
-
-// Options change how the engine treats one resource.
-type Options struct {
-	// DependsOn are further addresses that must be settled before.
-	DependsOn []string `json:"dependsOn,omitempty"`
-	// Protect refuses deletion and replacement, at plan.
-	Protect bool `json:"protect,omitempty"`
-	// Retain forgets instead of deleting; the thing's mark is rewritten to retained.
-	Retain bool `json:"retain,omitempty"`
-	// DeletedWith is an address whose deletion takes this one along.
-	DeletedWith string `json:"deletedWith,omitempty"`
-	// RenamedFrom are earlier addresses.
-	RenamedFrom []string `json:"renamedFrom,omitempty"`
-	// Adopt takes over the object with this identity, whoever owns it; "*" takes what is found by name and is nobody's.
-	Adopt string `json:"adopt,omitempty"`
-	// IgnoreChanges are paths (wildcards allowed) that are not compared, replacements included.
-	IgnoreChanges []tree.Path `json:"ignoreChanges,omitempty"`
-	// ReplaceOn are paths whose change replaces.
-	ReplaceOn []tree.Path `json:"replaceOn,omitempty"`
-	// DeleteFirst deletes the old thing before the new one is made.
-	DeleteFirst bool `json:"deleteFirst,omitempty"`
-	// AllowReplace and AllowDelete give leave where users' data would go.
-	AllowReplace bool `json:"allowReplace,omitempty"`
-	AllowDelete  bool `json:"allowDelete,omitempty"`
-	// Timeouts bound operations; zero fields mean the kind's.
-	Timeouts Timeouts `json:"timeouts,omitzero"`
-	// Before and After are hooks around whatever changes the resource.
-	Before []Hook `json:"before,omitempty"`
-	After  []Hook `json:"after,omitempty"`
-}
-
-// Hook runs around a change: a command in the stack's directory, or a function of the program.
-type Hook struct {
-	// Run is a shell command; it sees ATHANOR_ADDRESS, ATHANOR_KIND, ATHANOR_ACTION, ATHANOR_STACK and ATHANOR_STAGE.
-	Run string `json:"run,omitempty"`
-	// Func is the id of a function in Funcs.Hooks.
-	Func string `json:"func,omitempty"`
 }
 
 // HookInfo is what a hook is told.
@@ -172,45 +111,13 @@ func (g *Graph) hashResources(sum hash.Hash, b []byte) ([]byte, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b, err = g.Resources[i].appendCanonical(b); err != nil {
+		if b, err = g.Resources[i].AppendCanonical(b); err != nil {
 			return nil, err
 		}
 		sum.Write(b)
 		b = b[:0]
 	}
 	return append(b, ']'), nil
-}
-
-// appendCanonical appends a resource as it stands in the document, without its source, in canonical form: its fields in
-// the order of their names.
-func (r *Resource) appendCanonical(b []byte) ([]byte, error) {
-	b = tree.AppendCanonical(append(b, `{"address":`...), r.Address)
-	b = tree.AppendCanonical(append(b, `,"kind":`...), r.Kind)
-	if !r.Options.IsZero() {
-		options, err := optionsTree(&r.Options)
-		if err != nil {
-			return nil, fmt.Errorf("graph: %s: %w", r.Address, err)
-		}
-		b = tree.AppendCanonical(append(b, `,"options":`...), options)
-	}
-	for _, part := range []struct {
-		name  string
-		props map[string]any
-	}{{"props", r.Props}, {"settings", r.Settings}} {
-		if len(part.props) == 0 {
-			continue
-		}
-		var plain any = part.props
-		if !tree.Is(plain) {
-			var err error
-			if plain, err = tree.Of(plain); err != nil {
-				return nil, fmt.Errorf("graph: %s: %s: %w", r.Address, part.name, err)
-			}
-		}
-		b = append(append(append(b, ',', '"'), part.name...), '"', ':')
-		b = tree.AppendCanonical(b, plain)
-	}
-	return append(b, '}'), nil
 }
 
 func (g *Graph) tree() (map[string]any, error) {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
@@ -55,7 +56,7 @@ func (w *work) guardReplace(n *node) {
 }
 
 func (w *work) guardDelete(n *node) {
-	o := n.rec.options
+	o := n.rec.Options
 	if o.Protect {
 		w.refuse(n, reconcile.WithHint(fmt.Errorf("%w and would be deleted", ErrProtected),
 			"declare it again with `protect: false` and deploy, then delete it"))
@@ -71,7 +72,7 @@ func (w *work) guardDelete(n *node) {
 func (w *work) mayDelete(n *node) bool {
 	allowed := matches(w.o.AllowDelete, n.addr) || n.look.MayDelete
 	if n.rec != nil {
-		allowed = allowed || n.rec.options.AllowDelete || n.decl == nil && n.rec.leave
+		allowed = allowed || n.rec.Options.AllowDelete || n.decl == nil && n.rec.MayDeleteData
 	}
 	if n.decl != nil {
 		o := n.decl.Options
@@ -105,7 +106,7 @@ func (w *work) spread() {
 // goesFirst reports that what is there of a node must be deleted before its new thing comes, or before something else is.
 func (w *work) goesFirst(n *node) bool {
 	if n.plan.Action == Create && n.rec != nil && !n.look.NotYet {
-		return slices.ContainsFunc(n.nameHeld(n.rec), func(g *generation) bool { return g.state == statestore.Condemned })
+		return slices.ContainsFunc(n.nameHeld(n.rec), func(g *state.Generation) bool { return g.State == statestore.Condemned })
 	}
 	if n.plan.Action != Replace {
 		return false
@@ -133,8 +134,8 @@ func (w *work) clings(n *node) bool {
 	goes := func(up *node) bool {
 		return up != nil && up.plan != nil && up.plan.DeleteFirst && !slices.Contains(n.needs, up.addr)
 	}
-	if !w.isFound(n) && (n.rec == nil || !n.rec.loose) {
-		return n.rec != nil && slices.ContainsFunc(n.rec.needs, func(a string) bool { return goes(w.nodes[a]) })
+	if !w.isFound(n) && (n.rec == nil || !n.rec.NeedsUnknown) {
+		return n.rec != nil && slices.ContainsFunc(n.rec.Needs, func(a string) bool { return goes(w.nodes[a]) })
 	}
 	// Without a record the values of the old thing tell.
 	return slices.ContainsFunc(w.declared, func(up *node) bool {

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+
+	"github.com/athanor-dev/athanor/engine/graph"
 )
 
 // hooked runs a task between its node's hooks. A before-hook that fails stops the work; an after-hook that fails
@@ -44,19 +46,19 @@ func (r *run) hooked(ctx context.Context, t *task, action Action, do func(contex
 
 // hooks are those of the program, or for what is no longer declared the commands that were deployed last: functions
 // are gone with the declaration.
-func (n *node) hooks() (before, after []Hook) {
+func (n *node) hooks() (before, after []graph.Hook) {
 	if n.decl != nil {
 		return n.decl.Options.Before, n.decl.Options.After
 	}
 	if n.rec == nil || n.plan.Action != Delete {
 		return nil, nil
 	}
-	function := func(h Hook) bool { return h.Func != "" }
-	o := n.rec.options
+	function := func(h graph.Hook) bool { return h.Func != "" }
+	o := n.rec.Options
 	return slices.DeleteFunc(slices.Clone(o.Before), function), slices.DeleteFunc(slices.Clone(o.After), function)
 }
 
-func (r *run) hook(ctx context.Context, n *node, action Action, h Hook, attrs map[string]any) error {
+func (r *run) hook(ctx context.Context, n *node, action Action, h graph.Hook, attrs map[string]any) error {
 	if err := r.w.gate.mayWrite(ctx); err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
@@ -113,7 +115,7 @@ func (e *Engine) verified(stage statestore.Stage, doc *Export) (*statestore.Chan
 	change := &statestore.Change{KeyID: e.Key.ID()}
 	var err error
 	if change.Outputs, err = e.sealedPart(stage, "\x00outputs", doc.Outputs); err == nil {
-		_, _, err = openOutputs(&statestore.Snapshot{Stage: stage, Outputs: change.Outputs}, e.Key)
+		_, _, err = state.OpenOutputs(&statestore.Snapshot{Stage: stage, Outputs: change.Outputs}, e.Key)
 	}
 	if err != nil {
 		bad("outputs", err)
@@ -145,7 +147,7 @@ func (e *Engine) imported(stage statestore.Stage, in *ExportedRow) (statestore.R
 		return row, reconcile.WithHint(fmt.Errorf("it could not be read when it was exported: %s", in.Problem),
 			"take it out of the document: the next deploy finds what is there by reading")
 	}
-	if err := CheckAddress(in.Address); err != nil {
+	if err := graph.CheckAddress(in.Address); err != nil {
 		return row, err
 	}
 	for _, g := range in.Generations {
@@ -159,7 +161,7 @@ func (e *Engine) imported(stage statestore.Stage, in *ExportedRow) (statestore.R
 	}
 	var err error
 	if row.Body, err = e.sealedPart(stage, in.Birth, in.Body); err == nil {
-		_, err = open(row, stage, e.Key)
+		_, err = state.Open(row, stage, e.Key)
 	}
 	return row, err
 }
@@ -172,14 +174,14 @@ func (e *Engine) sealedPart(stage statestore.Stage, what string, part *Part) ([]
 	case len(part.Open) > 0 && len(part.Sealed) > 0:
 		return nil, errors.New("it is both sealed and open")
 	case len(part.Open) == 0:
-		_, err := e.Key.Open(part.Sealed, aad(stage, what))
+		_, err := e.Key.Open(part.Sealed, state.Binding(stage, what))
 		return part.Sealed, err
 	}
 	t, err := tree.Decode(part.Open)
 	if err != nil {
 		return nil, err
 	}
-	return e.Key.Seal(tree.Canonical(t), aad(stage, what)), nil
+	return e.Key.Seal(tree.Canonical(t), state.Binding(stage, what)), nil
 }
 
 // replaced are the lines of an import. It takes out of the change what is on record already, and gives the rest the versions

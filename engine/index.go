@@ -2,13 +2,14 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
@@ -18,13 +19,13 @@ import (
 // node is one address: declared, on record, or both.
 type node struct {
 	addr string
-	decl *Resource // nil when no longer declared
+	decl *graph.Resource // nil when no longer declared
 	// local is the declaration as a dev session serves it on this machine, nil where it does not; decl is that then.
-	local *Resource
-	read  *Read // set for what is used and not owned; then decl is nil
+	local *graph.Resource
+	read  *graph.Read // set for what is used and not owned; then decl is nil
 	kind  reconcile.Any
 	spec  *reconcile.Spec
-	rec   *record // nil without a row
+	rec   *state.Entry // nil without a row
 	// from is the address that the row had before this plan moved it.
 	from string
 	// was is set when drift is planned: the declaration is what was deployed last.
@@ -149,7 +150,7 @@ func (n *node) source() string {
 
 // declare enters one address.
 func (w *work) declare(n *node, addr, kind, source string) error {
-	if err := CheckAddress(addr); err != nil {
+	if err := graph.CheckAddress(addr); err != nil {
 		return err
 	}
 	if other, ok := w.nodes[addr]; ok {
@@ -325,35 +326,3 @@ func (w *work) attributes(k reconcile.Any) []string {
 	w.attrNames[kind] = names
 	return names
 }
-
-// CheckAddress says what is wrong with an address. An address is segments joined by "/", each beginning with a letter and
-// going on with letters, digits, "-" and "_"; the last may carry a key in brackets: net/subnet[a].
-func CheckAddress(addr string) error {
-	rest, key, keyed := strings.Cut(addr, "[")
-	if keyed {
-		k, closed := strings.CutSuffix(key, "]")
-		if !closed || k == "" || strings.ContainsFunc(k, func(r rune) bool { return !addressRune(r) && r != '.' }) {
-			return badAddress(addr, "its key in brackets is made of letters, digits, '.', '-' and '_'")
-		}
-	}
-	if len(addr) > 300 {
-		return badAddress(addr[:40]+"…", "it is longer than 300 bytes")
-	}
-	for seg := range strings.SplitSeq(rest, "/") {
-		if seg == "" || !letter(rune(seg[0])) || strings.ContainsFunc(seg, func(r rune) bool { return !addressRune(r) }) {
-			return badAddress(addr, "each part begins with a letter and goes on with letters, digits, '-' and '_'")
-		}
-	}
-	return nil
-}
-
-// ErrAddress is matched by errors about malformed addresses.
-var ErrAddress = errors.New("bad address")
-
-func badAddress(addr, why string) error {
-	return reconcile.WithHint(fmt.Errorf("%w %q", ErrAddress, addr), "%s", why)
-}
-
-func letter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
-
-func addressRune(r rune) bool { return letter(r) || r >= '0' && r <= '9' || r == '-' || r == '_' }

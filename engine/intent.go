@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
 // hooks is the engine's part in settling: what must be durable when, and what may be touched.
-func (r *run) hooks(n *node, job *reconcile.Job, rec *record, g *generation) reconcile.Hooks {
+func (r *run) hooks(n *node, job *reconcile.Job, rec *state.Entry, g *state.Generation) reconcile.Hooks {
 	h := reconcile.Hooks{
 		Permit: func(look reconcile.Look) error { return r.permit(n, job, g, look) },
 		Note: func(text string) {
@@ -31,7 +32,7 @@ func (r *run) hooks(n *node, job *reconcile.Job, rec *record, g *generation) rec
 		return r.commit(ctx, n, rec)
 	}
 	h.Born = func(ctx context.Context, identity string, attrs map[string]any) error {
-		g.identity, g.attrs, g.intent, g.written = identity, attrs, false, time.Now()
+		g.Identity, g.Attributes, g.Intent, g.Written = identity, attrs, false, time.Now()
 		if unkept = true; !n.foundByName(job) {
 			if err := h.Keep(ctx); err != nil {
 				return err
@@ -51,30 +52,30 @@ func (n *node) foundByName(job *reconcile.Job) bool {
 
 // intend makes it durable that a thing is about to be created: until its identity is on record too, it is looked
 // for before anything is created under this address.
-func (r *run) intend(ctx context.Context, n *node, job *reconcile.Job, rec *record, g *generation) error {
+func (r *run) intend(ctx context.Context, n *node, job *reconcile.Job, rec *state.Entry, g *state.Generation) error {
 	if n.plan.Action != Create && n.plan.Action != Replace {
 		if r.saved != nil {
 			return fmt.Errorf("%w: it is gone", ErrWorldChanged)
 		}
 		r.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Note: "it is gone since the plan, and made again"})
 	}
-	if g.state == statestore.Live {
-		g.state = statestore.Candidate // its thing is gone; the new one becomes live when it is settled
+	if g.State == statestore.Live {
+		g.State = statestore.Candidate // its thing is gone; the new one becomes live when it is settled
 	}
-	if rec.live() == nil {
-		rec.props = job.Props // all that there is to find it by until it has an identity
+	if rec.Live() == nil {
+		rec.Props = job.Props // all that there is to find it by until it has an identity
 	} else {
-		g.props = job.Props
+		g.Props = job.Props
 	}
-	rec.mind(job)
-	if g.intent && g.durable && n.spec.Visibility == 0 {
+	rec.AddSecretPaths(job.Secret)
+	if g.Intent && g.IntentDurable && n.spec.Visibility == 0 {
 		return nil // it was refused, and is asked for again
 	}
-	g.intent, g.durable, g.written, g.identity, g.attrs, g.digests, g.name, g.named = true, true, time.Now(), "", nil, nil, job.Name, job.Named
-	if g.nonce == "" {
-		g.nonce = rand.Text()
+	g.Intent, g.IntentDurable, g.Written, g.Identity, g.Attributes, g.WriteDigests, g.Name, g.NameGiven = true, true, time.Now(), "", nil, nil, job.Name, job.Named
+	if g.Nonce == "" {
+		g.Nonce = rand.Text()
 	}
-	job.Nonce = g.nonce
+	job.Nonce = g.Nonce
 	return r.commit(ctx, n, rec)
 }
 

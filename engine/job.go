@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -16,8 +18,8 @@ import (
 
 // birth is the address that a node's generated names come from.
 func (n *node) birth() string {
-	if n.rec != nil && n.rec.birth != "" {
-		return n.rec.birth
+	if n.rec != nil && n.rec.Birth != "" {
+		return n.rec.Birth
 	}
 	return n.addr
 }
@@ -29,7 +31,7 @@ func (n *node) births() []string {
 		births = append(births, n.addr)
 	}
 	if n.rec != nil {
-		births = append(births, n.rec.was...)
+		births = append(births, n.rec.Former...)
 	}
 	if n.decl != nil {
 		births = append(births, n.decl.Options.RenamedFrom...)
@@ -39,7 +41,7 @@ func (n *node) births() []string {
 
 // target says which generation of a node a job is about.
 type target struct {
-	gen    *generation // nil: one that does not exist yet
+	gen    *state.Generation // nil: one that does not exist yet
 	number uint64
 	slot   int
 	// was: references to these are to older things of theirs, with these attributes.
@@ -53,7 +55,7 @@ func (w *work) declaredJob(ctx context.Context, n *node, t target) (*reconcile.J
 	if err != nil {
 		return nil, err
 	}
-	o := Options{}
+	o := graph.Options{}
 	if n.decl != nil {
 		o = n.decl.Options
 	}
@@ -61,7 +63,7 @@ func (w *work) declaredJob(ctx context.Context, n *node, t target) (*reconcile.J
 	job.Props, _ = resolved.Tree.(map[string]any)
 	job.Unknown, job.Secret = resolved.Unknown, resolved.Secret
 	job.Timeouts = reconcile.Timeouts(o.Timeouts)
-	if t.gen != nil && t.gen.state == statestore.Candidate {
+	if t.gen != nil && t.gen.State == statestore.Candidate {
 		n.takeAlong(job)
 		job.Timeouts.Update = cmp.Or(o.Timeouts.Create, n.spec.Timeouts.Create) // going on with a creation is no update
 	}
@@ -71,7 +73,7 @@ func (w *work) declaredJob(ctx context.Context, n *node, t target) (*reconcile.J
 		job.Ignore = slices.Concat(o.IgnoreChanges, n.was.aside)
 	}
 	if t.gen != nil && n.rec != nil {
-		job.Had = n.rec.props
+		job.Had = n.rec.Props
 	}
 	if w.applying {
 		if err := n.omit(job); err != nil {
@@ -131,8 +133,8 @@ func (w *work) job(n *node, a *access, t target) *reconcile.Job {
 		},
 	}
 	if g := t.gen; g != nil {
-		job.ID, job.Last, job.Name, job.Named, job.Nonce = g.identity, g.attrs, g.name, g.named, g.nonce
-		job.Written, job.LastWrite, job.Intent = g.digests, g.written, g.intent
+		job.ID, job.Last, job.Name, job.Named, job.Nonce = g.Identity, g.Attributes, g.Name, g.NameGiven, g.Nonce
+		job.Written, job.LastWrite, job.Intent = g.WriteDigests, g.Written, g.Intent
 	}
 	return job
 }
@@ -143,40 +145,40 @@ func (w *work) name(n *node, job *reconcile.Job, t target) {
 	switch {
 	case job.Given != "":
 		job.Name, job.Named = job.Given, true
-	case t.gen != nil && t.gen.name != "":
+	case t.gen != nil && t.gen.Name != "":
 	case job.Naming != nil:
 		job.Name = adopt.Name(*job.Naming, job.Place, w.stage.Stack, w.stage.Name, n.birth(), t.slot)
 	}
 }
 
 // recordedJob is the job of looking at or deleting what is on record, without a declaration.
-func (w *work) recordedJob(n *node, a *access, g *generation) *reconcile.Job {
-	job := w.job(n, a, target{gen: g, number: g.number})
+func (w *work) recordedJob(n *node, a *access, g *state.Generation) *reconcile.Job {
+	job := w.job(n, a, target{gen: g, number: g.Number})
 	if n.rec != nil {
-		if job.Had = g.props; g.props == nil {
-			job.Had = n.rec.props
+		if job.Had = g.Props; g.Props == nil {
+			job.Had = n.rec.Props
 		}
-		if g.identity == "" {
+		if g.Identity == "" {
 			job.Props = job.Had // all that there is to find it by
 		}
-		job.Timeouts = reconcile.Timeouts(n.rec.options.Timeouts)
+		job.Timeouts = reconcile.Timeouts(n.rec.Options.Timeouts)
 	}
 	return job
 }
 
 // accessOf is the way to where a generation lives: by the settings it was made with, so that it is only ever looked at with
 // credentials of its own place.
-func (w *work) accessOf(ctx context.Context, n *node, g *generation) (*access, error) {
-	settings := g.settings
+func (w *work) accessOf(ctx context.Context, n *node, g *state.Generation) (*access, error) {
+	settings := g.Settings
 	if settings == nil && n.rec != nil {
-		settings = n.rec.settings
+		settings = n.rec.Settings
 	}
-	a := w.reach(ctx, g.kind, settings)
+	a := w.reach(ctx, g.Kind, settings)
 	if a.err != nil {
 		return a, a.err
 	}
-	if g.place.Account != a.place.Account || g.place.Provider != a.place.Provider || g.place.Region != a.place.Region {
-		return a, reconcile.WithHint(&PlaceError{Address: n.addr, Recorded: g.place, Have: a.place},
+	if g.Location.Account != a.place.Account || g.Location.Provider != a.place.Provider || g.Location.Region != a.place.Region {
+		return a, reconcile.WithHint(&PlaceError{Address: n.addr, Recorded: g.Location, Have: a.place},
 			"use the credentials that it was deployed with, or `athanor state rm %s` if it is gone for good", n.addr)
 	}
 	return a, nil
@@ -186,21 +188,21 @@ func (w *work) accessOf(ctx context.Context, n *node, g *generation) (*access, e
 func known(name string) bool { return name != "" && !token.Has(name) }
 
 // evidence collects what the verdict on a found thing goes by. g is the generation that it may be, nil for none.
-func (w *work) evidence(n *node, job *reconcile.Job, look reconcile.Look, g *generation) adopt.Evidence {
+func (w *work) evidence(n *node, job *reconcile.Job, look reconcile.Look, g *state.Generation) adopt.Evidence {
 	return w.evidenceOf(n, n.spec, job, look, g)
 }
 
 // evidenceOf is the same for a thing of another kind than the node's: one that it was before.
-func (w *work) evidenceOf(n *node, spec *reconcile.Spec, job *reconcile.Job, look reconcile.Look, g *generation) adopt.Evidence {
+func (w *work) evidenceOf(n *node, spec *reconcile.Spec, job *reconcile.Job, look reconcile.Look, g *state.Generation) adopt.Evidence {
 	if g == nil {
-		g = new(generation)
+		g = new(state.Generation)
 	}
 	return adopt.Evidence{
-		Absent: look.Absent, Identity: look.Identity, Recorded: g.identity,
-		Intended: g.intent && !g.named && g.name != "" && g.name == job.Name,
+		Absent: look.Absent, Identity: look.Identity, Recorded: g.Identity,
+		Intended: g.Intent && !g.NameGiven && g.Name != "" && g.Name == job.Name,
 		Seen:     look.Owner, Want: job.Mark, Births: n.births(),
 		Marked: spec.Marked, Same: spec.Same, Equal: len(look.Steps) == 0,
-		Holder: w.owners.by(physical{spec.Type, job.Place, look.Identity}, n.addr),
+		Holder: w.owners.By(state.Object{Kind: spec.Type, Location: job.Place, Identity: look.Identity}, n.addr),
 		Given:  job.Named || !spec.Named && !spec.Marked && !spec.Recorded && !spec.ByParent,
 	}
 }

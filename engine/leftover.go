@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
@@ -60,16 +61,16 @@ func (w *work) foundNode(addr string, things []*found) *node {
 		return nil
 	}
 	slices.SortStableFunc(things, func(a, b *found) int { return cmp.Compare(b.Mark.Generation, a.Mark.Generation) })
-	rec := &record{address: addr, birth: addr, settings: things[0].access.settings, found: true, loose: true}
+	rec := &state.Entry{Address: addr, Birth: addr, Settings: things[0].access.settings, Found: true, NeedsUnknown: true}
 	for i, d := range things {
-		g := &generation{
-			number: rec.numbered(d.Mark.Generation), state: statestore.Condemned, kind: d.Kind, place: d.access.place,
-			identity: d.Identity, name: d.Name, settings: d.access.settings, dev: w.findsOwn(),
+		g := &state.Generation{
+			Number: rec.NumberFor(d.Mark.Generation), State: statestore.Condemned, Kind: d.Kind, Location: d.access.place,
+			Identity: d.Identity, Name: d.Name, Settings: d.access.settings, Dev: w.findsOwn(),
 		}
 		if i == 0 {
-			g.state, g.settings = statestore.Live, nil
+			g.State, g.Settings = statestore.Live, nil
 		}
-		rec.gens = append(rec.gens, g)
+		rec.Generations = append(rec.Generations, g)
 	}
 	n := w.leftNode(addr, rec)
 	n.access = things[0].access
@@ -80,12 +81,12 @@ func (w *work) classifyLeftover(n *node) {
 	n.plan = &Planned{Address: n.addr, Action: Delete, Needs: n.needs}
 	g := n.present()
 	if g != nil {
-		n.plan.Kind, n.plan.Identity, n.plan.Generation, n.plan.Place = g.kind, g.identity, g.number, g.place
+		n.plan.Kind, n.plan.Identity, n.plan.Generation, n.plan.Place = g.Kind, g.Identity, g.Number, g.Location
 	}
 	if n.spec != nil {
 		n.plan.InDev, n.plan.Local = n.spec.InDev, n.spec.Stands != ""
 	}
-	if from := n.rec.moving; from != "" {
+	if from := n.rec.MovingFrom; from != "" {
 		n.plan.Notes = append(n.plan.Notes, "it was being moved here from "+from+": `athanor state mv "+from+" "+n.addr+"` finishes that")
 	}
 	taken := w.nodes[n.addr]
@@ -115,23 +116,23 @@ func (w *work) classifyLeftover(n *node) {
 
 // retained reports that what is live is let go: its author said so, or its kind says so and nobody gave leave to delete it.
 func (w *work) retained(n *node) bool {
-	o := n.rec.options
+	o := n.rec.Options
 	kind := n.spec != nil && n.spec.Retained && !o.AllowDelete && !matches(w.o.AllowDelete, n.addr)
-	return n.rec.live() != nil && (o.Retain || kind)
+	return n.rec.Live() != nil && (o.Retain || kind)
 }
 
 // classifyRetained: it is let go, not deleted. What only its name marks as ours would be taken for ours again.
 func (w *work) classifyRetained(n *node) {
-	g := n.rec.live()
+	g := n.rec.Live()
 	n.plan.Action = Forget
 	n.plan.Notes = append(n.plan.Notes, "retained")
-	if n.err == nil && n.spec != nil && n.spec.Named && !n.spec.Marked && !g.named {
+	if n.err == nil && n.spec != nil && n.spec.Named && !n.spec.Marked && !g.NameGiven {
 		w.refuse(n, reconcile.WithHint(errors.New("it is retained, and nothing but its name can say so"), "forget: [%s] lets it go all the same", n.addr))
 	}
 }
 
 // classifyDelete: it is there, and is to go.
-func (w *work) classifyDelete(n *node, g *generation) {
+func (w *work) classifyDelete(n *node, g *state.Generation) {
 	if n.job == nil { // nothing was looked at, or there is nothing but the record
 		w.guard(n)
 		return
@@ -139,10 +140,10 @@ func (w *work) classifyDelete(n *node, g *generation) {
 	answer := adopt.Judge(w.evidence(n, n.job, n.look, g))
 	switch {
 	case answer.Verdict == adopt.Foreign && !answer.Owner.IsZero():
-		w.block(n, reconcile.WithHint(ownerError(g.kind, n.look, answer), "forget: [%s] lets it go here", n.addr))
+		w.block(n, reconcile.WithHint(ownerError(g.Kind, n.look, answer), "forget: [%s] lets it go here", n.addr))
 		return
 	case answer.OtherStore && !w.o.TakeOver:
-		w.refuse(n, otherStore(g.kind, g.identity))
+		w.refuse(n, otherStore(g.Kind, g.Identity))
 		return
 	}
 	w.guard(n)
@@ -154,15 +155,15 @@ func (w *work) untied(n *node) []Planned {
 		return nil
 	}
 	var lines []Planned
-	for _, addr := range slices.Sorted(maps.Keys(n.rec.cut)) {
+	for _, addr := range slices.Sorted(maps.Keys(n.rec.Cut)) {
 		up := w.nodes[addr]
 		if up == nil || up.decl != nil || up.rec == nil {
 			continue
 		}
 		line := Planned{Address: n.addr, Kind: n.plan.Kind, Action: Update, Identity: n.plan.Identity, Generation: n.plan.Generation, Place: n.plan.Place}
-		for _, p := range n.rec.cut[addr] {
-			p = n.emptyAt(n.rec.props, p)
-			had, _ := tree.Get(n.rec.props, p)
+		for _, p := range n.rec.Cut[addr] {
+			p = n.emptyAt(n.rec.Props, p)
+			had, _ := tree.Get(n.rec.Props, p)
 			line.Reasons = append(line.Reasons, Reason{Path: p, Have: had, Source: ByProgram})
 		}
 		line.Notes = []string{"emptied first, since " + addr + " goes as well"}
@@ -179,13 +180,13 @@ func (w *work) condemned(n *node) []Planned {
 	var lines []Planned
 	for _, g := range w.collectable(n.rec) {
 		line := Planned{
-			Address: n.addr, Kind: g.kind, Action: Delete, Identity: g.identity, Generation: g.number, Place: g.place,
+			Address: n.addr, Kind: g.Kind, Action: Delete, Identity: g.Identity, Generation: g.Number, Place: g.Location,
 			Notes: []string{"replaced before"},
 		}
 		if n.beside {
 			line.Notes = []string{"the row of this address knows another"}
 		}
-		if g.retain {
+		if g.Retain {
 			line.Action, line.Notes = Forget, append(line.Notes, "retained")
 		}
 		if user := n.heldUser(); user != nil {
@@ -193,9 +194,9 @@ func (w *work) condemned(n *node) []Planned {
 		}
 		lines = append(lines, line)
 	}
-	if c := n.rec.candidate(); c != nil && !w.keeps(c) && n.decl != nil && n.rec.live() != nil && n.plan != nil && n.plan.Action != Replace && n.plan.Action != Create && n.plan.Action != Blocked {
+	if c := n.rec.Candidate(); c != nil && !w.keeps(c) && n.decl != nil && n.rec.Live() != nil && n.plan != nil && n.plan.Action != Replace && n.plan.Action != Create && n.plan.Action != Blocked {
 		lines = append(lines, Planned{
-			Address: n.addr, Kind: c.kind, Action: Delete, Identity: c.identity, Generation: c.number, Place: c.place,
+			Address: n.addr, Kind: c.Kind, Action: Delete, Identity: c.Identity, Generation: c.Number, Place: c.Location,
 			Notes: []string{"half made, and no longer wanted"},
 		})
 	}
@@ -277,32 +278,32 @@ func (w *work) seekDeclared(ctx context.Context) error {
 
 // isFound reports a declared node whose thing was found without a record, and is ours.
 func (w *work) isFound(n *node) bool {
-	return n.plan != nil && n.rec.live() == nil && n.rec.candidate() == nil && !n.look.Absent && !n.spec.Recorded &&
+	return n.plan != nil && n.rec.Live() == nil && n.rec.Candidate() == nil && !n.look.Absent && !n.spec.Recorded &&
 		(n.plan.Action == Recover || n.plan.Action == Replace)
 }
 
 // recovered is the record of a thing that reading found again.
-func (w *work) recovered(n *node) *record {
-	rec := &record{address: n.addr, birth: n.birth(), found: true, loose: true}
+func (w *work) recovered(n *node) *state.Entry {
+	rec := &state.Entry{Address: n.addr, Birth: n.birth(), Found: true, NeedsUnknown: true}
 	if n.rec != nil {
-		rec = n.rec.clone()
+		rec = n.rec.Clone()
 	}
-	rec.settings, rec.options, rec.cut, rec.needs = n.decl.Settings, n.decl.Options, n.cut, nil
-	rec.leave = n.job != nil && n.job.Leave
-	rec.was = still(n.decl.Options.RenamedFrom, n.decl.Options.RenamedFrom) // it was found here: renames are done
+	rec.Settings, rec.Options, rec.Cut, rec.Needs = n.decl.Settings, n.decl.Options, n.cut, nil
+	rec.MayDeleteData = n.job != nil && n.job.Leave
+	rec.Former = state.StillNamed(n.decl.Options.RenamedFrom, n.decl.Options.RenamedFrom) // it was found here: renames are done
 	for _, a := range n.needs {
 		if up := w.nodes[a]; up != nil && up.decl != nil && up.plan != nil && (up.rec != nil || w.isFound(up)) && a != n.addr {
-			rec.needs = append(rec.needs, a)
+			rec.Needs = append(rec.Needs, a)
 		}
 	}
-	rec.gens = append(rec.gens, &generation{
-		number: rec.numbered(n.look.Owner.Generation), state: statestore.Live, slot: n.slot, kind: n.spec.Type, place: n.access.place,
-		identity: n.look.Identity, name: n.job.Name, named: n.job.Named, attrs: n.look.Attrs,
-		written: time.Now(), // it was seen: absent soon after is not gone
-		dev:     w.findsOwn(),
+	rec.Generations = append(rec.Generations, &state.Generation{
+		Number: rec.NumberFor(n.look.Owner.Generation), State: statestore.Live, Slot: n.slot, Kind: n.spec.Type, Location: n.access.place,
+		Identity: n.look.Identity, Name: n.job.Name, NameGiven: n.job.Named, Attributes: n.look.Attrs,
+		Written: time.Now(), // it was seen: absent soon after is not gone
+		Dev:     w.findsOwn(),
 	})
 	for i := range n.others {
-		rec.older(&n.others[i], w.findsOwn())
+		condemnFound(rec, &n.others[i], w.findsOwn())
 	}
 	return rec
 }

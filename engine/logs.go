@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
@@ -71,7 +73,7 @@ func (w *work) loggers(globs []string) ([]string, error) {
 	for _, glob := range globs {
 		hit := false
 		for addr := range able {
-			if matchGlob(glob, addr) {
+			if graph.Match(glob, addr) {
 				hit, meant[addr] = true, true
 			}
 		}
@@ -104,19 +106,19 @@ func (w *work) noLogs(glob string, able map[string]bool) error {
 }
 
 // shownGeneration is the thing of a row whose log is meant: the live one, else one half made.
-func shownGeneration(rec *record) *generation {
-	if g := rec.live(); g != nil {
+func shownGeneration(rec *state.Entry) *state.Generation {
+	if g := rec.Live(); g != nil {
 		return g
 	}
-	return rec.candidate()
+	return rec.Candidate()
 }
 
-func (w *work) kindOn(rec *record) (reconcile.Any, error) {
+func (w *work) kindOn(rec *state.Entry) (reconcile.Any, error) {
 	g := shownGeneration(rec)
 	if g == nil {
 		return nil, errors.New("it is being deleted")
 	}
-	return w.e.Catalog.Find(g.kind)
+	return w.e.Catalog.Find(g.Kind)
 }
 
 // logSource opens the way to a thing's log.
@@ -143,15 +145,15 @@ func (w *work) logSource(ctx context.Context, addr string) (LogSource, error) {
 			}
 		}
 	}
-	return LogSource{Address: addr, Kind: g.kind, Lines: lines}, nil
+	return LogSource{Address: addr, Kind: g.Kind, Lines: lines}, nil
 }
 
 // learnAll learns every secret that is on record: whatever prints may print any of them.
 func (w *work) learnAll() {
 	for _, rec := range w.records {
-		paths := rec.secret
-		for _, g := range rec.gens {
-			kind, err := w.e.Catalog.Find(g.kind)
+		paths := rec.SecretPaths
+		for _, g := range rec.Generations {
+			kind, err := w.e.Catalog.Find(g.Kind)
 			if err != nil {
 				continue
 			}
@@ -159,7 +161,7 @@ func (w *work) learnAll() {
 			paths = slices.Concat(paths, kind.Spec().SecretProps)
 		}
 		for _, p := range paths {
-			if v, ok := tree.Get(rec.props, p); ok {
+			if v, ok := tree.Get(rec.Props, p); ok {
 				w.redact.learn(v)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
@@ -62,25 +63,25 @@ func (r *run) buildLate(ctx context.Context, n *node) error {
 // makeLive settles the thing that is there: an update, an adoption, a recovery, a new mark after a move.
 func (r *run) makeLive(ctx context.Context, n *node) (bool, error) {
 	rec := r.recordOf(n)
-	g := rec.live()
+	g := rec.Live()
 	if g == nil {
-		g = rec.candidate()
+		g = rec.Candidate()
 	}
 	if g == nil {
 		g = r.taken(n, rec)
 	}
-	job, err := r.w.declaredJob(ctx, n, target{gen: g, number: g.number, slot: g.slot})
+	job, err := r.w.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot})
 	if err != nil {
 		return false, err
 	}
-	if g.identity == "" || job.ID == "" {
+	if g.Identity == "" || job.ID == "" {
 		job.ID = n.look.Identity
 	}
 	return r.settleJob(ctx, n, rec, g, job)
 }
 
 // settleJob makes the thing of a generation match, and records that it does.
-func (r *run) settleJob(ctx context.Context, n *node, rec *record, g *generation, job *reconcile.Job) (bool, error) {
+func (r *run) settleJob(ctx context.Context, n *node, rec *state.Entry, g *state.Generation, job *reconcile.Job) (bool, error) {
 	hooks := r.hooks(n, job, rec, g)
 	out, err := n.kind.Settle(ctx, job, hooks)
 	n.changed = append(n.changed, out.Changed...)
@@ -96,19 +97,19 @@ func (r *run) settleJob(ctx context.Context, n *node, rec *record, g *generation
 }
 
 // taken is the live generation of a thing that is taken over.
-func (r *run) taken(n *node, rec *record) *generation {
-	g := &generation{
-		number: rec.numbered(n.look.Owner.Generation), state: statestore.Live, slot: n.slot, kind: n.spec.Type, place: n.access.place,
-		identity: n.look.Identity, attrs: n.look.Attrs, virtual: n.spec.Recorded,
+func (r *run) taken(n *node, rec *state.Entry) *state.Generation {
+	g := &state.Generation{
+		Number: rec.NumberFor(n.look.Owner.Generation), State: statestore.Live, Slot: n.slot, Kind: n.spec.Type, Location: n.access.place,
+		Identity: n.look.Identity, Attributes: n.look.Attrs, StateOnly: n.spec.Recorded,
 	}
-	g.dev = n.plan.Action == Recover && r.w.findsOwn()
+	g.Dev = n.plan.Action == Recover && r.w.findsOwn()
 	if n.plan.Action == Adopt {
-		g.number = rec.next()
+		g.Number = rec.NextNumber()
 	}
 	if n.job != nil {
-		g.name, g.named = n.job.Name, n.job.Named
+		g.Name, g.NameGiven = n.job.Name, n.job.Named
 	}
-	rec.gens = append(rec.gens, g)
+	rec.Generations = append(rec.Generations, g)
 	return g
 }
 
@@ -120,7 +121,7 @@ func (r *run) makeNew(ctx context.Context, n *node) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	again := n.plan.Action == Replace && (g.identity != "" || g.intent)
+	again := n.plan.Action == Replace && (g.Identity != "" || g.Intent)
 	for {
 		waiting, err := r.settleNew(ctx, n, rec, g)
 		if !unusable(err, again) {
@@ -129,41 +130,41 @@ func (r *run) makeNew(ctx context.Context, n *node) (bool, error) {
 		if err := r.discard(ctx, n, rec, g); err != nil {
 			return false, err
 		}
-		if g, err = r.fresh(n, rec, rec.next()); err != nil {
+		if g, err = r.fresh(n, rec, rec.NextNumber()); err != nil {
 			return false, err
 		}
 		again = false
 	}
 }
 
-func (r *run) settleNew(ctx context.Context, n *node, rec *record, g *generation) (bool, error) {
-	job, err := r.w.declaredJob(ctx, n, target{gen: g, number: g.number, slot: g.slot})
+func (r *run) settleNew(ctx context.Context, n *node, rec *state.Entry, g *state.Generation) (bool, error) {
+	job, err := r.w.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot})
 	if err != nil {
 		return false, err
 	}
-	g.name, g.named = job.Name, job.Named
+	g.Name, g.NameGiven = job.Name, job.Named
 	job.Had = nil
 	job.ReplaceOn = nil // a new thing has nothing that could have changed
 	return r.settleJob(ctx, n, rec, g, job)
 }
 
 // begun is the generation that is to be made: one that an interrupted run began, or a further one.
-func (r *run) begun(ctx context.Context, n *node, rec *record) (made *generation, err error) {
-	number := rec.next()
-	if gone := rec.live(); gone != nil && n.plan.Action == Create {
+func (r *run) begun(ctx context.Context, n *node, rec *state.Entry) (made *state.Generation, err error) {
+	number := rec.NextNumber()
+	if gone := rec.Live(); gone != nil && n.plan.Action == Create {
 		if n.look.NotYet {
 			return gone, nil // it may only not be visible yet, and is waited for
 		}
-		rec.drop(gone)
+		rec.Drop(gone)
 		defer func() {
-			if made != nil && made.written.IsZero() {
-				made.written = time.Now() // reads may still show the one that is gone
+			if made != nil && made.Written.IsZero() {
+				made.Written = time.Now() // reads may still show the one that is gone
 			}
 		}()
 	}
-	if g := rec.candidate(); g != nil {
-		unwanted := n.plan.Action == Replace && rec.live() == nil && g.number == n.plan.Generation
-		if g.kind == n.spec.Type && g.place == n.access.place && !unwanted {
+	if g := rec.Candidate(); g != nil {
+		unwanted := n.plan.Action == Replace && rec.Live() == nil && g.Number == n.plan.Generation
+		if g.Kind == n.spec.Type && g.Location == n.access.place && !unwanted {
 			return g, nil
 		}
 		if err := r.discard(ctx, n, rec, g); err != nil {
@@ -177,31 +178,31 @@ func (r *run) begun(ctx context.Context, n *node, rec *record) (made *generation
 }
 
 // fresh is a generation that nothing was made of yet.
-func (r *run) fresh(n *node, rec *record, number uint64) (*generation, error) {
-	slot, err := r.w.slots.take(rec, n.spec.Type)
+func (r *run) fresh(n *node, rec *state.Entry, number uint64) (*state.Generation, error) {
+	slot, err := r.w.slots.Take(rec, n.spec.Type)
 	if err != nil {
 		return nil, err
 	}
-	g := &generation{
-		number: number, state: statestore.Candidate, slot: slot, kind: n.spec.Type, place: n.access.place, nonce: rand.Text(),
-		virtual: n.spec.Recorded, dev: r.w.o.Dev != nil,
+	g := &state.Generation{
+		Number: number, State: statestore.Candidate, Slot: slot, Kind: n.spec.Type, Location: n.access.place, Nonce: rand.Text(),
+		StateOnly: n.spec.Recorded, Dev: r.w.o.Dev != nil,
 	}
-	rec.gens = append(rec.gens, g)
+	rec.Generations = append(rec.Generations, g)
 	return g, nil
 }
 
 // carry keeps for a new thing what the program does not want compared: ignored paths hold the values of
 // the thing that is replaced, or those that an interrupted run had taken from it.
-func (r *run) carry(n *node, rec *record) {
+func (r *run) carry(n *node, rec *state.Entry) {
 	ignored := n.decl.Options.IgnoreChanges
 	if len(ignored) == 0 || n.carried != nil {
 		return
 	}
 	n.carried = map[tree.Path]any{}
 	if n.plan.Action != Replace || n.look.Absent || n.replacedWhole() {
-		if rec.live() == nil && rec.candidate() != nil {
+		if rec.Live() == nil && rec.Candidate() != nil {
 			for _, p := range ignored {
-				if v, ok := tree.Get(rec.props, p); ok {
+				if v, ok := tree.Get(rec.Props, p); ok {
 					n.carried[p] = v
 				}
 			}
@@ -219,7 +220,7 @@ func (r *run) carry(n *node, rec *record) {
 			continue
 		}
 		if s.Secret {
-			s.Have, _ = tree.Get(rec.props, s.Path) // what is shown of it is masked
+			s.Have, _ = tree.Get(rec.Props, s.Path) // what is shown of it is masked
 		}
 		n.carried[s.Path] = s.Have
 	}
@@ -227,26 +228,26 @@ func (r *run) carry(n *node, rec *record) {
 
 // recordOf is a copy of the node's record to work on, with the declaration of now. What is there keeps the
 // settings that it was made with.
-func (r *run) recordOf(n *node) *record {
-	rec := &record{address: n.addr, birth: n.addr}
+func (r *run) recordOf(n *node) *state.Entry {
+	rec := &state.Entry{Address: n.addr, Birth: n.addr}
 	if n.rec != nil {
-		rec = n.rec.clone()
+		rec = n.rec.Clone()
 	}
 	if n.was != nil {
 		return rec // it is what was deployed: only the thing itself is mended
 	}
-	if rec.birth == "" {
-		rec.birth = n.addr
+	if rec.Birth == "" {
+		rec.Birth = n.addr
 	}
-	if len(rec.gens) > 0 && !tree.Equal(anyMap(rec.settings), anyMap(n.decl.Settings)) {
-		for _, g := range rec.gens {
-			if g.settings == nil {
-				g.settings, _ = anyMap(rec.settings).(map[string]any)
+	if len(rec.Generations) > 0 && !tree.Equal(anyMap(rec.Settings), anyMap(n.decl.Settings)) {
+		for _, g := range rec.Generations {
+			if g.Settings == nil {
+				g.Settings, _ = anyMap(rec.Settings).(map[string]any)
 			}
 		}
 	}
-	rec.options, rec.settings, rec.needs, rec.cut = n.decl.Options, n.decl.Settings, r.needs(n), n.cut
-	rec.leave, rec.moving = n.job != nil && n.job.Leave, ""
+	rec.Options, rec.Settings, rec.Needs, rec.Cut = n.decl.Options, n.decl.Settings, r.needs(n), n.cut
+	rec.MayDeleteData, rec.MovingFrom = n.job != nil && n.job.Leave, ""
 	return rec
 }
 
@@ -259,15 +260,15 @@ func (r *run) unannounced(n *node, err error) error {
 }
 
 // done records that a thing is settled, and lets others use it.
-func (r *run) done(ctx context.Context, n *node, rec *record, g *generation, job *reconcile.Job, out reconcile.Outcome) (bool, error) {
-	g.identity, g.attrs, g.digests, g.written = out.Identity, out.Attrs, maps.Clone(out.Written), time.Now()
-	g.name, g.named = job.Name, job.Named
-	rec.settle(g)
-	rec.keep(n, job)
-	rec.loose = false
-	rec.needs = r.needs(n)
+func (r *run) done(ctx context.Context, n *node, rec *state.Entry, g *state.Generation, job *reconcile.Job, out reconcile.Outcome) (bool, error) {
+	g.Identity, g.Attributes, g.WriteDigests, g.Written = out.Identity, out.Attrs, maps.Clone(out.Written), time.Now()
+	g.Name, g.NameGiven = job.Name, job.Named
+	rec.MakeLive(g)
+	keepSettled(rec, n, job)
+	rec.NeedsUnknown = false
+	rec.Needs = r.needs(n)
 	for _, path := range job.Omit {
-		rec.props, _ = tree.Without(rec.props, path).(map[string]any)
+		rec.Props, _ = tree.Without(rec.Props, path).(map[string]any)
 	}
 	n.condemnOthers(rec, r.w.findsOwn())
 	n.plan.Waiting = out.Waiting
@@ -292,47 +293,37 @@ func (r *run) done(ctx context.Context, n *node, rec *record, g *generation, job
 	})
 }
 
-// keep records what a node is settled with. A path that was secret once stays masked.
-func (r *record) keep(n *node, job *reconcile.Job) {
-	r.props, r.was = job.Props, still(r.was, n.decl.Options.RenamedFrom)
+// keepSettled writes into a state entry what its resource was reconciled with. A path that was secret once stays masked.
+func keepSettled(rec *state.Entry, n *node, job *reconcile.Job) {
+	rec.Props, rec.Former = job.Props, state.StillNamed(rec.Former, n.decl.Options.RenamedFrom)
 	if n.was == nil { // a repair leaves what was built anew to the next deploy
-		r.built = builtOf(job.Assets)
+		rec.Assets = builtOf(job.Assets)
 	}
-	r.mind(job)
-}
-
-// mind notes which paths are secret, from before their values are on record.
-func (r *record) mind(job *reconcile.Job) {
-	for p := range job.Secret {
-		if !slices.Contains(r.secret, p) {
-			r.secret = append(slices.Clone(r.secret), p)
-		}
-	}
-	slices.Sort(r.secret)
+	rec.AddSecretPaths(job.Secret)
 }
 
 // condemnOthers records what else was found of a node, to be deleted.
-func (n *node) condemnOthers(rec *record, dev bool) {
+func (n *node) condemnOthers(rec *state.Entry, dev bool) {
 	for i := range n.others {
-		rec.older(&n.others[i], dev)
+		condemnFound(rec, &n.others[i], dev)
 	}
 	n.others = nil
 }
 
-// older condemns a further find.
-func (r *record) older(f *found, dev bool) {
-	if r.owns(f.Kind, f.access.place, f.look.Identity) != nil {
+// condemnFound adds a further find to a state entry, as condemned.
+func condemnFound(rec *state.Entry, f *found, dev bool) {
+	if rec.ByObject(f.Kind, f.access.place, f.look.Identity) != nil {
 		return
 	}
-	g := &generation{
-		number: r.numbered(f.look.Owner.Generation), state: statestore.Condemned, slot: f.slot, kind: f.Kind, place: f.access.place,
-		identity: f.look.Identity, attrs: f.look.Attrs, settings: f.access.settings, retain: r.options.Retain,
-		dev: dev,
+	g := &state.Generation{
+		Number: rec.NumberFor(f.look.Owner.Generation), State: statestore.Condemned, Slot: f.slot, Kind: f.Kind, Location: f.access.place,
+		Identity: f.look.Identity, Attributes: f.look.Attrs, Settings: f.access.settings, Retain: rec.Options.Retain,
+		Dev: dev,
 	}
 	if f.job != nil {
-		g.name, g.named = f.job.Name, f.job.Named
+		g.Name, g.NameGiven = f.job.Name, f.job.Named
 	}
-	r.gens = append(r.gens, g)
+	rec.Generations = append(rec.Generations, g)
 }
 
 // born lets those go on that need no more than the identity.

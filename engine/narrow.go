@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -24,8 +25,8 @@ func (w *work) narrow(ctx context.Context) {
 		w.selected[n] = true
 	}
 	for _, n := range w.declared {
-		if g := n.rec.live(); g != nil && !n.replacedWhole() {
-			n.attrs = g.attrs
+		if g := n.rec.Live(); g != nil && !n.replacedWhole() {
+			n.attrs = g.Attributes
 		}
 	}
 	w.widen(ctx, w.declared)
@@ -47,14 +48,14 @@ func (w *work) widen(ctx context.Context, nodes []*node) bool {
 // differs reports that a node must be looked at: its row is out of date, half made, or not to be believed. That of what
 // lives in this session alone says nothing of whether it still lives, and a look costs no call.
 func (w *work) differs(ctx context.Context, n *node) bool {
-	g := n.rec.live()
-	unsettled := n.err != nil || g == nil || n.from != "" || n.rec.loose || n.rec.moving != "" || n.rec.candidate() != nil ||
+	g := n.rec.Live()
+	unsettled := n.err != nil || g == nil || n.from != "" || n.rec.NeedsUnknown || n.rec.MovingFrom != "" || n.rec.Candidate() != nil ||
 		len(w.collectable(n.rec)) > 0 || n.replacedWhole()
 	asked := n.spec.InDev || w.o.Force || matches(w.o.Replace, n.addr) || slices.Contains(w.o.Dev.Look, n.addr) || w.e.Warm.waits(n.addr)
 	if unsettled || asked {
 		return true
 	}
-	job, err := w.declaredJob(ctx, n, target{gen: g, number: g.number, slot: g.slot})
+	job, err := w.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot})
 	if err != nil || len(job.Unknown) > 0 {
 		return true
 	}
@@ -66,19 +67,19 @@ func (w *work) differs(ctx context.Context, n *node) bool {
 func (w *work) outdated(n *node) bool {
 	r := n.rec
 	known := n.job != nil && len(n.job.Unknown) == 0
-	return r.candidate() != nil || r.moving != "" || !slices.Equal(r.needs, w.ownedNeeds(n)) || !sameOptions(r.options, n.decl.Options) ||
-		!tree.Equal(anyMap(r.settings), anyMap(n.decl.Settings)) ||
-		known && (n.builtAnew() || !sameBut(n.decl.Options.IgnoreChanges, r.props, n.job.Props) || len(still(r.was, n.decl.Options.RenamedFrom)) != len(r.was))
+	return r.Candidate() != nil || r.MovingFrom != "" || !slices.Equal(r.Needs, w.ownedNeeds(n)) || !sameOptions(r.Options, n.decl.Options) ||
+		!tree.Equal(anyMap(r.Settings), anyMap(n.decl.Settings)) ||
+		known && (n.builtAnew() || !sameBut(n.decl.Options.IgnoreChanges, r.Props, n.job.Props) || len(state.StillNamed(r.Former, n.decl.Options.RenamedFrom)) != len(r.Former))
 }
 
 // believe takes a node as the record has it.
 func (w *work) believe(n *node) {
-	g := n.rec.live()
+	g := n.rec.Live()
 	n.plan = &Planned{
-		Address: n.addr, Kind: n.spec.Type, Action: Unchanged, Needs: n.needs, Source: n.decl.Source, Place: g.place,
-		Identity: g.identity, Generation: g.number, Local: n.spec.Stands != "",
+		Address: n.addr, Kind: n.spec.Type, Action: Unchanged, Needs: n.needs, Source: n.decl.Source, Place: g.Location,
+		Identity: g.Identity, Generation: g.Number, Local: n.spec.Stands != "",
 	}
-	n.attrs, n.unknown, n.moving = g.attrs, false, nil
+	n.attrs, n.unknown, n.moving = g.Attributes, false, nil
 }
 
 // widenLevel selects what the upstreams that were looked at may change, before its level is classified. One that has

@@ -62,7 +62,7 @@ func (x *needing) look(n *node) {
 		return
 	}
 	x.add(n, x.names(n), n.spec.Permissions.Observe)
-	if n.rec.live() == nil {
+	if n.rec.Live() == nil {
 		x.add(n, x.names(n), n.spec.Permissions.List)
 		if n.spec.Marked && !n.spec.Named && !n.spec.Lists {
 			x.add(n, []string{anyName}, n.access.provider.Permissions.List) // it is sought by its mark
@@ -89,7 +89,7 @@ func (x *needing) act(line *Planned) {
 	case Delete:
 		actions = slices.Concat(p.Observe, p.Delete)
 	case Forget: // what is retained is marked as such
-		if n.rec != nil && n.rec.options.Retain {
+		if n.rec != nil && n.rec.Options.Retain {
 			actions = p.Update
 		}
 	}
@@ -128,13 +128,13 @@ func (x *needing) names(n *node) []string {
 	case n.spec.Permissions.Of != "":
 		return x.texts(x.prop(n, n.spec.Permissions.Of))
 	case n.job == nil && live != nil:
-		return x.namesOf(n, live.identity)
+		return x.namesOf(n, live.Identity)
 	case n.job == nil:
 		return []string{anyName}
 	case n.job.Naming == nil || n.job.Named:
 		return x.namesOf(n, n.look.Identity)
 	case live != nil && n.plan != nil && (n.plan.Action == Replace || n.plan.Action == Create):
-		return append(x.namesOf(n, live.identity), x.slot(n, x.work.freeSlot(n)))
+		return append(x.namesOf(n, live.Identity), x.slot(n, x.work.freeSlot(n)))
 	case live != nil || n.spec.Lists:
 		return x.namesOf(n, n.look.Identity)
 	}
@@ -156,9 +156,9 @@ func (x *needing) namesOf(n *node, identity string) []string {
 		return x.texts(x.prop(n, n.spec.Permissions.Of))
 	}
 	if n.rec != nil {
-		for _, g := range n.rec.gens {
-			if g.identity == identity && g.name != "" {
-				return []string{g.name}
+		for _, g := range n.rec.Generations {
+			if g.Identity == identity && g.Name != "" {
+				return []string{g.Name}
 			}
 		}
 	}
@@ -177,7 +177,7 @@ func (x *needing) props(n *node) map[string]any {
 	case n.job != nil && n.job.Props != nil:
 		return n.job.Props
 	case n.rec != nil:
-		return n.rec.props
+		return n.rec.Props
 	}
 	return nil
 }

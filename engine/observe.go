@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -43,7 +44,7 @@ func (w *work) reachAll(ctx context.Context) error {
 		for _, g := range n.generations() {
 			var place *PlaceError
 			_, err := w.accessOf(ctx, n, g)
-			if g.state == statestore.Condemned || !errors.As(err, &place) && (err == nil || !w.movesPlace(n, g)) {
+			if g.State == statestore.Condemned || !errors.As(err, &place) && (err == nil || !w.movesPlace(n, g)) {
 				continue // what cannot be reached and is condemned stays, and stops nobody else
 			}
 			problems = append(problems, Problem{Address: n.addr, Source: n.source(), Err: err})
@@ -56,18 +57,18 @@ func (w *work) reachAll(ctx context.Context) error {
 	return nil
 }
 
-func (n *node) generations() []*generation {
+func (n *node) generations() []*state.Generation {
 	if n.rec == nil {
 		return nil
 	}
-	return n.rec.gens
+	return n.rec.Generations
 }
 
 // movesPlace reports that the program wants a thing elsewhere than it is. The way to the old place must then be at
 // hand before anything starts.
-func (w *work) movesPlace(n *node, g *generation) bool {
-	_, known := w.e.Catalog.ProviderOf(g.kind)
-	return known && n.decl != nil && n.access.place != g.place
+func (w *work) movesPlace(n *node, g *state.Generation) bool {
+	_, known := w.e.Catalog.ProviderOf(g.Kind)
+	return known && n.decl != nil && n.access.place != g.Location
 }
 
 // prepare builds and hashes what props point at, in parallel, before anything is looked at. One that cannot be
@@ -103,7 +104,7 @@ func (w *work) lookAhead(ctx context.Context) {
 		if n.err != nil || n.spec.Recorded || !w.isSelected(n) {
 			continue
 		}
-		if g := n.present(); len(n.uses) == 0 || g != nil && (g.identity != "" || known(g.name)) {
+		if g := n.present(); len(n.uses) == 0 || g != nil && (g.Identity != "" || known(g.Name)) {
 			ahead = append(ahead, n)
 		}
 	}
@@ -111,7 +112,7 @@ func (w *work) lookAhead(ctx context.Context) {
 	all := slices.Concat(single, slices.DeleteFunc(slices.Clone(w.leftover), func(n *node) bool { return !w.isSelected(n) }))
 	parallel(len(all), lookers, func(i int) { w.lookAt(ctx, all[i]) })
 	for _, n := range ahead {
-		if n.err != nil || n.look.Absent || n.rec.live() == nil || n.replacedWhole() {
+		if n.err != nil || n.look.Absent || n.rec.Live() == nil || n.replacedWhole() {
 			continue
 		}
 		n.attrs = n.look.Attrs // for those that come before it through an opened cycle, until it is classified
@@ -127,7 +128,7 @@ func (w *work) lookMany(ctx context.Context, nodes []*node) []*node {
 	groups := map[group][]*node{}
 	var single []*node
 	for _, n := range nodes {
-		if n.spec.Bulk && n.rec.live() != nil && n.rec.live().kind == n.spec.Type {
+		if n.spec.Bulk && n.rec.Live() != nil && n.rec.Live().Kind == n.spec.Type {
 			id := group{n.spec.Type, n.access}
 			groups[id] = append(groups[id], n)
 			continue
@@ -169,7 +170,7 @@ func (w *work) lookAt(ctx context.Context, n *node) {
 	switch {
 	case n.decl == nil:
 		n.err = w.lookLeftover(ctx, n)
-	case n.rec.live() == nil && n.rec.candidate() == nil:
+	case n.rec.Live() == nil && n.rec.Candidate() == nil:
 		n.err = w.find(ctx, n)
 	default:
 		job, err := w.presentJob(ctx, n)
@@ -186,17 +187,17 @@ func (w *work) lookAt(ctx context.Context, n *node) {
 }
 
 // present is the generation that a node is compared with: the live one, else one half made.
-func (n *node) present() *generation {
-	if g := n.rec.live(); g != nil {
+func (n *node) present() *state.Generation {
+	if g := n.rec.Live(); g != nil {
 		return g
 	}
-	return n.rec.candidate()
+	return n.rec.Candidate()
 }
 
 // presentKind is the kind of the present thing, which may be another than the declared.
 func (n *node) presentKind(w *work) reconcile.Any {
-	if g := n.present(); g != nil && g.kind != n.spec.Type {
-		if k, ok := w.e.Catalog.Kind(g.kind); ok {
+	if g := n.present(); g != nil && g.Kind != n.spec.Type {
+		if k, ok := w.e.Catalog.Kind(g.Kind); ok {
 			return k
 		}
 	}
@@ -217,19 +218,19 @@ func (w *work) presentJob(ctx context.Context, n *node) (*reconcile.Job, error) 
 		}
 		return w.recordedJob(n, a, g), nil
 	}
-	return w.declaredJob(ctx, n, target{gen: g, number: g.number, slot: g.slot})
+	return w.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot})
 }
 
 // replacedWhole reports that kind or place changed under the same address.
 func (n *node) replacedWhole() bool {
 	g := n.present()
-	return g != nil && (g.kind != n.spec.Type || g.place != n.access.place)
+	return g != nil && (g.Kind != n.spec.Type || g.Location != n.access.place)
 }
 
 // lookLeftover looks at what is no longer declared.
 func (w *work) lookLeftover(ctx context.Context, n *node) error {
 	if n.kind == nil {
-		_, err := w.e.Catalog.Find(n.rec.gens[0].kind)
+		_, err := w.e.Catalog.Find(n.rec.Generations[0].Kind)
 		return err
 	}
 	g := n.present()
@@ -242,7 +243,7 @@ func (w *work) lookLeftover(ctx context.Context, n *node) error {
 	}
 	n.access = a
 	if n.spec.Recorded {
-		n.look = reconcile.Look{Identity: g.identity, Attrs: g.attrs}
+		n.look = reconcile.Look{Identity: g.Identity, Attrs: g.Attributes}
 		return nil
 	}
 	n.job = w.recordedJob(n, a, g)
@@ -353,5 +354,5 @@ func (w *work) unobserved(ctx context.Context, n *node) {
 		n.look = reconcile.Look{Absent: true}
 		return
 	}
-	n.look = reconcile.Look{Identity: g.identity, Attrs: g.attrs, Absent: g.identity == "" && g.state == statestore.Candidate}
+	n.look = reconcile.Look{Identity: g.Identity, Attrs: g.Attributes, Absent: g.Identity == "" && g.State == statestore.Candidate}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 )
@@ -37,8 +39,8 @@ func (e *Engine) PlanOrphans(ctx context.Context, stage statestore.Stage, g *Gra
 		return nil, err
 	}
 	w.orphans, w.lost = g, false
-	w.slots.hold(w.records)
-	w.owners.hold(w.records)
+	w.slots.Hold(w.records)
+	w.owners.Hold(w.records)
 	out := &Orphans{}
 	looking := reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
 	accesses, err := w.whereabouts(looking, g, out)
@@ -81,12 +83,12 @@ func (w *work) whereabouts(ctx context.Context, g *Graph, out *Orphans) ([]*acce
 		add(w.reach(ctx, r.Kind, r.Settings))
 	}
 	for _, rec := range w.records {
-		for _, gen := range rec.gens {
-			settings := gen.settings
+		for _, gen := range rec.Generations {
+			settings := gen.Settings
 			if settings == nil {
-				settings = rec.settings
+				settings = rec.Settings
 			}
-			add(w.reach(ctx, gen.kind, settings))
+			add(w.reach(ctx, gen.Kind, settings))
 		}
 	}
 	named := len(ways) > 0
@@ -116,7 +118,7 @@ func (w *work) whereabouts(ctx context.Context, g *Graph, out *Orphans) ([]*acce
 // orphan looks at a marked thing. What a row knows, and what a listing shows late, is none.
 func (w *work) orphan(ctx context.Context, s *scanning, f *found) (Thing, bool) {
 	kind, ok := w.e.Catalog.Kind(f.Kind)
-	if !ok || w.owners.by(physical{f.Kind, f.access.place, f.Identity}, "") != "" {
+	if !ok || w.owners.By(state.Object{Kind: f.Kind, Location: f.access.place, Identity: f.Identity}, "") != "" {
 		return Thing{}, false
 	}
 	found := f.Found
@@ -130,7 +132,7 @@ func (w *work) orphan(ctx context.Context, s *scanning, f *found) (Thing, bool) 
 
 // declares reports whether a program declares an address, now or under another name.
 func declares(g *Graph, addr string) bool {
-	return slices.ContainsFunc(g.Resources, func(r Resource) bool {
+	return slices.ContainsFunc(g.Resources, func(r graph.Resource) bool {
 		return r.Address == addr || slices.Contains(r.Options.RenamedFrom, addr)
 	})
 }
@@ -147,7 +149,7 @@ func (w *work) planGone(ctx context.Context, gone map[string][]*found) (*Plan, e
 	w.damaged = nil // a row that cannot be read has nothing to do with it
 	for _, addr := range slices.Sorted(maps.Keys(gone)) {
 		if rec := w.records[addr]; rec != nil {
-			w.planBeside(ctx, rec.clone(), gone[addr])
+			w.planBeside(ctx, rec.Clone(), gone[addr])
 			continue
 		}
 		n := w.foundNode(addr, gone[addr])
@@ -160,19 +162,19 @@ func (w *work) planGone(ctx context.Context, gone map[string][]*found) (*Plan, e
 
 // planBeside plans the deletion of what carries the mark of an address whose row knows another thing. The row stays as
 // it is: what it allows and forbids holds for these too.
-func (w *work) planBeside(ctx context.Context, rec *record, things []*found) {
-	rec.gens, rec.needs, rec.cut = nil, nil, nil
-	n := &node{addr: rec.address, rec: rec, beside: true, plan: &Planned{Address: rec.address}}
+func (w *work) planBeside(ctx context.Context, rec *state.Entry, things []*found) {
+	rec.Generations, rec.Needs, rec.Cut = nil, nil, nil
+	n := &node{addr: rec.Address, rec: rec, beside: true, plan: &Planned{Address: rec.Address}}
 	w.leftover = append(w.leftover, n)
 	for _, f := range things {
 		n.kind, _ = w.e.Catalog.Kind(f.Kind)
 		n.spec, n.access = n.kind.Spec(), f.access
-		g := &generation{
-			number: rec.numbered(f.Mark.Generation), state: statestore.Condemned, kind: f.Kind, place: f.access.place,
-			identity: f.Identity, name: f.Name, settings: f.access.settings,
+		g := &state.Generation{
+			Number: rec.NumberFor(f.Mark.Generation), State: statestore.Condemned, Kind: f.Kind, Location: f.access.place,
+			Identity: f.Identity, Name: f.Name, Settings: f.access.settings,
 		}
-		rec.gens = append(rec.gens, g)
-		n.plan.Kind, n.plan.Action, n.plan.Identity, n.plan.Generation, n.plan.Place = f.Kind, Delete, f.Identity, g.number, g.place
+		rec.Generations = append(rec.Generations, g)
+		n.plan.Kind, n.plan.Action, n.plan.Identity, n.plan.Generation, n.plan.Place = f.Kind, Delete, f.Identity, g.Number, g.Location
 		n.job = w.recordedJob(n, f.access, g)
 		var err error
 		if n.look, err = w.see(ctx, n.kind, n.job); err != nil {
@@ -189,7 +191,7 @@ func (w *work) planBeside(ctx context.Context, rec *record, things []*found) {
 // dropBeside deletes things that no row knows. One that cannot be deleted stops none of the others.
 func (r *run) dropBeside(ctx context.Context, n *node) error {
 	var errs []error
-	for _, g := range n.rec.gens {
+	for _, g := range n.rec.Generations {
 		errs = append(errs, r.deleteGeneration(ctx, n, g))
 	}
 	return errors.Join(errs...)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
@@ -159,7 +160,7 @@ func (w *work) readPeer(ctx context.Context, from token.Stack) (map[string]any, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", stage, err)
 	}
-	values, secret, err := openOutputs(snap, key)
+	values, secret, err := state.OpenOutputs(snap, key)
 	if err != nil {
 		err = fmt.Errorf("the outputs of %s: %w", stage, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -62,8 +63,8 @@ func (w *work) makePlan(ctx context.Context) (*Plan, error) {
 	if err := w.checkDev(); err != nil {
 		return nil, err
 	}
-	w.slots.hold(w.records)
-	w.owners.hold(w.records)
+	w.slots.Hold(w.records)
+	w.owners.Hold(w.records)
 	if err := w.selects(); err != nil {
 		return nil, err
 	}
@@ -117,13 +118,13 @@ func (w *work) leave() {
 	}
 }
 
-func (w *work) leftNode(addr string, rec *record) *node {
-	n := &node{addr: addr, rec: rec, needs: rec.needs}
-	if len(rec.gens) > 0 {
+func (w *work) leftNode(addr string, rec *state.Entry) *node {
+	n := &node{addr: addr, rec: rec, needs: rec.Needs}
+	if len(rec.Generations) > 0 {
 		if g := n.present(); g != nil {
-			n.kind, _ = w.e.Catalog.Kind(g.kind)
+			n.kind, _ = w.e.Catalog.Kind(g.Kind)
 		} else {
-			n.kind, _ = w.e.Catalog.Kind(rec.gens[0].kind)
+			n.kind, _ = w.e.Catalog.Kind(rec.Generations[0].Kind)
 		}
 	}
 	if n.kind != nil {
@@ -345,7 +346,7 @@ func (w *work) hints() []string {
 	}
 	for _, n := range w.leftover {
 		if n.plan != nil && n.plan.Action == Delete && n.spec != nil {
-			p := of(n.spec.Type, n.rec.props)
+			p := of(n.spec.Type, n.rec.Props)
 			p.gone = append(p.gone, n)
 		}
 	}

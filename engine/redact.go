@@ -171,5 +171,5 @@ func (r *redactor) holds(v any) bool {
 // everSecret reports a path that is secret by its type, or was by its value in any deploy.
 func (w *work) everSecret(n *node, p tree.Path) bool {
 	in := func(q tree.Path) bool { return p.Within(q) || q.Within(p) }
-	return slices.ContainsFunc(n.spec.SecretProps, in) || n.rec != nil && slices.ContainsFunc(n.rec.secret, in)
+	return slices.ContainsFunc(n.spec.SecretProps, in) || n.rec != nil && slices.ContainsFunc(n.rec.SecretPaths, in)
 }

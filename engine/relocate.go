@@ -9,9 +9,10 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -50,12 +51,12 @@ func (e *Engine) PlanMove(ctx context.Context, stage statestore.Stage, dir strin
 type moving struct {
 	w *work
 	// was are the records as they were, by their old addresses.
-	was map[string]*record
+	was map[string]*state.Entry
 	// begun are the moves that an interrupted run has recorded, from old to new addresses.
 	begun map[string]string
 	nodes []*node
 	// others are the records that name a moved address and do not move.
-	others []*record
+	others []*state.Entry
 }
 
 // expand makes single moves of scopes, and refuses those that cannot be.
@@ -98,7 +99,7 @@ func (m *moving) expand(renames []Rename) map[string]string {
 // at the old address: in a chain or a swap another one came there.
 func (m *moving) wasBegun(moves map[string]string) bool {
 	for from, to := range moves {
-		if rec := m.w.records[to]; rec == nil || rec.moving != from {
+		if rec := m.w.records[to]; rec == nil || rec.MovingFrom != from {
 			return false
 		}
 	}
@@ -109,9 +110,9 @@ func (m *moving) wasBegun(moves map[string]string) bool {
 func (m *moving) expandScope(from, to string, add func(from, to string)) {
 	found := false
 	for addr, rec := range m.w.records {
-		if rest, inside := inScope(to, addr); inside && rec.moving != "" && rec.moving == scoped(from, rest) {
+		if rest, inside := inScope(to, addr); inside && rec.MovingFrom != "" && rec.MovingFrom == scoped(from, rest) {
 			found = true
-			add(rec.moving, addr)
+			add(rec.MovingFrom, addr)
 		}
 	}
 	if found {
@@ -158,7 +159,7 @@ func (w *work) known() map[string]bool {
 // check refuses one move that cannot be.
 func (m *moving) check(from string, moves map[string]string) {
 	w, to := m.w, moves[from]
-	if err := CheckAddress(to); err != nil {
+	if err := graph.CheckAddress(to); err != nil {
 		w.wrong(from, err)
 		return
 	}
@@ -198,7 +199,7 @@ func (m *moving) prepare(ctx context.Context, moves map[string]string) {
 	}
 	slices.SortFunc(m.nodes, func(a, b *node) int { return compareStrings(a.addr, b.addr) })
 	for addr, rec := range m.w.records {
-		changed, differs := rec.readdressed(moves)
+		changed, differs := rec.Readdressed(moves)
 		if !differs {
 			continue
 		}
@@ -220,57 +221,26 @@ func (m *moving) prepare(ctx context.Context, moves map[string]string) {
 
 func (m *moving) add(from, to string) {
 	n := m.w.leftNode(to, m.w.records[to])
-	n.from, n.rec.moving = from, from
-	n.plan = &Planned{Address: to, Action: Move, From: from, Needs: n.rec.needs}
+	n.from, n.rec.MovingFrom = from, from
+	n.plan = &Planned{Address: to, Action: Move, From: from, Needs: n.rec.Needs}
 	if g := n.present(); g != nil {
-		n.plan.Kind, n.plan.Identity, n.plan.Generation, n.plan.Place = g.kind, g.identity, g.number, g.place
+		n.plan.Kind, n.plan.Identity, n.plan.Generation, n.plan.Place = g.Kind, g.Identity, g.Number, g.Location
 	}
 	m.nodes = append(m.nodes, n)
 }
 
-// readdressed is a record in which every moved address is the new one. Needs follow in the store by themselves, but
-// a row that is put must have them right as well.
-func (r *record) readdressed(moves map[string]string) (*record, bool) {
-	differs := false
-	follow := func(addr string) string {
-		if to, moved := moves[addr]; moved {
-			differs = true
-			return to
-		}
-		return addr
-	}
-	c := r.clone()
-	c.needs = slices.Clone(r.needs)
-	for i, addr := range c.needs {
-		c.needs[i] = follow(addr)
-	}
-	slices.Sort(c.needs)
-	c.options.DependsOn = slices.Clone(r.options.DependsOn)
-	for i, addr := range c.options.DependsOn {
-		c.options.DependsOn[i] = follow(addr)
-	}
-	c.options.DeletedWith = follow(r.options.DeletedWith)
-	if len(r.cut) > 0 {
-		c.cut = make(map[string][]tree.Path, len(r.cut))
-		for addr, paths := range r.cut {
-			c.cut[follow(addr)] = paths
-		}
-	}
-	return c, differs
-}
-
 // markable finds out whether all things of a node can be marked with its new address.
 func (w *work) markable(ctx context.Context, n *node) error {
-	for _, g := range n.rec.gens {
-		job, look, err := w.markJob(ctx, n, g, w.mark(n.addr, g.number))
+	for _, g := range n.rec.Generations {
+		job, look, err := w.markJob(ctx, n, g, w.mark(n.addr, g.Number))
 		switch {
 		case err != nil:
 			return err
 		case job == nil:
 			err = n.unmarked(g)
-		case look.Absent && g.state == statestore.Condemned:
+		case look.Absent && g.State == statestore.Condemned:
 		case look.Absent:
-			err = reconcile.WithHint(fmt.Errorf("%s %s is gone", g.kind, g.identity), "deploy makes it again under its old address, or `athanor state rm %s` forgets it", n.from)
+			err = reconcile.WithHint(fmt.Errorf("%s %s is gone", g.Kind, g.Identity), "deploy makes it again under its old address, or `athanor state rm %s` forgets it", n.from)
 		default:
 			err = w.remarkable(n, g, job, look)
 		}
@@ -283,21 +253,21 @@ func (w *work) markable(ctx context.Context, n *node) error {
 
 // unmarked says whether a thing may move that carries no mark: what is ours by its content or its parent, or is
 // kept in the record alone, is so under any address.
-func (n *node) unmarked(g *generation) error {
+func (n *node) unmarked(g *state.Generation) error {
 	switch {
-	case g.virtual:
-		if from := n.rec.birth; from != n.addr {
+	case g.StateOnly:
+		if from := n.rec.Birth; from != n.addr {
 			n.plan.Notes = append(n.plan.Notes, "kept in the record alone, and there it stays what was made as "+from)
 		}
 		return nil
-	case g.identity == "":
+	case g.Identity == "":
 		return reconcile.WithHint(errors.New("its creation was begun and its end is not on record"), "deploy first, which finishes it")
 	case n.spec == nil:
-		return fmt.Errorf("%w: %s", errNoKind, g.kind)
+		return fmt.Errorf("%w: %s", errNoKind, g.Kind)
 	case n.spec.Marked:
 		return reconcile.WithHint(errors.New("what it was made of is not on record, and its mark cannot be compared"), "deploy first, which records it")
-	case n.spec.Named && !n.spec.Same && !n.spec.ByParent && !g.named:
-		return reconcile.WithHint(fmt.Errorf("a %s carries no mark: nothing but its name shows that it is ours, and its name stays that of %s", g.kind, n.rec.birth),
+	case n.spec.Named && !n.spec.Same && !n.spec.ByParent && !g.NameGiven:
+		return reconcile.WithHint(fmt.Errorf("a %s carries no mark: nothing but its name shows that it is ours, and its name stays that of %s", g.Kind, n.rec.Birth),
 			"declare it under the new address with renamedFrom: [%s] and deploy", n.from)
 	}
 	return nil
@@ -306,10 +276,10 @@ func (n *node) unmarked(g *generation) error {
 var errNoKind = errors.New("no kind of this name is linked in")
 
 // remarkable says whether the mark of a thing can be rewritten.
-func (w *work) remarkable(n *node, g *generation, job *reconcile.Job, look reconcile.Look) error {
-	kind, _ := w.e.Catalog.Kind(g.kind)
+func (w *work) remarkable(n *node, g *state.Generation, job *reconcile.Job, look reconcile.Look) error {
+	kind, _ := w.e.Catalog.Kind(g.Kind)
 	if answer := adopt.Judge(w.evidenceOf(n, kind.Spec(), job, look, g)); answer.Verdict != adopt.Ours {
-		return reconcile.WithHint(&adopt.OwnerError{Kind: g.kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner},
+		return reconcile.WithHint(&adopt.OwnerError{Kind: g.Kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner},
 			"`athanor state rm %s` forgets it here", n.from)
 	}
 	steps := slices.DeleteFunc(slices.Clone(look.Steps), func(s reconcile.Step) bool { return !isMarkStep(s) })
@@ -317,5 +287,5 @@ func (w *work) remarkable(n *node, g *generation, job *reconcile.Job, look recon
 	if look.Owner.Address == n.addr || len(steps) > 0 && rewritable {
 		return nil
 	}
-	return reconcile.WithHint(fmt.Errorf("the mark of %s %s cannot be rewritten", g.kind, g.identity), "declare it under the new address with renamedFrom: [%s] and deploy", n.from)
+	return reconcile.WithHint(fmt.Errorf("the mark of %s %s cannot be rewritten", g.Kind, g.Identity), "declare it under the new address with renamedFrom: [%s] and deploy", n.from)
 }

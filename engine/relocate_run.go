@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -42,8 +43,8 @@ func (m *moving) apply(ctx context.Context, r *run) (statestore.Change, error) {
 }
 
 // records are those that a move changes.
-func (m *moving) records() []*record {
-	var records []*record
+func (m *moving) records() []*state.Entry {
+	var records []*state.Entry
 	for _, n := range m.nodes {
 		records = append(records, n.rec)
 	}
@@ -52,8 +53,8 @@ func (m *moving) records() []*record {
 
 // mark marks all things of a node with an address.
 func (r *run) mark(ctx context.Context, n *node, addr string) error {
-	for _, g := range n.rec.gens {
-		if err := r.w.remark(ctx, n, g, r.w.mark(addr, g.number)); err != nil {
+	for _, g := range n.rec.Generations {
+		if err := r.w.remark(ctx, n, g, r.w.mark(addr, g.Number)); err != nil {
 			return err
 		}
 	}
@@ -61,8 +62,8 @@ func (r *run) mark(ctx context.Context, n *node, addr string) error {
 }
 
 // seal adds a record to a change.
-func (r *run) seal(change *statestore.Change, rec *record) error {
-	row, err := rec.seal(r.w.stage, r.e.Key)
+func (r *run) seal(change *statestore.Change, rec *state.Entry) error {
+	row, err := rec.Seal(r.w.stage, r.e.Key)
 	if err == nil {
 		change.Put = append(change.Put, row)
 	}
@@ -73,11 +74,11 @@ func (r *run) seal(change *statestore.Change, rec *record) error {
 func (m *moving) done(r *run) (statestore.Change, error) {
 	end := statestore.Change{KeyID: r.e.Key.ID()}
 	for _, n := range m.nodes {
-		rec := n.rec.clone()
-		if last := len(rec.was) - 1; last >= 0 && rec.was[last] == n.from {
-			rec.was = rec.was[:last]
+		rec := n.rec.Clone()
+		if last := len(rec.Former) - 1; last >= 0 && rec.Former[last] == n.from {
+			rec.Former = rec.Former[:last]
 		}
-		rec.moving = ""
+		rec.MovingFrom = ""
 		if err := r.seal(&end, rec); err != nil {
 			return end, err
 		}
@@ -97,16 +98,16 @@ func (m *moving) undo(ctx context.Context, r *run) error {
 		back.Move[to] = from
 	}
 	for i, n := range m.nodes {
-		rec := m.was[n.from].clone()
+		rec := m.was[n.from].Clone()
 		if failed[i] {
-			rec.was = append(slices.Clone(rec.was), n.addr)
+			rec.Former = append(slices.Clone(rec.Former), n.addr)
 		}
 		if err := r.seal(&back, rec); err != nil {
 			return err
 		}
 	}
 	for _, rec := range m.others {
-		if err := r.seal(&back, m.was[rec.address]); err != nil {
+		if err := r.seal(&back, m.was[rec.Address]); err != nil {
 			return err
 		}
 	}

@@ -5,14 +5,15 @@ import (
 	"errors"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
 // markJob looks at a thing for the sake of its mark: the job would write the mark and change nothing else. It is nil
 // where there is no mark to write: the kind carries none, nothing is known of the thing, or nothing of its props.
-func (w *work) markJob(ctx context.Context, n *node, g *generation, mark reconcile.Mark) (*reconcile.Job, reconcile.Look, error) {
-	kind, ok := w.e.Catalog.Kind(g.kind)
-	if !ok || !kind.Spec().Marked || g.identity == "" {
+func (w *work) markJob(ctx context.Context, n *node, g *state.Generation, mark reconcile.Mark) (*reconcile.Job, reconcile.Look, error) {
+	kind, ok := w.e.Catalog.Kind(g.Kind)
+	if !ok || !kind.Spec().Marked || g.Identity == "" {
 		return nil, reconcile.Look{}, nil
 	}
 	a, err := w.accessOf(ctx, n, g)
@@ -39,12 +40,12 @@ func (w *work) markJob(ctx context.Context, n *node, g *generation, mark reconci
 }
 
 // remark writes a mark on a thing, where it can carry one, is there and is ours, and changes nothing else of it.
-func (w *work) remark(ctx context.Context, n *node, g *generation, mark reconcile.Mark) error {
+func (w *work) remark(ctx context.Context, n *node, g *state.Generation, mark reconcile.Mark) error {
 	job, look, err := w.markJob(ctx, n, g, mark)
 	if err != nil || job == nil || look.Absent {
 		return err
 	}
-	kind, _ := w.e.Catalog.Kind(g.kind)
+	kind, _ := w.e.Catalog.Kind(g.Kind)
 	if adopt.Judge(w.evidenceOf(n, kind.Spec(), job, look, g)).Verdict != adopt.Ours {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 )
@@ -42,7 +43,7 @@ func (w *work) matched(globs []string) map[string]bool {
 	for _, glob := range globs {
 		hit := false
 		for addr := range known {
-			if matchGlob(glob, addr) {
+			if graph.Match(glob, addr) {
 				hit, gone[addr] = true, true
 			}
 		}

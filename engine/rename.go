@@ -2,7 +2,8 @@ package engine
 
 import (
 	"fmt"
-	"slices"
+
+	"github.com/athanor-dev/athanor/engine/state"
 )
 
 // moves gives rows to the addresses that they were renamed to: chains, shifts and swaps included. A rename that was
@@ -36,13 +37,13 @@ func (w *work) moves() []error {
 
 // relocate moves records to other addresses, all at once, so that two of them may change places.
 func (w *work) relocate(moves map[string]string) {
-	taken := make(map[string]*record, len(moves))
+	taken := make(map[string]*state.Entry, len(moves))
 	for old := range moves {
 		taken[old] = w.records[old]
 		delete(w.records, old)
 	}
 	for old, addr := range moves {
-		w.records[addr] = taken[old].renamed(addr)
+		w.records[addr] = taken[old].Renamed(addr)
 		w.moved[old] = addr
 	}
 }
@@ -52,7 +53,7 @@ func (w *work) claims() map[*node]string {
 	claims := map[*node]string{}
 	for _, n := range w.declared {
 		for _, old := range n.decl.Options.RenamedFrom {
-			if w.records[old] != nil && old != n.addr && !w.records[n.addr].cameFrom(old) {
+			if w.records[old] != nil && old != n.addr && !w.records[n.addr].CameFrom(old) {
 				claims[n] = old
 				break
 			}
@@ -76,33 +77,10 @@ func (w *work) free(n *node, claims map[*node]string, visiting map[*node]bool) b
 	return false
 }
 
-// cameFrom reports that the row was at an address before.
-func (r *record) cameFrom(old string) bool {
-	return r != nil && (r.birth == old && r.birth != r.address || slices.Contains(r.was, old))
-}
-
-func (r *record) renamed(addr string) *record {
-	c := r.clone()
-	c.was = append(slices.Clone(r.was), r.address)
-	c.address = addr
-	return c
-}
-
-// still keeps the earlier addresses that the program names.
-func still(was, named []string) []string {
-	var kept []string
-	for _, old := range was {
-		if slices.Contains(named, old) && !slices.Contains(kept, old) {
-			kept = append(kept, old)
-		}
-	}
-	return kept
-}
-
 // renameNote says that a renamedFrom has done its work here.
 func (n *node) renameNote() string {
 	for _, old := range n.decl.Options.RenamedFrom {
-		if n.from == "" && n.rec.cameFrom(old) {
+		if n.from == "" && n.rec.CameFrom(old) {
 			return fmt.Sprintf("renamed from %s; that renamedFrom may go when every stage has been deployed with it", old)
 		}
 	}

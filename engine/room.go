@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 )
@@ -18,11 +19,11 @@ func unusable(err error, again bool) bool {
 
 // makeRoom takes away what is condemned when there would be a third thing beside the live and the new one. What cannot be
 // deleted now, because something still uses it, stays condemned.
-func (r *run) makeRoom(ctx context.Context, n *node, rec *record) error {
-	if rec.live() == nil || n.spec.Recorded {
+func (r *run) makeRoom(ctx context.Context, n *node, rec *state.Entry) error {
+	if rec.Live() == nil || n.spec.Recorded {
 		return nil
 	}
-	for _, g := range rec.condemned() {
+	for _, g := range rec.Condemned() {
 		if err := r.discard(ctx, n, rec, g); err != nil {
 			return err
 		}
@@ -34,27 +35,27 @@ func (r *run) makeRoom(ctx context.Context, n *node, rec *record) error {
 const roomPatience = 30 * time.Second
 
 // discard takes away what cannot be used, before another one is begun. One that cannot be deleted stays condemned.
-func (r *run) discard(ctx context.Context, n *node, rec *record, g *generation) error {
-	if g.virtual || g.identity == "" && !g.intent {
-		rec.drop(g)
+func (r *run) discard(ctx context.Context, n *node, rec *state.Entry, g *state.Generation) error {
+	if g.StateOnly || g.Identity == "" && !g.Intent {
+		rec.Drop(g)
 		return nil
 	}
-	if g.state != statestore.Condemned {
-		g.state = statestore.Condemned
-		if err := r.commit(ctx, n, rec.clone()); err != nil {
+	if g.State != statestore.Condemned {
+		g.State = statestore.Condemned
+		if err := r.commit(ctx, n, rec.Clone()); err != nil {
 			return err
 		}
 	}
 	patient, cancel := context.WithTimeout(ctx, roomPatience)
 	defer cancel()
 	take := r.deleteGeneration
-	if g.retain {
+	if g.Retain {
 		take = r.release
 	}
 	if err := take(patient, n, g); err != nil {
 		r.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Note: "what was begun cannot be deleted now: " + err.Error()})
 		return nil
 	}
-	rec.drop(g)
+	rec.Drop(g)
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
@@ -17,7 +19,7 @@ type RowView struct {
 	Address     string           `json:"address"`
 	Birth       string           `json:"birth,omitempty"`
 	Needs       []string         `json:"needs,omitempty"`
-	Options     Options          `json:"options,omitzero"`
+	Options     graph.Options    `json:"options,omitzero"`
 	Props       map[string]any   `json:"props,omitempty"`
 	Generations []GenerationView `json:"generations"`
 	// Problem is why the row cannot be read; its identities are in Generations all the same.
@@ -64,56 +66,56 @@ func (e *Engine) view(row statestore.Row, stage statestore.Stage, reveal bool) R
 	if row.Birth != row.Address {
 		view.Birth = row.Birth
 	}
-	rec, err := open(row, stage, e.Key)
+	rec, err := state.Open(row, stage, e.Key)
 	if err != nil {
 		view.Problem = err.Error()
 		for _, g := range row.Generations {
-			view.Generations = append(view.Generations, e.viewGeneration(generationOf(g), nil, reveal))
+			view.Generations = append(view.Generations, e.viewGeneration(state.GenerationOf(g), nil, reveal))
 		}
 		return view
 	}
 	secrets := &redactor{}
-	for _, g := range rec.gens {
+	for _, g := range rec.Generations {
 		e.learn(secrets, g)
 	}
-	view.Options, view.Props = rec.options, rec.props
+	view.Options, view.Props = rec.Options, rec.Props
 	if !reveal {
-		paths := rec.secret
-		if k, ok := e.Catalog.Kind(rec.gens[0].kind); ok {
+		paths := rec.SecretPaths
+		if k, ok := e.Catalog.Kind(rec.Generations[0].Kind); ok {
 			paths = slices.Concat(paths, k.Spec().SecretProps)
 		}
 		for _, p := range paths {
-			if v, ok := tree.Get(rec.props, p); ok {
+			if v, ok := tree.Get(rec.Props, p); ok {
 				secrets.learn(v)
 			}
 		}
-		view.Props = maskTree(rec.props, paths, secrets)
+		view.Props = maskTree(rec.Props, paths, secrets)
 	}
-	for _, g := range rec.gens {
+	for _, g := range rec.Generations {
 		view.Generations = append(view.Generations, e.viewGeneration(g, secrets, reveal))
 	}
 	return view
 }
 
-func (e *Engine) learn(secrets *redactor, g *generation) {
-	k, ok := e.Catalog.Kind(g.kind)
+func (e *Engine) learn(secrets *redactor, g *state.Generation) {
+	k, ok := e.Catalog.Kind(g.Kind)
 	if !ok {
 		return
 	}
 	for _, p := range k.Spec().SecretAttrs {
-		if v, ok := tree.Get(g.attrs, p); ok {
+		if v, ok := tree.Get(g.Attributes, p); ok {
 			secrets.learn(v)
 		}
 	}
 }
 
-func (e *Engine) viewGeneration(g *generation, secrets *redactor, reveal bool) GenerationView {
+func (e *Engine) viewGeneration(g *state.Generation, secrets *redactor, reveal bool) GenerationView {
 	v := GenerationView{
-		Number: g.number, State: g.state, Kind: g.kind, Place: g.place, Identity: g.identity, Name: g.name,
-		Intent: g.intent, Attrs: g.attrs, Written: g.written,
+		Number: g.Number, State: g.State, Kind: g.Kind, Place: g.Location, Identity: g.Identity, Name: g.Name,
+		Intent: g.Intent, Attrs: g.Attributes, Written: g.Written,
 	}
-	if k, ok := e.Catalog.Kind(g.kind); ok && !reveal && secrets != nil {
-		v.Attrs = maskTree(g.attrs, k.Spec().SecretAttrs, secrets)
+	if k, ok := e.Catalog.Kind(g.Kind); ok && !reveal && secrets != nil {
+		v.Attrs = maskTree(g.Attributes, k.Spec().SecretAttrs, secrets)
 	}
 	return v
 }

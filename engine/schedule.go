@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -48,7 +49,7 @@ func (t *task) computes() bool {
 	if before, after := n.hooks(); len(before)+len(after) > 0 {
 		return false
 	}
-	return n.rec == nil || !slices.ContainsFunc(n.rec.gens, func(g *generation) bool { return !g.virtual })
+	return n.rec == nil || !slices.ContainsFunc(n.rec.Generations, func(g *state.Generation) bool { return !g.StateOnly })
 }
 
 // passes reports that a task which computes goes on before it is durable: there are others that may.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -19,7 +20,7 @@ func (w *work) selects() error {
 	}
 	all := slices.Concat(w.sorted, w.leftover)
 	for _, glob := range slices.Concat(w.o.Target, w.o.Exclude) {
-		hit := slices.ContainsFunc(all, func(n *node) bool { return matchGlob(glob, n.addr) })
+		hit := slices.ContainsFunc(all, func(n *node) bool { return graph.Match(glob, n.addr) })
 		if !hit && !strings.Contains(glob, "*") {
 			return reconcile.WithHint(fmt.Errorf("nothing is declared or on record as %q", glob), "`athanor graph` lists what is declared")
 		}
@@ -65,8 +66,8 @@ func (w *work) isSelected(n *node) bool { return w.selected == nil || w.selected
 // pass leaves a node that is not selected as the record has it.
 func (w *work) pass(n *node) {
 	n.plan = &Planned{Address: n.addr, Kind: n.spec.Type, Action: Unchanged, Needs: n.needs, Notes: []string{"not selected"}}
-	if g := n.rec.live(); g != nil {
-		n.attrs, n.plan.Identity, n.plan.Generation = g.attrs, g.identity, g.number
+	if g := n.rec.Live(); g != nil {
+		n.attrs, n.plan.Identity, n.plan.Generation = g.Attributes, g.Identity, g.Number
 		return
 	}
 	n.unknown = true
@@ -78,7 +79,7 @@ func (w *work) surviving(n *node) {
 		return
 	}
 	for _, other := range slices.Concat(w.leftover, w.declared) {
-		if !w.isSelected(other) && other.rec != nil && slices.Contains(other.rec.needs, n.addr) {
+		if !w.isSelected(other) && other.rec != nil && slices.Contains(other.rec.Needs, n.addr) {
 			w.refuse(n, reconcile.WithHint(fmt.Errorf("%s still needs it and is not selected", other.addr), "--target %s as well", other.addr))
 			return
 		}

@@ -36,8 +36,8 @@ func (w *work) takes(n *node) error {
 	if t == nil || t.Address != n.addr {
 		return nil
 	}
-	if g := n.rec.live(); g != nil && g.identity != t.Identity && g.name != t.Identity {
-		return reconcile.WithHint(fmt.Errorf("%s is on record as %s already", n.addr, g.identity), "`athanor state rm %s` forgets that one", n.addr)
+	if g := n.rec.Live(); g != nil && g.Identity != t.Identity && g.Name != t.Identity {
+		return reconcile.WithHint(fmt.Errorf("%s is on record as %s already", n.addr, g.Identity), "`athanor state rm %s` forgets that one", n.addr)
 	}
 	if n.job == nil || len(n.job.Unknown) == 0 {
 		return nil

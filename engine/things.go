@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -75,7 +77,7 @@ func (e *Engine) Scan(ctx context.Context, g *Graph, o ScanOptions) (*Scan, erro
 	if p, err := w.makePlan(ctx); p == nil || err != nil && !errors.Is(err, ErrRefused) {
 		return nil, err
 	}
-	s := &scanning{w: w, o: o, seen: map[physical]bool{}}
+	s := &scanning{w: w, o: o, seen: map[state.Object]bool{}}
 	if err := s.kinds(); err != nil {
 		return nil, err
 	}
@@ -98,7 +100,7 @@ type scanning struct {
 	w    *work
 	o    ScanOptions
 	use  []string
-	seen map[physical]bool
+	seen map[state.Object]bool
 	out  Scan
 }
 
@@ -109,8 +111,8 @@ func (s *scanning) kinds() error {
 		use[n.spec.Type] = true
 	}
 	for _, rec := range s.w.records {
-		for _, g := range rec.gens {
-			use[g.kind] = true
+		for _, g := range rec.Generations {
+			use[g.Kind] = true
 		}
 	}
 	for _, name := range s.o.Kinds {
@@ -135,7 +137,7 @@ func (s *scanning) kinds() error {
 // planned takes over what planning found for declared addresses, and what it discovered.
 func (s *scanning) planned(ctx context.Context) {
 	for _, n := range s.w.declared {
-		if n.rec.live() != nil || n.look.Absent || n.look.Identity == "" || n.spec.Recorded || n.job == nil {
+		if n.rec.Live() != nil || n.look.Absent || n.look.Identity == "" || n.spec.Recorded || n.job == nil {
 			continue
 		}
 		t := s.w.thing(n.spec, n.access, n.look, adopt.Judge(s.w.evidence(n, n.job, n.look, nil)))
@@ -146,16 +148,16 @@ func (s *scanning) planned(ctx context.Context) {
 		s.add(t)
 	}
 	for _, n := range s.w.leftover {
-		if !n.rec.found {
+		if !n.rec.Found {
 			continue
 		}
-		for _, g := range n.rec.gens {
-			if kind, ok := s.w.e.Catalog.Kind(g.kind); ok {
+		for _, g := range n.rec.Generations {
+			if kind, ok := s.w.e.Catalog.Kind(g.Kind); ok {
 				a, err := s.w.accessOf(ctx, n, g)
 				if err != nil {
 					continue
 				}
-				if t, ok := s.look(ctx, kind, a, reconcile.Found{Identity: g.identity, Name: g.name}); ok {
+				if t, ok := s.look(ctx, kind, a, reconcile.Found{Identity: g.Identity, Name: g.Name}); ok {
 					s.add(t)
 				}
 			}
@@ -164,7 +166,7 @@ func (s *scanning) planned(ctx context.Context) {
 }
 
 func (s *scanning) add(t Thing) {
-	p := physical{t.Kind, t.Place, t.Identity}
+	p := state.Object{Kind: t.Kind, Location: t.Place, Identity: t.Identity}
 	if !s.seen[p] {
 		s.seen[p] = true
 		s.out.Things = append(s.out.Things, t)
@@ -212,8 +214,8 @@ func (s *scanning) list(ctx context.Context) error {
 // lookAll looks at what a listing showed and nobody knows yet, many at once.
 func (s *scanning) lookAll(ctx context.Context, kind reconcile.Any, a *access, listed []reconcile.Found) {
 	listed = slices.DeleteFunc(slices.Clone(listed), func(f reconcile.Found) bool {
-		p := physical{kind.Spec().Type, a.place, f.Identity}
-		return s.seen[p] || s.w.owners.by(p, "") != ""
+		p := state.Object{Kind: kind.Spec().Type, Location: a.place, Identity: f.Identity}
+		return s.seen[p] || s.w.owners.By(p, "") != ""
 	})
 	things, ok := make([]Thing, len(listed)), make([]bool, len(listed))
 	parallel(len(listed), lookers, func(i int) { things[i], ok[i] = s.look(ctx, kind, a, listed[i]) })
@@ -231,7 +233,7 @@ func (s *scanning) byIdentity(ctx context.Context) {
 		for _, name := range s.out.Unlisted {
 			kind, _ := s.w.e.Catalog.Kind(name)
 			for _, a := range s.w.placesOf(ctx, name) {
-				if known || a.err != nil || strings.ContainsAny(id, "*[") || s.w.owners.by(physical{name, a.place, id}, "") != "" {
+				if known || a.err != nil || strings.ContainsAny(id, "*[") || s.w.owners.By(state.Object{Kind: name, Location: a.place, Identity: id}, "") != "" {
 					continue
 				}
 				if t, there := s.look(ctx, kind, a, reconcile.Found{Identity: id}); there && t.Props != nil {
@@ -287,7 +289,7 @@ func (s *scanning) asked(f reconcile.Found, look reconcile.Look) bool {
 		mark = *f.Mark
 	}
 	return slices.ContainsFunc(s.o.Describe, func(glob string) bool {
-		return glob == f.Identity || glob == f.Name || glob == mark.Address || matchGlob(glob, f.Identity)
+		return glob == f.Identity || glob == f.Name || glob == mark.Address || graph.Match(glob, f.Identity)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 )
@@ -29,7 +30,7 @@ func (r *run) introduce(change *statestore.Change) {
 	}
 	rel = filepath.ToSlash(rel)
 	if known, err := r.e.openDir(r.w.snap); err != nil || known != rel {
-		change.Meta = map[string][]byte{dirFact: r.e.Key.Seal(tree.Canonical(rel), aad(r.w.stage, "\x00"+dirFact))}
+		change.Meta = map[string][]byte{dirFact: r.e.Key.Seal(tree.Canonical(rel), state.Binding(r.w.stage, "\x00"+dirFact))}
 	}
 }
 
@@ -39,7 +40,7 @@ func (e *Engine) openDir(snap *statestore.Snapshot) (string, error) {
 	if sealed == nil {
 		return "", nil
 	}
-	plain, err := e.Key.Open(sealed, aad(snap.Stage, "\x00"+dirFact))
+	plain, err := e.Key.Open(sealed, state.Binding(snap.Stage, "\x00"+dirFact))
 	if err != nil {
 		return "", err
 	}

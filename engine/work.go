@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
@@ -35,7 +36,7 @@ type work struct {
 	snap  *statestore.Snapshot
 
 	// records by address, after moves; moved are old addresses to new ones; damaged those that cannot be read.
-	records map[string]*record
+	records map[string]*state.Entry
 	moved   map[string]string
 	damaged map[string]error
 
@@ -64,8 +65,9 @@ type work struct {
 	digest    string
 	digestErr error
 
-	slots  slots
-	owners owners
+	slots  state.Slots
+	owners state.Owners
+	abroad otherStages
 	// strangers counts what another store of this stage has marked.
 	strangers int
 	gate      *gate
@@ -137,14 +139,14 @@ func (w *work) shed() {
 
 // openRows decodes all rows, on all cores. What cannot be read is set apart and stops nobody else.
 func (w *work) openRows() {
-	w.records = make(map[string]*record, len(w.snap.Rows))
+	w.records = make(map[string]*state.Entry, len(w.snap.Rows))
 	rows := make([]statestore.Row, 0, len(w.snap.Rows))
 	for _, row := range w.snap.Rows {
 		rows = append(rows, row)
 	}
-	records, errs := make([]*record, len(rows)), make([]error, len(rows))
+	records, errs := make([]*state.Entry, len(rows)), make([]error, len(rows))
 	parallel(len(rows), runtime.GOMAXPROCS(0), func(i int) {
-		records[i], errs[i] = open(rows[i], w.stage, w.e.Key)
+		records[i], errs[i] = state.Open(rows[i], w.stage, w.e.Key)
 	})
 	for i, row := range rows {
 		if errs[i] != nil {
@@ -347,7 +349,7 @@ func (w *work) secret(ctx context.Context, name string) (string, error) {
 	}
 	s, err := read(ctx, name, source)
 	if err == nil && s == "" && !source.AllowEmpty {
-		err = source.empty()
+		err = source.EmptyError()
 	}
 	if err != nil {
 		return "", fmt.Errorf("secret %s: %w", name, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
@@ -135,7 +136,7 @@ func (l *loader) readForget() {
 			if !declared {
 				other, declared = l.entries[address]
 			}
-			bad := engine.CheckAddress(address)
+			bad := graph.CheckAddress(address)
 			switch {
 			case bad != nil:
 				l.wrong(f.of(n), "", fmt.Errorf("forget: %w", bad))

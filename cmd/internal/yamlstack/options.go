@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -36,7 +37,7 @@ func (s *scope) options(e *entry, n *yaml.Node) engine.Options {
 		}
 	}
 	for i, a := range doc.RenamedFrom {
-		if err := engine.CheckAddress(a); err != nil {
+		if err := graph.CheckAddress(a); err != nil {
 			s.wrongf(find(tree.Path("renamedFrom").Index(i)), "renamedFrom: %w", err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -56,7 +57,7 @@ func (l *loader) declare(section string, read bool, known []string) {
 
 // enter takes the addresses of an entry.
 func (l *loader) enter(e *entry) {
-	bad := engine.CheckAddress(e.address)
+	bad := graph.CheckAddress(e.address)
 	switch {
 	case bad != nil:
 		l.wrong(e.at, "", bad)
@@ -159,7 +160,7 @@ func (l *loader) eachOf(s *scope, n *yaml.Node, keys map[string]any) {
 
 var errKey = errors.New("a key is made of letters, digits, '.', '-' and '_', and stands there once")
 
-func goodKey(k string) bool { return engine.CheckAddress("a["+k+"]") == nil }
+func goodKey(k string) bool { return graph.CheckAddress("a["+k+"]") == nil }
 
 // make reads what an entry declares, once for each of its keys.
 func (l *loader) make(e *entry) {

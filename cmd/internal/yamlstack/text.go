@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -276,7 +276,7 @@ func (s *scope) target(address string) (*entry, error) {
 		return nil, reconcile.WithHint(fmt.Errorf("%s is made once for each of %s", address, strings.Join(keys[:min(5, len(keys))], ", ")),
 			"%s[%s] is one, %s[*] is all", address, keys[0], address)
 	}
-	if err := engine.CheckAddress(address); err != nil {
+	if err := graph.CheckAddress(address); err != nil {
 		return nil, err
 	}
 	s.addresses()

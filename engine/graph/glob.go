@@ -1,9 +1,9 @@
-package engine
+package graph
 
 import "strings"
 
-// matchGlob matches an address with a pattern in which * stands for anything within one part and ** for anything.
-func matchGlob(pattern, addr string) bool {
+// Match reports whether an address matches a pattern, in which * stands for any text within one part and ** for any text.
+func Match(pattern, addr string) bool {
 	star := strings.IndexByte(pattern, '*')
 	if star < 0 {
 		return pattern == addr
@@ -14,7 +14,7 @@ func matchGlob(pattern, addr string) bool {
 	rest, deep := strings.CutPrefix(pattern[star+1:], "*")
 	addr = addr[star:]
 	for i := 0; i <= len(addr); i++ {
-		if matchGlob(rest, addr[i:]) {
+		if Match(rest, addr[i:]) {
 			return true
 		}
 		if i < len(addr) && addr[i] == '/' && !deep {

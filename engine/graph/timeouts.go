@@ -1,9 +1,8 @@
-package engine
+package graph
 
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile/token"
@@ -54,6 +53,3 @@ func (t *Timeouts) UnmarshalJSON(data []byte) error {
 	}
 	return nil
 }
-
-// IsZero reports that no option is set.
-func (o *Options) IsZero() bool { return reflect.ValueOf(o).Elem().IsZero() }

@@ -1,0 +1,4 @@
+package state
+
+// DecodeRow opens a row's body that was unsealed.
+var DecodeRow = decodeRow

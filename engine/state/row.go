@@ -1,0 +1,236 @@
+package state
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/seal"
+)
+
+// Binding returns what sealed bytes are bound to, so that they open only where they belong.
+func Binding(stage statestore.Stage, what string) []byte {
+	return []byte("athanor row\x00" + stage.Stack + "\x00" + stage.Name + "\x00" + what)
+}
+
+// Seal returns the row that a store keeps.
+func (r *Entry) Seal(stage statestore.Stage, key *seal.Key) (statestore.Row, error) {
+	gens := make(map[string]any, len(r.Generations))
+	row := statestore.Row{Address: r.Address, Version: r.Version, Birth: r.Birth, Needs: r.Needs}
+	for _, g := range r.Generations {
+		row.Generations = append(row.Generations, statestore.Generation{
+			Number: g.Number, State: g.State, Slot: g.Slot, Kind: g.Kind, Place: statestore.Place(g.Location),
+			Identity: g.Identity, Intent: g.Intent, Written: g.Written,
+		})
+		gens[strconv.FormatUint(g.Number, 10)] = g.body()
+	}
+	if len(r.Generations) == 0 {
+		return row, nil
+	}
+	body := map[string]any{"gens": gens}
+	put(body, "props", r.Props)
+	put(body, "settings", r.Settings)
+	if r.MayDeleteData {
+		body["leave"] = true
+	}
+	if r.NeedsUnknown {
+		body["loose"] = true
+	}
+	if r.Assets != "" {
+		body["built"] = r.Assets
+	}
+	if len(r.SecretPaths) > 0 {
+		body["secret"] = texts(r.SecretPaths)
+	}
+	if len(r.Former) > 0 {
+		body["was"] = texts(r.Former)
+	}
+	if r.MovingFrom != "" {
+		body["moving"] = r.MovingFrom
+	}
+	if len(r.Cut) > 0 {
+		cut := make(map[string]any, len(r.Cut))
+		for addr, paths := range r.Cut {
+			cut[addr] = texts(paths)
+		}
+		body["cut"] = cut
+	}
+	options, err := graph.OptionsTree(&r.Options)
+	if err != nil {
+		return row, err
+	}
+	put(body, "options", options)
+	// The birth address is what stays when a row moves, and so what its bytes are bound to.
+	row.Body = key.Seal(tree.Canonical(body), Binding(stage, r.Birth))
+	return row, nil
+}
+
+func (g *Generation) body() map[string]any {
+	t := map[string]any{}
+	put(t, "attrs", g.Attributes)
+	put(t, "settings", g.Settings)
+	put(t, "props", g.Props)
+	if g.Retain {
+		t["retain"] = true
+	}
+	if g.StateOnly {
+		t["virtual"] = true
+	}
+	if g.Dev {
+		t["dev"] = true
+	}
+	if g.Name != "" {
+		t["name"] = g.Name
+	}
+	if g.NameGiven {
+		t["named"] = true
+	}
+	if g.Nonce != "" {
+		t["nonce"] = g.Nonce
+	}
+	if len(g.WriteDigests) > 0 {
+		d := make(map[string]any, len(g.WriteDigests))
+		for p, s := range g.WriteDigests {
+			d[string(p)] = s
+		}
+		t["written"] = d
+	}
+	return t
+}
+
+// put keeps nil apart from empty: an empty map is "explicitly none".
+func put(t map[string]any, name string, m map[string]any) {
+	if m != nil {
+		t[name] = m
+	}
+}
+
+// Open reads a row. The error says what cannot be read; the identities are in the row itself.
+func Open(row statestore.Row, stage statestore.Stage, key *seal.Key) (*Entry, error) {
+	plain, err := key.Open(row.Body, Binding(stage, row.Birth))
+	if err != nil {
+		return nil, err
+	}
+	return decodeRow(row, plain)
+}
+
+// decodeRow makes an entry of a row and its opened body. There can be very many rows: only what an entry keeps is decoded.
+func decodeRow(row statestore.Row, plain []byte) (*Entry, error) {
+	r := &Entry{Address: row.Address, Version: row.Version, Birth: row.Birth, Needs: row.Needs}
+	r.Generations = make([]*Generation, len(row.Generations))
+	for i, g := range row.Generations {
+		r.Generations[i] = GenerationOf(g)
+	}
+	var options map[string]any
+	err := tree.Members(plain, func(name string, m tree.Member) {
+		if name == "options" {
+			options = m.Map()
+			return
+		}
+		r.load(name, m)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("row body: %w", err)
+	}
+	if options != nil {
+		if err := props.Load(options, &r.Options); err != nil {
+			return nil, fmt.Errorf("row body: options: %w", err)
+		}
+	}
+	return r, nil
+}
+
+// load reads one member of a row's body but its options.
+func (r *Entry) load(name string, m tree.Member) {
+	switch name {
+	case "props":
+		r.Props = m.Map()
+	case "settings":
+		r.Settings = m.Map()
+	case "leave":
+		r.MayDeleteData = m.True()
+	case "loose":
+		r.NeedsUnknown = m.True()
+	case "moving":
+		r.MovingFrom = m.Text()
+	case "built":
+		r.Assets = m.Text()
+	case "secret":
+		r.SecretPaths = textsOf[tree.Path](m.Value())
+	case "was":
+		r.Former = textsOf[string](m.Value())
+	case "cut":
+		r.Cut = map[string][]tree.Path{}
+		for addr, list := range m.Map() {
+			r.Cut[addr] = textsOf[tree.Path](list)
+		}
+	case "gens":
+		m.Members(func(name string, m tree.Member) {
+			number, err := strconv.ParseUint(name, 10, 64)
+			if g := r.ByNumber(number); err == nil && g != nil {
+				m.Members(g.load)
+			}
+		})
+	}
+}
+
+// GenerationOf returns what the row itself says of a generation: all but what is sealed.
+func GenerationOf(g statestore.Generation) *Generation {
+	return &Generation{
+		Number: g.Number, State: g.State, Slot: g.Slot, Kind: g.Kind, Location: reconcile.Place(g.Place),
+		Identity: g.Identity, Intent: g.Intent, Written: g.Written,
+	}
+}
+
+// load reads one member of a generation in a row's body.
+func (g *Generation) load(name string, m tree.Member) {
+	switch name {
+	case "attrs":
+		g.Attributes = m.Map()
+	case "settings":
+		g.Settings = m.Map()
+	case "props":
+		g.Props = m.Map()
+	case "retain":
+		g.Retain = m.True()
+	case "virtual":
+		g.StateOnly = m.True()
+	case "dev":
+		g.Dev = m.True()
+	case "name":
+		g.Name = m.Text()
+	case "named":
+		g.NameGiven = m.True()
+	case "nonce":
+		g.Nonce = m.Text()
+	case "written":
+		g.WriteDigests = map[tree.Path]string{}
+		for p, s := range m.Map() {
+			g.WriteDigests[tree.Path(p)], _ = s.(string)
+		}
+	}
+}
+
+// texts makes a tree of a list of strings.
+func texts[S ~string](list []S) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = string(s)
+	}
+	return out
+}
+
+func textsOf[S ~string](v any) []S {
+	list, _ := v.([]any)
+	var out []S
+	for _, x := range list {
+		if s, ok := x.(string); ok {
+			out = append(out, S(s))
+		}
+	}
+	return out
+}
