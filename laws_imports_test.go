@@ -16,18 +16,19 @@ var arrows = map[string][]string{
 	"reconcile":  {},
 	"statestore": {},
 	"adopt":      {"reconcile", "statestore"},
+	"asset":      {"reconcile"},
 	"engine":     {"reconcile", "statestore", "adopt"},
 	".":          {"reconcile", "statestore", "adopt", "engine"},
-	"cmd":        {"reconcile", "statestore", "adopt", "engine", ".", "providers/*"},
-	"examples":   {"reconcile", "statestore", "adopt", "engine", ".", "providers/*", "cmd"},
-	"bench":      {"reconcile", "statestore", "adopt", "engine", ".", "providers/*", "cmd", "examples"},
+	"cmd":        {"reconcile", "statestore", "adopt", "asset", "engine", ".", "providers/*"},
+	"examples":   {"reconcile", "statestore", "adopt", "asset", "engine", ".", "providers/*", "cmd"},
+	"bench":      {"reconcile", "statestore", "adopt", "asset", "engine", ".", "providers/*", "cmd", "examples"},
 	"tools":      {},
 }
 
 var (
-	provider     = []string{"reconcile", "statestore", "adopt", "."}
-	allProviders = []string{"reconcile", "statestore", "adopt", ".", "providers/*"}
-	providerTest = []string{"reconcile", "statestore", "adopt", "engine", ".", "providers/*"}
+	provider     = []string{"reconcile", "statestore", "adopt", "asset", "."}
+	allProviders = []string{"reconcile", "statestore", "adopt", "asset", ".", "providers/*"}
+	providerTest = []string{"reconcile", "statestore", "adopt", "asset", "engine", ".", "providers/*"}
 )
 
 // allowed lists the rooms that a file may import from; nil means that the room is none of the house.
@@ -63,7 +64,7 @@ func importLaw(tree []source) []breach {
 		may := allowed(s)
 		if may == nil {
 			out = append(out, breach{s.path, fmt.Sprintf("%s: %q is no room of the house: put it into one of "+
-				"reconcile, statestore, adopt, engine, the root package, providers, cmd, examples, bench, tools",
+				"reconcile, statestore, adopt, asset, engine, the root package, providers, cmd, examples, bench, tools",
 				s.path, roomOf(s.dir()))})
 			continue
 		}

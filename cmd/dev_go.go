@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/asset"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
 	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/reconcile/asset"
 )
 
 // againVariable tells a program that it takes the place of an older one in a dev session.

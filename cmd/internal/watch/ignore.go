@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/athanor-dev/athanor/reconcile/asset"
+	"github.com/athanor-dev/athanor/asset"
 )
 
 // ignored knows the ignore files of trees: .gitignore, as git reads it. Those above a tree say nothing: a folder that a

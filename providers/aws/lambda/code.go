@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/athanor-dev/athanor/asset"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/asset"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )

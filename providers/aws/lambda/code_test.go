@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/athanor-dev/athanor/asset"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/asset"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
 

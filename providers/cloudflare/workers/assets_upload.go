@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/athanor-dev/athanor/asset"
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/asset"
 )
 
 // mostUploads is how many parts of a session are uploaded at once, as wrangler does.

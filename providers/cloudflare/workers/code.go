@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/athanor-dev/athanor/asset"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/asset"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
