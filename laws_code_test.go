@@ -9,12 +9,7 @@ import (
 	"strings"
 )
 
-const (
-	longestFile     = 400
-	longestTestFile = 600
-	longestFunction = 60
-	shortestComment = 60 // bytes; less cannot say what a package knows and what it does not
-)
+const shortestComment = 60 // bytes; less cannot say what a package knows and what it does not
 
 // packageCommentLaw: every package has exactly one comment, and it is one of substance.
 func packageCommentLaw(tree []source) []breach {
@@ -124,37 +119,6 @@ func selfEvident(d *ast.FuncDecl) bool {
 		return true
 	}
 	return false
-}
-
-// sizeLaw: a file or function that outgrows the reader's page is split, or excused by name.
-func sizeLaw(tree []source) []breach {
-	var out []breach
-	for _, s := range tree {
-		if s.test() || s.generated() {
-			continue
-		}
-		if s.lines > longestFile {
-			out = append(out, breach{s.path, fmt.Sprintf("%s: %d lines, at most %d", s.path, s.lines, longestFile)})
-		}
-		for _, decl := range s.ast.Decls {
-			if f, ok := decl.(*ast.FuncDecl); ok && s.span(f) > longestFunction {
-				key := s.path + ":" + f.Name.Name
-				out = append(out, breach{key, fmt.Sprintf("%s: %s has %d lines, at most %d", s.at(f), f.Name.Name, s.span(f), longestFunction)})
-			}
-		}
-	}
-	return out
-}
-
-// longTests are mentioned, not refused: a long table is often the clearest test.
-func longTests(tree []source) []string {
-	var out []string
-	for _, s := range tree {
-		if s.test() && s.lines > longestTestFile {
-			out = append(out, fmt.Sprintf("%s: %d lines; over %d a test is hard to review", s.path, s.lines, longestTestFile))
-		}
-	}
-	return out
 }
 
 // quietLaw: libraries return errors and emit events; who prints, logs, waits or exits is the command.
