@@ -93,8 +93,8 @@ func (w *work) block(n *node, err error) {
 			n.plan.Kind = n.spec.Type
 		}
 	}
-	n.plan.Action, n.plan.Problem = Blocked, w.redact.text(err.Error())
-	n.plan.Hint = w.redact.text(strings.Join(reconcile.Hints(err), "; "))
+	n.plan.Action, n.plan.Problem = Blocked, w.redact.Text(err.Error())
+	n.plan.Hint = w.redact.Text(strings.Join(reconcile.Hints(err), "; "))
 	n.err, n.unknown = err, true
 	n.asRecorded()
 }

@@ -153,7 +153,7 @@ func (w *work) outputs(ctx context.Context) (map[string]any, map[string]bool) {
 			continue
 		}
 		values[name] = resolved.Tree
-		if len(resolved.Secret) > 0 || w.redact.holds(resolved.Tree) {
+		if len(resolved.Secret) > 0 || w.redact.Holds(resolved.Tree) {
 			secret[name] = true
 		}
 	}

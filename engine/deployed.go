@@ -82,7 +82,7 @@ func (w *work) secretPaths(n *node) map[tree.Path]bool {
 	for _, p := range n.rec.SecretPaths {
 		if v, ok := tree.Get(n.rec.Props, p); ok {
 			paths[p] = true
-			w.redact.learn(v)
+			w.redact.Learn(v)
 		}
 	}
 	return paths
@@ -169,7 +169,7 @@ func (w *work) changesOf(ctx context.Context, n *node, now *graph.Resource) chan
 			return
 		}
 		r := Reason{Path: p, Have: have, Want: want, Source: ByProgram, Unknown: within(resolved.Unknown, p)}
-		if w.everSecret(n, p) || within(resolved.Secret, p) || w.redact.holds(have) || w.redact.holds(want) {
+		if w.everSecret(n, p) || within(resolved.Secret, p) || w.redact.Holds(have) || w.redact.Holds(want) {
 			r.Secret, r.Have, r.Want = true, maskOf(have), maskOf(want)
 		}
 		c.reasons = append(c.reasons, r)

@@ -48,7 +48,7 @@ func (w *work) editPlan(actions []Planned, what *edit) (*Plan, error) {
 
 // wrong refuses an edit because of an address.
 func (w *work) wrong(addr string, err error) {
-	w.refusals = append(w.refusals, Problem{Address: addr, Err: w.redact.error(err)})
+	w.refusals = append(w.refusals, Problem{Address: addr, Err: w.redact.Error(err)})
 }
 
 // edit does what an edit says and ends the run.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/redact"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/seal"
@@ -40,15 +41,15 @@ type Engine struct {
 	// Warm keeps what is expensive from one plan to the next; nil keeps nothing.
 	Warm *Warm
 
-	redact redactor
+	redact redact.Redactor
 }
 
 // Redacted is the text of an error with every secret masked that this engine has met: plain, and encoded for JSON,
 // URLs and base64.
-func (e *Engine) Redacted(err error) string { return e.redact.text(err.Error()) }
+func (e *Engine) Redacted(err error) string { return e.redact.Text(err.Error()) }
 
 // RedactedText is the same of any text.
-func (e *Engine) RedactedText(text string) string { return e.redact.text(text) }
+func (e *Engine) RedactedText(text string) string { return e.redact.Text(text) }
 
 // PlanOptions say how to plan.
 type PlanOptions struct {

@@ -51,7 +51,7 @@ func (r *run) endState() statestore.RunState {
 // emit records and shows one event, with secrets masked.
 func (r *run) emit(e Event) {
 	e.Time, e.Run = time.Now().UTC(), r.id
-	e.Note, e.Error, e.Hint = r.w.redact.text(e.Note), r.w.redact.text(e.Error), r.w.redact.text(e.Hint)
+	e.Note, e.Error, e.Hint = r.w.redact.Text(e.Note), r.w.redact.Text(e.Error), r.w.redact.Text(e.Hint)
 	r.events.Lock()
 	defer r.events.Unlock()
 	body, err := json.Marshal(e)

@@ -282,7 +282,7 @@ func (r *run) setStatus(n *node, status Status) {
 func (r *run) fail(n *node, action Action, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.failures = append(r.failures, &ResourceError{Address: n.addr, Kind: n.kindName(), Action: action, Err: r.w.redact.error(err)})
+	r.failures = append(r.failures, &ResourceError{Address: n.addr, Kind: n.kindName(), Action: action, Err: r.w.redact.Error(err)})
 }
 
 // blocked accounts for a node that cannot be done because of another: one that failed, or one that waits for

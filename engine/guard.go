@@ -21,7 +21,7 @@ func (w *work) refuse(n *node, err error) {
 	if w.drift != nil {
 		return // a repair leaves it, and says so
 	}
-	w.refusals = append(w.refusals, Problem{Address: n.addr, Source: n.source(), Err: w.redact.error(err)})
+	w.refusals = append(w.refusals, Problem{Address: n.addr, Source: n.source(), Err: w.redact.Error(err)})
 }
 
 // guard refuses what would lose what must not be lost.

@@ -126,7 +126,7 @@ func (w *work) job(n *node, a *access, t target) *reconcile.Job {
 		Address: n.addr, Place: a.place, Cloud: a.cloud, Dir: w.graph.Dir,
 		Mark:   w.mark(n.addr, t.number),
 		Dev:    w.e.Dev,
-		Redact: w.redact.text,
+		Redact: w.redact.Text,
 		Digest: w.e.Key.Digest,
 		Derive: func(info string, size int) []byte {
 			return w.e.Key.Derive(birth+"\x00"+info, size)
@@ -218,4 +218,10 @@ func sameAt(a, b map[string]any, p tree.Path) bool {
 	x, inA := tree.Get(a, p)
 	y, inB := tree.Get(b, p)
 	return inA == inB && tree.Equal(x, y)
+}
+
+// everSecret reports a path that is secret by its type, or was by its value in any deploy.
+func (w *work) everSecret(n *node, p tree.Path) bool {
+	in := func(q tree.Path) bool { return p.Within(q) || q.Within(p) }
+	return slices.ContainsFunc(n.spec.SecretProps, in) || n.rec != nil && slices.ContainsFunc(n.rec.SecretPaths, in)
 }

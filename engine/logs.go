@@ -45,7 +45,7 @@ func (e *Engine) LogSources(ctx context.Context, stage statestore.Stage, dir str
 	var problems []Problem
 	for i, err := range errs {
 		if err != nil {
-			problems = append(problems, Problem{Address: addrs[i], Err: w.redact.error(err)})
+			problems = append(problems, Problem{Address: addrs[i], Err: w.redact.Error(err)})
 		}
 	}
 	if len(problems) > 0 {
@@ -138,8 +138,8 @@ func (w *work) logSource(ctx context.Context, addr string) (LogSource, error) {
 	lines := func(ctx context.Context, query reconcile.LogQuery) iter.Seq2[reconcile.LogLine, error] {
 		return func(yield func(reconcile.LogLine, error) bool) {
 			for line, err := range kind.Logs(reconcile.WithGate(ctx, w.gate), job, query) {
-				line.Text = w.redact.text(line.Text)
-				if !yield(line, w.redact.error(err)) || err != nil {
+				line.Text = w.redact.Text(line.Text)
+				if !yield(line, w.redact.Error(err)) || err != nil {
 					return
 				}
 			}
@@ -162,7 +162,7 @@ func (w *work) learnAll() {
 		}
 		for _, p := range paths {
 			if v, ok := tree.Get(rec.Props, p); ok {
-				w.redact.learn(v)
+				w.redact.Learn(v)
 			}
 		}
 	}

@@ -347,7 +347,7 @@ func (r *run) born(n *node, attrs map[string]any) {
 func (r *run) publish(n *node, attrs map[string]any) {
 	for _, p := range n.spec.SecretAttrs {
 		if v, ok := tree.Get(attrs, p); ok {
-			r.w.redact.learn(v)
+			r.w.redact.Learn(v)
 		}
 	}
 	n.mu.Lock()

@@ -105,7 +105,7 @@ func (w *work) whereabouts(ctx context.Context, g *Graph, out *Orphans) ([]*acce
 		case a.err != nil && named:
 			return nil, a.err
 		case a.err != nil:
-			out.Unreached = append(out.Unreached, fmt.Sprintf("%s: %s", a.provider.Name, w.redact.text(a.err.Error())))
+			out.Unreached = append(out.Unreached, fmt.Sprintf("%s: %s", a.provider.Name, w.redact.Text(a.err.Error())))
 		case !slices.Contains(out.Places, a.place):
 			out.Places = append(out.Places, a.place)
 			reached = append(reached, a)

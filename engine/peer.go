@@ -122,7 +122,7 @@ func (w *work) output(ctx context.Context, from token.Stack, path tree.Path) (to
 	}
 	secret := p.secret[outputName(path)]
 	if secret {
-		w.redact.learn(v)
+		w.redact.Learn(v)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

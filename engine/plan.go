@@ -279,7 +279,7 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 // mask redacts what reasons and notes could show of a secret that reached a path by another way.
 func (w *work) mask(a *Planned) {
 	for i := range a.Reasons {
-		if r := &a.Reasons[i]; !r.Secret && (w.redact.holds(r.Have) || w.redact.holds(r.Want)) {
+		if r := &a.Reasons[i]; !r.Secret && (w.redact.Holds(r.Have) || w.redact.Holds(r.Want)) {
 			r.Secret, r.Have, r.Want = true, maskOf(r.Have), maskOf(r.Want)
 		}
 	}

@@ -119,7 +119,7 @@ func (m *moving) failure(r *run, errs []error) error {
 	e := &RefusedError{}
 	for i, err := range errs {
 		if err != nil && !errors.Is(err, errStopped) {
-			e.Problems = append(e.Problems, Problem{Address: m.nodes[i].from, Err: r.w.redact.error(err)})
+			e.Problems = append(e.Problems, Problem{Address: m.nodes[i].from, Err: r.w.redact.Error(err)})
 		}
 	}
 	return e

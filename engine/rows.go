@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/redact"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -74,7 +75,7 @@ func (e *Engine) view(row statestore.Row, stage statestore.Stage, reveal bool) R
 		}
 		return view
 	}
-	secrets := &redactor{}
+	secrets := &redact.Redactor{}
 	for _, g := range rec.Generations {
 		e.learn(secrets, g)
 	}
@@ -86,7 +87,7 @@ func (e *Engine) view(row statestore.Row, stage statestore.Stage, reveal bool) R
 		}
 		for _, p := range paths {
 			if v, ok := tree.Get(rec.Props, p); ok {
-				secrets.learn(v)
+				secrets.Learn(v)
 			}
 		}
 		view.Props = maskTree(rec.Props, paths, secrets)
@@ -97,19 +98,19 @@ func (e *Engine) view(row statestore.Row, stage statestore.Stage, reveal bool) R
 	return view
 }
 
-func (e *Engine) learn(secrets *redactor, g *state.Generation) {
+func (e *Engine) learn(secrets *redact.Redactor, g *state.Generation) {
 	k, ok := e.Catalog.Kind(g.Kind)
 	if !ok {
 		return
 	}
 	for _, p := range k.Spec().SecretAttrs {
 		if v, ok := tree.Get(g.Attributes, p); ok {
-			secrets.learn(v)
+			secrets.Learn(v)
 		}
 	}
 }
 
-func (e *Engine) viewGeneration(g *state.Generation, secrets *redactor, reveal bool) GenerationView {
+func (e *Engine) viewGeneration(g *state.Generation, secrets *redact.Redactor, reveal bool) GenerationView {
 	v := GenerationView{
 		Number: g.Number, State: g.State, Kind: g.Kind, Place: g.Location, Identity: g.Identity, Name: g.Name,
 		Intent: g.Intent, Attrs: g.Attributes, Written: g.Written,
@@ -121,11 +122,11 @@ func (e *Engine) viewGeneration(g *state.Generation, secrets *redactor, reveal b
 }
 
 // maskTree masks paths that are secret by type and values that hold a known secret.
-func maskTree(t map[string]any, paths []tree.Path, secrets *redactor) map[string]any {
+func maskTree(t map[string]any, paths []tree.Path, secrets *redact.Redactor) map[string]any {
 	masked := any(t)
 	leaves(t, func(p tree.Path, v any) {
 		secret := slices.ContainsFunc(paths, func(q tree.Path) bool { return p.Within(q) })
-		if secret || secrets.holds(v) {
+		if secret || secrets.Holds(v) {
 			masked = tree.With(masked, p, reconcile.Mask)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/athanor-dev/athanor/engine/redact"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -71,7 +72,7 @@ type work struct {
 	// strangers counts what another store of this stage has marked.
 	strangers int
 	gate      *gate
-	redact    *redactor
+	redact    *redact.Redactor
 	secrets   map[string]string
 	// peers are the other stacks that this one refers to.
 	peers map[token.Stack]*peer
@@ -304,11 +305,11 @@ func (w *work) value(ref token.Ref) (token.Value, error) {
 			return token.Value{}, fmt.Errorf("%s has no value at %s", ref.Address, ref.Path)
 		}
 	}
-	secret := w.redact.holds(v)
+	secret := w.redact.Holds(v)
 	for _, p := range n.spec.SecretAttrs {
 		if ref.Path.Within(p) || p.Within(ref.Path) {
 			secret = true
-			w.redact.learn(v)
+			w.redact.Learn(v)
 		}
 	}
 	return token.Value{Any: v, Secret: secret}, nil
@@ -325,9 +326,9 @@ func (w *work) then(x token.Expr) (token.Value, error) {
 		return token.Value{}, err
 	}
 	t, err := tree.Of(v)
-	secret := w.redact.holds(x.Input)
+	secret := w.redact.Holds(x.Input)
 	if secret {
-		w.redact.learn(t) // what is made of a secret is one
+		w.redact.Learn(t) // what is made of a secret is one
 	}
 	return token.Value{Any: t, Secret: secret}, err
 }
@@ -355,7 +356,7 @@ func (w *work) secret(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("secret %s: %w", name, err)
 	}
 	w.secrets[name] = s
-	w.redact.learn(s)
+	w.redact.Learn(s)
 	return s, nil
 }
 

@@ -1,4 +1,8 @@
-package engine
+// Package redact masks secret values in texts, plain and encoded.
+//
+// It knows the values that it was taught and the forms in which they show up in other texts. It knows no secrets of its own
+// and reads nothing.
+package redact
 
 import (
 	"encoding/base64"
@@ -18,8 +22,9 @@ import (
 // would hide nothing and garble everything.
 const shortest = 4
 
-// redactor knows the secret values of a run and masks them in texts, plain and encoded.
-type redactor struct {
+// Redactor knows the secret values of a run and masks them in texts, plain and encoded. Its zero value is ready for use, by
+// several goroutines at once.
+type Redactor struct {
 	mu       sync.Mutex
 	values   map[string]bool
 	replacer *strings.Replacer // of all values, nil when they changed since
@@ -34,8 +39,8 @@ type finder struct {
 	in     *strings.Replacer // nil until it is used
 }
 
-// learn adds every string of a secret value.
-func (r *redactor) learn(v any) {
+// Learn adds every string of a secret value.
+func (r *Redactor) Learn(v any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	tree.Walk(v, func(_ tree.Path, x any) bool {
@@ -44,13 +49,14 @@ func (r *redactor) learn(v any) {
 				r.values = map[string]bool{}
 			}
 			r.values[s], r.replacer = true, nil
-			r.add(s)
+			r.join(s)
 		}
 		return true
 	})
 }
 
-func (r *redactor) add(value string) {
+// join adds a value to the finders.
+func (r *Redactor) join(value string) {
 	f := finder{values: []string{value}}
 	for n := len(r.finders); n > 0 && len(r.finders[n-1].values) <= len(f.values); n-- {
 		f.values = append(f.values, r.finders[n-1].values...)
@@ -60,7 +66,7 @@ func (r *redactor) add(value string) {
 }
 
 // finds reports whether a text holds a secret. The lock is held.
-func (r *redactor) finds(s string) bool {
+func (r *Redactor) finds(s string) bool {
 	for i := range r.finders {
 		f := &r.finders[i]
 		if f.in == nil {
@@ -73,8 +79,8 @@ func (r *redactor) finds(s string) bool {
 	return false
 }
 
-// text masks secrets in a text.
-func (r *redactor) text(s string) string {
+// Text returns a text in which secrets are masked.
+func (r *Redactor) Text(s string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.finds(s) {
@@ -86,13 +92,13 @@ func (r *redactor) text(s string) string {
 	return r.replacer.Replace(s)
 }
 
-// error is an error whose own text is masked. What it wraps stays as it was, to be branched on.
-func (r *redactor) error(err error) error {
+// Error returns an error whose own text is masked. What it wraps stays as it was, to be branched on.
+func (r *Redactor) Error(err error) error {
 	if err == nil {
 		return nil
 	}
 	plain := err.Error()
-	text := r.text(plain)
+	text := r.Text(plain)
 	if text == plain {
 		return err
 	}
@@ -105,6 +111,7 @@ type maskedError struct {
 }
 
 func (e *maskedError) Error() string { return e.text }
+
 func (e *maskedError) Unwrap() error { return e.err }
 
 // pairs are what to mask, longer first, so that a secret inside another never leaves a rest.
@@ -152,8 +159,8 @@ func encodings(s string) []string {
 	return forms
 }
 
-// holds reports whether a value contains a known secret.
-func (r *redactor) holds(v any) bool {
+// Holds reports whether a value contains a known secret.
+func (r *Redactor) Holds(v any) bool {
 	r.mu.Lock()
 	none := len(r.finders) == 0
 	r.mu.Unlock()
@@ -166,10 +173,4 @@ func (r *redactor) holds(v any) bool {
 		defer r.mu.Unlock()
 		return r.finds(s)
 	})
-}
-
-// everSecret reports a path that is secret by its type, or was by its value in any deploy.
-func (w *work) everSecret(n *node, p tree.Path) bool {
-	in := func(q tree.Path) bool { return p.Within(q) || q.Within(p) }
-	return slices.ContainsFunc(n.spec.SecretProps, in) || n.rec != nil && slices.ContainsFunc(n.rec.SecretPaths, in)
 }

@@ -1,4 +1,4 @@
-package engine
+package redact
 
 import (
 	"fmt"
@@ -9,27 +9,27 @@ import (
 // TestSecretsThatComeOneByOne learns secrets while texts are looked through: each is found from then on, whatever
 // part it was merged into, and one inside another leaves no rest of it.
 func TestSecretsThatComeOneByOne(t *testing.T) {
-	r := &redactor{}
+	r := &Redactor{}
 	for i := range 300 {
 		value := fmt.Sprintf("hidden-%d-end", i)
-		if r.holds("a " + value) {
+		if r.Holds("a " + value) {
 			t.Fatalf("%s is known before it was learnt", value)
 		}
-		r.learn(value)
+		r.Learn(value)
 		for _, known := range []int{0, i / 2, i} {
-			if text := fmt.Sprintf("x hidden-%d-end y", known); !r.holds(text) || strings.Contains(r.text(text), "hidden") {
-				t.Fatalf("after %d: %q shows as %q", i, text, r.text(text))
+			if text := fmt.Sprintf("x hidden-%d-end y", known); !r.Holds(text) || strings.Contains(r.Text(text), "hidden") {
+				t.Fatalf("after %d: %q shows as %q", i, text, r.Text(text))
 			}
 		}
 	}
 	if total := len(r.finders); total > 9 {
 		t.Errorf("300 secrets are in %d parts", total)
 	}
-	r.learn("outer hidden-7-end outer")
-	if got := r.text("outer hidden-7-end outer"); strings.Contains(got, "outer") {
+	r.Learn("outer hidden-7-end outer")
+	if got := r.Text("outer hidden-7-end outer"); strings.Contains(got, "outer") {
 		t.Errorf("a rest is left: %q", got)
 	}
-	if got := r.text("nothing here"); got != "nothing here" {
+	if got := r.Text("nothing here"); got != "nothing here" {
 		t.Errorf("masked %q", got)
 	}
 }
