@@ -43,6 +43,7 @@ type Change struct {
 // is involved, so that a lone writer never waits for company.
 type Journal struct {
 	store Store
+	pacer Pacer // nil in production
 	clock clock
 	ttl   time.Duration
 
@@ -71,6 +72,14 @@ type Journal struct {
 	asking   bool      // somebody puts questions
 }
 
+// Pacer is a store that decides when a journal collects the changes of its next commit. Which changes share a commit
+// then depends on the Pacer alone and not on how goroutines are scheduled. No store of a product is one: a simulation is,
+// so that a run can be repeated exactly.
+type Pacer interface {
+	// Pace returns when the changes of the next commit are to be collected.
+	Pace()
+}
+
 // waiting is one caller's change on its way into a batch.
 type waiting struct {
 	change  Change
@@ -95,7 +104,7 @@ func begin(ctx context.Context, store Store, stage Stage, claim Claim, c clock) 
 		return nil, err
 	}
 	j := &Journal{
-		store: store, clock: c, ttl: lease.TTL, lease: lease, renewed: before, commits: 1,
+		store: store, pacer: pacerOf(store), clock: c, ttl: lease.TTL, lease: lease, renewed: before, commits: 1,
 		versions:  make(map[string]uint64),
 		cancelled: make(chan struct{}),
 		hurry:     make(chan struct{}, 1),
@@ -107,6 +116,11 @@ func begin(ctx context.Context, store Store, stage Stage, claim Claim, c clock) 
 	j.noteCancel(lease)
 	j.done.Go(j.renew)
 	return j, nil
+}
+
+func pacerOf(store Store) Pacer {
+	p, _ := store.(Pacer)
+	return p
 }
 
 // Commit writes one change and returns when it is durable. A change that the store refuses

@@ -25,6 +25,9 @@ func (j *Journal) drain() {
 
 // drainOnce commits one group, and reports whether there is another; if not, nobody drains any more.
 func (j *Journal) drainOnce() bool {
+	if j.pacer != nil {
+		j.pacer.Pace()
+	}
 	j.mu.Lock()
 	group := j.nextGroup()
 	j.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -71,6 +72,9 @@ type Director struct {
 	pending []*turn
 	arrived chan struct{}
 }
+
+// pace is the turn of a journal that is about to collect a commit. It is no event, and comes before all that are.
+const pace = ""
 
 type turn struct {
 	name string
@@ -152,9 +156,15 @@ func (d *Director) next() *turn {
 	if len(d.pending) == 0 {
 		return nil
 	}
-	rank := func(*turn) int { return 0 }
-	if d.Order != nil {
-		rank = func(t *turn) int { return d.Order(t.name) }
+	rank := func(t *turn) int {
+		switch {
+		case t.name == pace:
+			return math.MinInt
+		case d.Order != nil:
+			return d.Order(t.name)
+		default:
+			return 0
+		}
 	}
 	t := slices.MinFunc(d.pending, func(a, b *turn) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.name, b.name))
@@ -227,8 +237,8 @@ func (d *Director) Denied() int {
 	return d.denied
 }
 
-// read is told of a reading call. Those of a plan do not wait for their turn: they change nothing, and nothing happens beside
-// them.
+// read is told of a reading call. Those of a plan wait for their turn as well: which of them comes first is no matter of
+// chance then, and so a fault that hits the nth of them hits the same one in every run.
 func (d *Director) read(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -236,9 +246,7 @@ func (d *Director) read(ctx context.Context, name string) error {
 	d.mu.Lock()
 	stage := d.stage
 	d.mu.Unlock()
-	if stage == "" {
-		d.wait("read " + name)
-	}
+	d.wait(stage + "read " + name)
 	return d.refuse(ctx, d.meet(stage+"read "+name, Reading))
 }
 

@@ -10,6 +10,6 @@
 //
 //	go test ./engine/simtest -count=1 -v -args -proof=full -proof.out=proof.jsonl
 //
-// runs every point and every pair, and writes a line for each. -proof=17 runs line 17 again; -defect=NAME runs with
-// one of the defects under testdata/defects built in.
+// runs every point and every pair, and writes a line for each. -proof=KEY runs the line with this key again, -proof=keys
+// prints the digest of all keys; -defect=NAME runs with one of the defects under testdata/defects built in.
 package simtest

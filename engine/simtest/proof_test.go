@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -19,7 +20,7 @@ import (
 )
 
 var (
-	proofFlag = flag.String("proof", "", "full: every point, pair and triple of every scenario; a number: that line of the full proof again; sure: every point, to the first violation")
+	proofFlag = flag.String("proof", "", "full: every point, pair and triple of every scenario; keys: the digest of all their keys; a key, or its place among all keys: that line of the full proof again; sure: every point, to the first violation")
 	outFlag   = flag.String("proof.out", "", "the file to write a line of JSON to for each point")
 )
 
@@ -33,6 +34,7 @@ func (sc *scenario) inBubble(t *testing.T, p point, want *outcome) (out *outcome
 
 // line is one line of the proof.
 type line struct {
+	Key      string `json:"key"`
 	Scenario string `json:"scenario"`
 	Cut      string `json:"cut"`
 	Seed     uint64 `json:"seed"`
@@ -42,8 +44,48 @@ type line struct {
 	wrong []string
 }
 
-// counts of a proof.
-type counts struct{ points, pairs, scenarios, violations int }
+// class is what a line of the proof counts as.
+type class int
+
+const (
+	points class = iota
+	pairs
+)
+
+// item is a line of the proof before it is played. Its key names it and no other line, whatever is enumerated beside it:
+// scenario|event|outcome|event|outcome…
+type item struct {
+	key, cut string
+	class    class
+	seed     uint64
+	play     func() *outcome
+}
+
+func (sc *scenario) key(parts ...string) string {
+	return strings.Join(append([]string{sc.name}, parts...), "|")
+}
+
+// line plays an item.
+func (sc *scenario) line(it item) line {
+	out := it.play()
+	return line{it.key, sc.name, it.cut, it.seed, out.calls, out.digest(), out.wrong}
+}
+
+// counts of a proof. keys are those of all lines, unsorted.
+type counts struct {
+	of                    [2]int
+	scenarios, violations int
+	keys                  []string
+}
+
+func (c *counts) String() string {
+	return fmt.Sprintf("points: %d, pairs: %d, scenarios: %d, keys: %s", c.of[points], c.of[pairs], c.scenarios, digestOf(c.keys))
+}
+
+// digestOf is one short digest of all keys: two enumerations that agree have the same.
+func digestOf(keys []string) string {
+	return simtest.Digest(strings.Join(slices.Sorted(slices.Values(keys)), "\n"))
+}
 
 // How deep a proof goes.
 type depth int
@@ -61,52 +103,83 @@ const (
 	sampled  = 12  // one point in so many is played every day
 )
 
+// daily reports whether a line is one of those that are played every day: a twelfth, chosen by nothing but its key.
+func daily(key string) bool {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(key))
+	return h.Sum32()%sampled == 0
+}
+
 // prove plays a scenario and everything that can happen to it, and hands each line on in an order that never changes.
-func (sc *scenario) prove(t *testing.T, d depth, each func(pairs bool, l line) bool) {
+func (sc *scenario) prove(t *testing.T, d depth, each func(class, line) bool) {
+	sc.enumerate(t, d, func(it item) bool { return each(it.class, sc.line(it)) })
+}
+
+// enumerate hands on every line of a scenario. The reference is played in any case, and of the others what tells where a
+// second cut can be made.
+func (sc *scenario) enumerate(t *testing.T, d depth, yield func(item) bool) {
 	ref := sc.inBubble(t, point{}, nil)
-	play := func(pairs bool, p point, seed uint64) bool {
-		out := sc.inBubble(t, p, ref)
-		return each(pairs, line{sc.name, p.String(), seed, out.calls, out.digest(), out.wrong})
-	}
-	if !each(false, line{sc.name, "", 0, ref.calls, ref.digest(), ref.wrong}) || len(ref.wrong) > 0 {
+	if !yield(item{key: sc.key("in peace"), play: func() *outcome { return ref }}) || len(ref.wrong) > 0 {
 		return
 	}
-	if !sc.endsAlike(t, ref, each) || sc.do.PlanOnly {
+	if sc.ends != nil && !yield(item{key: sc.key("from an empty world"), cut: "from an empty world", play: func() *outcome { return sc.endsAlike(t, ref) }}) {
 		return
 	}
-	if !sc.cell && !sc.inEveryOrder(t, ref, d, each) {
+	if sc.do.PlanOnly || !sc.cell && !sc.inEveryOrder(t, ref, d, yield) {
 		return
 	}
+	lives := map[string]*outcome{}
 	all := sc.points(ref)
-	for i, p := range all {
-		if d == sample && (i+len(sc.name))%sampled != 0 {
-			continue
-		}
-		if !play(false, p, 0) {
+	for _, p := range all {
+		it := sc.item(t, p, ref, lives)
+		if (d != sample || daily(it.key)) && !yield(it) {
 			return
 		}
 	}
 	switch {
 	case d != whole || sc.cell:
 	case !sc.large && writes(ref.first.Events) <= smallest:
-		sc.pairs(t, all, ref, func(p point) bool { return play(true, p, 0) })
+		sc.pairs(t, all, ref, lives, yield)
 	default:
-		sc.triples(t, all, ref, func(p point, seed uint64) bool { return play(false, p, seed) })
+		sc.triples(t, all, ref, lives, yield)
 	}
 }
 
-// endsAlike reports that a scenario ends as an empty world does, where that is known.
-func (sc *scenario) endsAlike(t *testing.T, ref *outcome, each func(bool, line) bool) bool {
-	if sc.ends == nil {
-		return true
+// item is a point as a line. What came of it is kept: where the next run can be cut is seen there.
+func (sc *scenario) item(t *testing.T, p point, ref *outcome, lives map[string]*outcome) item {
+	it := item{key: sc.key(p.parts()...), cut: p.String()}
+	it.play = func() *outcome {
+		out := sc.inBubble(t, p, ref)
+		if !sc.cell {
+			lives[it.key] = &outcome{next: out.next}
+		}
+		return out
 	}
+	return it
+}
+
+// parts name a point.
+func (p point) parts() []string {
+	var parts []string
+	for _, faults := range p.runs {
+		for _, name := range slices.Sorted(maps.Keys(faults)) {
+			parts = append(parts, name, string(faults[name]))
+		}
+	}
+	if p.lost {
+		parts = append(parts, "store lost")
+	}
+	return parts
+}
+
+// endsAlike plays the way from an empty world to the same end, where one is known.
+func (sc *scenario) endsAlike(t *testing.T, ref *outcome) *outcome {
 	fresh := scenario{name: sc.name, setup: []move{sc.ends}, do: simtest.Command{Graph: graph(), PlanOnly: true}}
 	end := fresh.inBubble(t, point{}, nil)
-	l := line{sc.name, "from an empty world", 0, end.calls, end.digest(), end.wrong}
 	if end.shape != ref.shape {
-		l.wrong = append(l.wrong, fmt.Sprintf("it ends as\n%s\nand from an empty world as\n%s", ref.shape, end.shape))
+		end.violate("it ends as\n%s\nand from an empty world as\n%s", ref.shape, end.shape)
 	}
-	return each(false, l)
+	return end
 }
 
 func writes(events []simtest.Event) int {
@@ -145,13 +218,16 @@ func (sc *scenario) inScope(event string, o simtest.Outcome, lost bool) bool {
 }
 
 // cutsAfter are the cuts of the run that follows a disturbed one.
-func (sc *scenario) cutsAfter(t *testing.T, p point, ref *outcome) []map[string]simtest.Outcome {
-	next := sc.inBubble(t, p, ref)
-	if next.next == nil {
+func (sc *scenario) cutsAfter(t *testing.T, p point, ref *outcome, lives map[string]*outcome) []map[string]simtest.Outcome {
+	life, played := lives[sc.key(p.parts()...)]
+	if !played {
+		life = sc.item(t, p, ref, lives).play()
+	}
+	if life.next == nil {
 		return nil
 	}
 	var cuts []map[string]simtest.Outcome
-	for _, e := range next.next.Events {
+	for _, e := range life.next.Events {
 		if e.Sort == simtest.Reading {
 			continue // it changes nothing: the cut before the next event is the same
 		}
@@ -179,34 +255,41 @@ func (p point) ends() bool {
 }
 
 // pairs are all cuts of a run together with all cuts of the run that follows.
-func (sc *scenario) pairs(t *testing.T, all []point, ref *outcome, play func(point) bool) {
+func (sc *scenario) pairs(t *testing.T, all []point, ref *outcome, lives map[string]*outcome, yield func(item) bool) {
 	for _, p := range all {
 		if !p.ends() {
 			continue
 		}
-		for _, second := range sc.cutsAfter(t, p, ref) {
-			if !play(point{runs: []map[string]simtest.Outcome{p.runs[0], second}, lost: p.lost}) {
+		for _, second := range sc.cutsAfter(t, p, ref, lives) {
+			it := sc.item(t, point{runs: []map[string]simtest.Outcome{p.runs[0], second}, lost: p.lost}, ref, map[string]*outcome{})
+			if it.class = pairs; !yield(it) {
 				return
 			}
 		}
 	}
 }
 
-// triples are three cuts in a row, by chance: each seed is one.
-func (sc *scenario) triples(t *testing.T, all []point, ref *outcome, play func(point, uint64) bool) {
+// triples are three cuts in a row, by chance: each seed is one. A seed that draws what another has drawn is passed over.
+func (sc *scenario) triples(t *testing.T, all []point, ref *outcome, lives map[string]*outcome, yield func(item) bool) {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(sc.name))
-	for seed := range uint64(triples) {
+	drawn := map[string]bool{}
+	for seed := uint64(0); len(drawn) < triples && seed < 2*triples; seed++ {
 		r := rand.New(rand.NewPCG(h.Sum64(), seed))
 		p := all[r.IntN(len(all))]
 		for len(p.runs) < 3 {
-			cuts := sc.cutsAfter(t, p, ref)
+			cuts := sc.cutsAfter(t, p, ref, lives)
 			if len(cuts) == 0 {
 				break
 			}
 			p.runs = append(slices.Clip(p.runs), cuts[r.IntN(len(cuts))])
 		}
-		if !play(p, seed) {
+		it := sc.item(t, p, ref, lives)
+		if drawn[it.key] || len(p.runs) == 1 { // a single cut is a point already
+			continue
+		}
+		drawn[it.key], it.seed = true, seed
+		if !yield(it) {
 			return
 		}
 	}
@@ -225,20 +308,19 @@ func TestProof(t *testing.T) {
 		}
 	case *proofFlag == "full":
 		proveFull(t)
+	case *proofFlag == "keys":
+		keys := enumerateAll(t)
+		fmt.Printf("lines: %d, keys: %s\n", len(keys), digestOf(keys))
 	default:
-		n, err := strconv.Atoi(*proofFlag)
-		if err != nil || n < 1 {
-			t.Fatalf("-proof=%s: full, or the number of a line", *proofFlag)
-		}
-		proveLine(t, n)
+		proveKey(t, *proofFlag)
 	}
 }
 
 // proveAll proves all scenarios, as many at once as there are processors, and hands on their lines in order.
-func proveAll(t *testing.T, d depth, each func(pairs bool, l line)) counts {
+func proveAll(t *testing.T, d depth, each func(line)) counts {
 	all := append(scenarios(), matrix()...)
 	type entry struct {
-		pairs bool
+		class class
 		line
 	}
 	lines := make([][]entry, len(all))
@@ -247,8 +329,8 @@ func proveAll(t *testing.T, d depth, each func(pairs bool, l line)) counts {
 		for i, sc := range all {
 			t.Run(sc.name, func(t *testing.T) {
 				t.Parallel()
-				sc.prove(t, d, func(pairs bool, l line) bool {
-					lines[i] = append(lines[i], entry{pairs, l})
+				sc.prove(t, d, func(c class, l line) bool {
+					lines[i] = append(lines[i], entry{c, l})
 					if len(l.wrong) > 0 && *proofFlag == "sure" {
 						stop.Store(true)
 					}
@@ -260,23 +342,20 @@ func proveAll(t *testing.T, d depth, each func(pairs bool, l line)) counts {
 	c := counts{scenarios: len(all)}
 	for i := range all {
 		for _, e := range lines[i] {
-			if e.pairs {
-				c.pairs++
-			} else {
-				c.points++
-			}
+			c.of[e.class]++
+			c.keys = append(c.keys, e.Key)
 			if len(e.wrong) > 0 {
 				if c.violations++; c.violations <= 20 {
-					t.Errorf("%s: %s\n%s", e.Scenario, e.Cut, strings.Join(e.wrong, "\n"))
+					t.Errorf("%s\n%s", e.Key, strings.Join(e.wrong, "\n"))
 				}
 			}
 			if each != nil {
-				each(e.pairs, e.line)
+				each(e.line)
 			}
 		}
 		lines[i] = nil
 	}
-	t.Logf("points: %d, pairs: %d, scenarios: %d, violations: %d", c.points, c.pairs, c.scenarios, c.violations)
+	t.Logf("%s, violations: %d", &c, c.violations)
 	return c
 }
 
@@ -294,7 +373,7 @@ func proveFull(t *testing.T) {
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	c := proveAll(t, whole, func(_ bool, l line) {
+	c := proveAll(t, whole, func(l line) {
 		if *outFlag != "" {
 			if err := enc.Encode(l); err != nil {
 				t.Fatal(err)
@@ -306,7 +385,7 @@ func proveFull(t *testing.T) {
 		c.violations++
 		t.Errorf("the defect %s is not seen", name)
 	}
-	fmt.Printf("points: %d, pairs: %d, scenarios: %d, defects: %d, violations: %d\n", c.points, c.pairs, c.scenarios, found, c.violations)
+	fmt.Printf("%s, defects: %d, violations: %d\n", &c, found, c.violations)
 }
 
 // proveDefect runs the proof with one defect built in, which it must find.
@@ -323,16 +402,27 @@ func proveDefect(t *testing.T, name string) {
 	}
 }
 
-// proveLine plays one line of the full proof again and prints it.
-func proveLine(t *testing.T, n int) {
-	at := 0
+// proveKey plays one line of the full proof again and prints it. The line is given by its key, or by its place among all
+// keys in their order.
+func proveKey(t *testing.T, which string) {
+	if n, err := strconv.Atoi(which); err == nil {
+		keys := slices.Sorted(slices.Values(enumerateAll(t)))
+		if n < 1 || n > len(keys) {
+			t.Fatalf("the full proof has %d lines", len(keys))
+		}
+		which = keys[n-1]
+	}
 	for _, sc := range append(scenarios(), matrix()...) {
+		if !strings.HasPrefix(which, sc.key("")) {
+			continue
+		}
 		found := false
-		sc.prove(t, whole, func(_ bool, l line) bool {
-			if at++; at < n {
+		sc.enumerate(t, whole, func(it item) bool {
+			if it.key != which {
 				return true
 			}
 			found = true
+			l := sc.line(it)
 			data, err := json.Marshal(l)
 			if err != nil {
 				t.Fatal(err)
@@ -347,5 +437,23 @@ func proveLine(t *testing.T, n int) {
 			return
 		}
 	}
-	t.Fatalf("the full proof has %d lines", at)
+	t.Fatalf("-proof=%s: no line of the full proof has this key, and no scenario that begins with it has one like it", which)
+}
+
+// enumerateAll gives the keys of the full proof. It plays only what tells where a second cut can be made.
+func enumerateAll(t *testing.T) []string {
+	all := append(scenarios(), matrix()...)
+	keys := make([][]string, len(all))
+	t.Run("keys", func(t *testing.T) {
+		for i, sc := range all {
+			t.Run(sc.name, func(t *testing.T) {
+				t.Parallel()
+				sc.enumerate(t, whole, func(it item) bool {
+					keys[i] = append(keys[i], it.key)
+					return true
+				})
+			})
+		}
+	})
+	return slices.Concat(keys...)
 }

@@ -38,6 +38,9 @@ func (s *store) Commit(ctx context.Context, lease statestore.Lease, batch states
 	})
 }
 
+// Pace lets a journal collect its next commit when everything else waits: what is queued by then shares the commit.
+func (s *store) Pace() { s.d.wait(pace) }
+
 // Runs is asked before each change of the world. A process that is gone learns nothing.
 func (s *store) Runs(ctx context.Context, stage statestore.Stage, limit int) ([]statestore.Run, error) {
 	if s.d.Life().Dead {

@@ -1,0 +1,39 @@
+package simtest_test
+
+import (
+	"runtime"
+	"slices"
+	"testing"
+)
+
+// TestEnumerationIsDeterministic: two enumerations of the proof name the same lines in the same order, on one processor
+// and on two, and no line twice.
+func TestEnumerationIsDeterministic(t *testing.T) {
+	enumerate := func(processors int, d depth, all []*scenario) [][]string {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+		keys := make([][]string, len(all))
+		for i, sc := range all {
+			sc.enumerate(t, d, func(it item) bool {
+				keys[i] = append(keys[i], it.key)
+				return true
+			})
+		}
+		return keys
+	}
+	agree := func(d depth, all []*scenario) {
+		first := enumerate(1, d, all)
+		for i, again := range enumerate(2, d, all) {
+			if !slices.Equal(first[i], again) {
+				t.Errorf("%s: the lines were\n%q\nand are\n%q", all[i].name, first[i], again)
+			}
+		}
+		keys := slices.Sorted(slices.Values(slices.Concat(first...)))
+		if once := slices.Compact(slices.Clone(keys)); len(once) != len(keys) {
+			t.Errorf("%d of %d lines are repeated", len(keys)-len(once), len(keys))
+		}
+	}
+	agree(single, append(scenarios(), matrix()...))
+	agree(whole, slices.DeleteFunc(scenarios(), func(sc *scenario) bool {
+		return !slices.Contains([]string{"delete a cycle", "delete with its parent", "update slowly"}, sc.name)
+	}))
+}
