@@ -9,15 +9,46 @@ import (
 	"github.com/athanor-dev/athanor/engine/simtest"
 )
 
-// scenarios are all of them, in groups.
+// group is a name and the scenarios that belong together: they share a golden file.
+type group struct {
+	name      string
+	scenarios []*scenario
+}
+
+// groups are all scenarios, the matrix as well.
+func groups() []group {
+	of := func(name string, list []scenario) group {
+		g := group{name: name}
+		for i := range list {
+			g.scenarios = append(g.scenarios, &list[i])
+		}
+		return g
+	}
+	return []group{
+		of("creations", creations()),
+		of("updates", updates()),
+		of("replacements", replacements()),
+		of("deleted first", deleteFirsts()),
+		of("half replaced", halfReplaced()),
+		of("deletions", deletions()),
+		of("destructions", destructions()),
+		of("cycles", cycles()),
+		of("renames", renames()),
+		of("drifts", drifts()),
+		of("takeovers", takeovers()),
+		of("mixtures", mixtures()),
+		of("peers", peers()),
+		of("devs", devs()),
+		{"matrix", matrix()},
+	}
+}
+
+// scenarios are all of them but the matrix.
 func scenarios() []*scenario {
 	var all []*scenario
-	for _, group := range [][]scenario{
-		creations(), updates(), replacements(), deleteFirsts(), halfReplaced(), deletions(), destructions(), cycles(), renames(), drifts(), takeovers(),
-		mixtures(), peers(), devs(),
-	} {
-		for i := range group {
-			all = append(all, &group[i])
+	for _, g := range groups() {
+		if g.name != "matrix" {
+			all = append(all, g.scenarios...)
 		}
 	}
 	return all
