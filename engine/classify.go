@@ -352,15 +352,29 @@ func (w *work) foresee(n *node) {
 		n.unknown = n.look.Absent
 	case Recover:
 		n.unknown = n.look.Absent
+		if onlyOwnerTags(n.look.Steps) {
+			break // another store's tag is rewritten, and nothing else
+		}
+		n.movesAll()
 	case Update, Adopt:
 		n.unknown = n.look.Absent
-		n.moving = map[string]bool{}
-		for _, name := range n.spec.Moves {
-			n.moving[name] = n.moves(name)
-		}
+		n.movesAll()
 	default:
 	}
 	n.asRecorded()
+}
+
+// onlyOwnerTags reports that all differences, if there are any, are in the owner tag.
+func onlyOwnerTags(steps []reconcile.Step) bool {
+	return !slices.ContainsFunc(steps, func(s reconcile.Step) bool { return !isMarkStep(s) })
+}
+
+// movesAll notes which attributes the planned change may move.
+func (n *node) movesAll() {
+	n.moving = map[string]bool{}
+	for _, name := range n.spec.Moves {
+		n.moving[name] = n.moves(name)
+	}
 }
 
 // moves reports whether the update may move an attribute: not where the kind says by which props, and none of them differs.
