@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/athanor-dev/athanor/engine/graph"
@@ -66,26 +68,28 @@ type run struct {
 	saved map[string]map[Action]bool
 
 	events    sync.Mutex
-	cancelled sync.Once // it was said that somebody asked the run to stop
+	cancelled sync.Once              // it was said that somebody asked the run to stop
+	stoppedBy atomic.Pointer[string] // who asked the run to stop first
 }
 
 func runID() string { return time.Now().UTC().Format("20060102-150405-") + rand.Text()[:6] }
 
 func (r *run) apply(ctx context.Context) (*Result, error) {
-	journal, err := r.acquire(ctx)
+	journal, err := r.acquire(reconcile.WithInterrupt(ctx, r.o.Interrupt))
 	if err != nil {
 		return nil, err
 	}
 	r.journal = journal
 	defer func() { _ = journal.Close() }() // after Finish there is nothing that it could lose
-	r.w.gate.lease.Store(&lease{journal})
+	ctx, unwatch := r.interruptible(ctx)
+	defer unwatch()
+	r.w.gate.lease.Store(&lease{journal, r.stopping})
 	if err := r.replan(ctx); err != nil {
 		return nil, errors.Join(err, journal.Finish(context.WithoutCancel(ctx), statestore.Cancelled, nil))
 	}
 	ctx = reconcile.WithGate(ctx, r.w.gate)
 	r.w.applying = true
 	r.emit(Event{Type: EventRun, Status: StatusRunning, Action: Action(r.o.Command)})
-	defer r.watchForCancel()()
 	if r.w.edit != nil {
 		return r.edit(ctx)
 	}
@@ -110,10 +114,11 @@ func (r *run) acquire(ctx context.Context) (*statestore.Journal, error) {
 		if err == nil || !errors.Is(err, statestore.ErrHeld) || time.Now().After(deadline) {
 			return j, err
 		}
-		select {
-		case <-ctx.Done():
+		switch stopped := reconcile.Wait(ctx, min(time.Second, time.Until(deadline)+time.Millisecond), nil); {
+		case errors.Is(stopped, reconcile.ErrInterrupted):
+			return nil, stopped
+		case stopped != nil:
 			return nil, err
-		case <-time.After(min(time.Second, time.Until(deadline)+time.Millisecond)):
 		}
 	}
 }
@@ -135,18 +140,20 @@ func (r *run) replan(ctx context.Context) error {
 		return &StaleError{Moved: []string{moved}}
 	}
 	p, err := r.again(ctx)
-	if err != nil {
-		return err
+	if stopped := reconcile.Interrupted(ctx, nil); stopped != nil || err != nil {
+		return cmp.Or(stopped, err)
 	}
 	if !sameActions(p, r.plan) && (r.o.Approve == nil || !r.o.Approve(p)) {
-		return ErrNotApproved
+		return cmp.Or(reconcile.Interrupted(ctx, nil), ErrNotApproved)
 	}
-	p.work.gate.lease.Store(&lease{r.journal})
+	p.work.gate.lease.Store(&lease{r.journal, r.stopping})
 	r.plan, r.w = p, p.work
 	return nil
 }
 
 func (r *run) again(ctx context.Context) (*Plan, error) {
+	ctx, end := endsWith(ctx)
+	defer end()
 	switch {
 	case r.w.edit != nil:
 		return r.w.edit.again(ctx)
@@ -168,44 +175,6 @@ func sameActions(a, b *Plan) bool {
 	x, errX := json.Marshal(a.Actions)
 	y, errY := json.Marshal(b.Actions)
 	return errX == nil && errY == nil && string(x) == string(y)
-}
-
-// stopping reports that nothing new may be started.
-func (r *run) stopping() bool {
-	select {
-	case <-r.o.Interrupt:
-		return true
-	case <-r.journal.Cancelled():
-		return true
-	default:
-		return errors.Is(r.journal.Held(), statestore.ErrFenced)
-	}
-}
-
-// watchForCancel tells whoever watches the run that somebody asked it to stop, as soon as it is known. What it returns
-// ends the watch.
-func (r *run) watchForCancel() (end func()) {
-	ended := make(chan struct{})
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		select {
-		case <-r.journal.Cancelled():
-			r.sayCancelled()
-		case <-ended:
-		}
-	})
-	return func() { close(ended); watch.Wait() }
-}
-
-// sayCancelled says it once, and before the run ends.
-func (r *run) sayCancelled() {
-	select {
-	case <-r.journal.Cancelled():
-		r.cancelled.Do(func() {
-			r.emit(Event{Type: EventWarning, Note: "somebody asked this run to stop: running calls finish and are recorded"})
-		})
-	default:
-	}
 }
 
 // prelude is the first change of a run: renamed rows, rows of everything that was found again, and rows whose

@@ -110,8 +110,10 @@ func (r *run) untie(ctx context.Context, n *node, drops map[string]*task) *task 
 	t.do = func(*task) (bool, error) {
 		err := r.emptied(ctx, n)
 		if err != nil {
+			e := Event{}
+			e.ended(err, true)
 			r.fail(n, Update, err)
-			r.setStatus(n, StatusFailed)
+			r.setStatus(n, e.Status)
 		}
 		return false, err
 	}

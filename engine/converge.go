@@ -4,10 +4,8 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/athanor-dev/athanor/engine/state"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -25,12 +23,11 @@ func (r *run) converge(ctx context.Context) {
 			}
 			changed, err := r.resettle(ctx, n, last, sweep > len(loose)+1)
 			if err != nil {
+				e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Update}
+				e.ended(err, true)
 				r.fail(n, Update, err)
-				r.demote(n)
-				r.emit(Event{
-					Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Update, Status: StatusFailed,
-					Error: err.Error(), Hint: strings.Join(reconcile.Hints(err), "; "),
-				})
+				r.demote(n, e.Status)
+				r.emit(e)
 			}
 			moved = moved || changed
 		}
@@ -117,12 +114,12 @@ func (r *run) restless(n *node, before, now map[string]any) error {
 	return e
 }
 
-// demote turns a node that was done into one that failed.
-func (r *run) demote(n *node) {
+// demote turns a node that was done into one that failed or was interrupted.
+func (r *run) demote(n *node, status Status) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.statuses[n.addr] = StatusFailed
-	r.summary.Failed++
+	r.statuses[n.addr] = status
+	r.summary.count(Update, status)
 	r.summary.add(n.plan.Action, -1)
 }
 

@@ -181,17 +181,18 @@ func (r *run) checkDelete(ctx context.Context, n *node, g *state.Generation, kin
 	return false, nil
 }
 
+// errNotVisible is what a deletion waits on: what was made a moment ago may not be visible yet.
+var errNotVisible = errors.New("not visible yet")
+
 // seen looks until the answer is certain: absent within the visibility bound of the last write is no answer yet.
 func (r *run) seen(ctx context.Context, kind reconcile.Any, job *reconcile.Job) (reconcile.Look, error) {
-	for pause := time.Second; ; pause = min(2*pause, 10*time.Second) {
+	for pause := reconcile.Intervals(ctx, time.Second, 10*time.Second); ; {
 		look, err := r.w.see(ctx, kind, job)
 		if err != nil || !look.Absent || !look.NotYet {
 			return look, err
 		}
-		select {
-		case <-ctx.Done():
-			return look, context.Cause(ctx)
-		case <-time.After(pause):
+		if err := reconcile.Wait(ctx, pause.NextBackOff(), errNotVisible); err != nil {
+			return look, err
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (r *run) told(n *node, do func() error) error {
 		Type: EventDone, Address: n.addr, Kind: n.plan.Kind, Action: n.plan.Action, Status: StatusDone, Elapsed: time.Since(begun).Seconds(),
 	}
 	if err != nil {
-		e.Status, e.Error = StatusFailed, err.Error()
+		e.ended(err, true)
 	}
 	r.account(n, n.plan.Action, e.Status)
 	r.emit(e)

@@ -27,6 +27,8 @@ const (
 	StatusBlocked Status = "blocked"
 	StatusWaiting Status = "waiting"
 	StatusSkipped Status = "not started"
+	// StatusInterrupted: its work was cut short where it waited, since somebody asked the run to stop. The next run completes it.
+	StatusInterrupted Status = "interrupted"
 )
 
 // Event is one thing that happened in a run, as it is stored, streamed and shown. Its texts are redacted.

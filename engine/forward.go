@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
@@ -198,6 +197,7 @@ func (r *run) wait(n *node) {
 // work does one task with everything around it: saved plan, hooks, events, failure.
 func (r *run) work(ctx context.Context, t *task, do func(context.Context, *node) (bool, error)) (bool, error) {
 	n, begun := t.n, time.Now()
+	ctx, calls := noteCalls(ctx)
 	action := n.plan.Action
 	if t.drop && action != Forget {
 		action = Delete
@@ -212,11 +212,11 @@ func (r *run) work(ctx context.Context, t *task, do func(context.Context, *node)
 	if action == Create {
 		action = n.plan.Action // it may have been found instead
 	}
-	e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusDone, Elapsed: time.Since(begun).Seconds()}
+	e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusDone, Elapsed: calls.elapsed(begun)}
 	e.Paths = pathTexts(n.changed)
 	switch {
 	case err != nil:
-		e.Status, e.Error, e.Hint = StatusFailed, err.Error(), strings.Join(reconcile.Hints(err), "; ")
+		e.ended(err, calls.changed.Load())
 		r.fail(n, action, err)
 	case waiting:
 		e.Status, e.Note = StatusWaiting, n.plan.Waiting
@@ -237,7 +237,7 @@ func (r *run) work(ctx context.Context, t *task, do func(context.Context, *node)
 		r.account(n, action, e.Status)
 	} else if err != nil {
 		r.mu.Lock()
-		r.summary.Failed++
+		r.summary.count(action, e.Status)
 		r.mu.Unlock()
 	}
 	r.emit(e)
@@ -279,7 +279,11 @@ func (r *run) setStatus(n *node, status Status) {
 	}
 }
 
+// fail notes a failure. What was interrupted is none.
 func (r *run) fail(n *node, action Action, err error) {
+	if errors.Is(err, reconcile.ErrInterrupted) {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failures = append(r.failures, &ResourceError{Address: n.addr, Kind: n.kindName(), Action: action, Err: r.w.redact.Error(err)})

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
@@ -22,7 +24,10 @@ type gate struct {
 }
 
 // lease is what a writer must still hold right before it changes the world.
-type lease struct{ journal *statestore.Journal }
+type lease struct {
+	journal  *statestore.Journal
+	stopping func() bool // the run was asked to stop
+}
 
 // check renews a lease that may have run out, after a sleep of the machine for example, before it gives up. What the
 // clocks cannot know, an unlock from elsewhere, the store is asked for.
@@ -47,23 +52,50 @@ func newGate(parallel int) *gate {
 	return &gate{slots: make(chan struct{}, parallel)}
 }
 
-// Enter takes a place and, for a mutation, checks the lease as the last thing before the call.
+// Enter takes a place and, for a mutation, checks the lease as the last thing before the call. After an interrupt no
+// mutation enters, and no call waits for a place: a read that follows a call in flight may still tell how that ended.
 func (g *gate) Enter(ctx context.Context, call reconcile.Call) (func(error), error) {
-	select {
-	case g.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	if err := g.place(ctx); err != nil {
+		return nil, err
 	}
 	if !call.Mutates {
+		noteCall(ctx, false)
 		g.reads.Add(1)
 		return g.leave, nil
 	}
-	if err := g.mayWrite(ctx); err != nil {
+	if err := cmp.Or(g.mayBegin(), g.mayWrite(ctx)); err != nil {
 		<-g.slots
 		return nil, err
 	}
+	noteCall(ctx, true)
 	g.mutations.Add(1)
 	return g.leave, nil
+}
+
+// place takes a place, at once if there is one.
+func (g *gate) place(ctx context.Context) error {
+	select {
+	case g.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	defer noteQueued(ctx, time.Now())
+	select {
+	case g.slots <- struct{}{}:
+		return nil
+	case <-reconcile.Interrupt(ctx):
+		return &reconcile.StopError{Err: &reconcile.InterruptedError{}}
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// mayBegin refuses what would begin after the run was asked to stop.
+func (g *gate) mayBegin() error {
+	if l := g.lease.Load(); l != nil && l.stopping() {
+		return &reconcile.StopError{Err: &reconcile.InterruptedError{}}
+	}
+	return nil
 }
 
 // mayWrite is the last check before anything that changes the world.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/reconcile"
 )
 
 // hooked runs a task between its node's hooks. A before-hook that fails stops the work; an after-hook that fails
@@ -27,9 +28,15 @@ func (r *run) hooked(ctx context.Context, t *task, action Action, do func(contex
 		before = nil
 	}
 	for _, h := range before {
+		if err := reconcile.Interrupted(ctx, nil); err != nil {
+			return false, err
+		}
 		if err := r.hook(ctx, n, action, h, nil); err != nil {
 			return false, fmt.Errorf("before: %w", err)
 		}
+	}
+	if err := r.w.gate.mayBegin(); err != nil {
+		return false, err
 	}
 	waiting, err := do(ctx, n)
 	if err != nil {
@@ -62,6 +69,7 @@ func (r *run) hook(ctx context.Context, n *node, action Action, h graph.Hook, at
 	if err := r.w.gate.mayWrite(ctx); err != nil {
 		return err
 	}
+	noteCall(ctx, true)
 	info := HookInfo{Stack: r.w.stage.Stack, Stage: r.w.stage.Name, Address: n.addr, Kind: n.spec.Type, Action: action, Attrs: attrs}
 	var err error
 	if h.Func != "" {

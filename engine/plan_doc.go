@@ -136,6 +136,8 @@ type Summary struct {
 	Failed     int `json:"failed"`
 	Blocked    int `json:"blocked"`
 	NotStarted int `json:"notStarted,omitempty"`
+	// Interrupted counts what was cut short where it waited; the next run completes it.
+	Interrupted int `json:"interrupted,omitempty"`
 }
 
 // Calls counts calls to the world.
@@ -171,4 +173,6 @@ type Result struct {
 	Failures []*ResourceError `json:"-"`
 	// Waiting says what somebody must do, by address.
 	Waiting map[string]string `json:"waiting,omitempty"`
+	// InterruptedBy says who asked the run to stop first, BySignal or ByCancel; "" when nobody did.
+	InterruptedBy string `json:"interruptedBy,omitempty"`
 }

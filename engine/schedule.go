@@ -2,9 +2,11 @@ package engine
 
 import (
 	"container/heap"
+	"errors"
 	"slices"
 
 	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -222,6 +224,8 @@ func (s *schedule) take(sig signal) {
 		close(t.own.reported)
 	}
 	switch {
+	case errors.Is(sig.err, reconcile.ErrInterrupted):
+		t.state = failed // those behind it are not blocked: they are not started
 	case sig.err != nil:
 		t.state = failed
 		s.block(t, t)

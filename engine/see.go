@@ -3,13 +3,14 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// patience bounds how long a read that stumbles is tried again. Throttling is no failure.
-const patience = 30 * time.Second
+// stumbling bounds how long a read is tried again that is refused for a while. One that fails is bounded by attempts.
+const stumbling = 30 * time.Second
 
 // see looks at one thing: as long as the kind or the resource allows, and again where the error says so.
 func (w *work) see(ctx context.Context, kind reconcile.Any, job *reconcile.Job) (reconcile.Look, error) {
@@ -32,16 +33,29 @@ func discoverBy(ctx context.Context, p reconcile.Provider, scope reconcile.Scope
 func patient[T any](ctx context.Context, cloud reconcile.Cloud, bound time.Duration, read func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(bound, reconcile.DefaultTimeout))
 	defer cancel()
-	since := time.Now()
-	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
+	attempts, since := reconcile.Reads(ctx), time.Now()
+	for {
 		answer, err := read(ctx)
-		if err == nil || ctx.Err() != nil || cloud == nil || !cloud.Classify(err).Retries() || time.Since(since) > patience {
+		if err == nil || ctx.Err() != nil || cloud == nil {
 			return answer, err
 		}
-		select {
-		case <-ctx.Done():
+		class := cloud.Classify(err)
+		if !class.Retries() || time.Since(since) > stumbling {
 			return answer, err
-		case <-time.After(pause):
+		}
+		if spent := attempts.Failed(class, err); spent != nil {
+			return answer, spent
+		}
+		if stopped := attempts.Wait(ctx, err); stopped != nil {
+			return answer, cmp.Or(interruption(stopped), err)
 		}
 	}
+}
+
+// interruption is an error when it says that the run was asked to stop, else nil.
+func interruption(err error) error {
+	if errors.Is(err, reconcile.ErrInterrupted) {
+		return err
+	}
+	return nil
 }

@@ -9,6 +9,9 @@ func (s *Summary) count(a Action, status Status) {
 	case StatusBlocked:
 		s.Blocked++
 		return
+	case StatusInterrupted:
+		s.Interrupted++
+		return
 	case StatusSkipped:
 		s.NotStarted++
 		return

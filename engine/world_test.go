@@ -123,6 +123,7 @@ func (w *world) takeLog() []string {
 
 var (
 	errTransient = errors.New("transient")
+	errThrottled = errors.New("slow down")
 	errDenied    = errors.New("denied")
 	errTaken     = errors.New("taken")
 	errCut       = errors.New("the process is gone")
@@ -150,6 +151,8 @@ func (*region) Classify(err error) reconcile.Class {
 	switch {
 	case errors.Is(err, errTransient):
 		return reconcile.Transient
+	case errors.Is(err, errThrottled):
+		return reconcile.Throttled
 	case errors.Is(err, errDenied):
 		return reconcile.Denied
 	case errors.Is(err, errTaken):

@@ -376,6 +376,9 @@ func (e *erased[P, L, A]) Delete(ctx context.Context, job *Job) error {
 	}
 	ctx, cancel := e.bounded(ctx, job.Timeouts.Delete, e.k.Timeouts.Delete)
 	defer cancel()
+	if err := Interrupted(ctx, nil); err != nil {
+		return err
+	}
 	return e.retry(ctx, job, "delete", func() error {
 		err := e.k.Delete(ctx, site)
 		if classify(ctx, job.Cloud, err) == Absent {

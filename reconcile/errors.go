@@ -91,8 +91,8 @@ func (e *UnsettledError) Error() string {
 	for _, s := range e.Steps {
 		fmt.Fprintf(&b, "; %s", s)
 	}
-	if e.Err != nil {
-		fmt.Fprintf(&b, ": %v", e.Err)
+	if cause := fmt.Sprint(e.Err); e.Err != nil && cause != e.Why {
+		b.WriteString(": " + cause)
 	}
 	return b.String()
 }
@@ -161,7 +161,7 @@ func classify(ctx context.Context, cloud Cloud, err error) Class {
 		return Unknown
 	case errors.Is(err, ErrAbsent):
 		return Absent
-	case errors.Is(err, ErrReadOnly), errors.Is(err, ErrHoldsData), errors.Is(err, ErrAmbiguous), ctx.Err() != nil:
+	case errors.Is(err, ErrReadOnly), errors.Is(err, ErrHoldsData), errors.Is(err, ErrAmbiguous), errors.Is(err, ErrInterrupted), ctx.Err() != nil:
 		return Unknown
 	}
 	var stop *StopError

@@ -33,19 +33,23 @@ func (e *erased[P, L, A]) Settle(ctx context.Context, job *Job, hooks Hooks) (Ou
 		case err == nil && done:
 			return s.out, nil
 		case err == nil:
-			if s.pause != nil {
-				s.pause.reset()
+			if s.writes != nil {
+				s.writes.Succeeded()
 			}
 			continue
 		case ctx.Err() != nil:
 			return s.out, s.unsettled(ctx, err)
-		case !s.again(ctx, err):
+		}
+		if err := s.again(ctx, err); err != nil {
 			return s.out, err
 		}
 		if err := s.kept(ctx); err != nil {
 			return s.out, err
 		}
-		if err := s.wait(ctx, err); err != nil {
+		switch stopped := s.wait(ctx, err); {
+		case errors.Is(stopped, ErrInterrupted):
+			return s.out, stopped
+		case stopped != nil:
 			return s.out, s.unsettled(ctx, err)
 		}
 	}
@@ -59,7 +63,8 @@ type settling[P, L, A any] struct {
 	out   Outcome
 
 	since   time.Time
-	pause   *pause    // nil until something is waited for
+	writes  *Attempts // paces all waiting, and counts changes that fail; nil until something is waited for
+	reads   *Attempts // counts looks that fail; nil until one did
 	tried   time.Time // when Create was last called: an absent answer within Visibility of it is "not yet"
 	rounds  int       // how often the same steps came back after their calls succeeded
 	last    []Step    // the steps of the last look whose calls were made
@@ -77,7 +82,10 @@ func (e *busyError) Error() string { return e.why }
 func (s *settling[P, L, A]) round(ctx context.Context) (bool, error) {
 	look, err := s.e.Look(ctx, s.job)
 	if err != nil {
-		return false, err
+		return false, &lookError{err}
+	}
+	if s.reads != nil {
+		s.reads.Succeeded()
 	}
 	if look.Absent {
 		err := s.create(ctx, look)
@@ -129,6 +137,9 @@ func isZero(v any) bool { return v == nil || v == "" }
 func (s *settling[P, L, A]) create(ctx context.Context, look Look) error {
 	if look.NotYet || !s.tried.IsZero() && time.Since(s.tried) < s.e.k.Visibility {
 		return errNotYet
+	}
+	if err := Interrupted(ctx, nil); err != nil {
+		return err // before the intent: nothing is begun
 	}
 	if s.hooks.Intend != nil {
 		if err := s.hooks.Intend(ctx); err != nil {
@@ -306,65 +317,4 @@ func (s *settling[P, L, A]) apart(now []step[L]) (fresh, made []step[L]) {
 
 func sameStep(a, b Step) bool {
 	return a.Path == b.Path && tree.Equal(a.Have, b.Have) && tree.Equal(a.Want, b.Want)
-}
-
-// again reports whether an error is waited out. An answer that was lost is looked for before anything else.
-func (s *settling[P, L, A]) again(ctx context.Context, err error) bool {
-	var stop *StopError
-	var busy *busyError
-	switch {
-	case errors.As(err, &stop):
-		return false
-	case errors.Is(err, errNotYet), errors.As(err, &busy):
-		return true
-	}
-	s.lastErr = err
-	return classify(ctx, s.job.Cloud, err).Retries()
-}
-
-// wait pauses, longer each time, and tells what for.
-func (s *settling[P, L, A]) wait(ctx context.Context, why error) error {
-	if s.hooks.Note != nil {
-		s.hooks.Note(why.Error())
-	}
-	if s.pause == nil {
-		s.pause = newPause(s.job)
-	}
-	return sleep(ctx, s.pause.next(), why)
-}
-
-func (s *settling[P, L, A]) unsettled(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.DeadlineExceeded) {
-		return errors.Join(cause, err)
-	}
-	return &UnsettledError{Why: err.Error(), Steps: s.last, After: time.Since(s.since), Err: s.lastErr}
-}
-
-// retry runs one operation until it succeeds, fails for good or runs out of time.
-func (e *erased[P, L, A]) retry(ctx context.Context, job *Job, verb string, do func() error) error {
-	pause, since := newPause(job), time.Now()
-	for {
-		err := do()
-		if err == nil {
-			return nil
-		}
-		err = &StepError{Verb: verb, Err: err}
-		if !classify(ctx, job.Cloud, err).Retries() {
-			return err
-		}
-		if sleep(ctx, pause.next(), err) != nil {
-			return &UnsettledError{Why: err.Error(), After: time.Since(since), Err: err}
-		}
-	}
-}
-
-// bounded gives ctx the first bound that is set.
-func (e *erased[P, L, A]) bounded(ctx context.Context, bounds ...time.Duration) (context.Context, context.CancelFunc) {
-	bound := DefaultTimeout
-	for _, d := range slices.Backward(bounds) {
-		if d > 0 {
-			bound = d
-		}
-	}
-	return context.WithTimeout(ctx, bound)
 }

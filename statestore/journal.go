@@ -193,7 +193,7 @@ func (j *Journal) Held() error {
 	return ErrExpired
 }
 
-// Cancelled is closed when somebody asked the run to stop gracefully. It is noticed with commits and
+// Cancelled is closed when somebody asked the run to stop gracefully. It is noticed with commits, with each Confirm, and with
 // renewals, a third of the lease's time to live later at most.
 func (j *Journal) Cancelled() <-chan struct{} { return j.cancelled }
 

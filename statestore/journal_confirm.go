@@ -56,6 +56,9 @@ func (j *Journal) ask() {
 			_ = j.Renew(j.stopping)
 		}
 		j.mu.Lock()
+		if err == nil && ours && newest[0].Cancelled {
+			j.noteCancel(Lease{Cancelled: true})
+		}
 		j.tell(q)
 	}
 	j.asking = false

@@ -226,7 +226,9 @@ type Run struct {
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended,omitzero"`
 	Note    string    `json:"note,omitempty"` // who unlocked it and why
-	Summary []byte    `json:"summary,omitempty"`
+	// Cancelled says that somebody asked the run to stop gracefully.
+	Cancelled bool   `json:"cancelled,omitzero"`
+	Summary   []byte `json:"summary,omitempty"`
 }
 
 // Event is one thing that happened in a run. Body is the engine's own JSON, already redacted.

@@ -86,7 +86,7 @@ func (r *Report) Wrote() bool {
 func (s *Sim) Run(ctx context.Context, c Command, faults map[string]Outcome) *Report {
 	r := &Report{}
 	end := s.Director.Start(faults)
-	s.command(ctx, c, r)
+	s.command(reconcile.EvenIntervals(ctx), c, r) // a run that is played again waits as it did before
 	end()
 	r.Life = s.Director.Life()
 	if r.Dead || r.Err != nil {

@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -66,6 +67,9 @@ func newLimiter(ceiling float64) *limiter {
 	return &limiter{ceiling: ceiling, rate: ceiling, tokens: ceiling, at: time.Now()}
 }
 
+// errTurn is what a call waits for that the service would throttle.
+var errTurn = errors.New("the service limits how often it is called")
+
 // wait blocks until a call may be made.
 func (l *limiter) wait(ctx context.Context) error {
 	for {
@@ -73,13 +77,9 @@ func (l *limiter) wait(ctx context.Context) error {
 		if ready {
 			return ctx.Err()
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if err := reconcile.Wait(ctx, pause, errTurn); err != nil {
 			l.giveBack()
-			return ctx.Err()
-		case <-timer.C:
+			return err
 		}
 		if l.kept(time.Now()) {
 			return nil

@@ -3,11 +3,14 @@ package cloudflare
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/athanor-dev/athanor/reconcile"
 )
 
 // limits are the rates of all tokens, shared by all handles of a provider: Cloudflare counts what a token asks,
@@ -46,6 +49,9 @@ type limiter struct {
 	out   int       // calls under way, which the service may not have counted yet
 }
 
+// errWindow is what a call waits for when none is left in the window of the limit.
+var errWindow = errors.New("the limit of calls is reached")
+
 // wait blocks until a call may be made. done is to be called with the headers of its answer, nil without one.
 func (l *limiter) wait(ctx context.Context) (done func(http.Header), err error) {
 	for {
@@ -53,12 +59,8 @@ func (l *limiter) wait(ctx context.Context) (done func(http.Header), err error) 
 		if pause <= 0 {
 			return l.done, ctx.Err()
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, ctx.Err()
-		case <-timer.C:
+		if err := reconcile.Wait(ctx, pause, errWindow); err != nil {
+			return nil, err
 		}
 	}
 }

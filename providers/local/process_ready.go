@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
@@ -97,12 +98,16 @@ func (c *child) awaitReady(ctx context.Context) error {
 	go func() {
 		select {
 		case <-c.done:
-			stop()
+		case <-reconcile.Interrupt(ctx):
 		case <-watched.Done():
 		}
+		stop()
 	}()
 	if r.await(watched) && r.state.CompareAndSwap(awaited, passed) {
 		return nil
+	}
+	if err := reconcile.Interrupted(ctx, ErrNotReady); err != nil {
+		return err
 	}
 	if ctx.Err() != nil {
 		return c.failure(context.Cause(ctx))
@@ -126,13 +131,9 @@ func (r *readiness) await(ctx context.Context) bool {
 
 // until tries now and again; false when ctx ended first.
 func until(ctx context.Context, try func() bool) bool {
-	tick := time.NewTicker(probeEvery)
-	defer tick.Stop()
 	for !try() {
-		select {
-		case <-ctx.Done():
+		if reconcile.Wait(ctx, probeEvery, ErrNotReady) != nil {
 			return false
-		case <-tick.C:
 		}
 	}
 	return true

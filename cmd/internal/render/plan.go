@@ -277,6 +277,7 @@ func (s Style) Counts(head string, sum engine.Summary, future bool) string {
 		{sum.Waiting, "waiting", yellow},
 		{sum.Failed, "failed", red},
 		{sum.Blocked, "blocked", red},
+		{sum.Interrupted, "interrupted", yellow},
 		{sum.NotStarted, "not started", yellow},
 	} {
 		if c.n > 0 {
@@ -293,7 +294,7 @@ func (s Style) Counts(head string, sum engine.Summary, future bool) string {
 func (s Style) Ended(w io.Writer, res *engine.Result) {
 	head := "Done:"
 	switch {
-	case res.Summary.NotStarted > 0:
+	case res.InterruptedBy != "" || res.Summary.NotStarted > 0:
 		head = "Stopped:"
 	case len(res.Failures) > 0 || res.Summary.Blocked > 0 || res.Summary.Failed > 0:
 		head = "Partly done:"

@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudcontrol/types"
 	"github.com/aws/smithy-go"
 
-	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -66,12 +65,14 @@ const (
 	slowest  = 10 * time.Second
 )
 
+var errRunning = errors.New("the request is in progress")
+
 var errNoEvent = errors.New("the answer tells of no request")
 
 // wait asks about a request until it has ended. Each answer is shown to seen, which may end the waiting with an error.
 // A question that is throttled or lost is asked again: the request goes on by itself.
 func wait(ctx context.Context, cloud reconcile.Cloud, client *sdk.Client, e *types.ProgressEvent, seen func(*types.ProgressEvent) error) error {
-	pause := shortest
+	pause := reconcile.Intervals(ctx, shortest, slowest)
 	for {
 		if e == nil {
 			return errNoEvent
@@ -84,14 +85,14 @@ func wait(ctx context.Context, cloud reconcile.Cloud, client *sdk.Client, e *typ
 		if !running(e) {
 			return failure(e)
 		}
-		next := max(pause, usual)
+		least := pause.NextBackOff()
+		next := max(least, usual)
 		if e.RetryAfter != nil {
-			next = max(time.Until(*e.RetryAfter), pause)
+			next = max(time.Until(*e.RetryAfter), least)
 		}
-		if err := aws.Pause(ctx, min(next, slowest)); err != nil {
+		if err := reconcile.Wait(ctx, min(next, slowest), errRunning); err != nil {
 			return err
 		}
-		pause = min(pause*3/2, slowest)
 		out, err := client.GetResourceRequestStatus(ctx, &sdk.GetResourceRequestStatusInput{RequestToken: e.RequestToken})
 		switch {
 		case err == nil:

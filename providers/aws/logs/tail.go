@@ -67,7 +67,7 @@ func (r *reading) run(ctx context.Context, yield func(reconcile.LogLine, error) 
 		default:
 			failures++
 		}
-		if err := aws.Pause(ctx, r.every<<min(failures, 4)); err != nil {
+		if err := reconcile.Wait(ctx, r.every<<min(failures, 4), nil); err != nil {
 			if r.query.Follow {
 				return nil
 			}

@@ -8,6 +8,7 @@ package route53
 import (
 	"context"
 	"embed"
+	"errors"
 	"strings"
 	"time"
 	"unsafe"
@@ -78,11 +79,13 @@ const (
 	lastAsked  = 5 * time.Second
 )
 
+var errSpreading = errors.New("the change has not reached all name servers yet")
+
 // inSync waits until a change has reached all name servers. A call that fails while it waits is made again: the change
 // itself is made.
 func inSync(ctx context.Context, cloud reconcile.Cloud, client *sdk.Client, change *types.ChangeInfo) error {
-	for pause := firstAsked; change != nil && change.Status == types.ChangeStatusPending; pause = min(pause*3/2, lastAsked) {
-		if err := aws.Pause(ctx, pause); err != nil {
+	for pause := reconcile.Intervals(ctx, firstAsked, lastAsked); change != nil && change.Status == types.ChangeStatusPending; {
+		if err := reconcile.Wait(ctx, pause.NextBackOff(), errSpreading); err != nil {
 			return err
 		}
 		out, err := client.GetChange(ctx, &sdk.GetChangeInput{Id: change.Id})

@@ -85,7 +85,7 @@ func (s *Stage) Interrupt(order statestore.Order) (done, wrote bool, err error) 
 		return asked, false, nil
 	}
 	run := s.run(epoch)
-	run.Note = note("asked to stop", order)
+	run.Note, run.Cancelled = note("asked to stop", order), true
 	if err := s.putRun(run); err != nil {
 		return false, false, err
 	}

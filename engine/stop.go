@@ -1,0 +1,161 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// Who asks a run to stop, as [Result.InterruptedBy] says it.
+const (
+	BySignal = "signal" // ApplyOptions.Interrupt was closed
+	ByCancel = "cancel" // somebody asked through the store
+)
+
+// asked is how often a run asks the store whether somebody wants it to stop: every wait ends within this time of it.
+const asked = 500 * time.Millisecond
+
+// stopping reports that nothing new may be started.
+func (r *run) stopping() bool {
+	return isClosed(r.o.Interrupt) || isClosed(r.journal.Cancelled()) || errors.Is(r.journal.Held(), statestore.ErrFenced)
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// interruptible returns a context whose waits end when the run is asked to stop or loses its lease, and a function that ends
+// the watch for that.
+func (r *run) interruptible(ctx context.Context) (context.Context, func()) {
+	stop, lost := make(chan struct{}), make(chan struct{})
+	watched, end := context.WithCancel(context.WithoutCancel(ctx))
+	var watches sync.WaitGroup
+	watches.Go(func() {
+		for reconcile.Wait(watched, asked, nil) == nil {
+			if errors.Is(r.journal.Confirm(watched), statestore.ErrFenced) {
+				close(lost)
+				return
+			}
+		}
+	})
+	watches.Go(func() {
+		select {
+		case <-r.o.Interrupt:
+			r.stoppedBy.CompareAndSwap(nil, new(BySignal))
+		case <-r.journal.Cancelled():
+			r.stoppedBy.CompareAndSwap(nil, new(ByCancel))
+			r.sayCancelled()
+		case <-lost:
+		case <-watched.Done():
+			return
+		}
+		close(stop)
+	})
+	return reconcile.WithInterrupt(ctx, stop), func() { end(); watches.Wait() }
+}
+
+// interruptedBy says who asked the run to stop first, "" when nobody did.
+func (r *run) interruptedBy() string {
+	switch by := r.stoppedBy.Load(); {
+	case by != nil:
+		return *by
+	case isClosed(r.o.Interrupt):
+		return BySignal
+	case isClosed(r.journal.Cancelled()):
+		return ByCancel
+	}
+	return ""
+}
+
+// sayCancelled says it once, and before the run ends.
+func (r *run) sayCancelled() {
+	if isClosed(r.journal.Cancelled()) {
+		r.cancelled.Do(func() {
+			r.emit(Event{Type: EventWarning, Note: "somebody asked this run to stop: running calls finish and are recorded"})
+		})
+	}
+}
+
+// endsWith returns a context that ends with the interrupt of ctx, for work that changes nothing.
+func endsWith(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-reconcile.Interrupt(ctx):
+			cancel(&reconcile.InterruptedError{})
+		case <-done:
+		}
+	})
+	return ctx, func() { close(done); watch.Wait(); cancel(nil) }
+}
+
+// ended turns the error of a task into what its last event says. A task that was stopped before it changed or waited for
+// anything is not started.
+func (e *Event) ended(err error, changed bool) {
+	stopped, interrupted := errors.AsType[*reconcile.InterruptedError](err)
+	switch {
+	case interrupted && !changed && stopped.Why == nil:
+		e.Status = StatusSkipped
+	case interrupted:
+		e.Status, e.Note = StatusInterrupted, err.Error()+"; the next run completes it"
+	default:
+		e.Status, e.Error, e.Hint = StatusFailed, err.Error(), strings.Join(reconcile.Hints(err), "; ")
+	}
+}
+
+type taskCallsKey struct{}
+
+// taskCalls is what is known of the calls of one task. Until the first the task waited for its turn.
+type taskCalls struct {
+	first   atomic.Pointer[time.Time]
+	queued  atomic.Int64 // nanoseconds that further calls waited for their turn
+	changed atomic.Bool
+}
+
+// noteCalls returns a context that notes the calls made under it.
+func noteCalls(ctx context.Context) (context.Context, *taskCalls) {
+	c := &taskCalls{}
+	return context.WithValue(ctx, taskCallsKey{}, c), c
+}
+
+// noteCall notes a call that begins now.
+func noteCall(ctx context.Context, mutates bool) {
+	c, ok := ctx.Value(taskCallsKey{}).(*taskCalls)
+	if !ok {
+		return
+	}
+	if c.first.Load() == nil {
+		c.first.CompareAndSwap(nil, new(time.Now()))
+	}
+	if mutates {
+		c.changed.Store(true)
+	}
+}
+
+// noteQueued notes that a call waited for its turn since a time.
+func noteQueued(ctx context.Context, since time.Time) {
+	if c, ok := ctx.Value(taskCallsKey{}).(*taskCalls); ok && c.first.Load() != nil {
+		c.queued.Add(int64(time.Since(since)))
+	}
+}
+
+// elapsed is the time in seconds since the first call without that in queues, or since begun when no call was made.
+func (c *taskCalls) elapsed(begun time.Time) float64 {
+	if first := c.first.Load(); first != nil {
+		begun = *first
+	}
+	return (time.Since(begun) - time.Duration(c.queued.Load())).Seconds()
+}
