@@ -33,9 +33,9 @@ type Store interface {
 	Load(ctx context.Context, stage Stage) (*Snapshot, error)
 
 	// Acquire takes the lease by one compare-and-swap, raises the epoch and registers the run as
-	// running, in one commit. When another live run holds it, the error is a *HeldError naming it. A holder that is
-	// dead on this host (same boot, same pid namespace, process gone or started at another time) is
-	// taken over at once, any other at expiry; its run becomes lost. The oldest runs beyond KeptRuns are forgotten
+	// running, in one commit. When another live run holds it, the error is a *HeldError naming it. A holder on
+	// this machine whose process has ended, which its lock proves, is taken over at once, any other when its lease
+	// ends; its run becomes lost. The oldest runs beyond KeptRuns are forgotten
 	// in the same commit, with their events.
 	Acquire(ctx context.Context, stage Stage, claim Claim) (Lease, error)
 

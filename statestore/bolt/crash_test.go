@@ -27,7 +27,7 @@ const (
 func TestMain(m *testing.M) {
 	role := os.Getenv(childRole)
 	if role == "" {
-		os.Exit(m.Run())
+		os.Exit(runTests(m))
 	}
 	if err := children[role](os.Getenv(childPath)); err != nil {
 		fmt.Println("error", err)
@@ -35,9 +35,23 @@ func TestMain(m *testing.M) {
 	}
 }
 
+// runTests runs all tests with a temporary folder of their own, where children that are killed leave their locks.
+func runTests(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "athanor-bolt-*")
+	if err == nil {
+		defer func() { _ = os.RemoveAll(dir) }()
+		err = errors.Join(os.Chmod(dir, 0o777|os.ModeSticky), os.Setenv("TMPDIR", dir))
+	}
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	return m.Run()
+}
+
 var children = map[string]func(path string) error{
 	"write": writeForever, "hold": holdForever, "lock": lockForever, "look": lookForever, "make": makeOnce, "read": readOften,
-	"batches": writeBatches,
+	"batches": writeBatches, "claim": claimOnce, "hold with child": holdWithChild,
 }
 
 // child is a real process that uses the store.
@@ -46,9 +60,13 @@ type child struct {
 	lines *bufio.Scanner
 }
 
-func spawn(t *testing.T, role, path string) *child {
+func spawn(t *testing.T, role, path string) *child { return spawnFrom(t, role, path) }
+
+// spawnFrom starts a child by the words of a prefix.
+func spawnFrom(t *testing.T, role, path string, prefix ...string) *child {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	words := append(prefix, os.Args[0])
+	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
 	cmd.Env = append(os.Environ(), childRole+"="+role, childPath+"="+path)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -116,6 +134,42 @@ func holdForever(path string) error {
 		return err
 	}
 	fmt.Println("held")
+	time.Sleep(time.Hour) // until it is killed
+	return nil
+}
+
+// claimOnce claims the stage and prints what comes of it: "taken", or "held".
+func claimOnce(path string) error {
+	s, err := Open(path)
+	if err != nil {
+		return err
+	}
+	_, err = s.Acquire(context.Background(), stage, statestore.Claim{Run: "other", TTL: time.Hour})
+	switch {
+	case errors.Is(err, statestore.ErrHeld):
+		fmt.Println("held")
+	case err == nil:
+		fmt.Println("taken")
+	default:
+		return err
+	}
+	return nil
+}
+
+// holdWithChild holds the stage like holdForever and leaves a child that outlives it.
+func holdWithChild(path string) error {
+	s, err := Open(path)
+	if err != nil {
+		return err
+	}
+	if _, err = s.Acquire(context.Background(), stage, statestore.Claim{Run: "child", TTL: time.Hour}); err != nil {
+		return err
+	}
+	c := exec.Command("sleep", "3600")
+	if err := c.Start(); err != nil {
+		return err
+	}
+	fmt.Println("held by", os.Getpid(), "with", c.Process.Pid)
 	time.Sleep(time.Hour) // until it is killed
 	return nil
 }

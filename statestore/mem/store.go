@@ -32,7 +32,9 @@ type data struct {
 
 // New makes an empty store with an identity of its own.
 func New() *Store {
-	return open(&data{id: rand.Text(), stages: make(map[statestore.Stage]*tables)}, host.Real())
+	world := host.Real()
+	world.Locks = nil // no other process can claim it
+	return open(&data{id: rand.Text(), stages: make(map[statestore.Stage]*tables)}, world)
 }
 
 func open(d *data, world host.World) *Store {

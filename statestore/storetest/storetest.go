@@ -94,7 +94,7 @@ func (m *machine) world(boot string, pid int) World {
 			defer m.mu.Unlock()
 			return m.up, true
 		},
-		Self: host.Process{Host: "box", PID: pid, Boot: boot, Space: "pid:[1]", Started: uint64(pid)},
+		Self: host.Process{Host: "box", PID: pid, Boot: boot, Space: "time:[1]"},
 		Dead: func(p host.Process) bool {
 			m.mu.Lock()
 			defer m.mu.Unlock()

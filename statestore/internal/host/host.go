@@ -7,32 +7,37 @@ import (
 	"time"
 )
 
-// Process names one process so that nothing else is ever taken for it: a process id alone is used
-// again, and means something else in another namespace or after a restart of the machine.
+// Process names one process. A process id proves nothing: it is used again, it means something else in another
+// namespace, and /proc may hide it. What proves that the process lives is its lock.
 type Process struct {
-	Host    string `json:"host"`
-	PID     int    `json:"pid"`
-	Boot    string `json:"boot,omitempty"`    // boot id of the machine; empty: liveness cannot be known
-	Space   string `json:"space,omitempty"`   // pid namespace
-	Started uint64 `json:"started,omitempty"` // start time in clock ticks since boot
+	Host string `json:"host"`
+	PID  int    `json:"pid"`
+	// Boot names the running system: the boot id, or the machine where there is none. Empty: liveness cannot be known.
+	Boot string `json:"boot,omitempty"`
+	// Space names what the time since boot is counted in: a time namespace has a clock of its own.
+	Space string `json:"space,omitempty"`
+	// Lock is held from before the process is named here until it ends. Nil: liveness cannot be known.
+	Lock *Lock `json:"lock,omitempty"`
 }
 
 // World is what a store asks of the machine. Tests put their own in its place.
 type World struct {
 	// Now is the wall clock.
 	Now func() time.Time
-	// Uptime is the time since boot, sleep included; false where the system does not tell.
+	// Uptime is the time since boot, sleep included; false where the system does not report it.
 	Uptime func() (time.Duration, bool)
-	// Self is this process.
+	// Self is this process, without a lock.
 	Self Process
-	// Dead reports whether the process is certainly gone. False means alive or unknown.
+	// Dead reports whether the process has certainly ended. False means alive or unknown.
 	Dead func(Process) bool
+	// Locks are those of this process. Nil: it takes none.
+	Locks *Locks
 }
 
 // Real is the machine itself.
 func Real() World {
-	self := process()
-	self.PID = os.Getpid()
+	self := Process{PID: os.Getpid()}
+	self.Boot, self.Space = system()
 	if name, err := os.Hostname(); err == nil {
 		self.Host = name
 	}
@@ -40,6 +45,7 @@ func Real() World {
 		Now:    time.Now,
 		Uptime: Uptime,
 		Self:   self,
-		Dead:   func(p Process) bool { return dead(self, p) },
+		Dead:   func(p Process) bool { return self.Boot != "" && self.Boot == p.Boot && p.Lock.released() },
+		Locks:  &Locks{},
 	}
 }

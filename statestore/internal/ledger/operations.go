@@ -47,17 +47,28 @@ func (o Operations) Load(ctx context.Context, stage statestore.Stage) (*statesto
 	return snap, nil
 }
 
-// Acquire is [statestore.Store.Acquire].
+// Acquire is [statestore.Store.Acquire]. The lock that proves that the holder lives is taken before the holder is named,
+// and given back with the lease.
 func (o Operations) Acquire(ctx context.Context, stage statestore.Stage, claim statestore.Claim) (lease statestore.Lease, err error) {
+	lock, fresh := o.World.Locks.Hold(purpose(stage, claim.Run))
+	o.World.Self.Lock = lock
+	var ended host.Process
 	err = o.Backend.Update(ctx, stage, true, nil, func(tx Tx) (durable bool, err error) {
-		lease, err = o.stage(stage, tx).Acquire(claim)
+		lease, ended, err = o.stage(stage, tx).Acquire(claim)
 		return err == nil, err
 	})
 	if err != nil {
+		if fresh && statestore.Refused(err) {
+			o.World.Locks.Release(purpose(stage, claim.Run))
+		}
 		return statestore.Lease{}, err
 	}
+	ended.Lock.Remove()
 	return lease, nil
 }
+
+// purpose names what the lock of a run is held for.
+func purpose(stage statestore.Stage, run string) string { return string(StageKey(stage)) + run }
 
 // Commit is [statestore.Store.Commit]. A stage that is not there has no lease that could be right.
 func (o Operations) Commit(ctx context.Context, lease statestore.Lease, batch statestore.Batch) (statestore.Lease, error) {
@@ -72,6 +83,9 @@ func (o Operations) Commit(ctx context.Context, lease statestore.Lease, batch st
 	}
 	if err != nil {
 		return lease, err
+	}
+	if batch.Finish != "" {
+		o.World.Locks.Release(purpose(lease.Stage, lease.Run))
 	}
 	return next, nil
 }

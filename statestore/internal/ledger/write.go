@@ -4,25 +4,26 @@ import (
 	"fmt"
 
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/internal/host"
 	"github.com/athanor-dev/athanor/statestore/internal/rules"
 )
 
-// Acquire takes the lease and registers the run.
-func (s *Stage) Acquire(claim statestore.Claim) (statestore.Lease, error) {
+// Acquire takes the lease and registers the run. Ended is the holder before, when it ended without giving the lease back.
+func (s *Stage) Acquire(claim statestore.Claim) (lease statestore.Lease, ended host.Process, err error) {
 	h, err := s.head()
 	if err != nil {
-		return statestore.Lease{}, err
+		return lease, ended, err
 	}
 	take, err := rules.Acquire(h, s.Name, claim, s.World)
 	if err != nil {
-		return statestore.Lease{}, err
+		return lease, ended, err
 	}
 	if !take.Again {
 		if err := s.register(h, take, claim); err != nil {
-			return statestore.Lease{}, err
+			return lease, ended, err
 		}
 	}
-	return h.Lease(s.Name), s.putHead(h)
+	return h.Lease(s.Name), take.Ended, s.putHead(h)
 }
 
 // register writes the new run, and the end of one that did not finish. Here alone a run is added, so here the oldest

@@ -39,17 +39,17 @@ type Tenure struct {
 }
 
 // Held reports whether somebody took the lease and neither gave it back nor lost it. The holder may
-// be dead or its time over: see Live.
+// have ended or its time may be over: see Live.
 func (t *Tenure) Held() bool { return t.Run != "" && !t.Released }
 
 // Live reports whether the lease excludes others: held, its time not over, its process not known to
-// be gone.
+// have ended.
 func (t *Tenure) Live(w host.World) bool {
 	return t.Held() && t.elapsed(w) < t.TTL && !w.Dead(t.Process)
 }
 
-// elapsed is the time since the last renewal. Within one boot of one machine the time since boot decides, since the
-// wall clock can be set while a holder is well; between machines there is only the wall clock.
+// elapsed is the time since the last renewal. Within one boot of one machine, and one time namespace, the time since boot
+// decides, since the wall clock can be set while a holder is well; elsewhere there is only the wall clock.
 func (t *Tenure) elapsed(w host.World) time.Duration {
 	if t.Uptime > 0 && w.Self.Boot != "" && w.Self.Boot == t.Process.Boot && w.Self.Space == t.Process.Space {
 		if now, known := w.Uptime(); known && now >= t.Uptime {
@@ -89,6 +89,8 @@ type Takeover struct {
 	// Lost is the epoch of the run that did not finish, 0 when there is none.
 	Lost uint64
 	Note string // why it is lost
+	// Ended is its process, when that has certainly ended.
+	Ended host.Process
 }
 
 // Acquire decides whether the claim gets the lease and, if so, gives it in the head.
@@ -108,9 +110,9 @@ func Acquire(h *Head, stage statestore.Stage, claim statestore.Claim, w host.Wor
 		}
 		reason := "its lease expired"
 		if w.Dead(t.Process) {
-			reason = "its process is gone"
+			reason, take.Ended = "its process is gone", t.Process
 		}
-		take = Takeover{Lost: h.Epoch, Note: reason + "; taken over by run " + claim.Run}
+		take.Lost, take.Note = h.Epoch, reason+"; taken over by run "+claim.Run
 		h.LastFinal = h.Epoch
 	}
 	h.Epoch = NextEpoch(h.Epoch, w.Now())
