@@ -140,7 +140,7 @@ func String() string { return "" }
 }
 
 func TestStateLaw(t *testing.T) {
-	const head = "package a\n\nimport (\n\t\"errors\"\n\t\"regexp\"\n\t\"reflect\"\n\t\"encoding/base32\"\n\t\"encoding/base64\"\n\t\"sync\"\n\trec \"" + module + "/reconcile\"\n\t\"" + module + "/reconcile/props\"\n)\n"
+	const head = "package a\n\nimport (\n\t\"errors\"\n\t\"regexp\"\n\t\"reflect\"\n\t\"encoding/base32\"\n\t\"encoding/base64\"\n\t\"sync\"\n\trec \"" + module + "/reconcile\"\n\t\"" + module + "/reconcile/props\"\n\t\"" + module + "/reconcile/kind\"\n)\n"
 	expect(t, stateLaw(read(t, "adopt/a.go", head+`
 // ErrGone is a sentinel.
 var ErrGone = errors.New("gone")
@@ -164,6 +164,10 @@ var page string
 // Thing is a kind.
 var Thing = rec.Kind[P, L, A]{}
 var other = &rec.Kind[P, L, A]{}
+var second = kind.Kind[P, L, A]{}.First()
+var kept = kind.StateKind[P, A]{}.First()
+var rows = kind.TableOf[P](codec())
+var named = kind.TableOf[P]().For(kind.Both(names()))
 `, "cmd/x/main.go", "package main\n\nvar version string\n", "adopt/a_test.go", "package a\n\nvar update = false\n")))
 
 	got := stateLaw(read(t, "adopt/a.go", head+`
@@ -179,6 +183,9 @@ var Lazy = sync.OnceValue(table)
 var Form = props.Pattern("x")
 var wrong = errors.New("not named as an error")
 var Thing = Kind[P, L, A]{}
+var Rows = kind.TableOf[P]()
+var last = kind.Kind[P, L, A]{}.Last()
+var found = rec.TableOf[P]().For()
 
 func f() {
 	known["b"] = true
@@ -187,7 +194,7 @@ func f() {
 	g(&spare)
 }
 `))
-	expect(t, got, "cache", "known", "Shown", "empty", "slots", "flags", "spare", "count", "limit", "Bytes", "mutex", "Lazy", "Form", "wrong", "Thing")
+	expect(t, got, "cache", "known", "Shown", "empty", "slots", "flags", "spare", "count", "limit", "Bytes", "mutex", "Lazy", "Form", "wrong", "Thing", "Rows", "last", "found")
 	if got[0].key != "adopt.cache" {
 		t.Errorf("key %q, want adopt.cache", got[0].key)
 	}

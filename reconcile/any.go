@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -37,6 +36,10 @@ type erased[P, L, A any] struct {
 
 // Validate finds what is missing in the definition.
 func (e *erased[P, L, A]) Validate() error {
+	tags, err := e.k.tags()
+	if err != nil {
+		return err
+	}
 	required := []struct {
 		name string
 		ok   bool
@@ -57,8 +60,11 @@ func (e *erased[P, L, A]) Validate() error {
 	if e.k.Recorded && (e.k.Naming != nil || e.k.Owner != nil || e.k.List != nil) {
 		return errors.New("a recorded kind has no name, no mark and no listing")
 	}
-	for name := range e.k.MovedBy {
-		if !slices.Contains(e.k.Moves, name) {
+	if f := props.ForTable(reflect.TypeFor[P]()); f != "" && e.k.Tags == nil {
+		return fmt.Errorf("the tag of prop %s means nothing without an attribute table", f)
+	}
+	for name := range tags.MovedBy {
+		if !slices.Contains(tags.Moves, name) {
 			return fmt.Errorf("MovedBy names %q, which is not in Moves", name)
 		}
 	}
@@ -72,9 +78,10 @@ func (e *erased[P, L, A]) Validate() error {
 func (e *erased[P, L, A]) Spec() *Spec { return e.spec() }
 
 func (e *erased[P, L, A]) describe() *Spec {
+	tags, _ := e.k.tags() // Validate tells what is wrong with them
 	spec := &Spec{
 		Type: e.k.Type, Doc: e.k.Doc,
-		Moves: e.k.Moves, MovedBy: e.k.MovedBy, Once: e.k.Once, AtBirth: e.k.AtBirth, Late: e.k.Late, NeedsSettled: e.k.NeedsSettled,
+		Moves: tags.Moves, MovedBy: tags.MovedBy, Once: tags.Once, AtBirth: tags.AtBirth, Late: tags.Late, NeedsSettled: tags.NeedsSettled,
 		Recorded: e.k.Recorded, Rerun: e.k.Rerun, Same: e.k.Same, ByParent: e.k.ByParent, Tidies: e.k.Tidies,
 		Retained: e.k.Retained,
 		Marked:   e.k.Owner != nil, Lists: e.k.List != nil, Bulk: e.k.ObserveMany != nil, Logs: e.k.Logs != nil,
@@ -121,7 +128,11 @@ func (e *erased[P, L, A]) want(job *Job) (P, error) {
 		return *p, nil
 	}
 	p := new(P)
-	job.maskLive, job.secretType = e.k.MaskLive, e.secretProps
+	tags, err := e.k.tags()
+	if err != nil {
+		return *p, err
+	}
+	job.maskLive, job.secretType = tags.MaskLive, e.secretProps
 	if err := e.decode(job, p); err != nil {
 		return *p, err
 	}
@@ -329,7 +340,8 @@ func (e *erased[P, L, A]) compared(job *Job, live L) (Look, error) {
 // the thing unusable: a step that replaces says so.
 func (e *erased[P, L, A]) recall(attrs, known map[string]any) []Step {
 	var lost []Step
-	for _, name := range e.k.Once {
+	tags, _ := e.k.tags() // the props were decoded with them
+	for _, name := range tags.Once {
 		switch v := known[name]; {
 		case !isZero(attrs[name]):
 		case !isZero(v):
@@ -386,14 +398,4 @@ func (e *erased[P, L, A]) Delete(ctx context.Context, job *Job) error {
 		}
 		return err
 	})
-}
-
-func (j *Job) noteWritten(path tree.Path, digest string) {
-	if j.written == nil {
-		j.written = maps.Clone(j.Written)
-	}
-	if j.written == nil {
-		j.written = map[tree.Path]string{}
-	}
-	j.written[path] = digest
 }

@@ -1,6 +1,10 @@
 package reconcile
 
-import "github.com/athanor-dev/athanor/reconcile/tree"
+import (
+	"maps"
+
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
 
 // Shown states one aspect of a kind whose world may keep what it was given to itself: like [Value], but where nothing is
 // shown right after it was written, it counts as write-only from then on, until it is shown. See [Written].
@@ -37,4 +41,15 @@ func (j *Job) noteShown(path tree.Path) {
 		j.noteWritten(path, "")
 		delete(j.written, path)
 	}
+}
+
+// noteWritten keeps the digest of what a path is written with, in a map of this settling.
+func (j *Job) noteWritten(path tree.Path, digest string) {
+	if j.written == nil {
+		j.written = maps.Clone(j.Written)
+	}
+	if j.written == nil {
+		j.written = map[tree.Path]string{}
+	}
+	j.written[path] = digest
 }

@@ -119,6 +119,9 @@ type Kind[P, L, A any] struct {
 	// Timeouts bound each operation; zero fields mean DefaultTimeout.
 	Timeouts Timeouts
 
+	// Tags is what the tags of the props and attributes say, in place of Moves, MovedBy, Late, Once, AtBirth, NeedsSettled and
+	// MaskLive. Its error is what is wrong with the definition. Nil: those fields say it. See package kind.
+	Tags func() (Tags, error)
 	// Schema tells of props and attributes that no Go type names: P and A are map[string]any then, and Check finds
 	// what is wrong with the props. Nil: P and A are structs, which tell of themselves.
 	Schema *Schema

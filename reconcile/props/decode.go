@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile/token"
@@ -77,6 +75,7 @@ func (d *decoding) object(s *shape, t map[string]any, v reflect.Value) {
 		}
 		d.at.Enter(f.name)
 		d.value(f.shape, f, x, v.FieldByIndex(f.index))
+		d.items(f, x)
 		d.at.Leave()
 	}
 	if known == len(t) || !d.strict {
@@ -199,6 +198,7 @@ func (d *decoding) scalar(s *shape, f *field, x any, v reflect.Value) {
 		if text, ok = printed(x); ok {
 			v.SetString(text)
 			d.enum(f, text)
+			d.length(f, text)
 			return
 		}
 	case formBool:
@@ -302,29 +302,6 @@ func printed(x any) (string, bool) {
 		return strconv.FormatBool(x), true
 	}
 	return "", false
-}
-
-func (d *decoding) enum(f *field, text string) {
-	if !d.strict || f == nil || len(f.enum) == 0 || text == "" || token.Has(text) || slices.Contains(f.enum, text) {
-		return
-	}
-	hint := ""
-	if near, ok := Nearest(text, f.enum); ok {
-		hint = "did you mean " + near + "?"
-	}
-	d.fail("want one of "+strings.Join(f.enum, ", "), hint)
-}
-
-func (d *decoding) bounds(f *field, n float64) {
-	if !d.strict || f == nil {
-		return
-	}
-	if f.min != nil && n < f.min.value {
-		d.fail("want at least "+f.min.text, "")
-	}
-	if f.max != nil && n > f.max.value {
-		d.fail("want at most "+f.max.text, "")
-	}
 }
 
 // wrong tells what is wanted and what kind of value is there, never the value.

@@ -34,11 +34,14 @@ type Field struct {
 	// Min and Max bound the value, as the tag writes them; "" is no bound.
 	Min string `json:"min,omitempty"`
 	Max string `json:"max,omitempty"`
+	// MaxItems bounds the entries of a list or map, MaxLen the characters of a text; 0 is no bound.
+	MaxItems int `json:"maxItems,omitempty"`
+	MaxLen   int `json:"maxLen,omitempty"`
 	// Doc is the comment of the Go field.
 	Doc string `json:"doc,omitempty"`
-	// Default is what the comment says in "Default: ….".
+	// Default is what the tag says, else the comment in "Default: ….".
 	Default string `json:"default,omitempty"`
-	// Replaces says that the comment says "Replaces." or "Changing it replaces …".
+	// Replaces says that the tag says immutable, or the comment "Replaces." or "Changing it replaces …".
 	Replaces bool `json:"replaces,omitempty"`
 	// Fields are those of the object, or of the objects in the list or map.
 	Fields []Field `json:"fields,omitempty"`
@@ -70,7 +73,7 @@ func Fields(t reflect.Type, src fs.FS) ([]Field, error) {
 			return nil, fmt.Errorf("documentation of %s: %w", t, err)
 		}
 	}
-	return describe(s, "", docs), nil
+	return describe(s, "", docs)
 }
 
 // packagesOf adds the packages of all structs in a shape.
@@ -82,13 +85,12 @@ func packagesOf(s *shape, found map[string]bool) map[string]bool {
 	return found
 }
 
-func describe(s *shape, at tree.Path, docs map[docKey]string) []Field {
-	var all []Field
+func describe(s *shape, at tree.Path, docs map[docKey]string) (all []Field, err error) {
 	for _, sf := range s.fields {
 		leaf := sf.shape.leaf()
 		f := Field{
 			Path: at.Key(sf.name), Go: sf.goName, Type: sf.shape.name(), Required: sf.required,
-			Secret: leaf.form == formSecret, TakesRef: sf.shape.takesRef(), Enum: sf.enum,
+			Secret: leaf.form == formSecret, TakesRef: sf.shape.takesRef(), Enum: sf.enum, MaxItems: sf.maxItems, MaxLen: sf.maxLen,
 		}
 		if sf.min != nil {
 			f.Min = sf.min.text
@@ -99,20 +101,28 @@ func describe(s *shape, at tree.Path, docs map[docKey]string) []Field {
 		typeName, _, _ := strings.Cut(sf.owner.Name(), "[")
 		f.Doc = docs[docKey{sf.owner.PkgPath(), typeName, sf.goName}]
 		line := strings.Join(strings.Fields(f.Doc), " ")
-		if m := defaultSentence.FindStringSubmatch(line); m != nil {
-			f.Default = m[1]
+		said := defaultSentence.FindStringSubmatch(line)
+		switch {
+		case said != nil && sf.hasDefault:
+			return nil, fmt.Errorf("%s of %s: the tag and the comment both say its default", sf.goName, sf.owner)
+		case said != nil:
+			f.Default = said[1]
+		default:
+			f.Default = sf.standard
 		}
-		f.Replaces = replacesSentence.MatchString(line)
+		f.Replaces = sf.immutable || replacesSentence.MatchString(line)
 		below := f.Path
 		for e := sf.shape; e.elem != nil; e = e.elem {
 			if e.form != formPointer {
 				below = below.Any()
 			}
 		}
-		f.Fields = describe(leaf, below, docs)
+		if f.Fields, err = describe(leaf, below, docs); err != nil {
+			return nil, err
+		}
 		all = append(all, f)
 	}
-	return all
+	return all, nil
 }
 
 // name is the shape in documentation.

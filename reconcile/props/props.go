@@ -3,7 +3,8 @@
 // A struct field is a prop, named by [Name] or by its json tag. A field may be: text and types named after
 // it, bool, whole numbers, float64, time.Duration, [Size], pointers to these, token.Int, token.Bool,
 // token.Duration, token.Secret, structs and pointers to structs, lists, maps with text as keys, and any.
-// The tag prop:"required,enum=A|B,min=0,max=900" is checked by [Decode].
+// The tag prop:"required,enum=A|B,min=0,max=900,maxlen=256,maxitems=10" is checked by [Decode]. Its words default=V and
+// immutable are part of the documentation; what they and the other words do is said by the attribute table of a kind.
 //
 // What is not set is left out of a tree: the zero value of a plain field, a nil pointer, map or list. An empty
 // list or map that is not nil is kept: it says "explicitly none".

@@ -38,14 +38,21 @@ func Schema(fields []Field) map[string]any {
 
 func schemaOf(f Field, typ string) map[string]any {
 	if of, ok := strings.CutPrefix(typ, "list of "); ok {
-		list := map[string]any{"type": "array", "items": schemaOf(f, of)}
+		list := map[string]any{"type": "array", "items": schemaOf(withoutItems(f), of)}
+		if f.MaxItems > 0 && !f.TakesRef { // a reference may stand for several
+			list["maxItems"] = int64(f.MaxItems)
+		}
 		if f.TakesRef {
 			return orReference(list, onlyRefPattern)
 		}
 		return list
 	}
 	if of, ok := strings.CutPrefix(typ, "map of "); ok {
-		return map[string]any{"type": "object", "additionalProperties": schemaOf(f, of)}
+		m := map[string]any{"type": "object", "additionalProperties": schemaOf(withoutItems(f), of)}
+		if f.MaxItems > 0 {
+			m["maxProperties"] = int64(f.MaxItems)
+		}
+		return m
 	}
 	var s map[string]any
 	switch typ {
@@ -71,6 +78,12 @@ func schemaOf(f Field, typ string) map[string]any {
 		return orReference(s, onlyRefPattern)
 	}
 	return s
+}
+
+// withoutItems is a field for its entries, which have no such bound.
+func withoutItems(f Field) Field {
+	f.MaxItems = 0
+	return f
 }
 
 func bounded(f Field, typ string) map[string]any {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -54,6 +55,14 @@ type field struct {
 	required     bool
 	enum         []string
 	min, max     *bound
+	// maxItems bounds a list or map, maxLen the characters of text; 0 is no bound.
+	maxItems, maxLen int
+	// standard is the default as its tag writes it; hasDefault tells an empty one from none. immutable is its tag.
+	standard   string
+	hasDefault bool
+	immutable  bool
+	// forTable: it has a tag that means nothing without an attribute table.
+	forTable bool
 }
 
 // shapes caches by reflect.Type: a shape or the error why there is none. Entries never change.
@@ -189,6 +198,7 @@ func (f *field) describe(sf reflect.StructField, inside []reflect.Type) error {
 	if f.shape, err = makeShape(sf.Type, inside); err != nil {
 		return err
 	}
+	_, f.forTable = sf.Tag.Lookup("wire")
 	tag := sf.Tag.Get("prop")
 	if tag == "" {
 		return nil
@@ -207,14 +217,47 @@ func (f *field) describe(sf reflect.StructField, inside []reflect.Type) error {
 			f.min, err = parseBound(leaf, value)
 		case "max":
 			f.max, err = parseBound(leaf, value)
+		case "maxitems":
+			f.maxItems, err = parseCount(value, f.shape.counts(), f.shape.typ)
+		case "maxlen":
+			f.maxLen, err = parseCount(value, leaf.form == formText || leaf.form == formSecret, leaf.typ)
+		case "default":
+			f.standard, f.hasDefault, f.forTable = value, true, true
+		case "immutable":
+			f.immutable, f.forTable = true, true
 		default:
-			err = fmt.Errorf("props: tag %q is not known", word)
+			if f.forTable = true; !slices.Contains(tableWords, key) {
+				err = fmt.Errorf("props: tag %q is not known", word)
+			}
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// tableWords are the words of a tag that this package leaves to the attribute table of a kind, which checks them.
+var tableWords = []string{"unit", "deferrable", "needsready", "masklive", "writeonly", "needs", "with", "excludes", "set"}
+
+// parseCount reads the bound of a length. fits says that the type has one.
+func parseCount(text string, fits bool, typ reflect.Type) (int, error) {
+	n, err := strconv.Atoi(text)
+	switch {
+	case !fits:
+		return 0, fmt.Errorf("props: a %s has no such length", typ)
+	case err != nil || n < 1:
+		return 0, fmt.Errorf("props: bound %q: want a whole number above 0", text)
+	}
+	return n, nil
+}
+
+// counts reports whether a shape is a list or a map, or a pointer to one.
+func (s *shape) counts() bool {
+	for s.form == formPointer {
+		s = s.elem
+	}
+	return s.form == formList || s.form == formMap
 }
 
 // leaf is the shape below pointers, lists and maps.

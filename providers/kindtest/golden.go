@@ -1,0 +1,73 @@
+package kindtest
+
+import (
+	"reflect"
+
+	"github.com/athanor-dev/athanor/reconcile/kind"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// Golden checks both ways between props and the service's form of them, which a person wrote down from the service's
+// documentation: what a creation sends is that body, and the body is read as those props. It finds a wrong unit, name or
+// default in the tags of the props: what is derived from a table has the same mistake as the table. sent is empty.
+func Golden[P any, W kind.Wire](t T, table *kind.Table[P], declared map[string]any, sent, body W) {
+	t.Helper()
+	var p P
+	if err := props.Decode(declared, &p); err != nil {
+		t.Fatalf("%v", err)
+	}
+	table.Default(&p)
+	if err := table.Created(p, sent); err != nil {
+		t.Fatalf("%v", err)
+	}
+	if have, want := treeOf(t, sent), treeOf(t, body); !tree.Equal(have, want) {
+		t.Errorf("a creation sends\n%s\nand the documentation says\n%s", tree.Canonical(have), tree.Canonical(want))
+	}
+	read, err := table.Read(body)
+	if err != nil {
+		t.Fatalf("reading the body: %v", err)
+	}
+	for _, a := range table.Attributes() {
+		if a.Wire == "" || a.Wire == "-" || a.WriteOnly {
+			continue
+		}
+		have, _ := tree.Get(treeOf(t, must(props.Encode(read))), a.Path)
+		want, _ := tree.Get(treeOf(t, must(props.Encode(p))), a.Path)
+		if !tree.Equal(document(have), document(want)) {
+			t.Errorf("%s of the body is read as %s, and was declared as %s", a.Path, tree.Canonical(have), tree.Canonical(want))
+		}
+	}
+}
+
+func must(v map[string]any, err error) map[string]any {
+	if err != nil {
+		panic("kindtest: " + err.Error()) // it was decoded a moment ago
+	}
+	return v
+}
+
+// treeOf is a body as a tree: documents that are text count by what they say.
+func treeOf(t T, v any) any {
+	t.Helper()
+	out, err := tree.Of(v)
+	if err != nil {
+		t.Fatalf("%s: %v", reflect.TypeOf(v), err)
+	}
+	if m, ok := out.(map[string]any); ok {
+		for k, e := range m {
+			m[k] = document(e)
+		}
+	}
+	return out
+}
+
+// document is a document that was written as text. Other text stays as it is: "30" is no number.
+func document(v any) any {
+	if text, ok := v.(string); ok && text != "" && (text[0] == '{' || text[0] == '[') {
+		if d, err := tree.Decode([]byte(text)); err == nil {
+			return d
+		}
+	}
+	return v
+}

@@ -1,0 +1,68 @@
+package kind
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// attributeTags adds what the attr tags of an attributes struct say:
+//
+//	attr:"early"         Create returns it, and others may use it before the object is ready
+//	attr:"createOnly"    only the answer to the creation has it (a token's secret)
+//	attr:"mutable"       any update in place may change it; mutable=a|b: an update that changes the prop a or b
+//
+// An attribute without mutable keeps its value for the object's life. props are the names that mutable may name.
+func attributeTags(t reflect.Type, names []string, into *reconcile.Tags) error {
+	fields, err := props.Tags(t)
+	if err != nil {
+		return err
+	}
+	for _, f := range fields {
+		tag, tagged := f.Field.Tag.Lookup("attr")
+		if !tagged {
+			continue
+		}
+		for word := range strings.SplitSeq(tag, ",") {
+			key, value, _ := strings.Cut(word, "=")
+			if err := attributeWord(f.Name, key, value, names, into); err != nil {
+				return fmt.Errorf("attribute %s: tag %q: %w", f.Name, word, err)
+			}
+		}
+	}
+	return nil
+}
+
+func attributeWord(name, key, value string, names []string, into *reconcile.Tags) error {
+	if value != "" && key != "mutable" {
+		return fmt.Errorf("takes no value")
+	}
+	switch key {
+	case "early":
+		into.AtBirth = append(into.AtBirth, name)
+	case "createOnly":
+		into.Once = append(into.Once, name)
+	case "mutable":
+		into.Moves = append(into.Moves, name)
+		if value == "" {
+			return nil
+		}
+		for prop := range strings.SplitSeq(value, "|") {
+			if !slices.Contains(names, prop) {
+				return fmt.Errorf("%q is no prop", prop)
+			}
+			if into.MovedBy == nil {
+				into.MovedBy = map[string][]tree.Path{}
+			}
+			into.MovedBy[name] = append(into.MovedBy[name], tree.Path(prop))
+		}
+	default:
+		return fmt.Errorf("is not known")
+	}
+	return nil
+}

@@ -1,0 +1,234 @@
+// Package kind is the contract of a resource kind, second edition: what an author of a kind writes down.
+//
+// A [Kind] has eight required fields and otherwise capabilities, which a kind has or has not. A kind without an object in
+// the cloud is a [StateKind]. The props struct is the attribute table (see [Table]): the tags of a field say its default,
+// its limits, what the service calls it, and whether a change replaces the object. From them follow the comparison, the
+// checks, the bodies of the calls, the documentation, and the mutators of a test.
+//
+// Both editions live side by side: First makes a kind of the first edition of one of the second, with the same erased form.
+//
+// The package knows types, tags and how a service writes attributes down. It does not know any service, and of running a
+// kind it knows what package reconcile does.
+package kind
+
+import (
+	"context"
+	"io/fs"
+	"iter"
+	"time"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// What both editions share, under the names that it has here.
+type (
+	// Cloud is a provider's handle for a location.
+	Cloud = reconcile.Cloud
+	// Location is a provider, an account and a region.
+	Location = reconcile.Place
+	// OwnerTag says whose an object is.
+	OwnerTag = reconcile.Mark
+	// Asset is a file that Prepare made.
+	Asset = reconcile.Asset
+	// Found is an object that a listing showed.
+	Found = reconcile.Found
+	// ListScope says what a listing is for.
+	ListScope = reconcile.Scope
+	// Permissions are what calls need.
+	Permissions = reconcile.Permissions
+	// Timeouts bound operations.
+	Timeouts = reconcile.Timeouts
+	// Workspace is where Prepare reads and builds.
+	Workspace = reconcile.Workspace
+	// LogLine is one line that an object wrote, LogQuery says which lines are asked for.
+	LogLine = reconcile.LogLine
+	// LogQuery says which lines are asked for.
+	LogQuery = reconcile.LogQuery
+	// Diff collects the differences that a comparison states.
+	Diff[L any] = reconcile.Diff[L]
+	// Operation is a call that sets one or more paths.
+	Operation[L any] = reconcile.Operation[L]
+	// Observed is one answer of Bulk.
+	Observed[L any] = reconcile.Observed[L]
+)
+
+// Kind defines a kind of object that lives in the cloud. P is what an author declares, L what a read shows, A what others
+// may refer to. The first eight fields are required. All others are capabilities: one that is nil is one that the kind does
+// not have.
+type Kind[P, L, A any] struct {
+	// Type is the name in programs, such as "aws.sqs.Queue". Doc says what it is, and what it does not manage.
+	Type, Doc string
+	// Observe reads the object and writes nothing. It answers ErrAbsent when the service says that there is none; a read that
+	// failed is any other error.
+	Observe func(context.Context, Site[P, A]) (L, error)
+	// Create makes the object and returns its identity at once. It is called only after Observe answered ErrAbsent.
+	Create func(context.Context, Site[P, A]) (A, error)
+	// Compare states every managed aspect that no capability states. It is pure: strings of want may hold tokens.
+	Compare func(d *Diff[L], want P, live L)
+	// Attributes are those of an observed object. It is pure.
+	Attributes func(L) A
+	// Delete asks for the deletion of the object that Site.Last describes; Site.Want is zero. Before it the runner refuses what
+	// HoldsData protects, and after it the runner observes until the object is missing. An object that is missing is success.
+	Delete func(context.Context, Site[P, A]) error
+	// Identity is the identity within the location, stable for life.
+	Identity func(A) string
+
+	// Props is the attribute table: defaults, checks, and which props are deferrable. Default and Check add what is code.
+	Props   *Table[P]
+	Default func(P) P
+	Check   func(P) error
+	// Named: the object has a name, given by the author or generated. Nil: the service assigns the identity.
+	Named *Named[P, L]
+	// Owner says how ownership is proved. Nil: by the name alone.
+	Owner Ownership[P, L]
+	// HoldsData: the object can hold users' data.
+	HoldsData *HoldsData[P, L]
+	// Status says whether the object can be used. Nil: as soon as it exists.
+	Status func(L) Status
+	// List finds objects by the beginning of their names or by their owner tag. Bulk observes many at once.
+	List func(context.Context, ListScope) ([]Found, error)
+	Bulk func(context.Context, []Site[P, A]) ([]Observed[L], error)
+	// Prepare builds or hashes what the props point at, before anything is observed.
+	Prepare func(context.Context, Workspace, P) (map[string]Asset, error)
+	// Logs are the lines that the object wrote.
+	Logs func(context.Context, Site[P, A], LogQuery) iter.Seq2[LogLine, error]
+	// EventuallyVisible bounds how long a read may not show a write. 0: reads are consistent.
+	EventuallyVisible time.Duration
+	// DeleteFirst: two objects cannot exist side by side, so the old one is deleted before its replacement is created.
+	DeleteFirst bool
+	// CleansUp: Delete removes more than the object, and is called for a missing one too.
+	CleansUp bool
+	// Global maps the location that an object is reached by to the one that it counts as being in.
+	Global   func(reached Location) Location
+	Timeouts Timeouts
+	API      API
+}
+
+// Named says how objects are named.
+type Named[P, L any] struct {
+	// Given is the author's name for it, "" to have one generated. Nil: names are always generated.
+	Given func(P) string
+	// Rule is what names may be: generated names are shaped by it, and given names are checked against it. Required.
+	Rule func(P) NameRule
+	// Live is the name of an observed object: a given name that differs replaces it. Nil: the kind compares the name itself,
+	// since the service can rename.
+	Live func(L) string
+}
+
+// Ownership is how ownership of an object is proved beside its name: [Tagged], [OwnedByContent] or [OwnedByParent].
+type Ownership[P, L any] interface{ ownership(P, L) }
+
+// Tagged is the ownership of objects that carry the owner tag.
+type Tagged[P, L any] struct {
+	// Tag is the owner tag of an observed object, zero when it has none. Required.
+	Tag func(L) OwnerTag
+	// Compare states the tags, the author's and the owner's. Check finds what authors may not set. Either may be nil.
+	Compare func(d *Diff[L], want P, live L)
+	Check   func(P) error
+}
+
+// OwnedByContent is the ownership of objects of which equal content proves it (files).
+type OwnedByContent[P, L any] struct{}
+
+// OwnedByParent is the ownership of objects of which there is at most one in the list of their parent.
+type OwnedByParent[P, L any] struct{}
+
+func (Tagged[P, L]) ownership(P, L)         {}
+func (OwnedByContent[P, L]) ownership(P, L) {}
+func (OwnedByParent[P, L]) ownership(P, L)  {}
+
+// HoldsData says what protects users' data.
+type HoldsData[P, L any] struct {
+	// Now reports whether the object holds data. Required.
+	Now func(L) bool
+	// MayDelete is the prop that permits deleting it (forceDestroy). Nil: the service has none.
+	MayDelete func(P) bool
+	// Retain: an object that is no longer declared is kept, and removed from state, unless deleting it is permitted.
+	Retain bool
+}
+
+// Status is whether an object can be used. [Ready], [Busy] and [WaitingFor] make one.
+type Status struct{ busy, waiting string }
+
+// Ready is the status of an object that can be used and changed.
+func Ready() Status { return Status{} }
+
+// Busy is the status of an object that cannot be changed yet: the runner tries again.
+func Busy(why string) Status { return Status{busy: why} }
+
+// WaitingFor is the status of an object for which somebody must act first: a run ends well, and says what they must do.
+func WaitingFor(what string) Status { return Status{waiting: what} }
+
+// API is what documentation and least privilege are made of.
+type API struct {
+	// Source is the package's Go source, from which documentation is read.
+	Source fs.FS
+	// Calls are the operations used, such as "SQS.CreateQueue".
+	Calls       []string
+	Permissions Permissions
+}
+
+// Scope holds the facts of a call. It is embedded in all that kinds are called with: one more fact is one more field here.
+type Scope struct {
+	Address  string
+	Cloud    Cloud
+	Location Location
+	// Name is the physical name. NameGiven: the author gave it.
+	Name      string
+	NameGiven bool
+	Owner     OwnerTag
+	// Dir is the stack's directory: relative paths in props start there.
+	Dir    string
+	Assets map[string]Asset
+	// Secret are the paths that hold secrets, beside those that are secret by their type.
+	Secret map[tree.Path]bool
+	// Dev is the dev session, nil in a plain deploy.
+	Dev *reconcile.Dev
+	// Redact masks the secrets of the stage in a text. Nil: none is known.
+	Redact func(string) string
+	// Since is when this reconciliation began.
+	Since time.Time
+}
+
+// Site is one object at one moment.
+type Site[P, A any] struct {
+	Scope
+	// Want is what is declared, with defaults.
+	Want P
+	// ID is an identity to look for, "" when none is known. Last are the attributes in state, nil without.
+	ID   string
+	Last *A
+	// Had are the props in state, nil without. It is set for a [StateKind] alone.
+	Had *P
+	// New is set for Create, and nil everywhere else. MayDelete permits Delete to delete users' data.
+	New       *Creation[A]
+	MayDelete bool
+	// Derive gives n bytes that depend on the stage's key and on info alone.
+	Derive func(info string, n int) []byte
+}
+
+// Creation is what Create alone gets.
+type Creation[A any] struct {
+	// Nonce is random, and the same in each retry of this creation.
+	Nonce string
+	// Deleted is the identity in state that no longer exists.
+	Deleted string
+	// Store saves the identity before Create returns.
+	Store func(context.Context, A) error
+}
+
+// Update is one call on an observed object.
+type Update[L any] struct {
+	Scope
+	Live L
+	// Changed are the paths that the call is to set, in order.
+	Changed []tree.Path
+	// Store replaces the attributes in state of a [StateKind].
+	Store func(attributes any)
+}
+
+// Set is an operation that sets one or more paths by one call.
+func Set[L any](name string, do func(context.Context, Update[L]) error) *Operation[L] {
+	return &Operation[L]{Name: name, Do: func(ctx context.Context, on reconcile.On[L]) error { return do(ctx, UpdateOf(on)) }}
+}

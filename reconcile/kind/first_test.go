@@ -1,0 +1,247 @@
+package kind_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
+	"github.com/athanor-dev/athanor/reconcile/props"
+)
+
+// store is a service with one box in it. calls are those that were made.
+type store struct {
+	box     *BoxProps
+	data    bool
+	lingers int // how many reads still show a deleted box
+	calls   []string
+}
+
+func (*store) Place(context.Context) (reconcile.Place, error) { return reconcile.Place{}, nil }
+
+func (*store) Classify(err error) reconcile.Class { return reconcile.Invalid }
+
+func (s *store) kind() kind.Kind[BoxProps, BoxProps, Box] {
+	k := boxKind()
+	k.Observe = func(_ context.Context, at kind.Site[BoxProps, Box]) (BoxProps, error) {
+		s.calls = append(s.calls, "observe")
+		switch {
+		case at.New != nil:
+			return BoxProps{}, errors.New("New is set outside of Create")
+		case s.box == nil:
+			return BoxProps{}, reconcile.ErrAbsent
+		}
+		have := *s.box
+		if s.lingers > 0 {
+			if s.lingers--; s.lingers == 0 {
+				s.box = nil
+			}
+		}
+		return have, nil
+	}
+	k.Create = func(_ context.Context, at kind.Site[BoxProps, Box]) (Box, error) {
+		s.calls = append(s.calls, "create "+at.New.Nonce+" "+at.Name+" "+at.Owner.Stack)
+		s.box = &at.Want
+		return Box{ID: "1", Token: "t"}, nil
+	}
+	k.Delete = func(_ context.Context, at kind.Site[BoxProps, Box]) error {
+		s.calls = append(s.calls, "delete "+at.Last.ID)
+		if s.lingers == 0 {
+			s.box = nil
+		}
+		return nil
+	}
+	k.HoldsData = &kind.HoldsData[BoxProps, BoxProps]{Now: func(BoxProps) bool { return s.data }}
+	return k
+}
+
+func TestTheRunnerDeletes(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		store    store
+		may      bool
+		cleansUp bool
+		want     error
+		calls    string
+	}{
+		{"asked, and missing", store{box: &BoxProps{}}, true, false, nil, "delete 1, observe"},
+		{"guarded", store{box: &BoxProps{}}, false, false, nil, "observe, delete 1, observe"},
+		{"it holds data", store{box: &BoxProps{}, data: true}, false, false, reconcile.ErrHoldsData, "observe"},
+		{"it holds data, and may be deleted", store{box: &BoxProps{}, data: true}, true, false, nil, "delete 1, observe"},
+		{"missing already", store{}, false, false, nil, "observe"},
+		{"missing already, and there is more to clean up", store{}, false, true, nil, "observe, delete 1, observe"},
+		{"still there for a while", store{box: &BoxProps{}, lingers: 2}, true, false, nil, "delete 1, observe, delete 1, observe, delete 1, observe"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &c.store
+				k := s.kind()
+				k.CleansUp = c.cleansUp
+				job := &reconcile.Job{Cloud: s, Last: props.Dump(Box{ID: "1"}), MayDelete: c.may}
+				if err := reconcile.Erase(k.First()).Delete(t.Context(), job); !errors.Is(err, c.want) {
+					t.Errorf("%v, want %v", err, c.want)
+				}
+				if have := strings.Join(s.calls, ", "); have != c.calls {
+					t.Errorf("%s, want %s", have, c.calls)
+				}
+				if c.want == nil && s.box != nil {
+					t.Error("it is still there")
+				}
+			})
+		})
+	}
+}
+
+func TestScopeReachesACreation(t *testing.T) {
+	s := &store{}
+	job := &reconcile.Job{
+		Address: "a", Cloud: s, Name: "box-1", Nonce: "n", Mark: reconcile.Mark{Stack: "shop"}, Props: map[string]any{"sealed": true},
+	}
+	out, err := reconcile.Erase(s.kind().First()).Settle(t.Context(), job, reconcile.Hooks{})
+	if err != nil || !out.Created || out.Attrs["token"] != "t" {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	if want := []string{"observe", "create n box-1 shop", "observe"}; !slices.Equal(s.calls, want) {
+		t.Errorf("%v, want %v", s.calls, want)
+	}
+}
+
+// TestEveryFactOfACallArrives sets each field of the first edition's site and call, and finds none of them zero.
+func TestEveryFactOfACallArrives(t *testing.T) {
+	site := filled[reconcile.Site[BoxProps, Box]](t)
+	for _, empty := range zeroFields(reflect.ValueOf(kind.SiteOf(site)), "New") {
+		t.Errorf("SiteOf leaves out %s", empty)
+	}
+	on := filled[reconcile.On[BoxProps]](t)
+	for _, empty := range zeroFields(reflect.ValueOf(kind.UpdateOf(on)), "NameGiven") { // the first edition does not say it there
+		t.Errorf("UpdateOf leaves out %s", empty)
+	}
+}
+
+// filled is a struct of which no field is zero.
+func filled[T any](t *testing.T) (v T) {
+	t.Helper()
+	s := reflect.ValueOf(&v).Elem()
+	for i := range s.NumField() {
+		f := s.Field(i)
+		switch f.Kind() {
+		case reflect.String:
+			f.SetString("x")
+		case reflect.Bool:
+			f.SetBool(true)
+		case reflect.Pointer:
+			f.Set(reflect.New(f.Type().Elem()))
+		case reflect.Map:
+			f.Set(reflect.MakeMap(f.Type()))
+		case reflect.Slice:
+			f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+		case reflect.Func:
+			f.Set(reflect.MakeFunc(f.Type(), func([]reflect.Value) []reflect.Value { return nil }))
+		case reflect.Interface:
+			f.Set(reflect.ValueOf(&store{}))
+		case reflect.Struct:
+			f.Set(nonZero(f.Type()))
+		default:
+			t.Fatalf("%s: what is not zero?", s.Type().Field(i).Name)
+		}
+	}
+	return v
+}
+
+// nonZero is a struct whose first field that can be set is not zero.
+func nonZero(typ reflect.Type) reflect.Value {
+	if typ == reflect.TypeFor[timeTime]() {
+		return reflect.ValueOf(timeTime{}.AddDate(1, 1, 1))
+	}
+	v := reflect.New(typ).Elem()
+	for i := range v.NumField() {
+		if v.Field(i).Kind() == reflect.String {
+			v.Field(i).SetString("x")
+		}
+	}
+	return v
+}
+
+func zeroFields(v reflect.Value, but string) (empty []string) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		if f.Anonymous {
+			empty = append(empty, zeroFields(v.Field(i), but)...)
+		} else if v.Field(i).IsZero() && f.Name != but {
+			empty = append(empty, f.Name)
+		}
+	}
+	return empty
+}
+
+func TestCapabilitiesAreThoseOfTheFirstEdition(t *testing.T) {
+	k := boxKind()
+	bare := reconcile.Erase(k.First()).Spec()
+	if bare.Named || bare.Marked || bare.Same || bare.ByParent || bare.Lists || bare.Bulk || bare.Logs || bare.Recorded || bare.Retained {
+		t.Errorf("a kind without capabilities has some: %+v", bare)
+	}
+	k.Named = &kind.Named[BoxProps, BoxProps]{
+		Given: func(p BoxProps) string { return p.Name },
+		Rule:  func(BoxProps) kind.NameRule { return kind.NameRule{Max: 5, Suffix: "x"} },
+		Live:  func(p BoxProps) string { return p.Name },
+	}
+	k.Status = func(p BoxProps) kind.Status {
+		return map[string]kind.Status{"": kind.Ready(), "b": kind.Busy("opening"), "w": kind.WaitingFor("a key")}[p.Shape]
+	}
+	k.HoldsData = &kind.HoldsData[BoxProps, BoxProps]{
+		Now: func(BoxProps) bool { return true }, MayDelete: func(p BoxProps) bool { return p.Sealed }, Retain: true,
+	}
+	first := k.First()
+	naming := first.Naming(BoxProps{}, reconcile.Place{})
+	if naming.Max != 5 || naming.Suffix != "x" || naming.Allowed('.') || !first.Retained || !first.MayDelete(BoxProps{Sealed: true}) {
+		t.Errorf("%+v", first)
+	}
+	if first.Busy(BoxProps{Shape: "b"}) != "opening" || first.Busy(BoxProps{Shape: "w"})+first.Waiting(BoxProps{Shape: "b"}) != "" ||
+		first.Waiting(BoxProps{Shape: "w"}) != "a key" || first.Busy(BoxProps{})+first.Waiting(BoxProps{}) != "" {
+		t.Error("a status is one of three")
+	}
+	err := reconcile.Erase(first).Decode(&reconcile.Job{Props: map[string]any{"name": "a"}})
+	if err == nil || !strings.Contains(err.Error(), "name: want up to 5 letters and digits, and x at the end") {
+		t.Error(err)
+	}
+	have := steps(t, k, map[string]any{"name": "newx", "key": "k"}, must(boxTable().Read(kind.Text{})), &reconcile.Job{Name: "newx", Named: true})
+	if want := "name: have \"\", want \"newx\" replaces\nkey: have null, want \"k\" SetBox"; have != want {
+		t.Errorf("%s\nwant %s", have, want)
+	}
+	k.Owner = kind.OwnedByContent[BoxProps, BoxProps]{}
+	if spec := reconcile.Erase(k.First()).Spec(); !spec.Same || spec.ByParent || spec.Marked {
+		t.Errorf("%+v", spec)
+	}
+	k.Owner = kind.OwnedByParent[BoxProps, BoxProps]{}
+	if spec := reconcile.Erase(k.First()).Spec(); spec.Same || !spec.ByParent || spec.Marked {
+		t.Errorf("%+v", spec)
+	}
+	k.Owner = kind.Tagged[BoxProps, BoxProps]{Tag: func(BoxProps) kind.OwnerTag { return kind.OwnerTag{} }}
+	if spec := reconcile.Erase(k.First()).Spec(); spec.Same || spec.ByParent || !spec.Marked {
+		t.Errorf("%+v", spec)
+	}
+}
+
+// TestChecksAreCollected is about a declaration in which the table, the name, the kind and its tags each find something.
+func TestChecksAreCollected(t *testing.T) {
+	k := boxKind()
+	wrong := func(path string) func(BoxProps) error {
+		return func(BoxProps) error { return props.Errors{{Path: "odd", Problem: path}} }
+	}
+	k.Check = wrong("by the kind")
+	k.Owner = kind.Tagged[BoxProps, BoxProps]{Tag: func(BoxProps) kind.OwnerTag { return kind.OwnerTag{} }, Check: wrong("by its tags")}
+	err := k.First().Check(BoxProps{Keep: 1})
+	if err == nil || err.Error() != "keep: want a multiple of 1h0m0s; odd: by the kind; odd: by its tags" {
+		t.Error(err)
+	}
+	broken := errors.New("cannot be checked")
+	k.Check = func(BoxProps) error { return broken }
+	if err := k.First().Check(BoxProps{}); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,125 @@
+package kind
+
+import (
+	"context"
+	"iter"
+	"sync"
+
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// StateLifetime is where the objects of a [StateKind] live. Those of a [Kind] live in the cloud.
+type StateLifetime int
+
+// The lifetimes of a [StateKind].
+const (
+	// InState: the value is kept in state, and can be computed again.
+	InState StateLifetime = iota
+	// Rerun: creating it acts on something outside state, and without state it acts again (a command).
+	Rerun
+	// InDev: it lives in a dev session alone (a process).
+	InDev
+)
+
+// StateKind defines a kind without an object in the cloud: it has no name, owner tag, listing or data, and no field to give
+// it any.
+type StateKind[P, A any] struct {
+	Type, Doc string
+	Lifetime  StateLifetime
+	// LocalVariantOf is the kind that this one replaces in a dev session, "" for all others.
+	LocalVariantOf string
+	// Create computes the attributes. Update does for a change of props that are not immutable; nil: Create does.
+	Create, Update func(context.Context, Site[P, A]) (A, error)
+	// Observe answers ErrAbsent for what ended although state has it (a process). Nil: state is enough.
+	Observe func(context.Context, Site[P, A]) error
+	// Delete undoes it. Nil: there is nothing to undo.
+	Delete func(context.Context, Site[P, A]) error
+	// Props states what is compared, and Compare adds what is code. At least one is required.
+	Props   *Table[P]
+	Compare func(d *Diff[Kept[P, A]], want P, live Kept[P, A])
+	Default func(P) P
+	Check   func(P) error
+	// Prepare, Logs, Timeouts and API are those of [Kind].
+	Prepare  func(context.Context, Workspace, P) (map[string]Asset, error)
+	Logs     func(context.Context, Site[P, A], LogQuery) iter.Seq2[LogLine, error]
+	Timeouts Timeouts
+	API      API
+}
+
+// Kept is what state has of an object of a [StateKind].
+type Kept[P, A any] struct {
+	Props      P
+	Attributes A
+}
+
+// First is the kind in the first edition. See [Kind.First].
+func (k StateKind[P, A]) First() *reconcile.Kind[P, Kept[P, A], A] {
+	first := &reconcile.Kind[P, Kept[P, A], A]{
+		Type: k.Type, Doc: k.Doc, Recorded: true, Rerun: k.Lifetime != InState, InDev: k.Lifetime == InDev,
+		Stands: k.LocalVariantOf, Source: k.API.Source, Calls: k.API.Calls, Permissions: k.API.Permissions, Prepare: k.Prepare,
+		Timeouts: k.Timeouts, Tags: sync.OnceValues(k.tags),
+		Defaults: func(p P) P { return defaults(k.Props, k.Default, p) },
+		Check:    k.check,
+		Observe:  k.observe,
+		Create:   func(ctx context.Context, s reconcile.Site[P, A]) (A, error) { return k.Create(ctx, SiteOf(s)) },
+		Compare:  k.compare,
+		Attrs:    func(live Kept[P, A]) A { return live.Attributes },
+		Delete: func(ctx context.Context, s reconcile.Site[P, A]) error {
+			if k.Delete == nil || s.Last == nil {
+				return nil
+			}
+			return k.Delete(ctx, SiteOf(s))
+		},
+		Identity: func(A) string { return "" },
+	}
+	if k.Logs != nil {
+		first.Logs = func(ctx context.Context, s reconcile.Site[P, A], q LogQuery) iter.Seq2[LogLine, error] {
+			return k.Logs(ctx, SiteOf(s), q)
+		}
+	}
+	return first
+}
+
+func (k *StateKind[P, A]) check(p P) error {
+	if k.Props == nil {
+		return checked(nil, p, k.Check)
+	}
+	return checked(k.Props.Check(p), p, k.Check)
+}
+
+// observe is what state has.
+func (k *StateKind[P, A]) observe(ctx context.Context, s reconcile.Site[P, A]) (live Kept[P, A], err error) {
+	if s.Last == nil {
+		return live, reconcile.ErrAbsent
+	}
+	if k.Observe != nil {
+		if err := k.Observe(ctx, SiteOf(s)); err != nil {
+			return live, err
+		}
+	}
+	live = Kept[P, A]{Props: s.Want, Attributes: *s.Last}
+	if s.Had != nil {
+		live.Props = defaults(k.Props, k.Default, *s.Had)
+	}
+	return live, nil
+}
+
+// compare states the table, whose differences Update, else Create, makes good by computing the attributes again.
+func (k *StateKind[P, A]) compare(d *Diff[Kept[P, A]], want P, live Kept[P, A]) {
+	run := k.Update
+	if run == nil {
+		run = k.Create
+	}
+	if k.Props != nil {
+		Compare(d, k.Props, want, live.Props, Set("Update", func(ctx context.Context, u Update[Kept[P, A]]) error {
+			attributes, err := run(ctx, Site[P, A]{Scope: u.Scope, Want: want, Last: &live.Attributes, Had: &live.Props})
+			if err == nil {
+				u.Store(attributes)
+			}
+			return err
+		}))
+	}
+	if k.Compare != nil {
+		k.Compare(d, want, live)
+	}
+}

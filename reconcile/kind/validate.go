@@ -1,0 +1,103 @@
+package kind
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+)
+
+// need is a field that a definition cannot be without.
+type need struct {
+	name  string
+	given bool
+}
+
+func missing(needs []need) error {
+	for _, n := range needs {
+		if !n.given {
+			return fmt.Errorf("%s is missing", n.name)
+		}
+	}
+	return nil
+}
+
+// Validate finds what is missing or means nothing in the definition.
+func (k *Kind[P, L, A]) Validate() error { _, err := k.tags(); return err }
+
+// tags validates the definition, and is what its tags say.
+func (k *Kind[P, L, A]) tags() (reconcile.Tags, error) {
+	tagged, isTagged := k.Owner.(Tagged[P, L])
+	if err := missing([]need{
+		{"Type", k.Type != ""}, {"Doc", k.Doc != ""}, {"Observe", k.Observe != nil}, {"Create", k.Create != nil},
+		{"Compare", k.Compare != nil}, {"Attributes", k.Attributes != nil}, {"Delete", k.Delete != nil},
+		{"Identity", k.Identity != nil},
+		{"Named.Rule", k.Named == nil || k.Named.Rule != nil},
+		{"Owner's Tag", !isTagged || tagged.Tag != nil},
+		{"HoldsData.Now", k.HoldsData == nil || k.HoldsData.Now != nil},
+	}); err != nil {
+		return reconcile.Tags{}, err
+	}
+	return tagsOf[P, A](k.Props, k.API)
+}
+
+// Validate finds what is missing or means nothing in the definition.
+func (k *StateKind[P, A]) Validate() error { _, err := k.tags(); return err }
+
+func (k *StateKind[P, A]) tags() (reconcile.Tags, error) {
+	if err := missing([]need{
+		{"Type", k.Type != ""}, {"Doc", k.Doc != ""}, {"Create", k.Create != nil},
+		{"Props, or Compare,", k.Props != nil || k.Compare != nil},
+	}); err != nil {
+		return reconcile.Tags{}, err
+	}
+	if k.Lifetime < InState || k.Lifetime > InDev {
+		return reconcile.Tags{}, fmt.Errorf("Lifetime %d is none", k.Lifetime)
+	}
+	return tagsOf[P, A](k.Props, k.API)
+}
+
+// tagsOf reads the tags of props and attributes. Without a table those of props that a table reads mean nothing.
+func tagsOf[P, A any](t *Table[P], api API) (tags reconcile.Tags, err error) {
+	p := reflect.TypeFor[P]()
+	if err := props.Check(p); err != nil {
+		return tags, err
+	}
+	if t == nil {
+		if f := props.ForTable(p); f != "" {
+			return tags, fmt.Errorf("%s has a tag for an attribute table, and Props is nil", f)
+		}
+	} else {
+		rows, err := t.load()
+		if err != nil {
+			return tags, err
+		}
+		paths(rows, &tags)
+		if err := called(rows, api.Calls); err != nil {
+			return tags, err
+		}
+	}
+	fields, err := props.Tags(p)
+	if err != nil {
+		return tags, err
+	}
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Name
+	}
+	return tags, attributeTags(reflect.TypeFor[A](), names, &tags)
+}
+
+// called checks that the operations which tags name are calls of the kind.
+func called(rows []*row, calls []string) error {
+	for _, r := range rows {
+		is := func(call string) bool { return call == r.call || strings.HasSuffix(call, "."+r.call) }
+		if r.call != "" && !slices.ContainsFunc(calls, is) {
+			return fmt.Errorf("%s: call=%s is none of API.Calls", r.path, r.call)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,304 @@
+package kind_test
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/token"
+)
+
+// nested structs for the cases below.
+type (
+	withDefault struct {
+		A *int `prop:"default=1"`
+	}
+	withWire struct {
+		A string `wire:"a"`
+	}
+	withoutWire struct {
+		A string `wire:"a"`
+		B string
+	}
+	immutableMember struct {
+		A string `prop:"immutable" wire:"a"`
+	}
+	writeOnlyMember struct {
+		A string `prop:"writeonly" wire:"a"`
+	}
+)
+
+// TestEveryTagMeansSomething has each tag that means nothing, with what is said of it.
+func TestEveryTagMeansSomething(t *testing.T) {
+	for want, err := range map[string]error{
+		// words of the prop tag
+		`a: tag "deferrable=1": takes no value`: kind.TableOf[struct {
+			A string `prop:"deferrable=1" wire:"A"`
+		}]().Validate(),
+		`"defered" is not known`: kind.TableOf[struct {
+			A string `prop:"defered" wire:"A"`
+		}]().Validate(),
+		`a: tag "default=often": want a whole number`: kind.TableOf[struct {
+			A *int `prop:"default=often" wire:"A"`
+		}]().Validate(),
+		`a: tag "default=30": want a duration`: kind.TableOf[struct {
+			A *time.Duration `prop:"default=30" wire:"A"`
+		}]().Validate(),
+		`a: tag "default=2h": want at most 1h`: kind.TableOf[struct {
+			A *time.Duration `prop:"default=2h,max=1h" wire:"A"`
+		}]().Validate(),
+		`a: tag "default=red": want one of blue, green`: kind.TableOf[struct {
+			A *string `prop:"default=red,enum=blue|green" wire:"A"`
+		}]().Validate(),
+		`a: tag "default=true": it is not the zero value`: kind.TableOf[struct {
+			A bool `prop:"default=true" wire:"A"`
+		}]().Validate(),
+		`a: tag "default=x": a default of a []string is code`: kind.TableOf[struct {
+			A []string `prop:"default=x" wire:"A"`
+		}]().Validate(),
+		`a: tag "default=": want a whole number`: kind.TableOf[struct {
+			A *int `prop:"default=" wire:"A"`
+		}]().Validate(),
+		`a.*.a: tag "default=1": means nothing in the elements of a list or map`: kind.TableOf[struct {
+			A []withDefault
+		}]().Validate(),
+		`a: tag "unit=1s": does not fit a string`: kind.TableOf[struct {
+			A string `prop:"unit=1s" wire:"A"`
+		}]().Validate(),
+		`a: tag "unit=0s": want more than 0`: kind.TableOf[struct {
+			A time.Duration `prop:"unit=0s" wire:"A"`
+		}]().Validate(),
+		`a: tag "set": means nothing for what is no list`: kind.TableOf[struct {
+			A string `prop:"set" wire:"A"`
+		}]().Validate(),
+		`b: tag "set": means nothing for what is no list`: kind.TableOf[struct {
+			B []string `prop:"set"`
+		}]().Validate(),
+		`a: tag "masklive": means nothing for what is no map`: kind.TableOf[struct {
+			A string `prop:"masklive" wire:"A"`
+		}]().Validate(),
+		`a: tag "writeonly": means nothing for what the table does not compare`: kind.TableOf[struct {
+			A string `prop:"writeonly"`
+		}]().Validate(),
+		`a.a: tag "writeonly": means nothing`: kind.TableOf[struct {
+			A writeOnlyMember `wire:"A"`
+		}]().Validate(),
+		`a.a: tag "immutable": means nothing for a member`: kind.TableOf[struct {
+			A immutableMember `wire:"A"`
+		}]().Validate(),
+		// conditions
+		`a: it depends on "nobody", which is no other prop`: kind.TableOf[struct {
+			A string `prop:"with=nobody" wire:"A"`
+		}]().Validate(),
+		`a: it depends on "a", which is no other prop`: kind.TableOf[struct {
+			A string `prop:"needs=a" wire:"A"`
+		}]().Validate(),
+		`a: tag "excludes=": names no prop`: kind.TableOf[struct {
+			A string `prop:"excludes=" wire:"A"`
+		}]().Validate(),
+		`a: tag "with=b": means nothing for a prop that code compares`: kind.TableOf[struct {
+			A string `prop:"with=b"`
+			B string
+		}]().Validate(),
+		// the wire tag
+		`a: its wire tag is empty`: kind.TableOf[struct {
+			A string `wire:""`
+		}]().Validate(),
+		`a: codec "polcy" is not known`: kind.TableOf[struct {
+			A any `wire:"A,polcy"`
+		}](kind.Codec{Name: "policy"}).Validate(),
+		`b: its wire name "A" and that of a, "A", are one attribute`: kind.TableOf[struct {
+			A string `wire:"A"`
+			B string `wire:"A"`
+		}]().Validate(),
+		`b: its wire name "A.b" and that of a, "A", are one attribute`: kind.TableOf[struct {
+			A string `wire:"A"`
+			B string `wire:"A.b"`
+		}]().Validate(),
+		`a: a token.Int has no form of its own`: kind.TableOf[struct {
+			A token.Int `wire:"A"`
+		}]().Validate(),
+		`b: a token.Bool has no form of its own`: kind.TableOf[struct {
+			B *token.Bool `wire:"B"`
+		}]().Validate(),
+		`c: a token.Duration has no form of its own`: kind.TableOf[struct {
+			C []token.Duration `wire:"C,half"`
+		}](kind.Codec{Name: "half", Write: func(v any) (any, error) { return v, nil }}).Validate(),
+		`a: a []kind_test.withWire has no form of its own`: kind.TableOf[struct {
+			A []withWire `wire:"A"`
+		}]().Validate(),
+		`a: a map[string]interface {} has no form of its own`: kind.TableOf[struct {
+			A map[string]any `wire:"A"`
+		}]().Validate(),
+		`a.b: it has no wire name in a struct that is sent as one document`: kind.TableOf[struct {
+			A withoutWire `wire:"A"`
+		}]().Validate(),
+		`a.a: its wire tag means nothing in a struct that the table does not send`: kind.TableOf[struct {
+			A withWire `wire:"-"`
+		}]().Validate(),
+		// names that the service has not
+		`a: no call takes an attribute "DelaySecond"`: kind.TableOf[struct {
+			A string `wire:"DelaySecond"`
+		}]().For(kind.Both([]string{"DelaySeconds"})).Validate(),
+		`b: no answer shows an attribute "Mode"`: kind.TableOf[struct {
+			A string `prop:"writeonly" wire:"Secret"`
+			B string `wire:"Mode"`
+		}]().For(kind.In(service{}), kind.Out(answer{})).Validate(),
+		`a: no call takes an attribute "Nested.Odd"`: kind.TableOf[struct {
+			A string `wire:"Nested.Odd"`
+		}]().For(kind.In(service{})).Validate(),
+		`a: "When": there it is a time.Time, which a table cannot write`: kind.TableOf[struct {
+			A string `wire:"When"`
+		}]().For(kind.Both(service{})).Validate(),
+		`a: no answer shows an attribute "delaySeconds"`: kind.TableOf[struct {
+			A string `wire:"delaySeconds"`
+		}]().For(kind.Out(kind.JSON(body{}))).Validate(),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+	}
+}
+
+// what a service has.
+type (
+	service struct {
+		Mode, Secret *string
+		When         *time.Time
+		Nested       *struct{ Even []string }
+	}
+	answer struct{ Modes string }
+	body   struct {
+		Delay int `json:"delay_seconds"`
+		Meta  struct {
+			Author string `json:"author"`
+		} `json:"meta,omitempty"`
+	}
+)
+
+func TestNamesThatAServiceHas(t *testing.T) {
+	for name, err := range map[string]error{
+		"a struct": kind.TableOf[struct {
+			A string   `wire:"Mode"`
+			B []string `wire:"Nested.Even"`
+			C string   `prop:"writeonly" wire:"Secret"`
+			D any      `wire:"-"`
+		}]().For(kind.In(answer{}), kind.In(service{}), kind.Out(service{})).Validate(),
+		"members": kind.TableOf[struct {
+			A int    `wire:"delay_seconds"`
+			B string `wire:"meta.author"`
+		}]().For(kind.Both(kind.JSON(body{}))).Validate(),
+		"a list": kind.TableOf[struct {
+			A string `wire:"Policy.member"`
+		}]().For(kind.Both([]string{"Policy"})).Validate(),
+		"a codec takes what no table could": kind.TableOf[struct {
+			A string `wire:"When,time"`
+		}](kind.Codec{Name: "time"}).For(kind.Both(service{})).Validate(),
+		"everything": boxTable().Validate(),
+	} {
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAttrTags has each attr tag that means nothing.
+func TestAttrTags(t *testing.T) {
+	for want, err := range map[string]error{
+		`attribute id: tag "erly": is not known`: validated[struct {
+			ID string `attr:"erly"`
+		}](),
+		`attribute id: tag "early=1": takes no value`: validated[struct {
+			ID string `attr:"early=1"`
+		}](),
+		`attribute id: tag "mutable=colour": "colour" is no prop`: validated[struct {
+			ID string `attr:"mutable=colour"`
+		}](),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+func validated[A any]() error {
+	k := kind.Kind[struct{ Color string }, int, A]{
+		Type: "test.Lamp", Doc: "A lamp.",
+		Observe:    func(context.Context, kind.Site[struct{ Color string }, A]) (int, error) { return 0, nil },
+		Create:     func(context.Context, kind.Site[struct{ Color string }, A]) (a A, err error) { return a, nil },
+		Compare:    func(*kind.Diff[int], struct{ Color string }, int) {},
+		Attributes: func(int) (a A) { return a },
+		Delete:     func(context.Context, kind.Site[struct{ Color string }, A]) error { return nil },
+		Identity:   func(A) string { return "" },
+	}
+	return reconcile.Erase(k.First()).Validate()
+}
+
+// TestRegistrationTells is about a definition that is wrong: nothing panics, and the catalog says what and of which kind.
+func TestRegistrationTells(t *testing.T) {
+	for want, change := range map[string]func(*kind.Kind[BoxProps, BoxProps, Box]){
+		"Type is missing":        func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Type = "" },
+		"Doc is missing":         func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Doc = "" },
+		"Observe is missing":     func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Observe = nil },
+		"Create is missing":      func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Create = nil },
+		"Compare is missing":     func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Compare = nil },
+		"Attributes is missing":  func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Attributes = nil },
+		"Delete is missing":      func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Delete = nil },
+		"Identity is missing":    func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Identity = nil },
+		"Named.Rule is missing":  func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Named = &kind.Named[BoxProps, BoxProps]{} },
+		"Owner's Tag is missing": func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Owner = kind.Tagged[BoxProps, BoxProps]{} },
+		"HoldsData.Now is missing": func(k *kind.Kind[BoxProps, BoxProps, Box]) {
+			k.HoldsData = &kind.HoldsData[BoxProps, BoxProps]{Retain: true}
+		},
+		"secret: call=SetSecret is none of API.Calls":               func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.API.Calls = []string{"Boxes.SetBox"} },
+		"sealed has a tag for an attribute table, and Props is nil": func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Props = nil },
+		`paper: codec "paper" is not known`: func(k *kind.Kind[BoxProps, BoxProps, Box]) {
+			k.Props = kind.TableOf[BoxProps](kind.Codec{Name: "lax"})
+		},
+		"": func(*kind.Kind[BoxProps, BoxProps, Box]) {},
+	} {
+		k := boxKind()
+		change(&k)
+		erased := reconcile.Erase(k.First())
+		_, err := reconcile.NewCatalog(reconcile.Provider{Name: "test", Kinds: []reconcile.Any{erased}})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+		if direct := k.Validate(); (direct == nil) != (want == "") {
+			t.Errorf("%v, and at registration %v", direct, err)
+		}
+	}
+}
+
+// TestTagsWithoutATable is about a kind of the first edition, which has no table.
+func TestTagsWithoutATable(t *testing.T) {
+	type tagged struct {
+		A *int `prop:"default=3"`
+	}
+	first := &reconcile.Kind[tagged, int, Box]{
+		Type: "test.First", Attrs: func(int) Box { return Box{} }, Identity: func(Box) string { return "" },
+		Observe: func(context.Context, reconcile.Site[tagged, Box]) (int, error) { return 0, nil },
+		Create:  func(context.Context, reconcile.Site[tagged, Box]) (Box, error) { return Box{}, nil },
+		Delete:  func(context.Context, reconcile.Site[tagged, Box]) error { return nil },
+		Compare: func(*reconcile.Diff[int], tagged, int) {},
+	}
+	if err := reconcile.Erase(first).Validate(); err == nil || !strings.Contains(err.Error(), "tag of prop a means nothing without an attribute table") {
+		t.Error(err)
+	}
+	for typ, want := range map[reflect.Type]string{
+		reflect.TypeFor[struct{ A int }](): "",
+		reflect.TypeFor[struct {
+			A int `prop:"min=1,maxlen=3"`
+		}](): "",
+		reflect.TypeFor[struct{ A []withWire }](): "a.a",
+	} {
+		if have := props.ForTable(typ); have != want {
+			t.Errorf("%s: %q, want %q", typ, have, want)
+		}
+	}
+}
