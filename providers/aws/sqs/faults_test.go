@@ -182,7 +182,7 @@ func TestDelete(t *testing.T) {
 	}
 	job.MayDelete = true
 	w.server.Reset()
-	stale := w.server.Inject(awstest.Fault{Op: "SQS.GetQueueAttributes", Kind: awstest.Stale})
+	stale := w.server.Inject(awstest.Fault{Op: "SQS.GetQueueUrl", Kind: awstest.Stale})
 	if err := kind.Delete(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}
@@ -251,8 +251,8 @@ func TestCheck(t *testing.T) {
 		{obj{"name": "a", "fifo": true}, "end in .fifo"},
 		{obj{"name": "a b"}, "want up to 80 letters"},
 		{obj{"name": strings.Repeat("a", 81)}, "want up to 80 letters"},
-		{obj{"contentBasedDeduplication": true}, "only FIFO queues"},
-		{obj{"deduplicationScope": "queue"}, "only FIFO queues"},
+		{obj{"contentBasedDeduplication": true}, "fifo alone"},
+		{obj{"deduplicationScope": "queue"}, "fifo alone"},
 		{obj{"fifo": true, "fifoThroughputLimit": "perMessageGroupId"}, "needs the deduplicationScope messageGroup"},
 		{obj{"kmsMasterKeyId": "k", "sqsManagedSse": true}, "either"},
 		{obj{"redriveAllow": obj{"permission": "byQueue"}}, "byQueue needs the queues"},

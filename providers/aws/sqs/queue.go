@@ -1,177 +1,329 @@
+// Package sqs offers queues of Amazon Simple Queue Service.
+//
+// It knows a queue's attributes, their defaults and limits, and which of them one call can set. It does not know
+// messages, beyond that there are some; how calls are made and judged is the business of package aws.
 package sqs
 
 import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"path"
 	"strings"
 	"time"
+	"unsafe"
 
-	"github.com/athanor-dev/athanor/adopt"
+	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// liveQueue is a queue as it was seen.
-type liveQueue struct {
-	url   string
-	attrs map[string]string // as the service writes them
-	tags  map[string]string
+//go:embed queue.go
+var source embed.FS
+
+const queueType = "aws.sqs.Queue"
+
+var errNoDeadLetter = errors.New("the dead-letter queue is not there, or not yet")
+
+// Service is what this package offers.
+func Service() aws.Service {
+	return aws.Service{
+		Kinds:    []reconcile.Any{reconcile.Erase(queueKind)},
+		Filters:  []string{"sqs"},
+		Registry: map[string]string{"AWS::SQS::Queue": queueType, "AWS::SQS::QueuePolicy": queueType, "AWS::SQS::QueueInlinePolicy": queueType},
+		Match:    aws.MatchARN("sqs", queueType),
+	}
 }
 
-type (
-	queueSite = reconcile.Site[QueueProps, Queue]
-	queueDiff = reconcile.Diff[liveQueue]
-)
+// NewQueue declares a queue.
+func NewQueue(s *athanor.Stack, name string, p QueueProps, opts ...athanor.Option) Queue {
+	return athanor.Declare(s, queueKind, name, p, opts...)
+}
 
-var queueKind = &reconcile.Kind[QueueProps, liveQueue, Queue]{
+// ReadQueue uses a queue that the stack does not own: by its ARN, or by QueueProps that name it.
+func ReadQueue(s *athanor.Stack, name string, by any) Queue {
+	return athanor.Read(s, queueKind, name, by)
+}
+
+// URL is the address of a queue, by which messages are sent and received.
+type URL string
+
+// QueueProps declare a queue. Names, defaults and limits are those of
+// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_CreateQueue.html
+type QueueProps struct {
+	// Name of the queue: up to 80 letters, digits, - and _. That of a FIFO queue ends in .fifo. Default: none, a name is
+	// generated. Changing it replaces the queue; SQS frees the name of a deleted queue after a minute.
+	Name string
+	// FIFO makes a first-in-first-out queue.
+	FIFO bool `prop:"default=false,immutable" wire:"FifoQueue"`
+	// ContentBasedDeduplication identifies duplicates in a FIFO queue by a hash of their body.
+	ContentBasedDeduplication bool `prop:"default=false,needs=fifo" wire:"ContentBasedDeduplication"`
+	// DeduplicationScope says within what duplicates are identified in a FIFO queue.
+	DeduplicationScope *string `prop:"enum=queue|messageGroup,default=queue,needs=fifo" wire:"DeduplicationScope"`
+	// FIFOThroughputLimit says what the throughput quota of a FIFO queue is counted for. perMessageGroupId needs the
+	// deduplication scope messageGroup.
+	FIFOThroughputLimit *string `prop:"enum=perQueue|perMessageGroupId,default=perQueue,needs=fifo" wire:"FifoThroughputLimit"`
+	// VisibilityTimeout is how long a received message stays hidden from other receivers, in whole seconds.
+	VisibilityTimeout *time.Duration `prop:"min=0s,max=12h,default=30s" wire:"VisibilityTimeout"`
+	// Delay is how long each new message is kept back, in whole seconds.
+	Delay time.Duration `prop:"min=0s,max=15m,default=0s" wire:"DelaySeconds"`
+	// MessageRetention is how long a message is kept, in whole seconds. A change can take 15 minutes to have its effect, and a
+	// shorter time deletes messages.
+	MessageRetention *time.Duration `prop:"min=1m,max=14d,default=4d" wire:"MessageRetentionPeriod"`
+	// ReceiveWait is how long a receiver waits for a message (long polling), in whole seconds.
+	ReceiveWait time.Duration `prop:"min=0s,max=20s,default=0s" wire:"ReceiveMessageWaitTimeSeconds"`
+	// MaximumMessageSize of a message with its attributes.
+	MaximumMessageSize *props.Size `prop:"min=1KiB,max=1MiB,default=1MiB" wire:"MaximumMessageSize"`
+	// DeadLetter is the queue, of the same type and in the same account and region, that gets the messages which were
+	// received too often. Default: none.
+	DeadLetter aws.ARN `prop:"deferrable" wire:"RedrivePolicy.deadLetterTargetArn"`
+	// MaxReceives is how often a message is received before it goes to the dead-letter queue. It counts with deadLetter alone.
+	MaxReceives *int `prop:"min=1,max=1000,default=10,with=deadLetter" wire:"RedrivePolicy.maxReceiveCount"`
+	// RedriveAllow says which queues may name this one as their dead-letter queue. Default: all of the account and region.
+	RedriveAllow *RedriveAllow `prop:"deferrable" wire:"RedriveAllowPolicy,allowance"`
+	// Policy says who may use the queue: a document (see aws.Policy), or JSON text. Default: none, the account alone.
+	Policy any `prop:"deferrable" wire:"Policy,policy"`
+	// SQSManagedSSE encrypts messages at rest with keys of SQS. Not together with kmsMasterKeyId, which is the default then.
+	SQSManagedSSE *bool `prop:"default=true,excludes=kmsMasterKeyId" wire:"SqsManagedSseEnabled"`
+	// KMSMasterKeyID is the key of KMS that encrypts messages at rest: its id, ARN or alias. Default: none.
+	KMSMasterKeyID string `wire:"KmsMasterKeyId"`
+	// KMSDataKeyReusePeriod is how long a data key is used before KMS is asked for another, in whole seconds. It counts with
+	// kmsMasterKeyId alone.
+	KMSDataKeyReusePeriod *time.Duration `prop:"min=1m,max=24h,default=5m,with=kmsMasterKeyId" wire:"KmsDataKeyReusePeriodSeconds"`
+	// Tags of the queue, beside the owner tags. Default: none.
+	Tags map[string]string
+}
+
+// RedriveAllow says which queues may name another as their dead-letter queue.
+type RedriveAllow struct {
+	// Permission is whom it is given to.
+	Permission string `prop:"required,enum=allowAll|denyAll|byQueue" wire:"redrivePermission"`
+	// Sources are the queues that may, for byQueue. Default: none.
+	Sources []aws.ARN `prop:"set,maxitems=10" wire:"sourceQueueArns"`
+}
+
+// Queue is what others may refer to of a queue.
+type Queue struct {
+	// ARN of the queue, for policies, subscriptions and dead letters.
+	ARN aws.ARN `attr:"early"`
+	// URL by which messages are sent and received.
+	URL URL `attr:"early"`
+	// Name of the queue.
+	Name string `attr:"early"`
+}
+
+// liveQueue is an observed queue.
+type liveQueue struct {
+	attrs   Queue
+	have    QueueProps
+	tags    map[string]string
+	hasData bool
+}
+
+type site = kind.Site[QueueProps, Queue]
+
+var queueTable = kind.TableOf[QueueProps](aws.PolicyCodec(), kind.Codec{Name: "allowance", Form: allowance}).
+	For(kind.Both(types.QueueAttributeName("").Values()))
+
+var queueKind = kind.Kind[QueueProps, liveQueue, Queue]{
 	Type: queueType,
 	Doc: "A queue of Amazon SQS, standard or FIFO, with all its attributes and tags. Its messages are not managed: " +
-		"a queue with messages in it, waiting, delayed or in flight, holds data, and deleting it needs leave.",
+		"a queue with messages in it, waiting, delayed or in flight, holds data, and deleting it needs permission.",
 
-	Observe:  observeQueue,
-	Create:   createQueue,
-	Compare:  compareQueue,
-	Attrs:    queueAttrs,
-	Delete:   deleteQueue,
-	Identity: func(q Queue) string { return string(q.ARN) },
+	Observe:    observeQueue,
+	Create:     createQueue,
+	Compare:    compareQueue,
+	Attributes: func(live liveQueue) Queue { return live.attrs },
+	Delete:     deleteQueue,
+	Identity:   func(q Queue) string { return string(q.ARN) },
 
-	Naming:   queueNaming,
-	Given:    func(want QueueProps) string { return want.Name },
-	Defaults: queueDefaults,
-	Check:    checkQueue,
-	Late:     []tree.Path{"deadLetter", "redriveAllow", "policy"},
-	AtBirth:  []string{"arn", "url", "name"},
-
-	Owner: func(live liveQueue) reconcile.Mark { return adopt.MarkOf(live.tags) },
-	Holds: liveQueue.holds,
-	List:  listQueues,
+	Props: queueTable,
+	Check: checkQueue,
+	Named: &kind.Named[QueueProps, liveQueue]{
+		Given: func(want QueueProps) string { return want.Name },
+		Rule:  queueName,
+		Live:  func(live liveQueue) string { return live.attrs.Name },
+	},
+	Owner: aws.Tagged(
+		func(want QueueProps) map[string]string { return want.Tags },
+		func(live liveQueue) map[string]string { return live.tags }, "TagQueue", putTags, dropTags),
+	HoldsData: &kind.HoldsData[QueueProps, liveQueue]{Now: func(live liveQueue) bool { return live.hasData }},
+	List:      listQueues,
 
 	// Attributes take up to 60 seconds to be seen everywhere, and a deletion as long:
 	// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SetQueueAttributes.html
-	Visibility: time.Minute,
+	EventuallyVisible: time.Minute,
 
-	Source: source,
-	Calls: []string{
-		"SQS.CreateQueue", "SQS.DeleteQueue", "SQS.GetQueueUrl", "SQS.GetQueueAttributes", "SQS.SetQueueAttributes",
-		"SQS.ListQueues", "SQS.ListQueueTags", "SQS.TagQueue", "SQS.UntagQueue",
-	},
-	Permissions: reconcile.Permissions{
-		Observe: []string{"sqs:GetQueueUrl", "sqs:GetQueueAttributes", "sqs:ListQueueTags"},
-		List:    []string{"sqs:ListQueues"},
-		Create:  []string{"sqs:CreateQueue", "sqs:TagQueue"},
-		Update:  []string{"sqs:SetQueueAttributes", "sqs:TagQueue", "sqs:UntagQueue"},
-		Delete:  []string{"sqs:DeleteQueue"},
-
+	API: aws.API("SQS", "sqs", source, kind.Permissions{
+		Observe:  []string{"GetQueueUrl", "GetQueueAttributes", "ListQueueTags"},
+		List:     []string{"ListQueues"},
+		Create:   []string{"CreateQueue", "TagQueue"},
+		Update:   []string{"SetQueueAttributes", "TagQueue", "UntagQueue"},
+		Delete:   []string{"DeleteQueue"},
 		Resource: aws.On("sqs", ""),
-		Anywhere: []string{"sqs:ListQueues"},
-	},
+	}),
+}.First()
+
+func clientOf(cloud kind.Cloud) *sdk.Client {
+	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }
+	return (*sdk.Client)(aws.ClientIn(cloud, sdk.ServiceID, connect))
 }
 
-func queueAttrs(live liveQueue) Queue {
-	return Queue{ARN: aws.ARN(live.attrs["QueueArn"]), URL: URL(live.url), Name: live.name()}
-}
-
-func (l liveQueue) name() string {
-	arn := l.attrs["QueueArn"]
-	return arn[strings.LastIndexByte(arn, ':')+1:]
-}
-
-// holds is as near as SQS can tell: it counts approximately.
-func (l liveQueue) holds() bool {
-	for _, count := range []string{
-		"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed",
-	} {
-		if l.number(count) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-func queueNaming(want QueueProps, _ reconcile.Place) reconcile.Naming {
-	naming := reconcile.Naming{Max: 80, Allowed: nameRune}
+func queueName(want QueueProps) kind.NameRule {
+	rule := kind.NameRule{Max: 80, Marks: "-_", Note: "the names of FIFO queues end in .fifo, and no others do"}
 	if want.FIFO {
-		naming.Suffix = ".fifo"
+		rule.Suffix = ".fifo"
 	}
-	return naming
+	return rule
 }
 
-func nameRune(r rune) bool {
-	return r == '-' || r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-}
-
-func queueDefaults(want QueueProps) QueueProps {
-	aws.OrDefault(&want.VisibilityTimeout, 30*time.Second)
-	aws.OrDefault(&want.MessageRetention, 4*24*time.Hour)
-	aws.OrDefault(&want.MaximumMessageSize, props.MiB)
-	aws.OrDefault(&want.MaxReceives, 10)
-	aws.OrDefault(&want.KMSDataKeyReusePeriod, 5*time.Minute)
-	aws.OrDefault(&want.SQSManagedSSE, want.KMSMasterKeyID == "")
-	aws.OrDefault(&want.DeduplicationScope, "queue")
-	aws.OrDefault(&want.FIFOThroughputLimit, "perQueue")
-	return want
-}
-
-// checkQueue finds what SQS would refuse, or would take without doing it.
+// checkQueue finds what SQS would refuse, or would take without doing it, beyond what the table says.
 func checkQueue(want QueueProps) error {
-	problems := aws.CheckTags(want.Tags)
-	wrong := problems.Wrong
-	if want.Name != "" && !token.Has(want.Name) {
-		if bare := strings.TrimSuffix(want.Name, ".fifo"); len(want.Name) > 80 || bare == "" || strings.ContainsFunc(bare, foreignRune) {
-			wrong("name", "want up to 80 letters, digits, - and _")
-		}
-		if strings.HasSuffix(want.Name, ".fifo") != want.FIFO {
-			wrong("name", "the names of FIFO queues end in .fifo, and no others do")
-		}
+	var problems props.Errors
+	limit, scope := want.FIFOThroughputLimit, want.DeduplicationScope
+	if limit != nil && *limit == "perMessageGroupId" && (scope == nil || *scope == "queue") {
+		problems.Wrong("fifoThroughputLimit", "perMessageGroupId needs the deduplicationScope messageGroup")
 	}
-	checkFIFO(want, wrong)
-	if want.KMSMasterKeyID != "" && want.SQSManagedSSE != nil && *want.SQSManagedSSE {
-		wrong("sqsManagedSse", "messages are encrypted either with keys of SQS or with kmsMasterKeyId")
-	}
-	if r := want.RedriveAllow; r != nil {
-		if !token.Has(r.Permission) && (r.Permission == "byQueue") != (len(r.Sources) > 0) {
-			wrong("redriveAllow.sources", "byQueue needs the queues, and nothing else takes any")
-		}
-		if len(r.Sources) > 10 {
-			wrong("redriveAllow.sources", "want at most 10 queues")
-		}
-	}
-	for _, span := range []struct {
-		path tree.Path
-		time *time.Duration
-	}{
-		{"visibilityTimeout", want.VisibilityTimeout},
-		{"delay", &want.Delay},
-		{"messageRetention", want.MessageRetention},
-		{"receiveWait", &want.ReceiveWait},
-		{"kmsDataKeyReusePeriod", want.KMSDataKeyReusePeriod},
-	} {
-		if span.time != nil && *span.time%time.Second != 0 {
-			wrong(span.path, "want whole seconds")
-		}
+	if r := want.RedriveAllow; r != nil && !token.Has(r.Permission) && (r.Permission == "byQueue") != (len(r.Sources) > 0) {
+		problems.Wrong("redriveAllow.sources", "byQueue needs the queues, and nothing else takes any")
 	}
 	return problems.OrNil()
 }
 
-func foreignRune(r rune) bool { return !nameRune(r) }
+// allowance is nil for the default of allowing all.
+func allowance(v any) any {
+	if m, ok := v.(map[string]any); ok && m["permission"] == "allowAll" {
+		return nil
+	}
+	return v
+}
 
-func checkFIFO(want QueueProps, wrong func(tree.Path, string)) {
-	if !want.FIFO {
-		const alone = "only FIFO queues take it, and fifo is not set"
-		if want.ContentBasedDeduplication {
-			wrong("contentBasedDeduplication", alone)
+// compareQueue sets all attributes that differ by one call.
+func compareQueue(d *kind.Diff[liveQueue], want QueueProps, live liveQueue) {
+	kind.Compare(d, queueTable, want, live.have, kind.Set("SetQueueAttributes", func(ctx context.Context, u kind.Update[liveQueue]) error {
+		attrs := kind.Text{}
+		if err := queueTable.Changed(want, u.Live.have, u.Changed, attrs); err != nil {
+			return err
 		}
-		if want.DeduplicationScope != nil {
-			wrong("deduplicationScope", alone)
-		}
-		if want.FIFOThroughputLimit != nil {
-			wrong("fifoThroughputLimit", alone)
-		}
-		return
+		_, err := clientOf(u.Cloud).SetQueueAttributes(ctx, &sdk.SetQueueAttributesInput{QueueUrl: u.Live.url(), Attributes: attrs})
+		return explained(ctx, u.Scope, attrs, aws.NotYet(err))
+	}))
+}
+
+// arnOf is how SQS names a queue.
+func arnOf(location kind.Location, name string) aws.ARN { return aws.ARNIn(location, "sqs", name) }
+
+func (l liveQueue) url() *string { return new(string(l.attrs.URL)) }
+
+func observeQueue(ctx context.Context, s site) (live liveQueue, err error) {
+	name, err := aws.NameAt(s, aws.Names[Queue]{
+		Of:   func(q Queue) string { return q.Name },
+		In:   func(resource string) string { return resource },
+		Bare: path.Base, // of a URL, or a name
+		ARN:  arnOf,
+	})
+	if err != nil {
+		return live, err
 	}
-	limit, scope := want.FIFOThroughputLimit, want.DeduplicationScope
-	if limit != nil && *limit == "perMessageGroupId" && (scope == nil || *scope == "queue") {
-		wrong("fifoThroughputLimit", "perMessageGroupId needs the deduplicationScope messageGroup")
+	client := clientOf(s.Cloud)
+	url, err := client.GetQueueUrl(ctx, &sdk.GetQueueUrlInput{QueueName: &name})
+	if err != nil {
+		return live, aws.Absent(err)
 	}
+	out, err := client.GetQueueAttributes(ctx, &sdk.GetQueueAttributesInput{
+		QueueUrl: url.QueueUrl, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll},
+	})
+	if err != nil {
+		return live, aws.Absent(err)
+	}
+	tags, err := client.ListQueueTags(ctx, &sdk.ListQueueTagsInput{QueueUrl: url.QueueUrl})
+	if err != nil {
+		return live, aws.Absent(err)
+	}
+	live = liveQueue{attrs: queueNamed(s.Location, name, url.QueueUrl), tags: tags.Tags}
+	for name, n := range out.Attributes { // SQS counts approximately
+		live.hasData = live.hasData || strings.HasPrefix(name, "ApproximateNumberOfMessages") && n != "0"
+	}
+	live.have, err = queueTable.Read(kind.Text(out.Attributes))
+	return live, err
+}
+
+func queueNamed(location kind.Location, name string, url *string) Queue {
+	return Queue{ARN: arnOf(location, name), URL: URL(sdkaws.ToString(url)), Name: name}
+}
+
+// createQueue carries every attribute and all tags in one call. SQS answers an existing queue with the same attributes as if
+// it had made it; the observation that follows tells whose it is.
+func createQueue(ctx context.Context, s site) (Queue, error) {
+	attrs := kind.Text{}
+	if err := queueTable.Created(s.Want, attrs); err != nil {
+		return Queue{}, err
+	}
+	if !s.Want.FIFO {
+		delete(attrs, "FifoQueue") // SQS refuses "false"
+	}
+	out, err := clientOf(s.Cloud).CreateQueue(ctx, &sdk.CreateQueueInput{
+		QueueName: &s.Name, Attributes: attrs, Tags: aws.Tags(s.Want.Tags, s.Owner),
+	})
+	if err != nil {
+		return Queue{}, explained(ctx, s.Scope, attrs, err)
+	}
+	return queueNamed(s.Location, s.Name, out.QueueUrl), nil
+}
+
+// explained separates a dead-letter queue that SQS does not show yet, which waiting mends, from a mistake: the service has
+// one code for both. A queue elsewhere cannot be looked for.
+func explained(ctx context.Context, s kind.Scope, attrs kind.Text, err error) error {
+	target, _ := attrs.Get("RedrivePolicy.deadLetterTargetArn").(string)
+	p, ok := aws.ARN(target).Parse()
+	if err == nil || !ok || aws.ARN(target) != arnOf(s.Location, p.Resource) {
+		return err
+	}
+	if _, look := clientOf(s.Cloud).GetQueueUrl(ctx, &sdk.GetQueueUrlInput{QueueName: &p.Resource}); aws.IsAbsent(look) {
+		return aws.Busy(fmt.Errorf("%w: %s: %w", errNoDeadLetter, target, err))
+	}
+	return err
+}
+
+// deleteQueue asks for the deletion. The name stays taken for a minute after it, and a creation waits for that.
+func deleteQueue(ctx context.Context, s site) error {
+	_, err := clientOf(s.Cloud).DeleteQueue(ctx, &sdk.DeleteQueueInput{QueueUrl: new(string(s.Last.URL))})
+	return err
+}
+
+func listQueues(ctx context.Context, scope kind.ListScope) (all []kind.Found, err error) {
+	// Without a limit SQS answers at most a thousand and does not say that there are more.
+	in := &sdk.ListQueuesInput{QueueNamePrefix: aws.OrNil(scope.Prefix), MaxResults: new(int32(1000))}
+	next := func(in *sdk.ListQueuesInput, out *sdk.ListQueuesOutput) bool {
+		in.NextToken = out.NextToken
+		return in.NextToken != nil
+	}
+	for page, err := range aws.Pages(ctx, clientOf(scope.Cloud).ListQueues, in, next) {
+		if err != nil {
+			return nil, err
+		}
+		for _, url := range page.QueueUrls {
+			name := path.Base(url)
+			all = append(all, kind.Found{Kind: queueType, Place: scope.Place, Identity: string(arnOf(scope.Place, name)), Name: name})
+		}
+	}
+	return all, nil
+}
+
+func putTags(ctx context.Context, u kind.Update[liveQueue], tags map[string]string) error {
+	_, err := clientOf(u.Cloud).TagQueue(ctx, &sdk.TagQueueInput{QueueUrl: u.Live.url(), Tags: tags})
+	return err
+}
+
+func dropTags(ctx context.Context, u kind.Update[liveQueue], keys []string) error {
+	_, err := clientOf(u.Cloud).UntagQueue(ctx, &sdk.UntagQueueInput{QueueUrl: u.Live.url(), TagKeys: keys})
+	return err
 }

@@ -1,0 +1,35 @@
+package sqs
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/athanor-dev/athanor/providers/kindtest"
+	"github.com/athanor-dev/athanor/reconcile/kind"
+)
+
+// TestGolden has the attributes of two queues as
+// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_CreateQueue.html
+// names and measures them: times in seconds, sizes in bytes, policies as JSON in text.
+func TestGolden(t *testing.T) {
+	timed := kind.Text{
+		"VisibilityTimeout": "120", "DelaySeconds": "5", "MessageRetentionPeriod": "1209600", "ReceiveMessageWaitTimeSeconds": "20",
+		"MaximumMessageSize": "65536",
+	}
+	standard := kind.Text{
+		"FifoQueue":      "false",
+		"KmsMasterKeyId": "alias/queues", "KmsDataKeyReusePeriodSeconds": "3600",
+		"RedrivePolicy":      `{"deadLetterTargetArn":"` + arn("dead-one") + `","maxReceiveCount":3}`,
+		"RedriveAllowPolicy": `{"redrivePermission":"byQueue","sourceQueueArns":["` + arn("b") + `","` + arn("a") + `"]}`,
+		"Policy":             document(sendPolicy("sqs:SendMessage")),
+	}
+	maps.Copy(standard, timed)
+	kindtest.Golden(t, queueTable, tuned(), kind.Text{}, standard)
+
+	kindtest.Golden(t, queueTable, obj{"fifo": true, "contentBasedDeduplication": true, "fifoThroughputLimit": "perMessageGroupId"},
+		kind.Text{}, kind.Text{
+			"FifoQueue": "true", "ContentBasedDeduplication": "true", "DeduplicationScope": "queue", "FifoThroughputLimit": "perMessageGroupId",
+			"VisibilityTimeout": "30", "DelaySeconds": "0", "MessageRetentionPeriod": "345600", "ReceiveMessageWaitTimeSeconds": "0",
+			"MaximumMessageSize": "1048576", "SqsManagedSseEnabled": "true",
+		})
+}
