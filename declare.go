@@ -50,7 +50,7 @@ func (s *Stack) add(r *engine.Resource, p reflect.Type, opts []Option) {
 			s.failAt(r.Address, r.Source, err)
 		}
 	}
-	if s.enter(r.Address, entry{source: r.Source, props: p}) {
+	if s.enter(r.Address, entry{source: r.Source, props: p, was: r.Options.RenamedFrom}) {
 		s.mu.Lock()
 		s.graph.Resources = append(s.graph.Resources, *r)
 		s.mu.Unlock()

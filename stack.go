@@ -44,6 +44,7 @@ type evaluation struct {
 type entry struct {
 	source string
 	props  reflect.Type // nil for what is only read
+	was    []string     // earlier addresses
 }
 
 // Name is the name of the stack.

@@ -7,12 +7,13 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
-// Below is a name below the address of what a text refers to, in the scope of s, for what a constructor declares beside it. A
-// text that is no reference counts by what it ends in.
-func Below(s *athanor.Stack, of, name string) string {
-	address := of[strings.LastIndexAny(of, ":/")+1:]
-	if uses, err := token.Refs(of); err == nil && len(uses) > 0 {
-		address = uses[0].Ref.Address
+// Below is [athanor.Stack.Below] for texts such as ARNs: one that is no reference counts by what it ends in.
+func Below(s *athanor.Stack, texts ...string) (name string, renamed athanor.Option) {
+	parts := make([]string, len(texts))
+	for i, text := range texts {
+		if parts[i] = text; !token.Has(text) {
+			parts[i] = text[strings.LastIndexAny(text, ":/")+1:]
+		}
 	}
-	return strings.TrimPrefix(address, s.Address("")) + "/" + name
+	return s.Below(parts...)
 }

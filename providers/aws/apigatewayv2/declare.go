@@ -41,9 +41,10 @@ func (a HTTPAPI) Route(s *athanor.Stack, key string, fn lambda.Function, with ..
 		change(&r)
 	}
 	s.Bind(a.ID, key, r)
-	return lambda.NewPermission(s, aws.Below(s, a.ID, shown(key)), lambda.PermissionProps{
+	name, renamed := aws.Below(s, a.ID, shown(key))
+	return lambda.NewPermission(s, name, lambda.PermissionProps{
 		Function: fn.ARN, Principal: "apigateway.amazonaws.com", SourceARN: a.ExecutionARN + aws.ARN(requests(key)),
-	})
+	}, renamed)
 }
 
 // shown is what an address can show of a route's key, with a hash where that might be another's too.

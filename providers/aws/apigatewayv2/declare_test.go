@@ -73,3 +73,20 @@ func TestRouteTwice(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestRouteRenamed: the permission of a route is renamed with its API.
+func TestRouteRenamed(t *testing.T) {
+	g, err := athanor.Evaluate(func(s *athanor.Stack) error {
+		api := apigatewayv2.NewHTTPAPI(s, "api", apigatewayv2.HTTPAPIProps{}, athanor.RenamedFrom("web"))
+		api.Route(s, "GET /items", lambda.NewFunction(s, "fn", lambda.FunctionProps{Code: lambda.Bundle("a.ts")}))
+		return nil
+	}, athanor.Input{Stack: "shop", Stage: "dev", Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range g.Resources {
+		if was := r.Options.RenamedFrom; r.Address == "api/GET-items" && !slices.Equal(was, []string{"web/GET-items"}) {
+			t.Errorf("it was %v", was)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package eventbridge
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,5 +41,23 @@ func TestInvoke(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Logf("declared: %v", seen)
+	}
+}
+
+// TestRuleRenamed: the permission for a rule is renamed with it, and with the function.
+func TestRuleRenamed(t *testing.T) {
+	t.Parallel()
+	graph, err := athanor.Evaluate(func(s *athanor.Stack) error {
+		fn := lambda.NewFunction(s, "work", lambda.FunctionProps{Code: lambda.Image("work:1")}, athanor.RenamedFrom("job"))
+		Schedule(s, "nightly", "cron(0 2 * * ? *)", fn, athanor.RenamedFrom("daily"))
+		return nil
+	}, athanor.Input{Stack: "shop", Stage: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range graph.Resources {
+		if was := r.Options.RenamedFrom; r.Address == "work/events/nightly" && !slices.Equal(was, []string{"job/events/nightly", "work/events/daily", "job/events/daily"}) {
+			t.Errorf("it was %v", was)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package lambda
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/athanor-dev/athanor"
@@ -12,7 +13,7 @@ import (
 // may write to that group and is given what else is granted to the function. Its logs go with it.
 func NewFunction(s *athanor.Stack, name string, p FunctionProps, opts ...athanor.Option) Function {
 	if p.Role == "" {
-		ownRole(s, name, &p)
+		ownRole(s, name, &p, opts)
 	}
 	fn := athanor.Declare(s, functionKind, name, p, opts...)
 	fn.stack, fn.role = s, p.Role
@@ -41,9 +42,14 @@ func (f Function) Granted() (s *athanor.Stack, role aws.ARN) { return f.stack, f
 // of a rule; "" means all of them, anybody's too. The statement is declared below the function's address, by the name of the service and of the resource.
 func (f Function) AllowInvoke(s *athanor.Stack, service string, source aws.ARN, opts ...athanor.Option) Permission {
 	word, _, _ := strings.Cut(service, ".")
-	return NewPermission(s, nested(s, string(f.ARN), word, string(source)), PermissionProps{
+	parts := []string{string(f.ARN), word}
+	if source != "" {
+		parts = append(parts, string(source))
+	}
+	name, renamed := aws.Below(s, parts...)
+	return NewPermission(s, name, PermissionProps{
 		Function: f.ARN, Principal: service, SourceARN: source,
-	}, opts...)
+	}, append(slices.Clip(opts), renamed)...)
 }
 
 // Source is something whose records a function can be called with.
@@ -67,14 +73,16 @@ func Options(opts ...athanor.Option) ConsumeOption {
 }
 
 // Consume calls a function with what a source has: it grants the function's role what it takes to read it, and declares the
-// mapping, below the function's address and by that of the source. The mapping is made after the role has its grants.
+// mapping, below the function's address and by that of the source: renamed with either. The mapping is made after the role
+// has its grants.
 //
 //	lambda.Consume(s, fn, orders)
 //	lambda.Consume(s, fn, orders, lambda.With(lambda.EventSourceMappingProps{BatchSize: new(100), BatchWindow: new(time.Second)}))
 func Consume(s *athanor.Stack, fn Function, from Source, opts ...ConsumeOption) EventSourceMapping {
 	source, start := from.Feed(fn)
 	var p EventSourceMappingProps
-	var more []athanor.Option
+	name, renamed := aws.Below(s, string(fn.ARN), string(source))
+	more := []athanor.Option{renamed}
 	if token.Has(string(fn.role)) {
 		more = append(more, athanor.DependsOn(fn.role))
 	}
@@ -85,25 +93,5 @@ func Consume(s *athanor.Stack, fn Function, from Source, opts ...ConsumeOption) 
 	if p.StartingPosition == nil {
 		p.StartingPosition = aws.OrNil(start)
 	}
-	return NewEventSourceMapping(s, nested(s, string(fn.ARN), string(source)), p, more...)
-}
-
-// nested is a name below the address of what the first text refers to, by those of the others, in the scope of s.
-func nested(s *athanor.Stack, texts ...string) string {
-	scope := s.Address("")
-	var parts []string
-	for _, text := range texts {
-		if text != "" {
-			parts = append(parts, strings.TrimPrefix(addressOf(text), scope))
-		}
-	}
-	return strings.Join(parts, "/")
-}
-
-// addressOf is the address that a text refers to, or what it ends in where it is no reference.
-func addressOf(text string) string {
-	if uses, err := token.Refs(text); err == nil && len(uses) > 0 {
-		return uses[0].Ref.Address
-	}
-	return text[strings.LastIndexAny(text, ":/")+1:]
+	return NewEventSourceMapping(s, name, p, more...)
 }

@@ -115,3 +115,69 @@ func TestRoleOfOnesOwn(t *testing.T) {
 		t.Errorf("the role of two does %v, want %v", have, traced)
 	}
 }
+
+// TestRenamesTakeAlong is about resources whose address is made of others': they are renamed together with those.
+func TestRenamesTakeAlong(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		program func(*athanor.Stack)
+		want    map[string][]string
+	}{
+		"the source": {
+			func(s *athanor.Stack) {
+				orders := sqs.NewQueue(s, "inbox", sqs.QueueProps{}, athanor.RenamedFrom("orders"))
+				fn := lambda.NewFunction(s, "worker", lambda.FunctionProps{Code: lambda.Bundle("a.ts")})
+				lambda.Consume(s, fn, orders)
+			},
+			map[string][]string{"worker/inbox": {"worker/orders"}, "worker/role": nil, "worker/logs": nil},
+		},
+		"the function": {
+			func(s *athanor.Stack) {
+				orders := sqs.NewQueue(s, "orders", sqs.QueueProps{})
+				fn := lambda.NewFunction(s, "worker", lambda.FunctionProps{Code: lambda.Bundle("a.ts")}, athanor.RenamedFrom("older", "old"))
+				lambda.Consume(s, fn, orders)
+				fn.AllowInvoke(s, "events.amazonaws.com", "arn:aws:events:eu-west-1:111122223333:rule/nightly")
+			},
+			map[string][]string{
+				"worker/orders": {"older/orders", "old/orders"}, "worker/role": {"older/role", "old/role"}, "worker/logs": {"older/logs", "old/logs"},
+				"worker/events/nightly": {"older/events/nightly", "old/events/nightly"},
+			},
+		},
+		"both": {
+			func(s *athanor.Stack) {
+				orders := sqs.NewQueue(s, "inbox", sqs.QueueProps{}, athanor.RenamedFrom("orders"))
+				fn := lambda.NewFunction(s, "worker", lambda.FunctionProps{Code: lambda.Bundle("a.ts")}, athanor.RenamedFrom("old"))
+				lambda.Consume(s, fn, orders)
+			},
+			map[string][]string{"worker/inbox": {"old/inbox", "worker/orders", "old/orders"}},
+		},
+		"into a scope": {
+			func(s *athanor.Stack) {
+				in := s.Scope("shop")
+				orders := sqs.NewQueue(in, "orders", sqs.QueueProps{}, athanor.RenamedFrom("orders"))
+				fn := lambda.NewFunction(in, "worker", lambda.FunctionProps{Code: lambda.Bundle("a.ts")}, athanor.RenamedFrom("worker"))
+				lambda.Consume(in, fn, orders)
+			},
+			map[string][]string{"shop/worker/orders": {"worker/orders"}, "shop/worker/role": {"worker/role"}},
+		},
+		"nothing": {
+			func(s *athanor.Stack) {
+				orders := sqs.NewQueue(s, "orders", sqs.QueueProps{})
+				lambda.Consume(s, lambda.NewFunction(s, "worker", lambda.FunctionProps{Code: lambda.Bundle("a.ts")}), orders)
+			},
+			map[string][]string{"worker/orders": nil},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			all := declared(t, athanor.Plain, c.program)
+			for address, want := range c.want {
+				r, ok := all[address]
+				missing := slices.ContainsFunc(want, func(old string) bool { return !slices.Contains(r.Options.RenamedFrom, old) })
+				if have := r.Options.RenamedFrom; !ok || missing || (len(want) == 0) != (len(have) == 0) {
+					t.Errorf("%s was %v, want %v", address, have, want)
+				}
+			}
+		})
+	}
+}

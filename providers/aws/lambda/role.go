@@ -9,15 +9,16 @@ import (
 
 // ownRole declares the role of a function that was given none, and its log group where it was given none: NAME/role and
 // NAME/logs. The role may write to that group; and, where the props ask for it, be in a network, send what failed, and
-// sample calls. Its group is a thing of its own, so that its name is known before the function's.
-func ownRole(s *athanor.Stack, name string, p *FunctionProps) {
+// sample calls. Its group is a thing of its own, so that its name is known before the function's. Both are
+// renamed with the function, whose options are opts.
+func ownRole(s *athanor.Stack, name string, p *FunctionProps, opts []athanor.Option) {
 	role := iam.NewRole(s, name+"/role", iam.RoleProps{
 		TrustPolicy: iam.ServiceTrust("lambda.amazonaws.com"), Bindings: p.needs(),
 		Description: "What the function " + s.Address(name) + " may do.",
-	})
+	}, athanor.Along("/role", opts...))
 	p.Role = role.ARN
 	if p.Logging == nil || p.Logging.Group == "" {
-		group := logs.NewLogGroup(s, name+"/logs", logs.LogGroupProps{}, athanor.AllowDelete())
+		group := logs.NewLogGroup(s, name+"/logs", logs.LogGroupProps{}, athanor.AllowDelete(), athanor.Along("/logs", opts...))
 		group.Grant(role, logs.Write)
 		l := orZero(p.Logging)
 		l.Group = group.Name

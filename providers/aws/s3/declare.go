@@ -2,7 +2,6 @@ package s3
 
 import (
 	"github.com/athanor-dev/athanor"
-	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/lambda"
 )
 
@@ -23,7 +22,8 @@ func NewObject(s *athanor.Stack, name string, p ObjectProps, opts ...athanor.Opt
 func (b Bucket) Notify(s *athanor.Stack, name string, fn lambda.Function, n Notification) lambda.Permission {
 	n.Function = fn.ARN
 	s.Bind(string(b.Name), name, n)
-	return lambda.NewPermission(s, aws.Below(s, string(b.Name), name), lambda.PermissionProps{
+	below, renamed := s.Below(string(b.Name), name)
+	return lambda.NewPermission(s, below, lambda.PermissionProps{
 		Function: fn.ARN, Principal: "s3.amazonaws.com", SourceARN: b.ARN,
-	})
+	}, renamed)
 }

@@ -1,0 +1,84 @@
+package athanor
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile/token"
+)
+
+// Below returns a name, in the scope of s, for what a constructor declares below another resource. A part with a reference
+// counts by the address that it refers to, any other part as it is. The option renames what is declared together with
+// the resources that its address is made of: it names the addresses that follow from their earlier ones.
+//
+//	name, renamed := s.Below(fn.ARN, queue.ARN) // worker/orders
+func (s *Stack) Below(parts ...string) (name string, renamed Option) {
+	now, was := make([]string, len(parts)), [][]string{nil}
+	for i, part := range parts {
+		now[i] = part
+		if uses, err := token.Refs(part); err == nil && len(uses) > 0 {
+			now[i] = uses[0].Ref.Address
+		}
+		s.mu.Lock()
+		all := append([]string{now[i]}, s.declared[now[i]].was...)
+		s.mu.Unlock()
+		was = times(was, all)
+	}
+	name = s.nameOf(now)
+	var old []string
+	for _, parts := range was[1:] { // the first of them is that of now
+		for _, address := range []string{s.Address(s.nameOf(parts)), besideIts(parts)} {
+			if address != s.Address(name) && !slices.Contains(old, address) {
+				old = append(old, address)
+			}
+		}
+	}
+	return name, func(d *declaration) { d.options.RenamedFrom = append(d.options.RenamedFrom, old...) }
+}
+
+// times extends each list by each of the alternatives, the first alternatives first.
+func times(lists [][]string, alternatives []string) [][]string {
+	longer := make([][]string, 0, len(lists)*len(alternatives))
+	for _, a := range alternatives {
+		for _, list := range lists {
+			longer = append(longer, append(slices.Clone(list), a))
+		}
+	}
+	return longer
+}
+
+// nameOf joins addresses to a name in the scope of s.
+func (s *Stack) nameOf(parts []string) string {
+	inner := make([]string, len(parts))
+	for i, part := range parts {
+		inner[i] = strings.TrimPrefix(part, s.Address(""))
+	}
+	return strings.Join(inner, "/")
+}
+
+// besideIts is the address that parts make in the scope of the first of them, which may have been another than today's.
+func besideIts(parts []string) string {
+	scope := parts[0][:strings.LastIndexByte(parts[0], '/')+1]
+	address := parts[0]
+	for _, part := range parts[1:] {
+		address += "/" + strings.TrimPrefix(part, scope)
+	}
+	return address
+}
+
+// Along renames a resource together with another: one that a constructor declares at the same name with a suffix such as
+// "/role". The options are those of the other.
+func Along(suffix string, opts ...Option) Option {
+	return func(d *declaration) {
+		other := &declaration{stack: d.stack, address: strings.TrimSuffix(d.address, suffix), options: &engine.Options{}}
+		for _, o := range opts {
+			if o != nil { // what is wrong with them is said of the other
+				o(other)
+			}
+		}
+		for _, old := range other.options.RenamedFrom {
+			d.options.RenamedFrom = append(d.options.RenamedFrom, old+suffix)
+		}
+	}
+}
