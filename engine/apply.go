@@ -198,6 +198,8 @@ func (r *run) prelude(ctx context.Context) error {
 			n.condemnOthers(n.rec, r.w.findsOwn())
 		case n.from != "", r.w.stale(n):
 			r.refresh(n)
+		case isTraced(n.rec):
+			r.w.owners.Change(nil, n.rec)
 		default:
 			continue
 		}

@@ -54,6 +54,11 @@ func (w *work) condemnedBefore(addr string, number uint64) bool {
 // classifyFound: there is one that the record does not know, or knows only as begun.
 func (w *work) classifyFound(ctx context.Context, n *node) {
 	begun := n.rec.Candidate()
+	if n.replacedWhole() {
+		w.classifyMoved(n, begun)
+		n.plan.Notes = append(n.plan.Notes, "an interrupted run began it")
+		return
+	}
 	answer := adopt.Judge(w.evidence(n, n.job, n.look, begun))
 	w.noteStore(n, answer)
 	if answer.Verdict != adopt.Ours {
@@ -187,7 +192,7 @@ func (r *run) permit(n *node, job *reconcile.Job, g *state.Generation, look reco
 	if n.spec.Recorded {
 		return nil
 	}
-	found := g.Identity == "" && !g.Intent
+	found := g.Identity == "" && g.Intent == nil
 	answer := adopt.Judge(r.w.evidence(n, job, look, g))
 	if answer.Verdict != adopt.Ours && !r.adopts(n, look, answer, found) {
 		return reconcile.WithHint(ownerError(n.spec.Type, look, answer), "take it over with --adopt, or give the resource another name")

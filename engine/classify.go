@@ -9,6 +9,7 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
@@ -68,6 +69,10 @@ func (w *work) classify(ctx context.Context, n *node) {
 		w.holdBack(n)
 	} else {
 		w.guard(n) // what is not repaired changes nothing for those that refer to it
+	}
+	if err := w.dropUnfit(ctx, n); err != nil {
+		w.block(n, err)
+		return
 	}
 	w.foresee(n)
 	w.compute(ctx, n)
@@ -200,13 +205,7 @@ func within(paths map[tree.Path]bool, p tree.Path) bool {
 func (w *work) classifyLive(n *node) {
 	g := n.rec.Live()
 	if n.replacedWhole() {
-		n.plan.Action = Replace
-		if g.Kind != n.spec.Type {
-			n.plan.Reasons = append(n.plan.Reasons, Reason{Path: "kind", Have: g.Kind, Want: n.spec.Type, Source: ByProgram, Replaces: true})
-		}
-		if g.Location != n.access.place {
-			n.plan.Reasons = append(n.plan.Reasons, Reason{Path: "provider", Have: g.Location.String(), Want: n.access.place.String(), Source: ByProgram, Replaces: true})
-		}
+		w.classifyMoved(n, g)
 		return
 	}
 	answer := adopt.Judge(w.evidence(n, n.job, n.look, g))
@@ -241,6 +240,17 @@ func (w *work) classifyLive(n *node) {
 	}
 	if note := n.renameNote(); note != "" && n.was == nil {
 		n.plan.Notes = append(n.plan.Notes, note)
+	}
+}
+
+// classifyMoved: what is there is of another kind or in another place than declared.
+func (w *work) classifyMoved(n *node, g *state.Generation) {
+	n.plan.Action = Replace
+	if g.Kind != n.spec.Type {
+		n.plan.Reasons = append(n.plan.Reasons, Reason{Path: "kind", Have: g.Kind, Want: n.spec.Type, Source: ByProgram, Replaces: true})
+	}
+	if g.Location != n.access.place {
+		n.plan.Reasons = append(n.plan.Reasons, Reason{Path: "provider", Have: g.Location.String(), Want: n.access.place.String(), Source: ByProgram, Replaces: true})
 	}
 }
 

@@ -120,7 +120,9 @@ func (r *run) dropFirst(ctx context.Context, n *node) (bool, error) {
 		if g, err = r.fresh(n, rec, number); err != nil {
 			return false, err
 		}
-		g.Intent, g.Written = !g.StateOnly, time.Now()
+		if g.Written = time.Now(); !g.StateOnly {
+			g.Intent = new(state.Intent)
+		}
 	}
 	if rec.Live() == nil {
 		for p, v := range n.carried {
@@ -142,6 +144,9 @@ func (r *run) deleteGeneration(ctx context.Context, n *node, g *state.Generation
 	}
 	job := r.w.recordedJob(n, a, g)
 	job.MayDelete = r.w.mayDelete(n)
+	if r.w.neverBegan(g) {
+		return nil
+	}
 	if !kind.Spec().Recorded {
 		gone, err := r.checkDelete(ctx, n, g, kind, job)
 		if gone || err != nil {

@@ -33,9 +33,9 @@ func TestWhatWeBeganIsOurs(t *testing.T) {
 		g    *state.Generation
 		want adopt.Verdict
 	}{
-		{"begun", &state.Generation{Intent: true, Name: "x"}, adopt.Ours},
-		{"begun under another name", &state.Generation{Intent: true, Name: "y"}, adopt.Foreign},
-		{"begun under a given name", &state.Generation{Intent: true, Name: "x", NameGiven: true}, adopt.Foreign},
+		{"begun", &state.Generation{Intent: &state.Intent{}, Name: "x"}, adopt.Ours},
+		{"begun under another name", &state.Generation{Intent: &state.Intent{}, Name: "y"}, adopt.Foreign},
+		{"begun under a given name", &state.Generation{Intent: &state.Intent{}, Name: "x", NameGiven: true}, adopt.Foreign},
 		{"not begun", &state.Generation{Name: "x"}, adopt.Foreign},
 		{"no record", nil, adopt.Foreign},
 	} {

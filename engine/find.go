@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -182,7 +183,7 @@ func (w *work) byName(ctx context.Context, n *node) ([]found, error) {
 	for _, birth := range n.births() {
 		for slot := range adopt.Slots {
 			name := adopt.Name(*first.job.Naming, first.job.Place, w.stage.Stack, w.stage.Name, birth, slot)
-			if name == first.job.Name || names != nil && !names[name] || w.slots.By(birth, n.spec.Type, slot) != "" {
+			if name == first.job.Name || names != nil && !names[name] || w.slotHeld(n, birth, slot) {
 				continue
 			}
 			f, err := w.lookFor(ctx, n, target{number: n.nextNumber(), slot: slot}, func(job *reconcile.Job) { job.Name = name })
@@ -207,11 +208,19 @@ func (w *work) byName(ctx context.Context, n *node) ([]found, error) {
 // freeSlot is the lowest slot that no record holds.
 func (w *work) freeSlot(n *node) int {
 	for slot := range adopt.Slots {
-		if w.slots.By(n.birth(), n.spec.Type, slot) == "" {
+		if !w.slotHeld(n, n.birth(), slot) {
 			return slot
 		}
 	}
 	return 0
+}
+
+// slotHeld reports whether an entry has a slot: another address's, or the node's own by one of its generations.
+func (w *work) slotHeld(n *node, birth string, slot int) bool {
+	by := w.slots.By(birth, n.spec.Type, slot)
+	return by != "" && (by != n.addr || slices.ContainsFunc(n.generations(), func(g *state.Generation) bool {
+		return g.Kind == n.spec.Type && g.Slot == slot && !g.NameGiven && !g.StateOnly
+	}))
 }
 
 // another reports that a look shows the thing of another address of this stage, which bears a name of this one: it

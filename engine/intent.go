@@ -32,7 +32,7 @@ func (r *run) hooks(n *node, job *reconcile.Job, rec *state.Entry, g *state.Gene
 		return r.commit(ctx, n, rec)
 	}
 	h.Born = func(ctx context.Context, identity string, attrs map[string]any) error {
-		g.Identity, g.Attributes, g.Intent, g.Written = identity, attrs, false, time.Now()
+		g.Identity, g.Attributes, g.Intent, g.Written = identity, attrs, nil, time.Now()
 		if unkept = true; !n.foundByName(job) {
 			if err := h.Keep(ctx); err != nil {
 				return err
@@ -68,10 +68,12 @@ func (r *run) intend(ctx context.Context, n *node, job *reconcile.Job, rec *stat
 		g.Props = job.Props
 	}
 	rec.AddSecretPaths(job.Secret)
-	if g.Intent && g.IntentDurable && n.spec.Visibility == 0 {
+	if g.Intent != nil && g.IntentDurable && n.spec.Visibility == 0 {
 		return nil // it was refused, and is asked for again
 	}
-	g.Intent, g.IntentDurable, g.Written, g.Identity, g.Attributes, g.WriteDigests, g.Name, g.NameGiven = true, true, time.Now(), "", nil, nil, job.Name, job.Named
+	g.Written = time.Now()
+	g.Intent, g.IntentDurable = intentOf(job, g.Written), true
+	g.Identity, g.Attributes, g.WriteDigests, g.Name, g.NameGiven = "", nil, nil, job.Name, job.Named
 	if g.Nonce == "" {
 		g.Nonce = rand.Text()
 	}

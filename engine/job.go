@@ -134,7 +134,7 @@ func (w *work) job(n *node, a *access, t target) *reconcile.Job {
 	}
 	if g := t.gen; g != nil {
 		job.ID, job.Last, job.Name, job.Named, job.Nonce = g.Identity, g.Attributes, g.Name, g.NameGiven, g.Nonce
-		job.Written, job.LastWrite, job.Intent = g.WriteDigests, g.Written, g.Intent
+		job.Written, job.LastWrite, job.Intent = g.WriteDigests, g.Written, g.Intent != nil
 	}
 	return job
 }
@@ -158,8 +158,9 @@ func (w *work) recordedJob(n *node, a *access, g *state.Generation) *reconcile.J
 		if job.Had = g.Props; g.Props == nil {
 			job.Had = n.rec.Props
 		}
-		if g.Identity == "" {
-			job.Props = job.Had // all that there is to find it by
+		if g.Begun() {
+			seekBegun(job, g.Intent)
+			job.Mark = w.mark(g.Intent.Address, g.Number)
 		}
 		job.Timeouts = reconcile.Timeouts(n.rec.Options.Timeouts)
 	}
@@ -199,7 +200,7 @@ func (w *work) evidenceOf(n *node, spec *reconcile.Spec, job *reconcile.Job, loo
 	}
 	return adopt.Evidence{
 		Absent: look.Absent, Identity: look.Identity, Recorded: g.Identity,
-		Intended: g.Intent && !g.NameGiven && g.Name != "" && g.Name == job.Name,
+		Intended: g.Intent != nil && !g.NameGiven && g.Name != "" && g.Name == job.Name,
 		Seen:     look.Owner, Want: job.Mark, Births: n.births(),
 		Marked: spec.Marked, Same: spec.Same, Equal: len(look.Steps) == 0,
 		Holder: w.owners.By(state.Object{Kind: spec.Type, Location: job.Place, Identity: look.Identity}, n.addr),

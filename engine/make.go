@@ -121,16 +121,17 @@ func (r *run) makeNew(ctx context.Context, n *node) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	again := n.plan.Action == Replace && (g.Identity != "" || g.Intent)
+	again := g.Identity != "" || n.plan.Action == Replace && g.Intent != nil
 	for {
 		waiting, err := r.settleNew(ctx, n, rec, g)
 		if !unusable(err, again) {
 			return waiting, err
 		}
+		number := rec.NextNumber() // reads may still show the one that is discarded, by its number
 		if err := r.discard(ctx, n, rec, g); err != nil {
 			return false, err
 		}
-		if g, err = r.fresh(n, rec, rec.NextNumber()); err != nil {
+		if g, err = r.fresh(n, rec, number); err != nil {
 			return false, err
 		}
 		again = false
@@ -161,6 +162,9 @@ func (r *run) begun(ctx context.Context, n *node, rec *state.Entry) (made *state
 				made.Written = time.Now() // reads may still show the one that is gone
 			}
 		}()
+	}
+	if err := r.traceBegun(ctx, n, rec); err != nil {
+		return nil, err
 	}
 	if g := rec.Candidate(); g != nil {
 		unwanted := n.plan.Action == Replace && rec.Live() == nil && g.Number == n.plan.Generation

@@ -104,7 +104,7 @@ func (w *work) lookAhead(ctx context.Context) {
 		if n.err != nil || n.spec.Recorded || !w.isSelected(n) {
 			continue
 		}
-		if g := n.present(); len(n.uses) == 0 || g != nil && (g.Identity != "" || known(g.Name)) {
+		if g := n.present(); len(n.uses) == 0 || g != nil && !g.Begun() && (g.Identity != "" || known(g.Name)) {
 			ahead = append(ahead, n)
 		}
 	}
@@ -167,6 +167,11 @@ func (w *work) lookAt(ctx context.Context, n *node) {
 		return
 	}
 	n.looked = true
+	if n.decl != nil && n.rec.Live() == nil && n.rec.Candidate() != nil {
+		if n.err = w.lookBegun(ctx, n); n.err != nil || n.look.NotYet {
+			return
+		}
+	}
 	switch {
 	case n.decl == nil:
 		n.err = w.lookLeftover(ctx, n)
@@ -235,6 +240,10 @@ func (w *work) lookLeftover(ctx context.Context, n *node) error {
 	}
 	g := n.present()
 	if g == nil {
+		return nil
+	}
+	if w.neverBegan(g) {
+		n.look = reconcile.Look{Absent: true}
 		return nil
 	}
 	a, err := w.accessOf(ctx, n, g)

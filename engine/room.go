@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/athanor-dev/athanor/engine/state"
@@ -20,10 +22,15 @@ func unusable(err error, again bool) bool {
 // makeRoom takes away what is condemned when there would be a third thing beside the live and the new one. What cannot be
 // deleted now, because something still uses it, stays condemned.
 func (r *run) makeRoom(ctx context.Context, n *node, rec *state.Entry) error {
-	if rec.Live() == nil || n.spec.Recorded {
+	if n.spec.Recorded {
 		return nil
 	}
-	for _, g := range rec.Condemned() {
+	condemned := rec.Condemned()
+	if rec.Live() == nil && len(condemned) > 0 {
+		newest := slices.MaxFunc(condemned, func(a, b *state.Generation) int { return cmp.Compare(a.Number, b.Number) })
+		condemned = slices.DeleteFunc(condemned, func(g *state.Generation) bool { return g == newest })
+	}
+	for _, g := range condemned {
 		if err := r.discard(ctx, n, rec, g); err != nil {
 			return err
 		}
@@ -36,7 +43,7 @@ const roomPatience = 30 * time.Second
 
 // discard takes away what cannot be used, before another one is begun. One that cannot be deleted stays condemned.
 func (r *run) discard(ctx context.Context, n *node, rec *state.Entry, g *state.Generation) error {
-	if g.StateOnly || g.Identity == "" && !g.Intent {
+	if g.StateOnly || g.Empty() {
 		rec.Drop(g)
 		return nil
 	}

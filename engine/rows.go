@@ -113,7 +113,7 @@ func (e *Engine) learn(secrets *redact.Redactor, g *state.Generation) {
 func (e *Engine) viewGeneration(g *state.Generation, secrets *redact.Redactor, reveal bool) GenerationView {
 	v := GenerationView{
 		Number: g.Number, State: g.State, Kind: g.Kind, Place: g.Location, Identity: g.Identity, Name: g.Name,
-		Intent: g.Intent, Attrs: g.Attributes, Written: g.Written,
+		Intent: g.Intent != nil, Attrs: g.Attributes, Written: g.Written,
 	}
 	if k, ok := e.Catalog.Kind(g.Kind); ok && !reveal && secrets != nil {
 		v.Attrs = maskTree(g.Attributes, k.Spec().SecretAttrs, secrets)

@@ -14,6 +14,9 @@ import (
 
 // observe finds a thing by identity, by name, by its parent or by its mark.
 func (c *Cloud) observe(ctx context.Context, t Trait, s site) (live Object, err error) {
+	if !t.Assigned && s.ID == "" && s.Last == nil && s.Name == "" {
+		return live, errNoName
+	}
 	err = c.read(ctx, s.Address, func() error {
 		o := c.sought(t, s)
 		if o == nil || o.Kind != t.Type {

@@ -85,6 +85,7 @@ var (
 	errInUse     = errors.New("something refers to it")
 	errQuota     = errors.New("quota exceeded")
 	errRefused   = errors.New("deletion refused")
+	errNoName    = errors.New("it is found by its name, and has none")
 	// errCut is what a process is told that is no longer there.
 	errCut = errors.New("the process is gone")
 )

@@ -39,6 +39,8 @@ func groups() []group {
 		of("mixtures", mixtures()),
 		of("peers", peers()),
 		of("devs", devs()),
+		of("intents", intents(simtest.AnswerLost)),
+		of("empty intents", emptyIntents("commit x:c2!")),
 		{"matrix", matrix()},
 	}
 }

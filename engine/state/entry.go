@@ -54,8 +54,8 @@ type Generation struct {
 	Kind     string
 	Location reconcile.Place
 	Identity string
-	// Intent says that a creation was begun and that its end is not known.
-	Intent bool
+	// Intent is the creation that was begun, nil once its identity is in state.
+	Intent *Intent
 	// IntentDurable says that this run made the intent durable. It is not kept.
 	IntentDurable bool
 	Written       time.Time // the last change of the object by athanor
@@ -175,7 +175,7 @@ func (r *Entry) MakeLive(g *Generation) {
 	r.Generations = slices.DeleteFunc(r.Generations, func(old *Generation) bool {
 		return old != g && old.Identity == g.Identity && old.Identity != "" && old.Kind == g.Kind && old.Location == g.Location && !old.StateOnly
 	})
-	g.State, g.Intent, g.Props, g.Settings = statestore.Live, false, nil, nil
+	g.State, g.Intent, g.Props, g.Settings = statestore.Live, nil, nil, nil
 }
 
 // AddSecretPaths notes paths of props as secret. A path that was secret once stays masked.

@@ -24,7 +24,7 @@ func (r *Entry) Seal(stage statestore.Stage, key *seal.Key) (statestore.Row, err
 	for _, g := range r.Generations {
 		row.Generations = append(row.Generations, statestore.Generation{
 			Number: g.Number, State: g.State, Slot: g.Slot, Kind: g.Kind, Place: statestore.Place(g.Location),
-			Identity: g.Identity, Intent: g.Intent, Written: g.Written,
+			Identity: g.Identity, Intent: g.Intent != nil, Written: g.Written,
 		})
 		gens[strconv.FormatUint(g.Number, 10)] = g.body()
 	}
@@ -92,6 +92,9 @@ func (g *Generation) body() map[string]any {
 	if g.Nonce != "" {
 		t["nonce"] = g.Nonce
 	}
+	if g.Intent != nil {
+		t["intent"] = g.Intent.body()
+	}
 	if len(g.WriteDigests) > 0 {
 		d := make(map[string]any, len(g.WriteDigests))
 		for p, s := range g.WriteDigests {
@@ -141,6 +144,7 @@ func decodeRow(row statestore.Row, plain []byte) (*Entry, error) {
 			return nil, fmt.Errorf("row body: options: %w", err)
 		}
 	}
+	r.complete()
 	return r, nil
 }
 
@@ -180,10 +184,14 @@ func (r *Entry) load(name string, m tree.Member) {
 
 // GenerationOf returns what the row itself says of a generation: all but what is sealed.
 func GenerationOf(g statestore.Generation) *Generation {
-	return &Generation{
+	out := &Generation{
 		Number: g.Number, State: g.State, Slot: g.Slot, Kind: g.Kind, Location: reconcile.Place(g.Place),
-		Identity: g.Identity, Intent: g.Intent, Written: g.Written,
+		Identity: g.Identity, Written: g.Written,
 	}
+	if g.Intent {
+		out.Intent = &Intent{Started: g.Written}
+	}
+	return out
 }
 
 // load reads one member of a generation in a row's body.
@@ -207,6 +215,9 @@ func (g *Generation) load(name string, m tree.Member) {
 		g.NameGiven = m.True()
 	case "nonce":
 		g.Nonce = m.Text()
+	case "intent":
+		g.Intent = new(Intent)
+		m.Members(g.Intent.load)
 	case "written":
 		g.WriteDigests = map[tree.Path]string{}
 		for p, s := range m.Map() {

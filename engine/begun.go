@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// intentOf is the intent to create what a job declares. Props that are set after the creation are no part of it.
+func intentOf(job *reconcile.Job, now time.Time) *state.Intent {
+	i := &state.Intent{Address: job.Address, Name: job.Name, NameGiven: job.Named, Props: job.Props, Started: now}
+	for _, path := range job.Omit {
+		i.Props, _ = tree.Without(i.Props, path).(map[string]any)
+	}
+	if len(job.Assets) > 0 {
+		i.Assets = make(map[string]string, len(job.Assets))
+	}
+	for name, a := range job.Assets {
+		i.Assets[name] = a.Digest
+	}
+	return i
+}
+
+// isDeclared reports whether a job declares what an intent began: the job then finds what the intent may have created. Props
+// at later paths are set after the creation, and decide nothing.
+func isDeclared(i *state.Intent, job *reconcile.Job, later []tree.Path) bool {
+	same := i.Address == job.Address && i.Name == job.Name && i.NameGiven == job.Named && len(i.Assets) == len(job.Assets)
+	for name, a := range job.Assets {
+		same = same && i.Assets[name] == a.Digest
+	}
+	differences(i.Props, job.Props, func(p tree.Path, _, _ any) {
+		same = same && slices.ContainsFunc(later, func(q tree.Path) bool { return p.Within(q) || q.Within(p) })
+	})
+	return same
+}
+
+// seekBegun makes a job look for what an intent may have created.
+func seekBegun(job *reconcile.Job, i *state.Intent) {
+	job.Props, job.Had, job.Name, job.Named = i.Props, i.Props, i.Name, i.NameGiven
+	if len(i.Assets) > 0 {
+		job.Assets = make(map[string]reconcile.Asset, len(i.Assets))
+	}
+	for name, digest := range i.Assets {
+		job.Assets[name] = reconcile.Asset{Digest: digest}
+	}
+}
+
+// neverBegan reports a generation that nothing can exist of: no creation was begun for it, or its object would be found by a
+// name that it never had.
+func (w *work) neverBegan(g *state.Generation) bool {
+	kind, ok := w.e.Catalog.Kind(g.Kind)
+	if !ok || !g.Begun() || g.Intent.Name != "" {
+		return g.Empty()
+	}
+	job := &reconcile.Job{Props: g.Intent.Props, Place: g.Location}
+	kind.Names(job)
+	return job.Given != "" || job.Naming != nil
+}
+
+// lookBegun looks for what an interrupted run began with other values than those declared now. What is there and ours becomes a
+// candidate with an identity, which is compared with the declaration like any other. Where nothing came of the intent the
+// node is left without a candidate.
+func (w *work) lookBegun(ctx context.Context, n *node) error {
+	g := n.rec.Candidate()
+	if w.neverBegan(g) {
+		if n.replacedWhole() {
+			n.rec = n.rec.Clone()
+			n.rec.Drop(n.rec.Candidate())
+		}
+		return nil
+	}
+	if same, err := w.declaresBegun(ctx, n, g); same || err != nil {
+		return err
+	}
+	look, err := w.trace(ctx, n, g, w.see)
+	if n.look = look; err != nil || look.NotYet {
+		return err
+	}
+	n.rec = n.rec.Clone()
+	noteTraced(n.rec, n.rec.Candidate(), look)
+	return nil
+}
+
+// declaresBegun reports whether a node declares what an interrupted run began for a generation, or began nothing of it.
+func (w *work) declaresBegun(ctx context.Context, n *node, g *state.Generation) (bool, error) {
+	if !g.Begun() {
+		return true, nil
+	}
+	if g.Kind != n.spec.Type || g.Location != n.access.place {
+		return false, nil
+	}
+	job, err := w.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot})
+	if err != nil {
+		return false, err
+	}
+	return isDeclared(g.Intent, job, slices.Concat(slices.Collect(maps.Values(n.cut))...)), nil
+}
+
+// trace finds out what became of a begun creation, by the values of its intent. What is there and is not ours counts as absent:
+// the creation was never carried out. What nothing tells the owner of is an error.
+func (w *work) trace(ctx context.Context, n *node, g *state.Generation, look looking) (reconcile.Look, error) {
+	kind, err := w.e.Catalog.Find(g.Kind)
+	if err != nil {
+		return reconcile.Look{}, err
+	}
+	a, err := w.accessOf(ctx, n, g)
+	if err != nil {
+		return reconcile.Look{}, err
+	}
+	job := w.recordedJob(n, a, g)
+	seen, err := look(ctx, kind, job)
+	if err != nil || seen.Absent {
+		return seen, err
+	}
+	switch answer := adopt.Judge(w.evidenceOf(n, kind.Spec(), job, seen, g)); answer.Verdict {
+	case adopt.Ours:
+		return seen, nil
+	case adopt.Ambiguous:
+		return seen, reconcile.WithHint(fmt.Errorf("an interrupted run began to create it: %w", ownerError(g.Kind, seen, answer)),
+			"declare it as it was begun and deploy with --adopt, or `athanor state rm %s` if it is somebody else's", n.addr)
+	default:
+		return reconcile.Look{Absent: true}, nil
+	}
+}
+
+// looking is a way to look: once, or until the answer is certain.
+type looking func(context.Context, reconcile.Any, *reconcile.Job) (reconcile.Look, error)
+
+// noteTraced notes in an entry what became of a begun creation.
+func noteTraced(e *state.Entry, g *state.Generation, look reconcile.Look) {
+	if look.Absent {
+		e.Drop(g)
+		return
+	}
+	g.Identity, g.Attributes = look.Identity, look.Attrs
+}
+
+// traceBegun looks for what an interrupted run began with other values than those that its node declares now.
+func (r *run) traceBegun(ctx context.Context, n *node, rec *state.Entry) error {
+	g := rec.Candidate()
+	if same, err := r.w.declaresBegun(ctx, n, g); same || err != nil {
+		return err
+	}
+	look, err := r.w.trace(ctx, n, g, r.seen)
+	if err != nil {
+		return err
+	}
+	if noteTraced(rec, g, look); look.Absent {
+		return nil
+	}
+	return r.commit(ctx, n, rec.Clone())
+}
+
+// isTraced reports an entry with a begun creation whose object this plan found. Its identity is made durable before the object
+// is changed: after that its owner tag may be another one than the intent names.
+func isTraced(e *state.Entry) bool {
+	return e != nil && slices.ContainsFunc(e.Generations, func(g *state.Generation) bool { return g.Intent != nil && g.Identity != "" })
+}
+
+// dropUnfit condemns in the plan a candidate beside the live object that an interrupted run began and that cannot become what
+// is declared now: it is shown as a deletion, and deleted before the next candidate is created.
+func (w *work) dropUnfit(ctx context.Context, n *node) error {
+	begun := n.rec.Candidate()
+	if n.rec.Live() == nil || n.plan.Action != Replace || w.o.NoObserve {
+		return nil
+	}
+	if same, err := w.declaresBegun(ctx, n, begun); same || err != nil {
+		return err
+	}
+	look, err := w.trace(ctx, n, begun, w.see)
+	if err != nil || look.Absent {
+		return err
+	}
+	n.rec = n.rec.Clone()
+	g := n.rec.Candidate()
+	noteTraced(n.rec, g, look)
+	if g.Kind == n.spec.Type && g.Location == n.access.place {
+		job, err := w.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot})
+		if err != nil {
+			return err
+		}
+		if look, err = w.see(ctx, n.kind, job); err != nil || len(certain(look.Replaces())) == 0 {
+			return err
+		}
+	}
+	g.State = statestore.Condemned
+	return nil
+}
