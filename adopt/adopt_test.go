@@ -96,24 +96,24 @@ func TestNamesFit(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	marked := func(m reconcile.Mark) adopt.Evidence {
-		return adopt.Evidence{Identity: "x", Seen: m, Want: ours, Marked: true}
+		return adopt.Evidence{Identity: "x", Tagged: m, Tag: ours, Taggable: true}
 	}
 	elsewhere, renamed, retained, store := ours, ours, ours, ours
 	elsewhere.Stage, renamed.Address, retained.Retained, store.Store = "dev", "old", true, "s2"
 	born := marked(renamed)
-	born.Births = []string{"old"}
+	born.Addresses = []string{"old"}
 	held := marked(ours)
 	held.Holder = "b"
 	recorded := marked(reconcile.Mark{})
-	recorded.Recorded = "x"
+	recorded.InState = "x"
 	intended, taken := marked(reconcile.Mark{}), marked(elsewhere)
-	intended.Intended, taken.Intended = true, true
+	intended.NameIntended, taken.NameIntended = true, true
 	for name, c := range map[string]struct {
 		e    adopt.Evidence
 		want adopt.Answer
 	}{
 		"nothing there":                 {adopt.Evidence{Absent: true}, adopt.Answer{Verdict: adopt.Free}},
-		"on record and gone":            {adopt.Evidence{Absent: true, Recorded: "x"}, adopt.Answer{Verdict: adopt.Lost}},
+		"on record and gone":            {adopt.Evidence{Absent: true, InState: "x"}, adopt.Answer{Verdict: adopt.Lost}},
 		"our mark":                      {marked(ours), adopt.Answer{Verdict: adopt.Ours}},
 		"our mark by another store":     {marked(store), adopt.Answer{Verdict: adopt.Ours, OtherStore: true}},
 		"mark of another stage":         {marked(elsewhere), adopt.Answer{Verdict: adopt.Foreign, Owner: elsewhere}},
@@ -123,11 +123,11 @@ func TestJudge(t *testing.T) {
 		"retained":                      {marked(retained), adopt.Answer{Verdict: adopt.Foreign, Owner: retained}},
 		"no mark":                       {marked(reconcile.Mark{}), adopt.Answer{Verdict: adopt.Foreign}},
 		"no mark, on record":            {recorded, adopt.Answer{Verdict: adopt.Ours}},
-		"equal content":                 {adopt.Evidence{Identity: "x", Same: true, Equal: true, Given: true}, adopt.Answer{Verdict: adopt.Ours}},
-		"other content":                 {adopt.Evidence{Identity: "x", Same: true, Given: true}, adopt.Answer{Verdict: adopt.Foreign}},
-		"unmarkable, given name":        {adopt.Evidence{Identity: "x", Given: true}, adopt.Answer{Verdict: adopt.Ambiguous}},
+		"equal content":                 {adopt.Evidence{Identity: "x", OwnedByContent: true, ContentEqual: true, NameGiven: true}, adopt.Answer{Verdict: adopt.Ours}},
+		"other content":                 {adopt.Evidence{Identity: "x", OwnedByContent: true, NameGiven: true}, adopt.Answer{Verdict: adopt.Foreign}},
+		"unmarkable, given name":        {adopt.Evidence{Identity: "x", NameGiven: true}, adopt.Answer{Verdict: adopt.Ambiguous}},
 		"unmarkable, generated name":    {adopt.Evidence{Identity: "x"}, adopt.Answer{Verdict: adopt.Ours}},
-		"unmarkable, given, on record":  {adopt.Evidence{Identity: "x", Recorded: "x", Given: true}, adopt.Answer{Verdict: adopt.Ours}},
+		"unmarkable, given, on record":  {adopt.Evidence{Identity: "x", InState: "x", NameGiven: true}, adopt.Answer{Verdict: adopt.Ours}},
 		"no mark, begun by us":          {intended, adopt.Answer{Verdict: adopt.Ours}},
 		"another's mark, begun by us":   {taken, adopt.Answer{Verdict: adopt.Foreign, Owner: elsewhere}},
 	} {
@@ -150,8 +150,8 @@ func TestOwnerErrorNamesBoth(t *testing.T) {
 		"world.Thing pot exists and is not ours":                       thing,
 		"world.Thing pot belongs to net/subnet[a.b] of shop/prod":      owned,
 		"world.Thing pot was retained by net/subnet[a.b] of shop/prod": retained,
-		"world.Thing pot is on record as b":                            held,
-		"world.Thing pot exists and nothing tells whose it is":         ambiguous,
+		"world.Thing pot is in state as b":                             held,
+		"world.Thing pot exists, and nothing says who owns it":         ambiguous,
 	} {
 		if e.Error() != want || !errors.Is(&e, adopt.ErrForeign) {
 			t.Errorf("%q, want %q", e.Error(), want)

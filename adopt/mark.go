@@ -1,8 +1,7 @@
-// Package adopt answers one question: whose is it?
+// Package adopt decides who owns an object of a cloud.
 //
-// It knows ownership marks and how they are written as tags, the recomputable names by which things are found
-// again without memory, and the verdict on a thing that was found. It does not know order, plans, or what a
-// store keeps.
+// It knows owner tags and how they are written, the generated names by which objects are found again without state, and the
+// verdict on an object that was found. It does not know order, plans, or what a store keeps.
 package adopt
 
 import (
@@ -12,7 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// The tags that carry a mark, where a service has tags.
+// The tags that an owner tag consists of, where a service has tags.
 const (
 	TagPrefix     = "athanor:"
 	TagStack      = TagPrefix + "stack"
@@ -23,7 +22,7 @@ const (
 	TagRetained   = TagPrefix + "retained"
 )
 
-// Tags writes a mark as tags.
+// Tags returns an owner tag as the tags of a service.
 func Tags(m reconcile.Mark) map[string]string {
 	if m.IsZero() {
 		return map[string]string{}
@@ -38,7 +37,7 @@ func Tags(m reconcile.Mark) map[string]string {
 	return tags
 }
 
-// MarkOf reads a mark from tags; a thing without one gives the zero mark.
+// MarkOf reads an owner tag from the tags of a service. It is zero when there is none.
 func MarkOf(tags map[string]string) reconcile.Mark {
 	generation, _ := strconv.ParseUint(tags[TagGeneration], 10, 64)
 	return reconcile.Mark{
@@ -47,7 +46,7 @@ func MarkOf(tags map[string]string) reconcile.Mark {
 	}
 }
 
-// IsMark reports whether a tag belongs to marks rather than to the author.
+// IsMark reports whether a tag of a service is part of an owner tag and not the author's.
 func IsMark(key string) bool { return strings.HasPrefix(key, TagPrefix) }
 
 // The brackets of a keyed address are not allowed in tag values; "=" and "@" are, and no address holds them.
@@ -59,12 +58,12 @@ var (
 func escape(address string) string   { return brackets.Replace(address) }
 func unescape(address string) string { return bracketed.Replace(address) }
 
-// Line writes a mark as one line, for services that have only a comment or a description.
+// Line returns an owner tag as one line, for services that have only a comment or a description.
 func Line(m reconcile.Mark) string {
 	return TagPrefix + strings.Join([]string{m.Stack, m.Stage, m.Address, strconv.FormatUint(m.Generation, 10), m.Store, strconv.FormatBool(m.Retained)}, "|")
 }
 
-// LineMark reads a mark from the end of a comment or description.
+// LineMark reads an owner tag from the end of a comment or description.
 func LineMark(text string) reconcile.Mark {
 	_, line, ok := strings.Cut(text, TagPrefix)
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// Slots is how many generated names one address has. A replacement takes the lowest that nothing of the
-// address holds.
+// Slots is the number of generated names of one address. A replacement takes the lowest slot that no generation of the
+// address has.
 const Slots = 4
 
 // hashLength is 8 characters of base32: 40 bits over the whole identity, so that cutting the readable part
@@ -20,9 +20,8 @@ const hashLength = 8
 
 var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// Name is the generated physical name of an address: readable stack-stage-address, then a hash of the
-// place, stack, stage, whole address and slot, shaped to what the service takes. It can be recomputed from the
-// program alone.
+// Name returns the generated name of an address: stack-stage-address to read, then a hash of location, stack, stage, whole
+// address and slot, in the alphabet and length that the service accepts. It can be recomputed from the program alone.
 func Name(n reconcile.Naming, place reconcile.Place, stack, stage, address string, slot int) string {
 	sum := sha256.Sum256([]byte(strings.Join(
 		[]string{place.Provider, place.Account, place.Region, stack, stage, address, strconv.Itoa(slot)}, "\x00")))
@@ -34,12 +33,12 @@ func Name(n reconcile.Naming, place reconcile.Place, stack, stage, address strin
 	return head + tail
 }
 
-// Prefix is what the generated names of a stage begin with, as long as the service's limit leaves it whole.
+// Prefix returns how the generated names of a stage begin, where the limit of the service does not cut it.
 func Prefix(n reconcile.Naming, stack, stage string) string {
 	return shape(n, stack+"-"+stage) + "-"
 }
 
-// shape folds a readable name to the alphabet of the service. Runs of foreign characters become one "-".
+// shape writes a name in the alphabet of the service. A run of other characters becomes one "-".
 func shape(n reconcile.Naming, s string) string {
 	allowed := n.Allowed
 	if allowed == nil {

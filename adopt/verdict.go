@@ -8,105 +8,106 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// Verdict says whose a thing is.
+// Verdict says who owns an object.
 type Verdict string
 
 // The verdicts.
 const (
-	Free      Verdict = "free"      // nothing there and nothing on record
-	Ours      Verdict = "ours"      // there, and ours by record, mark, name or content
-	Lost      Verdict = "lost"      // on record as live, and gone
-	Foreign   Verdict = "foreign"   // there, and somebody else's or nobody's
-	Ambiguous Verdict = "ambiguous" // there, and nothing tells whose
+	Free      Verdict = "free"      // no object, and none in state
+	Ours      Verdict = "ours"      // ours by state, owner tag, name or content
+	Lost      Verdict = "lost"      // live in state, and deleted
+	Foreign   Verdict = "foreign"   // somebody else's object, or nobody's
+	Ambiguous Verdict = "ambiguous" // nothing says who owns the object
 )
 
-// Evidence is what is known when the question is asked.
+// Evidence is what is known about an object when the question is asked.
 type Evidence struct {
-	// Absent: the look showed nothing.
+	// Absent says that reading found no object.
 	Absent bool
-	// Identity is what was seen; Recorded the identity on record, "" without one.
-	Identity, Recorded string
-	// Seen is the mark on the thing; Want the mark that it would carry. Births are further addresses
-	// that it may have been marked with (its birth address, renamedFrom).
-	Seen, Want reconcile.Mark
-	Births     []string
-	// Intended: it bears the generated name that was put on record when its creation was begun, after a look
-	// that showed nothing by that name. Not every service takes the mark in the call that creates.
-	Intended bool
-	// Marked: the kind can carry a mark. Same: equal content proves ownership, and Equal says that it is.
-	Marked, Same, Equal bool
-	// Given: the author chose the name, so that it proves nothing.
-	Given bool
-	// Holder is another address that the thing is on record for, "" when there is none.
+	// Identity is that of the object; InState the one in state, "" without one.
+	Identity, InState string
+	// Tagged is the owner tag on the object; Tag the one that it would carry. Addresses are further addresses that its
+	// owner tag may hold: the birth address, former ones, renamedFrom.
+	Tagged, Tag reconcile.Mark
+	Addresses   []string
+	// NameIntended says that the object has the generated name that went into state when its creation was begun, after
+	// reading had found no object of that name. Not every service takes an owner tag in the call that creates.
+	NameIntended bool
+	// Taggable says that the kind can carry an owner tag. OwnedByContent says that equal content proves ownership, and
+	// ContentEqual that the content is equal.
+	Taggable, OwnedByContent, ContentEqual bool
+	// NameGiven says that the author chose the name, so that the name proves nothing.
+	NameGiven bool
+	// Holder is another address that has the object in state, "" when there is none.
 	Holder string
 }
 
 // Answer is a verdict with its reasons.
 type Answer struct {
 	Verdict Verdict
-	// Owner is the other owner that a foreign thing names, zero when it names none.
+	// Owner is the owner tag of a foreign object, zero when it has none.
 	Owner reconcile.Mark
-	// OtherStore: ours by stack, stage and address, but marked by another store.
+	// OtherStore says that stack, stage and address are ours, and that another state store tagged the object.
 	OtherStore bool
-	// Sibling: foreign, and of another address of this very stage.
+	// Sibling says that a foreign object belongs to another address of the same stage.
 	Sibling bool
-	// Holder is the other address that has the thing on record.
+	// Holder is the other address that has the object in state.
 	Holder string
 }
 
-// Judge gives the verdict. It is pure.
+// Judge returns the verdict on an object. It is pure.
 func Judge(e Evidence) Answer {
 	switch {
-	case e.Absent && e.Recorded != "":
+	case e.Absent && e.InState != "":
 		return Answer{Verdict: Lost}
 	case e.Absent:
 		return Answer{Verdict: Free}
 	case e.Holder != "":
-		return Answer{Verdict: Foreign, Owner: e.Seen, Sibling: true, Holder: e.Holder}
-	case e.Marked && !e.Seen.IsZero():
-		return marked(e)
-	case e.Intended, e.Recorded != "" && e.Recorded == e.Identity:
+		return Answer{Verdict: Foreign, Owner: e.Tagged, Sibling: true, Holder: e.Holder}
+	case e.Taggable && !e.Tagged.IsZero():
+		return judgeTagged(e)
+	case e.NameIntended, e.InState != "" && e.InState == e.Identity:
 		return Answer{Verdict: Ours}
-	case e.Marked:
+	case e.Taggable:
 		return Answer{Verdict: Foreign}
-	case e.Same && e.Equal:
+	case e.OwnedByContent && e.ContentEqual:
 		return Answer{Verdict: Ours}
-	case e.Same:
+	case e.OwnedByContent:
 		return Answer{Verdict: Foreign}
-	case e.Given:
+	case e.NameGiven:
 		return Answer{Verdict: Ambiguous}
 	default:
 		return Answer{Verdict: Ours}
 	}
 }
 
-// marked judges a thing that names an owner.
-func marked(e Evidence) Answer {
-	ours := e.Seen.Stack == e.Want.Stack && e.Seen.Stage == e.Want.Stage && !e.Seen.Retained
-	if !ours || e.Seen.Address != e.Want.Address && !slices.Contains(e.Births, e.Seen.Address) {
-		return Answer{Verdict: Foreign, Owner: e.Seen, Sibling: ours}
+// judgeTagged judges an object that has an owner tag.
+func judgeTagged(e Evidence) Answer {
+	ours := e.Tagged.Stack == e.Tag.Stack && e.Tagged.Stage == e.Tag.Stage && !e.Tagged.Retained
+	if !ours || e.Tagged.Address != e.Tag.Address && !slices.Contains(e.Addresses, e.Tagged.Address) {
+		return Answer{Verdict: Foreign, Owner: e.Tagged, Sibling: ours}
 	}
-	return Answer{Verdict: Ours, OtherStore: e.Seen.Store != "" && e.Seen.Store != e.Want.Store}
+	return Answer{Verdict: Ours, OtherStore: e.Tagged.Store != "" && e.Tagged.Store != e.Tag.Store}
 }
 
 // ErrForeign is matched by errors that refuse what is not ours.
 var ErrForeign = errors.New("not ours")
 
-// OwnerError refuses a thing that is not ours, or of which nothing tells whose it is.
+// OwnerError refuses an object that is not ours, or of which nothing says who owns it.
 type OwnerError struct {
 	Kind, Identity string
 	Verdict        Verdict
 	Owner          reconcile.Mark
-	// Holder is the address, of this stage or as stack/stage:address of another, that has the thing on record.
+	// Holder is the address that has the object in state: one of this stage, or stack/stage:address of another.
 	Holder string
 }
 
 func (e *OwnerError) Error() string {
 	switch {
 	case e.Holder != "":
-		return fmt.Sprintf("%s %s is on record as %s", e.Kind, e.Identity, e.Holder)
+		return fmt.Sprintf("%s %s is in state as %s", e.Kind, e.Identity, e.Holder)
 	case e.Verdict == Ambiguous:
-		return fmt.Sprintf("%s %s exists and nothing tells whose it is", e.Kind, e.Identity)
+		return fmt.Sprintf("%s %s exists, and nothing says who owns it", e.Kind, e.Identity)
 	case e.Owner.IsZero():
 		return fmt.Sprintf("%s %s exists and is not ours", e.Kind, e.Identity)
 	case e.Owner.Retained:
@@ -116,7 +117,7 @@ func (e *OwnerError) Error() string {
 	}
 }
 
-// Is reports ErrForeign, and reconcile.ErrAmbiguous for an ambiguous thing.
+// Is matches ErrForeign, and reconcile.ErrAmbiguous when nothing says who owns the object.
 func (e *OwnerError) Is(target error) bool {
 	return target == ErrForeign || e.Verdict == Ambiguous && target == reconcile.ErrAmbiguous
 }

@@ -199,12 +199,12 @@ func (w *work) evidenceOf(n *node, spec *reconcile.Spec, job *reconcile.Job, loo
 		g = new(state.Generation)
 	}
 	return adopt.Evidence{
-		Absent: look.Absent, Identity: look.Identity, Recorded: g.Identity,
-		Intended: g.Intent != nil && !g.NameGiven && g.Name != "" && g.Name == job.Name,
-		Seen:     look.Owner, Want: job.Mark, Births: n.births(),
-		Marked: spec.Marked, Same: spec.Same, Equal: len(look.Steps) == 0,
-		Holder: w.owners.By(state.Object{Kind: spec.Type, Location: job.Place, Identity: look.Identity}, n.addr),
-		Given:  job.Named || !spec.Named && !spec.Marked && !spec.Recorded && !spec.ByParent,
+		Absent: look.Absent, Identity: look.Identity, InState: g.Identity,
+		NameIntended: g.Intent != nil && !g.NameGiven && g.Name != "" && g.Name == job.Name,
+		Tagged:       look.Owner, Tag: job.Mark, Addresses: n.births(),
+		Taggable: spec.Marked, OwnedByContent: spec.Same, ContentEqual: len(look.Steps) == 0,
+		Holder:    w.owners.By(state.Object{Kind: spec.Type, Location: job.Place, Identity: look.Identity}, n.addr),
+		NameGiven: job.Named || !spec.Named && !spec.Marked && !spec.Recorded && !spec.ByParent,
 	}
 }
 

@@ -268,7 +268,7 @@ func TestOneOwner(t *testing.T) {
 		b := newBench(t)
 		b.deploy(graph(kind(k, res("a", m{"name": "pot"}))))
 		b.opts.Adopt = true
-		refused(b, graph(kind(k, res("b", m{"name": "pot"}))), "thing:pot", "is on record as a")
+		refused(b, graph(kind(k, res("b", m{"name": "pot"}))), "thing:pot", "is in state as a")
 	}
 	// Named by two.
 	b := newBench(t)
@@ -286,7 +286,7 @@ func TestOneOwner(t *testing.T) {
 			sets++
 		}
 	}
-	if len(r.Failures) != 1 || sets != 1 || !strings.Contains(failures(r), "is on record as") {
+	if len(r.Failures) != 1 || sets != 1 || !strings.Contains(failures(r), "is in state as") {
 		t.Errorf("%s, set %d times", failures(r), sets)
 	}
 	// Marked by another stack: named, it is taken over, and said; by a flag it never is.

@@ -76,7 +76,7 @@ func orFirst(finds []found, first found) []found {
 
 // isMark reports a mark that a node's thing would carry.
 func (w *work) isMark(n *node, mark reconcile.Mark) bool {
-	answer := adopt.Judge(adopt.Evidence{Seen: mark, Want: w.mark(n.addr, 0), Births: n.births(), Marked: true})
+	answer := adopt.Judge(adopt.Evidence{Tagged: mark, Tag: w.mark(n.addr, 0), Addresses: n.births(), Taggable: true})
 	return !mark.IsZero() && answer.Verdict == adopt.Ours
 }
 

@@ -273,7 +273,7 @@ func (s *scanning) look(ctx context.Context, kind reconcile.Any, a *access, f re
 		}
 	}
 	want := s.w.mark(look.Owner.Address, look.Owner.Generation)
-	answer := adopt.Judge(adopt.Evidence{Identity: look.Identity, Seen: look.Owner, Want: want, Marked: spec.Marked, Given: true})
+	answer := adopt.Judge(adopt.Evidence{Identity: look.Identity, Tagged: look.Owner, Tag: want, Taggable: spec.Marked, NameGiven: true})
 	t := s.w.thing(spec, a, look, answer)
 	t.Name = f.Name
 	if read && (asked || s.asked(f, look)) {

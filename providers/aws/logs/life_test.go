@@ -181,7 +181,7 @@ func TestMadeByAService(t *testing.T) {
 	job := w.job(t, kind, obj{"name": "/aws/lambda/worker", "retention": "14d"}, nil)
 	refused := errors.New("not ours")
 	hooks := reconcile.Hooks{Permit: func(look reconcile.Look) error {
-		if adopt.Judge(adopt.Evidence{Identity: look.Identity, Seen: look.Owner, Want: job.Mark, Marked: kind.Spec().Marked, Given: true}).Verdict == adopt.Foreign {
+		if adopt.Judge(adopt.Evidence{Identity: look.Identity, Tagged: look.Owner, Tag: job.Mark, Taggable: kind.Spec().Marked, NameGiven: true}).Verdict == adopt.Foreign {
 			return refused
 		}
 		return nil

@@ -121,7 +121,7 @@ func TestForeign(t *testing.T) {
 			}
 			spec := kind.Spec()
 			if have := adopt.Judge(adopt.Evidence{
-				Identity: look.Identity, Want: job.Mark, Given: true, Marked: spec.Marked, Same: spec.Same, Equal: len(look.Steps) == 0,
+				Identity: look.Identity, Tag: job.Mark, NameGiven: true, Taggable: spec.Marked, OwnedByContent: spec.Same, ContentEqual: len(look.Steps) == 0,
 			}).Verdict; have != c.want {
 				t.Errorf("it is %s, want %s", have, c.want)
 			}

@@ -127,7 +127,7 @@ func TestZoneNotOurs(t *testing.T) {
 	job := w.job(t, kind, obj{"name": "example.com"}, nil)
 	refused := errors.New("not ours")
 	_, err := kind.Settle(t.Context(), job, reconcile.Hooks{Permit: func(look reconcile.Look) error {
-		if adopt.Judge(adopt.Evidence{Identity: look.Identity, Seen: look.Owner, Want: job.Mark, Marked: kind.Spec().Marked}).Verdict == adopt.Foreign {
+		if adopt.Judge(adopt.Evidence{Identity: look.Identity, Tagged: look.Owner, Tag: job.Mark, Taggable: kind.Spec().Marked}).Verdict == adopt.Foreign {
 			return refused
 		}
 		return nil

@@ -196,7 +196,7 @@ func TestTaken(t *testing.T) {
 	job := w.job(t, kind, obj{"name": "/shop/domain", "value": "ours"}, nil)
 	refused := errors.New("not ours")
 	_, err := kind.Settle(t.Context(), job, reconcile.Hooks{Permit: func(look reconcile.Look) error {
-		if adopt.Judge(adopt.Evidence{Identity: look.Identity, Seen: look.Owner, Want: job.Mark, Marked: kind.Spec().Marked, Given: true}).Verdict == adopt.Foreign {
+		if adopt.Judge(adopt.Evidence{Identity: look.Identity, Tagged: look.Owner, Tag: job.Mark, Taggable: kind.Spec().Marked, NameGiven: true}).Verdict == adopt.Foreign {
 			return refused
 		}
 		return nil
