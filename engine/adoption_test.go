@@ -208,7 +208,7 @@ func (c adoption) check(t *testing.T, sort string, lose func(*bench), unknown, f
 		if after.Color != state.Color || !maps.Equal(after.Tags, state.Tags) {
 			t.Errorf("touched: %+v, was %+v", after, state)
 		}
-		owner := "whose it is"
+		owner := "who owns it"
 		if c.mark != nil && !c.mark.IsZero() {
 			owner = c.mark.Stack + "/" + c.mark.Stage
 		} else if c.mark != nil || c.there == "edited" {
