@@ -37,7 +37,7 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 		s.engine.Events = progress.Event
 	}
 	res, err := s.engine.Apply(c.Context, p, engine.ApplyOptions{
-		PlanOptions: s.options, Saved: s.saved, Wait: c.Duration("wait"), Command: cmp.Or(s.command, c.Command.Name),
+		PlanOptions: s.options, Graph: s.graph, Wait: c.Duration("wait"), Command: cmp.Or(s.command, c.Command.Name),
 		Interrupt: a.interrupts.applying(func() { a.stopping(progress) }),
 		Approve:   func(again *engine.Plan) bool { return s.approveAgain(c, again, progress) },
 	})

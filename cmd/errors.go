@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 )
@@ -108,7 +109,7 @@ func wayOut(err error) string {
 		return "put a copy of it back, or move it away and deploy: what is there is found again by reading"
 	case errors.Is(err, engine.ErrStale):
 		return "plan again, and look at what moved"
-	case errors.Is(err, engine.ErrWorldChanged):
+	case errors.Is(err, plan.ErrChanged):
 		return "plan again"
 	}
 	return ""

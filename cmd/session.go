@@ -237,6 +237,10 @@ func (s *session) open(c *cli.Context, dir string) error {
 	return nil
 }
 
+// plan plans, or gives the saved plan that is to be applied.
 func (s *session) plan(ctx context.Context) (*engine.Plan, error) {
+	if s.saved != nil {
+		return s.saved, nil
+	}
 	return s.engine.Plan(ctx, s.graph, s.options)
 }

@@ -1,10 +1,18 @@
 package engine_test
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -18,6 +26,26 @@ func lineOf(t *testing.T, p *engine.Plan, addr string) *engine.Planned {
 	}
 	t.Fatalf("the plan has no line of %s: %s", addr, actions(p))
 	return nil
+}
+
+// saved is a plan as a file holds it.
+func (b *bench) saved(p *engine.Plan) *engine.Plan {
+	b.t.Helper()
+	data, err := json.Marshal(p)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	read, err := engine.ReadPlan(data)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return read
+}
+
+// give applies a saved plan with its program.
+func (b *bench) give(saved *engine.Plan, g *engine.Graph) (*engine.Result, error) {
+	b.t.Helper()
+	return b.e.Apply(b.t.Context(), saved, engine.ApplyOptions{PlanOptions: b.opts, Command: "deploy", Graph: g})
 }
 
 // TestRecoveredUpstreamMovesItsAttributes: an object that is found again and differs is changed like any other, so that
@@ -38,4 +66,51 @@ func TestRecoveredUpstreamMovesItsAttributes(t *testing.T) {
 	}
 	b.deploy(g)
 	b.settled(g)
+}
+
+// TestOnlyWhatWasAnnouncedIsDone: between a plan and its application somebody changes what the plan does not mention. The
+// resource stops, and the others go on, for a saved plan and for one that is applied at once.
+func TestOnlyWhatWasAnnouncedIsDone(t *testing.T) {
+	changes := map[string]func(*thing){
+		"a path that is not announced":       func(x *thing) { x.Peer = "somebody's" },
+		"a third value at an announced path": func(x *thing) { x.Color = "green" },
+		"the owner tag":                      func(x *thing) { delete(x.Tags, "athanor:store") },
+		"a tag of somebody":                  func(x *thing) { x.Tags["team"] = "payments" },
+		"nothing can change it in place":     func(x *thing) { x.Shape = "square" },
+	}
+	for name, change := range changes {
+		for _, saved := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, saved %t", name, saved), func(t *testing.T) {
+				b := newBench(t)
+				b.deploy(graph(res("a", m{"color": "red"}), res("b", m{"color": "red"}), res("u", m{"after": "⟦a.color⟧"}), res("k", m{})))
+				g := graph(res("a", m{"color": "blue"}), res("b", m{"color": "blue"}), res("u", m{"after": "⟦a.color⟧"}), res("k", m{}))
+				p := b.plan(g)
+				if saved {
+					p = b.saved(p)
+				}
+				change(b.world.of("a")[0])
+				change(b.world.of("k")[0]) // announced as unchanged: it is neither read nor touched
+				before, kept := *b.world.of("a")[0], *b.world.of("k")[0]
+				before.Tags, kept.Tags = maps.Clone(before.Tags), maps.Clone(kept.Tags)
+				r, err := b.give(p, g)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Summary.Failed != 1 || r.Summary.Blocked != 1 || r.Summary.Updated != 1 || r.Summary.Unchanged != 1 || !errors.Is(r.Failures[0], plan.ErrChanged) {
+					t.Errorf("%+v %s", r.Summary, failures(r))
+				}
+				if hints := reconcile.Hints(r.Failures[0]); len(hints) == 0 || !strings.Contains(hints[0], "plan again") {
+					t.Errorf("hints %q", hints)
+				}
+				if now := *b.world.of("a")[0]; !reflect.DeepEqual(now, before) {
+					t.Errorf("a was changed: %+v, it was %+v", now, before)
+				}
+				if now := *b.world.of("k")[0]; !reflect.DeepEqual(now, kept) {
+					t.Errorf("k was changed: %+v, it was %+v", now, kept)
+				}
+				b.deploy(g)
+				b.settled(g)
+			})
+		}
+	}
 }

@@ -19,19 +19,21 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// Apply does what a plan says. A plan with nothing to do takes no lease, is not a run and commits nothing.
+// Apply does what a plan says, and nothing that it does not announce: what an object calls for beyond that stops its resource.
+// A plan that was read from a document is applied with its program, on the state that it was made on. A plan with nothing to do takes no lease, is not a run and commits nothing.
 // Failures of single resources are in the result; an error means that the run as a whole could not be done.
 func (e *Engine) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result, error) {
 	started := time.Now()
-	w := p.work
-	if w == nil {
-		return nil, errors.New("a plan that was read back must be made again before it is applied")
+	announced, resumed := p, false
+	if p.work == nil {
+		var err error
+		if p, resumed, err = e.derive(ctx, announced, o); err != nil {
+			return nil, err
+		}
 	}
+	w := p.work
 	if len(w.refusals) > 0 {
 		return nil, &RefusedError{w.refusals}
-	}
-	if err := heldTo(o.Saved, p); err != nil {
-		return nil, err
 	}
 	if !w.anythingToDo(ctx, p) {
 		r := &Result{State: statestore.Succeeded, Summary: p.Summary, Calls: w.gate.calls(), Took: time.Since(started)}
@@ -42,7 +44,14 @@ func (e *Engine) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result, e
 		r.Waiting = waitingOf(p)
 		return r, nil
 	}
-	r := &run{e: e, w: w, plan: p, o: o, id: runID(), started: started, statuses: map[string]Status{}, saved: o.Saved.classes()}
+	r := &run{e: e, w: w, plan: p, o: o, id: runID(), started: started, statuses: map[string]Status{}}
+	r.hold(announced, resumed)
+	if announced != p {
+		var err error
+		if r.document, err = e.identity(announced); err != nil {
+			return nil, err
+		}
+	}
 	return r.apply(ctx)
 }
 
@@ -64,12 +73,20 @@ type run struct {
 	summary  Summary
 	keyed    bool
 	broken   bool // something is blocked by a failure
-	// saved are the classes of a saved plan, by address; nil without one.
-	saved map[string]map[Action]bool
+	// contracts are what the plan announces, by address; announcedAt is when it had been read.
+	contracts   map[string]*contract
+	announcedAt time.Time
+	// document identifies the plan document that is applied; "" for a plan that was made for this run.
+	document string
 
 	events    sync.Mutex
 	cancelled sync.Once              // it was said that somebody asked the run to stop
 	stoppedBy atomic.Pointer[string] // who asked the run to stop first
+}
+
+// hold holds the run to what a plan announces.
+func (r *run) hold(p *Plan, resumed bool) {
+	r.contracts, r.announcedAt = contracts(p, resumed), p.Made
 }
 
 func runID() string { return time.Now().UTC().Format("20060102-150405-") + rand.Text()[:6] }
@@ -132,7 +149,7 @@ func (r *run) replan(ctx context.Context) error {
 	if err != nil || serial == r.w.snap.Serial && store == r.w.store {
 		return err
 	}
-	if r.o.Saved != nil {
+	if r.document != "" {
 		moved := fmt.Sprintf("the record, from serial %d to %d", r.w.snap.Serial, serial)
 		if store != r.w.store {
 			moved = "the store, which somebody else made meanwhile"
@@ -148,6 +165,7 @@ func (r *run) replan(ctx context.Context) error {
 	}
 	p.work.gate.lease.Store(&lease{r.journal, r.stopping})
 	r.plan, r.w = p, p.work
+	r.hold(p, false)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
@@ -187,34 +188,41 @@ func (w *work) oneOwner() {
 	}
 }
 
-// permit decides whether what a look shows may be taken and changed.
+// permit decides whether what a look shows may be taken and changed: it is ours, or the plan says that it is taken over,
+// and the plan announces every change that it calls for.
 func (r *run) permit(n *node, job *reconcile.Job, g *state.Generation, look reconcile.Look) error {
 	if n.spec.Recorded {
-		return nil
+		if len(look.Steps) == 0 {
+			return nil
+		}
+		return r.permitRun(n, job)
 	}
 	found := g.Identity == "" && g.Intent == nil
 	answer := adopt.Judge(r.w.evidence(n, job, look, g))
 	if answer.Verdict != adopt.Ours && !r.adopts(n, look, answer, found) {
 		return reconcile.WithHint(ownerError(n.spec.Type, look, answer), "take it over with --adopt, or give the resource another name")
 	}
-	if !found && n.plan.Action != Adopt {
+	if err := r.claim(n, g, look, answer, found); err != nil {
+		return err
+	}
+	return r.permitSteps(n, g, look)
+}
+
+// claim enters an object as this address's own, where the plan announces that.
+func (r *run) claim(n *node, g *state.Generation, look reconcile.Look, answer adopt.Answer, found bool) error {
+	if !found && (n.plan.Action != Adopt || answer.Verdict == adopt.Ours) {
 		return nil
+	}
+	if err := r.permits(n, r.proposed(n, plan.Take, g, look)); err != nil {
+		return err
 	}
 	if by := r.w.owners.Claim(state.Object{Kind: n.spec.Type, Location: n.access.place, Identity: look.Identity}, n.addr); by != "" {
 		return &adopt.OwnerError{Kind: n.spec.Type, Identity: look.Identity, Verdict: adopt.Foreign, Holder: by}
 	}
 	g.Identity = look.Identity
-	if n.plan.Action != Create {
-		return nil
-	}
-	if n.unsought {
+	if n.plan.Action == Create && n.unsought {
 		r.came(n, answer, look)
-		return nil
 	}
-	if r.saved != nil {
-		return fmt.Errorf("%w: %s is there already", ErrWorldChanged, look.Identity)
-	}
-	r.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Note: look.Identity + " is there since the plan, and taken"})
 	return nil
 }
 

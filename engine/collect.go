@@ -101,6 +101,7 @@ func (r *run) part(ctx context.Context, drops map[string]*task) error {
 	if len(change.Put) == 0 {
 		return nil
 	}
+	r.introduce(&change)
 	return r.journal.Commit(context.WithoutCancel(ctx), change)
 }
 

@@ -80,11 +80,6 @@ func (r *run) resettle(ctx context.Context, n *node, last map[*node]map[string]a
 		return false, r.restless(n, last[n], now)
 	}
 	before := n.plan.Action
-	if before == Unchanged {
-		if err := r.permitted(n, Update); err != nil {
-			return false, err
-		}
-	}
 	last[n], n.changed = now, nil
 	n.plan.Action = Update
 	_, err = r.makeLive(ctx, n)

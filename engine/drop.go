@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
@@ -153,6 +154,9 @@ func (r *run) deleteGeneration(ctx context.Context, n *node, g *state.Generation
 			return err
 		}
 	}
+	if err := r.permitDelete(n, g, kind.Spec()); err != nil {
+		return err
+	}
 	if r.w.keeps(g) {
 		return reconcile.WithHint(errKept, "athanor deploy deletes it")
 	}
@@ -182,8 +186,23 @@ func (r *run) checkDelete(ctx context.Context, n *node, g *state.Generation, kin
 	case look.Holds && !job.MayDelete:
 		return false, reconcile.WithHint(reconcile.ErrHoldsData, "--allow-delete %s if its data may go", n.addr)
 	}
+	x := r.proposed(n, plan.Remove, g, look)
+	x.Fresh = false // nothing of an older value is deleted or kept
 	job.Last, job.ID = look.Attrs, look.Identity
-	return false, nil
+	return false, r.permits(n, x)
+}
+
+// permitDelete holds to the plan the deletion of what has no object.
+func (r *run) permitDelete(n *node, g *state.Generation, spec *reconcile.Spec) error {
+	switch x := r.proposed(n, plan.Write, g, reconcile.Look{}); {
+	case !spec.Recorded:
+		return nil
+	case acts(spec):
+		x.Verb = plan.Undo
+		return r.permits(n, x)
+	default:
+		return r.permits(n, x)
+	}
 }
 
 // errNotVisible is what a deletion waits on: what was made a moment ago may not be visible yet.
@@ -204,6 +223,9 @@ func (r *run) seen(ctx context.Context, kind reconcile.Any, job *reconcile.Job) 
 
 // forget lets a row go without deleting its live thing. What was condemned before is deleted all the same.
 func (r *run) forget(ctx context.Context, n *node) error {
+	if err := r.permits(n, plan.Seen{Operation: plan.Operation{Verb: plan.Detach}}); err != nil {
+		return err
+	}
 	live := n.rec.Live()
 	rec := n.rec.Clone()
 	if live == nil {
@@ -227,5 +249,8 @@ func (r *run) forget(ctx context.Context, n *node) error {
 func (r *run) release(ctx context.Context, n *node, g *state.Generation) error {
 	mark := r.w.mark(n.addr, g.Number)
 	mark.Retained = true
+	if err := r.permits(n, r.proposed(n, plan.Release, g, reconcile.Look{})); err != nil {
+		return err
+	}
 	return r.w.remark(ctx, n, g, mark)
 }

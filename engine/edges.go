@@ -34,6 +34,7 @@ func (r *run) tie(ctx context.Context) {
 	if len(nodes) == 0 {
 		return
 	}
+	r.introduce(&change)
 	if err := r.journal.Commit(context.WithoutCancel(ctx), change); err != nil {
 		r.fail(nodes[0], nodes[0].plan.Action, err)
 		return

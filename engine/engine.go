@@ -83,8 +83,8 @@ type Take struct {
 // ApplyOptions say how to apply a plan.
 type ApplyOptions struct {
 	PlanOptions
-	// Saved is a plan that the run is held to: a node whose look calls for another class of action stops.
-	Saved *Plan
+	// Graph is the program that a plan was made of, for one that was read from a document. A destroy needs none.
+	Graph *Graph
 	// Approve is asked again when the record moved between planning and the lease and the new plan differs. Nil: not approved.
 	Approve func(*Plan) bool
 	// Wait queues for the lease that long; 0: not at all.

@@ -16,8 +16,6 @@ var (
 	ErrStale = errors.New("the saved plan no longer fits")
 	// ErrNotApproved says that the plan changed while waiting for the lease and was not approved again.
 	ErrNotApproved = errors.New("not approved")
-	// ErrWorldChanged stops a resource whose look calls for something the plan did not announce.
-	ErrWorldChanged = errors.New("the world changed since the plan")
 	// ErrNothingKnown says that destroy found no record and nowhere to look.
 	ErrNothingKnown = errors.New("no record of this stage and nowhere to look")
 	// ErrBlocked says that something it depends on was not done.

@@ -204,11 +204,7 @@ func (r *run) work(ctx context.Context, t *task, do func(context.Context, *node)
 	}
 	r.emit(Event{Type: EventStart, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusRunning})
 	n.changed = nil
-	err := r.permitted(n, n.plan.Action)
-	waiting := false
-	if err == nil {
-		waiting, err = r.hooked(ctx, t, action, do)
-	}
+	waiting, err := r.hooked(ctx, t, action, do)
 	if action == Create {
 		action = n.plan.Action // it may have been found instead
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -67,6 +69,9 @@ func (n *node) hooks() (before, after []graph.Hook) {
 
 func (r *run) hook(ctx context.Context, n *node, action Action, h graph.Hook, attrs map[string]any) error {
 	if err := r.w.gate.mayWrite(ctx); err != nil {
+		return err
+	}
+	if err := r.permits(n, plan.Seen{Operation: plan.Operation{Verb: plan.Hook, Call: cmp.Or(h.Run, h.Func)}}); err != nil {
 		return err
 	}
 	noteCall(ctx, true)

@@ -3,11 +3,12 @@ package engine
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"time"
 
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -20,8 +21,10 @@ func (r *run) hooks(n *node, job *reconcile.Job, rec *state.Entry, g *state.Gene
 		},
 	}
 	if n.spec.Recorded {
+		h.Intend = func(context.Context) error { return r.permitRun(n, job) }
 		return h
 	}
+	h.Calling = func(paths []tree.Path) { c := r.contract(n); c.called = append(c.called, paths...) }
 	h.Intend = func(ctx context.Context) error { return r.intend(ctx, n, job, rec, g) }
 	unkept := false
 	h.Keep = func(ctx context.Context) error {
@@ -53,12 +56,10 @@ func (n *node) foundByName(job *reconcile.Job) bool {
 // intend makes it durable that a thing is about to be created: until its identity is on record too, it is looked
 // for before anything is created under this address.
 func (r *run) intend(ctx context.Context, n *node, job *reconcile.Job, rec *state.Entry, g *state.Generation) error {
-	if n.plan.Action != Create && n.plan.Action != Replace {
-		if r.saved != nil {
-			return fmt.Errorf("%w: it is gone", ErrWorldChanged)
-		}
-		r.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Note: "it is gone since the plan, and made again"})
+	if err := r.permits(n, r.proposed(n, plan.Create, g, reconcile.Look{Absent: true})); err != nil {
+		return err
 	}
+	r.contract(n).begun = g.Number
 	if g.State == statestore.Live {
 		g.State = statestore.Candidate // its thing is gone; the new one becomes live when it is settled
 	}

@@ -167,6 +167,7 @@ func (w *work) untied(n *node) []Planned {
 			line.Reasons = append(line.Reasons, Reason{Path: p, Have: had, Source: ByProgram})
 		}
 		line.Notes = []string{"emptied first, since " + addr + " goes as well"}
+		line.Steps = untieStep(n, line.Reasons)
 		lines = append(lines, line)
 	}
 	return lines
@@ -192,22 +193,30 @@ func (w *work) condemned(n *node) []Planned {
 		if user := n.heldUser(); user != nil {
 			line.Action, line.Notes = Wait, append(line.Notes, user.addr+" still uses it, and waits")
 		}
+		line.Steps = w.condemnedStep(n, &line)
 		lines = append(lines, line)
 	}
 	if c := n.rec.Candidate(); c != nil && !w.keeps(c) && n.decl != nil && n.rec.Live() != nil && n.plan != nil && n.plan.Action != Replace && n.plan.Action != Create && n.plan.Action != Blocked {
-		lines = append(lines, Planned{
+		line := Planned{
 			Address: n.addr, Kind: c.Kind, Action: Delete, Identity: c.Identity, Generation: c.Number, Place: c.Location,
 			Notes: []string{"half made, and no longer wanted"},
-		})
+		}
+		line.Steps = w.condemnedStep(n, &line)
+		lines = append(lines, line)
 	}
 	if w.o.Dev != nil && !w.findsOwn() {
 		return lines // older finds are recorded, and left
 	}
 	for _, f := range n.others {
-		lines = append(lines, Planned{
+		line := Planned{
 			Address: n.addr, Kind: f.Kind, Action: Delete, Identity: f.look.Identity,
 			Generation: f.look.Owner.Generation, Place: f.access.place, Notes: []string{"an older one of this address"},
-		})
+		}
+		if n.decl != nil && n.decl.Options.Retain {
+			line.Action, line.Notes = Forget, append(line.Notes, "retained")
+		}
+		line.Steps = w.condemnedStep(n, &line)
+		lines = append(lines, line)
 	}
 	return lines
 }

@@ -162,7 +162,7 @@ func TestLocalVariantInASession(t *testing.T) {
 	b.world.takeLog()
 	r := b.deploy(g)
 	if log := b.world.takeLog(); r.Summary.Replaced != 1 || !slices.Equal(log, []string{"run one", "undo one"}) {
-		t.Fatalf("deployed: %+v %v", r.Summary, log)
+		t.Fatalf("deployed: %v %+v %v", r.Failures, r.Summary, log)
 	}
 	b.settled(g)
 	if r := b.destroy(); r.Summary.Deleted != 1 {

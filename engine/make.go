@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -144,6 +145,7 @@ func (r *run) settleNew(ctx context.Context, n *node, rec *state.Entry, g *state
 		return false, err
 	}
 	g.Name, g.NameGiven = job.Name, job.Named
+	r.contract(n).begun = g.Number
 	job.Had = nil
 	job.ReplaceOn = nil // a new thing has nothing that could have changed
 	return r.settleJob(ctx, n, rec, g, job)
@@ -258,7 +260,7 @@ func (r *run) recordOf(n *node) *state.Entry {
 // unannounced turns a replacement that the plan did not announce into what the user can act on.
 func (r *run) unannounced(n *node, err error) error {
 	if errors.Is(err, reconcile.ErrReplace) && n.plan.Action != Replace {
-		return reconcile.WithHint(fmt.Errorf("%w: %w", ErrWorldChanged, err), "plan again: it says what would be replaced")
+		return reconcile.WithHint(fmt.Errorf("%w: %w", plan.ErrChanged, err), "plan again: it says what would be replaced")
 	}
 	return err
 }

@@ -176,27 +176,15 @@ func TestSavedPlanNoticesOtherStacks(t *testing.T) {
 	n := newNeighbours(t, b)
 	n.neighbour(b, "", "network", "test", m{"color": "red", "other": "1"})
 	g := graph(res("a", m{"color": out("network", "test", "", "color")}))
-	data, err := json.Marshal(b.plan(g))
-	if err != nil {
-		t.Fatal(err)
-	}
-	saved, err := engine.ReadPlan(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	saved := b.saved(b.plan(g))
 	n.neighbour(b, "", "network", "test", m{"color": "red", "other": "2"})
-	if _, err := b.apply(g, func(o *engine.ApplyOptions) { o.Saved = saved }); err != nil {
+	if _, err := b.give(saved, g); err != nil {
 		t.Fatalf("an output that is not used: %v", err)
 	}
 	g.Resources[0].Props["shape"] = "round"
-	if data, err = json.Marshal(b.plan(g)); err != nil {
-		t.Fatal(err)
-	}
-	if saved, err = engine.ReadPlan(data); err != nil {
-		t.Fatal(err)
-	}
+	saved = b.saved(b.plan(g))
 	n.neighbour(b, "", "network", "test", m{"color": "blue", "other": "2"})
-	_, err = b.apply(g, func(o *engine.ApplyOptions) { o.Saved = saved })
+	_, err := b.give(saved, g)
 	if stale, ok := errors.AsType[*engine.StaleError](err); !ok || !slices.Equal(stale.Moved, []string{"the output network/test.color"}) {
 		t.Errorf("%v %v", err, reconcile.Hints(err))
 	}

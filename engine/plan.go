@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -218,7 +219,10 @@ func (w *work) reconsider(ctx context.Context) {
 func (w *work) document(ctx context.Context) (*Plan, error) {
 	p := &Plan{
 		Format: planFormat, Stack: w.stage.Stack, Stage: w.stage.Name, Destroy: w.destroy, Serial: w.snap.Serial,
-		Unobserved: w.o.NoObserve, Recovered: w.lost, Dev: w.e.Dev != nil, work: w,
+		Unobserved: w.o.NoObserve, Recovered: w.lost, Dev: w.e.Dev != nil, Made: time.Now().UTC(), work: w,
+	}
+	if w.snap.Serial > 0 || w.snap.LastRun != nil {
+		p.Store = w.store // before the first run it may be a store that nobody has made yet
 	}
 	if <-w.digested; w.digestErr != nil {
 		return nil, w.digestErr
@@ -236,6 +240,7 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 		p.Actions = append(p.Actions, w.untied(n)...)
 		if n.plan != nil {
 			w.mask(n.plan)
+			n.plan.Steps = w.announce(n)
 			p.Actions = append(p.Actions, *n.plan)
 		}
 		p.Actions = append(p.Actions, w.condemned(n)...)
@@ -260,11 +265,7 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 		slices.SortStableFunc(p.Actions, byAddress)
 	}
 	for i := range p.Actions {
-		if p.sleeping(&p.Actions[i]) {
-			p.Summary.InDev++
-			continue
-		}
-		p.Summary.count(p.Actions[i].Action, StatusDone)
+		p.count(&p.Actions[i])
 	}
 	p.Outputs, p.Used = w.plannedOutputs(ctx), w.used()
 	p.Warnings = append(append(append(p.Warnings, w.storeWarnings()...), w.hints()...), w.keptWarnings()...)

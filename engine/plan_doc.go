@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
@@ -80,6 +81,8 @@ type Planned struct {
 	Needs []string `json:"needs,omitempty"`
 	// Assets are the digests of what was prepared.
 	Assets map[string]string `json:"assets,omitempty"`
+	// Steps are the operations that this line announces. Nothing else is done to the resource.
+	Steps []plan.Step `json:"steps,omitempty"`
 	// Problem is why it is blocked.
 	Problem string `json:"problem,omitempty"`
 	Hint    string `json:"hint,omitempty"`
@@ -91,6 +94,8 @@ type Plan struct {
 	Format int    `json:"format"`
 	Stack  string `json:"stack"`
 	Stage  string `json:"stage"`
+	// Store is the identity of the store that was planned with, "" before the first run of the stage.
+	Store string `json:"store,omitempty"`
 	// Destroy: everything goes.
 	Destroy bool `json:"destroy,omitempty"`
 	// Drift: what the world changed since the last deploy goes back to what it was. Left is what the program changed
@@ -115,6 +120,8 @@ type Plan struct {
 	Unobserved bool `json:"unobserved,omitempty"`
 	// Recovered: the record was lost, and found again by reading.
 	Recovered bool `json:"recovered,omitempty"`
+	// Made is when everything had been read.
+	Made time.Time `json:"made,omitzero"`
 
 	work *work
 }

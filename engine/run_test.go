@@ -14,6 +14,7 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -381,22 +382,21 @@ func TestStoreAwayInMidRun(t *testing.T) {
 func TestSavedPlans(t *testing.T) {
 	b := newBench(t)
 	g := graph(res("a", m{"color": "red"}), res("b", m{}))
-	saved := b.plan(g)
-	hold := func(o *engine.ApplyOptions) { o.Saved = saved }
-	if _, err := b.apply(graph(res("a", m{"color": "blue"}), res("b", m{})), hold); !errors.Is(err, engine.ErrStale) || !strings.Contains(err.Error(), "the program") {
+	saved := b.saved(b.plan(g))
+	if _, err := b.give(saved, graph(res("a", m{"color": "blue"}), res("b", m{}))); !errors.Is(err, engine.ErrStale) || !strings.Contains(err.Error(), "the program") {
 		t.Fatalf("program: %v", err)
 	}
-	if r, err := b.apply(g, hold); err != nil || r.Summary.Created != 2 {
+	if r, err := b.give(saved, g); err != nil || r.Summary.Created != 2 {
 		t.Fatalf("%v", err)
 	}
-	if _, err := b.apply(g, hold); !errors.Is(err, engine.ErrStale) || !strings.Contains(err.Error(), "serial") {
+	if _, err := b.give(saved, g); !errors.Is(err, engine.ErrStale) || !strings.Contains(err.Error(), "serial") {
 		t.Fatalf("serial: %v", err)
 	}
 	g.Resources[0].Props, g.Resources[1].Props = m{"color": "blue"}, m{"color": "x"}
-	saved = b.plan(g)
+	saved = b.saved(b.plan(g))
 	b.world.of("a")[0].Shape = "drifted"
-	r, err := b.apply(g, hold)
-	if err != nil || r.Summary.Failed != 1 || r.Summary.Updated != 1 || !errors.Is(r.Failures[0], engine.ErrWorldChanged) {
+	r, err := b.give(saved, g)
+	if err != nil || r.Summary.Failed != 1 || r.Summary.Updated != 1 || !errors.Is(r.Failures[0], plan.ErrChanged) {
 		t.Fatalf("%v %+v %s", err, r.Summary, failures(r))
 	}
 	// Without a saved plan the change between look and work stops what would be replaced, too.
@@ -404,7 +404,7 @@ func TestSavedPlans(t *testing.T) {
 	p := b.plan(g)
 	b.world.of("a")[0].Shape = "drifted"
 	r, err = b.e.Apply(t.Context(), p, engine.ApplyOptions{Command: "deploy"})
-	if err != nil || !errors.Is(r.Failures[0], engine.ErrWorldChanged) || len(b.world.of("a")) != 1 {
+	if err != nil || !errors.Is(r.Failures[0], plan.ErrChanged) || len(b.world.of("a")) != 1 {
 		t.Fatalf("%v %s", err, failures(r))
 	}
 }
@@ -439,9 +439,10 @@ func TestPlanIsMadeAgainWhenTheStoreIsAnother(t *testing.T) {
 	store := &renamed{b.store, "planned"}
 	b.e.Store = store
 	g := graph(res("a", m{}))
-	saved, p := b.plan(g), b.plan(g)
+	p := b.plan(g)
+	saved := b.saved(p)
 	store.id = "made"
-	if _, err := b.e.Apply(t.Context(), p, engine.ApplyOptions{Command: "deploy", Saved: saved}); !errors.Is(err, engine.ErrStale) || !strings.Contains(err.Error(), "the store") {
+	if _, err := b.give(saved, g); !errors.Is(err, engine.ErrStale) || !strings.Contains(err.Error(), "the store") {
 		t.Errorf("a saved plan: %v", err)
 	}
 	if _, err := b.e.Apply(t.Context(), p, engine.ApplyOptions{Command: "deploy"}); err != nil {

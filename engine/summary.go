@@ -25,6 +25,15 @@ func (s *Summary) count(a Action, status Status) {
 	s.add(a, 1)
 }
 
+// count counts one line of a plan.
+func (p *Plan) count(a *Planned) {
+	if p.sleeping(a) {
+		p.Summary.InDev++
+		return
+	}
+	p.Summary.count(a.Action, StatusDone)
+}
+
 // add adds n to the counter of an action.
 func (s *Summary) add(a Action, n int) {
 	switch a {

@@ -12,7 +12,8 @@ import (
 // dirFact is the name of the stage-wide fact that says where the stack lies.
 const dirFact = "dir"
 
-// introduce adds to the first change of a run what it tells of the whole stage: the key that seals it, and where its program
+// introduce adds to the first change of a run what it tells of the whole stage: the key that seals it, the saved plan
+// that is applied, and where its program
 // lies, so that relative paths mean the same when the program is gone.
 func (r *run) introduce(change *statestore.Change) {
 	r.mu.Lock()
@@ -21,6 +22,9 @@ func (r *run) introduce(change *statestore.Change) {
 		return
 	}
 	r.keyed, change.KeyID = true, r.e.Key.ID()
+	if r.document != "" {
+		change.Meta = map[string][]byte{applyingFact: r.e.sealApplying(r.w.stage, applying{plan: r.document, run: r.id})}
+	}
 	if r.w.destroy || r.e.Root == "" || r.w.graph.Dir == "" {
 		return
 	}
@@ -30,7 +34,10 @@ func (r *run) introduce(change *statestore.Change) {
 	}
 	rel = filepath.ToSlash(rel)
 	if known, err := r.e.openDir(r.w.snap); err != nil || known != rel {
-		change.Meta = map[string][]byte{dirFact: r.e.Key.Seal(tree.Canonical(rel), state.Binding(r.w.stage, "\x00"+dirFact))}
+		if change.Meta == nil {
+			change.Meta = map[string][]byte{}
+		}
+		change.Meta[dirFact] = r.e.Key.Seal(tree.Canonical(rel), state.Binding(r.w.stage, "\x00"+dirFact))
 	}
 }
 

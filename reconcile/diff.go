@@ -32,6 +32,12 @@ type Step struct {
 	// Lost says that the path is an attribute which only the answer to the creation told, and which nobody has any more:
 	// the thing cannot be used.
 	Lost bool `json:"lost,omitempty"`
+	// Affects are further paths that the call may change by itself.
+	Affects []tree.Path `json:"affects,omitempty"`
+	// HaveDigest and WantDigest are keyed digests of both sides as they are, "" for one that is not known. They tell a
+	// value apart where only its mask is shown.
+	HaveDigest string `json:"-"`
+	WantDigest string `json:"-"`
 }
 
 // Mask stands for a secret value wherever people or files could see it.
@@ -73,7 +79,10 @@ type Operation[L any] struct {
 	// Alone says that the thing takes one such call at a time: the first of them is made, and the thing is looked at again
 	// before the next.
 	Alone bool
-	Do    func(context.Context, On[L]) error
+	// Affects are further paths that the call may change by itself, as a service resets one setting with another: they are
+	// announced with it.
+	Affects []tree.Path
+	Do      func(context.Context, On[L]) error
 }
 
 // Diff collects the differences that a kind's Compare states.
@@ -238,10 +247,13 @@ func Written[L, V any](d *Diff[L], path tree.Path, want V, call *Operation[L]) {
 	}
 	s := Step{Path: path, Want: Mask, Unknown: unknown, Secret: true, Replaces: call == nil}
 	if call != nil {
-		s.Call = call.Name
+		s.Call, s.Affects = call.Name, call.Affects
 	}
 	if recorded {
-		s.Have = Mask
+		s.Have, s.HaveDigest = Mask, last
+	}
+	if !unknown {
+		s.WantDigest = d.job.digest(path, w)
 	}
 	d.steps = append(d.steps, step[L]{s, call})
 }
@@ -257,7 +269,10 @@ func (d *Diff[L]) add(path tree.Path, want, have any, call *Operation[L]) {
 	}
 	s := Step{Path: path, Have: have, Want: want, Unknown: unknown, Replaces: call == nil}
 	if call != nil {
-		s.Call, s.Note = call.Name, call.Note
+		s.Call, s.Note, s.Affects = call.Name, call.Note, call.Affects
+	}
+	if s.HaveDigest = d.job.compared(path, have); !unknown {
+		s.WantDigest = d.job.compared(path, want)
 	}
 	for _, p := range d.job.ReplaceOn {
 		s.Replaces = s.Replaces || path.Within(p)
@@ -353,6 +368,14 @@ func encode(v any) any {
 		panic("reconcile: compare: " + err.Error())
 	}
 	return t
+}
+
+// compared is the keyed digest of one side of a difference, "" without a key.
+func (j *Job) compared(path tree.Path, v any) string {
+	if j.Digest == nil {
+		return ""
+	}
+	return j.Digest("compared "+j.Address+" "+string(path), tree.Canonical(v))
 }
 
 func (j *Job) digest(path tree.Path, v any) string {

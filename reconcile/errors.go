@@ -23,6 +23,8 @@ var (
 	ErrReplace = errors.New("needs replacing")
 	// ErrHoldsData refuses to delete a thing that holds users' data without leave.
 	ErrHoldsData = errors.New("holds data")
+	// ErrReadAgain is matched by a Permit that a later read may satisfy: reads may still show an older value.
+	ErrReadAgain = errors.New("an older value may be shown")
 	// ErrUnsettled is matched by an *UnsettledError.
 	ErrUnsettled = errors.New("does not settle")
 )

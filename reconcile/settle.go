@@ -94,7 +94,10 @@ func (s *settling[P, L, A]) round(ctx context.Context) (bool, error) {
 	}
 	s.keep(look)
 	if s.hooks.Permit != nil {
-		if err := s.hooks.Permit(look); err != nil {
+		switch err := s.hooks.Permit(look); {
+		case errors.Is(err, ErrReadAgain):
+			return false, errNotYet
+		case err != nil:
 			return false, &StopError{Err: err}
 		}
 	}
@@ -266,6 +269,9 @@ func (s *settling[P, L, A]) make(ctx context.Context, diff *Diff[L], now []step[
 			Mark: s.job.Mark, Dir: s.job.Dir, Assets: s.job.Assets, Secret: s.job.Secret, Changed: paths,
 			Dev: s.job.Dev, Redact: s.job.Redact, Since: s.since,
 			Remember: func(attrs any) { s.job.Last = props.Dump(attrs) },
+		}
+		if s.hooks.Calling != nil {
+			s.hooks.Calling(paths)
 		}
 		if err := st.call.Do(ctx, on); err != nil {
 			return &StepError{Verb: "set", Paths: paths, Err: err}

@@ -21,6 +21,8 @@ type Sim struct {
 	Director *Director
 	// Opts are those of every command.
 	Opts engine.PlanOptions
+	// Documents says that every plan is written as JSON and read back before it is applied.
+	Documents bool
 
 	catalog *reconcile.Catalog
 	key     *seal.Key
@@ -54,6 +56,8 @@ type Command struct {
 	Destroy bool
 	// PlanOnly: nothing is applied.
 	PlanOnly bool
+	// Saved, when set, is applied instead of a new plan.
+	Saved *engine.Plan
 	// Program: destroy knows the program, to look where it says when there is no record.
 	Program *engine.Graph
 }
@@ -100,10 +104,13 @@ func (s *Sim) command(ctx context.Context, c Command, r *Report) {
 	s.known = true
 	s.Director.Planning(true)
 	name := "deploy"
-	if c.Destroy {
+	switch {
+	case c.Saved != nil:
+		r.Plan = c.Saved
+	case c.Destroy:
 		name = "destroy"
 		r.Plan, r.Err = e.PlanDestroy(ctx, Stage(), c.Program, s.Opts)
-	} else {
+	default:
 		r.Plan, r.Err = e.Plan(ctx, c.Graph, s.Opts)
 	}
 	s.Director.Planning(false)
@@ -114,8 +121,17 @@ func (s *Sim) command(ctx context.Context, c Command, r *Report) {
 		r.Err = engine.ErrBlocked // as the command has it: found at plan, nothing is done
 		return
 	}
-	r.Result, r.Err = e.Apply(ctx, r.Plan, engine.ApplyOptions{
-		PlanOptions: s.Opts, Command: name, Approve: func(*engine.Plan) bool { return true },
+	plan, program := r.Plan, c.Graph
+	if s.Documents {
+		if plan, r.Err = throughDocument(r.Plan); r.Err != nil {
+			return
+		}
+	}
+	if c.Destroy {
+		program = c.Program
+	}
+	r.Result, r.Err = e.Apply(ctx, plan, engine.ApplyOptions{
+		PlanOptions: s.Opts, Command: name, Graph: program, Approve: func(*engine.Plan) bool { return true },
 	})
 }
 

@@ -8,9 +8,9 @@ import (
 
 // Object names one object of the cloud.
 type Object struct {
-	Kind     string
-	Location reconcile.Place
-	Identity string
+	Kind     string          `json:"kind,omitempty"`
+	Location reconcile.Place `json:"place,omitzero"`
+	Identity string          `json:"identity,omitempty"` // "" as long as it is not known
 }
 
 // Owners knows which address has each object: no two may claim one.

@@ -1,0 +1,265 @@
+package engine
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// acts reports a kind that acts on the outside when it is created, although nothing but its state is kept.
+func acts(spec *reconcile.Spec) bool { return spec.Rerun || spec.InDev }
+
+// announce lists the operations that a decision leads to: what is not listed here is not done.
+func (w *work) announce(n *node) []plan.Step {
+	var operations []plan.Operation
+	switch n.plan.Action {
+	case Unchanged, Wait, Blocked:
+		return nil
+	case Delete:
+		operations = slices.Concat(w.removals(n, n.rec.Generations), hookOperations(n))
+	case Forget:
+		operations = w.releases(n)
+	default:
+		operations = slices.Concat(w.making(n), hookOperations(n))
+	}
+	return []plan.Step{{ID: n.addr, Operations: operations}}
+}
+
+// making lists the operations of a declared resource.
+func (w *work) making(n *node) []plan.Operation {
+	if n.spec.Recorded {
+		return w.stateOnly(n)
+	}
+	object := state.Object{Kind: n.spec.Type, Location: n.access.place, Identity: n.look.Identity}
+	switch n.plan.Action {
+	case Create:
+		return w.creating(n, object)
+	case Replace:
+		return slices.Concat(w.taking(n, object), w.creating(n, object), w.replacing(n), w.settings(n, object))
+	case Move:
+		return []plan.Operation{{Verb: plan.Retag, Object: object}}
+	case Recover, Adopt:
+		return slices.Concat(w.taking(n, object), w.resuming(n, object), w.settings(n, object))
+	default:
+		return w.settings(n, object)
+	}
+}
+
+// stateOnly lists the operations of a kind that has no object: it acts, or is only written down.
+func (w *work) stateOnly(n *node) []plan.Operation {
+	if !acts(n.spec) {
+		return []plan.Operation{{Verb: plan.Write}}
+	}
+	run := plan.Operation{Verb: plan.Run, May: n.plan.May, Call: n.spec.Type, Want: runDigest(n.job)}
+	if n.plan.Action != Replace && n.plan.Action != Create || n.rec == nil {
+		return []plan.Operation{run}
+	}
+	return append(w.removals(n, n.rec.Generations), run)
+}
+
+// runDigest is the keyed digest of what a resource that acts is run with, "" as long as that is not known.
+func runDigest(job *reconcile.Job) string {
+	if job == nil || job.Digest == nil || job.Props == nil || len(job.Unknown) > 0 {
+		return ""
+	}
+	inputs := anyMap(job.Props)
+	for _, p := range job.Ignore {
+		inputs = tree.Without(inputs, p)
+	}
+	return job.Digest("run "+job.Address, tree.Canonical(inputs))
+}
+
+// creating lists what a creation may do: make the object, finish or give up one that an earlier run began, and take what
+// could not be looked for.
+func (w *work) creating(n *node, object state.Object) []plan.Operation {
+	number := uint64(1)
+	if n.rec != nil {
+		number = n.rec.NextNumber()
+	}
+	object.Identity = ""
+	var more []plan.Operation
+	if c := n.rec.Candidate(); c != nil {
+		number = min(number, c.Number)
+		more = append(more, removal(c, true))
+	}
+	if live := n.rec.Live(); live != nil && n.plan.Action == Create && n.look.NotYet {
+		number = min(number, live.Number)
+		more = append(more, taken(state.Object{Kind: live.Kind, Location: live.Location, Identity: live.Identity})...)
+	}
+	if n.plan.Action == Create && n.unsought {
+		more = append(more, taken(object)...)
+	}
+	more = append(more, givenUp(n.spec, object, number)...)
+	return append([]plan.Operation{{Verb: plan.Create, Object: object, Generation: number, May: n.plan.May}}, more...)
+}
+
+// givenUp lists the deletion of an object whose creation answered what nobody heard.
+func givenUp(spec *reconcile.Spec, object state.Object, number uint64) []plan.Operation {
+	if len(spec.Once) == 0 {
+		return nil
+	}
+	return []plan.Operation{{Verb: plan.Remove, Object: object, Generation: number, May: true}}
+}
+
+// taken lists what is done to an object that is known to be there only when it is looked for again.
+func taken(object state.Object) []plan.Operation {
+	return []plan.Operation{{Verb: plan.Take, Object: object, May: true}, {Verb: plan.Set, May: true}}
+}
+
+// taking lists the taking over of an object that the state does not know.
+func (w *work) taking(n *node, object state.Object) []plan.Operation {
+	if n.look.Absent || n.present() != nil {
+		return nil
+	}
+	return []plan.Operation{{Verb: plan.Take, Object: object, Owner: n.look.Owner}}
+}
+
+// resuming lists how a creation goes on that an earlier run began.
+func (w *work) resuming(n *node, object state.Object) []plan.Operation {
+	c := n.rec.Candidate()
+	if c == nil {
+		return nil
+	}
+	object.Identity = ""
+	create := plan.Operation{Verb: plan.Create, Object: object, Generation: c.Number, May: true}
+	return []plan.Operation{create, removal(c, true)}
+}
+
+// replacing lists the deletion of what a new object takes the place of.
+func (w *work) replacing(n *node) []plan.Operation {
+	if n.rec.Live() == nil {
+		if n.look.Absent || n.rec.Candidate() != nil {
+			return nil // a candidate is given up with its creation
+		}
+		object := state.Object{Kind: n.spec.Type, Location: n.access.place, Identity: n.look.Identity}
+		return []plan.Operation{deletion(n.decl.Options.Retain, plan.Operation{Object: object, Generation: n.plan.Generation, May: n.plan.May, Data: w.mayDelete(n)})}
+	}
+	live := n.rec.Live()
+	o := removal(live, n.plan.May)
+	o.Data = w.mayDelete(n)
+	return []plan.Operation{deletion(n.decl.Options.Retain, o)}
+}
+
+// deletion is the deletion of an object, or where it is retained its release.
+func deletion(retain bool, o plan.Operation) plan.Operation {
+	o.Verb = plan.Remove
+	if retain {
+		o.Verb = plan.Release
+	}
+	return o
+}
+
+// removal is the deletion of a generation.
+func removal(g *state.Generation, may bool) plan.Operation {
+	return plan.Operation{
+		Verb: plan.Remove, Object: state.Object{Kind: g.Kind, Location: g.Location, Identity: g.Identity}, Generation: g.Number, May: may,
+	}
+}
+
+// removals lists the deletion of generations.
+func (w *work) removals(n *node, gens []*state.Generation) []plan.Operation {
+	var operations []plan.Operation
+	for _, g := range gens {
+		o := removal(g, false)
+		o.Data = w.mayDelete(n)
+		if kind, ok := w.e.Catalog.Kind(g.Kind); ok && kind.Spec().Recorded {
+			o.Verb = plan.Write
+			if acts(kind.Spec()) {
+				o.Verb = plan.Undo
+			}
+		}
+		operations = append(operations, o)
+	}
+	return operations
+}
+
+// releases lists what is done where a resource is no longer managed: its live object stays.
+func (w *work) releases(n *node) []plan.Operation {
+	live := n.rec.Live()
+	operations := []plan.Operation{{Verb: plan.Detach}}
+	for _, g := range n.rec.Generations {
+		if g == live {
+			object := state.Object{Kind: g.Kind, Location: g.Location, Identity: g.Identity}
+			operations = append(operations, plan.Operation{Verb: plan.Release, Object: object, Generation: g.Number})
+			continue
+		}
+		operations = append(operations, w.removals(n, []*state.Generation{g})...)
+	}
+	return operations
+}
+
+// settings lists the changes in place: those that the comparison showed, and what is known later.
+func (w *work) settings(n *node, object state.Object) []plan.Operation {
+	var operations []plan.Operation
+	for _, s := range n.look.Steps {
+		if s.Replaces && !s.Unknown {
+			continue
+		}
+		operations = append(operations, setting(object, s, n.plan.Action == Replace && n.plan.May))
+	}
+	if w.o.NoObserve {
+		for _, r := range n.plan.Reasons {
+			operations = append(operations, plan.Operation{Verb: plan.Set, Object: object, Path: r.Path, May: true})
+		}
+	}
+	if n.job == nil {
+		return operations
+	}
+	for _, p := range slices.Sorted(maps.Keys(n.job.Unknown)) {
+		announced := func(o plan.Operation) bool { return o.Path == p }
+		if !slices.ContainsFunc(operations, announced) {
+			operations = append(operations, plan.Operation{Verb: plan.Set, Object: object, Path: p, May: true})
+		}
+	}
+	return operations
+}
+
+// setting is the change of one path.
+func setting(object state.Object, s reconcile.Step, may bool) plan.Operation {
+	o := plan.Operation{
+		Verb: plan.Set, Object: object, Path: s.Path, Call: s.Call, Have: s.HaveDigest, Want: s.WantDigest, Affects: s.Affects,
+		May: may || s.Unknown,
+	}
+	if s.Want == nil && !s.Unknown {
+		o.Verb = plan.Unset
+	}
+	return o
+}
+
+// hookOperations lists the hooks of a resource that is changed.
+func hookOperations(n *node) []plan.Operation {
+	before, after := n.hooks()
+	var operations []plan.Operation
+	for _, h := range slices.Concat(before, after) {
+		operations = append(operations, plan.Operation{Verb: plan.Hook, Call: cmp.Or(h.Run, h.Func)})
+	}
+	return operations
+}
+
+// condemnedStep announces the deletion of one object that was left behind, or its release.
+func (w *work) condemnedStep(n *node, line *Planned) []plan.Step {
+	g := &state.Generation{Number: line.Generation, Kind: line.Kind, Location: line.Place, Identity: line.Identity}
+	operations := w.removals(n, []*state.Generation{g})
+	switch line.Action {
+	case Delete:
+	case Forget:
+		operations[0].Verb = plan.Release
+	default:
+		return nil
+	}
+	return []plan.Step{{ID: n.addr + "/delete", Operations: operations}}
+}
+
+// untieStep announces that paths of a member of a cycle are emptied.
+func untieStep(n *node, paths []Reason) []plan.Step {
+	var operations []plan.Operation
+	for _, r := range paths {
+		operations = append(operations, plan.Operation{Verb: plan.Unset, Path: r.Path, May: true})
+	}
+	return []plan.Step{{ID: n.addr + "/untie", Operations: operations, Only: true}}
+}

@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// contract is what a plan announces of one address, and what the run has done of it. One goroutine uses it at a time.
+type contract struct {
+	step plan.Step // all operations of the address, those of steps that touch only listed paths left out
+	only plan.Step // those
+	// resumed says that an earlier run began to apply this very plan.
+	resumed bool
+	// begun is the generation that this run creates, or goes on creating; 0 for none.
+	begun  uint64
+	called []tree.Path // set by calls of this run
+	shown  []Reason
+}
+
+// contracts sorts what a plan announces by address.
+func contracts(p *Plan, resumed bool) map[string]*contract {
+	all := make(map[string]*contract, len(p.Actions))
+	for i := range p.Actions {
+		line := &p.Actions[i]
+		if len(line.Steps) == 0 {
+			continue
+		}
+		c := all[line.Address]
+		if c == nil {
+			c = &contract{resumed: resumed, step: plan.Step{ID: line.Address}, only: plan.Step{ID: line.Address, Only: true}}
+			all[line.Address] = c
+		}
+		c.shown = append(c.shown, line.Reasons...)
+		for _, s := range line.Steps {
+			if s.Only {
+				c.only.Operations = append(c.only.Operations, s.Operations...)
+				continue
+			}
+			c.step.Operations = append(c.step.Operations, s.Operations...)
+		}
+	}
+	if resumed {
+		for _, c := range all {
+			c.recall()
+		}
+	}
+	return all
+}
+
+// recall takes all announced changes for made: an earlier run of the same plan may have made them.
+func (c *contract) recall() {
+	for _, o := range c.step.Operations {
+		if o.Verb == plan.Set || o.Verb == plan.Unset {
+			c.called = append(c.called, o.Path)
+		}
+	}
+}
+
+// created reports that a generation is of this plan's own making.
+func (c *contract) created(g *state.Generation) bool {
+	return g.Number == c.begun || g.Intent || c.resumed && slices.ContainsFunc(c.step.Operations, func(o plan.Operation) bool {
+		return o.Verb == plan.Create && g.Number >= o.Generation
+	})
+}
+
+// contract is that of a node: an empty one where nothing is announced.
+func (r *run) contract(n *node) *contract {
+	if c := r.contracts[n.addr]; c != nil {
+		return c
+	}
+	return &contract{step: plan.Step{ID: n.addr}}
+}
+
+// proposed is what is about to be done to a generation, with what a look showed of it.
+func (r *run) proposed(n *node, v plan.Verb, g *state.Generation, look reconcile.Look) plan.Seen {
+	c := r.contract(n)
+	identity := g.Identity
+	if identity == "" {
+		identity = look.Identity
+	}
+	return plan.Seen{
+		Operation: plan.Operation{
+			Verb: v, Object: state.Object{Kind: g.Kind, Location: g.Location, Identity: identity}, Generation: g.Number,
+			Owner: look.Owner, Data: look.Holds,
+		},
+		OwnCreation: c.created(g), Called: c.called, Absent: look.Absent, Fresh: r.mayBeOlder(g),
+	}
+}
+
+// mayBeOlder reports that reads may still show an older value than the one that the plan was made with, or than our own last
+// write.
+func (r *run) mayBeOlder(g *state.Generation) bool {
+	kind, ok := r.e.Catalog.Kind(g.Kind)
+	if !ok || kind.Spec().Visibility == 0 {
+		return false
+	}
+	since := r.announcedAt
+	if g.Written.After(since) {
+		since = g.Written
+	}
+	return time.Since(since) < kind.Spec().Visibility
+}
+
+// permits holds one operation to the plan.
+func (r *run) permits(n *node, x plan.Seen) error {
+	return r.changed(n, r.contract(n).step.Permits(x))
+}
+
+// changed turns a refusal into what the user can act on.
+func (r *run) changed(n *node, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, plan.ErrOlder):
+		return fmt.Errorf("%w: %w", reconcile.ErrReadAgain, err)
+	}
+	return reconcile.WithHint(err, "plan again: it shows what %s needs now", n.addr)
+}
+
+// permitSteps holds the changes in place that a look calls for to the plan. Where something is replaced nothing is set.
+func (r *run) permitSteps(n *node, g *state.Generation, look reconcile.Look) error {
+	if len(look.Replaces()) > 0 {
+		return nil
+	}
+	for _, s := range look.Steps {
+		x := r.proposed(n, plan.Set, g, look)
+		x.Path, x.Call, x.Have, x.Want = s.Path, s.Call, s.HaveDigest, s.WantDigest
+		switch {
+		case isMarkStep(s):
+			x.Verb = plan.Retag
+		case s.Want == nil:
+			x.Verb = plan.Unset
+		}
+		if err := r.contract(n).step.Permits(x); err != nil {
+			return r.changed(n, r.described(n, s, err))
+		}
+	}
+	return nil
+}
+
+// described names what the plan announced at a path and what was found there.
+func (r *run) described(n *node, s reconcile.Step, err error) error {
+	e, ok := errors.AsType[*plan.ChangedError](err)
+	if !ok {
+		return err
+	}
+	now := r.w.reason(n, s)
+	e.Found = string(tree.Canonical(now.Have))
+	for _, shown := range r.contract(n).shown {
+		if shown.Path == s.Path {
+			e.Announced = fmt.Sprintf("%s → %s", tree.Canonical(shown.Have), wanted(shown))
+		}
+	}
+	return e
+}
+
+// wanted is what a reason wants, for people.
+func wanted(r Reason) string {
+	if r.Unknown {
+		return "known later"
+	}
+	return string(tree.Canonical(r.Want))
+}
+
+// permitRun holds to the plan what a resource without an object does: it acts, or is only written down.
+func (r *run) permitRun(n *node, job *reconcile.Job) error {
+	x := plan.Seen{Operation: plan.Operation{Verb: plan.Write}}
+	if acts(n.spec) {
+		x.Verb, x.Call, x.Want = plan.Run, n.spec.Type, runDigest(job)
+	}
+	return r.permits(n, x)
+}

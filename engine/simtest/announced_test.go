@@ -1,0 +1,144 @@
+package simtest_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/athanor-dev/athanor/engine/simtest"
+)
+
+// course is what a command did, and what it left.
+type course struct {
+	shape  string
+	writes []string // calls that changed something, and commits, sorted
+	failed string
+}
+
+// follow plays a scenario's setup and then its command once, with its plan in memory or read back from JSON.
+func (sc *scenario) follow(t *testing.T, documents bool) (c course) {
+	synctest.Test(t, func(t *testing.T) {
+		s, ctx := newSim(t), t.Context()
+		if err := sc.begin(ctx, s); err != nil {
+			t.Fatal(err)
+		}
+		s.Documents = documents
+		r := s.Run(ctx, sc.do, nil)
+		if r.Failed() {
+			c.failed = failure(r).Error()
+		}
+		for _, e := range r.Events {
+			if e.Sort != simtest.Reading {
+				c.writes = append(c.writes, e.Name)
+			}
+		}
+		slices.Sort(c.writes)
+		var err error
+		if c.shape, err = s.Shape(ctx); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return c
+}
+
+// TestPlanRoundTrip: a plan that was written as JSON and read back does what the one in memory does: the same calls, the same
+// commits, the same end.
+func TestPlanRoundTrip(t *testing.T) {
+	for _, sc := range append(scenarios(), matrix()...) {
+		if sc.do.PlanOnly {
+			continue
+		}
+		t.Run(sc.name, func(t *testing.T) {
+			t.Parallel()
+			memory, document := sc.follow(t, false), sc.follow(t, true)
+			if memory.failed != document.failed {
+				t.Errorf("in memory it ends with %q, read back with %q", memory.failed, document.failed)
+			}
+			if !slices.Equal(memory.writes, document.writes) {
+				t.Errorf("in memory it does\n%s\nand read back\n%s", strings.Join(memory.writes, "\n"), strings.Join(document.writes, "\n"))
+			}
+			if memory.shape != document.shape {
+				t.Errorf("in memory it ends as\n%s\nand read back as\n%s", memory.shape, document.shape)
+			}
+		})
+	}
+}
+
+// TestInterruptedPlanIsGivenAgain: a saved plan whose application was cut anywhere can be given again. What is done is left
+// out, the rest is done, and the end is that of an undisturbed run.
+func TestInterruptedPlanIsGivenAgain(t *testing.T) {
+	for i, sc := range append(scenarios(), matrix()...) {
+		if sc.do.PlanOnly || sc.fails || sc.cell && i%10 != 0 {
+			continue
+		}
+		t.Run(sc.name, func(t *testing.T) {
+			t.Parallel()
+			ref := sc.inBubble(t, point{}, nil)
+			for n, e := range ref.first.Events {
+				if e.Sort == simtest.Reading || (n+len(sc.name))%4 != 0 { // a part of them, every day
+					continue
+				}
+				for _, o := range simtest.Cuts(e) {
+					if e.Name == "commit finish" && o == simtest.AfterStore {
+						continue // it came to its end, and the plan is used up
+					}
+					if sc.inScope(e.Name, o, false) {
+						sc.giveAgain(t, e.Name, o, ref)
+					}
+				}
+			}
+		})
+	}
+}
+
+// giveAgain saves a plan, cuts its application at an event, and gives it again.
+func (sc *scenario) giveAgain(t *testing.T, event string, o simtest.Outcome, ref *outcome) {
+	synctest.Test(t, func(t *testing.T) {
+		s, ctx := newSim(t), t.Context()
+		if err := sc.begin(ctx, s); err != nil {
+			t.Fatal(err)
+		}
+		planned := sc.do
+		planned.PlanOnly = true
+		saved := s.Run(ctx, planned, nil)
+		if saved.Err != nil {
+			t.Fatal(saved.Err)
+		}
+		s.Documents = true
+		given := sc.do
+		given.Saved = saved.Plan
+		cut := s.Run(ctx, given, once(event, o))
+		if !cut.Hit {
+			return // a document is read anew: it met no such event
+		}
+		r := s.Run(ctx, given, nil)
+		if !cut.Failed() {
+			return
+		}
+		if r.Failed() {
+			t.Errorf("%s %s: given again, it ends with: %v", event, o, failure(r))
+			return
+		}
+		shape, err := s.Shape(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shape != ref.shape {
+			t.Errorf("%s %s: it ends as\n%s\nand not\n%s", event, o, shape, ref.shape)
+		}
+	})
+}
+
+// begin plays what happened before a scenario.
+func (sc *scenario) begin(ctx context.Context, s *simtest.Sim) error {
+	for i, do := range sc.setup {
+		if err := do(ctx, s); err != nil {
+			return fmt.Errorf("setup, step %d: %w", i+1, err)
+		}
+	}
+	s.Opts = sc.opts
+	return nil
+}
