@@ -143,6 +143,25 @@ func quietLaw(tree []source) []breach {
 	return out
 }
 
+// waitLaw: a run waits through reconcile.Wait alone, which an interrupt ends. Timers elsewhere are excused by name. Commands
+// draw and watch files beside runs, and harnesses wait for what they start.
+func waitLaw(tree []source) []breach {
+	timers := []string{"time.After", "time.AfterFunc", "time.NewTimer", "time.NewTicker", "time.Tick", "time.Sleep"}
+	var out []breach
+	for _, s := range tree {
+		if s.test() || s.harness() || s.main() || roomOf(s.dir()) == "cmd" {
+			continue
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			if name := s.called(n); slices.Contains(timers, name) {
+				out = append(out, breach{s.path + ":waits", fmt.Sprintf("%s calls %s: wait through reconcile.Wait, which an interrupt ends", s.at(n), name)})
+			}
+			return true
+		})
+	}
+	return out
+}
+
 func loud(name string) bool {
 	switch name {
 	case "time.Sleep", "os.Exit", "fmt.Print", "fmt.Println", "fmt.Printf":

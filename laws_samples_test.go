@@ -225,6 +225,9 @@ func f() {
 `
 	expect(t, quietLaw(read(t, "engine/a.go", bad)), "fmt.Println", "log.Fatal", "log/slog.Info", "os.Exit", "time.Sleep", "builtin println")
 	expect(t, quietLaw(read(t, "engine/a_test.go", bad, "cmd/a.go", bad, "tools/a/main.go", strings.Replace(bad, "package a", "package main", 1))))
+	waits := "package a\n\nimport \"time\"\n\nfunc f() { <-time.After(1); time.NewTimer(1); time.NewTicker(1); time.Sleep(1); time.AfterFunc(1, f); time.Now() }\n"
+	expect(t, waitLaw(read(t, "engine/a.go", waits)), "time.After:", "time.NewTimer", "time.NewTicker", "time.Sleep", "time.AfterFunc")
+	expect(t, waitLaw(read(t, "engine/a_test.go", waits, "cmd/a.go", waits, "engine/simtest/a.go", waits)))
 	expect(t, quietLaw(read(t, "engine/a.go", "package a\n\nfunc f(log, time T) { log.Print(); time.Sleep() }\n")))
 }
 
