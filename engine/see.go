@@ -3,14 +3,10 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
 )
-
-// stumbling bounds how long a read is tried again that is refused for a while. One that fails is bounded by attempts.
-const stumbling = 30 * time.Second
 
 // see looks at one thing: as long as the kind or the resource allows, and again where the error says so.
 func (w *work) see(ctx context.Context, kind reconcile.Any, job *reconcile.Job) (reconcile.Look, error) {
@@ -33,29 +29,10 @@ func discoverBy(ctx context.Context, p reconcile.Provider, scope reconcile.Scope
 func patient[T any](ctx context.Context, cloud reconcile.Cloud, bound time.Duration, read func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(bound, reconcile.DefaultTimeout))
 	defer cancel()
-	attempts, since := reconcile.Reads(ctx), time.Now()
-	for {
-		answer, err := read(ctx)
-		if err == nil || ctx.Err() != nil || cloud == nil {
-			return answer, err
+	return reconcile.Retry(ctx, func(err error) reconcile.Class {
+		if cloud == nil {
+			return reconcile.Unknown
 		}
-		class := cloud.Classify(err)
-		if !class.Retries() || time.Since(since) > stumbling {
-			return answer, err
-		}
-		if spent := attempts.Failed(class, err); spent != nil {
-			return answer, spent
-		}
-		if stopped := attempts.Wait(ctx, err); stopped != nil {
-			return answer, cmp.Or(interruption(stopped), err)
-		}
-	}
-}
-
-// interruption is an error when it says that the run was asked to stop, else nil.
-func interruption(err error) error {
-	if errors.Is(err, reconcile.ErrInterrupted) {
-		return err
-	}
-	return nil
+		return cloud.Classify(err)
+	}, read)
 }

@@ -131,6 +131,9 @@ func newAttempts(ctx context.Context, patience patience) *Attempts {
 // Failed counts a failure. It returns nil while there are attempts left, and an *AttemptsError when there are none. A class
 // that was given to the error, or one that is no failure of the service, costs no attempt: only time bounds those.
 func (a *Attempts) Failed(class Class, err error) error {
+	if spent, ok := errors.AsType[*AttemptsError](err); ok {
+		return spent // whoever made the call has tried it often enough
+	}
 	if _, given := ClassGiven(err); given || class != Transient {
 		return nil
 	}
@@ -153,6 +156,34 @@ func (a *Attempts) Wait(ctx context.Context, why error) error {
 func (a *Attempts) Succeeded() {
 	a.failed = 0
 	a.pause.Reset()
+}
+
+// stumbling bounds how long a read is tried again that is refused for a while. One that fails is bounded by attempts.
+const stumbling = 30 * time.Second
+
+// Retry reads, again as long as the error's class says so and there are attempts left. An interrupt is its error only where it
+// ends a wait; otherwise the error is that of the last attempt.
+func Retry[T any](ctx context.Context, classOf func(error) Class, read func(context.Context) (T, error)) (T, error) {
+	attempts, since := Reads(ctx), time.Now()
+	for {
+		answer, err := read(ctx)
+		if err == nil || ctx.Err() != nil {
+			return answer, err
+		}
+		class := classOf(err)
+		if !class.Retries() || time.Since(since) > stumbling {
+			return answer, err
+		}
+		if spent := attempts.Failed(class, err); spent != nil {
+			return answer, spent
+		}
+		switch stopped := attempts.Wait(ctx, err); {
+		case errors.Is(stopped, ErrInterrupted):
+			return answer, stopped
+		case stopped != nil:
+			return answer, err
+		}
+	}
 }
 
 // AttemptsError says that a call failed as often as it may. Err is how it failed the last time.

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"unsafe"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
@@ -116,9 +117,29 @@ func (c *Cloud) prepared(cfg sdk.Config) *sdk.Config {
 	if cfg.Credentials != nil {
 		cfg.Credentials = credentials{cfg.Credentials}
 	}
+	cfg.HTTPClient = limited(cfg.HTTPClient)
 	cfg.APIOptions = append(cfg.APIOptions, c.pass)
 	return &cfg
 }
+
+// limited is a client of the SDK whose attempts end when the service is silent for too long.
+func limited(client sdk.HTTPClient) sdk.HTTPClient {
+	if client == nil {
+		client = awshttp.NewBuildableClient()
+	}
+	return doer{reconcile.LimitAttempts(tripper{client})}
+}
+
+type (
+	tripper struct{ sdk.HTTPClient }
+	doer    struct{ http.RoundTripper }
+)
+
+// RoundTrip makes a client of the SDK a transport.
+func (t tripper) RoundTrip(req *http.Request) (*http.Response, error) { return t.HTTPClient.Do(req) }
+
+// Do makes a transport a client of the SDK.
+func (d doer) Do(req *http.Request) (*http.Response, error) { return d.RoundTripper.RoundTrip(req) }
 
 var errNoRegion = errors.New("no region")
 
@@ -144,9 +165,9 @@ func (c *Cloud) Place(ctx context.Context) (reconcile.Place, error) {
 	if cfg.Region == "" {
 		return reconcile.Place{}, reconcile.WithHint(errNoRegion, "set region in the settings of aws, AWS_REGION, or a region in the profile")
 	}
-	out, err := sts.NewFromConfig(cfg, func(o *sts.Options) {
-		o.Retryer = retry.NewStandard() // nobody else repeats this one, and it has no effect
-	}).GetCallerIdentity(ctx, nil)
+	out, err := reconcile.Retry(ctx, classOf, func(ctx context.Context) (*sts.GetCallerIdentityOutput, error) {
+		return sts.NewFromConfig(cfg).GetCallerIdentity(ctx, nil)
+	})
 	if err != nil {
 		return reconcile.Place{}, err
 	}

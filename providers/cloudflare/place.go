@@ -7,9 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/cenkalti/backoff/v4"
 	"github.com/cloudflare/cloudflare-go/v6/accounts"
 	"github.com/cloudflare/cloudflare-go/v6/packages/pagination"
 	"github.com/cloudflare/cloudflare-go/v6/zones"
@@ -63,25 +61,9 @@ func (c *Cloud) alone(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// again repeats a read that nobody else repeats. When time ends it tells what went wrong last.
+// again repeats a read that nobody else repeats.
 func again[T any](ctx context.Context, read func(context.Context) (T, error)) (T, error) {
-	policy := backoff.WithContext(backoff.WithMaxRetries(backoff.NewExponentialBackOff(
-		backoff.WithInitialInterval(200*time.Millisecond), backoff.WithMaxInterval(5*time.Second)), 4), ctx)
-	var last error
-	v, err := backoff.RetryWithData(func() (T, error) {
-		v, err := read(context.WithValue(ctx, askingKey{}, true))
-		if ctx.Err() == nil {
-			last = err
-		}
-		if err != nil && !classOf(err).Retries() {
-			err = backoff.Permanent(err)
-		}
-		return v, err
-	}, policy)
-	if err != nil && last != nil {
-		err = last
-	}
-	return v, err
+	return reconcile.Retry(context.WithValue(ctx, askingKey{}, true), classOf, read)
 }
 
 // account is what is asked for: an id, a name, or "".
