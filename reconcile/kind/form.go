@@ -220,6 +220,9 @@ func number(t reflect.Type, unit int64, wire any) (any, error) {
 			wire = n
 		}
 	}
+	if i, ok := wire.(int); ok { // a body that was written in Go
+		wire = int64(i)
+	}
 	n, ok := wire.(int64)
 	if !ok {
 		return nil, fmt.Errorf("a %T, which is no whole number", wire)

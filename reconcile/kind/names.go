@@ -31,7 +31,10 @@ type members struct{ of reflect.Type }
 
 func namesOf(of any) func(string) (bool, string) {
 	if m, ok := of.(members); ok {
-		return func(name string) (bool, string) { return hasField(m.of, name, jsonField) }
+		return func(name string) (bool, string) {
+			ok, _ := hasField(m.of, name, jsonField) // a client may wrap its values: a document is written without them
+			return ok, ""
+		}
 	}
 	if v := reflect.ValueOf(of); v.Kind() == reflect.Slice {
 		return func(name string) (bool, string) {

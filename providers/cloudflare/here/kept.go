@@ -39,7 +39,9 @@ type Kept[P, A any] struct {
 // Kind is the variant. It is in the record alone: what is declared is what there is.
 func (k Kept[P, A]) Kind() *reconcile.Kind[P, Live[P, A], A] {
 	return &reconcile.Kind[P, Live[P, A], A]{
-		Type: Type(k.Stands), Stands: k.Stands, Doc: k.Doc, Recorded: true, Moves: k.Moves, Check: k.Check, Defaults: k.Defaults, Source: k.Source,
+		Type: Type(k.Stands), Stands: k.Stands, Doc: k.Doc, Recorded: true, Check: k.Check, Defaults: k.Defaults, Source: k.Source,
+		// What the tags of the props say of calls and readiness is about the kind in the cloud.
+		Tags: func() (reconcile.Tags, error) { return reconcile.Tags{Moves: k.Moves}, nil },
 		Observe: func(_ context.Context, site reconcile.Site[P, A]) (Live[P, A], error) {
 			return Recorded(site, k.Defaults)
 		},

@@ -144,3 +144,11 @@ func setConsumer(want ConsumerProps) *reconcile.Operation[liveConsumer] {
 		return updateConsumer(ctx, on.Cloud, on.Place.Account, live, want)
 	}}
 }
+
+// whole finds a time that is not in whole units.
+func whole(path tree.Path, span *time.Duration, unit time.Duration) props.Errors {
+	if span == nil || *span%unit == 0 {
+		return nil
+	}
+	return props.Errors{{Path: path, Problem: "want whole " + map[time.Duration]string{time.Second: "seconds", time.Millisecond: "milliseconds"}[unit]}}
+}

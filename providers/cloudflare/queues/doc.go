@@ -14,7 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-//go:embed queue.go queue_props.go consumer.go consumer_props.go
+//go:embed queue.go consumer.go consumer_props.go
 var source embed.FS
 
 const (

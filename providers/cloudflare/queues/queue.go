@@ -2,116 +2,217 @@ package queues
 
 import (
 	"context"
-	"slices"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/cloudflare/cloudflare-go/v6/option"
+	"github.com/cloudflare/cloudflare-go/v6/packages/pagination"
 	sdk "github.com/cloudflare/cloudflare-go/v6/queues"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
-	"github.com/athanor-dev/athanor/reconcile/token"
-	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 )
-
-// liveQueue is a queue as it was seen.
-type liveQueue struct {
-	id, name  string
-	delay     time.Duration
-	retention time.Duration
-	paused    bool
-	messages  int64
-}
 
 type (
-	queueSite = reconcile.Site[QueueProps, Queue]
-	queueDiff = reconcile.Diff[liveQueue]
+	// ID is the identity of a queue, by which it has consumers.
+	ID string
+	// Name is that of a queue, by which Workers are bound to it and dead letters reach it.
+	Name string
 )
 
-var queueKind = &reconcile.Kind[QueueProps, liveQueue, Queue]{
+// QueueProps declare a queue. Limits are those of
+// https://developers.cloudflare.com/queues/platform/limits/
+type QueueProps struct {
+	// Name of the queue: up to 63 lower-case letters, digits and -, with neither end a -. Default: none, a name is
+	// generated. Changing it replaces the queue.
+	Name string
+	// DeliveryDelay is how long each new message is kept back, in whole seconds.
+	DeliveryDelay time.Duration `prop:"min=0s,max=24h,default=0s" wire:"delivery_delay"`
+	// DeliveryPaused keeps messages from consumers.
+	DeliveryPaused bool `prop:"default=false" wire:"delivery_paused"`
+	// MessageRetention is how long a message is kept, in whole seconds. A shorter time deletes messages.
+	MessageRetention *time.Duration `prop:"min=1m,max=14d,default=4d" wire:"message_retention_period"`
+}
+
+// Queue is what others may refer to of a queue.
+type Queue struct {
+	// ID of the queue, for consumers.
+	ID ID `attr:"early"`
+	// Name of the queue, for Workers that send to it and for dead letters.
+	Name Name `attr:"early"`
+}
+
+// liveQueue is an observed queue.
+type liveQueue struct {
+	attrs    Queue
+	have     QueueProps
+	messages float64
+}
+
+type queueSite = kind.Site[QueueProps, Queue]
+
+var queueTable = kind.TableOf[QueueProps]().For(kind.In(kind.JSON(sdk.QueueEditParams{}.Queue.Settings.Value)), kind.Out(kind.JSON(sdk.QueueSettings{})))
+
+var queueKind = kind.Kind[QueueProps, liveQueue, Queue]{
 	Type: queueType,
 	Doc: "A queue of Cloudflare Queues with its settings. Its messages are not managed: a queue with messages in it holds " +
-		"data, and deleting it needs leave. Queues have no tags, so that its name tells whose it is.",
+		"data, and deleting it needs permission. Queues have no tags, so that the name proves ownership.",
 
-	Observe:  observeQueue,
-	Create:   createQueue,
-	Compare:  compareQueue,
-	Attrs:    func(live liveQueue) Queue { return Queue{ID: ID(live.id), Name: Name(live.name)} },
-	Delete:   deleteQueue,
-	Identity: func(q Queue) string { return string(q.ID) },
+	Observe:    observeQueue,
+	Create:     createQueue,
+	Compare:    compareQueue,
+	Attributes: func(live liveQueue) Queue { return live.attrs },
+	Delete:     deleteQueue,
+	Identity:   func(q Queue) string { return string(q.ID) },
 
-	Naming: func(QueueProps, reconcile.Place) reconcile.Naming {
-		return reconcile.Naming{Max: 63, Lower: true}
+	Props: queueTable,
+	Named: &kind.Named[QueueProps, liveQueue]{
+		Given: func(want QueueProps) string { return want.Name },
+		Rule:  func(QueueProps) kind.NameRule { return kind.NameRule{Max: 63, Marks: "-", Lower: true, Inner: true} },
+		Live:  func(live liveQueue) string { return string(live.attrs.Name) },
 	},
-	Given: func(want QueueProps) string { return want.Name },
-	Defaults: func(want QueueProps) QueueProps {
-		if want.MessageRetention == nil {
-			want.MessageRetention = new(4 * 24 * time.Hour)
+	HoldsData: &kind.HoldsData[QueueProps, liveQueue]{Now: func(live liveQueue) bool { return live.messages > 0 }},
+	List:      listQueues,
+
+	API: kind.API{
+		Source: source,
+		Calls: []string{
+			"Queues.ListQueues", "Queues.GetQueue", "Queues.CreateQueue", "Queues.PatchQueue", "Queues.DeleteQueue", "Queues.GetMetricsQueue",
+		},
+		Permissions: cloudflare.ReadWrite("Queues"),
+	},
+}.First()
+
+// compareQueue sets all settings that differ by one call.
+func compareQueue(d *kind.Diff[liveQueue], want QueueProps, live liveQueue) {
+	kind.Compare(d, queueTable, want, live.have, kind.Set("PatchQueue", func(ctx context.Context, u kind.Update[liveQueue]) error {
+		settings := kind.Document{}
+		if err := queueTable.Changed(want, u.Live.have, u.Changed, settings); err != nil {
+			return err
 		}
-		return want
-	},
-	Check:   checkQueue,
-	AtBirth: []string{"id", "name"},
-	Holds:   func(live liveQueue) bool { return live.messages > 0 },
-	List:    listQueues,
-
-	Source: source,
-	Calls: []string{
-		"Queues.ListQueues", "Queues.GetQueue", "Queues.CreateQueue", "Queues.PatchQueue", "Queues.DeleteQueue", "Queues.GetMetricsQueue",
-	},
-	Permissions: reconcile.Permissions{
-		Observe: []string{"Queues Read"},
-		List:    []string{"Queues Read"},
-		Create:  []string{"Queues Write"},
-		Update:  []string{"Queues Write"},
-		Delete:  []string{"Queues Write"},
-	},
-}
-
-var queueName = props.Pattern(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-
-// checkQueue finds what Cloudflare would refuse, or would round.
-func checkQueue(want QueueProps) error {
-	var problems props.Errors
-	if want.Name != "" && !token.Has(want.Name) && !queueName().MatchString(want.Name) {
-		problems = append(problems, &props.FieldError{
-			Path: "name", Problem: "want up to 63 lower-case letters, digits and -, with a letter or digit at both ends",
-		})
-	}
-	problems = append(problems, whole("deliveryDelay", &want.DeliveryDelay, time.Second)...)
-	problems = append(problems, whole("messageRetention", want.MessageRetention, time.Second)...)
-	return problems.OrNil()
-}
-
-// whole finds a time that is not in whole units.
-func whole(path tree.Path, span *time.Duration, unit time.Duration) props.Errors {
-	if span == nil || *span%unit == 0 {
-		return nil
-	}
-	return props.Errors{{Path: path, Problem: "want whole " + map[time.Duration]string{time.Second: "seconds", time.Millisecond: "milliseconds"}[unit]}}
-}
-
-// compareQueue states the name and the settings. All settings that differ are set by one call.
-func compareQueue(d *queueDiff, want QueueProps, live liveQueue) {
-	if name, given := d.Name(); given {
-		reconcile.Fixed(d, "name", name, live.name)
-	}
-	set := &reconcile.Operation[liveQueue]{Name: "PatchQueue", Do: func(ctx context.Context, on reconcile.On[liveQueue]) error {
-		client, err := clientOf(on.Cloud)
+		client, err := clientOf(u.Cloud)
 		if err != nil {
 			return err
 		}
 		var p sdk.QueueEditParams
-		p.AccountID.Value = on.Place.Account
-		s := &p.Queue.Settings
-		s.Present = true
-		s.Value.DeliveryDelay.Value, s.Value.DeliveryDelay.Present = want.DeliveryDelay.Seconds(), slices.Contains(on.Changed, "deliveryDelay")
-		s.Value.DeliveryPaused.Value, s.Value.DeliveryPaused.Present = want.DeliveryPaused, slices.Contains(on.Changed, "deliveryPaused")
-		s.Value.MessageRetentionPeriod.Value, s.Value.MessageRetentionPeriod.Present = want.MessageRetention.Seconds(), slices.Contains(on.Changed, "messageRetention")
-		_, err = client.Edit(ctx, on.Live.id, p)
+		p.AccountID.Value = u.Location.Account
+		_, err = client.Edit(ctx, string(u.Live.attrs.ID), p, option.WithJSONSet("settings", settings))
 		return cloudflare.NotYet(err)
-	}}
-	reconcile.Value(d, "deliveryDelay", want.DeliveryDelay, live.delay, set)
-	reconcile.Value(d, "deliveryPaused", want.DeliveryPaused, live.paused, set)
-	reconcile.Value(d, "messageRetention", *want.MessageRetention, live.retention, set)
+	}))
+}
+
+// observeQueue reads a queue by its id, or finds it by its name, which only a listing shows.
+func observeQueue(ctx context.Context, s queueSite) (live liveQueue, err error) {
+	q, err := findQueue(ctx, s)
+	if err != nil {
+		return live, err
+	}
+	live.attrs = Queue{ID: ID(q.QueueID), Name: Name(q.QueueName)}
+	if live.have, err = queueTable.Read(cloudflare.Document(q.Settings.JSON.RawJSON())); err != nil {
+		return live, err
+	}
+	var metrics struct {
+		Count float64 `json:"backlog_count"` // as near as the service can tell
+	}
+	path := "/accounts/" + s.Location.Account + "/queues/" + q.QueueID + "/metrics"
+	err = cloudflare.Call(ctx, s.Cloud, cloudflare.Request{Method: http.MethodGet, Path: path}, &metrics)
+	live.messages = metrics.Count
+	return live, cloudflare.Absent(err)
+}
+
+func findQueue(ctx context.Context, s queueSite) (none sdk.Queue, err error) {
+	client, err := clientOf(s.Cloud)
+	if err != nil {
+		return none, err
+	}
+	id, name := s.ID, s.Name
+	switch {
+	case s.Last != nil:
+		id = string(s.Last.ID)
+	case id != "" && !cloudflare.IsID(id):
+		id, name = "", id
+	}
+	if id != "" {
+		var p sdk.QueueGetParams
+		p.AccountID.Value = s.Location.Account
+		q, err := client.Get(ctx, id, p)
+		if err != nil {
+			return none, cloudflare.Absent(err)
+		}
+		return *q, nil
+	}
+	if name == "" {
+		return none, errors.New("a queue is found by its id or its name, and there is neither")
+	}
+	for q, err := range queues(ctx, client, s.Location.Account) {
+		if err != nil || q.QueueName == name {
+			return q, err
+		}
+	}
+	return none, fmt.Errorf("%w: no queue is called %s", reconcile.ErrAbsent, name)
+}
+
+// queues are all of the account. The client asks for the first page alone, and drops what the service says of pages.
+func queues(ctx context.Context, client *sdk.QueueService, account string) iter.Seq2[sdk.Queue, error] {
+	return cloudflare.Pages(func(page int64) (*pagination.V4PagePaginationArray[sdk.Queue], error) {
+		var p sdk.QueueListParams
+		p.AccountID.Value = account
+		answer := new(pagination.V4PagePaginationArray[sdk.Queue])
+		_, err := client.List(ctx, p, option.WithQuery("page", strconv.FormatInt(page, 10)), option.WithResponseBodyInto(answer))
+		return answer, err
+	})
+}
+
+// createQueue carries the settings, as wrangler does. A name that exists already is refused; the observation that follows
+// shows whose it is.
+func createQueue(ctx context.Context, s queueSite) (Queue, error) {
+	settings := kind.Document{}
+	if err := queueTable.Created(s.Want, settings); err != nil {
+		return Queue{}, err
+	}
+	client, err := clientOf(s.Cloud)
+	if err != nil {
+		return Queue{}, err
+	}
+	var p sdk.QueueNewParams
+	p.AccountID.Value = s.Location.Account
+	p.QueueName.Value, p.QueueName.Present = s.Name, true
+	q, err := client.New(ctx, p, option.WithJSONSet("settings", settings))
+	if err != nil {
+		return Queue{}, err
+	}
+	return Queue{ID: ID(q.QueueID), Name: Name(q.QueueName)}, nil
+}
+
+func deleteQueue(ctx context.Context, s queueSite) error {
+	client, err := clientOf(s.Cloud)
+	if err != nil {
+		return err
+	}
+	var p sdk.QueueDeleteParams
+	p.AccountID.Value = s.Location.Account
+	_, err = client.Delete(ctx, string(s.Last.ID), p)
+	return err
+}
+
+func listQueues(ctx context.Context, scope kind.ListScope) (all []kind.Found, err error) {
+	client, err := clientOf(scope.Cloud)
+	if err != nil {
+		return nil, err
+	}
+	for q, err := range queues(ctx, client, scope.Place.Account) {
+		if err != nil {
+			return nil, err
+		}
+		if strings.HasPrefix(q.QueueName, scope.Prefix) {
+			all = append(all, kind.Found{Kind: queueType, Place: scope.Place, Identity: q.QueueID, Name: q.QueueName})
+		}
+	}
+	return all, nil
 }
