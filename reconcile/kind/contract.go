@@ -107,8 +107,10 @@ type Kind[P, L, A any] struct {
 
 // Named says how objects are named.
 type Named[P, L any] struct {
-	// Given is the author's name for it, "" to have one generated. Nil: names are always generated.
+	// Given is the author's name for it, "" to have one generated. Nil: names are always generated. Prop is where the author
+	// gives it; "" is name.
 	Given func(P) string
+	Prop  tree.Path
 	// Rule is what names may be: generated names are shaped by it, and given names are checked against it. Required.
 	Rule func(P) NameRule
 	// Live is the name of an observed object: a given name that differs replaces it. Nil: the kind compares the name itself,

@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -9,6 +10,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 var errStillThere = errors.New("it still exists")
@@ -74,10 +76,13 @@ func (k *Kind[P, L, A]) create(ctx context.Context, s reconcile.Site[P, A]) (A, 
 	return k.Create(ctx, site)
 }
 
+// prop is where the author gives the name.
+func (n *Named[P, L]) prop() tree.Path { return cmp.Or(n.Prop, "name") }
+
 // compare states the name, then what the kind states, then the tags.
 func (k *Kind[P, L, A]) compare(d *Diff[L], want P, live L) {
 	if name, given := d.Name(); given && k.Named != nil && k.Named.Live != nil {
-		reconcile.Fixed(d, "name", name, k.Named.Live(live))
+		reconcile.Fixed(d, k.Named.prop(), name, k.Named.Live(live))
 	}
 	k.Compare(d, want, live)
 	if tagged, ok := k.Owner.(Tagged[P, L]); ok && tagged.Compare != nil {
@@ -134,7 +139,7 @@ func (k *Kind[P, L, A]) check(p P) error {
 	if n := k.Named; n != nil && n.Given != nil {
 		if name := n.Given(p); name != "" && !token.Has(name) {
 			if problem := n.Rule(p).Problem(name); problem != "" {
-				all.Wrong("name", problem)
+				all.Wrong(n.prop(), problem)
 			}
 		}
 	}

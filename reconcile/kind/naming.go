@@ -18,6 +18,8 @@ type NameRule struct {
 	Inner bool
 	// Suffix is required at the end, and its characters need not be allowed elsewhere (".fifo").
 	Suffix string
+	// Any: given names may hold any characters, without spaces around them. Generated ones hold those above.
+	Any bool
 	// Note is said of a name that the rule refuses, beside what the rule is: when Suffix is required.
 	Note string
 }
@@ -38,6 +40,9 @@ func (n NameRule) Problem(name string) string {
 	bare, ends := strings.CutSuffix(name, n.Suffix)
 	refused := func(r rune) bool { return !n.Allowed(r) }
 	inner := !n.Inner || strings.Trim(bare, n.Marks) == bare
+	if n.Any {
+		inner, refused = strings.TrimSpace(name) == name, func(rune) bool { return false }
+	}
 	if ends && bare != "" && len(name) <= n.Max && inner && !strings.ContainsFunc(bare, refused) {
 		return ""
 	}
@@ -46,6 +51,9 @@ func (n NameRule) Problem(name string) string {
 
 // String is the rule in words.
 func (n NameRule) String() string {
+	if n.Any {
+		return fmt.Sprintf("want up to %d bytes without spaces around them", n.Max)
+	}
 	letters := "letters"
 	if n.Lower {
 		letters = "lower-case letters"

@@ -41,7 +41,20 @@ func (k *Kind[P, L, A]) tags() (reconcile.Tags, error) {
 	}); err != nil {
 		return reconcile.Tags{}, err
 	}
+	if k.Named != nil && k.Named.Given != nil && !slices.Contains(namesIn[P](), string(k.Named.prop())) {
+		return reconcile.Tags{}, fmt.Errorf("Named says that the name is given by %s, which is no prop", k.Named.prop())
+	}
 	return tagsOf[P, A](k.Props, k.API)
+}
+
+// namesIn are the props of a struct. Of a type that can hold none there are none.
+func namesIn[P any]() []string {
+	fields, _ := props.Tags(reflect.TypeFor[P]())
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Name
+	}
+	return names
 }
 
 // Validate finds what is missing or means nothing in the definition.
@@ -80,15 +93,7 @@ func tagsOf[P, A any](t *Table[P], api API) (tags reconcile.Tags, err error) {
 			return tags, err
 		}
 	}
-	fields, err := props.Tags(p)
-	if err != nil {
-		return tags, err
-	}
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.Name
-	}
-	return tags, attributeTags(reflect.TypeFor[A](), names, &tags)
+	return tags, attributeTags(reflect.TypeFor[A](), namesIn[P](), &tags)
 }
 
 // called checks that the operations which tags name are calls of the kind.

@@ -255,6 +255,11 @@ func TestRegistrationTells(t *testing.T) {
 		"HoldsData.Now is missing": func(k *kind.Kind[BoxProps, BoxProps, Box]) {
 			k.HoldsData = &kind.HoldsData[BoxProps, BoxProps]{Retain: true}
 		},
+		"Named says that the name is given by title, which is no prop": func(k *kind.Kind[BoxProps, BoxProps, Box]) {
+			k.Named = &kind.Named[BoxProps, BoxProps]{
+				Given: func(BoxProps) string { return "" }, Rule: func(BoxProps) kind.NameRule { return kind.NameRule{} }, Prop: "title",
+			}
+		},
 		"secret: call=SetSecret is none of API.Calls":               func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.API.Calls = []string{"Boxes.SetBox"} },
 		"sealed has a tag for an attribute table, and Props is nil": func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Props = nil },
 		`paper: codec "paper" is not known`: func(k *kind.Kind[BoxProps, BoxProps, Box]) {

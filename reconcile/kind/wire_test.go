@@ -129,6 +129,9 @@ func TestNameRules(t *testing.T) {
 		{suffix, "abcd.fifo", "want up to 8 letters and digits, and .fifo at the end"},
 		{suffix, ".fifo", "want up to 8 letters and digits, and .fifo at the end"},
 		{suffix, "abc", "want up to 8 letters and digits, and .fifo at the end"},
+		{kind.NameRule{Max: 3, Any: true}, "ä.", ""},
+		{kind.NameRule{Max: 3, Any: true}, "a ", "want up to 3 bytes without spaces around them"},
+		{kind.NameRule{Max: 3, Any: true}, "abcd", "want up to 3 bytes without spaces around them"},
 		{kind.NameRule{Max: 3, Note: "as the documentation says"}, "a b", "want up to 3 letters and digits; as the documentation says"},
 	} {
 		if have := c.rule.Problem(c.name); have != c.want {

@@ -128,3 +128,7 @@ func names(a, b map[string]any) []string {
 	maps.Copy(all, b)
 	return slices.Sorted(maps.Keys(all))
 }
+
+// NoTags is for a local variant that states nothing of single props: what the tags of the props say of calls and readiness is
+// about the kind in the cloud.
+func NoTags() (reconcile.Tags, error) { return reconcile.Tags{}, nil }

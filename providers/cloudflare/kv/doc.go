@@ -14,7 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-//go:embed namespace.go namespace_props.go
+//go:embed namespace.go
 var source embed.FS
 
 const namespaceType = "cloudflare.KVNamespace"
@@ -34,6 +34,6 @@ func ReadNamespace(s *athanor.Stack, name string, by any) Namespace {
 	return athanor.Read(s, namespaceKind, name, by)
 }
 
-func clientOf(cloud reconcile.Cloud) (*sdk.NamespaceService, error) {
-	return cloudflare.Client(cloud, sdk.NewNamespaceService)
+func clientOf(cloud reconcile.Cloud) *sdk.NamespaceService {
+	return cloudflare.ClientIn(cloud, sdk.NewNamespaceService)
 }

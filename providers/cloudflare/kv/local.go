@@ -10,7 +10,7 @@ import (
 // Local are the variants that dev takes.
 func Local() []reconcile.Any {
 	return []reconcile.Any{reconcile.Erase(here.Kept[NamespaceProps, Namespace]{
-		Stands: namespaceType, Doc: "A namespace on this machine.", Moves: []string{"title"}, Check: checkNamespace, Source: source,
+		Stands: namespaceType, Doc: "A namespace on this machine.", Moves: []string{"title"}, Check: namespaceKind.Check, Source: source,
 		Make: func(id, name string, want NamespaceProps) Namespace {
 			return Namespace{ID: ID(id), Title: cmp.Or(want.Title, name)}
 		},

@@ -52,10 +52,7 @@ var (
 
 // observeConsumer reads a consumer by its id, or finds it in its queue by type and Worker, which no two share.
 func observeConsumer(ctx context.Context, site consumerSite) (liveConsumer, error) {
-	client, err := clientOf(site.Cloud)
-	if err != nil {
-		return liveConsumer{}, err
-	}
+	client := clientOf(site.Cloud)
 	queue, id, _ := strings.Cut(site.ID, "/")
 	if site.Last != nil {
 		queue, id = string(site.Last.Queue), site.Last.ID
@@ -125,10 +122,7 @@ func consumerBody(want ConsumerProps) ([]byte, error) {
 
 // createConsumer makes one. A queue that has another Worker keeps it: looking again would not show ours.
 func createConsumer(ctx context.Context, site consumerSite) (Consumer, error) {
-	client, err := clientOf(site.Cloud)
-	if err != nil {
-		return Consumer{}, err
-	}
+	client := clientOf(site.Cloud)
 	body, err := consumerBody(site.Want)
 	if err != nil {
 		return Consumer{}, err
@@ -156,10 +150,7 @@ func createConsumer(ctx context.Context, site consumerSite) (Consumer, error) {
 }
 
 func updateConsumer(ctx context.Context, cloud reconcile.Cloud, account string, live liveConsumer, want ConsumerProps) error {
-	client, err := clientOf(cloud)
-	if err != nil {
-		return err
-	}
+	client := clientOf(cloud)
 	body, err := consumerBody(want)
 	if err != nil {
 		return err
@@ -171,12 +162,9 @@ func updateConsumer(ctx context.Context, cloud reconcile.Cloud, account string, 
 }
 
 func deleteConsumer(ctx context.Context, site consumerSite) error {
-	client, err := clientOf(site.Cloud)
-	if err != nil {
-		return err
-	}
+	client := clientOf(site.Cloud)
 	var p sdk.ConsumerDeleteParams
 	p.AccountID.Value = site.Place.Account
-	_, err = client.Consumers.Delete(ctx, string(site.Last.Queue), site.Last.ID, p)
+	_, err := client.Consumers.Delete(ctx, string(site.Last.Queue), site.Last.ID, p)
 	return err
 }

@@ -42,6 +42,6 @@ func NewConsumer(s *athanor.Stack, name string, p ConsumerProps, opts ...athanor
 	return athanor.Declare(s, consumerKind, name, p, opts...)
 }
 
-func clientOf(cloud reconcile.Cloud) (*sdk.QueueService, error) {
-	return cloudflare.Client(cloud, sdk.NewQueueService)
+func clientOf(cloud reconcile.Cloud) *sdk.QueueService {
+	return cloudflare.ClientIn(cloud, sdk.NewQueueService)
 }

@@ -2,12 +2,9 @@ package queues
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/cloudflare/cloudflare-go/v6/option"
@@ -15,7 +12,6 @@ import (
 	sdk "github.com/cloudflare/cloudflare-go/v6/queues"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
 )
 
@@ -96,13 +92,9 @@ func compareQueue(d *kind.Diff[liveQueue], want QueueProps, live liveQueue) {
 		if err := queueTable.Changed(want, u.Live.have, u.Changed, settings); err != nil {
 			return err
 		}
-		client, err := clientOf(u.Cloud)
-		if err != nil {
-			return err
-		}
 		var p sdk.QueueEditParams
 		p.AccountID.Value = u.Location.Account
-		_, err = client.Edit(ctx, string(u.Live.attrs.ID), p, option.WithJSONSet("settings", settings))
+		_, err := clientOf(u.Cloud).Edit(ctx, string(u.Live.attrs.ID), p, option.WithJSONSet("settings", settings))
 		return cloudflare.NotYet(err)
 	}))
 }
@@ -126,45 +118,27 @@ func observeQueue(ctx context.Context, s queueSite) (live liveQueue, err error) 
 	return live, cloudflare.Absent(err)
 }
 
-func findQueue(ctx context.Context, s queueSite) (none sdk.Queue, err error) {
-	client, err := clientOf(s.Cloud)
+func findQueue(ctx context.Context, s queueSite) (sdk.Queue, error) {
+	id, name := cloudflare.KeyOf(s, func(q Queue) string { return string(q.ID) }, cloudflare.IsID)
+	if id == "" {
+		return cloudflare.Called(queues(ctx, s.Cloud, s.Location), func(q sdk.Queue) string { return q.QueueName }, "queue", name)
+	}
+	var p sdk.QueueGetParams
+	p.AccountID.Value = s.Location.Account
+	q, err := clientOf(s.Cloud).Get(ctx, id, p)
 	if err != nil {
-		return none, err
+		return sdk.Queue{}, cloudflare.Absent(err)
 	}
-	id, name := s.ID, s.Name
-	switch {
-	case s.Last != nil:
-		id = string(s.Last.ID)
-	case id != "" && !cloudflare.IsID(id):
-		id, name = "", id
-	}
-	if id != "" {
-		var p sdk.QueueGetParams
-		p.AccountID.Value = s.Location.Account
-		q, err := client.Get(ctx, id, p)
-		if err != nil {
-			return none, cloudflare.Absent(err)
-		}
-		return *q, nil
-	}
-	if name == "" {
-		return none, errors.New("a queue is found by its id or its name, and there is neither")
-	}
-	for q, err := range queues(ctx, client, s.Location.Account) {
-		if err != nil || q.QueueName == name {
-			return q, err
-		}
-	}
-	return none, fmt.Errorf("%w: no queue is called %s", reconcile.ErrAbsent, name)
+	return *q, nil
 }
 
 // queues are all of the account. The client asks for the first page alone, and drops what the service says of pages.
-func queues(ctx context.Context, client *sdk.QueueService, account string) iter.Seq2[sdk.Queue, error] {
+func queues(ctx context.Context, cloud kind.Cloud, location kind.Location) iter.Seq2[sdk.Queue, error] {
 	return cloudflare.Pages(func(page int64) (*pagination.V4PagePaginationArray[sdk.Queue], error) {
 		var p sdk.QueueListParams
-		p.AccountID.Value = account
+		p.AccountID.Value = location.Account
 		answer := new(pagination.V4PagePaginationArray[sdk.Queue])
-		_, err := client.List(ctx, p, option.WithQuery("page", strconv.FormatInt(page, 10)), option.WithResponseBodyInto(answer))
+		_, err := clientOf(cloud).List(ctx, p, option.WithQuery("page", strconv.FormatInt(page, 10)), option.WithResponseBodyInto(answer))
 		return answer, err
 	})
 }
@@ -176,14 +150,10 @@ func createQueue(ctx context.Context, s queueSite) (Queue, error) {
 	if err := queueTable.Created(s.Want, settings); err != nil {
 		return Queue{}, err
 	}
-	client, err := clientOf(s.Cloud)
-	if err != nil {
-		return Queue{}, err
-	}
 	var p sdk.QueueNewParams
 	p.AccountID.Value = s.Location.Account
 	p.QueueName.Value, p.QueueName.Present = s.Name, true
-	q, err := client.New(ctx, p, option.WithJSONSet("settings", settings))
+	q, err := clientOf(s.Cloud).New(ctx, p, option.WithJSONSet("settings", settings))
 	if err != nil {
 		return Queue{}, err
 	}
@@ -191,28 +161,14 @@ func createQueue(ctx context.Context, s queueSite) (Queue, error) {
 }
 
 func deleteQueue(ctx context.Context, s queueSite) error {
-	client, err := clientOf(s.Cloud)
-	if err != nil {
-		return err
-	}
 	var p sdk.QueueDeleteParams
 	p.AccountID.Value = s.Location.Account
-	_, err = client.Delete(ctx, string(s.Last.ID), p)
+	_, err := clientOf(s.Cloud).Delete(ctx, string(s.Last.ID), p)
 	return err
 }
 
-func listQueues(ctx context.Context, scope kind.ListScope) (all []kind.Found, err error) {
-	client, err := clientOf(scope.Cloud)
-	if err != nil {
-		return nil, err
-	}
-	for q, err := range queues(ctx, client, scope.Place.Account) {
-		if err != nil {
-			return nil, err
-		}
-		if strings.HasPrefix(q.QueueName, scope.Prefix) {
-			all = append(all, kind.Found{Kind: queueType, Place: scope.Place, Identity: q.QueueID, Name: q.QueueName})
-		}
-	}
-	return all, nil
+func listQueues(ctx context.Context, scope kind.ListScope) ([]kind.Found, error) {
+	return cloudflare.FoundIn(scope, queues(ctx, scope.Cloud, scope.Place), func(q sdk.Queue) kind.Found {
+		return kind.Found{Kind: queueType, Identity: q.QueueID, Name: q.QueueName}
+	})
 }
