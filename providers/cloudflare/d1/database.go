@@ -2,99 +2,111 @@ package d1
 
 import (
 	"context"
+	"iter"
 	"net/http"
 	"strings"
 
+	sdk "github.com/cloudflare/cloudflare-go/v6/d1"
+	"github.com/cloudflare/cloudflare-go/v6/packages/pagination"
+
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
-	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
-// liveDatabase is a database as it was seen.
-type liveDatabase struct {
-	id, name, jurisdiction, replication string
+// ID is the identity of a database, by which Workers are bound to it.
+type ID string
 
-	tables int64
+// DatabaseProps declare a database. Limits are those of https://developers.cloudflare.com/d1/platform/limits/
+type DatabaseProps struct {
+	// Name of the database: up to 64 letters, digits, - and _. Default: none, a name is generated. Changing it
+	// replaces the database.
+	Name string
+	// Jurisdiction that the data never leaves. Default: none.
+	Jurisdiction string `prop:"enum=eu|fedramp,immutable" wire:"jurisdiction"`
+	// LocationHint is where most of the data will be written. D1 need not follow it, and heeds it at creation alone; after
+	// that it is not managed. Default: none, near to whoever makes the database.
+	LocationHint string `prop:"enum=wnam|enam|weur|eeur|apac|oc"`
+	// ReadReplication keeps copies near to readers.
+	ReadReplication *string `prop:"enum=auto|disabled,default=disabled" wire:"read_replication.mode"`
+	// Migrations is a folder with SQL files, from the stack's directory. Those that the database has not had are done in
+	// the order of their names, each whole or not at all. They are noted in the table d1_migrations, which is wrangler's,
+	// and their digests in athanor_migrations: a file that is changed after it was done is an error. What was done stays
+	// done when its file is gone. Default: none.
+	Migrations string
+}
+
+// Database is what others may refer to of a database.
+type Database struct {
+	// ID of the database.
+	ID ID `attr:"early"`
+	// Name of the database.
+	Name string `attr:"early"`
+}
+
+// liveDatabase is an observed database.
+type liveDatabase struct {
+	attrs  Database
+	have   DatabaseProps
+	tables float64
 	// done are the digests of the migrations that it has had, by file; "" for one that wrangler has done.
 	done map[string]string
 }
 
-type (
-	databaseSite = reconcile.Site[DatabaseProps, Database]
-	databaseDiff = reconcile.Diff[liveDatabase]
+type databaseSite = kind.Site[DatabaseProps, Database]
+
+var (
+	databaseTable = kind.TableOf[DatabaseProps]()
+	uuid          = props.Pattern(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 )
 
-var databaseKind = &reconcile.Kind[DatabaseProps, liveDatabase, Database]{
+var databaseKind = kind.Kind[DatabaseProps, liveDatabase, Database]{
 	Type: databaseType,
 	Doc: "A database of Cloudflare D1 with its replication and its migrations. Its tables and rows are not managed beyond " +
-		"that: a database with tables in it holds data, and deleting it needs leave. D1 has no tags, so that its name tells " +
-		"whose it is.",
+		"that: a database with tables in it holds data, and deleting it needs permission. D1 has no tags, so that the name " +
+		"proves ownership.",
 
-	Observe:  observeDatabase,
-	Create:   createDatabase,
-	Compare:  compareDatabase,
-	Attrs:    func(live liveDatabase) Database { return Database{ID: ID(live.id), Name: live.name} },
-	Delete:   deleteDatabase,
-	Identity: func(d Database) string { return string(d.ID) },
+	Observe:    observeDatabase,
+	Create:     createDatabase,
+	Compare:    compareDatabase,
+	Attributes: func(live liveDatabase) Database { return live.attrs },
+	Delete:     deleteDatabase,
+	Identity:   func(d Database) string { return string(d.ID) },
 
-	Naming: func(DatabaseProps, reconcile.Place) reconcile.Naming {
-		return reconcile.Naming{Max: 64}
+	Props: databaseTable,
+	Named: &kind.Named[DatabaseProps, liveDatabase]{
+		Given: func(want DatabaseProps) string { return want.Name },
+		Rule:  func(DatabaseProps) kind.NameRule { return kind.NameRule{Max: 64, Marks: "-_"} },
+		Live:  func(live liveDatabase) string { return live.attrs.Name },
 	},
-	Given: func(want DatabaseProps) string { return want.Name },
-	Defaults: func(want DatabaseProps) DatabaseProps {
-		if want.ReadReplication == nil {
-			want.ReadReplication = new(alone)
-		}
-		return want
+	HoldsData: &kind.HoldsData[DatabaseProps, liveDatabase]{Now: func(live liveDatabase) bool { return live.tables > 0 }},
+	Prepare:   prepareMigrations,
+	List: func(ctx context.Context, scope kind.ListScope) ([]kind.Found, error) {
+		return cloudflare.FoundIn(scope, databases(ctx, scope.Cloud, scope.Place, scope.Prefix), func(db sdk.DatabaseListResponse) kind.Found {
+			return kind.Found{Kind: databaseType, Identity: db.UUID, Name: db.Name}
+		})
 	},
-	Check:   checkDatabase,
-	Prepare: prepareMigrations,
-	AtBirth: []string{"id", "name"},
-	Holds:   func(live liveDatabase) bool { return live.tables > 0 },
-	List:    listDatabases,
-
-	Source: source,
-	Calls: []string{
-		"D1.ListDatabases", "D1.GetDatabase", "D1.CreateDatabase", "D1.PatchDatabase", "D1.DeleteDatabase", "D1.QueryDatabase",
-	},
-	Permissions: reconcile.Permissions{
-		Observe: []string{"D1 Read"},
-		List:    []string{"D1 Read"},
-		Create:  []string{"D1 Write"},
-		Update:  []string{"D1 Write"},
-		Delete:  []string{"D1 Write"},
-	},
-}
-
-// alone is a database without copies.
-const alone = "disabled"
-
-var databaseName = props.Pattern(`^[A-Za-z0-9_-]{1,64}$`)
-
-// checkDatabase finds what D1 would refuse.
-func checkDatabase(want DatabaseProps) error {
-	if want.Name == "" || token.Has(want.Name) || databaseName().MatchString(want.Name) {
-		return nil
-	}
-	return props.Errors{{Path: "name", Problem: "want up to 64 letters, digits, - and _"}}
-}
-
-// compareDatabase states the replication and every migration, which are done in one go.
-func compareDatabase(d *databaseDiff, want DatabaseProps, live liveDatabase) {
-	if name, given := d.Name(); given {
-		reconcile.Fixed(d, "name", name, live.name)
-	}
-	reconcile.Fixed(d, "jurisdiction", want.Jurisdiction, live.jurisdiction)
-	reconcile.Value(d, "readReplication", *want.ReadReplication, live.replication, &reconcile.Operation[liveDatabase]{
-		Name: "PatchDatabase",
-		Do: func(ctx context.Context, on reconcile.On[liveDatabase]) error {
-			return cloudflare.NotYet(cloudflare.Call(ctx, on.Cloud, cloudflare.Request{
-				Method: http.MethodPatch, Path: "/accounts/" + on.Place.Account + "/d1/database/" + on.Live.id,
-				Body: map[string]any{"read_replication": map[string]any{"mode": *want.ReadReplication}},
-			}, nil))
+	API: kind.API{
+		Source: source,
+		Calls: []string{
+			"D1.ListDatabases", "D1.GetDatabase", "D1.CreateDatabase", "D1.PatchDatabase", "D1.DeleteDatabase", "D1.QueryDatabase",
 		},
-	})
+		Permissions: cloudflare.ReadWrite("D1"),
+	},
+}.First()
+
+// compareDatabase states the table and every migration, which are done in one go.
+func compareDatabase(d *kind.Diff[liveDatabase], want DatabaseProps, live liveDatabase) {
+	kind.Compare(d, databaseTable, want, live.have, kind.Set("PatchDatabase", func(ctx context.Context, u kind.Update[liveDatabase]) error {
+		body := kind.Document{}
+		if err := databaseTable.Changed(want, u.Live.have, u.Changed, body); err != nil {
+			return err
+		}
+		return cloudflare.NotYet(cloudflare.Call(ctx, u.Cloud, cloudflare.Request{
+			Method: http.MethodPatch, Path: pathOf(u.Location) + "/" + string(u.Live.attrs.ID), Body: body,
+		}, nil))
+	}))
 	files, have := map[string]string{}, map[string]string{}
 	for name, asset := range d.Assets() {
 		file, ok := strings.CutPrefix(name, migrationAsset)
@@ -116,4 +128,64 @@ func compareDatabase(d *databaseDiff, want DatabaseProps, live liveDatabase) {
 		return
 	}
 	reconcile.Map(d, "migrations", files, have, "QueryDatabase", migrate)
+}
+
+func pathOf(location kind.Location) string { return "/accounts/" + location.Account + "/d1/database" }
+
+// observeDatabase reads a database by its id, or finds it by its name, which only a listing shows. What it has had is
+// read where something is to be done.
+func observeDatabase(ctx context.Context, s databaseSite) (live liveDatabase, err error) {
+	id, name := cloudflare.KeyOf(s, func(d Database) string { return string(d.ID) }, uuid().MatchString)
+	if id == "" {
+		db, err := cloudflare.Called(databases(ctx, s.Cloud, s.Location, name),
+			func(db sdk.DatabaseListResponse) string { return db.Name }, "database", name)
+		if err != nil {
+			return live, err
+		}
+		id = db.UUID
+	}
+	var p sdk.DatabaseGetParams
+	p.AccountID.Value = s.Location.Account
+	db, err := clientOf(s.Cloud).Get(ctx, id, p)
+	if err != nil {
+		return live, cloudflare.Absent(err)
+	}
+	live = liveDatabase{attrs: Database{ID: ID(db.UUID), Name: db.Name}, tables: db.NumTables}
+	if live.have, err = databaseTable.Read(cloudflare.Document(db.JSON.RawJSON())); err == nil && s.Want.Migrations != "" {
+		live.done, err = done(ctx, s.Cloud, s.Location.Account, db.UUID)
+	}
+	return live, cloudflare.Absent(err)
+}
+
+// databases are those of the account whose names have a text in them.
+func databases(ctx context.Context, cloud kind.Cloud, location kind.Location, text string) iter.Seq2[sdk.DatabaseListResponse, error] {
+	return cloudflare.Pages(func(page int64) (*pagination.V4PagePaginationArray[sdk.DatabaseListResponse], error) {
+		var p sdk.DatabaseListParams
+		p.AccountID.Value = location.Account
+		p.Name.Value, p.Name.Present = text, text != ""
+		p.Page.Value, p.Page.Present = float64(page), true
+		p.PerPage.Value, p.PerPage.Present = 100, true
+		return clientOf(cloud).List(ctx, p)
+	})
+}
+
+// createDatabase makes one. A name that exists already is refused; the observation that follows shows whose it is.
+func createDatabase(ctx context.Context, s databaseSite) (Database, error) {
+	body := kind.Document{"name": s.Name}
+	if s.Want.LocationHint != "" {
+		body["primary_location_hint"] = s.Want.LocationHint
+	}
+	if err := databaseTable.Created(s.Want, body); err != nil {
+		return Database{}, err
+	}
+	var made struct{ UUID, Name string }
+	err := cloudflare.Call(ctx, s.Cloud, cloudflare.Request{Method: http.MethodPost, Path: pathOf(s.Location), Body: body}, &made)
+	return Database{ID: ID(made.UUID), Name: made.Name}, err
+}
+
+func deleteDatabase(ctx context.Context, s databaseSite) error {
+	var p sdk.DatabaseDeleteParams
+	p.AccountID.Value = s.Location.Account
+	_, err := clientOf(s.Cloud).Delete(ctx, string(s.Last.ID), p)
+	return err
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-//go:embed database.go database_props.go
+//go:embed database.go
 var source embed.FS
 
 const databaseType = "cloudflare.D1Database"
@@ -34,6 +34,6 @@ func ReadDatabase(s *athanor.Stack, name string, by any) Database {
 	return athanor.Read(s, databaseKind, name, by)
 }
 
-func clientOf(cloud reconcile.Cloud) (*sdk.DatabaseService, error) {
-	return cloudflare.Client(cloud, sdk.NewDatabaseService)
+func clientOf(cloud reconcile.Cloud) *sdk.DatabaseService {
+	return cloudflare.ClientIn(cloud, sdk.NewDatabaseService)
 }

@@ -92,7 +92,7 @@ func migrate(ctx context.Context, on reconcile.On[liveDatabase], files map[strin
 			return fmt.Errorf("%s was changed while it was to be done", name)
 		}
 		// The note comes first: a file need not end its last statement, and may end in a comment.
-		if err := query(ctx, on.Cloud, on.Place.Account, on.Live.id, tables+noteOf(name, files[name])+string(text), nil); err != nil {
+		if err := query(ctx, on.Cloud, on.Place.Account, string(on.Live.attrs.ID), tables+noteOf(name, files[name])+string(text), nil); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
