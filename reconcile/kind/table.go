@@ -249,6 +249,19 @@ func (t *Table[P]) Changed(want, have P, changed []tree.Path, into Wire) error {
 	return nil
 }
 
+// Merged is the object as it is to be: props that are to be set as wanted, all others that the table compares as the object
+// has them. It is for services of which one call writes the whole object. What is write-only is as wanted.
+func (t *Table[P]) Merged(want, have P, changed []tree.Path) P {
+	w, h := reflect.ValueOf(&want).Elem(), reflect.ValueOf(have)
+	for _, r := range t.rows() {
+		changes := func(p tree.Path) bool { return p.Within(r.path) }
+		if r.wire != "" && !r.writeOnly && !slices.ContainsFunc(changed, changes) {
+			w.FieldByIndex(r.index).Set(h.FieldByIndex(r.index))
+		}
+	}
+	return want
+}
+
 // along are the rows that change, and those that are written with them, in the order of the struct.
 func along(rows []*row, changes func(*row) bool) []*row {
 	written := map[*row]bool{}

@@ -280,6 +280,21 @@ func TestChangedKeepsMembersOfWhatComesAlong(t *testing.T) {
 	}
 }
 
+func TestMergedIsTheWholeObject(t *testing.T) {
+	want, have := full(), full()
+	want.Key, want.Target, want.Secret, want.Odd = "new", "ignored", "now", map[string]OddEntry{"a": {}}
+	have.Wait, have.Secret = new(time.Second), ""
+	merged := boxTable().Merged(want, have, []tree.Path{"key"})
+	wanted := have
+	wanted.Key, wanted.Secret, wanted.Odd = "new", "now", want.Odd
+	if !reflect.DeepEqual(merged, wanted) {
+		t.Errorf("%+v\nwant %+v", merged, wanted)
+	}
+	if want.Target != "ignored" || have.Key != "k" {
+		t.Error("an argument was changed")
+	}
+}
+
 func TestNullsClearDocuments(t *testing.T) {
 	doc := kind.Document{}
 	have := full()

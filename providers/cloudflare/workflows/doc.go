@@ -12,7 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-//go:embed workflow.go workflow_props.go
+//go:embed workflow.go
 var source embed.FS
 
 const workflowType = "cloudflare.Workflow"

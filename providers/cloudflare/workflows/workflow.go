@@ -1,76 +1,181 @@
 package workflows
 
 import (
-	"slices"
-	"unicode"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
 
-	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
-	"github.com/athanor-dev/athanor/reconcile/token"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-type (
-	workflowSite = reconcile.Site[WorkflowProps, Workflow]
-	workflowDiff = reconcile.Diff[liveWorkflow]
-)
+// Name is that of a Workflow, by which Workers are bound to it.
+type Name string
 
-var workflowKind = &reconcile.Kind[WorkflowProps, liveWorkflow, Workflow]{
-	Type: workflowType,
-	Doc: "A Workflow: a class of a Worker whose instances go on step by step, whatever happens. Its instances are not managed: a " +
-		"Workflow with some under way holds data, and deleting it needs leave. It has no tags, so that its name tells whose it is.",
-
-	Observe:  observeWorkflow,
-	Create:   createWorkflow,
-	Compare:  compareWorkflow,
-	Attrs:    liveWorkflow.attrs,
-	Delete:   deleteWorkflow,
-	Identity: func(w Workflow) string { return string(w.Name) },
-
-	Naming: func(WorkflowProps, reconcile.Place) reconcile.Naming {
-		return reconcile.Naming{Max: 64, Allowed: func(r rune) bool {
-			return r == '_' || r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r))
-		}}
-	},
-	Given:   func(want WorkflowProps) string { return want.Name },
-	Check:   checkWorkflow,
-	Moves:   []string{"script", "class"},
-	MovedBy: map[string][]tree.Path{"script": {"script"}, "class": {"class"}},
-	AtBirth: []string{"id", "name", "script", "class"},
-	Holds:   func(live liveWorkflow) bool { return live.underWay() > 0 },
-	List:    listWorkflows,
-
-	Source: source,
-	Calls:  []string{"Workflows.ListWorkflows", "Workflows.GetWorkflow", "Workflows.PutWorkflow", "Workflows.DeleteWorkflow"},
-	Permissions: reconcile.Permissions{
-		Observe: []string{"Workers Scripts Read"},
-		List:    []string{"Workers Scripts Read"},
-		Create:  []string{"Workers Scripts Write"},
-		Update:  []string{"Workers Scripts Write"},
-		Delete:  []string{"Workers Scripts Write"},
-	},
+// WorkflowProps declare a Workflow. Limits are those of https://developers.cloudflare.com/workflows/reference/limits/
+type WorkflowProps struct {
+	// Name of the Workflow in the account: up to 64 letters, digits, _ and -, with a letter, a digit or _ in front. Default:
+	// none, a name is generated. Changing it replaces the Workflow.
+	Name string
+	// Script is the name of the Worker that has the class.
+	Script cloudflare.WorkerName `prop:"required" wire:"script_name"`
+	// Class is the name of the class in it, which extends WorkflowEntrypoint.
+	Class string `prop:"required" wire:"class_name"`
+	// MaxSteps is how many steps an instance may take. It is write-only: the digest of what was written last is compared.
+	// Default: none, that of the plan.
+	MaxSteps *int `prop:"min=1,max=25000,writeonly" wire:"limits.steps"`
+	// Schedules are the times at which an instance is begun by itself, as cron expressions in UTC. The order does not
+	// count. Default: none.
+	Schedules []string `prop:"set" wire:"schedules,crons"`
 }
 
-var nameForm = props.Pattern(`^[a-zA-Z0-9_][a-zA-Z0-9_-]{0,63}$`)
+// Workflow is what others may refer to of a Workflow.
+type Workflow struct {
+	// ID of the Workflow.
+	ID string `attr:"early"`
+	// Name of the Workflow.
+	Name Name `attr:"early"`
+	// Script is the name of the Worker that has the class.
+	Script cloudflare.WorkerName `attr:"early,mutable=script"`
+	// Class is the name of the class in it: a Worker is bound by it too.
+	Class string `attr:"early,mutable=class"`
+}
+
+// liveWorkflow is an observed Workflow.
+type liveWorkflow struct {
+	attrs Workflow
+	have  WorkflowProps
+	// underWay is how many instances have not ended.
+	underWay float64
+}
+
+type workflowSite = kind.Site[WorkflowProps, Workflow]
+
+var workflowTable = kind.TableOf[WorkflowProps](kind.Codec{Name: "crons", Write: writeCrons, Read: readCrons})
+
+var workflowKind = kind.Kind[WorkflowProps, liveWorkflow, Workflow]{
+	Type: workflowType,
+	Doc: "A Workflow: a class of a Worker whose instances go on step by step, whatever happens. Its instances are not managed: a " +
+		"Workflow with some under way holds data, and deleting it needs permission. It has no tags, so that the name proves ownership.",
+
+	Observe:    observeWorkflow,
+	Create:     createWorkflow,
+	Compare:    compareWorkflow,
+	Attributes: func(live liveWorkflow) Workflow { return live.attrs },
+	Delete: func(ctx context.Context, s workflowSite) error {
+		return call(ctx, s.Scope, http.MethodDelete, string(s.Last.Name), nil, nil)
+	},
+	Identity: func(w Workflow) string { return string(w.Name) },
+
+	Props: workflowTable,
+	Check: checkWorkflow,
+	Named: &kind.Named[WorkflowProps, liveWorkflow]{
+		Given: func(want WorkflowProps) string { return want.Name },
+		Rule: func(WorkflowProps) kind.NameRule {
+			return kind.NameRule{Max: 64, Marks: "_-", Note: inFront}
+		},
+		Live: func(live liveWorkflow) string { return string(live.attrs.Name) },
+	},
+	HoldsData: &kind.HoldsData[WorkflowProps, liveWorkflow]{Now: func(live liveWorkflow) bool { return live.underWay > 0 }},
+	List: func(ctx context.Context, scope kind.ListScope) ([]kind.Found, error) {
+		path, query := "/accounts/"+scope.Place.Account+"/workflows", url.Values{"per_page": {"100"}}
+		return cloudflare.FoundIn(scope, cloudflare.CallPages[kind.Document](ctx, scope.Cloud, path, query), func(w kind.Document) kind.Found {
+			name, _ := w["name"].(string)
+			return kind.Found{Kind: workflowType, Identity: name, Name: name}
+		})
+	},
+	API: kind.API{
+		Source:      source,
+		Calls:       []string{"Workflows.ListWorkflows", "Workflows.GetWorkflow", "Workflows.PutWorkflow", "Workflows.DeleteWorkflow"},
+		Permissions: cloudflare.ReadWrite("Workers Scripts"),
+	},
+}.First()
+
+const inFront = "a letter, a digit or _ is in front"
 
 func checkWorkflow(want WorkflowProps) error {
 	var problems props.Errors
-	if want.Name != "" && !token.Has(want.Name) && !nameForm().MatchString(want.Name) {
-		problems.Wrong("name", "want up to 64 letters, digits, _ and -, with a letter, a digit or _ in front")
+	if strings.HasPrefix(want.Name, "-") {
+		problems.Wrong("name", inFront)
 	}
 	return problems.OrNil()
 }
 
-// compareWorkflow states every aspect. One call sets all, since what it leaves out is gone.
-func compareWorkflow(d *workflowDiff, want WorkflowProps, live liveWorkflow) {
-	if name, given := d.Name(); given {
-		reconcile.Fixed(d, "name", name, live.Name)
+// writeCrons and readCrons are schedules as Cloudflare writes them: each in an object of its own.
+func writeCrons(prop any) (any, error) {
+	all := []any{}
+	for _, cron := range prop.([]string) {
+		all = append(all, map[string]any{"cron": cron})
 	}
-	set := setWorkflow(want)
-	reconcile.Value(d, "script", want.Script, live.Script, set)
-	reconcile.Value(d, "class", want.Class, live.Class, set)
-	reconcile.List(d, "schedules", sorted(want.Schedules), sorted(live.crons()), set)
-	reconcile.Written(d, "maxSteps", want.MaxSteps, set)
+	return all, nil
 }
 
-func sorted(all []string) []string { return slices.Sorted(slices.Values(all)) }
+func readCrons(wire any) (any, error) {
+	list, _ := wire.([]any)
+	all := make([]any, len(list))
+	for i, e := range list {
+		schedule, ok := e.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("a %T, which is no schedule", e)
+		}
+		all[i] = schedule["cron"]
+	}
+	return all, nil
+}
+
+// compareWorkflow sets all by one call, since what it leaves out is deleted.
+func compareWorkflow(d *kind.Diff[liveWorkflow], want WorkflowProps, live liveWorkflow) {
+	kind.Compare(d, workflowTable, want, live.have, kind.Set("PutWorkflow", func(ctx context.Context, u kind.Update[liveWorkflow]) error {
+		return put(ctx, u.Scope, string(u.Live.attrs.Name), workflowTable.Merged(want, u.Live.have, u.Changed), nil)
+	}))
+}
+
+// call makes a call about the Workflow of a name.
+func call(ctx context.Context, s kind.Scope, method, name string, body, into any) error {
+	path := "/accounts/" + s.Location.Account + "/workflows/" + url.PathEscape(name)
+	return cloudflare.Call(ctx, s.Cloud, cloudflare.Request{Method: method, Path: path, Body: body}, into)
+}
+
+// put makes a Workflow of a name what it is to be.
+func put(ctx context.Context, s kind.Scope, name string, want WorkflowProps, into any) error {
+	body := kind.Document{"schedules": []any{}}
+	if err := workflowTable.Created(want, body); err != nil {
+		return err
+	}
+	return call(ctx, s, http.MethodPut, name, body, into)
+}
+
+// observeWorkflow reads a Workflow by its name, which is its identity in the account.
+func observeWorkflow(ctx context.Context, s workflowSite) (live liveWorkflow, err error) {
+	id, name := cloudflare.KeyOf(s, func(w Workflow) string { return string(w.Name) }, func(string) bool { return false })
+	if name = cmp.Or(id, name); name == "" {
+		return live, errors.New("a Workflow is found by its name, and there is none")
+	}
+	var shown kind.Document
+	if err := call(ctx, s.Scope, http.MethodGet, name, nil, &shown); err != nil {
+		return live, cloudflare.Absent(err)
+	}
+	live.have, err = workflowTable.Read(shown)
+	live.attrs = Workflow{Script: live.have.Script, Class: live.have.Class}
+	live.attrs.ID, _ = shown["id"].(string)
+	name, _ = shown["name"].(string)
+	live.attrs.Name = Name(name)
+	counts, _ := shown["instances"].(map[string]any)
+	for state, n := range counts {
+		if count, ok := n.(float64); ok && state != "complete" && state != "errored" && state != "terminated" {
+			live.underWay += count
+		}
+	}
+	return live, err
+}
+
+func createWorkflow(ctx context.Context, s workflowSite) (Workflow, error) {
+	var made struct{ ID string }
+	err := put(ctx, s.Scope, s.Name, s.Want, &made)
+	return Workflow{ID: made.ID, Name: Name(s.Name), Script: s.Want.Script, Class: s.Want.Class}, err
+}

@@ -45,7 +45,15 @@ func TestWorkflow(t *testing.T) {
 		if err := props.Decode(to.Props, &p); err != nil {
 			t.Fatalf("%v", err)
 		}
-		ws.Of(w).Do(t, http.MethodPut, all+"/"+to.Attrs["name"].(string), body(p))
+		schedules := list{}
+		for _, cron := range p.Schedules {
+			schedules = append(schedules, obj{"cron": cron})
+		}
+		body := obj{"script_name": p.Script, "class_name": p.Class, "schedules": schedules}
+		if p.MaxSteps != nil {
+			body["limits"] = obj{"steps": *p.MaxSteps}
+		}
+		ws.Of(w).Do(t, http.MethodPut, all+"/"+to.Attrs["name"].(string), body)
 	}
 	kindtest.Run(t, kindtest.Suite{
 		Kind:  reconcile.Erase(workflowKind),
