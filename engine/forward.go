@@ -161,9 +161,13 @@ func (r *run) schedule(tasks []*task) {
 	})
 	r.sched.run(tasks)
 	for _, t := range tasks {
-		if t.state == pending {
-			r.setStatus(t.n, StatusSkipped)
+		if t.state != pending {
+			continue
 		}
+		if !r.stopping() {
+			r.fail(t.n, t.n.plan.Action, errWaitsForItself)
+		}
+		r.setStatus(t.n, StatusSkipped)
 	}
 }
 
@@ -305,6 +309,9 @@ func (r *run) ok(n *node) bool {
 	s := r.statuses[n.addr]
 	return s == StatusDone || s == StatusWaiting
 }
+
+// errWaitsForItself is why tasks were not started that nothing stopped: each waits for another of them.
+var errWaitsForItself = errors.New("it waits for what waits for it: a cycle that nothing opens")
 
 // errStopped ends work that may not be started any more.
 var errStopped = errors.New("stopped")

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"runtime"
 	"slices"
 
@@ -68,8 +69,14 @@ func (w *work) outdated(n *node) bool {
 	r := n.rec
 	known := n.job != nil && len(n.job.Unknown) == 0
 	return r.Candidate() != nil || r.MovingFrom != "" || !slices.Equal(r.Needs, w.ownedNeeds(n)) || !sameOptions(r.Options, n.decl.Options) ||
-		!tree.Equal(anyMap(r.Settings), anyMap(n.decl.Settings)) ||
+		!sameCut(r.Cut, n.cut) || !tree.Equal(anyMap(r.Settings), anyMap(n.decl.Settings)) ||
 		known && (n.builtAnew() || !sameBut(n.decl.Options.IgnoreChanges, r.Props, n.job.Props) || len(state.StillNamed(r.Former, n.decl.Options.RenamedFrom)) != len(r.Former))
+}
+
+// sameCut compares the paths through which a cycle is opened. A resource that itself does not change may close a cycle when
+// another refers to it, and destroy opens the cycle by what the state says.
+func sameCut(a, b map[string][]tree.Path) bool {
+	return maps.EqualFunc(a, b, slices.Equal[[]tree.Path])
 }
 
 // believe takes a node as the record has it.
