@@ -64,11 +64,7 @@ func (r *run) condemn(ctx context.Context, n *node, rec *state.Entry) error {
 func (r *run) dropCondemned(ctx context.Context, n *node) error {
 	var errs []error
 	for _, g := range r.w.collectable(n.rec) {
-		take := r.deleteGeneration
-		if g.Retain {
-			take = r.release
-		}
-		if err := take(ctx, n, g); err != nil {
+		if err := r.deleteGeneration(ctx, n, g); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -133,8 +129,12 @@ func (r *run) dropFirst(ctx context.Context, n *node) (bool, error) {
 	return false, r.commit(ctx, n, rec)
 }
 
-// deleteGeneration deletes one physical thing, after a look that it is there and still ours.
+// deleteGeneration deletes one object after it has read that the object is there and still ours. An object that was replaced
+// and is retained is released instead.
 func (r *run) deleteGeneration(ctx context.Context, n *node, g *state.Generation) error {
+	if g.Retain {
+		return r.release(ctx, n, g)
+	}
 	kind, err := r.e.Catalog.Find(g.Kind)
 	if err != nil {
 		return err

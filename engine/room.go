@@ -55,11 +55,7 @@ func (r *run) discard(ctx context.Context, n *node, rec *state.Entry, g *state.G
 	}
 	patient, cancel := context.WithTimeout(ctx, roomPatience)
 	defer cancel()
-	take := r.deleteGeneration
-	if g.Retain {
-		take = r.release
-	}
-	if err := take(patient, n, g); err != nil {
+	if err := r.deleteGeneration(patient, n, g); err != nil {
 		r.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Note: "what was begun cannot be deleted now: " + err.Error()})
 		return nil
 	}
