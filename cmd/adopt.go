@@ -4,8 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/engine"
 )
 
@@ -25,14 +24,12 @@ way; 5 not approved.`,
 		UsageText: `adopt orders arn:aws:sqs:eu-north-1:123456789012:orders
 adopt --scan                    what could be taken over
 adopt --scan --kind aws.s3.Bucket --write my-bucket >> athanor.yaml`,
-		Flags: shared(append(applying(
+		Flags: stageFlags(append(cli.ApplyFlags(
 			&cli.BoolFlag{Name: "scan", Usage: "list what no row knows"},
 			&cli.StringSliceFlag{Name: "kind", Usage: "with --scan: look for `KIND` too, although it is not in use; may be repeated"},
 			&cli.StringSliceFlag{Name: "write", Usage: "with --scan: print the YAML of `ID` (identity, name or glob); may be repeated"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "only show how it differs"},
-		),
-			&cli.IntFlag{Name: "parallel", Usage: "make at most `N` provider calls at once; default 16"},
-			&cli.BoolFlag{Name: "detailed", Usage: "show long values whole, and what is unchanged"})...),
+			cli.DryRunFlag("only show how it differs"),
+		), cli.ShowFlags()...)...),
 		Action: a.adopt,
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/render"
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -42,36 +42,22 @@ type app struct {
 	broken bool       // standard output went away
 }
 
-// completionFlag is what completion scripts append.
-const completionFlag = "--generate-bash-completion"
-
 // run runs the command and gives its exit code.
 func (a *app) run(ctx context.Context, args []string) int {
-	commands := a.commands()
-	if args[len(args)-1] == completionFlag {
-		return a.exitCode(a.cli(commands).RunContext(ctx, args))
-	}
-	a.asJSON, a.noColor = early(args, "json"), early(args, "no-color")
-	if len(args) == 2 && args[1] == "--version" {
-		args = []string{args[0], "version"}
-	}
-	l, err := parse(args[1:], commands)
-	if err != nil {
-		return a.report(err)
-	}
-	if l.help || len(l.command().Subcommands) > 0 {
-		a.printHelp(a.out, l, commands)
-		return ExitDone
-	}
+	a.asJSON, a.noColor = cli.HasSwitch(args, "json"), cli.HasSwitch(args, "no-color")
 	ctx, a.interrupts = catch(ctx)
 	defer a.interrupts.end()
-	err = a.cli(commands).RunContext(ctx, l.ordered(args[0]))
+	line := cli.App{
+		Name: a.name(), Usage: "make the cloud match a program", Description: overview, Examples: overviewExamples,
+		Reader: a.in, Writer: a.out, Commands: a.commands(),
+	}
+	err := line.Run(ctx, args)
 	if a.store != nil {
 		if closing := a.store.Close(); err == nil {
 			err = closing
 		}
 	}
-	if _, said := errors.AsType[*exitError](err); err != nil && !said && ctx.Err() != nil {
+	if _, said := errors.AsType[cli.ExitCode](err); err != nil && !said && ctx.Err() != nil {
 		err = errInterrupted
 	}
 	return a.exitCode(err)
@@ -80,25 +66,12 @@ func (a *app) run(ctx context.Context, args []string) int {
 // exitCode ends the command: what was not shown yet is.
 func (a *app) exitCode(err error) int {
 	if err == nil {
-		return ExitDone
+		return cli.ExitDone
 	}
-	if coded, ok := errors.AsType[*exitError](err); ok {
-		return coded.code
+	if coded, ok := errors.AsType[cli.ExitCode](err); ok {
+		return int(coded)
 	}
 	return a.report(err)
-}
-
-// early reports whether a boolean flag is set, before the flags are parsed.
-func early(args []string, name string) bool {
-	for _, s := range args {
-		switch s {
-		case "--" + name, "-" + name, "--" + name + "=true":
-			return true
-		case "--":
-			return false
-		}
-	}
-	return false
 }
 
 // name is how this command is called.
@@ -162,12 +135,26 @@ func (a *app) width(w io.Writer) func() int {
 	}
 }
 
+const (
+	overview = `It looks at what is there, shows what would change, and makes it so. It may be interrupted anywhere and
+run again: whatever was begun is found and finished.`
+
+	overviewExamples = `init my-stack              write a first stack
+deploy my-stack            plan, show, ask, apply
+plan my-stack              only show what would change
+destroy my-stack           delete everything of it`
+
+	targetHelp = `TARGET is a directory with athanor.yaml or a Go main package, a YAML file, a graph as JSON, or - for
+standard input. The default is the current directory.`
+)
+
 // commands are all commands, in the order of the help.
 func (a *app) commands() []*cli.Command {
 	return []*cli.Command{
 		a.deployCommand(), a.planCommand(), a.destroyCommand(), a.devCommand(), a.driftCommand(),
 		a.adoptCommand(), a.orphansCommand(),
-		a.outputCommand(), a.logsCommand(), a.stateCommand(), a.historyCommand(), a.eventsCommand(), a.cancelCommand(), a.unlockCommand(), a.secretCommand(), a.graphCommand(),
-		a.kindsCommand(), a.schemaCommand(), a.initCommand(), a.versionCommand(), a.completionCommand(),
+		a.outputCommand(), a.logsCommand(), a.stateCommand(), a.historyCommand(), a.eventsCommand(),
+		a.cancelCommand(), a.unlockCommand(), a.secretCommand(), a.graphCommand(),
+		a.kindsCommand(), a.schemaCommand(), a.initCommand(), a.versionCommand(), cli.CompletionCommand(),
 	}
 }

@@ -13,8 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -57,7 +56,7 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 	}
 	s.report(res, p)
 	if err != nil && res.Calls.Mutations > 0 {
-		return exit(a.reportAs(err, ExitPartly)) // the end could not be recorded; something was done
+		return cli.Exit(a.reportAs(err, cli.ExitPartly)) // the end could not be recorded; something was done
 	}
 	if err != nil {
 		return err

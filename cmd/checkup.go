@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -18,7 +17,7 @@ identity. It changes nothing, and looks at nothing but the record; plan compares
 
 Exit codes: 0 all is whole; 1 something is wrong.`,
 		UsageText: "state check\nstate check --stack shop --stage prod --json",
-		Flags:     shared(byRecord("go by")), Action: a.stateCheck,
+		Flags:     stageFlags(cli.StackFlag("go by")), Action: a.stateCheck,
 	}
 }
 
@@ -65,7 +64,7 @@ func (a *app) stateCheck(c *cli.Context) error {
 	}
 	a.printCheckup(line)
 	if len(line.Problems) > 0 {
-		return exit(ExitError)
+		return cli.Exit(cli.ExitError)
 	}
 	return nil
 }

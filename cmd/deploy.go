@@ -7,8 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/statestore"
@@ -30,7 +29,7 @@ deploy ./shop --stage prod      another one, its stage prod
 deploy --yes --json             for scripts: no question, events as JSON lines
 deploy plan.json                what plan --out plan.json saved
 graph --json | athanor deploy - -y`,
-		Flags:  planning(applying()...),
+		Flags:  stageFlags(cli.PlanFlags(cli.ApplyFlags()...)...),
 		Action: a.deploy,
 	}
 }
@@ -49,7 +48,9 @@ plan --detailed                 long values whole, unchanged resources too
 plan --json                     the whole plan as one document
 plan --out plan.json            save it; athanor deploy plan.json applies exactly that
 plan --iam > policy.json        the least that AWS must allow for it`,
-		Flags:  planning(&cli.BoolFlag{Name: "iam", Usage: "print the least policy of AWS IAM that allows exactly this plan to be deployed"}),
+		Flags: stageFlags(cli.PlanFlags(&cli.BoolFlag{
+			Name: "iam", Usage: "print the least policy of AWS IAM that allows exactly this plan to be deployed",
+		})...),
 		Action: a.planOnly,
 	}
 }
@@ -65,9 +66,9 @@ Exit codes: 0 nothing is left; 1 error; 3 another run holds the stage; 4 some co
 		UsageText: `destroy                         the stack in this directory
 destroy --stack shop --stage dev-ada
 destroy --dry-run               only show what would go`,
-		Flags: shared(deleting(applying(
-			byRecord("destroy"),
-			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be deleted"})...)...),
+		Flags: stageFlags(cli.DeleteFlags(cli.ApplyFlags(
+			cli.StackFlag("destroy"),
+			cli.DryRunFlag("only show what would be deleted"))...)...),
 		Action: a.destroy,
 	}
 }
@@ -150,7 +151,7 @@ func (s *session) show(c *cli.Context, p *engine.Plan, refused error) error {
 		return a.refused(blockedError(stuck(p)))
 	case p.Pending():
 		fmt.Fprintln(a.err, "exit code 2: changes are pending")
-		return exit(ExitPending)
+		return cli.Exit(cli.ExitPending)
 	}
 	return nil
 }
@@ -170,7 +171,7 @@ func (a *app) refused(err error) error {
 	} else if len(problems) == 0 {
 		return err
 	}
-	return exit(ExitError)
+	return cli.Exit(cli.ExitError)
 }
 
 // stuck are what the plan could not plan.
@@ -254,7 +255,7 @@ func (a *app) ask(ctx context.Context, question string) error {
 		return err
 	case !yes:
 		fmt.Fprintln(a.err, "Nothing was changed.")
-		return exit(ExitNotApproved)
+		return cli.Exit(cli.ExitNotApproved)
 	}
 	return nil
 }
@@ -288,12 +289,12 @@ func (a *app) answer(ctx context.Context) (bool, error) {
 func verdict(res *engine.Result, p *engine.Plan) error {
 	switch {
 	case res.State == statestore.Cancelled:
-		return exit(ExitInterrupted)
+		return cli.Exit(cli.ExitInterrupted)
 	case res.Summary.Failed+res.Summary.Blocked+res.Summary.NotStarted == 0:
 		return nil
 	case res.Run == "" || !p.Pending():
-		return exit(ExitError)
+		return cli.Exit(cli.ExitError)
 	default:
-		return exit(ExitPartly)
+		return cli.Exit(cli.ExitPartly)
 	}
 }

@@ -7,8 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore"
@@ -44,12 +43,12 @@ Exit codes: 0 ended; 1 error; 3 another dev session has the stage; 4 --destroy-o
 dev ./shop --destroy-on-exit    leave nothing behind
 dev --json                      for programs: each step of the loop as a JSON line
 dev --stage staging --here      on what was deployed; deletes nothing of it`,
-		Flags: sharedOn(defaultStage(devName), deleting(
+		Flags: cli.StageFlags(defaultStage(devName), cli.DeleteFlags(
 			&cli.BoolFlag{Name: "here", Usage: "work on a stage that dev did not make; delete nothing of it"},
 			&cli.StringSliceFlag{Name: "remote", Usage: "make `ADDRESS` (globs; may be repeated) in the cloud although it could be local"},
 			&cli.BoolFlag{Name: "destroy-on-exit", Usage: "delete in the end what dev made"},
 			&cli.DurationFlag{Name: "look", Value: lookEvery, Usage: "look at a few of the unchanged resources every `DURATION`; default 10s, 0 never"},
-			&cli.BoolFlag{Name: "adopt", Usage: "take over what exists and carries nobody's mark"})...),
+			cli.AdoptFlag())...),
 		Action: a.dev,
 	}
 }
@@ -168,7 +167,7 @@ func (d *dev) end() error {
 		return d.destroy()
 	}
 	if d.cut {
-		return exit(ExitInterrupted)
+		return cli.Exit(cli.ExitInterrupted)
 	}
 	return nil
 }

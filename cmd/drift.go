@@ -3,8 +3,7 @@ package cmd
 import (
 	"fmt"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/engine"
 )
 
@@ -23,13 +22,10 @@ Exit codes: 0 no drift, or all of it repaired; 1 error: something could not be l
 drift --repair                  change it back
 drift --json                    the whole comparison as one document
 drift --stack shop --stage prod`,
-		Flags: shared(applying(
-			&cli.BoolFlag{Name: "repair", Usage: "change back what the world changed"},
-			&cli.StringSliceFlag{Name: "target", Aliases: []string{"t"}, Usage: "only `ADDRESS` (globs; may be repeated) and what it needs"},
-			&cli.StringSliceFlag{Name: "exclude", Usage: "all but `ADDRESS` (globs; may be repeated) and what needs it"},
-			&cli.IntFlag{Name: "parallel", Usage: "make at most `N` provider calls at once; default 16"},
-			&cli.BoolFlag{Name: "detailed", Usage: "show long values whole, and what is unchanged"},
-			byRecord("look at"))...),
+		Flags: stageFlags(append(append(cli.ApplyFlags(
+			&cli.BoolFlag{Name: "repair", Usage: "change back what the world changed"}),
+			cli.SelectFlags()...),
+			append(cli.ShowFlags(), cli.StackFlag("look at"))...)...),
 		Action: a.drift,
 	}
 }
@@ -65,10 +61,10 @@ func (s *session) showDrift(p *engine.Plan) error {
 	switch {
 	case p.Pending():
 		fmt.Fprintln(a.err, "exit code 2: there is drift; --repair changes it back")
-		return exit(ExitPending)
+		return cli.Exit(cli.ExitPending)
 	case p.Drifted():
 		fmt.Fprintln(a.err, "exit code 2: there is drift, and none that --repair could change back")
-		return exit(ExitPending)
+		return cli.Exit(cli.ExitPending)
 	}
 	return nil
 }

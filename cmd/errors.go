@@ -7,31 +7,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// Exit codes. They are part of the command's contract.
-const (
-	ExitDone        = 0
-	ExitError       = 1
-	ExitPending     = 2
-	ExitLocked      = 3
-	ExitPartly      = 4
-	ExitNotApproved = 5
-	ExitInterrupted = 130
-)
-
 func hint(err error, text string) error { return reconcile.WithHint(err, "%s", text) }
-
-// exitError ends the command with a code; what is to be said was said.
-type exitError struct{ code int }
-
-func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
-
-func exit(code int) error { return &exitError{code} }
 
 // errInterrupted ends a command that was interrupted before it changed anything.
 var errInterrupted = errors.New("interrupted; nothing was changed")
@@ -58,13 +41,13 @@ type errorLine struct {
 func codeOf(err error) int {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, errInterrupted):
-		return ExitInterrupted
+		return cli.ExitInterrupted
 	case errors.Is(err, statestore.ErrHeld), errors.Is(err, errDevRuns):
-		return ExitLocked
+		return cli.ExitLocked
 	case errors.Is(err, engine.ErrNotApproved):
-		return ExitNotApproved
+		return cli.ExitNotApproved
 	default:
-		return ExitError
+		return cli.ExitError
 	}
 }
 

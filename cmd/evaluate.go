@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/engine"
 )
 
@@ -112,9 +113,9 @@ func (p *program) answer(request string) int {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return ExitError
+		return cli.ExitError
 	}
-	return ExitDone
+	return cli.ExitDone
 }
 
 func (p *program) write(e evaluation) error {

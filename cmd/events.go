@@ -6,8 +6,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/statestore"
@@ -28,10 +27,10 @@ it makes progress, ten seconds late at most while it waits.`,
 events --follow                 and what comes, until it ends
 events 20260301-120000-ABCDEF --json
 events --after 120 --json       only what came after event 120`,
-		Flags: shared(
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the run ends"},
+		Flags: stageFlags(
+			cli.FollowFlag("go on until the run ends"),
 			&cli.Uint64Flag{Name: "after", Usage: "leave out the events up to number `SEQ`"},
-			byRecord("go by")),
+			cli.StackFlag("go by")),
 		Action: a.events,
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+
+	"github.com/athanor-dev/athanor/cmd/cli"
 )
 
 // replaceProcess runs the program and takes over its exit code.
@@ -15,7 +17,7 @@ func replaceProcess(binary string, args, env []string) error {
 	err := cmd.Run()
 	var ended *exec.ExitError
 	if errors.As(err, &ended) {
-		return exit(ended.ExitCode())
+		return cli.Exit(ended.ExitCode())
 	}
 	return err
 }

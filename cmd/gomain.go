@@ -13,14 +13,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
+	"github.com/athanor-dev/athanor/cmd/cli"
 )
 
 // dirVariable tells a stack program where its package lies.
 const dirVariable = "ATHANOR_DIR"
-
-// storeVariable says where the record is, as --store does.
-const storeVariable = "ATHANOR_STORE"
 
 // delegate builds a Go stack and lets it do the whole command: the program is the command. Its exit code is ours.
 // The first names arguments are handed on; the target is the program itself.
@@ -49,7 +46,7 @@ func (a *app) become(c *cli.Context, binary string, src *source, names int, vari
 	}
 	env := append(append(os.Environ(), variables...), dirVariable+"="+src.dir)
 	if c.IsSet("store") {
-		env = append(without(env, storeVariable), storeVariable+"="+c.String("store"))
+		env = append(without(env, cli.StoreVariable), cli.StoreVariable+"="+c.String("store"))
 	}
 	return replaceProcess(binary, args, env)
 }

@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
@@ -20,7 +19,7 @@ func (a *app) graphCommand() *cli.Command {
 		UsageText: `graph                           what is declared here
 graph --dot | dot -Tsvg > graph.svg
 graph --json > graph.json && athanor deploy graph.json`,
-		Flags:  shared(&cli.BoolFlag{Name: "dot", Usage: "write the Graphviz language"}),
+		Flags:  stageFlags(&cli.BoolFlag{Name: "dot", Usage: "write the Graphviz language"}),
 		Action: a.graphs,
 	}
 }

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore"
@@ -24,9 +23,9 @@ unlocked it. One that died is listed as running until the next run takes over; i
 		UsageText: `history                         of the stack in this directory
 history --limit 1 --json        the newest run, for scripts
 history --stack shop --stage prod`,
-		Flags: shared(
+		Flags: stageFlags(
 			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Value: 20, Usage: "list at most `N` runs; 0: all that are kept"},
-			byRecord("go by")),
+			cli.StackFlag("go by")),
 		Action: a.history,
 	}
 }

@@ -7,9 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/cmd/cli"
 )
 
 func (a *app) initCommand() *cli.Command {

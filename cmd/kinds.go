@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -19,7 +18,7 @@ func (a *app) kindsCommand() *cli.Command {
 		Name: "kinds", Usage: "list the kinds of resources, or document one", ArgsUsage: "[KIND]",
 		Description: "Of one KIND: its props with defaults, units and what replaces, its attributes, the API calls it makes and the\npermissions they need. A KIND with * in it lists all that it fits.",
 		UsageText:   "kinds\nkinds local.File\nkinds 'AWS::EC2::*'\nkinds AWS::EC2::VPC",
-		Flags:       []cli.Flag{jsonFlag()},
+		Flags:       []cli.Flag{cli.JSONFlag()},
 		Action: func(c *cli.Context) error {
 			switch c.NArg() {
 			case 0:
@@ -33,7 +32,7 @@ func (a *app) kindsCommand() *cli.Command {
 			if names, err := a.catalog.Match(c.Args().First() + "*"); err == nil {
 				fmt.Fprintln(c.App.Writer, strings.Join(names, "\n"))
 			}
-			cli.DefaultCompleteWithFlags(c.Command)(c)
+			cli.CompleteFlags(c)
 		},
 	}
 }
@@ -65,7 +64,7 @@ func (a *app) schemaCommand() *cli.Command {
 		Name: "schema", Usage: "print the JSON Schema of athanor.yaml, for editors", ArgsUsage: "[KIND]...",
 		Description: "The schema covers the whole language and every kind. Of kinds that are too many to list, such as the types of AWS,\nit has the names, and the props of each KIND that is asked for; * in it stands for any text. Editors with the YAML language server take it from a\nfirst line of athanor.yaml: # yaml-language-server: $schema=athanor.schema.json",
 		UsageText:   "schema > athanor.schema.json\nschema 'AWS::EC2::*' AWS::RDS::DBInstance > athanor.schema.json",
-		Flags:       []cli.Flag{jsonFlag()},
+		Flags:       []cli.Flag{cli.JSONFlag()},
 		Action: func(c *cli.Context) error {
 			schema, err := yamlstack.Schema(a.catalog, c.Args().Slice()...)
 			if err != nil {
@@ -75,9 +74,6 @@ func (a *app) schemaCommand() *cli.Command {
 		},
 	}
 }
-
-// jsonFlag is for commands that work on no stage.
-func jsonFlag() cli.Flag { return &cli.BoolFlag{Name: "json", Usage: "write JSON to standard output"} }
 
 func (a *app) listKinds() error {
 	names := a.catalog.Types()

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -23,7 +22,7 @@ Exit codes: 0 it was asked, or nothing holds the stage; 1 error.`,
 		UsageText: `cancel                          what runs on the stack in this directory
 cancel --stage prod --why "wrong branch"
 events --follow                 watch it end`,
-		Flags:  shared(whyFlag("say `WHY`; it is recorded"), byRecord("go by")),
+		Flags:  stageFlags(whyFlag("say `WHY`; it is recorded"), cli.StackFlag("go by")),
 		Action: a.cancel,
 	}
 }
@@ -39,10 +38,10 @@ be called back, so look whether one is.
 Exit codes: 0 it is free; 1 error; 5 not approved: without a terminal it takes --yes.`,
 		UsageText: `unlock --why "the runner hangs"
 unlock --stage prod --why "the runner hangs" --yes`,
-		Flags: shared(
+		Flags: stageFlags(
 			whyFlag("say `WHY`; it is recorded, with your name, and must be given"),
-			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-			byRecord("go by")),
+			cli.YesFlag(),
+			cli.StackFlag("go by")),
 		Action: a.unlock,
 	}
 }

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -32,11 +31,11 @@ Exit codes: 0 shown; 1 error, or the log of one could not be read; 130 interrupt
 logs web --follow               and what comes, until Ctrl-C
 logs 'net/**' --since 24h --filter ERROR
 logs worker --since 2026-03-01T12:00:00Z --json`,
-		Flags: shared(
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on with what comes"},
+		Flags: stageFlags(
+			cli.FollowFlag("go on with what comes"),
 			&cli.StringFlag{Name: "since", Usage: "begin `TIME` ago (10m, 2h, 3d), or at a time (2026-03-01T12:00:00Z); all: with the oldest line there is; default 1h"},
 			&cli.StringFlag{Name: "filter", Usage: "only lines that hold `TEXT`"},
-			byRecord("go by")),
+			cli.StackFlag("go by")),
 		Action: a.logs,
 	}
 }
@@ -87,9 +86,9 @@ func (a *app) printLogs(c *cli.Context, sources []engine.LogSource, query reconc
 	}
 	switch {
 	case c.Context.Err() != nil:
-		return exit(ExitInterrupted)
+		return cli.Exit(cli.ExitInterrupted)
 	case failed:
-		return exit(ExitError)
+		return cli.Exit(cli.ExitError)
 	case count == 0 && !a.asJSON:
 		fmt.Fprintln(a.err, "no such lines; --since all looks at everything that is kept")
 	}

@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/engine"
 )
 
@@ -25,8 +24,8 @@ Exit codes: 0 done; 1 error; 3 another run holds the stage; 4 some could not be 
 		UsageText: `orphans                         list them
 orphans --delete                delete them, after asking
 orphans --stack shop --stage dev-ada`,
-		Flags: shared(deleting(applying(
-			byRecord("look for"),
+		Flags: stageFlags(cli.DeleteFlags(cli.ApplyFlags(
+			cli.StackFlag("look for"),
 			&cli.BoolFlag{Name: "delete", Usage: "delete those that are neither declared nor retained"})...)...),
 		Action: a.orphans,
 	}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
@@ -159,6 +160,9 @@ func defaultStage(command string) string {
 	const longest = 40
 	return strings.TrimRight((prefix + name)[:min(len(prefix)+len(name), longest)], "-")
 }
+
+// stageFlags are the flags of a command that works on the developer's own stage by default, after its own.
+func stageFlags(own ...cli.Flag) []cli.Flag { return cli.StageFlags(defaultStage(""), own...) }
 
 // stagePart shapes a name to what stages may be made of.
 func stagePart(s string) string {

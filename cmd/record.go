@@ -8,16 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/statestore"
 )
-
-func revealFlag() cli.Flag { return &cli.BoolFlag{Name: "reveal", Usage: "show secrets"} }
 
 func (a *app) outputCommand() *cli.Command {
 	return &cli.Command{
@@ -27,7 +24,7 @@ looks like a name is a name; a directory of the current one is written ./shop.`,
 		UsageText: `output                          all of them
 output url                      one, as it is
 output password --reveal ./shop`,
-		Flags:  shared(revealFlag(), byRecord("go by")),
+		Flags:  stageFlags(cli.RevealFlag(), cli.StackFlag("go by")),
 		Action: a.output,
 	}
 }

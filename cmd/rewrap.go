@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
@@ -23,7 +22,7 @@ key in the configuration folder).`,
 		UsageText: `secret rewrap --recipient age1ql3z… --recipient age1lggy…
 secret rewrap --stage prod --passphrase
 secret rewrap --key-file /media/backup/athanor.key`,
-		Flags: shared(
+		Flags: stageFlags(
 			&cli.StringSliceFlag{Name: "recipient", Usage: "wrap it for age recipient `AGE1…`; may be repeated"},
 			&cli.BoolFlag{Name: "passphrase", Usage: "wrap it with a passphrase, which is asked for, or read from standard input"},
 			&cli.StringFlag{Name: "key-file", Usage: "wrap it with key file `PATH`, which is made if need be"}),

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
@@ -24,13 +23,13 @@ said by rewrap: at first it is only this machine, or whoever knows $ATHANOR_PASS
 				Name: "list", Usage: "list the sealed secrets of a stage, and where its key is", ArgsUsage: "[TARGET]",
 				Description: "Names only. Whether the key at hand opens them is said too.",
 				UsageText:   "secret list\nsecret list ./shop --stage prod --json",
-				Flags:       shared(), Action: a.secretList,
+				Flags:       stageFlags(), Action: a.secretList,
 			},
 			{
 				Name: "rm", Usage: "remove a sealed secret", ArgsUsage: "NAME [TARGET]",
 				Description: "It stays in what was checked in before: a secret that must not be known any more is changed where it is used.",
 				UsageText:   "secret rm apiKey --stage prod",
-				Flags:       shared(), Action: a.secretRemove,
+				Flags:       stageFlags(), Action: a.secretRemove,
 			},
 			a.rewrapCommand(),
 		},
@@ -45,7 +44,7 @@ never an argument, since others can see those.`,
 		UsageText: `secret set apiKey                     asks for the value
 secret set apiKey --stage prod < key.txt
 pass show shop/api | athanor secret set apiKey ./shop`,
-		Flags: shared(), Action: a.secretSet,
+		Flags: stageFlags(), Action: a.secretSet,
 	}
 }
 

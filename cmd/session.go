@@ -3,14 +3,14 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -161,7 +161,7 @@ func (a *app) begin(c *cli.Context, names int) (*session, *source, error) {
 	}
 	a.detailed = c.Bool("detailed")
 	s := &session{
-		app: a, began: time.Now(), options: planOptions(c), store: absoluteStore(c.String("store")),
+		app: a, began: time.Now(), options: cli.PlanOptions(c), store: absoluteStore(c.String("store")),
 		stage: statestore.Stage{Stack: c.String("stack"), Name: cmp.Or(c.String("stage"), defaultStage(c.Command.Name))},
 	}
 	if err := checkStage(s.stage.Name); err != nil {
@@ -171,7 +171,7 @@ func (a *app) begin(c *cli.Context, names int) (*session, *source, error) {
 		return nil, nil, fmt.Errorf("--parallel %d: at least 1", n)
 	}
 	var err error
-	if s.config, err = configValues(c); err != nil {
+	if s.config, err = cli.ConfigValues(c); err != nil {
 		return nil, nil, err
 	}
 	if err := useProfile(c.String("profile")); err != nil {
@@ -187,6 +187,14 @@ func (a *app) begin(c *cli.Context, names int) (*session, *source, error) {
 	}
 	a.dir, s.target = src.dir, src.name()
 	return s, src, nil
+}
+
+// useProfile hands a credentials profile to the clouds' own clients. One that the program names wins.
+func useProfile(name string) error {
+	if name == "" {
+		return nil
+	}
+	return errors.Join(os.Setenv("AWS_PROFILE", name), os.Setenv("CLOUDFLARE_PROFILE", name))
 }
 
 // directoryOf is where a target's record is looked for when its program is not needed.

@@ -4,8 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/engine"
 )
 
@@ -19,13 +18,13 @@ takes the lease, shows what it will do and asks, and is refused with exit code 3
 				Name: "list", Usage: "list what is on record", ArgsUsage: "[TARGET]",
 				Description: "One line for each thing: address, kind, identity, and its state where that is not \"live\". With --json one\nobject per line, as `state show --json` prints it.",
 				UsageText:   "state list\nstate list --stack shop --stage prod",
-				Flags:       shared(byRecord("go by")), Action: a.stateList,
+				Flags:       stageFlags(cli.StackFlag("go by")), Action: a.stateList,
 			},
 			{
 				Name: "show", Usage: "show the record of one address", ArgsUsage: "ADDRESS [TARGET]",
 				Description: "Its generations with their attributes, the props as last settled, and what it needs. Secrets are masked.",
 				UsageText:   "state show queue\nstate show password --reveal --json",
-				Flags:       shared(revealFlag(), byRecord("go by")), Action: a.stateShow,
+				Flags:       stageFlags(cli.RevealFlag(), cli.StackFlag("go by")), Action: a.stateShow,
 			},
 			a.stateMoveCommand(), a.stateRemoveCommand(), a.stateExportCommand(), a.stateImportCommand(), a.stateCheckCommand(),
 		},
@@ -49,7 +48,7 @@ Exit codes: 0 moved; 1 refused, everything is as it was; 3 another run holds the
 		UsageText: `state mv queue jobs                 one address
 state mv net/ core/                 a whole scope
 state mv blue green green blue      two change places`,
-		Flags: shared(applying(byRecord("go by"))...), Action: a.stateMove,
+		Flags: stageFlags(cli.ApplyFlags(cli.StackFlag("go by"))...), Action: a.stateMove,
 	}
 }
 
@@ -65,7 +64,7 @@ Exit codes: 0 forgotten; 1 refused; 3 another run holds the stage; 5 not approve
 		UsageText: `state rm queue
 state rm 'net/**' --stack shop --stage prod
 state rm broken                     also one that cannot be read`,
-		Flags: shared(applying(byRecord("go by"))...), Action: a.stateRemove,
+		Flags: stageFlags(cli.ApplyFlags(cli.StackFlag("go by"))...), Action: a.stateRemove,
 	}
 }
 
@@ -92,7 +91,7 @@ func (a *app) halfMoved(err error) error {
 		return err
 	}
 	a.report(hint(err, "the same command finishes it, and so does the next deploy"))
-	return exit(ExitInterrupted)
+	return cli.Exit(cli.ExitInterrupted)
 }
 
 func (a *app) stateRemove(c *cli.Context) error {

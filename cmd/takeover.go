@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/engine"
 )
 
@@ -36,7 +35,7 @@ func (s *session) offerTakeOver(c *cli.Context, p *engine.Plan, refused error,
 		return nil, err
 	case !yes:
 		fmt.Fprintln(a.err, "Nothing was changed.")
-		return nil, exit(ExitNotApproved)
+		return nil, cli.Exit(cli.ExitNotApproved)
 	}
 	s.options.TakeOver = true
 	return again(c.Context)

@@ -7,8 +7,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/engine"
 )
 
@@ -21,7 +20,7 @@ clear, and can be imported under another key. Rows that cannot be read are in it
 		UsageText: `state export --out prod.json --stage prod
 state export | jq -r '.rows[].address'
 state export --reveal --out open.json      secrets in clear`,
-		Flags: shared(revealFlag(), byRecord("go by"), &cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write to `FILE`, readable by its owner only"}), Action: a.stateExport,
+		Flags: stageFlags(cli.RevealFlag(), cli.StackFlag("go by"), cli.OutFlag("write to `FILE`, readable by its owner only")), Action: a.stateExport,
 	}
 }
 
@@ -41,7 +40,7 @@ Exit codes: 0 imported, or nothing to do; 1 refused; 3 another run holds the sta
 		UsageText: `state import prod.json
 state import prod.json --store bolt:/shared/state.db
 state import prod.json --serial 17            replace what is there at serial 17`,
-		Flags: shared(applying(byRecord("import"), &cli.Uint64Flag{Name: "serial", Usage: "replace the record at serial `N`, whatever the document's is"})...), Action: a.stateImport,
+		Flags: stageFlags(cli.ApplyFlags(cli.StackFlag("import"), &cli.Uint64Flag{Name: "serial", Usage: "replace the record at serial `N`, whatever the document's is"})...), Action: a.stateImport,
 	}
 }
 

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"github.com/urfave/cli/v2"
+	"github.com/athanor-dev/athanor/cmd/cli"
 )
 
 func (a *app) versionCommand() *cli.Command {
 	return &cli.Command{
 		Name: "version", Usage: "print the version",
-		Flags: []cli.Flag{jsonFlag()},
+		Flags: []cli.Flag{cli.JSONFlag()},
 		Action: func(c *cli.Context) error {
 			v := a.versionText()
 			if a.asJSON {

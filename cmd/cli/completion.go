@@ -1,31 +1,34 @@
-package cmd
+package cli
 
 import (
 	"fmt"
 
-	"github.com/urfave/cli/v2"
+	"github.com/athanor-dev/athanor/reconcile"
 )
 
-func (a *app) completionCommand() *cli.Command {
-	return &cli.Command{
+// CompletionCommand prints completion scripts. The library has one for fish.
+func CompletionCommand() *Command {
+	return &Command{
 		Name: "completion", Usage: "print a completion script for a shell", ArgsUsage: "bash|zsh|fish",
-		Description: "bash: source <(athanor completion bash); zsh: source <(athanor completion zsh); fish: athanor completion fish | source",
-		Action: func(c *cli.Context) error {
+		Description: "bash: source <(athanor completion bash); zsh: source <(athanor completion zsh); " +
+			"fish: athanor completion fish | source",
+		Action: func(c *Context) error {
+			var script string
+			var err error
 			switch shell := c.Args().First(); shell {
 			case "bash":
-				fmt.Fprint(a.out, bashCompletion)
+				script = bashCompletion
 			case "zsh":
-				fmt.Fprint(a.out, zshCompletion)
+				script = zshCompletion
 			case "fish":
-				script, err := c.App.ToFishCompletion()
-				if err != nil {
-					return err
-				}
-				fmt.Fprint(a.out, script)
+				script, err = c.App.ToFishCompletion()
 			default:
-				return hint(fmt.Errorf("completion: no script for %q", shell), "bash, zsh or fish")
+				err = reconcile.WithHint(fmt.Errorf("completion: no script for %q", shell), "bash, zsh or fish")
 			}
-			return nil
+			if err == nil {
+				_, err = fmt.Fprint(c.App.Writer, script)
+			}
+			return err
 		},
 	}
 }

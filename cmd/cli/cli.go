@@ -1,0 +1,143 @@
+// Package cli is the command line: flags, help and exit codes.
+//
+// The library urfave/cli parses the line, prints help from the templates of this package and finds commands for shells;
+// nothing else imports it. This package adds what the library cannot do: flags after arguments, errors that say what to
+// type instead, and how flags are spelled in help.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+)
+
+// The types of the library that commands are written with.
+type (
+	// Context is a command line that was parsed.
+	Context = urfave.Context
+	// Command is a command with its flags, its help and its subcommands.
+	Command = urfave.Command
+	// Flag is any flag.
+	Flag = urfave.Flag
+	// BoolFlag is a flag without a value.
+	BoolFlag = urfave.BoolFlag
+	// StringFlag is a flag with a text.
+	StringFlag = urfave.StringFlag
+	// StringSliceFlag is a flag with a text that may be repeated.
+	StringSliceFlag = urfave.StringSliceFlag
+	// IntFlag is a flag with a number.
+	IntFlag = urfave.IntFlag
+	// Uint64Flag is a flag with a number that is not negative.
+	Uint64Flag = urfave.Uint64Flag
+	// DurationFlag is a flag with a duration.
+	DurationFlag = urfave.DurationFlag
+)
+
+// App is a command with subcommands.
+type App struct {
+	Name, Usage, Description string
+	// Examples are lines of arguments, two spaces or more, and what they do.
+	Examples string
+	Reader   io.Reader
+	Writer   io.Writer
+	Commands []*Command
+}
+
+// Run runs the command that the arguments name. args[0] is ignored.
+func (a App) Run(ctx context.Context, args []string) error {
+	urfave.FlagStringer = flagLine
+	for _, c := range a.Commands {
+		prepare(a.Name, c)
+	}
+	app := &urfave.App{
+		Name: a.Name, HelpName: a.Name, Usage: a.Usage, Description: a.Description, UsageText: examples(a.Name, a.Examples),
+		Commands: a.Commands, HideHelpCommand: true, CustomAppHelpTemplate: appHelp,
+		Reader: a.Reader, Writer: a.Writer, ErrWriter: io.Discard,
+		EnableBashCompletion: true,
+		// A value may hold commas: --config zones=a,b.
+		DisableSliceFlagSeparator: true,
+		// The caller shows errors and ends the process.
+		ExitErrHandler: func(*Context, error) {},
+		OnUsageError:   usageError,
+		Action: func(c *Context) error {
+			if c.Args().Present() {
+				return noCommand("", c.Args().First(), a.Commands)
+			}
+			return urfave.ShowAppHelp(c)
+		},
+	}
+	return app.RunContext(ctx, order(args, a.Commands))
+}
+
+// prepare completes a command and those below it.
+func prepare(program string, c *Command) {
+	c.HideHelpCommand, c.OnUsageError, c.CustomHelpTemplate = true, usageError, commandHelp
+	c.UsageText = examples(program, c.UsageText)
+	if len(c.Subcommands) > 0 {
+		c.Action = func(ctx *Context) error {
+			if ctx.Args().Present() {
+				return noCommand(c.Name+" ", ctx.Args().First(), c.Subcommands)
+			}
+			return urfave.ShowSubcommandHelp(ctx)
+		}
+	}
+	for _, sub := range c.Subcommands {
+		prepare(program, sub)
+	}
+}
+
+// noCommand is the error for a command that does not exist. The library would suggest one however far off it is.
+func noCommand(within, name string, commands []*Command) error {
+	names := make([]string, len(commands))
+	for i, c := range commands {
+		names[i] = c.Name
+	}
+	err := fmt.Errorf("there is no command %q", within+name)
+	if near, ok := props.Nearest(name, names); ok {
+		return reconcile.WithHint(err, "did you mean %s?", within+near)
+	}
+	return reconcile.WithHint(err, "there is %s", within+strings.Join(names, ", "))
+}
+
+// usageError says of an error of the library what to type instead, and spells flags with two dashes.
+func usageError(c *Context, err error, below bool) error {
+	text := err.Error()
+	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
+		return noFlag(c, name, below)
+	}
+	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
+		text = "flag --" + name + " needs a value"
+	}
+	return withFlagsHint(c, errors.New(strings.NewReplacer(" flag -", " flag --", " for -", " for --").Replace(text)))
+}
+
+// noFlag is the error for a flag that does not exist.
+func noFlag(c *Context, name string, below bool) error {
+	if !below {
+		return reconcile.WithHint(fmt.Errorf("flag --%s before the command", name),
+			"flags come after the command: %s deploy --%s", c.App.Name, name)
+	}
+	err := fmt.Errorf("%s has no flag --%s", strings.TrimPrefix(c.Command.HelpName, c.App.HelpName+" "), name)
+	var names []string
+	for _, f := range c.Command.Flags {
+		names = append(names, f.Names()[0])
+	}
+	if near, ok := props.Nearest(name, names); ok {
+		return reconcile.WithHint(err, "did you mean --%s?", near)
+	}
+	return withFlagsHint(c, err)
+}
+
+func withFlagsHint(c *Context, err error) error {
+	return reconcile.WithHint(err, "`%s --help` lists the flags", c.Command.HelpName)
+}
+
+// CompleteFlags prints the flags of a command that continue the last word, for shells.
+func CompleteFlags(c *Context) { urfave.DefaultCompleteWithFlags(c.Command)(c) }

@@ -1,0 +1,27 @@
+package cli
+
+import "fmt"
+
+// Exit codes. They are part of the command's contract.
+const (
+	ExitDone        = 0
+	ExitError       = 1
+	ExitPending     = 2
+	ExitLocked      = 3
+	ExitPartly      = 4
+	ExitNotApproved = 5
+	ExitInterrupted = 130
+)
+
+// exitCodes is how help lists them.
+const exitCodes = "0 done, 1 error, 2 changes pending, 3 locked by another run, 4 partly done, 5 not approved, " +
+	"130 interrupted"
+
+// ExitCode is an error that ends the command with a code and prints nothing, since everything was printed. It is not the
+// library's ExitCoder: that interface is met by exec.ExitError too, which is an error to be shown.
+type ExitCode int
+
+func (e ExitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// Exit ends the command with a code.
+func Exit(code int) error { return ExitCode(code) }

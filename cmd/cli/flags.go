@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// StoreVariable names the store, as --store does.
+const StoreVariable = "ATHANOR_STORE"
+
+// StageFlags are the flags of every command that works on a stage, after its own. The stage is the default of --stage.
+func StageFlags(stage string, own ...Flag) []Flag {
+	return append(own,
+		&StringFlag{
+			Category: sharedCategory, Name: "stage", EnvVars: []string{"ATHANOR_STAGE"},
+			Usage: "work on stage `NAME`; default " + stage,
+		},
+		&StringFlag{
+			Category: sharedCategory, Name: "store", EnvVars: []string{StoreVariable},
+			Usage: "keep the record in `STORE`, bolt:PATH or postgres://…; default .athanor/state.db of the project",
+		},
+		&StringSliceFlag{
+			Category: sharedCategory, Name: "config", Aliases: []string{"c"},
+			Usage: "set a config value of the stack, `NAME=VALUE`; may be repeated",
+		},
+		&StringFlag{
+			Category: sharedCategory, Name: "profile", EnvVars: []string{"ATHANOR_PROFILE"},
+			Usage: "use credentials profile `NAME` where the program names none",
+		},
+		&BoolFlag{Category: sharedCategory, Name: "json", Usage: "write JSON to standard output"},
+		&BoolFlag{Category: sharedCategory, Name: "no-color", Usage: "write plain lines without colours (also $NO_COLOR)"},
+	)
+}
+
+// PlanFlags say what is planned.
+func PlanFlags(own ...Flag) []Flag {
+	return DeleteFlags(append(append(append(own,
+		DryRunFlag("only plan"),
+		OutFlag("save the plan to `FILE`, for deploy FILE")),
+		SelectFlags()...),
+		&StringSliceFlag{Name: "replace", Usage: "replace `ADDRESS` although nothing calls for it; its data may go"},
+		&BoolFlag{Name: "force", Usage: "settle even what is equal; run commands again"},
+		AdoptFlag(),
+		&BoolFlag{Name: "no-observe", Usage: "compare with the record only; look at nothing"},
+	)...)
+}
+
+// DeleteFlags are the flags of every command that may delete, after its own.
+func DeleteFlags(own ...Flag) []Flag {
+	return append(append(own,
+		&StringSliceFlag{Name: "allow-delete", Usage: "the data of `ADDRESS` (globs; may be repeated) may go"},
+		&BoolFlag{Name: "take-over", Usage: "delete also what another store of this stage marked"},
+	), ShowFlags()...)
+}
+
+// ApplyFlags are the flags of every command that asks and then changes the world, before its own.
+func ApplyFlags(own ...Flag) []Flag {
+	return append([]Flag{
+		YesFlag(),
+		&DurationFlag{
+			Name:  "wait",
+			Usage: "wait up to `DURATION` (5m) while another run holds the stage; default not at all",
+		},
+	}, own...)
+}
+
+// SelectFlags choose resources.
+func SelectFlags() []Flag {
+	return []Flag{
+		&StringSliceFlag{
+			Name: "target", Aliases: []string{"t"}, Usage: "only `ADDRESS` (globs; may be repeated) and what it needs",
+		},
+		&StringSliceFlag{Name: "exclude", Usage: "all but `ADDRESS` (globs; may be repeated) and what needs it"},
+	}
+}
+
+// ShowFlags say how many calls are made and how a plan is shown.
+func ShowFlags() []Flag {
+	return []Flag{
+		&IntFlag{Name: "parallel", Usage: "make at most `N` provider calls at once; default 16"},
+		&BoolFlag{Name: "detailed", Usage: "show long values whole, and what is unchanged"},
+	}
+}
+
+// StackFlag lets a command work without a program.
+func StackFlag(what string) Flag {
+	return &StringFlag{Name: "stack", Usage: what + " stack `NAME` by its record alone; no program is needed"}
+}
+
+// AdoptFlag adopts what exists.
+func AdoptFlag() Flag {
+	return &BoolFlag{Name: "adopt", Usage: "take over what exists and carries nobody's mark"}
+}
+
+// DryRunFlag makes a command show and change nothing.
+func DryRunFlag(usage string) Flag { return &BoolFlag{Name: "dry-run", Usage: usage} }
+
+// OutFlag names the file that a command writes.
+func OutFlag(usage string) Flag {
+	return &StringFlag{Name: "out", Aliases: []string{"o"}, Usage: usage}
+}
+
+// YesFlag answers the question of a command.
+func YesFlag() Flag { return &BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"} }
+
+// FollowFlag makes a command go on.
+func FollowFlag(usage string) Flag {
+	return &BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: usage}
+}
+
+// RevealFlag shows secrets.
+func RevealFlag() Flag { return &BoolFlag{Name: "reveal", Usage: "show secrets"} }
+
+// JSONFlag is for commands that work on no stage.
+func JSONFlag() Flag { return &BoolFlag{Name: "json", Usage: "write JSON to standard output"} }
+
+// PlanOptions reads the flags of planning.
+func PlanOptions(c *Context) engine.PlanOptions {
+	return engine.PlanOptions{
+		Adopt: c.Bool("adopt"), TakeOver: c.Bool("take-over"), NoObserve: c.Bool("no-observe"), Force: c.Bool("force"),
+		Target: c.StringSlice("target"), Exclude: c.StringSlice("exclude"), Replace: c.StringSlice("replace"),
+		AllowDelete: c.StringSlice("allow-delete"),
+	}
+}
+
+// ConfigValues reads --config NAME=VALUE.
+func ConfigValues(c *Context) (map[string]string, error) {
+	values := map[string]string{}
+	for _, pair := range c.StringSlice("config") {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, reconcile.WithHint(fmt.Errorf("--config %q: it has no value", pair), "--config NAME=VALUE")
+		}
+		if other, twice := values[name]; twice && other != value {
+			return nil, fmt.Errorf("--config %s: given twice, as %q and as %q", name, other, value)
+		}
+		values[name] = value
+	}
+	return values, nil
+}

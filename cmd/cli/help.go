@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+)
+
+// sharedCategory holds the flags that every command on a stage has.
+const sharedCategory = "Flags of every command that works on a stage"
+
+// The templates of the library's help. A tab ends a column.
+const (
+	appHelp = `{{.HelpName}}: {{.Usage}}
+
+{{.Description}}
+
+` + commandsHelp + examplesHelp + `Exit codes: ` + exitCodes + `.
+` + "`{{.HelpName}} COMMAND --help`" + ` explains each command.
+`
+
+	commandHelp = `{{.HelpName}}{{if .Subcommands}} COMMAND{{end}}{{with .ArgsUsage}} {{.}}{{end}} [FLAGS]: {{.Usage}}
+
+{{with .Description}}{{.}}
+
+{{end}}` + commandsHelp + examplesHelp + `Flags:
+{{range .VisibleFlags}}{{if not .GetCategory}}  {{.}}
+{{end}}{{end}}{{$titled := false}}{{range .VisibleFlags}}{{with .GetCategory}}{{if not $titled}}
+{{.}}:
+{{$titled = true}}{{end}}{{end}}{{if .GetCategory}}  {{.}}
+{{end}}{{end}}
+`
+
+	commandsHelp = `{{with .VisibleCommands}}Commands:
+{{range .}}  {{.Name}}{{"\t"}}{{.Usage}}
+{{end}}
+{{end}}`
+
+	examplesHelp = `{{with .UsageText}}Examples:
+{{.}}
+
+{{end}}`
+)
+
+// examples are the examples of a command as its help shows them.
+func examples(program, lines string) string {
+	if lines == "" {
+		return ""
+	}
+	before := "  " + program + " "
+	return before + strings.ReplaceAll(lines, "\n", "\n"+before)
+}
+
+// flagLine is a flag in help: its letter, its name and the name of its value, a tab, what it does. The library would
+// write the long name first, and a flag that may be repeated twice.
+func flagLine(f Flag) string {
+	doc, ok := f.(urfave.DocGenerationFlag)
+	if !ok {
+		return ""
+	}
+	text := doc.GetUsage()
+	names, value := f.Names(), ""
+	if before, rest, quoted := strings.Cut(text, "`"); quoted {
+		name, after, _ := strings.Cut(rest, "`")
+		text, value = before+name+after, " "+name
+	}
+	letter := "    "
+	if len(names) > 1 {
+		letter = "-" + names[1] + ", "
+	}
+	if env := doc.GetEnvVars(); len(env) > 0 {
+		text += " (also $" + env[0] + ")"
+	}
+	return letter + "--" + names[0] + value + "\t" + text
+}
