@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -136,8 +137,8 @@ func closed(stack []*node, n *node) int {
 	return at
 }
 
-// openCycle cuts edges through late paths until no cycle is left: smallest address first, then path. The
-// choice depends on the graph alone.
+// openCycle cuts edges through late paths until no cycle is left: those first that were cut at the last deploy, by which
+// destroy opens the cycle, then by smallest address, then path.
 func (w *work) openCycle(component []*node) error {
 	for {
 		rest := components(component)
@@ -152,31 +153,49 @@ func (w *work) openCycle(component []*node) error {
 
 // cutOne cuts the first edge of a cycle that goes through late paths alone.
 func (w *work) cutOne(component []*node) bool {
-	for _, n := range component {
-		type edge struct {
-			up    string
-			paths []tree.Path
-		}
-		var edges []edge
-		for _, up := range n.ups {
-			if paths, late := n.latePaths(up.addr); late && slices.Contains(component, up) {
-				edges = append(edges, edge{up.addr, paths})
+	for _, recorded := range []bool{true, false} {
+		for _, n := range component {
+			edges := n.lateEdges(component)
+			if recorded {
+				edges = slices.DeleteFunc(edges, func(e lateEdge) bool { return !wasCut(w.records[n.addr], e) })
 			}
+			if len(edges) == 0 {
+				continue
+			}
+			first := slices.MinFunc(edges, func(a, b lateEdge) int {
+				return cmp.Or(cmp.Compare(a.paths[0], b.paths[0]), cmp.Compare(a.up, b.up))
+			})
+			if n.cut == nil {
+				n.cut = map[string][]tree.Path{}
+			}
+			n.cut[first.up] = first.paths
+			n.ups = w.appendUps(nil, n)
+			return true
 		}
-		if len(edges) == 0 {
-			continue
-		}
-		first := slices.MinFunc(edges, func(a, b edge) int {
-			return cmp.Or(cmp.Compare(a.paths[0], b.paths[0]), cmp.Compare(a.up, b.up))
-		})
-		if n.cut == nil {
-			n.cut = map[string][]tree.Path{}
-		}
-		n.cut[first.up] = first.paths
-		n.ups = w.appendUps(nil, n)
-		return true
 	}
 	return false
+}
+
+// lateEdge is a need that goes through late paths alone.
+type lateEdge struct {
+	up    string
+	paths []tree.Path
+}
+
+// lateEdges returns the needs of a node within a component that go through late paths alone.
+func (n *node) lateEdges(component []*node) []lateEdge {
+	var edges []lateEdge
+	for _, up := range n.ups {
+		if paths, late := n.latePaths(up.addr); late && slices.Contains(component, up) {
+			edges = append(edges, lateEdge{up.addr, paths})
+		}
+	}
+	return edges
+}
+
+// wasCut reports whether an edge was cut at the last deploy, through the same paths.
+func wasCut(entry *state.Entry, e lateEdge) bool {
+	return entry != nil && slices.Equal(entry.Cut[e.up], e.paths)
 }
 
 // latePaths are the paths through which n refers to up, and whether each may be left out at creation. A

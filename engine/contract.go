@@ -65,7 +65,7 @@ func (c *contract) recall() {
 
 // created reports that a generation is of this plan's own making.
 func (c *contract) created(g *state.Generation) bool {
-	return g.Number == c.begun || g.Intent || c.resumed && slices.ContainsFunc(c.step.Operations, func(o plan.Operation) bool {
+	return g.Number == c.begun || g.Intent != nil || c.resumed && slices.ContainsFunc(c.step.Operations, func(o plan.Operation) bool {
 		return o.Verb == plan.Create && g.Number >= o.Generation
 	})
 }
