@@ -133,7 +133,15 @@ func read(rows []*row, from Wire, into map[string]any) error {
 		if err != nil {
 			return fmt.Errorf("%s: the service shows %s as %w", r.path, r.wire, err)
 		}
-		into[r.name] = v
+		within := into
+		if r.group != "" {
+			var ok bool
+			if within, ok = into[r.group].(map[string]any); !ok {
+				within = map[string]any{}
+				into[r.group] = within
+			}
+		}
+		within[r.name] = v
 	}
 	return nil
 }

@@ -18,6 +18,8 @@ type row struct {
 	name  string
 	path  tree.Path
 	index []int
+	// group is the struct of which it is a member that counts by itself, "" for others.
+	group string
 	typ   reflect.Type // of the field, without its pointer
 	// optional: the field is a pointer.
 	optional bool
@@ -54,8 +56,17 @@ func (in reader) rows(t reflect.Type, at tree.Path) ([]*row, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]*row, len(tags))
-	for i, tag := range tags {
+	var rows, members []*row
+	for _, tag := range tags {
+		if slices.Contains(strings.Split(tag.Field.Tag.Get("prop"), ","), "each") {
+			more, err := in.each(tag, at)
+			if err != nil {
+				return nil, err
+			}
+			members = append(members, more...)
+			rows = append(rows, more...)
+			continue
+		}
 		r := &row{name: tag.Name, path: at.Key(tag.Name), index: tag.Field.Index, typ: tag.Field.Type, unit: 1}
 		if r.optional = r.typ.Kind() == reflect.Pointer; r.optional {
 			r.typ = r.typ.Elem()
@@ -63,9 +74,12 @@ func (in reader) rows(t reflect.Type, at tree.Path) ([]*row, error) {
 		if err := in.row(r, tag.Field.Tag, t); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.path, err)
 		}
-		rows[i] = r
+		rows = append(rows, r)
 	}
 	for _, r := range rows {
+		if slices.Contains(members, r) {
+			continue // its conditions are about its own struct
+		}
 		for _, c := range []*condition{&r.needs, &r.with, &r.excludes} {
 			if err := c.find(r, rows); err != nil {
 				return nil, fmt.Errorf("%s: %w", r.path, err)
@@ -73,6 +87,28 @@ func (in reader) rows(t reflect.Type, at tree.Path) ([]*row, error) {
 		}
 	}
 	return rows, apart(rows)
+}
+
+// each are the rows of a struct whose members are compared by themselves, at their own paths. Its wire tag stands before
+// those of its members.
+func (in reader) each(tag props.Tagged, at tree.Path) ([]*row, error) {
+	path, wire := at.Key(tag.Name), tag.Field.Tag.Get("wire")
+	switch words := strings.Split(tag.Field.Tag.Get("prop"), ","); {
+	case tag.Field.Type.Kind() != reflect.Struct || in.inside:
+		return nil, fmt.Errorf("%s: tag \"each\": means nothing for what is no plain struct at the top", path)
+	case wire == "" || strings.ContainsAny(wire, ",-"):
+		return nil, fmt.Errorf("%s: tag \"each\": want the wire name of the struct", path)
+	case len(words) > 2 || len(words) == 2 && !slices.Contains(words, "required"):
+		return nil, fmt.Errorf("%s: tag \"each\": what else there is to say, its members say", path)
+	}
+	rows, err := in.rows(tag.Field.Type, path)
+	for _, r := range rows {
+		r.index, r.group = slices.Concat(tag.Field.Index, r.index), tag.Name
+		if r.sent() {
+			r.wire = wire + "." + r.wire
+		}
+	}
+	return rows, err
 }
 
 func (c *condition) find(r *row, rows []*row) error {

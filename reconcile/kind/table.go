@@ -28,6 +28,7 @@ import (
 //	needsready   what it refers to must be ready, even where the attribute is known early
 //	masklive     live entries of the map that the program does not name are masked
 //	writeonly    the service does not show it: what was last written is compared
+//	each         the members of the struct are attributes of their own; its wire tag stands before theirs
 //	set          the order of the list does not count
 //	needs=PROP   the prop is an error where PROP is not set
 //	with=PROP    the prop counts only where PROP is set
@@ -250,12 +251,13 @@ func (t *Table[P]) Changed(want, have P, changed []tree.Path, into Wire) error {
 }
 
 // Merged is the object as it is to be: props that are to be set as wanted, all others that the table compares as the object
-// has them. It is for services of which one call writes the whole object. What is write-only is as wanted.
+// has them. It is for services of which one call writes the whole object. What is write-only, or did not count for the
+// object, is as wanted.
 func (t *Table[P]) Merged(want, have P, changed []tree.Path) P {
 	w, h := reflect.ValueOf(&want).Elem(), reflect.ValueOf(have)
 	for _, r := range t.rows() {
 		changes := func(p tree.Path) bool { return p.Within(r.path) }
-		if r.wire != "" && !r.writeOnly && !slices.ContainsFunc(changed, changes) {
+		if r.wire != "" && !r.writeOnly && r.counts(h) && !slices.ContainsFunc(changed, changes) {
 			w.FieldByIndex(r.index).Set(h.FieldByIndex(r.index))
 		}
 	}

@@ -2,6 +2,7 @@ package kind_test
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -292,6 +293,47 @@ func TestMergedIsTheWholeObject(t *testing.T) {
 	}
 	if want.Target != "ignored" || have.Key != "k" {
 		t.Error("an argument was changed")
+	}
+}
+
+// GroupProps have a struct whose members are attributes of their own.
+type GroupProps struct {
+	Origin struct {
+		Host   string       `prop:"required" wire:"host"`
+		Port   *int         `prop:"default=5432,with=host" wire:"port"`
+		Secret token.Secret `prop:"writeonly" wire:"secret"`
+	} `prop:"required,each" wire:"origin"`
+}
+
+func TestMembersThatCountByThemselves(t *testing.T) {
+	table := kind.TableOf[GroupProps]()
+	if err := table.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	have := must(table.Read(kind.Document{"origin": map[string]any{"host": "a", "port": int64(1)}}))
+	want := have
+	if want.Origin.Port = nil; have.Origin.Host != "a" || *have.Origin.Port != 1 {
+		t.Errorf("read %+v", have)
+	}
+	table.Default(&want)
+	want.Origin.Secret = "s"
+	whole, part := kind.Document{}, kind.Document{}
+	if err := errors.Join(table.Created(want, whole), table.Changed(want, have, []tree.Path{"origin.port"}, part)); err != nil {
+		t.Fatal(err)
+	}
+	wanted := kind.Document{"origin": map[string]any{"host": "a", "port": int64(5432), "secret": "s"}}
+	if !reflect.DeepEqual(whole, wanted) || !reflect.DeepEqual(part, wanted) {
+		t.Errorf("sent %v and %v\nwant %v", whole, part, wanted)
+	}
+	var paths []string
+	for _, a := range table.Attributes() {
+		paths = append(paths, string(a.Path)+"="+a.Wire)
+	}
+	if have := strings.Join(paths, " "); have != "origin.host=origin.host origin.port=origin.port origin.secret=origin.secret" {
+		t.Error(have)
+	}
+	if merged := table.Merged(want, have, []tree.Path{"origin.host"}); *merged.Origin.Port != 1 || merged.Origin.Secret != "s" {
+		t.Errorf("merged %+v", merged)
 	}
 }
 

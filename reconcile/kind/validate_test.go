@@ -91,6 +91,15 @@ func TestEveryTagMeansSomething(t *testing.T) {
 		`a.a: tag "immutable": means nothing for a member`: kind.TableOf[struct {
 			A immutableMember `wire:"A"`
 		}]().Validate(),
+		`a: tag "each": means nothing for what is no plain struct`: kind.TableOf[struct {
+			A *withWire `prop:"each" wire:"A"`
+		}]().Validate(),
+		`a: tag "each": want the wire name of the struct`: kind.TableOf[struct {
+			A withWire `prop:"each"`
+		}]().Validate(),
+		`a: tag "each": what else there is to say, its members say`: kind.TableOf[struct {
+			A withWire `prop:"each,immutable" wire:"A"`
+		}]().Validate(),
 		// conditions
 		`a: it depends on "nobody", which is no other prop`: kind.TableOf[struct {
 			A string `prop:"with=nobody" wire:"A"`

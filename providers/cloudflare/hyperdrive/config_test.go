@@ -1,7 +1,6 @@
 package hyperdrive
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -45,12 +44,8 @@ func rewrite(ws cloudflaretest.Worlds) kindtest.Hand {
 		if err := props.Decode(to.Props, &p); err != nil {
 			t.Fatalf("%v", err)
 		}
-		text, err := json.Marshal(body(to.Attrs["name"].(string), defaults(p)))
+		b, err := body(to.Attrs["name"].(string), configKind.Defaults(p))
 		if err != nil {
-			t.Fatalf("%v", err)
-		}
-		var b obj
-		if err := json.Unmarshal(text, &b); err != nil {
 			t.Fatalf("%v", err)
 		}
 		ws.Of(w).Do(t, http.MethodPut, all+"/"+to.Attrs["id"].(string), b)
@@ -212,7 +207,7 @@ func TestCheck(t *testing.T) {
 		"a service has no host":          {"origin": origin(obj{"service": "x"})},
 		"a service has none, and Access": {"origin": origin(obj{"port": int64(1), "accessClientId": "a", "accessClientSecret": "b"})},
 		"want both":                      {"origin": origin(obj{"accessClientId": "a"})},
-		"nothing is kept":                {"origin": origin(nil), "caching": obj{"disabled": true, "maxAge": "1s"}},
+		"want either maxAge or disabled":                {"origin": origin(nil), "caching": obj{"disabled": true, "maxAge": "1s"}},
 		"whole seconds":                  {"origin": origin(nil), "caching": obj{"maxAge": "1500ms"}},
 	} {
 		err := kind.Decode(&reconcile.Job{Props: p})

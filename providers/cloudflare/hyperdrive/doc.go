@@ -12,7 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-//go:embed config.go config_props.go
+//go:embed config.go
 var source embed.FS
 
 const configType = "cloudflare.Hyperdrive"
