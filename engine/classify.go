@@ -98,6 +98,9 @@ func (w *work) block(n *node, err error) {
 			n.plan.Kind = n.spec.Type
 		}
 	}
+	if n.plan.Action == Adopt || n.plan.Action == Recover {
+		n.plan.From = "" // nothing is taken over
+	}
 	n.plan.Action, n.plan.Problem = Blocked, w.redact.Text(err.Error())
 	n.plan.Hint = w.redact.Text(strings.Join(reconcile.Hints(err), "; "))
 	n.err, n.unknown = err, true

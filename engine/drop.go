@@ -129,6 +129,12 @@ func (r *run) dropFirst(ctx context.Context, n *node) (bool, error) {
 	return false, r.commit(ctx, n, rec)
 }
 
+// deletes reports that what an address stands for was deleted, by this run or by one before it.
+func (r *run) deletes(addr string) bool {
+	n := r.w.nodes[addr]
+	return n == nil || n.decl == nil && n.plan != nil && n.plan.Action == Delete && r.ok(n)
+}
+
 // deleteGeneration deletes one object after it has read that the object is there and still ours. An object that was replaced
 // and is retained is released instead.
 func (r *run) deleteGeneration(ctx context.Context, n *node, g *state.Generation) error {
@@ -147,6 +153,9 @@ func (r *run) deleteGeneration(ctx context.Context, n *node, g *state.Generation
 	job.MayDelete = r.w.mayDelete(n)
 	if r.w.neverBegan(g) {
 		return nil
+	}
+	if with := n.rec.Options.DeletedWith; with != "" && kind.Spec().Recorded && r.deletes(with) {
+		return nil // it has no object of its own, and what it did goes with the other
 	}
 	if !kind.Spec().Recorded {
 		gone, err := r.checkDelete(ctx, n, g, kind, job)

@@ -43,11 +43,14 @@ func (w *work) reachAll(ctx context.Context) error {
 	for _, n := range slices.Concat(w.declared, w.leftover) {
 		for _, g := range n.generations() {
 			var place *PlaceError
-			_, err := w.accessOf(ctx, n, g)
-			if g.State == statestore.Condemned || !errors.As(err, &place) && (err == nil || !w.movesPlace(n, g)) {
+			a, err := w.accessOf(ctx, n, g)
+			switch {
+			case err == nil, g.State == statestore.Condemned:
 				continue // what cannot be reached and is condemned stays, and stops nobody else
+			case !errors.As(err, &place) && !w.movesPlace(n, g) && !w.deletesWhat(n, g):
+				continue
 			}
-			problems = append(problems, Problem{Address: n.addr, Source: n.source(), Err: err})
+			problems = append(problems, Problem{Address: n.addr, Source: n.source(), Err: regionHint(err, a)})
 			break
 		}
 	}
@@ -69,6 +72,22 @@ func (n *node) generations() []*state.Generation {
 func (w *work) movesPlace(n *node, g *state.Generation) bool {
 	_, known := w.e.Catalog.ProviderOf(g.Kind)
 	return known && n.decl != nil && n.access.place != g.Location
+}
+
+// deletesWhat reports that an object of a node is to be deleted: its location is reached before the first deletion, since a run
+// that finds out later has deleted half of a stage. A kind that this binary does not know blocks itself alone.
+func (w *work) deletesWhat(n *node, g *state.Generation) bool {
+	_, known := w.e.Catalog.ProviderOf(g.Kind)
+	return known && n.decl == nil && w.drift == nil && w.isSelected(n)
+}
+
+// regionHint adds to an error about another location of the same account what to set.
+func regionHint(err error, have *access) error {
+	place, ok := errors.AsType[*PlaceError](err)
+	if !ok || have.err != nil || place.Recorded.Account != place.Have.Account || place.Recorded.Region == place.Have.Region || place.Recorded.Region == "" {
+		return err
+	}
+	return reconcile.WithHint(err, "the account is the same: set the region to %s, in the settings or in the environment", place.Recorded.Region)
 }
 
 // prepare builds and hashes what props point at, in parallel, before anything is looked at. One that cannot be

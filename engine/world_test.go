@@ -26,6 +26,8 @@ type world struct {
 	gone    map[string]int // deletions
 	next    int
 	account string
+	// unreachable is a region that no credentials lead to; moved is where the settings lead that name no region.
+	unreachable, moved string
 	// fail gives an error for a call before ("create x") or after its effect ("after create x").
 	fail map[string]error
 	// cut is asked before and after each mutating call; an error there ends the process, as far as it can tell.
@@ -144,7 +146,14 @@ func (r *region) Place(context.Context) (reconcile.Place, error) {
 	if r.here {
 		return reconcile.Place{Provider: "here"}, nil
 	}
-	return reconcile.Place{Provider: "world", Account: r.w.account, Region: r.name}, nil
+	if r.name != "" && r.name == r.w.unreachable {
+		return reconcile.Place{}, errDenied
+	}
+	name := r.name
+	if name == "" && r.w.moved != "" {
+		name = r.w.moved
+	}
+	return reconcile.Place{Provider: "world", Account: r.w.account, Region: name}, nil
 }
 
 func (*region) Classify(err error) reconcile.Class {
