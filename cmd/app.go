@@ -57,7 +57,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 			err = closing
 		}
 	}
-	if _, said := errors.AsType[cli.ExitCode](err); err != nil && !said && ctx.Err() != nil {
+	if _, said := errors.AsType[cli.ExitCode](err); err != nil && !said && (ctx.Err() != nil || errors.Is(err, reconcile.ErrInterrupted)) {
 		err = errInterrupted
 	}
 	return a.exitCode(err)

@@ -125,8 +125,10 @@ type summaryLine struct {
 	Outputs  map[string]any `json:"outputs"`
 	Failures []problem      `json:"failures,omitempty"`
 	// Left is what a repair of drift leaves to the next deploy.
-	Left     []engine.Left     `json:"left,omitempty"`
-	WaitsFor map[string]string `json:"waitsFor,omitempty"`
+	Left []engine.Left `json:"left,omitempty"`
+	// InterruptedBy says who ended the run: "ctrl-c", "sigterm", "hangup" or "cancel".
+	InterruptedBy string            `json:"interruptedBy,omitempty"`
+	WaitsFor      map[string]string `json:"waitsFor,omitempty"`
 }
 
 // report prints how a run ended: what somebody must do, counts, outputs.
@@ -151,6 +153,9 @@ func (s *session) summary(res *engine.Result, p *engine.Plan, outputs map[string
 		Time: time.Now().UTC(), Type: string(engine.EventSummary), Run: res.Run, Stack: s.stage.Stack, Stage: s.stage.Name,
 		State: string(res.State), Summary: res.Summary, Calls: res.Calls, Commits: res.Commits, Duration: res.Took.Seconds(),
 		Outputs: outputs, WaitsFor: res.Waiting, Left: p.Left,
+	}
+	if line.InterruptedBy = res.InterruptedBy; res.InterruptedBy == engine.BySignal {
+		line.InterruptedBy = s.app.interrupts.by()
 	}
 	for _, f := range res.Failures {
 		line.Failures = append(line.Failures, problem{Address: f.Address, Error: s.engine.Redacted(f.Err), Hints: hintsOf(f.Err)})

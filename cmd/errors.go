@@ -35,12 +35,14 @@ type errorLine struct {
 	Problems []problem          `json:"problems,omitempty"`
 	Holder   *statestore.Holder `json:"holder,omitempty"`
 	Exit     int                `json:"exit"`
+	// InterruptedBy says who ended the command, as in the summary.
+	InterruptedBy string `json:"interruptedBy,omitempty"`
 }
 
 // codeOf is the exit code that an error calls for.
 func codeOf(err error) int {
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, errInterrupted):
+	case errors.Is(err, context.Canceled), errors.Is(err, errInterrupted), errors.Is(err, reconcile.ErrInterrupted):
 		return cli.ExitInterrupted
 	case errors.Is(err, statestore.ErrHeld), errors.Is(err, errDevRuns):
 		return cli.ExitLocked
@@ -63,6 +65,9 @@ func (a *app) reportAs(err error, code int) int {
 		line := errorLine{Type: "error", Error: a.masked(err), Hints: hintsOf(err), Problems: a.jsonProblems(err), Exit: code}
 		if isHeld {
 			line.Holder = &held.Holder
+		}
+		if code == cli.ExitInterrupted && a.interrupts != nil {
+			line.InterruptedBy = a.interrupts.by()
 		}
 		a.json(line)
 		return code

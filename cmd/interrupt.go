@@ -15,6 +15,7 @@ import (
 // a terminal may be noticed in more ways than one.
 type interrupts struct {
 	signals chan os.Signal
+	unread  chan os.Signal // nobody listens to it: writing says that nobody reads
 	cancel  context.CancelFunc
 	ended   chan struct{}
 
@@ -24,12 +25,29 @@ type interrupts struct {
 	mu     sync.Mutex
 	stop   chan struct{} // stopped, while a plan is applied and no signal came
 	notice func()
+	first  os.Signal // the first signal that came, nil before
+}
+
+// by names the first signal that came, "" when none did.
+func (i *interrupts) by() string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	switch i.first {
+	case nil:
+		return ""
+	case os.Interrupt:
+		return "ctrl-c"
+	case syscall.SIGHUP:
+		return "hangup"
+	default:
+		return "sigterm"
+	}
 }
 
 // catch begins to catch signals. What it returns ends that.
 func catch(ctx context.Context) (context.Context, *interrupts) {
 	ctx, cancel := context.WithCancel(ctx)
-	i := &interrupts{signals: make(chan os.Signal, 2), cancel: cancel, ended: make(chan struct{}), stopped: make(chan struct{})}
+	i := &interrupts{signals: make(chan os.Signal, 2), unread: make(chan os.Signal, 1), cancel: cancel, ended: make(chan struct{}), stopped: make(chan struct{})}
 	signal.Notify(i.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go i.listen()
 	return ctx, i
@@ -46,6 +64,9 @@ func (i *interrupts) listen() {
 		i.mu.Lock()
 		stop, notice := i.stop, i.notice
 		i.stop = nil
+		if i.first == nil {
+			i.first = sig
+		}
 		i.mu.Unlock()
 		if stop == nil {
 			if sig == syscall.SIGHUP && i.stopping() {
@@ -87,8 +108,9 @@ func (i *interrupts) hangUpUnread(w io.Writer) (end func(), err error) {
 
 // applying says that a plan is applied from now on. The channel closes at the first signal, after notice was called.
 func (i *interrupts) applying(notice func()) <-chan struct{} {
-	// A reader of our output that goes away must not end a run half way.
-	signal.Ignore(syscall.SIGPIPE)
+	// A reader of our output that goes away must not end a run half way. The signal is caught and not ignored: commands that a
+	// run starts would inherit that.
+	signal.Notify(i.unread, syscall.SIGPIPE)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.stop, i.notice = i.stopped, notice
@@ -98,6 +120,7 @@ func (i *interrupts) applying(notice func()) <-chan struct{} {
 // end lets signals be what they are without us.
 func (i *interrupts) end() {
 	signal.Stop(i.signals)
+	signal.Stop(i.unread)
 	close(i.ended)
 	i.cancel()
 }

@@ -174,6 +174,11 @@ func (a *app) begin(c *cli.Context, names int) (*session, *source, error) {
 	if s.config, err = cli.ConfigValues(c); err != nil {
 		return nil, nil, err
 	}
+	if d := c.Duration("attempt-timeout"); d < 0 || c.IsSet("attempt-timeout") && d == 0 {
+		return nil, nil, fmt.Errorf("--attempt-timeout %s: more than nothing", d)
+	} else if d > 0 {
+		c.Context = reconcile.WithAttemptTimeout(c.Context, d)
+	}
 	if err := useProfile(c.String("profile")); err != nil {
 		return nil, nil, err
 	}
