@@ -40,7 +40,11 @@ func (w *work) making(n *node) []plan.Operation {
 	case Create:
 		return w.creating(n, object)
 	case Replace:
-		return slices.Concat(w.taking(n, object), w.creating(n, object), w.replacing(n), w.settings(n, object))
+		operations := slices.Concat(w.taking(n, object), w.creating(n, object), w.replacing(n))
+		if n.plan.May {
+			operations = append(operations, w.settings(n, object)...) // it may turn out to need no new object
+		}
+		return operations
 	case Move:
 		return []plan.Operation{{Verb: plan.Retag, Object: object}}
 	case Recover, Adopt:
@@ -200,7 +204,7 @@ func (w *work) settings(n *node, object state.Object) []plan.Operation {
 		if s.Replaces && !s.Unknown {
 			continue
 		}
-		operations = append(operations, setting(object, s, n.plan.Action == Replace && n.plan.May))
+		operations = append(operations, setting(object, s, n.plan.Action == Replace))
 	}
 	if w.o.NoObserve {
 		for _, r := range n.plan.Reasons {

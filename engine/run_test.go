@@ -440,16 +440,18 @@ func TestPlanIsMadeAgainWhenTheStoreIsAnother(t *testing.T) {
 	b.e.Store = store
 	g := graph(res("a", m{}))
 	p := b.plan(g)
-	saved := b.saved(p)
 	store.id = "made"
-	if _, err := b.give(saved, g); !errors.Is(err, engine.ErrStale) || !strings.Contains(err.Error(), "the store") {
-		t.Errorf("a saved plan: %v", err)
-	}
 	if _, err := b.e.Apply(t.Context(), p, engine.ApplyOptions{Command: "deploy"}); err != nil {
 		t.Fatal(err)
 	}
 	if mark := adopt.MarkOf(b.world.of("a")[0].Tags); mark.Store != "made" {
 		t.Errorf("marked %+v", mark)
+	}
+	g.Resources[0].Props = m{"color": "red"}
+	saved := b.saved(b.plan(g))
+	store.id = "another"
+	if _, err := b.give(saved, g); !errors.Is(err, engine.ErrStale) || !strings.Contains(err.Error(), "the store") {
+		t.Errorf("a saved plan: %v", err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/engine/simtest"
 )
 
@@ -141,4 +142,30 @@ func (sc *scenario) begin(ctx context.Context, s *simtest.Sim) error {
 	}
 	s.Opts = sc.opts
 	return nil
+}
+
+// announcements are the operations of one line of a plan, on a line: without digests, which differ with every key.
+func announcements(a *engine.Planned) string {
+	var texts []string
+	for _, step := range a.Steps {
+		for _, o := range step.Operations {
+			text := string(o.Verb)
+			for _, more := range []string{string(o.Path), o.Object.Identity, o.Call} {
+				if more != "" {
+					text += " " + more
+				}
+			}
+			if o.Generation > 0 {
+				text += fmt.Sprintf("/%d", o.Generation)
+			}
+			if o.May {
+				text += "?"
+			}
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return "  announces: " + strings.Join(texts, ", ") + "\n"
 }

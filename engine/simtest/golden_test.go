@@ -192,14 +192,17 @@ func planLines(t *testing.T, b *strings.Builder, r *simtest.Report) {
 	if err := json.Unmarshal(plan["actions"], &actions); err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range actions {
+	for i, a := range actions {
 		fmt.Fprintf(b, "%v %v %v ", a["address"], a["action"], a["kind"])
-		for _, said := range []string{"address", "action", "kind", "place"} {
+		for _, said := range []string{"address", "action", "kind", "place", "steps"} {
 			delete(a, said)
 		}
 		b.WriteString(text(t, a) + "\n")
+		if i < len(r.Plan.Actions) {
+			b.WriteString(announcements(&r.Plan.Actions[i]))
+		}
 	}
-	for _, left := range []string{"actions", "format", "stack", "stage", "digest", "serial", "summary"} {
+	for _, left := range []string{"actions", "format", "stack", "stage", "digest", "serial", "summary", "made", "store"} {
 		delete(plan, left)
 	}
 	for _, name := range slices.Sorted(maps.Keys(plan)) {
