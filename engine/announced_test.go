@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -66,6 +67,46 @@ func TestRecoveredUpstreamMovesItsAttributes(t *testing.T) {
 	}
 	b.deploy(g)
 	b.settled(g)
+}
+
+// TestOutputsArePlanned: an output that deploying would change is part of the plan, of whether anything is pending, and of
+// its document, and is masked where it is secret.
+func TestOutputsArePlanned(t *testing.T) {
+	b := newBench(t)
+	g := graph(res("a", m{"color": "red"}))
+	changes := func(outputs map[string]any) string {
+		g.Outputs = outputs
+		var texts []string
+		p := b.saved(b.plan(g))
+		for _, c := range p.OutputChanges {
+			texts = append(texts, fmt.Sprintf("%s: %v → %v", c.Name, c.Have, c.Want))
+		}
+		if p.Pending() != (len(texts) > 0) || p.Summary.OutputsChanged != len(texts) {
+			t.Errorf("pending %t with %q", p.Pending(), texts)
+		}
+		return strings.Join(texts, "; ")
+	}
+	b.deploy(g)
+	for _, c := range []struct {
+		outputs map[string]any
+		want    string
+	}{
+		{m{"color": "⟦a.color⟧", "text": "one"}, "color: <nil> → red; text: <nil> → one"},
+		{m{"color": "⟦a.color⟧", "text": "two"}, "text: one → two"},
+		{m{"text": "two"}, "color: red → <nil>"},
+		{m{"text": "two"}, ""},
+	} {
+		if got := changes(c.outputs); got != c.want {
+			t.Errorf("%v: %q, want %q", c.outputs, got, c.want)
+		}
+		b.deploy(g)
+		b.settled(g)
+	}
+	b.e.Secret = func(context.Context, string, engine.SecretSource) (string, error) { return "hush", nil }
+	g.Secrets = map[string]engine.SecretSource{"word": {Env: "WORD"}}
+	if got := changes(m{"text": "⟦secret:word⟧"}); strings.Contains(got, "hush") || !strings.Contains(got, reconcile.Mask) {
+		t.Errorf("a secret: %q", got)
+	}
 }
 
 // TestOnlyWhatWasAnnouncedIsDone: between a plan and its application somebody changes what the plan does not mention. The

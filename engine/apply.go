@@ -160,7 +160,7 @@ func (r *run) replan(ctx context.Context) error {
 	if stopped := reconcile.Interrupted(ctx, nil); stopped != nil || err != nil {
 		return cmp.Or(stopped, err)
 	}
-	if !sameActions(p, r.plan) && (r.o.Approve == nil || !r.o.Approve(p)) {
+	if !samePlans(p, r.plan) && (r.o.Approve == nil || !r.o.Approve(p)) {
 		return cmp.Or(reconcile.Interrupted(ctx, nil), ErrNotApproved)
 	}
 	p.work.gate.lease.Store(&lease{r.journal, r.stopping})
@@ -189,9 +189,14 @@ func (r *run) again(ctx context.Context) (*Plan, error) {
 	return r.e.Plan(ctx, r.w.graph, r.w.o)
 }
 
-func sameActions(a, b *Plan) bool {
-	x, errX := json.Marshal(a.Actions)
-	y, errY := json.Marshal(b.Actions)
+// samePlans reports that two plans announce the same.
+func samePlans(a, b *Plan) bool {
+	type announced struct {
+		Actions []Planned
+		Outputs []OutputChange
+	}
+	x, errX := json.Marshal(announced{a.Actions, a.OutputChanges})
+	y, errY := json.Marshal(announced{b.Actions, b.OutputChanges})
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 

@@ -2,10 +2,8 @@ package engine
 
 import (
 	"context"
-	"maps"
 	"slices"
 
-	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -123,57 +121,4 @@ func (r *run) recount(from, to Action) {
 	defer r.mu.Unlock()
 	r.summary.add(from, -1)
 	r.summary.add(to, 1)
-}
-
-// outputs are the values of the graph's outputs. What cannot be told keeps its last good value.
-func (w *work) outputs(ctx context.Context) (map[string]any, map[string]bool) {
-	old, oldSecret := w.lastOutputs()
-	values, secret := make(map[string]any, len(w.graph.Outputs)), map[string]bool{}
-	if w.drift != nil {
-		maps.Copy(values, old)
-		maps.Copy(secret, oldSecret)
-	}
-	for name, t := range w.results {
-		resolved, err := w.resolve(ctx, t)
-		if err != nil || len(resolved.Unknown) > 0 {
-			if had, ok := old[name]; ok {
-				values[name] = had
-				if oldSecret[name] {
-					secret[name] = true
-				}
-			}
-			continue
-		}
-		values[name] = resolved.Tree
-		if len(resolved.Secret) > 0 || w.redact.Holds(resolved.Tree) {
-			secret[name] = true
-		}
-	}
-	return values, secret
-}
-
-func (w *work) lastOutputs() (map[string]any, map[string]bool) {
-	values, secret, err := state.OpenOutputs(w.snap, w.e.Key)
-	if err != nil {
-		return nil, nil
-	}
-	return values, secret
-}
-
-// sealOutputs makes the bytes of the outputs, and reports whether they differ from those on record.
-func (w *work) sealOutputs(ctx context.Context) ([]byte, bool) {
-	if w.orphans != nil {
-		return nil, false
-	}
-	values, secret := w.outputs(ctx)
-	old, oldSecret := w.lastOutputs()
-	if tree.Equal(anyMap(old), anyMap(values)) && maps.Equal(oldSecret, secret) {
-		return nil, false
-	}
-	names := make([]any, 0, len(secret))
-	for _, name := range slices.Sorted(maps.Keys(secret)) {
-		names = append(names, name)
-	}
-	body := map[string]any{"values": values, "secret": names}
-	return w.e.Key.Seal(tree.Canonical(body), state.Binding(w.stage, "\x00outputs")), true
 }

@@ -65,7 +65,8 @@ func (p *Plan) limit(announced *Plan) {
 			n.plan.Action, n.plan.May, n.others = Unchanged, false, nil
 		}
 	}
-	p.Summary = Summary{}
+	p.OutputChanges = announced.OutputChanges
+	p.Summary = Summary{OutputsChanged: len(p.OutputChanges)}
 	for i := range p.Actions {
 		a := &p.Actions[i]
 		if !has[a.Address] && a.Action != Wait && a.Action != Blocked {

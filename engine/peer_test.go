@@ -95,8 +95,8 @@ func TestOutputsOfOtherStacks(t *testing.T) {
 	b.settled(g)
 
 	n.neighbour(b, "", "network", "test", m{"color": "red", "zones": []any{"x", "z"}, "deep": m{"shape": "round"}})
-	if p := b.plan(g); p.Pending() {
-		t.Errorf("nothing that is used has changed: %s", reasons(p))
+	if p := b.plan(g); actions(p) != "a:unchanged" || len(p.OutputChanges) != 1 || p.OutputChanges[0].Want != "z" {
+		t.Errorf("only the output has changed: %s %s %+v", actions(p), reasons(p), p.OutputChanges)
 	}
 	n.neighbour(b, "", "network", "test", m{"color": "blue", "zones": []any{"x", "z"}, "deep": m{"shape": "round"}})
 	if p := b.plan(g); actions(p) != "a:update" || p.Actions[0].Reasons[0].Source != engine.ByProgram {

@@ -268,6 +268,8 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 		p.count(&p.Actions[i])
 	}
 	p.Outputs, p.Used = w.plannedOutputs(ctx), w.used()
+	p.OutputChanges = w.outputChanges(ctx, p.acts())
+	p.Summary.OutputsChanged = len(p.OutputChanges)
 	p.Warnings = append(append(append(p.Warnings, w.storeWarnings()...), w.hints()...), w.keptWarnings()...)
 	w.e.Warm.planned(p, w)
 	w.policies(p)
@@ -303,23 +305,6 @@ func (w *work) policies(p *Plan) {
 			}
 		}
 	}
-}
-
-// plannedOutputs are the outputs as far as they are known.
-func (w *work) plannedOutputs(ctx context.Context) map[string]any {
-	outputs := make(map[string]any, len(w.graph.Outputs))
-	for name, t := range w.results {
-		r, err := w.resolve(ctx, t)
-		switch {
-		case err != nil:
-			outputs[name] = nil
-		case len(r.Secret) > 0:
-			outputs[name] = reconcile.Mask
-		default:
-			outputs[name] = shown(r.Tree)
-		}
-	}
-	return outputs
 }
 
 // shown replaces the tokens in a value by what people read.

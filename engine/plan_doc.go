@@ -109,6 +109,8 @@ type Plan struct {
 	Summary Summary   `json:"summary"`
 	// Outputs as far as they are known; secret ones masked.
 	Outputs map[string]any `json:"outputs,omitempty"`
+	// OutputChanges are the outputs that deploying changes.
+	OutputChanges []OutputChange `json:"outputChanges,omitempty"`
 	// Used are keyed digests of the outputs of other stacks that were planned with, by network/prod.vpcId.
 	Used map[string]string `json:"used,omitempty"`
 	// Warnings and Violations are shown before approval.
@@ -137,6 +139,8 @@ type Summary struct {
 	Deleted   int `json:"deleted"`
 	Forgotten int `json:"forgotten"`
 	Unchanged int `json:"unchanged"`
+	// OutputsChanged counts the outputs that a plan changes.
+	OutputsChanged int `json:"outputsChanged,omitempty"`
 	// InDev counts what lives in a dev session alone and was left as it is.
 	InDev      int `json:"inDev,omitempty"`
 	Waiting    int `json:"waiting"`
@@ -153,8 +157,13 @@ type Calls struct {
 	Mutations int64 `json:"mutations"`
 }
 
-// Pending reports whether anything is to be done: every class but unchanged and waiting.
+// Pending reports whether anything is to be done: every class but unchanged and waiting, and every changed output.
 func (p *Plan) Pending() bool {
+	return len(p.OutputChanges) > 0 || p.acts()
+}
+
+// acts reports whether anything is to be done to a resource.
+func (p *Plan) acts() bool {
 	for _, a := range p.Actions {
 		switch a.Action {
 		case Unchanged, Wait, Blocked:

@@ -33,6 +33,15 @@ func ReadPlan(data []byte) (*Plan, error) {
 			}
 		}
 	}
+	for i := range p.OutputChanges {
+		for _, v := range []*any{&p.OutputChanges[i].Have, &p.OutputChanges[i].Want} {
+			t, err := tree.Of(*v)
+			if err != nil {
+				return nil, fmt.Errorf("plan document: output %s: %w", p.OutputChanges[i].Name, err)
+			}
+			*v = t
+		}
+	}
 	if err := retree(&p.Outputs); err != nil {
 		return nil, fmt.Errorf("plan document: outputs: %w", err)
 	}

@@ -2,6 +2,7 @@ package simtest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/simtest"
 )
 
@@ -168,4 +170,30 @@ func announcements(a *engine.Planned) string {
 		return ""
 	}
 	return "  announces: " + strings.Join(texts, ", ") + "\n"
+}
+
+// tooLate plans a program, lets something change, and then applies the plan: the run must stop at a and leave it as it is.
+func tooLate(g *engine.Graph, documents bool, change move) move {
+	return func(ctx context.Context, s *simtest.Sim) error {
+		planned := s.Run(ctx, simtest.Command{Graph: g, PlanOnly: true}, nil)
+		if planned.Err != nil {
+			return planned.Err
+		}
+		if err := change(ctx, s); err != nil {
+			return err
+		}
+		before := len(s.Cloud.Effects())
+		s.Documents = documents
+		r := s.Run(ctx, simtest.Command{Graph: g, Saved: planned.Plan}, nil)
+		s.Documents = false
+		for _, e := range s.Cloud.Effects()[before:] {
+			if e.Owner.Address == "a" {
+				return fmt.Errorf("it did %s, which the plan does not announce", e)
+			}
+		}
+		if !r.Failed() || !errors.Is(failure(r), plan.ErrChanged) {
+			return fmt.Errorf("it does not say that a changed since the plan: %v", r.Err)
+		}
+		return nil
+	}
 }

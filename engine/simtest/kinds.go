@@ -59,6 +59,8 @@ type Trait struct {
 	Same bool
 	// Waits: somebody must act before it works.
 	Waits bool
+	// Coupled: its size changes in place, and setting it resets the color.
+	Coupled bool
 }
 
 // TokenLife is how long the cloud remembers a client token.
@@ -82,6 +84,7 @@ func Traits() []Trait {
 		{Type: "sim.Paged", Assigned: true, Pages: true},
 		{Type: "sim.Same", Untagged: true, Same: true},
 		{Type: "sim.Waits", Waits: true},
+		{Type: "sim.Coupled", Coupled: true},
 	}
 }
 
@@ -190,7 +193,11 @@ func (c *Cloud) compare(d *reconcile.Diff[Object], t Trait, want Props, live Obj
 	if name, given := d.Name(); given {
 		reconcile.Fixed(d, "name", name, live.Name)
 	}
-	reconcile.Fixed(d, "size", want.Size, live.Fields["size"])
+	if t.Coupled {
+		reconcile.Value(d, "size", want.Size, live.Fields["size"], c.resize(want.Size))
+	} else {
+		reconcile.Fixed(d, "size", want.Size, live.Fields["size"])
+	}
 	reconcile.Fixed(d, "base", want.Base, live.Fields["base"])
 	reconcile.Fixed(d, "parent", want.Parent, live.Fields["parent"])
 	reconcile.Value(d, "color", want.Color, live.Fields["color"], c.set("color", want.Color))
@@ -228,5 +235,12 @@ func edited(m, put map[string]string, drop []string) map[string]string {
 func (c *Cloud) set(field, value string) *reconcile.Operation[Object] {
 	return &reconcile.Operation[Object]{Name: "set " + field, Do: func(ctx context.Context, on reconcile.On[Object]) error {
 		return c.change(ctx, on, "set "+field, func(o *Object) { o.Fields[field] = value })
+	}}
+}
+
+// resize sets the size of an object whose color the service resets with it.
+func (c *Cloud) resize(size string) *reconcile.Operation[Object] {
+	return &reconcile.Operation[Object]{Name: "set size", Affects: []tree.Path{"color"}, Do: func(ctx context.Context, on reconcile.On[Object]) error {
+		return c.change(ctx, on, "set size", func(o *Object) { o.Fields["size"], o.Fields["color"] = size, "" })
 	}}
 }

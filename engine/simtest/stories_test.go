@@ -132,6 +132,11 @@ func updates() []scenario {
 	b := res("Named", "b", m{"after": "⟦a.color⟧"})
 	return []scenario{
 		{name: "update", setup: was(a("red"), b), do: deploy(a("blue"), b)},
+		{name: "update what resets another", setup: was(res("Coupled", "a", m{"color": "red", "size": "s"}), b), do: deploy(res("Coupled", "a", m{"color": "red", "size": "l"}), b)},
+		{
+			name: "update what resets another that changes too", setup: was(res("Coupled", "a", m{"color": "red", "size": "s"}), b),
+			do: deploy(res("Coupled", "a", m{"color": "blue", "size": "l"}), b),
+		},
 		{name: "update without tags", setup: was(res("Plain", "a", m{"color": "red"})), do: deploy(res("Plain", "a", m{"color": "blue"}))},
 		{name: "update slowly", setup: was(res("Slow", "a", m{"color": "red", "labels": m{"x": "1"}}), b), do: deploy(res("Slow", "a", m{"color": "blue", "labels": m{"x": "2"}}), b)},
 		{name: "update under stale reads", setup: was(res("Stale", "a", m{"color": "red"}), b), do: deploy(res("Stale", "a", m{"color": "blue"}), b)},
@@ -374,7 +379,13 @@ func renames() []scenario {
 func drifts() []scenario {
 	a, b := res("Named", "a", m{"color": "red"}), res("Named", "b", m{"after": "⟦a.id⟧"})
 	paint := edited("a", func(o *simtest.Object) { o.Fields["color"] = "green" })
+	blue := res("Named", "a", m{"color": "blue"})
+	peer := edited("a", func(o *simtest.Object) { o.Fields["peer"] = "somebody's" })
 	return []scenario{
+		{name: "another path changed after the plan", setup: append(was(a, b), tooLate(graph(blue, b), false, peer)), do: deploy(blue, b)},
+		{name: "another path changed after the plan was saved", setup: append(was(a, b), tooLate(graph(blue, b), true, peer)), do: deploy(blue, b)},
+		{name: "the same path changed after the plan", setup: append(was(a, b), tooLate(graph(blue, b), true, paint)), do: deploy(blue, b)},
+		{name: "deleted after the plan", setup: append(was(a, b), tooLate(graph(blue, b), true, removed("a"))), do: deploy(blue, b)},
 		{name: "drifted", setup: append(was(a, b), paint), do: deploy(a, b)},
 		{name: "drifted and changed", setup: append(was(a, b), paint), do: deploy(res("Named", "a", m{"color": "blue"}), b)},
 		{name: "drifted where nothing can change in place", setup: append(was(a, b), edited("a", func(o *simtest.Object) { o.Fields["size"] = "l" })), do: deploy(a, b)},

@@ -41,10 +41,13 @@ func (s Style) Plan(w io.Writer, p *engine.Plan) {
 		}
 		s.planned(w, a, min(addresses, widest), min(kinds, widest))
 	}
+	for _, c := range p.OutputChanges {
+		s.outputChange(w, c)
+	}
 	if s.Detailed {
 		s.outputs(w, p)
 	}
-	if len(shown) > 0 {
+	if len(shown)+len(p.OutputChanges) > 0 {
 		fmt.Fprintln(w)
 	}
 	s.left(w, p.Left)
@@ -233,6 +236,20 @@ func waitsFor(v any) string {
 	return strings.Join(names, ", ")
 }
 
+// outputChange shows how one output changes.
+func (s Style) outputChange(w io.Writer, c engine.OutputChange) {
+	value, note := s.change(c.Have, c.Want), ""
+	if c.Have == nil || c.Secret && c.Want != nil {
+		value = s.Value(c.Want)
+	}
+	if c.Unknown {
+		if note = "  (known later)"; waitsFor(c.Want) != "" {
+			note = "  (known after " + waitsFor(c.Want) + ")"
+		}
+	}
+	fmt.Fprintf(w, "  %s %s = %s%s\n", s.paint(dim, "output"), c.Name, value, s.paint(dim, note))
+}
+
 func (s Style) outputs(w io.Writer, p *engine.Plan) {
 	for _, name := range slices.Sorted(maps.Keys(p.Outputs)) {
 		fmt.Fprintf(w, "  %s %s = %s\n", s.paint(dim, "output"), name, s.Value(p.Outputs[name]))
@@ -263,6 +280,9 @@ func (s Style) Counts(head string, sum engine.Summary, future bool) string {
 			word = "to " + string(c.action)
 		}
 		parts = append(parts, s.paint(verbs[c.action].color, fmt.Sprintf("%d %s", c.n, word)))
+	}
+	if future && sum.OutputsChanged > 0 {
+		parts = append(parts, fmt.Sprintf("%d outputs to change", sum.OutputsChanged))
 	}
 	if len(parts) == 0 && future && sum.Blocked == 0 {
 		parts = append(parts, "nothing to do")
