@@ -75,6 +75,8 @@ type dev struct {
 	whole   bool
 	loading *loading
 	round   *round
+	// retries counts, by address, the rounds in a row that began because a resource had changed since its plan.
+	retries map[string]int
 	// next: when the round ends, another one begins.
 	next bool
 	// look is the place in the order of addresses where the background look goes on; cooled when kept things were last

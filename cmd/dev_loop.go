@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -98,12 +99,22 @@ func (r *round) abandon() {
 
 // begin begins a round for the newest program, or with addresses one that looks at these.
 func (d *dev) begin(look []string) {
-	d.timer.Stop()
-	d.next = false
+	d.retries = nil
+	d.start(d.newRound(look))
+}
+
+func (d *dev) newRound(look []string) *round {
 	r := &round{graph: d.graph, options: d.options(look), began: time.Now(), looks: look != nil, stop: make(chan struct{}), done: make(chan struct{})}
 	if r.looks {
 		r.graph = d.good
 	}
+	return r
+}
+
+// start starts a round.
+func (d *dev) start(r *round) {
+	d.timer.Stop()
+	d.next = false
 	r.planning, r.giveUp = context.WithCancel(d.c.Context)
 	d.round = r
 	go func() {
@@ -160,9 +171,15 @@ func (d *dev) roundEnded(ctx context.Context) error {
 	if err := d.watch(r.began); err != nil {
 		return err
 	}
+	var again []string
+	again, d.retries = planAgain(r.res, d.retries)
 	switch every := d.c.Duration("look"); {
 	case d.next:
 		d.begin(nil)
+	case len(again) > 0:
+		next := d.newRound(nil)
+		next.options.Dev.Look = again
+		d.start(next)
 	case errors.Is(r.err, statestore.ErrHeld):
 		d.next = true
 		d.timer.Reset(time.Second)
@@ -259,4 +276,29 @@ func (d *dev) lookAround() {
 	some := all[d.look:min(d.look+lookMany, len(all))]
 	d.look += len(some)
 	d.begin(some)
+}
+
+// mostRetries is how many rounds in a row are planned anew because one resource changed since its plan. Then a save is waited
+// for.
+const mostRetries = 3
+
+// planAgain names the resources that a run left as they were because they changed since its plan, and that are to be planned
+// again at once. The counts are how often that was done in a row, by address, before and after.
+func planAgain(res *engine.Result, before map[string]int) (again []string, after map[string]int) {
+	if res == nil {
+		return nil, nil
+	}
+	for _, f := range res.Failures {
+		if !errors.Is(f, plan.ErrChanged) {
+			continue
+		}
+		if after == nil {
+			after = map[string]int{}
+		}
+		if after[f.Address] = before[f.Address]; after[f.Address] < mostRetries {
+			after[f.Address]++
+			again = append(again, f.Address)
+		}
+	}
+	return again, after
 }
