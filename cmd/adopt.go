@@ -10,23 +10,24 @@ import (
 
 func (a *app) adoptCommand() *cli.Command {
 	return &cli.Command{
-		Name: "adopt", Usage: "take over what exists, or list what could be", ArgsUsage: "ADDRESS ID [TARGET] | --scan [TARGET]",
-		Description: `Takes one existing object for a declared address, by its identity or its name: shows how it differs, asks,
-settles it and records it. Nothing else is touched; what it needs is read. Naming it is leave to take it over
-from another owner, who is named; ` + "`deploy --adopt`" + ` takes over everything that is nobody's at once.
+		Name: "adopt", Usage: "adopt an existing object, or list objects that could be adopted", ArgsUsage: "ADDRESS ID [TARGET] | --scan [TARGET]",
+		Description: `Adopts one existing object for a declared address, by its identity or its name: shows how it differs, asks,
+updates it and writes it to state. Nothing else is changed; the resources that it needs are read. Naming an
+object is the permission to adopt it from another owner, which is shown; ` + "`deploy --adopt`" + ` adopts every declared object
+that has no owner.
 
---scan lists what no row knows, of the kinds in use and of every --kind: ours, adoptable, foreign with its
-owner, retained. --write ID prints the YAML of one (or of a glob: '*'), as it is: deployed with --adopt, its
-plan shows no difference. What looking cannot tell is named in a comment.
+--scan lists objects that are not in state, of the kinds in use and of every --kind: ours, adoptable, foreign
+with its owner, retained. --write ID prints the YAML of one (or of a glob: '*') as it exists: deployed with
+--adopt, its plan shows no difference. A comment names what cannot be read.
 
 Exit codes: 0 done; 1 error; 2 changes pending (--dry-run); 3 another run holds the stage; 4 it failed half
 way; 5 not approved.`,
 		UsageText: `adopt orders arn:aws:sqs:eu-north-1:123456789012:orders
-adopt --scan                    what could be taken over
+adopt --scan                    what could be adopted
 adopt --scan --kind aws.s3.Bucket --write my-bucket >> athanor.yaml`,
 		Flags: stageFlags(append(cli.ApplyFlags(
-			&cli.BoolFlag{Name: "scan", Usage: "list what no row knows"},
-			&cli.StringSliceFlag{Name: "kind", Usage: "with --scan: look for `KIND` too, although it is not in use; may be repeated"},
+			&cli.BoolFlag{Name: "scan", Usage: "list objects that are not in state"},
+			&cli.StringSliceFlag{Name: "kind", Usage: "with --scan: list objects of `KIND` too, although the stack has none; may be repeated"},
 			&cli.StringSliceFlag{Name: "write", Usage: "with --scan: print the YAML of `ID` (identity, name or glob); may be repeated"},
 			cli.DryRunFlag("only show how it differs"),
 		), cli.ShowFlags()...)...),

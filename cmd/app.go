@@ -136,8 +136,8 @@ func (a *app) width(w io.Writer) func() int {
 }
 
 const (
-	overview = `It looks at what is there, shows what would change, and makes it so. It may be interrupted anywhere and
-run again: whatever was begun is found and finished.`
+	overview = `It reads what exists, shows what would change, and applies it. It may be interrupted anywhere: every object has an
+owner tag or a deterministic name, so the next run completes an interrupted one.`
 
 	overviewExamples = `init my-stack              write a first stack
 deploy my-stack            plan, show, ask, apply

@@ -10,14 +10,14 @@ import (
 
 func (a *app) stateCheckCommand() *cli.Command {
 	return &cli.Command{
-		Name: "check", Usage: "prove that the record is whole", ArgsUsage: "[TARGET]",
+		Name: "check", Usage: "check that state is complete and consistent", ArgsUsage: "[TARGET]",
 		Description: `Checks the structure of every row, that each physical thing has one owner, that all which is sealed opens, and
 what the store can prove of its own file and indexes. A row that cannot be read is named with its physical
 identity. It changes nothing, and looks at nothing but the record; plan compares that with the world.
 
 Exit codes: 0 all is whole; 1 something is wrong.`,
 		UsageText: "state check\nstate check --stack shop --stage prod --json",
-		Flags:     stageFlags(cli.StackFlag("go by")), Action: a.stateCheck,
+		Flags:     stageFlags(cli.StackFlag("read")), Action: a.stateCheck,
 	}
 }
 

@@ -16,11 +16,11 @@ import (
 func (a *app) deployCommand() *cli.Command {
 	return &cli.Command{
 		Name: "deploy", Usage: "make the cloud match the program", ArgsUsage: "[TARGET | PLANFILE]",
-		Description: `Plans, shows the plan, asks, applies it, and prints the outputs. What was begun and interrupted, here or
-anywhere, is found and finished by the next deploy.
+		Description: `Plans, shows the plan, asks, applies it, and prints the outputs. The next deploy completes an interrupted one,
+wherever that ran.
 
 ` + targetHelp + `
-A PLANFILE is what ` + "`plan --out`" + ` wrote: exactly that plan is applied, or nothing when anything moved since.
+A PLANFILE is what ` + "`plan --out`" + ` wrote: exactly that plan is applied, or nothing if anything changed since.
 
 Exit codes: 0 done, or nothing to do; 1 error, nothing done; 3 another run holds the stage; 4 some
 resources failed, the others are done; 5 not approved: without a terminal it takes --yes.`,
@@ -37,8 +37,8 @@ graph --json | athanor deploy - -y`,
 func (a *app) planCommand() *cli.Command {
 	return &cli.Command{
 		Name: "plan", Usage: "show what deploy would do; change nothing", ArgsUsage: "[TARGET]",
-		Description: `Looks at every resource and compares it with the program. Writes nothing, neither to the record nor to the
-cloud. What the world changed is marked "drift".
+		Description: `Reads every resource and compares it with the program. Writes nothing, neither to state nor to the cloud.
+What changed outside athanor is labelled "drift".
 
 ` + targetHelp + `
 
@@ -58,14 +58,14 @@ plan --iam > policy.json        the least that AWS must allow for it`,
 func (a *app) destroyCommand() *cli.Command {
 	return &cli.Command{
 		Name: "destroy", Usage: "delete everything of a stage", ArgsUsage: "[TARGET]",
-		Description: `Works from the record and from reading alone: a program that no longer loads is no obstacle, name the stack
-with --stack. Without a record it looks for what is there, and says where it looked.
+		Description: `Needs only state and what it reads from the provider: if the program no longer loads, name the stack with
+--stack. Without state it searches for the stage's objects by owner tag, and prints where it searched.
 
 Exit codes: 0 nothing is left; 1 error; 3 another run holds the stage; 4 some could not be deleted;
 5 not approved.`,
 		UsageText: `destroy                         the stack in this directory
 destroy --stack shop --stage dev-ada
-destroy --dry-run               only show what would go`,
+destroy --dry-run               only show what would be deleted`,
 		Flags: stageFlags(cli.DeleteFlags(cli.ApplyFlags(
 			cli.StackFlag("destroy"),
 			cli.DryRunFlag("only show what would be deleted"))...)...),

@@ -44,10 +44,10 @@ dev ./shop --destroy-on-exit    leave nothing behind
 dev --json                      for programs: each step of the loop as a JSON line
 dev --stage staging --here      on what was deployed; deletes nothing of it`,
 		Flags: cli.StageFlags(defaultStage(devName), cli.DeleteFlags(
-			&cli.BoolFlag{Name: "here", Usage: "work on a stage that dev did not make; delete nothing of it"},
-			&cli.StringSliceFlag{Name: "remote", Usage: "make `ADDRESS` (globs; may be repeated) in the cloud although it could be local"},
-			&cli.BoolFlag{Name: "destroy-on-exit", Usage: "delete in the end what dev made"},
-			&cli.DurationFlag{Name: "look", Value: lookEvery, Usage: "look at a few of the unchanged resources every `DURATION`; default 10s, 0 never"},
+			&cli.BoolFlag{Name: "here", Usage: "work on a stage that dev did not create; delete nothing of it"},
+			&cli.StringSliceFlag{Name: "remote", Usage: "create `ADDRESS` (globs; may be repeated) in the cloud although it could be local"},
+			&cli.BoolFlag{Name: "destroy-on-exit", Usage: "delete what dev created when it ends"},
+			&cli.DurationFlag{Name: "look", Value: lookEvery, Usage: "read a few of the unchanged resources every `DURATION`; default 10s, 0 never"},
 			cli.AdoptFlag())...),
 		Action: a.dev,
 	}

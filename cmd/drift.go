@@ -9,23 +9,23 @@ import (
 
 func (a *app) driftCommand() *cli.Command {
 	return &cli.Command{
-		Name: "drift", Usage: "show what the world changed since the last deploy", ArgsUsage: "[TARGET]",
-		Description: `Compares everything with what was deployed last, path by path; what is gone is drift too. --repair changes it
-back, after asking, and nothing else: what the program changed since is left to the next deploy and listed,
-and so is a path that both changed. What must not be replaced, since it is protected or holds data, is left
-as well. --stack goes by the record alone, without the program; what refers to a thing that is made again
-then follows with the next deploy.
+		Name: "drift", Usage: "show what changed outside athanor since the last deploy", ArgsUsage: "[TARGET]",
+		Description: `Compares every resource with what was deployed last, path by path; a deleted object is drift too. --repair
+reverts manual changes, after asking, and does nothing else. It lists and leaves to the next deploy: what the
+program changed since, a path that both changed, and a replacement of a resource that is protected or holds
+data. --stack uses state alone, without the program; resources that refer to a re-created object then follow
+with the next deploy.
 
-Exit codes: 0 no drift, or all of it repaired; 1 error: something could not be looked at; 2 drift;
+Exit codes: 0 no drift, or all of it repaired; 1 error: something could not be read; 2 drift;
 3 another run holds the stage; 4 some was repaired; 5 not approved.`,
 		UsageText: `drift                           the stack in this directory
 drift --repair                  change it back
 drift --json                    the whole comparison as one document
 drift --stack shop --stage prod`,
 		Flags: stageFlags(append(append(cli.ApplyFlags(
-			&cli.BoolFlag{Name: "repair", Usage: "change back what the world changed"}),
+			&cli.BoolFlag{Name: "repair", Usage: "revert manual changes"}),
 			cli.SelectFlags()...),
-			append(cli.ShowFlags(), cli.StackFlag("look at"))...)...),
+			append(cli.ShowFlags(), cli.StackFlag("compare"))...)...),
 		Action: a.drift,
 	}
 }

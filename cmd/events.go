@@ -30,7 +30,7 @@ events --after 120 --json       only what came after event 120`,
 		Flags: stageFlags(
 			cli.FollowFlag("go on until the run ends"),
 			&cli.Uint64Flag{Name: "after", Usage: "leave out the events up to number `SEQ`"},
-			cli.StackFlag("go by")),
+			cli.StackFlag("read")),
 		Action: a.events,
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 func (a *app) graphCommand() *cli.Command {
 	return &cli.Command{
-		Name: "graph", Usage: "print what the program declares, without looking at anything", ArgsUsage: "[TARGET]",
+		Name: "graph", Usage: "print what the program declares, without reading anything", ArgsUsage: "[TARGET]",
 		Description: "One line for each resource: address, kind, and after ← what it needs. With --json it is the whole graph\n" +
 			"document, which deploy reads back.\n\n" + targetHelp,
 		UsageText: `graph                           what is declared here

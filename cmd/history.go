@@ -25,7 +25,7 @@ history --limit 1 --json        the newest run, for scripts
 history --stack shop --stage prod`,
 		Flags: stageFlags(
 			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Value: 20, Usage: "list at most `N` runs; 0: all that are kept"},
-			cli.StackFlag("go by")),
+			cli.StackFlag("read")),
 		Action: a.history,
 	}
 }

@@ -22,7 +22,7 @@ Exit codes: 0 it was asked, or nothing holds the stage; 1 error.`,
 		UsageText: `cancel                          what runs on the stack in this directory
 cancel --stage prod --why "wrong branch"
 events --follow                 watch it end`,
-		Flags:  stageFlags(whyFlag("say `WHY`; it is recorded"), cli.StackFlag("go by")),
+		Flags:  stageFlags(whyFlag("give the reason `WHY`, which the history keeps"), cli.StackFlag("read")),
 		Action: a.cancel,
 	}
 }
@@ -39,9 +39,9 @@ Exit codes: 0 it is free; 1 error; 5 not approved: without a terminal it takes -
 		UsageText: `unlock --why "the runner hangs"
 unlock --stage prod --why "the runner hangs" --yes`,
 		Flags: stageFlags(
-			whyFlag("say `WHY`; it is recorded, with your name, and must be given"),
+			whyFlag("give the reason `WHY`, which the history keeps with your name; required"),
 			cli.YesFlag(),
-			cli.StackFlag("go by")),
+			cli.StackFlag("read")),
 		Action: a.unlock,
 	}
 }

@@ -35,7 +35,7 @@ logs worker --since 2026-03-01T12:00:00Z --json`,
 			cli.FollowFlag("go on with what comes"),
 			&cli.StringFlag{Name: "since", Usage: "begin `TIME` ago (10m, 2h, 3d), or at a time (2026-03-01T12:00:00Z); all: with the oldest line there is; default 1h"},
 			&cli.StringFlag{Name: "filter", Usage: "only lines that hold `TEXT`"},
-			cli.StackFlag("go by")),
+			cli.StackFlag("read")),
 		Action: a.logs,
 	}
 }

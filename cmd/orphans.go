@@ -11,22 +11,22 @@ import (
 
 func (a *app) orphansCommand() *cli.Command {
 	return &cli.Command{
-		Name: "orphans", Usage: "list marked things of a stage that no row knows", ArgsUsage: "[TARGET]",
-		Description: `Asks the cloud for everything that carries the mark of this stack and stage, and lists what the record does
-not know: left over by a lost record, or by a program that dropped it meanwhile. What the program declares is
-taken up by the next deploy. What was retained is listed and never deleted.
+		Name: "orphans", Usage: "list objects that have a stage's owner tag and are not in state", ArgsUsage: "[TARGET]",
+		Description: `Searches the cloud for objects that have the owner tag of this stack and stage, and lists those that are not in
+state: state was lost, or the program dropped them meanwhile. The next deploy adopts those that the program
+declares. Retained objects are listed and never deleted.
 
-It looks in every place that the program or the record names; with neither, where the credentials lead.
---delete deletes the rest, after asking. What holds data needs --allow-delete, and what another store of the
-stage marked needs --take-over or an answer.
+It searches every location that the program or state names; with neither, that of the credentials. --delete
+deletes the rest, after asking. Objects that hold data need --allow-delete, and objects tagged by another state
+store of the stage need --take-over or an answer.
 
 Exit codes: 0 done; 1 error; 3 another run holds the stage; 4 some could not be deleted; 5 not approved.`,
 		UsageText: `orphans                         list them
 orphans --delete                delete them, after asking
 orphans --stack shop --stage dev-ada`,
 		Flags: stageFlags(cli.DeleteFlags(cli.ApplyFlags(
-			cli.StackFlag("look for"),
-			&cli.BoolFlag{Name: "delete", Usage: "delete those that are neither declared nor retained"})...)...),
+			cli.StackFlag("search for"),
+			&cli.BoolFlag{Name: "delete", Usage: "delete the objects that are neither declared nor retained"})...)...),
 		Action: a.orphans,
 	}
 }

@@ -24,7 +24,7 @@ looks like a name is a name; a directory of the current one is written ./shop.`,
 		UsageText: `output                          all of them
 output url                      one, as it is
 output password --reveal ./shop`,
-		Flags:  stageFlags(cli.RevealFlag(), cli.StackFlag("go by")),
+		Flags:  stageFlags(cli.RevealFlag(), cli.StackFlag("read")),
 		Action: a.output,
 	}
 }

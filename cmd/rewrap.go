@@ -11,7 +11,7 @@ import (
 
 func (a *app) rewrapCommand() *cli.Command {
 	return &cli.Command{
-		Name: "rewrap", Usage: "say who can open a stage's key", ArgsUsage: "[TARGET]",
+		Name: "rewrap", Usage: "choose who can open a stage's key", ArgsUsage: "[TARGET]",
 		Description: `Writes STACK.STAGE.key.json beside the program, with the key wrapped for all that are named, in place of those
 before; check it in. Any one of them opens it. The key itself stays what it is, since what it sealed and what
 was derived from it stays too: whoever had the key goes on having it.
@@ -25,7 +25,7 @@ secret rewrap --key-file /media/backup/athanor.key`,
 		Flags: stageFlags(
 			&cli.StringSliceFlag{Name: "recipient", Usage: "wrap it for age recipient `AGE1…`; may be repeated"},
 			&cli.BoolFlag{Name: "passphrase", Usage: "wrap it with a passphrase, which is asked for, or read from standard input"},
-			&cli.StringFlag{Name: "key-file", Usage: "wrap it with key file `PATH`, which is made if need be"}),
+			&cli.StringFlag{Name: "key-file", Usage: "wrap it with key file `PATH`, which is created if it does not exist"}),
 		Action: a.rewrap,
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 func (a *app) secretCommand() *cli.Command {
 	return &cli.Command{
-		Name: "secret", Usage: "seal secrets beside the program, and say who can open them",
+		Name: "secret", Usage: "seal secrets next to the program, and choose who can open them",
 		Description: `A secret that a program declares as sealed (sealed: true, in Go Sealed()) is in STACK.STAGE.secrets.json beside
 it, sealed under the key of the stage. The file can be checked in; each stage has its own. Who has the key is
 said by rewrap: at first it is only this machine, or whoever knows $ATHANOR_PASSPHRASE.`,

@@ -10,21 +10,21 @@ import (
 
 func (a *app) stateCommand() *cli.Command {
 	return &cli.Command{
-		Name: "state", Usage: "look at the record and mend it",
-		Description: `The record is a cache of what was deployed. Reading it needs no lease. What changes it is a run of its own: it
-takes the lease, shows what it will do and asks, and is refused with exit code 3 while another run holds the stage.`,
+		Name: "state", Usage: "read state and repair it",
+		Description: `State is a cache of what was deployed. Reading it needs no lease. A command that changes it is a run of its own:
+it takes the lease, shows what it will do and asks. It exits 3 while another run holds the stage.`,
 		Subcommands: []*cli.Command{
 			{
-				Name: "list", Usage: "list what is on record", ArgsUsage: "[TARGET]",
-				Description: "One line for each thing: address, kind, identity, and its state where that is not \"live\". With --json one\nobject per line, as `state show --json` prints it.",
+				Name: "list", Usage: "list the resources in state", ArgsUsage: "[TARGET]",
+				Description: "One line for each object: address, kind, identity, and its state where that is not \"live\". With --json one\nobject per line, as `state show --json` prints it.",
 				UsageText:   "state list\nstate list --stack shop --stage prod",
-				Flags:       stageFlags(cli.StackFlag("go by")), Action: a.stateList,
+				Flags:       stageFlags(cli.StackFlag("read")), Action: a.stateList,
 			},
 			{
-				Name: "show", Usage: "show the record of one address", ArgsUsage: "ADDRESS [TARGET]",
-				Description: "Its generations with their attributes, the props as last settled, and what it needs. Secrets are masked.",
+				Name: "show", Usage: "show the state of one resource", ArgsUsage: "ADDRESS [TARGET]",
+				Description: "Its generations with their attributes, the props as last applied, and the resources it needs. Secrets are masked.",
 				UsageText:   "state show queue\nstate show password --reveal --json",
-				Flags:       stageFlags(cli.RevealFlag(), cli.StackFlag("go by")), Action: a.stateShow,
+				Flags:       stageFlags(cli.RevealFlag(), cli.StackFlag("read")), Action: a.stateShow,
 			},
 			a.stateMoveCommand(), a.stateRemoveCommand(), a.stateExportCommand(), a.stateImportCommand(), a.stateCheckCommand(),
 		},
@@ -33,7 +33,7 @@ takes the lease, shows what it will do and asks, and is refused with exit code 3
 
 func (a *app) stateMoveCommand() *cli.Command {
 	return &cli.Command{
-		Name: "mv", Usage: "move records to other addresses", ArgsUsage: "OLD NEW [OLD NEW]... [TARGET]",
+		Name: "mv", Usage: "move resources in state to other addresses", ArgsUsage: "OLD NEW [OLD NEW]... [TARGET]",
 		Description: `For a rename that the program cannot say itself; renamedFrom in the program does the same in every stage. What
 is there is marked with its new address in the same run and keeps its name; nothing else of it is touched.
 Afterwards the program with the new addresses finds nothing to do.
@@ -48,13 +48,13 @@ Exit codes: 0 moved; 1 refused, everything is as it was; 3 another run holds the
 		UsageText: `state mv queue jobs                 one address
 state mv net/ core/                 a whole scope
 state mv blue green green blue      two change places`,
-		Flags: stageFlags(cli.ApplyFlags(cli.StackFlag("go by"))...), Action: a.stateMove,
+		Flags: stageFlags(cli.ApplyFlags(cli.StackFlag("read"))...), Action: a.stateMove,
 	}
 }
 
 func (a *app) stateRemoveCommand() *cli.Command {
 	return &cli.Command{
-		Name: "rm", Usage: "forget records; the cloud is not touched", ArgsUsage: "ADDRESS...",
+		Name: "rm", Usage: "remove resources from state; the cloud is not touched", ArgsUsage: "ADDRESS...",
 		Description: `Forgets what is on record of these addresses, or globs as --target takes them, and prints the physical
 identities. It deletes nothing: the things stay where they are, with their marks, and the next deploy of a
 program that declares them takes them up again. To let a thing go for good use forget in the program; to
@@ -64,7 +64,7 @@ Exit codes: 0 forgotten; 1 refused; 3 another run holds the stage; 5 not approve
 		UsageText: `state rm queue
 state rm 'net/**' --stack shop --stage prod
 state rm broken                     also one that cannot be read`,
-		Flags: stageFlags(cli.ApplyFlags(cli.StackFlag("go by"))...), Action: a.stateRemove,
+		Flags: stageFlags(cli.ApplyFlags(cli.StackFlag("read"))...), Action: a.stateRemove,
 	}
 }
 

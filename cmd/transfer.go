@@ -13,20 +13,20 @@ import (
 
 func (a *app) stateExportCommand() *cli.Command {
 	return &cli.Command{
-		Name: "export", Usage: "write the whole record as one document", ArgsUsage: "[TARGET]",
+		Name: "export", Usage: "write the whole state as one document", ArgsUsage: "[TARGET]",
 		Description: `One consistent version of the record as JSON, for keeping and for ` + "`state import`" + `. What is sealed stays
 sealed, and needs the stage's key to be read or imported; --reveal opens it: the document then has secrets in
 clear, and can be imported under another key. Rows that cannot be read are in it, each with its problem.`,
 		UsageText: `state export --out prod.json --stage prod
 state export | jq -r '.rows[].address'
 state export --reveal --out open.json      secrets in clear`,
-		Flags: stageFlags(cli.RevealFlag(), cli.StackFlag("go by"), cli.OutFlag("write to `FILE`, readable by its owner only")), Action: a.stateExport,
+		Flags: stageFlags(cli.RevealFlag(), cli.StackFlag("read"), cli.OutFlag("write to `FILE`, readable by its owner only")), Action: a.stateExport,
 	}
 }
 
 func (a *app) stateImportCommand() *cli.Command {
 	return &cli.Command{
-		Name: "import", Usage: "replace the record by an exported one", ArgsUsage: "FILE [TARGET]",
+		Name: "import", Usage: "replace state by an exported one", ArgsUsage: "FILE [TARGET]",
 		Description: `Reads a document that ` + "`state export`" + ` wrote, or - for standard input, verifies all of it, and makes the record
 of its stack and stage what it says: in one commit, or not at all. TARGET is a directory of the project whose store
 is meant; no program is needed. It is how a stage passes from one store to another.
@@ -40,7 +40,7 @@ Exit codes: 0 imported, or nothing to do; 1 refused; 3 another run holds the sta
 		UsageText: `state import prod.json
 state import prod.json --store bolt:/shared/state.db
 state import prod.json --serial 17            replace what is there at serial 17`,
-		Flags: stageFlags(cli.ApplyFlags(cli.StackFlag("import"), &cli.Uint64Flag{Name: "serial", Usage: "replace the record at serial `N`, whatever the document's is"})...), Action: a.stateImport,
+		Flags: stageFlags(cli.ApplyFlags(cli.StackFlag("import"), &cli.Uint64Flag{Name: "serial", Usage: "replace state at serial `N`, whatever the document's serial is"})...), Action: a.stateImport,
 	}
 }
 

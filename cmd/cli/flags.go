@@ -20,7 +20,7 @@ func StageFlags(stage string, own ...Flag) []Flag {
 		},
 		&StringFlag{
 			Category: sharedCategory, Name: "store", EnvVars: []string{StoreVariable},
-			Usage: "keep the record in `STORE`, bolt:PATH or postgres://…; default .athanor/state.db of the project",
+			Usage: "keep state in `STORE`, bolt:PATH or postgres://…; default .athanor/state.db of the project",
 		},
 		&StringSliceFlag{
 			Category: sharedCategory, Name: "config", Aliases: []string{"c"},
@@ -42,18 +42,18 @@ func PlanFlags(own ...Flag) []Flag {
 		DryRunFlag("only plan"),
 		OutFlag("save the plan to `FILE`, for deploy FILE")),
 		SelectFlags()...),
-		&StringSliceFlag{Name: "replace", Usage: "replace `ADDRESS` although nothing calls for it; its data may go"},
-		&BoolFlag{Name: "force", Usage: "settle even what is equal; run commands again"},
+		&StringSliceFlag{Name: "replace", Usage: "replace `ADDRESS` although no change requires it; its data may be deleted"},
+		&BoolFlag{Name: "force", Usage: "re-apply unchanged resources too; rerun commands"},
 		AdoptFlag(),
-		&BoolFlag{Name: "no-observe", Usage: "compare with the record only; look at nothing"},
+		&BoolFlag{Name: "no-observe", Usage: "compare with state only; read nothing from the provider"},
 	)...)
 }
 
 // DeleteFlags are the flags of every command that may delete, after its own.
 func DeleteFlags(own ...Flag) []Flag {
 	return append(append(own,
-		&StringSliceFlag{Name: "allow-delete", Usage: "the data of `ADDRESS` (globs; may be repeated) may go"},
-		&BoolFlag{Name: "take-over", Usage: "delete also what another store of this stage marked"},
+		&StringSliceFlag{Name: "allow-delete", Usage: "allow deleting resources that match `ADDRESS` even if they hold data (globs; may be repeated)"},
+		&BoolFlag{Name: "take-over", Usage: "also delete objects tagged by another state store of this stage"},
 	), ShowFlags()...)
 }
 
@@ -82,18 +82,18 @@ func SelectFlags() []Flag {
 func ShowFlags() []Flag {
 	return []Flag{
 		&IntFlag{Name: "parallel", Usage: "make at most `N` provider calls at once; default 16"},
-		&BoolFlag{Name: "detailed", Usage: "show long values whole, and what is unchanged"},
+		&BoolFlag{Name: "detailed", Usage: "show long values in full, and unchanged resources"},
 	}
 }
 
 // StackFlag lets a command work without a program.
 func StackFlag(what string) Flag {
-	return &StringFlag{Name: "stack", Usage: what + " stack `NAME` by its record alone; no program is needed"}
+	return &StringFlag{Name: "stack", Usage: what + " stack `NAME` from its state alone, without a program"}
 }
 
 // AdoptFlag adopts what exists.
 func AdoptFlag() Flag {
-	return &BoolFlag{Name: "adopt", Usage: "take over what exists and carries nobody's mark"}
+	return &BoolFlag{Name: "adopt", Usage: "adopt existing objects that have no owner tag"}
 }
 
 // DryRunFlag makes a command show and change nothing.
