@@ -3,7 +3,6 @@ package cmd
 import (
 	"bufio"
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -48,11 +47,6 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 	}
 	if res.Run == "" {
 		res.Took = time.Since(s.began) // it was planned and compared, and that was all
-	}
-	if res.Run != "" {
-		if err := s.project.remember(context.WithoutCancel(c.Context), s.stage); err != nil {
-			fmt.Fprintln(a.err, "warning: this machine could not remember the stack:", err)
-		}
 	}
 	s.report(res, p)
 	if err != nil && res.Calls.Mutations > 0 {

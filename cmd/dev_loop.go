@@ -191,11 +191,6 @@ func (d *dev) roundEnded(ctx context.Context) error {
 
 // outcome shows how a round ended.
 func (d *dev) outcome(ctx context.Context, r *round) error {
-	if r.res != nil && r.res.Run != "" {
-		if err := d.s.project.remember(context.WithoutCancel(ctx), d.s.stage); err != nil {
-			d.say("warning: this machine could not remember the stack: " + err.Error())
-		}
-	}
 	if r.res != nil {
 		d.deployed(r)
 	}

@@ -121,17 +121,11 @@ func (p *project) engine(ctx context.Context, stage statestore.Stage, dir string
 	}
 	return &engine.Engine{
 		Catalog: catalog, Store: p.store, Key: key, Known: remembered != "",
+		Remember: func(_ context.Context, id string) error {
+			return seal.RememberStore("", p.root, stage.Stack, stage.Name, id)
+		},
 		Root: p.root, Cache: filepath.Join(p.root, ".athanor", "cache"), User: login(),
 	}, nil
-}
-
-// remember notes which store the stage has, after a run made it.
-func (p *project) remember(ctx context.Context, stage statestore.Stage) error {
-	id, err := p.store.ID(ctx)
-	if err != nil || id == "" {
-		return err
-	}
-	return seal.RememberStore("", p.root, stage.Stack, stage.Name, id)
 }
 
 // login is who runs the command: the login name, else the system's account name, else the uid.

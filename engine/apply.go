@@ -107,6 +107,7 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 	ctx = reconcile.WithGate(ctx, r.w.gate)
 	r.w.applying = true
 	r.emit(Event{Type: EventRun, Status: StatusRunning, Action: Action(r.o.Command)})
+	r.remember(ctx)
 	if r.w.edit != nil {
 		return r.edit(ctx)
 	}
@@ -120,6 +121,16 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 		r.collect(ctx)
 	}
 	return r.finish(context.WithoutCancel(ctx), statestore.Change{})
+}
+
+// remember lets this machine remember the store before anything carries an owner tag with it.
+func (r *run) remember(ctx context.Context) {
+	if r.e.Remember == nil {
+		return
+	}
+	if err := r.e.Remember(ctx, r.w.store); err != nil {
+		r.emit(Event{Type: EventWarning, Note: "this machine could not remember the stack: " + err.Error()})
+	}
 }
 
 // acquire takes the lease, queueing as long as it is told to.

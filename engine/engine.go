@@ -22,6 +22,9 @@ type Engine struct {
 	// Known says that this stage was deployed before as far as this machine remembers, whatever the store says: recomputed
 	// values then count as recovered.
 	Known bool
+	// Remember makes it durable on this machine which store the stage has. A run calls it before its first change, so that
+	// the owner tags of a run that is cut are never taken for another store's. Nil: nothing is remembered.
+	Remember func(ctx context.Context, store string) error
 	// Parallel bounds provider calls in flight; 0 means 16.
 	Parallel int
 	// Root is the project's directory, absolute: the record says where a stack lies as seen from there. "": it does not say.

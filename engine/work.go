@@ -125,8 +125,18 @@ func (e *Engine) newWork(ctx context.Context, g *Graph, destroy bool, o PlanOpti
 	}
 	w.openRows()
 	w.fresh = len(w.snap.Rows) == 0 && len(w.snap.Damaged) == 0
-	w.lost = w.fresh && e.Known && w.snap.LastRun == nil
-	return w, nil
+	w.lost, err = e.stateLost(ctx, w)
+	return w, err
+}
+
+// stateLost reports that this machine remembers the stage and that the store knows neither a resource nor a run of it. A run
+// that was cut before its first result has not ended, and has lost nothing.
+func (e *Engine) stateLost(ctx context.Context, w *work) (bool, error) {
+	if !w.fresh || !e.Known || w.snap.LastRun != nil {
+		return false, nil
+	}
+	runs, err := e.Store.Runs(ctx, w.stage, 1)
+	return len(runs) == 0, err
 }
 
 // shed lets go of what rows hold sealed once they are open: with many rows it is most of what a snapshot weighs.
