@@ -91,8 +91,8 @@ func (w *work) lookBegun(ctx context.Context, n *node) error {
 
 // declaresBegun reports whether a node declares what an interrupted run began for a generation, or began nothing of it.
 func (w *work) declaresBegun(ctx context.Context, n *node, g *state.Generation) (bool, error) {
-	if !g.Begun() {
-		return true, nil
+	if !g.Begun() || g.StateOnly {
+		return true, nil // a command that was begun is run again, whatever is declared now
 	}
 	if g.Kind != n.spec.Type || g.Location != n.access.place {
 		return false, nil

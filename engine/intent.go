@@ -21,7 +21,12 @@ func (r *run) hooks(n *node, job *reconcile.Job, rec *state.Entry, g *state.Gene
 		},
 	}
 	if n.spec.Recorded {
-		h.Intend = func(context.Context) error { return r.permitRun(n, job) }
+		h.Intend = func(ctx context.Context) error {
+			if err := r.permitRun(n, job); err != nil || !n.spec.Rerun || n.spec.InDev {
+				return err
+			}
+			return r.begin(ctx, n, job, rec, g)
+		}
 		return h
 	}
 	h.Calling = func(paths []tree.Path) { c := r.contract(n); c.called = append(c.called, paths...) }
@@ -60,6 +65,13 @@ func (r *run) intend(ctx context.Context, n *node, job *reconcile.Job, rec *stat
 		return err
 	}
 	r.contract(n).begun = g.Number
+	return r.begin(ctx, n, job, rec, g)
+}
+
+// begin makes it durable what is begun for a generation, with all that it is begun with. What acts on the outside and is kept
+// in state alone (a command) begins anew with each run: until that has ended well it counts as begun, and is undone or
+// run again.
+func (r *run) begin(ctx context.Context, n *node, job *reconcile.Job, rec *state.Entry, g *state.Generation) error {
 	if g.State == statestore.Live {
 		g.State = statestore.Candidate // its thing is gone; the new one becomes live when it is settled
 	}

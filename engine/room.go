@@ -43,7 +43,7 @@ const roomPatience = 30 * time.Second
 
 // discard takes away what cannot be used, before another one is begun. One that cannot be deleted stays condemned.
 func (r *run) discard(ctx context.Context, n *node, rec *state.Entry, g *state.Generation) error {
-	if g.StateOnly || g.Empty() {
+	if g.Empty() || g.StateOnly && !g.Begun() {
 		rec.Drop(g)
 		return nil
 	}

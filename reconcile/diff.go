@@ -55,6 +55,7 @@ type On[L any] struct {
 	Address string
 	Name    string
 	Mark    Mark
+	Nonce   string
 	Dir     string
 	Assets  map[string]Asset
 	// Secret are the paths of what is wanted that hold secrets, beside those that are secret by their type.
@@ -82,7 +83,9 @@ type Operation[L any] struct {
 	// Affects are further paths that the call may change by itself, as a service resets one setting with another: they are
 	// announced with it.
 	Affects []tree.Path
-	Do      func(context.Context, On[L]) error
+	// StateOnly says that the call of a Recorded kind changes state alone: no intent is made durable for it.
+	StateOnly bool
+	Do        func(context.Context, On[L]) error
 }
 
 // Diff collects the differences that a kind's Compare states.

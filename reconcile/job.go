@@ -161,7 +161,8 @@ func (l Look) Replaces() []Step {
 
 // Hooks are the engine's part in Settle. All are optional.
 type Hooks struct {
-	// Intend makes the intent to create durable, before Create is called.
+	// Intend makes the intent to create durable, before Create is called. For a Recorded kind it does so before each
+	// operation that is not StateOnly too, since state alone tells what was begun.
 	Intend func(ctx context.Context) error
 	// Born is told the identity that Create returned, before anything else is done.
 	Born func(ctx context.Context, identity string, attrs map[string]any) error

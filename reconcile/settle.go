@@ -215,6 +215,9 @@ func (s *settling[P, L, A]) sync(ctx context.Context, look Look) error {
 	default:
 		s.rounds = 0
 	}
+	if err := s.intend(ctx, now); err != nil {
+		return err
+	}
 	s.last, s.wrote = slices.Concat(steps(made), steps(fresh)), time.Time{}
 	if err := s.make(ctx, diff, now, live); err != nil {
 		return err
@@ -225,6 +228,17 @@ func (s *settling[P, L, A]) sync(ctx context.Context, look Look) error {
 	}
 	if s.rounds > 0 && !more {
 		return errNotYet // the calls succeeded before and the world still shows the old value
+	}
+	return nil
+}
+
+// intend makes it durable that a Recorded kind begins to act outside state.
+func (s *settling[P, L, A]) intend(ctx context.Context, now []step[L]) error {
+	if !s.e.k.Recorded || s.hooks.Intend == nil || !slices.ContainsFunc(now, func(st step[L]) bool { return !st.call.StateOnly }) {
+		return nil
+	}
+	if err := s.hooks.Intend(ctx); err != nil {
+		return &StopError{Err: err}
 	}
 	return nil
 }
@@ -266,7 +280,7 @@ func (s *settling[P, L, A]) make(ctx context.Context, diff *Diff[L], now []step[
 		paths := diff.pathsOf(st.call)
 		on := On[L]{
 			Live: live, Cloud: s.job.Cloud, Place: s.job.Place, Address: s.job.Address, Name: s.job.Name,
-			Mark: s.job.Mark, Dir: s.job.Dir, Assets: s.job.Assets, Secret: s.job.Secret, Changed: paths,
+			Mark: s.job.Mark, Nonce: s.job.Nonce, Dir: s.job.Dir, Assets: s.job.Assets, Secret: s.job.Secret, Changed: paths,
 			Dev: s.job.Dev, Redact: s.job.Redact, Since: s.since,
 			Remember: func(attrs any) { s.job.Last = props.Dump(attrs) },
 		}

@@ -54,7 +54,8 @@ const longest = 24 * time.Hour
 var commandKind = &reconcile.Kind[CommandProps, liveCommand, Command]{
 	Type: "local.Command",
 	Doc: "A command that runs on the machine that deploys, once, and again whenever its command, folder, variables or triggers change. " +
-		"What it does to the world is not looked at. Without a record it runs again.",
+		"What it does to the world is not looked at. Without state it runs again. Its start is in state before it acts: when it fails or is cut, it runs again, " +
+		"and its undo runs when it is deleted instead. When the deploying process dies, the command and all that it started end with it.",
 	Observe: func(_ context.Context, site reconcile.Site[CommandProps, Command]) (liveCommand, error) {
 		if site.Last == nil {
 			return liveCommand{}, reconcile.ErrAbsent
@@ -66,7 +67,7 @@ var commandKind = &reconcile.Kind[CommandProps, liveCommand, Command]{
 		return live, nil
 	},
 	Create: func(ctx context.Context, site reconcile.Site[CommandProps, Command]) (Command, error) {
-		return runCommand(ctx, site.Place, site.Dir, site.Want, secretValues(site.Want.Env, site.Secret))
+		return runCommand(ctx, site.Place, site.Dir, site.Want, site.Nonce, secretValues(site.Want.Env, site.Secret))
 	},
 	Compare:  compareCommand,
 	Attrs:    func(l liveCommand) Command { return l.attrs },
@@ -132,7 +133,7 @@ func checkCommand(want CommandProps) error {
 
 func compareCommand(d *reconcile.Diff[liveCommand], want CommandProps, live liveCommand) {
 	run := &reconcile.Operation[liveCommand]{Name: "Run", Do: func(ctx context.Context, on reconcile.On[liveCommand]) error {
-		out, err := runCommand(ctx, on.Place, on.Dir, want, secretValues(want.Env, on.Secret))
+		out, err := runCommand(ctx, on.Place, on.Dir, want, on.Nonce, secretValues(want.Env, on.Secret))
 		if err == nil {
 			on.Remember(out)
 		}
@@ -148,7 +149,9 @@ func compareCommand(d *reconcile.Diff[liveCommand], want CommandProps, live live
 		reconcile.Value(d, tree.Path("env").Key(name), optional(want.Env, name), optional(had.Env, name), run)
 	}
 	reconcile.Value(d, "triggers", want.Triggers, had.Triggers, run)
-	keep := &reconcile.Operation[liveCommand]{Name: "Remember", Do: func(context.Context, reconcile.On[liveCommand]) error { return nil }}
+	keep := &reconcile.Operation[liveCommand]{
+		Name: "Remember", StateOnly: true, Do: func(context.Context, reconcile.On[liveCommand]) error { return nil },
+	}
 	reconcile.Value(d, "undo", want.Undo, had.Undo, keep)
 	reconcile.Value(d, "timeout", want.Timeout, had.Timeout, keep)
 }
@@ -195,11 +198,11 @@ func byLength(values []string) []string {
 }
 
 // runCommand runs what is declared, once.
-func runCommand(ctx context.Context, place reconcile.Place, dir string, want CommandProps, secrets []string) (Command, error) {
+func runCommand(ctx context.Context, place reconcile.Place, dir string, want CommandProps, nonce string, secrets []string) (Command, error) {
 	var out Command
 	err := through(ctx, place, "Run", true, func() (err error) {
 		out, err = run(ctx, execution{
-			argv: argv(want.Run), dir: within(dir, want.Dir), env: want.Env, timeout: *want.Timeout, secrets: secrets,
+			argv: argv(want.Run), dir: within(dir, want.Dir), env: want.Env, timeout: *want.Timeout, secrets: secrets, nonce: nonce,
 		})
 		return err
 	})
@@ -220,7 +223,7 @@ func undoCommand(ctx context.Context, site reconcile.Site[CommandProps, Command]
 	}
 	err := through(ctx, site.Place, "Run", true, func() error {
 		_, err := run(ctx, execution{
-			argv: argv(had.Undo), dir: within(site.Dir, had.Dir), env: had.Env, timeout: *had.Timeout, secrets: byLength(values),
+			argv: argv(had.Undo), dir: within(site.Dir, had.Dir), env: had.Env, timeout: *had.Timeout, secrets: byLength(values), nonce: site.Nonce,
 		})
 		return err
 	})

@@ -2,7 +2,16 @@
 
 package local
 
-import "os/exec"
+import (
+	"context"
+	"os/exec"
+)
 
-// ownGroup leaves the command as it is: there are no process groups to kill, only the command itself.
-func ownGroup(*exec.Cmd) {}
+// commandGroup is nothing: there are no process groups to end, only the command itself.
+type commandGroup struct{}
+
+func openCommand(context.Context, string, *exec.Cmd) (*commandGroup, error) {
+	return &commandGroup{}, nil
+}
+
+func (*commandGroup) leave() {}

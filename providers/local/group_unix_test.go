@@ -8,8 +8,10 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -53,5 +55,61 @@ func TestCommandGroupIsKilled(t *testing.T) {
 		if rest, err := io.ReadAll(alive); err != nil || len(rest) > 0 {
 			t.Errorf("%s: after the end %q (%v)", how, rest, err)
 		}
+	}
+}
+
+// A command does not start while an earlier run of it may live, whatever this process can see of that one.
+func TestCommandWaitsForItsEarlierRun(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	made := filepath.Join(t.TempDir(), "made")
+	once := execution{argv: []string{"touch", made}, timeout: time.Minute, nonce: "of one start"}
+	earlier, err := lockCommand(t.Context(), once.nonce)
+	if err != nil || earlier == nil {
+		t.Fatal(earlier, err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	because := errors.New("given up")
+	cancel(because)
+	if _, err := run(ctx, once); !errors.Is(err, because) {
+		t.Errorf("beside an earlier run: %v", err)
+	}
+	if _, err := os.Stat(made); err == nil {
+		t.Error("it ran beside an earlier run")
+	}
+	other := once
+	other.nonce = "of another start"
+	if _, err := run(t.Context(), other); err != nil {
+		t.Errorf("another command: %v", err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := run(t.Context(), once)
+		done <- err
+	}()
+	if err := unlockCommand(earlier); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("after the earlier run: %v", err)
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("locks that stay: %v (%v)", left, err)
+	}
+}
+
+// What a command leaves running on purpose goes on after it, and holds no lock.
+func TestCommandLeavesWhatItStarted(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "served")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	once := execution{argv: []string{"sh", "-c", "(exec >/dev/null 2>&1; echo on > served) &"}, dir: dir, timeout: time.Minute, nonce: "n"}
+	if _, err := run(t.Context(), once); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := os.ReadFile(pipe); err != nil || string(said) != "on\n" {
+		t.Errorf("it says %q (%v)", said, err)
 	}
 }

@@ -89,7 +89,7 @@ func (c *child) begin() (err error) {
 // launch starts a run in a group of its own.
 func (c *child) launch() error {
 	want := c.wanted()
-	g, err := openGroup(signalOf(*want.Stop), *want.Grace)
+	g, err := openGroup(signalOf(*want.Stop), *want.Grace, nil)
 	if err != nil {
 		return fmt.Errorf("process group: %w", err)
 	}

@@ -16,7 +16,7 @@ type group struct {
 	process *os.Process
 }
 
-func openGroup(syscall.Signal, time.Duration) (*group, error) { return &group{}, nil }
+func openGroup(syscall.Signal, time.Duration, *os.File) (*group, error) { return &group{}, nil }
 
 func (g *group) join(*exec.Cmd) {}
 

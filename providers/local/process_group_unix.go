@@ -32,13 +32,16 @@ type group struct {
 	told   io.WriteCloser // the keeper reads it; its end is ours
 }
 
-// openGroup makes a group that ends with us.
-func openGroup(stop syscall.Signal, grace time.Duration) (*group, error) {
+// openGroup makes a group that ends with us. Its keeper keeps a lock, if there is one, until it ends.
+func openGroup(stop syscall.Signal, grace time.Duration, lock *os.File) (*group, error) {
 	if stop == syscall.SIGKILL {
 		grace = 0
 	}
 	c := exec.Command("/bin/sh", "-c", keeper, "athanor-keeper", signalName(stop), strconv.FormatInt(grace.Milliseconds()/100, 10))
 	c.Dir = "/"
+	if lock != nil {
+		c.ExtraFiles = []*os.File{lock}
+	}
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	told, err := c.StdinPipe()
 	if err != nil {

@@ -67,9 +67,12 @@ type execution struct {
 	env     map[string]string
 	timeout time.Duration
 	secrets []string
+	// nonce names the lock that the command holds while it or its keeper lives; "": it holds none.
+	nonce string
 }
 
-// run runs a command in a group of its own and waits for it. When ctx ends the whole group is killed.
+// run runs a command in a group of its own and waits for it. When ctx ends, or this process does, the whole group is killed.
+// What an earlier run with the same nonce has left running ends first.
 func run(ctx context.Context, p execution) (Command, error) {
 	if len(p.argv) == 0 {
 		return Command{}, errors.New("no command")
@@ -83,8 +86,12 @@ func run(ctx context.Context, p execution) (Command, error) {
 	for name, value := range p.env {
 		c.Env = append(c.Env, name+"="+value)
 	}
-	ownGroup(c)
-	err := c.Run()
+	group, err := openCommand(ctx, p.nonce, c)
+	if err != nil {
+		return Command{}, &CommandError{Program: p.argv[0], Code: -1, Err: err}
+	}
+	defer group.leave()
+	err = c.Run()
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil { // it ended well, and left a child that holds its output
 		return Command{Stdout: strings.TrimRight(p.masked(stdout), "\r\n"), ExitCode: token.Num(0)}, nil
 	}

@@ -1,0 +1,96 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestFailedCommandIsUndone: what a command did before it failed is undone, in its first run and in a later one.
+func TestFailedCommandIsUndone(t *testing.T) {
+	const fails = "stack: fails\nresources:\n  step: {kind: local.Command, props: {run: \"touch made; exit 3\", undo: rm -f made}}\n"
+	w := newWorld(t, fails)
+	w.run(4, "deploy", "--yes")
+	w.run(0, "destroy", "--yes")
+	if w.has("made") {
+		t.Error("destroy leaves what a failed command made")
+	}
+	w.write("athanor.yaml", "stack: fails\nresources:\n  step: {kind: local.Command, props: {run: \"true\", undo: touch wrong}}\n")
+	w.run(0, "deploy", "--yes")
+	w.write("athanor.yaml", fails)
+	w.run(4, "deploy", "--yes")
+	w.write("athanor.yaml", "stack: fails\nresources: {}\n")
+	w.run(0, "deploy", "--yes")
+	if w.has("made") || w.has("wrong") {
+		t.Error("what a failed update made is not undone by its own undo")
+	}
+}
+
+// TestKilledCommandEnds: with the run, its command ends, and the next command undoes it, runs it again, or leaves out what the
+// program does not declare any more.
+func TestKilledCommandEnds(t *testing.T) {
+	const stack = "stack: killed\nresources:\n  step: {kind: local.Command, props: " +
+		"{run: \"touch made; exec 3>alive; echo started >&3; [ -e go ] || sleep 100\", undo: rm made}}\n"
+	for name, next := range map[string]func(*world){
+		"destroy": func(w *world) { w.run(0, "destroy", "--yes") },
+		"deploy": func(w *world) {
+			w.write("go", "")
+			deploy := w.start("athanor", "deploy", "--yes")
+			commandStarted(w)
+			deploy.end(0)
+			w.run(0, "destroy", "--yes")
+		},
+		"removed": func(w *world) {
+			w.write("athanor.yaml", "stack: killed\nresources: {}\n")
+			w.run(0, "deploy", "--yes")
+		},
+		"another kind": func(w *world) {
+			w.write("athanor.yaml", "stack: killed\nresources:\n  step: {kind: local.File, props: {path: other}}\n")
+			w.run(0, "deploy", "--yes")
+		},
+		"renamed": func(w *world) {
+			w.write("go", "")
+			w.write("athanor.yaml", "stack: killed\nresources:\n  other: {kind: local.Command, props: {run: touch made, undo: rm made}, options: {renamedFrom: [step]}}\n")
+			w.run(0, "deploy", "--yes")
+			w.run(0, "destroy", "--yes")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, stack)
+			w.fifo("alive")
+			deploy := w.start("athanor", "deploy", "--yes")
+			end := commandStarted(w)
+			deploy.signal(os.Kill)
+			<-deploy.ended
+			end()
+			next(w)
+			if w.has("made") {
+				t.Error("what the killed command made is still there")
+			}
+		})
+	}
+}
+
+// commandStarted waits until the command has started. What it returns waits until nothing of the command lives.
+func commandStarted(w *world) (end func()) {
+	w.t.Helper()
+	pipe, err := os.Open(filepath.Join(w.dir, "alive"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { pipe.Close() })
+	lines := bufio.NewReader(pipe)
+	if line, err := lines.ReadString('\n'); err != nil || line != "started\n" {
+		w.t.Fatalf("the command says %q (%v)", line, err)
+	}
+	return func() {
+		w.t.Helper()
+		if _, err := io.Copy(io.Discard, lines); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}

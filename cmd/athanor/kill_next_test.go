@@ -1,0 +1,177 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/athanor-dev/athanor/statestore/tracetest"
+)
+
+// cutStack has every local kind. Contents refer to other resources, so that no plan knows them before its run.
+const cutStack = `stack: cuts
+resources:
+  word: {kind: random.ID, props: {bytes: 4, prefix: word-}}
+  note: {kind: local.File, props: {path: out/note.txt, content: "${word.hex} one\n"}}
+  tree: {kind: local.Directory, props: {path: out/tree, files: {a.txt: "${word.hex}", b/c.txt: two, d.txt: three}}}
+  step: {kind: local.Command, props: {run: "cp out/note.txt copy.txt && wc -c < copy.txt", undo: rm -f copy.txt, triggers: ["${note.digest}"]}}
+  sum:  {kind: local.Value, props: {input: "${step.stdout}"}}
+`
+
+var (
+	cutEdited  = program(cutStack, "${word.hex} one", "${word.hex} two, longer", `a.txt: "${word.hex}"`, "a.txt: uno", "d.txt: three", "e.txt: four", "wc -c", "wc -l")
+	cutMoved   = program(cutStack, "out/note.txt", "out/page.txt", "out/tree", "wood")
+	cutRenamed = program(cutStack, "  note:", "  page:", "content: \"${word.hex} one\\n\"}", "content: \"${word.hex} one\\n\"}, options: {renamedFrom: [note]}",
+		"  tree:", "  wood:", "d.txt: three}}", "d.txt: three}}, options: {renamedFrom: [tree]}", "${note.digest}", "${page.digest}",
+		"  step:", "  task:", "${page.digest}\"]}", "${page.digest}\"]}, options: {renamedFrom: [step]}", "${step.stdout}", "${task.stdout}")
+)
+
+// sequel is a command that follows a run which was cut, and what was there before that run.
+type sequel struct {
+	before string // the program that was deployed undisturbed, "" for none
+	cut    string // the program whose deploy is cut
+	next   string // the program of the command after the cut
+	verb   string
+	lost   bool // the state is deleted in between
+}
+
+func sequels() map[string]sequel {
+	return map[string]sequel{
+		"same":               {"", cutStack, cutStack, "deploy", false},
+		"destroy":            {"", cutStack, cutStack, "destroy", false},
+		"edited":             {"", cutStack, cutEdited, "deploy", false},
+		"moved":              {"", cutStack, cutMoved, "deploy", false},
+		"renamed":            {"", cutStack, program(cutRenamed), "deploy", false},
+		"removed":            {"", cutStack, without(cutStack, "note", "tree", "step", "sum"), "deploy", false},
+		"state lost":         {"", cutStack, cutStack, "deploy", true},
+		"update, destroy":    {cutStack, cutEdited, cutEdited, "destroy", false},
+		"update, reverted":   {cutStack, cutEdited, cutStack, "deploy", false},
+		"update, moved":      {cutStack, cutEdited, cutMoved, "deploy", false},
+		"move, reverted":     {cutStack, cutMoved, cutStack, "deploy", false},
+		"move, destroy":      {cutStack, cutMoved, cutMoved, "destroy", false},
+		"update, removed":    {cutStack, cutEdited, without(cutStack, "note", "tree", "step", "sum"), "deploy", false},
+		"update, state lost": {cutStack, cutEdited, cutEdited, "deploy", true},
+	}
+}
+
+// TestKillHereNext kills a deploy before an operation on a file, and runs another command: the program was edited, reverted,
+// renamed or thinned out meanwhile, or the state is lost. The end is what that command leaves without the cut run, and a
+// destroy leaves nothing.
+func TestKillHereNext(t *testing.T) {
+	t.Parallel()
+	binary := built(t, false)
+	all := sequels()
+	counts := map[string]*atomic.Int64{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		s, count := all[name], &atomic.Int64{}
+		counts[name] = count
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if s.lost && s.before != "" {
+				s.before, s.cut, s.next = without(s.before, "tree", "step", "sum"), without(s.cut, "tree", "step", "sum"), without(s.next, "tree", "step", "sum")
+			}
+			want, operations := s.undisturbed(t, binary)
+			for _, nth := range drawn(operations, name) {
+				s.live(t, binary, nth, want, count)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		sum := int64(0)
+		for _, name := range slices.Sorted(maps.Keys(counts)) {
+			t.Logf("cut, then %-20s %4d", name+":", counts[name].Load())
+			sum += counts[name].Load()
+		}
+		t.Logf("cut × next command: %d cases, seed %d", sum, *killSeed)
+		if sum == 0 {
+			t.Error("nothing was cut")
+		}
+	})
+}
+
+// drawn are the operations before which a run is cut: all of them, or three that the seed draws.
+func drawn(operations int, name string) []int {
+	chance := rand.New(rand.NewPCG(*killSeed, uint64(len(name))<<32|uint64(name[0])))
+	order := chance.Perm(operations)
+	if *killMode != "full" {
+		order = order[:min(3, len(order))]
+	}
+	return order
+}
+
+// undisturbed is what the command after the cut leaves without the run that is cut, and how many operations on files that has.
+func (s sequel) undisturbed(t *testing.T, binary string) (facts []string, operations int) {
+	t.Helper()
+	x := newLived(t, binary, nil)
+	s.begin(x)
+	x.program(s.next)
+	x.must(s.verb)
+	facts = x.seen()
+	y := newLived(t, binary, nil)
+	s.begin(y)
+	y.program(s.cut)
+	e := y.traced("deploy", tracetest.Watch{Under: []string{y.root}, After: func(op tracetest.Op) {
+		if op.Changes() {
+			operations++
+		}
+	}})
+	if e.status.ExitStatus() != 0 {
+		t.Fatalf("%s\n%s", describe(e.status), e.out)
+	}
+	return facts, operations
+}
+
+func (s sequel) begin(x *lived) {
+	x.t.Helper()
+	if s.before != "" {
+		x.program(s.before)
+		x.must("deploy")
+	}
+}
+
+// live goes through one case.
+func (s sequel) live(t *testing.T, binary string, nth int, want []string, count *atomic.Int64) {
+	t.Helper()
+	x := newLived(t, binary, nil)
+	s.begin(x)
+	x.program(s.cut)
+	at := x.cutHere("deploy", fault{nth: nth + 1})
+	if at == "" {
+		return // it had ended before
+	}
+	count.Add(1)
+	if s.lost {
+		if err := os.RemoveAll(filepath.Join(x.dir, ".athanor")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.program(s.next)
+	where := fmt.Sprintf("killed before operation %d (%s)", nth+1, at)
+	_, wait := x.start(s.verb)
+	if e := wait(); e.status.ExitStatus() != 0 {
+		t.Errorf("%s: %s: %s\n%s", where, s.verb, describe(e.status), e.out)
+		return
+	}
+	if diff := cmp.Diff(want, x.seen()); diff != "" {
+		t.Errorf("%s: %s leaves (-undisturbed +killed):\n%s", where, s.verb, diff)
+	}
+	if s.verb == "deploy" {
+		x.quiet("deploy")
+		_, wait := x.start("destroy")
+		if e := wait(); e.status.ExitStatus() != 0 {
+			t.Errorf("%s: the last destroy: %s\n%s", where, describe(e.status), e.out)
+		} else if left := x.seen(); len(left) > 0 {
+			t.Errorf("%s: the last destroy leaves %v", where, left)
+		}
+	}
+	x.sound()
+}
