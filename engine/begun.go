@@ -84,9 +84,19 @@ func (w *work) lookBegun(ctx context.Context, n *node) error {
 	if n.look = look; err != nil || look.NotYet {
 		return err
 	}
+	if look.Absent && w.leavesMore(g) {
+		return nil // the run deletes what is left of it
+	}
 	n.rec = n.rec.Clone()
 	noteTraced(n.rec, n.rec.Candidate(), look)
 	return nil
+}
+
+// leavesMore reports whether a creation that was cut may leave something behind that does not show as its object, such as empty
+// folders and the file that was to get its name.
+func (w *work) leavesMore(g *state.Generation) bool {
+	kind, ok := w.e.Catalog.Kind(g.Kind)
+	return ok && kind.Spec().Tidies
 }
 
 // declaresBegun reports whether a node declares what an interrupted run began for a generation, or began nothing of it.
@@ -152,6 +162,11 @@ func (r *run) traceBegun(ctx context.Context, n *node, rec *state.Entry) error {
 	look, err := r.w.trace(ctx, n, g, r.seen)
 	if err != nil {
 		return err
+	}
+	if look.Absent && r.w.leavesMore(g) {
+		if err := r.deleteGeneration(ctx, n, g); err != nil {
+			return err
+		}
 	}
 	if noteTraced(rec, g, look); look.Absent {
 		return nil

@@ -31,6 +31,10 @@ func (r *run) hooks(n *node, job *reconcile.Job, rec *state.Entry, g *state.Gene
 	}
 	h.Calling = func(paths []tree.Path) { c := r.contract(n); c.called = append(c.called, paths...) }
 	h.Intend = func(ctx context.Context) error { return r.intend(ctx, n, job, rec, g) }
+	h.Begin = func(ctx context.Context, attrs map[string]any) error {
+		g.Attributes = attrs
+		return r.commit(ctx, n, rec)
+	}
 	unkept := false
 	h.Keep = func(ctx context.Context) error {
 		if !unkept {

@@ -69,6 +69,9 @@ type On[L any] struct {
 	Since time.Time
 	// Remember replaces the recorded attributes of a Recorded kind (a pointer to, or a value of, its A).
 	Remember func(attrs any)
+	// Begin makes attributes durable before the call makes more than state tells of (the names of files that it adds), so
+	// that what a cut leaves behind is known. They are a pointer to, or a value of, the kind's A.
+	Begin func(ctx context.Context, attrs any) error
 }
 
 // Operation is one mutating operation that settles one or more paths. Paths that share one are settled by one

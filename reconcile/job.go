@@ -169,6 +169,8 @@ type Hooks struct {
 	// Keep makes durable what Born was told. It is called before anything is waited for and before the thing is changed
 	// further, but not when the first look after Create shows it settled: then the outcome says it all.
 	Keep func(ctx context.Context) error
+	// Begin makes attributes durable that hold more than what is there yet, before an operation adds it.
+	Begin func(ctx context.Context, attrs map[string]any) error
 	// Permit decides, on each look that shows a thing, whether it may be taken and changed as the steps say. An error that
 	// matches ErrReadAgain is waited out: the object is read again.
 	Permit func(look Look) error

@@ -283,6 +283,7 @@ func (s *settling[P, L, A]) make(ctx context.Context, diff *Diff[L], now []step[
 			Mark: s.job.Mark, Nonce: s.job.Nonce, Dir: s.job.Dir, Assets: s.job.Assets, Secret: s.job.Secret, Changed: paths,
 			Dev: s.job.Dev, Redact: s.job.Redact, Since: s.since,
 			Remember: func(attrs any) { s.job.Last = props.Dump(attrs) },
+			Begin:    s.begin,
 		}
 		if s.hooks.Calling != nil {
 			s.hooks.Calling(paths)
@@ -291,6 +292,18 @@ func (s *settling[P, L, A]) make(ctx context.Context, diff *Diff[L], now []step[
 			return &StepError{Verb: "set", Paths: paths, Err: err}
 		}
 		s.changed(paths)
+	}
+	return nil
+}
+
+// begin makes attributes durable, and looks by them from here on.
+func (s *settling[P, L, A]) begin(ctx context.Context, attrs any) error {
+	s.job.Last = props.Dump(attrs)
+	if s.hooks.Begin == nil {
+		return nil
+	}
+	if err := s.hooks.Begin(ctx, s.job.Last); err != nil {
+		return &StopError{Err: err}
 	}
 	return nil
 }

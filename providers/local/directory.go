@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -56,8 +57,8 @@ var directoryKind = &reconcile.Kind[DirectoryProps, liveDirectory, Directory]{
 	Type: "local.Directory",
 	Doc: "A folder of the machine that deploys, with files in it. It manages the files that it wrote, which the record remembers, and whether they are executable; " +
 		"other files in the folder are left alone, and so are other permission bits. A file that already lies at a newly declared name is overwritten, which the plan shows. " +
-		"Removing it removes those files and the folders that this leaves empty. A creation that was cut short goes on in the next run; " +
-		"if the program drops the folder before that, what had been written stays.",
+		"Removing it removes those files and the folders that this leaves empty. The names of its files are in state before the first is written: " +
+		"a creation that was cut short goes on in the next run, or is removed with what had been written.",
 	Observe: observeDirectory,
 	Create:  createDirectory,
 	Compare: compareDirectory,
@@ -71,7 +72,6 @@ var directoryKind = &reconcile.Kind[DirectoryProps, liveDirectory, Directory]{
 	Prepare:  prepareDirectory,
 	Moves:    []string{"digest", "files"},
 	Late:     []tree.Path{"files.*"},
-	AtBirth:  []string{"path", "digest", "files"},
 	Same:     true,
 	Tidies:   true,
 	Source:   source,
@@ -187,6 +187,7 @@ func observeDirectory(ctx context.Context, site reconcile.Site[DirectoryProps, D
 		if err := readEntries(ctx, root, slices.Collect(maps.Keys(names)), live.there); err != nil {
 			return err
 		}
+		unfinished(root, live.ours, live.there)
 		disown(root, want, live.there)
 		for _, name := range leftovers(root, want, live.ours, live.there) {
 			live.there[name], live.ours[name] = entry{shape: folder}, true
@@ -249,16 +250,27 @@ func createDirectory(ctx context.Context, site reconcile.Site[DirectoryProps, Di
 	if err := readEntries(ctx, root, names, there); err != nil {
 		return Directory{}, err
 	}
+	out := Directory{Path: at, Digest: directoryDigest(site, want), Files: names}
+	for name, have := range there {
+		if !want[name].equal(have) {
+			return Directory{}, &fs.PathError{Op: "create", Path: path.Join(at, name), Err: fs.ErrExist}
+		}
+	}
+	if len(names) > 1 { // a single file is there whole or not at all
+		if err := site.Born(ctx, out); err != nil {
+			return Directory{}, err
+		}
+	}
 	for _, name := range names {
-		if have, ok := there[name]; ok && want[name].equal(have) {
-			continue // written by a creation that was cut short
+		if _, written := there[name]; written {
+			continue // by a creation that was cut short
 		}
 		err := through(ctx, site.Place, "CreateFile", true, func() error { return want[name].write(root, name, false) })
 		if err != nil {
 			return Directory{}, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return Directory{Path: at, Digest: directoryDigest(site, want), Files: names}, nil
+	return out, nil
 }
 
 func compareDirectory(d *reconcile.Diff[liveDirectory], want DirectoryProps, live liveDirectory) {
@@ -308,6 +320,9 @@ func settleEntries(ctx context.Context, on reconcile.On[liveDirectory], entries 
 			return err
 		}
 	}
+	if err := beginEntries(ctx, on, put); err != nil {
+		return err
+	}
 	for _, name := range put {
 		err := through(ctx, on.Place, "WriteFile", true, func() error { return entries[name].write(root, name, true) })
 		if err != nil {
@@ -317,11 +332,27 @@ func settleEntries(ctx context.Context, on reconcile.On[liveDirectory], entries 
 	return nil
 }
 
-func deleteDirectory(ctx context.Context, site reconcile.Site[DirectoryProps, Directory]) error {
-	if site.Last == nil {
-		return nil // nothing was ever known to be there
+// beginEntries puts the names of files into state that are about to be added.
+func beginEntries(ctx context.Context, on reconcile.On[liveDirectory], put []string) error {
+	files := maps.Clone(on.Live.ours)
+	for _, name := range put {
+		files[name] = true
 	}
-	at := site.Last.Path
+	if len(files) == len(on.Live.ours) || on.Begin == nil {
+		return nil
+	}
+	return on.Begin(ctx, Directory{Path: on.Live.path, Digest: on.Live.digest, Files: slices.Sorted(maps.Keys(files))})
+}
+
+func deleteDirectory(ctx context.Context, site reconcile.Site[DirectoryProps, Directory]) error {
+	at := directoryPath(site)
+	if at == "" || token.Has(at) {
+		return nil
+	}
+	var written []string // without any, a creation was cut before its first file
+	if site.Last != nil {
+		written = site.Last.Files
+	}
 	full := within(site.Dir, at)
 	root, err := openFolder(full)
 	switch {
@@ -330,7 +361,7 @@ func deleteDirectory(ctx context.Context, site reconcile.Site[DirectoryProps, Di
 		return shaped(err, at)
 	default:
 		defer root.Close()
-		if err := removeEntries(ctx, site.Place, root, site.Last.Files); err != nil {
+		if err := removeEntries(ctx, site.Place, root, written); err != nil {
 			return err
 		}
 	}

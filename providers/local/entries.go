@@ -127,6 +127,18 @@ func readEntries(ctx context.Context, root *os.Root, names []string, into map[st
 	return nil
 }
 
+// unfinished adds those of our names that are missing although their content is being written aside: a run was cut there.
+func unfinished(root *os.Root, ours map[string]bool, there map[string]entry) {
+	for name := range ours {
+		if _, is := there[name]; is || strings.HasSuffix(name, "/") {
+			continue
+		}
+		if _, err := root.Lstat(aside(name)); err == nil {
+			there[name] = entry{shape: "an unfinished file"}
+		}
+	}
+}
+
 // disown drops what is no longer wanted and cannot be ours any more: a folder that took the name of a file, and
 // a folder that was empty and holds something now.
 func disown(root *os.Root, want, there map[string]entry) {

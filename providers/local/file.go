@@ -272,12 +272,13 @@ func setMode(mode *string) func(context.Context, reconcile.On[liveFile]) error {
 	}
 }
 
-// deleteFile removes the file on record, and what a crash may have left beside it.
+// deleteFile removes the file in state, and what a crash may have left beside it. Of a creation that was cut before the file
+// was there, only that and empty folders are left.
 func deleteFile(ctx context.Context, site reconcile.Site[FileProps, File]) error {
-	if site.Last == nil {
-		return nil // nothing was ever known to be there
+	path := filePath(site)
+	if path == "" || token.Has(path) {
+		return nil
 	}
-	path := site.Last.Path
 	at := within(site.Dir, path)
 	err := through(ctx, site.Place, "RemoveFile", true, func() error {
 		root, name, err := openParent(at, false)
@@ -288,7 +289,7 @@ func deleteFile(ctx context.Context, site reconcile.Site[FileProps, File]) error
 		if err := removeIf(root, aside(name)); err != nil {
 			return err
 		}
-		if info, err := root.Lstat(name); err != nil {
+		if info, err := root.Lstat(name); err != nil || site.Last == nil {
 			return err
 		} else if !info.Mode().IsRegular() {
 			return &ShapeError{Path: name, Is: shapeOf(info.Mode()), Want: "a file"}
