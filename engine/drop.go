@@ -185,6 +185,8 @@ func (r *run) checkDelete(ctx context.Context, n *node, g *state.Generation, kin
 	switch {
 	case g.Identity == "" && answer.Verdict == adopt.Foreign:
 		return true, nil // the intent was never carried out, and what is there is somebody else's
+	case g.Identity == "" && n.rec.ByObject(g.Kind, g.Location, look.Identity) != nil:
+		return true, nil // what the intent began was found again, and is another generation's by now
 	case answer.Verdict == adopt.Ambiguous, !o.IsZero() && answer.Verdict != adopt.Ours:
 		return false, hint(foreign)
 	case !o.IsZero() && o.Generation != g.Number && !n.rec.OnlyOwner(g, look.Identity):
