@@ -90,7 +90,7 @@ func (c *Cloud) create(ctx context.Context, t Trait, s site) (Attrs, error) {
 		if made = o.copy(); made.Owner != s.Mark {
 			return Effect{}, nil // it was there: the cloud answers with what is
 		}
-		return Effect{"create", t.Type, o.ID, s.Mark}, nil
+		return Effect{Op: "create", Kind: t.Type, ID: o.ID, Owner: s.Mark}, nil
 	})
 	return attrsOf(made), err
 }
@@ -98,7 +98,7 @@ func (c *Cloud) create(ctx context.Context, t Trait, s site) (Attrs, error) {
 // born enters a new object, if the cloud takes it.
 func (c *Cloud) born(t Trait, s site) (*Object, error) {
 	o := &Object{
-		Kind: t.Type, Region: regionOf(s.Cloud), Name: s.Name, Labels: maps.Clone(s.Want.Labels), Tags: adopt.Tags(s.Mark), Owner: s.Mark,
+		Kind: t.Type, Region: regionOf(s.Cloud), Name: s.Name, Labels: maps.Clone(s.Want.Labels), Tags: adopt.Tags(s.Mark), Owner: s.Mark, Created: true,
 		Fields: map[string]string{
 			"color": s.Want.Color, "size": s.Want.Size, "peer": s.Want.Peer, "after": s.Want.After, "base": s.Want.Base,
 			"parent": s.Want.Parent, "secret": string(s.Want.Secret),
@@ -110,7 +110,7 @@ func (c *Cloud) born(t Trait, s site) (*Object, error) {
 	}
 	if t.Child {
 		for _, other := range c.objects {
-			if other.Kind == t.Type && !other.gone && other.Fields["parent"] == o.Fields["parent"] && other.Fields["size"] == o.Fields["size"] {
+			if other.Kind == t.Type && other.Region == o.Region && !other.gone && other.Fields["parent"] == o.Fields["parent"] && other.Fields["size"] == o.Fields["size"] {
 				return other, nil
 			}
 		}
@@ -154,8 +154,8 @@ func (c *Cloud) count(kind string) int {
 	return n
 }
 
-// change is a call that changes one object in place.
-func (c *Cloud) change(ctx context.Context, on reconcile.On[Object], op string, do func(*Object)) error {
+// change is a call that changes one object in place: what is at a path, from have to want.
+func (c *Cloud) change(ctx context.Context, on reconcile.On[Object], op string, e Effect, do func(*Object)) error {
 	live := on.Live
 	return c.write(ctx, fmt.Sprintf("%s %s/%d", op, on.Address, on.Mark.Generation), func() (Effect, error) {
 		o, ok := c.find(live.Region, live.ID)
@@ -165,6 +165,7 @@ func (c *Cloud) change(ctx context.Context, on reconcile.On[Object], op string, 
 		if time.Now().Before(o.ready) {
 			return Effect{}, errBusy
 		}
+		e.Foreign = !o.Created && o.Owner.Address == ""
 		c.touch(o, true)
 		do(o)
 		t := c.traits[o.Kind]
@@ -172,7 +173,8 @@ func (c *Cloud) change(ctx context.Context, on reconcile.On[Object], op string, 
 			o.Revision++
 		}
 		o.ready = time.Now().Add(t.Slow)
-		return Effect{op, o.Kind, o.ID, o.Owner}, nil
+		e.Op, e.Kind, e.ID, e.Owner = op, o.Kind, o.ID, o.Owner
+		return e, nil
 	})
 }
 
@@ -198,7 +200,8 @@ func (c *Cloud) delete(ctx context.Context, s site) error {
 		}
 		c.touch(o, true)
 		o.gone = true
-		return Effect{"delete", o.Kind, o.ID, o.Owner}, nil
+		foreign := !o.Created && o.Owner.Address == ""
+		return Effect{Op: "delete", Kind: o.Kind, ID: o.ID, Owner: o.Owner, Foreign: foreign, Data: o.Data}, nil
 	})
 }
 

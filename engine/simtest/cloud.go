@@ -33,6 +33,8 @@ type Object struct {
 
 	// Owner is whose it is in truth, tags or not: the mark that it was made with or last marked with.
 	Owner reconcile.Mark
+	// Created: a call of ours created it.
+	Created bool
 
 	ready  time.Time // busy until then
 	hidden time.Time // until then reads may show what was before
@@ -68,6 +70,12 @@ type remembered struct {
 type Effect struct {
 	Op, Kind, ID string
 	Owner        reconcile.Mark
+	// Path is what an update changed, from Have to Want; "" of other effects.
+	Path, Have, Want string
+	// Foreign: the object was not created by a call of ours, and had no owner tag of ours.
+	Foreign bool
+	// Data is how much of the users' data was deleted.
+	Data int
 }
 
 func (e Effect) String() string {

@@ -65,13 +65,17 @@ type Director struct {
 	hit     int
 	doomed  bool // dies at its next event
 	dead    bool
-	denied  int // how often it was told so
+	endless bool // met more events than any run has that ends
+	denied  int  // how often it was told so
 	fenced  bool
 	zombies []string // mutations that began after the lease was gone
 
 	pending []*turn
 	arrived chan struct{}
 }
+
+// mostEvents is more than any run of the scenarios meets: one that meets more does the same for ever.
+const mostEvents = 2000
 
 // pace is the turn of a journal that is about to collect a commit. It is no event, and comes before all that are.
 const pace = ""
@@ -90,7 +94,7 @@ func NewDirector() *Director {
 func (d *Director) Start(faults map[string]Outcome) (end func()) {
 	d.mu.Lock()
 	d.running, d.seen, d.events, d.faults = true, map[string]int{}, nil, faults
-	d.hit, d.doomed, d.dead, d.fenced, d.zombies = 0, false, false, false, nil
+	d.hit, d.doomed, d.dead, d.fenced, d.zombies, d.endless = 0, false, false, false, nil, false
 	d.mu.Unlock()
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -120,6 +124,8 @@ type Life struct {
 	Events []Event
 	// Hit: every fault that it was to meet came. Dead: it ended in the middle.
 	Hit, Dead bool
+	// Endless: it met so many events that it would not have ended by itself.
+	Endless bool
 	// Zombies are the mutations that it began after its lease was gone.
 	Zombies []string
 }
@@ -128,7 +134,7 @@ type Life struct {
 func (d *Director) Life() Life {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return Life{d.events, d.hit == len(d.faults), d.dead, d.zombies}
+	return Life{d.events, d.hit == len(d.faults), d.dead, d.endless, d.zombies}
 }
 
 // direct lets events happen, one at a time, each when everything else waits.
@@ -201,6 +207,10 @@ func (d *Director) meet(name string, sort Sort) Outcome {
 		d.dead = true
 	}
 	if d.dead {
+		return BeforeSend
+	}
+	if len(d.events) >= mostEvents {
+		d.dead, d.endless = true, true
 		return BeforeSend
 	}
 	if d.seen[name]++; d.seen[name] > 1 {

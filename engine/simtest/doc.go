@@ -2,9 +2,10 @@
 // whole store; the same command once more gives the declared world, each thing made once and nothing left behind.
 //
 // It knows a cloud with its own durable table of objects, whose kinds behave like the difficult ones of real clouds;
-// a director that lets exactly one event happen at a time, so that a run can be repeated and cut anywhere; and the
-// oracles, which compare a world and count what was done to it. It does not know how the engine works, and goes by what
-// anybody can see: the graph that goes in, the calls and commits that come out.
+// a director that lets exactly one event happen at a time, so that a run can be repeated and cut anywhere; the oracles,
+// which compare a world and count what was done to it; and next commands, which follow a cut and are held to the model of
+// simtest/model. It does not know how the engine works, and goes by what anybody can see: the graph that goes in, the
+// calls and commits that come out.
 //
 // Time is that of a testing/synctest bubble: waiting costs nothing.
 //

@@ -13,10 +13,15 @@ func TestEnumerationIsDeterministic(t *testing.T) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 		keys := make([][]string, len(all))
 		for i, sc := range all {
-			sc.enumerate(t, d, func(it item) bool {
+			add := func(it item) bool {
 				keys[i] = append(keys[i], it.key)
 				return true
-			})
+			}
+			if d == whole {
+				sc.enumerate(t, d, add)
+			} else {
+				sc.lines(t, d, sc.inBubble(t, point{}, nil), add)
+			}
 		}
 		return keys
 	}

@@ -200,20 +200,20 @@ func (c *Cloud) compare(d *reconcile.Diff[Object], t Trait, want Props, live Obj
 	}
 	reconcile.Fixed(d, "base", want.Base, live.Fields["base"])
 	reconcile.Fixed(d, "parent", want.Parent, live.Fields["parent"])
-	reconcile.Value(d, "color", want.Color, live.Fields["color"], c.set("color", want.Color))
-	reconcile.Value(d, "peer", want.Peer, live.Fields["peer"], c.set("peer", want.Peer))
-	reconcile.Value(d, "after", want.After, live.Fields["after"], c.set("after", want.After))
-	reconcile.Value(d, "secret", want.Secret, token.Secret(live.Fields["secret"]), c.set("secret", string(want.Secret)))
+	reconcile.Value(d, "color", want.Color, live.Fields["color"], c.set("color", live.Fields["color"], want.Color))
+	reconcile.Value(d, "peer", want.Peer, live.Fields["peer"], c.set("peer", live.Fields["peer"], want.Peer))
+	reconcile.Value(d, "after", want.After, live.Fields["after"], c.set("after", live.Fields["after"], want.After))
+	reconcile.Value(d, "secret", want.Secret, token.Secret(live.Fields["secret"]), c.set("secret", live.Fields["secret"], string(want.Secret)))
 	reconcile.Map(d, "labels", want.Labels, live.Labels, "label",
 		func(ctx context.Context, on reconcile.On[Object], put map[string]string, drop []string) error {
-			return c.change(ctx, on, "label", func(o *Object) { o.Labels = edited(o.Labels, put, drop) })
+			return c.change(ctx, on, "label", Effect{Path: "labels"}, func(o *Object) { o.Labels = edited(o.Labels, put, drop) })
 		})
 	if t.Untagged {
 		return
 	}
 	reconcile.Map(d, "tags", adopt.Tags(d.Mark()), live.Tags, "tag",
 		func(ctx context.Context, on reconcile.On[Object], put map[string]string, drop []string) error {
-			return c.change(ctx, on, "tag", func(o *Object) {
+			return c.change(ctx, on, "tag", Effect{Path: "tags"}, func(o *Object) {
 				o.Tags = edited(o.Tags, put, drop)
 				o.Owner = adopt.MarkOf(o.Tags)
 			})
@@ -232,9 +232,9 @@ func edited(m, put map[string]string, drop []string) map[string]string {
 	return m
 }
 
-func (c *Cloud) set(field, value string) *reconcile.Operation[Object] {
+func (c *Cloud) set(field, have, value string) *reconcile.Operation[Object] {
 	return &reconcile.Operation[Object]{Name: "set " + field, Do: func(ctx context.Context, on reconcile.On[Object]) error {
-		return c.change(ctx, on, "set "+field, func(o *Object) { o.Fields[field] = value })
+		return c.change(ctx, on, "set "+field, Effect{Path: field, Have: have, Want: value}, func(o *Object) { o.Fields[field] = value })
 	}}
 }
 

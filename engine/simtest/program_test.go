@@ -2,6 +2,7 @@ package simtest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -73,11 +74,14 @@ func met(g *engine.Graph, faults map[string]simtest.Outcome) move {
 	}
 }
 
+// errNothingThere says that an address has no object.
+var errNothingThere = errors.New("nothing is there to be changed")
+
 // edited changes what an address has made, by hand.
 func edited(address string, change func(*simtest.Object)) move {
 	return func(_ context.Context, s *simtest.Sim) error {
 		if s.Cloud.Edit(simtest.ByAddress(address), change) == 0 {
-			return fmt.Errorf("nothing of %s is there to be changed", address)
+			return fmt.Errorf("%s: %w", address, errNothingThere)
 		}
 		return nil
 	}
@@ -100,6 +104,13 @@ func there(o simtest.Object) move {
 }
 
 func failure(r *simtest.Report) error {
+	if r.Endless {
+		var last []string
+		for _, e := range r.Events[len(r.Events)-6:] {
+			last = append(last, e.Name)
+		}
+		return fmt.Errorf("it goes on for ever: %q", last)
+	}
 	if r.Err != nil {
 		return r.Err
 	}

@@ -51,7 +51,7 @@ type ran struct {
 // commandKind acts on the world when it is made, and undoes it with the props that it was made with.
 func (c *Cloud) commandKind() *reconcile.Kind[NoteProps, ran, NoteAttrs] {
 	act := func(ctx context.Context, op, address string, mark reconcile.Mark) error {
-		return c.write(ctx, op+" "+address, func() (Effect, error) { return Effect{op, "sim.Command", address, mark}, nil })
+		return c.write(ctx, op+" "+address, func() (Effect, error) { return Effect{Op: op, Kind: "sim.Command", ID: address, Owner: mark}, nil })
 	}
 	return &reconcile.Kind[NoteProps, ran, NoteAttrs]{
 		Type: "sim.Command", Recorded: true, Rerun: true,

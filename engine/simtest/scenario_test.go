@@ -31,6 +31,8 @@ type scenario struct {
 	why   string
 	// notLost says why the record is not lost here: the name of a stated limit of recovery.
 	notLost string
+	// sameAlone says why only the same program can follow a cut: the name of a stated limit of recovery.
+	sameAlone string
 	// watch looks at what a disturbed run has left, "" when it is well.
 	watch func(s *simtest.Sim, r *simtest.Report) string
 	// limit names the stated limit of recovery that a point runs into, "" for none.
@@ -79,7 +81,9 @@ type outcome struct {
 	// first and last are the runs before and after the disturbance; the same without one.
 	// next is the first run after the disturbed ones: where a further cut could be made.
 	first, next, last *simtest.Report
-	wrong             []string
+	// before is the program that was deployed last in the setup, nil when none was.
+	before *engine.Graph
+	wrong  []string
 }
 
 func (o *outcome) digest() string { return simtest.Digest(o.shape) }
@@ -139,6 +143,9 @@ func (sc *scenario) play(ctx context.Context, p point, want *outcome) *outcome {
 			out.violate("setup, step %d: %v", i+1, err)
 			return out
 		}
+	}
+	if n := len(s.Programs); n > 0 {
+		out.before = s.Programs[n-1]
 	}
 	s.Opts = sc.opts
 	if sc.do.PlanOnly {

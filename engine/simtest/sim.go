@@ -24,6 +24,9 @@ type Sim struct {
 	// Documents says that every plan is written as JSON and read back before it is applied.
 	Documents bool
 
+	// Programs are those of all commands so far, in order.
+	Programs []*engine.Graph
+
 	catalog *reconcile.Catalog
 	key     *seal.Key
 	record  *store
@@ -39,6 +42,12 @@ func New(key *seal.Key) (*Sim, error) {
 	var err error
 	s.catalog, err = reconcile.NewCatalog(s.Cloud.Provider())
 	return s, err
+}
+
+// With goes on with a program that knows every kind.
+func (s *Sim) With() (err error) {
+	s.catalog, err = reconcile.NewCatalog(s.Cloud.Provider())
+	return err
 }
 
 // Without goes on with a program that does not know a kind any more.
@@ -60,6 +69,8 @@ type Command struct {
 	Saved *engine.Plan
 	// Program: destroy knows the program, to look where it says when there is no record.
 	Program *engine.Graph
+	// Drift: what was changed outside is planned back; Graph is the program of now.
+	Drift bool
 }
 
 // Report is how a command went.
@@ -72,7 +83,7 @@ type Report struct {
 
 // Failed reports whether the command says that something went wrong.
 func (r *Report) Failed() bool {
-	return r.Err != nil || r.Result.State != statestore.Succeeded
+	return r.Err != nil || r.Endless || r.Result.State != statestore.Succeeded
 }
 
 // Wrote reports whether it changed anything, world or record.
@@ -89,6 +100,9 @@ func (r *Report) Wrote() bool {
 // lease behind; that it is taken from the dead is the business of stores, and proven there.
 func (s *Sim) Run(ctx context.Context, c Command, faults map[string]Outcome) *Report {
 	r := &Report{}
+	if c.Graph != nil && !c.Drift {
+		s.Programs = append(s.Programs, c.Graph)
+	}
 	end := s.Director.Start(faults)
 	s.command(reconcile.EvenIntervals(ctx), c, r) // a run that is played again waits as it did before
 	end()
@@ -110,6 +124,8 @@ func (s *Sim) command(ctx context.Context, c Command, r *Report) {
 	case c.Destroy:
 		name = "destroy"
 		r.Plan, r.Err = e.PlanDestroy(ctx, Stage(), c.Program, s.Opts)
+	case c.Drift:
+		r.Plan, r.Err = e.PlanDrift(ctx, Stage(), c.Graph, s.Opts)
 	default:
 		r.Plan, r.Err = e.Plan(ctx, c.Graph, s.Opts)
 	}
@@ -148,6 +164,9 @@ func (s *Sim) Lose() { s.record = &store{mem.New(), s.Director, s.record.id} }
 func (s *Sim) Move() {
 	s.record, s.known = &store{mem.New(), s.Director, s.record.id + "'"}, false
 }
+
+// StoreID is the identity of the store.
+func (s *Sim) StoreID() string { return s.record.id }
 
 // Record is the record as it is.
 func (s *Sim) Record(ctx context.Context) (*statestore.Snapshot, error) {

@@ -123,7 +123,7 @@ func creations() []scenario {
 		{name: "run a command", do: deploy(res("Command", "a", m{"text": "go"}), res("Named", "b", m{"after": "⟦a.text⟧"})), again: 1, why: limitCommand},
 		{name: "write notes", do: deploy(res("Note", "a", m{"text": "one"}), res("Note", "b", m{"text": "⟦a.text⟧ two"}), res("Note", "c", m{"text": "⟦b.short⟧"}))},
 		{name: "create in pages", do: deploy(res("Paged", "a", m{}), res("Paged", "b", m{}), res("Paged", "c", m{}))},
-		{name: "create with equal content", do: deploy(res("Same", "a", m{"name": "pot", "color": "red"}))},
+		{name: "create with equal content", sameAlone: limitGiven, do: deploy(res("Same", "a", m{"name": "pot", "color": "red"}))},
 	}
 }
 
@@ -409,7 +409,7 @@ func takeovers() []scenario {
 		{name: "adopt", setup: []move{there(pot("green", ""))}, do: deploy(res("Named", "a", m{"name": "pot", "color": "red"}), b), opts: taking},
 		{
 			name: "adopt what carries no tags", setup: []move{there(simtest.Object{Kind: "sim.Plain", Name: "pot", Fields: map[string]string{"color": "green"}})},
-			do: deploy(res("Plain", "a", m{"name": "pot", "color": "red"})), opts: taking,
+			do: deploy(res("Plain", "a", m{"name": "pot", "color": "red"})), opts: taking, sameAlone: limitGiven,
 		},
 		{name: "recover", setup: append(was(a, b), lost), do: deploy(a, b)},
 		{name: "recover and change", setup: append(was(a, b), lost), do: deploy(res("Named", "a", m{"color": "blue"}), b)},

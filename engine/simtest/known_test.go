@@ -1,0 +1,176 @@
+package simtest_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// knownFailure is a reason for which cases of cut × next command fail today. The list may only shrink: a case that fails for
+// no listed reason is a violation, and so is a reason that no case fails for any more.
+type knownFailure struct {
+	// defect is the number of what broke in the issue that lists it; 0: this axis has found it.
+	defect int
+	why    string
+	// columns in which it shows; none: in any.
+	columns []string
+	// scenario is a pattern for the keys of its cases; "": any.
+	scenario string
+	// violation is what the judges say of it.
+	violation string
+	// witness is the key of a case that fails for this reason. It is played every day.
+	witness string
+}
+
+func isWitness(key string) bool {
+	return slices.ContainsFunc(known(), func(k knownFailure) bool { return k.witness == key })
+}
+
+// knownFailures count what a proof has seen of them.
+type knownFailures struct {
+	depth depth
+	all   []knownFailure
+	forms []*regexp.Regexp
+	keys  []*regexp.Regexp
+
+	mu        sync.Mutex
+	seen      []int
+	witnessed []bool
+	played    []bool
+}
+
+func newKnownFailures(d depth) *knownFailures {
+	k := &knownFailures{depth: d, all: known()}
+	for _, f := range k.all {
+		k.forms = append(k.forms, regexp.MustCompile(f.violation))
+		k.keys = append(k.keys, regexp.MustCompile(f.scenario))
+	}
+	k.seen, k.witnessed, k.played = make([]int, len(k.all)), make([]bool, len(k.all)), make([]bool, len(k.all))
+	return k
+}
+
+// reason is the listed one for a violation, -1 for none.
+func (k *knownFailures) reason(column, key, violation string) int {
+	for i, f := range k.all {
+		if (len(f.columns) == 0 || slices.Contains(f.columns, column)) && k.keys[i].MatchString(key) && k.forms[i].MatchString(violation) {
+			return i
+		}
+	}
+	return -1
+}
+
+// unknown are the violations for which no reason is listed. Only cases of cut × next command have listed ones.
+func (k *knownFailures) unknown(column, key string, wrong []string) []string {
+	if column == "" {
+		return wrong
+	}
+	return slices.DeleteFunc(slices.Clone(wrong), func(w string) bool { return k.reason(column, key, w) >= 0 })
+}
+
+// note counts a case, and reports whether it fails for listed reasons alone.
+func (k *knownFailures) note(column, key string, wrong []string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i, f := range k.all {
+		k.played[i] = k.played[i] || f.witness == key
+	}
+	if len(wrong) == 0 || len(k.unknown(column, key, wrong)) > 0 {
+		return false
+	}
+	reasons := map[int]bool{}
+	for _, w := range wrong {
+		reasons[k.reason(column, key, w)] = true
+	}
+	for i := range reasons {
+		k.seen[i]++
+		k.witnessed[i] = k.witnessed[i] || k.all[i].witness == key
+	}
+	return true
+}
+
+// passed says which listed failures are none any more.
+func (k *knownFailures) passed() []string {
+	var wrong []string
+	if *proofFlag == "sure" || *columnFlag != "" {
+		return nil // not all are played
+	}
+	for i, f := range k.all {
+		name := fmt.Sprintf("the known failure %q", f.why)
+		switch {
+		case !k.played[i]:
+			wrong = append(wrong, fmt.Sprintf("%s: there is no case %q", name, f.witness))
+		case !k.witnessed[i]:
+			wrong = append(wrong, fmt.Sprintf("%s: the case %q passes now: remove it from the list, or name one that fails", name, f.witness))
+		}
+	}
+	return wrong
+}
+
+// table is what is known to fail, for people.
+func (k *knownFailures) table() string {
+	var b strings.Builder
+	for i, f := range k.all {
+		fmt.Fprintf(&b, "%5d  defect %d: %s\n", k.seen[i], f.defect, f.why)
+	}
+	return b.String()
+}
+
+// known are the listed ones. The first that fits counts.
+func known() []knownFailure {
+	return []knownFailure{
+		{
+			defect: 9, why: "an entry of a kind that the binary lacks stops the others", columns: []string{"kind unknown"},
+			violation: `^a kind is unknown, and .* of another kind was not deployed`,
+			witness:   "create a child|commit p:c1!|stored, then the end|next|kind unknown",
+		},
+		{
+			defect: 2, why: "destroy goes by the state alone: what the program declares and the state has lost is left",
+			columns:   []string{"entry lost, destroy", "entry lost, same", "destroy", "destroy without the program", "store lost, destroy", "removed"},
+			violation: `^end: .* is left$|something refers to it`,
+			witness:   "create|commit a:l1|stored, then the end|next|entry lost, destroy",
+		},
+		{
+			defect: 5, why: "plan and drift do not agree about what may not be visible yet", columns: []string{"plan and drift"},
+			violation: `^plan and drift disagree`,
+			witness:   "create with a client token|commit a:l1|stored, then the end|next|plan and drift",
+		},
+		{
+			defect: 1, why: "what a cut replacement began is deleted by a move that announces its owner tag alone", columns: []string{"renamed", "source renamed"},
+			violation: `^announced: delete .*\[move\]`,
+			witness:   "the new one was cut half made, and the program reverted|commit a:l1:c2!|stored, then the end|next|renamed",
+		},
+		{
+			defect: 10, why: "opening a cycle on deletion settles other differences as well, and the plan announces none of it",
+			violation: `^announced: set (peer|color) .*\[delete( update)?\]`,
+			witness:   "destroy a cycle|acquire|stored, then the end|next|removed",
+		},
+		{
+			why: "a store of before the run does not show what it replaced: it is replaced again", columns: []string{"store of before", "entry lost, same"},
+			violation: `^end: \S+ has \d objects|^end: \S+\.(after|base) is|^effects: create .* 2 times, 1 are enough|changed since the plan: needs replacing`,
+			witness:   "replace|commit a:l2|stored, then the end|next|store of before",
+		},
+		{
+			why:       "an older value that is shown within the bound of the last write is taken for what is there",
+			scenario:  `stale reads|destroy many kinds|client token`,
+			violation: `^end: |^effects: create |: absent$|needs replacing|belongs to`,
+			witness:   "update under stale reads|commit a:l1|stored, then the end|next|reverted",
+		},
+		{
+			why:       "a release that was cut after its call is refused as somebody's retained object",
+			violation: `was retained by|^next: it failed: it ended as failed`,
+			witness:   "replace and retain|commit a:c1:l2|stored, then the end|next|reverted",
+		},
+		{
+			why: "an address that was moved to another and back while the run was cut is on record under both", columns: []string{"reverted"},
+			violation: `is in state as`,
+			witness:   "rename assigned|commit a→n|stored, then the end|next|reverted",
+		},
+		{
+			why: "a stranger's object under a name that the state still has is taken for ours without its owner tag", columns: []string{"a stranger outside"},
+			violation: `stranger|on an object that is not ours`,
+			witness:   "replace what has a given name|delete a sim:pot|applied, answer lost|next|a stranger outside",
+		},
+	}
+}
