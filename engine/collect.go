@@ -3,8 +3,10 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
+	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
@@ -111,10 +113,11 @@ func (r *run) untie(ctx context.Context, n *node, drops map[string]*task) *task 
 	t.do = func(*task) (bool, error) {
 		err := r.emptied(ctx, n)
 		if err != nil {
-			e := Event{}
+			e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Update}
 			e.ended(err, true)
 			r.fail(n, Update, err)
 			r.setStatus(n, e.Status)
+			r.emit(e)
 		}
 		return false, err
 	}
@@ -125,6 +128,8 @@ func (r *run) untie(ctx context.Context, n *node, drops map[string]*task) *task 
 	return t
 }
 
+// emptied empties them with what is on record, and touches nothing else of the object: it may differ in what only a build or
+// a replacement could change, and it is about to be deleted.
 func (r *run) emptied(ctx context.Context, n *node) error {
 	rec := n.rec.Clone()
 	g := rec.Live()
@@ -135,16 +140,19 @@ func (r *run) emptied(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
-	props := rec.Props
-	for up, paths := range rec.Cut {
-		for _, p := range paths {
-			props, _ = tree.Without(props, n.emptyAt(props, p)).(map[string]any)
-		}
-		rec.Needs = slices.DeleteFunc(slices.Clone(rec.Needs), func(a string) bool { return a == up })
-	}
 	job := r.w.recordedJob(n, a, g)
-	job.Props = props
-	out, err := n.kind.Settle(ctx, job, reconcile.Hooks{Intend: func(context.Context) error { return errStopped }})
+	job.Props, job.From = n.emptied(rec.Props, rec.Cut), anyMap(rec.Props).(map[string]any)
+	rec.Needs = slices.DeleteFunc(slices.Clone(rec.Needs), func(a string) bool { return rec.Cut[a] != nil })
+	out, err := n.kind.Settle(ctx, job, reconcile.Hooks{
+		Intend: func(context.Context) error { return errStopped },
+		Permit: func(look reconcile.Look) error {
+			answer := adopt.Judge(r.w.evidenceOf(n, n.kind.Spec(), job, look, g))
+			if answer.Verdict != adopt.Ours {
+				return ownerError(g.Kind, look, answer)
+			}
+			return nil
+		},
+	})
 	if err != nil && !errors.Is(err, errStopped) {
 		return err
 	}
@@ -157,6 +165,16 @@ func (r *run) emptied(ctx context.Context, n *node) error {
 	}
 	r.recount("", Update)
 	return nil
+}
+
+// emptied returns props without the paths through which a cycle was opened.
+func (n *node) emptied(props map[string]any, cut map[string][]tree.Path) map[string]any {
+	for _, up := range slices.Sorted(maps.Keys(cut)) {
+		for _, p := range cut[up] {
+			props, _ = tree.Without(props, n.emptyAt(props, p)).(map[string]any)
+		}
+	}
+	return props
 }
 
 // emptyAt is what is left out to empty a late path: the path itself, or as much around it as is nothing without it.

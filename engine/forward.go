@@ -295,10 +295,12 @@ func (r *run) blocked(n, cause *node, waits bool) {
 	r.mu.Lock()
 	r.broken = r.broken || !waits
 	r.mu.Unlock()
-	r.emit(Event{
-		Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: n.plan.Action, Status: StatusBlocked,
-		Note: "needs " + cause.addr,
-	})
+	if n != cause { // why it failed was told
+		r.emit(Event{
+			Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: n.plan.Action, Status: StatusBlocked,
+			Note: "needs " + cause.addr,
+		})
+	}
 	r.setStatus(n, StatusBlocked)
 }
 

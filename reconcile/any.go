@@ -332,7 +332,9 @@ func (e *erased[P, L, A]) compared(job *Job, live L) (Look, error) {
 	for _, s := range diff.steps {
 		look.Steps = append(look.Steps, s.Step)
 	}
-	look.Steps = append(look.Steps, lost...)
+	if job.From == nil {
+		look.Steps = append(look.Steps, lost...)
+	}
 	return look, nil
 }
 
@@ -368,6 +370,11 @@ func (e *erased[P, L, A]) diff(job *Job, live L) (*Diff[L], P, error) {
 		return nil, want, err
 	}
 	d := &Diff[L]{job: job}
+	if job.From != nil {
+		if d.only, err = e.otherwise(job, want, live); err != nil {
+			return nil, want, err
+		}
+	}
 	e.k.Compare(d, want, live)
 	return d, want, nil
 }

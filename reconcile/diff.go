@@ -95,6 +95,7 @@ type Operation[L any] struct {
 type Diff[L any] struct {
 	job   *Job
 	steps []step[L]
+	only  map[tree.Path]bool // nil: all paths
 }
 
 type step[L any] struct {
@@ -290,10 +291,10 @@ func (d *Diff[L]) add(path tree.Path, want, have any, call *Operation[L]) {
 	d.steps = append(d.steps, step[L]{s, call})
 }
 
-// skips reports paths that are not compared now: ignored ones, and those left out until later.
+// skips reports paths that are not compared now: ignored ones, those left out until later, and all that the job is not about.
 func (d *Diff[L]) skips(path tree.Path) bool {
 	within := func(p tree.Path) bool { return path.Within(p) }
-	return slices.ContainsFunc(d.job.Ignore, within) || slices.ContainsFunc(d.job.Omit, within)
+	return d.only != nil && !d.only[path] || slices.ContainsFunc(d.job.Ignore, within) || slices.ContainsFunc(d.job.Omit, within)
 }
 
 func (d *Diff[L]) unknown(path tree.Path, want any) bool {

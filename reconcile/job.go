@@ -82,6 +82,9 @@ type Job struct {
 	Unknown, Secret map[tree.Path]bool
 	// Omit are late paths left out now; Ignore those not compared; ReplaceOn those whose change replaces.
 	Omit, Ignore, ReplaceOn []tree.Path
+	// From, if set, are props that the thing was made of: only what Props want otherwise is compared and set. Whatever else
+	// differs stays as it is, and nothing needs to be prepared for it.
+	From map[string]any
 	// Query: the props are what a thing is looked for by, not a whole declaration; required ones may be missing.
 	Query bool
 	// Name is the physical name. Names fills Given and Naming; the engine decides Name and Named.

@@ -108,6 +108,12 @@ func (c *Cloud) born(t Trait, s site) (*Object, error) {
 	if t.Untagged {
 		o.Tags = nil
 	}
+	if t.Built {
+		if s.Assets[codeAsset].Digest == "" {
+			return nil, errNoCode
+		}
+		o.Fields["code"] = s.Assets[codeAsset].Digest
+	}
 	if t.Child {
 		for _, other := range c.objects {
 			if other.Kind == t.Type && other.Region == o.Region && !other.gone && other.Fields["parent"] == o.Fields["parent"] && other.Fields["size"] == o.Fields["size"] {

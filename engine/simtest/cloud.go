@@ -56,6 +56,7 @@ type Cloud struct {
 	reserved map[string]time.Time
 	tokens   map[string]remembered
 	serial   int
+	builds   int
 	effects  []Effect
 	broken   []string
 }

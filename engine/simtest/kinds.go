@@ -22,6 +22,7 @@ type Props struct {
 	Base   string            // a reference that is fixed, and that the cloud enforces on deletion
 	Parent string            // what a child belongs to: fixed
 	Secret token.Secret      // changes in place
+	Code   string            // the source of what kinds made from files are built of
 	Labels map[string]string // change in place, all at once
 }
 
@@ -61,6 +62,8 @@ type Trait struct {
 	Waits bool
 	// Coupled: its size changes in place, and setting it resets the color.
 	Coupled bool
+	// Built: it is made from files, which a build reads.
+	Built bool
 }
 
 // TokenLife is how long the cloud remembers a client token.
@@ -85,6 +88,7 @@ func Traits() []Trait {
 		{Type: "sim.Same", Untagged: true, Same: true},
 		{Type: "sim.Waits", Waits: true},
 		{Type: "sim.Coupled", Coupled: true},
+		{Type: "sim.Built", Built: true},
 	}
 }
 
@@ -173,6 +177,9 @@ func (c *Cloud) kind(t Trait) *kind {
 	if t.Keyed {
 		k.Once = []string{"key"}
 	}
+	if t.Built {
+		k.Prepare = c.build
+	}
 	if t.Waits {
 		k.Waiting = func(o Object) string { return o.Waiting }
 	}
@@ -194,12 +201,15 @@ func (c *Cloud) compare(d *reconcile.Diff[Object], t Trait, want Props, live Obj
 		reconcile.Fixed(d, "name", name, live.Name)
 	}
 	if t.Coupled {
-		reconcile.Value(d, "size", want.Size, live.Fields["size"], c.resize(want.Size))
+		reconcile.Value(d, "size", want.Size, live.Fields["size"], c.resize(live.Fields["size"], want.Size))
 	} else {
 		reconcile.Fixed(d, "size", want.Size, live.Fields["size"])
 	}
 	reconcile.Fixed(d, "base", want.Base, live.Fields["base"])
 	reconcile.Fixed(d, "parent", want.Parent, live.Fields["parent"])
+	if t.Built {
+		c.compareCode(d, want, live)
+	}
 	reconcile.Value(d, "color", want.Color, live.Fields["color"], c.set("color", live.Fields["color"], want.Color))
 	reconcile.Value(d, "peer", want.Peer, live.Fields["peer"], c.set("peer", live.Fields["peer"], want.Peer))
 	reconcile.Value(d, "after", want.After, live.Fields["after"], c.set("after", live.Fields["after"], want.After))
@@ -239,8 +249,8 @@ func (c *Cloud) set(field, have, value string) *reconcile.Operation[Object] {
 }
 
 // resize sets the size of an object whose color the service resets with it.
-func (c *Cloud) resize(size string) *reconcile.Operation[Object] {
+func (c *Cloud) resize(have, size string) *reconcile.Operation[Object] {
 	return &reconcile.Operation[Object]{Name: "set size", Affects: []tree.Path{"color"}, Do: func(ctx context.Context, on reconcile.On[Object]) error {
-		return c.change(ctx, on, "set size", func(o *Object) { o.Fields["size"], o.Fields["color"] = size, "" })
+		return c.change(ctx, on, "set size", Effect{Path: "size", Have: have, Want: size}, func(o *Object) { o.Fields["size"], o.Fields["color"] = size, "" })
 	}}
 }

@@ -23,6 +23,8 @@ type Sim struct {
 	Opts engine.PlanOptions
 	// Documents says that every plan is written as JSON and read back before it is applied.
 	Documents bool
+	// Events, if set, hears what runs tell.
+	Events func(engine.Event)
 
 	// Programs are those of all commands so far, in order.
 	Programs []*engine.Graph
@@ -114,7 +116,7 @@ func (s *Sim) Run(ctx context.Context, c Command, faults map[string]Outcome) *Re
 }
 
 func (s *Sim) command(ctx context.Context, c Command, r *Report) {
-	e := &engine.Engine{Catalog: s.catalog, Store: s.record, Key: s.key, Known: s.known}
+	e := &engine.Engine{Catalog: s.catalog, Store: s.record, Key: s.key, Known: s.known, Events: s.Events}
 	s.known = true
 	s.Director.Planning(true)
 	name := "deploy"

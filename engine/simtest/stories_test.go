@@ -41,6 +41,7 @@ func groups() []group {
 		of("devs", devs()),
 		of("intents", intents(simtest.AnswerLost)),
 		of("empty intents", emptyIntents("commit x:c2!")),
+		of("built cycles", builtCycles()),
 		{"matrix", matrix()},
 	}
 }

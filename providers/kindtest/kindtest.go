@@ -147,6 +147,7 @@ func Checks() []Check {
 		{"three starts end equal", checkStarts},
 		{"there and back, and twice writes nothing", checkVariants},
 		{"a prop alone is a difference, and replaces as documented", checkAlone},
+		{"what may come late is emptied by a call of its own", checkDeferred},
 		{"unset means the default", checkDefaults},
 		{"a failed read is never absent", checkReads},
 		{"a crash at any call heals", checkCrashes},

@@ -12,7 +12,7 @@ import (
 var versioned = []tree.Path{"code", "assets", "durableObjects", "env", "bindings", "compatibilityDate", "compatibilityFlags", "limits", "placement"}
 
 // compareWorker states every aspect. What changes the code goes with a new upload, which sets all the rest too; other
-// settings are set alone, where all calls go to a new version at once.
+// settings are set alone, where all calls go to a new version at once, or where no code is at hand, before the Worker goes.
 func compareWorker(d *workerDiff, want WorkerProps, live liveWorker) {
 	if name, given := d.Name(); given {
 		reconcile.Fixed(d, "name", name, live.name)
@@ -24,7 +24,8 @@ func compareWorker(d *workerDiff, want WorkerProps, live liveWorker) {
 	}
 	u.compareContent(d, live, set)
 	compareClasses(d, want, live, set)
-	if !d.Differs("code") && !d.Differs("assets") && !d.Differs("durableObjects") && *want.Traffic == everything {
+	_, prepared := want.Code.digest(d.Asset)
+	if !d.Differs("code") && !d.Differs("assets") && !d.Differs("durableObjects") && (*want.Traffic == everything || !prepared) {
 		set = u.patch()
 	}
 	u.compareRows(d, live, set)

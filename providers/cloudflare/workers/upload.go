@@ -82,7 +82,8 @@ func (u *update) upload() *reconcile.Operation[liveWorker] {
 }
 
 // patch makes a version with other settings and the same code and assets, which gets all calls at once. Where somebody has
-// uploaded a version that gets no calls yet, that would go live with it: then everything is uploaded.
+// uploaded a version that gets no calls yet, that would go live with it: then everything is uploaded. Without the code at hand
+// that cannot be, and need not: the Worker is about to go.
 func (u *update) patch() *reconcile.Operation[liveWorker] {
 	return &reconcile.Operation[liveWorker]{Name: "PatchScriptScriptAndVersionSetting", Do: func(ctx context.Context, on reconcile.On[liveWorker]) error {
 		w := u.of(on)
@@ -90,7 +91,7 @@ func (u *update) patch() *reconcile.Operation[liveWorker] {
 		if err != nil {
 			return err
 		}
-		if len(list) > 0 && list[0].ID != w.live.version.ID {
+		if _, prepared := w.want.Code.digest(w.asset); prepared && len(list) > 0 && list[0].ID != w.live.version.ID {
 			if err := w.ignored("code"); err != nil {
 				return err
 			}

@@ -1,0 +1,28 @@
+package reconcile
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// otherwise finds the paths at which a job wants something else than the props that it changes from do. A kind may state a
+// difference at another path than that of the prop, so that both are compared with the thing.
+func (e *erased[P, L, A]) otherwise(job *Job, want P, live L) (map[tree.Path]bool, error) {
+	before, after := *job, *job
+	before.Props, before.From, before.typed, before.written = job.From, nil, nil, maps.Clone(job.written)
+	after.written = maps.Clone(job.written)
+	from, err := e.want(&before)
+	if err != nil {
+		return nil, err
+	}
+	was, now := &Diff[L]{job: &before}, &Diff[L]{job: &after}
+	e.k.Compare(was, from, live)
+	e.k.Compare(now, want, live)
+	only := map[tree.Path]bool{}
+	for _, s := range now.steps {
+		only[s.Path] = !slices.ContainsFunc(was.steps, func(b step[L]) bool { return b.Path == s.Path && tree.Equal(b.Want, s.Want) })
+	}
+	return only, nil
+}
