@@ -191,7 +191,7 @@ func (s *session) proceed(c *cli.Context, p *engine.Plan, err error) error {
 	if p == nil {
 		return err
 	}
-	blocked := stuck(p)
+	blocked, stops := stuck(p), p.Stops()
 	if !a.asJSON && (err != nil || p.Pending() || len(blocked) > 0) {
 		a.style(a.err).Plan(a.err, p)
 	}
@@ -201,12 +201,12 @@ func (s *session) proceed(c *cli.Context, p *engine.Plan, err error) error {
 	if err != nil {
 		return a.refused(err)
 	}
-	// What fails before anything is done stops everything; what fails later stops only what needs it.
-	if len(blocked) > 0 && !p.Destroy {
+	// What fails before anything is done stops everything; what fails later, or by its entry alone, stops only what needs it.
+	if len(stops) > 0 && !p.Destroy {
 		if c.Command.Name != "deploy" {
-			return blockedError(blocked)
+			return blockedError(stops)
 		}
-		return hint(blockedError(blocked), "nothing was done; --exclude ADDRESS goes on without one and what needs it")
+		return hint(blockedError(stops), "nothing was done; --exclude ADDRESS goes on without one and what needs it")
 	}
 	if file := c.String("out"); file != "" {
 		if err := s.savePlan(file, p); err != nil {

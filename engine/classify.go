@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ func (w *work) classify(ctx context.Context, n *node) {
 	}
 	if up := n.blockedBy(); up != nil {
 		w.block(n, fmt.Errorf("%w: %s cannot be planned", ErrBlocked, up.addr))
+		n.plan.Confined = up.plan.Confined
 		return
 	}
 	if n.err == nil {
@@ -102,9 +104,36 @@ func (w *work) block(n *node, err error) {
 		n.plan.From = "" // nothing is taken over
 	}
 	n.plan.Action, n.plan.Problem = Blocked, w.redact.Text(err.Error())
-	n.plan.Hint = w.redact.Text(strings.Join(reconcile.Hints(err), "; "))
+	n.plan.Hint, n.plan.Confined = w.redact.Text(strings.Join(reconcile.Hints(err), "; ")), confined(err)
 	n.err, n.unknown = err, true
 	n.asRecorded()
+	if n.plan.Confined && n.rec != nil && n.plan.Identity == "" {
+		g := cmp.Or(n.present(), n.rec.Generations[0])
+		n.plan.Kind, n.plan.Identity, n.plan.Generation, n.plan.Place = g.Kind, g.Identity, g.Number, g.Location
+	}
+}
+
+// confined reports that an entry in state alone is what blocks, and no more than what needs it.
+func confined(err error) bool {
+	_, damaged := errors.AsType[*damagedRow](err)
+	_, unknown := errors.AsType[*unknownKindError](err)
+	return damaged || unknown
+}
+
+// unknownKindError says that an entry in state is of a kind that this program does not know.
+type unknownKindError struct{ err error }
+
+func (e *unknownKindError) Error() string { return e.err.Error() }
+func (e *unknownKindError) Unwrap() error { return e.err }
+
+// entryKind finds the kind of an entry's object. Without it the object can only be removed from state.
+func (w *work) entryKind(addr, kind string) (reconcile.Any, error) {
+	k, err := w.e.Catalog.Find(kind)
+	if err == nil {
+		return k, nil
+	}
+	return nil, reconcile.WithHint(&unknownKindError{err},
+		"run it with a program that knows this kind; `athanor state rm %s` removes it from state and leaves the object", addr)
 }
 
 // compare brings the look up to date with the upstreams that are known now, and looks where that had to wait.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -54,10 +56,11 @@ func (w *work) remember(addr string, rec *state.Entry) {
 		w.drift.left = append(w.drift.left, Left{Address: addr, Kind: g.Kind, Why: "its move from " + rec.MovingFrom + " was interrupted"})
 		return
 	}
-	kind, err := w.e.Catalog.Find(g.Kind)
+	kind, err := w.entryKind(addr, g.Kind)
 	if err != nil {
 		w.drift.stuck = append(w.drift.stuck, Planned{
-			Address: addr, Kind: g.Kind, Action: Blocked, Identity: g.Identity, Problem: err.Error(), Hint: "run it with the program that knows this kind",
+			Address: addr, Kind: g.Kind, Action: Blocked, Identity: g.Identity, Generation: g.Number, Place: g.Location,
+			Problem: err.Error(), Hint: strings.Join(reconcile.Hints(err), "; "), Confined: true,
 		})
 		return
 	}

@@ -24,17 +24,19 @@ func (r *run) drop(ctx context.Context, n *node) error {
 
 // clear deletes all generations of a record and with the last one the row.
 func (r *run) clear(ctx context.Context, n *node, rec *state.Entry) error {
+	var errs []error
 	for _, g := range slices.Backward(slices.Clone(rec.Generations)) {
 		if err := r.deleteGeneration(ctx, n, g); err != nil {
-			return err
+			errs = append(errs, err)
+			continue // it stops none of the others
 		}
 		rec = rec.Clone()
 		rec.Generations = slices.DeleteFunc(rec.Generations, func(x *state.Generation) bool { return x.Number == g.Number })
 		if err := r.commitLess(ctx, n, rec); err != nil {
-			return err
+			return errors.Join(append(errs, err)...)
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // commitLess records that something of a row is gone.
@@ -141,7 +143,7 @@ func (r *run) deleteGeneration(ctx context.Context, n *node, g *state.Generation
 	if g.Retain {
 		return r.release(ctx, n, g)
 	}
-	kind, err := r.e.Catalog.Find(g.Kind)
+	kind, err := r.w.entryKind(n.addr, g.Kind)
 	if err != nil {
 		return err
 	}

@@ -174,6 +174,9 @@ func (w *work) accessOf(ctx context.Context, n *node, g *state.Generation) (*acc
 	if settings == nil && n.rec != nil {
 		settings = n.rec.Settings
 	}
+	if _, err := w.entryKind(n.addr, g.Kind); err != nil {
+		return &access{err: err}, err
+	}
 	a := w.reach(ctx, g.Kind, settings)
 	if a.err != nil {
 		return a, a.err

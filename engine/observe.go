@@ -254,7 +254,7 @@ func (n *node) replacedWhole() bool {
 // lookLeftover looks at what is no longer declared.
 func (w *work) lookLeftover(ctx context.Context, n *node) error {
 	if n.kind == nil {
-		_, err := w.e.Catalog.Find(n.rec.Generations[0].Kind)
+		_, err := w.entryKind(n.addr, n.rec.Generations[0].Kind)
 		return err
 	}
 	g := n.present()

@@ -84,6 +84,10 @@ func (w *work) whereabouts(ctx context.Context, g *Graph, out *Orphans) ([]*acce
 	}
 	for _, rec := range w.records {
 		for _, gen := range rec.Generations {
+			if _, err := w.entryKind(rec.Address, gen.Kind); err != nil {
+				out.Unreached = append(out.Unreached, fmt.Sprintf("%s: %s", rec.Address, err))
+				continue // other entries say where to look
+			}
 			settings := gen.Settings
 			if settings == nil {
 				settings = rec.Settings

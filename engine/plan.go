@@ -256,7 +256,7 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 			continue
 		}
 		p.Actions = append(p.Actions, Planned{
-			Address: addr, Action: Blocked, Identity: w.damagedIdentity(addr),
+			Address: addr, Action: Blocked, Identity: w.damagedIdentity(addr), Confined: true,
 			Problem: "its record cannot be read: " + err.Error(), Hint: "deploy again without the record: what is there is found by reading",
 		})
 	}

@@ -85,8 +85,11 @@ type Planned struct {
 	Steps []plan.Step `json:"steps,omitempty"`
 	// Problem is why it is blocked.
 	Problem string `json:"problem,omitempty"`
-	Hint    string `json:"hint,omitempty"`
-	Source  string `json:"source,omitempty"`
+	// Confined: what blocks it is its entry in state, which this program cannot read or whose kind it does not know. A
+	// deploy goes on without it, and without what needs it.
+	Confined bool   `json:"confined,omitempty"`
+	Hint     string `json:"hint,omitempty"`
+	Source   string `json:"source,omitempty"`
 }
 
 // Plan says what will be done. It is a document: it can be saved, and deploy can be held to it.
@@ -172,6 +175,18 @@ func (p *Plan) acts() bool {
 		}
 	}
 	return false
+}
+
+// Stops returns the blocked lines for which a deploy does not begin: what the program declares, or what would be deleted, cannot
+// be planned. Lines that are blocked by their entry alone are none.
+func (p *Plan) Stops() []Planned {
+	var stops []Planned
+	for _, a := range p.Actions {
+		if a.Action == Blocked && !a.Confined {
+			stops = append(stops, a)
+		}
+	}
+	return stops
 }
 
 // Result is how a run ended.

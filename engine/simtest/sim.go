@@ -135,7 +135,7 @@ func (s *Sim) command(ctx context.Context, c Command, r *Report) {
 	if r.Err != nil || c.PlanOnly {
 		return
 	}
-	if !c.Destroy && r.Plan.Summary.Blocked > 0 {
+	if !c.Destroy && len(r.Plan.Stops()) > 0 {
 		r.Err = engine.ErrBlocked // as the command has it: found at plan, nothing is done
 		return
 	}

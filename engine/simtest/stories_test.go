@@ -42,6 +42,7 @@ func groups() []group {
 		of("intents", intents(simtest.AnswerLost)),
 		of("empty intents", emptyIntents("commit x:c2!")),
 		of("built cycles", builtCycles()),
+		of("unknown kinds", unknownKinds()),
 		{"matrix", matrix()},
 	}
 }
