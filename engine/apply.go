@@ -195,7 +195,7 @@ func (r *run) again(ctx context.Context) (*Plan, error) {
 	case r.w.drift != nil:
 		return r.e.PlanDrift(ctx, r.w.stage, r.w.drift.given, r.w.o)
 	case r.w.destroy:
-		return r.e.PlanDestroy(ctx, r.w.stage, &Graph{Dir: r.w.graph.Dir}, r.w.o)
+		return r.e.PlanDestroy(ctx, r.w.stage, r.w.sought, r.w.o)
 	}
 	return r.e.Plan(ctx, r.w.graph, r.w.o)
 }

@@ -17,6 +17,7 @@ func (r *run) finish(ctx context.Context, end statestore.Change) (*Result, error
 			r.summary.Blocked++ // what cannot be read was not touched, and is still there
 		}
 	}
+	r.summary.Blocked += len(r.w.missed)
 	res := &Result{Run: r.id, State: r.endState(), Failures: r.failures, Waiting: r.waiting, Summary: r.summary, Calls: r.w.gate.calls()}
 	res.InterruptedBy = r.interruptedBy()
 	res.Outputs, res.Secret = r.w.outputs(ctx)
@@ -42,7 +43,7 @@ func (r *run) endState() statestore.RunState {
 	switch {
 	case r.stopping():
 		return statestore.Cancelled
-	case len(r.failures) > 0 || r.broken || len(r.w.damaged) > 0 && r.w.edit == nil:
+	case len(r.failures) > 0 || r.broken || len(r.w.missed) > 0 || len(r.w.damaged) > 0 && r.w.edit == nil:
 		return statestore.Failed
 	default:
 		return statestore.Succeeded

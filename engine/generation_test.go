@@ -236,7 +236,7 @@ func TestGlobalKinds(t *testing.T) {
 	if err != nil || standings(o.Things) != "old:ours=old" || o.Things[0].Place.Region != "capital" || o.Places[0].Region != "" {
 		t.Errorf("%v %s %v", err, standings(o.Things), o.Places)
 	}
-	if r := b.destroy(); r.Summary.Deleted != 2 {
+	if r := b.destroy(); r.Summary.Deleted != 3 { // the orphan goes as well
 		t.Errorf("%+v %v", r.Summary, b.world.names())
 	}
 }

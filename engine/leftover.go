@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -60,21 +59,32 @@ func (w *work) foundNode(addr string, things []*found) *node {
 	if len(things) == 0 {
 		return nil
 	}
+	rec := foundEntry(addr, things, w.findsOwn())
+	n := w.leftNode(addr, rec)
+	n.access = things[0].access
+	return n
+}
+
+// foundEntry makes an entry of the objects that were found of an address.
+func foundEntry(addr string, things []*found, dev bool) *state.Entry {
 	slices.SortStableFunc(things, func(a, b *found) int { return cmp.Compare(b.Mark.Generation, a.Mark.Generation) })
 	rec := &state.Entry{Address: addr, Birth: addr, Settings: things[0].access.settings, Found: true, NeedsUnknown: true}
 	for i, d := range things {
-		g := &state.Generation{
-			Number: rec.NumberFor(d.Mark.Generation), State: statestore.Condemned, Kind: d.Kind, Location: d.access.place,
-			Identity: d.Identity, Name: d.Name, Settings: d.access.settings, Dev: w.findsOwn(),
-		}
+		g := foundGeneration(rec, d, dev)
 		if i == 0 {
 			g.State, g.Settings = statestore.Live, nil
 		}
 		rec.Generations = append(rec.Generations, g)
 	}
-	n := w.leftNode(addr, rec)
-	n.access = things[0].access
-	return n
+	return rec
+}
+
+// foundGeneration is an object that was found, as a further and condemned generation of an entry.
+func foundGeneration(rec *state.Entry, d *found, dev bool) *state.Generation {
+	return &state.Generation{
+		Number: rec.NumberFor(d.Mark.Generation), State: statestore.Condemned, Kind: d.Kind, Location: d.access.place,
+		Identity: d.Identity, Name: d.Name, Settings: d.access.settings, Dev: dev,
+	}
 }
 
 func (w *work) classifyLeftover(n *node) {
@@ -228,60 +238,6 @@ func (n *node) heldUser() *node {
 			return user
 		}
 	}
-	return nil
-}
-
-// seek finds the things of a stage that has no record, for destroy. With the program's graph it looks where that says; without it at the
-// providers' defaults. It never reports a clean world that it did not see.
-func (w *work) seek(ctx context.Context, g *Graph) error {
-	if w.wasEmptied() {
-		return nil
-	}
-	if g == nil || len(g.Resources) == 0 {
-		return reconcile.WithHint(fmt.Errorf("%w: %s", ErrNothingKnown, w.stage), "run it beside the program, which says where to look")
-	}
-	graph, index := w.graph, w.destroy
-	w.graph, w.destroy = g, false
-	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
-	err := w.seekDeclared(ctx)
-	w.graph, w.destroy = graph, index
-	return err
-}
-
-// wasEmptied reports that the stage is empty by its record: a row goes only after its thing, so where rows were written and
-// none are left, nothing else is. A record that never had a row says nothing, unless a destroy looked and ended well.
-func (w *work) wasEmptied() bool {
-	last := w.snap.LastRun
-	return w.snap.Serial > 0 || last != nil && last.Command == "destroy" && last.State == statestore.Succeeded
-}
-
-// seekDeclared looks for everything that the graph declares and for whatever is marked, and records it in memory.
-func (w *work) seekDeclared(ctx context.Context) error {
-	if err := w.index(ctx); err != nil {
-		return err
-	}
-	if err := w.reachAll(ctx); err != nil {
-		return err
-	}
-	w.prepare(ctx)
-	if err := w.discover(ctx); err != nil {
-		return err
-	}
-	w.lost = true
-	w.decide(ctx)
-	for _, n := range w.declared {
-		if n.err != nil {
-			return &ResourceError{Address: n.addr, Kind: n.spec.Type, Err: n.err}
-		}
-		if w.isFound(n) {
-			w.records[n.addr] = w.recovered(n)
-		}
-	}
-	for _, n := range w.leftover {
-		w.records[n.addr] = n.rec
-	}
-	w.nodes, w.declared, w.reads, w.sorted, w.leftover, w.discovered, w.refusals = nil, nil, nil, nil, nil, nil, nil
-	w.byAddress, w.byIdentity, w.selected, w.kept = nil, nil, nil, nil
 	return nil
 }
 

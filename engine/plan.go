@@ -28,8 +28,9 @@ func (e *Engine) Plan(ctx context.Context, g *Graph, o PlanOptions) (*Plan, erro
 	return w.makePlan(ctx)
 }
 
-// PlanDestroy says what destroying a stage would do. It goes by the record and by reading alone; the graph
-// may be nil and only says where to look when there is no record.
+// PlanDestroy says what destroying a stage would do. It goes by state, by the owner tags in every location that state or the
+// program names, and by what the program declares and no entry has. The graph may be nil, or without resources. Nothing is
+// built. What is declared and could not be looked for is a blocked line, with which the destroy is not complete.
 func (e *Engine) PlanDestroy(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Plan, error) {
 	empty := &Graph{Format: GraphFormat, Stack: stage.Stack, Stage: stage.Name}
 	if g != nil {
@@ -39,10 +40,9 @@ func (e *Engine) PlanDestroy(ctx context.Context, stage statestore.Stage, g *Gra
 	if err != nil {
 		return nil, err
 	}
-	if w.fresh {
-		if err := w.seek(ctx, g); err != nil {
-			return nil, err
-		}
+	w.sought = g
+	if err := w.recall(ctx, g); err != nil {
+		return nil, err
 	}
 	return w.makePlan(ctx)
 }
@@ -235,7 +235,7 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 	}
 	nodes := slices.Concat(w.declared, w.leftover)
 	slices.SortStableFunc(nodes, func(a, b *node) int { return compareStrings(a.addr, b.addr) })
-	p.Actions = make([]Planned, 0, len(nodes))
+	p.Actions = append(make([]Planned, 0, len(nodes)+len(w.missed)), w.missed...)
 	for _, n := range nodes {
 		p.Actions = append(p.Actions, w.untied(n)...)
 		if n.plan != nil {

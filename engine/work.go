@@ -30,6 +30,9 @@ type work struct {
 	edit *edit
 	// orphans is the program, nil for none, of a plan that deletes what no row knows and leaves the record as it is.
 	orphans *Graph
+	// sought is the program of a destroy, nil without one; missed are the lines of what of it could not be looked for.
+	sought *Graph
+	missed []Planned
 	// drift is set when drift is planned: graph then holds what was deployed last.
 	drift *drift
 	stage statestore.Stage

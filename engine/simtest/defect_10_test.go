@@ -40,7 +40,7 @@ func builtCycles() []scenario {
 // TestDestroyBuildsNothing is about a destroy with the state and without it.
 func TestDestroyBuildsNothing(t *testing.T) {
 	program := graph(res("Built", "a", m{"peer": "⟦b.id⟧", "code": "a.ts"}), res("Built", "b", m{"peer": "⟦a.id⟧", "code": "b.ts"}))
-	for name, before := range map[string][]move{"with its state": nil} {
+	for name, before := range map[string][]move{"with its state": nil, "without": {lost}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSim(t)

@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -199,3 +200,20 @@ func (s *Sim) Outputs(ctx context.Context) (map[string]any, error) {
 
 // Wait lets time go by, as long as reads may lag behind and names stay reserved.
 func (s *Sim) Wait() { <-time.After(2 * time.Minute) }
+
+// Forget loses the entries of single addresses, as `state rm` or a state restored from an older copy does.
+func (s *Sim) Forget(ctx context.Context, addresses ...string) error {
+	snap, err := s.Record(ctx)
+	if err != nil {
+		return err
+	}
+	journal, err := statestore.Begin(ctx, s.record.Store, Stage(), statestore.Claim{Run: "forgets", Command: "state rm"})
+	if err != nil {
+		return err
+	}
+	change := statestore.Change{}
+	for _, address := range addresses {
+		change.Put = append(change.Put, statestore.Row{Address: address, Version: snap.Rows[address].Version})
+	}
+	return errors.Join(journal.Commit(ctx, change), journal.Finish(ctx, statestore.Succeeded, nil), journal.Close())
+}

@@ -43,6 +43,7 @@ func groups() []group {
 		of("empty intents", emptyIntents("commit x:c2!")),
 		of("built cycles", builtCycles()),
 		of("unknown kinds", unknownKinds()),
+		of("partly lost", partlyLost()),
 		{"matrix", matrix()},
 	}
 }

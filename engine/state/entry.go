@@ -137,6 +137,11 @@ func (r *Entry) ByNumber(number uint64) *Generation {
 	return nil
 }
 
+// HasIdentity reports whether an object of the entry has a physical identity, whatever its kind.
+func (r *Entry) HasIdentity(identity string) bool {
+	return r != nil && slices.ContainsFunc(r.Generations, func(g *Generation) bool { return g.Identity == identity })
+}
+
 // ByObject returns the generation that is one object of the cloud, nil when there is none.
 func (r *Entry) ByObject(kind string, place reconcile.Place, identity string) *Generation {
 	if r == nil || identity == "" {

@@ -1,0 +1,358 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// recall adds to the entries of a destroy every object of the stage that no entry knows: what the program declares and
+// what owner tags show. It never reports an empty stage that was not observed.
+func (w *work) recall(ctx context.Context, program *Graph) error {
+	if w.fresh && w.lastRun("destroy") && w.snap.LastRun.State == statestore.Succeeded {
+		return nil
+	}
+	if program == nil || len(program.Resources) == 0 {
+		// An entry goes after its object: where runs that delete have left none, nothing else is there. An edit of state says nothing.
+		emptied := w.snap.Serial > 0 && w.lastRun("destroy", "deploy", "dev")
+		if w.fresh && !emptied {
+			return reconcile.WithHint(fmt.Errorf("%w: %s", ErrNothingKnown, w.stage), "run it beside the program, which says where to look")
+		}
+		program = w.graph
+	}
+	s := w.searchOf(program)
+	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
+	s.index(ctx)
+	s.discover(ctx, program)
+	s.declared(ctx)
+	s.users(program)
+	for addr, rec := range s.found {
+		w.records[addr] = rec
+	}
+	s.rest(ctx)
+	w.missed, w.lost = s.missed(), w.fresh
+	return nil
+}
+
+// lastRun reports that the last run of the stage was one of these commands.
+func (w *work) lastRun(commands ...string) bool {
+	return w.snap.LastRun != nil && slices.Contains(commands, w.snap.LastRun.Command)
+}
+
+// search looks for what no entry knows. It works on a graph of its own: what the program declares without an entry, and
+// as read what has one.
+type search struct {
+	on *work // what is searched for
+	w  *work // the search's own
+	// entries are those of the program's resources that have one, nil for one that cannot be read.
+	entries map[string]*state.Entry
+	// failed says, by address or location, why something could not be looked for.
+	failed map[string]error
+	found  map[string]*state.Entry
+}
+
+// searchOf makes the graph of a search.
+func (w *work) searchOf(program *Graph) *search {
+	g := &Graph{
+		Format: GraphFormat, Stack: w.stage.Stack, Stage: w.stage.Name, Dir: w.graph.Dir, Secrets: program.Secrets,
+		Reads: slices.Clone(program.Reads), Funcs: Funcs{Then: program.Funcs.Then},
+	}
+	entries := map[string]*state.Entry{}
+	for _, r := range program.Resources {
+		rec := w.entryOf(&r)
+		if rec == nil && w.damaged[r.Address] == nil {
+			g.Resources = append(g.Resources, r)
+			continue
+		}
+		entries[r.Address] = rec
+		g.Reads = append(g.Reads, Read{Address: r.Address, Kind: r.Kind, Settings: r.Settings, Source: r.Source})
+	}
+	inner := &work{
+		e: w.e, o: w.o, graph: g, stage: w.stage, store: w.store, snap: w.snap, fresh: true, lost: true,
+		records: map[string]*state.Entry{}, moved: map[string]string{}, attrNames: w.attrNames, specs: w.specs, redact: w.redact,
+		secrets: w.secrets, accesses: w.accesses, listings: w.listings, gate: w.gate, peers: w.peers,
+	}
+	inner.slots.Hold(w.records)
+	inner.owners.Hold(w.records)
+	return &search{on: w, w: inner, entries: entries, failed: map[string]error{}, found: map[string]*state.Entry{}}
+}
+
+// entryOf finds the entry that has the object of a declaration: at its address, or at one that it was renamed from.
+func (w *work) entryOf(r *Resource) *state.Entry {
+	for _, addr := range append([]string{r.Address}, r.Options.RenamedFrom...) {
+		if rec := w.records[addr]; rec.Live() != nil || rec.Candidate() != nil {
+			return rec
+		}
+	}
+	return nil
+}
+
+// index indexes the graph without what is wrong in it, which is named: the rest is looked for all the same.
+func (s *search) index(ctx context.Context) {
+	w := s.w
+	for err := w.index(ctx); err != nil; err = w.index(ctx) {
+		wrong := map[string]error{}
+		if bad, ok := errors.AsType[*GraphError](err); ok {
+			for _, p := range bad.Problems {
+				wrong[p.Address] = p.Err
+			}
+		}
+		if !s.leaveOut(wrong) { // it is wrong as a whole
+			for _, r := range w.graph.Resources {
+				s.failed[r.Address] = err
+			}
+			w.graph.Resources, w.graph.Reads = nil, nil
+		}
+		w.declared, w.reads, w.sorted = nil, nil, nil
+	}
+	for _, n := range w.declared {
+		n.rec = s.on.records[n.addr] // what is left of it is on its way out
+		n.access = w.reach(ctx, n.spec.Type, n.decl.Settings)
+		n.err = n.access.err
+	}
+	for _, n := range w.reads {
+		s.read(ctx, n)
+	}
+}
+
+// leaveOut takes what is wrong out of the graph. It reports whether there was anything of it.
+func (s *search) leaveOut(wrong map[string]error) bool {
+	g, before := s.w.graph, len(s.w.graph.Resources)+len(s.w.graph.Reads)
+	g.Reads = slices.DeleteFunc(g.Reads, func(r Read) bool { return wrong[r.Address] != nil })
+	g.Resources = slices.DeleteFunc(g.Resources, func(r Resource) bool {
+		if wrong[r.Address] != nil {
+			s.failed[r.Address] = wrong[r.Address]
+		}
+		return wrong[r.Address] != nil
+	})
+	for i := range g.Resources {
+		o := &g.Resources[i].Options
+		o.DependsOn = slices.DeleteFunc(slices.Clone(o.DependsOn), func(a string) bool { return wrong[a] != nil })
+	}
+	return len(g.Resources)+len(g.Reads) < before
+}
+
+// read gives a node that others refer to its attributes: as state has them, or as they are where nobody owns it.
+func (s *search) read(ctx context.Context, n *node) {
+	if rec, has := s.entries[n.addr]; has {
+		for _, g := range []*state.Generation{rec.Candidate(), rec.Live()} {
+			if g != nil {
+				n.attrs = g.Attributes
+			}
+		}
+		return
+	}
+	if !slices.ContainsFunc(s.w.declared, func(user *node) bool { return slices.Contains(user.needs, n.addr) }) {
+		return
+	}
+	var look reconcile.Look
+	var err error
+	if n.access = s.w.reach(ctx, n.spec.Type, n.read.Settings); n.access.err == nil {
+		look, err = s.w.lookRead(ctx, n)
+	}
+	if n.attrs, err = look.Attrs, errors.Join(n.access.err, err); err != nil {
+		s.failed[n.addr] = err
+	}
+}
+
+// discover asks every location that the program or state names for the owner tags of the stage. What an entry has, and what
+// was retained, is left out.
+func (s *search) discover(ctx context.Context, program *Graph) {
+	var ways []*access
+	add := func(a *access) {
+		if a.err == nil && !slices.Contains(ways, a.reached()) {
+			ways = append(ways, a.reached())
+		}
+	}
+	for i := range program.Resources {
+		add(s.w.reach(ctx, program.Resources[i].Kind, program.Resources[i].Settings))
+	}
+	for _, addr := range slices.Sorted(maps.Keys(s.on.records)) {
+		n := &node{addr: addr, rec: s.on.records[addr]}
+		for _, g := range n.rec.Generations {
+			if a, err := s.w.accessOf(ctx, n, g); err == nil {
+				add(a)
+			}
+		}
+	}
+	places := map[reconcile.Place]bool{}
+	w := s.w
+	for _, a := range ways {
+		if places[a.place] {
+			continue
+		}
+		places[a.place] = true
+		things, err := w.marks(ctx, []*access{a})
+		if err != nil {
+			s.failed[a.place.String()] = err
+		}
+		for _, f := range things {
+			if !f.Mark.Retained && w.owners.By(state.Object{Kind: f.Kind, Location: f.access.place, Identity: f.Identity}, "") == "" {
+				w.discovered = append(w.discovered, f)
+			}
+		}
+	}
+	w.byAddress, w.byIdentity = map[string][]*found{}, map[string]*found{}
+	for i := range w.discovered {
+		d := &w.discovered[i]
+		w.byAddress[d.Mark.Address] = append(w.byAddress[d.Mark.Address], d)
+		w.byIdentity[d.Identity] = d
+	}
+}
+
+// declared looks for what the program declares, upstreams first, and makes entries of what is ours.
+func (s *search) declared(ctx context.Context) {
+	for _, level := range s.w.levels() {
+		parallel(len(level), lookers, func(i int) { s.w.lookAt(ctx, level[i]) })
+		for _, n := range level {
+			switch {
+			case n.err != nil:
+				s.failed[n.addr] = n.err
+			case n.spec.Recorded:
+				s.w.compute(ctx, n)
+			case !n.look.Absent && adopt.Judge(s.w.evidence(n, n.job, n.look, nil)).Verdict == adopt.Ours:
+				n.attrs = n.look.Attrs
+				rec := s.w.recovered(n)
+				rec.Needs = s.needs(n)
+				s.found[n.addr] = rec
+			}
+		}
+	}
+}
+
+// needs are the addresses of the entries that a found resource needs, by the program.
+func (s *search) needs(n *node) []string {
+	var needs []string
+	for _, a := range n.needs {
+		switch rec := s.entries[a]; {
+		case a == n.addr:
+		case rec != nil:
+			needs = append(needs, rec.Address)
+		case s.found[a] != nil:
+			needs = append(needs, a)
+		}
+	}
+	slices.Sort(needs)
+	return slices.Compact(needs)
+}
+
+// users gives the entries of resources that need a found one by the program that need too: it may have come after what
+// state knows. A circle is left open.
+func (s *search) users(program *Graph) {
+	for i := range program.Resources {
+		r := &program.Resources[i]
+		rec := s.entries[r.Address]
+		if rec == nil {
+			continue
+		}
+		needs := slices.Clone(r.Options.DependsOn)
+		if t, err := token.Parse(r.Props); err == nil {
+			for _, u := range t.Refs() {
+				needs = append(needs, u.Ref.Address)
+			}
+		}
+		for _, a := range needs {
+			if s.found[a] == nil || slices.Contains(rec.Needs, a) || s.reaches(a, rec.Address, map[string]bool{}) {
+				continue
+			}
+			rec = rec.Clone()
+			rec.Needs, rec.Found = append(slices.Clone(rec.Needs), a), true
+			slices.Sort(rec.Needs)
+			s.entries[r.Address], s.on.records[rec.Address] = rec, rec
+		}
+	}
+}
+
+// reaches reports that one entry needs another, at once or through others.
+func (s *search) reaches(from, to string, visited map[string]bool) bool {
+	rec := cmp.Or(s.found[from], s.on.records[from])
+	if from == to || rec == nil || visited[from] {
+		return from == to
+	}
+	visited[from] = true
+	return slices.ContainsFunc(rec.Needs, func(a string) bool { return s.reaches(a, to, visited) })
+}
+
+// rest makes entries of what owner tags show and nothing declared explains. What another store has tagged is refused, unless
+// it may be taken over.
+func (s *search) rest(ctx context.Context) {
+	w := s.on
+	known := map[state.Object]bool{}
+	for _, rec := range s.found {
+		for _, g := range rec.Generations {
+			known[g.Object()] = true
+		}
+	}
+	scan := &scanning{w: s.w}
+	all := map[string][]*found{}
+	for i := range s.w.discovered {
+		d := &s.w.discovered[i]
+		if known[state.Object{Kind: d.Kind, Location: d.access.place, Identity: d.Identity}] {
+			continue
+		}
+		if _, ok := w.e.Catalog.Kind(d.Kind); ok {
+			t, there := s.w.orphan(ctx, scan, d)
+			if !there || t.Standing != StandingOurs {
+				continue // deleted or retained since, or somebody else's
+			}
+			d.Mark = t.Owner
+		} else if w.records[d.Mark.Address].HasIdentity(d.Identity) {
+			continue // a listing may call the object of an entry by the kind of another program
+		}
+		all[d.Mark.Address] = append(all[d.Mark.Address], d)
+	}
+	for _, addr := range slices.Sorted(maps.Keys(all)) {
+		rec := w.records[addr]
+		if rec == nil {
+			w.records[addr] = foundEntry(addr, all[addr], w.findsOwn())
+			continue
+		}
+		rec = rec.Clone()
+		rec.Found = true
+		for _, d := range all[addr] {
+			g := foundGeneration(rec, d, w.findsOwn())
+			g.State, g.Retain = statestore.Condemned, rec.Options.Retain
+			rec.Generations = append(rec.Generations, g)
+		}
+		w.records[addr] = rec
+	}
+	for _, addr := range slices.Sorted(maps.Keys(w.records)) {
+		for _, g := range w.records[addr].Condemned() {
+			d := s.w.byIdentity[g.Identity]
+			if d != nil && d.Mark.Store != "" && d.Mark.Store != w.store && !w.o.TakeOver {
+				w.refusals = append(w.refusals, Problem{Address: addr, Err: otherStore(g.Kind, g.Identity)})
+			}
+		}
+	}
+}
+
+// missed are the lines of what could not be looked for: a destroy that has such lines is not complete. What was found by its
+// owner tag was not missed.
+func (s *search) missed() []Planned {
+	var lines []Planned
+	for _, addr := range slices.Sorted(maps.Keys(s.failed)) {
+		if s.on.records[addr] != nil {
+			continue
+		}
+		err := s.failed[addr]
+		line := Planned{
+			Address: addr, Action: Blocked, Problem: s.on.redact.Text("it could not be looked for: " + err.Error()),
+			Hint: s.on.redact.Text(strings.Join(reconcile.Hints(err), "; ")), Confined: true,
+		}
+		if n := s.w.nodes[addr]; n != nil && n.spec != nil {
+			line.Kind, line.Source = n.spec.Type, n.source()
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
