@@ -50,12 +50,7 @@ func (w *work) classify(ctx context.Context, n *node) {
 	if g != nil {
 		n.plan.Generation = g.Number
 	}
-	for name, a := range n.assets {
-		if n.plan.Assets == nil {
-			n.plan.Assets = map[string]string{}
-		}
-		n.plan.Assets[name] = a.Digest
-	}
+	n.plan.Assets = n.plannedAssets()
 	switch {
 	case n.look.Absent && n.was != nil:
 		w.classifyVanished(n)
@@ -67,6 +62,11 @@ func (w *work) classify(ctx context.Context, n *node) {
 		w.classifyLive(n)
 	}
 	w.request(n)
+	if n.buildsItself() && n.files == filesKnown && isPending(n.plan) {
+		n.files, n.assets, n.current = filesLater, nil, false // its own hook runs before it, and may write them anew
+		w.classify(ctx, n)
+		return
+	}
 	if n.was == nil {
 		w.holdBack(n)
 	} else {
@@ -119,7 +119,7 @@ func (w *work) compare(ctx context.Context, n *node) error {
 		w.lookAt(ctx, n)
 		return n.err
 	}
-	if n.current || len(n.uses) == 0 || n.replacedWhole() {
+	if n.current || len(n.uses) == 0 && n.files == filesKnown || n.replacedWhole() {
 		n.current = false
 		return nil
 	}
@@ -183,6 +183,7 @@ func (w *work) showProps(n *node) {
 	leaves(n.job.Props, func(p tree.Path, v any) {
 		r := Reason{Path: p, Want: v, Source: ByProgram}
 		r.Unknown = within(n.job.Unknown, p)
+		r.Note = n.filesNote(p)
 		if within(n.job.Secret, p) || slices.ContainsFunc(n.spec.SecretProps, func(s tree.Path) bool { return p.Within(s) }) {
 			r.Secret, r.Want = true, reconcile.Mask
 		}
@@ -306,6 +307,9 @@ func (w *work) reason(n *node, s reconcile.Step) Reason {
 	r := Reason{
 		Path: s.Path, Have: s.Have, Want: s.Want, Replaces: s.Replaces, Unknown: s.Unknown, Secret: s.Secret, Call: s.Call,
 		Note: s.Note, Source: ByProgram,
+	}
+	if s.Unknown && s.Note == "" {
+		r.Note = n.filesNote(s.Path)
 	}
 	if (w.everSecret(n, s.Path) || within(n.job.Secret, s.Path)) && !s.Secret {
 		r.Secret, r.Have, r.Want = true, maskOf(r.Have), maskOf(r.Want)

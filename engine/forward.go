@@ -104,6 +104,11 @@ func (r *run) order(makes, drops map[*node]*task) {
 		for _, up := range n.ups {
 			makes[up].before(t, n.atBirth(up))
 		}
+		if n.files == filesLater { // also behind what needs nothing itself, and so has no task to wait for
+			for _, writer := range n.writers(func(up *node) bool { return makes[up] != nil }) {
+				makes[writer].before(t, false)
+			}
+		}
 		drops[n].before(t, false)
 	}
 	below := r.below(drops)

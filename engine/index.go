@@ -65,6 +65,7 @@ type node struct {
 	// slot of the name by which a find was made.
 	slot   int
 	assets map[string]reconcile.Asset
+	files  filesKnowledge
 	plan   *Planned
 
 	// changed are the paths that its work set; carried are the values of ignored paths for a new thing.

@@ -67,7 +67,9 @@ func (w *work) declaredJob(ctx context.Context, n *node, t target) (*reconcile.J
 		n.takeAlong(job)
 		job.Timeouts.Update = cmp.Or(o.Timeouts.Create, n.spec.Timeouts.Create) // going on with a creation is no update
 	}
-	job.Assets = n.assets
+	if job.Assets = n.assets; n.files == filesLater {
+		job.Unknown = n.unknownFiles(job)
+	}
 	job.Ignore, job.ReplaceOn, job.Force = o.IgnoreChanges, o.ReplaceOn, w.o.Force
 	if n.was != nil {
 		job.Ignore = slices.Concat(o.IgnoreChanges, n.was.aside)

@@ -45,7 +45,7 @@ func (r *run) make(ctx context.Context, n *node) (bool, error) {
 
 // buildLate prepares what had to wait for values.
 func (r *run) buildLate(ctx context.Context, n *node) error {
-	if !n.spec.Prepares || len(n.uses) == 0 {
+	if !n.spec.Prepares || len(n.uses) == 0 && n.files == filesKnown {
 		return nil
 	}
 	resolved, err := r.w.resolve(ctx, n.props)
@@ -57,7 +57,10 @@ func (r *run) buildLate(ctx context.Context, n *node) error {
 	if err := r.w.prepareOne(ctx, n, job); err != nil {
 		return fmt.Errorf("prepare: %w", err)
 	}
-	n.assets = job.Assets
+	if name := changedAsset(n.plan.Assets, job.Assets); name != "" && r.w.o.Dev == nil {
+		return reconcile.WithHint(fmt.Errorf("%w: the files of %s are other ones", plan.ErrChanged, name), "plan again")
+	}
+	n.assets, n.files = job.Assets, filesKnown
 	return nil
 }
 

@@ -93,9 +93,10 @@ func regionHint(err error, have *access) error {
 // prepare builds and hashes what props point at, in parallel, before anything is looked at. One that cannot be
 // built blocks its resource only.
 func (w *work) prepare(ctx context.Context) {
+	w.awaitFiles()
 	var building []*node
 	for _, n := range w.declared {
-		if !n.spec.Prepares || w.sleeps(n) {
+		if !n.spec.Prepares || w.sleeps(n) || n.files != filesKnown {
 			continue
 		}
 		if assets, ok := w.prepared(n); ok {
@@ -104,14 +105,22 @@ func (w *work) prepare(ctx context.Context) {
 		}
 		building = append(building, n)
 	}
-	parallel(len(building), 4, func(i int) {
-		n := building[i]
+	w.prepareAll(ctx, building)
+}
+
+// prepareAll prepares several nodes. Files that a node's own hook is to write may be missing.
+func (w *work) prepareAll(ctx context.Context, nodes []*node) {
+	parallel(len(nodes), 4, func(i int) {
+		n := nodes[i]
 		job := &reconcile.Job{Address: n.addr, Props: n.declaredProps(), Dir: w.graph.Dir}
-		if err := w.prepareOne(ctx, n, job); err != nil {
-			n.err = fmt.Errorf("prepare: %w", err)
-			return
+		switch err := w.prepareOne(ctx, n, job); {
+		case err == nil:
+			n.assets, n.files = job.Assets, filesKnown
+		case n.buildsItself():
+			n.files = filesLater
+		default:
+			n.err = n.unprepared(err)
 		}
-		n.assets = job.Assets
 	})
 }
 
@@ -120,7 +129,7 @@ func (w *work) prepare(ctx context.Context) {
 func (w *work) lookAhead(ctx context.Context) {
 	var ahead []*node
 	for _, n := range w.declared {
-		if n.err != nil || n.spec.Recorded || !w.isSelected(n) {
+		if n.err != nil || n.spec.Recorded || !w.isSelected(n) || n.files != filesKnown {
 			continue
 		}
 		if g := n.present(); len(n.uses) == 0 || g != nil && !g.Begun() && (g.Identity != "" || known(g.Name)) {

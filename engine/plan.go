@@ -160,6 +160,7 @@ func (w *work) decide(ctx context.Context) {
 func (w *work) decideLevels(ctx context.Context, levels [][]*node) {
 	for _, level := range levels {
 		w.widenLevel(ctx, level)
+		w.prepareLevel(ctx, level)
 		var late []*node
 		for _, n := range level {
 			if !n.looked && n.err == nil && w.isSelected(n) && !w.sleeps(n) && n.blockedBy() == nil {

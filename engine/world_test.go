@@ -427,6 +427,7 @@ func (w *world) kindOf(o sort) *reconcile.Kind[thingProps, thing, thingAttrs] {
 		w.everywhere(k)
 	}
 	if o.prepare != nil {
+		k.Files = []tree.Path{"shape"}
 		k.Prepare = func(_ context.Context, _ reconcile.Workspace, want thingProps) (map[string]reconcile.Asset, error) {
 			digest, err := o.prepare(want)
 			return map[string]reconcile.Asset{"code": {Digest: digest}}, err

@@ -68,6 +68,9 @@ func (e *erased[P, L, A]) Validate() error {
 			return fmt.Errorf("MovedBy names %q, which is not in Moves", name)
 		}
 	}
+	if (e.k.Prepare == nil) != (len(e.k.Files) == 0) {
+		return errors.New("Prepare reads the files that Files names, and is there when that is")
+	}
 	if e.k.InDev && !e.k.Recorded {
 		return errors.New("a kind that lives in dev alone is a recorded one")
 	}
@@ -83,8 +86,8 @@ func (e *erased[P, L, A]) describe() *Spec {
 		Type: e.k.Type, Doc: e.k.Doc,
 		Moves: tags.Moves, MovedBy: tags.MovedBy, Once: tags.Once, AtBirth: tags.AtBirth, Late: tags.Late, NeedsSettled: tags.NeedsSettled,
 		Recorded: e.k.Recorded, Rerun: e.k.Rerun, Same: e.k.Same, ByParent: e.k.ByParent, Tidies: e.k.Tidies,
-		Retained: e.k.Retained,
-		Marked:   e.k.Owner != nil, Lists: e.k.List != nil, Bulk: e.k.ObserveMany != nil, Logs: e.k.Logs != nil,
+		Retained: e.k.Retained, Files: e.k.Files, FilesAt: e.k.FilesAt, WritesFiles: e.k.WritesFiles,
+		Marked: e.k.Owner != nil, Lists: e.k.List != nil, Bulk: e.k.ObserveMany != nil, Logs: e.k.Logs != nil,
 		Named: e.k.Naming != nil || e.k.Given != nil, Prepares: e.k.Prepare != nil,
 		Visibility: e.k.Visibility, Timeouts: e.k.Timeouts, Calls: e.k.Calls, Permissions: e.k.Permissions,
 		SecretProps: e.secretProps, SecretAttrs: e.secretAttrs, DeleteFirst: e.k.DeleteFirst, Home: e.k.Home, InDev: e.k.InDev, Stands: e.k.Stands,

@@ -44,6 +44,9 @@ type Spec struct {
 	Moves, Once, AtBirth     []string
 	MovedBy                  map[string][]tree.Path
 	Late, NeedsSettled       []tree.Path
+	Files                    []tree.Path
+	FilesAt                  []tree.Path
+	WritesFiles              bool
 	Recorded, Rerun, Same    bool
 	ByParent, Tidies         bool
 	Retained                 bool

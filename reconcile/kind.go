@@ -55,6 +55,14 @@ type Kind[P, L, A any] struct {
 	// What it returns is at hand as Site.Assets and Diff.Asset. Builds are reproducible.
 	Prepare func(ctx context.Context, work Workspace, want P) (map[string]Asset, error)
 
+	// Files are the props that name files and folders which Prepare reads. They are known only later while something that
+	// comes before may still write them.
+	Files []tree.Path
+	// FilesAt are the paths at which Compare states what differs in those files, where they are none of Files.
+	FilesAt []tree.Path
+	// WritesFiles says that creating or changing one may write files of this machine, which other resources are prepared of.
+	WritesFiles bool
+
 	// Moves are the attributes that an in-place update may change; all others never do.
 	Moves []string
 	// MovedBy are the props whose change may move an attribute of Moves, by its name: an update that changes none of them

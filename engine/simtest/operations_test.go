@@ -21,8 +21,8 @@ type operations struct {
 // operation is one line of a step.
 type operation struct{ Verb, Path string }
 
-// announcements reads what the text of a plan announces, by address, former address and identity.
-func announcements(doc []byte) (map[string]*operations, error) {
+// readAnnouncements reads what the text of a plan announces, by address, former address and identity.
+func readAnnouncements(doc []byte) (map[string]*operations, error) {
 	var plan struct {
 		Actions []struct {
 			Address, Action, From, Identity string
@@ -58,7 +58,7 @@ func announcements(doc []byte) (map[string]*operations, error) {
 
 // unannounced are the effects that the text of a plan does not announce.
 func unannounced(doc []byte, effects []simtest.Effect) []string {
-	said, err := announcements(doc)
+	said, err := readAnnouncements(doc)
 	if err != nil {
 		return []string{err.Error()}
 	}

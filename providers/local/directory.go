@@ -65,17 +65,20 @@ var directoryKind = &reconcile.Kind[DirectoryProps, liveDirectory, Directory]{
 	Attrs: func(l liveDirectory) Directory {
 		return Directory{Path: l.path, Digest: l.digest, Files: slices.Sorted(maps.Keys(l.there))}
 	},
-	Delete:   deleteDirectory,
-	Identity: func(a Directory) string { return a.Path },
-	Given:    func(want DirectoryProps) string { return cleaned(want.Path) },
-	Check:    checkDirectory,
-	Prepare:  prepareDirectory,
-	Moves:    []string{"digest", "files"},
-	Late:     []tree.Path{"files.*"},
-	Same:     true,
-	Tidies:   true,
-	Source:   source,
-	Calls:    []string{"local.ReadFolder", "local.CreateFolder", "local.CreateFile", "local.WriteFile", "local.RemoveFile", "local.RemoveFolder"},
+	Delete:      deleteDirectory,
+	Identity:    func(a Directory) string { return a.Path },
+	Given:       func(want DirectoryProps) string { return cleaned(want.Path) },
+	Check:       checkDirectory,
+	Prepare:     prepareDirectory,
+	Moves:       []string{"digest", "files"},
+	Late:        []tree.Path{"files.*"},
+	Same:        true,
+	Tidies:      true,
+	Source:      source,
+	Calls:       []string{"local.ReadFolder", "local.CreateFolder", "local.CreateFile", "local.WriteFile", "local.RemoveFile", "local.RemoveFolder"},
+	Files:       []tree.Path{"source"},
+	FilesAt:     []tree.Path{"files"},
+	WritesFiles: true,
 }
 
 func checkDirectory(want DirectoryProps) error {
@@ -276,8 +279,12 @@ func createDirectory(ctx context.Context, site reconcile.Site[DirectoryProps, Di
 func compareDirectory(d *reconcile.Diff[liveDirectory], want DirectoryProps, live liveDirectory) {
 	reconcile.Fixed(d, "path", cleaned(want.Path), live.path)
 	entries, known := wanted(want, d.Assets())
-	if !known {
-		reconcile.Value(d, "source", want.Source, "", &reconcile.Operation[liveDirectory]{Name: "WriteFile", Do: notKnown})
+	if !known { // of the files that are there any may differ, and others may come
+		write := &reconcile.Operation[liveDirectory]{Name: "WriteFile", Do: notKnown}
+		for _, name := range slices.Sorted(maps.Keys(live.there)) {
+			reconcile.Value(d, tree.Path("files").Key(name), any(want.Source), live.there[name].shown(entry{body: body{asset: &reconcile.Asset{}}, executable: live.there[name].executable}), write)
+		}
+		reconcile.Value(d, "files", want.Source, "", write)
 		return
 	}
 	files := tree.Path("files")

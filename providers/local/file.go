@@ -66,15 +66,17 @@ var fileKind = &reconcile.Kind[FileProps, liveFile, File]{
 		want.Mode = new(modeText(want.Mode))
 		return want
 	},
-	Check:   checkFile,
-	Prepare: prepareFile,
-	Moves:   []string{"digest"},
-	Late:    []tree.Path{"content"},
-	Same:    true,
-	Tidies:  true,
-	AtBirth: []string{"path", "digest"},
-	Source:  source,
-	Calls:   []string{"local.ReadFile", "local.CreateFile", "local.WriteFile", "local.SetMode", "local.RemoveFile"},
+	Check:       checkFile,
+	Prepare:     prepareFile,
+	Files:       []tree.Path{"source"},
+	Moves:       []string{"digest"},
+	Late:        []tree.Path{"content"},
+	Same:        true,
+	Tidies:      true,
+	WritesFiles: true,
+	AtBirth:     []string{"path", "digest"},
+	Source:      source,
+	Calls:       []string{"local.ReadFile", "local.CreateFile", "local.WriteFile", "local.SetMode", "local.RemoveFile"},
 }
 
 // modeText is a mode in its one form: four octal digits. References stay.

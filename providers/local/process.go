@@ -96,6 +96,7 @@ var processKind = &reconcile.Kind[ProcessProps, liveProcess, Process]{
 	Defaults: defaultProcess,
 	Check:    checkProcess,
 	Prepare:  prepareProcess,
+	Files:    []tree.Path{"inputs"},
 	Moves:    []string{"pid", "startTime", "port", "url", "log", "inputs"},
 	MaskLive: []tree.Path{"env"},
 	Recorded: true,

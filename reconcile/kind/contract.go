@@ -91,6 +91,11 @@ type Kind[P, L, A any] struct {
 	Bulk func(context.Context, []Site[P, A]) ([]Observed[L], error)
 	// Prepare builds or hashes what the props point at, before anything is observed.
 	Prepare func(context.Context, Workspace, P) (map[string]Asset, error)
+	// Files are the props that name the files and folders which Prepare reads. They are known only later while something
+	// that comes before may still write them.
+	Files []tree.Path
+	// WritesFiles says that creating or changing one may write files of this machine, which other resources are prepared of.
+	WritesFiles bool
 	// Logs are the lines that the object wrote.
 	Logs func(context.Context, Site[P, A], LogQuery) iter.Seq2[LogLine, error]
 	// EventuallyVisible bounds how long a read may not show a write. 0: reads are consistent.

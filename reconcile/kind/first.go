@@ -19,7 +19,7 @@ var errStillThere = errors.New("it still exists")
 // Validate reports. It is deleted when the runner takes the second edition.
 func (k Kind[P, L, A]) First() *reconcile.Kind[P, L, A] {
 	first := &reconcile.Kind[P, L, A]{
-		Type: k.Type, Doc: k.Doc, Attrs: k.Attributes, Identity: k.Identity, Prepare: k.Prepare, List: k.List,
+		Type: k.Type, Doc: k.Doc, Attrs: k.Attributes, Identity: k.Identity, Prepare: k.Prepare, Files: k.Files, WritesFiles: k.WritesFiles, List: k.List,
 		Visibility: k.EventuallyVisible, DeleteFirst: k.DeleteFirst, Tidies: k.CleansUp, Home: k.Global, Timeouts: k.Timeouts,
 		Source: k.API.Source, Calls: k.API.Calls, Permissions: k.API.Permissions, Tags: sync.OnceValues(k.tags),
 		Observe:  func(ctx context.Context, s reconcile.Site[P, A]) (L, error) { return k.Observe(ctx, SiteOf(s)) },

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // StateLifetime is where the objects of a [StateKind] live. Those of a [Kind] live in the cloud.
@@ -39,11 +40,13 @@ type StateKind[P, A any] struct {
 	Compare func(d *Diff[Kept[P, A]], want P, live Kept[P, A])
 	Default func(P) P
 	Check   func(P) error
-	// Prepare, Logs, Timeouts and API are those of [Kind].
-	Prepare  func(context.Context, Workspace, P) (map[string]Asset, error)
-	Logs     func(context.Context, Site[P, A], LogQuery) iter.Seq2[LogLine, error]
-	Timeouts Timeouts
-	API      API
+	// Prepare, Files, WritesFiles, Logs, Timeouts and API are those of [Kind].
+	Prepare     func(context.Context, Workspace, P) (map[string]Asset, error)
+	Files       []tree.Path
+	WritesFiles bool
+	Logs        func(context.Context, Site[P, A], LogQuery) iter.Seq2[LogLine, error]
+	Timeouts    Timeouts
+	API         API
 }
 
 // Kept is what state has of an object of a [StateKind].
@@ -56,7 +59,7 @@ type Kept[P, A any] struct {
 func (k StateKind[P, A]) First() *reconcile.Kind[P, Kept[P, A], A] {
 	first := &reconcile.Kind[P, Kept[P, A], A]{
 		Type: k.Type, Doc: k.Doc, Recorded: true, Rerun: k.Lifetime != InState, InDev: k.Lifetime == InDev,
-		Stands: k.LocalVariantOf, Source: k.API.Source, Calls: k.API.Calls, Permissions: k.API.Permissions, Prepare: k.Prepare,
+		Stands: k.LocalVariantOf, Source: k.API.Source, Calls: k.API.Calls, Permissions: k.API.Permissions, Prepare: k.Prepare, Files: k.Files, WritesFiles: k.WritesFiles,
 		Timeouts: k.Timeouts, Tags: sync.OnceValues(k.tags),
 		Defaults: func(p P) P { return defaults(k.Props, k.Default, p) },
 		Check:    k.check,

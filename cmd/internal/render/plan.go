@@ -156,7 +156,7 @@ func apart(all []engine.Reason, r engine.Reason) []engine.Reason {
 		}
 		inner := r
 		inner.Path, inner.Have, inner.Want = at, have, want
-		inner.Unknown = r.Unknown && waitsFor(want) != ""
+		inner.Unknown = r.Unknown && (waitsFor(want) != "" || r.Note != "")
 		all = apart(all, inner)
 	}
 	switch want := r.Want.(type) {
@@ -192,6 +192,8 @@ func (s Style) reason(w io.Writer, a engine.Planned, r engine.Reason, width int)
 		note := "known later"
 		if on := waitsFor(r.Want); on != "" {
 			note = "known after " + on
+		} else if r.Note != "" {
+			note, r.Note = r.Note, ""
 		}
 		notes = append(notes, note)
 	}

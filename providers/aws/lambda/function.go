@@ -66,6 +66,7 @@ var functionKind = &reconcile.Kind[FunctionProps, liveFunction, Function]{
 	Defaults: functionDefaults,
 	Check:    checkFunction,
 	Prepare:  prepareCode,
+	Files:    []tree.Path{"code.go", "code.directory", "code.zip", "code.bundle"},
 	Late:     []tree.Path{"env.*", "async", "deadLetter", "url.cors.allowOrigins"},
 	AtBirth:  []string{"arn", "name", "role", "logGroup"},
 	Moves:    []string{"role", "url", "logGroup", "codeDigest"},

@@ -18,6 +18,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // mostBytes is what S3 takes in one upload.
@@ -46,6 +47,7 @@ var objectKind = &reconcile.Kind[ObjectProps, liveObject, Object]{
 	Defaults: objectDefaults,
 	Check:    checkObject,
 	Prepare:  prepareObject,
+	Files:    []tree.Path{"source"},
 	AtBirth:  []string{"bucket", "key", "arn", "url"},
 	Moves:    []string{"eTag", "versionId"},
 

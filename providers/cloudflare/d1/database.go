@@ -13,6 +13,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // ID is the identity of a database, by which Workers are bound to it.
@@ -82,6 +83,7 @@ var databaseKind = kind.Kind[DatabaseProps, liveDatabase, Database]{
 	},
 	HoldsData: &kind.HoldsData[DatabaseProps, liveDatabase]{Now: func(live liveDatabase) bool { return live.tables > 0 }},
 	Prepare:   prepareMigrations,
+	Files:     []tree.Path{"migrations"},
 	List: func(ctx context.Context, scope kind.ListScope) ([]kind.Found, error) {
 		return cloudflare.FoundIn(scope, databases(ctx, scope.Cloud, scope.Place, scope.Prefix), func(db sdk.DatabaseListResponse) kind.Found {
 			return kind.Found{Kind: databaseType, Identity: db.UUID, Name: db.Name}

@@ -29,7 +29,7 @@ type localSite = reconcile.Site[DatabaseProps, Database]
 // localDatabase has the same migrations, noted in the same tables, done one by one when they come.
 var localDatabase = &reconcile.Kind[DatabaseProps, liveHere, Database]{
 	Type: here.Type(databaseType), Stands: databaseType, Doc: "A database on this machine, with its migrations.", Recorded: true, Rerun: true, Source: source,
-	Check: databaseKind.Check, Defaults: databaseKind.Defaults, Prepare: prepareMigrations, Tags: here.NoTags,
+	Check: databaseKind.Check, Defaults: databaseKind.Defaults, Prepare: prepareMigrations, Files: databaseKind.Files, Tags: here.NoTags,
 	Observe: func(ctx context.Context, site localSite) (live liveHere, err error) {
 		if live.Live, err = here.Recorded(site, databaseKind.Defaults); err != nil || site.Dev == nil || live.Had.Migrations == "" && site.Want.Migrations == "" {
 			return live, err

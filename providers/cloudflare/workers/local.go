@@ -68,6 +68,7 @@ var localWorker = &reconcile.Kind[WorkerProps, liveHere, Worker]{
 	Defaults: workerDefaults,
 	Check:    checkWorker,
 	Prepare:  prepareWorker,
+	Files:    workerKind.Files,
 	Source:   source,
 	Moves:    []string{"url", "etag", "versionId", "routeZones"},
 	Late:     workerKind.Late,

@@ -40,6 +40,7 @@ var workerKind = &reconcile.Kind[WorkerProps, liveWorker, Worker]{
 	Defaults:  workerDefaults,
 	Check:     checkWorker,
 	Prepare:   prepareWorker,
+	Files:     []tree.Path{"code.bundle", "code.directory", "assets.directory"},
 	AtBirth:   []string{"name"},
 	Moves:     []string{"url", "etag", "versionId", "routeZones"},
 	MovedBy:   map[string][]tree.Path{"url": {"workersDev"}, "routeZones": {"routes"}, "etag": {"code"}},
