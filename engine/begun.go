@@ -70,6 +70,11 @@ func (w *work) neverBegan(g *state.Generation) bool {
 // node is left without a candidate.
 func (w *work) lookBegun(ctx context.Context, n *node) error {
 	g := n.rec.Candidate()
+	if g.StateOnly && g.Begun() && g.Kind != n.spec.Type {
+		n.rec = n.rec.Clone() // a command that was begun is undone, and the plan announces it
+		n.rec.Candidate().State = statestore.Condemned
+		return nil
+	}
 	if w.neverBegan(g) {
 		if n.replacedWhole() {
 			n.rec = n.rec.Clone()
