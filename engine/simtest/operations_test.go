@@ -18,8 +18,11 @@ type operations struct {
 	steps      []operation
 }
 
-// operation is one line of a step.
-type operation struct{ Verb, Path string }
+// operation is one line of a step. Affects are paths that its call may change beside its own, and that are then set again.
+type operation struct {
+	Verb, Path string
+	Affects    []string
+}
 
 // readAnnouncements reads what the text of a plan announces, by address, former address and identity.
 func readAnnouncements(doc []byte) (map[string]*operations, error) {
@@ -107,7 +110,7 @@ func (op operation) allows(e simtest.Effect) bool {
 	}
 	switch op.Verb {
 	case "set", "unset":
-		return op.Path == "" || firstOf(op.Path) == e.Path
+		return op.Path == "" || firstOf(op.Path) == e.Path || slices.Contains(op.Affects, e.Path)
 	case "retag", "release", "take":
 		return e.Path == "tags"
 	}
