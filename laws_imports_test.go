@@ -31,6 +31,27 @@ var (
 	providerTest = []string{"reconcile", "statestore", "adopt", "asset", "engine", ".", "providers/*"}
 )
 
+// inner are the arrows between the packages of one layer. A package that is listed imports of ours only what it lists, each
+// as a package, and never what it must not: cmd/render shows documents, and what does I/O in the engine or a store takes
+// a context. A package that is not listed may import all that its layer may.
+var inner = map[string]struct{ ours, never []string }{
+	"cmd/cli": {
+		ours:  []string{"engine", "reconcile", "reconcile/props"},
+		never: []string{"os", "net", "net/http", "os/exec"},
+	},
+	"cmd/render": {
+		ours: []string{
+			"engine", "engine/graph", "engine/plan", "reconcile", "reconcile/props", "reconcile/token", "reconcile/tree",
+			"statestore",
+		},
+		never: []string{"context", "os", "net", "net/http", "os/exec"},
+	},
+	"cmd/internal/watch": {ours: []string{"asset", "reconcile"}},
+}
+
+// only are the packages from elsewhere that one package of ours wraps for all others.
+var only = map[string]string{"github.com/urfave/cli/v2": "cmd/cli"}
+
 // allowed lists the rooms that a file may import from; nil means that the room is none of the house.
 func allowed(s source) []string {
 	room := roomOf(s.dir())
@@ -70,6 +91,7 @@ func importLaw(tree []source) []breach {
 		}
 		for _, imp := range s.ast.Imports {
 			out = append(out, judgeImport(s, imp, may)...)
+			out = append(out, judgeInner(s, imp)...)
 		}
 	}
 	return out
@@ -89,6 +111,24 @@ func judgeImport(s source, imp *ast.ImportSpec, may []string) []breach {
 	if harnessDir(dir) && !s.test() && !s.harness() {
 		return []breach{{s.path, fmt.Sprintf("%s imports %q: only tests and conformance suites may",
 			s.at(imp), full)}}
+	}
+	return nil
+}
+
+// judgeInner holds the arrows inside of a layer, and what is wrapped.
+func judgeInner(s source, imp *ast.ImportSpec) []breach {
+	full := strings.Trim(imp.Path.Value, `"`)
+	if by, wrapped := only[full]; wrapped && s.dir() != by {
+		return []breach{{s.path, fmt.Sprintf("%s imports %q: only %s may, which wraps it", s.at(imp), full, by)}}
+	}
+	arrows, listed := inner[s.dir()]
+	if !listed || s.test() {
+		return nil
+	}
+	dir, ours := strings.CutPrefix(full, module+"/")
+	if ours && !slices.Contains(arrows.ours, dir) || slices.Contains(arrows.never, full) {
+		return []breach{{s.path, fmt.Sprintf("%s imports %q: of ours %s imports only %s, and never %s", s.at(imp), full,
+			s.dir(), strings.Join(arrows.ours, ", "), strings.Join(arrows.never, ", "))}}
 	}
 	return nil
 }

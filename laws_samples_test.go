@@ -69,6 +69,13 @@ func TestImportLaw(t *testing.T) {
 		{"bench to anything", "bench/a.go", ours + "/examples/shop", ""},
 		{"anything to bench", "cmd/a.go", ours + "/bench", "imports"},
 		{"tools to ours", "tools/x/a.go", ours + "/reconcile", "imports"},
+		{"render to documents", "cmd/render/a.go", ours + "/engine/plan", ""},
+		{"render to a store", "cmd/render/a.go", ours + "/statestore/bolt", "of ours cmd/render imports only"},
+		{"render to I/O", "cmd/render/a.go", "context", "never context, os"},
+		{"render test to I/O", "cmd/render/a_test.go", "os", ""},
+		{"command line to command", "cmd/cli/a.go", ours + "/cmd/render", "of ours cmd/cli imports only"},
+		{"what is wrapped", "cmd/a.go", "github.com/urfave/cli/v2", "only cmd/cli may, which wraps it"},
+		{"what wraps it", "cmd/cli/a.go", "github.com/urfave/cli/v2", ""},
 		{"no room", "helpers/a.go", "fmt", "no room of the house"},
 	}
 	for _, tt := range tests {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 )
 
@@ -89,22 +90,15 @@ func (a *app) scan(c *cli.Context) error {
 
 // writeThings prints the YAML of what was chosen.
 func (a *app) writeThings(s *session, found *engine.Scan, wanted []string) error {
-	y := &thingsYAML{graph: s.graph, places: found.Places}
-	for _, t := range found.Things {
-		if t.Props != nil {
-			y.add(t)
-		}
-	}
-	if len(y.chosen) == 0 {
-		return hint(fmt.Errorf("nothing was found as %q", wanted), "`athanor adopt --scan` lists what is there; --kind looks for further kinds")
-	}
-	if a.asJSON {
-		a.json(map[string]any{"things": y.chosen})
-		return nil
-	}
-	text, err := y.text()
-	if err != nil {
+	chosen, text, err := render.ThingsYAML(s.graph, found)
+	switch {
+	case err != nil:
 		return err
+	case len(chosen) == 0:
+		return hint(fmt.Errorf("nothing was found as %q", wanted), "`athanor adopt --scan` lists what is there; --kind looks for further kinds")
+	case a.asJSON:
+		a.json(map[string]any{"things": chosen})
+		return nil
 	}
 	_, err = a.out.Write(text)
 	return err

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
-	"github.com/athanor-dev/athanor/cmd/internal/render"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 

@@ -5,18 +5,14 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
-	"github.com/athanor-dev/athanor/cmd/internal/render"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // apply runs a plan and reports how it went.
@@ -102,91 +98,27 @@ func readLine(r io.Reader) (string, error) {
 	return strings.ToLower(strings.TrimSpace(line)), err
 }
 
-// summaryLine is the last line of --json.
-type summaryLine struct {
-	Time time.Time `json:"time"`
-	Type string    `json:"type"`
-	Run  string    `json:"run,omitempty"`
-	// Stack, Stage and State say what ended how.
-	Stack string `json:"stack"`
-	Stage string `json:"stage"`
-	State string `json:"state"`
-	engine.Summary
-	Calls   engine.Calls `json:"calls"`
-	Commits int          `json:"commits"`
-	// Duration is in seconds.
-	Duration float64        `json:"duration"`
-	Outputs  map[string]any `json:"outputs"`
-	Failures []problem      `json:"failures,omitempty"`
-	// Left is what a repair of drift leaves to the next deploy.
-	Left []engine.Left `json:"left,omitempty"`
-	// InterruptedBy says who ended the run: "ctrl-c", "sigterm", "hangup" or "cancel".
-	InterruptedBy string            `json:"interruptedBy,omitempty"`
-	WaitsFor      map[string]string `json:"waitsFor,omitempty"`
-}
-
 // report prints how a run ended: what somebody must do, counts, outputs.
 func (s *session) report(res *engine.Result, p *engine.Plan) {
-	a, outputs := s.app, maskedOutputs(res)
+	a, outputs := s.app, render.Outputs(res)
 	if a.asJSON {
 		a.json(s.summary(res, p, outputs))
 		return
 	}
-	style := a.style(a.err)
-	for _, addr := range slices.Sorted(maps.Keys(res.Waiting)) {
-		style.Waiting(a.err, addr, res.Waiting[addr])
-	}
-	style.Ended(a.err, res)
+	a.style(a.err).Result(a.err, res)
 	if !p.Destroy && !p.Drift {
-		a.printOutputs(outputs)
+		a.style(a.out).Outputs(a.out, outputs)
 	}
 }
 
-func (s *session) summary(res *engine.Result, p *engine.Plan, outputs map[string]any) summaryLine {
-	line := summaryLine{
-		Time: time.Now().UTC(), Type: string(engine.EventSummary), Run: res.Run, Stack: s.stage.Stack, Stage: s.stage.Name,
-		State: string(res.State), Summary: res.Summary, Calls: res.Calls, Commits: res.Commits, Duration: res.Took.Seconds(),
-		Outputs: outputs, WaitsFor: res.Waiting, Left: p.Left,
-	}
+// summary is how a run ended as --json shows it.
+func (s *session) summary(res *engine.Result, p *engine.Plan, outputs map[string]any) render.Summary {
+	line := render.NewSummary(res, p, outputs, render.Errors{Mask: s.engine.Redacted})
+	line.Stack, line.Stage = s.stage.Stack, s.stage.Name
 	if line.InterruptedBy = res.InterruptedBy; res.InterruptedBy == engine.BySignal {
 		line.InterruptedBy = s.app.interrupts.by()
 	}
-	for _, f := range res.Failures {
-		line.Failures = append(line.Failures, problem{Address: f.Address, Error: s.engine.Redacted(f.Err), Hints: hintsOf(f.Err)})
-	}
 	return line
-}
-
-func maskedOutputs(res *engine.Result) map[string]any {
-	outputs := maps.Clone(res.Outputs)
-	if outputs == nil {
-		outputs = map[string]any{}
-	}
-	for name := range res.Secret {
-		outputs[name] = reconcile.Mask
-	}
-	return outputs
-}
-
-// printOutputs prints outputs to standard output, for people and for grep.
-func (a *app) printOutputs(outputs map[string]any) {
-	width := 0
-	for name := range outputs {
-		width = max(width, len(name))
-	}
-	style := a.style(a.out)
-	style.Detailed = true
-	for _, name := range slices.Sorted(maps.Keys(outputs)) {
-		fmt.Fprintf(a.out, "%-*s = %s\n", width, name, style.Value(outputs[name]))
-	}
-}
-
-// plain writes a value for shells: strings as they are, everything else as JSON.
-func plain(v any) string {
-	if s, ok := v.(string); ok {
-		return s
-	}
-	return string(tree.Canonical(v))
 }
 
 // thrifty lets less garbage gather while a plan is applied, until the function that it gives is called: most of the time

@@ -2,10 +2,9 @@ package cmd
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
-	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/cmd/render"
 )
 
 func (a *app) stateCheckCommand() *cli.Command {
@@ -21,24 +20,6 @@ Exit codes: 0 all is whole; 1 something is wrong.`,
 	}
 }
 
-// checkupLine is what `state check --json` prints.
-type checkupLine struct {
-	Stack    string        `json:"stack"`
-	Stage    string        `json:"stage"`
-	Serial   uint64        `json:"serial"`
-	Rows     int           `json:"rows"`
-	Things   int           `json:"things"`
-	Problems []findingLine `json:"problems"`
-	Notes    []string      `json:"notes,omitempty"`
-}
-
-type findingLine struct {
-	Address    string                `json:"address,omitempty"`
-	Error      string                `json:"error"`
-	Hints      []string              `json:"hints,omitempty"`
-	Identities []statestore.Identity `json:"identities,omitempty"`
-}
-
 func (a *app) stateCheck(c *cli.Context) error {
 	s, err := a.openRecord(c, 0)
 	if err != nil || s == nil {
@@ -48,11 +29,11 @@ func (a *app) stateCheck(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	line := checkupLine{
-		Stack: s.stage.Stack, Stage: s.stage.Name, Serial: checkup.Serial, Rows: checkup.Rows, Things: checkup.Things, Problems: []findingLine{},
+	line := render.Checkup{
+		Stack: s.stage.Stack, Stage: s.stage.Name, Serial: checkup.Serial, Rows: checkup.Rows, Things: checkup.Things, Problems: []render.Finding{},
 	}
 	for _, f := range checkup.Findings {
-		found := findingLine{Address: f.Address, Error: a.masked(f.Err), Identities: f.Identities}
+		found := render.Finding{Address: f.Address, Error: a.masked(f.Err), Identities: f.Identities}
 		if f.Address != "" {
 			found.Hints = []string{"`athanor state rm " + f.Address + "` forgets it; the next deploy finds what is there by reading"}
 		}
@@ -62,32 +43,13 @@ func (a *app) stateCheck(c *cli.Context) error {
 		line.Notes = append(line.Notes, fmt.Sprintf("the key %s is in %s, which only this machine has: keep a copy of it, nothing else opens the record; "+
 			"athanor secret rewrap wraps it for others", s.engine.Key.ID(), origin.Text))
 	}
-	a.printCheckup(line)
+	if a.asJSON {
+		a.json(line)
+	} else {
+		line.Print(a.out, a.err, a.style(a.err))
+	}
 	if len(line.Problems) > 0 {
 		return cli.Exit(cli.ExitError)
 	}
 	return nil
-}
-
-func (a *app) printCheckup(line checkupLine) {
-	if a.asJSON {
-		a.json(line)
-		return
-	}
-	style := a.style(a.err)
-	for _, p := range line.Problems {
-		lines := []string{p.Error}
-		for _, id := range p.Identities {
-			lines = append(lines, "  "+id.Kind+" "+id.Identity)
-		}
-		style.Error(a.err, strings.Join(lines, "\n"), p.Hints)
-	}
-	for _, note := range line.Notes {
-		fmt.Fprintln(a.err, "note:", note)
-	}
-	verdict := "nothing is wrong"
-	if n := len(line.Problems); n > 0 {
-		verdict = fmt.Sprintf("%d wrong", n)
-	}
-	fmt.Fprintf(a.out, "%s/%s: serial %d, %d rows of %d things: %s\n", line.Stack, line.Stage, line.Serial, line.Rows, line.Things, verdict)
 }

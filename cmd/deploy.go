@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/statestore"
@@ -112,14 +113,6 @@ func (a *app) destroy(c *cli.Context) error {
 	return s.proceed(c, p, err)
 }
 
-// planDocument is what `plan --json` prints: the plan, and what is refused in it.
-type planDocument struct {
-	*engine.Plan
-	Problems []problem `json:"problems,omitempty"`
-	// IAM is the policy that --iam asks for.
-	IAM map[string]any `json:"iam,omitempty"`
-}
-
 // show prints a plan and nothing else. It exits 2 when there are changes, and says so.
 func (s *session) show(c *cli.Context, p *engine.Plan, refused error) error {
 	a := s.app
@@ -129,7 +122,7 @@ func (s *session) show(c *cli.Context, p *engine.Plan, refused error) error {
 	policy := needed(c, p)
 	switch {
 	case a.asJSON:
-		a.json(planDocument{p, a.jsonProblems(refused), policy})
+		a.json(render.PlanDocument{Plan: p, Problems: a.errors().Lines(refused), IAM: policy})
 	case policy == nil:
 		a.style(a.out).Plan(a.out, p)
 	case refused == nil:
@@ -166,8 +159,8 @@ func needed(c *cli.Context, p *engine.Plan) map[string]any {
 
 // refused ends with what a plan refuses. With --json it is in the document already.
 func (a *app) refused(err error) error {
-	if problems := problemsOf(err); len(problems) > 0 && !a.asJSON {
-		a.reportAll(problems)
+	if problems := render.Problems(err); len(problems) > 0 && !a.asJSON {
+		a.errors().PrintAll(a.err, a.style(a.err), problems)
 	} else if len(problems) == 0 {
 		return err
 	}

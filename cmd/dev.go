@@ -10,7 +10,6 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
 	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/statestore"
 )
 
 // devName is the name of the command, and of its runs in the history.
@@ -240,10 +239,7 @@ func (d *dev) problem(ctx context.Context, err error) error {
 		return nil // it was given up
 	}
 	if d.app.asJSON {
-		line := errorLine{Type: devProblem, Error: d.app.masked(err), Hints: hintsOf(err), Problems: d.app.jsonProblems(err), Exit: codeOf(err)}
-		if held, ok := errors.AsType[*statestore.HeldError](err); ok {
-			line.Holder = &held.Holder
-		}
+		line := d.app.errors().Line(devProblem, err, codeOf(err))
 		d.app.json(devProblemLine{time.Now().UTC(), d.s.stage.Stack, d.s.stage.Name, line})
 		return nil
 	}

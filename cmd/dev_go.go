@@ -12,6 +12,7 @@ import (
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/asset"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 )
 
@@ -83,8 +84,8 @@ func (p *goProgram) knows(g *engine.Graph) bool {
 
 // answerDocument is how a program that was built answers a dev session: a graph, or what is wrong.
 type answerDocument struct {
-	Graph    json.RawMessage `json:"graph,omitempty"`
-	Problems []problem       `json:"problems,omitempty"`
+	Graph    json.RawMessage  `json:"graph,omitempty"`
+	Problems []render.Problem `json:"problems,omitempty"`
 	// Kinds: the program has kinds of its own.
 	Kinds bool `json:"kinds,omitempty"`
 }
@@ -159,10 +160,10 @@ func (p *program) writeForDev(e evaluation) error {
 		if doc.Graph, err = json.Marshal(g); err != nil {
 			return err
 		}
-	case len(problemsOf(err)) > 0:
-		doc.Problems = (&app{}).jsonProblems(err)
+	case len(render.Problems(err)) > 0:
+		doc.Problems = render.Errors{}.Lines(err)
 	default:
-		doc.Problems = []problem{{Error: err.Error(), Hints: hintsOf(err)}}
+		doc.Problems = []render.Problem{{Error: err.Error(), Hints: render.Hints(err)}}
 	}
 	data, err := json.Marshal(doc)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/athanor-dev/athanor/cmd/internal/render"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 )
 
@@ -31,7 +31,7 @@ type devProblemLine struct {
 	Time  time.Time `json:"time"`
 	Stack string    `json:"stack,omitempty"`
 	Stage string    `json:"stage"`
-	errorLine
+	render.ErrorLine
 }
 
 // devLine is one line of --json.
@@ -110,7 +110,7 @@ func (d *dev) event(e engine.Event) {
 
 // report shows how a run ended, in a line or two.
 func (d *dev) report(kind string, res *engine.Result, p *engine.Plan) {
-	a, outputs := d.app, maskedOutputs(res)
+	a, outputs := d.app, render.Outputs(res)
 	if a.asJSON {
 		line := d.s.summary(res, p, outputs)
 		line.Type = kind
@@ -128,13 +128,10 @@ func (d *dev) report(kind string, res *engine.Result, p *engine.Plan) {
 				fmt.Fprintln(a.err, "note: "+style.Clean(warning))
 			}
 		}
-		for addr, what := range res.Waiting {
-			style.Waiting(a.err, addr, what)
-		}
-		style.Ended(a.err, res)
+		style.Result(a.err, res)
 		if fmt.Sprint(outputs) != d.screen.outputs {
 			d.screen.outputs = fmt.Sprint(outputs)
-			a.printOutputs(outputs)
+			a.style(a.out).Outputs(a.out, outputs)
 		}
 	})
 }

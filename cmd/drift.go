@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 )
 
@@ -51,7 +52,7 @@ func (a *app) drift(c *cli.Context) error {
 func (s *session) showDrift(p *engine.Plan) error {
 	a := s.app
 	if a.asJSON {
-		a.json(planDocument{Plan: p})
+		a.json(render.PlanDocument{Plan: p})
 	} else {
 		a.style(a.out).Plan(a.out, p)
 	}

@@ -3,11 +3,9 @@ package cmd
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
-	"github.com/athanor-dev/athanor/cmd/internal/render"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore"
 )
@@ -30,27 +28,6 @@ history --stack shop --stage prod`,
 	}
 }
 
-// runLine is a run as --json shows it.
-type runLine struct {
-	Run     string              `json:"run"`
-	Stack   string              `json:"stack"`
-	Stage   string              `json:"stage"`
-	Command string              `json:"command"`
-	State   statestore.RunState `json:"state"`
-	// Dead says that it runs by the record alone: nobody holds its lease any more.
-	Dead    bool      `json:"dead,omitempty"`
-	User    string    `json:"user,omitempty"`
-	Host    string    `json:"host"`
-	PID     int       `json:"pid"`
-	Started time.Time `json:"started"`
-	Ended   time.Time `json:"ended,omitzero"`
-	// Duration is in seconds.
-	Duration float64 `json:"duration,omitempty"`
-	Note     string  `json:"note,omitempty"`
-	// Summary are the counts, as in the last line of a deploy.
-	Summary *engine.Summary `json:"summary,omitempty"`
-}
-
 func (a *app) history(c *cli.Context) error {
 	s, err := a.openRuns(c, 0)
 	if err != nil || s == nil {
@@ -66,22 +43,18 @@ func (a *app) history(c *cli.Context) error {
 	if len(lines) == 0 && !a.asJSON {
 		fmt.Fprintf(a.err, "%s: no run is on record\n", s.stage)
 	}
-	commands, states := 0, 0
-	for _, l := range lines {
-		commands, states = max(commands, len(l.Command)), max(states, len(l.State))
+	if !a.asJSON {
+		a.style(a.out).Runs(a.out, lines)
+		return nil
 	}
 	for _, l := range lines {
-		if a.asJSON {
-			a.json(l)
-			continue
-		}
-		a.printRun(l, commands, states)
+		a.json(l)
 	}
 	return nil
 }
 
 // runs lists the runs of the stage, newest first.
-func (s *session) runs(c *cli.Context, limit int) ([]runLine, error) {
+func (s *session) runs(c *cli.Context, limit int) ([]render.Run, error) {
 	runs, err := s.project.store.Runs(c.Context, s.stage, limit)
 	if err != nil {
 		return nil, err
@@ -90,9 +63,9 @@ func (s *session) runs(c *cli.Context, limit int) ([]runLine, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines := make([]runLine, 0, len(runs))
+	lines := make([]render.Run, 0, len(runs))
 	for _, r := range runs {
-		l := runLine{
+		l := render.Run{
 			Run: r.ID, Stack: s.stage.Stack, Stage: s.stage.Name, Command: r.Command, State: r.State, Dead: dead && r.State == statestore.Running,
 			User: r.User, Host: r.Host, PID: r.PID, Started: r.Started, Ended: r.Ended, Note: r.Note,
 		}
@@ -120,32 +93,4 @@ func (s *session) dead(c *cli.Context, runs []statestore.Run, limit int) (bool, 
 	}
 	again, err := s.project.store.Runs(c.Context, s.stage, limit)
 	return err == nil && len(again) > 0 && again[0].ID == runs[0].ID && again[0].State == statestore.Running, again, err
-}
-
-func (a *app) printRun(l runLine, commands, states int) {
-	who := l.Host
-	if l.User != "" {
-		who = l.User + "@" + l.Host
-	}
-	took := ""
-	if l.Duration > 0 {
-		took = render.Elapsed(time.Duration(l.Duration * float64(time.Second)))
-	}
-	style := a.style(a.out)
-	line := fmt.Sprintf("%s  %-*s  %s  %s  %8s  %s, pid %d", l.Run, commands, l.Command,
-		style.State(l.State, states), l.Started.Local().Format(time.DateTime), took, who, l.PID)
-	fmt.Fprintln(a.out, line)
-	var notes []string
-	if l.Summary != nil {
-		notes = append(notes, style.Counts("", *l.Summary, false))
-	}
-	if l.Note != "" {
-		notes = append(notes, style.Clean(l.Note))
-	}
-	if l.Dead {
-		notes = append(notes, "its process is gone or its lease ran out; the next run takes over")
-	}
-	for _, n := range notes {
-		fmt.Fprintf(a.out, "    %s\n", strings.TrimSpace(n))
-	}
 }

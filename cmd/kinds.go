@@ -2,15 +2,12 @@ package cmd
 
 import (
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 func (a *app) kindsCommand() *cli.Command {
@@ -88,7 +85,7 @@ func (a *app) listKinds() error {
 			a.json(map[string]any{"kind": name, "doc": doc})
 			continue
 		}
-		fmt.Fprintf(a.out, "%-*s  %s\n", width, name, firstSentence(doc))
+		fmt.Fprintf(a.out, "%-*s  %s\n", width, name, render.FirstSentence(doc))
 	}
 	for _, f := range a.catalog.Families() {
 		types, err := f.Types()
@@ -99,18 +96,9 @@ func (a *app) listKinds() error {
 			a.json(map[string]any{"kind": f.Prefix + "*", "doc": f.Doc, "count": len(types)})
 			continue
 		}
-		fmt.Fprintf(a.out, "%-*s  %s: %d types, `athanor kinds '%s*'` lists them\n", width, f.Prefix+"*", firstSentence(f.Doc), len(types), f.Prefix)
+		fmt.Fprintf(a.out, "%-*s  %s: %d types, `athanor kinds '%s*'` lists them\n", width, f.Prefix+"*", render.FirstSentence(f.Doc), len(types), f.Prefix)
 	}
 	return nil
-}
-
-// firstSentence is what a listing has room for.
-func firstSentence(doc string) string {
-	doc = strings.Join(strings.Fields(doc), " ")
-	if i := strings.Index(doc, ". "); i >= 0 {
-		return doc[:i]
-	}
-	return strings.TrimSuffix(doc, ".")
 }
 
 func (a *app) describeKind(name string) error {
@@ -134,63 +122,6 @@ func (a *app) describeKind(name string) error {
 		})
 		return nil
 	}
-	fmt.Fprintf(a.out, "%s\n\n%s\n\nProps:\n", name, spec.Doc)
-	printFields(a.out, fields, "  ")
-	fmt.Fprintln(a.out, "\nAttributes:")
-	printFields(a.out, attrs, "  ")
-	if spec.InDev {
-		fmt.Fprintln(a.out, "\nRuns in dev: a plain deploy leaves it as it is.")
-	}
-	if spec.Logs {
-		fmt.Fprintln(a.out, "\nLogs: athanor logs ADDRESS")
-	}
-	if len(spec.Calls) > 0 {
-		fmt.Fprintf(a.out, "\nCalls: %s\n", strings.Join(spec.Calls, ", "))
-	}
-	if needs := spec.Permissions.All(); len(needs) > 0 {
-		fmt.Fprintf(a.out, "Permissions: %s\n", strings.Join(needs, ", "))
-	}
+	render.Kind(a.out, name, spec, fields, attrs)
 	return nil
-}
-
-func printFields(w io.Writer, fields []props.Field, indent string) {
-	for _, f := range fields {
-		var notes []string
-		if f.Required {
-			notes = append(notes, "required")
-		}
-		if f.Default != "" {
-			notes = append(notes, "default "+f.Default)
-		}
-		if f.Replaces {
-			notes = append(notes, "replaces")
-		}
-		if f.Secret {
-			notes = append(notes, "secret")
-		}
-		if len(f.Enum) > 0 {
-			notes = append(notes, strings.Join(f.Enum, " | "))
-		}
-		line := indent + lastPart(f.Path) + "  " + f.Type
-		if len(notes) > 0 {
-			line += "  (" + strings.Join(notes, ", ") + ")"
-		}
-		fmt.Fprintln(w, line)
-		for doc := range strings.SplitSeq(strings.TrimSpace(f.Doc), "\n") {
-			if doc != "" {
-				fmt.Fprintln(w, indent+"    "+doc)
-			}
-		}
-		printFields(w, f.Fields, indent+"  ")
-	}
-}
-
-func lastPart(p tree.Path) string {
-	steps := p.Steps()
-	for _, step := range slices.Backward(steps) {
-		if step.Key != "" {
-			return step.Key
-		}
-	}
-	return string(p)
 }

@@ -6,11 +6,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/cli"
-	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/statestore"
@@ -62,7 +61,7 @@ func (a *app) printOutput(stage statestore.Stage, values map[string]any, name st
 	case name == "" && a.asJSON:
 		a.json(values)
 	case name == "":
-		a.printOutputs(values)
+		a.style(a.out).Outputs(a.out, values)
 		if len(values) == 0 {
 			fmt.Fprintf(a.err, "%s has no outputs on record\n", stage)
 		}
@@ -71,7 +70,7 @@ func (a *app) printOutput(stage statestore.Stage, values map[string]any, name st
 	case a.asJSON:
 		a.json(v)
 	default:
-		fmt.Fprintln(a.out, plain(v))
+		fmt.Fprintln(a.out, render.Plain(v))
 	}
 	return nil
 }
@@ -107,30 +106,8 @@ func (a *app) stateList(c *cli.Context) error {
 	if len(rows) == 0 {
 		fmt.Fprintf(a.err, "%s: nothing is on record\n", s.stage)
 	}
-	addresses, kinds := 0, 0
-	for _, r := range rows {
-		addresses = max(addresses, len(r.Address))
-		for _, g := range r.Generations {
-			kinds = max(kinds, len(g.Kind))
-		}
-	}
-	for _, r := range rows {
-		a.listRow(r, addresses, kinds)
-	}
+	render.Rows(a.out, rows)
 	return nil
-}
-
-func (a *app) listRow(r engine.RowView, addresses, kinds int) {
-	for _, g := range r.Generations {
-		line := fmt.Sprintf("%-*s  %-*s  %s", addresses, r.Address, kinds, g.Kind, g.Identity)
-		if g.State != statestore.Live && g.State != "" {
-			line += "  (" + string(g.State) + ")"
-		}
-		fmt.Fprintln(a.out, strings.TrimRight(line, " "))
-	}
-	if r.Problem != "" {
-		fmt.Fprintf(a.out, "%-*s  cannot be read: %s\n", addresses, r.Address, r.Problem)
-	}
 }
 
 func (a *app) stateShow(c *cli.Context) error {
@@ -154,7 +131,7 @@ func (a *app) stateShow(c *cli.Context) error {
 		if a.asJSON {
 			a.json(r)
 		} else {
-			a.printRow(r)
+			a.style(a.out).Row(a.out, r)
 		}
 		return nil
 	}
@@ -163,45 +140,4 @@ func (a *app) stateShow(c *cli.Context) error {
 		return hint(err, "did you mean "+near+"?")
 	}
 	return hint(err, "`athanor state list` lists what is")
-}
-
-func (a *app) printRow(r engine.RowView) {
-	fmt.Fprintln(a.out, r.Address)
-	if r.Problem != "" {
-		fmt.Fprintln(a.out, "  cannot be read:", r.Problem)
-	}
-	for _, g := range r.Generations {
-		head := fmt.Sprintf("  generation %d, %s: %s %s", g.Number, g.State, g.Kind, g.Identity)
-		if g.Intent {
-			head += " (its creation was begun)"
-		}
-		fmt.Fprintln(a.out, head)
-		fmt.Fprintf(a.out, "    place    %s\n", g.Place)
-		if !g.Written.IsZero() {
-			fmt.Fprintf(a.out, "    written  %s\n", g.Written.Local().Format(time.RFC3339))
-		}
-		a.printValues("    attributes", g.Attrs)
-	}
-	a.printValues("  props as last settled", r.Props)
-	if len(r.Needs) > 0 {
-		fmt.Fprintln(a.out, "  needs", strings.Join(r.Needs, ", "))
-	}
-}
-
-// printValues prints a title and the values below it, aligned.
-func (a *app) printValues(title string, values map[string]any) {
-	if len(values) == 0 {
-		return
-	}
-	fmt.Fprintln(a.out, title)
-	names := slices.Sorted(maps.Keys(values))
-	width, indent := 0, strings.Repeat(" ", len(title)-len(strings.TrimLeft(title, " "))+2)
-	for _, n := range names {
-		width = max(width, len(n))
-	}
-	style := a.style(a.out)
-	style.Detailed = true
-	for _, n := range names {
-		fmt.Fprintf(a.out, "%s%-*s  %s\n", indent, width, n, style.Value(values[n]))
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 )
 
@@ -15,7 +16,7 @@ func (s *session) offerTakeOver(c *cli.Context, p *engine.Plan, refused error,
 	again func(context.Context) (*engine.Plan, error),
 ) (*engine.Plan, error) {
 	a := s.app
-	problems := problemsOf(refused)
+	problems := render.Problems(refused)
 	if p == nil || len(problems) == 0 || s.saved != nil || c.Bool("yes") || a.asJSON || !isTerminal(a.in) {
 		return p, refused
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/athanor-dev/athanor/cmd/internal/render"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"

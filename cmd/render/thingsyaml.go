@@ -1,4 +1,4 @@
-package cmd
+package render
 
 import (
 	"bytes"
@@ -14,7 +14,19 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// thingsYAML writes things down as resources of a stack.
+// ThingsYAML writes things down as resources of a stack: those that were described, each at an address that nothing in
+// the graph has. It returns the things with their addresses, and the text as it stands in athanor.yaml.
+func ThingsYAML(g *engine.Graph, found *engine.Scan) ([]engine.Thing, []byte, error) {
+	y := &thingsYAML{graph: g, places: found.Places}
+	for _, t := range found.Things {
+		if t.Props != nil {
+			y.add(t)
+		}
+	}
+	text, err := y.text()
+	return y.chosen, text, err
+}
+
 type thingsYAML struct {
 	graph  *engine.Graph
 	places []reconcile.Place
