@@ -49,7 +49,7 @@ func (a *app) adopt(c *cli.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	s.question = "Take this over into"
+	s.question = "Adopt this into"
 	s.options.Take = &engine.Take{Address: c.Args().Get(0), Identity: c.Args().Get(1)}
 	p, err := s.plan(c.Context)
 	if c.Bool("dry-run") {
@@ -77,13 +77,13 @@ func (a *app) scan(c *cli.Context) error {
 	}
 	a.style(a.out).Things(a.out, found.Things)
 	if len(found.Things) == 0 {
-		fmt.Fprintf(a.err, "%s: nothing is there that the record does not know\n", s.stage)
+		fmt.Fprintf(a.err, "%s: no object was found that is not in state\n", s.stage)
 	}
 	for _, place := range found.Places {
 		fmt.Fprintln(a.err, "looked in", place)
 	}
 	for _, kind := range found.Unlisted {
-		fmt.Fprintf(a.err, "%s cannot be listed: only what the program declares is seen of it\n", kind)
+		fmt.Fprintf(a.err, "%s cannot be listed: only declared resources of it are found\n", kind)
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (s *session) announceWait(c *cli.Context, p *engine.Plan) {
 func (s *session) approveAgain(c *cli.Context, p *engine.Plan, progress *render.Progress) bool {
 	a := s.app
 	if progress != nil {
-		fmt.Fprintln(a.err, "The record moved meanwhile, and so did the plan:")
+		fmt.Fprintln(a.err, "State changed meanwhile, and so did the plan:")
 		a.style(a.err).Plan(a.err, p)
 		progress.Replan(p)
 	}

@@ -35,7 +35,7 @@ func (a *app) stateCheck(c *cli.Context) error {
 	for _, f := range checkup.Findings {
 		found := render.Finding{Address: f.Address, Error: a.masked(f.Err), Identities: f.Identities}
 		if f.Address != "" {
-			found.Hints = []string{"`athanor state rm " + f.Address + "` forgets it; the next deploy finds what is there by reading"}
+			found.Hints = []string{"`athanor state rm " + f.Address + "` removes it from state; the next deploy finds existing objects by reading"}
 		}
 		line.Problems = append(line.Problems, found)
 	}

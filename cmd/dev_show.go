@@ -68,7 +68,7 @@ func (d *dev) emit(l devLine) {
 		d.say(fmt.Sprintf("%s: watching %d files and folders; Ctrl-C ends it", d.s.stage, d.watched))
 	case devPlanned:
 		if l.Drift {
-			d.say("the world changed:")
+			d.say("changed outside athanor:")
 		}
 	case devBuilt:
 		if took := time.Duration(l.Elapsed * float64(time.Second)); took > longBuild {

@@ -41,7 +41,7 @@ func (a *app) drift(c *cli.Context) error {
 	case err != nil:
 		return err
 	case c.Bool("repair"):
-		s.question = "Change this back in"
+		s.question = "Revert this in"
 		return s.repair(c, p)
 	default:
 		return s.showDrift(p)
@@ -61,10 +61,10 @@ func (s *session) showDrift(p *engine.Plan) error {
 	}
 	switch {
 	case p.Pending():
-		fmt.Fprintln(a.err, "exit code 2: there is drift; --repair changes it back")
+		fmt.Fprintln(a.err, "exit code 2: there is drift; --repair reverts it")
 		return cli.Exit(cli.ExitPending)
 	case p.Drifted():
-		fmt.Fprintln(a.err, "exit code 2: there is drift, and none that --repair could change back")
+		fmt.Fprintln(a.err, "exit code 2: there is drift, and --repair cannot revert it")
 		return cli.Exit(cli.ExitPending)
 	}
 	return nil

@@ -90,7 +90,7 @@ func (a *app) printLogs(c *cli.Context, sources []engine.LogSource, query reconc
 	case failed:
 		return cli.Exit(cli.ExitError)
 	case count == 0 && !a.asJSON:
-		fmt.Fprintln(a.err, "no such lines; --since all looks at everything that is kept")
+		fmt.Fprintln(a.err, "no such lines; --since all shows every line that is kept")
 	}
 	return nil
 }

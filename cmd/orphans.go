@@ -69,7 +69,7 @@ func (a *app) listOrphans(s *session, found *engine.Orphans) error {
 		fmt.Fprintln(a.err, "not looked at:", why)
 	}
 	if len(found.Places) == 0 {
-		return hint(fmt.Errorf("%s: %w", s.stage, errNowhere), "run it beside the program, which says where to look")
+		return hint(fmt.Errorf("%s: %w", s.stage, errNowhere), "run it in the directory of the program, which names the locations")
 	}
 	if a.asJSON {
 		return nil
@@ -78,9 +78,9 @@ func (a *app) listOrphans(s *session, found *engine.Orphans) error {
 		fmt.Fprintln(a.err, "looked in", place)
 	}
 	if len(found.Things) == 0 {
-		fmt.Fprintf(a.err, "%s: nothing is marked that the record does not know\n", s.stage)
+		fmt.Fprintf(a.err, "%s: no object has the owner tag and is not in state\n", s.stage)
 	}
 	return nil
 }
 
-var errNowhere = errors.New("there is nowhere to look")
+var errNowhere = errors.New("no location to search is known")

@@ -63,7 +63,7 @@ func (a *app) printOutput(stage statestore.Stage, values map[string]any, name st
 	case name == "":
 		a.style(a.out).Outputs(a.out, values)
 		if len(values) == 0 {
-			fmt.Fprintf(a.err, "%s has no outputs on record\n", stage)
+			fmt.Fprintf(a.err, "%s has no outputs in state\n", stage)
 		}
 	case !ok:
 		return noOutput(stage, values, name)

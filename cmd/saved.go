@@ -101,7 +101,7 @@ func (s *session) adoptPlan(c *cli.Context, src *source) (*source, error) {
 		return nil, fmt.Errorf("the program of the saved plan: %w", err)
 	}
 	if next.plan != nil {
-		return nil, errors.New("the program of the saved plan is a saved plan")
+		return nil, errors.New("the saved plan names a saved plan as its program")
 	}
 	if next.goMain {
 		next.planFile = src.path

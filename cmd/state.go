@@ -98,13 +98,13 @@ func (a *app) stateRemove(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return hint(errors.New("state rm: which addresses?"), "`athanor state list` lists them")
 	}
-	s, err := a.openState(c, c.NArg(), "Forget these, and delete nothing, in")
+	s, err := a.openState(c, c.NArg(), "Remove these from the state of, and delete nothing in")
 	if err != nil || s == nil {
 		return err
 	}
 	p, err := s.engine.PlanRemove(c.Context, s.stage, c.Args().Slice())
 	if err = s.proceed(c, p, err); err == nil && !a.asJSON {
-		fmt.Fprintln(a.err, "Nothing was deleted: what they were about is still there.")
+		fmt.Fprintln(a.err, "Removed from state. The cloud objects were not deleted.")
 	}
 	return err
 }

@@ -25,11 +25,11 @@ func (s *session) offerTakeOver(c *cli.Context, p *engine.Plan, refused error,
 			return p, refused
 		}
 	}
-	fmt.Fprintf(a.err, "These are marked by another store of %s:\n", s.stage)
+	fmt.Fprintf(a.err, "These are tagged by another state store of %s:\n", s.stage)
 	for _, problem := range problems {
 		fmt.Fprintf(a.err, "  %s: %s\n", problem.Address, a.masked(problem.Err))
 	}
-	fmt.Fprint(a.err, "If that one is still in use, they are its own. Delete them from here? [y/N] ")
+	fmt.Fprint(a.err, "If that store is still in use, they belong to it. Delete them? [y/N] ")
 	switch yes, err := a.answer(c.Context); {
 	case err != nil:
 		fmt.Fprintln(a.err)

@@ -95,13 +95,13 @@ func withWayOut(err error) error {
 	case errors.Is(err, statestore.ErrHeld):
 		way = "--wait 5m waits for it to end, athanor cancel asks it to stop"
 	case errors.Is(err, statestore.ErrFenced):
-		way = "`athanor history` says what became of the run; the next deploy continues"
+		way = "`athanor history` shows how the run ended; the next deploy continues"
 	case errors.Is(err, statestore.ErrNewer):
-		way = "a newer athanor wrote it, and can read it"
+		way = "use the newer athanor that wrote it"
 	case errors.Is(err, statestore.ErrDamaged):
-		way = "put a copy of it back, or move it away and deploy: what is there is found again by reading"
+		way = "restore a backup of it, or move it away and run athanor deploy: existing objects are found again by reading"
 	case errors.Is(err, engine.ErrStale):
-		way = "plan again, and look at what moved"
+		way = "run athanor plan again and review what changed"
 	case errors.Is(err, plan.ErrChanged):
 		way = "plan again"
 	default:

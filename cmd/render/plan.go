@@ -21,10 +21,10 @@ const widest = 40
 func (s Style) Plan(w io.Writer, p *engine.Plan) {
 	fmt.Fprintf(w, "%s\n\n", s.paint(bold, p.Stack+"/"+p.Stage))
 	if p.Recovered {
-		fmt.Fprintln(w, s.paint(cyan, "The record was lost: what is there was found again by reading.")+"\n")
+		fmt.Fprintln(w, s.paint(cyan, "State was lost: existing objects were found again by reading.")+"\n")
 	}
 	if p.Unobserved {
-		fmt.Fprintln(w, s.paint(yellow, "Compared with the record only: nothing was looked at.")+"\n")
+		fmt.Fprintln(w, s.paint(yellow, "Compared with state only: nothing was read from the provider.")+"\n")
 	}
 	var shown []engine.Planned
 	addresses, kinds := 0, 0

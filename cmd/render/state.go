@@ -58,7 +58,7 @@ func (s Style) Row(w io.Writer, r engine.RowView) {
 		}
 		s.values(w, "    attributes", g.Attrs)
 	}
-	s.values(w, "  props as last settled", r.Props)
+	s.values(w, "  props as last applied", r.Props)
 	if len(r.Needs) > 0 {
 		fmt.Fprintln(w, "  needs", strings.Join(r.Needs, ", "))
 	}

@@ -37,15 +37,15 @@ func (s Style) Things(w io.Writer, things []engine.Thing) {
 func aboutThing(t engine.Thing) string {
 	switch {
 	case t.OtherStore && t.Declared:
-		return t.Address + ", marked by another store; the next deploy takes it up"
+		return t.Address + ", tagged by another state store; the next deploy adopts it"
 	case t.OtherStore:
-		return t.Address + ", marked by another store"
+		return t.Address + ", tagged by another state store"
 	case t.Standing == engine.StandingForeign && t.Owner != nil:
 		return fmt.Sprintf("belongs to %s of %s/%s", t.Owner.Address, t.Owner.Stack, t.Owner.Stage)
 	case t.Standing == engine.StandingRetained:
-		return fmt.Sprintf("was let go by %s of %s/%s", t.Owner.Address, t.Owner.Stack, t.Owner.Stage)
+		return fmt.Sprintf("was retained by %s of %s/%s", t.Owner.Address, t.Owner.Stack, t.Owner.Stage)
 	case t.Declared && t.Standing == engine.StandingOurs:
-		return t.Address + ", which the next deploy takes up"
+		return t.Address + ", which the next deploy adopts"
 	case t.Declared:
 		return t.Address + ", with deploy --adopt"
 	default:

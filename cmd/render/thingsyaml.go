@@ -97,7 +97,7 @@ func (y *thingsYAML) text() ([]byte, error) {
 		resources.Content = append(resources.Content, key, node)
 	}
 	doc := &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{
-		{Kind: yaml.ScalarNode, Value: "resources", HeadComment: "athanor deploy --adopt takes these over as they are."}, resources,
+		{Kind: yaml.ScalarNode, Value: "resources", HeadComment: "athanor deploy --adopt adopts these as they are."}, resources,
 	}}
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)
@@ -147,7 +147,7 @@ func (y *thingsYAML) comment(t engine.Thing) string {
 		lines = append(lines, "it lies in "+t.Place.String())
 	}
 	for _, p := range t.Missing {
-		lines = append(lines, fmt.Sprintf("looking does not tell %s: declare it", p))
+		lines = append(lines, fmt.Sprintf("%s cannot be read: declare it", p))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -245,11 +245,11 @@ func (x *tool) strangers() {
 	if code != 1 || !strings.Contains(errs, "marked by another store") || !strings.Contains(errs, "--take-over") || len(x.Cloud.Mutations()) > 0 {
 		t.Errorf("another store: exit %d, %v\n%s", code, x.Cloud.Mutations(), errs)
 	}
-	if text, code := smaller.onTerminal("n\n", "deploy"); code != 5 || !strings.Contains(text, "Delete them from here? [y/N]") || len(x.Cloud.Mutations()) > 0 {
+	if text, code := smaller.onTerminal("n\n", "deploy"); code != 5 || !strings.Contains(text, "Delete them? [y/N]") || len(x.Cloud.Mutations()) > 0 {
 		t.Errorf("an answer of no: exit %d, %v\n%s", code, x.Cloud.Mutations(), text)
 	}
 	list, errs, code := smaller.at("orphans")
-	if code != 0 || !strings.Contains(list, "shop-orders") || !strings.Contains(list, "dead, marked by another store; the next deploy takes it up") {
+	if code != 0 || !strings.Contains(list, "shop-orders") || !strings.Contains(list, "dead, tagged by another state store; the next deploy adopts it") {
 		t.Errorf("orphans: exit %d\n%s%s", code, list, errs)
 	}
 	if _, errs, code = smaller.at("orphans", "--delete", "--yes"); code != 1 || !strings.Contains(errs, "--take-over") {
