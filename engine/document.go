@@ -57,11 +57,11 @@ func (p *Plan) limit(announced *Plan) {
 	}
 	for _, n := range slices.Concat(w.declared, w.leftover) {
 		switch {
-		case has[n.addr] || n.plan == nil:
+		case has[n.addr] || n.plan == nil || n.plan.Action == Wait || n.plan.Action == Blocked:
 		case n.decl == nil:
 			w.deselect(n)
 			n.plan.Action = Unchanged
-		case n.plan.Action != Wait && n.plan.Action != Blocked:
+		default:
 			n.plan.Action, n.plan.May, n.others = Unchanged, false, nil
 		}
 	}

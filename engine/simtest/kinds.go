@@ -178,7 +178,7 @@ func (c *Cloud) kind(t Trait) *kind {
 		k.Once = []string{"key"}
 	}
 	if t.Built {
-		k.Prepare = c.build
+		k.Prepare, k.Files = c.build, []tree.Path{"code"}
 	}
 	if t.Waits {
 		k.Waiting = func(o Object) string { return o.Waiting }
