@@ -197,7 +197,8 @@ func (s *search) discover(ctx context.Context, program *Graph) {
 			s.failed[a.place.String()] = err
 		}
 		for _, f := range things {
-			if !f.Mark.Retained && w.owners.By(state.Object{Kind: f.Kind, Location: f.access.place, Identity: f.Identity}, "") == "" {
+			known := w.owners.By(state.Object{Kind: f.Kind, Location: f.access.place, Identity: f.Identity}, "") != ""
+			if !f.Mark.Retained && !known && !s.begun(f) {
 				w.discovered = append(w.discovered, f)
 			}
 		}
@@ -208,6 +209,20 @@ func (s *search) discover(ctx context.Context, program *Graph) {
 		w.byAddress[d.Mark.Address] = append(w.byAddress[d.Mark.Address], d)
 		w.byIdentity[d.Identity] = d
 	}
+}
+
+// begun reports whether a find is the object of an intent in state, which is observed by itself.
+func (s *search) begun(f found) bool {
+	for _, entry := range s.on.records {
+		if entry.Address != f.Mark.Address && entry.Birth != f.Mark.Address && !entry.CameFrom(f.Mark.Address) {
+			continue
+		}
+		g := entry.ByNumber(f.Mark.Generation)
+		if g.Begun() && g.Kind == f.Kind && g.Location == f.access.place {
+			return true
+		}
+	}
+	return false
 }
 
 // declared looks for what the program declares, upstreams first, and makes entries of what is ours.
