@@ -55,7 +55,10 @@ func (e *Engine) PlanOrphans(ctx context.Context, stage statestore.Stage, g *Gra
 	gone := map[string][]*found{}
 	for i := range things {
 		f := &things[i]
-		t, there := w.orphan(looking, s, f)
+		t, there, err := w.orphan(looking, s, f)
+		if err != nil {
+			out.Unreached = append(out.Unreached, w.redact.Text(fmt.Sprintf("%s %s: %v", f.Kind, f.Identity, err)))
+		}
 		if !there {
 			continue
 		}
@@ -119,19 +122,20 @@ func (w *work) whereabouts(ctx context.Context, g *Graph, out *Orphans) ([]*acce
 	return reached, nil
 }
 
-// orphan looks at a marked thing. What a row knows, and what a listing shows late, is none.
-func (w *work) orphan(ctx context.Context, s *scanning, f *found) (Thing, bool) {
+// orphan reads an object with an owner tag. What an entry knows, and what a listing shows late, is none. The error is that of
+// an object that cannot be read: only its own owner tag says whose it is.
+func (w *work) orphan(ctx context.Context, s *scanning, f *found) (Thing, bool, error) {
 	kind, ok := w.e.Catalog.Kind(f.Kind)
 	if !ok || w.owners.By(state.Object{Kind: f.Kind, Location: f.access.place, Identity: f.Identity}, "") != "" {
-		return Thing{}, false
+		return Thing{}, false, nil
 	}
 	found := f.Found
 	found.Mark = nil // the thing itself says, not a listing that may be late
-	t, there := s.look(ctx, kind, f.access, found)
-	if !there || t.Owner == nil || t.Standing == StandingForeign {
-		return Thing{}, false
+	t, there, err := s.read(ctx, kind, f.access, found)
+	if err != nil || !there || t.Owner == nil || t.Standing == StandingForeign {
+		return Thing{}, false, err
 	}
-	return t, true
+	return t, true, nil
 }
 
 // declares reports whether a program declares an address, now or under another name.

@@ -58,6 +58,8 @@ type search struct {
 	entries map[string]*state.Entry
 	// failed says, by address or location, why something could not be looked for.
 	failed map[string]error
+	// unread says, by the address in its owner tag, why an object of the stage could not be read: it stays.
+	unread map[string]error
 	found  map[string]*state.Entry
 }
 
@@ -84,7 +86,7 @@ func (w *work) searchOf(program *Graph) *search {
 	}
 	inner.slots.Hold(w.records)
 	inner.owners.Hold(w.records)
-	return &search{on: w, w: inner, entries: entries, failed: map[string]error{}, found: map[string]*state.Entry{}}
+	return &search{on: w, w: inner, entries: entries, failed: map[string]error{}, unread: map[string]error{}, found: map[string]*state.Entry{}}
 }
 
 // entryOf finds the entry that has the object of a declaration: at its address, or at one that it was renamed from.
@@ -316,7 +318,10 @@ func (s *search) rest(ctx context.Context) {
 			continue
 		}
 		if _, ok := w.e.Catalog.Kind(d.Kind); ok {
-			t, there := s.w.orphan(ctx, scan, d)
+			t, there, err := s.w.orphan(ctx, scan, d)
+			if err != nil {
+				s.unread[d.Mark.Address] = fmt.Errorf("%s %s: %w", d.Kind, d.Identity, err)
+			}
 			if !there || t.Standing != StandingOurs {
 				continue // deleted or retained since, or somebody else's
 			}
@@ -355,10 +360,13 @@ func (s *search) rest(ctx context.Context) {
 // owner tag was not missed.
 func (s *search) missed() []Planned {
 	var lines []Planned
-	for _, addr := range slices.Sorted(maps.Keys(s.failed)) {
+	for addr := range s.failed {
 		if s.on.records[addr] != nil {
-			continue
+			delete(s.failed, addr)
 		}
+	}
+	maps.Copy(s.failed, s.unread)
+	for _, addr := range slices.Sorted(maps.Keys(s.failed)) {
 		err := s.failed[addr]
 		line := Planned{
 			Address: addr, Action: Blocked, Problem: s.on.redact.Text("it could not be looked for: " + err.Error()),

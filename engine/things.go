@@ -255,20 +255,27 @@ func (s *scanning) put(t Thing) {
 	s.add(t)
 }
 
-// look sees whose one thing is, and what it is made of where that is asked for. One that cannot be read is listed without.
+// look reads whose an object is, and what it is made of where that is asked for. One that cannot be read is listed without.
 func (s *scanning) look(ctx context.Context, kind reconcile.Any, a *access, f reconcile.Found) (Thing, bool) {
+	t, there, _ := s.read(ctx, kind, a, f)
+	return t, there
+}
+
+// read is look with the error of an object that cannot be read.
+func (s *scanning) read(ctx context.Context, kind reconcile.Any, a *access, f reconcile.Found) (Thing, bool, error) {
 	spec := kind.Spec()
 	job := &reconcile.Job{ID: f.Identity, Name: f.Name, Place: a.place, Cloud: a.cloud, Dir: s.w.graph.Dir, Digest: s.w.e.Key.Digest}
 	look, read := reconcile.Look{Identity: f.Identity}, false
+	var unread error
 	asked := s.asked(f, look)
 	if f.Mark != nil && !asked {
 		look.Owner = *f.Mark
 	} else {
 		seen, err := s.w.see(ctx, kind, job)
 		if err == nil && seen.Absent {
-			return Thing{}, false // the listing was older than the deletion
+			return Thing{}, false, nil // the listing was older than the deletion
 		}
-		if read = err == nil; read {
+		if read, unread = err == nil, err; read {
 			look = seen
 		}
 	}
@@ -279,7 +286,7 @@ func (s *scanning) look(ctx context.Context, kind reconcile.Any, a *access, f re
 	if read && (asked || s.asked(f, look)) {
 		s.describe(kind, job, look, &t)
 	}
-	return t, true
+	return t, true, unread
 }
 
 // asked reports whether the props of a thing are to be read back.
