@@ -89,10 +89,12 @@ func (w *work) searchOf(program *Graph) *search {
 	return &search{on: w, w: inner, entries: entries, failed: map[string]error{}, unread: map[string]error{}, found: map[string]*state.Entry{}}
 }
 
-// entryOf finds the entry that has the object of a declaration: at its address, or at one that it was renamed from.
+// entryOf finds the entry that has the object of a declaration, or an intent that stands for it: at its address, or at one that
+// it was renamed from.
 func (w *work) entryOf(r *Resource) *state.Entry {
 	for _, addr := range append([]string{r.Address}, r.Options.RenamedFrom...) {
-		if rec := w.records[addr]; rec.Live() != nil || rec.Candidate() != nil {
+		rec := w.records[addr]
+		if rec.Live() != nil || rec.Candidate() != nil || rec != nil && slices.ContainsFunc(rec.Generations, (*state.Generation).Begun) {
 			return rec
 		}
 	}
