@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"maps"
 	"runtime"
 	"slices"
 
@@ -69,14 +68,20 @@ func (w *work) outdated(n *node) bool {
 	r := n.rec
 	known := n.job != nil && len(n.job.Unknown) == 0
 	return r.Candidate() != nil || r.MovingFrom != "" || !slices.Equal(r.Needs, w.ownedNeeds(n)) || !sameOptions(r.Options, n.decl.Options) ||
-		!sameCut(r.Cut, n.cut) || !tree.Equal(anyMap(r.Settings), anyMap(n.decl.Settings)) ||
+		!cutCovers(r.Cut, n.cut) || !tree.Equal(anyMap(r.Settings), anyMap(n.decl.Settings)) ||
 		known && (n.builtAnew() || !sameBut(n.decl.Options.IgnoreChanges, r.Props, n.job.Props) || len(state.StillNamed(r.Former, n.decl.Options.RenamedFrom)) != len(r.Former))
 }
 
-// sameCut compares the paths through which a cycle is opened. A resource that itself does not change may close a cycle when
-// another refers to it, and destroy opens the cycle by what the state says.
-func sameCut(a, b map[string][]tree.Path) bool {
-	return maps.EqualFunc(a, b, slices.Equal[[]tree.Path])
+// cutCovers reports whether the state has every path through which a cycle is opened now. A resource that itself does not
+// change may close a cycle when another refers to it, and destroy opens the cycle by what the state says. A path that opens
+// none any more stays until the entry is written for another reason: the other side may still have its reference.
+func cutCovers(have, want map[string][]tree.Path) bool {
+	for addr, paths := range want {
+		if !slices.Equal(have[addr], paths) {
+			return false
+		}
+	}
+	return true
 }
 
 // believe takes a node as the record has it.
