@@ -207,7 +207,7 @@ func TestCheck(t *testing.T) {
 		"a service has no host":          {"origin": origin(obj{"service": "x"})},
 		"a service has none, and Access": {"origin": origin(obj{"port": int64(1), "accessClientId": "a", "accessClientSecret": "b"})},
 		"want both":                      {"origin": origin(obj{"accessClientId": "a"})},
-		"want either maxAge or disabled":                {"origin": origin(nil), "caching": obj{"disabled": true, "maxAge": "1s"}},
+		"want either maxAge or disabled": {"origin": origin(nil), "caching": obj{"disabled": true, "maxAge": "1s"}},
 		"whole seconds":                  {"origin": origin(nil), "caching": obj{"maxAge": "1500ms"}},
 	} {
 		err := kind.Decode(&reconcile.Job{Props: p})
