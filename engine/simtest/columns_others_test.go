@@ -178,7 +178,7 @@ func (p *place) unknownKind() *next {
 	if len(rest.Resources) == 0 {
 		return nil
 	}
-	n := p.same().creating(1) // what referred to the kind may be replaced
+	n := p.same().creating(2) // what referred to the kind may be replaced, and again when it refers to it anew
 	n.late = func(ctx context.Context, s *simtest.Sim, out *outcome) {
 		if err := s.Without(kind); err != nil {
 			out.violate("kinds: %v", err)

@@ -173,8 +173,12 @@ func (p *place) play(ctx context.Context, cut point, n *next, out *outcome) {
 	}
 	p.cutAt(ctx, s, cut, out)
 	if p.sc.fails {
-		if err := p.sc.lift(ctx, s); err != nil && !errors.Is(err, errNothingThere) {
+		// A cut run is not held to what a whole one must have done by then, but for what it must not have touched.
+		if err := p.sc.lift(ctx, s); errors.Is(err, errTouched) {
 			out.violate("lift: %v", err)
+		}
+		if err := s.With(); err != nil {
+			out.violate("kinds: %v", err)
 		}
 	}
 	if n.late != nil {

@@ -100,12 +100,15 @@ func stranger(name string) simtest.Object {
 	return simtest.Object{Kind: "sim.Named", Name: name, Fields: map[string]string{"color": "theirs"}, Tags: map[string]string{"by": "them"}}
 }
 
+// errTouched says that what is somebody else's was changed.
+var errTouched = errors.New("what is a stranger's was changed")
+
 // gives lets a stranger give up a name, if his object is still as it was.
 func gives(name string) move {
 	return func(_ context.Context, s *simtest.Sim) error {
 		for _, o := range s.Cloud.Objects() {
 			if o.Name == name && (o.Fields["color"] != "theirs" || o.Tags["by"] != "them") {
-				return fmt.Errorf("the stranger's %s was changed: %v %v", name, o.Fields, o.Tags)
+				return fmt.Errorf("%w: %s: %v %v", errTouched, name, o.Fields, o.Tags)
 			}
 		}
 		s.Cloud.Remove(func(o *simtest.Object) bool { return o.Name == name })
