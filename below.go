@@ -60,11 +60,11 @@ func (s *Stack) nameOf(parts []string) string {
 // besideIts is the address that parts make in the scope of the first of them, which may have been another than today's.
 func besideIts(parts []string) string {
 	scope := parts[0][:strings.LastIndexByte(parts[0], '/')+1]
-	address := parts[0]
+	address := []string{parts[0]}
 	for _, part := range parts[1:] {
-		address += "/" + strings.TrimPrefix(part, scope)
+		address = append(address, strings.TrimPrefix(part, scope))
 	}
-	return address
+	return strings.Join(address, "/")
 }
 
 // Along renames a resource together with another: one that a constructor declares at the same name with a suffix such as

@@ -36,9 +36,7 @@ func (w *work) recall(ctx context.Context, program *Graph) error {
 	s.discover(ctx, program)
 	s.declared(ctx)
 	s.users(program)
-	for addr, rec := range s.found {
-		w.records[addr] = rec
-	}
+	maps.Copy(w.records, s.found)
 	s.rest(ctx)
 	w.missed, w.lost = s.missed(), w.fresh
 	return nil

@@ -148,11 +148,12 @@ func (s *Sim) Fingerprint(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		line := fmt.Sprintf("row %s %s %v %s", row.Address, row.Birth, row.Needs, text)
+		var line strings.Builder
+		fmt.Fprintf(&line, "row %s %s %v %s", row.Address, row.Birth, row.Needs, text)
 		for _, g := range row.Generations {
-			line += fmt.Sprintf(" %d %s %d %s %v %s %v %s", g.Number, g.State, g.Slot, g.Kind, g.Place, g.Identity, g.Intent, since(g.Written))
+			fmt.Fprintf(&line, " %d %s %d %s %v %s %v %s", g.Number, g.State, g.Slot, g.Kind, g.Place, g.Identity, g.Intent, since(g.Written))
 		}
-		lines = append(lines, line)
+		lines = append(lines, line.String())
 	}
 	if len(snap.Outputs) > 0 {
 		plain, err := s.opened(snap.Outputs, "\x00outputs")

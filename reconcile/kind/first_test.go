@@ -159,9 +159,9 @@ func nonZero(typ reflect.Type) reflect.Value {
 		return reflect.ValueOf(timeTime{}.AddDate(1, 1, 1))
 	}
 	v := reflect.New(typ).Elem()
-	for i := range v.NumField() {
-		if v.Field(i).Kind() == reflect.String {
-			v.Field(i).SetString("x")
+	for _, f := range v.Fields() {
+		if f.Kind() == reflect.String {
+			f.SetString("x")
 		}
 	}
 	return v

@@ -64,8 +64,10 @@ type (
 		{"a kind in the cloud that is rerun", `var _ = kind.Kind[P, L, A]{Lifetime: kind.Rerun}`, "unknown field Lifetime"},
 		{"a kind in the cloud that lives in dev", `var _ = kind.Kind[P, L, A]{Lifetime: kind.InDev}`, "unknown field Lifetime"},
 		{"a kind in the cloud that is a local variant", `var _ = kind.Kind[P, L, A]{LocalVariantOf: "x"}`, "unknown field LocalVariantOf"},
-		{"owned by its content and by its parent", `var _ = kind.Kind[P, L, A]{Owner: kind.OwnedByContent[P, L]{}, Owner: kind.OwnedByParent[P, L]{}}`,
-			"duplicate field name Owner"},
+		{
+			"owned by its content and by its parent", `var _ = kind.Kind[P, L, A]{Owner: kind.OwnedByContent[P, L]{}, Owner: kind.OwnedByParent[P, L]{}}`,
+			"duplicate field name Owner",
+		},
 		{"owned in a way of one's own", `type mine struct{}; var _ = kind.Kind[P, L, A]{Owner: mine{}}`, "missing method ownership"},
 		{"an attribute that moves by a list of names", `var _ = kind.Kind[P, L, A]{MovedBy: nil}`, "unknown field MovedBy"},
 		{"deferrable props by a list of paths", `var _ = kind.Kind[P, L, A]{Late: nil}`, "unknown field Late"},

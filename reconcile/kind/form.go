@@ -174,10 +174,10 @@ func document(wire any) any {
 
 // authorOf reads the service's form of a type: numbers and booleans may be text.
 func authorOf(t reflect.Type, unit int64, wire any) (any, error) {
-	switch k := t.Kind(); {
-	case k == reflect.Interface:
+	switch t.Kind() {
+	case reflect.Interface:
 		return wire, nil
-	case k == reflect.String:
+	case reflect.String:
 		switch x := wire.(type) {
 		case string:
 			return x, nil
@@ -186,7 +186,7 @@ func authorOf(t reflect.Type, unit int64, wire any) (any, error) {
 		case bool:
 			return strconv.FormatBool(x), nil
 		}
-	case k == reflect.Slice:
+	case reflect.Slice:
 		if list, ok := document(wire).([]any); ok {
 			out := make([]any, len(list))
 			for i, e := range list {
@@ -197,7 +197,7 @@ func authorOf(t reflect.Type, unit int64, wire any) (any, error) {
 			}
 			return out, nil
 		}
-	case k == reflect.Map:
+	case reflect.Map:
 		if m, ok := document(wire).(map[string]any); ok {
 			out := make(map[string]any, len(m))
 			for name, e := range m {
@@ -208,7 +208,7 @@ func authorOf(t reflect.Type, unit int64, wire any) (any, error) {
 			}
 			return out, nil
 		}
-	case k == reflect.Bool:
+	case reflect.Bool:
 		if b, ok := document(wire).(bool); ok {
 			return b, nil
 		}

@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -304,7 +305,7 @@ func (r *row) parseDefault(text string, owner reflect.Type) error {
 		return fmt.Errorf("a default of a %s is code", r.typ)
 	}
 	into := reflect.New(owner)
-	errs, _ := props.Decode(map[string]any{r.name: value}, into.Interface()).(props.Errors)
+	errs, _ := errors.AsType[props.Errors](props.Decode(map[string]any{r.name: value}, into.Interface()))
 	for _, e := range errs {
 		if e.Path == tree.Path(r.name) {
 			return fmt.Errorf("%s", e.Problem)

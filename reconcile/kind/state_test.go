@@ -82,7 +82,7 @@ func TestLifetimes(t *testing.T) {
 		}
 	}
 	for want, change := range map[string]func(*kind.StateKind[IDProps, ID]){
-		"Lifetime 3 is none":            func(k *kind.StateKind[IDProps, ID]) { k.Lifetime = 3 },
+		"no Lifetime has the number 3":  func(k *kind.StateKind[IDProps, ID]) { k.Lifetime = 3 },
 		"Create is missing":             func(k *kind.StateKind[IDProps, ID]) { k.Create = nil },
 		"Props, or Compare, is missing": func(k *kind.StateKind[IDProps, ID]) { k.Props = nil },
 	} {

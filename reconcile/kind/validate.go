@@ -32,8 +32,13 @@ func (k *Kind[P, L, A]) Validate() error { _, err := k.tags(); return err }
 func (k *Kind[P, L, A]) tags() (reconcile.Tags, error) {
 	tagged, isTagged := k.Owner.(Tagged[P, L])
 	if err := missing([]need{
-		{"Type", k.Type != ""}, {"Doc", k.Doc != ""}, {"Observe", k.Observe != nil}, {"Create", k.Create != nil},
-		{"Compare", k.Compare != nil}, {"Attributes", k.Attributes != nil}, {"Delete", k.Delete != nil},
+		{"Type", k.Type != ""},
+		{"Doc", k.Doc != ""},
+		{"Observe", k.Observe != nil},
+		{"Create", k.Create != nil},
+		{"Compare", k.Compare != nil},
+		{"Attributes", k.Attributes != nil},
+		{"Delete", k.Delete != nil},
 		{"Identity", k.Identity != nil},
 		{"Named.Rule", k.Named == nil || k.Named.Rule != nil},
 		{"Owner's Tag", !isTagged || tagged.Tag != nil},
@@ -62,13 +67,15 @@ func (k *StateKind[P, A]) Validate() error { _, err := k.tags(); return err }
 
 func (k *StateKind[P, A]) tags() (reconcile.Tags, error) {
 	if err := missing([]need{
-		{"Type", k.Type != ""}, {"Doc", k.Doc != ""}, {"Create", k.Create != nil},
+		{"Type", k.Type != ""},
+		{"Doc", k.Doc != ""},
+		{"Create", k.Create != nil},
 		{"Props, or Compare,", k.Props != nil || k.Compare != nil},
 	}); err != nil {
 		return reconcile.Tags{}, err
 	}
 	if k.Lifetime < InState || k.Lifetime > InDev {
-		return reconcile.Tags{}, fmt.Errorf("Lifetime %d is none", k.Lifetime)
+		return reconcile.Tags{}, fmt.Errorf("no Lifetime has the number %d", k.Lifetime)
 	}
 	return tagsOf[P, A](k.Props, k.API)
 }

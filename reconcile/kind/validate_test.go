@@ -186,7 +186,7 @@ type (
 		Delay int `json:"delay_seconds"`
 		Meta  struct {
 			Author string `json:"author"`
-		} `json:"meta,omitempty"`
+		} `json:"meta"`
 	}
 )
 

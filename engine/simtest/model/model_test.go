@@ -44,14 +44,14 @@ func world() ([]model.Object, []model.Entry) {
 		return []model.Generation{{State: "live", Kind: kind, Identity: id}}
 	}
 	return []model.Object{
-			{Kind: "sim.Named", ID: "1", Fields: map[string]string{"color": "red"}, Tags: map[string]string{"athanor:id": "a"}, Address: "a", Created: true},
-			{Kind: "sim.Plain", ID: "2", Fields: map[string]string{"after": "1"}, Address: "b", Created: true},
-			{Kind: "sim.Plain", ID: "3", Fields: map[string]string{"color": "theirs"}},
-		}, []model.Entry{
-			{Address: "a", Generations: live("sim.Named", "1"), Props: map[string]any{"color": "red"}},
-			{Address: "b", Generations: live("sim.Plain", "2"), Props: map[string]any{"after": "1"}, Needs: []string{"a"}},
-			{Address: "n", Generations: live("sim.Note", ""), Props: map[string]any{"text": "reddish"}, Needs: []string{"a"}},
-		}
+		{Kind: "sim.Named", ID: "1", Fields: map[string]string{"color": "red"}, Tags: map[string]string{"athanor:id": "a"}, Address: "a", Created: true},
+		{Kind: "sim.Plain", ID: "2", Fields: map[string]string{"after": "1"}, Address: "b", Created: true},
+		{Kind: "sim.Plain", ID: "3", Fields: map[string]string{"color": "theirs"}},
+	}, []model.Entry{
+		{Address: "a", Generations: live("sim.Named", "1"), Props: map[string]any{"color": "red"}},
+		{Address: "b", Generations: live("sim.Plain", "2"), Props: map[string]any{"after": "1"}, Needs: []string{"a"}},
+		{Address: "n", Generations: live("sim.Note", ""), Props: map[string]any{"text": "reddish"}, Needs: []string{"a"}},
+	}
 }
 
 // TestEnd: what is as declared is right, and each way to be otherwise is said.
