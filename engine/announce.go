@@ -144,9 +144,12 @@ func (w *work) replacing(n *node) []plan.Operation {
 		return []plan.Operation{deletion(n.decl.Options.Retain, plan.Operation{Object: object, Generation: n.plan.Generation, May: n.plan.May, Data: w.mayDelete(n)})}
 	}
 	live := n.rec.Live()
-	o := removal(live, n.plan.May)
-	o.Data = w.mayDelete(n)
-	return []plan.Operation{deletion(n.decl.Options.Retain, o)}
+	o := w.removals(n, []*state.Generation{live})[0]
+	o.May = n.plan.May
+	if o.Verb == plan.Remove {
+		o = deletion(n.decl.Options.Retain, o)
+	}
+	return []plan.Operation{o}
 }
 
 // deletion is the deletion of an object, or where it is retained its release.
