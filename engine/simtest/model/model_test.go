@@ -43,15 +43,17 @@ func world() ([]model.Object, []model.Entry) {
 	live := func(kind, id string) []model.Generation {
 		return []model.Generation{{State: "live", Kind: kind, Identity: id}}
 	}
-	return []model.Object{
+	objects := []model.Object{
 		{Kind: "sim.Named", ID: "1", Fields: map[string]string{"color": "red"}, Tags: map[string]string{"athanor:id": "a"}, Address: "a", Created: true},
 		{Kind: "sim.Plain", ID: "2", Fields: map[string]string{"after": "1"}, Address: "b", Created: true},
 		{Kind: "sim.Plain", ID: "3", Fields: map[string]string{"color": "theirs"}},
-	}, []model.Entry{
+	}
+	entries := []model.Entry{
 		{Address: "a", Generations: live("sim.Named", "1"), Props: map[string]any{"color": "red"}},
 		{Address: "b", Generations: live("sim.Plain", "2"), Props: map[string]any{"after": "1"}, Needs: []string{"a"}},
 		{Address: "n", Generations: live("sim.Note", ""), Props: map[string]any{"text": "reddish"}, Needs: []string{"a"}},
 	}
+	return objects, entries
 }
 
 // TestEnd: what is as declared is right, and each way to be otherwise is said.
