@@ -58,6 +58,7 @@ func TestSilenceIsALostAnswer(t *testing.T) {
 	defer close(release)
 	hold := func(text string) func(net.Conn) {
 		return func(c net.Conn) {
+			_, _ = c.Read(make([]byte, 1)) // an answer before the question would be another fault
 			_, _ = io.WriteString(c, text)
 			<-release
 			_ = c.Close()

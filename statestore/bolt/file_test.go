@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	bbolt "go.etcd.io/bbolt"
@@ -191,6 +192,7 @@ func TestTruncated(t *testing.T) {
 // and the answer is either the whole truth or an error that names the file or the row.
 func TestTorn(t *testing.T) {
 	s, _ := written(t)
+	defer runtime.KeepAlive(s) // it holds the lease as long as it lives
 	whole, err := os.ReadFile(s.Path())
 	if err != nil {
 		t.Fatal(err)

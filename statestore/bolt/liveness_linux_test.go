@@ -102,9 +102,11 @@ func claimFrom(t *testing.T, path string, prefix ...string) string {
 	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
 	cmd.Dir = filepath.Dir(path)
 	cmd.Env = append(os.Environ(), childRole+"=claim", childPath+"="+path)
-	out, err := cmd.CombinedOutput()
+	var complaints strings.Builder // the race detector says something here where /proc is hidden
+	cmd.Stderr = &complaints
+	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v: %v: %s", words, err, out)
+		t.Fatalf("%v: %v: %s%s", words, err, out, complaints.String())
 	}
 	return strings.TrimSpace(string(out))
 }
