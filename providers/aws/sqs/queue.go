@@ -24,6 +24,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 //go:embed queue.go
@@ -208,14 +209,18 @@ func allowance(v any) any {
 
 // compareQueue sets all attributes that differ by one call.
 func compareQueue(d *kind.Diff[liveQueue], want QueueProps, live liveQueue) {
-	kind.Compare(d, queueTable, want, live.have, kind.Set("SetQueueAttributes", func(ctx context.Context, u kind.Update[liveQueue]) error {
+	set := kind.Set("SetQueueAttributes", func(ctx context.Context, u kind.Update[liveQueue]) error {
 		attrs := kind.Text{}
 		if err := queueTable.Changed(want, u.Live.have, u.Changed, attrs); err != nil {
 			return err
 		}
 		_, err := clientOf(u.Cloud).SetQueueAttributes(ctx, &sdk.SetQueueAttributesInput{QueueUrl: u.Live.url(), Attributes: attrs})
 		return explained(ctx, u.Scope, attrs, aws.NotYet(err))
-	}))
+	})
+	// SQS keeps the attributes that a call does not name. Servers that speak its protocol drop the policy (moto 5 does): it may
+	// be written again after such a call.
+	set.Affects = []tree.Path{"policy"}
+	kind.Compare(d, queueTable, want, live.have, set)
 }
 
 // arnOf is how SQS names a queue.
