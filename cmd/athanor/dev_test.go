@@ -141,7 +141,7 @@ func TestDevKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.over(-1)
-	w.openSoon() // of the next session: the command of the killed one ended with it
+	w.openNext()
 	s = w.dev()
 	e := s.deployed(map[string]float64{"failed": 0})
 	if e["state"] != "succeeded" || !w.has("last.txt") {

@@ -177,7 +177,7 @@ func TestManyDeployOneStage(t *testing.T) {
 		t.Fatal(err)
 	}
 	running.Wait()
-	w.openSoon() // of the next run: the command of the killed one ended with it
+	w.openNext()
 	began := time.Now()
 	counts := w.summary(0, "deploy", "--yes")
 	wantCounts(t, counts, map[string]float64{"created": 2, "failed": 0})

@@ -233,6 +233,20 @@ func (w *world) openSoon() {
 	w.t.Cleanup(func() { <-done })
 }
 
+// openNext opens the gate for the command of the next run, once that has started: the one of a killed run ends with it.
+func (w *world) openNext() {
+	if err := os.Remove(filepath.Join(w.dir, "started")); err != nil {
+		w.t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.await("started")
+		w.open()
+	}()
+	w.t.Cleanup(func() { <-done })
+}
+
 // A deploy that is killed in the middle is continued by the next one, at once.
 func TestKilled(t *testing.T) {
 	w := newGated(t)
@@ -248,7 +262,7 @@ func TestKilled(t *testing.T) {
 	if err := cmd.Wait(); err == nil {
 		t.Fatal("it was not killed")
 	}
-	w.openSoon() // of the next run: the command of the killed one ended with it
+	w.openNext()
 	began := time.Now()
 	again := w.summary(0, "deploy", "--yes")
 	wantCounts(t, again, map[string]float64{"created": 2, "failed": 0})
