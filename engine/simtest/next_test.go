@@ -167,7 +167,7 @@ func (p *place) play(ctx context.Context, cut point, n *next, out *outcome) {
 	if p.start(ctx, s, out); len(out.wrong) > 0 {
 		return
 	}
-	c := &judge{p: p, n: n, s: s, out: out, from: len(s.Cloud.Effects())}
+	c := &judge{p: p, n: n, s: s, out: out, from: len(s.Cloud.Effects()), deployed: s.Cloud.Table()}
 	if n.early != nil {
 		n.early(ctx, s, out)
 	}
@@ -210,6 +210,8 @@ type judge struct {
 	out    *outcome
 	before []model.Object
 	from   int // effects of the setup
+	// deployed are the objects that were there after the setup.
+	deployed []model.Object
 	// confirmed is 1 when somebody did what was waited for: then more is created than without.
 	confirmed int
 }
@@ -300,6 +302,9 @@ func (c *judge) effects() {
 		case e.Foreign && !c.p.sc.opts.Adopt:
 			c.out.violate("effects: %s is on an object that is not ours", e)
 		}
+		if e.Op == "delete" && c.retains(e) {
+			c.out.violate("effects: %s deleted what every program retains", e)
+		}
 		if e.Data > 0 && !c.mayDeleteData(e.Owner.Address) {
 			c.out.violate("effects: %s deleted data", e)
 		}
@@ -309,6 +314,21 @@ func (c *judge) effects() {
 			c.out.violate("effects: %s: %d times, %d are enough", what, n, most)
 		}
 	}
+}
+
+// retains reports whether an effect is on an object that was deployed before, of an address that every program which declares
+// it retains.
+func (c *judge) retains(e simtest.Effect) bool {
+	retained := false
+	for _, g := range c.s.Programs {
+		for _, r := range g.Resources {
+			if r.Address == e.Owner.Address && !r.Options.Retain {
+				return false
+			}
+			retained = retained || r.Address == e.Owner.Address
+		}
+	}
+	return retained && slices.ContainsFunc(c.deployed, func(o model.Object) bool { return o.ID == e.ID && o.Created })
 }
 
 func (c *judge) mayDeleteData(address string) bool {
