@@ -143,12 +143,16 @@ func (w *work) compare(ctx context.Context, n *node) error {
 	return err
 }
 
+// notVisible is the note of an object that was written a moment ago and that reading does not show.
+const notVisible = "not yet visible"
+
 // classifyAbsent: there is none.
 func (w *work) classifyAbsent(n *node) {
 	n.plan.Action = Create
 	switch {
 	case n.present() != nil && n.look.NotYet:
-		n.plan.Notes = append(n.plan.Notes, "not yet visible")
+		n.plan.Notes = append(n.plan.Notes, notVisible)
+		n.plan.WaitUntil = n.look.HiddenUntil
 	case n.rec.Live() != nil:
 		n.plan.Notes = append(n.plan.Notes, "it is gone: "+n.rec.Live().Identity)
 	case n.rec == nil && n.spec.Recorded && w.lost && n.spec.Rerun:

@@ -101,11 +101,6 @@ func (w *work) program() *Graph {
 func (w *work) classifyVanished(n *node) {
 	live := n.rec.Live()
 	n.plan.Identity = live.Identity
-	if n.look.NotYet {
-		n.plan.Action = Unchanged
-		n.plan.Notes = append(n.plan.Notes, "not yet visible")
-		return
-	}
 	w.classifyAbsent(n)
 	for i := range n.plan.Reasons {
 		n.plan.Reasons[i].Source = ByWorld

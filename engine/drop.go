@@ -218,17 +218,20 @@ func (r *run) permitDelete(n *node, g *state.Generation, spec *reconcile.Spec) e
 	}
 }
 
-// errNotVisible is what a deletion waits on: what was made a moment ago may not be visible yet.
-var errNotVisible = errors.New("not visible yet")
-
 // seen looks until the answer is certain: absent within the visibility bound of the last write is no answer yet.
 func (r *run) seen(ctx context.Context, kind reconcile.Any, job *reconcile.Job) (reconcile.Look, error) {
+	told := false
 	for pause := reconcile.Intervals(ctx, time.Second, 10*time.Second); ; {
 		look, err := r.w.see(ctx, kind, job)
 		if err != nil || !look.Absent || !look.NotYet {
 			return look, err
 		}
-		if err := reconcile.Wait(ctx, pause.NextBackOff(), errNotVisible); err != nil {
+		why := &reconcile.HiddenError{Until: look.HiddenUntil}
+		if !told {
+			told = true
+			r.emit(Event{Type: EventProgress, Address: job.Address, Kind: kind.Spec().Type, Note: why.Error()})
+		}
+		if err := reconcile.Wait(ctx, min(pause.NextBackOff(), time.Until(look.HiddenUntil)+time.Millisecond), why); err != nil {
 			return look, err
 		}
 	}

@@ -117,7 +117,9 @@ func (w *work) classifyLeftover(n *node) {
 	case g == nil:
 		n.plan = nil // condemned generations have lines of their own
 		return
-	case n.look.Absent && !n.look.NotYet:
+	case n.look.NotYet:
+		n.plan.Notes, n.plan.WaitUntil = append(n.plan.Notes, notVisible), n.look.HiddenUntil
+	case n.look.Absent:
 		n.plan.Notes = append(n.plan.Notes, "it is gone already")
 		return
 	}

@@ -70,6 +70,9 @@ type Planned struct {
 	Notes []string `json:"notes,omitempty"`
 	// Waiting is what somebody else must do.
 	Waiting string `json:"waiting,omitempty"`
+	// WaitUntil is set when the object may be there and not be visible yet: a run waits for it until then, and acts on what it
+	// sees or on its certain absence.
+	WaitUntil time.Time `json:"waitUntil,omitzero"`
 	// From is the old address of a move, or the identity that is adopted or recovered.
 	From string `json:"from,omitempty"`
 	// Identity is the physical identity of the live thing, "" when there is none.

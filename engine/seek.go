@@ -70,7 +70,7 @@ func orFirst(finds []found, first found) []found {
 	if len(finds) > 0 {
 		return finds
 	}
-	first.look = reconcile.Look{Absent: true, NotYet: first.look.NotYet}
+	first.look = reconcile.Look{Absent: true, NotYet: first.look.NotYet, HiddenUntil: first.look.HiddenUntil}
 	return []found{first}
 }
 

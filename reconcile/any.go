@@ -273,16 +273,23 @@ func (e *erased[P, L, A]) LookMany(ctx context.Context, jobs []*Job) ([]Look, []
 func (e *erased[P, L, A]) seen(job *Job, live L, err error) (Look, error) {
 	switch {
 	case errors.Is(err, ErrAbsent):
-		since := time.Since(job.LastWrite)
-		return Look{Absent: true, NotYet: !job.LastWrite.IsZero() && since < e.k.Visibility}, nil
+		if !job.LastWrite.IsZero() && time.Since(job.LastWrite) < e.k.Visibility {
+			return e.hidden(job), nil
+		}
+		return Look{Absent: true}, nil
 	case err != nil:
 		return Look{}, &StepError{Verb: "observe", Err: err}
 	}
 	look, err := e.compared(job, live)
 	if err == nil && e.stillOld(job, look) {
-		return Look{Absent: true, NotYet: true}, nil
+		return e.hidden(job), nil
 	}
 	return look, err
+}
+
+// hidden is a look that shows nothing yet: an absence is certain once the visibility bound of the last write has passed.
+func (e *erased[P, L, A]) hidden(job *Job) Look {
+	return Look{Absent: true, NotYet: true, HiddenUntil: job.LastWrite.Add(e.k.Visibility)}
 }
 
 // stillOld reports that a look, soon after something was deleted to make room for what the job is to make, shows what was

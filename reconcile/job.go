@@ -136,8 +136,10 @@ type Job struct {
 
 // Look is what one look showed.
 type Look struct {
-	// Absent: there is none. NotYet: there is none to be seen, within the visibility bound of the last write.
+	// Absent: there is none. NotYet: there is none to be seen, within the visibility bound of the last write. HiddenUntil is
+	// when that bound has passed, and an absence is certain.
 	Absent, NotYet bool
+	HiddenUntil    time.Time
 	Identity       string
 	Attrs          map[string]any
 	// Steps are the differences, in the order of the kind's Compare; empty when settled.

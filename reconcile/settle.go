@@ -17,6 +17,16 @@ const maxRounds = 5
 // errNotYet is what the loop waits on when the world does not show a write of ours yet.
 var errNotYet = errors.New("not visible yet")
 
+// HiddenError says that an object may be there and not be visible yet, and when its absence is certain.
+type HiddenError struct{ Until time.Time }
+
+func (e *HiddenError) Error() string {
+	return errNotYet.Error() + ", until " + e.Until.Local().Format(time.TimeOnly)
+}
+
+// Is reports the same as when the end of the wait is not known.
+func (e *HiddenError) Is(target error) bool { return target == errNotYet }
+
 // Settle makes the thing match: look, create or run the steps, look again.
 func (e *erased[P, L, A]) Settle(ctx context.Context, job *Job, hooks Hooks) (Outcome, error) {
 	s := &settling[P, L, A]{e: e, job: job, hooks: hooks, gone: job.ID, since: time.Now()}
@@ -138,8 +148,11 @@ func isZero(v any) bool { return v == nil || v == "" }
 
 // create makes the thing, unless our own create may only not be visible yet.
 func (s *settling[P, L, A]) create(ctx context.Context, look Look) error {
-	if look.NotYet || !s.tried.IsZero() && time.Since(s.tried) < s.e.k.Visibility {
-		return errNotYet
+	switch {
+	case look.NotYet:
+		return &HiddenError{look.HiddenUntil}
+	case !s.tried.IsZero() && time.Since(s.tried) < s.e.k.Visibility:
+		return &HiddenError{s.tried.Add(s.e.k.Visibility)}
 	}
 	if err := Interrupted(ctx, nil); err != nil {
 		return err // before the intent: nothing is begun

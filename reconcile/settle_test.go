@@ -105,7 +105,7 @@ func TestRecentWriteIsNotYetAbsent(t *testing.T) {
 		}
 		var notes []string
 		out, err := r.settle(t, job, reconcile.Hooks{Note: func(text string) { notes = append(notes, text) }})
-		if err != nil || !out.Created || len(notes) == 0 || notes[0] != "not visible yet" {
+		if err != nil || !out.Created || len(notes) == 0 || !strings.HasPrefix(notes[0], "not visible yet, until ") {
 			t.Errorf("outcome %+v, notes %q (%v)", out, notes, err)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/athanor-dev/athanor/engine"
@@ -92,6 +93,10 @@ func (s Style) planned(w io.Writer, a engine.Planned, addresses, kinds int) {
 	}
 	for _, n := range a.Notes {
 		fmt.Fprintf(w, "      %s\n", s.paint(dim, clean(n)))
+	}
+	if !a.WaitUntil.IsZero() {
+		text := "may be there: waits until " + a.WaitUntil.Local().Format(time.TimeOnly)
+		fmt.Fprintf(w, "      %s\n", s.paint(yellow, text))
 	}
 	if a.Waiting != "" {
 		fmt.Fprintf(w, "      %s\n", s.paint(yellow, "waits for you: "+clean(a.Waiting)))

@@ -158,11 +158,6 @@ func known() []knownFailure {
 			witness:   "equal content begun, applied, answer lost, destroyed|commit x:c1!|stored, then the end|next|edited in place",
 		},
 		{
-			defect: 5, why: "plan and drift do not agree about what may not be visible yet", columns: []string{"plan and drift"},
-			violation: `^plan and drift disagree`,
-			witness:   "create with a client token|commit a:l1|stored, then the end|next|plan and drift",
-		},
-		{
 			defect: 1, why: "what a cut creation began is deleted, and the plan has no line for it",
 			violation: `^announced: delete `,
 			witness:   "the new one was cut half made, and the program reverted|commit a:l1:c2!|stored, then the end|next|renamed",
