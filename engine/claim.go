@@ -72,6 +72,10 @@ func (w *work) classifyFound(ctx context.Context, n *node) {
 	}
 	n.plan.Reasons = w.reasons(n, n.look.Steps)
 	w.escalate(n)
+	if n.plan.Action == Replace && !n.plan.May && answer.OtherStore && !w.o.TakeOver {
+		w.refuse(n, otherStore(n.spec.Type, n.look.Identity))
+		return
+	}
 	for _, f := range n.others {
 		if store := f.look.Owner.Store; store != "" && store != w.store && !w.o.TakeOver {
 			w.refuse(n, otherStore(f.Kind, f.look.Identity))

@@ -70,7 +70,7 @@ func (w *work) classify(ctx context.Context, n *node) {
 	if n.was == nil {
 		w.holdBack(n)
 	} else {
-		w.guard(n) // what is not repaired changes nothing for those that refer to it
+		w.guard(n, n.look.Holds) // what is not repaired changes nothing for those that refer to it
 	}
 	if err := w.dropUnfit(ctx, n); err != nil {
 		w.block(n, err)

@@ -61,6 +61,11 @@ func (r *run) collect(ctx context.Context) {
 		for _, a := range t.n.dropNeeds() {
 			t.before(drops[a], false)
 		}
+		for _, a := range t.n.holding {
+			if held := drops[a]; held != nil && !slices.Contains(held.n.dropNeeds(), t.n.addr) {
+				held.before(t, false)
+			}
+		}
 		if with := drops[t.n.rec.Options.DeletedWith]; with != nil {
 			with.before(t, false)
 		}

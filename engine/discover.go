@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -19,6 +20,8 @@ type found struct {
 	slot   int
 	// unsought: there was nothing yet to look for it by.
 	unsought bool
+	// under is the address in the owner tag of the parent by which it was listed, "" for what was found otherwise.
+	under string
 }
 
 // listing is one kind's listing of one place, made once per plan.
@@ -78,7 +81,8 @@ func (w *work) marks(ctx context.Context, accesses []*access) ([]found, error) {
 				continue
 			}
 			seen[id] = true
-			all = append(all, found{Found: f, access: home})
+			f.access = home
+			all = append(all, f)
 		}
 	}
 	slices.SortFunc(all, func(a, b found) int {
@@ -88,14 +92,18 @@ func (w *work) marks(ctx context.Context, accesses []*access) ([]found, error) {
 }
 
 // discoverIn finds the marked things of one place.
-func (w *work) discoverIn(ctx context.Context, a *access) ([]reconcile.Found, error) {
+func (w *work) discoverIn(ctx context.Context, a *access) ([]found, error) {
 	scope := reconcile.Scope{
 		Cloud: a.cloud, Place: a.place, Dir: w.graph.Dir, Mark: reconcile.Mark{Stack: w.stage.Stack, Stage: w.stage.Name},
 	}
 	if a.provider.Discover != nil {
-		return discoverBy(ctx, a.provider, scope)
+		all, err := discoverBy(ctx, a.provider, scope)
+		if err != nil {
+			return nil, err
+		}
+		return w.withUnder(ctx, a, scope, all)
 	}
-	var all []reconcile.Found
+	var all []found
 	for _, k := range a.provider.Kinds {
 		if spec := k.Spec(); !spec.Lists || !spec.Marked {
 			continue
@@ -104,7 +112,43 @@ func (w *work) discoverIn(ctx context.Context, a *access) ([]reconcile.Found, er
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", k.Spec().Type, err)
 		}
-		all = append(all, things...)
+		for _, f := range things {
+			all = append(all, found{Found: f})
+		}
+	}
+	return all, nil
+}
+
+// withUnder adds to the tagged objects of a place those that belong to one of them and that no tag-wide listing shows. Their
+// own tags say whose they are.
+func (w *work) withUnder(ctx context.Context, a *access, scope reconcile.Scope, tagged []reconcile.Found) ([]found, error) {
+	all, known := make([]found, 0, len(tagged)), map[state.Object]bool{}
+	for _, f := range tagged {
+		known[state.Object{Kind: f.Kind, Identity: f.Identity}] = true
+		all = append(all, found{Found: f})
+	}
+	for _, k := range a.provider.Kinds {
+		spec := k.Spec()
+		for _, parent := range tagged {
+			if !slices.Contains(spec.Under, parent.Kind) || parent.Mark == nil {
+				continue
+			}
+			children, err := listUnder(ctx, k, scope, parent)
+			if err != nil {
+				return nil, fmt.Errorf("%s of %s: %w", spec.Type, parent.Identity, err)
+			}
+			for _, f := range children {
+				if id := (state.Object{Kind: f.Kind, Identity: f.Identity}); !known[id] {
+					known[id] = true
+					look, err := w.see(ctx, k, &reconcile.Job{ID: f.Identity, Place: a.place, Cloud: a.cloud, Dir: w.graph.Dir, Digest: w.e.Key.Digest})
+					if err != nil {
+						return nil, fmt.Errorf("%s %s: %w", f.Kind, f.Identity, err)
+					}
+					f.Mark = &look.Owner
+					all = append(all, found{Found: f, under: parent.Mark.Address})
+				}
+			}
+		}
 	}
 	return all, nil
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -24,18 +25,87 @@ func (w *work) refuse(n *node, err error) {
 	w.refusals = append(w.refusals, Problem{Address: n.addr, Source: n.source(), Err: w.redact.Error(err)})
 }
 
-// guard refuses what would lose what must not be lost.
-func (w *work) guard(n *node) {
+// guardAll refuses what would lose what must not be lost, once everything is decided: data that the plan itself deletes are no
+// others' data.
+func (w *work) guardAll(ctx context.Context) {
+	all := slices.Concat(w.declared, w.leftover)
+	deleted := map[state.Object][]string{}
+	for _, n := range all {
+		for _, o := range w.deletes(n) {
+			deleted[o] = append(deleted[o], n.addr)
+		}
+	}
+	for _, n := range all {
+		if n.plan == nil || !w.isSelected(n) || n.plan.Action != Delete && n.plan.Action != Replace || n.decl != nil && w.guardKept(n) {
+			continue
+		}
+		w.guard(n, n.look.Holds && !w.holdsOnly(ctx, n, deleted))
+	}
+}
+
+// deletes returns the objects of a node that the plan deletes, or may delete: each deletion asks once more what is held.
+func (w *work) deletes(n *node) []state.Object {
+	replaced := n.decl != nil && n.plan != nil && n.plan.Action == Replace && !n.decl.Options.Retain
+	var objects []state.Object
+	switch {
+	case !w.isSelected(n):
+	case replaced && w.isFound(n):
+		objects = append(objects, state.Object{Kind: n.spec.Type, Location: n.access.place, Identity: n.look.Identity})
+	case n.rec == nil:
+	case replaced, n.decl == nil && (n.plan == nil || n.plan.Action == Delete):
+		for _, g := range n.rec.Generations {
+			objects = append(objects, g.Object())
+		}
+	default:
+		for _, g := range w.collectable(n.rec) {
+			objects = append(objects, g.Object())
+		}
+	}
+	return objects
+}
+
+// holdsOnly reports whether an object holds nothing but what the plan deletes: by its identity, or as what a creation began whose
+// identity is not in state. What is not read counts as others' data. It notes what is held: that goes first.
+func (w *work) holdsOnly(ctx context.Context, n *node, deleted map[state.Object][]string) bool {
+	kind := n.presentKind(w)
+	if len(deleted) == 0 || n.job == nil || kind == nil || !kind.Spec().ListsHeld || w.mayDelete(n) {
+		return false
+	}
+	job := *n.job
+	job.ID, job.Last = n.look.Identity, n.look.Attrs
+	held, err := patient(ctx, job.Cloud, kind.Spec().Timeouts.Create, func(ctx context.Context) ([]reconcile.Found, error) {
+		return kind.Held(ctx, &job, len(deleted)+1)
+	})
+	if err != nil {
+		return false
+	}
+	begun := map[state.Object]int{}
+	n.holding = nil
+	for _, f := range held {
+		o := state.Object{Kind: f.Kind, Location: job.Place, Identity: f.Identity}
+		if len(deleted[o]) == 0 {
+			o.Identity = ""
+			if begun[o]++; begun[o] > len(deleted[o]) {
+				return false
+			}
+		}
+		n.holding = append(n.holding, deleted[o]...)
+	}
+	return true
+}
+
+// guard refuses what would lose what must not be lost. Holds says that the object holds data which nothing else deletes.
+func (w *work) guard(n *node, holds bool) {
 	switch n.plan.Action {
 	case Replace:
-		w.guardReplace(n)
+		w.guardReplace(n, holds)
 	case Delete:
-		w.guardDelete(n)
+		w.guardDelete(n, holds)
 	default:
 	}
 }
 
-func (w *work) guardReplace(n *node) {
+func (w *work) guardReplace(n *node, holds bool) {
 	if n.presentKind(w).Spec().Stands != "" {
 		return // the old one is on this machine: what is declared is to guard the one that comes
 	}
@@ -49,20 +119,20 @@ func (w *work) guardReplace(n *node) {
 		w.refuse(n, errors.New("it is retained, and can only be replaced by deleting it first"))
 		return
 	}
-	if n.look.Holds && !o.AllowReplace && !o.AllowDelete && !n.look.MayDelete && !matches(w.o.Replace, n.addr) && !matches(w.o.AllowDelete, n.addr) {
+	if holds && !o.AllowReplace && !o.AllowDelete && !n.look.MayDelete && !matches(w.o.Replace, n.addr) && !matches(w.o.AllowDelete, n.addr) {
 		w.refuse(n, reconcile.WithHint(fmt.Errorf("%w and would be replaced: %s", reconcile.ErrHoldsData, replacing(n.plan.Reasons)),
 			"--replace %s, or allowReplace in the program, if its data may go", n.addr))
 	}
 }
 
-func (w *work) guardDelete(n *node) {
+func (w *work) guardDelete(n *node, holds bool) {
 	o := n.rec.Options
 	if o.Protect {
 		w.refuse(n, reconcile.WithHint(fmt.Errorf("%w and would be deleted", ErrProtected),
 			"declare it again with `protect: false` and deploy, then delete it"))
 		return
 	}
-	if n.look.Holds && !w.mayDelete(n) {
+	if holds && !w.mayDelete(n) {
 		w.refuse(n, reconcile.WithHint(fmt.Errorf("%w and would be deleted", reconcile.ErrHoldsData),
 			"--allow-delete %s if its data may go", n.addr))
 	}

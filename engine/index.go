@@ -60,6 +60,8 @@ type node struct {
 	others []found
 	// unsought: what its thing goes by is known only when its inputs are, so that planning could not look for it.
 	unsought bool
+	// holding are the addresses of what the object holds and the plan deletes: its own deletion comes after theirs.
+	holding []string
 	// beside: a thing that carries the mark of an address whose row knows another. The row is left as it is.
 	beside bool
 	// slot of the name by which a find was made.

@@ -59,17 +59,24 @@ func (w *work) foundNode(addr string, things []*found) *node {
 	if len(things) == 0 {
 		return nil
 	}
-	rec := foundEntry(addr, things, w.findsOwn())
+	rec := foundEntry(addr, things, w.findsOwn(), func(parent string) bool {
+		up := w.nodes[parent]
+		return len(w.byAddress[parent]) > 0 || up != nil && up.rec != nil
+	})
 	n := w.leftNode(addr, rec)
 	n.access = things[0].access
 	return n
 }
 
-// foundEntry makes an entry of the objects that were found of an address.
-func foundEntry(addr string, things []*found, dev bool) *state.Entry {
+// foundEntry makes an entry of the objects that were found of an address. It needs the parents by which they were listed, as
+// far as those are known.
+func foundEntry(addr string, things []*found, dev bool, known func(address string) bool) *state.Entry {
 	slices.SortStableFunc(things, func(a, b *found) int { return cmp.Compare(b.Mark.Generation, a.Mark.Generation) })
 	rec := &state.Entry{Address: addr, Birth: addr, Settings: things[0].access.settings, Found: true, NeedsUnknown: true}
 	for i, d := range things {
+		if d.under != "" && d.under != addr && !slices.Contains(rec.Needs, d.under) && known(d.under) {
+			rec.Needs = append(rec.Needs, d.under)
+		}
 		g := foundGeneration(rec, d, dev)
 		if i == 0 {
 			g.State, g.Settings = statestore.Live, nil
@@ -145,9 +152,8 @@ func (w *work) classifyRetained(n *node) {
 
 // classifyDelete: it is there, and is to go.
 func (w *work) classifyDelete(n *node, g *state.Generation) {
-	if n.job == nil { // nothing was looked at, or there is nothing but the record
-		w.guard(n)
-		return
+	if n.job == nil {
+		return // nothing was looked at, or there is nothing but the record
 	}
 	answer := adopt.Judge(w.evidence(n, n.job, n.look, g))
 	switch {
@@ -156,9 +162,7 @@ func (w *work) classifyDelete(n *node, g *state.Generation) {
 		return
 	case answer.OtherStore && !w.o.TakeOver:
 		w.refuse(n, otherStore(g.Kind, g.Identity))
-		return
 	}
-	w.guard(n)
 }
 
 // untied are the lines of cycle members whose late path is emptied before anything of the cycle goes.

@@ -165,6 +165,7 @@ func (w *work) planGone(ctx context.Context, gone map[string][]*found) (*Plan, e
 		w.classifyLeftover(n)
 		w.leftover = append(w.leftover, n)
 	}
+	w.guardAll(ctx)
 	return w.document(ctx)
 }
 
@@ -189,7 +190,8 @@ func (w *work) planBeside(ctx context.Context, rec *state.Entry, things []*found
 			w.block(n, err)
 			return
 		}
-		if w.classifyDelete(n, g); n.plan.Action == Blocked {
+		w.classifyDelete(n, g)
+		if w.guard(n, n.look.Holds); n.plan.Action == Blocked {
 			return
 		}
 	}

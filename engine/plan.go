@@ -148,12 +148,8 @@ func (w *work) decide(ctx context.Context) {
 	w.reconsider(ctx)
 	w.spread()
 	w.oneOwner()
-	for _, n := range w.declared {
-		if !w.guardKept(n) {
-			w.guard(n)
-		}
-	}
 	w.classifyLeftovers(ctx)
+	w.guardAll(ctx)
 }
 
 // decideLevels classifies all that is selected and not classified yet.

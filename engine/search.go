@@ -334,7 +334,7 @@ func (s *search) rest(ctx context.Context) {
 	for _, addr := range slices.Sorted(maps.Keys(all)) {
 		rec := w.records[addr]
 		if rec == nil {
-			w.records[addr] = foundEntry(addr, all[addr], w.findsOwn())
+			w.records[addr] = foundEntry(addr, all[addr], w.findsOwn(), func(parent string) bool { return w.records[parent] != nil || all[parent] != nil })
 			continue
 		}
 		rec = rec.Clone()

@@ -19,6 +19,13 @@ func listOf(ctx context.Context, kind reconcile.Any, scope reconcile.Scope) ([]r
 	return patient(ctx, scope.Cloud, kind.Spec().Timeouts.Create, func(ctx context.Context) ([]reconcile.Found, error) { return kind.List(ctx, scope) })
 }
 
+// listUnder lists what belongs to a parent.
+func listUnder(ctx context.Context, kind reconcile.Any, scope reconcile.Scope, parent reconcile.Found) ([]reconcile.Found, error) {
+	return patient(ctx, scope.Cloud, kind.Spec().Timeouts.Create, func(ctx context.Context) ([]reconcile.Found, error) {
+		return kind.ListUnder(ctx, scope, parent)
+	})
+}
+
 // discoverBy asks a provider for everything that is marked.
 func discoverBy(ctx context.Context, p reconcile.Provider, scope reconcile.Scope) ([]reconcile.Found, error) {
 	return patient(ctx, scope.Cloud, 0, func(ctx context.Context) ([]reconcile.Found, error) { return p.Discover(ctx, scope) })

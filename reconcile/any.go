@@ -71,6 +71,12 @@ func (e *erased[P, L, A]) Validate() error {
 	if (e.k.Prepare == nil) != (len(e.k.Files) == 0) {
 		return errors.New("Prepare reads the files that Files names, and is there when that is")
 	}
+	if (e.k.ListUnder == nil) != (len(e.k.Under) == 0) {
+		return errors.New("ListUnder lists by the parents that Under names, and is there when those are")
+	}
+	if e.k.Held != nil && e.k.Holds == nil {
+		return errors.New("Held lists what Holds reports, and needs it")
+	}
 	if e.k.InDev && !e.k.Recorded {
 		return errors.New("a kind that lives in dev alone is a recorded one")
 	}
@@ -86,6 +92,7 @@ func (e *erased[P, L, A]) describe() *Spec {
 		Type: e.k.Type, Doc: e.k.Doc,
 		Moves: tags.Moves, MovedBy: tags.MovedBy, Once: tags.Once, AtBirth: tags.AtBirth, Late: tags.Late, NeedsSettled: tags.NeedsSettled,
 		Recorded: e.k.Recorded, Rerun: e.k.Rerun, Same: e.k.Same, ByParent: e.k.ByParent, Tidies: e.k.Tidies,
+		Under: e.k.Under, ListsHeld: e.k.Held != nil,
 		Retained: e.k.Retained, Files: e.k.Files, FilesAt: e.k.FilesAt, WritesFiles: e.k.WritesFiles,
 		Marked: e.k.Owner != nil, Lists: e.k.List != nil, Bulk: e.k.ObserveMany != nil, Logs: e.k.Logs != nil,
 		Named: e.k.Naming != nil || e.k.Given != nil, Prepares: e.k.Prepare != nil,
@@ -395,6 +402,26 @@ func (e *erased[P, L, A]) List(ctx context.Context, scope Scope) ([]Found, error
 		return nil, nil
 	}
 	return e.k.List(ReadOnly(ctx), scope)
+}
+
+// ListUnder finds the objects of this kind that belong to a parent.
+func (e *erased[P, L, A]) ListUnder(ctx context.Context, scope Scope, parent Found) ([]Found, error) {
+	if e.k.ListUnder == nil {
+		return nil, nil
+	}
+	return e.k.ListUnder(ReadOnly(ctx), scope, parent)
+}
+
+// Held lists what the object of a job holds.
+func (e *erased[P, L, A]) Held(ctx context.Context, job *Job, most int) ([]Found, error) {
+	if e.k.Held == nil {
+		return nil, nil
+	}
+	site, err := e.site(job)
+	if err != nil {
+		return nil, err
+	}
+	return e.k.Held(ReadOnly(ctx), site, most)
 }
 
 // Delete removes what the job's record describes.

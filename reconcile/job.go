@@ -34,6 +34,10 @@ type Any interface {
 	Delete(ctx context.Context, job *Job) error
 	// List finds things of this kind.
 	List(ctx context.Context, scope Scope) ([]Found, error)
+	// ListUnder finds the objects of this kind that belong to an object of one of Spec.Under.
+	ListUnder(ctx context.Context, scope Scope, parent Found) ([]Found, error)
+	// Held lists what the object of a job holds, at most so many of it. See Spec.ListsHeld.
+	Held(ctx context.Context, job *Job, most int) ([]Found, error)
 	// Logs are the lines that the thing of a job wrote. See Spec.Logs.
 	Logs(ctx context.Context, job *Job, query LogQuery) iter.Seq2[LogLine, error]
 }
@@ -51,6 +55,10 @@ type Spec struct {
 	ByParent, Tidies         bool
 	Retained                 bool
 	Marked, Lists, Bulk      bool
+	// Under are the kinds of the parents by which objects are listed that no tag-wide listing shows. ListsHeld says that the
+	// kind lists what an object holds.
+	Under     []string
+	ListsHeld bool
 	Logs                     bool
 	Named, Prepares          bool
 	Visibility               time.Duration

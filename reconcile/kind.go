@@ -104,6 +104,9 @@ type Kind[P, L, A any] struct {
 	Tidies bool
 	// Holds says that the thing holds users' data now, so that deleting or replacing it needs leave.
 	Holds func(L) bool
+	// Held lists what the object of a site holds, at most so many of it: what a kind can declare with Kind and Identity, all else
+	// without. Guards do not count what is deleted with the object. Nil: all that it holds counts.
+	Held func(ctx context.Context, s Site[P, A], most int) ([]Found, error)
 	// Retained says that a thing which is no longer declared is let go instead of deleted, unless there is that leave: for
 	// what is worth more than the stack that made it (a domain).
 	Retained bool
@@ -118,6 +121,10 @@ type Kind[P, L, A any] struct {
 	ObserveMany func(context.Context, []Site[P, A]) ([]Observed[L], error)
 	// List finds things of this kind in a place by name prefix or mark, in as few calls as the API allows.
 	List func(context.Context, Scope) ([]Found, error)
+	// Under are the kinds of what an object belongs to, and ListUnder lists the objects of one such parent. They are for objects
+	// that the tag-wide listing of their provider does not show although they carry tags.
+	Under     []string
+	ListUnder func(ctx context.Context, scope Scope, parent Found) ([]Found, error)
 	// Logs are the lines that the thing wrote, oldest first; with query.Follow until the context ends. It works from
 	// Site.Last, and makes reads alone.
 	Logs func(ctx context.Context, site Site[P, A], query LogQuery) iter.Seq2[LogLine, error]

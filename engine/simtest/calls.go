@@ -23,6 +23,9 @@ func (c *Cloud) observe(ctx context.Context, t Trait, s site) (live Object, err 
 			return reconcile.ErrAbsent
 		}
 		live = o.copy()
+		if t.Box {
+			live.inside = c.inside(o)
+		}
 		if t.Keyed {
 			live.Key = ""
 		}
@@ -61,10 +64,11 @@ func (c *Cloud) search(t Trait, in string, s site) *Object {
 		if o == nil {
 			continue
 		}
-		if m := adopt.MarkOf(o.Tags); !t.Child && !m.IsZero() && m.Address == s.Mark.Address && m.Generation == s.Mark.Generation {
+		listed := t.Child || t.Under != "" // by its parent, and by nothing else
+		if m := adopt.MarkOf(o.Tags); !listed && !m.IsZero() && m.Address == s.Mark.Address && m.Generation == s.Mark.Generation {
 			last = o
 		}
-		if t.Child && o.Fields["parent"] == s.Want.Parent && o.Fields["size"] == s.Want.Size {
+		if listed && o.Fields["parent"] == s.Want.Parent && o.Fields["size"] == s.Want.Size {
 			last = o
 		}
 	}
@@ -193,7 +197,7 @@ func (c *Cloud) delete(ctx context.Context, s site) error {
 			return Effect{}, reconcile.ErrAbsent
 		case o.Refuse:
 			return Effect{}, errRefused
-		case o.Data > 0 && !s.MayDelete:
+		case (o.Data > 0 || c.traits[o.Kind].Box && len(c.inside(o)) > 0) && !s.MayDelete:
 			return Effect{}, reconcile.ErrHoldsData
 		case c.used(o):
 			return Effect{}, errInUse
@@ -265,5 +269,49 @@ func (c *Cloud) discover(ctx context.Context, s reconcile.Scope) (all []reconcil
 		}, regionOf(s.Cloud))
 		return nil
 	})
-	return slices.DeleteFunc(all, func(f reconcile.Found) bool { return strings.HasSuffix(f.Kind, "Plain") }), err
+	return slices.DeleteFunc(all, func(f reconcile.Found) bool {
+		return strings.HasSuffix(f.Kind, "Plain") || c.traits[f.Kind].Under != ""
+	}), err
+}
+
+// inside are the objects that belong to one.
+func (c *Cloud) inside(o *Object) []*Object {
+	var inside []*Object
+	for _, k := range slices.Sorted(maps.Keys(c.objects)) {
+		if other := c.objects[k]; !other.gone && other.Fields["parent"] == o.ID && other.Region == o.Region {
+			inside = append(inside, other)
+		}
+	}
+	return inside
+}
+
+// held lists what an object holds: what belongs to it, and its data.
+func (c *Cloud) held(ctx context.Context, s site, most int) (all []reconcile.Found, err error) {
+	err = c.read(ctx, "held by "+s.Address, func() error {
+		o, ok := c.find(regionOf(s.Cloud), s.Last.ID)
+		if !ok {
+			return nil
+		}
+		for _, other := range c.inside(o) {
+			all = append(all, reconcile.Found{Kind: other.Kind, Identity: other.ID})
+		}
+		for range o.Data {
+			all = append(all, reconcile.Found{})
+		}
+		all = all[:min(len(all), most)]
+		return nil
+	})
+	return all, err
+}
+
+// listUnder lists what belongs to a parent. It shows no tags.
+func (c *Cloud) listUnder(ctx context.Context, t Trait, s reconcile.Scope, parent reconcile.Found) (all []reconcile.Found, err error) {
+	err = c.read(ctx, fmt.Sprintf("list %s under %s", t.Type, parent.Identity), func() error {
+		all = c.found(func(o *Object) bool { return o.Kind == t.Type && o.Fields["parent"] == parent.Identity }, regionOf(s.Cloud))
+		for i := range all {
+			all[i].Mark = nil
+		}
+		return nil
+	})
+	return all, err
 }

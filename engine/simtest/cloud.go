@@ -41,6 +41,7 @@ type Object struct {
 	before *Object   // what they show: nil for nothing
 	gone   bool      // deleted, and perhaps still shown
 	reads  int
+	inside []*Object // what it held when it was read
 }
 
 // Cloud is the simulated cloud. It outlives every process that talks to it.

@@ -64,6 +64,10 @@ type Trait struct {
 	Coupled bool
 	// Built: it is made from files, which a build reads.
 	Built bool
+	// Box: what belongs to it is data that it holds, and refuses to lose.
+	Box bool
+	// Under is the kind by which it is listed, since the listing of all tags does not show it.
+	Under string
 }
 
 // TokenLife is how long the cloud remembers a client token.
@@ -89,6 +93,8 @@ func Traits() []Trait {
 		{Type: "sim.Waits", Waits: true},
 		{Type: "sim.Coupled", Coupled: true},
 		{Type: "sim.Built", Built: true},
+		{Type: "sim.Box", Box: true},
+		{Type: "sim.Under", Assigned: true, Under: "sim.Box"},
 	}
 }
 
@@ -179,6 +185,16 @@ func (c *Cloud) kind(t Trait) *kind {
 	}
 	if t.Built {
 		k.Prepare, k.Files = c.build, []tree.Path{"code"}
+	}
+	if t.Box {
+		k.Holds = func(o Object) bool { return o.Data > 0 || len(o.inside) > 0 }
+		k.Held = c.held
+	}
+	if t.Under != "" {
+		k.Under, k.List = []string{t.Under}, nil
+		k.ListUnder = func(ctx context.Context, s reconcile.Scope, parent reconcile.Found) ([]reconcile.Found, error) {
+			return c.listUnder(ctx, t, s, parent)
+		}
 	}
 	if t.Waits {
 		k.Waiting = func(o Object) string { return o.Waiting }

@@ -84,10 +84,15 @@ type Kind[P, L, A any] struct {
 	Owner Ownership[P, L]
 	// HoldsData: the object can hold users' data.
 	HoldsData *HoldsData[P, L]
+	// Contents lists the data that the object holds, at most so many of it: what a kind can declare with Kind and Identity, all
+	// else without. What is deleted with the object does not count as data. Nil: all of it counts.
+	Contents func(ctx context.Context, s Site[P, A], most int) ([]Found, error)
 	// Status says whether the object can be used. Nil: as soon as it exists.
 	Status func(L) Status
 	// List finds objects by the beginning of their names or by their owner tag. Bulk observes many at once.
 	List func(context.Context, ListScope) ([]Found, error)
+	// Parents lists tagged objects that the tag-wide listing of their provider does not show. Nil: it shows them.
+	Parents *Parents
 	Bulk func(context.Context, []Site[P, A]) ([]Observed[L], error)
 	// Prepare builds or hashes what the props point at, before anything is observed.
 	Prepare func(context.Context, Workspace, P) (map[string]Asset, error)
@@ -153,6 +158,14 @@ type HoldsData[P, L any] struct {
 	MayDelete func(P) bool
 	// Retain: an object that is no longer declared is kept, and removed from state, unless deleting it is permitted.
 	Retain bool
+}
+
+// Parents lists objects by what they belong to.
+type Parents struct {
+	// Kinds are those of the parents.
+	Kinds []string
+	// List lists the objects of one parent.
+	List func(ctx context.Context, scope ListScope, parent Found) ([]Found, error)
 }
 
 // Status is whether an object can be used. [Ready], [Busy] and [WaitingFor] make one.

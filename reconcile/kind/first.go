@@ -50,6 +50,14 @@ func (k *Kind[P, L, A]) capabilities(first *reconcile.Kind[P, L, A]) {
 	if h := k.HoldsData; h != nil {
 		first.Holds, first.MayDelete, first.Retained = h.Now, h.MayDelete, h.Retain
 	}
+	if k.Contents != nil {
+		first.Held = func(ctx context.Context, s reconcile.Site[P, A], most int) ([]Found, error) {
+			return k.Contents(ctx, SiteOf(s), most)
+		}
+	}
+	if k.Parents != nil {
+		first.Under, first.ListUnder = k.Parents.Kinds, k.Parents.List
+	}
 	if k.Status != nil {
 		first.Busy = func(l L) string { return k.Status(l).busy }
 		first.Waiting = func(l L) string { return k.Status(l).waiting }

@@ -51,6 +51,8 @@ var mappingKind = &reconcile.Kind[EventSourceMappingProps, liveMapping, EventSou
 	Owner: func(live liveMapping) reconcile.Mark { return adopt.MarkOf(live.tags) },
 	Busy:  liveMapping.busy,
 	List:  listMappings,
+	// Not every region's tagging service shows mappings.
+	Under: []string{functionType}, ListUnder: listMappingsOf,
 	// Lambda takes one mapping of a function and a source.
 	DeleteFirst: true,
 

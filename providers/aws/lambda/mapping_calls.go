@@ -235,12 +235,21 @@ func deleteMapping(ctx context.Context, site mappingSite) error {
 }
 
 func listMappings(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found, error) {
+	return listMappingsBy(ctx, scope, &sdk.ListEventSourceMappingsInput{})
+}
+
+// listMappingsOf lists the mappings of one function.
+func listMappingsOf(ctx context.Context, scope reconcile.Scope, function reconcile.Found) ([]reconcile.Found, error) {
+	return listMappingsBy(ctx, scope, &sdk.ListEventSourceMappingsInput{FunctionName: &function.Identity})
+}
+
+func listMappingsBy(ctx context.Context, scope reconcile.Scope, by *sdk.ListEventSourceMappingsInput) ([]reconcile.Found, error) {
 	client, err := clientOf(scope.Cloud)
 	if err != nil {
 		return nil, err
 	}
 	var all []reconcile.Found
-	for pages := sdk.NewListEventSourceMappingsPaginator(listEventSourceMappingsCall(client.ListEventSourceMappings), &sdk.ListEventSourceMappingsInput{}); pages.HasMorePages(); {
+	for pages := sdk.NewListEventSourceMappingsPaginator(listEventSourceMappingsCall(client.ListEventSourceMappings), by); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err

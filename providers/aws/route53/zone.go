@@ -45,6 +45,7 @@ var zoneKind = &reconcile.Kind[HostedZoneProps, liveZone, HostedZone]{
 
 	Owner:     liveZone.owner,
 	Holds:     liveZone.holds,
+	Held:      heldByZone,
 	MayDelete: func(want HostedZoneProps) bool { return want.ForceDestroy },
 	List:      listZones,
 

@@ -238,6 +238,25 @@ func deleteZone(ctx context.Context, site zoneSite) error {
 	return aws.Busy(errZoneGoing)
 }
 
+// heldByZone lists the records of a zone beside its own.
+func heldByZone(ctx context.Context, site zoneSite, most int) ([]reconcile.Found, error) {
+	client, err := clientOf(site.Cloud)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := emptying(ctx, client, site.Last.ID, site.Last.Name)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]reconcile.Found, 0, min(len(changes), most))
+	for _, c := range changes[:min(len(changes), most)] {
+		set := c.ResourceRecordSet
+		id := key{bare(site.Last.ID), hostOf(sdkaws.ToString(set.Name)), string(set.Type), sdkaws.ToString(set.SetIdentifier)}
+		all = append(all, reconcile.Found{Kind: recordType, Identity: id.String()})
+	}
+	return all, nil
+}
+
 // mostChanges of one call: a thousand are allowed, with a bound on their text.
 // https://docs.aws.amazon.com/Route53/latest/DeveloperGuide/DNSLimitations.html#limits-api-requests-changeresourcerecordsets
 const mostChanges = 100

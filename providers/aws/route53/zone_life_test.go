@@ -175,6 +175,10 @@ func TestZoneDelete(t *testing.T) {
 	if err != nil || !look.Holds {
 		t.Errorf("it holds data: %v, %v", look.Holds, err)
 	}
+	want := reconcile.Found{Kind: recordType, Identity: bare(out.Identity) + "/h0.example.com/A"}
+	if held, err := kind.Held(t.Context(), job, 231); err != nil || len(held) != 230 || !slices.Contains(held, want) {
+		t.Errorf("it holds %d records: %v, %v", len(held), held, err)
+	}
 	w.server.Reset()
 	if err := kind.Delete(t.Context(), job); !errors.Is(err, reconcile.ErrHoldsData) || len(w.wrote()) > 0 {
 		t.Errorf("deleted without leave: %v, %v", err, w.wrote())

@@ -52,6 +52,7 @@ var bucketKind = &reconcile.Kind[BucketProps, liveBucket, Bucket]{
 
 	Owner:     func(live liveBucket) reconcile.Mark { return adopt.MarkOf(live.tags) },
 	Holds:     func(live liveBucket) bool { return live.holds },
+	Held:      heldByBucket,
 	MayDelete: func(want BucketProps) bool { return want.ForceDestroy },
 	List:      listBuckets,
 

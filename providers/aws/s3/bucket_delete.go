@@ -105,3 +105,35 @@ func abortUploads(ctx context.Context, t target) error {
 	}
 	return nil
 }
+
+// heldByBucket lists what keeps a bucket from being deleted. In a bucket that was ever versioned that is more than its
+// objects: deleting one of those leaves its versions, which are nobody's.
+func heldByBucket(ctx context.Context, site bucketSite, most int) ([]reconcile.Found, error) {
+	t, err := targetOf(site.Cloud, site.Place, bucketName(site))
+	if err != nil {
+		return nil, err
+	}
+	versioning, err := t.GetBucketVersioning(ctx, &sdk.GetBucketVersioningInput{Bucket: t.bucket, ExpectedBucketOwner: t.owner})
+	if err != nil {
+		return nil, err
+	}
+	var all []reconcile.Found
+	versions := sdk.NewListObjectVersionsPaginator(listObjectVersionsCall(t.Client.ListObjectVersions), &sdk.ListObjectVersionsInput{
+		Bucket: t.bucket, ExpectedBucketOwner: t.owner, MaxKeys: new(min(page, int32(most))),
+	})
+	for len(all) < most && versions.HasMorePages() {
+		out, err := versions.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range out.Versions {
+			f := reconcile.Found{}
+			if versioning.Status == "" {
+				f.Kind, f.Identity = objectType, *t.bucket+"/"+awssdk.ToString(v.Key)
+			}
+			all = append(all, f)
+		}
+		all = append(all, make([]reconcile.Found, len(out.DeleteMarkers))...)
+	}
+	return all[:min(len(all), most)], nil
+}

@@ -364,3 +364,41 @@ func TestObjectRace(t *testing.T) {
 		t.Errorf("their object: %v %v", head, err)
 	}
 }
+
+// TestHeldByBucket: the objects of a bucket that was never versioned are named, so that a plan which deletes them does not count
+// them as data; a versioned one keeps the versions of what is deleted.
+func TestHeldByBucket(t *testing.T) {
+	w, kind := newWorld(t), reconcile.Erase(bucketKind)
+	for _, versioned := range []bool{false, true} {
+		props := obj{}
+		if versioned {
+			props["versioning"] = "Enabled"
+		}
+		job := w.job(t, kind, props)
+		out, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := nameOf(out.Attrs)
+		for _, key := range []string{"a/b.txt", "c d"} {
+			if _, err := w.others.PutObject(t.Context(), &sdk.PutObjectInput{Bucket: name, Key: &key, Body: strings.NewReader("x")}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		job.Last = out.Attrs
+		want := []reconcile.Found{{Kind: objectType, Identity: *name + "/a/b.txt"}, {Kind: objectType, Identity: *name + "/c d"}}
+		if versioned {
+			want = make([]reconcile.Found, 2)
+		}
+		if held, err := kind.Held(t.Context(), job, 5); err != nil || !slices.Equal(held, want) {
+			t.Errorf("versioned %v: holds %v, want %v (%v)", versioned, held, want, err)
+		}
+		if held, err := kind.Held(t.Context(), job, 1); err != nil || !slices.Equal(held, want[:1]) {
+			t.Errorf("versioned %v: at most one: %v (%v)", versioned, held, err)
+		}
+		job.MayDelete = true
+		if err := kind.Delete(t.Context(), job); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
