@@ -46,6 +46,29 @@ var inner = map[string]struct{ ours, never []string }{
 		},
 		never: []string{"context", "os", "net", "net/http", "os/exec"},
 	},
+	// The engine's layers: what decides does no I/O, and what reads does not decide.
+	"engine/graph":  {ours: []string{"reconcile", "reconcile/props", "reconcile/tree"}, never: []string{"context", "net", "net/http", "os/exec"}},
+	"engine/redact": {ours: []string{"reconcile/tree"}, never: []string{"context", "os", "net", "net/http", "os/exec"}},
+	"engine/state": {
+		ours:  []string{"adopt", "engine/graph", "reconcile", "reconcile/props", "reconcile/tree", "statestore", "statestore/seal"},
+		never: []string{"os", "net", "net/http", "os/exec"},
+	},
+	"engine/plan": {
+		ours:  []string{"adopt", "engine/state", "reconcile", "reconcile/tree"},
+		never: []string{"context", "os", "net", "net/http", "os/exec"},
+	},
+	"engine/calls": {ours: []string{"reconcile", "statestore"}, never: []string{"os", "net", "net/http", "os/exec"}},
+	"engine/observe": {
+		ours:  []string{"engine/calls", "engine/state", "reconcile", "reconcile/props", "reconcile/tree", "statestore"},
+		never: []string{"os", "net", "net/http", "os/exec"},
+	},
+	"engine/values": {
+		ours: []string{
+			"engine/graph", "engine/redact", "engine/state", "reconcile", "reconcile/props", "reconcile/token", "reconcile/tree",
+			"statestore", "statestore/seal",
+		},
+		never: []string{"net", "net/http", "os/exec"},
+	},
 	"cmd/internal/watch": {ours: []string{"asset", "reconcile"}},
 }
 

@@ -35,7 +35,7 @@ func (w *work) making(n *node) []plan.Operation {
 	if n.spec.Recorded {
 		return w.stateOnly(n)
 	}
-	object := state.Object{Kind: n.spec.Type, Location: n.access.place, Identity: n.look.Identity}
+	object := state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: n.look.Identity}
 	switch n.plan.Action {
 	case Create:
 		return w.creating(n, object)
@@ -140,7 +140,7 @@ func (w *work) replacing(n *node) []plan.Operation {
 		if n.look.Absent || n.rec.Candidate() != nil {
 			return nil // a candidate is given up with its creation
 		}
-		object := state.Object{Kind: n.spec.Type, Location: n.access.place, Identity: n.look.Identity}
+		object := state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: n.look.Identity}
 		return []plan.Operation{deletion(n.decl.Options.Retain, plan.Operation{Object: object, Generation: n.plan.Generation, May: n.plan.May, Data: w.mayDelete(n)})}
 	}
 	live := n.rec.Live()

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/athanor-dev/athanor/engine/calls"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -36,7 +37,7 @@ func (e *Engine) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result, e
 		return nil, &RefusedError{w.refusals}
 	}
 	if !w.anythingToDo(ctx, p) {
-		r := &Result{State: statestore.Succeeded, Summary: p.Summary, Calls: w.gate.calls(), Took: time.Since(started)}
+		r := &Result{State: statestore.Succeeded, Summary: p.Summary, Calls: w.gate.Made(), Took: time.Since(started)}
 		if p.Summary.Blocked > 0 {
 			r.State = statestore.Failed // nothing could be done, and not because there was nothing to do
 		}
@@ -100,7 +101,7 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 	defer func() { _ = journal.Close() }() // after Finish there is nothing that it could lose
 	ctx, unwatch := r.interruptible(ctx)
 	defer unwatch()
-	r.w.gate.lease.Store(&lease{journal, r.stopping})
+	r.w.gate.Hold(&calls.Lease{Journal: journal, Stopping: r.stopping})
 	if err := r.replan(ctx); err != nil {
 		return nil, errors.Join(err, journal.Finish(context.WithoutCancel(ctx), statestore.Cancelled, nil))
 	}
@@ -174,7 +175,7 @@ func (r *run) replan(ctx context.Context) error {
 	if !samePlans(p, r.plan) && (r.o.Approve == nil || !r.o.Approve(p)) {
 		return cmp.Or(reconcile.Interrupted(ctx, nil), ErrNotApproved)
 	}
-	p.work.gate.lease.Store(&lease{r.journal, r.stopping})
+	p.work.gate.Hold(&calls.Lease{Journal: r.journal, Stopping: r.stopping})
 	r.plan, r.w = p, p.work
 	r.hold(p, false)
 	return nil

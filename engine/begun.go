@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -85,7 +86,7 @@ func (w *work) lookBegun(ctx context.Context, n *node) error {
 	if same, err := w.declaresBegun(ctx, n, g); same || err != nil {
 		return err
 	}
-	look, err := w.trace(ctx, n, g, w.see)
+	look, err := w.trace(ctx, n, g, observe.See)
 	if n.look = look; err != nil || look.NotYet {
 		return err
 	}
@@ -109,7 +110,7 @@ func (w *work) declaresBegun(ctx context.Context, n *node, g *state.Generation) 
 	if !g.Begun() || g.StateOnly {
 		return true, nil // a command that was begun is run again, whatever is declared now
 	}
-	if g.Kind != n.spec.Type || g.Location != n.access.place {
+	if g.Kind != n.spec.Type || g.Location != n.access.Place {
 		return false, nil
 	}
 	job, err := w.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot})
@@ -126,7 +127,7 @@ func (w *work) trace(ctx context.Context, n *node, g *state.Generation, look loo
 	if err != nil {
 		return reconcile.Look{}, err
 	}
-	a, err := w.accessOf(ctx, n, g)
+	a, err := w.cloud.At(ctx, n.addr, n.rec, g)
 	if err != nil {
 		return reconcile.Look{}, err
 	}
@@ -195,19 +196,19 @@ func (w *work) dropUnfit(ctx context.Context, n *node) error {
 	if same, err := w.declaresBegun(ctx, n, begun); same || err != nil {
 		return err
 	}
-	look, err := w.trace(ctx, n, begun, w.see)
+	look, err := w.trace(ctx, n, begun, observe.See)
 	if err != nil || look.Absent {
 		return err
 	}
 	n.rec = n.rec.Clone()
 	g := n.rec.Candidate()
 	noteTraced(n.rec, g, look)
-	if g.Kind == n.spec.Type && g.Location == n.access.place {
+	if g.Kind == n.spec.Type && g.Location == n.access.Place {
 		job, err := w.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot})
 		if err != nil {
 			return err
 		}
-		if look, err = w.see(ctx, n.kind, job); err != nil || len(certain(look.Replaces())) == 0 {
+		if look, err = observe.See(ctx, n.kind, job); err != nil || len(certain(look.Replaces())) == 0 {
 			return err
 		}
 	}

@@ -158,12 +158,12 @@ func (w *work) classifyAdopted(ctx context.Context, n *node, answer adopt.Answer
 // claimedAbroad finds out whether another stage of this store has on record what carries no mark. Where an identity
 // says the account it is one thing; without one it may be of another machine or folder, and is only said.
 func (w *work) claimedAbroad(ctx context.Context, n *node) {
-	holder, err := w.elsewhere(ctx, state.Object{Kind: n.spec.Type, Location: n.access.place, Identity: n.look.Identity})
+	holder, err := w.elsewhere(ctx, state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: n.look.Identity})
 	switch {
 	case err != nil:
 		w.block(n, err)
 	case holder == "":
-	case n.access.place.Account == "":
+	case n.access.Place.Account == "":
 		n.plan.Notes = append(n.plan.Notes, "also on record as "+holder+": if that is the same thing, only one of them can keep it")
 	default:
 		e := &adopt.OwnerError{Kind: n.spec.Type, Identity: n.look.Identity, Verdict: adopt.Foreign, Holder: holder}
@@ -183,7 +183,7 @@ func (w *work) oneOwner() {
 		default:
 			continue
 		}
-		p := state.Object{Kind: n.spec.Type, Location: n.access.place, Identity: n.look.Identity}
+		p := state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: n.look.Identity}
 		if other := claims[p]; other != nil {
 			w.refuse(n, fmt.Errorf("%s names the same %s: %s", other.addr, p.Kind, p.Identity))
 			continue
@@ -220,7 +220,7 @@ func (r *run) claim(n *node, g *state.Generation, look reconcile.Look, answer ad
 	if err := r.permits(n, r.proposed(n, plan.Take, g, look)); err != nil {
 		return err
 	}
-	if by := r.w.owners.Claim(state.Object{Kind: n.spec.Type, Location: n.access.place, Identity: look.Identity}, n.addr); by != "" {
+	if by := r.w.owners.Claim(state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: look.Identity}, n.addr); by != "" {
 		return &adopt.OwnerError{Kind: n.spec.Type, Identity: look.Identity, Verdict: adopt.Foreign, Holder: by}
 	}
 	g.Identity = look.Identity

@@ -19,7 +19,7 @@ import (
 
 // classify decides what is to be done to one declared node, after all its upstreams were decided.
 func (w *work) classify(ctx context.Context, n *node) {
-	n.plan = &Planned{Address: n.addr, Kind: n.spec.Type, Needs: n.needs, Source: n.decl.Source, Place: n.access.place, Local: n.spec.Stands != ""}
+	n.plan = &Planned{Address: n.addr, Kind: n.spec.Type, Needs: n.needs, Source: n.decl.Source, Place: n.access.Place, Local: n.spec.Stands != ""}
 	if n.from != "" {
 		n.plan.From = n.from
 	}
@@ -263,8 +263,8 @@ func (w *work) classifyMoved(n *node, g *state.Generation) {
 	if g.Kind != n.spec.Type {
 		n.plan.Reasons = append(n.plan.Reasons, Reason{Path: "kind", Have: g.Kind, Want: n.spec.Type, Source: ByProgram, Replaces: true})
 	}
-	if g.Location != n.access.place {
-		n.plan.Reasons = append(n.plan.Reasons, Reason{Path: "provider", Have: g.Location.String(), Want: n.access.place.String(), Source: ByProgram, Replaces: true})
+	if g.Location != n.access.Place {
+		n.plan.Reasons = append(n.plan.Reasons, Reason{Path: "provider", Have: g.Location.String(), Want: n.access.Place.String(), Source: ByProgram, Replaces: true})
 	}
 }
 

@@ -141,7 +141,7 @@ func (r *run) emptied(ctx context.Context, n *node) error {
 	if g == nil || n.kind == nil {
 		return nil
 	}
-	a, err := r.w.accessOf(ctx, n, g)
+	a, err := r.w.cloud.At(ctx, n.addr, n.rec, g)
 	if err != nil {
 		return err
 	}

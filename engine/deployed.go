@@ -56,7 +56,7 @@ func (w *work) remember(addr string, rec *state.Entry) {
 		w.drift.left = append(w.drift.left, Left{Address: addr, Kind: g.Kind, Why: "its move from " + rec.MovingFrom + " was interrupted"})
 		return
 	}
-	kind, err := w.entryKind(addr, g.Kind)
+	kind, err := w.cloud.KindOf(addr, g.Kind)
 	if err != nil {
 		w.drift.stuck = append(w.drift.stuck, Planned{
 			Address: addr, Kind: g.Kind, Action: Blocked, Identity: g.Identity, Generation: g.Number, Place: g.Location,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -87,7 +88,7 @@ func (n *node) nameHeld(rec *state.Entry) []*state.Generation {
 	}
 	var held []*state.Generation
 	for _, g := range rec.Generations {
-		if g.State != statestore.Candidate && g.NameGiven && g.Name == n.job.Name && g.Kind == n.spec.Type && g.Location == n.access.place {
+		if g.State != statestore.Candidate && g.NameGiven && g.Name == n.job.Name && g.Kind == n.spec.Type && g.Location == n.access.Place {
 			held = append(held, g)
 		}
 	}
@@ -143,11 +144,11 @@ func (r *run) deleteGeneration(ctx context.Context, n *node, g *state.Generation
 	if g.Retain {
 		return r.release(ctx, n, g)
 	}
-	kind, err := r.w.entryKind(n.addr, g.Kind)
+	kind, err := r.w.cloud.KindOf(n.addr, g.Kind)
 	if err != nil {
 		return err
 	}
-	a, err := r.w.accessOf(ctx, n, g)
+	a, err := r.w.cloud.At(ctx, n.addr, n.rec, g)
 	if err != nil {
 		return err
 	}
@@ -222,7 +223,7 @@ func (r *run) permitDelete(n *node, g *state.Generation, spec *reconcile.Spec) e
 func (r *run) seen(ctx context.Context, kind reconcile.Any, job *reconcile.Job) (reconcile.Look, error) {
 	told := false
 	for pause := reconcile.Intervals(ctx, time.Second, 10*time.Second); ; {
-		look, err := r.w.see(ctx, kind, job)
+		look, err := observe.See(ctx, kind, job)
 		if err != nil || !look.Absent || !look.NotYet {
 			return look, err
 		}

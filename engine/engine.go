@@ -6,6 +6,7 @@ import (
 
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/redact"
+	"github.com/athanor-dev/athanor/engine/values"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/seal"
@@ -34,7 +35,7 @@ type Engine struct {
 	// Secret reads a secret's value; nil reads SecretSource's environment variables, files and sealed files.
 	Secret func(ctx context.Context, name string, source graph.SecretSource) (string, error)
 	// Peers opens the records of other stacks, for references to their outputs; nil: there can be none.
-	Peers Peers
+	Peers values.Peers
 	// Events receives what happens in runs, in order, on one goroutine at a time. It must not block for long.
 	Events func(Event)
 	// User is who runs it, for the history.

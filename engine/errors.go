@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/athanor-dev/athanor/reconcile"
 )
 
 // What callers branch on.
@@ -92,16 +90,6 @@ func (e *StaleError) Error() string {
 
 // Is reports ErrStale.
 func (e *StaleError) Is(target error) bool { return target == ErrStale }
-
-// PlaceError says that the credentials at hand lead to another account than the record's.
-type PlaceError struct {
-	Address        string
-	Recorded, Have reconcile.Place
-}
-
-func (e *PlaceError) Error() string {
-	return fmt.Sprintf("recorded in %s, but these credentials lead to %s", e.Recorded, e.Have)
-}
 
 // CycleError is a dependency cycle that no late path opens.
 type CycleError struct {

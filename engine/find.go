@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -71,7 +72,7 @@ func (w *work) candidates(ctx context.Context, n *node) ([]found, error) {
 func (w *work) byMark(ctx context.Context, n *node) ([]found, error) {
 	var finds []found
 	for _, d := range w.marked(n) {
-		if d.Kind != n.spec.Type || d.access.place != n.access.place {
+		if d.Kind != n.spec.Type || d.Way.Place != n.access.Place {
 			continue
 		}
 		f, err := w.lookFor(ctx, n, target{number: d.Mark.Generation}, func(job *reconcile.Job) { job.ID = d.Identity })
@@ -89,7 +90,7 @@ func (w *work) byMark(ctx context.Context, n *node) ([]found, error) {
 
 // slotOf is the slot whose generated name a found thing bears.
 func (w *work) slotOf(n *node, f found) int {
-	d := w.byIdentity[f.look.Identity]
+	d := w.discovered.byIdentity[f.look.Identity]
 	if d == nil || f.job.Naming == nil {
 		return 0
 	}
@@ -111,13 +112,13 @@ func (w *work) elses(n *node, addr string) bool {
 }
 
 // marked are the discovered things that carry an address of the node.
-func (w *work) marked(n *node) []*found {
-	var marked []*found
+func (w *work) marked(n *node) []*observe.Tagged {
+	var marked []*observe.Tagged
 	for _, birth := range n.births() {
 		if w.elses(n, birth) {
 			continue
 		}
-		for _, d := range w.byAddress[birth] {
+		for _, d := range w.discovered.byAddress[birth] {
 			if !d.Mark.Retained && !slices.Contains(marked, d) {
 				marked = append(marked, d)
 			}
@@ -130,21 +131,21 @@ func (w *work) marked(n *node) []*found {
 // the record was lost.
 func (w *work) misfits(ctx context.Context, n *node) error {
 	for _, d := range w.marked(n) {
-		if d.Kind == n.spec.Type && d.access.place == n.access.place {
+		if d.Kind == n.spec.Type && d.Way.Place == n.access.Place {
 			continue
 		}
 		kind, ok := w.e.Catalog.Kind(d.Kind)
 		if !ok {
 			continue
 		}
-		job := w.job(n, d.access, target{number: d.Mark.Generation})
+		job := w.job(n, d.Way, target{number: d.Mark.Generation})
 		job.ID = d.Identity
-		look, err := w.see(ctx, kind, job)
+		look, err := observe.See(ctx, kind, job)
 		if err != nil {
 			return err
 		}
 		if !look.Absent {
-			n.others = append(n.others, found{Found: d.Found, access: d.access, look: look, job: job})
+			n.others = append(n.others, found{Found: d.Found, access: d.Way, look: look, job: job})
 		}
 	}
 	return nil
@@ -157,14 +158,14 @@ func (w *work) byName(ctx context.Context, n *node) ([]found, error) {
 		return w.byListing(ctx, n, first)
 	}
 	if err != nil || first.job.Named || first.job.Naming == nil {
-		if n.rec.ByObject(n.spec.Type, n.access.place, first.look.Identity) != nil {
+		if n.rec.ByObject(n.spec.Type, n.access.Place, first.look.Identity) != nil {
 			first.look = reconcile.Look{Absent: true} // that one is on its way out
 		}
 		return []found{first}, err
 	}
 	var names map[string]bool
 	if n.spec.Lists {
-		things, err := w.list(ctx, n, n.access)
+		things, err := w.cloud.ListNamed(ctx, n.kind, n.access)
 		if err != nil {
 			return nil, err
 		}
@@ -231,7 +232,7 @@ func (w *work) another(n *node, f found) bool {
 	}
 	answer := adopt.Judge(w.evidence(n, f.job, f.look, nil))
 	return answer.Sibling || answer.Verdict == adopt.Ours && w.elses(n, f.look.Owner.Address) ||
-		n.rec.ByObject(n.spec.Type, n.access.place, f.look.Identity) != nil
+		n.rec.ByObject(n.spec.Type, n.access.Place, f.look.Identity) != nil
 }
 
 // lookFor looks once for a thing without a record. Where what it goes by is not known yet the find is empty:
@@ -249,7 +250,7 @@ func (w *work) lookFor(ctx context.Context, n *node, t target, adjust func(*reco
 		f.look, f.unsought = reconcile.Look{Absent: true}, true
 		return f, nil
 	}
-	f.look, err = w.see(ctx, n.kind, job)
+	f.look, err = observe.See(ctx, n.kind, job)
 	return f, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/athanor-dev/athanor/engine/calls"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -206,7 +207,7 @@ func (r *run) wait(n *node) {
 // work does one task with everything around it: saved plan, hooks, events, failure.
 func (r *run) work(ctx context.Context, t *task, do func(context.Context, *node) (bool, error)) (bool, error) {
 	n, begun := t.n, time.Now()
-	ctx, calls := noteCalls(ctx)
+	ctx, calls := calls.Note(ctx)
 	action := n.plan.Action
 	if t.drop && action != Forget {
 		action = Delete
@@ -217,11 +218,11 @@ func (r *run) work(ctx context.Context, t *task, do func(context.Context, *node)
 	if action == Create {
 		action = n.plan.Action // it may have been found instead
 	}
-	e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusDone, Elapsed: calls.elapsed(begun)}
+	e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusDone, Elapsed: calls.Elapsed(begun)}
 	e.Paths = pathTexts(n.changed)
 	switch {
 	case err != nil:
-		e.ended(err, calls.changed.Load())
+		e.ended(err, calls.Mutated())
 		r.fail(n, action, err)
 	case waiting:
 		e.Status, e.Note = StatusWaiting, n.plan.Waiting

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -50,7 +51,7 @@ func (w *work) deletes(n *node) []state.Object {
 	switch {
 	case !w.isSelected(n):
 	case replaced && w.isFound(n):
-		objects = append(objects, state.Object{Kind: n.spec.Type, Location: n.access.place, Identity: n.look.Identity})
+		objects = append(objects, state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: n.look.Identity})
 	case n.rec == nil:
 	case replaced, n.decl == nil && (n.plan == nil || n.plan.Action == Delete):
 		for _, g := range n.rec.Generations {
@@ -73,7 +74,7 @@ func (w *work) holdsOnly(ctx context.Context, n *node, deleted map[state.Object]
 	}
 	job := *n.job
 	job.ID, job.Last = n.look.Identity, n.look.Attrs
-	held, err := patient(ctx, job.Cloud, kind.Spec().Timeouts.Create, func(ctx context.Context) ([]reconcile.Found, error) {
+	held, err := observe.Patiently(ctx, job.Cloud, kind.Spec().Timeouts.Create, func(ctx context.Context) ([]reconcile.Found, error) {
 		return kind.Held(ctx, &job, len(deleted)+1)
 	})
 	if err != nil {

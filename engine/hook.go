@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/athanor-dev/athanor/engine/calls"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -37,7 +38,7 @@ func (r *run) hooked(ctx context.Context, t *task, action Action, do func(contex
 			return false, fmt.Errorf("before: %w", err)
 		}
 	}
-	if err := r.w.gate.mayBegin(); err != nil {
+	if err := r.w.gate.MayBegin(); err != nil {
 		return false, err
 	}
 	waiting, err := do(ctx, n)
@@ -68,13 +69,13 @@ func (n *node) hooks() (before, after []graph.Hook) {
 }
 
 func (r *run) hook(ctx context.Context, n *node, action Action, h graph.Hook, attrs map[string]any) error {
-	if err := r.w.gate.mayWrite(ctx); err != nil {
+	if err := r.w.gate.MayWrite(ctx); err != nil {
 		return err
 	}
 	if err := r.permits(n, plan.Seen{Operation: plan.Operation{Verb: plan.Hook, Call: cmp.Or(h.Run, h.Func)}}); err != nil {
 		return err
 	}
-	noteCall(ctx, true)
+	calls.Began(ctx, true)
 	info := HookInfo{Stack: r.w.stage.Stack, Stage: r.w.stage.Name, Address: n.addr, Kind: n.spec.Type, Action: action, Attrs: attrs}
 	var err error
 	if h.Func != "" {

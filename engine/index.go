@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -47,7 +48,7 @@ type node struct {
 	order, level int
 	visit        visit
 
-	access *access
+	access *observe.Way
 	job    *reconcile.Job
 	look   reconcile.Look
 	looked bool
@@ -249,7 +250,7 @@ func (w *work) template(ctx context.Context, v any) (*token.Template, error) {
 		}
 	}
 	for _, o := range t.Outputs() {
-		if _, err := w.output(ctx, o.Stack, o.Path); err != nil {
+		if _, err := w.values.Output(ctx, o.Stack, o.Path); err != nil {
 			return nil, fmt.Errorf("%s: %w", o.At, err)
 		}
 	}
@@ -297,7 +298,7 @@ func (w *work) clashes(ctx context.Context) error {
 		if err != nil || !job.Named || !known(job.Name) {
 			continue // what is wrong with it is said where it is looked at
 		}
-		id := name{n.spec.Type, n.access.place, job.Name}
+		id := name{n.spec.Type, n.access.Place, job.Name}
 		if other := given[id]; other != nil {
 			problems = append(problems, Problem{
 				Address: n.addr, Source: n.source(),

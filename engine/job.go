@@ -9,6 +9,7 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
@@ -122,10 +123,10 @@ func (n *node) omit(job *reconcile.Job) error {
 }
 
 // job is what is known of a generation without its declaration.
-func (w *work) job(n *node, a *access, t target) *reconcile.Job {
+func (w *work) job(n *node, a *observe.Way, t target) *reconcile.Job {
 	birth := n.birth()
 	job := &reconcile.Job{
-		Address: n.addr, Place: a.place, Cloud: a.cloud, Dir: w.graph.Dir,
+		Address: n.addr, Place: a.Place, Cloud: a.Cloud, Dir: w.graph.Dir,
 		Mark:   w.mark(n.addr, t.number),
 		Dev:    w.e.Dev,
 		Redact: w.redact.Text,
@@ -154,7 +155,7 @@ func (w *work) name(n *node, job *reconcile.Job, t target) {
 }
 
 // recordedJob is the job of looking at or deleting what is on record, without a declaration.
-func (w *work) recordedJob(n *node, a *access, g *state.Generation) *reconcile.Job {
+func (w *work) recordedJob(n *node, a *observe.Way, g *state.Generation) *reconcile.Job {
 	job := w.job(n, a, target{gen: g, number: g.Number})
 	if n.rec != nil {
 		if job.Had = g.Props; g.Props == nil {
@@ -167,27 +168,6 @@ func (w *work) recordedJob(n *node, a *access, g *state.Generation) *reconcile.J
 		job.Timeouts = reconcile.Timeouts(n.rec.Options.Timeouts)
 	}
 	return job
-}
-
-// accessOf is the way to where a generation lives: by the settings it was made with, so that it is only ever looked at with
-// credentials of its own place.
-func (w *work) accessOf(ctx context.Context, n *node, g *state.Generation) (*access, error) {
-	settings := g.Settings
-	if settings == nil && n.rec != nil {
-		settings = n.rec.Settings
-	}
-	if _, err := w.entryKind(n.addr, g.Kind); err != nil {
-		return &access{err: err}, err
-	}
-	a := w.reach(ctx, g.Kind, settings)
-	if a.err != nil {
-		return a, a.err
-	}
-	if g.Location.Account != a.place.Account || g.Location.Provider != a.place.Provider || g.Location.Region != a.place.Region {
-		return a, reconcile.WithHint(&PlaceError{Address: n.addr, Recorded: g.Location, Have: a.place},
-			"use the credentials that it was deployed with, or `athanor state rm %s` if it is gone for good", n.addr)
-	}
-	return a, nil
 }
 
 // known tells whether a name can be looked for: it holds no value that comes later.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -32,7 +33,7 @@ func (w *work) classifyLeftovers(ctx context.Context) {
 // undeclared makes records of the things that were discovered and that no declared address explains, so that they are
 // deleted like any other.
 func (w *work) undeclared() []*node {
-	if len(w.byAddress) == 0 {
+	if len(w.discovered.byAddress) == 0 {
 		return nil
 	}
 	explained := map[string]bool{}
@@ -42,11 +43,11 @@ func (w *work) undeclared() []*node {
 		}
 	}
 	var extra []*node
-	for _, addr := range slices.Sorted(maps.Keys(w.byAddress)) {
+	for _, addr := range slices.Sorted(maps.Keys(w.discovered.byAddress)) {
 		if explained[addr] {
 			continue
 		}
-		if n := w.foundNode(addr, w.byAddress[addr]); n != nil {
+		if n := w.foundNode(addr, w.discovered.byAddress[addr]); n != nil {
 			extra = append(extra, n)
 		}
 	}
@@ -54,28 +55,28 @@ func (w *work) undeclared() []*node {
 }
 
 // foundNode makes one record of all discovered things of an address: the highest generation live, the others condemned.
-func (w *work) foundNode(addr string, things []*found) *node {
-	things = slices.DeleteFunc(slices.Clone(things), func(d *found) bool { return d.Mark.Retained })
+func (w *work) foundNode(addr string, things []*observe.Tagged) *node {
+	things = slices.DeleteFunc(slices.Clone(things), func(d *observe.Tagged) bool { return d.Mark.Retained })
 	if len(things) == 0 {
 		return nil
 	}
 	rec := foundEntry(addr, things, w.findsOwn(), func(parent string) bool {
 		up := w.nodes[parent]
-		return len(w.byAddress[parent]) > 0 || up != nil && up.rec != nil
+		return len(w.discovered.byAddress[parent]) > 0 || up != nil && up.rec != nil
 	})
 	n := w.leftNode(addr, rec)
-	n.access = things[0].access
+	n.access = things[0].Way
 	return n
 }
 
 // foundEntry makes an entry of the objects that were found of an address. It needs the parents by which they were listed, as
 // far as those are known.
-func foundEntry(addr string, things []*found, dev bool, known func(address string) bool) *state.Entry {
-	slices.SortStableFunc(things, func(a, b *found) int { return cmp.Compare(b.Mark.Generation, a.Mark.Generation) })
-	rec := &state.Entry{Address: addr, Birth: addr, Settings: things[0].access.settings, Found: true, NeedsUnknown: true}
+func foundEntry(addr string, things []*observe.Tagged, dev bool, known func(address string) bool) *state.Entry {
+	slices.SortStableFunc(things, func(a, b *observe.Tagged) int { return cmp.Compare(b.Mark.Generation, a.Mark.Generation) })
+	rec := &state.Entry{Address: addr, Birth: addr, Settings: things[0].Way.Settings, Found: true, NeedsUnknown: true}
 	for i, d := range things {
-		if d.under != "" && d.under != addr && !slices.Contains(rec.Needs, d.under) && known(d.under) {
-			rec.Needs = append(rec.Needs, d.under)
+		if d.Under != "" && d.Under != addr && !slices.Contains(rec.Needs, d.Under) && known(d.Under) {
+			rec.Needs = append(rec.Needs, d.Under)
 		}
 		g := foundGeneration(rec, d, dev)
 		if i == 0 {
@@ -87,10 +88,10 @@ func foundEntry(addr string, things []*found, dev bool, known func(address strin
 }
 
 // foundGeneration is an object that was found, as a further and condemned generation of an entry.
-func foundGeneration(rec *state.Entry, d *found, dev bool) *state.Generation {
+func foundGeneration(rec *state.Entry, d *observe.Tagged, dev bool) *state.Generation {
 	return &state.Generation{
-		Number: rec.NumberFor(d.Mark.Generation), State: statestore.Condemned, Kind: d.Kind, Location: d.access.place,
-		Identity: d.Identity, Name: d.Name, Settings: d.access.settings, Dev: dev,
+		Number: rec.NumberFor(d.Mark.Generation), State: statestore.Condemned, Kind: d.Kind, Location: d.Way.Place,
+		Identity: d.Identity, Name: d.Name, Settings: d.Way.Settings, Dev: dev,
 	}
 }
 
@@ -226,7 +227,7 @@ func (w *work) condemned(n *node) []Planned {
 	for _, f := range n.others {
 		line := Planned{
 			Address: n.addr, Kind: f.Kind, Action: Delete, Identity: f.look.Identity,
-			Generation: f.look.Owner.Generation, Place: f.access.place, Notes: []string{"an older one of this address"},
+			Generation: f.look.Owner.Generation, Place: f.access.Place, Notes: []string{"an older one of this address"},
 		}
 		if n.decl != nil && n.decl.Options.Retain {
 			line.Action, line.Notes = Forget, append(line.Notes, "retained")
@@ -268,7 +269,7 @@ func (w *work) recovered(n *node) *state.Entry {
 		}
 	}
 	rec.Generations = append(rec.Generations, &state.Generation{
-		Number: rec.NumberFor(n.look.Owner.Generation), State: statestore.Live, Slot: n.slot, Kind: n.spec.Type, Location: n.access.place,
+		Number: rec.NumberFor(n.look.Owner.Generation), State: statestore.Live, Slot: n.slot, Kind: n.spec.Type, Location: n.access.Place,
 		Identity: n.look.Identity, Name: n.job.Name, NameGiven: n.job.Named, Attributes: n.look.Attrs,
 		Written: time.Now(), // it was seen: absent soon after is not gone
 		Dev:     w.findsOwn(),

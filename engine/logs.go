@@ -130,7 +130,7 @@ func (w *work) logSource(ctx context.Context, addr string) (LogSource, error) {
 		return LogSource{}, err
 	}
 	n := &node{addr: addr, rec: rec, kind: kind, spec: kind.Spec()}
-	a, err := w.accessOf(ctx, n, g)
+	a, err := w.cloud.At(ctx, n.addr, n.rec, g)
 	if err != nil {
 		return LogSource{}, err
 	}

@@ -103,7 +103,7 @@ func (r *run) settleJob(ctx context.Context, n *node, rec *state.Entry, g *state
 // taken is the live generation of a thing that is taken over.
 func (r *run) taken(n *node, rec *state.Entry) *state.Generation {
 	g := &state.Generation{
-		Number: rec.NumberFor(n.look.Owner.Generation), State: statestore.Live, Slot: n.slot, Kind: n.spec.Type, Location: n.access.place,
+		Number: rec.NumberFor(n.look.Owner.Generation), State: statestore.Live, Slot: n.slot, Kind: n.spec.Type, Location: n.access.Place,
 		Identity: n.look.Identity, Attributes: n.look.Attrs, StateOnly: n.spec.Recorded,
 	}
 	g.Dev = n.plan.Action == Recover && r.w.findsOwn()
@@ -173,7 +173,7 @@ func (r *run) begun(ctx context.Context, n *node, rec *state.Entry) (made *state
 	}
 	if g := rec.Candidate(); g != nil {
 		unwanted := n.plan.Action == Replace && rec.Live() == nil && g.Number == n.plan.Generation
-		if g.Kind == n.spec.Type && g.Location == n.access.place && !unwanted {
+		if g.Kind == n.spec.Type && g.Location == n.access.Place && !unwanted {
 			return g, nil
 		}
 		if err := r.discard(ctx, n, rec, g); err != nil {
@@ -193,7 +193,7 @@ func (r *run) fresh(n *node, rec *state.Entry, number uint64) (*state.Generation
 		return nil, err
 	}
 	g := &state.Generation{
-		Number: number, State: statestore.Candidate, Slot: slot, Kind: n.spec.Type, Location: n.access.place, Nonce: rand.Text(),
+		Number: number, State: statestore.Candidate, Slot: slot, Kind: n.spec.Type, Location: n.access.Place, Nonce: rand.Text(),
 		StateOnly: n.spec.Recorded, Dev: r.w.o.Dev != nil,
 	}
 	rec.Generations = append(rec.Generations, g)
@@ -321,12 +321,12 @@ func (n *node) condemnOthers(rec *state.Entry, dev bool) {
 
 // condemnFound adds a further find to a state entry, as condemned.
 func condemnFound(rec *state.Entry, f *found, dev bool) {
-	if rec.ByObject(f.Kind, f.access.place, f.look.Identity) != nil {
+	if rec.ByObject(f.Kind, f.access.Place, f.look.Identity) != nil {
 		return
 	}
 	g := &state.Generation{
-		Number: rec.NumberFor(f.look.Owner.Generation), State: statestore.Condemned, Slot: f.slot, Kind: f.Kind, Location: f.access.place,
-		Identity: f.look.Identity, Attributes: f.look.Attrs, Settings: f.access.settings, Retain: rec.Options.Retain,
+		Number: rec.NumberFor(f.look.Owner.Generation), State: statestore.Condemned, Slot: f.slot, Kind: f.Kind, Location: f.access.Place,
+		Identity: f.look.Identity, Attributes: f.look.Attrs, Settings: f.access.Settings, Retain: rec.Options.Retain,
 		Dev: dev,
 	}
 	if f.job != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -41,31 +42,31 @@ type needing struct {
 
 // ways are what it takes to know every place, and to discover in it.
 func (x *needing) ways() {
-	seen := map[*access]bool{}
+	seen := map[*observe.Way]bool{}
 	for _, n := range slices.Concat(x.work.reads, x.work.declared, x.work.leftover) {
-		if n.access == nil || seen[n.access.reached()] {
+		if n.access == nil || seen[n.access.Reached()] {
 			continue
 		}
-		a := n.access.reached()
+		a := n.access.Reached()
 		seen[a] = true
-		actions := slices.Clone(a.provider.Permissions.Observe)
-		if x.work.fresh && a.provider.Discover != nil {
-			actions = append(actions, a.provider.Permissions.List...)
+		actions := slices.Clone(a.Provider.Permissions.Observe)
+		if x.work.fresh && a.Provider.Discover != nil {
+			actions = append(actions, a.Provider.Permissions.List...)
 		}
-		x.needs = append(x.needs, a.provider.Permissions.Needs(a.provider.Name, a.place, nil, actions)...)
+		x.needs = append(x.needs, a.Provider.Permissions.Needs(a.Provider.Name, a.Place, nil, actions)...)
 	}
 }
 
 // look is what looking at a node takes: by its name, and where no record tells it, by its listing.
 func (x *needing) look(n *node) {
-	if n.spec == nil || n.access == nil || n.access.err != nil {
+	if n.spec == nil || n.access == nil || n.access.Err != nil {
 		return
 	}
 	x.add(n, x.names(n), n.spec.Permissions.Observe)
 	if n.rec.Live() == nil {
 		x.add(n, x.names(n), n.spec.Permissions.List)
 		if n.spec.Marked && !n.spec.Named && !n.spec.Lists {
-			x.add(n, []string{anyName}, n.access.provider.Permissions.List) // it is sought by its mark
+			x.add(n, []string{anyName}, n.access.Provider.Permissions.List) // it is sought by its mark
 		}
 	}
 }
@@ -105,7 +106,7 @@ func (x *needing) act(line *Planned) {
 }
 
 func (x *needing) add(n *node, names, actions []string) {
-	x.needs = append(x.needs, n.spec.Permissions.Needs(n.access.provider.Name, n.access.place, names, actions)...)
+	x.needs = append(x.needs, n.spec.Permissions.Needs(n.access.Provider.Name, n.access.Place, names, actions)...)
 }
 
 // pass is what it takes to hand on what props name, such as roles.
@@ -243,7 +244,7 @@ func (x *needing) reference(e token.Expr, alternative int) string {
 	case "arn":
 		if of := up.spec.Permissions.Resource; of != nil {
 			for _, name := range names {
-				choice = append(choice, of(up.access.place, name)...)
+				choice = append(choice, of(up.access.Place, name)...)
 			}
 		}
 	}

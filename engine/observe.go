@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -30,20 +31,20 @@ func (w *work) reachAll(ctx context.Context) error {
 		case n.read != nil:
 			settings = n.read.Settings
 		}
-		n.access = w.reach(ctx, n.spec.Type, settings)
+		n.access = w.cloud.Reach(ctx, n.spec.Type, settings)
 	})
 	var problems []Problem
-	seen := map[*access]bool{}
+	seen := map[*observe.Way]bool{}
 	for _, n := range nodes {
-		if n.access.err != nil && !seen[n.access] {
+		if n.access.Err != nil && !seen[n.access] {
 			seen[n.access] = true
-			problems = append(problems, Problem{Address: n.addr, Source: n.source(), Err: n.access.err})
+			problems = append(problems, Problem{Address: n.addr, Source: n.source(), Err: n.access.Err})
 		}
 	}
 	for _, n := range slices.Concat(w.declared, w.leftover) {
 		for _, g := range n.generations() {
-			var place *PlaceError
-			a, err := w.accessOf(ctx, n, g)
+			var place *observe.PlaceError
+			a, err := w.cloud.At(ctx, n.addr, n.rec, g)
 			switch {
 			case err == nil, g.State == statestore.Condemned:
 				continue // what cannot be reached and is condemned stays, and stops nobody else
@@ -71,7 +72,7 @@ func (n *node) generations() []*state.Generation {
 // hand before anything starts.
 func (w *work) movesPlace(n *node, g *state.Generation) bool {
 	_, known := w.e.Catalog.ProviderOf(g.Kind)
-	return known && n.decl != nil && n.access.place != g.Location
+	return known && n.decl != nil && n.access.Place != g.Location
 }
 
 // deletesWhat reports that an object of a node is to be deleted: its location is reached before the first deletion, since a run
@@ -82,9 +83,9 @@ func (w *work) deletesWhat(n *node, g *state.Generation) bool {
 }
 
 // regionHint adds to an error about another location of the same account what to set.
-func regionHint(err error, have *access) error {
-	place, ok := errors.AsType[*PlaceError](err)
-	if !ok || have.err != nil || place.Recorded.Account != place.Have.Account || place.Recorded.Region == place.Have.Region || place.Recorded.Region == "" {
+func regionHint(err error, have *observe.Way) error {
+	place, ok := errors.AsType[*observe.PlaceError](err)
+	if !ok || have.Err != nil || place.Recorded.Account != place.Have.Account || place.Recorded.Region == place.Have.Region || place.Recorded.Region == "" {
 		return err
 	}
 	return reconcile.WithHint(err, "the account is the same: set the region to %s, in the settings or in the environment", place.Recorded.Region)
@@ -151,7 +152,7 @@ func (w *work) lookAhead(ctx context.Context) {
 func (w *work) lookMany(ctx context.Context, nodes []*node) []*node {
 	type group struct {
 		kind string
-		a    *access
+		a    *observe.Way
 	}
 	groups := map[group][]*node{}
 	var single []*node
@@ -184,7 +185,7 @@ func (w *work) lookGroup(ctx context.Context, nodes []*node) {
 	for i, n := range of {
 		n.job, n.look, n.err = jobs[i], looks[i], errs[i]
 		if n.err != nil && jobs[i].Cloud != nil && jobs[i].Cloud.Classify(n.err).Retries() {
-			n.look, n.err = w.see(ctx, n.kind, n.job)
+			n.look, n.err = observe.See(ctx, n.kind, n.job)
 		}
 	}
 }
@@ -215,7 +216,7 @@ func (w *work) lookAt(ctx context.Context, n *node) {
 			n.look = reconcile.Look{Absent: true} // it was begun, and what it goes by is not known yet: it is looked for once it is
 			return
 		}
-		n.look, n.err = w.see(ctx, n.presentKind(w), job)
+		n.look, n.err = observe.See(ctx, n.presentKind(w), job)
 	}
 }
 
@@ -245,7 +246,7 @@ func (w *work) presentJob(ctx context.Context, n *node) (*reconcile.Job, error) 
 		return w.declaredJob(ctx, n, target{number: n.nextNumber(), slot: w.freeSlot(n)})
 	}
 	if n.replacedWhole() {
-		a, err := w.accessOf(ctx, n, g)
+		a, err := w.cloud.At(ctx, n.addr, n.rec, g)
 		if err != nil {
 			return nil, err
 		}
@@ -257,13 +258,13 @@ func (w *work) presentJob(ctx context.Context, n *node) (*reconcile.Job, error) 
 // replacedWhole reports that kind or place changed under the same address.
 func (n *node) replacedWhole() bool {
 	g := n.present()
-	return g != nil && (g.Kind != n.spec.Type || g.Location != n.access.place)
+	return g != nil && (g.Kind != n.spec.Type || g.Location != n.access.Place)
 }
 
 // lookLeftover looks at what is no longer declared.
 func (w *work) lookLeftover(ctx context.Context, n *node) error {
 	if n.kind == nil {
-		_, err := w.entryKind(n.addr, n.rec.Generations[0].Kind)
+		_, err := w.cloud.KindOf(n.addr, n.rec.Generations[0].Kind)
 		return err
 	}
 	g := n.present()
@@ -274,7 +275,7 @@ func (w *work) lookLeftover(ctx context.Context, n *node) error {
 		n.look = reconcile.Look{Absent: true}
 		return nil
 	}
-	a, err := w.accessOf(ctx, n, g)
+	a, err := w.cloud.At(ctx, n.addr, n.rec, g)
 	if err != nil {
 		return err
 	}
@@ -284,7 +285,7 @@ func (w *work) lookLeftover(ctx context.Context, n *node) error {
 		return nil
 	}
 	n.job = w.recordedJob(n, a, g)
-	n.look, err = w.see(ctx, n.kind, n.job)
+	n.look, err = observe.See(ctx, n.kind, n.job)
 	return err
 }
 
@@ -337,14 +338,14 @@ func (w *work) lookRead(ctx context.Context, n *node) (reconcile.Look, error) {
 	}
 	w.name(n, job, target{})
 	if job.ID != "" || job.Named || !n.spec.Lists {
-		return w.see(ctx, n.kind, job)
+		return observe.See(ctx, n.kind, job)
 	}
 	return w.search(ctx, n, job)
 }
 
 // search looks for the one listed thing whose props equal those of a query.
 func (w *work) search(ctx context.Context, n *node, query *reconcile.Job) (reconcile.Look, error) {
-	things, err := listOf(ctx, n.kind, reconcile.Scope{Cloud: n.access.cloud, Place: n.access.place, Dir: w.graph.Dir})
+	things, err := observe.List(ctx, n.kind, reconcile.Scope{Cloud: n.access.Cloud, Place: n.access.Place, Dir: w.graph.Dir})
 	if err != nil {
 		return reconcile.Look{}, err
 	}
@@ -352,7 +353,7 @@ func (w *work) search(ctx context.Context, n *node, query *reconcile.Job) (recon
 	for _, t := range things {
 		job := *query
 		job.ID, job.Name = t.Identity, t.Name
-		look, err := w.see(ctx, n.kind, &job)
+		look, err := observe.See(ctx, n.kind, &job)
 		if err != nil {
 			return look, err
 		}

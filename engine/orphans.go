@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
@@ -47,12 +48,12 @@ func (e *Engine) PlanOrphans(ctx context.Context, stage statestore.Stage, g *Gra
 	if err != nil {
 		return nil, err
 	}
-	things, err := w.marks(looking, accesses)
+	things, err := w.cloud.Discover(looking, accesses)
 	if err != nil {
 		return nil, err
 	}
 	s := &scanning{w: w}
-	gone := map[string][]*found{}
+	gone := map[string][]*observe.Tagged{}
 	for i := range things {
 		f := &things[i]
 		t, there, err := w.orphan(looking, s, f)
@@ -75,19 +76,19 @@ func (e *Engine) PlanOrphans(ctx context.Context, stage statestore.Stage, g *Gra
 }
 
 // whereabouts are the ways to every place that the program or the record names.
-func (w *work) whereabouts(ctx context.Context, g *Graph, out *Orphans) ([]*access, error) {
-	var ways []*access
-	add := func(a *access) {
-		if a = a.reached(); !slices.Contains(ways, a) {
+func (w *work) whereabouts(ctx context.Context, g *Graph, out *Orphans) ([]*observe.Way, error) {
+	var ways []*observe.Way
+	add := func(a *observe.Way) {
+		if a = a.Reached(); !slices.Contains(ways, a) {
 			ways = append(ways, a)
 		}
 	}
 	for _, r := range g.Resources {
-		add(w.reach(ctx, r.Kind, r.Settings))
+		add(w.cloud.Reach(ctx, r.Kind, r.Settings))
 	}
 	for _, rec := range w.records {
 		for _, gen := range rec.Generations {
-			if _, err := w.entryKind(rec.Address, gen.Kind); err != nil {
+			if _, err := w.cloud.KindOf(rec.Address, gen.Kind); err != nil {
 				out.Unreached = append(out.Unreached, fmt.Sprintf("%s: %s", rec.Address, err))
 				continue // other entries say where to look
 			}
@@ -95,26 +96,26 @@ func (w *work) whereabouts(ctx context.Context, g *Graph, out *Orphans) ([]*acce
 			if settings == nil {
 				settings = rec.Settings
 			}
-			add(w.reach(ctx, gen.Kind, settings))
+			add(w.cloud.Reach(ctx, gen.Kind, settings))
 		}
 	}
 	named := len(ways) > 0
 	if !named {
 		for _, p := range w.e.Catalog.Providers() {
 			if p.Discover != nil && len(p.Kinds) > 0 {
-				add(w.reach(ctx, p.Kinds[0].Spec().Type, nil))
+				add(w.cloud.Reach(ctx, p.Kinds[0].Spec().Type, nil))
 			}
 		}
 	}
-	var reached []*access
+	var reached []*observe.Way
 	for _, a := range ways {
 		switch {
-		case a.err != nil && named:
-			return nil, a.err
-		case a.err != nil:
-			out.Unreached = append(out.Unreached, fmt.Sprintf("%s: %s", a.provider.Name, w.redact.Text(a.err.Error())))
-		case !slices.Contains(out.Places, a.place):
-			out.Places = append(out.Places, a.place)
+		case a.Err != nil && named:
+			return nil, a.Err
+		case a.Err != nil:
+			out.Unreached = append(out.Unreached, fmt.Sprintf("%s: %s", a.Provider.Name, w.redact.Text(a.Err.Error())))
+		case !slices.Contains(out.Places, a.Place):
+			out.Places = append(out.Places, a.Place)
 			reached = append(reached, a)
 		}
 	}
@@ -124,14 +125,14 @@ func (w *work) whereabouts(ctx context.Context, g *Graph, out *Orphans) ([]*acce
 
 // orphan reads an object with an owner tag. What an entry knows, and what a listing shows late, is none. The error is that of
 // an object that cannot be read: only its own owner tag says whose it is.
-func (w *work) orphan(ctx context.Context, s *scanning, f *found) (Thing, bool, error) {
+func (w *work) orphan(ctx context.Context, s *scanning, f *observe.Tagged) (Thing, bool, error) {
 	kind, ok := w.e.Catalog.Kind(f.Kind)
-	if !ok || w.owners.By(state.Object{Kind: f.Kind, Location: f.access.place, Identity: f.Identity}, "") != "" {
+	if !ok || w.owners.By(state.Object{Kind: f.Kind, Location: f.Way.Place, Identity: f.Identity}, "") != "" {
 		return Thing{}, false, nil
 	}
 	found := f.Found
 	found.Mark = nil // the thing itself says, not a listing that may be late
-	t, there, err := s.read(ctx, kind, f.access, found)
+	t, there, err := s.read(ctx, kind, f.Way, found)
 	if err != nil || !there || t.Owner == nil || t.Standing == StandingForeign {
 		return Thing{}, false, err
 	}
@@ -146,7 +147,7 @@ func declares(g *Graph, addr string) bool {
 }
 
 // planGone plans the deletion of things that no row knows. Those of an address that has a row go beside it.
-func (w *work) planGone(ctx context.Context, gone map[string][]*found) (*Plan, error) {
+func (w *work) planGone(ctx context.Context, gone map[string][]*observe.Tagged) (*Plan, error) {
 	done := make(chan struct{})
 	close(done)
 	w.digested, w.nodes = done, map[string]*node{}
@@ -171,22 +172,22 @@ func (w *work) planGone(ctx context.Context, gone map[string][]*found) (*Plan, e
 
 // planBeside plans the deletion of what carries the mark of an address whose row knows another thing. The row stays as
 // it is: what it allows and forbids holds for these too.
-func (w *work) planBeside(ctx context.Context, rec *state.Entry, things []*found) {
+func (w *work) planBeside(ctx context.Context, rec *state.Entry, things []*observe.Tagged) {
 	rec.Generations, rec.Needs, rec.Cut = nil, nil, nil
 	n := &node{addr: rec.Address, rec: rec, beside: true, plan: &Planned{Address: rec.Address}}
 	w.leftover = append(w.leftover, n)
 	for _, f := range things {
 		n.kind, _ = w.e.Catalog.Kind(f.Kind)
-		n.spec, n.access = n.kind.Spec(), f.access
+		n.spec, n.access = n.kind.Spec(), f.Way
 		g := &state.Generation{
-			Number: rec.NumberFor(f.Mark.Generation), State: statestore.Condemned, Kind: f.Kind, Location: f.access.place,
-			Identity: f.Identity, Name: f.Name, Settings: f.access.settings,
+			Number: rec.NumberFor(f.Mark.Generation), State: statestore.Condemned, Kind: f.Kind, Location: f.Way.Place,
+			Identity: f.Identity, Name: f.Name, Settings: f.Way.Settings,
 		}
 		rec.Generations = append(rec.Generations, g)
 		n.plan.Kind, n.plan.Action, n.plan.Identity, n.plan.Generation, n.plan.Place = f.Kind, Delete, f.Identity, g.Number, g.Location
-		n.job = w.recordedJob(n, f.access, g)
+		n.job = w.recordedJob(n, f.Way, g)
 		var err error
-		if n.look, err = w.see(ctx, n.kind, n.job); err != nil {
+		if n.look, err = observe.See(ctx, n.kind, n.job); err != nil {
 			w.block(n, err)
 			return
 		}

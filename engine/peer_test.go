@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/engine/values"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -134,12 +135,12 @@ func TestMissingOutputsOfOtherStacks(t *testing.T) {
 		says, hint                string
 		known                     []string
 	}{
-		{stack: "netwrk", stage: "prod", path: "color", missing: engine.ErrNoStack, says: `a: color: no stack "netwrk" is on record in this store`, hint: "did you mean network?", known: []string{"empty", "network", "shop"}},
-		{stack: "network", stage: "test", path: "color", missing: engine.ErrNoStage, says: `stack network has no stage "test" on record`, hint: "there is prod", known: []string{"prod"}},
-		{stack: "network", stage: "prod", path: "colour", missing: engine.ErrNoOutput, says: `network/prod has no output "colour"`, hint: "did you mean color?", known: []string{"color"}},
-		{stack: "network", stage: "prod", path: "color.deep", missing: engine.ErrNoOutput, says: `network/prod has no output "color.deep"`, known: []string{"color"}},
-		{stack: "empty", stage: "test", path: "color", missing: engine.ErrNoOutput, says: `empty/test has no output "color"`, hint: "deploy that stack first", known: []string{}},
-		{stack: "network", stage: "prod", store: "bolt:other", path: "color", missing: engine.ErrNoStack, says: "in bolt:other", known: nil},
+		{stack: "netwrk", stage: "prod", path: "color", missing: values.ErrNoStack, says: `a: color: no stack "netwrk" is on record in this store`, hint: "did you mean network?", known: []string{"empty", "network", "shop"}},
+		{stack: "network", stage: "test", path: "color", missing: values.ErrNoStage, says: `stack network has no stage "test" on record`, hint: "there is prod", known: []string{"prod"}},
+		{stack: "network", stage: "prod", path: "colour", missing: values.ErrNoOutput, says: `network/prod has no output "colour"`, hint: "did you mean color?", known: []string{"color"}},
+		{stack: "network", stage: "prod", path: "color.deep", missing: values.ErrNoOutput, says: `network/prod has no output "color.deep"`, known: []string{"color"}},
+		{stack: "empty", stage: "test", path: "color", missing: values.ErrNoOutput, says: `empty/test has no output "color"`, hint: "deploy that stack first", known: []string{}},
+		{stack: "network", stage: "prod", store: "bolt:other", path: "color", missing: values.ErrNoStack, says: "in bolt:other", known: nil},
 		{stack: "network", stage: "prod", store: "bolt:none", path: "color", says: "no such store"},
 		{stack: "shop", stage: "test", path: "color", says: "cannot refer to its own outputs"},
 	} {

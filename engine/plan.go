@@ -41,6 +41,9 @@ func (e *Engine) PlanDestroy(ctx context.Context, stage statestore.Stage, g *Gra
 		return nil, err
 	}
 	w.sought = g
+	if g != nil {
+		w.values = e.newValues(g, stage)
+	}
 	if err := w.recall(ctx, g); err != nil {
 		return nil, err
 	}
@@ -243,7 +246,7 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 		p.Actions = append(p.Actions, w.condemned(n)...)
 	}
 	w.driftInto(p)
-	for _, f := range w.discovered {
+	for _, f := range w.discovered.all {
 		if f.Mark.Retained {
 			p.Warnings = append(p.Warnings, fmt.Sprintf("%s %s was retained by %s; it is left alone", f.Kind, f.Identity, f.Mark.Address))
 		}
@@ -264,7 +267,7 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 	for i := range p.Actions {
 		p.count(&p.Actions[i])
 	}
-	p.Outputs, p.Used = w.plannedOutputs(ctx), w.used()
+	p.Outputs, p.Used = w.plannedOutputs(ctx), w.values.Used()
 	p.OutputChanges = w.outputChanges(ctx, p.acts())
 	p.Summary.OutputsChanged = len(p.OutputChanges)
 	p.Warnings = append(append(append(p.Warnings, w.storeWarnings()...), w.hints()...), w.keptWarnings()...)

@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/athanor-dev/athanor/engine/calls"
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -157,12 +158,6 @@ type Summary struct {
 	Interrupted int `json:"interrupted,omitempty"`
 }
 
-// Calls counts calls to the world.
-type Calls struct {
-	Reads     int64 `json:"reads"`
-	Mutations int64 `json:"mutations"`
-}
-
 // Pending reports whether anything is to be done: every class but unchanged and waiting, and every changed output.
 func (p *Plan) Pending() bool {
 	return len(p.OutputChanges) > 0 || p.acts()
@@ -197,7 +192,7 @@ type Result struct {
 	Run     string              `json:"run,omitempty"` // "" when there was nothing to do
 	State   statestore.RunState `json:"state"`
 	Summary Summary             `json:"summary"`
-	Calls   Calls               `json:"calls"`
+	Calls   calls.Calls         `json:"calls"`
 	Commits int                 `json:"commits"`
 	Took    time.Duration       `json:"-"`
 	// Outputs as trees; Secret names those to be masked.

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -16,7 +17,7 @@ func (w *work) markJob(ctx context.Context, n *node, g *state.Generation, mark r
 	if !ok || !kind.Spec().Marked || g.Identity == "" {
 		return nil, reconcile.Look{}, nil
 	}
-	a, err := w.accessOf(ctx, n, g)
+	a, err := w.cloud.At(ctx, n.addr, n.rec, g)
 	if err != nil {
 		return nil, reconcile.Look{}, err
 	}
@@ -24,7 +25,7 @@ func (w *work) markJob(ctx context.Context, n *node, g *state.Generation, mark r
 	if job.Props, job.Mark = job.Had, mark; job.Props == nil {
 		return nil, reconcile.Look{}, nil
 	}
-	look, err := w.see(ctx, kind, job)
+	look, err := observe.See(ctx, kind, job)
 	if err != nil || look.Absent {
 		return job, look, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
@@ -80,7 +81,7 @@ func (w *work) searchOf(program *Graph) *search {
 	inner := &work{
 		e: w.e, o: w.o, graph: g, stage: w.stage, store: w.store, snap: w.snap, fresh: true, lost: true,
 		records: map[string]*state.Entry{}, moved: map[string]string{}, attrNames: w.attrNames, specs: w.specs, redact: w.redact,
-		secrets: w.secrets, accesses: w.accesses, listings: w.listings, gate: w.gate, peers: w.peers,
+		values: w.values, cloud: w.cloud, gate: w.gate,
 	}
 	inner.slots.Hold(w.records)
 	inner.owners.Hold(w.records)
@@ -119,8 +120,8 @@ func (s *search) index(ctx context.Context) {
 	}
 	for _, n := range w.declared {
 		n.rec = s.on.records[n.addr] // what is left of it is on its way out
-		n.access = w.reach(ctx, n.spec.Type, n.decl.Settings)
-		n.err = n.access.err
+		n.access = w.cloud.Reach(ctx, n.spec.Type, n.decl.Settings)
+		n.err = n.access.Err
 	}
 	for _, n := range w.reads {
 		s.read(ctx, n)
@@ -159,10 +160,10 @@ func (s *search) read(ctx context.Context, n *node) {
 	}
 	var look reconcile.Look
 	var err error
-	if n.access = s.w.reach(ctx, n.spec.Type, n.read.Settings); n.access.err == nil {
+	if n.access = s.w.cloud.Reach(ctx, n.spec.Type, n.read.Settings); n.access.Err == nil {
 		look, err = s.w.lookRead(ctx, n)
 	}
-	if n.attrs, err = look.Attrs, errors.Join(n.access.err, err); err != nil {
+	if n.attrs, err = look.Attrs, errors.Join(n.access.Err, err); err != nil {
 		s.failed[n.addr] = err
 	}
 }
@@ -170,57 +171,52 @@ func (s *search) read(ctx context.Context, n *node) {
 // discover asks every location that the program or state names for the owner tags of the stage. What an entry has, and what
 // was retained, is left out.
 func (s *search) discover(ctx context.Context, program *Graph) {
-	var ways []*access
-	add := func(a *access) {
-		if a.err == nil && !slices.Contains(ways, a.reached()) {
-			ways = append(ways, a.reached())
+	var ways []*observe.Way
+	add := func(a *observe.Way) {
+		if a.Err == nil && !slices.Contains(ways, a.Reached()) {
+			ways = append(ways, a.Reached())
 		}
 	}
 	for i := range program.Resources {
-		add(s.w.reach(ctx, program.Resources[i].Kind, program.Resources[i].Settings))
+		add(s.w.cloud.Reach(ctx, program.Resources[i].Kind, program.Resources[i].Settings))
 	}
 	for _, addr := range slices.Sorted(maps.Keys(s.on.records)) {
 		n := &node{addr: addr, rec: s.on.records[addr]}
 		for _, g := range n.rec.Generations {
-			if a, err := s.w.accessOf(ctx, n, g); err == nil {
+			if a, err := s.w.cloud.At(ctx, n.addr, n.rec, g); err == nil {
 				add(a)
 			}
 		}
 	}
 	places := map[reconcile.Place]bool{}
 	w := s.w
+	var all []observe.Tagged
 	for _, a := range ways {
-		if places[a.place] {
+		if places[a.Place] {
 			continue
 		}
-		places[a.place] = true
-		things, err := w.marks(ctx, []*access{a})
+		places[a.Place] = true
+		found, err := w.cloud.Discover(ctx, []*observe.Way{a})
 		if err != nil {
-			s.failed[a.place.String()] = err
+			s.failed[a.Place.String()] = err
 		}
-		for _, f := range things {
-			known := w.owners.By(state.Object{Kind: f.Kind, Location: f.access.place, Identity: f.Identity}, "") != ""
-			if !f.Mark.Retained && !known && !s.begun(f) {
-				w.discovered = append(w.discovered, f)
+		for _, t := range found {
+			if !t.Mark.Retained && w.owners.By(t.Object(), "") == "" && !s.begun(t) {
+				all = append(all, t)
 			}
 		}
 	}
-	w.byAddress, w.byIdentity = map[string][]*found{}, map[string]*found{}
-	for i := range w.discovered {
-		d := &w.discovered[i]
-		w.byAddress[d.Mark.Address] = append(w.byAddress[d.Mark.Address], d)
-		w.byIdentity[d.Identity] = d
-	}
+	w.discovered = discoveryOf(all)
 }
 
 // begun reports whether a find is the object of an intent in state, which is observed by itself.
-func (s *search) begun(f found) bool {
+func (s *search) begun(f observe.Tagged) bool {
 	for _, entry := range s.on.records {
 		if entry.Address != f.Mark.Address && entry.Birth != f.Mark.Address && !entry.CameFrom(f.Mark.Address) {
 			continue
 		}
 		g := entry.ByNumber(f.Mark.Generation)
-		if g.Begun() && g.Kind == f.Kind && g.Location == f.access.place {
+		if g.Begun() && g.Kind == f.Kind && g.Location == f.Way.Place {
 			return true
 		}
 	}
@@ -311,10 +307,10 @@ func (s *search) rest(ctx context.Context) {
 		}
 	}
 	scan := &scanning{w: s.w}
-	all := map[string][]*found{}
-	for i := range s.w.discovered {
-		d := &s.w.discovered[i]
-		if known[state.Object{Kind: d.Kind, Location: d.access.place, Identity: d.Identity}] {
+	all := map[string][]*observe.Tagged{}
+	for i := range s.w.discovered.all {
+		d := &s.w.discovered.all[i]
+		if known[d.Object()] {
 			continue
 		}
 		if _, ok := w.e.Catalog.Kind(d.Kind); ok {
@@ -348,7 +344,7 @@ func (s *search) rest(ctx context.Context) {
 	}
 	for _, addr := range slices.Sorted(maps.Keys(w.records)) {
 		for _, g := range w.records[addr].Condemned() {
-			d := s.w.byIdentity[g.Identity]
+			d := s.w.discovered.byIdentity[g.Identity]
 			if d != nil && d.Mark.Store != "" && d.Mark.Store != w.store && !w.o.TakeOver {
 				w.refusals = append(w.refusals, Problem{Address: addr, Err: otherStore(g.Kind, g.Identity)})
 			}

@@ -17,7 +17,7 @@ func (w *work) byIdentityOrName(ctx context.Context, n *node, id string) (found,
 	if err != nil || !f.look.Absent {
 		return f, err
 	}
-	things, err := w.listAll(ctx, n.kind, n.access)
+	things, err := w.cloud.ListAll(ctx, n.kind, n.access)
 	if err != nil {
 		return f, err
 	}
@@ -42,7 +42,7 @@ func (w *work) byListing(ctx context.Context, n *node, first found) ([]found, er
 	if w.fresh {
 		return orFirst(finds, first), nil // everything that is marked was discovered
 	}
-	things, err := w.listMarked(ctx, n)
+	things, err := w.cloud.ListTagged(ctx, n.kind, n.access)
 	if err != nil {
 		return nil, err
 	}
@@ -78,39 +78,4 @@ func orFirst(finds []found, first found) []found {
 func (w *work) isMark(n *node, mark reconcile.Mark) bool {
 	answer := adopt.Judge(adopt.Evidence{Tagged: mark, Tag: w.mark(n.addr, 0), Addresses: n.births(), Taggable: true})
 	return !mark.IsZero() && answer.Verdict == adopt.Ours
-}
-
-// listMarked lists what carries the stage's mark: by kind where it lists, else tag-wide where the provider can.
-func (w *work) listMarked(ctx context.Context, n *node) ([]reconcile.Found, error) {
-	scope := reconcile.Scope{Cloud: n.access.cloud, Place: n.access.place, Dir: w.graph.Dir, Mark: reconcile.Mark{Stack: w.stage.Stack, Stage: w.stage.Name}}
-	if !n.spec.Lists {
-		scope.Place = n.access.reached().place
-	}
-	switch provider := n.access.provider; {
-	case n.spec.Lists:
-		return w.listed("mark\x00"+n.spec.Type+"\x00"+scope.Place.String(), func() ([]reconcile.Found, error) { return listOf(ctx, n.kind, scope) })
-	case provider.Discover != nil:
-		return w.listed("mark\x00\x00"+scope.Place.String(), func() ([]reconcile.Found, error) { return discoverBy(ctx, provider, scope) })
-	}
-	return nil, nil
-}
-
-// listAll lists every thing of a kind in a place, whoever owns it.
-func (w *work) listAll(ctx context.Context, kind reconcile.Any, a *access) ([]reconcile.Found, error) {
-	return w.listed("all\x00"+kind.Spec().Type+"\x00"+a.place.String(), func() ([]reconcile.Found, error) {
-		return listOf(ctx, kind, reconcile.Scope{Cloud: a.cloud, Place: a.place, Dir: w.graph.Dir})
-	})
-}
-
-// listed makes a listing once.
-func (w *work) listed(id string, list func() ([]reconcile.Found, error)) ([]reconcile.Found, error) {
-	w.mu.Lock()
-	l, ok := w.listings[id]
-	if !ok {
-		l = &listing{once: newOnce()}
-		w.listings[id] = l
-	}
-	w.mu.Unlock()
-	l.once.do(!ok, func() { l.things, l.err = list() })
-	return l.things, l.err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
@@ -114,48 +113,4 @@ func (e *Event) ended(err error, changed bool) {
 	default:
 		e.Status, e.Error, e.Hint = StatusFailed, err.Error(), strings.Join(reconcile.Hints(err), "; ")
 	}
-}
-
-type taskCallsKey struct{}
-
-// taskCalls is what is known of the calls of one task. Until the first the task waited for its turn.
-type taskCalls struct {
-	first   atomic.Pointer[time.Time]
-	queued  atomic.Int64 // nanoseconds that further calls waited for their turn
-	changed atomic.Bool
-}
-
-// noteCalls returns a context that notes the calls made under it.
-func noteCalls(ctx context.Context) (context.Context, *taskCalls) {
-	c := &taskCalls{}
-	return context.WithValue(ctx, taskCallsKey{}, c), c
-}
-
-// noteCall notes a call that begins now.
-func noteCall(ctx context.Context, mutates bool) {
-	c, ok := ctx.Value(taskCallsKey{}).(*taskCalls)
-	if !ok {
-		return
-	}
-	if c.first.Load() == nil {
-		c.first.CompareAndSwap(nil, new(time.Now()))
-	}
-	if mutates {
-		c.changed.Store(true)
-	}
-}
-
-// noteQueued notes that a call waited for its turn since a time.
-func noteQueued(ctx context.Context, since time.Time) {
-	if c, ok := ctx.Value(taskCallsKey{}).(*taskCalls); ok && c.first.Load() != nil {
-		c.queued.Add(int64(time.Since(since)))
-	}
-}
-
-// elapsed is the time in seconds since the first call without that in queues, or since begun when no call was made.
-func (c *taskCalls) elapsed(begun time.Time) float64 {
-	if first := c.first.Load(); first != nil {
-		begun = *first
-	}
-	return (time.Since(begun) - time.Duration(c.queued.Load())).Seconds()
 }

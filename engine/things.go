@@ -11,6 +11,7 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -153,7 +154,7 @@ func (s *scanning) planned(ctx context.Context) {
 		}
 		for _, g := range n.rec.Generations {
 			if kind, ok := s.w.e.Catalog.Kind(g.Kind); ok {
-				a, err := s.w.accessOf(ctx, n, g)
+				a, err := s.w.cloud.At(ctx, n.addr, n.rec, g)
 				if err != nil {
 					continue
 				}
@@ -174,8 +175,8 @@ func (s *scanning) add(t Thing) {
 }
 
 // thing describes what was seen, in the words of a verdict.
-func (w *work) thing(spec *reconcile.Spec, a *access, look reconcile.Look, answer adopt.Answer) Thing {
-	t := Thing{Kind: spec.Type, Place: a.place, Identity: look.Identity, Standing: StandingAdoptable, OtherStore: answer.OtherStore}
+func (w *work) thing(spec *reconcile.Spec, a *observe.Way, look reconcile.Look, answer adopt.Answer) Thing {
+	t := Thing{Kind: spec.Type, Place: a.Place, Identity: look.Identity, Standing: StandingAdoptable, OtherStore: answer.OtherStore}
 	if !look.Owner.IsZero() {
 		t.Owner, t.Address = &look.Owner, look.Owner.Address
 	}
@@ -194,16 +195,16 @@ func (w *work) thing(spec *reconcile.Spec, a *access, look reconcile.Look, answe
 func (s *scanning) list(ctx context.Context) error {
 	for _, name := range s.use {
 		kind, _ := s.w.e.Catalog.Kind(name)
-		for _, a := range s.w.placesOf(ctx, name) {
-			if a.err != nil {
-				return fmt.Errorf("%s: %w", name, a.err)
+		for _, a := range s.w.cloud.Places(ctx, name) {
+			if a.Err != nil {
+				return fmt.Errorf("%s: %w", name, a.Err)
 			}
-			if !slices.Contains(s.out.Places, a.place) {
-				s.out.Places = append(s.out.Places, a.place)
+			if !slices.Contains(s.out.Places, a.Place) {
+				s.out.Places = append(s.out.Places, a.Place)
 			}
-			found, err := s.w.listAll(ctx, kind, a)
+			found, err := s.w.cloud.ListAll(ctx, kind, a)
 			if err != nil {
-				return fmt.Errorf("%s in %s: %w", name, a.place, err)
+				return fmt.Errorf("%s in %s: %w", name, a.Place, err)
 			}
 			s.lookAll(ctx, kind, a, found)
 		}
@@ -212,9 +213,9 @@ func (s *scanning) list(ctx context.Context) error {
 }
 
 // lookAll looks at what a listing showed and nobody knows yet, many at once.
-func (s *scanning) lookAll(ctx context.Context, kind reconcile.Any, a *access, listed []reconcile.Found) {
+func (s *scanning) lookAll(ctx context.Context, kind reconcile.Any, a *observe.Way, listed []reconcile.Found) {
 	listed = slices.DeleteFunc(slices.Clone(listed), func(f reconcile.Found) bool {
-		p := state.Object{Kind: kind.Spec().Type, Location: a.place, Identity: f.Identity}
+		p := state.Object{Kind: kind.Spec().Type, Location: a.Place, Identity: f.Identity}
 		return s.seen[p] || s.w.owners.By(p, "") != ""
 	})
 	things, ok := make([]Thing, len(listed)), make([]bool, len(listed))
@@ -232,8 +233,8 @@ func (s *scanning) byIdentity(ctx context.Context) {
 		known := slices.ContainsFunc(s.out.Things, func(t Thing) bool { return t.Props != nil && (t.Identity == id || t.Name == id || t.Address == id) })
 		for _, name := range s.out.Unlisted {
 			kind, _ := s.w.e.Catalog.Kind(name)
-			for _, a := range s.w.placesOf(ctx, name) {
-				if known || a.err != nil || strings.ContainsAny(id, "*[") || s.w.owners.By(state.Object{Kind: name, Location: a.place, Identity: id}, "") != "" {
+			for _, a := range s.w.cloud.Places(ctx, name) {
+				if known || a.Err != nil || strings.ContainsAny(id, "*[") || s.w.owners.By(state.Object{Kind: name, Location: a.Place, Identity: id}, "") != "" {
 					continue
 				}
 				if t, there := s.look(ctx, kind, a, reconcile.Found{Identity: id}); there && t.Props != nil {
@@ -256,22 +257,22 @@ func (s *scanning) put(t Thing) {
 }
 
 // look reads whose an object is, and what it is made of where that is asked for. One that cannot be read is listed without.
-func (s *scanning) look(ctx context.Context, kind reconcile.Any, a *access, f reconcile.Found) (Thing, bool) {
+func (s *scanning) look(ctx context.Context, kind reconcile.Any, a *observe.Way, f reconcile.Found) (Thing, bool) {
 	t, there, _ := s.read(ctx, kind, a, f)
 	return t, there
 }
 
 // read is look with the error of an object that cannot be read.
-func (s *scanning) read(ctx context.Context, kind reconcile.Any, a *access, f reconcile.Found) (Thing, bool, error) {
+func (s *scanning) read(ctx context.Context, kind reconcile.Any, a *observe.Way, f reconcile.Found) (Thing, bool, error) {
 	spec := kind.Spec()
-	job := &reconcile.Job{ID: f.Identity, Name: f.Name, Place: a.place, Cloud: a.cloud, Dir: s.w.graph.Dir, Digest: s.w.e.Key.Digest}
+	job := &reconcile.Job{ID: f.Identity, Name: f.Name, Place: a.Place, Cloud: a.Cloud, Dir: s.w.graph.Dir, Digest: s.w.e.Key.Digest}
 	look, read := reconcile.Look{Identity: f.Identity}, false
 	var unread error
 	asked := s.asked(f, look)
 	if f.Mark != nil && !asked {
 		look.Owner = *f.Mark
 	} else {
-		seen, err := s.w.see(ctx, kind, job)
+		seen, err := observe.See(ctx, kind, job)
 		if err == nil && seen.Absent {
 			return Thing{}, false, nil // the listing was older than the deletion
 		}
@@ -310,29 +311,4 @@ func (s *scanning) describe(kind reconcile.Any, job *reconcile.Job, look reconci
 	named := &reconcile.Job{Props: declared, Query: true, Place: job.Place}
 	kind.Names(named)
 	t.Assigned = named.Given == ""
-}
-
-// placesOf are the ways to the places of a kind's provider: those in use, else the default one.
-func (w *work) placesOf(ctx context.Context, kind string) []*access {
-	provider, _ := w.e.Catalog.ProviderOf(kind)
-	var ways, places []*access
-	w.mu.Lock()
-	byName := func(a, b accessKey) int {
-		return cmp.Or(cmp.Compare(a.provider, b.provider), cmp.Compare(a.settings, b.settings))
-	}
-	for _, id := range slices.SortedFunc(maps.Keys(w.accesses), byName) {
-		if a := w.accesses[id]; a.provider.Name == provider.Name && a.via == nil {
-			ways = append(ways, a)
-		}
-	}
-	w.mu.Unlock()
-	for _, a := range ways {
-		if a = w.home(kind, a); !slices.ContainsFunc(places, func(b *access) bool { return a.err == nil && b.place == a.place }) {
-			places = append(places, a)
-		}
-	}
-	if len(places) == 0 {
-		places = append(places, w.reach(ctx, kind, nil))
-	}
-	return places
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -17,7 +18,7 @@ import (
 // Who uses one tells it which files change (Changed), and now and then that time has passed (Cool).
 type Warm struct {
 	mu       sync.Mutex
-	accesses map[accessKey]*access
+	ways     *observe.Ways
 	prepared map[string]*preparation
 	reads    map[string]map[string]any
 	waiting  map[string]bool
@@ -33,7 +34,7 @@ type preparation struct {
 
 // NewWarm keeps nothing yet.
 func NewWarm() *Warm {
-	return &Warm{accesses: map[accessKey]*access{}, prepared: map[string]*preparation{}, reads: map[string]map[string]any{}}
+	return &Warm{ways: observe.NewWays(), prepared: map[string]*preparation{}, reads: map[string]map[string]any{}}
 }
 
 // Changed has what was prepared from these files and folders, absolute paths, prepared anew.
@@ -69,29 +70,16 @@ func (w *Warm) Sources() []string {
 func (w *Warm) Cool() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	clear(w.accesses)
+	w.ways.Clear()
 	clear(w.reads)
 }
 
-// way is the kept way to a place, or a new one, which is the caller's to open.
-func (w *Warm) way(id accessKey, make func() *access) (a *access, mine bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if a, ok := w.accesses[id]; ok {
-		return a, false
+// kept are the ways to locations that are kept.
+func (w *Warm) kept() *observe.Ways {
+	if w == nil {
+		return nil
 	}
-	a = make()
-	w.accesses[id] = a
-	return a, true
-}
-
-// fail forgets a way that could not be opened.
-func (w *Warm) fail(id accessKey, a *access) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.accesses[id] == a {
-		delete(w.accesses, id)
-	}
+	return w.ways
 }
 
 // waits reports that somebody had to act on an address when it was looked at last. Nil keeps nothing.

@@ -2,17 +2,17 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"reflect"
 	"runtime"
 	"sync"
 	"sync/atomic"
 
+	"github.com/athanor-dev/athanor/engine/calls"
+	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/redact"
 	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/engine/values"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
@@ -58,9 +58,7 @@ type work struct {
 
 	// fresh: there are no rows. lost: and the stage was deployed before.
 	fresh, lost bool
-	discovered  []found
-	byAddress   map[string][]*found // what was discovered, by the address in its mark
-	byIdentity  map[string]*found
+	discovered  discovery
 
 	refusals []Problem
 
@@ -74,35 +72,12 @@ type work struct {
 	abroad otherStages
 	// strangers counts what another store of this stage has marked.
 	strangers int
-	gate      *gate
+	gate      *calls.Gate
 	redact    *redact.Redactor
-	secrets   map[string]string
-	// peers are the other stacks that this one refers to.
-	peers map[token.Stack]*peer
+	values    *values.Values
 
-	mu       sync.Mutex
-	accesses map[accessKey]*access
-	listings map[string]*listing
-}
-
-// accessKey tells ways apart: a provider, the canonical form of its settings, "" for none, and the place that things count
-// as being in, where that is not the one they are reached by.
-type accessKey struct {
-	provider, settings string
-	home               reconcile.Place
-}
-
-// access is the way to one place.
-type access struct {
-	id accessKey
-	// via is the way to where the cloud's handle leads, for things that count as being elsewhere; nil for others.
-	via      *access
-	settings map[string]any
-	provider reconcile.Provider
-	once     once
-	cloud    reconcile.Cloud
-	place    reconcile.Place
-	err      error
+	cloud *observe.Reader
+	mu    sync.Mutex
 }
 
 // newWork reads the record and opens it.
@@ -111,11 +86,11 @@ func (e *Engine) newWork(ctx context.Context, g *Graph, destroy bool, o PlanOpti
 	w := &work{
 		e: e, o: o, graph: g, destroy: destroy, stage: stage,
 		moved: map[string]string{}, damaged: map[string]error{}, attrNames: map[string][]string{}, specs: map[string]*reconcile.Spec{},
-		redact: &e.redact, secrets: map[string]string{},
-		accesses: map[accessKey]*access{}, listings: map[string]*listing{},
-		gate:  newGate(e.Parallel),
-		peers: map[token.Stack]*peer{},
+		redact: &e.redact,
+		gate:   calls.NewGate(e.Parallel),
 	}
+	w.values = e.newValues(g, stage)
+	w.cloud = observe.New(e.Catalog, stage, g.Dir, e.Key.Digest, w.gate, e.Warm.kept())
 	var err error
 	if w.snap, err = e.Store.Load(ctx, stage); err != nil {
 		return nil, err
@@ -130,6 +105,13 @@ func (e *Engine) newWork(ctx context.Context, g *Graph, destroy bool, o PlanOpti
 	w.fresh = len(w.snap.Rows) == 0 && len(w.snap.Damaged) == 0
 	w.lost, err = e.stateLost(ctx, w)
 	return w, err
+}
+
+// newValues are the values that a program refers to.
+func (e *Engine) newValues(g *Graph, stage statestore.Stage) *values.Values {
+	return values.New(values.Source{
+		Stage: stage, Dir: g.Dir, Secrets: g.Secrets, Then: g.Funcs.Then, Read: e.Secret, Peers: e.Peers, Key: e.Key, Redact: &e.redact,
+	})
 }
 
 // stateLost reports that this machine remembers the stage and that the store knows neither a resource nor a run of it. A run
@@ -191,77 +173,6 @@ func parallel(n, workers int, do func(int)) {
 	wg.Wait()
 }
 
-// reach finds the way to a kind's place with the given settings. The provider is asked for its place once.
-func (w *work) reach(ctx context.Context, kind string, settings map[string]any) *access {
-	provider, ok := w.e.Catalog.ProviderOf(kind)
-	if !ok {
-		_, err := w.e.Catalog.Find(kind)
-		return &access{err: err}
-	}
-	id := accessKey{provider: provider.Name}
-	if len(settings) > 0 {
-		id.settings = string(tree.Canonical(settings))
-	}
-	newWay := func() *access { return &access{id: id, settings: settings, provider: provider, once: newOnce()} }
-	w.mu.Lock()
-	a, ok := w.accesses[id]
-	mine := !ok
-	if !ok && w.e.Warm != nil {
-		a, mine = w.e.Warm.way(id, newWay)
-	} else if !ok {
-		a = newWay()
-	}
-	w.accesses[id] = a
-	w.mu.Unlock()
-	a.once.do(mine, func() { a.open(reconcile.WithGate(ctx, w.gate)) })
-	if a.err != nil && w.e.Warm != nil {
-		w.e.Warm.fail(id, a)
-	}
-	return w.home(kind, a)
-}
-
-// home is the way to the same cloud by which things of a kind are in the place that they count as being in. All that is
-// known of a thing goes by that place; only listings of a whole place go by the way that leads there.
-func (w *work) home(kind string, a *access) *access {
-	k, ok := w.e.Catalog.Kind(kind)
-	if a.err != nil || !ok || k.Spec().Home == nil {
-		return a
-	}
-	id := a.id
-	if id.home = k.Spec().Home(a.place); id.home == a.place {
-		return a
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.accesses[id] == nil {
-		w.accesses[id] = &access{id: id, via: a, settings: a.settings, provider: a.provider, cloud: a.cloud, place: id.home}
-	}
-	return w.accesses[id]
-}
-
-// reached is the way that leads to where the cloud's handle does.
-func (a *access) reached() *access {
-	if a.via != nil {
-		return a.via
-	}
-	return a
-}
-
-func (a *access) open(ctx context.Context) {
-	var typed any
-	if a.provider.Settings != nil {
-		typed = reflect.New(reflect.TypeOf(a.provider.Settings).Elem()).Interface()
-		if a.err = props.Decode(a.settings, typed); a.err != nil {
-			a.err = fmt.Errorf("provider %s: %w", a.provider.Name, a.err)
-			return
-		}
-	}
-	if a.cloud, a.err = a.provider.Open(ctx, typed); a.err != nil {
-		return
-	}
-	a.place, a.err = patient(reconcile.ReadOnly(ctx), a.cloud, 0, a.cloud.Place)
-}
-
 func anyMap(m map[string]any) any {
 	if len(m) == 0 {
 		return map[string]any{}
@@ -283,13 +194,8 @@ func (w *work) resolveWas(ctx context.Context, t *token.Template, was map[*node]
 // lookup is the value of one expression, as far as it is known now; was is as in resolveWas.
 func (w *work) lookup(ctx context.Context, x token.Expr, was map[*node]map[string]any) (token.Value, error) {
 	switch x.Op {
-	case token.OpSecret:
-		s, err := w.secret(ctx, x.Name)
-		return token.Value{Any: s, Secret: true}, err
-	case token.OpStack:
-		return w.output(ctx, x.Stack, x.Ref.Path)
-	case token.OpThen:
-		return w.then(x)
+	case token.OpSecret, token.OpStack, token.OpThen:
+		return w.values.Lookup(ctx, x)
 	default:
 		if was != nil && x.Ref.Path != "" {
 			if v, ok := tree.Get(was[w.nodes[x.Ref.Address]], x.Ref.Path); ok {
@@ -326,51 +232,6 @@ func (w *work) value(ref token.Ref) (token.Value, error) {
 		}
 	}
 	return token.Value{Any: v, Secret: secret}, nil
-}
-
-func (w *work) then(x token.Expr) (token.Value, error) {
-	f, ok := w.graph.Funcs.Then[x.Name]
-	if !ok {
-		return token.Value{}, reconcile.WithHint(errors.New("this graph needs its program: it uses Then"),
-			"deploy the program instead of its graph")
-	}
-	v, err := f(x.Input)
-	if err != nil {
-		return token.Value{}, err
-	}
-	t, err := tree.Of(v)
-	secret := w.redact.Holds(x.Input)
-	if secret {
-		w.redact.Learn(t) // what is made of a secret is one
-	}
-	return token.Value{Any: t, Secret: secret}, err
-}
-
-// secret reads a secret once per plan.
-func (w *work) secret(ctx context.Context, name string) (string, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if s, ok := w.secrets[name]; ok {
-		return s, nil
-	}
-	source, ok := w.graph.Secrets[name]
-	if !ok {
-		return "", fmt.Errorf("no secret %q is declared", name)
-	}
-	read := w.e.Secret
-	if read == nil {
-		read = w.readSecret
-	}
-	s, err := read(ctx, name, source)
-	if err == nil && s == "" && !source.AllowEmpty {
-		err = source.EmptyError()
-	}
-	if err != nil {
-		return "", fmt.Errorf("secret %s: %w", name, err)
-	}
-	w.secrets[name] = s
-	w.redact.Learn(s)
-	return s, nil
 }
 
 // mark is what a thing of this stage carries.

@@ -44,21 +44,21 @@ type Any interface {
 
 // Spec is what a kind says of itself, without its types.
 type Spec struct {
-	Type, Doc                string
-	Moves, Once, AtBirth     []string
-	MovedBy                  map[string][]tree.Path
-	Late, NeedsSettled       []tree.Path
-	Files                    []tree.Path
-	FilesAt                  []tree.Path
-	WritesFiles              bool
-	Recorded, Rerun, Same    bool
-	ByParent, Tidies         bool
-	Retained                 bool
-	Marked, Lists, Bulk      bool
+	Type, Doc             string
+	Moves, Once, AtBirth  []string
+	MovedBy               map[string][]tree.Path
+	Late, NeedsSettled    []tree.Path
+	Files                 []tree.Path
+	FilesAt               []tree.Path
+	WritesFiles           bool
+	Recorded, Rerun, Same bool
+	ByParent, Tidies      bool
+	Retained              bool
+	Marked, Lists, Bulk   bool
 	// Under are the kinds of the parents by which objects are listed that no tag-wide listing shows. ListsHeld says that the
 	// kind lists what an object holds.
-	Under     []string
-	ListsHeld bool
+	Under                    []string
+	ListsHeld                bool
 	Logs                     bool
 	Named, Prepares          bool
 	Visibility               time.Duration

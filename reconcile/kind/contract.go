@@ -93,7 +93,7 @@ type Kind[P, L, A any] struct {
 	List func(context.Context, ListScope) ([]Found, error)
 	// Parents lists tagged objects that the tag-wide listing of their provider does not show. Nil: it shows them.
 	Parents *Parents
-	Bulk func(context.Context, []Site[P, A]) ([]Observed[L], error)
+	Bulk    func(context.Context, []Site[P, A]) ([]Observed[L], error)
 	// Prepare builds or hashes what the props point at, before anything is observed.
 	Prepare func(context.Context, Workspace, P) (map[string]Asset, error)
 	// Files are the props that name the files and folders which Prepare reads. They are known only later while something

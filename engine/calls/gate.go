@@ -1,4 +1,4 @@
-package engine
+package calls
 
 import (
 	"cmp"
@@ -16,64 +16,68 @@ const defaultParallel = 16
 
 // gate bounds the calls in flight, counts them, and stops a writer that lost its lease. Waiting for a place
 // ends with the context.
-type gate struct {
+type Gate struct {
 	slots            chan struct{}
 	reads, mutations atomic.Int64
 	// lease of a run; nil while planning.
-	lease atomic.Pointer[lease]
+	lease atomic.Pointer[Lease]
 }
 
 // lease is what a writer must still hold right before it changes the world.
-type lease struct {
-	journal  *statestore.Journal
-	stopping func() bool // the run was asked to stop
+type Lease struct {
+	Journal  *statestore.Journal
+	Stopping func() bool // the run was asked to stop
 }
 
 // check renews a lease that may have run out, after a sleep of the machine for example, before it gives up. What the
 // clocks cannot know, an unlock from elsewhere, the store is asked for.
-func (l *lease) check(ctx context.Context) error {
-	err := l.journal.Held()
+func (l *Lease) check(ctx context.Context) error {
+	err := l.Journal.Held()
 	if errors.Is(err, statestore.ErrExpired) {
-		if err := l.journal.Renew(ctx); err != nil {
+		if err := l.Journal.Renew(ctx); err != nil {
 			return err
 		}
-		err = l.journal.Held()
+		err = l.Journal.Held()
 	}
 	if err != nil {
 		return err
 	}
-	return l.journal.Confirm(ctx)
+	return l.Journal.Confirm(ctx)
 }
 
-func newGate(parallel int) *gate {
+// NewGate bounds the calls in flight; 0 means 16.
+func NewGate(parallel int) *Gate {
 	if parallel <= 0 {
 		parallel = defaultParallel
 	}
-	return &gate{slots: make(chan struct{}, parallel)}
+	return &Gate{slots: make(chan struct{}, parallel)}
 }
+
+// hold makes the gate check a lease before every mutation.
+func (g *Gate) Hold(l *Lease) { g.lease.Store(l) }
 
 // Enter takes a place and, for a mutation, checks the lease as the last thing before the call. After an interrupt no
 // mutation enters, and no call waits for a place: a read that follows a call in flight may still tell how that ended.
-func (g *gate) Enter(ctx context.Context, call reconcile.Call) (func(error), error) {
+func (g *Gate) Enter(ctx context.Context, call reconcile.Call) (func(error), error) {
 	if err := g.place(ctx); err != nil {
 		return nil, err
 	}
 	if !call.Mutates {
-		noteCall(ctx, false)
+		Began(ctx, false)
 		g.reads.Add(1)
 		return g.leave, nil
 	}
-	if err := cmp.Or(g.mayBegin(), g.mayWrite(ctx)); err != nil {
+	if err := cmp.Or(g.MayBegin(), g.MayWrite(ctx)); err != nil {
 		<-g.slots
 		return nil, err
 	}
-	noteCall(ctx, true)
+	Began(ctx, true)
 	g.mutations.Add(1)
 	return g.leave, nil
 }
 
 // place takes a place, at once if there is one.
-func (g *gate) place(ctx context.Context) error {
+func (g *Gate) place(ctx context.Context) error {
 	select {
 	case g.slots <- struct{}{}:
 		return nil
@@ -91,15 +95,15 @@ func (g *gate) place(ctx context.Context) error {
 }
 
 // mayBegin refuses what would begin after the run was asked to stop.
-func (g *gate) mayBegin() error {
-	if l := g.lease.Load(); l != nil && l.stopping() {
+func (g *Gate) MayBegin() error {
+	if l := g.lease.Load(); l != nil && l.Stopping() {
 		return &reconcile.StopError{Err: &reconcile.InterruptedError{}}
 	}
 	return nil
 }
 
 // mayWrite is the last check before anything that changes the world.
-func (g *gate) mayWrite(ctx context.Context) error {
+func (g *Gate) MayWrite(ctx context.Context) error {
 	if l := g.lease.Load(); l != nil {
 		if err := l.check(ctx); err != nil {
 			return &reconcile.StopError{Err: err}
@@ -108,6 +112,13 @@ func (g *gate) mayWrite(ctx context.Context) error {
 	return nil
 }
 
-func (g *gate) leave(error) { <-g.slots }
+func (g *Gate) leave(error) { <-g.slots }
 
-func (g *gate) calls() Calls { return Calls{Reads: g.reads.Load(), Mutations: g.mutations.Load()} }
+// Made counts the calls that were made.
+func (g *Gate) Made() Calls { return Calls{Reads: g.reads.Load(), Mutations: g.mutations.Load()} }
+
+// Calls counts calls to the world.
+type Calls struct {
+	Reads     int64 `json:"reads"`
+	Mutations int64 `json:"mutations"`
+}

@@ -1,4 +1,4 @@
-package engine
+package values
 
 import (
 	"context"
@@ -98,75 +98,6 @@ type peer struct {
 	used map[tree.Path]string
 }
 
-// output is the value of another stack's output, as it was recorded last. It is never unknown.
-func (w *work) output(ctx context.Context, from token.Stack, path tree.Path) (token.Value, error) {
-	w.mu.Lock()
-	p := w.peers[from]
-	if p == nil {
-		p = &peer{used: map[tree.Path]string{}}
-		w.peers[from] = p
-	}
-	w.mu.Unlock()
-	p.once.Do(func() { p.values, p.secret, p.err = w.readPeer(ctx, from) })
-	if p.err != nil {
-		return token.Value{}, p.err
-	}
-	v, ok := tree.Get(p.values, path)
-	if !ok {
-		known := make([]string, 0, len(p.values))
-		for name := range p.values {
-			known = append(known, name)
-		}
-		slices.Sort(known)
-		return token.Value{}, &PeerError{Stack: from, Output: path, Missing: ErrNoOutput, Known: known}
-	}
-	secret := p.secret[outputName(path)]
-	if secret {
-		w.redact.Learn(v)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if _, noted := p.used[path]; !noted {
-		p.used[path] = w.e.Key.Digest("output of another stack", tree.Canonical(v))
-	}
-	return token.Value{Any: v, Secret: secret}, nil
-}
-
-// readPeer reads the outputs of another stack.
-func (w *work) readPeer(ctx context.Context, from token.Stack) (map[string]any, map[string]bool, error) {
-	stage := statestore.Stage{Stack: from.Name, Name: from.Stage}
-	switch {
-	case w.e.Peers == nil:
-		return nil, nil, errors.New("outputs of other stacks cannot be read here")
-	case stage == w.stage && from.Store == "":
-		return nil, nil, reconcile.WithHint(errors.New("a stack cannot refer to its own outputs"), "refer to the resource itself")
-	}
-	store, err := w.e.Peers.Open(ctx, from.Store)
-	if err != nil {
-		return nil, nil, err
-	}
-	stages, err := store.Stages(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !slices.Contains(stages, stage) {
-		return nil, nil, missing(from, stages)
-	}
-	snap, err := store.Load(ctx, stage)
-	if err != nil || len(snap.Outputs) == 0 {
-		return nil, nil, err
-	}
-	key, err := w.e.Peers.Key(stage, snap.KeyID)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", stage, err)
-	}
-	values, secret, err := state.OpenOutputs(snap, key)
-	if err != nil {
-		err = fmt.Errorf("the outputs of %s: %w", stage, err)
-	}
-	return values, secret, err
-}
-
 // missing says whether a stack is not there or only a stage of it.
 func missing(from token.Stack, stages []statestore.Stage) error {
 	e := &PeerError{Stack: from, Missing: ErrNoStack}
@@ -185,10 +116,79 @@ func missing(from token.Stack, stages []statestore.Stage) error {
 	return e
 }
 
+// output is the value of another stack's output, as it was recorded last. It is never unknown.
+func (v *Values) Output(ctx context.Context, from token.Stack, path tree.Path) (token.Value, error) {
+	v.mu.Lock()
+	p := v.peers[from]
+	if p == nil {
+		p = &peer{used: map[tree.Path]string{}}
+		v.peers[from] = p
+	}
+	v.mu.Unlock()
+	p.once.Do(func() { p.values, p.secret, p.err = v.readPeer(ctx, from) })
+	if p.err != nil {
+		return token.Value{}, p.err
+	}
+	value, ok := tree.Get(p.values, path)
+	if !ok {
+		known := make([]string, 0, len(p.values))
+		for name := range p.values {
+			known = append(known, name)
+		}
+		slices.Sort(known)
+		return token.Value{}, &PeerError{Stack: from, Output: path, Missing: ErrNoOutput, Known: known}
+	}
+	secret := p.secret[outputName(path)]
+	if secret {
+		v.from.Redact.Learn(value)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, noted := p.used[path]; !noted {
+		p.used[path] = v.from.Key.Digest("output of another stack", tree.Canonical(value))
+	}
+	return token.Value{Any: value, Secret: secret}, nil
+}
+
+// readPeer reads the outputs of another stack.
+func (v *Values) readPeer(ctx context.Context, from token.Stack) (map[string]any, map[string]bool, error) {
+	stage := statestore.Stage{Stack: from.Name, Name: from.Stage}
+	switch {
+	case v.from.Peers == nil:
+		return nil, nil, errors.New("outputs of other stacks cannot be read here")
+	case stage == v.from.Stage && from.Store == "":
+		return nil, nil, reconcile.WithHint(errors.New("a stack cannot refer to its own outputs"), "refer to the resource itself")
+	}
+	store, err := v.from.Peers.Open(ctx, from.Store)
+	if err != nil {
+		return nil, nil, err
+	}
+	stages, err := store.Stages(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !slices.Contains(stages, stage) {
+		return nil, nil, missing(from, stages)
+	}
+	snap, err := store.Load(ctx, stage)
+	if err != nil || len(snap.Outputs) == 0 {
+		return nil, nil, err
+	}
+	key, err := v.from.Peers.Key(stage, snap.KeyID)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", stage, err)
+	}
+	values, secret, err := state.OpenOutputs(snap, key)
+	if err != nil {
+		err = fmt.Errorf("the outputs of %s: %w", stage, err)
+	}
+	return values, secret, err
+}
+
 // used are digests of the outputs of other stacks that the plan was made with.
-func (w *work) used() map[string]string {
+func (v *Values) Used() map[string]string {
 	var used map[string]string
-	for from, p := range w.peers {
+	for from, p := range v.peers {
 		for path, digest := range p.used {
 			if used == nil {
 				used = map[string]string{}
