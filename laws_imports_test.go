@@ -47,8 +47,8 @@ var inner = map[string]struct{ ours, never []string }{
 		never: []string{"context", "os", "net", "net/http", "os/exec"},
 	},
 	// The engine's layers: what decides does no I/O, and what reads does not decide.
-	"engine/graph":  {ours: []string{"reconcile", "reconcile/props", "reconcile/tree"}, never: []string{"context", "net", "net/http", "os/exec"}},
-	"engine/redact": {ours: []string{"reconcile/tree"}, never: []string{"context", "os", "net", "net/http", "os/exec"}},
+	"engine/graph":  {ours: []string{"reconcile", "reconcile/props", "reconcile/token", "reconcile/tree"}, never: []string{"context", "net", "net/http", "os/exec"}},
+	"engine/redact": {ours: []string{"reconcile", "reconcile/tree"}, never: []string{"context", "os", "net", "net/http", "os/exec"}},
 	"engine/state": {
 		ours:  []string{"adopt", "engine/graph", "reconcile", "reconcile/props", "reconcile/tree", "statestore", "statestore/seal"},
 		never: []string{"os", "net", "net/http", "os/exec"},

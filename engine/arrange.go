@@ -9,10 +9,10 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// arrange opens cycles, and orders the nodes so that each comes after what it needs. The order is the same for
-// the same graph.
-func (w *work) arrange() error {
-	all := slices.Concat(w.reads, w.declared)
+// arrange opens cycles, those first that were opened at the last deploy as the entries say, and orders the nodes so that each
+// comes after what it needs. The order is the same for the same graph.
+func (x *index) arrange(entries map[string]*state.Entry) error {
+	all := slices.Concat(x.reads, x.declared)
 	edges := 0
 	for _, n := range all {
 		edges += len(n.needs)
@@ -20,12 +20,12 @@ func (w *work) arrange() error {
 	ups := make([]*node, 0, edges) // of all nodes, in one piece
 	for _, n := range all {
 		from := len(ups)
-		ups = w.appendUps(ups, n)
+		ups = x.appendUps(ups, n)
 		n.ups = ups[from:len(ups):len(ups)]
 	}
 	var problems []Problem
 	for _, component := range components(all) {
-		if err := w.openCycle(component); err != nil {
+		if err := x.openCycle(component, entries); err != nil {
 			problems = append(problems, Problem{Address: component[0].addr, Source: component[0].source(), Err: err})
 		}
 	}
@@ -37,25 +37,25 @@ func (w *work) arrange() error {
 			up.users = append(up.users, n)
 		}
 	}
-	w.sorted = sortNodes(all)
-	for _, n := range slices.Backward(w.sorted) {
+	x.sorted = sortNodes(all)
+	for _, n := range slices.Backward(x.sorted) {
 		for _, user := range n.users {
 			n.rank = max(n.rank, user.rank+1)
 		}
 	}
-	for i, n := range w.sorted {
+	for i, n := range x.sorted {
 		n.order = i
 	}
 	return nil
 }
 
 // appendUps appends the nodes that must come before n: cut edges left out.
-func (w *work) appendUps(ups []*node, n *node) []*node {
+func (x *index) appendUps(ups []*node, n *node) []*node {
 	for _, a := range n.needs {
 		if _, cut := n.cut[a]; cut {
 			continue
 		}
-		if up := w.nodes[a]; up != nil {
+		if up := x.nodes[a]; up != nil {
 			ups = append(ups, up)
 		}
 	}
@@ -139,25 +139,25 @@ func closed(stack []*node, n *node) int {
 
 // openCycle cuts edges through late paths until no cycle is left: those first that were cut at the last deploy, by which
 // destroy opens the cycle, then by smallest address, then path.
-func (w *work) openCycle(component []*node) error {
+func (x *index) openCycle(component []*node, entries map[string]*state.Entry) error {
 	for {
 		rest := components(component)
 		if len(rest) == 0 {
 			return nil
 		}
-		if !w.cutOne(rest[0]) {
-			return w.cycleError(rest[0])
+		if !x.cutOne(rest[0], entries) {
+			return cycleError(rest[0])
 		}
 	}
 }
 
 // cutOne cuts the first edge of a cycle that goes through late paths alone.
-func (w *work) cutOne(component []*node) bool {
+func (x *index) cutOne(component []*node, entries map[string]*state.Entry) bool {
 	for _, recorded := range []bool{true, false} {
 		for _, n := range component {
 			edges := n.lateEdges(component)
 			if recorded {
-				edges = slices.DeleteFunc(edges, func(e lateEdge) bool { return !wasCut(w.records[n.addr], e) })
+				edges = slices.DeleteFunc(edges, func(e lateEdge) bool { return !wasCut(entries[n.addr], e) })
 			}
 			if len(edges) == 0 {
 				continue
@@ -169,7 +169,7 @@ func (w *work) cutOne(component []*node) bool {
 				n.cut = map[string][]tree.Path{}
 			}
 			n.cut[first.up] = first.paths
-			n.ups = w.appendUps(nil, n)
+			n.ups = x.appendUps(nil, n)
 			return true
 		}
 	}
@@ -219,7 +219,7 @@ func (n *node) latePaths(up string) ([]tree.Path, bool) {
 }
 
 // cycleError walks one cycle of a component and says through which props it goes.
-func (w *work) cycleError(component []*node) error {
+func cycleError(component []*node) error {
 	at := map[*node]int{}
 	var walk []*node
 	for n := component[0]; ; {

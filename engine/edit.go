@@ -27,7 +27,7 @@ func (e *Engine) newEdit(ctx context.Context, stage statestore.Stage, dir string
 	if err != nil {
 		return nil, err
 	}
-	return w, w.index(ctx)
+	return w, w.read(ctx)
 }
 
 // editPlan makes the plan of an edit. What was refused is the error, beside the plan.

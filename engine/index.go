@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/engine/values"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
@@ -83,62 +84,70 @@ type node struct {
 	moving  map[string]bool
 }
 
-// index makes the nodes of a graph and finds everything that is wrong with it.
-func (w *work) index(ctx context.Context) error {
-	var problems []Problem
+// index is a program as a graph of nodes: what each refers to, and the order in which one comes after what it needs. Once it is
+// read and arranged nothing of it changes but that nodes of what is no longer declared come to it.
+type index struct {
+	catalog *reconcile.Catalog
+	graph   *Graph
+	values  *values.Values
+	// was is what was deployed of an address where that is compared, local a declaration as a dev session serves it. Nil where
+	// there is none.
+	was   func(address string) *deployed
+	local func(*graph.Resource) *graph.Resource
+
+	nodes     map[string]*node
+	results   map[string]*token.Template // the outputs
+	declared  []*node
+	reads     []*node
+	sorted    []*node // reads and declared, upstreams first
+	attrNames map[string][]string
+	specs     map[string]*reconcile.Spec
+}
+
+// read makes the nodes of the graph and finds everything that is wrong with it.
+func (x *index) read(ctx context.Context) (problems []Problem) {
 	bad := func(addr, source string, err error) {
 		problems = append(problems, Problem{Address: addr, Source: source, Err: err})
 	}
-	w.nodes = make(map[string]*node, len(w.graph.Resources)+len(w.records))
-	w.renamers = map[string][]*node{}
-	all := make([]node, len(w.graph.Resources)) // in one piece: there can be very many
-	w.declared = make([]*node, 0, len(all))
-	for i := range w.graph.Resources {
-		r := &w.graph.Resources[i]
+	all := make([]node, len(x.graph.Resources)) // in one piece: there can be very many
+	x.declared = make([]*node, 0, len(all))
+	for i := range x.graph.Resources {
+		r := &x.graph.Resources[i]
 		n := &all[i]
-		n.addr, n.decl, n.was = r.Address, r, w.drift.deployed(r.Address)
-		if n.local = w.local(r); n.local != nil {
+		n.addr, n.decl, n.was = r.Address, r, x.was(r.Address)
+		if n.local = x.local(r); n.local != nil {
 			n.decl = n.local
 		}
-		if err := w.declare(n, r.Address, n.decl.Kind, r.Source); err != nil {
+		if err := x.declare(n, r.Address, n.decl.Kind, r.Source); err != nil {
 			bad(r.Address, r.Source, err)
 			continue
 		}
-		w.declared = append(w.declared, n)
-		for _, old := range r.Options.RenamedFrom {
-			w.renamers[old] = append(w.renamers[old], n)
-		}
+		x.declared = append(x.declared, n)
 	}
-	for i := range w.graph.Reads {
-		r := &w.graph.Reads[i]
+	for i := range x.graph.Reads {
+		r := &x.graph.Reads[i]
 		n := &node{addr: r.Address, read: r}
-		if err := w.declare(n, r.Address, r.Kind, r.Source); err != nil {
+		if err := x.declare(n, r.Address, r.Kind, r.Source); err != nil {
 			bad(r.Address, r.Source, err)
 			continue
 		}
-		w.reads = append(w.reads, n)
+		x.reads = append(x.reads, n)
 	}
 	var job reconcile.Job // for each in its turn
-	for _, n := range slices.Concat(w.reads, w.declared) {
-		for _, err := range w.refer(ctx, n, &job) {
+	for _, n := range slices.Concat(x.reads, x.declared) {
+		for _, err := range x.refer(ctx, n, &job) {
 			bad(n.addr, n.source(), err)
 		}
 	}
-	w.results = make(map[string]*token.Template, len(w.graph.Outputs))
-	for name, v := range w.graph.Outputs {
-		t, err := w.template(ctx, v)
+	x.results = make(map[string]*token.Template, len(x.graph.Outputs))
+	for name, v := range x.graph.Outputs {
+		t, err := x.template(ctx, v)
 		if err != nil {
 			bad("output "+name, "", err)
 		}
-		w.results[name] = t
+		x.results[name] = t
 	}
-	for _, err := range w.moves() {
-		bad("", "", err)
-	}
-	if len(problems) > 0 {
-		return &GraphError{problems}
-	}
-	return w.arrange()
+	return problems
 }
 
 func (n *node) source() string {
@@ -153,42 +162,42 @@ func (n *node) source() string {
 }
 
 // declare enters one address.
-func (w *work) declare(n *node, addr, kind, source string) error {
+func (x *index) declare(n *node, addr, kind, source string) error {
 	if err := graph.CheckAddress(addr); err != nil {
 		return err
 	}
-	if other, ok := w.nodes[addr]; ok {
+	if other, ok := x.nodes[addr]; ok {
 		return fmt.Errorf("declared twice: %s and %s", other.source(), source)
 	}
-	k, err := w.e.Catalog.Find(kind)
+	k, err := x.catalog.Find(kind)
 	if err != nil {
 		return err
 	}
-	n.kind, n.spec = k, w.spec(k, kind)
+	n.kind, n.spec = k, x.spec(k, kind)
 	if stands := n.spec.Stands; stands != "" && n.local == nil && n.was == nil {
 		return reconcile.WithHint(fmt.Errorf("%s is how dev serves %s on this machine", kind, stands), "declare %s: dev takes the variant by itself", stands)
 	}
-	w.nodes[addr] = n
+	x.nodes[addr] = n
 	return nil
 }
 
 // spec is what a kind says of itself, asked once.
-func (w *work) spec(k reconcile.Any, kind string) *reconcile.Spec {
-	s, ok := w.specs[kind]
+func (x *index) spec(k reconcile.Any, kind string) *reconcile.Spec {
+	s, ok := x.specs[kind]
 	if !ok {
 		s = k.Spec()
-		w.specs[kind] = s
+		x.specs[kind] = s
 	}
 	return s
 }
 
 // refer finds what a node refers to, and checks its props as far as they are known. The job is for its use.
-func (w *work) refer(ctx context.Context, n *node, job *reconcile.Job) []error {
+func (x *index) refer(ctx context.Context, n *node, job *reconcile.Job) []error {
 	declared := n.declaredProps()
 	var err error
 	if n.was != nil && n.was.literal {
 		n.props = token.Literal(declared, n.was.secret)
-	} else if n.props, err = w.template(ctx, declared); err != nil {
+	} else if n.props, err = x.template(ctx, declared); err != nil {
 		return []error{err}
 	}
 	n.uses = n.props.Refs()
@@ -200,12 +209,12 @@ func (w *work) refer(ctx context.Context, n *node, job *reconcile.Job) []error {
 		o := &n.decl.Options
 		n.needs = slices.Grow(n.needs, len(n.uses)+len(o.DependsOn))
 		for _, a := range o.DependsOn {
-			if _, ok := w.nodes[a]; !ok {
+			if _, ok := x.nodes[a]; !ok {
 				errs = append(errs, fmt.Errorf("dependsOn: nothing is declared as %q", a))
 			}
 		}
 		n.needs = append(n.needs, o.DependsOn...)
-		*job = reconcile.Job{Address: n.addr, Props: declared, Dir: w.graph.Dir}
+		*job = reconcile.Job{Address: n.addr, Props: declared, Dir: x.graph.Dir}
 		if err := n.kind.Decode(job); err != nil {
 			errs = append(errs, err)
 		}
@@ -234,34 +243,34 @@ func (n *node) declaredProps() map[string]any {
 
 // template reads the tokens of a tree, each checked: the address is declared and has such an attribute. Secrets and
 // outputs of other stacks are checked too.
-func (w *work) template(ctx context.Context, v any) (*token.Template, error) {
+func (x *index) template(ctx context.Context, v any) (*token.Template, error) {
 	t, err := token.Parse(v)
 	if err != nil {
 		return nil, err
 	}
 	for _, u := range t.Refs() {
-		if err := w.checkRef(u); err != nil {
+		if err := x.checkRef(u); err != nil {
 			return nil, err
 		}
 	}
 	for _, name := range t.Secrets() {
-		if _, ok := w.graph.Secrets[name]; !ok {
+		if _, ok := x.graph.Secrets[name]; !ok {
 			return nil, fmt.Errorf("no secret %q is declared", name)
 		}
 	}
 	for _, o := range t.Outputs() {
-		if _, err := w.values.Output(ctx, o.Stack, o.Path); err != nil {
+		if _, err := x.values.Output(ctx, o.Stack, o.Path); err != nil {
 			return nil, fmt.Errorf("%s: %w", o.At, err)
 		}
 	}
 	return t, nil
 }
 
-func (w *work) checkRef(u token.Use) error {
-	up, ok := w.nodes[u.Ref.Address]
+func (x *index) checkRef(u token.Use) error {
+	up, ok := x.nodes[u.Ref.Address]
 	if !ok {
 		err := fmt.Errorf("%s: nothing is declared as %q", u.At, u.Ref.Address)
-		if near, ok := props.Nearest(u.Ref.Address, slices.Sorted(maps.Keys(w.nodes))); ok {
+		if near, ok := props.Nearest(u.Ref.Address, slices.Sorted(maps.Keys(x.nodes))); ok {
 			return reconcile.WithHint(err, "did you mean %s?", near)
 		}
 		return err
@@ -271,7 +280,7 @@ func (w *work) checkRef(u token.Use) error {
 		return nil
 	}
 	name := first.Key
-	if names := w.attributes(up.kind); !slices.Contains(names, name) {
+	if names := x.attributes(up.kind); !slices.Contains(names, name) {
 		err := fmt.Errorf("%s: %s has no attribute %q", u.At, up.spec.Type, name)
 		if near, ok := props.Nearest(name, names); ok {
 			return reconcile.WithHint(err, "did you mean %s?", near)
@@ -315,9 +324,9 @@ func (w *work) clashes(ctx context.Context) error {
 }
 
 // attributes are the names that a kind's attributes have.
-func (w *work) attributes(k reconcile.Any) []string {
+func (x *index) attributes(k reconcile.Any) []string {
 	kind := k.Spec().Type
-	if names, ok := w.attrNames[kind]; ok {
+	if names, ok := x.attrNames[kind]; ok {
 		return names
 	}
 	var names []string
@@ -327,6 +336,6 @@ func (w *work) attributes(k reconcile.Any) []string {
 		}
 		slices.Sort(names)
 	}
-	w.attrNames[kind] = names
+	x.attrNames[kind] = names
 	return names
 }

@@ -60,7 +60,7 @@ func (w *work) makePlan(ctx context.Context) (*Plan, error) {
 	defer func() { <-digest }()
 	w.digested = digest
 	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
-	if err := w.index(ctx); err != nil {
+	if err := w.read(ctx); err != nil {
 		return nil, err
 	}
 	w.leave()

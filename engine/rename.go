@@ -2,37 +2,55 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/athanor-dev/athanor/engine/state"
 )
 
-// moves gives rows to the addresses that they were renamed to: chains, shifts and swaps included. A rename that was
-// done before is not done again: the row remembers where it came from.
-func (w *work) moves() []error {
-	if w.drift != nil {
-		return nil
+// renaming finds out which entries are to be at other addresses.
+type renaming struct {
+	declared []*node
+	entries  map[string]*state.Entry
+	claims   map[*node]string   // the entry's address that a declaration names as its own earlier one
+	renamers map[string][]*node // by the earlier address that they name
+}
+
+// renames returns the addresses, from old to new, to which entries move by what the program declares: chains, shifts and swaps
+// included. A rename that was done before is not done again: the entry remembers where it came from.
+func renames(declared []*node, entries map[string]*state.Entry) (moves map[string]string, problems []error) {
+	r := renaming{declared, entries, map[*node]string{}, map[string][]*node{}}
+	for _, n := range declared {
+		for _, old := range n.decl.Options.RenamedFrom {
+			r.renamers[old] = append(r.renamers[old], n)
+			if _, claims := r.claims[n]; !claims && entries[old] != nil && old != n.addr && !entries[n.addr].CameFrom(old) {
+				r.claims[n] = old
+			}
+		}
 	}
-	claims := w.claims()
-	var errs []error
-	claimed := map[string]*node{}
-	for _, n := range w.declared {
-		old, ok := claims[n]
-		if !ok || !w.free(n, claims, map[*node]bool{}) {
+	by := map[string]*node{}
+	moves = map[string]string{}
+	for _, n := range declared {
+		old, ok := r.claims[n]
+		if !ok || !r.free(n, map[*node]bool{}) {
 			continue
 		}
-		if other := claimed[old]; other != nil {
-			errs = append(errs, fmt.Errorf("%s and %s both say that they were renamed from %s", other.addr, n.addr, old))
+		if other := by[old]; other != nil {
+			problems = append(problems, fmt.Errorf("%s and %s both say that they were renamed from %s", other.addr, n.addr, old))
 			continue
 		}
-		claimed[old] = n
+		by[old], moves[old] = n, n.addr
 	}
-	moves := make(map[string]string, len(claimed))
-	for old, n := range claimed {
-		n.from = old
-		moves[old] = n.addr
+	return moves, problems
+}
+
+// free reports that the address of a node has no entry, or that its entry goes elsewhere. Around a circle of claims every
+// entry goes on by one: a swap.
+func (r *renaming) free(n *node, visiting map[*node]bool) bool {
+	if r.entries[n.addr] == nil || visiting[n] {
+		return true
 	}
-	w.relocate(moves)
-	return errs
+	visiting[n] = true
+	return slices.ContainsFunc(r.renamers[n.addr], func(next *node) bool { return r.claims[next] == n.addr && r.free(next, visiting) })
 }
 
 // relocate moves records to other addresses, all at once, so that two of them may change places.
@@ -46,35 +64,6 @@ func (w *work) relocate(moves map[string]string) {
 		w.records[addr] = taken[old].Renamed(addr)
 		w.moved[old] = addr
 	}
-}
-
-// claims are the recorded addresses that declared nodes name as their own earlier ones.
-func (w *work) claims() map[*node]string {
-	claims := map[*node]string{}
-	for _, n := range w.declared {
-		for _, old := range n.decl.Options.RenamedFrom {
-			if w.records[old] != nil && old != n.addr && !w.records[n.addr].CameFrom(old) {
-				claims[n] = old
-				break
-			}
-		}
-	}
-	return claims
-}
-
-// free reports that the address of a node has no row, or that its row goes elsewhere. Around a circle of claims every
-// row goes on by one: a swap.
-func (w *work) free(n *node, claims map[*node]string, visiting map[*node]bool) bool {
-	if w.records[n.addr] == nil || visiting[n] {
-		return true
-	}
-	visiting[n] = true
-	for _, next := range w.renamers[n.addr] {
-		if claims[next] == n.addr && w.free(next, claims, visiting) {
-			return true
-		}
-	}
-	return false
 }
 
 // renameNote says that a renamedFrom has done its work here.

@@ -80,9 +80,10 @@ func (w *work) searchOf(program *Graph) *search {
 	}
 	inner := &work{
 		e: w.e, o: w.o, graph: g, stage: w.stage, store: w.store, snap: w.snap, fresh: true, lost: true,
-		records: map[string]*state.Entry{}, moved: map[string]string{}, attrNames: w.attrNames, specs: w.specs, redact: w.redact,
+		records: map[string]*state.Entry{}, moved: map[string]string{}, redact: w.redact,
 		values: w.values, cloud: w.cloud, gate: w.gate,
 	}
+	inner.index = inner.newIndex()
 	inner.slots.Hold(w.records)
 	inner.owners.Hold(w.records)
 	return &search{on: w, w: inner, entries: entries, failed: map[string]error{}, unread: map[string]error{}, found: map[string]*state.Entry{}}
@@ -103,7 +104,7 @@ func (w *work) entryOf(r *Resource) *state.Entry {
 // index indexes the graph without what is wrong in it, which is named: the rest is looked for all the same.
 func (s *search) index(ctx context.Context) {
 	w := s.w
-	for err := w.index(ctx); err != nil; err = w.index(ctx) {
+	for err := w.read(ctx); err != nil; err = w.read(ctx) {
 		wrong := map[string]error{}
 		if bad, ok := errors.AsType[*GraphError](err); ok {
 			for _, p := range bad.Problems {
@@ -116,7 +117,6 @@ func (s *search) index(ctx context.Context) {
 			}
 			w.graph.Resources, w.graph.Reads = nil, nil
 		}
-		w.declared, w.reads, w.sorted = nil, nil, nil
 	}
 	for _, n := range w.declared {
 		n.rec = s.on.records[n.addr] // what is left of it is on its way out

@@ -44,17 +44,10 @@ type work struct {
 	moved   map[string]string
 	damaged map[string]error
 
-	nodes     map[string]*node
-	results   map[string]*token.Template // the outputs
-	renamers  map[string][]*node         // by the earlier address that they name
-	declared  []*node
-	reads     []*node
-	sorted    []*node        // reads and declared, upstreams first
-	leftover  []*node        // on record or found, and not declared
-	kept      []string       // of those, the ones that a dev session leaves
-	selected  map[*node]bool // nil: all
-	attrNames map[string][]string
-	specs     map[string]*reconcile.Spec
+	*index
+	leftover []*node        // on record or found, and not declared
+	kept     []string       // of those, the ones that a dev session leaves
+	selected map[*node]bool // nil: all
 
 	// fresh: there are no rows. lost: and the stage was deployed before.
 	fresh, lost bool
@@ -85,11 +78,12 @@ func (e *Engine) newWork(ctx context.Context, g *Graph, destroy bool, o PlanOpti
 	stage := statestore.Stage{Stack: g.Stack, Name: g.Stage}
 	w := &work{
 		e: e, o: o, graph: g, destroy: destroy, stage: stage,
-		moved: map[string]string{}, damaged: map[string]error{}, attrNames: map[string][]string{}, specs: map[string]*reconcile.Spec{},
+		moved: map[string]string{}, damaged: map[string]error{},
 		redact: &e.redact,
 		gate:   calls.NewGate(e.Parallel),
 	}
 	w.values = e.newValues(g, stage)
+	w.index = w.newIndex()
 	w.cloud = observe.New(e.Catalog, stage, g.Dir, e.Key.Digest, w.gate, e.Warm.kept())
 	var err error
 	if w.snap, err = e.Store.Load(ctx, stage); err != nil {
@@ -122,6 +116,33 @@ func (e *Engine) stateLost(ctx context.Context, w *work) (bool, error) {
 	}
 	runs, err := e.Store.Runs(ctx, w.stage, 1)
 	return len(runs) == 0, err
+}
+
+// read indexes the graph, and moves entries to the addresses that the program gives them.
+func (w *work) read(ctx context.Context) error {
+	w.index = w.newIndex()
+	problems := w.index.read(ctx)
+	if w.drift == nil {
+		moves, wrong := renames(w.declared, w.records)
+		for _, err := range wrong {
+			problems = append(problems, Problem{Err: err})
+		}
+		for old, addr := range moves {
+			w.nodes[addr].from = old
+		}
+		w.relocate(moves)
+	}
+	if len(problems) > 0 {
+		return &GraphError{problems}
+	}
+	return w.arrange(w.records)
+}
+
+func (w *work) newIndex() *index {
+	return &index{
+		catalog: w.e.Catalog, graph: w.graph, values: w.values, was: w.drift.deployed, local: w.local,
+		nodes: map[string]*node{}, attrNames: map[string][]string{}, specs: map[string]*reconcile.Spec{},
+	}
 }
 
 // shed lets go of what rows hold sealed once they are open: with many rows it is most of what a snapshot weighs.
