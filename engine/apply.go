@@ -106,7 +106,6 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 		return nil, errors.Join(err, journal.Finish(context.WithoutCancel(ctx), statestore.Cancelled, nil))
 	}
 	ctx = reconcile.WithGate(ctx, r.w.gate)
-	r.w.applying = true
 	r.emit(Event{Type: EventRun, Status: StatusRunning, Action: Action(r.o.Command)})
 	r.remember(ctx)
 	if r.w.edit != nil {

@@ -56,8 +56,8 @@ func seekBegun(job *reconcile.Job, i *state.Intent) {
 
 // neverBegan reports a generation that nothing can exist of: no creation was begun for it, or its object would be found by a
 // name that it never had.
-func (w *work) neverBegan(g *state.Generation) bool {
-	kind, ok := w.e.Catalog.Kind(g.Kind)
+func (x *index) neverBegan(g *state.Generation) bool {
+	kind, ok := x.catalog.Kind(g.Kind)
 	if !ok || !g.Begun() || g.Intent.Name != "" {
 		return g.Empty()
 	}
@@ -69,28 +69,28 @@ func (w *work) neverBegan(g *state.Generation) bool {
 // lookBegun looks for what an interrupted run began with other values than those declared now. What is there and ours becomes a
 // candidate with an identity, which is compared with the declaration like any other. Where nothing came of the intent the
 // node is left without a candidate.
-func (w *work) lookBegun(ctx context.Context, n *node) error {
+func (s *finder) lookBegun(ctx context.Context, n *node) error {
 	g := n.rec.Candidate()
 	if g.StateOnly && g.Begun() && g.Kind != n.spec.Type {
 		n.rec = n.rec.Clone() // a command that was begun is undone, and the plan announces it
 		n.rec.Candidate().State = statestore.Condemned
 		return nil
 	}
-	if w.neverBegan(g) {
+	if s.neverBegan(g) {
 		if n.replacedWhole() {
 			n.rec = n.rec.Clone()
 			n.rec.Drop(n.rec.Candidate())
 		}
 		return nil
 	}
-	if same, err := w.declaresBegun(ctx, n, g); same || err != nil {
+	if same, err := s.declaresBegun(ctx, n, g, false); same || err != nil {
 		return err
 	}
-	look, err := w.trace(ctx, n, g, observe.See)
+	look, err := s.trace(ctx, n, g, observe.See)
 	if n.look = look; err != nil || look.NotYet {
 		return err
 	}
-	if look.Absent && w.leavesMore(g) {
+	if look.Absent && s.leavesMore(g) {
 		return nil // the run deletes what is left of it
 	}
 	n.rec = n.rec.Clone()
@@ -100,20 +100,20 @@ func (w *work) lookBegun(ctx context.Context, n *node) error {
 
 // leavesMore reports whether a creation that was cut may leave something behind that does not show as its object, such as empty
 // folders and the file that was to get its name.
-func (w *work) leavesMore(g *state.Generation) bool {
-	kind, ok := w.e.Catalog.Kind(g.Kind)
+func (x *index) leavesMore(g *state.Generation) bool {
+	kind, ok := x.catalog.Kind(g.Kind)
 	return ok && kind.Spec().Tidies
 }
 
 // declaresBegun reports whether a node declares what an interrupted run began for a generation, or began nothing of it.
-func (w *work) declaresBegun(ctx context.Context, n *node, g *state.Generation) (bool, error) {
+func (j *jobs) declaresBegun(ctx context.Context, n *node, g *state.Generation, final bool) (bool, error) {
 	if !g.Begun() || g.StateOnly {
 		return true, nil // a command that was begun is run again, whatever is declared now
 	}
 	if g.Kind != n.spec.Type || g.Location != n.access.Place {
 		return false, nil
 	}
-	job, err := w.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot})
+	job, err := j.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot, final: final})
 	if err != nil {
 		return false, err
 	}
@@ -122,21 +122,21 @@ func (w *work) declaresBegun(ctx context.Context, n *node, g *state.Generation) 
 
 // trace finds out what became of a begun creation, by the values of its intent. What is there and is not ours counts as absent:
 // the creation was never carried out. What nothing tells the owner of is an error.
-func (w *work) trace(ctx context.Context, n *node, g *state.Generation, look looking) (reconcile.Look, error) {
-	kind, err := w.e.Catalog.Find(g.Kind)
+func (j *jobs) trace(ctx context.Context, n *node, g *state.Generation, look looking) (reconcile.Look, error) {
+	kind, err := j.catalog.Find(g.Kind)
 	if err != nil {
 		return reconcile.Look{}, err
 	}
-	a, err := w.cloud.At(ctx, n.addr, n.rec, g)
+	a, err := j.cloud.At(ctx, n.addr, n.rec, g)
 	if err != nil {
 		return reconcile.Look{}, err
 	}
-	job := w.recordedJob(n, a, g)
+	job := j.recordedJob(n, a, g)
 	seen, err := look(ctx, kind, job)
 	if err != nil || seen.Absent {
 		return seen, err
 	}
-	switch answer := adopt.Judge(w.evidenceOf(n, kind.Spec(), job, seen, g)); answer.Verdict {
+	switch answer := adopt.Judge(j.evidenceOf(n, kind.Spec(), job, seen, g)); answer.Verdict {
 	case adopt.Ours:
 		return seen, nil
 	case adopt.Ambiguous:
@@ -162,7 +162,7 @@ func noteTraced(e *state.Entry, g *state.Generation, look reconcile.Look) {
 // traceBegun looks for what an interrupted run began with other values than those that its node declares now.
 func (r *run) traceBegun(ctx context.Context, n *node, rec *state.Entry) error {
 	g := rec.Candidate()
-	if same, err := r.w.declaresBegun(ctx, n, g); same || err != nil {
+	if same, err := r.w.declaresBegun(ctx, n, g, true); same || err != nil {
 		return err
 	}
 	look, err := r.w.trace(ctx, n, g, r.seen)
@@ -193,7 +193,7 @@ func (w *work) dropUnfit(ctx context.Context, n *node) error {
 	if n.rec.Live() == nil || n.plan.Action != Replace || w.o.NoObserve {
 		return nil
 	}
-	if same, err := w.declaresBegun(ctx, n, begun); same || err != nil {
+	if same, err := w.declaresBegun(ctx, n, begun, false); same || err != nil {
 		return err
 	}
 	look, err := w.trace(ctx, n, begun, observe.See)

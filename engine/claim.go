@@ -17,8 +17,8 @@ import (
 var ErrOtherStore = errors.New("marked by another store of this stage")
 
 // named is the identity that a node's thing was named by, "" when none was: what is named may be anybody's.
-func (w *work) named(n *node) string {
-	if t := w.o.Take; t != nil && t.Address == n.addr {
+func (s *finder) named(n *node) string {
+	if t := s.take; t != nil && t.Address == n.addr {
 		return t.Identity
 	}
 	if n.decl == nil || n.decl.Options.Adopt == "*" {
@@ -253,13 +253,13 @@ func (r *run) came(n *node, answer adopt.Answer, look reconcile.Look) {
 }
 
 // ours keeps of several finds those that are ours, if there are any: what is somebody else's is nothing to condemn.
-func (w *work) ours(n *node, finds []found) []found {
+func (s *finder) ours(n *node, finds []found) []found {
 	if len(finds) < 2 {
 		return finds
 	}
 	own := slices.Clone(finds)
 	own = slices.DeleteFunc(own, func(f found) bool {
-		return adopt.Judge(w.evidence(n, f.job, f.look, nil)).Verdict != adopt.Ours
+		return adopt.Judge(s.evidence(n, f.job, f.look, nil)).Verdict != adopt.Ours
 	})
 	if len(own) == 0 {
 		return finds[:1]

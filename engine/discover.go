@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor/engine/observe"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -49,4 +50,14 @@ func discoveryOf(all []observe.Tagged) discovery {
 		d.byIdentity[t.Identity] = t
 	}
 	return d
+}
+
+// finder looks for objects that no entry has.
+type finder struct {
+	*jobs
+	slots      *state.Slots
+	discovered discovery
+	// fresh: there are no entries at all, and everything with an owner tag was discovered.
+	fresh bool
+	take  *Take
 }

@@ -16,18 +16,18 @@ import (
 // find looks for the thing of a node that has no row, or none but condemned things: by the identity that the
 // author gave, by the marks of a discovery, by its name or its generated names, else as the kind finds. The look
 // that it settles on is the node's.
-func (w *work) find(ctx context.Context, n *node) error {
+func (s *finder) find(ctx context.Context, n *node) error {
 	if n.spec.Recorded {
-		job, err := w.declaredJob(ctx, n, target{number: n.nextNumber()})
+		job, err := s.declaredJob(ctx, n, target{number: n.nextNumber()})
 		n.job, n.look = job, reconcile.Look{Absent: true}
 		return err
 	}
-	finds, err := w.candidates(ctx, n)
+	finds, err := s.candidates(ctx, n)
 	if err != nil {
 		return err
 	}
-	finds = w.ours(n, finds)
-	best, err := w.pick(finds)
+	finds = s.ours(n, finds)
+	best, err := s.pick(finds)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (w *work) find(ctx context.Context, n *node) error {
 			n.others = append(n.others, *f)
 		}
 	}
-	return w.misfits(ctx, n)
+	return s.misfits(ctx, n)
 }
 
 func (n *node) nextNumber() uint64 {
@@ -49,19 +49,19 @@ func (n *node) nextNumber() uint64 {
 
 // candidates looks at everything that may be a node's thing. There is at least one entry: an absent look where there is
 // nothing.
-func (w *work) candidates(ctx context.Context, n *node) ([]found, error) {
-	if id := w.named(n); id != "" {
-		f, err := w.byIdentityOrName(ctx, n, id)
+func (s *finder) candidates(ctx context.Context, n *node) ([]found, error) {
+	if id := s.named(n); id != "" {
+		f, err := s.byIdentityOrName(ctx, n, id)
 		return []found{f}, err
 	}
-	finds, err := w.byMark(ctx, n)
+	finds, err := s.byMark(ctx, n)
 	if err != nil || len(finds) > 0 {
 		return finds, err
 	}
-	if finds, err = w.byName(ctx, n); err != nil || !n.spec.ByParent {
+	if finds, err = s.byName(ctx, n); err != nil || !n.spec.ByParent {
 		return finds, err
 	}
-	old, err := w.underOldParents(ctx, n)
+	old, err := s.underOldParents(ctx, n)
 	if len(old) > 0 && finds[0].look.Absent {
 		return old, err
 	}
@@ -69,34 +69,34 @@ func (w *work) candidates(ctx context.Context, n *node) ([]found, error) {
 }
 
 // byMark looks at what discovery found with the node's mark.
-func (w *work) byMark(ctx context.Context, n *node) ([]found, error) {
+func (s *finder) byMark(ctx context.Context, n *node) ([]found, error) {
 	var finds []found
-	for _, d := range w.marked(n) {
+	for _, d := range s.marked(n) {
 		if d.Kind != n.spec.Type || d.Way.Place != n.access.Place {
 			continue
 		}
-		f, err := w.lookFor(ctx, n, target{number: d.Mark.Generation}, func(job *reconcile.Job) { job.ID = d.Identity })
+		f, err := s.lookFor(ctx, n, target{number: d.Mark.Generation}, func(job *reconcile.Job) { job.ID = d.Identity })
 		if err != nil {
 			return nil, err
 		}
 		if f.look.Absent {
 			continue // the listing was older than the deletion
 		}
-		f.slot = w.slotOf(n, f)
+		f.slot = s.slotOf(n, f)
 		finds = append(finds, f)
 	}
 	return finds, nil
 }
 
 // slotOf is the slot whose generated name a found thing bears.
-func (w *work) slotOf(n *node, f found) int {
-	d := w.discovered.byIdentity[f.look.Identity]
+func (s *finder) slotOf(n *node, f found) int {
+	d := s.discovered.byIdentity[f.look.Identity]
 	if d == nil || f.job.Naming == nil {
 		return 0
 	}
 	for _, birth := range n.births() {
 		for slot := range adopt.Slots {
-			if adopt.Name(*f.job.Naming, f.job.Place, w.stage.Stack, w.stage.Name, birth, slot) == d.Name {
+			if adopt.Name(*f.job.Naming, f.job.Place, s.stage.Stack, s.stage.Name, birth, slot) == d.Name {
 				f.job.Name = d.Name
 				return slot
 			}
@@ -106,19 +106,19 @@ func (w *work) slotOf(n *node, f found) int {
 }
 
 // elses reports an address that is declared by itself: what is marked with it belongs to that one.
-func (w *work) elses(n *node, addr string) bool {
-	other := w.nodes[addr]
+func (x *index) elses(n *node, addr string) bool {
+	other := x.nodes[addr]
 	return other != nil && other != n && other.decl != nil
 }
 
 // marked are the discovered things that carry an address of the node.
-func (w *work) marked(n *node) []*observe.Tagged {
+func (s *finder) marked(n *node) []*observe.Tagged {
 	var marked []*observe.Tagged
 	for _, birth := range n.births() {
-		if w.elses(n, birth) {
+		if s.elses(n, birth) {
 			continue
 		}
-		for _, d := range w.discovered.byAddress[birth] {
+		for _, d := range s.discovered.byAddress[birth] {
 			if !d.Mark.Retained && !slices.Contains(marked, d) {
 				marked = append(marked, d)
 			}
@@ -129,16 +129,16 @@ func (w *work) marked(n *node) []*observe.Tagged {
 
 // misfits condemns what carries the node's mark and is of another kind or in another place: it was that before
 // the record was lost.
-func (w *work) misfits(ctx context.Context, n *node) error {
-	for _, d := range w.marked(n) {
+func (s *finder) misfits(ctx context.Context, n *node) error {
+	for _, d := range s.marked(n) {
 		if d.Kind == n.spec.Type && d.Way.Place == n.access.Place {
 			continue
 		}
-		kind, ok := w.e.Catalog.Kind(d.Kind)
+		kind, ok := s.catalog.Kind(d.Kind)
 		if !ok {
 			continue
 		}
-		job := w.job(n, d.Way, target{number: d.Mark.Generation})
+		job := s.job(n, d.Way, target{number: d.Mark.Generation})
 		job.ID = d.Identity
 		look, err := observe.See(ctx, kind, job)
 		if err != nil {
@@ -152,10 +152,10 @@ func (w *work) misfits(ctx context.Context, n *node) error {
 }
 
 // byName looks for the given name, or for the generated names of all slots.
-func (w *work) byName(ctx context.Context, n *node) ([]found, error) {
-	first, err := w.lookFor(ctx, n, target{number: n.nextNumber(), slot: w.freeSlot(n)}, nil)
+func (s *finder) byName(ctx context.Context, n *node) ([]found, error) {
+	first, err := s.lookFor(ctx, n, target{number: n.nextNumber(), slot: s.freeSlot(n)}, nil)
 	if err == nil && !first.job.Named && first.job.Naming == nil && n.spec.Marked {
-		return w.byListing(ctx, n, first)
+		return s.byListing(ctx, n, first)
 	}
 	if err != nil || first.job.Named || first.job.Naming == nil {
 		if n.rec.ByObject(n.spec.Type, n.access.Place, first.look.Identity) != nil {
@@ -165,7 +165,7 @@ func (w *work) byName(ctx context.Context, n *node) ([]found, error) {
 	}
 	var names map[string]bool
 	if n.spec.Lists {
-		things, err := w.cloud.ListNamed(ctx, n.kind, n.access)
+		things, err := s.cloud.ListNamed(ctx, n.kind, n.access)
 		if err != nil {
 			return nil, err
 		}
@@ -175,26 +175,26 @@ func (w *work) byName(ctx context.Context, n *node) ([]found, error) {
 		}
 	}
 	var finds []found
-	if w.another(n, first) {
-		w.slots.Occupy(n.birth(), n.spec.Type, first.slot, first.look.Owner.Address)
+	if s.another(n, first) {
+		s.slots.Occupy(n.birth(), n.spec.Type, first.slot, first.look.Owner.Address)
 		first.look = reconcile.Look{Absent: true}
 	} else if !first.look.Absent {
 		finds = append(finds, first)
 	}
 	for _, birth := range n.births() {
 		for slot := range adopt.Slots {
-			name := adopt.Name(*first.job.Naming, first.job.Place, w.stage.Stack, w.stage.Name, birth, slot)
-			if name == first.job.Name || names != nil && !names[name] || w.slotHeld(n, birth, slot) {
+			name := adopt.Name(*first.job.Naming, first.job.Place, s.stage.Stack, s.stage.Name, birth, slot)
+			if name == first.job.Name || names != nil && !names[name] || s.slotHeld(n, birth, slot) {
 				continue
 			}
-			f, err := w.lookFor(ctx, n, target{number: n.nextNumber(), slot: slot}, func(job *reconcile.Job) { job.Name = name })
+			f, err := s.lookFor(ctx, n, target{number: n.nextNumber(), slot: slot}, func(job *reconcile.Job) { job.Name = name })
 			if err != nil {
 				return nil, err
 			}
 			switch {
 			case f.look.Absent:
-			case w.another(n, f):
-				w.slots.Occupy(birth, n.spec.Type, slot, f.look.Owner.Address)
+			case s.another(n, f):
+				s.slots.Occupy(birth, n.spec.Type, slot, f.look.Owner.Address)
 			default:
 				finds = append(finds, f)
 			}
@@ -207,9 +207,9 @@ func (w *work) byName(ctx context.Context, n *node) ([]found, error) {
 }
 
 // freeSlot is the lowest slot that no record holds.
-func (w *work) freeSlot(n *node) int {
+func (s *finder) freeSlot(n *node) int {
 	for slot := range adopt.Slots {
-		if !w.slotHeld(n, n.birth(), slot) {
+		if !s.slotHeld(n, n.birth(), slot) {
 			return slot
 		}
 	}
@@ -217,8 +217,8 @@ func (w *work) freeSlot(n *node) int {
 }
 
 // slotHeld reports whether an entry has a slot: another address's, or the node's own by one of its generations.
-func (w *work) slotHeld(n *node, birth string, slot int) bool {
-	by := w.slots.By(birth, n.spec.Type, slot)
+func (s *finder) slotHeld(n *node, birth string, slot int) bool {
+	by := s.slots.By(birth, n.spec.Type, slot)
 	return by != "" && (by != n.addr || slices.ContainsFunc(n.generations(), func(g *state.Generation) bool {
 		return g.Kind == n.spec.Type && g.Slot == slot && !g.NameGiven && !g.StateOnly
 	}))
@@ -226,19 +226,19 @@ func (w *work) slotHeld(n *node, birth string, slot int) bool {
 
 // another reports that a look shows the thing of another address of this stage, which bears a name of this one: it
 // was renamed away, or is condemned.
-func (w *work) another(n *node, f found) bool {
+func (s *finder) another(n *node, f found) bool {
 	if f.look.Absent {
 		return false
 	}
-	answer := adopt.Judge(w.evidence(n, f.job, f.look, nil))
-	return answer.Sibling || answer.Verdict == adopt.Ours && w.elses(n, f.look.Owner.Address) ||
+	answer := adopt.Judge(s.evidence(n, f.job, f.look, nil))
+	return answer.Sibling || answer.Verdict == adopt.Ours && s.elses(n, f.look.Owner.Address) ||
 		n.rec.ByObject(n.spec.Type, n.access.Place, f.look.Identity) != nil
 }
 
 // lookFor looks once for a thing without a record. Where what it goes by is not known yet the find is empty:
 // the thing will be created or found when it is.
-func (w *work) lookFor(ctx context.Context, n *node, t target, adjust func(*reconcile.Job)) (found, error) {
-	job, err := w.declaredJob(ctx, n, t)
+func (s *finder) lookFor(ctx context.Context, n *node, t target, adjust func(*reconcile.Job)) (found, error) {
+	job, err := s.declaredJob(ctx, n, t)
 	if err != nil {
 		return found{}, err
 	}
@@ -256,7 +256,7 @@ func (w *work) lookFor(ctx context.Context, n *node, t target, adjust func(*reco
 
 // underOldParents looks for a child where it is as long as it has not followed its parent: under the one that is about to
 // be replaced, and under older ones that are still there.
-func (w *work) underOldParents(ctx context.Context, n *node) ([]found, error) {
+func (s *finder) underOldParents(ctx context.Context, n *node) ([]found, error) {
 	var finds []found
 	for _, up := range n.ups {
 		olds := make([]map[string]any, 0, 1+len(up.others))
@@ -267,14 +267,14 @@ func (w *work) underOldParents(ctx context.Context, n *node) ([]found, error) {
 			olds = append(olds, up.others[i].look.Attrs)
 		}
 		for _, attrs := range olds {
-			old, err := w.lookFor(ctx, n, target{number: n.nextNumber(), was: map[*node]map[string]any{up: attrs}}, nil)
+			old, err := s.lookFor(ctx, n, target{number: n.nextNumber(), was: map[*node]map[string]any{up: attrs}}, nil)
 			if err != nil {
 				return nil, err
 			}
 			if old.look.Absent {
 				continue
 			}
-			job, err := w.declaredJob(ctx, n, target{number: n.nextNumber()})
+			job, err := s.declaredJob(ctx, n, target{number: n.nextNumber()})
 			if err != nil {
 				return nil, err
 			}
@@ -302,7 +302,7 @@ func findable(job *reconcile.Job) bool {
 
 // pick says which of several finds is the live one: the one whose fixed paths equal the declaration; if
 // several do, the highest generation; without marks nothing tells them apart.
-func (w *work) pick(finds []found) (*found, error) {
+func (s *finder) pick(finds []found) (*found, error) {
 	if len(finds) == 1 {
 		return &finds[0], nil
 	}

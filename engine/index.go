@@ -10,6 +10,7 @@ import (
 
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/observe"
+	"github.com/athanor-dev/athanor/engine/redact"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/engine/values"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -90,6 +91,7 @@ type index struct {
 	catalog *reconcile.Catalog
 	graph   *Graph
 	values  *values.Values
+	redact  *redact.Redactor
 	// was is what was deployed of an address where that is compared, local a declaration as a dev session serves it. Nil where
 	// there is none.
 	was   func(address string) *deployed

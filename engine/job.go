@@ -10,11 +10,13 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/observe"
+	"github.com/athanor-dev/athanor/engine/redact"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
 // birth is the address that a node's generated names come from.
@@ -40,6 +42,20 @@ func (n *node) births() []string {
 	return births
 }
 
+// jobs makes the jobs of nodes: what a kind is given to read, compare or change one object.
+type jobs struct {
+	*index
+	cloud  *observe.Reader
+	stage  statestore.Stage
+	store  string // the store's id
+	dir    string // relative paths in props start there
+	key    *seal.Key
+	dev    *reconcile.Dev
+	redact *redact.Redactor
+	owners *state.Owners
+	force  bool
+}
+
 // target says which generation of a node a job is about.
 type target struct {
 	gen    *state.Generation // nil: one that does not exist yet
@@ -47,12 +63,14 @@ type target struct {
 	slot   int
 	// was: references to these are to older things of theirs, with these attributes.
 	was map[*node]map[string]any
+	// final: a run has come to it. What is not known by now will not be before the node's own work is done.
+	final bool
 }
 
 // declaredJob is the job of making a declared node match, with its props resolved as far as they are known.
 // What is not known of late paths that open a cycle is left out once work has begun.
-func (w *work) declaredJob(ctx context.Context, n *node, t target) (*reconcile.Job, error) {
-	resolved, err := w.resolveWas(ctx, n.props, t.was)
+func (j *jobs) declaredJob(ctx context.Context, n *node, t target) (*reconcile.Job, error) {
+	resolved, err := j.resolveWas(ctx, n.props, t.was)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +78,7 @@ func (w *work) declaredJob(ctx context.Context, n *node, t target) (*reconcile.J
 	if n.decl != nil {
 		o = n.decl.Options
 	}
-	job := w.job(n, n.access, t)
+	job := j.job(n, n.access, t)
 	job.Props, _ = resolved.Tree.(map[string]any)
 	job.Unknown, job.Secret = resolved.Unknown, resolved.Secret
 	job.Timeouts = reconcile.Timeouts(o.Timeouts)
@@ -71,14 +89,14 @@ func (w *work) declaredJob(ctx context.Context, n *node, t target) (*reconcile.J
 	if job.Assets = n.assets; n.files == filesLater {
 		job.Unknown = n.unknownFiles(job)
 	}
-	job.Ignore, job.ReplaceOn, job.Force = o.IgnoreChanges, o.ReplaceOn, w.o.Force
+	job.Ignore, job.ReplaceOn, job.Force = o.IgnoreChanges, o.ReplaceOn, j.force
 	if n.was != nil {
 		job.Ignore = slices.Concat(o.IgnoreChanges, n.was.aside)
 	}
 	if t.gen != nil && n.rec != nil {
 		job.Had = n.rec.Props
 	}
-	if w.applying {
+	if t.final {
 		if err := n.omit(job); err != nil {
 			return nil, err
 		}
@@ -86,7 +104,7 @@ func (w *work) declaredJob(ctx context.Context, n *node, t target) (*reconcile.J
 	if err := n.kind.Decode(job); err != nil {
 		return nil, err
 	}
-	w.name(n, job, t)
+	j.name(n, job, t)
 	return job, nil
 }
 
@@ -123,16 +141,16 @@ func (n *node) omit(job *reconcile.Job) error {
 }
 
 // job is what is known of a generation without its declaration.
-func (w *work) job(n *node, a *observe.Way, t target) *reconcile.Job {
+func (j *jobs) job(n *node, a *observe.Way, t target) *reconcile.Job {
 	birth := n.birth()
 	job := &reconcile.Job{
-		Address: n.addr, Place: a.Place, Cloud: a.Cloud, Dir: w.graph.Dir,
-		Mark:   w.mark(n.addr, t.number),
-		Dev:    w.e.Dev,
-		Redact: w.redact.Text,
-		Digest: w.e.Key.Digest,
+		Address: n.addr, Place: a.Place, Cloud: a.Cloud, Dir: j.dir,
+		Mark:   j.mark(n.addr, t.number),
+		Dev:    j.dev,
+		Redact: j.redact.Text,
+		Digest: j.key.Digest,
 		Derive: func(info string, size int) []byte {
-			return w.e.Key.Derive(birth+"\x00"+info, size)
+			return j.key.Derive(birth+"\x00"+info, size)
 		},
 	}
 	if g := t.gen; g != nil {
@@ -143,27 +161,27 @@ func (w *work) job(n *node, a *observe.Way, t target) *reconcile.Job {
 }
 
 // name decides the physical name. A generated one is that of the address of birth, and once a thing has one it keeps it.
-func (w *work) name(n *node, job *reconcile.Job, t target) {
+func (j *jobs) name(n *node, job *reconcile.Job, t target) {
 	n.kind.Names(job)
 	switch {
 	case job.Given != "":
 		job.Name, job.Named = job.Given, true
 	case t.gen != nil && t.gen.Name != "":
 	case job.Naming != nil:
-		job.Name = adopt.Name(*job.Naming, job.Place, w.stage.Stack, w.stage.Name, n.birth(), t.slot)
+		job.Name = adopt.Name(*job.Naming, job.Place, j.stage.Stack, j.stage.Name, n.birth(), t.slot)
 	}
 }
 
 // recordedJob is the job of looking at or deleting what is on record, without a declaration.
-func (w *work) recordedJob(n *node, a *observe.Way, g *state.Generation) *reconcile.Job {
-	job := w.job(n, a, target{gen: g, number: g.Number})
+func (j *jobs) recordedJob(n *node, a *observe.Way, g *state.Generation) *reconcile.Job {
+	job := j.job(n, a, target{gen: g, number: g.Number})
 	if n.rec != nil {
 		if job.Had = g.Props; g.Props == nil {
 			job.Had = n.rec.Props
 		}
 		if g.Begun() {
 			seekBegun(job, g.Intent)
-			job.Mark = w.mark(g.Intent.Address, g.Number)
+			job.Mark = j.mark(g.Intent.Address, g.Number)
 		}
 		job.Timeouts = reconcile.Timeouts(n.rec.Options.Timeouts)
 	}
@@ -174,12 +192,12 @@ func (w *work) recordedJob(n *node, a *observe.Way, g *state.Generation) *reconc
 func known(name string) bool { return name != "" && !token.Has(name) }
 
 // evidence collects what the verdict on a found thing goes by. g is the generation that it may be, nil for none.
-func (w *work) evidence(n *node, job *reconcile.Job, look reconcile.Look, g *state.Generation) adopt.Evidence {
-	return w.evidenceOf(n, n.spec, job, look, g)
+func (j *jobs) evidence(n *node, job *reconcile.Job, look reconcile.Look, g *state.Generation) adopt.Evidence {
+	return j.evidenceOf(n, n.spec, job, look, g)
 }
 
 // evidenceOf is the same for a thing of another kind than the node's: one that it was before.
-func (w *work) evidenceOf(n *node, spec *reconcile.Spec, job *reconcile.Job, look reconcile.Look, g *state.Generation) adopt.Evidence {
+func (j *jobs) evidenceOf(n *node, spec *reconcile.Spec, job *reconcile.Job, look reconcile.Look, g *state.Generation) adopt.Evidence {
 	if g == nil {
 		g = new(state.Generation)
 	}
@@ -188,7 +206,7 @@ func (w *work) evidenceOf(n *node, spec *reconcile.Spec, job *reconcile.Job, loo
 		NameIntended: g.Intent != nil && !g.NameGiven && g.Name != "" && g.Name == job.Name,
 		Tagged:       look.Owner, Tag: job.Mark, Addresses: n.births(),
 		Taggable: spec.Marked, OwnedByContent: spec.Same, ContentEqual: len(look.Steps) == 0,
-		Holder:    w.owners.By(state.Object{Kind: spec.Type, Location: job.Place, Identity: look.Identity}, n.addr),
+		Holder:    j.owners.By(state.Object{Kind: spec.Type, Location: job.Place, Identity: look.Identity}, n.addr),
 		NameGiven: job.Named || !spec.Named && !spec.Marked && !spec.Recorded && !spec.ByParent,
 	}
 }
@@ -207,7 +225,7 @@ func sameAt(a, b map[string]any, p tree.Path) bool {
 }
 
 // everSecret reports a path that is secret by its type, or was by its value in any deploy.
-func (w *work) everSecret(n *node, p tree.Path) bool {
+func (j *jobs) everSecret(n *node, p tree.Path) bool {
 	in := func(q tree.Path) bool { return p.Within(q) || q.Within(p) }
 	return slices.ContainsFunc(n.spec.SecretProps, in) || n.rec != nil && slices.ContainsFunc(n.rec.SecretPaths, in)
 }

@@ -74,7 +74,7 @@ func (r *run) makeLive(ctx context.Context, n *node) (bool, error) {
 	if g == nil {
 		g = r.taken(n, rec)
 	}
-	job, err := r.w.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot})
+	job, err := r.w.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot, final: true})
 	if err != nil {
 		return false, err
 	}
@@ -143,7 +143,7 @@ func (r *run) makeNew(ctx context.Context, n *node) (bool, error) {
 }
 
 func (r *run) settleNew(ctx context.Context, n *node, rec *state.Entry, g *state.Generation) (bool, error) {
-	job, err := r.w.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot})
+	job, err := r.w.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot, final: true})
 	if err != nil {
 		return false, err
 	}

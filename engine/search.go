@@ -79,10 +79,12 @@ func (w *work) searchOf(program *Graph) *search {
 		g.Reads = append(g.Reads, Read{Address: r.Address, Kind: r.Kind, Settings: r.Settings, Source: r.Source})
 	}
 	inner := &work{
-		e: w.e, o: w.o, graph: g, stage: w.stage, store: w.store, snap: w.snap, fresh: true, lost: true,
-		records: map[string]*state.Entry{}, moved: map[string]string{}, redact: w.redact,
-		values: w.values, cloud: w.cloud, gate: w.gate,
+		e: w.e, o: w.o, graph: g, snap: w.snap, lost: true, records: map[string]*state.Entry{}, moved: map[string]string{},
+		gate: w.gate, values: w.values,
 	}
+	same := *w.jobs
+	same.owners = &state.Owners{}
+	inner.finder = &finder{jobs: &same, slots: &state.Slots{}, fresh: true, take: w.take}
 	inner.index = inner.newIndex()
 	inner.slots.Hold(w.records)
 	inner.owners.Hold(w.records)

@@ -9,15 +9,15 @@ import (
 )
 
 // byIdentityOrName looks for the thing that was named: by its identity, else by its name in the kind's listing.
-func (w *work) byIdentityOrName(ctx context.Context, n *node, id string) (found, error) {
+func (s *finder) byIdentityOrName(ctx context.Context, n *node, id string) (found, error) {
 	look := func(id string) (found, error) {
-		return w.lookFor(ctx, n, target{number: n.nextNumber()}, func(job *reconcile.Job) { job.ID = id })
+		return s.lookFor(ctx, n, target{number: n.nextNumber()}, func(job *reconcile.Job) { job.ID = id })
 	}
 	f, err := look(id)
 	if err != nil || !f.look.Absent {
 		return f, err
 	}
-	things, err := w.cloud.ListAll(ctx, n.kind, n.access)
+	things, err := s.cloud.ListAll(ctx, n.kind, n.access)
 	if err != nil {
 		return f, err
 	}
@@ -34,31 +34,31 @@ func (w *work) byIdentityOrName(ctx context.Context, n *node, id string) (found,
 
 // byListing looks for what the cloud names itself and only a mark tells: in the kind's listing, or in what carries
 // the stage's mark. A listing is made once for each kind and place.
-func (w *work) byListing(ctx context.Context, n *node, first found) ([]found, error) {
+func (s *finder) byListing(ctx context.Context, n *node, first found) ([]found, error) {
 	var finds []found
-	if !first.look.Absent && !w.another(n, first) {
+	if !first.look.Absent && !s.another(n, first) {
 		finds = append(finds, first)
 	}
-	if w.fresh {
+	if s.fresh {
 		return orFirst(finds, first), nil // everything that is marked was discovered
 	}
-	things, err := w.cloud.ListTagged(ctx, n.kind, n.access)
+	things, err := s.cloud.ListTagged(ctx, n.kind, n.access)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range things {
-		if t.Kind != n.spec.Type || t.Identity == first.look.Identity || t.Mark != nil && !w.isMark(n, *t.Mark) {
+		if t.Kind != n.spec.Type || t.Identity == first.look.Identity || t.Mark != nil && !s.isMark(n, *t.Mark) {
 			continue
 		}
 		number := n.nextNumber()
 		if t.Mark != nil && t.Mark.Generation > 0 {
 			number = t.Mark.Generation
 		}
-		f, err := w.lookFor(ctx, n, target{number: number}, func(job *reconcile.Job) { job.ID = t.Identity })
+		f, err := s.lookFor(ctx, n, target{number: number}, func(job *reconcile.Job) { job.ID = t.Identity })
 		if err != nil {
 			return nil, err
 		}
-		if !f.look.Absent && w.isMark(n, f.look.Owner) && !w.another(n, f) {
+		if !f.look.Absent && s.isMark(n, f.look.Owner) && !s.another(n, f) {
 			finds = append(finds, f)
 		}
 	}
@@ -75,7 +75,7 @@ func orFirst(finds []found, first found) []found {
 }
 
 // isMark reports a mark that a node's thing would carry.
-func (w *work) isMark(n *node, mark reconcile.Mark) bool {
-	answer := adopt.Judge(adopt.Evidence{Tagged: mark, Tag: w.mark(n.addr, 0), Addresses: n.births(), Taggable: true})
+func (s *finder) isMark(n *node, mark reconcile.Mark) bool {
+	answer := adopt.Judge(adopt.Evidence{Tagged: mark, Tag: s.mark(n.addr, 0), Addresses: n.births(), Taggable: true})
 	return !mark.IsZero() && answer.Verdict == adopt.Ours
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/athanor-dev/athanor/engine/calls"
 	"github.com/athanor-dev/athanor/engine/observe"
-	"github.com/athanor-dev/athanor/engine/redact"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/engine/values"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -24,8 +23,6 @@ type work struct {
 	o       PlanOptions
 	graph   *Graph // never nil; empty for destroy
 	destroy bool
-	// applying: values that are not known now will not be before the node's own work is done.
-	applying bool
 	// edit is set where nothing but the record is changed, or marks with it.
 	edit *edit
 	// orphans is the program, nil for none, of a plan that deletes what no row knows and leaves the record as it is.
@@ -35,8 +32,6 @@ type work struct {
 	missed []Planned
 	// drift is set when drift is planned: graph then holds what was deployed last.
 	drift *drift
-	stage statestore.Stage
-	store string // the store's id
 	snap  *statestore.Snapshot
 
 	// records by address, after moves; moved are old addresses to new ones; damaged those that cannot be read.
@@ -44,14 +39,13 @@ type work struct {
 	moved   map[string]string
 	damaged map[string]error
 
-	*index
+	*finder
 	leftover []*node        // on record or found, and not declared
 	kept     []string       // of those, the ones that a dev session leaves
 	selected map[*node]bool // nil: all
 
-	// fresh: there are no rows. lost: and the stage was deployed before.
-	fresh, lost bool
-	discovered  discovery
+	// lost: there are no rows, and the stage was deployed before.
+	lost bool
 
 	refusals []Problem
 
@@ -60,31 +54,25 @@ type work struct {
 	digest    string
 	digestErr error
 
-	slots  state.Slots
-	owners state.Owners
 	abroad otherStages
 	// strangers counts what another store of this stage has marked.
 	strangers int
 	gate      *calls.Gate
-	redact    *redact.Redactor
 	values    *values.Values
-
-	cloud *observe.Reader
-	mu    sync.Mutex
 }
 
 // newWork reads the record and opens it.
 func (e *Engine) newWork(ctx context.Context, g *Graph, destroy bool, o PlanOptions) (*work, error) {
 	stage := statestore.Stage{Stack: g.Stack, Name: g.Stage}
 	w := &work{
-		e: e, o: o, graph: g, destroy: destroy, stage: stage,
-		moved: map[string]string{}, damaged: map[string]error{},
-		redact: &e.redact,
-		gate:   calls.NewGate(e.Parallel),
+		e: e, o: o, graph: g, destroy: destroy, moved: map[string]string{}, damaged: map[string]error{},
+		gate: calls.NewGate(e.Parallel), values: e.newValues(g, stage),
 	}
-	w.values = e.newValues(g, stage)
+	cloud := observe.New(e.Catalog, stage, g.Dir, e.Key.Digest, w.gate, e.Warm.kept())
+	w.finder = &finder{slots: &state.Slots{}, take: o.Take, jobs: &jobs{
+		cloud: cloud, stage: stage, dir: g.Dir, key: e.Key, dev: e.Dev, redact: &e.redact, owners: &state.Owners{}, force: o.Force,
+	}}
 	w.index = w.newIndex()
-	w.cloud = observe.New(e.Catalog, stage, g.Dir, e.Key.Digest, w.gate, e.Warm.kept())
 	var err error
 	if w.snap, err = e.Store.Load(ctx, stage); err != nil {
 		return nil, err
@@ -140,7 +128,7 @@ func (w *work) read(ctx context.Context) error {
 
 func (w *work) newIndex() *index {
 	return &index{
-		catalog: w.e.Catalog, graph: w.graph, values: w.values, was: w.drift.deployed, local: w.local,
+		catalog: w.e.Catalog, graph: w.graph, values: w.values, redact: w.redact, was: w.drift.deployed, local: w.local,
 		nodes: map[string]*node{}, attrNames: map[string][]string{}, specs: map[string]*reconcile.Spec{},
 	}
 }
@@ -202,34 +190,34 @@ func anyMap(m map[string]any) any {
 }
 
 // resolve puts values into a tree as far as they are known.
-func (w *work) resolve(ctx context.Context, t *token.Template) (token.Resolved, error) {
-	return w.resolveWas(ctx, t, nil)
+func (x *index) resolve(ctx context.Context, t *token.Template) (token.Resolved, error) {
+	return x.resolveWas(ctx, t, nil)
 }
 
 // resolveWas resolves references to nodes of was by the attributes of older things of theirs: to find what has no record
 // and belongs to those.
-func (w *work) resolveWas(ctx context.Context, t *token.Template, was map[*node]map[string]any) (token.Resolved, error) {
-	return t.Resolve(func(x token.Expr) (token.Value, error) { return w.lookup(ctx, x, was) })
+func (x *index) resolveWas(ctx context.Context, t *token.Template, was map[*node]map[string]any) (token.Resolved, error) {
+	return t.Resolve(func(e token.Expr) (token.Value, error) { return x.lookup(ctx, e, was) })
 }
 
 // lookup is the value of one expression, as far as it is known now; was is as in resolveWas.
-func (w *work) lookup(ctx context.Context, x token.Expr, was map[*node]map[string]any) (token.Value, error) {
-	switch x.Op {
+func (x *index) lookup(ctx context.Context, e token.Expr, was map[*node]map[string]any) (token.Value, error) {
+	switch e.Op {
 	case token.OpSecret, token.OpStack, token.OpThen:
-		return w.values.Lookup(ctx, x)
+		return x.values.Lookup(ctx, e)
 	default:
-		if was != nil && x.Ref.Path != "" {
-			if v, ok := tree.Get(was[w.nodes[x.Ref.Address]], x.Ref.Path); ok {
+		if was != nil && e.Ref.Path != "" {
+			if v, ok := tree.Get(was[x.nodes[e.Ref.Address]], e.Ref.Path); ok {
 				return token.Value{Any: v}, nil
 			}
 		}
-		return w.value(x.Ref)
+		return x.value(e.Ref)
 	}
 }
 
 // value is an attribute, as far as it is known now.
-func (w *work) value(ref token.Ref) (token.Value, error) {
-	n, ok := w.nodes[ref.Address]
+func (x *index) value(ref token.Ref) (token.Value, error) {
+	n, ok := x.nodes[ref.Address]
 	if !ok {
 		return token.Value{}, fmt.Errorf("nothing is declared as %q", ref.Address)
 	}
@@ -245,17 +233,17 @@ func (w *work) value(ref token.Ref) (token.Value, error) {
 			return token.Value{}, fmt.Errorf("%s has no value at %s", ref.Address, ref.Path)
 		}
 	}
-	secret := w.redact.Holds(v)
+	secret := x.redact.Holds(v)
 	for _, p := range n.spec.SecretAttrs {
 		if ref.Path.Within(p) || p.Within(ref.Path) {
 			secret = true
-			w.redact.Learn(v)
+			x.redact.Learn(v)
 		}
 	}
 	return token.Value{Any: v, Secret: secret}, nil
 }
 
 // mark is what a thing of this stage carries.
-func (w *work) mark(addr string, generation uint64) reconcile.Mark {
-	return reconcile.Mark{Stack: w.stage.Stack, Stage: w.stage.Name, Address: addr, Generation: generation, Store: w.store}
+func (j *jobs) mark(addr string, generation uint64) reconcile.Mark {
+	return reconcile.Mark{Stack: j.stage.Stack, Stage: j.stage.Name, Address: addr, Generation: generation, Store: j.store}
 }
