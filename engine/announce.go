@@ -14,48 +14,57 @@ import (
 // acts reports a kind that acts on the outside when it is created, although nothing but its state is kept.
 func acts(spec *reconcile.Spec) bool { return spec.Rerun || spec.InDev }
 
+// announcer lists what decisions lead to.
+type announcer struct {
+	catalog *reconcile.Catalog
+	// unobserved: what is there was not read.
+	unobserved bool
+	// mayDelete reports whether users' data may go with the object of a node.
+	mayDelete func(*node) bool
+}
+
 // announce lists the operations that a decision leads to: what is not listed here is not done.
-func (w *work) announce(n *node) []plan.Step {
+func (a announcer) announce(n *node) []plan.Step {
 	var operations []plan.Operation
 	switch n.plan.Action {
 	case Unchanged, Wait, Blocked:
 		return nil
 	case Delete:
-		operations = slices.Concat(w.removals(n, n.rec.Generations), hookOperations(n))
+		operations = slices.Concat(a.removals(n, n.rec.Generations), hookOperations(n))
 	case Forget:
-		operations = w.releases(n)
+		operations = a.releases(n)
 	default:
-		operations = slices.Concat(w.making(n), hookOperations(n))
+		operations = slices.Concat(a.making(n), hookOperations(n))
 	}
 	return []plan.Step{{ID: n.addr, Operations: operations}}
 }
 
 // making lists the operations of a declared resource.
-func (w *work) making(n *node) []plan.Operation {
+func (a announcer) making(n *node) []plan.Operation {
 	if n.spec.Recorded {
-		return w.stateOnly(n)
+		return a.stateOnly(n)
 	}
 	object := state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: n.look.Identity}
 	switch n.plan.Action {
 	case Create:
-		return w.creating(n, object)
+		return a.creating(n, object)
 	case Replace:
-		operations := slices.Concat(w.taking(n, object), w.creating(n, object), w.replacing(n))
+		operations := slices.Concat(a.taking(n, object), a.creating(n, object), a.replacing(n))
 		if n.plan.May {
-			operations = append(operations, w.settings(n, object)...) // it may turn out to need no new object
+			operations = append(operations, a.settings(n, object)...) // it may turn out to need no new object
 		}
 		return operations
 	case Move:
 		return []plan.Operation{{Verb: plan.Retag, Object: object}}
 	case Recover, Adopt:
-		return slices.Concat(w.taking(n, object), w.resuming(n, object), w.settings(n, object))
+		return slices.Concat(a.taking(n, object), a.resuming(n, object), a.settings(n, object))
 	default:
-		return w.settings(n, object)
+		return a.settings(n, object)
 	}
 }
 
 // stateOnly lists the operations of a kind that has no object: it acts, or is only written down.
-func (w *work) stateOnly(n *node) []plan.Operation {
+func (a announcer) stateOnly(n *node) []plan.Operation {
 	if !acts(n.spec) {
 		return []plan.Operation{{Verb: plan.Write}}
 	}
@@ -63,7 +72,7 @@ func (w *work) stateOnly(n *node) []plan.Operation {
 	if n.plan.Action != Replace && n.plan.Action != Create || n.rec == nil {
 		return []plan.Operation{run}
 	}
-	return append(w.removals(n, n.rec.Generations), run)
+	return append(a.removals(n, n.rec.Generations), run)
 }
 
 // runDigest is the keyed digest of what a resource that acts is run with, "" as long as that is not known.
@@ -80,7 +89,7 @@ func runDigest(job *reconcile.Job) string {
 
 // creating lists what a creation may do: make the object, finish or give up one that an earlier run began, and take what
 // could not be looked for.
-func (w *work) creating(n *node, object state.Object) []plan.Operation {
+func (a announcer) creating(n *node, object state.Object) []plan.Operation {
 	number := uint64(1)
 	if n.rec != nil {
 		number = n.rec.NextNumber()
@@ -116,7 +125,7 @@ func taken(object state.Object) []plan.Operation {
 }
 
 // taking lists the taking over of an object that the state does not know.
-func (w *work) taking(n *node, object state.Object) []plan.Operation {
+func (a announcer) taking(n *node, object state.Object) []plan.Operation {
 	if n.look.Absent || n.present() != nil {
 		return nil
 	}
@@ -124,7 +133,7 @@ func (w *work) taking(n *node, object state.Object) []plan.Operation {
 }
 
 // resuming lists how a creation goes on that an earlier run began.
-func (w *work) resuming(n *node, object state.Object) []plan.Operation {
+func (a announcer) resuming(n *node, object state.Object) []plan.Operation {
 	c := n.rec.Candidate()
 	if c == nil {
 		return nil
@@ -135,16 +144,16 @@ func (w *work) resuming(n *node, object state.Object) []plan.Operation {
 }
 
 // replacing lists the deletion of what a new object takes the place of.
-func (w *work) replacing(n *node) []plan.Operation {
+func (a announcer) replacing(n *node) []plan.Operation {
 	if n.rec.Live() == nil {
 		if n.look.Absent || n.rec.Candidate() != nil {
 			return nil // a candidate is given up with its creation
 		}
 		object := state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: n.look.Identity}
-		return []plan.Operation{deletion(n.decl.Options.Retain, plan.Operation{Object: object, Generation: n.plan.Generation, May: n.plan.May, Data: w.mayDelete(n)})}
+		return []plan.Operation{deletion(n.decl.Options.Retain, plan.Operation{Object: object, Generation: n.plan.Generation, May: n.plan.May, Data: a.mayDelete(n)})}
 	}
 	live := n.rec.Live()
-	o := w.removals(n, []*state.Generation{live})[0]
+	o := a.removals(n, []*state.Generation{live})[0]
 	o.May = n.plan.May
 	if o.Verb == plan.Remove {
 		o = deletion(n.decl.Options.Retain, o)
@@ -169,12 +178,12 @@ func removal(g *state.Generation, may bool) plan.Operation {
 }
 
 // removals lists the deletion of generations.
-func (w *work) removals(n *node, gens []*state.Generation) []plan.Operation {
+func (a announcer) removals(n *node, gens []*state.Generation) []plan.Operation {
 	var operations []plan.Operation
 	for _, g := range gens {
 		o := removal(g, false)
-		o.Data = w.mayDelete(n)
-		if kind, ok := w.e.Catalog.Kind(g.Kind); ok && kind.Spec().Recorded {
+		o.Data = a.mayDelete(n)
+		if kind, ok := a.catalog.Kind(g.Kind); ok && kind.Spec().Recorded {
 			o.Verb = plan.Write
 			if acts(kind.Spec()) {
 				o.Verb = plan.Undo
@@ -186,7 +195,7 @@ func (w *work) removals(n *node, gens []*state.Generation) []plan.Operation {
 }
 
 // releases lists what is done where a resource is no longer managed: its live object stays.
-func (w *work) releases(n *node) []plan.Operation {
+func (a announcer) releases(n *node) []plan.Operation {
 	live := n.rec.Live()
 	operations := []plan.Operation{{Verb: plan.Detach}}
 	for _, g := range n.rec.Generations {
@@ -195,13 +204,13 @@ func (w *work) releases(n *node) []plan.Operation {
 			operations = append(operations, plan.Operation{Verb: plan.Release, Object: object, Generation: g.Number})
 			continue
 		}
-		operations = append(operations, w.removals(n, []*state.Generation{g})...)
+		operations = append(operations, a.removals(n, []*state.Generation{g})...)
 	}
 	return operations
 }
 
 // settings lists the changes in place: those that the comparison showed, and what is known later.
-func (w *work) settings(n *node, object state.Object) []plan.Operation {
+func (a announcer) settings(n *node, object state.Object) []plan.Operation {
 	var operations []plan.Operation
 	for _, s := range n.look.Steps {
 		if s.Replaces && !s.Unknown {
@@ -209,7 +218,7 @@ func (w *work) settings(n *node, object state.Object) []plan.Operation {
 		}
 		operations = append(operations, setting(object, s, n.plan.Action == Replace))
 	}
-	if w.o.NoObserve {
+	if a.unobserved {
 		for _, r := range n.plan.Reasons {
 			operations = append(operations, plan.Operation{Verb: plan.Set, Object: object, Path: r.Path, May: true})
 		}
@@ -249,9 +258,9 @@ func hookOperations(n *node) []plan.Operation {
 }
 
 // condemnedStep announces the deletion of one object that was left behind, or its release.
-func (w *work) condemnedStep(n *node, line *Planned) []plan.Step {
+func (a announcer) condemnedStep(n *node, line *Planned) []plan.Step {
 	g := &state.Generation{Number: line.Generation, Kind: line.Kind, Location: line.Place, Identity: line.Identity}
-	operations := w.removals(n, []*state.Generation{g})
+	operations := a.removals(n, []*state.Generation{g})
 	switch line.Action {
 	case Delete:
 	case Forget:

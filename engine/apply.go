@@ -41,7 +41,7 @@ func (e *Engine) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result, e
 		if p.Summary.Blocked > 0 {
 			r.State = statestore.Failed // nothing could be done, and not because there was nothing to do
 		}
-		r.Outputs, r.Secret = w.outputs(ctx)
+		r.Outputs, r.Secret = w.outputs().values(ctx)
 		r.Waiting = waitingOf(p)
 		return r, nil
 	}
@@ -220,7 +220,7 @@ func (r *run) prelude(ctx context.Context) error {
 			continue
 		}
 		switch {
-		case r.w.isFound(n):
+		case isFound(n):
 			n.rec = r.w.recovered(n)
 			r.w.owners.Change(nil, n.rec)
 			n.others = nil
@@ -362,6 +362,6 @@ func (w *work) anythingToDo(ctx context.Context, p *Plan) bool {
 		// Somebody is at work there: what is empty now need not stay so.
 		return w.snap.Holder != nil
 	}
-	sealed, changed := w.sealOutputs(ctx)
+	sealed, changed := w.outputs().seal(ctx)
 	return changed && sealed != nil
 }

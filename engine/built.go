@@ -10,6 +10,13 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
+// builder prepares what nodes are made of: files that are hashed, code that is built.
+type builder struct {
+	sorted, declared []*node // all of them, upstreams first; those that can be prepared
+	dir, cache       string
+	warm             *Warm // keeps what was prepared; nil keeps nothing
+}
+
 // builtOf is one digest over everything that was prepared for a resource, "" for nothing.
 func builtOf(assets map[string]reconcile.Asset) string {
 	if len(assets) == 0 {
@@ -59,9 +66,9 @@ const (
 )
 
 // awaitFiles marks the nodes that are prepared of files which something that comes before them may write.
-func (w *work) awaitFiles() {
+func (b *builder) awaitFiles() {
 	behind := make(map[*node]bool)
-	for _, n := range w.sorted {
+	for _, n := range b.sorted {
 		for _, up := range n.ups {
 			if behind[up] || up.writesFiles() {
 				behind[n] = true
@@ -84,23 +91,23 @@ func (n *node) buildsItself() bool {
 }
 
 // prepareLevel prepares the nodes of a level whose files were awaited, now that everything before them is decided.
-func (w *work) prepareLevel(ctx context.Context, level []*node) {
+func (b *builder) prepareLevel(ctx context.Context, level []*node, skip func(*node) bool) {
 	var known []*node
 	for _, n := range level {
-		if n.files != filesAwaited || n.err != nil || !w.isSelected(n) || w.sleeps(n) || n.blockedBy() != nil {
+		if n.files != filesAwaited || n.err != nil || skip(n) || n.blockedBy() != nil {
 			continue
 		}
 		if len(n.writers(func(up *node) bool { return isPending(up.plan) })) > 0 {
 			n.files = filesLater
 			continue
 		}
-		if assets, ok := w.prepared(n); ok {
+		if assets, ok := b.prepared(n); ok {
 			n.assets, n.files = assets, filesKnown
 			continue
 		}
 		known = append(known, n)
 	}
-	w.prepareAll(ctx, known)
+	b.prepareAll(ctx, known)
 }
 
 // isPending reports whether a run will do the work of a planned node.

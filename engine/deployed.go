@@ -214,7 +214,7 @@ func (w *work) sameOutputs(ctx context.Context) map[string]any {
 	if w.drift.program == nil {
 		return nil
 	}
-	old, _ := w.lastOutputs()
+	old, _ := w.outputs().last()
 	same := map[string]any{}
 	for name, v := range w.drift.program.Outputs {
 		r, err := token.Resolve(v, func(x token.Expr) (token.Value, error) { return w.lookup(ctx, x, nil) })

@@ -153,7 +153,7 @@ func (r *run) deleteGeneration(ctx context.Context, n *node, g *state.Generation
 		return err
 	}
 	job := r.w.recordedJob(n, a, g)
-	job.MayDelete = r.w.mayDelete(n)
+	job.MayDelete = r.w.guards().mayDelete(n)
 	if r.w.neverBegan(g) {
 		return nil
 	}

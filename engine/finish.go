@@ -20,8 +20,8 @@ func (r *run) finish(ctx context.Context, end statestore.Change) (*Result, error
 	r.summary.Blocked += len(r.w.missed)
 	res := &Result{Run: r.id, State: r.endState(), Failures: r.failures, Waiting: r.waiting, Summary: r.summary, Calls: r.w.gate.Made()}
 	res.InterruptedBy = r.interruptedBy()
-	res.Outputs, res.Secret = r.w.outputs(ctx)
-	if sealed, changed := r.w.sealOutputs(ctx); changed && r.w.edit == nil {
+	res.Outputs, res.Secret = r.w.outputs().values(ctx)
+	if sealed, changed := r.w.outputs().seal(ctx); changed && r.w.edit == nil {
 		end.Outputs, end.KeyID = sealed, r.e.Key.ID()
 	}
 	r.e.Warm.settled(res.Waiting)

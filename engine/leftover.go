@@ -210,7 +210,7 @@ func (w *work) condemned(n *node) []Planned {
 		if user := n.heldUser(); user != nil {
 			line.Action, line.Notes = Wait, append(line.Notes, user.addr+" still uses it, and waits")
 		}
-		line.Steps = w.condemnedStep(n, &line)
+		line.Steps = w.announcer().condemnedStep(n, &line)
 		lines = append(lines, line)
 	}
 	if c := n.rec.Candidate(); c != nil && !w.keeps(c) && n.decl != nil && n.rec.Live() != nil && n.plan != nil && n.plan.Action != Replace && n.plan.Action != Create && n.plan.Action != Blocked {
@@ -218,7 +218,7 @@ func (w *work) condemned(n *node) []Planned {
 			Address: n.addr, Kind: c.Kind, Action: Delete, Identity: c.Identity, Generation: c.Number, Place: c.Location,
 			Notes: []string{"half made, and no longer wanted"},
 		}
-		line.Steps = w.condemnedStep(n, &line)
+		line.Steps = w.announcer().condemnedStep(n, &line)
 		lines = append(lines, line)
 	}
 	if w.o.Dev != nil && !w.findsOwn() {
@@ -232,7 +232,7 @@ func (w *work) condemned(n *node) []Planned {
 		if n.decl != nil && n.decl.Options.Retain {
 			line.Action, line.Notes = Forget, append(line.Notes, "retained")
 		}
-		line.Steps = w.condemnedStep(n, &line)
+		line.Steps = w.announcer().condemnedStep(n, &line)
 		lines = append(lines, line)
 	}
 	return lines
@@ -249,7 +249,7 @@ func (n *node) heldUser() *node {
 }
 
 // isFound reports a declared node whose thing was found without a record, and is ours.
-func (w *work) isFound(n *node) bool {
+func isFound(n *node) bool {
 	return n.plan != nil && n.rec.Live() == nil && n.rec.Candidate() == nil && !n.look.Absent && !n.spec.Recorded &&
 		(n.plan.Action == Recover || n.plan.Action == Replace)
 }
@@ -264,7 +264,7 @@ func (w *work) recovered(n *node) *state.Entry {
 	rec.MayDeleteData = n.job != nil && n.job.Leave
 	rec.Former = state.StillNamed(n.decl.Options.RenamedFrom, n.decl.Options.RenamedFrom) // it was found here: renames are done
 	for _, a := range n.needs {
-		if up := w.nodes[a]; up != nil && up.decl != nil && up.plan != nil && (up.rec != nil || w.isFound(up)) && a != n.addr {
+		if up := w.nodes[a]; up != nil && up.decl != nil && up.plan != nil && (up.rec != nil || isFound(up)) && a != n.addr {
 			rec.Needs = append(rec.Needs, a)
 		}
 	}

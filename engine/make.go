@@ -54,7 +54,7 @@ func (r *run) buildLate(ctx context.Context, n *node) error {
 	}
 	declared, _ := resolved.Tree.(map[string]any)
 	job := &reconcile.Job{Address: n.addr, Props: declared, Dir: r.w.graph.Dir}
-	if err := r.w.prepareOne(ctx, n, job); err != nil {
+	if err := r.w.builder().prepareOne(ctx, n, job); err != nil {
 		return fmt.Errorf("prepare: %w", err)
 	}
 	if name := changedAsset(n.plan.Assets, job.Assets); name != "" && r.w.o.Dev == nil {

@@ -93,28 +93,28 @@ func regionHint(err error, have *observe.Way) error {
 
 // prepare builds and hashes what props point at, in parallel, before anything is looked at. One that cannot be
 // built blocks its resource only.
-func (w *work) prepare(ctx context.Context) {
-	w.awaitFiles()
+func (b *builder) prepare(ctx context.Context, skip func(*node) bool) {
+	b.awaitFiles()
 	var building []*node
-	for _, n := range w.declared {
-		if !n.spec.Prepares || w.sleeps(n) || n.files != filesKnown {
+	for _, n := range b.declared {
+		if !n.spec.Prepares || skip(n) || n.files != filesKnown {
 			continue
 		}
-		if assets, ok := w.prepared(n); ok {
+		if assets, ok := b.prepared(n); ok {
 			n.assets = assets
 			continue
 		}
 		building = append(building, n)
 	}
-	w.prepareAll(ctx, building)
+	b.prepareAll(ctx, building)
 }
 
 // prepareAll prepares several nodes. Files that a node's own hook is to write may be missing.
-func (w *work) prepareAll(ctx context.Context, nodes []*node) {
+func (b *builder) prepareAll(ctx context.Context, nodes []*node) {
 	parallel(len(nodes), 4, func(i int) {
 		n := nodes[i]
-		job := &reconcile.Job{Address: n.addr, Props: n.declaredProps(), Dir: w.graph.Dir}
-		switch err := w.prepareOne(ctx, n, job); {
+		job := &reconcile.Job{Address: n.addr, Props: n.declaredProps(), Dir: b.dir}
+		switch err := b.prepareOne(ctx, n, job); {
 		case err == nil:
 			n.assets, n.files = job.Assets, filesKnown
 		case n.buildsItself():
@@ -149,7 +149,7 @@ func (w *work) lookAhead(ctx context.Context) {
 }
 
 // lookMany groups nodes on record by kind and place where the kind can look at many at once. It returns the others.
-func (w *work) lookMany(ctx context.Context, nodes []*node) []*node {
+func (s *finder) lookMany(ctx context.Context, nodes []*node) []*node {
 	type group struct {
 		kind string
 		a    *observe.Way
@@ -165,14 +165,14 @@ func (w *work) lookMany(ctx context.Context, nodes []*node) []*node {
 		single = append(single, n)
 	}
 	lists := slices.Collect(maps.Values(groups))
-	parallel(len(lists), lookers, func(i int) { w.lookGroup(ctx, lists[i]) })
+	parallel(len(lists), lookers, func(i int) { s.lookGroup(ctx, lists[i]) })
 	return single
 }
 
-func (w *work) lookGroup(ctx context.Context, nodes []*node) {
+func (s *finder) lookGroup(ctx context.Context, nodes []*node) {
 	jobs, of := make([]*reconcile.Job, 0, len(nodes)), make([]*node, 0, len(nodes))
 	for _, n := range nodes {
-		job, err := w.presentJob(ctx, n)
+		job, err := s.presentJob(ctx, n)
 		if n.looked = true; err != nil {
 			n.err = err
 			continue
@@ -191,23 +191,23 @@ func (w *work) lookGroup(ctx context.Context, nodes []*node) {
 }
 
 // lookAt looks at one node.
-func (w *work) lookAt(ctx context.Context, n *node) {
+func (s *finder) lookAt(ctx context.Context, n *node) {
 	if n.looked || n.err != nil {
 		return
 	}
 	n.looked = true
 	if n.decl != nil && n.rec.Live() == nil && n.rec.Candidate() != nil {
-		if n.err = w.lookBegun(ctx, n); n.err != nil || n.look.NotYet {
+		if n.err = s.lookBegun(ctx, n); n.err != nil || n.look.NotYet {
 			return
 		}
 	}
 	switch {
 	case n.decl == nil:
-		n.err = w.lookLeftover(ctx, n)
+		n.err = s.lookLeftover(ctx, n)
 	case n.rec.Live() == nil && n.rec.Candidate() == nil:
-		n.err = w.find(ctx, n)
+		n.err = s.find(ctx, n)
 	default:
-		job, err := w.presentJob(ctx, n)
+		job, err := s.presentJob(ctx, n)
 		if err != nil {
 			n.err = err
 			return
@@ -216,7 +216,7 @@ func (w *work) lookAt(ctx context.Context, n *node) {
 			n.look = reconcile.Look{Absent: true} // it was begun, and what it goes by is not known yet: it is looked for once it is
 			return
 		}
-		n.look, n.err = observe.See(ctx, n.presentKind(w), job)
+		n.look, n.err = observe.See(ctx, n.presentKind(s.catalog), job)
 	}
 }
 
@@ -229,9 +229,9 @@ func (n *node) present() *state.Generation {
 }
 
 // presentKind is the kind of the present thing, which may be another than the declared.
-func (n *node) presentKind(w *work) reconcile.Any {
+func (n *node) presentKind(catalog *reconcile.Catalog) reconcile.Any {
 	if g := n.present(); g != nil && g.Kind != n.spec.Type {
-		if k, ok := w.e.Catalog.Kind(g.Kind); ok {
+		if k, ok := catalog.Kind(g.Kind); ok {
 			return k
 		}
 	}
@@ -240,19 +240,19 @@ func (n *node) presentKind(w *work) reconcile.Any {
 
 // presentJob is the job of comparing a node with its present thing. Where that is of another kind or in another place,
 // it is looked at without comparing.
-func (w *work) presentJob(ctx context.Context, n *node) (*reconcile.Job, error) {
+func (s *finder) presentJob(ctx context.Context, n *node) (*reconcile.Job, error) {
 	g := n.present()
 	if g == nil {
-		return w.declaredJob(ctx, n, target{number: n.nextNumber(), slot: w.freeSlot(n)})
+		return s.declaredJob(ctx, n, target{number: n.nextNumber(), slot: s.freeSlot(n)})
 	}
 	if n.replacedWhole() {
-		a, err := w.cloud.At(ctx, n.addr, n.rec, g)
+		a, err := s.cloud.At(ctx, n.addr, n.rec, g)
 		if err != nil {
 			return nil, err
 		}
-		return w.recordedJob(n, a, g), nil
+		return s.recordedJob(n, a, g), nil
 	}
-	return w.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot})
+	return s.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot})
 }
 
 // replacedWhole reports that kind or place changed under the same address.
@@ -262,20 +262,20 @@ func (n *node) replacedWhole() bool {
 }
 
 // lookLeftover looks at what is no longer declared.
-func (w *work) lookLeftover(ctx context.Context, n *node) error {
+func (s *finder) lookLeftover(ctx context.Context, n *node) error {
 	if n.kind == nil {
-		_, err := w.cloud.KindOf(n.addr, n.rec.Generations[0].Kind)
+		_, err := s.cloud.KindOf(n.addr, n.rec.Generations[0].Kind)
 		return err
 	}
 	g := n.present()
 	if g == nil {
 		return nil
 	}
-	if w.neverBegan(g) {
+	if s.neverBegan(g) {
 		n.look = reconcile.Look{Absent: true}
 		return nil
 	}
-	a, err := w.cloud.At(ctx, n.addr, n.rec, g)
+	a, err := s.cloud.At(ctx, n.addr, n.rec, g)
 	if err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func (w *work) lookLeftover(ctx context.Context, n *node) error {
 		n.look = reconcile.Look{Identity: g.Identity, Attrs: g.Attributes}
 		return nil
 	}
-	n.job = w.recordedJob(n, a, g)
+	n.job = s.recordedJob(n, a, g)
 	n.look, err = observe.See(ctx, n.kind, n.job)
 	return err
 }
@@ -315,10 +315,10 @@ func (w *work) lookReads(ctx context.Context) []Problem {
 	return problems
 }
 
-func (w *work) lookRead(ctx context.Context, n *node) (reconcile.Look, error) {
-	job := w.job(n, n.access, target{})
+func (s *finder) lookRead(ctx context.Context, n *node) (reconcile.Look, error) {
+	job := s.job(n, n.access, target{})
 	job.Mark = reconcile.Mark{}
-	resolved, err := w.resolve(ctx, n.props)
+	resolved, err := s.resolve(ctx, n.props)
 	if err != nil {
 		return reconcile.Look{}, err
 	}
@@ -336,16 +336,16 @@ func (w *work) lookRead(ctx context.Context, n *node) (reconcile.Look, error) {
 			return reconcile.Look{}, fmt.Errorf("read: %s has no prop %q", n.spec.Type, name)
 		}
 	}
-	w.name(n, job, target{})
+	s.name(n, job, target{})
 	if job.ID != "" || job.Named || !n.spec.Lists {
 		return observe.See(ctx, n.kind, job)
 	}
-	return w.search(ctx, n, job)
+	return s.search(ctx, n, job)
 }
 
 // search looks for the one listed thing whose props equal those of a query.
-func (w *work) search(ctx context.Context, n *node, query *reconcile.Job) (reconcile.Look, error) {
-	things, err := observe.List(ctx, n.kind, reconcile.Scope{Cloud: n.access.Cloud, Place: n.access.Place, Dir: w.graph.Dir})
+func (s *finder) search(ctx context.Context, n *node, query *reconcile.Job) (reconcile.Look, error) {
+	things, err := observe.List(ctx, n.kind, reconcile.Scope{Cloud: n.access.Cloud, Place: n.access.Place, Dir: s.dir})
 	if err != nil {
 		return reconcile.Look{}, err
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
 // OutputChange is one output that a plan changes.
@@ -21,18 +23,27 @@ type OutputChange struct {
 	Secret  bool `json:"secret,omitempty"`
 }
 
-// outputChanges compares the outputs that a plan leads to with those that the last run wrote. What is known
+// outputs are those of a program, and those that the last run wrote.
+type outputs struct {
+	index *index
+	snap  *statestore.Snapshot
+	key   *seal.Key
+	// keep: what the program does not declare stays as it was written. none: they are left alone. shown: a plan lists what changes.
+	keep, none, shown bool
+}
+
+// changes compares the outputs that a plan leads to with those that the last run wrote. What is known
 // later can change only where the plan acts.
-func (w *work) outputChanges(ctx context.Context, acts bool) []OutputChange {
-	if w.destroy || w.edit != nil || w.drift != nil {
+func (o outputs) changes(ctx context.Context, acts bool) []OutputChange {
+	if !o.shown {
 		return nil
 	}
-	old, oldSecret := w.lastOutputs()
-	var changes []OutputChange
-	for _, name := range slices.Sorted(maps.Keys(w.results)) {
+	old, oldSecret := o.last()
+	var all []OutputChange
+	for _, name := range slices.Sorted(maps.Keys(o.index.results)) {
 		had, there := old[name]
 		c := OutputChange{Name: name, Have: had, Secret: oldSecret[name]}
-		r, err := w.resolve(ctx, w.results[name])
+		r, err := o.index.resolve(ctx, o.index.results[name])
 		switch {
 		case err != nil:
 			continue // it keeps its last good value
@@ -43,55 +54,55 @@ func (w *work) outputChanges(ctx context.Context, acts bool) []OutputChange {
 		default:
 			c.Want = r.Tree
 		}
-		secret := len(r.Secret) > 0 || w.redact.Holds(r.Tree)
+		secret := len(r.Secret) > 0 || o.index.redact.Holds(r.Tree)
 		if !c.Unknown && there && tree.Equal(c.Have, c.Want) && secret == oldSecret[name] {
 			continue
 		}
 		if c.Secret = c.Secret || secret; c.Secret {
 			c.Have, c.Want = maskOf(c.Have), maskOf(c.Want)
 		}
-		changes = append(changes, c)
+		all = append(all, c)
 	}
 	for _, name := range slices.Sorted(maps.Keys(old)) {
-		if w.results[name] != nil {
+		if o.index.results[name] != nil {
 			continue
 		}
 		c := OutputChange{Name: name, Have: old[name], Secret: oldSecret[name]}
 		if c.Secret {
 			c.Have = maskOf(c.Have)
 		}
-		changes = append(changes, c)
+		all = append(all, c)
 	}
-	return changes
+	return all
 }
 
-// plannedOutputs are the outputs as far as they are known.
-func (w *work) plannedOutputs(ctx context.Context) map[string]any {
-	outputs := make(map[string]any, len(w.graph.Outputs))
-	for name, t := range w.results {
-		r, err := w.resolve(ctx, t)
+// planned are the outputs as far as they are known.
+func (o outputs) planned(ctx context.Context) map[string]any {
+	texts := make(map[string]any, len(o.index.graph.Outputs))
+	for name, t := range o.index.results {
+		r, err := o.index.resolve(ctx, t)
 		switch {
 		case err != nil:
-			outputs[name] = nil
+			texts[name] = nil
 		case len(r.Secret) > 0:
-			outputs[name] = reconcile.Mask
+			texts[name] = reconcile.Mask
 		default:
-			outputs[name] = shown(r.Tree)
+			texts[name] = shown(r.Tree)
 		}
 	}
-	return outputs
+	return texts
 }
 
-// outputs are the values of the graph's outputs. What cannot be told keeps its last good value.
-func (w *work) outputs(ctx context.Context) (map[string]any, map[string]bool) {
-	old, oldSecret := w.lastOutputs()
-	values, secret := make(map[string]any, len(w.graph.Outputs)), map[string]bool{}
-	if w.drift != nil {
+// values are the values of the graph's outputs. What cannot be told keeps its last good value.
+func (o outputs) values(ctx context.Context) (map[string]any, map[string]bool) {
+	old, oldSecret := o.last()
+	values, secret := make(map[string]any, len(o.index.graph.Outputs)), map[string]bool{}
+	if o.keep {
 		maps.Copy(values, old)
 		maps.Copy(secret, oldSecret)
 	}
-	for name, t := range w.results {
-		resolved, err := w.resolve(ctx, t)
+	for name, t := range o.index.results {
+		resolved, err := o.index.resolve(ctx, t)
 		if err != nil || len(resolved.Unknown) > 0 {
 			if had, ok := old[name]; ok {
 				values[name] = had
@@ -102,28 +113,28 @@ func (w *work) outputs(ctx context.Context) (map[string]any, map[string]bool) {
 			continue
 		}
 		values[name] = resolved.Tree
-		if len(resolved.Secret) > 0 || w.redact.Holds(resolved.Tree) {
+		if len(resolved.Secret) > 0 || o.index.redact.Holds(resolved.Tree) {
 			secret[name] = true
 		}
 	}
 	return values, secret
 }
 
-func (w *work) lastOutputs() (map[string]any, map[string]bool) {
-	values, secret, err := state.OpenOutputs(w.snap, w.e.Key)
+func (o outputs) last() (map[string]any, map[string]bool) {
+	values, secret, err := state.OpenOutputs(o.snap, o.key)
 	if err != nil {
 		return nil, nil
 	}
 	return values, secret
 }
 
-// sealOutputs makes the bytes of the outputs, and reports whether they differ from those on record.
-func (w *work) sealOutputs(ctx context.Context) ([]byte, bool) {
-	if w.orphans != nil {
+// seal makes the bytes of the outputs, and reports whether they differ from those on record.
+func (o outputs) seal(ctx context.Context) ([]byte, bool) {
+	if o.none {
 		return nil, false
 	}
-	values, secret := w.outputs(ctx)
-	old, oldSecret := w.lastOutputs()
+	values, secret := o.values(ctx)
+	old, oldSecret := o.last()
 	if tree.Equal(anyMap(old), anyMap(values)) && maps.Equal(oldSecret, secret) {
 		return nil, false
 	}
@@ -132,5 +143,5 @@ func (w *work) sealOutputs(ctx context.Context) ([]byte, bool) {
 		names = append(names, name)
 	}
 	body := map[string]any{"values": values, "secret": names}
-	return w.e.Key.Seal(tree.Canonical(body), state.Binding(w.stage, "\x00outputs")), true
+	return o.key.Seal(tree.Canonical(body), state.Binding(o.snap.Stage, "\x00outputs")), true
 }

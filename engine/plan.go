@@ -78,7 +78,7 @@ func (w *work) makePlan(ctx context.Context) (*Plan, error) {
 	if err := w.clashes(ctx); err != nil {
 		return nil, err
 	}
-	w.prepare(ctx)
+	w.builder().prepare(ctx, w.sleeps)
 	if w.fresh && !w.o.NoObserve && !w.destroy {
 		if err := w.discover(ctx); err != nil {
 			return nil, err
@@ -149,7 +149,7 @@ func (w *work) decide(ctx context.Context) {
 		w.decideLevels(ctx, levels)
 	}
 	w.reconsider(ctx)
-	w.spread()
+	deleteFirst{w.index}.spread()
 	w.oneOwner()
 	w.classifyLeftovers(ctx)
 	w.guardAll(ctx)
@@ -159,7 +159,7 @@ func (w *work) decide(ctx context.Context) {
 func (w *work) decideLevels(ctx context.Context, levels [][]*node) {
 	for _, level := range levels {
 		w.widenLevel(ctx, level)
-		w.prepareLevel(ctx, level)
+		w.builder().prepareLevel(ctx, level, func(n *node) bool { return !w.isSelected(n) || w.sleeps(n) })
 		var late []*node
 		for _, n := range level {
 			if !n.looked && n.err == nil && w.isSelected(n) && !w.sleeps(n) && n.blockedBy() == nil {
@@ -240,7 +240,7 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 		p.Actions = append(p.Actions, w.untied(n)...)
 		if n.plan != nil {
 			w.mask(n.plan)
-			n.plan.Steps = w.announce(n)
+			n.plan.Steps = w.announcer().announce(n)
 			p.Actions = append(p.Actions, *n.plan)
 		}
 		p.Actions = append(p.Actions, w.condemned(n)...)
@@ -267,8 +267,8 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 	for i := range p.Actions {
 		p.count(&p.Actions[i])
 	}
-	p.Outputs, p.Used = w.plannedOutputs(ctx), w.values.Used()
-	p.OutputChanges = w.outputChanges(ctx, p.acts())
+	p.Outputs, p.Used = w.outputs().planned(ctx), w.values.Used()
+	p.OutputChanges = w.outputs().changes(ctx, p.acts())
 	p.Summary.OutputsChanged = len(p.OutputChanges)
 	p.Warnings = append(append(append(p.Warnings, w.storeWarnings()...), w.hints()...), w.keptWarnings()...)
 	w.e.Warm.planned(p, w)
@@ -277,6 +277,21 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 		return p, &RefusedError{w.refusals}
 	}
 	return p, nil
+}
+
+func (w *work) builder() *builder {
+	return &builder{sorted: w.sorted, declared: w.declared, dir: w.dir, cache: w.e.Cache, warm: w.e.Warm}
+}
+
+func (w *work) outputs() outputs {
+	return outputs{
+		index: w.index, snap: w.snap, key: w.key, keep: w.drift != nil, none: w.orphans != nil,
+		shown: !w.destroy && w.edit == nil && w.drift == nil,
+	}
+}
+
+func (w *work) announcer() announcer {
+	return announcer{catalog: w.catalog, unobserved: w.o.NoObserve, mayDelete: w.guards().mayDelete}
 }
 
 // mask redacts what reasons and notes could show of a secret that reached a path by another way.

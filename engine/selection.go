@@ -9,56 +9,60 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// selects works out which nodes a --target or --exclude leaves. Targets come with what they need; an exclusion takes along what
-// needs it. Nil means all.
-func (w *work) selects() error {
+// selects works out which nodes a --target or --exclude leaves. Nil means all.
+func (w *work) selects() (err error) {
 	if w.o.Take != nil {
 		return w.selectTaken()
 	}
-	if len(w.o.Target) == 0 && len(w.o.Exclude) == 0 {
-		return nil
+	if len(w.o.Target)+len(w.o.Exclude) > 0 {
+		w.selected, err = selection(slices.Concat(w.sorted, w.leftover), w.nodes, w.o.Target, w.o.Exclude)
 	}
-	all := slices.Concat(w.sorted, w.leftover)
-	for _, glob := range slices.Concat(w.o.Target, w.o.Exclude) {
+	return err
+}
+
+// selection returns the nodes that globs of targets and exclusions leave. Targets come with what they need; an exclusion takes
+// along what needs it.
+func selection(all []*node, at map[string]*node, targets, excludes []string) (map[*node]bool, error) {
+	for _, glob := range slices.Concat(targets, excludes) {
 		hit := slices.ContainsFunc(all, func(n *node) bool { return graph.Match(glob, n.addr) })
 		if !hit && !strings.Contains(glob, "*") {
-			return reconcile.WithHint(fmt.Errorf("nothing is declared or on record as %q", glob), "`athanor graph` lists what is declared")
+			return nil, reconcile.WithHint(fmt.Errorf("nothing is declared or on record as %q", glob), "`athanor graph` lists what is declared")
 		}
 	}
-	w.selected = make(map[*node]bool, len(all))
+	selected := make(map[*node]bool, len(all))
 	var include func(*node)
 	include = func(n *node) {
-		if w.selected[n] {
+		if selected[n] {
 			return
 		}
-		w.selected[n] = true
+		selected[n] = true
 		for _, a := range n.needs {
-			if up := w.nodes[a]; up != nil && up.decl != nil && n.decl != nil {
+			if up := at[a]; up != nil && up.decl != nil && n.decl != nil {
 				include(up)
 			}
 		}
 	}
 	for _, n := range all {
-		if len(w.o.Target) == 0 || matches(w.o.Target, n.addr) || n.read != nil {
+		if len(targets) == 0 || matches(targets, n.addr) || n.read != nil {
 			include(n)
 		}
 	}
 	var exclude func(*node)
 	exclude = func(n *node) {
-		if !w.selected[n] {
+		if !selected[n] {
 			return
 		}
-		delete(w.selected, n)
+		delete(selected, n)
 		for _, user := range n.users {
 			exclude(user)
 		}
 	}
 	for _, n := range all {
-		if matches(w.o.Exclude, n.addr) {
+		if matches(excludes, n.addr) {
 			exclude(n)
 		}
 	}
-	return nil
+	return selected, nil
 }
 
 func (w *work) isSelected(n *node) bool { return w.selected == nil || w.selected[n] }

@@ -21,7 +21,7 @@ func (w *work) classifySleeping(n *node) {
 // unsure reports that what is replaced by something of another kind lived in a dev session: a look from outside of that does
 // not tell what is left of it, and only its deletion does away with that.
 func (w *work) unsure(n *node) bool {
-	return n.rec.Live() != nil && n.replacedWhole() && n.presentKind(w).Spec().InDev
+	return n.rec.Live() != nil && n.replacedWhole() && n.presentKind(w.catalog).Spec().InDev
 }
 
 // sleeping reports a line of the plan about what a dev session alone would start.

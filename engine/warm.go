@@ -124,13 +124,13 @@ func (w *Warm) settled(waiting map[string]string) {
 }
 
 // prepared is what was prepared of a node before, if nothing of it changed since.
-func (w *work) prepared(n *node) (map[string]reconcile.Asset, bool) {
-	if w.e.Warm == nil {
+func (b *builder) prepared(n *node) (map[string]reconcile.Asset, bool) {
+	if b.warm == nil {
 		return nil, false
 	}
-	w.e.Warm.mu.Lock()
-	defer w.e.Warm.mu.Unlock()
-	p := w.e.Warm.prepared[n.addr]
+	b.warm.mu.Lock()
+	defer b.warm.mu.Unlock()
+	p := b.warm.prepared[n.addr]
 	if p == nil || p.old || p.props == "" || p.props != preparedProps(n) {
 		return nil, false
 	}
@@ -160,9 +160,9 @@ func digestOf(values ...any) string {
 
 // prepareOne prepares a node, and notes what it was made of. What the kind does not tell is where an asset lies, unless that
 // was built into the cache.
-func (w *work) prepareOne(ctx context.Context, n *node, job *reconcile.Job) error {
-	space := reconcile.Workspace{Dir: w.graph.Dir, Cache: w.e.Cache}
-	if w.e.Warm == nil {
+func (b *builder) prepareOne(ctx context.Context, n *node, job *reconcile.Job) error {
+	space := reconcile.Workspace{Dir: b.dir, Cache: b.cache}
+	if b.warm == nil {
 		return n.kind.Prepare(ctx, job, space)
 	}
 	p := &preparation{props: preparedProps(n)}
@@ -176,18 +176,18 @@ func (w *work) prepareOne(ctx context.Context, n *node, job *reconcile.Job) erro
 	}
 	err := n.kind.Prepare(ctx, job, space)
 	if p.assets, p.old = job.Assets, err != nil; p.old {
-		p.from = append(p.from, w.e.Warm.madeOf(n.addr)...) // what is broken may hide what it is made of
+		p.from = append(p.from, b.warm.madeOf(n.addr)...) // what is broken may hide what it is made of
 	}
 	if len(p.from) == 0 {
 		for _, a := range job.Assets {
-			if a.Path != "" && !inside(a.Path, w.e.Cache) {
+			if a.Path != "" && !inside(a.Path, b.cache) {
 				p.from = append(p.from, a.Path)
 			}
 		}
 	}
-	w.e.Warm.mu.Lock()
-	defer w.e.Warm.mu.Unlock()
-	w.e.Warm.prepared[n.addr] = p
+	b.warm.mu.Lock()
+	defer b.warm.mu.Unlock()
+	b.warm.prepared[n.addr] = p
 	return err
 }
 
