@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/athanor-dev/athanor/engine/calls"
@@ -45,7 +44,7 @@ func (e *Engine) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result, e
 		r.Waiting = waitingOf(p)
 		return r, nil
 	}
-	r := &run{e: e, w: w, plan: p, o: o, id: runID(), started: started, statuses: map[string]Status{}}
+	r := &run{e: e, w: w, plan: p, o: o, id: runID(), started: started}
 	r.hold(announced, resumed)
 	if announced != p {
 		var err error
@@ -65,29 +64,19 @@ type run struct {
 	id      string
 	started time.Time
 	journal *statestore.Journal
-	sched   *schedule
-
-	mu       sync.Mutex
-	statuses map[string]Status
-	failures []*ResourceError
-	waiting  map[string]string
-	summary  Summary
-	keyed    bool
-	broken   bool // something is blocked by a failure
-	// contracts are what the plan announces, by address; announcedAt is when it had been read.
-	contracts   map[string]*contract
-	announcedAt time.Time
 	// document identifies the plan document that is applied; "" for a plan that was made for this run.
 	document string
 
-	events    sync.Mutex
-	cancelled sync.Once              // it was said that somebody asked the run to stop
-	stoppedBy atomic.Pointer[string] // who asked the run to stop first
+	*report
+	*agreement
+	*stops
+	*ledger
+	cancelled sync.Once // it was said that somebody asked the run to stop
 }
 
 // hold holds the run to what a plan announces.
 func (r *run) hold(p *Plan, resumed bool) {
-	r.contracts, r.announcedAt = contracts(p, resumed), p.Made
+	r.agreement = &agreement{contracts: contracts(p, resumed), announcedAt: p.Made, catalog: r.e.Catalog, reason: r.w.reason}
 }
 
 func runID() string { return time.Now().UTC().Format("20060102-150405-") + rand.Text()[:6] }
@@ -98,6 +87,8 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	r.journal = journal
+	r.report = &report{run: r.id, redact: r.w.redact, journal: journal, show: r.e.Events, statuses: map[string]Status{}}
+	r.stops = &stops{interrupt: r.o.Interrupt, journal: journal, told: r.sayCancelled}
 	defer func() { _ = journal.Close() }() // after Finish there is nothing that it could lose
 	ctx, unwatch := r.interruptible(ctx)
 	defer unwatch()
@@ -106,6 +97,9 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 		return nil, errors.Join(err, journal.Finish(context.WithoutCancel(ctx), statestore.Cancelled, nil))
 	}
 	ctx = reconcile.WithGate(ctx, r.w.gate)
+	r.ledger = &ledger{
+		journal: journal, stage: r.w.stage, key: r.e.Key, owners: r.w.owners, index: r.w.index, first: r.introduction(),
+	}
 	r.emit(Event{Type: EventRun, Status: StatusRunning, Action: Action(r.o.Command)})
 	r.remember(ctx)
 	if r.w.edit != nil {
@@ -328,23 +322,23 @@ func sameOptions(a, b graph.Options) bool {
 }
 
 // ownedNeeds are the addresses with rows that a node depends on.
-func (w *work) ownedNeeds(n *node) []string {
+func (x *index) ownedNeeds(n *node) []string {
 	if n.was != nil && n.rec != nil {
 		return n.rec.Needs
 	}
 	var needs []string
 	for _, a := range n.needs {
-		if up := w.nodes[a]; up != nil && up.decl != nil && up.rec != nil && a != n.addr {
+		if up := x.nodes[a]; up != nil && up.decl != nil && up.rec != nil && a != n.addr {
 			needs = append(needs, a)
 		}
 	}
 	return needs
 }
 
-func (r *run) needs(n *node) []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.w.ownedNeeds(n)
+func (l *ledger) needs(n *node) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.index.ownedNeeds(n)
 }
 
 // anythingToDo reports whether applying would write anything at all.

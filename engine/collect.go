@@ -42,7 +42,7 @@ func (r *run) collect(ctx context.Context) {
 		case n.plan.Action == Forget:
 			add(n, r.forget)
 		case n.plan.Action == Blocked:
-			r.settled(n)
+			r.settled(n, r.w.sleeps(n))
 		}
 	}
 	for _, n := range r.w.declared {
@@ -192,14 +192,6 @@ func (n *node) emptyAt(props map[string]any, p tree.Path) tree.Path {
 	}
 }
 
-// handled reports a leftover that went first in the forward pass.
-func (r *run) handled(n *node) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	_, done := r.statuses[n.addr]
-	return done && n.decl == nil
-}
-
 // dropNeeds are the addresses that may go only after this one. What is deleted with another goes after it.
 func (n *node) dropNeeds() []string {
 	if n.rec == nil {
@@ -252,14 +244,4 @@ func (r *run) stillNeeded() map[string]bool {
 		}
 	}
 	return kept
-}
-
-func (r *run) keep(n *node) {
-	if n.decl == nil {
-		r.setStatus(n, StatusBlocked)
-	}
-	r.emit(Event{
-		Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Delete, Status: StatusBlocked,
-		Note: "something that failed still needs it",
-	})
 }

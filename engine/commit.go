@@ -3,28 +3,57 @@ package engine
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
+// ledger makes durable what a run does: each entry in one commit, which the run outlives nowhere.
+type ledger struct {
+	journal *statestore.Journal
+	stage   statestore.Stage
+	key     *seal.Key
+	owners  *state.Owners
+	index   *index
+
+	mu sync.Mutex // of the entries of nodes
+	// first is what the first commit tells of the whole stage; nil once it has.
+	first map[string][]byte
+}
+
+// introduce adds to the first change of a run what it tells of the whole stage, and the key that seals it.
+func (l *ledger) introduce(change *statestore.Change) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.first == nil {
+		return
+	}
+	change.KeyID = l.key.ID()
+	if len(l.first) > 0 {
+		change.Meta = l.first
+	}
+	l.first = nil
+}
+
 // commit makes a record durable. It outlives an interrupt: what was done is recorded.
-func (r *run) commit(ctx context.Context, n *node, rec *state.Entry) error {
-	return r.commitBy(n, rec, func(change statestore.Change) error { return r.journal.Commit(context.WithoutCancel(ctx), change) })
+func (l *ledger) commit(ctx context.Context, n *node, rec *state.Entry) error {
+	return l.commitBy(n, rec, func(change statestore.Change) error { return l.journal.Commit(context.WithoutCancel(ctx), change) })
 }
 
 // commitBy is commit in a given way.
-func (r *run) commitBy(n *node, rec *state.Entry, commit func(statestore.Change) error) error {
-	row, err := rec.Seal(r.w.stage, r.e.Key)
+func (l *ledger) commitBy(n *node, rec *state.Entry, commit func(statestore.Change) error) error {
+	row, err := rec.Seal(l.stage, l.key)
 	if err != nil {
 		return err
 	}
 	change := statestore.Change{Put: []statestore.Row{row}}
-	r.introduce(&change)
+	l.introduce(&change)
 	if err := commit(change); err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
-	r.enter(n, rec)
+	l.enter(n, rec)
 	if t := n.task; t != nil && t.with != nil {
 		<-t.with.reported
 	}
@@ -33,28 +62,28 @@ func (r *run) commitBy(n *node, rec *state.Entry, commit func(statestore.Change)
 
 // commitAhead is commit for a task that computes: those that go on before its result is durable do so as soon as it is
 // certain that theirs come after it.
-func (r *run) commitAhead(ctx context.Context, t *task, rec *state.Entry) error {
+func (l *ledger) commitAhead(ctx context.Context, t *task, rec *state.Entry) error {
 	old := t.n.rec
 	nobody := make(chan struct{}) // is waited for
 	close(nobody)
-	err := r.commitBy(t.n, rec, func(change statestore.Change) error {
-		return r.journal.CommitWith(context.WithoutCancel(ctx), change, func() <-chan struct{} {
-			r.enter(t.n, rec)
-			r.sched.signals <- signal{t: t, passed: true}
+	err := l.commitBy(t.n, rec, func(change statestore.Change) error {
+		return l.journal.CommitWith(context.WithoutCancel(ctx), change, func() <-chan struct{} {
+			l.enter(t.n, rec)
+			t.sched.signals <- signal{t: t, passed: true}
 			return nobody
 		})
 	})
 	if err != nil && old != nil {
-		r.enter(t.n, old)
+		l.enter(t.n, old)
 	}
 	return err
 }
 
 // enter makes a record that of its node.
-func (r *run) enter(n *node, rec *state.Entry) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.w.owners.Change(n.rec, rec)
+func (l *ledger) enter(n *node, rec *state.Entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.owners.Change(n.rec, rec)
 	if n.rec = rec; len(rec.Generations) == 0 {
 		n.rec = nil
 	}

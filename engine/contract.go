@@ -24,6 +24,16 @@ type contract struct {
 	shown  []Reason
 }
 
+// agreement is what a plan announces of each address: what is not in it is not done.
+type agreement struct {
+	contracts map[string]*contract
+	// announcedAt is when the plan had read everything.
+	announcedAt time.Time
+	catalog     *reconcile.Catalog
+	// reason shows a difference to people.
+	reason func(*node, reconcile.Step) Reason
+}
+
 // contracts sorts what a plan announces by address.
 func contracts(p *Plan, resumed bool) map[string]*contract {
 	all := make(map[string]*contract, len(p.Actions))
@@ -71,16 +81,16 @@ func (c *contract) created(g *state.Generation) bool {
 }
 
 // contract is that of a node: an empty one where nothing is announced.
-func (r *run) contract(n *node) *contract {
-	if c := r.contracts[n.addr]; c != nil {
+func (a *agreement) contract(n *node) *contract {
+	if c := a.contracts[n.addr]; c != nil {
 		return c
 	}
 	return &contract{step: plan.Step{ID: n.addr}}
 }
 
 // proposed is what is about to be done to a generation, with what a look showed of it.
-func (r *run) proposed(n *node, v plan.Verb, g *state.Generation, look reconcile.Look) plan.Seen {
-	c := r.contract(n)
+func (a *agreement) proposed(n *node, v plan.Verb, g *state.Generation, look reconcile.Look) plan.Seen {
+	c := a.contract(n)
 	identity := g.Identity
 	if identity == "" {
 		identity = look.Identity
@@ -90,18 +100,18 @@ func (r *run) proposed(n *node, v plan.Verb, g *state.Generation, look reconcile
 			Verb: v, Object: state.Object{Kind: g.Kind, Location: g.Location, Identity: identity}, Generation: g.Number,
 			Owner: look.Owner, Data: look.Holds,
 		},
-		OwnCreation: c.created(g), Called: c.called, Absent: look.Absent, Fresh: r.mayBeOlder(g),
+		OwnCreation: c.created(g), Called: c.called, Absent: look.Absent, Fresh: a.mayBeOlder(g),
 	}
 }
 
 // mayBeOlder reports that reads may still show an older value than the one that the plan was made with, or than our own last
 // write.
-func (r *run) mayBeOlder(g *state.Generation) bool {
-	kind, ok := r.e.Catalog.Kind(g.Kind)
+func (a *agreement) mayBeOlder(g *state.Generation) bool {
+	kind, ok := a.catalog.Kind(g.Kind)
 	if !ok || kind.Spec().Visibility == 0 {
 		return false
 	}
-	since := r.announcedAt
+	since := a.announcedAt
 	if g.Written.After(since) {
 		since = g.Written
 	}
@@ -109,12 +119,12 @@ func (r *run) mayBeOlder(g *state.Generation) bool {
 }
 
 // permits holds one operation to the plan.
-func (r *run) permits(n *node, x plan.Seen) error {
-	return r.changed(n, r.contract(n).step.Permits(x))
+func (a *agreement) permits(n *node, x plan.Seen) error {
+	return a.changed(n, a.contract(n).step.Permits(x))
 }
 
 // changed turns a refusal into what the user can act on.
-func (r *run) changed(n *node, err error) error {
+func (a *agreement) changed(n *node, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -125,12 +135,12 @@ func (r *run) changed(n *node, err error) error {
 }
 
 // permitSteps holds the changes in place that a look calls for to the plan. Where something is replaced nothing is set.
-func (r *run) permitSteps(n *node, g *state.Generation, look reconcile.Look) error {
+func (a *agreement) permitSteps(n *node, g *state.Generation, look reconcile.Look) error {
 	if len(look.Replaces()) > 0 {
 		return nil
 	}
 	for _, s := range look.Steps {
-		x := r.proposed(n, plan.Set, g, look)
+		x := a.proposed(n, plan.Set, g, look)
 		x.Path, x.Call, x.Have, x.Want = s.Path, s.Call, s.HaveDigest, s.WantDigest
 		switch {
 		case isMarkStep(s):
@@ -138,22 +148,22 @@ func (r *run) permitSteps(n *node, g *state.Generation, look reconcile.Look) err
 		case s.Want == nil:
 			x.Verb = plan.Unset
 		}
-		if err := r.contract(n).step.Permits(x); err != nil {
-			return r.changed(n, r.described(n, s, err))
+		if err := a.contract(n).step.Permits(x); err != nil {
+			return a.changed(n, a.described(n, s, err))
 		}
 	}
 	return nil
 }
 
 // described names what the plan announced at a path and what was found there.
-func (r *run) described(n *node, s reconcile.Step, err error) error {
+func (a *agreement) described(n *node, s reconcile.Step, err error) error {
 	e, ok := errors.AsType[*plan.ChangedError](err)
 	if !ok {
 		return err
 	}
-	now := r.w.reason(n, s)
+	now := a.reason(n, s)
 	e.Found = string(tree.Canonical(now.Have))
-	for _, shown := range r.contract(n).shown {
+	for _, shown := range a.contract(n).shown {
 		if shown.Path == s.Path {
 			e.Announced = fmt.Sprintf("%s → %s", tree.Canonical(shown.Have), wanted(shown))
 		}
@@ -170,10 +180,10 @@ func wanted(r Reason) string {
 }
 
 // permitRun holds to the plan what a resource without an object does: it acts, or is only written down.
-func (r *run) permitRun(n *node, job *reconcile.Job) error {
+func (a *agreement) permitRun(n *node, job *reconcile.Job) error {
 	x := plan.Seen{Operation: plan.Operation{Verb: plan.Write}}
 	if acts(n.spec) {
 		x.Verb, x.Call, x.Want = plan.Run, n.spec.Type, runDigest(job)
 	}
-	return r.permits(n, x)
+	return a.permits(n, x)
 }

@@ -106,19 +106,3 @@ func (r *run) restless(n *node, before, now map[string]any) error {
 	})
 	return e
 }
-
-// demote turns a node that was done into one that failed or was interrupted.
-func (r *run) demote(n *node, status Status) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.statuses[n.addr] = status
-	r.summary.count(Update, status)
-	r.summary.add(n.plan.Action, -1)
-}
-
-func (r *run) recount(from, to Action) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.summary.add(from, -1)
-	r.summary.add(to, 1)
-}

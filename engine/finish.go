@@ -50,22 +50,6 @@ func (r *run) endState() statestore.RunState {
 	}
 }
 
-// emit records and shows one event, with secrets masked.
-func (r *run) emit(e Event) {
-	e.Time, e.Run = time.Now().UTC(), r.id
-	e.Note, e.Error, e.Hint = r.w.redact.Text(e.Note), r.w.redact.Text(e.Error), r.w.redact.Text(e.Hint)
-	r.events.Lock()
-	defer r.events.Unlock()
-	body, err := json.Marshal(e)
-	if err != nil {
-		return // an event that cannot be told never fails a deploy
-	}
-	e.Seq = r.journal.Emit(body)
-	if r.e.Events != nil {
-		r.e.Events(e)
-	}
-}
-
 // Outputs are those of the last run that told them; secret ones are named apart.
 func (e *Engine) Outputs(ctx context.Context, stage statestore.Stage) (values map[string]any, secret map[string]bool, err error) {
 	snap, err := e.Store.Load(ctx, stage)

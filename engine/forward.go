@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/engine/calls"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -29,7 +28,7 @@ func (r *run) forward(ctx context.Context) {
 		}
 		switch n.plan.Action {
 		case Unchanged, Wait, Blocked:
-			r.settled(n)
+			r.settled(n, r.w.sleeps(n))
 			continue
 		default:
 		}
@@ -162,10 +161,10 @@ func (r *run) below(drops map[*node]*task) map[*node]bool {
 
 // schedule runs tasks and accounts for those that could not run.
 func (r *run) schedule(tasks []*task) {
-	r.sched = newSchedule(r.stopping, func(t, cause *task) {
+	sched := newSchedule(r.stopping, func(t, cause *task) {
 		r.blocked(t.n, cause.n, cause.state == finished)
 	})
-	r.sched.run(tasks)
+	sched.run(tasks)
 	for _, t := range tasks {
 		if t.state != pending {
 			continue
@@ -175,33 +174,6 @@ func (r *run) schedule(tasks []*task) {
 		}
 		r.setStatus(t.n, StatusSkipped)
 	}
-}
-
-// settled accounts for a node that needs nothing.
-func (r *run) settled(n *node) {
-	status := StatusDone
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if n.plan.Action == Blocked {
-		status, r.broken = StatusBlocked, true
-	}
-	r.statuses[n.addr] = status
-	if r.w.sleeps(n) {
-		r.summary.InDev++
-		return
-	}
-	r.summary.count(n.plan.Action, status)
-	if n.plan.Waiting != "" {
-		r.wait(n)
-	}
-}
-
-// wait notes what somebody else must do. The lock is held.
-func (r *run) wait(n *node) {
-	if r.waiting == nil {
-		r.waiting = map[string]string{}
-	}
-	r.waiting[n.addr] = n.plan.Waiting
 }
 
 // work does one task with everything around it: saved plan, hooks, events, failure.
@@ -242,9 +214,7 @@ func (r *run) work(ctx context.Context, t *task, do func(context.Context, *node)
 	if !t.drop || n.decl == nil {
 		r.account(n, action, e.Status)
 	} else if err != nil {
-		r.mu.Lock()
-		r.summary.count(action, e.Status)
-		r.mu.Unlock()
+		r.count(action, e.Status)
 	}
 	r.emit(e)
 	return waiting, err
@@ -263,59 +233,6 @@ func (n *node) kindName() string {
 		return n.spec.Type
 	}
 	return n.plan.Kind
-}
-
-// account counts a node's end.
-func (r *run) account(n *node, action Action, status Status) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.statuses[n.addr] = status
-	r.summary.count(action, status)
-	if status == StatusWaiting {
-		r.wait(n)
-	}
-}
-
-func (r *run) setStatus(n *node, status Status) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, done := r.statuses[n.addr]; !done {
-		r.statuses[n.addr] = status
-		r.summary.count(n.plan.Action, status)
-	}
-}
-
-// fail notes a failure. What was interrupted is none.
-func (r *run) fail(n *node, action Action, err error) {
-	if errors.Is(err, reconcile.ErrInterrupted) {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.failures = append(r.failures, &ResourceError{Address: n.addr, Kind: n.kindName(), Action: action, Err: r.w.redact.Error(err)})
-}
-
-// blocked accounts for a node that cannot be done because of another: one that failed, or one that waits for
-// somebody, which is no failure of the run.
-func (r *run) blocked(n, cause *node, waits bool) {
-	r.mu.Lock()
-	r.broken = r.broken || !waits
-	r.mu.Unlock()
-	if n != cause { // why it failed was told
-		r.emit(Event{
-			Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: n.plan.Action, Status: StatusBlocked,
-			Note: "needs " + cause.addr,
-		})
-	}
-	r.setStatus(n, StatusBlocked)
-}
-
-// ok reports that a node's work is done, or that it needed none.
-func (r *run) ok(n *node) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := r.statuses[n.addr]
-	return s == StatusDone || s == StatusWaiting
 }
 
 // errWaitsForItself is why tasks were not started that nothing stopped: each waits for another of them.

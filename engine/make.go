@@ -296,7 +296,7 @@ func (r *run) done(ctx context.Context, n *node, rec *state.Entry, g *state.Gene
 	return false, r.commitBy(n, rec, func(change statestore.Change) error {
 		return r.journal.CommitWith(context.WithoutCancel(ctx), change, func() <-chan struct{} {
 			c := newCompany()
-			r.sched.signals <- signal{t: n.task, settled: c}
+			n.task.sched.signals <- signal{t: n.task, settled: c}
 			return c.alone
 		})
 	})
@@ -348,7 +348,7 @@ func (r *run) born(n *node, attrs map[string]any) {
 	}
 	n.mu.Unlock()
 	if t := n.task; t != nil {
-		r.sched.signals <- signal{t: t, born: true}
+		t.sched.signals <- signal{t: t, born: true}
 	}
 }
 

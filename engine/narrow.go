@@ -67,7 +67,7 @@ func (w *work) differs(ctx context.Context, n *node) bool {
 func (w *work) outdated(n *node) bool {
 	r := n.rec
 	known := n.job != nil && len(n.job.Unknown) == 0
-	return r.Candidate() != nil || r.MovingFrom != "" || !slices.Equal(r.Needs, w.ownedNeeds(n)) || !sameOptions(r.Options, n.decl.Options) ||
+	return r.Candidate() != nil || r.MovingFrom != "" || !slices.Equal(r.Needs, w.index.ownedNeeds(n)) || !sameOptions(r.Options, n.decl.Options) ||
 		!cutCovers(r.Cut, n.cut) || !tree.Equal(anyMap(r.Settings), anyMap(n.decl.Settings)) ||
 		known && (n.builtAnew() || !sameBut(n.decl.Options.IgnoreChanges, r.Props, n.job.Props) || len(state.StillNamed(r.Former, n.decl.Options.RenamedFrom)) != len(r.Former))
 }

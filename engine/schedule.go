@@ -23,6 +23,7 @@ type task struct {
 	// collecting: it takes away what a declared node has left behind.
 	collecting bool
 	do         func(t *task) (waiting bool, err error)
+	sched      *schedule // that runs it
 
 	waits  int
 	after  []*edge // what waits for this
@@ -195,7 +196,7 @@ func (s *schedule) pop() *task {
 }
 
 func (s *schedule) start(t *task) {
-	t.state = running
+	t.state, t.sched = running, s
 	s.running++
 	go func() {
 		waiting, err := t.do(t)

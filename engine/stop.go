@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
@@ -20,9 +21,18 @@ const (
 // asked is how often a run asks the store whether somebody wants it to stop: every wait ends within this time of it.
 const asked = 500 * time.Millisecond
 
+// stops knows whether a run is to stop, and who asked for it.
+type stops struct {
+	interrupt <-chan struct{}
+	journal   *statestore.Journal
+	// told is called when somebody asked through the store.
+	told      func()
+	stoppedBy atomic.Pointer[string] // who asked the run to stop first
+}
+
 // stopping reports that nothing new may be started.
-func (r *run) stopping() bool {
-	return isClosed(r.o.Interrupt) || isClosed(r.journal.Cancelled()) || errors.Is(r.journal.Held(), statestore.ErrFenced)
+func (s *stops) stopping() bool {
+	return isClosed(s.interrupt) || isClosed(s.journal.Cancelled()) || errors.Is(s.journal.Held(), statestore.ErrFenced)
 }
 
 func isClosed(c <-chan struct{}) bool {
@@ -36,13 +46,13 @@ func isClosed(c <-chan struct{}) bool {
 
 // interruptible returns a context whose waits end when the run is asked to stop or loses its lease, and a function that ends
 // the watch for that.
-func (r *run) interruptible(ctx context.Context) (context.Context, func()) {
+func (s *stops) interruptible(ctx context.Context) (context.Context, func()) {
 	stop, lost := make(chan struct{}), make(chan struct{})
 	watched, end := context.WithCancel(context.WithoutCancel(ctx))
 	var watches sync.WaitGroup
 	watches.Go(func() {
 		for reconcile.Wait(watched, asked, nil) == nil {
-			if errors.Is(r.journal.Confirm(watched), statestore.ErrFenced) {
+			if errors.Is(s.journal.Confirm(watched), statestore.ErrFenced) {
 				close(lost)
 				return
 			}
@@ -50,11 +60,11 @@ func (r *run) interruptible(ctx context.Context) (context.Context, func()) {
 	})
 	watches.Go(func() {
 		select {
-		case <-r.o.Interrupt:
-			r.stoppedBy.CompareAndSwap(nil, new(BySignal))
-		case <-r.journal.Cancelled():
-			r.stoppedBy.CompareAndSwap(nil, new(ByCancel))
-			r.sayCancelled()
+		case <-s.interrupt:
+			s.stoppedBy.CompareAndSwap(nil, new(BySignal))
+		case <-s.journal.Cancelled():
+			s.stoppedBy.CompareAndSwap(nil, new(ByCancel))
+			s.told()
 		case <-lost:
 		case <-watched.Done():
 			return
@@ -65,13 +75,13 @@ func (r *run) interruptible(ctx context.Context) (context.Context, func()) {
 }
 
 // interruptedBy says who asked the run to stop first, "" when nobody did.
-func (r *run) interruptedBy() string {
-	switch by := r.stoppedBy.Load(); {
+func (s *stops) interruptedBy() string {
+	switch by := s.stoppedBy.Load(); {
 	case by != nil:
 		return *by
-	case isClosed(r.o.Interrupt):
+	case isClosed(s.interrupt):
 		return BySignal
-	case isClosed(r.journal.Cancelled()):
+	case isClosed(s.journal.Cancelled()):
 		return ByCancel
 	}
 	return ""

@@ -12,33 +12,25 @@ import (
 // dirFact is the name of the stage-wide fact that says where the stack lies.
 const dirFact = "dir"
 
-// introduce adds to the first change of a run what it tells of the whole stage: the key that seals it, the saved plan
-// that is applied, and where its program
-// lies, so that relative paths mean the same when the program is gone.
-func (r *run) introduce(change *statestore.Change) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.keyed {
-		return
-	}
-	r.keyed, change.KeyID = true, r.e.Key.ID()
+// introduction returns what the first change of a run tells of the whole stage beside the key that seals it: the saved plan that
+// is applied, and where the program lies, so that relative paths mean the same when the program is gone.
+func (r *run) introduction() map[string][]byte {
+	meta := map[string][]byte{}
 	if r.document != "" {
-		change.Meta = map[string][]byte{applyingFact: r.e.sealApplying(r.w.stage, applying{plan: r.document, run: r.id})}
+		meta[applyingFact] = r.e.sealApplying(r.w.stage, applying{plan: r.document, run: r.id})
 	}
 	if r.w.destroy || r.e.Root == "" || r.w.graph.Dir == "" {
-		return
+		return meta
 	}
 	rel, err := filepath.Rel(r.e.Root, r.w.graph.Dir)
 	if err != nil {
-		return // on another drive: nothing that would mean the same elsewhere
+		return meta // on another drive: nothing that would mean the same elsewhere
 	}
 	rel = filepath.ToSlash(rel)
 	if known, err := r.e.openDir(r.w.snap); err != nil || known != rel {
-		if change.Meta == nil {
-			change.Meta = map[string][]byte{}
-		}
-		change.Meta[dirFact] = r.e.Key.Seal(tree.Canonical(rel), state.Binding(r.w.stage, "\x00"+dirFact))
+		meta[dirFact] = r.e.Key.Seal(tree.Canonical(rel), state.Binding(r.w.stage, "\x00"+dirFact))
 	}
+	return meta
 }
 
 // openDir is where a stack lies as seen from the project's directory, "" when that is not on record.
