@@ -70,7 +70,7 @@ type run struct {
 	*report
 	*agreement
 	*stops
-	*ledger
+	*maker
 	cancelled sync.Once // it was said that somebody asked the run to stop
 }
 
@@ -97,9 +97,7 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 		return nil, errors.Join(err, journal.Finish(context.WithoutCancel(ctx), statestore.Cancelled, nil))
 	}
 	ctx = reconcile.WithGate(ctx, r.w.gate)
-	r.ledger = &ledger{
-		journal: journal, stage: r.w.stage, key: r.e.Key, owners: r.w.owners, index: r.w.index, first: r.introduction(),
-	}
+	r.maker = r.newMaker()
 	r.emit(Event{Type: EventRun, Status: StatusRunning, Action: Action(r.o.Command)})
 	r.remember(ctx)
 	if r.w.edit != nil {
@@ -115,6 +113,19 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 		r.collect(ctx)
 	}
 	return r.finish(context.WithoutCancel(ctx), statestore.Change{})
+}
+
+// newMaker is what works on the plan that the run was left with.
+func (r *run) newMaker() *maker {
+	w := r.w
+	return &maker{
+		deleter: &deleter{
+			jobs: w.jobs, agreement: r.agreement, report: r.report,
+			ledger:   &ledger{journal: r.journal, stage: w.stage, key: r.e.Key, owners: w.owners, index: w.index, first: r.introduction()},
+			takeOver: w.o.TakeOver, mayDelete: w.guards().mayDelete, keeps: w.keeps, condemnedBefore: w.condemnedBefore,
+		},
+		builder: w.builder(), slots: w.slots, mayTake: w.mayTake, inDev: w.o.Dev != nil, findsOwn: w.findsOwn(),
+	}
 }
 
 // remember lets this machine remember the store before anything carries an owner tag with it.

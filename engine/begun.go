@@ -160,24 +160,24 @@ func noteTraced(e *state.Entry, g *state.Generation, look reconcile.Look) {
 }
 
 // traceBegun looks for what an interrupted run began with other values than those that its node declares now.
-func (r *run) traceBegun(ctx context.Context, n *node, rec *state.Entry) error {
+func (m *maker) traceBegun(ctx context.Context, n *node, rec *state.Entry) error {
 	g := rec.Candidate()
-	if same, err := r.w.declaresBegun(ctx, n, g, true); same || err != nil {
+	if same, err := m.declaresBegun(ctx, n, g, true); same || err != nil {
 		return err
 	}
-	look, err := r.w.trace(ctx, n, g, r.seen)
+	look, err := m.trace(ctx, n, g, m.seen)
 	if err != nil {
 		return err
 	}
-	if look.Absent && r.w.leavesMore(g) {
-		if err := r.deleteGeneration(ctx, n, g); err != nil {
+	if look.Absent && m.leavesMore(g) {
+		if err := m.deleteGeneration(ctx, n, g); err != nil {
 			return err
 		}
 	}
 	if noteTraced(rec, g, look); look.Absent {
 		return nil
 	}
-	return r.commit(ctx, n, rec.Clone())
+	return m.commit(ctx, n, rec.Clone())
 }
 
 // isTraced reports an entry with a begun creation whose object this plan found. Its identity is made durable before the object

@@ -194,53 +194,53 @@ func (w *work) oneOwner() {
 
 // permit decides whether what a look shows may be taken and changed: it is ours, or the plan says that it is taken over,
 // and the plan announces every change that it calls for.
-func (r *run) permit(n *node, job *reconcile.Job, g *state.Generation, look reconcile.Look) error {
+func (m *maker) permit(n *node, job *reconcile.Job, g *state.Generation, look reconcile.Look) error {
 	if n.spec.Recorded {
 		if len(look.Steps) == 0 {
 			return nil
 		}
-		return r.permitRun(n, job)
+		return m.permitRun(n, job)
 	}
 	found := g.Identity == "" && g.Intent == nil
-	answer := adopt.Judge(r.w.evidence(n, job, look, g))
-	if answer.Verdict != adopt.Ours && !r.adopts(n, look, answer, found) {
+	answer := adopt.Judge(m.evidence(n, job, look, g))
+	if answer.Verdict != adopt.Ours && !m.adopts(n, look, answer, found) {
 		return reconcile.WithHint(ownerError(n.spec.Type, look, answer), "take it over with --adopt, or give the resource another name")
 	}
-	if err := r.claim(n, g, look, answer, found); err != nil {
+	if err := m.claim(n, g, look, answer, found); err != nil {
 		return err
 	}
-	return r.permitSteps(n, g, look)
+	return m.permitSteps(n, g, look)
 }
 
 // claim enters an object as this address's own, where the plan announces that.
-func (r *run) claim(n *node, g *state.Generation, look reconcile.Look, answer adopt.Answer, found bool) error {
+func (m *maker) claim(n *node, g *state.Generation, look reconcile.Look, answer adopt.Answer, found bool) error {
 	if !found && (n.plan.Action != Adopt || answer.Verdict == adopt.Ours) {
 		return nil
 	}
-	if err := r.permits(n, r.proposed(n, plan.Take, g, look)); err != nil {
+	if err := m.permits(n, m.proposed(n, plan.Take, g, look)); err != nil {
 		return err
 	}
-	if by := r.w.owners.Claim(state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: look.Identity}, n.addr); by != "" {
+	if by := m.jobs.owners.Claim(state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: look.Identity}, n.addr); by != "" {
 		return &adopt.OwnerError{Kind: n.spec.Type, Identity: look.Identity, Verdict: adopt.Foreign, Holder: by}
 	}
 	g.Identity = look.Identity
 	if n.plan.Action == Create && n.unsought {
-		r.came(n, answer, look)
+		m.came(n, answer, look)
 	}
 	return nil
 }
 
 // adopts reports whether somebody else's thing may be taken over: the one that the plan showed, as it was then, or
 // one that no plan could look for.
-func (r *run) adopts(n *node, look reconcile.Look, answer adopt.Answer, found bool) bool {
+func (m *maker) adopts(n *node, look reconcile.Look, answer adopt.Answer, found bool) bool {
 	if n.plan.Action == Adopt {
 		return look.Identity == n.look.Identity && look.Owner == n.look.Owner && answer.Holder == ""
 	}
-	return n.plan.Action == Create && n.unsought && found && r.w.mayTake(n, answer)
+	return n.plan.Action == Create && n.unsought && found && m.mayTake(n, answer)
 }
 
 // came accounts for a thing that the plan could not look for, since what it goes by was not known yet.
-func (r *run) came(n *node, answer adopt.Answer, look reconcile.Look) {
+func (m *maker) came(n *node, answer adopt.Answer, look reconcile.Look) {
 	n.plan.Action = Recover
 	if answer.Verdict != adopt.Ours {
 		n.plan.Action = Adopt
@@ -249,7 +249,7 @@ func (r *run) came(n *node, answer adopt.Answer, look reconcile.Look) {
 	if answer.OtherStore {
 		note += ", marked by another store of this stage"
 	}
-	r.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Action: n.plan.Action, Note: note})
+	m.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Action: n.plan.Action, Note: note})
 }
 
 // ours keeps of several finds those that are ours, if there are any: what is somebody else's is nothing to condemn.

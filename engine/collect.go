@@ -135,23 +135,23 @@ func (r *run) untie(ctx context.Context, n *node, drops map[string]*task) *task 
 
 // emptied empties them with what is on record, and touches nothing else of the object: it may differ in what only a build or
 // a replacement could change, and it is about to be deleted.
-func (r *run) emptied(ctx context.Context, n *node) error {
+func (d *deleter) emptied(ctx context.Context, n *node) error {
 	rec := n.rec.Clone()
 	g := rec.Live()
 	if g == nil || n.kind == nil {
 		return nil
 	}
-	a, err := r.w.cloud.At(ctx, n.addr, n.rec, g)
+	a, err := d.cloud.At(ctx, n.addr, n.rec, g)
 	if err != nil {
 		return err
 	}
-	job := r.w.recordedJob(n, a, g)
+	job := d.recordedJob(n, a, g)
 	job.Props, job.From = n.emptied(rec.Props, rec.Cut), anyMap(rec.Props).(map[string]any)
 	rec.Needs = slices.DeleteFunc(slices.Clone(rec.Needs), func(a string) bool { return rec.Cut[a] != nil })
 	out, err := n.kind.Settle(ctx, job, reconcile.Hooks{
 		Intend: func(context.Context) error { return errStopped },
 		Permit: func(look reconcile.Look) error {
-			answer := adopt.Judge(r.w.evidenceOf(n, n.kind.Spec(), job, look, g))
+			answer := adopt.Judge(d.evidenceOf(n, n.kind.Spec(), job, look, g))
 			if answer.Verdict != adopt.Ours {
 				return ownerError(g.Kind, look, answer)
 			}
@@ -165,10 +165,10 @@ func (r *run) emptied(ctx context.Context, n *node) error {
 		g.Attributes = out.Attrs
 	}
 	rec.Props, rec.Cut = job.Props, nil
-	if err := r.commit(ctx, n, rec); err != nil {
+	if err := d.commit(ctx, n, rec); err != nil {
 		return err
 	}
-	r.recount("", Update)
+	d.recount("", Update)
 	return nil
 }
 

@@ -14,26 +14,40 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
+// deleter deletes objects, each after it has read that the object is there, still ours, and announced to go.
+type deleter struct {
+	*jobs
+	*agreement
+	*ledger
+	*report
+	takeOver bool // objects may be deleted that another store has tagged
+	// mayDelete reports whether users' data may go with the object of a node, keeps whether a dev session must leave an object.
+	mayDelete func(*node) bool
+	keeps     func(*state.Generation) bool
+	// condemnedBefore reports a generation that was on its way out when the run began.
+	condemnedBefore func(address string, number uint64) bool
+}
+
 // drop deletes everything of a row that is no longer declared, the newest generation first.
-func (r *run) drop(ctx context.Context, n *node) error {
+func (d *deleter) drop(ctx context.Context, n *node) error {
 	rec := n.rec.Clone()
-	if err := r.condemn(ctx, n, rec); err != nil {
+	if err := d.condemn(ctx, n, rec); err != nil {
 		return err
 	}
-	return r.clear(ctx, n, rec)
+	return d.clear(ctx, n, rec)
 }
 
 // clear deletes all generations of a record and with the last one the row.
-func (r *run) clear(ctx context.Context, n *node, rec *state.Entry) error {
+func (d *deleter) clear(ctx context.Context, n *node, rec *state.Entry) error {
 	var errs []error
 	for _, g := range slices.Backward(slices.Clone(rec.Generations)) {
-		if err := r.deleteGeneration(ctx, n, g); err != nil {
+		if err := d.deleteGeneration(ctx, n, g); err != nil {
 			errs = append(errs, err)
 			continue // it stops none of the others
 		}
 		rec = rec.Clone()
 		rec.Generations = slices.DeleteFunc(rec.Generations, func(x *state.Generation) bool { return x.Number == g.Number })
-		if err := r.commitLess(ctx, n, rec); err != nil {
+		if err := d.commitLess(ctx, n, rec); err != nil {
 			return errors.Join(append(errs, err)...)
 		}
 	}
@@ -41,16 +55,16 @@ func (r *run) clear(ctx context.Context, n *node, rec *state.Entry) error {
 }
 
 // commitLess records that something of a row is gone.
-func (r *run) commitLess(ctx context.Context, n *node, rec *state.Entry) error {
+func (d *deleter) commitLess(ctx context.Context, n *node, rec *state.Entry) error {
 	if t := n.task; t.passes() && t.drop && len(rec.Generations) == 0 {
-		return r.commitAhead(ctx, t, rec)
+		return d.commitAhead(ctx, t, rec)
 	}
-	return r.commit(ctx, n, rec)
+	return d.commit(ctx, n, rec)
 }
 
 // condemn makes it durable that the things of a row are on their way out, so that a run which is cut short and
 // finds the address declared again makes a new thing instead of waiting for a dying one.
-func (r *run) condemn(ctx context.Context, n *node, rec *state.Entry) error {
+func (d *deleter) condemn(ctx context.Context, n *node, rec *state.Entry) error {
 	changed := false
 	for _, g := range rec.Generations {
 		changed = changed || g.State != statestore.Condemned && !g.StateOnly
@@ -59,21 +73,21 @@ func (r *run) condemn(ctx context.Context, n *node, rec *state.Entry) error {
 	if !changed {
 		return nil
 	}
-	return r.commit(ctx, n, rec)
+	return d.commit(ctx, n, rec)
 }
 
 // dropCondemned deletes the generations that a declared row has left behind. One that cannot be deleted stops
 // none of the others.
-func (r *run) dropCondemned(ctx context.Context, n *node) error {
+func (d *deleter) dropCondemned(ctx context.Context, n *node) error {
 	var errs []error
-	for _, g := range r.w.collectable(n.rec) {
-		if err := r.deleteGeneration(ctx, n, g); err != nil {
+	for _, g := range slices.DeleteFunc(n.rec.Condemned(), d.keeps) {
+		if err := d.deleteGeneration(ctx, n, g); err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		rec := n.rec.Clone()
 		rec.Generations = slices.DeleteFunc(rec.Generations, func(x *state.Generation) bool { return x.Number == g.Number })
-		if err := r.commit(ctx, n, rec); err != nil {
+		if err := d.commit(ctx, n, rec); err != nil {
 			return err
 		}
 	}
@@ -97,9 +111,9 @@ func (n *node) nameHeld(rec *state.Entry) []*state.Generation {
 
 // dropFirst deletes what must be gone before the new thing is made. The intent for the new one takes its place
 // in the same commit, so that the row stays and nothing that needs it dangles.
-func (r *run) dropFirst(ctx context.Context, n *node) (bool, error) {
-	rec := r.recordOf(n)
-	r.carry(n, rec)
+func (m *maker) dropFirst(ctx context.Context, n *node) (bool, error) {
+	rec := m.recordOf(n)
+	m.carry(n, rec)
 	number := rec.NextNumber()
 	old := n.nameHeld(rec)
 	if g := rec.ByNumber(n.plan.Generation); g != nil && n.plan.Action == Replace && !slices.Contains(old, g) {
@@ -109,7 +123,7 @@ func (r *run) dropFirst(ctx context.Context, n *node) (bool, error) {
 		return false, nil
 	}
 	for _, g := range old {
-		if err := r.deleteGeneration(ctx, n, g); err != nil {
+		if err := m.deleteGeneration(ctx, n, g); err != nil {
 			return false, err
 		}
 		rec.Drop(g)
@@ -117,7 +131,7 @@ func (r *run) dropFirst(ctx context.Context, n *node) (bool, error) {
 	g := rec.Candidate()
 	if g == nil {
 		var err error
-		if g, err = r.fresh(n, rec, number); err != nil {
+		if g, err = m.fresh(n, rec, number); err != nil {
 			return false, err
 		}
 		if g.Written = time.Now(); !g.StateOnly {
@@ -129,59 +143,59 @@ func (r *run) dropFirst(ctx context.Context, n *node) (bool, error) {
 			rec.Props = withValue(rec.Props, p, v)
 		}
 	}
-	return false, r.commit(ctx, n, rec)
+	return false, m.commit(ctx, n, rec)
 }
 
 // deletes reports that what an address stands for was deleted, by this run or by one before it.
-func (r *run) deletes(addr string) bool {
-	n := r.w.nodes[addr]
-	return n == nil || n.decl == nil && n.plan != nil && n.plan.Action == Delete && r.ok(n)
+func (d *deleter) deletes(addr string) bool {
+	n := d.nodes[addr]
+	return n == nil || n.decl == nil && n.plan != nil && n.plan.Action == Delete && d.ok(n)
 }
 
 // deleteGeneration deletes one object after it has read that the object is there and still ours. An object that was replaced
 // and is retained is released instead.
-func (r *run) deleteGeneration(ctx context.Context, n *node, g *state.Generation) error {
+func (d *deleter) deleteGeneration(ctx context.Context, n *node, g *state.Generation) error {
 	if g.Retain {
-		return r.release(ctx, n, g)
+		return d.release(ctx, n, g)
 	}
-	kind, err := r.w.cloud.KindOf(n.addr, g.Kind)
+	kind, err := d.cloud.KindOf(n.addr, g.Kind)
 	if err != nil {
 		return err
 	}
-	a, err := r.w.cloud.At(ctx, n.addr, n.rec, g)
+	a, err := d.cloud.At(ctx, n.addr, n.rec, g)
 	if err != nil {
 		return err
 	}
-	job := r.w.recordedJob(n, a, g)
-	job.MayDelete = r.w.guards().mayDelete(n)
-	if r.w.neverBegan(g) {
+	job := d.recordedJob(n, a, g)
+	job.MayDelete = d.mayDelete(n)
+	if d.neverBegan(g) {
 		return nil
 	}
-	if with := n.rec.Options.DeletedWith; with != "" && kind.Spec().Recorded && r.deletes(with) {
+	if with := n.rec.Options.DeletedWith; with != "" && kind.Spec().Recorded && d.deletes(with) {
 		return nil // it has no object of its own, and what it did goes with the other
 	}
 	if !kind.Spec().Recorded {
-		gone, err := r.checkDelete(ctx, n, g, kind, job)
+		gone, err := d.checkDelete(ctx, n, g, kind, job)
 		if gone || err != nil {
 			return err
 		}
 	}
-	if err := r.permitDelete(n, g, kind.Spec()); err != nil {
+	if err := d.permitDelete(n, g, kind.Spec()); err != nil {
 		return err
 	}
-	if r.w.keeps(g) {
+	if d.keeps(g) {
 		return reconcile.WithHint(errKept, "athanor deploy deletes it")
 	}
 	return kind.Delete(ctx, job)
 }
 
 // checkDelete looks once more before a deletion. What carries another mark is never deleted.
-func (r *run) checkDelete(ctx context.Context, n *node, g *state.Generation, kind reconcile.Any, job *reconcile.Job) (gone bool, err error) {
-	look, err := r.seen(ctx, kind, job)
+func (d *deleter) checkDelete(ctx context.Context, n *node, g *state.Generation, kind reconcile.Any, job *reconcile.Job) (gone bool, err error) {
+	look, err := d.seen(ctx, kind, job)
 	if err != nil || look.Absent {
 		return look.Absent && !kind.Spec().Tidies, err
 	}
-	answer := adopt.Judge(r.w.evidenceOf(n, kind.Spec(), job, look, g))
+	answer := adopt.Judge(d.evidenceOf(n, kind.Spec(), job, look, g))
 	foreign := ownerError(g.Kind, look, answer)
 	hint := func(err error) error { return reconcile.WithHint(err, "`athanor state rm %s` forgets it here", n.addr) }
 	o := look.Owner
@@ -195,32 +209,32 @@ func (r *run) checkDelete(ctx context.Context, n *node, g *state.Generation, kin
 	case !o.IsZero() && o.Generation != g.Number && !n.rec.OnlyOwner(g, look.Identity):
 		foreign.Owner = o
 		return false, hint(foreign)
-	case answer.OtherStore && !r.w.o.TakeOver && !r.w.condemnedBefore(n.addr, g.Number):
+	case answer.OtherStore && !d.takeOver && !d.condemnedBefore(n.addr, g.Number):
 		return false, otherStore(g.Kind, look.Identity)
 	case look.Holds && !job.MayDelete:
 		return false, reconcile.WithHint(reconcile.ErrHoldsData, "--allow-delete %s if its data may go", n.addr)
 	}
-	x := r.proposed(n, plan.Remove, g, look)
+	x := d.proposed(n, plan.Remove, g, look)
 	x.Fresh = false // nothing of an older value is deleted or kept
 	job.Last, job.ID = look.Attrs, look.Identity
-	return false, r.permits(n, x)
+	return false, d.permits(n, x)
 }
 
 // permitDelete holds to the plan the deletion of what has no object.
-func (r *run) permitDelete(n *node, g *state.Generation, spec *reconcile.Spec) error {
-	switch x := r.proposed(n, plan.Write, g, reconcile.Look{}); {
+func (d *deleter) permitDelete(n *node, g *state.Generation, spec *reconcile.Spec) error {
+	switch x := d.proposed(n, plan.Write, g, reconcile.Look{}); {
 	case !spec.Recorded:
 		return nil
 	case acts(spec):
 		x.Verb = plan.Undo
-		return r.permits(n, x)
+		return d.permits(n, x)
 	default:
-		return r.permits(n, x)
+		return d.permits(n, x)
 	}
 }
 
 // seen looks until the answer is certain: absent within the visibility bound of the last write is no answer yet.
-func (r *run) seen(ctx context.Context, kind reconcile.Any, job *reconcile.Job) (reconcile.Look, error) {
+func (d *deleter) seen(ctx context.Context, kind reconcile.Any, job *reconcile.Job) (reconcile.Look, error) {
 	told := false
 	for pause := reconcile.Intervals(ctx, time.Second, 10*time.Second); ; {
 		look, err := observe.See(ctx, kind, job)
@@ -230,7 +244,7 @@ func (r *run) seen(ctx context.Context, kind reconcile.Any, job *reconcile.Job) 
 		why := &reconcile.HiddenError{Until: look.HiddenUntil}
 		if !told {
 			told = true
-			r.emit(Event{Type: EventProgress, Address: job.Address, Kind: kind.Spec().Type, Note: why.Error()})
+			d.emit(Event{Type: EventProgress, Address: job.Address, Kind: kind.Spec().Type, Note: why.Error()})
 		}
 		if err := reconcile.Wait(ctx, min(pause.NextBackOff(), time.Until(look.HiddenUntil)+time.Millisecond), why); err != nil {
 			return look, err
@@ -239,35 +253,35 @@ func (r *run) seen(ctx context.Context, kind reconcile.Any, job *reconcile.Job) 
 }
 
 // forget lets a row go without deleting its live thing. What was condemned before is deleted all the same.
-func (r *run) forget(ctx context.Context, n *node) error {
-	if err := r.permits(n, plan.Seen{Operation: plan.Operation{Verb: plan.Detach}}); err != nil {
+func (d *deleter) forget(ctx context.Context, n *node) error {
+	if err := d.permits(n, plan.Seen{Operation: plan.Operation{Verb: plan.Detach}}); err != nil {
 		return err
 	}
 	live := n.rec.Live()
 	rec := n.rec.Clone()
 	if live == nil {
 		rec.Generations = nil
-		return r.commit(ctx, n, rec)
+		return d.commit(ctx, n, rec)
 	}
-	if err := r.release(ctx, n, live); err != nil {
+	if err := d.release(ctx, n, live); err != nil {
 		return err
 	}
 	rec.Generations = slices.DeleteFunc(rec.Generations, func(g *state.Generation) bool { return g.Number == live.Number })
 	if len(rec.Generations) == 0 {
-		return r.commit(ctx, n, rec)
+		return d.commit(ctx, n, rec)
 	}
-	if err := r.condemn(ctx, n, rec); err != nil {
+	if err := d.condemn(ctx, n, rec); err != nil {
 		return err
 	}
-	return r.clear(ctx, n, rec)
+	return d.clear(ctx, n, rec)
 }
 
 // release marks a thing as retained, where it can carry a mark and is ours, and changes nothing else of it.
-func (r *run) release(ctx context.Context, n *node, g *state.Generation) error {
-	mark := r.w.mark(n.addr, g.Number)
+func (d *deleter) release(ctx context.Context, n *node, g *state.Generation) error {
+	mark := d.mark(n.addr, g.Number)
 	mark.Retained = true
-	if err := r.permits(n, r.proposed(n, plan.Release, g, reconcile.Look{})); err != nil {
+	if err := d.permits(n, d.proposed(n, plan.Release, g, reconcile.Look{})); err != nil {
 		return err
 	}
-	return r.w.remark(ctx, n, g, mark)
+	return d.remark(ctx, n, g, mark)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -16,48 +17,59 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
+// maker makes what is declared: it creates, changes, replaces and takes over.
+type maker struct {
+	*deleter
+	builder *builder
+	slots   *state.Slots
+	// mayTake reports whether an object that is not ours may be taken over without being named.
+	mayTake func(*node, adopt.Answer) bool
+	// inDev: it is for a dev session. findsOwn: what is found without an entry counts as made by one.
+	inDev, findsOwn bool
+}
+
 // make does what the plan says of a declared node. It reports whether somebody else must act before it is ready.
-func (r *run) make(ctx context.Context, n *node) (bool, error) {
-	if err := r.buildLate(ctx, n); err != nil {
+func (m *maker) make(ctx context.Context, n *node) (bool, error) {
+	if err := m.buildLate(ctx, n); err != nil {
 		return false, err
 	}
 	switch n.plan.Action {
 	case Create:
-		return r.makeNew(ctx, n)
+		return m.makeNew(ctx, n)
 	case Replace:
 		if n.plan.DeleteFirst || !n.plan.May {
-			return r.makeNew(ctx, n)
+			return m.makeNew(ctx, n)
 		}
-		waiting, err := r.makeLive(ctx, n)
+		waiting, err := m.makeLive(ctx, n)
 		if errors.Is(err, reconcile.ErrReplace) {
-			return r.makeNew(ctx, n)
+			return m.makeNew(ctx, n)
 		}
 		return waiting, err
 	case Recover, Update:
 		if n.spec.Recorded && n.rec == nil {
-			return r.makeNew(ctx, n)
+			return m.makeNew(ctx, n)
 		}
-		return r.makeLive(ctx, n)
+		return m.makeLive(ctx, n)
 	default:
-		return r.makeLive(ctx, n)
+		return m.makeLive(ctx, n)
 	}
 }
 
 // buildLate prepares what had to wait for values.
-func (r *run) buildLate(ctx context.Context, n *node) error {
+func (m *maker) buildLate(ctx context.Context, n *node) error {
 	if !n.spec.Prepares || len(n.uses) == 0 && n.files == filesKnown {
 		return nil
 	}
-	resolved, err := r.w.resolve(ctx, n.props)
+	resolved, err := m.resolve(ctx, n.props)
 	if err != nil {
 		return err
 	}
 	declared, _ := resolved.Tree.(map[string]any)
-	job := &reconcile.Job{Address: n.addr, Props: declared, Dir: r.w.graph.Dir}
-	if err := r.w.builder().prepareOne(ctx, n, job); err != nil {
+	job := &reconcile.Job{Address: n.addr, Props: declared, Dir: m.dir}
+	if err := m.builder.prepareOne(ctx, n, job); err != nil {
 		return fmt.Errorf("prepare: %w", err)
 	}
-	if name := changedAsset(n.plan.Assets, job.Assets); name != "" && r.w.o.Dev == nil {
+	if name := changedAsset(n.plan.Assets, job.Assets); name != "" && !m.inDev {
 		return reconcile.WithHint(fmt.Errorf("%w: the files of %s are other ones", plan.ErrChanged, name), "plan again")
 	}
 	n.assets, n.files = job.Assets, filesKnown
@@ -65,28 +77,28 @@ func (r *run) buildLate(ctx context.Context, n *node) error {
 }
 
 // makeLive settles the thing that is there: an update, an adoption, a recovery, a new mark after a move.
-func (r *run) makeLive(ctx context.Context, n *node) (bool, error) {
-	rec := r.recordOf(n)
+func (m *maker) makeLive(ctx context.Context, n *node) (bool, error) {
+	rec := m.recordOf(n)
 	g := rec.Live()
 	if g == nil {
 		g = rec.Candidate()
 	}
 	if g == nil {
-		g = r.taken(n, rec)
+		g = m.taken(n, rec)
 	}
-	job, err := r.w.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot, final: true})
+	job, err := m.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot, final: true})
 	if err != nil {
 		return false, err
 	}
 	if g.Identity == "" || job.ID == "" {
 		job.ID = n.look.Identity
 	}
-	return r.settleJob(ctx, n, rec, g, job)
+	return m.settleJob(ctx, n, rec, g, job)
 }
 
 // settleJob makes the thing of a generation match, and records that it does.
-func (r *run) settleJob(ctx context.Context, n *node, rec *state.Entry, g *state.Generation, job *reconcile.Job) (bool, error) {
-	hooks := r.hooks(n, job, rec, g)
+func (m *maker) settleJob(ctx context.Context, n *node, rec *state.Entry, g *state.Generation, job *reconcile.Job) (bool, error) {
+	hooks := m.hooks(n, job, rec, g)
 	out, err := n.kind.Settle(ctx, job, hooks)
 	n.changed = append(n.changed, out.Changed...)
 	if err != nil {
@@ -95,18 +107,18 @@ func (r *run) settleJob(ctx context.Context, n *node, rec *state.Entry, g *state
 				err = errors.Join(err, lost)
 			}
 		}
-		return false, r.unannounced(n, err)
+		return false, m.unannounced(n, err)
 	}
-	return r.done(ctx, n, rec, g, job, out)
+	return m.done(ctx, n, rec, g, job, out)
 }
 
 // taken is the live generation of a thing that is taken over.
-func (r *run) taken(n *node, rec *state.Entry) *state.Generation {
+func (m *maker) taken(n *node, rec *state.Entry) *state.Generation {
 	g := &state.Generation{
 		Number: rec.NumberFor(n.look.Owner.Generation), State: statestore.Live, Slot: n.slot, Kind: n.spec.Type, Location: n.access.Place,
 		Identity: n.look.Identity, Attributes: n.look.Attrs, StateOnly: n.spec.Recorded,
 	}
-	g.Dev = n.plan.Action == Recover && r.w.findsOwn()
+	g.Dev = n.plan.Action == Recover && m.findsOwn
 	if n.plan.Action == Adopt {
 		g.Number = rec.NextNumber()
 	}
@@ -118,44 +130,44 @@ func (r *run) taken(n *node, rec *state.Entry) *state.Generation {
 }
 
 // makeNew makes a thing beside whatever is there: a first one, or the next generation.
-func (r *run) makeNew(ctx context.Context, n *node) (bool, error) {
-	rec := r.recordOf(n)
-	r.carry(n, rec)
-	g, err := r.begun(ctx, n, rec)
+func (m *maker) makeNew(ctx context.Context, n *node) (bool, error) {
+	rec := m.recordOf(n)
+	m.carry(n, rec)
+	g, err := m.begun(ctx, n, rec)
 	if err != nil {
 		return false, err
 	}
 	again := g.Identity != "" || n.plan.Action == Replace && g.Intent != nil
 	for {
-		waiting, err := r.settleNew(ctx, n, rec, g)
+		waiting, err := m.settleNew(ctx, n, rec, g)
 		if !unusable(err, again) {
 			return waiting, err
 		}
 		number := rec.NextNumber() // reads may still show the one that is discarded, by its number
-		if err := r.discard(ctx, n, rec, g); err != nil {
+		if err := m.discard(ctx, n, rec, g); err != nil {
 			return false, err
 		}
-		if g, err = r.fresh(n, rec, number); err != nil {
+		if g, err = m.fresh(n, rec, number); err != nil {
 			return false, err
 		}
 		again = false
 	}
 }
 
-func (r *run) settleNew(ctx context.Context, n *node, rec *state.Entry, g *state.Generation) (bool, error) {
-	job, err := r.w.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot, final: true})
+func (m *maker) settleNew(ctx context.Context, n *node, rec *state.Entry, g *state.Generation) (bool, error) {
+	job, err := m.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot, final: true})
 	if err != nil {
 		return false, err
 	}
 	g.Name, g.NameGiven = job.Name, job.Named
-	r.contract(n).begun = g.Number
+	m.contract(n).begun = g.Number
 	job.Had = nil
 	job.ReplaceOn = nil // a new thing has nothing that could have changed
-	return r.settleJob(ctx, n, rec, g, job)
+	return m.settleJob(ctx, n, rec, g, job)
 }
 
 // begun is the generation that is to be made: one that an interrupted run began, or a further one.
-func (r *run) begun(ctx context.Context, n *node, rec *state.Entry) (made *state.Generation, err error) {
+func (m *maker) begun(ctx context.Context, n *node, rec *state.Entry) (made *state.Generation, err error) {
 	number := rec.NextNumber()
 	if gone := rec.Live(); gone != nil && n.plan.Action == Create {
 		if n.look.NotYet {
@@ -168,7 +180,7 @@ func (r *run) begun(ctx context.Context, n *node, rec *state.Entry) (made *state
 			}
 		}()
 	}
-	if err := r.traceBegun(ctx, n, rec); err != nil {
+	if err := m.traceBegun(ctx, n, rec); err != nil {
 		return nil, err
 	}
 	if g := rec.Candidate(); g != nil {
@@ -176,25 +188,25 @@ func (r *run) begun(ctx context.Context, n *node, rec *state.Entry) (made *state
 		if g.Kind == n.spec.Type && g.Location == n.access.Place && !unwanted {
 			return g, nil
 		}
-		if err := r.discard(ctx, n, rec, g); err != nil {
+		if err := m.discard(ctx, n, rec, g); err != nil {
 			return nil, err
 		}
 	}
-	if err := r.makeRoom(ctx, n, rec); err != nil {
+	if err := m.makeRoom(ctx, n, rec); err != nil {
 		return nil, err
 	}
-	return r.fresh(n, rec, number)
+	return m.fresh(n, rec, number)
 }
 
 // fresh is a generation that nothing was made of yet.
-func (r *run) fresh(n *node, rec *state.Entry, number uint64) (*state.Generation, error) {
-	slot, err := r.w.slots.Take(rec, n.spec.Type)
+func (m *maker) fresh(n *node, rec *state.Entry, number uint64) (*state.Generation, error) {
+	slot, err := m.slots.Take(rec, n.spec.Type)
 	if err != nil {
 		return nil, err
 	}
 	g := &state.Generation{
 		Number: number, State: statestore.Candidate, Slot: slot, Kind: n.spec.Type, Location: n.access.Place, Nonce: rand.Text(),
-		StateOnly: n.spec.Recorded, Dev: r.w.o.Dev != nil,
+		StateOnly: n.spec.Recorded, Dev: m.inDev,
 	}
 	rec.Generations = append(rec.Generations, g)
 	return g, nil
@@ -202,7 +214,7 @@ func (r *run) fresh(n *node, rec *state.Entry, number uint64) (*state.Generation
 
 // carry keeps for a new thing what the program does not want compared: ignored paths hold the values of
 // the thing that is replaced, or those that an interrupted run had taken from it.
-func (r *run) carry(n *node, rec *state.Entry) {
+func (m *maker) carry(n *node, rec *state.Entry) {
 	ignored := n.decl.Options.IgnoreChanges
 	if len(ignored) == 0 || n.carried != nil {
 		return
@@ -237,7 +249,7 @@ func (r *run) carry(n *node, rec *state.Entry) {
 
 // recordOf is a copy of the node's record to work on, with the declaration of now. What is there keeps the
 // settings that it was made with.
-func (r *run) recordOf(n *node) *state.Entry {
+func (m *maker) recordOf(n *node) *state.Entry {
 	rec := &state.Entry{Address: n.addr, Birth: n.addr}
 	if n.rec != nil {
 		rec = n.rec.Clone()
@@ -255,13 +267,13 @@ func (r *run) recordOf(n *node) *state.Entry {
 			}
 		}
 	}
-	rec.Options, rec.Settings, rec.Needs, rec.Cut = n.decl.Options, n.decl.Settings, r.needs(n), n.cut
+	rec.Options, rec.Settings, rec.Needs, rec.Cut = n.decl.Options, n.decl.Settings, m.needs(n), n.cut
 	rec.MayDeleteData, rec.MovingFrom = n.job != nil && n.job.Leave, ""
 	return rec
 }
 
 // unannounced turns a replacement that the plan did not announce into what the user can act on.
-func (r *run) unannounced(n *node, err error) error {
+func (m *maker) unannounced(n *node, err error) error {
 	if errors.Is(err, reconcile.ErrReplace) && n.plan.Action != Replace {
 		return reconcile.WithHint(fmt.Errorf("%w: %w", plan.ErrChanged, err), "plan again: it says what would be replaced")
 	}
@@ -269,32 +281,32 @@ func (r *run) unannounced(n *node, err error) error {
 }
 
 // done records that a thing is settled, and lets others use it.
-func (r *run) done(ctx context.Context, n *node, rec *state.Entry, g *state.Generation, job *reconcile.Job, out reconcile.Outcome) (bool, error) {
+func (m *maker) done(ctx context.Context, n *node, rec *state.Entry, g *state.Generation, job *reconcile.Job, out reconcile.Outcome) (bool, error) {
 	g.Identity, g.Attributes, g.WriteDigests, g.Written = out.Identity, out.Attrs, maps.Clone(out.Written), time.Now()
 	g.Name, g.NameGiven = job.Name, job.Named
 	rec.MakeLive(g)
 	keepSettled(rec, n, job)
 	rec.NeedsUnknown = false
-	rec.Needs = r.needs(n)
+	rec.Needs = m.needs(n)
 	for _, path := range job.Omit {
 		rec.Props, _ = tree.Without(rec.Props, path).(map[string]any)
 	}
-	n.condemnOthers(rec, r.w.findsOwn())
+	n.condemnOthers(rec, m.findsOwn)
 	n.plan.Waiting = out.Waiting
 	switch {
 	case n.task.passes():
-		r.publish(n, out.Attrs)
-		return false, r.commitAhead(ctx, n.task, rec)
+		m.publish(n, out.Attrs)
+		return false, m.commitAhead(ctx, n.task, rec)
 	case !n.releases():
-		if err := r.commit(ctx, n, rec); err != nil {
+		if err := m.commit(ctx, n, rec); err != nil {
 			return false, err
 		}
-		r.publish(n, out.Attrs)
+		m.publish(n, out.Attrs)
 		return out.Waiting != "", nil
 	}
-	r.publish(n, out.Attrs)
-	return false, r.commitBy(n, rec, func(change statestore.Change) error {
-		return r.journal.CommitWith(context.WithoutCancel(ctx), change, func() <-chan struct{} {
+	m.publish(n, out.Attrs)
+	return false, m.commitBy(n, rec, func(change statestore.Change) error {
+		return m.ledger.journal.CommitWith(context.WithoutCancel(ctx), change, func() <-chan struct{} {
 			c := newCompany()
 			n.task.sched.signals <- signal{t: n.task, settled: c}
 			return c.alone
@@ -336,8 +348,8 @@ func condemnFound(rec *state.Entry, f *found, dev bool) {
 }
 
 // born lets those go on that need no more than the identity.
-func (r *run) born(n *node, attrs map[string]any) {
-	r.publish(n, attrs)
+func (m *maker) born(n *node, attrs map[string]any) {
+	m.publish(n, attrs)
 	n.mu.Lock()
 	n.moving = map[string]bool{}
 	for name := range attrs {
@@ -353,10 +365,10 @@ func (r *run) born(n *node, attrs map[string]any) {
 }
 
 // publish makes attributes known to all.
-func (r *run) publish(n *node, attrs map[string]any) {
+func (m *maker) publish(n *node, attrs map[string]any) {
 	for _, p := range n.spec.SecretAttrs {
 		if v, ok := tree.Get(attrs, p); ok {
-			r.w.redact.Learn(v)
+			m.jobs.redact.Learn(v)
 		}
 	}
 	n.mu.Lock()

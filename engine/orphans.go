@@ -200,10 +200,10 @@ func (w *work) planBeside(ctx context.Context, rec *state.Entry, things []*obser
 }
 
 // dropBeside deletes things that no row knows. One that cannot be deleted stops none of the others.
-func (r *run) dropBeside(ctx context.Context, n *node) error {
+func (d *deleter) dropBeside(ctx context.Context, n *node) error {
 	var errs []error
 	for _, g := range n.rec.Generations {
-		errs = append(errs, r.deleteGeneration(ctx, n, g))
+		errs = append(errs, d.deleteGeneration(ctx, n, g))
 	}
 	return errors.Join(errs...)
 }

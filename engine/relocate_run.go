@@ -54,7 +54,7 @@ func (m *moving) records() []*state.Entry {
 // mark marks all things of a node with an address.
 func (r *run) mark(ctx context.Context, n *node, addr string) error {
 	for _, g := range n.rec.Generations {
-		if err := r.w.remark(ctx, n, g, r.w.mark(addr, g.Number)); err != nil {
+		if err := r.w.jobs.remark(ctx, n, g, r.w.mark(addr, g.Number)); err != nil {
 			return err
 		}
 	}

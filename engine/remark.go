@@ -12,16 +12,16 @@ import (
 
 // markJob looks at a thing for the sake of its mark: the job would write the mark and change nothing else. It is nil
 // where there is no mark to write: the kind carries none, nothing is known of the thing, or nothing of its props.
-func (w *work) markJob(ctx context.Context, n *node, g *state.Generation, mark reconcile.Mark) (*reconcile.Job, reconcile.Look, error) {
-	kind, ok := w.e.Catalog.Kind(g.Kind)
+func (j *jobs) markJob(ctx context.Context, n *node, g *state.Generation, mark reconcile.Mark) (*reconcile.Job, reconcile.Look, error) {
+	kind, ok := j.catalog.Kind(g.Kind)
 	if !ok || !kind.Spec().Marked || g.Identity == "" {
 		return nil, reconcile.Look{}, nil
 	}
-	a, err := w.cloud.At(ctx, n.addr, n.rec, g)
+	a, err := j.cloud.At(ctx, n.addr, n.rec, g)
 	if err != nil {
 		return nil, reconcile.Look{}, err
 	}
-	job := w.recordedJob(n, a, g)
+	job := j.recordedJob(n, a, g)
 	if job.Props, job.Mark = job.Had, mark; job.Props == nil {
 		return nil, reconcile.Look{}, nil
 	}
@@ -30,7 +30,7 @@ func (w *work) markJob(ctx context.Context, n *node, g *state.Generation, mark r
 		return job, look, err
 	}
 	// A job is for one set of props and what is ignored of them.
-	again := w.recordedJob(n, a, g)
+	again := j.recordedJob(n, a, g)
 	again.Props, again.Mark = again.Had, mark
 	for _, s := range look.Steps {
 		if !isMarkStep(s) {
@@ -41,13 +41,13 @@ func (w *work) markJob(ctx context.Context, n *node, g *state.Generation, mark r
 }
 
 // remark writes a mark on a thing, where it can carry one, is there and is ours, and changes nothing else of it.
-func (w *work) remark(ctx context.Context, n *node, g *state.Generation, mark reconcile.Mark) error {
-	job, look, err := w.markJob(ctx, n, g, mark)
+func (j *jobs) remark(ctx context.Context, n *node, g *state.Generation, mark reconcile.Mark) error {
+	job, look, err := j.markJob(ctx, n, g, mark)
 	if err != nil || job == nil || look.Absent {
 		return err
 	}
-	kind, _ := w.e.Catalog.Kind(g.Kind)
-	if adopt.Judge(w.evidenceOf(n, kind.Spec(), job, look, g)).Verdict != adopt.Ours {
+	kind, _ := j.catalog.Kind(g.Kind)
+	if adopt.Judge(j.evidenceOf(n, kind.Spec(), job, look, g)).Verdict != adopt.Ours {
 		return nil
 	}
 	_, err = kind.Settle(ctx, job, reconcile.Hooks{Intend: func(context.Context) error { return errStopped }})
