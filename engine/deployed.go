@@ -13,71 +13,82 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
+// restoring makes the program that was deployed last, of the state.
+type restoring struct {
+	*jobs
+	drift   *drift
+	graph   *Graph // is filled
+	records map[string]*state.Entry
+	damaged map[string]error
+	// last are the outputs that the last run wrote.
+	last func() (map[string]any, map[string]bool)
+}
+
 // restore makes the graph of a drift plan: what was deployed last. A resource that the program still declares as it
 // was deployed is taken from the program, so that it follows what it refers to; any other from its row.
-func (w *work) restore(ctx context.Context) {
-	w.nodes = map[string]*node{}
-	for _, addr := range slices.Sorted(maps.Keys(w.records)) {
-		w.remember(addr, w.records[addr])
+func (d *restoring) restore(ctx context.Context) {
+	d.nodes = map[string]*node{}
+	for _, addr := range slices.Sorted(maps.Keys(d.records)) {
+		d.remember(addr, d.records[addr])
 	}
-	declared, later := w.declarations()
-	for _, addr := range slices.Sorted(maps.Keys(w.nodes)) {
-		n := w.nodes[addr]
-		r, was := w.asDeployed(n), &deployed{literal: true, needs: n.rec.UncutNeeds()}
-		w.drift.of[addr] = was
-		if w.drift.program != nil {
-			w.sinceDeployed(ctx, n, was, declared[addr], later[addr], &r)
+	declared, later := d.declarations()
+	for _, addr := range slices.Sorted(maps.Keys(d.nodes)) {
+		n := d.nodes[addr]
+		r, was := d.asDeployed(n), &deployed{literal: true, needs: n.rec.UncutNeeds()}
+		d.drift.of[addr] = was
+		if d.drift.program != nil {
+			d.sinceDeployed(ctx, n, was, declared[addr], later[addr], &r)
 		}
 		if was.literal {
-			was.secret = w.secretPaths(n)
+			was.secret = d.secretPaths(n)
 		}
-		w.graph.Resources = append(w.graph.Resources, r)
+		d.graph.Resources = append(d.graph.Resources, r)
 	}
-	w.newSince(declared, later)
-	w.graph.Outputs = w.sameOutputs(ctx)
-	w.nodes = nil
+	d.newSince(declared, later)
+	d.graph.Outputs = d.sameOutputs(ctx)
+	d.nodes = nil
 }
 
 // remember makes a node of a row that can be compared.
-func (w *work) remember(addr string, rec *state.Entry) {
+func (d *restoring) remember(addr string, rec *state.Entry) {
 	g := rec.Live()
 	if c := rec.Candidate(); c != nil {
 		why := "its creation was interrupted"
 		if g != nil {
 			why = "its replacement was interrupted"
 		}
-		w.drift.left = append(w.drift.left, Left{Address: addr, Kind: c.Kind, Why: why})
+		d.drift.left = append(d.drift.left, Left{Address: addr, Kind: c.Kind, Why: why})
 		return
 	}
 	if g == nil {
 		return
 	}
 	if rec.MovingFrom != "" {
-		w.drift.left = append(w.drift.left, Left{Address: addr, Kind: g.Kind, Why: "its move from " + rec.MovingFrom + " was interrupted"})
+		d.drift.left = append(d.drift.left, Left{Address: addr, Kind: g.Kind, Why: "its move from " + rec.MovingFrom + " was interrupted"})
 		return
 	}
-	kind, err := w.cloud.KindOf(addr, g.Kind)
+	kind, err := d.cloud.KindOf(addr, g.Kind)
 	if err != nil {
-		w.drift.stuck = append(w.drift.stuck, Planned{
+		d.drift.stuck = append(d.drift.stuck, Planned{
 			Address: addr, Kind: g.Kind, Action: Blocked, Identity: g.Identity, Generation: g.Number, Place: g.Location,
 			Problem: err.Error(), Hint: strings.Join(reconcile.Hints(err), "; "), Confined: true,
 		})
 		return
 	}
-	w.nodes[addr] = &node{addr: addr, kind: kind, spec: w.spec(kind, g.Kind), rec: rec, attrs: g.Attributes}
+	d.nodes[addr] = &node{addr: addr, kind: kind, spec: d.spec(kind, g.Kind), rec: rec, attrs: g.Attributes}
 }
 
 // asDeployed is the declaration that a row remembers. Hooks that are functions of a program are there with it alone.
-func (w *work) asDeployed(n *node) graph.Resource {
+func (d *restoring) asDeployed(n *node) graph.Resource {
 	r := graph.Resource{Address: n.addr, Kind: n.spec.Type, Settings: n.rec.Settings, Props: n.rec.Props, Options: n.rec.Options}
-	gone := func(h graph.Hook) bool { return h.Func != "" && w.graph.Funcs.Hooks[h.Func] == nil }
+	gone := func(h graph.Hook) bool { return h.Func != "" && d.graph.Funcs.Hooks[h.Func] == nil }
 	r.Options.Before = slices.DeleteFunc(slices.Clone(r.Options.Before), gone)
 	r.Options.After = slices.DeleteFunc(slices.Clone(r.Options.After), gone)
 	return r
 }
 
 // secretPaths are those of a row's props that must stay masked. What they hold is learned.
-func (w *work) secretPaths(n *node) map[tree.Path]bool {
+func (d *restoring) secretPaths(n *node) map[tree.Path]bool {
 	if len(n.rec.SecretPaths) == 0 {
 		return nil
 	}
@@ -85,23 +96,23 @@ func (w *work) secretPaths(n *node) map[tree.Path]bool {
 	for _, p := range n.rec.SecretPaths {
 		if v, ok := tree.Get(n.rec.Props, p); ok {
 			paths[p] = true
-			w.redact.Learn(v)
+			d.redact.Learn(v)
 		}
 	}
 	return paths
 }
 
 // declarations are the program's resources by address, and those that say what a row is called now by its old address.
-func (w *work) declarations() (declared, later map[string]*graph.Resource) {
+func (d *restoring) declarations() (declared, later map[string]*graph.Resource) {
 	declared, later = map[string]*graph.Resource{}, map[string]*graph.Resource{}
-	if w.drift.program == nil {
+	if d.drift.program == nil {
 		return declared, later
 	}
-	for i := range w.drift.program.Resources {
-		r := &w.drift.program.Resources[i]
+	for i := range d.drift.program.Resources {
+		r := &d.drift.program.Resources[i]
 		declared[r.Address] = r
 		for _, old := range r.Options.RenamedFrom {
-			if w.nodes[r.Address] == nil {
+			if d.nodes[r.Address] == nil {
 				later[old] = r
 			}
 		}
@@ -110,7 +121,7 @@ func (w *work) declarations() (declared, later map[string]*graph.Resource) {
 }
 
 // sinceDeployed compares the program with a row: what is the same is taken from the program, what is not is left.
-func (w *work) sinceDeployed(ctx context.Context, n *node, was *deployed, now, renamed *graph.Resource, r *graph.Resource) {
+func (d *restoring) sinceDeployed(ctx context.Context, n *node, was *deployed, now, renamed *graph.Resource, r *graph.Resource) {
 	left := Left{Address: n.addr, Kind: n.spec.Type}
 	switch {
 	case now == nil && renamed != nil:
@@ -122,7 +133,7 @@ func (w *work) sinceDeployed(ctx context.Context, n *node, was *deployed, now, r
 	case !tree.Equal(anyMap(now.Settings), anyMap(n.rec.Settings)):
 		left.Why = "the program moves it to another place"
 	default:
-		c := w.changesOf(ctx, n, now)
+		c := d.changesOf(ctx, n, now)
 		if c.same {
 			was.literal, r.Props = false, now.Props
 		}
@@ -135,7 +146,7 @@ func (w *work) sinceDeployed(ctx context.Context, n *node, was *deployed, now, r
 		}
 		was.aside = slices.Clone(was.moved)
 	}
-	w.drift.left = append(w.drift.left, left)
+	d.drift.left = append(d.drift.left, left)
 }
 
 // changes are what a declaration changed since it was deployed.
@@ -147,15 +158,15 @@ type changes struct {
 
 // changesOf compares a declaration with the props on record, with the attributes on record in it. What cannot be known
 // here, such as a secret that is not at hand, counts as unchanged.
-func (w *work) changesOf(ctx context.Context, n *node, now *graph.Resource) changes {
+func (d *restoring) changesOf(ctx context.Context, n *node, now *graph.Resource) changes {
 	elsewhere := false // it refers to what was not deployed
 	resolved, err := token.Resolve(anyMap(now.Props), func(x token.Expr) (token.Value, error) {
-		if x.Op == token.OpRef && w.nodes[x.Ref.Address] == nil {
-			read := slices.ContainsFunc(w.drift.program.Reads, func(r graph.Read) bool { return r.Address == x.Ref.Address })
+		if x.Op == token.OpRef && d.nodes[x.Ref.Address] == nil {
+			read := slices.ContainsFunc(d.drift.program.Reads, func(r graph.Read) bool { return r.Address == x.Ref.Address })
 			elsewhere = elsewhere || !read
 			return token.Value{Unknown: true}, nil
 		}
-		v, err := w.lookup(ctx, x, nil)
+		v, err := d.lookup(ctx, x, nil)
 		if err != nil {
 			return token.Value{Unknown: true}, nil
 		}
@@ -172,7 +183,7 @@ func (w *work) changesOf(ctx context.Context, n *node, now *graph.Resource) chan
 			return
 		}
 		r := Reason{Path: p, Have: have, Want: want, Source: ByProgram, Unknown: within(resolved.Unknown, p)}
-		if w.everSecret(n, p) || within(resolved.Secret, p) || w.redact.Holds(have) || w.redact.Holds(want) {
+		if d.everSecret(n, p) || within(resolved.Secret, p) || d.redact.Holds(have) || d.redact.Holds(want) {
 			r.Secret, r.Have, r.Want = true, maskOf(have), maskOf(want)
 		}
 		c.reasons = append(c.reasons, r)
@@ -197,27 +208,27 @@ func differences(have, want map[string]any, differs func(p tree.Path, have, want
 }
 
 // newSince leaves what the program declares and no row knows.
-func (w *work) newSince(declared, later map[string]*graph.Resource) {
+func (d *restoring) newSince(declared, later map[string]*graph.Resource) {
 	renamed := map[string]bool{}
 	for old, r := range later {
-		renamed[r.Address] = renamed[r.Address] || w.nodes[old] != nil
+		renamed[r.Address] = renamed[r.Address] || d.nodes[old] != nil
 	}
 	for addr, r := range declared {
-		if w.records[addr].Live() == nil && w.records[addr].Candidate() == nil && !renamed[addr] && w.damaged[addr] == nil {
-			w.drift.left = append(w.drift.left, Left{Address: addr, Kind: r.Kind, Why: "the program declares it since"})
+		if d.records[addr].Live() == nil && d.records[addr].Candidate() == nil && !renamed[addr] && d.damaged[addr] == nil {
+			d.drift.left = append(d.drift.left, Left{Address: addr, Kind: r.Kind, Why: "the program declares it since"})
 		}
 	}
 }
 
 // sameOutputs are the program's outputs that come out as they did at the last deploy: they follow a repair.
-func (w *work) sameOutputs(ctx context.Context) map[string]any {
-	if w.drift.program == nil {
+func (d *restoring) sameOutputs(ctx context.Context) map[string]any {
+	if d.drift.program == nil {
 		return nil
 	}
-	old, _ := w.outputs().last()
+	old, _ := d.last()
 	same := map[string]any{}
-	for name, v := range w.drift.program.Outputs {
-		r, err := token.Resolve(v, func(x token.Expr) (token.Value, error) { return w.lookup(ctx, x, nil) })
+	for name, v := range d.drift.program.Outputs {
+		r, err := token.Resolve(v, func(x token.Expr) (token.Value, error) { return d.lookup(ctx, x, nil) })
 		if had, ok := old[name]; ok && err == nil && len(r.Unknown) == 0 && tree.Equal(r.Tree, had) {
 			same[name] = v
 		}

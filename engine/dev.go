@@ -36,21 +36,27 @@ var ErrDeployed = errors.New("it was deployed, and not made by dev")
 // errKept ends the deletion of what a dev session must leave.
 var errKept = errors.New("dev did not make it and does not delete it")
 
+// devRules say what a dev session may delete. Outside of one everything may be.
+type devRules struct {
+	session *Dev   // nil outside of one
+	name    string // of the stage
+}
+
 // keeps reports that a dev session must leave a thing: it did not make it.
-func (w *work) keeps(g *state.Generation) bool { return w.o.Dev != nil && g != nil && !g.Dev }
+func (d devRules) keeps(g *state.Generation) bool { return d.session != nil && g != nil && !g.Dev }
 
 // keepsRow is the same for anything of a row.
-func (w *work) keepsRow(rec *state.Entry) bool {
-	return rec != nil && slices.ContainsFunc(rec.Generations, w.keeps)
+func (d devRules) keepsRow(rec *state.Entry) bool {
+	return rec != nil && slices.ContainsFunc(rec.Generations, d.keeps)
 }
 
 // collectable are the condemned generations that this plan may delete.
-func (w *work) collectable(rec *state.Entry) []*state.Generation {
-	return slices.DeleteFunc(rec.Condemned(), w.keeps)
+func (d devRules) collectable(rec *state.Entry) []*state.Generation {
+	return slices.DeleteFunc(rec.Condemned(), d.keeps)
 }
 
 // findsOwn reports that what is found without a record is taken for made by dev.
-func (w *work) findsOwn() bool { return w.o.Dev != nil && strings.HasPrefix(w.stage.Name, LocalStage) }
+func (d devRules) findsOwn() bool { return d.session != nil && strings.HasPrefix(d.name, LocalStage) }
 
 // checkDev refuses a dev session a stage that it did not make.
 func (w *work) checkDev() error {

@@ -54,7 +54,7 @@ func (e *Engine) PlanDrift(ctx context.Context, stage statestore.Stage, g *Graph
 	}
 	w.fresh = false // what is not on record cannot drift: nothing is looked for
 	w.drift = d
-	w.restore(ctx)
+	(&restoring{jobs: w.jobs, drift: d, graph: was, records: w.records, damaged: w.damaged, last: w.outputs().last}).restore(ctx)
 	return w.makePlan(ctx)
 }
 

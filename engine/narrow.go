@@ -29,17 +29,31 @@ func (w *work) narrow(ctx context.Context) {
 			n.attrs = g.Attributes
 		}
 	}
-	w.widen(ctx, w.declared)
+	w.narrowing().widen(ctx, w.declared)
+}
+
+// narrowing selects what a narrow plan looks at.
+type narrowing struct {
+	*jobs
+	devRules
+	selected map[*node]bool
+	// replace are globs of addresses that are replaced on request, look addresses that are looked at in any case.
+	replace, look []string
+	warm          *Warm // knows what waited for somebody
+}
+
+func (w *work) narrowing() *narrowing {
+	return &narrowing{jobs: w.jobs, devRules: w.devRules, selected: w.selected, replace: w.o.Replace, look: w.o.Dev.Look, warm: w.e.Warm}
 }
 
 // widen selects those of the nodes that differ from their rows, with what is known of their upstreams now.
-func (w *work) widen(ctx context.Context, nodes []*node) bool {
-	rest := slices.DeleteFunc(slices.Clone(nodes), func(n *node) bool { return w.selected[n] })
+func (v *narrowing) widen(ctx context.Context, nodes []*node) bool {
+	rest := slices.DeleteFunc(slices.Clone(nodes), func(n *node) bool { return v.selected[n] })
 	differ := make([]bool, len(rest))
-	parallel(len(rest), runtime.GOMAXPROCS(0), func(i int) { differ[i] = w.differs(ctx, rest[i]) })
+	parallel(len(rest), runtime.GOMAXPROCS(0), func(i int) { differ[i] = v.differs(ctx, rest[i]) })
 	for i, n := range rest {
 		if differ[i] {
-			w.selected[n] = true
+			v.selected[n] = true
 		}
 	}
 	return slices.Contains(differ, true)
@@ -47,27 +61,27 @@ func (w *work) widen(ctx context.Context, nodes []*node) bool {
 
 // differs reports that a node must be looked at: its row is out of date, half made, or not to be believed. That of what
 // lives in this session alone says nothing of whether it still lives, and a look costs no call.
-func (w *work) differs(ctx context.Context, n *node) bool {
+func (v *narrowing) differs(ctx context.Context, n *node) bool {
 	g := n.rec.Live()
 	unsettled := n.err != nil || g == nil || n.from != "" || n.rec.NeedsUnknown || n.rec.MovingFrom != "" || n.rec.Candidate() != nil ||
-		len(w.collectable(n.rec)) > 0 || n.replacedWhole()
-	asked := n.spec.InDev || w.o.Force || matches(w.o.Replace, n.addr) || slices.Contains(w.o.Dev.Look, n.addr) || w.e.Warm.waits(n.addr)
+		len(v.collectable(n.rec)) > 0 || n.replacedWhole()
+	asked := n.spec.InDev || v.force || matches(v.replace, n.addr) || slices.Contains(v.look, n.addr) || v.warm.waits(n.addr)
 	if unsettled || asked {
 		return true
 	}
-	job, err := w.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot})
+	job, err := v.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot})
 	if err != nil || len(job.Unknown) > 0 {
 		return true
 	}
 	n.job = job
-	return w.outdated(n)
+	return v.outdated(n)
 }
 
 // outdated reports that a row differs from its declaration, by what is known of that now.
-func (w *work) outdated(n *node) bool {
+func (x *index) outdated(n *node) bool {
 	r := n.rec
 	known := n.job != nil && len(n.job.Unknown) == 0
-	return r.Candidate() != nil || r.MovingFrom != "" || !slices.Equal(r.Needs, w.index.ownedNeeds(n)) || !sameOptions(r.Options, n.decl.Options) ||
+	return r.Candidate() != nil || r.MovingFrom != "" || !slices.Equal(r.Needs, x.ownedNeeds(n)) || !sameOptions(r.Options, n.decl.Options) ||
 		!cutCovers(r.Cut, n.cut) || !tree.Equal(anyMap(r.Settings), anyMap(n.decl.Settings)) ||
 		known && (n.builtAnew() || !sameBut(n.decl.Options.IgnoreChanges, r.Props, n.job.Props) || len(state.StillNamed(r.Former, n.decl.Options.RenamedFrom)) != len(r.Former))
 }
@@ -101,7 +115,7 @@ func (w *work) widenLevel(ctx context.Context, level []*node) {
 		return
 	}
 	seen := func(up *node) bool { return w.selected[up] }
-	w.widen(ctx, slices.DeleteFunc(slices.Clone(level), func(n *node) bool { return !slices.ContainsFunc(n.ups, seen) }))
+	w.narrowing().widen(ctx, slices.DeleteFunc(slices.Clone(level), func(n *node) bool { return !slices.ContainsFunc(n.ups, seen) }))
 }
 
 // widenCycles selects members of cycles that were believed before what they need through a late path was decided.
@@ -109,5 +123,5 @@ func (w *work) widenCycles(ctx context.Context) bool {
 	if !w.narrows() {
 		return false
 	}
-	return w.widen(ctx, slices.DeleteFunc(slices.Clone(w.declared), func(n *node) bool { return len(n.cut) == 0 }))
+	return w.narrowing().widen(ctx, slices.DeleteFunc(slices.Clone(w.declared), func(n *node) bool { return len(n.cut) == 0 }))
 }

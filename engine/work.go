@@ -40,6 +40,7 @@ type work struct {
 	damaged map[string]error
 
 	*finder
+	devRules
 	leftover []*node        // on record or found, and not declared
 	kept     []string       // of those, the ones that a dev session leaves
 	selected map[*node]bool // nil: all
@@ -73,6 +74,7 @@ func (e *Engine) newWork(ctx context.Context, g *Graph, destroy bool, o PlanOpti
 		cloud: cloud, stage: stage, dir: g.Dir, key: e.Key, dev: e.Dev, redact: &e.redact, owners: &state.Owners{}, force: o.Force,
 	}}
 	w.index = w.newIndex()
+	w.devRules = devRules{o.Dev, stage.Name}
 	var err error
 	if w.snap, err = e.Store.Load(ctx, stage); err != nil {
 		return nil, err
