@@ -76,7 +76,7 @@ type run struct {
 
 // hold holds the run to what a plan announces.
 func (r *run) hold(p *Plan, resumed bool) {
-	r.agreement = &agreement{contracts: contracts(p, resumed), announcedAt: p.Made, catalog: r.e.Catalog, reason: r.w.reason}
+	r.agreement = &agreement{contracts: contracts(p, resumed), announcedAt: p.Made, catalog: r.e.Catalog, reason: r.w.jobs.reason}
 }
 
 func runID() string { return time.Now().UTC().Format("20060102-150405-") + rand.Text()[:6] }

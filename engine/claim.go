@@ -56,7 +56,7 @@ func (w *work) condemnedBefore(addr string, number uint64) bool {
 func (w *work) classifyFound(ctx context.Context, n *node) {
 	begun := n.rec.Candidate()
 	if n.replacedWhole() {
-		w.classifyMoved(n, begun)
+		classifyMoved(n, begun)
 		n.plan.Notes = append(n.plan.Notes, "an interrupted run began it")
 		return
 	}
@@ -70,8 +70,8 @@ func (w *work) classifyFound(ctx context.Context, n *node) {
 	if begun != nil {
 		n.plan.Notes = append(n.plan.Notes, "an interrupted run began it")
 	}
-	n.plan.Reasons = w.reasons(n, n.look.Steps)
-	w.escalate(n)
+	n.plan.Reasons = w.jobs.reasons(n, n.look.Steps)
+	escalate(n)
 	if n.plan.Action == Replace && !n.plan.May && answer.OtherStore && !w.o.TakeOver {
 		w.refuse(n, otherStore(n.spec.Type, n.look.Identity))
 		return
@@ -136,7 +136,7 @@ func (w *work) classifyForeign(ctx context.Context, n *node, answer adopt.Answer
 // where that was asked for, and else refused.
 func (w *work) classifyAdopted(ctx context.Context, n *node, answer adopt.Answer) {
 	n.plan.Action, n.plan.From = Adopt, n.look.Identity
-	n.plan.Reasons = w.reasons(n, n.look.Steps)
+	n.plan.Reasons = w.jobs.reasons(n, n.look.Steps)
 	if o := answer.Owner; !o.IsZero() {
 		n.plan.Notes = append(n.plan.Notes, fmt.Sprintf("it was %s of %s/%s, which no longer owns it then", o.Address, o.Stack, o.Stage))
 	}
@@ -158,7 +158,7 @@ func (w *work) classifyAdopted(ctx context.Context, n *node, answer adopt.Answer
 // claimedAbroad finds out whether another stage of this store has on record what carries no mark. Where an identity
 // says the account it is one thing; without one it may be of another machine or folder, and is only said.
 func (w *work) claimedAbroad(ctx context.Context, n *node) {
-	holder, err := w.elsewhere(ctx, state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: n.look.Identity})
+	holder, err := w.abroad.owner(ctx, state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: n.look.Identity})
 	switch {
 	case err != nil:
 		w.block(n, err)

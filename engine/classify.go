@@ -76,7 +76,7 @@ func (w *work) classify(ctx context.Context, n *node) {
 		w.block(n, err)
 		return
 	}
-	w.foresee(n)
+	foresee(n)
 	w.compute(ctx, n)
 }
 
@@ -163,7 +163,7 @@ func (w *work) classifyAbsent(n *node) {
 	case n.job != nil && n.job.Named && !known(n.job.Name):
 		n.plan.Notes = append(n.plan.Notes, "create or find: its name is known after "+token.Show(n.job.Name))
 	}
-	w.showProps(n)
+	w.jobs.showProps(n)
 }
 
 // compute finds out what a thing that is kept in the record alone will be, as far as that needs no call: a random
@@ -180,7 +180,7 @@ func (w *work) compute(ctx context.Context, n *node) {
 
 // showProps makes the whole declaration the reasons of a creation: a plan of something new shows everything but the unknown
 // words.
-func (w *work) showProps(n *node) {
+func (j *jobs) showProps(n *node) {
 	if n.job == nil {
 		return
 	}
@@ -219,7 +219,7 @@ func within(paths map[tree.Path]bool, p tree.Path) bool {
 func (w *work) classifyLive(n *node) {
 	g := n.rec.Live()
 	if n.replacedWhole() {
-		w.classifyMoved(n, g)
+		classifyMoved(n, g)
 		return
 	}
 	answer := adopt.Judge(w.evidence(n, n.job, n.look, g))
@@ -230,21 +230,21 @@ func (w *work) classifyLive(n *node) {
 	}
 	w.noteStore(n, answer)
 	if w.o.NoObserve {
-		w.compareRecord(n)
+		w.jobs.compareRecord(n)
 		return
 	}
 	if err := w.yield(n); err != nil {
 		w.block(n, err)
 		return
 	}
-	n.plan.Reasons = w.reasons(n, n.look.Steps)
+	n.plan.Reasons = w.jobs.reasons(n, n.look.Steps)
 	switch {
 	case len(n.look.Steps) > 0 && n.from != "" && !slices.ContainsFunc(n.look.Steps, func(s reconcile.Step) bool { return !isMarkStep(s) }):
 		n.plan.Action, n.plan.Reasons = Move, nil
 	case len(n.look.Steps) > 0:
 		n.plan.Action = Update
 		n.plan.May = !slices.ContainsFunc(n.look.Steps, func(s reconcile.Step) bool { return !s.Unknown })
-		w.escalate(n)
+		escalate(n)
 	case n.from != "":
 		n.plan.Action = Move
 	case n.look.Waiting != "":
@@ -258,7 +258,7 @@ func (w *work) classifyLive(n *node) {
 }
 
 // classifyMoved: what is there is of another kind or in another place than declared.
-func (w *work) classifyMoved(n *node, g *state.Generation) {
+func classifyMoved(n *node, g *state.Generation) {
 	n.plan.Action = Replace
 	if g.Kind != n.spec.Type {
 		n.plan.Reasons = append(n.plan.Reasons, Reason{Path: "kind", Have: g.Kind, Want: n.spec.Type, Source: ByProgram, Replaces: true})
@@ -269,7 +269,7 @@ func (w *work) classifyMoved(n *node, g *state.Generation) {
 }
 
 // escalate turns a difference that nothing can change in place into a replacement, certain or possible.
-func (w *work) escalate(n *node) {
+func escalate(n *node) {
 	fixed := n.look.Replaces()
 	if len(fixed) == 0 {
 		return
@@ -283,14 +283,14 @@ func certain(steps []reconcile.Step) []reconcile.Step {
 }
 
 // compareRecord compares the declaration with the record alone.
-func (w *work) compareRecord(n *node) {
+func (j *jobs) compareRecord(n *node) {
 	n.plan.Action = Unchanged
 	if n.from != "" {
 		n.plan.Action = Move
 	}
 	differences(n.rec.Props, n.job.Props, func(p tree.Path, had, v any) {
 		if !within(n.job.Unknown, p) {
-			n.plan.Reasons = append(n.plan.Reasons, w.reason(n, reconcile.Step{Path: p, Have: had, Want: v}))
+			n.plan.Reasons = append(n.plan.Reasons, j.reason(n, reconcile.Step{Path: p, Have: had, Want: v}))
 		}
 	})
 	if len(n.plan.Reasons) > 0 || len(n.job.Unknown) > 0 {
@@ -299,15 +299,15 @@ func (w *work) compareRecord(n *node) {
 }
 
 // reasons turns steps into reasons, each with who made the difference.
-func (w *work) reasons(n *node, steps []reconcile.Step) []Reason {
+func (j *jobs) reasons(n *node, steps []reconcile.Step) []Reason {
 	reasons := make([]Reason, 0, len(steps))
 	for _, s := range steps {
-		reasons = append(reasons, w.reason(n, s))
+		reasons = append(reasons, j.reason(n, s))
 	}
 	return reasons
 }
 
-func (w *work) reason(n *node, s reconcile.Step) Reason {
+func (j *jobs) reason(n *node, s reconcile.Step) Reason {
 	r := Reason{
 		Path: s.Path, Have: s.Have, Want: s.Want, Replaces: s.Replaces, Unknown: s.Unknown, Secret: s.Secret, Call: s.Call,
 		Note: s.Note, Source: ByProgram,
@@ -315,7 +315,7 @@ func (w *work) reason(n *node, s reconcile.Step) Reason {
 	if s.Unknown && s.Note == "" {
 		r.Note = n.filesNote(s.Path)
 	}
-	if (w.everSecret(n, s.Path) || within(n.job.Secret, s.Path)) && !s.Secret {
+	if (j.everSecret(n, s.Path) || within(n.job.Secret, s.Path)) && !s.Secret {
 		r.Secret, r.Have, r.Want = true, maskOf(r.Have), maskOf(r.Want)
 	}
 	switch {
@@ -370,7 +370,7 @@ func (w *work) holdBack(n *node) {
 }
 
 // foresee says what others can count on of this node's attributes.
-func (w *work) foresee(n *node) {
+func foresee(n *node) {
 	n.attrs, n.unknown, n.moving = n.look.Attrs, false, nil
 	switch n.plan.Action {
 	case Create, Replace, Blocked:

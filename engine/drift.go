@@ -134,7 +134,7 @@ func (w *work) yield(n *node) error {
 	for _, s := range n.look.Steps {
 		moved := slices.ContainsFunc(n.was.moved, func(p tree.Path) bool { return p.Within(s.Path) })
 		if n.remade[s.Path] {
-			r := w.reason(n, s)
+			r := w.jobs.reason(n, s)
 			r.Source = ByProgram
 			left.Reasons = append(left.Reasons, r)
 		}
@@ -171,7 +171,7 @@ func (w *work) changedByBoth(n *node) error {
 		takenOver := func(r Reason) bool { return r.Path == s.Path && !r.Secret && !s.Secret && tree.Equal(r.Want, s.Have) }
 		moved := func(p tree.Path) bool { return p.Within(s.Path) || s.Path.Within(p) }
 		if slices.ContainsFunc(n.was.moved, moved) && !slices.ContainsFunc(left.Reasons, takenOver) {
-			left.Reasons = append(left.Reasons, w.reason(n, s))
+			left.Reasons = append(left.Reasons, w.jobs.reason(n, s))
 		}
 	}
 	return nil

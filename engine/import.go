@@ -228,7 +228,7 @@ func (w *work) replaced(change *statestore.Change) []Planned {
 			row.Version = old.Version
 		}
 		put = append(put, row)
-		actions = append(actions, w.forgotten(addr)...)
+		actions = append(actions, forgotten(w.snap, addr)...)
 	}
 	change.Put = put
 	return actions

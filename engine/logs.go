@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/athanor-dev/athanor/engine/calls"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -34,14 +35,15 @@ func (e *Engine) LogSources(ctx context.Context, stage statestore.Stage, dir str
 	if err != nil {
 		return nil, err
 	}
-	addrs, err := w.loggers(globs)
+	l := &loggers{jobs: w.jobs, gate: w.gate, records: w.records, damaged: w.damaged}
+	addrs, err := l.meant(globs)
 	if err != nil {
 		return nil, err
 	}
-	w.learnAll()
+	l.learnAll()
 	looking := reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
 	sources, errs := make([]LogSource, len(addrs)), make([]error, len(addrs))
-	parallel(len(addrs), lookers, func(i int) { sources[i], errs[i] = w.logSource(looking, addrs[i]) })
+	parallel(len(addrs), lookers, func(i int) { sources[i], errs[i] = l.logSource(looking, addrs[i]) })
 	var problems []Problem
 	for i, err := range errs {
 		if err != nil {
@@ -54,18 +56,26 @@ func (e *Engine) LogSources(ctx context.Context, stage statestore.Stage, dir str
 	return sources, nil
 }
 
-// loggers are the addresses that are meant, sorted. One that is named outright must have logs; a glob must name one that
+// loggers are what has logs in the state of a stage.
+type loggers struct {
+	*jobs
+	gate    *calls.Gate
+	records map[string]*state.Entry
+	damaged map[string]error
+}
+
+// meant are the addresses that are meant, sorted. One that is named outright must have logs; a glob must name one that
 // has.
-func (w *work) loggers(globs []string) ([]string, error) {
+func (l *loggers) meant(globs []string) ([]string, error) {
 	able := map[string]bool{}
-	for addr, rec := range w.records {
-		if k, err := w.kindOn(rec); err == nil && k.Spec().Logs {
+	for addr, rec := range l.records {
+		if k, err := l.kindOn(rec); err == nil && k.Spec().Logs {
 			able[addr] = true
 		}
 	}
 	if len(globs) == 0 {
 		if len(able) == 0 {
-			return nil, reconcile.WithHint(fmt.Errorf("%w: nothing on record of %s has any", ErrNoLogs, w.stage), "`athanor kinds` says which kinds have logs")
+			return nil, reconcile.WithHint(fmt.Errorf("%w: nothing on record of %s has any", ErrNoLogs, l.stage), "`athanor kinds` says which kinds have logs")
 		}
 		return slices.Sorted(maps.Keys(able)), nil
 	}
@@ -78,23 +88,23 @@ func (w *work) loggers(globs []string) ([]string, error) {
 			}
 		}
 		if !hit {
-			return nil, w.noLogs(glob, able)
+			return nil, l.noLogs(glob, able)
 		}
 	}
 	return slices.Sorted(maps.Keys(meant)), nil
 }
 
 // noLogs says why a name leads to no log.
-func (w *work) noLogs(glob string, able map[string]bool) error {
-	if err := w.damaged[glob]; err != nil {
+func (l *loggers) noLogs(glob string, able map[string]bool) error {
+	if err := l.damaged[glob]; err != nil {
 		return unreadable(glob, err)
 	}
-	known := w.known()
-	rec := w.records[glob]
+	known := knownAddresses(l.records, l.damaged)
+	rec := l.records[glob]
 	if rec == nil {
 		return nothingAs(glob, slices.Collect(maps.Keys(known)))
 	}
-	k, err := w.kindOn(rec)
+	k, err := l.kindOn(rec)
 	if err != nil {
 		return fmt.Errorf("%s: %w", glob, err)
 	}
@@ -113,33 +123,33 @@ func shownGeneration(rec *state.Entry) *state.Generation {
 	return rec.Candidate()
 }
 
-func (w *work) kindOn(rec *state.Entry) (reconcile.Any, error) {
+func (l *loggers) kindOn(rec *state.Entry) (reconcile.Any, error) {
 	g := shownGeneration(rec)
 	if g == nil {
 		return nil, errors.New("it is being deleted")
 	}
-	return w.e.Catalog.Find(g.Kind)
+	return l.catalog.Find(g.Kind)
 }
 
 // logSource opens the way to a thing's log.
-func (w *work) logSource(ctx context.Context, addr string) (LogSource, error) {
-	rec := w.records[addr]
+func (l *loggers) logSource(ctx context.Context, addr string) (LogSource, error) {
+	rec := l.records[addr]
 	g := shownGeneration(rec)
-	kind, err := w.kindOn(rec)
+	kind, err := l.kindOn(rec)
 	if err != nil {
 		return LogSource{}, err
 	}
 	n := &node{addr: addr, rec: rec, kind: kind, spec: kind.Spec()}
-	a, err := w.cloud.At(ctx, n.addr, n.rec, g)
+	a, err := l.cloud.At(ctx, n.addr, n.rec, g)
 	if err != nil {
 		return LogSource{}, err
 	}
-	job := w.recordedJob(n, a, g)
+	job := l.recordedJob(n, a, g)
 	lines := func(ctx context.Context, query reconcile.LogQuery) iter.Seq2[reconcile.LogLine, error] {
 		return func(yield func(reconcile.LogLine, error) bool) {
-			for line, err := range kind.Logs(reconcile.WithGate(ctx, w.gate), job, query) {
-				line.Text = w.redact.Text(line.Text)
-				if !yield(line, w.redact.Error(err)) || err != nil {
+			for line, err := range kind.Logs(reconcile.WithGate(ctx, l.gate), job, query) {
+				line.Text = l.redact.Text(line.Text)
+				if !yield(line, l.redact.Error(err)) || err != nil {
 					return
 				}
 			}
@@ -149,20 +159,20 @@ func (w *work) logSource(ctx context.Context, addr string) (LogSource, error) {
 }
 
 // learnAll learns every secret that is on record: whatever prints may print any of them.
-func (w *work) learnAll() {
-	for _, rec := range w.records {
+func (l *loggers) learnAll() {
+	for _, rec := range l.records {
 		paths := rec.SecretPaths
 		for _, g := range rec.Generations {
-			kind, err := w.e.Catalog.Find(g.Kind)
+			kind, err := l.catalog.Find(g.Kind)
 			if err != nil {
 				continue
 			}
-			w.e.learn(w.redact, g)
+			learnSecrets(l.catalog, l.redact, g)
 			paths = slices.Concat(paths, kind.Spec().SecretProps)
 		}
 		for _, p := range paths {
 			if v, ok := tree.Get(rec.Props, p); ok {
-				w.redact.Learn(v)
+				l.redact.Learn(v)
 			}
 		}
 	}

@@ -12,30 +12,31 @@ import (
 
 // otherStages are the owners of objects in the other stages of the store, as stage:address; read once, when asked for.
 type otherStages struct {
-	read   sync.Once
+	store  statestore.Store
+	but    statestore.Stage // this one is left out
+	once   sync.Once
 	owners map[state.Object]string
 	err    error
 }
 
-// elsewhere returns the owner of an object in another stage of this store, as stack/stage:address. Owner tags say so by
+// owner returns the owner of an object in another stage of this store, as stack/stage:address. Owner tags say so by
 // themselves; this is for objects that have none.
-func (w *work) elsewhere(ctx context.Context, p state.Object) (string, error) {
-	o := &w.abroad
-	o.read.Do(func() { o.owners, o.err = w.readAbroad(ctx) })
+func (o *otherStages) owner(ctx context.Context, p state.Object) (string, error) {
+	o.once.Do(func() { o.owners, o.err = o.read(ctx) })
 	return o.owners[p], o.err
 }
 
-func (w *work) readAbroad(ctx context.Context) (map[state.Object]string, error) {
-	stages, err := w.e.Store.Stages(ctx)
+func (o *otherStages) read(ctx context.Context) (map[state.Object]string, error) {
+	stages, err := o.store.Stages(ctx)
 	if err != nil {
 		return nil, err
 	}
 	all := map[state.Object]string{}
 	for _, stage := range stages {
-		if stage == w.stage {
+		if stage == o.but {
 			continue
 		}
-		snap, err := w.e.Store.Load(ctx, stage)
+		snap, err := o.store.Load(ctx, stage)
 		if err != nil {
 			return nil, err
 		}

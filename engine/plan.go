@@ -239,7 +239,7 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 	for _, n := range nodes {
 		p.Actions = append(p.Actions, w.untied(n)...)
 		if n.plan != nil {
-			w.mask(n.plan)
+			w.jobs.mask(n.plan)
 			n.plan.Steps = w.announcer().announce(n)
 			p.Actions = append(p.Actions, *n.plan)
 		}
@@ -270,7 +270,7 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 	p.Outputs, p.Used = w.outputs().planned(ctx), w.values.Used()
 	p.OutputChanges = w.outputs().changes(ctx, p.acts())
 	p.Summary.OutputsChanged = len(p.OutputChanges)
-	p.Warnings = append(append(append(p.Warnings, w.storeWarnings()...), w.hints()...), w.keptWarnings()...)
+	p.Warnings = append(append(append(p.Warnings, w.storeWarnings()...), hints(w.leftover, w.declared)...), w.keptWarnings()...)
 	w.e.Warm.planned(p, w)
 	w.policies(p)
 	if len(w.refusals) > 0 {
@@ -295,9 +295,9 @@ func (w *work) announcer() announcer {
 }
 
 // mask redacts what reasons and notes could show of a secret that reached a path by another way.
-func (w *work) mask(a *Planned) {
+func (j *jobs) mask(a *Planned) {
 	for i := range a.Reasons {
-		if r := &a.Reasons[i]; !r.Secret && (w.redact.Holds(r.Have) || w.redact.Holds(r.Want)) {
+		if r := &a.Reasons[i]; !r.Secret && (j.redact.Holds(r.Have) || j.redact.Holds(r.Want)) {
 			r.Secret, r.Have, r.Want = true, maskOf(r.Have), maskOf(r.Want)
 		}
 	}
@@ -332,8 +332,8 @@ func shown(v any) any {
 
 // hints notice what looks like a rename: one row to be deleted, one new resource of the kind, equal props. It is never
 // acted on. Where several are alike, nothing tells which became which.
-func (w *work) hints() []string {
-	if len(w.leftover) == 0 {
+func hints(leftover, declared []*node) []string {
+	if len(leftover) == 0 {
 		return nil
 	}
 	type pair struct{ gone, come []*node }
@@ -345,13 +345,13 @@ func (w *work) hints() []string {
 		}
 		return pairs[id]
 	}
-	for _, n := range w.leftover {
+	for _, n := range leftover {
 		if n.plan != nil && n.plan.Action == Delete && n.spec != nil {
 			p := of(n.spec.Type, n.rec.Props)
 			p.gone = append(p.gone, n)
 		}
 	}
-	for _, n := range w.declared {
+	for _, n := range declared {
 		if n.plan.Action == Create && n.rec == nil && n.job != nil {
 			p := of(n.spec.Type, n.job.Props)
 			p.come = append(p.come, n)

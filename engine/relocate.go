@@ -145,12 +145,14 @@ func scoped(scope, rest string) string {
 }
 
 // known are all addresses on record, damaged ones too.
-func (w *work) known() map[string]bool {
-	known := make(map[string]bool, len(w.records)+len(w.damaged))
-	for addr := range w.records {
+func (w *work) known() map[string]bool { return knownAddresses(w.records, w.damaged) }
+
+func knownAddresses(records map[string]*state.Entry, damaged map[string]error) map[string]bool {
+	known := make(map[string]bool, len(records)+len(damaged))
+	for addr := range records {
 		known[addr] = true
 	}
-	for addr := range w.damaged {
+	for addr := range damaged {
 		known[addr] = true
 	}
 	return known
@@ -211,7 +213,7 @@ func (m *moving) prepare(ctx context.Context, moves map[string]string) {
 		}
 	}
 	errs := make([]error, len(m.nodes))
-	parallel(len(m.nodes), lookers, func(i int) { errs[i] = m.w.markable(ctx, m.nodes[i]) })
+	parallel(len(m.nodes), lookers, func(i int) { errs[i] = m.w.jobs.markable(ctx, m.nodes[i]) })
 	for i, n := range m.nodes {
 		if errs[i] != nil {
 			m.w.refuse(n, errs[i])
@@ -230,9 +232,9 @@ func (m *moving) add(from, to string) {
 }
 
 // markable finds out whether all things of a node can be marked with its new address.
-func (w *work) markable(ctx context.Context, n *node) error {
+func (j *jobs) markable(ctx context.Context, n *node) error {
 	for _, g := range n.rec.Generations {
-		job, look, err := w.markJob(ctx, n, g, w.mark(n.addr, g.Number))
+		job, look, err := j.markJob(ctx, n, g, j.mark(n.addr, g.Number))
 		switch {
 		case err != nil:
 			return err
@@ -242,7 +244,7 @@ func (w *work) markable(ctx context.Context, n *node) error {
 		case look.Absent:
 			err = reconcile.WithHint(fmt.Errorf("%s %s is gone", g.Kind, g.Identity), "deploy makes it again under its old address, or `athanor state rm %s` forgets it", n.from)
 		default:
-			err = w.remarkable(n, g, job, look)
+			err = j.remarkable(n, g, job, look)
 		}
 		if err != nil {
 			return err
@@ -276,9 +278,9 @@ func (n *node) unmarked(g *state.Generation) error {
 var errNoKind = errors.New("no kind of this name is linked in")
 
 // remarkable says whether the mark of a thing can be rewritten.
-func (w *work) remarkable(n *node, g *state.Generation, job *reconcile.Job, look reconcile.Look) error {
-	kind, _ := w.e.Catalog.Kind(g.Kind)
-	if answer := adopt.Judge(w.evidenceOf(n, kind.Spec(), job, look, g)); answer.Verdict != adopt.Ours {
+func (j *jobs) remarkable(n *node, g *state.Generation, job *reconcile.Job, look reconcile.Look) error {
+	kind, _ := j.catalog.Kind(g.Kind)
+	if answer := adopt.Judge(j.evidenceOf(n, kind.Spec(), job, look, g)); answer.Verdict != adopt.Ours {
 		return reconcile.WithHint(&adopt.OwnerError{Kind: g.Kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner},
 			"`athanor state rm %s` forgets it here", n.from)
 	}

@@ -22,8 +22,8 @@ func (e *Engine) PlanRemove(ctx context.Context, stage statestore.Stage, globs [
 	gone := w.matched(globs)
 	var actions []Planned
 	for _, addr := range slices.Sorted(maps.Keys(gone)) {
-		lines := w.forgotten(addr)
-		if by := w.neededBy(addr, gone); len(by) > 0 {
+		lines := forgotten(w.snap, addr)
+		if by := neededBy(w.snap, addr, gone); len(by) > 0 {
 			err := reconcile.WithHint(&statestore.NeededError{Address: addr, By: by}, "name it too, to forget both: athanor state rm %s", strings.Join(append([]string{addr}, by...), " "))
 			w.refusals = append(w.refusals, Problem{Err: err})
 		}
@@ -55,11 +55,11 @@ func (w *work) matched(globs []string) map[string]bool {
 }
 
 // forgotten are the lines of one address: one for each thing of it, with its physical identity.
-func (w *work) forgotten(addr string) []Planned {
-	row, readable := w.snap.Rows[addr]
+func forgotten(snap *statestore.Snapshot, addr string) []Planned {
+	row, readable := snap.Rows[addr]
 	if !readable {
 		lines := []Planned{}
-		for _, id := range w.snap.Damaged[addr].Identities {
+		for _, id := range snap.Damaged[addr].Identities {
 			lines = append(lines, Planned{Address: addr, Kind: id.Kind, Action: Forget, Identity: id.Identity, Place: reconcile.Place(id.Place)})
 		}
 		if len(lines) == 0 {
@@ -80,9 +80,9 @@ func (w *work) forgotten(addr string) []Planned {
 }
 
 // neededBy are the addresses that need one and stay, sorted.
-func (w *work) neededBy(addr string, gone map[string]bool) []string {
+func neededBy(snap *statestore.Snapshot, addr string, gone map[string]bool) []string {
 	var by []string
-	for other, row := range w.snap.Rows {
+	for other, row := range snap.Rows {
 		if !gone[other] && slices.Contains(row.Needs, addr) {
 			by = append(by, other)
 		}

@@ -77,7 +77,7 @@ func (e *Engine) view(row statestore.Row, stage statestore.Stage, reveal bool) R
 	}
 	secrets := &redact.Redactor{}
 	for _, g := range rec.Generations {
-		e.learn(secrets, g)
+		learnSecrets(e.Catalog, secrets, g)
 	}
 	view.Options, view.Props = rec.Options, rec.Props
 	if !reveal {
@@ -98,8 +98,8 @@ func (e *Engine) view(row statestore.Row, stage statestore.Stage, reveal bool) R
 	return view
 }
 
-func (e *Engine) learn(secrets *redact.Redactor, g *state.Generation) {
-	k, ok := e.Catalog.Kind(g.Kind)
+func learnSecrets(catalog *reconcile.Catalog, secrets *redact.Redactor, g *state.Generation) {
+	k, ok := catalog.Kind(g.Kind)
 	if !ok {
 		return
 	}

@@ -85,7 +85,7 @@ func (w *work) searchOf(program *Graph) *search {
 	same := *w.jobs
 	same.owners = &state.Owners{}
 	inner.finder = &finder{jobs: &same, slots: &state.Slots{}, fresh: true, take: w.take}
-	inner.index, inner.devRules = inner.newIndex(), w.devRules
+	inner.index, inner.devRules, inner.abroad = inner.newIndex(), w.devRules, w.abroad
 	inner.slots.Hold(w.records)
 	inner.owners.Hold(w.records)
 	return &search{on: w, w: inner, entries: entries, failed: map[string]error{}, unread: map[string]error{}, found: map[string]*state.Entry{}}

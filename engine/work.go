@@ -55,7 +55,7 @@ type work struct {
 	digest    string
 	digestErr error
 
-	abroad otherStages
+	abroad *otherStages
 	// strangers counts what another store of this stage has marked.
 	strangers int
 	gate      *calls.Gate
@@ -75,6 +75,7 @@ func (e *Engine) newWork(ctx context.Context, g *Graph, destroy bool, o PlanOpti
 	}}
 	w.index = w.newIndex()
 	w.devRules = devRules{o.Dev, stage.Name}
+	w.abroad = &otherStages{store: e.Store, but: stage}
 	var err error
 	if w.snap, err = e.Store.Load(ctx, stage); err != nil {
 		return nil, err
