@@ -1,6 +1,7 @@
 package kindtest
 
 import (
+	"encoding/json"
 	"reflect"
 
 	"github.com/athanor-dev/athanor/reconcile/kind"
@@ -13,6 +14,38 @@ import (
 // default in the tags of the props: what is derived from a table has the same mistake as the table. sent is empty.
 func Golden[P any, W kind.Wire](t T, table *kind.Table[P], declared map[string]any, sent, body W) {
 	t.Helper()
+	golden(t, table, declared, sent, body, func(w kind.Wire) any { return treeOf(t, w) })
+}
+
+// GoldenStruct is [Golden] for a service whose bodies are structs of its client. A field that is nil is not sent.
+func GoldenStruct[P, S any](t T, table *kind.Table[P], declared map[string]any, body *S) {
+	t.Helper()
+	sent, wire := new(S), kind.Struct(body)
+	golden(t, table, declared, kind.Struct(sent), wire, func(w kind.Wire) any {
+		if w == wire {
+			return treeOf(t, inJSON(t, body))
+		}
+		return treeOf(t, inJSON(t, sent))
+	})
+}
+
+// inJSON is a struct of a client by its fields.
+func inJSON(t T, v any) any {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	out, err := tree.Decode(text)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return out
+}
+
+// golden compares what is sent with a body. whole is all that one of them says, as a tree.
+func golden[P any](t T, table *kind.Table[P], declared map[string]any, sent, body kind.Wire, whole func(kind.Wire) any) {
+	t.Helper()
 	var p P
 	if err := props.Decode(declared, &p); err != nil {
 		t.Fatalf("%v", err)
@@ -21,7 +54,7 @@ func Golden[P any, W kind.Wire](t T, table *kind.Table[P], declared map[string]a
 	if err := table.Created(p, sent); err != nil {
 		t.Fatalf("%v", err)
 	}
-	if have, want := treeOf(t, sent), treeOf(t, body); !tree.Equal(have, want) {
+	if have, want := whole(sent), whole(body); !tree.Equal(have, want) {
 		t.Errorf("a creation sends\n%s\nand the documentation says\n%s", tree.Canonical(have), tree.Canonical(want))
 	}
 	read, err := table.Read(body)

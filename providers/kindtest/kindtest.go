@@ -26,6 +26,7 @@ package kindtest
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/athanor-dev/athanor/reconcile"
@@ -137,27 +138,65 @@ func Run(t *testing.T, s Suite) {
 	}
 }
 
+// The names of the checks, for those who choose some of them.
+const (
+	Definition    = "definition is whole and documented"
+	RoundTrip     = "props survive Go and trees"
+	ZeroDefaults  = "plain fields default to zero"
+	ReadOnly      = "a look writes nothing"
+	ThreeStarts   = "three starts end equal"
+	ThereAndBack  = "there and back, and twice writes nothing"
+	PropAlone     = "a prop alone is a difference, and replaces as documented"
+	Deferred      = "what may come late is emptied by a call of its own"
+	Unset         = "unset means the default"
+	FailedReads   = "a failed read is never absent"
+	Crashes       = "a crash at any call heals"
+	DeletedTwice  = "deleting twice"
+	Drift         = "drift is seen at its own path and repaired"
+	DriftMatrix   = "every leaf that somebody changes is seen and repaired"
+	Unknown       = "unknown props"
+	SecretsMasked = "secrets are masked"
+	Described     = "a thing can be written down as it is"
+	Bulk          = "bulk reads and listings agree with single looks"
+	Calls         = "calls are documented"
+)
+
 // Checks are all rules, in an order in which the first to fail tells most.
 func Checks() []Check {
 	return []Check{
-		{"definition is whole and documented", checkDefinition},
-		{"props survive Go and trees", checkRoundTrip},
-		{"plain fields default to zero", checkZeroDefaults},
-		{"a look writes nothing", checkLook},
-		{"three starts end equal", checkStarts},
-		{"there and back, and twice writes nothing", checkVariants},
-		{"a prop alone is a difference, and replaces as documented", checkAlone},
-		{"what may come late is emptied by a call of its own", checkDeferred},
-		{"unset means the default", checkDefaults},
-		{"a failed read is never absent", checkReads},
-		{"a crash at any call heals", checkCrashes},
-		{"deleting twice", checkDelete},
-		{"drift is seen at its own path and repaired", checkDrift},
-		{"every leaf that somebody changes is seen and repaired", checkMatrix},
-		{"unknown props", checkUnknown},
-		{"secrets are masked", checkSecrets},
-		{"a thing can be written down as it is", checkDescribed},
-		{"bulk reads and listings agree with single looks", checkBulk},
-		{"calls are documented", checkCalls},
+		{Definition, checkDefinition},
+		{RoundTrip, checkRoundTrip},
+		{ZeroDefaults, checkZeroDefaults},
+		{ReadOnly, checkLook},
+		{ThreeStarts, checkStarts},
+		{ThereAndBack, checkVariants},
+		{PropAlone, checkAlone},
+		{Deferred, checkDeferred},
+		{Unset, checkDefaults},
+		{FailedReads, checkReads},
+		{Crashes, checkCrashes},
+		{DeletedTwice, checkDelete},
+		{Drift, checkDrift},
+		{DriftMatrix, checkMatrix},
+		{Unknown, checkUnknown},
+		{SecretsMasked, checkSecrets},
+		{Described, checkDescribed},
+		{Bulk, checkBulk},
+		{Calls, checkCalls},
+	}
+}
+
+// RunOnly checks the named rules, each as its own test: for props that another suite of the kind leaves out.
+func RunOnly(t *testing.T, s Suite, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		i := slices.IndexFunc(Checks(), func(c Check) bool { return c.Name == name })
+		if i < 0 {
+			t.Fatalf("no check has the name %q", name)
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Helper()
+			Checks()[i].Do(t, s)
+		})
 	}
 }

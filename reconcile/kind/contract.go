@@ -123,6 +123,9 @@ type Named[P, L any] struct {
 	Prop  tree.Path
 	// Rule is what names may be: generated names are shaped by it, and given names are checked against it. Required.
 	Rule func(P) NameRule
+	// In is the rule as generated names are shaped by it in a location, for names that the service counts or marks by where
+	// they are. Nil: the rule is the same everywhere.
+	In func(rule NameRule, location Location) NameRule
 	// Live is the name of an observed object: a given name that differs replaces it. Nil: the kind compares the name itself,
 	// since the service can rename.
 	Live func(L) string

@@ -37,7 +37,13 @@ func (k Kind[P, L, A]) First() *reconcile.Kind[P, L, A] {
 func (k *Kind[P, L, A]) capabilities(first *reconcile.Kind[P, L, A]) {
 	if n := k.Named; n != nil {
 		first.Given = n.Given
-		first.Naming = func(p P, _ Location) reconcile.Naming { return n.Rule(p).format() }
+		first.Naming = func(p P, location Location) reconcile.Naming {
+			rule := n.Rule(p)
+			if n.In != nil {
+				rule = n.In(rule, location)
+			}
+			return rule.format()
+		}
 	}
 	switch o := k.Owner.(type) {
 	case Tagged[P, L]:

@@ -245,3 +245,23 @@ func TestChecksAreCollected(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestNamesInALocation has generated names that the service counts with where they are, and given ones that it does not.
+func TestNamesInALocation(t *testing.T) {
+	k := boxKind()
+	k.Named = &kind.Named[BoxProps, BoxProps]{
+		Rule: func(BoxProps) kind.NameRule { return kind.NameRule{Max: 20} },
+		In: func(rule kind.NameRule, location kind.Location) kind.NameRule {
+			rule.Max -= len(location.Region)
+			return rule
+		},
+	}
+	job := &reconcile.Job{Place: reconcile.Place{Region: "there"}, Props: map[string]any{"sealed": true}}
+	erased := reconcile.Erase(k.First())
+	if err := erased.Decode(job); err != nil {
+		t.Fatal(err)
+	}
+	if erased.Names(job); job.Naming == nil || job.Naming.Max != 15 {
+		t.Errorf("generated names are shaped by %+v", job.Naming)
+	}
+}

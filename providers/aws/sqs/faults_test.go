@@ -11,7 +11,6 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go"
 
-	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -21,28 +20,28 @@ func TestCalls(t *testing.T) {
 	w := newWorld(t)
 	props := tuned()
 	delete(props, "name")
-	out := w.settled(t, props, nil)
-	if have := w.wrote(); !slices.Equal(have, []string{"SQS.CreateQueue"}) {
+	out := w.Settled(t, props, nil)
+	if have := w.Wrote(); !slices.Equal(have, []string{"SQS.CreateQueue"}) {
 		t.Errorf("a creation with everything makes %v", have)
 	}
-	w.server.Reset()
-	out = w.settled(t, props, &out)
-	if have := w.wrote(); len(have) > 0 {
+	w.Server.Reset()
+	out = w.Settled(t, props, &out)
+	if have := w.Wrote(); len(have) > 0 {
 		t.Errorf("unchanged, and %v are made", have)
 	}
-	if n := len(w.server.Calls()); n != 3 {
+	if n := len(w.Server.Calls()); n != 3 {
 		t.Errorf("a look makes %d calls, want 3", n)
 	}
 	props["visibilityTimeout"], props["delay"], props["maxReceives"], props["policy"] = "1m", "1s", int64(9), sendPolicy("sqs:*")
-	w.server.Reset()
-	out = w.settled(t, props, &out)
-	if have := w.wrote(); !slices.Equal(have, []string{"SQS.SetQueueAttributes"}) {
+	w.Server.Reset()
+	out = w.Settled(t, props, &out)
+	if have := w.Wrote(); !slices.Equal(have, []string{"SQS.SetQueueAttributes"}) {
 		t.Errorf("four attributes changed, and %v are made", have)
 	}
 	props["tags"] = obj{"team": "another"}
-	w.server.Reset()
-	w.settled(t, props, &out)
-	if have := w.wrote(); !slices.Equal(have, []string{"SQS.TagQueue", "SQS.UntagQueue"}) {
+	w.Server.Reset()
+	w.Settled(t, props, &out)
+	if have := w.Wrote(); !slices.Equal(have, []string{"SQS.TagQueue", "SQS.UntagQueue"}) {
 		t.Errorf("one tag changed and one dropped, and %v are made", have)
 	}
 }
@@ -52,11 +51,7 @@ func quick() reconcile.Any { return kindtest.Quick(queueKind, 300*time.Milliseco
 
 // TestFaults breaks one call of a creation at a time. In the end there is one queue, made by as few calls as can be.
 func TestFaults(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		fault awstest.Fault
-		wrote int
-	}{
+	awstest.Faults(t, newWorld, quick(), obj{"delay": "5s"}, (*world).queues, awstest.Broken{
 		{"the answer of the creation is lost", awstest.Fault{Op: "SQS.CreateQueue", Kind: awstest.DropAnswer}, 1},
 		{"the creation never arrives", awstest.Fault{Op: "SQS.CreateQueue", Kind: awstest.CutBefore}, 2},
 		{"the creation is throttled twice", awstest.Fault{Op: "SQS.CreateQueue", Kind: awstest.Throttle, Times: 2}, 3},
@@ -66,51 +61,24 @@ func TestFaults(t *testing.T) {
 		{"the tags cannot be read at first", awstest.Fault{Op: "SQS.ListQueueTags", Kind: awstest.ServerError}, 1},
 		{"the queue is not shown at first", awstest.Fault{Op: "SQS.GetQueueUrl", Kind: awstest.Stale, Nth: 2, Times: 2}, 1},
 		{"its attributes are not shown at first", awstest.Fault{Op: "SQS.GetQueueAttributes", Kind: awstest.Stale}, 1},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w, kind := newWorld(t), quick()
-			armed := w.server.Inject(c.fault)
-			if _, err := kind.Settle(t.Context(), w.job(t, kind, obj{"delay": "5s"}, nil), reconcile.Hooks{}); err != nil {
-				t.Fatal(err)
-			}
-			if armed.Fired() == 0 {
-				t.Error("the fault never came")
-			}
-			if have := w.wrote(); len(have) != c.wrote {
-				t.Errorf("wrote %v, want %d calls", have, c.wrote)
-			}
-			if have := w.queues(t); len(have) != 1 {
-				t.Errorf("queues: %v", have)
-			}
-		})
-	}
+	})
 }
 
 // TestChangeShownLate is about attributes that reads show late, as SQS does for up to a minute: they are not set
 // twice.
 func TestChangeShownLate(t *testing.T) {
 	w := newWorld(t)
-	out := w.settled(t, obj{"delay": "5s"}, nil)
-	w.server.Reset()
-	stale := w.server.Inject(awstest.Fault{Op: "SQS.GetQueueAttributes", Kind: awstest.Stale, Nth: 2, Times: 2})
-	w.settled(t, obj{"delay": "6s"}, &out)
-	if have := w.wrote(); !slices.Equal(have, []string{"SQS.SetQueueAttributes"}) || stale.Fired() != 2 {
+	out := w.Settled(t, obj{"delay": "5s"}, nil)
+	w.Server.Reset()
+	stale := w.Server.Inject(awstest.Fault{Op: "SQS.GetQueueAttributes", Kind: awstest.Stale, Nth: 2, Times: 2})
+	w.Settled(t, obj{"delay": "6s"}, &out)
+	if have := w.Wrote(); !slices.Equal(have, []string{"SQS.SetQueueAttributes"}) || stale.Fired() != 2 {
 		t.Errorf("wrote %v after %d old answers", have, stale.Fired())
 	}
 }
 
 func TestDenied(t *testing.T) {
-	for _, op := range []string{"SQS.GetQueueUrl", "SQS.CreateQueue", "SQS.ListQueueTags"} {
-		w, kind := newWorld(t), reconcile.Erase(queueKind)
-		w.server.Inject(awstest.Fault{Op: op, Kind: awstest.Deny, Times: -1})
-		_, err := kind.Settle(t.Context(), w.job(t, kind, obj{}, nil), reconcile.Hooks{})
-		if w.cloud.Classify(err) != reconcile.Denied || !strings.Contains(err.Error(), "not authorized") {
-			t.Errorf("%s denied: %v", op, err)
-		}
-		if n := w.server.Count(op); n != 1 {
-			t.Errorf("%s denied, and asked %d times", op, n)
-		}
-	}
+	awstest.Denied(t, newWorld, obj{}, "SQS.GetQueueUrl", "SQS.CreateQueue", "SQS.ListQueueTags")
 }
 
 // refusing fails the first calls of one operation. It stands for what the emulator never answers.
@@ -135,7 +103,7 @@ func TestNameTaken(t *testing.T) {
 		Code: "AWS.SimpleQueueService.QueueDeletedRecently", Message: "You must wait 60 seconds after deleting a queue",
 	}}
 	var notes []string
-	_, err := kind.Settle(reconcile.WithGate(t.Context(), gate), w.job(t, kind, obj{}, nil),
+	_, err := kind.Settle(reconcile.WithGate(t.Context(), gate), w.Job(t, kind, obj{}, nil),
 		reconcile.Hooks{Note: func(text string) { notes = append(notes, text) }})
 	if err != nil {
 		t.Fatal(err)
@@ -149,9 +117,9 @@ func TestNameTaken(t *testing.T) {
 func TestDeadLetterNotYet(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(queueKind)
 	var notes []string
-	_, err := kind.Settle(t.Context(), w.job(t, kind, obj{"deadLetter": arn("dead-late")}, nil), reconcile.Hooks{Note: func(text string) {
+	_, err := kind.Settle(t.Context(), w.Job(t, kind, obj{"deadLetter": arn("dead-late")}, nil), reconcile.Hooks{Note: func(text string) {
 		notes = append(notes, text)
-		if _, err := w.others.CreateQueue(t.Context(), &sdk.CreateQueueInput{QueueName: new("dead-late")}); err != nil {
+		if _, err := w.Others.CreateQueue(t.Context(), &sdk.CreateQueueInput{QueueName: new("dead-late")}); err != nil {
 			t.Error(err)
 		}
 	}})
@@ -165,15 +133,15 @@ func TestDeadLetterNotYet(t *testing.T) {
 
 func TestDelete(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(queueKind)
-	out := w.settled(t, obj{}, nil)
-	if _, err := w.others.SendMessage(t.Context(), &sdk.SendMessageInput{QueueUrl: urlOf(out.Attrs), MessageBody: new("an order")}); err != nil {
+	out := w.Settled(t, obj{}, nil)
+	if _, err := w.Others.SendMessage(t.Context(), &sdk.SendMessageInput{QueueUrl: urlOf(out.Attrs), MessageBody: new("an order")}); err != nil {
 		t.Fatal(err)
 	}
-	look, err := kind.Look(t.Context(), w.job(t, kind, obj{}, &out))
+	look, err := kind.Look(t.Context(), w.Job(t, kind, obj{}, &out))
 	if err != nil || !look.Holds {
 		t.Errorf("a queue with a message holds data: %v, %v", look.Holds, err)
 	}
-	job := w.job(t, kind, nil, &out)
+	job := w.Job(t, kind, nil, &out)
 	if err := kind.Delete(t.Context(), job); !errors.Is(err, reconcile.ErrHoldsData) {
 		t.Errorf("deleted without leave: %v", err)
 	}
@@ -181,8 +149,8 @@ func TestDelete(t *testing.T) {
 		t.Fatal("it is gone")
 	}
 	job.MayDelete = true
-	w.server.Reset()
-	stale := w.server.Inject(awstest.Fault{Op: "SQS.GetQueueUrl", Kind: awstest.Stale})
+	w.Server.Reset()
+	stale := w.Server.Inject(awstest.Fault{Op: "SQS.GetQueueUrl", Kind: awstest.Stale})
 	if err := kind.Delete(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}
@@ -198,55 +166,28 @@ func TestDelete(t *testing.T) {
 // TestOwner is about who is told apart by marks: ours by stack, and another's that is there under the name.
 func TestOwner(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(queueKind)
-	if _, err := w.others.CreateQueue(t.Context(), &sdk.CreateQueueInput{
+	if _, err := w.Others.CreateQueue(t.Context(), &sdk.CreateQueueInput{
 		QueueName: new("shop-test-orders"), Tags: map[string]string{"athanor:stack": "other", "athanor:stage": "test", "athanor:id": "net/q=a@"},
 	}); err != nil {
 		t.Fatal(err)
 	}
-	look, err := kind.Look(t.Context(), w.job(t, kind, obj{}, nil))
+	look, err := kind.Look(t.Context(), w.Job(t, kind, obj{}, nil))
 	if want := (reconcile.Mark{Stack: "other", Stage: "test", Address: "net/q[a]"}); err != nil || look.Owner != want {
 		t.Errorf("owner %+v, %v", look.Owner, err)
 	}
 }
 
 func TestElsewhere(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(queueKind)
-	job := w.job(t, kind, obj{}, nil)
-	job.ID = "arn:aws:sqs:eu-west-1:" + account + ":shop-test-orders"
-	if _, err := kind.Look(t.Context(), job); !errors.Is(err, aws.ErrForeign) {
-		t.Errorf("looked at in another region: %v", err)
-	}
-	if n := len(w.server.Calls()); n != 0 {
-		t.Errorf("%d calls", n)
-	}
+	awstest.Elsewhere(t, newWorld, obj{}, "arn:aws:sqs:eu-west-1:"+account+":shop-test-orders",
+		func(string) []string { return []string{"shop-test-orders"} })
 }
 
 func TestDiscover(t *testing.T) {
-	w := newWorld(t)
-	out := w.settled(t, obj{}, nil)
-	place, _ := w.cloud.Place(t.Context())
-	scope := reconcile.Scope{Cloud: w.cloud, Place: place, Mark: reconcile.Mark{Stack: "shop", Stage: "test"}}
-	provider := aws.Provider(Service())
-	found, err := provider.Discover(t.Context(), scope)
-	if err != nil || len(found) != 1 {
-		t.Fatalf("found %v, %v", found, err)
-	}
-	f := found[0]
-	if f.Kind != queueType || f.Identity != out.Identity || f.Name != "shop-test-orders" || f.Mark == nil || f.Mark.Address != "orders" || f.Mark.Generation != 1 {
-		t.Errorf("found %+v with %+v, want %s", f, f.Mark, out.Identity)
-	}
-	scope.Mark.Stage = "prod"
-	if found, err := provider.Discover(t.Context(), scope); err != nil || len(found) != 0 {
-		t.Errorf("found of another stage: %v, %v", found, err)
-	}
+	awstest.Discovered(t, newWorld, Service(), obj{}, "shop-test-orders")
 }
 
 func TestCheck(t *testing.T) {
-	kind := reconcile.Erase(queueKind)
-	for _, c := range []struct {
-		props obj
-		want  string
-	}{
+	kindtest.Refuses(t, reconcile.Erase(queueKind), kindtest.Refusals{
 		{obj{"name": "a.fifo"}, "end in .fifo"},
 		{obj{"name": "a", "fifo": true}, "end in .fifo"},
 		{obj{"name": "a b"}, "want up to 80 letters"},
@@ -262,10 +203,5 @@ func TestCheck(t *testing.T) {
 		{obj{"tags": obj{"athanor:stack": "x"}}, "not for authors"},
 		{obj{"tags": obj{"aws:x": "x"}}, "not for authors"},
 		{tuned(), ""},
-	} {
-		err := kind.Decode(&reconcile.Job{Props: c.props})
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: %v, want %q", c.props, err, c.want)
-		}
-	}
+	})
 }

@@ -3,6 +3,7 @@ package sqs
 import (
 	"testing"
 
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -27,10 +28,10 @@ func tuned() obj {
 }
 
 func queueSuite() kindtest.Suite {
-	ws := worlds{}
-	return kindtest.Suite{
+	ws := awstest.Worlds[*world]{}
+	return kindtest.Derive(queueTable, kindtest.Suite{
 		Kind:  reconcile.Erase(queueKind),
-		World: ws.make,
+		World: ws.Make(newWorld, (*world).queues),
 		Base:  obj{"tags": obj{"team": "shop"}},
 		Fault: fault,
 		Variants: []kindtest.Variant{
@@ -45,19 +46,9 @@ func queueSuite() kindtest.Suite {
 			}},
 			{Name: "told apart by group", Props: obj{"fifo": true, "deduplicationScope": "messageGroup"}},
 		},
-		Hands: ws.hands(),
-		Steady: map[tree.Path]string{
-			"name": "a queue keeps its name for life",
-			"fifo": "a queue keeps its type for life",
-		},
-		Silent: map[tree.Path]string{
-			"maxReceives":               "it counts with a dead-letter queue alone; TestOtherBases changes it",
-			"kmsDataKeyReusePeriod":     "it counts with a key of KMS alone; TestOtherBases changes it",
-			"contentBasedDeduplication": "FIFO queues alone take it; TestOtherBases changes it",
-			"deduplicationScope":        "FIFO queues alone take it; TestOtherBases changes it",
-			"fifoThroughputLimit":       "FIFO queues alone take it; TestOtherBases changes it",
-		},
-	}
+		Hands:  hands(ws),
+		Steady: map[tree.Path]string{"name": "a queue keeps its name for life"},
+	})
 }
 
 func TestQueue(t *testing.T) { kindtest.Run(t, queueSuite()) }
@@ -67,7 +58,6 @@ func TestOtherBases(t *testing.T) {
 	for name, base := range map[string]struct {
 		base     obj
 		variants []kindtest.Variant
-		silent   map[tree.Path]string
 	}{
 		"fifo": {
 			obj{"fifo": true, "deduplicationScope": "messageGroup"},
@@ -75,7 +65,6 @@ func TestOtherBases(t *testing.T) {
 				{Name: "hashed", Props: obj{"fifo": true, "deduplicationScope": "messageGroup", "contentBasedDeduplication": true, "fifoThroughputLimit": "perMessageGroupId"}},
 				{Name: "queue", Props: obj{"fifo": true}},
 			},
-			nil,
 		},
 		"encrypted": {
 			obj{"kmsMasterKeyId": "alias/queues"},
@@ -83,24 +72,17 @@ func TestOtherBases(t *testing.T) {
 				{Name: "longer", Props: obj{"kmsMasterKeyId": "alias/queues", "kmsDataKeyReusePeriod": "1h"}},
 				{Name: "clear", Props: obj{"sqsManagedSse": false}},
 			},
-			map[tree.Path]string{"sqsManagedSse": "it is off anyway while there is a key of KMS"},
 		},
 		"dead letters": {
 			obj{"deadLetter": arn("dead-one")},
 			[]kindtest.Variant{{Name: "patient", Props: obj{"deadLetter": arn("dead-one"), "maxReceives": int64(100)}}},
-			nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := queueSuite()
-			s.Base, s.Variants, s.Silent = base.base, base.variants, base.silent
-			for _, c := range kindtest.Checks() {
-				switch c.Name {
-				case "a prop alone is a difference, and replaces as documented", "there and back, and twice writes nothing",
-					"a crash at any call heals", "unset means the default", "unknown props":
-					t.Run(c.Name, func(t *testing.T) { c.Do(t, s) })
-				}
-			}
+			s.Base, s.Variants, s.Silent = base.base, base.variants, nil
+			kindtest.RunOnly(t, kindtest.Derive(queueTable, s), kindtest.ThereAndBack, kindtest.PropAlone, kindtest.Unset,
+				kindtest.Crashes, kindtest.Unknown)
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package ssm
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -10,7 +11,6 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"github.com/athanor-dev/athanor/adopt"
-	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -20,25 +20,25 @@ import (
 func TestCalls(t *testing.T) {
 	w := newWorld(t)
 	props := tuned()
-	out := w.settled(t, props, nil)
-	if have := w.wrote(); !slices.Equal(have, []string{"SSM.PutParameter"}) {
+	out := w.Settled(t, props, nil)
+	if have := w.Wrote(); !slices.Equal(have, []string{"SSM.PutParameter"}) {
 		t.Errorf("a creation with everything makes %v", have)
 	}
-	w.server.Reset()
-	out = w.settled(t, props, &out)
-	if have := w.wrote(); len(have) > 0 || len(w.server.Calls()) != 3 {
-		t.Errorf("unchanged, and %v are made, %d calls in all", have, len(w.server.Calls()))
+	w.Server.Reset()
+	out = w.Settled(t, props, &out)
+	if have := w.Wrote(); len(have) > 0 || len(w.Server.Calls()) != 3 {
+		t.Errorf("unchanged, and %v are made, %d calls in all", have, len(w.Server.Calls()))
 	}
 	props["value"], props["description"], props["policies"] = "web.example", "where it is now", list{expires("2039-12-02T21:34:33.000Z"), tells("20")}
-	w.server.Reset()
-	out = w.settled(t, props, &out)
-	if have := w.wrote(); !slices.Equal(have, []string{"SSM.PutParameter"}) || out.Attrs["version"] != int64(2) {
+	w.Server.Reset()
+	out = w.Settled(t, props, &out)
+	if have := w.Wrote(); !slices.Equal(have, []string{"SSM.PutParameter"}) || out.Attrs["version"] != int64(2) {
 		t.Errorf("a value and a description changed, and %v are made for version %v", have, out.Attrs["version"])
 	}
 	props["tags"] = obj{"team": "another"}
-	w.server.Reset()
-	w.settled(t, props, &out)
-	if have := w.wrote(); !slices.Equal(have, []string{"SSM.AddTagsToResource", "SSM.RemoveTagsFromResource"}) {
+	w.Server.Reset()
+	w.Settled(t, props, &out)
+	if have := w.Wrote(); !slices.Equal(have, []string{"SSM.AddTagsToResource", "SSM.RemoveTagsFromResource"}) {
 		t.Errorf("one tag changed and one dropped, and %v are made", have)
 	}
 }
@@ -48,11 +48,14 @@ func quick() reconcile.Any { return kindtest.Quick(parameterKind, 300*time.Milli
 
 // TestFaults breaks one call of a creation at a time. In the end there is one parameter, of one version.
 func TestFaults(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		fault awstest.Fault
-		wrote int
-	}{
+	first := func(w *world, t kindtest.T) []any {
+		out, err := w.Others.DescribeParameters(context.Background(), &sdk.DescribeParametersInput{})
+		if err != nil || len(out.Parameters) == 0 || out.Parameters[0].Version != 1 {
+			t.Errorf("not of one version: %v, %v", out, err)
+		}
+		return w.parameters(t)
+	}
+	awstest.Faults(t, newWorld, quick(), obj{"value": "one"}, first, awstest.Broken{
 		{"the answer of the creation is lost", awstest.Fault{Op: "SSM.PutParameter", Kind: awstest.DropAnswer}, 1},
 		{"the creation never arrives", awstest.Fault{Op: "SSM.PutParameter", Kind: awstest.CutBefore}, 2},
 		{"the creation is throttled twice", awstest.Fault{Op: "SSM.PutParameter", Kind: awstest.Throttle, Times: 2}, 3},
@@ -60,74 +63,40 @@ func TestFaults(t *testing.T) {
 		{"reads are throttled", awstest.Fault{Op: "SSM.Get*", Kind: awstest.Throttle, Times: 2}, 1},
 		{"an answer to a read is lost", awstest.Fault{Op: "SSM.DescribeParameters", Kind: awstest.DropAnswer}, 1},
 		{"the tags cannot be read at first", awstest.Fault{Op: "SSM.ListTagsForResource", Kind: awstest.ServerError}, 1},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w, kind := newWorld(t), quick()
-			armed := w.server.Inject(c.fault)
-			out, err := kind.Settle(t.Context(), w.job(t, kind, obj{"value": "one"}, nil), reconcile.Hooks{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if armed.Fired() == 0 {
-				t.Error("the fault never came")
-			}
-			if have := w.wrote(); len(have) != c.wrote || out.Attrs["version"] != int64(1) {
-				t.Errorf("wrote %v for version %v, want %d calls", have, out.Attrs["version"], c.wrote)
-			}
-			if have := w.parameters(t); len(have) != 1 {
-				t.Errorf("parameters: %v", have)
-			}
-		})
-	}
+	})
 }
 
 // TestListedLate is about a value that is there before the listing shows what it comes with.
 func TestListedLate(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(parameterKind)
-	out := w.settled(t, obj{"value": "one"}, nil)
-	if err := kind.Delete(t.Context(), w.job(t, kind, nil, &out)); err != nil {
+	out := w.Settled(t, obj{"value": "one"}, nil)
+	if err := kind.Delete(t.Context(), w.Job(t, kind, nil, &out)); err != nil {
 		t.Fatal(err)
 	}
-	client, err := clientOf(w.cloud)
-	if err != nil {
-		t.Fatal(err)
-	}
-	live := liveParameter{}
-	live.parameter.Name = new("shop-test-domain")
-	if err := live.readMeta(t.Context(), client); w.cloud.Classify(err) != reconcile.Busy || !errors.Is(err, errNoMeta) {
+	if _, err := metaOf(t.Context(), clientOf(w.Cloud), new("shop-test-domain")); w.Cloud.Classify(err) != reconcile.Busy || !errors.Is(err, errNoMeta) {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestDenied(t *testing.T) {
-	for _, op := range []string{"SSM.GetParameter", "SSM.PutParameter"} {
-		w, kind := newWorld(t), reconcile.Erase(parameterKind)
-		w.server.Inject(awstest.Fault{Op: op, Kind: awstest.Deny, Times: -1})
-		_, err := kind.Settle(t.Context(), w.job(t, kind, obj{"value": "one"}, nil), reconcile.Hooks{})
-		if w.cloud.Classify(err) != reconcile.Denied || !strings.Contains(err.Error(), "not authorized") {
-			t.Errorf("%s denied: %v", op, err)
-		}
-		if n := w.server.Count(op); n != 1 {
-			t.Errorf("%s denied, and asked %d times", op, n)
-		}
-	}
+	awstest.Denied(t, newWorld, obj{"value": "one"}, "SSM.GetParameter", "SSM.PutParameter")
 }
 
 // TestNotHidden is about a secret in a value that plans show: it is refused before it gets anywhere.
 func TestNotHidden(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(parameterKind)
-	job := w.job(t, kind, obj{"value": "canary"}, nil)
+	job := w.Job(t, kind, obj{"value": "canary"}, nil)
 	job.Secret = map[tree.Path]bool{"value": true}
 	_, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
-	if !errors.Is(err, errShown) || len(w.wrote()) > 0 || strings.Contains(err.Error(), "canary") {
-		t.Errorf("created: %v, %v", err, w.wrote())
+	if !errors.Is(err, errShown) || len(w.Wrote()) > 0 || strings.Contains(err.Error(), "canary") {
+		t.Errorf("created: %v, %v", err, w.Wrote())
 	}
-	out := w.settled(t, obj{"value": "one"}, nil)
-	job = w.job(t, kind, obj{"value": "canary"}, &out)
+	out := w.Settled(t, obj{"value": "one"}, nil)
+	job = w.Job(t, kind, obj{"value": "canary"}, &out)
 	job.Secret = map[tree.Path]bool{"value": true}
-	w.server.Reset()
-	if _, err := kind.Settle(t.Context(), job, reconcile.Hooks{}); !errors.Is(err, errShown) || len(w.wrote()) > 0 {
-		t.Errorf("changed: %v, %v", err, w.wrote())
+	w.Server.Reset()
+	if _, err := kind.Settle(t.Context(), job, reconcile.Hooks{}); !errors.Is(err, errShown) || len(w.Wrote()) > 0 {
+		t.Errorf("changed: %v, %v", err, w.Wrote())
 	}
 }
 
@@ -135,13 +104,13 @@ func TestNotHidden(t *testing.T) {
 // value that is declared.
 func TestSecretBehindAValue(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(parameterKind)
-	out := w.settled(t, obj{"value": "one"}, nil)
-	if _, err := w.others.PutParameter(t.Context(), &sdk.PutParameterInput{
+	out := w.Settled(t, obj{"value": "one"}, nil)
+	if _, err := w.Others.PutParameter(t.Context(), &sdk.PutParameterInput{
 		Name: new("shop-test-domain"), Value: new("canary"), Type: "SecureString", Overwrite: new(true),
 	}); err != nil {
 		t.Fatal(err)
 	}
-	look, err := kind.Look(t.Context(), w.job(t, kind, obj{"value": "one"}, &out))
+	look, err := kind.Look(t.Context(), w.Job(t, kind, obj{"value": "one"}, &out))
 	if err != nil || len(look.Steps) == 0 {
 		t.Fatalf("not seen: %v", err)
 	}
@@ -158,13 +127,13 @@ func TestSecretBehindAValue(t *testing.T) {
 // TestIgnored is about a value that somebody else keeps: another aspect changes, and the value stays.
 func TestIgnored(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(parameterKind)
-	out := w.settled(t, obj{"secureValue": "one", "keyId": "alias/shop"}, nil)
-	if _, err := w.others.PutParameter(t.Context(), &sdk.PutParameterInput{
+	out := w.Settled(t, obj{"secureValue": "one", "keyId": "alias/shop"}, nil)
+	if _, err := w.Others.PutParameter(t.Context(), &sdk.PutParameterInput{
 		Name: new("shop-test-domain"), Value: new("theirs"), Type: "SecureString", KeyId: new("alias/shop"), Overwrite: new(true),
 	}); err != nil {
 		t.Fatal(err)
 	}
-	job := w.job(t, kind, obj{"secureValue": "one", "keyId": "alias/shop", "description": "a password"}, &out)
+	job := w.Job(t, kind, obj{"secureValue": "one", "keyId": "alias/shop", "description": "a password"}, &out)
 	job.Ignore = []tree.Path{"secureValue"}
 	if _, err := kind.Settle(t.Context(), job, reconcile.Hooks{}); err != nil {
 		t.Fatal(err)
@@ -178,11 +147,11 @@ func TestIgnored(t *testing.T) {
 // TestExpired is about a parameter that its own policy deleted: it is made again.
 func TestExpired(t *testing.T) {
 	w, kind := newWorld(t), quick()
-	out := w.settled(t, obj{"value": "one"}, nil)
-	if _, err := w.others.DeleteParameter(t.Context(), &sdk.DeleteParameterInput{Name: new("shop-test-domain")}); err != nil {
+	out := w.Settled(t, obj{"value": "one"}, nil)
+	if _, err := w.Others.DeleteParameter(t.Context(), &sdk.DeleteParameterInput{Name: new("shop-test-domain")}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := kind.Settle(t.Context(), w.job(t, kind, obj{"value": "one"}, &out), reconcile.Hooks{}); err != nil || len(w.parameters(t)) != 1 {
+	if _, err := kind.Settle(t.Context(), w.Job(t, kind, obj{"value": "one"}, &out), reconcile.Hooks{}); err != nil || len(w.parameters(t)) != 1 {
 		t.Errorf("not made again: %v", err)
 	}
 }
@@ -190,10 +159,10 @@ func TestExpired(t *testing.T) {
 // TestTaken is about a parameter of that name that is not ours.
 func TestTaken(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(parameterKind)
-	if _, err := w.others.PutParameter(t.Context(), &sdk.PutParameterInput{Name: new("/shop/domain"), Value: new("theirs"), Type: "String"}); err != nil {
+	if _, err := w.Others.PutParameter(t.Context(), &sdk.PutParameterInput{Name: new("/shop/domain"), Value: new("theirs"), Type: "String"}); err != nil {
 		t.Fatal(err)
 	}
-	job := w.job(t, kind, obj{"name": "/shop/domain", "value": "ours"}, nil)
+	job := w.Job(t, kind, obj{"name": "/shop/domain", "value": "ours"}, nil)
 	refused := errors.New("not ours")
 	_, err := kind.Settle(t.Context(), job, reconcile.Hooks{Permit: func(look reconcile.Look) error {
 		if adopt.Judge(adopt.Evidence{Identity: look.Identity, Tagged: look.Owner, Tag: job.Mark, Taggable: kind.Spec().Marked, NameGiven: true}).Verdict == adopt.Foreign {
@@ -201,69 +170,41 @@ func TestTaken(t *testing.T) {
 		}
 		return nil
 	}})
-	if !errors.Is(err, refused) || len(w.wrote()) > 0 {
-		t.Errorf("%v, %v", err, w.wrote())
+	if !errors.Is(err, refused) || len(w.Wrote()) > 0 {
+		t.Errorf("%v, %v", err, w.Wrote())
 	}
 }
 
 func TestReservedNames(t *testing.T) {
 	for name, want := range map[string]string{"shop-a": "shop-a", "aws-a": "p-aws-a", "SSM-a": "p-SSM-a", "p-shop": "p-shop"} {
-		if have := physical(name, false); have != want || born(have) != name {
-			t.Errorf("%s is made %s, and that was made of %s", name, have, born(have))
+		if have := physical(name, false); have != want || generated(have) != name {
+			t.Errorf("%s is made %s, and that was made of %s", name, have, generated(have))
 		}
 	}
 	w, kind := newWorld(t), reconcile.Erase(parameterKind)
-	job := w.job(t, kind, obj{"value": "one"}, nil)
+	job := w.Job(t, kind, obj{"value": "one"}, nil)
 	job.Name = "aws-test-domain"
 	if _, err := kind.Settle(t.Context(), job, reconcile.Hooks{}); err != nil {
 		t.Fatal(err)
 	}
-	place, _ := w.cloud.Place(t.Context())
-	found, err := kind.List(t.Context(), reconcile.Scope{Cloud: w.cloud, Place: place, Prefix: "aws-test-"})
+	place, _ := w.Cloud.Place(t.Context())
+	found, err := kind.List(t.Context(), reconcile.Scope{Cloud: w.Cloud, Place: place, Prefix: "aws-test-"})
 	if err != nil || len(found) != 1 || found[0].Name != "aws-test-domain" {
 		t.Errorf("found %+v, %v", found, err)
 	}
 }
 
 func TestElsewhere(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(parameterKind)
-	job := w.job(t, kind, obj{"value": "one"}, nil)
-	job.ID = "arn:aws:ssm:eu-west-1:" + account + ":parameter/shop-test-domain"
-	if _, err := kind.Look(t.Context(), job); !errors.Is(err, aws.ErrForeign) {
-		t.Errorf("looked at in another region: %v", err)
-	}
-	if n := len(w.server.Calls()); n != 0 {
-		t.Errorf("%d calls", n)
-	}
-	out := w.settled(t, obj{"value": "one"}, nil)
-	for _, id := range []string{out.Identity, "shop-test-domain"} {
-		job.ID = id
-		if look, err := kind.Look(t.Context(), job); err != nil || look.Identity != out.Identity {
-			t.Errorf("%s leads to %s, %v", id, look.Identity, err)
-		}
-	}
+	awstest.Elsewhere(t, newWorld, obj{"value": "one"}, "arn:aws:ssm:eu-west-1:"+account+":parameter/shop-test-domain",
+		func(string) []string { return []string{"shop-test-domain"} })
 }
 
 func TestDiscover(t *testing.T) {
-	w := newWorld(t)
-	out := w.settled(t, obj{"name": "/shop/domain", "value": "one"}, nil)
-	place, _ := w.cloud.Place(t.Context())
-	found, err := aws.Provider(Service()).Discover(t.Context(), reconcile.Scope{Cloud: w.cloud, Place: place, Mark: reconcile.Mark{Stack: "shop", Stage: "test"}})
-	if err != nil || len(found) != 1 {
-		t.Fatalf("found %v, %v", found, err)
-	}
-	f := found[0]
-	if f.Kind != parameterType || f.Identity != out.Identity || f.Name != "/shop/domain" || f.Mark == nil || f.Mark.Address != "domain" {
-		t.Errorf("found %+v with %+v, want %s", f, f.Mark, out.Identity)
-	}
+	awstest.Discovered(t, newWorld, Service(), obj{"name": "/shop/domain", "value": "one"}, "/shop/domain")
 }
 
 func TestCheck(t *testing.T) {
-	kind := reconcile.Erase(parameterKind)
-	for _, c := range []struct {
-		props obj
-		want  string
-	}{
+	kindtest.Refuses(t, reconcile.Erase(parameterKind), kindtest.Refusals{
 		{obj{}, "want a value"},
 		{obj{"value": "a", "secureValue": "b"}, "secureValue already"},
 		{obj{"value": "a", "type": "SecureString"}, "and no value"},
@@ -283,10 +224,5 @@ func TestCheck(t *testing.T) {
 		{obj{"value": "a", "tags": obj{"athanor:stack": "x"}}, "not for authors"},
 		{tuned(), ""},
 		{secret(), ""},
-	} {
-		err := kind.Decode(&reconcile.Job{Props: c.props})
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%.60v: %v, want %q", c.props, err, c.want)
-		}
-	}
+	})
 }

@@ -53,7 +53,7 @@ func startLikeAWS(t *testing.T, cloud *awstest.Server) *awstest.Front {
 				list, _ := out["Parameters"].([]any)
 				for _, item := range list {
 					p := item.(awstest.Fields)
-					described(p, policies[p["Name"]])
+					shown(p, policies[p["Name"]])
 				}
 			},
 			"GetParameter": func(_, out awstest.Fields) {
@@ -65,7 +65,7 @@ func startLikeAWS(t *testing.T, cloud *awstest.Server) *awstest.Front {
 	})
 }
 
-func described(p awstest.Fields, policies string) {
+func shown(p awstest.Fields, policies string) {
 	if p["Type"] != "SecureString" {
 		delete(p, "KeyId")
 	}

@@ -1,78 +1,205 @@
+// Package ssm offers parameters of the Parameter Store of AWS Systems Manager.
+//
+// It knows a parameter's value, type, tier and policies. It does not know the rest of Systems Manager, nor older versions
+// of a parameter and their labels; how calls are made and judged is the business of package aws.
 package ssm
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"embed"
+	"errors"
+	"iter"
+	"slices"
 	"strings"
 	"time"
+	"unsafe"
 
+	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
+	"golang.org/x/sync/errgroup"
 
-	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
+	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// liveParameter is a parameter as it was seen.
-type liveParameter struct {
-	parameter types.Parameter // with its value in clear
-	meta      types.ParameterMetadata
-	tags      map[string]string
-}
+//go:embed parameter.go
+var source embed.FS
 
-type (
-	parameterSite = reconcile.Site[ParameterProps, Parameter]
-	parameterDiff = reconcile.Diff[liveParameter]
+const (
+	parameterType = "aws.ssm.Parameter"
+
+	advanced = string(types.ParameterTierAdvanced)
+	secure   = string(types.ParameterTypeSecureString)
+
+	// ownKey is the key of KMS that every account has for parameters.
+	ownKey = "alias/aws/ssm"
+
+	// noPolicies is how Systems Manager is told to drop all of them.
+	// https://docs.aws.amazon.com/systems-manager/latest/userguide/parameter-store-policies.html
+	noPolicies = "[{}]"
+
+	// longestName is that of a name with its ARN.
+	// https://docs.aws.amazon.com/systems-manager/latest/userguide/sysman-parameter-name-constraints.html
+	longestName = 1011
 )
 
-var parameterKind = &reconcile.Kind[ParameterProps, liveParameter, Parameter]{
+var (
+	errNoMeta = errors.New("the parameter is not listed yet")
+	errShown  = errors.New("a secret is given as a value that everybody may see")
+)
+
+// Service is what this package offers.
+func Service() aws.Service {
+	return aws.Service{
+		Kinds:    []reconcile.Any{reconcile.Erase(parameterKind)},
+		Filters:  []string{"ssm:parameter"},
+		Registry: map[string]string{"AWS::SSM::Parameter": parameterType},
+		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
+			p, _ := arn.Parse()
+			rest, ok := strings.CutPrefix(p.Resource, "parameter/")
+			return parameterType, string(arn), generated(nameIn(rest)), ok && p.Service == "ssm"
+		},
+	}
+}
+
+// NewParameter declares a parameter.
+func NewParameter(s *athanor.Stack, name string, p ParameterProps, opts ...athanor.Option) Parameter {
+	return athanor.Declare(s, parameterKind, name, p, opts...)
+}
+
+// ReadParameter uses a parameter that the stack does not own: by its name or ARN, or by ParameterProps that name it.
+func ReadParameter(s *athanor.Stack, name string, by any) Parameter {
+	return athanor.Read(s, parameterKind, name, by)
+}
+
+// ParameterProps declare a parameter, with either a value that everybody may see or a secret one. Defaults and limits
+// are those of https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_PutParameter.html
+type ParameterProps struct {
+	// Name of the parameter, such as /shop/prod/domain: letters, digits and . - _, in up to 15 levels that begin with a
+	// slash. It begins neither with aws nor with ssm. Default: none, a name without levels is generated. Changing it
+	// replaces the parameter.
+	Name string
+	// Type is SecureString for a secureValue; a value is a String, or a StringList of texts with commas between them.
+	// Default: SecureString with secureValue, String without.
+	Type *string `prop:"enum=String|StringList|SecureString" wire:"Type"`
+	// Value of a String or a StringList, up to 4 KiB, in the tier Advanced 8 KiB. It is shown in plans: a secret is
+	// refused here. Default: none, secureValue is set instead.
+	Value string `wire:"-"`
+	// SecureValue is the value of a SecureString, which is stored encrypted. It is compared with what is there by
+	// decrypting that. Default: none, value is set instead.
+	SecureValue token.Secret `wire:"-"`
+	// KeyID is the key of KMS that encrypts a secureValue: its id, ARN or alias, as it is to be shown. Default:
+	// alias/aws/ssm with secureValue, the account's own.
+	KeyID *string `wire:"KeyId"`
+	// Tier Advanced takes larger values and policies, and costs. Standard becomes Advanced in place; Systems Manager
+	// has no way back, so that Standard again makes another parameter.
+	Tier *string `prop:"enum=Standard|Advanced,default=Standard" wire:"Tier"`
+	// Description, up to 1024 characters. It is not for secrets. Default: none.
+	Description string `prop:"maxlen=1024" wire:"Description"`
+	// AllowedPattern is a regular expression that every value must match. Default: none.
+	AllowedPattern string `wire:"AllowedPattern"`
+	// DataType says what a String is to be checked for. Systems Manager does so after the call: an aws:ec2:image that
+	// does not exist never becomes the value.
+	DataType *string `prop:"enum=text|aws:ec2:image|aws:ssm:integration,default=text" wire:"DataType"`
+	// Policies expire the parameter, or tell of its age: a list of documents, or JSON text. They need the tier Advanced.
+	// A parameter that has expired is made again. Default: none.
+	Policies any `wire:"Policies,policies"`
+	// Tags of the parameter, beside the owner tags. Default: none.
+	Tags map[string]string
+}
+
+// Parameter is what others may refer to of a parameter.
+type Parameter struct {
+	// ARN of the parameter.
+	ARN aws.ARN `attr:"early"`
+	// Name of the parameter.
+	Name string `attr:"early"`
+	// Version is a number that each change raises.
+	Version token.Int `attr:"mutable"`
+	// Value is that of a String or a StringList, "" for a SecureString.
+	Value string `attr:"mutable"`
+	// SecureValue is that of a SecureString, "" for others.
+	SecureValue token.Secret `attr:"mutable"`
+}
+
+// liveParameter is an observed parameter, with its value in clear.
+type liveParameter struct {
+	attrs Parameter
+	have  ParameterProps
+	tags  map[string]string
+}
+
+type site = kind.Site[ParameterProps, Parameter]
+
+var parameterTable = kind.TableOf[ParameterProps](kind.Codec{
+	Name:  "policies",
+	Write: func(document any) (any, error) { return aws.DocumentText(document) },
+	Form:  policiesOf,
+}).For(kind.Both(sdk.PutParameterInput{}))
+
+var parameterKind = kind.Kind[ParameterProps, liveParameter, Parameter]{
 	Type: parameterType,
 	Doc: "A parameter of the Parameter Store: a text, a list of texts or a secret, with its tier, policies and tags. " +
 		"Older versions, their labels and the sharing with other accounts are not managed.",
 
-	Observe:  observeParameter,
-	Create:   createParameter,
-	Compare:  compareParameter,
-	Attrs:    parameterAttrs,
-	Delete:   deleteParameter,
+	Observe:    observeParameter,
+	Create:     createParameter,
+	Compare:    compareParameter,
+	Attributes: func(live liveParameter) Parameter { return live.attrs },
+	Delete: func(ctx context.Context, s site) error {
+		_, err := clientOf(s.Cloud).DeleteParameter(ctx, &sdk.DeleteParameterInput{Name: &s.Last.Name})
+		return err
+	},
 	Identity: func(p Parameter) string { return string(p.ARN) },
 
-	Naming:   parameterNaming,
-	Given:    func(want ParameterProps) string { return want.Name },
-	Defaults: parameterDefaults,
-	Check:    checkParameter,
-	Moves:    []string{"version", "value", "secureValue"},
-	AtBirth:  []string{"arn", "name"},
-
-	Owner: func(live liveParameter) reconcile.Mark { return adopt.MarkOf(live.tags) },
-	List:  listParameters,
+	Props:   parameterTable,
+	Default: parameterDefaults,
+	Check:   checkParameter,
+	Named: &kind.Named[ParameterProps, liveParameter]{
+		Given: func(want ParameterProps) string { return want.Name },
+		Rule:  func(ParameterProps) kind.NameRule { return kind.NameRule{Max: longestName, Marks: ".-_", Any: true} },
+		In: func(rule kind.NameRule, location kind.Location) kind.NameRule {
+			rule.Max -= len(arnOf(location, "p-"))
+			return rule
+		},
+	},
+	Owner: aws.Tagged(
+		func(want ParameterProps) map[string]string { return want.Tags },
+		func(live liveParameter) map[string]string { return live.tags }, "AddTagsToResource", putTags, dropTags),
+	List: listParameters,
 
 	// The name of a deleted parameter is free again after 30 seconds:
 	// https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_DeleteParameter.html
-	Visibility: 30 * time.Second,
+	EventuallyVisible: 30 * time.Second,
 
-	Source: source,
-	Calls: []string{
-		"SSM.GetParameter", "SSM.DescribeParameters", "SSM.ListTagsForResource", "SSM.PutParameter", "SSM.DeleteParameter",
-		"SSM.AddTagsToResource", "SSM.RemoveTagsFromResource",
-	},
-	Permissions: reconcile.Permissions{
-		Observe: []string{"ssm:GetParameter", "ssm:DescribeParameters", "ssm:ListTagsForResource"},
-		List:    []string{"ssm:DescribeParameters"},
-		Create:  []string{"ssm:PutParameter", "ssm:AddTagsToResource"},
-		Update:  []string{"ssm:PutParameter", "ssm:AddTagsToResource", "ssm:RemoveTagsFromResource"},
-		Delete:  []string{"ssm:DeleteParameter"},
-		Resource: func(place reconcile.Place, name string) []string {
-			return []string{string(arnOf(place, name))}
+	API: aws.API("SSM", "ssm", source, kind.Permissions{
+		Observe: []string{"GetParameter", "DescribeParameters", "ListTagsForResource"},
+		List:    []string{"DescribeParameters"},
+		Create:  []string{"PutParameter", "AddTagsToResource"},
+		Update:  []string{"PutParameter", "AddTagsToResource", "RemoveTagsFromResource"},
+		Delete:  []string{"DeleteParameter"},
+		Resource: func(location kind.Location, name string) []string {
+			return []string{string(arnOf(location, name))}
 		},
-		// https://docs.aws.amazon.com/service-authorization/latest/reference/list_awssystemsmanager.html
-		Anywhere: []string{"ssm:DescribeParameters"},
-	},
+	}),
+}.First()
+
+func clientOf(cloud kind.Cloud) *sdk.Client {
+	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }
+	return (*sdk.Client)(aws.ClientIn(cloud, sdk.ServiceID, connect))
 }
 
 // arnOf is how Systems Manager names a parameter: a name of one level has no slash of its own.
-func arnOf(place reconcile.Place, name string) aws.ARN {
-	return aws.ARNIn(place, "ssm", "parameter/"+strings.TrimPrefix(name, "/"))
+func arnOf(location kind.Location, name string) aws.ARN {
+	return aws.ARNIn(location, "ssm", "parameter/"+strings.TrimPrefix(name, "/"))
 }
 
 // nameIn is the name in what follows parameter/ in an ARN.
@@ -92,81 +219,58 @@ func reserved(name string) bool {
 	return strings.HasPrefix(low, "aws") || strings.HasPrefix(low, "ssm")
 }
 
-// physical is the name that a parameter gets: a generated one that would be reserved is set off.
-func physical(name string, named bool) string {
-	if !named && reserved(name) {
+// physical is the name that a parameter gets: a generated one that would be reserved gets a prefix.
+func physical(name string, given bool) string {
+	if !given && reserved(name) {
 		return "p-" + name
 	}
 	return name
 }
 
-// born is the generated name that a physical one was made of, if it was.
-func born(name string) string {
+// generated is the generated name that a physical one was made of, if it was.
+func generated(name string) string {
 	if rest, ok := strings.CutPrefix(name, "p-"); ok && reserved(rest) {
 		return rest
 	}
 	return name
 }
 
-func parameterAttrs(live liveParameter) Parameter {
-	p := Parameter{ARN: aws.ARN(text(live.parameter.ARN)), Name: text(live.parameter.Name), Version: token.Num(live.parameter.Version)}
-	if live.secure() {
-		p.SecureValue = token.Secret(live.value())
-	} else {
-		p.Value = live.value()
-	}
-	return p
-}
-
-func (l liveParameter) secure() bool  { return l.parameter.Type == types.ParameterTypeSecureString }
-func (l liveParameter) value() string { return text(l.parameter.Value) }
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
-func nameRune(r rune) bool {
-	return strings.ContainsRune(".-_", r) || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-}
-
-// longestName is that of a name with its ARN.
-// https://docs.aws.amazon.com/systems-manager/latest/userguide/sysman-parameter-name-constraints.html
-const longestName = 1011
-
-func parameterNaming(_ ParameterProps, place reconcile.Place) reconcile.Naming {
-	return reconcile.Naming{Max: longestName - len(arnOf(place, "p-")), Allowed: nameRune}
-}
-
 func parameterDefaults(want ParameterProps) ParameterProps {
 	if want.SecureValue != "" {
-		aws.OrDefault(&want.Type, string(types.ParameterTypeSecureString))
+		aws.OrDefault(&want.Type, secure)
 		aws.OrDefault(&want.KeyID, ownKey)
 	}
 	aws.OrDefault(&want.Type, string(types.ParameterTypeString))
-	aws.OrDefault(&want.Tier, string(types.ParameterTierStandard))
-	aws.OrDefault(&want.DataType, "text")
 	return want
 }
 
-// ownKey is the key of KMS that every account has for parameters.
-const ownKey = "alias/aws/ssm"
-
-// checkParameter finds what Systems Manager would refuse.
-func checkParameter(want ParameterProps) error {
-	problems := aws.CheckTags(want.Tags)
-	wrong := problems.Wrong
-	checkName(want.Name, wrong)
-	checkValue(want, wrong)
-	if want.Policies != nil && (want.Tier == nil || *want.Tier == string(types.ParameterTierStandard)) {
-		wrong("policies", "they need the tier Advanced")
+// policiesOf are policies by their meaning, nil for none: their order does not count.
+func policiesOf(document any) any {
+	list, ok := aws.Document(document).([]any)
+	if !ok {
+		return aws.Document(document)
 	}
-	if !token.Has(want.Description) && len([]rune(want.Description)) > 1024 {
-		wrong("description", "want up to 1024 characters")
+	list = slices.DeleteFunc(slices.Clone(list), func(p any) bool { m, is := p.(map[string]any); return is && len(m) == 0 })
+	if len(list) == 0 {
+		return nil
+	}
+	slices.SortFunc(list, func(a, b any) int { return bytes.Compare(tree.Canonical(a), tree.Canonical(b)) })
+	return list
+}
+
+// checkParameter finds what Systems Manager would refuse, beyond what the table says.
+func checkParameter(want ParameterProps) error {
+	var problems props.Errors
+	checkName(want.Name, problems.Wrong)
+	checkValue(want, problems.Wrong)
+	if want.Policies != nil && isStandard(want.Tier) {
+		problems.Wrong("policies", "they need the tier Advanced")
 	}
 	return problems.OrNil()
+}
+
+func isStandard(tier *string) bool {
+	return tier == nil || *tier == string(types.ParameterTierStandard)
 }
 
 func checkName(name string, wrong func(tree.Path, string)) {
@@ -174,7 +278,6 @@ func checkName(name string, wrong func(tree.Path, string)) {
 		return
 	}
 	levels := strings.Split(strings.TrimPrefix(name, "/"), "/")
-	foreign := func(r rune) bool { return !nameRune(r) }
 	switch {
 	case len(levels) > 1 && name[0] != '/':
 		wrong("name", "a name with levels begins with a slash")
@@ -182,43 +285,235 @@ func checkName(name string, wrong func(tree.Path, string)) {
 		wrong("name", "want up to 15 levels")
 	case reserved(name):
 		wrong("name", "names that begin with aws or ssm are reserved")
-	case len(name) > longestName:
-		wrong("name", "want up to 1011 characters, with the ARN")
 	}
-	for _, level := range levels {
-		if level == "" || strings.ContainsFunc(level, foreign) {
-			wrong("name", "want letters, digits and . - _ in each level")
-			return
-		}
+	refused := func(r rune) bool { return !kind.NameRule{Marks: ".-_"}.Allowed(r) }
+	if slices.ContainsFunc(levels, func(level string) bool { return level == "" || strings.ContainsFunc(level, refused) }) {
+		wrong("name", "want letters, digits and . - _ in each level")
 	}
 }
 
 func checkValue(want ParameterProps, wrong func(tree.Path, string)) {
-	secureType := want.Type != nil && *want.Type == string(types.ParameterTypeSecureString)
-	secure := want.SecureValue != "" || secureType
+	secureType := want.Type != nil && *want.Type == secure
+	isSecure := want.SecureValue != "" || secureType
 	switch {
 	case want.SecureValue != "" && want.Value != "":
 		wrong("value", "there is a secureValue already")
 	case secureType && want.SecureValue == "":
 		wrong("secureValue", "a SecureString has one, and no value")
-	case !secure && want.Value == "":
+	case !isSecure && want.Value == "":
 		wrong("value", "want a value, or a secureValue")
-	case want.Type != nil && !token.Has(*want.Type) && secure && !secureType:
+	case want.Type != nil && !token.Has(*want.Type) && isSecure && !secureType:
 		wrong("type", "a secureValue makes a SecureString")
 	}
-	if want.KeyID != nil && !secure {
+	path, value := tree.Path("value"), want.Value
+	if isSecure {
+		path, value = "secureValue", string(want.SecureValue)
+	} else if want.KeyID != nil {
 		wrong("keyId", "it encrypts a secureValue, and there is none")
 	}
-	path, value := tree.Path("value"), want.Value
-	if secure {
-		path, value = "secureValue", string(want.SecureValue)
-	}
-	advanced := want.Tier != nil && *want.Tier != string(types.ParameterTierStandard)
 	switch {
 	case token.Has(value):
 	case len(value) > 8<<10:
 		wrong(path, "want up to 8 KiB")
-	case len(value) > 4<<10 && !advanced:
+	case len(value) > 4<<10 && isStandard(want.Tier):
 		wrong(path, "more than 4 KiB need the tier Advanced")
 	}
+}
+
+func observeParameter(ctx context.Context, s site) (live liveParameter, err error) {
+	s.Name = physical(s.Name, s.NameGiven)
+	name, err := aws.NameAt(s, aws.Names[Parameter]{
+		Of:  func(p Parameter) string { return p.Name },
+		In:  func(resource string) string { return nameIn(strings.TrimPrefix(resource, "parameter/")) },
+		ARN: arnOf,
+	})
+	if err != nil {
+		return live, err
+	}
+	client := clientOf(s.Cloud)
+	out, err := client.GetParameter(ctx, &sdk.GetParameterInput{Name: &name, WithDecryption: new(true)})
+	if err != nil {
+		return live, aws.Absent(err)
+	}
+	p, meta := out.Parameter, types.ParameterMetadata{}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		meta, err = metaOf(ctx, client, p.Name)
+		return err
+	})
+	group.Go(func() error {
+		out, err := client.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{
+			ResourceType: types.ResourceTypeForTaggingParameter, ResourceId: p.Name,
+		})
+		if err != nil {
+			return aws.Absent(err)
+		}
+		live.tags = aws.TagMap(out.TagList, func(t types.Tag) (key, value *string) { return t.Key, t.Value })
+		return nil
+	})
+	if err := group.Wait(); err != nil {
+		return live, err
+	}
+	live.attrs = Parameter{ARN: aws.ARN(sdkaws.ToString(p.ARN)), Name: sdkaws.ToString(p.Name), Version: token.Num(p.Version)}
+	shown := &sdk.PutParameterInput{
+		Type: p.Type, DataType: p.DataType, Tier: meta.Tier, Description: meta.Description, AllowedPattern: meta.AllowedPattern,
+		Policies: shownPolicies(meta.Policies),
+	}
+	if string(p.Type) == secure {
+		shown.KeyId, live.attrs.SecureValue = meta.KeyId, token.Secret(sdkaws.ToString(p.Value))
+	} else { // what is secret in the cloud is never shown beside what is not
+		live.attrs.Value = sdkaws.ToString(p.Value)
+	}
+	live.have, err = parameterTable.Read(kind.Struct(shown))
+	live.have.Value, live.have.SecureValue = live.attrs.Value, live.attrs.SecureValue
+	return live, err
+}
+
+// shownPolicies are policies as they are put: an answer has the text of each.
+func shownPolicies(list []types.ParameterInlinePolicy) *string {
+	var all []any
+	for _, p := range list {
+		all = append(all, aws.Document(sdkaws.ToString(p.PolicyText)))
+	}
+	return new(string(tree.Canonical(all)))
+}
+
+// metaOf is what a value comes with. Pages may be empty while more follow.
+func metaOf(ctx context.Context, client *sdk.Client, name *string) (types.ParameterMetadata, error) {
+	for page, err := range described(ctx, client, &sdk.DescribeParametersInput{ParameterFilters: nameFilter("Equals", *name)}) {
+		if err != nil {
+			return types.ParameterMetadata{}, err
+		}
+		for _, meta := range page.Parameters {
+			if *meta.Name == *name {
+				return meta, nil
+			}
+		}
+	}
+	return types.ParameterMetadata{}, aws.Busy(errNoMeta)
+}
+
+func described(ctx context.Context, client *sdk.Client, in *sdk.DescribeParametersInput) iter.Seq2[*sdk.DescribeParametersOutput, error] {
+	return aws.Pages(ctx, client.DescribeParameters, in, func(in *sdk.DescribeParametersInput, out *sdk.DescribeParametersOutput) bool {
+		in.NextToken = out.NextToken
+		return sdkaws.ToString(in.NextToken) != ""
+	})
+}
+
+func nameFilter(option, name string) []types.ParameterStringFilter {
+	return []types.ParameterStringFilter{{Key: new("Name"), Option: &option, Values: []string{name}}}
+}
+
+func listParameters(ctx context.Context, scope kind.ListScope) (all []kind.Found, err error) {
+	in := &sdk.DescribeParametersInput{MaxResults: new(int32(50))}
+	if scope.Prefix != "" {
+		in.ParameterFilters = nameFilter("BeginsWith", physical(scope.Prefix, false))
+	}
+	for page, err := range described(ctx, clientOf(scope.Cloud), in) {
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range page.Parameters {
+			name := sdkaws.ToString(p.Name)
+			all = append(all, kind.Found{
+				Kind: parameterType, Place: scope.Place, Identity: string(arnOf(scope.Place, name)), Name: generated(name),
+			})
+		}
+	}
+	return all, nil
+}
+
+// put is the call that writes a whole parameter.
+func put(ctx context.Context, s kind.Scope, in *sdk.PutParameterInput) (*sdk.PutParameterOutput, error) {
+	out, err := clientOf(s.Cloud).PutParameter(ctx, in)
+	if _, ok := errors.AsType[*types.HierarchyTypeMismatchException](err); ok {
+		err = reconcile.WithHint(err, "replaceOn: [type] makes another parameter in its place")
+	}
+	return out, err
+}
+
+// inputOf is the body of that call.
+func inputOf(p ParameterProps, name string) (*sdk.PutParameterInput, error) {
+	in := &sdk.PutParameterInput{Name: &name, Value: new(cmp.Or(string(p.SecureValue), p.Value))}
+	return in, parameterTable.Created(p, kind.Struct(in))
+}
+
+// checkHidden refuses a value which plans and others show, and which is a secret.
+func checkHidden(s kind.Scope) error {
+	for path, is := range s.Secret {
+		if is && path.Within("value") {
+			return reconcile.WithHint(errShown, "use secureValue")
+		}
+	}
+	return nil
+}
+
+// createParameter fails where there is one of that name; the observation that follows tells whose it is.
+func createParameter(ctx context.Context, s site) (Parameter, error) {
+	if err := checkHidden(s.Scope); err != nil {
+		return Parameter{}, err
+	}
+	name := physical(s.Name, s.NameGiven)
+	in, err := inputOf(s.Want, name)
+	if err != nil {
+		return Parameter{}, err
+	}
+	in.Overwrite, in.Tags = new(false), tagList(aws.Tags(s.Want.Tags, s.Owner))
+	out, err := put(ctx, s.Scope, in)
+	if err != nil {
+		return Parameter{}, err
+	}
+	return Parameter{
+		ARN: arnOf(s.Location, name), Name: name, Version: token.Num(out.Version), Value: s.Want.Value, SecureValue: s.Want.SecureValue,
+	}, nil
+}
+
+// compareParameter states every aspect. One call writes a whole new version: what is not to be changed, since it is ignored
+// or left for later, keeps its live value.
+func compareParameter(d *kind.Diff[liveParameter], want ParameterProps, live liveParameter) {
+	if name, given := d.Name(); given {
+		reconcile.Fixed(d, "name", plain(name), plain(live.attrs.Name))
+	}
+	settable := want
+	if tier := live.have.Tier; *tier == advanced && *want.Tier != advanced {
+		reconcile.Fixed(d, "tier", *want.Tier, *tier)
+		settable.Tier = tier
+	}
+	kind.Compare(d, parameterTable, settable, live.have, kind.Set("PutParameter", func(ctx context.Context, u kind.Update[liveParameter]) error {
+		if slices.Contains(u.Changed, "value") {
+			if err := checkHidden(u.Scope); err != nil {
+				return err
+			}
+		}
+		in, err := inputOf(parameterTable.Merged(settable, u.Live.have, u.Changed), u.Live.attrs.Name)
+		if err != nil {
+			return err
+		}
+		in.Overwrite = new(true)
+		aws.OrDefault(&in.Description, "")
+		aws.OrDefault(&in.AllowedPattern, "")
+		if aws.OrDefault(&in.Policies, noPolicies); !slices.Contains(u.Changed, "policies") {
+			in.Policies = nil // they stay
+		}
+		_, err = put(ctx, u.Scope, in)
+		return aws.NotYet(err)
+	}))
+}
+
+func tagList(tags map[string]string) []types.Tag {
+	return aws.TagList(tags, func(key, value *string) types.Tag { return types.Tag{Key: key, Value: value} })
+}
+
+func putTags(ctx context.Context, u kind.Update[liveParameter], tags map[string]string) error {
+	_, err := clientOf(u.Cloud).AddTagsToResource(ctx, &sdk.AddTagsToResourceInput{
+		ResourceType: types.ResourceTypeForTaggingParameter, ResourceId: &u.Live.attrs.Name, Tags: tagList(tags),
+	})
+	return err
+}
+
+func dropTags(ctx context.Context, u kind.Update[liveParameter], keys []string) error {
+	_, err := clientOf(u.Cloud).RemoveTagsFromResource(ctx, &sdk.RemoveTagsFromResourceInput{
+		ResourceType: types.ResourceTypeForTaggingParameter, ResourceId: &u.Live.attrs.Name, TagKeys: keys,
+	})
+	return err
 }

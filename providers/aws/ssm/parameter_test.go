@@ -3,6 +3,7 @@ package ssm
 import (
 	"testing"
 
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -29,10 +30,10 @@ func secret() obj {
 }
 
 func parameterSuite() kindtest.Suite {
-	ws := worlds{}
+	ws := awstest.Worlds[*world]{}
 	return kindtest.Suite{
 		Kind:  reconcile.Erase(parameterKind),
-		World: ws.make,
+		World: ws.Make(newWorld, (*world).parameters),
 		Base:  obj{"value": "one", "tags": obj{"team": "shop"}},
 		Fault: fault,
 		Variants: []kindtest.Variant{
@@ -41,7 +42,7 @@ func parameterSuite() kindtest.Suite {
 			{Name: "image", Props: obj{"value": "ami-12345abcdeEXAMPLE", "dataType": "aws:ec2:image", "description": "a machine"}},
 			{Name: "secret", Props: secret()},
 		},
-		Hands:  ws.hands(),
+		Hands:  hands(ws),
 		Steady: map[tree.Path]string{"name": "a parameter keeps its name for life"},
 		Silent: map[tree.Path]string{
 			"secureValue": "a value excludes it; TestOtherBases changes it",
@@ -80,13 +81,8 @@ func TestOtherBases(t *testing.T) {
 			if name == "advanced" {
 				s.Silent = nil
 			}
-			for _, c := range kindtest.Checks() {
-				switch c.Name {
-				case "a prop alone is a difference, and replaces as documented", "there and back, and twice writes nothing",
-					"a crash at any call heals", "unset means the default", "unknown props", "secrets are masked", "three starts end equal":
-					t.Run(c.Name, func(t *testing.T) { c.Do(t, s) })
-				}
-			}
+			kindtest.RunOnly(t, s, kindtest.ThreeStarts, kindtest.ThereAndBack, kindtest.PropAlone, kindtest.Unset, kindtest.Crashes,
+				kindtest.Unknown, kindtest.SecretsMasked)
 		})
 	}
 }

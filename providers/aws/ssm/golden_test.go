@@ -1,0 +1,31 @@
+package ssm
+
+import (
+	"testing"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/ssm"
+	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
+
+	"github.com/athanor-dev/athanor/providers/kindtest"
+)
+
+// TestGolden has the request syntax of https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_PutParameter.html
+// with policies as https://docs.aws.amazon.com/systems-manager/latest/userguide/parameter-store-policies.html writes them.
+func TestGolden(t *testing.T) {
+	policies := `[{"Type":"NoChangeNotification","Version":"1.0","Attributes":{"After":"20","Unit":"Days"}},` +
+		`{"Type":"Expiration","Version":"1.0","Attributes":{"Timestamp":"2039-12-02T21:34:33.000Z"}}]`
+	for _, c := range []struct {
+		declared obj
+		body     sdk.PutParameterInput
+	}{
+		{tuned(), sdk.PutParameterInput{
+			Tier: types.ParameterTierAdvanced, Description: new("where the shop is"), AllowedPattern: new("^[a-z.]+$"), DataType: new("text"),
+			Policies: &policies,
+		}},
+		{obj{"type": "StringList", "value": "a,b", "keyId": "alias/shop", "dataType": "aws:ec2:image"}, sdk.PutParameterInput{
+			Type: types.ParameterTypeStringList, Tier: types.ParameterTierStandard, KeyId: new("alias/shop"), DataType: new("aws:ec2:image"),
+		}},
+	} {
+		kindtest.GoldenStruct(t, parameterTable, c.declared, &c.body)
+	}
+}
