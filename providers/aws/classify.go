@@ -39,6 +39,14 @@ func Absent(err error) error {
 	return err
 }
 
+// OrNone is nil for the service's word for "there is none": of a part of an object that was just observed.
+func OrNone(err error) error {
+	if IsAbsent(err) {
+		return nil
+	}
+	return err
+}
+
 // IsExists reports whether the service answered that there is one already.
 func IsExists(err error) bool { return classOf(err) == reconcile.Exists }
 

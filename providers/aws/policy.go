@@ -243,3 +243,9 @@ func DocumentText(document any) (string, error) {
 	}
 	return string(tree.Canonical(t)), nil
 }
+
+// Text is [DocumentText] of a prop that was decoded, and so has one.
+func Text(document any) *string {
+	text, _ := DocumentText(document)
+	return &text
+}

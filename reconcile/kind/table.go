@@ -160,6 +160,21 @@ func paths(rows []*row, into *reconcile.Tags) {
 // Compare states every attribute of the table that counts for both objects, in the order of the struct. have is the object
 // in the shape of its props. An attribute is set by the operation that its tag names, else by the first.
 func Compare[P, L any](d *Diff[L], t *Table[P], want, have P, calls ...*Operation[L]) {
+	compareRows(d, t, want, have, func(r *row) *Operation[L] { return operation(calls, r) })
+}
+
+// CompareEach is [Compare] for services with a call for each attribute, and another that clears it: calls are by the path of
+// the attribute.
+func CompareEach[P, L any](d *Diff[L], t *Table[P], want, have P, calls map[tree.Path]*Operation[L]) {
+	compareRows(d, t, want, have, func(r *row) *Operation[L] {
+		if calls[r.path] == nil {
+			panic(fmt.Sprintf("kind: CompareEach was given no operation for %s", r.path))
+		}
+		return calls[r.path]
+	})
+}
+
+func compareRows[P, L any](d *Diff[L], t *Table[P], want, have P, callOf func(*row) *Operation[L]) {
 	w, h := reflect.ValueOf(want), reflect.ValueOf(have)
 	for _, r := range t.rows() {
 		if r.wire == "" || !r.counts(w) || !r.writeOnly && !r.counts(h) {
@@ -167,7 +182,7 @@ func Compare[P, L any](d *Diff[L], t *Table[P], want, have P, calls ...*Operatio
 		}
 		var call *Operation[L]
 		if !r.immutable {
-			call = operation(calls, r)
+			call = callOf(r)
 		}
 		compare(d, r, w, h, call)
 	}

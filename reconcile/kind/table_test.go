@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -461,6 +462,47 @@ func TestCompareStatesEachAttributeOnce(t *testing.T) {
 		if have := steps(t, boxKind(), c.declared, read(c.have), nil); have != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, have, c.want)
 		}
+	}
+}
+
+// TestCompareEachTakesACallForEachAttribute has one call that sets an attribute, and another that clears it.
+func TestCompareEachTakesACallForEachAttribute(t *testing.T) {
+	type plainProps struct {
+		Color string `wire:"Color"`
+		Size  int    `prop:"default=0" wire:"Size"`
+		Shape string `prop:"immutable" wire:"Shape"`
+	}
+	type plainAttrs struct{ ID string }
+	table := kind.TableOf[plainProps]()
+	call := func(name string) *kind.Operation[plainProps] {
+		return kind.Set(name, func(context.Context, kind.Update[plainProps]) error { return nil })
+	}
+	k := kind.Kind[plainProps, plainProps, plainAttrs]{
+		Type: "test.Plain", Doc: "A plain box.", Props: table, Identity: func(plainAttrs) string { return "1" },
+		Observe: func(context.Context, kind.Site[plainProps, plainAttrs]) (plainProps, error) {
+			return plainProps{Color: "red", Shape: "round"}, nil
+		},
+		Create:     func(context.Context, kind.Site[plainProps, plainAttrs]) (plainAttrs, error) { return plainAttrs{}, nil },
+		Delete:     func(context.Context, kind.Site[plainProps, plainAttrs]) error { return nil },
+		Attributes: func(plainProps) plainAttrs { return plainAttrs{} },
+		Compare: func(d *kind.Diff[plainProps], want, live plainProps) {
+			calls := map[tree.Path]*kind.Operation[plainProps]{"color": call("SetColor"), "size": call("SetSize")}
+			if want.Color == "" {
+				calls["color"] = call("ClearColor")
+			}
+			kind.CompareEach(d, table, want, live, calls)
+		},
+	}
+	look, err := reconcile.Erase(k.First()).Look(t.Context(), &reconcile.Job{Props: map[string]any{"size": int64(3), "shape": "flat"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var have []string
+	for _, step := range look.Steps {
+		have = append(have, string(step.Path)+" "+step.Call)
+	}
+	if want := []string{"color ClearColor", "size SetSize", "shape "}; !slices.Equal(have, want) {
+		t.Errorf("%q, want %q", have, want)
 	}
 }
 

@@ -1,137 +1,204 @@
+// Package logs offers log groups of Amazon CloudWatch Logs, and reads what is in them.
+//
+// It knows a group's settings, its policies and its events. It does not know streams, metric filters, subscriptions and
+// transformers, which are resources of their own; how calls are made and judged is the business of package aws.
 package logs
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"embed"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
+	"unsafe"
 
+	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
+	"golang.org/x/sync/errgroup"
 
-	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
+	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// liveGroup is a log group as it was seen.
-type liveGroup struct {
-	arn   aws.ARN
-	group types.LogGroup
-	tags  map[string]string
-	// used: there is a stream in it, which is made with the first event.
-	used                   bool
-	dataProtection, index  string // documents, "" for none
-	policy, policyRevision string
-	policyName             string
+//go:embed group.go
+var source embed.FS
+
+const groupType = "aws.logs.LogGroup"
+
+// Service is what this package offers.
+func Service() aws.Service {
+	return aws.Service{
+		Kinds:    []reconcile.Any{reconcile.Erase(groupKind)},
+		Filters:  []string{"logs"},
+		Registry: map[string]string{"AWS::Logs::LogGroup": groupType},
+		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
+			p, _ := arn.Parse()
+			name, ok = strings.CutPrefix(p.Resource, "log-group:")
+			name = strings.TrimSuffix(name, ":*")
+			ok = ok && p.Service == "logs" && !strings.Contains(name, ":")
+			p.Resource = "log-group:" + name
+			return groupType, string(p.ARN()), name, ok
+		},
+	}
 }
 
-type (
-	groupSite = reconcile.Site[LogGroupProps, LogGroup]
-	groupDiff = reconcile.Diff[liveGroup]
-)
+// NewLogGroup declares a log group.
+func NewLogGroup(s *athanor.Stack, name string, p LogGroupProps, opts ...athanor.Option) LogGroup {
+	return athanor.Declare(s, groupKind, name, p, opts...)
+}
 
-var groupKind = &reconcile.Kind[LogGroupProps, liveGroup, LogGroup]{
+// ReadLogGroup uses a log group that the stack does not own: by its name or ARN, or by LogGroupProps that name it.
+func ReadLogGroup(s *athanor.Stack, name string, by any) LogGroup {
+	return athanor.Read(s, groupKind, name, by)
+}
+
+// LogGroupProps declare a log group. Defaults and limits are those of
+// https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_CreateLogGroup.html
+type LogGroupProps struct {
+	// Name of the group: up to 512 letters, digits and . - _ / #. It does not begin with aws/. Default: none, a name is
+	// generated. Services make groups by themselves, such as /aws/lambda/NAME on a function's first run: one that is
+	// there without an owner tag is not ours until it is adopted. Changing it replaces the group.
+	Name string
+	// Retention is how long events are kept: 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827,
+	// 2192, 2557, 2922, 3288 or 3653 days; 0s is for ever. A policy of the account that sets the retention of its
+	// groups goes before it, and then it is not compared. The class DELIVERY has its own and takes none.
+	Retention time.Duration `prop:"default=0s,unit=24h" wire:"RetentionInDays"`
+	// KMSKeyID is the ARN of the key of KMS that encrypts events; its policy must let CloudWatch Logs use it. A change
+	// counts for new events. Default: none, a key of the service.
+	KMSKeyID aws.ARN `wire:"KmsKeyId"`
+	// Class says what can be done with events, and what they cost:
+	// https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CloudWatch_Logs_Log_Classes.html
+	Class *string `prop:"enum=STANDARD|INFREQUENT_ACCESS|DELIVERY|ESSENTIALS,default=STANDARD,immutable" wire:"LogGroupClass"`
+	// DeletionProtection refuses the deletion of the group, to anybody. Deleting or replacing it here needs leave, as for
+	// a group with events in it, and takes the protection away first.
+	DeletionProtection bool `prop:"default=false" wire:"DeletionProtectionEnabled"`
+	// BearerTokenAuthentication lets events be sent with a bearer token.
+	BearerTokenAuthentication bool `prop:"default=false" wire:"BearerTokenAuthenticationEnabled"`
+	// DataProtectionPolicy finds and masks sensitive data: a document, or JSON text, up to 30,720 characters. Groups of
+	// the class STANDARD alone have one. Default: none.
+	DataProtectionPolicy any `prop:"deferrable" wire:"-,document"`
+	// IndexPolicy says which fields of events are indexed: a document such as {"Fields": ["requestId"]}, or JSON text.
+	// Groups of the class STANDARD alone have one. Default: none, the account's policy counts.
+	IndexPolicy any `wire:"-,index"`
+	// Policy says which services and accounts may use the group: a document (see aws.Policy), or JSON text. Default: none.
+	Policy any `prop:"deferrable" wire:"-,policy"`
+	// Tags of the group, beside the owner tags. Default: none.
+	Tags map[string]string
+}
+
+// LogGroup is what others may refer to of a log group.
+type LogGroup struct {
+	// ARN of the group.
+	ARN aws.ARN `attr:"early"`
+	// StreamsARN stands for everything in the group, as policies need it that allow writing and reading: the ARN
+	// with :* after it.
+	StreamsARN aws.ARN `attr:"early"`
+	// Name of the group.
+	Name string `attr:"early"`
+}
+
+// liveGroup is an observed log group.
+type liveGroup struct {
+	attrs LogGroup
+	have  LogGroupProps
+	tags  map[string]string
+	// used: events are stored, or there is a stream, which is made with the first event. Bytes are counted hours later.
+	used bool
+	// ruled: the account or the class says how long events are kept.
+	ruled                      bool
+	policyName, policyRevision string
+}
+
+type site = kind.Site[LogGroupProps, LogGroup]
+
+var groupTable = kind.TableOf[LogGroupProps](aws.PolicyCodec(),
+	kind.Codec{Name: "document", Form: aws.Document}, kind.Codec{Name: "index", Form: indexed}).
+	For(kind.In(sdk.CreateLogGroupInput{}), kind.In(sdk.PutRetentionPolicyInput{}), kind.In(sdk.PutBearerTokenAuthenticationInput{}),
+		kind.Out(types.LogGroup{}))
+
+var groupKind = kind.Kind[LogGroupProps, liveGroup, LogGroup]{
 	Type: groupType,
 	Doc: "A log group of CloudWatch Logs with its retention, key, class, protection, policies and tags. Its events are " +
-		"not managed: a group with streams in it, or with deletion protection, holds data, and deleting it needs leave. " +
+		"not managed: a group with streams in it, or with deletion protection, holds data, and deleting it needs permission. " +
 		"Streams, metric filters, subscription filters and transformers are not managed either.",
 
-	Observe:  observeGroup,
-	Create:   createGroup,
-	Compare:  compareGroup,
-	Attrs:    func(live liveGroup) LogGroup { return groupOf(live.arn) },
-	Delete:   deleteGroup,
-	Identity: func(g LogGroup) string { return string(g.ARN) },
+	Observe:    observeGroup,
+	Create:     createGroup,
+	Compare:    compareGroup,
+	Attributes: func(live liveGroup) LogGroup { return live.attrs },
+	Delete:     deleteGroup,
+	Identity:   func(g LogGroup) string { return string(g.ARN) },
 
-	Naming: func(LogGroupProps, reconcile.Place) reconcile.Naming {
-		return reconcile.Naming{Max: 512, Allowed: nameRune}
+	Props: groupTable,
+	Check: checkGroup,
+	Named: &kind.Named[LogGroupProps, liveGroup]{
+		Given: func(want LogGroupProps) string { return want.Name },
+		Rule:  func(LogGroupProps) kind.NameRule { return kind.NameRule{Max: 512, Marks: "-_/.#"} },
+		Live:  func(live liveGroup) string { return live.attrs.Name },
 	},
-	Given:    func(want LogGroupProps) string { return want.Name },
-	Defaults: groupDefaults,
-	Check:    checkGroup,
-	Late:     []tree.Path{"policy", "dataProtectionPolicy"},
-	AtBirth:  []string{"arn", "streamsArn", "name"},
-
-	Owner: func(live liveGroup) reconcile.Mark { return adopt.MarkOf(live.tags) },
-	Holds: liveGroup.holds,
-	List:  listGroups,
-	Logs:  groupLogs,
+	Owner: aws.Tagged(
+		func(want LogGroupProps) map[string]string { return want.Tags },
+		func(live liveGroup) map[string]string { return live.tags }, "TagResource", putTags, dropTags),
+	HoldsData: &kind.HoldsData[LogGroupProps, liveGroup]{Now: func(live liveGroup) bool { return live.used || live.have.DeletionProtection }},
+	List:      listGroups,
+	Logs: func(ctx context.Context, s site, query kind.LogQuery) iter.Seq2[kind.LogLine, error] {
+		return Tail(ctx, s.Cloud, s.Last.Name, query)
+	},
 
 	// The service publishes no bound; listings have been seen to lag by seconds.
-	Visibility: 10 * time.Second,
+	EventuallyVisible: 10 * time.Second,
 
-	Source: source,
-	Calls: []string{
-		"Logs.DescribeLogGroups", "Logs.DescribeLogStreams", "Logs.ListTagsForResource", "Logs.GetDataProtectionPolicy",
-		"Logs.DescribeIndexPolicies", "Logs.DescribeResourcePolicies", "Logs.CreateLogGroup", "Logs.DeleteLogGroup",
-		"Logs.PutRetentionPolicy", "Logs.DeleteRetentionPolicy", "Logs.AssociateKmsKey", "Logs.DisassociateKmsKey",
-		"Logs.PutLogGroupDeletionProtection", "Logs.PutBearerTokenAuthentication", "Logs.PutDataProtectionPolicy",
-		"Logs.DeleteDataProtectionPolicy", "Logs.PutIndexPolicy", "Logs.DeleteIndexPolicy", "Logs.PutResourcePolicy",
-		"Logs.DeleteResourcePolicy", "Logs.TagResource", "Logs.UntagResource", "Logs.FilterLogEvents",
-	},
-	Permissions: reconcile.Permissions{
+	API: api(),
+}.First()
+
+func api() kind.API {
+	api := aws.API("Logs", "logs", source, kind.Permissions{
 		Observe: []string{
-			"logs:DescribeLogGroups", "logs:DescribeLogStreams", "logs:ListTagsForResource", "logs:GetDataProtectionPolicy",
-			"logs:DescribeIndexPolicies", "logs:DescribeResourcePolicies",
+			"DescribeLogGroups", "DescribeLogStreams", "ListTagsForResource", "GetDataProtectionPolicy", "DescribeIndexPolicies",
+			"DescribeResourcePolicies",
 		},
-		Create: []string{"logs:CreateLogGroup", "logs:TagResource"},
+		Create: []string{"CreateLogGroup", "TagResource"},
 		Update: []string{
-			"logs:PutRetentionPolicy", "logs:DeleteRetentionPolicy", "logs:AssociateKmsKey", "logs:DisassociateKmsKey",
-			"logs:PutLogGroupDeletionProtection", "logs:PutBearerTokenAuthentication", "logs:PutDataProtectionPolicy",
-			"logs:DeleteDataProtectionPolicy", "logs:PutIndexPolicy", "logs:DeleteIndexPolicy", "logs:PutResourcePolicy",
-			"logs:DeleteResourcePolicy", "logs:TagResource", "logs:UntagResource",
+			"PutRetentionPolicy", "DeleteRetentionPolicy", "AssociateKmsKey", "DisassociateKmsKey", "PutLogGroupDeletionProtection",
+			"PutBearerTokenAuthentication", "PutDataProtectionPolicy", "DeleteDataProtectionPolicy", "PutIndexPolicy",
+			"DeleteIndexPolicy", "PutResourcePolicy", "DeleteResourcePolicy", "TagResource", "UntagResource",
 		},
-		Delete: []string{"logs:DeleteLogGroup", "logs:PutLogGroupDeletionProtection"},
+		Delete: []string{"DeleteLogGroup", "PutLogGroupDeletionProtection"},
 		// Some actions want the group's ARN alone, others the one of all in it.
-		Resource: func(place reconcile.Place, name string) []string {
-			arn := string(arnOf(place, name))
+		Resource: func(location kind.Location, name string) []string {
+			arn := string(arnOf(location, name))
 			return []string{arn, arn + ":*"}
 		},
 		// https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoncloudwatchlogs.html
-		Anywhere: []string{"logs:DescribeLogGroups", "logs:DescribeResourcePolicies", "logs:PutResourcePolicy", "logs:DeleteResourcePolicy"},
-	},
+		Anywhere: []string{"DescribeLogGroups", "DescribeResourcePolicies", "PutResourcePolicy", "DeleteResourcePolicy"},
+	})
+	api.Calls = append(api.Calls, "Logs.FilterLogEvents")
+	return api
+}
+
+func clientOf(cloud kind.Cloud) *sdk.Client {
+	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }
+	return (*sdk.Client)(aws.ClientIn(cloud, sdk.ServiceID, connect))
 }
 
 // arnOf is how CloudWatch Logs names a group.
-func arnOf(place reconcile.Place, name string) aws.ARN {
-	return aws.ARNIn(place, "logs", "log-group:"+name)
+func arnOf(location kind.Location, name string) aws.ARN {
+	return aws.ARNIn(location, "logs", "log-group:"+name)
 }
 
-func groupOf(arn aws.ARN) LogGroup {
-	p, _ := arn.Parse()
-	return LogGroup{ARN: arn, StreamsARN: arn + ":*", Name: strings.TrimPrefix(p.Resource, "log-group:")}
-}
-
-// holds does not go by the stored bytes alone, which are counted hours later.
-func (l liveGroup) holds() bool { return l.used || l.stored() > 0 || l.protected() }
-
-func (l liveGroup) stored() int64 {
-	if n := l.group.StoredBytes; n != nil {
-		return *n
-	}
-	return 0
-}
-
-func (l liveGroup) protected() bool {
-	on := l.group.DeletionProtectionEnabled
-	return on != nil && *on
-}
-
-func (l liveGroup) class() string {
-	if l.group.LogGroupClass == "" {
-		return string(types.LogGroupClassStandard) // of groups that are older than classes
-	}
-	return string(l.group.LogGroupClass)
-}
-
-func nameRune(r rune) bool {
-	return strings.ContainsRune("-_/.#", r) || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-}
-
-func groupDefaults(want LogGroupProps) LogGroupProps {
-	aws.OrDefault(&want.Class, string(types.LogGroupClassStandard))
-	return want
+func groupOf(location kind.Location, name string) LogGroup {
+	arn := arnOf(location, name)
+	return LogGroup{ARN: arn, StreamsARN: arn + ":*", Name: name}
 }
 
 // days are the times that events can be kept for.
@@ -141,17 +208,12 @@ var days = []time.Duration{
 
 const day = 24 * time.Hour
 
-// checkGroup finds what CloudWatch Logs would refuse.
+// checkGroup finds what CloudWatch Logs would refuse, beyond what the table says.
 func checkGroup(want LogGroupProps) error {
-	problems := aws.CheckTags(want.Tags)
+	var problems props.Errors
 	wrong := problems.Wrong
-	if name := want.Name; name != "" && !token.Has(name) {
-		if len(name) > 512 || strings.ContainsFunc(name, func(r rune) bool { return !nameRune(r) }) {
-			wrong("name", "want up to 512 letters, digits and . - _ / #")
-		}
-		if strings.HasPrefix(name, "aws/") {
-			wrong("name", "names do not begin with aws/")
-		}
+	if strings.HasPrefix(want.Name, "aws/") {
+		wrong("name", "names do not begin with aws/")
 	}
 	if want.Retention%day != 0 || !slices.Contains(days, want.Retention/day) {
 		wrong("retention", "CloudWatch Logs keeps events for 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288 or 3653 days")
@@ -172,4 +234,253 @@ func checkGroup(want LogGroupProps) error {
 		}
 	}
 	return problems.OrNil()
+}
+
+// indexed is an index policy in one form: the order of fields does not count.
+func indexed(document any) any {
+	m, ok := aws.Document(document).(map[string]any)
+	if !ok {
+		return aws.Document(document)
+	}
+	m = maps.Clone(m)
+	for k, v := range m {
+		if list, ok := v.([]any); ok {
+			m[k] = slices.SortedFunc(slices.Values(list), func(a, b any) int { return bytes.Compare(tree.Canonical(a), tree.Canonical(b)) })
+		}
+	}
+	return m
+}
+
+func described(ctx context.Context, cloud kind.Cloud, in *sdk.DescribeLogGroupsInput) iter.Seq2[*sdk.DescribeLogGroupsOutput, error] {
+	return aws.Pages(ctx, clientOf(cloud).DescribeLogGroups, in, func(in *sdk.DescribeLogGroupsInput, out *sdk.DescribeLogGroupsOutput) bool {
+		in.NextToken = out.NextToken
+		return sdkaws.ToString(in.NextToken) != ""
+	})
+}
+
+// groupNamed finds the one group of that name among all that begin like it, of which it is the first.
+func groupNamed(ctx context.Context, cloud kind.Cloud, name string) (types.LogGroup, error) {
+	for page, err := range described(ctx, cloud, &sdk.DescribeLogGroupsInput{LogGroupNamePrefix: &name}) {
+		if err != nil {
+			return types.LogGroup{}, err
+		}
+		for _, g := range page.LogGroups {
+			if sdkaws.ToString(g.LogGroupName) == name {
+				return g, nil
+			}
+		}
+	}
+	return types.LogGroup{}, reconcile.ErrAbsent
+}
+
+func observeGroup(ctx context.Context, s site) (live liveGroup, err error) {
+	s.ID = strings.TrimSuffix(s.ID, ":*") // which stands for its streams in an ARN
+	name, err := aws.NameAt(s, aws.Names[LogGroup]{
+		Of:  func(g LogGroup) string { return g.Name },
+		In:  func(resource string) string { return strings.TrimPrefix(resource, "log-group:") },
+		ARN: arnOf,
+	})
+	if err != nil {
+		return live, err
+	}
+	shown, err := groupNamed(ctx, s.Cloud, name)
+	if err != nil {
+		return live, err
+	}
+	if live, err = read(groupOf(s.Location, name), shown); err != nil {
+		return live, err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	part := func(read func(context.Context, *sdk.Client) error) {
+		group.Go(func() error { return read(ctx, clientOf(s.Cloud)) })
+	}
+	part(live.readTags)
+	part(live.readPolicy)
+	if !live.used {
+		part(live.readUse)
+	}
+	if *live.have.Class == string(types.LogGroupClassStandard) {
+		part(live.readIndex)
+	}
+	// Groups that never had such a policy have no status, which may be shown late.
+	if shown.DataProtectionStatus != "" || s.Want.DataProtectionPolicy != nil {
+		part(live.readDataProtection)
+	}
+	return live, group.Wait()
+}
+
+// read is a group as its description shows it. One that is older than classes has none.
+func read(attrs LogGroup, shown types.LogGroup) (live liveGroup, err error) {
+	live = liveGroup{attrs: attrs, used: sdkaws.ToInt64(shown.StoredBytes) > 0}
+	live.have, err = groupTable.Read(kind.Struct(&shown))
+	live.ruled = shown.RetentionPolicyName != nil || shown.LogGroupClass == types.LogGroupClassDelivery
+	return live, err
+}
+
+func (l *liveGroup) readTags(ctx context.Context, client *sdk.Client) error {
+	out, err := client.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceArn: new(string(l.attrs.ARN))})
+	if err != nil {
+		return aws.Absent(err)
+	}
+	l.tags = out.Tags
+	return nil
+}
+
+func (l *liveGroup) readUse(ctx context.Context, client *sdk.Client) error {
+	out, err := client.DescribeLogStreams(ctx, &sdk.DescribeLogStreamsInput{LogGroupName: &l.attrs.Name, Limit: new(int32(1))})
+	if err != nil {
+		return aws.Absent(err)
+	}
+	l.used = len(out.LogStreams) > 0
+	return nil
+}
+
+// readDataProtection takes "there is none" for what it says: the group itself has just been seen.
+func (l *liveGroup) readDataProtection(ctx context.Context, client *sdk.Client) error {
+	out, err := client.GetDataProtectionPolicy(ctx, &sdk.GetDataProtectionPolicyInput{LogGroupIdentifier: &l.attrs.Name})
+	if err != nil {
+		return aws.OrNone(err)
+	}
+	l.have.DataProtectionPolicy = sdkaws.ToString(out.PolicyDocument)
+	return nil
+}
+
+// readIndex leaves out the account's policy, which is shown where the group has none.
+func (l *liveGroup) readIndex(ctx context.Context, client *sdk.Client) error {
+	out, err := client.DescribeIndexPolicies(ctx, &sdk.DescribeIndexPoliciesInput{LogGroupIdentifiers: []string{l.attrs.Name}})
+	if err != nil {
+		return aws.OrNone(err)
+	}
+	for _, p := range out.IndexPolicies {
+		if p.Source != types.IndexSourceAccount {
+			l.have.IndexPolicy = sdkaws.ToString(p.PolicyDocument)
+		}
+	}
+	return nil
+}
+
+// readPolicy goes by what each policy says it belongs to. A group has at most one:
+// https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-logs-loggroup.html
+func (l *liveGroup) readPolicy(ctx context.Context, client *sdk.Client) error {
+	out, err := client.DescribeResourcePolicies(ctx, &sdk.DescribeResourcePoliciesInput{
+		ResourceArn: new(string(l.attrs.ARN)), PolicyScope: types.PolicyScopeResource,
+	})
+	if err != nil {
+		return aws.OrNone(err)
+	}
+	for _, p := range out.ResourcePolicies {
+		if aws.ARN(strings.TrimSuffix(sdkaws.ToString(p.ResourceArn), ":*")) == l.attrs.ARN {
+			l.have.Policy = sdkaws.ToString(p.PolicyDocument)
+			l.policyName, l.policyRevision = sdkaws.ToString(p.PolicyName), sdkaws.ToString(p.RevisionId)
+		}
+	}
+	return nil
+}
+
+// createGroup carries what CreateLogGroup takes; retention and policies have calls of their own, which follow.
+func createGroup(ctx context.Context, s site) (LogGroup, error) {
+	in := &sdk.CreateLogGroupInput{LogGroupName: &s.Name, Tags: aws.Tags(s.Want.Tags, s.Owner)}
+	if err := groupTable.Created(s.Want, kind.Struct(in)); err != nil {
+		return LogGroup{}, err
+	}
+	if !s.Want.DeletionProtection {
+		in.DeletionProtectionEnabled = nil
+	}
+	if _, err := clientOf(s.Cloud).CreateLogGroup(ctx, in); err != nil {
+		return LogGroup{}, err
+	}
+	return groupOf(s.Location, s.Name), nil
+}
+
+// compareGroup states every aspect; each has calls of its own.
+func compareGroup(d *kind.Diff[liveGroup], want LogGroupProps, live liveGroup) {
+	if live.ruled || *want.Class == string(types.LogGroupClassDelivery) {
+		want.Retention = live.have.Retention
+	}
+	name, arn, revision := &live.attrs.Name, new(string(live.attrs.ARN)), aws.OrNil(live.policyRevision)
+	retention := set("PutRetentionPolicy", (*sdk.Client).PutRetentionPolicy,
+		&sdk.PutRetentionPolicyInput{LogGroupName: name, RetentionInDays: new(int32(want.Retention / day))})
+	if want.Retention == 0 {
+		retention = set("DeleteRetentionPolicy", (*sdk.Client).DeleteRetentionPolicy, &sdk.DeleteRetentionPolicyInput{LogGroupName: name})
+	}
+	key := set("AssociateKmsKey", (*sdk.Client).AssociateKmsKey,
+		&sdk.AssociateKmsKeyInput{LogGroupName: name, KmsKeyId: new(string(want.KMSKeyID))})
+	if want.KMSKeyID == "" {
+		key = set("DisassociateKmsKey", (*sdk.Client).DisassociateKmsKey, &sdk.DisassociateKmsKeyInput{LogGroupName: name})
+	}
+	protection := set("PutDataProtectionPolicy", (*sdk.Client).PutDataProtectionPolicy,
+		&sdk.PutDataProtectionPolicyInput{LogGroupIdentifier: name, PolicyDocument: aws.Text(want.DataProtectionPolicy)})
+	if want.DataProtectionPolicy == nil {
+		protection = set("DeleteDataProtectionPolicy", (*sdk.Client).DeleteDataProtectionPolicy,
+			&sdk.DeleteDataProtectionPolicyInput{LogGroupIdentifier: name})
+	}
+	index := set("PutIndexPolicy", (*sdk.Client).PutIndexPolicy,
+		&sdk.PutIndexPolicyInput{LogGroupIdentifier: name, PolicyDocument: aws.Text(want.IndexPolicy)})
+	if want.IndexPolicy == nil {
+		index = set("DeleteIndexPolicy", (*sdk.Client).DeleteIndexPolicy, &sdk.DeleteIndexPolicyInput{LogGroupIdentifier: name})
+	}
+	// Both name the revision that they replace, so that what somebody else writes at the same time is read first.
+	policy := set("PutResourcePolicy", (*sdk.Client).PutResourcePolicy, &sdk.PutResourcePolicyInput{
+		PolicyName: new(cmp.Or(live.policyName, policyName)), ResourceArn: arn, PolicyDocument: aws.Text(want.Policy), ExpectedRevisionId: revision,
+	})
+	if want.Policy == nil {
+		policy = set("DeleteResourcePolicy", (*sdk.Client).DeleteResourcePolicy,
+			&sdk.DeleteResourcePolicyInput{PolicyName: &live.policyName, ResourceArn: arn, ExpectedRevisionId: revision})
+	}
+	kind.CompareEach(d, groupTable, want, live.have, map[tree.Path]*kind.Operation[liveGroup]{
+		"retention": retention, "kmsKeyId": key, "dataProtectionPolicy": protection, "indexPolicy": index, "policy": policy,
+		"deletionProtection": set("PutLogGroupDeletionProtection", (*sdk.Client).PutLogGroupDeletionProtection,
+			&sdk.PutLogGroupDeletionProtectionInput{LogGroupIdentifier: name, DeletionProtectionEnabled: &want.DeletionProtection}),
+		"bearerTokenAuthentication": set("PutBearerTokenAuthentication", (*sdk.Client).PutBearerTokenAuthentication,
+			&sdk.PutBearerTokenAuthenticationInput{LogGroupIdentifier: name, BearerTokenAuthenticationEnabled: &want.BearerTokenAuthentication}),
+	})
+}
+
+// policyName is that of a group's own policy, which nobody else is asked for.
+const policyName = "athanor"
+
+func set[I, O any](name string, operation func(*sdk.Client, context.Context, *I, ...func(*sdk.Options)) (*O, error), in *I) *kind.Operation[liveGroup] {
+	return aws.Sets[liveGroup](name, clientOf, operation, in)
+}
+
+// deleteGroup takes the protection away first.
+func deleteGroup(ctx context.Context, s site) error {
+	client, name := clientOf(s.Cloud), &s.Last.Name
+	shown, err := groupNamed(ctx, s.Cloud, *name)
+	if err != nil {
+		return err
+	}
+	if sdkaws.ToBool(shown.DeletionProtectionEnabled) {
+		if _, err := client.PutLogGroupDeletionProtection(ctx, &sdk.PutLogGroupDeletionProtectionInput{
+			LogGroupIdentifier: name, DeletionProtectionEnabled: new(false),
+		}); err != nil {
+			return err
+		}
+	}
+	_, err = client.DeleteLogGroup(ctx, &sdk.DeleteLogGroupInput{LogGroupName: name})
+	return err
+}
+
+func listGroups(ctx context.Context, scope kind.ListScope) (all []kind.Found, err error) {
+	in := &sdk.DescribeLogGroupsInput{LogGroupNamePrefix: aws.OrNil(scope.Prefix), Limit: new(int32(50))}
+	for page, err := range described(ctx, scope.Cloud, in) {
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range page.LogGroups {
+			name := sdkaws.ToString(g.LogGroupName)
+			all = append(all, kind.Found{Kind: groupType, Place: scope.Place, Identity: string(arnOf(scope.Place, name)), Name: name})
+		}
+	}
+	return all, nil
+}
+
+func putTags(ctx context.Context, u kind.Update[liveGroup], tags map[string]string) error {
+	_, err := clientOf(u.Cloud).TagResource(ctx, &sdk.TagResourceInput{ResourceArn: new(string(u.Live.attrs.ARN)), Tags: tags})
+	return err
+}
+
+func dropTags(ctx context.Context, u kind.Update[liveGroup], keys []string) error {
+	_, err := clientOf(u.Cloud).UntagResource(ctx, &sdk.UntagResourceInput{ResourceArn: new(string(u.Live.attrs.ARN)), TagKeys: keys})
+	return err
 }

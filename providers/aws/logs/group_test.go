@@ -3,6 +3,7 @@ package logs
 import (
 	"testing"
 
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -37,10 +38,10 @@ func tuned() obj {
 }
 
 func groupSuite() kindtest.Suite {
-	ws := worlds{}
-	return kindtest.Suite{
+	ws := awstest.Worlds[*world]{}
+	return kindtest.Derive(groupTable, kindtest.Suite{
 		Kind:  reconcile.Erase(groupKind),
-		World: ws.make,
+		World: ws.Make(newWorld, (*world).groups),
 		Base:  obj{"tags": obj{"team": "shop"}},
 		Fault: fault,
 		Variants: []kindtest.Variant{
@@ -51,13 +52,10 @@ func groupSuite() kindtest.Suite {
 				"policy": `{"Statement":{"Effect":"Deny","Principal":"*","Action":"logs:*","Resource":"*"}}`,
 			}},
 		},
-		Hands:  ws.hands(),
+		Hands:  hands(ws),
 		Others: map[tree.Path][]any{"retention": {"3d"}},
-		Steady: map[tree.Path]string{
-			"name":  "a group keeps its name for life",
-			"class": "a group keeps its class for life",
-		},
-	}
+		Steady: map[tree.Path]string{"name": "a group keeps its name for life"},
+	})
 }
 
 func TestLogGroup(t *testing.T) { kindtest.Run(t, groupSuite()) }

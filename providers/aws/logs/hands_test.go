@@ -2,33 +2,26 @@ package logs
 
 import (
 	"context"
-	"encoding/json"
-	"maps"
-	"slices"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 
-	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // hands change each aspect of a group as somebody else would.
-func (ws worlds) hands() map[tree.Path]kindtest.Hand {
+func hands(ws awstest.Worlds[*world]) map[tree.Path]kindtest.Hand {
 	hands := map[tree.Path]kindtest.Hand{}
 	for path, do := range edits {
-		hands[path] = func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-			t.Helper()
-			var p LogGroupProps
-			if err := props.Decode(to.Props, &p); err != nil {
-				t.Fatalf("%v", err)
+		hands[path] = ws.Hand(func(w *world, t kindtest.T, to kindtest.Edited) error {
+			group := edited{Client: w.Others, name: to.Attrs["name"].(string), arn: to.Attrs["arn"].(string)}
+			if path == "tags" {
+				return group.retag(to)
 			}
-			group := edited{Client: ws[w.Dir].others, name: to.Attrs["name"].(string), arn: to.Attrs["arn"].(string)}
-			if err := do(context.Background(), group, p); err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
-		}
+			return do(context.Background(), group, kindtest.PropsOf(t, groupTable, to.Props))
+		})
 	}
 	return hands
 }
@@ -73,7 +66,7 @@ var edits = map[tree.Path]func(context.Context, edited, LogGroupProps) error{
 			_, err := g.DeleteDataProtectionPolicy(ctx, &sdk.DeleteDataProtectionPolicyInput{LogGroupIdentifier: &g.name})
 			return err
 		}
-		_, err := g.PutDataProtectionPolicy(ctx, &sdk.PutDataProtectionPolicyInput{LogGroupIdentifier: &g.name, PolicyDocument: document(p.DataProtectionPolicy)})
+		_, err := g.PutDataProtectionPolicy(ctx, &sdk.PutDataProtectionPolicyInput{LogGroupIdentifier: &g.name, PolicyDocument: aws.Text(p.DataProtectionPolicy)})
 		return err
 	},
 	"indexPolicy": func(ctx context.Context, g edited, p LogGroupProps) error {
@@ -81,7 +74,7 @@ var edits = map[tree.Path]func(context.Context, edited, LogGroupProps) error{
 			_, err := g.DeleteIndexPolicy(ctx, &sdk.DeleteIndexPolicyInput{LogGroupIdentifier: &g.name})
 			return err
 		}
-		_, err := g.PutIndexPolicy(ctx, &sdk.PutIndexPolicyInput{LogGroupIdentifier: &g.name, PolicyDocument: document(p.IndexPolicy)})
+		_, err := g.PutIndexPolicy(ctx, &sdk.PutIndexPolicyInput{LogGroupIdentifier: &g.name, PolicyDocument: aws.Text(p.IndexPolicy)})
 		return err
 	},
 	"policy": func(ctx context.Context, g edited, p LogGroupProps) error {
@@ -98,37 +91,25 @@ var edits = map[tree.Path]func(context.Context, edited, LogGroupProps) error{
 			return err
 		}
 		_, err = g.PutResourcePolicy(ctx, &sdk.PutResourcePolicyInput{
-			ResourceArn: &g.arn, PolicyName: new("theirs"), PolicyDocument: document(p.Policy), ExpectedRevisionId: revision,
+			ResourceArn: &g.arn, PolicyName: new("theirs"), PolicyDocument: aws.Text(p.Policy), ExpectedRevisionId: revision,
 		})
 		return err
 	},
-	"tags": func(ctx context.Context, g edited, p LogGroupProps) error {
-		have, err := g.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceArn: &g.arn})
-		if err != nil {
-			return err
-		}
-		drop := slices.DeleteFunc(slices.Collect(maps.Keys(have.Tags)), func(k string) bool { _, wanted := p.Tags[k]; return wanted || adopt.IsMark(k) })
-		if len(drop) > 0 {
-			if _, err := g.UntagResource(ctx, &sdk.UntagResourceInput{ResourceArn: &g.arn, TagKeys: drop}); err != nil {
-				return err
-			}
-		}
-		if len(p.Tags) == 0 {
-			return nil
-		}
-		_, err = g.TagResource(ctx, &sdk.TagResourceInput{ResourceArn: &g.arn, Tags: p.Tags})
-		return err
-	},
+	"tags": nil, // see retag
 }
 
-// document is the text of a document.
-func document(v any) *string {
-	if text, ok := v.(string); ok {
-		return &text
-	}
-	text, err := json.Marshal(v)
+func (g edited) retag(to kindtest.Edited) error {
+	ctx := context.Background()
+	have, err := g.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceArn: &g.arn})
 	if err != nil {
-		panic(err)
+		return err
 	}
-	return new(string(text))
+	drop := func(keys []string) error {
+		_, err := g.UntagResource(ctx, &sdk.UntagResourceInput{ResourceArn: &g.arn, TagKeys: keys})
+		return err
+	}
+	return awstest.Retag(have.Tags, to, drop, func(tags map[string]string) error {
+		_, err := g.TagResource(ctx, &sdk.TagResourceInput{ResourceArn: &g.arn, Tags: tags})
+		return err
+	})
 }

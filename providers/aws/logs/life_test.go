@@ -9,6 +9,7 @@ import (
 	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
@@ -20,26 +21,26 @@ import (
 func TestCalls(t *testing.T) {
 	w := newWorld(t)
 	props := tuned()
-	out := w.settled(t, props, nil)
+	out := w.Settled(t, props, nil)
 	want := []string{
 		"Logs.CreateLogGroup", "Logs.PutRetentionPolicy", "Logs.PutBearerTokenAuthentication", "Logs.PutDataProtectionPolicy",
 		"Logs.PutIndexPolicy", "Logs.PutResourcePolicy",
 	}
-	if have := w.wrote(); !slices.Equal(have, want) {
+	if have := w.Wrote(); !slices.Equal(have, want) {
 		t.Errorf("a creation with everything makes %v", have)
 	}
-	w.server.Reset()
-	out = w.settled(t, props, &out)
-	if have := w.wrote(); len(have) > 0 {
+	w.Server.Reset()
+	out = w.Settled(t, props, &out)
+	if have := w.Wrote(); len(have) > 0 {
 		t.Errorf("unchanged, and %v are made", have)
 	}
-	if n := len(w.server.Calls()); n != 6 {
+	if n := len(w.Server.Calls()); n != 6 {
 		t.Errorf("a look at everything makes %d calls, want 6", n)
 	}
 	props["retention"], props["indexPolicy"] = "30d", obj{"Fields": list{"account", "requestId"}}
-	w.server.Reset()
-	w.settled(t, props, &out)
-	if have := w.wrote(); !slices.Equal(have, []string{"Logs.PutRetentionPolicy"}) {
+	w.Server.Reset()
+	w.Settled(t, props, &out)
+	if have := w.Wrote(); !slices.Equal(have, []string{"Logs.PutRetentionPolicy"}) {
 		t.Errorf("the retention changed and the fields were put in another order, and %v are made", have)
 	}
 }
@@ -49,11 +50,7 @@ func quick() reconcile.Any { return kindtest.Quick(groupKind, 300*time.Milliseco
 
 // TestFaults breaks one call of a creation at a time. In the end there is one group, made by as few calls as can be.
 func TestFaults(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		fault awstest.Fault
-		wrote int
-	}{
+	awstest.Faults(t, newWorld, quick(), obj{"retention": "5d"}, (*world).groups, awstest.Broken{
 		{"the answer of the creation is lost", awstest.Fault{Op: "Logs.CreateLogGroup", Kind: awstest.DropAnswer}, 2},
 		{"the creation never arrives", awstest.Fault{Op: "Logs.CreateLogGroup", Kind: awstest.CutBefore}, 3},
 		{"the creation is throttled twice", awstest.Fault{Op: "Logs.CreateLogGroup", Kind: awstest.Throttle, Times: 2}, 4},
@@ -62,55 +59,29 @@ func TestFaults(t *testing.T) {
 		{"reads are throttled", awstest.Fault{Op: "Logs.Describe*", Kind: awstest.Throttle, Times: 2}, 2},
 		{"the tags cannot be read at first", awstest.Fault{Op: "Logs.ListTagsForResource", Kind: awstest.ServerError}, 2},
 		{"the group is not shown at first", awstest.Fault{Op: "Logs.DescribeLogGroups", Kind: awstest.Stale, Nth: 2, Times: 2}, 2},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w, kind := newWorld(t), quick()
-			armed := w.server.Inject(c.fault)
-			if _, err := kind.Settle(t.Context(), w.job(t, kind, obj{"retention": "5d"}, nil), reconcile.Hooks{}); err != nil {
-				t.Fatal(err)
-			}
-			if armed.Fired() == 0 {
-				t.Error("the fault never came")
-			}
-			if have := w.wrote(); len(have) != c.wrote {
-				t.Errorf("wrote %v, want %d calls", have, c.wrote)
-			}
-			if have := w.groups(t); len(have) != 1 {
-				t.Errorf("groups: %v", have)
-			}
-		})
-	}
+	})
 }
 
 func TestDenied(t *testing.T) {
-	for _, op := range []string{"Logs.DescribeLogGroups", "Logs.CreateLogGroup", "Logs.ListTagsForResource", "Logs.DescribeResourcePolicies"} {
-		w, kind := newWorld(t), reconcile.Erase(groupKind)
-		w.server.Inject(awstest.Fault{Op: op, Kind: awstest.Deny, Times: -1})
-		_, err := kind.Settle(t.Context(), w.job(t, kind, obj{}, nil), reconcile.Hooks{})
-		if w.cloud.Classify(err) != reconcile.Denied || !strings.Contains(err.Error(), "not authorized") {
-			t.Errorf("%s denied: %v", op, err)
-		}
-		if n := w.server.Count(op); n != 1 {
-			t.Errorf("%s denied, and asked %d times", op, n)
-		}
-	}
+	awstest.Denied(t, newWorld, obj{},
+		"Logs.DescribeLogGroups", "Logs.CreateLogGroup", "Logs.ListTagsForResource", "Logs.DescribeResourcePolicies")
 }
 
 // TestPolicyChangedMeanwhile is about a policy that somebody else writes between the look and the write: it is looked
 // at again before it is written over.
 func TestPolicyChangedMeanwhile(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(groupKind)
-	out := w.settled(t, obj{"policy": deliveryPolicy("logs:PutLogEvents")}, nil)
-	w.server.Reset()
-	held := w.server.Inject(awstest.Fault{Op: "Logs.PutResourcePolicy", Kind: awstest.Hold})
+	out := w.Settled(t, obj{"policy": deliveryPolicy("logs:PutLogEvents")}, nil)
+	w.Server.Reset()
+	held := w.Server.Inject(awstest.Fault{Op: "Logs.PutResourcePolicy", Kind: awstest.Hold})
 	done := make(chan error, 1)
 	go func() {
-		_, err := kind.Settle(t.Context(), w.job(t, kind, obj{"policy": deliveryPolicy("logs:CreateLogStream")}, &out), reconcile.Hooks{})
+		_, err := kind.Settle(t.Context(), w.Job(t, kind, obj{"policy": deliveryPolicy("logs:CreateLogStream")}, &out), reconcile.Hooks{})
 		done <- err
 	}()
 	<-held.Reached()
-	if _, err := w.others.PutResourcePolicy(t.Context(), &sdk.PutResourcePolicyInput{
-		PolicyName: new("theirs"), ResourceArn: new(out.Identity), PolicyDocument: document(deliveryPolicy("logs:*")), ExpectedRevisionId: new("1"),
+	if _, err := w.Others.PutResourcePolicy(t.Context(), &sdk.PutResourcePolicyInput{
+		PolicyName: new("theirs"), ResourceArn: new(out.Identity), PolicyDocument: aws.Text(deliveryPolicy("logs:*")), ExpectedRevisionId: new("1"),
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -118,19 +89,21 @@ func TestPolicyChangedMeanwhile(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if have := w.wrote(); !slices.Equal(have, []string{"Logs.PutResourcePolicy", "Logs.PutResourcePolicy"}) {
+	if have := w.Wrote(); !slices.Equal(have, []string{"Logs.PutResourcePolicy", "Logs.PutResourcePolicy"}) {
 		t.Errorf("wrote %v", have)
 	}
 }
 
 // TestAccountRetention is about an account that decides how long events are kept: what a group says is not shown then.
 func TestAccountRetention(t *testing.T) {
-	live := liveGroup{arn: arnText("app")}
-	live.group.RetentionPolicyName, live.group.RetentionInDays = new("all"), new(int32(90))
+	live, err := read(LogGroup{}, types.LogGroup{RetentionPolicyName: new("all"), RetentionInDays: new(int32(90))})
+	if err != nil {
+		t.Fatal(err)
+	}
 	kind := *groupKind
-	kind.Observe = func(_ context.Context, _ groupSite) (liveGroup, error) { return live, nil }
+	kind.Observe = func(context.Context, reconcile.Site[LogGroupProps, LogGroup]) (liveGroup, error) { return live, nil }
 	w, erased := newWorld(t), reconcile.Erase(&kind)
-	look, err := erased.Look(t.Context(), w.job(t, erased, obj{"retention": "5d"}, nil))
+	look, err := erased.Look(t.Context(), w.Job(t, erased, obj{"retention": "5d"}, nil))
 	if err != nil || slices.ContainsFunc(look.Steps, func(s reconcile.Step) bool { return s.Path == "retention" }) {
 		t.Errorf("the account's retention is a difference: %v, %v", look.Steps, err)
 	}
@@ -140,15 +113,15 @@ func TestDelete(t *testing.T) {
 	for name, props := range map[string]obj{"with events": {}, "protected": {"deletionProtection": true}} {
 		t.Run(name, func(t *testing.T) {
 			w, kind := newWorld(t), reconcile.Erase(groupKind)
-			out := w.settled(t, props, nil)
+			out := w.Settled(t, props, nil)
 			if len(props) == 0 {
 				w.write(t, "shop-test-app", "one", time.Now().UnixMilli(), "hello")
 			}
-			look, err := kind.Look(t.Context(), w.job(t, kind, props, &out))
+			look, err := kind.Look(t.Context(), w.Job(t, kind, props, &out))
 			if err != nil || !look.Holds {
 				t.Errorf("it holds data: %v, %v", look.Holds, err)
 			}
-			job := w.job(t, kind, nil, &out)
+			job := w.Job(t, kind, nil, &out)
 			if err := kind.Delete(t.Context(), job); !errors.Is(err, reconcile.ErrHoldsData) {
 				t.Errorf("deleted without leave: %v", err)
 			}
@@ -156,8 +129,8 @@ func TestDelete(t *testing.T) {
 				t.Fatal("it is gone")
 			}
 			job.MayDelete = true
-			w.server.Reset()
-			stale := w.server.Inject(awstest.Fault{Op: "Logs.DescribeLogGroups", Kind: awstest.Stale, Nth: 2})
+			w.Server.Reset()
+			stale := w.Server.Inject(awstest.Fault{Op: "Logs.DescribeLogGroups", Kind: awstest.Stale, Nth: 2})
 			if err := kind.Delete(t.Context(), job); err != nil {
 				t.Fatal(err)
 			}
@@ -175,10 +148,10 @@ func TestDelete(t *testing.T) {
 // mark, so that it is refused until it is adopted.
 func TestMadeByAService(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(groupKind)
-	if _, err := w.others.CreateLogGroup(t.Context(), &sdk.CreateLogGroupInput{LogGroupName: new("/aws/lambda/worker")}); err != nil {
+	if _, err := w.Others.CreateLogGroup(t.Context(), &sdk.CreateLogGroupInput{LogGroupName: new("/aws/lambda/worker")}); err != nil {
 		t.Fatal(err)
 	}
-	job := w.job(t, kind, obj{"name": "/aws/lambda/worker", "retention": "14d"}, nil)
+	job := w.Job(t, kind, obj{"name": "/aws/lambda/worker", "retention": "14d"}, nil)
 	refused := errors.New("not ours")
 	hooks := reconcile.Hooks{Permit: func(look reconcile.Look) error {
 		if adopt.Judge(adopt.Evidence{Identity: look.Identity, Tagged: look.Owner, Tag: job.Mark, Taggable: kind.Spec().Marked, NameGiven: true}).Verdict == adopt.Foreign {
@@ -186,13 +159,13 @@ func TestMadeByAService(t *testing.T) {
 		}
 		return nil
 	}}
-	if _, err := kind.Settle(t.Context(), job, hooks); !errors.Is(err, refused) || len(w.wrote()) > 0 {
-		t.Errorf("taken without being adopted: %v, %v", err, w.wrote())
+	if _, err := kind.Settle(t.Context(), job, hooks); !errors.Is(err, refused) || len(w.Wrote()) > 0 {
+		t.Errorf("taken without being adopted: %v, %v", err, w.Wrote())
 	}
 	if _, err := kind.Settle(t.Context(), job, reconcile.Hooks{}); err != nil {
 		t.Fatal(err)
 	}
-	if have := w.wrote(); !slices.Equal(have, []string{"Logs.PutRetentionPolicy", "Logs.TagResource"}) {
+	if have := w.Wrote(); !slices.Equal(have, []string{"Logs.PutRetentionPolicy", "Logs.TagResource"}) {
 		t.Errorf("adopted by %v", have)
 	}
 }
@@ -202,53 +175,27 @@ func TestNamesThatBeginAlike(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(groupKind)
 	for i := range 60 {
 		name := "shop-test-app" + strings.Repeat("x", i+1)
-		if _, err := w.others.CreateLogGroup(t.Context(), &sdk.CreateLogGroupInput{LogGroupName: &name}); err != nil {
+		if _, err := w.Others.CreateLogGroup(t.Context(), &sdk.CreateLogGroupInput{LogGroupName: &name}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if look, err := kind.Look(t.Context(), w.job(t, kind, obj{}, nil)); err != nil || !look.Absent {
+	if look, err := kind.Look(t.Context(), w.Job(t, kind, obj{}, nil)); err != nil || !look.Absent {
 		t.Errorf("another group is taken for it: %s, %v", look.Identity, err)
 	}
-	w.settled(t, obj{}, nil)
-	place, _ := w.cloud.Place(t.Context())
-	found, err := kind.List(t.Context(), reconcile.Scope{Cloud: w.cloud, Place: place, Prefix: "shop-test-app"})
+	w.Settled(t, obj{}, nil)
+	place, _ := w.Cloud.Place(t.Context())
+	found, err := kind.List(t.Context(), reconcile.Scope{Cloud: w.Cloud, Place: place, Prefix: "shop-test-app"})
 	if err != nil || len(found) != 61 {
 		t.Errorf("%d of 61 listed: %v", len(found), err)
 	}
 }
 
 func TestElsewhere(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(groupKind)
-	job := w.job(t, kind, obj{}, nil)
-	job.ID = "arn:aws:logs:eu-west-1:" + account + ":log-group:shop-test-app:*"
-	if _, err := kind.Look(t.Context(), job); !errors.Is(err, aws.ErrForeign) {
-		t.Errorf("looked at in another region: %v", err)
-	}
-	if n := len(w.server.Calls()); n != 0 {
-		t.Errorf("%d calls", n)
-	}
-	out := w.settled(t, obj{}, nil)
-	for _, id := range []string{out.Identity, out.Identity + ":*", "shop-test-app"} {
-		job.ID = id
-		if look, err := kind.Look(t.Context(), job); err != nil || look.Identity != out.Identity {
-			t.Errorf("%s leads to %s, %v", id, look.Identity, err)
-		}
-	}
+	awstest.Elsewhere(t, newWorld, obj{}, "arn:aws:logs:eu-west-1:"+account+":log-group:shop-test-app:*",
+		func(identity string) []string { return []string{identity + ":*", "shop-test-app"} })
 }
 
-func TestDiscover(t *testing.T) {
-	w := newWorld(t)
-	out := w.settled(t, obj{}, nil)
-	place, _ := w.cloud.Place(t.Context())
-	found, err := aws.Provider(Service()).Discover(t.Context(), reconcile.Scope{Cloud: w.cloud, Place: place, Mark: reconcile.Mark{Stack: "shop", Stage: "test"}})
-	if err != nil || len(found) != 1 {
-		t.Fatalf("found %v, %v", found, err)
-	}
-	f := found[0]
-	if f.Kind != groupType || f.Identity != out.Identity || f.Name != "shop-test-app" || f.Mark == nil || f.Mark.Address != "app" {
-		t.Errorf("found %+v with %+v, want %s", f, f.Mark, out.Identity)
-	}
-}
+func TestDiscover(t *testing.T) { awstest.Discovered(t, newWorld, Service(), obj{}, "shop-test-app") }
 
 func TestMatch(t *testing.T) {
 	for arn, want := range map[aws.ARN]string{
@@ -268,11 +215,7 @@ func TestMatch(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	kind := reconcile.Erase(groupKind)
-	for _, c := range []struct {
-		props obj
-		want  string
-	}{
+	kindtest.Refuses(t, reconcile.Erase(groupKind), kindtest.Refusals{
 		{obj{"name": "a b"}, "want up to 512"},
 		{obj{"name": strings.Repeat("a", 513)}, "want up to 512"},
 		{obj{"name": "aws/x"}, "do not begin with aws/"},
@@ -284,10 +227,5 @@ func TestCheck(t *testing.T) {
 		{obj{"class": "FAST"}, "STANDARD"},
 		{obj{"tags": obj{"aws:x": "x"}}, "not for authors"},
 		{tuned(), ""},
-	} {
-		err := kind.Decode(&reconcile.Job{Props: c.props})
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: %v, want %q", c.props, err, c.want)
-		}
-	}
+	})
 }

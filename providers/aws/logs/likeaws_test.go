@@ -3,6 +3,7 @@ package logs
 import (
 	"maps"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
@@ -35,7 +36,7 @@ type extra struct {
 func (s *likeAWS) of(in awstest.Fields) *extra {
 	for _, name := range []string{"logGroupName", "logGroupIdentifier", "resourceArn"} {
 		if text, ok := in[name].(string); ok {
-			return s.groups[groupOf(arnText(text)).Name]
+			return s.groups[text[strings.LastIndexByte(text, ':')+1:]]
 		}
 	}
 	return nil

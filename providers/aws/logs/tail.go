@@ -28,12 +28,7 @@ const (
 // that is not there has no events: services make theirs with the first one. It makes reads alone.
 func Tail(ctx context.Context, cloud reconcile.Cloud, group string, query reconcile.LogQuery) iter.Seq2[reconcile.LogLine, error] {
 	return func(yield func(reconcile.LogLine, error) bool) {
-		client, err := clientOf(cloud)
-		if err != nil {
-			yield(reconcile.LogLine{}, err)
-			return
-		}
-		r := &reading{client: client, cloud: cloud, group: group, query: query, every: pollEvery, seen: map[string]time.Time{}}
+		r := &reading{client: clientOf(cloud), cloud: cloud, group: group, query: query, every: pollEvery, seen: map[string]time.Time{}}
 		if err := r.run(ctx, yield); err != nil {
 			yield(reconcile.LogLine{}, err)
 		}
@@ -90,8 +85,11 @@ func (r *reading) round(ctx context.Context, yield func(reconcile.LogLine, error
 }
 
 func (r *reading) pages(ctx context.Context, in *sdk.FilterLogEventsInput, yield func(reconcile.LogLine, error) bool) (more bool, err error) {
-	for pages := sdk.NewFilterLogEventsPaginator(filterLogEventsCall(r.client.FilterLogEvents), in); pages.HasMorePages(); {
-		page, err := pages.NextPage(ctx)
+	next := func(in *sdk.FilterLogEventsInput, out *sdk.FilterLogEventsOutput) bool {
+		in.NextToken = out.NextToken
+		return sdkaws.ToString(in.NextToken) != ""
+	}
+	for page, err := range aws.Pages(ctx, r.client.FilterLogEvents, in, next) {
 		if aws.IsAbsent(err) {
 			return true, nil
 		}

@@ -17,7 +17,7 @@ import (
 func texts(t *testing.T, w *world, group string, query reconcile.LogQuery) []string {
 	t.Helper()
 	var out []string
-	for line, err := range Tail(t.Context(), w.cloud, group, query) {
+	for line, err := range Tail(t.Context(), w.Cloud, group, query) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +28,7 @@ func texts(t *testing.T, w *world, group string, query reconcile.LogQuery) []str
 
 func TestTail(t *testing.T) {
 	w := newWorld(t)
-	w.settled(t, obj{}, nil)
+	w.Settled(t, obj{}, nil)
 	now := time.Now().Add(-time.Hour).UnixMilli()
 	w.write(t, "shop-test-app", "one", now, "START a\n", "[x] said \"no\"")
 	w.write(t, "shop-test-app", "two", now+60_000, "START b", "END b")
@@ -49,8 +49,8 @@ func TestTail(t *testing.T) {
 	if have := texts(t, w, "nowhere", reconcile.LogQuery{}); have != nil {
 		t.Errorf("a group that is not there says %q", have)
 	}
-	if len(w.wrote()) != 1 {
-		t.Errorf("reading wrote: %v", w.wrote())
+	if len(w.Wrote()) != 1 {
+		t.Errorf("reading wrote: %v", w.Wrote())
 	}
 }
 
@@ -65,17 +65,14 @@ func TestPattern(t *testing.T) {
 // TestPages reads more than one page, each event once.
 func TestPages(t *testing.T) {
 	w := newWorld(t)
-	w.settled(t, obj{}, nil)
+	w.Settled(t, obj{}, nil)
 	var lines []string
 	for i := range 25 {
 		lines = append(lines, fmt.Sprintf("line %02d", i))
 	}
 	w.write(t, "shop-test-app", "one", time.Now().UnixMilli(), lines...)
-	r := &reading{group: "shop-test-app", cloud: w.cloud, seen: map[string]time.Time{}}
-	client, err := clientOf(w.cloud)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := &reading{group: "shop-test-app", cloud: w.Cloud, seen: map[string]time.Time{}}
+	client := clientOf(w.Cloud)
 	r.client = client
 	var have []string
 	if _, err := r.pages(t.Context(), &sdk.FilterLogEventsInput{LogGroupName: &r.group, Limit: new(int32(10))}, func(l reconcile.LogLine, _ error) bool {
@@ -84,8 +81,8 @@ func TestPages(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(have, lines) || w.server.Count("Logs.FilterLogEvents") != 3 {
-		t.Errorf("%q in %d pages", have, w.server.Count("Logs.FilterLogEvents"))
+	if !slices.Equal(have, lines) || w.Server.Count("Logs.FilterLogEvents") != 3 {
+		t.Errorf("%q in %d pages", have, w.Server.Count("Logs.FilterLogEvents"))
 	}
 }
 
@@ -93,14 +90,11 @@ func TestPages(t *testing.T) {
 // is throttled, and the end.
 func TestFollow(t *testing.T) {
 	w := newWorld(t)
-	client, err := clientOf(w.cloud)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := clientOf(w.Cloud)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	r := &reading{
-		client: client, cloud: w.cloud, group: "shop-test-app", query: reconcile.LogQuery{Follow: true},
+		client: client, cloud: w.Cloud, group: "shop-test-app", query: reconcile.LogQuery{Follow: true},
 		every: time.Millisecond, seen: map[string]time.Time{},
 	}
 	lines := make(chan string)
@@ -111,7 +105,7 @@ func TestFollow(t *testing.T) {
 			return true
 		})
 	}()
-	w.settled(t, obj{}, nil)
+	w.Settled(t, obj{}, nil)
 	now := time.Now().UnixMilli()
 	w.write(t, "shop-test-app", "one", now, "first")
 	expect := func(want string) {
@@ -128,7 +122,7 @@ func TestFollow(t *testing.T) {
 		}
 	}
 	expect("first")
-	throttled := w.server.Inject(awstest.Fault{Op: "Logs.FilterLogEvents", Kind: awstest.Throttle, Times: 2})
+	throttled := w.Server.Inject(awstest.Fault{Op: "Logs.FilterLogEvents", Kind: awstest.Throttle, Times: 2})
 	w.write(t, "shop-test-app", "two", now-20_000, "late")
 	expect("late")
 	<-throttled.Reached()
@@ -143,9 +137,9 @@ func TestFollow(t *testing.T) {
 // TestTailFails is about what waiting does not mend.
 func TestTailFails(t *testing.T) {
 	w := newWorld(t)
-	w.server.Inject(awstest.Fault{Op: "Logs.FilterLogEvents", Kind: awstest.Deny, Times: -1})
-	for _, err := range Tail(t.Context(), w.cloud, "shop-test-app", reconcile.LogQuery{Follow: true}) {
-		if w.cloud.Classify(err) != reconcile.Denied {
+	w.Server.Inject(awstest.Fault{Op: "Logs.FilterLogEvents", Kind: awstest.Deny, Times: -1})
+	for _, err := range Tail(t.Context(), w.Cloud, "shop-test-app", reconcile.LogQuery{Follow: true}) {
+		if w.Cloud.Classify(err) != reconcile.Denied {
 			t.Errorf("%v", err)
 		}
 		return
@@ -156,9 +150,9 @@ func TestTailFails(t *testing.T) {
 // TestLogs reads by the kind, as the command does.
 func TestLogs(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(groupKind)
-	out := w.settled(t, obj{}, nil)
+	out := w.Settled(t, obj{}, nil)
 	w.write(t, "shop-test-app", "one", time.Now().UnixMilli(), "hello")
-	for line, err := range kind.Logs(t.Context(), w.job(t, kind, nil, &out), reconcile.LogQuery{}) {
+	for line, err := range kind.Logs(t.Context(), w.Job(t, kind, nil, &out), reconcile.LogQuery{}) {
 		if err != nil || line.Text != "hello" || line.Source != "one" {
 			t.Errorf("%+v, %v", line, err)
 		}
