@@ -109,6 +109,9 @@ type Kind[P, L, A any] struct {
 	DeleteFirst bool
 	// CleansUp: Delete removes more than the object, and is called for a missing one too.
 	CleansUp bool
+	// DeletesLater reports that Delete has done what can be done, and that the service deletes the object by itself, some time
+	// later (a subscription that nobody confirms): the runner does not wait for that.
+	DeletesLater func(L) bool
 	// Global maps the location that an object is reached by to the one that it counts as being in.
 	Global   func(reached Location) Location
 	Timeouts Timeouts
@@ -224,6 +227,9 @@ type Site[P, A any] struct {
 	Last *A
 	// Had are the props in state, nil without. It is set for a [StateKind] alone.
 	Had *P
+	// Creating is the nonce of the creation that is under way, "" when none is: by it Observe knows an object of which the
+	// service chose the identity, and whose creation was not answered.
+	Creating string
 	// New is set for Create, and nil everywhere else. MayDelete permits Delete to delete users' data.
 	New       *Creation[A]
 	MayDelete bool

@@ -123,11 +123,13 @@ func (k *Kind[P, L, A]) delete(ctx context.Context, s reconcile.Site[P, A]) erro
 	if err := k.Delete(ctx, site); err != nil {
 		return err
 	}
-	switch _, err := k.Observe(reconcile.ReadOnly(ctx), site); {
+	switch live, err := k.Observe(reconcile.ReadOnly(ctx), site); {
 	case errors.Is(err, reconcile.ErrAbsent):
 		return nil
 	case err != nil:
 		return err
+	case k.DeletesLater != nil && k.DeletesLater(live):
+		return nil
 	}
 	return reconcile.WithClass(errStillThere, reconcile.Busy)
 }
@@ -184,7 +186,7 @@ func SiteOf[P, A any](s reconcile.Site[P, A]) Site[P, A] {
 			Address: s.Address, Cloud: s.Cloud, Location: s.Place, Name: s.Name, NameGiven: s.Named, Owner: s.Mark, Dir: s.Dir,
 			Assets: s.Assets, Secret: s.Secret, Dev: s.Dev, Redact: s.Redact, Since: s.Since,
 		},
-		Want: s.Want, ID: s.ID, Last: s.Last, Had: s.Had, MayDelete: s.MayDelete, Derive: s.Derive,
+		Want: s.Want, ID: s.ID, Last: s.Last, Had: s.Had, Creating: s.Nonce, MayDelete: s.MayDelete, Derive: s.Derive,
 	}
 }
 

@@ -66,22 +66,27 @@ func TestTheRunnerDeletes(t *testing.T) {
 		store    store
 		may      bool
 		cleansUp bool
+		later    bool
 		want     error
 		calls    string
 	}{
-		{"asked, and missing", store{box: &BoxProps{}}, true, false, nil, "delete 1, observe"},
-		{"guarded", store{box: &BoxProps{}}, false, false, nil, "observe, delete 1, observe"},
-		{"it holds data", store{box: &BoxProps{}, data: true}, false, false, reconcile.ErrHoldsData, "observe"},
-		{"it holds data, and may be deleted", store{box: &BoxProps{}, data: true}, true, false, nil, "delete 1, observe"},
-		{"missing already", store{}, false, false, nil, "observe"},
-		{"missing already, and there is more to clean up", store{}, false, true, nil, "observe, delete 1, observe"},
-		{"still there for a while", store{box: &BoxProps{}, lingers: 2}, true, false, nil, "delete 1, observe, delete 1, observe, delete 1, observe"},
+		{"asked, and missing", store{box: &BoxProps{}}, true, false, false, nil, "delete 1, observe"},
+		{"guarded", store{box: &BoxProps{}}, false, false, false, nil, "observe, delete 1, observe"},
+		{"it holds data", store{box: &BoxProps{}, data: true}, false, false, false, reconcile.ErrHoldsData, "observe"},
+		{"it holds data, and may be deleted", store{box: &BoxProps{}, data: true}, true, false, false, nil, "delete 1, observe"},
+		{"missing already", store{}, false, false, false, nil, "observe"},
+		{"missing already, and there is more to clean up", store{}, false, true, false, nil, "observe, delete 1, observe"},
+		{"still there for a while", store{box: &BoxProps{}, lingers: 2}, true, false, false, nil, "delete 1, observe, delete 1, observe, delete 1, observe"},
+		{"the service deletes it later", store{box: &BoxProps{}, lingers: 9}, true, false, true, nil, "delete 1, observe"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &c.store
 				k := s.kind()
 				k.CleansUp = c.cleansUp
+				if c.later {
+					k.DeletesLater = func(BoxProps) bool { return true }
+				}
 				job := &reconcile.Job{Cloud: s, Last: props.Dump(Box{ID: "1"}), MayDelete: c.may}
 				if err := reconcile.Erase(k.First()).Delete(t.Context(), job); !errors.Is(err, c.want) {
 					t.Errorf("%v, want %v", err, c.want)
@@ -89,7 +94,7 @@ func TestTheRunnerDeletes(t *testing.T) {
 				if have := strings.Join(s.calls, ", "); have != c.calls {
 					t.Errorf("%s, want %s", have, c.calls)
 				}
-				if c.want == nil && s.box != nil {
+				if c.want == nil && !c.later && s.box != nil {
 					t.Error("it is still there")
 				}
 			})

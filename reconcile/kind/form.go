@@ -25,9 +25,12 @@ type Codec struct {
 }
 
 // get is the value of the row's field, without its pointer. set says that it is there: plain numbers and booleans always are,
-// text, lists and maps are when they are not empty.
+// text, lists and maps are when they are not empty. What is in a struct that is nil is not there.
 func (r *row) get(p reflect.Value) (v reflect.Value, set bool) {
-	v = p.FieldByIndex(r.index)
+	v, err := p.FieldByIndexErr(r.index)
+	if err != nil {
+		return reflect.Zero(r.typ), false
+	}
 	switch v.Kind() {
 	case reflect.Pointer:
 		return v.Elem(), !v.IsNil()
@@ -46,7 +49,29 @@ func (r *row) put(p, v reflect.Value) {
 		n.Elem().Set(v)
 		v = n
 	}
-	p.FieldByIndex(r.index).Set(v)
+	r.field(p).Set(v)
+}
+
+// field is the row's field. A pointer on the way to it leads to a struct of its own from then on.
+func (r *row) field(p reflect.Value) reflect.Value {
+	for _, i := range r.index {
+		if p.Kind() == reflect.Pointer {
+			own := reflect.New(p.Type().Elem())
+			if !p.IsNil() {
+				own.Elem().Set(p.Elem())
+			}
+			p.Set(own)
+			p = own.Elem()
+		}
+		p = p.Field(i)
+	}
+	return p
+}
+
+// isThere reports whether the struct that the row's field is in is there.
+func (r *row) isThere(p reflect.Value) bool {
+	_, err := p.FieldByIndexErr(r.index)
+	return err == nil
 }
 
 // isSet reports whether a prop that others depend on is set to more than its zero value.

@@ -91,22 +91,27 @@ func (in reader) rows(t reflect.Type, at tree.Path) ([]*row, error) {
 }
 
 // each are the rows of a struct whose members are compared by themselves, at their own paths. Its wire tag stands before
-// those of its members.
+// those of its members: with a dot between them, or without one where it ends in *.
 func (in reader) each(tag props.Tagged, at tree.Path) ([]*row, error) {
 	path, wire := at.Key(tag.Name), tag.Field.Tag.Get("wire")
+	t := pointedType(tag.Field.Type)
 	switch words := strings.Split(tag.Field.Tag.Get("prop"), ","); {
-	case tag.Field.Type.Kind() != reflect.Struct || in.inside:
-		return nil, fmt.Errorf("%s: tag \"each\": means nothing for what is no plain struct at the top", path)
+	case t.Kind() != reflect.Struct || in.inside:
+		return nil, fmt.Errorf("%s: tag \"each\": means nothing for what is no struct at the top", path)
 	case wire == "" || strings.ContainsAny(wire, ",-"):
 		return nil, fmt.Errorf("%s: tag \"each\": want the wire name of the struct", path)
 	case len(words) > 2 || len(words) == 2 && !slices.Contains(words, "required"):
 		return nil, fmt.Errorf("%s: tag \"each\": what else there is to say, its members say", path)
 	}
-	rows, err := in.rows(tag.Field.Type, path)
+	before, joined := strings.CutSuffix(wire, "*")
+	if !joined {
+		before += "."
+	}
+	rows, err := in.rows(t, path)
 	for _, r := range rows {
 		r.index, r.group = slices.Concat(tag.Field.Index, r.index), tag.Name
 		if r.sent() {
-			r.wire = wire + "." + r.wire
+			r.wire = before + r.wire
 		}
 	}
 	return rows, err

@@ -28,7 +28,8 @@ import (
 //	needsready   what it refers to must be ready, even where the attribute is known early
 //	masklive     live entries of the map that the program does not name are masked
 //	writeonly    the service does not show it: what was last written is compared
-//	each         the members of the struct are attributes of their own; its wire tag stands before theirs
+//	each         the members of the struct, or of what it points at, are attributes of their own; its wire tag stands before
+//	             theirs, with a dot between them unless it ends in *
 //	set          the order of the list does not count
 //	needs=PROP   the prop is an error where PROP is not set
 //	with=PROP    the prop counts only where PROP is set
@@ -81,7 +82,7 @@ func fill(rows []*row, p reflect.Value) {
 	for _, r := range rows {
 		v, set := r.get(p)
 		switch {
-		case !set && r.standard.IsValid():
+		case !set && r.standard.IsValid() && r.isThere(p):
 			r.put(p, r.standard)
 		case set && v.Kind() == reflect.Struct:
 			c := reflect.New(r.typ).Elem()
@@ -273,7 +274,11 @@ func (t *Table[P]) Merged(want, have P, changed []tree.Path) P {
 	for _, r := range t.rows() {
 		changes := func(p tree.Path) bool { return p.Within(r.path) }
 		if r.wire != "" && !r.writeOnly && r.counts(h) && !slices.ContainsFunc(changed, changes) {
-			w.FieldByIndex(r.index).Set(h.FieldByIndex(r.index))
+			if r.isThere(h) {
+				r.field(w).Set(h.FieldByIndex(r.index))
+			} else if r.isThere(w) {
+				r.field(w).SetZero()
+			}
 		}
 	}
 	return want

@@ -3,6 +3,7 @@ package kind_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -353,6 +354,50 @@ func TestMembersThatCountByThemselves(t *testing.T) {
 		t.Error(have)
 	}
 	if merged := table.Merged(want, have, []tree.Path{"origin.host"}); *merged.Origin.Port != 1 || merged.Origin.Secret != "s" {
+		t.Errorf("merged %+v", merged)
+	}
+}
+
+// LoggedProps have members that count by themselves in structs that may be left out, and names without a dot.
+type LoggedProps struct {
+	Web  *Logging `prop:"each" wire:"HTTP*"`
+	Mail *Logging `prop:"each" wire:"Mail"`
+}
+
+type Logging struct {
+	Role string `wire:"RoleArn"`
+	Rate *int   `prop:"default=100,with=role" wire:"Rate"`
+}
+
+func TestMembersOfWhatIsLeftOut(t *testing.T) {
+	table := kind.TableOf[LoggedProps]()
+	have := must(table.Read(kind.Text{"HTTPRoleArn": "a", "HTTPRate": "7"}))
+	if have.Web == nil || have.Web.Role != "a" || *have.Web.Rate != 7 || have.Mail != nil {
+		t.Fatalf("read %+v", have)
+	}
+	declared := &Logging{Role: "b"}
+	want := LoggedProps{Web: declared}
+	if table.Default(&want); *want.Web.Rate != 100 || declared.Rate != nil || want.Mail != nil {
+		t.Errorf("defaults of %+v, and %+v was declared", want.Web, declared)
+	}
+	created, changed, cleared := kind.Text{}, kind.Text{}, kind.Text{}
+	if err := errors.Join(table.Created(want, created), table.Changed(want, have, []tree.Path{"web.role"}, changed),
+		table.Changed(LoggedProps{}, have, []tree.Path{"web.role"}, cleared)); err != nil {
+		t.Fatal(err)
+	}
+	if want := (kind.Text{"HTTPRoleArn": "b", "HTTPRate": "100"}); !maps.Equal(created, want) {
+		t.Errorf("created %v", created)
+	}
+	if want := (kind.Text{"HTTPRoleArn": "b", "HTTPRate": "7"}); !maps.Equal(changed, want) {
+		t.Errorf("changed %v", changed)
+	}
+	if want := (kind.Text{"HTTPRoleArn": ""}); !maps.Equal(cleared, want) {
+		t.Errorf("cleared %v", cleared)
+	}
+	if merged := table.Merged(want, have, []tree.Path{"web.role"}); merged.Web.Role != "b" || *merged.Web.Rate != 7 || *want.Web.Rate != 100 {
+		t.Errorf("merged %+v of %+v", merged.Web, want.Web)
+	}
+	if merged := table.Merged(LoggedProps{Mail: &Logging{Role: "m"}}, have, nil); merged.Web.Role != "a" || merged.Mail.Role != "" {
 		t.Errorf("merged %+v", merged)
 	}
 }

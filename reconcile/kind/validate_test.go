@@ -91,8 +91,8 @@ func TestEveryTagMeansSomething(t *testing.T) {
 		`a.a: tag "immutable": means nothing for a member`: kind.TableOf[struct {
 			A immutableMember `wire:"A"`
 		}]().Validate(),
-		`a: tag "each": means nothing for what is no plain struct`: kind.TableOf[struct {
-			A *withWire `prop:"each" wire:"A"`
+		`a: tag "each": means nothing for what is no struct`: kind.TableOf[struct {
+			A []withWire `prop:"each" wire:"A"`
 		}]().Validate(),
 		`a: tag "each": want the wire name of the struct`: kind.TableOf[struct {
 			A withWire `prop:"each"`

@@ -1,7 +1,6 @@
 package sns
 
 import (
-	"encoding/json"
 	"maps"
 
 	"github.com/athanor-dev/athanor/providers/aws"
@@ -59,8 +58,8 @@ func delivery(v any) any {
 }
 
 // defaultPolicy is what SNS gives a new topic.
-func (l liveTopic) defaultPolicy(more ...any) any {
-	p, _ := l.arn.Parse()
+func defaultPolicy(topic aws.ARN, more ...any) any {
+	p, _ := topic.Parse()
 	actions := append([]any{
 		"SNS:GetTopicAttributes", "SNS:SetTopicAttributes", "SNS:AddPermission", "SNS:RemovePermission", "SNS:DeleteTopic",
 		"SNS:Subscribe", "SNS:ListSubscriptionsByTopic", "SNS:Publish",
@@ -69,14 +68,8 @@ func (l liveTopic) defaultPolicy(more ...any) any {
 		"Version": "2008-10-17", "Id": "__default_policy_ID",
 		"Statement": []any{map[string]any{
 			"Sid": "__default_statement_ID", "Effect": "Allow", "Principal": map[string]any{"AWS": "*"},
-			"Action": actions, "Resource": string(l.arn),
+			"Action": actions, "Resource": string(topic),
 			"Condition": map[string]any{"StringEquals": map[string]any{"AWS:SourceOwner": p.Account}},
 		}},
 	}
-}
-
-// quoted is text as a JSON string.
-func quoted(s string) string {
-	text, _ := json.Marshal(s)
-	return string(text)
 }

@@ -64,7 +64,7 @@ func (f faulted) life(t *testing.T, w *world) (states []string) {
 	t.Helper()
 	var last map[string]any
 	for _, props := range []obj{f.from, f.to} {
-		job := w.job(t, f.kind, props)
+		job := w.task(t, f.kind, props)
 		job.Last = last
 		out, err := f.kind.Settle(t.Context(), job, reconcile.Hooks{})
 		if err != nil {
@@ -73,7 +73,7 @@ func (f faulted) life(t *testing.T, w *world) (states []string) {
 		last = out.Attrs
 		states = append(states, digest(t, f.objects(w, t)))
 	}
-	gone := w.job(t, f.kind, nil)
+	gone := w.task(t, f.kind, nil)
 	gone.Last = last
 	if err := f.kind.Delete(t.Context(), gone); err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestFaults(t *testing.T) {
 			t.Parallel()
 			calm := f.world(t)
 			want := f.life(t, calm)
-			calls := len(calm.server.Calls())
+			calls := len(calm.Server.Calls())
 			if calls < 8 {
 				t.Fatalf("a life makes %d calls", calls)
 			}
@@ -101,7 +101,7 @@ func TestFaults(t *testing.T) {
 					t.Parallel()
 					for nth := 1; nth <= calls; nth++ {
 						w := f.world(t)
-						held := w.server.Inject(awstest.Fault{Nth: nth, Kind: how})
+						held := w.Server.Inject(awstest.Fault{Nth: nth, Kind: how})
 						have := f.life(t, w)
 						if !slices.Equal(have, want) || held.Fired() != 1 {
 							t.Errorf("%s at call %d, which happened %d times: another life", how, nth, held.Fired())
@@ -123,12 +123,12 @@ func TestStale(t *testing.T) {
 			op, create = "SNS.ListSubscriptionsByTopic", "SNS.Subscribe"
 		}
 		// The answer is lost, so that only looking can tell.
-		w.server.Inject(awstest.Fault{Op: create, Kind: awstest.DropAnswer})
-		w.server.Inject(awstest.Fault{Op: op, Nth: 2, Kind: awstest.Stale, Times: 3})
-		if _, err := f.kind.Settle(t.Context(), w.job(t, f.kind, f.from), reconcile.Hooks{}); err != nil {
+		w.Server.Inject(awstest.Fault{Op: create, Kind: awstest.DropAnswer})
+		w.Server.Inject(awstest.Fault{Op: op, Nth: 2, Kind: awstest.Stale, Times: 3})
+		if _, err := f.kind.Settle(t.Context(), w.task(t, f.kind, f.from), reconcile.Hooks{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if n := w.server.Count(create); n != 1 {
+		if n := w.Server.Count(create); n != 1 {
 			t.Errorf("%s: made %d times", name, n)
 		}
 	}
@@ -144,12 +144,12 @@ func TestDenied(t *testing.T) {
 		f := bothKinds()[name]
 		for _, op := range ops {
 			w := f.world(t)
-			w.server.Inject(awstest.Fault{Op: op, Kind: awstest.Deny, Times: -1})
-			_, err := f.kind.Settle(t.Context(), w.job(t, f.kind, f.from), reconcile.Hooks{})
+			w.Server.Inject(awstest.Fault{Op: op, Kind: awstest.Deny, Times: -1})
+			_, err := f.kind.Settle(t.Context(), w.task(t, f.kind, f.from), reconcile.Hooks{})
 			if err == nil || !strings.Contains(err.Error(), "AuthorizationError") {
 				t.Errorf("%s denied: %v", op, err)
 			}
-			if n := w.server.Count(op); n != 1 {
+			if n := w.Server.Count(op); n != 1 {
 				t.Errorf("%s denied: was asked %d times", op, n)
 			}
 		}
@@ -160,16 +160,16 @@ func TestDenied(t *testing.T) {
 func TestTaken(t *testing.T) {
 	t.Parallel()
 	w, kind := newWorld(t, "events"), reconcile.Erase(topicKind)
-	w.server.Inject(awstest.Fault{Op: "SNS.GetTopicAttributes", Kind: awstest.Stale})
-	w.server.Inject(awstest.Fault{Op: "SNS.CreateTopic", Kind: awstest.Refuse, Code: "InvalidParameter"})
+	w.Server.Inject(awstest.Fault{Op: "SNS.GetTopicAttributes", Kind: awstest.Stale})
+	w.Server.Inject(awstest.Fault{Op: "SNS.CreateTopic", Kind: awstest.Refuse, Code: "InvalidParameter"})
 	seen := 0
-	_, err := kind.Settle(t.Context(), w.job(t, kind, obj{"name": "events"}), reconcile.Hooks{Permit: func(look reconcile.Look) error {
+	_, err := kind.Settle(t.Context(), w.task(t, kind, obj{"name": "events"}), reconcile.Hooks{Permit: func(look reconcile.Look) error {
 		if seen++; look.Owner.IsZero() {
 			return context.Canceled
 		}
 		return nil
 	}})
-	if err == nil || seen != 1 || w.server.Count("SNS.CreateTopic") != 1 {
-		t.Errorf("seen %d times, %v: %v", seen, names(w.server.Calls()), err)
+	if err == nil || seen != 1 || w.Server.Count("SNS.CreateTopic") != 1 {
+		t.Errorf("seen %d times, %v: %v", seen, awstest.NamesOf(w.Server.Calls()), err)
 	}
 }

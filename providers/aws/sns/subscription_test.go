@@ -4,6 +4,7 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -16,10 +17,10 @@ func toQueue(more obj) obj {
 }
 
 func subscriptionSuite() kindtest.Suite {
-	ws := worlds{}
-	return kindtest.Suite{
+	ws := awstest.Worlds[*world]{}
+	return kindtest.Derive(subscriptionTable, kindtest.Suite{
 		Kind:  reconcile.Erase(subscriptionKind),
-		World: ws.make((*world).subscriptions, "events", "more"),
+		World: ws.Make(with("events", "more"), (*world).subscriptions),
 		Base:  toQueue(nil),
 		Fault: fault,
 		Variants: []kindtest.Variant{
@@ -39,23 +40,17 @@ func subscriptionSuite() kindtest.Suite {
 				"subscriptionRoleArn": role("streams"),
 			}},
 		},
-		Hands: ws.subscriptionHands(),
+		Hands: subscriptionHands(ws),
 		Others: map[tree.Path][]any{
 			"deliveryPolicy": {obj{"healthyRetryPolicy": obj{"numRetries": int64(8)}}},
 			"replayPolicy":   {obj{"PointType": "Timestamp", "StartingPoint": "2026-02-01T00:00:00.000Z"}},
 		},
-		Steady: map[tree.Path]string{
-			"topic":    "it is what a subscription is known by",
-			"protocol": "it is what a subscription is known by",
-			"endpoint": "it is what a subscription is known by",
-		},
 		Silent: map[tree.Path]string{
-			"filterPolicyScope":   "it counts with a filter alone; TestFilters changes it",
 			"deliveryPolicy":      "web endpoints alone take it; TestFilters changes it",
 			"subscriptionRoleArn": "streams alone take it, and need it",
 			"protocol":            "an endpoint is one of its protocol; TestFilters changes it",
 		},
-	}
+	})
 }
 
 func TestSubscription(t *testing.T) { kindtest.Run(t, subscriptionSuite()) }
@@ -82,13 +77,7 @@ func TestFilters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := subscriptionSuite()
 			s.Base, s.Variants, s.Silent = base.base, base.variants, nil
-			for _, c := range kindtest.Checks() {
-				switch c.Name {
-				case "a prop alone is a difference, and replaces as documented", "there and back, and twice writes nothing",
-					"a crash at any call heals", "unset means the default", "unknown props":
-					t.Run(c.Name, func(t *testing.T) { c.Do(t, s) })
-				}
-			}
+			kindtest.RunOnly(t, s, kindtest.ThereAndBack, kindtest.PropAlone, kindtest.Unset, kindtest.Crashes, kindtest.Unknown)
 		})
 	}
 }

@@ -3,6 +3,7 @@ package sns
 import (
 	"testing"
 
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -39,10 +40,10 @@ func tuned() obj {
 }
 
 func topicSuite() kindtest.Suite {
-	ws := worlds{}
-	return kindtest.Suite{
+	ws := awstest.Worlds[*world]{}
+	return kindtest.Derive(topicTable, kindtest.Suite{
 		Kind:  reconcile.Erase(topicKind),
-		World: ws.make((*world).topics),
+		World: ws.Make(with(), (*world).topics),
 		Base:  obj{"tags": obj{"team": "shop"}},
 		Fault: fault,
 		Variants: []kindtest.Variant{
@@ -56,23 +57,15 @@ func topicSuite() kindtest.Suite {
 				"archivePolicy": obj{"MessageRetentionPeriod": "30"},
 			}},
 		},
-		Hands: ws.topicHands(),
+		Hands: topicHands(ws),
 		Others: map[tree.Path][]any{
 			"deliveryPolicy":       {obj{"http": obj{"defaultHealthyRetryPolicy": obj{"numRetries": int64(9)}}}},
 			"archivePolicy":        {obj{"MessageRetentionPeriod": "7"}},
 			"dataProtectionPolicy": {protection("by hand")},
 		},
-		Open: map[tree.Path]string{"dataProtectionPolicy": "who declares none may not ask for it, and so does not see one"},
-		Steady: map[tree.Path]string{
-			"name": "a topic keeps its name for life",
-			"fifo": "a topic keeps its type for life",
-		},
-		Silent: map[tree.Path]string{
-			"contentBasedDeduplication": "FIFO topics alone take it; TestFIFO changes it",
-			"fifoThroughputScope":       "FIFO topics alone take it; TestFIFO changes it",
-			"archivePolicy":             "FIFO topics alone take it; TestFIFO changes it",
-		},
-	}
+		Open:   map[tree.Path]string{"dataProtectionPolicy": "who declares none may not ask for it, and so does not see one"},
+		Steady: map[tree.Path]string{"name": "a topic keeps its name for life"},
+	})
 }
 
 func TestTopic(t *testing.T) { kindtest.Run(t, topicSuite()) }
@@ -84,11 +77,5 @@ func TestFIFO(t *testing.T) {
 	s.Variants = []kindtest.Variant{{Name: "tuned", Props: obj{
 		"fifo": true, "contentBasedDeduplication": true, "fifoThroughputScope": "MessageGroup", "archivePolicy": obj{"MessageRetentionPeriod": "30"},
 	}}}
-	for _, c := range kindtest.Checks() {
-		switch c.Name {
-		case "a prop alone is a difference, and replaces as documented", "there and back, and twice writes nothing",
-			"a crash at any call heals", "unset means the default", "unknown props", "deleting twice":
-			t.Run(c.Name, func(t *testing.T) { c.Do(t, s) })
-		}
-	}
+	kindtest.RunOnly(t, s, kindtest.ThereAndBack, kindtest.PropAlone, kindtest.Unset, kindtest.Crashes, kindtest.DeletedTwice, kindtest.Unknown)
 }

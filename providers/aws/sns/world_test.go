@@ -3,12 +3,12 @@ package sns
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"strings"
 	"testing"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/sns"
+	"github.com/aws/aws-sdk-go-v2/service/sns/types"
 
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
@@ -22,34 +22,27 @@ type (
 	list = []any
 )
 
-// world is an account of its own, seen by the kinds through one client and by others through another.
 type world struct {
-	server *awstest.Server
-	like   *likeAWS
-	others *sdk.Client
-	cloud  *aws.Cloud
-	dir    string
+	awstest.World[sdk.Client]
+	like *likeAWS
 }
 
 func newWorld(t *testing.T, topics ...string) *world {
 	t.Helper()
 	server := awstest.Start(t)
 	like := startLikeAWS(t, server)
-	w := &world{server: server, like: like, others: sdk.NewFromConfig(like.Outside(t)), cloud: aws.FromConfig(like.Observed(t)), dir: t.TempDir()}
-	place, err := w.cloud.Place(t.Context())
-	if err != nil || place.Account != account {
-		t.Fatalf("place %v: %v", place, err)
-	}
+	w := &world{awstest.NewWorld(t, server, like, sdk.NewFromConfig, nil, "events"), like}
+	w.Located(t, account)
 	for _, name := range topics {
 		in := &sdk.CreateTopicInput{Name: &name}
 		if strings.HasSuffix(name, ".fifo") {
 			in.Attributes = map[string]string{"FifoTopic": "true"}
 		}
-		if _, err := w.others.CreateTopic(t.Context(), in); err != nil {
+		if _, err := w.Others.CreateTopic(t.Context(), in); err != nil {
 			t.Fatal(err)
 		}
 	}
-	server.Reset()
+	w.Server.Reset()
 	return w
 }
 
@@ -90,35 +83,33 @@ var standard = map[string]string{
 func (w *world) topics(t kindtest.T) []any {
 	t.Helper()
 	ctx := context.Background()
-	out, err := w.others.ListTopics(ctx, &sdk.ListTopicsInput{})
+	out, err := w.Others.ListTopics(ctx, &sdk.ListTopicsInput{})
 	if err != nil {
 		t.Fatalf("list: %v", err)
 	}
 	var all []any
 	for _, topic := range out.Topics {
-		attrs, err := w.others.GetTopicAttributes(ctx, &sdk.GetTopicAttributesInput{TopicArn: topic.TopicArn})
+		attrs, err := w.Others.GetTopicAttributes(ctx, &sdk.GetTopicAttributesInput{TopicArn: topic.TopicArn})
 		if err != nil {
 			t.Fatalf("attributes: %v", err)
 		}
 		seen := meaning(attrs.Attributes)
 		if policy, _ := seen["Policy"].(json.RawMessage); strings.Contains(string(policy), "__default_policy_ID") {
 			delete(seen, "Policy") // it holds the name
-			if !tree.Equal(aws.CanonicalPolicy(string(policy)), aws.CanonicalPolicy(liveTopic{arn: aws.ARN(*topic.TopicArn)}.defaultPolicy())) {
+			if !tree.Equal(aws.CanonicalPolicy(string(policy)), aws.CanonicalPolicy(defaultPolicy(aws.ARN(*topic.TopicArn)))) {
 				t.Errorf("the default policy is not SNS's: %s", policy)
 			}
 		}
-		policy, err := w.others.GetDataProtectionPolicy(ctx, &sdk.GetDataProtectionPolicyInput{ResourceArn: topic.TopicArn})
+		policy, err := w.Others.GetDataProtectionPolicy(ctx, &sdk.GetDataProtectionPolicyInput{ResourceArn: topic.TopicArn})
 		if err != nil {
 			t.Fatalf("data protection: %v", err)
 		}
 		seen["protection"] = sdkaws.ToString(policy.DataProtectionPolicy)
-		tags, err := w.others.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceArn: topic.TopicArn})
+		tags, err := w.Others.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceArn: topic.TopicArn})
 		if err != nil {
 			t.Fatalf("tags: %v", err)
 		}
-		marked := maps.Clone(tagMap(tags.Tags))
-		delete(marked, "athanor:generation") // differs between two makings
-		seen["tags"] = marked
+		seen["tags"] = awstest.Owned(tagMap(tags.Tags))
 		all = append(all, seen)
 	}
 	return all
@@ -127,13 +118,13 @@ func (w *world) topics(t kindtest.T) []any {
 // subscriptions are all of the world as others see them.
 func (w *world) subscriptions(t kindtest.T) []any {
 	t.Helper()
-	out, err := w.others.ListSubscriptions(context.Background(), &sdk.ListSubscriptionsInput{})
+	out, err := w.Others.ListSubscriptions(context.Background(), &sdk.ListSubscriptionsInput{})
 	if err != nil {
 		t.Fatalf("list: %v", err)
 	}
 	var all []any
 	for _, s := range out.Subscriptions {
-		attrs, err := w.others.GetSubscriptionAttributes(context.Background(), &sdk.GetSubscriptionAttributesInput{SubscriptionArn: s.SubscriptionArn})
+		attrs, err := w.Others.GetSubscriptionAttributes(context.Background(), &sdk.GetSubscriptionAttributesInput{SubscriptionArn: s.SubscriptionArn})
 		if err != nil {
 			t.Fatalf("attributes: %v", err)
 		}
@@ -144,14 +135,11 @@ func (w *world) subscriptions(t kindtest.T) []any {
 	return all
 }
 
-// worlds finds the world that a check was given.
-type worlds map[string]*world
-
-func (ws worlds) make(objects func(*world, kindtest.T) []any, topics ...string) func(kindtest.T) kindtest.World {
-	return func(t kindtest.T) kindtest.World {
-		w := newWorld(t.(*testing.T), topics...)
-		ws[w.dir] = w
-		return kindtest.World{Cloud: w.cloud, Dir: w.dir, Objects: func() []any { return objects(w, t) }}
+// with makes worlds that have topics.
+func with(topics ...string) func(*testing.T) *world {
+	return func(t *testing.T) *world {
+		t.Helper()
+		return newWorld(t, topics...)
 	}
 }
 
@@ -159,18 +147,14 @@ func fault(class reconcile.Class) error {
 	return awstest.Errors("AuthorizationError", "Throttled", "InternalError")(class)
 }
 
-// job is a thing as it is declared, without a record.
-func (w *world) job(t *testing.T, kind reconcile.Any, props obj) *reconcile.Job {
+// task is a resource as it is declared, without state, and with permission to delete data.
+func (w *world) task(t *testing.T, kind reconcile.Any, props obj) *reconcile.Job {
 	t.Helper()
-	job := kindtest.Job(t, kind, w.cloud, "events", props, nil)
+	job := w.Job(t, kind, props, nil)
 	job.MayDelete = true
 	return job
 }
 
-func names(calls []awstest.Call) []string {
-	var out []string
-	for _, c := range calls {
-		out = append(out, c.Name())
-	}
-	return out
+func tagMap(tags []types.Tag) map[string]string {
+	return aws.TagMap(tags, func(t types.Tag) (key, value *string) { return t.Key, t.Value })
 }
