@@ -132,6 +132,8 @@ func (r *row) units() string {
 		return "a multiple of " + props.Size(r.unit).String()
 	case r.unit == int64(time.Second):
 		return "whole seconds"
+	case r.unit == int64(24*time.Hour):
+		return "whole days"
 	case r.unit == int64(time.Millisecond):
 		return "whole milliseconds"
 	}

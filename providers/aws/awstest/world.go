@@ -65,7 +65,9 @@ func (a *Account) Located(t testing.TB, account string) {
 // Job is a resource of a kind as an engine declares it. It has state when last is set.
 func (a *Account) Job(t *testing.T, kind reconcile.Any, props map[string]any, last *reconcile.Outcome) *reconcile.Job {
 	t.Helper()
-	return kindtest.Job(t, kind, a.Cloud, a.Address, props, last)
+	job := kindtest.Job(t, kind, a.Cloud, a.Address, props, last)
+	job.Nonce = "nonce"
+	return job
 }
 
 // Settled makes a resource of the world's kind match its declaration, and fails the test when it does not.
@@ -169,7 +171,8 @@ func Faults[W Tested](t *testing.T, fresh func(*testing.T) W, kind reconcile.Any
 	}
 }
 
-// Denied denies one operation of a creation at a time: it fails at once, in the words of the service.
+// Denied denies one operation of a creation at a time: it fails at once, in the words of the service, and without the secrets
+// of the props, which have canary in them.
 func Denied[W Tested](t *testing.T, fresh func(*testing.T) W, props map[string]any, operations ...string) {
 	t.Helper()
 	for _, op := range operations {
@@ -178,6 +181,9 @@ func Denied[W Tested](t *testing.T, fresh func(*testing.T) W, props map[string]a
 		_, err := a.Kind.Settle(t.Context(), a.Job(t, a.Kind, props, nil), reconcile.Hooks{})
 		if a.Cloud.Classify(err) != reconcile.Denied || !strings.Contains(fmt.Sprint(err), "not authorized") {
 			t.Errorf("%s denied: %v", op, err)
+		}
+		if strings.Contains(fmt.Sprint(err), "canary") {
+			t.Errorf("%s denied: the error tells a secret", op)
 		}
 		if n := a.Server.Count(op); n != 1 {
 			t.Errorf("%s denied, and asked %d times", op, n)

@@ -3,34 +3,28 @@ package secretsmanager
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"maps"
-	"slices"
 	"strconv"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
 
-	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // hands change each aspect of a secret as somebody else would.
-func (ws worlds) hands() map[tree.Path]kindtest.Hand {
+func hands(ws awstest.Worlds[*world]) map[tree.Path]kindtest.Hand {
 	hands := map[tree.Path]kindtest.Hand{}
 	for path, do := range edits {
-		hands[path] = func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-			t.Helper()
-			var p SecretProps
-			if err := props.Decode(to.Props, &p); err != nil {
-				t.Fatalf("%v", err)
+		hands[path] = ws.Hand(func(w *world, t kindtest.T, to kindtest.Edited) error {
+			s := edited{w.Others, new(to.Attrs["arn"].(string))}
+			if path == "tags" {
+				return s.retag(to)
 			}
-			if err := do(context.Background(), edited{ws[w.Dir].others, new(to.Attrs["arn"].(string))}, p); err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
-		}
+			return do(context.Background(), s, kindtest.PropsOf(t, secretTable, to.Props))
+		})
 	}
 	return hands
 }
@@ -76,15 +70,7 @@ var edits = map[tree.Path]func(context.Context, edited, SecretProps) error{
 		if len(p.Replicas) == 0 {
 			return nil
 		}
-		in := &sdk.ReplicateSecretToRegionsInput{SecretId: s.id}
-		for _, r := range p.Replicas {
-			add := types.ReplicaRegionType{Region: new(r.Region)}
-			if r.KMSKeyID != "" {
-				add.KmsKeyId = new(r.KMSKeyID)
-			}
-			in.AddReplicaRegions = append(in.AddReplicaRegions, add)
-		}
-		_, err = s.ReplicateSecretToRegions(ctx, in)
+		_, err = s.ReplicateSecretToRegions(ctx, &sdk.ReplicateSecretToRegionsInput{SecretId: s.id, AddReplicaRegions: replicaList(p.Replicas)})
 		return err
 	},
 	"policy": func(ctx context.Context, s edited, p SecretProps) error {
@@ -92,15 +78,7 @@ var edits = map[tree.Path]func(context.Context, edited, SecretProps) error{
 			_, err := s.DeleteResourcePolicy(ctx, &sdk.DeleteResourcePolicyInput{SecretId: s.id})
 			return err
 		}
-		text, isText := p.Policy.(string)
-		if !isText {
-			written, err := json.Marshal(p.Policy)
-			if err != nil {
-				return err
-			}
-			text = string(written)
-		}
-		_, err := s.PutResourcePolicy(ctx, &sdk.PutResourcePolicyInput{SecretId: s.id, ResourcePolicy: &text})
+		_, err := s.PutResourcePolicy(ctx, &sdk.PutResourcePolicyInput{SecretId: s.id, ResourcePolicy: aws.Text(p.Policy)})
 		return err
 	},
 	"rotation": func(ctx context.Context, s edited, p SecretProps) error {
@@ -118,7 +96,7 @@ var edits = map[tree.Path]func(context.Context, edited, SecretProps) error{
 		return err
 	},
 	"recoveryWindow": func(ctx context.Context, s edited, p SecretProps) error {
-		if p.RecoveryWindow == nil {
+		if *p.RecoveryWindow == defaultWindow {
 			_, err := s.UntagResource(ctx, &sdk.UntagResourceInput{SecretId: s.id, TagKeys: []string{"athanor:recovery-days"}})
 			return err
 		}
@@ -126,21 +104,21 @@ var edits = map[tree.Path]func(context.Context, edited, SecretProps) error{
 		_, err := s.TagResource(ctx, &sdk.TagResourceInput{SecretId: s.id, Tags: []types.Tag{{Key: new("athanor:recovery-days"), Value: &days}}})
 		return err
 	},
-	"tags": func(ctx context.Context, s edited, p SecretProps) error {
-		have, err := s.DescribeSecret(ctx, &sdk.DescribeSecretInput{SecretId: s.id})
-		if err != nil {
-			return err
-		}
-		drop := slices.DeleteFunc(slices.Collect(maps.Keys(tagsOf(have))), func(k string) bool { _, wanted := p.Tags[k]; return wanted || adopt.IsMark(k) })
-		if len(drop) > 0 {
-			if _, err := s.UntagResource(ctx, &sdk.UntagResourceInput{SecretId: s.id, TagKeys: drop}); err != nil {
-				return err
-			}
-		}
-		if len(p.Tags) == 0 {
-			return nil
-		}
-		_, err = s.TagResource(ctx, &sdk.TagResourceInput{SecretId: s.id, Tags: tagList(p.Tags)})
+	"tags": nil, // see retag
+}
+
+func (s edited) retag(to kindtest.Edited) error {
+	ctx := context.Background()
+	have, err := s.DescribeSecret(ctx, &sdk.DescribeSecretInput{SecretId: s.id})
+	if err != nil {
 		return err
-	},
+	}
+	drop := func(keys []string) error {
+		_, err := s.UntagResource(ctx, &sdk.UntagResourceInput{SecretId: s.id, TagKeys: keys})
+		return err
+	}
+	return awstest.Retag(tagsOf(have), to, drop, func(tags map[string]string) error {
+		_, err := s.TagResource(ctx, &sdk.TagResourceInput{SecretId: s.id, Tags: tagList(tags)})
+		return err
+	})
 }

@@ -1,6 +1,7 @@
 package secretsmanager
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -20,26 +21,26 @@ import (
 func TestCalls(t *testing.T) {
 	w := newWorld(t)
 	props := tuned()
-	out := w.settled(t, props, nil)
-	if have := w.wrote(); !slices.Equal(have, []string{"CreateSecret", "PutResourcePolicy"}) {
+	out := w.Settled(t, props, nil)
+	if have := w.Wrote(); !slices.Equal(have, []string{"SecretsManager.CreateSecret", "SecretsManager.PutResourcePolicy"}) {
 		t.Errorf("a creation with everything makes %v", have)
 	}
-	w.server.Reset()
-	out = w.settled(t, props, &out)
-	if have := w.wrote(); len(have) > 0 || len(w.server.Calls()) != 3 {
-		t.Errorf("unchanged, and %v are made, %d calls in all", have, len(w.server.Calls()))
+	w.Server.Reset()
+	out = w.Settled(t, props, &out)
+	if have := w.Wrote(); len(have) > 0 || len(w.Server.Calls()) != 3 {
+		t.Errorf("unchanged, and %v are made, %d calls in all", have, len(w.Server.Calls()))
 	}
 	version := out.Attrs["versionId"]
 	props["value"], props["description"], props["kmsKeyId"] = "canary-three", "of the new shop", "alias/new"
-	w.server.Reset()
-	out = w.settled(t, props, &out)
-	if have := w.wrote(); !slices.Equal(have, []string{"UpdateSecret"}) || out.Attrs["versionId"] == version {
+	w.Server.Reset()
+	out = w.Settled(t, props, &out)
+	if have := w.Wrote(); !slices.Equal(have, []string{"SecretsManager.UpdateSecret"}) || out.Attrs["versionId"] == version {
 		t.Errorf("value, description and key changed, and %v are made for version %v", have, out.Attrs["versionId"])
 	}
 	props["tags"] = obj{"team": "another"}
-	w.server.Reset()
-	w.settled(t, props, &out)
-	if have := w.wrote(); !slices.Equal(have, []string{"TagResource", "UntagResource"}) {
+	w.Server.Reset()
+	w.Settled(t, props, &out)
+	if have := w.Wrote(); !slices.Equal(have, []string{"SecretsManager.TagResource", "SecretsManager.UntagResource"}) {
 		t.Errorf("one tag changed and one dropped, and %v are made", have)
 	}
 }
@@ -50,11 +51,14 @@ func quick() reconcile.Any { return kindtest.Quick(secretKind, 300*time.Millisec
 // TestFaults breaks one call of a creation at a time. In the end there is one secret with one version, whose value was
 // made up once.
 func TestFaults(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		fault awstest.Fault
-		wrote int
-	}{
+	one := func(w *world, t kindtest.T) []any {
+		seen, err := w.Others.DescribeSecret(context.Background(), &sdk.DescribeSecretInput{SecretId: new("shop-test-password")})
+		if err != nil || len(seen.VersionIdsToStages) != 1 {
+			t.Errorf("versions %+v, %v", seen, err)
+		}
+		return w.secrets(t, false)
+	}
+	awstest.Faults(t, newWorld, quick(), obj{"generate": obj{}}, one, awstest.Broken{
 		{"the answer of the creation is lost", awstest.Fault{Op: "SecretsManager.CreateSecret", Kind: awstest.DropAnswer}, 1},
 		{"the creation never arrives", awstest.Fault{Op: "SecretsManager.CreateSecret", Kind: awstest.CutBefore}, 2},
 		{"the creation is throttled twice", awstest.Fault{Op: "SecretsManager.CreateSecret", Kind: awstest.Throttle, Times: 2}, 3},
@@ -63,46 +67,18 @@ func TestFaults(t *testing.T) {
 		{"reads are throttled", awstest.Fault{Op: "SecretsManager.DescribeSecret", Kind: awstest.Throttle, Times: 2}, 1},
 		{"the policy cannot be read at first", awstest.Fault{Op: "SecretsManager.GetResourcePolicy", Kind: awstest.DropAnswer}, 1},
 		{"the secret is not shown at first", awstest.Fault{Op: "SecretsManager.DescribeSecret", Kind: awstest.Stale, Nth: 2, Times: 2}, 1},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w, kind := newWorld(t), quick()
-			armed := w.server.Inject(c.fault)
-			out, err := kind.Settle(t.Context(), w.job(t, kind, obj{"generate": obj{}}, nil), reconcile.Hooks{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if armed.Fired() == 0 {
-				t.Error("the fault never came")
-			}
-			if have := w.wrote(); len(have) != c.wrote {
-				t.Errorf("wrote %v, want %d calls", have, c.wrote)
-			}
-			seen, err := w.others.DescribeSecret(t.Context(), &sdk.DescribeSecretInput{SecretId: new(out.Identity)})
-			if err != nil || len(seen.VersionIdsToStages) != 1 || len(w.secrets(t, false)) != 1 {
-				t.Errorf("versions %v, secrets %v, %v", seen.VersionIdsToStages, w.secrets(t, false), err)
-			}
-		})
-	}
+	})
 }
 
 func TestDenied(t *testing.T) {
-	for _, op := range []string{"SecretsManager.DescribeSecret", "SecretsManager.CreateSecret", "SecretsManager.GetResourcePolicy", "SecretsManager.GetSecretValue"} {
-		w, kind := newWorld(t), reconcile.Erase(secretKind)
-		w.server.Inject(awstest.Fault{Op: op, Kind: awstest.Deny, Times: -1})
-		_, err := kind.Settle(t.Context(), w.job(t, kind, obj{"value": "canary"}, nil), reconcile.Hooks{})
-		if w.cloud.Classify(err) != reconcile.Denied || !strings.Contains(err.Error(), "not authorized") || strings.Contains(err.Error(), "canary") {
-			t.Errorf("%s denied: %v", op, err)
-		}
-		if n := w.server.Count(op); n != 1 {
-			t.Errorf("%s denied, and asked %d times", op, n)
-		}
-	}
+	awstest.Denied(t, newWorld, obj{"value": "canary"}, "SecretsManager.DescribeSecret", "SecretsManager.CreateSecret",
+		"SecretsManager.GetResourcePolicy", "SecretsManager.GetSecretValue")
 }
 
 // TestGeneratedOnce: what was made up stays, whatever is changed, forgotten or adopted, and is never read.
 func TestGeneratedOnce(t *testing.T) {
 	w := newWorld(t)
-	out := w.settled(t, obj{"generate": obj{"length": int64(40), "excludePunctuation": true}}, nil)
+	out := w.Settled(t, obj{"generate": obj{"length": int64(40), "excludePunctuation": true}}, nil)
 	id := new(out.Identity)
 	value := w.value(t, id)
 	if len(value) != 40 || strings.ContainsAny(value, "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~") {
@@ -118,22 +94,22 @@ func TestGeneratedOnce(t *testing.T) {
 		"given away":  {obj{"external": true}, &out},
 		"taken again": {obj{"generate": obj{}}, &out},
 	} {
-		w.settled(t, c.props, c.last)
+		w.Settled(t, c.props, c.last)
 		if have := w.value(t, id); have != value {
 			t.Errorf("%s: the value became %q", name, have)
 		}
 	}
-	if n := w.server.Count("SecretsManager.GetSecretValue"); n != 0 {
+	if n := w.Server.Count("SecretsManager.GetSecretValue"); n != 0 {
 		t.Errorf("the value was read %d times", n)
 	}
-	if n := w.server.Count("SecretsManager.GetRandomPassword"); n != 1 {
+	if n := w.Server.Count("SecretsManager.GetRandomPassword"); n != 1 {
 		t.Errorf("%d passwords were made up", n)
 	}
 }
 
 func TestTemplate(t *testing.T) {
 	w := newWorld(t)
-	out := w.settled(t, obj{"generate": obj{"template": `{"username":"app"}`, "key": "password", "length": int64(20)}}, nil)
+	out := w.Settled(t, obj{"generate": obj{"template": `{"username":"app"}`, "key": "password", "length": int64(20)}}, nil)
 	var value map[string]string
 	if err := json.Unmarshal([]byte(w.value(t, new(out.Identity))), &value); err != nil || value["username"] != "app" || len(value["password"]) != 20 {
 		t.Errorf("%v, %v", value, err)
@@ -143,13 +119,13 @@ func TestTemplate(t *testing.T) {
 // TestWithoutValue is about a secret that somebody made without a value: one is made up for it when it is taken.
 func TestWithoutValue(t *testing.T) {
 	w := newWorld(t)
-	out := w.settled(t, obj{"external": true}, nil)
+	out := w.Settled(t, obj{"external": true}, nil)
 	if out.Attrs["versionId"] != "" {
 		t.Errorf("it has version %v", out.Attrs["versionId"])
 	}
-	w.server.Reset()
-	out = w.settled(t, obj{"generate": obj{}, "rotation": rotation("rate(4 hours)")}, &out)
-	if have := w.wrote(); !slices.Equal(have, []string{"PutSecretValue", "RotateSecret"}) || w.value(t, new(out.Identity)) == "" {
+	w.Server.Reset()
+	out = w.Settled(t, obj{"generate": obj{}, "rotation": rotation("rate(4 hours)")}, &out)
+	if have := w.Wrote(); !slices.Equal(have, []string{"SecretsManager.PutSecretValue", "SecretsManager.RotateSecret"}) || w.value(t, new(out.Identity)) == "" {
 		t.Errorf("wrote %v", have)
 	}
 }
@@ -158,39 +134,39 @@ func TestWithoutValue(t *testing.T) {
 func TestRecovery(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(secretKind)
 	props := obj{"generate": obj{}, "recoveryWindow": "7d", "replicas": list{obj{"region": "eu-west-1"}}}
-	out := w.settled(t, props, nil)
+	out := w.Settled(t, props, nil)
 	value := w.value(t, new(out.Identity))
-	w.server.Reset()
-	gone := w.job(t, kind, nil, &out)
+	w.Server.Reset()
+	gone := w.Job(t, kind, nil, &out)
 	for range 2 {
 		if err := kind.Delete(t.Context(), gone); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if have := w.wrote(); !slices.Equal(have, []string{"RemoveRegionsFromReplication", "DeleteSecret"}) {
+	if have := w.Wrote(); !slices.Equal(have, []string{"SecretsManager.RemoveRegionsFromReplication", "SecretsManager.DeleteSecret"}) {
 		t.Errorf("deleted twice by %v", have)
 	}
-	if body := string(w.server.Mutations()[1].Body); !strings.Contains(body, `"RecoveryWindowInDays":7`) || strings.Contains(body, "Force") {
+	if body := string(w.Server.Mutations()[1].Body); !strings.Contains(body, `"RecoveryWindowInDays":7`) || strings.Contains(body, "Force") {
 		t.Errorf("deleted by %s", body)
 	}
-	if look, err := kind.Look(t.Context(), w.job(t, kind, props, &out)); err != nil || !look.Absent {
+	if look, err := kind.Look(t.Context(), w.Job(t, kind, props, &out)); err != nil || !look.Absent {
 		t.Errorf("still there: %v, %v", look, err)
 	}
-	w.server.Reset()
-	again := w.settled(t, props, nil)
+	w.Server.Reset()
+	again := w.Settled(t, props, nil)
 	if again.Identity != out.Identity || w.value(t, new(again.Identity)) != value {
 		t.Errorf("it came back as %s, and was %s", again.Identity, out.Identity)
 	}
 	// The creation that says so is refused before it is counted.
-	if have := w.wrote(); !slices.Equal(have, []string{"RestoreSecret", "ReplicateSecretToRegions"}) {
+	if have := w.Wrote(); !slices.Equal(have, []string{"SecretsManager.RestoreSecret", "SecretsManager.ReplicateSecretToRegions"}) {
 		t.Errorf("restored by %v", have)
 	}
-	gone = w.job(t, kind, nil, &again)
+	gone = w.Job(t, kind, nil, &again)
 	gone.MayDelete = true
 	if err := kind.Delete(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.others.DescribeSecret(t.Context(), &sdk.DescribeSecretInput{SecretId: new(out.Identity)}); !aws.IsAbsent(err) {
+	if _, err := w.Others.DescribeSecret(t.Context(), &sdk.DescribeSecretInput{SecretId: new(out.Identity)}); !aws.IsAbsent(err) {
 		t.Errorf("deleted with leave, and %v", err)
 	}
 }
@@ -198,17 +174,17 @@ func TestRecovery(t *testing.T) {
 // TestScheduledAndNotOurs is about a name that somebody else's secret still holds.
 func TestScheduledAndNotOurs(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(secretKind)
-	if _, err := w.others.CreateSecret(t.Context(), &sdk.CreateSecretInput{Name: new("shop-test-password"), SecretString: new("theirs")}); err != nil {
+	if _, err := w.Others.CreateSecret(t.Context(), &sdk.CreateSecretInput{Name: new("shop-test-password"), SecretString: new("theirs")}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.others.DeleteSecret(t.Context(), &sdk.DeleteSecretInput{SecretId: new("shop-test-password")}); err != nil {
+	if _, err := w.Others.DeleteSecret(t.Context(), &sdk.DeleteSecretInput{SecretId: new("shop-test-password")}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := kind.Settle(t.Context(), w.job(t, kind, obj{"value": "ours"}, nil), reconcile.Hooks{})
+	_, err := kind.Settle(t.Context(), w.Job(t, kind, obj{"value": "ours"}, nil), reconcile.Hooks{})
 	if !errors.Is(err, errScheduled) || !strings.Contains(strings.Join(reconcile.Hints(err), ""), "restore-secret") {
 		t.Errorf("%v, %v", err, reconcile.Hints(err))
 	}
-	if have := w.wrote(); slices.Contains(have, "RestoreSecret") {
+	if have := w.Wrote(); slices.Contains(have, "SecretsManager.RestoreSecret") {
 		t.Errorf("wrote %v", have)
 	}
 }
@@ -217,11 +193,11 @@ func TestScheduledAndNotOurs(t *testing.T) {
 func TestNotCopied(t *testing.T) {
 	w, kind := newWorld(t), quick()
 	w.like.failing = true
-	_, err := kind.Settle(t.Context(), w.job(t, kind, obj{"value": "a", "replicas": list{obj{"region": "eu-west-1"}}}, nil), reconcile.Hooks{})
+	_, err := kind.Settle(t.Context(), w.Job(t, kind, obj{"value": "a", "replicas": list{obj{"region": "eu-west-1"}}}, nil), reconcile.Hooks{})
 	if !errors.Is(err, errNotCopied) || !strings.Contains(err.Error(), "there is one of this name") {
 		t.Errorf("%v", err)
 	}
-	if have := w.wrote(); !slices.Equal(have, []string{"CreateSecret", "RemoveRegionsFromReplication", "ReplicateSecretToRegions"}) {
+	if have := w.Wrote(); !slices.Equal(have, []string{"SecretsManager.CreateSecret", "SecretsManager.RemoveRegionsFromReplication", "SecretsManager.ReplicateSecretToRegions"}) {
 		t.Errorf("wrote %v", have)
 	}
 }
@@ -240,11 +216,11 @@ func TestCopyOfAnother(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	job := w.job(t, kind, obj{"value": "ours"}, nil)
+	job := w.Job(t, kind, obj{"value": "ours"}, nil)
 	if look, err := kind.Look(t.Context(), job); err != nil || !look.Absent {
 		t.Errorf("the copy is taken for the secret: %+v, %v", look, err)
 	}
-	w.server.Inject(awstest.Fault{Op: "SecretsManager.CreateSecret", Kind: awstest.Refuse, Code: "ResourceExistsException", Times: -1})
+	w.Server.Inject(awstest.Fault{Op: "SecretsManager.CreateSecret", Kind: awstest.Refuse, Code: "ResourceExistsException", Times: -1})
 	if _, err := kind.Settle(t.Context(), job, reconcile.Hooks{}); !errors.Is(err, errCopy) {
 		t.Errorf("%v", err)
 	}
@@ -254,19 +230,19 @@ func TestCopyOfAnother(t *testing.T) {
 func TestRotation(t *testing.T) {
 	w := newWorld(t)
 	props := obj{"value": "canary-first", "rotation": rotation("rate(30 days)")}
-	out := w.settled(t, props, nil)
+	out := w.Settled(t, props, nil)
 	id := new(out.Identity)
-	if err := edits["value"](t.Context(), edited{w.others, id}, SecretProps{Value: "canary-rotated"}); err != nil {
+	if err := edits["value"](t.Context(), edited{w.Others, id}, SecretProps{Value: "canary-rotated"}); err != nil {
 		t.Fatal(err)
 	}
-	w.server.Reset()
-	out = w.settled(t, props, &out)
-	if w.value(t, id) != "canary-rotated" || len(w.wrote()) > 0 || w.server.Count("SecretsManager.GetSecretValue") != 0 {
-		t.Errorf("the value is %s, and %v were made", w.value(t, id), w.wrote())
+	w.Server.Reset()
+	out = w.Settled(t, props, &out)
+	if w.value(t, id) != "canary-rotated" || len(w.Wrote()) > 0 || w.Server.Count("SecretsManager.GetSecretValue") != 0 {
+		t.Errorf("the value is %s, and %v were made", w.value(t, id), w.Wrote())
 	}
 	quiet := rotation("rate(10 days)")
 	quiet["rotateImmediately"] = false
-	w.settled(t, obj{"value": "canary-first", "rotation": quiet}, &out)
+	w.Settled(t, obj{"value": "canary-first", "rotation": quiet}, &out)
 	if w.like.rotated != 1 {
 		t.Errorf("rotated at once %d times", w.like.rotated)
 	}
@@ -274,10 +250,10 @@ func TestRotation(t *testing.T) {
 
 // TestScheduleInDays is about a rotation that was set by days: it is the same schedule.
 func TestScheduleInDays(t *testing.T) {
-	live := liveSecret{DescribeSecretOutput: &sdk.DescribeSecretOutput{
+	have := rotationIn(&sdk.DescribeSecretOutput{
 		RotationEnabled: new(true), RotationLambdaARN: new("f"), RotationRules: &types.RotationRulesType{AutomaticallyAfterDays: new(int64(30))},
-	}}
-	if have, _ := live.rotation().(map[string]any); have["scheduleExpression"] != "rate(30 days)" {
+	})
+	if have.ScheduleExpression != "rate(30 days)" {
 		t.Errorf("%v", have)
 	}
 }
@@ -287,7 +263,7 @@ func TestTokens(t *testing.T) {
 	var seen []string
 	for _, value := range []string{"canary-one", "canary-two"} {
 		w := newWorld(t)
-		out := w.settled(t, obj{"value": value}, nil)
+		out := w.Settled(t, obj{"value": value}, nil)
 		seen = append(seen, out.Attrs["versionId"].(string))
 	}
 	if seen[0] != seen[1] || len(seen[0]) != 64 {
@@ -302,22 +278,8 @@ func TestTokens(t *testing.T) {
 }
 
 func TestElsewhere(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(secretKind)
-	job := w.job(t, kind, obj{"value": "a"}, nil)
-	job.ID = "arn:aws:secretsmanager:eu-west-1:" + account + ":secret:shop-test-password-abcdef"
-	if _, err := kind.Look(t.Context(), job); !errors.Is(err, aws.ErrForeign) {
-		t.Errorf("looked at in another region: %v", err)
-	}
-	if n := len(w.server.Calls()); n != 0 {
-		t.Errorf("%d calls", n)
-	}
-	out := w.settled(t, obj{"value": "a"}, nil)
-	for _, id := range []string{out.Identity, "shop-test-password"} {
-		job.ID = id
-		if look, err := kind.Look(t.Context(), job); err != nil || look.Identity != out.Identity {
-			t.Errorf("%s leads to %s, %v", id, look.Identity, err)
-		}
-	}
+	awstest.Elsewhere(t, newWorld, obj{"value": "a"}, "arn:aws:secretsmanager:eu-west-1:"+account+":secret:shop-test-password-abcdef",
+		func(string) []string { return []string{"shop-test-password"} })
 }
 
 func TestKeys(t *testing.T) {
@@ -336,25 +298,11 @@ func TestKeys(t *testing.T) {
 }
 
 func TestDiscover(t *testing.T) {
-	w := newWorld(t)
-	out := w.settled(t, obj{"value": "a"}, nil)
-	place, _ := w.cloud.Place(t.Context())
-	found, err := aws.Provider(Service()).Discover(t.Context(), reconcile.Scope{Cloud: w.cloud, Place: place, Mark: reconcile.Mark{Stack: "shop", Stage: "test"}})
-	if err != nil || len(found) != 1 {
-		t.Fatalf("found %v, %v", found, err)
-	}
-	f := found[0]
-	if f.Kind != secretType || f.Identity != out.Identity || f.Name != "shop-test-password" || f.Mark == nil || f.Mark.Address != "password" {
-		t.Errorf("found %+v with %+v, want %s", f, f.Mark, out.Identity)
-	}
+	awstest.Discovered(t, newWorld, Service(), obj{"value": "a"}, "shop-test-password")
 }
 
 func TestCheck(t *testing.T) {
-	kind := reconcile.Erase(secretKind)
-	for _, c := range []struct {
-		props obj
-		want  string
-	}{
+	kindtest.Refuses(t, reconcile.Erase(secretKind), kindtest.Refusals{
 		{obj{}, "want one of"},
 		{obj{"value": "a", "external": true}, "want one of"},
 		{obj{"value": "a", "generate": obj{}}, "want one of"},
@@ -370,10 +318,5 @@ func TestCheck(t *testing.T) {
 		{obj{"value": "a", "tags": obj{"athanor:recovery-days": "7"}}, "not for authors"},
 		{tuned(), ""},
 		{generated(), ""},
-	} {
-		err := kind.Decode(&reconcile.Job{Props: c.props})
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%.80v: %v, want %q", c.props, err, c.want)
-		}
-	}
+	})
 }

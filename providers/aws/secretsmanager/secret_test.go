@@ -3,6 +3,7 @@ package secretsmanager
 import (
 	"testing"
 
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -42,10 +43,10 @@ func generated() obj {
 }
 
 func secretSuite() kindtest.Suite {
-	ws := worlds{}
+	ws := awstest.Worlds[*world]{}
 	return kindtest.Suite{
 		Kind:  reconcile.Erase(secretKind),
-		World: ws.make(false),
+		World: ws.Make(newWorld, withoutValues),
 		Base:  obj{"value": "canary-one", "tags": obj{"team": "shop"}},
 		Fault: fault,
 		Variants: []kindtest.Variant{
@@ -54,7 +55,7 @@ func secretSuite() kindtest.Suite {
 			{Name: "external", Props: obj{"name": "shop/password", "external": true, "policy": `{"Statement":{"Effect":"Deny","Principal":"*","Action":"*","Resource":"*"}}`}},
 			{Name: "often", Props: obj{"value": "canary-one", "rotation": rotation("rate(4 hours)"), "replicas": list{obj{"region": "eu-west-1", "kmsKeyId": "alias/other"}}}},
 		},
-		Hands: ws.hands(),
+		Hands: hands(ws),
 		Others: map[tree.Path][]any{
 			"replicas.*.region":           {"us-west-2"},
 			"rotation.scheduleExpression": {"rate(10 days)"},
@@ -80,23 +81,18 @@ func TestSecret(t *testing.T) { kindtest.Run(t, secretSuite()) }
 
 // TestValues is about values alone, which others see as they are declared.
 func TestValues(t *testing.T) {
-	ws, s := worlds{}, secretSuite()
-	s.World, s.Hands = ws.make(true), ws.hands()
+	ws, s := awstest.Worlds[*world]{}, secretSuite()
+	s.World, s.Hands = ws.Make(newWorld, withValues), hands(ws)
 	s.Base, s.Variants = obj{"value": "canary-one"}, []kindtest.Variant{{Name: "another", Props: obj{"value": "canary-two", "description": "of the shop"}}}
-	for _, c := range kindtest.Checks() {
-		switch c.Name {
-		case "there and back, and twice writes nothing", "a crash at any call heals", "secrets are masked", "three starts end equal":
-			t.Run(c.Name, func(t *testing.T) { c.Do(t, s) })
-		}
-	}
+	kindtest.RunOnly(t, s, kindtest.ThreeStarts, kindtest.ThereAndBack, kindtest.Crashes, kindtest.SecretsMasked)
 	t.Run("drift", func(t *testing.T) {
 		w := newWorld(t)
-		out := w.settled(t, s.Base, nil)
+		out := w.Settled(t, s.Base, nil)
 		id := new(out.Identity)
-		if err := edits["value"](t.Context(), edited{w.others, id}, SecretProps{Value: "canary-theirs"}); err != nil {
+		if err := edits["value"](t.Context(), edited{w.Others, id}, SecretProps{Value: "canary-theirs"}); err != nil {
 			t.Fatal(err)
 		}
-		if w.settled(t, s.Base, &out); w.value(t, id) != "canary-one" {
+		if w.Settled(t, s.Base, &out); w.value(t, id) != "canary-one" {
 			t.Errorf("repaired to %s", w.value(t, id))
 		}
 	})

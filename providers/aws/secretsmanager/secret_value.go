@@ -9,7 +9,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
 	"github.com/athanor-dev/athanor/providers/aws"
-	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -58,19 +58,16 @@ func (g *Generate) value(ctx context.Context, client *sdk.Client) (string, error
 }
 
 // generate puts a value that is made up into a secret that has none.
-func generate(want SecretProps) *reconcile.Operation[liveSecret] {
-	return &reconcile.Operation[liveSecret]{Name: "PutSecretValue", Do: func(ctx context.Context, on reconcile.On[liveSecret]) error {
-		client, err := clientOf(on.Cloud)
-		if err != nil {
-			return err
-		}
+func generate(want SecretProps) *kind.Operation[liveSecret] {
+	return kind.Set("PutSecretValue", func(ctx context.Context, u kind.Update[liveSecret]) error {
+		client := clientOf(u.Cloud)
 		value, err := want.Generate.value(ctx, client)
 		if err != nil {
 			return err
 		}
-		_, err = client.PutSecretValue(ctx, &sdk.PutSecretValueInput{SecretId: on.Live.ARN, SecretString: &value, ClientRequestToken: new(on.Live.next("value"))})
+		_, err = client.PutSecretValue(ctx, &sdk.PutSecretValueInput{SecretId: u.Live.ARN, SecretString: &value, ClientRequestToken: new(u.Live.next("value"))})
 		return aws.NotYet(err)
-	}}
+	})
 }
 
 // next names the value that follows the one that was seen: put twice, it is one version.
