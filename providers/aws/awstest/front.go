@@ -42,6 +42,18 @@ func Before(t testing.TB, cloud *Server, handler http.Handler) *Front {
 	return &Front{URL: server.URL, cloud: cloud, origin: origin, forward: transport}
 }
 
+// Direct is the way to a cloud without a front.
+func (s *Server) Direct() Direct { return Direct{s} }
+
+// Direct leads clients to a cloud itself. See [Server.Direct].
+type Direct struct{ cloud *Server }
+
+// Observed is [Server.ObservedConfig].
+func (d Direct) Observed(t testing.TB) aws.Config { return d.cloud.ObservedConfig(t) }
+
+// Outside is [Server.Config].
+func (d Direct) Outside(t testing.TB) aws.Config { return d.cloud.Config(t) }
+
 // Observed is [Server.ObservedConfig] through the front: for the tested code.
 func (f *Front) Observed(t testing.TB) aws.Config { return f.through(f.cloud.ObservedConfig(t)) }
 

@@ -2,253 +2,186 @@ package eventbridge
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/eventbridge"
-	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 
-	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
-	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
+	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// liveBus is a bus as it was seen, in the shape of its props.
-type liveBus struct {
-	arn  aws.ARN
-	have EventBusProps
-	// tags are all of them: the author's, the mark, and those of AWS.
-	tags map[string]string
+// EventBusProps declare a bus. Defaults and limits are those of
+// https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_CreateEventBus.html
+type EventBusProps struct {
+	// Name of the bus: up to 256 letters, digits, -, _ and dots, and not "default". Default: none, a name is
+	// generated. Changing it replaces the bus.
+	Name string
+	// Description of the bus, up to 512 characters. Default: none.
+	Description string `wire:"Description"`
+	// KMSKeyARN is the key of KMS that encrypts events, as an ARN. Its policy must allow EventBridge to use it. Default:
+	// none, a key that AWS owns.
+	KMSKeyARN aws.ARN `wire:"KmsKeyIdentifier"`
+	// DeadLetter is the queue that gets the events which cannot be encrypted or decrypted with that key. Default: none.
+	DeadLetter aws.ARN `prop:"deferrable" wire:"DeadLetterConfig.Arn"`
+	// LogLevel says how much of what happens to events is logged. Where the lines go is not managed here: deliveries of
+	// CloudWatch Logs take them (AWS::Logs::Delivery).
+	LogLevel *string `prop:"enum=OFF|ERROR|INFO|TRACE,default=OFF" wire:"LogConfig.Level"`
+	// LogDetail says whether lines hold the event itself.
+	LogDetail *string `prop:"enum=NONE|FULL,default=NONE" wire:"LogConfig.IncludeDetail"`
+	// Policy says which other accounts may send to the bus or make rules on it: a document (see aws.Policy), or JSON text.
+	// Default: none, the account alone.
+	Policy any `prop:"deferrable" wire:"-,policy,call=PutPermission"`
+	// Tags of the bus, beside the owner tags. Default: none.
+	Tags map[string]string
 }
 
-type (
-	busSite = reconcile.Site[EventBusProps, EventBus]
-	busDiff = reconcile.Diff[liveBus]
-	busOn   = reconcile.On[liveBus]
-)
+// EventBus is what others may refer to of a bus.
+type EventBus struct {
+	// ARN of the bus, for policies, and for targets of rules on other buses.
+	ARN aws.ARN `attr:"early"`
+	// Name of the bus, for rules on it.
+	Name string `attr:"early"`
+}
 
-var busKind = &reconcile.Kind[EventBusProps, liveBus, EventBus]{
+// liveBus is an observed bus.
+type liveBus struct {
+	attrs EventBus
+	have  EventBusProps
+	tags  map[string]string
+}
+
+type busSite = kind.Site[EventBusProps, EventBus]
+
+var busTable = kind.TableOf[EventBusProps](aws.PolicyCodec()).
+	For(kind.In(sdk.UpdateEventBusInput{}), kind.Out(sdk.DescribeEventBusOutput{}))
+
+var busKind = kind.Kind[EventBusProps, liveBus, EventBus]{
 	Type: busType,
 	Doc: "A bus of Amazon EventBridge with its policy, key, logging and tags. Its rules are kinds of their own. Buses of partner " +
 		"event sources and the account's default bus are not managed: read those (ReadEventBus, `read`).",
 
-	Observe:  observeBus,
-	Create:   createBus,
-	Compare:  compareBus,
-	Attrs:    func(live liveBus) EventBus { return EventBus{ARN: live.arn, Name: live.have.Name} },
-	Delete:   deleteBus,
+	Observe:    observeBus,
+	Create:     createBus,
+	Compare:    compareBus,
+	Attributes: func(live liveBus) EventBus { return live.attrs },
+	Delete: func(ctx context.Context, s busSite) error {
+		_, err := clientOf(s.Cloud).DeleteEventBus(ctx, &sdk.DeleteEventBusInput{Name: &s.Last.Name})
+		return err
+	},
 	Identity: func(b EventBus) string { return string(b.ARN) },
 
-	Naming: func(EventBusProps, reconcile.Place) reconcile.Naming {
-		return reconcile.Naming{Max: 256, Allowed: nameRune}
+	Props: busTable,
+	Check: checkBus,
+	Named: &kind.Named[EventBusProps, liveBus]{
+		Given: func(want EventBusProps) string { return want.Name },
+		Rule:  func(EventBusProps) kind.NameRule { return nameRule(256) },
+		Live:  func(live liveBus) string { return live.attrs.Name },
 	},
-	Given: func(want EventBusProps) string { return want.Name },
-	Defaults: func(want EventBusProps) EventBusProps {
-		aws.OrDefault(&want.LogLevel, "OFF")
-		aws.OrDefault(&want.LogDetail, "NONE")
-		return want
+	Owner: tagged(
+		func(want EventBusProps) map[string]string { return want.Tags },
+		func(live liveBus) (map[string]string, aws.ARN) { return live.tags, live.attrs.ARN }),
+	List: func(ctx context.Context, scope kind.ListScope) (all []kind.Found, err error) {
+		for bus, err := range buses(ctx, scope) {
+			if err != nil {
+				return nil, err
+			}
+			if name := sdkaws.ToString(bus.Name); name != defaultBus {
+				all = append(all, kind.Found{Kind: busType, Place: scope.Place, Identity: sdkaws.ToString(bus.Arn), Name: name})
+			}
+		}
+		return all, nil
 	},
-	Check:   checkBus,
-	Late:    []tree.Path{"policy", "deadLetter"},
-	AtBirth: []string{"arn", "name"},
 
-	Owner: func(live liveBus) reconcile.Mark { return adopt.MarkOf(live.tags) },
-	List:  listBuses,
-
-	Source: source,
-	Calls: []string{
-		"EventBridge.CreateEventBus", "EventBridge.DescribeEventBus", "EventBridge.UpdateEventBus", "EventBridge.DeleteEventBus",
-		"EventBridge.ListEventBuses", "EventBridge.PutPermission", "EventBridge.RemovePermission",
-		"EventBridge.ListTagsForResource", "EventBridge.TagResource", "EventBridge.UntagResource",
-	},
-	Permissions: reconcile.Permissions{
-		Observe: []string{"events:DescribeEventBus", "events:ListTagsForResource"},
-		List:    []string{"events:ListEventBuses"},
-		Create:  []string{"events:CreateEventBus", "events:PutPermission", "events:TagResource"},
-		Update:  []string{"events:UpdateEventBus", "events:PutPermission", "events:RemovePermission", "events:TagResource", "events:UntagResource"},
-		Delete:  []string{"events:DeleteEventBus"},
-		Resource: func(place reconcile.Place, name string) []string {
-			return []string{string(busARN(place, name))}
+	API: aws.API("EventBridge", "events", source, kind.Permissions{
+		Observe: []string{"DescribeEventBus", "ListTagsForResource"},
+		List:    []string{"ListEventBuses"},
+		Create:  []string{"CreateEventBus", "PutPermission", "TagResource"},
+		Update:  []string{"UpdateEventBus", "PutPermission", "RemovePermission", "TagResource", "UntagResource"},
+		Delete:  []string{"DeleteEventBus"},
+		Resource: func(location kind.Location, name string) []string {
+			return []string{string(busARN(location, name))}
 		},
-		Anywhere: []string{"events:ListEventBuses"},
-	},
-}
+	}),
+}.First()
 
 // busARN is how EventBridge names a bus.
-func busARN(place reconcile.Place, name string) aws.ARN {
-	return aws.ARNIn(place, "events", "event-bus/"+name)
+func busARN(location kind.Location, name string) aws.ARN {
+	return aws.ARNIn(location, "events", "event-bus/"+name)
 }
 
-// checkBus finds what EventBridge would refuse.
+// checkBus finds what EventBridge would refuse, beyond what the table says.
 func checkBus(want EventBusProps) error {
-	problems := aws.CheckTags(want.Tags)
-	wrong := problems.Wrong
-	foreign := func(r rune) bool { return !nameRune(r) }
-	switch name := want.Name; {
-	case name == defaultBus:
-		wrong("name", "every account has that bus already: read it instead")
-	case !token.Has(name) && (len(name) > 256 || strings.ContainsFunc(name, foreign)):
-		wrong("name", "want up to 256 letters, digits, -, _ and dots")
+	var problems props.Errors
+	if want.Name == defaultBus {
+		problems.Wrong("name", "every account has that bus already: read it instead")
 	}
 	if key := want.KMSKeyARN; key != "" && !token.Has(string(key)) {
 		if p, ok := key.Parse(); !ok || p.Service != "kms" {
-			wrong("kmsKeyArn", "want the ARN of a key, and not its id or alias")
+			problems.Wrong("kmsKeyArn", "want the ARN of a key, and not its id or alias")
 		}
 	}
 	return problems.OrNil()
 }
 
-func busNames() aws.Names[EventBus] {
-	return aws.Names[EventBus]{
-		Of:   func(b EventBus) string { return b.Name },
-		In:   busName,
-		Bare: busName,
-		ARN:  busARN,
-	}
-}
-
-func observeBus(ctx context.Context, site busSite) (liveBus, error) {
-	name, err := aws.NameOf(site, busNames())
+func observeBus(ctx context.Context, s busSite) (live liveBus, err error) {
+	name, err := aws.NameAt(s, aws.Names[EventBus]{
+		Of: func(b EventBus) string { return b.Name }, In: busName, Bare: busName, ARN: busARN,
+	})
 	if err != nil {
-		return liveBus{}, err
+		return live, err
 	}
-	client, err := clientOf(site.Cloud)
+	out, err := clientOf(s.Cloud).DescribeEventBus(ctx, &sdk.DescribeEventBusInput{Name: &name})
 	if err != nil {
-		return liveBus{}, err
+		return live, aws.Absent(err)
 	}
-	out, err := client.DescribeEventBus(ctx, &sdk.DescribeEventBusInput{Name: &name})
-	if err != nil {
-		return liveBus{}, aws.Absent(err)
+	live.attrs = EventBus{ARN: aws.ARN(sdkaws.ToString(out.Arn)), Name: sdkaws.ToString(out.Name)}
+	if live.have, err = busTable.Read(kind.Struct(out)); err != nil {
+		return live, err
 	}
-	live := liveBus{arn: aws.ARN(sdkaws.ToString(out.Arn)), have: EventBusProps{
-		Name: sdkaws.ToString(out.Name), Description: sdkaws.ToString(out.Description), KMSKeyARN: aws.ARN(sdkaws.ToString(out.KmsKeyIdentifier)),
-		LogLevel: new("OFF"), LogDetail: new("NONE"), Policy: sdkaws.ToString(out.Policy),
-	}}
-	if out.DeadLetterConfig != nil {
-		live.have.DeadLetter = aws.ARN(sdkaws.ToString(out.DeadLetterConfig.Arn))
-	}
-	if l := out.LogConfig; l != nil && l.Level != "" {
-		live.have.LogLevel = new(string(l.Level))
-	}
-	if l := out.LogConfig; l != nil && l.IncludeDetail != "" {
-		live.have.LogDetail = new(string(l.IncludeDetail))
-	}
-	live.tags, err = readTags(ctx, client, out.Arn)
+	live.have.Policy = sdkaws.ToString(out.Policy)
+	live.tags, err = readTags(ctx, s.Cloud, out.Arn)
 	return live, err
 }
 
 // createBus makes the bus, and fails where there is one of that name. Its policy is put when it is there.
-func createBus(ctx context.Context, site busSite) (EventBus, error) {
-	client, err := clientOf(site.Cloud)
-	if err != nil {
+func createBus(ctx context.Context, s busSite) (EventBus, error) {
+	in := &sdk.CreateEventBusInput{Name: &s.Name, Tags: tagList(aws.Tags(s.Want.Tags, s.Owner))}
+	if err := busTable.Created(s.Want, kind.Struct(in)); err != nil {
 		return EventBus{}, err
 	}
-	want := site.Want
-	in := &sdk.CreateEventBusInput{
-		Name: &site.Name, Description: aws.OrNil(want.Description), KmsKeyIdentifier: aws.OrNil(string(want.KMSKeyARN)),
-		DeadLetterConfig: want.deadLetters(), Tags: tagList(aws.Tags(want.Tags, site.Mark)),
+	if *s.Want.LogLevel == "OFF" && *s.Want.LogDetail == "NONE" {
+		in.LogConfig = nil
 	}
-	if *want.LogLevel != "OFF" || *want.LogDetail != "NONE" {
-		in.LogConfig = want.logging()
-	}
-	if _, err := client.CreateEventBus(ctx, in); err != nil {
+	if _, err := clientOf(s.Cloud).CreateEventBus(ctx, in); err != nil {
 		return EventBus{}, err
 	}
-	return EventBus{ARN: busARN(site.Place, site.Name), Name: site.Name}, nil
+	return EventBus{ARN: busARN(s.Location, s.Name), Name: s.Name}, nil
 }
 
-func (p EventBusProps) deadLetters() *types.DeadLetterConfig {
-	if p.DeadLetter == "" {
-		return nil
-	}
-	return &types.DeadLetterConfig{Arn: new(string(p.DeadLetter))}
-}
-
-func (p EventBusProps) logging() *types.LogConfig {
-	return &types.LogConfig{Level: types.Level(*p.LogLevel), IncludeDetail: types.IncludeDetail(*p.LogDetail)}
-}
-
-// compareBus states every aspect. One call sets all but the policy and the tags.
-func compareBus(d *busDiff, want EventBusProps, live liveBus) {
-	have := live.have
-	if name, given := d.Name(); given {
-		reconcile.Fixed(d, "name", name, have.Name)
-	}
-	set := updateBus(want)
-	reconcile.Value(d, "description", aws.OrNil(want.Description), aws.OrNil(have.Description), set)
-	reconcile.Value(d, "kmsKeyArn", aws.OrNil(want.KMSKeyARN), aws.OrNil(have.KMSKeyARN), set)
-	reconcile.Value(d, "deadLetter", aws.OrNil(want.DeadLetter), aws.OrNil(have.DeadLetter), set)
-	reconcile.Value(d, "logLevel", *want.LogLevel, *have.LogLevel, set)
-	reconcile.Value(d, "logDetail", *want.LogDetail, *have.LogDetail, set)
-	reconcile.Value(d, "policy", aws.CanonicalPolicy(want.Policy), aws.CanonicalPolicy(have.Policy), putPermission(want))
-	compareTags(d, want.Tags, live.tags, live.arn)
-}
-
-// updateBus writes a bus whole: a key or a queue that a call does not name is taken away, and only a description stays.
-// What is not to be changed keeps its live value.
-func updateBus(want EventBusProps) *reconcile.Operation[liveBus] {
-	return &reconcile.Operation[liveBus]{Name: "UpdateEventBus", Do: func(ctx context.Context, on busOn) error {
-		client, err := clientOf(on.Cloud)
-		if err != nil {
+// compareBus states every aspect. One call writes all but the policy and the tags: a key or a queue that it does not name is
+// taken away, and only a description stays. What is not to be changed keeps its live value.
+func compareBus(d *kind.Diff[liveBus], want EventBusProps, live liveBus) {
+	update := kind.Set("UpdateEventBus", func(ctx context.Context, u kind.Update[liveBus]) error {
+		in := &sdk.UpdateEventBusInput{Name: &u.Live.attrs.Name}
+		if err := busTable.Created(busTable.Merged(want, u.Live.have, u.Changed), kind.Struct(in)); err != nil {
 			return err
 		}
-		have := on.Live.have
-		keep(on.Changed, "description", &want.Description, have.Description)
-		keep(on.Changed, "kmsKeyArn", &want.KMSKeyARN, have.KMSKeyARN)
-		keep(on.Changed, "deadLetter", &want.DeadLetter, have.DeadLetter)
-		keep(on.Changed, "logLevel", &want.LogLevel, have.LogLevel)
-		keep(on.Changed, "logDetail", &want.LogDetail, have.LogDetail)
-		in := &sdk.UpdateEventBusInput{
-			Name: &have.Name, Description: &want.Description, KmsKeyIdentifier: aws.OrNil(string(want.KMSKeyARN)), DeadLetterConfig: want.deadLetters(),
+		aws.OrDefault(&in.Description, "")
+		if !slices.Contains(u.Changed, "logLevel") && !slices.Contains(u.Changed, "logDetail") && *u.Live.have.LogLevel == "OFF" {
+			in.LogConfig = nil
 		}
-		if slices.Contains(on.Changed, "logLevel") || slices.Contains(on.Changed, "logDetail") || *have.LogLevel != "OFF" {
-			in.LogConfig = want.logging()
-		}
-		_, err = client.UpdateEventBus(ctx, in)
+		_, err := clientOf(u.Cloud).UpdateEventBus(ctx, in)
 		return aws.NotYet(err)
-	}}
-}
-
-// putPermission sets the policy as a whole.
-func putPermission(want EventBusProps) *reconcile.Operation[liveBus] {
-	return &reconcile.Operation[liveBus]{Name: "PutPermission", Do: func(ctx context.Context, on busOn) error {
-		client, err := clientOf(on.Cloud)
-		if err != nil {
-			return err
-		}
-		policy, err := aws.DocumentText(want.Policy)
-		if err != nil {
-			return fmt.Errorf("policy: %w", err)
-		}
-		if policy == "" {
-			_, err = client.RemovePermission(ctx, &sdk.RemovePermissionInput{EventBusName: &on.Live.have.Name, RemoveAllPermissions: true})
-			return aws.NotYet(err)
-		}
-		_, err = client.PutPermission(ctx, &sdk.PutPermissionInput{EventBusName: &on.Live.have.Name, Policy: &policy})
-		return aws.NotYet(err)
-	}}
-}
-
-func deleteBus(ctx context.Context, site busSite) error {
-	client, err := clientOf(site.Cloud)
-	if err != nil {
-		return err
-	}
-	_, err = client.DeleteEventBus(ctx, &sdk.DeleteEventBusInput{Name: &site.Last.Name})
-	return err
-}
-
-func listBuses(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found, error) {
-	var all []reconcile.Found
-	err := eachBus(ctx, scope, func(bus types.EventBus) error {
-		if name := sdkaws.ToString(bus.Name); name != defaultBus {
-			all = append(all, reconcile.Found{Kind: busType, Place: scope.Place, Identity: sdkaws.ToString(bus.Arn), Name: name})
-		}
-		return nil
 	})
-	return all, err
+	const permission = "PutPermission"
+	name, policy := &live.attrs.Name, aws.Text(want.Policy)
+	permit := aws.Sets[liveBus](permission, clientOf, (*sdk.Client).PutPermission, &sdk.PutPermissionInput{EventBusName: name, Policy: policy})
+	if *policy == "" {
+		permit = aws.Sets[liveBus](permission, clientOf, (*sdk.Client).RemovePermission,
+			&sdk.RemovePermissionInput{EventBusName: name, RemoveAllPermissions: true})
+	}
+	kind.Compare(d, busTable, want, live.have, update, permit)
 }

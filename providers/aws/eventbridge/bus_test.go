@@ -15,7 +15,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -23,12 +23,8 @@ import (
 func newBusWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
-	like := startLikeAWS(t, server)
-	w := &world{server: server, others: sdk.NewFromConfig(like.Outside(t)), cloud: aws.FromConfig(like.Observed(t)), dir: t.TempDir()}
-	if _, err := w.cloud.Place(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	server.Reset()
+	w := &world{awstest.NewWorld(t, server, startLikeAWS(t, server), sdk.NewFromConfig, reconcile.Erase(busKind), "nightly")}
+	w.Located(t, server.Account)
 	return w
 }
 
@@ -36,27 +32,21 @@ func newBusWorld(t *testing.T) *world {
 func (w *world) buses(t kindtest.T) []any {
 	t.Helper()
 	ctx := context.Background()
-	out, err := w.others.ListEventBuses(ctx, &sdk.ListEventBusesInput{})
+	out, err := w.Others.ListEventBuses(ctx, &sdk.ListEventBusesInput{})
 	if err != nil {
 		t.Fatalf("list: %v", err)
 	}
 	var all []any
 	for _, b := range out.EventBuses {
-		bus, err := w.others.DescribeEventBus(ctx, &sdk.DescribeEventBusInput{Name: b.Name})
+		bus, err := w.Others.DescribeEventBus(ctx, &sdk.DescribeEventBusInput{Name: b.Name})
 		if err != nil {
 			t.Fatalf("look: %v", err)
 		}
-		tags, err := w.others.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceARN: bus.Arn})
+		tags, err := w.Others.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceARN: bus.Arn})
 		if err != nil {
 			t.Fatalf("tags: %v", err)
 		}
-		marked := map[string]string{}
-		for _, tag := range tags.Tags {
-			if *tag.Key != "athanor:generation" { // differs between two makings
-				marked[*tag.Key] = *tag.Value
-			}
-		}
-		seen := obj{"description": sdkaws.ToString(bus.Description), "key": sdkaws.ToString(bus.KmsKeyIdentifier), "tags": marked}
+		seen := obj{"description": sdkaws.ToString(bus.Description), "key": sdkaws.ToString(bus.KmsKeyIdentifier), "tags": awstest.Owned(tagMap(tags.Tags))}
 		if bus.DeadLetterConfig != nil {
 			seen["deadLetter"] = *bus.DeadLetterConfig.Arn
 		}
@@ -71,12 +61,6 @@ func (w *world) buses(t kindtest.T) []any {
 	return all
 }
 
-func (ws worlds) makeBus(t kindtest.T) kindtest.World {
-	w := newBusWorld(t.(*testing.T))
-	ws[w.dir] = w
-	return kindtest.World{Cloud: w.cloud, Dir: w.dir, Objects: func() []any { return w.buses(t) }}
-}
-
 func partner(account string) obj {
 	return obj{"Version": "2012-10-17", "Statement": list{obj{
 		"Sid": "partner", "Effect": "Allow", "Principal": obj{"AWS": "arn:aws:iam::" + account + ":root"}, "Action": "events:PutEvents", "Resource": "*",
@@ -84,27 +68,22 @@ func partner(account string) obj {
 }
 
 // busHands change each aspect of a bus as somebody else would.
-func (ws worlds) busHands() map[tree.Path]kindtest.Hand {
+func busHands(ws awstest.Worlds[*world]) map[tree.Path]kindtest.Hand {
 	edit := func(do func(c *sdk.Client, name *string, p EventBusProps) error) kindtest.Hand {
-		return func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-			t.Helper()
-			var p EventBusProps
-			if err := props.Decode(to.Props, &p); err != nil {
-				t.Fatalf("%v", err)
-			}
-			if err := do(ws[w.Dir].others, new(to.Attrs["name"].(string)), busKind.Defaults(p)); err != nil {
-				t.Fatalf("by hand: %v", err)
-			}
-		}
+		return ws.Hand(func(w *world, t kindtest.T, to kindtest.Edited) error {
+			return do(w.Others, new(to.Attrs["name"].(string)), kindtest.PropsOf(t, busTable, to.Props))
+		})
 	}
 	update := edit(func(c *sdk.Client, name *string, p EventBusProps) error {
-		_, err := c.UpdateEventBus(context.Background(), &sdk.UpdateEventBusInput{
-			Name: name, Description: &p.Description, KmsKeyIdentifier: maybe(string(p.KMSKeyARN)), DeadLetterConfig: p.deadLetters(), LogConfig: p.logging(),
-		})
+		in := &sdk.UpdateEventBusInput{Name: name, Description: new("")}
+		if err := busTable.Created(p, kind.Struct(in)); err != nil {
+			return err
+		}
+		_, err := c.UpdateEventBus(context.Background(), in)
 		return err
 	})
 	return map[tree.Path]kindtest.Hand{
-		"description": update, "kmsKeyArn": update, "deadLetter": update, "logLevel": update, "logDetail": update, "tags": ws.retag,
+		"description": update, "kmsKeyArn": update, "deadLetter": update, "logLevel": update, "logDetail": update, "tags": ws.Hand((*world).retag),
 		"policy": edit(func(c *sdk.Client, name *string, p EventBusProps) error {
 			if text := document(p.Policy); text != nil {
 				_, err := c.PutPermission(context.Background(), &sdk.PutPermissionInput{EventBusName: name, Policy: text})
@@ -121,10 +100,10 @@ func (ws worlds) busHands() map[tree.Path]kindtest.Hand {
 }
 
 func busSuite() kindtest.Suite {
-	ws := worlds{}
+	ws := awstest.Worlds[*world]{}
 	return kindtest.Suite{
 		Kind:  reconcile.Erase(busKind),
-		World: ws.makeBus,
+		World: ws.Make(newBusWorld, (*world).buses),
 		Base:  obj{"tags": obj{"team": "shop"}},
 		Fault: fault,
 		Variants: []kindtest.Variant{
@@ -134,7 +113,7 @@ func busSuite() kindtest.Suite {
 			}},
 			{Name: "shared", Props: obj{"description": "shared", "policy": string(encoded(partner("333344445555")))}},
 		},
-		Hands: ws.busHands(),
+		Hands: busHands(ws),
 		Others: map[tree.Path][]any{
 			"policy": {partner("555566667777")}, "kmsKeyArn": {arn("kms", "key/two")},
 		},
@@ -152,22 +131,22 @@ func TestBusWhole(t *testing.T) {
 	t.Parallel()
 	w, kind := newBusWorld(t), reconcile.Erase(busKind)
 	all := obj{"description": "one", "kmsKeyArn": arn("kms", "key/one"), "deadLetter": arn("sqs", "dead"), "logLevel": "ERROR", "policy": partner("222233334444")}
-	out, err := kind.Settle(t.Context(), w.job(t, kind, all, nil), reconcile.Hooks{})
+	out, err := kind.Settle(t.Context(), w.Job(t, kind, all, nil), reconcile.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if have := w.wrote(); !slices.Equal(have, []string{"CreateEventBus", "PutPermission"}) {
+	if have := w.Wrote(); !slices.Equal(have, []string{"Events.CreateEventBus", "Events.PutPermission"}) {
 		t.Errorf("wrote %v", have)
 	}
-	w.server.Reset()
+	w.Server.Reset()
 	all["description"], all["kmsKeyArn"] = "two", arn("kms", "key/two")
-	job := w.job(t, kind, all, &out)
+	job := w.Job(t, kind, all, &out)
 	job.Ignore = []tree.Path{"kmsKeyArn"}
 	if _, err := kind.Settle(t.Context(), job, reconcile.Hooks{}); err != nil {
 		t.Fatal(err)
 	}
 	seen := w.buses(t)[0].(obj)
-	if have := w.wrote(); !slices.Equal(have, []string{"UpdateEventBus"}) || seen["description"] != "two" || seen["key"] != arn("kms", "key/one") ||
+	if have := w.Wrote(); !slices.Equal(have, []string{"Events.UpdateEventBus"}) || seen["description"] != "two" || seen["key"] != arn("kms", "key/one") ||
 		seen["deadLetter"] != arn("sqs", "dead") || seen["log"] != "ERROR NONE" {
 		t.Errorf("wrote %v, and there is %v", have, seen)
 	}
@@ -179,8 +158,8 @@ func TestBusFaults(t *testing.T) {
 	for _, how := range []awstest.Kind{awstest.DropAnswer, awstest.CutBefore, awstest.Throttle, awstest.ServerError} {
 		for _, op := range []string{"CreateEventBus", "PutPermission", "DescribeEventBus", "ListTagsForResource"} {
 			w := newBusWorld(t)
-			armed := w.server.Inject(awstest.Fault{Op: "Events." + op, Kind: how})
-			if _, err := kind.Settle(t.Context(), w.job(t, kind, obj{"policy": partner("222233334444")}, nil), reconcile.Hooks{}); err != nil {
+			armed := w.Server.Inject(awstest.Fault{Op: "Events." + op, Kind: how})
+			if _, err := kind.Settle(t.Context(), w.Job(t, kind, obj{"policy": partner("222233334444")}, nil), reconcile.Hooks{}); err != nil {
 				t.Errorf("%s of %s: %v", how, op, err)
 				continue
 			}
@@ -194,16 +173,16 @@ func TestBusFaults(t *testing.T) {
 func TestBusFound(t *testing.T) {
 	t.Parallel()
 	w, kind := newBusWorld(t), reconcile.Erase(busKind)
-	out, err := kind.Settle(t.Context(), w.job(t, kind, obj{}, nil), reconcile.Hooks{})
+	out, err := kind.Settle(t.Context(), w.Job(t, kind, obj{}, nil), reconcile.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	place, _ := w.cloud.Place(t.Context())
-	found, err := aws.Provider(Service()).Discover(t.Context(), reconcile.Scope{Cloud: w.cloud, Place: place, Mark: reconcile.Mark{Stack: "shop", Stage: "test"}})
+	place, _ := w.Cloud.Place(t.Context())
+	found, err := aws.Provider(Service()).Discover(t.Context(), reconcile.Scope{Cloud: w.Cloud, Place: place, Mark: reconcile.Mark{Stack: "shop", Stage: "test"}})
 	if err != nil || len(found) != 1 || found[0].Kind != busType || found[0].Identity != out.Identity || found[0].Mark.Address != "nightly" {
 		t.Errorf("found %v, %v", found, err)
 	}
-	job := w.job(t, kind, nil, nil)
+	job := w.Job(t, kind, nil, nil)
 	job.ID = strings.Replace(out.Identity, "us-east-1", "eu-west-1", 1)
 	if _, err := kind.Look(t.Context(), job); !errors.Is(err, aws.ErrForeign) {
 		t.Errorf("looked at in another region: %v", err)
@@ -212,21 +191,12 @@ func TestBusFound(t *testing.T) {
 
 func TestBusCheck(t *testing.T) {
 	t.Parallel()
-	kind := reconcile.Erase(busKind)
-	for _, c := range []struct {
-		props obj
-		want  string
-	}{
+	kindtest.Refuses(t, reconcile.Erase(busKind), kindtest.Refusals{
 		{obj{"name": "default"}, "read it instead"},
 		{obj{"name": "a/b"}, "want up to 256"},
 		{obj{"kmsKeyArn": "alias/x"}, "want the ARN of a key"},
 		{obj{"logLevel": "DEBUG"}, "want one of"},
 		{obj{"tags": obj{"aws:x": "x"}}, "not for authors"},
 		{obj{"name": "orders.v1"}, ""},
-	} {
-		err := kind.Decode(&reconcile.Job{Props: c.props})
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: %v, want %q", c.props, err, c.want)
-		}
-	}
+	})
 }

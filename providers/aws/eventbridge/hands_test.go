@@ -7,51 +7,43 @@ import (
 	"slices"
 	"time"
 
-	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 
-	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // hand changes one aspect of a rule with somebody else's client.
 type hand func(w *world, bus, name *string, p RuleProps) error
 
-func (ws worlds) hand(do hand) kindtest.Hand {
-	return func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-		t.Helper()
-		var p RuleProps
-		if err := props.Decode(to.Props, &p); err != nil {
-			t.Fatalf("%v", err)
-		}
+func byHands(ws awstest.Worlds[*world], do hand) kindtest.Hand {
+	return ws.Hand(func(w *world, t kindtest.T, to kindtest.Edited) error {
 		bus, name := to.Attrs["eventBusName"].(string), to.Attrs["name"].(string)
-		if err := do(ws[w.Dir], &bus, &name, ruleDefaults(p)); err != nil {
-			t.Fatalf("by hand: %v", err)
-		}
-	}
+		return do(w, &bus, &name, ruleDefaults(kindtest.PropsOf(t, ruleTable, to.Props)))
+	})
 }
 
-func (ws worlds) hands() map[tree.Path]kindtest.Hand {
-	return map[tree.Path]kindtest.Hand{
-		"":                   ws.hand(goAway),
-		"targets":            ws.hand(retarget),
-		"tags":               ws.retag,
-		"eventPattern":       ws.hand(putting(func(in *sdk.PutRuleInput, p RuleProps) { in.EventPattern = document(p.EventPattern) })),
-		"scheduleExpression": ws.hand(putting(func(in *sdk.PutRuleInput, p RuleProps) { in.ScheduleExpression = maybe(p.ScheduleExpression) })),
-		"description":        ws.hand(putting(func(in *sdk.PutRuleInput, p RuleProps) { in.Description = maybe(p.Description) })),
-		"roleArn":            ws.hand(putting(func(in *sdk.PutRuleInput, p RuleProps) { in.RoleArn = maybe(string(p.RoleARN)) })),
-		"state": ws.hand(func(w *world, bus, name *string, p RuleProps) error {
+func hands(ws awstest.Worlds[*world]) map[tree.Path]kindtest.Hand {
+	hands := map[tree.Path]kindtest.Hand{
+		"":        byHands(ws, goAway),
+		"targets": byHands(ws, retarget),
+		"tags":    ws.Hand((*world).retag),
+		"state": byHands(ws, func(w *world, bus, name *string, p RuleProps) error {
 			if *p.State == "DISABLED" {
-				_, err := w.others.DisableRule(context.Background(), &sdk.DisableRuleInput{Name: name, EventBusName: bus})
+				_, err := w.Others.DisableRule(context.Background(), &sdk.DisableRuleInput{Name: name, EventBusName: bus})
 				return err
 			}
-			_, err := w.others.EnableRule(context.Background(), &sdk.EnableRuleInput{Name: name, EventBusName: bus})
+			_, err := w.Others.EnableRule(context.Background(), &sdk.EnableRuleInput{Name: name, EventBusName: bus})
 			return err
 		}),
 	}
+	for _, path := range []tree.Path{"eventPattern", "scheduleExpression", "description", "roleArn"} {
+		hands[path] = byHands(ws, putting(path))
+	}
+	return hands
 }
 
 func maybe(text string) *string {
@@ -75,26 +67,29 @@ func document(v any) *string {
 }
 
 // putting writes a rule as it is, but for one aspect.
-func putting(change func(in *sdk.PutRuleInput, p RuleProps)) hand {
+func putting(path tree.Path) hand {
 	return func(w *world, bus, name *string, p RuleProps) error {
 		ctx := context.Background()
-		now, err := w.others.DescribeRule(ctx, &sdk.DescribeRuleInput{Name: name, EventBusName: bus})
+		now, err := w.Others.DescribeRule(ctx, &sdk.DescribeRuleInput{Name: name, EventBusName: bus})
 		if err != nil {
 			return err
 		}
-		in := &sdk.PutRuleInput{
-			Name: name, EventBusName: bus, EventPattern: now.EventPattern, ScheduleExpression: now.ScheduleExpression,
-			Description: now.Description, State: now.State, RoleArn: now.RoleArn,
+		have, err := ruleTable.Read(kind.Struct(now))
+		if err != nil {
+			return err
 		}
-		change(in, p)
-		_, err = w.others.PutRule(ctx, in)
+		in, err := inputOfRule(ruleTable.Merged(p, have, []tree.Path{path}), *name, *bus)
+		if err != nil {
+			return err
+		}
+		_, err = w.Others.PutRule(ctx, in)
 		return err
 	}
 }
 
 func (w *world) untarget(bus, name *string) error {
 	ctx := context.Background()
-	now, err := w.others.ListTargetsByRule(ctx, &sdk.ListTargetsByRuleInput{Rule: name, EventBusName: bus})
+	now, err := w.Others.ListTargetsByRule(ctx, &sdk.ListTargetsByRuleInput{Rule: name, EventBusName: bus})
 	if err != nil || len(now.Targets) == 0 {
 		return err
 	}
@@ -102,7 +97,7 @@ func (w *world) untarget(bus, name *string) error {
 	for _, t := range now.Targets {
 		ids = append(ids, *t.Id)
 	}
-	_, err = w.others.RemoveTargets(ctx, &sdk.RemoveTargetsInput{Rule: name, EventBusName: bus, Ids: ids})
+	_, err = w.Others.RemoveTargets(ctx, &sdk.RemoveTargetsInput{Rule: name, EventBusName: bus, Ids: ids})
 	return err
 }
 
@@ -110,7 +105,7 @@ func goAway(w *world, bus, name *string, _ RuleProps) error {
 	if err := w.untarget(bus, name); err != nil {
 		return err
 	}
-	_, err := w.others.DeleteRule(context.Background(), &sdk.DeleteRuleInput{Name: name, EventBusName: bus})
+	_, err := w.Others.DeleteRule(context.Background(), &sdk.DeleteRuleInput{Name: name, EventBusName: bus})
 	return err
 }
 
@@ -123,7 +118,7 @@ func retarget(w *world, bus, name *string, p RuleProps) error {
 	for _, id := range slices.Sorted(maps.Keys(p.Targets)) {
 		in.Targets = append(in.Targets, byHand(id, p.Targets[id]))
 	}
-	_, err := w.others.PutTargets(context.Background(), in)
+	_, err := w.Others.PutTargets(context.Background(), in)
 	return err
 }
 
@@ -221,33 +216,18 @@ func taskByHand(x *ECSParameters) *types.EcsParameters {
 	return out
 }
 
-// retag makes the tags those that are wanted, and leaves the marks alone.
-func (ws worlds) retag(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-	t.Helper()
-	ctx, c, arn := context.Background(), ws[w.Dir].others, to.Attrs["arn"].(string)
-	have, err := c.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceARN: &arn})
+func (w *world) retag(_ kindtest.T, to kindtest.Edited) error {
+	ctx, arn := context.Background(), new(to.Attrs["arn"].(string))
+	have, err := w.Others.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceARN: arn})
 	if err != nil {
-		t.Fatalf("tags: %v", err)
+		return err
 	}
-	var drop []string
-	for _, tag := range have.Tags {
-		if !adopt.IsMark(sdkaws.ToString(tag.Key)) {
-			drop = append(drop, *tag.Key)
-		}
+	drop := func(keys []string) error {
+		_, err := w.Others.UntagResource(ctx, &sdk.UntagResourceInput{ResourceARN: arn, TagKeys: keys})
+		return err
 	}
-	if len(drop) > 0 {
-		if _, err := c.UntagResource(ctx, &sdk.UntagResourceInput{ResourceARN: &arn, TagKeys: drop}); err != nil {
-			t.Fatalf("untag: %v", err)
-		}
-	}
-	var add []types.Tag
-	tags, _ := to.Value.(map[string]any)
-	for k, v := range tags {
-		add = append(add, types.Tag{Key: &k, Value: new(v.(string))})
-	}
-	if len(add) > 0 {
-		if _, err := c.TagResource(ctx, &sdk.TagResourceInput{ResourceARN: &arn, Tags: add}); err != nil {
-			t.Fatalf("tag: %v", err)
-		}
-	}
+	return awstest.Retag(tagMap(have.Tags), to, drop, func(tags map[string]string) error {
+		_, err := w.Others.TagResource(ctx, &sdk.TagResourceInput{ResourceARN: arn, Tags: tagList(tags)})
+		return err
+	})
 }

@@ -38,32 +38,32 @@ func many(n int) obj {
 func TestTargets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	out := w.settled(t, hourly(many(23)), nil)
-	if have, want := w.wrote(), []string{"PutRule", "PutTargets", "PutTargets", "PutTargets"}; !slices.Equal(have, want) {
+	out := w.Settled(t, hourly(many(23)), nil)
+	if have, want := w.Wrote(), []string{"Events.PutRule", "Events.PutTargets", "Events.PutTargets", "Events.PutTargets"}; !slices.Equal(have, want) {
 		t.Errorf("wrote %v, want %v", have, want)
 	}
 	if n := len(w.targets(t, defaultBus, "shop-test-nightly")); n != 23 {
 		t.Errorf("%d targets", n)
 	}
-	w.server.Reset()
-	out = w.settled(t, hourly(many(23)), &out)
-	if have := w.wrote(); len(have) > 0 || len(w.server.Calls()) > 4 {
-		t.Errorf("unchanged, and %v are made, %d calls in all", have, len(w.server.Calls()))
+	w.Server.Reset()
+	out = w.Settled(t, hourly(many(23)), &out)
+	if have := w.Wrote(); len(have) > 0 || len(w.Server.Calls()) > 4 {
+		t.Errorf("unchanged, and %v are made, %d calls in all", have, len(w.Server.Calls()))
 	}
-	w.server.Reset()
+	w.Server.Reset()
 	changed := many(12)
 	changed["t03"] = obj{"arn": arn("lambda", "function:other")}
 	changed["new"] = obj{"arn": arn("lambda", "function:new")}
-	out = w.settled(t, hourly(changed), &out)
-	if have, want := w.wrote(), []string{"RemoveTargets", "RemoveTargets", "PutTargets"}; !slices.Equal(have, want) {
+	out = w.Settled(t, hourly(changed), &out)
+	if have, want := w.Wrote(), []string{"Events.RemoveTargets", "Events.RemoveTargets", "Events.PutTargets"}; !slices.Equal(have, want) {
 		t.Errorf("wrote %v, want %v", have, want)
 	}
-	w.server.Reset()
+	w.Server.Reset()
 	kind := reconcile.Erase(ruleKind)
-	if err := kind.Delete(t.Context(), w.job(t, kind, nil, &out)); err != nil {
+	if err := kind.Delete(t.Context(), w.Job(t, kind, nil, &out)); err != nil {
 		t.Fatal(err)
 	}
-	if have, want := w.wrote(), []string{"RemoveTargets", "RemoveTargets", "DeleteRule"}; !slices.Equal(have, want) || len(w.rules(t)) > 0 {
+	if have, want := w.Wrote(), []string{"Events.RemoveTargets", "Events.RemoveTargets", "Events.DeleteRule"}; !slices.Equal(have, want) || len(w.rules(t)) > 0 {
 		t.Errorf("wrote %v, want %v; there are %v", have, want, w.rules(t))
 	}
 }
@@ -73,18 +73,18 @@ func TestWhole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	props := obj{"scheduleExpression": "rate(1 hour)", "eventPattern": pattern("a"), "description": "one", "roleArn": arn("iam", "role/x")}
-	out := w.settled(t, props, nil)
+	out := w.Settled(t, props, nil)
 	whole := w.rules(t)[0].(obj)
-	w.server.Reset()
+	w.Server.Reset()
 	kind := reconcile.Erase(ruleKind)
 	props["description"], props["roleArn"] = "two", arn("iam", "role/y")
-	job := w.job(t, kind, props, &out)
+	job := w.Job(t, kind, props, &out)
 	job.Ignore = []tree.Path{"roleArn"}
 	if _, err := kind.Settle(t.Context(), job, reconcile.Hooks{}); err != nil {
 		t.Fatal(err)
 	}
 	seen := w.rules(t)[0].(obj)
-	if have := w.wrote(); !slices.Equal(have, []string{"PutRule"}) || seen["description"] != "two" || seen["role"] != whole["role"] || seen["schedule"] != "rate(1 hour)" {
+	if have := w.Wrote(); !slices.Equal(have, []string{"Events.PutRule"}) || seen["description"] != "two" || seen["role"] != whole["role"] || seen["schedule"] != "rate(1 hour)" {
 		t.Errorf("wrote %v, and there is %v", have, seen)
 	}
 }
@@ -136,10 +136,10 @@ func TestFailedEntries(t *testing.T) {
 	for code, heals := range map[string]bool{"ConcurrentModificationException": true, "ThrottlingException": true, "LimitExceededException": false, "ManagedRuleException": false} {
 		w := newWorld(t)
 		front := &failing{operation: "PutTargets", code: code, times: 1}
-		front.Front = awstest.Before(t, w.server, front)
-		w.cloud = aws.FromConfig(front.Observed(t))
+		front.Front = awstest.Before(t, w.Server, front)
+		w.Cloud = aws.FromConfig(front.Observed(t))
 		kind := reconcile.Erase(ruleKind)
-		_, err := kind.Settle(t.Context(), w.job(t, kind, hourly(many(3)), nil), reconcile.Hooks{})
+		_, err := kind.Settle(t.Context(), w.Job(t, kind, hourly(many(3)), nil), reconcile.Hooks{})
 		if (err == nil) != heals {
 			t.Errorf("%s: %v", code, err)
 		}
@@ -159,8 +159,8 @@ func TestFaults(t *testing.T) {
 	for _, how := range []awstest.Kind{awstest.DropAnswer, awstest.CutBefore, awstest.Throttle, awstest.ServerError} {
 		for _, op := range []string{"PutRule", "PutTargets", "DescribeRule", "ListTargetsByRule", "ListTagsForResource"} {
 			w := newWorld(t)
-			armed := w.server.Inject(awstest.Fault{Op: "Events." + op, Kind: how})
-			if _, err := kind.Settle(t.Context(), w.job(t, kind, hourly(many(2)), nil), reconcile.Hooks{}); err != nil {
+			armed := w.Server.Inject(awstest.Fault{Op: "Events." + op, Kind: how})
+			if _, err := kind.Settle(t.Context(), w.Job(t, kind, hourly(many(2)), nil), reconcile.Hooks{}); err != nil {
 				t.Errorf("%s of %s: %v", how, op, err)
 				continue
 			}
@@ -176,14 +176,7 @@ func TestFaults(t *testing.T) {
 
 func TestDenied(t *testing.T) {
 	t.Parallel()
-	for _, op := range []string{"Events.DescribeRule", "Events.PutRule", "Events.PutTargets", "Events.ListTagsForResource"} {
-		w, kind := newWorld(t), reconcile.Erase(ruleKind)
-		w.server.Inject(awstest.Fault{Op: op, Kind: awstest.Deny, Times: -1})
-		_, err := kind.Settle(t.Context(), w.job(t, kind, hourly(many(1)), nil), reconcile.Hooks{})
-		if w.cloud.Classify(err) != reconcile.Denied || w.server.Count(op) != 1 {
-			t.Errorf("%s denied, asked %d times: %v", op, w.server.Count(op), err)
-		}
-	}
+	awstest.Denied(t, newWorld, hourly(many(1)), "Events.DescribeRule", "Events.PutRule", "Events.PutTargets", "Events.ListTagsForResource")
 }
 
 // TestPattern: the order of alternatives does not count, and that of the bounds of a number does.
@@ -205,18 +198,18 @@ func TestPattern(t *testing.T) {
 func TestOtherBus(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	place, _ := w.cloud.Place(t.Context())
-	out := w.settled(t, obj{"eventBusName": ownBus, "eventPattern": pattern("a")}, nil)
+	place, _ := w.Cloud.Place(t.Context())
+	out := w.Settled(t, obj{"eventBusName": ownBus, "eventPattern": pattern("a")}, nil)
 	if want := string(ruleARN(place, ownBus, "shop-test-nightly")); out.Identity != want || out.Attrs["eventBusName"] != ownBus {
 		t.Errorf("identity %s, want %s, on %v", out.Identity, want, out.Attrs["eventBusName"])
 	}
-	w.server.Reset()
-	w.settled(t, obj{"eventBusName": string(aws.ARNIn(place, "events", "event-bus/"+ownBus)), "eventPattern": pattern("a")}, &out)
-	if have := w.wrote(); len(have) > 0 {
+	w.Server.Reset()
+	w.Settled(t, obj{"eventBusName": string(aws.ARNIn(place, "events", "event-bus/"+ownBus)), "eventPattern": pattern("a")}, &out)
+	if have := w.Wrote(); len(have) > 0 {
 		t.Errorf("the same bus by its ARN, and %v are made", have)
 	}
 	kind := reconcile.Erase(ruleKind)
-	job := w.job(t, kind, nil, nil)
+	job := w.Job(t, kind, nil, nil)
 	job.ID = out.Identity
 	if look, err := kind.Look(t.Context(), job); err != nil || look.Identity != out.Identity {
 		t.Errorf("found by its ARN: %+v, %v", look, err)
@@ -233,12 +226,7 @@ func TestOtherBases(t *testing.T) {
 	s := ruleSuite()
 	s.Base, s.Silent = obj{"eventPattern": pattern("a")}, nil
 	s.Variants = []kindtest.Variant{{Name: "other bus", Props: obj{"eventPattern": pattern("a"), "eventBusName": ownBus}}}
-	for _, c := range kindtest.Checks() {
-		switch c.Name {
-		case "a prop alone is a difference, and replaces as documented", "there and back, and twice writes nothing", "a crash at any call heals", "unknown props":
-			t.Run(c.Name, func(t *testing.T) { c.Do(t, s) })
-		}
-	}
+	kindtest.RunOnly(t, s, kindtest.ThereAndBack, kindtest.PropAlone, kindtest.Crashes, kindtest.Unknown)
 }
 
 // TestFound is about how rules are found without a record: by the ARN that the tagging service shows, which moto's does
@@ -246,9 +234,9 @@ func TestOtherBases(t *testing.T) {
 func TestFound(t *testing.T) {
 	t.Parallel()
 	w, kind := newWorld(t), reconcile.Erase(ruleKind)
-	out := w.settled(t, obj{"eventBusName": ownBus, "eventPattern": pattern("a")}, nil)
-	place, _ := w.cloud.Place(t.Context())
-	found, err := kind.List(t.Context(), reconcile.Scope{Cloud: w.cloud, Place: place, Prefix: "shop-test-"})
+	out := w.Settled(t, obj{"eventBusName": ownBus, "eventPattern": pattern("a")}, nil)
+	place, _ := w.Cloud.Place(t.Context())
+	found, err := kind.List(t.Context(), reconcile.Scope{Cloud: w.Cloud, Place: place, Prefix: "shop-test-"})
 	if err != nil || len(found) != 1 || found[0].Identity != out.Identity || found[0].Name != "shop-test-nightly" {
 		t.Errorf("found %v, %v", found, err)
 	}
@@ -267,28 +255,24 @@ func TestFound(t *testing.T) {
 func TestManaged(t *testing.T) {
 	t.Parallel()
 	w, kind := newWorld(t), reconcile.Erase(ruleKind)
-	out := w.settled(t, hourly(many(1)), nil)
-	w.server.Inject(awstest.Fault{Op: "Events.RemoveTargets", Kind: awstest.Refuse, Code: "ManagedRuleException"})
-	if err := kind.Delete(t.Context(), w.job(t, kind, nil, &out)); w.cloud.Classify(err) != reconcile.Invalid {
+	out := w.Settled(t, hourly(many(1)), nil)
+	w.Server.Inject(awstest.Fault{Op: "Events.RemoveTargets", Kind: awstest.Refuse, Code: "ManagedRuleException"})
+	if err := kind.Delete(t.Context(), w.Job(t, kind, nil, &out)); w.Cloud.Classify(err) != reconcile.Invalid {
 		t.Errorf("deleted a managed rule: %v", err)
 	}
-	if _, err := w.others.DescribeRule(t.Context(), &sdk.DescribeRuleInput{Name: new("shop-test-nightly")}); err != nil {
+	if _, err := w.Others.DescribeRule(t.Context(), &sdk.DescribeRuleInput{Name: new("shop-test-nightly")}); err != nil {
 		t.Errorf("it is gone: %v", err)
 	}
 }
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	kind := reconcile.Erase(ruleKind)
 	target := func(more obj) obj {
 		x := obj{"arn": arn("sqs", "x")}
 		maps.Copy(x, more)
 		return hourly(obj{"one": x})
 	}
-	for _, c := range []struct {
-		props obj
-		want  string
-	}{
+	kindtest.Refuses(t, reconcile.Erase(ruleKind), kindtest.Refusals{
 		{obj{}, "needs an eventPattern"},
 		{obj{"scheduleExpression": "hourly"}, "want rate(…) or cron(…)"},
 		{obj{"scheduleExpression": "rate(1 hour)", "eventBusName": "other"}, "default bus alone"},
@@ -303,10 +287,5 @@ func TestCheck(t *testing.T) {
 		{target(obj{"ecsParameters": obj{"taskDefinitionArn": "x", "launchType": "EC2", "capacityProviderStrategy": list{obj{"capacityProvider": "x"}}}}), "either a launch type"},
 		{target(obj{"redshiftDataParameters": obj{"database": "x"}}), "either sql or sqls"},
 		{obj{"scheduleExpression": "rate(1 hour)", "tags": obj{"athanor:x": "x"}}, "not for authors"},
-	} {
-		err := kind.Decode(&reconcile.Job{Props: c.props})
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: %v, want %q", c.props, err, c.want)
-		}
-	}
+	})
 }

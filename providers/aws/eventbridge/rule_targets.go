@@ -15,6 +15,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -24,9 +25,12 @@ const batch = 10
 
 func readTargets(ctx context.Context, client *sdk.Client, bus, rule string) (map[string]Target, error) {
 	all := map[string]Target{}
+	next := func(in *sdk.ListTargetsByRuleInput, out *sdk.ListTargetsByRuleOutput) bool {
+		in.NextToken = out.NextToken
+		return in.NextToken != nil
+	}
 	in := &sdk.ListTargetsByRuleInput{Rule: &rule, EventBusName: &bus}
-	for {
-		page, err := client.ListTargetsByRule(ctx, in)
+	for page, err := range aws.Pages(ctx, client.ListTargetsByRule, in, next) {
 		if err != nil {
 			return nil, err
 		}
@@ -37,20 +41,13 @@ func readTargets(ctx context.Context, client *sdk.Client, bus, rule string) (map
 			}
 			all[sdkaws.ToString(t.Id)] = target
 		}
-		if page.NextToken == nil {
-			return all, nil
-		}
-		in.NextToken = page.NextToken
 	}
+	return all, nil
 }
 
 // setTargets takes away what is not wanted before it puts the rest: a quota bounds how many there are.
-func setTargets(ctx context.Context, on ruleOn, want, put map[string]Target, drop []string) error {
-	client, err := clientOf(on.Cloud)
-	if err != nil {
-		return err
-	}
-	bus, rule := on.Live.have.EventBusName, on.Live.have.Name
+func setTargets(ctx context.Context, on reconcile.On[liveRule], want, put map[string]Target, drop []string) error {
+	client, bus, rule := clientOf(on.Cloud), on.Live.attrs.EventBusName, on.Live.attrs.Name
 	if err := removeTargets(ctx, client, bus, rule, drop); err != nil {
 		return aws.NotYet(err)
 	}

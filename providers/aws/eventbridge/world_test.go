@@ -11,7 +11,6 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 
-	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -22,13 +21,7 @@ type (
 	list = []any
 )
 
-// world is an account of its own, seen by the kind through one client and by others through another.
-type world struct {
-	server *awstest.Server
-	others *sdk.Client
-	cloud  *aws.Cloud
-	dir    string
-}
+type world struct{ awstest.World[sdk.Client] }
 
 // ownBus is a bus that every world has beside the default one.
 const ownBus = "shop-bus"
@@ -36,14 +29,11 @@ const ownBus = "shop-bus"
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
-	w := &world{server: server, others: sdk.NewFromConfig(server.Config(t)), cloud: aws.FromConfig(server.ObservedConfig(t)), dir: t.TempDir()}
-	if _, err := w.others.CreateEventBus(t.Context(), &sdk.CreateEventBusInput{Name: new(ownBus)}); err != nil {
+	w := &world{awstest.NewWorld(t, server, server.Direct(), sdk.NewFromConfig, reconcile.Erase(ruleKind), "nightly")}
+	if _, err := w.Others.CreateEventBus(t.Context(), &sdk.CreateEventBusInput{Name: new(ownBus)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.cloud.Place(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	server.Reset()
+	w.Located(t, server.Account)
 	return w
 }
 
@@ -58,7 +48,7 @@ func (w *world) rules(t kindtest.T) []any {
 	ctx := context.Background()
 	var all []any
 	for _, bus := range []string{defaultBus, ownBus} {
-		out, err := w.others.ListRules(ctx, &sdk.ListRulesInput{EventBusName: &bus})
+		out, err := w.Others.ListRules(ctx, &sdk.ListRulesInput{EventBusName: &bus})
 		if err != nil {
 			t.Fatalf("list: %v", err)
 		}
@@ -79,16 +69,11 @@ func (w *world) rule(t kindtest.T, bus string, r types.Rule) obj {
 	if p := sdkaws.ToString(r.EventPattern); p != "" {
 		seen["pattern"] = json.RawMessage(p)
 	}
-	tags, err := w.others.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceARN: r.Arn})
+	tags, err := w.Others.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceARN: r.Arn})
 	if err != nil {
 		t.Fatalf("tags: %v", err)
 	}
-	marked := map[string]string{}
-	for _, tag := range tags.Tags {
-		marked[*tag.Key] = *tag.Value
-	}
-	delete(marked, "athanor:generation") // differs between two makings
-	seen["tags"] = marked
+	seen["tags"] = awstest.Owned(tagMap(tags.Tags))
 	targets := []any{}
 	for _, target := range w.targets(t, bus, *r.Name) {
 		encoded, err := json.Marshal(target)
@@ -107,7 +92,7 @@ func (w *world) targets(t kindtest.T, bus, rule string) []types.Target {
 	var all []types.Target
 	in := &sdk.ListTargetsByRuleInput{EventBusName: &bus, Rule: &rule}
 	for {
-		out, err := w.others.ListTargetsByRule(context.Background(), in)
+		out, err := w.Others.ListTargetsByRule(context.Background(), in)
 		if err != nil {
 			t.Fatalf("targets: %v", err)
 		}
@@ -121,37 +106,6 @@ func (w *world) targets(t kindtest.T, bus, rule string) []types.Target {
 	return all
 }
 
-// worlds finds the world that a check was given.
-type worlds map[string]*world
-
-func (ws worlds) make(t kindtest.T) kindtest.World {
-	w := newWorld(t.(*testing.T))
-	ws[w.dir] = w
-	return kindtest.World{Cloud: w.cloud, Dir: w.dir, Objects: func() []any { return w.rules(t) }}
-}
-
 func fault(class reconcile.Class) error {
 	return awstest.Errors("AccessDeniedException", "ThrottlingException", "InternalException")(class)
-}
-
-// job is a rule as an engine declares it, on record when last is set.
-func (w *world) job(t *testing.T, kind reconcile.Any, props obj, last *reconcile.Outcome) *reconcile.Job {
-	t.Helper()
-	return kindtest.Job(t, kind, w.cloud, "nightly", props, last)
-}
-
-// settled makes a rule match and fails the test when it does not.
-func (w *world) settled(t *testing.T, props obj, last *reconcile.Outcome) reconcile.Outcome {
-	t.Helper()
-	kind := reconcile.Erase(ruleKind)
-	return kindtest.Settled(t, kind, w.job(t, kind, props, last))
-}
-
-// wrote are the operations of the mutating calls that reached the proxy since the last Reset.
-func (w *world) wrote() []string {
-	var out []string
-	for _, c := range w.server.Mutations() {
-		out = append(out, c.Operation)
-	}
-	return out
 }
