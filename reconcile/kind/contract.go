@@ -160,6 +160,8 @@ func (OwnedByParent[P, L]) ownership(P, L)  {}
 type HoldsData[P, L any] struct {
 	// Now reports whether the object holds data. Required.
 	Now func(L) bool
+	// What the data is, for the message of a refused deletion. Nil: the message says no more than that there is some.
+	What func(L) string
 	// MayDelete is the prop that permits deleting it (forceDestroy). Nil: the service has none.
 	MayDelete func(P) bool
 	// Retain: an object that is no longer declared is kept, and removed from state, unless deleting it is permitted.

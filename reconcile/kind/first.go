@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"sync"
 
@@ -117,7 +118,10 @@ func (k *Kind[P, L, A]) delete(ctx context.Context, s reconcile.Site[P, A]) erro
 		case err != nil:
 			return err
 		case k.HoldsData.Now(live):
-			return reconcile.ErrHoldsData
+			if k.HoldsData.What == nil {
+				return reconcile.ErrHoldsData
+			}
+			return fmt.Errorf("%w: %s", reconcile.ErrHoldsData, k.HoldsData.What(live))
 		}
 	}
 	if err := k.Delete(ctx, site); err != nil {

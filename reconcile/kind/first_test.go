@@ -56,7 +56,9 @@ func (s *store) kind() kind.Kind[BoxProps, BoxProps, Box] {
 		}
 		return nil
 	}
-	k.HoldsData = &kind.HoldsData[BoxProps, BoxProps]{Now: func(BoxProps) bool { return s.data }}
+	k.HoldsData = &kind.HoldsData[BoxProps, BoxProps]{
+		Now: func(BoxProps) bool { return s.data }, What: func(BoxProps) string { return "a letter" },
+	}
 	return k
 }
 
@@ -88,8 +90,12 @@ func TestTheRunnerDeletes(t *testing.T) {
 					k.DeletesLater = func(BoxProps) bool { return true }
 				}
 				job := &reconcile.Job{Cloud: s, Last: props.Dump(Box{ID: "1"}), MayDelete: c.may}
-				if err := reconcile.Erase(k.First()).Delete(t.Context(), job); !errors.Is(err, c.want) {
+				err := reconcile.Erase(k.First()).Delete(t.Context(), job)
+				if !errors.Is(err, c.want) {
 					t.Errorf("%v, want %v", err, c.want)
+				}
+				if err != nil && !strings.HasSuffix(err.Error(), ": a letter") {
+					t.Errorf("%v, which does not say what it holds", err)
 				}
 				if have := strings.Join(s.calls, ", "); have != c.calls {
 					t.Errorf("%s, want %s", have, c.calls)

@@ -23,27 +23,27 @@ func TestCalls(t *testing.T) {
 	w := newWorld(t)
 	props := tuned()
 	delete(props, "name")
-	out := w.settled(t, props, nil)
+	out := w.Settled(t, props, nil)
 	want := []string{
 		"DynamoDB.CreateTable", "DynamoDB.UpdateTimeToLive", "DynamoDB.UpdateContinuousBackups", "DynamoDB.UpdateContributorInsights",
 		"DynamoDB.UpdateContributorInsights", "DynamoDB.EnableKinesisStreamingDestination",
 	}
-	if have := w.wrote(); !slices.Equal(have, want) {
+	if have := w.Wrote(); !slices.Equal(have, want) {
 		t.Errorf("a creation with everything makes %v, want %v", have, want)
 	}
-	w.server.Reset()
-	out = w.settled(t, props, &out)
-	if have := w.wrote(); len(have) > 0 {
+	w.Server.Reset()
+	out = w.Settled(t, props, &out)
+	if have := w.Wrote(); len(have) > 0 {
 		t.Errorf("unchanged, and %v are made", have)
 	}
-	if n := len(w.server.Calls()); n != 8 {
+	if n := len(w.Server.Calls()); n != 8 {
 		t.Errorf("a look at everything makes %d calls, want 8", n)
 	}
 	plain := newWorld(t)
-	out = plain.settled(t, obj{"partitionKey": "id"}, nil)
-	plain.server.Reset()
-	plain.settled(t, obj{"partitionKey": "id"}, &out)
-	if n := len(plain.server.Calls()); n != 6 {
+	out = plain.Settled(t, obj{"partitionKey": "id"}, nil)
+	plain.Server.Reset()
+	plain.Settled(t, obj{"partitionKey": "id"}, &out)
+	if n := len(plain.Server.Calls()); n != 6 {
 		t.Errorf("a look at a plain table makes %d calls, want 6", n)
 	}
 }
@@ -54,11 +54,7 @@ func quick() reconcile.Any { return kindtest.Quick(tableKind, 300*time.Milliseco
 // TestFaults breaks one call of a creation at a time. In the end there is one table, made by as few calls as can be.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		name  string
-		fault awstest.Fault
-		wrote int
-	}{
+	awstest.Faults(t, newWorld, quick(), obj{"partitionKey": "id", "ttlAttribute": "until"}, (*world).tables, awstest.Broken{
 		{"the answer of the creation is lost", awstest.Fault{Op: "DynamoDB.CreateTable", Kind: awstest.DropAnswer}, 2},
 		{"the creation never arrives", awstest.Fault{Op: "DynamoDB.CreateTable", Kind: awstest.CutBefore}, 3},
 		{"the creation is throttled twice", awstest.Fault{Op: "DynamoDB.CreateTable", Kind: awstest.Throttle, Times: 2}, 4},
@@ -71,39 +67,13 @@ func TestFaults(t *testing.T) {
 		{"its tags are not shown at first", awstest.Fault{Op: "DynamoDB.ListTagsOfResource", Kind: awstest.Stale}, 3},
 		{"the time to live is lost", awstest.Fault{Op: "DynamoDB.UpdateTimeToLive", Kind: awstest.DropAnswer}, 2},
 		{"the time to live is throttled", awstest.Fault{Op: "DynamoDB.UpdateTimeToLive", Kind: awstest.Throttle}, 3},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w, kind := newWorld(t), quick()
-			armed := w.server.Inject(c.fault)
-			if _, err := kind.Settle(t.Context(), w.job(t, kind, obj{"partitionKey": "id", "ttlAttribute": "until"}, nil), reconcile.Hooks{}); err != nil {
-				t.Fatal(err)
-			}
-			if armed.Fired() == 0 {
-				t.Error("the fault never came")
-			}
-			if have := w.wrote(); len(have) != c.wrote {
-				t.Errorf("wrote %v, want %d calls", have, c.wrote)
-			}
-			if have := w.tables(t); len(have) != 1 {
-				t.Errorf("tables: %v", have)
-			}
-		})
-	}
+	})
 }
 
 func TestDenied(t *testing.T) {
 	t.Parallel()
-	for _, op := range []string{"DynamoDB.DescribeTable", "DynamoDB.CreateTable", "DynamoDB.ListTagsOfResource", "DynamoDB.Scan", "DynamoDB.GetResourcePolicy"} {
-		w, kind := newWorld(t), reconcile.Erase(tableKind)
-		w.server.Inject(awstest.Fault{Op: op, Kind: awstest.Deny, Times: -1})
-		_, err := kind.Settle(t.Context(), w.job(t, kind, obj{"partitionKey": "id"}, nil), reconcile.Hooks{})
-		if w.cloud.Classify(err) != reconcile.Denied || !strings.Contains(err.Error(), "not authorized") {
-			t.Errorf("%s denied: %v", op, err)
-		}
-		if n := w.server.Count(op); n != 1 {
-			t.Errorf("%s denied, and asked %d times", op, n)
-		}
-	}
+	awstest.Denied(t, newWorld, obj{"partitionKey": "id"},
+		"DynamoDB.DescribeTable", "DynamoDB.CreateTable", "DynamoDB.ListTagsOfResource", "DynamoDB.Scan", "DynamoDB.GetResourcePolicy")
 }
 
 // TestSlow is about a table that is CREATING, UPDATING and DELETING for a while: nothing is asked of it meanwhile.
@@ -113,19 +83,19 @@ func TestSlow(t *testing.T) {
 	w.like.slow = 3
 	var notes []string
 	props := obj{"partitionKey": "id", "ttlAttribute": "until"}
-	out, err := kind.Settle(t.Context(), w.job(t, kind, props, nil), reconcile.Hooks{Note: func(text string) { notes = append(notes, text) }})
+	out, err := kind.Settle(t.Context(), w.Job(t, kind, props, nil), reconcile.Hooks{Note: func(text string) { notes = append(notes, text) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if have := w.wrote(); len(have) != 2 || !slices.Contains(notes, "the table is CREATING") {
+	if have := w.Wrote(); len(have) != 2 || !slices.Contains(notes, "the table is CREATING") {
 		t.Errorf("wrote %v, told %q", have, notes)
 	}
-	w.server.Reset()
-	job := w.job(t, kind, nil, &out)
+	w.Server.Reset()
+	job := w.Job(t, kind, nil, &out)
 	if err := kind.Delete(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}
-	if have := w.wrote(); !slices.Equal(have, []string{"DynamoDB.DeleteTable"}) || len(w.tables(t)) != 0 {
+	if have := w.Wrote(); !slices.Equal(have, []string{"DynamoDB.DeleteTable"}) || len(w.tables(t)) != 0 {
 		t.Errorf("wrote %v, tables %v", have, w.tables(t))
 	}
 }
@@ -134,20 +104,20 @@ func TestDelete(t *testing.T) {
 	t.Parallel()
 	w, kind := newWorld(t), reconcile.Erase(tableKind)
 	props := obj{"partitionKey": "id", "deletionProtection": true, "contributorInsights": "THROTTLED_KEYS"}
-	out := w.settled(t, props, nil)
-	job := w.job(t, kind, nil, &out)
-	if err := kind.Delete(t.Context(), job); !errors.Is(err, reconcile.ErrHoldsData) || !errors.Is(err, errProtected) {
+	out := w.Settled(t, props, nil)
+	job := w.Job(t, kind, nil, &out)
+	if err := kind.Delete(t.Context(), job); !errors.Is(err, reconcile.ErrHoldsData) || !strings.Contains(err.Error(), "deletion protection") {
 		t.Errorf("a protected table deleted without leave: %v", err)
 	}
 	delete(props, "deletionProtection")
-	out = w.settled(t, props, &out)
+	out = w.Settled(t, props, &out)
 	if out.Holds {
 		t.Error("an empty table holds data")
 	}
-	if _, err := w.others.PutItem(t.Context(), &sdk.PutItemInput{TableName: new("shop-test-orders"), Item: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "x"}}}); err != nil {
+	if _, err := w.Others.PutItem(t.Context(), &sdk.PutItemInput{TableName: new("shop-test-orders"), Item: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "x"}}}); err != nil {
 		t.Fatal(err)
 	}
-	look, err := kind.Look(t.Context(), w.job(t, kind, props, &out))
+	look, err := kind.Look(t.Context(), w.Job(t, kind, props, &out))
 	if err != nil || !look.Holds {
 		t.Errorf("a table with an item that is not counted yet holds data: %v, %v", look.Holds, err)
 	}
@@ -155,15 +125,15 @@ func TestDelete(t *testing.T) {
 		t.Errorf("deleted without leave: %v", err)
 	}
 	props["deletionProtection"] = true
-	out = w.settled(t, props, &out)
-	job = w.job(t, kind, nil, &out)
+	out = w.Settled(t, props, &out)
+	job = w.Job(t, kind, nil, &out)
 	job.MayDelete = true
-	w.server.Reset()
+	w.Server.Reset()
 	if err := kind.Delete(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}
 	// The rules of insights would outlive the table.
-	if have, want := w.wrote(), []string{"DynamoDB.UpdateTable", "DynamoDB.UpdateContributorInsights", "DynamoDB.DeleteTable"}; !slices.Equal(have, want) {
+	if have, want := w.Wrote(), []string{"DynamoDB.UpdateTable", "DynamoDB.UpdateContributorInsights", "DynamoDB.DeleteTable"}; !slices.Equal(have, want) {
 		t.Errorf("wrote %v, want %v", have, want)
 	}
 	job.MayDelete = false
@@ -176,16 +146,16 @@ func TestDelete(t *testing.T) {
 func TestStream(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	out := w.settled(t, obj{"partitionKey": "id", "streamViewType": "KEYS_ONLY"}, nil)
+	out := w.Settled(t, obj{"partitionKey": "id", "streamViewType": "KEYS_ONLY"}, nil)
 	first, _ := out.Attrs["streamArn"].(string)
 	w.like.slow = 1
-	w.server.Reset()
-	out = w.settled(t, obj{"partitionKey": "id", "streamViewType": "NEW_IMAGE"}, &out)
+	w.Server.Reset()
+	out = w.Settled(t, obj{"partitionKey": "id", "streamViewType": "NEW_IMAGE"}, &out)
 	second, _ := out.Attrs["streamArn"].(string)
-	if have := w.wrote(); len(have) != 2 || first == "" || second == "" || first == second {
+	if have := w.Wrote(); len(have) != 2 || first == "" || second == "" || first == second {
 		t.Errorf("wrote %v, and stream %q became %q", have, first, second)
 	}
-	out = w.settled(t, obj{"partitionKey": "id"}, &out)
+	out = w.Settled(t, obj{"partitionKey": "id"}, &out)
 	if out.Attrs["streamArn"] != "" {
 		t.Errorf("there is no stream, and it is %v", out.Attrs["streamArn"])
 	}
@@ -195,24 +165,24 @@ func TestStream(t *testing.T) {
 func TestTTL(t *testing.T) {
 	t.Parallel()
 	w, kind := newWorld(t), reconcile.Erase(tableKind)
-	out := w.settled(t, obj{"partitionKey": "id", "ttlAttribute": "one"}, nil)
-	w.server.Reset()
-	out = w.settled(t, obj{"partitionKey": "id", "ttlAttribute": "two"}, &out)
-	if have := w.wrote(); !slices.Equal(have, []string{"DynamoDB.UpdateTimeToLive", "DynamoDB.UpdateTimeToLive"}) {
+	out := w.Settled(t, obj{"partitionKey": "id", "ttlAttribute": "one"}, nil)
+	w.Server.Reset()
+	out = w.Settled(t, obj{"partitionKey": "id", "ttlAttribute": "two"}, &out)
+	if have := w.Wrote(); !slices.Equal(have, []string{"DynamoDB.UpdateTimeToLive", "DynamoDB.UpdateTimeToLive"}) {
 		t.Errorf("wrote %v", have)
 	}
-	w.server.Inject(awstest.Fault{Op: "DynamoDB.UpdateTimeToLive", Kind: awstest.Refuse, Code: "ValidationException"})
-	_, err := kind.Settle(t.Context(), w.job(t, kind, obj{"partitionKey": "id"}, &out), reconcile.Hooks{})
-	if hints := reconcile.Hints(err); w.cloud.Classify(err) != reconcile.Invalid || len(hints) != 1 || !strings.Contains(hints[0], "an hour") {
+	w.Server.Inject(awstest.Fault{Op: "DynamoDB.UpdateTimeToLive", Kind: awstest.Refuse, Code: "ValidationException"})
+	_, err := kind.Settle(t.Context(), w.Job(t, kind, obj{"partitionKey": "id"}, &out), reconcile.Hooks{})
+	if hints := reconcile.Hints(err); w.Cloud.Classify(err) != reconcile.Invalid || len(hints) != 1 || !strings.Contains(hints[0], "an hour") {
 		t.Errorf("%v with %q", err, hints)
 	}
 	// Which is being turned off is waited for, and not asked of again.
 	op := setTTL(TableProps{TTLAttribute: "two"})
-	place, _ := w.cloud.Place(t.Context())
-	w.server.Reset()
-	err = op.Do(t.Context(), tableOn{Cloud: w.cloud, Place: place, Live: liveTable{ttl: types.TimeToLiveStatusDisabling}})
-	if w.cloud.Classify(err) != reconcile.Busy || len(w.wrote()) > 0 {
-		t.Errorf("%v, and %v were made", err, w.wrote())
+	place, _ := w.Cloud.Place(t.Context())
+	w.Server.Reset()
+	err = op.Do(t.Context(), reconcile.On[liveTable]{Cloud: w.Cloud, Place: place, Live: liveTable{ttl: types.TimeToLiveStatusDisabling}})
+	if w.Cloud.Classify(err) != reconcile.Busy || len(w.Wrote()) > 0 {
+		t.Errorf("%v, and %v were made", err, w.Wrote())
 	}
 }
 
@@ -221,24 +191,24 @@ func TestBilling(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	index := obj{"owner": obj{"partitionKey": list{"owner"}}, "place": obj{"partitionKey": list{"place"}}}
-	out := w.settled(t, obj{"partitionKey": "id", "globalSecondaryIndexes": index}, nil)
+	out := w.Settled(t, obj{"partitionKey": "id", "globalSecondaryIndexes": index}, nil)
 	with := obj{"partitionKey": "id", "provisionedThroughput": units(3, 4), "globalSecondaryIndexes": obj{
 		"owner": obj{"partitionKey": list{"owner"}, "provisionedThroughput": units(1, 1)}, "place": obj{"partitionKey": list{"place"}},
 	}}
-	w.server.Reset()
-	out = w.settled(t, with, &out)
+	w.Server.Reset()
+	out = w.Settled(t, with, &out)
 	if have := w.updates(); !slices.Equal(have, []string{"Update owner and Update place"}) {
 		t.Errorf("calls %q", have)
 	}
 	// An index alone, and then only that.
 	with["globalSecondaryIndexes"].(obj)["place"].(obj)["provisionedThroughput"] = units(9, 9)
-	w.server.Reset()
-	out = w.settled(t, with, &out)
+	w.Server.Reset()
+	out = w.Settled(t, with, &out)
 	if have := w.updates(); !slices.Equal(have, []string{"Update place"}) {
 		t.Errorf("calls %q", have)
 	}
-	w.server.Reset()
-	w.settled(t, obj{"partitionKey": "id", "globalSecondaryIndexes": index}, &out)
+	w.Server.Reset()
+	w.Settled(t, obj{"partitionKey": "id", "globalSecondaryIndexes": index}, &out)
 	if have := w.updates(); !slices.Equal(have, []string{""}) {
 		t.Errorf("calls %q", have)
 	}
@@ -252,14 +222,14 @@ func TestWarm(t *testing.T) {
 		heat := obj{"readUnitsPerSecond": reads, "writeUnitsPerSecond": writes}
 		return obj{"partitionKey": "id", "warmThroughput": heat, "globalSecondaryIndexes": obj{"owner": obj{"partitionKey": list{"owner"}, "warmThroughput": heat}}}
 	}
-	out := w.settled(t, warm(13000, 5000), nil)
+	out := w.Settled(t, warm(13000, 5000), nil)
 	for _, c := range []struct {
 		reads, writes int64
 		calls         int
 	}{{13000, 5000, 0}, {12000, 4000, 0}, {14000, 5000, 1}, {14000, 6000, 1}} {
-		w.server.Reset()
-		out = w.settled(t, warm(c.reads, c.writes), &out)
-		if have := w.wrote(); len(have) != c.calls {
+		w.Server.Reset()
+		out = w.Settled(t, warm(c.reads, c.writes), &out)
+		if have := w.Wrote(); len(have) != c.calls {
 			t.Errorf("%d and %d: wrote %v, want %d calls", c.reads, c.writes, have, c.calls)
 		}
 	}
@@ -279,29 +249,13 @@ func TestKeyOutOfReach(t *testing.T) {
 
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(tableKind)
-	job := w.job(t, kind, obj{"partitionKey": "id"}, nil)
-	job.ID = "arn:aws:dynamodb:eu-west-1:" + account + ":table/shop-test-orders"
-	if _, err := kind.Look(t.Context(), job); !errors.Is(err, aws.ErrForeign) {
-		t.Errorf("looked at in another region: %v", err)
-	}
-	if n := len(w.server.Calls()); n != 0 {
-		t.Errorf("%d calls", n)
-	}
+	awstest.Elsewhere(t, newWorld, obj{"partitionKey": "id"}, "arn:aws:dynamodb:eu-west-1:"+account+":table/shop-test-orders",
+		func(string) []string { return []string{"shop-test-orders"} })
 }
 
 func TestDiscover(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	out := w.settled(t, obj{"partitionKey": "id", "streamViewType": "KEYS_ONLY"}, nil)
-	place, _ := w.cloud.Place(t.Context())
-	found, err := aws.Provider(Service()).Discover(t.Context(), reconcile.Scope{Cloud: w.cloud, Place: place, Mark: reconcile.Mark{Stack: "shop", Stage: "test"}})
-	if err != nil || len(found) != 1 {
-		t.Fatalf("found %v, %v", found, err)
-	}
-	if f := found[0]; f.Kind != tableType || f.Identity != out.Identity || f.Name != "shop-test-orders" || f.Mark == nil || f.Mark.Address != "orders" {
-		t.Errorf("found %+v with %+v, want %s", f, f.Mark, out.Identity)
-	}
+	awstest.Discovered(t, newWorld, Service(), obj{"partitionKey": "id", "streamViewType": "KEYS_ONLY"}, "shop-test-orders")
 	for _, other := range []string{arn("x") + "/stream/2026", arn("x") + "/index/y", "arn:aws:dynamodb::1:global-table/x"} {
 		if _, _, _, ok := Service().Match(aws.ARN(other)); ok {
 			t.Errorf("%s counts as a table", other)
@@ -342,20 +296,13 @@ func TestOtherBases(t *testing.T) {
 			t.Parallel()
 			s := tableSuite()
 			s.Base, s.Variants, s.Silent = c.base, c.variants, c.silent
-			for _, check := range kindtest.Checks() {
-				switch check.Name {
-				case "a prop alone is a difference, and replaces as documented", "there and back, and twice writes nothing",
-					"a crash at any call heals", "unset means the default", "unknown props":
-					t.Run(check.Name, func(t *testing.T) { check.Do(t, s) })
-				}
-			}
+			kindtest.RunOnly(t, s, kindtest.ThereAndBack, kindtest.PropAlone, kindtest.Unset, kindtest.Crashes, kindtest.Unknown)
 		})
 	}
 }
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	kind := reconcile.Erase(tableKind)
 	with := func(more obj) obj {
 		p := obj{"partitionKey": "id", "sortKey": "line"}
 		maps.Copy(p, more)
@@ -366,10 +313,7 @@ func TestCheck(t *testing.T) {
 		maps.Copy(x, more)
 		return with(obj{"globalSecondaryIndexes": obj{"by-owner": x}})
 	}
-	for _, c := range []struct {
-		props obj
-		want  string
-	}{
+	kindtest.Refuses(t, reconcile.Erase(tableKind), kindtest.Refusals{
 		{obj{}, "partitionKey: is required"},
 		{with(obj{"name": "a"}), "want 3 to 255"},
 		{with(obj{"name": "a b c"}), "want 3 to 255"},
@@ -393,10 +337,5 @@ func TestCheck(t *testing.T) {
 		{with(obj{"streamViewType": "ALL"}), "want one of"},
 		{with(obj{"tags": obj{"aws:x": "x"}}), "not for authors"},
 		{tuned(), ""},
-	} {
-		err := kind.Decode(&reconcile.Job{Props: c.props})
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: %v, want %q", c.props, err, c.want)
-		}
-	}
+	})
 }

@@ -2,7 +2,6 @@ package dynamodb
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -11,31 +10,17 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // hand changes one aspect of a table with somebody else's client.
 type hand func(c *sdk.Client, name *string, p TableProps, to kindtest.Edited) error
 
-func (ws worlds) hand(do hand) kindtest.Hand {
-	return func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-		t.Helper()
-		var p TableProps
-		if err := props.Decode(to.Props, &p); err != nil && len(to.Props) > 0 {
-			t.Fatalf("%v", err)
-		}
-		name, _ := to.Attrs["name"].(string)
-		if err := do(ws[w.Dir].others, &name, tableDefaults(p), to); err != nil {
-			t.Fatalf("by hand: %v", err)
-		}
-	}
-}
-
-func (ws worlds) hands() map[tree.Path]kindtest.Hand {
-	hands := map[tree.Path]kindtest.Hand{"tags": ws.retag}
+func hands(ws awstest.Worlds[*world]) map[tree.Path]kindtest.Hand {
+	hands := map[tree.Path]kindtest.Hand{"tags": ws.Hand((*world).retag)}
 	for path, do := range map[tree.Path]hand{
 		"":                       goAway,
 		"globalSecondaryIndexes": reindex,
@@ -60,7 +45,14 @@ func (ws worlds) hands() map[tree.Path]kindtest.Hand {
 		"kinesisStream": rekinesis,
 		"policy":        repolicy,
 	} {
-		hands[path] = ws.hand(do)
+		hands[path] = ws.Hand(func(w *world, t kindtest.T, to kindtest.Edited) error {
+			name, _ := to.Attrs["name"].(string)
+			p := TableProps{}
+			if len(to.Props) > 0 { // else it is to be deleted
+				p = tableDefaults(kindtest.PropsOf(t, propsTable, to.Props))
+			}
+			return do(w.Others, &name, p, to)
+		})
 	}
 	return hands
 }
@@ -241,37 +233,22 @@ func repolicy(c *sdk.Client, _ *string, p TableProps, to kindtest.Edited) error 
 		_, err := c.DeleteResourcePolicy(ctx, &sdk.DeleteResourcePolicyInput{ResourceArn: arn})
 		return err
 	}
-	document, is := p.Policy.(string)
-	if !is {
-		encoded, err := json.Marshal(p.Policy)
-		if err != nil {
-			return err
-		}
-		document = string(encoded)
-	}
-	_, err := c.PutResourcePolicy(ctx, &sdk.PutResourcePolicyInput{ResourceArn: arn, Policy: &document})
+	_, err := c.PutResourcePolicy(ctx, &sdk.PutResourcePolicyInput{ResourceArn: arn, Policy: aws.Text(p.Policy)})
 	return err
 }
 
-// retag makes the tags those that are wanted, and leaves the marks alone.
-func (ws worlds) retag(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-	t.Helper()
-	ctx, c, arn := context.Background(), ws[w.Dir].others, to.Attrs["arn"].(string)
-	have := ws[w.Dir].tags(t, arn)
-	tags, _ := to.Value.(map[string]any)
-	drop := slices.DeleteFunc(slices.Collect(maps.Keys(have)), func(k string) bool { return adopt.IsMark(k) || strings.HasPrefix(k, "aws:") })
-	if len(drop) > 0 {
-		if _, err := c.UntagResource(ctx, &sdk.UntagResourceInput{ResourceArn: &arn, TagKeys: drop}); err != nil {
-			t.Fatalf("untag: %v", err)
+func (w *world) retag(t kindtest.T, to kindtest.Edited) error {
+	ctx, arn := context.Background(), to.Attrs["arn"].(string)
+	drop := func(keys []string) error {
+		keys = slices.DeleteFunc(keys, func(k string) bool { return strings.HasPrefix(k, "aws:") })
+		if len(keys) == 0 {
+			return nil
 		}
+		_, err := w.Others.UntagResource(ctx, &sdk.UntagResourceInput{ResourceArn: &arn, TagKeys: keys})
+		return err
 	}
-	var add []types.Tag
-	for k, v := range tags {
-		add = append(add, types.Tag{Key: &k, Value: new(v.(string))})
-	}
-	if len(add) > 0 {
-		if _, err := c.TagResource(ctx, &sdk.TagResourceInput{ResourceArn: &arn, Tags: add}); err != nil {
-			t.Fatalf("tag: %v", err)
-		}
-	}
+	return awstest.Retag(w.tags(t, arn), to, drop, func(tags map[string]string) error {
+		_, err := w.Others.TagResource(ctx, &sdk.TagResourceInput{ResourceArn: &arn, Tags: tagList(tags)})
+		return err
+	})
 }

@@ -39,7 +39,7 @@ func after() obj {
 // updates are what each UpdateTable that reached the proxy asked of indexes: "Create one".
 func (w *world) updates() []string {
 	var all []string
-	for _, c := range w.server.Mutations() {
+	for _, c := range w.Server.Mutations() {
 		var in struct {
 			GlobalSecondaryIndexUpdates []map[string]struct{ IndexName string }
 		}
@@ -64,9 +64,9 @@ func (w *world) updates() []string {
 // filled is a table with items, and when it was made.
 func (w *world) filled(t *testing.T, props obj) (reconcile.Outcome, time.Time) {
 	t.Helper()
-	out := w.settled(t, props, nil)
+	out := w.Settled(t, props, nil)
 	for n := range 3 {
-		if _, err := w.others.PutItem(t.Context(), &sdk.PutItemInput{TableName: new("shop-test-orders"), Item: map[string]types.AttributeValue{
+		if _, err := w.Others.PutItem(t.Context(), &sdk.PutItemInput{TableName: new("shop-test-orders"), Item: map[string]types.AttributeValue{
 			"id": &types.AttributeValueMemberS{Value: fmt.Sprint(n)}, "owner": &types.AttributeValueMemberS{Value: "me"},
 		}}); err != nil {
 			t.Fatal(err)
@@ -77,7 +77,7 @@ func (w *world) filled(t *testing.T, props obj) (reconcile.Outcome, time.Time) {
 
 func (w *world) made(t *testing.T) time.Time {
 	t.Helper()
-	out, err := w.others.DescribeTable(t.Context(), &sdk.DescribeTableInput{TableName: new("shop-test-orders")})
+	out, err := w.Others.DescribeTable(t.Context(), &sdk.DescribeTableInput{TableName: new("shop-test-orders")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func (w *world) made(t *testing.T) time.Time {
 // kept fails the test unless it is the same table, with the same items.
 func (w *world) kept(t *testing.T, made time.Time) {
 	t.Helper()
-	out, err := w.others.Scan(t.Context(), &sdk.ScanInput{TableName: new("shop-test-orders")})
+	out, err := w.Others.Scan(t.Context(), &sdk.ScanInput{TableName: new("shop-test-orders")})
 	if err != nil || out.Count != 3 {
 		t.Errorf("%d items of 3 (%v)", out.Count, err)
 	}
@@ -105,12 +105,12 @@ func TestIndexes(t *testing.T) {
 	w := newWorld(t)
 	out, made := w.filled(t, before())
 	w.like.slow = 2
-	w.server.Reset()
-	again := w.settled(t, after(), &out)
+	w.Server.Reset()
+	again := w.Settled(t, after(), &out)
 	if have := w.updates(); !slices.Equal(have, oneAtATime) {
 		t.Errorf("calls %q, want %q", have, oneAtATime)
 	}
-	for _, c := range w.server.Calls() {
+	for _, c := range w.Server.Calls() {
 		if c.Status != 200 && c.Operation != "GetResourcePolicy" {
 			t.Errorf("%s was answered with %d", c.Name(), c.Status)
 		}
@@ -119,10 +119,10 @@ func TestIndexes(t *testing.T) {
 		t.Errorf("identity %s became %s", out.Identity, again.Identity)
 	}
 	w.kept(t, made)
-	t.Logf("%d calls, %d of them reads", len(w.server.Calls()), len(w.server.Calls())-len(oneAtATime))
+	t.Logf("%d calls, %d of them reads", len(w.Server.Calls()), len(w.Server.Calls())-len(oneAtATime))
 
 	calm := newWorld(t)
-	calm.settled(t, after(), nil)
+	calm.Settled(t, after(), nil)
 	if have, want := text(w.tables(t)), text(calm.tables(t)); string(have) != string(want) {
 		t.Errorf("the table is\n%s\nand made so at once\n%s", have, want)
 	}
@@ -133,7 +133,7 @@ func TestIndexPlan(t *testing.T) {
 	t.Parallel()
 	w, kind := newWorld(t), reconcile.Erase(tableKind)
 	out, _ := w.filled(t, before())
-	look, err := kind.Look(t.Context(), w.job(t, kind, after(), &out))
+	look, err := kind.Look(t.Context(), w.Job(t, kind, after(), &out))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,12 +188,12 @@ func TestIndexesCut(t *testing.T) {
 			w := newWorld(t)
 			out, made := w.filled(t, before())
 			w.like.slow = 1
-			w.server.Reset()
+			w.Server.Reset()
 			gate := &stopper{left: at, after: after1}
-			if _, err := kind.Settle(reconcile.WithGate(t.Context(), gate), w.job(t, kind, after(), &out), reconcile.Hooks{}); !errors.Is(err, errCut) {
+			if _, err := kind.Settle(reconcile.WithGate(t.Context(), gate), w.Job(t, kind, after(), &out), reconcile.Hooks{}); !errors.Is(err, errCut) {
 				t.Fatalf("cut at %d: %v", at, err)
 			}
-			w.settled(t, after(), &out)
+			w.Settled(t, after(), &out)
 			if have := w.updates(); !slices.Equal(have, oneAtATime) {
 				t.Errorf("cut at %d, after it %v: calls %q", at, after1, have)
 			}
@@ -209,13 +209,13 @@ func TestIndexFaults(t *testing.T) {
 		for nth := 1; nth <= len(oneAtATime); nth++ {
 			w := newWorld(t)
 			out, made := w.filled(t, before())
-			armed := w.server.Inject(awstest.Fault{Op: "DynamoDB.UpdateTable", Kind: kind, Nth: nth})
-			w.settled(t, after(), &out)
+			armed := w.Server.Inject(awstest.Fault{Op: "DynamoDB.UpdateTable", Kind: kind, Nth: nth})
+			w.Settled(t, after(), &out)
 			if armed.Fired() != 1 {
 				t.Errorf("%s at %d did not happen", kind, nth)
 			}
 			calm := newWorld(t)
-			calm.settled(t, after(), nil)
+			calm.Settled(t, after(), nil)
 			if have, want := text(w.tables(t)), text(calm.tables(t)); string(have) != string(want) {
 				t.Errorf("%s at %d: the table is\n%s\nand not\n%s", kind, nth, have, want)
 			}
@@ -229,9 +229,9 @@ func TestIndexShownLate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	out, made := w.filled(t, before())
-	w.server.Reset()
-	stale := w.server.Inject(awstest.Fault{Op: "DynamoDB.DescribeTable", Kind: awstest.Stale, Nth: 2, Times: 2})
-	w.settled(t, after(), &out)
+	w.Server.Reset()
+	stale := w.Server.Inject(awstest.Fault{Op: "DynamoDB.DescribeTable", Kind: awstest.Stale, Nth: 2, Times: 2})
+	w.Settled(t, after(), &out)
 	if have := w.updates(); !slices.Equal(have, oneAtATime) || stale.Fired() != 2 {
 		t.Errorf("calls %q after %d old answers", have, stale.Fired())
 	}
@@ -249,8 +249,8 @@ func TestKeyType(t *testing.T) {
 	out, made := w.filled(t, props)
 	props["attributes"] = obj{"when": "S"}
 	w.like.slow = 1
-	w.server.Reset()
-	w.settled(t, props, &out)
+	w.Server.Reset()
+	w.Settled(t, props, &out)
 	if have, want := w.updates(), []string{"Delete one", "Delete two", "Create one", "Create two"}; !slices.Equal(have, want) {
 		t.Errorf("calls %q, want %q", have, want)
 	}
@@ -265,7 +265,7 @@ func TestNeverByIndex(t *testing.T) {
 	base := func() obj {
 		return obj{"partitionKey": "id", "sortKey": "line", "localSecondaryIndexes": obj{"by-state": obj{"sortKey": "state"}}}
 	}
-	out := w.settled(t, base(), nil)
+	out := w.Settled(t, base(), nil)
 	for path, change := range map[string]func(obj){
 		"partitionKey":          func(p obj) { p["partitionKey"] = "other" },
 		"sortKey":               func(p obj) { p["sortKey"] = "other" },
@@ -276,7 +276,7 @@ func TestNeverByIndex(t *testing.T) {
 	} {
 		props := base()
 		change(props)
-		look, err := kind.Look(t.Context(), w.job(t, kind, props, &out))
+		look, err := kind.Look(t.Context(), w.Job(t, kind, props, &out))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,99 +1,303 @@
+// Package dynamodb offers tables of Amazon DynamoDB.
+//
+// It knows a table's keys, its indexes, which of its settings one call can change and which calls DynamoDB takes one at a
+// time. It does not know items, beyond that there are some; how calls are made and judged is the business of package
+// aws.
 package dynamodb
 
 import (
+	"embed"
 	"maps"
 	"strings"
 	"time"
+	"unsafe"
 
+	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 )
+
+//go:embed table.go
+var source embed.FS
+
+const tableType = "aws.dynamodb.Table"
+
+// Service is what this package offers.
+func Service() aws.Service {
+	return aws.Service{
+		Kinds:    []reconcile.Any{reconcile.Erase(tableKind)},
+		Filters:  []string{"dynamodb:table"},
+		Registry: map[string]string{"AWS::DynamoDB::Table": tableType},
+		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
+			p, ok := arn.Parse()
+			table, is := strings.CutPrefix(p.Resource, "table/")
+			// Streams, indexes and backups are named below their table.
+			return tableType, string(arn), table, ok && is && p.Service == "dynamodb" && !strings.Contains(table, "/")
+		},
+	}
+}
+
+// NewTable declares a table.
+func NewTable(s *athanor.Stack, name string, p TableProps, opts ...athanor.Option) Table {
+	return athanor.Declare(s, tableKind, name, p, opts...)
+}
+
+// ReadTable uses a table that the stack does not own: by its ARN, or by TableProps that name it.
+func ReadTable(s *athanor.Stack, name string, by any) Table {
+	return athanor.Read(s, tableKind, name, by)
+}
+
+// TableProps declare a table. Defaults and limits are those of
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html and
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
+type TableProps struct {
+	// Name of the table: 3 to 255 letters, digits, -, _ and dots. Default: none, a name is generated. Changing it replaces
+	// the table.
+	Name string
+	// PartitionKey is the attribute that every item is found by (the HASH key).
+	PartitionKey string `prop:"required,immutable" wire:"-"`
+	// SortKey is the attribute that orders items with the same partition key (the RANGE key). Default: none.
+	SortKey string `prop:"immutable" wire:"-"`
+	// Attributes are the types of the attributes that are keys, of the table or of an index: S for text, N for
+	// numbers, B for bytes. No other attribute has a type. Default: none, and every key that is not named is text.
+	// Of a key of the table or of a local index: changing it replaces the table. Of a key of global indexes alone it
+	// makes these anew.
+	Attributes map[string]string
+	// GlobalSecondaryIndexes are indexes with keys of their own, by name: up to 20. They come and go in place, one at a
+	// time. Default: none.
+	GlobalSecondaryIndexes map[string]GlobalSecondaryIndex
+	// LocalSecondaryIndexes are indexes with the table's partition key and another sort key, by name: up to 5, and the
+	// table needs a sort key. They are made with the table and never after it. Default: none. Changing it replaces
+	// the table, an index that comes or goes included: a table with items is not replaced without leave.
+	LocalSecondaryIndexes map[string]LocalSecondaryIndex
+	// ProvisionedThroughput is the capacity that the table is billed for, used or not. Default: none, and the table is
+	// billed by request (PAY_PER_REQUEST). DynamoDB takes few changes from one to the other in a day, and few
+	// decreases.
+	ProvisionedThroughput *ProvisionedThroughput
+	// OnDemandThroughput are the most requests that a table billed by request takes in a second. Default: none, the
+	// quotas of the account.
+	OnDemandThroughput *OnDemandThroughput
+	// WarmThroughput is the least that the table takes at once, prepared ahead of traffic. DynamoDB only ever raises it, by
+	// itself too: what is more is not managed, and leaving it out lowers nothing. Default: none, what it is by itself.
+	WarmThroughput *WarmThroughput
+	// StreamViewType says what the table's stream shows of each change. Another type, which DynamoDB cannot set in
+	// place, makes a new stream with an ARN of its own; the old one can be read for a day. Default: none, no stream.
+	StreamViewType string `prop:"enum=KEYS_ONLY|NEW_IMAGE|OLD_IMAGE|NEW_AND_OLD_IMAGES"`
+	// TTLAttribute is the attribute, a number of seconds since 1970, after which an item is deleted. DynamoDB takes one
+	// change of it in an hour, and another attribute is two of them. Default: none, items stay.
+	TTLAttribute string `wire:"-"`
+	// PointInTimeRecovery keeps continuous backups, from which the table can be restored as it was.
+	PointInTimeRecovery bool `prop:"default=false" wire:"-"`
+	// RecoveryPeriod is how far back it can be restored, in whole days from one to 35. It counts with
+	// pointInTimeRecovery alone.
+	RecoveryPeriod *time.Duration `prop:"min=24h,max=840h,default=840h,unit=24h,with=pointInTimeRecovery" wire:"-"`
+	// KMSKeyARN is the key of KMS that encrypts the table, as an ARN: DynamoDB shows the key, and not the alias that
+	// somebody gave. Whoever sets it needs kms:DescribeKey and kms:CreateGrant, and whoever uses the table, looking at
+	// it included, kms:Decrypt on it. Default: none, a key that DynamoDB owns.
+	KMSKeyARN aws.ARN
+	// AWSManagedKey encrypts the table with the account's key for DynamoDB, aws/dynamodb, instead. DynamoDB does not
+	// show which of two keys of KMS that is: a change by hand from one to the other is not seen.
+	AWSManagedKey bool `prop:"default=false,excludes=kmsKeyArn"`
+	// TableClass is what storage and requests cost. DynamoDB takes two changes in 30 days.
+	TableClass *string `prop:"enum=STANDARD|STANDARD_INFREQUENT_ACCESS,default=STANDARD"`
+	// DeletionProtection makes DynamoDB refuse the deletion of the table. Here it counts as holding data, so that
+	// deleting it needs permission, with which the protection is taken off first.
+	DeletionProtection bool `prop:"default=false"`
+	// ContributorInsights shows the keys that are used most in CloudWatch, or throttled most. It needs
+	// cloudwatch:PutInsightRule, and cloudwatch:DeleteInsightRules to go. Default: none: it is off, or as somebody else left
+	// it, since nobody asks for it then.
+	ContributorInsights string `prop:"enum=ACCESSED_AND_THROTTLED_KEYS|THROTTLED_KEYS"`
+	// KinesisStream gets every change of the table. It needs kinesis:DescribeStream and kinesis:PutRecords on the
+	// stream. Default: none, or what somebody else has set, since nobody asks for it then.
+	KinesisStream *KinesisStream `prop:"deferrable"`
+	// Policy says who else may use the table, its indexes included: a document (see aws.Policy), or JSON text. Default:
+	// none.
+	Policy any `prop:"deferrable" wire:"-,policy"`
+	// Tags of the table, beside the owner tags. Default: none.
+	Tags map[string]string
+}
+
+// GlobalSecondaryIndex is an index with keys of its own. Keys and projection can only be changed by deleting the index and
+// making it again, which is done in place: until it is filled, queries of it fail.
+type GlobalSecondaryIndex struct {
+	// PartitionKey are the attributes that items are found by, one to four.
+	PartitionKey []string `prop:"required"`
+	// SortKey are the attributes that order items, up to four. Default: none.
+	SortKey []string
+	// Projection says what is copied into the index beside the keys. Default: INCLUDE with nonKeyAttributes, ALL
+	// without.
+	Projection *string `prop:"enum=ALL|KEYS_ONLY|INCLUDE"`
+	// NonKeyAttributes are what is copied, for INCLUDE. Default: none.
+	NonKeyAttributes []string
+	// ProvisionedThroughput is the index's own capacity, with that of the table alone. Default: as much as the
+	// table.
+	ProvisionedThroughput *ProvisionedThroughput
+	// OnDemandThroughput are the most requests that the index takes in a second, billed by request. Default: none.
+	OnDemandThroughput *OnDemandThroughput
+	// WarmThroughput is the least that the index takes at once. It is only ever raised: what is more is not managed.
+	// Default: none, what it is by itself.
+	WarmThroughput *WarmThroughput
+	// ContributorInsights shows the keys of the index that are used or throttled most. Default: none, it is off; asked for
+	// where the table or one of its indexes declares it.
+	ContributorInsights string `prop:"enum=ACCESSED_AND_THROTTLED_KEYS|THROTTLED_KEYS"`
+}
+
+// LocalSecondaryIndex is another order of the items with one partition key.
+type LocalSecondaryIndex struct {
+	// SortKey is the attribute that orders items. Changing it replaces the table.
+	SortKey string `prop:"required"`
+	// Projection says what is copied into the index beside the keys. Default: INCLUDE with nonKeyAttributes, ALL
+	// without. Changing it replaces the table.
+	Projection *string `prop:"enum=ALL|KEYS_ONLY|INCLUDE"`
+	// NonKeyAttributes are what is copied, for INCLUDE. Default: none. Changing it replaces the table.
+	NonKeyAttributes []string
+}
+
+// ProvisionedThroughput is capacity that is billed by the hour.
+type ProvisionedThroughput struct {
+	// ReadCapacityUnits are strongly consistent reads of up to 4 KiB in a second.
+	ReadCapacityUnits int `prop:"required,min=1"`
+	// WriteCapacityUnits are writes of up to 1 KiB in a second.
+	WriteCapacityUnits int `prop:"required,min=1"`
+}
+
+// OnDemandThroughput bounds what is billed by request; one of both at least is set.
+type OnDemandThroughput struct {
+	// MaxReadRequestUnits are the most reads in a second. Default: none, no bound.
+	MaxReadRequestUnits *int `prop:"min=1"`
+	// MaxWriteRequestUnits are the most writes in a second. Default: none, no bound.
+	MaxWriteRequestUnits *int `prop:"min=1"`
+}
+
+// WarmThroughput is prepared ahead of traffic.
+type WarmThroughput struct {
+	// ReadUnitsPerSecond that are taken at once.
+	ReadUnitsPerSecond int `prop:"required,min=1"`
+	// WriteUnitsPerSecond that are taken at once.
+	WriteUnitsPerSecond int `prop:"required,min=1"`
+}
+
+// KinesisStream gets changes of items.
+type KinesisStream struct {
+	// StreamARN is the data stream of Kinesis, in the same account and region.
+	StreamARN aws.ARN `prop:"required"`
+	// Precision of the time that each record carries.
+	Precision *string `prop:"enum=MILLISECOND|MICROSECOND,default=MILLISECOND"`
+}
+
+// Table is what others may refer to of a table.
+type Table struct {
+	// ARN of the table, for policies. Those of its indexes are ARN/index/NAME.
+	ARN aws.ARN `attr:"early"`
+	// Name of the table, by which items are read and written.
+	Name string `attr:"early"`
+	// StreamARN is the table's stream, empty without one. It changes with the stream's view type.
+	StreamARN aws.ARN `attr:"mutable=streamViewType"`
+	// ContributorInsights is "on" for a table that was last seen to have insights, its own or an index's, else empty. They
+	// go before the table: their rules would outlive it.
+	ContributorInsights string `attr:"mutable=contributorInsights|globalSecondaryIndexes"`
+	// KinesisStreamARN is the stream of Kinesis that was last seen to get the changes, else empty.
+	KinesisStreamARN aws.ARN `attr:"mutable=kinesisStream"`
+}
 
 type (
-	tableSite = reconcile.Site[TableProps, Table]
-	tableDiff = reconcile.Diff[liveTable]
-	tableOn   = reconcile.On[liveTable]
-	tableOp   = reconcile.Operation[liveTable]
+	tableSite = kind.Site[TableProps, Table]
+	tableDiff = kind.Diff[liveTable]
+	tableOn   = kind.Update[liveTable]
+	tableOp   = kind.Operation[liveTable]
 )
 
-var tableKind = &reconcile.Kind[TableProps, liveTable, Table]{
+var propsTable = kind.TableOf[TableProps](aws.PolicyCodec())
+
+var tableKind = kind.Kind[TableProps, liveTable, Table]{
 	Type: tableType,
 	Doc: "A table of Amazon DynamoDB with its indexes, stream, time to live, backups, encryption, insights, policy and " +
 		"tags. Its items are not managed: a table with items, or with deletion protection, holds data, and replacing " +
-		"or deleting it needs leave. Global indexes come, go and are made anew in place and never replace the table. Not " +
+		"or deleting it needs permission. Global indexes come, go and are made anew in place and never replace the table. Not " +
 		"managed: replicas in other regions (AWS::DynamoDB::GlobalTable is the kind for those), vector indexes, " +
 		"automatic scaling (leave provisionedThroughput to it with ignoreChanges), and policies of streams.",
 
-	Observe:  observeTable,
-	Create:   createTable,
-	Compare:  compareTable,
-	Attrs:    tableAttrs,
-	Delete:   deleteTable,
-	Identity: func(t Table) string { return string(t.ARN) },
+	Observe:    observeTable,
+	Create:     createTable,
+	Compare:    compareTable,
+	Attributes: tableAttrs,
+	Delete:     deleteTable,
+	Identity:   func(t Table) string { return string(t.ARN) },
 
-	Naming: func(TableProps, reconcile.Place) reconcile.Naming {
-		return reconcile.Naming{Max: 255, Allowed: nameRune}
+	Props:   propsTable,
+	Default: tableDefaults,
+	Check:   checkTable,
+	Named: &kind.Named[TableProps, liveTable]{
+		Given: func(want TableProps) string { return want.Name },
+		Rule:  func(TableProps) kind.NameRule { return nameRule() },
+		Live:  func(live liveTable) string { return live.have.Name },
 	},
-	Given:    func(want TableProps) string { return want.Name },
-	Defaults: tableDefaults,
-	Check:    checkTable,
-	Moves:    []string{"streamArn", "contributorInsights", "kinesisStreamArn"},
-	MovedBy: map[string][]tree.Path{
-		"streamArn": {"streamViewType"}, "contributorInsights": {"contributorInsights", "globalSecondaryIndexes"}, "kinesisStreamArn": {"kinesisStream"},
+	// Tags come before the changes of which DynamoDB takes one at a time: Compare states them.
+	Owner: kind.Tagged[TableProps, liveTable]{
+		Tag:   func(live liveTable) kind.OwnerTag { return adopt.MarkOf(live.tags) },
+		Check: func(want TableProps) error { return aws.CheckTags(want.Tags).OrNil() },
 	},
-	Late:    []tree.Path{"kinesisStream", "policy"},
-	AtBirth: []string{"arn", "name"},
-
-	Owner:   func(live liveTable) reconcile.Mark { return adopt.MarkOf(live.tags) },
-	Holds:   func(live liveTable) bool { return live.items || live.have.DeletionProtection },
-	Busy:    liveTable.busy,
-	Waiting: liveTable.waiting,
-	List:    listTables,
+	HoldsData: &kind.HoldsData[TableProps, liveTable]{
+		Now: func(live liveTable) bool { return live.items || live.have.DeletionProtection },
+		What: func(live liveTable) string {
+			if live.items {
+				return "items"
+			}
+			return "deletion protection"
+		},
+	},
+	Status: func(live liveTable) kind.Status {
+		if why := live.busy(); why != "" {
+			return kind.Busy(why)
+		}
+		return kind.WaitingFor(live.waiting())
+	},
+	List: listTables,
 
 	// "DescribeTable uses an eventually consistent query … wait for a few seconds, and then try again", and policies the
 	// like: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
-	Visibility: 15 * time.Second,
+	EventuallyVisible: 15 * time.Second,
 	// An index of a large table is filled for hours; the registry's handlers are given 12.
-	Timeouts: reconcile.Timeouts{Create: 30 * time.Minute, Update: 12 * time.Hour, Delete: 30 * time.Minute},
+	Timeouts: kind.Timeouts{Create: 30 * time.Minute, Update: 12 * time.Hour, Delete: 30 * time.Minute},
 
-	Source: source,
-	Calls: []string{
-		"DynamoDB.CreateTable", "DynamoDB.DeleteTable", "DynamoDB.DescribeTable", "DynamoDB.ListTables",
-		"DynamoDB.UpdateTable", "DynamoDB.Scan", "DynamoDB.DescribeTimeToLive", "DynamoDB.UpdateTimeToLive",
-		"DynamoDB.DescribeContinuousBackups", "DynamoDB.UpdateContinuousBackups", "DynamoDB.ListContributorInsights",
-		"DynamoDB.UpdateContributorInsights", "DynamoDB.DescribeKinesisStreamingDestination",
-		"DynamoDB.EnableKinesisStreamingDestination", "DynamoDB.DisableKinesisStreamingDestination",
-		"DynamoDB.UpdateKinesisStreamingDestination", "DynamoDB.GetResourcePolicy", "DynamoDB.PutResourcePolicy",
-		"DynamoDB.DeleteResourcePolicy", "DynamoDB.ListTagsOfResource", "DynamoDB.TagResource", "DynamoDB.UntagResource",
-	},
 	// What a key of KMS, a stream of Kinesis or insights need beside, their props say.
-	Permissions: reconcile.Permissions{
+	API: aws.API("DynamoDB", "dynamodb", source, kind.Permissions{
 		Observe: []string{
-			"dynamodb:DescribeTable", "dynamodb:Scan", "dynamodb:DescribeTimeToLive", "dynamodb:DescribeContinuousBackups",
-			"dynamodb:ListContributorInsights", "dynamodb:DescribeKinesisStreamingDestination", "dynamodb:GetResourcePolicy",
-			"dynamodb:ListTagsOfResource",
+			"DescribeTable", "Scan", "DescribeTimeToLive", "DescribeContinuousBackups",
+			"ListContributorInsights", "DescribeKinesisStreamingDestination", "GetResourcePolicy",
+			"ListTagsOfResource",
 		},
-		List: []string{"dynamodb:ListTables"},
+		List: []string{"ListTables"},
 		Create: []string{
-			"dynamodb:CreateTable", "dynamodb:TagResource", "dynamodb:PutResourcePolicy", "dynamodb:UpdateTimeToLive",
-			"dynamodb:UpdateContinuousBackups", "dynamodb:UpdateContributorInsights", "dynamodb:EnableKinesisStreamingDestination",
+			"CreateTable", "TagResource", "PutResourcePolicy", "UpdateTimeToLive",
+			"UpdateContinuousBackups", "UpdateContributorInsights", "EnableKinesisStreamingDestination",
 		},
 		Update: []string{
-			"dynamodb:UpdateTable", "dynamodb:UpdateTimeToLive", "dynamodb:UpdateContinuousBackups", "dynamodb:UpdateContributorInsights",
-			"dynamodb:EnableKinesisStreamingDestination", "dynamodb:DisableKinesisStreamingDestination",
-			"dynamodb:UpdateKinesisStreamingDestination", "dynamodb:PutResourcePolicy", "dynamodb:DeleteResourcePolicy",
-			"dynamodb:TagResource", "dynamodb:UntagResource",
+			"UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups", "UpdateContributorInsights",
+			"EnableKinesisStreamingDestination", "DisableKinesisStreamingDestination",
+			"UpdateKinesisStreamingDestination", "PutResourcePolicy", "DeleteResourcePolicy",
+			"TagResource", "UntagResource",
 		},
-		Delete: []string{"dynamodb:DeleteTable", "dynamodb:UpdateTable", "dynamodb:UpdateContributorInsights"},
-		Resource: func(place reconcile.Place, name string) []string {
-			table := string(arnOf(place, name))
+		Delete: []string{"DeleteTable", "UpdateTable", "UpdateContributorInsights"},
+		Resource: func(location kind.Location, name string) []string {
+			table := string(arnOf(location, name))
 			return []string{table, table + "/index/*"}
 		},
-		Anywhere: []string{"dynamodb:ListTables", "dynamodb:ListContributorInsights"},
-	},
+		Anywhere: []string{"ListTables", "ListContributorInsights"},
+	}),
+}.First()
+
+func clientOf(cloud kind.Cloud) *sdk.Client {
+	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }
+	return (*sdk.Client)(aws.ClientIn(cloud, sdk.ServiceID, connect))
 }
+
+func nameRule() kind.NameRule { return kind.NameRule{Max: 255, Marks: "-_."} }
 
 func tableAttrs(live liveTable) Table {
 	t := Table{ARN: live.arn, Name: live.have.Name, StreamARN: live.stream}
@@ -106,18 +310,8 @@ func tableAttrs(live liveTable) Table {
 	return t
 }
 
-func nameRune(r rune) bool {
-	return r == '-' || r == '_' || r == '.' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-}
-
+// tableDefaults are those of indexes, which are elements of maps.
 func tableDefaults(want TableProps) TableProps {
-	aws.OrDefault(&want.TableClass, "STANDARD")
-	aws.OrDefault(&want.RecoveryPeriod, 35*24*time.Hour)
-	if want.KinesisStream != nil {
-		stream := *want.KinesisStream
-		aws.OrDefault(&stream.Precision, "MILLISECOND")
-		want.KinesisStream = &stream
-	}
 	want.GlobalSecondaryIndexes = maps.Clone(want.GlobalSecondaryIndexes)
 	for name, x := range want.GlobalSecondaryIndexes {
 		aws.OrDefault(&x.Projection, projectionOf(x.NonKeyAttributes))

@@ -4,9 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -18,9 +16,9 @@ type checking struct {
 	want TableProps
 }
 
-// checkTable finds what DynamoDB would refuse, or would take without doing it.
+// checkTable finds what DynamoDB would refuse, or would take without doing it, beyond what the table of the props says.
 func checkTable(want TableProps) error {
-	c := &checking{want: want, Errors: aws.CheckTags(want.Tags)}
+	c := &checking{want: want}
 	if want.Name != "" && !validName(want.Name) {
 		c.Wrong("name", "want 3 to 255 letters, digits, -, _ and dots")
 	}
@@ -30,12 +28,6 @@ func checkTable(want TableProps) error {
 	c.types()
 	c.indexes()
 	c.onDemand("", want.OnDemandThroughput)
-	if p := want.RecoveryPeriod; p != nil && *p%(24*time.Hour) != 0 {
-		c.Wrong("recoveryPeriod", "want whole days")
-	}
-	if want.AWSManagedKey && want.KMSKeyARN != "" {
-		c.Wrong("awsManagedKey", "the table is encrypted either with the account's key for DynamoDB or with kmsKeyArn")
-	}
 	if key := want.KMSKeyARN; key != "" && !token.Has(string(key)) {
 		if p, ok := key.Parse(); !ok || p.Service != "kms" || !strings.HasPrefix(p.Resource, "key/") {
 			c.Wrong("kmsKeyArn", "want the ARN of a key, and not its id or alias")
@@ -45,7 +37,7 @@ func checkTable(want TableProps) error {
 }
 
 func validName(name string) bool {
-	return token.Has(name) || len(name) >= 3 && len(name) <= 255 && !strings.ContainsFunc(name, func(r rune) bool { return !nameRune(r) })
+	return token.Has(name) || len(name) >= 3 && nameRule().Problem(name) == ""
 }
 
 // types: DynamoDB refuses definitions of attributes that are no keys.

@@ -17,9 +17,6 @@ import (
 // DynamoDB takes one at a time. Of indexes, what is to go goes before something comes.
 func compareTable(d *tableDiff, want TableProps, live liveTable) {
 	have := live.have
-	if name, given := d.Name(); given {
-		reconcile.Fixed(d, "name", name, have.Name)
-	}
 	compareKeys(d, want, have)
 	compareLocalIndexes(d, want.LocalSecondaryIndexes, have.LocalSecondaryIndexes)
 	aws.CompareTags(d, want.Tags, live.tags, "TagResource", putTags, dropTags)
@@ -139,21 +136,15 @@ func pointer[X any](x X, is bool) *X {
 // unordered is a list whose order does not count, nil when it is empty.
 func unordered(list []string) []string { return slices.Sorted(slices.Values(list)) }
 
-func putTags(ctx context.Context, on tableOn, add map[string]string) error {
-	t, err := targetOf(on.Cloud, on.Place, on.Live.have.Name)
-	if err != nil {
-		return err
-	}
-	_, err = t.TagResource(ctx, &sdk.TagResourceInput{ResourceArn: t.arn, Tags: tagList(add)})
+func putTags(ctx context.Context, on reconcile.On[liveTable], add map[string]string) error {
+	t := targetOf(on.Cloud, on.Place, on.Live.have.Name)
+	_, err := t.TagResource(ctx, &sdk.TagResourceInput{ResourceArn: t.arn, Tags: tagList(add)})
 	return aws.NotYet(err)
 }
 
-func dropTags(ctx context.Context, on tableOn, gone []string) error {
-	t, err := targetOf(on.Cloud, on.Place, on.Live.have.Name)
-	if err != nil {
-		return err
-	}
-	_, err = t.UntagResource(ctx, &sdk.UntagResourceInput{ResourceArn: t.arn, TagKeys: gone})
+func dropTags(ctx context.Context, on reconcile.On[liveTable], gone []string) error {
+	t := targetOf(on.Cloud, on.Place, on.Live.have.Name)
+	_, err := t.UntagResource(ctx, &sdk.UntagResourceInput{ResourceArn: t.arn, TagKeys: gone})
 	return aws.NotYet(err)
 }
 

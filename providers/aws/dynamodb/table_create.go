@@ -12,31 +12,31 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/athanor-dev/athanor/providers/aws"
-	"github.com/athanor-dev/athanor/reconcile"
 )
 
 // createTable carries everything that CreateTable takes, all indexes included. Time to live, backups, insights and
 // the stream of Kinesis are set when the table is ACTIVE.
 func createTable(ctx context.Context, site tableSite) (Table, error) {
-	t, err := targetOf(site.Cloud, site.Place, site.Name)
-	if err != nil {
+	in := creation(site.Want, site.Name)
+	in.Tags = tagList(aws.Tags(site.Want.Tags, site.Owner))
+	if _, err := clientOf(site.Cloud).CreateTable(ctx, in); err != nil {
 		return Table{}, err
 	}
-	want := site.Want
-	policy, err := aws.DocumentText(want.Policy)
-	if err != nil {
-		return Table{}, fmt.Errorf("policy: %w", err)
-	}
+	return Table{ARN: arnOf(site.Location, site.Name), Name: site.Name}, nil
+}
+
+// creation is the body of that call, without tags.
+func creation(want TableProps, name string) *sdk.CreateTableInput {
 	var sort []string
 	if want.SortKey != "" {
 		sort = []string{want.SortKey}
 	}
 	in := &sdk.CreateTableInput{
-		TableName: t.name, KeySchema: schema([]string{want.PartitionKey}, sort), AttributeDefinitions: definitions(keysOf(want)),
+		TableName: &name, KeySchema: schema([]string{want.PartitionKey}, sort), AttributeDefinitions: definitions(keysOf(want)),
 		BillingMode: types.BillingModePayPerRequest, ProvisionedThroughput: provisioned(want.ProvisionedThroughput),
 		OnDemandThroughput: boundsOrNone(want.OnDemandThroughput), WarmThroughput: warmth(want.WarmThroughput),
 		StreamSpecification: streaming(want), SSESpecification: encryption(want, false), TableClass: types.TableClass(*want.TableClass),
-		DeletionProtectionEnabled: &want.DeletionProtection, ResourcePolicy: aws.OrNil(policy), Tags: tagList(aws.Tags(want.Tags, site.Mark)),
+		DeletionProtectionEnabled: &want.DeletionProtection, ResourcePolicy: aws.OrNil(*aws.Text(want.Policy)),
 	}
 	if want.ProvisionedThroughput != nil {
 		in.BillingMode = types.BillingModeProvisioned
@@ -55,38 +55,27 @@ func createTable(ctx context.Context, site tableSite) (Table, error) {
 			IndexName: &name, KeySchema: schema([]string{want.PartitionKey}, []string{x.SortKey}), Projection: projection(x.Projection, x.NonKeyAttributes),
 		})
 	}
-	if _, err := t.CreateTable(ctx, in); err != nil {
-		return Table{}, err
-	}
-	return Table{ARN: arnOf(site.Place, site.Name), Name: site.Name}, nil
+	return in
 }
 
 var (
-	errGoing     = errors.New("the table is still there")
-	errChanging  = errors.New("the table is changing")
-	errProtected = errors.New("deletion protection")
+	errGoing    = errors.New("the table is still there")
+	errChanging = errors.New("the table is changing")
 )
 
-// deleteTable returns when DynamoDB no longer shows the table. What would outlive it, or keep it, goes before: rules of
-// insights, and the protection, for which there must be leave.
+// deleteTable asks for the deletion when nothing is changing. What would outlive the table, or keep it, goes before: rules of
+// insights, and the protection.
 func deleteTable(ctx context.Context, site tableSite) error {
 	live, err := observeTable(ctx, site)
 	if err != nil {
 		return err // absent is what is wanted
 	}
-	t, err := targetOf(site.Cloud, site.Place, site.Last.Name)
-	if err != nil {
-		return err
-	}
+	t := targetOf(site.Cloud, site.Location, site.Last.Name)
 	switch {
 	case live.status == "DELETING":
 		return aws.Busy(errGoing)
 	case live.busy() != "" || live.insightsGoing:
 		return aws.Busy(fmt.Errorf("%w: %s", errChanging, cmp.Or(live.busy(), "its insights are DISABLING")))
-	case !site.MayDelete && live.items:
-		return fmt.Errorf("%w: items", reconcile.ErrHoldsData)
-	case !site.MayDelete && live.have.DeletionProtection:
-		return fmt.Errorf("%w: %w", reconcile.ErrHoldsData, errProtected)
 	case live.have.DeletionProtection:
 		if _, err := t.UpdateTable(ctx, &sdk.UpdateTableInput{TableName: t.name, DeletionProtectionEnabled: new(false)}); err != nil {
 			return err
@@ -99,14 +88,8 @@ func deleteTable(ctx context.Context, site tableSite) error {
 		}
 		return aws.Busy(errChanging)
 	}
-	if _, err := t.DeleteTable(ctx, &sdk.DeleteTableInput{TableName: t.name}); err != nil {
-		return err
-	}
-	out, err := t.DescribeTable(ctx, &sdk.DescribeTableInput{TableName: t.name})
-	if err != nil {
-		return err // absent is what is wanted
-	}
-	return aws.Busy(fmt.Errorf("%w: %s", errGoing, out.Table.TableStatus))
+	_, err = t.DeleteTable(ctx, &sdk.DeleteTableInput{TableName: t.name})
+	return err
 }
 
 // dropInsights turns them off: their rules in CloudWatch would outlive the table.

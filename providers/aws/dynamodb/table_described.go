@@ -18,7 +18,7 @@ func described(of *types.TableDescription) liveTable {
 	have.Name, have.DeletionProtection = sdkaws.ToString(of.TableName), sdkaws.ToBool(of.DeletionProtectionEnabled)
 	partition, sort := keys(of.KeySchema)
 	have.PartitionKey, have.SortKey = one(partition), one(sort)
-	have.TableClass = new("STANDARD")
+	propsTable.Default(have)
 	if c := of.TableClassSummary; c != nil && c.TableClass != "" {
 		have.TableClass = new(string(c.TableClass))
 	}

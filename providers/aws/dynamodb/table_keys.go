@@ -6,7 +6,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -66,10 +65,8 @@ func schema(partition, sort []string) []types.KeySchemaElement {
 	return out
 }
 
-// compareKeys states the keys of the table and of local indexes, with their types.
+// compareKeys states the types of the keys of the table and of local indexes.
 func compareKeys(d *tableDiff, want, have TableProps) {
-	reconcile.Fixed(d, "partitionKey", want.PartitionKey, have.PartitionKey)
-	reconcile.Fixed(d, "sortKey", aws.OrNil(want.SortKey), aws.OrNil(have.SortKey))
 	fixed := fixedKeys(have)
 	eachType(want, have, func(path tree.Path, name string, want, have any) {
 		if _, is := fixed[name]; is {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/athanor-dev/athanor/providers/aws"
-	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 )
 
 // liveTable is a table as it was seen, in the shape of its props.
@@ -39,8 +39,8 @@ type liveTable struct {
 }
 
 // arnOf is how DynamoDB names a table.
-func arnOf(place reconcile.Place, name string) aws.ARN {
-	return aws.ARNIn(place, "dynamodb", "table/"+name)
+func arnOf(location kind.Location, name string) aws.ARN {
+	return aws.ARNIn(location, "dynamodb", "table/"+name)
 }
 
 func tableNames() aws.Names[Table] {
@@ -57,22 +57,18 @@ type target struct {
 	name, arn *string
 }
 
-func targetOf(cloud reconcile.Cloud, place reconcile.Place, name string) (target, error) {
-	client, err := clientOf(cloud)
-	return target{Client: client, name: &name, arn: new(string(arnOf(place, name)))}, err
+func targetOf(cloud kind.Cloud, location kind.Location, name string) target {
+	return target{Client: clientOf(cloud), name: &name, arn: new(string(arnOf(location, name)))}
 }
 
 // observeTable asks for the table, then for all that DescribeTable does not tell at once. While it is created there is
 // no more to ask than whose it is.
 func observeTable(ctx context.Context, site tableSite) (liveTable, error) {
-	name, err := aws.NameOf(site, tableNames())
+	name, err := aws.NameAt(site, tableNames())
 	if err != nil {
 		return liveTable{}, err
 	}
-	t, err := targetOf(site.Cloud, site.Place, name)
-	if err != nil {
-		return liveTable{}, err
-	}
+	t := targetOf(site.Cloud, site.Location, name)
 	out, err := t.DescribeTable(ctx, &sdk.DescribeTableInput{TableName: t.name})
 	if err != nil {
 		return liveTable{}, aws.Absent(err)
@@ -126,18 +122,17 @@ func (l *liveTable) reads() []func(context.Context, target, *liveTable) error {
 
 func readTags(ctx context.Context, t target, live *liveTable) error {
 	live.tags = map[string]string{}
-	in := &sdk.ListTagsOfResourceInput{ResourceArn: t.arn}
-	for {
-		page, err := t.ListTagsOfResource(ctx, in)
+	next := func(in *sdk.ListTagsOfResourceInput, out *sdk.ListTagsOfResourceOutput) bool {
+		in.NextToken = out.NextToken
+		return in.NextToken != nil
+	}
+	for page, err := range aws.Pages(ctx, t.ListTagsOfResource, &sdk.ListTagsOfResourceInput{ResourceArn: t.arn}, next) {
 		if err != nil {
 			return err
 		}
 		maps.Copy(live.tags, tagMap(page.Tags))
-		if page.NextToken == nil {
-			return nil
-		}
-		in.NextToken = page.NextToken
 	}
+	return nil
 }
 
 // readTTL: what is being turned on or off counts as done, since DynamoDB takes up to an hour for it.
@@ -169,9 +164,11 @@ func readBackups(ctx context.Context, t target, live *liveTable) error {
 // readInsights reads those of the table and of all its indexes by one listing.
 func readInsights(ctx context.Context, t target, live *liveTable) error {
 	live.insights = map[string]string{}
-	pages := sdk.NewListContributorInsightsPaginator(listContributorInsightsCall(t.ListContributorInsights), &sdk.ListContributorInsightsInput{TableName: t.name})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	next := func(in *sdk.ListContributorInsightsInput, out *sdk.ListContributorInsightsOutput) bool {
+		in.NextToken = out.NextToken
+		return sdkaws.ToString(in.NextToken) != ""
+	}
+	for page, err := range aws.Pages(ctx, t.ListContributorInsights, &sdk.ListContributorInsightsInput{TableName: t.name}, next) {
 		if err != nil {
 			return err
 		}
@@ -237,21 +234,18 @@ func readItems(ctx context.Context, t target, live *liveTable) error {
 	return nil
 }
 
-func listTables(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found, error) {
-	client, err := clientOf(scope.Cloud)
-	if err != nil {
-		return nil, err
+func listTables(ctx context.Context, scope kind.ListScope) (all []kind.Found, err error) {
+	next := func(in *sdk.ListTablesInput, out *sdk.ListTablesOutput) bool {
+		in.ExclusiveStartTableName = out.LastEvaluatedTableName
+		return sdkaws.ToString(in.ExclusiveStartTableName) != ""
 	}
-	var all []reconcile.Found
-	pages := sdk.NewListTablesPaginator(listTablesCall(client.ListTables), &sdk.ListTablesInput{})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range aws.Pages(ctx, clientOf(scope.Cloud).ListTables, &sdk.ListTablesInput{}, next) {
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range page.TableNames {
 			if strings.HasPrefix(name, scope.Prefix) {
-				all = append(all, reconcile.Found{Kind: tableType, Place: scope.Place, Identity: string(arnOf(scope.Place, name)), Name: name})
+				all = append(all, kind.Found{Kind: tableType, Place: scope.Place, Identity: string(arnOf(scope.Place, name)), Name: name})
 			}
 		}
 	}

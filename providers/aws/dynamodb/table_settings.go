@@ -12,13 +12,13 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// compareSettings states what has calls of its own.
+// compareSettings states the keys, and what has calls of its own.
 func compareSettings(d *tableDiff, want TableProps, live liveTable) {
 	have := live.have
-	reconcile.Value(d, "ttlAttribute", aws.OrNil(want.TTLAttribute), aws.OrNil(have.TTLAttribute), setTTL(want))
 	backups := setting("UpdateContinuousBackups", func(ctx context.Context, t target, _ tableOn) error {
 		spec := &types.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: &want.PointInTimeRecovery}
 		if want.PointInTimeRecovery {
@@ -27,17 +27,15 @@ func compareSettings(d *tableDiff, want TableProps, live liveTable) {
 		_, err := t.UpdateContinuousBackups(ctx, &sdk.UpdateContinuousBackupsInput{TableName: t.name, PointInTimeRecoverySpecification: spec})
 		return err
 	})
-	reconcile.Value(d, "pointInTimeRecovery", want.PointInTimeRecovery, have.PointInTimeRecovery, backups)
-	if want.PointInTimeRecovery && have.PointInTimeRecovery {
-		reconcile.Value(d, "recoveryPeriod", want.RecoveryPeriod, have.RecoveryPeriod, backups)
-	}
+	kind.CompareEach(d, propsTable, want, have, map[tree.Path]*tableOp{
+		"ttlAttribute": setTTL(want), "pointInTimeRecovery": backups, "recoveryPeriod": backups, "policy": setPolicy(want),
+	})
 	if live.asksInsights {
 		compareInsights(d, want, have)
 	}
 	if live.asksKinesis {
 		reconcile.Value(d, "kinesisStream", streams(want.KinesisStream), streams(refs(live.kinesis)...), setKinesis(want))
 	}
-	reconcile.Value(d, "policy", aws.CanonicalPolicy(want.Policy), aws.CanonicalPolicy(have.Policy), setPolicy(want))
 }
 
 func compareInsights(d *tableDiff, want, have TableProps) {
@@ -52,13 +50,9 @@ func compareInsights(d *tableDiff, want, have TableProps) {
 
 // setting is a call on a table.
 func setting(name string, do func(ctx context.Context, t target, on tableOn) error) *tableOp {
-	return &tableOp{Name: name, Do: func(ctx context.Context, on tableOn) error {
-		t, err := targetOf(on.Cloud, on.Place, on.Live.have.Name)
-		if err != nil {
-			return err
-		}
-		return aws.NotYet(do(ctx, t, on))
-	}}
+	return kind.Set(name, func(ctx context.Context, on tableOn) error {
+		return aws.NotYet(do(ctx, targetOf(on.Cloud, on.Location, on.Live.have.Name), on))
+	})
 }
 
 var errTTLMoving = errors.New("the time to live is still changing")
@@ -155,15 +149,12 @@ func setKinesis(want TableProps) *tableOp {
 
 func setPolicy(want TableProps) *tableOp {
 	return setting("PutResourcePolicy", func(ctx context.Context, t target, _ tableOn) error {
-		text, err := aws.DocumentText(want.Policy)
-		if err != nil {
-			return fmt.Errorf("policy: %w", err)
-		}
-		if text == "" {
-			_, err = t.DeleteResourcePolicy(ctx, &sdk.DeleteResourcePolicyInput{ResourceArn: t.arn})
+		text := aws.Text(want.Policy)
+		if *text == "" {
+			_, err := t.DeleteResourcePolicy(ctx, &sdk.DeleteResourcePolicyInput{ResourceArn: t.arn})
 			return err
 		}
-		_, err = t.PutResourcePolicy(ctx, &sdk.PutResourcePolicyInput{ResourceArn: t.arn, Policy: &text})
+		_, err := t.PutResourcePolicy(ctx, &sdk.PutResourcePolicyInput{ResourceArn: t.arn, Policy: text})
 		return err
 	})
 }

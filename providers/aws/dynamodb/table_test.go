@@ -3,6 +3,7 @@ package dynamodb
 import (
 	"testing"
 
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -40,13 +41,11 @@ func tuned() obj {
 	}
 }
 
-const coming = "a table keeps its keys for life"
-
 func tableSuite() kindtest.Suite {
-	ws := worlds{}
-	return kindtest.Suite{
+	ws := awstest.Worlds[*world]{}
+	return kindtest.Derive(propsTable, kindtest.Suite{
 		Kind:  reconcile.Erase(tableKind),
-		World: ws.make,
+		World: ws.Make(newWorld, (*world).tables),
 		Base: obj{"partitionKey": "id", "tags": obj{"team": "shop"}, "globalSecondaryIndexes": obj{
 			"by-owner": obj{"partitionKey": list{"owner"}},
 		}},
@@ -64,7 +63,7 @@ func tableSuite() kindtest.Suite {
 			}},
 			{Name: "keyed", Props: obj{"partitionKey": "other", "sortKey": "line", "attributes": obj{"other": "B"}}},
 		},
-		Hands: ws.hands(),
+		Hands: hands(ws),
 		Others: map[tree.Path][]any{
 			"globalSecondaryIndexes.*.partitionKey":     {list{"else"}},
 			"globalSecondaryIndexes.*.sortKey":          {list{"when", "else"}},
@@ -76,12 +75,11 @@ func tableSuite() kindtest.Suite {
 			"policy":                  {readPolicyOf("dynamodb:Query")},
 		},
 		Steady: map[tree.Path]string{
-			"name": "a table keeps its name for life", "partitionKey": coming, "sortKey": coming,
+			"name":                  "a table keeps its name for life",
 			"localSecondaryIndexes": "local indexes are made with the table and never after it",
 		},
 		Silent: map[tree.Path]string{
 			"attributes":            "it goes with the keys that have the types; TestOtherBases changes it",
-			"recoveryPeriod":        "it counts with backups alone; TestOtherBases changes it",
 			"localSecondaryIndexes": "they need a sort key; TestOtherBases changes them",
 		},
 		Alias: map[tree.Path]tree.Path{
@@ -92,7 +90,7 @@ func tableSuite() kindtest.Suite {
 			"contributorInsights": "who declares none may not ask for them, and so does not see any",
 			"kinesisStream":       "who declares none may not ask for it, and so does not see one",
 		},
-	}
+	})
 }
 
 func TestTable(t *testing.T) {

@@ -8,22 +8,21 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // update is one call of UpdateTable, of which DynamoDB takes the next only when the table is ACTIVE again: see
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
 func update(note string, fill func(in *sdk.UpdateTableInput, on tableOn)) *tableOp {
-	return &tableOp{Name: "UpdateTable", Note: note, Alone: true, Do: func(ctx context.Context, on tableOn) error {
-		t, err := targetOf(on.Cloud, on.Place, on.Live.have.Name)
-		if err != nil {
-			return err
-		}
-		in := &sdk.UpdateTableInput{TableName: t.name}
+	op := kind.Set("UpdateTable", func(ctx context.Context, on tableOn) error {
+		in := &sdk.UpdateTableInput{TableName: &on.Live.have.Name}
 		fill(in, on)
-		_, err = t.UpdateTable(ctx, in)
+		_, err := clientOf(on.Cloud).UpdateTable(ctx, in)
 		return aws.NotYet(err)
-	}}
+	})
+	op.Note, op.Alone = note, true
+	return op
 }
 
 // setCapacity sets what differs of the table and of its indexes at once: DynamoDB refuses what is as it is, and the

@@ -12,7 +12,6 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -23,25 +22,17 @@ type (
 	list = []any
 )
 
-// world is an account of its own, seen by the kind through one client and by others through another.
 type world struct {
-	server *awstest.Server
-	like   *likeAWS
-	others *sdk.Client
-	cloud  *aws.Cloud
-	dir    string
+	awstest.World[sdk.Client]
+	like *likeAWS
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
 	like := startLikeAWS(t, server)
-	w := &world{server: server, like: like, others: sdk.NewFromConfig(like.Outside(t)), cloud: aws.FromConfig(like.Observed(t)), dir: t.TempDir()}
-	place, err := w.cloud.Place(t.Context())
-	if err != nil || place.Account != account {
-		t.Fatalf("place %v: %v", place, err)
-	}
-	server.Reset()
+	w := &world{awstest.NewWorld(t, server, like, sdk.NewFromConfig, reconcile.Erase(tableKind), "orders"), like}
+	w.Located(t, account)
 	return w
 }
 
@@ -57,7 +48,7 @@ func kinesis(name string) string {
 // tables are all as others see them.
 func (w *world) tables(t kindtest.T) []any {
 	t.Helper()
-	out, err := w.others.ListTables(context.Background(), &sdk.ListTablesInput{})
+	out, err := w.Others.ListTables(context.Background(), &sdk.ListTablesInput{})
 	if err != nil {
 		t.Fatalf("list: %v", err)
 	}
@@ -100,7 +91,7 @@ func clean(v any, without []string) any {
 
 func (w *world) table(t kindtest.T, name string) obj {
 	t.Helper()
-	ctx, c := context.Background(), w.others
+	ctx, c := context.Background(), w.Others
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -153,14 +144,13 @@ func (w *world) table(t kindtest.T, name string) obj {
 func (w *world) seeBeside(t kindtest.T, name, arn string, seen obj) {
 	t.Helper()
 	ctx := context.Background()
-	seen["tags"] = w.tags(t, arn)
-	delete(seen["tags"].(map[string]string), "athanor:generation") // differs between two makings
+	seen["tags"] = awstest.Owned(w.tags(t, arn))
 	w.like.mu.Lock()
 	if x := w.like.tables[name]; x != nil {
 		seen["insights"], seen["kinesis"] = maps.Clone(x.insights), strings.ReplaceAll(string(text(x.kinesis)), w.like.real, account)
 	}
 	w.like.mu.Unlock()
-	if policy, err := w.others.GetResourcePolicy(ctx, &sdk.GetResourcePolicyInput{ResourceArn: &arn}); err == nil {
+	if policy, err := w.Others.GetResourcePolicy(ctx, &sdk.GetResourcePolicyInput{ResourceArn: &arn}); err == nil {
 		seen["policy"] = json.RawMessage(*policy.Policy)
 	}
 }
@@ -170,7 +160,7 @@ func (w *world) tags(t kindtest.T, arn string) map[string]string {
 	all := map[string]string{}
 	in := &sdk.ListTagsOfResourceInput{ResourceArn: &arn}
 	for {
-		out, err := w.others.ListTagsOfResource(context.Background(), in)
+		out, err := w.Others.ListTagsOfResource(context.Background(), in)
 		if err != nil {
 			t.Fatalf("tags: %v", err)
 		}
@@ -184,37 +174,6 @@ func (w *world) tags(t kindtest.T, arn string) map[string]string {
 	}
 }
 
-// worlds finds the world that a check was given.
-type worlds map[string]*world
-
-func (ws worlds) make(t kindtest.T) kindtest.World {
-	w := newWorld(t.(*testing.T))
-	ws[w.dir] = w
-	return kindtest.World{Cloud: w.cloud, Dir: w.dir, Objects: func() []any { return w.tables(t) }}
-}
-
 func fault(class reconcile.Class) error {
 	return awstest.Errors("AccessDeniedException", "ThrottlingException", "InternalServerError")(class)
-}
-
-// job is a table as an engine declares it, on record when last is set.
-func (w *world) job(t *testing.T, kind reconcile.Any, props obj, last *reconcile.Outcome) *reconcile.Job {
-	t.Helper()
-	return kindtest.Job(t, kind, w.cloud, "orders", props, last)
-}
-
-// settled makes a table match and fails the test when it does not.
-func (w *world) settled(t *testing.T, props obj, last *reconcile.Outcome) reconcile.Outcome {
-	t.Helper()
-	kind := reconcile.Erase(tableKind)
-	return kindtest.Settled(t, kind, w.job(t, kind, props, last))
-}
-
-// wrote are the names of the mutating calls that reached the proxy since the last Reset.
-func (w *world) wrote() []string {
-	var out []string
-	for _, c := range w.server.Mutations() {
-		out = append(out, c.Name())
-	}
-	return out
 }

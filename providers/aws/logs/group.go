@@ -149,8 +149,16 @@ var groupKind = kind.Kind[LogGroupProps, liveGroup, LogGroup]{
 	Owner: aws.Tagged(
 		func(want LogGroupProps) map[string]string { return want.Tags },
 		func(live liveGroup) map[string]string { return live.tags }, "TagResource", putTags, dropTags),
-	HoldsData: &kind.HoldsData[LogGroupProps, liveGroup]{Now: func(live liveGroup) bool { return live.used || live.have.DeletionProtection }},
-	List:      listGroups,
+	HoldsData: &kind.HoldsData[LogGroupProps, liveGroup]{
+		Now: func(live liveGroup) bool { return live.used || live.have.DeletionProtection },
+		What: func(live liveGroup) string {
+			if live.have.DeletionProtection {
+				return "it has deletion protection"
+			}
+			return "events"
+		},
+	},
+	List: listGroups,
 	Logs: func(ctx context.Context, s site, query kind.LogQuery) iter.Seq2[kind.LogLine, error] {
 		return Tail(ctx, s.Cloud, s.Last.Name, query)
 	},

@@ -170,8 +170,11 @@ var topicKind = kind.Kind[TopicProps, liveTopic, Topic]{
 	Owner: aws.Tagged(
 		func(want TopicProps) map[string]string { return want.Tags },
 		func(live liveTopic) map[string]string { return live.tags }, "TagResource", putTags, dropTags),
-	HoldsData: &kind.HoldsData[TopicProps, liveTopic]{Now: func(live liveTopic) bool { return documentOf(live.have.ArchivePolicy) != nil }},
-	List:      listTopics,
+	HoldsData: &kind.HoldsData[TopicProps, liveTopic]{
+		Now:  func(live liveTopic) bool { return documentOf(live.have.ArchivePolicy) != nil },
+		What: func(liveTopic) string { return "an archive of messages" },
+	},
+	List: listTopics,
 
 	// SNS says that it agrees with itself only in time, and not in how much of it.
 	EventuallyVisible: 30 * time.Second,
