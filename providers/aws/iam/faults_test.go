@@ -73,7 +73,7 @@ func (f faulted) life(t *testing.T, w *world) (states []string) {
 		last = w.settle(t, f.kind, props, last)
 		states = append(states, digest(t, f.objects(w, t)))
 	}
-	gone := w.job(t, f.kind, nil)
+	gone := w.task(t, f.kind, nil)
 	gone.Last = last
 	if err := f.kind.Delete(t.Context(), gone); err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestFaults(t *testing.T) {
 			t.Parallel()
 			calm := newWorld(t, "read", "bound")
 			want := f.life(t, calm)
-			calls := len(calm.server.Calls())
+			calls := len(calm.Server.Calls())
 			if calls < 8 {
 				t.Fatalf("a life makes %d calls", calls)
 			}
@@ -101,7 +101,7 @@ func TestFaults(t *testing.T) {
 					t.Parallel()
 					for nth := 1; nth <= calls; nth++ {
 						w := newWorld(t, "read", "bound")
-						held := w.server.Inject(awstest.Fault{Nth: nth, Kind: how})
+						held := w.Server.Inject(awstest.Fault{Nth: nth, Kind: how})
 						have := f.life(t, w)
 						if !slices.Equal(have, want) || held.Fired() != 1 {
 							t.Errorf("%s at call %d, which happened %d times: another life", how, nth, held.Fired())
@@ -119,10 +119,10 @@ func TestStale(t *testing.T) {
 	for name, f := range allKinds() {
 		w := newWorld(t, "read", "bound")
 		// The answer is lost, so that only looking can tell.
-		w.server.Inject(awstest.Fault{Op: f.create, Kind: awstest.DropAnswer})
-		w.server.Inject(awstest.Fault{Op: f.look, Nth: 2, Kind: awstest.Stale, Times: 3})
+		w.Server.Inject(awstest.Fault{Op: f.create, Kind: awstest.DropAnswer})
+		w.Server.Inject(awstest.Fault{Op: f.look, Nth: 2, Kind: awstest.Stale, Times: 3})
 		w.settle(t, f.kind, f.from, nil)
-		if n := w.server.Count(f.create); n != 1 {
+		if n := w.Server.Count(f.create); n != 1 {
 			t.Errorf("%s: made %d times", name, n)
 		}
 	}
@@ -134,12 +134,12 @@ func TestDenied(t *testing.T) {
 	for _, f := range allKinds() {
 		for _, op := range f.asked {
 			w := newWorld(t, "read", "bound")
-			w.server.Inject(awstest.Fault{Op: op, Kind: awstest.Deny, Times: -1})
-			_, err := f.kind.Settle(t.Context(), w.job(t, f.kind, f.from), reconcile.Hooks{})
+			w.Server.Inject(awstest.Fault{Op: op, Kind: awstest.Deny, Times: -1})
+			_, err := f.kind.Settle(t.Context(), w.task(t, f.kind, f.from), reconcile.Hooks{})
 			if err == nil || !strings.Contains(err.Error(), "AccessDenied") {
 				t.Errorf("%s denied: %v", op, err)
 			}
-			if n := w.server.Count(op); n != 1 {
+			if n := w.Server.Count(op); n != 1 {
 				t.Errorf("%s denied: was asked %d times", op, n)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -31,16 +32,12 @@ func compareBindings(d *roleDiff, want RoleProps, live liveRole) {
 			there = declared
 		}
 	}
-	reconcile.Value(d, "bindings", declared, there, &reconcile.Operation[liveRole]{Name: "PutRolePolicy", Do: func(ctx context.Context, on roleOn) error {
-		client, err := clientOf(on.Cloud)
-		if err != nil {
-			return err
-		}
+	reconcile.Value(d, "bindings", declared, there, kind.Set("PutRolePolicy", func(ctx context.Context, u kind.Update[liveRole]) error {
 		if len(want.Bindings) == 0 {
-			return dropInline(ctx, client, on.Live.name, grantsPolicy)
+			return dropInline(ctx, clientOf(u.Cloud), u.Live.attrs.Name, grantsPolicy)
 		}
-		return putInline(ctx, client, on.Live.name, grantsPolicy, aws.Policy(want.Bindings...))
-	}})
+		return putInline(ctx, clientOf(u.Cloud), u.Live.attrs.Name, grantsPolicy, aws.Policy(want.Bindings...))
+	}))
 }
 
 func checkBindings(statements []aws.Statement, wrong func(tree.Path, string)) {

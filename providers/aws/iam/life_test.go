@@ -11,7 +11,9 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
+	kindpkg "github.com/athanor-dev/athanor/reconcile/kind"
 )
 
 // TestCalls counts what a creation, a look without change, and changes cost.
@@ -26,14 +28,14 @@ func TestCalls(t *testing.T) {
 	if have := mutations(w); have != "IAM.CreateRole IAM.PutRolePolicy IAM.PutRolePolicy IAM.AttachRolePolicy" {
 		t.Errorf("made by %s", have)
 	}
-	w.server.Reset()
+	w.Server.Reset()
 	w.settle(t, kind, made, last)
-	have := names(w.server.Calls())
+	have := awstest.NamesOf(w.Server.Calls())
 	slices.Sort(have)
 	if s := strings.Join(have, " "); s != "IAM.GetRole IAM.GetRolePolicy IAM.GetRolePolicy IAM.ListAttachedRolePolicies IAM.ListRolePolicies" {
 		t.Errorf("looked at by %s", s)
 	}
-	w.server.Reset()
+	w.Server.Reset()
 	changed := obj{"trustPolicy": trust("lambda"), "managedPolicies": list{managed("write")}, "description": "d", "maxSessionDuration": "2h"}
 	w.settle(t, kind, changed, last)
 	if have := mutations(w); have != "IAM.UpdateRole IAM.DeleteRolePolicy IAM.DeleteRolePolicy IAM.AttachRolePolicy IAM.DetachRolePolicy" {
@@ -41,7 +43,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-func mutations(w *world) string { return strings.Join(names(w.server.Mutations()), " ") }
+func mutations(w *world) string { return strings.Join(w.Wrote(), " ") }
 
 // TestDelete takes off all that hangs on a role, whoever put it there.
 func TestDelete(t *testing.T) {
@@ -49,18 +51,18 @@ func TestDelete(t *testing.T) {
 	w, kind := newWorld(t, theirs...), reconcile.Erase(roleKind)
 	last := w.settle(t, kind, obj{"name": "worker", "trustPolicy": trust("ec2")}, nil)
 	for _, err := range []error{
-		second(w.others.PutRolePolicy(t.Context(), &sdk.PutRolePolicyInput{RoleName: new("worker"), PolicyName: new("theirs"), PolicyDocument: new(textOf(t, allow("s3:*", "*")))})),
-		second(w.others.AttachRolePolicy(t.Context(), &sdk.AttachRolePolicyInput{RoleName: new("worker"), PolicyArn: new(managed("read"))})),
-		second(w.others.CreateInstanceProfile(t.Context(), &sdk.CreateInstanceProfileInput{InstanceProfileName: new("machine")})),
-		second(w.others.AddRoleToInstanceProfile(t.Context(), &sdk.AddRoleToInstanceProfileInput{InstanceProfileName: new("machine"), RoleName: new("worker")})),
+		second(w.Others.PutRolePolicy(t.Context(), &sdk.PutRolePolicyInput{RoleName: new("worker"), PolicyName: new("theirs"), PolicyDocument: new(textOf(t, allow("s3:*", "*")))})),
+		second(w.Others.AttachRolePolicy(t.Context(), &sdk.AttachRolePolicyInput{RoleName: new("worker"), PolicyArn: new(managed("read"))})),
+		second(w.Others.CreateInstanceProfile(t.Context(), &sdk.CreateInstanceProfileInput{InstanceProfileName: new("machine")})),
+		second(w.Others.AddRoleToInstanceProfile(t.Context(), &sdk.AddRoleToInstanceProfileInput{InstanceProfileName: new("machine"), RoleName: new("worker")})),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	// Somebody puts more onto it in between: what IAM refuses then is tried again from the start.
-	w.server.Inject(awstest.Fault{Op: "IAM.DeleteRole", Kind: awstest.Refuse, Code: "DeleteConflict"})
-	gone := w.job(t, kind, nil)
+	w.Server.Inject(awstest.Fault{Op: "IAM.DeleteRole", Kind: awstest.Refuse, Code: "DeleteConflict"})
+	gone := w.task(t, kind, nil)
 	gone.Last = last
 	if err := kind.Delete(t.Context(), gone); err != nil {
 		t.Fatal(err)
@@ -68,7 +70,7 @@ func TestDelete(t *testing.T) {
 	if left := w.roles(t); len(left) > 0 {
 		t.Errorf("left %v", left)
 	}
-	profile, err := w.others.GetInstanceProfile(t.Context(), &sdk.GetInstanceProfileInput{InstanceProfileName: new("machine")})
+	profile, err := w.Others.GetInstanceProfile(t.Context(), &sdk.GetInstanceProfileInput{InstanceProfileName: new("machine")})
 	if err != nil || len(profile.InstanceProfile.Roles) > 0 {
 		t.Errorf("the profile has %v: %v", profile, err)
 	}
@@ -83,16 +85,16 @@ func TestManyPages(t *testing.T) {
 	var arns list
 	for i := range 105 {
 		name := fmt.Sprintf("many-%03d", i)
-		if _, err := w.others.CreatePolicy(t.Context(), &sdk.CreatePolicyInput{PolicyName: &name, PolicyDocument: new(textOf(t, allow("s3:Get*", "*")))}); err != nil {
+		if _, err := w.Others.CreatePolicy(t.Context(), &sdk.CreatePolicyInput{PolicyName: &name, PolicyDocument: new(textOf(t, allow("s3:Get*", "*")))}); err != nil {
 			t.Fatal(err)
 		}
 		arns = append(arns, "arn:aws:iam::"+account+":policy/"+name)
 	}
 	props := obj{"trustPolicy": trust("ec2"), "managedPolicies": arns}
 	last := w.settle(t, kind, props, nil)
-	w.server.Reset()
+	w.Server.Reset()
 	w.settle(t, kind, props, last)
-	if n := w.server.Count("IAM.ListAttachedRolePolicies"); n != 2 || len(w.server.Mutations()) > 0 {
+	if n := w.Server.Count("IAM.ListAttachedRolePolicies"); n != 2 || len(w.Server.Mutations()) > 0 {
 		t.Errorf("%d pages, and %s", n, mutations(w))
 	}
 }
@@ -104,9 +106,9 @@ func TestMissingPolicy(t *testing.T) {
 		w, kind := newWorld(t, theirs...), reconcile.Erase(roleKind)
 		last := w.settle(t, kind, obj{"trustPolicy": trust("ec2")}, nil)
 		if prop == "permissionsBoundary" { // which moto takes as it is
-			w.server.Inject(awstest.Fault{Op: "IAM.PutRolePermissionsBoundary", Kind: awstest.Refuse, Code: "NoSuchEntity", Times: -1})
+			w.Server.Inject(awstest.Fault{Op: "IAM.PutRolePermissionsBoundary", Kind: awstest.Refuse, Code: "NoSuchEntity", Times: -1})
 		}
-		job := w.job(t, kind, obj{"trustPolicy": trust("ec2"), prop: value})
+		job := w.task(t, kind, obj{"trustPolicy": trust("ec2"), prop: value})
 		job.Last = last
 		_, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
 		if !errors.Is(err, errNoPolicy) || !strings.Contains(err.Error(), "policy/theirs/nowhere") {
@@ -125,18 +127,18 @@ func TestNewPrincipal(t *testing.T) {
 	t.Run("new", func(t *testing.T) {
 		w, kind := newWorld(t, theirs...), reconcile.Erase(roleKind)
 		w.role0(t, "caller")
-		w.server.Inject(refuse)
+		w.Server.Inject(refuse)
 		w.settle(t, kind, obj{"trustPolicy": by("arn:aws:iam::" + account + ":role/caller")}, nil)
-		if n := w.server.Count("IAM.CreateRole"); n != 3 {
+		if n := w.Server.Count("IAM.CreateRole"); n != 3 {
 			t.Errorf("asked %d times", n)
 		}
 	})
 	t.Run("none", func(t *testing.T) {
 		w, kind := newWorld(t, theirs...), reconcile.Erase(roleKind)
-		w.server.Inject(refuse)
-		_, err := kind.Settle(t.Context(), w.job(t, kind, obj{"trustPolicy": by("arn:aws:iam::" + account + ":role/nobody")}), reconcile.Hooks{})
-		if err == nil || !strings.Contains(err.Error(), "MalformedPolicyDocument") || w.server.Count("IAM.CreateRole") != 1 {
-			t.Errorf("%v, asked %d times", err, w.server.Count("IAM.CreateRole"))
+		w.Server.Inject(refuse)
+		_, err := kind.Settle(t.Context(), w.task(t, kind, obj{"trustPolicy": by("arn:aws:iam::" + account + ":role/nobody")}), reconcile.Hooks{})
+		if err == nil || !strings.Contains(err.Error(), "MalformedPolicyDocument") || w.Server.Count("IAM.CreateRole") != 1 {
+			t.Errorf("%v, asked %d times", err, w.Server.Count("IAM.CreateRole"))
 		}
 	})
 }
@@ -144,7 +146,7 @@ func TestNewPrincipal(t *testing.T) {
 // role0 is a role of somebody else's.
 func (w *world) role0(t *testing.T, name string) {
 	t.Helper()
-	if _, err := w.others.CreateRole(t.Context(), &sdk.CreateRoleInput{RoleName: &name, AssumeRolePolicyDocument: new(textOf(t, trust("ec2")))}); err != nil {
+	if _, err := w.Others.CreateRole(t.Context(), &sdk.CreateRoleInput{RoleName: &name, AssumeRolePolicyDocument: new(textOf(t, trust("ec2")))}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -156,7 +158,7 @@ func TestRoleNamed(t *testing.T) {
 		"worker": "worker", "arn:aws:iam::" + account + ":role/worker": "worker", "arn:aws:iam::" + account + ":role/jobs/night/worker": "worker",
 		"arn:aws:iam::999999999999:role/worker": "", "arn:aws:iam::" + account + ":user/worker": "", "arn:aws-cn:iam::" + account + ":role/worker": "",
 	} {
-		name, err := roleNamed(roleSite{ID: id, Place: place})
+		name, err := roleNamed(roleSite{ID: id, Scope: kindpkg.Scope{Location: place}})
 		if name != want || (err == nil) != (want != "") || err != nil && !errors.Is(err, aws.ErrForeign) {
 			t.Errorf("%s: %q, %v", id, name, err)
 		}
@@ -168,7 +170,6 @@ func TestCheckRole(t *testing.T) {
 	for says, p := range map[string]RoleProps{
 		"name: want up to 64":                      {Name: strings.Repeat("n", 65)},
 		"path: want up to 512":                     {Path: "/jobs"},
-		"description: want up to 1000":             {Description: strings.Repeat("d", 1001)},
 		"inline.athanor-grants: it is where":       {Inline: map[string]any{grantsPolicy: allow("s3:*", "*")}},
 		`inline["a b"]: want up to 128`:            {Inline: map[string]any{"a b": allow("s3:*", "*")}},
 		"bindings[0]: a grant has no principals":   {Bindings: []aws.Statement{{Everybody: true}}},
@@ -177,11 +178,15 @@ func TestCheckRole(t *testing.T) {
 		"bindings[0].conditions.Like: want an ope": {Bindings: []aws.Statement{{Actions: []string{"s3:*"}, Resources: []string{"*"}, Conditions: map[string]map[string][]string{"Like": {}}}}},
 		`tags["athanor:stack"]`:                    {Tags: map[string]string{"athanor:stack": "x"}},
 	} {
-		if err := checkRole(p); err == nil || !strings.Contains(err.Error(), says) {
+		if err := roleKind.Check(p); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("want %q, have %v", says, err)
 		}
 	}
-	if err := checkRole(RoleProps{Name: "a+b=c,d.e@f-g_h", Path: "/x/y/", Bindings: []aws.Statement{{Actions: []string{"s3:*"}, Resources: []string{"*"}}}}); err != nil {
+	kindtest.Refuses(t, reconcile.Erase(roleKind), kindtest.Refusals{
+		{obj{"trustPolicy": trust("ec2"), "description": strings.Repeat("d", 1001)}, "description: want at most 1000"},
+		{obj{"trustPolicy": trust("ec2"), "maxSessionDuration": "3600500ms"}, "whole seconds"},
+	})
+	if err := roleKind.Check(RoleProps{Name: "a+b=c,d.e@f-g_h", Path: "/x/y/", Bindings: []aws.Statement{{Actions: []string{"s3:*"}, Resources: []string{"*"}}}}); err != nil {
 		t.Error(err)
 	}
 }

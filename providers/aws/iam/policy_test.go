@@ -12,14 +12,15 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
+	kindpkg "github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 func TestPolicy(t *testing.T) {
-	ws := worlds{}
-	kindtest.Run(t, kindtest.Suite{
+	ws := awstest.Worlds[*world]{}
+	kindtest.Run(t, kindtest.Derive(policyTable, kindtest.Suite{
 		Kind:  reconcile.Erase(policyKind),
-		World: ws.make((*world).policies, nil),
+		World: ws.Make(with(), (*world).policies),
 		Base:  obj{"document": allow("s3:Get*", "*"), "tags": obj{"team": "shop"}},
 		Fault: fault,
 		Variants: []kindtest.Variant{
@@ -28,14 +29,10 @@ func TestPolicy(t *testing.T) {
 			}},
 			{Name: "text", Props: obj{"document": `{"Version":"2012-10-17","Statement":{"Effect":"Deny","Action":"s3:*","Resource":"*"}}`}},
 		},
-		Hands:  ws.policyHands(),
+		Hands:  policyHands(ws),
 		Others: map[tree.Path][]any{"document": {allow("s3:GetObject", "*")}},
-		Steady: map[tree.Path]string{
-			"name":        "a policy keeps its name for life",
-			"path":        "a policy keeps its path for life",
-			"description": "a policy keeps its description for life",
-		},
-	})
+		Steady: map[tree.Path]string{"name": "a policy keeps its name for life"},
+	}))
 }
 
 // TestVersions: the oldest that is not the default makes room, and no other.
@@ -46,16 +43,16 @@ func TestVersions(t *testing.T) {
 	for _, action := range []string{"s3:A*", "s3:B*", "s3:C*", "s3:D*", "s3:E*", "s3:F*", "s3:G*"} {
 		last = w.settle(t, kind, obj{"name": "reader", "document": allow(action, "*")}, last)
 	}
-	others, err := versions(t.Context(), w.others, last["arn"].(string))
+	others, err := versions(t.Context(), w.Others, last["arn"].(string))
 	if err != nil || strings.Join(others, " ") != "v3 v4 v5 v6" {
 		t.Errorf("beside the default: %v %v", others, err)
 	}
 	// Somebody takes a version back; the oldest then is not the one that was made first.
-	if _, err := w.others.SetDefaultPolicyVersion(t.Context(), &sdk.SetDefaultPolicyVersionInput{PolicyArn: new(last["arn"].(string)), VersionId: new("v3")}); err != nil {
+	if _, err := w.Others.SetDefaultPolicyVersion(t.Context(), &sdk.SetDefaultPolicyVersionInput{PolicyArn: new(last["arn"].(string)), VersionId: new("v3")}); err != nil {
 		t.Fatal(err)
 	}
 	w.settle(t, kind, obj{"name": "reader", "document": allow("s3:G*", "*")}, last)
-	if others, err = versions(t.Context(), w.others, last["arn"].(string)); err != nil || strings.Join(others, " ") != "v3 v5 v6 v7" {
+	if others, err = versions(t.Context(), w.Others, last["arn"].(string)); err != nil || strings.Join(others, " ") != "v3 v5 v6 v7" {
 		t.Errorf("beside the default: %v %v", others, err)
 	}
 }
@@ -67,23 +64,25 @@ func TestPolicyInUse(t *testing.T) {
 	last := w.settle(t, kind, obj{"document": allow("s3:Get*", "*")}, nil)
 	last = w.settle(t, kind, obj{"document": allow("s3:List*", "*")}, last)
 	w.role0(t, "theirs")
-	if _, err := w.others.AttachRolePolicy(t.Context(), &sdk.AttachRolePolicyInput{RoleName: new("theirs"), PolicyArn: new(last["arn"].(string))}); err != nil {
+	if _, err := w.Others.AttachRolePolicy(t.Context(), &sdk.AttachRolePolicyInput{RoleName: new("theirs"), PolicyArn: new(last["arn"].(string))}); err != nil {
 		t.Fatal(err)
 	}
-	w.server.Reset()
+	w.Server.Reset()
 	arn, _ := last["arn"].(string)
-	site := policySite{Cloud: w.cloud, Last: &Policy{ARN: aws.ARN(arn)}}
+	site := policySite{Scope: kindpkg.Scope{Cloud: w.Cloud}, Last: &Policy{ARN: aws.ARN(arn)}}
 	err := deletePolicy(t.Context(), site)
-	if !errors.Is(err, errAttached) || !strings.Contains(err.Error(), "by role theirs") || len(reconcile.Hints(err)) == 0 || w.cloud.Classify(err) != reconcile.Busy {
+	if !errors.Is(err, errAttached) || !strings.Contains(err.Error(), "by role theirs") || len(reconcile.Hints(err)) == 0 || w.Cloud.Classify(err) != reconcile.Busy {
 		t.Errorf("%v", err)
 	}
-	if n := len(w.server.Mutations()); n > 0 {
+	if n := len(w.Server.Mutations()); n > 0 {
 		t.Errorf("and %d calls changed something", n)
 	}
-	if _, err := w.others.DetachRolePolicy(t.Context(), &sdk.DetachRolePolicyInput{RoleName: new("theirs"), PolicyArn: &arn}); err != nil {
+	if _, err := w.Others.DetachRolePolicy(t.Context(), &sdk.DetachRolePolicyInput{RoleName: new("theirs"), PolicyArn: &arn}); err != nil {
 		t.Fatal(err)
 	}
-	if err := deletePolicy(t.Context(), site); !aws.IsAbsent(err) || len(w.policies(t)) > 0 {
+	gone := w.task(t, kind, nil)
+	gone.Last = last
+	if err := kind.Delete(t.Context(), gone); err != nil || len(w.policies(t)) > 0 {
 		t.Errorf("%v, left %v", err, w.policies(t))
 	}
 }
@@ -92,8 +91,8 @@ func TestPolicyInUse(t *testing.T) {
 func TestOtherPath(t *testing.T) {
 	t.Parallel()
 	w, kind := newWorld(t, "read"), reconcile.Erase(policyKind)
-	w.server.Inject(awstest.Fault{Op: "IAM.CreatePolicy", Kind: awstest.Refuse, Code: "EntityAlreadyExists", Times: -1}) // moto goes by the path too
-	_, err := kind.Settle(t.Context(), w.job(t, kind, obj{"name": "Read", "document": allow("s3:Get*", "*")}), reconcile.Hooks{})
+	w.Server.Inject(awstest.Fault{Op: "IAM.CreatePolicy", Kind: awstest.Refuse, Code: "EntityAlreadyExists", Times: -1}) // moto goes by the path too
+	_, err := kind.Settle(t.Context(), w.task(t, kind, obj{"name": "Read", "document": allow("s3:Get*", "*")}), reconcile.Hooks{})
 	if !errors.Is(err, errOtherPath) || !strings.Contains(err.Error(), managed("read")) {
 		t.Errorf("%v", err)
 	}
@@ -106,7 +105,7 @@ func TestPolicyOf(t *testing.T) {
 	for _, id := range []string{
 		"reader", managed("read"), "arn:aws:iam::aws:policy/ReadOnlyAccess", "arn:aws:iam::999999999999:policy/reader", "arn:aws:iam::" + account + ":role/reader",
 	} {
-		arn, err := policyOf(policySite{ID: id, Place: place})
+		arn, err := policyOf(policySite{ID: id, Scope: kindpkg.Scope{Location: place}})
 		if err != nil {
 			arn = ""
 		}

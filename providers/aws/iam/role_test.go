@@ -3,6 +3,7 @@ package iam
 import (
 	"testing"
 
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -26,12 +27,12 @@ func grant(action, on string) obj {
 }
 
 func roleSuite() kindtest.Suite {
-	ws := worlds{}
+	ws := awstest.Worlds[*world]{}
 	conditional := grant("sqs:SendMessage", "queue")
 	conditional["effect"], conditional["conditions"] = "Deny", obj{"StringEquals": obj{"aws:PrincipalTag/team": list{"web", "shop"}}}
-	return kindtest.Suite{
+	return kindtest.Derive(roleTable, kindtest.Suite{
 		Kind:  reconcile.Erase(roleKind),
-		World: ws.make((*world).roles, theirs),
+		World: ws.Make(with(theirs...), (*world).roles),
 		Base:  obj{"trustPolicy": trust("ec2"), "tags": obj{"team": "shop"}},
 		Fault: fault,
 		Variants: []kindtest.Variant{
@@ -42,7 +43,7 @@ func roleSuite() kindtest.Suite {
 				"inline": obj{"logs": allow("logs:CreateLogStream", "*")}, "bindings": list{conditional},
 			}},
 		},
-		Hands: ws.roleHands(),
+		Hands: roleHands(ws),
 		Others: map[tree.Path][]any{
 			"trustPolicy":             {trust("states")},
 			"permissionsBoundary":     {managed("read")},
@@ -53,11 +54,10 @@ func roleSuite() kindtest.Suite {
 		},
 		Steady: map[tree.Path]string{
 			"name":                  "a role keeps its name for life",
-			"path":                  "a role keeps its path for life",
 			"bindings.*.principals": "a grant has none",
 			"bindings.*.everybody":  "a grant has none",
 		},
-	}
+	})
 }
 
 func TestRole(t *testing.T) { kindtest.Run(t, roleSuite()) }

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/iam/types"
 
 	"github.com/athanor-dev/athanor/providers/aws"
-	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -35,13 +35,13 @@ func missing(ctx context.Context, client *sdk.Client, policy aws.ARN, err error)
 
 // untrusted tells a principal that IAM does not know yet, which goes away by waiting, from a mistake in a trust policy:
 // the service has one code for both. A role of the account that was made within the last minute is waited for.
-func untrusted(ctx context.Context, client *sdk.Client, place reconcile.Place, trust string, err error) error {
+func untrusted(ctx context.Context, client *sdk.Client, location kind.Location, trust string, err error) error {
 	if _, ok := errors.AsType[*types.MalformedPolicyDocumentException](err); !ok {
 		return err
 	}
 	for _, arn := range principalsIn(trust) {
 		p, ok := arn.Parse()
-		if !ok || p.Service != "iam" || p.Account != place.Account || !strings.HasPrefix(p.Resource, "role/") {
+		if !ok || p.Service != "iam" || p.Account != location.Account || !strings.HasPrefix(p.Resource, "role/") {
 			continue
 		}
 		name := nameIn(p.Resource)

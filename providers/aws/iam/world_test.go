@@ -3,7 +3,6 @@ package iam
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"testing"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
@@ -20,13 +19,7 @@ type (
 	list = []any
 )
 
-// world is an account of its own, seen by the kinds through one client and by others through another.
-type world struct {
-	server *awstest.Server
-	others *sdk.Client
-	cloud  *aws.Cloud
-	dir    string
-}
+type world struct{ awstest.World[sdk.Client] }
 
 // theirs are policies of somebody else's, for roles to have them attached.
 var theirs = []string{"read", "write", "bound", "bound-more"}
@@ -34,16 +27,11 @@ var theirs = []string{"read", "write", "bound", "bound-more"}
 func newWorld(t *testing.T, policies ...string) *world {
 	t.Helper()
 	server := awstest.Start(t)
-	like := startLikeAWS(t, server)
-	w := &world{server: server, others: sdk.NewFromConfig(like.Outside(t)), cloud: aws.FromConfig(like.Observed(t)), dir: t.TempDir()}
-	place, err := w.cloud.Place(t.Context())
-	if err != nil || place.Account != account {
-		t.Fatalf("place %v: %v", place, err)
-	}
-	server.Reset()
+	w := &world{awstest.NewWorld(t, server, startLikeAWS(t, server), sdk.NewFromConfig, nil, "worker")}
+	w.Located(t, account)
 	for _, name := range policies {
 		document := textOf(t, allow("s3:Get*", "*"))
-		if _, err := w.others.CreatePolicy(t.Context(), &sdk.CreatePolicyInput{PolicyName: &name, Path: new("/theirs/"), PolicyDocument: &document}); err != nil {
+		if _, err := w.Others.CreatePolicy(t.Context(), &sdk.CreatePolicyInput{PolicyName: &name, Path: new("/theirs/"), PolicyDocument: &document}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -75,7 +63,7 @@ func textOf(t kindtest.T, document any) string {
 // roles are all of the world as others see them.
 func (w *world) roles(t kindtest.T) []any {
 	t.Helper()
-	out, err := w.others.ListRoles(context.Background(), &sdk.ListRolesInput{})
+	out, err := w.Others.ListRoles(context.Background(), &sdk.ListRolesInput{})
 	if err != nil {
 		t.Fatalf("list: %v", err)
 	}
@@ -89,20 +77,18 @@ func (w *world) roles(t kindtest.T) []any {
 func (w *world) role(t kindtest.T, name string) obj {
 	t.Helper()
 	ctx := context.Background()
-	out, err := w.others.GetRole(ctx, &sdk.GetRoleInput{RoleName: &name})
+	out, err := w.Others.GetRole(ctx, &sdk.GetRoleInput{RoleName: &name})
 	if err != nil {
 		t.Fatalf("role: %v", err)
 	}
-	tags := maps.Clone(tagMap(out.Role.Tags))
-	delete(tags, "athanor:generation") // differs between two makings
 	seen := obj{
-		"path": *out.Role.Path, "trust": json.RawMessage(documentIn(out.Role.AssumeRolePolicyDocument)), "tags": tags,
+		"path": *out.Role.Path, "trust": json.RawMessage(documentIn(out.Role.AssumeRolePolicyDocument)), "tags": awstest.Owned(tagMap(out.Role.Tags)),
 		"description": sdkaws.ToString(out.Role.Description), "session": *out.Role.MaxSessionDuration,
 	}
 	if b := out.Role.PermissionsBoundary; b != nil {
 		seen["boundary"] = *b.PermissionsBoundaryArn
 	}
-	attached, err := w.others.ListAttachedRolePolicies(ctx, &sdk.ListAttachedRolePoliciesInput{RoleName: &name})
+	attached, err := w.Others.ListAttachedRolePolicies(ctx, &sdk.ListAttachedRolePoliciesInput{RoleName: &name})
 	if err != nil {
 		t.Fatalf("attached: %v", err)
 	}
@@ -120,25 +106,23 @@ func (w *world) policies(t kindtest.T) []any {
 	t.Helper()
 	ctx := context.Background()
 	var all []any
-	for p, err := range localPolicies(ctx, w.others) {
+	for p, err := range localPolicies(ctx, w.Others) {
 		if err != nil {
 			t.Fatalf("list: %v", err)
 		}
 		if *p.Path == "/theirs/" {
 			continue
 		}
-		out, err := w.others.GetPolicy(ctx, &sdk.GetPolicyInput{PolicyArn: p.Arn})
+		out, err := w.Others.GetPolicy(ctx, &sdk.GetPolicyInput{PolicyArn: p.Arn})
 		if err != nil {
 			t.Fatalf("policy: %v", err)
 		}
-		version, err := w.others.GetPolicyVersion(ctx, &sdk.GetPolicyVersionInput{PolicyArn: p.Arn, VersionId: out.Policy.DefaultVersionId})
+		version, err := w.Others.GetPolicyVersion(ctx, &sdk.GetPolicyVersionInput{PolicyArn: p.Arn, VersionId: out.Policy.DefaultVersionId})
 		if err != nil {
 			t.Fatalf("version: %v", err)
 		}
-		tags := maps.Clone(tagMap(out.Policy.Tags))
-		delete(tags, "athanor:generation") // differs between two makings
 		all = append(all, obj{
-			"path": *out.Policy.Path, "description": sdkaws.ToString(out.Policy.Description), "tags": tags,
+			"path": *out.Policy.Path, "description": sdkaws.ToString(out.Policy.Description), "tags": awstest.Owned(tagMap(out.Policy.Tags)),
 			"document": json.RawMessage(documentIn(version.PolicyVersion.Document)),
 		})
 	}
@@ -148,21 +132,18 @@ func (w *world) policies(t kindtest.T) []any {
 // inline are the inline policies of a role as others see them.
 func (w *world) inline(t kindtest.T, role string) map[string]string {
 	t.Helper()
-	all, err := inlined(context.Background(), w.others, role)
+	all, err := inlined(context.Background(), w.Others, role)
 	if err != nil {
 		t.Fatalf("inline: %v", err)
 	}
 	return all
 }
 
-// worlds finds the world that a check was given.
-type worlds map[string]*world
-
-func (ws worlds) make(objects func(*world, kindtest.T) []any, policies []string) func(kindtest.T) kindtest.World {
-	return func(t kindtest.T) kindtest.World {
-		w := newWorld(t.(*testing.T), policies...)
-		ws[w.dir] = w
-		return kindtest.World{Cloud: w.cloud, Dir: w.dir, Objects: func() []any { return objects(w, t) }}
+// with makes worlds that have policies of somebody else's.
+func with(policies ...string) func(*testing.T) *world {
+	return func(t *testing.T) *world {
+		t.Helper()
+		return newWorld(t, policies...)
 	}
 }
 
@@ -170,10 +151,10 @@ func fault(class reconcile.Class) error {
 	return awstest.Errors("AccessDenied", "Throttling", "ServiceFailure")(class)
 }
 
-// job is a thing as it is declared, without a record.
-func (w *world) job(t *testing.T, kind reconcile.Any, props obj) *reconcile.Job {
+// task is a resource as it is declared, without state, and with permission to delete data.
+func (w *world) task(t *testing.T, kind reconcile.Any, props obj) *reconcile.Job {
 	t.Helper()
-	job := kindtest.Job(t, kind, w.cloud, "worker", props, nil)
+	job := w.Job(t, kind, props, nil)
 	job.MayDelete = true
 	return job
 }
@@ -181,15 +162,7 @@ func (w *world) job(t *testing.T, kind reconcile.Any, props obj) *reconcile.Job 
 // settle makes a thing as it is declared.
 func (w *world) settle(t *testing.T, kind reconcile.Any, props obj, last map[string]any) map[string]any {
 	t.Helper()
-	job := w.job(t, kind, props)
+	job := w.task(t, kind, props)
 	job.Last = last
 	return kindtest.Settled(t, kind, job).Attrs
-}
-
-func names(calls []awstest.Call) []string {
-	var out []string
-	for _, c := range calls {
-		out = append(out, c.Name())
-	}
-	return out
 }
