@@ -80,6 +80,8 @@ type Kind[P, L, A any] struct {
 	Check   func(P) error
 	// Named: the object has a name, given by the author or generated. Nil: the service assigns the identity.
 	Named *Named[P, L]
+	// Key is what an object is known by that is named by its props together, such as ZONE/NAME/TYPE. It excludes Named.
+	Key func(P) string
 	// Owner says how ownership is proved. Nil: by the name alone.
 	Owner Ownership[P, L]
 	// HoldsData: the object can hold users' data.

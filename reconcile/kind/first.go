@@ -46,6 +46,9 @@ func (k *Kind[P, L, A]) capabilities(first *reconcile.Kind[P, L, A]) {
 			return rule.format()
 		}
 	}
+	if k.Key != nil {
+		first.Given = k.Key
+	}
 	switch o := k.Owner.(type) {
 	case Tagged[P, L]:
 		first.Owner = o.Tag

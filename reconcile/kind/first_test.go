@@ -276,3 +276,21 @@ func TestNamesInALocation(t *testing.T) {
 		t.Errorf("generated names are shaped by %+v", job.Naming)
 	}
 }
+
+// TestKeysOfProps has an object that is known by several props.
+func TestKeysOfProps(t *testing.T) {
+	k := boxKind()
+	k.Named, k.Key = nil, func(p BoxProps) string { return p.Target + "/" + p.Via }
+	job := &reconcile.Job{Props: map[string]any{"target": "a", "via": "b"}}
+	erased := reconcile.Erase(k.First())
+	if err := erased.Decode(job); err != nil {
+		t.Fatal(err)
+	}
+	if erased.Names(job); job.Given != "a/b" || job.Naming != nil {
+		t.Errorf("named %q, %+v", job.Given, job.Naming)
+	}
+	k.Named = &kind.Named[BoxProps, BoxProps]{Rule: func(BoxProps) kind.NameRule { return kind.NameRule{} }}
+	if err := k.Validate(); err == nil || !strings.Contains(err.Error(), "Named and Key") {
+		t.Errorf("both are taken: %v", err)
+	}
+}

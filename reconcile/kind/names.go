@@ -10,19 +10,29 @@ import (
 // Shape is the names that a service's calls take, or that its answers show. See [Table.For].
 type Shape struct {
 	call, answer bool
+	// members: it knows the members of documents too.
+	members bool
 	// has reports whether a name is there; why says what is wrong with one that is.
 	has func(name string) (ok bool, why string)
 }
 
 // In is the names that a call takes. of is a struct of the client, whose fields are the names; a struct within [JSON], whose
 // members are; or a list of names, such as the values of an enumeration.
-func In(of any) Shape { return Shape{call: true, has: namesOf(of)} }
+func In(of any) Shape { return Shape{call: true, members: isStruct(of), has: namesOf(of)} }
 
 // Out is the names that an answer shows. See [In].
-func Out(of any) Shape { return Shape{answer: true, has: namesOf(of)} }
+func Out(of any) Shape { return Shape{answer: true, members: isStruct(of), has: namesOf(of)} }
 
 // Both is the names that calls take and answers show. See [In].
-func Both(of any) Shape { return Shape{call: true, answer: true, has: namesOf(of)} }
+func Both(of any) Shape {
+	return Shape{call: true, answer: true, members: isStruct(of), has: namesOf(of)}
+}
+
+// isStruct reports a struct of a client.
+func isStruct(of any) bool {
+	_, json := of.(members)
+	return !json && reflect.TypeOf(of).Kind() == reflect.Struct
+}
 
 // JSON makes the names of a struct those of its members in JSON.
 func JSON(of any) any { return members{reflect.TypeOf(of)} }
@@ -96,6 +106,28 @@ func named(rows []*row, shapes []Shape) error {
 			continue
 		}
 		if err := r.among(answers, "answer shows"); err != nil {
+			return err
+		}
+		if err := r.membersAmong(calls, answers); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// membersAmong checks the names of the members of a document, where all shapes know them.
+func (r *row) membersAmong(calls, answers []Shape) error {
+	unknown := func(s Shape) bool { return !s.members }
+	if r.codec != nil || r.typ.Kind() != reflect.Struct || slices.ContainsFunc(calls, unknown) || slices.ContainsFunc(answers, unknown) {
+		return nil
+	}
+	for _, n := range r.nested {
+		member := *n
+		member.wire = r.wire + "." + n.wire
+		if err := member.among(calls, "call takes"); err != nil {
+			return err
+		}
+		if err := member.among(answers, "answer shows"); err != nil {
 			return err
 		}
 	}

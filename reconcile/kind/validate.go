@@ -46,6 +46,9 @@ func (k *Kind[P, L, A]) tags() (reconcile.Tags, error) {
 	}); err != nil {
 		return reconcile.Tags{}, err
 	}
+	if k.Named != nil && k.Key != nil {
+		return reconcile.Tags{}, fmt.Errorf("it has Named and Key: give one of them")
+	}
 	if k.Named != nil && k.Named.Given != nil && !slices.Contains(namesIn[P](), string(k.Named.prop())) {
 		return reconcile.Tags{}, fmt.Errorf("Named says that the name is given by %s, which is no prop", k.Named.prop())
 	}

@@ -96,7 +96,7 @@ func (d Document) Set(name string, v any) {
 }
 
 // Struct is for clients with one Go struct for each call and answer, such as those of AWS: names are those of fields, dots
-// lead into structs. in is a pointer. A name that the struct does not have is left out, since an answer has more than an
+// lead into structs, and a document is a struct. in is a pointer. A name that the struct does not have is left out, since an answer has more than an
 // update takes; [Table.For] finds those that none has. A pointer to a zero value clears.
 func Struct(in any) Wire { return structWire{reflect.ValueOf(in).Elem()} }
 
@@ -114,11 +114,28 @@ func (s structWire) Get(name string) any {
 	if v = target(v); !v.IsValid() || (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) && v.IsNil() {
 		return nil
 	}
+	if v.Kind() == reflect.Struct {
+		return fieldsOf(v)
+	}
 	x, err := plain(v, 1)
 	if err != nil {
 		return nil // For has refused such a field
 	}
 	return x
+}
+
+// fieldsOf is a struct as a document, without what is not there.
+func fieldsOf(v reflect.Value) map[string]any {
+	doc := map[string]any{}
+	in := structWire{v}
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		if f.IsExported() && !f.Anonymous {
+			if x := in.Get(f.Name); x != nil {
+				doc[f.Name] = x
+			}
+		}
+	}
+	return doc
 }
 
 // target is what a pointer points at, invalid for nil.
@@ -147,7 +164,10 @@ func (s structWire) Set(name string, x any) {
 	for _, part := range parts {
 		v = made(v).FieldByName(part)
 	}
-	assign(made(v), x)
+	if v.Kind() != reflect.Pointer || v.Type().Elem().Kind() != reflect.Struct {
+		v = made(v)
+	}
+	assign(v, x)
 }
 
 func pointedType(t reflect.Type) reflect.Type {
@@ -186,7 +206,17 @@ func assign(v reflect.Value, x any) {
 			v.SetMapIndex(reflect.ValueOf(k).Convert(v.Type().Key()), entry)
 		}
 	case reflect.Pointer:
+		if x == nil && v.Type().Elem().Kind() == reflect.Struct {
+			v.SetZero() // an empty struct is no way to say that there is none
+			return
+		}
 		assign(made(v), x)
+	case reflect.Struct:
+		v.SetZero()
+		doc, _ := x.(map[string]any)
+		for name, e := range doc {
+			structWire{v}.Set(name, e)
+		}
 	case reflect.String:
 		v.SetZero()
 		switch x := x.(type) {

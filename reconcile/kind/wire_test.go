@@ -3,6 +3,7 @@ package kind_test
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,5 +138,59 @@ func TestNameRules(t *testing.T) {
 		if have := c.rule.Problem(c.name); have != c.want {
 			t.Errorf("%q: %q, want %q", c.name, have, c.want)
 		}
+	}
+}
+
+// TestStructsWithinStructs writes and reads a prop that is a struct of the client's.
+func TestStructsWithinStructs(t *testing.T) {
+	type point struct{ North, East *string }
+	type target struct {
+		Zone   *string
+		Check  bool
+		Bias   *int32
+		Point  *point
+		hidden int
+	}
+	type input struct {
+		Target *target
+		Other  target
+	}
+	type Aim struct {
+		Zone  string `wire:"Zone"`
+		Check bool   `prop:"default=false" wire:"Check"`
+		Bias  *int   `wire:"Bias"`
+		North string `wire:"Point.North"`
+	}
+	type aimProps struct {
+		Aim *Aim `wire:"Target"`
+	}
+	table := kind.TableOf[aimProps]().For(kind.Both(input{}))
+	if err := table.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	want := aimProps{Aim: &Aim{Zone: "z", Check: true, Bias: new(-3), North: "49"}}
+	sent := input{Other: target{hidden: 1}}
+	if err := table.Created(want, kind.Struct(&sent)); err != nil {
+		t.Fatal(err)
+	}
+	if of := sent.Target; of == nil || *of.Zone != "z" || !of.Check || *of.Bias != -3 || *of.Point.North != "49" || of.Point.East != nil {
+		t.Errorf("sent %+v", sent.Target)
+	}
+	if have, err := table.Read(kind.Struct(&sent)); err != nil || !reflect.DeepEqual(have, want) {
+		t.Errorf("read %+v, %v", have.Aim, err)
+	}
+	if err := table.Changed(aimProps{}, want, []tree.Path{"aim"}, kind.Struct(&sent)); err != nil || sent.Target != nil {
+		t.Errorf("cleared %+v, %v", sent.Target, err)
+	}
+	if have, err := table.Read(kind.Struct(&input{})); err != nil || have.Aim != nil {
+		t.Errorf("read %+v of nothing, %v", have.Aim, err)
+	}
+	type wrong struct {
+		Aim *struct {
+			Zone string `wire:"Zones"`
+		} `wire:"Target"`
+	}
+	if err := kind.TableOf[wrong]().For(kind.Both(input{})).Validate(); err == nil || !strings.Contains(err.Error(), `"Target.Zones"`) {
+		t.Errorf("a member that nobody knows: %v", err)
 	}
 }

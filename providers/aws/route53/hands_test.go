@@ -6,32 +6,29 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // recordHands change each aspect of a record as somebody else would: by one call that takes everything.
-func (ws worlds) recordHands() map[tree.Path]kindtest.Hand {
+func recordHands(ws awstest.Worlds[*world]) map[tree.Path]kindtest.Hand {
 	hands := map[tree.Path]kindtest.Hand{
-		"": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-			t.Helper()
+		"": ws.Hand(func(w *world, t kindtest.T, to kindtest.Edited) error {
 			zone := to.Attrs["hostedZoneId"].(string)
-			for _, set := range ws[w.Dir].listing(t, zone) {
-				ws[w.Dir].do(t, zone, types.ChangeActionDelete, set)
+			for _, set := range w.listing(t, zone) {
+				w.do(t, zone, types.ChangeActionDelete, set)
 			}
-		},
+			return nil
+		}),
 	}
-	for _, path := range []tree.Path{
-		"ttl", "values", "alias", "weight", "region", "failover", "geoLocation", "geoProximity", "cidr", "healthCheckId",
-	} {
-		hands[path] = func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-			t.Helper()
-			var p RecordProps
-			if err := props.Decode(to.Props, &p); err != nil {
-				t.Fatalf("%v", err)
-			}
-			ws[w.Dir].do(t, p.HostedZoneID, types.ChangeActionUpsert, byHand(p))
+	for _, a := range recordTable.Attributes() {
+		if !a.Immutable && a.Path != "multiValueAnswer" {
+			hands[a.Path] = ws.Hand(func(w *world, t kindtest.T, to kindtest.Edited) error {
+				p := kindtest.PropsOf(t, recordTable, to.Props)
+				w.do(t, p.HostedZoneID, types.ChangeActionUpsert, byHand(p))
+				return nil
+			})
 		}
 	}
 	return hands

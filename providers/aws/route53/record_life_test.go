@@ -12,6 +12,7 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -22,18 +23,18 @@ func TestCalls(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(recordKind)
 	props := www(obj{"values": list{"192.0.2.1"}, "ttl": "1m"})
 	out := w.settled(t, kind, props, nil)
-	if have := w.wrote(); !slices.Equal(have, []string{"ChangeResourceRecordSets"}) || out.Identity != zoneOne+"/www.example.com/A" {
+	if have := w.Wrote(); !slices.Equal(have, []string{"Route53.ChangeResourceRecordSets"}) || out.Identity != zoneOne+"/www.example.com/A" {
 		t.Errorf("a creation makes %v, and %s", have, out.Identity)
 	}
-	w.server.Reset()
+	w.Server.Reset()
 	out = w.settled(t, kind, props, &out)
-	if have := w.wrote(); len(have) > 0 || len(w.server.Calls()) != 1 {
-		t.Errorf("unchanged, and %v are made, %d calls in all", have, len(w.server.Calls()))
+	if have := w.Wrote(); len(have) > 0 || len(w.Server.Calls()) != 1 {
+		t.Errorf("unchanged, and %v are made, %d calls in all", have, len(w.Server.Calls()))
 	}
 	props["values"], props["ttl"], props["healthCheckId"] = list{"192.0.2.2", "192.0.2.1"}, "2m", "h"
-	w.server.Reset()
+	w.Server.Reset()
 	w.settled(t, kind, props, &out)
-	if have := w.wrote(); !slices.Equal(have, []string{"ChangeResourceRecordSets"}) {
+	if have := w.Wrote(); !slices.Equal(have, []string{"Route53.ChangeResourceRecordSets"}) {
 		t.Errorf("three aspects changed, and %v are made", have)
 	}
 }
@@ -57,14 +58,14 @@ func TestFaults(t *testing.T) {
 			if c.fault.Op == "Route53.GetChange" {
 				w.like.slow = 1
 			}
-			armed := w.server.Inject(c.fault)
-			if _, err := kind.Settle(t.Context(), w.job(t, kind, one(), nil), reconcile.Hooks{}); err != nil {
+			armed := w.Server.Inject(c.fault)
+			if _, err := kind.Settle(t.Context(), w.Job(t, kind, one(), nil), reconcile.Hooks{}); err != nil {
 				t.Fatal(err)
 			}
 			if armed.Fired() == 0 {
 				t.Error("the fault never came")
 			}
-			if have := w.wrote(); len(have) != c.wrote {
+			if have := w.Wrote(); len(have) != c.wrote {
 				t.Errorf("wrote %v, want %d calls", have, c.wrote)
 			}
 			if have := w.records(t); len(have) != 1 {
@@ -75,14 +76,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestDenied(t *testing.T) {
-	for _, op := range []string{"Route53.ListResourceRecordSets", "Route53.ChangeResourceRecordSets"} {
-		w, kind := newWorld(t), reconcile.Erase(recordKind)
-		w.server.Inject(awstest.Fault{Op: op, Kind: awstest.Deny, Times: -1})
-		_, err := kind.Settle(t.Context(), w.job(t, kind, one(), nil), reconcile.Hooks{})
-		if w.cloud.Classify(err) != reconcile.Denied || w.server.Count(op) != 1 {
-			t.Errorf("%s denied: %v, asked %d times", op, err, w.server.Count(op))
-		}
-	}
+	awstest.Denied(t, newWorld, one(), "Route53.ListResourceRecordSets", "Route53.ChangeResourceRecordSets")
 }
 
 // TestInSync waits for all name servers, after the identity was told.
@@ -90,12 +84,12 @@ func TestInSync(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(recordKind)
 	w.like.slow = 2
 	var asked []int
-	_, err := kind.Settle(t.Context(), w.job(t, kind, one(), nil), reconcile.Hooks{Keep: func(context.Context) error {
-		asked = append(asked, w.server.Count("Route53.GetChange"))
+	_, err := kind.Settle(t.Context(), w.Job(t, kind, one(), nil), reconcile.Hooks{Keep: func(context.Context) error {
+		asked = append(asked, w.Server.Count("Route53.GetChange"))
 		return nil
 	}})
-	if err != nil || w.server.Count("Route53.GetChange") != 2 {
-		t.Errorf("asked %d times: %v", w.server.Count("Route53.GetChange"), err)
+	if err != nil || w.Server.Count("Route53.GetChange") != 2 {
+		t.Errorf("asked %d times: %v", w.Server.Count("Route53.GetChange"), err)
 	}
 	if len(asked) == 0 || asked[0] != 0 {
 		t.Errorf("the identity was kept after %v questions", asked)
@@ -114,7 +108,7 @@ func TestForeign(t *testing.T) {
 			set := plainSet("www.example.com", "A", c.value)
 			set.TTL = new(int64(300))
 			w.do(t, zoneOne, types.ChangeActionCreate, set)
-			job := w.job(t, kind, one(), nil)
+			job := w.Job(t, kind, one(), nil)
 			look, err := kind.Look(t.Context(), job)
 			if err != nil {
 				t.Fatal(err)
@@ -133,11 +127,11 @@ func TestForeign(t *testing.T) {
 // looked at.
 func TestCameMeanwhile(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(recordKind)
-	held := w.server.Inject(awstest.Fault{Op: "Route53.ChangeResourceRecordSets", Kind: awstest.Hold})
+	held := w.Server.Inject(awstest.Fault{Op: "Route53.ChangeResourceRecordSets", Kind: awstest.Hold})
 	refused := errors.New("not ours")
 	done := make(chan error, 1)
 	go func() {
-		_, err := kind.Settle(t.Context(), w.job(t, kind, one(), nil), reconcile.Hooks{Permit: func(look reconcile.Look) error {
+		_, err := kind.Settle(t.Context(), w.Job(t, kind, one(), nil), reconcile.Hooks{Permit: func(look reconcile.Look) error {
 			if len(look.Steps) > 0 {
 				return refused
 			}
@@ -160,9 +154,9 @@ func TestCameMeanwhile(t *testing.T) {
 func TestStandsAlone(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(recordKind)
 	w.do(t, zoneOne, types.ChangeActionCreate, plainSet("www.example.com", "A", "192.0.2.1"))
-	_, err := kind.Settle(t.Context(), w.job(t, kind, www(obj{"type": "CNAME", "values": list{"a.example.net"}}), nil), reconcile.Hooks{})
-	if err == nil || !strings.Contains(strings.Join(reconcile.Hints(err), ""), "deleteFirst") || len(w.wrote()) != 1 {
-		t.Errorf("%v, %v after %v", err, reconcile.Hints(err), w.wrote())
+	_, err := kind.Settle(t.Context(), w.Job(t, kind, www(obj{"type": "CNAME", "values": list{"a.example.net"}}), nil), reconcile.Hooks{})
+	if err == nil || !strings.Contains(strings.Join(reconcile.Hints(err), ""), "deleteFirst") || len(w.Wrote()) != 1 {
+		t.Errorf("%v, %v after %v", err, reconcile.Hints(err), w.Wrote())
 	}
 }
 
@@ -174,7 +168,7 @@ func TestPolicyByHand(t *testing.T) {
 	set := w.listing(t, zoneOne)[0]
 	set.MultiValueAnswer, set.Weight = nil, new(int64(5))
 	w.do(t, zoneOne, types.ChangeActionUpsert, set)
-	look, err := kind.Look(t.Context(), w.job(t, kind, props, &out))
+	look, err := kind.Look(t.Context(), w.Job(t, kind, props, &out))
 	if err != nil || len(look.Steps) != 2 || look.Steps[0].Path != "weight" || look.Steps[1].Path != "multiValueAnswer" {
 		t.Errorf("%v, %v", look.Steps, err)
 	}
@@ -189,7 +183,7 @@ func TestIgnored(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(recordKind)
 	out := w.settled(t, kind, one(), nil)
 	w.do(t, zoneOne, types.ChangeActionUpsert, plainSet("www.example.com", "A", "198.51.100.7"))
-	job := w.job(t, kind, www(obj{"values": list{"192.0.2.1"}, "ttl": "10m"}), &out)
+	job := w.Job(t, kind, www(obj{"values": list{"192.0.2.1"}, "ttl": "10m"}), &out)
 	job.Ignore = []tree.Path{"values"}
 	if _, err := kind.Settle(t.Context(), job, reconcile.Hooks{}); err != nil {
 		t.Fatal(err)
@@ -216,7 +210,7 @@ func TestSpelling(t *testing.T) {
 			w, kind := newWorld(t), reconcile.Erase(recordKind)
 			w.do(t, zoneOne, types.ChangeActionCreate, c.there)
 			c.props["hostedZoneId"], c.props["ttl"] = zoneOne, "1m"
-			look, err := kind.Look(t.Context(), w.job(t, kind, c.props, nil))
+			look, err := kind.Look(t.Context(), w.Job(t, kind, c.props, nil))
 			if err != nil || look.Absent || len(look.Steps) > 0 {
 				t.Errorf("%+v, %v", look, err)
 			}
@@ -257,11 +251,11 @@ func TestMany(t *testing.T) {
 			w.do(t, zoneOne, types.ChangeActionCreate, plainSet(name, "A", "192.0.2.1"))
 		}
 		if i%2 == 1 {
-			jobs = append(jobs, w.job(t, kind, www(obj{"name": name, "values": list{"192.0.2.1"}}), nil))
+			jobs = append(jobs, w.Job(t, kind, www(obj{"name": name, "values": list{"192.0.2.1"}}), nil))
 		}
 	}
-	jobs = append(jobs, w.job(t, kind, www(obj{"hostedZoneId": zoneTwo, "values": list{"192.0.2.1"}}), nil))
-	w.server.Reset()
+	jobs = append(jobs, w.Job(t, kind, www(obj{"hostedZoneId": zoneTwo, "values": list{"192.0.2.1"}}), nil))
+	w.Server.Reset()
 	looks, errs := kind.LookMany(t.Context(), jobs)
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
@@ -273,10 +267,10 @@ func TestMany(t *testing.T) {
 	if !slices.Equal(absent, []bool{false, true, false, true}) {
 		t.Errorf("absent: %v", absent)
 	}
-	if n := w.server.Count("Route53.ListResourceRecordSets"); n > 4 {
+	if n := w.Server.Count("Route53.ListResourceRecordSets"); n > 4 {
 		t.Errorf("%d listings for 4 records", n)
 	}
-	w.server.Inject(awstest.Fault{Op: "Route53.ListResourceRecordSets", Kind: awstest.Deny, Times: -1})
+	w.Server.Inject(awstest.Fault{Op: "Route53.ListResourceRecordSets", Kind: awstest.Deny, Times: -1})
 	if _, errs := kind.LookMany(t.Context(), jobs); slices.Contains(errs, nil) {
 		t.Errorf("a denied listing: %v", errs)
 	}
@@ -286,9 +280,9 @@ func TestMany(t *testing.T) {
 func TestChangedWhileDeleted(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(recordKind)
 	out := w.settled(t, kind, one(), nil)
-	held := w.server.Inject(awstest.Fault{Op: "Route53.ChangeResourceRecordSets", Kind: awstest.Hold})
+	held := w.Server.Inject(awstest.Fault{Op: "Route53.ChangeResourceRecordSets", Kind: awstest.Hold})
 	done := make(chan error, 1)
-	go func() { done <- kind.Delete(t.Context(), w.job(t, kind, nil, &out)) }()
+	go func() { done <- kind.Delete(t.Context(), w.Job(t, kind, nil, &out)) }()
 	<-held.Reached()
 	w.do(t, zoneOne, types.ChangeActionUpsert, plainSet("www.example.com", "A", "198.51.100.7"))
 	held.Release()
@@ -302,10 +296,10 @@ func TestZoneGone(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(recordKind)
 	out := w.settled(t, kind, one(), nil)
 	w.like.gone[zoneOne] = true
-	if look, err := kind.Look(t.Context(), w.job(t, kind, one(), &out)); err != nil || !look.Absent {
+	if look, err := kind.Look(t.Context(), w.Job(t, kind, one(), &out)); err != nil || !look.Absent {
 		t.Errorf("%+v, %v", look, err)
 	}
-	if err := kind.Delete(t.Context(), w.job(t, kind, nil, &out)); err != nil {
+	if err := kind.Delete(t.Context(), w.Job(t, kind, nil, &out)); err != nil {
 		t.Error(err)
 	}
 }
@@ -321,7 +315,7 @@ func TestIdentities(t *testing.T) {
 	}
 	w, kind := newWorld(t), reconcile.Erase(recordKind)
 	out := w.settled(t, kind, one(), nil)
-	job := w.job(t, kind, nil, nil)
+	job := w.Job(t, kind, nil, nil)
 	job.ID = "/hostedzone/" + zoneOne + "/WWW.example.com./A"
 	if look, err := kind.Look(t.Context(), job); err != nil || look.Identity != out.Identity {
 		t.Errorf("%s, %v", look.Identity, err)
@@ -329,12 +323,8 @@ func TestIdentities(t *testing.T) {
 }
 
 func TestCheckRecord(t *testing.T) {
-	kind := reconcile.Erase(recordKind)
 	alias := obj{"hostedZoneId": "Z", "dnsName": "a"}
-	for _, c := range []struct {
-		props obj
-		want  string
-	}{
+	kindtest.Refuses(t, reconcile.Erase(recordKind), kindtest.Refusals{
 		{www(nil), "want some, or an alias"},
 		{www(obj{"values": list{"192.0.2.1"}, "alias": alias}), "an alias has none"},
 		{www(obj{"alias": alias, "ttl": "1m"}), "that of its target"},
@@ -349,10 +339,5 @@ func TestCheckRecord(t *testing.T) {
 		{routed(obj{"weight": int64(256)}), "255"},
 		{routed(obj{"weight": int64(0)}), ""},
 		{one(), ""},
-	} {
-		err := kind.Decode(&reconcile.Job{Props: c.props})
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: %v, want %q", c.props, err, c.want)
-		}
-	}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -46,14 +47,14 @@ func recordVariants() []kindtest.Variant {
 }
 
 func recordSuite() kindtest.Suite {
-	ws := worlds{}
-	return kindtest.Suite{
+	ws := awstest.Worlds[*world]{}
+	return kindtest.Derive(recordTable, kindtest.Suite{
 		Kind:     reconcile.Erase(recordKind),
-		World:    ws.make((*world).records),
+		World:    ws.Make(newWorld, (*world).records),
 		Base:     www(obj{"values": list{"192.0.2.1"}}),
 		Fault:    fault,
 		Variants: recordVariants(),
-		Hands:    ws.recordHands(),
+		Hands:    recordHands(ws),
 		Others: map[tree.Path][]any{
 			"values":                      {list{"192.0.2.77"}},
 			"values.*":                    {"192.0.2.77"},
@@ -66,10 +67,6 @@ func recordSuite() kindtest.Suite {
 			"geoProximity.longitude":      {"10.00"},
 		},
 		Steady: map[tree.Path]string{
-			"hostedZoneId":     "a record with another zone is another",
-			"name":             "a record with another name is another",
-			"type":             "a record with another type is another",
-			"setIdentifier":    "a record with another set identifier is another",
 			"multiValueAnswer": "it is the only policy of its record; TestPolicyByHand changes it",
 		},
 		Silent: map[tree.Path]string{
@@ -83,7 +80,7 @@ func recordSuite() kindtest.Suite {
 			"multiValueAnswer": "it needs a set identifier; TestOtherRecords changes it",
 			"cidr":             "it needs a set identifier; TestOtherRecords changes it",
 		},
-	}
+	})
 }
 
 // TestRecord cuts the first variants alone: all others go by the same one call.
@@ -91,7 +88,7 @@ func TestRecord(t *testing.T) {
 	for _, c := range kindtest.Checks() {
 		t.Run(c.Name, func(t *testing.T) {
 			s := recordSuite()
-			if c.Name == "a crash at any call heals" {
+			if c.Name == kindtest.Crashes {
 				s.Variants = s.Variants[:4]
 			}
 			c.Do(t, s)
@@ -131,17 +128,9 @@ func TestOtherRecords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := recordSuite()
 			s.Base, s.Variants, s.Silent = c.base, c.variants, c.silent
-			for _, c := range kindtest.Checks() {
-				switch c.Name {
-				case "a crash at any call heals":
-					if len(s.Variants) > 2 {
-						continue // each goes by one call, as those of TestRecord do
-					}
-					fallthrough
-				case "a prop alone is a difference, and replaces as documented", "there and back, and twice writes nothing",
-					"unset means the default", "unknown props", "a thing can be written down as it is":
-					t.Run(c.Name, func(t *testing.T) { c.Do(t, s) })
-				}
+			kindtest.RunOnly(t, s, kindtest.ThereAndBack, kindtest.PropAlone, kindtest.Unset, kindtest.Unknown, kindtest.Described)
+			if len(s.Variants) <= 2 { // each goes by one call, as those of TestRecord do
+				kindtest.RunOnly(t, s, kindtest.Crashes)
 			}
 		})
 	}

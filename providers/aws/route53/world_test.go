@@ -8,7 +8,6 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/route53"
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 
-	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -25,31 +24,24 @@ const (
 	zoneTwo = "Z2222222222222"
 )
 
-// world is an account of its own, seen by the kinds through one client and by others through another.
 type world struct {
-	server *awstest.Server
-	like   *likeAWS
-	others *sdk.Client
-	cloud  *aws.Cloud
-	dir    string
+	awstest.World[sdk.Client]
+	like *likeAWS
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
 	like := startLikeAWS(t, server)
-	w := &world{server: server, like: like, others: sdk.NewFromConfig(like.Outside(t)), cloud: aws.FromConfig(like.Observed(t)), dir: t.TempDir()}
-	if _, err := w.cloud.Place(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	server.Reset()
+	w := &world{awstest.NewWorld(t, server, like, sdk.NewFromConfig, reconcile.Erase(recordKind), "www"), like}
+	w.Located(t, server.Account)
 	return w
 }
 
 // listing are the records of a zone as others see them.
 func (w *world) listing(t kindtest.T, zone string) []types.ResourceRecordSet {
 	t.Helper()
-	out, err := w.others.ListResourceRecordSets(context.Background(), &sdk.ListResourceRecordSetsInput{HostedZoneId: &zone})
+	out, err := w.Others.ListResourceRecordSets(context.Background(), &sdk.ListResourceRecordSetsInput{HostedZoneId: &zone})
 	if err != nil {
 		t.Fatalf("list: %v", err)
 	}
@@ -101,7 +93,7 @@ func (w *world) records(t kindtest.T) []any {
 // do is a change that somebody else makes.
 func (w *world) do(t kindtest.T, zone string, action types.ChangeAction, set types.ResourceRecordSet) {
 	t.Helper()
-	if _, err := w.others.ChangeResourceRecordSets(context.Background(), &sdk.ChangeResourceRecordSetsInput{
+	if _, err := w.Others.ChangeResourceRecordSets(context.Background(), &sdk.ChangeResourceRecordSetsInput{
 		HostedZoneId: &zone, ChangeBatch: &types.ChangeBatch{Changes: []types.Change{{Action: action, ResourceRecordSet: &set}}},
 	}); err != nil {
 		t.Fatalf("%s: %v", action, err)
@@ -113,40 +105,12 @@ func plainSet(name, kind, value string) types.ResourceRecordSet {
 	return types.ResourceRecordSet{Name: &name, Type: types.RRType(kind), TTL: new(int64(60)), ResourceRecords: []types.ResourceRecord{{Value: &value}}}
 }
 
-// worlds finds the world that a check was given.
-type worlds map[string]*world
-
-func (ws worlds) make(objects func(*world, kindtest.T) []any) func(kindtest.T) kindtest.World {
-	return func(t kindtest.T) kindtest.World {
-		w := newWorld(t.(*testing.T))
-		ws[w.dir] = w
-		return kindtest.World{Cloud: w.cloud, Dir: w.dir, Objects: func() []any { return objects(w, t) }}
-	}
-}
-
 func fault(class reconcile.Class) error {
 	return awstest.Errors("AccessDenied", "Throttling", "ServiceUnavailable")(class)
 }
 
-// job is a thing as an engine declares it, on record when last is set.
-func (w *world) job(t *testing.T, kind reconcile.Any, props obj, last *reconcile.Outcome) *reconcile.Job {
-	t.Helper()
-	job := kindtest.Job(t, kind, w.cloud, "www", props, last)
-	job.Nonce = "nonce"
-	return job
-}
-
-// settled makes a thing match and fails the test when it does not.
+// settled makes a resource match and fails the test when it does not.
 func (w *world) settled(t *testing.T, kind reconcile.Any, props obj, last *reconcile.Outcome) reconcile.Outcome {
 	t.Helper()
-	return kindtest.Settled(t, kind, w.job(t, kind, props, last))
-}
-
-// wrote are the names of the mutating calls that reached the proxy since the last Reset.
-func (w *world) wrote() []string {
-	var out []string
-	for _, c := range w.server.Mutations() {
-		out = append(out, c.Operation)
-	}
-	return out
+	return kindtest.Settled(t, kind, w.Job(t, kind, props, last))
 }

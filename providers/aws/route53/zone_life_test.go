@@ -14,6 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -21,17 +22,17 @@ func TestZoneCalls(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(zoneKind)
 	props := obj{"name": "Example.com.", "comment": "of the shop"}
 	out := w.settled(t, kind, props, nil)
-	if have := w.wrote(); !slices.Equal(have, []string{"CreateHostedZone", "ChangeTagsForResource"}) {
+	if have := w.Wrote(); !slices.Equal(have, []string{"Route53.CreateHostedZone", "Route53.ChangeTagsForResource"}) {
 		t.Errorf("a creation makes %v", have)
 	}
 	servers, _ := out.Attrs["nameServers"].([]any)
 	if len(servers) != 4 || out.Attrs["name"] != "example.com" || out.Attrs["arn"] != "arn:aws:route53:::hostedzone/"+out.Identity {
 		t.Errorf("it is %v", out.Attrs)
 	}
-	w.server.Reset()
+	w.Server.Reset()
 	w.settled(t, kind, props, &out)
-	if have := w.wrote(); len(have) > 0 || len(w.server.Calls()) != 2 {
-		t.Errorf("unchanged, and %v are made, %d calls in all", have, len(w.server.Calls()))
+	if have := w.Wrote(); len(have) > 0 || len(w.Server.Calls()) != 2 {
+		t.Errorf("unchanged, and %v are made, %d calls in all", have, len(w.Server.Calls()))
 	}
 }
 
@@ -51,14 +52,14 @@ func TestZoneFaults(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w, kind := newWorld(t), reconcile.Erase(zoneKind)
-			armed := w.server.Inject(c.fault)
-			if _, err := kind.Settle(t.Context(), w.job(t, kind, obj{"name": "example.com"}, nil), reconcile.Hooks{}); err != nil {
+			armed := w.Server.Inject(c.fault)
+			if _, err := kind.Settle(t.Context(), w.Job(t, kind, obj{"name": "example.com"}, nil), reconcile.Hooks{}); err != nil {
 				t.Fatal(err)
 			}
 			if armed.Fired() == 0 {
 				t.Error("the fault never came")
 			}
-			if have := w.wrote(); len(have) != c.wrote || len(w.zones(t)) != 1 {
+			if have := w.Wrote(); len(have) != c.wrote || len(w.zones(t)) != 1 {
 				t.Errorf("wrote %v, want %d calls, and there are %v", have, c.wrote, w.zones(t))
 			}
 		})
@@ -73,7 +74,7 @@ func (w *world) make(t *testing.T, name string, network string) string {
 		in.HostedZoneConfig = &types.HostedZoneConfig{PrivateZone: true}
 		in.VPC = &types.VPC{VPCId: &network, VPCRegion: types.VPCRegionUsEast1}
 	}
-	out, err := w.others.CreateHostedZone(t.Context(), in)
+	out, err := w.Others.CreateHostedZone(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestReadZone(t *testing.T) {
 		"none of that name":   {obj{"name": "example.org"}, ""},
 		"none of the network": {obj{"name": "example.com", "vpcs": list{obj{"vpcId": "vpc-3"}}}, ""},
 	} {
-		job := w.job(t, kind, c.props, nil)
+		job := w.Job(t, kind, c.props, nil)
 		job.Query, job.Mark, job.Nonce = true, reconcile.Mark{}, ""
 		look, err := kind.Look(t.Context(), job)
 		if err != nil || look.Absent != (c.want == "") || look.Identity != c.want {
@@ -107,7 +108,7 @@ func TestReadZone(t *testing.T) {
 		}
 	}
 	w.make(t, "example.com", "")
-	job := w.job(t, kind, obj{"name": "example.com"}, nil)
+	job := w.Job(t, kind, obj{"name": "example.com"}, nil)
 	job.Mark = reconcile.Mark{}
 	if _, err := kind.Look(t.Context(), job); !errors.Is(err, reconcile.ErrAmbiguous) || !strings.Contains(err.Error(), public) {
 		t.Errorf("two public zones: %v", err)
@@ -124,7 +125,7 @@ func TestReadZone(t *testing.T) {
 func TestZoneNotOurs(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(zoneKind)
 	w.make(t, "example.com", "")
-	job := w.job(t, kind, obj{"name": "example.com"}, nil)
+	job := w.Job(t, kind, obj{"name": "example.com"}, nil)
 	refused := errors.New("not ours")
 	_, err := kind.Settle(t.Context(), job, reconcile.Hooks{Permit: func(look reconcile.Look) error {
 		if adopt.Judge(adopt.Evidence{Identity: look.Identity, Tagged: look.Owner, Tag: job.Mark, Taggable: kind.Spec().Marked}).Verdict == adopt.Foreign {
@@ -132,8 +133,8 @@ func TestZoneNotOurs(t *testing.T) {
 		}
 		return nil
 	}})
-	if !errors.Is(err, refused) || len(w.wrote()) > 0 {
-		t.Errorf("%v, %v", err, w.wrote())
+	if !errors.Is(err, refused) || len(w.Wrote()) > 0 {
+		t.Errorf("%v, %v", err, w.Wrote())
 	}
 }
 
@@ -141,22 +142,22 @@ func TestZoneNotOurs(t *testing.T) {
 // caller reference tells whose it is, and of which generation.
 func TestFoundByReference(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(zoneKind)
-	w.server.Inject(awstest.Fault{Op: "Route53.ChangeTagsForResource", Kind: awstest.Deny, Times: -1})
-	if _, err := kind.Settle(t.Context(), w.job(t, kind, obj{"name": "example.com"}, nil), reconcile.Hooks{}); err == nil {
+	w.Server.Inject(awstest.Fault{Op: "Route53.ChangeTagsForResource", Kind: awstest.Deny, Times: -1})
+	if _, err := kind.Settle(t.Context(), w.Job(t, kind, obj{"name": "example.com"}, nil), reconcile.Hooks{}); err == nil {
 		t.Fatal("tags were written")
 	}
-	job := w.job(t, kind, obj{"name": "example.com"}, nil)
+	job := w.Job(t, kind, obj{"name": "example.com"}, nil)
 	job.Nonce = ""
 	look, err := kind.Look(t.Context(), job)
 	if want := (reconcile.Mark{Stack: "shop", Stage: "test", Address: "www", Generation: 1}); err != nil || look.Owner != want {
 		t.Errorf("owner %+v, %v", look.Owner, err)
 	}
-	next := w.job(t, kind, obj{"name": "example.com"}, nil)
+	next := w.Job(t, kind, obj{"name": "example.com"}, nil)
 	next.Mark.Generation = 2
 	if look, err := kind.Look(t.Context(), next); err != nil || !look.Absent {
 		t.Errorf("the next generation is found already: %s, %v", look.Identity, err)
 	}
-	other := w.job(t, kind, obj{"name": "example.com"}, nil)
+	other := w.Job(t, kind, obj{"name": "example.com"}, nil)
 	other.Mark.Address = "another"
 	if look, err := kind.Look(t.Context(), other); err != nil || !look.Owner.IsZero() {
 		t.Errorf("another address owns it: %+v, %v", look.Owner, err)
@@ -167,11 +168,11 @@ func TestFoundByReference(t *testing.T) {
 func TestZoneDelete(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(zoneKind)
 	out := w.settled(t, kind, obj{"name": "example.com"}, nil)
-	job := w.job(t, kind, nil, &out)
+	job := w.Job(t, kind, nil, &out)
 	for i := range 230 {
 		w.do(t, out.Identity, types.ChangeActionCreate, plainSet(fmt.Sprintf("h%d.example.com", i), "A", "192.0.2.1"))
 	}
-	look, err := kind.Look(t.Context(), w.job(t, kind, obj{"name": "example.com"}, &out))
+	look, err := kind.Look(t.Context(), w.Job(t, kind, obj{"name": "example.com"}, &out))
 	if err != nil || !look.Holds {
 		t.Errorf("it holds data: %v, %v", look.Holds, err)
 	}
@@ -179,15 +180,15 @@ func TestZoneDelete(t *testing.T) {
 	if held, err := kind.Held(t.Context(), job, 231); err != nil || len(held) != 230 || !slices.Contains(held, want) {
 		t.Errorf("it holds %d records: %v, %v", len(held), held, err)
 	}
-	w.server.Reset()
-	if err := kind.Delete(t.Context(), job); !errors.Is(err, reconcile.ErrHoldsData) || len(w.wrote()) > 0 {
-		t.Errorf("deleted without leave: %v, %v", err, w.wrote())
+	w.Server.Reset()
+	if err := kind.Delete(t.Context(), job); !errors.Is(err, reconcile.ErrHoldsData) || len(w.Wrote()) > 0 {
+		t.Errorf("deleted without leave: %v, %v", err, w.Wrote())
 	}
 	job.MayDelete = true
 	if err := kind.Delete(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}
-	if have := w.wrote(); !slices.Equal(have, []string{"ChangeResourceRecordSets", "ChangeResourceRecordSets", "ChangeResourceRecordSets", "DeleteHostedZone"}) || len(w.zones(t)) != 0 {
+	if have := w.Wrote(); !slices.Equal(have, []string{"Route53.ChangeResourceRecordSets", "Route53.ChangeResourceRecordSets", "Route53.ChangeResourceRecordSets", "Route53.DeleteHostedZone"}) || len(w.zones(t)) != 0 {
 		t.Errorf("deleted by %v", have)
 	}
 	if err := kind.Delete(t.Context(), job); err != nil {
@@ -200,10 +201,7 @@ func TestOwnRecords(t *testing.T) {
 	w := newWorld(t)
 	w.do(t, zoneOne, types.ChangeActionCreate, plainSet("example.com", "NS", "ns-1.awsdns-00.com"))
 	w.do(t, zoneOne, types.ChangeActionCreate, plainSet("sub.example.com", "NS", "ns-1.example.net"))
-	client, err := clientOf(w.cloud)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := clientOf(w.Cloud)
 	changes, err := emptying(t.Context(), client, zoneOne, "example.com")
 	if err != nil || len(changes) != 1 || sdkaws.ToString(changes[0].ResourceRecordSet.Name) != "sub.example.com." {
 		t.Errorf("%v, %v", changes, err)
@@ -217,11 +215,11 @@ func TestDiscoverZones(t *testing.T) {
 		w.make(t, fmt.Sprintf("d%d.example.com", i), "")
 	}
 	out := w.settled(t, kind, obj{"name": "example.com"}, nil)
-	place, _ := w.cloud.Place(t.Context())
-	w.server.Reset()
-	found, err := kind.List(t.Context(), reconcile.Scope{Cloud: w.cloud, Place: place})
-	if err != nil || len(found) != 13 || w.server.Count("Route53.ListTagsForResources") != 2 {
-		t.Errorf("%d found in %d calls: %v", len(found), len(w.server.Calls()), err)
+	place, _ := w.Cloud.Place(t.Context())
+	w.Server.Reset()
+	found, err := kind.List(t.Context(), reconcile.Scope{Cloud: w.Cloud, Place: place})
+	if err != nil || len(found) != 13 || w.Server.Count("Route53.ListTagsForResources") != 2 {
+		t.Errorf("%d found in %d calls: %v", len(found), len(w.Server.Calls()), err)
 	}
 	for _, f := range found {
 		if (f.Mark != nil) != (f.Identity == out.Identity) || f.Mark != nil && f.Mark.Address != "www" {
@@ -241,11 +239,7 @@ func TestMatch(t *testing.T) {
 }
 
 func TestCheckZone(t *testing.T) {
-	kind := reconcile.Erase(zoneKind)
-	for _, c := range []struct {
-		props obj
-		want  string
-	}{
+	kindtest.Refuses(t, reconcile.Erase(zoneKind), kindtest.Refusals{
 		{obj{}, "name"},
 		{obj{"name": "a..b"}, "want a domain name"},
 		{obj{"name": strings.Repeat("a", 256)}, "want a domain name"},
@@ -254,10 +248,5 @@ func TestCheckZone(t *testing.T) {
 		{obj{"name": "a.b", "comment": strings.Repeat("a", 257)}, "256"},
 		{obj{"name": "a.b", "tags": obj{"aws:x": "x"}}, "not for authors"},
 		{obj{"name": "a.b"}, ""},
-	} {
-		err := kind.Decode(&reconcile.Job{Props: c.props})
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: %v, want %q", c.props, err, c.want)
-		}
-	}
+	})
 }
