@@ -2,6 +2,7 @@ package kindtest
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -48,12 +49,8 @@ func PropsOf[P any](t T, table *kind.Table[P], declared map[string]any) P {
 // without it, is no difference where Base says otherwise.
 func Derive[P any](table *kind.Table[P], s Suite) Suite {
 	silent, steady := map[tree.Path]string{}, map[tree.Path]string{}
-	for path, why := range s.Silent {
-		silent[path] = why
-	}
-	for path, why := range s.Steady {
-		steady[path] = why
-	}
+	maps.Copy(silent, s.Silent)
+	maps.Copy(steady, s.Steady)
 	isSet := func(path tree.Path) bool { v, ok := tree.Get(s.Base, path); return ok && !zeroValue(v) }
 	for _, a := range table.Attributes() {
 		if strings.Contains(string(a.Path), ".") {
