@@ -135,7 +135,7 @@ func TestHTTPAPI(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			s := apiSuite()
-			if c.Name == "a crash at any call heals" { // one of each call: each of the tuned one's would take minutes
+			if c.Name == kindtest.Crashes { // one of each call: each of the tuned one's would take minutes
 				s.Variants = []kindtest.Variant{{Name: "some", Props: some()}, {Name: "turned", Props: turned()}}
 			}
 			c.Do(t, s)

@@ -126,8 +126,8 @@ func TestOtherFunctions(t *testing.T) {
 			s.Base, s.Variants, s.Silent = c.base, c.variants, nil
 			for _, check := range kindtest.Checks() {
 				switch check.Name {
-				case "a prop alone is a difference, and replaces as documented", "there and back, and twice writes nothing",
-					"a crash at any call heals", "unset means the default", "unknown props":
+				case kindtest.PropAlone, kindtest.ThereAndBack,
+					kindtest.Crashes, kindtest.Unset, kindtest.Unknown:
 					t.Run(check.Name, func(t *testing.T) { check.Do(t, s) })
 				}
 			}

@@ -151,7 +151,7 @@ func TestOtherSources(t *testing.T) {
 			s.Silent = map[tree.Path]string{"startingTimestamp": "AT_TIMESTAMP alone takes it; it is changed with that"}
 			for _, c := range kindtest.Checks() {
 				switch c.Name {
-				case "a prop alone is a difference, and replaces as documented", "three starts end equal", "unset means the default":
+				case kindtest.PropAlone, kindtest.ThreeStarts, kindtest.Unset:
 					c.Do(t, s)
 				}
 			}

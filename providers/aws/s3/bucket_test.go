@@ -158,7 +158,7 @@ func TestBucket(t *testing.T) {
 	t.Parallel()
 	for _, c := range kindtest.Checks() {
 		s := bucketSuite()
-		if c.Name == "a crash at any call heals" {
+		if c.Name == kindtest.Crashes {
 			s.Variants = []kindtest.Variant{
 				{Name: "some", Props: obj{"versioning": "Enabled", "encryption": obj{"algorithm": "aws:kms"}, "website": obj{"indexDocument": "index.html"}}},
 				{Name: "locked", Props: obj{"objectLockEnabled": true, "objectLockRetention": obj{"mode": "GOVERNANCE", "days": int64(1)}}},
@@ -179,8 +179,8 @@ func TestLockedBucket(t *testing.T) {
 	s.Edits, s.Silent = nil, nil
 	for _, c := range kindtest.Checks() {
 		switch c.Name {
-		case "definition is whole and documented", "unknown props", "a failed read is never absent", "a crash at any call heals",
-			"every leaf that somebody changes is seen and repaired":
+		case kindtest.Definition, kindtest.Unknown, kindtest.FailedReads, kindtest.Crashes,
+			kindtest.DriftMatrix:
 			continue // TestBucket checks them, some for props that this suite leaves out
 		}
 		t.Run(c.Name, func(t *testing.T) { c.Do(t, s) })
