@@ -1,11 +1,13 @@
 package cloudflaretest
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // Worlds are the worlds that a suite of kindtest was given, found again by their directories.
@@ -95,4 +97,26 @@ func (s *Server) Wrote() []string {
 		names = append(names, c.Name())
 	}
 	return names
+}
+
+// Body checks the body of a call, which a person wrote down from Cloudflare's documentation.
+func Body(t testing.TB, sent, documented any) {
+	t.Helper()
+	have, err := json.Marshal(sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := json.Marshal(documented)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !jsonEqual(have, want) {
+		t.Errorf("a call sends\n%s\nand the documentation says\n%s", have, want)
+	}
+}
+
+func jsonEqual(a, b []byte) bool {
+	have, errA := tree.Decode(a)
+	want, errB := tree.Decode(b)
+	return errA == nil && errB == nil && tree.Equal(have, want)
 }

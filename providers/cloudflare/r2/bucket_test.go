@@ -259,7 +259,7 @@ func TestCheck(t *testing.T) {
 		{obj{"name": "-assets"}, "want 3 to 63"},
 		{obj{"name": strings.Repeat("a", 64)}, "want 3 to 63"},
 		{obj{"jurisdiction": "us"}, "eu"},
-		{obj{"cors": list{obj{"origins": list{"*"}, "methods": list{"OPTIONS"}}}}, "no such method"},
+		{obj{"cors": list{obj{"origins": list{"*"}, "methods": list{"OPTIONS"}}}}, "want one of GET"},
 		{obj{"cors": list{obj{"origins": list{"*"}, "methods": list{"GET"}, "maxAge": "1500ms"}}}, "whole seconds"},
 		{obj{"lifecycle": list{obj{"id": "a", "deleteAfter": "1500ms"}}}, "whole seconds"},
 		{obj{"lifecycle": list{obj{"id": "a", "deleteAfter": "1h"}, obj{"id": "a"}}}, "two rules"},

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/athanor-dev/athanor/providers/cloudflare"
 )
 
 // How R2 writes what the props say.
@@ -110,23 +112,26 @@ func writeLifecycle(rules []LifecycleRule) wireLifecycle {
 	return w
 }
 
-// readLifecycle reads what props can say; foreign is that there is more.
-func readLifecycle(w wireLifecycle) (rules []LifecycleRule, foreign bool) {
+// readLifecycle reads rules. The id of one that does more than props can say is shown with a note, which no declared id
+// equals.
+func readLifecycle(w wireLifecycle) (rules []LifecycleRule) {
 	for _, r := range w.Rules {
 		rule := LifecycleRule{ID: r.ID, Prefix: r.Conditions.Prefix, Disabled: !r.Enabled}
-		var abort, gone, class bool
+		var abort, remove bool
 		rule.AbortUploadsAfter, abort = r.Abort.age()
-		rule.DeleteAfter, gone = r.Delete.age()
-		class = len(r.Class) <= 1
+		rule.DeleteAfter, remove = r.Delete.age()
+		class := len(r.Class) <= 1
 		if len(r.Class) > 0 {
 			var byAge bool
 			rule.InfrequentAccessAfter, byAge = r.Class[0].age()
 			class = class && byAge
 		}
-		foreign = foreign || !abort || !gone || !class
+		if !abort || !remove || !class {
+			rule.ID += " (by date, or with several classes)"
+		}
 		rules = append(rules, rule)
 	}
-	return rules, foreign
+	return rules
 }
 
 type wireDomain struct {
@@ -136,10 +141,26 @@ type wireDomain struct {
 	MinTLS  string `json:"minTLS,omitempty"`
 }
 
-// liveDomain is a name as it was seen, with both ways to tell its zone.
+type wireDomains struct {
+	Domains []struct {
+		wireDomain
+		ZoneName string `json:"zoneName"`
+	}
+}
+
+func (w wireDomains) read() map[string]liveDomain {
+	all := map[string]liveDomain{}
+	for _, d := range w.Domains {
+		tls := cmp.Or(d.MinTLS, lowestTLS)
+		all[d.Domain] = liveDomain{Domain{MinTLS: &tls, Disabled: !d.Enabled}, cloudflare.Zone{ID: d.ZoneID, Name: d.ZoneName}}
+	}
+	return all
+}
+
+// liveDomain is an observed name with its zone.
 type liveDomain struct {
 	Domain
-	zoneID, zoneName string
+	zone cloudflare.Zone
 }
 
 type wireNotifications struct {
@@ -154,7 +175,17 @@ type wireNotifications struct {
 	} `json:"queues"`
 }
 
-// liveNotification is a rule as it was seen.
+func (w wireNotifications) read() (all []liveNotification) {
+	for _, q := range w.Queues {
+		for _, r := range q.Rules {
+			n := Notification{Queue: q.QueueID, Actions: r.Actions, Prefix: r.Prefix, Suffix: r.Suffix}
+			all = append(all, liveNotification{ordered([]Notification{n})[0], r.ID})
+		}
+	}
+	return all
+}
+
+// liveNotification is an observed rule.
 type liveNotification struct {
 	Notification
 	id string
