@@ -131,7 +131,7 @@ func recordSuite() kindtest.Suite {
 			"privateRouting": set(func(p RecordProps) obj { return obj{"private_routing": p.PrivateRouting} }),
 			"flattenCname":   settings, "ipv4Only": settings, "ipv6Only": settings,
 			"comment": set(func(p RecordProps) obj { return obj{"comment": p.Comment} }),
-			"tags":    set(func(p RecordProps) obj { return obj{"tags": orEmpty(p.Tags)} }),
+			"tags":    set(func(p RecordProps) obj { return obj{"tags": append([]string{}, p.Tags...)} }),
 			"ttl": set(func(p RecordProps) obj {
 				if p.TTL == nil {
 					return obj{"ttl": 1}
