@@ -107,6 +107,9 @@ type Kind[P, L, A any] struct {
 	EventuallyVisible time.Duration
 	// DeleteFirst: two objects cannot exist side by side, so the old one is deleted before its replacement is created.
 	DeleteFirst bool
+	// DeletesAtOnce: what Delete was asked for is done when it returns, and no observation could show it: the object stays as it
+	// was before it was declared, or cannot be told from one out of reach. The runner does not observe afterwards.
+	DeletesAtOnce bool
 	// CleansUp: Delete removes more than the object, and is called for a missing one too.
 	CleansUp bool
 	// Global maps the location that an object is reached by to the one that it counts as being in.

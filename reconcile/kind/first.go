@@ -114,7 +114,7 @@ func (k *Kind[P, L, A]) delete(ctx context.Context, s reconcile.Site[P, A]) erro
 			return reconcile.ErrHoldsData
 		}
 	}
-	if err := k.Delete(ctx, site); err != nil {
+	if err := k.Delete(ctx, site); err != nil || k.DeletesAtOnce {
 		return err
 	}
 	switch _, err := k.Observe(reconcile.ReadOnly(ctx), site); {

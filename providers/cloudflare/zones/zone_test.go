@@ -51,7 +51,7 @@ func TestZone(t *testing.T) {
 		Hands: map[tree.Path]kindtest.Hand{
 			"type": zonePatch(ws, func(to kindtest.Edited) obj {
 				if to.Text() == "" {
-					return obj{"type": full}
+					return obj{"type": "full"}
 				}
 				return obj{"type": to.Text()}
 			}),
