@@ -56,7 +56,7 @@ func TestTakenDomain(t *testing.T) {
 	s.AddScript("theirs")
 	s.Do(t, http.MethodPut, hostnames, obj{"hostname": "www.shop.example", "service": "theirs"})
 	_, err := kind.Settle(t.Context(), s.Job(t, kind, obj{"hostname": "www.shop.example", "script": "shop"}, nil), reconcile.Hooks{})
-	if !errors.Is(err, errOtherDomain) || len(reconcile.Hints(err)) == 0 || s.Count("Workers.PutDomain") != 1 {
+	if !errors.Is(err, errElsewhere) || len(reconcile.Hints(err)) == 0 || s.Count("Workers.PutDomain") != 1 {
 		t.Errorf("another Worker's: %v after %d calls", err, s.Count("Workers.PutDomain"))
 	}
 	s.Do(t, http.MethodPost, "/zones/"+zone+"/dns_records", obj{"type": "A", "name": "a.shop.example", "content": "192.0.2.1", "ttl": 1})

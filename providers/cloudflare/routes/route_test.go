@@ -81,7 +81,7 @@ func TestOtherRoute(t *testing.T) {
 	s.Do(t, http.MethodPost, "/zones/"+zone+"/workers/routes", obj{"pattern": "shop.example/*", "script": "theirs"})
 	want := obj{"zone": "shop.example", "pattern": "shop.example/*", "script": "shop"}
 	_, err := kind.Settle(t.Context(), s.Job(t, kind, want, nil), reconcile.Hooks{})
-	if !errors.Is(err, errOtherRoute) || len(reconcile.Hints(err)) == 0 || s.Count("Workers.CreateRoute") != 1 {
+	if !errors.Is(err, errElsewhere) || len(reconcile.Hints(err)) == 0 || s.Count("Workers.CreateRoute") != 1 {
 		t.Errorf("%v after %d calls", err, s.Count("Workers.CreateRoute"))
 	}
 	want["pattern"] = "shop.example/a/*"

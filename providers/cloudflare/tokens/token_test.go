@@ -13,6 +13,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -75,7 +76,7 @@ func rewrite(ws cloudflaretest.Worlds) kindtest.Hand {
 			t.Fatalf("%v", err)
 		}
 		s := ws.Of(w)
-		words, err := wordsOf(t.Context(), w.Cloud, s.Account, p.Policies, nil)
+		words, err := wordsOf(t.Context(), w.Cloud, kind.Location{Account: s.Account}, p.Policies, nil)
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
@@ -88,9 +89,9 @@ func rewrite(ws cloudflaretest.Worlds) kindtest.Hand {
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
-		b.Status = active
+		b["status"] = active
 		if p.Disabled {
-			b.Status = disabled
+			b["status"] = disabled
 		}
 		s.Do(t, http.MethodPut, all+"/"+to.Attrs["id"].(string), b)
 	}
