@@ -27,6 +27,7 @@ import (
 //	deferrable   may be left out at creation and set afterwards, so that it may close a cycle; of a map: each entry
 //	needsready   what it refers to must be ready, even where the attribute is known early
 //	masklive     live entries of the map that the program does not name are masked
+//	whole        the map is compared as one value, and not entry by entry
 //	writeonly    the service does not show it: what was last written is compared
 //	each         the members of the struct are attributes of their own; its wire tag stands before theirs
 //	set          the order of the list does not count
@@ -36,7 +37,8 @@ import (
 //
 // The wire tag is the service's name of the attribute. A dot leads into a JSON document or a nested struct. A second word
 // names a [Codec], and call=NAME the operation that sets it. With "-" the table compares the prop, and code reads and writes
-// it. A prop without a wire tag code compares too: the table knows its defaults, conditions and paths.
+// it. A prop without a wire tag code compares too: the table knows its defaults, conditions and paths. The word elements is
+// for lists and maps of structs, see [CompareAt].
 type Table[P any] struct {
 	codecs []Codec
 	shapes []Shape
@@ -83,6 +85,8 @@ func fill(rows []*row, p reflect.Value) {
 		switch {
 		case !set && r.standard.IsValid():
 			r.put(p, r.standard)
+		case set && r.elements:
+			r.put(p, r.filled(v))
 		case set && v.Kind() == reflect.Struct:
 			c := reflect.New(r.typ).Elem()
 			c.Set(v)
@@ -112,6 +116,8 @@ func check(rows []*row, p reflect.Value, wrong *props.Errors) {
 			wrong.Wrong(r.path, fmt.Sprintf("want either %s or %s, not both", r.name, r.excludes.name))
 		case r.unit > 1 && value.CanInt() && value.Int()%r.unit != 0:
 			wrong.Wrong(r.path, "want "+r.units())
+		case r.elements:
+			*wrong = append(*wrong, r.checkElements(value)...)
 		case value.Kind() == reflect.Struct:
 			check(r.nested, value, wrong)
 		}
@@ -160,6 +166,13 @@ func paths(rows []*row, into *reconcile.Tags) {
 // Compare states every attribute of the table that counts for both objects, in the order of the struct. have is the object
 // in the shape of its props. An attribute is set by the operation that its tag names, else by the first.
 func Compare[P, L any](d *Diff[L], t *Table[P], want, have P, calls ...*Operation[L]) {
+	CompareAt(d, "", t, want, have, calls...)
+}
+
+// CompareAt is [Compare] for an element of a list or map of which code knows which of both sides belong together. Its prop is
+// tagged wire:",elements", or wire:"-,elements" where the table compares the prop as a whole: the elements have a table of
+// their own, of which the table of the prop takes defaults and checks.
+func CompareAt[P, L any](d *Diff[L], at tree.Path, t *Table[P], want, have P, calls ...*Operation[L]) {
 	w, h := reflect.ValueOf(want), reflect.ValueOf(have)
 	for _, r := range t.rows() {
 		if r.wire == "" || !r.counts(w) || !r.writeOnly && !r.counts(h) {
@@ -169,16 +182,16 @@ func Compare[P, L any](d *Diff[L], t *Table[P], want, have P, calls ...*Operatio
 		if !r.immutable {
 			call = operation(calls, r)
 		}
-		compare(d, r, w, h, call)
+		compare(d, at.Join(r.path), r, w, h, call)
 	}
 }
 
-func compare[L any](d *Diff[L], r *row, w, h reflect.Value, call *Operation[L]) {
+func compare[L any](d *Diff[L], path tree.Path, r *row, w, h reflect.Value, call *Operation[L]) {
 	switch {
 	case r.writeOnly:
-		reconcile.Written(d, r.path, r.form(w), call)
-	case r.typ.Kind() != reflect.Map || call == nil:
-		reconcile.Value(d, r.path, r.form(w), r.form(h), call)
+		reconcile.Written(d, path, r.form(w), call)
+	case r.typ.Kind() != reflect.Map || r.whole || call == nil:
+		reconcile.Value(d, path, r.form(w), r.form(h), call)
 	default:
 		entries, _ := r.form(w).(map[string]any)
 		live, _ := r.form(h).(map[string]any)
@@ -188,7 +201,7 @@ func compare[L any](d *Diff[L], r *row, w, h reflect.Value, call *Operation[L]) 
 		}
 		maps.Copy(all, entries)
 		for _, k := range tree.AppendKeys(nil, all) {
-			reconcile.Value(d, r.path.Key(k), entries[k], live[k], call)
+			reconcile.Value(d, path.Key(k), entries[k], live[k], call)
 		}
 	}
 }

@@ -16,7 +16,7 @@ type RecordProps struct {
 	Content string `wire:"content"`
 	// Data of all other types, in parts as Cloudflare names them, such as priority, weight, port and target of SRV. Managed
 	// whole. Default: none, for records that have content.
-	Data map[string]any `wire:"data,tree"`
+	Data map[string]any `prop:"whole" wire:"data,tree"`
 	// Priority of an MX or URI record: the lowest is tried first. Default: none, other types have none.
 	Priority *int `prop:"min=0,max=65535" wire:"priority"`
 	// TTL is how long others may keep the record, in whole seconds from a minute (half of one in Enterprise zones) to a

@@ -140,8 +140,12 @@ func rewrite(ws cloudflaretest.Worlds) kindtest.Hand {
 				delete(r.Parameters, "by-hand")
 				r.Parameters["from_list"] = obj{"name": "theirs", "key": "http.host"}
 			}
-			b := body(to.Attrs["name"].(string), settled(r))
-			b.Position = obj{"after": ""} // behind all others, so that they are in order in the end
+			ruleTable.Default(&r)
+			b, err := body(to.Attrs["name"].(string), completed(r))
+			if err != nil {
+				t.Fatalf("%v", err)
+			}
+			b["position"] = obj{"after": ""} // behind all others, so that they are in order in the end
 			if have, ok := there[r.Ref]; ok {
 				s.Do(t, http.MethodPatch, where(to.Attrs)+"/"+have["id"].(string), b)
 			} else {
