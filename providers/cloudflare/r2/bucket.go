@@ -24,7 +24,11 @@ type liveBucket struct {
 
 type bucketSite = kind.Site[BucketProps, Bucket]
 
-var bucketTable = kind.TableOf[BucketProps]()
+var (
+	bucketTable    = kind.TableOf[BucketProps](codecs()...)
+	corsTable      = kind.TableOf[CORSRule]()
+	lifecycleTable = kind.TableOf[LifecycleRule](codecs()...)
+)
 
 var bucketKind = kind.Kind[BucketProps, liveBucket, Bucket]{
 	Type: bucketType,
@@ -103,24 +107,12 @@ func bucketDefaults(want BucketProps) BucketProps {
 // checkBucket finds what R2 would refuse.
 func checkBucket(want BucketProps) error {
 	var problems props.Errors
-	whole := func(path tree.Path, span *time.Duration) {
-		if span != nil && *span%time.Second != 0 {
-			problems.Wrong(path, "want whole seconds")
-		}
-	}
-	for i, rule := range want.CORS {
-		whole(tree.Path("cors").Index(i).Key("maxAge"), &rule.MaxAge)
-	}
 	ids := map[string]bool{}
 	for i, rule := range want.Lifecycle {
-		at := tree.Path("lifecycle").Index(i)
 		if ids[rule.ID] {
-			problems.Wrong(at.Key("id"), fmt.Sprintf("two rules have the id %q", rule.ID))
+			problems.Wrong(tree.Path("lifecycle").Index(i).Key("id"), fmt.Sprintf("two rules have the id %q", rule.ID))
 		}
 		ids[rule.ID] = true
-		whole(at.Key("abortUploadsAfter"), rule.AbortUploadsAfter)
-		whole(at.Key("deleteAfter"), rule.DeleteAfter)
-		whole(at.Key("infrequentAccessAfter"), rule.InfrequentAccessAfter)
 	}
 	for i, n := range want.Notifications {
 		if !token.Has(n.Queue) && !cloudflare.IsID(n.Queue) {

@@ -2,6 +2,7 @@ package r2
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -83,11 +84,10 @@ func observeBucket(ctx context.Context, s bucketSite) (live liveBucket, err erro
 	}
 	live.have = BucketProps{Jurisdiction: &live.jurisdiction, StorageClass: &bucket.StorageClass}
 	var (
-		managed   struct{ Enabled bool }
-		domains   wireDomains
-		cors      wireCORS
-		lifecycle wireLifecycle
-		events    wireNotifications
+		managed         struct{ Enabled bool }
+		domains         wireDomains
+		cors, lifecycle json.RawMessage
+		events          wireNotifications
 	)
 	// A bucket without CORS rules or notifications answers with an error of their own.
 	for _, part := range []struct {
@@ -107,7 +107,12 @@ func observeBucket(ctx context.Context, s bucketSite) (live liveBucket, err erro
 		}
 	}
 	live.have.PublicDevelopmentURL = managed.Enabled
-	live.have.CORS, live.have.Lifecycle = readCORS(cors), readLifecycle(lifecycle)
+	if live.have.CORS, err = corsTable.ReadList(cloudflare.Document(string(cors))["rules"]); err != nil {
+		return live, err
+	}
+	if live.have.Lifecycle, err = readLifecycle(cloudflare.Document(string(lifecycle))["rules"]); err != nil {
+		return live, err
+	}
 	live.domains, live.notifications = domains.read(), events.read()
 	for _, n := range live.notifications {
 		live.have.Notifications = append(live.have.Notifications, n.Notification)

@@ -16,22 +16,24 @@ import (
 // compareBucket states every aspect. Each has a call of its own.
 func compareBucket(d *kind.Diff[liveBucket], want BucketProps, live liveBucket) {
 	kind.Compare(d, bucketTable, want, live.have,
-		call("PatchBucket", func(on liveBucket) cloudflare.Request {
+		call("PatchBucket", func(on liveBucket) (cloudflare.Request, error) {
 			r := on.request(http.MethodPatch, "", nil)
 			r.Header.Set("Cf-R2-Storage-Class", *want.StorageClass)
-			return r
+			return r, nil
 		}),
-		call("PutBucketDomainManaged", func(on liveBucket) cloudflare.Request {
-			return on.request(http.MethodPut, "/domains/managed", kind.Document{"enabled": want.PublicDevelopmentURL})
+		call("PutBucketDomainManaged", func(on liveBucket) (cloudflare.Request, error) {
+			return on.request(http.MethodPut, "/domains/managed", kind.Document{"enabled": want.PublicDevelopmentURL}), nil
 		}),
-		call("PutBucketCors", func(on liveBucket) cloudflare.Request {
+		call("PutBucketCors", func(on liveBucket) (cloudflare.Request, error) {
 			if len(want.CORS) == 0 {
-				return on.request(http.MethodDelete, "/cors", nil)
+				return on.request(http.MethodDelete, "/cors", nil), nil
 			}
-			return on.request(http.MethodPut, "/cors", writeCORS(want.CORS))
+			rules, err := corsTable.CreatedList(want.CORS)
+			return on.request(http.MethodPut, "/cors", kind.Document{"rules": rules}), err
 		}),
-		call("PutBucketLifecycle", func(on liveBucket) cloudflare.Request {
-			return on.request(http.MethodPut, "/lifecycle", writeLifecycle(want.Lifecycle))
+		call("PutBucketLifecycle", func(on liveBucket) (cloudflare.Request, error) {
+			rules, err := writeLifecycle(want.Lifecycle)
+			return on.request(http.MethodPut, "/lifecycle", kind.Document{"rules": rules}), err
 		}),
 		kind.Set("PutBucketEventNotification", func(ctx context.Context, u kind.Update[liveBucket]) error {
 			return syncNotifications(ctx, u, want.Notifications)
@@ -40,9 +42,13 @@ func compareBucket(d *kind.Diff[liveBucket], want BucketProps, live liveBucket) 
 }
 
 // call is an operation that is one request.
-func call(name string, request func(on liveBucket) cloudflare.Request) *kind.Operation[liveBucket] {
+func call(name string, request func(on liveBucket) (cloudflare.Request, error)) *kind.Operation[liveBucket] {
 	return kind.Set(name, func(ctx context.Context, u kind.Update[liveBucket]) error {
-		return cloudflare.NotYet(cloudflare.Call(ctx, u.Cloud, request(u.Live), nil))
+		r, err := request(u.Live)
+		if err != nil {
+			return err
+		}
+		return cloudflare.NotYet(cloudflare.Call(ctx, u.Cloud, r, nil))
 	})
 }
 

@@ -22,10 +22,10 @@ type BucketProps struct {
 	// Domains are names under which everybody can read objects, with what is to be known of each. Default: none.
 	Domains map[string]Domain `prop:"deferrable"`
 	// CORS says which other sites may use the bucket from a browser. The order counts. Default: none.
-	CORS []CORSRule `wire:"-,call=PutBucketCors"`
+	CORS []CORSRule `wire:"-,elements,call=PutBucketCors"`
 	// Lifecycle says what becomes of objects in time. The order counts. Default: unfinished uploads are given up after 7
 	// days; an empty list is none.
-	Lifecycle []LifecycleRule `wire:"-,call=PutBucketLifecycle"`
+	Lifecycle []LifecycleRule `wire:"-,elements,call=PutBucketLifecycle"`
 	// Notifications tell queues of what happens to objects. The order does not count. Default: none.
 	Notifications []Notification `prop:"deferrable" wire:"-,call=PutBucketEventNotification"`
 	// ForceDestroy permits deleting the bucket with all objects in it.
@@ -45,33 +45,33 @@ type Domain struct {
 // CORSRule lets some sites do something.
 type CORSRule struct {
 	// ID of the rule, for people. Default: none.
-	ID string
+	ID string `wire:"id"`
 	// Origins that may, such as "https://shop.example" or "*".
-	Origins []string `prop:"required"`
+	Origins []string `prop:"required" wire:"allowed.origins"`
 	// Methods that they may use.
-	Methods []string `prop:"required,enum=GET|PUT|POST|DELETE|HEAD"`
+	Methods []string `prop:"required,enum=GET|PUT|POST|DELETE|HEAD" wire:"allowed.methods"`
 	// Headers that they may send. Default: none.
-	Headers []string
+	Headers []string `wire:"allowed.headers"`
 	// ExposeHeaders are those of answers that they may read. Default: none.
-	ExposeHeaders []string
-	// MaxAge is how long a browser may believe this, in whole seconds up to a day. Default: 0s.
-	MaxAge time.Duration `prop:"min=0s,max=24h"`
+	ExposeHeaders []string `wire:"exposeHeaders"`
+	// MaxAge is how long a browser may believe this, in whole seconds up to a day.
+	MaxAge time.Duration `prop:"min=0s,max=24h,default=0s" wire:"maxAgeSeconds"`
 }
 
 // LifecycleRule does something to objects in time. Each time is in whole seconds since an object was made.
 type LifecycleRule struct {
 	// ID of the rule, which no other of the bucket has.
-	ID string `prop:"required"`
+	ID string `prop:"required" wire:"id"`
 	// Prefix of the objects that it is for. Default: none, all.
-	Prefix string
-	// Disabled keeps the rule and does nothing. Default: false.
-	Disabled bool
+	Prefix string `wire:"conditions.prefix"`
+	// Disabled keeps the rule and does nothing.
+	Disabled bool `prop:"default=false" wire:"enabled,not"`
 	// AbortUploadsAfter gives up unfinished uploads. Default: none.
-	AbortUploadsAfter *time.Duration `prop:"min=1s"`
+	AbortUploadsAfter *time.Duration `prop:"min=1s" wire:"abortMultipartUploadsTransition,age"`
 	// DeleteAfter deletes objects. Default: none.
-	DeleteAfter *time.Duration `prop:"min=1s"`
+	DeleteAfter *time.Duration `prop:"min=1s" wire:"deleteObjectsTransition,age"`
 	// InfrequentAccessAfter moves objects to the storage class InfrequentAccess. Default: none.
-	InfrequentAccessAfter *time.Duration `prop:"min=1s"`
+	InfrequentAccessAfter *time.Duration `prop:"min=1s" wire:"storageClassTransitions,infrequent"`
 }
 
 // Notification tells a queue of what happens to some objects.

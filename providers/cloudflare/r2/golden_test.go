@@ -1,7 +1,6 @@
 package r2
 
 import (
-	"reflect"
 	"testing"
 	"time"
 
@@ -22,40 +21,31 @@ func TestGolden(t *testing.T) {
 // https://developers.cloudflare.com/api/resources/r2/subresources/buckets/subresources/cors/methods/update/
 // names and measures them: ages in seconds.
 func TestGoldenCORS(t *testing.T) {
-	rules := []CORSRule{{
-		ID: "shop", Origins: []string{"https://shop.example"}, Methods: []string{"GET", "PUT"}, Headers: []string{"x-shop"},
-		ExposeHeaders: []string{"etag"}, MaxAge: time.Hour,
-	}}
-	cloudflaretest.Body(t, writeCORS(rules), obj{"rules": list{obj{
+	kindtest.Golden(t, corsTable, obj{
+		"id": "shop", "origins": list{"https://shop.example"}, "methods": list{"GET", "PUT"}, "headers": list{"x-shop"},
+		"exposeHeaders": list{"etag"}, "maxAge": "1h",
+	}, kind.Document{}, kind.Document{
 		"id":            "shop",
 		"allowed":       obj{"origins": list{"https://shop.example"}, "methods": list{"GET", "PUT"}, "headers": list{"x-shop"}},
 		"exposeHeaders": list{"etag"}, "maxAgeSeconds": 3600,
-	}}})
-	if have := readCORS(writeCORS(rules)); !reflect.DeepEqual(have, rules) {
-		t.Errorf("read back as %+v", have)
-	}
+	})
 }
 
 // TestGoldenLifecycle has rules for old objects as
 // https://developers.cloudflare.com/api/resources/r2/subresources/buckets/subresources/lifecycle/methods/update/
 // names and measures them: ages in seconds.
 func TestGoldenLifecycle(t *testing.T) {
-	rules := []LifecycleRule{
-		{ID: "logs", Prefix: "logs/", DeleteAfter: new(48 * time.Hour), InfrequentAccessAfter: new(24 * time.Hour)},
-		{ID: "uploads", Disabled: true, AbortUploadsAfter: new(time.Minute)},
-	}
-	after := func(seconds int) obj { return obj{"type": "Age", "maxAge": seconds} }
-	cloudflaretest.Body(t, writeLifecycle(rules), obj{"rules": list{
-		obj{
+	after := func(seconds int64) obj { return obj{"type": "Age", "maxAge": seconds} }
+	kindtest.Golden(t, lifecycleTable, obj{"id": "logs", "prefix": "logs/", "deleteAfter": "48h", "infrequentAccessAfter": "24h"},
+		kind.Document{}, kind.Document{
 			"id": "logs", "enabled": true, "conditions": obj{"prefix": "logs/"}, "deleteObjectsTransition": obj{"condition": after(172800)},
 			"storageClassTransitions": list{obj{"condition": after(86400), "storageClass": "InfrequentAccess"}},
-		},
-		obj{
-			"id": "uploads", "enabled": false, "conditions": obj{"prefix": ""},
-			"abortMultipartUploadsTransition": obj{"condition": after(60)},
-		},
-	}})
-	if have := readLifecycle(writeLifecycle(rules)); !reflect.DeepEqual(have, rules) {
-		t.Errorf("read back as %+v", have)
+		})
+	rules, err := writeLifecycle([]LifecycleRule{{ID: "uploads", Disabled: true, AbortUploadsAfter: new(time.Minute)}})
+	if err != nil {
+		t.Fatal(err)
 	}
+	cloudflaretest.Body(t, rules, list{obj{
+		"id": "uploads", "enabled": false, "conditions": obj{"prefix": ""}, "abortMultipartUploadsTransition": obj{"condition": after(60)},
+	}})
 }
