@@ -29,7 +29,7 @@ type (
 
 // localConsumer is known to the session alone, since it is the Worker that has it there.
 var localConsumer = &reconcile.Kind[ConsumerProps, liveHere, Consumer]{
-	Type: here.Type(consumerType), Stands: consumerType, Doc: "A consumer of a queue on this machine.", Recorded: true, Rerun: true, InDev: true,
+	Type: here.Type(consumerType), Stands: consumerType, Doc: "A consumer of a queue on this machine.", Recorded: true, Rerun: true, InDev: true, Tags: here.NoTags,
 	Source: source, Check: here.Lax(consumerKind.Check, "queue"), Defaults: consumerKind.Defaults,
 	Observe: func(_ context.Context, site consumerHere) (live liveHere, err error) {
 		live, err = here.Recorded(site, consumerKind.Defaults)
