@@ -105,3 +105,19 @@ func TestElementsMeanNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestCompareCall: the attributes of one call are set by the operation at hand, and others are not stated.
+func TestCompareCall(t *testing.T) {
+	type split struct {
+		Day   string `wire:"day,call=SetDay"`
+		Night string `wire:"-,call=SetNight"`
+		Code  string
+	}
+	k := boxKind()
+	k.Compare = func(d *kind.Diff[BoxProps], _, _ BoxProps) {
+		kind.CompareCall(d, kind.TableOf[split](), split{"a", "b", "c"}, split{}, "SetNight", kind.Set[BoxProps]("Upload", nil))
+	}
+	if have, want := steps(t, k, map[string]any{}, BoxProps{}, nil), `night: have null, want "b" Upload`; have != want {
+		t.Errorf("%s, want %s", have, want)
+	}
+}

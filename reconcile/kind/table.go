@@ -186,6 +186,17 @@ func CompareAt[P, L any](d *Diff[L], at tree.Path, t *Table[P], want, have P, ca
 	}
 }
 
+// CompareCall states the attributes whose tags name a call, all of which set is to set. It is for services that set the same
+// attributes by one call or by another, as further differences decide.
+func CompareCall[P, L any](d *Diff[L], t *Table[P], want, have P, call string, set *Operation[L]) {
+	w, h := reflect.ValueOf(want), reflect.ValueOf(have)
+	for _, r := range t.rows() {
+		if r.call == call && r.counts(w) && r.counts(h) {
+			compare(d, r.path, r, w, h, set)
+		}
+	}
+}
+
 func compare[L any](d *Diff[L], path tree.Path, r *row, w, h reflect.Value, call *Operation[L]) {
 	switch {
 	case r.writeOnly:

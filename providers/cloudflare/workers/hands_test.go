@@ -230,7 +230,7 @@ func hands(ws cloudflaretest.Worlds) map[tree.Path]kindtest.Hand {
 		"tags": typed(func(t kindtest.T, s *cloudflaretest.Server, name string, p WorkerProps, _ obj) {
 			tags := list{}
 			for _, tag := range s.Do(t, http.MethodGet, scripts+"/"+name+"/script-settings", nil).(obj)["tags"].([]any) {
-				if isMarkTag(tag.(string)) {
+				if isOwnerTag(tag.(string)) {
 					tags = append(tags, tag)
 				}
 			}

@@ -29,7 +29,7 @@ var localWorker = &reconcile.Kind[WorkerProps, liveHere, Worker]{
 	Doc: "A Worker on this machine, in Cloudflare's runtime. What calls it is its own address alone: routes, domains and times " +
 		"have no effect, nor have limits, placement and what is kept of logs.",
 	Observe: func(_ context.Context, site localSite) (live liveHere, err error) {
-		if live.Live, err = here.Recorded(site, workerDefaults); err != nil || site.Dev == nil {
+		if live.Live, err = here.Recorded(site, workerKind.Defaults); err != nil || site.Dev == nil {
 			return live, reconcile.ErrAbsent
 		}
 		s, err := here.Of(here.At(site))
@@ -65,14 +65,16 @@ var localWorker = &reconcile.Kind[WorkerProps, liveHere, Worker]{
 		return here.RemoveObjects(site.Dev, site.Dir, site.Mark, name)
 	},
 	Identity: func(Worker) string { return "" },
-	Defaults: workerDefaults,
-	Check:    checkWorker,
+	Defaults: workerKind.Defaults,
+	Check:    workerKind.Check,
 	Prepare:  prepareWorker,
 	Files:    workerKind.Files,
 	Source:   source,
-	Moves:    []string{"url", "etag", "versionId", "routeZones"},
-	Late:     workerKind.Late,
-	MaskLive: workerKind.MaskLive,
+	// What the tags say of calls and readiness is about the Worker in the cloud.
+	Tags: func() (reconcile.Tags, error) {
+		tags, err := workerKind.Tags()
+		return reconcile.Tags{Moves: tags.Moves, Late: tags.Late, MaskLive: tags.MaskLive}, err
+	},
 }
 
 func compareHere(d *reconcile.Diff[liveHere], want WorkerProps, live liveHere) {
