@@ -212,6 +212,8 @@ type Scope struct {
 	Redact func(string) string
 	// Since is when this reconciliation began.
 	Since time.Time
+	// RunID names what a [StateKind] begins. It is the same in each retry, and in the deletion of what was begun.
+	RunID string
 }
 
 // Site is one object at one moment.

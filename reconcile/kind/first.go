@@ -176,7 +176,7 @@ func SiteOf[P, A any](s reconcile.Site[P, A]) Site[P, A] {
 	return Site[P, A]{
 		Scope: Scope{
 			Address: s.Address, Cloud: s.Cloud, Location: s.Place, Name: s.Name, NameGiven: s.Named, Owner: s.Mark, Dir: s.Dir,
-			Assets: s.Assets, Secret: s.Secret, Dev: s.Dev, Redact: s.Redact, Since: s.Since,
+			Assets: s.Assets, Secret: s.Secret, Dev: s.Dev, Redact: s.Redact, Since: s.Since, RunID: s.Nonce,
 		},
 		Want: s.Want, ID: s.ID, Last: s.Last, Had: s.Had, MayDelete: s.MayDelete, Derive: s.Derive,
 	}
@@ -187,7 +187,7 @@ func UpdateOf[L any](on reconcile.On[L]) Update[L] {
 	return Update[L]{
 		Scope: Scope{
 			Address: on.Address, Cloud: on.Cloud, Location: on.Place, Name: on.Name, Owner: on.Mark, Dir: on.Dir,
-			Assets: on.Assets, Secret: on.Secret, Dev: on.Dev, Redact: on.Redact, Since: on.Since,
+			Assets: on.Assets, Secret: on.Secret, Dev: on.Dev, Redact: on.Redact, Since: on.Since, RunID: on.Nonce,
 		},
 		Live: on.Live, Changed: on.Changed, Store: on.Remember,
 	}
