@@ -69,6 +69,36 @@ func (r *row) checkElements(v reflect.Value) (wrong props.Errors) {
 	return wrong
 }
 
+// CompareAt is [Compare] for an element of a list or map of which code knows which of both sides belong together. Its prop is
+// tagged wire:",elements", or wire:"-,elements" where the table compares the prop as a whole: the elements have a table of
+// their own, of which the table of the prop takes defaults and checks.
+func CompareAt[P, L any](d *Diff[L], at tree.Path, t *Table[P], want, have P, calls ...*Operation[L]) {
+	w, h := reflect.ValueOf(want), reflect.ValueOf(have)
+	for _, r := range t.rows() {
+		if r.wire == "" || !r.counts(w) || !r.writeOnly && !r.counts(h) {
+			continue
+		}
+		var call *Operation[L]
+		if !r.immutable {
+			call = operation(calls, r)
+		}
+		there := *r
+		there.path = at.Join(r.path)
+		compare(d, &there, w, h, call)
+	}
+}
+
+// CompareCall states the attributes whose tags name a call, all of which set is to set. It is for services that set the same
+// attributes by one call or by another, as further differences decide.
+func CompareCall[P, L any](d *Diff[L], t *Table[P], want, have P, call string, set *Operation[L]) {
+	w, h := reflect.ValueOf(want), reflect.ValueOf(have)
+	for _, r := range t.rows() {
+		if r.call == call && r.counts(w) && r.counts(h) {
+			compare(d, r, w, h, set)
+		}
+	}
+}
+
 // ReadList is [Table.Read] for a list of documents.
 func (t *Table[P]) ReadList(wire any) ([]P, error) {
 	list, _ := wire.([]any)

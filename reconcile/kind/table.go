@@ -166,13 +166,6 @@ func paths(rows []*row, into *reconcile.Tags) {
 // Compare states every attribute of the table that counts for both objects, in the order of the struct. have is the object
 // in the shape of its props. An attribute is set by the operation that its tag names, else by the first.
 func Compare[P, L any](d *Diff[L], t *Table[P], want, have P, calls ...*Operation[L]) {
-	CompareAt(d, "", t, want, have, calls...)
-}
-
-// CompareAt is [Compare] for an element of a list or map of which code knows which of both sides belong together. Its prop is
-// tagged wire:",elements", or wire:"-,elements" where the table compares the prop as a whole: the elements have a table of
-// their own, of which the table of the prop takes defaults and checks.
-func CompareAt[P, L any](d *Diff[L], at tree.Path, t *Table[P], want, have P, calls ...*Operation[L]) {
 	w, h := reflect.ValueOf(want), reflect.ValueOf(have)
 	for _, r := range t.rows() {
 		if r.wire == "" || !r.counts(w) || !r.writeOnly && !r.counts(h) {
@@ -182,27 +175,16 @@ func CompareAt[P, L any](d *Diff[L], at tree.Path, t *Table[P], want, have P, ca
 		if !r.immutable {
 			call = operation(calls, r)
 		}
-		compare(d, at.Join(r.path), r, w, h, call)
+		compare(d, r, w, h, call)
 	}
 }
 
-// CompareCall states the attributes whose tags name a call, all of which set is to set. It is for services that set the same
-// attributes by one call or by another, as further differences decide.
-func CompareCall[P, L any](d *Diff[L], t *Table[P], want, have P, call string, set *Operation[L]) {
-	w, h := reflect.ValueOf(want), reflect.ValueOf(have)
-	for _, r := range t.rows() {
-		if r.call == call && r.counts(w) && r.counts(h) {
-			compare(d, r.path, r, w, h, set)
-		}
-	}
-}
-
-func compare[L any](d *Diff[L], path tree.Path, r *row, w, h reflect.Value, call *Operation[L]) {
+func compare[L any](d *Diff[L], r *row, w, h reflect.Value, call *Operation[L]) {
 	switch {
 	case r.writeOnly:
-		reconcile.Written(d, path, r.form(w), call)
+		reconcile.Written(d, r.path, r.form(w), call)
 	case r.typ.Kind() != reflect.Map || r.whole || call == nil:
-		reconcile.Value(d, path, r.form(w), r.form(h), call)
+		reconcile.Value(d, r.path, r.form(w), r.form(h), call)
 	default:
 		entries, _ := r.form(w).(map[string]any)
 		live, _ := r.form(h).(map[string]any)
@@ -212,7 +194,7 @@ func compare[L any](d *Diff[L], path tree.Path, r *row, w, h reflect.Value, call
 		}
 		maps.Copy(all, entries)
 		for _, k := range tree.AppendKeys(nil, all) {
-			reconcile.Value(d, path.Key(k), entries[k], live[k], call)
+			reconcile.Value(d, r.path.Key(k), entries[k], live[k], call)
 		}
 	}
 }
