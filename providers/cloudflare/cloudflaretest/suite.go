@@ -2,11 +2,13 @@ package cloudflaretest
 
 import (
 	"encoding/json"
+	"net/http"
 	"testing"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -33,6 +35,28 @@ func (ws Worlds) Make(prepare func(kindtest.T, *Server), objects func(kindtest.T
 
 // Of is the server of a world.
 func (ws Worlds) Of(w kindtest.World) *Server { return ws[w.Dir] }
+
+// Sends is the mutator that makes one call: to a path, with a body made of what is declared.
+func (ws Worlds) Sends(method string, path func(kindtest.Edited) string, body func(kindtest.Edited) any) kindtest.Hand {
+	return func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
+		t.Helper()
+		ws.Of(w).Do(t, method, path(to), body(to))
+	}
+}
+
+// Deletes is the mutator that deletes the object at a path.
+func (ws Worlds) Deletes(path func(kindtest.Edited) string) kindtest.Hand {
+	return ws.Sends(http.MethodDelete, path, func(kindtest.Edited) any { return nil })
+}
+
+// Declared are the props of a mutator in their own type.
+func Declared[P any](t kindtest.T, to kindtest.Edited) (p P) {
+	t.Helper()
+	if err := props.Decode(to.Props, &p); err != nil {
+		t.Fatalf("%v", err)
+	}
+	return p
+}
 
 // FaultOf gives errors of a service as its client would.
 func FaultOf(service string) func(reconcile.Class) error {

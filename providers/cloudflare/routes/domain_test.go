@@ -36,10 +36,7 @@ func TestDomain(t *testing.T) {
 			{Name: "other", Props: obj{"hostname": "www.other.example", "script": "orders", "zone": "other.example"}},
 		},
 		Hands: map[tree.Path]kindtest.Hand{
-			"": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-				t.Helper()
-				ws.Of(w).Do(t, http.MethodDelete, hostnames+"/"+to.Attrs["id"].(string), nil)
-			},
+			"": ws.Deletes(func(to kindtest.Edited) string { return hostnames + "/" + to.Attrs["id"].(string) }),
 		},
 		Steady: map[tree.Path]string{
 			"hostname": "a domain keeps its name for life", "zone": "a name keeps its zone for life",

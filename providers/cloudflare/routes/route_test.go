@@ -62,10 +62,7 @@ func TestRoute(t *testing.T) {
 		},
 		Hands: map[tree.Path]kindtest.Hand{
 			"pattern": set, "script": set,
-			"": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-				t.Helper()
-				ws.Of(w).Do(t, http.MethodDelete, at(to), nil)
-			},
+			"": ws.Deletes(at),
 		},
 		Others: map[tree.Path][]any{"script": {"orders"}},
 		Steady: map[tree.Path]string{"zone": "a route keeps its zone for life"},

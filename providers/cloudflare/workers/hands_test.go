@@ -213,10 +213,7 @@ func hands(ws cloudflaretest.Worlds) map[tree.Path]kindtest.Hand {
 	typed := func(do func(t kindtest.T, s *cloudflaretest.Server, name string, p WorkerProps, attrs obj)) kindtest.Hand {
 		return func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
 			t.Helper()
-			var p WorkerProps
-			if err := props.Decode(to.Props, &p); err != nil {
-				t.Fatalf("%v", err)
-			}
+			p := cloudflaretest.Declared[WorkerProps](t, to)
 			name, _ := to.Attrs["name"].(string)
 			do(t, ws.Of(w), name, p, to.Attrs)
 		}
