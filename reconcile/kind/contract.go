@@ -99,6 +99,8 @@ type Kind[P, L, A any] struct {
 	// Files are the props that name the files and folders which Prepare reads. They are known only later while something
 	// that comes before may still write them.
 	Files []tree.Path
+	// FilesAt are the paths at which Compare states what differs in those files, where they are none of Files.
+	FilesAt []tree.Path
 	// WritesFiles says that creating or changing one may write files of this machine, which other resources are prepared of.
 	WritesFiles bool
 	// Logs are the lines that the object wrote.
@@ -124,8 +126,10 @@ type Named[P, L any] struct {
 	// gives it; "" is name.
 	Given func(P) string
 	Prop  tree.Path
-	// Rule is what names may be: generated names are shaped by it, and given names are checked against it. Required.
-	Rule func(P) NameRule
+	// Rule is what names may be: generated names are shaped by it, and given names are checked against it. Required, unless
+	// AlwaysGiven: the author gives each name, and Check says what it may be (a path, a domain).
+	Rule        func(P) NameRule
+	AlwaysGiven bool
 	// Live is the name of an observed object: a given name that differs replaces it. Nil: the kind compares the name itself,
 	// since the service can rename.
 	Live func(L) string

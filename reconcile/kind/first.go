@@ -19,7 +19,7 @@ var errStillThere = errors.New("it still exists")
 // Validate reports. It is deleted when the runner takes the second edition.
 func (k Kind[P, L, A]) First() *reconcile.Kind[P, L, A] {
 	first := &reconcile.Kind[P, L, A]{
-		Type: k.Type, Doc: k.Doc, Attrs: k.Attributes, Identity: k.Identity, Prepare: k.Prepare, Files: k.Files, WritesFiles: k.WritesFiles, List: k.List,
+		Type: k.Type, Doc: k.Doc, Attrs: k.Attributes, Identity: k.Identity, Prepare: k.Prepare, Files: k.Files, FilesAt: k.FilesAt, WritesFiles: k.WritesFiles, List: k.List,
 		Visibility: k.EventuallyVisible, DeleteFirst: k.DeleteFirst, Tidies: k.CleansUp, Home: k.Global, Timeouts: k.Timeouts,
 		Source: k.API.Source, Calls: k.API.Calls, Permissions: k.API.Permissions, Tags: sync.OnceValues(k.tags),
 		Observe:  func(ctx context.Context, s reconcile.Site[P, A]) (L, error) { return k.Observe(ctx, SiteOf(s)) },
@@ -37,7 +37,9 @@ func (k Kind[P, L, A]) First() *reconcile.Kind[P, L, A] {
 func (k *Kind[P, L, A]) capabilities(first *reconcile.Kind[P, L, A]) {
 	if n := k.Named; n != nil {
 		first.Given = n.Given
-		first.Naming = func(p P, _ Location) reconcile.Naming { return n.Rule(p).format() }
+		if !n.AlwaysGiven {
+			first.Naming = func(p P, _ Location) reconcile.Naming { return n.Rule(p).format() }
+		}
 	}
 	switch o := k.Owner.(type) {
 	case Tagged[P, L]:
@@ -144,7 +146,7 @@ func (k *Kind[P, L, A]) check(p P) error {
 	if k.Props != nil {
 		all = k.Props.Check(p)
 	}
-	if n := k.Named; n != nil && n.Given != nil {
+	if n := k.Named; n != nil && n.Given != nil && !n.AlwaysGiven {
 		if name := n.Given(p); name != "" && !token.Has(name) {
 			if problem := n.Rule(p).Problem(name); problem != "" {
 				all.Wrong(n.prop(), problem)

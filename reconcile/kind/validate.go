@@ -40,7 +40,8 @@ func (k *Kind[P, L, A]) tags() (reconcile.Tags, error) {
 		{"Attributes", k.Attributes != nil},
 		{"Delete", k.Delete != nil},
 		{"Identity", k.Identity != nil},
-		{"Named.Rule", k.Named == nil || k.Named.Rule != nil},
+		{"Named.Rule", k.Named == nil || k.Named.Rule != nil || k.Named.AlwaysGiven},
+		{"Named.Given", k.Named == nil || k.Named.Given != nil || !k.Named.AlwaysGiven},
 		{"Owner's Tag", !isTagged || tagged.Tag != nil},
 		{"HoldsData.Now", k.HoldsData == nil || k.HoldsData.Now != nil},
 	}); err != nil {

@@ -40,9 +40,9 @@ var zoneKind = kind.Kind[ZoneProps, liveZone, Zone]{
 	Props: zoneTable,
 	Check: checkZone,
 	Named: &kind.Named[ZoneProps, liveZone]{
-		Given: func(want ZoneProps) string { return want.Name },
-		Rule:  func(ZoneProps) kind.NameRule { return kind.NameRule{Max: 253, Marks: "-.", Lower: true, Any: true} },
-		Live:  func(live liveZone) string { return live.attrs.Name },
+		AlwaysGiven: true,
+		Given:       func(want ZoneProps) string { return want.Name },
+		Live:        func(live liveZone) string { return live.attrs.Name },
 	},
 	HoldsData: &kind.HoldsData[ZoneProps, liveZone]{Now: func(liveZone) bool { return true }, Retain: true},
 	// Cloudflare answers about a deleted zone as about one that the token does not reach.
@@ -60,7 +60,7 @@ var domainForm = props.Pattern(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-
 
 func checkZone(want ZoneProps) error {
 	var problems props.Errors
-	if !token.Has(want.Name) && !domainForm().MatchString(want.Name) {
+	if !token.Has(want.Name) && (len(want.Name) > 253 || !domainForm().MatchString(want.Name)) {
 		problems.Wrong("name", "want a domain in lower case, such as example.com; other letters as xn--…")
 	}
 	for i, server := range want.VanityNameServers {
