@@ -126,13 +126,13 @@ type Named[P, L any] struct {
 	// gives it; "" is name.
 	Given func(P) string
 	Prop  tree.Path
-	// Rule is what names may be: generated names are shaped by it, and given names are checked against it. Required, unless
-	// AlwaysGiven: the author gives each name, and Check says what it may be (a path, a domain).
-	Rule        func(P) NameRule
-	AlwaysGiven bool
+	// Rule is what names may be: generated names are shaped by it, and given names are checked against it. Required.
+	Rule func(P) NameRule
 	// Live is the name of an observed object: a given name that differs replaces it. Nil: the kind compares the name itself,
 	// since the service can rename.
 	Live func(L) string
+	// AlwaysGiven: the author gives each name, and Check says what it may be (a path, a domain). There is no Rule then.
+	AlwaysGiven bool
 }
 
 // Ownership is how ownership of an object is proved beside its name: [Tagged], [OwnedByContent] or [OwnedByParent].

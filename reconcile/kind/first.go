@@ -37,9 +37,7 @@ func (k Kind[P, L, A]) First() *reconcile.Kind[P, L, A] {
 func (k *Kind[P, L, A]) capabilities(first *reconcile.Kind[P, L, A]) {
 	if n := k.Named; n != nil {
 		first.Given = n.Given
-		if !n.AlwaysGiven {
-			first.Naming = func(p P, _ Location) reconcile.Naming { return n.Rule(p).format() }
-		}
+		first.Naming = func(p P, _ Location) reconcile.Naming { return n.Rule(p).format() }
 	}
 	switch o := k.Owner.(type) {
 	case Tagged[P, L]:
@@ -63,6 +61,9 @@ func (k *Kind[P, L, A]) capabilities(first *reconcile.Kind[P, L, A]) {
 	if k.Status != nil {
 		first.Busy = func(l L) string { return k.Status(l).busy }
 		first.Waiting = func(l L) string { return k.Status(l).waiting }
+	}
+	if k.Named != nil && k.Named.AlwaysGiven {
+		first.Naming = nil
 	}
 	if k.Bulk != nil {
 		first.ObserveMany = func(ctx context.Context, sites []reconcile.Site[P, A]) ([]Observed[L], error) {
