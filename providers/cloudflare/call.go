@@ -45,6 +45,11 @@ func NewForm(write func(*multipart.Writer) error) (Form, error) {
 	return Form{form.FormDataContentType(), text.Bytes()}, nil
 }
 
+// Send makes a call with a body and an answer in JSON. Either may be nil.
+func Send(ctx context.Context, cloud reconcile.Cloud, method, path string, body, into any) error {
+	return Call(ctx, cloud, Request{Method: method, Path: path, Body: body}, into)
+}
+
 // content is the body as it is sent, with its type.
 func (r Request) content() (Form, error) {
 	switch body := r.Body.(type) {

@@ -65,6 +65,29 @@ func Called[T any](listing iter.Seq2[T, error], nameOf func(T) string, what, nam
 	return none, fmt.Errorf("%w: no %s is called %s", reconcile.ErrAbsent, what, name)
 }
 
+// OnlyCalled is [Called] for objects of which several may have one name. Then the error is ErrAmbiguous, with a hint.
+func OnlyCalled[T any](listing iter.Seq2[T, error], nameOf func(T) string, what, name, hint string) (T, error) {
+	var same []T
+	first, err := Called(func(yield func(T, error) bool) {
+		for t, err := range listing {
+			if err != nil {
+				yield(t, err)
+				return
+			}
+			if nameOf(t) == name {
+				same = append(same, t)
+			}
+		}
+		if len(same) > 0 {
+			yield(same[0], nil)
+		}
+	}, nameOf, what, name)
+	if len(same) > 1 && err == nil {
+		err = reconcile.WithHint(fmt.Errorf("%w: %d %ss are called %s", reconcile.ErrAmbiguous, len(same), what, name), "%s", hint)
+	}
+	return first, err
+}
+
 // FoundIn are the objects of a listing whose names begin as a scope says. each is one of them as it is found.
 func FoundIn[T any](scope kind.ListScope, listing iter.Seq2[T, error], each func(T) kind.Found) (all []kind.Found, err error) {
 	for t, err := range listing {

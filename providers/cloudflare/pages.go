@@ -28,6 +28,23 @@ func CallPages[T any](ctx context.Context, cloud reconcile.Cloud, path string, q
 	})
 }
 
+// CallList goes through a listing that Cloudflare gives on one page, without the client's own types. each is one of it.
+func CallList[S, T any](ctx context.Context, cloud reconcile.Cloud, path string, each func(S) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var all []S
+		if err := Send(ctx, cloud, http.MethodGet, path, nil, &all); err != nil {
+			var none T
+			yield(none, err)
+			return
+		}
+		for _, shown := range all {
+			if t, err := each(shown); !yield(t, err) {
+				return
+			}
+		}
+	}
+}
+
 // Pages goes through a listing, page after page from 1. The client's own pagers are not used: they ask for the next
 // page without the context of the caller, and so past every gate.
 func Pages[T any](ask func(page int64) (*pagination.V4PagePaginationArray[T], error)) iter.Seq2[T, error] {

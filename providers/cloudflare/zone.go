@@ -17,6 +17,14 @@ import (
 // Zone is a domain in the account.
 type Zone struct{ ID, Name string }
 
+// As is the zone as somebody declares it, by its id or by its name: what is compared with the declaration.
+func (z Zone) As(declared string) string {
+	if declared == z.ID || strings.EqualFold(declared, z.Name) {
+		return declared
+	}
+	return z.Name
+}
+
 var objectID = props.Pattern(`^[0-9a-f]{32}$`)
 
 // IsID reports whether a text is shaped like the ids of Cloudflare, so that it can be part of a path.

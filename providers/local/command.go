@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -24,74 +25,50 @@ type CommandProps struct {
 	Dir string
 	// Env are variables added to those of the deploying process. Values of secrets in it are masked in
 	// stdout and in errors. Default: none.
-	Env map[string]string
+	Env map[string]string `prop:"masklive"`
 	// Triggers is any value; the command runs again whenever it changes. Default: null.
 	Triggers any
 	// Undo is a command, as run, that runs in the same folder with the same variables when the resource is
 	// deleted. A replacement runs the new command before the old one is undone. Default: none.
 	Undo any
-	// Timeout bounds each run; then the command and all that it started are killed. Default: 10m.
-	Timeout *time.Duration `prop:"min=1ms,max=24h"`
+	// Timeout bounds each run; then the command and all that it started are killed.
+	Timeout *time.Duration `prop:"min=1ms,max=24h,default=10m"`
 }
 
 // Command is what others may refer to.
 type Command struct {
 	// Stdout is what the command printed, without line ends at its end; of more than 64 KiB, the last 64 KiB.
-	Stdout string
+	Stdout string `attr:"early,mutable"`
 	// ExitCode is 0: any other is an error.
-	ExitCode token.Int
-}
-
-// liveCommand is a command as it was last run.
-type liveCommand struct {
-	props CommandProps
-	attrs Command
+	ExitCode token.Int `attr:"early,mutable"`
 }
 
 // longest bounds all operations of a command; its own bound is the timeout prop.
 const longest = 24 * time.Hour
 
-var commandKind = &reconcile.Kind[CommandProps, liveCommand, Command]{
-	Type: "local.Command",
-	Doc: "A command that runs on the machine that deploys, once, and again whenever its command, folder, variables or triggers change. " +
-		"What it does to the world is not looked at. Without state it runs again. Its start is in state before it acts: when it fails or is cut, it runs again, " +
-		"and its undo runs when it is deleted instead. When the deploying process dies, the command and all that it started end with it.",
-	Observe: func(_ context.Context, site reconcile.Site[CommandProps, Command]) (liveCommand, error) {
-		if site.Last == nil {
-			return liveCommand{}, reconcile.ErrAbsent
-		}
-		live := liveCommand{attrs: *site.Last}
-		if site.Had != nil {
-			live.props = defaultCommand(*site.Had)
-		}
-		return live, nil
-	},
-	Create: func(ctx context.Context, site reconcile.Site[CommandProps, Command]) (Command, error) {
-		return runCommand(ctx, site.Place, site.Dir, site.Want, site.Nonce, secretValues(site.Want.Env, site.Secret))
-	},
-	Compare:     compareCommand,
-	Attrs:       func(l liveCommand) Command { return l.attrs },
-	Delete:      undoCommand,
-	Identity:    func(Command) string { return "" },
-	Defaults:    defaultCommand,
-	Check:       checkCommand,
-	Moves:       []string{"stdout", "exitCode"},
-	AtBirth:     []string{"stdout", "exitCode"},
-	MaskLive:    []tree.Path{"env"},
-	Recorded:    true,
-	Rerun:       true,
-	Timeouts:    reconcile.Timeouts{Create: longest, Update: longest, Delete: longest},
-	Source:      source,
-	WritesFiles: true,
-	Calls:       []string{"local.Run"},
-}
+type (
+	commandSite = kind.Site[CommandProps, Command]
+	keptCommand = kind.Kept[CommandProps, Command]
+)
 
-func defaultCommand(p CommandProps) CommandProps {
-	if p.Timeout == nil {
-		p.Timeout = new(10 * time.Minute)
-	}
-	return p
-}
+var commandTable = kind.TableOf[CommandProps]()
+
+var commandKind = kind.StateKind[CommandProps, Command]{
+	Type: "local.Command", Lifetime: kind.Rerun,
+	Doc: "A command that runs on the machine that deploys, once, and again whenever its command, folder, variables or triggers change. " +
+		"What it does is not observed. Without state it runs again. Its start is in state before it acts: when it fails or is cut, it runs again, " +
+		"and its undo runs when it is deleted instead. When the deploying process dies, the command and all that it started end with it.",
+	Create:  func(ctx context.Context, s commandSite) (Command, error) { return runCommand(ctx, s.Scope, s.Want) },
+	Compare: compareCommand,
+	Delete:  undoCommand,
+	// A command that was only begun has done something too.
+	CleansUp:    true,
+	Props:       commandTable,
+	Check:       checkCommand,
+	WritesFiles: true,
+	Timeouts:    kind.Timeouts{Create: longest, Update: longest, Delete: longest},
+	API:         kind.API{Source: source, Calls: []string{"local.Run"}},
+}.First()
 
 // argv is a command as a list. A text is for the shell.
 func argv(command any) []string {
@@ -132,29 +109,32 @@ func checkCommand(want CommandProps) error {
 	return problems.OrNil()
 }
 
-func compareCommand(d *reconcile.Diff[liveCommand], want CommandProps, live liveCommand) {
-	run := &reconcile.Operation[liveCommand]{Name: "Run", Do: func(ctx context.Context, on reconcile.On[liveCommand]) error {
-		out, err := runCommand(ctx, on.Place, on.Dir, want, on.Nonce, secretValues(want.Env, on.Secret))
+func compareCommand(d *kind.Diff[keptCommand], want CommandProps, live keptCommand) {
+	run := kind.Set("Run", func(ctx context.Context, u kind.Update[keptCommand]) error {
+		out, err := runCommand(ctx, u.Scope, want)
 		if err == nil {
-			on.Remember(out)
+			u.Store(out)
 		}
 		return err
-	}}
-	had := live.props
+	})
+	compareExecution(d, execution{run: want.Run, dir: want.Dir, env: want.Env}, execution{run: live.Props.Run, dir: live.Props.Dir, env: live.Props.Env}, run)
+	reconcile.Value(d, "triggers", want.Triggers, live.Props.Triggers, run)
+	keep := kind.Set("Remember", func(context.Context, kind.Update[keptCommand]) error { return nil })
+	keep.StateOnly = true
+	reconcile.Value(d, "undo", want.Undo, live.Props.Undo, keep)
+	reconcile.Value(d, "timeout", want.Timeout, live.Props.Timeout, keep)
+}
+
+// compareExecution states what is run, where, and with which variables. A forced run is shown as the first.
+func compareExecution[L any](d *kind.Diff[L], want, have execution, run *kind.Operation[L]) {
 	if d.Force() {
-		had.Run = nil // shown as a command that has not run yet
+		have.run = nil
 	}
-	reconcile.Value(d, "run", want.Run, had.Run, run)
-	reconcile.Value(d, "dir", want.Dir, had.Dir, run)
-	for _, name := range names(want.Env, had.Env) {
-		reconcile.Value(d, tree.Path("env").Key(name), optional(want.Env, name), optional(had.Env, name), run)
+	reconcile.Value(d, "run", want.run, have.run, run)
+	reconcile.Value(d, "dir", want.dir, have.dir, run)
+	for _, name := range names(want.env, have.env) {
+		reconcile.Value(d, tree.Path("env").Key(name), optional(want.env, name), optional(have.env, name), run)
 	}
-	reconcile.Value(d, "triggers", want.Triggers, had.Triggers, run)
-	keep := &reconcile.Operation[liveCommand]{
-		Name: "Remember", StateOnly: true, Do: func(context.Context, reconcile.On[liveCommand]) error { return nil },
-	}
-	reconcile.Value(d, "undo", want.Undo, had.Undo, keep)
-	reconcile.Value(d, "timeout", want.Timeout, had.Timeout, keep)
 }
 
 // names are the keys of both maps, sorted.
@@ -199,35 +179,34 @@ func byLength(values []string) []string {
 }
 
 // runCommand runs what is declared, once.
-func runCommand(ctx context.Context, place reconcile.Place, dir string, want CommandProps, nonce string, secrets []string) (Command, error) {
-	var out Command
-	err := through(ctx, place, "Run", true, func() (err error) {
-		out, err = run(ctx, execution{
-			argv: argv(want.Run), dir: within(dir, want.Dir), env: want.Env, timeout: *want.Timeout, secrets: secrets, nonce: nonce,
-		})
+func runCommand(ctx context.Context, s kind.Scope, want CommandProps) (Command, error) {
+	return execute(ctx, s, execution{
+		run: want.Run, dir: want.Dir, env: want.Env, timeout: *want.Timeout, secrets: secretValues(want.Env, s.Secret),
+	})
+}
+
+func execute(ctx context.Context, s kind.Scope, e execution) (out Command, err error) {
+	e.argv, e.dir, e.nonce = argv(e.run), within(s.Dir, e.dir), s.RunID
+	return out, through(ctx, s.Location, "Run", true, func() (err error) {
+		out, err = run(ctx, e)
 		return err
 	})
-	return out, err
 }
 
 // undoCommand runs the undo of the props as they were last run.
-func undoCommand(ctx context.Context, site reconcile.Site[CommandProps, Command]) error {
-	if site.Had == nil || site.Had.Undo == nil {
+func undoCommand(ctx context.Context, s commandSite) error {
+	if s.Had == nil || s.Had.Undo == nil {
 		return nil
 	}
-	had := defaultCommand(*site.Had)
-	values := make([]string, 0, len(had.Env)) // the record does not say which were secret
+	had := *s.Had
+	commandTable.Default(&had)
+	values := make([]string, 0, len(had.Env)) // state does not say which were secret
 	for _, v := range had.Env {
 		if v != "" {
 			values = append(values, v)
 		}
 	}
-	err := through(ctx, site.Place, "Run", true, func() error {
-		_, err := run(ctx, execution{
-			argv: argv(had.Undo), dir: within(site.Dir, had.Dir), env: had.Env, timeout: *had.Timeout, secrets: byLength(values), nonce: site.Nonce,
-		})
-		return err
-	})
+	_, err := execute(ctx, s.Scope, execution{run: had.Undo, dir: had.Dir, env: had.Env, timeout: *had.Timeout, secrets: byLength(values)})
 	if failed, ok := errors.AsType[*CommandError](err); ok {
 		failed.Undo = true
 	}

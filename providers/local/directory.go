@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -24,14 +25,14 @@ type DirectoryProps struct {
 	// Path is where the folder lies: relative to the stack's directory, absolute, or outside it with "..".
 	// Missing parent folders are made. Changing it replaces the folder: the new one is written before the
 	// old one is removed.
-	Path string `prop:"required"`
+	Path string `prop:"required,immutable"`
 	// Source is a folder whose files are copied, relative to the stack's directory: all of them, empty
 	// folders too, executable where the source is. A symbolic link in it is an error. Not together with
 	// files. Default: none.
 	Source string
 	// Files are the text of each file by its name, which is relative to path and may have folders in it
 	// ("a/b.txt"). They are not executable. Not together with source. Default: none.
-	Files map[string]string
+	Files map[string]string `prop:"deferrable"`
 }
 
 // Directory is what others may refer to.
@@ -40,12 +41,12 @@ type Directory struct {
 	Path string
 	// Digest is the SHA-256 of all names and contents, in hex. Where a content is secret it is made with the
 	// stage's key instead, so that nobody can guess the content from it.
-	Digest string
+	Digest string `attr:"mutable"`
 	// Files are the names of the files that were written, sorted; an empty folder ends in a slash.
-	Files []string
+	Files []string `attr:"mutable"`
 }
 
-// liveDirectory is a folder as it was seen: the files that are wanted and those on record, no others.
+// liveDirectory is an observed folder: the files that are wanted and those in state, no others.
 type liveDirectory struct {
 	path   string
 	digest string
@@ -53,33 +54,40 @@ type liveDirectory struct {
 	there  map[string]entry
 }
 
-var directoryKind = &reconcile.Kind[DirectoryProps, liveDirectory, Directory]{
+type directorySite = kind.Site[DirectoryProps, Directory]
+
+var directoryKind = kind.Kind[DirectoryProps, liveDirectory, Directory]{
 	Type: "local.Directory",
-	Doc: "A folder of the machine that deploys, with files in it. It manages the files that it wrote, which the record remembers, and whether they are executable; " +
+	Doc: "A folder of the machine that deploys, with files in it. It manages the files that it wrote, which state remembers, and whether they are executable; " +
 		"other files in the folder are left alone, and so are other permission bits. A file that already lies at a newly declared name is overwritten, which the plan shows. " +
 		"Removing it removes those files and the folders that this leaves empty. The names of its files are in state before the first is written: " +
 		"a creation that was cut short goes on in the next run, or is removed with what had been written.",
 	Observe: observeDirectory,
 	Create:  createDirectory,
 	Compare: compareDirectory,
-	Attrs: func(l liveDirectory) Directory {
+	Attributes: func(l liveDirectory) Directory {
 		return Directory{Path: l.path, Digest: l.digest, Files: slices.Sorted(maps.Keys(l.there))}
 	},
-	Delete:      deleteDirectory,
-	Identity:    func(a Directory) string { return a.Path },
-	Given:       func(want DirectoryProps) string { return cleaned(want.Path) },
-	Check:       checkDirectory,
+	Delete:   deleteDirectory,
+	Identity: func(a Directory) string { return a.Path },
+	Props:    kind.TableOf[DirectoryProps](),
+	Check:    checkDirectory,
+	Named: &kind.Named[DirectoryProps, liveDirectory]{
+		Given: func(want DirectoryProps) string { return cleaned(want.Path) }, Prop: "path", AlwaysGiven: true,
+	},
+	Owner:       kind.OwnedByContent[DirectoryProps, liveDirectory]{},
 	Prepare:     prepareDirectory,
-	Moves:       []string{"digest", "files"},
-	Late:        []tree.Path{"files.*"},
-	Same:        true,
-	Tidies:      true,
-	Source:      source,
-	Calls:       []string{"local.ReadFolder", "local.CreateFolder", "local.CreateFile", "local.WriteFile", "local.RemoveFile", "local.RemoveFolder"},
 	Files:       []tree.Path{"source"},
 	FilesAt:     []tree.Path{"files"},
 	WritesFiles: true,
-}
+	CleansUp:    true,
+	// The folder stays while it holds files of others.
+	DeletesAtOnce: true,
+	API: kind.API{
+		Source: source,
+		Calls:  []string{"local.ReadFolder", "local.CreateFolder", "local.CreateFile", "local.WriteFile", "local.RemoveFile", "local.RemoveFolder"},
+	},
+}.First()
 
 func checkDirectory(want DirectoryProps) error {
 	var problems props.Errors
@@ -159,16 +167,16 @@ func wanted(want DirectoryProps, assets map[string]reconcile.Asset) (entries map
 	return entries, true
 }
 
-func directoryPath(site reconcile.Site[DirectoryProps, Directory]) string {
+func directoryPath(site directorySite) string {
 	if site.Last != nil {
 		return site.Last.Path
 	}
 	return cmp.Or(site.ID, cleaned(site.Want.Path))
 }
 
-// observeDirectory reads the files that are wanted or on record. Without a record a folder that has some of
+// observeDirectory reads the files that are wanted or in state. Without state a folder that has some of
 // the files, and nothing that contradicts them, is not there yet: a creation that was cut short goes on.
-func observeDirectory(ctx context.Context, site reconcile.Site[DirectoryProps, Directory]) (liveDirectory, error) {
+func observeDirectory(ctx context.Context, site directorySite) (liveDirectory, error) {
 	at := directoryPath(site)
 	if token.Has(at) {
 		return liveDirectory{}, reconcile.ErrAbsent // a place that is not known yet holds nothing of ours
@@ -181,7 +189,7 @@ func observeDirectory(ctx context.Context, site reconcile.Site[DirectoryProps, D
 			names[name], live.ours[name] = entry{}, true
 		}
 	}
-	err := through(ctx, site.Place, "ReadFolder", false, func() error {
+	err := through(ctx, site.Location, "ReadFolder", false, func() error {
 		root, err := openFolder(within(site.Dir, at))
 		if err != nil {
 			return err
@@ -221,7 +229,7 @@ func begun(want, there map[string]entry) bool {
 }
 
 // directoryDigest is the public digest of entries.
-func directoryDigest(site reconcile.Site[DirectoryProps, Directory], entries map[string]entry) string {
+func directoryDigest(site directorySite, entries map[string]entry) string {
 	secret := false
 	for p := range site.Secret {
 		secret = secret || p.Within("files") || tree.Path("files").Within(p)
@@ -233,14 +241,14 @@ func directoryDigest(site reconcile.Site[DirectoryProps, Directory], entries map
 	return publicDigest("local.Directory", sumOf(entries), recorded, secret, site.Derive)
 }
 
-func createDirectory(ctx context.Context, site reconcile.Site[DirectoryProps, Directory]) (Directory, error) {
+func createDirectory(ctx context.Context, site directorySite) (Directory, error) {
 	at := cleaned(site.Want.Path)
 	want, known := wanted(site.Want, site.Assets)
 	if !known || token.Has(at) {
 		return Directory{}, errors.New("the path or the source is not known")
 	}
 	full := within(site.Dir, at)
-	if err := through(ctx, site.Place, "CreateFolder", true, func() error { return os.MkdirAll(full, 0o755) }); err != nil {
+	if err := through(ctx, site.Location, "CreateFolder", true, func() error { return os.MkdirAll(full, 0o755) }); err != nil {
 		return Directory{}, err
 	}
 	root, err := openFolder(full)
@@ -260,7 +268,7 @@ func createDirectory(ctx context.Context, site reconcile.Site[DirectoryProps, Di
 		}
 	}
 	if len(names) > 1 { // a single file is there whole or not at all
-		if err := site.Born(ctx, out); err != nil {
+		if err := site.New.Store(ctx, out); err != nil {
 			return Directory{}, err
 		}
 	}
@@ -268,7 +276,7 @@ func createDirectory(ctx context.Context, site reconcile.Site[DirectoryProps, Di
 		if _, written := there[name]; written {
 			continue // by a creation that was cut short
 		}
-		err := through(ctx, site.Place, "CreateFile", true, func() error { return want[name].write(root, name, false) })
+		err := through(ctx, site.Location, "CreateFile", true, func() error { return want[name].write(root, name, false) })
 		if err != nil {
 			return Directory{}, fmt.Errorf("%s: %w", name, err)
 		}
@@ -276,11 +284,11 @@ func createDirectory(ctx context.Context, site reconcile.Site[DirectoryProps, Di
 	return out, nil
 }
 
-func compareDirectory(d *reconcile.Diff[liveDirectory], want DirectoryProps, live liveDirectory) {
+func compareDirectory(d *kind.Diff[liveDirectory], want DirectoryProps, live liveDirectory) {
 	reconcile.Fixed(d, "path", cleaned(want.Path), live.path)
 	entries, known := wanted(want, d.Assets())
 	if !known { // of the files that are there any may differ, and others may come
-		write := &reconcile.Operation[liveDirectory]{Name: "WriteFile", Do: notKnown}
+		write := kind.Set("WriteFile", func(context.Context, kind.Update[liveDirectory]) error { return errNotKnown })
 		for _, name := range slices.Sorted(maps.Keys(live.there)) {
 			reconcile.Value(d, tree.Path("files").Key(name), any(want.Source), live.there[name].shown(entry{body: body{asset: &reconcile.Asset{}}, executable: live.there[name].executable}), write)
 		}
@@ -307,9 +315,7 @@ func compareDirectory(d *reconcile.Diff[liveDirectory], want DirectoryProps, liv
 		})
 }
 
-func notKnown(context.Context, reconcile.On[liveDirectory]) error {
-	return errors.New("the source is not known")
-}
+var errNotKnown = errors.New("the source is not known")
 
 // settleEntries removes first, so that a file may take the name of a folder and the other way round.
 func settleEntries(ctx context.Context, on reconcile.On[liveDirectory], entries map[string]entry, put, drop []string) error {
@@ -351,7 +357,7 @@ func beginEntries(ctx context.Context, on reconcile.On[liveDirectory], put []str
 	return on.Begin(ctx, Directory{Path: on.Live.path, Digest: on.Live.digest, Files: slices.Sorted(maps.Keys(files))})
 }
 
-func deleteDirectory(ctx context.Context, site reconcile.Site[DirectoryProps, Directory]) error {
+func deleteDirectory(ctx context.Context, site directorySite) error {
 	at := directoryPath(site)
 	if at == "" || token.Has(at) {
 		return nil
@@ -368,11 +374,11 @@ func deleteDirectory(ctx context.Context, site reconcile.Site[DirectoryProps, Di
 		return shaped(err, at)
 	default:
 		defer root.Close()
-		if err := removeEntries(ctx, site.Place, root, written); err != nil {
+		if err := removeEntries(ctx, site.Location, root, written); err != nil {
 			return err
 		}
 	}
-	return through(ctx, site.Place, "RemoveFolder", true, func() error {
+	return through(ctx, site.Location, "RemoveFolder", true, func() error {
 		err := os.Remove(full)
 		if (err == nil || missing(err)) && !filepath.IsAbs(filepath.FromSlash(at)) { // else it holds what is not ours
 			prune(site.Dir, full)

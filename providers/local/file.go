@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -21,9 +22,9 @@ type FileProps struct {
 	// Path is where the file lies: relative to the stack's directory, absolute, or outside it with "..".
 	// Missing parent folders are made. Changing it replaces the file: the new one is written before the old
 	// one is removed.
-	Path string `prop:"required"`
+	Path string `prop:"required,immutable"`
 	// Content is the text of the file. Not together with source. Default: empty.
-	Content string
+	Content string `prop:"deferrable"`
 	// Source is a file whose bytes are copied, relative to the stack's directory. Not together with content.
 	// Default: none.
 	Source string
@@ -35,13 +36,13 @@ type FileProps struct {
 // File is what others may refer to.
 type File struct {
 	// Path is the path as it was declared, cleaned.
-	Path string
+	Path string `attr:"early"`
 	// Digest is the SHA-256 of the content, in hex. Where the content is secret it is made with the stage's
 	// key instead, so that nobody can guess the content from it; it still changes whenever the content does.
-	Digest string
+	Digest string `attr:"early,mutable"`
 }
 
-// liveFile is a file as it was seen.
+// liveFile is an observed file.
 type liveFile struct {
 	path   string
 	digest string
@@ -51,33 +52,37 @@ type liveFile struct {
 // defaultMode is that of a file that names none.
 const defaultMode = "0644"
 
-var fileKind = &reconcile.Kind[FileProps, liveFile, File]{
+type fileSite = kind.Site[FileProps, File]
+
+var fileKind = kind.Kind[FileProps, liveFile, File]{
 	Type: "local.File",
 	Doc: "A file of the machine that deploys. Its content and its permission bits are managed; owner, group and times are not. " +
 		"A symbolic link or a folder in its place is an error. Parent folders that a removal leaves empty are removed inside the stack's directory, and kept elsewhere.",
-	Observe:  observeFile,
-	Create:   createFile,
-	Compare:  compareFile,
-	Attrs:    func(l liveFile) File { return File{Path: l.path, Digest: l.digest} },
-	Delete:   deleteFile,
-	Identity: func(a File) string { return a.Path },
-	Given:    func(want FileProps) string { return cleaned(want.Path) },
-	Defaults: func(want FileProps) FileProps {
+	Observe:    observeFile,
+	Create:     createFile,
+	Compare:    compareFile,
+	Attributes: func(l liveFile) File { return File{Path: l.path, Digest: l.digest} },
+	Delete:     deleteFile,
+	Identity:   func(a File) string { return a.Path },
+	Props:      kind.TableOf[FileProps](),
+	Default: func(want FileProps) FileProps {
 		want.Mode = new(modeText(want.Mode))
 		return want
 	},
-	Check:       checkFile,
-	Prepare:     prepareFile,
-	Files:       []tree.Path{"source"},
-	Moves:       []string{"digest"},
-	Late:        []tree.Path{"content"},
-	Same:        true,
-	Tidies:      true,
-	WritesFiles: true,
-	AtBirth:     []string{"path", "digest"},
-	Source:      source,
-	Calls:       []string{"local.ReadFile", "local.CreateFile", "local.WriteFile", "local.SetMode", "local.RemoveFile"},
-}
+	Check: checkFile,
+	Named: &kind.Named[FileProps, liveFile]{
+		Given: func(want FileProps) string { return cleaned(want.Path) }, Prop: "path", AlwaysGiven: true,
+	},
+	Owner:         kind.OwnedByContent[FileProps, liveFile]{},
+	Prepare:       prepareFile,
+	Files:         []tree.Path{"source"},
+	WritesFiles:   true,
+	CleansUp:      true,
+	DeletesAtOnce: true,
+	API: kind.API{
+		Source: source, Calls: []string{"local.ReadFile", "local.CreateFile", "local.WriteFile", "local.SetMode", "local.RemoveFile"},
+	},
+}.First()
 
 // modeText is a mode in its one form: four octal digits. References stay.
 func modeText(mode *string) string {
@@ -152,20 +157,20 @@ func assetOf(path string) (reconcile.Asset, error) {
 }
 
 // filePath is where the file of a site lies: where it was recorded, else where it is wanted.
-func filePath(site reconcile.Site[FileProps, File]) string {
+func filePath(site fileSite) string {
 	if site.Last != nil {
 		return site.Last.Path
 	}
 	return cmp.Or(site.ID, cleaned(site.Want.Path))
 }
 
-func observeFile(ctx context.Context, site reconcile.Site[FileProps, File]) (liveFile, error) {
+func observeFile(ctx context.Context, site fileSite) (liveFile, error) {
 	path := filePath(site)
 	if token.Has(path) {
 		return liveFile{}, reconcile.ErrAbsent // a place that is not known yet holds nothing of ours
 	}
 	live := liveFile{path: path}
-	err := through(ctx, site.Place, "ReadFile", false, func() error {
+	err := through(ctx, site.Location, "ReadFile", false, func() error {
 		root, name, err := openParent(within(site.Dir, path), false)
 		if err != nil {
 			return err
@@ -193,7 +198,7 @@ func shaped(err error, path string) error {
 }
 
 // fileDigest is the public digest of content with this sum.
-func fileDigest(site reconcile.Site[FileProps, File], sum string) string {
+func fileDigest(site fileSite, sum string) string {
 	recorded := ""
 	if site.Last != nil {
 		recorded = site.Last.Digest
@@ -201,13 +206,13 @@ func fileDigest(site reconcile.Site[FileProps, File], sum string) string {
 	return publicDigest("local.File", sum, recorded, site.Secret["content"], site.Derive)
 }
 
-func createFile(ctx context.Context, site reconcile.Site[FileProps, File]) (File, error) {
+func createFile(ctx context.Context, site fileSite) (File, error) {
 	path := cleaned(site.Want.Path)
 	if token.Has(path) {
 		return File{}, errors.New("the path is not known")
 	}
 	b, sum := fileBody(site.Want, site.Assets)
-	err := writeFile(ctx, site.Place, "CreateFile", within(site.Dir, path), b, site.Want.Mode, false)
+	err := writeFile(ctx, site.Location, "CreateFile", within(site.Dir, path), b, site.Want.Mode, false)
 	return File{Path: path, Digest: fileDigest(site, sum)}, err
 }
 
@@ -219,7 +224,7 @@ func fileBody(want FileProps, assets map[string]reconcile.Asset) (body, string) 
 	return body{text: want.Content}, textState(want.Content, 0).sum
 }
 
-func writeFile(ctx context.Context, place reconcile.Place, operation, path string, b body, mode *string, replace bool) error {
+func writeFile(ctx context.Context, place kind.Location, operation, path string, b body, mode *string, replace bool) error {
 	m, err := parseMode(mode)
 	if err != nil {
 		return err
@@ -234,12 +239,12 @@ func writeFile(ctx context.Context, place reconcile.Place, operation, path strin
 	})
 }
 
-func compareFile(d *reconcile.Diff[liveFile], want FileProps, live liveFile) {
+func compareFile(d *kind.Diff[liveFile], want FileProps, live liveFile) {
 	reconcile.Fixed(d, "path", cleaned(want.Path), live.path)
-	write := &reconcile.Operation[liveFile]{Name: "WriteFile", Do: func(ctx context.Context, on reconcile.On[liveFile]) error {
-		b, _ := fileBody(want, on.Assets)
-		return writeFile(ctx, on.Place, "WriteFile", within(on.Dir, on.Live.path), b, want.Mode, true)
-	}}
+	write := kind.Set("WriteFile", func(ctx context.Context, u kind.Update[liveFile]) error {
+		b, _ := fileBody(want, u.Assets)
+		return writeFile(ctx, u.Location, "WriteFile", within(u.Dir, live.path), b, want.Mode, true)
+	})
 	asset, prepared := d.Asset("source")
 	switch {
 	case prepared:
@@ -252,37 +257,34 @@ func compareFile(d *reconcile.Diff[liveFile], want FileProps, live liveFile) {
 	default:
 		reconcile.Value(d, "content", textState(want.Content, 0).shown(), live.state.shown(), write)
 	}
-	if managesModes() {
-		reconcile.Value(d, "mode", *want.Mode, formatMode(live.state.mode), &reconcile.Operation[liveFile]{Name: "SetMode", Do: setMode(want.Mode)})
+	if !managesModes() {
+		return
 	}
-}
-
-func setMode(mode *string) func(context.Context, reconcile.On[liveFile]) error {
-	return func(ctx context.Context, on reconcile.On[liveFile]) error {
-		m, err := parseMode(mode)
+	reconcile.Value(d, "mode", *want.Mode, formatMode(live.state.mode), kind.Set("SetMode", func(ctx context.Context, u kind.Update[liveFile]) error {
+		m, err := parseMode(want.Mode)
 		if err != nil {
 			return err
 		}
-		return through(ctx, on.Place, "SetMode", true, func() error {
-			root, name, err := openParent(within(on.Dir, on.Live.path), false)
+		return through(ctx, u.Location, "SetMode", true, func() error {
+			root, name, err := openParent(within(u.Dir, live.path), false)
 			if err != nil {
 				return err
 			}
 			defer root.Close()
 			return root.Chmod(name, m)
 		})
-	}
+	}))
 }
 
 // deleteFile removes the file in state, and what a crash may have left beside it. Of a creation that was cut before the file
 // was there, only that and empty folders are left.
-func deleteFile(ctx context.Context, site reconcile.Site[FileProps, File]) error {
+func deleteFile(ctx context.Context, site fileSite) error {
 	path := filePath(site)
 	if path == "" || token.Has(path) {
 		return nil
 	}
 	at := within(site.Dir, path)
-	err := through(ctx, site.Place, "RemoveFile", true, func() error {
+	err := through(ctx, site.Location, "RemoveFile", true, func() error {
 		root, name, err := openParent(at, false)
 		if err != nil {
 			return err

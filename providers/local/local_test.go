@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -300,10 +301,10 @@ func TestFoldersLeftEmptyByACut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for kind, drop := range map[string]func(dir string) error{
 				"local.File": func(dir string) error {
-					return deleteFile(t.Context(), reconcile.Site[FileProps, File]{Dir: dir, Last: &File{Path: "out/sub/a"}})
+					return deleteFile(t.Context(), fileSite{Scope: kind.Scope{Dir: dir}, Last: &File{Path: "out/sub/a"}})
 				},
 				"local.Directory": func(dir string) error {
-					return deleteDirectory(t.Context(), reconcile.Site[DirectoryProps, Directory]{Dir: dir, Last: &Directory{Path: "out/sub/a", Files: []string{"x"}}})
+					return deleteDirectory(t.Context(), directorySite{Scope: kind.Scope{Dir: dir}, Last: &Directory{Path: "out/sub/a", Files: []string{"x"}}})
 				},
 			} {
 				dir := t.TempDir()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -24,24 +25,24 @@ type ProcessProps struct {
 	Dir string
 	// Env are variables added to those of `athanor dev`. Values of secrets in it are masked in what it prints.
 	// Default: none.
-	Env map[string]string
+	Env map[string]string `prop:"masklive"`
 	// Port is the TCP port that it listens on, which it is told as $PORT. 0 is a free one, kept as long as nobody else
 	// takes it. It does not start while somebody else listens there. Default: none.
 	Port *int `prop:"min=0,max=65535"`
 	// Ready says when what needs it may go on. Default: when its port takes connections; without a port, at once.
 	Ready *Ready
 	// Restart says what is done when it ends by itself, after it was ready once: it is started again, later each time,
-	// with a pause between 0.2s and 10s. A process that ends before it is ready has failed. Default: always.
-	Restart *string `prop:"enum=always|on-failure|never"`
+	// with a pause between 0.2s and 10s. A process that ends before it is ready has failed.
+	Restart *string `prop:"enum=always|on-failure|never,default=always"`
 	// Triggers is any value; the process is started again whenever it changes. Default: null.
 	Triggers any
 	// Inputs are files and folders, relative to the stack's directory; the process is started again whenever something
 	// in them changes. Folders named .git, .athanor and node_modules are passed over. Default: none.
 	Inputs []string
-	// Stop is the signal that its whole process group is ended with. Default: SIGTERM.
-	Stop *string `prop:"enum=SIGTERM|SIGINT|SIGQUIT|SIGHUP|SIGKILL"`
-	// Grace is how long it may take to end before the group is killed. Default: 10s.
-	Grace *time.Duration `prop:"min=0s,max=10m"`
+	// Stop is the signal that its whole process group is ended with.
+	Stop *string `prop:"enum=SIGTERM|SIGINT|SIGQUIT|SIGHUP|SIGKILL,default=SIGTERM"`
+	// Grace is how long it may take to end before the group is killed.
+	Grace *time.Duration `prop:"min=0s,max=10m,default=10s"`
 }
 
 // Ready says when a process is ready: when all that is set has come true.
@@ -60,64 +61,45 @@ type Ready struct {
 // Process is what others may refer to.
 type Process struct {
 	// PID is the id of its process group: kill -- -PID would end all of it.
-	PID token.Int
+	PID token.Int `attr:"mutable"`
 	// StartTime is when the group was made, as the system counts; with PID it means this group and never another.
-	StartTime string
+	StartTime string `attr:"mutable"`
 	// Port is where it listens, 0 without a port.
-	Port token.Int
+	Port token.Int `attr:"mutable"`
 	// URL is http://localhost:PORT, "" without a port.
-	URL string
+	URL string `attr:"mutable"`
 	// Log is the file that holds what it printed last.
-	Log string
+	Log string `attr:"mutable"`
 	// Inputs is the digest of the inputs that it was started with, "" without any.
-	Inputs string
+	Inputs string `attr:"mutable"`
 }
 
-// liveProcess is a process as it runs.
-type liveProcess struct {
-	props ProcessProps
-	attrs Process
-	// stray: it runs, and belongs to a session that is not this one.
-	stray bool
-}
+type (
+	processSite = kind.Site[ProcessProps, Process]
+	// keptProcess is a process as it runs. Read is set for one that belongs to a session that is not this one.
+	keptProcess = kind.Kept[ProcessProps, Process]
+)
 
-var processKind = &reconcile.Kind[ProcessProps, liveProcess, Process]{
-	Type: "local.Process",
+var processTable = kind.TableOf[ProcessProps]()
+
+var processKind = kind.StateKind[ProcessProps, Process]{
+	Type: "local.Process", Lifetime: kind.InDev,
 	Doc: "A process that runs on this machine as long as `athanor dev` does, such as a dev server. It is started again when its command, folder, variables, " +
 		"triggers or inputs change, and when it dies. With `athanor dev` its whole process group ends, however that ends; what it does to get out of its group is not seen. " +
 		"A plain deploy neither starts nor misses it.",
-	Observe:  observeProcess,
-	Create:   createProcess,
-	Compare:  compareProcess,
-	Attrs:    func(l liveProcess) Process { return l.attrs },
-	Delete:   deleteProcess,
-	Logs:     processLogs,
-	Identity: func(Process) string { return "" },
-	Defaults: defaultProcess,
-	Check:    checkProcess,
-	Prepare:  prepareProcess,
-	Files:    []tree.Path{"inputs"},
-	Moves:    []string{"pid", "startTime", "port", "url", "log", "inputs"},
-	MaskLive: []tree.Path{"env"},
-	Recorded: true,
-	Rerun:    true,
-	InDev:    true,
-	Source:   source,
-	Calls:    []string{"local.FindProcess", "local.StartProcess", "local.StopProcess", "local.ReadLog"},
-}
-
-func defaultProcess(p ProcessProps) ProcessProps {
-	if p.Restart == nil {
-		p.Restart = new("always")
-	}
-	if p.Stop == nil {
-		p.Stop = new("SIGTERM")
-	}
-	if p.Grace == nil {
-		p.Grace = new(10 * time.Second)
-	}
-	return p
-}
+	Read:    readProcess,
+	Create:  createProcess,
+	Compare: compareProcess,
+	Delete:  deleteProcess,
+	Logs:    processLogs,
+	Props:   processTable,
+	Check:   checkProcess,
+	Prepare: prepareProcess,
+	Files:   []tree.Path{"inputs"},
+	API: kind.API{
+		Source: source, Calls: []string{"local.FindProcess", "local.StartProcess", "local.StopProcess", "local.ReadLog"},
+	},
+}.First()
 
 func checkProcess(want ProcessProps) error {
 	var problems props.Errors
@@ -148,101 +130,85 @@ func checkProcess(want ProcessProps) error {
 	return problems.OrNil()
 }
 
-// observeProcess finds what the session runs, and what an earlier one has left running.
-func observeProcess(ctx context.Context, site reconcile.Site[ProcessProps, Process]) (live liveProcess, err error) {
-	if site.Last == nil || site.Dev == nil {
-		return live, reconcile.ErrAbsent
+// readProcess finds what the session runs, and what an earlier one has left running.
+func readProcess(ctx context.Context, s processSite, live *keptProcess) error {
+	if s.Dev == nil {
+		return reconcile.ErrAbsent
 	}
-	if site.Had != nil {
-		live.props = defaultProcess(*site.Had)
-	}
-	s, err := reconcile.Owned(site.Dev, newSupervisor)
+	keeper, err := reconcile.Owned(s.Dev, newSupervisor)
 	if err != nil {
-		return live, err
+		return err
 	}
-	if c := s.find(site.Address, birthOf(*site.Last)); c != nil {
-		live.attrs = c.attrs()
-		return live, nil
+	if c := keeper.find(s.Address, birthOf(*s.Last)); c != nil {
+		live.Attributes = c.attrs()
+		return nil
 	}
-	live.attrs, live.stray = *site.Last, true
-	return live, through(ctx, site.Place, "FindProcess", false, func() error {
-		if !anyAlive(*site.Last) {
+	live.Read = true
+	return through(ctx, s.Location, "FindProcess", false, func() error {
+		if !anyAlive(*s.Last) {
 			return reconcile.ErrAbsent
 		}
 		return nil
 	})
 }
 
-func createProcess(ctx context.Context, site reconcile.Site[ProcessProps, Process]) (Process, error) {
-	if site.Dev == nil {
-		return Process{}, reconcile.ErrDevClosed
-	}
-	return startProcess(ctx, site.Place, site.Dev, definition{
-		address: site.Address, mark: site.Mark, dir: site.Dir, want: site.Want, inputs: site.Assets[inputs].Digest,
-		mask: masker(site.Redact, secretValues(site.Want.Env, site.Secret)),
-	})
+func createProcess(ctx context.Context, s processSite) (Process, error) {
+	return startProcess(ctx, s.Scope, s.Want, Process{})
 }
 
-// startProcess starts what is defined in the place of whatever runs at its address.
-func startProcess(ctx context.Context, place reconcile.Place, dev *reconcile.Dev, d definition) (Process, error) {
-	var out Process
-	err := through(ctx, place, "StartProcess", true, func() error {
-		s, err := reconcile.Owned(dev, newSupervisor)
+// startProcess starts what is declared in the place of whatever runs at its address, last of all that of these attributes.
+func startProcess(ctx context.Context, s kind.Scope, want ProcessProps, last Process) (out Process, err error) {
+	if s.Dev == nil {
+		return out, reconcile.ErrDevClosed
+	}
+	return out, through(ctx, s.Location, "StartProcess", true, func() error {
+		keeper, err := reconcile.Owned(s.Dev, newSupervisor)
 		if err != nil {
 			return err
 		}
-		d.dev = dev
-		c, err := s.start(ctx, d)
+		c, err := keeper.start(ctx, definition{
+			dev: s.Dev, address: s.Address, mark: s.Owner, dir: s.Dir, want: want, inputs: s.Assets[inputs].Digest, last: last,
+			mask: masker(s.Redact, secretValues(want.Env, s.Secret)),
+		})
 		if err == nil {
 			out = c.attrs()
 		}
 		return err
 	})
-	return out, err
 }
 
-func compareProcess(d *reconcile.Diff[liveProcess], want ProcessProps, live liveProcess) {
-	start := &reconcile.Operation[liveProcess]{Name: "StartProcess", Do: func(ctx context.Context, on reconcile.On[liveProcess]) error {
-		if live.stray {
-			if err := endStray(ctx, on.Place, live.attrs, live.props); err != nil {
+func compareProcess(d *kind.Diff[keptProcess], want ProcessProps, live keptProcess) {
+	had, stray := live.Props, live.Read != nil
+	start := kind.Set("StartProcess", func(ctx context.Context, u kind.Update[keptProcess]) error {
+		if stray {
+			if err := endStray(ctx, u.Location, live.Attributes, had); err != nil {
 				return err
 			}
 		}
-		out, err := startProcess(ctx, on.Place, on.Dev, definition{
-			address: on.Address, mark: on.Mark, dir: on.Dir, want: want, inputs: on.Assets[inputs].Digest, last: live.attrs,
-			mask: masker(on.Redact, secretValues(want.Env, on.Secret)),
-		})
+		out, err := startProcess(ctx, u.Scope, want, live.Attributes)
 		if err == nil {
-			on.Remember(out)
+			u.Store(out)
 		}
 		return err
-	}}
-	adjust := &reconcile.Operation[liveProcess]{Name: "Adjust", Do: func(ctx context.Context, on reconcile.On[liveProcess]) error {
-		s, err := reconcile.Owned(on.Dev, newSupervisor)
+	})
+	adjust := kind.Set("Adjust", func(_ context.Context, u kind.Update[keptProcess]) error {
+		keeper, err := reconcile.Owned(u.Dev, newSupervisor)
 		if err != nil {
 			return err
 		}
-		if c := s.find(on.Address, birthOf(live.attrs)); c != nil {
+		if c := keeper.find(u.Address, birthOf(live.Attributes)); c != nil {
 			c.adjust(want)
 		}
 		return nil
-	}}
-	had := live.props
-	if d.Force() {
-		had.Run = nil // shown as a process that was not started yet
-	}
-	if live.stray {
+	})
+	if stray {
 		reconcile.Value(d, "session", "this one", "one that has ended", start)
 	}
-	reconcile.Value(d, "run", want.Run, had.Run, start)
-	reconcile.Value(d, "dir", want.Dir, had.Dir, start)
-	for _, name := range names(want.Env, had.Env) {
-		reconcile.Value(d, tree.Path("env").Key(name), optional(want.Env, name), optional(had.Env, name), start)
-	}
+	compareExecution(d, execution{run: want.Run, dir: want.Dir, env: want.Env}, execution{run: had.Run, dir: had.Dir, env: had.Env}, start)
 	reconcile.Value(d, "port", want.Port, had.Port, start)
 	reconcile.Value(d, "triggers", want.Triggers, had.Triggers, start)
 	if asset, hashed := d.Asset(inputs); hashed && slices.Equal(want.Inputs, had.Inputs) {
-		reconcile.Value(d, "inputs", asset.Digest, live.attrs.Inputs, start)
+		reconcile.Value(d, "inputs", asset.Digest, live.Attributes.Inputs, start)
 	} else {
 		reconcile.Value(d, "inputs", want.Inputs, had.Inputs, start)
 	}
@@ -252,27 +218,24 @@ func compareProcess(d *reconcile.Diff[liveProcess], want ProcessProps, live live
 	reconcile.Value(d, "grace", want.Grace, had.Grace, adjust)
 }
 
-// deleteProcess ends what the record describes, in this session or wherever it still runs, and its log.
-func deleteProcess(ctx context.Context, site reconcile.Site[ProcessProps, Process]) error {
-	if site.Last == nil {
-		return nil
-	}
+// deleteProcess ends what state describes, in this session or wherever it still runs, and its log.
+func deleteProcess(ctx context.Context, s processSite) error {
 	var had ProcessProps
-	if site.Had != nil {
-		had = *site.Had
+	if s.Had != nil {
+		had = *s.Had
 	}
-	if site.Dev != nil {
-		s, err := reconcile.Owned(site.Dev, newSupervisor)
+	if s.Dev != nil {
+		keeper, err := reconcile.Owned(s.Dev, newSupervisor)
 		if err != nil {
 			return err
 		}
-		if c := s.find(site.Address, birthOf(*site.Last)); c != nil {
-			err := through(ctx, site.Place, "StopProcess", true, func() error { return s.stop(ctx, c) })
-			return errors.Join(err, removeLog(site.Last.Log))
+		if c := keeper.find(s.Address, birthOf(*s.Last)); c != nil {
+			err := through(ctx, s.Location, "StopProcess", true, func() error { return keeper.stop(ctx, c) })
+			return errors.Join(err, removeLog(s.Last.Log))
 		}
 	}
-	if err := endStray(ctx, site.Place, *site.Last, had); err != nil {
+	if err := endStray(ctx, s.Location, *s.Last, had); err != nil {
 		return err
 	}
-	return removeLog(site.Last.Log)
+	return removeLog(s.Last.Log)
 }

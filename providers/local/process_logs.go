@@ -14,16 +14,17 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 )
 
 // processLogs are the lines that a process printed, from its log file: the older one first.
-func processLogs(ctx context.Context, site reconcile.Site[ProcessProps, Process], query reconcile.LogQuery) iter.Seq2[reconcile.LogLine, error] {
+func processLogs(ctx context.Context, site processSite, query kind.LogQuery) iter.Seq2[reconcile.LogLine, error] {
 	return func(yield func(reconcile.LogLine, error) bool) {
 		if site.Last == nil || site.Last.Log == "" {
 			return
 		}
 		r := &logReader{path: site.Last.Log, query: query, yield: yield}
-		err := through(ctx, site.Place, "ReadLog", false, r.open)
+		err := through(ctx, site.Location, "ReadLog", false, r.open)
 		if err == nil {
 			err = r.read(ctx)
 		}

@@ -66,7 +66,7 @@ func TestProcessLogIsFollowed(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	site := reconcile.Site[ProcessProps, Process]{Last: &Process{Log: l.path}}
+	site := processSite{Last: &Process{Log: l.path}}
 	next := 0
 	for line, err := range processLogs(ctx, site, reconcile.LogQuery{Follow: true}) {
 		if err != nil {

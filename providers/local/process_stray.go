@@ -9,18 +9,19 @@ import (
 
 func birthOf(p Process) birth { return birth{PID: number(p.PID), Start: p.StartTime} }
 
-// anyAlive reports that a process on record still runs: the one of the record, or the one it became when it was started
+// anyAlive reports that a process in state still runs: that one, or the one it became when it was started
 // again.
 func anyAlive(p Process) bool { return birthOf(p).alive() || readNotes(p.Log).Group.alive() }
 
-// endStray ends what runs of a process on record and belongs to no session of ours: one that ended without cleaning up, or
+// endStray ends what runs of a process in state and belongs to no session of ours: one that ended without cleaning up, or
 // one of another command that still runs, which learns by the notes that it is not to start it again.
 func endStray(ctx context.Context, place reconcile.Place, p Process, had ProcessProps) error {
 	if !anyAlive(p) {
 		return nil
 	}
+	processTable.Default(&had)
 	return through(ctx, place, "StopProcess", true, func() error {
-		left, had := readNotes(p.Log), defaultProcess(had)
+		left := readNotes(p.Log)
 		if p.Log != "" {
 			l := &logFile{path: p.Log}
 			if err := l.note(notes{Port: left.Port}); err != nil && !missing(err) {

@@ -414,7 +414,8 @@ func TestProcessNeedsItsNotes(t *testing.T) {
 
 func TestProcessOfGoProgram(t *testing.T) {
 	t.Parallel()
-	p := defaultProcess(ProcessProps{})
+	var p ProcessProps
+	processTable.Default(&p)
 	if *p.Restart != "always" || *p.Stop != "SIGTERM" || *p.Grace != 10*time.Second {
 		t.Errorf("%+v", p)
 	}

@@ -62,6 +62,8 @@ var ErrTimeout = errors.New("took longer than its timeout")
 
 // execution is one run of a command.
 type execution struct {
+	// run is the command as it is declared, and argv its words.
+	run     any
 	argv    []string
 	dir     string
 	env     map[string]string

@@ -1,7 +1,7 @@
 // Package random offers values that nobody can guess: identifiers and passwords.
 //
-// It knows how to derive a value from the stage's key, the address at which the resource was born and its
-// inputs, so that a lost record gives the same value again, and how to choose from an alphabet without bias.
+// It knows how to derive a value from the stage's key, the address at which the resource was created and its
+// inputs, so that lost state gives the same value again, and how to choose from an alphabet without bias.
 // It does not know the key, and asks no source of randomness.
 package random
 
@@ -29,7 +29,7 @@ func Kinds() []reconcile.Any {
 	return []reconcile.Any{reconcile.Erase(idKind), reconcile.Erase(passwordKind)}
 }
 
-// nowhere is the place of things that exist in the record alone.
+// nowhere is the location of what exists in state alone.
 type nowhere struct{}
 
 // Place has no account and no region.

@@ -101,6 +101,8 @@ type Kind[P, L, A any] struct {
 	// Files are the props that name the files and folders which Prepare reads. They are known only later while something
 	// that comes before may still write them.
 	Files []tree.Path
+	// FilesAt are the paths at which Compare states what differs in those files, where they are none of Files.
+	FilesAt []tree.Path
 	// WritesFiles says that creating or changing one may write files of this machine, which other resources are prepared of.
 	WritesFiles bool
 	// Logs are the lines that the object wrote.
@@ -109,6 +111,9 @@ type Kind[P, L, A any] struct {
 	EventuallyVisible time.Duration
 	// DeleteFirst: two objects cannot exist side by side, so the old one is deleted before its replacement is created.
 	DeleteFirst bool
+	// DeletesAtOnce: what Delete was asked for is done when it returns, and no observation could show it: the object stays as it
+	// was before it was declared, or cannot be told from one out of reach. The runner does not observe afterwards.
+	DeletesAtOnce bool
 	// CleansUp: Delete removes more than the object, and is called for a missing one too.
 	CleansUp bool
 	// DeletesLater reports that Delete has done what can be done, and that the service deletes the object by itself, some time
@@ -134,6 +139,8 @@ type Named[P, L any] struct {
 	// Live is the name of an observed object: a given name that differs replaces it. Nil: the kind compares the name itself,
 	// since the service can rename.
 	Live func(L) string
+	// AlwaysGiven: the author gives each name, and Check says what it may be (a path, a domain). There is no Rule then.
+	AlwaysGiven bool
 }
 
 // Ownership is how ownership of an object is proved beside its name: [Tagged], [OwnedByContent] or [OwnedByParent].
@@ -219,6 +226,8 @@ type Scope struct {
 	Redact func(string) string
 	// Since is when this reconciliation began.
 	Since time.Time
+	// RunID names what a [StateKind] begins. It is the same in each retry, and in the deletion of what was begun.
+	RunID string
 }
 
 // Site is one object at one moment.

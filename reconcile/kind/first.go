@@ -20,7 +20,7 @@ var errStillThere = errors.New("it still exists")
 // Validate reports. It is deleted when the runner takes the second edition.
 func (k Kind[P, L, A]) First() *reconcile.Kind[P, L, A] {
 	first := &reconcile.Kind[P, L, A]{
-		Type: k.Type, Doc: k.Doc, Attrs: k.Attributes, Identity: k.Identity, Prepare: k.Prepare, Files: k.Files, WritesFiles: k.WritesFiles, List: k.List,
+		Type: k.Type, Doc: k.Doc, Attrs: k.Attributes, Identity: k.Identity, Prepare: k.Prepare, Files: k.Files, FilesAt: k.FilesAt, WritesFiles: k.WritesFiles, List: k.List,
 		Visibility: k.EventuallyVisible, DeleteFirst: k.DeleteFirst, Tidies: k.CleansUp, Home: k.Global, Timeouts: k.Timeouts,
 		Source: k.API.Source, Calls: k.API.Calls, Permissions: k.API.Permissions, Tags: sync.OnceValues(k.tags),
 		Observe:  func(ctx context.Context, s reconcile.Site[P, A]) (L, error) { return k.Observe(ctx, SiteOf(s)) },
@@ -71,6 +71,9 @@ func (k *Kind[P, L, A]) capabilities(first *reconcile.Kind[P, L, A]) {
 	if k.Status != nil {
 		first.Busy = func(l L) string { return k.Status(l).busy }
 		first.Waiting = func(l L) string { return k.Status(l).waiting }
+	}
+	if k.Named != nil && k.Named.AlwaysGiven {
+		first.Naming = nil
 	}
 	if k.Bulk != nil {
 		first.ObserveMany = func(ctx context.Context, sites []reconcile.Site[P, A]) ([]Observed[L], error) {
@@ -127,7 +130,7 @@ func (k *Kind[P, L, A]) delete(ctx context.Context, s reconcile.Site[P, A]) erro
 			return fmt.Errorf("%w: %s", reconcile.ErrHoldsData, k.HoldsData.What(live))
 		}
 	}
-	if err := k.Delete(ctx, site); err != nil {
+	if err := k.Delete(ctx, site); err != nil || k.DeletesAtOnce {
 		return err
 	}
 	switch live, err := k.Observe(reconcile.ReadOnly(ctx), site); {
@@ -159,7 +162,7 @@ func (k *Kind[P, L, A]) check(p P) error {
 	if k.Props != nil {
 		all = k.Props.Check(p)
 	}
-	if n := k.Named; n != nil && n.Given != nil {
+	if n := k.Named; n != nil && n.Given != nil && !n.AlwaysGiven {
 		if name := n.Given(p); name != "" && !token.Has(name) {
 			if problem := n.Rule(p).Problem(name); problem != "" {
 				all.Wrong(n.prop(), problem)
@@ -191,7 +194,7 @@ func SiteOf[P, A any](s reconcile.Site[P, A]) Site[P, A] {
 	return Site[P, A]{
 		Scope: Scope{
 			Address: s.Address, Cloud: s.Cloud, Location: s.Place, Name: s.Name, NameGiven: s.Named, Owner: s.Mark, Dir: s.Dir,
-			Assets: s.Assets, Secret: s.Secret, Dev: s.Dev, Redact: s.Redact, Since: s.Since,
+			Assets: s.Assets, Secret: s.Secret, Dev: s.Dev, Redact: s.Redact, Since: s.Since, RunID: s.Nonce,
 		},
 		Want: s.Want, ID: s.ID, Last: s.Last, Had: s.Had, Creating: s.Nonce, MayDelete: s.MayDelete, Derive: s.Derive,
 	}
@@ -202,7 +205,7 @@ func UpdateOf[L any](on reconcile.On[L]) Update[L] {
 	return Update[L]{
 		Scope: Scope{
 			Address: on.Address, Cloud: on.Cloud, Location: on.Place, Name: on.Name, Owner: on.Mark, Dir: on.Dir,
-			Assets: on.Assets, Secret: on.Secret, Dev: on.Dev, Redact: on.Redact, Since: on.Since,
+			Assets: on.Assets, Secret: on.Secret, Dev: on.Dev, Redact: on.Redact, Since: on.Since, RunID: on.Nonce,
 		},
 		Live: on.Live, Changed: on.Changed, Store: on.Remember,
 	}

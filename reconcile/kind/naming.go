@@ -9,8 +9,8 @@ import (
 
 // NameRule is what a service takes as a name.
 type NameRule struct {
-	// Max is the greatest length in bytes, Suffix included.
-	Max int
+	// Min and Max are the least and the greatest length in bytes, Suffix included.
+	Min, Max int
 	// Marks are the characters allowed beside letters and digits. Lower: upper-case letters are not.
 	Marks string
 	Lower bool
@@ -43,7 +43,7 @@ func (n NameRule) Problem(name string) string {
 	if n.Any {
 		inner, refused = strings.TrimSpace(name) == name, func(rune) bool { return false }
 	}
-	if ends && bare != "" && len(name) <= n.Max && inner && !strings.ContainsFunc(bare, refused) {
+	if ends && bare != "" && len(name) >= n.Min && len(name) <= n.Max && inner && !strings.ContainsFunc(bare, refused) {
 		return ""
 	}
 	return n.String()
@@ -63,7 +63,11 @@ func (n NameRule) String() string {
 		kinds = append(kinds, string(mark))
 	}
 	last := len(kinds) - 1
-	text := fmt.Sprintf("want up to %d %s and %s", n.Max, strings.Join(kinds[:last], ", "), kinds[last])
+	length := fmt.Sprintf("up to %d", n.Max)
+	if n.Min > 1 {
+		length = fmt.Sprintf("%d to %d", n.Min, n.Max)
+	}
+	text := fmt.Sprintf("want %s %s and %s", length, strings.Join(kinds[:last], ", "), kinds[last])
 	if n.Inner {
 		text += ", with a letter or digit at both ends"
 	}

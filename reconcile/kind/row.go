@@ -31,7 +31,9 @@ type row struct {
 	unit     int64
 	standard reflect.Value // the default, invalid without one
 
-	immutable, deferrable, needsReady, maskLive, writeOnly, set bool
+	immutable, deferrable, needsReady, maskLive, writeOnly, set, whole bool
+	// elements: the structs in the list or map have a table of their own.
+	elements bool
 
 	needs, with, excludes condition
 	// nested are the members of a struct, or of the structs in a list or map.
@@ -174,12 +176,16 @@ func (in reader) row(r *row, tag reflect.StructTag, owner reflect.Type) error {
 	return in.members(r)
 }
 
-// parseWire reads the wire tag: NAME[,CODEC][,call=OPERATION].
+// parseWire reads the wire tag: NAME[,CODEC][,call=OPERATION][,elements].
 func (r *row) parseWire(tag string, codecs []Codec) error {
 	r.wire, tag, _ = strings.Cut(tag, ",")
 	for word := range strings.FieldsFuncSeq(tag, func(c rune) bool { return c == ',' }) {
 		if call, ok := strings.CutPrefix(word, "call="); ok {
 			r.call = call
+			continue
+		}
+		if word == "elements" {
+			r.elements = true
 			continue
 		}
 		i := slices.IndexFunc(codecs, func(c Codec) bool { return c.Name == word })
@@ -200,6 +206,9 @@ func (in reader) members(r *row) (err error) {
 		}
 		t = t.Elem()
 	}
+	if r.elements {
+		return in.elements(r, t, at)
+	}
 	if t.Kind() == reflect.Struct {
 		below := reader{codecs: in.codecs, inList: list, inWire: r.sent() && (r.codec == nil || r.codec.Write == nil), inside: true}
 		r.nested, err = below.rows(t, at)
@@ -212,7 +221,7 @@ func (in reader) word(r *row, word string, owner reflect.Type) error {
 	key, value, hasValue := strings.Cut(word, "=")
 	flags := map[string]*bool{
 		"immutable": &r.immutable, "deferrable": &r.deferrable, "needsready": &r.needsReady, "masklive": &r.maskLive,
-		"writeonly": &r.writeOnly, "set": &r.set,
+		"writeonly": &r.writeOnly, "set": &r.set, "whole": &r.whole,
 	}
 	conditions := map[string]*string{"needs": &r.needs.name, "with": &r.with.name, "excludes": &r.excludes.name}
 	switch {
@@ -262,6 +271,8 @@ func (in reader) flag(r *row, key string) error {
 		return fmt.Errorf("means nothing for what the table does not compare by itself")
 	case key == "set" && (r.typ.Kind() != reflect.Slice || !compared && !in.inWire):
 		return fmt.Errorf("means nothing for what is no list, or what the table does not compare")
+	case key == "whole" && (r.typ.Kind() != reflect.Map || !compared):
+		return fmt.Errorf("means nothing for what is no map, or what the table does not compare")
 	case key == "masklive" && r.typ.Kind() != reflect.Map:
 		return fmt.Errorf("means nothing for what is no map")
 	}

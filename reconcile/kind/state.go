@@ -27,14 +27,21 @@ const (
 type StateKind[P, A any] struct {
 	Type, Doc string
 	Lifetime  StateLifetime
-	// LocalVariantOf is the kind that this one replaces in a dev session, "" for all others.
+	// LocalVariantOf is the kind that this one replaces in a dev session, "" for all others. It shares that kind's props and
+	// attributes, whose tags speak of the cloud: here they say which props are deferrable, and which attributes change.
+	// Defaults, checks and comparison are code: Default, Check and Compare.
 	LocalVariantOf string
 	// Create computes the attributes. Update does for a change of props that are not immutable; nil: Create does.
 	Create, Update func(context.Context, Site[P, A]) (A, error)
 	// Observe answers ErrAbsent for what ended although state has it (a process). Nil: state is enough.
 	Observe func(context.Context, Site[P, A]) error
-	// Delete undoes it. Nil: there is nothing to undo.
-	Delete func(context.Context, Site[P, A]) error
+	// Read is for kinds of which state is not enough: it sets attributes that change by themselves, and what Compare needs
+	// further. It answers as Observe does, which it takes the place of.
+	Read func(context.Context, Site[P, A], *Kept[P, A]) error
+	// Delete undoes it. Nil: there is nothing to undo. CleansUp: it is called also for what was only begun, which has no
+	// attributes.
+	Delete   func(context.Context, Site[P, A]) error
+	CleansUp bool
 	// Props states what is compared, and Compare adds what is code. At least one is required.
 	Props   *Table[P]
 	Compare func(d *Diff[Kept[P, A]], want P, live Kept[P, A])
@@ -49,10 +56,11 @@ type StateKind[P, A any] struct {
 	API         API
 }
 
-// Kept is what state has of an object of a [StateKind].
+// Kept is what state has of an object of a [StateKind]. Read is what its Read found further.
 type Kept[P, A any] struct {
 	Props      P
 	Attributes A
+	Read       any
 }
 
 // First is the kind in the first edition. See [Kind.First].
@@ -61,14 +69,14 @@ func (k StateKind[P, A]) First() *reconcile.Kind[P, Kept[P, A], A] {
 		Type: k.Type, Doc: k.Doc, Recorded: true, Rerun: k.Lifetime != InState, InDev: k.Lifetime == InDev,
 		Stands: k.LocalVariantOf, Source: k.API.Source, Calls: k.API.Calls, Permissions: k.API.Permissions, Prepare: k.Prepare, Files: k.Files, WritesFiles: k.WritesFiles,
 		Timeouts: k.Timeouts, Tags: sync.OnceValues(k.tags),
-		Defaults: func(p P) P { return defaults(k.Props, k.Default, p) },
+		Defaults: func(p P) P { return defaults(k.table(), k.Default, p) },
 		Check:    k.check,
 		Observe:  k.observe,
 		Create:   func(ctx context.Context, s reconcile.Site[P, A]) (A, error) { return k.Create(ctx, SiteOf(s)) },
 		Compare:  k.compare,
 		Attrs:    func(live Kept[P, A]) A { return live.Attributes },
 		Delete: func(ctx context.Context, s reconcile.Site[P, A]) error {
-			if k.Delete == nil || s.Last == nil {
+			if k.Delete == nil || s.Last == nil && !k.CleansUp {
 				return nil
 			}
 			return k.Delete(ctx, SiteOf(s))
@@ -84,10 +92,18 @@ func (k StateKind[P, A]) First() *reconcile.Kind[P, Kept[P, A], A] {
 }
 
 func (k *StateKind[P, A]) check(p P) error {
-	if k.Props == nil {
-		return checked(nil, p, k.Check)
+	if t := k.table(); t != nil {
+		return checked(t.Check(p), p, k.Check)
 	}
-	return checked(k.Props.Check(p), p, k.Check)
+	return checked(nil, p, k.Check)
+}
+
+// table is what gives defaults, checks and differences, nil without one.
+func (k *StateKind[P, A]) table() *Table[P] {
+	if k.LocalVariantOf != "" {
+		return nil
+	}
+	return k.Props
 }
 
 // observe is what state has.
@@ -102,9 +118,12 @@ func (k *StateKind[P, A]) observe(ctx context.Context, s reconcile.Site[P, A]) (
 	}
 	live = Kept[P, A]{Props: s.Want, Attributes: *s.Last}
 	if s.Had != nil {
-		live.Props = defaults(k.Props, k.Default, *s.Had)
+		live.Props = defaults(k.table(), k.Default, *s.Had)
 	}
-	return live, nil
+	if k.Read != nil {
+		err = k.Read(ctx, SiteOf(s), &live)
+	}
+	return live, err
 }
 
 // compare states the table, whose differences Update, else Create, makes good by computing the attributes again.
@@ -113,8 +132,8 @@ func (k *StateKind[P, A]) compare(d *Diff[Kept[P, A]], want P, live Kept[P, A]) 
 	if run == nil {
 		run = k.Create
 	}
-	if k.Props != nil {
-		Compare(d, k.Props, want, live.Props, Set("Update", func(ctx context.Context, u Update[Kept[P, A]]) error {
+	if t := k.table(); t != nil {
+		Compare(d, t, want, live.Props, Set("Update", func(ctx context.Context, u Update[Kept[P, A]]) error {
 			attributes, err := run(ctx, Site[P, A]{Scope: u.Scope, Want: want, Last: &live.Attributes, Had: &live.Props})
 			if err == nil {
 				u.Store(attributes)

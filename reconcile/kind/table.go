@@ -27,6 +27,7 @@ import (
 //	deferrable   may be left out at creation and set afterwards, so that it may close a cycle; of a map: each entry
 //	needsready   what it refers to must be ready, even where the attribute is known early
 //	masklive     live entries of the map that the program does not name are masked
+//	whole        the map is compared as one value, and not entry by entry
 //	writeonly    the service does not show it: what was last written is compared
 //	each         the members of the struct, or of what it points at, are attributes of their own; its wire tag stands before
 //	             theirs, with a dot between them unless it ends in *
@@ -37,7 +38,8 @@ import (
 //
 // The wire tag is the service's name of the attribute. A dot leads into a JSON document or a nested struct. A second word
 // names a [Codec], and call=NAME the operation that sets it. With "-" the table compares the prop, and code reads and writes
-// it. A prop without a wire tag code compares too: the table knows its defaults, conditions and paths.
+// it. A prop without a wire tag code compares too: the table knows its defaults, conditions and paths. The word elements is
+// for lists and maps of structs, see [CompareAt].
 type Table[P any] struct {
 	codecs []Codec
 	shapes []Shape
@@ -84,6 +86,8 @@ func fill(rows []*row, p reflect.Value) {
 		switch {
 		case !set && r.standard.IsValid() && r.isThere(p):
 			r.put(p, r.standard)
+		case set && r.elements:
+			r.put(p, r.filled(v))
 		case set && v.Kind() == reflect.Struct:
 			c := reflect.New(r.typ).Elem()
 			c.Set(v)
@@ -113,6 +117,8 @@ func check(rows []*row, p reflect.Value, wrong *props.Errors) {
 			wrong.Wrong(r.path, fmt.Sprintf("want either %s or %s, not both", r.name, r.excludes.name))
 		case r.unit > 1 && value.CanInt() && value.Int()%r.unit != 0:
 			wrong.Wrong(r.path, "want "+r.units())
+		case r.elements:
+			*wrong = append(*wrong, r.checkElements(value)...)
 		case value.Kind() == reflect.Struct:
 			check(r.nested, value, wrong)
 		}
@@ -195,7 +201,7 @@ func compare[L any](d *Diff[L], r *row, w, h reflect.Value, call *Operation[L]) 
 	switch {
 	case r.writeOnly:
 		reconcile.Written(d, r.path, r.form(w), call)
-	case r.typ.Kind() != reflect.Map || call == nil:
+	case r.typ.Kind() != reflect.Map || r.whole || call == nil:
 		reconcile.Value(d, r.path, r.form(w), r.form(h), call)
 	default:
 		entries, _ := r.form(w).(map[string]any)

@@ -40,7 +40,8 @@ func (k *Kind[P, L, A]) tags() (reconcile.Tags, error) {
 		{"Attributes", k.Attributes != nil},
 		{"Delete", k.Delete != nil},
 		{"Identity", k.Identity != nil},
-		{"Named.Rule", k.Named == nil || k.Named.Rule != nil},
+		{"Named.Rule", k.Named == nil || k.Named.Rule != nil || k.Named.AlwaysGiven},
+		{"Named.Given", k.Named == nil || k.Named.Given != nil || !k.Named.AlwaysGiven},
 		{"Owner's Tag", !isTagged || tagged.Tag != nil},
 		{"HoldsData.Now", k.HoldsData == nil || k.HoldsData.Now != nil},
 	}); err != nil {
@@ -73,14 +74,32 @@ func (k *StateKind[P, A]) tags() (reconcile.Tags, error) {
 		{"Type", k.Type != ""},
 		{"Doc", k.Doc != ""},
 		{"Create", k.Create != nil},
-		{"Props, or Compare,", k.Props != nil || k.Compare != nil},
+		{"Props, or Compare,", k.table() != nil || k.Compare != nil},
 	}); err != nil {
 		return reconcile.Tags{}, err
 	}
 	if k.Lifetime < InState || k.Lifetime > InDev {
 		return reconcile.Tags{}, fmt.Errorf("no Lifetime has the number %d", k.Lifetime)
 	}
+	if k.LocalVariantOf != "" {
+		return variantTags[P, A](k.Props)
+	}
 	return tagsOf[P, A](k.Props, k.API)
+}
+
+// variantTags are what the tags of a kind say of its local variant: which props are deferrable, which live values are masked,
+// and which attributes an update may change, of which here any may be the cause.
+func variantTags[P, A any](t *Table[P]) (tags reconcile.Tags, err error) {
+	var all reconcile.Tags
+	if t != nil {
+		rows, err := t.load()
+		if err != nil {
+			return tags, err
+		}
+		paths(rows, &all)
+	}
+	err = attributeTags(reflect.TypeFor[A](), namesIn[P](), &all)
+	return reconcile.Tags{Late: all.Late, MaskLive: all.MaskLive, Moves: all.Moves}, err
 }
 
 // tagsOf reads the tags of props and attributes. Without a table those of props that a table reads mean nothing.

@@ -238,7 +238,7 @@ func (f *field) describe(sf reflect.StructField, inside []reflect.Type) error {
 }
 
 // tableWords are the words of a tag that this package leaves to the attribute table of a kind, which checks them.
-var tableWords = []string{"unit", "deferrable", "needsready", "masklive", "writeonly", "needs", "with", "excludes", "set", "each"}
+var tableWords = []string{"unit", "deferrable", "needsready", "masklive", "writeonly", "needs", "with", "excludes", "set", "each", "whole"}
 
 // parseCount reads the bound of a length. fits says that the type has one.
 func parseCount(text string, fits bool, typ reflect.Type) (int, error) {

@@ -1,11 +1,15 @@
 package cloudflaretest
 
 import (
+	"encoding/json"
+	"net/http"
 	"testing"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // Worlds are the worlds that a suite of kindtest was given, found again by their directories.
@@ -31,6 +35,28 @@ func (ws Worlds) Make(prepare func(kindtest.T, *Server), objects func(kindtest.T
 
 // Of is the server of a world.
 func (ws Worlds) Of(w kindtest.World) *Server { return ws[w.Dir] }
+
+// Sends is the mutator that makes one call: to a path, with a body made of what is declared.
+func (ws Worlds) Sends(method string, path func(kindtest.Edited) string, body func(kindtest.Edited) any) kindtest.Hand {
+	return func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
+		t.Helper()
+		ws.Of(w).Do(t, method, path(to), body(to))
+	}
+}
+
+// Deletes is the mutator that deletes the object at a path.
+func (ws Worlds) Deletes(path func(kindtest.Edited) string) kindtest.Hand {
+	return ws.Sends(http.MethodDelete, path, func(kindtest.Edited) any { return nil })
+}
+
+// Declared are the props of a mutator in their own type.
+func Declared[P any](t kindtest.T, to kindtest.Edited) (p P) {
+	t.Helper()
+	if err := props.Decode(to.Props, &p); err != nil {
+		t.Fatalf("%v", err)
+	}
+	return p
+}
 
 // FaultOf gives errors of a service as its client would.
 func FaultOf(service string) func(reconcile.Class) error {
@@ -95,4 +121,26 @@ func (s *Server) Wrote() []string {
 		names = append(names, c.Name())
 	}
 	return names
+}
+
+// Body checks the body of a call, which a person wrote down from Cloudflare's documentation.
+func Body(t testing.TB, sent, documented any) {
+	t.Helper()
+	have, err := json.Marshal(sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := json.Marshal(documented)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !jsonEqual(have, want) {
+		t.Errorf("a call sends\n%s\nand the documentation says\n%s", have, want)
+	}
+}
+
+func jsonEqual(a, b []byte) bool {
+	have, errA := tree.Decode(a)
+	want, errB := tree.Decode(b)
+	return errA == nil && errB == nil && tree.Equal(have, want)
 }

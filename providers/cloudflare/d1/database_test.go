@@ -1,6 +1,7 @@
 package d1
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"os"
@@ -69,18 +70,10 @@ func TestDatabase(t *testing.T) {
 			{Name: "tuned", Props: obj{"name": "orders", "jurisdiction": "eu", "locationHint": "weur", "readReplication": "auto", "migrations": "migrations"}},
 		},
 		Hands: map[tree.Path]kindtest.Hand{
-			"readReplication": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-				t.Helper()
-				mode := to.Text()
-				if mode == "" {
-					mode = "disabled"
-				}
-				ws.Of(w).Do(t, http.MethodPatch, base+"/"+to.Attrs["id"].(string), obj{"read_replication": obj{"mode": mode}})
-			},
-			"": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-				t.Helper()
-				ws.Of(w).Do(t, http.MethodDelete, base+"/"+to.Attrs["id"].(string), nil)
-			},
+			"readReplication": ws.Sends(http.MethodPatch, func(to kindtest.Edited) string { return base + "/" + to.Attrs["id"].(string) }, func(to kindtest.Edited) any {
+				return obj{"read_replication": obj{"mode": cmp.Or(to.Text(), "disabled")}}
+			}),
+			"": ws.Deletes(func(to kindtest.Edited) string { return base + "/" + to.Attrs["id"].(string) }),
 		},
 		Steady: map[tree.Path]string{
 			"name":         "a database keeps its name for life",

@@ -11,74 +11,66 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/cloudflare/here"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // Local are the variants that dev takes.
 func Local() []reconcile.Any { return []reconcile.Any{reconcile.Erase(localDatabase)} }
 
-// liveHere is a database of this machine as it was seen.
-type liveHere struct {
-	here.Live[DatabaseProps, Database]
-	// done are the digests of the migrations that it has had, by file; nil when nobody could ask.
-	done map[string]string
-}
-
-type localSite = reconcile.Site[DatabaseProps, Database]
+// keptHere is a database of this machine. Read are the digests of the migrations that it has had, by file; nil when nobody
+// could ask.
+type keptHere = kind.Kept[DatabaseProps, Database]
 
 // localDatabase has the same migrations, noted in the same tables, done one by one when they come.
-var localDatabase = &reconcile.Kind[DatabaseProps, liveHere, Database]{
-	Type: here.Type(databaseType), Stands: databaseType, Doc: "A database on this machine, with its migrations.", Recorded: true, Rerun: true, Source: source,
-	Check: databaseKind.Check, Defaults: databaseKind.Defaults, Prepare: prepareMigrations, Files: databaseKind.Files, Tags: here.NoTags,
-	Observe: func(ctx context.Context, site localSite) (live liveHere, err error) {
-		if live.Live, err = here.Recorded(site, databaseKind.Defaults); err != nil || site.Dev == nil || live.Had.Migrations == "" && site.Want.Migrations == "" {
-			return live, err
+var localDatabase = kind.StateKind[DatabaseProps, Database]{
+	Type: here.Type(databaseType), LocalVariantOf: databaseType, Lifetime: kind.Rerun, Doc: "A database on this machine, with its migrations.",
+	Props: databaseTable, Default: databaseKind.Defaults, Check: databaseKind.Check, Prepare: prepareMigrations, Files: databaseKind.Files,
+	API: kind.API{Source: source},
+	Read: func(ctx context.Context, s databaseSite, live *keptHere) error {
+		if s.Dev == nil || live.Props.Migrations == "" && s.Want.Migrations == "" {
+			return nil
 		}
-		live.done, err = doneHere(ctx, here.At(site), live.Attrs.ID)
-		return live, err
+		done, err := doneHere(ctx, s.Scope, live.Attributes.ID)
+		live.Read = done
+		return err
 	},
-	Create: func(ctx context.Context, site localSite) (Database, error) {
-		out := Database{ID: ID(here.ID(site.Mark)), Name: cmp.Or(site.Want.Name, here.Name(site.Mark))}
+	Create: func(ctx context.Context, s databaseSite) (Database, error) {
+		out := Database{ID: ID(here.ID(s.Owner)), Name: cmp.Or(s.Want.Name, here.Name(s.Owner))}
 		done, err := map[string]string{}, error(nil)
-		if len(site.Assets) > 0 {
-			done, err = doneHere(ctx, here.At(site), out.ID)
+		if len(s.Assets) > 0 {
+			done, err = doneHere(ctx, s.Scope, out.ID)
 		}
 		if err != nil {
 			return out, err
 		}
-		return out, migrateHere(ctx, here.At(site), out.ID, site.Assets, done)
+		return out, migrateHere(ctx, s.Scope, out.ID, done)
 	},
 	Compare: compareHere,
-	Attrs:   func(live liveHere) Database { return live.Attrs },
-	Delete: func(_ context.Context, site localSite) error {
-		if site.Last == nil {
-			return nil
-		}
-		return here.D1().Remove(site.Dev, site.Dir, site.Mark, string(site.Last.ID))
+	Delete: func(_ context.Context, s databaseSite) error {
+		return here.D1().Remove(s.Dev, s.Dir, s.Owner, string(s.Last.ID))
 	},
-	Identity: func(Database) string { return "" },
-}
+}.First()
 
-func compareHere(d *reconcile.Diff[liveHere], want DatabaseProps, live liveHere) {
-	migrate := &reconcile.Operation[liveHere]{Name: "Migrate", Do: func(ctx context.Context, on reconcile.On[liveHere]) error {
-		return migrateHere(ctx, here.On(on), live.Attrs.ID, on.Assets, live.done)
-	}}
-	if live.done != nil {
+func compareHere(d *kind.Diff[keptHere], want DatabaseProps, live keptHere) {
+	if done, asked := live.Read.(map[string]string); asked {
+		migrate := kind.Set("Migrate", func(ctx context.Context, u kind.Update[keptHere]) error {
+			return migrateHere(ctx, u.Scope, live.Attributes.ID, done)
+		})
 		for _, name := range slices.Sorted(maps.Keys(d.Assets())) {
 			file, ok := strings.CutPrefix(name, migrationAsset)
 			if asset, _ := d.Asset(name); ok {
-				reconcile.Value(d, tree.Path("migrations").Key(file), asset.Digest, live.done[file], migrate)
+				reconcile.Value(d, tree.Path("migrations").Key(file), asset.Digest, done[file], migrate)
 			}
 		}
 	}
-	here.Compare(d, want, live.Had, []string{"name", "jurisdiction"}, &reconcile.Operation[liveHere]{
-		Name: "Keep", Do: func(context.Context, reconcile.On[liveHere]) error { return nil }, // it has no effect here
-	})
+	here.Compare(d, want, live.Props, []string{"name", "jurisdiction"}, kind.Set("Keep",
+		func(context.Context, kind.Update[keptHere]) error { return nil })) // it has no effect here
 }
 
 // doneHere are the migrations that a database has had.
-func doneHere(ctx context.Context, p here.Place, id ID) (map[string]string, error) {
-	s, err := here.Of(p)
+func doneHere(ctx context.Context, scope kind.Scope, id ID) (map[string]string, error) {
+	s, err := here.Of(scope)
 	if err != nil {
 		return nil, err
 	}
@@ -98,29 +90,29 @@ func doneHere(ctx context.Context, p here.Place, id ID) (map[string]string, erro
 }
 
 // migrateHere does what a database has not had, each file with its note or not at all.
-func migrateHere(ctx context.Context, p here.Place, id ID, assets map[string]reconcile.Asset, done map[string]string) error {
-	for _, name := range slices.Sorted(maps.Keys(assets)) {
+func migrateHere(ctx context.Context, scope kind.Scope, id ID, done map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(scope.Assets)) {
 		file, ok := strings.CutPrefix(name, migrationAsset)
-		if !ok || done[file] == assets[name].Digest {
+		if !ok || done[file] == scope.Assets[name].Digest {
 			continue
 		}
 		if _, had := done[file]; had {
 			return reconcile.WithHint(fmt.Errorf("%w: %s", errEdited, file),
 				"put the file back as it was, or begin anew: `athanor destroy` of this stage deletes the database of this machine")
 		}
-		text, err := os.ReadFile(assets[name].Path)
+		text, err := os.ReadFile(scope.Assets[name].Path)
 		if err != nil {
 			return err
 		}
-		if digest(text) != assets[name].Digest {
+		if digest(text) != scope.Assets[name].Digest {
 			return fmt.Errorf("%s was changed while it was to be done", file)
 		}
-		s, err := here.Of(p)
+		s, err := here.Of(scope)
 		if err != nil {
 			return err
 		}
 		// The runtime wants a statement at the end, where a file may have a comment.
-		if _, err := s.Do(ctx, string(id), tables+noteOf(file, assets[name].Digest), string(text)+"\n;SELECT 1"); err != nil {
+		if _, err := s.Do(ctx, string(id), tables+noteOf(file, scope.Assets[name].Digest), string(text)+"\n;SELECT 1"); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}

@@ -1,14 +1,12 @@
 // Package dns offers records of Cloudflare DNS.
 //
 // It knows which types of records have text and which have parts, how one is found again among others of its name, and
-// how a mark is carried in a comment. It does not know zones, beyond their names; how calls are made and judged is the
+// how an owner tag is carried in a comment. It does not know zones, beyond their names; how calls are made and judged is the
 // business of package cloudflare.
 package dns
 
 import (
 	"embed"
-
-	sdk "github.com/cloudflare/cloudflare-go/v6/dns"
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/providers/cloudflare"
@@ -33,8 +31,4 @@ func NewRecord(s *athanor.Stack, name string, p RecordProps, opts ...athanor.Opt
 // ReadRecord uses a record that the stack does not own: by zone/record, the ids of both, or by RecordProps that tell it.
 func ReadRecord(s *athanor.Stack, name string, by any) Record {
 	return athanor.Read(s, recordKind, name, by)
-}
-
-func clientOf(cloud reconcile.Cloud) (*sdk.RecordService, error) {
-	return cloudflare.Client(cloud, sdk.NewRecordService)
 }

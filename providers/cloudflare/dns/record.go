@@ -1,64 +1,70 @@
 package dns
 
 import (
+	"context"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
-	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// liveRecord is a record as it was seen.
+// liveRecord is an observed record.
 type liveRecord struct {
-	zone cloudflare.Zone
-	shown
-	// comment is the author's part, and line what follows it: the mark.
-	comment, line string
-	mark          reconcile.Mark
+	zone     cloudflare.Zone
+	id, name string
+	have     RecordProps
+	// ttl is as Cloudflare writes it. line is the part of the comment that has the owner tag.
+	ttl   any
+	line  string
+	owner kind.OwnerTag
 }
 
-type (
-	recordSite = reconcile.Site[RecordProps, Record]
-	recordDiff = reconcile.Diff[liveRecord]
-)
+type recordSite = kind.Site[RecordProps, Record]
 
-var recordKind = &reconcile.Kind[RecordProps, liveRecord, Record]{
+var recordTable = kind.TableOf[RecordProps](kind.Tree())
+
+var recordKind = kind.Kind[RecordProps, liveRecord, Record]{
 	Type: recordType,
-	Doc: "A record of Cloudflare DNS, of any type, in a zone of the account. Its mark of ownership stands in the comment. " +
-		"A record that is there and is not ours is never overwritten, and addresses are never added to a name that " +
+	Doc: "A record of Cloudflare DNS, of any type, in a zone of the account. Its owner tag stands in the comment. " +
+		"A record that exists and is not ours is never overwritten, and addresses are never added to a name that " +
 		"somebody else has addresses for. The others of a name are not managed.",
 
-	Observe:  observeRecord,
-	Create:   createRecord,
-	Compare:  compareRecord,
-	Attrs:    func(live liveRecord) Record { return Record{ID: live.ID, ZoneID: live.zone.ID, Name: live.Name} },
-	Delete:   deleteRecord,
+	Observe:    observeRecord,
+	Create:     createRecord,
+	Compare:    compareRecord,
+	Attributes: func(live liveRecord) Record { return Record{ID: live.id, ZoneID: live.zone.ID, Name: live.name} },
+	Delete: func(ctx context.Context, s recordSite) error {
+		return cloudflare.Send(ctx, s.Cloud, http.MethodDelete, pathOf(s.Last.ZoneID, s.Last.ID), nil, nil)
+	},
 	Identity: func(r Record) string { return r.ZoneID + "/" + r.ID },
 
-	Check:   checkRecord,
-	AtBirth: []string{"id", "zoneId", "name"},
-	Owner:   func(live liveRecord) reconcile.Mark { return live.mark },
-	List:    listRecords,
+	Props: recordTable,
+	Check: checkRecord,
+	Owner: kind.Tagged[RecordProps, liveRecord]{Tag: func(live liveRecord) kind.OwnerTag { return live.owner }},
+	List:  listRecords,
 	// A CNAME record stands alone: whichever of two comes second is refused.
 	DeleteFirst: true,
 
-	Source: source,
-	Calls: []string{
-		"DNS.ListRecords", "DNS.GetRecord", "DNS.CreateRecord", "DNS.PatchRecord", "DNS.DeleteRecord", "Zones.ListZones", "Zones.GetZone",
+	API: kind.API{
+		Source: source,
+		Calls: []string{
+			"DNS.ListRecords", "DNS.GetRecord", "DNS.CreateRecord", "DNS.PatchRecord", "DNS.DeleteRecord", "Zones.ListZones", "Zones.GetZone",
+		},
+		Permissions: kind.Permissions{
+			Observe: []string{"Zone Read", "DNS Read"},
+			List:    []string{"Zone Read", "DNS Read"},
+			Create:  []string{"DNS Write"},
+			Update:  []string{"DNS Write"},
+			Delete:  []string{"DNS Write"},
+		},
 	},
-	Permissions: reconcile.Permissions{
-		Observe: []string{"Zone Read", "DNS Read"},
-		List:    []string{"Zone Read", "DNS Read"},
-		Create:  []string{"DNS Write"},
-		Update:  []string{"DNS Write"},
-		Delete:  []string{"DNS Write"},
-	},
-}
+}.First()
 
 // texts are the types whose content is text; all others have data.
 var texts = []string{"A", "AAAA", "CNAME", "MX", "NS", "OPENPGPKEY", "PTR", "TXT"}
@@ -108,14 +114,11 @@ func checkRecord(want RecordProps) error {
 	if want.Priority == nil && of("MX", "URI") && !token.Has(want.Type) {
 		wrong("priority", "records of this type need one")
 	}
-	if want.TTL != nil && *want.TTL%time.Second != 0 {
-		wrong("ttl", "want whole seconds")
-	}
 	if want.TTL != nil && want.Proxied {
 		wrong("ttl", "that of a proxied record is automatic")
 	}
-	if strings.ContainsAny(want.Comment, "\r\n") || strings.Contains(want.Comment, markPrefix) || want.Comment != strings.TrimSpace(want.Comment) {
-		wrong("comment", "want one line without "+markPrefix+" and without spaces around it")
+	if strings.ContainsAny(want.Comment, "\r\n") || strings.Contains(want.Comment, tagPrefix) || want.Comment != strings.TrimSpace(want.Comment) {
+		wrong("comment", "want one line without "+tagPrefix+" and without spaces around it")
 	}
 	return problems.OrNil()
 }

@@ -2,147 +2,86 @@ package dns
 
 import (
 	"context"
-	"encoding/json"
-	"maps"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
-
-	sdk "github.com/cloudflare/cloudflare-go/v6/dns"
-	"github.com/cloudflare/cloudflare-go/v6/option"
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/token"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // automatic is how Cloudflare writes that it chooses the TTL.
-const automatic = 1
+const automatic = int64(1)
 
-// compareRecord states every aspect. All that differ are set by one call.
-func compareRecord(d *recordDiff, want RecordProps, live liveRecord) {
-	have := live.zone.Name
-	if cloudflare.IsID(want.Zone) {
-		have = live.zone.ID
+// compareRecord states every aspect. All that differ are set by one call. What means the same counts as what is declared.
+func compareRecord(d *kind.Diff[liveRecord], want RecordProps, live liveRecord) {
+	have := live.have
+	have.Zone, have.Name, have.Content = live.zone.As(want.Zone), live.name, canonical(have.Type, have.Content)
+	if fullName(want.Name, live.zone.Name) == folded(live.name) {
+		have.Name = want.Name
 	}
-	reconcile.Fixed(d, "zone", folded(want.Zone), have)
-	reconcile.Fixed(d, "name", fullName(want.Name, live.zone.Name), folded(live.Name))
-	reconcile.Fixed(d, "type", want.Type, live.Type)
-	set := setRecord(want)
-	if slices.Contains(texts, live.Type) {
-		reconcile.Value(d, "content", canonical(live.Type, want.Content), canonical(live.Type, live.Content), set)
-	} else {
-		reconcile.Value(d, "data", orNone(want.Data), orNone(live.Data), set)
+	if have.Content == canonical(have.Type, want.Content) {
+		have.Content = want.Content
 	}
-	reconcile.Value(d, "priority", want.Priority, live.Priority, set)
-	reconcile.Value(d, "ttl", want.TTL, live.ttl(), set)
-	reconcile.Value(d, "proxied", want.Proxied, live.Proxied, set)
-	reconcile.Value(d, "flattenCname", want.FlattenCNAME, live.Settings.FlattenCNAME, set)
-	reconcile.Value(d, "ipv4Only", want.IPv4Only, live.Settings.IPv4Only, set)
-	reconcile.Value(d, "ipv6Only", want.IPv6Only, live.Settings.IPv6Only, set)
-	reconcile.Value(d, "privateRouting", want.PrivateRouting, live.PrivateRouting, set)
-	reconcile.Value(d, "comment", want.Comment, live.comment, set)
-	if d.Mark() != live.mark && withoutStore(d.Mark()) != live.mark {
+	set := kind.Set("PatchRecord", func(ctx context.Context, u kind.Update[liveRecord]) error {
+		doc, err := patch(want, u)
+		if err != nil {
+			return err
+		}
+		err = cloudflare.Send(ctx, u.Cloud, http.MethodPatch, pathOf(live.zone.ID, live.id), doc, nil)
+		return cloudflare.Taken(cloudflare.NotYet(err))
+	})
+	kind.Compare(d, recordTable, want, have, set)
+	if d.Mark() != live.owner && withoutStore(d.Mark()) != live.owner {
 		reconcile.Value(d, "mark", adopt.Line(d.Mark()), live.line, set)
 	}
-	reconcile.List(d, "tags", slices.Sorted(slices.Values(want.Tags)), slices.Sorted(slices.Values(live.Tags)), set)
 }
 
-// setRecord patches what differs. Cloudflare wants name, type and TTL in each patch.
-func setRecord(want RecordProps) *reconcile.Operation[liveRecord] {
-	return &reconcile.Operation[liveRecord]{Name: "PatchRecord", Do: func(ctx context.Context, on reconcile.On[liveRecord]) error {
-		client, err := clientOf(on.Cloud)
-		if err != nil {
-			return err
-		}
-		text, err := json.Marshal(patch(want, on))
-		if err != nil {
-			return err
-		}
-		p := sdk.RecordEditParams{Body: sdk.RecordEditParamsBody{}}
-		p.ZoneID.Value = on.Live.zone.ID
-		_, err = client.Edit(ctx, on.Live.ID, p, option.WithRequestBody("application/json", text))
-		return cloudflare.Taken(cloudflare.NotYet(err))
-	}}
-}
-
-// patch is what differs. What is ignored, or left for later, keeps its live value.
-func patch(want RecordProps, on reconcile.On[liveRecord]) map[string]any {
-	changes := func(paths ...tree.Path) bool {
-		return slices.ContainsFunc(paths, func(p tree.Path) bool { return slices.Contains(on.Changed, p) })
+// patch is what differs, with name, type and TTL, which Cloudflare wants in each patch.
+func patch(want RecordProps, u kind.Update[liveRecord]) (kind.Document, error) {
+	live := u.Live
+	doc := kind.Document{"name": live.name, "type": live.have.Type, "ttl": live.ttl}
+	comment := slices.Contains(u.Changed, "comment")
+	if !comment {
+		want.Comment = live.have.Comment
 	}
-	live := on.Live
-	if !changes("comment") {
-		want.Comment = live.comment
+	if comment || slices.Contains(u.Changed, "mark") {
+		doc["comment"] = tagged(want.Comment, u.Owner)
 	}
-	if !changes("ttl") {
-		want.TTL = live.ttl()
-	}
-	for path, settle := range map[tree.Path]func(){
-		"flattenCname": func() { want.FlattenCNAME = live.Settings.FlattenCNAME },
-		"ipv4Only":     func() { want.IPv4Only = live.Settings.IPv4Only },
-		"ipv6Only":     func() { want.IPv6Only = live.Settings.IPv6Only },
-	} {
-		if !changes(path) {
-			settle()
-		}
-	}
-	all := body(want, live.Name, on.Mark)
-	for key, paths := range map[string][]tree.Path{
-		"content": {"content"}, "data": {"data"}, "priority": {"priority"}, "proxied": {"proxied"}, "tags": {"tags"},
-		"settings": {"flattenCname", "ipv4Only", "ipv6Only"}, "private_routing": {"privateRouting"}, "comment": {"comment", "mark"},
-	} {
-		if !changes(paths...) {
-			delete(all, key)
-		}
-	}
-	return all
+	err := recordTable.Changed(want, live.have, u.Changed, doc)
+	return cleared(doc), err
 }
 
 // body is a whole record, as Cloudflare writes it.
-func body(want RecordProps, name string, mark reconcile.Mark) map[string]any {
-	all := map[string]any{
-		"name": name, "type": want.Type, "ttl": automatic, "proxied": want.Proxied, "tags": orEmpty(want.Tags),
-		"comment": marked(want.Comment, mark),
+func body(want RecordProps, name string, owner kind.OwnerTag) (kind.Document, error) {
+	doc := kind.Document{"name": name, "comment": tagged(want.Comment, owner), "ttl": nil, "tags": nil}
+	err := recordTable.Created(want, doc)
+	return cleared(doc), err
+}
+
+// cleared is a document with Cloudflare's words for what is cleared, and without what its type of record has not.
+func cleared(doc kind.Document) kind.Document {
+	for name, none := range map[string]any{"ttl": automatic, "tags": []any{}} {
+		if v, ok := doc[name]; ok && v == nil {
+			doc[name] = none
+		}
 	}
-	if want.TTL != nil {
-		all["ttl"] = int64(*want.TTL / time.Second)
-	}
-	if slices.Contains(texts, want.Type) {
-		all["content"] = want.Content
-	} else {
-		all["data"] = want.Data
-	}
-	if want.Priority != nil {
-		all["priority"] = *want.Priority
-	}
-	switch want.Type {
-	case "CNAME":
-		all["settings"] = map[string]any{"flatten_cname": want.FlattenCNAME, "ipv4_only": want.IPv4Only, "ipv6_only": want.IPv6Only}
+	switch doc["type"] {
 	case "A", "AAAA":
-		all["settings"] = map[string]any{"ipv4_only": want.IPv4Only, "ipv6_only": want.IPv6Only}
-		all["private_routing"] = want.PrivateRouting
+		if settings, ok := doc["settings"].(map[string]any); ok {
+			delete(settings, "flatten_cname")
+		}
+	case "CNAME":
+		delete(doc, "private_routing")
+	default:
+		delete(doc, "settings")
+		delete(doc, "private_routing")
 	}
-	return all
-}
-
-func orEmpty(tags []string) []string {
-	if tags == nil {
-		return []string{}
-	}
-	return tags
-}
-
-func orNone(data map[string]any) map[string]any {
-	data = maps.Clone(data)
-	maps.DeleteFunc(data, func(_ string, v any) bool { return v == nil })
-	if len(data) == 0 {
-		return nil
-	}
-	return data
+	return doc
 }
 
 // folded is a name of the domain system as it compares.

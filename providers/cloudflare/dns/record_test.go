@@ -10,7 +10,6 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -73,10 +72,7 @@ func path(attrs map[string]any) string {
 func hand(ws cloudflaretest.Worlds, fields func(RecordProps) obj) kindtest.Hand {
 	return func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
 		t.Helper()
-		var p RecordProps
-		if err := props.Decode(to.Props, &p); err != nil {
-			t.Fatalf("%v", err)
-		}
+		p := cloudflaretest.Declared[RecordProps](t, to)
 		now := ws.Of(w).Do(t, http.MethodGet, path(to.Attrs), nil).(obj)
 		body := obj{"name": now["name"], "type": now["type"], "ttl": now["ttl"]}
 		maps.Copy(body, fields(p))
@@ -131,17 +127,14 @@ func recordSuite() kindtest.Suite {
 			"privateRouting": set(func(p RecordProps) obj { return obj{"private_routing": p.PrivateRouting} }),
 			"flattenCname":   settings, "ipv4Only": settings, "ipv6Only": settings,
 			"comment": set(func(p RecordProps) obj { return obj{"comment": p.Comment} }),
-			"tags":    set(func(p RecordProps) obj { return obj{"tags": orEmpty(p.Tags)} }),
+			"tags":    set(func(p RecordProps) obj { return obj{"tags": append([]string{}, p.Tags...)} }),
 			"ttl": set(func(p RecordProps) obj {
 				if p.TTL == nil {
 					return obj{"ttl": 1}
 				}
 				return obj{"ttl": int(p.TTL.Seconds())}
 			}),
-			"": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-				t.Helper()
-				ws.Of(w).Do(t, http.MethodDelete, path(to.Attrs), nil)
-			},
+			"": ws.Deletes(func(to kindtest.Edited) string { return path(to.Attrs) }),
 		},
 		Others: map[tree.Path][]any{"content": {"192.0.2.77", "mx.other.example"}},
 		Steady: map[tree.Path]string{

@@ -12,11 +12,12 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/cloudflare/miniflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 )
 
 // place is one in a dev session of its own, whose stack has miniflare installed. Without that the test is skipped, or
 // fails when $ATHANOR_NO_SKIP is set.
-func place(t *testing.T) Place {
+func place(t *testing.T) kind.Scope {
 	t.Helper()
 	packages, err := filepath.Abs("../../../.cache/cloudflare/node_modules")
 	if err != nil {
@@ -39,10 +40,10 @@ func place(t *testing.T) Place {
 			t.Error(err)
 		}
 	})
-	return Place{Dev: dev, Dir: dir, Mark: reconcile.Mark{Stack: "shop", Stage: "local-ada", Address: "api", Generation: 1}}
+	return kind.Scope{Dev: dev, Dir: dir, Owner: reconcile.Mark{Stack: "shop", Stage: "local-ada", Address: "api", Generation: 1}}
 }
 
-func session(t *testing.T, p Place) *Session {
+func session(t *testing.T, p kind.Scope) *Session {
 	t.Helper()
 	s, err := Of(p)
 	if err != nil {
@@ -120,15 +121,15 @@ func TestDataGoes(t *testing.T) {
 	if err := s.End(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	data, _ := dataOf(p.Dev, p.Dir, p.Mark)
+	data, _ := dataOf(p.Dev, p.Dir, p.Owner)
 	for _, one := range []struct {
 		folder string
 		remove func(*reconcile.Dev) error
 	}{
-		{"kv", func(d *reconcile.Dev) error { return KV().Remove(d, p.Dir, p.Mark, "local-kv") }},
-		{"r2", func(d *reconcile.Dev) error { return R2().Remove(d, p.Dir, p.Mark, "bucket") }},
-		{"do", func(d *reconcile.Dev) error { return RemoveObjects(d, p.Dir, p.Mark, "keeps") }},
-		{"d1", func(*reconcile.Dev) error { return D1().Remove(nil, filepath.Join(p.Dir, "."), p.Mark, "local-d1") }},
+		{"kv", func(d *reconcile.Dev) error { return KV().Remove(d, p.Dir, p.Owner, "local-kv") }},
+		{"r2", func(d *reconcile.Dev) error { return R2().Remove(d, p.Dir, p.Owner, "bucket") }},
+		{"do", func(d *reconcile.Dev) error { return RemoveObjects(d, p.Dir, p.Owner, "keeps") }},
+		{"d1", func(*reconcile.Dev) error { return D1().Remove(nil, filepath.Join(p.Dir, "."), p.Owner, "local-d1") }},
 	} {
 		if files(t, data, "/"+one.folder+"/") == 0 {
 			t.Errorf("%s holds nothing", one.folder)
@@ -179,7 +180,7 @@ func TestRuntimeEnds(t *testing.T) {
 
 // Where nothing may be changed, nothing is run.
 func TestLooksRunNothing(t *testing.T) {
-	p := Place{Dev: &reconcile.Dev{Dir: filepath.Join(t.TempDir(), ".athanor", "dev")}, Mark: reconcile.Mark{Stack: "shop", Stage: "s"}}
+	p := kind.Scope{Dev: &reconcile.Dev{Dir: filepath.Join(t.TempDir(), ".athanor", "dev")}, Owner: reconcile.Mark{Stack: "shop", Stage: "s"}}
 	s := session(t, p)
 	looking := reconcile.ReadOnly(t.Context())
 	if _, err := s.Run(looking, keeps()); err == nil {
@@ -200,7 +201,7 @@ func TestLooksRunNothing(t *testing.T) {
 	if _, err := Of(p); !errors.Is(err, reconcile.ErrDevClosed) {
 		t.Errorf("after the end: %v", err)
 	}
-	if _, err := Of(Place{}); !errors.Is(err, reconcile.ErrDevClosed) {
+	if _, err := Of(kind.Scope{}); !errors.Is(err, reconcile.ErrDevClosed) {
 		t.Errorf("without a session: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/cloudflare/miniflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 )
 
 // Session is what one dev session runs. It is safe for concurrent use.
@@ -37,33 +38,15 @@ type Worker struct {
 	Digest string
 }
 
-// Place is what a kind knows of where it is: the same of a Site and an On.
-type Place struct {
-	Dev    *reconcile.Dev
-	Dir    string // the stack's
-	Mark   reconcile.Mark
-	Redact func(string) string
-}
-
-// At is where a kind looks, makes and deletes.
-func At[P, A any](s reconcile.Site[P, A]) Place {
-	return Place{Dev: s.Dev, Dir: s.Dir, Mark: s.Mark, Redact: s.Redact}
-}
-
-// On is where an operation works.
-func On[L any](o reconcile.On[L]) Place {
-	return Place{Dev: o.Dev, Dir: o.Dir, Mark: o.Mark, Redact: o.Redact}
-}
-
-// Of is the session of a place. Without one it fails with reconcile.ErrDevClosed.
-func Of(p Place) (*Session, error) {
-	if p.Dev == nil {
+// Of is the session of a call. Without one it fails with reconcile.ErrDevClosed.
+func Of(s kind.Scope) (*Session, error) {
+	if s.Dev == nil {
 		return nil, reconcile.ErrDevClosed
 	}
-	return reconcile.Owned(p.Dev, func() *Session {
-		data, _ := dataOf(p.Dev, p.Dir, p.Mark)
+	return reconcile.Owned(s.Dev, func() *Session {
+		data, _ := dataOf(s.Dev, s.Dir, s.Owner)
 		return &Session{
-			dev: p.Dev, packages: []string{p.Dir}, data: data, redact: p.Redact, workers: map[string]Worker{}, consumers: map[string]map[string]miniflare.Consumer{},
+			dev: s.Dev, packages: []string{s.Dir}, data: data, redact: s.Redact, workers: map[string]Worker{}, consumers: map[string]map[string]miniflare.Consumer{},
 		}
 	})
 }

@@ -2,8 +2,6 @@ package hyperdrive
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
@@ -218,7 +216,7 @@ func pathOf(location kind.Location) string {
 }
 
 func call(ctx context.Context, s kind.Scope, method, below string, body, into any) error {
-	return cloudflare.Call(ctx, s.Cloud, cloudflare.Request{Method: method, Path: pathOf(s.Location) + below, Body: body}, into)
+	return cloudflare.Send(ctx, s.Cloud, method, pathOf(s.Location)+below, body, into)
 }
 
 func configOf(shown kind.Document) Config {
@@ -244,30 +242,12 @@ func observeConfig(ctx context.Context, s configSite) (live liveConfig, err erro
 
 func findConfig(ctx context.Context, s configSite) (shown kind.Document, err error) {
 	id, name := cloudflare.KeyOf(s, func(c Config) string { return string(c.ID) }, cloudflare.IsID)
-	if id != "" {
-		err = call(ctx, s.Scope, http.MethodGet, "/"+url.PathEscape(id), nil, &shown)
-		return shown, cloudflare.Absent(err)
+	if id == "" {
+		return cloudflare.OnlyCalled(configs(ctx, s.Cloud, s.Location), func(c kind.Document) string { return configOf(c).Name },
+			"configuration", name, "`athanor adopt ADDRESS ID` takes over one of them")
 	}
-	if name == "" {
-		return nil, errors.New("a configuration is found by its id or its name, and there is neither")
-	}
-	found := 0
-	for c, err := range configs(ctx, s.Cloud, s.Location) {
-		if err != nil {
-			return nil, err
-		}
-		if configOf(c).Name == name {
-			shown, found = c, found+1
-		}
-	}
-	switch found {
-	case 0:
-		return nil, fmt.Errorf("%w: no configuration is called %s", reconcile.ErrAbsent, name)
-	case 1:
-		return shown, nil
-	}
-	return nil, reconcile.WithHint(fmt.Errorf("%w: %d configurations are called %s", reconcile.ErrAmbiguous, found, name),
-		"`athanor adopt ADDRESS ID` takes over one of them")
+	err = call(ctx, s.Scope, http.MethodGet, "/"+url.PathEscape(id), nil, &shown)
+	return shown, cloudflare.Absent(err)
 }
 
 // configs are all of the account. The description knows no pages of them, and wrangler asks for them.

@@ -1,6 +1,7 @@
 package hyperdrive
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,7 +14,6 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -40,10 +40,7 @@ func objects(t kindtest.T, s *cloudflaretest.Server) []any {
 func rewrite(ws cloudflaretest.Worlds) kindtest.Hand {
 	return func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
 		t.Helper()
-		var p ConfigProps
-		if err := props.Decode(to.Props, &p); err != nil {
-			t.Fatalf("%v", err)
-		}
+		p := cloudflaretest.Declared[ConfigProps](t, to)
 		b, err := body(to.Attrs["name"].(string), configKind.Defaults(p))
 		if err != nil {
 			t.Fatalf("%v", err)
@@ -84,19 +81,9 @@ func TestConfig(t *testing.T) {
 			{Name: "service", Props: obj{"name": "shop", "origin": without(origin(obj{"service": "0190a2f0"}), "host")}},
 		},
 		Hands: map[tree.Path]kindtest.Hand{
-			"name": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-				t.Helper()
-				name := to.Text()
-				if name == "" {
-					name = "by-hand"
-				}
-				ws.Of(w).Do(t, http.MethodPatch, all+"/"+to.Attrs["id"].(string), obj{"name": name})
-			},
+			"name":   ws.Sends(http.MethodPatch, func(to kindtest.Edited) string { return all + "/" + to.Attrs["id"].(string) }, func(to kindtest.Edited) any { return obj{"name": cmp.Or(to.Text(), "by-hand")} }),
 			"origin": set, "caching": set, "mtls": set, "originConnectionLimit": set,
-			"": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-				t.Helper()
-				ws.Of(w).Do(t, http.MethodDelete, all+"/"+to.Attrs["id"].(string), nil)
-			},
+			"": ws.Deletes(func(to kindtest.Edited) string { return all + "/" + to.Attrs["id"].(string) }),
 		},
 		Rewritten:  "nobody can read the password back",
 		Unreadable: map[tree.Path]string{"originConnectionLimit": "whether it was declared or is the plan's own nothing tells"},

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"net/http"
 	"testing"
 
@@ -48,18 +49,8 @@ func TestNamespace(t *testing.T) {
 		},
 		Fault: cloudflaretest.FaultOf("KV"),
 		Hands: map[tree.Path]kindtest.Hand{
-			"title": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-				t.Helper()
-				title := to.Text()
-				if title == "" {
-					title = "kindtest-by-hand"
-				}
-				ws.Of(w).Do(t, http.MethodPut, at(to), obj{"title": title})
-			},
-			"": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-				t.Helper()
-				ws.Of(w).Do(t, http.MethodDelete, at(to), nil)
-			},
+			"title": ws.Sends(http.MethodPut, at, func(to kindtest.Edited) any { return obj{"title": cmp.Or(to.Text(), "kindtest-by-hand")} }),
+			"":      ws.Deletes(at),
 		},
 	})
 }

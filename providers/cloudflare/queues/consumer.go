@@ -1,72 +1,79 @@
 package queues
 
 import (
+	"cmp"
 	"context"
-	"slices"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-type (
-	consumerSite = reconcile.Site[ConsumerProps, Consumer]
-	consumerDiff = reconcile.Diff[liveConsumer]
-)
+// liveConsumer is an observed consumer.
+type liveConsumer struct {
+	id   string
+	have ConsumerProps
+}
 
-var consumerKind = &reconcile.Kind[ConsumerProps, liveConsumer, Consumer]{
+type consumerSite = kind.Site[ConsumerProps, Consumer]
+
+var consumerTable = kind.TableOf[ConsumerProps]()
+
+var consumerKind = kind.Kind[ConsumerProps, liveConsumer, Consumer]{
 	Type: consumerType,
-	Doc: "A consumer of a queue of Cloudflare Queues: the Worker that gets its messages, or the leave to pull them over HTTP. " +
+	Doc: "A consumer of a queue of Cloudflare Queues: the Worker that gets its messages, or the permission to pull them over HTTP. " +
 		"A queue has one Worker at most; that of somebody else is not replaced.",
 
-	Observe:  observeConsumer,
-	Create:   createConsumer,
-	Compare:  compareConsumer,
-	Attrs:    func(live liveConsumer) Consumer { return Consumer{ID: live.ID, Queue: live.queue} },
-	Delete:   deleteConsumer,
+	Observe:    observeConsumer,
+	Create:     createConsumer,
+	Compare:    compareConsumer,
+	Attributes: func(live liveConsumer) Consumer { return Consumer{ID: live.id, Queue: live.have.Queue} },
+	Delete: func(ctx context.Context, s consumerSite) error {
+		return cloudflare.Send(ctx, s.Cloud, http.MethodDelete, consumerPath(s.Location, s.Last.Queue, s.Last.ID), nil, nil)
+	},
 	Identity: func(c Consumer) string { return string(c.Queue) + "/" + c.ID },
 
-	Defaults:    consumerDefaults,
+	Props:       consumerTable,
+	Default:     consumerDefaults,
 	Check:       checkConsumer,
-	AtBirth:     []string{"id", "queue"},
-	ByParent:    true,
+	Owner:       kind.OwnedByParent[ConsumerProps, liveConsumer]{},
 	DeleteFirst: true,
 
-	Source: source,
-	Calls: []string{
-		"Queues.ListConsumers", "Queues.GetConsumer", "Queues.CreateConsumer", "Queues.UpdateConsumer", "Queues.DeleteConsumer",
+	API: kind.API{
+		Source: source,
+		Calls: []string{
+			"Queues.ListConsumers", "Queues.GetConsumer", "Queues.CreateConsumer", "Queues.UpdateConsumer", "Queues.DeleteConsumer",
+		},
+		Permissions: kind.Permissions{
+			Observe: []string{"Queues Read"},
+			Create:  []string{"Queues Write", "Workers Scripts Read"},
+			Update:  []string{"Queues Write", "Workers Scripts Read"},
+			Delete:  []string{"Queues Write"},
+		},
 	},
-	Permissions: reconcile.Permissions{
-		Observe: []string{"Queues Read"},
-		Create:  []string{"Queues Write", "Workers Scripts Read"},
-		Update:  []string{"Queues Write", "Workers Scripts Read"},
-		Delete:  []string{"Queues Write"},
-	},
-}
+}.First()
 
 const (
 	worker   = "worker"
 	httpPull = "http_pull"
 )
 
+// consumerDefaults are those of one type of consumer, which the other does not have.
 func consumerDefaults(want ConsumerProps) ConsumerProps {
-	if want.Type == nil {
-		want.Type = new(worker)
-	}
-	if want.BatchSize == nil {
-		want.BatchSize = new(10)
-	}
-	if want.MaxRetries == nil {
-		want.MaxRetries = new(3)
-	}
-	if want.MaxWait == nil {
-		want.MaxWait = new(5 * time.Second)
-	}
-	if want.VisibilityTimeout == nil {
-		want.VisibilityTimeout = new(30 * time.Second)
+	if *want.Type == worker {
+		want.MaxWait = cmp.Or(want.MaxWait, new(5*time.Second))
+	} else {
+		want.VisibilityTimeout = cmp.Or(want.VisibilityTimeout, new(30*time.Second))
 	}
 	return want
 }
@@ -78,11 +85,7 @@ func checkConsumer(want ConsumerProps) error {
 	if id := string(want.Queue); !token.Has(id) && !cloudflare.IsID(id) {
 		wrong("queue", "want the id of a queue, 32 hexadecimal digits")
 	}
-	kind := worker
-	if want.Type != nil {
-		kind = *want.Type
-	}
-	switch kind {
+	switch *cmp.Or(want.Type, new(worker)) {
 	case worker:
 		if want.Script == "" {
 			wrong("script", "a Worker that gets the messages needs a name")
@@ -97,58 +100,108 @@ func checkConsumer(want ConsumerProps) error {
 			}
 		}
 	}
-	problems = append(problems, whole("retryDelay", &want.RetryDelay, time.Second)...)
-	problems = append(problems, whole("maxWait", want.MaxWait, time.Millisecond)...)
-	problems = append(problems, whole("visibilityTimeout", want.VisibilityTimeout, time.Millisecond)...)
 	return problems.OrNil()
 }
 
 // compareConsumer states every aspect. One call sets all, since it sets what it does not name to the default.
-func compareConsumer(d *consumerDiff, want ConsumerProps, live liveConsumer) {
-	reconcile.Fixed(d, "queue", want.Queue, live.queue)
-	reconcile.Fixed(d, "type", *want.Type, live.Type)
-	set := setConsumer(want)
-	reconcile.Value(d, "deadLetter", string(want.DeadLetter), live.DeadLetter, set)
-	reconcile.Value(d, "batchSize", *want.BatchSize, live.Settings.BatchSize, set)
-	reconcile.Value(d, "maxRetries", *want.MaxRetries, live.Settings.MaxRetries, set)
-	reconcile.Value(d, "retryDelay", want.RetryDelay, time.Duration(live.Settings.RetryDelay)*time.Second, set)
-	switch live.Type {
-	case worker:
-		reconcile.Fixed(d, "script", want.Script, live.script())
-		reconcile.Value(d, "maxConcurrency", want.MaxConcurrency, live.Settings.MaxConcurrency, set)
-		reconcile.Value(d, "maxWait", *want.MaxWait, time.Duration(live.Settings.MaxWaitMS)*time.Millisecond, set)
-	case httpPull:
-		reconcile.Value(d, "visibilityTimeout", *want.VisibilityTimeout, time.Duration(live.Settings.VisibilityMS)*time.Millisecond, set)
-	}
-}
-
-// setConsumer sets all. What is ignored, or left for later, keeps its live value.
-func setConsumer(want ConsumerProps) *reconcile.Operation[liveConsumer] {
-	return &reconcile.Operation[liveConsumer]{Name: "UpdateConsumer", Do: func(ctx context.Context, on reconcile.On[liveConsumer]) error {
-		live, want := on.Live, want
-		for path, keep := range map[tree.Path]func(){
-			"deadLetter":     func() { want.DeadLetter = Name(live.DeadLetter) },
-			"batchSize":      func() { want.BatchSize = &live.Settings.BatchSize },
-			"maxRetries":     func() { want.MaxRetries = &live.Settings.MaxRetries },
-			"retryDelay":     func() { want.RetryDelay = time.Duration(live.Settings.RetryDelay) * time.Second },
-			"maxConcurrency": func() { want.MaxConcurrency = live.Settings.MaxConcurrency },
-			"maxWait":        func() { want.MaxWait = new(time.Duration(live.Settings.MaxWaitMS) * time.Millisecond) },
-			"visibilityTimeout": func() {
-				want.VisibilityTimeout = new(time.Duration(live.Settings.VisibilityMS) * time.Millisecond)
-			},
-		} {
-			if !slices.Contains(on.Changed, path) {
-				keep()
-			}
+func compareConsumer(d *kind.Diff[liveConsumer], want ConsumerProps, live liveConsumer) {
+	kind.Compare(d, consumerTable, want, live.have, kind.Set("UpdateConsumer", func(ctx context.Context, u kind.Update[liveConsumer]) error {
+		doc := kind.Document{}
+		if err := consumerTable.Created(consumerTable.Merged(want, live.have, u.Changed), doc); err != nil {
+			return err
 		}
-		return updateConsumer(ctx, on.Cloud, on.Place.Account, live, want)
-	}}
+		return cloudflare.NotYet(cloudflare.Send(ctx, u.Cloud, http.MethodPut, consumerPath(u.Location, live.have.Queue, live.id), doc, nil))
+	}))
 }
 
-// whole finds a time that is not in whole units.
-func whole(path tree.Path, span *time.Duration, unit time.Duration) props.Errors {
-	if span == nil || *span%unit == 0 {
-		return nil
+// consumerPath is that of a consumer of a queue, without an id that of all.
+func consumerPath(location kind.Location, queue ID, id string) string {
+	path := "/accounts/" + location.Account + "/queues/" + url.PathEscape(string(queue)) + "/consumers"
+	if id != "" {
+		path += "/" + url.PathEscape(id)
 	}
-	return props.Errors{{Path: path, Problem: "want whole " + map[time.Duration]string{time.Second: "seconds", time.Millisecond: "milliseconds"}[unit]}}
+	return path
+}
+
+// observedConsumer is a consumer as an answer shows it. Answers name the Worker script, and calls script_name.
+func observedConsumer(queue ID, shown kind.Document) (live liveConsumer, err error) {
+	live.id, _ = shown["consumer_id"].(string)
+	if shown["script"] != nil {
+		shown["script_name"] = shown["script"]
+	}
+	if settings, ok := shown["settings"].(map[string]any); ok { // what only the other type has means nothing
+		if shown["type"] == worker {
+			delete(settings, "visibility_timeout_ms")
+		} else {
+			delete(settings, "max_concurrency")
+			delete(settings, "max_wait_time_ms")
+		}
+	}
+	live.have, err = consumerTable.Read(shown)
+	live.have.Queue = queue
+	return live, err
+}
+
+var (
+	errNoQueue   = errors.New("a consumer is found in its queue, and there is none")
+	errOtherHere = errors.New("the queue has another consumer")
+)
+
+// observeConsumer reads a consumer by its id, or finds it in its queue by type and Worker, which no two share.
+func observeConsumer(ctx context.Context, s consumerSite) (live liveConsumer, err error) {
+	queue, id, _ := strings.Cut(s.ID, "/")
+	if s.Last != nil {
+		queue, id = string(s.Last.Queue), s.Last.ID
+	}
+	if id != "" {
+		if !cloudflare.IsID(queue) || !cloudflare.IsID(id) {
+			return live, reconcile.WithHint(fmt.Errorf("%q is no consumer", s.ID), "write queue/consumer, the ids of both")
+		}
+		var shown kind.Document
+		if err := cloudflare.Send(ctx, s.Cloud, http.MethodGet, consumerPath(s.Location, ID(queue), id), nil, &shown); err != nil {
+			return live, cloudflare.Absent(err)
+		}
+		return observedConsumer(ID(queue), shown)
+	}
+	if s.Want.Queue == "" {
+		return live, errNoQueue
+	}
+	for c, err := range consumers(ctx, s.Scope, s.Want.Queue) {
+		if err != nil || *c.have.Type == *s.Want.Type && c.have.Script == s.Want.Script {
+			return c, cloudflare.Absent(err)
+		}
+	}
+	return live, fmt.Errorf("%w: queue %s has no such consumer", reconcile.ErrAbsent, s.Want.Queue)
+}
+
+// consumers are all of a queue: at most one of each type, so that they are on one page.
+func consumers(ctx context.Context, s kind.Scope, queue ID) iter.Seq2[liveConsumer, error] {
+	return cloudflare.CallList(ctx, s.Cloud, consumerPath(s.Location, queue, ""), func(shown kind.Document) (liveConsumer, error) {
+		return observedConsumer(queue, shown)
+	})
+}
+
+// createConsumer makes one. A queue that has another Worker keeps it: searching again would not show ours.
+func createConsumer(ctx context.Context, s consumerSite) (Consumer, error) {
+	doc := kind.Document{}
+	if err := consumerTable.Created(s.Want, doc); err != nil {
+		return Consumer{}, err
+	}
+	var made struct {
+		ID string `json:"consumer_id"`
+	}
+	err := cloudflare.Send(ctx, s.Cloud, http.MethodPost, consumerPath(s.Location, s.Want.Queue, ""), doc, &made)
+	if err == nil || s.Cloud.Classify(err) != reconcile.Exists {
+		return Consumer{ID: made.ID, Queue: s.Want.Queue}, err
+	}
+	for c, failed := range consumers(ctx, s.Scope, s.Want.Queue) {
+		if failed != nil {
+			return Consumer{}, failed
+		}
+		if *c.have.Type == *s.Want.Type && c.have.Script != s.Want.Script {
+			return Consumer{}, cloudflare.Invalid(reconcile.WithHint(fmt.Errorf("%w: %s: %w", errOtherHere, c.have.Script, err),
+				"take the queue from it: `wrangler queues consumer remove`, or delete its declaration"))
+		}
+	}
+	return Consumer{}, err
 }

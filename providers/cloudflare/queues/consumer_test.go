@@ -12,7 +12,6 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -53,10 +52,7 @@ func consumerSuite() kindtest.Suite {
 	// A hand writes the whole consumer, as the API wants it.
 	set := func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
 		t.Helper()
-		var p ConsumerProps
-		if err := props.Decode(to.Props, &p); err != nil {
-			t.Fatalf("%v", err)
-		}
+		p := cloudflaretest.Declared[ConsumerProps](t, to)
 		settings, body := obj{}, obj{"type": "worker"}
 		put := func(name string, set bool, value any) {
 			if set {
@@ -87,10 +83,7 @@ func consumerSuite() kindtest.Suite {
 		ws.Of(w).Do(t, http.MethodPut, at(to.Attrs), body)
 	}
 	hands := map[tree.Path]kindtest.Hand{
-		"": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-			t.Helper()
-			ws.Of(w).Do(t, http.MethodDelete, at(to.Attrs), nil)
-		},
+		"": ws.Deletes(func(to kindtest.Edited) string { return at(to.Attrs) }),
 	}
 	for _, path := range []tree.Path{
 		"deadLetter", "batchSize", "maxRetries", "retryDelay", "maxConcurrency", "maxWait", "visibilityTimeout",

@@ -7,71 +7,63 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/here"
 	"github.com/athanor-dev/athanor/providers/cloudflare/miniflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 )
 
-// Local are the variants that dev takes. Messages are in memory, and gone when a Worker changes.
+// Local are the variants that dev takes. Messages are in memory, and lost when a Worker changes.
 func Local() []reconcile.Any {
-	return []reconcile.Any{reconcile.Erase(here.Kept[QueueProps, Queue]{
-		Stands: queueType, Doc: "A queue on this machine, whose messages are kept in memory. A pause has no effect.",
-		Fixed: []string{"name"}, Source: source, Check: queueKind.Check, Defaults: queueKind.Defaults,
-		Make: func(_, name string, want QueueProps) Queue {
-			name = cmp.Or(want.Name, name)
-			return Queue{ID: ID(name), Name: Name(name)} // there is nothing else to know it by
-		},
-		Of: func(q Queue) (id, name string) { return string(q.ID), string(q.Name) },
-	}.Kind()), reconcile.Erase(localConsumer)}
+	return []reconcile.Any{here.Kept(kind.StateKind[QueueProps, Queue]{
+		LocalVariantOf: queueType, Doc: "A queue on this machine, whose messages are kept in memory. A pause has no effect.",
+		Props: queueTable, Default: queueKind.Defaults, Check: queueKind.Check, API: kind.API{Source: source},
+	}, func(_, name string, want QueueProps) Queue {
+		name = cmp.Or(want.Name, name)
+		return Queue{ID: ID(name), Name: Name(name)} // there is nothing else to know it by
+	}, func(q Queue) (id, name string) { return string(q.ID), string(q.Name) }, "name"), reconcile.Erase(localConsumer)}
 }
 
-type (
-	liveHere     = here.Live[ConsumerProps, Consumer]
-	consumerHere = reconcile.Site[ConsumerProps, Consumer]
-)
+type consumerHere = kind.Kept[ConsumerProps, Consumer]
 
 // localConsumer is known to the session alone, since it is the Worker that has it there.
-var localConsumer = &reconcile.Kind[ConsumerProps, liveHere, Consumer]{
-	Type: here.Type(consumerType), Stands: consumerType, Doc: "A consumer of a queue on this machine.", Recorded: true, Rerun: true, InDev: true,
-	Source: source, Check: here.Lax(consumerKind.Check, "queue"), Defaults: consumerKind.Defaults,
-	Observe: func(_ context.Context, site consumerHere) (live liveHere, err error) {
-		live, err = here.Recorded(site, consumerKind.Defaults)
-		if err != nil || site.Dev == nil {
-			return live, reconcile.ErrAbsent
+var localConsumer = kind.StateKind[ConsumerProps, Consumer]{
+	Type: here.Type(consumerType), LocalVariantOf: consumerType, Lifetime: kind.InDev, Doc: "A consumer of a queue on this machine.",
+	Props: consumerTable, Default: consumerKind.Defaults, Check: here.Lax(consumerKind.Check, "queue"), API: kind.API{Source: source},
+	Read: func(_ context.Context, s consumerSite, live *consumerHere) error {
+		if s.Dev == nil {
+			return reconcile.ErrAbsent
 		}
-		s, err := here.Of(here.At(site))
-		if err != nil {
-			return live, err
-		}
-		if _, runs := s.Consumes(string(live.Had.Script), string(live.Attrs.Queue)); !runs {
-			return live, reconcile.ErrAbsent
-		}
-		return live, nil
-	},
-	Create: func(ctx context.Context, site consumerHere) (Consumer, error) {
-		return consumeHere(ctx, here.At(site), site.Want)
-	},
-	Compare: func(d *reconcile.Diff[liveHere], want ConsumerProps, live liveHere) {
-		here.Compare(d, want, live.Had, []string{"queue", "type", "script"}, &reconcile.Operation[liveHere]{Name: "Consume", Do: func(ctx context.Context, on reconcile.On[liveHere]) error {
-			_, err := consumeHere(ctx, here.On(on), want)
-			return err
-		}})
-	},
-	Attrs: func(live liveHere) Consumer { return live.Attrs },
-	Delete: func(ctx context.Context, site consumerHere) error {
-		if site.Dev == nil || site.Had == nil {
-			return nil // it went with its session
-		}
-		s, err := here.Of(here.At(site))
+		session, err := here.Of(s.Scope)
 		if err != nil {
 			return err
 		}
-		return s.Consume(ctx, string(site.Had.Script), string(site.Had.Queue), nil)
+		if _, runs := session.Consumes(string(live.Props.Script), string(live.Attributes.Queue)); !runs {
+			return reconcile.ErrAbsent
+		}
+		return nil
 	},
-	Identity: func(Consumer) string { return "" },
-}
+	Create: func(ctx context.Context, s consumerSite) (Consumer, error) { return consumeHere(ctx, s.Scope, s.Want) },
+	Compare: func(d *kind.Diff[consumerHere], want ConsumerProps, live consumerHere) {
+		here.Compare(d, want, live.Props, []string{"queue", "type", "script"}, kind.Set("Consume", func(ctx context.Context, u kind.Update[consumerHere]) error {
+			_, err := consumeHere(ctx, u.Scope, want)
+			return err
+		}))
+	},
+	CleansUp: true,
+	Delete: func(ctx context.Context, s consumerSite) error {
+		if s.Dev == nil || s.Had == nil {
+			return nil // it ended with its session
+		}
+		session, err := here.Of(s.Scope)
+		if err != nil {
+			return err
+		}
+		return session.Consume(ctx, string(s.Had.Script), string(s.Had.Queue), nil)
+	},
+}.First()
 
 // consumeHere lets a Worker of the session take messages. Who asks over HTTP gets none here.
-func consumeHere(ctx context.Context, p here.Place, want ConsumerProps) (Consumer, error) {
+func consumeHere(ctx context.Context, s kind.Scope, want ConsumerProps) (Consumer, error) {
 	out := Consumer{ID: string(want.Queue) + "/" + string(want.Script), Queue: want.Queue}
-	s, err := here.Of(p)
+	session, err := here.Of(s)
 	if err != nil {
 		return out, err
 	}
@@ -82,5 +74,5 @@ func consumeHere(ctx context.Context, p here.Place, want ConsumerProps) (Consume
 	if want.MaxWait != nil {
 		how.BatchTimeout = *want.MaxWait
 	}
-	return out, s.Consume(ctx, string(want.Script), string(want.Queue), &how)
+	return out, session.Consume(ctx, string(want.Script), string(want.Queue), &how)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -45,10 +44,7 @@ func queueSuite() kindtest.Suite {
 	set := func(settings func(QueueProps) obj) kindtest.Hand {
 		return func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
 			t.Helper()
-			var p QueueProps
-			if err := props.Decode(to.Props, &p); err != nil {
-				t.Fatalf("%v", err)
-			}
+			p := cloudflaretest.Declared[QueueProps](t, to)
 			ws.Of(w).Do(t, http.MethodPatch, base+"/"+to.Attrs["id"].(string), obj{"settings": settings(p)})
 		}
 	}
@@ -70,10 +66,7 @@ func queueSuite() kindtest.Suite {
 				}
 				return obj{"message_retention_period": p.MessageRetention.Seconds()}
 			}),
-			"": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-				t.Helper()
-				ws.Of(w).Do(t, http.MethodDelete, base+"/"+to.Attrs["id"].(string), nil)
-			},
+			"": ws.Deletes(func(to kindtest.Edited) string { return base + "/" + to.Attrs["id"].(string) }),
 		},
 		Steady: map[tree.Path]string{"name": "a queue keeps its name for life"},
 	}

@@ -2,6 +2,7 @@ package r2
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 )
 
 // target is where a bucket is: each jurisdiction has names of its own.
@@ -51,19 +53,19 @@ func identity(jurisdiction, name string) string {
 
 var errNoName = errors.New("a bucket is found by its name, and there is none")
 
-func targetOf(site bucketSite) (target, error) {
-	t := target{account: site.Place.Account, jurisdiction: anywhere, name: site.Name}
-	if site.Want.Jurisdiction != nil {
-		t.jurisdiction = *site.Want.Jurisdiction
+func targetOf(s bucketSite) (target, error) {
+	t := target{account: s.Location.Account, jurisdiction: anywhere, name: s.Name}
+	if s.Want.Jurisdiction != nil {
+		t.jurisdiction = *s.Want.Jurisdiction
 	}
-	if site.ID != "" {
-		t.jurisdiction, t.name = anywhere, site.ID
-		if jurisdiction, name, ok := strings.Cut(site.ID, "/"); ok {
+	if s.ID != "" {
+		t.jurisdiction, t.name = anywhere, s.ID
+		if jurisdiction, name, ok := strings.Cut(s.ID, "/"); ok {
 			t.jurisdiction, t.name = jurisdiction, name
 		}
 	}
-	if site.Last != nil {
-		t.jurisdiction, t.name = site.Last.Jurisdiction, string(site.Last.Name)
+	if s.Last != nil {
+		t.jurisdiction, t.name = s.Last.Jurisdiction, string(s.Last.Name)
 	}
 	if t.name == "" {
 		return t, errNoName
@@ -72,101 +74,57 @@ func targetOf(site bucketSite) (target, error) {
 }
 
 // observeBucket reads the bucket and all that belongs to it.
-func observeBucket(ctx context.Context, site bucketSite) (liveBucket, error) {
-	t, err := targetOf(site)
-	if err != nil {
-		return liveBucket{}, err
+func observeBucket(ctx context.Context, s bucketSite) (live liveBucket, err error) {
+	if live.target, err = targetOf(s); err != nil {
+		return live, err
 	}
 	var bucket wireBucket
-	if err := cloudflare.Call(ctx, site.Cloud, t.request(http.MethodGet, "", nil), &bucket); err != nil {
-		return liveBucket{}, cloudflare.Absent(err)
+	if err := cloudflare.Call(ctx, s.Cloud, live.request(http.MethodGet, "", nil), &bucket); err != nil {
+		return live, cloudflare.Absent(err)
 	}
-	live := liveBucket{target: t, storageClass: bucket.StorageClass}
-	for _, read := range []func(context.Context, reconcile.Cloud, *liveBucket) error{
-		readPublic, readDomains, readRules, readNotifications, readObjects,
+	live.have = BucketProps{Jurisdiction: &live.jurisdiction, StorageClass: &bucket.StorageClass}
+	var (
+		managed         struct{ Enabled bool }
+		domains         wireDomains
+		cors, lifecycle json.RawMessage
+		events          wireNotifications
+	)
+	// A bucket without CORS rules or notifications answers with an error of their own.
+	for _, part := range []struct {
+		request cloudflare.Request
+		into    any
+		none    int64
+	}{
+		{live.request(http.MethodGet, "/domains/managed", nil), &managed, 0},
+		{live.request(http.MethodGet, "/domains/custom", nil), &domains, 0},
+		{live.request(http.MethodGet, "/cors", nil), &cors, 10059},
+		{live.request(http.MethodGet, "/lifecycle", nil), &lifecycle, 0},
+		{live.events(http.MethodGet, "", nil), &events, 11015},
 	} {
-		if err := read(ctx, site.Cloud, &live); err != nil {
-			return liveBucket{}, err
+		err := cloudflare.Call(ctx, s.Cloud, part.request, part.into)
+		if refused, ok := errors.AsType[*cloudflare.Error](err); err != nil && (part.none == 0 || !ok || !refused.Has(part.none)) {
+			return live, cloudflare.NotYet(err)
 		}
 	}
-	return live, nil
-}
-
-func readPublic(ctx context.Context, cloud reconcile.Cloud, live *liveBucket) error {
-	var managed struct{ Enabled bool }
-	err := cloudflare.Call(ctx, cloud, live.request(http.MethodGet, "/domains/managed", nil), &managed)
-	live.public = managed.Enabled
-	return cloudflare.NotYet(err)
-}
-
-func readDomains(ctx context.Context, cloud reconcile.Cloud, live *liveBucket) error {
-	var custom struct {
-		Domains []struct {
-			wireDomain
-			ZoneName string `json:"zoneName"`
-		}
+	live.have.PublicDevelopmentURL = managed.Enabled
+	if live.have.CORS, err = corsTable.ReadList(cloudflare.Document(string(cors))["rules"]); err != nil {
+		return live, err
 	}
-	err := cloudflare.Call(ctx, cloud, live.request(http.MethodGet, "/domains/custom", nil), &custom)
-	live.domains = map[string]liveDomain{}
-	for _, d := range custom.Domains {
-		tls := d.MinTLS
-		if tls == "" {
-			tls = lowestTLS
-		}
-		live.domains[d.Domain] = liveDomain{Domain: Domain{MinTLS: &tls, Disabled: !d.Enabled}, zoneID: d.ZoneID, zoneName: d.ZoneName}
+	if live.have.Lifecycle, err = readLifecycle(cloudflare.Document(string(lifecycle))["rules"]); err != nil {
+		return live, err
 	}
-	return cloudflare.NotYet(err)
-}
-
-// readRules reads the rules for browsers, of which there may be none at all, and those for old objects.
-func readRules(ctx context.Context, cloud reconcile.Cloud, live *liveBucket) error {
-	var cors wireCORS
-	err := cloudflare.Call(ctx, cloud, live.request(http.MethodGet, "/cors", nil), &cors)
-	if err != nil && !has(err, noCORS) {
-		return cloudflare.NotYet(err)
+	live.domains, live.notifications = domains.read(), events.read()
+	for _, n := range live.notifications {
+		live.have.Notifications = append(live.have.Notifications, n.Notification)
 	}
-	live.cors = readCORS(cors)
-	var lifecycle wireLifecycle
-	err = cloudflare.Call(ctx, cloud, live.request(http.MethodGet, "/lifecycle", nil), &lifecycle)
-	live.lifecycle, live.foreign = readLifecycle(lifecycle)
-	return cloudflare.NotYet(err)
-}
-
-// What R2 answers about a bucket without one of its parts.
-const (
-	noCORS          = 10059
-	noNotifications = 11015
-)
-
-func has(err error, code int64) bool {
-	refused, ok := errors.AsType[*cloudflare.Error](err)
-	return ok && refused.Has(code)
-}
-
-func readNotifications(ctx context.Context, cloud reconcile.Cloud, live *liveBucket) error {
-	var all wireNotifications
-	err := cloudflare.Call(ctx, cloud, live.events(http.MethodGet, "", nil), &all)
-	if err != nil && !has(err, noNotifications) {
-		return cloudflare.NotYet(err)
-	}
-	for _, q := range all.Queues {
-		for _, r := range q.Rules {
-			live.notifications = append(live.notifications, liveNotification{
-				Notification{Queue: q.QueueID, Actions: r.Actions, Prefix: r.Prefix, Suffix: r.Suffix}, r.ID,
-			})
-		}
-	}
-	return nil
-}
-
-func readObjects(ctx context.Context, cloud reconcile.Cloud, live *liveBucket) error {
-	keys, err := objects(ctx, cloud, live.target, 1)
+	live.have.Notifications = ordered(live.have.Notifications)
+	keys, err := objects(ctx, s.Cloud, live.target, 1)
 	live.objects = len(keys) > 0
-	return cloudflare.NotYet(err)
+	return live, cloudflare.NotYet(err)
 }
 
 // objects are the keys of the first n objects.
-func objects(ctx context.Context, cloud reconcile.Cloud, t target, n int) ([]string, error) {
+func objects(ctx context.Context, cloud kind.Cloud, t target, n int) ([]string, error) {
 	var list []struct{ Key string }
 	err := cloudflare.Call(ctx, cloud, t.request(http.MethodGet, fmt.Sprintf("/objects?per_page=%d", n), nil), &list)
 	keys := make([]string, len(list))
@@ -176,69 +134,60 @@ func objects(ctx context.Context, cloud reconcile.Cloud, t target, n int) ([]str
 	return keys, err
 }
 
-// createBucket makes one. A name that there is already is refused; the look that follows tells whose it is.
-func createBucket(ctx context.Context, site bucketSite) (Bucket, error) {
-	t := target{account: site.Place.Account, jurisdiction: *site.Want.Jurisdiction, name: site.Name}
-	body := map[string]any{"name": t.name, "storageClass": *site.Want.StorageClass}
-	if site.Want.LocationHint != "" {
-		body["locationHint"] = site.Want.LocationHint
+// createBucket makes one. A name that exists already is refused; the observation that follows shows whose it is.
+func createBucket(ctx context.Context, s bucketSite) (Bucket, error) {
+	body := kind.Document{"name": s.Name}
+	if s.Want.LocationHint != "" {
+		body["locationHint"] = s.Want.LocationHint
 	}
-	err := cloudflare.Call(ctx, site.Cloud, cloudflare.Request{
-		Method: http.MethodPost, Path: "/accounts/" + t.account + "/r2/buckets", Header: header(t.jurisdiction), Body: body,
-	}, nil)
-	if err != nil {
+	if err := bucketTable.Created(s.Want, body); err != nil {
 		return Bucket{}, err
 	}
-	return Bucket{Name: Name(t.name), Jurisdiction: t.jurisdiction}, nil
+	err := cloudflare.Call(ctx, s.Cloud, cloudflare.Request{
+		Method: http.MethodPost, Path: "/accounts/" + s.Location.Account + "/r2/buckets", Header: header(*s.Want.Jurisdiction), Body: body,
+	}, nil)
+	return Bucket{Name: Name(s.Name), Jurisdiction: *s.Want.Jurisdiction}, err
 }
 
-// deleteBucket takes away what points to the bucket, and its objects where there is leave, and then the bucket.
-func deleteBucket(ctx context.Context, site bucketSite) error {
-	live, err := observeBucket(ctx, site)
+// deleteBucket removes what points to the bucket, and its objects where that is permitted, and then the bucket.
+func deleteBucket(ctx context.Context, s bucketSite) error {
+	live, err := observeBucket(ctx, s)
 	if err != nil {
 		return err
 	}
-	if live.objects && !site.MayDelete {
-		return reconcile.WithHint(fmt.Errorf("bucket %s: %w: objects", live.name, reconcile.ErrHoldsData),
-			"empty it, set forceDestroy, or allow the deletion of its data")
+	queues := map[string]bool{}
+	for _, n := range live.notifications {
+		queues[n.Queue] = true
 	}
-	for queue := range queuesOf(live.notifications) {
-		if err := cloudflare.Call(ctx, site.Cloud, live.events(http.MethodDelete, queue, nil), nil); err != nil && !cloudflare.IsAbsent(err) {
+	for queue := range queues {
+		if err := cloudflare.Call(ctx, s.Cloud, live.events(http.MethodDelete, queue, nil), nil); err != nil && !cloudflare.IsAbsent(err) {
 			return err
 		}
 	}
 	for name := range live.domains {
-		if err := detach(ctx, site.Cloud, live.target, name); err != nil {
+		if err := detach(ctx, s.Cloud, live.target, name); err != nil {
 			return err
 		}
 	}
-	for live.objects {
-		keys, err := objects(ctx, site.Cloud, live.target, 1000)
+	for live.objects && s.MayDelete {
+		keys, err := objects(ctx, s.Cloud, live.target, 1000)
 		if err != nil {
 			return err
 		}
 		if len(keys) == 0 {
 			break
 		}
-		if err := cloudflare.Call(ctx, site.Cloud, live.request(http.MethodDelete, "/objects", keys), nil); err != nil {
+		if err := cloudflare.Call(ctx, s.Cloud, live.request(http.MethodDelete, "/objects", keys), nil); err != nil {
 			return err
 		}
 	}
-	return cloudflare.Call(ctx, site.Cloud, live.request(http.MethodDelete, "", nil), nil)
-}
-
-func queuesOf(all []liveNotification) map[string]bool {
-	queues := map[string]bool{}
-	for _, n := range all {
-		queues[n.Queue] = true
-	}
-	return queues
+	return cloudflare.Call(ctx, s.Cloud, live.request(http.MethodDelete, "", nil), nil)
 }
 
 // listBuckets goes through all jurisdictions, each of which is listed apart. One that the account has no use of is
 // refused, and has no buckets.
-func listBuckets(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found, error) {
-	var all []reconcile.Found
+func listBuckets(ctx context.Context, scope kind.ListScope) ([]kind.Found, error) {
+	var all []kind.Found
 	for _, jurisdiction := range []string{anywhere, "eu", "fedramp"} {
 		for after := ""; ; {
 			var page struct{ Buckets []wireBucket }
@@ -258,7 +207,7 @@ func listBuckets(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found,
 			for _, b := range page.Buckets {
 				after = b.Name
 				if strings.HasPrefix(b.Name, scope.Prefix) {
-					all = append(all, reconcile.Found{Kind: bucketType, Place: scope.Place, Identity: identity(jurisdiction, b.Name), Name: b.Name})
+					all = append(all, kind.Found{Kind: bucketType, Place: scope.Place, Identity: identity(jurisdiction, b.Name), Name: b.Name})
 				}
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -120,10 +119,7 @@ func hands(ws cloudflaretest.Worlds) map[tree.Path]kindtest.Hand {
 	hand := func(do write) kindtest.Hand {
 		return func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
 			t.Helper()
-			var p BucketProps
-			if err := props.Decode(to.Props, &p); err != nil {
-				t.Fatalf("%v", err)
-			}
+			p := cloudflaretest.Declared[BucketProps](t, to)
 			name := to.Attrs["name"].(string)
 			do(ws.Of(w), t, base+"/"+name, "/accounts/ACCOUNT/event_notifications/r2/"+name+"/configuration", in(to.Attrs["jurisdiction"].(string)), p)
 		}
@@ -259,7 +255,7 @@ func TestCheck(t *testing.T) {
 		{obj{"name": "-assets"}, "want 3 to 63"},
 		{obj{"name": strings.Repeat("a", 64)}, "want 3 to 63"},
 		{obj{"jurisdiction": "us"}, "eu"},
-		{obj{"cors": list{obj{"origins": list{"*"}, "methods": list{"OPTIONS"}}}}, "no such method"},
+		{obj{"cors": list{obj{"origins": list{"*"}, "methods": list{"OPTIONS"}}}}, "want one of GET"},
 		{obj{"cors": list{obj{"origins": list{"*"}, "methods": list{"GET"}, "maxAge": "1500ms"}}}, "whole seconds"},
 		{obj{"lifecycle": list{obj{"id": "a", "deleteAfter": "1500ms"}}}, "whole seconds"},
 		{obj{"lifecycle": list{obj{"id": "a", "deleteAfter": "1h"}, obj{"id": "a"}}}, "two rules"},

@@ -2,8 +2,13 @@ package r2
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
+
+	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 )
 
 // How R2 writes what the props say.
@@ -14,119 +19,73 @@ type wireBucket struct {
 	StorageClass string `json:"storage_class"`
 }
 
-type wireCORS struct {
-	Rules []wireCORSRule `json:"rules"`
+// codecs are the forms of what a lifecycle rule does.
+func codecs() []kind.Codec {
+	return []kind.Codec{
+		{
+			Name: "not", Write: func(prop any) (any, error) { return !prop.(bool), nil },
+			Read: func(wire any) (any, error) { return wire != true, nil },
+		},
+		{Name: "age", Write: writeAge, Read: readAge},
+		{
+			Name: "infrequent",
+			Write: func(prop any) (any, error) {
+				to, err := writeAge(prop)
+				to.(kind.Document)["storageClass"] = "InfrequentAccess"
+				return []any{to}, err
+			},
+			Read: func(wire any) (any, error) {
+				if list, ok := wire.([]any); ok && len(list) == 1 {
+					return readAge(list[0])
+				}
+				return nil, errForeign
+			},
+		},
+	}
 }
 
-type wireCORSRule struct {
-	ID      string `json:"id,omitempty"`
-	Allowed struct {
-		Origins []string `json:"origins"`
-		Methods []string `json:"methods"`
-		Headers []string `json:"headers,omitempty"`
-	} `json:"allowed"`
-	ExposeHeaders []string `json:"exposeHeaders,omitempty"`
-	MaxAge        int64    `json:"maxAgeSeconds,omitempty"`
+var errForeign = errors.New("what no props say")
+
+func writeAge(prop any) (any, error) {
+	return kind.Document{"condition": kind.Document{"type": "Age", "maxAge": int64(prop.(time.Duration) / time.Second)}}, nil
 }
 
-func writeCORS(rules []CORSRule) wireCORS {
-	w := wireCORS{Rules: []wireCORSRule{}}
+// readAge is the time of a transition. One by date no props say.
+func readAge(wire any) (any, error) {
+	shown, _ := wire.(map[string]any)
+	seconds, ok := kind.Document(shown).Get("condition.maxAge").(int64)
+	if kind.Document(shown).Get("condition.type") != "Age" || !ok {
+		return nil, errForeign
+	}
+	return (time.Duration(seconds) * time.Second).String(), nil
+}
+
+// writeLifecycle writes rules, each with the conditions that R2 wants even of a rule for all objects.
+func writeLifecycle(all []LifecycleRule) ([]kind.Document, error) {
+	rules, err := lifecycleTable.CreatedList(all)
 	for _, r := range rules {
-		rule := wireCORSRule{ID: r.ID, ExposeHeaders: r.ExposeHeaders, MaxAge: int64(r.MaxAge / time.Second)}
-		rule.Allowed.Origins, rule.Allowed.Methods, rule.Allowed.Headers = r.Origins, r.Methods, r.Headers
-		w.Rules = append(w.Rules, rule)
-	}
-	return w
-}
-
-func readCORS(w wireCORS) []CORSRule {
-	var rules []CORSRule
-	for _, r := range w.Rules {
-		rules = append(rules, CORSRule{
-			ID: r.ID, Origins: r.Allowed.Origins, Methods: r.Allowed.Methods, Headers: r.Allowed.Headers,
-			ExposeHeaders: r.ExposeHeaders, MaxAge: time.Duration(r.MaxAge) * time.Second,
-		})
-	}
-	return rules
-}
-
-type wireLifecycle struct {
-	Rules []wireRule `json:"rules"`
-}
-
-type wireRule struct {
-	ID         string `json:"id"`
-	Enabled    bool   `json:"enabled"`
-	Conditions struct {
-		Prefix string `json:"prefix"`
-	} `json:"conditions"`
-	Abort  *transition  `json:"abortMultipartUploadsTransition,omitempty"`
-	Delete *transition  `json:"deleteObjectsTransition,omitempty"`
-	Class  []transition `json:"storageClassTransitions,omitempty"`
-}
-
-type transition struct {
-	Condition *struct {
-		Type   string `json:"type"`
-		MaxAge int64  `json:"maxAge,omitempty"`
-		Date   string `json:"date,omitempty"`
-	} `json:"condition,omitempty"`
-	StorageClass string `json:"storageClass,omitempty"`
-}
-
-const infrequent = "InfrequentAccess"
-
-func after(span *time.Duration, class string) *transition {
-	if span == nil {
-		return nil
-	}
-	t := &transition{StorageClass: class}
-	t.Condition = &struct {
-		Type   string `json:"type"`
-		MaxAge int64  `json:"maxAge,omitempty"`
-		Date   string `json:"date,omitempty"`
-	}{Type: "Age", MaxAge: int64(*span / time.Second)}
-	return t
-}
-
-// age is the time of a transition. ok is false for one by date, which no props say.
-func (t *transition) age() (span *time.Duration, ok bool) {
-	if t == nil || t.Condition == nil {
-		return nil, true
-	}
-	return new(time.Duration(t.Condition.MaxAge) * time.Second), t.Condition.Type == "Age"
-}
-
-func writeLifecycle(rules []LifecycleRule) wireLifecycle {
-	w := wireLifecycle{Rules: []wireRule{}}
-	for _, r := range rules {
-		rule := wireRule{ID: r.ID, Enabled: !r.Disabled, Abort: after(r.AbortUploadsAfter, ""), Delete: after(r.DeleteAfter, "")}
-		rule.Conditions.Prefix = r.Prefix
-		if t := after(r.InfrequentAccessAfter, infrequent); t != nil {
-			rule.Class = []transition{*t}
+		if r["conditions"] == nil {
+			r["conditions"] = kind.Document{"prefix": ""}
 		}
-		w.Rules = append(w.Rules, rule)
 	}
-	return w
+	return rules, err
 }
 
-// readLifecycle reads what props can say; foreign is that there is more.
-func readLifecycle(w wireLifecycle) (rules []LifecycleRule, foreign bool) {
-	for _, r := range w.Rules {
-		rule := LifecycleRule{ID: r.ID, Prefix: r.Conditions.Prefix, Disabled: !r.Enabled}
-		var abort, gone, class bool
-		rule.AbortUploadsAfter, abort = r.Abort.age()
-		rule.DeleteAfter, gone = r.Delete.age()
-		class = len(r.Class) <= 1
-		if len(r.Class) > 0 {
-			var byAge bool
-			rule.InfrequentAccessAfter, byAge = r.Class[0].age()
-			class = class && byAge
+// readLifecycle reads rules. The id of one that does more than props can say is shown with a note, which no declared id
+// equals.
+func readLifecycle(shown any) ([]LifecycleRule, error) {
+	list, _ := shown.([]any)
+	all := make([]LifecycleRule, len(list))
+	for i, e := range list {
+		rule, _ := e.(map[string]any)
+		var err error
+		if all[i], err = lifecycleTable.Read(kind.Document(rule)); errors.Is(err, errForeign) {
+			all[i].ID = fmt.Sprint(rule["id"], " (by date, or with several classes)")
+		} else if err != nil {
+			return nil, err
 		}
-		foreign = foreign || !abort || !gone || !class
-		rules = append(rules, rule)
 	}
-	return rules, foreign
+	return all, nil
 }
 
 type wireDomain struct {
@@ -136,10 +95,26 @@ type wireDomain struct {
 	MinTLS  string `json:"minTLS,omitempty"`
 }
 
-// liveDomain is a name as it was seen, with both ways to tell its zone.
+type wireDomains struct {
+	Domains []struct {
+		wireDomain
+		ZoneName string `json:"zoneName"`
+	}
+}
+
+func (w wireDomains) read() map[string]liveDomain {
+	all := map[string]liveDomain{}
+	for _, d := range w.Domains {
+		tls := cmp.Or(d.MinTLS, lowestTLS)
+		all[d.Domain] = liveDomain{Domain{MinTLS: &tls, Disabled: !d.Enabled}, cloudflare.Zone{ID: d.ZoneID, Name: d.ZoneName}}
+	}
+	return all
+}
+
+// liveDomain is an observed name with its zone.
 type liveDomain struct {
 	Domain
-	zoneID, zoneName string
+	zone cloudflare.Zone
 }
 
 type wireNotifications struct {
@@ -154,7 +129,17 @@ type wireNotifications struct {
 	} `json:"queues"`
 }
 
-// liveNotification is a rule as it was seen.
+func (w wireNotifications) read() (all []liveNotification) {
+	for _, q := range w.Queues {
+		for _, r := range q.Rules {
+			n := Notification{Queue: q.QueueID, Actions: r.Actions, Prefix: r.Prefix, Suffix: r.Suffix}
+			all = append(all, liveNotification{ordered([]Notification{n})[0], r.ID})
+		}
+	}
+	return all
+}
+
+// liveNotification is an observed rule.
 type liveNotification struct {
 	Notification
 	id string

@@ -6,15 +6,18 @@
 package routes
 
 import (
-	"context"
 	"embed"
+	"errors"
+	"fmt"
+	"net/url"
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 )
 
-//go:embed route.go route_props.go domain.go domain_props.go
+//go:embed route.go domain.go
 var source embed.FS
 
 const (
@@ -37,6 +40,30 @@ func NewDomain(s *athanor.Stack, name string, p DomainProps, opts ...athanor.Opt
 	return athanor.Declare(s, domainKind, name, p, opts...)
 }
 
-func call(ctx context.Context, cloud reconcile.Cloud, method, path string, body, into any) error {
-	return cloudflare.Call(ctx, cloud, cloudflare.Request{Method: method, Path: path, Body: body}, into)
+// below is a path below another, or that one without an id.
+func below(path, id string) string {
+	if id != "" {
+		path += "/" + url.PathEscape(id)
+	}
+	return path
+}
+
+var errElsewhere = errors.New("it leads elsewhere")
+
+// elsewhere is the error of a creation. Where it was refused since what exists leads to another Worker, searching again
+// would not show ours: find returns the identity and the Worker of what exists.
+func elsewhere(s kind.Scope, want cloudflare.WorkerName, err error, find func() (id string, leadsTo cloudflare.WorkerName, err error)) error {
+	if err == nil || s.Cloud.Classify(err) != reconcile.Exists {
+		return err
+	}
+	id, other, missing := find()
+	if missing != nil || other == want {
+		return err
+	}
+	to := "to Worker " + string(other)
+	if other == "" {
+		to = "to no Worker"
+	}
+	return cloudflare.Invalid(reconcile.WithHint(fmt.Errorf("%w: %s: %w", errElsewhere, to, err),
+		"take it from there first, or `athanor adopt ADDRESS %s`", id))
 }

@@ -4,60 +4,88 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
-// liveDomain is a domain as Cloudflare writes it.
-type liveDomain struct {
-	ID, Hostname string
-
-	Script cloudflare.WorkerName `json:"service"`
-	ZoneID string                `json:"zone_id"`
-	Zone   string                `json:"zone_name"`
+// DomainProps declare a domain of a Worker. See
+// https://developers.cloudflare.com/workers/configuration/routing/custom-domains/
+type DomainProps struct {
+	// Hostname that leads to the Worker, in a zone of the account, such as "shop.example". Cloudflare makes its record and
+	// its certificate.
+	Hostname string `prop:"required,immutable" wire:"hostname"`
+	// Zone that the name is in: its name or its id. Default: none, Cloudflare finds it.
+	Zone string `prop:"immutable" wire:"-"`
+	// Script is the name of the Worker that answers. Changing it replaces the domain: in between nobody answers.
+	Script cloudflare.WorkerName `prop:"required,immutable" wire:"service"`
 }
 
-type (
-	domainSite = reconcile.Site[DomainProps, Domain]
-	domainDiff = reconcile.Diff[liveDomain]
-)
+// Domain is what others may refer to of a domain.
+type Domain struct {
+	// ID of the domain.
+	ID string `attr:"early"`
+	// Hostname that leads to the Worker.
+	Hostname string `attr:"early"`
+	// ZoneID is the id of the zone that it is in.
+	ZoneID string `attr:"early"`
+	// URL is https and the name.
+	URL string `attr:"early"`
+}
 
-var domainKind = &reconcile.Kind[DomainProps, liveDomain, Domain]{
+// liveDomain is an observed domain.
+type liveDomain struct {
+	zone cloudflare.Zone
+	id   string
+	have DomainProps
+}
+
+func (l liveDomain) attributes() Domain {
+	return Domain{ID: l.id, Hostname: l.have.Hostname, ZoneID: l.zone.ID, URL: "https://" + l.have.Hostname}
+}
+
+type domainSite = kind.Site[DomainProps, Domain]
+
+var domainTable = kind.TableOf[DomainProps]()
+
+var domainKind = kind.Kind[DomainProps, liveDomain, Domain]{
 	Type: domainType,
 	Doc: "A domain of a Worker: a name of which the Worker alone answers, with the record and the certificate that it needs. A name " +
 		"that leads to the Worker of somebody else, or that has records, is not taken over.",
 
-	Observe: observeDomain,
-	Create:  createDomain,
-	Compare: compareDomain,
-	Attrs: func(live liveDomain) Domain {
-		return Domain{ID: live.ID, Hostname: live.Hostname, ZoneID: live.ZoneID, URL: "https://" + live.Hostname}
+	Observe:    observeDomain,
+	Create:     createDomain,
+	Compare:    compareDomain,
+	Attributes: liveDomain.attributes,
+	Delete: func(ctx context.Context, s domainSite) error {
+		return cloudflare.Send(ctx, s.Cloud, http.MethodDelete, domainPath(s.Scope.Location.Account, s.Last.ID), nil, nil)
 	},
-	Delete:   deleteDomain,
 	Identity: func(d Domain) string { return d.ID },
 
+	Props:       domainTable,
 	Check:       checkDomain,
-	AtBirth:     []string{"id", "hostname", "zoneId", "url"},
-	ByParent:    true,
+	Owner:       kind.OwnedByParent[DomainProps, liveDomain]{},
 	DeleteFirst: true,
 	List:        listDomains,
 
-	Source: source,
-	Calls:  []string{"Workers.ListDomains", "Workers.GetDomain", "Workers.PutDomain", "Workers.DeleteDomain", "Zones.ListZones", "Zones.GetZone"},
-	Permissions: reconcile.Permissions{
-		Observe: []string{"Workers Scripts Read"},
-		List:    []string{"Workers Scripts Read"},
-		Create:  []string{"Workers Scripts Write", "Zone Read", "DNS Write"},
-		Delete:  []string{"Workers Scripts Write", "DNS Write"},
+	API: kind.API{
+		Source: source,
+		Calls:  []string{"Workers.ListDomains", "Workers.GetDomain", "Workers.PutDomain", "Workers.DeleteDomain", "Zones.ListZones", "Zones.GetZone"},
+		Permissions: kind.Permissions{
+			Observe: []string{"Workers Scripts Read"},
+			List:    []string{"Workers Scripts Read"},
+			Create:  []string{"Workers Scripts Write", "Zone Read", "DNS Write"},
+			Delete:  []string{"Workers Scripts Write", "DNS Write"},
+		},
 	},
-}
+}.First()
 
 func checkDomain(want DomainProps) error {
 	var problems props.Errors
@@ -67,112 +95,93 @@ func checkDomain(want DomainProps) error {
 	return problems.OrNil()
 }
 
-// compareDomain states every aspect, none of which there is a call for.
-func compareDomain(d *domainDiff, want DomainProps, live liveDomain) {
-	reconcile.Fixed(d, "hostname", want.Hostname, live.Hostname)
-	switch want.Zone {
-	case "":
-	case live.ZoneID:
-		reconcile.Fixed(d, "zone", want.Zone, live.ZoneID)
-	default:
-		reconcile.Fixed(d, "zone", strings.ToLower(want.Zone), live.Zone)
+// compareDomain states every aspect, none of which can be changed. A zone that is not declared is not compared.
+func compareDomain(d *kind.Diff[liveDomain], want DomainProps, live liveDomain) {
+	if want.Zone != "" {
+		live.have.Zone = live.zone.As(want.Zone)
 	}
-	reconcile.Fixed(d, "script", want.Script, live.Script)
+	kind.Compare(d, domainTable, want, live.have)
 }
 
-func domainPath(account, id string) string {
-	path := "/accounts/" + account + "/workers/domains"
-	if id != "" {
-		path += "/" + url.PathEscape(id)
-	}
-	return path
-}
+func domainPath(account, id string) string { return below("/accounts/"+account+"/workers/domains", id) }
 
-var (
-	errNoHostname  = errors.New("a domain is found by its id or its hostname, and there is neither")
-	errOtherDomain = errors.New("the name leads to another Worker")
-)
+var errNoHostname = errors.New("a domain is found by its id or its hostname, and there is neither")
 
-// observeDomain reads a domain by its id, or finds it by its name and its Worker.
-func observeDomain(ctx context.Context, site domainSite) (liveDomain, error) {
-	id, hostname := site.ID, site.Want.Hostname
-	switch {
-	case site.Last != nil:
-		id = site.Last.ID
-	case strings.Contains(id, "."):
-		id, hostname = "", id
-	}
-	if id != "" {
-		var live liveDomain
-		err := call(ctx, site.Cloud, http.MethodGet, domainPath(site.Place.Account, id), nil, &live)
-		return live, cloudflare.Absent(err)
-	}
-	if hostname == "" {
-		return liveDomain{}, errNoHostname
-	}
-	live, err := domainOf(ctx, site.Cloud, site.Place.Account, hostname)
-	if err == nil && site.ID == "" && live.Script != site.Want.Script {
-		err = fmt.Errorf("%w: %s does not lead to Worker %s", reconcile.ErrAbsent, hostname, site.Want.Script)
-	}
+func observedDomain(shown kind.Document) (live liveDomain, err error) {
+	live.id, _ = shown["id"].(string)
+	live.zone.ID, _ = shown["zone_id"].(string)
+	live.zone.Name, _ = shown["zone_name"].(string)
+	live.have, err = domainTable.Read(shown)
 	return live, err
 }
 
-func domainOf(ctx context.Context, cloud reconcile.Cloud, account, hostname string) (liveDomain, error) {
-	all, err := domains(ctx, cloud, account, url.Values{"hostname": {hostname}})
-	if err != nil {
-		return liveDomain{}, err
+// observeDomain reads a domain by its id, or finds it by its name and its Worker.
+func observeDomain(ctx context.Context, s domainSite) (live liveDomain, err error) {
+	id, hostname := s.ID, s.Want.Hostname
+	switch {
+	case s.Last != nil:
+		id = s.Last.ID
+	case strings.Contains(id, "."):
+		id, hostname = "", id
 	}
-	if i := slices.IndexFunc(all, func(d liveDomain) bool { return d.Hostname == hostname }); i >= 0 {
-		return all[i], nil
+	if id == "" {
+		if hostname == "" {
+			return live, errNoHostname
+		}
+		live, err = domainOf(ctx, s.Scope, hostname)
+		if err == nil && s.ID == "" && live.have.Script != s.Want.Script {
+			err = fmt.Errorf("%w: %s does not lead to Worker %s", reconcile.ErrAbsent, hostname, s.Want.Script)
+		}
+		return live, err
 	}
-	return liveDomain{}, fmt.Errorf("%w: no Worker answers at %s", reconcile.ErrAbsent, hostname)
+	var shown kind.Document
+	if err := cloudflare.Send(ctx, s.Cloud, http.MethodGet, domainPath(s.Location.Account, id), nil, &shown); err != nil {
+		return live, cloudflare.Absent(err)
+	}
+	return observedDomain(shown)
 }
 
-// domains are all of the account that a query asks for, which are told on one page.
-func domains(ctx context.Context, cloud reconcile.Cloud, account string, query url.Values) ([]liveDomain, error) {
-	path := domainPath(account, "")
-	if len(query) > 0 {
-		path += "?" + query.Encode()
-	}
-	var all []liveDomain
-	err := call(ctx, cloud, http.MethodGet, path, nil, &all)
-	return all, err
+// domains are all of an account that a query asks for, which are on one page.
+func domains(ctx context.Context, cloud kind.Cloud, location kind.Location, query string) iter.Seq2[liveDomain, error] {
+	return cloudflare.CallList(ctx, cloud, domainPath(location.Account, "")+query, observedDomain)
 }
 
-// createDomain makes a domain. A name that leads to another Worker keeps doing so: looking again would not show ours.
-func createDomain(ctx context.Context, site domainSite) (Domain, error) {
-	body := map[string]any{"hostname": site.Want.Hostname, "service": site.Want.Script, "environment": "production"}
-	if site.Want.Zone != "" {
-		z, err := cloudflare.ZoneOf(ctx, site.Cloud, site.Want.Zone)
+func domainOf(ctx context.Context, s kind.Scope, hostname string) (liveDomain, error) {
+	all := domains(ctx, s.Cloud, s.Location, "?"+url.Values{"hostname": {hostname}}.Encode())
+	return cloudflare.Called(all, func(d liveDomain) string { return d.have.Hostname }, "domain of a Worker", hostname)
+}
+
+// createDomain makes a domain. A name that leads to another Worker keeps doing so.
+func createDomain(ctx context.Context, s domainSite) (Domain, error) {
+	doc := kind.Document{"environment": "production"}
+	if err := domainTable.Created(s.Want, doc); err != nil {
+		return Domain{}, err
+	}
+	if s.Want.Zone != "" {
+		z, err := cloudflare.ZoneOf(ctx, s.Cloud, s.Want.Zone)
 		if err != nil {
 			return Domain{}, err
 		}
-		body["zone_id"] = z.ID
+		doc["zone_id"] = z.ID
 	}
-	var made liveDomain
-	err := call(ctx, site.Cloud, http.MethodPut, domainPath(site.Place.Account, ""), body, &made)
-	if err != nil && site.Cloud.Classify(err) == reconcile.Exists {
-		if other, look := domainOf(ctx, site.Cloud, site.Place.Account, site.Want.Hostname); look == nil && other.Script != site.Want.Script {
-			return Domain{}, cloudflare.Invalid(reconcile.WithHint(fmt.Errorf("%w: %s: %w", errOtherDomain, other.Script, err),
-				"take the name from it first, or `athanor adopt ADDRESS %s`", other.ID))
-		}
+	var shown kind.Document
+	err := cloudflare.Send(ctx, s.Cloud, http.MethodPut, domainPath(s.Location.Account, ""), doc, &shown)
+	if err != nil {
+		return Domain{}, elsewhere(s.Scope, s.Want.Script, err, func() (string, cloudflare.WorkerName, error) {
+			other, err := domainOf(ctx, s.Scope, s.Want.Hostname)
+			return other.id, other.have.Script, err
+		})
 	}
-	return Domain{ID: made.ID, Hostname: made.Hostname, ZoneID: made.ZoneID, URL: "https://" + made.Hostname}, err
-}
-
-func deleteDomain(ctx context.Context, site domainSite) error {
-	return call(ctx, site.Cloud, http.MethodDelete, domainPath(site.Place.Account, site.Last.ID), nil, nil)
+	made, err := observedDomain(shown)
+	return made.attributes(), err
 }
 
 // listDomains are all of the account. None has a name of a stage's making.
-func listDomains(ctx context.Context, in reconcile.Scope) ([]reconcile.Found, error) {
-	if in.Prefix != "" {
+func listDomains(ctx context.Context, scope kind.ListScope) ([]kind.Found, error) {
+	if scope.Prefix != "" {
 		return nil, nil
 	}
-	found, err := domains(ctx, in.Cloud, in.Place.Account, nil)
-	var all []reconcile.Found
-	for _, d := range found {
-		all = append(all, reconcile.Found{Kind: domainType, Place: in.Place, Identity: d.ID, Name: d.Hostname})
-	}
-	return all, err
+	return cloudflare.FoundIn(scope, domains(ctx, scope.Cloud, scope.Place, ""), func(d liveDomain) kind.Found {
+		return kind.Found{Kind: domainType, Identity: d.id, Name: d.have.Hostname}
+	})
 }

@@ -36,10 +36,7 @@ func TestDomain(t *testing.T) {
 			{Name: "other", Props: obj{"hostname": "www.other.example", "script": "orders", "zone": "other.example"}},
 		},
 		Hands: map[tree.Path]kindtest.Hand{
-			"": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-				t.Helper()
-				ws.Of(w).Do(t, http.MethodDelete, hostnames+"/"+to.Attrs["id"].(string), nil)
-			},
+			"": ws.Deletes(func(to kindtest.Edited) string { return hostnames + "/" + to.Attrs["id"].(string) }),
 		},
 		Steady: map[tree.Path]string{
 			"hostname": "a domain keeps its name for life", "zone": "a name keeps its zone for life",
@@ -56,7 +53,7 @@ func TestTakenDomain(t *testing.T) {
 	s.AddScript("theirs")
 	s.Do(t, http.MethodPut, hostnames, obj{"hostname": "www.shop.example", "service": "theirs"})
 	_, err := kind.Settle(t.Context(), s.Job(t, kind, obj{"hostname": "www.shop.example", "script": "shop"}, nil), reconcile.Hooks{})
-	if !errors.Is(err, errOtherDomain) || len(reconcile.Hints(err)) == 0 || s.Count("Workers.PutDomain") != 1 {
+	if !errors.Is(err, errElsewhere) || len(reconcile.Hints(err)) == 0 || s.Count("Workers.PutDomain") != 1 {
 		t.Errorf("another Worker's: %v after %d calls", err, s.Count("Workers.PutDomain"))
 	}
 	s.Do(t, http.MethodPost, "/zones/"+zone+"/dns_records", obj{"type": "A", "name": "a.shop.example", "content": "192.0.2.1", "ttl": 1})

@@ -4,62 +4,82 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
-	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
-// liveRoute is a route as Cloudflare writes it.
-type liveRoute struct {
-	zone cloudflare.Zone
-
-	ID      string                `json:"id,omitempty"`
-	Pattern string                `json:"pattern"`
-	Script  cloudflare.WorkerName `json:"script,omitempty"`
+// RouteProps declare a route. Patterns are those of https://developers.cloudflare.com/workers/configuration/routing/routes/
+type RouteProps struct {
+	// Zone that the pattern is of: its name or its id.
+	Zone string `prop:"required,immutable" wire:"-"`
+	// Pattern of the addresses, such as "shop.example/api/*" or "*.shop.example/*".
+	Pattern string `prop:"required" wire:"pattern"`
+	// Script is the name of the Worker that gets the requests. Default: none, no Worker gets them, whatever wider patterns
+	// say.
+	Script cloudflare.WorkerName `wire:"script"`
 }
 
-type (
-	routeSite = reconcile.Site[RouteProps, Route]
-	routeDiff = reconcile.Diff[liveRoute]
-)
+// Route is what others may refer to of a route.
+type Route struct {
+	// ID of the route in its zone.
+	ID string `attr:"early"`
+	// ZoneID is the id of the zone.
+	ZoneID string `attr:"early"`
+}
 
-var routeKind = &reconcile.Kind[RouteProps, liveRoute, Route]{
+// liveRoute is an observed route.
+type liveRoute struct {
+	zone cloudflare.Zone
+	id   string
+	have RouteProps
+}
+
+type routeSite = kind.Site[RouteProps, Route]
+
+var routeTable = kind.TableOf[RouteProps]()
+
+var routeKind = kind.Kind[RouteProps, liveRoute, Route]{
 	Type: routeType,
 	Doc: "A route of a zone: requests to addresses of a pattern go to a Worker, or to none. A zone has each pattern once; one that " +
 		"leads to the Worker of somebody else is not taken from it.",
 
-	Observe:  observeRoute,
-	Create:   createRoute,
-	Compare:  compareRoute,
-	Attrs:    func(live liveRoute) Route { return Route{ID: live.ID, ZoneID: live.zone.ID} },
-	Delete:   deleteRoute,
+	Observe:    observeRoute,
+	Create:     createRoute,
+	Compare:    compareRoute,
+	Attributes: func(live liveRoute) Route { return Route{ID: live.id, ZoneID: live.zone.ID} },
+	Delete: func(ctx context.Context, s routeSite) error {
+		return cloudflare.Send(ctx, s.Cloud, http.MethodDelete, routePath(s.Last.ZoneID, s.Last.ID), nil, nil)
+	},
 	Identity: func(r Route) string { return r.ZoneID + "/" + r.ID },
 
+	Props:       routeTable,
 	Check:       checkRoute,
-	AtBirth:     []string{"id", "zoneId"},
-	ByParent:    true,
+	Owner:       kind.OwnedByParent[RouteProps, liveRoute]{},
 	DeleteFirst: true,
 	List:        listRoutes,
 
-	Source: source,
-	Calls: []string{
-		"Workers.ListRoutes", "Workers.GetRoute", "Workers.CreateRoute", "Workers.UpdateRoute", "Workers.DeleteRoute",
-		"Zones.ListZones", "Zones.GetZone",
+	API: kind.API{
+		Source: source,
+		Calls: []string{
+			"Workers.ListRoutes", "Workers.GetRoute", "Workers.CreateRoute", "Workers.UpdateRoute", "Workers.DeleteRoute",
+			"Zones.ListZones", "Zones.GetZone",
+		},
+		Permissions: kind.Permissions{
+			Observe: []string{"Zone Read", "Workers Routes Read"},
+			List:    []string{"Zone Read", "Workers Routes Read"},
+			Create:  []string{"Workers Routes Write", "Workers Scripts Read"},
+			Update:  []string{"Workers Routes Write", "Workers Scripts Read"},
+			Delete:  []string{"Workers Routes Write"},
+		},
 	},
-	Permissions: reconcile.Permissions{
-		Observe: []string{"Zone Read", "Workers Routes Read"},
-		List:    []string{"Zone Read", "Workers Routes Read"},
-		Create:  []string{"Workers Routes Write", "Workers Scripts Read"},
-		Update:  []string{"Workers Routes Write", "Workers Scripts Read"},
-		Delete:  []string{"Workers Routes Write"},
-	},
-}
+}.First()
 
 func checkRoute(want RouteProps) error {
 	var problems props.Errors
@@ -70,137 +90,106 @@ func checkRoute(want RouteProps) error {
 }
 
 // compareRoute states every aspect. One call sets both pattern and Worker.
-func compareRoute(d *routeDiff, want RouteProps, live liveRoute) {
-	have := live.zone.Name
-	if want.Zone == live.zone.ID {
-		have = live.zone.ID
-	}
-	reconcile.Fixed(d, "zone", strings.ToLower(want.Zone), have)
-	set := &reconcile.Operation[liveRoute]{Name: "UpdateRoute", Do: func(ctx context.Context, on reconcile.On[liveRoute]) error {
-		b := liveRoute{Pattern: on.Live.Pattern, Script: on.Live.Script}
-		if slices.Contains(on.Changed, "pattern") {
-			b.Pattern = want.Pattern
+func compareRoute(d *kind.Diff[liveRoute], want RouteProps, live liveRoute) {
+	have := live.have
+	have.Zone = live.zone.As(want.Zone)
+	kind.Compare(d, routeTable, want, have, kind.Set("UpdateRoute", func(ctx context.Context, u kind.Update[liveRoute]) error {
+		doc := kind.Document{}
+		if err := routeTable.Created(routeTable.Merged(want, have, u.Changed), doc); err != nil {
+			return err
 		}
-		if slices.Contains(on.Changed, "script") {
-			b.Script = want.Script
-		}
-		return cloudflare.Taken(cloudflare.NotYet(call(ctx, on.Cloud, http.MethodPut, routePath(on.Live.zone, on.Live.ID), b, nil)))
-	}}
-	reconcile.Value(d, "pattern", want.Pattern, live.Pattern, set)
-	reconcile.Value(d, "script", want.Script, live.Script, set)
+		err := cloudflare.Send(ctx, u.Cloud, http.MethodPut, routePath(live.zone.ID, live.id), doc, nil)
+		return cloudflare.Taken(cloudflare.NotYet(err))
+	}))
 }
 
-func routePath(zone cloudflare.Zone, id string) string {
-	path := "/zones/" + zone.ID + "/workers/routes"
-	if id != "" {
-		path += "/" + url.PathEscape(id)
-	}
-	return path
-}
+func routePath(zone, id string) string { return below("/zones/"+zone+"/workers/routes", id) }
 
-var (
-	errNoRoute    = errors.New("a route is found by its id or its pattern, and there is neither")
-	errOtherRoute = errors.New("the pattern leads elsewhere")
-)
+var errNoRoute = errors.New("a route is found by its id or its pattern, and there is neither")
 
-// observeRoute reads a route by its id, or finds it in its zone by pattern and Worker.
-func observeRoute(ctx context.Context, site routeSite) (liveRoute, error) {
-	zone, id := site.Want.Zone, ""
-	switch {
-	case site.Last != nil:
-		zone, id = site.Last.ZoneID, site.Last.ID
-	case site.ID != "":
-		zone, id, _ = strings.Cut(site.ID, "/")
-		if id == "" || strings.Contains(id, "/") {
-			return liveRoute{}, reconcile.WithHint(fmt.Errorf("%q is no route", site.ID), "write zone/route, the zone and the id of the route")
-		}
-	case site.Want.Pattern == "":
-		return liveRoute{}, errNoRoute
-	}
-	z, err := cloudflare.ZoneOf(ctx, site.Cloud, zone)
-	if err != nil {
-		return liveRoute{}, err
-	}
-	if id != "" {
-		live := liveRoute{zone: z}
-		err := call(ctx, site.Cloud, http.MethodGet, routePath(z, id), nil, &live)
-		return live, cloudflare.Absent(err)
-	}
-	live, err := routeOf(ctx, site.Cloud, z, site.Want.Pattern)
-	if err == nil && live.Script != site.Want.Script {
-		err = fmt.Errorf("%w: no route of this pattern and Worker", reconcile.ErrAbsent)
-	}
+func observedRoute(zone cloudflare.Zone, shown kind.Document) (live liveRoute, err error) {
+	live.zone = zone
+	live.id, _ = shown["id"].(string)
+	live.have, err = routeTable.Read(shown)
 	return live, err
 }
 
-// routes are all of a zone, which are told on one page.
-func routes(ctx context.Context, cloud reconcile.Cloud, z cloudflare.Zone) ([]liveRoute, error) {
-	var all []liveRoute
-	err := call(ctx, cloud, http.MethodGet, routePath(z, ""), nil, &all)
-	for i := range all {
-		all[i].zone = z
+// observeRoute reads a route by its id, or finds it in its zone by pattern and Worker.
+func observeRoute(ctx context.Context, s routeSite) (live liveRoute, err error) {
+	zone, id := s.Want.Zone, ""
+	switch {
+	case s.Last != nil:
+		zone, id = s.Last.ZoneID, s.Last.ID
+	case s.ID != "":
+		zone, id, _ = strings.Cut(s.ID, "/")
+		if id == "" || strings.Contains(id, "/") {
+			return live, reconcile.WithHint(fmt.Errorf("%q is no route", s.ID), "write zone/route, the zone and the id of the route")
+		}
+	case s.Want.Pattern == "":
+		return live, errNoRoute
 	}
-	return all, err
-}
-
-func routeOf(ctx context.Context, cloud reconcile.Cloud, z cloudflare.Zone, pattern string) (liveRoute, error) {
-	all, err := routes(ctx, cloud, z)
+	z, err := cloudflare.ZoneOf(ctx, s.Cloud, zone)
 	if err != nil {
-		return liveRoute{}, err
+		return live, err
 	}
-	if i := slices.IndexFunc(all, func(r liveRoute) bool { return r.Pattern == pattern }); i >= 0 {
-		return all[i], nil
+	if id == "" {
+		live, err = routeOf(ctx, s.Cloud, z, s.Want.Pattern)
+		if err == nil && live.have.Script != s.Want.Script {
+			err = fmt.Errorf("%w: no route of this pattern and Worker", reconcile.ErrAbsent)
+		}
+		return live, err
 	}
-	return liveRoute{}, fmt.Errorf("%w: zone %s has no route %s", reconcile.ErrAbsent, z.Name, pattern)
+	var shown kind.Document
+	if err := cloudflare.Send(ctx, s.Cloud, http.MethodGet, routePath(z.ID, id), nil, &shown); err != nil {
+		return live, cloudflare.Absent(err)
+	}
+	return observedRoute(z, shown)
 }
 
-// createRoute makes a route. A pattern that leads elsewhere keeps doing so: looking again would not show ours.
-func createRoute(ctx context.Context, site routeSite) (Route, error) {
-	z, err := cloudflare.ZoneOf(ctx, site.Cloud, site.Want.Zone)
+// routes are all of a zone, which are on one page.
+func routes(ctx context.Context, cloud kind.Cloud, z cloudflare.Zone) iter.Seq2[liveRoute, error] {
+	return cloudflare.CallList(ctx, cloud, routePath(z.ID, ""), func(shown kind.Document) (liveRoute, error) { return observedRoute(z, shown) })
+}
+
+func routeOf(ctx context.Context, cloud kind.Cloud, z cloudflare.Zone, pattern string) (liveRoute, error) {
+	return cloudflare.Called(routes(ctx, cloud, z), func(r liveRoute) string { return r.have.Pattern }, "route of zone "+z.Name, pattern)
+}
+
+// createRoute makes a route. A pattern that leads elsewhere keeps doing so.
+func createRoute(ctx context.Context, s routeSite) (Route, error) {
+	z, err := cloudflare.ZoneOf(ctx, s.Cloud, s.Want.Zone)
 	if err != nil {
 		return Route{}, err
 	}
-	made := liveRoute{zone: z}
-	b := liveRoute{Pattern: site.Want.Pattern, Script: site.Want.Script}
-	err = call(ctx, site.Cloud, http.MethodPost, routePath(z, ""), b, &made)
-	if err != nil && site.Cloud.Classify(err) == reconcile.Exists {
-		other, look := routeOf(ctx, site.Cloud, z, site.Want.Pattern)
-		if look == nil && other.Script != site.Want.Script {
-			return Route{}, cloudflare.Invalid(reconcile.WithHint(fmt.Errorf("%w: %s: %w", errOtherRoute, other.whither(), err),
-				"`athanor adopt ADDRESS %s/%s` takes it over", z.ID, other.ID))
-		}
+	doc := kind.Document{}
+	if err := routeTable.Created(s.Want, doc); err != nil {
+		return Route{}, err
 	}
-	return Route{ID: made.ID, ZoneID: z.ID}, err
-}
-
-func (r liveRoute) whither() string {
-	if r.Script == "" {
-		return "to no Worker"
-	}
-	return "to Worker " + string(r.Script)
-}
-
-func deleteRoute(ctx context.Context, site routeSite) error {
-	return call(ctx, site.Cloud, http.MethodDelete, routePath(cloudflare.Zone{ID: site.Last.ZoneID}, site.Last.ID), nil, nil)
+	var made struct{ ID string }
+	err = cloudflare.Send(ctx, s.Cloud, http.MethodPost, routePath(z.ID, ""), doc, &made)
+	return Route{ID: made.ID, ZoneID: z.ID}, elsewhere(s.Scope, s.Want.Script, err, func() (string, cloudflare.WorkerName, error) {
+		other, err := routeOf(ctx, s.Cloud, z, s.Want.Pattern)
+		return z.ID + "/" + other.id, other.have.Script, err
+	})
 }
 
 // listRoutes are all of the account's zones. None has a name of a stage's making.
-func listRoutes(ctx context.Context, in reconcile.Scope) ([]reconcile.Found, error) {
-	if in.Prefix != "" {
+func listRoutes(ctx context.Context, scope kind.ListScope) ([]kind.Found, error) {
+	var all []kind.Found
+	if scope.Prefix != "" {
 		return nil, nil
 	}
-	var all []reconcile.Found
-	for z, err := range cloudflare.Zones(ctx, in.Cloud) {
+	for z, err := range cloudflare.Zones(ctx, scope.Cloud) {
 		if err != nil {
 			return nil, err
 		}
-		found, err := routes(ctx, in.Cloud, z)
+		found, err := cloudflare.FoundIn(scope, routes(ctx, scope.Cloud, z), func(r liveRoute) kind.Found {
+			return kind.Found{Kind: routeType, Identity: z.ID + "/" + r.id, Name: r.have.Pattern}
+		})
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range found {
-			all = append(all, reconcile.Found{Kind: routeType, Place: in.Place, Identity: z.ID + "/" + r.ID, Name: r.Pattern})
-		}
+		all = append(all, found...)
 	}
 	return all, nil
 }

@@ -62,10 +62,7 @@ func TestRoute(t *testing.T) {
 		},
 		Hands: map[tree.Path]kindtest.Hand{
 			"pattern": set, "script": set,
-			"": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-				t.Helper()
-				ws.Of(w).Do(t, http.MethodDelete, at(to), nil)
-			},
+			"": ws.Deletes(at),
 		},
 		Others: map[tree.Path][]any{"script": {"orders"}},
 		Steady: map[tree.Path]string{"zone": "a route keeps its zone for life"},
@@ -81,7 +78,7 @@ func TestOtherRoute(t *testing.T) {
 	s.Do(t, http.MethodPost, "/zones/"+zone+"/workers/routes", obj{"pattern": "shop.example/*", "script": "theirs"})
 	want := obj{"zone": "shop.example", "pattern": "shop.example/*", "script": "shop"}
 	_, err := kind.Settle(t.Context(), s.Job(t, kind, want, nil), reconcile.Hooks{})
-	if !errors.Is(err, errOtherRoute) || len(reconcile.Hints(err)) == 0 || s.Count("Workers.CreateRoute") != 1 {
+	if !errors.Is(err, errElsewhere) || len(reconcile.Hints(err)) == 0 || s.Count("Workers.CreateRoute") != 1 {
 		t.Errorf("%v after %d calls", err, s.Count("Workers.CreateRoute"))
 	}
 	want["pattern"] = "shop.example/a/*"

@@ -10,28 +10,35 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // addRules adds what is missing, each where it is to be.
-func addRules(want RulesetProps) *reconcile.Operation[liveRuleset] {
-	return &reconcile.Operation[liveRuleset]{Name: "CreateRule", Do: func(ctx context.Context, on reconcile.On[liveRuleset]) error {
-		return cloudflare.NotYet(add(ctx, on.Cloud, on.Live, want, on.Changed))
-	}}
+func addRules(want RulesetProps) *kind.Operation[liveRuleset] {
+	return kind.Set("CreateRule", func(ctx context.Context, u kind.Update[liveRuleset]) error {
+		return cloudflare.NotYet(add(ctx, u.Cloud, u.Live, want, u.Changed))
+	})
 }
 
 // add makes the rules that are not there; of them, those that paths name alone, unless that is nil. Each answer shows
 // the phase as it is then, changes of others included.
-func add(ctx context.Context, cloud reconcile.Cloud, live liveRuleset, want RulesetProps, paths []tree.Path) error {
+func add(ctx context.Context, cloud kind.Cloud, live liveRuleset, want RulesetProps, paths []tree.Path) error {
 	rules := live.Rules
 	for i, r := range want.Rules {
 		if at(rules, prefix(live.name)+r.Ref) >= 0 || paths != nil && !slices.Contains(paths, tree.Path("rules").Index(i)) {
 			continue
 		}
-		b := body(live.name, r)
-		var err error
-		if b.Position, err = position(want, live.name, rules, i); err != nil {
+		b, err := body(live.name, r)
+		if err != nil {
 			return err
+		}
+		place, err := position(want, live.name, rules, i)
+		if err != nil {
+			return err
+		}
+		if place != nil {
+			b["position"] = place
 		}
 		answer, err := call(ctx, cloud, http.MethodPost, live.scope.path()+"/"+live.ID+"/rules", b)
 		if err != nil {
@@ -44,48 +51,31 @@ func add(ctx context.Context, cloud reconcile.Cloud, live liveRuleset, want Rule
 
 // patchRules changes rules, each as a whole: what a change leaves out would be gone. What is ignored, or left for later,
 // keeps its live value.
-func patchRules(want RulesetProps) *reconcile.Operation[liveRuleset] {
-	return &reconcile.Operation[liveRuleset]{Name: "PatchRule", Do: func(ctx context.Context, on reconcile.On[liveRuleset]) error {
-		ours := on.Live.ours()
+func patchRules(want RulesetProps) *kind.Operation[liveRuleset] {
+	return kind.Set("PatchRule", func(ctx context.Context, u kind.Update[liveRuleset]) error {
+		ours := u.Live.ours()
 		for i, r := range want.Rules {
-			path := tree.Path("rules").Index(i)
-			if !slices.ContainsFunc(on.Changed, func(p tree.Path) bool { return p.Within(path) }) {
+			changed := kind.Below(tree.Path("rules").Index(i), u.Changed)
+			if len(changed) == 0 {
 				continue
 			}
-			changed := func(field string) bool { return slices.Contains(on.Changed, path.Key(field)) }
-			b := body(on.Live.name, merged(r, ours[r.Ref], changed))
-			if err := patch(ctx, on, r.Ref, b, nil); err != nil {
+			b, err := body(u.Live.name, ruleTable.Merged(r, ours[r.Ref], changed))
+			if err != nil {
+				return err
+			}
+			if err := patch(ctx, u, r.Ref, b, nil); err != nil {
 				return err
 			}
 		}
 		return nil
-	}}
-}
-
-// merged is a live rule with what changes.
-func merged(want, live Rule, changed func(field string) bool) Rule {
-	for field, set := range map[string]func(){
-		"expression":             func() { live.Expression = want.Expression },
-		"action":                 func() { live.Action = want.Action },
-		"parameters":             func() { live.Parameters = want.Parameters },
-		"description":            func() { live.Description = want.Description },
-		"enabled":                func() { live.Enabled = want.Enabled },
-		"logging":                func() { live.Logging = want.Logging },
-		"rateLimit":              func() { live.RateLimit = want.RateLimit },
-		"exposedCredentialCheck": func() { live.ExposedCredentialCheck = want.ExposedCredentialCheck },
-	} {
-		if changed(field) {
-			set()
-		}
-	}
-	return live
+	})
 }
 
 // patch changes one rule of ours; into, when it is not nil, is given the phase as it is then.
-func patch(ctx context.Context, on reconcile.On[liveRuleset], ref string, body any, into *[]shownRule) error {
-	i := at(on.Live.Rules, prefix(on.Live.name)+ref)
-	path := on.Live.scope.path() + "/" + on.Live.ID + "/rules/" + url.PathEscape(on.Live.Rules[i].ID)
-	answer, err := call(ctx, on.Cloud, http.MethodPatch, path, body)
+func patch(ctx context.Context, u kind.Update[liveRuleset], ref string, body any, into *[]shownRule) error {
+	i := at(u.Live.Rules, prefix(u.Live.name)+ref)
+	path := u.Live.scope.path() + "/" + u.Live.ID + "/rules/" + url.PathEscape(u.Live.Rules[i].ID)
+	answer, err := call(ctx, u.Cloud, http.MethodPatch, path, body)
 	if err == nil && into != nil {
 		*into = answer.Rules
 	}
@@ -93,14 +83,14 @@ func patch(ctx context.Context, on reconcile.On[liveRuleset], ref string, body a
 }
 
 // dropRules takes away what is ours and not declared.
-func dropRules(want RulesetProps) *reconcile.Operation[liveRuleset] {
-	return &reconcile.Operation[liveRuleset]{Name: "DeleteRule", Do: func(ctx context.Context, on reconcile.On[liveRuleset]) error {
-		return remove(ctx, on.Cloud, on.Live, func(i int) bool { return on.Live.surplus(i, want.has) })
-	}}
+func dropRules(want RulesetProps) *kind.Operation[liveRuleset] {
+	return kind.Set("DeleteRule", func(ctx context.Context, u kind.Update[liveRuleset]) error {
+		return remove(ctx, u.Cloud, u.Live, func(i int) bool { return u.Live.surplus(i, want.has) })
+	})
 }
 
 // remove takes away rules of ours. One that is gone already is as good.
-func remove(ctx context.Context, cloud reconcile.Cloud, live liveRuleset, which func(i int) bool) error {
+func remove(ctx context.Context, cloud kind.Cloud, live liveRuleset, which func(i int) bool) error {
 	for i, r := range live.Rules {
 		if own(live.name, r.Ref) == "" || !which(i) {
 			continue
@@ -115,9 +105,9 @@ func remove(ctx context.Context, cloud reconcile.Cloud, live liveRuleset, which 
 
 // moveRules moves ours to where they are to be, and no other: the first by its place, each further one behind the one
 // before it, where it is not behind it already.
-func moveRules(want RulesetProps) *reconcile.Operation[liveRuleset] {
-	return &reconcile.Operation[liveRuleset]{Name: "PatchRule", Note: "moves it", Do: func(ctx context.Context, on reconcile.On[liveRuleset]) error {
-		rules, name := on.Live.Rules, on.Live.name
+func moveRules(want RulesetProps) *kind.Operation[liveRuleset] {
+	move := kind.Set("PatchRule", func(ctx context.Context, u kind.Update[liveRuleset]) error {
+		rules, name := u.Live.Rules, u.Live.name
 		for i, r := range want.Rules {
 			to, err := position(want, name, rules, i)
 			if err != nil {
@@ -126,12 +116,14 @@ func moveRules(want RulesetProps) *reconcile.Operation[liveRuleset] {
 			if now := at(rules, prefix(name)+r.Ref); stands(want, name, rules, i, now, to) {
 				continue
 			}
-			if err := patch(ctx, on, r.Ref, map[string]any{"position": to}, &rules); err != nil {
+			if err := patch(ctx, u, r.Ref, map[string]any{"position": to}, &rules); err != nil {
 				return err
 			}
 		}
 		return nil
-	}}
+	})
+	move.Note = "moves it"
+	return move
 }
 
 // stands reports that the i-th of the rules, which is at now, needs no move to where it belongs: behind what it follows,
@@ -186,7 +178,7 @@ func others(name string, rules []shownRule) []shownRule {
 }
 
 // rulesetsOf are all rulesets of a zone or of the account, without their rules. Their pages are told by cursors.
-func rulesetsOf(ctx context.Context, cloud reconcile.Cloud, s scope) ([]shownRuleset, error) {
+func rulesetsOf(ctx context.Context, cloud kind.Cloud, s scope) ([]shownRuleset, error) {
 	var all []shownRuleset
 	for cursor := ""; ; {
 		path := s.path() + "?per_page=50"

@@ -2,16 +2,16 @@ package rulesets
 
 import (
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
-	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// liveRuleset is a phase as it was seen, with the rules of others.
+// liveRuleset is an observed phase, with the rules of others.
 type liveRuleset struct {
 	scope       scope
 	phase, name string
@@ -24,59 +24,65 @@ type scope struct {
 	account string
 }
 
-type (
-	rulesetSite = reconcile.Site[RulesetProps, Ruleset]
-	rulesetDiff = reconcile.Diff[liveRuleset]
+type rulesetSite = kind.Site[RulesetProps, Ruleset]
+
+var (
+	rulesetTable = kind.TableOf[RulesetProps](kind.Tree())
+	ruleTable    = kind.TableOf[Rule](kind.Tree())
 )
 
-var rulesetKind = &reconcile.Kind[RulesetProps, liveRuleset, Ruleset]{
+var rulesetKind = kind.Kind[RulesetProps, liveRuleset, Ruleset]{
 	Type: rulesetType,
 	Doc: "Rules of one phase of Cloudflare's Ruleset Engine: redirects, transformations, cache rules, firewall, rate limits. " +
 		"Its rules are told from those of others by their references, and each is changed by a call of its own: what others " +
 		"have in the phase is neither changed nor moved. The phase's ruleset is made when there is none, and never deleted.",
 
-	Observe:  observeRuleset,
-	Create:   createRuleset,
-	Compare:  compareRuleset,
-	Attrs:    attrsOf,
-	Delete:   deleteRuleset,
-	Identity: identityOf,
+	Observe:    observeRuleset,
+	Create:     createRuleset,
+	Compare:    compareRuleset,
+	Attributes: liveRuleset.attributes,
+	Delete:     deleteRuleset,
+	Identity:   identityOf,
 
-	Naming: func(RulesetProps, reconcile.Place) reconcile.Naming { return reconcile.Naming{Max: 64, Lower: true} },
-	Given:  func(want RulesetProps) string { return want.Name },
-	Defaults: func(want RulesetProps) RulesetProps {
-		rules := make([]Rule, len(want.Rules))
+	Props: rulesetTable,
+	Default: func(want RulesetProps) RulesetProps {
+		want.Rules = slices.Clone(want.Rules)
 		for i, r := range want.Rules {
-			rules[i] = settled(r)
+			want.Rules[i] = completed(r)
 		}
-		want.Rules = rules
 		return want
 	},
-	Check:   checkRuleset,
-	AtBirth: []string{"id", "zoneId", "phase", "name"},
-	List:    listRulesets,
+	Check: checkRuleset,
+	Named: &kind.Named[RulesetProps, liveRuleset]{
+		Given: func(want RulesetProps) string { return want.Name },
+		Rule:  func(RulesetProps) kind.NameRule { return kind.NameRule{Max: 64, Marks: "-", Lower: true, Any: true} },
+		Live:  func(live liveRuleset) string { return live.name },
+	},
+	List: listRulesets,
 
-	Source: source,
-	Calls: []string{
-		"Rulesets.GetPhasForZone", "Rulesets.CreateRulesetForZone", "Rulesets.CreateRuleForZone", "Rulesets.PatchRuleForZone",
-		"Rulesets.DeleteRuleForZone", "Rulesets.ListRulesetsForZone", "Rulesets.GetPhasForAccount", "Rulesets.CreateRulesetForAccount",
-		"Rulesets.CreateRuleForAccount", "Rulesets.PatchRuleForAccount", "Rulesets.DeleteRuleForAccount",
-		"Rulesets.ListRulesetsForAccount", "Zones.ListZones", "Zones.GetZone",
+	API: kind.API{
+		Source: source,
+		Calls: []string{
+			"Rulesets.GetPhasForZone", "Rulesets.CreateRulesetForZone", "Rulesets.CreateRuleForZone", "Rulesets.PatchRuleForZone",
+			"Rulesets.DeleteRuleForZone", "Rulesets.ListRulesetsForZone", "Rulesets.GetPhasForAccount", "Rulesets.CreateRulesetForAccount",
+			"Rulesets.CreateRuleForAccount", "Rulesets.PatchRuleForAccount", "Rulesets.DeleteRuleForAccount",
+			"Rulesets.ListRulesetsForAccount", "Zones.ListZones", "Zones.GetZone",
+		},
+		// Each phase has a permission of its own; these are for what most have. Account Rulesets is for rules of the account.
+		Permissions: kind.Permissions{
+			Observe: []string{"Zone Read", "Zone WAF Read", "Dynamic URL Redirects Read", "Cache Settings Read", "Transform Rules Read", "Account Rulesets Read"},
+			List:    []string{"Zone Read", "Account Rulesets Read"},
+			Create:  writes,
+			Update:  writes,
+			Delete:  writes,
+		},
 	},
-	// Each phase has a permission of its own; these are for what most have. Account Rulesets is for rules of the account.
-	Permissions: reconcile.Permissions{
-		Observe: []string{"Zone Read", "Zone WAF Read", "Dynamic URL Redirects Read", "Cache Settings Read", "Transform Rules Read", "Account Rulesets Read"},
-		List:    []string{"Zone Read", "Account Rulesets Read"},
-		Create:  writes,
-		Update:  writes,
-		Delete:  writes,
-	},
-}
+}.First()
 
 var writes = []string{"Zone WAF Write", "Dynamic URL Redirects Write", "Cache Settings Write", "Transform Rules Write", "Account Rulesets Write"}
 
-func attrsOf(live liveRuleset) Ruleset {
-	return Ruleset{ID: live.ID, ZoneID: live.scope.zone.ID, Phase: live.phase, Name: live.name}
+func (l liveRuleset) attributes() Ruleset {
+	return Ruleset{ID: l.ID, ZoneID: l.scope.zone.ID, Phase: l.phase, Name: l.name}
 }
 
 // identityOf is zone/phase/name, or account/phase/name.
@@ -97,7 +103,7 @@ var (
 func checkRuleset(want RulesetProps) error {
 	var problems props.Errors
 	wrong := problems.Wrong
-	if want.Name != "" && !token.Has(want.Name) && (len(want.Name) > 64 || !nameForm().MatchString(want.Name)) {
+	if want.Name != "" && !token.Has(want.Name) && !nameForm().MatchString(want.Name) {
 		wrong("name", "want up to 64 letters, digits and single _, with a letter or a digit at both ends")
 	}
 	if len(want.Rules) == 0 {
@@ -114,7 +120,9 @@ func checkRuleset(want RulesetProps) error {
 			wrong(at.Key("ref"), fmt.Sprintf("there are two rules %s", r.Ref))
 		}
 		refs[r.Ref] = true
-		checkLimit(at.Key("rateLimit"), r.RateLimit, wrong)
+		if limit := r.RateLimit; limit != nil && (limit.Requests == nil) == (limit.Score == nil) {
+			wrong(at.Key("rateLimit"), "want one of requests and score")
+		}
 	}
 	places := 0
 	for _, set := range []bool{want.Before != "", want.After != "", want.Index != nil} {
@@ -126,18 +134,4 @@ func checkRuleset(want RulesetProps) error {
 		wrong("", "want one of before, after and index")
 	}
 	return problems.OrNil()
-}
-
-func checkLimit(at tree.Path, limit *RateLimit, wrong func(tree.Path, string)) {
-	if limit == nil {
-		return
-	}
-	if (limit.Requests == nil) == (limit.Score == nil) {
-		wrong(at, "want one of requests and score")
-	}
-	for name, d := range map[string]time.Duration{"period": limit.Period, "mitigation": limit.Mitigation} {
-		if d%time.Second != 0 {
-			wrong(at.Key(name), "want whole seconds")
-		}
-	}
 }

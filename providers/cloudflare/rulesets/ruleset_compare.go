@@ -4,18 +4,15 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // compareRuleset states every aspect of our rules, each rule by its reference, and where they stand. What others have in
 // the phase is not looked at beyond that.
-func compareRuleset(d *rulesetDiff, want RulesetProps, live liveRuleset) {
-	reconcile.Fixed(d, "zone", want.Zone, live.scope.as(want.Zone))
-	reconcile.Fixed(d, "phase", want.Phase, live.phase)
-	if name, given := d.Name(); given {
-		reconcile.Fixed(d, "name", name, live.name)
-	}
+func compareRuleset(d *kind.Diff[liveRuleset], want RulesetProps, live liveRuleset) {
+	kind.Compare(d, rulesetTable, want, RulesetProps{Zone: live.scope.zone.As(want.Zone), Phase: live.phase})
 	ours := live.ours()
 	change, add, drop := patchRules(want), addRules(want), dropRules(want)
 	for i, r := range want.Rules {
@@ -25,7 +22,10 @@ func compareRuleset(d *rulesetDiff, want RulesetProps, live liveRuleset) {
 			reconcile.Value(d, at, any(r), nil, add)
 			continue
 		}
-		compareRule(d, at, r, have, change)
+		if r.Logging == nil && token.Has(r.Action) {
+			r.Logging = have.Logging // the default is the action's
+		}
+		kind.CompareAt(d, at, ruleTable, r, have, change)
 	}
 	if slices.ContainsFunc(want.refs(), token.Has) {
 		return // which of the others are wanted is known only later
@@ -40,23 +40,9 @@ func compareRuleset(d *rulesetDiff, want RulesetProps, live liveRuleset) {
 	compareOrder(d, want, live)
 }
 
-func compareRule(d *rulesetDiff, at tree.Path, want, have Rule, set *reconcile.Operation[liveRuleset]) {
-	if want.Logging == nil && token.Has(want.Action) {
-		want.Logging = have.Logging // the default is the action's
-	}
-	reconcile.Value(d, at.Key("expression"), want.Expression, have.Expression, set)
-	reconcile.Value(d, at.Key("action"), want.Action, have.Action, set)
-	reconcile.Value(d, at.Key("parameters"), want.Parameters, have.Parameters, set)
-	reconcile.Value(d, at.Key("description"), want.Description, have.Description, set)
-	reconcile.Value(d, at.Key("enabled"), want.Enabled, have.Enabled, set)
-	reconcile.Value(d, at.Key("logging"), want.Logging, have.Logging, set)
-	reconcile.Value(d, at.Key("rateLimit"), want.RateLimit, have.RateLimit, set)
-	reconcile.Value(d, at.Key("exposedCredentialCheck"), want.ExposedCredentialCheck, have.ExposedCredentialCheck, set)
-}
-
 // compareOrder states in which order ours stand, and where among others. While one is missing there is no order yet:
 // where it is added follows from the same props.
-func compareOrder(d *rulesetDiff, want RulesetProps, live liveRuleset) {
+func compareOrder(d *kind.Diff[liveRuleset], want RulesetProps, live liveRuleset) {
 	refs := slices.DeleteFunc(live.refs(), func(ref string) bool { return !want.has(ref) })
 	if len(refs) < len(want.Rules) {
 		return
@@ -73,14 +59,6 @@ func compareOrder(d *rulesetDiff, want RulesetProps, live liveRuleset) {
 	case want.Index != nil:
 		reconcile.Value(d, "index", *want.Index, indexOf(live.name, live.Rules, at(live.Rules, place.first)), move)
 	}
-}
-
-// as is a scope in the words of a declaration.
-func (s scope) as(declared string) string {
-	if declared == s.zone.ID {
-		return declared
-	}
-	return s.zone.Name
 }
 
 func (p RulesetProps) refs() []string {

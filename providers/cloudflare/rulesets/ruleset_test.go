@@ -10,7 +10,6 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -123,10 +122,7 @@ func rewrite(ws cloudflaretest.Worlds) kindtest.Hand {
 	return func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
 		t.Helper()
 		s, there := ws.Of(w), mine(t, ws.Of(w), to.Attrs)
-		var p RulesetProps
-		if err := props.Decode(to.Props, &p); err != nil {
-			t.Fatalf("%v", err)
-		}
+		p := cloudflaretest.Declared[RulesetProps](t, to)
 		for ref, r := range there {
 			if !p.has(ref) {
 				s.Do(t, http.MethodDelete, where(to.Attrs)+"/"+r["id"].(string), nil)
@@ -140,8 +136,12 @@ func rewrite(ws cloudflaretest.Worlds) kindtest.Hand {
 				delete(r.Parameters, "by-hand")
 				r.Parameters["from_list"] = obj{"name": "theirs", "key": "http.host"}
 			}
-			b := body(to.Attrs["name"].(string), settled(r))
-			b.Position = obj{"after": ""} // behind all others, so that they are in order in the end
+			ruleTable.Default(&r)
+			b, err := body(to.Attrs["name"].(string), completed(r))
+			if err != nil {
+				t.Fatalf("%v", err)
+			}
+			b["position"] = obj{"after": ""} // behind all others, so that they are in order in the end
 			if have, ok := there[r.Ref]; ok {
 				s.Do(t, http.MethodPatch, where(to.Attrs)+"/"+have["id"].(string), b)
 			} else {

@@ -1,71 +1,78 @@
 package tokens
 
 import (
+	"context"
 	"fmt"
+	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"time"
 
+	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// liveToken is a token as it was seen, with what names mean in the account.
+// liveToken is an observed token, with what names mean in the account.
 type liveToken struct {
 	shownToken
 	words words
 }
 
-type (
-	tokenSite = reconcile.Site[TokenProps, Token]
-	tokenDiff = reconcile.Diff[liveToken]
-)
+type tokenSite = kind.Site[TokenProps, Token]
 
-var tokenKind = &reconcile.Kind[TokenProps, liveToken, Token]{
+var tokenTable = kind.TableOf[TokenProps](kind.Codec{Name: "moment", Form: moment})
+
+var tokenKind = kind.Kind[TokenProps, liveToken, Token]{
 	Type: tokenType,
-	Doc: "An API token of the account, for machines; tokens of users are not managed. Its value is told once, and kept sealed " +
-		"in the record: without a record the token is replaced, since nobody can use it. It has no tags, so that its name " +
-		"tells whose it is.",
+	Doc: "An API token of the account, for machines; tokens of users are not managed. Its value is shown once, and kept sealed " +
+		"in state: without state the token is replaced, since nobody can use it. It has no tags, so that the name proves ownership.",
 
-	Observe:  observeToken,
-	Create:   createToken,
-	Compare:  compareToken,
-	Attrs:    func(live liveToken) Token { return Token{ID: live.ID, Name: live.Name} },
-	Delete:   deleteToken,
+	Observe:    observeToken,
+	Create:     createToken,
+	Compare:    compareToken,
+	Attributes: func(live liveToken) Token { return Token{ID: live.ID, Name: live.Name} },
+	Delete: func(ctx context.Context, s tokenSite) error {
+		return cloudflare.Send(ctx, s.Cloud, http.MethodDelete, base(s.Location)+"/"+url.PathEscape(s.Last.ID), nil, nil)
+	},
 	Identity: func(t Token) string { return t.ID },
 
-	Naming:  func(TokenProps, reconcile.Place) reconcile.Naming { return reconcile.Naming{Max: 120} },
-	Given:   func(want TokenProps) string { return want.Name },
-	Check:   checkToken,
-	Once:    []string{"value"},
-	Moves:   []string{"name"},
-	MovedBy: map[string][]tree.Path{"name": {"name"}},
-	AtBirth: []string{"id", "name", "value"},
-	List:    listTokens,
+	Props: tokenTable,
+	Check: checkToken,
+	Named: &kind.Named[TokenProps, liveToken]{
+		Given: func(want TokenProps) string { return want.Name },
+		Rule:  func(TokenProps) kind.NameRule { return kind.NameRule{Max: 120, Marks: "-", Any: true} },
+	},
+	List: func(ctx context.Context, scope kind.ListScope) ([]kind.Found, error) {
+		return cloudflare.FoundIn(scope, tokens(ctx, scope.Cloud, scope.Place), func(t shownToken) kind.Found {
+			return kind.Found{Kind: tokenType, Identity: t.ID, Name: t.Name}
+		})
+	},
 
-	Source: source,
-	Calls: []string{
-		"Accounts.ListTokens", "Accounts.GetToken", "Accounts.CreateToken", "Accounts.UpdateToken", "Accounts.DeleteToken",
-		"Accounts.GetTokenPermissionGroup", "Zones.ListZones", "Zones.GetZone",
+	API: kind.API{
+		Source: source,
+		Calls: []string{
+			"Accounts.ListTokens", "Accounts.GetToken", "Accounts.CreateToken", "Accounts.UpdateToken", "Accounts.DeleteToken",
+			"Accounts.GetTokenPermissionGroup", "Zones.ListZones", "Zones.GetZone",
+		},
+		Permissions: kind.Permissions{
+			Observe: []string{"Account API Tokens Read", "Zone Read"},
+			List:    []string{"Account API Tokens Read"},
+			Create:  []string{"Account API Tokens Write"},
+			Update:  []string{"Account API Tokens Write"},
+			Delete:  []string{"Account API Tokens Write"},
+		},
 	},
-	Permissions: reconcile.Permissions{
-		Observe: []string{"Account API Tokens Read", "Zone Read"},
-		List:    []string{"Account API Tokens Read"},
-		Create:  []string{"Account API Tokens Write"},
-		Update:  []string{"Account API Tokens Write"},
-		Delete:  []string{"Account API Tokens Write"},
-	},
-}
+}.First()
 
 // checkToken finds what Cloudflare would refuse, or would take without doing it.
 func checkToken(want TokenProps) error {
 	var problems props.Errors
 	wrong := problems.Wrong
-	if len(want.Name) > 120 && !token.Has(want.Name) {
-		wrong("name", "want up to 120 characters")
-	}
 	if len(want.Policies) == 0 {
 		wrong("policies", "want one at least")
 	}
@@ -104,43 +111,48 @@ func isRange(text string) bool {
 	return err == nil
 }
 
-// compareToken states every aspect. One call sets all, since what it leaves out is gone.
-func compareToken(d *tokenDiff, want TokenProps, live liveToken) {
-	set := setToken(want)
-	if name, given := d.Name(); given {
-		reconcile.Value(d, "name", name, live.Name, set)
-	}
-	comparePolicies(d, want.Policies, live, set)
-	reconcile.List(d, "allowFrom", sorted(want.AllowFrom), sorted(live.Condition.IP.In), set)
-	reconcile.List(d, "denyFrom", sorted(want.DenyFrom), sorted(live.Condition.IP.NotIn), set)
-	reconcile.Value(d, "notBefore", moment(want.NotBefore), moment(live.NotBefore), set)
-	reconcile.Value(d, "expiresOn", moment(want.ExpiresOn), moment(live.ExpiresOn), set)
-	reconcile.Value(d, "disabled", want.Disabled, live.Status == disabled, set)
-	reconcile.Written(d, "version", want.Version, nil)
-}
-
-// comparePolicies compares what policies mean, whatever their order and whichever names are used; what differs is told
-// in the words of a declaration.
-func comparePolicies(d *tokenDiff, want []Policy, live liveToken, set *reconcile.Operation[liveToken]) {
-	wanted, have, told := make([]string, len(want)), make([]string, len(live.Policies)), make([]Policy, len(live.Policies))
-	for i, p := range want {
+// compareToken states every aspect. One call sets all but the value, since what it leaves out is deleted. Policies that
+// mean what is declared count as that, whatever their order and whichever names are used.
+func compareToken(d *kind.Diff[liveToken], want TokenProps, live liveToken) {
+	have := live.have
+	wanted, shown := make([]string, len(want.Policies)), make([]string, len(live.Policies))
+	for i, p := range want.Policies {
 		wanted[i] = live.words.meant(p).key()
 	}
 	for i, p := range live.Policies {
-		have[i], told[i] = p.key(), live.words.declared(p)
+		shown[i] = p.key()
+		have.Policies = append(have.Policies, live.words.declared(p))
 	}
-	if !slices.Equal(sorted(wanted), sorted(have)) || d.Unknown("policies", want) {
-		reconcile.List(d, "policies", want, told, set)
+	if slices.Equal(sorted(wanted), sorted(shown)) {
+		have.Policies = want.Policies
 	}
+	set := kind.Set("UpdateToken", func(ctx context.Context, u kind.Update[liveToken]) error {
+		name, merged := live.Name, tokenTable.Merged(want, have, u.Changed)
+		if slices.Contains(u.Changed, "name") {
+			name = want.Name
+		}
+		doc, err := body(name, merged, live.words)
+		if err != nil {
+			return err
+		}
+		if live.Status == active || live.Status == disabled || slices.Contains(u.Changed, "disabled") {
+			doc["status"] = map[bool]string{true: disabled, false: active}[merged.Disabled] // nobody can set expired
+		}
+		return cloudflare.NotYet(cloudflare.Send(ctx, u.Cloud, http.MethodPut, base(u.Location)+"/"+url.PathEscape(live.ID), doc, nil))
+	})
+	if name, given := d.Name(); given {
+		reconcile.Value(d, "name", name, live.Name, set)
+	}
+	kind.Compare(d, tokenTable, want, have, set)
 }
 
 // moment is a time in the form in which two of them compare.
-func moment(text string) string {
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return text
+func moment(text any) any {
+	s, _ := text.(string)
+	if at, err := time.Parse(time.RFC3339, s); err == nil {
+		return at.UTC().Format(time.RFC3339)
 	}
-	return at.UTC().Format(time.RFC3339)
+	return text
 }
 
 func sorted(all []string) []string { return slices.Sorted(slices.Values(all)) }

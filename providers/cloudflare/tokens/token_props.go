@@ -8,21 +8,21 @@ type TokenProps struct {
 	// Name of the token, up to 120 characters. Default: none, a name is generated.
 	Name string
 	// Policies say what the token may. The order does not count.
-	Policies []Policy `prop:"required"`
+	Policies []Policy `prop:"required" wire:"-"`
 	// AllowFrom are the addresses, or ranges of them, that the token works from. The order does not count. Default: none,
 	// it works from everywhere.
-	AllowFrom []string
+	AllowFrom []string `prop:"set" wire:"condition.request_ip.in"`
 	// DenyFrom are those that it does not work from. The order does not count. Default: none.
-	DenyFrom []string
+	DenyFrom []string `prop:"set" wire:"condition.request_ip.not_in"`
 	// NotBefore is when the token begins to work, such as 2027-01-01T00:00:00Z. Default: none, at once.
-	NotBefore string
+	NotBefore string `wire:"not_before,moment"`
 	// ExpiresOn is when the token ceases to work, such as 2027-01-01T00:00:00Z. Default: none, never.
-	ExpiresOn string
-	// Disabled keeps the token from working. Default: false.
-	Disabled bool
+	ExpiresOn string `wire:"expires_on,moment"`
+	// Disabled keeps the token from working.
+	Disabled bool `prop:"default=false" wire:"-"`
 	// Version is any number; raising it makes a token with another value, and deletes this one once the other is in use.
-	// Changing it replaces the token. It is write-only: the digest of what was written last is compared. Default: 0.
-	Version int
+	// It is write-only: the digest of what was written last is compared.
+	Version int `prop:"writeonly,immutable,default=0" wire:"-"`
 }
 
 // Policy says what a token may, or may not, do with some things.
@@ -42,10 +42,10 @@ type Policy struct {
 // Token is what others may refer to of a token.
 type Token struct {
 	// ID of the token.
-	ID string
+	ID string `attr:"early"`
 	// Name of the token.
-	Name string
-	// Value is the token itself. It is secret, told once when the token is made, and kept sealed in the record. A token
-	// whose record is lost is replaced.
-	Value token.Secret
+	Name string `attr:"early,mutable=name"`
+	// Value is the token itself. It is secret, shown once when the token is made, and kept sealed in state. A token
+	// whose state is lost is replaced.
+	Value token.Secret `attr:"early,createOnly"`
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -70,12 +70,9 @@ func prepare(t kindtest.T, s *cloudflaretest.Server) {
 func rewrite(ws cloudflaretest.Worlds) kindtest.Hand {
 	return func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
 		t.Helper()
-		var p TokenProps
-		if err := props.Decode(to.Props, &p); err != nil {
-			t.Fatalf("%v", err)
-		}
+		p := cloudflaretest.Declared[TokenProps](t, to)
 		s := ws.Of(w)
-		words, err := wordsOf(t.Context(), w.Cloud, s.Account, p.Policies, nil)
+		words, err := wordsOf(t.Context(), w.Cloud, kind.Location{Account: s.Account}, p.Policies, nil)
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
@@ -88,9 +85,9 @@ func rewrite(ws cloudflaretest.Worlds) kindtest.Hand {
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
-		b.Status = active
+		b["status"] = active
 		if p.Disabled {
-			b.Status = disabled
+			b["status"] = disabled
 		}
 		s.Do(t, http.MethodPut, all+"/"+to.Attrs["id"].(string), b)
 	}
@@ -129,10 +126,7 @@ func TestToken(t *testing.T) {
 				now["name"] = name
 				set(t, w, kindtest.Edited{Attrs: now, Props: to.Props})
 			},
-			"": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-				t.Helper()
-				ws.Of(w).Do(t, http.MethodDelete, all+"/"+to.Attrs["id"].(string), nil)
-			},
+			"": ws.Deletes(func(to kindtest.Edited) string { return all + "/" + to.Attrs["id"].(string) }),
 		},
 		Others: map[tree.Path][]any{
 			tree.Path("policies").Any().Key("permissions").Any(): {"Workers KV Storage Read", "DNS Write"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
@@ -35,8 +36,8 @@ type group struct {
 
 // wordsOf are those that policies need. What is there tells its own names, so that Cloudflare is asked for all of them only
 // when others are declared, and for zones that are named.
-func wordsOf(ctx context.Context, cloud reconcile.Cloud, account string, policies []Policy, there []shownPolicy) (words, error) {
-	w := words{account: account, zones: map[string]string{}}
+func wordsOf(ctx context.Context, cloud kind.Cloud, location kind.Location, policies []Policy, there []shownPolicy) (words, error) {
+	w := words{account: location.Account, zones: map[string]string{}}
 	for _, p := range there {
 		for _, g := range p.Groups {
 			w.groups = append(w.groups, group{ID: g.ID, Name: g.Name, Scopes: []string{scopeOf(p.Resources)}})
@@ -58,7 +59,7 @@ func wordsOf(ctx context.Context, cloud reconcile.Cloud, account string, policie
 		return w, nil
 	}
 	w.groups = nil
-	err := cloudflare.Call(ctx, cloud, cloudflare.Request{Method: http.MethodGet, Path: base(account) + "/permission_groups"}, &w.groups)
+	err := cloudflare.Send(ctx, cloud, http.MethodGet, base(location)+"/permission_groups", nil, &w.groups)
 	return w, err
 }
 

@@ -39,7 +39,7 @@ func TestCheck(t *testing.T) {
 		"tags[1]: is named twice":                                            with(plain(), obj{"tags": list{"a", "a"}}),
 		"compatibilityFlags[1]: is named twice":                              with(plain(), obj{"compatibilityFlags": list{"a", "a"}}),
 		"tags: want at most four":                                            with(plain(), obj{"tags": list{"a", "b", "c", "d", "e"}}),
-		"tags[0]: this is how a mark":                                        with(plain(), obj{"tags": list{"athanor:stack=other"}}),
+		"tags[0]: this is how an owner tag":                                  with(plain(), obj{"tags": list{"athanor:stack=other"}}),
 		"tags[0]: want text without":                                         with(plain(), obj{"tags": list{"a,b"}}),
 		"env.A: want a value":                                                with(plain(), obj{"env": obj{"A": nil}}),
 		"env.A: want what it is bound to":                                    with(plain(), obj{"env": obj{"A": obj{}}}),

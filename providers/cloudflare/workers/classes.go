@@ -11,6 +11,7 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -82,7 +83,7 @@ func readClasses(ctx context.Context, site workerSite, live *liveWorker) error {
 }
 
 // readObjects finds one object of any class.
-func readObjects(ctx context.Context, cloud reconcile.Cloud, live *liveWorker) error {
+func readObjects(ctx context.Context, cloud kind.Cloud, live *liveWorker) error {
 	for _, name := range sortedKeys(live.classes) {
 		var list []struct{ ID string }
 		path := "/accounts/" + live.account + "/workers/durable_objects/namespaces/" + live.classes[name].id + "/objects?limit=1"
@@ -98,7 +99,7 @@ func readObjects(ctx context.Context, cloud reconcile.Cloud, live *liveWorker) e
 }
 
 // compareClasses states which classes there are. Where they come from says how they are made, and is nothing by itself.
-func compareClasses(d *workerDiff, want WorkerProps, live liveWorker, set *reconcile.Operation[liveWorker]) {
+func compareClasses(d *kind.Diff[liveWorker], want WorkerProps, live liveWorker, set *kind.Operation[liveWorker]) {
 	names := maps.Clone(want.DurableObjects)
 	if names == nil {
 		names = map[string]DurableObject{}

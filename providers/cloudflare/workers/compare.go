@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -13,11 +14,8 @@ var versioned = []tree.Path{"code", "assets", "durableObjects", "env", "bindings
 
 // compareWorker states every aspect. What changes the code goes with a new upload, which sets all the rest too; other
 // settings are set alone, where all calls go to a new version at once, or where no code is at hand, before the Worker goes.
-func compareWorker(d *workerDiff, want WorkerProps, live liveWorker) {
-	if name, given := d.Name(); given {
-		reconcile.Fixed(d, "name", name, live.name)
-	}
-	u := &update{want: want, mark: d.Mark()}
+func compareWorker(d *kind.Diff[liveWorker], want WorkerProps, live liveWorker) {
+	u := &update{want: want, owner: d.Mark()}
 	set := u.upload()
 	if dropped := u.dropped(live); dropped != "" {
 		set.Note = dropped
@@ -29,32 +27,24 @@ func compareWorker(d *workerDiff, want WorkerProps, live liveWorker) {
 		set = u.patch()
 	}
 	u.compareRows(d, live, set)
-	s := live.settings
-	reconcile.Value(d, "compatibilityDate", want.CompatibilityDate, s.CompatibilityDate, set)
-	reconcile.List(d, "compatibilityFlags", sorted(want.CompatibilityFlags), sorted(s.CompatibilityFlags), set)
-	reconcile.Value(d, "limits", want.Limits.wire().read(), s.Limits.read(), set)
-	reconcile.Value(d, "placement", want.Placement, s.Placement.read(), set)
+	kind.CompareCall(d, workerTable, want, live.have, patchSettings, set)
 	if !slices.ContainsFunc(versioned, d.Differs) {
 		set = u.patchUnversioned()
 	}
-	reconcile.Value(d, "observability", want.Observability.whole(), s.Observability.read().whole(), set)
-	reconcile.Value(d, "logpush", want.Logpush, s.Logpush, set)
-	reconcile.List(d, "tailConsumers", ordered(want.TailConsumers), readTails(s.TailConsumers), set)
-	own := slices.DeleteFunc(slices.Clone(live.tags), isMarkTag)
-	reconcile.List(d, "tags", sorted(want.Tags), sorted(own), set)
-	reconcile.List(d, "mark", markTags(d.Mark()), sorted(slices.DeleteFunc(slices.Clone(live.tags), isNoMarkTag)), set)
+	kind.CompareCall(d, workerTable, want, live.have, patchShared, set)
+	reconcile.List(d, "mark", tagsOf(d.Mark()), sorted(slices.DeleteFunc(slices.Clone(live.tags), isAuthorsTag)), set)
 	if live.stable != "" && !slices.ContainsFunc(versioned, d.Differs) {
 		reconcile.Value(d, "traffic", *want.Traffic, live.share, u.shift())
 	}
 	compareTriggers(d, want, live)
 }
 
-func isMarkTag(tag string) bool   { return len(marks([]string{tag})) > 0 }
-func isNoMarkTag(tag string) bool { return !isMarkTag(tag) }
+func isOwnerTag(tag string) bool   { return len(ownerTags([]string{tag})) > 0 }
+func isAuthorsTag(tag string) bool { return !isOwnerTag(tag) }
 
 // compareContent states code and assets by what is noted of them in the version. Where somebody else has uploaded one,
 // nothing tells its assets.
-func (u *update) compareContent(d *workerDiff, live liveWorker, set *reconcile.Operation[liveWorker]) {
+func (u *update) compareContent(d *kind.Diff[liveWorker], live liveWorker, set *kind.Operation[liveWorker]) {
 	state := func(path tree.Path, digest string, known bool, declared any, noted, otherwise string) {
 		want, have := any(shown(either(digest))), shown(noted)
 		if !known {
@@ -79,7 +69,7 @@ func shown(digest string) string {
 }
 
 // compareRows states the environment name by name. What is there and not declared goes.
-func (u *update) compareRows(d *workerDiff, live liveWorker, set *reconcile.Operation[liveWorker]) {
+func (u *update) compareRows(d *kind.Diff[liveWorker], live liveWorker, set *kind.Operation[liveWorker]) {
 	rest := maps.Clone(live.rows)
 	for _, e := range entries(u.want, d.Secret) {
 		delete(rest, e.name)

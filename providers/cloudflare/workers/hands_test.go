@@ -213,10 +213,7 @@ func hands(ws cloudflaretest.Worlds) map[tree.Path]kindtest.Hand {
 	typed := func(do func(t kindtest.T, s *cloudflaretest.Server, name string, p WorkerProps, attrs obj)) kindtest.Hand {
 		return func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
 			t.Helper()
-			var p WorkerProps
-			if err := props.Decode(to.Props, &p); err != nil {
-				t.Fatalf("%v", err)
-			}
+			p := cloudflaretest.Declared[WorkerProps](t, to)
 			name, _ := to.Attrs["name"].(string)
 			do(t, ws.Of(w), name, p, to.Attrs)
 		}
@@ -230,7 +227,7 @@ func hands(ws cloudflaretest.Worlds) map[tree.Path]kindtest.Hand {
 		"tags": typed(func(t kindtest.T, s *cloudflaretest.Server, name string, p WorkerProps, _ obj) {
 			tags := list{}
 			for _, tag := range s.Do(t, http.MethodGet, scripts+"/"+name+"/script-settings", nil).(obj)["tags"].([]any) {
-				if isMarkTag(tag.(string)) {
+				if isOwnerTag(tag.(string)) {
 					tags = append(tags, tag)
 				}
 			}

@@ -9,86 +9,71 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/here"
 	"github.com/athanor-dev/athanor/providers/cloudflare/miniflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // Local are the variants that dev takes.
 func Local() []reconcile.Any { return []reconcile.Any{reconcile.Erase(localWorker)} }
 
-// liveHere is a Worker as it runs in a session.
-type liveHere struct {
-	here.Live[WorkerProps, Worker]
-	digest string
-}
-
-type localSite = reconcile.Site[WorkerProps, Worker]
+// keptHere is a Worker as it runs in a session. Read is the digest of its code and files.
+type keptHere = kind.Kept[WorkerProps, Worker]
 
 // localWorker runs in workerd, as long as the session lasts.
-var localWorker = &reconcile.Kind[WorkerProps, liveHere, Worker]{
-	Type: here.Type(workerType), Stands: workerType, Recorded: true, Rerun: true, InDev: true,
+var localWorker = kind.StateKind[WorkerProps, Worker]{
+	Type: here.Type(workerType), LocalVariantOf: workerType, Lifetime: kind.InDev,
 	Doc: "A Worker on this machine, in Cloudflare's runtime. What calls it is its own address alone: routes, domains and times " +
 		"have no effect, nor have limits, placement and what is kept of logs.",
-	Observe: func(_ context.Context, site localSite) (live liveHere, err error) {
-		if live.Live, err = here.Recorded(site, workerDefaults); err != nil || site.Dev == nil {
-			return live, reconcile.ErrAbsent
+	Read: func(_ context.Context, s workerSite, live *keptHere) error {
+		if s.Dev == nil {
+			return reconcile.ErrAbsent
 		}
-		s, err := here.Of(here.At(site))
+		session, err := here.Of(s.Scope)
 		if err != nil {
-			return live, err
+			return err
 		}
-		w, runs := s.Find(string(live.Attrs.Name))
+		w, runs := session.Find(string(live.Attributes.Name))
 		if !runs {
-			return live, reconcile.ErrAbsent
+			return reconcile.ErrAbsent
 		}
-		live.digest = w.Digest
-		return live, nil
+		live.Read = w.Digest
+		return nil
 	},
-	Create: func(ctx context.Context, site localSite) (Worker, error) {
-		return runHere(ctx, here.At(site), site.Address, cmp.Or(site.Want.Name, here.Name(site.Mark)), site.Want, site.Assets, secretAt(site.Secret))
+	Create: func(ctx context.Context, s workerSite) (Worker, error) {
+		return runHere(ctx, s.Scope, cmp.Or(s.Want.Name, here.Name(s.Owner)), s.Want)
 	},
 	Compare: compareHere,
-	Attrs:   func(live liveHere) Worker { return live.Attrs },
-	Delete: func(ctx context.Context, site localSite) error {
-		if site.Last == nil {
-			return nil
-		}
-		name := string(site.Last.Name)
-		if site.Dev != nil { // else it went with its session
-			s, err := here.Of(here.At(site))
+	Delete: func(ctx context.Context, s workerSite) error {
+		name := string(s.Last.Name)
+		if s.Dev != nil { // else it ended with its session
+			session, err := here.Of(s.Scope)
 			if err != nil {
 				return err
 			}
-			if err := s.Stop(ctx, name); err != nil {
+			if err := session.Stop(ctx, name); err != nil {
 				return err
 			}
 		}
-		return here.RemoveObjects(site.Dev, site.Dir, site.Mark, name)
+		return here.RemoveObjects(s.Dev, s.Dir, s.Owner, name)
 	},
-	Identity: func(Worker) string { return "" },
-	Defaults: workerDefaults,
-	Check:    checkWorker,
-	Prepare:  prepareWorker,
-	Files:    workerKind.Files,
-	Source:   source,
-	Moves:    []string{"url", "etag", "versionId", "routeZones"},
-	Late:     workerKind.Late,
-	MaskLive: workerKind.MaskLive,
-}
+	Props: workerTable, Default: workerKind.Defaults, Check: workerKind.Check, Prepare: prepareWorker, Files: workerKind.Files,
+	API: kind.API{Source: source},
+}.First()
 
-func compareHere(d *reconcile.Diff[liveHere], want WorkerProps, live liveHere) {
-	run := &reconcile.Operation[liveHere]{Name: "Run", Do: func(ctx context.Context, on reconcile.On[liveHere]) error {
-		out, err := runHere(ctx, here.On(on), on.Address, string(live.Attrs.Name), want, on.Assets, secretAt(on.Secret))
+func compareHere(d *kind.Diff[keptHere], want WorkerProps, live keptHere) {
+	run := kind.Set("Run", func(ctx context.Context, u kind.Update[keptHere]) error {
+		out, err := runHere(ctx, u.Scope, string(live.Attributes.Name), want)
 		if err == nil {
-			on.Remember(out)
+			u.Store(out)
 		}
 		return err
-	}}
+	})
 	if digest, known := digestHere(want, d.Asset); known {
-		reconcile.Value(d, "code", digest, live.digest, run)
+		reconcile.Value(d, "code", any(digest), live.Read, run)
 	} else {
-		reconcile.Value(d, "code", want.Code, live.Had.Code, run)
+		reconcile.Value(d, "code", want.Code, live.Props.Code, run)
 	}
-	here.Compare(d, want, live.Had, []string{"name"}, run, "code")
+	here.Compare(d, want, live.Props, []string{"name"}, run, "code")
 }
 
 // digestHere tells code and static files from others; known is false while something of them is not.
@@ -99,20 +84,20 @@ func digestHere(want WorkerProps, asset func(string) (reconcile.Asset, bool)) (d
 }
 
 // runHere runs a Worker in the session, or its new version.
-func runHere(ctx context.Context, p here.Place, address, name string, want WorkerProps, assets map[string]reconcile.Asset, secret func(tree.Path) bool) (Worker, error) {
+func runHere(ctx context.Context, scope kind.Scope, name string, want WorkerProps) (Worker, error) {
 	out := Worker{Name: Name(name), RouteZones: []string{}}
-	s, err := here.Of(p)
+	s, err := here.Of(scope)
 	if err != nil {
 		return out, err
 	}
-	w := here.Worker{Address: address, Worker: miniflare.Worker{
+	w := here.Worker{Address: scope.Address, Worker: miniflare.Worker{
 		Name: name, CompatibilityDate: want.CompatibilityDate, CompatibilityFlags: want.CompatibilityFlags,
 	}}
-	w.Digest, _ = digestHere(want, func(name string) (reconcile.Asset, bool) { a, ok := assets[name]; return a, ok })
-	if w.Bindings, err = bindingsHere(want, secret); err != nil {
+	w.Digest, _ = digestHere(want, func(name string) (reconcile.Asset, bool) { a, ok := scope.Assets[name]; return a, ok })
+	if w.Bindings, err = bindingsHere(want, secretAt(scope.Secret)); err != nil {
 		return out, err
 	}
-	parts, err := modules(want.Code, assets)
+	parts, err := modules(want.Code, scope.Assets)
 	if err != nil {
 		return out, err
 	}
@@ -126,7 +111,7 @@ func runHere(ctx context.Context, p here.Place, address, name string, want Worke
 		w.Modules = append(w.Modules, miniflare.Module{Name: m.name, Type: m.kind, Content: m.content})
 	}
 	if want.Assets != nil {
-		prepared, err := readPrepared(assets)
+		prepared, err := readPrepared(scope.Assets)
 		if err != nil {
 			return out, err
 		}

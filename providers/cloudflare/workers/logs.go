@@ -37,7 +37,7 @@ func workerLogs(ctx context.Context, site workerSite, query reconcile.LogQuery) 
 			yield(reconcile.LogLine{Time: time.Now(), Source: reconcile.SourceAthanor, Text: "lines are told as they are written, and not kept: follow them"}, nil)
 			return
 		}
-		t := &tailing{target: target{site.Place.Account, string(site.Last.Name)}, cloud: site.Cloud, query: query, yield: yield}
+		t := &tailing{target: target{site.Location.Account, string(site.Last.Name)}, cloud: site.Cloud, query: query, yield: yield}
 		for lost := 0; ; {
 			since := time.Now()
 			err := t.listen(cloudflare.Reading(ctx))

@@ -15,6 +15,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -26,7 +27,7 @@ func (t target) request(method, below string, body any) cloudflare.Request {
 	return cloudflare.Request{Method: method, Path: "/accounts/" + t.account + "/workers/scripts/" + url.PathEscape(t.name) + below, Body: body}
 }
 
-// liveWorker is a Worker as it was seen.
+// liveWorker is an observed Worker.
 type liveWorker struct {
 	target
 	version      liveVersion // the newest of those that get calls
@@ -34,11 +35,9 @@ type liveWorker struct {
 	share        int         // in percent, of that version
 	stable       string      // the id of the other version that gets calls, "" without one
 	rows         map[string]row
-	settings     wireSettings
+	have         WorkerProps // what the table compares
 	tags         []string
 	crons        []string
-	workersDev   bool
-	previews     bool
 	subdomain    string // of the account, where it is needed
 	domains      map[string]place
 	routes       map[string]place
@@ -48,7 +47,10 @@ type liveWorker struct {
 }
 
 // place is what Cloudflare calls something in a zone.
-type place struct{ id, zoneID, zoneName string }
+type place struct {
+	id   string
+	zone cloudflare.Zone
+}
 
 // liveVersion is one version of a Worker.
 type liveVersion struct {
@@ -93,11 +95,11 @@ const unknownDigest = "------------"
 
 func (l liveWorker) attrs() Worker {
 	w := Worker{Name: Name(l.name), ETag: l.version.Resources.Script.ETag, VersionID: l.version.ID}
-	if l.workersDev && l.subdomain != "" {
+	if l.have.WorkersDev && l.subdomain != "" {
 		w.URL = "https://" + l.name + "." + l.subdomain + ".workers.dev"
 	}
 	for _, at := range l.routes {
-		w.RouteZones = append(w.RouteZones, at.zoneID)
+		w.RouteZones = append(w.RouteZones, at.zone.ID)
 	}
 	w.RouteZones = slices.Compact(sorted(w.RouteZones))
 	return w
@@ -113,7 +115,7 @@ func targetOf(site workerSite) (target, error) {
 	if name == "" {
 		return target{}, errNoName
 	}
-	return target{site.Place.Account, name}, nil
+	return target{site.Location.Account, name}, nil
 }
 
 // observeWorker reads the Worker and all that belongs to it.
@@ -123,10 +125,18 @@ func observeWorker(ctx context.Context, site workerSite) (liveWorker, error) {
 		return liveWorker{}, err
 	}
 	live := liveWorker{target: t}
-	if err := cloudflare.Call(ctx, site.Cloud, t.request(http.MethodGet, "/settings", nil), &live.settings); err != nil {
+	var answer json.RawMessage
+	if err := cloudflare.Call(ctx, site.Cloud, t.request(http.MethodGet, "/settings", nil), &answer); err != nil {
 		return liveWorker{}, cloudflare.Absent(err)
 	}
-	live.tags = live.settings.Tags
+	settings := cloudflare.Document(string(answer))
+	if live.have, err = workerTable.Read(settings); err != nil {
+		return liveWorker{}, err
+	}
+	for _, tag := range asList(settings["tags"]) {
+		live.tags = append(live.tags, fmt.Sprint(tag))
+	}
+	live.have.Tags = slices.DeleteFunc(slices.Clone(live.tags), isOwnerTag)
 	for _, read := range []func(context.Context, workerSite, *liveWorker) error{
 		readVersions, readTriggers, readDomains, readRoutes, readClasses,
 	} {
@@ -175,14 +185,14 @@ func readVersions(ctx context.Context, site workerSite, live *liveWorker) error 
 	return live.readRows()
 }
 
-func readVersion(ctx context.Context, cloud reconcile.Cloud, t target, id string) (liveVersion, error) {
+func readVersion(ctx context.Context, cloud kind.Cloud, t target, id string) (liveVersion, error) {
 	var v liveVersion
 	err := cloudflare.Call(ctx, cloud, t.request(http.MethodGet, "/versions/"+url.PathEscape(id), nil), &v)
 	return v, err
 }
 
 // versions are the last ones, the newest first, without what they hold.
-func versions(ctx context.Context, cloud reconcile.Cloud, t target) ([]liveVersion, error) {
+func versions(ctx context.Context, cloud kind.Cloud, t target) ([]liveVersion, error) {
 	var list struct{ Items []liveVersion }
 	err := cloudflare.Call(ctx, cloud, t.request(http.MethodGet, "/versions", nil), &list)
 	return list.Items, cloudflare.NotYet(err)
@@ -190,7 +200,7 @@ func versions(ctx context.Context, cloud reconcile.Cloud, t target) ([]liveVersi
 
 // descend tells whether a version that is not ours has the code of our last one, as when somebody has changed a setting or
 // a secret: that makes a version too, with the same assets.
-func descend(ctx context.Context, cloud reconcile.Cloud, live *liveWorker) error {
+func descend(ctx context.Context, cloud kind.Cloud, live *liveWorker) error {
 	list, err := versions(ctx, cloud, live.target)
 	if err != nil {
 		return err
@@ -239,22 +249,22 @@ func (t target) own(r row) row {
 	return r
 }
 
-// listWorkers goes by marks, and by names for what has lost its own: Cloudflare tells all Workers of an account at once.
-func listWorkers(ctx context.Context, scope reconcile.Scope) ([]reconcile.Found, error) {
+// listWorkers goes by owner tags, and by names for what has lost its own: Cloudflare lists all Workers of an account at once.
+func listWorkers(ctx context.Context, scope kind.ListScope) ([]kind.Found, error) {
 	var list []struct {
 		ID   string   `json:"id"`
 		Tags []string `json:"tags"`
 	}
-	err := cloudflare.Call(ctx, scope.Cloud, cloudflare.Request{Method: http.MethodGet, Path: "/accounts/" + scope.Place.Account + "/workers/scripts"}, &list)
+	err := cloudflare.Send(ctx, scope.Cloud, http.MethodGet, "/accounts/"+scope.Place.Account+"/workers/scripts", nil, &list)
 	if err != nil {
 		return nil, err
 	}
-	var all []reconcile.Found
+	var all []kind.Found
 	for _, w := range list {
-		mark := adopt.MarkOf(marks(w.Tags))
-		ours := !mark.IsZero() && mark.Stack == scope.Mark.Stack && mark.Stage == scope.Mark.Stage
+		owner := adopt.MarkOf(ownerTags(w.Tags))
+		ours := !owner.IsZero() && owner.Stack == scope.Mark.Stack && owner.Stage == scope.Mark.Stage
 		if ours || scope.Prefix != "" && strings.HasPrefix(w.ID, scope.Prefix) {
-			all = append(all, reconcile.Found{Kind: workerType, Place: scope.Place, Identity: w.ID, Name: w.ID, Mark: &mark})
+			all = append(all, kind.Found{Kind: workerType, Place: scope.Place, Identity: w.ID, Name: w.ID, Mark: &owner})
 		}
 	}
 	return all, nil

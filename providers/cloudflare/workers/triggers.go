@@ -12,6 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
@@ -51,12 +52,12 @@ func readTriggers(ctx context.Context, site workerSite, live *liveWorker) error 
 	if err := cloudflare.Call(ctx, site.Cloud, live.request(http.MethodGet, "/subdomain", nil), &dev); err != nil {
 		return cloudflare.NotYet(err)
 	}
-	live.workersDev, live.previews = dev.Enabled, dev.Previews
-	if !live.workersDev {
+	live.have.WorkersDev, live.have.Previews = dev.Enabled, dev.Previews
+	if !dev.Enabled {
 		return nil
 	}
 	var account struct{ Subdomain string }
-	err := cloudflare.Call(ctx, site.Cloud, cloudflare.Request{Method: http.MethodGet, Path: "/accounts/" + live.account + "/workers/subdomain"}, &account)
+	err := cloudflare.Send(ctx, site.Cloud, http.MethodGet, "/accounts/"+live.account+"/workers/subdomain", nil, &account)
 	if cloudflare.IsAbsent(err) {
 		return nil // it is served nowhere then
 	}
@@ -74,11 +75,10 @@ type wireDomain struct {
 }
 
 // domainsBy are host names of the account by one of their fields.
-func domainsBy(ctx context.Context, cloud reconcile.Cloud, account, field, value string) ([]wireDomain, error) {
+func domainsBy(ctx context.Context, cloud kind.Cloud, account, field, value string) ([]wireDomain, error) {
 	var list []wireDomain
-	err := cloudflare.Call(ctx, cloud, cloudflare.Request{
-		Method: http.MethodGet, Path: "/accounts/" + account + "/workers/domains?" + field + "=" + url.QueryEscape(value),
-	}, &list)
+	path := "/accounts/" + account + "/workers/domains?" + field + "=" + url.QueryEscape(value)
+	err := cloudflare.Send(ctx, cloud, http.MethodGet, path, nil, &list)
 	return list, err
 }
 
@@ -86,7 +86,7 @@ func readDomains(ctx context.Context, site workerSite, live *liveWorker) error {
 	list, err := domainsBy(ctx, site.Cloud, live.account, "service", live.name)
 	live.domains = map[string]place{}
 	for _, d := range list {
-		live.domains[d.Hostname] = place{d.ID, d.ZoneID, d.ZoneName}
+		live.domains[d.Hostname] = place{d.ID, cloudflare.Zone{ID: d.ZoneID, Name: d.ZoneName}}
 	}
 	return err
 }
@@ -98,9 +98,9 @@ type wireRoute struct {
 	Script  string `json:"script"`
 }
 
-func routesOf(ctx context.Context, cloud reconcile.Cloud, zone string) ([]wireRoute, error) {
+func routesOf(ctx context.Context, cloud kind.Cloud, zone string) ([]wireRoute, error) {
 	var list []wireRoute
-	err := cloudflare.Call(ctx, cloud, cloudflare.Request{Method: http.MethodGet, Path: "/zones/" + zone + "/workers/routes"}, &list)
+	err := cloudflare.Send(ctx, cloud, http.MethodGet, "/zones/"+zone+"/workers/routes", nil, &list)
 	return list, err
 }
 
@@ -125,7 +125,7 @@ func readRoutes(ctx context.Context, site workerSite, live *liveWorker) error {
 			if _, twice := live.routes[key]; twice {
 				key += " in " + zones[id] // nobody declares it so
 			}
-			live.routes[key] = place{r.ID, id, zones[id]}
+			live.routes[key] = place{r.ID, cloudflare.Zone{ID: id, Name: zones[id]}}
 		}
 	}
 	return nil
@@ -169,7 +169,7 @@ func routeZones(ctx context.Context, site workerSite) (map[string]string, error)
 }
 
 // zoneOf is the zone that the author names, or else the one that a host name is in.
-func zoneOf(ctx context.Context, cloud reconcile.Cloud, named, host string) (cloudflare.Zone, error) {
+func zoneOf(ctx context.Context, cloud kind.Cloud, named, host string) (cloudflare.Zone, error) {
 	if named != "" {
 		return cloudflare.ZoneOf(ctx, cloud, named)
 	}
@@ -186,19 +186,8 @@ func hostOf(pattern string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(host, "*"), ".")
 }
 
-// named is how a zone is told that the author may have named.
-func (p place) named(want string) string {
-	switch {
-	case want == "":
-		return ""
-	case cloudflare.IsID(want):
-		return p.zoneID
-	}
-	return p.zoneName
-}
-
 // compareTriggers states all that calls the Worker.
-func compareTriggers(d *workerDiff, want WorkerProps, live liveWorker) {
+func compareTriggers(d *kind.Diff[liveWorker], want WorkerProps, live liveWorker) {
 	reconcile.Set(d, "crons", want.Crons, live.crons, "PutScriptSchedule", func(ctx context.Context, on reconcile.On[liveWorker], _, _ []string) error {
 		all := make([]map[string]any, 0, len(want.Crons))
 		for _, cron := range slices.Compact(slices.Sorted(slices.Values(want.Crons))) {
@@ -206,23 +195,20 @@ func compareTriggers(d *workerDiff, want WorkerProps, live liveWorker) {
 		}
 		return cloudflare.NotYet(cloudflare.Call(ctx, on.Cloud, on.Live.request(http.MethodPut, "/schedules", all), nil))
 	})
-	dev := &reconcile.Operation[liveWorker]{Name: "CreateScriptSubdomain", Do: func(ctx context.Context, on reconcile.On[liveWorker]) error {
-		enabled, previews := on.Live.workersDev, on.Live.previews
-		if slices.Contains(on.Changed, "workersDev") {
-			enabled = want.WorkersDev
-		}
-		if slices.Contains(on.Changed, "previews") {
-			previews = want.Previews
-		}
-		body := map[string]any{"enabled": enabled, "previews_enabled": previews}
-		return cloudflare.NotYet(cloudflare.Call(ctx, on.Cloud, on.Live.request(http.MethodPost, "/subdomain", body), nil))
-	}}
-	reconcile.Value(d, "workersDev", want.WorkersDev, live.workersDev, dev)
-	reconcile.Value(d, "previews", want.Previews, live.previews, dev)
+	kind.CompareCall(d, workerTable, want, live.have, "CreateScriptSubdomain", kind.Set("CreateScriptSubdomain",
+		func(ctx context.Context, u kind.Update[liveWorker]) error {
+			to := workerTable.Merged(want, live.have, u.Changed)
+			body := kind.Document{"enabled": to.WorkersDev, "previews_enabled": to.Previews}
+			return cloudflare.NotYet(cloudflare.Call(ctx, u.Cloud, live.request(http.MethodPost, "/subdomain", body), nil))
+		}))
 
 	routes := map[string]Route{}
 	for pattern, at := range live.routes {
-		routes[pattern] = Route{at.named(want.Routes[pattern].Zone)}
+		named := want.Routes[pattern].Zone
+		if named != "" {
+			named = at.zone.As(named)
+		}
+		routes[pattern] = Route{named}
 	}
 	reconcile.Set(d, "domains", want.Domains, sortedKeys(live.domains), "PutDomain", syncDomains)
 	reconcile.Map(d, "routes", want.Routes, routes, "CreateRoute", syncRoutes)
@@ -256,7 +242,7 @@ func syncDomains(ctx context.Context, on reconcile.On[liveWorker], add, drop []s
 			}
 		}
 		body := map[string]any{"hostname": name, "service": on.Live.name, "zone_id": zone.ID}
-		err = cloudflare.Call(ctx, on.Cloud, cloudflare.Request{Method: http.MethodPut, Path: "/accounts/" + on.Live.account + "/workers/domains", Body: body}, nil)
+		err = cloudflare.Send(ctx, on.Cloud, http.MethodPut, "/accounts/"+on.Live.account+"/workers/domains", body, nil)
 		if err != nil {
 			return cloudflare.NotYet(err)
 		}
@@ -264,8 +250,8 @@ func syncDomains(ctx context.Context, on reconcile.On[liveWorker], add, drop []s
 	return nil
 }
 
-func deleteDomain(ctx context.Context, cloud reconcile.Cloud, account, id string) error {
-	err := cloudflare.Call(ctx, cloud, cloudflare.Request{Method: http.MethodDelete, Path: "/accounts/" + account + "/workers/domains/" + url.PathEscape(id)}, nil)
+func deleteDomain(ctx context.Context, cloud kind.Cloud, account, id string) error {
+	err := cloudflare.Send(ctx, cloud, http.MethodDelete, "/accounts/"+account+"/workers/domains/"+url.PathEscape(id), nil, nil)
 	if cloudflare.IsAbsent(err) {
 		return nil
 	}
@@ -284,14 +270,13 @@ func syncRoutes(ctx context.Context, on reconcile.On[liveWorker], put map[string
 		if err != nil {
 			return cloudflare.Invalid(fmt.Errorf("route %s: %w", pattern, err))
 		}
-		if at, routed := on.Live.routes[pattern]; routed && at.zoneID != zone.ID {
+		if at, routed := on.Live.routes[pattern]; routed && at.zone.ID != zone.ID {
 			if err := deleteRoute(ctx, on.Cloud, at); err != nil {
 				return err
 			}
 		}
-		err = cloudflare.Call(ctx, on.Cloud, cloudflare.Request{
-			Method: http.MethodPost, Path: "/zones/" + zone.ID + "/workers/routes", Body: wireRoute{Pattern: pattern, Script: on.Live.name},
-		}, nil)
+		route := wireRoute{Pattern: pattern, Script: on.Live.name}
+		err = cloudflare.Send(ctx, on.Cloud, http.MethodPost, "/zones/"+zone.ID+"/workers/routes", route, nil)
 		if on.Cloud.Classify(err) == reconcile.Exists {
 			err = routeTaken(ctx, on, zone.ID, pattern, err)
 		}
@@ -319,9 +304,8 @@ func routeTaken(ctx context.Context, on reconcile.On[liveWorker], zone, pattern 
 		if err := ours(ctx, on, "route "+pattern, r.Script); err != nil {
 			return err
 		}
-		return cloudflare.Call(ctx, on.Cloud, cloudflare.Request{
-			Method: http.MethodPut, Path: "/zones/" + zone + "/workers/routes/" + url.PathEscape(r.ID), Body: wireRoute{Pattern: pattern, Script: on.Live.name},
-		}, nil)
+		path := "/zones/" + zone + "/workers/routes/" + url.PathEscape(r.ID)
+		return cloudflare.Send(ctx, on.Cloud, http.MethodPut, path, wireRoute{Pattern: pattern, Script: on.Live.name}, nil)
 	}
 	return err
 }
@@ -331,11 +315,11 @@ func ours(ctx context.Context, on reconcile.On[liveWorker], what, by string) err
 	if by == "" {
 		return taken(what, by)
 	}
-	var settings wireSettings
+	var settings struct{ Tags []string }
 	if err := cloudflare.Call(ctx, on.Cloud, target{on.Live.account, by}.request(http.MethodGet, "/settings", nil), &settings); err != nil {
 		return errors.Join(taken(what, by), err)
 	}
-	mark := adopt.MarkOf(marks(settings.Tags))
+	mark := adopt.MarkOf(ownerTags(settings.Tags))
 	mine := mark.Stack == on.Mark.Stack && mark.Stage == on.Mark.Stage && mark.Address == on.Mark.Address
 	if mark.IsZero() || !mine || mark.Generation >= on.Mark.Generation {
 		return taken(what, by)
@@ -343,10 +327,8 @@ func ours(ctx context.Context, on reconcile.On[liveWorker], what, by string) err
 	return nil
 }
 
-func deleteRoute(ctx context.Context, cloud reconcile.Cloud, at place) error {
-	err := cloudflare.Call(ctx, cloud, cloudflare.Request{
-		Method: http.MethodDelete, Path: "/zones/" + at.zoneID + "/workers/routes/" + url.PathEscape(at.id),
-	}, nil)
+func deleteRoute(ctx context.Context, cloud kind.Cloud, at place) error {
+	err := cloudflare.Send(ctx, cloud, http.MethodDelete, "/zones/"+at.zone.ID+"/workers/routes/"+url.PathEscape(at.id), nil, nil)
 	if cloudflare.IsAbsent(err) {
 		return nil
 	}

@@ -15,23 +15,24 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // update is how a Worker is made what is wanted.
 type update struct {
-	want WorkerProps
-	mark reconcile.Mark
+	want  WorkerProps
+	owner kind.OwnerTag
 }
 
 // write is one call that makes a version.
 type write struct {
 	target
-	cloud   reconcile.Cloud
+	cloud   kind.Cloud
 	want    WorkerProps
-	mark    reconcile.Mark
+	owner   kind.OwnerTag
 	live    liveWorker // zero for a new Worker
-	assets  map[string]reconcile.Asset
+	assets  map[string]kind.Asset
 	changed func(tree.Path) bool
 	secret  func(tree.Path) bool
 	since   time.Time
@@ -40,52 +41,47 @@ type write struct {
 // createWorker uploads everything that belongs to a version.
 func createWorker(ctx context.Context, site workerSite) (Worker, error) {
 	w := write{
-		target: target{site.Place.Account, site.Name}, cloud: site.Cloud, want: site.Want, mark: site.Mark, assets: site.Assets,
+		target: target{site.Location.Account, site.Name}, cloud: site.Cloud, want: site.Want, owner: site.Owner, assets: site.Assets,
 		changed: func(tree.Path) bool { return true }, secret: secretAt(site.Secret), since: site.Since,
 	}
 	return Worker{Name: Name(site.Name)}, w.put(ctx)
 }
 
-// of is the write that an update makes.
-func (u *update) of(on reconcile.On[liveWorker]) write {
+// of is the write that an update makes. What is not to be changed is as it is.
+func (u *update) of(on kind.Update[liveWorker]) write {
 	w := write{
-		target: on.Live.target, cloud: on.Cloud, mark: u.mark, live: on.Live, assets: on.Assets, secret: secretAt(on.Secret), since: on.Since,
+		target: on.Live.target, cloud: on.Cloud, owner: u.owner, live: on.Live, assets: on.Assets, secret: secretAt(on.Secret), since: on.Since,
+		want: workerTable.Merged(u.want, on.Live.have, on.Changed),
 		changed: func(at tree.Path) bool {
 			return slices.ContainsFunc(on.Changed, func(p tree.Path) bool { return p.Within(at) })
 		},
 	}
-	w.want = merged(u.want, on.Live, func(prop string) bool { return w.changed(tree.Path(prop)) })
 	if !w.changed("mark") {
-		w.mark = reconcile.Mark{}
+		w.owner = kind.OwnerTag{}
 	}
 	return w
 }
 
 // upload makes a version with code, assets and all settings. It gets all calls at once, or its share of them.
-func (u *update) upload() *reconcile.Operation[liveWorker] {
-	gradual := *u.want.Traffic < everything
-	op := &reconcile.Operation[liveWorker]{Name: "PutScript"}
-	if gradual {
-		op.Name = "CreateScriptVersion"
+func (u *update) upload() *kind.Operation[liveWorker] {
+	name, upload := "PutScript", write.put
+	if *u.want.Traffic < everything {
+		name, upload = "CreateScriptVersion", write.roll
 	}
-	op.Do = func(ctx context.Context, on reconcile.On[liveWorker]) error {
+	return kind.Set(name, func(ctx context.Context, on kind.Update[liveWorker]) error {
 		w := u.of(on)
 		if err := w.ignored("code"); err != nil {
 			return err
 		}
-		if gradual {
-			return w.roll(ctx)
-		}
-		return w.put(ctx)
-	}
-	return op
+		return upload(w, ctx)
+	})
 }
 
 // patch makes a version with other settings and the same code and assets, which gets all calls at once. Where somebody has
 // uploaded a version that gets no calls yet, that would go live with it: then everything is uploaded. Without the code at hand
 // that cannot be, and need not: the Worker is about to go.
-func (u *update) patch() *reconcile.Operation[liveWorker] {
-	return &reconcile.Operation[liveWorker]{Name: "PatchScriptScriptAndVersionSetting", Do: func(ctx context.Context, on reconcile.On[liveWorker]) error {
+func (u *update) patch() *kind.Operation[liveWorker] {
+	return kind.Set(patchSettings, func(ctx context.Context, on kind.Update[liveWorker]) error {
 		w := u.of(on)
 		list, err := versions(ctx, w.cloud, w.target)
 		if err != nil {
@@ -106,85 +102,91 @@ func (u *update) patch() *reconcile.Operation[liveWorker] {
 			return err
 		}
 		return w.lag(cloudflare.NotYet(cloudflare.Call(ctx, w.cloud, w.request(http.MethodPatch, "/settings", body), nil)))
-	}}
+	})
 }
 
 // patchUnversioned sets what is the same for all versions.
-func (u *update) patchUnversioned() *reconcile.Operation[liveWorker] {
-	return &reconcile.Operation[liveWorker]{Name: "PatchScriptSetting", Do: func(ctx context.Context, on reconcile.On[liveWorker]) error {
-		return u.of(on).putUnversioned(ctx)
-	}}
+func (u *update) patchUnversioned() *kind.Operation[liveWorker] {
+	return kind.Set(patchShared, func(ctx context.Context, on kind.Update[liveWorker]) error { return u.of(on).putUnversioned(ctx) })
 }
 
 func (w write) putUnversioned(ctx context.Context) error {
-	return cloudflare.NotYet(cloudflare.Call(ctx, w.cloud, w.request(http.MethodPatch, "/script-settings", w.unversioned()), nil))
+	all, err := w.settled()
+	if err != nil {
+		return err
+	}
+	shared := kind.Document{}
+	for _, name := range sharedSettings {
+		shared[name] = all[name]
+	}
+	return cloudflare.NotYet(cloudflare.Call(ctx, w.cloud, w.request(http.MethodPatch, "/script-settings", shared), nil))
 }
 
-// unversioned is what is the same for all versions.
-func (w write) unversioned() map[string]any {
-	return map[string]any{
-		"observability": w.want.Observability.wire(), "logpush": w.want.Logpush, "tail_consumers": wireTails(w.want.TailConsumers), "tags": w.tags(),
+// settled are all settings: what is not declared is what clears it.
+func (w write) settled() (kind.Document, error) {
+	doc := kind.Document{
+		"compatibility_date": "", "compatibility_flags": []any{}, "limits": nil, "placement": nil,
+		"observability": kind.Document{"enabled": false}, "tail_consumers": []any{}, "tags": w.tags(),
 	}
+	return doc, workerTable.Created(w.want, doc)
 }
 
 func (w write) tags() []string {
-	mark := markTags(w.mark)
-	if w.mark.IsZero() { // it stays
-		mark = slices.DeleteFunc(slices.Clone(w.live.tags), isNoMarkTag)
+	owner := tagsOf(w.owner)
+	if w.owner.IsZero() { // it stays
+		owner = slices.DeleteFunc(slices.Clone(w.live.tags), isAuthorsTag)
 	}
-	return append(mark, sorted(w.want.Tags)...)
+	return append(owner, sorted(w.want.Tags)...)
 }
 
 // settings are those of a change without code: what is set to null goes back to its default.
-func (w write) settings() (map[string]any, error) {
+func (w write) settings() (kind.Document, error) {
 	rows, err := w.bindings()
 	if err != nil {
 		return nil, err
 	}
-	all := w.unversioned()
-	all["bindings"], all["compatibility_date"] = rows, w.want.CompatibilityDate
-	all["compatibility_flags"] = sorted(w.want.CompatibilityFlags)
-	all["limits"], all["placement"] = w.want.Limits.wire(), w.want.Placement.wire()
+	all, err := w.settled()
+	all["bindings"] = rows
 	if c := w.live.content; c.code != "" && c.files != "" {
 		all["annotations"] = map[string]any{tagNote: c.code + c.files}
 	}
-	return all, nil
+	return all, err
 }
 
 // metadata is what an upload says beside the modules. What has its default is left out, and, of a version that is not live
 // at once, what is the same for all versions.
-func (w write) metadata(ctx context.Context, live bool) (map[string]any, error) {
+func (w write) metadata(ctx context.Context, live bool) (kind.Document, error) {
 	rows, err := w.bindings()
 	if err != nil {
 		return nil, err
 	}
-	m := map[string]any{"annotations": map[string]any{tagNote: w.tag()}}
+	m := kind.Document{"annotations": map[string]any{tagNote: w.tag()}, "tags": w.tags()}
+	if err := workerTable.Created(w.want, m); err != nil {
+		return nil, err
+	}
+	if !w.want.Logpush {
+		delete(m, "logpush")
+	}
+	if !live {
+		for _, name := range sharedSettings {
+			delete(m, name)
+		}
+	}
 	if w.want.Code != nil {
 		m["main_module"], m["bindings"] = w.want.Code.main(), rows
 	}
-	put := func(name string, set bool, value any) {
-		if set {
-			m[name] = value
-		}
-	}
-	put("compatibility_date", w.want.CompatibilityDate != "", w.want.CompatibilityDate)
-	put("compatibility_flags", len(w.want.CompatibilityFlags) > 0, sorted(w.want.CompatibilityFlags))
-	put("limits", w.want.Limits.wire() != nil, w.want.Limits.wire())
-	put("placement", w.want.Placement != nil, w.want.Placement.wire())
-	put("tags", live, w.tags())
-	put("observability", live && w.want.Observability != nil, w.want.Observability.wire())
-	put("logpush", live && w.want.Logpush, true)
-	put("tail_consumers", live && len(w.want.TailConsumers) > 0, wireTails(w.want.TailConsumers))
 	migrations, err := migration(w.want, w.live, w.changed)
 	if err != nil {
 		return nil, err
 	}
-	put("migrations", migrations != nil, migrations)
+	if migrations != nil {
+		m["migrations"] = migrations
+	}
 	return m, w.addAssets(ctx, m)
 }
 
 // addAssets uploads files, and says which those of the version are.
-func (w write) addAssets(ctx context.Context, m map[string]any) error {
+func (w write) addAssets(ctx context.Context, m kind.Document) error {
 	if w.keepsAssets() {
 		m["keep_assets"] = true
 		return nil
@@ -207,7 +209,7 @@ func (w write) keepsAssets() bool {
 	return w.live.name != "" && !w.changed("assets") && w.live.content.files != either(digest)
 }
 
-func (w write) asset(name string) (reconcile.Asset, bool) {
+func (w write) asset(name string) (kind.Asset, bool) {
 	a, ok := w.assets[name]
 	return a, ok
 }

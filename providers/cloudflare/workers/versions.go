@@ -7,6 +7,7 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 )
 
 var errMigrates = errors.New("classes of Durable Objects change for all calls at once, and traffic is less than all")
@@ -37,14 +38,14 @@ func (w write) roll(ctx context.Context) error {
 }
 
 // shift gives the newest version another share of the calls.
-func (u *update) shift() *reconcile.Operation[liveWorker] {
-	return &reconcile.Operation[liveWorker]{Name: "CreateScriptDeployment", Do: func(ctx context.Context, on reconcile.On[liveWorker]) error {
+func (u *update) shift() *kind.Operation[liveWorker] {
+	return kind.Set("CreateScriptDeployment", func(ctx context.Context, on kind.Update[liveWorker]) error {
 		return share(ctx, on.Cloud, on.Live.target, on.Live.version.ID, *u.want.Traffic, on.Live.stable)
-	}}
+	})
 }
 
 // share divides the calls among two versions.
-func share(ctx context.Context, cloud reconcile.Cloud, t target, newest string, percent int, other string) error {
+func share(ctx context.Context, cloud kind.Cloud, t target, newest string, percent int, other string) error {
 	shares := []map[string]any{{"version_id": newest, "percentage": percent}}
 	if percent < everything {
 		shares = append(shares, map[string]any{"version_id": other, "percentage": everything - percent})

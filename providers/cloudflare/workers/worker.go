@@ -5,114 +5,102 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
-	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-type (
-	workerSite = reconcile.Site[WorkerProps, Worker]
-	workerDiff = reconcile.Diff[liveWorker]
-)
+type workerSite = kind.Site[WorkerProps, Worker]
 
-var workerKind = &reconcile.Kind[WorkerProps, liveWorker, Worker]{
+var workerTable = kind.TableOf[WorkerProps](codecs()...)
+
+var workerKind = kind.Kind[WorkerProps, liveWorker, Worker]{
 	Type: workerType,
 	Doc: "A Worker of Cloudflare: its code, static assets, environment, classes of Durable Objects, and what calls it: " +
-		"crons, workers.dev, domains and routes. It is managed whole: what it has and nobody declares goes. Containers, " +
-		"the cache of versions, and secrets that others give to it are not left in place. Its mark of ownership stands in " +
+		"crons, workers.dev, domains and routes. It is managed whole: what it has and nobody declares is removed. Containers, " +
+		"the cache of versions, and secrets that others give to it are not left in place. Its owner tag stands in " +
 		"its tags, and a digest of code and assets in the tag of each version.",
 
-	Observe:  observeWorker,
-	Create:   createWorker,
-	Compare:  compareWorker,
-	Attrs:    liveWorker.attrs,
-	Delete:   deleteWorker,
-	Identity: func(w Worker) string { return string(w.Name) },
+	Observe:    observeWorker,
+	Create:     createWorker,
+	Compare:    compareWorker,
+	Attributes: liveWorker.attrs,
+	Delete:     deleteWorker,
+	Identity:   func(w Worker) string { return string(w.Name) },
 
-	Naming: func(WorkerProps, reconcile.Place) reconcile.Naming {
-		return reconcile.Naming{Max: longestGenerated, Lower: true}
+	Props: workerTable,
+	Check: checkWorker,
+	Named: &kind.Named[WorkerProps, liveWorker]{
+		Given: func(want WorkerProps) string { return want.Name },
+		Rule: func(want WorkerProps) kind.NameRule {
+			return kind.NameRule{Max: longest(want), Marks: "-", Lower: true, Inner: true}
+		},
+		Live: func(live liveWorker) string { return live.name },
 	},
-	Given:     func(want WorkerProps) string { return want.Name },
-	Defaults:  workerDefaults,
-	Check:     checkWorker,
-	Prepare:   prepareWorker,
-	Files:     []tree.Path{"code.bundle", "code.directory", "assets.directory"},
-	AtBirth:   []string{"name"},
-	Moves:     []string{"url", "etag", "versionId", "routeZones"},
-	MovedBy:   map[string][]tree.Path{"url": {"workersDev"}, "routeZones": {"routes"}, "etag": {"code"}},
-	Late:      []tree.Path{"env.*", "bindings.*", "tailConsumers"},
-	MaskLive:  []tree.Path{"env"},
-	Owner:     func(live liveWorker) reconcile.Mark { return adopt.MarkOf(marks(live.tags)) },
-	Holds:     func(live liveWorker) bool { return live.objects },
-	MayDelete: func(want WorkerProps) bool { return want.ForceDestroy },
-	List:      listWorkers,
-	Logs:      workerLogs,
+	Owner: kind.Tagged[WorkerProps, liveWorker]{Tag: func(live liveWorker) kind.OwnerTag { return adopt.MarkOf(ownerTags(live.tags)) }},
+	HoldsData: &kind.HoldsData[WorkerProps, liveWorker]{
+		Now:       func(live liveWorker) bool { return live.objects },
+		MayDelete: func(want WorkerProps) bool { return want.ForceDestroy },
+	},
+	List:    listWorkers,
+	Prepare: prepareWorker,
+	Files:   []tree.Path{"code.bundle", "code.directory", "assets.directory"},
+	Logs:    workerLogs,
 
-	Source: source,
-	Calls: []string{
-		"Workers.GetScriptScriptAndVersionSetting", "Workers.ListScriptDeployments", "Workers.GetScriptVersion", "Workers.ListScriptVersions",
-		"Workers.GetScriptSchedule", "Workers.GetScriptSubdomain", "Workers.GetSubdomain", "Workers.ListDomains", "Workers.ListRoutes",
-		"DurableObjects.ListNamespaces", "DurableObjects.ListNamespaceObjects", "Workers.ListScripts",
-		"Workers.CreateScriptAssetUpload", "Workers.CreateAssetUpload", "Workers.PutScript", "Workers.CreateScriptVersion",
-		"Workers.CreateScriptDeployment", "Workers.PatchScriptScriptAndVersionSetting", "Workers.PatchScriptSetting",
-		"Workers.PutScriptSchedule", "Workers.CreateScriptSubdomain", "Workers.PutDomain", "Workers.DeleteDomain",
-		"Workers.CreateRoute", "Workers.UpdateRoute", "Workers.DeleteRoute", "Workers.DeleteScript", "Workers.CreateScriptTail", "Workers.DeleteScriptTail",
-		"Zones.ListZones", "Zones.GetZone",
+	API: kind.API{
+		Source: source,
+		Calls: []string{
+			"Workers.GetScriptScriptAndVersionSetting", "Workers.ListScriptDeployments", "Workers.GetScriptVersion", "Workers.ListScriptVersions",
+			"Workers.GetScriptSchedule", "Workers.GetScriptSubdomain", "Workers.GetSubdomain", "Workers.ListDomains", "Workers.ListRoutes",
+			"DurableObjects.ListNamespaces", "DurableObjects.ListNamespaceObjects", "Workers.ListScripts",
+			"Workers.CreateScriptAssetUpload", "Workers.CreateAssetUpload", "Workers.PutScript", "Workers.CreateScriptVersion",
+			"Workers.CreateScriptDeployment", "Workers.PatchScriptScriptAndVersionSetting", "Workers.PatchScriptSetting",
+			"Workers.PutScriptSchedule", "Workers.CreateScriptSubdomain", "Workers.PutDomain", "Workers.DeleteDomain",
+			"Workers.CreateRoute", "Workers.UpdateRoute", "Workers.DeleteRoute", "Workers.DeleteScript", "Workers.CreateScriptTail", "Workers.DeleteScriptTail",
+			"Zones.ListZones", "Zones.GetZone",
+		},
+		Permissions: kind.Permissions{
+			Observe: []string{"Workers Scripts Read", "Workers Routes Read", "Zone Read"},
+			List:    []string{"Workers Scripts Read"},
+			Create:  []string{"Workers Scripts Write"},
+			Update:  []string{"Workers Scripts Write", "Workers Routes Write", "Zone Read"},
+			Delete:  []string{"Workers Scripts Write", "Workers Routes Write"},
+		},
 	},
-	Permissions: reconcile.Permissions{
-		Observe: []string{"Workers Scripts Read", "Workers Routes Read", "Zone Read"},
-		List:    []string{"Workers Scripts Read"},
-		Create:  []string{"Workers Scripts Write"},
-		Update:  []string{"Workers Scripts Write", "Workers Routes Write", "Zone Read"},
-		Delete:  []string{"Workers Scripts Write", "Workers Routes Write"},
-	},
-}
+}.First()
 
 const (
-	// longestGenerated leaves room in a label of DNS, of 63 characters, for the nine before the name in addresses of previews.
-	longestGenerated = 63 - 9
-	// mostTags are those that Cloudflare keeps, without the six that marks may take.
+	// mostTags are those that Cloudflare keeps, without the six that owner tags may take.
 	mostTags = 10 - 6
 
 	everything = 100 // percent
 )
 
-func workerDefaults(want WorkerProps) WorkerProps {
-	if want.Traffic == nil {
-		want.Traffic = new(everything)
+// longest is the length of the longest name: a label of DNS. A generated one leaves room for the nine characters before the
+// name in addresses of previews.
+func longest(want WorkerProps) int {
+	if want.Name == "" {
+		return 63 - 9
 	}
-	if want.Assets != nil && want.Assets.HTMLHandling == nil {
-		a := *want.Assets
-		a.HTMLHandling = new(htmlHandling)
-		want.Assets = &a
-	}
-	return want
+	return 63
 }
 
 var (
-	workerName = props.Pattern(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	hostName   = props.Pattern(`^([a-z0-9_]([a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]+$`)
-	dateForm   = props.Pattern(`^\d{4}-\d{2}-\d{2}$`)
+	hostName = props.Pattern(`^([a-z0-9_]([a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]+$`)
+	dateForm = props.Pattern(`^\d{4}-\d{2}-\d{2}$`)
 )
 
 // checkWorker finds what Cloudflare would refuse, or would take without doing it.
 func checkWorker(want WorkerProps) error {
 	problems := slices.Concat(checkCode(want.Code, want.Assets != nil), checkAssets(want), checkEnv(want), checkClasses(want))
-	if want.Name != "" && !token.Has(want.Name) && !workerName().MatchString(want.Name) {
-		problems.Wrong("name", "want up to 63 lower-case letters, digits and -, with a letter or digit at both ends")
-	}
 	switch date := want.CompatibilityDate; {
 	case date == "" && want.Code != nil:
 		problems.Wrong("compatibilityDate", "is required with code; today's is good for new code")
 	case date != "" && !token.Has(date) && !dateForm().MatchString(date):
 		problems.Wrong("compatibilityDate", "want a date such as 2026-01-31")
-	}
-	if want.Limits != nil && want.Limits.CPU != nil && *want.Limits.CPU%time.Millisecond != 0 {
-		problems.Wrong("limits.cpu", "want whole milliseconds")
 	}
 	if p := want.Placement; p != nil {
 		set := 0
@@ -159,7 +147,7 @@ func checkTags(tags []string) props.Errors {
 	for i, tag := range tags {
 		switch at := tree.Path("tags").Index(i); {
 		case adopt.IsMark(tag):
-			problems.Wrong(at, "this is how a mark of ownership begins")
+			problems.Wrong(at, "this is how an owner tag begins")
 		case tag == "" || strings.ContainsAny(tag, ",&"):
 			problems.Wrong(at, "want text without , and &")
 		}
@@ -167,18 +155,18 @@ func checkTags(tags []string) props.Errors {
 	return problems
 }
 
-// markTags are a mark as tags of a Worker, which have no values of their own.
-func markTags(m reconcile.Mark) []string {
+// tagsOf are an owner tag as tags of a Worker, which have no values of their own.
+func tagsOf(owner kind.OwnerTag) []string {
 	all := []string{}
-	for key, value := range adopt.Tags(m) {
+	for key, value := range adopt.Tags(owner) {
 		all = append(all, key+"="+value)
 	}
 	slices.Sort(all)
 	return all
 }
 
-// marks are the tags of a Worker that make up a mark.
-func marks(tags []string) map[string]string {
+// ownerTags are the tags of a Worker that make up an owner tag.
+func ownerTags(tags []string) map[string]string {
 	all := map[string]string{}
 	for _, tag := range tags {
 		if key, value, ok := strings.Cut(tag, "="); ok && adopt.IsMark(key) {
@@ -189,7 +177,7 @@ func marks(tags []string) map[string]string {
 }
 
 // prepareWorker makes the modules and reads the static files.
-func prepareWorker(ctx context.Context, work reconcile.Workspace, want WorkerProps) (map[string]reconcile.Asset, error) {
+func prepareWorker(ctx context.Context, work kind.Workspace, want WorkerProps) (map[string]kind.Asset, error) {
 	all, err := prepareCode(ctx, work, want)
 	if err != nil {
 		return nil, err

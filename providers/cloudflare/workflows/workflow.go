@@ -138,7 +138,7 @@ func compareWorkflow(d *kind.Diff[liveWorkflow], want WorkflowProps, live liveWo
 // call makes a call about the Workflow of a name.
 func call(ctx context.Context, s kind.Scope, method, name string, body, into any) error {
 	path := "/accounts/" + s.Location.Account + "/workflows/" + url.PathEscape(name)
-	return cloudflare.Call(ctx, s.Cloud, cloudflare.Request{Method: method, Path: path, Body: body}, into)
+	return cloudflare.Send(ctx, s.Cloud, method, path, body, into)
 }
 
 // put makes a Workflow of a name what it is to be.

@@ -10,7 +10,6 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -41,10 +40,7 @@ func TestWorkflow(t *testing.T) {
 	ws := cloudflaretest.Worlds{}
 	rewrite := func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
 		t.Helper()
-		var p WorkflowProps
-		if err := props.Decode(to.Props, &p); err != nil {
-			t.Fatalf("%v", err)
-		}
+		p := cloudflaretest.Declared[WorkflowProps](t, to)
 		schedules := list{}
 		for _, cron := range p.Schedules {
 			schedules = append(schedules, obj{"cron": cron})
@@ -66,10 +62,7 @@ func TestWorkflow(t *testing.T) {
 		},
 		Hands: map[tree.Path]kindtest.Hand{
 			"script": rewrite, "class": rewrite, "schedules": rewrite,
-			"": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-				t.Helper()
-				ws.Of(w).Do(t, http.MethodDelete, all+"/"+to.Attrs["name"].(string), nil)
-			},
+			"": ws.Deletes(func(to kindtest.Edited) string { return all + "/" + to.Attrs["name"].(string) }),
 		},
 		Unreadable: map[tree.Path]string{"maxSteps": "no read tells the limits of a Workflow"},
 		Steady:     map[tree.Path]string{"name": "a Workflow keeps its name for life"},

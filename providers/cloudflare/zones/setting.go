@@ -1,58 +1,61 @@
 package zones
 
 import (
+	"context"
 	"maps"
-	"strings"
 
-	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// liveSetting is a setting as it was seen.
+// liveSetting is an observed setting.
 type liveSetting struct {
-	zoneID, zone string
-	setting      string
-	value        any
-	before       string
+	zone    cloudflare.Zone
+	setting string
+	value   any
+	before  string
 }
 
-type (
-	settingSite = reconcile.Site[SettingProps, Setting]
-	settingDiff = reconcile.Diff[liveSetting]
-)
+type settingSite = kind.Site[SettingProps, Setting]
+
+var settingTable = kind.TableOf[SettingProps]()
 
 // One kind is one setting: each has its own value from before, its own place in a plan, and plans of Cloudflare refuse them
 // one by one; two stacks can each have some of a zone's.
-var settingKind = &reconcile.Kind[SettingProps, liveSetting, Setting]{
+var settingKind = kind.Kind[SettingProps, liveSetting, Setting]{
 	Type: settingType,
 	Doc: "A setting of a zone. A zone always has all of its settings: to declare one is to change it, and to delete it puts " +
-		"back what was there before, which is kept on record. One that somebody puts back counts as gone.",
+		"back what was there before, which is kept in state. One that somebody puts back counts as missing.",
 
 	Observe: observeSetting,
 	Create:  createSetting,
 	Compare: compareSetting,
-	Attrs: func(live liveSetting) Setting {
-		return Setting{ZoneID: ID(live.zoneID), Setting: live.setting, Before: live.before}
+	Attributes: func(live liveSetting) Setting {
+		return Setting{ZoneID: ID(live.zone.ID), Setting: live.setting, Before: live.before}
 	},
 	Delete:   deleteSetting,
 	Identity: func(s Setting) string { return string(s.ZoneID) + "/" + s.Setting },
 
-	Check:   checkSetting,
-	AtBirth: []string{"zoneId", "setting"},
-	// A setting carries no mark, and a value that is the declared one leaves nothing to be done.
-	Same: true,
+	Props: settingTable,
+	Check: checkSetting,
+	// A setting carries no owner tag, and a value that is the declared one leaves nothing to be done.
+	Owner: kind.OwnedByContent[SettingProps, liveSetting]{},
+	// A zone has the setting afterwards too.
+	DeletesAtOnce: true,
 
-	Source: source,
-	Calls:  []string{"Zones.GetSetting", "Zones.PatchSetting", "Zones.ListZones", "Zones.GetZone"},
-	Permissions: reconcile.Permissions{
-		Observe: []string{"Zone Read", "Zone Settings Read"},
-		Create:  []string{"Zone Settings Write"},
-		Update:  []string{"Zone Settings Write"},
-		Delete:  []string{"Zone Settings Write"},
+	API: kind.API{
+		Source: source,
+		Calls:  []string{"Zones.GetSetting", "Zones.PatchSetting", "Zones.ListZones", "Zones.GetZone"},
+		Permissions: kind.Permissions{
+			Observe: []string{"Zone Read", "Zone Settings Read"},
+			Create:  []string{"Zone Settings Write"},
+			Update:  []string{"Zone Settings Write"},
+			Delete:  []string{"Zone Settings Write"},
+		},
 	},
-}
+}.First()
 
 func checkSetting(want SettingProps) error {
 	var problems props.Errors
@@ -68,14 +71,11 @@ func checkSetting(want SettingProps) error {
 	return problems.OrNil()
 }
 
-func compareSetting(d *settingDiff, want SettingProps, live liveSetting) {
-	have := live.zone
-	if want.Zone == live.zoneID {
-		have = live.zoneID
-	}
-	reconcile.Fixed(d, "zone", strings.ToLower(want.Zone), have)
-	reconcile.Fixed(d, "setting", want.Setting, live.setting)
-	reconcile.Value(d, "value", want.Value, declared(want.Value, live.value), setSetting(want))
+func compareSetting(d *kind.Diff[liveSetting], want SettingProps, live liveSetting) {
+	have := SettingProps{Zone: live.zone.As(want.Zone), Setting: live.setting, Value: declared(want.Value, live.value)}
+	kind.Compare(d, settingTable, want, have, kind.Set("PatchSetting", func(ctx context.Context, u kind.Update[liveSetting]) error {
+		return cloudflare.NotYet(patchSetting(ctx, u.Cloud, live.zone.ID, live.setting, over(live.value, want.Value)))
+	}))
 }
 
 // declared is the part of a live value that a declaration speaks of: of an object, the fields that it names.
@@ -107,5 +107,3 @@ func over(live, want any) any {
 	}
 	return whole
 }
-
-func same(a, b any) bool { return tree.Equal(a, b) }

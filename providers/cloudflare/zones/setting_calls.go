@@ -9,6 +9,7 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -26,12 +27,12 @@ func settingBody(setting string, value any) map[string]any {
 }
 
 // valueOf reads a setting.
-func valueOf(ctx context.Context, cloud reconcile.Cloud, zoneID, setting string) (any, error) {
+func valueOf(ctx context.Context, cloud kind.Cloud, zoneID, setting string) (any, error) {
 	var answer struct {
 		Value   any
 		Enabled any
 	}
-	if err := call(ctx, cloud, http.MethodGet, settingPath(zoneID, setting), nil, &answer); err != nil {
+	if err := cloudflare.Send(ctx, cloud, http.MethodGet, settingPath(zoneID, setting), nil, &answer); err != nil {
 		return nil, err
 	}
 	if setting == recommender {
@@ -42,15 +43,15 @@ func valueOf(ctx context.Context, cloud reconcile.Cloud, zoneID, setting string)
 
 var errNoSetting = errors.New("a setting is found by its zone and its id")
 
-// observeSetting reads a setting. Without a record it is ours when it says what is declared; with one, it is gone when it
+// observeSetting reads a setting. Without state it is ours when it says what is declared; with state it is missing when it
 // says again what it said before.
-func observeSetting(ctx context.Context, site settingSite) (liveSetting, error) {
-	zone, live := site.Want.Zone, liveSetting{setting: site.Want.Setting}
+func observeSetting(ctx context.Context, s settingSite) (liveSetting, error) {
+	zone, live := s.Want.Zone, liveSetting{setting: s.Want.Setting}
 	switch {
-	case site.Last != nil:
-		zone, live.setting, live.before = string(site.Last.ZoneID), site.Last.Setting, site.Last.Before
-	case site.ID != "":
-		zone, live.setting, _ = strings.Cut(site.ID, "/")
+	case s.Last != nil:
+		zone, live.setting, live.before = string(s.Last.ZoneID), s.Last.Setting, s.Last.Before
+	case s.ID != "":
+		zone, live.setting, _ = strings.Cut(s.ID, "/")
 	}
 	if zone == "" || live.setting == "" {
 		return live, reconcile.WithHint(errNoSetting, "write zone/setting")
@@ -58,21 +59,21 @@ func observeSetting(ctx context.Context, site settingSite) (liveSetting, error) 
 	if token.Has(zone) || token.Has(live.setting) {
 		return live, fmt.Errorf("%w: which setting it is is known only later", reconcile.ErrAbsent)
 	}
-	z, err := cloudflare.ZoneOf(ctx, site.Cloud, zone)
+	z, err := cloudflare.ZoneOf(ctx, s.Cloud, zone)
 	if err != nil {
 		return live, err
 	}
-	live.zoneID, live.zone = z.ID, z.Name
-	if live.value, err = valueOf(ctx, site.Cloud, z.ID, live.setting); err != nil {
+	live.zone = z
+	if live.value, err = valueOf(ctx, s.Cloud, z.ID, live.setting); err != nil {
 		return live, cloudflare.Absent(err)
 	}
-	if site.Want.Value == nil || site.ID != "" && site.Last == nil {
+	if s.Want.Value == nil || s.ID != "" && s.Last == nil {
 		return live, nil
 	}
-	have := declared(site.Want.Value, live.value)
+	have := declared(s.Want.Value, live.value)
 	switch {
-	case same(have, site.Want.Value):
-	case site.Last == nil:
+	case tree.Equal(have, s.Want.Value):
+	case s.Last == nil:
 		return live, fmt.Errorf("%w: it has another value", reconcile.ErrAbsent)
 	case live.before != "" && string(tree.Canonical(have)) == live.before:
 		return live, fmt.Errorf("%w: it is as it was before", reconcile.ErrAbsent)
@@ -80,48 +81,42 @@ func observeSetting(ctx context.Context, site settingSite) (liveSetting, error) 
 	return live, nil
 }
 
-// createSetting keeps what is there on record before it is changed, so that it can be put back whatever happens in between.
-func createSetting(ctx context.Context, site settingSite) (Setting, error) {
-	z, err := cloudflare.ZoneOf(ctx, site.Cloud, site.Want.Zone)
+// createSetting keeps what is there in state before it is changed, so that it can be put back whatever happens in between.
+func createSetting(ctx context.Context, s settingSite) (Setting, error) {
+	z, err := cloudflare.ZoneOf(ctx, s.Cloud, s.Want.Zone)
 	if err != nil {
 		return Setting{}, err
 	}
-	live, err := valueOf(ctx, site.Cloud, z.ID, site.Want.Setting)
+	live, err := valueOf(ctx, s.Cloud, z.ID, s.Want.Setting)
 	if err != nil {
 		return Setting{}, err
 	}
-	made := Setting{ZoneID: ID(z.ID), Setting: site.Want.Setting, Before: string(tree.Canonical(declared(site.Want.Value, live)))}
-	if err := site.Born(ctx, made); err != nil {
+	made := Setting{ZoneID: ID(z.ID), Setting: s.Want.Setting, Before: string(tree.Canonical(declared(s.Want.Value, live)))}
+	if err := s.New.Store(ctx, made); err != nil {
 		return Setting{}, err
 	}
-	return made, patchSetting(ctx, site.Cloud, z.ID, site.Want.Setting, over(live, site.Want.Value))
+	return made, patchSetting(ctx, s.Cloud, z.ID, s.Want.Setting, over(live, s.Want.Value))
 }
 
-func setSetting(want SettingProps) *reconcile.Operation[liveSetting] {
-	return &reconcile.Operation[liveSetting]{Name: "PatchSetting", Do: func(ctx context.Context, on reconcile.On[liveSetting]) error {
-		return cloudflare.NotYet(patchSetting(ctx, on.Cloud, on.Live.zoneID, on.Live.setting, over(on.Live.value, want.Value)))
-	}}
-}
-
-func patchSetting(ctx context.Context, cloud reconcile.Cloud, zoneID, setting string, value any) error {
-	return call(ctx, cloud, http.MethodPatch, settingPath(zoneID, setting), settingBody(setting, value), nil)
+func patchSetting(ctx context.Context, cloud kind.Cloud, zoneID, setting string, value any) error {
+	return cloudflare.Send(ctx, cloud, http.MethodPatch, settingPath(zoneID, setting), settingBody(setting, value), nil)
 }
 
 // deleteSetting puts back what was there before. Where nobody knows that, nothing is done.
-func deleteSetting(ctx context.Context, site settingSite) error {
-	if site.Last.Before == "" {
+func deleteSetting(ctx context.Context, s settingSite) error {
+	if s.Last.Before == "" {
 		return nil
 	}
-	before, err := tree.Decode([]byte(site.Last.Before))
+	before, err := tree.Decode([]byte(s.Last.Before))
 	if err != nil {
 		return err
 	}
-	live, err := valueOf(ctx, site.Cloud, string(site.Last.ZoneID), site.Last.Setting)
+	live, err := valueOf(ctx, s.Cloud, string(s.Last.ZoneID), s.Last.Setting)
 	if err != nil {
 		return err
 	}
-	if same(declared(before, live), before) {
+	if tree.Equal(declared(before, live), before) {
 		return nil
 	}
-	return patchSetting(ctx, site.Cloud, string(site.Last.ZoneID), site.Last.Setting, over(live, before))
+	return patchSetting(ctx, s.Cloud, string(s.Last.ZoneID), s.Last.Setting, over(live, before))
 }

@@ -2,6 +2,7 @@ package zones
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,42 +10,54 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 )
 
 func zonePath(id string) string { return "/zones/" + url.PathEscape(id) }
-
-func call(ctx context.Context, cloud reconcile.Cloud, method, path string, body, into any) error {
-	return cloudflare.Call(ctx, cloud, cloudflare.Request{Method: method, Path: path, Body: body}, into)
-}
 
 var (
 	errNoDomain  = errors.New("a zone is found by its id or its name, and there is neither")
 	errElsewhere = errors.New("the domain is a zone of another account, or of one that the token does not reach")
 )
 
-// observeZone reads a zone by its id, or finds it by its name.
-func observeZone(ctx context.Context, site zoneSite) (liveZone, error) {
-	id, name := site.ID, site.Name
-	switch {
-	case site.Last != nil:
-		id = string(site.Last.ID)
-	case id != "" && !cloudflare.IsID(id):
-		id, name = "", id
+// observed is a zone as an answer shows it. One of another account is absent.
+func observed(answer json.RawMessage, account string) (live liveZone, err error) {
+	var shown struct {
+		ID              ID
+		Name, Status    string
+		Account         struct{ ID string }
+		NameServers     []string `json:"name_servers"`
+		VerificationKey string   `json:"verification_key"`
+		CNAMESuffix     string   `json:"cname_suffix"`
 	}
-	if id == "" {
-		return zoneNamed(ctx, site.Cloud, site.Place.Account, name)
+	if err := json.Unmarshal(answer, &shown); err != nil {
+		return live, err
 	}
-	var live liveZone
-	if err := call(ctx, site.Cloud, http.MethodGet, zonePath(id), nil, &live); err != nil {
-		return live, unreached(cloudflare.Absent(err))
+	if shown.Account.ID != account {
+		return live, fmt.Errorf("%w: zone %s is in account %s", reconcile.ErrAbsent, shown.ID, shown.Account.ID)
 	}
-	if live.Account.ID != site.Place.Account {
-		return live, fmt.Errorf("%w: zone %s is in account %s", reconcile.ErrAbsent, id, live.Account.ID)
+	live.attrs = Zone{
+		ID: shown.ID, Name: shown.Name, NameServers: shown.NameServers, Status: shown.Status,
+		VerificationKey: shown.VerificationKey, CNAMESuffix: shown.CNAMESuffix,
 	}
-	return live, nil
+	live.have, err = zoneTable.Read(cloudflare.Document(string(answer)))
+	return live, err
 }
 
-// noReach is Cloudflare's word for a zone that a token does not reach, and for some that are gone.
+// observeZone reads a zone by its id, or finds it by its name.
+func observeZone(ctx context.Context, s zoneSite) (liveZone, error) {
+	id, name := cloudflare.KeyOf(s, func(z Zone) string { return string(z.ID) }, cloudflare.IsID)
+	if id == "" {
+		return zoneNamed(ctx, s.Cloud, s.Location.Account, name)
+	}
+	var answer json.RawMessage
+	if err := cloudflare.Send(ctx, s.Cloud, http.MethodGet, zonePath(id), nil, &answer); err != nil {
+		return liveZone{}, unreached(cloudflare.Absent(err))
+	}
+	return observed(answer, s.Location.Account)
+}
+
+// noReach is Cloudflare's word for a zone that a token does not reach, and for some that are deleted.
 const noReach = 9109
 
 // unreached says what else a zone out of reach may be. It never counts as absent by that.
@@ -55,55 +68,50 @@ func unreached(err error) error {
 	return err
 }
 
-// zoneNamed is the zone of that name in an account. It is asked for afresh: a handle remembers zones that are gone.
-func zoneNamed(ctx context.Context, cloud reconcile.Cloud, account, name string) (liveZone, error) {
+// zoneNamed is the zone of that name in an account. It is asked for anew: a handle remembers zones that are deleted.
+func zoneNamed(ctx context.Context, cloud kind.Cloud, account, name string) (liveZone, error) {
 	if name == "" {
 		return liveZone{}, errNoDomain
 	}
-	var found []liveZone
+	var answers []json.RawMessage
 	query := url.Values{"name": {name}, "account.id": {account}}
-	if err := call(ctx, cloud, http.MethodGet, "/zones?"+query.Encode(), nil, &found); err != nil {
+	if err := cloudflare.Send(ctx, cloud, http.MethodGet, "/zones?"+query.Encode(), nil, &answers); err != nil {
 		return liveZone{}, err
 	}
-	for _, z := range found {
-		if z.Account.ID == account && z.Name == name {
-			return z, nil
+	for _, answer := range answers {
+		live, err := observed(answer, account)
+		if err == nil && live.attrs.Name == name {
+			return live, nil
+		}
+		if err != nil && !errors.Is(err, reconcile.ErrAbsent) {
+			return live, err
 		}
 	}
 	return liveZone{}, fmt.Errorf("%w: account %s has no zone %s", reconcile.ErrAbsent, account, name)
 }
 
-// createZone makes a zone. A domain that is a zone elsewhere is refused: looking again would not show it.
-func createZone(ctx context.Context, site zoneSite) (Zone, error) {
-	var made liveZone
-	err := call(ctx, site.Cloud, http.MethodPost, "/zones", map[string]any{
-		"account": map[string]any{"id": site.Place.Account}, "name": site.Want.Name, "type": *site.Want.Type,
-	}, &made)
-	if err != nil && site.Cloud.Classify(err) == reconcile.Exists {
-		if _, look := zoneNamed(ctx, site.Cloud, site.Place.Account, site.Want.Name); errors.Is(look, reconcile.ErrAbsent) {
+// createZone makes a zone. A domain that is a zone elsewhere is refused: searching again would not show it.
+func createZone(ctx context.Context, s zoneSite) (Zone, error) {
+	var answer json.RawMessage
+	err := cloudflare.Send(ctx, s.Cloud, http.MethodPost, "/zones", kind.Document{
+		"account": kind.Document{"id": s.Location.Account}, "name": s.Want.Name, "type": *s.Want.Type,
+	}, &answer)
+	if err != nil && s.Cloud.Classify(err) == reconcile.Exists {
+		if _, none := zoneNamed(ctx, s.Cloud, s.Location.Account, s.Want.Name); errors.Is(none, reconcile.ErrAbsent) {
 			return Zone{}, cloudflare.Invalid(reconcile.WithHint(fmt.Errorf("%w: %w", errElsewhere, err), "take it away there, or deploy with a token of that account"))
 		}
 	}
-	return made.attrs(), err
-}
-
-func patchZone(body map[string]any) *reconcile.Operation[liveZone] {
-	return &reconcile.Operation[liveZone]{Name: "PatchZone", Do: func(ctx context.Context, on reconcile.On[liveZone]) error {
-		return cloudflare.NotYet(call(ctx, on.Cloud, http.MethodPatch, zonePath(on.Live.ID), body, nil))
-	}}
-}
-
-func deleteZone(ctx context.Context, site zoneSite) error {
-	if !site.MayDelete {
-		return fmt.Errorf("%w: the records, rules and certificates of %s", reconcile.ErrHoldsData, site.Last.Name)
+	if err != nil {
+		return Zone{}, err
 	}
-	return call(ctx, site.Cloud, http.MethodDelete, zonePath(string(site.Last.ID)), nil, nil)
+	made, err := observed(answer, s.Location.Account)
+	return made.attrs, err
 }
 
 // listZones are all of the account. Their names are the domains', which are nobody's own choice, so that none has the
 // beginning that the names of a stage have.
-func listZones(ctx context.Context, in reconcile.Scope) ([]reconcile.Found, error) {
-	var all []reconcile.Found
+func listZones(ctx context.Context, in kind.ListScope) ([]kind.Found, error) {
+	var all []kind.Found
 	if in.Prefix != "" {
 		return nil, nil
 	}
@@ -111,7 +119,7 @@ func listZones(ctx context.Context, in reconcile.Scope) ([]reconcile.Found, erro
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, reconcile.Found{Kind: zoneType, Place: in.Place, Identity: zone.ID, Name: zone.Name})
+		all = append(all, kind.Found{Kind: zoneType, Place: in.Place, Identity: zone.ID, Name: zone.Name})
 	}
 	return all, nil
 }

@@ -51,7 +51,7 @@ func TestZone(t *testing.T) {
 		Hands: map[tree.Path]kindtest.Hand{
 			"type": zonePatch(ws, func(to kindtest.Edited) obj {
 				if to.Text() == "" {
-					return obj{"type": full}
+					return obj{"type": "full"}
 				}
 				return obj{"type": to.Text()}
 			}),
@@ -60,10 +60,7 @@ func TestZone(t *testing.T) {
 				names, _ := to.Value.([]any)
 				return obj{"vanity_name_servers": append(list{}, names...)}
 			}),
-			"": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-				t.Helper()
-				ws.Of(w).Do(t, http.MethodDelete, "/zones/"+to.Attrs["id"].(string), nil)
-			},
+			"": ws.Deletes(func(to kindtest.Edited) string { return "/zones/" + to.Attrs["id"].(string) }),
 		},
 		Others: map[tree.Path][]any{tree.Path("vanityNameServers").Any(): {"ns9.shop.example"}},
 		Steady: map[tree.Path]string{"name": "a zone keeps its name for life"},

@@ -1,0 +1,141 @@
+package kind
+
+import (
+	"fmt"
+	"iter"
+	"reflect"
+	"strings"
+
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// elements reads the structs in a list or map as a table of their own reads them.
+func (in reader) elements(r *row, t reflect.Type, at tree.Path) (err error) {
+	list := r.typ.Kind() == reflect.Slice || r.typ.Kind() == reflect.Map
+	if r.sent() || in.inside || !list || t != r.typ.Elem() || t.Kind() != reflect.Struct {
+		return fmt.Errorf("elements means nothing for what the table sends, or what is no list or map of structs at the top")
+	}
+	r.nested, err = reader{codecs: in.codecs}.rows(t, at)
+	return err
+}
+
+// eachElement goes through the elements of a list or map, with their paths.
+func (r *row) eachElement(v reflect.Value) iter.Seq2[tree.Path, reflect.Value] {
+	return func(yield func(tree.Path, reflect.Value) bool) {
+		for key, e := range v.Seq2() {
+			at := r.path
+			if key.CanInt() {
+				at = at.Index(int(key.Int()))
+			} else {
+				at = at.Key(key.String())
+			}
+			if !yield(at, e) {
+				return
+			}
+		}
+	}
+}
+
+// filled is a list or map whose elements have their defaults.
+func (r *row) filled(v reflect.Value) reflect.Value {
+	list := reflect.MakeSlice(reflect.SliceOf(r.typ.Elem()), 0, v.Len())
+	m := reflect.MakeMapWithSize(reflect.MapOf(reflect.TypeFor[string](), r.typ.Elem()), v.Len())
+	for key, e := range v.Seq2() {
+		c := reflect.New(e.Type()).Elem()
+		c.Set(e)
+		if fill(r.nested, c); r.typ.Kind() == reflect.Map {
+			m.SetMapIndex(reflect.ValueOf(key.String()), c)
+			continue
+		}
+		list = reflect.Append(list, c)
+	}
+	if r.typ.Kind() == reflect.Map {
+		return m.Convert(r.typ)
+	}
+	return list.Convert(r.typ)
+}
+
+// checkElements finds what the tags forbid in elements.
+func (r *row) checkElements(v reflect.Value) (wrong props.Errors) {
+	for at, e := range r.eachElement(v) {
+		var problems props.Errors
+		check(r.nested, e, &problems)
+		for _, p := range problems { // the rows know the path of any element
+			p.Path = at + tree.Path(strings.TrimPrefix(string(p.Path), string(r.path.Any())))
+		}
+		wrong = append(wrong, problems...)
+	}
+	return wrong
+}
+
+// CompareAt is [Compare] for an element of a list or map of which code knows which of both sides belong together. Its prop is
+// tagged wire:",elements", or wire:"-,elements" where the table compares the prop as a whole: the elements have a table of
+// their own, of which the table of the prop takes defaults and checks.
+func CompareAt[P, L any](d *Diff[L], at tree.Path, t *Table[P], want, have P, calls ...*Operation[L]) {
+	w, h := reflect.ValueOf(want), reflect.ValueOf(have)
+	for _, r := range t.rows() {
+		if r.wire == "" || !r.counts(w) || !r.writeOnly && !r.counts(h) {
+			continue
+		}
+		var call *Operation[L]
+		if !r.immutable {
+			call = operation(calls, r)
+		}
+		there := *r
+		there.path = at.Join(r.path)
+		compare(d, &there, w, h, call)
+	}
+}
+
+// CompareCall states the attributes whose tags name a call, all of which set is to set. It is for services that set the same
+// attributes by one call or by another, as further differences decide.
+func CompareCall[P, L any](d *Diff[L], t *Table[P], want, have P, call string, set *Operation[L]) {
+	w, h := reflect.ValueOf(want), reflect.ValueOf(have)
+	for _, r := range t.rows() {
+		if r.call == call && r.counts(w) && r.counts(h) {
+			compare(d, r, w, h, set)
+		}
+	}
+}
+
+// ReadList is [Table.Read] for a list of documents.
+func (t *Table[P]) ReadList(wire any) ([]P, error) {
+	list, _ := wire.([]any)
+	var all []P
+	for i, e := range list {
+		doc, ok := e.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("%d: a %T, which is no document", i, e)
+		}
+		p, err := t.Read(Document(doc))
+		if err != nil {
+			return nil, fmt.Errorf("%d: %w", i, err)
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// CreatedList is [Table.Created] for a list of documents, which is never nil.
+func (t *Table[P]) CreatedList(all []P) ([]Document, error) {
+	list := make([]Document, len(all))
+	for i, p := range all {
+		list[i] = Document{}
+		if err := t.Created(p, list[i]); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// Below are paths relative to the one that they are below.
+func Below(at tree.Path, paths []tree.Path) []tree.Path {
+	var all []tree.Path
+	for _, p := range paths {
+		if p.Within(at) {
+			all = append(all, tree.Path(strings.TrimPrefix(strings.TrimPrefix(string(p), string(at)), ".")))
+		}
+	}
+	return all
+}

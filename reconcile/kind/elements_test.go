@@ -1,0 +1,123 @@
+package kind_test
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/athanor-dev/athanor/reconcile/kind"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+type (
+	drawer struct {
+		Label string        `wire:"label"`
+		Open  *bool         `prop:"default=true" wire:"state.open"`
+		After time.Duration `wire:"after"`
+	}
+	chest struct {
+		Drawers []drawer          `wire:",elements"`
+		Named   map[string]drawer `wire:"-,elements"`
+	}
+)
+
+// TestElements: the structs in a list or map are filled and checked with the table of their prop, at their own paths.
+func TestElements(t *testing.T) {
+	table := kind.TableOf[chest]()
+	declared := chest{Drawers: []drawer{{Label: "a"}, {Label: "b", After: 1500 * time.Millisecond}}, Named: map[string]drawer{"x y": {After: time.Nanosecond}}}
+	var paths []tree.Path
+	for _, e := range table.Check(declared) {
+		paths = append(paths, e.Path)
+	}
+	if want := []tree.Path{"drawers[1].after", `named["x y"].after`}; !slices.Equal(paths, want) {
+		t.Errorf("wrong at %v, want %v", paths, want)
+	}
+	filled := declared
+	table.Default(&filled)
+	if !*filled.Drawers[0].Open || !*filled.Named["x y"].Open || declared.Drawers[0].Open != nil || declared.Named["x y"].Open != nil {
+		t.Errorf("filled: %+v of %+v", filled, declared)
+	}
+}
+
+// TestElementLists: elements are sent and read by their own table.
+func TestElementLists(t *testing.T) {
+	table, all := kind.TableOf[drawer](), []drawer{{Label: "a", Open: new(false), After: time.Minute}, {Label: "b", Open: new(true)}}
+	sent, err := table.CreatedList(all)
+	if err != nil || !tree.Equal(sent[0]["state"], map[string]any{"open": false}) || sent[0]["after"] != int64(60) {
+		t.Errorf("sent %v, %v", sent, err)
+	}
+	if read, err := table.ReadList([]any{map[string]any(sent[0]), map[string]any{"label": "b", "after": int64(0)}}); err != nil || !reflect.DeepEqual(read, all) {
+		t.Errorf("read %+v, %v", read, err)
+	}
+	for _, wrong := range []any{"text", map[string]any{"after": "soon"}} {
+		if _, err := table.ReadList([]any{wrong}); err == nil {
+			t.Errorf("%v is read", wrong)
+		}
+	}
+	if none, err := table.CreatedList(nil); none == nil || err != nil {
+		t.Errorf("of none %v, %v", none, err)
+	}
+}
+
+// TestElementsCompare: an element is compared below the path of its place.
+func TestElementsCompare(t *testing.T) {
+	table := kind.TableOf[drawer]()
+	have := []drawer{{Label: "a", Open: new(true)}, {Label: "b", Open: new(true)}}
+	k := boxKind()
+	k.Compare = func(d *kind.Diff[BoxProps], _, _ BoxProps) {
+		set := kind.Set[BoxProps]("SetDrawer", nil)
+		for i, want := range []drawer{{Label: "a", Open: new(false)}, {Label: "c", Open: new(true)}} {
+			kind.CompareAt(d, tree.Path("drawers").Index(i), table, want, have[i], set)
+		}
+	}
+	want := "drawers[0].open: have true, want false SetDrawer\ndrawers[1].label: have \"b\", want \"c\" SetDrawer"
+	if have := steps(t, k, map[string]any{}, BoxProps{}, nil); have != want {
+		t.Errorf("%s\nwant %s", have, want)
+	}
+	if below := kind.Below("drawers[1]", []tree.Path{"drawers[0].open", "drawers[1].label", "drawers[1]"}); !slices.Equal(below, []tree.Path{"label", ""}) {
+		t.Errorf("below: %q", below)
+	}
+}
+
+// TestElementsMeanNothing: the word is refused where it means nothing, and what is wrong in an element is an error of the table.
+func TestElementsMeanNothing(t *testing.T) {
+	type sent struct {
+		Drawers []drawer `wire:"drawers,elements"`
+	}
+	type plain struct {
+		Labels []string `wire:",elements"`
+	}
+	type twice struct {
+		A string `wire:"x"`
+		B string `wire:"x"`
+	}
+	type wrong struct {
+		All []twice `wire:",elements"`
+	}
+	for want, err := range map[string]error{
+		"has no form of its own": kind.TableOf[sent]().Validate(), "elements means nothing": kind.TableOf[plain]().Validate(),
+		"are one attribute": kind.TableOf[wrong]().Validate(),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// TestCompareCall: the attributes of one call are set by the operation at hand, and others are not stated.
+func TestCompareCall(t *testing.T) {
+	type split struct {
+		Day   string `wire:"day,call=SetDay"`
+		Night string `wire:"-,call=SetNight"`
+		Code  string
+	}
+	k := boxKind()
+	k.Compare = func(d *kind.Diff[BoxProps], _, _ BoxProps) {
+		kind.CompareCall(d, kind.TableOf[split](), split{"a", "b", "c"}, split{}, "SetNight", kind.Set[BoxProps]("Upload", nil))
+	}
+	if have, want := steps(t, k, map[string]any{}, BoxProps{}, nil), `night: have null, want "b" Upload`; have != want {
+		t.Errorf("%s, want %s", have, want)
+	}
+}
