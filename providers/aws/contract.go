@@ -45,16 +45,6 @@ func Tagged[P, L any](declared func(P) map[string]string, live func(L) map[strin
 	}
 }
 
-// Sets is an operation that is one call: operation is a method of the service's client, and in its body.
-func Sets[L, C, I, O, F any](name string, client func(kind.Cloud) *C,
-	operation func(*C, context.Context, *I, ...F) (*O, error), in *I,
-) *kind.Operation[L] {
-	return kind.Set(name, func(ctx context.Context, u kind.Update[L]) error {
-		_, err := operation(client(u.Cloud), ctx, in)
-		return NotYet(err)
-	})
-}
-
 // MatchARN knows the objects of a kind by the service in their ARNs, for [Service.Match].
 func MatchARN(service, kind string) func(ARN) (string, string, string, bool) {
 	return func(arn ARN) (string, string, string, bool) {

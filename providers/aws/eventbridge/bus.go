@@ -176,12 +176,14 @@ func compareBus(d *kind.Diff[liveBus], want EventBusProps, live liveBus) {
 		_, err := clientOf(u.Cloud).UpdateEventBus(ctx, in)
 		return aws.NotYet(err)
 	})
-	const permission = "PutPermission"
-	name, policy := &live.attrs.Name, aws.Text(want.Policy)
-	permit := aws.Sets[liveBus](permission, clientOf, (*sdk.Client).PutPermission, &sdk.PutPermissionInput{EventBusName: name, Policy: policy})
-	if *policy == "" {
-		permit = aws.Sets[liveBus](permission, clientOf, (*sdk.Client).RemovePermission,
-			&sdk.RemovePermissionInput{EventBusName: name, RemoveAllPermissions: true})
-	}
+	permit := kind.Set("PutPermission", func(ctx context.Context, u kind.Update[liveBus]) error {
+		client, name, policy := clientOf(u.Cloud), &u.Live.attrs.Name, aws.Text(want.Policy)
+		if *policy == "" {
+			_, err := client.RemovePermission(ctx, &sdk.RemovePermissionInput{EventBusName: name, RemoveAllPermissions: true})
+			return aws.NotYet(err)
+		}
+		_, err := client.PutPermission(ctx, &sdk.PutPermissionInput{EventBusName: name, Policy: policy})
+		return aws.NotYet(err)
+	})
 	kind.Compare(d, busTable, want, live.have, update, permit)
 }

@@ -447,8 +447,12 @@ func compareGroup(d *kind.Diff[liveGroup], want LogGroupProps, live liveGroup) {
 // policyName is that of a group's own policy, which nobody else is asked for.
 const policyName = "athanor"
 
+// set is an operation that is one call. It names the client: a type parameter for that would link each of its operations.
 func set[I, O any](name string, operation func(*sdk.Client, context.Context, *I, ...func(*sdk.Options)) (*O, error), in *I) *kind.Operation[liveGroup] {
-	return aws.Sets[liveGroup](name, clientOf, operation, in)
+	return kind.Set(name, func(ctx context.Context, u kind.Update[liveGroup]) error {
+		_, err := operation(clientOf(u.Cloud), ctx, in)
+		return aws.NotYet(err)
+	})
 }
 
 // deleteGroup takes the protection away first.

@@ -456,8 +456,11 @@ func compareZone(d *kind.Diff[liveZone], want HostedZoneProps, live liveZone) {
 		have.Comment = sdkaws.ToString(live.zone.Config.Comment)
 	}
 	kind.CompareEach(d, zoneTable, want, have, map[tree.Path]*kind.Operation[liveZone]{
-		"comment": aws.Sets[liveZone]("UpdateHostedZoneComment", clientOf, (*sdk.Client).UpdateHostedZoneComment,
-			&sdk.UpdateHostedZoneCommentInput{Id: new(bare(*live.zone.Id)), Comment: aws.OrNil(want.Comment)}),
+		"comment": kind.Set("UpdateHostedZoneComment", func(ctx context.Context, u kind.Update[liveZone]) error {
+			in := &sdk.UpdateHostedZoneCommentInput{Id: new(bare(*u.Live.zone.Id)), Comment: aws.OrNil(want.Comment)}
+			_, err := clientOf(u.Cloud).UpdateHostedZoneComment(ctx, in)
+			return aws.NotYet(err)
+		}),
 	})
 	if wanted, have := networks(want.VPCs, d.Place()), live.networks(d.Place()); (len(want.VPCs) > 0) == live.private() {
 		reconcile.Value(d, "vpcs", wanted, have, putNetworks(want))

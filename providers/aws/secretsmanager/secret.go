@@ -615,8 +615,12 @@ func compareSecret(d *kind.Diff[liveSecret], want SecretProps, live liveSecret) 
 	})
 }
 
+// set is an operation that is one call. It names the client: a type parameter for that would link each of its operations.
 func set[I, O any](name string, operation func(*sdk.Client, context.Context, *I, ...func(*sdk.Options)) (*O, error), in *I) *kind.Operation[liveSecret] {
-	return aws.Sets[liveSecret](name, clientOf, operation, in)
+	return kind.Set(name, func(ctx context.Context, u kind.Update[liveSecret]) error {
+		_, err := operation(clientOf(u.Cloud), ctx, in)
+		return aws.NotYet(err)
+	})
 }
 
 // replicate removes what is not wanted, or wanted with another key, and copies what is missing. A copy that does not come

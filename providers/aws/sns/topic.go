@@ -257,8 +257,11 @@ func compareTopic(d *kind.Diff[liveTopic], want TopicProps, live liveTopic) {
 		return nil
 	})
 	// Empty text takes the policy away; there is no call for that.
-	protect := aws.Sets[liveTopic]("PutDataProtectionPolicy", clientOf, (*sdk.Client).PutDataProtectionPolicy, &sdk.PutDataProtectionPolicyInput{
-		ResourceArn: new(string(live.attrs.ARN)), DataProtectionPolicy: aws.Text(want.DataProtectionPolicy),
+	protect := kind.Set("PutDataProtectionPolicy", func(ctx context.Context, u kind.Update[liveTopic]) error {
+		_, err := clientOf(u.Cloud).PutDataProtectionPolicy(ctx, &sdk.PutDataProtectionPolicyInput{
+			ResourceArn: new(string(u.Live.attrs.ARN)), DataProtectionPolicy: aws.Text(want.DataProtectionPolicy),
+		})
+		return aws.NotYet(err)
 	})
 	kind.Compare(d, topicTable, want, live.have, set, protect)
 }
