@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -123,14 +124,14 @@ func prepareFile(ctx context.Context, work reconcile.Workspace, want FileProps) 
 		return nil, nil
 	}
 	work.Reads(within(work.Dir, want.Source))
-	asset, err := assetOf(within(work.Dir, want.Source))
+	asset, err := assetOf(ctx, within(work.Dir, want.Source))
 	if err != nil {
 		return nil, fmt.Errorf("source: %w", err)
 	}
 	return map[string]reconcile.Asset{"source": asset}, ctx.Err()
 }
 
-func assetOf(path string) (reconcile.Asset, error) {
+func assetOf(ctx context.Context, path string) (reconcile.Asset, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return reconcile.Asset{}, err
@@ -142,7 +143,7 @@ func assetOf(path string) (reconcile.Asset, error) {
 	if !info.Mode().IsRegular() {
 		return reconcile.Asset{}, &ShapeError{Path: path, Is: shapeOf(info.Mode()), Want: "a file"}
 	}
-	f, err := os.Open(abs)
+	f, err := localfile.Open(ctx, abs)
 	if err != nil {
 		return reconcile.Asset{}, err
 	}
