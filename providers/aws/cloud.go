@@ -127,7 +127,20 @@ func limited(client sdk.HTTPClient) sdk.HTTPClient {
 	if client == nil {
 		client = awshttp.NewBuildableClient()
 	}
+	if own, ok := client.(*awshttp.BuildableClient); ok {
+		client = &http.Client{Transport: own.GetTransport(), Timeout: own.GetTimeout(), CheckRedirect: sameOrigin}
+	}
 	return doer{reconcile.LimitAttempts(tripper{client})}
+}
+
+// sameOrigin follows what keeps a request as it is, and never to another origin: the request carries who asks.
+func sameOrigin(req *http.Request, via []*http.Request) error {
+	status, first := req.Response.StatusCode, via[0].URL
+	keeps := status == http.StatusTemporaryRedirect || status == http.StatusPermanentRedirect
+	if !keeps || len(via) > 5 || req.URL.Scheme != first.Scheme || req.URL.Host != first.Host {
+		return http.ErrUseLastResponse
+	}
+	return nil
 }
 
 type (
