@@ -36,6 +36,8 @@ type session struct {
 	// command is the run's name in the history, "" for that of the command itself; question is asked before a plan is
 	// applied, without the stage and the question mark.
 	command, question string
+	// unlooked is what an untrusted plan did not look at, with the reasons.
+	unlooked map[string]string
 }
 
 // openSession finds the target, evaluates its program and opens the record. It gives nil when another program did the
@@ -208,6 +210,9 @@ func (a *app) beginAt(c *cli.Context, targets []string) (*session, *source, erro
 		return nil, nil, err
 	}
 	a.dir, s.target = src.dir, src.name()
+	if err := trustedOnly(c, src); err != nil {
+		return nil, nil, err
+	}
 	return s, src, s.confine(c, src)
 }
 

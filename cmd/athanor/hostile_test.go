@@ -41,6 +41,8 @@ type hostile struct {
 	code int
 	// reaches says what is reached when all of the asks are allowed: "canary", a file that is opened, or "".
 	reaches string
+	// sent is what is sent to the server when it is allowed; never is what is not sent to it even then.
+	sent, never string
 	// starts are programs that may be started.
 	starts []string
 	// cloud says that the user's environment names a cloud, which may be asked: what is prepared is prepared after that.
@@ -97,7 +99,7 @@ func attacks() map[string]hostile {
 		},
 		"the store of another stack": {
 			files: stack("refs: {x: {stack: other, store: \"postgres://u@CANARY/db\"}}\nresources: {v: {" + value + ", props: {input: \"${ref.x.y}\"}}}\n"),
-			asks:  []string{"store=postgres://u@CANARY/db@refs.x.store"}, reaches: "canary",
+			asks:  []string{"store=postgres://u@CANARY/db@refs.x.store"}, reaches: "canary", never: "hunter2", sent: "user\x00u\x00",
 		},
 		"any file and any variable in a query": {
 			files: stack(`providers: {aws: {endpoint: "http://CANARY/", region: eu-west-1}}
@@ -277,8 +279,12 @@ func attack(t *testing.T, h hostile) {
 	}
 	switch {
 	case h.reaches == "canary":
-		if x.canary.count() == 0 {
-			t.Errorf("what is allowed is not reached: %s", run.out)
+		got := strings.Join(x.canary.got(), "")
+		if x.canary.count() == 0 || !strings.Contains(got, h.sent) {
+			t.Errorf("what is allowed is not reached: %q: %s", got, run.out)
+		}
+		if h.never != "" && strings.Contains(got, h.never) {
+			t.Errorf("it sent %q: %q", h.never, got)
 		}
 	case !slices.Contains(run.opened, x.fill(h.reaches)):
 		t.Errorf("what is allowed is not opened: %s\n%s", run.out, strings.Join(run.opened, "\n"))
@@ -550,6 +556,10 @@ func (c *canaryServer) serve(conn net.Conn) {
 		got = append(got, buf[:n]...)
 		if err != nil {
 			break
+		}
+		if bytes.Equal(buf[:n], []byte{0, 0, 0, 8, 4, 210, 22, 47}) { // TLS is asked for
+			_, _ = conn.Write([]byte{'N'})
+			continue
 		}
 		if bytes.HasPrefix(got, []byte{0, 0}) && n > 8 && buf[4] == 0 && buf[5] == 3 { // the start of PostgreSQL's protocol
 			_, _ = conn.Write([]byte{'R', 0, 0, 0, 8, 0, 0, 0, 3}) // the password, in clear
