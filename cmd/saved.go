@@ -90,7 +90,7 @@ func (s *session) adoptPlan(c *cli.Context, src *source) (*source, error) {
 			return nil, hint(fmt.Errorf("--%s: a saved plan is applied as it was made", name), "plan again with --"+name)
 		}
 	}
-	if given := c.String("stage"); given != "" && given != p.Stage { // $ATHANOR_STAGE may be set, and empty
+	if given := c.String("stage"); given != "" && given != p.Stage {
 		return nil, fmt.Errorf("the saved plan is for stage %q, not %q", p.Stage, given)
 	}
 	s.saved, s.options, s.stage.Name, s.config = p.plan, p.Options, p.Stage, p.Config

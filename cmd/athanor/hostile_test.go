@@ -22,6 +22,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 )
 
 // A hostile stack is a checkout that tries to reach what its user did not grant. Each is planned by the command as it
@@ -612,3 +614,59 @@ func TestRedirect(t *testing.T) {
 
 // hostileLimit is how long a command may take that ends at once.
 const hostileLimit = 30 * time.Second
+
+// TestExamplesReach: the examples, which ask for nothing, reach nothing but the clouds of the user's environment.
+func TestExamplesReach(t *testing.T) {
+	files, err := filepath.Glob("../../examples/*/*.yaml")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("%d examples, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			t.Parallel()
+			x := hostileWorld(t)
+			if err := os.CopyFS(x.project, os.DirFS(filepath.Dir(file))); err != nil {
+				t.Fatal(err)
+			}
+			x.write(map[string]string{"go.mod": "module github.com/athanor-dev/athanor/examples/" + filepath.Base(filepath.Dir(file)) + "\n\ngo 1.26\n"})
+			x.cloud = x.startCloud()
+			run := x.run(hostile{command: []string{"plan", filepath.Base(file)}}, "AWS_ENDPOINT_URL="+x.cloud, "CLOUDFLARE_API_BASE_URL="+x.cloud, "AWS_REGION=eu-west-1")
+			if len(run.refusals()) > 0 || strings.Contains(run.out, "outside of the project") {
+				t.Errorf("%s", run.out)
+			}
+			x.untouched(run, []string{"/go", "/compile", "/link", "/asm"})
+		})
+	}
+}
+
+// TestStateGrantsNothing: what a resource that is no longer declared was reached by stands in state, and is refused like what
+// the stack itself says.
+func TestStateGrantsNothing(t *testing.T) {
+	t.Parallel()
+	x, s := hostileWorld(t), cloudflaretest.Start(t)
+	head := "stack: shop\n"
+	x.write(map[string]string{"athanor.yaml": head + "providers: {cloudflare: {endpoint: \"" + s.URL + "\", account: \"" + s.Account + "\"}}\n" +
+		"resources: {cache: {kind: cloudflare.KVNamespace}}\n"})
+	env := []string{"CLOUDFLARE_API_TOKEN=" + s.Token, "ATHANOR_ALLOW=endpoint=" + s.URL + ",identity=" + s.Account}
+	if run := x.run(hostile{command: []string{"deploy", "--yes"}}, env...); run.code != 0 {
+		t.Fatalf("deploy: %d: %s", run.code, run.out)
+	}
+	for name, c := range map[string]struct {
+		yaml    string
+		command []string
+	}{
+		"plan":    {head + "resources: {}\n", []string{"plan"}},
+		"destroy": {"not a stack", []string{"destroy", "--stack", "shop", "--yes"}},
+		"drift":   {head + "resources: {}\n", []string{"drift"}},
+	} {
+		x.write(map[string]string{"athanor.yaml": c.yaml})
+		calls := s.Count("*")
+		run := x.run(hostile{command: c.command}, env[0])
+		if run.code == 0 || !strings.Contains(run.out, "nobody has allowed") || s.Count("*") > calls || len(run.connected) > 0 {
+			t.Errorf("%s: exit code %d after %d calls, %v: %s", name, run.code, s.Count("*")-calls, run.connected, run.out)
+		}
+	}
+	if run := x.run(hostile{command: []string{"destroy", "--stack", "shop", "--yes"}}, env...); run.code != 0 {
+		t.Errorf("destroy with the permission: %d: %s", run.code, run.out)
+	}
+}
