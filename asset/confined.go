@@ -15,40 +15,30 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
 
-// confined is the plugin that holds a bundle to the files that the stack may read; none in a context without bounds. Every
-// file that is put into the bundle is read here, with its links resolved at that moment.
+// confined is the plugin that holds a bundle to the files that the stack may read; none in a context without bounds.
+// Every file that is put into the bundle is read here, with its links resolved at that moment.
 func confined(ctx context.Context) []api.Plugin {
 	bounds, bounded := localfile.BoundsOf(ctx)
 	if !bounded {
 		return nil
 	}
-	c := configs{ctx: ctx, root: bounds.Root, judged: map[string]error{}}
+	c := &configs{ctx: ctx, root: bounds.Root, judged: map[string]error{}}
 	return []api.Plugin{{Name: "confined", Setup: func(build api.PluginBuild) {
 		build.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(args api.OnResolveArgs) (api.OnResolveResult, error) {
 			return api.OnResolveResult{}, leadsOut(ctx, bounds.Root, args.ResolveDir, args.Path)
 		})
-		build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: "file"}, func(args api.OnLoadArgs) (api.OnLoadResult, error) {
-			if err := c.judge(filepath.Dir(args.Path)); err != nil {
-				return api.OnLoadResult{}, err
-			}
-			data, err := localfile.ReadFile(ctx, args.Path)
-			if err != nil {
-				return api.OnLoadResult{}, err
-			}
-			text := string(data)
-			return api.OnLoadResult{Contents: &text, ResolveDir: filepath.Dir(args.Path), Loader: api.LoaderDefault}, nil
-		})
+		build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: "file"}, c.load)
 	}}}
 }
 
-// leadsOut reports an import whose file, under any ending, is a link that leads outside. The bundler itself looks beside the
-// file that a link leads to for how it is to be read.
+// leadsOut reports an import whose file, under any ending, is a link that leads outside. The bundler itself looks
+// beside the file that a link leads to for how it is to be read.
 func leadsOut(ctx context.Context, root, dir, name string) error {
 	var candidates []string
 	switch name = filepath.FromSlash(name); {
 	case filepath.IsAbs(name):
 		candidates = []string{name}
-	case name == "." || name == ".." || strings.HasPrefix(name, "."+string(filepath.Separator)) || strings.HasPrefix(name, ".."+string(filepath.Separator)):
+	case relative(name):
 		candidates = []string{filepath.Join(dir, name)}
 	default:
 		for at := dir; localfile.Within(root, at) && at != filepath.Dir(at); at = filepath.Dir(at) {
@@ -67,7 +57,8 @@ func leadsOut(ctx context.Context, root, dir, name string) error {
 			if base := filepath.Base(path); entry.Name() != base && !strings.HasPrefix(entry.Name(), base+".") {
 				continue
 			}
-			if err := localfile.Check(ctx, filepath.Join(filepath.Dir(path), entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			err := localfile.Check(ctx, filepath.Join(filepath.Dir(path), entry.Name()))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}
@@ -82,6 +73,26 @@ type configs struct {
 
 	mu     sync.Mutex
 	judged map[string]error
+}
+
+// load reads a file of the bundle.
+func (c *configs) load(args api.OnLoadArgs) (api.OnLoadResult, error) {
+	dir := filepath.Dir(args.Path)
+	if err := c.judge(dir); err != nil {
+		return api.OnLoadResult{}, err
+	}
+	data, err := localfile.ReadFile(c.ctx, args.Path)
+	if err != nil {
+		return api.OnLoadResult{}, err
+	}
+	text := string(data)
+	return api.OnLoadResult{Contents: &text, ResolveDir: dir, Loader: api.LoaderDefault}, nil
+}
+
+// relative reports whether a name is a path beside the file that has it, and no package.
+func relative(name string) bool {
+	first, _, _ := strings.Cut(name, string(filepath.Separator))
+	return first == "." || first == ".."
 }
 
 func (c *configs) judge(dir string) error {
@@ -111,8 +122,10 @@ func BundlerFiles(root, dir string) []string {
 	if real, err := localfile.Real(dir); err == nil {
 		dir = real
 	}
-	within := localfile.With(context.Background(), localfile.Bounds{Root: root}) //nolint:forbidigo // what lies outside is listed and not read
-	for at := dir; localfile.Within(root, at) && !slices.Contains(strings.Split(at, string(filepath.Separator)), "node_modules"); at = filepath.Dir(at) {
+	none := context.Background() //nolint:forbidigo // what lies outside is listed and not read
+	within := localfile.With(none, localfile.Bounds{Root: root})
+	packages := string(filepath.Separator) + "node_modules" // whose files are read as they are
+	for at := dir; localfile.Within(root, at) && !strings.Contains(at, packages); at = filepath.Dir(at) {
 		for _, name := range []string{"tsconfig.json", "jsconfig.json"} {
 			files = extended(within, root, filepath.Join(at, name), files)
 		}
@@ -141,7 +154,7 @@ func extended(ctx context.Context, root, path string, files []string) []string {
 		switch {
 		case filepath.IsAbs(name):
 			files = either(ctx, root, name, files)
-		case name == "." || name == ".." || strings.HasPrefix(name, "."+string(filepath.Separator)) || strings.HasPrefix(name, ".."+string(filepath.Separator)):
+		case relative(name):
 			files = either(ctx, root, filepath.Join(filepath.Dir(path), name), files)
 		default:
 			for at := filepath.Dir(path); localfile.Within(root, at); at = filepath.Dir(at) {

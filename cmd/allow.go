@@ -17,9 +17,10 @@ import (
 func (a *app) allowCommand() *cli.Command {
 	return &cli.Command{
 		Name: "allow", Usage: "list what a stack asks for, and allow it", ArgsUsage: "[TARGET] [--once -- COMMAND …]",
-		Description: `A stack in YAML, or a graph, reaches only what its user has allowed: servers other than a cloud's own, state stores of
-others, files outside of the project, environment variables, accounts and profiles. allow lists what the stack in TARGET
-asks for and asks to add each to ~/.config/athanor/config.yaml. A permission is for one value at one place of the stack.
+		Description: `A stack in YAML, or a graph, reaches only what its user has allowed: servers other than a
+cloud's own, state stores of others, files outside of the project, environment variables, accounts and profiles.
+allow lists what the stack in TARGET asks for and asks to add each to ~/.config/athanor/config.yaml. A permission is
+for one value at one place of the stack.
 
 With --once nothing is written: what is allowed holds for COMMAND alone.
 
@@ -57,7 +58,8 @@ func (a *app) allow(c *cli.Context) error {
 	case once && len(command) == 0:
 		return hint(errors.New("--once: there is no command"), "athanor allow --once -- athanor plan")
 	case !once && len(command) > 0:
-		return hint(errors.New("a command is run with --once alone"), "athanor allow --once -- "+strings.Join(command, " "))
+		return hint(errors.New("a command is run with --once alone"),
+			"athanor allow --once -- "+strings.Join(command, " "))
 	case a.program != nil:
 		return a.allowed(nil, command)
 	}
@@ -120,7 +122,8 @@ func (a *app) choose(c *cli.Context, missing []grants.Ask) ([]grants.Ask, error)
 		fmt.Fprintln(a.err, ask.Sentence())
 	}
 	if !isTerminal(a.in) {
-		return nil, hint(fmt.Errorf("%w; nothing was allowed", engine.ErrNotApproved), "--yes allows all of it, where nobody can be asked")
+		return nil, hint(fmt.Errorf("%w; nothing was allowed", engine.ErrNotApproved),
+			"--yes allows all of it, where nobody can be asked")
 	}
 	for _, ask := range missing {
 		fmt.Fprintf(a.err, "Allow %s? [y/N] ", ask)
@@ -151,7 +154,9 @@ func (a *app) asksOf(c *cli.Context, s *session, src *source) ([]grants.Ask, err
 		}
 		return grants.Asks(grants.Document{Graph: g}, a.granted.user), nil
 	}
-	y, err := yamlstack.Load(c.Context, a.catalog, yamlstack.Input{Path: src.file(), Data: src.data, Dir: src.dir, Stage: s.stage.Name, Config: s.config})
+	y, err := yamlstack.Load(c.Context, a.catalog, yamlstack.Input{
+		Path: src.file(), Data: src.data, Dir: src.dir, Stage: s.stage.Name, Config: s.config,
+	})
 	if err != nil && !y.Unread() {
 		return nil, err
 	}

@@ -161,11 +161,11 @@ func (s *session) show(c *cli.Context, p *engine.Plan, refused error) error {
 	return nil
 }
 
-// notObserved lists what an untrusted plan did not look at.
+// notObserved lists what an untrusted plan did not observe.
 func (s *session) notObserved() []render.NotObserved {
 	var list []render.NotObserved
-	for _, address := range slices.Sorted(maps.Keys(s.unlooked)) {
-		list = append(list, render.NotObserved{Address: address, Action: "not-observed", Why: s.unlooked[address]})
+	for _, address := range slices.Sorted(maps.Keys(s.unobserved)) {
+		list = append(list, render.NotObserved{Address: address, Action: "not-observed", Why: s.unobserved[address]})
 	}
 	return list
 }

@@ -30,6 +30,8 @@ type granting struct {
 	allowed []grants.Permission
 	// project is the folder by which the user's file lists the stack.
 	project, file string
+	// folder is where the project's own files are kept, with links resolved.
+	folder string
 	// asks: the command may ask on a terminal.
 	asks bool
 }
@@ -54,7 +56,7 @@ func (a *app) granting(c *cli.Context, dir, store string) (*granting, error) {
 	}
 	g.allowed = append(given, kept...)
 	g.user = grants.User{
-		Bounds:   localfile.Bounds{Root: g.project, Allowed: grants.AllowedPaths(g.allowed)},
+		Bounds:   localfile.Bounds{Root: g.project},
 		Settings: ownSettings(), Files: a.filesOf,
 		Configs: func(prop tree.Path, path string) []string {
 			if steps := prop.Steps(); steps[len(steps)-1].Key != "bundle" {
@@ -64,12 +66,16 @@ func (a *app) granting(c *cli.Context, dir, store string) (*granting, error) {
 		},
 		StoreOf: func(name string) string { return storeName(dir, name) },
 	}
+	if g.folder, err = localfile.Real(filepath.Join(projectRoot(dir), ".athanor")); err != nil {
+		return nil, err
+	}
+	g.bound()
 	g.user.Store = storeName(dir, cmp.Or(store, "bolt:"+filepath.Join(projectRoot(dir), ".athanor", "state.db")))
 	return g, nil
 }
 
-// boundsRoot is the root folder of the project for what its stacks may read: that of the repository or module, but never
-// the user's home or a folder above it, which a repository of settings makes a root.
+// boundsRoot is the root folder of the project for what its stacks may read: that of the repository or module, but
+// never the user's home or a folder above it, which a repository of settings makes a root.
 func boundsRoot(dir string) string {
 	root := projectRoot(dir)
 	if real, err := localfile.Real(root); err == nil {
@@ -134,11 +140,15 @@ func (g *granting) within(ctx context.Context) context.Context {
 	return localfile.With(ctx, g.user.Bounds)
 }
 
-// permit returns when all that a stack asks for is allowed, or the user allows it now; else the error lists every refusal.
+// permit returns when all that a stack asks for is allowed, or the user allows it now; else the error lists every
+// refusal.
 func (a *app) permit(ctx context.Context, d grants.Document) error {
 	g := a.granted
 	if g == nil {
 		return nil
+	}
+	if !g.ownFolder() {
+		d.Outside = append(d.Outside, grants.Ask{Kind: grants.Path, Value: g.folder, Place: ".athanor"})
 	}
 	missing := grants.Missing(grants.Asks(d, g.user), g.allowed)
 	if len(missing) == 0 {
@@ -172,9 +182,25 @@ func (g *granting) remember(asks []grants.Ask) error {
 // hold lets permissions hold for this command.
 func (g *granting) hold(asks []grants.Ask) {
 	for _, ask := range asks {
-		g.allowed = append(g.allowed, grants.Permission{Kind: ask.Kind, Text: ask.Value + "@" + ask.Place, Placed: true})
+		text := ask.Value + "@" + ask.Place
+		g.allowed = append(g.allowed, grants.Permission{Kind: ask.Kind, Text: text, Placed: true})
 	}
+	g.bound()
+}
+
+// bound sets the bounds for files: what is allowed, and the project's own folder with its cache, which lies elsewhere
+// when the project's root is the user's home.
+func (g *granting) bound() {
 	g.user.Bounds.Allowed = grants.AllowedPaths(g.allowed)
+	if g.ownFolder() {
+		g.user.Bounds.Allowed = append(g.user.Bounds.Allowed, g.folder)
+	}
+}
+
+// ownFolder reports whether the project's own folder lies in the project, and is no link that leads out of it.
+func (g *granting) ownFolder() bool {
+	root, err := localfile.Real(projectRoot(g.project))
+	return err == nil && localfile.Within(root, g.folder)
 }
 
 // refusal is the error about all that is asked for and not allowed.
@@ -225,8 +251,8 @@ func (a *app) loadYAML(ctx context.Context, in yamlstack.Input) (*yamlstack.Stac
 	}
 }
 
-// guarded opens a provider with settings that are the user's own or allowed, wherever they come from: those of a resource
-// that the stack no longer declares stand in its state.
+// guarded opens a provider with settings that are the user's own or allowed, wherever they come from: those of a
+// resource that the stack no longer declares stand in its state.
 func (a *app) guarded(p reconcile.Provider) func(context.Context, any) (reconcile.Cloud, error) {
 	return func(ctx context.Context, settings any) (reconcile.Cloud, error) {
 		if g := a.granted; g != nil && settings != nil {
@@ -238,7 +264,8 @@ func (a *app) guarded(p reconcile.Provider) func(context.Context, any) (reconcil
 				ask, asked := g.user.Setting(p.Name, name, v)
 				if ask.Place = p.Name + "." + name; asked && !grants.SomewhereAllowed(ask, g.allowed) {
 					return nil, reconcile.WithHint(fmt.Errorf("%s; nobody has allowed it", ask.Sentence()),
-						"it stands in the stack's state; if you trust it: --allow %s=%s", ask.Kind, shellWord(ask.Value))
+						"it stands in the stack's state; if you trust it: --allow %s",
+						shellWord(string(ask.Kind)+"="+ask.Value))
 				}
 			}
 		}

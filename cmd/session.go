@@ -36,8 +36,8 @@ type session struct {
 	// command is the run's name in the history, "" for that of the command itself; question is asked before a plan is
 	// applied, without the stage and the question mark.
 	command, question string
-	// unlooked is what an untrusted plan did not look at, with the reasons.
-	unlooked map[string]string
+	// unobserved is what an untrusted plan did not observe, with the reasons.
+	unobserved map[string]string
 }
 
 // openSession finds the target, evaluates its program and opens the record. It gives nil when another program did the
@@ -100,15 +100,21 @@ func (a *app) openStage(c *cli.Context) (*session, error) {
 	if c.NArg() > 0 {
 		return s, nil
 	}
-	return s, s.findDir(c.Context)
+	return s, s.findDir(c)
 }
 
 // findDir lets relative paths start where the stack lay when it was deployed last, since there is no program to say it.
-func (s *session) findDir(ctx context.Context) error {
-	dir, err := s.engine.StackDir(ctx, s.stage)
+func (s *session) findDir(c *cli.Context) error {
+	dir, err := s.engine.StackDir(c.Context, s.stage)
 	s.graph.Dir = cmp.Or(dir, s.graph.Dir)
 	if err != nil {
 		return hint(fmt.Errorf("where %s lies: %w", s.stage, err), "name its directory as TARGET: relative paths start there")
+	}
+	if s.app.granted != nil {
+		if s.app.granted, err = s.app.granting(c, s.graph.Dir, s.store); err != nil {
+			return err
+		}
+		c.Context = s.app.granted.within(c.Context)
 	}
 	return nil
 }

@@ -34,16 +34,18 @@ func trustedOnly(c *cli.Context, src *source) error {
 		return nil
 	}
 	if src.self || src.goMain {
-		return hint(errors.New("the stack is a program in Go, and --untrusted builds and runs none"), "plan it where it may do what you can; a stack in YAML is data")
+		return hint(errors.New("the stack is a program in Go, and --untrusted builds and runs none"),
+			"plan it where it may do what you can; a stack in YAML is data")
 	}
 	if slices.Contains([]string{"deploy", "destroy", devName, "adopt"}, c.Command.Name) && !c.Bool("dry-run") {
-		return hint(fmt.Errorf("$%s is set, and %s changes something", untrustedVariable, c.Command.Name), "athanor plan --untrusted")
+		return hint(fmt.Errorf("$%s is set, and %s changes something", untrustedVariable, c.Command.Name),
+			"athanor plan --untrusted")
 	}
 	return os.Setenv(untrustedVariable, "1")
 }
 
-// planUntrusted plans a stranger's stack: no secret is read, no program is built or run, and what could not be looked at is
-// said. Without a state store, its key or credentials it plans from the program alone.
+// planUntrusted plans a stranger's stack: no secret is read, no program is built or run, and what could not be observed
+// is said. Without a state store, its key or credentials it plans from the program alone.
 func (a *app) planUntrusted(c *cli.Context) error {
 	s, src, err := a.begin(c, 0)
 	if err != nil {
@@ -58,8 +60,8 @@ func (a *app) planUntrusted(c *cli.Context) error {
 	}
 	c.Context = a.granted.within(c.Context)
 	s.stage.Stack = g.Stack
-	unlooked := grants.Unlooked(g, grants.Runs)
-	s.graph = grants.Without(g, unlooked)
+	unobserved := grants.Unobserved(g, grants.Runs)
+	s.graph = grants.Without(g, unobserved)
 	missing, err := s.openUntrusted(c, src.dir)
 	if err != nil {
 		return err
@@ -70,18 +72,18 @@ func (a *app) planUntrusted(c *cli.Context) error {
 	if missing != "" {
 		return a.showProgram(g, missing)
 	}
-	// What is not looked at stays as state has it.
+	// What is not observed stays as state has it.
 	snap, err := s.project.store.Load(c.Context, s.stage)
 	if err != nil {
 		return err
 	}
-	for _, address := range slices.Sorted(maps.Keys(unlooked)) {
+	for _, address := range slices.Sorted(maps.Keys(unobserved)) {
 		if _, there := snap.Rows[address]; there {
 			s.options.Exclude = append(s.options.Exclude, address)
 		}
 	}
 	p, err := s.plan(c.Context)
-	s.unlooked = unlooked
+	s.unobserved = unobserved
 	return s.show(c, p, err)
 }
 
@@ -162,18 +164,23 @@ func reach(ctx context.Context, p reconcile.Provider, settings map[string]any) e
 	return err
 }
 
-// showProgram shows what a program declares where nothing can be looked at: no action is claimed.
+// showProgram shows what a program declares where nothing can be observed: no action is claimed.
 func (a *app) showProgram(g *engine.Graph, missing string) error {
 	digest, err := g.Digest()
 	if err != nil {
 		return err
 	}
-	doc := render.Program{Stack: g.Stack, Stage: g.Stage, Digest: digest, Untrusted: true, Missing: missing, Actions: []render.NotObserved{}}
+	doc := render.Program{
+		Stack: g.Stack, Stage: g.Stage, Digest: digest, Untrusted: true, Missing: missing, Actions: []render.NotObserved{},
+	}
+	add := func(address, kind string) {
+		doc.Actions = append(doc.Actions, render.NotObserved{Address: address, Kind: kind, Action: "not-observed"})
+	}
 	for i := range g.Resources {
-		doc.Actions = append(doc.Actions, render.NotObserved{Address: g.Resources[i].Address, Kind: g.Resources[i].Kind, Action: "not-observed"})
+		add(g.Resources[i].Address, g.Resources[i].Kind)
 	}
 	for i := range g.Reads {
-		doc.Actions = append(doc.Actions, render.NotObserved{Address: g.Reads[i].Address, Kind: g.Reads[i].Kind, Action: "not-observed"})
+		add(g.Reads[i].Address, g.Reads[i].Kind)
 	}
 	slices.SortFunc(doc.Actions, func(a, b render.NotObserved) int { return strings.Compare(a.Address, b.Address) })
 	if a.asJSON {

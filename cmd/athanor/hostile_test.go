@@ -160,6 +160,18 @@ read: {a: {kind: aws.sqs.Queue, query: {name: "${secret.k}"}}, b: {kind: aws.sqs
 		"a stack that is a link": {
 			links: map[string]string{"athanor.yaml": "../outside/more.yaml"}, asks: []string{"path=OUTSIDE/more.yaml@target"},
 		},
+		"a path that is known later": {
+			files:   stack("resources:\n  v: {" + value + ", props: {input: OUTSIDE/written}}\n  out: {kind: local.File, props: {path: \"${v.output}\", content: x}}\n"),
+			command: []string{"deploy", "--yes"}, code: 1, says: "outside of the project",
+		},
+		"a source that is known later": {
+			files:   stack("resources:\n  v: {" + value + ", props: {input: ../outside/idrsa}}\n  out: {kind: local.File, props: {path: out.txt, source: \"${v.output}\"}}\n"),
+			command: []string{"deploy", "--yes"}, code: 4, says: "outside of the project",
+		},
+		"the project's own folder elsewhere": {
+			files: stack("resources: {v: {" + value + ", props: {input: 1}}}\n"), links: map[string]string{".athanor": "../outside"},
+			command: []string{"deploy", "--yes"}, asks: []string{"path=OUTSIDE@.athanor"},
+		},
 		"as whom": {
 			files: stack("providers: {aws: {region: eu-west-1, profile: prod, accountId: \"123456789012\"}, cloudflare: {tokenEnv: GITHUB_TOKEN, account: other}}\n" +
 				"resources: {q: {kind: aws.sqs.Queue}, r: {kind: cloudflare.Queue}}\n"),
@@ -485,7 +497,7 @@ func (x *arena) untouched(r hostileRun, starts []string) {
 			x.Errorf("it started %s", program)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(x.outside, "ran")); err == nil {
+	if names, err := os.ReadDir(x.outside); err != nil || len(names) != 5 {
 		x.Error("a program of the stack was run, or wrote outside")
 	}
 }
@@ -668,5 +680,42 @@ func TestStateGrantsNothing(t *testing.T) {
 	}
 	if run := x.run(hostile{command: []string{"destroy", "--stack", "shop", "--yes"}}, env...); run.code != 0 {
 		t.Errorf("destroy with the permission: %d: %s", run.code, run.out)
+	}
+}
+
+// TestInputNeverComes: a target that is a pipe into which nobody writes ends with the first signal.
+func TestInputNeverComes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, small)
+	pipe := filepath.Join(w.dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"plan", pipe}, {"plan", "-"}} {
+		cmd := w.command(args...)
+		if args[1] == "-" {
+			f, err := os.OpenFile(pipe, os.O_RDWR, 0) // a standard input that never ends
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			cmd.Stdin = f
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if args[1] != "-" {
+			f, err := os.OpenFile(pipe, os.O_WRONLY, 0) // opens when the command reads
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+		}
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if state, err := cmd.Process.Wait(); err != nil || state.Success() {
+			t.Errorf("%v: %v, %v", args, state, err)
+		}
 	}
 }

@@ -5,18 +5,18 @@ import (
 	"io"
 )
 
-// Program is what `plan --untrusted` shows where nothing can be looked at: what is declared, and no action.
+// Program is what `plan --untrusted` shows where nothing can be observed: what is declared, and no action.
 type Program struct {
 	Stack     string `json:"stack"`
 	Stage     string `json:"stage"`
 	Digest    string `json:"digest"`
 	Untrusted bool   `json:"untrusted"`
-	// Missing says what there was not, so that nothing was looked at.
+	// Missing says what there was not, so that nothing was observed.
 	Missing string        `json:"missing"`
 	Actions []NotObserved `json:"actions"`
 }
 
-// NotObserved is a resource, or a read, that was not looked at.
+// NotObserved is a resource, or a read, that was not observed.
 type NotObserved struct {
 	Address string `json:"address"`
 	Kind    string `json:"kind"`

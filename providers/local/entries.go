@@ -96,7 +96,10 @@ func sumOf(entries map[string]entry) string {
 }
 
 // openFolder opens a folder that is not reached by a symbolic link as its last step.
-func openFolder(full string) (*os.Root, error) {
+func openFolder(ctx context.Context, full string) (*os.Root, error) {
+	if err := localfile.Inside(ctx, full); err != nil {
+		return nil, err
+	}
 	info, err := os.Lstat(full)
 	if err != nil {
 		return nil, err

@@ -167,7 +167,7 @@ func observeFile(ctx context.Context, site reconcile.Site[FileProps, File]) (liv
 	}
 	live := liveFile{path: path}
 	err := through(ctx, site.Place, "ReadFile", false, func() error {
-		root, name, err := openParent(within(site.Dir, path), false)
+		root, name, err := openParent(ctx, within(site.Dir, path), false)
 		if err != nil {
 			return err
 		}
@@ -226,7 +226,7 @@ func writeFile(ctx context.Context, place reconcile.Place, operation, path strin
 		return err
 	}
 	return through(ctx, place, operation, true, func() error {
-		root, name, err := openParent(path, true)
+		root, name, err := openParent(ctx, path, true)
 		if err != nil {
 			return err
 		}
@@ -265,7 +265,7 @@ func setMode(mode *string) func(context.Context, reconcile.On[liveFile]) error {
 			return err
 		}
 		return through(ctx, on.Place, "SetMode", true, func() error {
-			root, name, err := openParent(within(on.Dir, on.Live.path), false)
+			root, name, err := openParent(ctx, within(on.Dir, on.Live.path), false)
 			if err != nil {
 				return err
 			}
@@ -284,7 +284,7 @@ func deleteFile(ctx context.Context, site reconcile.Site[FileProps, File]) error
 	}
 	at := within(site.Dir, path)
 	err := through(ctx, site.Place, "RemoveFile", true, func() error {
-		root, name, err := openParent(at, false)
+		root, name, err := openParent(ctx, at, false)
 		if err != nil {
 			return err
 		}

@@ -60,10 +60,10 @@ func (e *OutsideError) Hint() string {
 // ErrNotFile is matched by the error about a pipe, a device, a socket or a folder where a file is wanted.
 var ErrNotFile = errors.New("not a file")
 
-// Open opens a file or a folder for reading. It waits for nobody: a pipe, a device or a socket is an error at once. In a
-// context with [Bounds], a path that leads outside is an [*OutsideError].
+// Open opens a file or a folder for reading. It waits for nobody: a pipe, a device or a socket is an error at once. In
+// a context with [Bounds], a path that leads outside is an [*OutsideError].
 func Open(ctx context.Context, path string) (*os.File, error) {
-	// The opening of a device may itself do something, so it is looked at first, and once more when it is open.
+	// The opening of a device may itself do something, so its mode is read first, and once more when it is open.
 	if info, err := os.Stat(path); err == nil && !opens(info) {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: ErrNotFile}
 	}
@@ -250,6 +250,19 @@ func ReadDir(ctx context.Context, path string) ([]fs.DirEntry, error) {
 		return nil, err
 	}
 	return os.ReadDir(path)
+}
+
+// Inside reports a path that leads outside of the bounds. It need not exist: it may be about to be written.
+func Inside(ctx context.Context, path string) error {
+	bounds, bounded := BoundsOf(ctx)
+	if !bounded {
+		return nil
+	}
+	real, inside, err := bounds.Resolve(path)
+	if err == nil && !inside {
+		err = &OutsideError{Path: path, Real: real}
+	}
+	return err
 }
 
 // Check reports a path that leads outside of the bounds, and one that is neither a file nor a folder, as [Open] does.

@@ -1,9 +1,9 @@
 // Package grants compares what a stack asks for with what its user has allowed.
 //
-// A stack that is data (YAML, a graph document) reaches only what its user granted: it names endpoints, stores, files and
-// variables, and the command refuses those that nobody allowed before it connects to anything. The package knows which
-// parts of a stack reach out, how a permission is written, and the user's file of permissions. It does not know how a
-// stack is read, nor what is done with it: [Asks], [Missing] and [Parse] are pure functions.
+// A stack that is data (YAML, a graph document) reaches only what its user granted: it names endpoints, stores, files
+// and variables, and the command refuses those that nobody allowed before it connects to anything. The package knows
+// which parts of a stack reach out, how a permission is written, and the user's file of permissions. It does not know
+// how a stack is read, nor what is done with it: [Asks], [Missing] and [Parse] are pure functions.
 package grants
 
 import (
@@ -157,7 +157,8 @@ func Setting(provider, name string) (kind Kind, ok bool) {
 func settings() map[string]Kind {
 	return map[string]Kind{
 		"aws.region": "", "aws.profile": Identity, "aws.endpoint": Endpoint, "aws.accountId": Identity,
-		"cloudflare.account": Identity, "cloudflare.tokenEnv": Identity, "cloudflare.profile": Identity, "cloudflare.endpoint": Endpoint,
+		"cloudflare.account": Identity, "cloudflare.tokenEnv": Identity, "cloudflare.profile": Identity,
+		"cloudflare.endpoint": Endpoint,
 	}
 }
 
@@ -299,8 +300,8 @@ func (l *list) configs(dir string, p tree.Path, path string) []string {
 	return l.u.Configs(p, path)
 }
 
-// MorePaths are props of a kind that name a file or a folder and are no sources of it: what is written, and where a command
-// runs.
+// MorePaths are props of a kind that name a file or a folder and are no sources of it: what is written, and where a
+// command runs.
 func MorePaths(kind string) []tree.Path {
 	return map[string][]tree.Path{
 		"local.File": {"path"}, "local.Directory": {"path"}, "local.Command": {"dir"}, "local.Process": {"dir"},
@@ -390,8 +391,9 @@ func harmless(flags string) bool {
 // Sentence says what is asked for, for people.
 func (a Ask) Sentence() string {
 	what := map[Kind]string{
-		Endpoint: "sends calls and credentials to %s", Store: "reads the state store %s", Path: "reads or writes %s, outside of the project",
-		Env: "reads the variable %s", Identity: "acts as %s", Program: "hands a tool the flags %s",
+		Endpoint: "sends calls and credentials to %s", Store: "reads the state store %s",
+		Path: "reads or writes %s, outside of the project",
+		Env:  "reads the variable %s", Identity: "acts as %s", Program: "hands a tool the flags %s",
 	}[a.Kind]
 	return fmt.Sprintf("%s: "+what, a.Place, a.Value)
 }

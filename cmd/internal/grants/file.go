@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,7 +18,9 @@ import (
 
 // allowNames are the names of the kinds in the user's file.
 func allowNames() map[Kind]string {
-	return map[Kind]string{Endpoint: "endpoints", Store: "stores", Path: "paths", Env: "env", Identity: "identities", Program: "programs"}
+	return map[Kind]string{
+		Endpoint: "endpoints", Store: "stores", Path: "paths", Env: "env", Identity: "identities", Program: "programs",
+	}
 }
 
 // FilePath returns the path of the user's file of permissions.
@@ -29,8 +32,8 @@ func FilePath() (string, error) {
 	return filepath.Join(dir, "athanor", "config.yaml"), nil
 }
 
-// Read reads what the user's file allows in a project; dirs are the folders that it may be listed by. A file that is not
-// there allows nothing. A file that others can write or read is refused: what it says must be the user's own word.
+// Read reads what the user's file allows in a project; dirs are the folders that it may be listed by. A file that is
+// not there allows nothing. A file that others can write or read is refused: what it says must be the user's own word.
 func Read(path string, dirs ...string) ([]Permission, error) {
 	doc, err := readFile(path)
 	if err != nil || doc == nil {
@@ -72,16 +75,17 @@ func readFile(path string) (*yaml.Node, error) {
 		return nil, err
 	}
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
-		return nil, reconcile.WithHint(fmt.Errorf("%s says what stacks may reach, and others can read or change it (%v)", path, mode), "chmod 600 %s", path)
+		err := fmt.Errorf("%s says what stacks may reach, and others can read or change it (%v)", path, mode)
+		return nil, reconcile.WithHint(err, "chmod 600 %s", path)
 	}
 	var doc yaml.Node
-	if err := yaml.NewDecoder(f).Decode(&doc); err != nil || len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
-		if err == nil || doc.Kind == 0 {
-			if info.Size() == 0 {
-				return nil, nil //nolint:nilnil // an empty file allows nothing
-			}
-		}
-		return nil, reconcile.WithHint(fmt.Errorf("%s: want YAML with projects", path), "projects: {DIR: {allow: {endpoints: [VALUE@PLACE]}}}")
+	err = yaml.NewDecoder(f).Decode(&doc)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, nil //nolint:nilnil // an empty file allows nothing
+	case err != nil || len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode:
+		return nil, reconcile.WithHint(fmt.Errorf("%s: want YAML with projects", path),
+			"projects: {DIR: {allow: {endpoints: [VALUE@PLACE]}}}")
 	}
 	return &doc, nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
 
-// Permission is what a user has allowed: VALUE or VALUE@PLACE of one kind. A value may itself hold an @, so it is not cut
-// apart but compared with what is asked for.
+// Permission is what a user has allowed: VALUE or VALUE@PLACE of one kind. A value may itself hold an @, so it is not
+// cut apart but compared with what is asked for.
 type Permission struct {
 	Kind Kind
 	Text string
@@ -60,16 +60,19 @@ func Parse(texts ...string) ([]Permission, error) {
 	for _, text := range texts {
 		kind, rest, ok := strings.Cut(text, "=")
 		if !ok || rest == "" || !slices.Contains(Kinds(), Kind(kind)) {
-			return nil, reconcile.WithHint(fmt.Errorf("permission %q: %w", text, errPermission), "--allow path=../shared/ca.pem")
+			return nil, reconcile.WithHint(fmt.Errorf("permission %q: %w", text, errPermission),
+				"--allow path=../shared/ca.pem")
 		}
 		list = append(list, Permission{Kind: Kind(kind), Text: rest})
 	}
 	return list, nil
 }
 
-var errPermission = errors.New("want KIND=VALUE or KIND=VALUE@PLACE, and KIND is endpoint, store, path, env, identity or program")
+var errPermission = errors.New(
+	"want KIND=VALUE or KIND=VALUE@PLACE, and KIND is endpoint, store, path, env, identity or program")
 
-// SplitList splits the value of $ATHANOR_ALLOW at the commas that a further permission follows: a value may hold commas.
+// SplitList splits the value of $ATHANOR_ALLOW at the commas that a further permission follows: a value may hold
+// commas.
 func SplitList(text string) []string {
 	var list []string
 	for part := range strings.SplitSeq(text, ",") {

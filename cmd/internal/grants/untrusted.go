@@ -10,9 +10,9 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// Unlooked lists what of a graph an untrusted plan does not look at, with the reason by address: what holds a secret, since
-// its name or its query would be sent; what a program has to be built or run for; and what refers to either.
-func Unlooked(g *engine.Graph, runs func(kind string, props map[string]any) bool) map[string]string {
+// Unobserved lists what of a graph an untrusted plan does not observe, with the reason by address: what holds a secret,
+// since its name or its query would be sent; what a program has to be built or run for; and what refers to either.
+func Unobserved(g *engine.Graph, runs func(kind string, props map[string]any) bool) map[string]string {
 	needs, why := map[string][]string{}, map[string]string{}
 	note := func(address, kind string, values map[string]any, more []string) {
 		f := found{}
