@@ -48,10 +48,22 @@ func TestOpen(t *testing.T) {
 		path, allowed, want string
 		outside             bool
 	}{
-		{"in", "", "in", false}, {"link", "", "in", false}, {"absolute", "", "in", false}, {"sub/up", "", "in", false}, {"sub/../in", "", "in", false},
-		{"leaves", "", "", true}, {"chain", "", "", true}, {"folder/out", "", "", true}, {"../outside/out", "", "", true}, {"../root-other", "", "", true},
-		{"dangles", "", "", true}, {"/etc/hostname", "", "", true},
-		{"leaves", "out", "out", false}, {"folder/out", "out", "out", false}, {"folder/beside", "out", "", true}, {"folder/beside", ".", "beside", false},
+		{"in", "", "in", false},
+		{"link", "", "in", false},
+		{"absolute", "", "in", false},
+		{"sub/up", "", "in", false},
+		{"sub/../in", "", "in", false},
+		{"leaves", "", "", true},
+		{"chain", "", "", true},
+		{"folder/out", "", "", true},
+		{"../outside/out", "", "", true},
+		{"../root-other", "", "", true},
+		{"dangles", "", "", true},
+		{"/etc/hostname", "", "", true},
+		{"leaves", "out", "out", false},
+		{"folder/out", "out", "out", false},
+		{"folder/beside", "out", "", true},
+		{"folder/beside", ".", "beside", false},
 	} {
 		b := localfile.Bounds{Root: root}
 		if c.allowed != "" {

@@ -61,9 +61,12 @@ func TestSplitList(t *testing.T) {
 func TestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "athanor", "config.yaml")
 	asks := []grants.Ask{
-		{Kind: grants.Path, Value: "/a b/c", Place: "resources.out.source"}, {Kind: grants.Env, Value: "KEY", Place: "secrets.k.env"},
-		{Kind: grants.Endpoint, Value: "http://x/", Place: "providers.aws.endpoint"}, {Kind: grants.Identity, Value: "prod", Place: "providers.aws.profile"},
-		{Kind: grants.Store, Value: "bolt:/x", Place: "refs.x.store"}, {Kind: grants.Program, Value: "-x", Place: "resources.fn.code.ldFlags"},
+		{Kind: grants.Path, Value: "/a b/c", Place: "resources.out.source"},
+		{Kind: grants.Env, Value: "KEY", Place: "secrets.k.env"},
+		{Kind: grants.Endpoint, Value: "http://x/", Place: "providers.aws.endpoint"},
+		{Kind: grants.Identity, Value: "prod", Place: "providers.aws.profile"},
+		{Kind: grants.Store, Value: "bolt:/x", Place: "refs.x.store"},
+		{Kind: grants.Program, Value: "-x", Place: "resources.fn.code.ldFlags"},
 	}
 	if err := grants.Remember(path, "/p", asks[:1]); err != nil {
 		t.Fatal(err)
