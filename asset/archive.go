@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
 
 // File is one file of an archive.
@@ -43,6 +44,9 @@ func (e *PathError) Error() string { return e.Path + ": " + e.Problem }
 // as they stay inside.
 func Tree(ctx context.Context, dir string) ([]File, error) {
 	var files []File
+	if err := localfile.Check(ctx, dir); err != nil {
+		return nil, err
+	}
 	err := filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -119,7 +123,7 @@ func Existing(ctx context.Context, path string) (reconcile.Asset, error) {
 	if err != nil {
 		return reconcile.Asset{}, err
 	}
-	f, err := os.Open(path)
+	f, err := localfile.Open(ctx, path)
 	if err != nil {
 		return reconcile.Asset{}, err
 	}
@@ -223,7 +227,7 @@ func (f File) copyTo(ctx context.Context, w io.Writer) error {
 	case f.Path == "":
 		from = bytes.NewReader(f.Data)
 	default:
-		opened, err := os.Open(f.Path)
+		opened, err := localfile.Open(ctx, f.Path)
 		if err != nil {
 			return err
 		}

@@ -62,6 +62,7 @@ const required = `import { createRequire as __athanorRequire } from "node:module
 
 func (b Bundle) build(ctx context.Context, work reconcile.Workspace, dir string, format api.Format) (files []File, entryFormat string, err error) {
 	options := b.options(dir, format)
+	options.Plugins = confined(ctx)
 	builder, failed := api.Context(options)
 	if failed != nil {
 		return nil, "", b.failed(failed.Errors)

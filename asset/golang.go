@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
 
 // Go is a program in Go that is compiled for Linux.
@@ -63,7 +65,13 @@ func shortened(output string) string {
 // Build compiles the program and gives it as an executable file of that name. The go command decides itself what has to be
 // done anew: its last output lies in the cache.
 func (g Go) Build(ctx context.Context, work reconcile.Workspace, name string) (File, error) {
+	if strings.HasPrefix(strings.TrimSpace(g.Package), "-") {
+		return File{}, &PathError{g.Package, "a flag, and no package"}
+	}
 	dir, target := g.where(work.Dir)
+	if err := g.confined(ctx, dir, target); err != nil {
+		return File{}, err
+	}
 	if work.Told != nil {
 		s := GoSources(ctx, dir, target, "-tags="+strings.Join(g.Tags, ","))
 		for _, path := range slices.Concat(s.Files, s.Packages, s.Trees) {
@@ -95,6 +103,33 @@ func (g Go) Build(ctx context.Context, work reconcile.Workspace, name string) (F
 	return File{Name: name, Path: last, Executable: true}, nil
 }
 
+// GoEnvironment is the environment that the go command is started in. Sources do not choose another go command: that of
+// go.mod's toolchain line is taken only where the user's own environment says so.
+func GoEnvironment() []string {
+	env := os.Environ()
+	if os.Getenv("GOTOOLCHAIN") == "" {
+		env = append(env, "GOTOOLCHAIN=local")
+	}
+	return env
+}
+
+// confined reports sources that lie outside of what the stack may read: a module may be replaced by any folder.
+func (g Go) confined(ctx context.Context, dir, target string) error {
+	if _, bounded := localfile.BoundsOf(ctx); !bounded {
+		return nil
+	}
+	if err := localfile.Check(ctx, dir); err != nil {
+		return err
+	}
+	sources := GoSources(ctx, dir, target, "-tags="+strings.Join(g.Tags, ","))
+	for _, path := range slices.Concat(sources.Packages, sources.Trees, sources.Files) {
+		if err := localfile.Check(ctx, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
 // where is the folder in which the go command runs, and what it builds there.
 func (g Go) where(stack string) (dir, target string) {
 	path := filepath.FromSlash(g.Package)
@@ -109,9 +144,9 @@ func (g Go) where(stack string) (dir, target string) {
 
 func (g Go) compile(ctx context.Context, dir, target, to string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
-		"-tags="+strings.Join(g.Tags, ","), "-ldflags="+strings.TrimSpace("-s -w "+g.LDFlags), "-o", to, target)
+		"-tags="+strings.Join(g.Tags, ","), "-ldflags="+strings.TrimSpace("-s -w "+g.LDFlags), "-o", to, "--", target)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+g.Arch, "CGO_ENABLED=0")
+	cmd.Env = append(GoEnvironment(), "GOOS=linux", "GOARCH="+g.Arch, "CGO_ENABLED=0")
 	cmd.WaitDelay = time.Second
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output

@@ -43,8 +43,8 @@ func (p *listedPackage) onThisMachine() bool {
 // on this machine. What cannot be told, because it does not build, is left out. Flags are those of go list.
 func GoSources(ctx context.Context, dir, target string, flags ...string) Sources {
 	args := append([]string{"list", "-e", "-deps", "-json=Dir,Standard,EmbedPatterns,EmbedFiles,Module"}, flags...)
-	cmd := exec.CommandContext(ctx, "go", append(args, target)...)
-	cmd.Dir = dir
+	cmd := exec.CommandContext(ctx, "go", append(args, "--", target)...)
+	cmd.Dir, cmd.Env = dir, GoEnvironment()
 	var s Sources
 	if target == "." {
 		s.Packages = append(s.Packages, dir)

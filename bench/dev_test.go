@@ -100,7 +100,7 @@ func startDev(t testing.TB, dir string) *devStack {
 	s := &devStack{t: t, dir: dir, cloud: newClocked(t, cloud)}
 	cmd := exec.CommandContext(t.Context(), built(t), "dev", "--json", "--look=0")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+filepath.Join(t.TempDir(), "config"), "ATHANOR_STAGE=", "ATHANOR_STORE=")
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+filepath.Join(t.TempDir(), "config"), "USER=tester", "ATHANOR_STAGE=local-tester", "ATHANOR_STORE=")
 	for name, value := range cloud.Env() {
 		cmd.Env = append(cmd.Env, name+"="+strings.ReplaceAll(value, cloud.URL, s.cloud.URL))
 	}

@@ -29,11 +29,16 @@ type app struct {
 
 	// asJSON and noColor are known before the flags are parsed, so that errors in the flags obey them.
 	asJSON, noColor, detailed bool
-	interrupts                *interrupts
+	// args is the command line as it was typed.
+	args       []string
+	interrupts *interrupts
 	// dir is the directory of the stack at hand, "" before it is known.
 	dir string
 	// redacted masks the secrets that the engine has met; nil before there is an engine.
 	redacted func(error) string
+
+	// granted is what the user has allowed the stack at hand; nil for a program, and before the stack is known.
+	granted *granting
 
 	// store is closed at the end; nil before there is one.
 	store io.Closer
@@ -44,6 +49,7 @@ type app struct {
 
 // run runs the command and gives its exit code.
 func (a *app) run(ctx context.Context, args []string) int {
+	a.args = args
 	a.asJSON, a.noColor = cli.HasSwitch(args, "json"), cli.HasSwitch(args, "no-color")
 	ctx, a.interrupts = catch(ctx)
 	defer a.interrupts.end()
@@ -154,7 +160,7 @@ func (a *app) commands() []*cli.Command {
 		a.deployCommand(), a.planCommand(), a.destroyCommand(), a.devCommand(), a.driftCommand(),
 		a.adoptCommand(), a.orphansCommand(),
 		a.outputCommand(), a.logsCommand(), a.stateCommand(), a.historyCommand(), a.eventsCommand(),
-		a.cancelCommand(), a.unlockCommand(), a.secretCommand(), a.graphCommand(),
+		a.cancelCommand(), a.unlockCommand(), a.allowCommand(), a.secretCommand(), a.graphCommand(),
 		a.kindsCommand(), a.schemaCommand(), a.initCommand(), a.versionCommand(), cli.CompletionCommand(),
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/render"
@@ -51,6 +53,8 @@ plan --out plan.json            save it; athanor deploy plan.json applies exactl
 plan --iam > policy.json        the least that AWS must allow for it`,
 		Flags: stageFlags(cli.PlanFlags(&cli.BoolFlag{
 			Name: "iam", Usage: "print the least policy of AWS IAM that allows exactly this plan to be deployed",
+		}, &cli.BoolFlag{
+			Name: "untrusted", Usage: "plan a stranger's stack: run no program, read no secret, say what was not observed (also $" + untrustedVariable + ")",
 		})...),
 		Action: a.planOnly,
 	}
@@ -88,6 +92,9 @@ func (a *app) deploy(c *cli.Context) error {
 }
 
 func (a *app) planOnly(c *cli.Context) error {
+	if untrusted(c) {
+		return a.planUntrusted(c)
+	}
 	s, err := a.openSession(c)
 	if err != nil || s == nil {
 		return err
@@ -122,12 +129,17 @@ func (s *session) show(c *cli.Context, p *engine.Plan, refused error) error {
 	policy := needed(c, p)
 	switch {
 	case a.asJSON:
-		a.json(render.PlanDocument{Plan: p, Problems: a.errors().Lines(refused), IAM: policy})
+		a.json(render.PlanDocument{Plan: p, Problems: a.errors().Lines(refused), IAM: policy, NotObserved: s.notObserved()})
 	case policy == nil:
 		a.style(a.out).Plan(a.out, p)
 	case refused == nil:
 		if err := a.document(policy); err != nil {
 			return err
+		}
+	}
+	if !a.asJSON {
+		for _, r := range s.notObserved() {
+			fmt.Fprintf(a.err, "not observed: %s: %s\n", r.Address, r.Why)
 		}
 	}
 	if refused != nil {
@@ -147,6 +159,15 @@ func (s *session) show(c *cli.Context, p *engine.Plan, refused error) error {
 		return cli.Exit(cli.ExitPending)
 	}
 	return nil
+}
+
+// notObserved lists what an untrusted plan did not observe.
+func (s *session) notObserved() []render.NotObserved {
+	var list []render.NotObserved
+	for _, address := range slices.Sorted(maps.Keys(s.unobserved)) {
+		list = append(list, render.NotObserved{Address: address, Action: "not-observed", Why: s.unobserved[address]})
+	}
+	return list
 }
 
 // needed is the policy that --iam asks for, nil without it.

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
 
 // devProgram is what a dev session evaluates again and again.
@@ -61,8 +62,8 @@ type yamlProgram struct {
 	files []string
 }
 
-func (p *yamlProgram) load(context.Context, func(watch.Set)) (evaluated, error) {
-	s, err := yamlstack.Load(p.app.catalog, yamlstack.Input{
+func (p *yamlProgram) load(ctx context.Context, _ func(watch.Set)) (evaluated, error) {
+	s, err := p.app.loadYAML(ctx, yamlstack.Input{
 		Path: p.src.file(), Dir: p.eval.Dir, Stage: p.eval.Stage, Config: p.eval.Config,
 	})
 	files := append(s.Files, s.Missing...)
@@ -80,15 +81,17 @@ type graphProgram struct {
 	stage string
 }
 
-func (p *graphProgram) load(context.Context, func(watch.Set)) (evaluated, error) {
+func (p *graphProgram) load(ctx context.Context, _ func(watch.Set)) (evaluated, error) {
 	e := evaluated{set: watch.Set{Files: []string{p.src.file()}}}
-	data, err := os.ReadFile(p.src.file())
+	data, err := localfile.ReadAtMost(ctx, p.src.file(), maxInput)
 	if err != nil {
 		return e, err
 	}
 	src := *p.src
 	src.data = data
-	e.graph, err = p.app.readGraph(&src, p.stage, nil)
+	if e.graph, err = p.app.readGraph(&src, p.stage, nil); err == nil {
+		err = p.app.permit(ctx, grants.Document{Graph: e.graph})
+	}
 	return e, err
 }
 

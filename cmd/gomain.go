@@ -94,7 +94,7 @@ func (a *app) build(ctx context.Context, dir string) (string, error) {
 	aside := fmt.Sprintf("%s.%d", out, os.Getpid())
 	defer os.Remove(aside)
 	// Without tables for debuggers linking takes two thirds of the time; traces of a panic are the same.
-	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", aside, ".")
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", aside, ".")
 	cmd.Dir = dir
 	compiling(cmd)
 	output, err := cmd.CombinedOutput()

@@ -3,6 +3,7 @@ package cmd
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/render"
@@ -65,9 +66,10 @@ func (s *session) runs(c *cli.Context, limit int) ([]render.Run, error) {
 	}
 	lines := make([]render.Run, 0, len(runs))
 	for _, r := range runs {
+		user, identity := identityOf(r.User)
 		l := render.Run{
 			Run: r.ID, Stack: s.stage.Stack, Stage: s.stage.Name, Command: r.Command, State: r.State, Dead: dead && r.State == statestore.Running,
-			User: r.User, Host: r.Host, PID: r.PID, Started: r.Started, Ended: r.Ended, Note: r.Note,
+			User: user, Identity: identity, Host: r.Host, PID: r.PID, Started: r.Started, Ended: r.Ended, Note: r.Note,
 		}
 		if !r.Ended.IsZero() {
 			l.Duration = r.Ended.Sub(r.Started).Seconds()
@@ -79,6 +81,14 @@ func (s *session) runs(c *cli.Context, limit int) ([]render.Run, error) {
 		lines = append(lines, l)
 	}
 	return lines, nil
+}
+
+// identityOf splits what a run says of who ran it into the name and what was authenticated. See [project.who].
+func identityOf(user string) (name, identity string) {
+	if i := strings.LastIndex(user, " ("); i >= 0 && strings.HasSuffix(user, ")") {
+		return user[:i], user[i+2 : len(user)-1]
+	}
+	return user, ""
 }
 
 // dead reports that the newest run is running by the record alone. The runs are read again after the lease, so that one

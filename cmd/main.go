@@ -2,17 +2,23 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
 
 // Option changes what Main makes of a program.
@@ -68,6 +74,9 @@ func execute(p *program, version string) int {
 	if p != nil {
 		all = append(all, p.kinds...)
 	}
+	for i := range all {
+		all[i].Open = a.guarded(all[i])
+	}
 	var err error
 	if a.catalog, err = reconcile.NewCatalog(all...); err != nil {
 		return a.report(err)
@@ -91,15 +100,49 @@ func programDir(file string) string {
 
 // load evaluates a source.
 func (a *app) load(ctx context.Context, src *source, stage string, config map[string]string) (*engine.Graph, error) {
+	g, err := a.loadAny(ctx, src, stage, config)
+	if err != nil {
+		return nil, err
+	}
+	return g, secretsAreFiles(a.granted.within(ctx), g)
+}
+
+// secretsAreFiles refuses secrets that are read from a pipe, a device or a socket: their reading might never end. One that
+// is missing is reported when it is needed.
+func secretsAreFiles(ctx context.Context, g *engine.Graph) error {
+	e := &engine.RefusedError{}
+	for _, name := range slices.Sorted(maps.Keys(g.Secrets)) {
+		path := g.Secrets[name].File
+		if path == "" {
+			continue
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(g.Dir, path)
+		}
+		if err := localfile.Check(ctx, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			e.Problems = append(e.Problems, engine.Problem{Err: fmt.Errorf("secret %s: %s: %w", name, g.Secrets[name].File, withoutPath(err))})
+		}
+	}
+	if len(e.Problems) > 0 {
+		return e
+	}
+	return nil
+}
+
+func (a *app) loadAny(ctx context.Context, src *source, stage string, config map[string]string) (*engine.Graph, error) {
 	switch {
 	case src.self:
 		return a.evaluate(ctx, evaluation{Stack: a.program.name, Stage: stage, Dir: a.program.dir, Config: config})
 	case src.plan != nil:
 		return nil, hint(fmt.Errorf("%s is a saved plan", src.name()), "athanor deploy applies it")
 	case src.graph:
-		return a.readGraph(src, stage, config)
+		g, err := a.readGraph(src, stage, config)
+		if err == nil {
+			err = a.permit(ctx, grants.Document{Graph: g})
+		}
+		return g, err
 	}
-	s, err := yamlstack.Load(a.catalog, yamlstack.Input{Path: src.file(), Data: src.data, Dir: src.dir, Stage: stage, Config: config})
+	s, err := a.loadYAML(ctx, yamlstack.Input{Path: src.file(), Data: src.data, Dir: src.dir, Stage: stage, Config: config})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/postgres"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
@@ -24,7 +25,11 @@ func (p *peers) Open(_ context.Context, name string) (statestore.Store, error) {
 	if path, ok := strings.CutPrefix(name, "bolt:"); ok && path != "" && !filepath.IsAbs(path) {
 		name = "bolt:" + filepath.Join(p.session.dir, path)
 	}
-	other, err := openProject(p.session.dir, name)
+	var options []postgres.Option
+	if storeName(p.session.dir, name) != storeName(p.session.dir, p.session.store) {
+		options = append(options, postgres.Foreign())
+	}
+	other, err := openProject(p.session.dir, name, options...)
 	if err != nil {
 		return nil, fmt.Errorf("the record of another stack: %w", err)
 	}

@@ -29,8 +29,8 @@ type project struct {
 	keyID   string // the key that is needed where the store knows none yet, "" for any
 }
 
-// openProject finds the project of a directory and names its store. It touches nothing.
-func openProject(dir, store string) (*project, error) {
+// openProject finds the project of a directory and names its store. It touches nothing. Options are those of a database.
+func openProject(dir, store string, options ...postgres.Option) (*project, error) {
 	p := &project{root: projectRoot(dir)}
 	switch scheme, path, ok := strings.Cut(store, ":"); {
 	case store == "":
@@ -38,7 +38,7 @@ func openProject(dir, store string) (*project, error) {
 	case ok && scheme == "bolt":
 		return p, p.openBolt(path)
 	case ok && (scheme == "postgres" || scheme == "postgresql"):
-		return p, p.openPostgres(store)
+		return p, p.openPostgres(store, options)
 	case ok && (scheme == "s3" || scheme == "https" || scheme == "http"):
 		return nil, reconcile.WithHint(fmt.Errorf("--store %s: this version has no such store", redactURL(store)), storeForms)
 	default:
@@ -64,8 +64,8 @@ func redactURL(s string) string {
 	return scheme + "://" + rest
 }
 
-func (p *project) openPostgres(url string) error {
-	store, err := postgres.Open(url, postgres.WithID(func() string { return p.storeID }))
+func (p *project) openPostgres(url string, options []postgres.Option) error {
+	store, err := postgres.Open(url, append(options, postgres.WithID(func() string { return p.storeID }))...)
 	if err != nil {
 		return reconcile.WithHint(fmt.Errorf("--store %s: %w", redactURL(url), err), "a password is best kept in $PGPASSWORD or ~/.pgpass; in the URL, anything but letters and digits is written %%XX")
 	}
@@ -124,8 +124,17 @@ func (p *project) engine(ctx context.Context, stage statestore.Stage, dir string
 		Remember: func(_ context.Context, id string) error {
 			return seal.RememberStore("", p.root, stage.Stack, stage.Name, id)
 		},
-		Root: p.root, Cache: filepath.Join(p.root, ".athanor", "cache"), User: login(),
+		Root: p.root, Cache: filepath.Join(p.root, ".athanor", "cache"), User: p.who(),
 	}, nil
+}
+
+// who is who runs the command, for the history: the name that the environment says, and beside it what was authenticated,
+// the role in the database or the account of the operating system. The two may differ, and only the second is proof.
+func (p *project) who() string {
+	if db, ok := p.store.(*postgres.Store); ok {
+		return fmt.Sprintf("%s (role %s)", login(), db.Role())
+	}
+	return fmt.Sprintf("%s (uid %d)", login(), os.Getuid())
 }
 
 // login is who runs the command: the login name, else the system's account name, else the uid.

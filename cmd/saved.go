@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/engine"
 )
 
@@ -89,16 +90,22 @@ func (s *session) adoptPlan(c *cli.Context, src *source) (*source, error) {
 			return nil, hint(fmt.Errorf("--%s: a saved plan is applied as it was made", name), "plan again with --"+name)
 		}
 	}
-	if given := c.String("stage"); given != "" && given != p.Stage { // $ATHANOR_STAGE may be set, and empty
+	if given := c.String("stage"); given != "" && given != p.Stage {
 		return nil, fmt.Errorf("the saved plan is for stage %q, not %q", p.Stage, given)
 	}
 	s.saved, s.options, s.stage.Name, s.config = p.plan, p.Options, p.Stage, p.Config
-	if s.store == "" {
-		s.store = p.Store
+	next, err := s.app.source(c.Context, p.Target)
+	if err == nil {
+		err = s.confine(c, next)
 	}
-	next, err := s.app.source(p.Target)
+	if err == nil {
+		err = s.app.readSource(c, next)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the program of the saved plan: %w", err)
+	}
+	if err := s.adoptStore(c, next, p.Store); err != nil {
+		return nil, err
 	}
 	if next.plan != nil {
 		return nil, errors.New("the saved plan names a saved plan as its program")
@@ -108,4 +115,18 @@ func (s *session) adoptPlan(c *cli.Context, src *source) (*source, error) {
 	}
 	s.target = next.name()
 	return next, nil
+}
+
+// adoptStore works on the store that a saved plan was made with. One that is neither the project's own nor named by the
+// user needs a permission: a plan is a file like any other, and its store is sent the user's password.
+func (s *session) adoptStore(c *cli.Context, src *source, store string) error {
+	if s.store != "" || store == "" {
+		return nil
+	}
+	s.store = store
+	g := s.app.granted
+	if name := storeName(src.dir, store); g != nil && name != g.user.Store {
+		return s.app.permit(c.Context, grants.Document{Outside: []grants.Ask{{Kind: grants.Store, Value: name, Place: "plan.store"}}})
+	}
+	return nil
 }

@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -34,6 +36,8 @@ type session struct {
 	// command is the run's name in the history, "" for that of the command itself; question is asked before a plan is
 	// applied, without the stage and the question mark.
 	command, question string
+	// unobserved is what an untrusted plan did not observe, with the reasons.
+	unobserved map[string]string
 }
 
 // openSession finds the target, evaluates its program and opens the record. It gives nil when another program did the
@@ -69,6 +73,7 @@ func (a *app) evaluated(c *cli.Context, s *session, src *source, names int) (*se
 	if s.graph, err = a.load(c.Context, src, s.stage.Name, s.config); err != nil {
 		return nil, err
 	}
+	c.Context = a.granted.within(c.Context)
 	s.stage.Stack = s.graph.Stack
 	return s, s.open(c, src.dir)
 }
@@ -86,6 +91,7 @@ func (a *app) openStage(c *cli.Context) (*session, error) {
 			return nil, reconcile.WithHint(err, "the record is enough: athanor %s --stack NAME --stage %s", c.Command.Name, s.stage.Name)
 		}
 		s.stage.Stack = s.graph.Stack
+		c.Context = a.granted.within(c.Context)
 	}
 	if err := s.open(c, src.dir); err != nil || s.graph != nil {
 		return s, err
@@ -94,15 +100,21 @@ func (a *app) openStage(c *cli.Context) (*session, error) {
 	if c.NArg() > 0 {
 		return s, nil
 	}
-	return s, s.findDir(c.Context)
+	return s, s.findDir(c)
 }
 
 // findDir lets relative paths start where the stack lay when it was deployed last, since there is no program to say it.
-func (s *session) findDir(ctx context.Context) error {
-	dir, err := s.engine.StackDir(ctx, s.stage)
+func (s *session) findDir(c *cli.Context) error {
+	dir, err := s.engine.StackDir(c.Context, s.stage)
 	s.graph.Dir = cmp.Or(dir, s.graph.Dir)
 	if err != nil {
 		return hint(fmt.Errorf("where %s lies: %w", s.stage, err), "name its directory as TARGET: relative paths start there")
+	}
+	if s.app.granted != nil {
+		if s.app.granted, err = s.app.granting(c, s.graph.Dir, s.store); err != nil {
+			return err
+		}
+		c.Context = s.app.granted.within(c.Context)
 	}
 	return nil
 }
@@ -156,10 +168,22 @@ func (a *app) locate(c *cli.Context, names int) (*session, string, error) {
 
 // begin reads what is common to all commands on a stage. The first names arguments are not the target.
 func (a *app) begin(c *cli.Context, names int) (*session, *source, error) {
-	if c.NArg() > names+1 {
-		return nil, nil, hint(fmt.Errorf("unexpected argument %q", c.Args().Get(names+1)), "one TARGET at most; flags may come before or after it")
+	s, src, err := a.beginAt(c, c.Args().Slice()[min(names, c.NArg()):])
+	if err == nil {
+		err = a.readSource(c, src)
+	}
+	return s, src, err
+}
+
+// beginAt is the same for a command whose target is all of these arguments; nothing of the target is read.
+func (a *app) beginAt(c *cli.Context, targets []string) (*session, *source, error) {
+	if len(targets) > 1 {
+		return nil, nil, hint(fmt.Errorf("unexpected argument %q", targets[1]), "one TARGET at most; flags may come before or after it")
 	}
 	a.detailed = c.Bool("detailed")
+	if err := noEmptyStage(c); err != nil {
+		return nil, nil, err
+	}
 	s := &session{
 		app: a, began: time.Now(), options: cli.PlanOptions(c), store: absoluteStore(c.String("store")),
 		stage: statestore.Stage{Stack: c.String("stack"), Name: cmp.Or(c.String("stage"), defaultStage(c.Command.Name))},
@@ -182,16 +206,74 @@ func (a *app) begin(c *cli.Context, names int) (*session, *source, error) {
 	if err := useProfile(c.String("profile")); err != nil {
 		return nil, nil, err
 	}
-	target := c.Args().Get(names)
+	target := strings.Join(targets, "")
 	if s.stage.Stack != "" {
-		return s, &source{dir: directoryOf(target)}, nil
+		src := &source{dir: directoryOf(target)}
+		return s, src, s.confine(c, src)
 	}
-	src, err := a.source(target)
+	src, err := a.source(c.Context, target)
 	if err != nil {
 		return nil, nil, err
 	}
 	a.dir, s.target = src.dir, src.name()
-	return s, src, nil
+	if err := trustedOnly(c, src); err != nil {
+		return nil, nil, err
+	}
+	return s, src, s.confine(c, src)
+}
+
+// noEmptyStage refuses a stage that was given and is empty: a script whose variable is not set would work on the default.
+func noEmptyStage(c *cli.Context) error {
+	value, set := os.LookupEnv("ATHANOR_STAGE")
+	switch {
+	case c.String("stage") != "":
+		return nil
+	case set && value == "":
+		return hint(errors.New("$ATHANOR_STAGE is set, and empty"), "unset ATHANOR_STAGE works on the default stage")
+	case c.IsSet("stage"):
+		return hint(errors.New("--stage is given, and empty"), "without --stage the default stage is worked on")
+	}
+	return nil
+}
+
+// confine holds a stack that is data to what its user has allowed.
+func (s *session) confine(c *cli.Context, src *source) (err error) {
+	if src.self || src.goMain || s.app.program != nil {
+		return nil
+	}
+	if s.app.granted, err = s.app.granting(c, src.dir, s.store); err != nil {
+		return err
+	}
+	c.Context = s.app.granted.within(c.Context)
+	return nil
+}
+
+// readSource reads the file of a target. One that is a link out of the project needs a permission like any other.
+func (a *app) readSource(c *cli.Context, src *source) error {
+	err := src.read(c.Context)
+	ask, outside := targetAsk(err, src)
+	if err == nil && a.granted != nil && src.target != "" {
+		if real, bad := localfile.Real(src.path); bad == nil && !localfile.Within(a.granted.user.Bounds.Root, real) {
+			ask, outside = grants.Ask{Kind: grants.Path, Value: real, Place: "target"}, true // allowed at another place, maybe
+		}
+	}
+	if !outside {
+		return err
+	}
+	if err := a.permit(c.Context, grants.Document{Outside: []grants.Ask{ask}}); err != nil {
+		return err
+	}
+	c.Context = a.granted.within(c.Context)
+	return src.read(c.Context) // nothing, when it was read
+}
+
+// targetAsk is what the error about reading a target asks for, when it lies outside.
+func targetAsk(err error, src *source) (grants.Ask, bool) {
+	outside, ok := errors.AsType[*localfile.OutsideError](err)
+	if !ok {
+		return grants.Ask{}, false
+	}
+	return grants.Ask{Kind: grants.Path, Value: cmp.Or(outside.Real, src.path), Place: "target"}, true
 }
 
 // useProfile hands a credentials profile to the clouds' own clients. One that the program names wins.

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
 
 // maxInput bounds what is read as a stack: far above any real one.
@@ -19,7 +22,9 @@ const maxInput = 256 << 20
 type source struct {
 	dir  string // the stack's directory
 	path string // the file, "" for the program itself, a Go package or standard input
-	data []byte // of a file or of standard input
+	data []byte // of a file or of standard input; of a file nil until it is read
+	// target is the file as the user named it, for messages.
+	target string
 	// At most one of these says what it is; none means YAML.
 	self   bool       // this binary's own program
 	goMain bool       // a Go main package, to be built and run
@@ -51,12 +56,12 @@ func (s *source) file() string {
 }
 
 // source finds out what a target is. Nothing is evaluated yet.
-func (a *app) source(target string) (*source, error) {
+func (a *app) source(ctx context.Context, target string) (*source, error) {
 	if a.program != nil {
 		return a.ownSource(target)
 	}
 	if target == "-" {
-		return a.standardInput()
+		return a.standardInput(ctx)
 	}
 	if target == "" {
 		target = "."
@@ -69,30 +74,72 @@ func (a *app) source(target string) (*source, error) {
 	switch {
 	case info.IsDir():
 		return directory(path, target)
-	case !info.Mode().IsRegular() && info.Mode()&os.ModeNamedPipe == 0:
+	case info.Mode()&os.ModeNamedPipe != 0: // such as <(…) of a shell, and the user's own word
+		return pipe(ctx, path, target)
+	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("target %s: not a file", target)
-	case info.Size() > maxInput:
-		return nil, fmt.Errorf("target %s: larger than %d MiB", target, maxInput>>20)
 	}
-	data, err := os.ReadFile(path)
+	return &source{dir: filepath.Dir(path), path: path, target: target}, nil
+}
+
+// read reads the file of a source within the bounds of the context, and finds out what it is.
+func (s *source) read(ctx context.Context) error {
+	if s.data != nil || s.path == "" || s.plan != nil {
+		return nil
+	}
+	data, err := localfile.ReadAtMost(ctx, s.path, maxInput)
+	switch {
+	case errors.Is(err, localfile.ErrTooLarge):
+		return fmt.Errorf("target %s: larger than %d MiB", s.target, maxInput>>20)
+	case err != nil:
+		return fmt.Errorf("target %s: %w", s.target, withoutPath(err))
+	}
+	s.data = data
+	return tellApart(s)
+}
+
+// pipe reads a pipe that the user names as the target.
+func pipe(ctx context.Context, path, target string) (*source, error) {
+	data, err := interruptible(ctx, func() ([]byte, error) { return os.ReadFile(path) })
 	if err != nil {
 		return nil, fmt.Errorf("target %s: %w", target, withoutPath(err))
 	}
-	return tellApart(&source{dir: filepath.Dir(path), path: path, data: data})
+	s := &source{dir: filepath.Dir(path), path: path, data: data}
+	return s, tellApart(s)
 }
 
-func (a *app) standardInput() (*source, error) {
+// interruptible reads what may never come, until the command is interrupted.
+func interruptible(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
+	type answer struct {
+		data []byte
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		data, err := read()
+		done <- answer{data, err}
+	}()
+	select {
+	case a := <-done:
+		return a.data, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (a *app) standardInput(ctx context.Context) (*source, error) {
 	if isTerminal(a.in) {
 		return nil, hint(errors.New("target -: standard input is a terminal"), "athanor graph --json | athanor deploy - --yes")
 	}
-	data, err := io.ReadAll(io.LimitReader(a.in, maxInput+1))
+	data, err := interruptible(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, maxInput+1)) })
 	if err != nil {
 		return nil, fmt.Errorf("standard input: %w", err)
 	}
 	if len(data) > maxInput {
 		return nil, fmt.Errorf("standard input: more than %d MiB", maxInput>>20)
 	}
-	return tellApart(&source{dir: absolute("."), stdin: true, data: data})
+	s := &source{dir: absolute("."), stdin: true, data: data}
+	return s, tellApart(s)
 }
 
 // withoutPath keeps an error from saying the path twice.
@@ -124,9 +171,9 @@ func (a *app) ownSource(target string) (*source, error) {
 func directory(path, target string) (*source, error) {
 	for _, name := range []string{"athanor.yaml", "athanor.yml"} {
 		file := filepath.Join(path, name)
-		data, err := os.ReadFile(file)
+		_, err := os.Lstat(file)
 		if err == nil {
-			return &source{dir: path, path: file, data: data}, nil
+			return &source{dir: path, path: file, target: target}, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("target %s: %w", target, err)
@@ -139,19 +186,16 @@ func directory(path, target string) (*source, error) {
 }
 
 // tellApart tells a graph, a saved plan and YAML apart by what they hold.
-func tellApart(s *source) (*source, error) {
+func tellApart(s *source) error {
 	if ext := filepath.Ext(s.path); ext == ".yaml" || ext == ".yml" {
-		return s, nil
+		return nil
 	}
 	if start := bytes.TrimLeft(s.data, " \t\r\n"); len(start) == 0 || start[0] != '{' {
-		return s, nil
+		return nil
 	}
 	plan, err := parsePlan(s.data)
-	if err != nil {
-		return nil, err
-	}
 	s.plan, s.graph = plan, plan == nil
-	return s, nil
+	return err
 }
 
 var packageMain = regexp.MustCompile(`(?m)^package main\b`)

@@ -120,7 +120,7 @@ func (a *app) openState(c *cli.Context, names int, question string) (*session, e
 		s.graph = &engine.Graph{Format: engine.GraphFormat, Stack: s.stage.Stack, Stage: s.stage.Name, Dir: s.dir}
 	}
 	if c.String("stack") != "" && c.NArg() == names {
-		return s, s.findDir(c.Context)
+		return s, s.findDir(c)
 	}
 	return s, nil
 }

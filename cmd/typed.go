@@ -24,7 +24,7 @@ func (a *app) readSecret(ctx context.Context, prompts ...string) (string, error)
 		data, err = a.typed(ctx, prompts)
 	} else {
 		var all []byte
-		all, err = io.ReadAll(io.LimitReader(a.in, longestSecret+1))
+		all, err = interruptible(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, longestSecret+1)) })
 		data = string(all)
 	}
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // %s is a last resource.
 const vault = `stack: vault
 secrets:
-  env: {env: API_KEY}
+  env: {env: ATHANOR_SECRET_API_KEY}
   file: {file: key.txt}
   sealed: {sealed: true}
 resources:
@@ -67,7 +67,7 @@ func TestSecretsLeakNowhere(t *testing.T) {
 	env, file, sealed := `S3cr3t "env" \ /+=&<é>%41`, `f1le's ünd/s0 "on"`, `sealed+thing/with=signs&more?`
 	w := newWorld(t, fmt.Sprintf(vault, ""))
 	temporary := t.TempDir()
-	w.env = append(w.env, "API_KEY="+env, "TMPDIR="+temporary)
+	w.env = append(w.env, "ATHANOR_SECRET_API_KEY="+env, "TMPDIR="+temporary)
 	w.fifo("gate")
 	w.write("key.txt", file+"\n")
 	printed := map[string]string{}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,8 +28,9 @@ func newWorld(t *testing.T, stack string) *world {
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir()}
 	home := t.TempDir()
-	w.env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, "config"), "USER=tester", "TERM=xterm",
-		"ATHANOR_STAGE=", "ATHANOR_STORE=", "NO_COLOR=")
+	w.env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ATHANOR_") }) // an empty stage is an error
+	w.env = append(w.env, "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, "config"), "USER=tester", "TERM=xterm",
+		"NO_COLOR=")
 	w.write("athanor.yaml", stack)
 	return w
 }

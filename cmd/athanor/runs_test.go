@@ -347,7 +347,7 @@ func stackHere() (*engine.Engine, *engine.Graph, error) {
 		return nil, nil, err
 	}
 	const name = "dev-tester"
-	s, err := yamlstack.Load(catalog, yamlstack.Input{Path: file, Data: data, Dir: dir, Stage: name})
+	s, err := yamlstack.Load(context.Background(), catalog, yamlstack.Input{Path: file, Data: data, Dir: dir, Stage: name})
 	if err != nil {
 		return nil, nil, err
 	}

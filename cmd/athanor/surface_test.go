@@ -126,7 +126,7 @@ const surfaceStack = `stack: surface
 config:
   greeting: {type: string, default: Hello}
 secrets:
-  key: {env: SURFACE_KEY}
+  key: {env: ATHANOR_SECRET_SURFACE_KEY}
 resources:
   page: {kind: local.File, props: {path: page.txt, content: "${config.greeting}\n"}}
   word: {kind: random.Password, props: {length: 12}}
@@ -217,7 +217,7 @@ var surfaceFiles = map[string]string{
 // prints as JSON with what is there; lines of several types are told apart.
 func TestJSONNames(t *testing.T) {
 	w := newWorld(t, surfaceStack)
-	w.env = append(w.env, "SURFACE_KEY=some-secret")
+	w.env = append(w.env, "ATHANOR_SECRET_SURFACE_KEY=some-secret")
 	var text strings.Builder
 	for step := range strings.Lines(surfaceSteps) {
 		step = strings.TrimSpace(step)

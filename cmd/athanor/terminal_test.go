@@ -121,6 +121,45 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
+// On a terminal what was never allowed is listed and asked for once. A yes is remembered; another stack in the same folder is
+// asked about anew.
+func TestAllowPrompt(t *testing.T) {
+	const stack = "stack: small\nsecrets: {key: {env: SOME_KEY}}\nresources:\n  page: {kind: local.Value, props: {input: \"${secret.key}\"}}\n"
+	const question = "now and later? [y/N] "
+	for _, tt := range []struct {
+		answer string
+		code   int
+		again  bool
+	}{
+		{"y\n", 2, false}, {"n\n", 5, true}, {"\x03", 130, true},
+	} {
+		t.Run(tt.answer[:1], func(t *testing.T) {
+			w := newWorld(t, stack)
+			w.env = append(w.env, "SOME_KEY=canary-4f1b")
+			x := w.terminal(80, "plan")
+			x.await(question)
+			x.write(tt.answer)
+			if code := x.end(); code != tt.code || !strings.Contains(x.seen(), "secrets.key.env: reads the variable SOME_KEY") {
+				t.Errorf("exit code %d, want %d: %q", code, tt.code, x.seen())
+			}
+			if tt.again {
+				return
+			}
+			x = w.terminal(80, "plan")
+			if code := x.end(); code != 2 || strings.Contains(x.seen(), question) {
+				t.Errorf("the second time: exit code %d: %q", code, x.seen())
+			}
+			w.write("athanor.yaml", strings.ReplaceAll(stack, "key", "other"))
+			x = w.terminal(80, "plan")
+			x.await(question)
+			x.write("n\n")
+			if code := x.end(); code != 5 {
+				t.Errorf("another place: exit code %d: %q", code, x.seen())
+			}
+		})
+	}
+}
+
 // What is typed as a secret is never shown, a passphrase is typed twice, and an interrupt changes nothing.
 func TestTypedSecrets(t *testing.T) {
 	const secret = "s3cr3t-typed"

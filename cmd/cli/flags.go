@@ -30,6 +30,10 @@ func StageFlags(stage string, own ...Flag) []Flag {
 			Category: sharedCategory, Name: "profile", EnvVars: []string{"ATHANOR_PROFILE"},
 			Usage: "use credentials profile `NAME` where the program names none",
 		},
+		&StringSliceFlag{
+			Category: sharedCategory, Name: "allow",
+			Usage: "let the stack reach `KIND=VALUE[@PLACE]` (endpoint, store, path, env, identity, program; may be repeated)",
+		},
 		&DurationFlag{Category: sharedCategory, Name: "attempt-timeout", EnvVars: []string{"ATHANOR_ATTEMPT_TIMEOUT"}, Usage: "count a call as lost when nothing moves for `DURATION`; default 60s"},
 		&BoolFlag{Category: sharedCategory, Name: "json", Usage: "write JSON to standard output"},
 		&BoolFlag{Category: sharedCategory, Name: "no-color", Usage: "write plain lines without colours (also $NO_COLOR)"},

@@ -64,12 +64,14 @@ type Run struct {
 	Command string              `json:"command"`
 	State   statestore.RunState `json:"state"`
 	// Dead says that it runs by the record alone: nobody holds its lease any more.
-	Dead    bool      `json:"dead,omitempty"`
-	User    string    `json:"user,omitempty"`
-	Host    string    `json:"host"`
-	PID     int       `json:"pid"`
-	Started time.Time `json:"started"`
-	Ended   time.Time `json:"ended,omitzero"`
+	Dead bool   `json:"dead,omitempty"`
+	User string `json:"user,omitempty"`
+	// Identity is what was authenticated: the role in the database, or the uid.
+	Identity string    `json:"identity,omitempty"`
+	Host     string    `json:"host"`
+	PID      int       `json:"pid"`
+	Started  time.Time `json:"started"`
+	Ended    time.Time `json:"ended,omitzero"`
 	// Duration is in seconds.
 	Duration float64 `json:"duration,omitempty"`
 	Note     string  `json:"note,omitempty"`
@@ -92,6 +94,9 @@ func (s Style) run(w io.Writer, l Run, commands, states int) {
 	who := l.Host
 	if l.User != "" {
 		who = l.User + "@" + l.Host
+	}
+	if l.Identity != "" {
+		who += " (" + l.Identity + ")"
 	}
 	took := ""
 	if l.Duration > 0 {

@@ -16,6 +16,8 @@ type PlanDocument struct {
 	Problems []Problem `json:"problems,omitempty"`
 	// IAM is the policy that --iam asks for.
 	IAM map[string]any `json:"iam,omitempty"`
+	// NotObserved is what an untrusted plan did not observe.
+	NotObserved []NotObserved `json:"notObserved,omitempty"`
 }
 
 // Summary is the last line of --json.

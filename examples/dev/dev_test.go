@@ -45,7 +45,7 @@ func newExample(t *testing.T) *example {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, "config"), "USER=tester", "ATHANOR_STAGE=", "ATHANOR_STORE=",
+	x.env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, "config"), "USER=tester", "ATHANOR_STAGE=local-tester", "ATHANOR_STORE=",
 		"GOCACHE="+strings.TrimSpace(string(cache)))
 	return x
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"sync"
 	"unsafe"
 
@@ -104,8 +105,33 @@ func (c *Cloud) Config() (sdk.Config, error) {
 	if err != nil {
 		return sdk.Config{}, &CredentialsError{Err: err}
 	}
+	if err := startsNothing(cfg, c.settings.Profile != nil); err != nil {
+		return sdk.Config{}, err
+	}
 	c.config = c.prepared(cfg)
 	return *c.config, nil
+}
+
+// startsNothing refuses credentials that a program or a sign-in has to be started for, where the stack is a stranger's.
+func startsNothing(cfg sdk.Config, named bool) error {
+	if os.Getenv("ATHANOR_UNTRUSTED") == "" {
+		return nil
+	}
+	for _, source := range cfg.ConfigSources {
+		switch s := source.(type) {
+		case config.EnvConfig:
+			if s.Credentials.HasKeys() && !named {
+				return nil
+			}
+		case config.SharedConfig:
+			for at := &s; at != nil; at = at.Source {
+				if at.CredentialProcess != "" || at.SSOSessionName != "" || at.SSOStartURL != "" || at.LoginSession != "" {
+					return &CredentialsError{Err: errors.New("the profile starts a program or a sign-in, and --untrusted starts none")}
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // prepared makes a configuration ours. This comes after loading: the calls that exchange credentials are the
@@ -127,7 +153,20 @@ func limited(client sdk.HTTPClient) sdk.HTTPClient {
 	if client == nil {
 		client = awshttp.NewBuildableClient()
 	}
+	if own, ok := client.(*awshttp.BuildableClient); ok {
+		client = &http.Client{Transport: own.GetTransport(), Timeout: own.GetTimeout(), CheckRedirect: sameOrigin}
+	}
 	return doer{reconcile.LimitAttempts(tripper{client})}
+}
+
+// sameOrigin follows what keeps a request as it is, and never to another origin: the request carries who asks.
+func sameOrigin(req *http.Request, via []*http.Request) error {
+	status, first := req.Response.StatusCode, via[0].URL
+	keeps := status == http.StatusTemporaryRedirect || status == http.StatusPermanentRedirect
+	if !keeps || len(via) > 5 || req.URL.Scheme != first.Scheme || req.URL.Host != first.Host {
+		return http.ErrUseLastResponse
+	}
+	return nil
 }
 
 type (

@@ -115,6 +115,8 @@ func family(of reconcile.Family, services []Service) *reconcile.Family {
 	return &of
 }
 
+var regionName = props.Pattern(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
 var accountID = props.Pattern(`^[0-9]{12}$`)
 
 func open(limits *limits, settings any) (*Cloud, error) {
@@ -124,6 +126,9 @@ func open(limits *limits, settings any) (*Cloud, error) {
 	}
 	if s == nil {
 		s = new(Settings)
+	}
+	if s.Region != nil && !regionName().MatchString(*s.Region) { // it becomes part of a host's name
+		return nil, reconcile.WithHint(fmt.Errorf("settings of aws: region %q", *s.Region), "a region is such as eu-west-1")
 	}
 	if s.AccountID != "" && !accountID().MatchString(s.AccountID) {
 		return nil, reconcile.WithHint(fmt.Errorf("settings of aws: accountId %q", s.AccountID), "an account is twelve digits")

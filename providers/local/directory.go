@@ -190,7 +190,7 @@ func observeDirectory(ctx context.Context, site directorySite) (liveDirectory, e
 		}
 	}
 	err := through(ctx, site.Location, "ReadFolder", false, func() error {
-		root, err := openFolder(within(site.Dir, at))
+		root, err := openFolder(ctx, within(site.Dir, at))
 		if err != nil {
 			return err
 		}
@@ -251,7 +251,7 @@ func createDirectory(ctx context.Context, site directorySite) (Directory, error)
 	if err := through(ctx, site.Location, "CreateFolder", true, func() error { return os.MkdirAll(full, 0o755) }); err != nil {
 		return Directory{}, err
 	}
-	root, err := openFolder(full)
+	root, err := openFolder(ctx, full)
 	if err != nil {
 		return Directory{}, shaped(err, at)
 	}
@@ -319,7 +319,7 @@ var errNotKnown = errors.New("the source is not known")
 
 // settleEntries removes first, so that a file may take the name of a folder and the other way round.
 func settleEntries(ctx context.Context, on reconcile.On[liveDirectory], entries map[string]entry, put, drop []string) error {
-	root, err := openFolder(within(on.Dir, on.Live.path))
+	root, err := openFolder(ctx, within(on.Dir, on.Live.path))
 	if err != nil {
 		return shaped(err, on.Live.path)
 	}
@@ -367,7 +367,7 @@ func deleteDirectory(ctx context.Context, site directorySite) error {
 		written = site.Last.Files
 	}
 	full := within(site.Dir, at)
-	root, err := openFolder(full)
+	root, err := openFolder(ctx, full)
 	switch {
 	case missing(err):
 	case err != nil:

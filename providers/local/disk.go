@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
@@ -245,8 +247,11 @@ func within(dir, path string) string {
 }
 
 // openParent opens the folder that holds path and gives the name in it. With create it is made first; a
-// folder that a deletion next door removes in between is made again.
-func openParent(path string, create bool) (*os.Root, string, error) {
+// folder that a deletion next door removes in between is made again. A path that the stack may not reach is an error.
+func openParent(ctx context.Context, path string, create bool) (*os.Root, string, error) {
+	if err := localfile.Inside(ctx, path); err != nil {
+		return nil, "", err
+	}
 	dir, base := filepath.Dir(path), filepath.Base(path)
 	for try := 0; ; try++ {
 		if create {

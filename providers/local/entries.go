@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -95,7 +96,10 @@ func sumOf(entries map[string]entry) string {
 }
 
 // openFolder opens a folder that is not reached by a symbolic link as its last step.
-func openFolder(full string) (*os.Root, error) {
+func openFolder(ctx context.Context, full string) (*os.Root, error) {
+	if err := localfile.Inside(ctx, full); err != nil {
+		return nil, err
+	}
 	info, err := os.Lstat(full)
 	if err != nil {
 		return nil, err
@@ -246,6 +250,9 @@ func removeEntry(root *os.Root, name string) error {
 
 // scan hashes a folder: one asset for each file and each empty folder, and one for the whole.
 func scan(ctx context.Context, from string) (map[string]reconcile.Asset, error) {
+	if err := localfile.Check(ctx, from); err != nil {
+		return nil, err
+	}
 	info, err := os.Stat(from)
 	if err != nil {
 		return nil, err
@@ -262,7 +269,7 @@ func scan(ctx context.Context, from string) (map[string]reconcile.Asset, error) 
 		if err != nil {
 			return err
 		}
-		name, asset, err := assetAt(file, filepath.ToSlash(rel), d)
+		name, asset, err := assetAt(ctx, file, filepath.ToSlash(rel), d)
 		if err != nil || name == "" {
 			return err
 		}
@@ -275,7 +282,7 @@ func scan(ctx context.Context, from string) (map[string]reconcile.Asset, error) 
 }
 
 // assetAt is the asset of one thing in a source; a folder that is not empty has none.
-func assetAt(file, name string, d fs.DirEntry) (string, reconcile.Asset, error) {
+func assetAt(ctx context.Context, file, name string, d fs.DirEntry) (string, reconcile.Asset, error) {
 	if d.IsDir() {
 		inside, err := os.ReadDir(file)
 		if err != nil || len(inside) > 0 {
@@ -291,7 +298,7 @@ func assetAt(file, name string, d fs.DirEntry) (string, reconcile.Asset, error) 
 	if err != nil {
 		return "", reconcile.Asset{}, err
 	}
-	asset, err := assetOf(file)
+	asset, err := assetOf(ctx, file)
 	if info.Mode()&0o111 != 0 {
 		asset.Digest += executableMark
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -128,14 +129,14 @@ func prepareFile(ctx context.Context, work reconcile.Workspace, want FileProps) 
 		return nil, nil
 	}
 	work.Reads(within(work.Dir, want.Source))
-	asset, err := assetOf(within(work.Dir, want.Source))
+	asset, err := assetOf(ctx, within(work.Dir, want.Source))
 	if err != nil {
 		return nil, fmt.Errorf("source: %w", err)
 	}
 	return map[string]reconcile.Asset{"source": asset}, ctx.Err()
 }
 
-func assetOf(path string) (reconcile.Asset, error) {
+func assetOf(ctx context.Context, path string) (reconcile.Asset, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return reconcile.Asset{}, err
@@ -147,7 +148,7 @@ func assetOf(path string) (reconcile.Asset, error) {
 	if !info.Mode().IsRegular() {
 		return reconcile.Asset{}, &ShapeError{Path: path, Is: shapeOf(info.Mode()), Want: "a file"}
 	}
-	f, err := os.Open(abs)
+	f, err := localfile.Open(ctx, abs)
 	if err != nil {
 		return reconcile.Asset{}, err
 	}
@@ -171,7 +172,7 @@ func observeFile(ctx context.Context, site fileSite) (liveFile, error) {
 	}
 	live := liveFile{path: path}
 	err := through(ctx, site.Location, "ReadFile", false, func() error {
-		root, name, err := openParent(within(site.Dir, path), false)
+		root, name, err := openParent(ctx, within(site.Dir, path), false)
 		if err != nil {
 			return err
 		}
@@ -230,7 +231,7 @@ func writeFile(ctx context.Context, place kind.Location, operation, path string,
 		return err
 	}
 	return through(ctx, place, operation, true, func() error {
-		root, name, err := openParent(path, true)
+		root, name, err := openParent(ctx, path, true)
 		if err != nil {
 			return err
 		}
@@ -266,7 +267,7 @@ func compareFile(d *kind.Diff[liveFile], want FileProps, live liveFile) {
 			return err
 		}
 		return through(ctx, u.Location, "SetMode", true, func() error {
-			root, name, err := openParent(within(u.Dir, live.path), false)
+			root, name, err := openParent(ctx, within(u.Dir, live.path), false)
 			if err != nil {
 				return err
 			}
@@ -285,7 +286,7 @@ func deleteFile(ctx context.Context, site fileSite) error {
 	}
 	at := within(site.Dir, path)
 	err := through(ctx, site.Location, "RemoveFile", true, func() error {
-		root, name, err := openParent(at, false)
+		root, name, err := openParent(ctx, at, false)
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
@@ -42,6 +43,9 @@ func passedOver(name string) bool {
 
 // hashTree adds the names, shapes and contents of all that lies at a path. A symbolic link counts by what it says.
 func hashTree(ctx context.Context, sum hash.Hash, root string) error {
+	if err := localfile.Check(ctx, root); err != nil {
+		return err
+	}
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err == nil {
 			err = ctx.Err()
@@ -68,7 +72,7 @@ func hashTree(ctx context.Context, sum hash.Hash, root string) error {
 			fmt.Fprintf(sum, "%q\n", to)
 			return err
 		case info.Mode().IsRegular():
-			return hashFile(sum, path)
+			return hashFile(ctx, sum, path)
 		}
 		return nil
 	})
@@ -82,8 +86,8 @@ func fileSize(info fs.FileInfo) int64 {
 	return 0
 }
 
-func hashFile(sum hash.Hash, path string) error {
-	f, err := os.Open(path)
+func hashFile(ctx context.Context, sum hash.Hash, path string) error {
+	f, err := localfile.Open(ctx, path)
 	if err != nil {
 		return err
 	}

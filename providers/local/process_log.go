@@ -129,12 +129,13 @@ func (l *logFile) note(n notes) error {
 	if err != nil {
 		return err
 	}
-	root, name, err := openParent(notesPath(l.path), false)
+	path := notesPath(l.path)
+	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	return put(root, name, body{text: string(data)}, 0o600, true)
+	return put(root, filepath.Base(path), body{text: string(data)}, 0o600, true)
 }
 
 // noted are the notes as they are now, zero without any.

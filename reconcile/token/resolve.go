@@ -42,6 +42,19 @@ type resolver struct {
 	lookup          Lookup
 	at              tree.Trail // in what is resolved
 	unknown, secret map[tree.Path]bool
+	// size is how many bytes the value at work has so far.
+	size int
+}
+
+// errTooLarge stops values that are put together of each other and grow without measure.
+var errTooLarge = errors.New("the value has more than 1 MiB")
+
+// hold counts what was put in.
+func (r *resolver) hold(v any) error {
+	if r.size += tree.Size(v, tree.MaxValue); r.size > tree.MaxValue {
+		return r.fail(errTooLarge)
+	}
+	return nil
 }
 
 func (r *resolver) fail(err error) error { return &Error{Path: r.at.Path(), Err: err} }
@@ -117,7 +130,7 @@ func (r *resolver) spread(e *Expr, i int) ([]any, error) {
 	case !ok:
 		return fail(fmt.Errorf("%s: want a list, have %s", e.show(), kindOf(val.Any)))
 	}
-	return elements, nil
+	return elements, r.hold(elements)
 }
 
 func (r *resolver) entries(all entries) (any, error) {
@@ -134,6 +147,9 @@ func (r *resolver) entries(all entries) (any, error) {
 		}
 		if _, twice := out[key]; twice {
 			return nil, r.fail(fmt.Errorf("two keys become equal, one of them %s", Show(e.key)))
+		}
+		if r.at.AtRoot() {
+			r.size = 0 // each entry of the whole is a value of its own
 		}
 		r.at.Enter(key)
 		x, err := r.value(e.value)
@@ -159,7 +175,7 @@ func (r *resolver) whole(e *Expr) (any, error) {
 	if val.Unknown && val.Any == nil {
 		return Part{Expr: e}.plain(), nil
 	}
-	return val.Any, nil
+	return val.Any, r.hold(val.Any)
 }
 
 func (r *resolver) text(parts text) (any, error) {
@@ -174,7 +190,8 @@ func (r *resolver) text(parts text) (any, error) {
 		return nil, r.fail(err)
 	}
 	r.mark(all)
-	return joined(pieces), nil
+	whole := joined(pieces)
+	return whole, r.hold(whole)
 }
 
 // piece is a part of a string with what is known of it.
@@ -197,7 +214,7 @@ func joined(pieces []piece) string {
 // pieces resolves parts that stand in one text, and tells what all of them together are.
 func (r *resolver) pieces(parts []Part) ([]piece, Value, error) {
 	var all Value
-	pieces := make([]piece, len(parts))
+	pieces, size := make([]piece, len(parts)), 0
 	for i, p := range parts {
 		pieces[i] = piece{Part: p, text: p.Text}
 		if p.Expr == nil {
@@ -219,6 +236,9 @@ func (r *resolver) pieces(parts []Part) ([]piece, Value, error) {
 		}
 		if pieces[i].text, err = textOf(val.Any); err != nil {
 			return nil, all, fmt.Errorf("%s %w", p.Expr.show(), err)
+		}
+		if size += len(pieces[i].text); size > tree.MaxValue {
+			return nil, all, errTooLarge
 		}
 	}
 	return pieces, all, nil

@@ -16,6 +16,9 @@ func (t *Trail) Enter(key string) { t.push(Step{Key: key, Index: -1}) }
 // Element goes on to the element of a list.
 func (t *Trail) Element(i int) { t.push(Step{Index: i}) }
 
+// AtRoot reports whether nothing was entered.
+func (t *Trail) AtRoot() bool { return t.depth == 0 }
+
 func (t *Trail) push(s Step) {
 	if t.depth < len(t.near) {
 		t.near[t.depth] = s

@@ -25,6 +25,8 @@ type Store struct {
 	pool       *pgxpool.Pool
 	sql        statements
 	place      string // for people: host and database, never a password
+	role       string
+	foreign    bool
 	id         func() string
 	patience   time.Duration
 	now        func(server time.Time) time.Time // tests have a clock of their own
@@ -49,21 +51,20 @@ func WithID(id func() string) Option { return func(s *Store) { s.id = id } }
 // wrong. The default is 10 s.
 func WithPatience(d time.Duration) Option { return func(s *Store) { s.patience = d } }
 
+// Foreign says that the server is not the stage's own: what the environment and ~/.pgpass hold of passwords is not for it.
+func Foreign() Option { return func(s *Store) { s.foreign = true } }
+
 // Open names a store by the URL of its database: postgres://USER:PASSWORD@HOST:PORT/DATABASE?PARAMETERS. What the URL
-// leaves out is taken from the variables of libpq ($PGHOST, $PGPASSWORD, …) and from ~/.pgpass. Parameters are those
-// of libpq, such as sslmode, sslrootcert and target_session_attrs, and
+// leaves out is taken from the variables of libpq ($PGHOST, $PGPASSWORD, …) and from ~/.pgpass. A server that is neither on
+// the loopback nor behind a socket is asked for TLS, and its certificate is verified, unless sslmode says otherwise.
+// Parameters are those of libpq, such as sslmode, sslrootcert and target_session_attrs, and
 //
 //   - schema: the schema that holds the store, "athanor" by default. Each is a store of its own.
 //
 // Open connects to nothing. The schema is made by the first Acquire, and until then every stage is empty. Errors name
 // no password.
 func Open(url string, options ...Option) (*Store, error) {
-	address, err := parse(url)
-	if err != nil {
-		return nil, err
-	}
 	s := &Store{
-		sql: statementsFor(address.schema), place: address.place,
 		id: func() string { return "" }, patience: 10 * time.Second,
 		now:        func(server time.Time) time.Time { return server },
 		migrations: migrations(),
@@ -71,6 +72,11 @@ func Open(url string, options ...Option) (*Store, error) {
 	for _, option := range options {
 		option(s)
 	}
+	address, err := parse(url, s.foreign)
+	if err != nil {
+		return nil, err
+	}
+	s.sql, s.place, s.role = statementsFor(address.schema), address.place, address.config.ConnConfig.User
 	config := address.config
 	config.ConnConfig.ConnectTimeout = min(config.ConnConfig.ConnectTimeout, s.patience)
 	// A pool makes its connections when they are asked for; the context is only theirs to inherit values from.
@@ -82,6 +88,9 @@ func Open(url string, options ...Option) (*Store, error) {
 	s.once = ledger.Operations{Backend: backend{store: s, once: true}, World: world}
 	return s, nil
 }
+
+// Role is the role that the store is used as, which the server has authenticated.
+func (s *Store) Role() string { return s.role }
 
 // Load implements [statestore.Store].
 func (s *Store) Load(ctx context.Context, stage statestore.Stage) (*statestore.Snapshot, error) {

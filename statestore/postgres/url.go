@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,8 +32,9 @@ type address struct {
 	place  string
 }
 
-// parse reads a URL. Its errors name neither the URL nor a password in it.
-func parse(text string) (*address, error) {
+// parse reads a URL. Its errors name neither the URL nor a password in it. A foreign one is of a server that the user's own
+// password is not for: it counts only what stands in the URL.
+func parse(text string, foreign bool) (*address, error) {
 	u, err := split(text)
 	if err != nil {
 		return nil, err
@@ -46,6 +49,16 @@ func parse(text string) (*address, error) {
 	config, err := pgxpool.ParseConfig(u.String())
 	if err != nil {
 		return nil, parseError(u)
+	}
+	if !query.Has("sslmode") && (foreign || os.Getenv("PGSSLMODE") == "") && !local(config.ConnConfig) {
+		query.Set("sslmode", "verify-full")
+		u.RawQuery = query.Encode()
+		if config, err = pgxpool.ParseConfig(u.String()); err != nil {
+			return nil, parseError(u)
+		}
+	}
+	if _, own := u.User.Password(); foreign && !own && !query.Has("password") {
+		config.ConnConfig.Password = ""
 	}
 	// Every statement goes by itself, unnamed, in one round trip: a pooler may run each on another connection.
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
@@ -71,6 +84,18 @@ func split(text string) (*url.URL, error) {
 		return nil, errURL // what the parser says would quote the URL
 	}
 	return u, nil
+}
+
+// local reports whether every server of a configuration is on this machine: behind a socket, or on the loopback.
+func local(c *pgx.ConnConfig) bool {
+	hosts := []string{c.Host}
+	for _, f := range c.Fallbacks {
+		hosts = append(hosts, f.Host)
+	}
+	return !slices.ContainsFunc(hosts, func(host string) bool {
+		ip := net.ParseIP(host)
+		return !strings.HasPrefix(host, "/") && host != "localhost" && (ip == nil || !ip.IsLoopback())
+	})
 }
 
 func neverPing(_ context.Context, _ pgxpool.ShouldPingParams) bool { return false }

@@ -165,7 +165,7 @@ func TestInclude(t *testing.T) {
 		}
 	}
 	read := func() (*yamlstack.Stack, []string) {
-		s, err := yamlstack.Load(catalog(t), yamlstack.Input{Path: filepath.Join(dir, "athanor.yaml"), Stage: "dev"})
+		s, err := yamlstack.Load(t.Context(), catalog(t), yamlstack.Input{Path: filepath.Join(dir, "athanor.yaml"), Stage: "dev"})
 		return s, lines(t, err)
 	}
 	write("athanor.yaml", "stack: shop\ninclude: [parts/a.yaml]\nresources: {q: {kind: test.Queue, props: {deadLetter: '${dead.arn}'}}}\n")
@@ -201,7 +201,7 @@ func TestBombs(t *testing.T) {
 		fmt.Fprintf(&laughs, "x-%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i-1), 10), ","))
 	}
 	tests := []struct{ name, yaml, want string }{
-		{"aliases", laughs.String() + "outputs: {x: *a11}\n", "expands to more than can be meant"},
+		{"aliases", laughs.String() + "outputs: {x: *a11}\n", "athanor.yaml:2:23: output x: the value has more than 1 MiB"},
 		{"alias of itself", "stack: s\noutputs: {x: &a [*a]}\n", "expands to more than can be meant"},
 		{"merge of itself", "stack: s\noutputs: {x: &a {<<: *a}}\n", "expands to more than can be meant"},
 		{"depth", "stack: s\noutputs: {x: " + strings.Repeat("[", 200) + strings.Repeat("]", 200) + "}\n", "expands to more than can be meant"},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -16,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
@@ -49,10 +49,24 @@ func (l *loader) read(path string, data []byte, from []string, at place) {
 	}
 	if data == nil {
 		var err error
-		if data, err = readBounded(path); err != nil {
+		data, err = localfile.ReadAtMost(l.ctx, path, maxFile)
+		if outside, ok := errors.AsType[*localfile.OutsideError](err); ok {
+			l.Outside = append(l.Outside, Outside{Path: cmp.Or(outside.Real, path), Place: outsidePlace(f)})
+			return
+		}
+		if errors.Is(err, localfile.ErrTooLarge) {
+			l.wrong(at, "", errTooLarge)
+			return
+		}
+		if err != nil {
 			l.Missing = append(l.Missing, path)
 			l.wrongf(at, "%s: %w", l.shown(path), unwrapPath(err))
 			return
+		}
+		if bounds, ok := localfile.BoundsOf(l.ctx); ok {
+			if real, err := localfile.Real(path); err == nil && !localfile.Within(bounds.Root, real) {
+				l.Outside = append(l.Outside, Outside{Path: real, Place: outsidePlace(f), Read: true})
+			}
 		}
 	}
 	l.Files = append(l.Files, path)
@@ -69,24 +83,14 @@ func (l *loader) read(path string, data []byte, from []string, at place) {
 	l.include(f)
 }
 
-var errNoFile = errors.New("it is no file")
-
 var errTooLarge = errors.New("too large: a file has 32 MiB at most, all together 64 MiB in 1000 files")
 
-func readBounded(path string) ([]byte, error) {
-	r, err := os.Open(path)
-	if err != nil {
-		return nil, err
+// outsidePlace is the place in the stack that names a file: its includes, or the user's target.
+func outsidePlace(f *file) string {
+	if len(f.from) == 1 {
+		return "target"
 	}
-	defer r.Close()
-	if info, err := r.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, cmp.Or(err, errNoFile)
-	}
-	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
-	if data == nil {
-		data = []byte{}
-	}
-	return data, err
+	return "include"
 }
 
 func unwrapPath(err error) error {

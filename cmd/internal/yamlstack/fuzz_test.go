@@ -19,7 +19,7 @@ func FuzzYAML(f *testing.F) {
 	place := regexp.MustCompile(`^[a-z/.]*athanor\.yaml:[1-9][0-9]*:[1-9][0-9]*$`)
 	c := catalog(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := yamlstack.Load(c, yamlstack.Input{Path: "/nowhere/athanor.yaml", Data: data, Stage: "dev", Config: map[string]string{"given": "1"}})
+		s, err := yamlstack.Load(t.Context(), c, yamlstack.Input{Path: "/nowhere/athanor.yaml", Data: data, Stage: "dev", Config: map[string]string{"given": "1"}})
 		if err == nil {
 			if _, err := s.Graph.Digest(); err != nil {
 				t.Errorf("a graph without a digest: %v", err)

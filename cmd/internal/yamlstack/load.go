@@ -2,6 +2,7 @@ package yamlstack
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -35,16 +36,43 @@ type Stack struct {
 	Files []string
 	// Missing are those that could not be read.
 	Missing []string
+	// Outside are those that lie outside of the project. Each is read only when the bounds allow it.
+	Outside []Outside
+	// Declared is what of the graph was read, also when something is wrong.
+	Declared *engine.Graph
+	// Sections are the settings of providers as they are declared, without what they take from each other.
+	Sections []Section
+	// Stores are the stores of other stacks, by the name of the ref.
+	Stores map[string]string
+}
+
+// Outside is a file outside of the project: where it leads to, the place in the stack that names it, and whether it was read.
+type Outside struct {
+	Path, Place string
+	Read        bool
+}
+
+// Unread reports whether a file outside was not read, so that the stack is not whole.
+func (s *Stack) Unread() bool {
+	return slices.ContainsFunc(s.Outside, func(o Outside) bool { return !o.Read })
+}
+
+// Section is one entry of providers: its name, the provider that it is for, and its own settings.
+type Section struct {
+	Name, Provider string
+	Settings       map[string]any
 }
 
 // loader reads one stack.
 type loader struct {
 	Stack
+	ctx      context.Context //nolint:containedctx // a loader lives as long as the call that it serves
 	catalog  *reconcile.Catalog
 	in       Input
 	files    []*file
 	size     int
 	visits   int
+	held     int // bytes of all values
 	problems []problem
 
 	graph     *engine.Graph
@@ -61,11 +89,11 @@ type loader struct {
 }
 
 // Load reads a stack. The error is an *engine.GraphError: everything that is wrong, each with file:line:column
-// as its source. The Stack is there in any case.
-func Load(catalog *reconcile.Catalog, in Input) (*Stack, error) {
+// as its source. The Stack is there in any case. Files are opened within the bounds that the context has for them.
+func Load(ctx context.Context, catalog *reconcile.Catalog, in Input) (*Stack, error) {
 	in.Dir = cmp.Or(in.Dir, filepath.Dir(in.Path))
 	l := &loader{
-		catalog: catalog, in: in,
+		ctx: ctx, catalog: catalog, in: in,
 		graph: &engine.Graph{
 			Format: engine.GraphFormat, Stage: in.Stage, Dir: in.Dir,
 			Config: map[string]any{}, Secrets: map[string]engine.SecretSource{}, Outputs: map[string]any{},
@@ -77,11 +105,27 @@ func Load(catalog *reconcile.Catalog, in Input) (*Stack, error) {
 	if len(l.problems) == 0 || len(l.files) > 0 && l.files[0].sections != nil {
 		l.build()
 	}
+	l.Declared = l.graph
+	l.reaches()
 	if err := l.result(); err != nil {
 		return &l.Stack, err
 	}
-	l.Graph = l.graph
+	if !l.Unread() {
+		l.Graph = l.graph
+	}
 	return &l.Stack, nil
+}
+
+// reaches notes what stands in the document and no longer in the graph.
+func (l *loader) reaches() {
+	for _, name := range slices.Sorted(maps.Keys(l.providers)) {
+		s := l.providers[name]
+		l.Sections = append(l.Sections, Section{Name: name, Provider: s.provider, Settings: s.own})
+	}
+	l.Stores = map[string]string{}
+	for name, ref := range l.refs {
+		l.Stores[name] = ref.Store
+	}
 }
 
 func (l *loader) build() {

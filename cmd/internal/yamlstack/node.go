@@ -19,6 +19,32 @@ const (
 // errTooMuch stops the expansion of a document that grows without measure.
 var errTooMuch = errors.New("the document expands to more than can be meant")
 
+// errTooMuchValue and errTooMuchStack stop values that grow without measure.
+var (
+	errTooMuchValue = errors.New("the value has more than 1 MiB")
+	errTooMuchStack = errors.New("the values of the stack have more than 64 MiB together")
+)
+
+// hold counts what a value holds, in bytes, before it is made. When it answers false the value is given up; that is
+// reported once for each value, and once for the stack.
+func (s *scope) hold(at place, n int) bool {
+	had, all := s.held, s.loader.held
+	s.held, s.loader.held = had+n, all+n
+	switch {
+	case s.held > tree.MaxValue:
+		if had <= tree.MaxValue {
+			s.wrong(at, errTooMuchValue)
+		}
+		return false
+	case s.loader.held > tree.MaxValues:
+		if all <= tree.MaxValues {
+			s.wrong(at, errTooMuchStack)
+		}
+		return false
+	}
+	return true
+}
+
 // spend counts a visit. When it answers false the document is given up; that is reported once.
 func (l *loader) spend(f *file, n *yaml.Node) bool {
 	l.visits++

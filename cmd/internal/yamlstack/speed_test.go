@@ -26,7 +26,7 @@ func BenchmarkLoad10000(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
-		if _, err := yamlstack.Load(c, yamlstack.Input{Path: "/s/athanor.yaml", Data: data, Stage: "dev"}); err != nil {
+		if _, err := yamlstack.Load(b.Context(), c, yamlstack.Input{Path: "/s/athanor.yaml", Data: data, Stage: "dev"}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -42,7 +42,7 @@ func TestLargeStack(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	start := time.Now()
-	s, err := yamlstack.Load(c, yamlstack.Input{Path: "/s/athanor.yaml", Data: data, Stage: "dev"})
+	s, err := yamlstack.Load(t.Context(), c, yamlstack.Input{Path: "/s/athanor.yaml", Data: data, Stage: "dev"})
 	took := time.Since(start)
 	runtime.ReadMemStats(&after)
 	if err != nil {

@@ -88,6 +88,10 @@ func (s *scope) text(n *yaml.Node) any {
 		if !ok && v != nil {
 			s.wrongf(s.inside(n, p.at), "${%s} is no text, so it must stand alone", p.expr)
 		}
+		if b.Len()+len(text) > tree.MaxValue {
+			s.wrong(s.inside(n, p.at), errTooMuchValue)
+			return ""
+		}
 		b.WriteString(text)
 	}
 	return b.String()

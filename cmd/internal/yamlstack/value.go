@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,8 @@ type scope struct {
 	// bare scopes have no config yet: the config section itself.
 	bare  bool
 	depth int
+	// held is how many bytes the value at work has so far.
+	held int
 }
 
 // each is one key of a for.
@@ -62,9 +65,12 @@ func (s *scope) raw(n *yaml.Node) any {
 		return nil
 	}
 	n = real(n)
+	if !s.hold(s.f.of(n), 2) {
+		return nil
+	}
 	switch n.Kind {
 	case yaml.ScalarNode:
-		return s.scalar(n)
+		return s.weighed(n, s.scalar(n))
 	case yaml.SequenceNode:
 		return s.list(n)
 	case yaml.MappingNode:
@@ -110,10 +116,26 @@ func (s *scope) mapping(n *yaml.Node) any {
 			}
 			name = k
 		}
+		if s.depth == 1 {
+			s.held = 0 // each prop is a value of its own
+		}
+		if !s.hold(s.f.of(p.key), len(name)+4) {
+			return nil
+		}
 		m[name] = s.value(p.value)
 	}
 	return m
 }
+
+// weighed is the value of a scalar, when there is room for it.
+func (s *scope) weighed(n *yaml.Node, v any) any {
+	if !s.hold(s.f.of(n), tree.Size(v, tree.MaxValue)) {
+		return nil
+	}
+	return v
+}
+
+var wholeNumber = regexp.MustCompile(`^[-+]?[0-9][0-9_]*$`)
 
 // scalar is text, a number, a truth or null. Only the forms that mean the same to everybody are numbers: 0644
 // and 1_000 are not, since YAML reads the first in octal.
@@ -132,6 +154,10 @@ func (s *scope) scalar(n *yaml.Node) any {
 		}
 		return v
 	case "!!float":
+		if wholeNumber.MatchString(n.Value) { // the parser makes a fraction of what does not fit
+			s.wrong(s.f.of(n), reconcile.WithHint(fmt.Errorf("%s is beyond the whole numbers of 64 bits", n.Value), "as text it is written %q", n.Value))
+			return nil
+		}
 		v, err := strconv.ParseFloat(n.Value, 64)
 		if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
 			s.wrong(s.f.of(n), reconcile.WithHint(fmt.Errorf("%s is no number that can be used", n.Value), "as text it is written %q", n.Value))

@@ -120,6 +120,6 @@ func newTable(s *athanor.Stack, name string, p tableProps, opts ...athanor.Optio
 // loadConfig reads text as athanor.yaml of a stage, with values for its config.
 func loadConfig(t testing.TB, text, stage string, config map[string]string) (*engine.Graph, error) {
 	t.Helper()
-	s, err := yamlstack.Load(catalog(t), yamlstack.Input{Path: "/stack/athanor.yaml", Data: []byte(text), Stage: stage, Config: config})
+	s, err := yamlstack.Load(t.Context(), catalog(t), yamlstack.Input{Path: "/stack/athanor.yaml", Data: []byte(text), Stage: stage, Config: config})
 	return s.Graph, err
 }

@@ -9,13 +9,13 @@ import (
 	"io"
 	"maps"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -136,7 +136,7 @@ func prepareObject(ctx context.Context, work reconcile.Workspace, want ObjectPro
 		path = filepath.Join(work.Dir, filepath.FromSlash(path))
 	}
 	work.Reads(path)
-	f, err := os.Open(path)
+	f, err := localfile.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}

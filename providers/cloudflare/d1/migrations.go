@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
@@ -37,7 +37,7 @@ CREATE TABLE IF NOT EXISTS ` + digests + `(name TEXT PRIMARY KEY, digest TEXT NO
 `
 
 // prepareMigrations reads the folder.
-func prepareMigrations(_ context.Context, work reconcile.Workspace, want DatabaseProps) (map[string]reconcile.Asset, error) {
+func prepareMigrations(ctx context.Context, work reconcile.Workspace, want DatabaseProps) (map[string]reconcile.Asset, error) {
 	if want.Migrations == "" || token.Has(want.Migrations) {
 		return nil, nil // there are none, or the folder is known only later
 	}
@@ -46,7 +46,7 @@ func prepareMigrations(_ context.Context, work reconcile.Workspace, want Databas
 		dir = filepath.Join(work.Dir, dir)
 	}
 	work.Reads(dir)
-	entries, err := os.ReadDir(dir)
+	entries, err := localfile.ReadDir(ctx, dir)
 	if err != nil {
 		return nil, fmt.Errorf("migrations: %w", err)
 	}
@@ -56,7 +56,7 @@ func prepareMigrations(_ context.Context, work reconcile.Workspace, want Databas
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
-		text, err := os.ReadFile(path)
+		text, err := localfile.ReadFile(ctx, path)
 		if err != nil {
 			return nil, fmt.Errorf("migrations: %w", err)
 		}
@@ -84,7 +84,7 @@ func migrate(ctx context.Context, on reconcile.On[liveDatabase], files map[strin
 		}
 	}
 	for _, name := range names {
-		text, err := os.ReadFile(on.Assets[migrationAsset+name].Path)
+		text, err := localfile.ReadFile(ctx, on.Assets[migrationAsset+name].Path)
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/athanor-dev/athanor/asset"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
@@ -96,7 +97,7 @@ func (p prepared) digest() string {
 
 func (p *prepared) read(ctx context.Context) error {
 	text := func(name string) (string, error) {
-		data, err := os.ReadFile(filepath.Join(p.Directory, name))
+		data, err := localfile.ReadFile(ctx, filepath.Join(p.Directory, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
@@ -114,6 +115,9 @@ func (p *prepared) read(ctx context.Context) error {
 		return err
 	}
 	ignore := asset.ReadIgnore("/" + ignoreFile + "\n/" + headersFile + "\n/" + redirectsFile + "\n" + lines)
+	if err := localfile.Check(ctx, p.Directory); err != nil {
+		return err
+	}
 	return filepath.WalkDir(p.Directory, func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -125,12 +129,12 @@ func (p *prepared) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return p.add(at, filepath.ToSlash(rel), d, ignore)
+		return p.add(ctx, at, filepath.ToSlash(rel), d, ignore)
 	})
 }
 
 // add takes a file in. Links are left out, as wrangler does, and a _worker.js is refused, since it is code.
-func (p *prepared) add(at, rel string, d fs.DirEntry, ignore asset.Ignore) error {
+func (p *prepared) add(ctx context.Context, at, rel string, d fs.DirEntry, ignore asset.Ignore) error {
 	excluded := rel != "." && ignore.Excludes(rel, d.IsDir(), false)
 	switch {
 	case rel == "." && !d.IsDir():
@@ -142,7 +146,7 @@ func (p *prepared) add(at, rel string, d fs.DirEntry, ignore asset.Ignore) error
 	case rel == "_worker.js" || strings.HasPrefix(rel, "_worker.js/"):
 		return &asset.PathError{Path: at, Problem: "everybody could read this code; name it in " + ignoreFile}
 	}
-	data, err := os.ReadFile(at)
+	data, err := localfile.ReadFile(ctx, at)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,189 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
+	"github.com/athanor-dev/athanor/engine"
+)
+
+func (a *app) allowCommand() *cli.Command {
+	return &cli.Command{
+		Name: "allow", Usage: "list what a stack asks for, and allow it", ArgsUsage: "[TARGET] [--once -- COMMAND …]",
+		Description: `A stack in YAML, or a graph, reaches only what its user has allowed: servers other than a
+cloud's own, state stores of others, files outside of the project, environment variables, accounts and profiles.
+allow lists what the stack in TARGET asks for and asks to add each to ~/.config/athanor/config.yaml. A permission is
+for one value at one place of the stack.
+
+With --once nothing is written: what is allowed holds for COMMAND alone.
+
+A variable named ATHANOR_SECRET_<NAME> needs no permission. A stack in Go is a program: it can do what its user can, and
+asks for nothing.
+
+` + targetHelp + `
+
+Exit codes: 0 nothing is left to allow; 1 error; 5 not approved: without a terminal it takes --yes. With --once the exit
+code is that of COMMAND.`,
+		UsageText: `allow                           ask for each
+allow ./shop --yes              allow all that it asks for today
+allow --json                    list it, for scripts
+allow --once -- athanor plan    for this command alone`,
+		Flags: stageFlags(
+			cli.YesFlag(),
+			&cli.BoolFlag{Name: "once", Usage: "allow for the command after -- alone; write nothing"}),
+		Action: a.allow,
+	}
+}
+
+// asked is one line of allow --json.
+type asked struct {
+	grants.Ask
+	Allowed bool `json:"allowed"`
+}
+
+func (a *app) allow(c *cli.Context) error {
+	command := a.behindDashes()
+	if len(command) > c.NArg() {
+		command = nil
+	}
+	targets := c.Args().Slice()[:c.NArg()-len(command)]
+	switch once := c.Bool("once"); {
+	case once && len(command) == 0:
+		return hint(errors.New("--once: there is no command"), "athanor allow --once -- athanor plan")
+	case !once && len(command) > 0:
+		return hint(errors.New("a command is run with --once alone"),
+			"athanor allow --once -- "+strings.Join(command, " "))
+	case a.program != nil:
+		return a.allowed(nil, command)
+	}
+	s, src, err := a.beginAt(c, targets)
+	if err != nil {
+		return err
+	}
+	if src.goMain {
+		fmt.Fprintln(a.err, "This stack is a program: it can do what its user can, and asks for nothing.")
+		return a.allowed(nil, command)
+	}
+	g := a.granted
+	g.asks = false
+	var yes []grants.Ask
+	for {
+		asks, err := a.asksOf(c, s, src)
+		if err != nil {
+			return err
+		}
+		missing := grants.Missing(asks, g.allowed)
+		if a.asJSON {
+			for _, ask := range asks {
+				a.json(asked{ask, !slices.Contains(missing, ask)})
+			}
+			return nil
+		}
+		if len(missing) == 0 {
+			if len(asks) == 0 {
+				fmt.Fprintln(a.err, "The stack asks for nothing that needs a permission.")
+			}
+			return a.allowed(yes, command)
+		}
+		chosen, err := a.choose(c, missing)
+		if err != nil {
+			return err
+		}
+		yes = append(yes, chosen...)
+		if c.Bool("once") {
+			g.hold(chosen)
+		} else if err := g.remember(chosen); err != nil {
+			return err
+		}
+		c.Context = g.within(c.Context)
+		if len(chosen) < len(missing) {
+			return cli.Exit(cli.ExitNotApproved)
+		}
+	}
+}
+
+// choose asks for each; --yes is a yes to all.
+func (a *app) choose(c *cli.Context, missing []grants.Ask) ([]grants.Ask, error) {
+	if c.Bool("yes") {
+		for _, ask := range missing {
+			fmt.Fprintln(a.err, "allowed: "+ask.Sentence())
+		}
+		return missing, nil
+	}
+	var chosen []grants.Ask
+	for _, ask := range missing {
+		fmt.Fprintln(a.err, ask.Sentence())
+	}
+	if !isTerminal(a.in) {
+		return nil, hint(fmt.Errorf("%w; nothing was allowed", engine.ErrNotApproved),
+			"--yes allows all of it, where nobody can be asked")
+	}
+	for _, ask := range missing {
+		fmt.Fprintf(a.err, "Allow %s? [y/N] ", ask)
+		yes, err := a.answer(c.Context)
+		if err != nil {
+			return nil, err
+		}
+		if yes {
+			chosen = append(chosen, ask)
+		}
+	}
+	return chosen, nil
+}
+
+// asksOf lists what a stack asks for.
+func (a *app) asksOf(c *cli.Context, s *session, src *source) ([]grants.Ask, error) {
+	err := src.read(c.Context)
+	if ask, outside := targetAsk(err, src); outside {
+		return []grants.Ask{ask}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if src.graph {
+		g, err := a.readGraph(src, s.stage.Name, nil)
+		if err != nil {
+			return nil, err
+		}
+		return grants.Asks(grants.Document{Graph: g}, a.granted.user), nil
+	}
+	y, err := yamlstack.Load(c.Context, a.catalog, yamlstack.Input{
+		Path: src.file(), Data: src.data, Dir: src.dir, Stage: s.stage.Name, Config: s.config,
+	})
+	if err != nil && !y.Unread() {
+		return nil, err
+	}
+	return grants.Asks(documentOf(y), a.granted.user), nil
+}
+
+// allowed runs the command that the permissions are for, if there is one.
+func (a *app) allowed(asks []grants.Ask, command []string) error {
+	if len(command) == 0 {
+		return nil
+	}
+	binary, err := exec.LookPath(command[0])
+	if err != nil {
+		return err
+	}
+	list := grants.SplitList(os.Getenv(allowVariable))
+	for _, ask := range asks {
+		list = append(list, ask.String())
+	}
+	env := append(without(os.Environ(), allowVariable), allowVariable+"="+strings.Join(list, ","))
+	return replaceProcess(binary, command[1:], env)
+}
+
+// behindDashes are the arguments of the command line after --.
+func (a *app) behindDashes() []string {
+	if i := slices.Index(a.args, "--"); i >= 0 {
+		return a.args[i+1:]
+	}
+	return nil
+}

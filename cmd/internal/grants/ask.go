@@ -1,0 +1,399 @@
+// Package grants compares what a stack asks for with what its user has allowed.
+//
+// A stack that is data (YAML, a graph document) reaches only what its user granted: it names endpoints, stores, files
+// and variables, and the command refuses those that nobody allowed before it connects to anything. The package knows
+// which parts of a stack reach out, how a permission is written, and the user's file of permissions. It does not know
+// how a stack is read, nor what is done with it: [Asks], [Missing] and [Parse] are pure functions.
+package grants
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// Kind is what kind of access is asked for.
+type Kind string
+
+// The kinds of access.
+const (
+	// Endpoint is a server that a provider's calls, with their credentials, are sent to.
+	Endpoint Kind = "endpoint"
+	// Store is a state store that is not the stage's own.
+	Store Kind = "store"
+	// Path is a file or a folder outside of the project, with all links resolved.
+	Path Kind = "path"
+	// Env is an environment variable that is read as a secret.
+	Env Kind = "env"
+	// Identity is an account, a profile, a role, or the variable of a token: as whom a provider is called.
+	Identity Kind = "identity"
+	// Program is a flag of a tool that may make it run or write something else.
+	Program Kind = "program"
+)
+
+// Kinds are all kinds of access.
+func Kinds() []Kind { return []Kind{Endpoint, Store, Path, Env, Identity, Program} }
+
+// OwnVariable begins the names of variables that may be a secret of any stack: who sets one has granted it.
+const OwnVariable = "ATHANOR_SECRET_"
+
+// Ask is one access that a stack asks for.
+type Ask struct {
+	Kind  Kind   `json:"kind"`
+	Value string `json:"value"`
+	// Place is the key's path in the stack: providers.cloudflare.endpoint, resources.out.source.
+	Place string `json:"place"`
+}
+
+// String is the permission for it, as --allow takes it.
+func (a Ask) String() string { return string(a.Kind) + "=" + a.Value + "@" + a.Place }
+
+// Document is a stack as far as it is known: what its graph holds, and what stands in YAML beside that.
+type Document struct {
+	Graph *engine.Graph
+	// Sections are the settings of providers as YAML declares them. Settings in the graph that they explain are theirs.
+	Sections []Section
+	// Refs are the stores of other stacks by the name of the ref. Stores in the graph that they explain are theirs.
+	Refs map[string]string
+	// Outside are files that were not read, since they lie outside of the project: by their place, resolved.
+	Outside []Ask
+}
+
+// Section is one entry of providers.
+type Section struct {
+	Name, Provider string
+	Settings       map[string]any
+}
+
+// User is what belongs to the user who runs the command.
+type User struct {
+	// Bounds are the project's root folder and what else may be read without a question.
+	Bounds localfile.Bounds
+	// Store is the stage's own store.
+	Store string
+	// Settings are values that the user's environment gives a setting: by provider.setting.
+	Settings map[string][]string
+	// StoreOf writes a store in one form, so that two names of one store are equal.
+	StoreOf func(name string) string
+	// Configs are the files that are read with a file that a prop names: the configuration of a bundler.
+	Configs func(prop tree.Path, path string) []string
+	// Files are the props of a kind that name files and folders.
+	Files func(kind string) []tree.Path
+}
+
+// Asks lists what a stack asks for, in the order of its places.
+func Asks(d Document, u User) []Ask {
+	l := &list{d: d, u: u}
+	for _, s := range d.Sections {
+		l.settings(s.Provider, s.Settings, "providers."+s.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Refs)) {
+		l.store(d.Refs[name], "refs."+name+".store")
+	}
+	l.asks = append(l.asks, d.Outside...)
+	if d.Graph != nil {
+		l.graph(d.Graph)
+	}
+	slices.SortFunc(l.asks, func(a, b Ask) int {
+		return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Value, b.Value))
+	})
+	return slices.Compact(l.asks)
+}
+
+// list collects what one stack asks for.
+type list struct {
+	d    Document
+	u    User
+	asks []Ask
+}
+
+func (l *list) add(kind Kind, value, place string) { l.asks = append(l.asks, Ask{kind, value, place}) }
+
+func (l *list) graph(g *engine.Graph) {
+	for _, name := range slices.Sorted(maps.Keys(g.Secrets)) {
+		switch s := g.Secrets[name]; {
+		case s.Env != "" && !strings.HasPrefix(s.Env, OwnVariable):
+			l.add(Env, s.Env, "secrets."+name+".env")
+		case s.File != "":
+			l.path(g.Dir, s.File, "secrets."+name+".file")
+		}
+	}
+	for i := range g.Resources {
+		r := &g.Resources[i]
+		place := "resources." + r.Address
+		l.scoped(r.Kind, r.Settings, place)
+		l.files(g.Dir, r.Kind, r.Props, place)
+		l.stores(r.Props, place)
+		l.tools(r.Kind, r.Props, place)
+		if r.Options.Adopt != "" && r.Options.Adopt != "*" {
+			l.identity(g.Dir, r.Kind, r.Options.Adopt, place+".options.adopt")
+		}
+	}
+	for i := range g.Reads {
+		r := &g.Reads[i]
+		place := "read." + r.Address
+		l.scoped(r.Kind, r.Settings, place)
+		l.files(g.Dir, r.Kind, r.Query, place)
+		l.stores(r.Query, place)
+		l.identity(g.Dir, r.Kind, r.ID, place+".id")
+	}
+	l.stores(g.Outputs, "outputs")
+}
+
+// Setting says what a provider's setting grants: "" is nothing, ok is false for one that nobody has judged.
+func Setting(provider, name string) (kind Kind, ok bool) {
+	kind, ok = settings()[provider+"."+name]
+	return kind, ok
+}
+
+func settings() map[string]Kind {
+	return map[string]Kind{
+		"aws.region": "", "aws.profile": Identity, "aws.endpoint": Endpoint, "aws.accountId": Identity,
+		"cloudflare.account": Identity, "cloudflare.tokenEnv": Identity, "cloudflare.profile": Identity,
+		"cloudflare.endpoint": Endpoint,
+	}
+}
+
+// ownEndpoints are the endpoints that a cloud names itself. AWS has one for each service and region, and names none.
+func ownEndpoints() map[string]string {
+	return map[string]string{"cloudflare.endpoint": "https://api.cloudflare.com/client/v4"}
+}
+
+// settings lists what the settings of a provider ask for. A setting that nobody has judged says who is asked.
+func (l *list) settings(provider string, values map[string]any, place string) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if ask, asked := l.u.Setting(provider, name, values[name]); asked {
+			ask.Place = place + "." + name
+			l.asks = append(l.asks, ask)
+		}
+	}
+}
+
+// Setting returns what one setting of a provider asks for, without its place. What the user's own environment says, and
+// a cloud's own endpoint, need no permission.
+func (u User) Setting(provider, name string, value any) (Ask, bool) {
+	kind, judged := Setting(provider, name)
+	if !judged {
+		kind = Identity
+	}
+	text, isText := value.(string)
+	if !isText && value != nil {
+		text = string(tree.Canonical(value))
+	}
+	full := provider + "." + name
+	switch {
+	case kind == "" || text == "":
+		return Ask{}, false
+	case slices.Contains(u.Settings[full], text):
+		return Ask{}, false
+	case ownEndpoints()[full] != "" && strings.TrimRight(text, "/") == ownEndpoints()[full]:
+		return Ask{}, false
+	}
+	return Ask{Kind: kind, Value: text}, true
+}
+
+// scoped lists the settings of a resource that no section of providers explains.
+func (l *list) scoped(kind string, values map[string]any, place string) {
+	provider, _, _ := strings.Cut(kind, ".")
+	if strings.Contains(kind, "::") {
+		provider = "aws"
+	}
+	own := map[string]any{}
+	for name, v := range values {
+		if !slices.ContainsFunc(l.d.Sections, func(s Section) bool {
+			have, set := s.Settings[name]
+			return set && s.Provider == provider && tree.Equal(have, v)
+		}) {
+			own[name] = v
+		}
+	}
+	l.settings(provider, own, place+".settings")
+}
+
+func (l *list) store(name, place string) {
+	if name == "" {
+		return
+	}
+	if full := l.u.StoreOf(name); full != l.u.Store {
+		l.add(Store, full, place)
+	}
+}
+
+// stores lists the stores of other stacks' outputs that a tree refers to, wherever in a token they stand.
+func (l *list) stores(v any, place string) {
+	tree.Walk(v, func(p tree.Path, x any) bool {
+		text, ok := x.(string)
+		if !ok || !token.Has(text) {
+			return true
+		}
+		parts, err := token.Scan(text)
+		if err != nil {
+			return true // the graph's own check says so
+		}
+		for _, part := range parts {
+			if part.Expr != nil {
+				l.expr(part.Expr, join(place, p))
+			}
+		}
+		return true
+	})
+}
+
+func (l *list) expr(e *token.Expr, place string) {
+	switch e.Op {
+	case token.OpStack:
+		for _, store := range l.d.Refs {
+			if store == e.Stack.Store {
+				return
+			}
+		}
+		l.store(e.Stack.Store, place)
+	case token.OpJSON, token.OpThen:
+		l.stores(e.Input, place)
+	case token.OpURL:
+		for _, arg := range e.Args {
+			l.stores(arg, place)
+		}
+	case token.OpRef, token.OpSecret:
+	}
+}
+
+// files lists the files outside of the project that the props of a kind name.
+func (l *list) files(dir, kind string, props map[string]any, place string) {
+	if props == nil {
+		return
+	}
+	for _, p := range slices.Concat(l.u.Files(kind), MorePaths(kind)) {
+		v, ok := tree.Get(props, p)
+		if !ok {
+			continue
+		}
+		tree.Walk(v, func(below tree.Path, x any) bool {
+			if text, ok := x.(string); ok && isPath(kind, p, text) {
+				at := join(join(place, p), below)
+				l.path(dir, text, at)
+				for _, config := range l.configs(dir, p, text) {
+					l.path(dir, config, at)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// configs are the files that are read with one that a prop names.
+func (l *list) configs(dir string, p tree.Path, path string) []string {
+	if l.u.Configs == nil || token.Has(path) {
+		return nil
+	}
+	if full := filepath.FromSlash(path); !filepath.IsAbs(full) {
+		path = filepath.Join(dir, full)
+	}
+	return l.u.Configs(p, path)
+}
+
+// MorePaths are props of a kind that name a file or a folder and are no sources of it: what is written, and where a
+// command runs.
+func MorePaths(kind string) []tree.Path {
+	return map[string][]tree.Path{
+		"local.File": {"path"}, "local.Directory": {"path"}, "local.Command": {"dir"}, "local.Process": {"dir"},
+	}[kind]
+}
+
+// isPath reports whether a prop names a file: the program of a function may be an import path instead.
+func isPath(kind string, p tree.Path, text string) bool {
+	if kind == "aws.lambda.Function" && p == "code.go" {
+		return strings.HasPrefix(text, ".") || filepath.IsAbs(text)
+	}
+	return true
+}
+
+// identity lists the path that is the identity of an object on this machine.
+func (l *list) identity(dir, kind, id, place string) {
+	if paths := MorePaths(kind); id != "" && slices.Contains(paths, "path") {
+		l.path(dir, id, place)
+	}
+}
+
+// path lists a path when it lies outside. One with a reference in it is known later, and judged when it is opened.
+func (l *list) path(dir, path, place string) {
+	if path == "" || token.Has(path) {
+		return
+	}
+	full := filepath.FromSlash(path)
+	if !filepath.IsAbs(full) {
+		full = filepath.Join(dir, full)
+	}
+	real, err := localfile.Real(full)
+	switch {
+	case err != nil:
+		l.add(Path, full, place) // a ring of links, or a folder that may not be searched
+	case !localfile.Within(l.u.Bounds.Root, real): // what is allowed at another place is asked for at this one
+		l.add(Path, real, place)
+	}
+}
+
+// join is the place of a path below another one.
+func join(place string, p tree.Path) string {
+	switch {
+	case p == "":
+		return place
+	case strings.HasPrefix(string(p), "["):
+		return place + string(p)
+	}
+	return place + "." + string(p)
+}
+
+// linkerFlags are flags of Go's linker that neither run nor write anything; each may have a value.
+func linkerFlags() []string { return []string{"-s", "-w", "-X", "-buildid"} }
+
+// tools lists the flags that a stack hands to a tool and that may make it run or write something else.
+func (l *list) tools(kind string, props map[string]any, place string) {
+	if kind != "aws.lambda.Function" {
+		return
+	}
+	pkg, _ := tree.Get(props, "code.go")
+	if text, _ := pkg.(string); strings.HasPrefix(strings.TrimSpace(text), "-") {
+		l.add(Program, text, place+".code.go")
+	}
+	flags, _ := tree.Get(props, "code.ldFlags")
+	if text, _ := flags.(string); text != "" && !harmless(text) {
+		l.add(Program, text, place+".code.ldFlags")
+	}
+}
+
+// harmless reports whether all words are flags from the list, or values of -X.
+func harmless(flags string) bool {
+	value := false
+	for word := range strings.FieldsSeq(flags) {
+		name, _, joined := strings.Cut(strings.Trim(word, `'"`), "=")
+		name = "-" + strings.TrimLeft(name, "-")
+		switch {
+		case value:
+			value = false
+		case !strings.HasPrefix(strings.Trim(word, `'"`), "-") || !slices.Contains(linkerFlags(), name):
+			return false
+		default:
+			value = name == "-X" && !joined
+		}
+	}
+	return !value
+}
+
+// Sentence says what is asked for, for people.
+func (a Ask) Sentence() string {
+	what := map[Kind]string{
+		Endpoint: "sends calls and credentials to %s", Store: "reads the state store %s",
+		Path: "reads or writes %s, outside of the project",
+		Env:  "reads the variable %s", Identity: "acts as %s", Program: "hands a tool the flags %s",
+	}[a.Kind]
+	return fmt.Sprintf("%s: "+what, a.Place, a.Value)
+}

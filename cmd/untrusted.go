@@ -1,0 +1,192 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/render"
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore/seal"
+)
+
+// untrustedVariable makes every plan untrusted. Providers read it too: they start no program to get credentials.
+const untrustedVariable = "ATHANOR_UNTRUSTED"
+
+// untrusted reports whether the stack at hand is a stranger's.
+func untrusted(c *cli.Context) bool { return c.Bool("untrusted") || os.Getenv(untrustedVariable) != "" }
+
+// trustedOnly refuses what would change something, or run the stack, where stacks are a stranger's.
+func trustedOnly(c *cli.Context, src *source) error {
+	if !untrusted(c) {
+		return nil
+	}
+	if src.self || src.goMain {
+		return hint(errors.New("the stack is a program in Go, and --untrusted builds and runs none"),
+			"plan it where it may do what you can; a stack in YAML is data")
+	}
+	if slices.Contains([]string{"deploy", "destroy", devName, "adopt"}, c.Command.Name) && !c.Bool("dry-run") {
+		return hint(fmt.Errorf("$%s is set, and %s changes something", untrustedVariable, c.Command.Name),
+			"athanor plan --untrusted")
+	}
+	return os.Setenv(untrustedVariable, "1")
+}
+
+// planUntrusted plans a stranger's stack: no secret is read, no program is built or run, and what could not be observed
+// is said. Without a state store, its key or credentials it plans from the program alone.
+func (a *app) planUntrusted(c *cli.Context) error {
+	s, src, err := a.begin(c, 0)
+	if err != nil {
+		return err
+	}
+	if a.granted != nil {
+		a.granted.asks = false
+	}
+	g, err := a.load(c.Context, src, s.stage.Name, s.config)
+	if err != nil {
+		return err
+	}
+	c.Context = a.granted.within(c.Context)
+	s.stage.Stack = g.Stack
+	unobserved := grants.Unobserved(g, grants.Runs)
+	s.graph = grants.Without(g, unobserved)
+	missing, err := s.openUntrusted(c, src.dir)
+	if err != nil {
+		return err
+	}
+	if missing == "" {
+		missing = a.unreached(c.Context, s.graph)
+	}
+	if missing != "" {
+		return a.showProgram(g, missing)
+	}
+	// What is not observed stays as state has it.
+	snap, err := s.project.store.Load(c.Context, s.stage)
+	if err != nil {
+		return err
+	}
+	for _, address := range slices.Sorted(maps.Keys(unobserved)) {
+		if _, there := snap.Rows[address]; there {
+			s.options.Exclude = append(s.options.Exclude, address)
+		}
+	}
+	p, err := s.plan(c.Context)
+	s.unobserved = unobserved
+	return s.show(c, p, err)
+}
+
+// openUntrusted opens state that is there already, with a key that is there already. Missing says what there is not.
+func (s *session) openUntrusted(c *cli.Context, dir string) (missing string, err error) {
+	if s.store == "" {
+		if _, err := os.Stat(filepath.Join(projectRoot(dir), ".athanor", "state.db")); errors.Is(err, fs.ErrNotExist) {
+			return "there is no state store", nil
+		}
+	}
+	s.dir = dir
+	if s.project, err = openProject(dir, s.store); err != nil {
+		return "", err
+	}
+	s.app.store = s.project.store
+	snap, err := s.project.store.Load(c.Context, s.stage)
+	switch {
+	case err != nil:
+		return "the state store cannot be read: " + err.Error(), nil
+	case snap.KeyID == "":
+		return "the stage has no state", nil
+	}
+	if _, err := seal.Load(keyPlace(s.stage, dir), snap.KeyID); err != nil {
+		return "the stage's key is not here", nil //nolint:nilerr // it is said in place of an error
+	}
+	if s.engine, err = s.project.engine(c.Context, s.stage, dir, s.app.catalog); err != nil {
+		return "", err
+	}
+	s.engine.Parallel, s.engine.Peers = c.Int("parallel"), &peers{s}
+	s.app.redacted = s.engine.Redacted
+	return "", nil
+}
+
+// unreached says which provider of a graph cannot be asked, "" when all can.
+func (a *app) unreached(ctx context.Context, g *engine.Graph) string {
+	asked := map[string]bool{}
+	check := func(kind string, settings map[string]any) string {
+		p, ok := a.catalog.ProviderOf(kind)
+		name := p.Name + string(tree.Canonical(map[string]any(settings)))
+		if !ok || asked[name] || p.Open == nil {
+			return ""
+		}
+		asked[name] = true
+		if err := reach(ctx, p, settings); err != nil {
+			return p.Name + " cannot be asked: " + err.Error()
+		}
+		return ""
+	}
+	for i := range g.Resources {
+		if why := check(g.Resources[i].Kind, g.Resources[i].Settings); why != "" {
+			return why
+		}
+	}
+	for i := range g.Reads {
+		if why := check(g.Reads[i].Kind, g.Reads[i].Settings); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// reach asks a provider who asks.
+func reach(ctx context.Context, p reconcile.Provider, settings map[string]any) error {
+	var typed any
+	if p.Settings != nil {
+		typed = reflect.New(reflect.TypeOf(p.Settings).Elem()).Interface()
+		if settings == nil {
+			settings = map[string]any{}
+		}
+		if err := props.Decode(settings, typed); err != nil {
+			return err
+		}
+	}
+	cloud, err := p.Open(ctx, typed)
+	if err == nil {
+		_, err = cloud.Place(reconcile.ReadOnly(ctx))
+	}
+	return err
+}
+
+// showProgram shows what a program declares where nothing can be observed: no action is claimed.
+func (a *app) showProgram(g *engine.Graph, missing string) error {
+	digest, err := g.Digest()
+	if err != nil {
+		return err
+	}
+	doc := render.Program{
+		Stack: g.Stack, Stage: g.Stage, Digest: digest, Untrusted: true, Missing: missing, Actions: []render.NotObserved{},
+	}
+	add := func(address, kind string) {
+		doc.Actions = append(doc.Actions, render.NotObserved{Address: address, Kind: kind, Action: "not-observed"})
+	}
+	for i := range g.Resources {
+		add(g.Resources[i].Address, g.Resources[i].Kind)
+	}
+	for i := range g.Reads {
+		add(g.Reads[i].Address, g.Reads[i].Kind)
+	}
+	slices.SortFunc(doc.Actions, func(a, b render.NotObserved) int { return strings.Compare(a.Address, b.Address) })
+	if a.asJSON {
+		a.json(doc)
+		return nil
+	}
+	a.style(a.out).Program(a.out, doc)
+	return nil
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package localfile
+
+const withoutWaiting = 0
