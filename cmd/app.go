@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,9 +96,14 @@ func (a *app) json(v any) {
 	if a.broken {
 		return
 	}
-	enc := json.NewEncoder(a.out)
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	err := enc.Encode(v)
+	if err == nil {
+		_, err = a.out.Write(render.SafeJSON(line.Bytes()))
+	}
+	if err != nil {
 		a.broken = true
 		fmt.Fprintln(a.err, "warning: standard output:", err)
 	}
@@ -105,10 +111,15 @@ func (a *app) json(v any) {
 
 // document writes JSON that is to be kept and read: over several lines.
 func (a *app) document(v any) error {
-	enc := json.NewEncoder(a.out)
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", " ")
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := a.out.Write(render.SafeJSON(text.Bytes()))
+	return err
 }
 
 // style is how to draw on a stream.
@@ -122,14 +133,14 @@ func (a *app) colored(w io.Writer) bool {
 }
 
 func isTerminal(w any) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	f := fileOf(w)
+	return f != nil && term.IsTerminal(int(f.Fd()))
 }
 
 // width gives the width of a stream that is drawn on; nil for one that gets plain lines.
 func (a *app) width(w io.Writer) func() int {
-	f, ok := w.(*os.File)
-	if !ok || !a.colored(w) {
+	f := fileOf(w)
+	if f == nil || !a.colored(w) {
 		return nil
 	}
 	return func() int {

@@ -69,7 +69,7 @@ func Main(stack athanor.Program, options ...Option) {
 func Ready(version string) { os.Exit(execute(nil, version)) }
 
 func execute(p *program, version string) int {
-	a := &app{program: p, in: os.Stdin, out: os.Stdout, err: os.Stderr, version: version}
+	a := &app{program: p, in: os.Stdin, out: guarded(os.Stdout), err: guarded(os.Stderr), version: version}
 	all := providers.All()
 	if p != nil {
 		all = append(all, p.kinds...)

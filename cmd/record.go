@@ -18,12 +18,15 @@ import (
 func (a *app) outputCommand() *cli.Command {
 	return &cli.Command{
 		Name: "output", Usage: "print the outputs of the last deploy", ArgsUsage: "[NAME] [TARGET]",
-		Description: `With NAME it prints that one alone, as it is, for scripts. Secret outputs need --reveal. One argument that
-looks like a name is a name; a directory of the current one is written ./shop.`,
+		Description: `With NAME it prints that one alone, for scripts. Control characters and what a CI system takes for a command are
+printed as escapes (\x1b) unless --raw is given. Secret outputs need --reveal. One argument that looks like a
+name is a name; a directory of the current one is written ./shop.`,
 		UsageText: `output                          all of them
-output url                      one, as it is
+output url                      one alone
+output banner --raw             byte for byte, whatever it does to a terminal
 output password --reveal ./shop`,
-		Flags:  stageFlags(cli.RevealFlag(), cli.StackFlag("read")),
+		Flags: stageFlags(cli.RevealFlag(), &cli.BoolFlag{Name: "raw", Usage: "print the output NAME without escaping control characters"},
+			cli.StackFlag("read")),
 		Action: a.output,
 	}
 }
@@ -52,10 +55,10 @@ func (a *app) output(c *cli.Context) error {
 			values[n] = reconcile.Mask
 		}
 	}
-	return a.printOutput(s.stage, values, name)
+	return a.printOutput(s.stage, values, name, c.Bool("raw"))
 }
 
-func (a *app) printOutput(stage statestore.Stage, values map[string]any, name string) error {
+func (a *app) printOutput(stage statestore.Stage, values map[string]any, name string, raw bool) error {
 	v, ok := values[name]
 	switch {
 	case name == "" && a.asJSON:
@@ -69,8 +72,10 @@ func (a *app) printOutput(stage statestore.Stage, values map[string]any, name st
 		return noOutput(stage, values, name)
 	case a.asJSON:
 		a.json(v)
+	case raw:
+		fmt.Fprintln(unguarded(a.out), render.Plain(v))
 	default:
-		fmt.Fprintln(a.out, render.Plain(v))
+		fmt.Fprintln(a.out, render.Escaped(render.Plain(v)))
 	}
 	return nil
 }

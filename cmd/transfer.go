@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 )
 
@@ -60,7 +61,7 @@ func (a *app) stateExport(c *cli.Context) error {
 	data = append(data, '\n')
 	file := c.String("out")
 	if file == "" {
-		_, err := a.out.Write(data)
+		_, err := a.out.Write(render.SafeJSON(data))
 		return err
 	}
 	if err := writePrivate(file, data); err != nil {

@@ -29,6 +29,7 @@ type Finding struct {
 
 // Print writes the verdict to out, and what is wrong to errs.
 func (c Checkup) Print(out, errs io.Writer, style Style) {
+	c = cleaned(c)
 	for _, p := range c.Problems {
 		lines := []string{p.Error}
 		for _, id := range p.Identities {

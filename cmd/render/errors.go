@@ -82,7 +82,7 @@ func (e Errors) Print(w io.Writer, s Style, err error) {
 	}
 	s.Error(w, e.mask(err), Hints(err))
 	if held, ok := errors.AsType[*statestore.HeldError](err); ok {
-		h := held.Holder
+		h := cleaned(held.Holder)
 		fmt.Fprintf(w, "  run      %s\n  host     %s\n  pid      %d\n  command  %s\n  since    %s\n  expires  %s\n",
 			h.Run, h.Host, h.PID, h.Command, h.Since.Local().Format(time.RFC3339), h.Expires.Local().Format(time.RFC3339))
 	}

@@ -28,6 +28,7 @@ func needs(r engine.Resource) ([]string, error) {
 
 // GraphDOT writes a graph in the language of Graphviz.
 func GraphDOT(w io.Writer, g *engine.Graph) error {
+	g = cleaned(g)
 	fmt.Fprintln(w, "digraph athanor {\n  rankdir=LR;\n  node [shape=box];")
 	for _, r := range g.Resources {
 		fmt.Fprintf(w, "  %q [label=\"%s\\n%s\"];\n", r.Address, r.Address, r.Kind)
@@ -45,6 +46,7 @@ func GraphDOT(w io.Writer, g *engine.Graph) error {
 
 // GraphList writes a line for each resource of a graph.
 func GraphList(w io.Writer, g *engine.Graph) error {
+	g = cleaned(g)
 	addresses, kinds := 0, 0
 	for _, r := range g.Resources {
 		addresses, kinds = max(addresses, len(r.Address)), max(kinds, len(r.Kind))

@@ -31,6 +31,7 @@ func (s Style) Clean(text string) string { return clean(text) }
 
 // Event writes one event of a run that is read from the record, with its time.
 func (s Style) Event(w io.Writer, e engine.Event) {
+	e = cleaned(e)
 	at := s.paint(dim, e.Time.Local().Format(time.DateTime))
 	if e.Time.IsZero() {
 		at = fmt.Sprintf("%*s", len(time.DateTime), "")
@@ -81,6 +82,7 @@ type Run struct {
 
 // Runs writes runs for people, a line or two for each.
 func (s Style) Runs(w io.Writer, runs []Run) {
+	runs = cleaned(runs)
 	commands, states := 0, 0
 	for _, r := range runs {
 		commands, states = max(commands, len(r.Command)), max(states, len(r.State))

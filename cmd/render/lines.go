@@ -49,6 +49,7 @@ func (l *Lines) Above(p *Progress) {
 func (l *Lines) Line(address string, line reconcile.LogLine) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	address = clean(address)
 	text := l.text(address, line)
 	if l.under != nil {
 		l.under.Print(text)

@@ -20,6 +20,7 @@ const widest = 40
 
 // Plan writes a plan for people.
 func (s Style) Plan(w io.Writer, p *engine.Plan) {
+	p = cleaned(p)
 	fmt.Fprintf(w, "%s\n\n", s.paint(bold, p.Stack+"/"+p.Stage))
 	if p.Recovered {
 		fmt.Fprintln(w, s.paint(cyan, "State was lost: existing objects were found again by reading.")+"\n")
@@ -259,7 +260,7 @@ func (s Style) outputChange(w io.Writer, c engine.OutputChange) {
 
 func (s Style) outputs(w io.Writer, p *engine.Plan) {
 	for _, name := range slices.Sorted(maps.Keys(p.Outputs)) {
-		fmt.Fprintf(w, "  %s %s = %s\n", s.paint(dim, "output"), name, s.Value(p.Outputs[name]))
+		fmt.Fprintf(w, "  %s %s = %s\n", s.paint(dim, "output"), clean(name), s.Value(p.Outputs[name]))
 	}
 }
 

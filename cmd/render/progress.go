@@ -110,7 +110,7 @@ func (p *Progress) Close() {
 func (p *Progress) Say(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.redraw([]string{p.style.paint(yellow, text)})
+	p.redraw([]string{p.style.paint(yellow, clean(text))})
 }
 
 // Print shows a line that lasts, as it is.
@@ -133,6 +133,7 @@ func (p *Progress) Apart(show func()) {
 
 // Event shows one event.
 func (p *Progress) Event(e engine.Event) {
+	e = cleaned(e)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e.Type {

@@ -15,6 +15,7 @@ import (
 
 // Rows writes a line for each generation of each row.
 func Rows(w io.Writer, rows []engine.RowView) {
+	rows = cleaned(rows)
 	addresses, kinds := 0, 0
 	for _, r := range rows {
 		addresses = max(addresses, len(r.Address))
@@ -42,6 +43,7 @@ func listRow(w io.Writer, r engine.RowView, addresses, kinds int) {
 
 // Row writes a row with all that it holds.
 func (s Style) Row(w io.Writer, r engine.RowView) {
+	r = cleaned(r)
 	fmt.Fprintln(w, r.Address)
 	if r.Problem != "" {
 		fmt.Fprintln(w, "  cannot be read:", r.Problem)
@@ -77,7 +79,7 @@ func (s Style) values(w io.Writer, title string, values map[string]any) {
 	}
 	s.Detailed = true
 	for _, n := range names {
-		fmt.Fprintf(w, "%s%-*s  %s\n", indent, width, n, s.Value(values[n]))
+		fmt.Fprintf(w, "%s%-*s  %s\n", indent, width, clean(n), s.Value(values[n]))
 	}
 }
 
@@ -89,7 +91,7 @@ func (s Style) Outputs(w io.Writer, outputs map[string]any) {
 	}
 	s.Detailed = true
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
-		fmt.Fprintf(w, "%-*s = %s\n", width, name, s.Value(outputs[name]))
+		fmt.Fprintf(w, "%-*s = %s\n", width, clean(name), s.Value(outputs[name]))
 	}
 }
 

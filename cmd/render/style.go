@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile/token"
@@ -81,10 +82,11 @@ func text(v any) string {
 		return "(unset)"
 	case string:
 		shown := token.Show(x)
-		if shown == "" || shown != strings.TrimSpace(shown) || strings.ContainsFunc(shown, func(r rune) bool { return r == '"' || !unicode.IsPrint(r) }) {
-			return strconv.Quote(shown)
+		unclear := func(r rune) bool { return r == '"' || !unicode.IsPrint(r) }
+		if shown == "" || shown != strings.TrimSpace(shown) || !utf8.ValidString(shown) || strings.ContainsFunc(shown, unclear) {
+			shown = strconv.Quote(shown)
 		}
-		return shown
+		return clean(shown)
 	default:
 		return clean(token.Show(string(tree.Canonical(x))))
 	}
@@ -125,21 +127,6 @@ func (s Style) change(have, want any) string {
 	return window(a) + " → " + window(b)
 }
 
-// clean takes the control characters out of a text from outside.
-func clean(text string) string {
-	if !strings.ContainsFunc(text, control) {
-		return text
-	}
-	return strings.Map(func(r rune) rune {
-		if control(r) {
-			return '\uFFFD'
-		}
-		return r
-	}, text)
-}
-
-func control(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) }
-
 // Elapsed writes a duration as people say it.
 func Elapsed(d time.Duration) string {
 	switch {
@@ -174,5 +161,5 @@ func (s Style) Hints(w io.Writer, hints []string) {
 
 // Waiting says what somebody must do.
 func (s Style) Waiting(w io.Writer, address, what string) {
-	fmt.Fprintf(w, "%s %s\n", s.paint(yellow, address+" waits for you:"), clean(what))
+	fmt.Fprintf(w, "%s %s\n", s.paint(yellow, clean(address)+" waits for you:"), clean(what))
 }

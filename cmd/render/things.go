@@ -21,6 +21,7 @@ var standings = map[engine.Standing]struct {
 
 // Things writes what a scan found, a line each.
 func (s Style) Things(w io.Writer, things []engine.Thing) {
+	things = cleaned(things)
 	kinds, identities := 0, 0
 	for _, t := range things {
 		kinds, identities = max(kinds, runes(t.Kind)), max(identities, runes(t.Identity))
