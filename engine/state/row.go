@@ -83,6 +83,9 @@ func (g *Generation) body() map[string]any {
 	if g.Dev {
 		t["dev"] = true
 	}
+	if g.DerivedFrom != "" {
+		t["derived"] = g.DerivedFrom
+	}
 	if g.Name != "" {
 		t["name"] = g.Name
 	}
@@ -118,7 +121,20 @@ func Open(row statestore.Row, stage statestore.Stage, key *seal.Key) (*Entry, er
 	if err != nil {
 		return nil, err
 	}
-	return decodeRow(row, plain)
+	r, err := decodeRow(row, plain)
+	if by := seal.SealedBy(row.Body); err == nil && by != key.ID() {
+		r.derivedFrom(by)
+	}
+	return r, err
+}
+
+// derivedFrom notes that a key that is not the newest any more sealed the entry: what is derived was derived from that one.
+func (r *Entry) derivedFrom(id string) {
+	for _, g := range r.Generations {
+		if g.StateOnly && g.DerivedFrom == "" {
+			g.DerivedFrom = id
+		}
+	}
 }
 
 // decodeRow makes an entry of a row and its opened body. There can be very many rows: only what an entry keeps is decoded.
@@ -209,6 +225,8 @@ func (g *Generation) load(name string, m tree.Member) {
 		g.StateOnly = m.True()
 	case "dev":
 		g.Dev = m.True()
+	case "derived":
+		g.DerivedFrom = m.Text()
 	case "name":
 		g.Name = m.Text()
 	case "named":

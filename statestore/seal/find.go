@@ -26,7 +26,9 @@ type Place struct {
 	// user's configuration folder.
 	Config string
 	// Beside are the folders where a wrapped key and sealed secrets may lie: the program's first.
-	Beside       []string
+	Beside []string
+	// Stored is the wrapped ring that the store holds, nil when it holds none. It counts where it is newer.
+	Stored       []byte
 	Stack, Stage string
 }
 
@@ -42,10 +44,12 @@ type Origin struct {
 // Origin says where the key came from.
 func (k *Key) Origin() Origin { return k.origin }
 
-// Find gives the key of a stage. A wrapped key beside the program wins; see [Key.Wrap]. Else the key is derived, from
-// $ATHANOR_PASSPHRASE when that is set (PBKDF2 with HMAC-SHA256, salted with stack and stage), else from the key file:
-// the one that $ATHANOR_KEY_FILE names, else "key" in the configuration folder. A key file that does not exist is made,
-// readable by its owner only; of two processes that make it at once both use the same.
+// Find gives the ring of a stage. A wrapped one beside the program or in the store wins; see [Key.Wrap]. Else a stage
+// that has a passphrase ($ATHANOR_PASSPHRASE) is born with a random key, wrapped beside the program; one that was born of
+// a passphrase before keys were wrapped derives it (PBKDF2 with HMAC-SHA256, salted with stack and stage). Without a
+// passphrase the key is derived from the key file: the one that $ATHANOR_KEY_FILE names, else "key" in the configuration
+// folder. A key file that does not exist is made, readable by its owner only; of two processes that make it at once both
+// use the same.
 //
 // Known is the key's id as the store knows it, "" when nothing was sealed yet. With a known id, or with a wrapped key
 // or sealed secrets beside the program, which name one, nothing is ever made, and another key is a *KeyError naming the
@@ -76,10 +80,10 @@ func (s source) find(p Place, known string, makeIt bool) (*Key, error) {
 		return nil, err
 	}
 	if file != nil {
-		if known != "" && known != file.Key {
+		if known != "" && !file.has(known) {
 			return nil, &KeyError{Want: known, Have: file.Key}
 		}
-		return s.unwrap(p, file)
+		return s.unwrap(p, file, known)
 	}
 	if known == "" {
 		secrets, err := p.Secrets()
@@ -87,6 +91,9 @@ func (s source) find(p Place, known string, makeIt bool) (*Key, error) {
 			return nil, err
 		}
 		known = secrets.Key
+	}
+	if passphrase := s.getenv(EnvPassphrase); makeIt && known == "" && passphrase != "" && len(p.Beside) > 0 {
+		return s.bornWrapped(p, passphrase)
 	}
 	k, err := s.derived(p, makeIt && known == "")
 	if errors.Is(err, fs.ErrNotExist) {

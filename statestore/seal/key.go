@@ -14,6 +14,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"slices"
 	"strings"
 )
 
@@ -23,7 +25,8 @@ const (
 	header     = 1 + idBytes
 )
 
-// Key seals, opens and digests for one stage of one stack. It is safe for concurrent use.
+// Key seals, opens and digests for one stage of one stack. It is the newest of a ring of keys, of which each opens what it
+// sealed. It is safe for concurrent use.
 type Key struct {
 	id     [idBytes]byte
 	root   []byte // what the others are made of, and what is wrapped
@@ -31,6 +34,11 @@ type Key struct {
 	digest []byte
 	derive []byte
 	origin Origin
+
+	number   uint64
+	proof    []byte // by the key before; nil for the first
+	older    []*Key // the others of the ring, the newest first
+	revision uint64 // of the wrapped ring that it was opened from
 }
 
 // The uses of a secret; each gives other keys.
@@ -60,7 +68,7 @@ func keyOf(root []byte) (*Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Key{root: root, digest: part("digest"), derive: part("derive")}
+	k := &Key{root: root, number: 1, digest: part("digest"), derive: part("derive")}
 	copy(k.id[:], part("id"))
 	k.sealer, err = cipher.NewGCMWithRandomNonce(block)
 	return k, err
@@ -70,9 +78,10 @@ func keyOf(root []byte) (*Key, error) {
 // its bodies need.
 func (k *Key) ID() string { return hex.EncodeToString(k.id[:]) }
 
-// Check compares the key with the id that a store knows. An empty id fits every key. The error is a *KeyError.
+// Check compares the ring with the id that a store knows: it must have that key. An empty id fits every ring. The error
+// is a *KeyError.
 func (k *Key) Check(known string) error {
-	if known == "" || known == k.ID() {
+	if known == "" || known == k.ID() || k.By(known) != nil {
 		return nil
 	}
 	return &KeyError{Want: known, Have: k.ID()}
@@ -88,16 +97,21 @@ func (k *Key) Seal(plain, aad []byte) []byte {
 	return k.sealer.Seal(out, nil, plain, bind(out, aad))
 }
 
-// Open decrypts what Seal made. The error is a *KeyError when another key sealed it, otherwise
+// Open decrypts what a key of the ring sealed. The error is a *KeyError when another key did, otherwise
 // [ErrBroken]: the bytes or the aad are not those that were sealed.
 func (k *Key) Open(sealed, aad []byte) ([]byte, error) {
 	if len(sealed) < header || sealed[0] != sealFormat {
 		return nil, ErrBroken
 	}
+	by := k
 	if id := sealed[1:header]; string(id) != string(k.id[:]) {
-		return nil, &KeyError{Want: hex.EncodeToString(id), Have: k.ID()}
+		at := slices.IndexFunc(k.older, func(one *Key) bool { return string(id) == string(one.id[:]) })
+		if at < 0 {
+			return nil, &KeyError{Want: hex.EncodeToString(id), Have: k.ID()}
+		}
+		by = k.older[at]
 	}
-	plain, err := k.sealer.Open(nil, nil, sealed[header:], bind(sealed[:header], aad))
+	plain, err := by.sealer.Open(nil, nil, sealed[header:], bind(sealed[:header], aad))
 	if err != nil {
 		return nil, ErrBroken
 	}
@@ -107,7 +121,7 @@ func (k *Key) Open(sealed, aad []byte) ([]byte, error) {
 // Digest is a keyed digest for seeing that a value changed without keeping the value. Equal data in
 // different domains gives different digests; without the key nothing can be guessed and compared.
 func (k *Key) Digest(domain string, data []byte) string {
-	mac := hmac.New(sha256.New, k.digest)
+	mac := hmac.New(newHash, k.digest)
 	mac.Write(frame(domain))
 	mac.Write(data)
 	return hex.EncodeToString(mac.Sum(nil))
@@ -131,6 +145,8 @@ func (k *Key) String() string { return "key " + k.ID() }
 
 // GoString does the same for %#v.
 func (k *Key) GoString() string { return k.String() }
+
+func newHash() hash.Hash { return sha256.New() }
 
 // bind joins the header of sealed bytes with the caller's aad: a changed header is noticed too.
 func bind(head, aad []byte) []byte {

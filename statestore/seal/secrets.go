@@ -85,6 +85,36 @@ func (s *Secrets) Set(k *Key, name, value string) error {
 	return writeJSON(s.Path, s)
 }
 
+// Reseal seals all of them under the newest key of a ring and writes the file, when any of them is not.
+func (s *Secrets) Reseal(k *Key) error {
+	if len(s.Sealed) == 0 {
+		return nil
+	}
+	sealed, changed := map[string]string{}, s.Key != k.ID()
+	for name, text := range s.Sealed {
+		bytes, err := base64.StdEncoding.DecodeString(text)
+		if err == nil && SealedBy(bytes) == k.ID() {
+			sealed[name] = text
+			continue
+		}
+		plain, err := s.Get(k, name)
+		if err != nil {
+			return fmt.Errorf("%s: secret %s: %w", s.Path, name, err)
+		}
+		sealed[name], changed = base64.StdEncoding.EncodeToString(k.Seal([]byte(plain), s.aad(name))), true
+	}
+	if !changed {
+		return nil
+	}
+	next := *s
+	next.Key, next.Sealed = k.ID(), sealed
+	if err := writeJSON(s.Path, next); err != nil {
+		return err
+	}
+	*s = next
+	return nil
+}
+
 // Remove takes one out and writes the file. The error is ErrNoSecret when there is none of that name.
 func (s *Secrets) Remove(name string) error {
 	if _, ok := s.Sealed[name]; !ok {

@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	wrapFormat = 1
+	wrapFormat = 1 // of a ring of one key
+	ringFormat = 2
 	// workFactor makes one guess of a passphrase that wraps a key cost about a quarter of a second and 64 MiB.
 	workFactor = 16
 )
@@ -32,16 +33,28 @@ const (
 	byKeyFile    = "key file"
 )
 
-// wrappedFile is a stage key that others can open, beside the program. It holds nothing that is secret without one of
-// the keys that open it, and is made to be checked in.
+// wrappedFile is a stage's ring of keys that others can open, beside the program and in the store. It holds nothing that
+// is secret without one of the keys that open it, and is made to be checked in.
 type wrappedFile struct {
 	Format int    `json:"athanorKey"`
 	Stack  string `json:"stack"`
 	Stage  string `json:"stage"`
-	Key    string `json:"key"` // the id
-	Wraps  []wrap `json:"wraps"`
+	Key    string `json:"key"` // the id of the newest
+	// Revision rises each time that the ring is wrapped: of two files the higher one counts.
+	Revision uint64 `json:"revision,omitempty"`
+	// Wraps are those of the only key in format 1.
+	Wraps []wrap       `json:"wraps,omitempty"`
+	Keys  []wrappedKey `json:"keys,omitempty"`
 
 	path string
+}
+
+// wrappedKey is one key of a ring.
+type wrappedKey struct {
+	Number uint64 `json:"number"`
+	ID     string `json:"id"`
+	Proof  []byte `json:"proof,omitempty"`
+	Wraps  []wrap `json:"wraps"`
 }
 
 // wrap is the key, sealed for one way of opening it. Any one opens it.
@@ -71,24 +84,52 @@ func (p Place) file(dir, what string) string {
 	return filepath.Join(dir, name+"."+what+".json")
 }
 
-// Wrap writes the key beside the program, wrapped, in place of a wrapped key that was there; the result is the path
-// of the file. The key itself stays what it is: whoever had it before still has it.
+// Wrap writes the ring beside the program, each of its keys wrapped for all who are named, in place of what was there; the
+// result is the path of the file. The keys themselves stay what they are: whoever had them before still has them.
 func (k *Key) Wrap(p Place, w Wrapping) (string, error) {
-	file := wrappedFile{Format: wrapFormat, Stack: p.Stack, Stage: p.Stage, Key: k.ID()}
+	data, err := k.Wrapped(p, w)
+	if err != nil {
+		return "", err
+	}
+	path := p.keyPath(p.Beside[0])
+	return path, durable.Write(path, data)
+}
+
+// Wrapped is what [Key.Wrap] writes, for a store too. The next revision of the ring is the one after it.
+func (k *Key) Wrapped(p Place, w Wrapping) ([]byte, error) {
+	file := wrappedFile{Format: ringFormat, Stack: p.Stack, Stage: p.Stage, Key: k.ID()}
+	for _, one := range k.Ring() {
+		wraps, err := one.wraps(p, w)
+		if err != nil {
+			return nil, err
+		}
+		file.Keys = append(file.Keys, wrappedKey{Number: one.number, ID: one.ID(), Proof: one.proof, Wraps: wraps})
+	}
+	if len(file.Keys) == 1 && k.number == 1 {
+		file.Format, file.Wraps, file.Keys = wrapFormat, file.Keys[0].Wraps, nil
+	} else {
+		k.revision++
+		file.Revision = k.revision
+	}
+	return marshal(file)
+}
+
+// wraps are one key for all who are named.
+func (k *Key) wraps(p Place, w Wrapping) ([]wrap, error) {
+	var all []wrap
 	for _, add := range []func(Place, Wrapping) (*wrap, error){k.wrapAge, k.wrapPassphrase, k.wrapKeyFile} {
 		one, err := add(p, w)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		if one != nil {
-			file.Wraps = append(file.Wraps, *one)
+			all = append(all, *one)
 		}
 	}
-	if len(file.Wraps) == 0 {
-		return "", fmt.Errorf("%w: for nobody", ErrWrapping)
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%w: for nobody", ErrWrapping)
 	}
-	path := p.keyPath(p.Beside[0])
-	return path, writeJSON(path, file)
+	return all, nil
 }
 
 func (k *Key) wrapAge(_ Place, w Wrapping) (*wrap, error) {
@@ -162,8 +203,9 @@ func decrypt(sealed string, with ...age.Identity) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, longestFile))
 }
 
-// wrapped reads the wrapped key beside the program; nil when there is none.
+// wrapped reads the wrapped ring beside the program, or the one in the store when that is newer; nil when there is none.
 func (p Place) wrapped() (*wrappedFile, error) {
+	var newest *wrappedFile
 	for _, dir := range p.Beside {
 		file := &wrappedFile{path: p.keyPath(dir)}
 		found, err := readJSON(file.path, file)
@@ -173,41 +215,113 @@ func (p Place) wrapped() (*wrappedFile, error) {
 		if !found {
 			continue
 		}
-		if file.Format != wrapFormat || file.Stack != p.Stack || file.Stage != p.Stage || len(file.Key) != 2*idBytes {
-			return nil, &KeyFileError{Path: file.path, Why: fmt.Sprintf("is not the wrapped key of %s/%s, format %d", p.Stack, p.Stage, wrapFormat)}
+		if err := file.check(p); err != nil {
+			return nil, err
 		}
-		return file, nil
+		newest = file
+		break
 	}
-	return nil, nil //nolint:nilnil // no wrapped key is no error
+	if len(p.Stored) == 0 {
+		return newest, nil
+	}
+	stored := &wrappedFile{path: "the wrapped key in the store"}
+	if err := json.Unmarshal(p.Stored, stored); err != nil {
+		return nil, &KeyFileError{Path: stored.path, Why: "cannot be read: " + err.Error()}
+	}
+	if err := stored.check(p); err != nil {
+		return nil, err
+	}
+	if newest == nil || newest.Revision < stored.Revision {
+		newest = stored
+	}
+	return newest, nil
 }
 
-// unwrap opens a wrapped key with what is at hand: any one way will do. What a stage was born with still does.
-func (s source) unwrap(p Place, file *wrappedFile) (*Key, error) {
+// check says whether a file holds the ring of a stage, and reads the older format as a ring of one.
+func (f *wrappedFile) check(p Place) error {
+	wrong := &KeyFileError{Path: f.path, Why: fmt.Sprintf("is not the wrapped key of %s/%s, format %d or %d", p.Stack, p.Stage, wrapFormat, ringFormat)}
+	if f.Stack != p.Stack || f.Stage != p.Stage || len(f.Key) != 2*idBytes || f.Format != wrapFormat && f.Format != ringFormat {
+		return wrong
+	}
+	if f.Format == wrapFormat {
+		f.Keys = []wrappedKey{{Number: 1, ID: f.Key, Wraps: f.Wraps}}
+	}
+	for i, key := range f.Keys {
+		if key.Number == 0 || i > 0 && key.Number >= f.Keys[i-1].Number {
+			return wrong
+		}
+	}
+	if len(f.Keys) == 0 || f.Keys[0].ID != f.Key {
+		return wrong
+	}
+	return nil
+}
+
+// has reports whether the ring has a key.
+func (f *wrappedFile) has(id string) bool {
+	return slices.ContainsFunc(f.Keys, func(k wrappedKey) bool { return k.ID == id })
+}
+
+// unwrap opens a wrapped ring with what is at hand: any one way will do. What a stage was born with still does as long as
+// that is its newest key.
+func (s source) unwrap(p Place, file *wrappedFile, known string) (*Key, error) {
+	var keys []*Key
 	missing := &KeyError{Want: file.Key}
-	for _, w := range file.Wraps {
-		root, err := s.openWrap(p, w)
+	for i, wrapped := range file.Keys {
+		k, way, err := s.openKey(p, file, wrapped)
 		if err != nil {
 			return nil, err
 		}
-		if root != nil {
-			k, err := keyOf(root)
-			if err == nil && k.ID() == file.Key {
-				k.origin = Origin{Text: file.path + ", opened with " + w.way(), Alone: len(file.Wraps) == 1 && w.By == byKeyFile && s.getenv(EnvKeyFile) == ""}
-				return k, nil
-			}
-			return nil, &KeyFileError{Path: file.path, Why: "holds another key than it says"}
+		if k != nil {
+			keys = append(keys, k)
 		}
-		missing.Ways = append(missing.Ways, w.way())
+		if i > 0 {
+			continue
+		}
+		if k == nil {
+			k, err = s.derived(p, false)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
+			if err != nil || k.ID() != file.Key {
+				for _, w := range wrapped.Wraps {
+					missing.Ways = append(missing.Ways, w.way())
+				}
+				return nil, missing
+			}
+			k.origin.Alone = false // somebody else can open the wrapped one
+			k.number, k.proof = wrapped.Number, wrapped.Proof
+			keys = append(keys, k)
+			continue
+		}
+		k.origin = Origin{Text: file.path + ", opened with " + way.way(), Alone: len(wrapped.Wraps) == 1 && way.By == byKeyFile && s.getenv(EnvKeyFile) == ""}
 	}
-	k, err := s.derived(p, false)
-	if err == nil && k.ID() == file.Key {
-		k.origin.Alone = false // somebody else can open the wrapped one
-		return k, nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	ring, err := join(keys, known)
+	if err != nil {
 		return nil, err
 	}
-	return nil, missing
+	ring.revision = file.Revision
+	return ring, nil
+}
+
+// openKey opens one key of a ring, and says which way opened it; nil when none at hand does.
+func (s source) openKey(p Place, file *wrappedFile, wrapped wrappedKey) (*Key, wrap, error) {
+	for _, w := range wrapped.Wraps {
+		root, err := s.openWrap(p, w)
+		if err != nil {
+			return nil, w, err
+		}
+		if root == nil {
+			continue
+		}
+		k, err := keyOf(root)
+		if err != nil || k.ID() != wrapped.ID {
+			return nil, w, &KeyFileError{Path: file.path, Why: "holds another key than it says"}
+		}
+		k.number, k.proof = wrapped.Number, wrapped.Proof
+		return k, w, nil
+	}
+	return nil, wrap{}, nil
 }
 
 // openWrap gives nil when what would open it is not at hand.
@@ -321,11 +435,17 @@ func readJSON(path string, into any) (bool, error) {
 	return true, nil
 }
 
-// writeJSON writes one in one step, a line for each value, so that changes of it can be compared and merged.
+// writeJSON writes one in one step.
 func writeJSON(path string, v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
+	data, err := marshal(v)
 	if err != nil {
 		return err
 	}
-	return durable.Write(path, append(data, '\n'))
+	return durable.Write(path, data)
+}
+
+// marshal writes a line for each value, so that changes can be compared and merged.
+func marshal(v any) ([]byte, error) {
+	data, err := json.MarshalIndent(v, "", "  ")
+	return append(data, '\n'), err
 }
