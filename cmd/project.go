@@ -17,6 +17,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/bolt"
+	"github.com/athanor-dev/athanor/statestore/keeper"
 	"github.com/athanor-dev/athanor/statestore/postgres"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
@@ -115,12 +116,18 @@ func (p *project) engine(ctx context.Context, stage statestore.Stage, dir string
 	if err != nil {
 		return nil, err
 	}
-	key, err := seal.Find(keyPlace(stage, dir), cmp.Or(snap.KeyID, p.keyID))
+	place := keyPlace(stage, dir)
+	place.Stored = snap.Meta[keeper.RingFact]
+	key, err := seal.Find(place, cmp.Or(snap.KeyID, p.keyID))
+	if err != nil {
+		return nil, err
+	}
+	ring, err := place.Newest()
 	if err != nil {
 		return nil, err
 	}
 	return &engine.Engine{
-		Catalog: catalog, Store: p.store, Key: key, Known: remembered != "",
+		Catalog: catalog, Store: keeper.New(p.store, stage, key, ring), Key: key, Known: remembered != "",
 		Remember: func(_ context.Context, id string) error {
 			return seal.RememberStore("", p.root, stage.Stack, stage.Name, id)
 		},

@@ -31,7 +31,7 @@ said by rewrap: at first it is only this machine, or whoever knows $ATHANOR_PASS
 				UsageText:   "secret rm apiKey --stage prod",
 				Flags:       stageFlags(), Action: a.secretRemove,
 			},
-			a.rewrapCommand(),
+			a.rewrapCommand(), a.rotateCommand(), a.recipientsCommand(),
 		},
 	}
 }

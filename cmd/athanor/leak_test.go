@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/athanor-dev/athanor/statestore/postgres/pgtest"
 )
 
 // vault is a stack with secrets of all sources, alone and inside other values, most of which end in the folder "made".
@@ -55,17 +57,36 @@ const (
       run: |
         for s in "$A" "$B" "$C" "$D"; do
           echo "plain $s and $(printf %s "$s" | base64 -w0) and $(printf 'x%s' "$s" | base64 -w0) and $(printf 'xy%s' "$s" | base64 -w0)" >&2
-          echo "plain $s" ; done; exit 3
+          echo "plain $s" ; done
+        for s in "$A" "$B" "$C" "$D"; do
+          printf 'in lines\n%s and %s\n' "$(printf 'a text of some length that is not secret: %s' "$s" | base64 -w64)" "$(printf %s "$s" | base64 -w76)"
+          printf %s "$s" | od -An -v -tx1 | tr -d ' \n'; echo
+          printf %s "$s" | od -An -v -tx1 | tr -d ' \n' | tr a-f A-F; echo
+          printf %s "$s" | sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g; s/"/\&#34;/g'; echo
+          printf %s "$s" | sed 's/\\/\\\\/g; s/"/\\"/g; s/\\/\\\\/g; s/"/\\"/g'; echo
+          printf 'cut off: %.17s…\n' "$s"
+        done >&2
+        exit 3
   hooked: {kind: local.Value, props: {input: "${plain.digest}"}, options: {before: ["cat made/plain.txt made/a.json made/url.txt; exit 1"]}}`
 	waits = `  wait:
     kind: local.Command
     props: {run: "touch started; read x < gate", env: {A: "${secret.env}", B: "${secret.file}", C: "${secret.sealed}", D: "${pw.value}"}, timeout: 60s}`
 )
 
-// No secret, in whatever form and wherever it came from, is in anything that is printed or kept.
+// No secret, in whatever form and wherever it came from, is in anything that is printed or kept, in a file or a database.
 func TestSecretsLeakNowhere(t *testing.T) {
+	t.Run("bolt", func(t *testing.T) { leaksNowhere(t, nil) })
+	t.Run("postgres", func(t *testing.T) {
+		leaksNowhere(t, pgtest.Launch(t, "log_statement=all", "log_parameter_max_length=-1"))
+	})
+}
+
+func leaksNowhere(t *testing.T, server *pgtest.Server) {
 	env, file, sealed := `S3cr3t "env" \ /+=&<é>%41`, `f1le's ünd/s0 "on"`, `sealed+thing/with=signs&more?`
 	w := newWorld(t, fmt.Sprintf(vault, ""))
+	if server != nil {
+		w.inDatabase(server.URL("postgres"))
+	}
 	temporary := t.TempDir()
 	w.env = append(w.env, "ATHANOR_SECRET_API_KEY="+env, "TMPDIR="+temporary)
 	w.fifo("gate")
@@ -129,6 +150,15 @@ func TestSecretsLeakNowhere(t *testing.T) {
 		run(0, "events", line["run"].(string), "--json")
 	}
 	run(2, "destroy", "--dry-run", "--json")
+	run(0, "state", "export")
+	run(0, "secret", "rotate")
+	run(0, "secret", "rotate", "--list-exposed", "--json")
+	run(0, "secret", "recipients")
+	run(0, "plan")
+	run(0, "history", "--json")
+	if server != nil {
+		printed["the database"], printed["the server's log"] = everything(t, server, "plain"), server.Log(t)
+	}
 	w.searched(printed, temporary, map[string]string{"env": env, "file": file, "sealed": sealed, "generated": generated})
 }
 
@@ -155,7 +185,7 @@ func (w *world) searched(printed map[string]string, temporary string, secrets ma
 			w.t.Fatal(err)
 		}
 	}
-	for _, must := range []string{".athanor/state.db", "plan.json", "vault.dev-tester.secrets.json"} {
+	for _, must := range []string{"vault.dev-tester.key.json", "plan.json", "vault.dev-tester.secrets.json"} {
 		if kept[filepath.Join(w.dir, must)] == "" {
 			w.t.Errorf("%s was not searched, among %d files", must, files)
 		}

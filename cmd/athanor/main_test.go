@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"flag"
 	"fmt"
+	"html"
 	"io/fs"
 	"net/url"
 	"os"
@@ -193,8 +196,25 @@ func forms(secret string) []string {
 			all = append(all, text[(shift*8+5)/6:(shift+len(secret))*8/6])
 		}
 	}
+	var entities strings.Builder
+	if err := xml.EscapeText(&entities, []byte(secret)); err != nil {
+		return nil
+	}
+	twice, err := json.Marshal(string(quoted))
+	if err != nil {
+		return nil
+	}
+	lower := percentEncoded.ReplaceAllStringFunc(url.QueryEscape(secret), strings.ToLower)
+	digits := hex.EncodeToString([]byte(secret))
+	ascii := strconv.QuoteToASCII(secret)
+	all = append(all, entities.String(), html.EscapeString(secret), strings.Trim(string(twice), `"\`), lower, digits, strings.ToUpper(digits), ascii[1:len(ascii)-1])
+	for part := range len(secret) - 15 { // what a service echoes cut off
+		all = append(all, secret[part:part+16], digits[2*part:2*part+32])
+	}
 	return all
 }
+
+var percentEncoded = regexp.MustCompile(`%[0-9A-F]{2}`)
 
 var (
 	durations = regexp.MustCompile(`\b\d+(\.\d+)?m?s\b`)

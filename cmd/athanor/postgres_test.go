@@ -58,7 +58,7 @@ func TestRecordInADatabase(t *testing.T) {
 		t.Errorf("output: %s", index)
 	}
 	password := w.run(0, "output", "password", "--reveal")
-	tells(t, strings.TrimSpace(password), map[string]string{"the database": everything(t, server), "the server's log": server.Log(t)})
+	tells(t, strings.TrimSpace(password), map[string]string{"the database": everything(t, server, "credentials"), "the server's log": server.Log(t)})
 	if w.has(".athanor/state.db") {
 		t.Error("there is a record on disk too")
 	}
@@ -68,8 +68,8 @@ func TestRecordInADatabase(t *testing.T) {
 	}
 }
 
-// everything is every value of every table of the store.
-func everything(t *testing.T, server *pgtest.Server) string {
+// everything is every value of every table of the store, which has something of an address.
+func everything(t *testing.T, server *pgtest.Server, address string) string {
 	t.Helper()
 	conn := pgtest.Connect(t, server.URL("postgres"))
 	defer conn.Close(t.Context())
@@ -95,7 +95,7 @@ func everything(t *testing.T, server *pgtest.Server) string {
 			t.Fatal(err)
 		}
 	}
-	if !strings.Contains(all.String(), "credentials") {
+	if !strings.Contains(all.String(), address) {
 		t.Fatal("the record is not where it is searched")
 	}
 	return all.String()

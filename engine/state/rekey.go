@@ -19,6 +19,16 @@ type Secrecy struct {
 	Derives           bool        // the attributes are derived from the stage's key
 }
 
+// Deriver returns the key of a ring that the values of a generation derive from: the one that it names, else the newest.
+func (g *Generation) Deriver(ring *seal.Key) *seal.Key {
+	if g != nil && g.DerivedFrom != "" {
+		if from := ring.By(g.DerivedFrom); from != nil {
+			return from
+		}
+	}
+	return ring
+}
+
 // Contents says what a rotation of the stage's key must know about sealed entries. Secrecy returns that of a kind.
 func Contents(stage statestore.Stage, secrecy func(kind string) Secrecy) rotate.Contents {
 	return rotate.Contents{
@@ -48,12 +58,12 @@ func rekey(row statestore.Row, plain []byte, ring *seal.Key, secrecy func(kind s
 		if !ok {
 			continue
 		}
+		from, named := gen["derived"].(string)
+		if !named {
+			from = seal.SealedBy(row.Body)
+			gen["derived"] = from
+		}
 		if secrecy(g.Kind).Derives {
-			from, named := gen["derived"].(string)
-			if !named {
-				from = seal.SealedBy(row.Body)
-				gen["derived"] = from
-			}
 			derived = append(derived, from)
 		}
 		props, own := gen["props"].(map[string]any)

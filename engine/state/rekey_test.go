@@ -74,8 +74,11 @@ func TestRekey(t *testing.T) {
 			t.Errorf("%s opens with the old key", address)
 		}
 	}
-	if from := again["random"].Live().DerivedFrom; from != born.ID() {
-		t.Errorf("the random value names key %q, not %s", from, born.ID())
+	if live := again["random"].Live(); live.DerivedFrom != born.ID() || live.Deriver(ring).ID() != born.ID() {
+		t.Errorf("the random value names key %q, not %s", live.DerivedFrom, born.ID())
+	}
+	if (*state.Generation)(nil).Deriver(ring).ID() != ring.ID() {
+		t.Error("what is new derives from an older key")
 	}
 	want := map[tree.Path]string{"value": digest(ring, "written", "value", "hunter2"), "list": digest(ring, "was", "list", []any{"a"}), "lost": "of nothing"}
 	if have := again["written"].Live().WriteDigests; !maps.Equal(have, want) {

@@ -131,7 +131,7 @@ func Open(row statestore.Row, stage statestore.Stage, key *seal.Key) (*Entry, er
 // derivedFrom notes that a key that is not the newest any more sealed the entry: what is derived was derived from that one.
 func (r *Entry) derivedFrom(id string) {
 	for _, g := range r.Generations {
-		if g.StateOnly && g.DerivedFrom == "" {
+		if g.DerivedFrom == "" {
 			g.DerivedFrom = id
 		}
 	}

@@ -29,6 +29,12 @@ func Kinds() []reconcile.Any {
 	return []reconcile.Any{reconcile.Erase(idKind), reconcile.Erase(passwordKind)}
 }
 
+// Derives reports whether the values of a kind are derived from the stage's key: a rotation keeps the key that they came
+// from for as long as there is one.
+func Derives(kind string) bool {
+	return kind == idKind.Type || kind == passwordKind.Type
+}
+
 // nowhere is the location of what exists in state alone.
 type nowhere struct{}
 

@@ -206,6 +206,15 @@ func (p Place) Wrapped() ([]byte, error) {
 	return os.ReadFile(file.path)
 }
 
+// Newest is the wrapped ring that counts: the one beside the program, unless the store holds a newer one.
+func (p Place) Newest() ([]byte, error) {
+	beside, err := p.Wrapped()
+	if err != nil || beside != nil && Revision(beside) >= Revision(p.Stored) {
+		return beside, err
+	}
+	return p.Stored, nil
+}
+
 // bornWrapped makes the first key of a stage whose passphrase is given: it is random, and the passphrase wraps it with a
 // random salt. Of two processes that make one at once both use the same.
 func (s source) bornWrapped(p Place, passphrase string) (*Key, error) {
@@ -242,3 +251,6 @@ func Revision(wrapped []byte) uint64 {
 	}
 	return file.Revision
 }
+
+// KeyPath is where the wrapped ring of a stage lies beside its program.
+func KeyPath(p Place) string { return p.keyPath(p.Beside[0]) }

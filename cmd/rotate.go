@@ -1,0 +1,189 @@
+package cmd
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/providers/random"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/keeper"
+	"github.com/athanor-dev/athanor/statestore/rotate"
+	"github.com/athanor-dev/athanor/statestore/seal"
+)
+
+func (a *app) rotateCommand() *cli.Command {
+	return &cli.Command{
+		Name: "rotate", Usage: "give a stage a new key", ArgsUsage: "[TARGET]",
+		Description: `Adds a key to the ring of the stage, wrapped for all who can open the newest one now, and seals state, outputs
+and sealed secrets again with it, under the lease. Who has only an older key reads nothing that is written
+afterwards. Interrupted anywhere, it goes on when it is run again. Generated values stay what they are; the key
+that they were derived from stays in the ring as long as one does (raise its version for a new value).
+
+First change who can open the ring (secret rewrap), then rotate, then change what --list-exposed lists at its
+service: whoever had the old key may know it.`,
+		UsageText: `secret rotate --stage prod
+secret rotate --list-exposed --stage prod`,
+		Flags:  stageFlags(&cli.BoolFlag{Name: "list-exposed", Usage: "list the secrets that an older key could open and that have not changed since; rotate nothing"}),
+		Action: a.secretRotate,
+	}
+}
+
+// rotateLine is what secret rotate prints with --json.
+type rotateLine struct {
+	secretLine
+	Run    string `json:"run,omitempty"`
+	Number uint64 `json:"number"`
+	// Resumed says that an interrupted rotation was finished, and no key was added.
+	Resumed bool `json:"resumed,omitempty"`
+	// Rows and Sealed count what was sealed again.
+	Rows   int `json:"rows"`
+	Sealed int `json:"sealed"`
+	// Left are the ids of the keys that left the ring, Kept of the older ones that stay.
+	Left []string `json:"left,omitempty"`
+	Kept []string `json:"kept,omitempty"`
+	// Exposed are the secrets that an older key could open.
+	Exposed []string `json:"exposed"`
+}
+
+// rotation says what to rotate.
+func (s *session) rotation(run string) rotate.Rotation {
+	return rotate.Rotation{
+		Store: s.project.store, Stage: s.stage, Place: keyPlace(s.stage, s.dir), Wrapping: seal.Place.Again,
+		Claim:    statestore.Claim{Run: run, Command: "rotate", User: login()},
+		Contents: state.Contents(s.stage, secrecyOf(s.app.catalog)),
+	}
+}
+
+// secrecyOf says what the kinds of a catalog keep secret, and which derive values from the stage's key.
+func secrecyOf(catalog *reconcile.Catalog) func(kind string) state.Secrecy {
+	return func(kind string) state.Secrecy {
+		k, ok := catalog.Kind(kind)
+		if !ok {
+			return state.Secrecy{}
+		}
+		spec := k.Spec()
+		return state.Secrecy{Attributes: spec.SecretAttrs, Props: spec.SecretProps, Derives: random.Derives(kind)}
+	}
+}
+
+func (a *app) secretRotate(c *cli.Context) error {
+	s, secrets, err := a.openSecrets(c, 0)
+	if err != nil || s == nil {
+		return err
+	}
+	line := rotateLine{secretLine: s.secretLine(c, secrets.Path), Number: s.engine.Key.Number()}
+	if !c.Bool("list-exposed") {
+		line.Run = newRun()
+		result, err := rotate.Run(c.Context, s.rotation(line.Run))
+		if err != nil {
+			return hintRotation(err)
+		}
+		line.Key, line.Number, line.Resumed, line.Rows, line.Sealed = result.Key, result.Number, result.Resumed, result.Rows, result.Secrets
+		line.Left, line.Kept = result.Left, result.Kept
+	}
+	if line.Exposed, err = rotate.Exposed(c.Context, s.rotation("")); err != nil {
+		return err
+	}
+	if a.asJSON {
+		line.Exposed = append([]string{}, line.Exposed...)
+		a.json(line)
+		return nil
+	}
+	a.saidRotated(s, line)
+	return nil
+}
+
+func (a *app) saidRotated(s *session, line rotateLine) {
+	if line.Run != "" {
+		fmt.Fprintf(a.err, "%s: key %s (number %d) seals %s and %s; check in %s\n", s.stage, line.Key, line.Number,
+			plural(line.Rows, "entry", "entries"), plural(line.Sealed, "secret", "secrets"), a.place(seal.KeyPath(keyPlace(s.stage, s.dir))))
+		if len(line.Kept) > 0 {
+			fmt.Fprintf(a.err, "generated values derive from %s, which stays in the ring\n", strings.Join(line.Kept, ", "))
+		}
+	}
+	for _, where := range line.Exposed {
+		fmt.Fprintln(a.out, where)
+	}
+	switch {
+	case len(line.Exposed) > 0:
+		a.style(a.err).Hints(a.err, []string{"an older key could open these: change each at its service, generated ones by raising version"})
+	case line.Run == "":
+		fmt.Fprintln(a.err, "no secret is known that an older key could open")
+	}
+}
+
+// hintRotation says how a rotation that did not end goes on.
+func hintRotation(err error) error {
+	switch {
+	case errors.Is(err, rotate.ErrUnreadable):
+		return hint(err, "nothing was changed; athanor state check names what is damaged")
+	case errors.Is(err, seal.ErrWrapping):
+		return hint(err, "bring it, or choose others with athanor secret rewrap")
+	}
+	return err
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func (a *app) recipientsCommand() *cli.Command {
+	return &cli.Command{
+		Name: "recipients", Usage: "list who can open a stage's key", ArgsUsage: "[TARGET]",
+		Description: `By the wrapped key beside the program, or the one in the store when that is newer. Whoever could open an
+older one goes on having what it opened.`,
+		UsageText: "secret recipients --stage prod\nsecret recipients --json",
+		Flags:     stageFlags(), Action: a.secretRecipients,
+	}
+}
+
+// recipientsLine is what secret recipients prints with --json.
+type recipientsLine struct {
+	secretLine
+	Number     uint64           `json:"number"`
+	Recipients []seal.Recipient `json:"recipients"`
+}
+
+func (a *app) secretRecipients(c *cli.Context) error {
+	s, _, err := a.openSecrets(c, 0)
+	if err != nil || s == nil {
+		return err
+	}
+	snap, err := s.project.store.Load(c.Context, s.stage)
+	if err != nil {
+		return err
+	}
+	place := keyPlace(s.stage, s.dir)
+	place.Stored = snap.Meta[keeper.RingFact]
+	who, err := place.Recipients()
+	if err != nil {
+		return err
+	}
+	key := s.engine.Key
+	line := recipientsLine{secretLine: s.secretLine(c, seal.KeyPath(place)), Number: key.Number(), Recipients: append([]seal.Recipient{}, who...)}
+	line.From, line.Alone = key.Origin().Text, key.Origin().Alone
+	if a.asJSON {
+		a.json(line)
+		return nil
+	}
+	for _, r := range who {
+		fmt.Fprintf(a.out, "%s\n", strings.TrimSpace(fmt.Sprintf("%-10s  %s", r.By, r.To)))
+	}
+	if len(who) == 0 {
+		fmt.Fprintf(a.err, "%s: the key is wrapped for nobody; it comes from %s\n", s.stage, line.From)
+	}
+	fmt.Fprintf(a.err, "key %s (number %d), opened here from %s\n", line.Key, line.Number, line.From)
+	return nil
+}
+
+// newRun is the id of a run, as the engine makes them.
+func newRun() string { return time.Now().UTC().Format("20060102-150405-") + rand.Text()[:6] }
