@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/engine"
@@ -104,7 +105,7 @@ func keyPlace(stage statestore.Stage, dir string) seal.Place {
 // engine makes the engine of a stage whose program is in dir. The stage's key is found, or made where nothing was
 // sealed yet; a machine remembers which store a stage had, so that a store which was lost and is made anew is no other
 // store.
-func (p *project) engine(ctx context.Context, stage statestore.Stage, dir string, catalog *reconcile.Catalog) (*engine.Engine, error) {
+func (p *project) engine(ctx context.Context, stage statestore.Stage, dir string, catalog *reconcile.Catalog, acceptOlder bool) (*engine.Engine, error) {
 	remembered, err := seal.RememberedStore("", p.root, stage.Stack, stage.Name)
 	if err != nil {
 		return nil, err
@@ -112,9 +113,25 @@ func (p *project) engine(ctx context.Context, stage statestore.Stage, dir string
 	if p.storeID = remembered; p.storeID == "" {
 		p.storeID = strings.ToLower(rand.Text()[:16])
 	}
+	seen, err := seal.SeenStage("", p.root, stage.Stack, stage.Name)
+	if err != nil {
+		return nil, err
+	}
 	snap, err := p.store.Load(ctx, stage)
 	if err != nil {
 		return nil, err
+	}
+	have, err := p.seen(ctx, stage, snap)
+	if err != nil {
+		return nil, err
+	}
+	if older := seen.Check(stage.String(), have); older != nil && !acceptOlder {
+		return nil, older
+	}
+	if have.Store != "" && have != seen {
+		if err := have.Remember("", p.root, stage.Stack, stage.Name); err != nil {
+			return nil, err
+		}
 	}
 	place := keyPlace(stage, dir)
 	place.Stored = snap.Meta[keeper.RingFact]
@@ -126,8 +143,10 @@ func (p *project) engine(ctx context.Context, stage statestore.Stage, dir string
 	if err != nil {
 		return nil, err
 	}
+	store := keeper.New(p.store, stage, key, ring)
+	store.Ended = func(lease statestore.Lease) { p.ended(stage, lease) }
 	return &engine.Engine{
-		Catalog: catalog, Store: keeper.New(p.store, stage, key, ring), Key: key, Known: remembered != "",
+		Catalog: catalog, Store: store, Key: key, Known: remembered != "",
 		Remember: func(_ context.Context, id string) error {
 			return seal.RememberStore("", p.root, stage.Stack, stage.Name, id)
 		},
@@ -142,6 +161,31 @@ func (p *project) who() string {
 		return fmt.Sprintf("%s (role %s)", login(), db.Role())
 	}
 	return fmt.Sprintf("%s (uid %d)", login(), os.Getuid())
+}
+
+// seen is how far a snapshot of a stage goes; nothing when the store has none.
+func (p *project) seen(ctx context.Context, stage statestore.Stage, snap *statestore.Snapshot) (have seal.Seen, err error) {
+	if snap.LastRun != nil {
+		have.Epoch = snap.LastRun.Epoch
+	}
+	if have.Serial = snap.Serial; have.Serial == 0 && have.Epoch == 0 {
+		return have, nil
+	}
+	have.Store, err = p.store.ID(ctx)
+	return have, err
+}
+
+// ended remembers how far a run took the state of a stage. A machine that cannot remember notices less, and stops nothing.
+func (p *project) ended(stage statestore.Stage, lease statestore.Lease) {
+	ctx, stop := context.WithTimeout(context.Background(), time.Second)
+	defer stop()
+	id, err := p.store.ID(ctx)
+	if err == nil {
+		err = seal.Seen{Store: id, Serial: lease.Serial, Epoch: lease.Epoch}.Remember("", p.root, stage.Stack, stage.Name)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "warning: what was deployed is not remembered on this machine:", err)
+	}
 }
 
 // login is who runs the command: the login name, else the system's account name, else the uid.

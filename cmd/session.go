@@ -324,7 +324,7 @@ func (s *session) open(c *cli.Context, dir string) error {
 		return err
 	}
 	s.app.store = s.project.store
-	if s.engine, err = s.project.engine(c.Context, s.stage, dir, s.app.catalog); err != nil {
+	if s.engine, err = s.project.engine(c.Context, s.stage, dir, s.app.catalog, c.Bool("accept-older-state")); err != nil {
 		return err
 	}
 	s.engine.Parallel, s.engine.Peers = c.Int("parallel"), &peers{s}

@@ -123,7 +123,7 @@ func (a *app) openImport(c *cli.Context, doc *engine.Export) (*session, error) {
 	if doc.Sealed() && s.stage.Stack == doc.Stack && s.stage.Name == doc.Stage {
 		s.project.keyID = doc.Key
 	}
-	if s.engine, err = s.project.engine(c.Context, s.stage, src.dir, a.catalog); err != nil {
+	if s.engine, err = s.project.engine(c.Context, s.stage, src.dir, a.catalog, c.Bool("accept-older-state")); err != nil {
 		return nil, err
 	}
 	a.redacted = s.engine.Redacted

@@ -32,6 +32,8 @@ type Store struct {
 	stage statestore.Stage
 	key   *seal.Key
 	ring  []byte
+	// Ended is called when a run has ended, with the state as it left it; nil when nobody wants to know.
+	Ended func(lease statestore.Lease)
 
 	mu     sync.Mutex
 	serial uint64 // that was loaded last
@@ -74,7 +76,7 @@ func (s *Store) note(snap *statestore.Snapshot) {
 // once it is known to be there.
 func (s *Store) Commit(ctx context.Context, lease statestore.Lease, batch statestore.Batch) (statestore.Lease, error) {
 	if lease.Stage != s.stage || batch.KeyID == "" {
-		return s.Store.Commit(ctx, lease, batch)
+		return s.send(ctx, lease, batch)
 	}
 	adds, err := s.adds(ctx, lease)
 	if err != nil {
@@ -87,11 +89,19 @@ func (s *Store) Commit(ctx context.Context, lease statestore.Lease, batch states
 		}
 		facts[RingFact], batch.Meta = s.ring, facts
 	}
-	next, err := s.Store.Commit(ctx, lease, batch)
+	next, err := s.send(ctx, lease, batch)
 	if err == nil && adds {
 		s.mu.Lock()
 		s.kept = true
 		s.mu.Unlock()
+	}
+	return next, err
+}
+
+func (s *Store) send(ctx context.Context, lease statestore.Lease, batch statestore.Batch) (statestore.Lease, error) {
+	next, err := s.Store.Commit(ctx, lease, batch)
+	if err == nil && batch.Finish != "" && s.Ended != nil && lease.Stage == s.stage {
+		s.Ended(next)
 	}
 	return next, err
 }

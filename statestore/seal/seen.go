@@ -1,0 +1,93 @@
+package seal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/athanor-dev/athanor/statestore/internal/durable"
+)
+
+// Seen is how far this machine has seen the state of a stage. A store that shows less was put back to something older.
+type Seen struct {
+	Store  string `json:"store"` // the id
+	Serial uint64 `json:"serial"`
+	// Epoch is that of the last run that ended.
+	Epoch uint64 `json:"epoch"`
+}
+
+// ErrOlder says that a store shows an older state than this machine has seen (*OlderError).
+var ErrOlder = errors.New("the state is older than what this machine has seen")
+
+// OlderError says how old a state is.
+type OlderError struct {
+	Stage      string
+	Have, Seen Seen
+}
+
+func (e *OlderError) Error() string {
+	return fmt.Sprintf("%s: the store shows serial %d and epoch %d; this machine has seen serial %d and epoch %d",
+		e.Stage, e.Have.Serial, e.Have.Epoch, e.Seen.Serial, e.Seen.Epoch)
+}
+
+// Is reports ErrOlder.
+func (e *OlderError) Is(target error) bool { return target == ErrOlder }
+
+// Hint says what the user can do.
+func (e *OlderError) Hint() string {
+	return "find out who put it back; where that was you, from a backup, --accept-older-state goes on from there"
+}
+
+// SeenStage is what this machine has seen of a stage of a project; the zero value when nothing. Dir is that of [LoadOrMake].
+// Read it before the state: a state that was read before may be older than what another process has seen since.
+func SeenStage(dir, project, stack, stage string) (Seen, error) {
+	path, err := seenPath(dir, project, stack, stage)
+	if err != nil {
+		return Seen{}, err
+	}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Seen{}, nil
+	}
+	var s Seen
+	if err == nil {
+		err = json.Unmarshal(data, &s)
+	}
+	if err != nil {
+		return Seen{}, &KeyFileError{Path: path, Why: "cannot be read: " + err.Error(), Fix: "rm " + path}
+	}
+	return s, nil
+}
+
+// Check compares a state with what was seen. Another store is another matter, and one that is empty was lost, which is
+// said elsewhere. The error is an *OlderError.
+func (s Seen) Check(stage string, have Seen) error {
+	if s.Store != have.Store || have.Serial == 0 && have.Epoch == 0 || have.Serial >= s.Serial && have.Epoch >= s.Epoch {
+		return nil
+	}
+	return &OlderError{Stage: stage, Have: have, Seen: s}
+}
+
+// Remember makes what was seen durable on this machine. Each stage has a file of its own.
+func (s Seen) Remember(dir, project, stack, stage string) error {
+	path, err := seenPath(dir, project, stack, stage)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if err := durable.MakeDir(filepath.Dir(path)); err != nil {
+		return err
+	}
+	return durable.Write(path, append(data, '\n'))
+}
+
+func seenPath(dir, project, stack, stage string) (string, error) {
+	path, err := rememberPath(dir, project, stack, stage)
+	return path + ".seen", err
+}
