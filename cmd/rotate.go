@@ -56,7 +56,21 @@ func (s *session) rotation(run string) rotate.Rotation {
 	return rotate.Rotation{
 		Store: s.project.store, Stage: s.stage, Place: keyPlace(s.stage, s.dir), Wrapping: seal.Place.Again,
 		Claim:    statestore.Claim{Run: run, Command: "rotate", User: login()},
-		Contents: state.Contents(s.stage, secrecyOf(s.app.catalog)),
+		Contents: contentsOf(s.stage, s.app.catalog),
+	}
+}
+
+// contentsOf says what a rotation must know about the sealed entries of a stage.
+func contentsOf(stage statestore.Stage, catalog *reconcile.Catalog) rotate.Contents {
+	secrecy := secrecyOf(catalog)
+	return rotate.Contents{
+		Binding: func(what string) []byte { return state.Binding(stage, what) },
+		Rekey: func(row statestore.Row, plain []byte, ring *seal.Key) ([]byte, []string, error) {
+			return state.Rekey(row, plain, ring, secrecy)
+		},
+		Secrets: func(row statestore.Row, plain []byte) (map[string][]byte, error) {
+			return state.SecretValues(row, plain, secrecy)
+		},
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
-	"github.com/athanor-dev/athanor/statestore/rotate"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
@@ -29,23 +28,10 @@ func (g *Generation) Deriver(ring *seal.Key) *seal.Key {
 	return ring
 }
 
-// Contents says what a rotation of the stage's key must know about sealed entries. Secrecy returns that of a kind.
-func Contents(stage statestore.Stage, secrecy func(kind string) Secrecy) rotate.Contents {
-	return rotate.Contents{
-		Binding: func(what string) []byte { return Binding(stage, what) },
-		Rekey: func(row statestore.Row, plain []byte, ring *seal.Key) ([]byte, []string, error) {
-			return rekey(row, plain, ring, secrecy)
-		},
-		Secrets: func(row statestore.Row, plain []byte) (map[string][]byte, error) {
-			return secretValues(row, plain, secrecy)
-		},
-	}
-}
-
-// rekey returns the body of a row as it stands under the newest key of a ring. Keyed digests of what was written are made
+// Rekey returns the body of a row as it stands under the newest key of a ring. Keyed digests of what was written are made
 // again from the props that were written; one that cannot be made again stays, and the next run writes that path once
 // more. What was derived from a key names that key, which is also returned.
-func rekey(row statestore.Row, plain []byte, ring *seal.Key, secrecy func(kind string) Secrecy) ([]byte, []string, error) {
+func Rekey(row statestore.Row, plain []byte, ring *seal.Key, secrecy func(kind string) Secrecy) ([]byte, []string, error) {
 	decoded, err := tree.Decode(plain)
 	body, ok := decoded.(map[string]any)
 	if err != nil || !ok {
@@ -96,9 +82,9 @@ func rewritten(row statestore.Row, written, props map[string]any, ring *seal.Key
 	return out
 }
 
-// secretValues are the values in the body of a row that are secret, by path: of the attributes of its live generation, and
+// SecretValues returns the values in the body of a row that are secret, by path: of the attributes of its live generation, and
 // of its props.
-func secretValues(row statestore.Row, plain []byte, secrecy func(kind string) Secrecy) (map[string][]byte, error) {
+func SecretValues(row statestore.Row, plain []byte, secrecy func(kind string) Secrecy) (map[string][]byte, error) {
 	entry, err := decodeRow(row, plain)
 	if err != nil {
 		return nil, err

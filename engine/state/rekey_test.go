@@ -37,31 +37,31 @@ func TestRekey(t *testing.T) {
 			Number: 1, State: statestore.Live, Kind: "random.Password", StateOnly: true, Attributes: map[string]any{"value": "generated"},
 		}}},
 	}
-	contents := state.Contents(stage, func(kind string) state.Secrecy {
+	secrecy := func(kind string) state.Secrecy {
 		if kind == "random.Password" {
 			return state.Secrecy{Attributes: []tree.Path{"value"}, Derives: true}
 		}
 		return state.Secrecy{}
-	})
+	}
 	again := map[string]*state.Entry{}
 	for address, entry := range entries {
 		row, err := entry.Seal(stage, born)
 		if err != nil {
 			t.Fatal(err)
 		}
-		plain, err := ring.Open(row.Body, contents.Binding(row.Birth))
+		plain, err := ring.Open(row.Body, state.Binding(stage, row.Birth))
 		if err != nil {
 			t.Fatal(err)
 		}
-		next, derived, err := contents.Rekey(row, plain, ring)
+		next, derived, err := state.Rekey(row, plain, ring, secrecy)
 		if want := map[string][]string{"random": {born.ID()}}[address]; err != nil || !slices.Equal(derived, want) {
 			t.Fatalf("%s derives from %v, not %v: %v", address, derived, want, err)
 		}
-		values, err := contents.Secrets(row, next)
+		values, err := state.SecretValues(row, next, secrecy)
 		if want := map[string]string{"random": `"generated"`, "written": `"hunter2"`}[address]; err != nil || len(values) != 1 || string(slices.Collect(maps.Values(values))[0]) != want {
 			t.Errorf("the secrets of %s are %q, %v", address, values, err)
 		}
-		row.Body = ring.Seal(next, contents.Binding(row.Birth))
+		row.Body = ring.Seal(next, state.Binding(stage, row.Birth))
 		for range 2 { // a deploy reads it and writes it again
 			if again[address], err = state.Open(row, stage, ring); err != nil {
 				t.Fatal(err)
@@ -109,12 +109,12 @@ func TestDerivedBetween(t *testing.T) {
 	if row, err = entry.Seal(stage, ring); err != nil {
 		t.Fatal(err)
 	}
-	contents := state.Contents(stage, func(string) state.Secrecy { return state.Secrecy{Derives: true} })
-	plain, err := ring.Open(row.Body, contents.Binding("a"))
+	secrecy := func(string) state.Secrecy { return state.Secrecy{Derives: true} }
+	plain, err := ring.Open(row.Body, state.Binding(stage, "a"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, derived, err := contents.Rekey(row, plain, ring); err != nil || !slices.Equal(derived, []string{born.ID()}) {
+	if _, derived, err := state.Rekey(row, plain, ring, secrecy); err != nil || !slices.Equal(derived, []string{born.ID()}) {
 		t.Errorf("derives from %v, not %s: %v", derived, born.ID(), err)
 	}
 }
