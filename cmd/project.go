@@ -105,7 +105,9 @@ func keyPlace(stage statestore.Stage, dir string) seal.Place {
 // engine makes the engine of a stage whose program is in dir. The stage's key is found, or made where nothing was
 // sealed yet; a machine remembers which store a stage had, so that a store which was lost and is made anew is no other
 // store.
-func (p *project) engine(ctx context.Context, stage statestore.Stage, dir string, catalog *reconcile.Catalog, acceptOlder bool) (*engine.Engine, error) {
+func (p *project) engine(
+	ctx context.Context, stage statestore.Stage, dir string, catalog *reconcile.Catalog, acceptOlder bool,
+) (*engine.Engine, error) {
 	remembered, err := seal.RememberedStore("", p.root, stage.Stack, stage.Name)
 	if err != nil {
 		return nil, err
@@ -164,18 +166,21 @@ func (p *project) who() string {
 }
 
 // seen is how far a snapshot of a stage goes; nothing when the store has none.
-func (p *project) seen(ctx context.Context, stage statestore.Stage, snap *statestore.Snapshot) (have seal.Seen, err error) {
+func (p *project) seen(ctx context.Context, stage statestore.Stage, snap *statestore.Snapshot) (seal.Seen, error) {
+	var have seal.Seen
 	if snap.LastRun != nil {
 		have.Epoch = snap.LastRun.Epoch
 	}
 	if have.Serial = snap.Serial; have.Serial == 0 && have.Epoch == 0 {
 		return have, nil
 	}
-	have.Store, err = p.store.ID(ctx)
+	id, err := p.store.ID(ctx)
+	have.Store = id
 	return have, err
 }
 
-// ended remembers how far a run took the state of a stage. A machine that cannot remember notices less, and stops nothing.
+// ended remembers how far a run took the state of a stage. A machine that cannot remember notices less, and stops
+// nothing.
 func (p *project) ended(stage statestore.Stage, lease statestore.Lease) {
 	ctx, stop := context.WithTimeout(context.Background(), time.Second)
 	defer stop()

@@ -25,7 +25,8 @@ name is a name; a directory of the current one is written ./shop.`,
 output url                      one alone
 output banner --raw             byte for byte, whatever it does to a terminal
 output password --reveal ./shop`,
-		Flags: stageFlags(cli.RevealFlag(), &cli.BoolFlag{Name: "raw", Usage: "print the output NAME without escaping control characters"},
+		Flags: stageFlags(cli.RevealFlag(),
+			&cli.BoolFlag{Name: "raw", Usage: "print the output NAME without escaping control characters"},
 			cli.StackFlag("read")),
 		Action: a.output,
 	}

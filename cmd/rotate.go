@@ -29,7 +29,10 @@ First change who can open the ring (secret rewrap), then rotate, then change wha
 service: whoever had the old key may know it.`,
 		UsageText: `secret rotate --stage prod
 secret rotate --list-exposed --stage prod`,
-		Flags:  stageFlags(&cli.BoolFlag{Name: "list-exposed", Usage: "list the secrets that an older key could open and that have not changed since; rotate nothing"}),
+		Flags: stageFlags(&cli.BoolFlag{
+			Name:  "list-exposed",
+			Usage: "list the secrets that an older key could open and that have not changed since; rotate nothing",
+		}),
 		Action: a.secretRotate,
 	}
 }
@@ -98,7 +101,8 @@ func (a *app) secretRotate(c *cli.Context) error {
 		if err != nil {
 			return hintRotation(err)
 		}
-		line.Key, line.Number, line.Resumed, line.Rows, line.Sealed = result.Key, result.Number, result.Resumed, result.Rows, result.Secrets
+		line.Key, line.Number, line.Resumed = result.Key, result.Number, result.Resumed
+		line.Rows, line.Sealed = result.Rows, result.Secrets
 		line.Left, line.Kept = result.Left, result.Kept
 	}
 	if line.Exposed, err = rotate.Exposed(c.Context, s.rotation("")); err != nil {
@@ -116,7 +120,8 @@ func (a *app) secretRotate(c *cli.Context) error {
 func (a *app) saidRotated(s *session, line rotateLine) {
 	if line.Run != "" {
 		fmt.Fprintf(a.err, "%s: key %s (number %d) seals %s and %s; check in %s\n", s.stage, line.Key, line.Number,
-			plural(line.Rows, "entry", "entries"), plural(line.Sealed, "secret", "secrets"), a.place(seal.KeyPath(keyPlace(s.stage, s.dir))))
+			plural(line.Rows, "entry", "entries"), plural(line.Sealed, "secret", "secrets"),
+			a.place(seal.KeyPath(keyPlace(s.stage, s.dir))))
 		if len(line.Kept) > 0 {
 			fmt.Fprintf(a.err, "generated values derive from %s, which stays in the ring\n", strings.Join(line.Kept, ", "))
 		}
@@ -126,7 +131,9 @@ func (a *app) saidRotated(s *session, line rotateLine) {
 	}
 	switch {
 	case len(line.Exposed) > 0:
-		a.style(a.err).Hints(a.err, []string{"an older key could open these: change each at its service, generated ones by raising version"})
+		a.style(a.err).Hints(a.err, []string{
+			"an older key could open these: change each at its service, generated ones by raising version",
+		})
 	case line.Run == "":
 		fmt.Fprintln(a.err, "no secret is known that an older key could open")
 	}
@@ -183,7 +190,9 @@ func (a *app) secretRecipients(c *cli.Context) error {
 		return err
 	}
 	key := s.engine.Key
-	line := recipientsLine{secretLine: s.secretLine(c, seal.KeyPath(place)), Number: key.Number(), Recipients: append([]seal.Recipient{}, who...)}
+	line := recipientsLine{
+		secretLine: s.secretLine(c, seal.KeyPath(place)), Number: key.Number(), Recipients: append([]seal.Recipient{}, who...),
+	}
 	line.From, line.Alone = key.Origin().Text, key.Origin().Alone
 	if a.asJSON {
 		a.json(line)

@@ -44,7 +44,8 @@ func (m Markdown) Code(text string) string {
 		return ""
 	}
 	fence := strings.Repeat("`", longestRun(text, '`')+1)
-	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") || strings.HasPrefix(text, " ") && strings.HasSuffix(text, " ") {
+	spaced := strings.HasPrefix(text, " ") && strings.HasSuffix(text, " ")
+	if spaced || strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
 		text = " " + text + " "
 	}
 	return fence + text + fence

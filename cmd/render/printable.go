@@ -81,7 +81,8 @@ func Escaped(text string) string {
 
 // SafeJSON is JSON in which hidden characters are escaped. It has the same values: outside of strings there are none.
 func SafeJSON(data []byte) []byte {
-	if !bytes.ContainsFunc(data, func(r rune) bool { return r != '\r' && hidden(r) }) && !bytes.Contains(data, []byte("##")) {
+	isHidden := func(r rune) bool { return r != '\r' && hidden(r) }
+	if !bytes.ContainsFunc(data, isHidden) && !bytes.Contains(data, []byte("##")) {
 		return data
 	}
 	var b bytes.Buffer

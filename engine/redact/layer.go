@@ -67,7 +67,8 @@ func (d *decoder) same(i, j int) {
 
 func (d *decoder) layer() layer { return layer{string(d.text), d.from, d.to} }
 
-// layers calls yield with a text and all that it decodes to, until yield returns false. It returns false when yield did.
+// layers calls yield with a text and all that it decodes to, until yield returns false. It returns false when yield
+// did.
 func layers(l layer, depth int, budget *int, yield func(layer) bool) bool {
 	if *budget -= len(l.text); *budget < 0 {
 		return true

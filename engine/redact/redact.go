@@ -13,9 +13,9 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// Redactor knows the secret values of a run and masks them in texts: as they are, escaped for JSON, Go, XML, HTML and URLs,
-// in hex and in base64, several of these inside each other, and any part of sixteen bytes or more that no public value has
-// too. Its zero value is ready for use, by several goroutines at once.
+// Redactor knows the secret values of a run and masks them in texts: as they are, escaped for JSON, Go, XML, HTML and
+// URLs, in hex and in base64, several of these inside each other, and any part of sixteen bytes or more that no public
+// value has too. Its zero value is ready for use, by several goroutines at once.
 type Redactor struct {
 	mu     sync.RWMutex
 	values map[string]bool

@@ -70,7 +70,7 @@ type Generation struct {
 	Props        map[string]any // when other than the entry's
 	Retain       bool           // is removed from state, not deleted
 	StateOnly    bool           // has no object outside state
-	DerivedFrom  string         // the id of the key that attributes were derived from, when other than the one that seals the entry
+	DerivedFrom  string         // the id of the key that values were derived from, when not the newest
 	Dev          bool           // was created by a dev session, which may delete it
 }
 

@@ -18,7 +18,8 @@ type Secrecy struct {
 	Derives           bool        // the attributes are derived from the stage's key
 }
 
-// Deriver returns the key of a ring that the values of a generation derive from: the one that it names, else the newest.
+// Deriver returns the key of a ring that the values of a generation derive from: the one that it names, else the
+// newest.
 func (g *Generation) Deriver(ring *seal.Key) *seal.Key {
 	if g != nil && g.DerivedFrom != "" {
 		if from := ring.By(g.DerivedFrom); from != nil {
@@ -28,9 +29,9 @@ func (g *Generation) Deriver(ring *seal.Key) *seal.Key {
 	return ring
 }
 
-// Rekey returns the body of a row as it stands under the newest key of a ring. Keyed digests of what was written are made
-// again from the props that were written; one that cannot be made again stays, and the next run writes that path once
-// more. What was derived from a key names that key, which is also returned.
+// Rekey returns the body of a row as it stands under the newest key of a ring. Keyed digests of what was written are
+// made again from the props that were written; one that cannot be made again stays, and the next run writes that path
+// once more. What was derived from a key names that key, which is also returned.
 func Rekey(row statestore.Row, plain []byte, ring *seal.Key, secrecy func(kind string) Secrecy) ([]byte, []string, error) {
 	decoded, err := tree.Decode(plain)
 	body, ok := decoded.(map[string]any)
@@ -82,8 +83,8 @@ func rewritten(row statestore.Row, written, props map[string]any, ring *seal.Key
 	return out
 }
 
-// SecretValues returns the values in the body of a row that are secret, by path: of the attributes of its live generation, and
-// of its props.
+// SecretValues returns the values in the body of a row that are secret, by path: of the attributes of its live
+// generation, and of its props.
 func SecretValues(row statestore.Row, plain []byte, secrecy func(kind string) Secrecy) (map[string][]byte, error) {
 	entry, err := decodeRow(row, plain)
 	if err != nil {

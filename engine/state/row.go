@@ -128,7 +128,8 @@ func Open(row statestore.Row, stage statestore.Stage, key *seal.Key) (*Entry, er
 	return r, err
 }
 
-// derivedFrom notes that a key that is not the newest any more sealed the entry: what is derived was derived from that one.
+// derivedFrom notes that a key that is not the newest any more sealed the entry: what is derived was derived from that
+// one.
 func (r *Entry) derivedFrom(id string) {
 	for _, g := range r.Generations {
 		if g.DerivedFrom == "" {
@@ -137,7 +138,8 @@ func (r *Entry) derivedFrom(id string) {
 	}
 }
 
-// decodeRow makes an entry of a row and its opened body. There can be very many rows: only what an entry keeps is decoded.
+// decodeRow makes an entry of a row and its opened body. There can be very many rows: only what an entry keeps is
+// decoded.
 func decodeRow(row statestore.Row, plain []byte) (*Entry, error) {
 	r := &Entry{Address: row.Address, Version: row.Version, Birth: row.Birth, Needs: row.Needs}
 	r.Generations = make([]*Generation, len(row.Generations))

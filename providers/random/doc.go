@@ -29,8 +29,8 @@ func Kinds() []reconcile.Any {
 	return []reconcile.Any{reconcile.Erase(idKind), reconcile.Erase(passwordKind)}
 }
 
-// Derives reports whether the values of a kind are derived from the stage's key: a rotation keeps the key that they came
-// from for as long as there is one.
+// Derives reports whether the values of a kind are derived from the stage's key: a rotation keeps the key that they
+// came from for as long as there is one.
 func Derives(kind string) bool {
 	return kind == idKind.Type || kind == passwordKind.Type
 }

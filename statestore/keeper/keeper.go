@@ -1,5 +1,5 @@
-// Package keeper keeps beside the rows of a stage what must outlive the machine that wrote them: the wrapped ring of keys
-// that opens them.
+// Package keeper keeps beside the rows of a stage what must outlive the machine that wrote them: the wrapped ring of
+// keys that opens them.
 //
 // It knows which stage-wide facts are its own, and hides them from who reads the rest. It opens nothing.
 package keeper
@@ -26,7 +26,8 @@ const RingFact = Prefix + "ring"
 // Own reports whether a stage-wide fact is one of ours.
 func Own(name string) bool { return strings.HasPrefix(name, Prefix) }
 
-// Store is a store that keeps the ring of one stage: the first commit that finds an older one in the store writes it too.
+// Store is a store that keeps the ring of one stage: the first commit that finds an older one in the store writes it
+// too.
 type Store struct {
 	statestore.Store
 	stage statestore.Stage
@@ -71,9 +72,9 @@ func (s *Store) note(snap *statestore.Snapshot) {
 	s.newer = s.key.Check(snap.KeyID) != nil || seal.Revision(stored) > seal.Revision(s.ring)
 }
 
-// Commit implements [statestore.Store]. It refuses to seal with a ring that was rotated since it was found: such a run has
-// to begin again. A batch that is sent again because its outcome is not known is the same one: the ring is left out only
-// once it is known to be there.
+// Commit implements [statestore.Store]. It refuses to seal with a ring that was rotated since it was found: such a run
+// has to begin again. A batch that is sent again because its outcome is not known is the same one: the ring is left
+// out only once it is known to be there.
 func (s *Store) Commit(ctx context.Context, lease statestore.Lease, batch statestore.Batch) (statestore.Lease, error) {
 	if lease.Stage != s.stage || batch.KeyID == "" {
 		return s.send(ctx, lease, batch)
@@ -106,8 +107,8 @@ func (s *Store) send(ctx context.Context, lease statestore.Lease, batch statesto
 	return next, err
 }
 
-// adds reports whether a batch that seals must bring the ring. The ring is compared once under each lease; what was loaded
-// before counts if nobody has written since, which the serial says as long as there are rows.
+// adds reports whether a batch that seals must bring the ring. The ring is compared once under each lease; what was
+// loaded before counts if nobody has written since, which the serial says as long as there are rows.
 func (s *Store) adds(ctx context.Context, lease statestore.Lease) (bool, error) {
 	s.mu.Lock()
 	compared := s.epoch == lease.Epoch || s.rows > 0 && s.serial == lease.Serial

@@ -15,8 +15,8 @@ import (
 // exposedFact names the stage-wide fact that holds keyed digests of the secrets that an older key could open, sealed.
 const exposedFact = keeper.Prefix + "exposed"
 
-// exposed are the digests of all secrets of a stage as they are now, sealed under the newest key: whoever had an older key
-// could read each of them, as long as it is not changed.
+// exposed are the digests of all secrets of a stage as they are now, sealed under the newest key: whoever had an older
+// key could read each of them, as long as it is not changed.
 func (w *work) exposed(snap *statestore.Snapshot) ([]byte, error) {
 	digests := map[string]string{}
 	for where, value := range w.values(snap, w.ring) {

@@ -1,7 +1,7 @@
 // Package rotate gives a stage a new key and seals everything of it again.
 //
-// It knows the order in which that survives being killed anywhere, and the lease under which it happens. It does not know
-// what the sealed bytes mean: [Contents] says what they are bound to and what must change in them.
+// It knows the order in which that survives being killed anywhere, and the lease under which it happens. It does not
+// know what the sealed bytes mean: [Contents] says what they are bound to and what must change in them.
 package rotate
 
 import (
@@ -62,10 +62,10 @@ type Result struct {
 // ErrUnreadable says that something of the stage cannot be opened with any key of the ring: nothing was changed.
 var ErrUnreadable = errors.New("it cannot be read with any key at hand")
 
-// Run adds a key to the ring of a stage and seals all that was sealed with an older one again: rows, outputs, stage-wide
-// facts, and the sealed secrets beside the program. It is a run of its own under the lease. The new key is durable beside
-// the program and in the store before anything is sealed with it, and an older one leaves in the last commit, after
-// everything was read again. Interrupted anywhere, the next Run goes on.
+// Run adds a key to the ring of a stage and seals all that was sealed with an older one again: rows, outputs,
+// stage-wide facts, and the sealed secrets beside the program. It is a run of its own under the lease. The new key is
+// durable beside the program and in the store before anything is sealed with it, and an older one leaves in the last
+// commit, after everything was read again. Interrupted anywhere, the next Run goes on.
 func Run(ctx context.Context, r Rotation) (*Result, error) {
 	j, err := statestore.Begin(ctx, r.Store, r.Stage, r.Claim)
 	if err != nil {
@@ -137,8 +137,8 @@ func (w *work) begin(snap *statestore.Snapshot) (wrapping seal.Wrapping, err err
 	return wrapping, err
 }
 
-// isMixed reports whether an older key than the newest sealed anything: a rotation was interrupted before its first commit,
-// and a run that found the new key wrote since.
+// isMixed reports whether an older key than the newest sealed anything: a rotation was interrupted before its first
+// commit, and a run that found the new key wrote since.
 func (w *work) isMixed(snap *statestore.Snapshot) bool {
 	old := func(sealed []byte) bool { return len(sealed) > 0 && seal.SealedBy(sealed) != w.ring.ID() }
 	for _, row := range snap.Rows {
@@ -272,8 +272,8 @@ func (w *work) facts(snap *statestore.Snapshot) (statestore.Change, error) {
 	return change, nil
 }
 
-// readAll opens everything with the ring, and with nothing but the key whose id is given when one is. It returns the ids
-// of the keys that values derive from.
+// readAll opens everything with the ring, and with nothing but the key whose id is given when one is. It returns the
+// ids of the keys that values derive from.
 func (w *work) readAll(snap *statestore.Snapshot, only string) (map[string]bool, error) {
 	derived := map[string]bool{}
 	var bad []error

@@ -45,11 +45,11 @@ type Origin struct {
 func (k *Key) Origin() Origin { return k.origin }
 
 // Find gives the ring of a stage. A wrapped one beside the program or in the store wins; see [Key.Wrap]. Else a stage
-// that has a passphrase ($ATHANOR_PASSPHRASE) is born with a random key, wrapped beside the program; one that was born of
-// a passphrase before keys were wrapped derives it (PBKDF2 with HMAC-SHA256, salted with stack and stage). Without a
-// passphrase the key is derived from the key file: the one that $ATHANOR_KEY_FILE names, else "key" in the configuration
-// folder. A key file that does not exist is made, readable by its owner only; of two processes that make it at once both
-// use the same.
+// that has a passphrase ($ATHANOR_PASSPHRASE) is born with a random key, wrapped beside the program; one that was born
+// of a passphrase before keys were wrapped derives it (PBKDF2 with HMAC-SHA256, salted with stack and stage). Without
+// a passphrase the key is derived from the key file: the one that $ATHANOR_KEY_FILE names, else "key" in the
+// configuration folder. A key file that does not exist is made, readable by its owner only; of two processes that make
+// it at once both use the same.
 //
 // Known is the key's id as the store knows it, "" when nothing was sealed yet. With a known id, or with a wrapped key
 // or sealed secrets beside the program, which name one, nothing is ever made, and another key is a *KeyError naming the

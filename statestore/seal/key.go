@@ -25,8 +25,8 @@ const (
 	header     = 1 + idBytes
 )
 
-// Key seals, opens and digests for one stage of one stack. It is the newest of a ring of keys, of which each opens what it
-// sealed. It is safe for concurrent use.
+// Key seals, opens and digests for one stage of one stack. It is the newest of a ring of keys, of which each opens
+// what it sealed. It is safe for concurrent use.
 type Key struct {
 	id     [idBytes]byte
 	root   []byte // what the others are made of, and what is wrapped

@@ -15,8 +15,8 @@ import (
 	"github.com/athanor-dev/athanor/statestore/internal/durable"
 )
 
-// A stage has a ring of numbered keys. A [Key] is the whole ring: the newest key seals, digests and derives, and any key
-// of the ring opens what it sealed.
+// A stage has a ring of numbered keys. A [Key] is the whole ring: the newest key seals, digests and derives, and any
+// key of the ring opens what it sealed.
 
 // Number is the number of the newest key of the ring. The key that a stage is born with has number 1.
 func (k *Key) Number() uint64 { return k.number }
@@ -81,8 +81,8 @@ func (k *Key) prove(next *Key) []byte {
 	return mac.Sum(nil)
 }
 
-// join makes one ring of keys that were opened one by one, oldest last, as known to a store: each key that is newer than
-// the one that the store knows is proven by the one before.
+// join makes one ring of keys that were opened one by one, oldest last, as known to a store: each key that is newer
+// than the one that the store knows is proven by the one before.
 func join(keys []*Key, known string) (*Key, error) {
 	slices.SortFunc(keys, func(a, b *Key) int { return int(int64(b.number) - int64(a.number)) })
 	at := slices.IndexFunc(keys, func(k *Key) bool { return k.ID() == known })
@@ -130,7 +130,8 @@ type Recipient struct {
 	Keys []uint64 `json:"keys"`
 }
 
-// Recipients tells who can open the ring of a stage; nobody but who has what it was born of when there is no wrapped one.
+// Recipients tells who can open the ring of a stage; nobody but who has what it was born of when there is no wrapped
+// one.
 func (p Place) Recipients() ([]Recipient, error) {
 	file, err := p.wrapped()
 	if err != nil || file == nil {
@@ -215,8 +216,8 @@ func (p Place) Newest() ([]byte, error) {
 	return p.Stored, nil
 }
 
-// bornWrapped makes the first key of a stage whose passphrase is given: it is random, and the passphrase wraps it with a
-// random salt. Of two processes that make one at once both use the same.
+// bornWrapped makes the first key of a stage whose passphrase is given: it is random, and the passphrase wraps it with
+// a random salt. Of two processes that make one at once both use the same.
 func (s source) bornWrapped(p Place, passphrase string) (*Key, error) {
 	root := make([]byte, secretBytes)
 	rand.Read(root) // never fails: the runtime aborts instead

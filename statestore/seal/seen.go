@@ -41,8 +41,9 @@ func (e *OlderError) Hint() string {
 	return "find out who put it back; where that was you, from a backup, --accept-older-state goes on from there"
 }
 
-// SeenStage is what this machine has seen of a stage of a project; the zero value when nothing. Dir is that of [LoadOrMake].
-// Read it before the state: a state that was read before may be older than what another process has seen since.
+// SeenStage is what this machine has seen of a stage of a project; the zero value when nothing. Dir is that of
+// [LoadOrMake]. Read it before the state: a state that was read before may be older than what another process has seen
+// since.
 func SeenStage(dir, project, stack, stage string) (Seen, error) {
 	path, err := seenPath(dir, project, stack, stage)
 	if err != nil {

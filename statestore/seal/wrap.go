@@ -33,8 +33,8 @@ const (
 	byKeyFile    = "key file"
 )
 
-// wrappedFile is a stage's ring of keys that others can open, beside the program and in the store. It holds nothing that
-// is secret without one of the keys that open it, and is made to be checked in.
+// wrappedFile is a stage's ring of keys that others can open, beside the program and in the store. It holds nothing
+// that is secret without one of the keys that open it, and is made to be checked in.
 type wrappedFile struct {
 	Format int    `json:"athanorKey"`
 	Stack  string `json:"stack"`
@@ -84,8 +84,8 @@ func (p Place) file(dir, what string) string {
 	return filepath.Join(dir, name+"."+what+".json")
 }
 
-// Wrap writes the ring beside the program, each of its keys wrapped for all who are named, in place of what was there; the
-// result is the path of the file. The keys themselves stay what they are: whoever had them before still has them.
+// Wrap writes the ring beside the program, each of its keys wrapped for all who are named, in place of what was there;
+// the result is the path of the file. The keys themselves stay what they are: whoever had them before still has them.
 func (k *Key) Wrap(p Place, w Wrapping) (string, error) {
 	data, err := k.Wrapped(p, w)
 	if err != nil {
@@ -203,7 +203,8 @@ func decrypt(sealed string, with ...age.Identity) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, longestFile))
 }
 
-// wrapped reads the wrapped ring beside the program, or the one in the store when that is newer; nil when there is none.
+// wrapped reads the wrapped ring beside the program, or the one in the store when that is newer; nil when there is
+// none.
 func (p Place) wrapped() (*wrappedFile, error) {
 	var newest *wrappedFile
 	for _, dir := range p.Beside {
@@ -239,8 +240,10 @@ func (p Place) wrapped() (*wrappedFile, error) {
 
 // check says whether a file holds the ring of a stage, and reads the older format as a ring of one.
 func (f *wrappedFile) check(p Place) error {
-	wrong := &KeyFileError{Path: f.path, Why: fmt.Sprintf("is not the wrapped key of %s/%s, format %d or %d", p.Stack, p.Stage, wrapFormat, ringFormat)}
-	if f.Stack != p.Stack || f.Stage != p.Stage || len(f.Key) != 2*idBytes || f.Format != wrapFormat && f.Format != ringFormat {
+	why := fmt.Sprintf("is not the wrapped key of %s/%s, format %d or %d", p.Stack, p.Stage, wrapFormat, ringFormat)
+	wrong := &KeyFileError{Path: f.path, Why: why}
+	known := f.Format == wrapFormat || f.Format == ringFormat
+	if f.Stack != p.Stack || f.Stage != p.Stage || len(f.Key) != 2*idBytes || !known {
 		return wrong
 	}
 	if f.Format == wrapFormat {
@@ -262,8 +265,8 @@ func (f *wrappedFile) has(id string) bool {
 	return slices.ContainsFunc(f.Keys, func(k wrappedKey) bool { return k.ID == id })
 }
 
-// unwrap opens a wrapped ring with what is at hand: any one way will do. What a stage was born with still does as long as
-// that is its newest key.
+// unwrap opens a wrapped ring with what is at hand: any one way will do. What a stage was born with still does as long
+// as that is its newest key.
 func (s source) unwrap(p Place, file *wrappedFile, known string) (*Key, error) {
 	var keys []*Key
 	missing := &KeyError{Want: file.Key}
@@ -294,7 +297,10 @@ func (s source) unwrap(p Place, file *wrappedFile, known string) (*Key, error) {
 			keys = append(keys, k)
 			continue
 		}
-		k.origin = Origin{Text: file.path + ", opened with " + way.way(), Alone: len(wrapped.Wraps) == 1 && way.By == byKeyFile && s.getenv(EnvKeyFile) == ""}
+		k.origin = Origin{
+			Text:  file.path + ", opened with " + way.way(),
+			Alone: len(wrapped.Wraps) == 1 && way.By == byKeyFile && s.getenv(EnvKeyFile) == "",
+		}
 	}
 	ring, err := join(keys, known)
 	if err != nil {
