@@ -109,7 +109,7 @@ func (s *session) openUntrusted(c *cli.Context, dir string) (missing string, err
 	if _, err := seal.Load(keyPlace(s.stage, dir), snap.KeyID); err != nil {
 		return "the stage's key is not here", nil //nolint:nilerr // it is said in place of an error
 	}
-	if s.engine, err = s.project.engine(c.Context, s.stage, dir, s.app.catalog); err != nil {
+	if s.engine, err = s.project.engine(c.Context, s.stage, dir, s.app.catalog, c.Bool("accept-older-state")); err != nil {
 		return "", err
 	}
 	s.engine.Parallel, s.engine.Peers = c.Int("parallel"), &peers{s}
