@@ -64,8 +64,8 @@ var inner = map[string]struct{ ours, never []string }{
 	},
 	"engine/values": {
 		ours: []string{
-			"engine/graph", "engine/redact", "engine/state", "reconcile", "reconcile/props", "reconcile/token", "reconcile/tree",
-			"statestore", "statestore/seal",
+			"engine/graph", "engine/redact", "engine/state", "reconcile", "reconcile/localfile", "reconcile/props", "reconcile/token",
+			"reconcile/tree", "statestore", "statestore/seal",
 		},
 		never: []string{"net", "net/http", "os/exec"},
 	},

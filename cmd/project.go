@@ -123,7 +123,7 @@ func (p *project) engine(
 	if err != nil {
 		return nil, err
 	}
-	have, err := p.seen(ctx, stage, snap)
+	have, err := p.seen(ctx, snap)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (p *project) who() string {
 }
 
 // seen is how far a snapshot of a stage goes; nothing when the store has none.
-func (p *project) seen(ctx context.Context, stage statestore.Stage, snap *statestore.Snapshot) (seal.Seen, error) {
+func (p *project) seen(ctx context.Context, snap *statestore.Snapshot) (seal.Seen, error) {
 	var have seal.Seen
 	if snap.LastRun != nil {
 		have.Epoch = snap.LastRun.Epoch

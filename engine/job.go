@@ -142,7 +142,7 @@ func (n *node) omit(job *reconcile.Job) error {
 
 // job is what is known of a generation without its declaration.
 func (j *jobs) job(n *node, a *observe.Way, t target) *reconcile.Job {
-	birth := n.birth()
+	birth, key := n.birth(), t.gen.Deriver(j.key)
 	job := &reconcile.Job{
 		Address: n.addr, Place: a.Place, Cloud: a.Cloud, Dir: j.dir,
 		Mark:   j.mark(n.addr, t.number),
@@ -150,7 +150,7 @@ func (j *jobs) job(n *node, a *observe.Way, t target) *reconcile.Job {
 		Redact: j.redact.Text,
 		Digest: j.key.Digest,
 		Derive: func(info string, size int) []byte {
-			return j.key.Derive(birth+"\x00"+info, size)
+			return key.Derive(birth+"\x00"+info, size)
 		},
 	}
 	if g := t.gen; g != nil {

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,7 +101,7 @@ func TestDrill(t *testing.T) {
 	}
 	for _, way := range []string{"ATHANOR_AGE_IDENTITY=" + filepath.Join(theft, "laptop.txt"), "ATHANOR_KEY_FILE=" + filepath.Join(theft, "key")} {
 		cmd := w.command("state", "show", "pw", "--reveal", "--stage", "prod")
-		cmd.Dir, cmd.Env = theft, append(w.env[:len(w.env):len(w.env)], "ATHANOR_AGE_IDENTITY=", way)
+		cmd.Dir, cmd.Env = theft, append(slices.Clip(w.env), "ATHANOR_AGE_IDENTITY=", way)
 		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "is not at hand") {
 			t.Errorf("with %s the thief reads: %v\n%s", way, err, out)
 		}

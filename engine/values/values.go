@@ -13,6 +13,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/redact"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
@@ -111,7 +112,7 @@ func (v *Values) secret(ctx context.Context, name string) (string, error) {
 }
 
 // readSecret reads what needs nothing but the machine, the program's folder and the stage key.
-func (v *Values) readSecret(_ context.Context, name string, source graph.SecretSource) (string, error) {
+func (v *Values) readSecret(ctx context.Context, name string, source graph.SecretSource) (string, error) {
 	switch {
 	case source.Env != "":
 		if s, ok := os.LookupEnv(source.Env); ok {
@@ -123,7 +124,7 @@ func (v *Values) readSecret(_ context.Context, name string, source graph.SecretS
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(v.from.Dir, path)
 		}
-		data, err := os.ReadFile(path)
+		data, err := localfile.ReadFile(ctx, path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", reconcile.WithHint(errors.New(source.File+" is not there"), "write the secret to %s", path)
 		}

@@ -141,8 +141,10 @@ func newStack(t *testing.T, open func() statestore.Store, derived bool) *stack {
 	store := open()
 	j, err := statestore.Begin(t.Context(), store, s.stage, statestore.Claim{Run: "deploy", Command: "deploy", TTL: time.Minute})
 	s.check(err)
-	change := statestore.Change{KeyID: s.born.ID(), Outputs: s.born.Seal([]byte("outputs"), binding("\x00outputs")),
-		Meta: map[string][]byte{"dir": s.born.Seal([]byte("the folder"), binding("\x00dir"))}}
+	change := statestore.Change{
+		KeyID: s.born.ID(), Outputs: s.born.Seal([]byte("outputs"), binding("\x00outputs")),
+		Meta: map[string][]byte{"dir": s.born.Seal([]byte("the folder"), binding("\x00dir"))},
+	}
 	for i := range rows {
 		address, body := fmt.Sprintf("row-%03d", i), fmt.Sprintf("body %d", i)
 		switch {
