@@ -94,8 +94,8 @@ func (i *interrupts) stopping() bool {
 
 // hangUpUnread is a hang-up as soon as nobody can read any more what is told on w. What it returns ends that.
 func (i *interrupts) hangUpUnread(w io.Writer) (end func(), err error) {
-	file, ok := w.(*os.File)
-	if !ok {
+	file := fileOf(w)
+	if file == nil {
 		return func() {}, nil
 	}
 	return whenUnread(file, func() {
