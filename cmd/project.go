@@ -130,11 +130,6 @@ func (p *project) engine(
 	if older := seen.Check(stage.String(), have); older != nil && !acceptOlder {
 		return nil, older
 	}
-	if have.Store != "" && have != seen {
-		if err := have.Remember("", p.root, stage.Stack, stage.Name); err != nil {
-			return nil, err
-		}
-	}
 	place := keyPlace(stage, dir)
 	place.Stored = snap.Meta[keeper.RingFact]
 	key, err := seal.Find(place, cmp.Or(snap.KeyID, p.keyID))
@@ -144,6 +139,11 @@ func (p *project) engine(
 	ring, err := place.Newest()
 	if err != nil {
 		return nil, err
+	}
+	if have.Store != "" && have != seen {
+		if err := have.Remember("", p.root, stage.Stack, stage.Name); err != nil {
+			return nil, err
+		}
 	}
 	store := keeper.New(p.store, stage, key, ring)
 	store.Ended = func(lease statestore.Lease) { p.ended(stage, lease) }

@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-var bounds = regexp.MustCompile(`(\n\tVisibility:\s+)[^,\n]+,`)
+var bounds = regexp.MustCompile(`(\n\t(?:Visibility|EventuallyVisible):\s+)[^,\n]+,`)
 
 // builds are the command as it ships, and with kinds whose bound of visibility is shorter: how long an answer "absent" is
 // distrusted after a write, a minute for a queue. The emulator shows every write at once, and each kill before a

@@ -66,7 +66,7 @@ func SeenStage(dir, project, stack, stage string) (Seen, error) {
 // Check compares a state with what was seen. Another store is another matter, and one that is empty was lost, which is
 // said elsewhere. The error is an *OlderError.
 func (s Seen) Check(stage string, have Seen) error {
-	if s.Store != have.Store || have.Serial == 0 && have.Epoch == 0 || have.Serial >= s.Serial && have.Epoch >= s.Epoch {
+	if s.Store != have.Store || have.Serial == 0 && have.Epoch == 0 || have.Serial >= s.Serial {
 		return nil
 	}
 	return &OlderError{Stage: stage, Have: have, Seen: s}
