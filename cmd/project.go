@@ -27,16 +27,17 @@ import (
 type project struct {
 	root    string // the folder that holds .athanor
 	store   statestore.Store
+	name    string // where the store is, in one form
 	storeID string // what a store made now would be called
 	keyID   string // the key that is needed where the store knows none yet, "" for any
 }
 
 // openProject finds the project of a directory and names its store. It touches nothing. Options are those of a database.
 func openProject(dir, store string, options ...postgres.Option) (*project, error) {
-	p := &project{root: projectRoot(dir)}
+	root := projectRoot(dir)
+	store = cmp.Or(store, "bolt:"+filepath.Join(root, ".athanor", "state.db"))
+	p := &project{root: root, name: storeName(dir, store)}
 	switch scheme, path, ok := strings.Cut(store, ":"); {
-	case store == "":
-		return p, p.openBolt(filepath.Join(p.root, ".athanor", "state.db"))
 	case ok && scheme == "bolt":
 		return p, p.openBolt(path)
 	case ok && (scheme == "postgres" || scheme == "postgresql"):
@@ -115,7 +116,7 @@ func (p *project) engine(
 	if p.storeID = remembered; p.storeID == "" {
 		p.storeID = strings.ToLower(rand.Text()[:16])
 	}
-	seen, err := seal.SeenStage("", p.root, stage.Stack, stage.Name)
+	seen, err := p.seenAt(stage).Seen("")
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +142,7 @@ func (p *project) engine(
 		return nil, err
 	}
 	if have.Store != "" && have != seen {
-		if err := have.Remember("", p.root, stage.Stack, stage.Name); err != nil {
+		if err := p.seenAt(stage).Remember("", have); err != nil {
 			return nil, err
 		}
 	}
@@ -165,6 +166,10 @@ func (p *project) who() string {
 	return fmt.Sprintf("%s (uid %d)", login(), os.Getuid())
 }
 
+func (p *project) seenAt(stage statestore.Stage) seal.SeenAt {
+	return seal.SeenAt{Project: p.root, Stack: stage.Stack, Stage: stage.Name, Store: p.name}
+}
+
 // seen is how far a snapshot of a stage goes; nothing when the store has none.
 func (p *project) seen(ctx context.Context, snap *statestore.Snapshot) (seal.Seen, error) {
 	var have seal.Seen
@@ -186,7 +191,7 @@ func (p *project) ended(stage statestore.Stage, lease statestore.Lease) {
 	defer stop()
 	id, err := p.store.ID(ctx)
 	if err == nil {
-		err = seal.Seen{Store: id, Serial: lease.Serial, Epoch: lease.Epoch}.Remember("", p.root, stage.Stack, stage.Name)
+		err = p.seenAt(stage).Remember("", seal.Seen{Store: id, Serial: lease.Serial, Epoch: lease.Epoch})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "warning: what was deployed is not remembered on this machine:", err)

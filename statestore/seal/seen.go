@@ -1,6 +1,8 @@
 package seal
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,11 +43,17 @@ func (e *OlderError) Hint() string {
 	return "find out who put it back; where that was you, from a backup, --accept-older-state goes on from there"
 }
 
-// SeenStage is what this machine has seen of a stage of a project; the zero value when nothing. Dir is that of
-// [LoadOrMake]. Read it before the state: a state that was read before may be older than what another process has seen
-// since.
-func SeenStage(dir, project, stack, stage string) (Seen, error) {
-	path, err := seenPath(dir, project, stack, stage)
+// SeenAt names a stage of a project in one store. Two stores of a stage may have one id, because a store that is made anew
+// gets the id of the lost one, and each has serials and epochs of its own.
+type SeenAt struct {
+	Project, Stack, Stage string
+	Store                 string // where the store is, in one form: bolt:PATH, or a URL without a password
+}
+
+// Seen is what this machine has seen of the stage; the zero value when nothing. Dir is that of [LoadOrMake]. Read it
+// before the state: a state that was read before may be older than what another process has seen since.
+func (at SeenAt) Seen(dir string) (Seen, error) {
+	path, err := at.path(dir)
 	if err != nil {
 		return Seen{}, err
 	}
@@ -66,15 +74,15 @@ func SeenStage(dir, project, stack, stage string) (Seen, error) {
 // Check compares a state with what was seen. Another store is another matter, and one that is empty was lost, which is
 // said elsewhere. The error is an *OlderError.
 func (s Seen) Check(stage string, have Seen) error {
-	if s.Store != have.Store || have.Serial == 0 && have.Epoch == 0 || have.Serial >= s.Serial {
+	if s.Store != have.Store || have.Serial == 0 && have.Epoch == 0 || have.Serial >= s.Serial && have.Epoch >= s.Epoch {
 		return nil
 	}
 	return &OlderError{Stage: stage, Have: have, Seen: s}
 }
 
-// Remember makes what was seen durable on this machine. Each stage has a file of its own.
-func (s Seen) Remember(dir, project, stack, stage string) error {
-	path, err := seenPath(dir, project, stack, stage)
+// Remember makes what was seen of the stage durable on this machine, in a file of its own.
+func (at SeenAt) Remember(dir string, s Seen) error {
+	path, err := at.path(dir)
 	if err != nil {
 		return err
 	}
@@ -88,7 +96,8 @@ func (s Seen) Remember(dir, project, stack, stage string) error {
 	return durable.Write(path, append(data, '\n'))
 }
 
-func seenPath(dir, project, stack, stage string) (string, error) {
-	path, err := rememberPath(dir, project, stack, stage)
-	return path + ".seen", err
+func (at SeenAt) path(dir string) (string, error) {
+	path, err := rememberPath(dir, at.Project, at.Stack, at.Stage)
+	sum := sha256.Sum256(frame("athanor seen 1", at.Store))
+	return path + "-" + hex.EncodeToString(sum[:8]) + ".seen", err
 }
