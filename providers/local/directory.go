@@ -247,41 +247,52 @@ func createDirectory(ctx context.Context, site directorySite) (Directory, error)
 	if !known || token.Has(at) {
 		return Directory{}, errors.New("the path or the source is not known")
 	}
+	out := Directory{Path: at, Digest: directoryDigest(site, want), Files: slices.Sorted(maps.Keys(want))}
 	full := within(site.Dir, at)
-	if err := through(ctx, site.Location, "CreateFolder", true, func() error { return os.MkdirAll(full, 0o755) }); err != nil {
-		return Directory{}, err
-	}
-	root, err := openFolder(ctx, full)
+	err := again(func() error {
+		err := through(ctx, site.Location, "CreateFolder", true, func() error { return makeFolder(ctx, full) })
+		if err != nil {
+			return err
+		}
+		root, err := openFolder(ctx, full)
+		if err != nil {
+			return shaped(err, at)
+		}
+		defer root.Close()
+		return fillDirectory(ctx, site, root, out, want)
+	})
 	if err != nil {
-		return Directory{}, shaped(err, at)
-	}
-	defer root.Close()
-	there := map[string]entry{}
-	names := slices.Sorted(maps.Keys(want))
-	if err := readEntries(ctx, root, names, there); err != nil {
 		return Directory{}, err
 	}
-	out := Directory{Path: at, Digest: directoryDigest(site, want), Files: names}
+	return out, nil
+}
+
+// fillDirectory writes the files that are not there. What is there and different is somebody else's.
+func fillDirectory(ctx context.Context, site directorySite, root *os.Root, out Directory, want map[string]entry) error {
+	there := map[string]entry{}
+	if err := readEntries(ctx, root, out.Files, there); err != nil {
+		return err
+	}
 	for name, have := range there {
 		if !want[name].equal(have) {
-			return Directory{}, &fs.PathError{Op: "create", Path: path.Join(at, name), Err: fs.ErrExist}
+			return &fs.PathError{Op: "create", Path: path.Join(out.Path, name), Err: fs.ErrExist}
 		}
 	}
-	if len(names) > 1 { // a single file is there whole or not at all
+	if len(out.Files) > 1 { // a single file is there whole or not at all
 		if err := site.New.Store(ctx, out); err != nil {
-			return Directory{}, err
+			return err
 		}
 	}
-	for _, name := range names {
+	for _, name := range out.Files {
 		if _, written := there[name]; written {
 			continue // by a creation that was cut short
 		}
 		err := through(ctx, site.Location, "CreateFile", true, func() error { return want[name].write(root, name, false) })
 		if err != nil {
-			return Directory{}, fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return out, nil
+	return nil
 }
 
 func compareDirectory(d *kind.Diff[liveDirectory], want DirectoryProps, live liveDirectory) {
@@ -317,13 +328,25 @@ func compareDirectory(d *kind.Diff[liveDirectory], want DirectoryProps, live liv
 
 var errNotKnown = errors.New("the source is not known")
 
-// settleEntries removes first, so that a file may take the name of a folder and the other way round.
 func settleEntries(ctx context.Context, on reconcile.On[liveDirectory], entries map[string]entry, put, drop []string) error {
-	root, err := openFolder(ctx, within(on.Dir, on.Live.path))
-	if err != nil {
-		return shaped(err, on.Live.path)
-	}
-	defer root.Close()
+	full := within(on.Dir, on.Live.path)
+	return again(func() error {
+		if err := makeFolder(ctx, full); err != nil {
+			return err
+		}
+		root, err := openFolder(ctx, full)
+		if err != nil {
+			return shaped(err, on.Live.path)
+		}
+		defer root.Close()
+		return writeEntries(ctx, on, root, entries, put, drop)
+	})
+}
+
+// writeEntries removes first, so that a file may take the name of a folder and the other way round.
+func writeEntries(
+	ctx context.Context, on reconcile.On[liveDirectory], root *os.Root, entries map[string]entry, put, drop []string,
+) error {
 	if err := removeEntries(ctx, on.Place, root, drop); err != nil {
 		return err
 	}

@@ -246,24 +246,38 @@ func within(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// openParent opens the folder that holds path and gives the name in it. With create it is made first; a
-// folder that a deletion next door removes in between is made again. A path that the stack may not reach is an error.
+// openParent opens the folder that holds path and gives the name in it. With create it is made first. A path that the
+// stack may not reach is an error.
 func openParent(ctx context.Context, path string, create bool) (*os.Root, string, error) {
 	if err := localfile.Inside(ctx, path); err != nil {
 		return nil, "", err
 	}
 	dir, base := filepath.Dir(path), filepath.Base(path)
-	for try := 0; ; try++ {
-		if create {
-			if err := os.MkdirAll(dir, 0o755); err != nil {
-				return nil, "", err
-			}
+	if create {
+		if err := makeFolder(ctx, dir); err != nil {
+			return nil, "", err
 		}
-		root, err := os.OpenRoot(dir)
-		if create && errors.Is(err, fs.ErrNotExist) && try < 3 {
-			continue
+	}
+	root, err := os.OpenRoot(dir)
+	return root, base, err
+}
+
+// makeFolder makes a folder and those above it, where the stack may reach them.
+func makeFolder(ctx context.Context, full string) error {
+	if err := localfile.Inside(ctx, full); err != nil {
+		return err
+	}
+	return os.MkdirAll(full, 0o755)
+}
+
+// again does what makes folders and writes into them, and does it again when a folder was missing: the deletion of another
+// resource removes folders that it leaves empty, between making one and writing into it too.
+func again(do func() error) error {
+	const most = 16 // each time, another deletion was just then at the same folder
+	for try := 1; ; try++ {
+		if err := do(); !errors.Is(err, fs.ErrNotExist) || try == most {
+			return err
 		}
-		return root, base, err
 	}
 }
 

@@ -131,14 +131,17 @@ func readEntries(ctx context.Context, root *os.Root, names []string, into map[st
 	return nil
 }
 
-// unfinished adds those of our names that are missing although their content is being written aside: a run was cut there.
+// unfinishedFile is the shape of a file whose new content was written aside by a run that was cut.
+const unfinishedFile = "an unfinished file"
+
+// unfinished gives those of our names that shape: they are written again, or removed, with what lies aside.
 func unfinished(root *os.Root, ours map[string]bool, there map[string]entry) {
 	for name := range ours {
-		if _, is := there[name]; is || strings.HasSuffix(name, "/") {
+		if strings.HasSuffix(name, "/") {
 			continue
 		}
 		if _, err := root.Lstat(aside(name)); err == nil {
-			there[name] = entry{shape: "an unfinished file"}
+			there[name] = entry{shape: unfinishedFile}
 		}
 	}
 }

@@ -48,6 +48,16 @@ type liveFile struct {
 	path   string
 	digest string
 	state  state
+	// unfinished: what a run that was cut wrote aside still lies beside the file.
+	unfinished bool
+}
+
+// shown is the content for plans and drift; a file that is unfinished is written again, whatever it holds.
+func (l liveFile) shown(content any) any {
+	if l.unfinished {
+		return map[string]any{"shape": unfinishedFile}
+	}
+	return content
 }
 
 // defaultMode is that of a file that names none.
@@ -177,7 +187,10 @@ func observeFile(ctx context.Context, site fileSite) (liveFile, error) {
 			return err
 		}
 		defer root.Close()
-		live.state, err = readState(root, name)
+		if live.state, err = readState(root, name); err == nil {
+			_, cut := root.Lstat(aside(name))
+			live.unfinished = cut == nil
+		}
 		return err
 	})
 	if missing(err) {
@@ -231,12 +244,14 @@ func writeFile(ctx context.Context, place kind.Location, operation, path string,
 		return err
 	}
 	return through(ctx, place, operation, true, func() error {
-		root, name, err := openParent(ctx, path, true)
-		if err != nil {
-			return err
-		}
-		defer root.Close()
-		return put(root, name, b, m, replace)
+		return again(func() error {
+			root, name, err := openParent(ctx, path, true)
+			if err != nil {
+				return err
+			}
+			defer root.Close()
+			return put(root, name, b, m, replace)
+		})
 	})
 }
 
@@ -250,13 +265,13 @@ func compareFile(d *kind.Diff[liveFile], want FileProps, live liveFile) {
 	switch {
 	case prepared:
 		w := state{sum: asset.Digest, size: asset.Size}
-		reconcile.Value(d, "source", w.byDigest(), live.state.byDigest(), write)
+		reconcile.Value(d, "source", w.byDigest(), live.shown(live.state.byDigest()), write)
 	case want.Source != "":
-		reconcile.Value(d, "source", any(want.Source), live.state.byDigest(), write)
+		reconcile.Value(d, "source", any(want.Source), live.shown(live.state.byDigest()), write)
 	case d.Unknown("content", want.Content):
-		reconcile.Value(d, "content", any(want.Content), live.state.shown(), write)
+		reconcile.Value(d, "content", any(want.Content), live.shown(live.state.shown()), write)
 	default:
-		reconcile.Value(d, "content", textState(want.Content, 0).shown(), live.state.shown(), write)
+		reconcile.Value(d, "content", textState(want.Content, 0).shown(), live.shown(live.state.shown()), write)
 	}
 	if !managesModes() {
 		return
