@@ -28,6 +28,7 @@ type project struct {
 	root    string // the folder that holds .athanor
 	store   statestore.Store
 	name    string // where the store is, in one form
+	older   bool   // the state is older than what was seen, which the user accepts
 	storeID string // what a store made now would be called
 	keyID   string // the key that is needed where the store knows none yet, "" for any
 }
@@ -128,8 +129,10 @@ func (p *project) engine(
 	if err != nil {
 		return nil, err
 	}
-	if older := seen.Check(stage.String(), have); older != nil && !acceptOlder {
-		return nil, older
+	if err := seen.Check(stage.String(), have); err != nil {
+		if p.older = acceptOlder; !p.older {
+			return nil, err
+		}
 	}
 	place := keyPlace(stage, dir)
 	place.Stored = snap.Meta[keeper.RingFact]
@@ -141,7 +144,7 @@ func (p *project) engine(
 	if err != nil {
 		return nil, err
 	}
-	if have.Store != "" && have != seen {
+	if have.Store != "" && have != seen && !p.older { // of an older one, a run that ended has the word
 		if err := p.seenAt(stage).Remember("", have); err != nil {
 			return nil, err
 		}

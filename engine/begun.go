@@ -43,6 +43,14 @@ func isDeclared(i *state.Intent, job *reconcile.Job, later []tree.Path) bool {
 	return same
 }
 
+// begunAt is the address at which a creation was begun that did not come to its end, when it has moved since; else "".
+func (n *node) begunAt(g *state.Generation) string {
+	if g == nil || g.Intent == nil || g.Intent.Address == n.addr {
+		return ""
+	}
+	return g.Intent.Address
+}
+
 // seekBegun makes a job look for what an intent may have created.
 func seekBegun(job *reconcile.Job, i *state.Intent) {
 	job.Props, job.Had, job.Name, job.Named = i.Props, i.Props, i.Name, i.NameGiven

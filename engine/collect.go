@@ -69,7 +69,7 @@ func (r *run) collect(ctx context.Context) {
 		if with := drops[t.n.rec.Options.DeletedWith]; with != nil {
 			with.before(t, false)
 		}
-		if len(t.n.rec.Cut) > 0 && t.n.decl == nil {
+		if t.n.decl == nil && len(r.w.cutBetween(t.n)) > 0 {
 			tasks = append(tasks, r.untie(ctx, t.n, drops))
 		}
 	}
@@ -115,8 +115,9 @@ func (r *run) part(ctx context.Context, drops map[string]*task) error {
 // untie empties the late paths through which a cycle was closed, before any member of it goes.
 func (r *run) untie(ctx context.Context, n *node, drops map[string]*task) *task {
 	t := &task{n: n, drop: true}
+	cut := r.w.cutBetween(n)
 	t.do = func(*task) (bool, error) {
-		err := r.emptied(ctx, n)
+		err := r.emptied(ctx, n, cut)
 		if err != nil {
 			e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Update}
 			e.ended(err, true)
@@ -126,7 +127,7 @@ func (r *run) untie(ctx context.Context, n *node, drops map[string]*task) *task 
 		}
 		return false, err
 	}
-	for up := range n.rec.Cut {
+	for up := range cut {
 		t.before(drops[up], false)
 	}
 	t.before(drops[n.addr], false)
@@ -135,7 +136,7 @@ func (r *run) untie(ctx context.Context, n *node, drops map[string]*task) *task 
 
 // emptied empties them with what is on record, and touches nothing else of the object: it may differ in what only a build or
 // a replacement could change, and it is about to be deleted.
-func (d *deleter) emptied(ctx context.Context, n *node) error {
+func (d *deleter) emptied(ctx context.Context, n *node, cut map[string][]tree.Path) error {
 	rec := n.rec.Clone()
 	g := rec.Live()
 	if g == nil || n.kind == nil {
@@ -146,8 +147,8 @@ func (d *deleter) emptied(ctx context.Context, n *node) error {
 		return err
 	}
 	job := d.recordedJob(n, a, g)
-	job.Props, job.From = n.emptied(rec.Props, rec.Cut), anyMap(rec.Props).(map[string]any)
-	rec.Needs = slices.DeleteFunc(slices.Clone(rec.Needs), func(a string) bool { return rec.Cut[a] != nil })
+	job.Props, job.From = n.emptied(rec.Props, cut), anyMap(rec.Props).(map[string]any)
+	rec.Needs = slices.DeleteFunc(slices.Clone(rec.Needs), func(a string) bool { return cut[a] != nil })
 	out, err := n.kind.Settle(ctx, job, reconcile.Hooks{
 		Intend: func(context.Context) error { return errStopped },
 		Permit: func(look reconcile.Look) error {
@@ -164,7 +165,8 @@ func (d *deleter) emptied(ctx context.Context, n *node) error {
 	if err == nil {
 		g.Attributes = out.Attrs
 	}
-	rec.Props, rec.Cut = job.Props, nil
+	rec.Props, rec.Cut = job.Props, maps.Clone(rec.Cut)
+	maps.DeleteFunc(rec.Cut, func(a string, _ []tree.Path) bool { return cut[a] != nil })
 	if err := d.commit(ctx, n, rec); err != nil {
 		return err
 	}

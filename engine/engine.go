@@ -63,6 +63,10 @@ type PlanOptions struct {
 	Take *Take
 	// TakeOver lets things be deleted that another store marked.
 	TakeOver bool
+	// Incomplete says that the state may lack entries, as one does that was put back to something older: every location is
+	// searched for objects of the stage that neither an entry nor the program explains, and they are deleted. Without any
+	// state that is done anyway.
+	Incomplete bool
 	// NoObserve compares with the record only.
 	NoObserve bool
 	// Force settles even what is equal; commands run again.

@@ -172,13 +172,10 @@ func (w *work) untied(n *node) []Planned {
 		return nil
 	}
 	var lines []Planned
-	for _, addr := range slices.Sorted(maps.Keys(n.rec.Cut)) {
-		up := w.nodes[addr]
-		if up == nil || up.decl != nil || up.rec == nil {
-			continue
-		}
+	cut := w.cutBetween(n)
+	for _, addr := range slices.Sorted(maps.Keys(cut)) {
 		line := Planned{Address: n.addr, Kind: n.plan.Kind, Action: Update, Identity: n.plan.Identity, Generation: n.plan.Generation, Place: n.plan.Place}
-		for _, p := range n.rec.Cut[addr] {
+		for _, p := range cut[addr] {
 			p = n.emptyAt(n.rec.Props, p)
 			had, _ := tree.Get(n.rec.Props, p)
 			line.Reasons = append(line.Reasons, Reason{Path: p, Have: had, Source: ByProgram})
@@ -190,6 +187,17 @@ func (w *work) untied(n *node) []Planned {
 	return lines
 }
 
+// cutBetween are the late paths of what is deleted that lead to others that are not declared either. One that leads to what
+// stays is in nobody's way.
+func (x *index) cutBetween(n *node) map[string][]tree.Path {
+	cut := maps.Clone(n.rec.Cut)
+	maps.DeleteFunc(cut, func(addr string, _ []tree.Path) bool {
+		up := x.nodes[addr]
+		return up == nil || up.decl != nil || up.rec == nil
+	})
+	return cut
+}
+
 // condemned are the lines of generations that wait for deletion.
 func (w *work) condemned(n *node) []Planned {
 	if !w.isSelected(n) || w.drift != nil {
@@ -198,7 +206,7 @@ func (w *work) condemned(n *node) []Planned {
 	var lines []Planned
 	for _, g := range w.collectable(n.rec) {
 		line := Planned{
-			Address: n.addr, Kind: g.Kind, Action: Delete, Identity: g.Identity, Generation: g.Number, Place: g.Location,
+			Address: n.addr, From: cmp.Or(n.from, n.begunAt(g)), Kind: g.Kind, Action: Delete, Identity: g.Identity, Generation: g.Number, Place: g.Location,
 			Notes: []string{"replaced before"},
 		}
 		if n.beside {
@@ -215,7 +223,7 @@ func (w *work) condemned(n *node) []Planned {
 	}
 	if c := n.rec.Candidate(); c != nil && !w.keeps(c) && n.decl != nil && n.rec.Live() != nil && n.plan != nil && n.plan.Action != Replace && n.plan.Action != Create && n.plan.Action != Blocked {
 		line := Planned{
-			Address: n.addr, Kind: c.Kind, Action: Delete, Identity: c.Identity, Generation: c.Number, Place: c.Location,
+			Address: n.addr, From: cmp.Or(n.from, n.begunAt(c)), Kind: c.Kind, Action: Delete, Identity: c.Identity, Generation: c.Number, Place: c.Location,
 			Notes: []string{"half made, and no longer wanted"},
 		}
 		line.Steps = w.announcer().condemnedStep(n, &line)

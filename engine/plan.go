@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -24,6 +25,9 @@ func (e *Engine) Plan(ctx context.Context, g *Graph, o PlanOptions) (*Plan, erro
 	w, err := e.newWork(ctx, g, false, o)
 	if err != nil {
 		return nil, err
+	}
+	if o.Incomplete && !o.NoObserve && !w.fresh {
+		w.complete(ctx)
 	}
 	return w.makePlan(ctx)
 }
@@ -240,6 +244,7 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 		p.Actions = append(p.Actions, w.untied(n)...)
 		if n.plan != nil {
 			w.jobs.mask(n.plan)
+			n.plan.From = cmp.Or(n.plan.From, n.begunAt(n.rec.Candidate()))
 			n.plan.Steps = w.announcer().announce(n)
 			p.Actions = append(p.Actions, *n.plan)
 		}

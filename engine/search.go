@@ -43,6 +43,55 @@ func (w *work) recall(ctx context.Context, program *Graph) error {
 	return nil
 }
 
+// complete adds entries of what owner tags show and neither an entry nor the program explains. What was found of an address
+// that is declared is left to the plan.
+func (w *work) complete(ctx context.Context) {
+	s := w.searchOf(&Graph{})
+	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
+	s.index(ctx)
+	s.discover(ctx, w.graph)
+	declared := map[string]bool{}
+	for i := range w.graph.Resources {
+		r := &w.graph.Resources[i]
+		entry := w.entryOf(r)
+		if entry != nil && !s.replaced(entry) {
+			continue
+		}
+		for _, addr := range append([]string{r.Address}, r.Options.RenamedFrom...) {
+			declared[addr] = true
+		}
+	}
+	var own, rest []observe.Tagged
+	for _, t := range s.w.discovered.all {
+		if declared[t.Mark.Address] {
+			own = append(own, t)
+		} else {
+			rest = append(rest, t)
+		}
+	}
+	w.discovered, s.w.discovered = discoveryOf(own), discoveryOf(rest)
+	s.rest(ctx)
+	w.missed = s.missed()
+}
+
+// replaced condemns what an entry has when a later generation was found: the entry is of before a replacement.
+func (s *search) replaced(entry *state.Entry) bool {
+	newest := uint64(0)
+	for _, g := range entry.Generations {
+		newest = max(newest, g.Number)
+	}
+	if !slices.ContainsFunc(s.w.discovered.byAddress[entry.Birth], func(t *observe.Tagged) bool { return t.Mark.Generation > newest }) {
+		return false
+	}
+	entry = entry.Clone()
+	entry.Found = true
+	for _, g := range entry.Generations {
+		g.State, g.Retain = statestore.Condemned, g.Retain || entry.Options.Retain
+	}
+	s.on.records[entry.Address] = entry
+	return true
+}
+
 // lastRun reports that the last run of the stage was one of these commands.
 func (w *work) lastRun(commands ...string) bool {
 	return w.snap.LastRun != nil && slices.Contains(commands, w.snap.LastRun.Command)

@@ -75,7 +75,7 @@ func losses() []nextCommand {
 		return n
 	}
 	without := func(p *place, n *next) *next {
-		if n != nil {
+		if n = p.knowing(n); n != nil {
 			n.late = func(ctx context.Context, s *simtest.Sim, out *outcome) {
 				if _, err := s.LoseEntry(ctx, p.cut); err != nil {
 					out.violate("losing the entry of %s: %v", p.cut, err)
@@ -106,6 +106,20 @@ func others() []nextCommand {
 		{name: "dev", of: (*place).dev},
 		{name: "kind unknown", of: (*place).unknownKind},
 	}
+}
+
+// knowing is a command whose user knows that the state may lack entries, as this machine says of a state that was put back.
+func (p *place) knowing(n *next) *next {
+	if n == nil {
+		return nil
+	}
+	opts := p.sc.opts
+	if n.opts != nil {
+		opts = *n.opts
+	}
+	opts.Incomplete = true
+	n.opts = &opts
+	return n
 }
 
 // same is the command that was cut, once more.
@@ -311,7 +325,7 @@ func sourceRenamed(g *engine.Graph, r *engine.Resource) bool {
 
 // backup goes on with the store as it was before the scenario.
 func (p *place) backup() *next {
-	n := p.same()
+	n := p.knowing(p.same())
 	var restore func()
 	n.early = func(ctx context.Context, s *simtest.Sim, out *outcome) {
 		b, err := s.Backup(ctx)

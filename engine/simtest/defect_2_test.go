@@ -52,6 +52,41 @@ func partlyLost() []scenario {
 	}
 }
 
+// replacedSince deploys a program and puts the state of before back.
+func replacedSince(g *engine.Graph) move {
+	return func(ctx context.Context, s *simtest.Sim) error {
+		before, err := s.Backup(ctx)
+		if err != nil {
+			return err
+		}
+		if err := deployed(g)(ctx, s); err != nil {
+			return err
+		}
+		s.Restore(before)
+		return nil
+	}
+}
+
+// putBack are deploys with a state that was put back to an older one, which its user knows. They leave what they leave with
+// the newest: what the program declares.
+func putBack() []scenario {
+	q, q2 := res("Named", "q", m{"color": "red"}), res("Named", "q2", m{"after": "⟦q.id⟧"})
+	larger := res("Named", "q", m{"color": "red", "size": "l"})
+	assigned, plain := res("Assigned", "q2", m{"base": "⟦q.id⟧"}), res("Plain", "q2", m{"base": "⟦q.id⟧"})
+	box, under := res("Box", "b", m{"size": "s"}), res("Under", "u", m{"parent": "⟦b.id⟧", "size": "one"})
+	known := engine.PlanOptions{Incomplete: true}
+	return []scenario{
+		{name: "put back, one that was removed since", setup: append(was(q, q2), forgotten("q2")), do: deploy(q), opts: known},
+		{name: "put back, an assigned one that was removed since", setup: append(was(q, assigned), forgotten("q2")), do: deploy(q), opts: known},
+		{name: "put back, one that is declared", setup: append(was(q, q2), forgotten("q2")), do: deploy(q, q2), opts: known},
+		{name: "put back, one that was renamed since", setup: append(was(q, q2), forgotten("q2")), do: deploy(q, res("Named", "q3", m{"after": "⟦q.id⟧"}, from("q2"))), opts: known},
+		{name: "put back, an older generation", setup: append(was(q), deployed(graph(larger)), tagged("Named", "old", "q", 1, "store")), do: deploy(larger), opts: known, notLost: "an older generation is known by its owner tag alone"},
+		{name: "put back, one that was replaced since", setup: append(was(q, q2), replacedSince(graph(larger, q2))), do: deploy(larger, q2), opts: known},
+		{name: "put back, one under another that was removed since", setup: append(was(box, under), forgotten("u")), do: deploy(box), opts: known},
+		{name: "put back, one without tags that is declared", setup: append(was(q, plain), forgotten("q2")), do: deploy(q, plain), opts: known},
+	}
+}
+
 // nameOfQ is the generated identity of q.
 const nameOfQ = "sim:shop-test-q-v7onxkb6"
 

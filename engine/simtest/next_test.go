@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -241,6 +242,9 @@ func (c *judge) next(ctx context.Context) {
 	from := len(c.s.Cloud.Effects())
 	r := c.s.Run(ctx, c.n.do, nil)
 	c.out.first, c.out.last = r, r
+	if strings.Contains(*proofFlag, "|next|") { // one case is played: for people
+		fmt.Printf("plan: %s\nthen: %s\n", c.json(r.Plan), c.s.Cloud.Effects()[from:])
+	}
 	if r.Failed() && !c.nothingKnown(r) {
 		c.out.violate("next: it failed: %v", failure(r))
 	}

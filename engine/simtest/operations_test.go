@@ -21,6 +21,7 @@ type operations struct {
 // operation is one line of a step. Affects are paths that its call may change beside its own, and that are then set again.
 type operation struct {
 	Verb, Path string
+	Object     struct{ Identity string }
 	Affects    []string
 }
 
@@ -38,13 +39,15 @@ func readAnnouncements(doc []byte) (map[string]*operations, error) {
 		return nil, err
 	}
 	said := map[string]*operations{}
+	about := func(name string) *operations {
+		if said[name] == nil {
+			said[name] = &operations{actions: map[string]bool{}}
+		}
+		return said[name]
+	}
 	for _, a := range plan.Actions {
 		for _, name := range []string{a.Address, a.From, a.Identity} {
-			o := said[name]
-			if o == nil {
-				o = &operations{actions: map[string]bool{}}
-				said[name] = o
-			}
+			o := about(name)
 			o.actions[a.Action] = true
 			o.generation = max(o.generation, a.Generation)
 			for _, r := range a.Reasons {
@@ -52,6 +55,13 @@ func readAnnouncements(doc []byte) (map[string]*operations, error) {
 			}
 			for _, s := range a.Steps {
 				o.steps = append(o.steps, s.Operations...)
+			}
+		}
+		for _, s := range a.Steps {
+			for _, op := range s.Operations { // of other objects than the line's own
+				if id := op.Object.Identity; id != a.Identity && id != a.From {
+					about(id).steps = append(about(id).steps, op)
+				}
 			}
 		}
 	}

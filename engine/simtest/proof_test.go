@@ -387,6 +387,7 @@ func proveAll(t *testing.T, d depth, each func(line)) counts {
 			}
 			if failing.note(e.column, e.Key, e.wrong) {
 				c.known++
+				t.Logf("known: %s\n%s", e.Key, strings.Join(e.wrong, "\n"))
 			} else if len(e.wrong) > 0 {
 				if c.violations++; c.violations <= 20 || *proofFlag == "next" {
 					t.Errorf("%s\n%s", e.Key, strings.Join(e.wrong, "\n"))

@@ -44,6 +44,7 @@ func groups() []group {
 		of("built cycles", builtCycles()),
 		of("unknown kinds", unknownKinds()),
 		of("partly lost", partlyLost()),
+		of("put back", putBack()),
 		of("contained", contained()),
 		{"matrix", matrix()},
 	}

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Process names one process. A process id proves nothing: it is used again, it means something else in another
-// namespace, and /proc may hide it. What proves that the process lives is its lock.
+// Process names one process. A process id does not prove that a process lives: it is used again, it means something else
+// in another namespace, and /proc may hide it. What proves it is its lock. A program that the process was about to start
+// when it ended may hold the lock for a moment longer: that nobody has the id in its namespace proves the end as well.
 type Process struct {
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
@@ -16,6 +17,8 @@ type Process struct {
 	Boot string `json:"boot,omitempty"`
 	// Space names what the time since boot is counted in: a time namespace has a clock of its own.
 	Space string `json:"space,omitempty"`
+	// Names is the namespace that the process id is of. Empty: it cannot be known.
+	Names string `json:"names,omitempty"`
 	// Lock is held from before the process is named here until it ends. Nil: liveness cannot be known.
 	Lock *Lock `json:"lock,omitempty"`
 }
@@ -38,6 +41,7 @@ type World struct {
 func Real() World {
 	self := Process{PID: os.Getpid()}
 	self.Boot, self.Space = system()
+	self.Names = names()
 	if name, err := os.Hostname(); err == nil {
 		self.Host = name
 	}
@@ -45,7 +49,9 @@ func Real() World {
 		Now:    time.Now,
 		Uptime: Uptime,
 		Self:   self,
-		Dead:   func(p Process) bool { return self.Boot != "" && self.Boot == p.Boot && p.Lock.released() },
+		Dead: func(p Process) bool {
+			return self.Boot != "" && self.Boot == p.Boot && p.Lock != nil && (p.Lock.released() || self.Names != "" && self.Names == p.Names && missing(p.PID))
+		},
 		Locks:  &Locks{},
 	}
 }

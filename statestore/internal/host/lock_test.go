@@ -87,6 +87,8 @@ func TestDead(t *testing.T) {
 		t.Error("a living process counts as dead")
 	}
 	kill()
+	byName := p
+	p.Names = "" // by its lock alone
 	for name, change := range map[string]func(*Process){
 		"another boot":   func(p *Process) { p.Boot = "x" },
 		"unknown boot":   func(p *Process) { p.Boot = "" },
@@ -110,6 +112,16 @@ func TestDead(t *testing.T) {
 			t.Error("a dead process counts as alive")
 		}
 	}
+	inherited, err := os.Open(p.Lock.Path) // by a program that it was about to start
+	if err != nil || !take(inherited) {
+		t.Fatalf("not locked: %v", err)
+	}
+	other, alive := byName, byName
+	other.Names, alive.PID = "pid:[1]", os.Getpid()
+	if known := byName.Names != ""; w.Dead(byName) != known || w.Dead(p) || w.Dead(other) || w.Dead(alive) {
+		t.Errorf("its lock was inherited: %v, without names %v, of another namespace %v, with a living id %v", w.Dead(byName), w.Dead(p), w.Dead(other), w.Dead(alive))
+	}
+	_ = inherited.Close()
 	p.Lock.Remove()
 	if _, err := os.Stat(p.Lock.Path); !os.IsNotExist(err) {
 		t.Errorf("the lock of a dead process stays: %v", err)

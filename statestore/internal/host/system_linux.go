@@ -36,3 +36,15 @@ func system() (boot, space string) {
 	}
 	return strings.TrimSpace(string(id)), space
 }
+
+// names returns the namespace of process ids, or nothing where it cannot be known.
+func names() string {
+	names, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return ""
+	}
+	return names
+}
+
+// missing reports that no process has an id. The kernel says so whatever /proc hides.
+func missing(pid int) bool { return pid > 0 && errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
