@@ -19,7 +19,7 @@ import (
 // began it, alone.
 const (
 	// commandLimit is how long a command may run that is the test binary. It then says where each goroutine is.
-	commandLimit = 5 * time.Minute
+	commandLimit = 8 * time.Minute
 	// processLimit is how long any process of a test may run. It is then killed.
 	processLimit = commandLimit + 30*time.Second
 	// patience is how long a test waits for what a process does.
