@@ -45,7 +45,7 @@ func limitedTo(t testing.TB, limit time.Duration, name string, args ...string) *
 		}
 		return cmd.Process.Kill()
 	}
-	cmd.WaitDelay = 10 * time.Second // for what its children hold
+	cmd.WaitDelay = patience // for what its children hold
 	return cmd
 }
 
