@@ -33,7 +33,7 @@ func parent() {
 
 // Whoever kills the tests kills what they have started: the pipe that a child holds is closed.
 func TestChildrenEndWithTheTests(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), "athanor-parent")
+	cmd := limited(t, "athanor-parent")
 	bind(cmd)
 	out, err := cmd.StdoutPipe()
 	if err == nil {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -44,7 +45,7 @@ func compile(quick bool) (string, error) {
 		return "", err
 	}
 	binary := filepath.Join(dir, "athanor")
-	args := []string{"build", "-o", binary}
+	args := []string{"build", "-ldflags=-s -w", "-o", binary} // as it ships
 	if quick {
 		file, err := overlay(dir)
 		if err != nil {
@@ -52,7 +53,9 @@ func compile(quick bool) (string, error) {
 		}
 		args = append(args, "-overlay", file)
 	}
-	if out, err := exec.Command("go", append(args, ".")...).CombinedOutput(); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), processLimit) // of all tests that use it, hence of none
+	defer cancel()
+	if out, err := exec.CommandContext(ctx, "go", append(args, ".")...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
 	return binary, nil

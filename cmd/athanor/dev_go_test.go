@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,13 +45,13 @@ func newGoStack(t *testing.T) *world {
 	w.write("shop/text/embedded.txt", "embedded one")
 	w.write("shop/main.go", goStack("main one", ""))
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOTOOLCHAIN"} {
-		value, err := exec.Command("go", "env", name).Output()
+		value, err := limited(t, "go", "env", name).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.env = append(w.env, name+"="+strings.TrimSpace(string(value)))
 	}
-	w.env = append(w.env, "GOFLAGS=-mod=mod", "GOPROXY=off")
+	w.env = append(w.env, "GOFLAGS=-mod=mod -ldflags=-w", "GOPROXY=off")
 	return w
 }
 
@@ -149,7 +148,7 @@ func TestDevByTheProgramItself(t *testing.T) {
 		t.Skip("builds Go programs")
 	}
 	w := newGoStack(t)
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", "program", ".")
+	build := limited(t, "go", "build", "-o", "program", ".")
 	build.Dir, build.Env = filepath.Join(w.dir, "shop"), w.env
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

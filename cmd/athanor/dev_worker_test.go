@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -170,7 +169,7 @@ func TestDevServesWorkers(t *testing.T) {
 	s.over(-1)
 	w.run(0, "destroy", "--yes", "--stage", "local-tester")
 	if left, err := os.ReadDir(filepath.Join(w.dir, ".athanor", "local")); err == nil {
-		found, _ := exec.Command("find", filepath.Join(w.dir, ".athanor", "local")).CombinedOutput()
+		found, _ := limited(t, "find", filepath.Join(w.dir, ".athanor", "local")).CombinedOutput()
 		t.Errorf("destroy leaves %v: %s", left, found)
 	}
 }

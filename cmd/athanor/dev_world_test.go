@@ -41,7 +41,7 @@ func (w *world) devOf(program string, args ...string) *session {
 		args = append(args, "--look=0")
 	}
 	s := &session{
-		Cmd: exec.CommandContext(w.t.Context(), path, append([]string{"dev", "--json"}, args...)...), w: w,
+		Cmd: limited(w.t, path, append([]string{"dev", "--json"}, args...)...), w: w,
 		events: make(chan map[string]any, 100_000), ended: make(chan int, 1),
 	}
 	s.Dir, s.Env, s.Stderr = w.dir, w.env, &s.errs
@@ -73,7 +73,7 @@ func (w *world) devOf(program string, args ...string) *session {
 // until waits for an event and gives it.
 func (s *session) until(what string, is func(map[string]any) bool) map[string]any {
 	s.w.t.Helper()
-	patience := time.After(time.Minute)
+	limit := time.After(patience)
 	for {
 		select {
 		case e, ok := <-s.events:
@@ -83,7 +83,7 @@ func (s *session) until(what string, is func(map[string]any) bool) map[string]an
 			if s.seen = append(s.seen, e); is(e) {
 				return e
 			}
-		case <-patience:
+		case <-limit:
 			s.w.t.Fatalf("%s does not come: %v\n%s", what, s.last(), s.errs.String())
 		}
 	}
@@ -139,13 +139,13 @@ func (s *session) stop(want int) {
 // over waits for the end.
 func (s *session) over(want int) {
 	s.w.t.Helper()
-	patience := time.After(time.Minute)
+	limit := time.After(patience)
 	for open := true; open; {
 		var e map[string]any
 		select {
 		case e, open = <-s.events:
 			s.seen = append(s.seen, e)
-		case <-patience:
+		case <-limit:
 			s.w.t.Fatalf("it does not end: %v\n%s", s.last(), s.errs.String())
 		}
 	}

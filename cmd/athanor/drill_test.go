@@ -4,7 +4,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -111,7 +110,7 @@ func TestDrill(t *testing.T) {
 // shell runs a command line in the world and returns what it prints on standard output.
 func (w *world) shell(line string) string {
 	w.t.Helper()
-	cmd := exec.CommandContext(w.t.Context(), "sh", "-eu", "-c", line)
+	cmd := limited(w.t, "sh", "-eu", "-c", line)
 	cmd.Dir, cmd.Env = w.dir, w.env
 	var errs strings.Builder
 	cmd.Stderr = &errs

@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/go-cmp/cmp"
@@ -97,7 +98,7 @@ func (x *lived) command(name string) []string {
 func (x *lived) start(name string) (*os.Process, func() ending) {
 	x.t.Helper()
 	args := x.command(name)
-	cmd := exec.Command(args[0], args[1:]...)
+	cmd := limited(x.t, args[0], args[1:]...)
 	var out bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = x.dir, x.env, &out, &out
 	bind(cmd)
@@ -138,6 +139,17 @@ func (x *lived) watched(args []string, watch tracetest.Watch) ending {
 		x.t.Fatal(err)
 	}
 	defer out.Close()
+	started := watch.Started
+	watch.Started = func(pid int) {
+		limit := time.AfterFunc(processLimit, func() {
+			x.t.Errorf("%v hangs: killed after %s", args, processLimit)
+			_ = syscall.Kill(pid, syscall.SIGKILL) // which the trace sees
+		})
+		x.t.Cleanup(func() { limit.Stop() })
+		if started != nil {
+			started(pid)
+		}
+	}
 	status, err := tracetest.Run(args, &os.ProcAttr{Dir: x.dir, Env: x.env, Files: []*os.File{nil, out, out}}, watch)
 	if errors.Is(err, tracetest.ErrUnsupported) {
 		x.t.Skip(err)

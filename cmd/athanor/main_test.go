@@ -34,12 +34,19 @@ var update = flag.Bool("update", false, "write what the command prints into the 
 
 // TestMain makes this binary the command itself when it is called by that name.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"athanor": func() { cmd.Ready("") }, "athanor-short": shortLived, "athanor-session": devSession, "athanor-parent": parent})
+	commands := map[string]func(){
+		"athanor": func() { cmd.Ready("") }, "athanor-short": shortLived, "athanor-session": devSession, "athanor-parent": parent,
+	}
+	for name, command := range commands {
+		commands[name] = within(commandLimit, command)
+	}
+	commands["athanor-hang"] = within(10*time.Millisecond, hang)
+	testscript.Main(m, commands)
 }
 
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script", Deadline: time.Now().Add(5 * time.Minute), UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
+	runScripts(t, "testdata/script", testscript.Params{
+		UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, ".home")
 			for _, v := range [][2]string{
@@ -120,7 +127,7 @@ func jsonLines(ts *testscript.TestScript, neg bool, _ []string) {
 // await FILE waits until another process has made a file.
 func await(ts *testscript.TestScript, _ bool, args []string) {
 	file := ts.MkAbs(args[0])
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(file); err == nil {
 			return
 		}

@@ -53,7 +53,7 @@ func (w *world) command(args ...string) *exec.Cmd {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	cmd := exec.CommandContext(w.t.Context(), binary, args...)
+	cmd := limited(w.t, binary, args...)
 	cmd.Dir, cmd.Env = w.dir, w.env
 	bind(cmd)
 	return cmd
@@ -92,7 +92,7 @@ func (w *world) summary(wantCode int, args ...string) map[string]any {
 
 func (w *world) await(name string) {
 	w.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !w.has(name); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !w.has(name); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.t.Fatalf("%s does not come", name)
 		}
@@ -120,7 +120,7 @@ func newGated(t *testing.T) *world {
 func (w *world) open() {
 	w.t.Helper()
 	gate, err := os.OpenFile(filepath.Join(w.dir, "gate"), os.O_WRONLY|syscall.O_NONBLOCK, 0)
-	for deadline := time.Now().Add(30 * time.Second); errors.Is(err, syscall.ENXIO) && time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); errors.Is(err, syscall.ENXIO) && time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		gate, err = os.OpenFile(filepath.Join(w.dir, "gate"), os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	}
 	if err != nil {

@@ -40,7 +40,7 @@ func (w *world) start(program string, args ...string) *process {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	p := &process{Cmd: exec.CommandContext(w.t.Context(), path, args...), w: w, ended: make(chan int, 1)}
+	p := &process{Cmd: limited(w.t, path, args...), w: w, ended: make(chan int, 1)}
 	p.Dir, p.Env, p.Stdout, p.Stderr = w.dir, w.env, &p.out, &p.errs
 	bind(p.Cmd)
 	if err := p.Start(); err != nil {
@@ -374,7 +374,7 @@ func TestPidNamespaces(t *testing.T) {
 	if os.Getuid() != 0 {
 		apart = append(apart, "--user", "--map-root-user")
 	}
-	if out, err := exec.CommandContext(t.Context(), "unshare", append(apart, "true")...).CombinedOutput(); err != nil {
+	if out, err := limited(t, "unshare", append(apart, "true")...).CombinedOutput(); err != nil {
 		t.Skipf("no pid namespaces here: %v: %s", err, out)
 	}
 	binary, err := exec.LookPath("athanor")

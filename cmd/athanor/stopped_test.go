@@ -19,7 +19,7 @@ func TestStoppedReader(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 10 s")
 	}
-	const patience, slack = 10 * time.Second, time.Minute // the slack is for a loaded machine
+	const least = 10 * time.Second // that it waits no longer is what its end tells
 	x := newLived(t, built(t, false), nil)
 	x.program(here)
 	x.must("deploy")
@@ -35,7 +35,7 @@ func TestStoppedReader(t *testing.T) {
 		began := time.Now()
 		_, wait := x.start("deploy")
 		e, took := wait(), time.Since(began)
-		if took < patience || took > patience+slack {
+		if took < least {
 			t.Errorf("deploy waited %s for a stopped reader", took)
 		}
 		if e.status.ExitStatus() != 1 || !strings.Contains(e.out, "locked") {

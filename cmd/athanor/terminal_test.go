@@ -57,7 +57,7 @@ func (x *terminal) seen() string {
 
 func (x *terminal) await(text string) {
 	x.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(x.seen(), text); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !strings.Contains(x.seen(), text); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			x.t.Fatalf("%q does not come: %q", text, x.seen())
 		}

@@ -43,16 +43,44 @@ type Program[C Cloud] struct {
 // Build builds a main package for a cloud.
 func Build[C Cloud](t testing.TB, cloud C, main string) *Program[C] {
 	t.Helper()
-	p := &Program[C]{t: t, Cloud: cloud, Dir: t.TempDir(), binary: filepath.Join(t.TempDir(), "program")}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", p.binary, main).CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	p.env = os.Environ()
+	p := &Program[C]{t: t, Cloud: cloud, Dir: t.TempDir(), binary: built(t, main)}
+	p.env = append(os.Environ(), caches(t)...)
 	for name, value := range cloud.Env() {
 		p.env = append(p.env, name+"="+value)
 	}
 	p.env = append(p.env, "XDG_CONFIG_HOME="+t.TempDir(), "HOME="+t.TempDir(), "USER=tester", "NO_COLOR=1")
 	return p
+}
+
+// built is the program as it ships, beside the test binary, in a folder that the go command removes after the tests: the
+// second time there is nothing to link.
+func built(t testing.TB, main string) string {
+	t.Helper()
+	name := strings.Trim(strings.NewReplacer(".", "", "/", "-").Replace(main), "-")
+	binary, err := filepath.Abs(filepath.Join(filepath.Dir(os.Args[0]), "built", name, "program"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", binary, main).CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return binary
+}
+
+// caches are the settings of the go command that a program with another home would not find: its modules and what it has
+// compiled.
+func caches(t testing.TB) []string {
+	t.Helper()
+	names := []string{"GOCACHE", "GOMODCACHE"}
+	out, err := exec.CommandContext(t.Context(), "go", append([]string{"env"}, names...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := strings.Split(strings.TrimSpace(string(out)), "\n")
+	for i, name := range names {
+		values[i] = name + "=" + values[i]
+	}
+	return values
 }
 
 // Command is one command of the program, for whoever has its own way to run it.

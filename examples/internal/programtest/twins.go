@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,10 +12,7 @@ import (
 // Twins holds a file in YAML to the Go program of the current folder: both must give the same graph.
 func Twins(t testing.TB, file string) {
 	t.Helper()
-	tool := filepath.Join(t.TempDir(), "athanor")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", tool, "../../cmd/athanor").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
+	tool := built(t, "../../cmd/athanor")
 	graph := func(source string) map[string]any {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), tool, "graph", source, "--json", "--stage", "test")

@@ -60,7 +60,7 @@ type moto struct {
 func newMoto(origin, account string) (*moto, error) {
 	base, err := url.Parse(origin)
 	return &moto{
-		origin: base, account: account, transport: &http.Transport{DisableCompression: true},
+		origin: base, account: account, transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 16},
 		functions: functions{kept: map[string]Fields{}},
 	}, err
 }

@@ -2,8 +2,9 @@
 // mode, reached over HTTP through a proxy that records every call and can
 // break any of them.
 //
-// [Start] runs one moto_server for the whole test binary and gives each test an
-// AWS account and a [Proxy] of its own. [Server.Env] is all that the code under
+// [Start] gives each test an AWS account and a [Proxy] of its own. Behind all
+// proxies of a run of go test stands one moto_server: the first package that
+// needs it starts it, and it ends with the run. [Server.Env] is all that the code under
 // test needs: the endpoint is the SDK's own setting AWS_ENDPOINT_URL. Because
 // that endpoint is an IP address the SDK addresses buckets by path, so no name
 // of a bucket is ever looked up. The exception is a bucket with dots in its

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,8 +25,8 @@ const startLimit = 90 * time.Second
 
 var errNoMoto = errors.New("moto_server not found: run `task moto` (needs Python 3)")
 
-// running is the emulator of this test binary. It outlives every test, so
-// nothing but the process can own it.
+// running is the emulator as this test binary reaches it. It outlives every
+// test, so nothing but the process can own it.
 var running = sync.OnceValues(launch)
 
 // emulator returns the URL of the running emulator, starting it if need be.
@@ -85,38 +86,47 @@ func moduleRoot() (string, bool) {
 	}
 }
 
-// launch starts moto_server and returns its URL once it answers. The server
-// picks its own port, since one found free beforehand may be taken by the time
-// it listens; it says which on its standard error.
+// launch returns the URL of the emulator that all packages of this test run share. Where this process belongs to none, or
+// the emulator cannot be told to, it is one that ends with this process.
 func launch() (string, error) {
 	path, err := find()
 	if err != nil {
 		return "", err
 	}
-	said := &output{address: make(chan string, 1)}
-	cmd := command(path, "-H", "127.0.0.1", "-p", "0")
-	cmd.Env = environment()
-	cmd.Stderr = said
-	ended, err := startBound(cmd)
-	if err != nil {
-		return "", fmt.Errorf("start %s: %w", path, err)
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
+	cmd := command(path, "-H", "127.0.0.1", "-p", "0")
+	cmd.Env = environment()
+	if r, ok := runOf(os.Getppid()); ok && slices.Contains(cmd.Args, emulatorProgram) {
+		return r.join(ctx, cmd)
+	}
+	return start(ctx, cmd, startBound)
+}
+
+// start starts the server and returns its URL once it answers. The server
+// picks its own port, since one found free beforehand may be taken by the time
+// it listens; it says which on its standard error.
+func start(ctx context.Context, cmd *exec.Cmd, by func(*exec.Cmd) (<-chan struct{}, error)) (string, error) {
+	said := &output{address: make(chan string, 1)}
+	cmd.Stderr = said
+	ended, err := by(cmd)
+	if err != nil {
+		return "", fmt.Errorf("start %s: %w", cmd.Path, err)
+	}
 	select {
 	case origin := <-said.address:
 		if err := ready(ctx, origin, ended); err != nil {
-			return "", fmt.Errorf("%s: %w\n%s", path, err, said)
+			return "", fmt.Errorf("%s: %w\n%s", cmd.Path, err, said)
 		}
 		return origin, nil
 	case <-ended:
-		return "", fmt.Errorf("%s ended at once\n%s", path, said)
+		return "", fmt.Errorf("%s ended at once\n%s", cmd.Path, said)
 	case <-ctx.Done():
-		return "", fmt.Errorf("%s named no port within %s\n%s", path, startLimit, said)
+		return "", fmt.Errorf("%s named no port within %s\n%s", cmd.Path, startLimit, said)
 	}
 }
 
-// emulatorProgram starts moto so that it takes a third less of the processor for each request.
+// emulatorProgram starts moto so that a request takes less of the processor, and so that a test run can share it.
 //
 //go:embed emulator.py
 var emulatorProgram string
@@ -145,7 +155,7 @@ func environment() []string {
 			env = append(env, entry)
 		}
 	}
-	return append(env, "MOTO_S3_ALLOW_CROSSACCOUNT_ACCESS=false", "PYTHONUNBUFFERED=1")
+	return append(env, "MOTO_S3_ALLOW_CROSSACCOUNT_ACCESS=false", "MOTO_DISABLE_GLOBAL_CORS=true", "PYTHONUNBUFFERED=1")
 }
 
 // ready polls until the server answers a request.

@@ -23,8 +23,8 @@ const secretKey = "awstest-secret-key"
 type Server struct {
 	*Proxy
 
-	// Account is the twelve-digit AWS account of the test. No other test of
-	// the binary has it.
+	// Account is the twelve-digit AWS account of the test. No other test has
+	// it.
 	Account string
 
 	// Region is the region that the environment and the configurations name:
@@ -40,7 +40,7 @@ type Server struct {
 }
 
 // Start gives the test an AWS account behind a proxy. The emulator starts with
-// the first test of the binary that asks for it and ends with the binary.
+// the first test of the run that asks for it, and ends with the run.
 //
 // moto_server is the one that $ATHANOR_MOTO names, else .venv/bin/moto_server
 // beside go.mod, else the one found in PATH. Without any the test is skipped,

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// Limits are far above what is needed on a machine that does much else. What takes longer hangs, and fails the test that
+// began it, alone.
+const (
+	// commandLimit is how long a command may run that is the test binary. It then says where each goroutine is.
+	commandLimit = 8 * time.Minute
+	// processLimit is how long any process of a test may run. It is then killed.
+	processLimit = commandLimit + 30*time.Second
+	// patience is how long a test waits for what a process does.
+	patience = 3 * time.Minute
+	// scriptLimit is how long one script may take, with all that it runs.
+	scriptLimit = 2 * processLimit
+)
+
+// limited is a command of a test that does not run for longer than a process may.
+func limited(t testing.TB, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	return limitedTo(t, processLimit, name, args...)
+}
+
+func limitedTo(t testing.TB, limit time.Duration, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Cancel = func() error {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			t.Errorf("%s %v hangs: killed after %s", filepath.Base(name), args, limit)
+		}
+		return cmd.Process.Kill()
+	}
+	cmd.WaitDelay = patience // for what its children hold
+	return cmd
+}
+
+// within makes a function of [testscript.Main] a command that ends after a time.
+func within(limit time.Duration, command func()) func() {
+	return func() {
+		time.AfterFunc(limit, func() {
+			stacks := make([]byte, 1<<20)
+			fmt.Fprintf(os.Stderr, "%v hangs after %s:\n%s\n", os.Args, limit, stacks[:runtime.Stack(stacks, true)])
+			os.Exit(97)
+		})
+		command()
+	}
+}
+
+// script is a test of its own for a script: with a limit of its own, which begins when it does.
+type script struct{ *testing.T }
+
+func (script) Parallel()                               {}
+func (script) Verbose() bool                           { return testing.Verbose() }
+func (s script) Run(_ string, of func(t testscript.T)) { of(s) }
+
+// runScripts runs each script in a folder as a test.
+func runScripts(t *testing.T, dir string, p testscript.Params) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts in %s: %v", dir, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			own := p
+			own.Files, own.Deadline = []string{file}, time.Now().Add(scriptLimit)
+			testscript.RunT(script{t}, own)
+		})
+	}
+}
+
+// hang is a command that does not end.
+func hang() { select {} }
+
+// failing is a test whose failures are wanted.
+type failing struct {
+	testing.TB
+	said chan string
+}
+
+func (f *failing) Errorf(format string, args ...any) { f.said <- fmt.Sprintf(format, args...) }
+
+// A command that hangs says where, and one that cannot is killed.
+func TestHangingCommandEnds(t *testing.T) {
+	out, err := limited(t, "athanor-hang").CombinedOutput()
+	if failed, ok := errors.AsType[*exec.ExitError](err); !ok || failed.ExitCode() != 97 || !strings.Contains(string(out), ".hang()") {
+		t.Errorf("it ends as %v, and says:\n%s", err, out)
+	}
+	of := &failing{t, make(chan string, 1)}
+	if err := limitedTo(of, 100*time.Millisecond, "sleep", "1000").Run(); err == nil {
+		t.Error("it is not killed")
+	}
+	if said := <-of.said; !strings.Contains(said, "sleep [1000] hangs") {
+		t.Errorf("the test is told %q", said)
+	}
+}
