@@ -157,7 +157,11 @@ func (w *work) classifyDelete(n *node, g *state.Generation) {
 		return // nothing was looked at, or there is nothing but the record
 	}
 	answer := adopt.Judge(w.evidence(n, n.job, n.look, g))
-	switch {
+	switch owner := n.look.Owner; {
+	case owner.Retained && owner.Stack == w.stage.Stack && owner.Stage == w.stage.Name && slices.Contains(n.births(), owner.Address):
+		n.plan.Action = Forget
+		n.plan.Notes = append(n.plan.Notes, "an interrupted run let it go")
+		return
 	case answer.Verdict == adopt.Foreign && !answer.Owner.IsZero():
 		w.block(n, reconcile.WithHint(ownerError(g.Kind, n.look, answer), "forget: [%s] lets it go here", n.addr))
 		return

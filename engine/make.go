@@ -140,6 +140,14 @@ func (m *maker) makeNew(ctx context.Context, n *node) (bool, error) {
 	again := g.Identity != "" || n.plan.Action == Replace && g.Intent != nil
 	for {
 		waiting, err := m.settleNew(ctx, n, rec, g)
+		if m.nameRetained(n, g, err) {
+			m.slots.Occupy(rec.Birth, g.Kind, g.Slot, retainedObject)
+			rec.Drop(g)
+			if g, err = m.fresh(n, rec, g.Number); err != nil {
+				return false, err
+			}
+			continue
+		}
 		if !unusable(err, again) {
 			return waiting, err
 		}
@@ -152,6 +160,16 @@ func (m *maker) makeNew(ctx context.Context, n *node) (bool, error) {
 		}
 		again = false
 	}
+}
+
+// retainedObject has a slot whose name a retained object bears, which is in nobody's state.
+const retainedObject = "a retained object"
+
+// nameRetained reports that the generated name of a replacement is borne by an object that an earlier replacement retained.
+func (m *maker) nameRetained(n *node, g *state.Generation, err error) bool {
+	owner, foreign := errors.AsType[*adopt.OwnerError](err)
+	return foreign && n.plan.Action == Replace && !g.NameGiven && g.Empty() && owner.Owner.Retained &&
+		owner.Owner.Stack == m.jobs.stage.Stack && owner.Owner.Stage == m.jobs.stage.Name
 }
 
 func (m *maker) settleNew(ctx context.Context, n *node, rec *state.Entry, g *state.Generation) (bool, error) {

@@ -199,6 +199,7 @@ func replacements() []scenario {
 		{name: "replace in another region", setup: was(in("north", res("Named", "a", m{})), user), do: deploy(in("south", res("Named", "a", m{})), user), notLost: limitPlace},
 		{name: "replace and update in one", setup: was(res("Named", "a", m{"size": "s", "color": "red"}), user), do: deploy(res("Named", "a", m{"size": "l", "color": "blue"}), user)},
 		{name: "replace and retain", setup: was(res("Named", "a", m{"size": "s"}, retain), user), do: deploy(res("Named", "a", m{"size": "l"}, retain), user)},
+		{name: "replace and retain again", setup: append(was(res("Named", "a", m{"size": "s"}, retain), user), deployed(graph(res("Named", "a", m{"size": "m"}, retain), user))), do: deploy(res("Named", "a", m{"size": "l"}, retain), user)},
 		{
 			name: "replace a command", setup: was(res("Command", "a", m{"text": "one"})), do: deploy(res("Command", "a", m{"text": "two"})),
 			again: 1, why: limitCommand,
