@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -54,8 +53,7 @@ func (r *renaming) free(n *node, visiting map[*node]bool) bool {
 	return slices.ContainsFunc(r.renamers[n.addr], func(next *node) bool { return r.claims[next] == n.addr && r.free(next, visiting) })
 }
 
-// relocate moves entries to other addresses, all at once, so that two of them may change places. As the store does, it lets
-// what needs them need the new addresses.
+// relocate moves entries to other addresses, all at once, so that two of them may change places.
 func (w *work) relocate(moves map[string]string) {
 	taken := make(map[string]*state.Entry, len(moves))
 	for old := range moves {
@@ -65,18 +63,6 @@ func (w *work) relocate(moves map[string]string) {
 	for old, addr := range moves {
 		w.records[addr] = taken[old].Renamed(addr)
 		w.moved[old] = addr
-	}
-	for addr, entry := range w.records {
-		if !slices.ContainsFunc(entry.Needs, func(a string) bool { return moves[a] != "" }) {
-			continue
-		}
-		entry = entry.Clone()
-		entry.Needs = slices.Clone(entry.Needs)
-		for i, a := range entry.Needs {
-			entry.Needs[i] = cmp.Or(moves[a], a)
-		}
-		slices.Sort(entry.Needs)
-		w.records[addr] = entry
 	}
 }
 

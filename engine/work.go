@@ -122,6 +122,9 @@ func (w *work) read(ctx context.Context) error {
 			w.nodes[addr].from = old
 		}
 		w.relocate(moves)
+		for addr, entry := range w.records { // as the store does
+			w.records[addr], _ = entry.Readdressed(moves)
+		}
 	}
 	if len(problems) > 0 {
 		return &GraphError{problems}
