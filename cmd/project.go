@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
@@ -28,7 +29,7 @@ type project struct {
 	root    string // the folder that holds .athanor
 	store   statestore.Store
 	name    string // where the store is, in one form
-	older   bool   // the state is older than what was seen, which the user accepts
+	older   bool   // the state is older than what was seen, or was changed without its key, which the user accepts
 	storeID string // what a store made now would be called
 	keyID   string // the key that is needed where the store knows none yet, "" for any
 }
@@ -151,6 +152,10 @@ func (p *project) engine(
 	}
 	store := keeper.New(p.store, stage, key, ring)
 	store.Ended = func(lease statestore.Lease) { p.ended(stage, lease) }
+	store.Accept, store.Unproven = acceptOlder, p.unproven()
+	if acceptOlder && errors.Is(keeper.NewWhole(p.store, stage, key).Prove(snap), keeper.ErrTampered) {
+		p.older = true // what was put back or dropped is looked for like what an older state does not know
+	}
 	return &engine.Engine{
 		Catalog: catalog, Store: store, Key: key, Known: remembered != "",
 		Remember: func(_ context.Context, id string) error {
@@ -158,6 +163,14 @@ func (p *project) engine(
 		},
 		Root: p.root, Cache: filepath.Join(p.root, ".athanor", "cache"), User: p.who(),
 	}, nil
+}
+
+// unproven warns, once, that the rest of a damaged state is not proven.
+func (p *project) unproven() func(*keeper.TamperedError) {
+	var once sync.Once
+	return func(err *keeper.TamperedError) {
+		once.Do(func() { fmt.Fprintln(os.Stderr, "warning:", err) })
+	}
 }
 
 // who is who runs the command, for the history: the name that the environment says, and beside it what was authenticated,

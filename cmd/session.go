@@ -328,7 +328,7 @@ func (s *session) open(c *cli.Context, dir string) error {
 		return err
 	}
 	s.options.Incomplete = s.project.older
-	s.engine.Parallel, s.engine.Peers = c.Int("parallel"), &peers{s}
+	s.engine.Parallel, s.engine.Peers = c.Int("parallel"), newPeers(c, s)
 	s.app.redacted = s.engine.Redacted
 	return nil
 }

@@ -66,10 +66,28 @@ func (k *Key) Keeping(needed func(id string) bool) *Key {
 
 // SealedBy is the id of the key that sealed bytes name, "" when they are no sealed bytes.
 func SealedBy(sealed []byte) string {
-	if len(sealed) < header || sealed[0] != sealFormat {
+	if !isSealed(sealed) {
 		return ""
 	}
 	return hex.EncodeToString(sealed[1:header])
+}
+
+// NeedsHead reports whether sealed bytes were written together with an authenticated head: a state that holds them and
+// has no head lost it. What older versions sealed needs none.
+func NeedsHead(sealed []byte) bool { return isSealed(sealed) && sealed[0] == headedFormat }
+
+// Stamp returns what tells sealed bytes apart from all others: their beginning with the key and the random nonce, and
+// their authentication tag. Whoever changes anything between has bytes that do not open. Bytes that are not sealed are
+// their own stamp.
+func Stamp(sealed []byte) (head, tail []byte) {
+	if !isSealed(sealed) || len(sealed) < header+nonceBytes+tagBytes {
+		return sealed, nil
+	}
+	return sealed[:header+nonceBytes], sealed[len(sealed)-tagBytes:]
+}
+
+func isSealed(b []byte) bool {
+	return len(b) >= header && (b[0] == plainFormat || b[0] == headedFormat)
 }
 
 // prove authenticates the next key of the ring.

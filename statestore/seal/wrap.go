@@ -170,7 +170,7 @@ func (k *Key) wrapKeyFile(p Place, w Wrapping) (*wrap, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrWrapping, err)
 	}
-	sealed := by.Seal(k.root, []byte(byKeyFile))
+	sealed := by.sealAs(plainFormat, k.root, []byte(byKeyFile))
 	return &wrap{By: byKeyFile, To: []string{by.ID()}, Sealed: base64.StdEncoding.EncodeToString(sealed)}, nil
 }
 
