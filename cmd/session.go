@@ -32,7 +32,9 @@ type session struct {
 	options engine.PlanOptions
 	config  map[string]string
 	saved   *engine.Plan
-	began   time.Time
+	// savedFile is the file that saved was in.
+	savedFile *savedPlan
+	began     time.Time
 	// command is the run's name in the history, "" for that of the command itself; question is asked before a plan is
 	// applied, without the stage and the question mark.
 	command, question string
@@ -330,6 +332,9 @@ func (s *session) open(c *cli.Context, dir string) error {
 	s.options.Incomplete = s.project.older
 	s.engine.Parallel, s.engine.Peers = c.Int("parallel"), newPeers(c, s)
 	s.app.redacted = s.engine.Redacted
+	if s.savedFile != nil {
+		return s.savedFile.authentic(s.engine.Key, s.stage)
+	}
 	return nil
 }
 
