@@ -18,7 +18,8 @@ import (
 // peers opens the states of the stacks that a session's stack refers to.
 type peers struct {
 	session *session
-	accept  bool // states that were put back to something older
+	begun   context.Context //nolint:containedctx // of the command: who asks for a key has none
+	accept  bool            // states that were put back to something older
 
 	mu     sync.Mutex
 	loaded map[peerKey]*peerState
@@ -39,7 +40,7 @@ type peerState struct {
 var _ engine.Peers = (*peers)(nil)
 
 func newPeers(c *cli.Context, s *session) *peers {
-	return &peers{session: s, accept: c.Bool("accept-older-state"), loaded: map[peerKey]*peerState{}}
+	return &peers{session: s, begun: c.Context, accept: c.Bool("accept-older-state"), loaded: map[peerKey]*peerState{}}
 }
 
 // Open opens a store by the name that a program gives it. The path of a file starts in the stack's directory.
@@ -64,7 +65,7 @@ func (p *peers) Open(_ context.Context, name string) (statestore.Store, error) {
 // Key finds the key of a stage that was loaded, and proves what was loaded with it; it never makes one. A wrapped ring
 // is looked for beside the program that refers to the stage, and in the store of the stage; the newer one counts.
 func (p *peers) Key(stage statestore.Stage, id string) (*seal.Key, error) {
-	place := keyPlace(stage, p.session.dir)
+	place := keySources(p.begun, stage, p.session.dir)
 	var unproven []*statestore.Snapshot
 	p.mu.Lock()
 	if state := p.loaded[peerKey{stage, id}]; state != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/providers/aws/keyservice"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/bolt"
@@ -100,9 +101,16 @@ func projectRoot(dir string) string {
 	}
 }
 
-// keyPlace is where the wrapped key of a stage and its sealed secrets are looked for: beside the program.
+// keyPlace is where the wrapped key of a stage and its sealed secrets are: beside the program.
 func keyPlace(stage statestore.Stage, dir string) seal.Place {
 	return seal.Place{Beside: []string{dir}, Stack: stage.Stack, Stage: stage.Name}
+}
+
+// keySources is the same with all that can open and wrap a key. What a key service is asked for ends with the context.
+func keySources(ctx context.Context, stage statestore.Stage, dir string) seal.Place {
+	place := keyPlace(stage, dir)
+	place.Service = keyservice.New(ctx)
+	return place
 }
 
 // engine makes the engine of a stage whose program is in dir. The stage's key is found, or made where nothing was
@@ -135,7 +143,7 @@ func (p *project) engine(
 			return nil, err
 		}
 	}
-	place := keyPlace(stage, dir)
+	place := keySources(ctx, stage, dir)
 	place.Stored = snap.Meta[keeper.RingFact]
 	key, err := seal.Find(place, cmp.Or(snap.KeyID, p.keyID))
 	if err != nil {

@@ -57,7 +57,7 @@ type rotateLine struct {
 // rotation says what to rotate.
 func (s *session) rotation(c *cli.Context, run string) rotate.Rotation {
 	return rotate.Rotation{
-		Store: s.project.store, Stage: s.stage, Place: keyPlace(s.stage, s.dir), Wrapping: seal.Place.Again,
+		Store: s.project.store, Stage: s.stage, Place: keySources(c.Context, s.stage, s.dir), Wrapping: seal.Place.Again,
 		Claim:    statestore.Claim{Run: run, Command: "rotate", User: login()},
 		Contents: contentsOf(s.stage, s.app.catalog), Accept: c.Bool("accept-older-state"),
 	}
@@ -183,7 +183,7 @@ func (a *app) secretRecipients(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	place := keyPlace(s.stage, s.dir)
+	place := keySources(c.Context, s.stage, s.dir)
 	place.Stored = snap.Meta[keeper.RingFact]
 	who, err := place.Recipients()
 	if err != nil {

@@ -107,7 +107,7 @@ func (s *session) openUntrusted(c *cli.Context, dir string) (missing string, err
 	case snap.KeyID == "":
 		return "the stage has no state", nil
 	}
-	place := keyPlace(s.stage, dir)
+	place := keySources(c.Context, s.stage, dir)
 	place.Stored = snap.Meta[keeper.RingFact]
 	if _, err := seal.Load(place, snap.KeyID); err != nil {
 		return "the stage's key is not here", nil //nolint:nilerr // it is said in place of an error

@@ -196,10 +196,15 @@ type KeyError struct {
 	Have string // the id of the key at hand, empty when there is none
 	// Ways are how the wrapped key beside the program can be opened; empty when there is no such file.
 	Ways []string
+	// Refused is why a key service, one of the ways, did not open it; nil when none was asked.
+	Refused *ServiceError
 }
 
 func (e *KeyError) Error() string {
-	if e.Have == "" {
+	switch {
+	case e.Refused != nil:
+		return fmt.Sprintf("the stage key %s is not at hand: %v", e.Want, e.Refused)
+	case e.Have == "":
 		return fmt.Sprintf("the stage key %s is not at hand", e.Want)
 	}
 	return fmt.Sprintf("the stage key %s is needed, the one at hand is %s", e.Want, e.Have)
@@ -207,6 +212,14 @@ func (e *KeyError) Error() string {
 
 // Is reports ErrKey.
 func (e *KeyError) Is(target error) bool { return target == ErrKey }
+
+// Unwrap returns why a key service refused.
+func (e *KeyError) Unwrap() error {
+	if e.Refused == nil {
+		return nil
+	}
+	return e.Refused
+}
 
 // Hint says what the user can do.
 func (e *KeyError) Hint() string {

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/athanor-dev/athanor/statestore/internal/durable"
 )
@@ -141,8 +142,8 @@ func (e *ForgedError) Hint() string {
 
 // Recipient is one way to open the ring of a stage.
 type Recipient struct {
-	By string `json:"by"` // "age", "passphrase", "key file"
-	// To is the recipient of age, or the fingerprint of a key file; empty for a passphrase.
+	By string `json:"by"` // "age", "passphrase", "key file", "awskms"
+	// To is the recipient of age, the fingerprint of a key file or the ARN of a KMS key; empty for a passphrase.
 	To string `json:"to,omitempty"`
 	// Keys are the numbers of the keys that it opens.
 	Keys []uint64 `json:"keys"`
@@ -199,7 +200,11 @@ func (s source) again(p Place) (Wrapping, error) {
 			w.Recipients = append(w.Recipients, one.To...)
 			continue
 		}
-		root, err := s.openWrap(p, one)
+		if one.By == byService {
+			w.Recipients = append(w.Recipients, servicePrefix+strings.Join(one.To, ""))
+			continue
+		}
+		root, err := s.openWrap(p, file.Key, one)
 		if err != nil {
 			return Wrapping{}, err
 		}
