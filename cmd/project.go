@@ -11,10 +11,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/providers/aws/keyservice"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/bolt"
@@ -28,7 +30,7 @@ type project struct {
 	root    string // the folder that holds .athanor
 	store   statestore.Store
 	name    string // where the store is, in one form
-	older   bool   // the state is older than what was seen, which the user accepts
+	older   bool   // the state is older than what was seen, or was changed without its key, which the user accepts
 	storeID string // what a store made now would be called
 	keyID   string // the key that is needed where the store knows none yet, "" for any
 }
@@ -99,9 +101,16 @@ func projectRoot(dir string) string {
 	}
 }
 
-// keyPlace is where the wrapped key of a stage and its sealed secrets are looked for: beside the program.
+// keyPlace is where the wrapped key of a stage and its sealed secrets are: beside the program.
 func keyPlace(stage statestore.Stage, dir string) seal.Place {
 	return seal.Place{Beside: []string{dir}, Stack: stage.Stack, Stage: stage.Name}
+}
+
+// keySources is the same with all that can open and wrap a key. What a key service is asked for ends with the context.
+func keySources(ctx context.Context, stage statestore.Stage, dir string) seal.Place {
+	place := keyPlace(stage, dir)
+	place.Service = keyservice.New(ctx)
+	return place
 }
 
 // engine makes the engine of a stage whose program is in dir. The stage's key is found, or made where nothing was
@@ -134,7 +143,7 @@ func (p *project) engine(
 			return nil, err
 		}
 	}
-	place := keyPlace(stage, dir)
+	place := keySources(ctx, stage, dir)
 	place.Stored = snap.Meta[keeper.RingFact]
 	key, err := seal.Find(place, cmp.Or(snap.KeyID, p.keyID))
 	if err != nil {
@@ -151,6 +160,10 @@ func (p *project) engine(
 	}
 	store := keeper.New(p.store, stage, key, ring)
 	store.Ended = func(lease statestore.Lease) { p.ended(stage, lease) }
+	store.Accept, store.Unproven = acceptOlder, p.unproven()
+	if acceptOlder && errors.Is(keeper.NewWhole(p.store, stage, key).Prove(snap), keeper.ErrTampered) {
+		p.older = true // what was put back or dropped is looked for like what an older state does not know
+	}
 	return &engine.Engine{
 		Catalog: catalog, Store: store, Key: key, Known: remembered != "",
 		Remember: func(_ context.Context, id string) error {
@@ -158,6 +171,14 @@ func (p *project) engine(
 		},
 		Root: p.root, Cache: filepath.Join(p.root, ".athanor", "cache"), User: p.who(),
 	}, nil
+}
+
+// unproven warns, once, that the rest of a damaged state is not proven.
+func (p *project) unproven() func(*keeper.TamperedError) {
+	var once sync.Once
+	return func(err *keeper.TamperedError) {
+		once.Do(func() { fmt.Fprintln(os.Stderr, "warning:", err) })
+	}
 }
 
 // who is who runs the command, for the history: the name that the environment says, and beside it what was authenticated,

@@ -17,13 +17,15 @@ before; check it in. Any one of them opens it. The key itself stays what it is, 
 was derived from it stays too: whoever had the key goes on having it.
 
 It is opened with an age identity ($ATHANOR_AGE_IDENTITY: a file or the identity itself; else age.txt in
-athanor's configuration folder), a passphrase ($ATHANOR_PASSPHRASE), or a key file ($ATHANOR_KEY_FILE, else
-key in the configuration folder).`,
+athanor's configuration folder), a passphrase ($ATHANOR_PASSPHRASE), a key file ($ATHANOR_KEY_FILE, else
+key in the configuration folder), or AWS credentials that may use the KMS key (kms:Encrypt to wrap, kms:Decrypt
+to open). Its region and account are those of the ARN.`,
 		UsageText: `secret rewrap --recipient age1ql3z… --recipient age1lggy…
+secret rewrap --recipient awskms:arn:aws:kms:eu-west-1:123456789012:key/4f1c…
 secret rewrap --stage prod --passphrase
 secret rewrap --key-file /media/backup/athanor.key`,
 		Flags: stageFlags(
-			&cli.StringSliceFlag{Name: "recipient", Usage: "wrap it for age recipient `AGE1…`; may be repeated"},
+			&cli.StringSliceFlag{Name: "recipient", Usage: "wrap it for age recipient or KMS key `AGE1…|awskms:ARN`; may be repeated"},
 			&cli.BoolFlag{Name: "passphrase", Usage: "wrap it with a passphrase, which is asked for, or read from standard input"},
 			&cli.StringFlag{Name: "key-file", Usage: "wrap it with key file `PATH`, which is created if it does not exist"}),
 		Action: a.rewrap,
@@ -33,7 +35,7 @@ secret rewrap --key-file /media/backup/athanor.key`,
 func (a *app) rewrap(c *cli.Context) error {
 	w := seal.Wrapping{Recipients: c.StringSlice("recipient")}
 	if len(w.Recipients) == 0 && !c.Bool("passphrase") && c.String("key-file") == "" {
-		return hint(errors.New("secret rewrap: for whom?"), "--recipient age1…, --passphrase or --key-file PATH")
+		return hint(errors.New("secret rewrap: for whom?"), "--recipient age1…, --recipient awskms:ARN, --passphrase or --key-file PATH")
 	}
 	if file := c.String("key-file"); file != "" {
 		w.KeyFile = absolute(file)
@@ -48,7 +50,7 @@ func (a *app) rewrap(c *cli.Context) error {
 			return err
 		}
 	}
-	path, err := s.engine.Key.Wrap(keyPlace(s.stage, s.dir), w)
+	path, err := s.engine.Key.Wrap(keySources(c.Context, s.stage, s.dir), w)
 	if err != nil {
 		return err
 	}

@@ -55,11 +55,11 @@ type rotateLine struct {
 }
 
 // rotation says what to rotate.
-func (s *session) rotation(run string) rotate.Rotation {
+func (s *session) rotation(c *cli.Context, run string) rotate.Rotation {
 	return rotate.Rotation{
-		Store: s.project.store, Stage: s.stage, Place: keyPlace(s.stage, s.dir), Wrapping: seal.Place.Again,
+		Store: s.project.store, Stage: s.stage, Place: keySources(c.Context, s.stage, s.dir), Wrapping: seal.Place.Again,
 		Claim:    statestore.Claim{Run: run, Command: "rotate", User: login()},
-		Contents: contentsOf(s.stage, s.app.catalog),
+		Contents: contentsOf(s.stage, s.app.catalog), Accept: c.Bool("accept-older-state"),
 	}
 }
 
@@ -97,7 +97,7 @@ func (a *app) secretRotate(c *cli.Context) error {
 	line := rotateLine{secretLine: s.secretLine(c, secrets.Path), Number: s.engine.Key.Number()}
 	if !c.Bool("list-exposed") {
 		line.Run = newRun()
-		result, err := rotate.Run(c.Context, s.rotation(line.Run))
+		result, err := rotate.Run(c.Context, s.rotation(c, line.Run))
 		if err != nil {
 			return hintRotation(err)
 		}
@@ -105,7 +105,7 @@ func (a *app) secretRotate(c *cli.Context) error {
 		line.Rows, line.Sealed = result.Rows, result.Secrets
 		line.Left, line.Kept = result.Left, result.Kept
 	}
-	if line.Exposed, err = rotate.Exposed(c.Context, s.rotation("")); err != nil {
+	if line.Exposed, err = rotate.Exposed(c.Context, s.rotation(c, "")); err != nil {
 		return err
 	}
 	if a.asJSON {
@@ -183,7 +183,7 @@ func (a *app) secretRecipients(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	place := keyPlace(s.stage, s.dir)
+	place := keySources(c.Context, s.stage, s.dir)
 	place.Stored = snap.Meta[keeper.RingFact]
 	who, err := place.Recipients()
 	if err != nil {

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"crypto/hmac"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
 // savedPlan is the file that `plan --out` writes. It names the program, so that deploying it runs the same one.
@@ -21,11 +24,17 @@ type savedPlan struct {
 	Config  map[string]string  `json:"config,omitempty"`
 	Options engine.PlanOptions `json:"options"`
 	Plan    json.RawMessage    `json:"plan"`
+	// Key is the id of the stage's newest key when the plan was made, Number its number; MAC authenticates the rest of
+	// the file under it.
+	Key    string `json:"key"`
+	Number uint64 `json:"keyNumber"`
+	MAC    string `json:"mac,omitempty"`
 
 	plan *engine.Plan
+	data []byte // of the file
 }
 
-const savedPlanFormat = 1
+const savedPlanFormat = 2
 
 // savePlan writes a plan to a file that only its owner can read, in one step.
 func (s *session) savePlan(file string, p *engine.Plan) error {
@@ -33,13 +42,50 @@ func (s *session) savePlan(file string, p *engine.Plan) error {
 	if err != nil {
 		return err
 	}
-	data, err := json.MarshalIndent(savedPlan{
+	key := s.engine.Key
+	doc := savedPlan{
 		Format: savedPlanFormat, Target: s.target, Stage: s.stage.Name, Store: redactURL(s.store), Config: s.config, Options: s.options, Plan: plan,
-	}, "", " ")
+		Key: key.ID(), Number: key.Number(),
+	}
+	data, err := json.Marshal(doc)
 	if err != nil {
 		return err
 	}
+	if doc.MAC, err = savedMAC(key, data); err != nil {
+		return err
+	}
+	if data, err = json.MarshalIndent(doc, "", " "); err != nil {
+		return err
+	}
 	return writePrivate(file, append(data, '\n'))
+}
+
+// savedMAC authenticates a saved plan, whatever its layout, without its MAC.
+func savedMAC(key *seal.Key, data []byte) (string, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		return "", err
+	}
+	delete(members, "mac")
+	canonical, err := json.Marshal(members)
+	return key.Digest("saved plan", canonical), err
+}
+
+// authentic refuses a saved plan that was made under a key which is not in the ring, and one that was changed since.
+func (p *savedPlan) authentic(ring *seal.Key, stage statestore.Stage) error {
+	key := ring.By(p.Key)
+	if key == nil {
+		return hint(fmt.Errorf("the saved plan was made under key %s (number %d), which the ring of %s does not have: its newest is %s (number %d)",
+			p.Key, p.Number, stage, ring.ID(), ring.Number()), "plan again with --out: the key was rotated, or is another stage's")
+	}
+	mac, err := savedMAC(key, p.data)
+	if err != nil {
+		return fmt.Errorf("saved plan: %w", err)
+	}
+	if !hmac.Equal([]byte(mac), []byte(p.MAC)) {
+		return hint(errors.New("the saved plan was changed since it was made"), "plan again with --out")
+	}
+	return nil
 }
 
 // writePrivate writes what --out names, in one step. A file made aside is 0600 from its first byte on, whatever was there
@@ -69,9 +115,9 @@ func parsePlan(data []byte) (*savedPlan, error) {
 		return nil, nil //nolint:nilnil // it is not a saved plan, which is no error
 	}
 	if *probe.Format != savedPlanFormat {
-		return nil, fmt.Errorf("saved plan: format %d; this athanor reads format %d", *probe.Format, savedPlanFormat)
+		return nil, hint(fmt.Errorf("saved plan: format %d; this athanor reads format %d", *probe.Format, savedPlanFormat), "plan again with --out")
 	}
-	var p savedPlan
+	p := savedPlan{data: data}
 	err := json.Unmarshal(data, &p)
 	if err == nil {
 		p.plan, err = engine.ReadPlan(p.Plan)
@@ -93,7 +139,7 @@ func (s *session) adoptPlan(c *cli.Context, src *source) (*source, error) {
 	if given := c.String("stage"); given != "" && given != p.Stage {
 		return nil, fmt.Errorf("the saved plan is for stage %q, not %q", p.Stage, given)
 	}
-	s.saved, s.options, s.stage.Name, s.config = p.plan, p.Options, p.Stage, p.Config
+	s.saved, s.savedFile, s.options, s.stage.Name, s.config = p.plan, p, p.Options, p.Stage, p.Config
 	next, err := s.app.source(c.Context, p.Target)
 	if err == nil {
 		err = s.confine(c, next)

@@ -32,7 +32,9 @@ type session struct {
 	options engine.PlanOptions
 	config  map[string]string
 	saved   *engine.Plan
-	began   time.Time
+	// savedFile is the file that saved was in.
+	savedFile *savedPlan
+	began     time.Time
 	// command is the run's name in the history, "" for that of the command itself; question is asked before a plan is
 	// applied, without the stage and the question mark.
 	command, question string
@@ -328,8 +330,11 @@ func (s *session) open(c *cli.Context, dir string) error {
 		return err
 	}
 	s.options.Incomplete = s.project.older
-	s.engine.Parallel, s.engine.Peers = c.Int("parallel"), &peers{s}
+	s.engine.Parallel, s.engine.Peers = c.Int("parallel"), newPeers(c, s)
 	s.app.redacted = s.engine.Redacted
+	if s.savedFile != nil {
+		return s.savedFile.authentic(s.engine.Key, s.stage)
+	}
 	return nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore/keeper"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
@@ -106,13 +107,15 @@ func (s *session) openUntrusted(c *cli.Context, dir string) (missing string, err
 	case snap.KeyID == "":
 		return "the stage has no state", nil
 	}
-	if _, err := seal.Load(keyPlace(s.stage, dir), snap.KeyID); err != nil {
+	place := keySources(c.Context, s.stage, dir)
+	place.Stored = snap.Meta[keeper.RingFact]
+	if _, err := seal.Load(place, snap.KeyID); err != nil {
 		return "the stage's key is not here", nil //nolint:nilerr // it is said in place of an error
 	}
 	if s.engine, err = s.project.engine(c.Context, s.stage, dir, s.app.catalog, c.Bool("accept-older-state")); err != nil {
 		return "", err
 	}
-	s.engine.Parallel, s.engine.Peers = c.Int("parallel"), &peers{s}
+	s.engine.Parallel, s.engine.Peers = c.Int("parallel"), newPeers(c, s)
 	s.app.redacted = s.engine.Redacted
 	return "", nil
 }

@@ -70,6 +70,11 @@ type Snapshot struct {
 	Stage Stage
 	// Serial rises with row changes only; runs, leases, events and statistics leave it alone.
 	Serial uint64
+	// Revision rises with each commit that changes rows, outputs, stage-wide facts or the key: equal revisions of one
+	// stage show the same, runs and leases apart.
+	Revision uint64
+	// Epoch is the newest that was given out.
+	Epoch uint64
 	// KeyID names the stage key that sealed the bodies, empty when nothing was sealed yet.
 	KeyID string
 	// Rows by address.
@@ -159,8 +164,9 @@ type Lease struct {
 	Run   string
 	Epoch uint64
 	// Serial is the snapshot's, after what the lease was last told of: a holder needs not load again to know whether
-	// somebody wrote before it came.
-	Serial  uint64
+	// somebody wrote before it came. So is Revision, for facts and outputs too.
+	Serial, Revision uint64
+
 	TTL     time.Duration
 	Expires time.Time // by the store's clock, for people; writers use Journal.Held
 	// Cancelled says that somebody asked the holder to stop gracefully.

@@ -206,7 +206,7 @@ read: {a: {kind: aws.sqs.Queue, query: {name: "${secret.k}"}}, b: {kind: aws.sqs
 			asks: []string{"path=OUTSIDE/tsconfig.json@resources.fn.code.bundle"},
 		},
 		"a store that a plan names": {
-			files:   with(stack("resources: {v: {"+value+", props: {input: 1}}}\n"), "plan.json", `{"athanorPlan":1,"target":"PROJECT","stage":"dev-tester","store":"postgres://u@CANARY/db","options":{},"plan":{"format":1,"stack":"shop","stage":"dev-tester","actions":[]}}`),
+			files:   with(stack("resources: {v: {"+value+", props: {input: 1}}}\n"), "plan.json", `{"athanorPlan":2,"target":"PROJECT","stage":"dev-tester","store":"postgres://u@CANARY/db","options":{},"plan":{"format":1,"stack":"shop","stage":"dev-tester","actions":[]}}`),
 			command: []string{"deploy", "plan.json", "--yes"}, code: 1,
 		},
 		"a session of dev": {

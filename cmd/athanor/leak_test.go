@@ -151,6 +151,16 @@ func leaksNowhere(t *testing.T, server *pgtest.Server) {
 	}
 	run(2, "destroy", "--dry-run", "--json")
 	run(0, "state", "export")
+	if err := os.Chmod(filepath.Join(w.dir, "made", "url.txt"), 0o644); err != nil { // a manual change that drift shows
+		t.Fatal(err)
+	}
+	run(2, "drift", "--json")
+	run(2, "drift")
+	run(2, "plan", "--json", "--detailed")
+	run(0, "deploy", "--yes", "--json")
+	run(0, "orphans", "--json")
+	run(0, "state", "check", "--json")
+	run(0, "state", "export", "--out", "export.json")
 	run(0, "secret", "rotate")
 	run(0, "secret", "rotate", "--list-exposed", "--json")
 	run(0, "secret", "recipients")
@@ -185,7 +195,7 @@ func (w *world) searched(printed map[string]string, temporary string, secrets ma
 			w.t.Fatal(err)
 		}
 	}
-	for _, must := range []string{"vault.dev-tester.key.json", "plan.json", "vault.dev-tester.secrets.json"} {
+	for _, must := range []string{"vault.dev-tester.key.json", "plan.json", "export.json", "vault.dev-tester.secrets.json"} {
 		if kept[filepath.Join(w.dir, must)] == "" {
 			w.t.Errorf("%s was not searched, among %d files", must, files)
 		}

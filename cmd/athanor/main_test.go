@@ -57,7 +57,7 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "summary": summary, "await": await, "mode": mode, "hides": hides, "tidy": tidy, "jsonlines": jsonLines, "module": module, "newer": newer, "damage": damage, "agekey": ageKey,
+			"exits": exits, "summary": summary, "await": await, "mode": mode, "hides": hides, "tidy": tidy, "jsonlines": jsonLines, "module": module, "newer": newer, "damage": damage, "putback": putBack, "agekey": ageKey,
 		},
 	})
 }
@@ -264,6 +264,49 @@ func newer(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	ts.Check(db.Update(func(tx *bbolt.Tx) error {
 		return tx.Bucket([]byte("about")).Put([]byte("schema"), binary.BigEndian.AppendUint64(nil, 99))
+	}))
+	ts.Check(db.Close())
+}
+
+// putBack FILE BACKUP TABLE KEY [STACK/STAGE] puts one record of a state back to what it was in another file, without any key; -
+// removes it.
+func putBack(ts *testscript.TestScript, _ bool, args []string) {
+	var old []byte
+	from := args[1]
+	if from == "-" {
+		from = args[0]
+	}
+	stage := strings.Join(args[4:], "")
+	record(ts, from, stage, args[2], func(b *bbolt.Bucket) error {
+		if args[1] != "-" {
+			old = bytes.Clone(b.Get([]byte(args[3])))
+		}
+		return nil
+	})
+	record(ts, args[0], stage, args[2], func(b *bbolt.Bucket) error {
+		if bytes.Equal(old, b.Get([]byte(args[3]))) {
+			ts.Fatalf("%s %s is the same in both", args[2], args[3])
+		}
+		if old == nil {
+			return b.Delete([]byte(args[3]))
+		}
+		return b.Put([]byte(args[3]), old)
+	})
+}
+
+// record changes a table of a stage in a file, or of the first one when none is named.
+func record(ts *testscript.TestScript, file, stage, table string, change func(*bbolt.Bucket) error) {
+	db, err := bbolt.Open(ts.MkAbs(file), 0o600, &bbolt.Options{Timeout: 10 * time.Second})
+	ts.Check(err)
+	ts.Check(db.Update(func(tx *bbolt.Tx) error {
+		stages := tx.Bucket([]byte("stages"))
+		cursor := stages.Cursor()
+		name, _ := cursor.First()
+		stack, rest, _ := strings.Cut(stage, "/")
+		for name != nil && !(bytes.Contains(name, []byte(stack)) && bytes.HasSuffix(name, []byte(rest))) {
+			name, _ = cursor.Next()
+		}
+		return change(stages.Bucket(name).Bucket([]byte(table)))
 	}))
 	ts.Check(db.Close())
 }

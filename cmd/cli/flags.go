@@ -37,7 +37,7 @@ func StageFlags(stage string, own ...Flag) []Flag {
 		&DurationFlag{Category: sharedCategory, Name: "attempt-timeout", EnvVars: []string{"ATHANOR_ATTEMPT_TIMEOUT"}, Usage: "count a call as lost when nothing moves for `DURATION`; default 60s"},
 		&BoolFlag{
 			Category: sharedCategory, Name: "accept-older-state",
-			Usage: "go on from a state that is older than what this machine has seen, such as a backup",
+			Usage: "go on from a state that was put back to something older, such as a backup, or changed without its key",
 		},
 		&BoolFlag{Category: sharedCategory, Name: "json", Usage: "write JSON to standard output"},
 		&BoolFlag{Category: sharedCategory, Name: "no-color", Usage: "write plain lines without colours (also $NO_COLOR)"},

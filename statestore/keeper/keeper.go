@@ -1,7 +1,8 @@
 // Package keeper keeps beside the rows of a stage what must outlive the machine that wrote them: the wrapped ring of
 // keys that opens them.
 //
-// It knows which stage-wide facts are its own, and hides them from who reads the rest. It opens nothing.
+// It authenticates the whole state of a stage ([Whole]) beside that. It knows which stage-wide facts are its own, and
+// hides them from who reads the rest. It opens nothing.
 package keeper
 
 import (
@@ -29,29 +30,27 @@ func Own(name string) bool { return strings.HasPrefix(name, Prefix) }
 // Store is a store that keeps the ring of one stage: the first commit that finds an older one in the store writes it
 // too.
 type Store struct {
-	statestore.Store
-	stage statestore.Stage
-	key   *seal.Key
-	ring  []byte
+	*Whole
+	ring []byte
 	// Ended is called when a run has ended, with the state as it left it; nil when nobody wants to know.
 	Ended func(lease statestore.Lease)
 
-	mu     sync.Mutex
-	serial uint64 // that was loaded last
-	rows   int    // of what was loaded last
-	epoch  uint64 // of the lease that the ring was compared under
-	kept   bool   // the ring in the store is ours
-	newer  bool   // the ring in the store is newer than ours
+	mu       sync.Mutex
+	revision uint64 // that was loaded last
+	rows     int    // of what was loaded last
+	epoch    uint64 // of the lease that the ring was compared under
+	kept     bool   // the ring in the store is ours
+	newer    bool   // the ring in the store is newer than ours
 }
 
 // New keeps a ring in a store; wrapped is what others can open it from, nil when nobody else can.
 func New(store statestore.Store, stage statestore.Stage, key *seal.Key, wrapped []byte) *Store {
-	return &Store{Store: store, stage: stage, key: key, ring: wrapped}
+	return &Store{Whole: NewWhole(store, stage, key), ring: wrapped}
 }
 
 // Load implements [statestore.Store]. The facts that are not the engine's are left out.
 func (s *Store) Load(ctx context.Context, stage statestore.Stage) (*statestore.Snapshot, error) {
-	snap, err := s.Store.Load(ctx, stage)
+	snap, err := s.Whole.Load(ctx, stage)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +66,7 @@ func (s *Store) note(snap *statestore.Snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stored := snap.Meta[RingFact]
-	s.serial, s.rows = snap.Serial, len(snap.Rows)
+	s.revision, s.rows = snap.Revision, len(snap.Rows)
 	s.kept = len(s.ring) == 0 || bytes.Equal(stored, s.ring)
 	s.newer = s.key.Check(snap.KeyID) != nil || seal.Revision(stored) > seal.Revision(s.ring)
 }
@@ -100,7 +99,7 @@ func (s *Store) Commit(ctx context.Context, lease statestore.Lease, batch states
 }
 
 func (s *Store) send(ctx context.Context, lease statestore.Lease, batch statestore.Batch) (statestore.Lease, error) {
-	next, err := s.Store.Commit(ctx, lease, batch)
+	next, err := s.Whole.Commit(ctx, lease, batch)
 	if err == nil && batch.Finish != "" && s.Ended != nil && lease.Stage == s.stage {
 		s.Ended(next)
 	}
@@ -108,15 +107,15 @@ func (s *Store) send(ctx context.Context, lease statestore.Lease, batch statesto
 }
 
 // adds reports whether a batch that seals must bring the ring. The ring is compared once under each lease; what was
-// loaded before counts if nobody has written since, which the serial says as long as there are rows.
+// loaded before counts if nobody has written since, which the revision says as long as there are rows.
 func (s *Store) adds(ctx context.Context, lease statestore.Lease) (bool, error) {
 	s.mu.Lock()
-	compared := s.epoch == lease.Epoch || s.rows > 0 && s.serial == lease.Serial
+	compared := s.epoch == lease.Epoch || s.rows > 0 && s.revision == lease.Revision
 	s.mu.Unlock()
 	if !compared {
-		snap, err := s.Store.Load(ctx, s.stage)
+		snap, err := s.Whole.Load(ctx, s.stage)
 		if err != nil {
-			return false, err
+			return false, s.rotated(err)
 		}
 		s.note(snap)
 	}

@@ -1,6 +1,7 @@
 package mem
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/athanor-dev/athanor/statestore"
@@ -18,6 +19,25 @@ func TestStore(t *testing.T) {
 				defer d.mu.Unlock()
 				value := (*d.stages[stage])[ledger.Rows].Get(address)
 				value[len(value)/2] ^= 1
+			},
+			Records: func(_ *testing.T, stage statestore.Stage) storetest.Records {
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				all := storetest.Records{}
+				for name, table := range *d.stages[stage] {
+					all[string(name)] = maps.Collect(table.Ascend("", ""))
+				}
+				return all
+			},
+			SetRecords: func(_ *testing.T, stage statestore.Stage, records storetest.Records) {
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				d.stages[stage] = newTables()
+				for name, table := range records {
+					for key, value := range table {
+						(*d.stages[stage])[ledger.Table(name)].Set(key, value)
+					}
+				}
 			},
 		}
 	})

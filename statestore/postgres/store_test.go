@@ -1,10 +1,13 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/internal/ledger"
@@ -47,6 +50,70 @@ func damage(t *testing.T, url string, stage statestore.Stage, address string) {
 	}
 }
 
+// records reads what the database keeps of a stage; its head is a column of its own.
+func records(t *testing.T, url string, stage statestore.Stage) storetest.Records {
+	t.Helper()
+	conn := pgtest.Connect(t, url)
+	defer conn.Close(t.Context())
+	var head []byte
+	if err := conn.QueryRow(t.Context(), "select head from stages where digest = $1", digest(stage)).Scan(&head); err != nil {
+		t.Fatal(err)
+	}
+	all := storetest.Records{string(ledger.Heads): {ledger.HeadKey: head}}
+	rows, err := conn.Query(t.Context(),
+		"select r.kind, r.key, r.value from records r join stages s on s.stage = r.stage where s.digest = $1", digest(stage))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kind string
+	var key, value []byte
+	_, err = pgx.ForEachRow(rows, []any{&kind, &key, &value}, func() error {
+		if all[kind] == nil {
+			all[kind] = map[string][]byte{}
+		}
+		all[kind][string(key)] = bytes.Clone(value)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// setRecords replaces what the database keeps of a stage.
+func setRecords(t *testing.T, url string, stage statestore.Stage, records storetest.Records) {
+	t.Helper()
+	conn := pgtest.Connect(t, url)
+	defer conn.Close(t.Context())
+	err := pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
+		var number int64
+		err := tx.QueryRow(t.Context(), "update stages set head = $1, version = version + 1 where digest = $2 returning stage",
+			records[string(ledger.Heads)][ledger.HeadKey], digest(stage)).Scan(&number)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(t.Context(), "delete from records where stage = $1", number); err != nil {
+			return err
+		}
+		for kind, table := range records {
+			for key, value := range table {
+				if kind == string(ledger.Heads) {
+					continue
+				}
+				_, err := tx.Exec(t.Context(), "insert into records (stage, kind, key, value) values ($1, $2, $3, $4)",
+					number, kind, []byte(key), value)
+				if err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestStore(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -54,8 +121,12 @@ func TestStore(t *testing.T) {
 		url := server.Schema(t)
 		t.Cleanup(func() { sound(t, url) })
 		return storetest.Subject{
-			Open:   func(world storetest.World) statestore.Store { return openIn(t, url, world) },
-			Damage: func(t *testing.T, stage statestore.Stage, address string) { damage(t, url, stage, address) },
+			Open:    func(world storetest.World) statestore.Store { return openIn(t, url, world) },
+			Damage:  func(t *testing.T, stage statestore.Stage, address string) { damage(t, url, stage, address) },
+			Records: func(t *testing.T, stage statestore.Stage) storetest.Records { return records(t, url, stage) },
+			SetRecords: func(t *testing.T, stage statestore.Stage, set storetest.Records) {
+				setRecords(t, url, stage, set)
+			},
 		}
 	})
 }

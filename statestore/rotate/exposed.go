@@ -66,6 +66,11 @@ func Exposed(ctx context.Context, r Rotation) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	whole := keeper.NewWhole(r.Store, r.Stage, ring)
+	whole.Accept = r.Accept
+	if err := whole.Prove(snap); err != nil {
+		return nil, err
+	}
 	sealed := snap.Meta[exposedFact]
 	if sealed == nil {
 		return nil, nil

@@ -44,6 +44,8 @@ type Rotation struct {
 	Contents Contents
 	// Wrapping says for whom the ring is wrapped; see [seal.Place.Again].
 	Wrapping func(seal.Place) (seal.Wrapping, error)
+	// Accept goes on from a state that was put back to something older; see [keeper.Whole].
+	Accept bool
 }
 
 // Result says what a rotation did.
@@ -67,12 +69,14 @@ var ErrUnreadable = errors.New("it cannot be read with any key at hand")
 // durable beside the program and in the store before anything is sealed with it, and an older one leaves in the last
 // commit, after everything was read again. Interrupted anywhere, the next Run goes on.
 func Run(ctx context.Context, r Rotation) (*Result, error) {
-	j, err := statestore.Begin(ctx, r.Store, r.Stage, r.Claim)
+	whole := keeper.NewWhole(r.Store, r.Stage, nil) // the key is known when the state was read
+	whole.Accept = r.Accept
+	j, err := statestore.Begin(ctx, whole, r.Stage, r.Claim)
 	if err != nil {
 		return nil, err
 	}
 	defer j.Close() //nolint:errcheck // it ends the renewals, and cannot fail
-	w := &work{Rotation: r, journal: j}
+	w := &work{Rotation: r, journal: j, whole: whole}
 	end, err := w.run(ctx)
 	if err != nil {
 		state := statestore.Failed
@@ -94,6 +98,7 @@ func Run(ctx context.Context, r Rotation) (*Result, error) {
 type work struct {
 	Rotation
 	journal *statestore.Journal
+	whole   *keeper.Whole
 	ring    *seal.Key
 	result  Result
 }
@@ -123,6 +128,10 @@ func (w *work) begin(snap *statestore.Snapshot) (wrapping seal.Wrapping, err err
 	if w.ring, err = seal.Load(w.Place, snap.KeyID); err != nil {
 		return wrapping, err
 	}
+	w.whole.Rekey(w.ring)
+	if err = w.whole.Prove(snap); err != nil {
+		return wrapping, err
+	}
 	if wrapping, err = w.Wrapping(w.Place); err != nil {
 		return wrapping, err
 	}
@@ -131,7 +140,10 @@ func (w *work) begin(snap *statestore.Snapshot) (wrapping seal.Wrapping, err err
 	}
 	w.result.Resumed = snap.Meta[unfinished] != nil || snap.KeyID != "" && snap.KeyID != w.ring.ID() || w.isMixed(snap)
 	if !w.result.Resumed {
-		w.ring, err = w.ring.Next()
+		if w.ring, err = w.ring.Next(); err != nil {
+			return wrapping, err
+		}
+		w.whole.Rekey(w.ring)
 	}
 	w.result.Key, w.result.Number = w.ring.ID(), w.ring.Number()
 	return wrapping, err
@@ -332,7 +344,7 @@ func (w *work) readAll(snap *statestore.Snapshot, only string) (map[string]bool,
 
 // end reads everything again and returns the last commit, in which the keys leave that nothing needs any more.
 func (w *work) end(ctx context.Context, wrapping seal.Wrapping) (statestore.Change, error) {
-	snap, err := w.Store.Load(ctx, w.Stage)
+	snap, err := w.whole.Load(ctx, w.Stage)
 	if err != nil {
 		return statestore.Change{}, err
 	}

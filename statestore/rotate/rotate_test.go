@@ -128,7 +128,7 @@ func row(address string, version uint64, body []byte) statestore.Row {
 	}}}
 }
 
-// newStack writes the stage as an old binary does, which knows no ring.
+// newStack writes the stage as a deploy does that nobody wraps the ring for.
 func newStack(t *testing.T, open func() statestore.Store, derived bool) *stack {
 	t.Helper()
 	dir := t.TempDir()
@@ -138,7 +138,7 @@ func newStack(t *testing.T, open func() statestore.Store, derived bool) *stack {
 	var err error
 	s.born, err = seal.Find(s.place, "")
 	s.check(err)
-	store := open()
+	store := keeper.NewWhole(open(), s.stage, s.born)
 	j, err := statestore.Begin(t.Context(), store, s.stage, statestore.Claim{Run: "deploy", Command: "deploy", TTL: time.Minute})
 	s.check(err)
 	change := statestore.Change{
@@ -197,8 +197,9 @@ func (s *stack) ring() *seal.Key {
 }
 
 // sealed are all sealed bytes of the stage, by what they are bound to.
-func (s *stack) sealed() map[string][]byte {
-	snap := s.load()
+func (s *stack) sealed() map[string][]byte { return sealedIn(s.load()) }
+
+func sealedIn(snap *statestore.Snapshot) map[string][]byte {
 	all := map[string][]byte{"\x00outputs": snap.Outputs}
 	for name, bytes := range snap.Meta {
 		if !keeper.Own(name) || name == keeper.Prefix+"exposed" {
@@ -214,10 +215,12 @@ func (s *stack) sealed() map[string][]byte {
 // whole fails unless everything opens, whoever sealed it.
 func (s *stack) whole(ring *seal.Key) {
 	s.t.Helper()
-	all := s.sealed()
+	snap := s.load()
+	all := sealedIn(snap)
 	if len(all) < rows+2 {
 		s.t.Fatalf("%d of %d sealed texts are left", len(all), rows+2)
 	}
+	s.check(keeper.NewWhole(nil, s.stage, ring).Prove(snap))
 	for what, bytes := range all {
 		if _, err := ring.Open(bytes, binding(what)); err != nil {
 			s.t.Fatalf("%q: %v", what, err)
@@ -378,7 +381,7 @@ func TestExposed(t *testing.T) {
 	secrets, err := s.place.Secrets()
 	s.check(err)
 	s.check(secrets.Set(ring, "api", "another"))
-	j, err := statestore.Begin(t.Context(), store, s.stage, statestore.Claim{Run: "change", TTL: time.Minute})
+	j, err := statestore.Begin(t.Context(), keeper.NewWhole(store, s.stage, ring), s.stage, statestore.Claim{Run: "change", TTL: time.Minute})
 	s.check(err)
 	s.check(j.Commit(t.Context(), statestore.Change{Put: []statestore.Row{
 		row("row-108", snap.Rows["row-108"].Version, ring.Seal([]byte("password changed"), binding("born row-108"))),
@@ -396,7 +399,7 @@ func TestUnreadable(t *testing.T) {
 	s := newStack(t, func() statestore.Store { return store }, false)
 	stranger, err := seal.LoadOrMake(t.TempDir(), "shop", "test")
 	s.check(err)
-	j, err := statestore.Begin(t.Context(), store, s.stage, statestore.Claim{Run: "stranger", TTL: time.Minute})
+	j, err := statestore.Begin(t.Context(), keeper.NewWhole(store, s.stage, s.born), s.stage, statestore.Claim{Run: "stranger", TTL: time.Minute})
 	s.check(err)
 	s.check(j.Commit(t.Context(), statestore.Change{Put: []statestore.Row{row("strange", 0, stranger.Seal([]byte("x"), binding("born strange")))}}))
 	s.check(j.Finish(t.Context(), statestore.Succeeded, nil))

@@ -28,8 +28,17 @@ type Place struct {
 	// Beside are the folders where a wrapped key and sealed secrets may lie: the program's first.
 	Beside []string
 	// Stored is the wrapped ring that the store holds, nil when it holds none. It counts where it is newer.
-	Stored       []byte
+	Stored []byte
+	// Service wraps and opens keys for which a key service is named; nil when there is none.
+	Service      KeyService
 	Stack, Stage string
+}
+
+// KeyService wraps keys under a key that never leaves the service. Bound is authenticated and no secret: it must be given
+// again to unwrap.
+type KeyService interface {
+	Wrap(name string, plain []byte, bound map[string]string) ([]byte, error)
+	Unwrap(name string, sealed []byte, bound map[string]string) ([]byte, error)
 }
 
 // Origin is where a key came from.

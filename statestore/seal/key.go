@@ -19,10 +19,16 @@ import (
 	"strings"
 )
 
+// The formats of sealed bytes. They differ in what they promise, not in how they are sealed.
 const (
-	sealFormat = 1
-	idBytes    = 8
-	header     = 1 + idBytes
+	plainFormat  = 1 // beside a program, and in states from before there were heads
+	headedFormat = 2 // in a state: each commit that writes such bytes writes a head too
+
+	idBytes = 8
+	header  = 1 + idBytes
+
+	nonceBytes = 12 // of AES-GCM, after the header
+	tagBytes   = 16 // of AES-GCM, at the end
 )
 
 // Key seals, opens and digests for one stage of one stack. It is the newest of a ring of keys, of which each opens
@@ -89,10 +95,12 @@ func (k *Key) Check(known string) error {
 
 // Seal encrypts and authenticates plain, bound to aad, which must be given again to open it (the address
 // that the bytes belong to, for example, so that sealed bytes cannot be moved elsewhere). Sealing the
-// same bytes twice gives different results.
-func (k *Key) Seal(plain, aad []byte) []byte {
+// same bytes twice gives different results. A state that holds such bytes has an authenticated head; see [NeedsHead].
+func (k *Key) Seal(plain, aad []byte) []byte { return k.sealAs(headedFormat, plain, aad) }
+
+func (k *Key) sealAs(format byte, plain, aad []byte) []byte {
 	out := make([]byte, 0, header+k.sealer.Overhead()+len(plain))
-	out = append(out, sealFormat)
+	out = append(out, format)
 	out = append(out, k.id[:]...)
 	return k.sealer.Seal(out, nil, plain, bind(out, aad))
 }
@@ -100,7 +108,7 @@ func (k *Key) Seal(plain, aad []byte) []byte {
 // Open decrypts what a key of the ring sealed. The error is a *KeyError when another key did, otherwise
 // [ErrBroken]: the bytes or the aad are not those that were sealed.
 func (k *Key) Open(sealed, aad []byte) ([]byte, error) {
-	if len(sealed) < header || sealed[0] != sealFormat {
+	if !isSealed(sealed) {
 		return nil, ErrBroken
 	}
 	by := k
@@ -125,6 +133,19 @@ func (k *Key) Digest(domain string, data []byte) string {
 	mac.Write(frame(domain))
 	mac.Write(data)
 	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// Tagger returns a keyed digest of one domain, for many values: a function of the key that nobody without it can compute
+// or tell from random bytes. It is for one goroutine.
+func (k *Key) Tagger(domain string) func(data []byte) [sha256.Size]byte {
+	mac, prefix := hmac.New(newHash, k.digest), frame("athanor tag 1", domain)
+	return func(data []byte) (tag [sha256.Size]byte) {
+		mac.Reset()
+		mac.Write(prefix)
+		mac.Write(data)
+		mac.Sum(tag[:0])
+		return tag
+	}
 }
 
 // Derive gives n bytes that look random and are the same for the same key and info, always: the
@@ -175,10 +196,15 @@ type KeyError struct {
 	Have string // the id of the key at hand, empty when there is none
 	// Ways are how the wrapped key beside the program can be opened; empty when there is no such file.
 	Ways []string
+	// Refused is why a key service, one of the ways, did not open it; nil when none was asked.
+	Refused *ServiceError
 }
 
 func (e *KeyError) Error() string {
-	if e.Have == "" {
+	switch {
+	case e.Refused != nil:
+		return fmt.Sprintf("the stage key %s is not at hand: %v", e.Want, e.Refused)
+	case e.Have == "":
 		return fmt.Sprintf("the stage key %s is not at hand", e.Want)
 	}
 	return fmt.Sprintf("the stage key %s is needed, the one at hand is %s", e.Want, e.Have)
@@ -186,6 +212,14 @@ func (e *KeyError) Error() string {
 
 // Is reports ErrKey.
 func (e *KeyError) Is(target error) bool { return target == ErrKey }
+
+// Unwrap returns why a key service refused.
+func (e *KeyError) Unwrap() error {
+	if e.Refused == nil {
+		return nil
+	}
+	return e.Refused
+}
 
 // Hint says what the user can do.
 func (e *KeyError) Hint() string {

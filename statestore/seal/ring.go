@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/athanor-dev/athanor/statestore/internal/durable"
 )
@@ -66,10 +67,28 @@ func (k *Key) Keeping(needed func(id string) bool) *Key {
 
 // SealedBy is the id of the key that sealed bytes name, "" when they are no sealed bytes.
 func SealedBy(sealed []byte) string {
-	if len(sealed) < header || sealed[0] != sealFormat {
+	if !isSealed(sealed) {
 		return ""
 	}
 	return hex.EncodeToString(sealed[1:header])
+}
+
+// NeedsHead reports whether sealed bytes were written together with an authenticated head: a state that holds them and
+// has no head lost it. What older versions sealed needs none.
+func NeedsHead(sealed []byte) bool { return isSealed(sealed) && sealed[0] == headedFormat }
+
+// Stamp returns what tells sealed bytes apart from all others: their beginning with the key and the random nonce, and
+// their authentication tag. Whoever changes anything between has bytes that do not open. Bytes that are not sealed are
+// their own stamp.
+func Stamp(sealed []byte) (head, tail []byte) {
+	if !isSealed(sealed) || len(sealed) < header+nonceBytes+tagBytes {
+		return sealed, nil
+	}
+	return sealed[:header+nonceBytes], sealed[len(sealed)-tagBytes:]
+}
+
+func isSealed(b []byte) bool {
+	return len(b) >= header && (b[0] == plainFormat || b[0] == headedFormat)
 }
 
 // prove authenticates the next key of the ring.
@@ -123,8 +142,8 @@ func (e *ForgedError) Hint() string {
 
 // Recipient is one way to open the ring of a stage.
 type Recipient struct {
-	By string `json:"by"` // "age", "passphrase", "key file"
-	// To is the recipient of age, or the fingerprint of a key file; empty for a passphrase.
+	By string `json:"by"` // "age", "passphrase", "key file", "awskms"
+	// To is the recipient of age, the fingerprint of a key file or the ARN of a KMS key; empty for a passphrase.
 	To string `json:"to,omitempty"`
 	// Keys are the numbers of the keys that it opens.
 	Keys []uint64 `json:"keys"`
@@ -181,7 +200,11 @@ func (s source) again(p Place) (Wrapping, error) {
 			w.Recipients = append(w.Recipients, one.To...)
 			continue
 		}
-		root, err := s.openWrap(p, one)
+		if one.By == byService {
+			w.Recipients = append(w.Recipients, servicePrefix+strings.Join(one.To, ""))
+			continue
+		}
+		root, err := s.openWrap(p, file.Key, one)
 		if err != nil {
 			return Wrapping{}, err
 		}

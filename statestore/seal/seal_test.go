@@ -58,6 +58,24 @@ func TestSealOpen(t *testing.T) {
 	}
 }
 
+// TestFormats: what an older version sealed opens too, and needs no head.
+func TestFormats(t *testing.T) {
+	k := key(t, clean(t), "shop", "test")
+	for format, needs := range map[byte]bool{plainFormat: false, headedFormat: true} {
+		sealed := k.sealAs(format, []byte("x"), nil)
+		if plain, err := k.Open(sealed, nil); err != nil || string(plain) != "x" || NeedsHead(sealed) != needs || SealedBy(sealed) != k.ID() {
+			t.Errorf("format %d: %q, %v, needs a head: %v", format, plain, err, NeedsHead(sealed))
+		}
+		sealed[0] ^= plainFormat ^ headedFormat
+		if _, err := k.Open(sealed, nil); !errors.Is(err, ErrBroken) {
+			t.Errorf("format %d is not authenticated: %v", format, err)
+		}
+	}
+	if sealed := k.Seal(nil, nil); !NeedsHead(sealed) || NeedsHead(nil) || NeedsHead([]byte("text")) {
+		t.Error("what is sealed for a state needs a head, and nothing else")
+	}
+}
+
 func TestStagesHaveKeysOfTheirOwn(t *testing.T) {
 	dir := clean(t)
 	k := key(t, dir, "shop", "test")

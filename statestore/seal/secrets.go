@@ -81,7 +81,7 @@ func (s *Secrets) Set(k *Key, name, value string) error {
 		}
 	}
 	s.Key = k.ID()
-	s.Sealed[name] = base64.StdEncoding.EncodeToString(k.Seal([]byte(value), s.aad(name)))
+	s.Sealed[name] = base64.StdEncoding.EncodeToString(k.sealAs(plainFormat, []byte(value), s.aad(name)))
 	return writeJSON(s.Path, s)
 }
 
@@ -101,7 +101,7 @@ func (s *Secrets) Reseal(k *Key) error {
 		if err != nil {
 			return fmt.Errorf("%s: secret %s: %w", s.Path, name, err)
 		}
-		sealed[name], changed = base64.StdEncoding.EncodeToString(k.Seal([]byte(plain), s.aad(name))), true
+		sealed[name], changed = base64.StdEncoding.EncodeToString(k.sealAs(plainFormat, []byte(plain), s.aad(name))), true
 	}
 	if !changed {
 		return nil

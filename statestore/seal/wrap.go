@@ -2,6 +2,8 @@ package seal
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -31,6 +33,10 @@ const (
 	byAge        = "age"
 	byPassphrase = "passphrase"
 	byKeyFile    = "key file"
+	byService    = "awskms"
+
+	// servicePrefix begins recipients that are keys of a key service; the ARN follows.
+	servicePrefix = byService + ":"
 )
 
 // wrappedFile is a stage's ring of keys that others can open, beside the program and in the store. It holds nothing
@@ -60,14 +66,14 @@ type wrappedKey struct {
 // wrap is the key, sealed for one way of opening it. Any one opens it.
 type wrap struct {
 	By string `json:"by"`
-	// To are the recipients of age, or the fingerprint of a key file.
+	// To are the recipients of age, the fingerprint of a key file, or the name of a key of a key service.
 	To     []string `json:"to,omitempty"`
 	Sealed string   `json:"sealed"`
 }
 
 // Wrapping says who can open a wrapped key. At least one field is set.
 type Wrapping struct {
-	Recipients []string // of age: age1…
+	Recipients []string // of age: age1…; keys of a key service: awskms:ARN
 	Passphrase string
 	KeyFile    string // a path; the file is made when there is none
 }
@@ -117,6 +123,20 @@ func (k *Key) Wrapped(p Place, w Wrapping) ([]byte, error) {
 // wraps are one key for all who are named.
 func (k *Key) wraps(p Place, w Wrapping) ([]wrap, error) {
 	var all []wrap
+	var people []string
+	for _, to := range w.Recipients {
+		name, service := strings.CutPrefix(to, servicePrefix)
+		if !service {
+			people = append(people, to)
+			continue
+		}
+		one, err := k.wrapService(p, name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, *one)
+	}
+	w.Recipients = people
 	for _, add := range []func(Place, Wrapping) (*wrap, error){k.wrapAge, k.wrapPassphrase, k.wrapKeyFile} {
 		one, err := add(p, w)
 		if err != nil {
@@ -142,6 +162,22 @@ func (k *Key) wrapAge(_ Place, w Wrapping) (*wrap, error) {
 	}
 	sealed, err := encrypt(k.root, recipients...)
 	return &wrap{By: byAge, To: w.Recipients, Sealed: sealed}, err
+}
+
+func (k *Key) wrapService(p Place, name string) (*wrap, error) {
+	if p.Service == nil {
+		return nil, fmt.Errorf("%w: %s%s: there is no key service here", ErrWrapping, servicePrefix, name)
+	}
+	sealed, err := p.Service.Wrap(name, k.root, p.bound(k.ID()))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s%s: %w", ErrWrapping, servicePrefix, name, err)
+	}
+	return &wrap{By: byService, To: []string{name}, Sealed: base64.StdEncoding.EncodeToString(sealed)}, nil
+}
+
+// bound is what a key service binds a wrapped key to, and shows in its own log.
+func (p Place) bound(id string) map[string]string {
+	return map[string]string{"athanor": "stage key", "stack": p.Stack, "stage": p.Stage, "key": id}
 }
 
 func (k *Key) wrapPassphrase(_ Place, w Wrapping) (*wrap, error) {
@@ -170,7 +206,7 @@ func (k *Key) wrapKeyFile(p Place, w Wrapping) (*wrap, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrWrapping, err)
 	}
-	sealed := by.Seal(k.root, []byte(byKeyFile))
+	sealed := by.sealAs(plainFormat, k.root, []byte(byKeyFile))
 	return &wrap{By: byKeyFile, To: []string{by.ID()}, Sealed: base64.StdEncoding.EncodeToString(sealed)}, nil
 }
 
@@ -272,8 +308,12 @@ func (s source) unwrap(p Place, file *wrappedFile, known string) (*Key, error) {
 	missing := &KeyError{Want: file.Key}
 	for i, wrapped := range file.Keys {
 		k, way, err := s.openKey(p, file, wrapped)
-		if err != nil {
+		service, refused := errors.AsType[*ServiceError](err)
+		if err != nil && (!refused || errors.Is(err, context.Canceled)) {
 			return nil, err
+		}
+		if refused && i == 0 {
+			missing.Refused = service
 		}
 		if k != nil {
 			keys = append(keys, k)
@@ -310,10 +350,20 @@ func (s source) unwrap(p Place, file *wrappedFile, known string) (*Key, error) {
 	return ring, nil
 }
 
-// openKey opens one key of a ring, and says which way opened it; nil when none at hand does.
+// openKey opens one key of a ring, and says which way opened it; nil when none at hand does. A key service is asked
+// last, and only its error is one that another way makes up for: it is a *ServiceError.
 func (s source) openKey(p Place, file *wrappedFile, wrapped wrappedKey) (*Key, wrap, error) {
-	for _, w := range wrapped.Wraps {
-		root, err := s.openWrap(p, w)
+	ways := slices.Clone(wrapped.Wraps)
+	slices.SortStableFunc(ways, func(a, b wrap) int {
+		return cmp.Compare(strings.Count(a.By, byService), strings.Count(b.By, byService))
+	})
+	var refused error
+	for _, w := range ways {
+		root, err := s.openWrap(p, wrapped.ID, w)
+		if service, is := errors.AsType[*ServiceError](err); is {
+			refused = service
+			continue
+		}
 		if err != nil {
 			return nil, w, err
 		}
@@ -327,11 +377,36 @@ func (s source) openKey(p Place, file *wrappedFile, wrapped wrappedKey) (*Key, w
 		k.number, k.proof = wrapped.Number, wrapped.Proof
 		return k, w, nil
 	}
-	return nil, wrap{}, nil
+	return nil, wrap{}, refused
 }
 
+// openService asks a key service.
+func (p Place) openService(id string, w wrap) ([]byte, error) {
+	if p.Service == nil || len(w.To) != 1 {
+		return nil, nil
+	}
+	sealed, err := base64.StdEncoding.DecodeString(w.Sealed)
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // what is no key opens nothing
+	}
+	root, err := p.Service.Unwrap(w.To[0], sealed, p.bound(id))
+	if err != nil {
+		return nil, &ServiceError{Name: servicePrefix + w.To[0], Err: err}
+	}
+	return root, nil
+}
+
+// ServiceError says why a key service did not open a key.
+type ServiceError struct {
+	Name string // awskms:ARN
+	Err  error
+}
+
+func (e *ServiceError) Error() string { return e.Name + ": " + e.Err.Error() }
+func (e *ServiceError) Unwrap() error { return e.Err }
+
 // openWrap gives nil when what would open it is not at hand.
-func (s source) openWrap(p Place, w wrap) ([]byte, error) {
+func (s source) openWrap(p Place, id string, w wrap) ([]byte, error) {
 	var with []age.Identity
 	var err error
 	switch w.By {
@@ -345,6 +420,8 @@ func (s source) openWrap(p Place, w wrap) ([]byte, error) {
 		}
 	case byKeyFile:
 		return s.openByFile(p, w)
+	case byService:
+		return p.openService(id, w)
 	}
 	if err != nil || len(with) == 0 {
 		return nil, err
@@ -421,6 +498,8 @@ func (w wrap) way() string {
 		return "the age identity of " + strings.Join(w.To, " or ") + " ($" + EnvAgeIdentity + ")"
 	case byPassphrase:
 		return "its passphrase ($" + EnvPassphrase + ")"
+	case byService:
+		return servicePrefix + strings.Join(w.To, "") + " (AWS credentials that may call kms:Decrypt)"
 	default:
 		return "the key file " + strings.Join(w.To, "") + " ($" + EnvKeyFile + ")"
 	}

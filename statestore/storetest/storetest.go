@@ -25,7 +25,13 @@ type Subject struct {
 	Open func(World) statestore.Store
 	// Damage changes one bit of the stored record of a row.
 	Damage func(t *testing.T, stage statestore.Stage, address string)
+	// Records returns what the store keeps of a stage, and SetRecords replaces it, as whoever may write the store can.
+	Records    func(t *testing.T, stage statestore.Stage) Records
+	SetRecords func(t *testing.T, stage statestore.Stage, records Records)
 }
+
+// Records are the records of a stage by table and key.
+type Records map[string]map[string][]byte
 
 // Run runs the whole suite. New makes an empty store for each case.
 func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
@@ -49,7 +55,7 @@ func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
 func cases() map[string]map[string]func(*fixture) {
 	return map[string]map[string]func(*fixture){
 		"rows": rowCases, "lease": leaseCases, "replay": replayCases,
-		"move": moveCases, "history": historyCases, "damage": damageCases, "journal": journalCases, "wire": wireCases,
+		"move": moveCases, "history": historyCases, "damage": damageCases, "journal": journalCases, "wire": wireCases, "head": headCases,
 	}
 }
 

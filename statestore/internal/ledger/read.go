@@ -26,7 +26,7 @@ func (s *Stage) Load() (*statestore.Snapshot, error) {
 		return nil, err
 	}
 	snap := Empty(s.Name)
-	snap.Serial, snap.KeyID = h.Serial, h.KeyID
+	snap.Serial, snap.Revision, snap.Epoch, snap.KeyID = h.Serial, h.Revision, h.Epoch, h.KeyID
 	if h.Tenure.Live(s.World) {
 		snap.Holder = new(h.Tenure.Holder())
 	}

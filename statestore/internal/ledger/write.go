@@ -147,6 +147,9 @@ func (s *Stage) apply(h *rules.Head, batch *statestore.Batch) error {
 	if changed {
 		h.Serial++
 	}
+	if changed || len(batch.Meta) > 0 || batch.Outputs != nil || batch.KeyID != "" {
+		h.Revision++
+	}
 	if batch.KeyID != "" {
 		h.KeyID = batch.KeyID
 	}

@@ -16,7 +16,9 @@ type Head struct {
 	// Epoch is raised by each acquire and each unlock, and never used again.
 	Epoch  uint64 `json:"epoch"`
 	Serial uint64 `json:"serial"`
-	KeyID  string `json:"key,omitempty"`
+	// Revision rises with whatever [statestore.Store.Load] shows but runs and leases.
+	Revision uint64 `json:"revision,omitzero"`
+	KeyID    string `json:"key,omitempty"`
 	// LastFinal is the epoch of the newest run that reached a final state, 0 when none did.
 	LastFinal uint64 `json:"lastFinal,omitzero"`
 	Tenure    Tenure `json:"tenure,omitzero"`
@@ -77,7 +79,7 @@ func (t *Tenure) Holder() statestore.Holder {
 func (h *Head) Lease(stage statestore.Stage) statestore.Lease {
 	t := &h.Tenure
 	return statestore.Lease{
-		Stage: stage, Run: t.Run, Epoch: h.Epoch, Serial: h.Serial, TTL: t.TTL,
+		Stage: stage, Run: t.Run, Epoch: h.Epoch, Serial: h.Serial, Revision: h.Revision, TTL: t.TTL,
 		Expires: t.Renewed.Add(t.TTL), Cancelled: t.Cancelled,
 	}
 }
