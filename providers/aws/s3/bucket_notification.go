@@ -11,17 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/athanor-dev/athanor/providers/aws"
-	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
-
-// notificationPath is where a notification is declared, or would be.
-func notificationPath(want BucketProps, name string) tree.Path {
-	if _, bound := want.Bindings[name]; bound {
-		return tree.Path("bindings").Key(name)
-	}
-	return tree.Path("notifications").Key(name)
-}
 
 // allNotifications are those of the program and those of constructors.
 func (p BucketProps) allNotifications() map[string]Notification {
@@ -31,77 +23,60 @@ func (p BucketProps) allNotifications() map[string]Notification {
 	return all
 }
 
-// compareNotifications states each by its name. All are put by one call, which takes what is to change and leaves the rest
-// as it is.
-func compareNotifications(d *bucketDiff, want, have BucketProps) {
-	put := putNotifications(want)
-	told := want.allNotifications()
-	names := maps.Clone(told)
-	maps.Copy(names, have.Notifications)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		w, declared := told[name]
-		h, there := have.Notifications[name]
-		if declared && !w.targeted() {
-			continue // whom it tells is left out for now
-		}
-		reconcile.Value(d, notificationPath(want, name), only(w, declared), only(h, there), put)
-	}
-	reconcile.Value(d, "eventBridge", want.EventBridge, have.EventBridge, put)
-}
-
-// only is a pointer to a value, nil when there is none.
-func only[T any](v T, ok bool) *T {
-	if !ok {
-		return nil
-	}
-	return &v
-}
-
-func (n Notification) targeted() bool { return n.Queue != "" || n.Topic != "" || n.Function != "" }
-
-func (n Notification) normal() Notification {
-	n.Events = sorted(n.Events)
-	return n
-}
-
-func normalAll(in map[string]Notification) map[string]Notification {
+// inOrder are notifications whose events are in order.
+func inOrder(in map[string]Notification) map[string]Notification {
 	out := map[string]Notification{}
 	for name, n := range in {
-		out[name] = n.normal()
+		n.Events = slices.Sorted(slices.Values(n.Events))
+		out[name] = n
 	}
-	return orNil(out)
+	return out
+}
+
+// notificationsApart are both sides with each live notification where the program declares it, and without those whose
+// destination is left out for now.
+func notificationsApart(want, have BucketProps) (w, h BucketProps) {
+	declared := want.allNotifications()
+	waits := func(name string, _ Notification) bool {
+		n, is := declared[name]
+		return is && n.Queue == "" && n.Topic == "" && n.Function == ""
+	}
+	live := have.Notifications
+	bound := func(name string, _ Notification) bool { _, is := want.Bindings[name]; return is }
+	have.Notifications, have.Bindings = maps.Clone(live), maps.Clone(live)
+	maps.DeleteFunc(have.Notifications, bound)
+	maps.DeleteFunc(have.Bindings, func(name string, n Notification) bool { return !bound(name, n) })
+	want.Notifications, want.Bindings = maps.Clone(want.Notifications), maps.Clone(want.Bindings)
+	for _, side := range []map[string]Notification{want.Notifications, want.Bindings, have.Notifications, have.Bindings} {
+		maps.DeleteFunc(side, waits)
+	}
+	return want, have
 }
 
 // putNotifications writes the whole configuration. S3 tries each destination with a message, and refuses one whose policy
 // does not let it in, or not yet: the policy needs the bucket's ARN, and may come after it, or be there and not have
 // reached everywhere. Then it is written without the trial. Anything else that is wrong is refused the second time too.
-func putNotifications(want BucketProps) *bucketCall {
-	return &bucketCall{Name: "PutBucketNotificationConfiguration", Do: func(ctx context.Context, on reconcile.On[liveBucket]) error {
-		t, err := targetOf(on.Cloud, on.Place, on.Live.name)
-		if err != nil {
-			return err
-		}
-		in := &sdk.PutBucketNotificationConfigurationInput{
-			Bucket: t.bucket, ExpectedBucketOwner: t.owner, NotificationConfiguration: notificationsOf(want, on.Live.have, on.Changed),
-		}
-		if _, err = t.PutBucketNotificationConfiguration(ctx, in); has(err, "InvalidArgument") {
-			in.SkipDestinationValidation = new(true)
-			_, err = t.PutBucketNotificationConfiguration(ctx, in)
-		}
-		return err
-	}}
+func putNotifications(ctx context.Context, u kind.Update[liveBucket], want BucketProps) error {
+	t := targetOf(u.Scope, u.Live.name)
+	in := sdk.PutBucketNotificationConfigurationInput{NotificationConfiguration: notificationsOf(want, u.Live.have, u.Changed)}
+	err := set(ctx, t, t.PutBucketNotificationConfiguration, in)
+	if has(err, "InvalidArgument") {
+		in.SkipDestinationValidation = new(true)
+		err = set(ctx, t, t.PutBucketNotificationConfiguration, in)
+	}
+	return err
 }
 
 // notificationsOf is what is there with the changed paths as they are wanted.
 func notificationsOf(want, have BucketProps, changed []tree.Path) *types.NotificationConfiguration {
-	told, all, bridge := want.allNotifications(), have.allNotifications(), have.EventBridge
+	declared, all, bridge := want.allNotifications(), have.allNotifications(), have.EventBridge
 	for _, path := range changed {
 		if path == "eventBridge" {
 			bridge = want.EventBridge
 			continue
 		}
 		name := path.Steps()[1].Key
-		if n, declared := told[name]; declared {
+		if n, is := declared[name]; is {
 			all[name] = n
 		} else {
 			delete(all, name)
@@ -123,14 +98,17 @@ func (n Notification) addTo(out *types.NotificationConfiguration, name string) {
 	for _, e := range n.Events {
 		events = append(events, types.Event(e))
 	}
-	var filter *types.NotificationConfigurationFilter
-	if n.Prefix != "" || n.Suffix != "" {
-		filter = &types.NotificationConfigurationFilter{Key: &types.S3KeyFilter{}}
-	}
-	for _, rule := range []types.FilterRule{{Name: types.FilterRuleNamePrefix, Value: &n.Prefix}, {Name: types.FilterRuleNameSuffix, Value: &n.Suffix}} {
+	var rules []types.FilterRule
+	for _, rule := range []types.FilterRule{
+		{Name: types.FilterRuleNamePrefix, Value: &n.Prefix}, {Name: types.FilterRuleNameSuffix, Value: &n.Suffix},
+	} {
 		if *rule.Value != "" {
-			filter.Key.FilterRules = append(filter.Key.FilterRules, rule)
+			rules = append(rules, rule)
 		}
+	}
+	var filter *types.NotificationConfigurationFilter
+	if rules != nil {
+		filter = &types.NotificationConfigurationFilter{Key: &types.S3KeyFilter{FilterRules: rules}}
 	}
 	switch {
 	case n.Queue != "":
@@ -148,12 +126,8 @@ func (n Notification) addTo(out *types.NotificationConfiguration, name string) {
 	}
 }
 
-func readNotifications(ctx context.Context, t target, live *liveBucket) error {
-	out, err := t.GetBucketNotificationConfiguration(ctx, &sdk.GetBucketNotificationConfigurationInput{Bucket: t.bucket, ExpectedBucketOwner: t.owner})
-	if err != nil {
-		return err
-	}
-	live.have.EventBridge = out.EventBridgeConfiguration != nil
+func (l *liveBucket) readNotifications(out *sdk.GetBucketNotificationConfigurationOutput) {
+	l.have.EventBridge = out.EventBridgeConfiguration != nil
 	all := map[string]Notification{}
 	for _, q := range out.QueueConfigurations {
 		all[awssdk.ToString(q.Id)] = notificationOf(Notification{Queue: aws.ARN(awssdk.ToString(q.QueueArn))}, q.Events, q.Filter)
@@ -164,8 +138,7 @@ func readNotifications(ctx context.Context, t target, live *liveBucket) error {
 	for _, f := range out.LambdaFunctionConfigurations {
 		all[awssdk.ToString(f.Id)] = notificationOf(Notification{Function: aws.ARN(awssdk.ToString(f.LambdaFunctionArn))}, f.Events, f.Filter)
 	}
-	live.have.Notifications = orNil(all)
-	return nil
+	l.have.Notifications = inOrder(all)
 }
 
 func notificationOf(n Notification, events []types.Event, filter *types.NotificationConfigurationFilter) Notification {
@@ -182,5 +155,5 @@ func notificationOf(n Notification, events []types.Event, filter *types.Notifica
 			}
 		}
 	}
-	return n.normal()
+	return n
 }

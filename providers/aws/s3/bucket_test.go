@@ -5,30 +5,16 @@ import (
 	"testing"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/smithy-go"
 
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-type (
-	obj  = map[string]any
-	list = []any
-)
-
 // fault is an error as S3 gives it.
 func fault(class reconcile.Class) error {
-	switch class {
-	case reconcile.Denied:
-		return &smithy.GenericAPIError{Code: "AccessDenied", Message: "Access Denied"}
-	case reconcile.Throttled:
-		return &smithy.GenericAPIError{Code: "SlowDown", Message: "Please reduce your request rate."}
-	case reconcile.Transient:
-		return &smithy.GenericAPIError{Code: "InternalError", Message: "We encountered an internal error. Please try again."}
-	default:
-		return nil
-	}
+	return awstest.Errors("AccessDenied", "SlowDown", "InternalError")(class)
 }
 
 // publicPolicy lets everybody read.
@@ -95,22 +81,11 @@ func site() obj {
 	}
 }
 
-// worlds finds the world that a check was given.
-type worlds map[string]*world
-
-func (ws worlds) make(objects func(*world, kindtest.T) []any) func(kindtest.T) kindtest.World {
-	return func(t kindtest.T) kindtest.World {
-		w := newWorld(t.(*testing.T))
-		ws[w.dir] = w
-		return kindtest.World{Cloud: w.cloud, Dir: w.dir, Objects: func() []any { return objects(w, t) }}
-	}
-}
-
 func bucketSuite() kindtest.Suite {
-	ws := worlds{}
-	return kindtest.Suite{
+	ws := awstest.Worlds[*world]{}
+	return kindtest.Derive(bucketTable, kindtest.Suite{
 		Kind:  reconcile.Erase(bucketKind),
-		World: ws.make((*world).buckets),
+		World: ws.Make(newWorld, (*world).buckets),
 		Base:  obj{"tags": obj{"team": "shop"}},
 		Fault: fault,
 		Variants: []kindtest.Variant{
@@ -120,7 +95,7 @@ func bucketSuite() kindtest.Suite {
 			{Name: "locked", Props: obj{"objectLockEnabled": true, "objectLockRetention": obj{"mode": "GOVERNANCE", "days": int64(1)}}},
 			{Name: "locked for years", Props: obj{"objectLockEnabled": true, "objectLockRetention": obj{"mode": "COMPLIANCE", "years": int64(2)}}},
 		},
-		Hands: ws.bucketHands(),
+		Hands: bucketHands(ws),
 		Others: map[tree.Path][]any{
 			"policy":                              {strings.Replace(publicPolicy, "s3:GetObject", "s3:GetObjectVersion", 1)},
 			"cors.*.allowedHeaders":               {list{"x-one"}},
@@ -133,23 +108,23 @@ func bucketSuite() kindtest.Suite {
 			"lifecycle.*.expiration.date":         {"2036-06-30"},
 			"lifecycle.*.transitions.*.date":      {"2033-06-30"},
 		},
-		Edits: []kindtest.Edit{{Path: "tags", Do: func(t kindtest.T, w kindtest.World, attrs map[string]any) { // the marks as well
-			if _, err := ws[w.Dir].others.DeleteBucketTagging(t.Context(), &sdk.DeleteBucketTaggingInput{Bucket: nameOf(attrs)}); err != nil {
+		Edits: []kindtest.Edit{{Path: "tags", Do: func(t kindtest.T, w kindtest.World, attrs map[string]any) { // the owner tags too
+			if _, err := ws[w.Dir].Others.DeleteBucketTagging(t.Context(), &sdk.DeleteBucketTaggingInput{Bucket: nameOf(attrs)}); err != nil {
 				t.Fatalf("edit tags: %v", err)
 			}
 		}}},
 		// The lock turns versions on, and whoever adds a notification binds none.
 		Alias: map[tree.Path]tree.Path{"objectLockEnabled": "versioning", "bindings": "notifications"},
 		Silent: map[tree.Path]string{
-			"forceDestroy":        "it is leave to delete, and nothing in S3",
+			"forceDestroy":        "it permits a deletion, and is nothing in S3",
 			"objectLockRetention": "it is valid only with the lock; TestLockedBucket changes it alone",
 		},
 		Steady: map[tree.Path]string{
 			"name":              "a bucket keeps its name for life",
-			"forceDestroy":      "it is leave to delete, and nothing in S3",
+			"forceDestroy":      "it permits a deletion, and is nothing in S3",
 			"objectLockEnabled": "S3 never turns a lock off, and TestEnableLock turns it on",
 		},
-	}
+	})
 }
 
 // TestBucket checks all rules. All calls that settle an aspect are made in one way, so that crashes are tried with

@@ -28,10 +28,8 @@ func TestBucketFaults(t *testing.T) {
 	t.Parallel()
 	kind := reconcile.Erase(bucketKind)
 	calm := newWorld(t)
-	if _, err := kind.Settle(t.Context(), calm.job(t, kind, faultBucket()), reconcile.Hooks{}); err != nil {
-		t.Fatal(err)
-	}
-	want, writes := digest(t, calm.buckets(t)), len(calm.mutations())
+	calm.Settled(t, faultBucket(), nil)
+	want, writes := digest(t, calm.buckets(t)), len(calm.Wrote())
 	var faults []awstest.Fault
 	for _, how := range broken() {
 		for nth := 1; nth <= writes; nth++ {
@@ -43,8 +41,8 @@ func TestBucketFaults(t *testing.T) {
 	}
 	for i, fault := range faults {
 		w := newWorld(t)
-		held := w.server.Inject(fault)
-		if _, err := kind.Settle(t.Context(), w.job(t, kind, faultBucket()), reconcile.Hooks{}); err != nil {
+		held := w.Server.Inject(fault)
+		if _, err := kind.Settle(t.Context(), w.Job(t, kind, faultBucket(), nil), reconcile.Hooks{}); err != nil {
 			t.Errorf("fault %d, %s at %d: %v", i, fault.Kind, fault.Nth, err)
 			continue
 		}
@@ -71,15 +69,15 @@ func TestBucketStale(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"S3.GetBucketTagging", "S3.GetBucketVersioning"} {
 		w, kind := newWorld(t), reconcile.Erase(bucketKind)
-		job := w.job(t, kind, faultBucket())
+		job := w.Job(t, kind, faultBucket(), nil)
 		_, err := kind.Settle(t.Context(), job, reconcile.Hooks{Born: func(context.Context, string, map[string]any) error {
-			w.server.Inject(awstest.Fault{Op: op, Kind: awstest.Stale, Times: 3})
+			w.Server.Inject(awstest.Fault{Op: op, Kind: awstest.Stale, Times: 3})
 			return nil
 		}})
 		if err != nil {
 			t.Errorf("%s stale: %v", op, err)
 		}
-		if n := w.server.Count("S3.CreateBucket"); n != 1 {
+		if n := w.Server.Count("S3.CreateBucket"); n != 1 {
 			t.Errorf("%s stale: made %d buckets", op, n)
 		}
 	}
@@ -91,17 +89,15 @@ func TestBucketDenied(t *testing.T) {
 	for _, op := range []string{"S3.GetBucketTagging", "S3.GetBucketCors", "S3.ListObjectVersions", "S3.CreateBucket", "S3.PutBucketPolicy"} {
 		w, kind := newWorld(t), reconcile.Erase(bucketKind)
 		if strings.HasPrefix(op, "S3.Get") || strings.HasPrefix(op, "S3.List") {
-			if _, err := kind.Settle(t.Context(), w.job(t, kind, faultBucket()), reconcile.Hooks{}); err != nil {
-				t.Fatal(err)
-			}
+			w.Settled(t, faultBucket(), nil)
 		}
-		w.server.Reset()
-		w.server.Inject(awstest.Fault{Op: op, Kind: awstest.Deny, Times: -1})
-		_, err := kind.Settle(t.Context(), w.job(t, kind, faultBucket()), reconcile.Hooks{})
+		w.Server.Reset()
+		w.Server.Inject(awstest.Fault{Op: op, Kind: awstest.Deny, Times: -1})
+		_, err := kind.Settle(t.Context(), w.Job(t, kind, faultBucket(), nil), reconcile.Hooks{})
 		if err == nil || !strings.Contains(err.Error(), "AccessDenied") {
 			t.Errorf("%s denied: %v", op, err)
 		}
-		if n := w.server.Count(op); n != 1 {
+		if n := w.Server.Count(op); n != 1 {
 			t.Errorf("%s denied: was asked %d times", op, n)
 		}
 	}
@@ -114,16 +110,13 @@ func TestBucketDeleteFaults(t *testing.T) {
 	for _, how := range broken() {
 		for nth := 1; ; nth++ {
 			w := newWorld(t)
-			out, err := kind.Settle(t.Context(), w.job(t, kind, faultBucket()), reconcile.Hooks{})
-			if err != nil {
+			out := w.Settled(t, faultBucket(), nil)
+			if _, err := w.Others.PutObject(t.Context(), &sdk.PutObjectInput{Bucket: nameOf(out.Attrs), Key: new("k"), Body: strings.NewReader("x")}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.others.PutObject(t.Context(), &sdk.PutObjectInput{Bucket: nameOf(out.Attrs), Key: new("k"), Body: strings.NewReader("x")}); err != nil {
-				t.Fatal(err)
-			}
-			job := w.job(t, kind, nil)
-			job.Last, job.MayDelete = out.Attrs, true
-			held := w.server.Inject(awstest.Fault{Nth: nth, Kind: how})
+			job := w.Job(t, kind, nil, &out)
+			job.MayDelete = true
+			held := w.Server.Inject(awstest.Fault{Nth: nth, Kind: how})
 			if err := kind.Delete(t.Context(), job); err != nil {
 				t.Errorf("%s at call %d: %v", how, nth, err)
 			}
@@ -147,26 +140,21 @@ func TestObjectFaults(t *testing.T) {
 	for _, how := range broken() {
 		for nth, fired := 1, true; fired; nth++ {
 			w := newWorld(t)
-			if _, err := w.others.CreateBucket(t.Context(), &sdk.CreateBucketInput{Bucket: new("b")}); err != nil {
-				t.Fatal(err)
-			}
-			held := w.server.Inject(awstest.Fault{Nth: nth, Kind: how})
-			var last map[string]any
+			w.made(t, "b")
+			held := w.Server.Inject(awstest.Fault{Nth: nth, Kind: how})
+			var last *reconcile.Outcome
 			for _, content := range []string{"one", "two"} {
-				job := w.job(t, kind, obj{"bucket": "b", "key": "k", "content": content})
-				job.Last = last
+				job := w.Job(t, kind, obj{"bucket": "b", "key": "k", "content": content}, last)
 				out, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
 				if err != nil {
 					t.Fatalf("%s at call %d: %v", how, nth, err)
 				}
-				last = out.Attrs
+				last = &out
 			}
-			gone := w.job(t, kind, nil)
-			gone.Last = last
-			if err := kind.Delete(t.Context(), gone); err != nil {
+			if err := kind.Delete(t.Context(), w.Job(t, kind, nil, last)); err != nil {
 				t.Errorf("%s at call %d: delete: %v", how, nth, err)
 			}
-			out, err := w.others.ListObjectsV2(t.Context(), &sdk.ListObjectsV2Input{Bucket: new("b")})
+			out, err := w.Others.ListObjectsV2(t.Context(), &sdk.ListObjectsV2Input{Bucket: new("b")})
 			if err != nil || len(out.Contents) > 0 {
 				t.Errorf("%s at call %d: left %v, %v", how, nth, out, err)
 			}

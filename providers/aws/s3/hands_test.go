@@ -1,148 +1,149 @@
 package s3
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
-	"time"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/athanor-dev/athanor/adopt"
-	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-type (
-	ctx    = context.Context
-	client = *sdk.Client
-)
-
-// bucketHands change each aspect of a bucket as somebody else would, with S3's own client. What is not to be there
-// is deleted where S3 has a call for that.
-func (ws worlds) bucketHands() map[tree.Path]kindtest.Hand {
-	hand := func(do func(ctx, client, *string, BucketProps) error) kindtest.Hand {
-		return func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-			t.Helper()
+// bucketHands change each setting of a bucket as somebody else would, with S3's own client. What is not to be there is deleted
+// where S3 has a call for that.
+func bucketHands(ws awstest.Worlds[*world]) map[tree.Path]kindtest.Hand {
+	hands := map[tree.Path]kindtest.Hand{
+		"tags": ws.Hand(func(w *world, t kindtest.T, to kindtest.Edited) error {
+			out, err := w.Others.GetBucketTagging(t.Context(), &sdk.GetBucketTaggingInput{Bucket: nameOf(to.Attrs)})
+			if err != nil {
+				return err
+			}
+			in := &sdk.PutBucketTaggingInput{Bucket: nameOf(to.Attrs), Tagging: &types.Tagging{TagSet: retagged(out.TagSet, to)}}
+			_, err = w.Others.PutBucketTagging(t.Context(), in)
+			return err
+		}),
+		"": ws.Hand(func(w *world, t kindtest.T, to kindtest.Edited) error {
+			_, err := w.Others.DeleteBucket(t.Context(), &sdk.DeleteBucketInput{Bucket: nameOf(to.Attrs)})
+			return err
+		}),
+	}
+	for _, a := range bucketTable.Attributes() {
+		if a.Wire == "" || a.Path == "objectLockEnabled" {
+			continue
+		}
+		setting := a.Path.Steps()[0].Key
+		hands[tree.Path(setting)] = ws.Hand(func(w *world, t kindtest.T, to kindtest.Edited) error {
 			var p BucketProps
 			if err := props.Decode(to.Props, &p); err != nil {
-				t.Fatalf("%v", err)
+				return err
 			}
-			if err := do(context.Background(), ws[w.Dir].others, nameOf(to.Attrs), p); err != nil {
-				t.Fatalf("by hand: %v", err)
+			write := p
+			if p.PublicAccessBlock != nil {
+				bucketTable.Default(&write)
+			}
+			var s settings
+			if err := bucketTable.Created(write, kind.Struct(&s)); err != nil {
+				return err
+			}
+			return byHand(t.Context(), target{Client: w.Others, bucket: *nameOf(to.Attrs)}, setting, p, s)
+		})
+	}
+	return hands
+}
+
+// byHand writes one setting of a bucket.
+func byHand(ctx context.Context, t target, setting string, p BucketProps, to settings) error {
+	switch setting {
+	case "objectOwnership":
+		if p.ObjectOwnership == nil {
+			return set(ctx, t, t.DeleteBucketOwnershipControls, sdk.DeleteBucketOwnershipControlsInput{})
+		}
+		rules := []types.OwnershipControlsRule{{ObjectOwnership: to.ObjectOwnership}}
+		return set(ctx, t, t.PutBucketOwnershipControls, sdk.PutBucketOwnershipControlsInput{OwnershipControls: &types.OwnershipControls{Rules: rules}})
+	case "publicAccessBlock":
+		if p.PublicAccessBlock == nil {
+			return set(ctx, t, t.DeletePublicAccessBlock, sdk.DeletePublicAccessBlockInput{})
+		}
+		return set(ctx, t, t.PutPublicAccessBlock, sdk.PutPublicAccessBlockInput{PublicAccessBlockConfiguration: &to.PublicAccessBlock})
+	case "versioning":
+		status := cmp.Or(to.Versioning, types.BucketVersioningStatusSuspended)
+		return set(ctx, t, t.PutBucketVersioning, sdk.PutBucketVersioningInput{VersioningConfiguration: &types.VersioningConfiguration{Status: status}})
+	case "encryption":
+		if p.Encryption == nil {
+			return set(ctx, t, t.DeleteBucketEncryption, sdk.DeleteBucketEncryptionInput{})
+		}
+		all := &types.ServerSideEncryptionConfiguration{Rules: []types.ServerSideEncryptionRule{to.Encryption}}
+		return set(ctx, t, t.PutBucketEncryption, sdk.PutBucketEncryptionInput{ServerSideEncryptionConfiguration: all})
+	case "cors":
+		if len(p.CORS) == 0 {
+			return set(ctx, t, t.DeleteBucketCors, sdk.DeleteBucketCorsInput{})
+		}
+		return set(ctx, t, t.PutBucketCors, sdk.PutBucketCorsInput{CORSConfiguration: &types.CORSConfiguration{CORSRules: to.CORSRules}})
+	case "lifecycle":
+		if len(p.Lifecycle) == 0 {
+			return set(ctx, t, t.DeleteBucketLifecycle, sdk.DeleteBucketLifecycleInput{})
+		}
+		for i, r := range to.LifecycleRules { // always of the long form, but for a rule without conditions
+			if r.Filter == nil {
+				to.LifecycleRules[i].Filter = &types.LifecycleRuleFilter{Prefix: new("")}
 			}
 		}
-	}
-	return map[tree.Path]kindtest.Hand{
-		"tags": hand(handTags), "objectOwnership": hand(handOwnership), "publicAccessBlock": hand(handPublicAccess),
-		"versioning": hand(handVersioning), "encryption": hand(handEncryption), "cors": hand(handCORS), "lifecycle": hand(handLifecycle),
-		"logging": hand(handLogging), "transferAcceleration": hand(handAcceleration), "requestPayer": hand(handPayer),
-		"website": hand(handWebsite), "notifications": hand(handNotifications), "eventBridge": hand(handNotifications), "bindings": hand(handNotifications), "policy": hand(handPolicy), "objectLockRetention": hand(handRetention),
-		"": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-			t.Helper()
-			if _, err := ws[w.Dir].others.DeleteBucket(t.Context(), &sdk.DeleteBucketInput{Bucket: nameOf(to.Attrs)}); err != nil {
-				t.Fatalf("delete: %v", err)
-			}
-		},
-	}
-}
-
-// handTags keeps the marks.
-func handTags(ctx ctx, c client, name *string, p BucketProps) error {
-	out, err := c.GetBucketTagging(ctx, &sdk.GetBucketTaggingInput{Bucket: name})
-	if err != nil {
-		return err
-	}
-	_, err = c.PutBucketTagging(ctx, &sdk.PutBucketTaggingInput{Bucket: name, Tagging: &types.Tagging{TagSet: retagged(out.TagSet, p.Tags)}})
-	return err
-}
-
-// retagged are the marks among the tags that are there, and those that are wanted.
-func retagged(have []types.Tag, want map[string]string) []types.Tag {
-	var tags []types.Tag
-	for _, tag := range have {
-		if adopt.IsMark(*tag.Key) {
-			tags = append(tags, tag)
+		all := &types.BucketLifecycleConfiguration{Rules: to.LifecycleRules}
+		return set(ctx, t, t.PutBucketLifecycleConfiguration, sdk.PutBucketLifecycleConfigurationInput{LifecycleConfiguration: all})
+	case "logging":
+		if to.LoggingEnabled != nil && to.LoggingEnabled.TargetPrefix == nil {
+			to.LoggingEnabled.TargetPrefix = new("")
 		}
+		status := &types.BucketLoggingStatus{LoggingEnabled: to.LoggingEnabled}
+		return set(ctx, t, t.PutBucketLogging, sdk.PutBucketLoggingInput{BucketLoggingStatus: status})
+	case "transferAcceleration":
+		status := &types.AccelerateConfiguration{Status: to.Accelerate}
+		return set(ctx, t, t.PutBucketAccelerateConfiguration, sdk.PutBucketAccelerateConfigurationInput{AccelerateConfiguration: status})
+	case "requestPayer":
+		payer := &types.RequestPaymentConfiguration{Payer: cmp.Or(to.Payer, types.PayerBucketOwner)}
+		return set(ctx, t, t.PutBucketRequestPayment, sdk.PutBucketRequestPaymentInput{RequestPaymentConfiguration: payer})
+	case "website":
+		if p.Website == nil {
+			return set(ctx, t, t.DeleteBucketWebsite, sdk.DeleteBucketWebsiteInput{})
+		}
+		return set(ctx, t, t.PutBucketWebsite, sdk.PutBucketWebsiteInput{WebsiteConfiguration: to.Website})
+	case "notifications", "bindings", "eventBridge":
+		in := sdk.PutBucketNotificationConfigurationInput{NotificationConfiguration: notificationsByHand(p)}
+		return set(ctx, t, t.PutBucketNotificationConfiguration, in)
+	case "objectLockRetention":
+		to.ObjectLock.ObjectLockEnabled = types.ObjectLockEnabledEnabled
+		return set(ctx, t, t.PutObjectLockConfiguration, sdk.PutObjectLockConfigurationInput{ObjectLockConfiguration: &to.ObjectLock})
+	case "policy":
+		if p.Policy == nil {
+			return set(ctx, t, t.DeleteBucketPolicy, sdk.DeleteBucketPolicyInput{})
+		}
+		return set(ctx, t, t.PutBucketPolicy, sdk.PutBucketPolicyInput{Policy: to.Policy})
 	}
-	for k, v := range want {
-		tags = append(tags, types.Tag{Key: &k, Value: &v})
-	}
-	return tags
+	return fmt.Errorf("nobody writes %s by hand", setting)
 }
 
-func handOwnership(ctx ctx, c client, name *string, p BucketProps) error {
-	if p.ObjectOwnership == nil {
-		_, err := c.DeleteBucketOwnershipControls(ctx, &sdk.DeleteBucketOwnershipControlsInput{Bucket: name})
-		return err
-	}
-	_, err := c.PutBucketOwnershipControls(ctx, &sdk.PutBucketOwnershipControlsInput{
-		Bucket: name, OwnershipControls: &types.OwnershipControls{
-			Rules: []types.OwnershipControlsRule{{ObjectOwnership: types.ObjectOwnership(*p.ObjectOwnership)}},
-		},
-	})
-	return err
-}
-
-func handPublicAccess(ctx ctx, c client, name *string, p BucketProps) error {
-	b := p.PublicAccessBlock
-	if b == nil {
-		_, err := c.DeletePublicAccessBlock(ctx, &sdk.DeletePublicAccessBlockInput{Bucket: name})
-		return err
-	}
-	on := func(flag *bool) *bool { return new(flag == nil || *flag) }
-	_, err := c.PutPublicAccessBlock(ctx, &sdk.PutPublicAccessBlockInput{
-		Bucket: name, PublicAccessBlockConfiguration: &types.PublicAccessBlockConfiguration{
-			BlockPublicAcls: on(b.BlockPublicACLs), IgnorePublicAcls: on(b.IgnorePublicACLs),
-			BlockPublicPolicy: on(b.BlockPublicPolicy), RestrictPublicBuckets: on(b.RestrictPublicBuckets),
-		},
-	})
-	return err
-}
-
-func handVersioning(ctx ctx, c client, name *string, p BucketProps) error {
-	status := types.BucketVersioningStatusSuspended
-	if p.Versioning == "Enabled" {
-		status = types.BucketVersioningStatusEnabled
-	}
-	_, err := c.PutBucketVersioning(ctx, &sdk.PutBucketVersioningInput{Bucket: name, VersioningConfiguration: &types.VersioningConfiguration{Status: status}})
-	return err
-}
-
-func handEncryption(ctx ctx, c client, name *string, p BucketProps) error {
-	e := p.Encryption
-	if e == nil {
-		_, err := c.DeleteBucketEncryption(ctx, &sdk.DeleteBucketEncryptionInput{Bucket: name})
-		return err
-	}
-	by := types.ServerSideEncryptionByDefault{SSEAlgorithm: types.ServerSideEncryption(e.Algorithm)}
-	if e.KMSKey != "" {
-		by.KMSMasterKeyID = &e.KMSKey
-	}
-	_, err := c.PutBucketEncryption(ctx, &sdk.PutBucketEncryptionInput{
-		Bucket: name, ServerSideEncryptionConfiguration: &types.ServerSideEncryptionConfiguration{
-			Rules: []types.ServerSideEncryptionRule{{ApplyServerSideEncryptionByDefault: &by, BucketKeyEnabled: &e.BucketKeyEnabled}},
-		},
-	})
-	return err
-}
-
-func handNotifications(ctx ctx, c client, name *string, p BucketProps) error {
+func notificationsByHand(p BucketProps) *types.NotificationConfiguration {
 	in := &types.NotificationConfiguration{}
 	if p.EventBridge {
 		in.EventBridgeConfiguration = &types.EventBridgeConfiguration{}
 	}
-	told := map[string]Notification{}
-	maps.Copy(told, p.Notifications)
-	maps.Copy(told, p.Bindings)
-	for id, n := range told {
+	all := map[string]Notification{}
+	maps.Copy(all, p.Notifications)
+	maps.Copy(all, p.Bindings)
+	for id, n := range all {
 		var events []types.Event
 		for _, e := range n.Events {
 			events = append(events, types.Event(e))
@@ -158,10 +159,14 @@ func handNotifications(ctx ctx, c client, name *string, p BucketProps) error {
 			filter.Key.FilterRules = append(filter.Key.FilterRules, types.FilterRule{Name: kind, Value: &value})
 		}
 		if n.Queue != "" {
-			in.QueueConfigurations = append(in.QueueConfigurations, types.QueueConfiguration{Id: &id, QueueArn: new(string(n.Queue)), Events: events, Filter: filter})
+			in.QueueConfigurations = append(in.QueueConfigurations, types.QueueConfiguration{
+				Id: &id, QueueArn: new(string(n.Queue)), Events: events, Filter: filter,
+			})
 		}
 		if n.Topic != "" {
-			in.TopicConfigurations = append(in.TopicConfigurations, types.TopicConfiguration{Id: &id, TopicArn: new(string(n.Topic)), Events: events, Filter: filter})
+			in.TopicConfigurations = append(in.TopicConfigurations, types.TopicConfiguration{
+				Id: &id, TopicArn: new(string(n.Topic)), Events: events, Filter: filter,
+			})
 		}
 		if n.Function != "" {
 			in.LambdaFunctionConfigurations = append(in.LambdaFunctionConfigurations, types.LambdaFunctionConfiguration{
@@ -169,209 +174,74 @@ func handNotifications(ctx ctx, c client, name *string, p BucketProps) error {
 			})
 		}
 	}
-	_, err := c.PutBucketNotificationConfiguration(ctx, &sdk.PutBucketNotificationConfigurationInput{Bucket: name, NotificationConfiguration: in})
-	return err
+	return in
 }
 
-func handCORS(ctx ctx, c client, name *string, p BucketProps) error {
-	if len(p.CORS) == 0 {
-		_, err := c.DeleteBucketCors(ctx, &sdk.DeleteBucketCorsInput{Bucket: name})
-		return err
+// retagged are the owner tags among those that are there, and the tags that are wanted.
+func retagged(have []types.Tag, to kindtest.Edited) []types.Tag {
+	all := tagMap(have)
+	maps.DeleteFunc(all, func(k, _ string) bool { return !adopt.IsMark(k) })
+	tags, _ := to.Value.(map[string]any)
+	for k, v := range tags {
+		all[k], _ = v.(string)
 	}
-	var rules []types.CORSRule
-	for _, r := range p.CORS {
-		rule := types.CORSRule{
-			AllowedMethods: r.AllowedMethods, AllowedOrigins: r.AllowedOrigins, AllowedHeaders: r.AllowedHeaders, ExposeHeaders: r.ExposeHeaders,
-			ID: aws.OrNil(r.ID),
-		}
-		if r.MaxAge != nil {
-			rule.MaxAgeSeconds = new(int32(r.MaxAge.Seconds()))
-		}
-		rules = append(rules, rule)
-	}
-	_, err := c.PutBucketCors(ctx, &sdk.PutBucketCorsInput{Bucket: name, CORSConfiguration: &types.CORSConfiguration{CORSRules: rules}})
-	return err
-}
-
-func handLogging(ctx ctx, c client, name *string, p BucketProps) error {
-	var to *types.LoggingEnabled
-	if l := p.Logging; l != nil {
-		to = &types.LoggingEnabled{TargetBucket: new(string(l.Bucket)), TargetPrefix: new(l.Prefix)}
-		if l.PartitionedBy != "" {
-			to.TargetObjectKeyFormat = &types.TargetObjectKeyFormat{
-				PartitionedPrefix: &types.PartitionedPrefix{PartitionDateSource: types.PartitionDateSource(l.PartitionedBy)},
-			}
-		}
-	}
-	_, err := c.PutBucketLogging(ctx, &sdk.PutBucketLoggingInput{Bucket: name, BucketLoggingStatus: &types.BucketLoggingStatus{LoggingEnabled: to}})
-	return err
-}
-
-func handAcceleration(ctx ctx, c client, name *string, p BucketProps) error {
-	status := types.BucketAccelerateStatusSuspended
-	if p.TransferAcceleration {
-		status = types.BucketAccelerateStatusEnabled
-	}
-	_, err := c.PutBucketAccelerateConfiguration(ctx, &sdk.PutBucketAccelerateConfigurationInput{
-		Bucket: name, AccelerateConfiguration: &types.AccelerateConfiguration{Status: status},
-	})
-	return err
-}
-
-func handPayer(ctx ctx, c client, name *string, p BucketProps) error {
-	who := types.PayerBucketOwner
-	if p.RequestPayer != nil {
-		who = types.Payer(*p.RequestPayer)
-	}
-	_, err := c.PutBucketRequestPayment(ctx, &sdk.PutBucketRequestPaymentInput{
-		Bucket: name, RequestPaymentConfiguration: &types.RequestPaymentConfiguration{Payer: who},
-	})
-	return err
-}
-
-func handWebsite(ctx ctx, c client, name *string, p BucketProps) error {
-	site := p.Website
-	if site == nil {
-		_, err := c.DeleteBucketWebsite(ctx, &sdk.DeleteBucketWebsiteInput{Bucket: name})
-		return err
-	}
-	to := &types.WebsiteConfiguration{}
-	if site.RedirectTo != "" {
-		to.RedirectAllRequestsTo = &types.RedirectAllRequestsTo{HostName: &site.RedirectTo, Protocol: types.Protocol(site.RedirectProtocol)}
-	}
-	if site.IndexDocument != "" {
-		to.IndexDocument = &types.IndexDocument{Suffix: &site.IndexDocument}
-	}
-	if site.ErrorDocument != "" {
-		to.ErrorDocument = &types.ErrorDocument{Key: &site.ErrorDocument}
-	}
-	for _, r := range site.RoutingRules {
-		rule := types.RoutingRule{Redirect: &types.Redirect{
-			HostName: aws.OrNil(r.Host), HttpRedirectCode: aws.OrNil(r.RedirectCode), Protocol: types.Protocol(r.Protocol),
-			ReplaceKeyWith: aws.OrNil(r.ReplaceKey), ReplaceKeyPrefixWith: r.ReplaceKeyPrefix,
-		}}
-		if when := (types.Condition{KeyPrefixEquals: aws.OrNil(r.KeyPrefix), HttpErrorCodeReturnedEquals: aws.OrNil(r.ErrorCode)}); r.KeyPrefix+r.ErrorCode != "" {
-			rule.Condition = &when
-		}
-		to.RoutingRules = append(to.RoutingRules, rule)
-	}
-	_, err := c.PutBucketWebsite(ctx, &sdk.PutBucketWebsiteInput{Bucket: name, WebsiteConfiguration: to})
-	return err
-}
-
-func handPolicy(ctx ctx, c client, name *string, p BucketProps) error {
-	if p.Policy == nil {
-		_, err := c.DeleteBucketPolicy(ctx, &sdk.DeleteBucketPolicyInput{Bucket: name})
-		return err
-	}
-	text, ok := p.Policy.(string)
-	if !ok {
-		document, err := json.Marshal(p.Policy)
-		if err != nil {
-			return err
-		}
-		text = string(document)
-	}
-	_, err := c.PutBucketPolicy(ctx, &sdk.PutBucketPolicyInput{Bucket: name, Policy: &text})
-	return err
-}
-
-func handRetention(ctx ctx, c client, name *string, p BucketProps) error {
-	lock := &types.ObjectLockConfiguration{ObjectLockEnabled: types.ObjectLockEnabledEnabled}
-	if r := p.ObjectLockRetention; r != nil {
-		keep := &types.DefaultRetention{Mode: types.ObjectLockRetentionMode(r.Mode)}
-		if r.Days > 0 {
-			keep.Days = new(int32(r.Days))
-		} else {
-			keep.Years = new(int32(r.Years))
-		}
-		lock.Rule = &types.ObjectLockRule{DefaultRetention: keep}
-	}
-	_, err := c.PutObjectLockConfiguration(ctx, &sdk.PutObjectLockConfigurationInput{Bucket: name, ObjectLockConfiguration: lock})
-	return err
-}
-
-// onDay is midnight UTC of a date.
-func onDay(date string) *time.Time {
-	if date == "" {
-		return nil
-	}
-	t, err := time.Parse(time.DateOnly, date)
-	if err != nil {
-		panic(err)
-	}
-	return &t
+	return tagList(all)
 }
 
 // objectHands upload an object anew with one aspect changed, as somebody else would.
-func (ws worlds) objectHands() map[tree.Path]kindtest.Hand {
-	put := func(change func(in *sdk.PutObjectInput, p ObjectProps)) kindtest.Hand {
-		return func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-			t.Helper()
-			var p ObjectProps
-			if err := props.Decode(to.Props, &p); err != nil {
-				t.Fatalf("%v", err)
-			}
-			ws[w.Dir].reupload(t, to.Attrs, func(in *sdk.PutObjectInput) { change(in, p) })
-		}
+func objectHands(ws awstest.Worlds[*world]) map[tree.Path]kindtest.Hand {
+	text := func(text func(w *world, to kindtest.Edited) (string, error)) kindtest.Hand {
+		return ws.Hand(func(w *world, t kindtest.T, to kindtest.Edited) error {
+			content, err := text(w, to)
+			w.reupload(t, to.Attrs, func(in *sdk.PutObjectInput) { in.Body = strings.NewReader(content) })
+			return err
+		})
 	}
-	return map[tree.Path]kindtest.Hand{
-		"content": put(func(in *sdk.PutObjectInput, p ObjectProps) { in.Body = strings.NewReader(awssdk.ToString(p.Content)) }),
-		"source": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-			t.Helper()
-			text := ""
-			if to.Text() != "" {
-				data, err := os.ReadFile(filepath.Join(w.Dir, to.Text()))
-				if err != nil {
-					t.Fatalf("%v", err)
-				}
-				text = string(data)
+	hands := map[tree.Path]kindtest.Hand{
+		"content": text(func(_ *world, to kindtest.Edited) (string, error) { return to.Text(), nil }),
+		"source": text(func(w *world, to kindtest.Edited) (string, error) {
+			if to.Text() == "" {
+				return "", nil
 			}
-			ws[w.Dir].reupload(t, to.Attrs, func(in *sdk.PutObjectInput) { in.Body = strings.NewReader(text) })
-		},
-		"contentType":        put(func(in *sdk.PutObjectInput, p ObjectProps) { in.ContentType = p.ContentType }),
-		"cacheControl":       put(func(in *sdk.PutObjectInput, p ObjectProps) { in.CacheControl = aws.OrNil(p.CacheControl) }),
-		"contentDisposition": put(func(in *sdk.PutObjectInput, p ObjectProps) { in.ContentDisposition = aws.OrNil(p.ContentDisposition) }),
-		"contentEncoding":    put(func(in *sdk.PutObjectInput, p ObjectProps) { in.ContentEncoding = aws.OrNil(p.ContentEncoding) }),
-		"contentLanguage":    put(func(in *sdk.PutObjectInput, p ObjectProps) { in.ContentLanguage = aws.OrNil(p.ContentLanguage) }),
-		"websiteRedirect":    put(func(in *sdk.PutObjectInput, p ObjectProps) { in.WebsiteRedirectLocation = aws.OrNil(p.WebsiteRedirect) }),
-		"metadata":           put(func(in *sdk.PutObjectInput, p ObjectProps) { in.Metadata = p.Metadata }),
-		"storageClass": put(func(in *sdk.PutObjectInput, p ObjectProps) {
-			if in.StorageClass = types.StorageClassStandard; p.StorageClass != nil {
-				in.StorageClass = types.StorageClass(*p.StorageClass)
-			}
+			data, err := os.ReadFile(filepath.Join(w.Dir, to.Text()))
+			return string(data), err
 		}),
-		"encryption": put(func(in *sdk.PutObjectInput, p ObjectProps) {
-			in.ServerSideEncryption, in.SSEKMSKeyId = "", nil
-			if p.Encryption != nil {
-				in.ServerSideEncryption, in.SSEKMSKeyId = types.ServerSideEncryption(p.Encryption.Algorithm), aws.OrNil(p.Encryption.KMSKey)
-			}
-		}),
-		"tags": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-			t.Helper()
+		"tags": ws.Hand(func(w *world, t kindtest.T, to kindtest.Edited) error {
 			bucket, key := placeOf(to.Attrs)
-			c, want := ws[w.Dir].others, map[string]string{}
-			tags, _ := to.Value.(map[string]any)
-			for k, v := range tags {
-				want[k], _ = v.(string)
-			}
-			have, err := c.GetObjectTagging(t.Context(), &sdk.GetObjectTaggingInput{Bucket: bucket, Key: key})
+			have, err := w.Others.GetObjectTagging(t.Context(), &sdk.GetObjectTaggingInput{Bucket: bucket, Key: key})
 			if err != nil {
-				t.Fatalf("tags: %v", err)
+				return err
 			}
-			in := &sdk.PutObjectTaggingInput{Bucket: bucket, Key: key, Tagging: &types.Tagging{TagSet: retagged(have.TagSet, want)}}
-			if _, err := c.PutObjectTagging(t.Context(), in); err != nil {
-				t.Fatalf("tag: %v", err)
-			}
-		},
-		"": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
-			t.Helper()
+			in := &sdk.PutObjectTaggingInput{Bucket: bucket, Key: key, Tagging: &types.Tagging{TagSet: retagged(have.TagSet, to)}}
+			_, err = w.Others.PutObjectTagging(t.Context(), in)
+			return err
+		}),
+		"": ws.Hand(func(w *world, t kindtest.T, to kindtest.Edited) error {
 			bucket, key := placeOf(to.Attrs)
-			if _, err := ws[w.Dir].others.DeleteObject(t.Context(), &sdk.DeleteObjectInput{Bucket: bucket, Key: key}); err != nil {
-				t.Fatalf("delete: %v", err)
-			}
-		},
+			_, err := w.Others.DeleteObject(t.Context(), &sdk.DeleteObjectInput{Bucket: bucket, Key: key})
+			return err
+		}),
 	}
+	for _, a := range objectTable.Attributes() {
+		if a.Wire == "" || a.Immutable {
+			continue
+		}
+		at := tree.Path(a.Path.Steps()[0].Key)
+		hands[at] = ws.Hand(func(w *world, t kindtest.T, to kindtest.Edited) error {
+			var changed sdk.PutObjectInput
+			err := objectTable.Created(kindtest.PropsOf(t, objectTable, to.Props), kind.Struct(&changed))
+			w.reupload(t, to.Attrs, func(in *sdk.PutObjectInput) {
+				for _, other := range objectTable.Attributes() {
+					if other.Path.Within(at) {
+						field := reflect.ValueOf(changed).FieldByName(other.Wire)
+						reflect.ValueOf(in).Elem().FieldByName(other.Wire).Set(field)
+					}
+				}
+			})
+			return err
+		})
+	}
+	return hands
 }
 
 // placeOf is where the object with these attributes lies.

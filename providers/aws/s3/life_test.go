@@ -3,6 +3,7 @@ package s3
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -18,88 +19,46 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
-	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
 var errRefused = errors.New("refused by the test")
 
-// job is a resource of the world, without a record.
-func (w *world) job(t *testing.T, kind reconcile.Any, props obj) *reconcile.Job {
-	t.Helper()
-	place, err := w.cloud.Place(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	job := &reconcile.Job{
-		Address: "thing", Props: props, Place: place, Cloud: w.cloud, Dir: w.dir,
-		Mark: reconcile.Mark{Stack: "shop", Stage: "test", Address: "thing", Generation: 1, Store: "s"},
-	}
-	if props == nil {
-		return job
-	}
-	if err := kind.Decode(job); err != nil {
-		t.Fatal(err)
-	}
-	kind.Names(job)
-	switch {
-	case job.Given != "":
-		job.Name, job.Named = job.Given, true
-	case job.Naming != nil:
-		job.Name = adopt.Name(*job.Naming, place, "shop", "test", "thing", 0)
-	}
-	if err := kind.Prepare(t.Context(), job, reconcile.Workspace{Dir: w.dir, Cache: t.TempDir()}); err != nil {
-		t.Fatal(err)
-	}
-	return job
-}
-
-// mutations are the names of the changing calls that reached the proxy.
-func (w *world) mutations() []string {
-	var names []string
-	for _, c := range w.server.Mutations() {
-		names = append(names, c.Operation)
-	}
-	return names
-}
-
 func TestBucketCalls(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(bucketKind)
-	settle := func(name string, props obj, last reconcile.Outcome, want ...string) reconcile.Outcome {
+	w := newWorld(t)
+	settle := func(name string, props obj, last *reconcile.Outcome, want string) *reconcile.Outcome {
 		t.Helper()
-		w.server.Reset()
-		job := w.job(t, kind, props)
-		job.Last = last.Attrs
-		out, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if have := w.mutations(); !slices.Equal(have, want) {
+		w.Server.Reset()
+		out := w.Settled(t, props, last)
+		if have := w.Wrote(); !slices.Equal(have, prefixed("S3.", want)) {
 			t.Errorf("%s: made %v, want %v", name, have, want)
 		}
-		return out
+		return &out
 	}
-	plain := settle("a plain bucket", obj{}, reconcile.Outcome{}, "CreateBucket")
-	if reads := len(w.server.Calls()) - 1; reads != 1+15 {
+	plain := settle("a plain bucket", obj{}, nil, "CreateBucket")
+	if reads := len(w.Server.Calls()) - 1; reads != 1+15 {
 		t.Errorf("creating a plain bucket made %d reads, want one that says absent and 15 that say what is there", reads)
 	}
-	settle("again", obj{}, plain)
+	settle("again", obj{}, plain, "")
 	all := site()
 	delete(all, "name")
 	all["policy"] = strings.ReplaceAll(publicPolicy, "the-bucket", *nameOf(plain.Attrs))
-	full := settle("everything", all, plain,
-		"PutBucketTagging", "PutBucketOwnershipControls", "PutPublicAccessBlock", "PutBucketVersioning", "PutBucketEncryption", "PutBucketCors",
-		"PutBucketLifecycleConfiguration", "PutBucketLogging", "PutBucketAccelerateConfiguration", "PutBucketRequestPayment", "PutBucketWebsite",
-		"PutBucketNotificationConfiguration", "PutBucketPolicy")
-	settle("everything again", all, full)
-	settle("back", obj{}, full,
-		"PutBucketTagging", "PutBucketOwnershipControls", "PutPublicAccessBlock", "PutBucketVersioning", "PutBucketEncryption", "DeleteBucketCors",
-		"DeleteBucketLifecycle", "PutBucketLogging", "PutBucketAccelerateConfiguration", "PutBucketRequestPayment", "DeleteBucketWebsite",
-		"PutBucketNotificationConfiguration", "DeleteBucketPolicy")
-	job := w.job(t, kind, nil)
-	job.Last = full.Attrs
-	if err := kind.Delete(t.Context(), job); err != nil {
+	full := settle("everything", all, plain, `
+		PutBucketTagging PutBucketOwnershipControls PutPublicAccessBlock PutBucketVersioning PutBucketEncryption PutBucketCors
+		PutBucketLifecycleConfiguration PutBucketLogging PutBucketAccelerateConfiguration PutBucketRequestPayment PutBucketWebsite
+		PutBucketNotificationConfiguration PutBucketPolicy`)
+	settle("everything again", all, full, "")
+	settle("back", obj{}, full, `
+		PutBucketTagging PutBucketOwnershipControls PutPublicAccessBlock PutBucketVersioning PutBucketEncryption DeleteBucketCors
+		DeleteBucketLifecycle PutBucketLogging PutBucketAccelerateConfiguration PutBucketRequestPayment DeleteBucketWebsite
+		PutBucketNotificationConfiguration DeleteBucketPolicy`)
+	w.Server.Reset()
+	if err := w.Kind.Delete(t.Context(), w.Job(t, w.Kind, nil, full)); err != nil {
 		t.Fatal(err)
+	}
+	if calls := len(w.Server.Calls()); calls != 15+1+1 {
+		t.Errorf("deleting an empty bucket made %d calls, want 15 that look for data, the deletion, and one that says absent", calls)
 	}
 	if left := w.like.unowned(); len(left) > 0 {
 		t.Errorf("calls that do not say which account must own the bucket: %v", left)
@@ -108,16 +67,16 @@ func TestBucketCalls(t *testing.T) {
 
 func TestBucketName(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(bucketKind)
-	job := w.job(t, kind, obj{})
-	if want := "-" + w.server.Account + "-us-east-1-an"; !strings.HasSuffix(job.Name, want) || len(job.Name) > 63 {
+	job := w.Job(t, kind, obj{}, nil)
+	if want := "-" + w.Server.Account + "-us-east-1-an"; !strings.HasSuffix(job.Name, want) || len(job.Name) > 63 {
 		t.Errorf("generated name %s is not in the account-regional namespace", job.Name)
 	}
-	naming := bucketNaming(BucketProps{}, reconcile.Place{Provider: "aws", Account: "123456789012", Region: "ap-southeast-1"})
+	naming := bucketKind.Naming(BucketProps{}, reconcile.Place{Provider: "aws", Account: "123456789012", Region: "ap-southeast-1"})
 	long := adopt.Name(naming, job.Place, "a-very-long-stack-name", "production", "net/a-very-long-address", 3)
 	if len(long) > 63 || !strings.HasSuffix(long, "-123456789012-ap-southeast-1-an") {
 		t.Errorf("name %s has %d characters", long, len(long))
 	}
-	if suffix := bucketNaming(BucketProps{}, reconcile.Place{Account: "123456789012", Region: "me-south-1"}).Suffix; suffix != "" {
+	if suffix := bucketKind.Naming(BucketProps{}, reconcile.Place{Account: "123456789012", Region: "me-south-1"}).Suffix; suffix != "" {
 		t.Errorf("me-south-1 has no account-regional namespace, and names end with %s", suffix)
 	}
 }
@@ -129,7 +88,7 @@ func TestForeignBucket(t *testing.T) {
 	if _, err := stranger.CreateBucket(t.Context(), &sdk.CreateBucketInput{Bucket: new("taken")}); err != nil {
 		t.Fatal(err)
 	}
-	job := w.job(t, kind, obj{"name": "taken"})
+	job := w.Job(t, kind, obj{"name": "taken"}, nil)
 	_, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
 	if err == nil || !strings.Contains(err.Error(), "AccessDenied") || !strings.Contains(err.Error(), "bucket taken is somebody else's") {
 		t.Errorf("settling a foreign bucket: %v", err)
@@ -137,7 +96,7 @@ func TestForeignBucket(t *testing.T) {
 	if len(reconcile.Hints(err)) == 0 {
 		t.Error("the error has no hint")
 	}
-	if made := w.mutations(); len(made) > 0 {
+	if made := w.Wrote(); len(made) > 0 {
 		t.Errorf("a foreign bucket was touched: %v", made)
 	}
 }
@@ -145,50 +104,42 @@ func TestForeignBucket(t *testing.T) {
 // TestUnmarkedBucket: a bucket of our account that nobody marked is shown as it is, for the verdict to refuse.
 func TestUnmarkedBucket(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(bucketKind)
-	if _, err := w.others.CreateBucket(t.Context(), &sdk.CreateBucketInput{Bucket: new("mine")}); err != nil {
-		t.Fatal(err)
-	}
-	job := w.job(t, kind, obj{"name": "mine"})
+	w.made(t, "mine")
+	job := w.Job(t, kind, obj{"name": "mine"}, nil)
 	_, err := kind.Settle(t.Context(), job, reconcile.Hooks{Permit: func(look reconcile.Look) error {
 		if !look.Owner.IsZero() || look.Identity != "mine" {
 			t.Errorf("look shows %s of %+v", look.Identity, look.Owner)
 		}
 		return errRefused
 	}})
-	if made := w.mutations(); !errors.Is(err, errRefused) || len(made) > 0 {
+	if made := w.Wrote(); !errors.Is(err, errRefused) || len(made) > 0 {
 		t.Errorf("%v, made %v", err, made)
 	}
 }
 
 func TestForceDestroy(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(bucketKind)
-	job := w.job(t, kind, obj{"versioning": "Enabled"})
-	out, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := nameOf(out.Attrs)
-	w.fill(t, name)
-
+	job := w.Job(t, kind, obj{"versioning": "Enabled"}, nil)
+	out := kindtest.Settled(t, kind, job)
+	w.fill(t, nameOf(out.Attrs))
 	look, err := kind.Look(t.Context(), job)
 	if err != nil || !look.Holds || look.MayDelete {
 		t.Fatalf("a full bucket: holds %v, may delete %v: %v", look.Holds, look.MayDelete, err)
 	}
-	gone := w.job(t, kind, nil)
-	gone.Last = out.Attrs
-	w.server.Reset()
-	if err := kind.Delete(t.Context(), gone); !errors.Is(err, reconcile.ErrHoldsData) || w.server.Count("S3.DeleteObjects") > 0 {
-		t.Fatalf("without leave: %v, and made %v", err, w.mutations())
+	gone := w.Job(t, kind, nil, &out)
+	w.Server.Reset()
+	if err := kind.Delete(t.Context(), gone); !errors.Is(err, reconcile.ErrHoldsData) || w.Server.Count("S3.DeleteObjects") > 0 {
+		t.Fatalf("without leave: %v, and made %v", err, w.Wrote())
 	}
 	gone.MayDelete = true
-	w.server.Reset()
+	w.Server.Reset()
 	if err := kind.Delete(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
-	if pages := w.server.Count("S3.DeleteObjects"); pages != 2 {
+	if pages := w.Server.Count("S3.DeleteObjects"); pages != 2 {
 		t.Errorf("1,500 versions and markers were deleted with %d calls, want 2", pages)
 	}
-	if n := w.server.Count("S3.AbortMultipartUpload"); n != 1 {
+	if n := w.Server.Count("S3.AbortMultipartUpload"); n != 1 {
 		t.Errorf("aborted %d uploads, want 1", n)
 	}
 	if left := w.buckets(t); len(left) > 0 {
@@ -206,30 +157,29 @@ func (w *world) fill(t *testing.T, name *string) {
 		markers[i].Key = new(fmt.Sprintf("k/%03d", i))
 		for range 2 {
 			group.Go(func() error {
-				_, err := w.others.PutObject(context.Background(), &sdk.PutObjectInput{Bucket: name, Key: markers[i].Key, Body: strings.NewReader("x")})
+				_, err := w.Others.PutObject(context.Background(), &sdk.PutObjectInput{Bucket: name, Key: markers[i].Key, Body: strings.NewReader("x")})
 				return err
 			})
 		}
 	}
 	err := group.Wait()
 	if err == nil {
-		_, err = w.others.DeleteObjects(t.Context(), &sdk.DeleteObjectsInput{Bucket: name, Delete: &types.Delete{Objects: markers}})
+		_, err = w.Others.DeleteObjects(t.Context(), &sdk.DeleteObjectsInput{Bucket: name, Delete: &types.Delete{Objects: markers}})
 	}
 	if err == nil {
-		_, err = w.others.CreateMultipartUpload(t.Context(), &sdk.CreateMultipartUploadInput{Bucket: name, Key: new("parts")})
+		_, err = w.Others.CreateMultipartUpload(t.Context(), &sdk.CreateMultipartUploadInput{Bucket: name, Key: new("parts")})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestForceDestroyGivesLeave(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(bucketKind)
-	job := w.job(t, kind, obj{"forceDestroy": true})
-	if _, err := kind.Settle(t.Context(), job, reconcile.Hooks{}); err != nil {
-		t.Fatal(err)
+func TestForceDestroyPermits(t *testing.T) {
+	w := newWorld(t)
+	if out := w.Settled(t, obj{"forceDestroy": true}, nil); out.Holds {
+		t.Error("an empty bucket holds data")
 	}
-	look, err := kind.Look(t.Context(), job)
+	look, err := w.Kind.Look(t.Context(), w.Job(t, w.Kind, obj{"forceDestroy": true}, nil))
 	if err != nil || look.Holds || !look.MayDelete {
 		t.Errorf("an empty bucket with forceDestroy: holds %v, may delete %v: %v", look.Holds, look.MayDelete, err)
 	}
@@ -237,57 +187,44 @@ func TestForceDestroyGivesLeave(t *testing.T) {
 
 // TestEnableLock: a lock is turned on in place, and turning it off replaces.
 func TestEnableLock(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(bucketKind)
-	out, err := kind.Settle(t.Context(), w.job(t, kind, obj{}), reconcile.Hooks{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	job := w.job(t, kind, obj{"objectLockEnabled": true})
-	job.Last = out.Attrs
-	w.server.Reset()
-	if _, err = kind.Settle(t.Context(), job, reconcile.Hooks{}); err != nil {
-		t.Fatal(err)
-	}
-	if have, want := w.mutations(), []string{"PutBucketVersioning", "PutObjectLockConfiguration"}; !slices.Equal(have, want) {
+	w := newWorld(t)
+	out := w.Settled(t, obj{}, nil)
+	w.Server.Reset()
+	w.Settled(t, obj{"objectLockEnabled": true}, &out)
+	if have, want := w.Wrote(), []string{"S3.PutBucketVersioning", "S3.PutObjectLockConfiguration"}; !slices.Equal(have, want) {
 		t.Errorf("made %v, want %v", have, want)
 	}
-	job = w.job(t, kind, obj{})
-	job.Last = out.Attrs
-	if _, err = kind.Settle(t.Context(), job, reconcile.Hooks{}); !errors.Is(err, reconcile.ErrReplace) {
+	if _, err := w.Kind.Settle(t.Context(), w.Job(t, w.Kind, obj{}, &out), reconcile.Hooks{}); !errors.Is(err, reconcile.ErrReplace) {
 		t.Errorf("turning the lock off: %v", err)
 	}
 }
 
 func TestObjectFile(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(objectKind)
-	if _, err := w.others.CreateBucket(t.Context(), &sdk.CreateBucketInput{Bucket: new("files")}); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(w.dir, "app.tar.gz")
+	w.made(t, "files")
+	path := filepath.Join(w.Dir, "app.tar.gz")
 	props := obj{"bucket": "files", "key": "releases/app.tar.gz", "source": "app.tar.gz"}
 	for _, content := range []string{strings.Repeat("first ", 3_000_000), "second"} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		w.server.Reset()
-		out, err := kind.Settle(t.Context(), w.job(t, kind, props), reconcile.Hooks{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if made := w.mutations(); !slices.Equal(made, []string{"PutObject"}) {
+		w.Server.Reset()
+		out := kindtest.Settled(t, kind, w.prepared(t, kind, props, nil))
+		if made := w.Wrote(); !slices.Equal(made, []string{"S3.PutObject"}) {
 			t.Errorf("made %v, want one upload", made)
 		}
-		head, err := w.others.HeadObject(t.Context(), &sdk.HeadObjectInput{
-			Bucket: new("files"), Key: new("releases/app.tar.gz"), ChecksumMode: types.ChecksumModeEnabled, ExpectedBucketOwner: &w.server.Account,
+		head, err := w.Others.HeadObject(t.Context(), &sdk.HeadObjectInput{
+			Bucket: new("files"), Key: new("releases/app.tar.gz"), ChecksumMode: types.ChecksumModeEnabled, ExpectedBucketOwner: &w.Server.Account,
 		})
 		if err != nil || awssdk.ToInt64(head.ContentLength) != int64(len(content)) || awssdk.ToString(head.ContentType) != "application/gzip" {
 			t.Errorf("uploaded %d bytes of %s: %v", awssdk.ToInt64(head.ContentLength), awssdk.ToString(head.ContentType), err)
 		}
-		sum, _ := checksum(fmt.Sprintf("%x", sha256.Sum256([]byte(content))))
+		digest := sha256.Sum256([]byte(content))
+		sum := base64.StdEncoding.EncodeToString(digest[:])
 		if awssdk.ToString(head.ChecksumSHA256) != sum || out.Attrs["eTag"] != awssdk.ToString(head.ETag) {
 			t.Errorf("checksum %s, want %s; attributes %v", awssdk.ToString(head.ChecksumSHA256), sum, out.Attrs)
 		}
-		look, err := kind.Look(t.Context(), w.job(t, kind, props))
+		look, err := kind.Look(t.Context(), w.prepared(t, kind, props, nil))
 		if err != nil || len(look.Steps) > 0 {
 			t.Errorf("right after the upload: %v %v", look.Steps, err)
 		}
@@ -299,24 +236,20 @@ func TestObjectFile(t *testing.T) {
 
 // TestOtherRegion names the region where S3 wants it named.
 func TestOtherRegion(t *testing.T) {
-	server := awstest.Start(t)
-	like := startLikeAWS(t, server)
-	cfg := server.ObservedConfig(t)
-	cfg.BaseEndpoint, cfg.Region = &like.URL, "eu-north-1"
-	w, kind := &world{server: server, like: like, cloud: aws.FromConfig(cfg), dir: t.TempDir()}, reconcile.Erase(bucketKind)
-	out, err := kind.Settle(t.Context(), w.job(t, kind, obj{}), reconcile.Hooks{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := newWorld(t)
+	cfg := w.like.Observed(t)
+	cfg.Region = "eu-north-1"
+	w.Cloud = aws.FromConfig(cfg)
+	out := w.Settled(t, obj{}, nil)
 	name, _ := out.Attrs["name"].(string)
 	if !strings.HasSuffix(name, "-eu-north-1-an") || out.Attrs["websiteEndpoint"] != name+".s3-website.eu-north-1.amazonaws.com" {
 		t.Errorf("attributes %v", out.Attrs)
 	}
-	at, err := like.outside.GetBucketLocation(t.Context(), &sdk.GetBucketLocationInput{Bucket: new(like.scope + name)})
+	at, err := w.like.outside.GetBucketLocation(t.Context(), &sdk.GetBucketLocationInput{Bucket: new(w.like.scope + name)})
 	if err != nil || at.LocationConstraint != "eu-north-1" {
 		t.Errorf("the bucket is in %v: %v", at, err)
 	}
-	found, err := kind.List(t.Context(), reconcile.Scope{Cloud: w.cloud, Place: w.job(t, kind, nil).Place, Prefix: "shop-test-"})
+	found, err := w.Kind.List(t.Context(), reconcile.Scope{Cloud: w.Cloud, Place: w.Job(t, w.Kind, nil, nil).Place, Prefix: "shop-test-"})
 	if err != nil || len(found) != 1 || found[0].Name != name {
 		t.Errorf("the listing shows %v: %v", found, err)
 	}
@@ -341,12 +274,10 @@ func TestObjectTooBig(t *testing.T) {
 // TestObjectRace: somebody uploads between our look and our upload, which then does not overwrite.
 func TestObjectRace(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(objectKind)
-	if _, err := w.others.CreateBucket(t.Context(), &sdk.CreateBucketInput{Bucket: new("race")}); err != nil {
-		t.Fatal(err)
-	}
-	_, err := kind.Settle(t.Context(), w.job(t, kind, obj{"bucket": "race", "key": "k", "content": "ours"}), reconcile.Hooks{
+	w.made(t, "race")
+	_, err := kind.Settle(t.Context(), w.Job(t, kind, obj{"bucket": "race", "key": "k", "content": "ours"}, nil), reconcile.Hooks{
 		Intend: func(ctx context.Context) error {
-			_, err := w.others.PutObject(ctx, &sdk.PutObjectInput{Bucket: new("race"), Key: new("k"), Body: strings.NewReader("theirs")})
+			_, err := w.Others.PutObject(ctx, &sdk.PutObjectInput{Bucket: new("race"), Key: new("k"), Body: strings.NewReader("theirs")})
 			return err
 		},
 		Permit: func(look reconcile.Look) error {
@@ -359,7 +290,7 @@ func TestObjectRace(t *testing.T) {
 	if !errors.Is(err, errRefused) {
 		t.Errorf("settling: %v", err)
 	}
-	head, err := w.others.HeadObject(t.Context(), &sdk.HeadObjectInput{Bucket: new("race"), Key: new("k")})
+	head, err := w.Others.HeadObject(t.Context(), &sdk.HeadObjectInput{Bucket: new("race"), Key: new("k")})
 	if err != nil || awssdk.ToInt64(head.ContentLength) != int64(len("theirs")) {
 		t.Errorf("their object: %v %v", head, err)
 	}
@@ -374,18 +305,14 @@ func TestHeldByBucket(t *testing.T) {
 		if versioned {
 			props["versioning"] = "Enabled"
 		}
-		job := w.job(t, kind, props)
-		out, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := w.Settled(t, props, nil)
 		name := nameOf(out.Attrs)
 		for _, key := range []string{"a/b.txt", "c d"} {
-			if _, err := w.others.PutObject(t.Context(), &sdk.PutObjectInput{Bucket: name, Key: &key, Body: strings.NewReader("x")}); err != nil {
+			if _, err := w.Others.PutObject(t.Context(), &sdk.PutObjectInput{Bucket: name, Key: &key, Body: strings.NewReader("x")}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		job.Last = out.Attrs
+		job := w.Job(t, kind, props, &out)
 		want := []reconcile.Found{{Kind: objectType, Identity: *name + "/a/b.txt"}, {Kind: objectType, Identity: *name + "/c d"}}
 		if versioned {
 			want = make([]reconcile.Found, 2)

@@ -15,7 +15,6 @@ import (
 	"sync"
 	"testing"
 
-	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
@@ -63,7 +62,7 @@ const (
 func startLikeAWS(t *testing.T, cloud *awstest.Server) *likeAWS {
 	t.Helper()
 	s := &likeAWS{
-		outside: pathStyle(cloud.Config(t)),
+		outside: connect(cloud.Config(t)),
 		payer:   map[string]string{}, lifecycle: map[string][]byte{}, logs: map[string]string{}, told: map[string]string{}, scope: scopeOf(cloud.Account),
 	}
 	s.Front = awstest.Before(t, cloud, s)
@@ -78,11 +77,6 @@ func scopeOf(account string) string {
 	return strconv.FormatInt(n%(36*36*36*36*36*36), 36) + "-"
 }
 
-// client is that of somebody else in the account, whose calls are neither counted nor broken.
-func (s *likeAWS) client(cfg awssdk.Config) *sdk.Client {
-	return sdk.NewFromConfig(cfg, func(o *sdk.Options) { o.UsePathStyle, o.BaseEndpoint = true, &s.URL })
-}
-
 // makeLogs makes a bucket for logs, which the service that writes them may write to.
 func (s *likeAWS) makeLogs(t *testing.T, bucket string) {
 	t.Helper()
@@ -95,10 +89,6 @@ func (s *likeAWS) makeLogs(t *testing.T, bucket string) {
 	if _, err := s.outside.PutBucketPolicy(t.Context(), &sdk.PutBucketPolicyInput{Bucket: &name, Policy: &policy}); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func pathStyle(cfg awssdk.Config) *sdk.Client {
-	return sdk.NewFromConfig(cfg, func(o *sdk.Options) { o.UsePathStyle = true })
 }
 
 func (s *likeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -16,24 +16,29 @@ func telling() obj {
 	return obj{"notifications": obj{"new": obj{"queue": queue("jobs"), "events": list{"s3:ObjectCreated:*"}}}}
 }
 
+// told are the notifications of a bucket as others see them.
+func (w *world) told(t *testing.T, out reconcile.Outcome) *sdk.GetBucketNotificationConfigurationOutput {
+	t.Helper()
+	have, err := w.Others.GetBucketNotificationConfiguration(t.Context(), &sdk.GetBucketNotificationConfigurationInput{Bucket: nameOf(out.Attrs)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return have
+}
+
 // TestClosedDestination is about a queue whose policy does not let S3 in yet, since it needs the bucket's ARN: the
 // notification is written untried, and nothing else that S3 refuses is.
 func TestClosedDestination(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(bucketKind)
 	w.like.closed = []string{queue("jobs")}
-	out, err := kind.Settle(t.Context(), w.job(t, kind, telling()), reconcile.Hooks{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	have, err := w.others.GetBucketNotificationConfiguration(t.Context(), &sdk.GetBucketNotificationConfigurationInput{Bucket: nameOf(out.Attrs)})
-	if err != nil || len(have.QueueConfigurations) != 1 {
-		t.Errorf("notifications: %+v, %v", have, err)
+	out := w.Settled(t, telling(), nil)
+	if have := w.told(t, out); len(have.QueueConfigurations) != 1 {
+		t.Errorf("notifications: %+v", have)
 	}
 	w.like.closed = nil
-	refuse := w.server.Inject(awstest.Fault{Op: "S3.PutBucketNotificationConfiguration", Kind: awstest.Refuse, Code: "InvalidArgument", Times: -1})
-	job := w.job(t, kind, obj{"notifications": obj{"new": obj{"queue": queue("jobs"), "events": list{"s3:NoSuchEvent"}}}})
-	job.ID, job.Last = out.Identity, out.Attrs
-	if _, err = kind.Settle(t.Context(), job, reconcile.Hooks{}); w.cloud.Classify(err) != reconcile.Invalid || refuse.Fired() != 2 {
+	refuse := w.Server.Inject(awstest.Fault{Op: "S3.PutBucketNotificationConfiguration", Kind: awstest.Refuse, Code: "InvalidArgument", Times: -1})
+	job := w.Job(t, kind, obj{"notifications": obj{"new": obj{"queue": queue("jobs"), "events": list{"s3:NoSuchEvent"}}}}, &out)
+	if _, err := kind.Settle(t.Context(), job, reconcile.Hooks{}); w.Cloud.Classify(err) != reconcile.Invalid || refuse.Fired() != 2 {
 		t.Errorf("refused %d times, tried and untried: %v", refuse.Fired(), err)
 	}
 }
@@ -43,7 +48,7 @@ func TestNotificationLeftOut(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(bucketKind)
 	declared := telling()
 	declared["notifications"].(obj)["late"] = obj{"queue": "⟦late.arn⟧", "events": list{"s3:ObjectRemoved:*"}}
-	job := w.job(t, kind, nil)
+	job := w.Job(t, kind, nil, nil)
 	job.Props, job.Omit, job.Name = declared, []tree.Path{"notifications.late.queue"}, "shop-test-thing"
 	out, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
 	if err != nil {
@@ -51,12 +56,8 @@ func TestNotificationLeftOut(t *testing.T) {
 	}
 	names := func() []string {
 		t.Helper()
-		have, err := w.others.GetBucketNotificationConfiguration(t.Context(), &sdk.GetBucketNotificationConfigurationInput{Bucket: nameOf(out.Attrs)})
-		if err != nil {
-			t.Fatal(err)
-		}
 		var ids []string
-		for _, q := range have.QueueConfigurations {
+		for _, q := range w.told(t, out).QueueConfigurations {
 			ids = append(ids, *q.Id)
 		}
 		slices.Sort(ids)
@@ -66,8 +67,8 @@ func TestNotificationLeftOut(t *testing.T) {
 		t.Errorf("before it is known: %v", have)
 	}
 	declared["notifications"].(obj)["late"].(obj)["queue"] = queue("late")
-	job = w.job(t, kind, declared)
-	job.ID, job.Last, job.Ignore = out.Identity, out.Attrs, []tree.Path{"eventBridge"}
+	job = w.Job(t, kind, declared, &out)
+	job.Ignore = []tree.Path{"eventBridge"}
 	if out, err = kind.Settle(t.Context(), job, reconcile.Hooks{}); err != nil {
 		t.Fatal(err)
 	}
@@ -79,17 +80,13 @@ func TestNotificationLeftOut(t *testing.T) {
 // TestNotificationIgnored: what is ignored stays as it is when others are written.
 func TestNotificationIgnored(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(bucketKind)
-	out, err := kind.Settle(t.Context(), w.job(t, kind, telling()), reconcile.Hooks{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	job := w.job(t, kind, obj{"eventBridge": true})
-	job.ID, job.Last, job.Ignore = out.Identity, out.Attrs, []tree.Path{"notifications.new"}
+	out := w.Settled(t, telling(), nil)
+	job := w.Job(t, kind, obj{"eventBridge": true}, &out)
+	job.Ignore = []tree.Path{"notifications.new"}
 	if _, err := kind.Settle(t.Context(), job, reconcile.Hooks{}); err != nil {
 		t.Fatal(err)
 	}
-	have, err := w.others.GetBucketNotificationConfiguration(t.Context(), &sdk.GetBucketNotificationConfigurationInput{Bucket: nameOf(out.Attrs)})
-	if err != nil || len(have.QueueConfigurations) != 1 || have.EventBridgeConfiguration == nil {
-		t.Errorf("notifications: %+v, %v", have, err)
+	if have := w.told(t, out); len(have.QueueConfigurations) != 1 || have.EventBridgeConfiguration == nil {
+		t.Errorf("notifications: %+v", have)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -24,34 +26,30 @@ func (w *world) objects(t kindtest.T) []any {
 	ctx := context.Background()
 	var all []any
 	for _, bucket := range []string{"one", "two"} {
-		out, err := w.others.ListObjectsV2(ctx, &sdk.ListObjectsV2Input{Bucket: &bucket})
+		out, err := w.Others.ListObjectsV2(ctx, &sdk.ListObjectsV2Input{Bucket: &bucket})
 		if err != nil {
 			t.Fatalf("list: %v", err)
 		}
 		for _, o := range out.Contents {
-			head, err := w.others.HeadObject(ctx, &sdk.HeadObjectInput{Bucket: &bucket, Key: o.Key, ChecksumMode: types.ChecksumModeEnabled})
-			one := truth(t, head, err).(map[string]any)
+			one := shown(t, w.Others.HeadObject, sdk.HeadObjectInput{Bucket: &bucket, Key: o.Key, ChecksumMode: types.ChecksumModeEnabled})
 			delete(one, "LastModified")
-			tags, err := w.others.GetObjectTagging(ctx, &sdk.GetObjectTaggingInput{Bucket: &bucket, Key: o.Key})
-			truth(t, tags, err)
-			have := tagMap(tags.TagSet)
-			delete(have, "athanor:generation")
-			one["tags"], one["bucket"], one["key"] = have, bucket, *o.Key
+			tags, err := w.Others.GetObjectTagging(ctx, &sdk.GetObjectTaggingInput{Bucket: &bucket, Key: o.Key})
+			if err != nil {
+				t.Fatalf("tags: %v", err)
+			}
+			one["tags"], one["bucket"], one["key"] = awstest.Owned(tagMap(tags.TagSet)), bucket, *o.Key
 			all = append(all, one)
 		}
 	}
 	return all
 }
 
-// makeObjects is a world with two buckets and files.
-func (ws worlds) makeObjects(kt kindtest.T) kindtest.World {
-	t := kt.(*testing.T)
-	w := ws.make((*world).objects)(t)
-	for _, bucket := range []string{"one", "two"} {
-		if _, err := ws[w.Dir].others.CreateBucket(t.Context(), &sdk.CreateBucketInput{Bucket: &bucket}); err != nil {
-			t.Fatal(err)
-		}
-	}
+// objectWorld is a world with two buckets and files.
+func objectWorld(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.made(t, "one")
+	w.made(t, "two")
 	for name, content := range map[string]string{"page.html": "<p>hello</p>", "other.bin": strings.Repeat("0123456789", 20_000)} {
 		if err := os.WriteFile(filepath.Join(w.Dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -61,10 +59,10 @@ func (ws worlds) makeObjects(kt kindtest.T) kindtest.World {
 }
 
 func objectSuite() kindtest.Suite {
-	ws := worlds{}
-	return kindtest.Suite{
+	ws := awstest.Worlds[*world]{}
+	return kindtest.Derive(objectTable, kindtest.Suite{
 		Kind:  reconcile.Erase(objectKind),
-		World: ws.makeObjects,
+		World: ws.Make(objectWorld, (*world).objects),
 		Base:  obj{"bucket": "one", "key": "docs/a b+c.json", "content": `{"a": 1}`, "tags": obj{"team": "shop"}},
 		Fault: fault,
 		Variants: []kindtest.Variant{
@@ -80,16 +78,12 @@ func objectSuite() kindtest.Suite {
 			{Name: "moved", Props: obj{"bucket": "two", "key": "docs/a b+c.json", "content": `{"a": 1}`, "tags": obj{"team": "shop"}}},
 			{Name: "renamed", Props: obj{"bucket": "one", "key": "docs/b.json", "content": "", "tags": obj{"team": "shop"}}},
 		},
-		Hands:  ws.objectHands(),
-		Others: map[tree.Path][]any{"content": {"ein anderer Text"}, "source": {"other.bin"}},
-		Steady: map[tree.Path]string{
-			"bucket": "an object keeps its bucket for life",
-			"key":    "an object keeps its key for life",
-		},
+		Hands:      objectHands(ws),
+		Others:     map[tree.Path][]any{"content": {"ein anderer Text"}, "source": {"other.bin"}},
 		Alias:      map[tree.Path]tree.Path{"key": "contentType"}, // whose default goes by the key
 		Silent:     map[tree.Path]string{"source": "it excludes content, so that no prop alone goes from one to the other; TestObjectFile changes the file"},
 		Unreadable: map[tree.Path]string{"content": "S3 keeps its digest beside it, and looking reads no more"},
-	}
+	})
 }
 
 func TestObject(t *testing.T) {
@@ -108,7 +102,7 @@ func (w *world) reupload(t kindtest.T, attrs map[string]any, change func(*sdk.Pu
 	t.Helper()
 	ctx := t.Context()
 	bucket, key := placeOf(attrs)
-	is, err := w.others.GetObject(ctx, &sdk.GetObjectInput{Bucket: bucket, Key: key})
+	is, err := w.Others.GetObject(ctx, &sdk.GetObjectInput{Bucket: bucket, Key: key})
 	if err != nil {
 		t.Fatalf("get: %v", err)
 	}
@@ -116,19 +110,23 @@ func (w *world) reupload(t kindtest.T, attrs map[string]any, change func(*sdk.Pu
 	if err != nil {
 		t.Fatalf("get: %v", err)
 	}
-	tags, err := w.others.GetObjectTagging(ctx, &sdk.GetObjectTaggingInput{Bucket: bucket, Key: key})
+	tags, err := w.Others.GetObjectTagging(ctx, &sdk.GetObjectTaggingInput{Bucket: bucket, Key: key})
 	if err != nil {
 		t.Fatalf("get tags: %v", err)
+	}
+	query := url.Values{}
+	for _, tag := range tags.TagSet {
+		query.Set(*tag.Key, *tag.Value)
 	}
 	in := &sdk.PutObjectInput{
 		Bucket: bucket, Key: key, Body: bytes.NewReader(content), ChecksumAlgorithm: types.ChecksumAlgorithmSha256,
 		ContentType: is.ContentType, CacheControl: is.CacheControl, ContentDisposition: is.ContentDisposition,
 		ContentEncoding: is.ContentEncoding, ContentLanguage: is.ContentLanguage, Metadata: is.Metadata,
 		WebsiteRedirectLocation: is.WebsiteRedirectLocation, StorageClass: is.StorageClass,
-		ServerSideEncryption: is.ServerSideEncryption, SSEKMSKeyId: is.SSEKMSKeyId, Tagging: new(tagQuery(tagMap(tags.TagSet))),
+		ServerSideEncryption: is.ServerSideEncryption, SSEKMSKeyId: is.SSEKMSKeyId, Tagging: new(query.Encode()),
 	}
 	change(in)
-	if _, err := w.others.PutObject(ctx, in); err != nil {
+	if _, err := w.Others.PutObject(ctx, in); err != nil {
 		t.Fatalf("put: %v", err)
 	}
 }

@@ -1,12 +1,12 @@
 package s3
 
 import (
-	"errors"
 	"slices"
 	"testing"
 
+	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 )
 
 func TestAligned(t *testing.T) {
@@ -23,7 +23,7 @@ func TestAligned(t *testing.T) {
 		{"two alike and one wanted", []LifecycleRule{named("", "x")}, []LifecycleRule{named("1", "x"), named("2", "x")}, []LifecycleRule{named("", "x"), named("2", "x")}},
 		{"none there", []LifecycleRule{named("a", "x")}, nil, nil},
 	} {
-		if have := aligned(c.want, c.have); !slices.EqualFunc(have, c.gets, equalProps) {
+		if have := aligned(c.want, c.have); !slices.EqualFunc(have, c.gets, lifecycleTable.Equal) {
 			t.Errorf("%s: %+v, want %+v", c.name, have, c.gets)
 		}
 	}
@@ -59,7 +59,7 @@ func TestHosts(t *testing.T) {
 		"cn-north-1": {ARN: "arn:aws-cn:s3:::b", DomainName: "b.s3.amazonaws.com.cn", RegionalDomainName: "b.s3.cn-north-1.amazonaws.com.cn", WebsiteEndpoint: "b.s3-website.cn-north-1.amazonaws.com.cn"},
 	} {
 		want.Name, want.Region = "b", region
-		if have := attrsOf("b", region); have != want {
+		if have := bucketAt(kind.Location{Region: region}, "b"); have != want {
 			t.Errorf("%s: %+v, want %+v", region, have, want)
 		}
 	}
@@ -76,48 +76,39 @@ func TestMediaType(t *testing.T) {
 	}
 }
 
-// TestRefused are declarations that S3 would refuse only after something was made.
+// TestRefused are declarations that S3 would refuse only after something was made, each with where.
 func TestRefused(t *testing.T) {
-	bucket, object := reconcile.Erase(bucketKind), reconcile.Erase(objectKind)
-	for _, c := range []struct {
-		kind  reconcile.Any
-		path  string
-		props obj
-	}{
-		{bucket, "name", obj{"name": "Upper"}},
-		{bucket, "versioning", obj{"objectLockEnabled": true, "versioning": "Suspended"}},
-		{bucket, "objectLockRetention", obj{"objectLockRetention": obj{"mode": "GOVERNANCE", "days": int64(1)}}},
-		{bucket, "objectLockRetention", obj{"objectLockEnabled": true, "objectLockRetention": obj{"mode": "GOVERNANCE", "days": int64(1), "years": int64(1)}}},
-		{bucket, "encryption", obj{"encryption": obj{"algorithm": "AES256", "kmsKey": "k"}}},
-		{bucket, "cors[0].maxAge", obj{"cors": list{obj{"allowedMethods": list{"GET"}, "allowedOrigins": list{"*"}, "maxAge": "1500ms"}}}},
-		{bucket, "website", obj{"website": obj{"errorDocument": "e"}}},
-		{bucket, "website", obj{"website": obj{"redirectTo": "example.com", "indexDocument": "i"}}},
-		{bucket, "website.indexDocument", obj{"website": obj{"indexDocument": "docs/index.html"}}},
-		{bucket, "website.routingRules[0]", obj{"website": obj{"indexDocument": "i", "routingRules": list{obj{"keyPrefix": "a"}}}}},
-		{bucket, "website.routingRules[0]", obj{"website": obj{"indexDocument": "i", "routingRules": list{obj{"replaceKey": "a", "replaceKeyPrefix": "b"}}}}},
-		{bucket, "notifications.n", obj{"notifications": obj{"n": obj{"events": list{"s3:ObjectCreated:*"}}}}},
-		{bucket, "notifications.n", obj{"notifications": obj{"n": obj{"queue": queue("q"), "topic": topic("t"), "events": list{"s3:ObjectCreated:*"}}}}},
-		{bucket, "bindings.n", obj{
+	kindtest.Refuses(t, reconcile.Erase(bucketKind), kindtest.Refusals{
+		{obj{"name": "Upper"}, "name: "},
+		{obj{"objectLockEnabled": true, "versioning": "Suspended"}, "versioning: "},
+		{obj{"objectLockRetention": obj{"mode": "GOVERNANCE", "days": int64(1)}}, "objectLockRetention: "},
+		{obj{"objectLockEnabled": true, "objectLockRetention": obj{"mode": "GOVERNANCE", "days": int64(1), "years": int64(1)}}, "objectLockRetention: "},
+		{obj{"encryption": obj{"algorithm": "AES256", "kmsKey": "k"}}, "encryption: "},
+		{obj{"cors": list{obj{"allowedMethods": list{"GET"}, "allowedOrigins": list{"*"}, "maxAge": "1500ms"}}}, "cors[0].maxAge: "},
+		{obj{"website": obj{"errorDocument": "e"}}, "website: "},
+		{obj{"website": obj{"redirectTo": "example.com", "indexDocument": "i"}}, "website.indexDocument: "},
+		{obj{"website": obj{"indexDocument": "docs/index.html"}}, "website.indexDocument: "},
+		{obj{"website": obj{"indexDocument": "i", "routingRules": list{obj{"keyPrefix": "a"}}}}, "website.routingRules[0]: "},
+		{obj{"website": obj{"indexDocument": "i", "routingRules": list{obj{"replaceKey": "a", "replaceKeyPrefix": "b"}}}}, "website.routingRules[0]: "},
+		{obj{"notifications": obj{"n": obj{"events": list{"s3:ObjectCreated:*"}}}}, "notifications.n: "},
+		{obj{"notifications": obj{"n": obj{"queue": queue("q"), "topic": topic("t"), "events": list{"s3:ObjectCreated:*"}}}}, "notifications.n: "},
+		{obj{
 			"notifications": obj{"n": obj{"queue": queue("q"), "events": list{"s3:ObjectCreated:*"}}},
 			"bindings":      obj{"n": obj{"queue": queue("q"), "events": list{"s3:ObjectCreated:*"}}},
-		}},
-		{bucket, "notifications.n", obj{"notifications": obj{"n": obj{"queue": queue("q.fifo"), "events": list{"s3:ObjectCreated:*"}}}}},
-		{bucket, "notifications.n", obj{"notifications": obj{"n": obj{"queue": queue("q"), "events": list{}}}}},
-		{bucket, "lifecycle[0]", obj{"lifecycle": list{obj{"prefix": "x"}}}},
-		{bucket, "lifecycle[0].expiration", obj{"lifecycle": list{obj{"expiration": obj{"days": int64(1), "deleteMarkers": true}}}}},
-		{bucket, "lifecycle[0].expiration.date", obj{"lifecycle": list{obj{"expiration": obj{"date": "tomorrow"}}}}},
-		{bucket, "policy", obj{"policy": "{"}},
-		{bucket, `tags["athanor:stack"]`, obj{"tags": obj{"athanor:stack": "x"}}},
-		{object, "content", obj{"bucket": "b", "key": "k"}},
-		{object, "content", obj{"bucket": "b", "key": "k", "content": "c", "source": "s"}},
-		{object, "metadata", obj{"bucket": "b", "key": "k", "content": "c", "metadata": obj{"Upper": "x"}}},
-		{object, "encryption.kmsKey", obj{"bucket": "b", "key": "k", "content": "c", "encryption": obj{"algorithm": "aws:kms", "kmsKey": "alias/x"}}},
-		{object, "tags", obj{"bucket": "b", "key": "k", "content": "c", "tags": obj{"1": "", "2": "", "3": "", "4": "", "5": "", "6": ""}}},
-	} {
-		err := c.kind.Decode(&reconcile.Job{Address: "x", Props: c.props})
-		all, ok := errors.AsType[props.Errors](err)
-		if !ok || len(all) != 1 || string(all[0].Path) != c.path {
-			t.Errorf("%v: %v, want a problem at %s", c.props, err, c.path)
-		}
-	}
+		}, "bindings.n: "},
+		{obj{"notifications": obj{"n": obj{"queue": queue("q.fifo"), "events": list{"s3:ObjectCreated:*"}}}}, "notifications.n: "},
+		{obj{"notifications": obj{"n": obj{"queue": queue("q"), "events": list{}}}}, "notifications.n: "},
+		{obj{"lifecycle": list{obj{"prefix": "x"}}}, "lifecycle[0]: "},
+		{obj{"lifecycle": list{obj{"expiration": obj{"days": int64(1), "deleteMarkers": true}}}}, "lifecycle[0].expiration: "},
+		{obj{"lifecycle": list{obj{"expiration": obj{"date": "tomorrow"}}}}, "lifecycle[0].expiration.date: "},
+		{obj{"policy": "{"}, "policy: "},
+		{obj{"tags": obj{"athanor:stack": "x"}}, `tags["athanor:stack"]: `},
+	})
+	kindtest.Refuses(t, reconcile.Erase(objectKind), kindtest.Refusals{
+		{obj{"bucket": "b", "key": "k"}, "content: "},
+		{obj{"bucket": "b", "key": "k", "content": "c", "source": "s"}, "content: "},
+		{obj{"bucket": "b", "key": "k", "content": "c", "metadata": obj{"Upper": "x"}}, "metadata: "},
+		{obj{"bucket": "b", "key": "k", "content": "c", "encryption": obj{"algorithm": "aws:kms", "kmsKey": "alias/x"}}, "encryption.kmsKey: "},
+		{obj{"bucket": "b", "key": "k", "content": "c", "tags": obj{"1": "", "2": "", "3": "", "4": "", "5": "", "6": ""}}, "tags: "},
+	})
 }

@@ -17,36 +17,61 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// world is an account of its own, seen by the kinds through one client and by others through another.
+type (
+	obj  = map[string]any
+	list = []any
+)
+
 type world struct {
-	server *awstest.Server
-	like   *likeAWS
-	others *sdk.Client
-	cloud  reconcile.Cloud
-	dir    string
+	awstest.World[sdk.Client]
+	like *likeAWS
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
 	like := startLikeAWS(t, server)
-	return &world{
-		server: server, like: like, others: like.client(server.Config(t)),
-		cloud: openCloud(t, server, like.Front), dir: t.TempDir(),
-	}
+	w := &world{awstest.NewWorld(t, server, like, connect, reconcile.Erase(bucketKind), "thing"), like}
+	w.Located(t, server.Account)
+	return w
+}
+
+// connect makes a client that names buckets in the path.
+func connect(cfg awssdk.Config, more ...func(*sdk.Options)) *sdk.Client {
+	return sdk.NewFromConfig(cfg, append(more, func(o *sdk.Options) { o.UsePathStyle = true })...)
 }
 
 // as is another account's client of the same S3.
 func (w *world) as(t *testing.T, account string) *sdk.Client {
 	t.Helper()
-	cfg := w.server.Config(t)
+	cfg := w.like.Outside(t)
 	cfg.Credentials = credentials.NewStaticCredentialsProvider(awstest.AccessKey(account), "secret", "")
-	return w.like.client(cfg)
+	return connect(cfg)
 }
 
-// truth is what S3 says of one aspect, as a tree; nil when it says that there is none.
-func truth[T any](t kindtest.T, out *T, err error) any {
+// prepared is a job of the world whose file is digested.
+func (w *world) prepared(t *testing.T, kind reconcile.Any, props obj, last *reconcile.Outcome) *reconcile.Job {
 	t.Helper()
+	job := w.Job(t, kind, props, last)
+	job.Dir = w.Dir
+	if err := kind.Prepare(t.Context(), job, reconcile.Workspace{Dir: w.Dir, Cache: t.TempDir()}); err != nil {
+		t.Fatal(err)
+	}
+	return job
+}
+
+// made creates a bucket as somebody else.
+func (w *world) made(t kindtest.T, bucket string) {
+	t.Helper()
+	if _, err := w.Others.CreateBucket(t.Context(), &sdk.CreateBucketInput{Bucket: &bucket}); err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+// shown is what S3 shows others, as a tree; nil when it says that there is none.
+func shown[I, O any](t kindtest.T, call func(context.Context, *I, ...func(*sdk.Options)) (*O, error), in I) map[string]any {
+	t.Helper()
+	out, err := call(context.Background(), &in)
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		code := api.ErrorCode()
 		if strings.HasPrefix(code, "NoSuch") && code != "NoSuchBucket" || strings.HasSuffix(code, "NotFoundError") {
@@ -54,15 +79,15 @@ func truth[T any](t kindtest.T, out *T, err error) any {
 		}
 	}
 	if err != nil {
-		t.Fatalf("look at the truth: %v", err)
+		t.Fatalf("what others see: %v", err)
 	}
 	text, err := json.Marshal(out)
 	if err != nil {
-		t.Fatalf("look at the truth: %v", err)
+		t.Fatalf("what others see: %v", err)
 	}
 	var tree map[string]any
 	if err := json.Unmarshal(text, &tree); err != nil {
-		t.Fatalf("look at the truth: %v", err)
+		t.Fatalf("what others see: %v", err)
 	}
 	delete(tree, "ResultMetadata")
 	return tree
@@ -71,7 +96,7 @@ func truth[T any](t kindtest.T, out *T, err error) any {
 // buckets are all buckets of the world with all that is set on them, read without the kind.
 func (w *world) buckets(t kindtest.T) []any {
 	t.Helper()
-	out, err := w.others.ListBuckets(t.Context(), &sdk.ListBucketsInput{})
+	out, err := w.Others.ListBuckets(t.Context(), &sdk.ListBucketsInput{})
 	if err != nil {
 		t.Fatalf("list: %v", err)
 	}
@@ -84,60 +109,37 @@ func (w *world) buckets(t kindtest.T) []any {
 
 func (w *world) bucket(t kindtest.T, name *string) map[string]any {
 	t.Helper()
-	ctx, c, all := context.Background(), w.others, map[string]any{}
-	tags, err := c.GetBucketTagging(ctx, &sdk.GetBucketTaggingInput{Bucket: name})
-	all["tags"] = truth(t, tags, err)
-	if err == nil { // generations differ between two makings
-		have := tagMap(tags.TagSet)
-		delete(have, "athanor:generation")
-		all["tags"] = have
+	c := w.Others
+	all := map[string]any{
+		"ownership":     shown(t, c.GetBucketOwnershipControls, sdk.GetBucketOwnershipControlsInput{Bucket: name}),
+		"block":         shown(t, c.GetPublicAccessBlock, sdk.GetPublicAccessBlockInput{Bucket: name}),
+		"encryption":    shown(t, c.GetBucketEncryption, sdk.GetBucketEncryptionInput{Bucket: name}),
+		"cors":          shown(t, c.GetBucketCors, sdk.GetBucketCorsInput{Bucket: name}),
+		"lifecycle":     shown(t, c.GetBucketLifecycleConfiguration, sdk.GetBucketLifecycleConfigurationInput{Bucket: name}),
+		"logging":       shown(t, c.GetBucketLogging, sdk.GetBucketLoggingInput{Bucket: name}),
+		"payer":         shown(t, c.GetBucketRequestPayment, sdk.GetBucketRequestPaymentInput{Bucket: name}),
+		"notifications": shown(t, c.GetBucketNotificationConfiguration, sdk.GetBucketNotificationConfigurationInput{Bucket: name}),
+		"website":       shown(t, c.GetBucketWebsite, sdk.GetBucketWebsiteInput{Bucket: name}),
+		"lock":          shown(t, c.GetObjectLockConfiguration, sdk.GetObjectLockConfigurationInput{Bucket: name}),
+		"policy":        shown(t, c.GetBucketPolicy, sdk.GetBucketPolicyInput{Bucket: name}),
+		"versioning":    shown(t, c.GetBucketVersioning, sdk.GetBucketVersioningInput{Bucket: name})["Status"],
+		"accelerate":    shown(t, c.GetBucketAccelerateConfiguration, sdk.GetBucketAccelerateConfigurationInput{Bucket: name})["Status"],
 	}
-	owner, err := c.GetBucketOwnershipControls(ctx, &sdk.GetBucketOwnershipControlsInput{Bucket: name})
-	all["ownership"] = truth(t, owner, err)
-	block, err := c.GetPublicAccessBlock(ctx, &sdk.GetPublicAccessBlockInput{Bucket: name})
-	all["block"] = truth(t, block, err)
-	encryption, err := c.GetBucketEncryption(ctx, &sdk.GetBucketEncryptionInput{Bucket: name})
-	all["encryption"] = truth(t, encryption, err)
-	if err != nil { // S3 shows its default, moto shows none
+	if tags, err := c.GetBucketTagging(context.Background(), &sdk.GetBucketTaggingInput{Bucket: name}); err == nil {
+		all["tags"] = awstest.Owned(tagMap(tags.TagSet))
+	}
+	if all["encryption"].(map[string]any) == nil { // S3 shows its default, moto shows none
 		all["encryption"] = map[string]any{"ServerSideEncryptionConfiguration": map[string]any{"Rules": []any{map[string]any{
 			"ApplyServerSideEncryptionByDefault": map[string]any{"SSEAlgorithm": "AES256", "KMSMasterKeyID": nil},
 			"BucketKeyEnabled":                   false, "BlockedEncryptionTypes": nil,
 		}}}}
 	}
-	cors, err := c.GetBucketCors(ctx, &sdk.GetBucketCorsInput{Bucket: name})
-	all["cors"] = truth(t, cors, err)
-	rules, err := c.GetBucketLifecycleConfiguration(ctx, &sdk.GetBucketLifecycleConfigurationInput{Bucket: name})
-	all["lifecycle"] = truth(t, rules, err)
-	logs, err := c.GetBucketLogging(ctx, &sdk.GetBucketLoggingInput{Bucket: name})
-	all["logging"] = truth(t, logs, err)
-	payer, err := c.GetBucketRequestPayment(ctx, &sdk.GetBucketRequestPaymentInput{Bucket: name})
-	all["payer"] = truth(t, payer, err)
-	told, err := c.GetBucketNotificationConfiguration(ctx, &sdk.GetBucketNotificationConfigurationInput{Bucket: name})
-	all["notifications"] = truth(t, told, err)
-	site, err := c.GetBucketWebsite(ctx, &sdk.GetBucketWebsiteInput{Bucket: name})
-	all["website"] = truth(t, site, err)
-	lock, err := c.GetObjectLockConfiguration(ctx, &sdk.GetObjectLockConfigurationInput{Bucket: name})
-	all["lock"] = truth(t, lock, err)
-	policy, err := c.GetBucketPolicy(ctx, &sdk.GetBucketPolicyInput{Bucket: name})
-	all["policy"] = truth(t, policy, err)
-	w.switches(t, name, all)
+	for _, key := range []string{"versioning", "accelerate"} { // they can be suspended, and never be unset again
+		if all[key] == "" {
+			all[key] = "Suspended"
+		}
+	}
 	return all
-}
-
-// switches reads what can be suspended but never be unset again: both are one to whoever did not ask for them.
-func (w *world) switches(t kindtest.T, name *string, all map[string]any) {
-	t.Helper()
-	versions, err := w.others.GetBucketVersioning(t.Context(), &sdk.GetBucketVersioningInput{Bucket: name})
-	truth(t, versions, err)
-	fast, err := w.others.GetBucketAccelerateConfiguration(t.Context(), &sdk.GetBucketAccelerateConfigurationInput{Bucket: name})
-	truth(t, fast, err)
-	all["versioning"], all["accelerate"] = "Suspended", "Suspended"
-	if versions.Status != "" {
-		all["versioning"] = string(versions.Status)
-	}
-	if fast.Status != "" {
-		all["accelerate"] = string(fast.Status)
-	}
 }
 
 // nameOf is the name of the bucket whose attributes these are.
