@@ -222,3 +222,51 @@ func TestEqual(t *testing.T) {
 		t.Error("equal shelves differ, or others do not")
 	}
 }
+
+// TestTreeOfAnObject has what counts and is more than zero, in the form in which both sides are compared.
+func TestTreeOfAnObject(t *testing.T) {
+	type limit struct {
+		Rate  int `wire:"Rate"`
+		Burst int `wire:"Burst"`
+	}
+	type gate struct {
+		To      string   `wire:"To"`
+		Version *string  `prop:"default=2.0,needs=to" wire:"Version"`
+		Open    bool     `wire:"-"`
+		Who     []string `prop:"set" wire:"Who"`
+		Limit   *limit   `prop:"each" wire:"Limit"`
+	}
+	table := kind.TableOf[gate]()
+	for want, p := range map[string]gate{
+		`{}`: {Version: new("1.0"), Who: []string{}},
+		`{"limit":{"burst":2},"open":true,"to":"a","version":"","who":["a","b"]}`: {
+			To: "a", Version: new(""), Open: true, Who: []string{"b", "a"}, Limit: &limit{Burst: 2},
+		},
+		`{"limit":{}}`: {Limit: &limit{}},
+	} {
+		if have := string(tree.Canonical(table.Tree(p))); have != want {
+			t.Errorf("%s, want %s", have, want)
+		}
+	}
+}
+
+// TestChangedAsAWhole: a path above attributes changes all of them, and what is not set is cleared.
+func TestChangedAsAWhole(t *testing.T) {
+	type origin struct {
+		Host string   `wire:"Host"`
+		Tags []string `wire:"Tags"`
+	}
+	type site struct {
+		Title  string  `wire:"Title"`
+		Origin *origin `prop:"each" wire:"Origin"`
+	}
+	table, sent := kind.TableOf[site](), kind.Document{}
+	err := table.Changed(site{Title: "a", Origin: &origin{Host: "h"}}, site{}, []tree.Path{"origin"}, sent)
+	if have, want := string(tree.Canonical(map[string]any(sent))), `{"Origin":{"Host":"h","Tags":null}}`; err != nil || have != want {
+		t.Errorf("%s, want %s (%v)", have, want, err)
+	}
+	merged := table.Merged(site{Title: "b", Origin: &origin{Host: "h"}}, site{Title: "a"}, []tree.Path{"origin"})
+	if merged.Title != "a" || merged.Origin.Host != "h" {
+		t.Errorf("merged: %+v", merged)
+	}
+}

@@ -180,17 +180,22 @@ func read(rows []*row, from Wire, into map[string]any) error {
 		if err != nil {
 			return fmt.Errorf("%s: the service shows %s as %w", r.path, r.wire, err)
 		}
-		within := into
-		if r.group != "" {
-			var ok bool
-			if within, ok = into[r.group].(map[string]any); !ok {
-				within = map[string]any{}
-				into[r.group] = within
-			}
-		}
-		within[r.name] = v
+		r.within(into)[r.name] = v
 	}
 	return nil
+}
+
+// within is the tree of the struct that the row is in, of all props.
+func (r *row) within(all map[string]any) map[string]any {
+	if r.group == "" {
+		return all
+	}
+	group, ok := all[r.group].(map[string]any)
+	if !ok {
+		group = map[string]any{}
+		all[r.group] = group
+	}
+	return group
 }
 
 // author is the prop, as a tree, of the service's form.

@@ -233,6 +233,22 @@ func operation[L any](calls []*Operation[L], r *row) *Operation[L] {
 	return calls[i]
 }
 
+// Tree is the object as code compares it that compares objects as a whole: what counts and is more than its zero value, in the
+// form in which both sides are compared. Elements are as they are declared.
+func (t *Table[P]) Tree(p P) map[string]any {
+	out, v := map[string]any{}, reflect.ValueOf(p)
+	for _, r := range t.rows() {
+		into := out
+		if r.group != "" && r.isThere(v) {
+			into = r.within(out)
+		}
+		if field, set := r.get(v); set && (r.optional || !field.IsZero()) && r.counts(v) {
+			into[r.name] = r.form(v)
+		}
+	}
+	return out
+}
+
 // Read is the object in the shape of its props. What the service does not show has its default. What it shows in a form that
 // nobody could declare is an error.
 func (t *Table[P]) Read(from Wire) (p P, err error) {
@@ -261,9 +277,7 @@ func (t *Table[P]) Created(want P, into Wire) error {
 // these, one that is not to be changed keeps what the object has. What is set to nothing is cleared.
 func (t *Table[P]) Changed(want, have P, changed []tree.Path, into Wire) error {
 	w, h := reflect.ValueOf(want), reflect.ValueOf(have)
-	changes := func(r *row) bool {
-		return slices.ContainsFunc(changed, func(p tree.Path) bool { return p.Within(r.path) })
-	}
+	changes := func(r *row) bool { return r.isAmong(changed) }
 	for _, r := range along(t.rows(), changes) {
 		if !r.counts(w) {
 			continue
@@ -285,8 +299,7 @@ func (t *Table[P]) Changed(want, have P, changed []tree.Path, into Wire) error {
 func (t *Table[P]) Merged(want, have P, changed []tree.Path) P {
 	w, h := reflect.ValueOf(&want).Elem(), reflect.ValueOf(have)
 	for _, r := range t.rows() {
-		changes := func(p tree.Path) bool { return p.Within(r.path) }
-		if r.wire != "" && !r.writeOnly && r.counts(h) && !slices.ContainsFunc(changed, changes) {
+		if r.wire != "" && !r.writeOnly && r.counts(h) && !r.isAmong(changed) {
 			if r.isThere(h) {
 				r.field(w).Set(h.FieldByIndex(r.index))
 			} else if r.isThere(w) {
@@ -295,6 +308,11 @@ func (t *Table[P]) Merged(want, have P, changed []tree.Path) P {
 		}
 	}
 	return want
+}
+
+// isAmong reports whether one of the paths is in the row, or has the row in it.
+func (r *row) isAmong(paths []tree.Path) bool {
+	return slices.ContainsFunc(paths, func(p tree.Path) bool { return p.Within(r.path) || r.path.Within(p) })
 }
 
 // along are the rows that change, and those that are written with them, in the order of the struct.

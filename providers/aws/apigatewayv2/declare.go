@@ -30,8 +30,8 @@ func ReadDomainName(s *athanor.Stack, name string, by any) DomainName {
 	return athanor.Read(s, domainKind, name, by)
 }
 
-// Route leads requests to a function, and lets the API invoke it for them and nothing else. What with changes of the route
-// is left as it is made. The leave is declared below the API's address, by the route.
+// Route leads requests to a function, and lets the API invoke it for them and nothing else. The functions in with
+// change the route before it is declared. The permission is declared below the API's address, by the route.
 //
 //	api.Route(s, "GET /items/{id}", fn)
 //	api.Route(s, "PUT /items/{id}", fn, func(r *apigatewayv2.Route) { r.Authorizer = "people" })

@@ -60,7 +60,7 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-// TestRouteTwice: two routes with one key are two declarations of one thing.
+// TestRouteTwice: two routes with one key are two declarations of one permission.
 func TestRouteTwice(t *testing.T) {
 	_, err := athanor.Evaluate(func(s *athanor.Stack) error {
 		api := apigatewayv2.NewHTTPAPI(s, "api", apigatewayv2.HTTPAPIProps{})

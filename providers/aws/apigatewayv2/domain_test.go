@@ -27,14 +27,10 @@ func trusting(p obj) obj {
 }
 
 func domainSuite() kindtest.Suite {
-	ws := worlds{}
+	ws := awstest.Worlds[*world]{}
 	return kindtest.Suite{
-		Kind: quickDomain(),
-		World: func(t kindtest.T) kindtest.World {
-			w := ws.make(t)
-			w.Objects = func() []any { return ws[w.Dir].domains(t) }
-			return w
-		},
+		Kind:  quickDomain(),
+		World: ws.Make(newWorld, (*world).domains),
 		Base:  trusting(served()),
 		Fault: fault,
 		Variants: []kindtest.Variant{
@@ -49,7 +45,7 @@ func domainSuite() kindtest.Suite {
 			}},
 			{Name: "elsewhere", Props: obj{"name": "*.example.com", "certificateArn": certificate("one")}},
 		},
-		Hands:  ws.domainHands(),
+		Hands:  domainHands(ws),
 		Others: map[tree.Path][]any{"mutualTls.truststoreUri": {"s3://trust/by-hand.pem"}},
 		Steady: map[tree.Path]string{"name": "a domain keeps its name"},
 	}
@@ -64,61 +60,40 @@ func TestDomainName(t *testing.T) {
 	}
 }
 
-func (w *world) settledDomain(t *testing.T, props obj, last *reconcile.Outcome) reconcile.Outcome {
+func (w *world) settledDomain(t *testing.T) reconcile.Outcome {
 	t.Helper()
-	kind := quickDomain()
-	out, err := kind.Settle(t.Context(), w.job(t, kind, props, last), reconcile.Hooks{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return kindtest.Settled(t, quickDomain(), w.Job(t, quickDomain(), served(), nil))
 }
 
 func TestDomainFaults(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		fault awstest.Fault
-		wrote int
-	}{
-		{"the answer of the creation is lost", awstest.Fault{When: on("POST", "/domainnames"), Kind: awstest.DropAnswer}, 1},
-		{"the creation never arrives", awstest.Fault{When: on("POST", "/domainnames"), Kind: awstest.CutBefore}, 2},
-		{"the creation is throttled", awstest.Fault{When: on("POST", "/domainnames"), Kind: awstest.Throttle}, 2},
-		{"reads are throttled", awstest.Fault{When: on("GET", "/domainnames/api.example.com"), Kind: awstest.Throttle, Times: 2}, 1},
-		{"it is shown late", awstest.Fault{When: on("GET", "/domainnames/api.example.com"), Kind: awstest.Stale, Nth: 2}, 1},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
-			armed := w.server.Inject(c.fault)
-			w.settledDomain(t, served(), nil)
-			if have := w.wrote(); armed.Fired() == 0 || len(have) != c.wrote {
-				t.Errorf("after %d faults wrote %v, want %d calls", armed.Fired(), have, c.wrote)
-			}
-			if have := w.domains(t); len(have) != 1 {
-				t.Errorf("domains: %v", have)
-			}
-		})
-	}
+	awstest.Faults(t, newWorld, quickDomain(), served(), (*world).domains, awstest.Broken{
+		{Name: "the answer of the creation is lost", Fault: awstest.Fault{When: on("POST", "/domainnames"), Kind: awstest.DropAnswer}, Wrote: 1},
+		{Name: "the creation never arrives", Fault: awstest.Fault{When: on("POST", "/domainnames"), Kind: awstest.CutBefore}, Wrote: 2},
+		{Name: "the creation is throttled", Fault: awstest.Fault{When: on("POST", "/domainnames"), Kind: awstest.Throttle}, Wrote: 2},
+		{Name: "reads are throttled", Fault: awstest.Fault{When: on("GET", "/domainnames/api.example.com"), Kind: awstest.Throttle, Times: 2}, Wrote: 1},
+		{Name: "it is shown late", Fault: awstest.Fault{When: on("GET", "/domainnames/api.example.com"), Kind: awstest.Stale, Nth: 2}, Wrote: 1},
+	})
 }
 
 // TestDomainInUse is about a domain that somebody's API is served at: deleting it would cut that off.
 func TestDomainInUse(t *testing.T) {
 	w := newWorld(t)
-	out := w.settledDomain(t, served(), nil)
-	api := w.settled(t, one(), nil)
-	mapped, err := w.others.CreateApiMapping(t.Context(), &sdk.CreateApiMappingInput{
+	out := w.settledDomain(t)
+	api := w.Settled(t, one(), nil)
+	mapped, err := w.Others.CreateApiMapping(t.Context(), &sdk.CreateApiMappingInput{
 		DomainName: new("api.example.com"), ApiMappingKey: new("theirs"), ApiId: &api.Identity, Stage: new("$default"),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	kind := quickDomain()
-	if err := kind.Delete(t.Context(), w.job(t, kind, nil, &out)); !errors.Is(err, errMapped) || len(w.domains(t)) != 1 {
+	if err := kind.Delete(t.Context(), w.Job(t, kind, nil, &out)); !errors.Is(err, errMapped) || len(w.domains(t)) != 1 {
 		t.Errorf("deleting a domain that is mapped: %v", err)
 	}
-	if _, err := w.others.DeleteApiMapping(t.Context(), &sdk.DeleteApiMappingInput{DomainName: new("api.example.com"), ApiMappingId: mapped.ApiMappingId}); err != nil {
+	if _, err := w.Others.DeleteApiMapping(t.Context(), &sdk.DeleteApiMappingInput{DomainName: new("api.example.com"), ApiMappingId: mapped.ApiMappingId}); err != nil {
 		t.Fatal(err)
 	}
-	if err := kind.Delete(t.Context(), w.job(t, kind, nil, &out)); err != nil || len(w.domains(t)) != 0 {
+	if err := kind.Delete(t.Context(), w.Job(t, kind, nil, &out)); err != nil || len(w.domains(t)) != 0 {
 		t.Errorf("deleting one that is not: %v", err)
 	}
 }
@@ -126,13 +101,13 @@ func TestDomainInUse(t *testing.T) {
 // TestDomainStates is about what API Gateway says of a domain that it is not done with.
 func TestDomainStates(t *testing.T) {
 	w := newWorld(t)
-	out := w.settledDomain(t, served(), nil)
+	out := w.settledDomain(t)
 	look := func(status types.DomainNameStatus, endpoint string) (reconcile.Look, error) {
 		w.like.mu.Lock()
 		c := w.like.domains["api.example.com"]["domainNameConfigurations"].([]any)[0].(obj)
 		c["domainNameStatus"], c["endpointType"] = string(status), endpoint
 		w.like.mu.Unlock()
-		return quickDomain().Look(t.Context(), w.job(t, quickDomain(), served(), &out))
+		return quickDomain().Look(t.Context(), w.Job(t, quickDomain(), served(), &out))
 	}
 	if have, err := look(types.DomainNameStatusUpdating, "REGIONAL"); err != nil || have.Busy == "" || have.Waiting != "" {
 		t.Errorf("while it is changed: %+v, %v", have, err)
@@ -162,21 +137,16 @@ func TestTaken(t *testing.T) {
 }
 
 func TestDomainNames(t *testing.T) {
-	for name, ok := range map[string]bool{
-		"api.example.com": true, "*.example.com": true, "a-1.example.co": true,
-		"API.example.com": false, "example": false, "https://example.com": false, "-a.example.com": false, "a.*.example.com": false, "": false,
-	} {
-		err := checkDomain(domainDefaults(DomainNameProps{Name: name, CertificateARN: "arn:aws:acm:::certificate/1"}))
-		if (err == nil) != ok {
-			t.Errorf("%q: %v", name, err)
-		}
+	cases := kindtest.Refusals{
+		{Props: obj{"name": "a.example.com", "certificateArn": "c", "mutualTls": obj{"truststoreUri": "https://example.com/store.pem"}}, Problem: "an object of S3"},
+		{Props: obj{"name": "a.example.com", "certificateArn": "c", "ownershipVerificationCertificateArn": "c"}, Problem: "goes with mutualTls"},
 	}
-	for _, p := range []DomainNameProps{
-		{Name: "a.example.com", MutualTLS: &MutualTLS{TruststoreURI: "https://example.com/store.pem"}},
-		{Name: "a.example.com", OwnershipVerificationCertificateARN: "arn:aws:acm:::certificate/2"},
+	for name, problem := range map[string]string{
+		"api.example.com": "", "*.example.com": "", "a-1.example.co": "",
+		"API.example.com": "lower case", "example": "lower case", "https://example.com": "lower case", "-a.example.com": "lower case",
+		"a.*.example.com": "lower case", "": "required",
 	} {
-		if err := checkDomain(domainDefaults(p)); err == nil {
-			t.Errorf("%+v is taken", p)
-		}
+		cases = append(cases, kindtest.Refusals{{Props: obj{"name": name, "certificateArn": "c"}, Problem: problem}}...)
 	}
+	kindtest.Refuses(t, quickDomain(), cases)
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -105,15 +106,11 @@ func some() obj {
 }
 
 func apiSuite() kindtest.Suite {
-	ws := worlds{}
-	const masked = "a value may be a secret, and is masked where nobody declares it"
-	return kindtest.Suite{
-		Kind: quick(),
-		World: func(t kindtest.T) kindtest.World {
-			w := ws.make(t)
-			ws[w.Dir].serve(t, "api.example.com", "*.example.org")
-			return w
-		},
+	ws := awstest.Worlds[*world]{}
+	const masked = "a value may be a secret, and is masked where it is not declared"
+	return kindtest.Derive(apiTable, kindtest.Suite{
+		Kind:  quick(),
+		World: ws.Make(newServedWorld, (*world).apis),
 		Base:  obj{"routes": obj{"GET /items": obj{"lambda": function("items")}}, "tags": obj{"team": "shop"}},
 		Fault: fault,
 		Variants: []kindtest.Variant{
@@ -121,13 +118,13 @@ func apiSuite() kindtest.Suite {
 			{Name: "tuned", Props: tuned()},
 			{Name: "turned", Props: turned()},
 		},
-		Hands:      ws.hands(),
+		Hands:      hands(ws),
 		Secrets:    []tree.Path{`routes["ANY /web/{proxy+}"].parameters["append:header.x-stage"]`, `stages["$default"].variables.color`},
 		Others:     map[tree.Path][]any{"mappings.*.stage": {"beta", "$default"}},
-		Open:       map[tree.Path]string{"mappings": "domains that are neither declared nor on record are not looked through"},
-		Alias:      map[tree.Path]tree.Path{"routes": "integrations", "bindings": "routes"}, // whoever adds a route binds none
+		Open:       map[tree.Path]string{"mappings": "domains that are neither declared nor in state are not looked through"},
+		Alias:      map[tree.Path]tree.Path{"routes": "integrations", "bindings": "routes"}, // who adds a route binds none
 		Unreadable: map[tree.Path]string{"routes.*.parameters": masked, "stages.*.variables": masked},
-	}
+	})
 }
 
 func TestHTTPAPI(t *testing.T) {

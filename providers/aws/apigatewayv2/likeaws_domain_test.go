@@ -17,7 +17,7 @@ import (
 type custom struct {
 	domains  map[string]obj
 	mappings map[string][]obj // by domain
-	made     int
+	created  int
 }
 
 // about reports a request on domains, their mappings or their tags.
@@ -172,8 +172,8 @@ func (s *likeAWS) mapped(r *request) (out obj, refused int) {
 	case r.Method == http.MethodPost && held >= 0, r.Method == http.MethodPatch && held >= 0 && held != at:
 		return nil, http.StatusConflict
 	case r.Method == http.MethodPost:
-		s.made++
-		m := obj{"apiMappingId": fmt.Sprint("m", s.made), "apiMappingKey": key, "apiId": r.body["apiId"], "stage": r.body["stage"]}
+		s.created++
+		m := obj{"apiMappingId": fmt.Sprint("m", s.created), "apiMappingKey": key, "apiId": r.body["apiId"], "stage": r.body["stage"]}
 		s.mappings[name] = append(all, m)
 		return m, 0
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/wiretest"
 )
 
-// account is that of every world of these tests, so that props can name things in it.
+// account is that of every world of these tests, so that props can name objects in it.
 const account = "111122223333"
 
 // likeAWS stands before the emulator and does what API Gateway is documented, or known, to do where moto does not:
@@ -27,7 +27,7 @@ const account = "111122223333"
 //   - A stage with settings for a route that is not there is refused, and so are two routes with one key, two stages with
 //     one name, and the deletion of an integration or an authorizer that a route uses.
 //
-//   - An API has a type of addresses, which moto does not keep. Scopes can be taken from a route.
+//   - An API has a type of addresses, which moto does not store. Scopes can be taken from a route.
 //
 //   - Listings come in pages; moto answers all at once. Pages are short here, but for somebody else.
 //
@@ -105,7 +105,7 @@ func (s *likeAWS) ServeHTTP(w http.ResponseWriter, in *http.Request) {
 	s.pass(w, r)
 }
 
-// refusal is what AWS answers where moto does as it is told.
+// refusal is what AWS answers where moto takes everything.
 func (s *likeAWS) refusal(r *request) (status int, message string) {
 	switch {
 	case r.is("POST", "apis", "*", "routes"):
@@ -154,19 +154,11 @@ func (s *likeAWS) inUse(r *request, by, what string) (status int, message string
 
 // list is what the emulator has of one sort in the API of a request.
 func (s *likeAWS) list(r *request, sort string) []obj {
-	ctx, id := r.Context(), r.path[1]
-	var out any
-	var err error
-	switch sort {
-	case "routes":
-		out, err = s.outside.GetRoutes(ctx, &sdk.GetRoutesInput{ApiId: &id})
-	case "stages":
-		out, err = s.outside.GetStages(ctx, &sdk.GetStagesInput{ApiId: &id})
-	}
+	all, err := childrenOf(r.Context(), s.outside, r.path[1], sort)
 	if err != nil {
 		return nil
 	}
-	return items(out)
+	return all
 }
 
 // items are those of a page, as API Gateway writes them.

@@ -11,6 +11,7 @@ import (
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/apigatewayv2"
+	"github.com/aws/aws-sdk-go-v2/service/apigatewayv2/types"
 	"github.com/aws/smithy-go"
 
 	"github.com/athanor-dev/athanor/adopt"
@@ -23,7 +24,7 @@ import (
 
 var (
 	errElsewhere = errors.New("it leads to another API")
-	errLetGo     = errors.New("another API of the stack has not let go of it yet")
+	errReleased  = errors.New("another API of the stack has not released it yet")
 	errNoDomain  = errors.New("there is no such custom domain")
 )
 
@@ -52,11 +53,6 @@ func (m mapping) shown(api string) object {
 	return out
 }
 
-func (m Mapping) normal() Mapping {
-	aws.OrDefault(&m.Stage, "$default")
-	return m
-}
-
 // mappingKey is what API Gateway takes as a path:
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-mappings.html
 var mappingKey = props.Pattern(`^[A-Za-z0-9$_.+!*'()-]+(/[A-Za-z0-9$_.+!*'()-]+)*$`)
@@ -71,9 +67,12 @@ func (c *checking) mapping(path tree.Path, at string, m Mapping) {
 			c.Wrong(path, "want up to 300 letters, digits and $-_.+!*'() in the path, and single slashes between them")
 		}
 	}
-	stage := *m.normal().Stage
-	_, there := c.want.Stages[stage]
-	if there = there || c.want.Stages == nil && stage == "$default"; !there && !token.Has(stage) {
+	stage := "$default"
+	if m.Stage != nil {
+		stage = *m.Stage
+	}
+	_, exists := c.want.Stages[stage]
+	if exists = exists || c.want.Stages == nil && stage == "$default"; !exists && !token.Has(stage) {
 		c.Wrong(path.Key("stage"), "the API has no stage "+stage)
 	}
 }
@@ -90,18 +89,19 @@ func domainsIn(addresses []string) []string {
 	return slices.Compact(all)
 }
 
-// mappingsOf are the mappings that lead to an API, and those that are declared and lead elsewhere: on the domains that are
-// declared or on record, and on all of the region while there is no record. API Gateway lists mappings by their domain alone.
-func mappingsOf(ctx context.Context, client *sdk.Client, site apiSite, api string) (map[string]mapping, error) {
-	declared := slices.Collect(maps.Keys(site.Want.Mappings))
+// mappingsOf are the mappings that lead to an API, and those that are declared and lead elsewhere: on the domains that
+// are declared or in state, and on all of the region while there is no state. API Gateway lists mappings by their
+// domain alone.
+func mappingsOf(ctx context.Context, client *sdk.Client, s apiSite, api string) (map[string]mapping, error) {
+	declared := slices.Collect(maps.Keys(s.Want.Mappings))
 	domains, had := domainsIn(declared), map[string]bool{}
 	switch {
-	case site.Last != nil:
-		domains = domainsIn(slices.Concat(declared, site.Last.Mappings))
-		for _, at := range site.Last.Mappings {
+	case s.Last != nil:
+		domains = domainsIn(slices.Concat(declared, s.Last.Mappings))
+		for _, at := range s.Last.Mappings {
 			had[at] = true
 		}
-	case !site.Mark.IsZero(): // what is only read needs none
+	case !s.Owner.IsZero(): // what is only read needs none
 		everything, err := domainsOf(ctx, client)
 		if err != nil {
 			return nil, err
@@ -118,9 +118,9 @@ func mappingsOf(ctx context.Context, client *sdk.Client, site apiSite, api strin
 			return nil, err
 		}
 		for _, m := range mapped {
-			_, wanted := site.Want.Mappings[m.address()]
+			_, wanted := s.Want.Mappings[m.address()]
 			if m.api != api && wanted {
-				m.sibling, err = ours(ctx, client, site, m, had[m.address()])
+				m.sibling, err = ours(ctx, client, s, m, had[m.address()])
 			}
 			if err != nil {
 				return nil, err
@@ -135,28 +135,23 @@ func mappingsOf(ctx context.Context, client *sdk.Client, site apiSite, api strin
 
 // mappingsAt are those of a domain, none when there is no such domain.
 func mappingsAt(ctx context.Context, client *sdk.Client, domain string) (all []mapping, err error) {
-	err = pages(func(next *string) (*string, error) {
-		out, err := client.GetApiMappings(ctx, &sdk.GetApiMappingsInput{DomainName: &domain, NextToken: next})
-		if aws.IsAbsent(err) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range out.Items {
-			all = append(all, mapping{
-				domain: domain, key: sdkaws.ToString(m.ApiMappingKey), id: sdkaws.ToString(m.ApiMappingId),
-				api: sdkaws.ToString(m.ApiId), stage: sdkaws.ToString(m.Stage),
-			})
-		}
-		return out.NextToken, nil
-	})
-	return all, err
+	items, err := listed(ctx, client.GetApiMappings, &sdk.GetApiMappingsInput{DomainName: &domain},
+		func(in *sdk.GetApiMappingsInput, out *sdk.GetApiMappingsOutput) ([]types.ApiMapping, *string) {
+			in.NextToken = out.NextToken
+			return out.Items, out.NextToken
+		})
+	for _, m := range items {
+		all = append(all, mapping{
+			domain: domain, key: sdkaws.ToString(m.ApiMappingKey), id: sdkaws.ToString(m.ApiMappingId),
+			api: sdkaws.ToString(m.ApiId), stage: sdkaws.ToString(m.Stage),
+		})
+	}
+	return all, unlessAbsent(err)
 }
 
-// ours reports whether the API that has a declared mapping is one of the same stack that is to let go of it. What is on record
-// as this API's, and what an earlier generation of it has, is taken back. Whatever else is there belongs to whoever made it.
-func ours(ctx context.Context, client *sdk.Client, site apiSite, m mapping, had bool) (sibling bool, err error) {
+// ours reports whether the API that has a declared mapping is one of the same stack that is to release it. What state
+// names as this API's, and what an earlier generation of it has, is taken back. All else belongs to others.
+func ours(ctx context.Context, client *sdk.Client, s apiSite, m mapping, had bool) (sibling bool, err error) {
 	if had {
 		return false, nil
 	}
@@ -166,9 +161,9 @@ func ours(ctx context.Context, client *sdk.Client, site apiSite, m mapping, had 
 	}
 	name := ""
 	if err == nil {
-		mark := adopt.MarkOf(out.Tags)
-		if mark.Stack == site.Mark.Stack && mark.Stage == site.Mark.Stage {
-			return mark.Address != site.Mark.Address, nil
+		owner := adopt.MarkOf(out.Tags)
+		if owner.Stack == s.Owner.Stack && owner.Stage == s.Owner.Stage {
+			return owner.Address != s.Owner.Address, nil
 		}
 		name = " (" + sdkaws.ToString(out.Name) + ")"
 	}
@@ -176,66 +171,52 @@ func ours(ctx context.Context, client *sdk.Client, site apiSite, m mapping, had 
 		"give this API another path, or delete that mapping first: one that others have made is never taken over")
 }
 
-func (w *work) createMappings() *apiCall {
-	return call("CreateApiMapping", func(ctx context.Context, client *sdk.Client, on reconcile.On[liveAPI]) error {
-		return w.each(w.mappings, on.Changed, func(at string) error {
-			m, err := settled[Mapping](w.mappings.path(at), w.mappings.want[at], nil, on.Changed)
-			if err != nil {
-				return err
-			}
-			domain, key, _ := strings.Cut(at, "/")
-			_, err = client.CreateApiMapping(ctx, &sdk.CreateApiMappingInput{
-				ApiId: &w.live.id, DomainName: &domain, ApiMappingKey: aws.OrNil(key), Stage: m.Stage,
-			})
-			if aws.IsAbsent(err) && time.Since(on.Since) > domainVisibility {
-				return noDomain(ctx, client, domain, err)
-			}
-			return err
-		})
+func (c *comparison) createMapping(ctx context.Context, client *sdk.Client, at string, u apiUpdate) error {
+	m, err := written[Mapping](&c.mappings, at, u.Changed)
+	if err != nil {
+		return err
+	}
+	domain, key, _ := strings.Cut(at, "/")
+	_, err = client.CreateApiMapping(ctx, &sdk.CreateApiMappingInput{
+		ApiId: &c.live.id, DomainName: &domain, ApiMappingKey: aws.OrNil(key), Stage: m.Stage,
 	})
+	if aws.IsAbsent(err) && time.Since(u.Since) > domainVisibility {
+		return noDomain(ctx, client, domain, err)
+	}
+	return err
 }
 
-// noDomain says so when it is the domain that is missing. One that was made a moment ago may not be seen yet, and is waited for.
+// noDomain is the error of a domain that is missing. One that was created a moment ago may not be visible yet, and is
+// waited for.
 func noDomain(ctx context.Context, client *sdk.Client, domain string, err error) error {
-	if _, look := client.GetDomainName(ctx, &sdk.GetDomainNameInput{DomainName: &domain}); !aws.IsAbsent(look) {
+	if _, missing := client.GetDomainName(ctx, &sdk.GetDomainNameInput{DomainName: &domain}); !aws.IsAbsent(missing) {
 		return err
 	}
 	return fmt.Errorf("%w: %s", errNoDomain, domain)
 }
 
-func (w *work) updateMappings() *apiCall {
-	return call("UpdateApiMapping", func(ctx context.Context, client *sdk.Client, on reconcile.On[liveAPI]) error {
-		return w.each(w.mappings, on.Changed, func(at string) error {
-			there := w.live.mappings[at]
-			if there.sibling {
-				return aws.Busy(fmt.Errorf("mapping %s: %w: %s", at, errLetGo, there.api))
-			}
-			m, err := settled[Mapping](w.mappings.path(at), w.mappings.want[at], object{"stage": there.stage}, on.Changed)
-			if err != nil {
-				return err
-			}
-			_, err = client.UpdateApiMapping(ctx, &sdk.UpdateApiMappingInput{
-				ApiId: &w.live.id, ApiMappingId: &there.id, DomainName: &there.domain, ApiMappingKey: &there.key, Stage: m.Stage,
-			})
-			return err
-		})
+func (c *comparison) updateMapping(ctx context.Context, client *sdk.Client, at string, u apiUpdate) error {
+	live := c.live.mappings[at]
+	if live.sibling {
+		return aws.Busy(fmt.Errorf("mapping %s: %w: %s", at, errReleased, live.api))
+	}
+	m, err := written[Mapping](&c.mappings, at, u.Changed)
+	if err != nil {
+		return err
+	}
+	_, err = client.UpdateApiMapping(ctx, &sdk.UpdateApiMappingInput{
+		ApiId: &c.live.id, ApiMappingId: &live.id, DomainName: &live.domain, ApiMappingKey: &live.key, Stage: m.Stage,
 	})
+	return err
 }
 
-func (w *work) deleteMappings() *apiCall {
-	return call("DeleteApiMapping", func(ctx context.Context, client *sdk.Client, on reconcile.On[liveAPI]) error {
-		return w.each(w.mappings, on.Changed, func(at string) error {
-			return w.live.mappings[at].delete(ctx, client)
-		})
-	})
+func (c *comparison) deleteMapping(ctx context.Context, client *sdk.Client, at string, _ apiUpdate) error {
+	return c.live.mappings[at].delete(ctx, client)
 }
 
 func (m mapping) delete(ctx context.Context, client *sdk.Client) error {
 	_, err := client.DeleteApiMapping(ctx, &sdk.DeleteApiMappingInput{DomainName: &m.domain, ApiMappingId: &m.id})
-	if aws.IsAbsent(err) {
-		return nil
-	}
-	return err
+	return unlessAbsent(err)
 }
 
 // unmap deletes what leads to an API from domains.
@@ -257,7 +238,8 @@ func unmap(ctx context.Context, client *sdk.Client, api string, domains []string
 	return nil
 }
 
-// unmapEverywhere deletes what leads to an API from any domain of the region. Without any the refusal had another reason.
+// unmapEverywhere deletes what leads to an API from any domain of the region. Without any the refusal had another
+// reason.
 func unmapEverywhere(ctx context.Context, client *sdk.Client, api string, refusal error) error {
 	all, err := domainsOf(ctx, client)
 	if err != nil {

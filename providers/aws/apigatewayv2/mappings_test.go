@@ -2,6 +2,7 @@ package apigatewayv2
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/apigatewayv2"
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -36,7 +38,7 @@ func (w *world) addresses(api string) []string {
 // other is an API of another address, or of another stack.
 func (w *world) other(t *testing.T, stack, address string, props obj, last *reconcile.Outcome) *reconcile.Job {
 	t.Helper()
-	job := w.job(t, quick(), props, last)
+	job := w.Job(t, quick(), props, last)
 	job.Address, job.Mark.Address, job.Mark.Stack = address, address, stack
 	return job
 }
@@ -45,24 +47,24 @@ func (w *world) other(t *testing.T, stack, address string, props obj, last *reco
 func TestSharedDomain(t *testing.T) {
 	w := newWorld(t)
 	w.serve(t, "api.example.com")
-	orders := w.settled(t, mappedAt("api.example.com/orders"), nil)
+	orders := w.Settled(t, mappedAt("api.example.com/orders"), nil)
 	users, err := quick().Settle(t.Context(), w.other(t, "people", "users", mappedAt("api.example.com/users", "api.example.com"), nil), reconcile.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.server.Reset()
-	w.settled(t, mappedAt("api.example.com/orders"), &orders)
+	w.Server.Reset()
+	w.Settled(t, mappedAt("api.example.com/orders"), &orders)
 	w.expect(t, "the same beside another API")
 
-	_, err = quick().Settle(t.Context(), w.job(t, quick(), mappedAt("api.example.com/orders", "api.example.com/users"), &orders), reconcile.Hooks{})
+	_, err = quick().Settle(t.Context(), w.Job(t, quick(), mappedAt("api.example.com/orders", "api.example.com/users"), &orders), reconcile.Hooks{})
 	if !errors.Is(err, errElsewhere) || !strings.Contains(err.Error(), "api.example.com/users") || !strings.Contains(err.Error(), users.Identity) {
 		t.Errorf("a path that another stack has: %v", err)
 	}
 	w.expect(t, "a path that another stack has")
-	if _, err := quick().Look(t.Context(), w.job(t, quick(), mappedAt("api.example.com/users"), nil)); !errors.Is(err, errElsewhere) {
-		t.Errorf("the same without a record: %v", err)
+	if _, err := quick().Look(t.Context(), w.Job(t, quick(), mappedAt("api.example.com/users"), nil)); !errors.Is(err, errElsewhere) {
+		t.Errorf("the same without state: %v", err)
 	}
-	if err := quick().Delete(t.Context(), w.job(t, quick(), nil, &orders)); err != nil {
+	if err := quick().Delete(t.Context(), w.Job(t, quick(), nil, &orders)); err != nil {
 		t.Fatal(err)
 	}
 	if have := w.addresses(users.Identity); !slices.Equal(have, []string{"api.example.com", "api.example.com/users"}) {
@@ -74,67 +76,68 @@ func TestSharedDomain(t *testing.T) {
 func TestHandedOver(t *testing.T) {
 	w := newWorld(t)
 	w.serve(t, "api.example.com")
-	first := w.settled(t, mappedAt("api.example.com"), nil)
+	first := w.Settled(t, mappedAt("api.example.com"), nil)
 	job := w.other(t, "shop", "next", mappedAt("api.example.com"), nil)
 	job.Timeouts.Create = time.Second
-	if _, err := quick().Settle(t.Context(), job, reconcile.Hooks{}); !errors.Is(err, errLetGo) || !errors.Is(err, reconcile.ErrUnsettled) {
+	if _, err := quick().Settle(t.Context(), job, reconcile.Hooks{}); !errors.Is(err, errReleased) || !errors.Is(err, reconcile.ErrUnsettled) {
 		t.Errorf("as long as the first has it: %v", err)
 	}
 	if have := w.addresses(first.Identity); len(have) != 1 {
 		t.Errorf("the first is served at %v", have)
 	}
-	w.settled(t, one(), &first)
+	w.Settled(t, one(), &first)
 	next, err := quick().Settle(t.Context(), w.other(t, "shop", "next", mappedAt("api.example.com"), nil), reconcile.Hooks{})
 	if have := w.addresses(next.Identity); err != nil || len(have) != 1 || next.Identity == first.Identity {
-		t.Errorf("once it is let go the next is served at %v: %v", have, err)
+		t.Errorf("once it is released the next is served at %v: %v", have, err)
 	}
 }
 
-// TestTakenBack is about a mapping of ours that somebody led elsewhere: what is on record is ours.
+// TestTakenBack is about a mapping of ours that somebody led elsewhere: what is in state is ours.
 func TestTakenBack(t *testing.T) {
 	w := newWorld(t)
 	w.serve(t, "api.example.com")
-	out := w.settled(t, mappedAt("api.example.com/orders"), nil)
+	out := w.Settled(t, mappedAt("api.example.com/orders"), nil)
 	theirs, err := quick().Settle(t.Context(), w.other(t, "people", "users", one(), nil), reconcile.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := w.mappings(t, "api.example.com")[0]
-	_, err = w.others.UpdateApiMapping(t.Context(), &sdk.UpdateApiMappingInput{
+	m := w.children(t, "api.example.com", "mappings")[0]
+	_, err = w.Others.UpdateApiMapping(t.Context(), &sdk.UpdateApiMappingInput{
 		DomainName: new("api.example.com"), ApiMappingId: new(m["apiMappingId"].(string)), ApiMappingKey: new("orders"), ApiId: &theirs.Identity, Stage: new("$default"),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if have := paths(w.look(t, mappedAt("api.example.com/orders"), &out).Steps); !slices.Equal(have, []string{`mappings["api.example.com/orders"].api`}) {
+	if have := paths(w.observe(t, mappedAt("api.example.com/orders"), &out).Steps); !slices.Equal(have, []string{`mappings["api.example.com/orders"].api`}) {
 		t.Errorf("a mapping that was led elsewhere shows as %v", have)
 	}
-	w.server.Reset()
-	w.settled(t, mappedAt("api.example.com/orders"), &out)
+	w.Server.Reset()
+	w.Settled(t, mappedAt("api.example.com/orders"), &out)
 	w.expect(t, "taking it back", "PATCH domainnames")
 	if have := w.addresses(out.Identity); !slices.Equal(have, []string{"api.example.com/orders"}) {
 		t.Errorf("it is served at %v", have)
 	}
 }
 
-// TestNextGeneration is about an API that replaces an earlier one of the same address: its mappings follow without a gap.
+// TestNextGeneration is about an API that replaces an earlier one of the same address: its mappings follow without a
+// gap.
 func TestNextGeneration(t *testing.T) {
 	w := newWorld(t)
 	w.serve(t, "api.example.com")
-	first := w.settled(t, mappedAt("api.example.com"), nil)
-	job := w.job(t, quick(), mappedAt("api.example.com"), nil)
+	first := w.Settled(t, mappedAt("api.example.com"), nil)
+	job := w.Job(t, quick(), mappedAt("api.example.com"), nil)
 	job.Mark.Generation, job.Nonce = 2, "second"
-	w.server.Reset()
+	w.Server.Reset()
 	next, err := quick().Settle(t.Context(), job, reconcile.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.expect(t, "the next generation", "POST apis", "POST integrations", "POST routes", "POST stages", "PATCH domainnames")
-	if err := quick().Delete(t.Context(), w.job(t, quick(), nil, &first)); err != nil {
+	if err := quick().Delete(t.Context(), w.Job(t, quick(), nil, &first)); err != nil {
 		t.Fatal(err)
 	}
 	if have := w.addresses(next.Identity); !slices.Equal(have, []string{"api.example.com"}) {
-		t.Errorf("after the first is gone it is served at %v", have)
+		t.Errorf("after the first was deleted it is served at %v", have)
 	}
 }
 
@@ -142,22 +145,22 @@ func TestNextGeneration(t *testing.T) {
 func TestStrayMappings(t *testing.T) {
 	w := newWorld(t)
 	w.serve(t, "a.example.com", "b.example.com", "c.example.com", "d.example.com")
-	out := w.settled(t, mappedAt("a.example.com/one"), nil)
+	out := w.Settled(t, mappedAt("a.example.com/one"), nil)
 	for domain, key := range map[string]string{"a.example.com": "two", "d.example.com": ""} {
-		if _, err := w.others.CreateApiMapping(t.Context(), &sdk.CreateApiMappingInput{
+		if _, err := w.Others.CreateApiMapping(t.Context(), &sdk.CreateApiMappingInput{
 			DomainName: &domain, ApiMappingKey: &key, ApiId: &out.Identity, Stage: new("$default"),
 		}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if have := paths(w.look(t, mappedAt("a.example.com/one"), &out).Steps); !slices.Equal(have, []string{`mappings["a.example.com/two"]`}) {
-		t.Errorf("with a record: %v", have)
+	if have := paths(w.observe(t, mappedAt("a.example.com/one"), &out).Steps); !slices.Equal(have, []string{`mappings["a.example.com/two"]`}) {
+		t.Errorf("with state: %v", have)
 	}
-	if have := paths(w.look(t, mappedAt("a.example.com/one"), nil).Steps); !slices.Equal(have, []string{`mappings["a.example.com/two"]`, `mappings["d.example.com"]`}) {
-		t.Errorf("without a record: %v", have)
+	if have := paths(w.observe(t, mappedAt("a.example.com/one"), nil).Steps); !slices.Equal(have, []string{`mappings["a.example.com/two"]`, `mappings["d.example.com"]`}) {
+		t.Errorf("without state: %v", have)
 	}
-	w.server.Reset()
-	if err := quick().Delete(t.Context(), w.job(t, quick(), nil, &out)); err != nil {
+	w.Server.Reset()
+	if err := quick().Delete(t.Context(), w.Job(t, quick(), nil, &out)); err != nil {
 		t.Fatal(err)
 	}
 	w.expect(t, "a deletion", "DELETE domainnames", "DELETE domainnames", "DELETE domainnames", "DELETE apis")
@@ -172,42 +175,37 @@ func TestStageLetGo(t *testing.T) {
 	w.serve(t, "api.example.com")
 	blue := one()
 	blue["stages"], blue["mappings"] = obj{"blue": obj{}}, obj{"api.example.com": obj{"stage": "blue"}}
-	out := w.settled(t, blue, nil)
+	out := w.Settled(t, blue, nil)
 	green := one()
 	green["stages"], green["mappings"] = obj{"green": obj{}}, obj{"api.example.com": obj{"stage": "green"}}
-	w.server.Reset()
-	w.settled(t, green, &out)
+	w.Server.Reset()
+	w.Settled(t, green, &out)
 	w.expect(t, "another stage", "POST stages", "PATCH domainnames", "DELETE stages")
-	out = w.settled(t, one(), &out)
+	out = w.Settled(t, one(), &out)
 	w.expect(t, "no mapping any more", "POST stages", "DELETE domainnames", "DELETE stages")
 }
 
 func TestMappingFaults(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		fault awstest.Fault
-		wrote int // besides the five of a creation
-	}{
-		{"its answer is lost", awstest.Fault{When: on("POST", "/apimappings"), Kind: awstest.DropAnswer}, 0},
-		{"it never arrives", awstest.Fault{When: on("POST", "/apimappings"), Kind: awstest.CutBefore}, 1},
-		{"it is throttled", awstest.Fault{When: on("POST", "/apimappings"), Kind: awstest.Throttle}, 1},
-		{"the domain is not seen yet", awstest.Fault{When: on("POST", "/apimappings"), Kind: awstest.Refuse, Code: "NotFoundException", Status: 404}, 1},
-		{"reads are throttled", awstest.Fault{When: on("GET", "/apimappings"), Kind: awstest.Throttle, Times: 2}, 0},
-		{"they are shown late", awstest.Fault{When: on("GET", "/apimappings"), Kind: awstest.Stale, Nth: 2}, 0},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
-			w.serve(t, "api.example.com")
-			armed := w.server.Inject(c.fault)
-			out := w.settled(t, mappedAt("api.example.com/a"), nil)
-			if have := w.wrote(); armed.Fired() == 0 || len(have) != 5+c.wrote {
-				t.Errorf("after %d faults wrote %v, want %d calls", armed.Fired(), have, 5+c.wrote)
-			}
-			if have := w.addresses(out.Identity); !slices.Equal(have, []string{"api.example.com/a"}) {
-				t.Errorf("it is served at %v", have)
-			}
-		})
+	served := func(t *testing.T) *world {
+		w := newWorld(t)
+		w.serve(t, "api.example.com")
+		return w
 	}
+	mapped := func(w *world, t kindtest.T) []any {
+		all := w.apis(t)
+		if have := fmt.Sprint(all[0].(obj)["mappings"]); have != "[map[at:api.example.com/a stage:$default]]" {
+			t.Errorf("it is served at %s", have)
+		}
+		return all
+	}
+	awstest.Faults(t, served, quick(), mappedAt("api.example.com/a"), mapped, awstest.Broken{
+		{Name: "its answer is lost", Fault: awstest.Fault{When: on("POST", "/apimappings"), Kind: awstest.DropAnswer}, Wrote: 5},
+		{Name: "it never arrives", Fault: awstest.Fault{When: on("POST", "/apimappings"), Kind: awstest.CutBefore}, Wrote: 6},
+		{Name: "it is throttled", Fault: awstest.Fault{When: on("POST", "/apimappings"), Kind: awstest.Throttle}, Wrote: 6},
+		{Name: "the domain is not visible yet", Fault: awstest.Fault{When: on("POST", "/apimappings"), Kind: awstest.Refuse, Code: "NotFoundException", Status: 404}, Wrote: 6},
+		{Name: "reads are throttled", Fault: awstest.Fault{When: on("GET", "/apimappings"), Kind: awstest.Throttle, Times: 2}, Wrote: 5},
+		{Name: "they are shown late", Fault: awstest.Fault{When: on("GET", "/apimappings"), Kind: awstest.Stale, Nth: 2}, Wrote: 5},
+	})
 }
 
 func TestMappingsChecked(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/apigatewayv2"
+	"github.com/aws/aws-sdk-go-v2/service/apigatewayv2/types"
 
-	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -21,25 +21,26 @@ type (
 	list = []any
 )
 
-// world is an account of its own, seen by the kind through one client and by others through another.
+// world is an account of its own, with custom domains that somebody else created.
 type world struct {
-	server *awstest.Server
-	others *sdk.Client
-	cloud  *aws.Cloud
-	like   *likeAWS
-	dir    string
+	awstest.World[sdk.Client]
+	like *likeAWS
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
 	like := startLikeAWS(t, server)
-	w := &world{server: server, others: sdk.NewFromConfig(like.Outside(t)), cloud: aws.FromConfig(like.Observed(t)), like: like, dir: t.TempDir()}
-	place, err := w.cloud.Place(t.Context())
-	if err != nil || place.Account != account {
-		t.Fatalf("place %v: %v", place, err)
-	}
-	server.Reset()
+	w := &world{awstest.NewWorld(t, server, like, sdk.NewFromConfig, quick(), "api"), like}
+	w.Located(t, account)
+	return w
+}
+
+// newServedWorld is a world with the custom domains of the suite.
+func newServedWorld(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.serve(t, "api.example.com", "*.example.org")
 	return w
 }
 
@@ -47,72 +48,102 @@ func function(name string) string { return "arn:aws:lambda:us-east-1:" + account
 func role(name string) string     { return "arn:aws:iam::" + account + ":role/" + name }
 func group(name string) string    { return "arn:aws:logs:us-east-1:" + account + ":log-group:" + name }
 
-// all asks for the pages of a listing.
-func all[T any](t kindtest.T, ask func(token *string) ([]T, *string, error)) []T {
-	t.Helper()
-	var items []T
-	var token *string
-	for {
-		page, next, err := ask(token)
-		if err != nil {
-			t.Fatalf("list: %v", err)
-		}
-		items = append(items, page...)
-		if token = next; token == nil {
-			return items
-		}
-	}
-}
+func certificate(id string) string { return "arn:aws:acm:us-east-1:" + account + ":certificate/" + id }
 
-// children are the things in an API of one sort, as API Gateway writes them.
+// children are the objects in an API of one sort, as API Gateway writes them.
 func (w *world) children(t kindtest.T, id, sort string) []obj {
 	t.Helper()
-	ctx := context.Background()
-	return all(t, func(token *string) ([]obj, *string, error) {
-		var page any
-		var next *string
-		var err error
-		switch sort {
-		case "routes":
-			var out *sdk.GetRoutesOutput
-			if out, err = w.others.GetRoutes(ctx, &sdk.GetRoutesInput{ApiId: &id, NextToken: token}); err == nil {
-				page, next = out, out.NextToken
-			}
-		case "integrations":
-			var out *sdk.GetIntegrationsOutput
-			if out, err = w.others.GetIntegrations(ctx, &sdk.GetIntegrationsInput{ApiId: &id, NextToken: token}); err == nil {
-				page, next = out, out.NextToken
-			}
-		case "authorizers":
-			var out *sdk.GetAuthorizersOutput
-			if out, err = w.others.GetAuthorizers(ctx, &sdk.GetAuthorizersInput{ApiId: &id, NextToken: token}); err == nil {
-				page, next = out, out.NextToken
-			}
-		case "stages":
-			var out *sdk.GetStagesOutput
-			if out, err = w.others.GetStages(ctx, &sdk.GetStagesInput{ApiId: &id, NextToken: token}); err == nil {
-				page, next = out, out.NextToken
-			}
-		}
-		return items(page), next, err
-	})
+	all, err := childrenOf(context.Background(), w.Others, id, sort)
+	if err != nil {
+		t.Fatalf("%s: %v", sort, err)
+	}
+	return all
 }
 
-// apis are all APIs with what is in them, without what differs between two makings.
+func childrenOf(ctx context.Context, client *sdk.Client, id, sort string) ([]obj, error) {
+	var out any
+	var err error
+	switch sort {
+	case "routes":
+		out, err = client.GetRoutes(ctx, &sdk.GetRoutesInput{ApiId: &id})
+	case "integrations":
+		out, err = client.GetIntegrations(ctx, &sdk.GetIntegrationsInput{ApiId: &id})
+	case "authorizers":
+		out, err = client.GetAuthorizers(ctx, &sdk.GetAuthorizersInput{ApiId: &id})
+	case "stages":
+		out, err = client.GetStages(ctx, &sdk.GetStagesInput{ApiId: &id})
+	case "mappings":
+		out, err = client.GetApiMappings(ctx, &sdk.GetApiMappingsInput{DomainName: &id})
+	}
+	return items(out), err
+}
+
+// apis are all APIs with what is in them, without what differs between two creations.
 func (w *world) apis(t kindtest.T) []any {
 	t.Helper()
-	there := all(t, func(token *string) ([]obj, *string, error) {
-		out, err := w.others.GetApis(context.Background(), &sdk.GetApisInput{NextToken: token})
-		if err != nil {
-			return nil, nil, err
-		}
-		return items(out), out.NextToken, nil
-	})
+	out, err := w.Others.GetApis(context.Background(), &sdk.GetApisInput{})
+	if err != nil {
+		t.Fatalf("list: %v", err)
+	}
 	var apis []any
-	for _, api := range there {
+	for _, api := range items(out) {
 		apis = append(apis, w.api(t, api))
 	}
 	return apis
+}
+
+// domains are the custom domains.
+func (w *world) domains(t kindtest.T) []any {
+	t.Helper()
+	out, err := w.Others.GetDomainNames(context.Background(), &sdk.GetDomainNamesInput{})
+	if err != nil {
+		t.Fatalf("list: %v", err)
+	}
+	var domains []any
+	for _, d := range items(out) {
+		ungenerated(d)
+		empty(d)
+		domains = append(domains, d)
+	}
+	return domains
+}
+
+// ungenerated is an object without the owner tag that differs between two creations.
+func ungenerated(v obj) {
+	tags, _ := v["tags"].(obj)
+	delete(tags, "athanor:generation")
+}
+
+// mapped are the mappings that lead to an API, as they are declared, with their stage. They are read where they are
+// kept.
+func (w *world) mapped(api string) []obj {
+	w.like.mu.Lock()
+	defer w.like.mu.Unlock()
+	var out []obj
+	for name, all := range w.like.custom.mappings {
+		for _, m := range all {
+			if m["apiId"] == api {
+				out = append(out, obj{"at": strings.TrimSuffix(name+"/"+m["apiMappingKey"].(string), "/"), "stage": m["stage"]})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b obj) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	return out
+}
+
+// serve creates custom domains as somebody else does.
+func (w *world) serve(t kindtest.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		_, err := w.Others.CreateDomainName(context.Background(), &sdk.CreateDomainNameInput{
+			DomainName: &name, DomainNameConfigurations: []types.DomainNameConfiguration{{
+				EndpointType: types.EndpointTypeRegional, CertificateArn: new(certificate("somebody")),
+			}},
+		})
+		if err != nil {
+			t.Fatalf("serve %s: %v", name, err)
+		}
+	}
 }
 
 func (w *world) api(t kindtest.T, api obj) obj {
@@ -147,9 +178,7 @@ func (w *world) api(t kindtest.T, api obj) obj {
 	for _, varies := range []string{"apiId", "apiEndpoint", "createdDate"} {
 		delete(api, varies)
 	}
-	if tags, ok := api["tags"].(obj); ok {
-		delete(tags, "athanor:generation")
-	}
+	ungenerated(api)
 	inOrder(api)
 	empty(api)
 	return api
@@ -188,36 +217,15 @@ func empty(item obj) {
 	}
 }
 
-// worlds finds the world that a check was given.
-type worlds map[string]*world
-
-func (ws worlds) make(t kindtest.T) kindtest.World {
-	w := newWorld(t.(*testing.T))
-	ws[w.dir] = w
-	return kindtest.World{Cloud: w.cloud, Dir: w.dir, Objects: func() []any { return w.apis(t) }}
-}
-
 func fault(class reconcile.Class) error {
 	return awstest.Errors("AccessDeniedException", "TooManyRequestsException", "ServiceUnavailableException")(class)
 }
 
-// job is an API as an engine declares it, on record when last is set.
-func (w *world) job(t *testing.T, kind reconcile.Any, props obj, last *reconcile.Outcome) *reconcile.Job {
-	t.Helper()
-	return kindtest.Job(t, kind, w.cloud, "api", props, last)
-}
-
-// settled makes an API match and fails the test when it does not.
-func (w *world) settled(t *testing.T, props obj, last *reconcile.Outcome) reconcile.Outcome {
-	t.Helper()
-	kind := quick()
-	return kindtest.Settled(t, kind, w.job(t, kind, props, last))
-}
-
-// wrote are the mutating calls that reached the proxy since the last Reset: their method and the sort of what they are on.
+// wrote are the mutating calls that reached the proxy since the last Reset: their method and the sort of what they are
+// on.
 func (w *world) wrote() []string {
 	var out []string
-	for _, c := range w.server.Mutations() {
+	for _, c := range w.Server.Mutations() {
 		path := strings.Split(strings.TrimPrefix(c.URI, "/v2/"), "/")
 		sort := path[0]
 		if len(path) > 2 && sort == "apis" {

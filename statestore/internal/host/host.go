@@ -52,6 +52,6 @@ func Real() World {
 		Dead: func(p Process) bool {
 			return self.Boot != "" && self.Boot == p.Boot && p.Lock != nil && (p.Lock.released() || self.Names != "" && self.Names == p.Names && missing(p.PID))
 		},
-		Locks:  &Locks{},
+		Locks: &Locks{},
 	}
 }
