@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -12,12 +13,40 @@ import (
 
 // elements reads the structs in a list or map as a table of their own reads them.
 func (in reader) elements(r *row, t reflect.Type, at tree.Path) (err error) {
-	list := r.typ.Kind() == reflect.Slice || r.typ.Kind() == reflect.Map
-	if r.sent() || in.inside || !list || t != r.typ.Elem() || t.Kind() != reflect.Struct {
-		return fmt.Errorf("elements means nothing for what the table sends, or what is no list or map of structs at the top")
+	list := r.typ.Kind() == reflect.Slice || r.typ.Kind() == reflect.Map && !r.sent()
+	if in.inside && !in.inWire || !list || t != r.typ.Elem() || t.Kind() != reflect.Struct {
+		return fmt.Errorf("elements means nothing for a map that the table sends, or what is no list or map of structs at the top")
 	}
-	r.nested, err = reader{codecs: in.codecs}.rows(t, at)
+	r.nested, err = reader{codecs: in.codecs, inWire: r.sent(), inside: r.sent()}.rows(t, at)
 	return err
+}
+
+// readElements are the elements of a list of documents, as a tree.
+func (r *row) readElements(wire any) (any, error) {
+	list, ok := document(wire).([]any)
+	if !ok {
+		return nil, fmt.Errorf("a %T, which is no list", wire)
+	}
+	out := make([]any, len(list))
+	for i, e := range list {
+		var err error
+		if out[i], err = r.readMembers(e); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// writeElements is a list of documents.
+func (r *row) writeElements(v reflect.Value) (any, error) {
+	out := make([]any, v.Len())
+	for i := range out {
+		var err error
+		if out[i], err = r.writeMembers(v.Index(i)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // eachElement goes through the elements of a list or map, with their paths.
@@ -71,7 +100,8 @@ func (r *row) checkElements(v reflect.Value) (wrong props.Errors) {
 
 // CompareAt is [Compare] for an element of a list or map of which code knows which of both sides belong together. Its prop is
 // tagged wire:",elements", or wire:"-,elements" where the table compares the prop as a whole: the elements have a table of
-// their own, of which the table of the prop takes defaults and checks.
+// their own, of which the table of the prop takes defaults and checks. A list that is tagged wire:"NAME,elements" is sent and
+// read as a list of documents.
 func CompareAt[P, L any](d *Diff[L], at tree.Path, t *Table[P], want, have P, calls ...*Operation[L]) {
 	w, h := reflect.ValueOf(want), reflect.ValueOf(have)
 	for _, r := range t.rows() {
@@ -97,6 +127,13 @@ func CompareCall[P, L any](d *Diff[L], t *Table[P], want, have P, call string, s
 			compare(d, r, w, h, set)
 		}
 	}
+}
+
+// Equal reports whether no attribute of the table differs.
+func (t *Table[P]) Equal(a, b P) bool {
+	return !slices.ContainsFunc(t.rows(), func(r *row) bool {
+		return r.wire != "" && !tree.Equal(r.form(reflect.ValueOf(a)), r.form(reflect.ValueOf(b)))
+	})
 }
 
 // ReadList is [Table.Read] for a list of documents.

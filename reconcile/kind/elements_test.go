@@ -84,7 +84,10 @@ func TestElementsCompare(t *testing.T) {
 // TestElementsMeanNothing: the word is refused where it means nothing, and what is wrong in an element is an error of the table.
 func TestElementsMeanNothing(t *testing.T) {
 	type sent struct {
-		Drawers []drawer `wire:"drawers,elements"`
+		Drawers map[string]drawer `wire:"drawers,elements"`
+	}
+	type zero struct {
+		A *int `wire:"a,omitzero"`
 	}
 	type plain struct {
 		Labels []string `wire:",elements"`
@@ -97,8 +100,8 @@ func TestElementsMeanNothing(t *testing.T) {
 		All []twice `wire:",elements"`
 	}
 	for want, err := range map[string]error{
-		"has no form of its own": kind.TableOf[sent]().Validate(), "elements means nothing": kind.TableOf[plain]().Validate(),
-		"are one attribute": kind.TableOf[wrong]().Validate(),
+		"drawers: elements means nothing": kind.TableOf[sent]().Validate(), "labels: elements means nothing": kind.TableOf[plain]().Validate(),
+		"are one attribute": kind.TableOf[wrong]().Validate(), "omitzero means nothing": kind.TableOf[zero]().Validate(),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -119,5 +122,103 @@ func TestCompareCall(t *testing.T) {
 	}
 	if have, want := steps(t, k, map[string]any{}, BoxProps{}, nil), `night: have null, want "b" Upload`; have != want {
 		t.Errorf("%s, want %s", have, want)
+	}
+}
+
+// shelf is a service's struct with lists of structs in it.
+type (
+	move  struct{ Days, Class *string }
+	board struct {
+		Name  *string
+		Kinds []string
+		Until *struct{ Date *time.Time }
+		Count *int32
+		Moves []move
+		Text  *string
+	}
+	shelf struct{ Boards []board }
+)
+
+type (
+	Move struct {
+		Days  string `wire:"Days"`
+		Class string `prop:"required" wire:"Class"`
+	}
+	Board struct {
+		Name  string   `wire:"Name"`
+		Kinds []string `prop:"set" wire:"Kinds"`
+		Until string   `prop:"excludes=count" wire:"Until.Date"`
+		Count int      `wire:"Count,omitzero"`
+		Moves []Move   `prop:"set" wire:"Moves,elements"`
+		Text  *string  `wire:"Text"`
+	}
+	ShelfProps struct {
+		Boards []Board `wire:"Boards,elements"`
+	}
+)
+
+func shelfTable() *kind.Table[ShelfProps] {
+	return kind.TableOf[ShelfProps]().For(kind.Both(shelf{}))
+}
+
+// TestElementsAreSent: a list of structs is a list of documents, each with what is set of it, in structs of a client too.
+func TestElementsAreSent(t *testing.T) {
+	want := ShelfProps{Boards: []Board{
+		{Name: "a", Kinds: []string{"y", "x"}, Until: "2035-12-31T00:00:00Z", Moves: []Move{{Days: "3", Class: "C"}, {Class: "B"}}},
+		{Count: 2, Text: new("")},
+	}}
+	var sent shelf
+	if err := shelfTable().Created(want, kind.Struct(&sent)); err != nil {
+		t.Fatal(err)
+	}
+	wanted := shelf{Boards: []board{
+		{
+			Name: new("a"), Kinds: []string{"y", "x"}, Moves: []move{{new("3"), new("C")}, {nil, new("B")}},
+			Until: &struct{ Date *time.Time }{new(time.Date(2035, 12, 31, 0, 0, 0, 0, time.UTC))},
+		},
+		{Count: new(int32(2)), Text: new("")},
+	}}
+	if !reflect.DeepEqual(sent, wanted) {
+		t.Errorf("sent %+v", sent)
+	}
+	if have, err := shelfTable().Read(kind.Struct(&sent)); err != nil || !reflect.DeepEqual(have, want) {
+		t.Errorf("read %+v, %v", have, err)
+	}
+	doc := kind.Document{}
+	if err := shelfTable().Created(want, doc); err != nil {
+		t.Fatal(err)
+	}
+	if have, err := shelfTable().Read(doc); err != nil || !reflect.DeepEqual(have, want) {
+		t.Errorf("read %+v of a document, %v", have, err)
+	}
+	if _, err := shelfTable().Read(kind.Document{"Boards": []any{"text"}}); err == nil {
+		t.Error("text is read as an element")
+	}
+	if err := shelfTable().Changed(ShelfProps{}, want, []tree.Path{"boards"}, kind.Struct(&sent)); err != nil || sent.Boards == nil || len(sent.Boards) > 0 {
+		t.Errorf("cleared: %+v, %v", sent, err)
+	}
+	problems := shelfTable().Check(ShelfProps{Boards: []Board{{}, {Count: 1, Until: "x"}}})
+	if len(problems) != 1 || problems[0].Path != "boards[1].until" {
+		t.Errorf("problems: %v", problems)
+	}
+	type wrong struct {
+		Boards []struct {
+			Moves []struct {
+				Class string `wire:"Klass"`
+			} `wire:"Moves,elements"`
+		} `wire:"Boards,elements"`
+	}
+	if err := kind.TableOf[wrong]().For(kind.Both(shelf{})).Validate(); err == nil || !strings.Contains(err.Error(), `"Boards[].Moves[].Klass"`) {
+		t.Errorf("a member that nobody knows: %v", err)
+	}
+}
+
+// TestEqual: sets within elements have no order, and what is empty is not set.
+func TestEqual(t *testing.T) {
+	a := ShelfProps{Boards: []Board{{Kinds: []string{"y", "x"}, Moves: []Move{{Class: "C"}, {Class: "B"}}}}}
+	b := ShelfProps{Boards: []Board{{Kinds: []string{"x", "y"}, Moves: []Move{{Class: "B"}, {Class: "C"}}, Name: ""}}}
+	c := ShelfProps{Boards: []Board{{Kinds: []string{}, Moves: []Move{}}}}
+	if !shelfTable().Equal(a, b) || shelfTable().Equal(a, c) || !shelfTable().Equal(c, ShelfProps{Boards: []Board{{}}}) {
+		t.Error("equal shelves differ, or others do not")
 	}
 }

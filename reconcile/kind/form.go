@@ -86,13 +86,19 @@ func (r *row) counts(p reflect.Value) bool {
 	return holds(r.needs) && holds(r.with) && (r.excludes.row == nil || !r.excludes.row.isSet(p))
 }
 
+// isSent reports whether a new object, or a document, is sent with the attribute.
+func (r *row) isSent(p reflect.Value) bool {
+	v, set := r.get(p)
+	return set && r.sent() && r.counts(p) && !(r.omitZero && v.IsZero())
+}
+
 func (r *row) dependsOn(o *row) bool {
 	return r.needs.row == o || r.with.row == o || r.excludes.row == o
 }
 
 // checkForm refuses a prop that has no form of its own on a wire.
 func (r *row) checkForm() error {
-	if !r.sent() || r.codec != nil && r.codec.Write != nil && r.codec.Read != nil {
+	if !r.sent() || r.elements || r.codec != nil && r.codec.Write != nil && r.codec.Read != nil {
 		return nil
 	}
 	for t := r.typ; ; t = t.Elem() {
@@ -126,22 +132,37 @@ func (r *row) form(p reflect.Value) any {
 func (r *row) canonical(v any) any {
 	switch x := v.(type) {
 	case []any:
+		for _, e := range x {
+			if m, ok := e.(map[string]any); ok && r.elements {
+				r.canonicalMembers(m)
+			}
+		}
 		if r.set {
 			x = slices.Clone(x)
 			slices.SortFunc(x, func(a, b any) int { return slices.Compare(tree.Canonical(a), tree.Canonical(b)) })
 			v = x
 		}
 	case map[string]any:
-		for _, n := range r.nested {
-			if below, ok := x[n.name]; ok && r.typ.Kind() == reflect.Struct {
-				x[n.name] = n.canonical(below)
-			}
+		if r.typ.Kind() == reflect.Struct {
+			r.canonicalMembers(x)
 		}
 	}
 	if r.codec != nil && r.codec.Form != nil {
 		return r.codec.Form(v)
 	}
 	return v
+}
+
+// canonicalMembers puts the members of a struct into one form. A list or map that is empty is not set.
+func (r *row) canonicalMembers(x map[string]any) {
+	for _, n := range r.nested {
+		below, ok := x[n.name]
+		if v := reflect.ValueOf(below); ok && (v.Kind() == reflect.Slice || n.typ.Kind() == reflect.Map) && v.Len() == 0 {
+			delete(x, n.name)
+		} else if ok {
+			x[n.name] = n.canonical(below)
+		}
+	}
 }
 
 // read adds the rows to the tree of an author's props.
@@ -151,7 +172,8 @@ func read(rows []*row, from Wire, into map[string]any) error {
 			continue
 		}
 		wire := from.Get(r.wire)
-		if wire == nil || wire == "" {
+		emptyCounts := r.optional && r.typ.Kind() == reflect.String && !r.standard.IsValid()
+		if wire == nil || wire == "" && !emptyCounts {
 			continue
 		}
 		v, err := r.author(wire)
@@ -176,9 +198,17 @@ func (r *row) author(wire any) (any, error) {
 	if r.codec != nil && r.codec.Read != nil {
 		return r.codec.Read(wire)
 	}
+	if r.elements {
+		return r.readElements(wire)
+	}
 	if r.typ.Kind() != reflect.Struct {
 		return authorOf(r.typ, r.unit, wire)
 	}
+	return r.readMembers(wire)
+}
+
+// readMembers are the members of a document, as a tree.
+func (r *row) readMembers(wire any) (any, error) {
 	m, ok := document(wire).(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("a %T, which is no document", wire)
@@ -289,21 +319,28 @@ func (r *row) service(v reflect.Value) (any, error) {
 	switch {
 	case r.codec != nil && r.codec.Write != nil:
 		return r.codec.Write(v.Interface())
+	case r.elements:
+		return r.writeElements(v)
 	case v.Kind() == reflect.Struct:
-		doc := Document{}
-		for _, n := range r.nested {
-			if _, set := n.get(v); !set {
-				continue
-			}
-			if err := n.write(v, doc); err != nil {
-				return nil, err
-			}
-		}
-		return map[string]any(doc), nil
+		return r.writeMembers(v)
 	case v.Kind() == reflect.Interface:
 		return props.EncodeValue(v.Interface())
 	}
 	return plain(v, r.unit)
+}
+
+// writeMembers is a document of the members of a struct that count and are set.
+func (r *row) writeMembers(v reflect.Value) (any, error) {
+	doc := Document{}
+	for _, n := range r.nested {
+		if !n.isSent(v) {
+			continue
+		}
+		if err := n.write(v, doc); err != nil {
+			return nil, err
+		}
+	}
+	return map[string]any(doc), nil
 }
 
 // plain is a value of a simple type, a list or a map of such as a tree, numbers in units.

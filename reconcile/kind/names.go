@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Shape is the names that a service's calls take, or that its answers show. See [Table.For].
@@ -69,20 +70,29 @@ func jsonField(t reflect.Type, name string) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
+// timeIsText is what is wrong with a prop that is no text and whose field is a time.
+const timeIsText = "there it is a time.Time, which a table writes as text alone"
+
 // hasField looks for a dotted name in a struct.
 func hasField(t reflect.Type, name string, field func(reflect.Type, string) (reflect.StructField, bool)) (bool, string) {
 	for part := range strings.SplitSeq(name, ".") {
 		if t = pointedType(t); t.Kind() != reflect.Struct {
 			return false, ""
 		}
+		part, ofList := strings.CutSuffix(part, "[]")
 		f, ok := field(t, part)
-		if !ok {
+		if !ok || ofList && f.Type.Kind() != reflect.Slice {
 			return false, ""
 		}
-		t = f.Type
+		if t = f.Type; ofList {
+			t = t.Elem()
+		}
 	}
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
 		t = t.Elem()
+	}
+	if t == reflect.TypeFor[time.Time]() {
+		return true, timeIsText
 	}
 	switch t.Kind() {
 	case reflect.Struct, reflect.Interface, reflect.Func, reflect.Chan:
@@ -118,16 +128,21 @@ func named(rows []*row, shapes []Shape) error {
 // membersAmong checks the names of the members of a document, where all shapes know them.
 func (r *row) membersAmong(calls, answers []Shape) error {
 	unknown := func(s Shape) bool { return !s.members }
-	if r.codec != nil || r.typ.Kind() != reflect.Struct || slices.ContainsFunc(calls, unknown) || slices.ContainsFunc(answers, unknown) {
+	if r.codec != nil || r.typ.Kind() != reflect.Struct && !r.elements || slices.ContainsFunc(calls, unknown) || slices.ContainsFunc(answers, unknown) {
 		return nil
 	}
 	for _, n := range r.nested {
 		member := *n
-		member.wire = r.wire + "." + n.wire
+		if member.wire = r.wire + "." + n.wire; r.elements {
+			member.wire = r.wire + "[]." + n.wire
+		}
 		if err := member.among(calls, "call takes"); err != nil {
 			return err
 		}
 		if err := member.among(answers, "answer shows"); err != nil {
+			return err
+		}
+		if err := member.membersAmong(calls, answers); err != nil {
 			return err
 		}
 	}
@@ -140,7 +155,10 @@ func (r *row) among(shapes []Shape, what string) error {
 	}
 	for _, s := range shapes {
 		ok, why := s.has(r.wire)
-		if why != "" && r.codec == nil && r.typ.Kind() != reflect.Struct {
+		if why == timeIsText && r.typ.Kind() == reflect.String {
+			why = ""
+		}
+		if why != "" && r.codec == nil && r.typ.Kind() != reflect.Struct && !r.elements {
 			return fmt.Errorf("%s: %q: %s", r.path, r.wire, why)
 		}
 		if ok {

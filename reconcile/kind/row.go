@@ -32,8 +32,8 @@ type row struct {
 	standard reflect.Value // the default, invalid without one
 
 	immutable, deferrable, needsReady, maskLive, writeOnly, set, whole bool
-	// elements: the structs in the list or map have a table of their own.
-	elements bool
+	// elements: the structs in the list or map have a table of their own. omitZero: zero is not sent.
+	elements, omitZero bool
 
 	needs, with, excludes condition
 	// nested are the members of a struct, or of the structs in a list or map.
@@ -159,6 +159,9 @@ func (in reader) row(r *row, tag reflect.StructTag, owner reflect.Type) error {
 	if err := r.parseWire(wire, in.codecs); err != nil {
 		return err
 	}
+	if number := reflect.Zero(r.typ); r.omitZero && (r.optional || !r.sent() || !number.CanInt() && !number.CanFloat() && r.typ.Kind() != reflect.Bool) {
+		return fmt.Errorf("omitzero means nothing for what the table does not send, or what is no plain number or boolean")
+	}
 	if in.inWire && (!r.sent() || r.call != "") {
 		return fmt.Errorf("want a wire name alone in a struct that is sent as one document")
 	}
@@ -176,7 +179,7 @@ func (in reader) row(r *row, tag reflect.StructTag, owner reflect.Type) error {
 	return in.members(r)
 }
 
-// parseWire reads the wire tag: NAME[,CODEC][,call=OPERATION][,elements].
+// parseWire reads the wire tag: NAME[,CODEC][,call=OPERATION][,elements][,omitzero].
 func (r *row) parseWire(tag string, codecs []Codec) error {
 	r.wire, tag, _ = strings.Cut(tag, ",")
 	for word := range strings.FieldsFuncSeq(tag, func(c rune) bool { return c == ',' }) {
@@ -184,8 +187,8 @@ func (r *row) parseWire(tag string, codecs []Codec) error {
 			r.call = call
 			continue
 		}
-		if word == "elements" {
-			r.elements = true
+		if flag := map[string]*bool{"elements": &r.elements, "omitzero": &r.omitZero}[word]; flag != nil {
+			*flag = true
 			continue
 		}
 		i := slices.IndexFunc(codecs, func(c Codec) bool { return c.Name == word })

@@ -39,7 +39,8 @@ import (
 // The wire tag is the service's name of the attribute. A dot leads into a JSON document or a nested struct. A second word
 // names a [Codec], and call=NAME the operation that sets it. With "-" the table compares the prop, and code reads and writes
 // it. A prop without a wire tag code compares too: the table knows its defaults, conditions and paths. The word elements is
-// for lists and maps of structs, see [CompareAt].
+// for lists and maps of structs, see [CompareAt]. A creation, and a document, leave out a plain
+// number or boolean with the word omitzero that is zero, as they do with empty text.
 type Table[P any] struct {
 	codecs []Codec
 	shapes []Shape
@@ -173,13 +174,17 @@ func Compare[P, L any](d *Diff[L], t *Table[P], want, have P, calls ...*Operatio
 }
 
 // CompareEach is [Compare] for services with a call for each attribute, and another that clears it: calls are by the path of
-// the attribute.
+// the attribute, or of the struct whose members are compared each. A nil call: a difference replaces this object.
 func CompareEach[P, L any](d *Diff[L], t *Table[P], want, have P, calls map[tree.Path]*Operation[L]) {
 	compareRows(d, t, want, have, func(r *row) *Operation[L] {
-		if calls[r.path] == nil {
+		call, given := calls[r.path]
+		if !given {
+			call, given = calls[tree.Path(r.group)]
+		}
+		if !given {
 			panic(fmt.Sprintf("kind: CompareEach was given no operation for %s", r.path))
 		}
-		return calls[r.path]
+		return call
 	})
 }
 
@@ -243,7 +248,7 @@ func (t *Table[P]) Read(from Wire) (p P, err error) {
 func (t *Table[P]) Created(want P, into Wire) error {
 	p := reflect.ValueOf(want)
 	for _, r := range t.rows() {
-		if _, set := r.get(p); r.sent() && set && r.counts(p) {
+		if r.isSent(p) {
 			if err := r.write(p, into); err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package kind_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -510,12 +511,19 @@ func TestCompareStatesEachAttributeOnce(t *testing.T) {
 	}
 }
 
-// TestCompareEachTakesACallForEachAttribute has one call that sets an attribute, and another that clears it.
+// TestCompareEachTakesACallForEachAttribute has one call that sets an attribute, and another that clears it; one for all members
+// of a struct; and none, with which a difference replaces the object.
 func TestCompareEachTakesACallForEachAttribute(t *testing.T) {
+	type lid struct {
+		Hinge string `wire:"Hinge"`
+		Open  bool   `prop:"default=false" wire:"Open"`
+	}
 	type plainProps struct {
 		Color string `wire:"Color"`
 		Size  int    `prop:"default=0" wire:"Size"`
 		Shape string `prop:"immutable" wire:"Shape"`
+		Lid   *lid   `prop:"each" wire:"Lid"`
+		Nails bool   `prop:"default=false" wire:"Nails"`
 	}
 	type plainAttrs struct{ ID string }
 	table := kind.TableOf[plainProps]()
@@ -531,22 +539,25 @@ func TestCompareEachTakesACallForEachAttribute(t *testing.T) {
 		Delete:     func(context.Context, kind.Site[plainProps, plainAttrs]) error { return nil },
 		Attributes: func(plainProps) plainAttrs { return plainAttrs{} },
 		Compare: func(d *kind.Diff[plainProps], want, live plainProps) {
-			calls := map[tree.Path]*kind.Operation[plainProps]{"color": call("SetColor"), "size": call("SetSize")}
+			calls := map[tree.Path]*kind.Operation[plainProps]{"color": call("SetColor"), "size": call("SetSize"), "lid": call("SetLid"), "nails": nil}
 			if want.Color == "" {
 				calls["color"] = call("ClearColor")
 			}
 			kind.CompareEach(d, table, want, live, calls)
 		},
 	}
-	look, err := reconcile.Erase(k.First()).Look(t.Context(), &reconcile.Job{Props: map[string]any{"size": int64(3), "shape": "flat"}})
+	look, err := reconcile.Erase(k.First()).Look(t.Context(), &reconcile.Job{Props: map[string]any{
+		"size": int64(3), "shape": "flat", "lid": map[string]any{"hinge": "left", "open": true}, "nails": true,
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var have []string
 	for _, step := range look.Steps {
-		have = append(have, string(step.Path)+" "+step.Call)
+		have = append(have, fmt.Sprint(step.Path, " ", step.Call, " ", step.Replaces))
 	}
-	if want := []string{"color ClearColor", "size SetSize", "shape "}; !slices.Equal(have, want) {
+	want := []string{"color ClearColor false", "size SetSize false", "shape  true", "lid.hinge SetLid false", "lid.open SetLid false", "nails  true"}
+	if !slices.Equal(have, want) {
 		t.Errorf("%q, want %q", have, want)
 	}
 }

@@ -161,8 +161,8 @@ func TestEveryTagMeansSomething(t *testing.T) {
 		`a: no call takes an attribute "Nested.Odd"`: kind.TableOf[struct {
 			A string `wire:"Nested.Odd"`
 		}]().For(kind.In(service{})).Validate(),
-		`a: "When": there it is a time.Time, which a table cannot write`: kind.TableOf[struct {
-			A string `wire:"When"`
+		`a: "When": there it is a time.Time, which a table writes as text alone`: kind.TableOf[struct {
+			A int `wire:"When"`
 		}]().For(kind.Both(service{})).Validate(),
 		`a: no answer shows an attribute "delaySeconds"`: kind.TableOf[struct {
 			A string `wire:"delaySeconds"`

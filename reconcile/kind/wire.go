@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -111,11 +112,25 @@ func (s structWire) Get(name string) any {
 		}
 		v = v.FieldByName(part)
 	}
-	if v = target(v); !v.IsValid() || (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) && v.IsNil() {
+	return fieldTree(v)
+}
+
+// fieldTree is the value of a field as a tree. A time is text.
+func fieldTree(v reflect.Value) any {
+	enum := v.IsValid() && v.Kind() == reflect.String
+	switch v = target(v); {
+	case !v.IsValid(), enum && v.Len() == 0, (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) && v.IsNil():
 		return nil
-	}
-	if v.Kind() == reflect.Struct {
+	case v.Type() == reflect.TypeFor[time.Time]():
+		return v.Interface().(time.Time).UTC().Format(time.RFC3339Nano)
+	case v.Kind() == reflect.Struct:
 		return fieldsOf(v)
+	case v.Kind() == reflect.Slice && pointedType(v.Type().Elem()).Kind() == reflect.Struct:
+		list := make([]any, v.Len())
+		for i := range list {
+			list[i] = fieldTree(v.Index(i))
+		}
+		return list
 	}
 	x, err := plain(v, 1)
 	if err != nil {
@@ -213,6 +228,12 @@ func assign(v reflect.Value, x any) {
 		assign(made(v), x)
 	case reflect.Struct:
 		v.SetZero()
+		if text, ok := x.(string); ok && v.Type() == reflect.TypeFor[time.Time]() {
+			if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+				v.Set(reflect.ValueOf(at))
+			}
+			return
+		}
 		doc, _ := x.(map[string]any)
 		for name, e := range doc {
 			structWire{v}.Set(name, e)
