@@ -118,7 +118,7 @@ func (r *row) checkForm() error {
 // form is what an attribute is compared by: a tree, nil for none.
 func (r *row) form(p reflect.Value) any {
 	v, set := r.get(p)
-	if !set {
+	if !set && !r.omitZero { // where its struct is not there, that is zero
 		return nil
 	}
 	out, err := props.EncodeValue(v.Interface())
@@ -173,7 +173,7 @@ func read(rows []*row, from Wire, into map[string]any) error {
 		}
 		wire := from.Get(r.wire)
 		emptyCounts := r.optional && r.typ.Kind() == reflect.String && !r.standard.IsValid()
-		if wire == nil || wire == "" && !emptyCounts {
+		if wire == nil || wire == "" && !emptyCounts || r.group != "" && r.saysNothing(wire) {
 			continue
 		}
 		v, err := r.author(wire)
@@ -181,16 +181,28 @@ func read(rows []*row, from Wire, into map[string]any) error {
 			return fmt.Errorf("%s: the service shows %s as %w", r.path, r.wire, err)
 		}
 		within := into
-		if r.group != "" {
-			var ok bool
-			if within, ok = into[r.group].(map[string]any); !ok {
-				within = map[string]any{}
-				into[r.group] = within
+		for _, part := range r.group.Steps() {
+			members, ok := within[part.Key].(map[string]any)
+			if !ok {
+				members = map[string]any{}
+				within[part.Key] = members
 			}
+			within = members
 		}
 		within[r.name] = v
 	}
 	return nil
+}
+
+// saysNothing reports what services show of a struct that is not there: an empty list or map, or the zero of what is unset
+// when it is zero.
+func (r *row) saysNothing(wire any) bool {
+	switch v := reflect.ValueOf(wire); v.Kind() {
+	case reflect.Slice, reflect.Map:
+		return v.Len() == 0
+	default:
+		return r.omitZero && v.IsZero()
+	}
 }
 
 // author is the prop, as a tree, of the service's form.
