@@ -3,6 +3,7 @@ package aws
 import (
 	"context"
 	"io/fs"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -69,21 +70,23 @@ func PolicyCodec() kind.Codec {
 }
 
 // API is what documentation and least privilege are made of, for a service whose actions are named like its operations: p
-// holds operations, such as CreateQueue. service is its name in calls, prefix in actions.
-func API(service, prefix string, source fs.FS, p kind.Permissions) kind.API {
+// holds operations, such as CreateQueue, and actions that are needed beside, such as iam:GetRole. service is its name in
+// calls, prefix in actions; others are calls of other services.
+func API(service, prefix string, source fs.FS, p kind.Permissions, others ...string) kind.API {
 	if p.Anywhere == nil {
 		p.Anywhere = p.List // a listing has no ARN
 	}
+	var calls []string
 	for _, operations := range []*[]string{&p.Observe, &p.List, &p.Create, &p.Update, &p.Delete, &p.Anywhere} {
-		actions := make([]string, len(*operations))
-		for i, operation := range *operations {
-			actions[i] = prefix + ":" + operation
+		actions := slices.Clone(*operations)
+		for i, operation := range actions {
+			if !strings.Contains(operation, ":") {
+				actions[i] = prefix + ":" + operation
+				calls = append(calls, service+"."+operation)
+			}
 		}
 		*operations = actions
 	}
-	api := kind.API{Source: source, Permissions: p}
-	for _, action := range p.All() {
-		api.Calls = append(api.Calls, service+"."+strings.TrimPrefix(action, prefix+":"))
-	}
-	return api
+	slices.Sort(calls)
+	return kind.API{Source: source, Permissions: p, Calls: append(slices.Compact(calls), others...)}
 }

@@ -118,12 +118,13 @@ func CompareAt[P, L any](d *Diff[L], at tree.Path, t *Table[P], want, have P, ca
 	}
 }
 
-// CompareCall states the attributes whose tags name a call, all of which set is to set. It is for services that set the same
-// attributes by one call or by another, as further differences decide.
+// CompareCall states the attributes whose tags name a call, all of which set is to set; "" is for those that name none. It is
+// for services that set the same attributes by one call or by another, as further differences decide, and for kinds that
+// compare more between the attributes of one call and those of the next.
 func CompareCall[P, L any](d *Diff[L], t *Table[P], want, have P, call string, set *Operation[L]) {
 	w, h := reflect.ValueOf(want), reflect.ValueOf(have)
 	for _, r := range t.rows() {
-		if r.call == call && r.counts(w) && r.counts(h) {
+		if r.wire != "" && r.call == call && r.counts(w) && r.counts(h) {
 			compare(d, r, w, h, set)
 		}
 	}

@@ -109,19 +109,24 @@ func TestElementsMeanNothing(t *testing.T) {
 	}
 }
 
-// TestCompareCall: the attributes of one call are set by the operation at hand, and others are not stated.
+// TestCompareCall: the attributes of one call, or of none, are set by the operation at hand, and others are not stated.
 func TestCompareCall(t *testing.T) {
 	type split struct {
+		Noon  string `wire:"noon"`
 		Day   string `wire:"day,call=SetDay"`
 		Night string `wire:"-,call=SetNight"`
 		Code  string
 	}
-	k := boxKind()
-	k.Compare = func(d *kind.Diff[BoxProps], _, _ BoxProps) {
-		kind.CompareCall(d, kind.TableOf[split](), split{"a", "b", "c"}, split{}, "SetNight", kind.Set[BoxProps]("Upload", nil))
-	}
-	if have, want := steps(t, k, map[string]any{}, BoxProps{}, nil), `night: have null, want "b" Upload`; have != want {
-		t.Errorf("%s, want %s", have, want)
+	for call, want := range map[string]string{
+		"SetNight": `night: have null, want "b" Upload`, "": `noon: have null, want "n" Upload`,
+	} {
+		k := boxKind()
+		k.Compare = func(d *kind.Diff[BoxProps], _, _ BoxProps) {
+			kind.CompareCall(d, kind.TableOf[split](), split{"n", "a", "b", "c"}, split{}, call, kind.Set[BoxProps]("Upload", nil))
+		}
+		if have := steps(t, k, map[string]any{}, BoxProps{}, nil); have != want {
+			t.Errorf("%q: %s, want %s", call, have, want)
+		}
 	}
 }
 

@@ -118,7 +118,7 @@ func (r *row) checkForm() error {
 // form is what an attribute is compared by: a tree, nil for none.
 func (r *row) form(p reflect.Value) any {
 	v, set := r.get(p)
-	if !set {
+	if !set && !r.omitZero { // where its struct is not there, that is zero
 		return nil
 	}
 	out, err := props.EncodeValue(v.Interface())
@@ -173,7 +173,7 @@ func read(rows []*row, from Wire, into map[string]any) error {
 		}
 		wire := from.Get(r.wire)
 		emptyCounts := r.optional && r.typ.Kind() == reflect.String && !r.standard.IsValid()
-		if wire == nil || wire == "" && !emptyCounts {
+		if wire == nil || wire == "" && !emptyCounts || r.group != "" && r.saysNothing(wire) {
 			continue
 		}
 		v, err := r.author(wire)
@@ -187,15 +187,26 @@ func read(rows []*row, from Wire, into map[string]any) error {
 
 // within is the tree of the struct that the row is in, of all props.
 func (r *row) within(all map[string]any) map[string]any {
-	if r.group == "" {
-		return all
+	for _, part := range r.group.Steps() {
+		members, ok := all[part.Key].(map[string]any)
+		if !ok {
+			members = map[string]any{}
+			all[part.Key] = members
+		}
+		all = members
 	}
-	group, ok := all[r.group].(map[string]any)
-	if !ok {
-		group = map[string]any{}
-		all[r.group] = group
+	return all
+}
+
+// saysNothing reports what services show of a struct that is not there: an empty list or map, or the zero of what is unset
+// when it is zero.
+func (r *row) saysNothing(wire any) bool {
+	switch v := reflect.ValueOf(wire); v.Kind() {
+	case reflect.Slice, reflect.Map:
+		return v.Len() == 0
+	default:
+		return r.omitZero && v.IsZero()
 	}
-	return group
 }
 
 // author is the prop, as a tree, of the service's form.

@@ -19,8 +19,8 @@ type row struct {
 	name  string
 	path  tree.Path
 	index []int
-	// group is the struct of which it is a member that counts by itself, "" for others.
-	group string
+	// group is the path of the struct of which it is a member that counts by itself, "" for others.
+	group tree.Path
 	typ   reflect.Type // of the field, without its pointer
 	// optional: the field is a pointer.
 	optional bool
@@ -111,7 +111,7 @@ func (in reader) each(tag props.Tagged, at tree.Path) ([]*row, error) {
 	}
 	rows, err := in.rows(t, path)
 	for _, r := range rows {
-		r.index, r.group = slices.Concat(tag.Field.Index, r.index), tag.Name
+		r.index, r.group = slices.Concat(tag.Field.Index, r.index), tree.Path(tag.Name).Join(r.group)
 		if r.sent() {
 			r.wire = before + r.wire
 		}

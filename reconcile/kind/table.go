@@ -30,7 +30,7 @@ import (
 //	whole        the map is compared as one value, and not entry by entry
 //	writeonly    the service does not show it: what was last written is compared
 //	each         the members of the struct, or of what it points at, are attributes of their own; its wire tag stands before
-//	             theirs, with a dot between them unless it ends in *
+//	             theirs, with a dot between them unless it ends in *; a member may be such a struct too
 //	set          the order of the list does not count
 //	needs=PROP   the prop is an error where PROP is not set
 //	with=PROP    the prop counts only where PROP is set
@@ -179,7 +179,7 @@ func CompareEach[P, L any](d *Diff[L], t *Table[P], want, have P, calls map[tree
 	compareRows(d, t, want, have, func(r *row) *Operation[L] {
 		call, given := calls[r.path]
 		if !given {
-			call, given = calls[tree.Path(r.group)]
+			call, given = calls[r.group]
 		}
 		if !given {
 			panic(fmt.Sprintf("kind: CompareEach was given no operation for %s", r.path))
@@ -283,8 +283,11 @@ func (t *Table[P]) Changed(want, have P, changed []tree.Path, into Wire) error {
 			continue
 		}
 		from := w
-		if !changes(r) && !r.writeOnly && r.counts(h) {
+		switch {
+		case !changes(r) && !r.writeOnly && r.counts(h):
 			from = h
+		case r.hasEntries() && r.counts(h):
+			from = r.mixed(w, h, changed)
 		}
 		if err := r.write(from, into); err != nil {
 			return err
@@ -293,18 +296,53 @@ func (t *Table[P]) Changed(want, have P, changed []tree.Path, into Wire) error {
 	return nil
 }
 
+// hasEntries reports a map that is compared entry by entry.
+func (r *row) hasEntries() bool {
+	return r.typ.Kind() == reflect.Map && !r.whole && !r.immutable && !r.writeOnly && r.wire != ""
+}
+
+// mixed is want with those entries of the map that are not to be changed as the object has them.
+func (r *row) mixed(want, have reflect.Value, changed []tree.Path) reflect.Value {
+	w, _ := r.get(want)
+	h, _ := r.get(have)
+	entries := reflect.MakeMap(r.typ)
+	changes := func(key reflect.Value) bool {
+		at := r.path.Key(key.String())
+		return slices.ContainsFunc(changed, func(p tree.Path) bool { return p.Within(at) || at.Within(p) })
+	}
+	for key, e := range w.Seq2() {
+		if changes(key) {
+			entries.SetMapIndex(key, e)
+		}
+	}
+	for key, e := range h.Seq2() {
+		if !changes(key) {
+			entries.SetMapIndex(key, e)
+		}
+	}
+	out := reflect.New(want.Type()).Elem()
+	out.Set(want)
+	r.put(out, entries)
+	return out
+}
+
 // Merged is the object as it is to be: props that are to be set as wanted, all others that the table compares as the object
 // has them. It is for services of which one call writes the whole object. What is write-only, or did not count for the
 // object, is as wanted.
 func (t *Table[P]) Merged(want, have P, changed []tree.Path) P {
 	w, h := reflect.ValueOf(&want).Elem(), reflect.ValueOf(have)
 	for _, r := range t.rows() {
-		if r.wire != "" && !r.writeOnly && r.counts(h) && !r.isAmong(changed) {
-			if r.isThere(h) {
-				r.field(w).Set(h.FieldByIndex(r.index))
-			} else if r.isThere(w) {
-				r.field(w).SetZero()
-			}
+		if r.wire == "" || r.writeOnly || !r.counts(h) {
+			continue
+		}
+		switch changes := r.isAmong(changed); {
+		case changes && r.hasEntries():
+			w.Set(r.mixed(w, h, changed))
+		case changes:
+		case r.isThere(h):
+			r.field(w).Set(h.FieldByIndex(r.index))
+		case r.isThere(w):
+			r.field(w).SetZero()
 		}
 	}
 	return want

@@ -403,6 +403,67 @@ func TestMembersOfWhatIsLeftOut(t *testing.T) {
 	}
 }
 
+// TestMembersOfMembersThatCount: a struct within one whose members count by themselves may be of that sort too.
+func TestMembersOfMembersThatCount(t *testing.T) {
+	type (
+		cors struct {
+			Origins []string `prop:"set" wire:"AllowOrigins"`
+			Age     int      `wire:"MaxAge,omitzero"`
+		}
+		address struct {
+			Auth string `wire:"AuthType"`
+			CORS *cors  `prop:"each" wire:"Cors"`
+		}
+		props struct {
+			URL *address `prop:"each" wire:"*"`
+		}
+	)
+	table := kind.TableOf[props]()
+	shown := kind.Document{"AuthType": "NONE", "Cors": map[string]any{"AllowOrigins": []any{"a"}, "MaxAge": int64(5)}}
+	want := props{URL: &address{Auth: "NONE", CORS: &cors{Origins: []string{"a"}, Age: 5}}}
+	if read := must(table.Read(shown)); !reflect.DeepEqual(read, want) {
+		t.Errorf("read %+v", read.URL)
+	}
+	empty := map[string]any{"AllowOrigins": []any{}, "MaxAge": int64(0)} // as services show what is not there
+	if read := must(table.Read(kind.Document{"AuthType": "NONE", "Cors": empty})); read.URL.CORS != nil {
+		t.Errorf("of nothing read %+v", read.URL.CORS)
+	}
+	sent := kind.Document{}
+	if err := table.Created(want, sent); err != nil || !reflect.DeepEqual(sent, shown) {
+		t.Errorf("sent %v, %v", sent, err)
+	}
+	bare := props{URL: &address{Auth: "NONE"}}
+	if !table.Equal(bare, props{URL: &address{Auth: "NONE", CORS: &cors{}}}) {
+		t.Error("a struct that is not there differs from one of which nothing is set")
+	}
+}
+
+// TestEntriesOfMaps: an entry that is not to be changed keeps what the object has.
+func TestEntriesOfMaps(t *testing.T) {
+	type props struct {
+		Env   map[string]string `wire:"Env.Variables"`
+		Whole map[string]string `prop:"whole" wire:"Whole"`
+	}
+	table := kind.TableOf[props]()
+	want := props{map[string]string{"A": "new", "B": "ignored", "D": "new"}, map[string]string{"A": "new"}}
+	have := props{map[string]string{"A": "old", "B": "live", "C": "live", "E": "old"}, map[string]string{"B": "live"}}
+	changed := []tree.Path{"env.A", "env.D", "env.E", "whole"}
+	entries := map[string]any{"A": "new", "B": "live", "C": "live", "D": "new"}
+	sent := kind.Document{}
+	if err := table.Changed(want, have, changed, sent); err != nil || !reflect.DeepEqual(sent,
+		kind.Document{"Env": map[string]any{"Variables": entries}, "Whole": map[string]any{"A": "new"}}) {
+		t.Errorf("sent %v, %v", sent, err)
+	}
+	sent = kind.Document{}
+	if err := table.Created(table.Merged(want, have, changed[:3]), sent); err != nil || !reflect.DeepEqual(sent,
+		kind.Document{"Env": map[string]any{"Variables": entries}, "Whole": map[string]any{"B": "live"}}) {
+		t.Errorf("merged %v, %v", sent, err)
+	}
+	if want.Env["B"] != "ignored" || len(have.Env) != 4 {
+		t.Error("an argument was changed")
+	}
+}
+
 func TestNullsClearDocuments(t *testing.T) {
 	doc := kind.Document{}
 	have := full()

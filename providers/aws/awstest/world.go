@@ -62,11 +62,16 @@ func (a *Account) Located(t testing.TB, account string) {
 	a.Server.Reset()
 }
 
-// Job is a resource of a kind as an engine declares it. It has state when last is set.
+// Job is a resource of a kind as an engine declares it, and prepared. It has state when last is set.
 func (a *Account) Job(t *testing.T, kind reconcile.Any, props map[string]any, last *reconcile.Outcome) *reconcile.Job {
 	t.Helper()
 	job := kindtest.Job(t, kind, a.Cloud, a.Address, props, last)
-	job.Nonce = "nonce"
+	job.Nonce, job.Dir = "nonce", a.Dir
+	if props != nil {
+		if err := kind.Prepare(t.Context(), job, reconcile.Workspace{Dir: a.Dir, Cache: t.TempDir()}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return job
 }
 

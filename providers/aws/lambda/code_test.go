@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/athanor-dev/athanor/asset"
+	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
@@ -20,11 +21,11 @@ import (
 func prepared(t *testing.T, w *world, props obj) (reconcile.Asset, error) {
 	t.Helper()
 	kind := reconcile.Erase(functionKind)
-	job := &reconcile.Job{Address: "worker", Props: props, Cloud: w.cloud, Dir: w.dir}
+	job := &reconcile.Job{Address: "worker", Props: props, Cloud: w.Cloud, Dir: w.Dir}
 	if err := kind.Decode(job); err != nil {
 		t.Fatal(err)
 	}
-	err := kind.Prepare(t.Context(), job, reconcile.Workspace{Dir: w.dir, Cache: t.TempDir()})
+	err := kind.Prepare(t.Context(), job, reconcile.Workspace{Dir: w.Dir, Cache: t.TempDir()})
 	return job.Assets[codeAsset], err
 }
 
@@ -33,7 +34,7 @@ func TestGoCode(t *testing.T) {
 	t.Parallel()
 	w, kind := newWorld(t), reconcile.Erase(functionKind)
 	props := obj{"code": obj{"go": "./worker"}, "role": role("worker"), "architecture": "arm64"}
-	out := w.settled(t, props, nil)
+	out := w.Settled(t, props, nil)
 	archive, err := prepared(t, w, props)
 	if err != nil || inHex(str(out.Attrs["codeDigest"])) != archive.Digest {
 		t.Errorf("Lambda has %v, and %+v was built (%v)", out.Attrs["codeDigest"], archive, err)
@@ -55,14 +56,14 @@ func TestGoCode(t *testing.T) {
 		t.Errorf("bootstrap: %+v (%v)", binary, err)
 	}
 	w.write(t, "worker/main.go", "package main\n\nfunc main() { println(2) }\n")
-	look, err := kind.Look(t.Context(), w.job(t, kind, props, &out))
+	look, err := kind.Look(t.Context(), w.Job(t, kind, props, &out))
 	if err != nil || len(look.Steps) != 1 || look.Steps[0].Path != "code.go" || look.Steps[0].Call != "UpdateFunctionCode" {
 		t.Errorf("the program changed: %v (%v)", look.Steps, err)
 	}
 	props["architecture"] = "x86_64"
-	w.server.Reset()
-	w.settled(t, props, &out)
-	if have := w.wrote(); !slices.Equal(have, []string{"Lambda.PUT /2015-03-31/functions/shop-test-worker/code"}) {
+	w.Server.Reset()
+	w.Settled(t, props, &out)
+	if have := w.Wrote(); !slices.Equal(have, []string{"Lambda.PUT /2015-03-31/functions/shop-test-worker/code"}) {
 		t.Errorf("program and architecture changed, and %v are made", have)
 	}
 }
@@ -72,7 +73,7 @@ func TestCodeThatCannotBeBuilt(t *testing.T) {
 	w := newWorld(t)
 	w.write(t, "broken/main.go", "package main\n\nfunc main() { undefined() }\n")
 	w.write(t, "broken.ts", "export const handler = (\n")
-	if err := os.Truncate(filepath.Join(w.dir, "one.zip"), mostZip+1); err != nil {
+	if err := os.Truncate(filepath.Join(w.Dir, "one.zip"), mostZip+1); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -96,11 +97,11 @@ func TestCodeThatCannotBeBuilt(t *testing.T) {
 func TestCodeIsWhatWasCompared(t *testing.T) {
 	t.Parallel()
 	w, kind := newWorld(t), reconcile.Erase(functionKind)
-	job := w.job(t, kind, with(plainFunction(), obj{"code": obj{"zip": "one.zip"}}), nil)
+	job := w.Job(t, kind, with(plainFunction(), obj{"code": obj{"zip": "one.zip"}}), nil)
 	w.write(t, "one.zip", string(zipOf(t, "another")))
 	_, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
-	if _, ok := errors.AsType[*asset.PathError](err); !ok || len(w.wrote()) > 0 {
-		t.Errorf("uploaded %v: %v", w.wrote(), err)
+	if _, ok := errors.AsType[*asset.PathError](err); !ok || len(w.Wrote()) > 0 {
+		t.Errorf("uploaded %v: %v", w.Wrote(), err)
 	}
 }
 
@@ -119,48 +120,35 @@ func TestCodeNotKnown(t *testing.T) {
 
 func TestFunctionCheck(t *testing.T) {
 	t.Parallel()
-	kind := reconcile.Erase(functionKind)
-	for _, c := range []struct {
-		more obj
-		want string
-	}{
-		{nil, ""},
-		{obj{"name": "a b"}, "want up to 64 letters"},
-		{obj{"code": obj{"go": "./a", "zip": "b"}}, "exactly one"},
-		{obj{"code": obj{"minify": true}}, "exactly one"},
-		{obj{"code": obj{"zip": "a", "tags": list{"x"}}}, "for it alone"},
-		{obj{"code": obj{"zip": "a", "minify": true}}, "for it alone"},
-		{obj{"code": obj{"image": "a"}, "runtime": nil, "handler": nil}, ""},
-		{obj{"code": obj{"image": "a"}}, "has its own"},
-		{obj{"runtime": nil}, "runtime: is required"},
-		{obj{"handler": nil}, "handler: is required"},
-		{obj{"code": obj{"bundle": "a.ts"}}, "runs on nodejs"},
-		{obj{"imageConfig": obj{"command": list{"a"}}}, "for code.image alone"},
-		{obj{"timeout": "1500ms"}, "whole seconds"},
-		{obj{"timeout": "16m"}, "15m"},
-		{obj{"memory": "128.5MiB"}, "memory"},
-		{obj{"memory": "129MB"}, "memory"},
-		{obj{"layers": list{"1", "2", "3", "4", "5", "6"}}, "at most 5"},
-		{obj{"fileSystems": list{obj{"accessPoint": "a", "path": "/mnt/a"}}}, "by vpc alone"},
-		{obj{"logging": obj{"systemLevel": "WARN"}}, "levels need JSON"},
-		{obj{"env": obj{"A": strings.Repeat("a", 5000)}}, "4 KiB"},
-		{obj{"tags": obj{"aws:x": "x"}}, "not for authors"},
-		{obj{"description": strings.Repeat("a", 257)}, "256"},
-	} {
-		err := kind.Decode(&reconcile.Job{Props: with(plainFunction(), c.more)})
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: %v, want %q", c.more, err, c.want)
-		}
-	}
+	kindtest.Refuses(t, reconcile.Erase(functionKind), kindtest.Refusals{
+		{with(plainFunction(), nil), ""},
+		{with(plainFunction(), obj{"name": "a b"}), "want up to 64 letters"},
+		{with(plainFunction(), obj{"code": obj{"go": "./a", "zip": "b"}}), "exactly one"},
+		{with(plainFunction(), obj{"code": obj{"minify": true}}), "exactly one"},
+		{with(plainFunction(), obj{"code": obj{"zip": "a", "tags": list{"x"}}}), "it counts with go alone"},
+		{with(plainFunction(), obj{"code": obj{"zip": "a", "minify": true}}), "it counts with bundle alone"},
+		{with(plainFunction(), obj{"code": obj{"image": "a"}, "runtime": nil, "handler": nil}), ""},
+		{with(plainFunction(), obj{"code": obj{"image": "a"}}), "has its own"},
+		{with(plainFunction(), obj{"runtime": nil}), "runtime: is required"},
+		{with(plainFunction(), obj{"handler": nil}), "handler: is required"},
+		{with(plainFunction(), obj{"code": obj{"bundle": "a.ts"}}), "runs on nodejs"},
+		{with(plainFunction(), obj{"imageConfig": obj{"command": list{"a"}}}), "for code.image alone"},
+		{with(plainFunction(), obj{"timeout": "1500ms"}), "whole seconds"},
+		{with(plainFunction(), obj{"timeout": "16m"}), "15m"},
+		{with(plainFunction(), obj{"memory": "128.5MiB"}), "memory"},
+		{with(plainFunction(), obj{"memory": "129MB"}), "memory"},
+		{with(plainFunction(), obj{"layers": list{"1", "2", "3", "4", "5", "6"}}), "at most 5"},
+		{with(plainFunction(), obj{"fileSystems": list{obj{"accessPoint": "a", "path": "/mnt/a"}}}), "by vpc alone"},
+		{with(plainFunction(), obj{"logging": obj{"systemLevel": "WARN"}}), "levels need JSON"},
+		{with(plainFunction(), obj{"env": obj{"A": strings.Repeat("a", 5000)}}), "4 KiB"},
+		{with(plainFunction(), obj{"tags": obj{"aws:x": "x"}}), "not for authors"},
+		{with(plainFunction(), obj{"description": strings.Repeat("a", 257)}), "256"},
+	})
 }
 
 func TestMappingCheck(t *testing.T) {
 	t.Parallel()
-	kind := reconcile.Erase(mappingKind)
-	for _, c := range []struct {
-		props obj
-		want  string
-	}{
+	kindtest.Refuses(t, reconcile.Erase(mappingKind), kindtest.Refusals{
 		{plainMapping(nil), ""},
 		{kafka(nil), ""},
 		{plainMapping(obj{"source": nil}), "either a source or servers"},
@@ -175,10 +163,5 @@ func TestMappingCheck(t *testing.T) {
 		{kafka(obj{"documentDb": obj{"database": "a"}}), "DocumentDB alone"},
 		{plainMapping(obj{"parallelization": int64(2)}), "streams alone"},
 		{plainMapping(obj{"source": token.Plain.Ref(token.Ref{Address: "a", Path: "arn"}), "parallelization": int64(2)}), ""},
-	} {
-		err := kind.Decode(&reconcile.Job{Props: c.props})
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: %v, want %q", c.props, err, c.want)
-		}
-	}
+	})
 }

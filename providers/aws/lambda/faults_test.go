@@ -3,6 +3,7 @@ package lambda
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -21,66 +22,43 @@ func TestFunctionCalls(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	props := plainFunction()
-	out := w.settled(t, props, nil)
-	if have := w.wrote(); !slices.Equal(have, []string{"Lambda.POST /2015-03-31/functions"}) {
+	out := w.Settled(t, props, nil)
+	if have := w.Wrote(); !slices.Equal(have, []string{"Lambda.POST /2015-03-31/functions"}) {
 		t.Errorf("a creation makes %v", have)
 	}
-	w.server.Reset()
-	out = w.settled(t, props, &out)
-	if have := w.wrote(); len(have) > 0 {
+	w.Server.Reset()
+	out = w.Settled(t, props, &out)
+	if have := w.Wrote(); len(have) > 0 {
 		t.Errorf("unchanged, and %v are made", have)
 	}
-	if n := len(w.server.Calls()); n != 3 {
+	if n := len(w.Server.Calls()); n != 3 {
 		t.Errorf("a look makes %d calls, want 3", n)
 	}
 	props["memory"], props["timeout"], props["env"], props["code"] = "256MiB", "5s", obj{"STAGE": "prod"}, obj{"directory": "other"}
-	w.server.Reset()
-	w.settled(t, props, &out)
+	w.Server.Reset()
+	w.Settled(t, props, &out)
 	name := "shop-test-worker"
 	want := []string{"Lambda.PUT /2015-03-31/functions/" + name + "/configuration", "Lambda.PUT /2015-03-31/functions/" + name + "/code"}
-	if have := w.wrote(); !slices.Equal(have, want) {
+	if have := w.Wrote(); !slices.Equal(have, want) {
 		t.Errorf("configuration and code changed, and %v are made", have)
 	}
 }
 
-// TestFunctionFaults breaks one call of a creation at a time. In the end there is one function, made by as few calls as can
-// be.
+// TestFunctionFaults breaks one call of a creation at a time. In the end there is one function, created by as few calls as
+// can be.
 func TestFunctionFaults(t *testing.T) {
 	t.Parallel()
 	const create, look = "Lambda.POST /*/functions", "Lambda.GET /*/functions/shop-test-worker"
-	for _, c := range []struct {
-		name  string
-		fault awstest.Fault
-		wrote int
-	}{
+	awstest.Faults(t, newWorld, reconcile.Erase(functionKind), plainFunction(), (*world).functions, awstest.Broken{
 		{"the answer of the creation is lost", awstest.Fault{Op: create, Kind: awstest.DropAnswer}, 1},
 		{"the creation never arrives", awstest.Fault{Op: create, Kind: awstest.CutBefore}, 2},
 		{"the creation is throttled twice", awstest.Fault{Op: create, Kind: awstest.Throttle, Times: 2}, 3},
 		{"the creation meets an error of the service", awstest.Fault{Op: create, Kind: awstest.ServerError}, 2},
 		{"the role is not known to Lambda yet", awstest.Fault{Op: create, Kind: awstest.Refuse, Code: "InvalidParameterValueException", Times: 2}, 3},
-		{"looks are throttled", awstest.Fault{Op: look, Kind: awstest.Throttle, Times: 2}, 1},
+		{"reads are throttled", awstest.Fault{Op: look, Kind: awstest.Throttle, Times: 2}, 1},
 		{"the URL cannot be read at first", awstest.Fault{Op: look + "/url", Kind: awstest.ServerError}, 1},
 		{"the function is not shown at first", awstest.Fault{Op: look, Kind: awstest.Stale, Nth: 2}, 2}, // the second creation is refused
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			w, kind := newWorld(t), reconcile.Erase(functionKind)
-			job := w.job(t, kind, plainFunction(), nil)
-			armed := w.server.Inject(c.fault)
-			if _, err := kind.Settle(t.Context(), job, reconcile.Hooks{}); err != nil {
-				t.Fatal(err)
-			}
-			if armed.Fired() == 0 {
-				t.Error("the fault never came")
-			}
-			if have := w.wrote(); len(have) != c.wrote {
-				t.Errorf("wrote %v, want %d calls", have, c.wrote)
-			}
-			if have := w.functions(t); len(have) != 1 {
-				t.Errorf("functions: %v", have)
-			}
-		})
-	}
+	})
 }
 
 // aged gives the role of these tests an older birth: IAM has known it for long.
@@ -100,30 +78,30 @@ func TestMistakes(t *testing.T) {
 	t.Parallel()
 	w, kind := newWorld(t), reconcile.Erase(functionKind)
 	w.like.ages = time.Hour
-	job := w.job(t, kind, plainFunction(), nil)
-	w.server.Inject(awstest.Fault{Op: "Lambda.POST /*/functions", Kind: awstest.Refuse, Code: "InvalidParameterValueException", Times: -1})
+	job := w.Job(t, kind, plainFunction(), nil)
+	w.Server.Inject(awstest.Fault{Op: "Lambda.POST /*/functions", Kind: awstest.Refuse, Code: "InvalidParameterValueException", Times: -1})
 	gate := &aged{}
 	_, err := kind.Settle(reconcile.WithGate(t.Context(), gate), job, reconcile.Hooks{})
-	if api, ok := errors.AsType[smithy.APIError](err); !ok || api.ErrorCode() != "InvalidParameterValueException" || w.cloud.Classify(err) != reconcile.Invalid {
+	if api, ok := errors.AsType[smithy.APIError](err); !ok || api.ErrorCode() != "InvalidParameterValueException" || w.Cloud.Classify(err) != reconcile.Invalid {
 		t.Errorf("a mistake: %v", err)
 	}
-	if gate.calls != 1 || len(w.wrote()) != 1 {
-		t.Errorf("the role was looked at %d times, and wrote %v", gate.calls, w.wrote())
+	if gate.calls != 1 || len(w.Wrote()) != 1 {
+		t.Errorf("the role was looked at %d times, and wrote %v", gate.calls, w.Wrote())
 	}
 	for _, c := range []struct {
 		since   time.Duration
 		granted bool
 		want    reconcile.Class
 	}{{0, true, reconcile.Busy}, {time.Minute, true, reconcile.Invalid}, {0, false, reconcile.Invalid}} {
-		l := lag{w.cloud, aws.ARN(role("worker")), time.Now().Add(-c.since), c.granted}
-		if have := w.cloud.Classify(l.of(t.Context(), err)); have != c.want {
+		l := lag{w.Cloud, aws.ARN(role("worker")), time.Now().Add(-c.since), c.granted}
+		if have := w.Cloud.Classify(l.of(t.Context(), err)); have != c.want {
 			t.Errorf("after %s, granted %v: %s, want %s", c.since, c.granted, have, c.want)
 		}
 	}
 	// A role that IAM does not show either: not yet, and then a mistake.
 	for since, want := range map[time.Duration]reconcile.Class{0: reconcile.Busy, time.Minute: reconcile.Invalid} {
-		l := lag{w.cloud, aws.ARN(role("none")), time.Now().Add(-since), false}
-		if have := w.cloud.Classify(l.of(t.Context(), err)); have != want {
+		l := lag{w.Cloud, aws.ARN(role("none")), time.Now().Add(-since), false}
+		if have := w.Cloud.Classify(l.of(t.Context(), err)); have != want {
 			t.Errorf("no role after %s: %s, want %s", since, have, want)
 		}
 	}
@@ -134,7 +112,7 @@ func TestMistakes(t *testing.T) {
 func TestRoleComesLate(t *testing.T) {
 	t.Parallel()
 	w, kind := newWorld(t), reconcile.Erase(functionKind)
-	job := w.job(t, kind, with(plainFunction(), obj{"role": role("late")}), nil)
+	job := w.Job(t, kind, with(plainFunction(), obj{"role": role("late")}), nil)
 	var notes []string
 	_, err := kind.Settle(t.Context(), job, reconcile.Hooks{Note: func(text string) {
 		if notes = append(notes, text); len(notes) == 1 {
@@ -154,7 +132,7 @@ func TestBusy(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(functionKind)
 	w.like.looks(obj{"State": "Pending", "StateReason": "interfaces are made"}, obj{"LastUpdateStatus": "InProgress"})
 	var notes []string
-	job := w.job(t, kind, with(plainFunction(), obj{"reservedConcurrency": int64(1)}), nil)
+	job := w.Job(t, kind, with(plainFunction(), obj{"reservedConcurrency": int64(1)}), nil)
 	if _, err := kind.Settle(t.Context(), job, reconcile.Hooks{Note: func(text string) { notes = append(notes, text) }}); err != nil {
 		t.Fatal(err)
 	}
@@ -167,23 +145,23 @@ func TestBusy(t *testing.T) {
 func TestFailedUpdate(t *testing.T) {
 	t.Parallel()
 	w, kind := newWorld(t), reconcile.Erase(functionKind)
-	out := w.settled(t, plainFunction(), nil)
+	out := w.Settled(t, plainFunction(), nil)
 	failed := obj{"LastUpdateStatus": "Failed", "LastUpdateStatusReason": "The subnets are full.", "LastUpdateStatusReasonCode": "SubnetOutOfIPAddresses"}
-	w.server.Reset()
+	w.Server.Reset()
 	w.like.looks(failed)
-	if _, err := kind.Settle(t.Context(), w.job(t, kind, plainFunction(), &out), reconcile.Hooks{}); err != nil || len(w.wrote()) != 1 {
-		t.Errorf("failed once: %v, wrote %v", err, w.wrote())
+	if _, err := kind.Settle(t.Context(), w.Job(t, kind, plainFunction(), &out), reconcile.Hooks{}); err != nil || len(w.Wrote()) != 1 {
+		t.Errorf("failed once: %v, wrote %v", err, w.Wrote())
 	}
-	w.server.Reset()
+	w.Server.Reset()
 	w.like.looks(failed, failed)
-	_, err := kind.Settle(t.Context(), w.job(t, kind, plainFunction(), &out), reconcile.Hooks{})
-	if !errors.Is(err, errFailed) || !strings.Contains(err.Error(), "The subnets are full.") || len(w.wrote()) != 1 {
-		t.Errorf("failed for good: %v, wrote %v", err, w.wrote())
+	_, err := kind.Settle(t.Context(), w.Job(t, kind, plainFunction(), &out), reconcile.Hooks{})
+	if !errors.Is(err, errFailed) || !strings.Contains(err.Error(), "The subnets are full.") || len(w.Wrote()) != 1 {
+		t.Errorf("failed for good: %v, wrote %v", err, w.Wrote())
 	}
-	w.server.Reset()
+	w.Server.Reset()
 	w.like.looks(obj{"LastUpdateStatus": "Failed", "LastUpdateStatusReasonCode": "InvalidZipFileException"})
-	w.settled(t, plainFunction(), &out)
-	if have := w.wrote(); len(have) != 1 || !strings.HasSuffix(have[0], "/code") {
+	w.Settled(t, plainFunction(), &out)
+	if have := w.Wrote(); len(have) != 1 || !strings.HasSuffix(have[0], "/code") {
 		t.Errorf("the code failed, and %v are made", have)
 	}
 }
@@ -192,14 +170,14 @@ func TestFailedUpdate(t *testing.T) {
 func TestHiddenErrors(t *testing.T) {
 	t.Parallel()
 	w, kind := newWorld(t), reconcile.Erase(functionKind)
-	out := w.settled(t, plainFunction(), nil)
+	out := w.Settled(t, plainFunction(), nil)
 	for _, members := range []obj{
 		{"Environment": obj{"Error": obj{"ErrorCode": "AccessDeniedException", "Message": "no leave to decrypt"}}},
 		{"ImageConfigResponse": obj{"Error": obj{"ErrorCode": "AccessDeniedException", "Message": "no leave to decrypt"}}},
 	} {
 		w.like.looks(members)
-		_, err := kind.Look(t.Context(), w.job(t, kind, plainFunction(), &out))
-		if w.cloud.Classify(err) != reconcile.Denied || !strings.Contains(err.Error(), "no leave to decrypt") {
+		_, err := kind.Look(t.Context(), w.Job(t, kind, plainFunction(), &out))
+		if w.Cloud.Classify(err) != reconcile.Denied || !strings.Contains(err.Error(), "no leave to decrypt") {
 			t.Errorf("%v: %v", members, err)
 		}
 	}
@@ -214,17 +192,21 @@ func TestMappingWaits(t *testing.T) {
 	w.like.looks(obj{"State": "Creating"}, obj{"State": "Enabling"})
 	var notes []string
 	note := reconcile.Hooks{Note: func(text string) { notes = append(notes, text) }}
-	out, err := kind.Settle(t.Context(), w.job(t, kind, plainMapping(nil), nil), note)
+	out, err := kind.Settle(t.Context(), w.Job(t, kind, plainMapping(nil), nil), note)
 	if err != nil || !slices.Equal(notes, []string{"the mapping is creating", "the mapping is enabling"}) {
 		t.Fatalf("told %q: %v", notes, err)
 	}
-	w.server.Reset()
+	w.Server.Reset()
 	w.like.looks(obj{"State": "Enabled"}, obj{"State": "Deleting"})
-	stale := w.server.Inject(awstest.Fault{Op: "Lambda.GET /*/event-source-mappings/*", Kind: awstest.Stale, Nth: 2})
-	if err := kind.Delete(t.Context(), w.job(t, kind, nil, &out)); err != nil {
+	stale := w.Server.Inject(awstest.Fault{Op: "Lambda.GET /*/event-source-mappings/*", Kind: awstest.Stale, Nth: 2})
+	if err := kind.Delete(t.Context(), w.Job(t, kind, nil, &out)); err != nil {
 		t.Fatal(err)
 	}
-	if have := w.wrote(); len(have) != 1 || stale.Fired() != 1 || len(w.mappings(t)) != 0 {
+	calls := w.Server.Calls()
+	if last := calls[len(calls)-1]; !strings.Contains(last.URI, "/event-source-mappings/") || last.Status != http.StatusNotFound {
+		t.Errorf("the deletion ends with %s, which is answered %d", last.URI, last.Status)
+	}
+	if have := w.Wrote(); len(have) != 1 || stale.Fired() != 1 || len(w.mappings(t)) != 0 {
 		t.Errorf("wrote %v, mappings %v", have, w.mappings(t))
 	}
 }
@@ -233,30 +215,12 @@ func TestMappingWaits(t *testing.T) {
 func TestMappingFaults(t *testing.T) {
 	t.Parallel()
 	const create = "Lambda.POST /*/event-source-mappings"
-	for _, c := range []struct {
-		name  string
-		fault awstest.Fault
-		wrote int
-	}{
+	awstest.Faults(t, having((*world).withFunctions), reconcile.Erase(mappingKind), plainMapping(nil), (*world).mappings, awstest.Broken{
 		{"the answer is lost", awstest.Fault{Op: create, Kind: awstest.DropAnswer}, 1},
 		{"it never arrives", awstest.Fault{Op: create, Kind: awstest.CutBefore}, 2},
 		{"the role has not its grants yet", awstest.Fault{Op: create, Kind: awstest.Refuse, Code: "InvalidParameterValueException", Times: 2}, 3},
 		{"another one is just being deleted", awstest.Fault{Op: create, Kind: awstest.Refuse, Code: "ResourceConflictException", Status: 409}, 2},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			w, kind := newWorld(t), reconcile.Erase(mappingKind)
-			w.withFunctions(t)
-			w.server.Reset()
-			armed := w.server.Inject(c.fault)
-			if _, err := kind.Settle(t.Context(), w.job(t, kind, plainMapping(nil), nil), reconcile.Hooks{}); err != nil {
-				t.Fatal(err)
-			}
-			if have := w.wrote(); armed.Fired() == 0 || len(have) != c.wrote || len(w.mappings(t)) != 1 {
-				t.Errorf("wrote %v, want %d calls; mappings %v", have, c.wrote, w.mappings(t))
-			}
-		})
-	}
+	})
 }
 
 // TestSeveralMappings is about two of the same function and source: the mark tells which is ours, and without one nothing does.
@@ -265,64 +229,47 @@ func TestSeveralMappings(t *testing.T) {
 	w, kind := newWorld(t), reconcile.Erase(mappingKind)
 	w.withFunctions(t)
 	props := with(obj{}, kafka(nil))
-	if _, err := kind.Settle(t.Context(), w.job(t, kind, props, nil), reconcile.Hooks{}); err != nil {
+	if _, err := kind.Settle(t.Context(), w.Job(t, kind, props, nil), reconcile.Hooks{}); err != nil {
 		t.Fatal(err)
 	}
 	var want EventSourceMappingProps
-	out, err := kind.Look(t.Context(), w.job(t, kind, props, nil))
+	out, err := kind.Look(t.Context(), w.Job(t, kind, props, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want = mappingDefaults(EventSourceMappingProps{
+	want = EventSourceMappingProps{
 		Function: aws.ARN(functionNamed("theirs")), Servers: []string{"a.example:9092", "b.example:9092"}, Topics: []string{"orders"}, ConsumerGroupID: "shop",
 		StartingPosition: new("TRIM_HORIZON"),
-	})
+	}
+	mappingTable.Default(&want)
 	for range 2 {
-		in, err := want.creation()
+		in, err := creation(want)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.others.CreateEventSourceMapping(t.Context(), in); err != nil {
+		if _, err := w.Others.CreateEventSourceMapping(t.Context(), in); err != nil {
 			t.Fatal(err)
 		}
 	}
-	look, err := kind.Look(t.Context(), w.job(t, kind, props, nil))
+	look, err := kind.Look(t.Context(), w.Job(t, kind, props, nil))
 	if err != nil || look.Identity != out.Identity {
 		t.Errorf("found %s, want %s: %v", look.Identity, out.Identity, err)
 	}
-	if _, err := w.others.DeleteEventSourceMapping(t.Context(), &sdk.DeleteEventSourceMappingInput{UUID: new(idOf(out.Identity))}); err != nil {
+	if _, err := w.Others.DeleteEventSourceMapping(t.Context(), &sdk.DeleteEventSourceMappingInput{UUID: new(idOf(out.Identity))}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := kind.Look(t.Context(), w.job(t, kind, props, nil)); !errors.Is(err, reconcile.ErrAmbiguous) {
+	if _, err := kind.Look(t.Context(), w.Job(t, kind, props, nil)); !errors.Is(err, reconcile.ErrAmbiguous) {
 		t.Errorf("two of others: %v", err)
 	}
 }
 
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(functionKind)
-	job := w.job(t, kind, plainFunction(), nil)
-	job.ID = "arn:aws:lambda:eu-west-1:" + account + ":function:worker"
-	w.server.Reset()
-	if _, err := kind.Look(t.Context(), job); !errors.Is(err, aws.ErrForeign) || len(w.server.Calls()) != 0 {
-		t.Errorf("looked at in another region: %v, %v", err, w.server.Calls())
-	}
+	awstest.Elsewhere(t, newWorld, plainFunction(), "arn:aws:lambda:eu-west-1:"+account+":function:worker",
+		func(string) []string { return []string{"shop-test-worker"} })
 }
 
 func TestDiscover(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	out := w.settled(t, plainFunction(), nil)
-	place, err := w.cloud.Place(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	scope := reconcile.Scope{Cloud: w.cloud, Place: place, Mark: reconcile.Mark{Stack: "shop", Stage: "test"}}
-	found, err := aws.Provider(Service()).Discover(t.Context(), scope)
-	if err != nil || len(found) != 1 {
-		t.Fatalf("found %v, %v", found, err)
-	}
-	if f := found[0]; f.Kind != functionType || f.Identity != out.Identity || f.Name != "shop-test-worker" || f.Mark == nil || f.Mark.Address != "worker" {
-		t.Errorf("found %+v, want %s", f, out.Identity)
-	}
+	awstest.Discovered(t, newWorld, Service(), plainFunction(), "shop-test-worker")
 }

@@ -1,312 +1,468 @@
 package lambda
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+	"github.com/aws/smithy-go"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 var (
 	errNoCode = errors.New("the code was not prepared: what it is made of is not known")
-	errGoing  = errors.New("the function is still there")
 	errFailed = errors.New("lambda could not do what it was asked")
 )
 
-// update is one comparison's calls, each for all of its paths. Lambda takes one of them at a time.
-type update struct {
-	want          FunctionProps
-	config, codes *reconcile.Operation[liveFunction]
-}
-
-// ofCode reports that it was the code that could not be taken, not the configuration.
-func (s status) ofCode() bool {
-	switch types.LastUpdateStatusReasonCode(s.code) {
-	case types.LastUpdateStatusReasonCodeImageDeleted, types.LastUpdateStatusReasonCodeImageAccessDenied,
-		types.LastUpdateStatusReasonCodeInvalidImage, types.LastUpdateStatusReasonCodeInvalidZipFileException:
-		return true
-	}
-	return false
-}
-
-func failed(why string) *reconcile.Operation[liveFunction] {
-	return &reconcile.Operation[liveFunction]{Name: "UpdateFunctionConfiguration", Do: func(context.Context, reconcile.On[liveFunction]) error {
-		return fmt.Errorf("%w: %s", errFailed, why)
-	}}
-}
-
-// configuration is the call that sets the configuration: what differs, and no more.
-func (u *update) configuration() *reconcile.Operation[liveFunction] {
-	if u.config == nil {
-		u.config = &reconcile.Operation[liveFunction]{Name: "UpdateFunctionConfiguration", Alone: true, Do: u.sendConfiguration}
-	}
-	return u.config
-}
-
-func (u *update) code() *reconcile.Operation[liveFunction] {
-	if u.codes == nil {
-		u.codes = &reconcile.Operation[liveFunction]{Name: "UpdateFunctionCode", Alone: true, Do: u.sendCode}
-	}
-	return u.codes
-}
-
-func (u *update) sendConfiguration(ctx context.Context, on reconcile.On[liveFunction]) error {
-	client, err := clientOf(on.Cloud)
-	if err != nil {
-		return err
-	}
-	whole, err := merged(u.want, on.Live.have, on.Changed)
-	if err != nil {
-		return err
-	}
-	all := whole.configuration(on.Live.image)
-	in := &sdk.UpdateFunctionConfigurationInput{FunctionName: &on.Live.attrs.Name}
-	for _, path := range on.Changed {
-		if path == statusPath {
-			all.FunctionName = in.FunctionName
-			in = all
-			break
-		}
-		members[first(path)](in, all)
-	}
-	_, err = client.UpdateFunctionConfiguration(ctx, in)
-	return lag{on.Cloud, whole.Role, on.Since, false}.of(ctx, aws.NotYet(err))
-}
-
-// merged is what a thing is to be after a call that settles some paths: as it is, and those as they are wanted. What is
-// ignored, or left for later, keeps its live value also where a call sets it together with others.
-func merged[P any](want, have P, changed []tree.Path) (P, error) {
-	var out P
-	w, err := props.Encode(want)
-	if err != nil {
-		return out, err
-	}
-	h, err := props.Encode(have)
-	if err != nil {
-		return out, err
-	}
-	whole := any(h)
-	for _, path := range changed {
-		if v, ok := tree.Get(w, path); ok {
-			whole = tree.With(whole, path, v)
-		} else {
-			whole = tree.Without(whole, path)
-		}
-	}
-	result, _ := whole.(map[string]any)
-	err = props.Load(result, &out)
-	return out, err
-}
-
-// first is the prop that a path begins with.
-func first(path tree.Path) string {
-	end := strings.IndexAny(string(path), ".[")
-	if end < 0 {
-		return string(path)
-	}
-	return string(path[:end])
-}
-
-type configuration = sdk.UpdateFunctionConfigurationInput
-
-// members are the parts of a configuration by the prop that each is made of.
-var members = map[string]func(in, all *configuration){
-	"description":      func(in, all *configuration) { in.Description = all.Description },
-	"role":             func(in, all *configuration) { in.Role = all.Role },
-	"runtime":          func(in, all *configuration) { in.Runtime = all.Runtime },
-	"handler":          func(in, all *configuration) { in.Handler = all.Handler },
-	"memory":           func(in, all *configuration) { in.MemorySize = all.MemorySize },
-	"timeout":          func(in, all *configuration) { in.Timeout = all.Timeout },
-	"ephemeralStorage": func(in, all *configuration) { in.EphemeralStorage = all.EphemeralStorage },
-	"env":              func(in, all *configuration) { in.Environment = all.Environment },
-	"layers":           func(in, all *configuration) { in.Layers = all.Layers },
-	"vpc":              func(in, all *configuration) { in.VpcConfig = all.VpcConfig },
-	"deadLetter":       func(in, all *configuration) { in.DeadLetterConfig = all.DeadLetterConfig },
-	"tracing":          func(in, all *configuration) { in.TracingConfig = all.TracingConfig },
-	"kmsKey":           func(in, all *configuration) { in.KMSKeyArn = all.KMSKeyArn },
-	"fileSystems":      func(in, all *configuration) { in.FileSystemConfigs = all.FileSystemConfigs },
-	"imageConfig":      func(in, all *configuration) { in.ImageConfig = all.ImageConfig },
-	"logging":          func(in, all *configuration) { in.LoggingConfig = all.LoggingConfig },
-	"snapStart":        func(in, all *configuration) { in.SnapStart = all.SnapStart },
-}
-
-// configuration is all of it, as a call sets it: what there is none of is empty, which clears it.
-func (p FunctionProps) configuration(image bool) *configuration {
-	vpc := orZero(p.VPC)
-	in := &configuration{
-		Description: &p.Description, Role: new(string(p.Role)), Handler: p.Handler, Runtime: types.Runtime(orZero(p.Runtime)),
-		MemorySize: new(int32(*p.Memory / props.MiB)), Timeout: inSeconds(*p.Timeout),
-		EphemeralStorage: &types.EphemeralStorage{Size: new(int32(*p.EphemeralStorage / props.MiB))},
-		Environment:      &types.Environment{Variables: p.Env}, Layers: make([]string, 0, len(p.Layers)),
-		VpcConfig: &types.VpcConfig{
-			SubnetIds: append([]string{}, vpc.Subnets...), SecurityGroupIds: append([]string{}, vpc.SecurityGroups...), Ipv6AllowedForDualStack: &vpc.IPv6,
-		},
-		DeadLetterConfig: &types.DeadLetterConfig{TargetArn: new(string(p.DeadLetter))},
-		TracingConfig:    &types.TracingConfig{Mode: types.TracingMode(*p.Tracing)}, KMSKeyArn: new(string(p.KMSKey)),
-		FileSystemConfigs: make([]types.FileSystemConfig, 0, len(p.FileSystems)),
-		LoggingConfig:     p.Logging.config(), SnapStart: &types.SnapStart{ApplyOn: types.SnapStartApplyOn(*p.SnapStart)},
-	}
-	if p.Env == nil {
-		in.Environment.Variables = map[string]string{}
-	}
-	for _, l := range p.Layers {
-		in.Layers = append(in.Layers, string(l))
-	}
-	for _, f := range p.FileSystems {
-		in.FileSystemConfigs = append(in.FileSystemConfigs, types.FileSystemConfig{Arn: new(string(f.AccessPoint)), LocalMountPath: &f.Path})
-	}
-	if image {
-		i := orZero(p.ImageConfig)
-		in.ImageConfig = &types.ImageConfig{
-			Command: append([]string{}, i.Command...), EntryPoint: append([]string{}, i.EntryPoint...), WorkingDirectory: &i.WorkingDirectory,
-		}
-		in.Runtime, in.Handler, in.Layers, in.SnapStart = "", nil, nil, nil // an image has its own
-	}
-	return in
-}
-
-func (l *Logging) config() *types.LoggingConfig {
-	c := &types.LoggingConfig{LogFormat: types.LogFormat(*l.Format), LogGroup: aws.OrNil(l.Group)}
-	if *l.Format == "JSON" {
-		c.ApplicationLogLevel = types.ApplicationLogLevel(orZero(l.ApplicationLevel))
-		c.SystemLogLevel = types.SystemLogLevel(orZero(l.SystemLevel))
-	}
-	return c
-}
-
-func inSeconds(d time.Duration) *int32 { return new(int32(d / time.Second)) }
-
-// sendCode uploads. Without RevisionId the last writer wins, as with every other call.
-func (u *update) sendCode(ctx context.Context, on reconcile.On[liveFunction]) error {
-	client, err := clientOf(on.Cloud)
-	if err != nil {
-		return err
-	}
-	code, err := functionCode(u.want.Code, on.Assets)
-	if err != nil {
-		return err
-	}
-	if code.SourceKMSKeyArn == nil && on.Live.have.Code.SourceKMSKey != "" {
-		code.SourceKMSKeyArn = new("") // which clears it
-	}
-	_, err = client.UpdateFunctionCode(ctx, &sdk.UpdateFunctionCodeInput{
-		FunctionName: &on.Live.attrs.Name, Architectures: []types.Architecture{types.Architecture(*u.want.Architecture)},
-		ZipFile: code.ZipFile, S3Bucket: code.S3Bucket, S3Key: code.S3Key, S3ObjectVersion: code.S3ObjectVersion, ImageUri: code.ImageUri,
-		SourceKMSKeyArn: code.SourceKMSKeyArn,
+// observeFunction reads the function, then what other calls show of it.
+func observeFunction(ctx context.Context, s functionSite) (live liveFunction, err error) {
+	name, err := aws.NameAt(s, aws.Names[Function]{
+		Of:  func(f Function) string { return f.Name },
+		In:  func(resource string) string { return strings.TrimPrefix(resource, "function:") },
+		ARN: functionARN,
 	})
-	return aws.NotYet(err)
+	if err != nil {
+		return live, err
+	}
+	client := clientOf(s.Cloud)
+	out, err := client.GetFunction(ctx, &sdk.GetFunctionInput{FunctionName: &name})
+	if err != nil {
+		return live, aws.Absent(err)
+	}
+	shown, err := answerOf(out)
+	if err != nil {
+		return live, err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		out, err := client.GetFunctionEventInvokeConfig(ctx, &sdk.GetFunctionEventInvokeConfigInput{FunctionName: &name})
+		if err == nil {
+			shown.GetFunctionEventInvokeConfigOutput = *out
+		}
+		return unlessAbsent(err)
+	})
+	group.Go(func() error {
+		out, err := client.GetFunctionUrlConfig(ctx, &sdk.GetFunctionUrlConfigInput{FunctionName: &name})
+		if err == nil {
+			shown.GetFunctionUrlConfigOutput = *out
+		}
+		if err = unlessAbsent(err); err != nil || shown.FunctionUrl == nil && s.Want.URL == nil {
+			return err
+		}
+		statements, err := statementsOf(ctx, client, name)
+		live.isOpen, live.hasPublic = isOpen(statements)
+		return err
+	})
+	if err = group.Wait(); err == nil {
+		err = live.read(out, shown)
+	}
+	return live, err
 }
 
-func functionCode(want Code, assets map[string]reconcile.Asset) (*types.FunctionCode, error) {
+func unlessAbsent(err error) error {
+	if aws.IsAbsent(err) {
+		return nil
+	}
+	return err
+}
+
+// hidden is an error that the service gives inside of an answer, about a part that it could not read: that the part is
+// not shown does not say that there is none.
+func hidden(code, message *string) error {
+	return &smithy.GenericAPIError{Code: sdkaws.ToString(code), Message: sdkaws.ToString(message)}
+}
+
+// answerOf is what GetFunction shows of the configuration.
+func answerOf(out *sdk.GetFunctionOutput) (*answer, error) {
+	c := out.Configuration
+	if c == nil {
+		return nil, errors.New("an answer without a function")
+	}
+	shown := &answer{FunctionConfiguration: *c}
+	switch {
+	case out.TagsError != nil:
+		return nil, fmt.Errorf("tags: %w", hidden(out.TagsError.ErrorCode, out.TagsError.Message))
+	case c.Environment != nil && c.Environment.Error != nil:
+		return nil, fmt.Errorf("environment: %w", hidden(c.Environment.Error.ErrorCode, c.Environment.Error.Message))
+	case c.ImageConfigResponse != nil && c.ImageConfigResponse.Error != nil:
+		return nil, fmt.Errorf("image: %w", hidden(c.ImageConfigResponse.Error.ErrorCode, c.ImageConfigResponse.Error.Message))
+	}
+	for _, l := range c.Layers {
+		shown.Layers = append(shown.Layers, sdkaws.ToString(l.Arn))
+	}
+	shown.ImageConfig, shown.Concurrency = orZero(c.ImageConfigResponse).ImageConfig, orZero(out.Concurrency)
+	logging := orZero(c.LoggingConfig)
+	logging.LogGroup = new(cmp.Or(sdkaws.ToString(logging.LogGroup), logGroupOf(sdkaws.ToString(c.FunctionName))))
+	if logging.LogFormat != types.LogFormatJson {
+		logging.ApplicationLogLevel, logging.SystemLogLevel = "", ""
+	}
+	shown.LoggingConfig = &logging
+	return shown, nil
+}
+
+// read takes what the calls have shown.
+func (l *liveFunction) read(out *sdk.GetFunctionOutput, shown *answer) error {
+	have, err := functionTable.Read(kind.Struct(shown))
+	if err != nil {
+		return err
+	}
+	l.have, l.tags, l.status = functionDefaults(have), out.Tags, statusOf(out.Configuration)
+	l.isImage = shown.PackageType == types.PackageTypeImage
+	code := orZero(out.Code)
+	l.have.Code = Code{Image: sdkaws.ToString(code.ImageUri), SourceKMSKey: aws.ARN(sdkaws.ToString(code.SourceKMSKeyArn))}
+	l.attrs = Function{
+		ARN: aws.ARN(sdkaws.ToString(out.Configuration.FunctionArn)), Name: sdkaws.ToString(shown.FunctionName),
+		Role: l.have.Role, LogGroup: l.have.Logging.Group,
+		URL: sdkaws.ToString(shown.FunctionUrl), CodeDigest: sdkaws.ToString(shown.CodeSha256),
+	}
+	return nil
+}
+
+func statusOf(c *types.FunctionConfiguration) status {
+	s := status{state: c.State, update: c.LastUpdateStatus}
+	if s.state == types.StatePending || s.state == types.StateFailed {
+		s.why, s.code = sdkaws.ToString(c.StateReason), string(c.StateReasonCode)
+		return s
+	}
+	s.why, s.code = sdkaws.ToString(c.LastUpdateStatusReason), string(c.LastUpdateStatusReasonCode)
+	return s
+}
+
+// createFunction carries the configuration, the code and all tags in one call. The URL and what else has calls of its
+// own follows when the function is active.
+func createFunction(ctx context.Context, s functionSite) (Function, error) {
+	want := s.Want
+	code, err := functionCode(want.Code, s.Assets)
+	if err != nil {
+		return Function{}, err
+	}
+	in := &sdk.CreateFunctionInput{FunctionName: &s.Name, Code: code, PackageType: "Zip", Tags: aws.Tags(want.Tags, s.Owner)}
+	if err := functionTable.Created(want, kind.Struct(in)); err != nil {
+		return Function{}, err
+	}
+	if want.Code.Image != "" {
+		in.PackageType, in.SnapStart = "Image", nil
+	}
+	out, err := clientOf(s.Cloud).CreateFunction(ctx, in)
+	if err != nil {
+		return Function{}, lag{s.Cloud, want.Role, s.Since, false}.of(ctx, err)
+	}
+	return Function{
+		ARN: functionARN(s.Location, s.Name), Name: s.Name, Role: want.Role,
+		LogGroup: cmp.Or(want.Logging.Group, logGroupOf(s.Name)), CodeDigest: sdkaws.ToString(out.CodeSha256),
+	}, nil
+}
+
+// functionCode is code as both calls take it that write some.
+func functionCode(want Code, assets map[string]kind.Asset) (*types.FunctionCode, error) {
 	switch {
 	case want.Image != "":
 		return &types.FunctionCode{ImageUri: &want.Image}, nil
 	case want.S3 != nil:
 		return &types.FunctionCode{
-			S3Bucket: &want.S3.Bucket, S3Key: &want.S3.Key, S3ObjectVersion: aws.OrNil(want.S3.Version), SourceKMSKeyArn: aws.OrNil(string(want.SourceKMSKey)),
+			S3Bucket: &want.S3.Bucket, S3Key: &want.S3.Key, S3ObjectVersion: aws.OrNil(want.S3.Version),
+			SourceKMSKeyArn: aws.OrNil(string(want.SourceKMSKey)),
 		}, nil
 	}
 	archive, err := content(assets)
 	return &types.FunctionCode{ZipFile: archive, SourceKMSKeyArn: aws.OrNil(string(want.SourceKMSKey))}, err
 }
 
-// createFunction carries the configuration, the code and all tags in one call. The URL and what else has calls of its own
-// follows when the function is active.
-func createFunction(ctx context.Context, site functionSite) (Function, error) {
-	client, err := clientOf(site.Cloud)
-	if err != nil {
-		return Function{}, err
-	}
-	want := site.Want
-	code, err := functionCode(want.Code, site.Assets)
-	if err != nil {
-		return Function{}, err
-	}
-	all := want.configuration(want.Code.Image != "")
-	in := &sdk.CreateFunctionInput{
-		FunctionName: &site.Name, Code: code, Role: all.Role, Handler: all.Handler, Runtime: all.Runtime, PackageType: types.PackageTypeZip,
-		Architectures: []types.Architecture{types.Architecture(*want.Architecture)}, Description: all.Description, MemorySize: all.MemorySize,
-		Timeout: all.Timeout, EphemeralStorage: all.EphemeralStorage, Layers: all.Layers, KMSKeyArn: aws.OrNil(string(want.KMSKey)),
-		TracingConfig: all.TracingConfig, LoggingConfig: all.LoggingConfig, SnapStart: all.SnapStart, ImageConfig: all.ImageConfig,
-		Tags: aws.Tags(want.Tags, site.Mark),
-	}
-	if want.Code.Image != "" {
-		in.PackageType = types.PackageTypeImage
-	}
-	if len(want.Env) > 0 {
-		in.Environment = all.Environment
-	}
-	if want.VPC != nil {
-		in.VpcConfig = all.VpcConfig
-	}
-	if want.DeadLetter != "" {
-		in.DeadLetterConfig = all.DeadLetterConfig
-	}
-	if len(want.FileSystems) > 0 {
-		in.FileSystemConfigs = all.FileSystemConfigs
-	}
-	out, err := client.CreateFunction(ctx, in)
-	if err != nil {
-		return Function{}, lag{site.Cloud, want.Role, site.Since, false}.of(ctx, err)
-	}
-	group := logGroupOf(site.Name)
-	if want.Logging.Group != "" {
-		group = want.Logging.Group
-	}
-	return Function{
-		ARN: functionARN(site.Place, site.Name), Name: site.Name, Role: want.Role, LogGroup: group, CodeDigest: sdkaws.ToString(out.CodeSha256),
-	}, nil
+// deleteFunction deletes the function with its URL, its policy and its settings of asynchronous calls.
+func deleteFunction(ctx context.Context, s functionSite) error {
+	_, err := clientOf(s.Cloud).DeleteFunction(ctx, &sdk.DeleteFunctionInput{FunctionName: &s.Last.Name})
+	return err
 }
 
-// deleteFunction returns when Lambda no longer shows the function. Its URL, policy and settings of asynchronous calls go with it.
-func deleteFunction(ctx context.Context, site functionSite) error {
-	client, err := clientOf(site.Cloud)
+// compareFunction states every aspect. One call sets all of the configuration, another the code.
+func compareFunction(d *functionDiff, want FunctionProps, live liveFunction) {
+	configuration, code := setConfiguration(want), setCode(want)
+	// Lambda takes the next of these calls only when it has done what the one before asks.
+	configuration.Alone, code.Alone = true, true
+	compareStatus(d, live, configuration, code)
+	compareConfiguration(d, want, live, configuration)
+	compareCode(d, want, live, code)
+	kind.CompareCall(d, functionTable, want, live.have, "PutFunctionConcurrency", setConcurrency(want.ReservedConcurrency))
+	kind.CompareCall(d, functionTable, want, live.have, "PutFunctionEventInvokeConfig", setAsync(want))
+	compareURL(d, want, live)
+}
+
+// statusPath is where a creation or an update that failed shows.
+const statusPath tree.Path = "state"
+
+// compareStatus: what failed is tried once more in a run; that it failed again is an error.
+func compareStatus(d *functionDiff, live liveFunction, call, code *functionOp) {
+	why := live.status.failed()
+	switch {
+	case why == "":
+		return
+	case d.Made(statusPath):
+		call = kind.Set(call.Name, func(context.Context, functionOn) error { return fmt.Errorf("%w: %s", errFailed, why) })
+	case live.status.ofCode():
+		call = code
+	}
+	reconcile.Value(d, statusPath, "Active", "Failed: "+why, call)
+}
+
+// compareConfiguration leaves out what does not count: levels of lines that are text, and how an archive is run where
+// there is an image or is to be one.
+func compareConfiguration(d *functionDiff, want FunctionProps, live liveFunction, call *functionOp) {
+	have := live.have
+	logging, shown := *want.Logging, *have.Logging
+	if logging.Group == "" {
+		logging.Group = logGroupOf(live.attrs.Name)
+	}
+	if *logging.Format != "JSON" {
+		shown.ApplicationLevel, shown.SystemLevel = logging.ApplicationLevel, logging.SystemLevel
+	}
+	want.Logging, have.Logging = &logging, &shown
+	if live.isImage || want.Code.Image != "" {
+		want.Runtime, want.Handler = have.Runtime, have.Handler
+	}
+	kind.CompareCall(d, functionTable, want, have, "", call)
+}
+
+// compareCode compares archives by their digest, images by their URI. Of an archive in S3 nothing is shown: what was
+// written last counts. An archive never becomes an image.
+func compareCode(d *functionDiff, want FunctionProps, live liveFunction, set *functionOp) {
+	code := want.Code
+	path := code.path()
+	if isImage := code.Image != ""; isImage != live.isImage {
+		names := map[bool]string{false: "an archive", true: "an image"}
+		reconcile.Fixed(d, "code.image", names[isImage], names[live.isImage])
+		return
+	}
+	kind.CompareCall(d, functionTable, want, live.have, "UpdateFunctionCode", set)
+	switch archive, ok := d.Asset(codeAsset); {
+	case live.isImage:
+		reconcile.Value(d, path, code.Image, live.have.Code.Image, set)
+	case code.S3 != nil:
+	case ok:
+		reconcile.Value(d, path, "sha256:"+archive.Digest, "sha256:"+inHex(live.attrs.CodeDigest), set)
+	case d.Unknown(path, code.source()), code.source() == "": // nothing is declared, as when somebody asks what is there
+		reconcile.Value(d, path, code.source(), "sha256:"+inHex(live.attrs.CodeDigest), set)
+	}
+	reconcile.Written(d, "code.s3", code.S3, set)
+	if !live.isImage {
+		reconcile.Value(d, "code.sourceKmsKey", code.SourceKMSKey, live.have.Code.SourceKMSKey, set)
+	}
+}
+
+// inHex is a digest that Lambda writes in base64.
+func inHex(digest string) string {
+	sum, err := base64.StdEncoding.DecodeString(digest)
 	if err != nil {
+		return digest
+	}
+	return hex.EncodeToString(sum)
+}
+
+// compareURL closes before it changes anything else, and opens last.
+func compareURL(d *functionDiff, want FunctionProps, live liveFunction) {
+	known := want.URL == nil || !d.Unknown("url.auth", want.URL.Auth)
+	public := want.URL != nil && want.URL.Auth == "NONE"
+	if known && !public && live.hasPublic {
+		reconcile.Value(d, "url.permission", everybody[false], everybody[true], setOpen(false))
+	}
+	have := live.have.URL
+	switch {
+	case want.URL == nil && have == nil:
+	case have == nil:
+		reconcile.Value(d, "url", want.URL, nil, createURL(want))
+	case want.URL == nil:
+		reconcile.Value(d, "url", nil, have, set("DeleteFunctionUrlConfig", func(ctx context.Context, t target, _ functionOn) error {
+			_, err := t.DeleteFunctionUrlConfig(ctx, &sdk.DeleteFunctionUrlConfigInput{FunctionName: t.name})
+			return err
+		}))
+	default:
+		kind.CompareCall(d, functionTable, want, live.have, "UpdateFunctionUrlConfig", updateURL(want))
+	}
+	if known && public && !live.isOpen {
+		reconcile.Value(d, "url.permission", everybody[true], everybody[false], setOpen(true))
+	}
+}
+
+// everybody is how it reads whether the policy lets everybody call.
+var everybody = map[bool]string{false: "closed to the public", true: "open to the public"}
+
+// target is a function that calls are made on.
+type target struct {
+	*sdk.Client
+	name *string
+}
+
+// set is a call on a function.
+func set(name string, do func(ctx context.Context, t target, u functionOn) error) *functionOp {
+	return kind.Set(name, func(ctx context.Context, u functionOn) error {
+		return aws.NotYet(do(ctx, target{clientOf(u.Cloud), &u.Live.attrs.Name}, u))
+	})
+}
+
+// setConfiguration sets what differs of the configuration.
+func setConfiguration(want FunctionProps) *functionOp {
+	return set("UpdateFunctionConfiguration", func(ctx context.Context, t target, u functionOn) error {
+		in, err := configuration(want, u.Live, u.Changed)
+		if err != nil {
+			return err
+		}
+		_, err = t.UpdateFunctionConfiguration(ctx, in)
+		role := cmp.Or(aws.ARN(sdkaws.ToString(in.Role)), u.Live.have.Role)
+		return lag{u.Cloud, role, u.Since, false}.of(ctx, aws.NotYet(err))
+	})
+}
+
+// configuration is what is changed of it, and no more; after an update that failed, all of it.
+func configuration(want FunctionProps, live liveFunction, changed []tree.Path) (
+	*sdk.UpdateFunctionConfigurationInput, error,
+) {
+	in := &sdk.UpdateFunctionConfigurationInput{FunctionName: &live.attrs.Name}
+	if slices.Contains(changed, statusPath) {
+		if err := functionTable.Created(live.have, kind.Struct(in)); err != nil {
+			return nil, err
+		}
+	}
+	if err := functionTable.Changed(want, live.have, changed, kind.Struct(in)); err != nil {
+		return nil, err
+	}
+	if live.isImage {
+		in.SnapStart = nil
+	}
+	if l := in.LoggingConfig; l != nil {
+		if l.LogGroup = aws.OrNil(sdkaws.ToString(l.LogGroup)); l.LogFormat != types.LogFormatJson {
+			l.ApplicationLogLevel, l.SystemLogLevel = "", ""
+		}
+	}
+	return in, nil
+}
+
+// setCode uploads. Without RevisionId the last writer wins, as with every other call.
+func setCode(want FunctionProps) *functionOp {
+	return set("UpdateFunctionCode", func(ctx context.Context, t target, u functionOn) error {
+		code, err := functionCode(want.Code, u.Assets)
+		if err != nil {
+			return err
+		}
+		if code.SourceKMSKeyArn == nil && u.Live.have.Code.SourceKMSKey != "" {
+			code.SourceKMSKeyArn = new("") // which clears it
+		}
+		_, err = t.UpdateFunctionCode(ctx, &sdk.UpdateFunctionCodeInput{
+			FunctionName: t.name, Architectures: []types.Architecture{types.Architecture(*want.Architecture)},
+			ZipFile: code.ZipFile, S3Bucket: code.S3Bucket, S3Key: code.S3Key, S3ObjectVersion: code.S3ObjectVersion,
+			ImageUri: code.ImageUri, SourceKMSKeyArn: code.SourceKMSKeyArn,
+		})
 		return err
+	})
+}
+
+func setConcurrency(want *int) *functionOp {
+	if want != nil {
+		return set("PutFunctionConcurrency", func(ctx context.Context, t target, _ functionOn) error {
+			_, err := t.PutFunctionConcurrency(ctx, &sdk.PutFunctionConcurrencyInput{
+				FunctionName: t.name, ReservedConcurrentExecutions: new(int32(*want)),
+			})
+			return err
+		})
 	}
-	name := site.Last.Name
-	if _, err := client.DeleteFunction(ctx, &sdk.DeleteFunctionInput{FunctionName: &name}); err != nil {
+	return set("DeleteFunctionConcurrency", func(ctx context.Context, t target, _ functionOn) error {
+		_, err := t.DeleteFunctionConcurrency(ctx, &sdk.DeleteFunctionConcurrencyInput{FunctionName: t.name})
 		return err
+	})
+}
+
+// setAsync writes the settings whole; those of the service's defaults are none.
+func setAsync(want FunctionProps) *functionOp {
+	if reflect.DeepEqual(want.Async, functionDefaults(FunctionProps{}).Async) {
+		return set("DeleteFunctionEventInvokeConfig", func(ctx context.Context, t target, _ functionOn) error {
+			_, err := t.DeleteFunctionEventInvokeConfig(ctx, &sdk.DeleteFunctionEventInvokeConfigInput{FunctionName: t.name})
+			return err
+		})
 	}
-	if _, err := client.GetFunction(ctx, &sdk.GetFunctionInput{FunctionName: &name}); err != nil {
-		return err // absent is what is wanted
-	}
-	return aws.Busy(errGoing)
+	return set("PutFunctionEventInvokeConfig", func(ctx context.Context, t target, u functionOn) error {
+		in := &sdk.PutFunctionEventInvokeConfigInput{FunctionName: t.name}
+		if err := functionTable.Created(functionTable.Merged(want, u.Live.have, u.Changed), kind.Struct(in)); err != nil {
+			return err
+		}
+		_, err := t.PutFunctionEventInvokeConfig(ctx, in)
+		return lag{u.Cloud, u.Live.attrs.Role, u.Since, true}.of(ctx, err)
+	})
 }
 
-func putFunctionTags(ctx context.Context, on reconcile.On[liveFunction], tags map[string]string) error {
-	return putTags(ctx, on.Cloud, on.Live.attrs.ARN, tags)
-}
-
-func dropFunctionTags(ctx context.Context, on reconcile.On[liveFunction], keys []string) error {
-	return dropTags(ctx, on.Cloud, on.Live.attrs.ARN, keys)
-}
-
-func putTags(ctx context.Context, cloud reconcile.Cloud, arn aws.ARN, tags map[string]string) error {
-	client, err := clientOf(cloud)
-	if err != nil {
+func createURL(want FunctionProps) *functionOp {
+	return set("CreateFunctionUrlConfig", func(ctx context.Context, t target, _ functionOn) error {
+		in := &sdk.CreateFunctionUrlConfigInput{FunctionName: t.name}
+		if err := functionTable.Created(want, kind.Struct(in)); err != nil {
+			return err
+		}
+		_, err := t.CreateFunctionUrlConfig(ctx, in)
 		return err
-	}
-	_, err = client.TagResource(ctx, &sdk.TagResourceInput{Resource: new(string(arn)), Tags: tags})
-	return aws.NotYet(err)
+	})
 }
 
-func dropTags(ctx context.Context, cloud reconcile.Cloud, arn aws.ARN, keys []string) error {
-	client, err := clientOf(cloud)
-	if err != nil {
+func updateURL(want FunctionProps) *functionOp {
+	return set("UpdateFunctionUrlConfig", func(ctx context.Context, t target, u functionOn) error {
+		in := &sdk.UpdateFunctionUrlConfigInput{FunctionName: t.name}
+		if err := functionTable.Changed(want, u.Live.have, u.Changed, kind.Struct(in)); err != nil {
+			return err
+		}
+		_, err := t.UpdateFunctionUrlConfig(ctx, in)
 		return err
+	})
+}
+
+// setOpen writes the statements for the public anew, or removes them.
+func setOpen(open bool) *functionOp {
+	name := "RemovePermission"
+	if open {
+		name = "AddPermission"
 	}
-	_, err = client.UntagResource(ctx, &sdk.UntagResourceInput{Resource: new(string(arn)), TagKeys: slices.Clone(keys)})
-	return aws.NotYet(err)
+	return set(name, func(ctx context.Context, t target, u functionOn) error {
+		for _, s := range publicStatements {
+			if u.Live.hasPublic {
+				_, err := t.RemovePermission(ctx, &sdk.RemovePermissionInput{FunctionName: t.name, StatementId: &s.StatementID})
+				if err := unlessAbsent(err); err != nil {
+					return err
+				}
+			}
+			if open {
+				if err := addStatement(ctx, t.Client, *t.name, s.StatementID, s); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func listFunctions(ctx context.Context, scope kind.ListScope) (all []kind.Found, err error) {
+	next := func(in *sdk.ListFunctionsInput, out *sdk.ListFunctionsOutput) bool {
+		in.Marker = out.NextMarker
+		return sdkaws.ToString(in.Marker) != ""
+	}
+	for page, err := range aws.Pages(ctx, clientOf(scope.Cloud).ListFunctions, &sdk.ListFunctionsInput{}, next) {
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range page.Functions {
+			name := sdkaws.ToString(f.FunctionName)
+			if strings.HasPrefix(name, scope.Prefix) {
+				arn := functionARN(scope.Place, name)
+				all = append(all, kind.Found{Kind: functionType, Place: scope.Place, Identity: string(arn), Name: name})
+			}
+		}
+	}
+	return all, nil
 }

@@ -3,6 +3,7 @@ package lambda
 import (
 	"testing"
 
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -50,10 +51,10 @@ func tunedFunction() obj {
 }
 
 func functionSuite() kindtest.Suite {
-	ws := worlds{}
+	ws := awstest.Worlds[*world]{}
 	return kindtest.Suite{
 		Kind:  reconcile.Erase(functionKind),
-		World: ws.make((*world).withLayers, (*world).functions),
+		World: ws.Make(having((*world).withLayers), (*world).functions),
 		Base:  plainFunction(),
 		Fault: fault,
 		Variants: []kindtest.Variant{
@@ -69,7 +70,7 @@ func functionSuite() kindtest.Suite {
 				"imageConfig": obj{"entryPoint": list{"/bin/worker", "-v"}, "command": list{"run", "all"}, "workingDirectory": "/srv"},
 			}},
 		},
-		Hands:   ws.functionHands(),
+		Hands:   functionHands(ws),
 		Secrets: []tree.Path{"env.STAGE"},
 		Others: map[tree.Path][]any{
 			"runtime": {"python3.12"}, "code.directory": {"other", "src"}, "code.zip": {"two.zip"}, "code.bundle": {"src/other.ts"},
@@ -124,13 +125,7 @@ func TestOtherFunctions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := functionSuite()
 			s.Base, s.Variants, s.Silent = c.base, c.variants, nil
-			for _, check := range kindtest.Checks() {
-				switch check.Name {
-				case kindtest.PropAlone, kindtest.ThereAndBack,
-					kindtest.Crashes, kindtest.Unset, kindtest.Unknown:
-					t.Run(check.Name, func(t *testing.T) { check.Do(t, s) })
-				}
-			}
+			kindtest.RunOnly(t, s, kindtest.PropAlone, kindtest.ThereAndBack, kindtest.Crashes, kindtest.Unset, kindtest.Unknown)
 		})
 	}
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/athanor-dev/athanor/providers/aws"
-	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 )
 
-// lag tells a role that Lambda does not know yet, or not yet with its latest policies, from a mistake: IAM tells of changes
-// with a delay of some seconds, and Lambda has one code for both (InvalidParameterValueException). It goes by what is
-// known of the role and by time, never by the text of the error.
+// lag tells a role that Lambda does not know yet, or not yet with its latest policies, from a mistake: changes in IAM
+// arrive some seconds late, and Lambda has one code for both (InvalidParameterValueException). It goes by what is known
+// of the role and by time, never by the text of the error.
 type lag struct {
-	cloud reconcile.Cloud
+	cloud kind.Cloud
 	role  aws.ARN
-	since time.Time // when this settling began
-	// granted says that the call needs what policies of the role grant, which may be as new as what needs it. IAM does not
-	// tell when they changed.
+	since time.Time // when this reconciliation began
+	// granted: the call needs what policies of the role grant, which may be as new as what needs it. IAM does not show
+	// when they changed.
 	granted bool
 }
 
@@ -34,18 +34,21 @@ const (
 	grace = 15 * time.Second
 )
 
-// of is the error of a call that names the role, or whose function has it: one that goes away by waiting where that
-// may be so.
+// of is the error of a call that names the role, or whose function has it: a temporary one where waiting may help.
 func (l lag) of(ctx context.Context, err error) error {
-	if !isInvalid(err) {
+	recent := time.Since(l.since) < grace
+	switch {
+	case !isInvalid(err):
 		return err
-	}
-	if l.granted && time.Since(l.since) < grace {
+	case l.granted && recent:
 		return aws.Busy(err)
 	}
-	made, look := l.made(ctx)
-	switch {
-	case look == nil && time.Since(made) < youth, aws.IsAbsent(look) && time.Since(l.since) < grace:
+	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(iam.NewFromConfig(cfg)) }
+	role := string(l.role)
+	out, failed := (*iam.Client)(aws.ClientIn(l.cloud, iam.ServiceID, connect)).GetRole(ctx, &iam.GetRoleInput{
+		RoleName: new(role[strings.LastIndexByte(role, '/')+1:]),
+	})
+	if failed == nil && time.Since(sdkaws.ToTime(out.Role.CreateDate)) < youth || aws.IsAbsent(failed) && recent {
 		return aws.Busy(err)
 	}
 	return err
@@ -54,18 +57,4 @@ func (l lag) of(ctx context.Context, err error) error {
 func isInvalid(err error) bool {
 	api, ok := errors.AsType[smithy.APIError](err)
 	return ok && api.ErrorCode() == "InvalidParameterValueException"
-}
-
-// made is when the role was.
-func (l lag) made(ctx context.Context) (time.Time, error) {
-	roles, err := aws.Client(l.cloud, iam.ServiceID, func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(iam.NewFromConfig(cfg)) })
-	if err != nil {
-		return time.Time{}, err
-	}
-	p, _ := l.role.Parse()
-	out, err := (*iam.Client)(roles).GetRole(ctx, &iam.GetRoleInput{RoleName: new(p.Resource[strings.LastIndexByte(p.Resource, '/')+1:])})
-	if err != nil {
-		return time.Time{}, err
-	}
-	return sdkaws.ToTime(out.Role.CreateDate), nil
 }

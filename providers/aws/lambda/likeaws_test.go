@@ -105,11 +105,3 @@ func str(v any) string {
 	text, _ := v.(string)
 	return text
 }
-
-func serviceIn(in obj) string {
-	parts := strings.Split(str(in["EventSourceArn"]), ":")
-	if len(parts) < 6 {
-		return "kafka"
-	}
-	return parts[2]
-}

@@ -19,10 +19,10 @@ func TestLogs(t *testing.T) {
 	for group, props := range map[string]obj{
 		"/shop/worker": with(plainFunction(), obj{"logging": obj{"group": "/shop/worker"}}), "/aws/lambda/shop-test-worker": plainFunction(),
 	} {
-		out := w.settled(t, props, nil)
+		out := w.Settled(t, props, nil)
 		read := func() []string {
 			var lines []string
-			for line, err := range kind.Logs(t.Context(), w.job(t, kind, nil, &out), reconcile.LogQuery{Filter: "order"}) {
+			for line, err := range kind.Logs(t.Context(), w.Job(t, kind, nil, &out), reconcile.LogQuery{Filter: "order"}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -50,7 +50,7 @@ func TestLogs(t *testing.T) {
 		if have := read(); !slices.Equal(have, []string{"a order 1", "a order 2"}) {
 			t.Errorf("%s holds %v", group, have)
 		}
-		if err := kind.Delete(t.Context(), w.job(t, kind, nil, &out)); err != nil {
+		if err := kind.Delete(t.Context(), w.Job(t, kind, nil, &out)); err != nil {
 			t.Fatal(err)
 		}
 	}

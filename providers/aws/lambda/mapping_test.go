@@ -3,11 +3,10 @@ package lambda
 import (
 	"context"
 	"testing"
-	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -21,13 +20,13 @@ func stream(name string) string {
 func (w *world) mappings(t kindtest.T) []any {
 	t.Helper()
 	ctx := context.Background()
-	out, err := w.others.ListEventSourceMappings(ctx, &sdk.ListEventSourceMappingsInput{})
+	out, err := w.Others.ListEventSourceMappings(ctx, &sdk.ListEventSourceMappingsInput{})
 	if err != nil {
 		t.Fatalf("list: %v", err)
 	}
 	var all []any
 	for _, m := range out.EventSourceMappings {
-		tags, err := w.others.ListTags(ctx, &sdk.ListTagsInput{Resource: m.EventSourceMappingArn})
+		tags, err := w.Others.ListTags(ctx, &sdk.ListTagsInput{Resource: m.EventSourceMappingArn})
 		if err != nil {
 			t.Fatalf("tags: %v", err)
 		}
@@ -41,7 +40,7 @@ func (w *world) mappings(t kindtest.T) []any {
 				*n = nil
 			}
 		}
-		all = append(all, obj{"mapping": plain(t, m), "tags": untimed(tags.Tags)})
+		all = append(all, obj{"mapping": plain(t, m), "tags": awstest.Owned(tags.Tags)})
 	}
 	return all
 }
@@ -57,19 +56,14 @@ func kafka(more obj) obj {
 }
 
 func mappingSuite(base obj, variants ...kindtest.Variant) kindtest.Suite {
-	ws := worlds{}
-	return kindtest.Suite{
-		Kind: reconcile.Erase(mappingKind), World: ws.make((*world).withFunctions, (*world).mappings), Base: base, Variants: variants, Fault: fault,
-		Hands: ws.mappingHands(),
+	ws := awstest.Worlds[*world]{}
+	return kindtest.Derive(mappingTable, kindtest.Suite{
+		Kind: reconcile.Erase(mappingKind), World: ws.Make(having((*world).withFunctions), (*world).mappings), Base: base, Variants: variants, Fault: fault,
+		Hands: mappingHands(ws),
 		Others: map[tree.Path][]any{
 			"filters.*": {`{"body":{"kind":["other"]}}`}, "function": {functionNamed("another"), functionNamed("theirs")}, "batchWindow": {"2s"},
 		},
-		Steady: map[tree.Path]string{
-			"source": "a mapping keeps its source for life", "startingPosition": "a mapping keeps it for life", "startingTimestamp": "a mapping keeps it for life",
-			"topics": "a mapping keeps its topic for life", "queues": "a mapping keeps its queue for life", "servers": "a mapping keeps its cluster for life",
-			"consumerGroupId": "a mapping keeps its group for life",
-		},
-	}
+	})
 }
 
 // sourcesOf are mappings of each sort of source: the one that is begun with, and others.
@@ -149,121 +143,7 @@ func TestOtherSources(t *testing.T) {
 			t.Parallel()
 			s := mappingSuite(of.base, of.variants...)
 			s.Silent = map[tree.Path]string{"startingTimestamp": "AT_TIMESTAMP alone takes it; it is changed with that"}
-			for _, c := range kindtest.Checks() {
-				switch c.Name {
-				case kindtest.PropAlone, kindtest.ThreeStarts, kindtest.Unset:
-					c.Do(t, s)
-				}
-			}
+			kindtest.RunOnly(t, s, kindtest.PropAlone, kindtest.ThreeStarts, kindtest.Unset)
 		})
 	}
-}
-
-// mappingHands change each aspect of a mapping as somebody else would.
-func (ws worlds) mappingHands() map[tree.Path]kindtest.Hand {
-	hands := map[tree.Path]kindtest.Hand{
-		"tags": ws.by(retagByHand),
-		"": ws.by(func(ctx context.Context, _ kindtest.T, c *sdk.Client, _ *string, to kindtest.Edited) error {
-			_, err := c.DeleteEventSourceMapping(ctx, &sdk.DeleteEventSourceMappingInput{UUID: new(str(to.Attrs["id"]))})
-			return err
-		}),
-	}
-	for path, set := range mapped {
-		hands[path] = ws.by(func(ctx context.Context, _ kindtest.T, c *sdk.Client, _ *string, to kindtest.Edited) error {
-			in := &sdk.UpdateEventSourceMappingInput{UUID: new(str(to.Attrs["id"]))}
-			set(in, to.Props)
-			_, err := c.UpdateEventSourceMapping(ctx, in)
-			return err
-		})
-	}
-	return hands
-}
-
-func countIn(props obj, path tree.Path, otherwise int32) *int32 {
-	if v, ok := tree.Get(props, path); ok {
-		return new(int32(v.(int64)))
-	}
-	if otherwise == 0 {
-		return nil
-	}
-	return &otherwise
-}
-
-// mapped are the members by which Lambda keeps what the props say, as somebody else would set them.
-var mapped = map[tree.Path]func(in *sdk.UpdateEventSourceMappingInput, p obj){
-	"function": func(in *mappingInput, p obj) { in.FunctionName = new(textIn(p, "function", "")) },
-	"enabled": func(in *mappingInput, p obj) {
-		in.Enabled = new(p["enabled"] == nil || flagIn(p, "enabled"))
-	},
-	"batchSize": func(in *mappingInput, p obj) {
-		in.BatchSize = countIn(p, "batchSize", 100)
-		if serviceIn(obj{"EventSourceArn": p["source"]}) == "sqs" {
-			in.BatchSize = countIn(p, "batchSize", 10)
-		}
-	},
-	"batchWindow": func(in *mappingInput, p obj) {
-		in.MaximumBatchingWindowInSeconds = spanIn(p, "batchWindow", 0)
-	},
-	"tumblingWindow": func(in *mappingInput, p obj) { in.TumblingWindowInSeconds = spanIn(p, "tumblingWindow", 0) },
-	"maxRecordAge":   func(in *mappingInput, p obj) { in.MaximumRecordAgeInSeconds = spanIn(p, "maxRecordAge", -time.Second) },
-	"maxRetries":     func(in *mappingInput, p obj) { in.MaximumRetryAttempts = countIn(p, "maxRetries", -1) },
-	"parallelization": func(in *mappingInput, p obj) {
-		in.ParallelizationFactor = countIn(p, "parallelization", 1)
-	},
-	"bisectOnError": func(in *mappingInput, p obj) { in.BisectBatchOnFunctionError = new(flagIn(p, "bisectOnError")) },
-	"kmsKey":        func(in *mappingInput, p obj) { in.KMSKeyArn = new(textIn(p, "kmsKey", "")) },
-	"maxConcurrency": func(in *mappingInput, p obj) {
-		in.ScalingConfig = &types.ScalingConfig{MaximumConcurrency: countIn(p, "maxConcurrency", 0)}
-	},
-	"filters": func(in *mappingInput, p obj) {
-		in.FilterCriteria = &types.FilterCriteria{Filters: []types.Filter{}}
-		all, _ := p["filters"].([]any)
-		for _, f := range all {
-			text, ok := f.(string)
-			if !ok {
-				text = string(tree.Canonical(f))
-			}
-			in.FilterCriteria.Filters = append(in.FilterCriteria.Filters, types.Filter{Pattern: &text})
-		}
-	},
-	"reportBatchItemFailures": func(in *mappingInput, p obj) {
-		in.FunctionResponseTypes = []types.FunctionResponseType{}
-		if flagIn(p, "reportBatchItemFailures") {
-			in.FunctionResponseTypes = append(in.FunctionResponseTypes, "ReportBatchItemFailures")
-		}
-	},
-	"onFailure": func(in *mappingInput, p obj) {
-		in.DestinationConfig = &types.DestinationConfig{OnFailure: &types.OnFailure{}}
-		if text := textIn(p, "onFailure", ""); text != "" {
-			in.DestinationConfig.OnFailure.Destination = &text
-		}
-	},
-	"access": func(in *mappingInput, p obj) {
-		in.SourceAccessConfigurations = []types.SourceAccessConfiguration{}
-		all, _ := p["access"].([]any)
-		for _, a := range all {
-			in.SourceAccessConfigurations = append(in.SourceAccessConfigurations, types.SourceAccessConfiguration{
-				Type: types.SourceAccessType(str(a.(obj)["type"])), URI: new(str(a.(obj)["uri"])),
-			})
-		}
-	},
-	"documentDb": func(in *mappingInput, p obj) {
-		in.DocumentDBEventSourceConfig = &types.DocumentDBEventSourceConfig{
-			DatabaseName: new(textIn(p, "documentDb.database", "")), FullDocument: types.FullDocument(textIn(p, "documentDb.fullDocument", "Default")),
-		}
-		if text := textIn(p, "documentDb.collection", ""); text != "" {
-			in.DocumentDBEventSourceConfig.CollectionName = &text
-		}
-	},
-	"pollers": func(in *mappingInput, p obj) {
-		in.ProvisionedPollerConfig = &types.ProvisionedPollerConfig{
-			MinimumPollers: countIn(p, "pollers.minimum", 0), MaximumPollers: countIn(p, "pollers.maximum", 0),
-		}
-	},
-	"eventCount": func(in *mappingInput, p obj) {
-		in.MetricsConfig = &types.EventSourceMappingMetricsConfig{Metrics: []types.EventSourceMappingMetric{}}
-		if flagIn(p, "eventCount") {
-			in.MetricsConfig.Metrics = append(in.MetricsConfig.Metrics, types.EventSourceMappingMetricEventCount)
-		}
-	},
 }

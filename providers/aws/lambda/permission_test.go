@@ -9,9 +9,9 @@ import (
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
 	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
@@ -23,7 +23,7 @@ func (w *world) statements(t kindtest.T) []any {
 	t.Helper()
 	var all []any
 	for _, name := range []string{"theirs", "another"} {
-		out, err := w.others.GetPolicy(context.Background(), &sdk.GetPolicyInput{FunctionName: &name})
+		out, err := w.Others.GetPolicy(context.Background(), &sdk.GetPolicyInput{FunctionName: &name})
 		if aws.IsAbsent(err) {
 			continue
 		}
@@ -48,7 +48,7 @@ func (w *world) statements(t kindtest.T) []any {
 func (w *world) withForeign(t *testing.T) {
 	t.Helper()
 	w.withFunctions(t)
-	if _, err := w.others.AddPermission(t.Context(), &sdk.AddPermissionInput{
+	if _, err := w.Others.AddPermission(t.Context(), &sdk.AddPermissionInput{
 		FunctionName: new("theirs"), StatementId: new("foreign"), Action: new("lambda:InvokeFunction"), Principal: new("sns.amazonaws.com"),
 	}); err != nil {
 		t.Fatal(err)
@@ -56,16 +56,10 @@ func (w *world) withForeign(t *testing.T) {
 }
 
 func permissionSuite() kindtest.Suite {
-	ws := worlds{}
-	hands := map[tree.Path]kindtest.Hand{"": ws.by(func(ctx context.Context, _ kindtest.T, c *sdk.Client, _ *string, to kindtest.Edited) error {
-		return removeByHand(ctx, c, to)
-	})}
-	for path := range steps {
-		hands[path] = ws.by(rewriteByHand)
-	}
+	ws := awstest.Worlds[*world]{}
 	base := obj{"function": functionNamed("theirs"), "principal": "events.amazonaws.com"}
 	return kindtest.Suite{
-		Kind: reconcile.Erase(permissionKind), World: ws.make((*world).withForeign, (*world).statements), Fault: fault, Base: base, Hands: hands,
+		Kind: reconcile.Erase(permissionKind), World: ws.Make(having((*world).withForeign), (*world).statements), Fault: fault, Base: base, Hands: permissionHands(ws),
 		Variants: []kindtest.Variant{
 			{Name: "narrow", Props: with(base, obj{
 				"sourceArn": "arn:aws:events:us-east-1:" + account + ":rule/shop-*", "sourceAccount": account, "action": "lambda:GetFunction",
@@ -85,42 +79,6 @@ func permissionSuite() kindtest.Suite {
 	}
 }
 
-// steps are the props that a statement written anew may have other values for.
-var steps = map[tree.Path]bool{
-	"principal": true, "action": true, "sourceArn": true, "sourceAccount": true, "principalOrgId": true, "eventSourceToken": true, "functionUrlAuth": true,
-	"invokedViaUrl": true,
-}
-
-func removeByHand(ctx context.Context, c *sdk.Client, to kindtest.Edited) error {
-	_, err := c.RemovePermission(ctx, &sdk.RemovePermissionInput{
-		FunctionName: new(str(to.Attrs["function"])), StatementId: new(str(to.Attrs["statementId"])),
-	})
-	return err
-}
-
-func rewriteByHand(ctx context.Context, _ kindtest.T, c *sdk.Client, _ *string, to kindtest.Edited) error {
-	if err := removeByHand(ctx, c, to); err != nil {
-		return err
-	}
-	in := &sdk.AddPermissionInput{
-		FunctionName: new(str(to.Attrs["function"])), StatementId: new(str(to.Attrs["statementId"])),
-		Action: new(textIn(to.Props, "action", "lambda:InvokeFunction")), Principal: new(textIn(to.Props, "principal", "")),
-		FunctionUrlAuthType: types.FunctionUrlAuthType(textIn(to.Props, "functionUrlAuth", "")),
-	}
-	for path, member := range map[tree.Path]**string{
-		"sourceArn": &in.SourceArn, "sourceAccount": &in.SourceAccount, "principalOrgId": &in.PrincipalOrgID, "eventSourceToken": &in.EventSourceToken,
-	} {
-		if text := textIn(to.Props, path, ""); text != "" {
-			*member = &text
-		}
-	}
-	if flagIn(to.Props, "invokedViaUrl") {
-		in.InvokedViaFunctionUrl = new(true)
-	}
-	_, err := c.AddPermission(ctx, in)
-	return err
-}
-
 func TestPermission(t *testing.T) {
 	t.Parallel()
 	kindtest.Run(t, permissionSuite())
@@ -132,17 +90,13 @@ func TestForeignStatements(t *testing.T) {
 	w := newWorld(t)
 	w.withForeign(t)
 	kind := reconcile.Erase(permissionKind)
-	job := w.job(t, kind, obj{"function": functionNamed("theirs"), "principal": "events.amazonaws.com"}, nil)
+	job := w.Job(t, kind, obj{"function": functionNamed("theirs"), "principal": "events.amazonaws.com"}, nil)
 	out, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ids := func() []string {
-		client, err := clientOf(w.cloud)
-		if err != nil {
-			t.Fatal(err)
-		}
-		statements, err := statementsOf(t.Context(), client, "theirs")
+		statements, err := statementsOf(t.Context(), clientOf(w.Cloud), "theirs")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +105,7 @@ func TestForeignStatements(t *testing.T) {
 	if have := ids(); !slices.Equal(have, []string{"foreign", "shop-test-worker"}) {
 		t.Errorf("statements %v", have)
 	}
-	if err := kind.Delete(t.Context(), w.job(t, kind, nil, &out)); err != nil {
+	if err := kind.Delete(t.Context(), w.Job(t, kind, nil, &out)); err != nil {
 		t.Fatal(err)
 	}
 	if have := ids(); !slices.Equal(have, []string{"foreign"}) {
@@ -164,8 +118,8 @@ func TestPermissionNotYet(t *testing.T) {
 	t.Parallel()
 	w, kind := newWorld(t), reconcile.Erase(permissionKind)
 	later := token.Plain.Ref(token.Ref{Address: "worker", Path: "arn"})
-	look, err := kind.Look(t.Context(), w.job(t, kind, obj{"function": later, "principal": "events.amazonaws.com"}, nil))
-	if err != nil || !look.Absent || len(w.server.Calls()) != 0 {
-		t.Errorf("%+v (%v), asked %v", look, err, w.server.Calls())
+	look, err := kind.Look(t.Context(), w.Job(t, kind, obj{"function": later, "principal": "events.amazonaws.com"}, nil))
+	if err != nil || !look.Absent || len(w.Server.Calls()) != 0 {
+		t.Errorf("%+v (%v), asked %v", look, err, w.Server.Calls())
 	}
 }

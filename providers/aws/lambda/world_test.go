@@ -28,14 +28,10 @@ type (
 	list = []any
 )
 
-// world is an account of its own with roles in it, seen by the kinds through one client and by others through another.
 type world struct {
-	server *awstest.Server
-	like   *likeAWS
-	others *sdk.Client
-	out    sdkaws.Config
-	cloud  *aws.Cloud
-	dir    string
+	awstest.World[sdk.Client]
+	like *likeAWS
+	out  sdkaws.Config
 }
 
 // sources are what the functions of these tests are made of.
@@ -49,12 +45,8 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
 	like := startLikeAWS(t, server)
-	w := &world{server: server, like: like, out: like.Outside(t), cloud: aws.FromConfig(like.Observed(t)), dir: t.TempDir()}
-	w.others = sdk.NewFromConfig(w.out)
-	place, err := w.cloud.Place(t.Context())
-	if err != nil || place.Account != account {
-		t.Fatalf("place %v: %v", place, err)
-	}
+	w := &world{awstest.NewWorld(t, server, like, sdk.NewFromConfig, reconcile.Erase(functionKind), "worker"), like, like.Outside(t)}
+	w.Located(t, account)
 	for _, name := range []string{"worker", "other"} {
 		_, err := iam.NewFromConfig(w.out).CreateRole(t.Context(), &iam.CreateRoleInput{RoleName: &name, AssumeRolePolicyDocument: new("{}")})
 		if err != nil {
@@ -71,9 +63,20 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+// having makes worlds with more in them.
+func having(setup func(*world, *testing.T)) func(*testing.T) *world {
+	return func(t *testing.T) *world {
+		t.Helper()
+		w := newWorld(t)
+		setup(w, t)
+		w.Server.Reset()
+		return w
+	}
+}
+
 func (w *world) write(t *testing.T, name, text string) {
 	t.Helper()
-	path := filepath.Join(w.dir, filepath.FromSlash(name))
+	path := filepath.Join(w.Dir, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +89,7 @@ func (w *world) write(t *testing.T, name, text string) {
 func (w *world) withLayers(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"tools", "extra"} {
-		if _, err := w.others.PublishLayerVersion(t.Context(), &sdk.PublishLayerVersionInput{
+		if _, err := w.Others.PublishLayerVersion(t.Context(), &sdk.PublishLayerVersionInput{
 			LayerName: &name, Content: &types.LayerVersionContentInput{ZipFile: zipOf(t, name)},
 		}); err != nil {
 			t.Fatal(err)
@@ -109,7 +112,7 @@ func (w *world) withLayers(t *testing.T) {
 func (w *world) withFunctions(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"theirs", "another"} {
-		if _, err := w.others.CreateFunction(t.Context(), &sdk.CreateFunctionInput{
+		if _, err := w.Others.CreateFunction(t.Context(), &sdk.CreateFunctionInput{
 			FunctionName: &name, Role: new(role("worker")), Runtime: "python3.14", Handler: new("main.handler"), Code: &types.FunctionCode{ZipFile: zipOf(t, name)},
 		}); err != nil {
 			t.Fatal(err)
@@ -155,7 +158,7 @@ func queue(name string) string { return "arn:aws:sqs:us-east-1:" + account + ":"
 func (w *world) functions(t kindtest.T) []any {
 	t.Helper()
 	ctx := context.Background()
-	out, err := w.others.ListFunctions(ctx, &sdk.ListFunctionsInput{})
+	out, err := w.Others.ListFunctions(ctx, &sdk.ListFunctionsInput{})
 	if err != nil {
 		t.Fatalf("list: %v", err)
 	}
@@ -174,18 +177,18 @@ func (w *world) function(ctx context.Context, t kindtest.T, name *string) any {
 			t.Fatalf("%v", err)
 		}
 	}
-	f, err := w.others.GetFunction(ctx, &sdk.GetFunctionInput{FunctionName: name})
+	f, err := w.Others.GetFunction(ctx, &sdk.GetFunctionInput{FunctionName: name})
 	must(err)
-	url, err := w.others.GetFunctionUrlConfig(ctx, &sdk.GetFunctionUrlConfigInput{FunctionName: name})
+	url, err := w.Others.GetFunctionUrlConfig(ctx, &sdk.GetFunctionUrlConfigInput{FunctionName: name})
 	must(err)
-	async, err := w.others.GetFunctionEventInvokeConfig(ctx, &sdk.GetFunctionEventInvokeConfigInput{FunctionName: name})
+	async, err := w.Others.GetFunctionEventInvokeConfig(ctx, &sdk.GetFunctionEventInvokeConfigInput{FunctionName: name})
 	must(err)
-	policy, err := w.others.GetPolicy(ctx, &sdk.GetPolicyInput{FunctionName: name})
+	policy, err := w.Others.GetPolicy(ctx, &sdk.GetPolicyInput{FunctionName: name})
 	must(err)
 	if f.Configuration.PackageType == types.PackageTypeImage {
 		f.Configuration.CodeSha256 = nil // which moto makes of the URI, in which the account has another name
 	}
-	seen := obj{"function": plain(t, f.Configuration), "code": f.Code.ImageUri, "key": f.Code.SourceKMSKeyArn, "tags": untimed(f.Tags), "concurrency": plain(t, f.Concurrency)}
+	seen := obj{"function": plain(t, f.Configuration), "code": f.Code.ImageUri, "key": f.Code.SourceKMSKeyArn, "tags": awstest.Owned(f.Tags), "concurrency": plain(t, f.Concurrency)}
 	if url != nil {
 		seen["url"] = []any{url.AuthType, plain(t, url.Cors), strings.ToUpper(string(url.InvokeMode))}
 	}
@@ -200,16 +203,6 @@ func (w *world) function(ctx context.Context, t kindtest.T, name *string) any {
 	var tree any
 	must(json.Unmarshal(bytes.ReplaceAll(text, []byte(*name), []byte("NAME")), &tree))
 	return tree
-}
-
-func untimed(tags map[string]string) obj {
-	out := obj{}
-	for k, v := range tags {
-		if k != "athanor:generation" { // differs between two makings
-			out[k] = v
-		}
-	}
-	return out
 }
 
 // plain is what is set of a struct of the SDK: an empty member and none are the same, and times and ids are left out.
@@ -259,49 +252,6 @@ func without(v any) any {
 	return v
 }
 
-// worlds finds the world that a check was given.
-type worlds map[string]*world
-
-func (ws worlds) make(setup func(*world, *testing.T), objects func(*world, kindtest.T) []any) func(kindtest.T) kindtest.World {
-	return func(t kindtest.T) kindtest.World {
-		w := newWorld(t.(*testing.T))
-		setup(w, t.(*testing.T))
-		w.server.Reset()
-		ws[w.dir] = w
-		return kindtest.World{Cloud: w.cloud, Dir: w.dir, Objects: func() []any { return objects(w, t) }}
-	}
-}
-
 func fault(class reconcile.Class) error {
 	return awstest.Errors("AccessDeniedException", "TooManyRequestsException", "ServiceException")(class)
-}
-
-// job is a thing as an engine declares it, on record when last is set.
-func (w *world) job(t *testing.T, kind reconcile.Any, props obj, last *reconcile.Outcome) *reconcile.Job {
-	t.Helper()
-	job := kindtest.Job(t, kind, w.cloud, "worker", props, last)
-	job.Dir = w.dir
-	if props == nil {
-		return job
-	}
-	if err := kind.Prepare(t.Context(), job, reconcile.Workspace{Dir: w.dir, Cache: t.TempDir()}); err != nil {
-		t.Fatal(err)
-	}
-	return job
-}
-
-// settled makes a function match and fails the test when it does not.
-func (w *world) settled(t *testing.T, props obj, last *reconcile.Outcome) reconcile.Outcome {
-	t.Helper()
-	kind := reconcile.Erase(functionKind)
-	return kindtest.Settled(t, kind, w.job(t, kind, props, last))
-}
-
-// wrote are the names of the mutating calls that reached the proxy since the last Reset.
-func (w *world) wrote() []string {
-	var out []string
-	for _, c := range w.server.Mutations() {
-		out = append(out, c.Name())
-	}
-	return out
 }
