@@ -329,7 +329,7 @@ func (s *session) open(c *cli.Context, dir string) error {
 	if s.engine, err = s.project.engine(c.Context, s.stage, dir, s.app.catalog, c.Bool("accept-older-state")); err != nil {
 		return err
 	}
-	s.options.Incomplete = s.project.older
+	s.options.Incomplete = s.options.Incomplete || s.project.older
 	s.engine.Parallel, s.engine.Peers = c.Int("parallel"), newPeers(c, s)
 	s.app.redacted = s.engine.Redacted
 	if s.savedFile != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/redact"
 	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/engine/values"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -54,6 +55,7 @@ type jobs struct {
 	redact *redact.Redactor
 	owners *state.Owners
 	force  bool
+	budget *values.Budget
 }
 
 // target says which generation of a node a job is about.
@@ -72,6 +74,9 @@ type target struct {
 func (j *jobs) declaredJob(ctx context.Context, n *node, t target) (*reconcile.Job, error) {
 	resolved, err := j.resolveWas(ctx, n.props, t.was)
 	if err != nil {
+		return nil, err
+	}
+	if err := j.budget.Hold(n.addr, resolved.Tree); err != nil {
 		return nil, err
 	}
 	o := graph.Options{}

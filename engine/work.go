@@ -72,7 +72,13 @@ func (e *Engine) newWork(ctx context.Context, g *Graph, destroy bool, o PlanOpti
 	cloud := observe.New(e.Catalog, stage, g.Dir, e.Key.Digest, w.gate, e.Warm.kept())
 	w.finder = &finder{slots: &state.Slots{}, take: o.Take, jobs: &jobs{
 		cloud: cloud, stage: stage, dir: g.Dir, key: e.Key, dev: e.Dev, redact: &e.redact, owners: &state.Owners{}, force: o.Force,
+		budget: &values.Budget{},
 	}}
+	if len(g.Secrets) > 0 {
+		for i := range g.Resources {
+			e.redact.Public(g.Resources[i].Props)
+		}
+	}
 	w.index = w.newIndex()
 	w.devRules = devRules{o.Dev, stage.Name}
 	w.abroad = &otherStages{store: e.Store, but: stage}

@@ -20,7 +20,7 @@ type Redactor struct {
 	mu     sync.RWMutex
 	values map[string]bool
 	index  *index // of all values, nil while there are none
-	public []string
+	public map[string]bool
 }
 
 // Learn adds every string of a secret value.
@@ -47,7 +47,10 @@ func (r *Redactor) Public(v any) {
 	defer r.mu.Unlock()
 	tree.Walk(v, func(_ tree.Path, x any) bool {
 		if s, ok := x.(string); ok && len(s) >= window {
-			r.public = append(r.public, s)
+			if r.public == nil {
+				r.public = map[string]bool{}
+			}
+			r.public[s] = true
 		}
 		return true
 	})
@@ -71,7 +74,12 @@ func (r *Redactor) search(l layer, yield func(from, to int) bool) (more bool) {
 
 // isPublic reports whether a part of a secret is known from elsewhere.
 func (r *Redactor) isPublic(part string) bool {
-	return slices.ContainsFunc(r.public, func(s string) bool { return strings.Contains(s, part) })
+	for s := range r.public {
+		if strings.Contains(s, part) {
+			return true
+		}
+	}
+	return false
 }
 
 // budget bounds what one text may decode to: a text can hold texts that hold texts.
