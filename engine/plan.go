@@ -27,7 +27,9 @@ func (e *Engine) Plan(ctx context.Context, g *Graph, o PlanOptions) (*Plan, erro
 		return nil, err
 	}
 	if o.Incomplete && !o.NoObserve && !w.fresh {
-		w.complete(ctx)
+		if err := w.complete(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return w.makePlan(ctx)
 }

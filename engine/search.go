@@ -44,12 +44,19 @@ func (w *work) recall(ctx context.Context, program *Graph) error {
 }
 
 // complete adds entries of what owner tags show and neither an entry nor the program explains. What was found of an address
-// that is declared is left to the plan.
-func (w *work) complete(ctx context.Context) {
+// that is declared is left to the plan. As without any state, a location that cannot be searched is an error.
+func (w *work) complete(ctx context.Context) error {
 	s := w.searchOf(&Graph{})
 	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
 	s.index(ctx)
 	s.discover(ctx, w.graph)
+	if len(s.failed) > 0 {
+		var failed []error
+		for _, where := range slices.Sorted(maps.Keys(s.failed)) {
+			failed = append(failed, fmt.Errorf("%s: %w", where, s.failed[where]))
+		}
+		return errors.Join(failed...)
+	}
 	declared := map[string]bool{}
 	for i := range w.graph.Resources {
 		r := &w.graph.Resources[i]
@@ -72,6 +79,7 @@ func (w *work) complete(ctx context.Context) {
 	w.discovered, s.w.discovered = discoveryOf(own), discoveryOf(rest)
 	s.rest(ctx)
 	w.missed = s.missed()
+	return nil
 }
 
 // replaced condemns what an entry has when a later generation was found: the entry is of before a replacement.

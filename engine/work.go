@@ -128,8 +128,12 @@ func (w *work) read(ctx context.Context) error {
 			w.nodes[addr].from = old
 		}
 		w.relocate(moves)
-		for addr, entry := range w.records { // as the store does
-			w.records[addr], _ = entry.Readdressed(moves)
+		for addr, entry := range w.records { // as the store does; what else names an address is written by the run
+			if renamed, differs := entry.Readdressed(moves); differs {
+				entry = entry.Clone()
+				entry.Needs = renamed.Needs
+				w.records[addr] = entry
+			}
 		}
 	}
 	if len(problems) > 0 {

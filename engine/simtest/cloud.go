@@ -276,7 +276,7 @@ const (
 func (c *Cloud) watch() {
 	live, all := map[string]int{}, map[string]int{}
 	for _, o := range c.objects {
-		if o.gone || o.Owner.Address == "" {
+		if o.gone || o.Owner.Address == "" || o.Owner.Retained { // what was let go is no longer an object of the address
 			continue
 		}
 		key := o.Owner.Address

@@ -197,7 +197,7 @@ func known() []knownFailure {
 		{
 			why:       "a release that was cut after its call is refused as somebody's retained object",
 			violation: `was retained by|^next: it failed: it ended as failed`,
-			witness:   "replace and retain|commit a:c1:l2|stored, then the end|next|reverted",
+			witness:   "forget|tag b/1|applied, answer lost|next|reverted",
 		},
 		{
 			why: "an address that was moved to another and back while the run was cut is in state under both", columns: []string{"reverted"},
