@@ -22,6 +22,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/bolt"
+	"github.com/athanor-dev/athanor/statestore/keeper"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
@@ -356,7 +357,11 @@ func stackHere() (*engine.Engine, *engine.Graph, error) {
 		return nil, nil, err
 	}
 	key, err := seal.LoadOrMake("", s.Graph.Stack, name)
-	return &engine.Engine{Catalog: catalog, Store: store, Key: key, User: "tester"}, s.Graph, err
+	if err != nil {
+		return nil, nil, err
+	}
+	whole := keeper.New(store, statestore.Stage{Stack: s.Graph.Stack, Name: name}, key, nil)
+	return &engine.Engine{Catalog: catalog, Store: whole, Key: key, User: "tester"}, s.Graph, nil
 }
 
 func deployHere(ctx context.Context, e *engine.Engine, g *engine.Graph) (*engine.Result, error) {
