@@ -27,7 +27,10 @@ func serve(t *testing.T, treat func(net.Conn)) string {
 			if err != nil {
 				return
 			}
-			go treat(c)
+			go func() {
+				_, _ = c.Read(make([]byte, 1)) // an answer before the question would be another fault
+				treat(c)
+			}()
 		}
 	}()
 	return "http://" + l.Addr().String() + "/"
@@ -58,7 +61,6 @@ func TestSilenceIsALostAnswer(t *testing.T) {
 	defer close(release)
 	hold := func(text string) func(net.Conn) {
 		return func(c net.Conn) {
-			_, _ = c.Read(make([]byte, 1)) // an answer before the question would be another fault
 			_, _ = io.WriteString(c, text)
 			<-release
 			_ = c.Close()
