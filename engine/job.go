@@ -216,6 +216,11 @@ func (j *jobs) evidenceOf(n *node, spec *reconcile.Spec, job *reconcile.Job, loo
 	}
 }
 
+// retainedHere reports the owner tag of an object that a resource of this stage let go.
+func (j *jobs) retainedHere(owner reconcile.Mark) bool {
+	return owner.Retained && owner.Stack == j.stage.Stack && owner.Stage == j.stage.Name
+}
+
 // isMarkStep reports a difference that is about the mark alone.
 func isMarkStep(s reconcile.Step) bool {
 	steps := s.Path.Steps()

@@ -157,8 +157,8 @@ func (w *work) classifyDelete(n *node, g *state.Generation) {
 		return // nothing was looked at, or there is nothing but the record
 	}
 	answer := adopt.Judge(w.evidence(n, n.job, n.look, g))
-	switch owner := n.look.Owner; {
-	case owner.Retained && owner.Stack == w.stage.Stack && owner.Stage == w.stage.Name && slices.Contains(n.births(), owner.Address):
+	switch {
+	case w.jobs.retainedHere(n.look.Owner) && slices.Contains(n.births(), n.look.Owner.Address):
 		n.plan.Action = Forget
 		n.plan.Notes = append(n.plan.Notes, "an interrupted run let it go")
 		return

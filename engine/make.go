@@ -168,8 +168,7 @@ const retainedObject = "a retained object"
 // nameRetained reports that the generated name of a replacement is borne by an object that an earlier replacement retained.
 func (m *maker) nameRetained(n *node, g *state.Generation, err error) bool {
 	owner, foreign := errors.AsType[*adopt.OwnerError](err)
-	return foreign && n.plan.Action == Replace && !g.NameGiven && g.Empty() && owner.Owner.Retained &&
-		owner.Owner.Stack == m.jobs.stage.Stack && owner.Owner.Stage == m.jobs.stage.Name
+	return foreign && n.plan.Action == Replace && !g.NameGiven && g.Empty() && m.retainedHere(owner.Owner)
 }
 
 func (m *maker) settleNew(ctx context.Context, n *node, rec *state.Entry, g *state.Generation) (bool, error) {

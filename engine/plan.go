@@ -26,6 +26,9 @@ func (e *Engine) Plan(ctx context.Context, g *Graph, o PlanOptions) (*Plan, erro
 	if err != nil {
 		return nil, err
 	}
+	for i := range g.Resources {
+		e.redact.Public(g.Resources[i].Props) // as the program writes them: secrets stand in them by name
+	}
 	if o.Incomplete && !o.NoObserve && !w.fresh {
 		if err := w.complete(ctx); err != nil {
 			return nil, err

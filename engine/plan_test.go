@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -393,5 +395,38 @@ func TestClashesAndUnknowns(t *testing.T) {
 	var wrong *engine.GraphError
 	if !errors.As(err, &wrong) || len(wrong.Problems) != 5 {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestPublicPartsOfSecrets: what the program itself writes around a secret is shown, the secret is not.
+func TestPublicPartsOfSecrets(t *testing.T) {
+	const secret, around = "s3cr3t-and-long-enough", "/the-name-of-the-database"
+	b := newBench(t)
+	t.Setenv("ATHANOR_TEST_SECRET", secret)
+	g := graph(res("a", m{"name": "bad", "color": "⟦secret:key⟧" + around}))
+	g.Secrets = map[string]engine.SecretSource{"key": {Env: "ATHANOR_TEST_SECRET"}}
+	b.world.fail["create bad"] = errors.Join(errDenied, errors.New("no such thing: "+around+" of "+secret+" of "+secret+around))
+	r := b.deploy(g)
+	if said := b.e.Redacted(r.Failures[0].Err); !strings.Contains(said, "no such thing: "+around+" of ") || strings.Contains(said, secret) {
+		t.Error(said)
+	}
+}
+
+// TestValuesOfAStackAreBounded: a value that is referred to often counts each time.
+func TestValuesOfAStackAreBounded(t *testing.T) {
+	b := newBench(t)
+	t.Setenv("ATHANOR_TEST_SECRET", strings.Repeat("x", 1<<19))
+	for resources, over := range map[int]bool{100: false, 140: true} {
+		g := graph()
+		for i := range resources {
+			g.Resources = append(g.Resources, res("r"+strconv.Itoa(i), m{"color": "⟦secret:key⟧"}))
+		}
+		g.Secrets = map[string]engine.SecretSource{"key": {Env: "ATHANOR_TEST_SECRET"}}
+		refused := slices.ContainsFunc(b.plan(g).Actions, func(a engine.Planned) bool {
+			return a.Action == engine.Blocked && strings.Contains(a.Problem, "more than 64 MiB")
+		})
+		if refused != over {
+			t.Errorf("%d resources: refused %t", resources, refused)
+		}
 	}
 }

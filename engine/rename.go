@@ -66,6 +66,18 @@ func (w *work) relocate(moves map[string]string) {
 	}
 }
 
+// followNeeds lets entries need the addresses that others have moved to, as the store does by itself. What else names an
+// address is written by the run.
+func (w *work) followNeeds(moves map[string]string) {
+	for addr, entry := range w.records {
+		if renamed, differs := entry.Readdressed(moves); differs {
+			entry = entry.Clone()
+			entry.Needs = renamed.Needs
+			w.records[addr] = entry
+		}
+	}
+}
+
 // renameNote says that a renamedFrom has done its work here.
 func (n *node) renameNote() string {
 	for _, old := range n.decl.Options.RenamedFrom {

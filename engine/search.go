@@ -64,7 +64,7 @@ func (w *work) complete(ctx context.Context) error {
 		if entry != nil && !s.replaced(entry) {
 			continue
 		}
-		for _, addr := range append([]string{r.Address}, r.Options.RenamedFrom...) {
+		for _, addr := range addressesOf(r) {
 			declared[addr] = true
 		}
 	}
@@ -148,10 +148,13 @@ func (w *work) searchOf(program *Graph) *search {
 	return &search{on: w, w: inner, entries: entries, failed: map[string]error{}, unread: map[string]error{}, found: map[string]*state.Entry{}}
 }
 
+// addressesOf are the address of a declaration and those that it was renamed from.
+func addressesOf(r *Resource) []string { return append([]string{r.Address}, r.Options.RenamedFrom...) }
+
 // entryOf finds the entry that has the object of a declaration, or an intent that stands for it: at its address, or at one that
 // it was renamed from.
 func (w *work) entryOf(r *Resource) *state.Entry {
-	for _, addr := range append([]string{r.Address}, r.Options.RenamedFrom...) {
+	for _, addr := range addressesOf(r) {
 		rec := w.records[addr]
 		if rec.Live() != nil || rec.Candidate() != nil || rec != nil && slices.ContainsFunc(rec.Generations, (*state.Generation).Begun) {
 			return rec

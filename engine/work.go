@@ -74,11 +74,6 @@ func (e *Engine) newWork(ctx context.Context, g *Graph, destroy bool, o PlanOpti
 		cloud: cloud, stage: stage, dir: g.Dir, key: e.Key, dev: e.Dev, redact: &e.redact, owners: &state.Owners{}, force: o.Force,
 		budget: &values.Budget{},
 	}}
-	if len(g.Secrets) > 0 {
-		for i := range g.Resources {
-			e.redact.Public(g.Resources[i].Props)
-		}
-	}
 	w.index = w.newIndex()
 	w.devRules = devRules{o.Dev, stage.Name}
 	w.abroad = &otherStages{store: e.Store, but: stage}
@@ -127,13 +122,9 @@ func (w *work) read(ctx context.Context) error {
 		for old, addr := range moves {
 			w.nodes[addr].from = old
 		}
-		w.relocate(moves)
-		for addr, entry := range w.records { // as the store does; what else names an address is written by the run
-			if renamed, differs := entry.Readdressed(moves); differs {
-				entry = entry.Clone()
-				entry.Needs = renamed.Needs
-				w.records[addr] = entry
-			}
+		if len(moves) > 0 {
+			w.relocate(moves)
+			w.followNeeds(moves)
 		}
 	}
 	if len(problems) > 0 {

@@ -20,13 +20,5 @@ func startBound(cmd *exec.Cmd) (<-chan struct{}, error) {
 	if _, err := cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	ended := make(chan struct{})
-	go func() {
-		_ = cmd.Wait()
-		close(ended)
-	}()
-	return ended, nil
+	return startFree(cmd)
 }

@@ -221,3 +221,16 @@ func (o *output) String() string {
 	defer o.mu.Unlock()
 	return string(o.tail)
 }
+
+// startFree starts a command that may outlive this process. The channel closes when it is gone.
+func startFree(cmd *exec.Cmd) (<-chan struct{}, error) {
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
+	return ended, nil
+}

@@ -91,16 +91,3 @@ func (r run) open(ctx context.Context, cmd *exec.Cmd) error {
 	_, err = start(ctx, cmd, startFree)
 	return err
 }
-
-// startFree starts a command that may outlive this process. The channel closes when it is gone.
-func startFree(cmd *exec.Cmd) (<-chan struct{}, error) {
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	ended := make(chan struct{})
-	go func() {
-		_ = cmd.Wait()
-		close(ended)
-	}()
-	return ended, nil
-}
