@@ -43,9 +43,6 @@ func (x *index) arrange(entries map[string]*state.Entry) error {
 			n.rank = max(n.rank, user.rank+1)
 		}
 	}
-	for i, n := range x.sorted {
-		n.order = i
-	}
 	return nil
 }
 
@@ -75,8 +72,10 @@ func components(all []*node) [][]*node {
 		n    *node
 		next []*node
 	}
-	for _, n := range all {
-		n.visit = visit{}
+	visits := make([]visit, len(all))
+	at := make(map[*node]*visit, len(all)) // what is not among them is left out
+	for i, n := range all {
+		at[n] = &visits[i]
 	}
 	var stack []*node
 	var frames []frame
@@ -84,12 +83,12 @@ func components(all []*node) [][]*node {
 	seen := 0
 	enter := func(n *node) {
 		seen++
-		n.visit = visit{seen, seen, true}
+		*at[n] = visit{seen, seen, true}
 		stack = append(stack, n)
 		frames = append(frames, frame{n, n.ups})
 	}
 	for _, root := range all {
-		if root.visit.index > 0 {
+		if at[root].index > 0 {
 			continue
 		}
 		enter(root)
@@ -98,43 +97,37 @@ func components(all []*node) [][]*node {
 			if len(f.next) > 0 {
 				up := f.next[0]
 				f.next = f.next[1:]
-				if up.visit.index == 0 {
+				switch v := at[up]; {
+				case v == nil:
+				case v.index == 0:
 					enter(up)
-				} else if up.visit.open {
-					f.n.visit.low = min(f.n.visit.low, up.visit.index)
+				case v.open:
+					at[f.n].low = min(at[f.n].low, v.index)
 				}
 				continue
 			}
 			n := f.n
 			frames = frames[:len(frames)-1]
 			if len(frames) > 0 {
-				parent := frames[len(frames)-1].n
-				parent.visit.low = min(parent.visit.low, n.visit.low)
+				parent := at[frames[len(frames)-1].n]
+				parent.low = min(parent.low, at[n].low)
 			}
-			if n.visit.low != n.visit.index {
+			if at[n].low != at[n].index {
 				continue
 			}
-			at := closed(stack, n)
-			if component := stack[at:]; len(component) > 1 || slices.Contains(n.ups, n) {
+			from := len(stack) - 1 // near the top, and all that lies above n belongs to its component
+			for at[stack[from]].open = false; stack[from] != n; at[stack[from]].open = false {
+				from--
+			}
+			if component := stack[from:]; len(component) > 1 || slices.Contains(n.ups, n) {
 				component = slices.Clone(component)
 				slices.SortFunc(component, func(a, b *node) int { return cmp.Compare(a.addr, b.addr) })
 				out = append(out, component)
 			}
-			stack = stack[:at]
+			stack = stack[:from]
 		}
 	}
 	return out
-}
-
-// closed ends the search in the component of n, and tells where on the stack that begins: near the top, and all that
-// lies above it belongs to it.
-func closed(stack []*node, n *node) int {
-	at := len(stack) - 1
-	for ; stack[at] != n; at-- {
-		stack[at].visit.open = false
-	}
-	n.visit.open = false
-	return at
 }
 
 // openCycle cuts edges through late paths until no cycle is left: those first that were cut at the last deploy, by which
@@ -183,7 +176,7 @@ type lateEdge struct {
 }
 
 // lateEdges returns the needs of a node within a component that go through late paths alone.
-func (n *node) lateEdges(component []*node) []lateEdge {
+func (n *declaration) lateEdges(component []*node) []lateEdge {
 	var edges []lateEdge
 	for _, up := range n.ups {
 		if paths, late := n.latePaths(up.addr); late && slices.Contains(component, up) {
@@ -200,7 +193,7 @@ func wasCut(entry *state.Entry, e lateEdge) bool {
 
 // latePaths are the paths through which n refers to up, and whether each may be left out at creation. A
 // dependsOn cannot be left out.
-func (n *node) latePaths(up string) ([]tree.Path, bool) {
+func (n *declaration) latePaths(up string) ([]tree.Path, bool) {
 	if n.decl != nil && slices.Contains(n.decl.Options.DependsOn, up) {
 		return nil, false
 	}

@@ -44,7 +44,7 @@ func isDeclared(i *state.Intent, job *reconcile.Job, later []tree.Path) bool {
 }
 
 // begunAt is the address at which a creation was begun that did not come to its end, when it has moved since; else "".
-func (n *node) begunAt(g *state.Generation) string {
+func (n *declaration) begunAt(g *state.Generation) string {
 	if g == nil || g.Intent == nil || g.Intent.Address == n.addr {
 		return ""
 	}

@@ -81,12 +81,12 @@ func (b *builder) awaitFiles() {
 }
 
 // writesFiles reports whether the work of a node may write files: it does so itself, or its hooks do.
-func (n *node) writesFiles() bool {
+func (n *declaration) writesFiles() bool {
 	return n.spec.WritesFiles || n.decl != nil && len(n.decl.Options.Before)+len(n.decl.Options.After) > 0
 }
 
 // buildsItself reports whether hooks run before a node is prepared.
-func (n *node) buildsItself() bool {
+func (n *declaration) buildsItself() bool {
 	return n.spec.Prepares && n.decl != nil && n.was == nil && len(n.decl.Options.Before) > 0
 }
 
@@ -124,9 +124,9 @@ func isPending(p *Planned) bool {
 }
 
 // writers returns the nodes before this one that write files and of which which holds, the nearest first.
-func (n *node) writers(which func(*node) bool) []*node {
+func (n *declaration) writers(which func(*node) bool) []*node {
 	var writers []*node
-	seen := map[*node]bool{n: true}
+	seen := map[*node]bool{}
 	for queue := n.ups; len(queue) > 0; queue = queue[1:] {
 		up := queue[0]
 		if seen[up] {
@@ -143,7 +143,7 @@ func (n *node) writers(which func(*node) bool) []*node {
 
 // unprepared is the error of a node that cannot be prepared. What may have been written before, and is not there any more,
 // can be written again.
-func (n *node) unprepared(err error) error {
+func (n *declaration) unprepared(err error) error {
 	err = fmt.Errorf("prepare: %w", err)
 	if ups := n.writers(func(up *node) bool { return up.spec.Rerun }); len(ups) > 0 {
 		return reconcile.WithHint(err, "if %s writes them, --replace %s runs it again", ups[0].addr, ups[0].addr)
@@ -152,7 +152,7 @@ func (n *node) unprepared(err error) error {
 }
 
 // unknownFiles are the paths of a job that are known later, with those that name files which are written in this run.
-func (n *node) unknownFiles(job *reconcile.Job) map[tree.Path]bool {
+func (n *declaration) unknownFiles(job *reconcile.Job) map[tree.Path]bool {
 	unknown := maps.Clone(job.Unknown)
 	if unknown == nil {
 		unknown = map[tree.Path]bool{}

@@ -80,7 +80,7 @@ func (w *work) classify(ctx context.Context, n *node) {
 	w.compute(ctx, n)
 }
 
-func (n *node) blockedBy() *node {
+func (n *declaration) blockedBy() *node {
 	if n.was != nil {
 		return nil // it is compared with what it was, whatever became of the others
 	}

@@ -175,7 +175,7 @@ func (d *deleter) emptied(ctx context.Context, n *node, cut map[string][]tree.Pa
 }
 
 // emptied returns props without the paths through which a cycle was opened.
-func (n *node) emptied(props map[string]any, cut map[string][]tree.Path) map[string]any {
+func (n *declaration) emptied(props map[string]any, cut map[string][]tree.Path) map[string]any {
 	for _, up := range slices.Sorted(maps.Keys(cut)) {
 		for _, p := range cut[up] {
 			props, _ = tree.Without(props, n.emptyAt(props, p)).(map[string]any)
@@ -185,7 +185,7 @@ func (n *node) emptied(props map[string]any, cut map[string][]tree.Path) map[str
 }
 
 // emptyAt is what is left out to empty a late path: the path itself, or as much around it as is nothing without it.
-func (n *node) emptyAt(props map[string]any, p tree.Path) tree.Path {
+func (n *declaration) emptyAt(props map[string]any, p tree.Path) tree.Path {
 	for at := p; ; at = at.Parent() {
 		left, _ := tree.Without(props, at).(map[string]any)
 		if n.kind == nil || at.Parent() == "" || n.kind.Decode(&reconcile.Job{Address: n.addr, Props: left}) == nil {

@@ -75,7 +75,9 @@ func (d *restoring) remember(addr string, rec *state.Entry) {
 		})
 		return
 	}
-	d.nodes[addr] = &node{addr: addr, kind: kind, spec: d.spec(kind, g.Kind), rec: rec, attrs: g.Attributes}
+	d.nodes[addr] = &node{
+		declaration: declaration{addr: addr, kind: kind, spec: d.spec(kind, g.Kind)}, tracked: tracked{rec: rec}, forecast: forecast{attrs: g.Attributes},
+	}
 }
 
 // asDeployed is the declaration that a row remembers. Hooks that are functions of a program are there with it alone.

@@ -40,7 +40,7 @@ func (s *finder) find(ctx context.Context, n *node) error {
 	return s.misfits(ctx, n)
 }
 
-func (n *node) nextNumber() uint64 {
+func (n *tracked) nextNumber() uint64 {
 	if n.rec == nil {
 		return 1
 	}

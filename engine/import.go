@@ -280,7 +280,7 @@ func (r *run) tell() error {
 			r.summary.count(Unchanged, StatusDone)
 			continue
 		}
-		if err := r.told(&node{addr: a.Address, plan: a}, func() error { return nil }); err != nil {
+		if err := r.told(&node{declaration: declaration{addr: a.Address}, decision: decision{plan: a}}, func() error { return nil }); err != nil {
 			return err
 		}
 	}

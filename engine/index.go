@@ -6,84 +6,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/athanor-dev/athanor/engine/graph"
-	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/redact"
-	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/engine/values"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 )
-
-// node is one address: declared, on record, or both.
-type node struct {
-	addr string
-	decl *graph.Resource // nil when no longer declared
-	// local is the declaration as a dev session serves it on this machine, nil where it does not; decl is that then.
-	local *graph.Resource
-	read  *graph.Read // set for what is used and not owned; then decl is nil
-	kind  reconcile.Any
-	spec  *reconcile.Spec
-	rec   *state.Entry // nil without a row
-	// from is the address that the row had before this plan moved it.
-	from string
-	// was is set when drift is planned: the declaration is what was deployed last.
-	was *deployed
-	// remade are the paths that differ because what the thing is made of changed.
-	remade map[tree.Path]bool
-
-	// props are those declared; uses the references in them, in tree order; needs the addresses that must come before, sorted.
-	props *token.Template
-	uses  []token.Use
-	needs []string
-	// users are the declared nodes that need this one; ups those that must come before it: cut edges left out.
-	users, ups []*node
-	// cut are the late paths, by upstream, through which a cycle is opened.
-	cut map[string][]tree.Path
-	// rank is the length of the longest chain of users: what is on it goes first.
-	rank int
-	// order is the place in topological order, level the length of the longest chain of ups.
-	order, level int
-	visit        visit
-
-	access *observe.Way
-	job    *reconcile.Job
-	look   reconcile.Look
-	looked bool
-	// current: it was looked at with all its upstreams decided, and need not be compared again.
-	current bool
-	decided bool  // it was classified
-	err     error // why it could not be looked at
-	// held: it would do something, and what it needs waits for somebody.
-	held   bool
-	others []found
-	// unsought: what its thing goes by is known only when its inputs are, so that planning could not look for it.
-	unsought bool
-	// holding are the addresses of what the object holds and the plan deletes: its own deletion comes after theirs.
-	holding []string
-	// beside: a thing that carries the mark of an address whose row knows another. The row is left as it is.
-	beside bool
-	// slot of the name by which a find was made.
-	slot   int
-	assets map[string]reconcile.Asset
-	files  filesKnowledge
-	plan   *Planned
-
-	// changed are the paths that its work set; carried are the values of ignored paths for a new thing.
-	changed []tree.Path
-	carried map[tree.Path]any
-	task    *task
-
-	mu    sync.Mutex
-	attrs map[string]any // what is known of its attributes
-	// unknown: nothing is known for sure, attrs aside; moving: those attributes may change.
-	unknown bool
-	moving  map[string]bool
-}
 
 // index is a program as a graph of nodes: what each refers to, and the order in which one comes after what it needs. Once it is
 // read and arranged nothing of it changes but that nodes of what is no longer declared come to it.
@@ -117,10 +47,11 @@ func (x *index) read(ctx context.Context) (problems []Problem) {
 		r := &x.graph.Resources[i]
 		n := &all[i]
 		n.addr, n.decl, n.was = r.Address, r, x.was(r.Address)
-		if n.local = x.local(r); n.local != nil {
-			n.decl = n.local
+		local := x.local(r)
+		if local != nil {
+			n.decl = local
 		}
-		if err := x.declare(n, r.Address, n.decl.Kind, r.Source); err != nil {
+		if err := x.declare(n, n.decl.Kind, local != nil || n.was != nil); err != nil {
 			bad(r.Address, r.Source, err)
 			continue
 		}
@@ -128,8 +59,8 @@ func (x *index) read(ctx context.Context) (problems []Problem) {
 	}
 	for i := range x.graph.Reads {
 		r := &x.graph.Reads[i]
-		n := &node{addr: r.Address, read: r}
-		if err := x.declare(n, r.Address, r.Kind, r.Source); err != nil {
+		n := &node{declaration: declaration{addr: r.Address, read: r}}
+		if err := x.declare(n, r.Kind, false); err != nil {
 			bad(r.Address, r.Source, err)
 			continue
 		}
@@ -152,7 +83,7 @@ func (x *index) read(ctx context.Context) (problems []Problem) {
 	return problems
 }
 
-func (n *node) source() string {
+func (n *declaration) source() string {
 	switch {
 	case n.decl != nil:
 		return n.decl.Source
@@ -163,23 +94,23 @@ func (n *node) source() string {
 	}
 }
 
-// declare enters one address.
-func (x *index) declare(n *node, addr, kind, source string) error {
-	if err := graph.CheckAddress(addr); err != nil {
+// declare enters one address. A kind that stands for another is declared by nobody but a dev session, or was deployed by one.
+func (x *index) declare(n *node, kind string, mayStand bool) error {
+	if err := graph.CheckAddress(n.addr); err != nil {
 		return err
 	}
-	if other, ok := x.nodes[addr]; ok {
-		return fmt.Errorf("declared twice: %s and %s", other.source(), source)
+	if other, ok := x.nodes[n.addr]; ok {
+		return fmt.Errorf("declared twice: %s and %s", other.source(), n.source())
 	}
 	k, err := x.catalog.Find(kind)
 	if err != nil {
 		return err
 	}
 	n.kind, n.spec = k, x.spec(k, kind)
-	if stands := n.spec.Stands; stands != "" && n.local == nil && n.was == nil {
+	if stands := n.spec.Stands; stands != "" && !mayStand {
 		return reconcile.WithHint(fmt.Errorf("%s is how dev serves %s on this machine", kind, stands), "declare %s: dev takes the variant by itself", stands)
 	}
-	x.nodes[addr] = n
+	x.nodes[n.addr] = n
 	return nil
 }
 
@@ -229,7 +160,7 @@ func (x *index) refer(ctx context.Context, n *node, job *reconcile.Job) []error 
 	return errs
 }
 
-func (n *node) declaredProps() map[string]any {
+func (n *declaration) declaredProps() map[string]any {
 	var p map[string]any
 	switch {
 	case n.decl != nil:

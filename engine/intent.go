@@ -58,7 +58,7 @@ func (m *maker) hooks(n *node, job *reconcile.Job, rec *state.Entry, g *state.Ge
 
 // foundByName reports that the intent on record is enough to find a new thing again and to know it as ours, so that its
 // identity can wait for the one look that may show it settled. What only the answer to its creation tells cannot.
-func (n *node) foundByName(job *reconcile.Job) bool {
+func (n *declaration) foundByName(job *reconcile.Job) bool {
 	return job.Name != "" && (!job.Named || n.spec.Marked || n.spec.Same) && len(n.spec.Once) == 0
 }
 

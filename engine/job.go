@@ -133,7 +133,7 @@ func withValue(props map[string]any, p tree.Path, v any) map[string]any {
 
 // omit leaves out what is not known of the late paths through which a cycle was opened. Anything else must be
 // known by now.
-func (n *node) omit(job *reconcile.Job) error {
+func (n *declaration) omit(job *reconcile.Job) error {
 	late := slices.Concat(slices.Collect(maps.Values(n.cut))...)
 	for p := range job.Unknown {
 		if !slices.ContainsFunc(late, func(q tree.Path) bool { return p.Within(q) || q.Within(p) }) {

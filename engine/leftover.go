@@ -251,7 +251,7 @@ func (w *work) condemned(n *node) []Planned {
 }
 
 // heldUser is a node that would let go of a thing of this one, and cannot yet.
-func (n *node) heldUser() *node {
+func (n *declaration) heldUser() *node {
 	for _, user := range n.users {
 		if user.held {
 			return user

@@ -139,7 +139,7 @@ func (l *loggers) logSource(ctx context.Context, addr string) (LogSource, error)
 	if err != nil {
 		return LogSource{}, err
 	}
-	n := &node{addr: addr, rec: rec, kind: kind, spec: kind.Spec()}
+	n := &node{declaration: declaration{addr: addr, kind: kind, spec: kind.Spec()}, tracked: tracked{rec: rec}}
 	a, err := l.cloud.At(ctx, n.addr, n.rec, g)
 	if err != nil {
 		return LogSource{}, err

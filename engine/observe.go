@@ -61,7 +61,7 @@ func (w *work) reachAll(ctx context.Context) error {
 	return nil
 }
 
-func (n *node) generations() []*state.Generation {
+func (n *tracked) generations() []*state.Generation {
 	if n.rec == nil {
 		return nil
 	}
@@ -221,7 +221,7 @@ func (s *finder) lookAt(ctx context.Context, n *node) {
 }
 
 // present is the generation that a node is compared with: the live one, else one half made.
-func (n *node) present() *state.Generation {
+func (n *tracked) present() *state.Generation {
 	if g := n.rec.Live(); g != nil {
 		return g
 	}

@@ -174,7 +174,9 @@ func (w *work) planGone(ctx context.Context, gone map[string][]*observe.Tagged) 
 // it is: what it allows and forbids holds for these too.
 func (w *work) planBeside(ctx context.Context, rec *state.Entry, things []*observe.Tagged) {
 	rec.Generations, rec.Needs, rec.Cut = nil, nil, nil
-	n := &node{addr: rec.Address, rec: rec, beside: true, plan: &Planned{Address: rec.Address}}
+	n := &node{
+		declaration: declaration{addr: rec.Address}, tracked: tracked{rec: rec}, decision: decision{beside: true, plan: &Planned{Address: rec.Address}},
+	}
 	w.leftover = append(w.leftover, n)
 	for _, f := range things {
 		n.kind, _ = w.e.Catalog.Kind(f.Kind)

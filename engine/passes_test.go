@@ -14,7 +14,7 @@ import (
 
 // declaredAs is a node of a declaration with earlier addresses.
 func declaredAs(addr string, from ...string) *node {
-	return &node{addr: addr, decl: &graph.Resource{Address: addr, Options: graph.Options{RenamedFrom: from}}}
+	return &node{declaration: declaration{addr: addr, decl: &graph.Resource{Address: addr, Options: graph.Options{RenamedFrom: from}}}}
 }
 
 func entriesAt(addresses ...string) map[string]*state.Entry {
@@ -84,7 +84,10 @@ func TestSelection(t *testing.T) {
 func TestGuards(t *testing.T) {
 	t.Parallel()
 	deleted := func(o graph.Options) *node {
-		return &node{addr: "a", rec: &state.Entry{Address: "a", Options: o}, plan: &Planned{Action: Delete}}
+		return &node{
+			declaration: declaration{addr: "a"}, tracked: tracked{rec: &state.Entry{Address: "a", Options: o}},
+			decision: decision{plan: &Planned{Action: Delete}},
+		}
 	}
 	for _, tt := range []struct {
 		why   string

@@ -132,7 +132,7 @@ func (w *work) leave() {
 }
 
 func (w *work) leftNode(addr string, rec *state.Entry) *node {
-	n := &node{addr: addr, rec: rec, needs: rec.Needs}
+	n := &node{declaration: declaration{addr: addr, needs: rec.Needs}, tracked: tracked{rec: rec}}
 	if len(rec.Generations) > 0 {
 		if g := n.present(); g != nil {
 			n.kind, _ = w.e.Catalog.Kind(g.Kind)
@@ -198,17 +198,20 @@ func (w *work) decideLevels(ctx context.Context, levels [][]*node) {
 // levels are the declared nodes by the longest chain below them.
 func (w *work) levels() [][]*node {
 	var levels [][]*node
+	of := make(map[*node]int, len(w.sorted))
 	for _, n := range w.sorted {
+		level := 0
 		for _, up := range n.ups {
-			n.level = max(n.level, up.level+1)
+			level = max(level, of[up]+1)
 		}
+		of[n] = level
 		if n.decl == nil {
 			continue
 		}
-		for len(levels) <= n.level {
+		for len(levels) <= level {
 			levels = append(levels, nil)
 		}
-		levels[n.level] = append(levels[n.level], n)
+		levels[level] = append(levels[level], n)
 	}
 	return levels
 }

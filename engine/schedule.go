@@ -297,7 +297,7 @@ func (s *schedule) block(t, cause *task) {
 }
 
 // atBirth reports that n needs no more of up than attributes known at birth.
-func (n *node) atBirth(up *node) bool {
+func (n *declaration) atBirth(up *node) bool {
 	if n.decl == nil || len(up.spec.AtBirth) == 0 || slices.Contains(n.decl.Options.DependsOn, up.addr) {
 		return false
 	}

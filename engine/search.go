@@ -243,9 +243,9 @@ func (s *search) discover(ctx context.Context, program *Graph) {
 		add(s.w.cloud.Reach(ctx, program.Resources[i].Kind, program.Resources[i].Settings))
 	}
 	for _, addr := range slices.Sorted(maps.Keys(s.on.records)) {
-		n := &node{addr: addr, rec: s.on.records[addr]}
-		for _, g := range n.rec.Generations {
-			if a, err := s.w.cloud.At(ctx, n.addr, n.rec, g); err == nil {
+		rec := s.on.records[addr]
+		for _, g := range rec.Generations {
+			if a, err := s.w.cloud.At(ctx, addr, rec, g); err == nil {
 				add(a)
 			}
 		}
