@@ -32,8 +32,8 @@ func (e *Engine) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result, e
 		}
 	}
 	w := p.work
-	if len(w.refusals) > 0 {
-		return nil, &RefusedError{w.refusals}
+	if err := w.refused(); err != nil {
+		return nil, err
 	}
 	if !w.anythingToDo(ctx, p) {
 		r := &Result{State: statestore.Succeeded, Summary: p.Summary, Calls: w.gate.Made(), Took: time.Since(started)}
@@ -124,7 +124,7 @@ func (r *run) newMaker() *maker {
 			ledger:   &ledger{journal: r.journal, stage: w.stage, key: r.e.Key, owners: w.owners, index: w.index, first: r.introduction()},
 			takeOver: w.o.TakeOver, mayDelete: w.guards().mayDelete, keeps: w.keeps, condemnedBefore: w.condemnedBefore,
 		},
-		builder: w.builder(), slots: w.slots, mayTake: w.mayTake, inDev: w.o.Dev != nil, findsOwn: w.findsOwn(),
+		builder: w.builder(), slots: w.slots, adoptAll: w.o.Adopt, inDev: w.o.Dev != nil, findsOwn: w.findsOwn(),
 	}
 }
 
@@ -188,21 +188,7 @@ func (r *run) replan(ctx context.Context) error {
 func (r *run) again(ctx context.Context) (*Plan, error) {
 	ctx, end := endsWith(ctx)
 	defer end()
-	switch {
-	case r.w.edit != nil:
-		return r.w.edit.again(ctx)
-	case r.w.orphans != nil:
-		o, err := r.e.PlanOrphans(ctx, r.w.stage, r.w.orphans, r.w.o)
-		if err != nil {
-			return nil, err
-		}
-		return o.Plan, nil
-	case r.w.drift != nil:
-		return r.e.PlanDrift(ctx, r.w.stage, r.w.drift.given, r.w.o)
-	case r.w.destroy:
-		return r.e.PlanDestroy(ctx, r.w.stage, r.w.sought, r.w.o)
-	}
-	return r.e.Plan(ctx, r.w.graph, r.w.o)
+	return r.w.again(ctx)
 }
 
 // samePlans reports that two plans announce the same.
@@ -226,7 +212,7 @@ func (r *run) prelude(ctx context.Context) error {
 		}
 		switch {
 		case isFound(n):
-			n.rec = r.w.recovered(n)
+			n.rec = r.w.recovered(n, r.w.findsOwn())
 			r.w.owners.Change(nil, n.rec)
 			n.others = nil
 			if n.plan.Generation == 0 {
@@ -363,9 +349,8 @@ func (w *work) anythingToDo(ctx context.Context, p *Plan) bool {
 	if slices.ContainsFunc(w.declared, w.stale) {
 		return true
 	}
-	if w.destroy {
-		// Somebody is at work there: what is empty now need not stay so.
-		return w.snap.Holder != nil
+	if w.o.waives {
+		return w.snap.Holder != nil // another run is at work there: what is empty now need not stay so
 	}
 	sealed, changed := w.outputs().seal(ctx)
 	return changed && sealed != nil

@@ -196,15 +196,15 @@ func isTraced(e *state.Entry) bool {
 
 // dropUnfit condemns in the plan a candidate beside the live object that an interrupted run began and that cannot become what
 // is declared now: it is shown as a deletion, and deleted before the next candidate is created.
-func (w *work) dropUnfit(ctx context.Context, n *node) error {
+func (c *classifier) dropUnfit(ctx context.Context, n *node) error {
 	begun := n.rec.Candidate()
-	if n.rec.Live() == nil || n.plan.Action != Replace || w.o.NoObserve {
+	if n.rec.Live() == nil || n.plan.Action != Replace || c.o.NoObserve {
 		return nil
 	}
-	if same, err := w.declaresBegun(ctx, n, begun, false); same || err != nil {
+	if same, err := c.declaresBegun(ctx, n, begun, false); same || err != nil {
 		return err
 	}
-	look, err := w.trace(ctx, n, begun, observe.See)
+	look, err := c.trace(ctx, n, begun, observe.See)
 	if err != nil || look.Absent {
 		return err
 	}
@@ -212,7 +212,7 @@ func (w *work) dropUnfit(ctx context.Context, n *node) error {
 	g := n.rec.Candidate()
 	noteTraced(n.rec, g, look)
 	if g.Kind == n.spec.Type && g.Location == n.access.Place {
-		job, err := w.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot})
+		job, err := c.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot})
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/statestore"
 )
 
 // ErrOtherStore is matched by refusals to delete what another store of the stage has marked.
@@ -27,10 +26,10 @@ func (s *finder) named(n *node) string {
 	return n.decl.Options.Adopt
 }
 
-// mayTake reports whether a thing that is not ours may be taken over without being named: nobody's, and what
-// somebody let go on purpose.
-func (w *work) mayTake(n *node, answer adopt.Answer) bool {
-	wanted := w.o.Adopt || n.decl.Options.Adopt == "*"
+// mayTake reports whether an object that is not ours may be taken over without being named: one without an owner tag, and one
+// that was retained.
+func mayTake(all bool, n *node, answer adopt.Answer) bool {
+	wanted := all || n.decl.Options.Adopt == "*"
 	return wanted && answer.Holder == "" && (answer.Owner.IsZero() || answer.Owner.Retained)
 }
 
@@ -44,137 +43,129 @@ func otherStore(kind, identity string) error {
 	return reconcile.WithHint(fmt.Errorf("%s %s is %w", kind, identity, ErrOtherStore), "--take-over lets it be deleted from here")
 }
 
-// condemnedBefore reports a generation that was on its way out by this very record when the run began. A record that
-// was copied here from another store goes on with what that one began.
-func (w *work) condemnedBefore(addr string, number uint64) bool {
-	return slices.ContainsFunc(w.snap.Rows[addr].Generations, func(g statestore.Generation) bool {
-		return g.Number == number && g.State == statestore.Condemned
-	})
-}
-
 // classifyFound: there is one that the record does not know, or knows only as begun.
-func (w *work) classifyFound(ctx context.Context, n *node) {
+func (c *classifier) classifyFound(ctx context.Context, n *node) {
 	begun := n.rec.Candidate()
 	if n.replacedWhole() {
 		classifyMoved(n, begun)
 		n.plan.Notes = append(n.plan.Notes, "an interrupted run began it")
 		return
 	}
-	answer := adopt.Judge(w.evidence(n, n.job, n.look, begun))
-	w.noteStore(n, answer)
+	answer := adopt.Judge(c.evidence(n, n.job, n.look, begun))
+	c.noteStore(n, answer)
 	if answer.Verdict != adopt.Ours {
-		w.classifyForeign(ctx, n, answer)
+		c.classifyForeign(ctx, n, answer)
 		return
 	}
 	n.plan.Action, n.plan.From = Recover, n.look.Identity
 	if begun != nil {
 		n.plan.Notes = append(n.plan.Notes, "an interrupted run began it")
 	}
-	n.plan.Reasons = w.jobs.reasons(n, n.look.Steps)
+	n.plan.Reasons = c.jobs.reasons(n, n.look.Steps)
 	escalate(n)
-	if n.plan.Action == Replace && !n.plan.May && answer.OtherStore && !w.o.TakeOver {
-		w.refuse(n, otherStore(n.spec.Type, n.look.Identity))
+	if n.plan.Action == Replace && !n.plan.May && answer.OtherStore && !c.o.TakeOver {
+		c.refuse(n, otherStore(n.spec.Type, n.look.Identity))
 		return
 	}
 	for _, f := range n.others {
-		if store := f.look.Owner.Store; store != "" && store != w.store && !w.o.TakeOver {
-			w.refuse(n, otherStore(f.Kind, f.look.Identity))
+		if store := f.look.Owner.Store; store != "" && store != c.store && !c.o.TakeOver {
+			c.refuse(n, otherStore(f.Kind, f.look.Identity))
 			return
 		}
 	}
 	if begun == nil && !n.spec.Marked && (n.spec.Same || n.spec.ByParent) {
-		w.claimedAbroad(ctx, n)
+		c.claimedAbroad(ctx, n)
 	}
 }
 
 // noteStore says aloud that another record of this stage is at work.
-func (w *work) noteStore(n *node, answer adopt.Answer) {
+func (c *classifier) noteStore(n *node, answer adopt.Answer) {
 	if answer.OtherStore {
 		n.plan.Notes = append(n.plan.Notes, "it was marked by another store of this stage")
-		w.strangers++
+		c.strangers++
 	}
 }
 
-// storeWarnings says what two records of one stage mean.
-func (w *work) storeWarnings() []string {
-	if w.strangers == 0 {
+// storeWarnings says what two stores of one stage mean.
+func storeWarnings(strangers int) []string {
+	if strangers == 0 {
 		return nil
 	}
 	return []string{fmt.Sprintf("another store has marked %d of these for the same stack and stage: if it is still in use, the two "+
-		"take things over from each other; keep one of them, or give one another --stage", w.strangers)}
+		"take things over from each other; keep one of them, or give one another --stage", strangers)}
 }
 
 // classifyForeign: there is one, and it is not ours, or nothing tells whose.
-func (w *work) classifyForeign(ctx context.Context, n *node, answer adopt.Answer) {
+func (c *classifier) classifyForeign(ctx context.Context, n *node, answer adopt.Answer) {
 	refusal := ownerError(n.spec.Type, n.look, answer)
-	named := w.named(n)
+	named := c.named(n)
 	switch {
 	case answer.Holder != "":
-		w.refuse(n, reconcile.WithHint(refusal, "renamedFrom: [%s] moves it here; two addresses cannot share it", answer.Holder))
+		c.refuse(n, reconcile.WithHint(refusal, "renamedFrom: [%s] moves it here; two addresses cannot share it", answer.Holder))
 		return
-	case answer.Sibling && w.elses(n, answer.Owner.Address):
-		w.refuse(n, reconcile.WithHint(refusal, "%s is declared too, and two addresses cannot share it", answer.Owner.Address))
+	case answer.Sibling && c.elses(n, answer.Owner.Address):
+		c.refuse(n, reconcile.WithHint(refusal, "%s is declared too, and two addresses cannot share it", answer.Owner.Address))
 		return
-	case named != "" && n.job.ID == named, w.mayTake(n, answer):
+	case named != "" && n.job.ID == named, mayTake(c.o.Adopt, n, answer):
 	case answer.Sibling:
-		w.refuse(n, reconcile.WithHint(refusal, "renamedFrom: [%s] says that it is the same thing", answer.Owner.Address))
+		c.refuse(n, reconcile.WithHint(refusal, "renamedFrom: [%s] says that it is the same thing", answer.Owner.Address))
 		return
 	case answer.Owner.Retained:
-		w.refuse(n, reconcile.WithHint(refusal, "--adopt takes it over, or give the resource another name"))
+		c.refuse(n, reconcile.WithHint(refusal, "--adopt takes it over, or give the resource another name"))
 		return
 	case !answer.Owner.IsZero():
-		w.refuse(n, reconcile.WithHint(refusal, "to take it over all the same, name it: options.adopt (Adopt(%q) in Go)", n.look.Identity))
+		c.refuse(n, reconcile.WithHint(refusal, "to take it over all the same, name it: options.adopt (Adopt(%q) in Go)", n.look.Identity))
 		return
 	default:
-		w.refuse(n, reconcile.WithHint(refusal, "take it over with --adopt, or give the resource another name"))
+		c.refuse(n, reconcile.WithHint(refusal, "take it over with --adopt, or give the resource another name"))
 		return
 	}
-	w.classifyAdopted(ctx, n, answer)
+	c.classifyAdopted(ctx, n, answer)
 }
 
 // classifyAdopted: somebody else's thing is taken over. What nothing can change in place is announced as a replacement
 // where that was asked for, and else refused.
-func (w *work) classifyAdopted(ctx context.Context, n *node, answer adopt.Answer) {
+func (c *classifier) classifyAdopted(ctx context.Context, n *node, answer adopt.Answer) {
 	n.plan.Action, n.plan.From = Adopt, n.look.Identity
-	n.plan.Reasons = w.jobs.reasons(n, n.look.Steps)
+	n.plan.Reasons = c.jobs.reasons(n, n.look.Steps)
 	if o := answer.Owner; !o.IsZero() {
 		n.plan.Notes = append(n.plan.Notes, fmt.Sprintf("it was %s of %s/%s, which no longer owns it then", o.Address, o.Stack, o.Stage))
 	}
 	if !n.spec.Marked {
-		w.claimedAbroad(ctx, n)
+		c.claimedAbroad(ctx, n)
 	}
 	fixed := certain(n.look.Replaces())
 	if len(fixed) == 0 || n.plan.Action != Adopt {
 		return
 	}
-	if matches(w.o.Replace, n.addr) && answer.Owner.IsZero() {
+	if matches(c.o.Replace, n.addr) && answer.Owner.IsZero() {
 		n.plan.Action = Replace
 		return
 	}
-	w.refuse(n, reconcile.WithHint(fmt.Errorf("cannot be adopted as declared: %w", &reconcile.ReplaceError{Steps: fixed}),
+	c.refuse(n, reconcile.WithHint(fmt.Errorf("cannot be adopted as declared: %w", &reconcile.ReplaceError{Steps: fixed}),
 		"declare what is there, adopt it, and change it afterwards; or --replace %s", n.addr))
 }
 
 // claimedAbroad finds out whether another stage of this store has on record what carries no mark. Where an identity
 // says the account it is one thing; without one it may be of another machine or folder, and is only said.
-func (w *work) claimedAbroad(ctx context.Context, n *node) {
-	holder, err := w.abroad.owner(ctx, state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: n.look.Identity})
+func (c *classifier) claimedAbroad(ctx context.Context, n *node) {
+	holder, err := c.abroad.owner(ctx, state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: n.look.Identity})
 	switch {
 	case err != nil:
-		w.block(n, err)
+		c.block(n, err)
 	case holder == "":
 	case n.access.Place.Account == "":
 		n.plan.Notes = append(n.plan.Notes, "also on record as "+holder+": if that is the same thing, only one of them can keep it")
 	default:
 		e := &adopt.OwnerError{Kind: n.spec.Type, Identity: n.look.Identity, Verdict: adopt.Foreign, Holder: holder}
-		w.refuse(n, reconcile.WithHint(e, "let it go there first (forget), or give the resource another name"))
+		c.refuse(n, reconcile.WithHint(e, "let it go there first (forget), or give the resource another name"))
 	}
 }
 
 // oneOwner refuses that two addresses claim one thing which neither has on record.
-func (w *work) oneOwner() {
+func (c *classifier) oneOwner() {
 	claims := map[state.Object]*node{}
-	for _, n := range w.declared {
+	for _, n := range c.declared {
 		if n.plan == nil || n.look.Absent || n.rec.Live() != nil || n.look.Identity == "" || n.spec.Recorded {
 			continue
 		}
@@ -185,7 +176,7 @@ func (w *work) oneOwner() {
 		}
 		p := state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: n.look.Identity}
 		if other := claims[p]; other != nil {
-			w.refuse(n, fmt.Errorf("%s names the same %s: %s", other.addr, p.Kind, p.Identity))
+			c.refuse(n, fmt.Errorf("%s names the same %s: %s", other.addr, p.Kind, p.Identity))
 			continue
 		}
 		claims[p] = n
@@ -236,7 +227,7 @@ func (m *maker) adopts(n *node, look reconcile.Look, answer adopt.Answer, found 
 	if n.plan.Action == Adopt {
 		return look.Identity == n.look.Identity && look.Owner == n.look.Owner && answer.Holder == ""
 	}
-	return n.plan.Action == Create && n.unsought && found && m.mayTake(n, answer)
+	return n.plan.Action == Create && n.unsought && found && mayTake(m.adoptAll, n, answer)
 }
 
 // came accounts for a thing that the plan could not look for, since what it goes by was not known yet.

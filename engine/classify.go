@@ -1,12 +1,10 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/graph"
@@ -17,32 +15,47 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// classify decides what is to be done to one declared node, after all its upstreams were decided.
-func (w *work) classify(ctx context.Context, n *node) {
+// classifier decides about declared resources, one after another, each after all its upstreams. It alone says what is to be done
+// to one; what comes after it refuses, or adds what else is deleted.
+type classifier struct {
+	*finder
+	*refusals
+	o      policy
+	guards guards
+	// lost: the stage was deployed before, and has no entries.
+	lost   bool
+	abroad *otherStages
+	drift  *drift // is told what is left to the next deploy
+	// strangers counts what another store of this stage has tagged.
+	strangers int
+}
+
+// classify decides what is to be done to one declared node.
+func (c *classifier) classify(ctx context.Context, n *node) {
 	n.plan = &Planned{Address: n.addr, Kind: n.spec.Type, Needs: n.needs, Source: n.decl.Source, Place: n.access.Place, Local: n.spec.Stands != ""}
 	if n.from != "" {
 		n.plan.From = n.from
 	}
-	if n.plan.InDev = n.spec.InDev; w.sleeps(n) {
-		w.classifySleeping(n)
+	if n.plan.InDev = n.spec.InDev; c.sleeps(n) {
+		c.classifySleeping(n)
 		return
 	}
 	if up := n.blockedBy(); up != nil {
-		w.block(n, fmt.Errorf("%w: %s cannot be planned", ErrBlocked, up.addr))
+		c.block(n, fmt.Errorf("%w: %s cannot be planned", ErrBlocked, up.addr))
 		n.plan.Confined = up.plan.Confined
 		return
 	}
 	if n.err == nil {
-		n.err = w.awake(n)
+		n.err = c.awake(n)
 	}
 	if n.err == nil {
-		n.err = w.compare(ctx, n)
+		n.err = c.compare(ctx, n)
 	}
 	if n.err == nil {
-		n.err = w.takes(n)
+		n.err = c.takes(n)
 	}
 	if n.err != nil {
-		w.block(n, n.err)
+		c.block(n, n.err)
 		return
 	}
 	g := n.present()
@@ -53,31 +66,33 @@ func (w *work) classify(ctx context.Context, n *node) {
 	n.plan.Assets = n.plannedAssets()
 	switch {
 	case n.look.Absent && n.was != nil:
-		w.classifyVanished(n)
-	case n.look.Absent && !w.unsure(n):
-		w.classifyAbsent(n)
+		c.classifyVanished(n)
+	case n.look.Absent && !c.unsure(n):
+		c.classifyAbsent(n)
 	case n.rec.Live() == nil:
-		w.classifyFound(ctx, n)
+		c.classifyFound(ctx, n)
 	default:
-		w.classifyLive(n)
+		c.classifyLive(n)
 	}
-	w.request(n)
+	c.request(n)
 	if n.buildsItself() && n.files == filesKnown && isPending(n.plan) {
 		n.files, n.assets, n.current = filesLater, nil, false // its own hook runs before it, and may write them anew
-		w.classify(ctx, n)
+		c.classify(ctx, n)
 		return
 	}
 	if n.was == nil {
-		w.holdBack(n)
+		c.holdBack(n)
 	} else {
-		w.guard(n, n.look.Holds) // what is not repaired changes nothing for those that refer to it
+		if err := c.guards.refuses(n, n.look.Holds); err != nil { // what is not repaired changes nothing for those that refer to it
+			c.refuse(n, err)
+		}
 	}
-	if err := w.dropUnfit(ctx, n); err != nil {
-		w.block(n, err)
+	if err := c.dropUnfit(ctx, n); err != nil {
+		c.block(n, err)
 		return
 	}
 	foresee(n)
-	w.compute(ctx, n)
+	compute(ctx, n)
 }
 
 func (n *declaration) blockedBy() *node {
@@ -92,31 +107,10 @@ func (n *declaration) blockedBy() *node {
 	return nil
 }
 
-// block says that a node cannot be planned. Others go on.
-func (w *work) block(n *node, err error) {
-	if n.plan == nil {
-		n.plan = &Planned{Address: n.addr}
-		if n.spec != nil {
-			n.plan.Kind = n.spec.Type
-		}
-	}
-	if n.plan.Action == Adopt || n.plan.Action == Recover {
-		n.plan.From = "" // nothing is taken over
-	}
-	n.plan.Action, n.plan.Problem = Blocked, w.redact.Text(err.Error())
-	n.plan.Hint, n.plan.Confined = w.redact.Text(strings.Join(reconcile.Hints(err), "; ")), confined(err)
-	n.err, n.unknown = err, true
-	n.asRecorded()
-	if n.plan.Confined && n.rec != nil && n.plan.Identity == "" {
-		g := cmp.Or(n.present(), n.rec.Generations[0])
-		n.plan.Kind, n.plan.Identity, n.plan.Generation, n.plan.Place = g.Kind, g.Identity, g.Number, g.Location
-	}
-}
-
 // compare brings the look up to date with the upstreams that are known now, and looks where that had to wait.
-func (w *work) compare(ctx context.Context, n *node) error {
+func (c *classifier) compare(ctx context.Context, n *node) error {
 	if !n.looked {
-		w.lookAt(ctx, n)
+		c.lookAt(ctx, n)
 		return n.err
 	}
 	if n.current || len(n.uses) == 0 && n.files == filesKnown || n.replacedWhole() {
@@ -128,7 +122,7 @@ func (w *work) compare(ctx context.Context, n *node) error {
 	if g != nil {
 		t = target{gen: g, number: g.Number, slot: g.Slot}
 	}
-	job, err := w.declaredJob(ctx, n, t)
+	job, err := c.declaredJob(ctx, n, t)
 	if err != nil {
 		return err
 	}
@@ -147,7 +141,7 @@ func (w *work) compare(ctx context.Context, n *node) error {
 const notVisible = "not yet visible"
 
 // classifyAbsent: there is none.
-func (w *work) classifyAbsent(n *node) {
+func (c *classifier) classifyAbsent(n *node) {
 	n.plan.Action = Create
 	switch {
 	case n.present() != nil && n.look.NotYet:
@@ -155,20 +149,20 @@ func (w *work) classifyAbsent(n *node) {
 		n.plan.WaitUntil = n.look.HiddenUntil
 	case n.rec.Live() != nil:
 		n.plan.Notes = append(n.plan.Notes, "it is gone: "+n.rec.Live().Identity)
-	case n.rec == nil && n.spec.Recorded && w.lost && n.spec.Rerun:
+	case n.rec == nil && n.spec.Recorded && c.lost && n.spec.Rerun:
 		n.plan.Action = Update
 		n.plan.Notes = append(n.plan.Notes, "its record is lost: it runs again")
-	case n.rec == nil && n.spec.Recorded && w.lost:
+	case n.rec == nil && n.spec.Recorded && c.lost:
 		n.plan.Action = Recover
 	case n.job != nil && n.job.Named && !known(n.job.Name):
 		n.plan.Notes = append(n.plan.Notes, "create or find: its name is known after "+token.Show(n.job.Name))
 	}
-	w.jobs.showProps(n)
+	c.jobs.showProps(n)
 }
 
 // compute finds out what a thing that is kept in the record alone will be, as far as that needs no call: a random
 // value is known before it is recorded, and so is what is made of it.
-func (w *work) compute(ctx context.Context, n *node) {
+func compute(ctx context.Context, n *node) {
 	if !n.spec.Recorded || n.spec.Rerun || n.rec != nil || !n.look.Absent || n.job == nil || len(n.job.Unknown) > 0 {
 		return
 	}
@@ -216,28 +210,28 @@ func within(paths map[tree.Path]bool, p tree.Path) bool {
 }
 
 // classifyLive: there is the one on record.
-func (w *work) classifyLive(n *node) {
+func (c *classifier) classifyLive(n *node) {
 	g := n.rec.Live()
 	if n.replacedWhole() {
 		classifyMoved(n, g)
 		return
 	}
-	answer := adopt.Judge(w.evidence(n, n.job, n.look, g))
+	answer := adopt.Judge(c.evidence(n, n.job, n.look, g))
 	if answer.Verdict == adopt.Foreign && !answer.Owner.IsZero() {
-		w.refuse(n, reconcile.WithHint(ownerError(n.spec.Type, n.look, answer),
+		c.refuse(n, reconcile.WithHint(ownerError(n.spec.Type, n.look, answer),
 			"somebody else took it over; `athanor state rm %s` forgets it here", n.addr))
 		return
 	}
-	w.noteStore(n, answer)
-	if w.o.NoObserve {
-		w.jobs.compareRecord(n)
+	c.noteStore(n, answer)
+	if c.o.NoObserve {
+		c.jobs.compareRecord(n)
 		return
 	}
-	if err := w.yield(n); err != nil {
-		w.block(n, err)
+	if err := c.yield(n); err != nil {
+		c.block(n, err)
 		return
 	}
-	n.plan.Reasons = w.jobs.reasons(n, n.look.Steps)
+	n.plan.Reasons = c.jobs.reasons(n, n.look.Steps)
 	switch {
 	case len(n.look.Steps) > 0 && n.from != "" && !slices.ContainsFunc(n.look.Steps, func(s reconcile.Step) bool { return !isMarkStep(s) }):
 		n.plan.Action, n.plan.Reasons = Move, nil
@@ -338,12 +332,12 @@ func (j *jobs) reason(n *node, s reconcile.Step) Reason {
 }
 
 // request applies what the command line asks for.
-func (w *work) request(n *node) {
-	if !matches(w.o.Replace, n.addr) || n.plan.Action == Create || n.plan.Action == Blocked {
+func (c *classifier) request(n *node) {
+	if !matches(c.o.Replace, n.addr) || n.plan.Action == Create || n.plan.Action == Blocked {
 		return
 	}
 	if _, versioned := props.Dump(n.spec.NewProps())["version"]; versioned && n.spec.Recorded {
-		w.refuse(n, reconcile.WithHint(errors.New("a recomputable value cannot be replaced by request"), "raise its prop `version`"))
+		c.refuse(n, reconcile.WithHint(errors.New("a recomputable value cannot be replaced by request"), "raise its prop `version`"))
 		return
 	}
 	n.plan.Action, n.plan.May = Replace, false
@@ -352,7 +346,7 @@ func (w *work) request(n *node) {
 
 // holdBack keeps a node from what it would do as long as somebody else must act first on what it needs: the next deploys
 // have nothing to do about it either.
-func (w *work) holdBack(n *node) {
+func (c *classifier) holdBack(n *node) {
 	switch n.plan.Action {
 	case Unchanged, Wait, Blocked:
 		return

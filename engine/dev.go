@@ -10,6 +10,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore"
 )
 
 // Dev says that plans are those of a dev session: what it makes is on record as made by dev, and nothing else is ever
@@ -58,14 +59,14 @@ func (d devRules) collectable(rec *state.Entry) []*state.Generation {
 // findsOwn reports that what is found without a record is taken for made by dev.
 func (d devRules) findsOwn() bool { return d.session != nil && strings.HasPrefix(d.name, LocalStage) }
 
-// checkDev refuses a dev session a stage that it did not make.
-func (w *work) checkDev() error {
-	if w.o.Dev == nil || w.o.Dev.Here {
+// check refuses a dev session a stage that it did not make.
+func (d devRules) check(entries map[string]*state.Entry, stage statestore.Stage) error {
+	if d.session == nil || d.session.Here {
 		return nil
 	}
 	var others []string
-	for _, addr := range slices.Sorted(maps.Keys(w.records)) {
-		if w.keepsRow(w.records[addr]) {
+	for _, addr := range slices.Sorted(maps.Keys(entries)) {
+		if d.keepsRow(entries[addr]) {
 			others = append(others, addr)
 		}
 	}
@@ -76,59 +77,46 @@ func (w *work) checkDev() error {
 	if n := len(others); n > 1 {
 		what = fmt.Sprintf("%s and %d more", what, n-1)
 	}
-	return reconcile.WithHint(fmt.Errorf("%s: %w: %s", w.stage, ErrDeployed, what),
+	return reconcile.WithHint(fmt.Errorf("%s: %w: %s", stage, ErrDeployed, what),
 		"--here works on it all the same and deletes nothing that dev did not make; without --stage dev has a stage of its own")
 }
 
-// leaveKept takes off the plan what is no longer declared and not dev's to delete, with what the record says that it
-// needs.
-func (w *work) leaveKept(leftover []*node) {
-	if w.o.Dev == nil {
-		return
+// leaves returns what is no longer declared and not dev's to delete, with what it needs as the state says.
+func (d devRules) leaves(undeclared []*node, chosen *chosen, forget []string) []*node {
+	if d.session == nil {
+		return nil
 	}
-	at := make(map[string]*node, len(leftover))
-	for _, n := range leftover {
+	at := make(map[string]*node, len(undeclared))
+	for _, n := range undeclared {
 		at[n.addr] = n
 	}
-	var keep func(n *node)
-	keep = func(n *node) {
-		if n == nil || !w.isSelected(n) || slices.Contains(w.graph.Forget, n.addr) {
+	var left []*node
+	var leave func(n *node)
+	leave = func(n *node) {
+		if n == nil || !chosen.isSelected(n) || slices.Contains(forget, n.addr) || slices.Contains(left, n) {
 			return
 		}
-		w.deselect(n)
-		w.kept = append(w.kept, n.addr)
+		left = append(left, n)
 		for _, a := range n.rec.Needs {
-			keep(at[a])
+			leave(at[a])
 		}
 	}
-	for _, n := range leftover {
-		if w.keepsRow(n.rec) {
-			keep(n)
+	for _, n := range undeclared {
+		if d.keepsRow(n.rec) {
+			leave(n)
 		}
 	}
-}
-
-// deselect takes one node off what the plan is about.
-func (w *work) deselect(n *node) {
-	if w.selected == nil {
-		w.selected = map[*node]bool{}
-		for _, all := range [][]*node{w.sorted, w.leftover} {
-			for _, other := range all {
-				w.selected[other] = true
-			}
-		}
-	}
-	delete(w.selected, n)
+	return left
 }
 
 // local is a declaration as a dev session serves it on this machine: of the local variant of its kind. Nil where there is
 // none, or it is to be in the cloud. What guards a thing of the cloud is no concern of it: nobody's data is in there, and
 // nothing could be taken over.
-func (w *work) local(r *graph.Resource) *graph.Resource {
-	if w.o.Dev == nil || matches(w.o.Dev.Remote, r.Address) {
+func (d devRules) local(catalog *reconcile.Catalog, r *graph.Resource) *graph.Resource {
+	if d.session == nil || matches(d.session.Remote, r.Address) {
 		return nil
 	}
-	variant, ok := w.e.Catalog.Local(r.Kind)
+	variant, ok := catalog.Local(r.Kind)
 	if !ok {
 		return nil
 	}
@@ -139,16 +127,16 @@ func (w *work) local(r *graph.Resource) *graph.Resource {
 }
 
 // guardKept refuses a replacement whose old thing is not dev's to delete.
-func (w *work) guardKept(n *node) bool {
-	if n.plan.Action != Replace || !w.keeps(n.rec.Live()) {
+func (g *guarding) guardKept(n *node) bool {
+	if n.plan.Action != Replace || !g.keeps(n.rec.Live()) {
 		return false
 	}
-	w.refuse(n, reconcile.WithHint(fmt.Errorf("dev did not make it, and it would be replaced, which deletes it: %s", replacing(n.plan.Reasons)),
-		"%s", w.keptHint(n)))
+	g.refuse(n, reconcile.WithHint(fmt.Errorf("dev did not make it, and it would be replaced, which deletes it: %s", replacing(n.plan.Reasons)),
+		"%s", keptHint(n)))
 	return true
 }
 
-func (w *work) keptHint(n *node) string {
+func keptHint(n *node) string {
 	if n.spec.Stands != "" && n.rec.Live().Kind == n.spec.Stands {
 		return "--remote " + n.addr + " goes on with the one that is there; without --stage dev has a stage of its own"
 	}
@@ -156,11 +144,11 @@ func (w *work) keptHint(n *node) string {
 }
 
 // keptWarnings say what was left.
-func (w *work) keptWarnings() []string {
+func keptWarnings(left []*node) []string {
 	var texts []string
-	slices.Sort(w.kept)
-	for _, addr := range w.kept {
-		texts = append(texts, addr+" is not declared any more; dev did not make it and leaves it: athanor deploy deletes it")
+	for _, n := range left {
+		texts = append(texts, n.addr+" is not declared any more; dev did not make it and leaves it: athanor deploy deletes it")
 	}
+	slices.Sort(texts)
 	return texts
 }

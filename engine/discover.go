@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/athanor-dev/athanor/engine/observe"
@@ -50,6 +51,17 @@ func discoveryOf(all []observe.Tagged) discovery {
 		d.byIdentity[t.Identity] = t
 	}
 	return d
+}
+
+// retained says what was left to itself on purpose, and stays so.
+func (d discovery) retained() []string {
+	var texts []string
+	for _, f := range d.all {
+		if f.Mark.Retained {
+			texts = append(texts, fmt.Sprintf("%s %s was retained by %s; it is left alone", f.Kind, f.Identity, f.Mark.Address))
+		}
+	}
+	return texts
 }
 
 // finder looks for objects that no entry has.

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +36,7 @@ type Left struct {
 // options only Target and Exclude count. A stage without rows is in order when its last run left none, and else
 // ErrNothingKnown. The error is a *RefusedError when the credentials lead elsewhere.
 func (e *Engine) PlanDrift(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Plan, error) {
-	d := &drift{given: g, of: map[string]*deployed{}}
+	d := &drift{of: map[string]*deployed{}}
 	was := &Graph{Format: GraphFormat, Stack: stage.Stack, Stage: stage.Name}
 	if g != nil {
 		was.Dir = g.Dir
@@ -45,7 +44,9 @@ func (e *Engine) PlanDrift(ctx context.Context, stage statestore.Stage, g *Graph
 	if g != nil && len(g.Resources) > 0 {
 		d.program, was.Secrets, was.Funcs = g, g.Secrets, Funcs{Then: g.Funcs.Then, Hooks: g.Funcs.Hooks}
 	}
-	w, err := e.newWork(ctx, was, false, PlanOptions{Target: o.Target, Exclude: o.Exclude})
+	w, err := e.newWork(ctx, was, policy{
+		PlanOptions: PlanOptions{Target: o.Target, Exclude: o.Exclude}, hidesOutputs: true, keepsOutputs: true, refusesEach: true,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -53,16 +54,20 @@ func (e *Engine) PlanDrift(ctx context.Context, stage statestore.Stage, g *Graph
 		return nil, reconcile.WithHint(fmt.Errorf("%w: %s was never deployed, or its record is lost", ErrNothingKnown, stage), "deploy first")
 	}
 	w.fresh = false // what is not on record cannot drift: nothing is looked for
-	w.drift = d
+	w.drift, w.index.was = d, d.deployed
+	w.again = func(ctx context.Context) (*Plan, error) { return e.PlanDrift(ctx, stage, g, o) }
+	if w.program = d.program; d.program == nil {
+		w.program = &Graph{Format: GraphFormat, Stack: stage.Stack, Stage: stage.Name}
+	}
 	(&restoring{jobs: w.jobs, drift: d, graph: was, records: w.records, damaged: w.damaged, last: w.outputs().last}).restore(ctx)
-	return w.makePlan(ctx)
+	return w.makePlan(ctx, &Plan{Drift: true})
 }
 
 // drift is what a drift plan knows beside what was deployed.
 type drift struct {
-	given, program *Graph // program is nil without one
-	of             map[string]*deployed
-	left           []Left
+	program *Graph // nil without one
+	of      map[string]*deployed
+	left    []Left
 	// stuck are the rows that cannot be compared at all.
 	stuck []Planned
 }
@@ -77,36 +82,19 @@ type deployed struct {
 	moved, aside []tree.Path
 }
 
-func (d *drift) deployed(addr string) *deployed {
-	if d == nil {
-		return nil
-	}
-	return d.of[addr]
-}
-
-// program is the graph that the plan document names by its digest.
-func (w *work) program() *Graph {
-	switch {
-	case w.drift == nil:
-		return w.graph
-	case w.drift.program != nil:
-		return w.drift.program
-	default:
-		return &Graph{Format: GraphFormat, Stack: w.stage.Stack, Stage: w.stage.Name}
-	}
-}
+func (d *drift) deployed(addr string) *deployed { return d.of[addr] }
 
 // classifyVanished: what was deployed is gone. It is made again as it was, unless what it was made of is not at
 // hand any more.
-func (w *work) classifyVanished(n *node) {
+func (c *classifier) classifyVanished(n *node) {
 	live := n.rec.Live()
 	n.plan.Identity = live.Identity
-	w.classifyAbsent(n)
+	c.classifyAbsent(n)
 	for i := range n.plan.Reasons {
 		n.plan.Reasons[i].Source = ByWorld
 	}
 	if n.builtAnew() {
-		w.block(n, reconcile.WithHint(errors.New("it is gone, and what it was made of changed since"), "the next deploy makes it as the program has it now"))
+		c.block(n, reconcile.WithHint(errors.New("it is gone, and what it was made of changed since"), "the next deploy makes it as the program has it now"))
 	}
 }
 
@@ -121,12 +109,12 @@ func (n *node) asRecorded() {
 
 // yield tells apart what the world changed from what follows from what a thing is made of. In a drift plan the
 // program's paths are left to the next deploy, and not compared here nor when it is applied.
-func (w *work) yield(n *node) error {
+func (c *classifier) yield(n *node) error {
 	var err error
 	if n.remade, err = n.rebuilt(); err != nil || n.was == nil {
 		return err
 	}
-	if err := w.changedByBoth(n); err != nil {
+	if err := c.changedByBoth(n); err != nil {
 		return err
 	}
 	left := Left{Address: n.addr, Kind: n.spec.Type, Why: "what it is made of changed"}
@@ -134,7 +122,7 @@ func (w *work) yield(n *node) error {
 	for _, s := range n.look.Steps {
 		moved := slices.ContainsFunc(n.was.moved, func(p tree.Path) bool { return p.Within(s.Path) })
 		if n.remade[s.Path] {
-			r := w.jobs.reason(n, s)
+			r := c.jobs.reason(n, s)
 			r.Source = ByProgram
 			left.Reasons = append(left.Reasons, r)
 		}
@@ -146,7 +134,7 @@ func (w *work) yield(n *node) error {
 		return nil
 	}
 	if len(left.Reasons) > 0 {
-		w.drift.left = append(w.drift.left, left)
+		c.drift.left = append(c.drift.left, left)
 	}
 	n.was.aside = append(n.was.aside, aside...)
 	n.job.Ignore = slices.Concat(n.job.Ignore, aside)
@@ -155,7 +143,7 @@ func (w *work) yield(n *node) error {
 }
 
 // changedByBoth adds to what is left of a node what the world changed of it too, unless the program has taken that over.
-func (w *work) changedByBoth(n *node) error {
+func (c *classifier) changedByBoth(n *node) error {
 	if len(n.was.moved) == 0 {
 		return nil
 	}
@@ -165,36 +153,32 @@ func (w *work) changedByBoth(n *node) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(w.drift.left, func(l Left) bool { return l.Address == n.addr })
-	left := &w.drift.left[i]
+	i := slices.IndexFunc(c.drift.left, func(l Left) bool { return l.Address == n.addr })
+	left := &c.drift.left[i]
 	for _, s := range all.Steps {
 		takenOver := func(r Reason) bool { return r.Path == s.Path && !r.Secret && !s.Secret && tree.Equal(r.Want, s.Have) }
 		moved := func(p tree.Path) bool { return p.Within(s.Path) || s.Path.Within(p) }
 		if slices.ContainsFunc(n.was.moved, moved) && !slices.ContainsFunc(left.Reasons, takenOver) {
-			left.Reasons = append(left.Reasons, w.jobs.reason(n, s))
+			left.Reasons = append(left.Reasons, c.jobs.reason(n, s))
 		}
 	}
 	return nil
 }
 
-// driftInto completes the document of a drift plan.
-func (w *work) driftInto(p *Plan) {
-	if w.drift == nil {
-		return
-	}
-	p.Drift, p.Left = true, w.drift.left
-	slices.SortStableFunc(p.Left, func(a, b Left) int { return cmp.Compare(a.Address, b.Address) })
-	p.Actions = append(p.Actions, w.drift.stuck...)
-	for _, n := range w.declared {
+// unfollowed warns of what keeps the attributes that it was deployed with of something that is made again.
+func unfollowed(declared []*node) []string {
+	var texts []string
+	for _, n := range declared {
 		if n.plan == nil || n.plan.Action != Create && n.plan.Action != Replace {
 			continue
 		}
 		for _, user := range n.users {
-			if user.was.literal {
-				p.Warnings = append(p.Warnings, fmt.Sprintf("%s keeps what it knows of %s, which is made again; the next deploy brings it up to date", user.addr, n.addr))
+			if user.was != nil && user.was.literal {
+				texts = append(texts, fmt.Sprintf("%s keeps what it knows of %s, which is made again; the next deploy brings it up to date", user.addr, n.addr))
 			}
 		}
 	}
+	return texts
 }
 
 // Drifted reports whether the world changed anything since the last deploy, repairable or not. What the program has

@@ -13,8 +13,6 @@ import (
 // edit changes the record itself, and of the world no more than marks. It is planned and applied like a deploy, so
 // that it is shown, asked for, held to its plan and run under the lease.
 type edit struct {
-	// again plans it on the record of now.
-	again func(context.Context) (*Plan, error)
 	// apply does it. What it gives is written with the end of the run; an error means that everything is as it was.
 	apply func(context.Context, *run) (statestore.Change, error)
 	// also says that there is more to do than the plan's actions show.
@@ -23,7 +21,7 @@ type edit struct {
 
 // newEdit opens the record of a stage for an edit. Relative paths of what is looked at start in dir.
 func (e *Engine) newEdit(ctx context.Context, stage statestore.Stage, dir string) (*work, error) {
-	w, err := e.newWork(ctx, &Graph{Format: GraphFormat, Stack: stage.Stack, Stage: stage.Name, Dir: dir}, false, PlanOptions{})
+	w, err := e.newWork(ctx, &Graph{Format: GraphFormat, Stack: stage.Stack, Stage: stage.Name, Dir: dir}, policy{})
 	if err != nil {
 		return nil, err
 	}
@@ -31,8 +29,8 @@ func (e *Engine) newEdit(ctx context.Context, stage statestore.Stage, dir string
 }
 
 // editPlan makes the plan of an edit. What was refused is the error, beside the plan.
-func (w *work) editPlan(actions []Planned, what *edit) (*Plan, error) {
-	w.edit = what
+func (w *work) editPlan(actions []Planned, what *edit, again func(context.Context) (*Plan, error)) (*Plan, error) {
+	w.edit, w.again = what, again
 	slices.SortStableFunc(actions, func(a, b Planned) int { return compareStrings(a.Address, b.Address) })
 	p := &Plan{
 		Format: planFormat, Stack: w.stage.Stack, Stage: w.stage.Name, Serial: w.snap.Serial, Actions: actions, work: w,
@@ -40,15 +38,7 @@ func (w *work) editPlan(actions []Planned, what *edit) (*Plan, error) {
 	for _, a := range actions {
 		p.Summary.count(a.Action, StatusDone)
 	}
-	if len(w.refusals) > 0 {
-		return p, &RefusedError{w.refusals}
-	}
-	return p, nil
-}
-
-// wrong refuses an edit because of an address.
-func (w *work) wrong(addr string, err error) {
-	w.refusals = append(w.refusals, Problem{Address: addr, Err: w.redact.Error(err)})
+	return p, w.refused()
 }
 
 // edit does what an edit says and ends the run.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/state"
@@ -14,50 +13,43 @@ import (
 // ErrProtected is matched by refusals to delete or replace what is protected.
 var ErrProtected = errors.New("it is protected")
 
-// refuse says that the plan as a whole cannot be applied because of this node. All refusals are listed at once.
-func (w *work) refuse(n *node, err error) {
-	w.block(n, err)
-	if w.drift != nil {
-		return // a repair leaves it, and says so
-	}
-	w.refusals = append(w.refusals, Problem{Address: n.addr, Source: n.source(), Err: w.redact.Error(err)})
-}
-
-func (w *work) guards() guards {
-	return guards{catalog: w.catalog, replace: w.o.Replace, allowDelete: w.o.AllowDelete}
+// guarding refuses what would lose what must not be lost.
+type guarding struct {
+	guards
+	devRules
+	*chosen
+	*refusals
 }
 
 // guard refuses what the guards refuse.
-func (w *work) guard(n *node, holds bool) {
-	if err := w.guards().refuses(n, holds); err != nil {
-		w.refuse(n, err)
+func (g *guarding) guard(n *node, holds bool) {
+	if err := g.refuses(n, holds); err != nil {
+		g.refuse(n, err)
 	}
 }
 
-// guardAll refuses what would lose what must not be lost, once everything is decided: data that the plan itself deletes are no
-// others' data.
-func (w *work) guardAll(ctx context.Context) {
-	all := slices.Concat(w.declared, w.leftover)
+// guardAll guards every address, once everything is decided: data that the plan itself deletes are no others' data.
+func (g *guarding) guardAll(ctx context.Context, all []*node) {
 	deleted := map[state.Object][]string{}
 	for _, n := range all {
-		for _, o := range w.deletes(n) {
+		for _, o := range g.deletes(n) {
 			deleted[o] = append(deleted[o], n.addr)
 		}
 	}
 	for _, n := range all {
-		if n.plan == nil || !w.isSelected(n) || n.plan.Action != Delete && n.plan.Action != Replace || n.decl != nil && w.guardKept(n) {
+		if n.plan == nil || !g.isSelected(n) || n.plan.Action != Delete && n.plan.Action != Replace || n.decl != nil && g.guardKept(n) {
 			continue
 		}
-		w.guard(n, n.look.Holds && !w.holdsOnly(ctx, n, deleted))
+		g.guard(n, n.look.Holds && !g.holdsOnly(ctx, n, deleted))
 	}
 }
 
 // deletes returns the objects of a node that the plan deletes, or may delete: each deletion asks once more what is held.
-func (w *work) deletes(n *node) []state.Object {
+func (g *guarding) deletes(n *node) []state.Object {
 	replaced := n.decl != nil && n.plan != nil && n.plan.Action == Replace && !n.decl.Options.Retain
 	var objects []state.Object
 	switch {
-	case !w.isSelected(n):
+	case !g.isSelected(n):
 	case replaced && isFound(n):
 		objects = append(objects, state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: n.look.Identity})
 	case n.rec == nil:
@@ -66,7 +58,7 @@ func (w *work) deletes(n *node) []state.Object {
 			objects = append(objects, g.Object())
 		}
 	default:
-		for _, g := range w.collectable(n.rec) {
+		for _, g := range g.collectable(n.rec) {
 			objects = append(objects, g.Object())
 		}
 	}
@@ -75,9 +67,9 @@ func (w *work) deletes(n *node) []state.Object {
 
 // holdsOnly reports whether an object holds nothing but what the plan deletes: by its identity, or as what a creation began whose
 // identity is not in state. What is not read counts as others' data. It notes what is held: that goes first.
-func (w *work) holdsOnly(ctx context.Context, n *node, deleted map[state.Object][]string) bool {
-	kind := n.presentKind(w.catalog)
-	if len(deleted) == 0 || n.job == nil || kind == nil || !kind.Spec().ListsHeld || w.guards().mayDelete(n) {
+func (g *guarding) holdsOnly(ctx context.Context, n *node, deleted map[state.Object][]string) bool {
+	kind := n.presentKind(g.catalog)
+	if len(deleted) == 0 || n.job == nil || kind == nil || !kind.Spec().ListsHeld || g.mayDelete(n) {
 		return false
 	}
 	job := *n.job

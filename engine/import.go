@@ -52,7 +52,7 @@ func (e *Engine) PlanImport(ctx context.Context, stage statestore.Stage, doc *Ex
 	if err != nil {
 		return nil, err
 	}
-	if err := w.meant(doc, serial); err != nil {
+	if err := w.meant(doc, serial, w.store); err != nil {
 		return nil, err
 	}
 	change, err := e.verified(stage, doc)
@@ -62,27 +62,26 @@ func (e *Engine) PlanImport(ctx context.Context, stage statestore.Stage, doc *Ex
 	actions := w.replaced(change)
 	w.drop(change)
 	what := &edit{
-		again: func(ctx context.Context) (*Plan, error) { return e.PlanImport(ctx, stage, doc, serial) },
 		apply: func(ctx context.Context, r *run) (statestore.Change, error) {
 			return statestore.Change{}, r.replace(ctx, *change)
 		},
 		also: len(change.Put) > 0 || len(change.Meta) > 0 || change.Outputs != nil,
 	}
-	return w.editPlan(actions, what)
+	return w.editPlan(actions, what, func(ctx context.Context) (*Plan, error) { return e.PlanImport(ctx, stage, doc, serial) })
 }
 
 // meant checks that the record is the version that is to be replaced.
-func (w *work) meant(doc *Export, serial *uint64) error {
-	have := w.snap.Serial
+func (s *stored) meant(doc *Export, serial *uint64, store string) error {
+	have := s.snap.Serial
 	switch {
 	case serial != nil && *serial != have:
-		return &SerialError{Stage: w.stage, Want: *serial, Have: have}
-	case serial != nil, len(w.known()) == 0:
+		return &SerialError{Stage: s.snap.Stage, Want: *serial, Have: have}
+	case serial != nil, len(s.known()) == 0:
 		return nil
-	case doc.From.Store != w.store:
-		return reconcile.WithHint(&SerialError{Stage: w.stage, Want: doc.From.Serial, Have: have, Elsewhere: true}, "--serial %d replaces it", have)
+	case doc.From.Store != store:
+		return reconcile.WithHint(&SerialError{Stage: s.snap.Stage, Want: doc.From.Serial, Have: have, Elsewhere: true}, "--serial %d replaces it", have)
 	case doc.From.Serial != have:
-		return reconcile.WithHint(&SerialError{Stage: w.stage, Want: doc.From.Serial, Have: have},
+		return reconcile.WithHint(&SerialError{Stage: s.snap.Stage, Want: doc.From.Serial, Have: have},
 			"it has changed since it was exported; --serial %d replaces it all the same", have)
 	}
 	return nil
@@ -186,7 +185,7 @@ func (e *Engine) sealedPart(stage statestore.Stage, what string, part *Part) ([]
 
 // replaced are the lines of an import. It takes out of the change what is on record already, and gives the rest the versions
 // that they replace.
-func (w *work) replaced(change *statestore.Change) []Planned {
+func (s *stored) replaced(change *statestore.Change) []Planned {
 	var actions []Planned
 	var put []statestore.Row
 	line := func(row statestore.Row, action Action) {
@@ -203,7 +202,7 @@ func (w *work) replaced(change *statestore.Change) []Planned {
 	stays := make(map[string]bool, len(change.Put))
 	for _, row := range change.Put {
 		stays[row.Address] = true
-		old, there := w.snap.Rows[row.Address]
+		old, there := s.snap.Rows[row.Address]
 		switch {
 		case there && sameRow(old, row):
 			line(row, Unchanged)
@@ -211,7 +210,7 @@ func (w *work) replaced(change *statestore.Change) []Planned {
 		case there:
 			row.Version = old.Version
 			line(row, Update)
-		case w.damaged[row.Address] != nil:
+		case s.damaged[row.Address] != nil:
 			row.Version = statestore.Repair
 			line(row, Update)
 		default:
@@ -219,16 +218,16 @@ func (w *work) replaced(change *statestore.Change) []Planned {
 		}
 		put = append(put, row)
 	}
-	for addr := range w.known() {
+	for addr := range s.known() {
 		if stays[addr] {
 			continue
 		}
 		row := statestore.Row{Address: addr, Version: statestore.Repair}
-		if old, readable := w.snap.Rows[addr]; readable {
+		if old, readable := s.snap.Rows[addr]; readable {
 			row.Version = old.Version
 		}
 		put = append(put, row)
-		actions = append(actions, forgotten(w.snap, addr)...)
+		actions = append(actions, forgotten(s.snap, addr)...)
 	}
 	change.Put = put
 	return actions
@@ -244,8 +243,8 @@ func sameRow(a, b statestore.Row) bool {
 }
 
 // drop completes an import: what the document does not have goes, and what is the same is not written.
-func (w *work) drop(change *statestore.Change) {
-	for name, sealed := range w.snap.Meta {
+func (s *stored) drop(change *statestore.Change) {
+	for name, sealed := range s.snap.Meta {
 		new, stays := change.Meta[name]
 		switch {
 		case stays && bytes.Equal(new, sealed):
@@ -257,7 +256,7 @@ func (w *work) drop(change *statestore.Change) {
 		}
 	}
 	switch {
-	case bytes.Equal(change.Outputs, w.snap.Outputs):
+	case bytes.Equal(change.Outputs, s.snap.Outputs):
 		change.Outputs = nil
 	case change.Outputs == nil:
 		change.Outputs = []byte{}

@@ -36,8 +36,15 @@ type index struct {
 	specs     map[string]*reconcile.Spec
 }
 
+// reset empties an index.
+func (x *index) reset() {
+	x.nodes, x.attrNames, x.specs = map[string]*node{}, map[string][]string{}, map[string]*reconcile.Spec{}
+	x.declared, x.reads, x.sorted, x.results = nil, nil, nil, nil
+}
+
 // read makes the nodes of the graph and finds everything that is wrong with it.
 func (x *index) read(ctx context.Context) (problems []Problem) {
+	x.reset()
 	bad := func(addr, source string, err error) {
 		problems = append(problems, Problem{Address: addr, Source: source, Err: err})
 	}
@@ -224,7 +231,7 @@ func (x *index) checkRef(u token.Use) error {
 }
 
 // clashes finds two addresses that give one name to things of one kind in one place.
-func (w *work) clashes(ctx context.Context) error {
+func (j *jobs) clashes(ctx context.Context) error {
 	type name struct {
 		kind  string
 		place reconcile.Place
@@ -232,11 +239,11 @@ func (w *work) clashes(ctx context.Context) error {
 	}
 	given := map[name]*node{}
 	var problems []Problem
-	for _, n := range w.declared {
+	for _, n := range j.declared {
 		if !n.spec.Named || n.err != nil {
 			continue
 		}
-		job, err := w.declaredJob(ctx, n, target{number: 1})
+		job, err := j.declaredJob(ctx, n, target{number: 1})
 		if err != nil || !job.Named || !known(job.Name) {
 			continue // what is wrong with it is said where it is looked at
 		}

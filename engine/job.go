@@ -10,7 +10,6 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/observe"
-	"github.com/athanor-dev/athanor/engine/redact"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/engine/values"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -52,7 +51,6 @@ type jobs struct {
 	dir    string // relative paths in props start there
 	key    *seal.Key
 	dev    *reconcile.Dev
-	redact *redact.Redactor
 	owners *state.Owners
 	force  bool
 	budget *values.Budget

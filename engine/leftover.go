@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -16,38 +15,34 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// classifyLeftovers decides about what is on record, or was discovered, and is not declared.
-func (w *work) classifyLeftovers(ctx context.Context) {
-	extra := w.undeclared()
-	parallel(len(extra), lookers, func(i int) { w.lookAt(ctx, extra[i]) })
-	w.leftover = append(w.leftover, extra...)
-	w.leaveKept(extra)
-	for _, n := range w.leftover {
-		if w.isSelected(n) {
-			w.classifyLeftover(n)
-			w.surviving(n)
-		}
-	}
+// leftovers decides about what is in state, or was discovered, and is not declared.
+type leftovers struct {
+	*finder
+	*refusals
+	*chosen
+	o policy
+	// dev: what is found counts as made by a dev session.
+	dev bool
 }
 
 // undeclared makes records of the things that were discovered and that no declared address explains, so that they are
 // deleted like any other.
-func (w *work) undeclared() []*node {
-	if len(w.discovered.byAddress) == 0 {
+func (l *leftovers) undeclared() []*node {
+	if len(l.discovered.byAddress) == 0 {
 		return nil
 	}
 	explained := map[string]bool{}
-	for _, n := range w.declared {
+	for _, n := range l.declared {
 		for _, birth := range n.births() {
 			explained[birth] = true
 		}
 	}
 	var extra []*node
-	for _, addr := range slices.Sorted(maps.Keys(w.discovered.byAddress)) {
+	for _, addr := range slices.Sorted(maps.Keys(l.discovered.byAddress)) {
 		if explained[addr] {
 			continue
 		}
-		if n := w.foundNode(addr, w.discovered.byAddress[addr]); n != nil {
+		if n := l.foundNode(addr, l.discovered.byAddress[addr], l.dev); n != nil {
 			extra = append(extra, n)
 		}
 	}
@@ -55,16 +50,16 @@ func (w *work) undeclared() []*node {
 }
 
 // foundNode makes one record of all discovered things of an address: the highest generation live, the others condemned.
-func (w *work) foundNode(addr string, things []*observe.Tagged) *node {
+func (s *finder) foundNode(addr string, things []*observe.Tagged, dev bool) *node {
 	things = slices.DeleteFunc(slices.Clone(things), func(d *observe.Tagged) bool { return d.Mark.Retained })
 	if len(things) == 0 {
 		return nil
 	}
-	rec := foundEntry(addr, things, w.findsOwn(), func(parent string) bool {
-		up := w.nodes[parent]
-		return len(w.discovered.byAddress[parent]) > 0 || up != nil && up.rec != nil
+	rec := foundEntry(addr, things, dev, func(parent string) bool {
+		up := s.nodes[parent]
+		return len(s.discovered.byAddress[parent]) > 0 || up != nil && up.rec != nil
 	})
-	n := w.leftNode(addr, rec)
+	n := s.leftNode(addr, rec)
 	n.access = things[0].Way
 	return n
 }
@@ -95,7 +90,7 @@ func foundGeneration(rec *state.Entry, d *observe.Tagged, dev bool) *state.Gener
 	}
 }
 
-func (w *work) classifyLeftover(n *node) {
+func (l *leftovers) classifyLeftover(n *node) {
 	n.plan = &Planned{Address: n.addr, Action: Delete, Needs: n.needs}
 	g := n.present()
 	if g != nil {
@@ -107,20 +102,20 @@ func (w *work) classifyLeftover(n *node) {
 	if from := n.rec.MovingFrom; from != "" {
 		n.plan.Notes = append(n.plan.Notes, "it was being moved here from "+from+": `athanor state mv "+from+" "+n.addr+"` finishes that")
 	}
-	taken := w.nodes[n.addr]
+	taken := l.nodes[n.addr]
 	switch {
-	case slices.Contains(w.graph.Forget, n.addr):
+	case slices.Contains(l.graph.Forget, n.addr):
 		n.plan.Action = Forget
 		return
 	case taken != nil && taken.read != nil:
 		n.plan.Action = Forget
 		n.plan.Notes = append(n.plan.Notes, "it is only read from now on")
 		return
-	case w.retained(n):
-		w.classifyRetained(n)
+	case l.retained(n):
+		l.classifyRetained(n)
 		return
 	case n.err != nil:
-		w.block(n, n.err)
+		l.block(n, n.err)
 		return
 	case g == nil:
 		n.plan = nil // condemned generations have lines of their own
@@ -131,64 +126,43 @@ func (w *work) classifyLeftover(n *node) {
 		n.plan.Notes = append(n.plan.Notes, "it is gone already")
 		return
 	}
-	w.classifyDelete(n, g)
+	l.classifyDelete(n, g)
 }
 
 // retained reports that what is live is let go: its author said so, or its kind says so and nobody gave leave to delete it.
-func (w *work) retained(n *node) bool {
+func (l *leftovers) retained(n *node) bool {
 	o := n.rec.Options
-	kind := n.spec != nil && n.spec.Retained && !o.AllowDelete && !matches(w.o.AllowDelete, n.addr)
+	kind := n.spec != nil && n.spec.Retained && !o.AllowDelete && !matches(l.o.AllowDelete, n.addr)
 	return n.rec.Live() != nil && (o.Retain || kind)
 }
 
 // classifyRetained: it is let go, not deleted. What only its name marks as ours would be taken for ours again.
-func (w *work) classifyRetained(n *node) {
+func (l *leftovers) classifyRetained(n *node) {
 	g := n.rec.Live()
 	n.plan.Action = Forget
 	n.plan.Notes = append(n.plan.Notes, "retained")
 	if n.err == nil && n.spec != nil && n.spec.Named && !n.spec.Marked && !g.NameGiven {
-		w.refuse(n, reconcile.WithHint(errors.New("it is retained, and nothing but its name can say so"), "forget: [%s] lets it go all the same", n.addr))
+		l.refuse(n, reconcile.WithHint(errors.New("it is retained, and nothing but its name can say so"), "forget: [%s] lets it go all the same", n.addr))
 	}
 }
 
 // classifyDelete: it is there, and is to go.
-func (w *work) classifyDelete(n *node, g *state.Generation) {
+func (l *leftovers) classifyDelete(n *node, g *state.Generation) {
 	if n.job == nil {
 		return // nothing was looked at, or there is nothing but the record
 	}
-	answer := adopt.Judge(w.evidence(n, n.job, n.look, g))
+	answer := adopt.Judge(l.evidence(n, n.job, n.look, g))
 	switch {
-	case w.jobs.retainedHere(n.look.Owner) && slices.Contains(n.births(), n.look.Owner.Address):
+	case l.jobs.retainedHere(n.look.Owner) && slices.Contains(n.births(), n.look.Owner.Address):
 		n.plan.Action = Forget
 		n.plan.Notes = append(n.plan.Notes, "an interrupted run let it go")
 		return
 	case answer.Verdict == adopt.Foreign && !answer.Owner.IsZero():
-		w.block(n, reconcile.WithHint(ownerError(g.Kind, n.look, answer), "forget: [%s] lets it go here", n.addr))
+		l.block(n, reconcile.WithHint(ownerError(g.Kind, n.look, answer), "forget: [%s] lets it go here", n.addr))
 		return
-	case answer.OtherStore && !w.o.TakeOver:
-		w.refuse(n, otherStore(g.Kind, g.Identity))
+	case answer.OtherStore && !l.o.TakeOver:
+		l.refuse(n, otherStore(g.Kind, g.Identity))
 	}
-}
-
-// untied are the lines of cycle members whose late path is emptied before anything of the cycle goes.
-func (w *work) untied(n *node) []Planned {
-	if n.decl != nil || n.plan == nil || n.plan.Action != Delete {
-		return nil
-	}
-	var lines []Planned
-	cut := w.cutBetween(n)
-	for _, addr := range slices.Sorted(maps.Keys(cut)) {
-		line := Planned{Address: n.addr, Kind: n.plan.Kind, Action: Update, Identity: n.plan.Identity, Generation: n.plan.Generation, Place: n.plan.Place}
-		for _, p := range cut[addr] {
-			p = n.emptyAt(n.rec.Props, p)
-			had, _ := tree.Get(n.rec.Props, p)
-			line.Reasons = append(line.Reasons, Reason{Path: p, Have: had, Source: ByProgram})
-		}
-		line.Notes = []string{"emptied first, since " + addr + " goes as well"}
-		line.Steps = untieStep(n, line.Reasons)
-		lines = append(lines, line)
-	}
-	return lines
 }
 
 // cutBetween are the late paths of what is deleted that lead to others that are not declared either. One that leads to what
@@ -200,54 +174,6 @@ func (x *index) cutBetween(n *node) map[string][]tree.Path {
 		return up == nil || up.decl != nil || up.rec == nil
 	})
 	return cut
-}
-
-// condemned are the lines of generations that wait for deletion.
-func (w *work) condemned(n *node) []Planned {
-	if !w.isSelected(n) || w.drift != nil {
-		return nil
-	}
-	var lines []Planned
-	for _, g := range w.collectable(n.rec) {
-		line := Planned{
-			Address: n.addr, From: cmp.Or(n.from, n.begunAt(g)), Kind: g.Kind, Action: Delete, Identity: g.Identity, Generation: g.Number, Place: g.Location,
-			Notes: []string{"replaced before"},
-		}
-		if n.beside {
-			line.Notes = []string{"the row of this address knows another"}
-		}
-		if g.Retain {
-			line.Action, line.Notes = Forget, append(line.Notes, "retained")
-		}
-		if user := n.heldUser(); user != nil {
-			line.Action, line.Notes = Wait, append(line.Notes, user.addr+" still uses it, and waits")
-		}
-		line.Steps = w.announcer().condemnedStep(n, &line)
-		lines = append(lines, line)
-	}
-	if c := n.rec.Candidate(); c != nil && !w.keeps(c) && n.decl != nil && n.rec.Live() != nil && n.plan != nil && n.plan.Action != Replace && n.plan.Action != Create && n.plan.Action != Blocked {
-		line := Planned{
-			Address: n.addr, From: cmp.Or(n.from, n.begunAt(c)), Kind: c.Kind, Action: Delete, Identity: c.Identity, Generation: c.Number, Place: c.Location,
-			Notes: []string{"half made, and no longer wanted"},
-		}
-		line.Steps = w.announcer().condemnedStep(n, &line)
-		lines = append(lines, line)
-	}
-	if w.o.Dev != nil && !w.findsOwn() {
-		return lines // older finds are recorded, and left
-	}
-	for _, f := range n.others {
-		line := Planned{
-			Address: n.addr, Kind: f.Kind, Action: Delete, Identity: f.look.Identity,
-			Generation: f.look.Owner.Generation, Place: f.access.Place, Notes: []string{"an older one of this address"},
-		}
-		if n.decl != nil && n.decl.Options.Retain {
-			line.Action, line.Notes = Forget, append(line.Notes, "retained")
-		}
-		line.Steps = w.announcer().condemnedStep(n, &line)
-		lines = append(lines, line)
-	}
-	return lines
 }
 
 // heldUser is a node that would let go of a thing of this one, and cannot yet.
@@ -267,7 +193,7 @@ func isFound(n *node) bool {
 }
 
 // recovered is the record of a thing that reading found again.
-func (w *work) recovered(n *node) *state.Entry {
+func (x *index) recovered(n *node, dev bool) *state.Entry {
 	rec := &state.Entry{Address: n.addr, Birth: n.birth(), Found: true, NeedsUnknown: true}
 	if n.rec != nil {
 		rec = n.rec.Clone()
@@ -276,7 +202,7 @@ func (w *work) recovered(n *node) *state.Entry {
 	rec.MayDeleteData = n.job != nil && n.job.Leave
 	rec.Former = state.StillNamed(n.decl.Options.RenamedFrom, n.decl.Options.RenamedFrom) // it was found here: renames are done
 	for _, a := range n.needs {
-		if up := w.nodes[a]; up != nil && up.decl != nil && up.plan != nil && (up.rec != nil || isFound(up)) && a != n.addr {
+		if up := x.nodes[a]; up != nil && up.decl != nil && up.plan != nil && (up.rec != nil || isFound(up)) && a != n.addr {
 			rec.Needs = append(rec.Needs, a)
 		}
 	}
@@ -284,24 +210,30 @@ func (w *work) recovered(n *node) *state.Entry {
 		Number: rec.NumberFor(n.look.Owner.Generation), State: statestore.Live, Slot: n.slot, Kind: n.spec.Type, Location: n.access.Place,
 		Identity: n.look.Identity, Name: n.job.Name, NameGiven: n.job.Named, Attributes: n.look.Attrs,
 		Written: time.Now(), // it was seen: absent soon after is not gone
-		Dev:     w.findsOwn(),
+		Dev:     dev,
 	})
 	for i := range n.others {
-		condemnFound(rec, &n.others[i], w.findsOwn())
+		condemnFound(rec, &n.others[i], dev)
 	}
 	return rec
 }
 
-func (w *work) damagedIdentity(addr string) string {
-	for _, g := range w.snap.Rows[addr].Generations {
-		if g.Identity != "" {
-			return g.Identity
+func compareStrings(a, b string) int { return cmp.Compare(a, b) }
+
+func (x *index) leftNode(addr string, rec *state.Entry) *node {
+	n := &node{declaration: declaration{addr: addr, needs: rec.Needs}, tracked: tracked{rec: rec}}
+	if len(rec.Generations) > 0 {
+		if g := n.present(); g != nil {
+			n.kind, _ = x.catalog.Kind(g.Kind)
+		} else {
+			n.kind, _ = x.catalog.Kind(rec.Generations[0].Kind)
 		}
 	}
-	if d := w.snap.Damaged[addr]; d != nil && len(d.Identities) > 0 {
-		return d.Identities[0].Identity
+	if n.kind != nil {
+		n.spec = n.kind.Spec()
 	}
-	return ""
+	if _, taken := x.nodes[addr]; !taken {
+		x.nodes[addr] = n
+	}
+	return n
 }
-
-func compareStrings(a, b string) int { return cmp.Compare(a, b) }

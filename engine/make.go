@@ -22,8 +22,8 @@ type maker struct {
 	*deleter
 	builder *builder
 	slots   *state.Slots
-	// mayTake reports whether an object that is not ours may be taken over without being named.
-	mayTake func(*node, adopt.Answer) bool
+	// adoptAll: objects without an owner tag may be taken over without being named.
+	adoptAll bool
 	// inDev: it is for a dev session. findsOwn: what is found without an entry counts as made by one.
 	inDev, findsOwn bool
 }
@@ -385,7 +385,7 @@ func (m *maker) born(n *node, attrs map[string]any) {
 func (m *maker) publish(n *node, attrs map[string]any) {
 	for _, p := range n.spec.SecretAttrs {
 		if v, ok := tree.Get(attrs, p); ok {
-			m.jobs.redact.Learn(v)
+			m.redact.Learn(v)
 		}
 	}
 	n.mu.Lock()

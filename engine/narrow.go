@@ -13,47 +13,43 @@ import (
 // row is out of date, and by nothing that an earlier plan knew: so it is as good after a failure, an interrupt, or in a
 // new process.
 
-// narrows reports that this plan is narrow.
-func (w *work) narrows() bool {
-	return w.o.Dev != nil && w.o.Dev.Narrow && !w.fresh && !w.destroy && !w.o.NoObserve && w.drift == nil && w.edit == nil
+// narrowing selects what a narrow plan looks at.
+type narrowing struct {
+	*jobs
+	devRules
+	*chosen
+	// replace are globs of addresses that are replaced on request, look addresses that are looked at in any case.
+	replace, look []string
+	warm          *Warm // knows what waited for somebody
 }
 
-// narrow selects what is looked at whatever becomes of the others. All else is known by the record for now.
-func (w *work) narrow(ctx context.Context) {
-	w.selected = make(map[*node]bool, len(w.leftover)+len(w.reads))
+// narrowing selects what is observed whatever becomes of the others. All else is known by the state for now. Nil: all is observed.
+func (w *work) narrowing(ctx context.Context) *narrowing {
+	if !w.o.narrows {
+		return nil
+	}
+	w.only = make(map[*node]bool, len(w.leftover)+len(w.reads))
 	for _, n := range slices.Concat(w.reads, w.leftover) {
-		w.selected[n] = true
+		w.only[n] = true
 	}
 	for _, n := range w.declared {
 		if g := n.rec.Live(); g != nil && !n.replacedWhole() {
 			n.attrs = g.Attributes
 		}
 	}
-	w.narrowing().widen(ctx, w.declared)
-}
-
-// narrowing selects what a narrow plan looks at.
-type narrowing struct {
-	*jobs
-	devRules
-	selected map[*node]bool
-	// replace are globs of addresses that are replaced on request, look addresses that are looked at in any case.
-	replace, look []string
-	warm          *Warm // knows what waited for somebody
-}
-
-func (w *work) narrowing() *narrowing {
-	return &narrowing{jobs: w.jobs, devRules: w.devRules, selected: w.selected, replace: w.o.Replace, look: w.o.Dev.Look, warm: w.e.Warm}
+	v := &narrowing{jobs: w.jobs, devRules: w.devRules, chosen: w.chosen, replace: w.o.Replace, look: w.o.Dev.Look, warm: w.e.Warm}
+	v.widen(ctx, w.declared)
+	return v
 }
 
 // widen selects those of the nodes that differ from their rows, with what is known of their upstreams now.
 func (v *narrowing) widen(ctx context.Context, nodes []*node) bool {
-	rest := slices.DeleteFunc(slices.Clone(nodes), func(n *node) bool { return v.selected[n] })
+	rest := slices.DeleteFunc(slices.Clone(nodes), func(n *node) bool { return v.only[n] })
 	differ := make([]bool, len(rest))
 	parallel(len(rest), runtime.GOMAXPROCS(0), func(i int) { differ[i] = v.differs(ctx, rest[i]) })
 	for i, n := range rest {
 		if differ[i] {
-			v.selected[n] = true
+			v.only[n] = true
 		}
 	}
 	return slices.Contains(differ, true)
@@ -99,7 +95,7 @@ func cutCovers(have, want map[string][]tree.Path) bool {
 }
 
 // believe takes a node as the record has it.
-func (w *work) believe(n *node) {
+func believe(n *node) {
 	g := n.rec.Live()
 	n.plan = &Planned{
 		Address: n.addr, Kind: n.spec.Type, Action: Unchanged, Needs: n.needs, Source: n.decl.Source, Place: g.Location,
@@ -108,20 +104,15 @@ func (w *work) believe(n *node) {
 	n.attrs, n.unknown, n.moving = g.Attributes, false, nil
 }
 
-// widenLevel selects what the upstreams that were looked at may change, before its level is classified. One that has
+// widenLevel selects what the upstreams that were observed may change, before its level is classified. One that has
 // nothing to do counts as well: a run that was cut may have changed it and not recorded it.
-func (w *work) widenLevel(ctx context.Context, level []*node) {
-	if !w.narrows() {
-		return
+func (v *narrowing) widenLevel(ctx context.Context, level []*node) {
+	if v != nil {
+		v.widen(ctx, slices.DeleteFunc(slices.Clone(level), func(n *node) bool { return !slices.ContainsFunc(n.ups, v.isSelected) }))
 	}
-	seen := func(up *node) bool { return w.selected[up] }
-	w.narrowing().widen(ctx, slices.DeleteFunc(slices.Clone(level), func(n *node) bool { return !slices.ContainsFunc(n.ups, seen) }))
 }
 
 // widenCycles selects members of cycles that were believed before what they need through a late path was decided.
-func (w *work) widenCycles(ctx context.Context) bool {
-	if !w.narrows() {
-		return false
-	}
-	return w.narrowing().widen(ctx, slices.DeleteFunc(slices.Clone(w.declared), func(n *node) bool { return len(n.cut) == 0 }))
+func (v *narrowing) widenCycles(ctx context.Context, declared []*node) bool {
+	return v != nil && v.widen(ctx, slices.DeleteFunc(slices.Clone(declared), func(n *node) bool { return len(n.cut) == 0 }))
 }

@@ -48,7 +48,7 @@ func (w *work) reachAll(ctx context.Context) error {
 			switch {
 			case err == nil, g.State == statestore.Condemned:
 				continue // what cannot be reached and is condemned stays, and stops nobody else
-			case !errors.As(err, &place) && !w.movesPlace(n, g) && !w.deletesWhat(n, g):
+			case !errors.As(err, &place) && !w.movesPlace(n, g) && !(n.decl == nil && w.isKnown(g) && w.isSelected(n)):
 				continue
 			}
 			problems = append(problems, Problem{Address: n.addr, Source: n.source(), Err: regionHint(err, a)})
@@ -68,18 +68,17 @@ func (n *tracked) generations() []*state.Generation {
 	return n.rec.Generations
 }
 
-// movesPlace reports that the program wants a thing elsewhere than it is. The way to the old place must then be at
+// movesPlace reports that the program wants an object elsewhere than it is. The way to the old location must then be at
 // hand before anything starts.
-func (w *work) movesPlace(n *node, g *state.Generation) bool {
-	_, known := w.e.Catalog.ProviderOf(g.Kind)
-	return known && n.decl != nil && n.access.Place != g.Location
+func (x *index) movesPlace(n *node, g *state.Generation) bool {
+	return x.isKnown(g) && n.decl != nil && n.access.Place != g.Location
 }
 
-// deletesWhat reports that an object of a node is to be deleted: its location is reached before the first deletion, since a run
-// that finds out later has deleted half of a stage. A kind that this binary does not know blocks itself alone.
-func (w *work) deletesWhat(n *node, g *state.Generation) bool {
-	_, known := w.e.Catalog.ProviderOf(g.Kind)
-	return known && n.decl == nil && w.drift == nil && w.isSelected(n)
+// isKnown reports that this binary knows the provider of an object. One that it does not know blocks itself alone; the locations of all
+// others that are to be deleted are reached before the first deletion, since a run that finds out later has deleted half of a stage.
+func (x *index) isKnown(g *state.Generation) bool {
+	_, known := x.catalog.ProviderOf(g.Kind)
+	return known
 }
 
 // regionHint adds to an error about another location of the same account what to set.
@@ -127,19 +126,19 @@ func (b *builder) prepareAll(ctx context.Context, nodes []*node) {
 
 // lookAhead looks at everything that can be looked at before its upstreams are known: what is on record by an identity
 // or a name, and what refers to nothing.
-func (w *work) lookAhead(ctx context.Context) {
+func (s *finder) lookAhead(ctx context.Context, declared, undeclared []*node) {
 	var ahead []*node
-	for _, n := range w.declared {
-		if n.err != nil || n.spec.Recorded || !w.isSelected(n) || n.files != filesKnown {
+	for _, n := range declared {
+		if n.err != nil || n.spec.Recorded || n.files != filesKnown {
 			continue
 		}
 		if g := n.present(); len(n.uses) == 0 || g != nil && !g.Begun() && (g.Identity != "" || known(g.Name)) {
 			ahead = append(ahead, n)
 		}
 	}
-	single := w.lookMany(ctx, ahead)
-	all := slices.Concat(single, slices.DeleteFunc(slices.Clone(w.leftover), func(n *node) bool { return !w.isSelected(n) }))
-	parallel(len(all), lookers, func(i int) { w.lookAt(ctx, all[i]) })
+	single := s.lookMany(ctx, ahead)
+	all := slices.Concat(single, undeclared)
+	parallel(len(all), lookers, func(i int) { s.lookAt(ctx, all[i]) })
 	for _, n := range ahead {
 		if n.err != nil || n.look.Absent || n.rec.Live() == nil || n.replacedWhole() {
 			continue
@@ -289,30 +288,35 @@ func (s *finder) lookLeftover(ctx context.Context, n *node) error {
 	return err
 }
 
-// lookReads looks at what is used and not owned.
-func (w *work) lookReads(ctx context.Context) []Problem {
-	errs := make([]error, len(w.reads))
-	parallel(len(w.reads), lookers, func(i int) {
-		n := w.reads[i]
-		if attrs, ok := w.readBefore(n); ok {
-			n.attrs = attrs
-			return
+// lookReads reads what is used and not owned. What was read before may do, as far as that is kept.
+func (s *finder) lookReads(ctx context.Context, warm *Warm, asBefore bool) error {
+	errs := make([]error, len(s.reads))
+	parallel(len(s.reads), lookers, func(i int) {
+		n := s.reads[i]
+		if asBefore {
+			if attrs, ok := warm.readBefore(n); ok {
+				n.attrs = attrs
+				return
+			}
 		}
-		look, err := w.lookRead(ctx, n)
+		look, err := s.lookRead(ctx, n)
 		if err == nil && look.Absent {
 			err = fmt.Errorf("read: there is no such %s", n.spec.Type)
 		}
 		if n.attrs, errs[i] = look.Attrs, err; err == nil {
-			w.readNow(n)
+			warm.readNow(n)
 		}
 	})
 	var problems []Problem
 	for i, err := range errs {
 		if err != nil {
-			problems = append(problems, Problem{Address: w.reads[i].addr, Source: w.reads[i].source(), Err: err})
+			problems = append(problems, Problem{Address: s.reads[i].addr, Source: s.reads[i].source(), Err: err})
 		}
 	}
-	return problems
+	if len(problems) > 0 {
+		return &RefusedError{problems}
+	}
+	return nil
 }
 
 func (s *finder) lookRead(ctx context.Context, n *node) (reconcile.Look, error) {
@@ -380,11 +384,11 @@ func (s *finder) search(ctx context.Context, n *node, query *reconcile.Job) (rec
 }
 
 // unobserved stands in for a look when the record alone is compared.
-func (w *work) unobserved(ctx context.Context, n *node) {
+func (s *finder) unobserved(ctx context.Context, n *node) {
 	n.looked = true
 	g := n.present()
-	if n.decl != nil && n.err == nil && !w.sleeps(n) {
-		if n.job, n.err = w.presentJob(ctx, n); n.err != nil {
+	if n.decl != nil && n.err == nil && !s.sleeps(n) {
+		if n.job, n.err = s.presentJob(ctx, n); n.err != nil {
 			return
 		}
 	}

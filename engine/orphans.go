@@ -35,11 +35,18 @@ func (e *Engine) PlanOrphans(ctx context.Context, stage statestore.Stage, g *Gra
 		g = empty
 	}
 	empty.Dir = g.Dir
-	w, err := e.newWork(ctx, empty, true, o)
+	w, err := e.newWork(ctx, empty, policy{PlanOptions: o, collects: true, hidesOutputs: true, leavesOutputs: true, waives: true})
 	if err != nil {
 		return nil, err
 	}
-	w.orphans, w.lost = g, false
+	w.again = func(ctx context.Context) (*Plan, error) {
+		again, err := e.PlanOrphans(ctx, stage, g, o)
+		if err != nil {
+			return nil, err
+		}
+		return again.Plan, nil
+	}
+	w.lost = false
 	w.slots.Hold(w.records)
 	w.owners.Hold(w.records)
 	out := &Orphans{}
@@ -148,12 +155,6 @@ func declares(g *Graph, addr string) bool {
 
 // planGone plans the deletion of things that no row knows. Those of an address that has a row go beside it.
 func (w *work) planGone(ctx context.Context, gone map[string][]*observe.Tagged) (*Plan, error) {
-	done := make(chan struct{})
-	close(done)
-	w.digested, w.nodes = done, map[string]*node{}
-	if w.digest, w.digestErr = w.graph.Digest(); w.digestErr != nil {
-		return nil, w.digestErr
-	}
 	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
 	w.damaged = nil // a row that cannot be read has nothing to do with it
 	for _, addr := range slices.Sorted(maps.Keys(gone)) {
@@ -161,13 +162,13 @@ func (w *work) planGone(ctx context.Context, gone map[string][]*observe.Tagged) 
 			w.planBeside(ctx, rec.Clone(), gone[addr])
 			continue
 		}
-		n := w.foundNode(addr, gone[addr])
+		n := w.foundNode(addr, gone[addr], w.findsOwn())
 		w.lookAt(ctx, n)
-		w.classifyLeftover(n)
+		w.leftovers().classifyLeftover(n)
 		w.leftover = append(w.leftover, n)
 	}
-	w.guardAll(ctx)
-	return w.document(ctx)
+	w.guarding().guardAll(ctx, w.leftover)
+	return w.document(ctx, &Plan{Destroy: true}, outcome{}, w.program.Digest)
 }
 
 // planBeside plans the deletion of what carries the mark of an address whose row knows another thing. The row stays as
@@ -193,8 +194,8 @@ func (w *work) planBeside(ctx context.Context, rec *state.Entry, things []*obser
 			w.block(n, err)
 			return
 		}
-		w.classifyDelete(n, g)
-		if w.guard(n, n.look.Holds); n.plan.Action == Blocked {
+		w.leftovers().classifyDelete(n, g)
+		if w.guarding().guard(n, n.look.Holds); n.plan.Action == Blocked {
 			return
 		}
 	}

@@ -1,14 +1,12 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
-	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -18,14 +16,16 @@ import (
 // planFormat is the version of the plan document.
 const planFormat = 1
 
-// Plan says what deploying the graph would do. It writes nothing, neither to the store nor to the world.
+// Plan says what deploying the graph would do. It writes nothing, neither to the store nor to the cloud.
 // What is wrong with the graph is a *GraphError, what cannot be done a *RefusedError with everything in it, both
 // beside the plan as far as it came.
 func (e *Engine) Plan(ctx context.Context, g *Graph, o PlanOptions) (*Plan, error) {
-	w, err := e.newWork(ctx, g, false, o)
+	w, err := e.newWork(ctx, g, policy{PlanOptions: o, renames: true, collects: true, discovers: !o.NoObserve})
 	if err != nil {
 		return nil, err
 	}
+	w.again = func(ctx context.Context) (*Plan, error) { return e.Plan(ctx, g, o) }
+	w.o.narrows = o.Dev != nil && o.Dev.Narrow && !w.fresh && !o.NoObserve
 	for i := range g.Resources {
 		e.redact.Public(g.Resources[i].Props) // as the program writes them: secrets stand in them by name
 	}
@@ -34,7 +34,7 @@ func (e *Engine) Plan(ctx context.Context, g *Graph, o PlanOptions) (*Plan, erro
 			return nil, err
 		}
 	}
-	return w.makePlan(ctx)
+	return w.makePlan(ctx, &Plan{})
 }
 
 // PlanDestroy says what destroying a stage would do. It goes by state, by the owner tags in every location that state or the
@@ -45,35 +45,32 @@ func (e *Engine) PlanDestroy(ctx context.Context, stage statestore.Stage, g *Gra
 	if g != nil {
 		empty.Dir = g.Dir
 	}
-	w, err := e.newWork(ctx, empty, true, o)
+	w, err := e.newWork(ctx, empty, policy{PlanOptions: o, renames: true, collects: true, hidesOutputs: true, waives: true})
 	if err != nil {
 		return nil, err
 	}
-	w.sought = g
+	w.again = func(ctx context.Context) (*Plan, error) { return e.PlanDestroy(ctx, stage, g, o) }
 	if g != nil {
-		w.values = e.newValues(g, stage)
+		w.index.values = e.newValues(g, stage)
 	}
 	if err := w.recall(ctx, g); err != nil {
 		return nil, err
 	}
-	return w.makePlan(ctx)
+	return w.makePlan(ctx, &Plan{Destroy: true})
 }
 
-func (w *work) makePlan(ctx context.Context) (*Plan, error) {
+// makePlan is planning, from the first step to the last: index the program, find what is in state and not declared, open the way
+// to every location, observe, decide, and write the document.
+func (w *work) makePlan(ctx context.Context, doc *Plan) (*Plan, error) {
 	w.shed()
-	digest := make(chan struct{})
-	go func() {
-		defer close(digest)
-		w.digest, w.digestErr = w.program().Digest()
-	}()
-	defer func() { <-digest }()
-	w.digested = digest
+	digest := digesting(w.program)
+	defer digest() //nolint:errcheck // it is awaited, whatever becomes of the plan
 	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
 	if err := w.read(ctx); err != nil {
 		return nil, err
 	}
-	w.leave()
-	if err := w.checkDev(); err != nil {
+	w.enter()
+	if err := w.check(w.records, w.stage); err != nil {
 		return nil, err
 	}
 	w.slots.Hold(w.records)
@@ -88,41 +85,48 @@ func (w *work) makePlan(ctx context.Context) (*Plan, error) {
 		return nil, err
 	}
 	w.builder().prepare(ctx, w.sleeps)
-	if w.fresh && !w.o.NoObserve && !w.destroy {
+	if w.fresh && w.o.discovers {
 		if err := w.discover(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if problems := w.lookReads(ctx); len(problems) > 0 {
-		return nil, &RefusedError{problems}
+	if err := w.lookReads(ctx, w.e.Warm, w.o.narrows); err != nil {
+		return nil, err
 	}
-	if w.narrows() {
-		w.narrow(ctx)
-	}
-	w.leaveKept(w.leftover)
-	if w.o.NoObserve {
-		for _, n := range slices.Concat(w.declared, w.leftover) {
-			w.unobserved(ctx, n)
-		}
-	} else {
-		w.lookAhead(ctx)
-	}
-	w.decide(ctx)
-	return w.document(ctx)
+	narrowing := w.narrowing(ctx)
+	left := w.leave(w.leftover)
+	w.observe(ctx)
+	outcome := w.decide(ctx, narrowing)
+	outcome.left = slices.Concat(left, outcome.left)
+	return w.document(ctx, doc, outcome, digest)
 }
 
-// leave makes the nodes of what is on record and no longer declared.
-func (w *work) leave() {
+// digesting finds the digest of a graph beside everything else. What it returns waits for that.
+func digesting(g *Graph) func() (string, error) {
+	done := make(chan struct{})
+	var digest string
+	var err error
+	go func() {
+		defer close(done)
+		digest, err = g.Digest()
+	}()
+	return func() (string, error) {
+		<-done
+		return digest, err
+	}
+}
+
+// enter gives the declared nodes their entries, and makes nodes of what is in state and no longer declared.
+func (w *work) enter() {
 	for _, addr := range slices.Sorted(maps.Keys(w.records)) {
 		rec := w.records[addr]
 		if n, ok := w.nodes[addr]; ok && n.decl != nil {
 			n.rec = rec
 			continue
 		}
-		if w.drift != nil {
-			continue // not deployed, or no longer what it was: nothing can drift from that
+		if w.o.collects {
+			w.leftover = append(w.leftover, w.leftNode(addr, rec))
 		}
-		w.leftover = append(w.leftover, w.leftNode(addr, rec))
 	}
 	for addr, err := range w.damaged {
 		if n := w.nodes[addr]; n != nil && n.decl != nil {
@@ -131,147 +135,86 @@ func (w *work) leave() {
 	}
 }
 
-func (w *work) leftNode(addr string, rec *state.Entry) *node {
-	n := &node{declaration: declaration{addr: addr, needs: rec.Needs}, tracked: tracked{rec: rec}}
-	if len(rec.Generations) > 0 {
-		if g := n.present(); g != nil {
-			n.kind, _ = w.e.Catalog.Kind(g.Kind)
-		} else {
-			n.kind, _ = w.e.Catalog.Kind(rec.Generations[0].Kind)
-		}
+// leave takes off the plan what a dev session leaves as it is, and returns it.
+func (w *work) leave(undeclared []*node) []*node {
+	left := w.leaves(undeclared, w.chosen, w.graph.Forget)
+	for _, n := range left {
+		w.deselect(n)
 	}
-	if n.kind != nil {
-		n.spec = n.kind.Spec()
-	}
-	if _, taken := w.nodes[addr]; !taken {
-		w.nodes[addr] = n
-	}
-	return n
+	return left
 }
 
-// decide classifies all nodes, upstreams first. What had to wait for upstreams before it could be looked at is looked
-// at level by level, many at once.
-func (w *work) decide(ctx context.Context) {
-	levels := w.levels()
-	w.decideLevels(ctx, levels)
-	for w.widenCycles(ctx) {
-		w.decideLevels(ctx, levels)
+// observe reads everything that can be read before anything is decided.
+func (w *work) observe(ctx context.Context) {
+	if w.o.NoObserve {
+		for _, n := range slices.Concat(w.declared, w.leftover) {
+			w.unobserved(ctx, n)
+		}
+		return
 	}
-	w.reconsider(ctx)
+	skip := func(n *node) bool { return !w.isSelected(n) }
+	w.lookAhead(ctx, slices.DeleteFunc(slices.Clone(w.declared), skip), slices.DeleteFunc(slices.Clone(w.leftover), skip))
+}
+
+// outcome is what the passes came to beside the decisions about single addresses.
+type outcome struct {
+	left []*node // that a dev session leaves as they are
+	// strangers counts what another store of this stage has tagged.
+	strangers int
+}
+
+// decide runs the passes over what was observed, each on what those before it have decided.
+func (w *work) decide(ctx context.Context, narrowing *narrowing) outcome {
+	c := w.classifier()
+	(&walk{classifier: c, chosen: w.chosen, narrowing: narrowing, builder: w.builder()}).run(ctx)
 	deleteFirst{w.index}.spread()
-	w.oneOwner()
-	w.classifyLeftovers(ctx)
-	w.guardAll(ctx)
-}
-
-// decideLevels classifies all that is selected and not classified yet.
-func (w *work) decideLevels(ctx context.Context, levels [][]*node) {
-	for _, level := range levels {
-		w.widenLevel(ctx, level)
-		w.builder().prepareLevel(ctx, level, func(n *node) bool { return !w.isSelected(n) || w.sleeps(n) })
-		var late []*node
-		for _, n := range level {
-			if !n.looked && n.err == nil && w.isSelected(n) && !w.sleeps(n) && n.blockedBy() == nil {
-				late = append(late, n)
-			}
-		}
-		parallel(len(late), lookers, func(i int) {
-			w.lookAt(ctx, late[i])
-			late[i].current = late[i].err == nil
-		})
-		for _, n := range level {
-			switch {
-			case w.isSelected(n) && !n.decided:
-				w.classify(ctx, n)
-				n.decided = true
-			case w.isSelected(n):
-			case w.narrows():
-				w.believe(n)
-			default:
-				w.pass(n)
-				w.consult(ctx, n)
-			}
+	c.oneOwner()
+	l := w.leftovers()
+	extra := l.undeclared()
+	parallel(len(extra), lookers, func(i int) { w.lookAt(ctx, extra[i]) })
+	w.leftover = append(w.leftover, extra...)
+	left := w.leave(extra)
+	for _, n := range w.leftover {
+		if w.isSelected(n) {
+			l.classifyLeftover(n)
+			l.surviving(n, slices.Concat(w.leftover, w.declared))
 		}
 	}
+	w.guarding().guardAll(ctx, slices.Concat(w.declared, w.leftover))
+	return outcome{left, c.strangers}
 }
 
-// levels are the declared nodes by the longest chain below them.
-func (w *work) levels() [][]*node {
-	var levels [][]*node
-	of := make(map[*node]int, len(w.sorted))
-	for _, n := range w.sorted {
-		level := 0
-		for _, up := range n.ups {
-			level = max(level, of[up]+1)
-		}
-		of[n] = level
-		if n.decl == nil {
-			continue
-		}
-		for len(levels) <= level {
-			levels = append(levels, nil)
-		}
-		levels[level] = append(levels[level], n)
-	}
-	return levels
+func (w *work) classifier() *classifier {
+	return &classifier{finder: w.finder, refusals: w.refusals, o: w.o, guards: w.guards(), lost: w.lost, abroad: w.abroad, drift: w.drift}
 }
 
-// reconsider compares the members of cycles again: when they were classified, what they need through a late path was
-// not decided yet.
-func (w *work) reconsider(ctx context.Context) {
-	for _, n := range w.sorted {
-		if n.decl == nil || len(n.cut) == 0 || !w.isSelected(n) || n.plan.Action != Unchanged && n.plan.Action != Update {
-			continue
-		}
-		w.classify(ctx, n)
-	}
+func (w *work) leftovers() *leftovers {
+	return &leftovers{finder: w.finder, refusals: w.refusals, chosen: w.chosen, o: w.o, dev: w.findsOwn()}
+}
+
+func (w *work) guards() guards {
+	return guards{catalog: w.catalog, replace: w.o.Replace, allowDelete: w.o.AllowDelete}
+}
+
+func (w *work) guarding() *guarding {
+	return &guarding{guards: w.guards(), devRules: w.devRules, chosen: w.chosen, refusals: w.refusals}
 }
 
 // document makes the plan of what was decided.
-func (w *work) document(ctx context.Context) (*Plan, error) {
-	p := &Plan{
-		Format: planFormat, Stack: w.stage.Stack, Stage: w.stage.Name, Destroy: w.destroy, Serial: w.snap.Serial,
-		Unobserved: w.o.NoObserve, Recovered: w.lost, Dev: w.e.Dev != nil, Made: time.Now().UTC(), work: w,
-	}
+func (w *work) document(ctx context.Context, p *Plan, o outcome, digest func() (string, error)) (*Plan, error) {
+	p.Format, p.Stack, p.Stage, p.Serial, p.Unobserved = planFormat, w.stage.Stack, w.stage.Name, w.snap.Serial, w.o.NoObserve
+	p.Recovered, p.Dev, p.Made, p.work = w.lost, w.e.Dev != nil, time.Now().UTC(), w
 	if w.snap.Serial > 0 || w.snap.LastRun != nil {
 		p.Store = w.store // before the first run it may be a store that nobody has made yet
 	}
-	if <-w.digested; w.digestErr != nil {
-		return nil, w.digestErr
+	var err error
+	if p.Digest, err = digest(); err != nil {
+		return nil, err
 	}
-	p.Digest = w.digest
-	for addr := range w.damaged {
-		if n := w.nodes[addr]; n != nil && n.decl != nil {
-			n.plan.Identity = w.damagedIdentity(addr)
-		}
-	}
-	nodes := slices.Concat(w.declared, w.leftover)
-	slices.SortStableFunc(nodes, func(a, b *node) int { return compareStrings(a.addr, b.addr) })
-	p.Actions = append(make([]Planned, 0, len(nodes)+len(w.missed)), w.missed...)
-	for _, n := range nodes {
-		p.Actions = append(p.Actions, w.untied(n)...)
-		if n.plan != nil {
-			w.jobs.mask(n.plan)
-			n.plan.From = cmp.Or(n.plan.From, n.begunAt(n.rec.Candidate()))
-			n.plan.Steps = w.announcer().announce(n)
-			p.Actions = append(p.Actions, *n.plan)
-		}
-		p.Actions = append(p.Actions, w.condemned(n)...)
-	}
-	w.driftInto(p)
-	for _, f := range w.discovered.all {
-		if f.Mark.Retained {
-			p.Warnings = append(p.Warnings, fmt.Sprintf("%s %s was retained by %s; it is left alone", f.Kind, f.Identity, f.Mark.Address))
-		}
-	}
-	for addr, err := range w.damaged {
-		if n := w.nodes[addr]; n != nil && n.decl != nil {
-			continue
-		}
-		p.Actions = append(p.Actions, Planned{
-			Address: addr, Action: Blocked, Identity: w.damagedIdentity(addr), Confined: true,
-			Problem: "its record cannot be read: " + err.Error(), Hint: "deploy again without the record: what is there is found by reading",
-		})
+	unreadable := w.unreadables()
+	p.Actions = slices.Concat(w.missed, w.lines().all(slices.Concat(w.declared, w.leftover)), w.drift.stuck, unreadable)
+	if p.Actions == nil {
+		p.Actions = []Planned{}
 	}
 	byAddress := func(a, b Planned) int { return compareStrings(a.Address, b.Address) }
 	if !slices.IsSortedFunc(p.Actions, byAddress) {
@@ -280,16 +223,38 @@ func (w *work) document(ctx context.Context) (*Plan, error) {
 	for i := range p.Actions {
 		p.count(&p.Actions[i])
 	}
-	p.Outputs, p.Used = w.outputs().planned(ctx), w.values.Used()
+	p.Left = w.drift.left
+	slices.SortStableFunc(p.Left, func(a, b Left) int { return compareStrings(a.Address, b.Address) })
+	p.Outputs, p.Used = w.outputs().planned(ctx), w.index.values.Used()
 	p.OutputChanges = w.outputs().changes(ctx, p.acts())
 	p.Summary.OutputsChanged = len(p.OutputChanges)
-	p.Warnings = append(append(append(p.Warnings, w.storeWarnings()...), hints(w.leftover, w.declared)...), w.keptWarnings()...)
-	w.e.Warm.planned(p, w)
-	w.policies(p)
-	if len(w.refusals) > 0 {
-		return p, &RefusedError{w.refusals}
+	p.Warnings = slices.Concat(
+		unfollowed(w.declared), w.discovered.retained(), storeWarnings(o.strangers), hints(w.leftover, w.declared), keptWarnings(o.left),
+	)
+	w.e.Warm.planned(p, w.index)
+	p.Violations = violations(p, w.graph.Funcs.Policies)
+	for _, v := range p.Violations {
+		if !v.Warning {
+			w.problems = append(w.problems, Problem{Address: v.Address, Err: fmt.Errorf("policy %s: %s", v.Policy, v.Message)})
+		}
 	}
-	return p, nil
+	return p, w.refused()
+}
+
+// unreadables are the lines of entries that cannot be read and that the program does not declare.
+func (w *work) unreadables() []Planned {
+	var lines []Planned
+	for addr, err := range w.damaged {
+		if n := w.nodes[addr]; n != nil && n.decl != nil {
+			n.plan.Identity = w.damagedIdentity(addr)
+			continue
+		}
+		lines = append(lines, Planned{
+			Address: addr, Action: Blocked, Identity: w.damagedIdentity(addr), Confined: true,
+			Problem: "its record cannot be read: " + err.Error(), Hint: "deploy again without the record: what is there is found by reading",
+		})
+	}
+	return lines
 }
 
 func (w *work) builder() *builder {
@@ -297,14 +262,14 @@ func (w *work) builder() *builder {
 }
 
 func (w *work) outputs() outputs {
-	return outputs{
-		index: w.index, snap: w.snap, key: w.key, keep: w.drift != nil, none: w.orphans != nil,
-		shown: !w.destroy && w.edit == nil && w.drift == nil,
-	}
+	return outputs{index: w.index, snap: w.snap, key: w.key, keep: w.o.keepsOutputs, none: w.o.leavesOutputs, shown: !w.o.hidesOutputs}
 }
 
-func (w *work) announcer() announcer {
-	return announcer{catalog: w.catalog, unobserved: w.o.NoObserve, mayDelete: w.guards().mayDelete}
+func (w *work) lines() *lines {
+	return &lines{
+		announcer: announcer{catalog: w.catalog, unobserved: w.o.NoObserve, mayDelete: w.guards().mayDelete},
+		jobs:      w.jobs, devRules: w.devRules, chosen: w.chosen, none: !w.o.collects,
+	}
 }
 
 // mask redacts what reasons and notes could show of a secret that reached a path by another way.
@@ -323,16 +288,12 @@ func maskOf(v any) any {
 	return reconcile.Mask
 }
 
-// policies run on the finished plan, before approval.
-func (w *work) policies(p *Plan) {
-	for _, policy := range w.graph.Funcs.Policies {
-		for _, v := range policy(p) {
-			p.Violations = append(p.Violations, v)
-			if !v.Warning {
-				w.refusals = append(w.refusals, Problem{Address: v.Address, Err: fmt.Errorf("policy %s: %s", v.Policy, v.Message)})
-			}
-		}
+// violations are what the policies of a program find in a finished plan, before approval.
+func violations(p *Plan, policies []func(*Plan) []Violation) []Violation {
+	for _, policy := range policies {
+		p.Violations = append(p.Violations, policy(p)...)
 	}
+	return p.Violations
 }
 
 // shown replaces the tokens in a value by what people read.

@@ -33,7 +33,7 @@ func (e *Engine) PlanMove(ctx context.Context, stage statestore.Stage, dir strin
 	}
 	m := &moving{w: w, was: maps.Clone(w.records)}
 	moves := m.expand(renames)
-	if len(w.refusals) == 0 {
+	if w.refused() == nil {
 		w.relocate(moves)
 		m.prepare(reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate)), moves)
 	}
@@ -41,10 +41,8 @@ func (e *Engine) PlanMove(ctx context.Context, stage statestore.Stage, dir strin
 	for _, n := range m.nodes {
 		actions = append(actions, *n.plan)
 	}
-	return w.editPlan(actions, &edit{
-		again: func(ctx context.Context) (*Plan, error) { return e.PlanMove(ctx, stage, dir, renames) },
-		apply: m.apply,
-	})
+	again := func(ctx context.Context) (*Plan, error) { return e.PlanMove(ctx, stage, dir, renames) }
+	return w.editPlan(actions, &edit{apply: m.apply}, again)
 }
 
 // moving is one move of records.
@@ -142,20 +140,6 @@ func scoped(scope, rest string) string {
 		return rest
 	}
 	return scope + "/" + rest
-}
-
-// known are all addresses on record, damaged ones too.
-func (w *work) known() map[string]bool { return knownAddresses(w.records, w.damaged) }
-
-func knownAddresses(records map[string]*state.Entry, damaged map[string]error) map[string]bool {
-	known := make(map[string]bool, len(records)+len(damaged))
-	for addr := range records {
-		known[addr] = true
-	}
-	for addr := range damaged {
-		known[addr] = true
-	}
-	return known
 }
 
 // check refuses one move that cannot be.

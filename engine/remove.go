@@ -25,16 +25,14 @@ func (e *Engine) PlanRemove(ctx context.Context, stage statestore.Stage, globs [
 		lines := forgotten(w.snap, addr)
 		if by := neededBy(w.snap, addr, gone); len(by) > 0 {
 			err := reconcile.WithHint(&statestore.NeededError{Address: addr, By: by}, "name it too, to forget both: athanor state rm %s", strings.Join(append([]string{addr}, by...), " "))
-			w.refusals = append(w.refusals, Problem{Err: err})
+			w.problems = append(w.problems, Problem{Err: err})
 		}
 		actions = append(actions, lines...)
 	}
-	return w.editPlan(actions, &edit{
-		again: func(ctx context.Context) (*Plan, error) { return e.PlanRemove(ctx, stage, globs) },
-		apply: func(ctx context.Context, r *run) (statestore.Change, error) {
-			return statestore.Change{}, r.remove(ctx, gone)
-		},
-	})
+	apply := func(ctx context.Context, r *run) (statestore.Change, error) {
+		return statestore.Change{}, r.remove(ctx, gone)
+	}
+	return w.editPlan(actions, &edit{apply: apply}, func(ctx context.Context) (*Plan, error) { return e.PlanRemove(ctx, stage, globs) })
 }
 
 // matched are the addresses that globs name. Each must name something.

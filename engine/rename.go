@@ -53,31 +53,6 @@ func (r *renaming) free(n *node, visiting map[*node]bool) bool {
 	return slices.ContainsFunc(r.renamers[n.addr], func(next *node) bool { return r.claims[next] == n.addr && r.free(next, visiting) })
 }
 
-// relocate moves entries to other addresses, all at once, so that two of them may change places.
-func (w *work) relocate(moves map[string]string) {
-	taken := make(map[string]*state.Entry, len(moves))
-	for old := range moves {
-		taken[old] = w.records[old]
-		delete(w.records, old)
-	}
-	for old, addr := range moves {
-		w.records[addr] = taken[old].Renamed(addr)
-		w.moved[old] = addr
-	}
-}
-
-// followNeeds lets entries need the addresses that others have moved to, as the store does by itself. What else names an
-// address is written by the run.
-func (w *work) followNeeds(moves map[string]string) {
-	for addr, entry := range w.records {
-		if renamed, differs := entry.Readdressed(moves); differs {
-			entry = entry.Clone()
-			entry.Needs = renamed.Needs
-			w.records[addr] = entry
-		}
-	}
-}
-
 // renameNote says that a renamedFrom has done its work here.
 func (n *node) renameNote() string {
 	for _, old := range n.decl.Options.RenamedFrom {

@@ -100,11 +100,6 @@ func (s *search) replaced(entry *state.Entry) bool {
 	return true
 }
 
-// lastRun reports that the last run of the stage was one of these commands.
-func (w *work) lastRun(commands ...string) bool {
-	return w.snap.LastRun != nil && slices.Contains(commands, w.snap.LastRun.Command)
-}
-
 // search looks for what no entry knows. It works on a graph of its own: what the program declares without an entry, and
 // as read what has one.
 type search struct {
@@ -135,14 +130,15 @@ func (w *work) searchOf(program *Graph) *search {
 		entries[r.Address] = rec
 		g.Reads = append(g.Reads, Read{Address: r.Address, Kind: r.Kind, Settings: r.Settings, Source: r.Source})
 	}
+	index := *w.index
+	index.graph = g
+	index.reset()
+	jobs := *w.jobs
+	jobs.index, jobs.owners = &index, &state.Owners{}
 	inner := &work{
-		e: w.e, o: w.o, graph: g, snap: w.snap, lost: true, records: map[string]*state.Entry{}, moved: map[string]string{},
-		gate: w.gate, values: w.values,
+		e: w.e, o: w.o, program: g, stored: &stored{snap: w.snap, lost: true}, devRules: w.devRules, chosen: &chosen{}, drift: &drift{}, gate: w.gate,
+		finder: &finder{jobs: &jobs, slots: &state.Slots{}, fresh: true, take: w.take}, refusals: &refusals{masks: w.redact}, abroad: w.abroad,
 	}
-	same := *w.jobs
-	same.owners = &state.Owners{}
-	inner.finder = &finder{jobs: &same, slots: &state.Slots{}, fresh: true, take: w.take}
-	inner.index, inner.devRules, inner.abroad = inner.newIndex(), w.devRules, w.abroad
 	inner.slots.Hold(w.records)
 	inner.owners.Hold(w.records)
 	return &search{on: w, w: inner, entries: entries, failed: map[string]error{}, unread: map[string]error{}, found: map[string]*state.Entry{}}
@@ -150,18 +146,6 @@ func (w *work) searchOf(program *Graph) *search {
 
 // addressesOf are the address of a declaration and those that it was renamed from.
 func addressesOf(r *Resource) []string { return append([]string{r.Address}, r.Options.RenamedFrom...) }
-
-// entryOf finds the entry that has the object of a declaration, or an intent that stands for it: at its address, or at one that
-// it was renamed from.
-func (w *work) entryOf(r *Resource) *state.Entry {
-	for _, addr := range addressesOf(r) {
-		rec := w.records[addr]
-		if rec.Live() != nil || rec.Candidate() != nil || rec != nil && slices.ContainsFunc(rec.Generations, (*state.Generation).Begun) {
-			return rec
-		}
-	}
-	return nil
-}
 
 // index indexes the graph without what is wrong in it, which is named: the rest is looked for all the same.
 func (s *search) index(ctx context.Context) {
@@ -294,10 +278,10 @@ func (s *search) declared(ctx context.Context) {
 			case n.err != nil:
 				s.failed[n.addr] = n.err
 			case n.spec.Recorded:
-				s.w.compute(ctx, n)
+				compute(ctx, n)
 			case !n.look.Absent && adopt.Judge(s.w.evidence(n, n.job, n.look, nil)).Verdict == adopt.Ours:
 				n.attrs = n.look.Attrs
-				rec := s.w.recovered(n)
+				rec := s.w.recovered(n, s.w.findsOwn())
 				rec.Needs = s.needs(n)
 				s.found[n.addr] = rec
 			}
@@ -408,7 +392,7 @@ func (s *search) rest(ctx context.Context) {
 		for _, g := range w.records[addr].Condemned() {
 			d := s.w.discovered.byIdentity[g.Identity]
 			if d != nil && d.Mark.Store != "" && d.Mark.Store != w.store && !w.o.TakeOver {
-				w.refusals = append(w.refusals, Problem{Address: addr, Err: otherStore(g.Kind, g.Identity)})
+				w.problems = append(w.problems, Problem{Address: addr, Err: otherStore(g.Kind, g.Identity)})
 			}
 		}
 	}

@@ -15,7 +15,7 @@ func (w *work) selects() (err error) {
 		return w.selectTaken()
 	}
 	if len(w.o.Target)+len(w.o.Exclude) > 0 {
-		w.selected, err = selection(slices.Concat(w.sorted, w.leftover), w.nodes, w.o.Target, w.o.Exclude)
+		w.only, err = selection(slices.Concat(w.sorted, w.leftover), w.nodes, w.o.Target, w.o.Exclude)
 	}
 	return err
 }
@@ -65,10 +65,24 @@ func selection(all []*node, at map[string]*node, targets, excludes []string) (ma
 	return selected, nil
 }
 
-func (w *work) isSelected(n *node) bool { return w.selected == nil || w.selected[n] }
+// chosen says which addresses a plan is about.
+type chosen struct {
+	only map[*node]bool // nil: all
+	but  map[*node]bool // left out of them
+}
+
+func (c *chosen) isSelected(n *node) bool { return (c.only == nil || c.only[n]) && !c.but[n] }
+
+// deselect takes one node off what the plan is about.
+func (c *chosen) deselect(n *node) {
+	if c.but == nil {
+		c.but = map[*node]bool{}
+	}
+	c.but[n] = true
+}
 
 // pass leaves a node that is not selected as the record has it.
-func (w *work) pass(n *node) {
+func pass(n *node) {
 	n.plan = &Planned{Address: n.addr, Kind: n.spec.Type, Action: Unchanged, Needs: n.needs, Notes: []string{"not selected"}}
 	if g := n.rec.Live(); g != nil {
 		n.attrs, n.plan.Identity, n.plan.Generation = g.Attributes, g.Identity, g.Number
@@ -78,13 +92,13 @@ func (w *work) pass(n *node) {
 }
 
 // surviving refuses to delete what something that stays still needs.
-func (w *work) surviving(n *node) {
-	if w.selected == nil || n.plan == nil || n.plan.Action != Delete {
+func (l *leftovers) surviving(n *node, all []*node) {
+	if l.only == nil && l.but == nil || n.plan == nil || n.plan.Action != Delete {
 		return
 	}
-	for _, other := range slices.Concat(w.leftover, w.declared) {
-		if !w.isSelected(other) && other.rec != nil && slices.Contains(other.rec.Needs, n.addr) {
-			w.refuse(n, reconcile.WithHint(fmt.Errorf("%s still needs it and is not selected", other.addr), "--target %s as well", other.addr))
+	for _, other := range all {
+		if !l.isSelected(other) && other.rec != nil && slices.Contains(other.rec.Needs, n.addr) {
+			l.refuse(n, reconcile.WithHint(fmt.Errorf("%s still needs it and is not selected", other.addr), "--target %s as well", other.addr))
 			return
 		}
 	}

@@ -1,13 +1,11 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 )
@@ -26,13 +24,13 @@ func (w *work) selectTaken() error {
 	case n.spec.Recorded:
 		return fmt.Errorf("%s: a %s has no object that could be taken over", addr, n.spec.Type)
 	}
-	w.selected = map[*node]bool{n: true}
+	w.only = map[*node]bool{n: true}
 	return nil
 }
 
 // takes refuses what cannot be taken over by its identity.
-func (w *work) takes(n *node) error {
-	t := w.o.Take
+func (c *classifier) takes(n *node) error {
+	t := c.o.Take
 	if t == nil || t.Address != n.addr {
 		return nil
 	}
@@ -51,28 +49,7 @@ func (w *work) takes(n *node) error {
 	return reconcile.WithHint(fmt.Errorf("it needs %s, which is not there", strings.Join(missing, ", ")), "adopt that one first, or deploy it")
 }
 
-// consult reads what the taken thing needs, and touches it in no way.
-func (w *work) consult(ctx context.Context, n *node) {
-	if w.o.Take == nil || !w.feedsTaken(n) {
-		return
-	}
-	w.lookAt(ctx, n)
-	switch {
-	case n.err != nil:
-		w.block(n, n.err)
-	case n.look.Absent:
-		w.compute(ctx, n)
-	case adopt.Judge(w.evidence(n, n.job, n.look, n.present())).Verdict == adopt.Ours:
-		n.attrs, n.unknown, n.plan.Identity = n.look.Attrs, false, n.look.Identity
-	}
-}
-
-// feedsTaken reports whether the taken thing needs a node, by whatever way.
-func (w *work) feedsTaken(n *node) bool {
-	for _, user := range n.users {
-		if user.addr == w.o.Take.Address || w.feedsTaken(user) {
-			return true
-		}
-	}
-	return false
+// feeds reports whether an address needs this one, by whatever way.
+func (n *declaration) feeds(addr string) bool {
+	return slices.ContainsFunc(n.users, func(user *node) bool { return user.addr == addr || user.feeds(addr) })
 }

@@ -71,11 +71,11 @@ type ScanOptions struct {
 // Scan lists the things of the kinds in use that no row knows: in every place that the program or the record names,
 // for other kinds in the provider's default place. It writes nothing.
 func (e *Engine) Scan(ctx context.Context, g *Graph, o ScanOptions) (*Scan, error) {
-	w, err := e.newWork(ctx, g, false, PlanOptions{Adopt: true, TakeOver: true})
+	w, err := e.newWork(ctx, g, policy{PlanOptions: PlanOptions{Adopt: true, TakeOver: true}, renames: true, collects: true, discovers: true})
 	if err != nil {
 		return nil, err
 	}
-	if p, err := w.makePlan(ctx); p == nil || err != nil && !errors.Is(err, ErrRefused) {
+	if p, err := w.makePlan(ctx, &Plan{}); p == nil || err != nil && !errors.Is(err, ErrRefused) {
 		return nil, err
 	}
 	s := &scanning{w: w, o: o, seen: map[state.Object]bool{}}
@@ -141,7 +141,7 @@ func (s *scanning) planned(ctx context.Context) {
 		if n.rec.Live() != nil || n.look.Absent || n.look.Identity == "" || n.spec.Recorded || n.job == nil {
 			continue
 		}
-		t := s.w.thing(n.spec, n.access, n.look, adopt.Judge(s.w.evidence(n, n.job, n.look, nil)))
+		t := thing(n.spec, n.access, n.look, adopt.Judge(s.w.evidence(n, n.job, n.look, nil)))
 		t.Name, t.Address, t.Declared = n.job.Name, n.addr, true
 		if slices.Contains(s.o.Describe, n.addr) || s.asked(reconcile.Found{Identity: t.Identity, Name: t.Name}, n.look) {
 			s.describe(n.kind, n.job, n.look, &t)
@@ -175,7 +175,7 @@ func (s *scanning) add(t Thing) {
 }
 
 // thing describes what was seen, in the words of a verdict.
-func (w *work) thing(spec *reconcile.Spec, a *observe.Way, look reconcile.Look, answer adopt.Answer) Thing {
+func thing(spec *reconcile.Spec, a *observe.Way, look reconcile.Look, answer adopt.Answer) Thing {
 	t := Thing{Kind: spec.Type, Place: a.Place, Identity: look.Identity, Standing: StandingAdoptable, OtherStore: answer.OtherStore}
 	if !look.Owner.IsZero() {
 		t.Owner, t.Address = &look.Owner, look.Owner.Address
@@ -282,7 +282,7 @@ func (s *scanning) read(ctx context.Context, kind reconcile.Any, a *observe.Way,
 	}
 	want := s.w.mark(look.Owner.Address, look.Owner.Generation)
 	answer := adopt.Judge(adopt.Evidence{Identity: look.Identity, Tagged: look.Owner, Tag: want, Taggable: spec.Marked, NameGiven: true})
-	t := s.w.thing(spec, a, look, answer)
+	t := thing(spec, a, look, answer)
 	t.Name = f.Name
 	if read && (asked || s.asked(f, look)) {
 		s.describe(kind, job, look, &t)

@@ -93,7 +93,7 @@ func (w *Warm) waits(addr string) bool {
 }
 
 // planned notes what waits for somebody, and forgets the preparations of what is not declared any more.
-func (w *Warm) planned(p *Plan, work *work) {
+func (w *Warm) planned(p *Plan, x *index) {
 	if w == nil {
 		return
 	}
@@ -106,7 +106,7 @@ func (w *Warm) planned(p *Plan, work *work) {
 		}
 	}
 	maps.DeleteFunc(w.prepared, func(addr string, _ *preparation) bool {
-		n := work.nodes[addr]
+		n := x.nodes[addr]
 		return n == nil || n.decl == nil
 	})
 }
@@ -191,33 +191,33 @@ func (b *builder) prepareOne(ctx context.Context, n *node, job *reconcile.Job) e
 	return err
 }
 
-// readBefore are the attributes of what is only read, as they were seen last.
-func (w *work) readBefore(n *node) (map[string]any, bool) {
-	id := readKey(n)
-	if !w.narrows() || w.e.Warm == nil || id == "" {
-		return nil, false
-	}
-	w.e.Warm.mu.Lock()
-	defer w.e.Warm.mu.Unlock()
-	attrs, ok := w.e.Warm.reads[id]
-	return attrs, ok
-}
-
-// readNow keeps what was read.
-func (w *work) readNow(n *node) {
-	id := readKey(n)
-	if w.e.Warm == nil || id == "" {
-		return
-	}
-	w.e.Warm.mu.Lock()
-	defer w.e.Warm.mu.Unlock()
-	w.e.Warm.reads[id] = n.attrs
-}
-
 // readKey tells reads apart; "" for one that another stack's outputs decide.
 func readKey(n *node) string {
 	if len(n.props.Outputs()) > 0 {
 		return ""
 	}
 	return digestOf(n.read.Kind, n.read.ID, n.read.Settings, n.read.Query)
+}
+
+// readBefore are the attributes of what is only read, as they were seen last.
+func (w *Warm) readBefore(n *node) (map[string]any, bool) {
+	id := readKey(n)
+	if w == nil || id == "" {
+		return nil, false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	attrs, ok := w.reads[id]
+	return attrs, ok
+}
+
+// readNow keeps what was read.
+func (w *Warm) readNow(n *node) {
+	id := readKey(n)
+	if w == nil || id == "" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reads[id] = n.attrs
 }

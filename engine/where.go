@@ -19,7 +19,7 @@ func (r *run) introduction() map[string][]byte {
 	if r.document != "" {
 		meta[applyingFact] = r.e.sealApplying(r.w.stage, applying{plan: r.document, run: r.id})
 	}
-	if r.w.destroy || r.e.Root == "" || r.w.graph.Dir == "" {
+	if r.w.o.waives || r.e.Root == "" || r.w.graph.Dir == "" {
 		return meta
 	}
 	rel, err := filepath.Rel(r.e.Root, r.w.graph.Dir)

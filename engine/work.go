@@ -3,11 +3,11 @@ package engine
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
 	"github.com/athanor-dev/athanor/engine/calls"
+	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/engine/values"
@@ -17,79 +17,78 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// work is what planning finds out and applying goes on with: one per plan.
-type work struct {
-	e       *Engine
-	o       PlanOptions
-	graph   *Graph // never nil; empty for destroy
-	destroy bool
-	// edit is set where nothing but the record is changed, or marks with it.
-	edit *edit
-	// orphans is the program, nil for none, of a plan that deletes what no row knows and leaves the record as it is.
-	orphans *Graph
-	// sought is the program of a destroy, nil without one; missed are the lines of what of it could not be looked for.
-	sought *Graph
-	missed []Planned
-	// drift is set when drift is planned: graph then holds what was deployed last.
-	drift *drift
-	snap  *statestore.Snapshot
-
-	// records by address, after moves; moved are old addresses to new ones; damaged those that cannot be read.
-	records map[string]*state.Entry
-	moved   map[string]string
-	damaged map[string]error
-
-	*finder
-	devRules
-	leftover []*node        // on record or found, and not declared
-	kept     []string       // of those, the ones that a dev session leaves
-	selected map[*node]bool // nil: all
-
-	// lost: there are no rows, and the stage was deployed before.
-	lost bool
-
-	refusals []Problem
-
-	// digest of the graph, made beside everything else and there when digested is closed.
-	digested  <-chan struct{}
-	digest    string
-	digestErr error
-
-	abroad *otherStages
-	// strangers counts what another store of this stage has marked.
-	strangers int
-	gate      *calls.Gate
-	values    *values.Values
+// policy says how a plan is made. Each of its fields decides one thing, and none says for which command that is.
+type policy struct {
+	PlanOptions
+	// renames: entries follow the earlier addresses that the program names.
+	renames bool
+	// collects: what is not declared is deleted, and so is what was replaced.
+	collects bool
+	// discovers: without any entry everything with an owner tag of the stage is searched for.
+	discovers bool
+	// narrows: only what state and program disagree about is observed.
+	narrows bool
+	// hidesOutputs: a plan does not list which outputs change. keepsOutputs: outputs that are not declared keep their values.
+	// leavesOutputs: all do.
+	hidesOutputs, keepsOutputs, leavesOutputs bool
+	// waives: changed outputs, and where the program lies, are no reason for a run of their own.
+	waives bool
+	// refusesEach: a refusal stops its own resource, and no other.
+	refusesEach bool
 }
 
-// newWork reads the record and opens it.
-func (e *Engine) newWork(ctx context.Context, g *Graph, destroy bool, o PlanOptions) (*work, error) {
+// work is a plan in the making, and what applying it goes on with.
+type work struct {
+	e *Engine
+	o policy
+	// again makes the plan once more, on the state of then.
+	again func(context.Context) (*Plan, error)
+	// edit is what is done where nothing but the state is changed, or owner tags with it.
+	edit *edit
+	// program is what the plan document names by its digest.
+	program *Graph
+	*stored
+	*finder
+	devRules
+	*chosen
+	*refusals
+	leftover []*node // in state or found, and not declared
+	drift    *drift  // what is left to the next deploy
+	missed   []Planned
+	abroad   *otherStages
+	gate     *calls.Gate
+}
+
+// newWork opens the state of a stage. The graph is never nil; it is empty where everything is to be deleted.
+func (e *Engine) newWork(ctx context.Context, g *Graph, o policy) (*work, error) {
 	stage := statestore.Stage{Stack: g.Stack, Name: g.Stage}
-	w := &work{
-		e: e, o: o, graph: g, destroy: destroy, moved: map[string]string{}, damaged: map[string]error{},
-		gate: calls.NewGate(e.Parallel), values: e.newValues(g, stage),
+	snap, err := e.Store.Load(ctx, stage)
+	if err != nil {
+		return nil, err
 	}
+	store, err := e.Store.ID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Key.Check(snap.KeyID); err != nil {
+		return nil, err
+	}
+	dev := devRules{o.Dev, stage.Name}
+	w := &work{
+		e: e, o: o, program: g, stored: openStored(snap, e.Key), devRules: dev, chosen: &chosen{}, drift: &drift{}, gate: calls.NewGate(e.Parallel),
+		refusals: &refusals{masks: &e.redact, each: o.refusesEach}, abroad: &otherStages{store: e.Store, but: stage},
+	}
+	index := &index{
+		catalog: e.Catalog, graph: g, values: e.newValues(g, stage), redact: &e.redact, was: func(string) *deployed { return nil },
+		local: func(r *graph.Resource) *graph.Resource { return dev.local(e.Catalog, r) },
+	}
+	index.reset()
 	cloud := observe.New(e.Catalog, stage, g.Dir, e.Key.Digest, w.gate, e.Warm.kept())
-	w.finder = &finder{slots: &state.Slots{}, take: o.Take, jobs: &jobs{
-		cloud: cloud, stage: stage, dir: g.Dir, key: e.Key, dev: e.Dev, redact: &e.redact, owners: &state.Owners{}, force: o.Force,
+	w.finder = &finder{slots: &state.Slots{}, take: o.Take, fresh: w.isEmpty(), jobs: &jobs{
+		index: index, cloud: cloud, stage: stage, store: store, dir: g.Dir, key: e.Key, dev: e.Dev, owners: &state.Owners{}, force: o.Force,
 		budget: &values.Budget{},
 	}}
-	w.index = w.newIndex()
-	w.devRules = devRules{o.Dev, stage.Name}
-	w.abroad = &otherStages{store: e.Store, but: stage}
-	var err error
-	if w.snap, err = e.Store.Load(ctx, stage); err != nil {
-		return nil, err
-	}
-	if w.store, err = e.Store.ID(ctx); err != nil {
-		return nil, err
-	}
-	if err := e.Key.Check(w.snap.KeyID); err != nil {
-		return nil, err
-	}
-	w.openRows()
-	w.fresh = len(w.snap.Rows) == 0 && len(w.snap.Damaged) == 0
-	w.lost, err = e.stateLost(ctx, w)
+	w.lost, err = e.stateLost(ctx, w.stored)
 	return w, err
 }
 
@@ -102,19 +101,18 @@ func (e *Engine) newValues(g *Graph, stage statestore.Stage) *values.Values {
 
 // stateLost reports that this machine remembers the stage and that the store knows neither a resource nor a run of it. A run
 // that was cut before its first result has not ended, and has lost nothing.
-func (e *Engine) stateLost(ctx context.Context, w *work) (bool, error) {
-	if !w.fresh || !e.Known || w.snap.LastRun != nil {
+func (e *Engine) stateLost(ctx context.Context, s *stored) (bool, error) {
+	if !s.isEmpty() || !e.Known || s.snap.LastRun != nil {
 		return false, nil
 	}
-	runs, err := e.Store.Runs(ctx, w.stage, 1)
+	runs, err := e.Store.Runs(ctx, s.snap.Stage, 1)
 	return len(runs) == 0, err
 }
 
-// read indexes the graph, and moves entries to the addresses that the program gives them.
+// read indexes the program, and moves entries to the addresses that it gives them.
 func (w *work) read(ctx context.Context) error {
-	w.index = w.newIndex()
 	problems := w.index.read(ctx)
-	if w.drift == nil {
+	if w.o.renames {
 		moves, wrong := renames(w.declared, w.records)
 		for _, err := range wrong {
 			problems = append(problems, Problem{Err: err})
@@ -131,45 +129,6 @@ func (w *work) read(ctx context.Context) error {
 		return &GraphError{problems}
 	}
 	return w.arrange(w.records)
-}
-
-func (w *work) newIndex() *index {
-	return &index{
-		catalog: w.e.Catalog, graph: w.graph, values: w.values, redact: w.redact, was: w.drift.deployed, local: w.local,
-		nodes: map[string]*node{}, attrNames: map[string][]string{}, specs: map[string]*reconcile.Spec{},
-	}
-}
-
-// shed lets go of what rows hold sealed once they are open: with many rows it is most of what a snapshot weighs.
-func (w *work) shed() {
-	for addr := range w.records {
-		row := w.snap.Rows[addr]
-		row.Body = nil
-		w.snap.Rows[addr] = row
-	}
-}
-
-// openRows decodes all rows, on all cores. What cannot be read is set apart and stops nobody else.
-func (w *work) openRows() {
-	w.records = make(map[string]*state.Entry, len(w.snap.Rows))
-	rows := make([]statestore.Row, 0, len(w.snap.Rows))
-	for _, row := range w.snap.Rows {
-		rows = append(rows, row)
-	}
-	records, errs := make([]*state.Entry, len(rows)), make([]error, len(rows))
-	parallel(len(rows), runtime.GOMAXPROCS(0), func(i int) {
-		records[i], errs[i] = state.Open(rows[i], w.stage, w.e.Key)
-	})
-	for i, row := range rows {
-		if errs[i] != nil {
-			w.damaged[row.Address] = errs[i]
-			continue
-		}
-		w.records[row.Address] = records[i]
-	}
-	for addr, err := range w.snap.Damaged {
-		w.damaged[addr] = err
-	}
 }
 
 // parallel calls do for 0..n-1 from up to workers goroutines.

@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// lines writes the lines of a plan document.
+type lines struct {
+	announcer
+	*jobs
+	devRules
+	*chosen
+	// none: what was replaced before is not deleted, and has no line.
+	none bool
+}
+
+// all are the lines of nodes, in the order of their addresses, each with what it announces.
+func (l *lines) all(nodes []*node) []Planned {
+	slices.SortStableFunc(nodes, func(a, b *node) int { return compareStrings(a.addr, b.addr) })
+	all := make([]Planned, 0, len(nodes))
+	for _, n := range nodes {
+		all = append(all, l.untied(n)...)
+		if n.plan != nil {
+			l.mask(n.plan)
+			n.plan.From = cmp.Or(n.plan.From, n.begunAt(n.rec.Candidate()))
+			n.plan.Steps = l.announce(n)
+			all = append(all, *n.plan)
+		}
+		all = append(all, l.condemned(n)...)
+	}
+	return all
+}
+
+// untied are the lines of cycle members whose late path is emptied before anything of the cycle goes.
+func (l *lines) untied(n *node) []Planned {
+	if n.decl != nil || n.plan == nil || n.plan.Action != Delete {
+		return nil
+	}
+	var lines []Planned
+	cut := l.cutBetween(n)
+	for _, addr := range slices.Sorted(maps.Keys(cut)) {
+		line := Planned{Address: n.addr, Kind: n.plan.Kind, Action: Update, Identity: n.plan.Identity, Generation: n.plan.Generation, Place: n.plan.Place}
+		for _, p := range cut[addr] {
+			p = n.emptyAt(n.rec.Props, p)
+			had, _ := tree.Get(n.rec.Props, p)
+			line.Reasons = append(line.Reasons, Reason{Path: p, Have: had, Source: ByProgram})
+		}
+		line.Notes = []string{"emptied first, since " + addr + " goes as well"}
+		line.Steps = untieStep(n, line.Reasons)
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// condemned are the lines of generations that wait for deletion.
+func (l *lines) condemned(n *node) []Planned {
+	if !l.isSelected(n) || l.none {
+		return nil
+	}
+	var lines []Planned
+	for _, g := range l.collectable(n.rec) {
+		line := Planned{
+			Address: n.addr, From: cmp.Or(n.from, n.begunAt(g)), Kind: g.Kind, Action: Delete, Identity: g.Identity, Generation: g.Number, Place: g.Location,
+			Notes: []string{"replaced before"},
+		}
+		if n.beside {
+			line.Notes = []string{"the row of this address knows another"}
+		}
+		if g.Retain {
+			line.Action, line.Notes = Forget, append(line.Notes, "retained")
+		}
+		if user := n.heldUser(); user != nil {
+			line.Action, line.Notes = Wait, append(line.Notes, user.addr+" still uses it, and waits")
+		}
+		line.Steps = l.condemnedStep(n, &line)
+		lines = append(lines, line)
+	}
+	if c := n.rec.Candidate(); c != nil && !l.keeps(c) && n.decl != nil && n.rec.Live() != nil && n.plan != nil && n.plan.Action != Replace && n.plan.Action != Create && n.plan.Action != Blocked {
+		line := Planned{
+			Address: n.addr, From: cmp.Or(n.from, n.begunAt(c)), Kind: c.Kind, Action: Delete, Identity: c.Identity, Generation: c.Number, Place: c.Location,
+			Notes: []string{"half made, and no longer wanted"},
+		}
+		line.Steps = l.condemnedStep(n, &line)
+		lines = append(lines, line)
+	}
+	if l.session != nil && !l.findsOwn() {
+		return lines // older finds are recorded, and left
+	}
+	for _, f := range n.others {
+		line := Planned{
+			Address: n.addr, Kind: f.Kind, Action: Delete, Identity: f.look.Identity,
+			Generation: f.look.Owner.Generation, Place: f.access.Place, Notes: []string{"an older one of this address"},
+		}
+		if n.decl != nil && n.decl.Options.Retain {
+			line.Action, line.Notes = Forget, append(line.Notes, "retained")
+		}
+		line.Steps = l.condemnedStep(n, &line)
+		lines = append(lines, line)
+	}
+	return lines
+}
