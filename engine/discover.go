@@ -21,18 +21,17 @@ type found struct {
 	unsought bool
 }
 
-// discover finds all marked things of a stage that has no rows, in every place that the program names: tag-wide
+// discover finds everything with an owner tag of a stage that has no entries, in every location that the program names: tag-wide
 // where the provider can, else kind by kind.
-func (w *work) discover(ctx context.Context) error {
+func (s *finder) discover(ctx context.Context) error {
 	var accesses []*observe.Way
-	for _, n := range w.declared {
+	for _, n := range s.declared {
 		if a := n.access.Reached(); a.Err == nil && !slices.Contains(accesses, a) {
 			accesses = append(accesses, a)
 		}
 	}
-	all, err := w.cloud.Discover(ctx, accesses)
-	w.discovered = discoveryOf(all)
-	w.lost = w.lost || len(all) > 0
+	all, err := s.cloud.Discover(ctx, accesses)
+	s.discovered = discoveryOf(all)
 	return err
 }
 

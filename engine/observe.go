@@ -20,8 +20,8 @@ const lookers = 128
 
 // reachAll opens the way to every place and checks the place of every row before anything is read: credentials
 // that lead to another account are refused with nothing read.
-func (w *work) reachAll(ctx context.Context) error {
-	nodes := slices.Concat(w.reads, w.declared)
+func (j *jobs) reachAll(ctx context.Context, undeclared []*node, deletes func(*node) bool) error {
+	nodes := slices.Concat(j.reads, j.declared)
 	parallel(len(nodes), lookers, func(i int) {
 		n := nodes[i]
 		settings := map[string]any(nil)
@@ -31,7 +31,7 @@ func (w *work) reachAll(ctx context.Context) error {
 		case n.read != nil:
 			settings = n.read.Settings
 		}
-		n.access = w.cloud.Reach(ctx, n.spec.Type, settings)
+		n.access = j.cloud.Reach(ctx, n.spec.Type, settings)
 	})
 	var problems []Problem
 	seen := map[*observe.Way]bool{}
@@ -41,14 +41,14 @@ func (w *work) reachAll(ctx context.Context) error {
 			problems = append(problems, Problem{Address: n.addr, Source: n.source(), Err: n.access.Err})
 		}
 	}
-	for _, n := range slices.Concat(w.declared, w.leftover) {
+	for _, n := range slices.Concat(j.declared, undeclared) {
 		for _, g := range n.generations() {
 			var place *observe.PlaceError
-			a, err := w.cloud.At(ctx, n.addr, n.rec, g)
+			a, err := j.cloud.At(ctx, n.addr, n.rec, g)
 			switch {
 			case err == nil, g.State == statestore.Condemned:
 				continue // what cannot be reached and is condemned stays, and stops nobody else
-			case !errors.As(err, &place) && !w.movesPlace(n, g) && !(n.decl == nil && w.isKnown(g) && w.isSelected(n)):
+			case !errors.As(err, &place) && !j.movesPlace(n, g) && !(n.decl == nil && j.isKnown(g) && deletes(n)):
 				continue
 			}
 			problems = append(problems, Problem{Address: n.addr, Source: n.source(), Err: regionHint(err, a)})

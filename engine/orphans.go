@@ -51,7 +51,7 @@ func (e *Engine) PlanOrphans(ctx context.Context, stage statestore.Stage, g *Gra
 	w.owners.Hold(w.records)
 	out := &Orphans{}
 	looking := reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
-	accesses, err := w.whereabouts(looking, g, out)
+	accesses, err := w.whereabouts(looking, g, w.records, out)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (e *Engine) PlanOrphans(ctx context.Context, stage statestore.Stage, g *Gra
 	gone := map[string][]*observe.Tagged{}
 	for i := range things {
 		f := &things[i]
-		t, there, err := w.orphan(looking, s, f)
+		t, there, err := s.orphan(looking, f)
 		if err != nil {
 			out.Unreached = append(out.Unreached, w.redact.Text(fmt.Sprintf("%s %s: %v", f.Kind, f.Identity, err)))
 		}
@@ -83,7 +83,7 @@ func (e *Engine) PlanOrphans(ctx context.Context, stage statestore.Stage, g *Gra
 }
 
 // whereabouts are the ways to every place that the program or the record names.
-func (w *work) whereabouts(ctx context.Context, g *Graph, out *Orphans) ([]*observe.Way, error) {
+func (j *jobs) whereabouts(ctx context.Context, g *Graph, entries map[string]*state.Entry, out *Orphans) ([]*observe.Way, error) {
 	var ways []*observe.Way
 	add := func(a *observe.Way) {
 		if a = a.Reached(); !slices.Contains(ways, a) {
@@ -91,11 +91,11 @@ func (w *work) whereabouts(ctx context.Context, g *Graph, out *Orphans) ([]*obse
 		}
 	}
 	for _, r := range g.Resources {
-		add(w.cloud.Reach(ctx, r.Kind, r.Settings))
+		add(j.cloud.Reach(ctx, r.Kind, r.Settings))
 	}
-	for _, rec := range w.records {
+	for _, rec := range entries {
 		for _, gen := range rec.Generations {
-			if _, err := w.cloud.KindOf(rec.Address, gen.Kind); err != nil {
+			if _, err := j.cloud.KindOf(rec.Address, gen.Kind); err != nil {
 				out.Unreached = append(out.Unreached, fmt.Sprintf("%s: %s", rec.Address, err))
 				continue // other entries say where to look
 			}
@@ -103,14 +103,14 @@ func (w *work) whereabouts(ctx context.Context, g *Graph, out *Orphans) ([]*obse
 			if settings == nil {
 				settings = rec.Settings
 			}
-			add(w.cloud.Reach(ctx, gen.Kind, settings))
+			add(j.cloud.Reach(ctx, gen.Kind, settings))
 		}
 	}
 	named := len(ways) > 0
 	if !named {
-		for _, p := range w.e.Catalog.Providers() {
+		for _, p := range j.catalog.Providers() {
 			if p.Discover != nil && len(p.Kinds) > 0 {
-				add(w.cloud.Reach(ctx, p.Kinds[0].Spec().Type, nil))
+				add(j.cloud.Reach(ctx, p.Kinds[0].Spec().Type, nil))
 			}
 		}
 	}
@@ -120,7 +120,7 @@ func (w *work) whereabouts(ctx context.Context, g *Graph, out *Orphans) ([]*obse
 		case a.Err != nil && named:
 			return nil, a.Err
 		case a.Err != nil:
-			out.Unreached = append(out.Unreached, fmt.Sprintf("%s: %s", a.Provider.Name, w.redact.Text(a.Err.Error())))
+			out.Unreached = append(out.Unreached, fmt.Sprintf("%s: %s", a.Provider.Name, j.redact.Text(a.Err.Error())))
 		case !slices.Contains(out.Places, a.Place):
 			out.Places = append(out.Places, a.Place)
 			reached = append(reached, a)
@@ -132,9 +132,9 @@ func (w *work) whereabouts(ctx context.Context, g *Graph, out *Orphans) ([]*obse
 
 // orphan reads an object with an owner tag. What an entry knows, and what a listing shows late, is none. The error is that of
 // an object that cannot be read: only its own owner tag says whose it is.
-func (w *work) orphan(ctx context.Context, s *scanning, f *observe.Tagged) (Thing, bool, error) {
-	kind, ok := w.e.Catalog.Kind(f.Kind)
-	if !ok || w.owners.By(state.Object{Kind: f.Kind, Location: f.Way.Place, Identity: f.Identity}, "") != "" {
+func (s *scanning) orphan(ctx context.Context, f *observe.Tagged) (Thing, bool, error) {
+	kind, ok := s.w.catalog.Kind(f.Kind)
+	if !ok || s.w.owners.By(state.Object{Kind: f.Kind, Location: f.Way.Place, Identity: f.Identity}, "") != "" {
 		return Thing{}, false, nil
 	}
 	found := f.Found

@@ -75,10 +75,11 @@ func (w *work) makePlan(ctx context.Context, doc *Plan) (*Plan, error) {
 	}
 	w.slots.Hold(w.records)
 	w.owners.Hold(w.records)
-	if err := w.selects(); err != nil {
+	var err error
+	if w.chosen, err = w.choose(w.o.PlanOptions, w.leftover); err != nil {
 		return nil, err
 	}
-	if err := w.reachAll(ctx); err != nil {
+	if err := w.reachAll(ctx, w.leftover, w.isSelected); err != nil {
 		return nil, err
 	}
 	if err := w.clashes(ctx); err != nil {
@@ -89,6 +90,7 @@ func (w *work) makePlan(ctx context.Context, doc *Plan) (*Plan, error) {
 		if err := w.discover(ctx); err != nil {
 			return nil, err
 		}
+		w.lost = w.lost || len(w.discovered.all) > 0
 	}
 	if err := w.lookReads(ctx, w.e.Warm, w.o.narrows); err != nil {
 		return nil, err

@@ -19,7 +19,10 @@ func (e *Engine) PlanRemove(ctx context.Context, stage statestore.Stage, globs [
 	if err != nil {
 		return nil, err
 	}
-	gone := w.matched(globs)
+	gone, idle := matched(w.known(), globs)
+	for _, glob := range idle {
+		w.wrong("", nothingAs(glob, slices.Collect(maps.Keys(w.known()))))
+	}
 	var actions []Planned
 	for _, addr := range slices.Sorted(maps.Keys(gone)) {
 		lines := forgotten(w.snap, addr)
@@ -35,9 +38,9 @@ func (e *Engine) PlanRemove(ctx context.Context, stage statestore.Stage, globs [
 	return w.editPlan(actions, &edit{apply: apply}, func(ctx context.Context) (*Plan, error) { return e.PlanRemove(ctx, stage, globs) })
 }
 
-// matched are the addresses that globs name. Each must name something.
-func (w *work) matched(globs []string) map[string]bool {
-	known, gone := w.known(), map[string]bool{}
+// matched are the addresses that globs name, and the globs that name none.
+func matched(known map[string]bool, globs []string) (gone map[string]bool, idle []string) {
+	gone = map[string]bool{}
 	for _, glob := range globs {
 		hit := false
 		for addr := range known {
@@ -46,10 +49,10 @@ func (w *work) matched(globs []string) map[string]bool {
 			}
 		}
 		if !hit {
-			w.wrong("", nothingAs(glob, slices.Collect(maps.Keys(known))))
+			idle = append(idle, glob)
 		}
 	}
-	return gone
+	return gone, idle
 }
 
 // forgotten are the lines of one address: one for each thing of it, with its physical identity.

@@ -360,7 +360,7 @@ func (s *search) rest(ctx context.Context) {
 			continue
 		}
 		if _, ok := w.e.Catalog.Kind(d.Kind); ok {
-			t, there, err := s.w.orphan(ctx, scan, d)
+			t, there, err := scan.orphan(ctx, d)
 			if err != nil {
 				s.unread[d.Mark.Address] = fmt.Errorf("%s %s: %w", d.Kind, d.Identity, err)
 			}

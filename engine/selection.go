@@ -9,15 +9,18 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// selects works out which nodes a --target or --exclude leaves. Nil means all.
-func (w *work) selects() (err error) {
-	if w.o.Take != nil {
-		return w.selectTaken()
+// choose selects the addresses that the options leave, of those declared and undeclared. Without an option that is all.
+func (x *index) choose(o PlanOptions, undeclared []*node) (*chosen, error) {
+	switch {
+	case o.Take != nil:
+		n, err := x.taker(o.Take.Address)
+		return &chosen{only: map[*node]bool{n: true}}, err
+	case len(o.Target)+len(o.Exclude) > 0:
+		only, err := selection(slices.Concat(x.sorted, undeclared), x.nodes, o.Target, o.Exclude)
+		return &chosen{only: only}, err
+	default:
+		return &chosen{}, nil
 	}
-	if len(w.o.Target)+len(w.o.Exclude) > 0 {
-		w.only, err = selection(slices.Concat(w.sorted, w.leftover), w.nodes, w.o.Target, w.o.Exclude)
-	}
-	return err
 }
 
 // selection returns the nodes that globs of targets and exclusions leave. Targets come with what they need; an exclusion takes

@@ -10,22 +10,20 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
-// selectTaken selects the one address that is to take something over. Nothing else is touched.
-func (w *work) selectTaken() error {
-	addr := w.o.Take.Address
-	n := w.nodes[addr]
+// taker returns the one node that is to take something over. Nothing else is touched.
+func (x *index) taker(addr string) (*node, error) {
+	n := x.nodes[addr]
 	switch {
 	case n == nil || n.decl == nil:
 		err := fmt.Errorf("nothing is declared as %q", addr)
-		if near, ok := props.Nearest(addr, slices.Sorted(maps.Keys(w.nodes))); ok {
-			return reconcile.WithHint(err, "did you mean %s?", near)
+		if near, ok := props.Nearest(addr, slices.Sorted(maps.Keys(x.nodes))); ok {
+			return nil, reconcile.WithHint(err, "did you mean %s?", near)
 		}
-		return reconcile.WithHint(err, "declare it first; `athanor adopt --scan --write ID` prints how")
+		return nil, reconcile.WithHint(err, "declare it first; `athanor adopt --scan --write ID` prints how")
 	case n.spec.Recorded:
-		return fmt.Errorf("%s: a %s has no object that could be taken over", addr, n.spec.Type)
+		return nil, fmt.Errorf("%s: a %s has no object that could be taken over", addr, n.spec.Type)
 	}
-	w.only = map[*node]bool{n: true}
-	return nil
+	return n, nil
 }
 
 // takes refuses what cannot be taken over by its identity.
