@@ -106,11 +106,14 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 	if err := r.prelude(ctx); err != nil {
 		return nil, errors.Join(err, journal.Finish(context.WithoutCancel(ctx), statestore.Failed, nil))
 	}
-	r.forward(ctx)
+	w, works := r.w, r.worker()
+	leftover := slices.DeleteFunc(slices.Clone(w.leftover), func(n *node) bool { return !w.isSelected(n) })
+	planRemains(leftover)
+	(&forwarding{maker: r.maker, works: works, leftover: leftover}).forward(ctx)
 	if !r.stopping() {
-		r.converge(ctx)
+		(&converging{maker: r.maker, chosen: w.chosen, stopping: r.stopping}).converge(ctx)
 		r.tie(ctx)
-		r.collect(ctx)
+		(&collecting{deleter: r.deleter, chosen: w.chosen, devRules: w.devRules, works: works, leftover: w.leftover, stored: w.stored}).collect(ctx)
 	}
 	return r.finish(context.WithoutCancel(ctx), statestore.Change{})
 }
@@ -118,13 +121,18 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 // newMaker is what works on the plan that the run was left with.
 func (r *run) newMaker() *maker {
 	w := r.w
-	return &maker{
-		deleter: &deleter{
-			jobs: w.jobs, agreement: r.agreement, report: r.report,
-			ledger:   &ledger{journal: r.journal, stage: w.stage, key: r.e.Key, owners: w.owners, index: w.index, first: r.introduction()},
-			takeOver: w.o.TakeOver, mayDelete: w.guards().mayDelete, keeps: w.keeps, condemnedBefore: w.condemnedBefore,
-		},
-		builder: w.builder(), slots: w.slots, adoptAll: w.o.Adopt, inDev: w.o.Dev != nil, findsOwn: w.findsOwn(),
+	deleter := &deleter{
+		jobs: w.jobs, agreement: r.agreement, report: r.report,
+		ledger:   &ledger{journal: r.journal, stage: w.stage, key: r.e.Key, owners: w.owners, index: w.index, first: r.introduction()},
+		takeOver: w.o.TakeOver, mayDelete: w.guards().mayDelete, keeps: w.keeps, condemnedBefore: w.condemnedBefore,
+	}
+	settler := &settler{deleter: deleter, adoptAll: w.o.Adopt, findsOwn: w.findsOwn()}
+	return &maker{creator: &creator{settler: settler, slots: w.slots, inDev: w.o.Dev != nil}, builder: w.builder()}
+}
+
+func (r *run) worker() *worker {
+	return &worker{
+		report: r.report, agreement: r.agreement, gate: r.w.gate, stage: r.w.stage, hooks: r.w.graph.Funcs.Hooks, dir: r.w.graph.Dir, stopping: r.stopping,
 	}
 }
 
@@ -228,21 +236,17 @@ func (r *run) prelude(ctx context.Context) error {
 		default:
 			continue
 		}
-		row, err := n.rec.Seal(r.w.stage, r.e.Key)
-		if err != nil {
+		if err := r.seal(&change, n.rec); err != nil {
 			return err
 		}
-		change.Put = append(change.Put, row)
 	}
 	for _, n := range r.w.leftover {
 		if !n.rec.Found {
 			continue
 		}
-		row, err := n.rec.Seal(r.w.stage, r.e.Key)
-		if err != nil {
+		if err := r.seal(&change, n.rec); err != nil {
 			return err
 		}
-		change.Put = append(change.Put, row)
 	}
 	if len(change.Put) == 0 && len(change.Move) == 0 {
 		return nil

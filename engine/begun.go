@@ -168,24 +168,24 @@ func noteTraced(e *state.Entry, g *state.Generation, look reconcile.Look) {
 }
 
 // traceBegun looks for what an interrupted run began with other values than those that its node declares now.
-func (m *maker) traceBegun(ctx context.Context, n *node, rec *state.Entry) error {
+func (c *creator) traceBegun(ctx context.Context, n *node, rec *state.Entry) error {
 	g := rec.Candidate()
-	if same, err := m.declaresBegun(ctx, n, g, true); same || err != nil {
+	if same, err := c.declaresBegun(ctx, n, g, true); same || err != nil {
 		return err
 	}
-	look, err := m.trace(ctx, n, g, m.seen)
+	look, err := c.trace(ctx, n, g, c.seen)
 	if err != nil {
 		return err
 	}
-	if look.Absent && m.leavesMore(g) {
-		if err := m.deleteGeneration(ctx, n, g); err != nil {
+	if look.Absent && c.leavesMore(g) {
+		if err := c.deleteGeneration(ctx, n, g); err != nil {
 			return err
 		}
 	}
 	if noteTraced(rec, g, look); look.Absent {
 		return nil
 	}
-	return m.commit(ctx, n, rec.Clone())
+	return c.commit(ctx, n, rec.Clone())
 }
 
 // isTraced reports an entry with a begun creation whose object this plan found. Its identity is made durable before the object

@@ -185,53 +185,53 @@ func (c *classifier) oneOwner() {
 
 // permit decides whether what a look shows may be taken and changed: it is ours, or the plan says that it is taken over,
 // and the plan announces every change that it calls for.
-func (m *maker) permit(n *node, job *reconcile.Job, g *state.Generation, look reconcile.Look) error {
+func (s *settler) permit(n *node, job *reconcile.Job, g *state.Generation, look reconcile.Look) error {
 	if n.spec.Recorded {
 		if len(look.Steps) == 0 {
 			return nil
 		}
-		return m.permitRun(n, job)
+		return s.permitRun(n, job)
 	}
 	found := g.Identity == "" && g.Intent == nil
-	answer := adopt.Judge(m.evidence(n, job, look, g))
-	if answer.Verdict != adopt.Ours && !m.adopts(n, look, answer, found) {
+	answer := adopt.Judge(s.evidence(n, job, look, g))
+	if answer.Verdict != adopt.Ours && !s.adopts(n, look, answer, found) {
 		return reconcile.WithHint(ownerError(n.spec.Type, look, answer), "take it over with --adopt, or give the resource another name")
 	}
-	if err := m.claim(n, g, look, answer, found); err != nil {
+	if err := s.claim(n, g, look, answer, found); err != nil {
 		return err
 	}
-	return m.permitSteps(n, g, look)
+	return s.permitSteps(n, g, look)
 }
 
 // claim enters an object as this address's own, where the plan announces that.
-func (m *maker) claim(n *node, g *state.Generation, look reconcile.Look, answer adopt.Answer, found bool) error {
+func (s *settler) claim(n *node, g *state.Generation, look reconcile.Look, answer adopt.Answer, found bool) error {
 	if !found && (n.plan.Action != Adopt || answer.Verdict == adopt.Ours) {
 		return nil
 	}
-	if err := m.permits(n, m.proposed(n, plan.Take, g, look)); err != nil {
+	if err := s.permits(n, s.proposed(n, plan.Take, g, look)); err != nil {
 		return err
 	}
-	if by := m.jobs.owners.Claim(state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: look.Identity}, n.addr); by != "" {
+	if by := s.jobs.owners.Claim(state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: look.Identity}, n.addr); by != "" {
 		return &adopt.OwnerError{Kind: n.spec.Type, Identity: look.Identity, Verdict: adopt.Foreign, Holder: by}
 	}
 	g.Identity = look.Identity
 	if n.plan.Action == Create && n.unsought {
-		m.came(n, answer, look)
+		s.came(n, answer, look)
 	}
 	return nil
 }
 
 // adopts reports whether somebody else's thing may be taken over: the one that the plan showed, as it was then, or
 // one that no plan could look for.
-func (m *maker) adopts(n *node, look reconcile.Look, answer adopt.Answer, found bool) bool {
+func (s *settler) adopts(n *node, look reconcile.Look, answer adopt.Answer, found bool) bool {
 	if n.plan.Action == Adopt {
 		return look.Identity == n.look.Identity && look.Owner == n.look.Owner && answer.Holder == ""
 	}
-	return n.plan.Action == Create && n.unsought && found && mayTake(m.adoptAll, n, answer)
+	return n.plan.Action == Create && n.unsought && found && mayTake(s.adoptAll, n, answer)
 }
 
 // came accounts for a thing that the plan could not look for, since what it goes by was not known yet.
-func (m *maker) came(n *node, answer adopt.Answer, look reconcile.Look) {
+func (s *settler) came(n *node, answer adopt.Answer, look reconcile.Look) {
 	n.plan.Action = Recover
 	if answer.Verdict != adopt.Ours {
 		n.plan.Action = Adopt
@@ -240,7 +240,7 @@ func (m *maker) came(n *node, answer adopt.Answer, look reconcile.Look) {
 	if answer.OtherStore {
 		note += ", marked by another store of this stage"
 	}
-	m.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Action: n.plan.Action, Note: note})
+	s.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Action: n.plan.Action, Note: note})
 }
 
 // ours keeps of several finds those that are ours, if there are any: what is somebody else's is nothing to condemn.

@@ -12,49 +12,59 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
+// collecting deletes what is condemned and what is no longer declared.
+type collecting struct {
+	*deleter
+	*chosen
+	devRules
+	works    *worker
+	leftover []*node
+	stored   *stored // what needs what, as it was before the run
+}
+
 // collect takes away what is condemned and what is no longer declared, those that need others first, as long
 // as nothing that failed or was blocked depends on it.
-func (r *run) collect(ctx context.Context) {
-	kept := r.stillNeeded()
+func (c *collecting) collect(ctx context.Context) {
+	kept := c.stillNeeded()
 	drops := map[string]*task{}
 	var tasks []*task
 	add := func(n *node, do func(context.Context, *node) error) {
-		if r.handled(n) {
+		if c.handled(n) {
 			return
 		}
 		if kept[n.addr] {
-			r.keep(n)
+			c.keep(n)
 			return
 		}
-		t := r.collecting(ctx, n, do)
+		t := c.task(ctx, n, do)
 		tasks, drops[n.addr] = append(tasks, t), t
 	}
-	for _, n := range r.w.leftover {
+	for _, n := range c.leftover {
 		switch {
-		case !r.w.isSelected(n):
+		case !c.isSelected(n):
 		case n.beside:
-			if r.goes(n) {
-				add(n, r.dropBeside)
+			if isDeleted(n) {
+				add(n, c.dropBeside)
 			}
-		case r.goes(n):
-			add(n, r.drop)
+		case isDeleted(n):
+			add(n, c.drop)
 		case n.plan == nil:
 		case n.plan.Action == Forget:
-			add(n, r.forget)
+			add(n, c.forget)
 		case n.plan.Action == Blocked:
-			r.settled(n, r.w.sleeps(n))
+			c.settled(n, c.sleeps(n))
 		}
 	}
-	for _, n := range r.w.declared {
+	for _, n := range c.declared {
 		if n.was != nil && n.plan.Action != Replace {
 			continue // what was condemned before is the next deploy's
 		}
-		if n.rec != nil && len(r.w.collectable(n.rec)) > 0 && r.ok(n) && r.w.isSelected(n) {
-			add(n, r.dropCondemned)
+		if n.rec != nil && len(c.collectable(n.rec)) > 0 && c.ok(n) && c.isSelected(n) {
+			add(n, c.dropCondemned)
 		}
 	}
-	if err := r.part(ctx, drops); err != nil {
-		r.failures = append(r.failures, &ResourceError{Address: "record", Action: Delete, Err: err})
+	if err := c.part(ctx, drops); err != nil {
+		c.failures = append(c.failures, &ResourceError{Address: "record", Action: Delete, Err: err})
 		return
 	}
 	for _, t := range drops {
@@ -69,27 +79,27 @@ func (r *run) collect(ctx context.Context) {
 		if with := drops[t.n.rec.Options.DeletedWith]; with != nil {
 			with.before(t, false)
 		}
-		if t.n.decl == nil && len(r.w.cutBetween(t.n)) > 0 {
-			tasks = append(tasks, r.untie(ctx, t.n, drops))
+		if t.n.decl == nil && len(c.cutBetween(t.n)) > 0 {
+			tasks = append(tasks, c.untie(ctx, t.n, drops))
 		}
 	}
-	r.schedule(tasks)
+	c.works.schedule(tasks)
 }
 
-// collecting is the task of taking something of a node away.
-func (r *run) collecting(ctx context.Context, n *node, do func(context.Context, *node) error) *task {
+// task is the task of taking something of a node away.
+func (c *collecting) task(ctx context.Context, n *node, do func(context.Context, *node) error) *task {
 	t := &task{n: n, drop: true, collecting: true}
 	if n.decl == nil {
 		n.task = t
 	}
 	t.do = func(t *task) (bool, error) {
-		return r.work(ctx, t, func(ctx context.Context, n *node) (bool, error) { return false, do(ctx, n) })
+		return c.works.work(ctx, t, func(ctx context.Context, n *node) (bool, error) { return false, do(ctx, n) })
 	}
 	return t
 }
 
 // part takes what is deleted with another off the other's needs, so that the other's row can go first.
-func (r *run) part(ctx context.Context, drops map[string]*task) error {
+func (c *collecting) part(ctx context.Context, drops map[string]*task) error {
 	change := statestore.Change{}
 	for _, t := range drops {
 		with := t.n.rec.Options.DeletedWith
@@ -98,32 +108,30 @@ func (r *run) part(ctx context.Context, drops map[string]*task) error {
 		}
 		rec := t.n.rec.Clone()
 		rec.Needs = slices.DeleteFunc(slices.Clone(rec.Needs), func(a string) bool { return a == with })
-		row, err := rec.Seal(r.w.stage, r.e.Key)
-		if err != nil {
+		if err := c.seal(&change, rec); err != nil {
 			return err
 		}
 		t.n.rec = rec
-		change.Put = append(change.Put, row)
 	}
 	if len(change.Put) == 0 {
 		return nil
 	}
-	r.introduce(&change)
-	return r.journal.Commit(context.WithoutCancel(ctx), change)
+	c.introduce(&change)
+	return c.ledger.journal.Commit(context.WithoutCancel(ctx), change)
 }
 
 // untie empties the late paths through which a cycle was closed, before any member of it goes.
-func (r *run) untie(ctx context.Context, n *node, drops map[string]*task) *task {
+func (c *collecting) untie(ctx context.Context, n *node, drops map[string]*task) *task {
 	t := &task{n: n, drop: true}
-	cut := r.w.cutBetween(n)
+	cut := c.cutBetween(n)
 	t.do = func(*task) (bool, error) {
-		err := r.emptied(ctx, n, cut)
+		err := c.emptied(ctx, n, cut)
 		if err != nil {
 			e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Update}
 			e.ended(err, true)
-			r.fail(n, Update, err)
-			r.setStatus(n, e.Status)
-			r.emit(e)
+			c.fail(n, Update, err)
+			c.setStatus(n, e.Status)
+			c.emit(e)
 		}
 		return false, err
 	}
@@ -207,7 +215,7 @@ func (n *node) dropNeeds() []string {
 }
 
 // stillNeeded are the addresses that something which failed, was blocked or was not started depends on.
-func (r *run) stillNeeded() map[string]bool {
+func (c *collecting) stillNeeded() map[string]bool {
 	kept := map[string]bool{}
 	var visit func(addr string)
 	visit = func(addr string) {
@@ -215,21 +223,21 @@ func (r *run) stillNeeded() map[string]bool {
 			return
 		}
 		kept[addr] = true
-		n := r.w.nodes[addr]
+		n := c.nodes[addr]
 		if n == nil {
 			return
 		}
 		for _, a := range n.needs {
 			visit(a)
 		}
-		if row, ok := r.w.snap.Rows[addr]; ok {
+		if row, ok := c.stored.snap.Rows[addr]; ok {
 			for _, a := range row.Needs {
 				visit(a)
 			}
 		}
 	}
-	for _, n := range slices.Concat(r.w.declared, r.w.leftover) {
-		if n.plan != nil && (n.decl != nil && !r.ok(n) || n.plan.Action == Blocked || n.held) {
+	for _, n := range slices.Concat(c.declared, c.leftover) {
+		if n.plan != nil && (n.decl != nil && !c.ok(n) || n.plan.Action == Blocked || n.held) {
 			for _, a := range n.needs {
 				visit(a)
 			}
@@ -240,8 +248,8 @@ func (r *run) stillNeeded() map[string]bool {
 			}
 		}
 	}
-	for addr := range r.w.damaged {
-		for _, a := range r.w.snap.Rows[addr].Needs {
+	for addr := range c.stored.damaged {
+		for _, a := range c.stored.snap.Rows[addr].Needs {
 			visit(a)
 		}
 	}

@@ -88,3 +88,12 @@ func (l *ledger) enter(n *node, rec *state.Entry) {
 		n.rec = nil
 	}
 }
+
+// seal adds a record to a change.
+func (l *ledger) seal(change *statestore.Change, rec *state.Entry) error {
+	row, err := rec.Seal(l.stage, l.key)
+	if err == nil {
+		change.Put = append(change.Put, row)
+	}
+	return err
+}

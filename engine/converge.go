@@ -7,25 +7,32 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
+// converging brings up to date what was reconciled with values that have changed since.
+type converging struct {
+	*maker
+	*chosen
+	stopping func() bool
+}
+
 // converge compares again what was settled with values that have changed since: members of cycles, whose late
 // paths were left out or held older values, what went on as soon as an upstream was born, and what needs something
 // that was changed in this run. It sweeps until nothing differs, at most (number of such nodes + 2) times.
-func (r *run) converge(ctx context.Context) {
-	loose := r.loose()
+func (c *converging) converge(ctx context.Context) {
+	loose := c.loose()
 	last := map[*node]map[string]any{}
 	for sweep := 0; len(loose) > 0; sweep++ {
 		moved := false
 		for _, n := range loose {
-			if r.stopping() || !r.ok(n) {
+			if c.stopping() || !c.ok(n) {
 				continue
 			}
-			changed, err := r.resettle(ctx, n, last, sweep > len(loose)+1)
+			changed, err := c.resettle(ctx, n, last, sweep > len(loose)+1)
 			if err != nil {
 				e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Update}
 				e.ended(err, true)
-				r.fail(n, Update, err)
-				r.demote(n, e.Status)
-				r.emit(e)
+				c.fail(n, Update, err)
+				c.demote(n, e.Status)
+				c.emit(e)
 			}
 			moved = moved || changed
 		}
@@ -36,11 +43,11 @@ func (r *run) converge(ctx context.Context) {
 }
 
 // loose are the nodes that may have been settled with values that are not final, upstreams first.
-func (r *run) loose() []*node {
+func (c *converging) loose() []*node {
 	var loose []*node
 	moved := map[*node]bool{}
-	for _, n := range r.w.sorted {
-		if n.decl == nil || !r.ok(n) || !r.w.isSelected(n) || r.w.sleeps(n) {
+	for _, n := range c.sorted {
+		if n.decl == nil || !c.ok(n) || !c.isSelected(n) || c.sleeps(n) {
 			continue
 		}
 		is := len(n.cut) > 0 || slices.ContainsFunc(n.ups, func(up *node) bool {
@@ -55,8 +62,8 @@ func (r *run) loose() []*node {
 }
 
 // resettle settles one node again if its props differ from those it was settled with.
-func (r *run) resettle(ctx context.Context, n *node, last map[*node]map[string]any, tooOften bool) (bool, error) {
-	resolved, err := r.w.resolve(ctx, n.props)
+func (c *converging) resettle(ctx context.Context, n *node, last map[*node]map[string]any, tooOften bool) (bool, error) {
+	resolved, err := c.resolve(ctx, n.props)
 	if err != nil {
 		return false, err
 	}
@@ -75,21 +82,21 @@ func (r *run) resettle(ctx context.Context, n *node, last map[*node]map[string]a
 		return false, nil
 	}
 	if tooOften {
-		return false, r.restless(n, last[n], now)
+		return false, restless(n, last[n], now)
 	}
 	before := n.plan.Action
 	last[n], n.changed = now, nil
 	n.plan.Action = Update
-	_, err = r.makeLive(ctx, n)
+	_, err = c.makeLive(ctx, n)
 	n.plan.Action = before
 	if err != nil || len(n.changed) == 0 {
 		return err == nil, err
 	}
 	if before == Unchanged {
 		n.plan.Action = Update
-		r.recount(Unchanged, Update)
+		c.recount(Unchanged, Update)
 	}
-	r.emit(Event{
+	c.emit(Event{
 		Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Update, Status: StatusDone,
 		Note: "converged", Paths: pathTexts(n.changed),
 	})
@@ -97,7 +104,7 @@ func (r *run) resettle(ctx context.Context, n *node, last map[*node]map[string]a
 }
 
 // restless names the path that keeps changing and its last two values.
-func (r *run) restless(n *node, before, now map[string]any) error {
+func restless(n *node, before, now map[string]any) error {
 	e := &ConvergeError{Path: n.addr}
 	leaves(now, func(p tree.Path, v any) {
 		if had, _ := tree.Get(before, p); e.Last == nil && !tree.Equal(had, v) {

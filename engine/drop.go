@@ -111,9 +111,9 @@ func (n *node) nameHeld(rec *state.Entry) []*state.Generation {
 
 // dropFirst deletes what must be gone before the new thing is made. The intent for the new one takes its place
 // in the same commit, so that the row stays and nothing that needs it dangles.
-func (m *maker) dropFirst(ctx context.Context, n *node) (bool, error) {
-	rec := m.recordOf(n)
-	m.carry(n, rec)
+func (c *creator) dropFirst(ctx context.Context, n *node) (bool, error) {
+	rec := c.recordOf(n)
+	c.carry(n, rec)
 	number := rec.NextNumber()
 	old := n.nameHeld(rec)
 	if g := rec.ByNumber(n.plan.Generation); g != nil && n.plan.Action == Replace && !slices.Contains(old, g) {
@@ -123,7 +123,7 @@ func (m *maker) dropFirst(ctx context.Context, n *node) (bool, error) {
 		return false, nil
 	}
 	for _, g := range old {
-		if err := m.deleteGeneration(ctx, n, g); err != nil {
+		if err := c.deleteGeneration(ctx, n, g); err != nil {
 			return false, err
 		}
 		rec.Drop(g)
@@ -131,7 +131,7 @@ func (m *maker) dropFirst(ctx context.Context, n *node) (bool, error) {
 	g := rec.Candidate()
 	if g == nil {
 		var err error
-		if g, err = m.fresh(n, rec, number); err != nil {
+		if g, err = c.fresh(n, rec, number); err != nil {
 			return false, err
 		}
 		if g.Written = time.Now(); !g.StateOnly {
@@ -143,7 +143,7 @@ func (m *maker) dropFirst(ctx context.Context, n *node) (bool, error) {
 			rec.Props = withValue(rec.Props, p, v)
 		}
 	}
-	return false, m.commit(ctx, n, rec)
+	return false, c.commit(ctx, n, rec)
 }
 
 // deletes reports that what an address stands for was deleted, by this run or by one before it.

@@ -24,12 +24,11 @@ func (r *run) tie(ctx context.Context) {
 		}
 		rec := n.rec.Clone()
 		rec.Needs = needs
-		row, err := rec.Seal(r.w.stage, r.e.Key)
-		if err != nil {
+		if err := r.seal(&change, rec); err != nil {
 			r.fail(n, n.plan.Action, err)
 			continue
 		}
-		change.Put, nodes, tied = append(change.Put, row), append(nodes, n), append(tied, rec)
+		nodes, tied = append(nodes, n), append(tied, rec)
 	}
 	if len(nodes) == 0 {
 		return

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
@@ -52,22 +51,6 @@ func (r *run) edit(ctx context.Context) (*Result, error) {
 		return nil, errors.Join(err, r.journal.Finish(context.WithoutCancel(ctx), state, nil))
 	}
 	return r.finish(context.WithoutCancel(ctx), end)
-}
-
-// told does one step of an edit with its events, and accounts for it.
-func (r *run) told(n *node, do func() error) error {
-	begun := time.Now()
-	r.emit(Event{Type: EventStart, Address: n.addr, Kind: n.plan.Kind, Action: n.plan.Action, Status: StatusRunning})
-	err := do()
-	e := Event{
-		Type: EventDone, Address: n.addr, Kind: n.plan.Kind, Action: n.plan.Action, Status: StatusDone, Elapsed: time.Since(begun).Seconds(),
-	}
-	if err != nil {
-		e.ended(err, true)
-	}
-	r.account(n, n.plan.Action, e.Status)
-	r.emit(e)
-	return err
 }
 
 // unreadable is the error about an address whose record is damaged.

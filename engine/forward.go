@@ -4,55 +4,59 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
-	"github.com/athanor-dev/athanor/engine/calls"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// forward makes everything match, upstreams first.
-func (r *run) forward(ctx context.Context) {
+// forwarding makes everything match that is declared, upstreams first.
+type forwarding struct {
+	*maker
+	works    *worker
+	leftover []*node // that are selected
+}
+
+func (f *forwarding) forward(ctx context.Context) {
 	makes, drops := map[*node]*task{}, map[*node]*task{}
 	var tasks []*task
 	add := func(n *node, drop bool, do func(context.Context, *node) (bool, error)) *task {
 		t := &task{n: n, drop: drop, rank: n.rank}
-		t.do = func(t *task) (bool, error) { return r.work(ctx, t, do) }
+		t.do = func(t *task) (bool, error) { return f.works.work(ctx, t, do) }
 		if tasks = append(tasks, t); !drop {
 			n.task = t
 		}
 		return t
 	}
-	for _, n := range r.w.sorted {
+	for _, n := range f.sorted {
 		if n.decl == nil || n.plan == nil {
 			continue
 		}
 		switch n.plan.Action {
 		case Unchanged, Wait, Blocked:
-			r.settled(n, r.w.sleeps(n))
+			f.settled(n, f.sleeps(n))
 			continue
 		default:
 		}
-		if up := r.waitsFor(n); up != nil {
-			r.blocked(n, up, true)
+		if up := f.waitsFor(n); up != nil {
+			f.blocked(n, up, true)
 			continue
 		}
-		makes[n] = add(n, false, r.make)
+		makes[n] = add(n, false, f.make)
 		if n.plan.DeleteFirst {
-			drops[n] = add(n, true, r.dropFirst)
+			drops[n] = add(n, true, f.dropFirst)
 		}
 	}
-	for _, n := range r.breaking(drops) {
-		drops[n] = add(n, true, func(ctx context.Context, n *node) (bool, error) { return false, r.drop(ctx, n) })
+	for _, n := range breaking(drops, f.leftover) {
+		drops[n] = add(n, true, func(ctx context.Context, n *node) (bool, error) { return false, f.drop(ctx, n) })
 	}
-	r.order(makes, drops)
-	r.schedule(tasks)
+	order(makes, drops, f.jobs.index)
+	f.works.schedule(tasks)
 	for _, t := range makes {
 		t.n.task = nil
 	}
 }
 
 // waitsFor is an upstream that is not ready because somebody else must act first, or that is blocked by one.
-func (r *run) waitsFor(n *node) *node {
+func (f *forwarding) waitsFor(n *node) *node {
 	for _, up := range n.ups {
 		if up.decl == nil || n.atBirth(up) {
 			continue
@@ -60,7 +64,7 @@ func (r *run) waitsFor(n *node) *node {
 		if n.was != nil && up.plan.Action == Blocked {
 			continue // that one is left as it is, and this one goes back to what it was beside it
 		}
-		if up.plan.Action == Wait || r.statuses[up.addr] == StatusBlocked {
+		if up.plan.Action == Wait || f.statuses[up.addr] == StatusBlocked {
 			return up
 		}
 	}
@@ -69,7 +73,7 @@ func (r *run) waitsFor(n *node) *node {
 
 // breaking are the undeclared things that go before a thing which is deleted first, because they need it, or need
 // one that does. Of what reading has found nobody knows what it needs: it goes first as well.
-func (r *run) breaking(drops map[*node]*task) []*node {
+func breaking(drops map[*node]*task, undeclared []*node) []*node {
 	doomed := map[string]bool{}
 	for n := range drops {
 		doomed[n.addr] = true
@@ -77,8 +81,8 @@ func (r *run) breaking(drops map[*node]*task) []*node {
 	var found []*node
 	for more := len(doomed) > 0; more; {
 		more = false
-		for _, n := range r.w.leftover {
-			if !r.goes(n) || doomed[n.addr] || !n.rec.NeedsUnknown && !slices.ContainsFunc(n.needs, func(a string) bool { return doomed[a] }) {
+		for _, n := range undeclared {
+			if !isDeleted(n) || doomed[n.addr] || !n.rec.NeedsUnknown && !slices.ContainsFunc(n.needs, func(a string) bool { return doomed[a] }) {
 				continue
 			}
 			doomed[n.addr], more = true, true
@@ -88,18 +92,22 @@ func (r *run) breaking(drops map[*node]*task) []*node {
 	return found
 }
 
-// goes reports that an undeclared thing is to be deleted. One of which only condemned generations are left has no line of
-// its own in the plan.
-func (r *run) goes(n *node) bool {
-	if n.plan == nil && len(n.rec.Generations) > 0 && r.w.isSelected(n) {
-		n.plan = &Planned{Address: n.addr, Action: Delete, Kind: n.rec.Generations[0].Kind}
+// planRemains plans the deletion of those undeclared nodes of which only condemned generations are left: they have no line of their
+// own in the plan, each of their generations has.
+func planRemains(undeclared []*node) {
+	for _, n := range undeclared {
+		if n.plan == nil && len(n.rec.Generations) > 0 {
+			n.plan = &Planned{Address: n.addr, Action: Delete, Kind: n.rec.Generations[0].Kind}
+		}
 	}
-	return n.plan != nil && n.plan.Action == Delete
 }
+
+// isDeleted reports that an undeclared node is to be deleted.
+func isDeleted(n *node) bool { return n.plan != nil && n.plan.Action == Delete }
 
 // order says what waits for what. New things wait for what they need; what must go first waits for those that
 // need it, and for everything that comes before it: nothing is deleted before its upstreams have succeeded.
-func (r *run) order(makes, drops map[*node]*task) {
+func order(makes, drops map[*node]*task, x *index) {
 	for n, t := range makes {
 		for _, up := range n.ups {
 			makes[up].before(t, n.atBirth(up))
@@ -111,24 +119,24 @@ func (r *run) order(makes, drops map[*node]*task) {
 		}
 		drops[n].before(t, false)
 	}
-	below := r.below(drops)
+	under := below(drops, x.sorted)
 	for n, t := range drops {
 		for _, a := range n.needs {
-			if up := r.w.nodes[a]; up != nil && drops[up] == nil && n.decl != nil && !below[up] {
+			if up := x.nodes[a]; up != nil && drops[up] == nil && n.decl != nil && !under[up] {
 				makes[up].before(t, false)
 			}
 		}
 		for _, a := range n.needed() {
-			t.before(drops[r.w.nodes[a]], false)
+			t.before(drops[x.nodes[a]], false)
 		}
 	}
 	for n, t := range makes {
-		if below[n] || drops[n] != nil {
+		if under[n] || drops[n] != nil {
 			continue
 		}
 		for _, a := range n.needed() {
 			if !slices.Contains(n.needs, a) {
-				t.before(drops[r.w.nodes[a]], false) // it lets go of what it needed until now
+				t.before(drops[x.nodes[a]], false) // it lets go of what it needed until now
 			}
 		}
 	}
@@ -146,78 +154,17 @@ func (n *node) needed() []string {
 
 // below are the declared nodes that need something which is deleted first: they are made after it, and so cannot
 // be waited for by what goes before it.
-func (r *run) below(drops map[*node]*task) map[*node]bool {
-	below := map[*node]bool{}
-	for _, n := range r.w.sorted {
+func below(drops map[*node]*task, sorted []*node) map[*node]bool {
+	under := map[*node]bool{}
+	for _, n := range sorted {
 		for _, up := range n.ups {
-			if drops[up] != nil || below[up] {
-				below[n] = true
+			if drops[up] != nil || under[up] {
+				under[n] = true
 				break
 			}
 		}
 	}
-	return below
-}
-
-// schedule runs tasks and accounts for those that could not run.
-func (r *run) schedule(tasks []*task) {
-	sched := newSchedule(r.stopping, func(t, cause *task) {
-		r.blocked(t.n, cause.n, cause.state == finished)
-	})
-	sched.run(tasks)
-	for _, t := range tasks {
-		if t.state != pending {
-			continue
-		}
-		if !r.stopping() {
-			r.fail(t.n, t.n.plan.Action, errWaitsForItself)
-		}
-		r.setStatus(t.n, StatusSkipped)
-	}
-}
-
-// work does one task with everything around it: saved plan, hooks, events, failure.
-func (r *run) work(ctx context.Context, t *task, do func(context.Context, *node) (bool, error)) (bool, error) {
-	n, begun := t.n, time.Now()
-	ctx, calls := calls.Note(ctx)
-	action := n.plan.Action
-	if t.drop && action != Forget {
-		action = Delete
-	}
-	r.emit(Event{Type: EventStart, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusRunning})
-	n.changed = nil
-	waiting, err := r.hooked(ctx, t, action, do)
-	if action == Create {
-		action = n.plan.Action // it may have been found instead
-	}
-	e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusDone, Elapsed: calls.Elapsed(begun)}
-	e.Paths = pathTexts(n.changed)
-	switch {
-	case err != nil:
-		e.ended(err, calls.Mutated())
-		r.fail(n, action, err)
-	case waiting:
-		e.Status, e.Note = StatusWaiting, n.plan.Waiting
-	case action == Replace && n.plan.May && n.rec.Live() != nil && n.rec.Live().Number == n.plan.Generation:
-		// What it needs came out so that nothing had to be replaced.
-		switch action = Update; {
-		case n.rec.Found:
-			action = Recover
-		case len(n.changed) == 0:
-			action = Unchanged
-		}
-		e.Action = action
-	case action == Update && n.plan.May && len(n.changed) == 0:
-		// What it needs came out as it was: the update that may have been was none.
-		action, e.Action = Unchanged, Unchanged
-	}
-	if !t.drop || n.decl == nil {
-		r.account(n, action, e.Status)
-	} else if err != nil {
-		r.count(action, e.Status)
-	}
-	r.emit(e)
-	return waiting, err
+	return under
 }
 
 func pathTexts(paths []tree.Path) []string {

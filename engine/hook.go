@@ -9,17 +9,31 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/athanor-dev/athanor/engine/calls"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore"
 )
+
+// worker runs tasks, each with all that stands around it: its hooks, its events, its failure.
+type worker struct {
+	*report
+	*agreement
+	gate  *calls.Gate
+	stage statestore.Stage
+	hooks map[string]func(context.Context, HookInfo) error // of the program, by id
+	dir   string                                           // in which hook commands run
+	// stopping says that nothing new may start.
+	stopping func() bool
+}
 
 // hooked runs a task between its node's hooks. A before-hook that fails stops the work; an after-hook that fails
 // is recorded and shown, and the work stands. Where a thing is deleted before the new one comes, the hooks stand
 // around both. What was replaced is taken away later without any.
-func (r *run) hooked(ctx context.Context, t *task, action Action, do func(context.Context, *node) (bool, error)) (bool, error) {
+func (w *worker) hooked(ctx context.Context, t *task, action Action, do func(context.Context, *node) (bool, error)) (bool, error) {
 	n := t.n
 	before, after := n.hooks()
 	switch {
@@ -34,11 +48,11 @@ func (r *run) hooked(ctx context.Context, t *task, action Action, do func(contex
 		if err := reconcile.Interrupted(ctx, nil); err != nil {
 			return false, err
 		}
-		if err := r.hook(ctx, n, action, h, nil); err != nil {
+		if err := w.hook(ctx, n, action, h, nil); err != nil {
 			return false, fmt.Errorf("before: %w", err)
 		}
 	}
-	if err := r.w.gate.MayBegin(); err != nil {
+	if err := w.gate.MayBegin(); err != nil {
 		return false, err
 	}
 	waiting, err := do(ctx, n)
@@ -47,7 +61,7 @@ func (r *run) hooked(ctx context.Context, t *task, action Action, do func(contex
 	}
 	var errs []error
 	for _, h := range after {
-		if err := r.hook(ctx, n, action, h, n.attrs); err != nil {
+		if err := w.hook(ctx, n, action, h, n.attrs); err != nil {
 			errs = append(errs, fmt.Errorf("after (the resource itself is done): %w", err))
 		}
 	}
@@ -68,37 +82,37 @@ func (n *node) hooks() (before, after []graph.Hook) {
 	return slices.DeleteFunc(slices.Clone(o.Before), function), slices.DeleteFunc(slices.Clone(o.After), function)
 }
 
-func (r *run) hook(ctx context.Context, n *node, action Action, h graph.Hook, attrs map[string]any) error {
-	if err := r.w.gate.MayWrite(ctx); err != nil {
+func (w *worker) hook(ctx context.Context, n *node, action Action, h graph.Hook, attrs map[string]any) error {
+	if err := w.gate.MayWrite(ctx); err != nil {
 		return err
 	}
-	if err := r.permits(n, plan.Seen{Operation: plan.Operation{Verb: plan.Hook, Call: cmp.Or(h.Run, h.Func)}}); err != nil {
+	if err := w.permits(n, plan.Seen{Operation: plan.Operation{Verb: plan.Hook, Call: cmp.Or(h.Run, h.Func)}}); err != nil {
 		return err
 	}
 	calls.Began(ctx, true)
-	info := HookInfo{Stack: r.w.stage.Stack, Stage: r.w.stage.Name, Address: n.addr, Kind: n.spec.Type, Action: action, Attrs: attrs}
+	info := HookInfo{Stack: w.stage.Stack, Stage: w.stage.Name, Address: n.addr, Kind: n.spec.Type, Action: action, Attrs: attrs}
 	var err error
 	if h.Func != "" {
-		f, ok := r.w.graph.Funcs.Hooks[h.Func]
+		f, ok := w.hooks[h.Func]
 		if !ok {
 			return errors.New("this graph needs its program: it has Go hooks")
 		}
 		err = f(ctx, info)
 	} else {
-		err = r.runCommand(ctx, h.Run, info)
+		err = w.runCommand(ctx, h.Run, info)
 	}
 	e := Event{Type: EventHook, Address: n.addr, Kind: n.spec.Type, Action: action, Status: StatusDone, Note: h.Run}
 	if err != nil {
 		e.Status, e.Error = StatusFailed, err.Error()
 	}
-	r.emit(e)
+	w.emit(e)
 	return err
 }
 
 // runCommand runs a hook command in the stack's directory. Its output is part of the error alone.
-func (r *run) runCommand(ctx context.Context, line string, info HookInfo) error {
+func (w *worker) runCommand(ctx context.Context, line string, info HookInfo) error {
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
-	cmd.Dir = r.w.graph.Dir
+	cmd.Dir = w.dir
 	cmd.Env = append(os.Environ(),
 		"ATHANOR_ADDRESS="+info.Address, "ATHANOR_KIND="+info.Kind, "ATHANOR_ACTION="+string(info.Action),
 		"ATHANOR_STACK="+info.Stack, "ATHANOR_STAGE="+info.Stage)
@@ -108,4 +122,65 @@ func (r *run) runCommand(ctx context.Context, line string, info HookInfo) error 
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	return fmt.Errorf("%s: %w: %s", line, err, strings.Join(lines[max(0, len(lines)-5):], "; "))
+}
+
+// work does one task with everything around it: saved plan, hooks, events, failure.
+func (w *worker) work(ctx context.Context, t *task, do func(context.Context, *node) (bool, error)) (bool, error) {
+	n, begun := t.n, time.Now()
+	ctx, calls := calls.Note(ctx)
+	action := n.plan.Action
+	if t.drop && action != Forget {
+		action = Delete
+	}
+	w.emit(Event{Type: EventStart, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusRunning})
+	n.changed = nil
+	waiting, err := w.hooked(ctx, t, action, do)
+	if action == Create {
+		action = n.plan.Action // it may have been found instead
+	}
+	e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusDone, Elapsed: calls.Elapsed(begun)}
+	e.Paths = pathTexts(n.changed)
+	switch {
+	case err != nil:
+		e.ended(err, calls.Mutated())
+		w.fail(n, action, err)
+	case waiting:
+		e.Status, e.Note = StatusWaiting, n.plan.Waiting
+	case action == Replace && n.plan.May && n.rec.Live() != nil && n.rec.Live().Number == n.plan.Generation:
+		// What it needs came out so that nothing had to be replaced.
+		switch action = Update; {
+		case n.rec.Found:
+			action = Recover
+		case len(n.changed) == 0:
+			action = Unchanged
+		}
+		e.Action = action
+	case action == Update && n.plan.May && len(n.changed) == 0:
+		// What it needs came out as it was: the update that may have been was none.
+		action, e.Action = Unchanged, Unchanged
+	}
+	if !t.drop || n.decl == nil {
+		w.account(n, action, e.Status)
+	} else if err != nil {
+		w.count(action, e.Status)
+	}
+	w.emit(e)
+	return waiting, err
+}
+
+// schedule runs tasks and accounts for those that could not run.
+func (w *worker) schedule(tasks []*task) {
+	sched := newSchedule(w.stopping, func(t, cause *task) {
+		w.blocked(t.n, cause.n, cause.state == finished)
+	})
+	sched.run(tasks)
+	for _, t := range tasks {
+		if t.state != pending {
+			continue
+		}
+		if !w.stopping() {
+			w.fail(t.n, t.n.plan.Action, errWaitsForItself)
+		}
+		w.setStatus(t.n, StatusSkipped)
+	}
 }

@@ -268,20 +268,5 @@ func (r *run) replace(ctx context.Context, change statestore.Change) error {
 	if err := r.journal.Commit(ctx, change); err != nil {
 		return err
 	}
-	return r.tell()
-}
-
-// tell gives the events of an edit that is done.
-func (r *run) tell() error {
-	for i := range r.plan.Actions {
-		a := &r.plan.Actions[i]
-		if a.Action == Unchanged {
-			r.summary.count(Unchanged, StatusDone)
-			continue
-		}
-		if err := r.told(&node{declaration: declaration{addr: a.Address}, decision: decision{plan: a}}, func() error { return nil }); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.tell(r.plan.Actions)
 }

@@ -13,27 +13,27 @@ import (
 )
 
 // hooks is the engine's part in settling: what must be durable when, and what may be touched.
-func (m *maker) hooks(n *node, job *reconcile.Job, rec *state.Entry, g *state.Generation) reconcile.Hooks {
+func (s *settler) hooks(n *node, job *reconcile.Job, rec *state.Entry, g *state.Generation) reconcile.Hooks {
 	h := reconcile.Hooks{
-		Permit: func(look reconcile.Look) error { return m.permit(n, job, g, look) },
+		Permit: func(look reconcile.Look) error { return s.permit(n, job, g, look) },
 		Note: func(text string) {
-			m.emit(Event{Type: EventProgress, Address: n.addr, Kind: n.kindName(), Action: n.plan.Action, Note: text})
+			s.emit(Event{Type: EventProgress, Address: n.addr, Kind: n.kindName(), Action: n.plan.Action, Note: text})
 		},
 	}
 	if n.spec.Recorded {
 		h.Intend = func(ctx context.Context) error {
-			if err := m.permitRun(n, job); err != nil || !n.spec.Rerun || n.spec.InDev {
+			if err := s.permitRun(n, job); err != nil || !n.spec.Rerun || n.spec.InDev {
 				return err
 			}
-			return m.begin(ctx, n, job, rec, g)
+			return s.begin(ctx, n, job, rec, g)
 		}
 		return h
 	}
-	h.Calling = func(paths []tree.Path) { c := m.contract(n); c.called = append(c.called, paths...) }
-	h.Intend = func(ctx context.Context) error { return m.intend(ctx, n, job, rec, g) }
+	h.Calling = func(paths []tree.Path) { c := s.contract(n); c.called = append(c.called, paths...) }
+	h.Intend = func(ctx context.Context) error { return s.intend(ctx, n, job, rec, g) }
 	h.Begin = func(ctx context.Context, attrs map[string]any) error {
 		g.Attributes = attrs
-		return m.commit(ctx, n, rec)
+		return s.commit(ctx, n, rec)
 	}
 	unkept := false
 	h.Keep = func(ctx context.Context) error {
@@ -41,7 +41,7 @@ func (m *maker) hooks(n *node, job *reconcile.Job, rec *state.Entry, g *state.Ge
 			return nil
 		}
 		unkept = false
-		return m.commit(ctx, n, rec)
+		return s.commit(ctx, n, rec)
 	}
 	h.Born = func(ctx context.Context, identity string, attrs map[string]any) error {
 		g.Identity, g.Attributes, g.Intent, g.Written = identity, attrs, nil, time.Now()
@@ -50,7 +50,7 @@ func (m *maker) hooks(n *node, job *reconcile.Job, rec *state.Entry, g *state.Ge
 				return err
 			}
 		}
-		m.born(n, attrs)
+		s.born(n, attrs)
 		return nil
 	}
 	return h
@@ -64,18 +64,18 @@ func (n *declaration) foundByName(job *reconcile.Job) bool {
 
 // intend makes it durable that a thing is about to be created: until its identity is on record too, it is looked
 // for before anything is created under this address.
-func (m *maker) intend(ctx context.Context, n *node, job *reconcile.Job, rec *state.Entry, g *state.Generation) error {
-	if err := m.permits(n, m.proposed(n, plan.Create, g, reconcile.Look{Absent: true})); err != nil {
+func (s *settler) intend(ctx context.Context, n *node, job *reconcile.Job, rec *state.Entry, g *state.Generation) error {
+	if err := s.permits(n, s.proposed(n, plan.Create, g, reconcile.Look{Absent: true})); err != nil {
 		return err
 	}
-	m.contract(n).begun = g.Number
-	return m.begin(ctx, n, job, rec, g)
+	s.contract(n).begun = g.Number
+	return s.begin(ctx, n, job, rec, g)
 }
 
 // begin makes it durable what is begun for a generation, with all that it is begun with. What acts on the outside and is kept
 // in state alone (a command) begins anew with each run: until that has ended well it counts as begun, and is undone or
 // run again.
-func (m *maker) begin(ctx context.Context, n *node, job *reconcile.Job, rec *state.Entry, g *state.Generation) error {
+func (s *settler) begin(ctx context.Context, n *node, job *reconcile.Job, rec *state.Entry, g *state.Generation) error {
 	if g.State == statestore.Live {
 		g.State = statestore.Candidate // its thing is gone; the new one becomes live when it is settled
 	}
@@ -95,7 +95,7 @@ func (m *maker) begin(ctx context.Context, n *node, job *reconcile.Job, rec *sta
 		g.Nonce = rand.Text()
 	}
 	job.Nonce = g.Nonce
-	return m.commit(ctx, n, rec)
+	return s.commit(ctx, n, rec)
 }
 
 // releases reports that the result of a node may set others free whose intents it goes on record with. It has a row, and

@@ -17,15 +17,27 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// maker makes what is declared: it creates, changes, replaces and takes over.
-type maker struct {
+// settler reconciles one object, held to what the plan announces of it, and makes durable what is begun and done.
+type settler struct {
 	*deleter
-	builder *builder
-	slots   *state.Slots
 	// adoptAll: objects without an owner tag may be taken over without being named.
 	adoptAll bool
-	// inDev: it is for a dev session. findsOwn: what is found without an entry counts as made by one.
-	inDev, findsOwn bool
+	// findsOwn: what is found without an entry counts as made by a dev session.
+	findsOwn bool
+}
+
+// creator makes new objects, beside what is there or in its place.
+type creator struct {
+	*settler
+	slots *state.Slots
+	// inDev: what is created is a dev session's.
+	inDev bool
+}
+
+// maker does what the plan says of a declared node: it creates, changes, replaces and takes over.
+type maker struct {
+	*creator
+	builder *builder
 }
 
 // make does what the plan says of a declared node. It reports whether somebody else must act before it is ready.
@@ -97,8 +109,8 @@ func (m *maker) makeLive(ctx context.Context, n *node) (bool, error) {
 }
 
 // settleJob makes the thing of a generation match, and records that it does.
-func (m *maker) settleJob(ctx context.Context, n *node, rec *state.Entry, g *state.Generation, job *reconcile.Job) (bool, error) {
-	hooks := m.hooks(n, job, rec, g)
+func (s *settler) settleJob(ctx context.Context, n *node, rec *state.Entry, g *state.Generation, job *reconcile.Job) (bool, error) {
+	hooks := s.hooks(n, job, rec, g)
 	out, err := n.kind.Settle(ctx, job, hooks)
 	n.changed = append(n.changed, out.Changed...)
 	if err != nil {
@@ -107,18 +119,18 @@ func (m *maker) settleJob(ctx context.Context, n *node, rec *state.Entry, g *sta
 				err = errors.Join(err, lost)
 			}
 		}
-		return false, m.unannounced(n, err)
+		return false, s.unannounced(n, err)
 	}
-	return m.done(ctx, n, rec, g, job, out)
+	return s.done(ctx, n, rec, g, job, out)
 }
 
 // taken is the live generation of a thing that is taken over.
-func (m *maker) taken(n *node, rec *state.Entry) *state.Generation {
+func (s *settler) taken(n *node, rec *state.Entry) *state.Generation {
 	g := &state.Generation{
 		Number: rec.NumberFor(n.look.Owner.Generation), State: statestore.Live, Slot: n.slot, Kind: n.spec.Type, Location: n.access.Place,
 		Identity: n.look.Identity, Attributes: n.look.Attrs, StateOnly: n.spec.Recorded,
 	}
-	g.Dev = n.plan.Action == Recover && m.findsOwn
+	g.Dev = n.plan.Action == Recover && s.findsOwn
 	if n.plan.Action == Adopt {
 		g.Number = rec.NextNumber()
 	}
@@ -130,20 +142,20 @@ func (m *maker) taken(n *node, rec *state.Entry) *state.Generation {
 }
 
 // makeNew makes a thing beside whatever is there: a first one, or the next generation.
-func (m *maker) makeNew(ctx context.Context, n *node) (bool, error) {
-	rec := m.recordOf(n)
-	m.carry(n, rec)
-	g, err := m.begun(ctx, n, rec)
+func (c *creator) makeNew(ctx context.Context, n *node) (bool, error) {
+	rec := c.recordOf(n)
+	c.carry(n, rec)
+	g, err := c.begun(ctx, n, rec)
 	if err != nil {
 		return false, err
 	}
 	again := g.Identity != "" || n.plan.Action == Replace && g.Intent != nil
 	for {
-		waiting, err := m.settleNew(ctx, n, rec, g)
-		if m.nameRetained(n, g, err) {
-			m.slots.Occupy(rec.Birth, g.Kind, g.Slot, retainedObject)
+		waiting, err := c.settleNew(ctx, n, rec, g)
+		if c.nameRetained(n, g, err) {
+			c.slots.Occupy(rec.Birth, g.Kind, g.Slot, retainedObject)
 			rec.Drop(g)
-			if g, err = m.fresh(n, rec, g.Number); err != nil {
+			if g, err = c.fresh(n, rec, g.Number); err != nil {
 				return false, err
 			}
 			continue
@@ -152,10 +164,10 @@ func (m *maker) makeNew(ctx context.Context, n *node) (bool, error) {
 			return waiting, err
 		}
 		number := rec.NextNumber() // reads may still show the one that is discarded, by its number
-		if err := m.discard(ctx, n, rec, g); err != nil {
+		if err := c.discard(ctx, n, rec, g); err != nil {
 			return false, err
 		}
-		if g, err = m.fresh(n, rec, number); err != nil {
+		if g, err = c.fresh(n, rec, number); err != nil {
 			return false, err
 		}
 		again = false
@@ -166,25 +178,25 @@ func (m *maker) makeNew(ctx context.Context, n *node) (bool, error) {
 const retainedObject = "a retained object"
 
 // nameRetained reports that the generated name of a replacement is borne by an object that an earlier replacement retained.
-func (m *maker) nameRetained(n *node, g *state.Generation, err error) bool {
+func (c *creator) nameRetained(n *node, g *state.Generation, err error) bool {
 	owner, foreign := errors.AsType[*adopt.OwnerError](err)
-	return foreign && n.plan.Action == Replace && !g.NameGiven && g.Empty() && m.retainedHere(owner.Owner)
+	return foreign && n.plan.Action == Replace && !g.NameGiven && g.Empty() && c.retainedHere(owner.Owner)
 }
 
-func (m *maker) settleNew(ctx context.Context, n *node, rec *state.Entry, g *state.Generation) (bool, error) {
-	job, err := m.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot, final: true})
+func (c *creator) settleNew(ctx context.Context, n *node, rec *state.Entry, g *state.Generation) (bool, error) {
+	job, err := c.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot, final: true})
 	if err != nil {
 		return false, err
 	}
 	g.Name, g.NameGiven = job.Name, job.Named
-	m.contract(n).begun = g.Number
+	c.contract(n).begun = g.Number
 	job.Had = nil
 	job.ReplaceOn = nil // a new thing has nothing that could have changed
-	return m.settleJob(ctx, n, rec, g, job)
+	return c.settleJob(ctx, n, rec, g, job)
 }
 
 // begun is the generation that is to be made: one that an interrupted run began, or a further one.
-func (m *maker) begun(ctx context.Context, n *node, rec *state.Entry) (made *state.Generation, err error) {
+func (c *creator) begun(ctx context.Context, n *node, rec *state.Entry) (made *state.Generation, err error) {
 	number := rec.NextNumber()
 	if gone := rec.Live(); gone != nil && n.plan.Action == Create {
 		if n.look.NotYet {
@@ -197,7 +209,7 @@ func (m *maker) begun(ctx context.Context, n *node, rec *state.Entry) (made *sta
 			}
 		}()
 	}
-	if err := m.traceBegun(ctx, n, rec); err != nil {
+	if err := c.traceBegun(ctx, n, rec); err != nil {
 		return nil, err
 	}
 	if g := rec.Candidate(); g != nil {
@@ -205,25 +217,25 @@ func (m *maker) begun(ctx context.Context, n *node, rec *state.Entry) (made *sta
 		if g.Kind == n.spec.Type && g.Location == n.access.Place && !unwanted {
 			return g, nil
 		}
-		if err := m.discard(ctx, n, rec, g); err != nil {
+		if err := c.discard(ctx, n, rec, g); err != nil {
 			return nil, err
 		}
 	}
-	if err := m.makeRoom(ctx, n, rec); err != nil {
+	if err := c.makeRoom(ctx, n, rec); err != nil {
 		return nil, err
 	}
-	return m.fresh(n, rec, number)
+	return c.fresh(n, rec, number)
 }
 
 // fresh is a generation that nothing was made of yet.
-func (m *maker) fresh(n *node, rec *state.Entry, number uint64) (*state.Generation, error) {
-	slot, err := m.slots.Take(rec, n.spec.Type)
+func (c *creator) fresh(n *node, rec *state.Entry, number uint64) (*state.Generation, error) {
+	slot, err := c.slots.Take(rec, n.spec.Type)
 	if err != nil {
 		return nil, err
 	}
 	g := &state.Generation{
 		Number: number, State: statestore.Candidate, Slot: slot, Kind: n.spec.Type, Location: n.access.Place, Nonce: rand.Text(),
-		StateOnly: n.spec.Recorded, Dev: m.inDev,
+		StateOnly: n.spec.Recorded, Dev: c.inDev,
 	}
 	rec.Generations = append(rec.Generations, g)
 	return g, nil
@@ -231,7 +243,7 @@ func (m *maker) fresh(n *node, rec *state.Entry, number uint64) (*state.Generati
 
 // carry keeps for a new thing what the program does not want compared: ignored paths hold the values of
 // the thing that is replaced, or those that an interrupted run had taken from it.
-func (m *maker) carry(n *node, rec *state.Entry) {
+func (c *creator) carry(n *node, rec *state.Entry) {
 	ignored := n.decl.Options.IgnoreChanges
 	if len(ignored) == 0 || n.carried != nil {
 		return
@@ -266,7 +278,7 @@ func (m *maker) carry(n *node, rec *state.Entry) {
 
 // recordOf is a copy of the node's record to work on, with the declaration of now. What is there keeps the
 // settings that it was made with.
-func (m *maker) recordOf(n *node) *state.Entry {
+func (s *settler) recordOf(n *node) *state.Entry {
 	rec := &state.Entry{Address: n.addr, Birth: n.addr}
 	if n.rec != nil {
 		rec = n.rec.Clone()
@@ -284,13 +296,13 @@ func (m *maker) recordOf(n *node) *state.Entry {
 			}
 		}
 	}
-	rec.Options, rec.Settings, rec.Needs, rec.Cut = n.decl.Options, n.decl.Settings, m.needs(n), n.cut
+	rec.Options, rec.Settings, rec.Needs, rec.Cut = n.decl.Options, n.decl.Settings, s.needs(n), n.cut
 	rec.MayDeleteData, rec.MovingFrom = n.job != nil && n.job.Leave, ""
 	return rec
 }
 
 // unannounced turns a replacement that the plan did not announce into what the user can act on.
-func (m *maker) unannounced(n *node, err error) error {
+func (s *settler) unannounced(n *node, err error) error {
 	if errors.Is(err, reconcile.ErrReplace) && n.plan.Action != Replace {
 		return reconcile.WithHint(fmt.Errorf("%w: %w", plan.ErrChanged, err), "plan again: it says what would be replaced")
 	}
@@ -298,32 +310,32 @@ func (m *maker) unannounced(n *node, err error) error {
 }
 
 // done records that a thing is settled, and lets others use it.
-func (m *maker) done(ctx context.Context, n *node, rec *state.Entry, g *state.Generation, job *reconcile.Job, out reconcile.Outcome) (bool, error) {
+func (s *settler) done(ctx context.Context, n *node, rec *state.Entry, g *state.Generation, job *reconcile.Job, out reconcile.Outcome) (bool, error) {
 	g.Identity, g.Attributes, g.WriteDigests, g.Written = out.Identity, out.Attrs, maps.Clone(out.Written), time.Now()
 	g.Name, g.NameGiven = job.Name, job.Named
 	rec.MakeLive(g)
 	keepSettled(rec, n, job)
 	rec.NeedsUnknown = false
-	rec.Needs = m.needs(n)
+	rec.Needs = s.needs(n)
 	for _, path := range job.Omit {
 		rec.Props, _ = tree.Without(rec.Props, path).(map[string]any)
 	}
-	n.condemnOthers(rec, m.findsOwn)
+	n.condemnOthers(rec, s.findsOwn)
 	n.plan.Waiting = out.Waiting
 	switch {
 	case n.task.passes():
-		m.publish(n, out.Attrs)
-		return false, m.commitAhead(ctx, n.task, rec)
+		s.publish(n, out.Attrs)
+		return false, s.commitAhead(ctx, n.task, rec)
 	case !n.releases():
-		if err := m.commit(ctx, n, rec); err != nil {
+		if err := s.commit(ctx, n, rec); err != nil {
 			return false, err
 		}
-		m.publish(n, out.Attrs)
+		s.publish(n, out.Attrs)
 		return out.Waiting != "", nil
 	}
-	m.publish(n, out.Attrs)
-	return false, m.commitBy(n, rec, func(change statestore.Change) error {
-		return m.ledger.journal.CommitWith(context.WithoutCancel(ctx), change, func() <-chan struct{} {
+	s.publish(n, out.Attrs)
+	return false, s.commitBy(n, rec, func(change statestore.Change) error {
+		return s.ledger.journal.CommitWith(context.WithoutCancel(ctx), change, func() <-chan struct{} {
 			c := newCompany()
 			n.task.sched.signals <- signal{t: n.task, settled: c}
 			return c.alone
@@ -365,8 +377,8 @@ func condemnFound(rec *state.Entry, f *found, dev bool) {
 }
 
 // born lets those go on that need no more than the identity.
-func (m *maker) born(n *node, attrs map[string]any) {
-	m.publish(n, attrs)
+func (s *settler) born(n *node, attrs map[string]any) {
+	s.publish(n, attrs)
 	n.mu.Lock()
 	n.moving = map[string]bool{}
 	for name := range attrs {
@@ -382,10 +394,10 @@ func (m *maker) born(n *node, attrs map[string]any) {
 }
 
 // publish makes attributes known to all.
-func (m *maker) publish(n *node, attrs map[string]any) {
+func (s *settler) publish(n *node, attrs map[string]any) {
 	for _, p := range n.spec.SecretAttrs {
 		if v, ok := tree.Get(attrs, p); ok {
-			m.redact.Learn(v)
+			s.redact.Learn(v)
 		}
 	}
 	n.mu.Lock()

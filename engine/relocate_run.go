@@ -27,7 +27,7 @@ func (m *moving) apply(ctx context.Context, r *run) (statestore.Change, error) {
 	errs := make([]error, len(m.nodes))
 	parallel(len(m.nodes), lookers, func(i int) {
 		if errs[i] = errStopped; !r.stopping() {
-			errs[i] = r.told(m.nodes[i], func() error { return r.mark(ctx, m.nodes[i], m.nodes[i].addr) })
+			errs[i] = r.reported(m.nodes[i], func() error { return r.w.remarkAll(ctx, m.nodes[i], m.nodes[i].addr) })
 		}
 	})
 	if !slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
@@ -51,25 +51,6 @@ func (m *moving) records() []*state.Entry {
 	return append(records, m.others...)
 }
 
-// mark marks all things of a node with an address.
-func (r *run) mark(ctx context.Context, n *node, addr string) error {
-	for _, g := range n.rec.Generations {
-		if err := r.w.jobs.remark(ctx, n, g, r.w.mark(addr, g.Number)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// seal adds a record to a change.
-func (r *run) seal(change *statestore.Change, rec *state.Entry) error {
-	row, err := rec.Seal(r.w.stage, r.e.Key)
-	if err == nil {
-		change.Put = append(change.Put, row)
-	}
-	return err
-}
-
 // done forgets where the rows came from: everything carries its new address.
 func (m *moving) done(r *run) (statestore.Change, error) {
 	end := statestore.Change{KeyID: r.e.Key.ID()}
@@ -91,7 +72,7 @@ func (m *moving) done(r *run) (statestore.Change, error) {
 func (m *moving) undo(ctx context.Context, r *run) error {
 	failed := make([]bool, len(m.nodes))
 	parallel(len(m.nodes), lookers, func(i int) {
-		failed[i] = r.mark(ctx, m.nodes[i], m.nodes[i].from) != nil
+		failed[i] = r.w.remarkAll(ctx, m.nodes[i], m.nodes[i].from) != nil
 	})
 	back := statestore.Change{Move: map[string]string{}}
 	for from, to := range m.w.moved {

@@ -56,3 +56,13 @@ func (j *jobs) remark(ctx context.Context, n *node, g *state.Generation, mark re
 	}
 	return err
 }
+
+// remarkAll tags all objects of a node with an address.
+func (j *jobs) remarkAll(ctx context.Context, n *node, addr string) error {
+	for _, g := range n.rec.Generations {
+		if err := j.remark(ctx, n, g, j.mark(addr, g.Number)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -105,5 +105,5 @@ func (r *run) remove(ctx context.Context, gone map[string]bool) error {
 	if err := r.journal.Commit(ctx, change); err != nil {
 		return err
 	}
-	return r.tell()
+	return r.tell(r.plan.Actions)
 }

@@ -164,3 +164,34 @@ func (p *report) count(action Action, status Status) {
 	defer p.mu.Unlock()
 	p.summary.count(action, status)
 }
+
+// reported does one step of an edit with its events, and accounts for it.
+func (p *report) reported(n *node, do func() error) error {
+	begun := time.Now()
+	p.emit(Event{Type: EventStart, Address: n.addr, Kind: n.plan.Kind, Action: n.plan.Action, Status: StatusRunning})
+	err := do()
+	e := Event{
+		Type: EventDone, Address: n.addr, Kind: n.plan.Kind, Action: n.plan.Action, Status: StatusDone, Elapsed: time.Since(begun).Seconds(),
+	}
+	if err != nil {
+		e.ended(err, true)
+	}
+	p.account(n, n.plan.Action, e.Status)
+	p.emit(e)
+	return err
+}
+
+// tell gives the events of an edit that is done.
+func (p *report) tell(lines []Planned) error {
+	for i := range lines {
+		a := &lines[i]
+		if a.Action == Unchanged {
+			p.summary.count(Unchanged, StatusDone)
+			continue
+		}
+		if err := p.reported(&node{declaration: declaration{addr: a.Address}, decision: decision{plan: a}}, func() error { return nil }); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -21,7 +21,7 @@ func unusable(err error, again bool) bool {
 
 // makeRoom takes away what is condemned when there would be a third thing beside the live and the new one. What cannot be
 // deleted now, because something still uses it, stays condemned.
-func (m *maker) makeRoom(ctx context.Context, n *node, rec *state.Entry) error {
+func (c *creator) makeRoom(ctx context.Context, n *node, rec *state.Entry) error {
 	if n.spec.Recorded {
 		return nil
 	}
@@ -31,7 +31,7 @@ func (m *maker) makeRoom(ctx context.Context, n *node, rec *state.Entry) error {
 		condemned = slices.DeleteFunc(condemned, func(g *state.Generation) bool { return g == newest })
 	}
 	for _, g := range condemned {
-		if err := m.discard(ctx, n, rec, g); err != nil {
+		if err := c.discard(ctx, n, rec, g); err != nil {
 			return err
 		}
 	}
@@ -42,21 +42,21 @@ func (m *maker) makeRoom(ctx context.Context, n *node, rec *state.Entry) error {
 const roomPatience = 30 * time.Second
 
 // discard takes away what cannot be used, before another one is begun. One that cannot be deleted stays condemned.
-func (m *maker) discard(ctx context.Context, n *node, rec *state.Entry, g *state.Generation) error {
+func (c *creator) discard(ctx context.Context, n *node, rec *state.Entry, g *state.Generation) error {
 	if g.Empty() || g.StateOnly && !g.Begun() {
 		rec.Drop(g)
 		return nil
 	}
 	if g.State != statestore.Condemned {
 		g.State = statestore.Condemned
-		if err := m.commit(ctx, n, rec.Clone()); err != nil {
+		if err := c.commit(ctx, n, rec.Clone()); err != nil {
 			return err
 		}
 	}
 	patient, cancel := context.WithTimeout(ctx, roomPatience)
 	defer cancel()
-	if err := m.deleteGeneration(patient, n, g); err != nil {
-		m.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Note: "what was begun cannot be deleted now: " + err.Error()})
+	if err := c.deleteGeneration(patient, n, g); err != nil {
+		c.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Note: "what was begun cannot be deleted now: " + err.Error()})
 		return nil
 	}
 	rec.Drop(g)
