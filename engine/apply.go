@@ -220,7 +220,7 @@ func (r *run) prelude(ctx context.Context) error {
 		}
 		switch {
 		case isFound(n):
-			n.rec = r.w.recovered(n, r.w.findsOwn())
+			n.rec = recovered(n, r.w.nodes, r.w.findsOwn())
 			r.w.owners.Change(nil, n.rec)
 			n.others = nil
 			if n.plan.Generation == 0 {

@@ -17,15 +17,16 @@ func (x *index) arrange(entries map[string]*state.Entry) error {
 	for _, n := range all {
 		edges += len(n.needs)
 	}
+	c := cycles{x.nodes, entries}
 	ups := make([]*node, 0, edges) // of all nodes, in one piece
 	for _, n := range all {
 		from := len(ups)
-		ups = x.appendUps(ups, n)
+		ups = c.appendUps(ups, n)
 		n.ups = ups[from:len(ups):len(ups)]
 	}
 	var problems []Problem
 	for _, component := range components(all) {
-		if err := x.openCycle(component, entries); err != nil {
+		if err := c.openCycle(component); err != nil {
 			problems = append(problems, Problem{Address: component[0].addr, Source: component[0].source(), Err: err})
 		}
 	}
@@ -46,13 +47,19 @@ func (x *index) arrange(entries map[string]*state.Entry) error {
 	return nil
 }
 
+// cycles opens cycles of nodes.
+type cycles struct {
+	nodes   map[string]*node
+	entries map[string]*state.Entry // say which edges were cut at the last deploy
+}
+
 // appendUps appends the nodes that must come before n: cut edges left out.
-func (x *index) appendUps(ups []*node, n *node) []*node {
+func (c cycles) appendUps(ups []*node, n *node) []*node {
 	for _, a := range n.needs {
 		if _, cut := n.cut[a]; cut {
 			continue
 		}
-		if up := x.nodes[a]; up != nil {
+		if up := c.nodes[a]; up != nil {
 			ups = append(ups, up)
 		}
 	}
@@ -132,25 +139,25 @@ func components(all []*node) [][]*node {
 
 // openCycle cuts edges through late paths until no cycle is left: those first that were cut at the last deploy, by which
 // destroy opens the cycle, then by smallest address, then path.
-func (x *index) openCycle(component []*node, entries map[string]*state.Entry) error {
+func (c cycles) openCycle(component []*node) error {
 	for {
 		rest := components(component)
 		if len(rest) == 0 {
 			return nil
 		}
-		if !x.cutOne(rest[0], entries) {
+		if !c.cutOne(rest[0]) {
 			return cycleError(rest[0])
 		}
 	}
 }
 
 // cutOne cuts the first edge of a cycle that goes through late paths alone.
-func (x *index) cutOne(component []*node, entries map[string]*state.Entry) bool {
+func (c cycles) cutOne(component []*node) bool {
 	for _, recorded := range []bool{true, false} {
 		for _, n := range component {
 			edges := n.lateEdges(component)
 			if recorded {
-				edges = slices.DeleteFunc(edges, func(e lateEdge) bool { return !wasCut(entries[n.addr], e) })
+				edges = slices.DeleteFunc(edges, func(e lateEdge) bool { return !wasCut(c.entries[n.addr], e) })
 			}
 			if len(edges) == 0 {
 				continue
@@ -162,7 +169,7 @@ func (x *index) cutOne(component []*node, entries map[string]*state.Entry) bool 
 				n.cut = map[string][]tree.Path{}
 			}
 			n.cut[first.up] = first.paths
-			n.ups = x.appendUps(nil, n)
+			n.ups = c.appendUps(nil, n)
 			return true
 		}
 	}

@@ -18,7 +18,7 @@ import (
 // classifier decides about declared resources, one after another, each after all its upstreams. It alone says what is to be done
 // to one; what comes after it refuses, or adds what else is deleted.
 type classifier struct {
-	*finder
+	*observer
 	*refusals
 	o      policy
 	guards guards

@@ -215,8 +215,8 @@ func (j *jobs) evidenceOf(n *node, spec *reconcile.Spec, job *reconcile.Job, loo
 }
 
 // retainedHere reports the owner tag of an object that a resource of this stage let go.
-func (j *jobs) retainedHere(owner reconcile.Mark) bool {
-	return owner.Retained && owner.Stack == j.stage.Stack && owner.Stage == j.stage.Name
+func retainedHere(owner reconcile.Mark, stage statestore.Stage) bool {
+	return owner.Retained && owner.Stack == stage.Stack && owner.Stage == stage.Name
 }
 
 // isMarkStep reports a difference that is about the mark alone.

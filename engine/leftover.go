@@ -153,7 +153,7 @@ func (l *leftovers) classifyDelete(n *node, g *state.Generation) {
 	}
 	answer := adopt.Judge(l.evidence(n, n.job, n.look, g))
 	switch {
-	case l.jobs.retainedHere(n.look.Owner) && slices.Contains(n.births(), n.look.Owner.Address):
+	case retainedHere(n.look.Owner, l.stage) && slices.Contains(n.births(), n.look.Owner.Address):
 		n.plan.Action = Forget
 		n.plan.Notes = append(n.plan.Notes, "an interrupted run let it go")
 		return
@@ -193,7 +193,7 @@ func isFound(n *node) bool {
 }
 
 // recovered is the record of a thing that reading found again.
-func (x *index) recovered(n *node, dev bool) *state.Entry {
+func recovered(n *node, nodes map[string]*node, dev bool) *state.Entry {
 	rec := &state.Entry{Address: n.addr, Birth: n.birth(), Found: true, NeedsUnknown: true}
 	if n.rec != nil {
 		rec = n.rec.Clone()
@@ -202,7 +202,7 @@ func (x *index) recovered(n *node, dev bool) *state.Entry {
 	rec.MayDeleteData = n.job != nil && n.job.Leave
 	rec.Former = state.StillNamed(n.decl.Options.RenamedFrom, n.decl.Options.RenamedFrom) // it was found here: renames are done
 	for _, a := range n.needs {
-		if up := x.nodes[a]; up != nil && up.decl != nil && up.plan != nil && (up.rec != nil || isFound(up)) && a != n.addr {
+		if up := nodes[a]; up != nil && up.decl != nil && up.plan != nil && (up.rec != nil || isFound(up)) && a != n.addr {
 			rec.Needs = append(rec.Needs, a)
 		}
 	}

@@ -25,7 +25,7 @@ func (l *lines) all(nodes []*node) []Planned {
 	for _, n := range nodes {
 		all = append(all, l.untied(n)...)
 		if n.plan != nil {
-			l.mask(n.plan)
+			mask(n.plan, l.redact)
 			n.plan.From = cmp.Or(n.plan.From, n.begunAt(n.rec.Candidate()))
 			n.plan.Steps = l.announce(n)
 			all = append(all, *n.plan)

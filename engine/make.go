@@ -180,7 +180,7 @@ const retainedObject = "a retained object"
 // nameRetained reports that the generated name of a replacement is borne by an object that an earlier replacement retained.
 func (c *creator) nameRetained(n *node, g *state.Generation, err error) bool {
 	owner, foreign := errors.AsType[*adopt.OwnerError](err)
-	return foreign && n.plan.Action == Replace && !g.NameGiven && g.Empty() && c.retainedHere(owner.Owner)
+	return foreign && n.plan.Action == Replace && !g.NameGiven && g.Empty() && retainedHere(owner.Owner, c.jobs.stage)
 }
 
 func (c *creator) settleNew(ctx context.Context, n *node, rec *state.Entry, g *state.Generation) (bool, error) {

@@ -15,6 +15,10 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
+// observer reads the objects of nodes: each once, as far as can be before anything is decided, and with others at once where the
+// kind can. It writes what it sees into their observations.
+type observer struct{ *finder }
+
 // lookers bounds how many nodes are looked at at once; their calls are bounded by the gate.
 const lookers = 128
 
@@ -33,6 +37,12 @@ func (j *jobs) reachAll(ctx context.Context, undeclared []*node, deletes func(*n
 		}
 		n.access = j.cloud.Reach(ctx, n.spec.Type, settings)
 	})
+	// leaves: the way to where an object is must be at hand before anything starts, when the program wants it elsewhere or not at all. A
+	// run that finds out later has deleted half of a stage.
+	leaves := func(n *node, g *state.Generation) bool {
+		_, known := j.catalog.ProviderOf(g.Kind)
+		return known && (n.decl != nil && n.access.Place != g.Location || n.decl == nil && deletes(n))
+	}
 	var problems []Problem
 	seen := map[*observe.Way]bool{}
 	for _, n := range nodes {
@@ -48,8 +58,8 @@ func (j *jobs) reachAll(ctx context.Context, undeclared []*node, deletes func(*n
 			switch {
 			case err == nil, g.State == statestore.Condemned:
 				continue // what cannot be reached and is condemned stays, and stops nobody else
-			case !errors.As(err, &place) && !j.movesPlace(n, g) && !(n.decl == nil && j.isKnown(g) && deletes(n)):
-				continue
+			case !errors.As(err, &place) && !leaves(n, g):
+				continue // a kind that this binary does not know blocks itself alone
 			}
 			problems = append(problems, Problem{Address: n.addr, Source: n.source(), Err: regionHint(err, a)})
 			break
@@ -66,19 +76,6 @@ func (n *tracked) generations() []*state.Generation {
 		return nil
 	}
 	return n.rec.Generations
-}
-
-// movesPlace reports that the program wants an object elsewhere than it is. The way to the old location must then be at
-// hand before anything starts.
-func (x *index) movesPlace(n *node, g *state.Generation) bool {
-	return x.isKnown(g) && n.decl != nil && n.access.Place != g.Location
-}
-
-// isKnown reports that this binary knows the provider of an object. One that it does not know blocks itself alone; the locations of all
-// others that are to be deleted are reached before the first deletion, since a run that finds out later has deleted half of a stage.
-func (x *index) isKnown(g *state.Generation) bool {
-	_, known := x.catalog.ProviderOf(g.Kind)
-	return known
 }
 
 // regionHint adds to an error about another location of the same account what to set.
@@ -126,7 +123,7 @@ func (b *builder) prepareAll(ctx context.Context, nodes []*node) {
 
 // lookAhead looks at everything that can be looked at before its upstreams are known: what is on record by an identity
 // or a name, and what refers to nothing.
-func (s *finder) lookAhead(ctx context.Context, declared, undeclared []*node) {
+func (o *observer) lookAhead(ctx context.Context, declared, undeclared []*node) {
 	var ahead []*node
 	for _, n := range declared {
 		if n.err != nil || n.spec.Recorded || n.files != filesKnown {
@@ -136,9 +133,9 @@ func (s *finder) lookAhead(ctx context.Context, declared, undeclared []*node) {
 			ahead = append(ahead, n)
 		}
 	}
-	single := s.lookMany(ctx, ahead)
+	single := o.lookMany(ctx, ahead)
 	all := slices.Concat(single, undeclared)
-	parallel(len(all), lookers, func(i int) { s.lookAt(ctx, all[i]) })
+	parallel(len(all), lookers, func(i int) { o.lookAt(ctx, all[i]) })
 	for _, n := range ahead {
 		if n.err != nil || n.look.Absent || n.rec.Live() == nil || n.replacedWhole() {
 			continue
@@ -148,7 +145,7 @@ func (s *finder) lookAhead(ctx context.Context, declared, undeclared []*node) {
 }
 
 // lookMany groups nodes on record by kind and place where the kind can look at many at once. It returns the others.
-func (s *finder) lookMany(ctx context.Context, nodes []*node) []*node {
+func (o *observer) lookMany(ctx context.Context, nodes []*node) []*node {
 	type group struct {
 		kind string
 		a    *observe.Way
@@ -164,14 +161,14 @@ func (s *finder) lookMany(ctx context.Context, nodes []*node) []*node {
 		single = append(single, n)
 	}
 	lists := slices.Collect(maps.Values(groups))
-	parallel(len(lists), lookers, func(i int) { s.lookGroup(ctx, lists[i]) })
+	parallel(len(lists), lookers, func(i int) { o.lookGroup(ctx, lists[i]) })
 	return single
 }
 
-func (s *finder) lookGroup(ctx context.Context, nodes []*node) {
+func (o *observer) lookGroup(ctx context.Context, nodes []*node) {
 	jobs, of := make([]*reconcile.Job, 0, len(nodes)), make([]*node, 0, len(nodes))
 	for _, n := range nodes {
-		job, err := s.presentJob(ctx, n)
+		job, err := o.presentJob(ctx, n)
 		if n.looked = true; err != nil {
 			n.err = err
 			continue
@@ -190,23 +187,23 @@ func (s *finder) lookGroup(ctx context.Context, nodes []*node) {
 }
 
 // lookAt looks at one node.
-func (s *finder) lookAt(ctx context.Context, n *node) {
+func (o *observer) lookAt(ctx context.Context, n *node) {
 	if n.looked || n.err != nil {
 		return
 	}
 	n.looked = true
 	if n.decl != nil && n.rec.Live() == nil && n.rec.Candidate() != nil {
-		if n.err = s.lookBegun(ctx, n); n.err != nil || n.look.NotYet {
+		if n.err = o.lookBegun(ctx, n); n.err != nil || n.look.NotYet {
 			return
 		}
 	}
 	switch {
 	case n.decl == nil:
-		n.err = s.lookLeftover(ctx, n)
+		n.err = o.lookLeftover(ctx, n)
 	case n.rec.Live() == nil && n.rec.Candidate() == nil:
-		n.err = s.find(ctx, n)
+		n.err = o.find(ctx, n)
 	default:
-		job, err := s.presentJob(ctx, n)
+		job, err := o.presentJob(ctx, n)
 		if err != nil {
 			n.err = err
 			return
@@ -215,7 +212,7 @@ func (s *finder) lookAt(ctx context.Context, n *node) {
 			n.look = reconcile.Look{Absent: true} // it was begun, and what it goes by is not known yet: it is looked for once it is
 			return
 		}
-		n.look, n.err = observe.See(ctx, n.presentKind(s.catalog), job)
+		n.look, n.err = observe.See(ctx, n.presentKind(o.catalog), job)
 	}
 }
 
@@ -261,20 +258,20 @@ func (n *node) replacedWhole() bool {
 }
 
 // lookLeftover looks at what is no longer declared.
-func (s *finder) lookLeftover(ctx context.Context, n *node) error {
+func (o *observer) lookLeftover(ctx context.Context, n *node) error {
 	if n.kind == nil {
-		_, err := s.cloud.KindOf(n.addr, n.rec.Generations[0].Kind)
+		_, err := o.cloud.KindOf(n.addr, n.rec.Generations[0].Kind)
 		return err
 	}
 	g := n.present()
 	if g == nil {
 		return nil
 	}
-	if s.neverBegan(g) {
+	if o.neverBegan(g) {
 		n.look = reconcile.Look{Absent: true}
 		return nil
 	}
-	a, err := s.cloud.At(ctx, n.addr, n.rec, g)
+	a, err := o.cloud.At(ctx, n.addr, n.rec, g)
 	if err != nil {
 		return err
 	}
@@ -283,23 +280,23 @@ func (s *finder) lookLeftover(ctx context.Context, n *node) error {
 		n.look = reconcile.Look{Identity: g.Identity, Attrs: g.Attributes}
 		return nil
 	}
-	n.job = s.recordedJob(n, a, g)
+	n.job = o.recordedJob(n, a, g)
 	n.look, err = observe.See(ctx, n.kind, n.job)
 	return err
 }
 
 // lookReads reads what is used and not owned. What was read before may do, as far as that is kept.
-func (s *finder) lookReads(ctx context.Context, warm *Warm, asBefore bool) error {
-	errs := make([]error, len(s.reads))
-	parallel(len(s.reads), lookers, func(i int) {
-		n := s.reads[i]
+func (o *observer) lookReads(ctx context.Context, warm *Warm, asBefore bool) error {
+	errs := make([]error, len(o.reads))
+	parallel(len(o.reads), lookers, func(i int) {
+		n := o.reads[i]
 		if asBefore {
 			if attrs, ok := warm.readBefore(n); ok {
 				n.attrs = attrs
 				return
 			}
 		}
-		look, err := s.lookRead(ctx, n)
+		look, err := o.lookRead(ctx, n)
 		if err == nil && look.Absent {
 			err = fmt.Errorf("read: there is no such %s", n.spec.Type)
 		}
@@ -310,7 +307,7 @@ func (s *finder) lookReads(ctx context.Context, warm *Warm, asBefore bool) error
 	var problems []Problem
 	for i, err := range errs {
 		if err != nil {
-			problems = append(problems, Problem{Address: s.reads[i].addr, Source: s.reads[i].source(), Err: err})
+			problems = append(problems, Problem{Address: o.reads[i].addr, Source: o.reads[i].source(), Err: err})
 		}
 	}
 	if len(problems) > 0 {
@@ -319,10 +316,10 @@ func (s *finder) lookReads(ctx context.Context, warm *Warm, asBefore bool) error
 	return nil
 }
 
-func (s *finder) lookRead(ctx context.Context, n *node) (reconcile.Look, error) {
-	job := s.job(n, n.access, target{})
+func (o *observer) lookRead(ctx context.Context, n *node) (reconcile.Look, error) {
+	job := o.job(n, n.access, target{})
 	job.Mark = reconcile.Mark{}
-	resolved, err := s.resolve(ctx, n.props)
+	resolved, err := o.resolve(ctx, n.props)
 	if err != nil {
 		return reconcile.Look{}, err
 	}
@@ -340,16 +337,16 @@ func (s *finder) lookRead(ctx context.Context, n *node) (reconcile.Look, error) 
 			return reconcile.Look{}, fmt.Errorf("read: %s has no prop %q", n.spec.Type, name)
 		}
 	}
-	s.name(n, job, target{})
+	o.name(n, job, target{})
 	if job.ID != "" || job.Named || !n.spec.Lists {
 		return observe.See(ctx, n.kind, job)
 	}
-	return s.search(ctx, n, job)
+	return o.search(ctx, n, job)
 }
 
 // search looks for the one listed thing whose props equal those of a query.
-func (s *finder) search(ctx context.Context, n *node, query *reconcile.Job) (reconcile.Look, error) {
-	things, err := observe.List(ctx, n.kind, reconcile.Scope{Cloud: n.access.Cloud, Place: n.access.Place, Dir: s.dir})
+func (o *observer) search(ctx context.Context, n *node, query *reconcile.Job) (reconcile.Look, error) {
+	things, err := observe.List(ctx, n.kind, reconcile.Scope{Cloud: n.access.Cloud, Place: n.access.Place, Dir: o.dir})
 	if err != nil {
 		return reconcile.Look{}, err
 	}
@@ -384,11 +381,11 @@ func (s *finder) search(ctx context.Context, n *node, query *reconcile.Job) (rec
 }
 
 // unobserved stands in for a look when the record alone is compared.
-func (s *finder) unobserved(ctx context.Context, n *node) {
+func (o *observer) unobserved(ctx context.Context, n *node) {
 	n.looked = true
 	g := n.present()
-	if n.decl != nil && n.err == nil && !s.sleeps(n) {
-		if n.job, n.err = s.presentJob(ctx, n); n.err != nil {
+	if n.decl != nil && n.err == nil && !o.sleeps(n) {
+		if n.job, n.err = o.presentJob(ctx, n); n.err != nil {
 			return
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/athanor-dev/athanor/engine/redact"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -187,7 +188,7 @@ func (w *work) decide(ctx context.Context, narrowing *narrowing) outcome {
 }
 
 func (w *work) classifier() *classifier {
-	return &classifier{finder: w.finder, refusals: w.refusals, o: w.o, guards: w.guards(), lost: w.lost, abroad: w.abroad, drift: w.drift}
+	return &classifier{observer: w.observer, refusals: w.refusals, o: w.o, guards: w.guards(), lost: w.lost, abroad: w.abroad, drift: w.drift}
 }
 
 func (w *work) leftovers() *leftovers {
@@ -275,9 +276,9 @@ func (w *work) lines() *lines {
 }
 
 // mask redacts what reasons and notes could show of a secret that reached a path by another way.
-func (j *jobs) mask(a *Planned) {
+func mask(a *Planned, redact *redact.Redactor) {
 	for i := range a.Reasons {
-		if r := &a.Reasons[i]; !r.Secret && (j.redact.Holds(r.Have) || j.redact.Holds(r.Want)) {
+		if r := &a.Reasons[i]; !r.Secret && (redact.Holds(r.Have) || redact.Holds(r.Want)) {
 			r.Secret, r.Have, r.Want = true, maskOf(r.Have), maskOf(r.Want)
 		}
 	}

@@ -137,7 +137,7 @@ func (w *work) searchOf(program *Graph) *search {
 	jobs.index, jobs.owners = &index, &state.Owners{}
 	inner := &work{
 		e: w.e, o: w.o, program: g, stored: &stored{snap: w.snap, lost: true}, devRules: w.devRules, chosen: &chosen{}, drift: &drift{}, gate: w.gate,
-		finder: &finder{jobs: &jobs, slots: &state.Slots{}, fresh: true, take: w.take}, refusals: &refusals{masks: w.redact}, abroad: w.abroad,
+		observer: &observer{&finder{jobs: &jobs, slots: &state.Slots{}, fresh: true, take: w.take}}, refusals: &refusals{masks: w.redact}, abroad: w.abroad,
 	}
 	inner.slots.Hold(w.records)
 	inner.owners.Hold(w.records)
@@ -271,7 +271,7 @@ func (s *search) begun(f observe.Tagged) bool {
 
 // declared looks for what the program declares, upstreams first, and makes entries of what is ours.
 func (s *search) declared(ctx context.Context) {
-	for _, level := range s.w.levels() {
+	for _, level := range levels(s.w.sorted) {
 		parallel(len(level), lookers, func(i int) { s.w.lookAt(ctx, level[i]) })
 		for _, n := range level {
 			switch {
@@ -281,7 +281,7 @@ func (s *search) declared(ctx context.Context) {
 				compute(ctx, n)
 			case !n.look.Absent && adopt.Judge(s.w.evidence(n, n.job, n.look, nil)).Verdict == adopt.Ours:
 				n.attrs = n.look.Attrs
-				rec := s.w.recovered(n, s.w.findsOwn())
+				rec := recovered(n, s.w.nodes, s.w.findsOwn())
 				rec.Needs = s.needs(n)
 				s.found[n.addr] = rec
 			}

@@ -16,7 +16,7 @@ type walk struct {
 }
 
 func (k *walk) run(ctx context.Context) {
-	levels := k.levels()
+	levels := levels(k.sorted)
 	k.decideLevels(ctx, levels)
 	for k.narrowing.widenCycles(ctx, k.declared) {
 		k.decideLevels(ctx, levels)
@@ -56,10 +56,10 @@ func (k *walk) decideLevels(ctx context.Context, levels [][]*node) {
 }
 
 // levels are the declared nodes by the longest chain below them.
-func (x *index) levels() [][]*node {
-	var levels [][]*node
-	of := make(map[*node]int, len(x.sorted))
-	for _, n := range x.sorted {
+func levels(sorted []*node) [][]*node {
+	var all [][]*node
+	of := make(map[*node]int, len(sorted))
+	for _, n := range sorted {
 		level := 0
 		for _, up := range n.ups {
 			level = max(level, of[up]+1)
@@ -68,12 +68,12 @@ func (x *index) levels() [][]*node {
 		if n.decl == nil {
 			continue
 		}
-		for len(levels) <= level {
-			levels = append(levels, nil)
+		for len(all) <= level {
+			all = append(all, nil)
 		}
-		levels[level] = append(levels[level], n)
+		all[level] = append(all[level], n)
 	}
-	return levels
+	return all
 }
 
 // reconsider compares the members of cycles again: when they were classified, what they need through a late path was

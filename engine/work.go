@@ -48,7 +48,7 @@ type work struct {
 	// program is what the plan document names by its digest.
 	program *Graph
 	*stored
-	*finder
+	*observer
 	devRules
 	*chosen
 	*refusals
@@ -84,10 +84,10 @@ func (e *Engine) newWork(ctx context.Context, g *Graph, o policy) (*work, error)
 	}
 	index.reset()
 	cloud := observe.New(e.Catalog, stage, g.Dir, e.Key.Digest, w.gate, e.Warm.kept())
-	w.finder = &finder{slots: &state.Slots{}, take: o.Take, fresh: w.isEmpty(), jobs: &jobs{
+	w.observer = &observer{&finder{slots: &state.Slots{}, take: o.Take, fresh: w.isEmpty(), jobs: &jobs{
 		index: index, cloud: cloud, stage: stage, store: store, dir: g.Dir, key: e.Key, dev: e.Dev, owners: &state.Owners{}, force: o.Force,
 		budget: &values.Budget{},
-	}}
+	}}}
 	w.lost, err = e.stateLost(ctx, w.stored)
 	return w, err
 }

@@ -1,0 +1,284 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/observe"
+	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/redact"
+	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// ownTag is the owner tag of address a in the stage of these tests.
+var ownTag = reconcile.Mark{Stack: "s", Stage: "t", Address: "a", Generation: 1, Store: "store"}
+
+// deciding makes a classifier of an empty stage.
+func deciding(o policy) *classifier {
+	x := &index{catalog: &reconcile.Catalog{}, redact: &redact.Redactor{}, graph: &Graph{}}
+	x.reset()
+	j := &jobs{index: x, stage: statestore.Stage{Stack: "s", Name: "t"}, store: "store", owners: &state.Owners{}}
+	return &classifier{
+		observer: &observer{&finder{jobs: j, slots: &state.Slots{}}}, refusals: &refusals{masks: x.redact, each: o.refusesEach}, o: o, drift: &drift{},
+	}
+}
+
+// observed is a declared resource of a tagged kind that was observed with everything before it decided.
+func observed(addr string, look reconcile.Look, live bool) *node {
+	n := declaredAs(addr)
+	n.spec, n.access = &reconcile.Spec{Type: "test.Kind", Marked: true}, &observe.Way{}
+	n.job = &reconcile.Job{Address: addr, Props: map[string]any{"size": int64(2)}, Mark: ownTag}
+	n.look, n.looked, n.current = look, true, true
+	if live {
+		n.rec = &state.Entry{Address: addr, Birth: addr, Props: map[string]any{"size": int64(1)}, Generations: []*state.Generation{
+			{Number: 1, State: statestore.Live, Kind: "test.Kind", Identity: "id"},
+		}}
+	}
+	return n
+}
+
+func there(owner reconcile.Mark, steps ...reconcile.Step) reconcile.Look {
+	return reconcile.Look{Identity: "id", Owner: owner, Steps: steps, Attrs: map[string]any{"arn": "x"}}
+}
+
+// TestClassify: what is declared, in state and observed decides what is done, and nothing else does.
+func TestClassify(t *testing.T) {
+	t.Parallel()
+	foreign := reconcile.Mark{Stack: "other", Stage: "t", Address: "a"}
+	size := reconcile.Step{Path: "size", Have: int64(1), Want: int64(2)}
+	later, fixed := size, size
+	later.Unknown, fixed.Replaces = true, true
+	fixedLater := fixed
+	fixedLater.Unknown = true
+	for name, c := range map[string]struct {
+		o       policy
+		n       *node
+		want    Action
+		may     bool
+		problem string
+	}{
+		"nothing is there":              {n: observed("a", reconcile.Look{Absent: true}, false), want: Create},
+		"it was deleted":                {n: observed("a", reconcile.Look{Absent: true}, true), want: Create},
+		"equal":                         {n: observed("a", there(ownTag), true), want: Unchanged},
+		"somebody must act":             {n: observed("a", reconcile.Look{Identity: "id", Owner: ownTag, Waiting: "confirm"}, true), want: Wait},
+		"it differs":                    {n: observed("a", there(ownTag, size), true), want: Update},
+		"it may differ":                 {n: observed("a", there(ownTag, later), true), want: Update, may: true},
+		"it differs where nothing sets": {n: observed("a", there(ownTag, size, fixed), true), want: Replace},
+		"it may differ there":           {n: observed("a", there(ownTag, fixedLater), true), want: Replace, may: true},
+		"ours without an entry":         {n: observed("a", there(ownTag), false), want: Recover},
+		"another stack's":               {n: observed("a", there(foreign), false), want: Blocked, problem: "other"},
+		"another stack's, by the entry": {n: observed("a", there(foreign), true), want: Blocked, problem: "other"},
+		"nobody's":                      {n: observed("a", there(reconcile.Mark{}), false), want: Blocked},
+		"nobody's, and to be adopted":   {o: policy{PlanOptions: PlanOptions{Adopt: true}}, n: observed("a", there(reconcile.Mark{}), false), want: Adopt},
+		"adopted, and cannot become so": {
+			o: policy{PlanOptions: PlanOptions{Adopt: true}}, n: observed("a", there(reconcile.Mark{}, fixed), false), want: Blocked, problem: "cannot be adopted",
+		},
+		"state alone says that it is equal": {o: policy{PlanOptions: PlanOptions{NoObserve: true}}, n: observed("a", there(ownTag), true), want: Update},
+	} {
+		d := deciding(c.o)
+		if d.classify(context.Background(), c.n); c.n.plan.Action != c.want || c.n.plan.May != c.may || !strings.Contains(c.n.plan.Problem, c.problem) {
+			t.Errorf("%s: %s (may: %t) %s", name, c.n.plan.Action, c.n.plan.May, c.n.plan.Problem)
+		}
+		if refused := d.refused() != nil; refused != (c.want == Blocked) {
+			t.Errorf("%s: refused: %t", name, refused)
+		}
+	}
+}
+
+// TestClassifyGoesByUpstreams: a resource is blocked by one that cannot be planned and held by one that waits; a refusal stops one
+// resource alone where the policy says so.
+func TestClassifyGoesByUpstreams(t *testing.T) {
+	t.Parallel()
+	size := reconcile.Step{Path: "size", Have: int64(1), Want: int64(2)}
+	for _, tt := range []struct {
+		up, want Action
+		held     bool
+	}{{Blocked, Blocked, false}, {Wait, Wait, true}, {Update, Update, false}} {
+		up, n := observed("up", reconcile.Look{}, true), observed("a", there(ownTag, size), true)
+		up.plan, n.ups = &Planned{Address: "up", Action: tt.up}, []*node{up}
+		if deciding(policy{}).classify(context.Background(), n); n.plan.Action != tt.want || n.held != tt.held {
+			t.Errorf("behind %s: %s, held: %t", tt.up, n.plan.Action, n.held)
+		}
+	}
+	d, n := deciding(policy{refusesEach: true}), observed("a", there(reconcile.Mark{}), false)
+	if d.classify(context.Background(), n); n.plan.Action != Blocked || d.refused() != nil {
+		t.Errorf("refused alone: %s, %v", n.plan.Action, d.refused())
+	}
+}
+
+// TestForesee: others count on the attributes of what stays, and not on those that its change may move.
+func TestForesee(t *testing.T) {
+	t.Parallel()
+	size := reconcile.Step{Path: "size", Have: int64(1), Want: int64(2)}
+	n := observed("a", there(ownTag, size), true)
+	n.spec.Moves = []string{"version"}
+	deciding(policy{}).classify(context.Background(), n)
+	if n.unknown || !n.moving["version"] || n.moving["arn"] || n.attrs["arn"] != "x" {
+		t.Errorf("an update: unknown %t, moving %v, %v", n.unknown, n.moving, n.attrs)
+	}
+	fresh := observed("a", reconcile.Look{Absent: true}, false)
+	if deciding(policy{}).classify(context.Background(), fresh); !fresh.unknown {
+		t.Error("the attributes of what is created are known")
+	}
+}
+
+// replaced is a resource that is planned to be replaced because of a path.
+func replaced(addr string, path tree.Path) *node {
+	n := observed(addr, there(ownTag), true)
+	n.plan = &Planned{Address: addr, Action: Replace, Reasons: []Reason{{Path: path, Replaces: true}}}
+	return n
+}
+
+// TestDeleteFirst: what a deletion would break goes first as well, with all that stand on it.
+func TestDeleteFirst(t *testing.T) {
+	t.Parallel()
+	a, b, c, d := replaced("a", "size"), replaced("b", "of"), replaced("c", "of"), replaced("d", "other")
+	a.decl.Options.DeleteFirst = true
+	on := func(n, up *node) {
+		n.ups, n.needs = []*node{up}, []string{up.addr}
+		n.uses = []token.Use{{Ref: token.Ref{Address: up.addr, Path: "id"}, At: "of"}}
+	}
+	on(b, a)
+	on(c, b)
+	on(d, a) // it refers to what goes first through a path that replaces nothing
+	x := &index{sorted: []*node{a, b, c, d}, declared: []*node{a, b, c, d}, nodes: map[string]*node{"a": a, "b": b, "c": c, "d": d}}
+	deleteFirst{x}.spread()
+	for _, tt := range []struct {
+		n    *node
+		want bool
+	}{{a, true}, {b, true}, {c, true}, {d, false}} {
+		if tt.n.plan.DeleteFirst != tt.want {
+			t.Errorf("%s: delete first: %t", tt.n.addr, tt.n.plan.DeleteFirst)
+		}
+	}
+}
+
+// TestCyclesAreOpened: a cycle is opened at a path that may be set late, at the one that the state says, and else is an error.
+func TestCyclesAreOpened(t *testing.T) {
+	t.Parallel()
+	ring := func(late ...tree.Path) *index {
+		x := &index{nodes: map[string]*node{}}
+		for addr, up := range map[string]string{"a": "b", "b": "a"} {
+			n := declaredAs(addr)
+			n.spec, n.needs = &reconcile.Spec{Type: "test.Kind", Late: late}, []string{up}
+			n.uses = []token.Use{{Ref: token.Ref{Address: up, Path: "id"}, At: "of"}}
+			x.nodes[addr] = n
+		}
+		x.declared = []*node{x.nodes["a"], x.nodes["b"]}
+		return x
+	}
+	if err := ring().arrange(nil); err == nil || !strings.Contains(err.Error(), "a (of) → b (of) → a") {
+		t.Errorf("a cycle that nothing opens: %v", err)
+	}
+	was := map[string]*state.Entry{"b": {Address: "b", Cut: map[string][]tree.Path{"a": {"of"}}}}
+	for _, tt := range []struct {
+		entries map[string]*state.Entry
+		first   string // it is cut
+	}{{nil, "a"}, {was, "b"}} {
+		x := ring("of")
+		if err := x.arrange(tt.entries); err != nil {
+			t.Fatal(err)
+		}
+		if x.sorted[0].addr != tt.first || len(x.sorted[0].cut) != 1 || len(x.sorted[1].cut) != 0 {
+			t.Errorf("%s comes first, cut %v, then %v", x.sorted[0].addr, x.sorted[0].cut, x.sorted[1].cut)
+		}
+	}
+}
+
+// TestUndeclared: what carries our tag and nothing declares is found, the newest generation as the live one; what is declared, or
+// retained, is not.
+func TestUndeclared(t *testing.T) {
+	t.Parallel()
+	tagged := func(addr, id string, generation uint64, retained bool) observe.Tagged {
+		tag := reconcile.Mark{Stack: "s", Stage: "t", Address: addr, Generation: generation, Retained: retained}
+		return observe.Tagged{Found: reconcile.Found{Kind: "test.Kind", Identity: id, Mark: &tag}, Way: &observe.Way{}}
+	}
+	f := &leftovers{finder: deciding(policy{}).finder}
+	f.declared = []*node{declaredAs("declared", "earlier")}
+	f.discovered = discoveryOf([]observe.Tagged{
+		tagged("old", "1", 1, false), tagged("old", "2", 2, false), tagged("declared", "3", 1, false), tagged("earlier", "4", 1, false), tagged("kept", "5", 1, true),
+	})
+	found := f.undeclared()
+	if len(found) != 1 || found[0].addr != "old" {
+		t.Fatalf("found %d", len(found))
+	}
+	live, condemned := found[0].rec.Live(), found[0].rec.Condemned()
+	if live == nil || live.Identity != "2" || len(condemned) != 1 || condemned[0].Identity != "1" {
+		t.Errorf("live %v, condemned %v", live, condemned)
+	}
+}
+
+// TestAnnounce: each decision announces its operations, and one that changes nothing announces none.
+func TestAnnounce(t *testing.T) {
+	t.Parallel()
+	size := reconcile.Step{Path: "size", Have: int64(1), Want: int64(2)}
+	gone := size
+	gone.Want = nil
+	fixed := size
+	fixed.Replaces = true
+	deleted := observed("a", there(ownTag), true)
+	deleted.decl, deleted.plan = nil, &Planned{Address: "a", Action: Delete}
+	released := observed("a", there(ownTag), true)
+	released.decl, released.plan = nil, &Planned{Address: "a", Action: Forget}
+	hooked := observed("a", there(ownTag, size), true)
+	hooked.decl.Options.Before = []graph.Hook{{Run: "true"}}
+	a := announcer{catalog: &reconcile.Catalog{}, mayDelete: func(*node) bool { return false }}
+	for name, c := range map[string]struct {
+		n    *node
+		want []plan.Verb
+	}{
+		"create":    {observed("a", reconcile.Look{Absent: true}, false), []plan.Verb{plan.Create}},
+		"update":    {observed("a", there(ownTag, size), true), []plan.Verb{plan.Set}},
+		"unset":     {observed("a", there(ownTag, gone), true), []plan.Verb{plan.Unset}},
+		"replace":   {observed("a", there(ownTag, fixed), true), []plan.Verb{plan.Create, plan.Remove}},
+		"recover":   {observed("a", there(ownTag, size), false), []plan.Verb{plan.Take, plan.Set}},
+		"unchanged": {observed("a", there(ownTag), true), nil},
+		"hooks":     {hooked, []plan.Verb{plan.Set, plan.Hook}},
+		"delete":    {deleted, []plan.Verb{plan.Remove}},
+		"release":   {released, []plan.Verb{plan.Detach, plan.Release}},
+	} {
+		if c.n.plan == nil {
+			deciding(policy{}).classify(context.Background(), c.n)
+		}
+		var verbs []plan.Verb
+		for _, step := range a.announce(c.n) {
+			for _, o := range step.Operations {
+				verbs = append(verbs, o.Verb)
+			}
+		}
+		if !slices.Equal(verbs, c.want) {
+			t.Errorf("%s: %v, want %v", name, verbs, c.want)
+		}
+	}
+}
+
+// TestOrder: what is made waits for what it needs; what is deleted first waits for what needs it, and for nothing that comes after it.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	a, b := observed("a", there(ownTag), true), observed("b", there(ownTag), true)
+	b.ups, b.needs = []*node{a}, []string{"a"}
+	x := &index{sorted: []*node{a, b}, nodes: map[string]*node{"a": a, "b": b}}
+	makes := map[*node]*task{a: {n: a}, b: {n: b}}
+	drops := map[*node]*task{a: {n: a, drop: true}, b: {n: b, drop: true}}
+	order(makes, drops, x)
+	waits := func(t, before *task) bool {
+		return slices.ContainsFunc(before.after, func(e *edge) bool { return e.next == t })
+	}
+	for name, ok := range map[string]bool{
+		"b is made after a":               waits(makes[b], makes[a]),
+		"a is made after its deletion":    waits(makes[a], drops[a]),
+		"a is deleted after b is deleted": waits(drops[a], drops[b]),
+		"b is deleted before a is made":   !waits(drops[b], makes[a]),
+	} {
+		if !ok {
+			t.Errorf("not so: %s", name)
+		}
+	}
+}
