@@ -115,12 +115,12 @@ func checkCode(c *Code, assets bool) props.Errors {
 		problems.Wrong("code.rules", "they are for bundle and directory alone")
 	}
 	for ending, rule := range c.Rules {
-		if ruleTypes[rule] == "" || !ruleEnding.MatchString(ending) {
+		if ruleTypes[rule] == "" && !token.Has(rule) || !ruleEnding.MatchString(ending) {
 			problems.Wrong("code.rules", fmt.Sprintf("want endings such as .glsl, each with text, data or wasm; there is %q: %q", ending, rule))
 		}
 	}
 	for name, as := range c.Alias {
-		if as == "" || path.IsAbs(name) || strings.HasPrefix(name, ".") {
+		if as == "" || name == "" || path.IsAbs(name) || strings.HasPrefix(name, ".") {
 			problems.Wrong("code.alias", fmt.Sprintf("want names of packages and what stands for them; there is %q: %q", name, as))
 		}
 	}
