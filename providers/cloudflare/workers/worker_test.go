@@ -195,7 +195,7 @@ func bound() obj {
 func tuned() obj {
 	return obj{
 		"name": "orders", "code": obj{"bundle": "src/other.ts", "minify": true, "sourceMap": true, "external": list{"sharp"}, "define": obj{"MODE": "1"}, "alias": obj{"far": "near"}, "rules": obj{".glsl": "text"}},
-		"compatibilityDate": "2025-06-01", "compatibilityFlags": list{"nodejs_compat", "global_navigator"},
+		"compatibilityDate": "2025-06-01", "compatibilityFlags": list{"nodejs_compat", "enable_ctx_exports"},
 		"env": obj{
 			"STAGE": "prod", "TURNS": int64(3), "ON": true, "LIST": list{"a", "b"}, "CACHE": obj{"kv": cache}, "KEY": obj{"secret": "hidden"},
 		},
