@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -31,6 +32,10 @@ type Bundle struct {
 	// Beside are endings of files, such as ".wasm", that are not put into the output: they lie beside it, under names that
 	// tell their content, and are imported from there.
 	Beside []string
+	// Define are names, such as "VERSION" or "process.env.MODE", and the expressions of JavaScript that stand for them.
+	Define map[string]string
+	// Alias are names of packages, and what is imported in their place: another package, or a file that begins with "./".
+	Alias map[string]string
 	// Minify makes the output short and unreadable.
 	Minify bool
 	// SourceMap is a second file beside the output, for traces in terms of the source.
@@ -63,6 +68,9 @@ const required = `import { createRequire as __athanorRequire } from "node:module
 func (b Bundle) build(ctx context.Context, work reconcile.Workspace, dir string, format api.Format) (files []File, entryFormat string, err error) {
 	options := b.options(dir, format)
 	options.Plugins = confined(ctx)
+	if b.Node == "" {
+		options.Plugins = append(options.Plugins, b.imported())
+	}
 	builder, failed := api.Context(options)
 	if failed != nil {
 		return nil, "", b.failed(failed.Errors)
@@ -87,6 +95,44 @@ func (b Bundle) build(ctx context.Context, work reconcile.Workspace, dir string,
 	return files, entryFormat, err
 }
 
+// imported is the plugin that makes imports of what modules of CommonJS require of the runtime: where there is no Node, there
+// is no require either. It takes "file.wasm?module" for the file, as other bundlers do.
+func (b Bundle) imported() api.Plugin {
+	const space = "required"
+	return api.Plugin{Name: space, Setup: func(build api.PluginBuild) {
+		// The module that stands for a required one imports it: that stays an import.
+		build.OnResolve(api.OnResolveOptions{Filter: ".*", Namespace: space}, func(args api.OnResolveArgs) (api.OnResolveResult, error) {
+			return api.OnResolveResult{Path: args.Path, External: true}, nil
+		})
+		build.OnResolve(api.OnResolveOptions{Filter: b.external()}, func(args api.OnResolveArgs) (api.OnResolveResult, error) {
+			if args.Kind != api.ResolveJSRequireCall {
+				return api.OnResolveResult{}, nil
+			}
+			return api.OnResolveResult{Path: args.Path, Namespace: space}, nil
+		})
+		build.OnResolve(api.OnResolveOptions{Filter: `\?module$`}, func(args api.OnResolveArgs) (api.OnResolveResult, error) {
+			found := build.Resolve(strings.TrimSuffix(args.Path, "?module"), api.ResolveOptions{
+				Importer: args.Importer, Namespace: args.Namespace, ResolveDir: args.ResolveDir, Kind: args.Kind, With: args.With,
+			})
+			return api.OnResolveResult{Path: found.Path, Namespace: found.Namespace, External: found.External, Errors: found.Errors}, nil
+		})
+		build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: space}, func(args api.OnLoadArgs) (api.OnLoadResult, error) {
+			name, err := json.Marshal(args.Path)
+			text := "import * as all from " + string(name) + ";\nmodule.exports = \"default\" in all ? all.default : all;\n"
+			return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, err
+		})
+	}}
+}
+
+// external is an expression for the names that are left to the runtime.
+func (b Bundle) external() string {
+	names := make([]string, len(b.External))
+	for i, name := range b.External {
+		names[i] = strings.ReplaceAll(regexp.QuoteMeta(name), `\*`, ".*")
+	}
+	return "^(?:" + strings.Join(names, "|") + ")$"
+}
+
 // options are those of esbuild.
 func (b Bundle) options(dir string, format api.Format) api.BuildOptions {
 	o := api.BuildOptions{
@@ -94,7 +140,7 @@ func (b Bundle) options(dir string, format api.Format) api.BuildOptions {
 		Outdir: filepath.Join(dir, "out"), // nothing is written
 		Bundle: true, Format: format, Metafile: true, LogLevel: api.LogLevelSilent, External: b.External, Conditions: b.Conditions,
 		MinifyWhitespace: b.Minify, MinifyIdentifiers: b.Minify, MinifySyntax: b.Minify, LegalComments: api.LegalCommentsNone,
-		Loader: map[string]api.Loader{},
+		Loader: map[string]api.Loader{}, Define: b.Define, Alias: b.Alias,
 	}
 	for _, ending := range b.Beside {
 		o.Loader[ending] = api.LoaderCopy

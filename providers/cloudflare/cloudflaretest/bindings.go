@@ -9,8 +9,9 @@ import (
 // versioned are the settings that each version has its own of.
 var versioned = []string{"compatibility_date", "compatibility_flags", "limits", "placement", "usage_model", "cache_options"}
 
-// candidate is the version that an upload would make. What it is bound to is not looked at.
-func (w *world) candidate(r request, k *worker, u Upload) (*version, *failure) {
+// candidate is the version that an upload would make, with bindings of the kept types from the one before. What it is bound
+// to is not looked at.
+func (w *world) candidate(r request, k *worker, u Upload, kept ...any) (*version, *failure) {
 	if f := u.runs(); f != nil {
 		return nil, f
 	}
@@ -29,16 +30,21 @@ func (w *world) candidate(r request, k *worker, u Upload) (*version, *failure) {
 	v.annotations["workers/triggered_by"] = "upload" // as wrangler reads it (its versions/list.ts)
 	sent, _ := u.Metadata["bindings"].([]any)
 	var f *failure
-	if v.bindings, f = k.bindings(sent, u.Metadata["keep_bindings"], r.query.Get("bindings_inherit") == "strict"); f != nil {
+	asked, _ := u.Metadata["keep_bindings"].([]any)
+	if v.bindings, f = k.bindings(sent, append(slices.Clone(asked), kept...), r.query.Get("bindings_inherit") == "strict"); f != nil {
 		return nil, f
 	}
 	v.assets, f = w.attached(k, u.Metadata)
 	return v, f
 }
 
+// secretTypes are the bindings that an upload keeps when it does not name them: "secrets are never deleted by deployments", as
+// wrangler's own help says (deploy --keep-vars), which asks for them to be kept in uploads of versions alone.
+var secretTypes = []any{"secret_text", "secret_key"}
+
 // bindings are those that a version gets: the ones sent, with those of the version before where it says inherit, and
 // all of the types that are kept.
-func (k *worker) bindings(sent []any, kept any, strict bool) ([]object, *failure) {
+func (k *worker) bindings(sent, kept []any, strict bool) ([]object, *failure) {
 	before := map[string]object{}
 	if len(k.versions) > 0 {
 		for _, b := range k.live().bindings {
@@ -74,9 +80,8 @@ func (k *worker) bindings(sent []any, kept any, strict bool) ([]object, *failure
 		}
 		all = append(all, b)
 	}
-	types, _ := kept.([]any)
 	for _, b := range sorted(before) {
-		if slices.Contains(types, b["type"]) && !names[b["name"]] {
+		if slices.Contains(kept, b["type"]) && !names[b["name"]] {
 			all = append(all, b)
 		}
 	}

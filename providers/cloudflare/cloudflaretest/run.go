@@ -57,6 +57,18 @@ func (s *Server) Run(t testing.TB, name string) (url string) {
 	return url
 }
 
+// Packages puts the packages from npm that the tests have into a folder, as npm would.
+func Packages(t testing.TB, dir string) {
+	t.Helper()
+	from, err := folder()
+	if err == nil {
+		err = os.Symlink(filepath.Join(from, "node_modules"), filepath.Join(dir, "node_modules"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // printed shows what a Worker prints.
 func (w *world) printed(line string) {
 	w.over.Lock()

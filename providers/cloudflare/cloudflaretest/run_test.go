@@ -74,3 +74,25 @@ func TestRun(t *testing.T) {
 		t.Errorf("the next version answers %s", said)
 	}
 }
+
+// TestUploadThatDoesNotStart: code that the runtime refuses is refused when it is uploaded, with what the runtime says.
+func TestUploadThatDoesNotStart(t *testing.T) {
+	t.Parallel()
+	s := Start(t)
+	s.Upload(t, "shop", esm(answering, nil))
+	for name, text := range map[string]string{
+		"Dynamic require of":   `const require = (x) => { throw new Error("Dynamic require of " + x) }; require("events"); export default {}`,
+		"SyntaxError":          `export default {`,
+		"No such module":       `import "node:fs"; export default {}`,
+		"missing is not defin": `missing(); export default {}`,
+	} {
+		kind, body := esm(text, nil).Encode()
+		status, envelope := s.send(t, http.MethodPut, "/accounts/ACCOUNT/workers/scripts/shop", nil, kind, body)
+		if status != 400 || codeOf(envelope) != 10021 || !strings.Contains(fmt.Sprint(envelope["errors"]), name) {
+			t.Errorf("%s: %d %v", name, status, envelope["errors"])
+		}
+	}
+	if n := len(s.Uploads("shop")); n != 1 {
+		t.Errorf("%d uploads were taken", n)
+	}
+}

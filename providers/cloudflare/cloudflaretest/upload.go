@@ -139,6 +139,13 @@ func (u Upload) runs() *failure {
 			return &failure{status: 400, code: 10021, message: "Can't set compatibility date in the future: " + text}
 		}
 	}
+	problem, err := trials().start(u)
+	if err != nil {
+		problem = err.Error() // the test has no runtime: nothing may seem to start
+	}
+	if problem != "" {
+		return &failure{status: 400, code: 10021, message: problem}
+	}
 	return nil
 }
 

@@ -203,7 +203,7 @@ func putScript(w *world, r request) (any, *failure) {
 		k = &worker{account: r.account, name: name, tag: hexID(16), tags: []any{}, schedules: []any{}, tailConsumers: []any{}}
 	}
 	was := *k
-	v, f := w.candidate(r, k, r.upload)
+	v, f := w.candidate(r, k, r.upload, secretTypes...)
 	if f == nil {
 		f = w.migrate(k, v, r.upload.Metadata["migrations"])
 	}

@@ -93,7 +93,7 @@ func TestUploadAndRead(t *testing.T) {
 			t.Errorf("%s: %d Workers, want %d", filter, len(list), want)
 		}
 	}
-	s.Upload(t, "shop", esm(answering, object{"keep_bindings": []any{"secret_text"}}))
+	s.Upload(t, "shop", esm(answering, nil))
 	settings = read(t, s, "shop/settings")
 	if text := fmt.Sprint(settings["bindings"]); !strings.Contains(text, "KEY") || strings.Contains(text, "STAGE") {
 		t.Errorf("kept: %v", text)

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/athanor-dev/athanor/asset/mediatype"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -91,6 +93,41 @@ func TestWranglerDeploy(t *testing.T) {
 	}
 	if settings := fmt.Sprint(read(t, s, "shop/settings")["bindings"]); !strings.Contains(settings, "text:test") {
 		t.Errorf("bindings: %s", settings)
+	}
+}
+
+// TestMediaTypes: a static file goes up with the type that Cloudflare's own client gives it, whatever its ending.
+func TestMediaTypes(t *testing.T) {
+	t.Parallel()
+	s, dir := Start(t), t.TempDir()
+	names := []string{"PHOTO.JPG", "none", "a.unknown", ".well-known", "folder.html/none", "a.tar.GZ"}
+	for _, ending := range mediatype.Endings() {
+		names = append(names, "file."+ending)
+	}
+	lay(t, dir, "wrangler.json", `{"name": "site", "compatibility_date": "2026-01-01", "assets": {"directory": "public"}}`)
+	for _, name := range names {
+		lay(t, dir, "public/"+name, "content of "+name)
+	}
+	wranglerIn(t, dir, s, "deploy")
+	for _, name := range names {
+		want := "application/null"
+		if known, ok := mediatype.Of(name); ok {
+			want = known
+		}
+		if got := s.world.worker(s.Account, "site").live().assets.files["/"+name].kind; got != want {
+			t.Errorf("wrangler uploads %s as %q, and the table has %q", name, got, want)
+		}
+	}
+}
+
+func lay(t *testing.T, dir, name, text string) {
+	t.Helper()
+	at := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

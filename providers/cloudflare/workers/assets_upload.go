@@ -7,12 +7,12 @@ import (
 	"mime/multipart"
 	"net/http"
 	"os"
-	"path"
 	"path/filepath"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/athanor-dev/athanor/asset"
+	"github.com/athanor-dev/athanor/asset/mediatype"
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -89,27 +89,10 @@ func (p prepared) form(hashes []string, byHash map[string]string) (cloudflare.Fo
 	})
 }
 
-// contentType is what a file is served as, by the ending of its name: "application/null" has none. It is the same on every
-// machine.
+// contentType gives what Cloudflare serves a file as: with "application/null" it sends no type.
 func contentType(name string) string {
-	if known, ok := contentTypes[path.Ext(name)]; ok {
+	if known, ok := mediatype.Of(name); ok {
 		return known
 	}
 	return "application/null"
-}
-
-// contentTypes are those of wrangler, for endings that are used on the web.
-var contentTypes = map[string]string{
-	".avif": "image/avif", ".bmp": "image/bmp", ".css": "text/css; charset=utf-8", ".csv": "text/csv; charset=utf-8",
-	".gif": "image/gif", ".gz": "application/gzip", ".htm": "text/html; charset=utf-8", ".html": "text/html; charset=utf-8",
-	".ico": "image/vnd.microsoft.icon", ".ics": "text/calendar; charset=utf-8", ".jpeg": "image/jpeg", ".jpg": "image/jpeg",
-	".js": "text/javascript; charset=utf-8", ".json": "application/json", ".jsonld": "application/ld+json",
-	".m4a": "audio/mp4", ".map": "application/json", ".md": "text/markdown; charset=utf-8", ".mjs": "text/javascript; charset=utf-8",
-	".mp3": "audio/mpeg", ".mp4": "video/mp4", ".mpeg": "video/mpeg", ".oga": "audio/ogg", ".ogg": "audio/ogg", ".ogv": "video/ogg",
-	".otf": "font/otf", ".pdf": "application/pdf", ".png": "image/png", ".rss": "application/rss+xml",
-	".svg": "image/svg+xml", ".tar": "application/x-tar", ".tif": "image/tiff", ".tiff": "image/tiff", ".ttf": "font/ttf",
-	".txt": "text/plain; charset=utf-8", ".wasm": "application/wasm", ".wav": "audio/wav", ".weba": "audio/webm",
-	".webm": "video/webm", ".webmanifest": "application/manifest+json", ".webp": "image/webp", ".woff": "font/woff",
-	".woff2": "font/woff2", ".xhtml": "application/xhtml+xml", ".xml": "text/xml; charset=utf-8", ".yaml": "text/yaml; charset=utf-8",
-	".yml": "text/yaml; charset=utf-8", ".zip": "application/zip",
 }

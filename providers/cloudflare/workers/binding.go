@@ -211,6 +211,13 @@ func spelled(r row) any {
 	}
 }
 
+// holdsHidden reports a row whose value nobody can read back.
+func holdsHidden(r row) bool {
+	_, text := r["secret"]
+	_, key := r["secretKey"]
+	return text || key
+}
+
 // apart divides a row into what can be read back and what is write-only.
 func apart(r row) (shown row, hidden any) {
 	if v, ok := r["secret"]; ok {

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,11 +25,21 @@ import (
 type Code struct {
 	// Bundle is a file in JavaScript or TypeScript, relative to the stack's directory, that is put into one module with all
 	// that it imports. Imported .wasm, .txt, .html, .sql and .bin files become modules of their own; "cloudflare:*", and with
-	// nodejs_compat what is built into Node, are left to the runtime, which is not given what it lacks of Node. Types are
-	// not checked. Default: none.
+	// nodejs_compat what is built into Node, are left to the runtime, which is not given what it lacks of Node. Before the
+	// compatibility date 2024-09-23 the runtime knows Node's modules by names with "node:" alone. Types are not checked.
+	// Default: none.
 	Bundle string
 	// External are further modules that bundle leaves to the runtime; * stands for any text. Default: none.
 	External []string
+	// Define are names in the sources of bundle and the expressions of JavaScript that stand for them: a text has its own
+	// quotes, VERSION: '"1.2"'. process.env.NODE_ENV is "production" unless it is defined here. Default: none.
+	Define map[string]string
+	// Alias are packages that the sources of bundle import and what they get in their place: another package, or a file of
+	// the stack that begins with "./". Default: none.
+	Alias map[string]string
+	// Rules say what files of further endings are to a Worker that imports them: text, data or wasm, as in .glsl: text.
+	// They hold for bundle and directory, and replace what is said there of an ending. Default: none.
+	Rules map[string]string
 	// Minify makes a bundle short and unreadable. Default: false.
 	Minify bool
 	// SourceMap adds a source map to a bundle, which Cloudflare uses in traces. Default: false.
@@ -62,6 +74,20 @@ var moduleTypes = map[string]string{
 
 const esm = "application/javascript+module"
 
+// ruleTypes are the content types of modules by what rules call them.
+var ruleTypes = map[string]string{"text": "text/plain", "data": "application/octet-stream", "wasm": "application/wasm"}
+
+var ruleEnding = regexp.MustCompile(`^\.[A-Za-z0-9_-]+$`)
+
+// typeOf gives the content type of a module; "" for what is none.
+func (c *Code) typeOf(name string) string {
+	ending := path.Ext(name)
+	if rule, ok := c.Rules[ending]; ok {
+		return ruleTypes[rule]
+	}
+	return moduleTypes[ending]
+}
+
 // beside are the endings of what a bundle imports and does not hold.
 var beside = []string{".wasm", ".txt", ".html", ".sql", ".bin"}
 
@@ -82,8 +108,21 @@ func checkCode(c *Code, assets bool) props.Errors {
 	if set != 1 {
 		problems.Wrong("code", "want exactly one of bundle, directory and script")
 	}
-	if c.Bundle == "" && (len(c.External) > 0 || c.Minify || c.SourceMap) {
-		problems.Wrong("code.bundle", "external, minify and sourceMap are for it alone")
+	if c.Bundle == "" && (len(c.External)+len(c.Define)+len(c.Alias) > 0 || c.Minify || c.SourceMap) {
+		problems.Wrong("code.bundle", "external, define, alias, minify and sourceMap are for it alone")
+	}
+	if c.Script != "" && len(c.Rules) > 0 {
+		problems.Wrong("code.rules", "they are for bundle and directory alone")
+	}
+	for ending, rule := range c.Rules {
+		if ruleTypes[rule] == "" && !token.Has(rule) || !ruleEnding.MatchString(ending) {
+			problems.Wrong("code.rules", fmt.Sprintf("want endings such as .glsl, each with text, data or wasm; there is %q: %q", ending, rule))
+		}
+	}
+	for name, as := range c.Alias {
+		if as == "" || name == "" || path.IsAbs(name) || strings.HasPrefix(name, ".") {
+			problems.Wrong("code.alias", fmt.Sprintf("want names of packages and what stands for them; there is %q: %q", name, as))
+		}
 	}
 	if c.Directory == "" && c.Main != "" {
 		problems.Wrong("code.main", "it is for directory alone")
@@ -105,7 +144,11 @@ func (c *Code) main() string {
 
 // ingredients are the texts that the modules depend on, beside files.
 func (c *Code) ingredients() []string {
-	return append([]string{c.Bundle, c.Directory, c.Main}, c.External...)
+	texts := append([]string{c.Bundle, c.Directory, c.Main}, c.External...)
+	for _, byName := range []map[string]string{c.Define, c.Alias, c.Rules} {
+		texts = slices.AppendSeq(texts, maps.Values(byName))
+	}
+	return texts
 }
 
 // digest tells one code from another; ok is false while something of it is not known.
@@ -117,7 +160,11 @@ func (c *Code) digest(asset func(string) (reconcile.Asset, bool)) (digest string
 		return digestOf(c.main(), c.Script), !token.Has(c.Script)
 	}
 	archive, ok := asset(codeAsset)
-	return digestOf(c.main(), archive.Digest), ok
+	parts := []string{c.main(), archive.Digest}
+	for _, ending := range slices.Sorted(maps.Keys(c.Rules)) {
+		parts = append(parts, ending, c.Rules[ending])
+	}
+	return digestOf(parts...), ok
 }
 
 // digestOf is short: it tells changes, and proves nothing.
@@ -132,14 +179,14 @@ func prepareCode(ctx context.Context, work reconcile.Workspace, want WorkerProps
 	if c == nil || c.Script != "" || slices.ContainsFunc(c.ingredients(), token.Has) {
 		return nil, nil
 	}
-	files, err := c.files(ctx, work, want.CompatibilityFlags)
+	files, err := c.files(ctx, work, want.CompatibilityDate, want.CompatibilityFlags)
 	if err != nil {
 		return nil, err
 	}
 	names := map[string]bool{}
 	for _, f := range files {
-		if moduleTypes[path.Ext(f.Name)] == "" || f.Link != "" {
-			return nil, &asset.PathError{Path: f.Name, Problem: "not a module: want a file that ends in .js, .mjs, .cjs, .wasm, .txt, .html, .sql, .bin, .py or .map"}
+		if c.typeOf(f.Name) == "" || f.Link != "" {
+			return nil, &asset.PathError{Path: f.Name, Problem: "not a module: want a file that ends in .js, .mjs, .cjs, .wasm, .txt, .html, .sql, .bin, .py or .map, or as code.rules say"}
 		}
 		names[f.Name] = true
 	}
@@ -150,7 +197,7 @@ func prepareCode(ctx context.Context, work reconcile.Workspace, want WorkerProps
 	return map[string]reconcile.Asset{codeAsset: archive}, err
 }
 
-func (c *Code) files(ctx context.Context, work reconcile.Workspace, flags []string) ([]asset.File, error) {
+func (c *Code) files(ctx context.Context, work reconcile.Workspace, date string, flags []string) ([]asset.File, error) {
 	if c.Directory != "" {
 		dir := within(work.Dir, c.Directory)
 		work.Reads(dir)
@@ -163,9 +210,13 @@ func (c *Code) files(ctx context.Context, work reconcile.Workspace, flags []stri
 		}
 		return files, nil
 	}
+	define := map[string]string{"process.env.NODE_ENV": `"production"`}
+	maps.Copy(define, c.Define)
 	files, err := asset.Bundle{
-		Entry: c.Bundle, Name: strings.TrimSuffix(c.main(), ".js"), External: slices.Concat([]string{"cloudflare:*"}, nodeModules(flags), c.External),
-		Conditions: []string{"workerd", "worker", "browser"}, Beside: beside, Minify: c.Minify, SourceMap: c.SourceMap,
+		Entry: c.Bundle, Name: strings.TrimSuffix(c.main(), ".js"), Define: define, Alias: c.Alias,
+		External:   slices.Concat([]string{"cloudflare:*"}, nodeModules(date, flags), c.External),
+		Conditions: []string{"workerd", "worker", "browser"}, Beside: slices.AppendSeq(slices.Clone(beside), maps.Keys(c.Rules)),
+		Minify: c.Minify, SourceMap: c.SourceMap,
 	}.Build(ctx, work)
 	if err != nil {
 		return nil, fmt.Errorf("code.bundle: %w", err)
@@ -173,10 +224,23 @@ func (c *Code) files(ctx context.Context, work reconcile.Workspace, flags []stri
 	return files, nil
 }
 
-// nodeModules are what the runtime has of Node's, under nodejs_compat: a flag that is not known yet may be that.
-func nodeModules(flags []string) []string {
-	if !slices.ContainsFunc(flags, func(f string) bool { return f == "nodejs_compat" || f == "nodejs_compat_v2" || token.Has(f) }) {
+// bareNames is the compatibility date from which nodejs_compat is nodejs_compat_v2: what is built into Node is known by its
+// names without "node:" too, https://developers.cloudflare.com/workers/configuration/compatibility-flags/#nodejs-compatibility-flag.
+const bareNames = "2024-09-23"
+
+// nodeModules are what the runtime has of Node's, by the flags and the date. What is not known yet may say so.
+func nodeModules(date string, flags []string) []string {
+	has := func(flag string) bool {
+		return slices.ContainsFunc(flags, func(f string) bool { return f == flag || token.Has(f) })
+	}
+	switch bare := has("nodejs_compat_v2"); {
+	case !bare && !has("nodejs_compat"):
+		if has("nodejs_als") {
+			return []string{"node:async_hooks"}
+		}
 		return nil
+	case !bare && date < bareNames && !token.Has(date):
+		return []string{"node:*"}
 	}
 	return append([]string{"node:*"}, strings.Fields(`_tls_common _tls_wrap assert assert/strict async_hooks buffer
 		child_process cluster console constants crypto dgram diagnostics_channel dns dns/promises domain events fs
@@ -224,7 +288,7 @@ func modules(c *Code, assets map[string]reconcile.Asset) ([]module, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
-		m := module{f.Name, moduleTypes[path.Ext(f.Name)], content}
+		m := module{f.Name, c.typeOf(f.Name), content}
 		if f.Name == c.main() {
 			all = slices.Insert(all, 0, m)
 		} else {

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,9 +17,15 @@ import (
 // made are the modules of code, by name, and the names of those first and last.
 func made(t *testing.T, files map[string]string, c Code, flags ...string) ([]module, error) {
 	t.Helper()
+	return madeOn(t, "2026-01-01", files, c, flags...)
+}
+
+// madeOn are those for a compatibility date.
+func madeOn(t *testing.T, date string, files map[string]string, c Code, flags ...string) ([]module, error) {
+	t.Helper()
 	work := reconcile.Workspace{Dir: t.TempDir(), Cache: t.TempDir()}
 	lay(t, work.Dir, files)
-	assets, err := prepareWorker(t.Context(), work, WorkerProps{Code: &c, CompatibilityFlags: flags})
+	assets, err := prepareWorker(t.Context(), work, WorkerProps{Code: &c, CompatibilityDate: date, CompatibilityFlags: flags})
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +66,76 @@ func TestBundle(t *testing.T) {
 	}
 	if _, err := made(t, files, Code{Bundle: "src/wrong.ts"}); !isBuild(err) || !strings.Contains(err.Error(), "src/wrong.ts:3:1") {
 		t.Errorf("a mistake: %v", err)
+	}
+}
+
+// TestBundleTakes: names are replaced, packages stand for others, and files of other endings are modules, as is said.
+func TestBundleTakes(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"worker.ts": `import shade from "./a.glsl"; import add from "./add.wasm?module"; import { where } from "far"; import fs from "node-fs";
+			declare const VERSION: string;
+			export default { fetch: () => new Response(shade + String(add) + where + String(fs) + VERSION + process.env.NODE_ENV + process.env.MODE) };`,
+		"a.glsl": "void main() {}", "add.wasm": "\x00asm", "near.ts": `export const where: string = "near by";`,
+		"dist/index.js": `export { default } from "./data.dat";`, "dist/data.dat": "d", "dist/note.txt": "n",
+	}
+	code := Code{
+		Bundle: "worker.ts", Define: map[string]string{"VERSION": `"1.2.3"`, "process.env.MODE": `"staging"`},
+		Alias: map[string]string{"far": "./near.ts", "node-fs": "node:fs"}, Rules: map[string]string{".glsl": "text"},
+	}
+	all, err := made(t, files, code, "nodejs_compat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]string{}
+	for _, m := range all {
+		kinds[filepath.Ext(m.name)] = m.kind
+	}
+	if len(all) != 3 || kinds[".glsl"] != "text/plain" || kinds[".wasm"] != "application/wasm" {
+		t.Errorf("the modules are %v", kinds)
+	}
+	for _, want := range []string{`"1.2.3productionstaging"`, "near by", `from "node:fs"`, `.wasm"`} {
+		if !strings.Contains(string(all[0].content), want) {
+			t.Errorf("no %s in\n%s", want, all[0].content)
+		}
+	}
+	all, err = made(t, files, Code{Directory: "dist", Rules: map[string]string{".dat": "data", ".txt": "data"}})
+	if err != nil || len(all) != 3 || all[1].kind != "application/octet-stream" || all[2].kind != "application/octet-stream" {
+		t.Errorf("a folder: %v %v", all, err)
+	}
+	work := func(c Code) string {
+		digest, _ := c.digest(func(string) (reconcile.Asset, bool) { return reconcile.Asset{Digest: "same"}, true })
+		return digest
+	}
+	if work(Code{Directory: "dist"}) == work(Code{Directory: "dist", Rules: map[string]string{".txt": "data"}}) {
+		t.Error("another rule is no other code")
+	}
+}
+
+// TestNodeByDate: what is built into Node has the names that the runtime knows on a date.
+func TestNodeByDate(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"bare.js": `import fs from "fs"; export default fs;`, "prefixed.js": `import fs from "node:fs"; export default fs;`,
+		"hooks.js": `import { AsyncLocalStorage } from "node:async_hooks"; export default AsyncLocalStorage;`,
+	}
+	for _, of := range []struct {
+		date, flag string
+		runs       []string
+	}{
+		{"2026-01-01", "nodejs_compat", []string{"bare.js", "prefixed.js", "hooks.js"}},
+		{"2024-09-22", "nodejs_compat", []string{"prefixed.js", "hooks.js"}},
+		{"2024-09-22", "nodejs_compat_v2", []string{"bare.js", "prefixed.js", "hooks.js"}},
+		{"", "nodejs_compat", []string{"prefixed.js", "hooks.js"}},
+		{"2026-01-01", "nodejs_als", []string{"hooks.js"}},
+		{"2026-01-01", "url_standard", nil},
+	} {
+		for name := range files {
+			_, err := madeOn(t, of.date, files, Code{Bundle: name}, of.flag)
+			if runs := slices.Contains(of.runs, name); (err == nil) != runs || err != nil && !isBuild(err) {
+				t.Errorf("%s on %q with %s: %v", name, of.date, of.flag, err)
+			}
+		}
 	}
 }
 
@@ -135,7 +212,11 @@ func TestFiles(t *testing.T) {
 	if _, err := prepare(map[string]string{"public/large": strings.Repeat("a", mostBytes+1)}); err == nil || !strings.Contains(err.Error(), "Cloudflare takes 26214400") {
 		t.Errorf("a large file: %v", err)
 	}
-	if contentType("a/b.css") != "text/css; charset=utf-8" || contentType("a/b.unknown") != "application/null" {
-		t.Error("content types")
+	for name, want := range map[string]string{
+		"a/b.css": "text/css; charset=utf-8", "a/b.unknown": "application/null", "PHOTO.JPG": "image/jpeg", "film.mov": "video/quicktime",
+	} {
+		if got := contentType(name); got != want {
+			t.Errorf("%s is served as %q, want %q", name, got, want)
+		}
 	}
 }

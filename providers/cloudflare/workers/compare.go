@@ -68,7 +68,7 @@ func shown(digest string) string {
 	return "sha256:" + digest
 }
 
-// compareRows states the environment name by name. What is there and not declared goes.
+// compareRows states the environment name by name. What is there and not declared goes, but for the secrets of others.
 func (u *update) compareRows(d *kind.Diff[liveWorker], live liveWorker, set *kind.Operation[liveWorker]) {
 	rest := maps.Clone(live.rows)
 	for _, e := range entries(u.want, d.Secret) {
@@ -87,8 +87,21 @@ func (u *update) compareRows(d *kind.Diff[liveWorker], live liveWorker, set *kin
 		reconcile.Value(d, e.path, e.spelled(want, true), e.spelled(have, there), set)
 	}
 	for _, name := range sortedKeys(rest) {
+		if holdsHidden(rest[name]) && !slices.Contains(u.want.DeletedSecrets, name) && !had(d, name) {
+			continue
+		}
 		reconcile.Value(d, tree.Path("env").Key(name), nil, any(spelled(rest[name])), set)
 	}
+}
+
+// had reports that the entry was declared when the Worker was settled last.
+func had(d *kind.Diff[liveWorker], name string) bool {
+	for _, prop := range []tree.Path{"env", "bindings"} {
+		if _, declared := tree.Get(d.Had(), prop.Key(name)); declared {
+			return true
+		}
+	}
+	return false
 }
 
 // spelled is a row as the author writes those of this entry.

@@ -148,8 +148,6 @@ func TestSecret(t *testing.T) {
 	if !errors.Is(err, errReadable) || strings.Contains(fmt.Sprint(err), "hidden") {
 		t.Errorf("a secret in JSON: %v", err)
 	}
-	l.Do(t, http.MethodPut, scripts+"/"+l.out.Identity+"/secrets", obj{"name": "EXTRA", "type": "secret_text", "text": "of somebody"})
-	l.wrote("a secret of somebody else goes, and the code stays", l.to(with(plain(), obj{"env": obj{"KEY": "hidden"}})), "PatchScriptScriptAndVersionSetting")
 }
 
 // TestTraffic rolls a version out in steps.

@@ -9,6 +9,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/textproto"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -93,17 +94,53 @@ func (u *update) patch() *kind.Operation[liveWorker] {
 			}
 			return w.put(ctx)
 		}
-		settings, err := w.settings()
-		if err != nil {
+		if err := w.deleteSecrets(ctx); err != nil {
 			return err
 		}
-		body, err := formOf(map[string]any{"settings": settings}, nil)
-		if err != nil {
-			return err
-		}
-		return w.lag(cloudflare.NotYet(cloudflare.Call(ctx, w.cloud, w.request(http.MethodPatch, "/settings", body), nil)))
+		return w.patch(ctx)
 	})
 }
+
+// patch makes a version with other settings, live at once.
+func (w write) patch(ctx context.Context) error {
+	settings, err := w.settings()
+	if err != nil {
+		return err
+	}
+	body, err := formOf(map[string]any{"settings": settings}, nil)
+	if err != nil {
+		return err
+	}
+	return w.lag(cloudflare.NotYet(cloudflare.Call(ctx, w.cloud, w.request(http.MethodPatch, "/settings", body), nil)))
+}
+
+// deleteSecrets deletes those that are no longer wanted, one by one: no deployment deletes a secret. Each makes a version, which
+// says nothing of its code and assets: it comes before the call that notes them.
+func (w write) deleteSecrets(ctx context.Context) error {
+	wanted := map[string]bool{}
+	for _, e := range entries(w.want, w.secret) {
+		wanted[e.name] = true
+	}
+	for _, name := range sortedKeys(w.live.rows) {
+		if wanted[name] || !holdsHidden(w.live.rows[name]) || !w.changed(tree.Path("env").Key(name)) {
+			continue
+		}
+		err := cloudflare.Call(ctx, w.cloud, w.request(http.MethodDelete, "/secrets/"+url.PathEscape(name), nil), nil)
+		if refused, ok := errors.AsType[*cloudflare.Error](err); ok && refused.Has(noSecret) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The codes of deleting a secret that is not there, and one of a Worker whose newest version gets no calls yet.
+const (
+	noSecret  = 10056
+	notLatest = 10215
+)
 
 // patchUnversioned sets what is the same for all versions.
 func (u *update) patchUnversioned() *kind.Operation[liveWorker] {
@@ -324,13 +361,26 @@ func addPart(form *multipart.Writer, name, kind string, content []byte) error {
 	return err
 }
 
-// put uploads a version that gets all calls at once.
+// put uploads a version that gets all calls at once. Where a version waits for calls no secret can be deleted before that.
 func (w write) put(ctx context.Context) error {
+	err := w.deleteSecrets(ctx)
+	refused, ok := errors.AsType[*cloudflare.Error](err)
+	late := ok && refused.Has(notLatest)
+	if err != nil && !late {
+		return err
+	}
 	body, err := w.form(ctx, true)
 	if err != nil {
 		return err
 	}
-	return w.lag(cloudflare.Call(ctx, w.cloud, w.request(http.MethodPut, "?bindings_inherit=strict", body), nil))
+	err = w.lag(cloudflare.Call(ctx, w.cloud, w.request(http.MethodPut, "?bindings_inherit=strict", body), nil))
+	if err != nil || !late {
+		return err
+	}
+	if err := w.deleteSecrets(ctx); err != nil {
+		return err
+	}
+	return w.patch(ctx)
 }
 
 // grace is how long what a Worker is bound to may be unknown to Workers, since it has just been made.

@@ -58,7 +58,7 @@ var workerKind = kind.Kind[WorkerProps, liveWorker, Worker]{
 			"DurableObjects.ListNamespaces", "DurableObjects.ListNamespaceObjects", "Workers.ListScripts",
 			"Workers.CreateScriptAssetUpload", "Workers.CreateAssetUpload", "Workers.PutScript", "Workers.CreateScriptVersion",
 			"Workers.CreateScriptDeployment", "Workers.PatchScriptScriptAndVersionSetting", "Workers.PatchScriptSetting",
-			"Workers.PutScriptSchedule", "Workers.CreateScriptSubdomain", "Workers.PutDomain", "Workers.DeleteDomain",
+			"Workers.DeleteScriptSecret", "Workers.PutScriptSchedule", "Workers.CreateScriptSubdomain", "Workers.PutDomain", "Workers.DeleteDomain",
 			"Workers.CreateRoute", "Workers.UpdateRoute", "Workers.DeleteRoute", "Workers.DeleteScript", "Workers.CreateScriptTail", "Workers.DeleteScriptTail",
 			"Zones.ListZones", "Zones.GetZone",
 		},

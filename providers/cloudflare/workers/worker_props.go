@@ -25,7 +25,8 @@ type WorkerProps struct {
 	// Env is what the code finds in its environment, by name: text, a number, a truth or a list as it is, secrets as they are
 	// referred to, and {kv: …}, {r2: …}, {d1: …}, {queue: …}, {service: …} and the like, which have the fields of
 	// bindings. Secrets cannot be read back, and are compared by what was written last. Values that the program does not name
-	// are masked. Default: none.
+	// are masked. Of what is on the Worker and not declared, secrets that no deploy of this stack is on record for stay, since
+	// nobody could write them again; all else goes. Default: none.
 	Env map[string]any `prop:"deferrable,masklive"`
 	// Bindings are further entries of the environment, by name: those that are added to the Worker from elsewhere in the
 	// program. Default: none.
@@ -36,6 +37,9 @@ type WorkerProps struct {
 	// DeletedClasses gives leave to delete classes that durableObjects declares no longer, with all that their objects hold.
 	// Without its name here such a class is refused. Default: none.
 	DeletedClasses []string
+	// DeletedSecrets gives leave to delete secrets that others have put on the Worker: without its name here such a secret
+	// stays. Default: none.
+	DeletedSecrets []string
 	// Assets are static files that are served. Default: none.
 	Assets *Assets
 	// Limits of each call. Default: none, those of the account.

@@ -194,8 +194,8 @@ func bound() obj {
 
 func tuned() obj {
 	return obj{
-		"name": "orders", "code": obj{"bundle": "src/other.ts", "minify": true, "sourceMap": true, "external": list{"sharp"}},
-		"compatibilityDate": "2025-06-01", "compatibilityFlags": list{"nodejs_compat", "global_navigator"},
+		"name": "orders", "code": obj{"bundle": "src/other.ts", "minify": true, "sourceMap": true, "external": list{"sharp"}, "define": obj{"MODE": "1"}, "alias": obj{"far": "near"}, "rules": obj{".glsl": "text"}},
+		"compatibilityDate": "2025-06-01", "compatibilityFlags": list{"nodejs_compat", "enable_ctx_exports"},
 		"env": obj{
 			"STAGE": "prod", "TURNS": int64(3), "ON": true, "LIST": list{"a", "b"}, "CACHE": obj{"kv": cache}, "KEY": obj{"secret": "hidden"},
 		},
@@ -208,7 +208,7 @@ func tuned() obj {
 		"logpush": true, "tailConsumers": list{obj{"service": "logs"}}, "crons": list{"*/5 * * * *", "0 3 * * *"}, "workersDev": true, "previews": true,
 		"domains": list{"api.shop.example", "www.shop.example"},
 		"routes":  obj{"cdn.shop.example/*": obj{"zone": "shop.example"}, "shop.example/api/*": obj{}},
-		"tags":    list{"team-shop", "tier-1"}, "forceDestroy": true, "traffic": int64(20), "deletedClasses": list{"Gone"},
+		"tags":    list{"team-shop", "tier-1"}, "forceDestroy": true, "traffic": int64(20), "deletedClasses": list{"Gone"}, "deletedSecrets": list{"TEAM"},
 	}
 }
 
@@ -253,6 +253,7 @@ func workerSuite() kindtest.Suite {
 		Open:  map[tree.Path]string{"routes": "Cloudflare tells of routes by zones alone: in one that nobody names they are not seen"},
 		Silent: map[tree.Path]string{
 			"deletedClasses": "it says what is to become of classes that are declared no longer",
+			"deletedSecrets": "it says what is to become of secrets that others have put there",
 			"forceDestroy":   "it is leave for a deletion",
 			"traffic":        "a Worker's only version has all; TestTraffic changes it",
 		},
@@ -266,7 +267,11 @@ func workerSuite() kindtest.Suite {
 			"code.minify":    "what code.bundle is built with: it is in the module",
 			"code.sourceMap": "what code.bundle is built with: it is in the modules",
 			"durableObjects": "TestClasses deletes and renames them: a class is a part of the code",
+			"code.define":    "what code.bundle is built with: it is in the module",
+			"code.alias":     "what code.bundle is built with: it is in the module",
+			"code.rules":     "what modules are called: Cloudflare does not show it",
 			"deletedClasses": "it is leave for a deletion, and nothing in the world",
+			"deletedSecrets": "it is leave for a deletion, and nothing in the world",
 			"forceDestroy":   "it is leave for a deletion, and nothing in the world",
 			"placement.mode": "it is smart, or there is none",
 			"traffic":        "a Worker's only version has all; TestTraffic changes it",
