@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -69,17 +68,23 @@ func (t *trial) start(u Upload) (problem string, err error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		problem = "Script startup exceeded CPU time limit."
 	case err != nil:
-		problem = refusal(err)
+		refused, ok := errors.AsType[*miniflare.RefusedError](err)
+		if !ok {
+			return "", err
+		}
+		problem = problemOf(refused.Said)
 	}
 	t.results[key] = problem
 	return problem, nil
 }
 
-// refusal is the first line of what the runtime says about code: the rest tells where in the runtime.
-func refusal(err error) string {
-	lines := strings.Split(err.Error(), "\n")
-	if at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "Uncaught ") }); at >= 0 {
-		return "Uncaught " + lines[at][strings.Index(lines[at], "Uncaught ")+len("Uncaught "):]
+// problemOf is the line that names the problem among what the runtime says: the rest tells where in the runtime.
+func problemOf(said string) string {
+	for line := range strings.Lines(said) {
+		if _, thrown, ok := strings.Cut(line, "Uncaught "); ok {
+			return "Uncaught " + strings.TrimSpace(thrown)
+		}
 	}
-	return lines[0]
+	first, _, _ := strings.Cut(said, "\n")
+	return first
 }

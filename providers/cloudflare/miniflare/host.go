@@ -164,6 +164,13 @@ func (h *host) printed(line []byte) {
 	}
 }
 
+// RefusedError reports what the runtime refuses, such as code that does not start.
+type RefusedError struct {
+	Said string // by the runtime, in lines
+}
+
+func (e *RefusedError) Error() string { return e.Said }
+
 // ask has the host do something. What it refuses is an error. The id is that of what was asked, always.
 func (h *host) ask(ctx context.Context, do string, with map[string]any) (answer, error) {
 	to := make(chan answer, 1)
@@ -186,7 +193,7 @@ func (h *host) ask(ctx context.Context, do string, with map[string]any) (answer,
 	}
 	a, err := h.wait(ctx, to)
 	if err == nil && a.Error != "" {
-		err = errors.New(a.Error)
+		err = &RefusedError{a.Error}
 	}
 	a.ID = id
 	return a, err
