@@ -48,7 +48,7 @@ func (e *Engine) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result, e
 	r.hold(announced, resumed)
 	if announced != p {
 		var err error
-		if r.document, err = e.identity(announced); err != nil {
+		if r.document, err = identity(e.Key, announced); err != nil {
 			return nil, err
 		}
 	}

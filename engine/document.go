@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
 // applyingFact names the stage-wide fact that says which saved plan was applied last, and in which run.
@@ -77,12 +78,12 @@ func (p *Plan) limit(announced *Plan) {
 }
 
 // identity tells a plan document apart from every other.
-func (e *Engine) identity(doc *Plan) (string, error) {
+func identity(key *seal.Key, doc *Plan) (string, error) {
 	data, err := json.Marshal(doc)
 	if err != nil {
 		return "", err
 	}
-	return e.Key.Digest("plan", data), nil
+	return key.Digest("plan", data), nil
 }
 
 // resumes reports whether the last run of a stage applied this very document and did not come to its end: then the state that it left is accepted, and
@@ -91,11 +92,11 @@ func (e *Engine) resumes(ctx context.Context, doc *Plan, snap *statestore.Snapsh
 	if doc.Serial == snap.Serial {
 		return false, nil
 	}
-	last, err := e.openApplying(snap)
+	last, err := openApplying(e.Key, snap)
 	if err != nil || last == (applying{}) {
 		return false, err
 	}
-	id, err := e.identity(doc)
+	id, err := identity(e.Key, doc)
 	if err != nil || last.plan != id {
 		return false, err
 	}
@@ -103,12 +104,12 @@ func (e *Engine) resumes(ctx context.Context, doc *Plan, snap *statestore.Snapsh
 	return len(runs) == 1 && runs[0].ID == last.run && runs[0].State != statestore.Succeeded, err
 }
 
-func (e *Engine) openApplying(snap *statestore.Snapshot) (applying, error) {
+func openApplying(key *seal.Key, snap *statestore.Snapshot) (applying, error) {
 	sealed := snap.Meta[applyingFact]
 	if sealed == nil {
 		return applying{}, nil
 	}
-	plain, err := e.Key.Open(sealed, state.Binding(snap.Stage, "\x00"+applyingFact))
+	plain, err := key.Open(sealed, state.Binding(snap.Stage, "\x00"+applyingFact))
 	if err != nil {
 		return applying{}, err
 	}
@@ -120,8 +121,8 @@ func (e *Engine) openApplying(snap *statestore.Snapshot) (applying, error) {
 }
 
 // sealApplying makes the fact that a run applies a document.
-func (e *Engine) sealApplying(stage statestore.Stage, a applying) []byte {
-	return e.Key.Seal(tree.Canonical(map[string]any{"plan": a.plan, "run": a.run}), state.Binding(stage, "\x00"+applyingFact))
+func sealApplying(key *seal.Key, stage statestore.Stage, a applying) []byte {
+	return key.Seal(tree.Canonical(map[string]any{"plan": a.plan, "run": a.run}), state.Binding(stage, "\x00"+applyingFact))
 }
 
 // heldTo refuses to apply a plan document to what it was not made for. What a resource itself shows is judged when it is

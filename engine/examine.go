@@ -64,7 +64,7 @@ func (e *Engine) Check(ctx context.Context, stage statestore.Stage) (*Checkup, e
 		c.Findings = append(c.Findings, Finding{Err: &statestore.DamagedError{Stage: stage, Err: fmt.Errorf("its outputs: %w", err)}})
 	}
 	for name, sealed := range snap.Meta {
-		if _, err := e.part(stage, "\x00"+name, sealed, false); err != nil {
+		if _, err := e.documents(stage).part("\x00"+name, sealed, false); err != nil {
 			c.Findings = append(c.Findings, Finding{Err: &statestore.DamagedError{Stage: stage, Err: fmt.Errorf("the fact %s: %w", name, err)}})
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
 // exportFormat is the version of the export document.
@@ -92,11 +93,11 @@ func (e *Engine) Export(ctx context.Context, stage statestore.Stage, reveal bool
 	if doc.From.Store, err = e.Store.ID(ctx); err != nil {
 		return nil, err
 	}
-	if doc.Outputs, err = e.part(stage, "\x00outputs", snap.Outputs, reveal); err != nil {
+	if doc.Outputs, err = e.documents(stage).part("\x00outputs", snap.Outputs, reveal); err != nil {
 		return nil, fmt.Errorf("outputs: %w", err)
 	}
 	for name, sealed := range snap.Meta {
-		part, err := e.part(stage, "\x00"+name, sealed, reveal)
+		part, err := e.documents(stage).part("\x00"+name, sealed, reveal)
 		if err != nil {
 			return nil, fmt.Errorf("the fact %s: %w", name, err)
 		}
@@ -106,7 +107,7 @@ func (e *Engine) Export(ctx context.Context, stage statestore.Stage, reveal bool
 		doc.Facts[name] = *part
 	}
 	for _, row := range snap.Rows {
-		doc.Rows = append(doc.Rows, e.exported(stage, row, reveal))
+		doc.Rows = append(doc.Rows, e.documents(stage).exported(row, reveal))
 	}
 	for addr, damage := range snap.Damaged {
 		doc.Rows = append(doc.Rows, exportedDamage(addr, damage))
@@ -115,12 +116,20 @@ func (e *Engine) Export(ctx context.Context, stage statestore.Stage, reveal bool
 	return doc, nil
 }
 
+// documents writes and reads the sealed parts of one stage.
+type documents struct {
+	key   *seal.Key
+	stage statestore.Stage
+}
+
+func (e *Engine) documents(stage statestore.Stage) documents { return documents{e.Key, stage} }
+
 // part is one sealed part, nil when there is none. A sealed one is opened all the same: what is exported can be read.
-func (e *Engine) part(stage statestore.Stage, what string, sealed []byte, reveal bool) (*Part, error) {
+func (d documents) part(what string, sealed []byte, reveal bool) (*Part, error) {
 	if len(sealed) == 0 {
 		return nil, nil
 	}
-	plain, err := e.Key.Open(sealed, state.Binding(stage, what))
+	plain, err := d.key.Open(sealed, state.Binding(d.stage, what))
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +139,7 @@ func (e *Engine) part(stage statestore.Stage, what string, sealed []byte, reveal
 	return &Part{Sealed: sealed}, nil
 }
 
-func (e *Engine) exported(stage statestore.Stage, row statestore.Row, reveal bool) ExportedRow {
+func (d documents) exported(row statestore.Row, reveal bool) ExportedRow {
 	out := ExportedRow{Address: row.Address, Birth: row.Birth, Needs: row.Needs}
 	for _, g := range row.Generations {
 		out.Generations = append(out.Generations, ExportedGeneration{
@@ -138,9 +147,9 @@ func (e *Engine) exported(stage statestore.Stage, row statestore.Row, reveal boo
 			Intent: g.Intent, Written: g.Written.UTC(),
 		})
 	}
-	_, err := state.Open(row, stage, e.Key)
+	_, err := state.Open(row, d.stage, d.key)
 	if err == nil {
-		out.Body, err = e.part(stage, row.Birth, row.Body, reveal)
+		out.Body, err = d.part(row.Birth, row.Body, reveal)
 	}
 	if err != nil {
 		out.Problem, out.Body = err.Error(), &Part{Sealed: row.Body}

@@ -55,7 +55,7 @@ func (e *Engine) PlanImport(ctx context.Context, stage statestore.Stage, doc *Ex
 	if err := w.meant(doc, serial, w.store); err != nil {
 		return nil, err
 	}
-	change, err := e.verified(stage, doc)
+	change, err := e.documents(stage).verified(doc)
 	if err != nil {
 		return nil, err
 	}
@@ -88,17 +88,17 @@ func (s *stored) meant(doc *Export, serial *uint64, store string) error {
 }
 
 // verified makes the change that writes all of a document, after proving that it can be read back.
-func (e *Engine) verified(stage statestore.Stage, doc *Export) (*statestore.Change, error) {
+func (d documents) verified(doc *Export) (*statestore.Change, error) {
 	if doc.Sealed() {
-		if err := e.Key.Check(doc.Key); err != nil {
+		if err := d.key.Check(doc.Key); err != nil {
 			return nil, err
 		}
 	}
-	snap := &statestore.Snapshot{Stage: stage, Rows: make(map[string]statestore.Row, len(doc.Rows))}
+	snap := &statestore.Snapshot{Stage: d.stage, Rows: make(map[string]statestore.Row, len(doc.Rows))}
 	var problems []Problem
 	bad := func(addr string, err error) { problems = append(problems, Problem{Address: addr, Err: err}) }
 	for i := range doc.Rows {
-		row, err := e.imported(stage, &doc.Rows[i])
+		row, err := d.imported(&doc.Rows[i])
 		if _, twice := snap.Rows[row.Address]; err == nil && twice {
 			err = errors.New("the document has it twice")
 		}
@@ -111,16 +111,16 @@ func (e *Engine) verified(stage statestore.Stage, doc *Export) (*statestore.Chan
 	for _, err := range snap.Check() {
 		bad("", err)
 	}
-	change := &statestore.Change{KeyID: e.Key.ID()}
+	change := &statestore.Change{KeyID: d.key.ID()}
 	var err error
-	if change.Outputs, err = e.sealedPart(stage, "\x00outputs", doc.Outputs); err == nil {
-		_, _, err = state.OpenOutputs(&statestore.Snapshot{Stage: stage, Outputs: change.Outputs}, e.Key)
+	if change.Outputs, err = d.sealedPart("\x00outputs", doc.Outputs); err == nil {
+		_, _, err = state.OpenOutputs(&statestore.Snapshot{Stage: d.stage, Outputs: change.Outputs}, d.key)
 	}
 	if err != nil {
 		bad("outputs", err)
 	}
 	for name, part := range doc.Facts {
-		sealed, err := e.sealedPart(stage, "\x00"+name, &part)
+		sealed, err := d.sealedPart("\x00"+name, &part)
 		if err != nil {
 			bad("the fact "+name, err)
 			continue
@@ -140,7 +140,7 @@ func (e *Engine) verified(stage statestore.Stage, doc *Export) (*statestore.Chan
 }
 
 // imported is a row of a document as a store keeps it.
-func (e *Engine) imported(stage statestore.Stage, in *ExportedRow) (statestore.Row, error) {
+func (d documents) imported(in *ExportedRow) (statestore.Row, error) {
 	row := statestore.Row{Address: in.Address, Birth: in.Birth, Needs: in.Needs}
 	if in.Problem != "" {
 		return row, reconcile.WithHint(fmt.Errorf("it could not be read when it was exported: %s", in.Problem),
@@ -159,28 +159,28 @@ func (e *Engine) imported(stage statestore.Stage, in *ExportedRow) (statestore.R
 		return row, errors.New("it is about nothing: it has no generations")
 	}
 	var err error
-	if row.Body, err = e.sealedPart(stage, in.Birth, in.Body); err == nil {
-		_, err = state.Open(row, stage, e.Key)
+	if row.Body, err = d.sealedPart(in.Birth, in.Body); err == nil {
+		_, err = state.Open(row, d.stage, d.key)
 	}
 	return row, err
 }
 
 // sealedPart is a part as a store keeps it. What is open is sealed; what is sealed must open.
-func (e *Engine) sealedPart(stage statestore.Stage, what string, part *Part) ([]byte, error) {
+func (d documents) sealedPart(what string, part *Part) ([]byte, error) {
 	switch {
 	case part == nil:
 		return nil, nil
 	case len(part.Open) > 0 && len(part.Sealed) > 0:
 		return nil, errors.New("it is both sealed and open")
 	case len(part.Open) == 0:
-		_, err := e.Key.Open(part.Sealed, state.Binding(stage, what))
+		_, err := d.key.Open(part.Sealed, state.Binding(d.stage, what))
 		return part.Sealed, err
 	}
 	t, err := tree.Decode(part.Open)
 	if err != nil {
 		return nil, err
 	}
-	return e.Key.Seal(tree.Canonical(t), state.Binding(stage, what)), nil
+	return d.key.Seal(tree.Canonical(t), state.Binding(d.stage, what)), nil
 }
 
 // replaced are the lines of an import. It takes out of the change what is on record already, and gives the rest the versions

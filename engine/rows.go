@@ -12,6 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
 // RowView is what is on record of one address, for people and for JSON. Secret attributes and props are masked unless
@@ -47,42 +48,48 @@ func (e *Engine) Rows(ctx context.Context, stage statestore.Stage, reveal bool) 
 	if err != nil {
 		return nil, err
 	}
-	views := make([]RowView, 0, len(snap.Rows)+len(snap.Damaged))
+	all := make([]RowView, 0, len(snap.Rows)+len(snap.Damaged))
 	for _, row := range snap.Rows {
-		views = append(views, e.view(row, stage, reveal))
+		all = append(all, views{e.Catalog, e.Key}.view(row, stage, reveal))
 	}
 	for addr, damage := range snap.Damaged {
 		view := RowView{Address: addr, Problem: damage.Error()}
 		for _, id := range damage.Identities {
 			view.Generations = append(view.Generations, GenerationView{Kind: id.Kind, Place: reconcile.Place(id.Place), Identity: id.Identity})
 		}
-		views = append(views, view)
+		all = append(all, view)
 	}
-	slices.SortFunc(views, func(a, b RowView) int { return cmp.Compare(a.Address, b.Address) })
-	return views, nil
+	slices.SortFunc(all, func(a, b RowView) int { return cmp.Compare(a.Address, b.Address) })
+	return all, nil
 }
 
-func (e *Engine) view(row statestore.Row, stage statestore.Stage, reveal bool) RowView {
+// views shows entries to people.
+type views struct {
+	catalog *reconcile.Catalog
+	key     *seal.Key
+}
+
+func (v views) view(row statestore.Row, stage statestore.Stage, reveal bool) RowView {
 	view := RowView{Address: row.Address, Needs: row.Needs}
 	if row.Birth != row.Address {
 		view.Birth = row.Birth
 	}
-	rec, err := state.Open(row, stage, e.Key)
+	rec, err := state.Open(row, stage, v.key)
 	if err != nil {
 		view.Problem = err.Error()
 		for _, g := range row.Generations {
-			view.Generations = append(view.Generations, e.viewGeneration(state.GenerationOf(g), nil, reveal))
+			view.Generations = append(view.Generations, v.viewGeneration(state.GenerationOf(g), nil, reveal))
 		}
 		return view
 	}
 	secrets := &redact.Redactor{}
 	for _, g := range rec.Generations {
-		learnSecrets(e.Catalog, secrets, g)
+		learnSecrets(v.catalog, secrets, g)
 	}
 	view.Options, view.Props = rec.Options, rec.Props
 	if !reveal {
 		paths := rec.SecretPaths
-		if k, ok := e.Catalog.Kind(rec.Generations[0].Kind); ok {
+		if k, ok := v.catalog.Kind(rec.Generations[0].Kind); ok {
 			paths = slices.Concat(paths, k.Spec().SecretProps)
 		}
 		for _, p := range paths {
@@ -93,7 +100,7 @@ func (e *Engine) view(row statestore.Row, stage statestore.Stage, reveal bool) R
 		view.Props = maskTree(rec.Props, paths, secrets)
 	}
 	for _, g := range rec.Generations {
-		view.Generations = append(view.Generations, e.viewGeneration(g, secrets, reveal))
+		view.Generations = append(view.Generations, v.viewGeneration(g, secrets, reveal))
 	}
 	return view
 }
@@ -110,15 +117,15 @@ func learnSecrets(catalog *reconcile.Catalog, secrets *redact.Redactor, g *state
 	}
 }
 
-func (e *Engine) viewGeneration(g *state.Generation, secrets *redact.Redactor, reveal bool) GenerationView {
-	v := GenerationView{
+func (v views) viewGeneration(g *state.Generation, secrets *redact.Redactor, reveal bool) GenerationView {
+	shown := GenerationView{
 		Number: g.Number, State: g.State, Kind: g.Kind, Place: g.Location, Identity: g.Identity, Name: g.Name,
 		Intent: g.Intent != nil, Attrs: g.Attributes, Written: g.Written,
 	}
-	if k, ok := e.Catalog.Kind(g.Kind); ok && !reveal && secrets != nil {
-		v.Attrs = maskTree(g.Attributes, k.Spec().SecretAttrs, secrets)
+	if k, ok := v.catalog.Kind(g.Kind); ok && !reveal && secrets != nil {
+		shown.Attrs = maskTree(g.Attributes, k.Spec().SecretAttrs, secrets)
 	}
-	return v
+	return shown
 }
 
 // maskTree masks paths that are secret by type and values that hold a known secret.

@@ -7,6 +7,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
 // dirFact is the name of the stage-wide fact that says where the stack lies.
@@ -17,7 +18,7 @@ const dirFact = "dir"
 func (r *run) introduction() map[string][]byte {
 	meta := map[string][]byte{}
 	if r.document != "" {
-		meta[applyingFact] = r.e.sealApplying(r.w.stage, applying{plan: r.document, run: r.id})
+		meta[applyingFact] = sealApplying(r.e.Key, r.w.stage, applying{plan: r.document, run: r.id})
 	}
 	if r.w.o.waives || r.e.Root == "" || r.w.graph.Dir == "" {
 		return meta
@@ -27,19 +28,19 @@ func (r *run) introduction() map[string][]byte {
 		return meta // on another drive: nothing that would mean the same elsewhere
 	}
 	rel = filepath.ToSlash(rel)
-	if known, err := r.e.openDir(r.w.snap); err != nil || known != rel {
+	if known, err := openDir(r.e.Key, r.w.snap); err != nil || known != rel {
 		meta[dirFact] = r.e.Key.Seal(tree.Canonical(rel), state.Binding(r.w.stage, "\x00"+dirFact))
 	}
 	return meta
 }
 
 // openDir is where a stack lies as seen from the project's directory, "" when that is not on record.
-func (e *Engine) openDir(snap *statestore.Snapshot) (string, error) {
+func openDir(key *seal.Key, snap *statestore.Snapshot) (string, error) {
 	sealed := snap.Meta[dirFact]
 	if sealed == nil {
 		return "", nil
 	}
-	plain, err := e.Key.Open(sealed, state.Binding(snap.Stage, "\x00"+dirFact))
+	plain, err := key.Open(sealed, state.Binding(snap.Stage, "\x00"+dirFact))
 	if err != nil {
 		return "", err
 	}
@@ -54,7 +55,7 @@ func (e *Engine) StackDir(ctx context.Context, stage statestore.Stage) (string, 
 	if err != nil {
 		return "", err
 	}
-	rel, err := e.openDir(snap)
+	rel, err := openDir(e.Key, snap)
 	if err != nil || rel == "" {
 		return "", err
 	}
