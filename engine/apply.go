@@ -124,7 +124,7 @@ func (r *run) newMaker() *maker {
 	deleter := &deleter{
 		jobs: w.jobs, agreement: r.agreement, report: r.report,
 		ledger:   &ledger{journal: r.journal, stage: w.stage, key: r.e.Key, owners: w.owners, index: w.index, first: r.introduction()},
-		takeOver: w.o.TakeOver, mayDelete: w.guards().mayDelete, keeps: w.keeps, condemnedBefore: w.condemnedBefore,
+		takeOver: w.o.TakeOver, guards: w.guards(), keeps: w.keeps, condemnedBefore: w.condemnedBefore,
 	}
 	settler := &settler{deleter: deleter, adoptAll: w.o.Adopt, findsOwn: w.findsOwn()}
 	return &maker{creator: &creator{settler: settler, slots: w.slots, inDev: w.o.Dev != nil}, builder: w.builder()}

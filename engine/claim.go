@@ -192,10 +192,9 @@ func (s *settler) permit(n *node, job *reconcile.Job, g *state.Generation, look 
 		}
 		return s.permitRun(n, job)
 	}
-	found := g.Identity == "" && g.Intent == nil
-	answer := adopt.Judge(s.evidence(n, job, look, g))
-	if answer.Verdict != adopt.Ours && !s.adopts(n, look, answer, found) {
-		return reconcile.WithHint(ownerError(n.spec.Type, look, answer), "take it over with --adopt, or give the resource another name")
+	answer, found, err := s.allowed(n, job, g, look)
+	if err != nil {
+		return err
 	}
 	if err := s.claim(n, g, look, answer, found); err != nil {
 		return err
@@ -203,13 +202,10 @@ func (s *settler) permit(n *node, job *reconcile.Job, g *state.Generation, look 
 	return s.permitSteps(n, g, look)
 }
 
-// claim enters an object as this address's own, where the plan announces that.
+// claim enters an object as this address's own, where it was not yet.
 func (s *settler) claim(n *node, g *state.Generation, look reconcile.Look, answer adopt.Answer, found bool) error {
 	if !found && (n.plan.Action != Adopt || answer.Verdict == adopt.Ours) {
 		return nil
-	}
-	if err := s.permits(n, s.proposed(n, plan.Take, g, look)); err != nil {
-		return err
 	}
 	if by := s.jobs.owners.Claim(state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: look.Identity}, n.addr); by != "" {
 		return &adopt.OwnerError{Kind: n.spec.Type, Identity: look.Identity, Verdict: adopt.Foreign, Holder: by}
@@ -256,4 +252,17 @@ func (s *finder) ours(n *node, finds []found) []found {
 		return finds[:1]
 	}
 	return own
+}
+
+// allowed judges whose an object is that a look shows, and whether the plan announces that it is taken over where it is not in state.
+func (s *settler) allowed(n *node, job *reconcile.Job, g *state.Generation, look reconcile.Look) (answer adopt.Answer, found bool, err error) {
+	found = g.Identity == "" && g.Intent == nil
+	answer = adopt.Judge(s.evidence(n, job, look, g))
+	if answer.Verdict != adopt.Ours && !s.adopts(n, look, answer, found) {
+		return answer, found, reconcile.WithHint(ownerError(n.spec.Type, look, answer), "take it over with --adopt, or give the resource another name")
+	}
+	if found || n.plan.Action == Adopt && answer.Verdict != adopt.Ours {
+		err = s.permits(n, s.proposed(n, plan.Take, g, look))
+	}
+	return answer, found, err
 }

@@ -93,7 +93,7 @@ func (c *collecting) task(ctx context.Context, n *node, do func(context.Context,
 		n.task = t
 	}
 	t.do = func(t *task) (bool, error) {
-		return c.works.work(ctx, t, func(ctx context.Context, n *node) (bool, error) { return false, do(ctx, n) })
+		return c.works.work(ctx, t, c.previewDelete, func(ctx context.Context, n *node) (bool, error) { return false, do(ctx, n) })
 	}
 	return t
 }

@@ -21,9 +21,9 @@ type deleter struct {
 	*ledger
 	*report
 	takeOver bool // objects may be deleted that another store has tagged
-	// mayDelete reports whether users' data may go with the object of a node, keeps whether a dev session must leave an object.
-	mayDelete func(*node) bool
-	keeps     func(*state.Generation) bool
+	guards   guards
+	// keeps reports whether a dev session must leave an object.
+	keeps func(*state.Generation) bool
 	// condemnedBefore reports a generation that was on its way out when the run began.
 	condemnedBefore func(address string, number uint64) bool
 }
@@ -115,10 +115,7 @@ func (c *creator) dropFirst(ctx context.Context, n *node) (bool, error) {
 	rec := c.recordOf(n)
 	c.carry(n, rec)
 	number := rec.NextNumber()
-	old := n.nameHeld(rec)
-	if g := rec.ByNumber(n.plan.Generation); g != nil && n.plan.Action == Replace && !slices.Contains(old, g) {
-		old = append(old, g)
-	}
+	old := c.goesFirst(n, rec)
 	if len(old) == 0 {
 		return false, nil
 	}
@@ -146,6 +143,15 @@ func (c *creator) dropFirst(ctx context.Context, n *node) (bool, error) {
 	return false, c.commit(ctx, n, rec)
 }
 
+// goesFirst are the generations of an entry that are deleted before the new object of a node is made.
+func (c *creator) goesFirst(n *node, rec *state.Entry) []*state.Generation {
+	old := n.nameHeld(rec)
+	if g := rec.ByNumber(n.plan.Generation); g != nil && n.plan.Action == Replace && !slices.Contains(old, g) {
+		old = append(old, g)
+	}
+	return old
+}
+
 // deletes reports that what an address stands for was deleted, by this run or by one before it.
 func (d *deleter) deletes(addr string) bool {
 	n := d.nodes[addr]
@@ -167,7 +173,7 @@ func (d *deleter) deleteGeneration(ctx context.Context, n *node, g *state.Genera
 		return err
 	}
 	job := d.recordedJob(n, a, g)
-	job.MayDelete = d.mayDelete(n)
+	job.MayDelete = d.guards.mayDelete(n)
 	if d.neverBegan(g) {
 		return nil
 	}
@@ -192,7 +198,14 @@ func (d *deleter) deleteGeneration(ctx context.Context, n *node, g *state.Genera
 // checkDelete looks once more before a deletion. What carries another mark is never deleted.
 func (d *deleter) checkDelete(ctx context.Context, n *node, g *state.Generation, kind reconcile.Any, job *reconcile.Job) (gone bool, err error) {
 	look, err := d.seen(ctx, kind, job)
-	if err != nil || look.Absent {
+	may, could := d.guards.unread(n, g, kind.Spec())
+	switch {
+	case failsToRead(ctx, err) && may:
+		d.emit(Event{Type: EventWarning, Address: n.addr, Kind: g.Kind, Note: "it cannot be read, and is deleted by its identity in state: " + err.Error()})
+		return false, d.permits(n, d.proposed(n, plan.Remove, g, reconcile.Look{Identity: g.Identity, Holds: job.MayDelete && kind.Spec().HoldsData}))
+	case failsToRead(ctx, err) && could:
+		return false, unreadHint(n, err)
+	case err != nil || look.Absent:
 		return look.Absent && !kind.Spec().Tidies, err
 	}
 	answer := adopt.Judge(d.evidenceOf(n, kind.Spec(), job, look, g))

@@ -18,9 +18,9 @@ type forwarding struct {
 func (f *forwarding) forward(ctx context.Context) {
 	makes, drops := map[*node]*task{}, map[*node]*task{}
 	var tasks []*task
-	add := func(n *node, drop bool, do func(context.Context, *node) (bool, error)) *task {
+	add := func(n *node, drop bool, first preview, do func(context.Context, *node) (bool, error)) *task {
 		t := &task{n: n, drop: drop, rank: n.rank}
-		t.do = func(t *task) (bool, error) { return f.works.work(ctx, t, do) }
+		t.do = func(t *task) (bool, error) { return f.works.work(ctx, t, first, do) }
 		if tasks = append(tasks, t); !drop {
 			n.task = t
 		}
@@ -40,13 +40,13 @@ func (f *forwarding) forward(ctx context.Context) {
 			f.blocked(n, up, true)
 			continue
 		}
-		makes[n] = add(n, false, f.make)
+		makes[n] = add(n, false, f.previewMake, f.make)
 		if n.plan.DeleteFirst {
-			drops[n] = add(n, true, f.dropFirst)
+			drops[n] = add(n, true, f.previewDrop, f.dropFirst)
 		}
 	}
 	for _, n := range breaking(drops, f.leftover) {
-		drops[n] = add(n, true, func(ctx context.Context, n *node) (bool, error) { return false, f.drop(ctx, n) })
+		drops[n] = add(n, true, f.previewDelete, func(ctx context.Context, n *node) (bool, error) { return false, f.drop(ctx, n) })
 	}
 	order(makes, drops, f.jobs.index)
 	f.works.schedule(tasks)

@@ -30,10 +30,10 @@ type worker struct {
 	stopping func() bool
 }
 
-// hooked runs a task between its node's hooks. A before-hook that fails stops the work; an after-hook that fails
-// is recorded and shown, and the work stands. Where a thing is deleted before the new one comes, the hooks stand
+// hooked runs a task between its node's hooks. They run where the first read shows that there is something to do, and that the plan
+// permits it. A before-hook that fails stops the work; an after-hook that fails is recorded and shown, and the work stands. Where a thing is deleted before the new one comes, the hooks stand
 // around both. What was replaced is taken away later without any.
-func (w *worker) hooked(ctx context.Context, t *task, action Action, do func(context.Context, *node) (bool, error)) (bool, error) {
+func (w *worker) hooked(ctx context.Context, t *task, action Action, first preview, do func(context.Context, *node) (bool, error)) (bool, error) {
 	n := t.n
 	before, after := n.hooks()
 	switch {
@@ -43,6 +43,15 @@ func (w *worker) hooked(ctx context.Context, t *task, action Action, do func(con
 		after = nil
 	case n.decl != nil && n.plan.DeleteFirst:
 		before = nil
+	}
+	if len(before) > 0 && first != nil {
+		needed, err := first(ctx, n)
+		switch {
+		case err != nil:
+			return false, err
+		case !needed:
+			before, after = nil, nil
+		}
 	}
 	for _, h := range before {
 		if err := reconcile.Interrupted(ctx, nil); err != nil {
@@ -57,7 +66,7 @@ func (w *worker) hooked(ctx context.Context, t *task, action Action, do func(con
 	}
 	waiting, err := do(ctx, n)
 	if err != nil {
-		return waiting, err
+		return waiting, changedByHook(err, before)
 	}
 	var errs []error
 	for _, h := range after {
@@ -125,7 +134,7 @@ func (w *worker) runCommand(ctx context.Context, line string, info HookInfo) err
 }
 
 // work does one task with everything around it: saved plan, hooks, events, failure.
-func (w *worker) work(ctx context.Context, t *task, do func(context.Context, *node) (bool, error)) (bool, error) {
+func (w *worker) work(ctx context.Context, t *task, first preview, do func(context.Context, *node) (bool, error)) (bool, error) {
 	n, begun := t.n, time.Now()
 	ctx, calls := calls.Note(ctx)
 	action := n.plan.Action
@@ -134,7 +143,7 @@ func (w *worker) work(ctx context.Context, t *task, do func(context.Context, *no
 	}
 	w.emit(Event{Type: EventStart, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusRunning})
 	n.changed = nil
-	waiting, err := w.hooked(ctx, t, action, do)
+	waiting, err := w.hooked(ctx, t, action, first, do)
 	if action == Create {
 		action = n.plan.Action // it may have been found instead
 	}

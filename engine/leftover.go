@@ -20,7 +20,8 @@ type leftovers struct {
 	*finder
 	*refusals
 	*chosen
-	o policy
+	o      policy
+	guards guards
 	// dev: what is found counts as made by a dev session.
 	dev bool
 }
@@ -90,6 +91,19 @@ func foundGeneration(rec *state.Entry, d *observe.Tagged, dev bool) *state.Gener
 	}
 }
 
+// classifyUnread: it could not be observed.
+func (l *leftovers) classifyUnread(n *node, g *state.Generation) {
+	_, unread := errors.AsType[*unreadError](n.err)
+	switch may, could := l.guards.unread(n, g, n.spec); {
+	case unread && may:
+		n.plan.Notes = append(n.plan.Notes, "it cannot be read, and is deleted by its identity in state: "+l.masks.Text(n.err.Error()))
+	case unread && could:
+		l.block(n, unreadHint(n, n.err))
+	default:
+		l.block(n, n.err)
+	}
+}
+
 func (l *leftovers) classifyLeftover(n *node) {
 	n.plan = &Planned{Address: n.addr, Action: Delete, Needs: n.needs}
 	g := n.present()
@@ -115,7 +129,7 @@ func (l *leftovers) classifyLeftover(n *node) {
 		l.classifyRetained(n)
 		return
 	case n.err != nil:
-		l.block(n, n.err)
+		l.classifyUnread(n, g)
 		return
 	case g == nil:
 		n.plan = nil // condemned generations have lines of their own

@@ -281,7 +281,9 @@ func (o *observer) lookLeftover(ctx context.Context, n *node) error {
 		return nil
 	}
 	n.job = o.recordedJob(n, a, g)
-	n.look, err = observe.See(ctx, n.kind, n.job)
+	if n.look, err = observe.See(ctx, n.kind, n.job); failsToRead(ctx, err) {
+		return &unreadError{err}
+	}
 	return err
 }
 

@@ -192,7 +192,7 @@ func (w *work) classifier() *classifier {
 }
 
 func (w *work) leftovers() *leftovers {
-	return &leftovers{finder: w.finder, refusals: w.refusals, chosen: w.chosen, o: w.o, dev: w.findsOwn()}
+	return &leftovers{finder: w.finder, refusals: w.refusals, chosen: w.chosen, o: w.o, guards: w.guards(), dev: w.findsOwn()}
 }
 
 func (w *work) guards() guards {

@@ -208,6 +208,7 @@ type sort struct {
 	name                           string
 	unmarked, assigned, slow, bulk bool
 	same, birth, waits, unlisted   bool
+	dataless                       bool // users put nothing in
 	global                         bool // one for all regions
 	exact                          bool // its color moves with the prop of that name alone
 	child                          bool // found by what it comes after, which a service is asked by its real name
@@ -403,6 +404,9 @@ func (w *world) kindOf(o sort) *reconcile.Kind[thingProps, thing, thingAttrs] {
 	if o.waits {
 		k.Waiting = func(t thing) string { return t.Wait }
 	}
+	if o.dataless {
+		k.Holds = nil
+	}
 	if o.birth {
 		k.AtBirth = []string{"id", "name"}
 	}
@@ -486,6 +490,7 @@ func (w *world) list(kind string) func(context.Context, reconcile.Scope) ([]reco
 // sorts are the kinds of the world.
 func (w *world) sorts() []sort {
 	return []sort{
+		{name: "Dataless", dataless: true},
 		{name: "Thing"},
 		{name: "Bare", unmarked: true},
 		{name: "Assigned", assigned: true},

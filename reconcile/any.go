@@ -92,7 +92,7 @@ func (e *erased[P, L, A]) describe() *Spec {
 		Type: e.k.Type, Doc: e.k.Doc,
 		Moves: tags.Moves, MovedBy: tags.MovedBy, Once: tags.Once, AtBirth: tags.AtBirth, Late: tags.Late, NeedsSettled: tags.NeedsSettled,
 		Recorded: e.k.Recorded, Rerun: e.k.Rerun, Same: e.k.Same, ByParent: e.k.ByParent, Tidies: e.k.Tidies,
-		Under: e.k.Under, ListsHeld: e.k.Held != nil,
+		Under: e.k.Under, ListsHeld: e.k.Held != nil, HoldsData: e.k.Holds != nil,
 		Retained: e.k.Retained, Files: e.k.Files, FilesAt: e.k.FilesAt, WritesFiles: e.k.WritesFiles,
 		Marked: e.k.Owner != nil, Lists: e.k.List != nil, Bulk: e.k.ObserveMany != nil, Logs: e.k.Logs != nil,
 		Named: e.k.Naming != nil || e.k.Given != nil, Prepares: e.k.Prepare != nil,

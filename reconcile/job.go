@@ -56,9 +56,9 @@ type Spec struct {
 	Retained              bool
 	Marked, Lists, Bulk   bool
 	// Under are the kinds of the parents by which objects are listed that no tag-wide listing shows. ListsHeld says that the
-	// kind lists what an object holds.
+	// kind lists what an object holds, HoldsData that an object may hold users' data.
 	Under                    []string
-	ListsHeld                bool
+	ListsHeld, HoldsData     bool
 	Logs                     bool
 	Named, Prepares          bool
 	Visibility               time.Duration
