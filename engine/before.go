@@ -22,7 +22,7 @@ func (m *maker) previewMake(ctx context.Context, n *node) (bool, error) {
 		return true, nil // there is nothing to read, or what there is was judged by the plan as another object
 	}
 	g := n.present()
-	if n.plan.Action == Create {
+	if n.doing() == Create {
 		if g != nil {
 			return true, nil // a creation that was begun goes on
 		}
@@ -50,14 +50,14 @@ func (m *maker) previewMake(ctx context.Context, n *node) (bool, error) {
 	if _, _, err := m.allowed(n, job, g, look); err != nil {
 		return false, err
 	}
-	if n.plan.Action == Replace && !n.plan.May {
+	if n.doing() == Replace && !n.plan.May {
 		return true, nil // nothing of it is set in place
 	}
 	err = m.permitSteps(n, g, look)
 	if errors.Is(err, reconcile.ErrReadAgain) {
 		err = nil // its work reads until that is certain
 	}
-	return n.plan.Action != Update || len(look.Steps) > 0, err
+	return n.doing() != Update || len(look.Steps) > 0, err
 }
 
 // previewCreate finds out whether something is there already that the plan did not see.

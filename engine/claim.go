@@ -204,14 +204,14 @@ func (s *settler) permit(n *node, job *reconcile.Job, g *state.Generation, look 
 
 // claim enters an object as this address's own, where it was not yet.
 func (s *settler) claim(n *node, g *state.Generation, look reconcile.Look, answer adopt.Answer, found bool) error {
-	if !found && (n.plan.Action != Adopt || answer.Verdict == adopt.Ours) {
+	if !found && (n.doing() != Adopt || answer.Verdict == adopt.Ours) {
 		return nil
 	}
 	if by := s.jobs.owners.Claim(state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: look.Identity}, n.addr); by != "" {
 		return &adopt.OwnerError{Kind: n.spec.Type, Identity: look.Identity, Verdict: adopt.Foreign, Holder: by}
 	}
 	g.Identity = look.Identity
-	if n.plan.Action == Create && n.unsought {
+	if n.doing() == Create && n.unsought {
 		s.came(n, answer, look)
 	}
 	return nil
@@ -220,23 +220,23 @@ func (s *settler) claim(n *node, g *state.Generation, look reconcile.Look, answe
 // adopts reports whether somebody else's thing may be taken over: the one that the plan showed, as it was then, or
 // one that no plan could look for.
 func (s *settler) adopts(n *node, look reconcile.Look, answer adopt.Answer, found bool) bool {
-	if n.plan.Action == Adopt {
+	if n.doing() == Adopt {
 		return look.Identity == n.look.Identity && look.Owner == n.look.Owner && answer.Holder == ""
 	}
-	return n.plan.Action == Create && n.unsought && found && mayTake(s.adoptAll, n, answer)
+	return n.doing() == Create && n.unsought && found && mayTake(s.adoptAll, n, answer)
 }
 
 // came accounts for a thing that the plan could not look for, since what it goes by was not known yet.
 func (s *settler) came(n *node, answer adopt.Answer, look reconcile.Look) {
-	n.plan.Action = Recover
+	n.as = Recover
 	if answer.Verdict != adopt.Ours {
-		n.plan.Action = Adopt
+		n.as = Adopt
 	}
 	note := "found: " + look.Identity
 	if answer.OtherStore {
 		note += ", marked by another store of this stage"
 	}
-	s.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Action: n.plan.Action, Note: note})
+	s.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Action: n.doing(), Note: note})
 }
 
 // ours keeps of several finds those that are ours, if there are any: what is somebody else's is nothing to condemn.
@@ -261,7 +261,7 @@ func (s *settler) allowed(n *node, job *reconcile.Job, g *state.Generation, look
 	if answer.Verdict != adopt.Ours && !s.adopts(n, look, answer, found) {
 		return answer, found, reconcile.WithHint(ownerError(n.spec.Type, look, answer), "take it over with --adopt, or give the resource another name")
 	}
-	if found || n.plan.Action == Adopt && answer.Verdict != adopt.Ours {
+	if found || n.doing() == Adopt && answer.Verdict != adopt.Ours {
 		err = s.permits(n, s.proposed(n, plan.Take, g, look))
 	}
 	return answer, found, err

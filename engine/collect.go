@@ -49,14 +49,14 @@ func (c *collecting) collect(ctx context.Context) {
 		case isDeleted(n):
 			add(n, c.drop)
 		case n.plan == nil:
-		case n.plan.Action == Forget:
+		case n.doing() == Forget:
 			add(n, c.forget)
-		case n.plan.Action == Blocked:
+		case n.doing() == Blocked:
 			c.settled(n, c.sleeps(n))
 		}
 	}
 	for _, n := range c.declared {
-		if n.was != nil && n.plan.Action != Replace {
+		if n.was != nil && n.doing() != Replace {
 			continue // what was condemned before is the next deploy's
 		}
 		if n.rec != nil && len(c.collectable(n.rec)) > 0 && c.ok(n) && c.isSelected(n) {
@@ -237,7 +237,7 @@ func (c *collecting) stillNeeded() map[string]bool {
 		}
 	}
 	for _, n := range slices.Concat(c.declared, c.leftover) {
-		if n.plan != nil && (n.decl != nil && !c.ok(n) || n.plan.Action == Blocked || n.held) {
+		if n.plan != nil && (n.decl != nil && !c.ok(n) || n.doing() == Blocked || n.held) {
 			for _, a := range n.needs {
 				visit(a)
 			}

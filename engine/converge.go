@@ -51,7 +51,7 @@ func (c *converging) loose() []*node {
 			continue
 		}
 		is := len(n.cut) > 0 || slices.ContainsFunc(n.ups, func(up *node) bool {
-			return moved[up] || up.decl != nil && up.plan.Action != Unchanged && up.plan.Action != Wait
+			return moved[up] || up.decl != nil && up.doing() != Unchanged && up.doing() != Wait
 		})
 		if is && len(n.uses) > 0 {
 			loose = append(loose, n)
@@ -84,16 +84,16 @@ func (c *converging) resettle(ctx context.Context, n *node, last map[*node]map[s
 	if tooOften {
 		return false, restless(n, last[n], now)
 	}
-	before := n.plan.Action
+	before := n.doing()
 	last[n], n.changed = now, nil
-	n.plan.Action = Update
+	n.as = Update
 	_, err = c.makeLive(ctx, n)
-	n.plan.Action = before
+	n.as = before
 	if err != nil || len(n.changed) == 0 {
 		return err == nil, err
 	}
 	if before == Unchanged {
-		n.plan.Action = Update
+		n.as = Update
 		c.recount(Unchanged, Update)
 	}
 	c.emit(Event{

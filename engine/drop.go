@@ -146,7 +146,7 @@ func (c *creator) dropFirst(ctx context.Context, n *node) (bool, error) {
 // goesFirst are the generations of an entry that are deleted before the new object of a node is made.
 func (c *creator) goesFirst(n *node, rec *state.Entry) []*state.Generation {
 	old := n.nameHeld(rec)
-	if g := rec.ByNumber(n.plan.Generation); g != nil && n.plan.Action == Replace && !slices.Contains(old, g) {
+	if g := rec.ByNumber(n.plan.Generation); g != nil && n.doing() == Replace && !slices.Contains(old, g) {
 		old = append(old, g)
 	}
 	return old
@@ -155,7 +155,7 @@ func (c *creator) goesFirst(n *node, rec *state.Entry) []*state.Generation {
 // deletes reports that what an address stands for was deleted, by this run or by one before it.
 func (d *deleter) deletes(addr string) bool {
 	n := d.nodes[addr]
-	return n == nil || n.decl == nil && n.plan != nil && n.plan.Action == Delete && d.ok(n)
+	return n == nil || n.decl == nil && n.plan != nil && n.doing() == Delete && d.ok(n)
 }
 
 // deleteGeneration deletes one object after it has read that the object is there and still ours. An object that was replaced

@@ -25,7 +25,7 @@ func (r *run) tie(ctx context.Context) {
 		rec := n.rec.Clone()
 		rec.Needs = needs
 		if err := r.seal(&change, rec); err != nil {
-			r.fail(n, n.plan.Action, err)
+			r.fail(n, n.doing(), err)
 			continue
 		}
 		nodes, tied = append(nodes, n), append(tied, rec)

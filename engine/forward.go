@@ -30,7 +30,7 @@ func (f *forwarding) forward(ctx context.Context) {
 		if n.decl == nil || n.plan == nil {
 			continue
 		}
-		switch n.plan.Action {
+		switch n.doing() {
 		case Unchanged, Wait, Blocked:
 			f.settled(n, f.sleeps(n))
 			continue
@@ -61,10 +61,10 @@ func (f *forwarding) waitsFor(n *node) *node {
 		if up.decl == nil || n.atBirth(up) {
 			continue
 		}
-		if n.was != nil && up.plan.Action == Blocked {
+		if n.was != nil && up.doing() == Blocked {
 			continue // that one is left as it is, and this one goes back to what it was beside it
 		}
-		if up.plan.Action == Wait || f.statuses[up.addr] == StatusBlocked {
+		if up.doing() == Wait || f.statuses[up.addr] == StatusBlocked {
 			return up
 		}
 	}
@@ -103,7 +103,7 @@ func planRemains(undeclared []*node) {
 }
 
 // isDeleted reports that an undeclared node is to be deleted.
-func isDeleted(n *node) bool { return n.plan != nil && n.plan.Action == Delete }
+func isDeleted(n *node) bool { return n.plan != nil && n.doing() == Delete }
 
 // order says what waits for what. New things wait for what they need; what must go first waits for those that
 // need it, and for everything that comes before it: nothing is deleted before its upstreams have succeeded.

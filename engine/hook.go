@@ -83,7 +83,7 @@ func (n *node) hooks() (before, after []graph.Hook) {
 	if n.decl != nil {
 		return n.decl.Options.Before, n.decl.Options.After
 	}
-	if n.rec == nil || n.plan.Action != Delete {
+	if n.rec == nil || n.doing() != Delete {
 		return nil, nil
 	}
 	function := func(h graph.Hook) bool { return h.Func != "" }
@@ -137,7 +137,7 @@ func (w *worker) runCommand(ctx context.Context, line string, info HookInfo) err
 func (w *worker) work(ctx context.Context, t *task, first preview, do func(context.Context, *node) (bool, error)) (bool, error) {
 	n, begun := t.n, time.Now()
 	ctx, calls := calls.Note(ctx)
-	action := n.plan.Action
+	action := n.doing()
 	if t.drop && action != Forget {
 		action = Delete
 	}
@@ -145,7 +145,7 @@ func (w *worker) work(ctx context.Context, t *task, first preview, do func(conte
 	n.changed = nil
 	waiting, err := w.hooked(ctx, t, action, first, do)
 	if action == Create {
-		action = n.plan.Action // it may have been found instead
+		action = n.doing() // it may have been found instead
 	}
 	e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusDone, Elapsed: calls.Elapsed(begun)}
 	e.Paths = pathTexts(n.changed)
@@ -188,7 +188,7 @@ func (w *worker) schedule(tasks []*task) {
 			continue
 		}
 		if !w.stopping() {
-			w.fail(t.n, t.n.plan.Action, errWaitsForItself)
+			w.fail(t.n, t.n.doing(), errWaitsForItself)
 		}
 		w.setStatus(t.n, StatusSkipped)
 	}

@@ -17,7 +17,7 @@ func (s *settler) hooks(n *node, job *reconcile.Job, rec *state.Entry, g *state.
 	h := reconcile.Hooks{
 		Permit: func(look reconcile.Look) error { return s.permit(n, job, g, look) },
 		Note: func(text string) {
-			s.emit(Event{Type: EventProgress, Address: n.addr, Kind: n.kindName(), Action: n.plan.Action, Note: text})
+			s.emit(Event{Type: EventProgress, Address: n.addr, Kind: n.kindName(), Action: n.doing(), Note: text})
 		},
 	}
 	if n.spec.Recorded {

@@ -45,7 +45,7 @@ func (m *maker) make(ctx context.Context, n *node) (bool, error) {
 	if err := m.buildLate(ctx, n); err != nil {
 		return false, err
 	}
-	switch n.plan.Action {
+	switch n.doing() {
 	case Create:
 		return m.makeNew(ctx, n)
 	case Replace:
@@ -130,8 +130,8 @@ func (s *settler) taken(n *node, rec *state.Entry) *state.Generation {
 		Number: rec.NumberFor(n.look.Owner.Generation), State: statestore.Live, Slot: n.slot, Kind: n.spec.Type, Location: n.access.Place,
 		Identity: n.look.Identity, Attributes: n.look.Attrs, StateOnly: n.spec.Recorded,
 	}
-	g.Dev = n.plan.Action == Recover && s.findsOwn
-	if n.plan.Action == Adopt {
+	g.Dev = n.doing() == Recover && s.findsOwn
+	if n.doing() == Adopt {
 		g.Number = rec.NextNumber()
 	}
 	if n.job != nil {
@@ -149,7 +149,7 @@ func (c *creator) makeNew(ctx context.Context, n *node) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	again := g.Identity != "" || n.plan.Action == Replace && g.Intent != nil
+	again := g.Identity != "" || n.doing() == Replace && g.Intent != nil
 	for {
 		waiting, err := c.settleNew(ctx, n, rec, g)
 		if c.nameRetained(n, g, err) {
@@ -180,7 +180,7 @@ const retainedObject = "a retained object"
 // nameRetained reports that the generated name of a replacement is borne by an object that an earlier replacement retained.
 func (c *creator) nameRetained(n *node, g *state.Generation, err error) bool {
 	owner, foreign := errors.AsType[*adopt.OwnerError](err)
-	return foreign && n.plan.Action == Replace && !g.NameGiven && g.Empty() && retainedHere(owner.Owner, c.jobs.stage)
+	return foreign && n.doing() == Replace && !g.NameGiven && g.Empty() && retainedHere(owner.Owner, c.jobs.stage)
 }
 
 func (c *creator) settleNew(ctx context.Context, n *node, rec *state.Entry, g *state.Generation) (bool, error) {
@@ -198,7 +198,7 @@ func (c *creator) settleNew(ctx context.Context, n *node, rec *state.Entry, g *s
 // begun is the generation that is to be made: one that an interrupted run began, or a further one.
 func (c *creator) begun(ctx context.Context, n *node, rec *state.Entry) (made *state.Generation, err error) {
 	number := rec.NextNumber()
-	if gone := rec.Live(); gone != nil && n.plan.Action == Create {
+	if gone := rec.Live(); gone != nil && n.doing() == Create {
 		if n.look.NotYet {
 			return gone, nil // it may only not be visible yet, and is waited for
 		}
@@ -213,7 +213,7 @@ func (c *creator) begun(ctx context.Context, n *node, rec *state.Entry) (made *s
 		return nil, err
 	}
 	if g := rec.Candidate(); g != nil {
-		unwanted := n.plan.Action == Replace && rec.Live() == nil && g.Number == n.plan.Generation
+		unwanted := n.doing() == Replace && rec.Live() == nil && g.Number == n.plan.Generation
 		if g.Kind == n.spec.Type && g.Location == n.access.Place && !unwanted {
 			return g, nil
 		}
@@ -249,7 +249,7 @@ func (c *creator) carry(n *node, rec *state.Entry) {
 		return
 	}
 	n.carried = map[tree.Path]any{}
-	if n.plan.Action != Replace || n.look.Absent || n.replacedWhole() {
+	if n.doing() != Replace || n.look.Absent || n.replacedWhole() {
 		if rec.Live() == nil && rec.Candidate() != nil {
 			for _, p := range ignored {
 				if v, ok := tree.Get(rec.Props, p); ok {
@@ -303,7 +303,7 @@ func (s *settler) recordOf(n *node) *state.Entry {
 
 // unannounced turns a replacement that the plan did not announce into what the user can act on.
 func (s *settler) unannounced(n *node, err error) error {
-	if errors.Is(err, reconcile.ErrReplace) && n.plan.Action != Replace {
+	if errors.Is(err, reconcile.ErrReplace) && n.doing() != Replace {
 		return reconcile.WithHint(fmt.Errorf("%w: %w", plan.ErrChanged, err), "plan again: it says what would be replaced")
 	}
 	return err

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"sync"
 
 	"github.com/athanor-dev/athanor/engine/graph"
@@ -99,4 +100,9 @@ type progress struct {
 	changed []tree.Path
 	carried map[tree.Path]any
 	task    *task
+	// as is what is done, where that is not what was planned: an object was found in place of being created, or converges.
+	as Action
 }
+
+// doing is what a run does about an address.
+func (n *node) doing() Action { return cmp.Or(n.as, n.plan.Action) }

@@ -49,7 +49,7 @@ func (p *report) settled(n *node, asleep bool) {
 	status := StatusDone
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if n.plan.Action == Blocked {
+	if n.doing() == Blocked {
 		status, p.broken = StatusBlocked, true
 	}
 	p.statuses[n.addr] = status
@@ -57,7 +57,7 @@ func (p *report) settled(n *node, asleep bool) {
 		p.summary.InDev++
 		return
 	}
-	p.summary.count(n.plan.Action, status)
+	p.summary.count(n.doing(), status)
 	if n.plan.Waiting != "" {
 		p.wait(n)
 	}
@@ -87,7 +87,7 @@ func (p *report) setStatus(n *node, status Status) {
 	defer p.mu.Unlock()
 	if _, done := p.statuses[n.addr]; !done {
 		p.statuses[n.addr] = status
-		p.summary.count(n.plan.Action, status)
+		p.summary.count(n.doing(), status)
 	}
 }
 
@@ -109,7 +109,7 @@ func (p *report) blocked(n, cause *node, waits bool) {
 	p.mu.Unlock()
 	if n != cause { // why it failed was told
 		p.emit(Event{
-			Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: n.plan.Action, Status: StatusBlocked,
+			Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: n.doing(), Status: StatusBlocked,
 			Note: "needs " + cause.addr,
 		})
 	}
@@ -130,7 +130,7 @@ func (p *report) demote(n *node, status Status) {
 	defer p.mu.Unlock()
 	p.statuses[n.addr] = status
 	p.summary.count(Update, status)
-	p.summary.add(n.plan.Action, -1)
+	p.summary.add(n.doing(), -1)
 }
 
 func (p *report) recount(from, to Action) {
@@ -168,15 +168,15 @@ func (p *report) count(action Action, status Status) {
 // reported does one step of an edit with its events, and accounts for it.
 func (p *report) reported(n *node, do func() error) error {
 	begun := time.Now()
-	p.emit(Event{Type: EventStart, Address: n.addr, Kind: n.plan.Kind, Action: n.plan.Action, Status: StatusRunning})
+	p.emit(Event{Type: EventStart, Address: n.addr, Kind: n.plan.Kind, Action: n.doing(), Status: StatusRunning})
 	err := do()
 	e := Event{
-		Type: EventDone, Address: n.addr, Kind: n.plan.Kind, Action: n.plan.Action, Status: StatusDone, Elapsed: time.Since(begun).Seconds(),
+		Type: EventDone, Address: n.addr, Kind: n.plan.Kind, Action: n.doing(), Status: StatusDone, Elapsed: time.Since(begun).Seconds(),
 	}
 	if err != nil {
 		e.ended(err, true)
 	}
-	p.account(n, n.plan.Action, e.Status)
+	p.account(n, n.doing(), e.Status)
 	p.emit(e)
 	return err
 }
