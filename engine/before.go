@@ -12,8 +12,8 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// preview reads what a task is about before any hook runs, and changes nothing. It reports whether there is anything to do, and an
-// error where the plan does not permit what reading calls for.
+// preview reads what a task is about before any hook runs, and changes nothing. It reports whether there is anything
+// to do, and an error where the plan does not permit what reading calls for.
 type preview func(context.Context, *node) (bool, error)
 
 // previewMake reads the object of a declared node as its work will.
@@ -121,7 +121,8 @@ func (d *deleter) deletable(ctx context.Context, n *node, gens []*state.Generati
 	return there, nil
 }
 
-// changedByHook names the hook after which a resource differs from what the plan announced: reading had shown it as announced before.
+// changedByHook names the hook after which a resource differs from what the plan announced: reading had shown it as
+// announced before.
 func changedByHook(err error, before []graph.Hook) error {
 	if !errors.Is(err, plan.ErrChanged) || len(before) == 0 {
 		return err

@@ -26,8 +26,8 @@ func (s *finder) named(n *node) string {
 	return n.decl.Options.Adopt
 }
 
-// mayTake reports whether an object that is not ours may be taken over without being named: one without an owner tag, and one
-// that was retained.
+// mayTake reports whether an object that is not ours may be taken over without being named: one without an owner tag,
+// and one that was retained.
 func mayTake(all bool, n *node, answer adopt.Answer) bool {
 	wanted := all || n.decl.Options.Adopt == "*"
 	return wanted && answer.Holder == "" && (answer.Owner.IsZero() || answer.Owner.Retained)
@@ -254,7 +254,8 @@ func (s *finder) ours(n *node, finds []found) []found {
 	return own
 }
 
-// allowed judges whose an object is that a look shows, and whether the plan announces that it is taken over where it is not in state.
+// allowed judges whose an object is that a look shows, and whether the plan announces that it is taken over where it
+// is not in state.
 func (s *settler) allowed(n *node, job *reconcile.Job, g *state.Generation, look reconcile.Look) (answer adopt.Answer, found bool, err error) {
 	found = g.Identity == "" && g.Intent == nil
 	answer = adopt.Judge(s.evidence(n, job, look, g))

@@ -15,8 +15,8 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// classifier decides about declared resources, one after another, each after all its upstreams. It alone says what is to be done
-// to one; what comes after it refuses, or adds what else is deleted.
+// classifier decides about declared resources, one after another, each after all its upstreams. It alone says what is
+// to be done to one; what comes after it refuses, or adds what else is deleted.
 type classifier struct {
 	*observer
 	*refusals

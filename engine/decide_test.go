@@ -92,8 +92,8 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestClassifyGoesByUpstreams: a resource is blocked by one that cannot be planned and held by one that waits; a refusal stops one
-// resource alone where the policy says so.
+// TestClassifyGoesByUpstreams: a resource is blocked by one that cannot be planned and held by one that waits; a
+// refusal stops one resource alone where the policy says so.
 func TestClassifyGoesByUpstreams(t *testing.T) {
 	t.Parallel()
 	size := reconcile.Step{Path: "size", Have: int64(1), Want: int64(2)}
@@ -160,7 +160,8 @@ func TestDeleteFirst(t *testing.T) {
 	}
 }
 
-// TestCyclesAreOpened: a cycle is opened at a path that may be set late, at the one that the state says, and else is an error.
+// TestCyclesAreOpened: a cycle is opened at a path that may be set late, at the one that the state says, and else is
+// an error.
 func TestCyclesAreOpened(t *testing.T) {
 	t.Parallel()
 	ring := func(late ...tree.Path) *index {
@@ -192,8 +193,8 @@ func TestCyclesAreOpened(t *testing.T) {
 	}
 }
 
-// TestUndeclared: what carries our tag and nothing declares is found, the newest generation as the live one; what is declared, or
-// retained, is not.
+// TestUndeclared: what carries our tag and nothing declares is found, the newest generation as the live one; what is
+// declared, or retained, is not.
 func TestUndeclared(t *testing.T) {
 	t.Parallel()
 	tagged := func(addr, id string, generation uint64, retained bool) observe.Tagged {
@@ -259,7 +260,8 @@ func TestAnnounce(t *testing.T) {
 	}
 }
 
-// TestOrder: what is made waits for what it needs; what is deleted first waits for what needs it, and for nothing that comes after it.
+// TestOrder: what is made waits for what it needs; what is deleted first waits for what needs it, and for nothing
+// that comes after it.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	a, b := observed("a", there(ownTag), true), observed("b", there(ownTag), true)

@@ -21,8 +21,8 @@ type found struct {
 	unsought bool
 }
 
-// discover finds everything with an owner tag of a stage that has no entries, in every location that the program names: tag-wide
-// where the provider can, else kind by kind.
+// discover finds everything with an owner tag of a stage that has no entries, in every location that the program
+// names: tag-wide where the provider can, else kind by kind.
 func (s *finder) discover(ctx context.Context) error {
 	var accesses []*observe.Way
 	for _, n := range s.declared {

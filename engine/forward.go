@@ -92,8 +92,8 @@ func breaking(drops map[*node]*task, undeclared []*node) []*node {
 	return found
 }
 
-// planRemains plans the deletion of those undeclared nodes of which only condemned generations are left: they have no line of their
-// own in the plan, each of their generations has.
+// planRemains plans the deletion of those undeclared nodes of which only condemned generations are left: they have no
+// line of their own in the plan, each of their generations has.
 func planRemains(undeclared []*node) {
 	for _, n := range undeclared {
 		if n.plan == nil && len(n.rec.Generations) > 0 {

@@ -30,9 +30,10 @@ type worker struct {
 	stopping func() bool
 }
 
-// hooked runs a task between its node's hooks. They run where the first read shows that there is something to do, and that the plan
-// permits it. A before-hook that fails stops the work; an after-hook that fails is recorded and shown, and the work stands. Where a thing is deleted before the new one comes, the hooks stand
-// around both. What was replaced is taken away later without any.
+// hooked runs a task between its node's hooks. They run where the first read shows that there is something to do, and
+// that the plan permits it. A before-hook that fails stops the work; an after-hook that fails is recorded and shown,
+// and the work stands. Where a thing is deleted before the new one comes, the hooks stand around both. What was
+// replaced is taken away later without any.
 func (w *worker) hooked(ctx context.Context, t *task, action Action, first preview, do func(context.Context, *node) (bool, error)) (bool, error) {
 	n := t.n
 	before, after := n.hooks()

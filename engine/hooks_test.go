@@ -11,8 +11,8 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// TestHooksRunForWhatIsPermitted: a before-hook runs when the object was read, its change is permitted, and there is one. What a
-// hook changes that the plan does not announce stops the resource, and the error names the hook.
+// TestHooksRunForWhatIsPermitted: a before-hook runs when the object was read, its change is permitted, and there is
+// one. What a hook changes that the plan does not announce stops the resource, and the error names the hook.
 func TestHooksRunForWhatIsPermitted(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -101,7 +101,8 @@ func (n *declaration) source() string {
 	}
 }
 
-// declare enters one address. A kind that stands for another is declared by nobody but a dev session, or was deployed by one.
+// declare enters one address. A kind that stands for another is declared by nobody but a dev session, or was deployed
+// by one.
 func (x *index) declare(n *node, kind string, mayStand bool) error {
 	if err := graph.CheckAddress(n.addr); err != nil {
 		return err

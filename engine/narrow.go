@@ -23,7 +23,8 @@ type narrowing struct {
 	warm          *Warm // knows what waited for somebody
 }
 
-// narrowing selects what is observed whatever becomes of the others. All else is known by the state for now. Nil: all is observed.
+// narrowing selects what is observed whatever becomes of the others. All else is known by the state for now. Nil: all
+// is observed.
 func (w *work) narrowing(ctx context.Context) *narrowing {
 	if !w.o.narrows {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// node is one address, declared or in state, on its way from the program to what a run does. Each part has its own writers, and
-// is read by the stages that come after them.
+// node is one address, declared or in state, on its way from the program to what a run does. Each part has its own
+// writers, and is read by the stages that come after them.
 type node struct {
 	declaration
 	tracked
@@ -23,7 +23,8 @@ type node struct {
 	progress
 }
 
-// declaration is what a program says of an address. The index writes it, and nothing of it changes once that is arranged.
+// declaration is what a program says of an address. The index writes it, and nothing of it changes once that is
+// arranged.
 type declaration struct {
 	addr string
 	decl *graph.Resource // nil when no longer declared
@@ -33,7 +34,8 @@ type declaration struct {
 	// was is set when drift is planned: the declaration is what was deployed last.
 	was *deployed
 
-	// props are those declared; uses the references in them, in tree order; needs the addresses that must come before, sorted.
+	// props are those declared; uses the references in them, in tree order; needs the addresses that must come before,
+	// sorted.
 	props *token.Template
 	uses  []token.Use
 	needs []string
@@ -84,8 +86,8 @@ type decision struct {
 	beside bool
 }
 
-// forecast is what others may count on of the attributes of an address: what a plan foresees of them, and while a run goes on
-// what they have become.
+// forecast is what others may count on of the attributes of an address: what a plan foresees of them, and while a run
+// goes on what they have become.
 type forecast struct {
 	mu    sync.Mutex
 	attrs map[string]any // what is known of its attributes

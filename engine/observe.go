@@ -15,8 +15,8 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// observer reads the objects of nodes: each once, as far as can be before anything is decided, and with others at once where the
-// kind can. It writes what it sees into their observations.
+// observer reads the objects of nodes: each once, as far as can be before anything is decided, and with others at
+// once where the kind can. It writes what it sees into their observations.
 type observer struct{ *finder }
 
 // lookers bounds how many nodes are looked at at once; their calls are bounded by the gate.
@@ -37,8 +37,8 @@ func (j *jobs) reachAll(ctx context.Context, undeclared []*node, deletes func(*n
 		}
 		n.access = j.cloud.Reach(ctx, n.spec.Type, settings)
 	})
-	// leaves: the way to where an object is must be at hand before anything starts, when the program wants it elsewhere or not at all. A
-	// run that finds out later has deleted half of a stage.
+	// leaves: the way to where an object is must be at hand before anything starts, when the program wants it elsewhere
+	// or not at all. A run that finds out later has deleted half of a stage.
 	leaves := func(n *node, g *state.Generation) bool {
 		_, known := j.catalog.ProviderOf(g.Kind)
 		return known && (n.decl != nil && n.access.Place != g.Location || n.decl == nil && deletes(n))

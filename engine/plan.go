@@ -60,8 +60,8 @@ func (e *Engine) PlanDestroy(ctx context.Context, stage statestore.Stage, g *Gra
 	return w.makePlan(ctx, &Plan{Destroy: true})
 }
 
-// makePlan is planning, from the first step to the last: index the program, find what is in state and not declared, open the way
-// to every location, observe, decide, and write the document.
+// makePlan is planning, from the first step to the last: index the program, find what is in state and not declared,
+// open the way to every location, observe, decide, and write the document.
 func (w *work) makePlan(ctx context.Context, doc *Plan) (*Plan, error) {
 	w.shed()
 	digest := digesting(w.program)

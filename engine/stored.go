@@ -67,8 +67,8 @@ func (s *stored) relocate(moves map[string]string) {
 	}
 }
 
-// followNeeds lets entries need the addresses that others have moved to, as the store does by itself. What else names an
-// address is written by the run.
+// followNeeds lets entries need the addresses that others have moved to, as the store does by itself. What else names
+// an address is written by the run.
 func (s *stored) followNeeds(moves map[string]string) {
 	for addr, entry := range s.records {
 		if renamed, differs := entry.Readdressed(moves); differs {
@@ -87,8 +87,8 @@ func (s *stored) lastRun(commands ...string) bool {
 	return s.snap.LastRun != nil && slices.Contains(commands, s.snap.LastRun.Command)
 }
 
-// entryOf finds the entry that has the object of a declaration, or an intent that stands for it: at its address, or at one that
-// it was renamed from.
+// entryOf finds the entry that has the object of a declaration, or an intent that stands for it: at its address, or
+// at one that it was renamed from.
 func (s *stored) entryOf(r *Resource) *state.Entry {
 	for _, addr := range addressesOf(r) {
 		rec := s.records[addr]

@@ -19,9 +19,10 @@ func failsToRead(ctx context.Context, err error) bool {
 	return err != nil && ctx.Err() == nil && !errors.Is(err, reconcile.ErrInterrupted)
 }
 
-// unread reports whether an object of a generation that cannot be read may be deleted by its identity in state, and whether it could be
-// with the user's permission. What reading could show must not forbid the deletion: that it holds data, or that another owner has an
-// object of the name that the author gave. An object whose content alone says whose it is, or of which a part may be left, is read first.
+// unread reports whether an object of a generation that cannot be read may be deleted by its identity in state, and
+// whether it could be with the user's permission. What reading could show must not forbid the deletion: that it holds
+// data, or that another owner has an object of the name that the author gave. An object whose content alone says
+// whose it is, or of which a part may be left, is read first.
 func (g guards) unread(n *node, gen *state.Generation, spec *reconcile.Spec) (may, could bool) {
 	if gen == nil || gen.Identity == "" || spec == nil || spec.Recorded || spec.Same || spec.Tidies {
 		return false, false

@@ -18,8 +18,8 @@ func (b *bench) unreadable(fails bool) {
 	}
 }
 
-// TestUnreadObjectsAreDeleted: an object that cannot be read is deleted by the identity in state where reading could show nothing
-// that forbids it, and else with the user's permission alone.
+// TestUnreadObjectsAreDeleted: an object that cannot be read is deleted by the identity in state where reading could
+// show nothing that forbids it, and else with the user's permission alone.
 func TestUnreadObjectsAreDeleted(t *testing.T) {
 	t.Parallel()
 	kind := func(k string, props m) engine.Resource {

@@ -6,8 +6,8 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 )
 
-// walk classifies the declared resources, upstreams first. What had to wait for upstreams before it could be observed is
-// observed level by level, many at once.
+// walk classifies the declared resources, upstreams first. What had to wait for upstreams before it could be observed
+// is observed level by level, many at once.
 type walk struct {
 	*classifier
 	*chosen

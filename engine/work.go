@@ -28,8 +28,8 @@ type policy struct {
 	discovers bool
 	// narrows: only what state and program disagree about is observed.
 	narrows bool
-	// hidesOutputs: a plan does not list which outputs change. keepsOutputs: outputs that are not declared keep their values.
-	// leavesOutputs: all do.
+	// hidesOutputs: a plan does not list which outputs change. keepsOutputs: outputs that are not declared keep their
+	// values. leavesOutputs: all do.
 	hidesOutputs, keepsOutputs, leavesOutputs bool
 	// waives: changed outputs, and where the program lies, are no reason for a run of their own.
 	waives bool
