@@ -97,6 +97,7 @@ func (a *app) secretRotate(c *cli.Context) error {
 	line := rotateLine{secretLine: s.secretLine(c, secrets.Path), Number: s.engine.Key.Number()}
 	if !c.Bool("list-exposed") {
 		line.Run = newRun()
+		a.interrupts.lasting()
 		result, err := rotate.Run(c.Context, s.rotation(c, line.Run))
 		if err != nil {
 			return hintRotation(err)
@@ -113,15 +114,14 @@ func (a *app) secretRotate(c *cli.Context) error {
 		a.json(line)
 		return nil
 	}
-	a.saidRotated(s, line)
+	a.saidRotated(s.stage, seal.KeyPath(keySources(c.Context, s.stage, s.dir)), line)
 	return nil
 }
 
-func (a *app) saidRotated(s *session, line rotateLine) {
+func (a *app) saidRotated(stage statestore.Stage, ring string, line rotateLine) {
 	if line.Run != "" {
-		fmt.Fprintf(a.err, "%s: key %s (number %d) seals %s and %s; check in %s\n", s.stage, line.Key, line.Number,
-			plural(line.Rows, "entry", "entries"), plural(line.Sealed, "secret", "secrets"),
-			a.place(seal.KeyPath(keyPlace(s.stage, s.dir))))
+		fmt.Fprintf(a.err, "%s: key %s (number %d) seals %s and %s; check in %s\n", stage, line.Key, line.Number,
+			plural(line.Rows, "entry", "entries"), plural(line.Sealed, "secret", "secrets"), a.place(ring))
 		if len(line.Kept) > 0 {
 			fmt.Fprintf(a.err, "generated values derive from %s, which stays in the ring\n", strings.Join(line.Kept, ", "))
 		}

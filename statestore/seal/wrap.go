@@ -245,7 +245,7 @@ func (p Place) wrapped() (*wrappedFile, error) {
 	var newest *wrappedFile
 	for _, dir := range p.Beside {
 		file := &wrappedFile{path: p.keyPath(dir)}
-		found, err := readJSON(file.path, file)
+		found, err := p.readJSON(file.path, file)
 		if err != nil {
 			return nil, err
 		}
@@ -505,9 +505,20 @@ func (w wrap) way() string {
 	}
 }
 
+// longestBeside bounds a file beside a program: far above any real one.
+const longestBeside = 16 << 20
+
+// read reads a file beside a program.
+func (p Place) read(path string) ([]byte, error) {
+	if p.Read != nil {
+		return p.Read(path, longestBeside)
+	}
+	return durable.ReadFile(path, longestBeside)
+}
+
 // readJSON reads a file of ours beside a program; false when there is none.
-func readJSON(path string, into any) (bool, error) {
-	data, err := os.ReadFile(path)
+func (p Place) readJSON(path string, into any) (bool, error) {
+	data, err := p.read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
