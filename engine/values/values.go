@@ -124,7 +124,7 @@ func (v *Values) readSecret(ctx context.Context, name string, source graph.Secre
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(v.from.Dir, path)
 		}
-		data, err := localfile.ReadFile(ctx, path)
+		data, err := localfile.ReadAtMost(ctx, path, tree.MaxValue)
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", reconcile.WithHint(errors.New(source.File+" is not there"), "write the secret to %s", path)
 		}
