@@ -235,7 +235,8 @@ func (t *goTree) source(path string) error {
 
 var (
 	including = regexp.MustCompile(`(?s)#(?:\s|/\*.*?\*/)*include\b`)
-	included  = regexp.MustCompile("(?s)#(?:\\s|/\\*.*?\\*/)*include(?:\\s|/\\*.*?\\*/)*(\"(?:[^\"\\\\\n]|\\\\.)*\"|`[^`]*`)")
+	included  = regexp.MustCompile("(?s)#(?:\\s|/\\*.*?\\*/)*include(?:\\s|/\\*.*?\\*/)*" +
+		"(\"(?:[^\"\\\\\n]|\\\\.)*\"|`[^`]*`)")
 )
 
 // assembly follows what an assembly file includes: any file of the machine, of which the assembler's errors tell.

@@ -31,7 +31,13 @@ func TestNothingIsWaitedFor(t *testing.T) {
 			t.Parallel()
 			for _, kind := range []string{"pipe", "device"} {
 				for _, command := range [][]string{
-					{"plan"}, {"plan", "--untrusted"}, {"deploy", "--yes"}, {"output"}, {"history"}, {"secret", "list"}, {"secret", "recipients"},
+					{"plan"},
+					{"plan", "--untrusted"},
+					{"deploy", "--yes"},
+					{"output"},
+					{"history"},
+					{"secret", "list"},
+					{"secret", "recipients"},
 					{"destroy", "--stack", "shop", "--dry-run"},
 				} {
 					x := plainArena(t)

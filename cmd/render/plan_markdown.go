@@ -88,7 +88,8 @@ func (m Markdown) fitting(p *engine.Plan, most int) string {
 	for runes(table) > most {
 		largest := -1
 		for i, g := range groups {
-			if !g.folded && len(g.actions) > 1 && weight(g.actions[0]) == 0 && (largest < 0 || len(g.actions) > len(groups[largest].actions)) {
+			foldable := !g.folded && len(g.actions) > 1 && weight(g.actions[0]) == 0
+			if foldable && (largest < 0 || len(g.actions) > len(groups[largest].actions)) {
 				largest = i
 			}
 		}
@@ -267,7 +268,8 @@ func (m Markdown) folded(b *strings.Builder, summary, text string) {
 func (m Markdown) Program(w io.Writer, p Program) error {
 	p = cleaned(p)
 	var b strings.Builder
-	fmt.Fprintf(&b, "### athanor plan %s: not observed\n\n| | address | kind |\n|---|---|---|\n", m.Code(p.Stack+"/"+p.Stage))
+	fmt.Fprintf(&b, "### athanor plan %s: not observed\n\n", m.Code(p.Stack+"/"+p.Stage))
+	b.WriteString("| | address | kind |\n|---|---|---|\n")
 	tail := "\nThe program is valid. Nothing was observed: " + m.Text(p.Missing) + ". No action is claimed.\n"
 	for i, a := range p.Actions {
 		row := fmt.Sprintf("| ? | %s | %s |\n", m.Code(a.Address), m.Text(a.Kind))
