@@ -121,6 +121,9 @@ func (g Go) confined(ctx context.Context, dir, target string) error {
 	if err := localfile.Check(ctx, dir); err != nil {
 		return err
 	}
+	if err := checkGo(ctx, dir, target); err != nil {
+		return err
+	}
 	sources := GoSources(ctx, dir, target, "-tags="+strings.Join(g.Tags, ","))
 	for _, path := range slices.Concat(sources.Packages, sources.Trees, sources.Files) {
 		if err := localfile.Check(ctx, path); err != nil && !errors.Is(err, fs.ErrNotExist) {

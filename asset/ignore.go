@@ -1,9 +1,12 @@
 package asset
 
 import (
+	"context"
 	"path"
 	"regexp"
 	"strings"
+
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
 
 // Ignore are the lines of an ignore file, such as .gitignore, as git reads them.
@@ -25,6 +28,18 @@ func ReadIgnore(text string) Ignore {
 		}
 	}
 	return rules
+}
+
+// longestIgnore bounds an ignore file: far above any real one.
+const longestIgnore = 1 << 20
+
+// ReadIgnoreFile reads an ignore file; one that is not there, or is no file, says nothing.
+func ReadIgnoreFile(ctx context.Context, path string) Ignore {
+	data, err := localfile.ReadAtMost(ctx, path, longestIgnore)
+	if err != nil {
+		return nil
+	}
+	return ReadIgnore(string(data))
 }
 
 // Excludes reports whether a file or folder is left out, by its path from the ignore file's folder, with slashes. Of the

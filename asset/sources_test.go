@@ -2,11 +2,15 @@ package asset
 
 import (
 	"context"
+	"errors"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
 
 // told are the paths that a build tells of, as seen from the stack's directory.
@@ -72,6 +76,58 @@ func TestBuildsTellWhatTheyAreMadeOf(t *testing.T) {
 			}
 			if have := told(t, work, tt.build); !slices.Equal(have, tt.want) {
 				t.Errorf("it tells of %v, want %v", have, tt.want)
+			}
+		})
+	}
+}
+
+// TestCheckGo: what the go command would open outside is found before it is started, however it is written.
+func TestCheckGo(t *testing.T) {
+	t.Parallel()
+	const main, other = "package main\n\nimport _ \"example.com/y/in\"\n\nfunc main() {}\n", "package in\n"
+	for name, c := range map[string]struct {
+		files, links map[string]string
+		outside      bool
+	}{
+		"nothing":              {files: map[string]string{"go.mod": "module example.com/x\n", "main.go": "package main\n"}},
+		"a long comment":       {files: map[string]string{"go.mod": "module example.com/x\n//" + strings.Repeat("x", 1<<17) + "\nreplace example.com/y => ../out\n", "main.go": main}, outside: true},
+		"quotes and slashes":   {files: map[string]string{"go.mod": "module example.com/x\nreplace \"example.com/y\" v1.0.0 => \"..//out\" // here\n", "main.go": main}, outside: true},
+		"a raw string":         {files: map[string]string{"go.mod": "module example.com/x\nreplace(\n\texample.com/y => `../out`\n)\n", "main.go": main}, outside: true},
+		"a module inside":      {files: map[string]string{"go.mod": "module example.com/x\nreplace example.com/y => ./y\n", "main.go": main, "y/go.mod": "module example.com/y\n", "y/in/in.go": other}},
+		"one that replaces":    {files: map[string]string{"go.mod": "module example.com/x\nreplace example.com/y => ./y\n", "main.go": main, "y/go.mod": "module example.com/y\nreplace example.com/z => ../../out\n", "y/in/in.go": other}},
+		"a workspace":          {files: map[string]string{"go.mod": "module example.com/x\n", "go.work": "use (\n./y\n../out\n)\n", "main.go": main}, outside: true},
+		"a link of a link":     {files: map[string]string{"go.mod": "module example.com/x\nreplace example.com/y => ./y\n", "main.go": main, "y/go.mod": "module example.com/y\n"}, links: map[string]string{"y/in": "../a", "a": "../out"}, outside: true},
+		"vendored":             {files: map[string]string{"go.mod": "module example.com/x\n", "main.go": main}, links: map[string]string{"vendor/example.com/y/in": "../../../../out"}, outside: true},
+		"a profile":            {files: map[string]string{"go.mod": "module example.com/x\n", "main.go": "package main\n"}, links: map[string]string{"default.pgo": "../out/in.go"}, outside: true},
+		"go.sum":               {files: map[string]string{"go.mod": "module example.com/x\n", "main.go": "package main\n"}, links: map[string]string{"go.sum": "../out/in.go"}, outside: true},
+		"an absolute #include": {files: map[string]string{"go.mod": "module example.com/x\n", "main.go": "package main\n", "f.s": "#include \"textflag.h\"\n# /* a\n */ include \"/etc/hostname\"\n"}, outside: true},
+		"a comment, #include":  {files: map[string]string{"go.mod": "module example.com/x\n", "main.go": "package main\n", "f.s": "/**/#include `../out/in.go`\n"}, outside: true},
+		"its own #include":     {files: map[string]string{"go.mod": "module example.com/x\n", "main.go": "package main\n", "f.s": "#include \"textflag.h\"\n#include \"g.h\"\n", "g.h": "#define X 1\n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			base := t.TempDir()
+			write := func(name, text string) {
+				path := filepath.Join(base, name)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write("out/in.go", other)
+			write("out/go.mod", "module example.com/y\n")
+			for name, text := range c.files {
+				write(filepath.Join("root", name), text)
+			}
+			for name, to := range c.links {
+				path := filepath.Join(base, "root", name)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink(to, path)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			root := filepath.Join(base, "root")
+			err := checkGo(localfile.With(t.Context(), localfile.Bounds{Root: root}), root, ".")
+			if _, outside := errors.AsType[*localfile.OutsideError](err); outside != c.outside || err != nil && !outside {
+				t.Errorf("outside %v: %v", outside, err)
 			}
 		})
 	}

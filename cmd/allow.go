@@ -152,7 +152,7 @@ func (a *app) asksOf(c *cli.Context, s *session, src *source) ([]grants.Ask, err
 		if err != nil {
 			return nil, err
 		}
-		return grants.Asks(grants.Document{Graph: g}, a.granted.user), nil
+		return grants.Asks(grants.Document{Graph: g, Outside: a.granted.leads}, a.granted.user), nil
 	}
 	y, err := yamlstack.Load(c.Context, a.catalog, yamlstack.Input{
 		Path: src.file(), Data: src.data, Dir: src.dir, Stage: s.stage.Name, Config: s.config,
@@ -160,7 +160,9 @@ func (a *app) asksOf(c *cli.Context, s *session, src *source) ([]grants.Ask, err
 	if err != nil && !y.Unread() {
 		return nil, err
 	}
-	return grants.Asks(documentOf(y), a.granted.user), nil
+	d := documentOf(y)
+	d.Outside = append(d.Outside, a.granted.leads...)
+	return grants.Asks(d, a.granted.user), nil
 }
 
 // allowed runs the command that the permissions are for, if there is one.

@@ -49,10 +49,13 @@ Exit codes: 0 nothing to do; 1 error; 2 changes or drift pending.`,
 		UsageText: `plan                            what deploy would do here
 plan --detailed                 long values whole, unchanged resources too
 plan --json                     the whole plan as one document
+plan --markdown > comment.md    for a pull request; names of the stack format nothing in it
 plan --out plan.json            save it; athanor deploy plan.json applies exactly that
 plan --iam > policy.json        the least that AWS must allow for it`,
 		Flags: stageFlags(cli.PlanFlags(&cli.BoolFlag{
 			Name: "iam", Usage: "print the least policy of AWS IAM that allows exactly this plan to be deployed",
+		}, &cli.BoolFlag{
+			Name: "markdown", Usage: "print the plan as Markdown, for the comment of a pull request",
 		}, &cli.BoolFlag{
 			Name: "untrusted", Usage: "plan a stranger's stack: run no program, read no secret, say what was not observed (also $" + untrustedVariable + ")",
 		})...),
@@ -92,6 +95,9 @@ func (a *app) deploy(c *cli.Context) error {
 }
 
 func (a *app) planOnly(c *cli.Context) error {
+	if c.Bool("markdown") && (a.asJSON || c.Bool("iam")) {
+		return hint(errors.New("--markdown: the plan is printed in one form"), "leave out --json or --iam")
+	}
 	if untrusted(c) {
 		return a.planUntrusted(c)
 	}
@@ -127,9 +133,14 @@ func (s *session) show(c *cli.Context, p *engine.Plan, refused error) error {
 		return refused
 	}
 	policy := needed(c, p)
+	doc := render.PlanDocument{Plan: p, Problems: a.errors().Lines(refused), IAM: policy, NotObserved: s.notObserved()}
 	switch {
 	case a.asJSON:
-		a.json(render.PlanDocument{Plan: p, Problems: a.errors().Lines(refused), IAM: policy, NotObserved: s.notObserved()})
+		a.json(doc)
+	case c.Bool("markdown"):
+		if err := (render.Markdown{}).Plan(a.out, doc); err != nil {
+			return err
+		}
 	case policy == nil:
 		a.style(a.out).Plan(a.out, p)
 	case refused == nil:

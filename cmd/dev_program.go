@@ -12,6 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
+	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
 // devProgram is what a dev session evaluates again and again.
@@ -105,9 +106,7 @@ func (d *dev) secretFiles() []string {
 		case s.File != "":
 			files = append(files, filepath.Join(d.graph.Dir, s.File))
 		case s.Sealed && d.s.stage.Stack != "":
-			if sealed, err := keyPlace(d.s.stage, d.graph.Dir).Secrets(); err == nil {
-				files = append(files, sealed.Path)
-			}
+			files = append(files, seal.SecretsPath(seal.Place{Beside: []string{d.graph.Dir}, Stack: d.s.stage.Stack, Stage: d.s.stage.Name}))
 		}
 	}
 	return files

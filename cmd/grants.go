@@ -3,7 +3,9 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,8 +32,10 @@ type granting struct {
 	allowed []grants.Permission
 	// project is the folder by which the user's file lists the stack.
 	project, file string
-	// folder is where the project's own files are kept, with links resolved.
+	// folder is where the project's own files are kept, with links resolved; leads are the links in its place or in it
+	// that lead out of the project.
 	folder string
+	leads  []grants.Ask
 	// asks: the command may ask on a terminal.
 	asks bool
 }
@@ -66,7 +70,7 @@ func (a *app) granting(c *cli.Context, dir, store string) (*granting, error) {
 		},
 		StoreOf: func(name string) string { return storeName(dir, name) },
 	}
-	if g.folder, err = localfile.Real(filepath.Join(projectRoot(dir), ".athanor")); err != nil {
+	if err := g.own(projectRoot(dir)); err != nil {
 		return nil, err
 	}
 	g.bound()
@@ -147,9 +151,7 @@ func (a *app) permit(ctx context.Context, d grants.Document) error {
 	if g == nil {
 		return nil
 	}
-	if !g.ownFolder() {
-		d.Outside = append(d.Outside, grants.Ask{Kind: grants.Path, Value: g.folder, Place: ".athanor"})
-	}
+	d.Outside = slices.Concat(d.Outside, g.leads)
 	missing := grants.Missing(grants.Asks(d, g.user), g.allowed)
 	if len(missing) == 0 {
 		return nil
@@ -192,15 +194,44 @@ func (g *granting) hold(asks []grants.Ask) {
 // when the project's root is the user's home.
 func (g *granting) bound() {
 	g.user.Bounds.Allowed = grants.AllowedPaths(g.allowed)
-	if g.ownFolder() {
+	if !slices.ContainsFunc(g.leads, func(ask grants.Ask) bool { return ask.Place == ownFolder }) {
 		g.user.Bounds.Allowed = append(g.user.Bounds.Allowed, g.folder)
 	}
 }
 
-// ownFolder reports whether the project's own folder lies in the project, and is no link that leads out of it.
-func (g *granting) ownFolder() bool {
-	root, err := localfile.Real(projectRoot(g.project))
-	return err == nil && localfile.Within(root, g.folder)
+// ownFolder is the name of the folder that holds the project's own files: its state store and its caches.
+const ownFolder = ".athanor"
+
+// own finds the project's own folder. It may lie in the checkout, and what is in it may be a link that leads elsewhere:
+// to the state of another project.
+func (g *granting) own(root string) (err error) {
+	folder := filepath.Join(root, ownFolder)
+	if root, err = localfile.Real(root); err != nil {
+		return err
+	}
+	lead := func(path, place string) (string, error) {
+		real, err := localfile.Real(path)
+		if err == nil && !localfile.Within(root, real) {
+			g.leads = append(g.leads, grants.Ask{Kind: grants.Path, Value: real, Place: place})
+		}
+		return real, err
+	}
+	if g.folder, err = lead(folder, ownFolder); err != nil || len(g.leads) > 0 {
+		return err
+	}
+	entries, err := os.ReadDir(g.folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, entry := range entries {
+		if entry.Type()&fs.ModeSymlink == 0 {
+			continue
+		}
+		if _, err := lead(filepath.Join(g.folder, entry.Name()), ownFolder+"/"+entry.Name()); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // refusal is the error about all that is asked for and not allowed.

@@ -2,11 +2,15 @@ package cmd
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
+
+	"github.com/athanor-dev/athanor/cmd/cli"
 )
 
 // interrupts turns signals into what the moment calls for. Before anything is changed the first one cancels. While
@@ -26,6 +30,7 @@ type interrupts struct {
 	stop   chan struct{} // stopped, while a plan is applied and no signal came
 	notice func()
 	first  os.Signal // the first signal that came, nil before
+	lasts  bool      // the command changes something
 }
 
 // by names the first signal that came, "" when none did.
@@ -75,11 +80,39 @@ func (i *interrupts) listen() {
 			// Whoever is in the way of a cancelled context can still be ended by one more signal.
 			signal.Stop(i.signals)
 			i.cancel()
+			i.insist()
 			return
 		}
 		notice()
 		close(stop)
 	}
+}
+
+// patience is how long a command that changes nothing may take to end after a signal.
+const patience = 2 * time.Second
+
+// insist ends a command that changes nothing and that something keeps from ending: a file of fifty gigabytes, or one on
+// a server that does not answer.
+func (i *interrupts) insist() {
+	i.mu.Lock()
+	lasts := i.lasts
+	i.mu.Unlock()
+	if lasts || i.stopping() {
+		return
+	}
+	select {
+	case <-i.ended:
+	case <-time.After(patience):
+		fmt.Fprintln(os.Stderr, "error:", errInterrupted)
+		os.Exit(cli.ExitInterrupted)
+	}
+}
+
+// lasting says that the command changes something from now on, and ends by itself when its context does.
+func (i *interrupts) lasting() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.lasts = true
 }
 
 // stopping reports that a first signal came while a plan was applied.
@@ -113,7 +146,7 @@ func (i *interrupts) applying(notice func()) <-chan struct{} {
 	signal.Notify(i.unread, syscall.SIGPIPE)
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.stop, i.notice = i.stopped, notice
+	i.stop, i.notice, i.lasts = i.stopped, notice, true
 	return i.stopped
 }
 

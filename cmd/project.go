@@ -18,6 +18,7 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers/aws/keyservice"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/bolt"
 	"github.com/athanor-dev/athanor/statestore/keeper"
@@ -101,14 +102,16 @@ func projectRoot(dir string) string {
 	}
 }
 
-// keyPlace is where the wrapped key of a stage and its sealed secrets are: beside the program.
-func keyPlace(stage statestore.Stage, dir string) seal.Place {
-	return seal.Place{Beside: []string{dir}, Stack: stage.Stack, Stage: stage.Name}
+// keyPlace is where the wrapped key of a stage and its sealed secrets are: beside the program, within the bounds of the
+// context.
+func keyPlace(ctx context.Context, stage statestore.Stage, dir string) seal.Place {
+	read := func(path string, most int64) ([]byte, error) { return localfile.ReadAtMost(ctx, path, most) }
+	return seal.Place{Beside: []string{dir}, Read: read, Stack: stage.Stack, Stage: stage.Name}
 }
 
 // keySources is the same with all that can open and wrap a key. What a key service is asked for ends with the context.
 func keySources(ctx context.Context, stage statestore.Stage, dir string) seal.Place {
-	place := keyPlace(stage, dir)
+	place := keyPlace(ctx, stage, dir)
 	place.Service = keyservice.New(ctx)
 	return place
 }

@@ -1,13 +1,16 @@
 package cmd
 
 import (
+	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/providers/random"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -26,10 +29,14 @@ afterwards. Interrupted anywhere, it goes on when it is run again. Generated val
 that they were derived from stays in the ring as long as one does (raise its version for a new value).
 
 First change who can open the ring (secret rewrap), then rotate, then change what --list-exposed lists at its
-service: whoever had the old key may know it.`,
+service: whoever had the old key may know it. A copy that ` + "`state export`" + ` wrote before opens with keys of the ring
+alone: --copy seals it again, as long as its key has not left.`,
 		UsageText: `secret rotate --stage prod
+secret rotate --stage prod --copy backup.json
 secret rotate --list-exposed --stage prod`,
-		Flags: stageFlags(&cli.BoolFlag{
+		Flags: stageFlags(&cli.StringSliceFlag{
+			Name: "copy", Usage: "seal an exported `FILE` of this stage again too; may be repeated",
+		}, &cli.BoolFlag{
 			Name:  "list-exposed",
 			Usage: "list the secrets that an older key could open and that have not changed since; rotate nothing",
 		}),
@@ -47,6 +54,7 @@ type rotateLine struct {
 	// Rows and Sealed count what was sealed again.
 	Rows   int `json:"rows"`
 	Sealed int `json:"sealed"`
+	Copies int `json:"copies,omitempty"`
 	// Left are the ids of the keys that left the ring, Kept of the older ones that stay.
 	Left []string `json:"left,omitempty"`
 	Kept []string `json:"kept,omitempty"`
@@ -97,12 +105,21 @@ func (a *app) secretRotate(c *cli.Context) error {
 	line := rotateLine{secretLine: s.secretLine(c, secrets.Path), Number: s.engine.Key.Number()}
 	if !c.Bool("list-exposed") {
 		line.Run = newRun()
-		result, err := rotate.Run(c.Context, s.rotation(c, line.Run))
+		a.interrupts.lasting()
+		rotation := s.rotation(c, line.Run)
+		for _, file := range c.StringSlice("copy") {
+			saved, err := a.savedCopy(c.Context, s.stage, file)
+			if err != nil {
+				return err
+			}
+			rotation.Copies = append(rotation.Copies, saved)
+		}
+		result, err := rotate.Run(c.Context, rotation)
 		if err != nil {
 			return hintRotation(err)
 		}
 		line.Key, line.Number, line.Resumed = result.Key, result.Number, result.Resumed
-		line.Rows, line.Sealed = result.Rows, result.Secrets
+		line.Rows, line.Sealed, line.Copies = result.Rows, result.Secrets, result.Copies
 		line.Left, line.Kept = result.Left, result.Kept
 	}
 	if line.Exposed, err = rotate.Exposed(c.Context, s.rotation(c, "")); err != nil {
@@ -113,15 +130,40 @@ func (a *app) secretRotate(c *cli.Context) error {
 		a.json(line)
 		return nil
 	}
-	a.saidRotated(s, line)
+	a.saidRotated(s.stage, seal.KeyPath(keySources(c.Context, s.stage, s.dir)), line)
 	return nil
 }
 
-func (a *app) saidRotated(s *session, line rotateLine) {
+// savedCopy is an exported document whose sealed parts are to be sealed again.
+func (a *app) savedCopy(ctx context.Context, stage statestore.Stage, file string) (rotate.Copy, error) {
+	data, err := a.readDocument(ctx, file)
+	if err != nil {
+		return rotate.Copy{}, fmt.Errorf("--copy: %w", err)
+	}
+	doc, err := engine.ReadExport(data)
+	if err != nil {
+		return rotate.Copy{}, fmt.Errorf("--copy %s: %w", file, err)
+	}
+	if doc.Stack != stage.Stack || doc.Stage != stage.Name {
+		return rotate.Copy{}, fmt.Errorf("--copy %s: it is of %s/%s, not of %s", file, doc.Stack, doc.Stage, stage)
+	}
+	save := func(snap *statestore.Snapshot) error {
+		data, err := json.MarshalIndent(doc.SealedAgain(snap), "", " ")
+		if err != nil {
+			return err
+		}
+		return writePrivate(file, append(data, '\n'))
+	}
+	return rotate.Copy{Name: file, Snapshot: doc.SealedState(), Save: save}, nil
+}
+
+func (a *app) saidRotated(stage statestore.Stage, ring string, line rotateLine) {
 	if line.Run != "" {
-		fmt.Fprintf(a.err, "%s: key %s (number %d) seals %s and %s; check in %s\n", s.stage, line.Key, line.Number,
-			plural(line.Rows, "entry", "entries"), plural(line.Sealed, "secret", "secrets"),
-			a.place(seal.KeyPath(keyPlace(s.stage, s.dir))))
+		fmt.Fprintf(a.err, "%s: key %s (number %d) seals %s and %s; check in %s\n", stage, line.Key, line.Number,
+			plural(line.Rows, "entry", "entries"), plural(line.Sealed, "secret", "secrets"), a.place(ring))
+		if line.Copies > 0 {
+			fmt.Fprintf(a.err, "sealed again: %s\n", plural(line.Copies, "saved copy", "saved copies"))
+		}
 		if len(line.Kept) > 0 {
 			fmt.Fprintf(a.err, "generated values derive from %s, which stays in the ring\n", strings.Join(line.Kept, ", "))
 		}

@@ -76,8 +76,20 @@ func (a *app) openSecrets(c *cli.Context, names int) (*session, *seal.Secrets, e
 	if err != nil || s == nil {
 		return nil, nil, err
 	}
-	secrets, err := keyPlace(s.stage, s.dir).Secrets()
+	if c.Command.Name != "rotate" || c.Bool("list-exposed") {
+		s.unsalted()
+	}
+	secrets, err := keyPlace(c.Context, s.stage, s.dir).Secrets()
 	return s, secrets, err
+}
+
+// unsalted says how a stage gets a better key whose key guesses of one passphrase can be compared with.
+func (s *session) unsalted() {
+	if s.engine.Key.Origin().Unsalted {
+		a := s.app
+		fmt.Fprintf(a.err, "note: the key of %s is derived from its passphrase without a random salt\n", s.stage)
+		a.style(a.err).Hints(a.err, []string{"athanor secret rotate --stage " + s.stage.Name + " gives it a random one"})
+	}
 }
 
 func (a *app) secretSet(c *cli.Context) error {

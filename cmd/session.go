@@ -77,7 +77,11 @@ func (a *app) evaluated(c *cli.Context, s *session, src *source, names int) (*se
 	}
 	c.Context = a.granted.within(c.Context)
 	s.stage.Stack = s.graph.Stack
-	return s, s.open(c, src.dir)
+	if err := s.open(c, src.dir); err != nil {
+		return s, err
+	}
+	s.unsalted()
+	return s, nil
 }
 
 // openStage opens a stage with its program, or with --stack by its name and its record alone.
@@ -94,6 +98,10 @@ func (a *app) openStage(c *cli.Context) (*session, error) {
 		}
 		s.stage.Stack = s.graph.Stack
 		c.Context = a.granted.within(c.Context)
+	default:
+		if err := a.permit(c.Context, grants.Document{}); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.open(c, src.dir); err != nil || s.graph != nil {
 		return s, err
@@ -148,6 +156,9 @@ func (a *app) locate(c *cli.Context, names int) (*session, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	if err := a.permit(c.Context, grants.Document{}); err != nil {
+		return nil, "", err
+	}
 	if s.stage.Stack == "" {
 		switch {
 		case src.goMain:
@@ -183,7 +194,7 @@ func (a *app) beginAt(c *cli.Context, targets []string) (*session, *source, erro
 		return nil, nil, hint(fmt.Errorf("unexpected argument %q", targets[1]), "one TARGET at most; flags may come before or after it")
 	}
 	a.detailed = c.Bool("detailed")
-	if err := noEmptyStage(c); err != nil {
+	if err := errors.Join(noEmptyStage(c), noChangeUntrusted(c)); err != nil {
 		return nil, nil, err
 	}
 	s := &session{

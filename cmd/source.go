@@ -73,7 +73,7 @@ func (a *app) source(ctx context.Context, target string) (*source, error) {
 	}
 	switch {
 	case info.IsDir():
-		return directory(path, target)
+		return directory(ctx, path, target)
 	case info.Mode()&os.ModeNamedPipe != 0: // such as <(…) of a shell, and the user's own word
 		return pipe(ctx, path, target)
 	case !info.Mode().IsRegular():
@@ -168,7 +168,7 @@ func (a *app) ownSource(target string) (*source, error) {
 	return nil, hint(fmt.Errorf("target %s: this is a stack program, which is its own target", target), "leave TARGET out, or name a plan that it saved")
 }
 
-func directory(path, target string) (*source, error) {
+func directory(ctx context.Context, path, target string) (*source, error) {
 	for _, name := range []string{"athanor.yaml", "athanor.yml"} {
 		file := filepath.Join(path, name)
 		_, err := os.Lstat(file)
@@ -179,7 +179,7 @@ func directory(path, target string) (*source, error) {
 			return nil, fmt.Errorf("target %s: %w", target, err)
 		}
 	}
-	if isGoMain(path) {
+	if isGoMain(ctx, path) {
 		return &source{dir: path, goMain: true}, nil
 	}
 	return nil, hint(fmt.Errorf("target %s: there is neither an athanor.yaml nor a Go main package", target), strings.ReplaceAll("athanor init "+target+" writes a first stack", " . ", " "))
@@ -200,17 +200,23 @@ func tellApart(s *source) error {
 
 var packageMain = regexp.MustCompile(`(?m)^package main\b`)
 
-// isGoMain reports whether a directory holds a Go main package.
-func isGoMain(dir string) bool {
+// longestGoFile bounds what is searched for the name of a package.
+const longestGoFile = 16 << 20
+
+// isGoMain reports whether a directory holds a Go main package. What a link outside of the project holds does not count.
+func isGoMain(ctx context.Context, dir string) bool {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		return false
+	}
+	if real, err := localfile.Real(dir); err == nil {
+		ctx = localfile.With(ctx, localfile.Bounds{Root: boundsRoot(real)})
 	}
 	for _, f := range files {
 		if strings.HasSuffix(f, "_test.go") {
 			continue
 		}
-		if data, err := os.ReadFile(f); err == nil && packageMain.Match(data) {
+		if data, err := localfile.ReadAtMost(ctx, f, longestGoFile); err == nil && packageMain.Match(data) {
 			return true
 		}
 	}

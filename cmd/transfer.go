@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 )
@@ -76,7 +78,7 @@ func (a *app) stateImport(c *cli.Context) error {
 	if file == "" {
 		return hint(errors.New("state import: which file?"), "athanor state import FILE, or - for standard input")
 	}
-	data, err := a.readDocument(file)
+	data, err := a.readDocument(c.Context, file)
 	if err != nil {
 		return err
 	}
@@ -96,11 +98,13 @@ func (a *app) stateImport(c *cli.Context) error {
 	return s.proceed(c, p, err)
 }
 
-func (a *app) readDocument(file string) ([]byte, error) {
-	if file == "-" {
-		return io.ReadAll(a.in)
-	}
-	return os.ReadFile(file)
+func (a *app) readDocument(ctx context.Context, file string) ([]byte, error) {
+	return interruptible(ctx, func() ([]byte, error) {
+		if file == "-" {
+			return io.ReadAll(a.in)
+		}
+		return os.ReadFile(file)
+	})
 }
 
 // openImport opens the stage that a document is of. The document says what a program would: its stack and its stage.
@@ -115,6 +119,9 @@ func (a *app) openImport(c *cli.Context, doc *engine.Export) (*session, error) {
 	}
 	s, src, err := a.begin(c, 1)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.permit(c.Context, grants.Document{}); err != nil {
 		return nil, err
 	}
 	if s.project, err = openProject(src.dir, s.store); err != nil {

@@ -29,7 +29,7 @@ const untrustedVariable = "ATHANOR_UNTRUSTED"
 // untrusted reports whether the stack at hand is a stranger's.
 func untrusted(c *cli.Context) bool { return c.Bool("untrusted") || os.Getenv(untrustedVariable) != "" }
 
-// trustedOnly refuses what would change something, or run the stack, where stacks are a stranger's.
+// trustedOnly refuses a program where stacks are a stranger's.
 func trustedOnly(c *cli.Context, src *source) error {
 	if !untrusted(c) {
 		return nil
@@ -38,11 +38,22 @@ func trustedOnly(c *cli.Context, src *source) error {
 		return hint(errors.New("the stack is a program in Go, and --untrusted builds and runs none"),
 			"plan it where it may do what you can; a stack in YAML is data")
 	}
-	if slices.Contains([]string{"deploy", "destroy", devName, "adopt"}, c.Command.Name) && !c.Bool("dry-run") {
-		return hint(fmt.Errorf("$%s is set, and %s changes something", untrustedVariable, c.Command.Name),
-			"athanor plan --untrusted")
-	}
 	return os.Setenv(untrustedVariable, "1")
+}
+
+// noChangeUntrusted refuses a command that changes something where stacks are a stranger's: resources, state, keys or
+// leases.
+func noChangeUntrusted(c *cli.Context) error {
+	if !untrusted(c) || c.Bool("dry-run") || c.Bool("list-exposed") {
+		return nil
+	}
+	always := []string{"deploy", "destroy", devName, "adopt", "mv", "rm", "import", "set", "rewrap", "rotate",
+		"unlock", "cancel"}
+	if !slices.Contains(always, c.Command.Name) && !c.Bool("repair") && !c.Bool("delete") {
+		return nil
+	}
+	return hint(fmt.Errorf("$%s is set, and %s changes something", untrustedVariable, c.Command.Name),
+		"athanor plan --untrusted")
 }
 
 // planUntrusted plans a stranger's stack: no secret is read, no program is built or run, and what could not be observed
@@ -71,7 +82,7 @@ func (a *app) planUntrusted(c *cli.Context) error {
 		missing = a.unreached(c.Context, s.graph)
 	}
 	if missing != "" {
-		return a.showProgram(g, missing)
+		return a.showProgram(c, g, missing)
 	}
 	// What is not observed stays as state has it.
 	snap, err := s.project.store.Load(c.Context, s.stage)
@@ -168,7 +179,7 @@ func reach(ctx context.Context, p reconcile.Provider, settings map[string]any) e
 }
 
 // showProgram shows what a program declares where nothing can be observed: no action is claimed.
-func (a *app) showProgram(g *engine.Graph, missing string) error {
+func (a *app) showProgram(c *cli.Context, g *engine.Graph, missing string) error {
 	digest, err := g.Digest()
 	if err != nil {
 		return err
@@ -189,6 +200,9 @@ func (a *app) showProgram(g *engine.Graph, missing string) error {
 	if a.asJSON {
 		a.json(doc)
 		return nil
+	}
+	if c.Bool("markdown") {
+		return render.Markdown{}.Program(a.out, doc)
 	}
 	a.style(a.out).Program(a.out, doc)
 	return nil

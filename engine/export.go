@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -163,6 +164,49 @@ func exportedDamage(addr string, damage *statestore.DamagedError) ExportedRow {
 		out.Generations = append(out.Generations, ExportedGeneration{Kind: id.Kind, Place: reconcile.Place(id.Place), Identity: id.Identity})
 	}
 	return out
+}
+
+// SealedState is what a document holds sealed, as a store keeps it: for who seals it again.
+func (doc *Export) SealedState() *statestore.Snapshot {
+	snap := &statestore.Snapshot{
+		Stage: statestore.Stage{Stack: doc.Stack, Name: doc.Stage}, KeyID: doc.Key,
+		Rows: make(map[string]statestore.Row, len(doc.Rows)), Meta: map[string][]byte{},
+	}
+	if doc.Outputs != nil {
+		snap.Outputs = doc.Outputs.Sealed
+	}
+	for name, part := range doc.Facts {
+		if len(part.Sealed) > 0 {
+			snap.Meta[name] = part.Sealed
+		}
+	}
+	for i := range doc.Rows {
+		in := &doc.Rows[i]
+		if in.Body != nil && len(in.Body.Sealed) > 0 {
+			snap.Rows[in.Address] = statestore.Row{
+				Address: in.Address, Birth: in.Birth, Needs: in.Needs, Generations: in.generations(), Body: in.Body.Sealed,
+			}
+		}
+	}
+	return snap
+}
+
+// SealedAgain is the document with what another key sealed.
+func (doc *Export) SealedAgain(snap *statestore.Snapshot) *Export {
+	next := *doc
+	next.Key, next.Rows, next.Facts = snap.KeyID, slices.Clone(doc.Rows), maps.Clone(doc.Facts)
+	if len(snap.Outputs) > 0 {
+		next.Outputs = &Part{Sealed: snap.Outputs}
+	}
+	for name, sealed := range snap.Meta {
+		next.Facts[name] = Part{Sealed: sealed}
+	}
+	for i := range next.Rows {
+		if row, there := snap.Rows[next.Rows[i].Address]; there {
+			next.Rows[i].Body = &Part{Sealed: row.Body}
+		}
+	}
+	return &next
 }
 
 // ReadExport reads an export document. Unknown fields and other formats are errors.

@@ -139,6 +139,18 @@ func (d documents) verified(doc *Export) (*statestore.Change, error) {
 	return change, nil
 }
 
+// generations are those of a row as a store keeps them.
+func (in *ExportedRow) generations() []statestore.Generation {
+	var all []statestore.Generation
+	for _, g := range in.Generations {
+		all = append(all, statestore.Generation{
+			Number: g.Number, State: g.State, Slot: g.Slot, Kind: g.Kind, Place: statestore.Place(g.Place), Identity: g.Identity,
+			Intent: g.Intent, Written: g.Written,
+		})
+	}
+	return all
+}
+
 // imported is a row of a document as a store keeps it.
 func (d documents) imported(in *ExportedRow) (statestore.Row, error) {
 	row := statestore.Row{Address: in.Address, Birth: in.Birth, Needs: in.Needs}
@@ -149,12 +161,7 @@ func (d documents) imported(in *ExportedRow) (statestore.Row, error) {
 	if err := graph.CheckAddress(in.Address); err != nil {
 		return row, err
 	}
-	for _, g := range in.Generations {
-		row.Generations = append(row.Generations, statestore.Generation{
-			Number: g.Number, State: g.State, Slot: g.Slot, Kind: g.Kind, Place: statestore.Place(g.Place), Identity: g.Identity,
-			Intent: g.Intent, Written: g.Written,
-		})
-	}
+	row.Generations = in.generations()
 	if len(row.Generations) == 0 {
 		return row, errors.New("it is about nothing: it has no generations")
 	}

@@ -82,6 +82,7 @@ func attacks() map[string]hostile {
 	function := func(code string) string {
 		return "providers: {aws: {region: eu-west-1}}\nresources:\n  fn:\n    kind: aws.lambda.Function\n    props: {handler: index.handler, runtime: nodejs24.x, role: 'arn:aws:iam::123456789012:role/x', code: " + code + "}\n"
 	}
+	goFunction := stack("providers: {aws: {region: eu-west-1}}\nresources: {fn: {kind: aws.lambda.Function, props: {role: 'arn:aws:iam::123456789012:role/x', code: {go: ./src}}}}\n")
 	return map[string]hostile{
 		"an endpoint of Cloudflare": {
 			files:   stack("providers: {cloudflare: {endpoint: http://CANARY/}}\nresources: {q: {kind: cloudflare.Queue}}\n"),
@@ -196,6 +197,52 @@ read: {a: {kind: aws.sqs.Queue, query: {name: "${secret.k}"}}, b: {kind: aws.sqs
 				".git/config", "[core]\n\tfsmonitor = touch OUTSIDE/ran\n\trepositoryformatversion = 0\n", ".git/HEAD", "ref: refs/heads/main\n"),
 			cloud: true, code: 1, says: "there is none", starts: []string{"/go", "/compile", "/link", "/asm"},
 		},
+		"a file of Go that is a link": {
+			files: with(goFunction, "go.mod", "module example.com/x\n\ngo 1.26\n", "src/main.go", "package main\n\nfunc main() {}\n"),
+			links: map[string]string{"src/data.go": "OUTSIDE/idrsa"}, cloud: true, code: 1, says: "outside of the project",
+		},
+		"a package of Go by way of a link": {
+			files: with(goFunction, "go.mod", "module example.com/x\n\ngo 1.26\n", "src/main.go", "package main\n\nimport _ \"example.com/x/lib/deep\"\n\nfunc main() {}\n",
+				"../elsewhere/deep/deep.go", "package "+canarySecret+"\n"),
+			links: map[string]string{"lib": "../elsewhere"}, cloud: true, code: 1, says: "outside of the project",
+		},
+		"a module of Go that is replaced": {
+			files: with(goFunction, "go.mod", "module example.com/x\n\ngo 1.26\n\nrequire example.com/y v1.0.0\n\nreplace (\n\texample.com/y => \"../elsewhere\"\n)\n",
+				"src/main.go", "package main\n\nimport _ \"example.com/y\"\n\nfunc main() {}\n",
+				"../elsewhere/go.mod", "module example.com/y\n", "../elsewhere/y.go", "package "+canarySecret+"\n"),
+			cloud: true, code: 1, says: "outside of the project",
+		},
+		"a workspace of Go": {
+			files: with(goFunction, "go.mod", "module example.com/x\n\ngo 1.26\n", "go.work", "go 1.26\n\nuse (\n\t.\n\t../elsewhere // too\n)\n",
+				"src/main.go", "package main\n\nimport _ \"example.com/y\"\n\nfunc main() {}\n",
+				"../elsewhere/go.mod", "module example.com/y\n", "../elsewhere/y.go", "package "+canarySecret+"\n"),
+			cloud: true, code: 1, says: "outside of the project",
+		},
+		"a file that assembly includes": {
+			files: with(goFunction, "go.mod", "module example.com/x\n\ngo 1.26\n", "src/main.go", "package main\n\nimport _ \"example.com/x/lib\"\n\nfunc main() {}\n",
+				"lib/lib.go", "package lib\n\nfunc F()\n", "lib/f.s", "#include \"f.h\"\n", "lib/f.h", "/* x */ # include \"OUTSIDE/idrsa\"\n"),
+			cloud: true, code: 1, says: "outside of the project",
+		},
+		"assets by way of a link": {
+			files: with(stack("resources: {w: {kind: cloudflare.Worker, props: {compatibilityDate: \"2026-01-01\", code: {bundle: w.js}, assets: {directory: public}}}}\n"),
+				"w.js", "export default {}\n", "public/index.html", "x"),
+			links: map[string]string{"public/key.txt": "OUTSIDE/idrsa"}, cloud: true, code: 1,
+		},
+		"sealed secrets that are a link": {
+			files: stack("secrets: {k: {sealed: true}}\nresources: {v: {" + value + ", props: {input: \"${secret.k}\"}}}\n"),
+			links: map[string]string{"shop.dev-tester.secrets.json": "OUTSIDE/data.json"}, code: 1, says: "outside of the project",
+		},
+		"a ring of keys that is a link": {
+			files: stack("resources: {v: {" + value + ", props: {input: 1}}}\n"),
+			links: map[string]string{"shop.dev-tester.key.json": "OUTSIDE/data.json"}, code: 1, says: "outside of the project",
+		},
+		"the state of another project": {
+			files: stack("resources: {}\n"), links: map[string]string{".athanor/state.db": "OUTSIDE/data.json"},
+			command: []string{"destroy", "--stack", "shop", "--yes"}, asks: []string{"path=OUTSIDE/data.json@.athanor/state.db"},
+		},
+		"a cache elsewhere": {
+			files: stack("resources: {}\n"), links: map[string]string{".athanor/cache": "OUTSIDE"}, asks: []string{"path=OUTSIDE@.athanor/cache"},
+		},
 		"what a bundler reads": {
 			files: with(stack(function("{bundle: src/index.ts}")), "src/index.ts", "import text from './link.json';\nexport const handler = () => text;\n"),
 			links: map[string]string{"src/link.json": "../../outside/data.json"}, cloud: true, code: 1, says: "outside of the project",
@@ -255,7 +302,7 @@ func attack(t *testing.T, h hostile) {
 	}
 	if h.cloud {
 		x.cloud = x.startCloud()
-		h.env = append(h.env, "AWS_ENDPOINT_URL="+x.cloud)
+		h.env = append(h.env, "AWS_ENDPOINT_URL="+x.cloud, "CLOUDFLARE_API_BASE_URL="+x.cloud)
 	}
 	run := x.run(h, h.env...)
 	if h.code >= 0 && run.code != h.code {

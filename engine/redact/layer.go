@@ -95,16 +95,16 @@ func layers(l layer, depth int, budget *int, yield func(layer) bool) bool {
 	return runs(l, func(inner layer) bool { return layers(inner, depth-1, budget, yield) })
 }
 
-// allEscapes are the kinds of escapes: those of JSON and Go, of XML and HTML, of URLs. Each is a bit.
-const allEscapes uint8 = 7
+// allEscapes are the kinds of escapes: those of JSON and Go, of XML and HTML, of URLs, of mail. Each is a bit.
+const allEscapes uint8 = 15
 
 // kindOf is the kind of escape that a character begins.
-var kindOf = [256]uint8{'\\': 1, '&': 2, '%': 4}
+var kindOf = [256]uint8{'\\': 1, '&': 2, '%': 4, '=': 8}
 
 // unescaped undoes escapes of some kinds once. It returns which kinds there were.
 func unescaped(l layer, kinds uint8) (layer, uint8) {
 	at := len(l.text)
-	for _, c := range []byte(`\&%`) {
+	for _, c := range []byte(`\&%=`) {
 		if j := strings.IndexByte(l.text[:at], c); j >= 0 {
 			at = j
 		}
@@ -143,15 +143,20 @@ func escape(text string) (string, int) {
 		if v, ok := number(text, 1, 3, 16); ok {
 			return oneByte(v), 3
 		}
+		if strings.HasPrefix(text, "%u") || strings.HasPrefix(text, "%U") {
+			return unicodeEscape(text)
+		}
+	case '=':
+		return quotedPrintable(text)
 	case '&':
+		if strings.HasPrefix(text, "&#") {
+			return numericEntity(text)
+		}
 		end := strings.IndexByte(text[:min(len(text), 34)], ';')
 		if end < 0 {
 			return "", 0
 		}
 		entity := text[:end+1]
-		if digits := entity[1:end]; len(digits) > 1 && digits[0] == '#' {
-			return numericEntity(digits[1:], len(entity))
-		}
 		if plain := html.UnescapeString(entity); plain != entity && (plain == ";" || !strings.HasSuffix(plain, ";")) {
 			return plain, len(entity)
 		}
@@ -161,17 +166,38 @@ func escape(text string) (string, int) {
 	return "", 0
 }
 
-// numericEntity is what the digits of an entity stand for.
-func numericEntity(digits string, length int) (string, int) {
-	base := 10
-	if digits[0] == 'x' || digits[0] == 'X' {
-		digits, base = digits[1:], 16
+// numericEntity is what an entity of digits stands for. Readers of HTML miss no semicolon behind one.
+func numericEntity(text string) (string, int) {
+	const longest = 34
+	from, base := len("&#"), 10
+	if len(text) > from && (text[from] == 'x' || text[from] == 'X') {
+		from, base = from+1, 16
 	}
-	v, ok := number(digits, 0, len(digits), base)
+	end := from
+	for end < min(len(text), longest) && isHex(text[end]) && (base == 16 || text[end] <= '9') {
+		end++
+	}
+	v, ok := number(text, from, end, base)
 	if !ok || v > unicode.MaxRune {
 		return "", 0
 	}
-	return string(rune(v)), length
+	if end < len(text) && text[end] == ';' {
+		end++
+	}
+	return string(rune(v)), end
+}
+
+// quotedPrintable is what an escape of mail stands for: a byte, or nothing at the end of a line that goes on.
+func quotedPrintable(text string) (string, int) {
+	for _, soft := range []string{"=\r\n", "=\n"} {
+		if strings.HasPrefix(text, soft) {
+			return "", len(soft)
+		}
+	}
+	if v, ok := number(text, 1, 3, 16); ok {
+		return oneByte(v), 3
+	}
+	return "", 0
 }
 
 func oneByte(v uint64) string { return string([]byte{byte(v)}) }
@@ -222,7 +248,7 @@ func unicodeEscape(text string) (string, int) {
 	if !utf16.IsSurrogate(rune(v)) {
 		return string(rune(v)), 6
 	}
-	if len(text) >= 12 && text[6:8] == `\u` {
+	if len(text) >= 12 && text[6:8] == text[:2] {
 		if low, ok := number(text, 8, 12, 16); ok {
 			if r := utf16.DecodeRune(rune(v), rune(low)); r != utf8.RuneError {
 				return string(r), 12

@@ -7,11 +7,14 @@ import (
 	"encoding/xml"
 	"fmt"
 	"html"
+	"io"
+	"mime/quotedprintable"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -94,6 +97,48 @@ func spellings() []spelling {
 			var b strings.Builder
 			for _, r := range s {
 				fmt.Fprintf(&b, "&#x%X;", r)
+			}
+			return b.String()
+		}},
+		{"entities without an end", func(s string) string {
+			var b strings.Builder
+			for _, r := range s {
+				fmt.Fprintf(&b, "&#%d", r)
+			}
+			return b.String()
+		}},
+		{"mail", func(s string) string {
+			var b strings.Builder
+			w := quotedprintable.NewWriter(&b)
+			if _, err := io.WriteString(w, s); err != nil {
+				panic(err)
+			}
+			if err := w.Close(); err != nil {
+				panic(err)
+			}
+			return b.String()
+		}},
+		{"mail in short lines", func(s string) string {
+			var b strings.Builder
+			for i := range len(s) {
+				fmt.Fprintf(&b, "=%02X", s[i])
+				if i%5 == 4 {
+					b.WriteString("=\r\n")
+				}
+			}
+			return b.String()
+		}},
+		{"query, of both cases", func(s string) string {
+			var b strings.Builder
+			for i := range len(s) {
+				fmt.Fprintf(&b, []string{"%%%02x", "%%%02X"}[i%2], s[i])
+			}
+			return b.String()
+		}},
+		{"query in UTF-16", func(s string) string {
+			var b strings.Builder
+			for _, unit := range utf16.Encode([]rune(s)) {
+				fmt.Fprintf(&b, "%%u%04X", unit)
 			}
 			return b.String()
 		}},

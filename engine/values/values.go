@@ -124,19 +124,21 @@ func (v *Values) readSecret(ctx context.Context, name string, source graph.Secre
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(v.from.Dir, path)
 		}
-		data, err := localfile.ReadFile(ctx, path)
+		data, err := localfile.ReadAtMost(ctx, path, tree.MaxValue)
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", reconcile.WithHint(errors.New(source.File+" is not there"), "write the secret to %s", path)
 		}
 		return strings.TrimSuffix(string(data), "\n"), err
 	default:
-		return v.openSecret(name)
+		return v.openSecret(ctx, name)
 	}
 }
 
 // openSecret reads the sealed file beside the program.
-func (v *Values) openSecret(name string) (string, error) {
-	secrets, err := seal.Place{Beside: []string{v.from.Dir}, Stack: v.from.Stage.Stack, Stage: v.from.Stage.Name}.Secrets()
+func (v *Values) openSecret(ctx context.Context, name string) (string, error) {
+	read := func(path string, most int64) ([]byte, error) { return localfile.ReadAtMost(ctx, path, most) }
+	place := seal.Place{Beside: []string{v.from.Dir}, Read: read, Stack: v.from.Stage.Stack, Stage: v.from.Stage.Name}
+	secrets, err := place.Secrets()
 	if err != nil {
 		return "", err
 	}

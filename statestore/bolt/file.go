@@ -14,6 +14,7 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/internal/durable"
 )
 
 var errLocked = errors.New("another process keeps the file locked")
@@ -92,7 +93,7 @@ func (s *Store) tryOpen(write bool) (*file, error) {
 		PreLoadFreelist: write,
 		OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
 			// Without O_CREATE: a file that vanished must not come back empty.
-			opened, err := os.OpenFile(name, flag&^os.O_CREATE, mode)
+			opened, err := durable.OpenFile(name, flag&^os.O_CREATE, mode)
 			if err == nil {
 				f.os = opened
 				err = inspect(opened)

@@ -5,6 +5,8 @@ package bolt
 import (
 	"os"
 	"syscall"
+
+	"github.com/athanor-dev/athanor/statestore/internal/durable"
 )
 
 // turn is a writer's place in front of the readers. The lock of the database is shared among readers, so that a
@@ -18,7 +20,7 @@ func turnPath(path string) string { return path + ".turn" }
 // takeTurn takes the turn for a writer, or says errLocked when another one has it. Where the file cannot be
 // made the writer goes on without: it is a matter of fairness, not of safety.
 func takeTurn(path string) (turn, error) {
-	f, err := os.OpenFile(turnPath(path), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := durable.OpenFile(turnPath(path), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return turn{}, nil
 	}
@@ -31,7 +33,7 @@ func takeTurn(path string) (turn, error) {
 
 // held reports that a writer has the turn, so that a reader must not begin.
 func held(path string) bool {
-	f, err := os.Open(turnPath(path))
+	f, err := durable.OpenFile(turnPath(path), os.O_RDONLY, 0)
 	if err != nil {
 		return false
 	}

@@ -44,8 +44,19 @@ type Rotation struct {
 	Contents Contents
 	// Wrapping says for whom the ring is wrapped; see [seal.Place.Again].
 	Wrapping func(seal.Place) (seal.Wrapping, error)
+	// Copies are saved copies of the state that are sealed again too.
+	Copies []Copy
 	// Accept goes on from a state that was put back to something older; see [keeper.Whole].
 	Accept bool
+}
+
+// Copy is a saved copy of the state of a stage.
+type Copy struct {
+	Name string // for errors
+	// Snapshot holds its rows, outputs and facts.
+	Snapshot *statestore.Snapshot
+	// Save replaces the copy in one step.
+	Save func(*statestore.Snapshot) error
 }
 
 // Result says what a rotation did.
@@ -57,6 +68,7 @@ type Result struct {
 	Resumed bool
 	Rows    int // that were sealed again
 	Secrets int
+	Copies  int
 	// Left are the keys that left the ring, Kept the older ones that values still derive from.
 	Left, Kept []string
 }
@@ -138,6 +150,9 @@ func (w *work) begin(snap *statestore.Snapshot) (wrapping seal.Wrapping, err err
 	if _, err = w.readAll(snap, ""); err != nil {
 		return wrapping, err
 	}
+	if _, err = w.readCopies(""); err != nil {
+		return wrapping, err
+	}
 	w.result.Resumed = snap.Meta[unfinished] != nil || snap.KeyID != "" && snap.KeyID != w.ring.ID() || w.isMixed(snap)
 	if !w.result.Resumed {
 		if w.ring, err = w.ring.Next(); err != nil {
@@ -193,6 +208,9 @@ func (w *work) reseal(ctx context.Context, snap *statestore.Snapshot) error {
 	if err := w.resealSecrets(); err != nil {
 		return err
 	}
+	if err := w.resealCopies(); err != nil {
+		return err
+	}
 	facts, err := w.facts(snap)
 	if err != nil {
 		return err
@@ -208,15 +226,9 @@ func (w *work) reseal(ctx context.Context, snap *statestore.Snapshot) error {
 		if len(row.Body) == 0 || seal.SealedBy(row.Body) == w.ring.ID() {
 			continue
 		}
-		plain, err := w.ring.Open(row.Body, w.Contents.Binding(row.Birth))
-		if err != nil {
-			return fmt.Errorf("%s: %w", address, err)
+		if row, err = w.resealed(row); err != nil {
+			return err
 		}
-		next, _, err := w.Contents.Rekey(row, plain, w.ring)
-		if err != nil {
-			return fmt.Errorf("%s: %w", address, err)
-		}
-		row.Body = w.ring.Seal(next, w.Contents.Binding(row.Birth))
 		rows = append(rows, row)
 	}
 	for part := range slices.Chunk(rows, group) {
@@ -229,6 +241,73 @@ func (w *work) reseal(ctx context.Context, snap *statestore.Snapshot) error {
 		w.result.Rows += len(part)
 	}
 	return nil
+}
+
+// resealed is a row that the newest key sealed.
+func (w *work) resealed(row statestore.Row) (statestore.Row, error) {
+	plain, err := w.ring.Open(row.Body, w.Contents.Binding(row.Birth))
+	if err != nil {
+		return row, fmt.Errorf("%s: %w", row.Address, err)
+	}
+	next, _, err := w.Contents.Rekey(row, plain, w.ring)
+	if err != nil {
+		return row, fmt.Errorf("%s: %w", row.Address, err)
+	}
+	row.Body = w.ring.Seal(next, w.Contents.Binding(row.Birth))
+	return row, nil
+}
+
+// resealCopies seals the saved copies again, one file after the other.
+func (w *work) resealCopies() error {
+	for i := range w.Copies {
+		one := &w.Copies[i]
+		facts, err := w.facts(one.Snapshot)
+		if err != nil {
+			return fmt.Errorf("%s: %w", one.Name, err)
+		}
+		next := *one.Snapshot
+		next.KeyID, next.Rows, next.Meta = w.ring.ID(), maps.Clone(next.Rows), maps.Clone(next.Meta)
+		changed := facts.Outputs != nil || len(facts.Meta) > 0
+		if facts.Outputs != nil {
+			next.Outputs = facts.Outputs
+		}
+		maps.Copy(next.Meta, facts.Meta)
+		for address, row := range next.Rows {
+			if len(row.Body) == 0 || seal.SealedBy(row.Body) == w.ring.ID() {
+				continue
+			}
+			if next.Rows[address], err = w.resealed(row); err != nil {
+				return fmt.Errorf("%s: %w", one.Name, err)
+			}
+			changed = true
+		}
+		if !changed {
+			continue
+		}
+		if err := w.journal.Held(); err != nil {
+			return err
+		}
+		if err := one.Save(&next); err != nil {
+			return fmt.Errorf("%s: %w", one.Name, err)
+		}
+		one.Snapshot = &next
+		w.result.Copies++
+	}
+	return nil
+}
+
+// readCopies opens the saved copies as [work.readAll] does, and returns the ids of the keys that values in them derive
+// from.
+func (w *work) readCopies(only string) (map[string]bool, error) {
+	derived := map[string]bool{}
+	for _, one := range w.Copies {
+		from, err := w.readState(one.Snapshot, only)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", one.Name, err)
+		}
+		maps.Copy(derived, from)
+	}
+	return derived, nil
 }
 
 // stopped is the reason to end before the next commit: somebody asked for it.
@@ -287,6 +366,24 @@ func (w *work) facts(snap *statestore.Snapshot) (statestore.Change, error) {
 // readAll opens everything with the ring, and with nothing but the key whose id is given when one is. It returns the
 // ids of the keys that values derive from.
 func (w *work) readAll(snap *statestore.Snapshot, only string) (map[string]bool, error) {
+	derived, unread := w.readState(snap, only)
+	bad := []error{unread}
+	secrets, err := w.Place.Secrets()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range secrets.Names() {
+		if _, err := secrets.Get(w.ring, name); err != nil {
+			bad = append(bad, fmt.Errorf("secret %s: %w: %w", name, ErrUnreadable, err))
+		} else if only != "" && secrets.Key != only {
+			bad = append(bad, fmt.Errorf("the secrets are still sealed with key %s", secrets.Key))
+		}
+	}
+	return derived, errors.Join(bad...)
+}
+
+// readState does so with rows, outputs and facts.
+func (w *work) readState(snap *statestore.Snapshot, only string) (map[string]bool, error) {
 	derived := map[string]bool{}
 	var bad []error
 	open := func(what string, sealed, binding []byte) []byte {
@@ -328,17 +425,6 @@ func (w *work) readAll(snap *statestore.Snapshot, only string) (map[string]bool,
 			open(name, snap.Meta[name], w.Contents.Binding("\x00"+name))
 		}
 	}
-	secrets, err := w.Place.Secrets()
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range secrets.Names() {
-		if _, err := secrets.Get(w.ring, name); err != nil {
-			bad = append(bad, fmt.Errorf("secret %s: %w: %w", name, ErrUnreadable, err))
-		} else if only != "" && secrets.Key != only {
-			bad = append(bad, fmt.Errorf("the secrets are still sealed with key %s", secrets.Key))
-		}
-	}
 	return derived, errors.Join(bad...)
 }
 
@@ -352,6 +438,11 @@ func (w *work) end(ctx context.Context, wrapping seal.Wrapping) (statestore.Chan
 	if err != nil {
 		return statestore.Change{}, err
 	}
+	copies, err := w.readCopies(w.ring.ID())
+	if err != nil {
+		return statestore.Change{}, err
+	}
+	maps.Copy(derived, copies)
 	exposed, err := w.exposed(snap)
 	if err != nil {
 		return statestore.Change{}, err

@@ -95,6 +95,8 @@ type stack struct {
 	stage statestore.Stage
 	place seal.Place
 	born  *seal.Key
+	// saved is a copy of the state, as a file beside it holds one.
+	saved *statestore.Snapshot
 }
 
 func binding(what string) []byte { return []byte("shop/test " + what) }
@@ -138,7 +140,8 @@ func newStack(t *testing.T, open func() statestore.Store, derived bool) *stack {
 	var err error
 	s.born, err = seal.Find(s.place, "")
 	s.check(err)
-	store := keeper.NewWhole(open(), s.stage, s.born)
+	opened := open()
+	store := keeper.NewWhole(opened, s.stage, s.born)
 	j, err := statestore.Begin(t.Context(), store, s.stage, statestore.Claim{Run: "deploy", Command: "deploy", TTL: time.Minute})
 	s.check(err)
 	change := statestore.Change{
@@ -161,6 +164,8 @@ func newStack(t *testing.T, open func() statestore.Store, derived bool) *stack {
 	secrets, err := s.place.Secrets()
 	s.check(err)
 	s.check(secrets.Set(s.born, "api", "hunter2"))
+	s.saved, err = opened.Load(t.Context(), s.stage)
+	s.check(err)
 	return s
 }
 
@@ -174,7 +179,8 @@ func (s *stack) check(err error) {
 func (s *stack) rotation(store statestore.Store, run string) rotate.Rotation {
 	return rotate.Rotation{
 		Store: store, Stage: s.stage, Place: s.place, Contents: contents(), Wrapping: seal.Place.Again,
-		Claim: statestore.Claim{Run: run, Command: "rotate", TTL: time.Minute},
+		Claim:  statestore.Claim{Run: run, Command: "rotate", TTL: time.Minute},
+		Copies: []rotate.Copy{{Name: "a saved copy", Snapshot: s.saved, Save: func(snap *statestore.Snapshot) error { s.saved = snap; return nil }}},
 	}
 }
 
@@ -226,6 +232,11 @@ func (s *stack) whole(ring *seal.Key) {
 			s.t.Fatalf("%q: %v", what, err)
 		}
 	}
+	for what, bytes := range sealedIn(s.saved) {
+		if _, err := ring.Open(bytes, binding(what)); err != nil {
+			s.t.Fatalf("%q of the saved copy: %v", what, err)
+		}
+	}
 	secrets, err := s.place.Secrets()
 	s.check(err)
 	if value, err := secrets.Get(ring, "api"); err != nil || value != "hunter2" {
@@ -243,6 +254,11 @@ func (s *stack) rotated(derived bool) {
 			if _, err := old.Open(bytes, binding(what)); !errors.Is(err, seal.ErrKey) {
 				s.t.Fatalf("%q opens with the old key: %v", what, err)
 			}
+		}
+	}
+	for what, bytes := range sealedIn(s.saved) {
+		if _, err := ring.Keeping(func(string) bool { return false }).Open(bytes, binding(what)); err != nil {
+			s.t.Fatalf("%q of the saved copy: %v", what, err)
 		}
 	}
 	snap := s.load()

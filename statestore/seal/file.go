@@ -39,7 +39,10 @@ func readKeyFile(path string) ([]byte, error) {
 // readPrivate reads a file that nobody but its owner may read, in a folder that not everybody may change. It asks the
 // open file for its mode, not the path, so that nothing can be exchanged between.
 func readPrivate(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := durable.OpenFile(path, os.O_RDONLY, 0)
+	if errors.Is(err, durable.ErrNotFile) {
+		return nil, &KeyFileError{Path: path, Why: "is not a regular file"}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +52,6 @@ func readPrivate(path string) ([]byte, error) {
 		return nil, err
 	}
 	switch {
-	case !info.Mode().IsRegular():
-		return nil, &KeyFileError{Path: path, Why: "is not a regular file"}
 	case runtime.GOOS == "windows": // modes say nothing there
 	case info.Mode().Perm()&0o077 != 0:
 		return nil, &KeyFileError{Path: path, Why: fmt.Sprintf("can be reached by others (mode %04o)", info.Mode().Perm()), Fix: "chmod 600 " + path}

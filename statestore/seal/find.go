@@ -27,6 +27,9 @@ type Place struct {
 	Config string
 	// Beside are the folders where a wrapped key and sealed secrets may lie: the program's first.
 	Beside []string
+	// Read reads at most so many bytes of a file in these folders; nil reads any file. A checkout may hold a link there, or
+	// what is no file.
+	Read func(path string, most int64) ([]byte, error)
 	// Stored is the wrapped ring that the store holds, nil when it holds none. It counts where it is newer.
 	Stored []byte
 	// Service wraps and opens keys for which a key service is named; nil when there is none.
@@ -48,6 +51,8 @@ type Origin struct {
 	// Alone says that a key file in this user's configuration folder is all that there is of the key, as far as is known: one
 	// that $ATHANOR_KEY_FILE names may be anywhere else too.
 	Alone bool
+	// Unsalted says that the key is derived from a passphrase with a salt that everybody can compute, as older versions did.
+	Unsalted bool
 }
 
 // Origin says where the key came from.
@@ -122,7 +127,7 @@ func (s source) derived(p Place, makeIt bool) (*Key, error) {
 		if err != nil {
 			return nil, err
 		}
-		return p.born(secret, Origin{Text: "the passphrase in $" + EnvPassphrase})
+		return p.born(secret, Origin{Text: "the passphrase in $" + EnvPassphrase, Unsalted: true})
 	}
 	path, err := s.keyFile(p.Config)
 	if err != nil {

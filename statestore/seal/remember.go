@@ -20,7 +20,7 @@ func RememberedStore(dir, project, stack, stage string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	id, err := os.ReadFile(path)
+	id, err := durable.ReadFile(path, longestFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -34,7 +34,7 @@ func RememberStore(dir, project, stack, stage, id string) error {
 	if err != nil {
 		return err
 	}
-	if known, err := os.ReadFile(path); err == nil && strings.TrimSpace(string(known)) == id {
+	if known, err := durable.ReadFile(path, longestFile); err == nil && strings.TrimSpace(string(known)) == id {
 		return nil
 	}
 	if err := durable.MakeDir(filepath.Dir(path)); err != nil {

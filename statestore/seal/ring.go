@@ -227,7 +227,7 @@ func (p Place) Wrapped() ([]byte, error) {
 	if err != nil || file == nil {
 		return nil, err
 	}
-	return os.ReadFile(file.path)
+	return p.read(file.path)
 }
 
 // Newest is the wrapped ring that counts: the one beside the program, unless the store holds a newer one.
@@ -278,3 +278,6 @@ func Revision(wrapped []byte) uint64 {
 
 // KeyPath is where the wrapped ring of a stage lies beside its program.
 func KeyPath(p Place) string { return p.keyPath(p.Beside[0]) }
+
+// SecretsPath is where the sealed secrets of a stage lie beside its program.
+func SecretsPath(p Place) string { return p.file(p.Beside[0], "secrets") }

@@ -36,7 +36,7 @@ func (p Place) Secrets() (*Secrets, error) {
 	}
 	for _, dir := range p.Beside {
 		path := filepath.Join(dir, filepath.Base(s.Path))
-		found, err := readJSON(path, s)
+		found, err := p.readJSON(path, s)
 		if err != nil {
 			return nil, err
 		}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/athanor-dev/athanor/statestore/internal/durable"
@@ -57,7 +56,7 @@ func (at SeenAt) Seen(dir string) (Seen, error) {
 	if err != nil {
 		return Seen{}, err
 	}
-	data, err := os.ReadFile(path)
+	data, err := durable.ReadFile(path, longestFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Seen{}, nil
 	}

@@ -245,7 +245,7 @@ func (p Place) wrapped() (*wrappedFile, error) {
 	var newest *wrappedFile
 	for _, dir := range p.Beside {
 		file := &wrappedFile{path: p.keyPath(dir)}
-		found, err := readJSON(file.path, file)
+		found, err := p.readJSON(file.path, file)
 		if err != nil {
 			return nil, err
 		}
@@ -289,11 +289,31 @@ func (f *wrappedFile) check(p Place) error {
 		if key.Number == 0 || i > 0 && key.Number >= f.Keys[i-1].Number {
 			return wrong
 		}
+		// We write one of each at most. A guess is expensive, and a file that says how many are made could keep us for days.
+		for _, by := range []string{byPassphrase, byKeyFile, byAge} {
+			if i >= mostKeys || count(key.Wraps, by) > 1 {
+				return wrong
+			}
+		}
 	}
 	if len(f.Keys) == 0 || f.Keys[0].ID != f.Key {
 		return wrong
 	}
 	return nil
+}
+
+// mostKeys is how many keys a ring has at most: far above any real one.
+const mostKeys = 1000
+
+// count is how many wraps are of one way.
+func count(wraps []wrap, by string) int {
+	n := 0
+	for _, w := range wraps {
+		if w.By == by {
+			n++
+		}
+	}
+	return n
 }
 
 // has reports whether the ring has a key.
@@ -415,8 +435,10 @@ func (s source) openWrap(p Place, id string, w wrap) ([]byte, error) {
 	case byPassphrase:
 		if passphrase := s.getenv(EnvPassphrase); passphrase != "" {
 			var one *age.ScryptIdentity
-			one, err = age.NewScryptIdentity(passphrase)
-			with = []age.Identity{one}
+			if one, err = age.NewScryptIdentity(passphrase); err == nil {
+				one.SetMaxWorkFactor(workFactor) // the file says the factor, and each step doubles the memory
+				with = []age.Identity{one}
+			}
 		}
 	case byKeyFile:
 		return s.openByFile(p, w)
@@ -505,9 +527,20 @@ func (w wrap) way() string {
 	}
 }
 
+// longestBeside bounds a file beside a program: far above any real one.
+const longestBeside = 16 << 20
+
+// read reads a file beside a program.
+func (p Place) read(path string) ([]byte, error) {
+	if p.Read != nil {
+		return p.Read(path, longestBeside)
+	}
+	return durable.ReadFile(path, longestBeside)
+}
+
 // readJSON reads a file of ours beside a program; false when there is none.
-func readJSON(path string, into any) (bool, error) {
-	data, err := os.ReadFile(path)
+func (p Place) readJSON(path string, into any) (bool, error) {
+	data, err := p.read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

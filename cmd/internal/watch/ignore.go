@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -62,7 +63,7 @@ func (g *ignored) of(dir string) asset.Ignore {
 	defer g.mu.Unlock()
 	rules, ok := g.rules[dir]
 	if !ok {
-		rules = readRules(filepath.Join(dir, ignoreFile))
+		rules = asset.ReadIgnoreFile(context.Background(), filepath.Join(dir, ignoreFile))
 		g.rules[dir] = rules
 	}
 	return rules
@@ -73,13 +74,4 @@ func (g *ignored) forget(dir string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.rules, dir)
-}
-
-// readRules reads an ignore file; one that is not there says nothing.
-func readRules(file string) asset.Ignore {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil
-	}
-	return asset.ReadIgnore(string(data))
 }

@@ -3,6 +3,8 @@ package host
 import (
 	"os"
 	"sync"
+
+	"github.com/athanor-dev/athanor/statestore/internal/durable"
 )
 
 // Lock is the lock of one file, which the kernel gives back when the process ends, however that comes. It names the
@@ -19,7 +21,7 @@ func (l *Lock) released() bool {
 	if l == nil {
 		return false
 	}
-	f, err := os.Open(l.Path)
+	f, err := durable.OpenFile(l.Path, os.O_RDONLY, 0) // a store says the path
 	if err != nil {
 		return false
 	}
