@@ -5,7 +5,6 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -53,7 +52,7 @@ func tunedFunction() obj {
 func functionSuite() kindtest.Suite {
 	ws := awstest.Worlds[*world]{}
 	return kindtest.Suite{
-		Kind:  reconcile.Erase(functionKind),
+		Kind:  functionKind.Erase(),
 		World: ws.Make(having((*world).withLayers), (*world).functions),
 		Base:  plainFunction(),
 		Fault: fault,
