@@ -63,7 +63,7 @@ func permissionSuite() kindtest.Suite {
 		Variants: []kindtest.Variant{
 			{Name: "narrow", Props: with(base, obj{
 				"sourceArn": "arn:aws:events:us-east-1:" + account + ":rule/shop-*", "sourceAccount": account, "action": "lambda:GetFunction",
-				"principalOrgId": "o-a1b2c3", "eventSourceToken": "skill",
+				"principalOrgId": "o-a1b2c3d4e5", "eventSourceToken": "skill",
 			})},
 			{Name: "URL", Props: obj{
 				"function": functionNamed("another"), "principal": "arn:aws:iam::" + account + ":root", "action": "lambda:InvokeFunctionUrl",

@@ -325,20 +325,12 @@ func bornOf(text string, mark kind.OwnerTag) kind.OwnerTag {
 
 func createZone(ctx context.Context, s zoneSite) (HostedZone, error) {
 	client := clientOf(s.Cloud)
-	want := s.Want
-	in := &sdk.CreateHostedZoneInput{
-		Name: new(hostOf(want.Name)), CallerReference: new(reference(s)), DelegationSetId: aws.OrNil(want.DelegationSetID),
-		HostedZoneConfig: &types.HostedZoneConfig{Comment: aws.OrNil(want.Comment), PrivateZone: len(want.VPCs) > 0},
-	}
-	if len(want.VPCs) > 0 {
-		in.VPC = networkOf(want.VPCs[0], s.Location)
-	}
-	out, err := client.CreateHostedZone(ctx, in)
+	out, err := client.CreateHostedZone(ctx, creation(s))
 	if err != nil {
 		return HostedZone{}, err
 	}
 	id := bare(sdkaws.ToString(out.HostedZone.Id))
-	made := HostedZone{ID: id, ARN: zoneARN(s.Location, id), Name: hostOf(want.Name)}
+	made := HostedZone{ID: id, ARN: zoneARN(s.Location, id), Name: hostOf(s.Want.Name)}
 	if out.DelegationSet != nil {
 		made.NameServers = out.DelegationSet.NameServers
 	}
@@ -346,6 +338,18 @@ func createZone(ctx context.Context, s zoneSite) (HostedZone, error) {
 		return made, err
 	}
 	return made, inSync(ctx, s.Cloud, client, out.ChangeInfo)
+}
+
+// creation is the body of the call that creates a zone. Further networks and tags have calls of their own.
+func creation(s zoneSite) *sdk.CreateHostedZoneInput {
+	in := &sdk.CreateHostedZoneInput{
+		Name: new(hostOf(s.Want.Name)), CallerReference: new(reference(s)), DelegationSetId: aws.OrNil(s.Want.DelegationSetID),
+		HostedZoneConfig: &types.HostedZoneConfig{Comment: aws.OrNil(s.Want.Comment), PrivateZone: len(s.Want.VPCs) > 0},
+	}
+	if len(s.Want.VPCs) > 0 {
+		in.VPC = networkOf(s.Want.VPCs[0], s.Location)
+	}
+	return in
 }
 
 func networkOf(v VPC, location kind.Location) *types.VPC {
