@@ -20,19 +20,29 @@ var ErrTwice = errors.New("declared twice")
 //	func NewQueue(s *athanor.Stack, name string, p QueueProps, opts ...athanor.Option) Queue {
 //		return athanor.Declare(s, queueKind, name, p, opts...)
 //	}
-func Declare[P, L, A any](s *Stack, k *reconcile.Kind[P, L, A], name string, p P, opts ...Option) A {
+func Declare[P, A any](s *Stack, k reconcile.Declared[P, A], name string, p P, opts ...Option) A {
 	r := engine.Resource{Address: s.Address(name), Source: s.files.caller()}
-	if k == nil {
+	if r.Kind = typeOf(k); r.Kind == "" {
 		s.failAt(r.Address, r.Source, errors.New("declared with a nil kind"))
 		return attributes[A](s, r.Address, r.Source)
 	}
-	r.Kind, r.Settings = k.Type, s.settingsOf(k.Type)
+	r.Settings = s.settingsOf(r.Kind)
 	var err error
 	if r.Props, err = props.Encode(p); err != nil {
 		s.failAt(r.Address, r.Source, err)
 	}
 	s.add(&r, reflect.TypeFor[P](), opts)
 	return attributes[A](s, r.Address, r.Source)
+}
+
+// typeOf is the name of a kind, "" of none.
+func typeOf[P, A any](k reconcile.Declared[P, A]) string {
+	if k == nil {
+		return ""
+	}
+	var p P
+	var a A
+	return k.TypeOf(p, a)
 }
 
 // add enters a resource.
@@ -87,13 +97,13 @@ func attributes[A any](s *Stack, address, source string) A {
 // Read looks at something that the stack uses and does not own: it is read in every plan, and never written,
 // marked or deleted. by is an identity as text, or a P that names the thing: by its given name, or by
 // properties that exactly one thing has.
-func Read[P, L, A any](s *Stack, k *reconcile.Kind[P, L, A], name string, by any) A {
+func Read[P, A any](s *Stack, k reconcile.Declared[P, A], name string, by any) A {
 	r := engine.Read{Address: s.Address(name), Source: s.files.caller()}
-	if k == nil {
+	if r.Kind = typeOf(k); r.Kind == "" {
 		s.failAt(r.Address, r.Source, errors.New("read with a nil kind"))
 		return attributes[A](s, r.Address, r.Source)
 	}
-	r.Kind, r.Settings = k.Type, s.settingsOf(k.Type)
+	r.Settings = s.settingsOf(r.Kind)
 	if err := nameBy(&r, by, reflect.TypeFor[P]()); err != nil {
 		s.failAt(r.Address, r.Source, err)
 	}

@@ -139,7 +139,7 @@ func TestMistakesComeTogether(t *testing.T) {
 		{"scope", func(s *athanor.Stack) { s.Scope("a b") }, `scope: bad address "a b"`},
 		{"props", func(s *athanor.Stack) { newQueue(s, "a", queueProps{Port: "many"}) }, "a: port: want a whole number"},
 		{"nil kind", func(s *athanor.Stack) {
-			athanor.Declare[queueProps, struct{}, queue](s, nil, "a", queueProps{})
+			athanor.Declare[queueProps, queue](s, nil, "a", queueProps{})
 		}, "a: declared with a nil kind"},
 		{"settings", func(s *athanor.Stack) { s.With("test", 3) }, "settings of test: want a struct or a map"},
 		{"settings with a reference", func(s *athanor.Stack) { s.With("test", map[string]any{"region": other.URL}) }, "settings of test: region: a reference: places must be known"},

@@ -169,10 +169,9 @@ var (
 var page string
 
 // Thing is a kind.
-var Thing = rec.Kind[P, L, A]{}
-var other = &rec.Kind[P, L, A]{}
-var second = kind.Kind[P, L, A]{}.First()
-var kept = kind.StateKind[P, A]{}.First()
+var Thing = kind.Kind[P, L, A]{}
+var other = &kind.Kind[P, L, A]{}
+var kept = &kind.StateKind[P, A]{}
 var rows = kind.TableOf[P](codec())
 var named = kind.TableOf[P]().For(kind.Both(names()))
 `, "cmd/x/main.go", "package main\n\nvar version string\n", "adopt/a_test.go", "package a\n\nvar update = false\n")))

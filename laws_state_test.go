@@ -71,39 +71,23 @@ func (s source) constant(name string, value ast.Expr) bool {
 	case *ast.CompositeLit:
 		return s.kindType(v.Type)
 	case *ast.CallExpr:
-		return s.madeOnce(name, v) || s.firstEdition(v) || !ast.IsExported(name) && (literalBytes(v) || s.attributeTable(v))
+		return s.madeOnce(name, v) || !ast.IsExported(name) && (literalBytes(v) || s.attributeTable(v))
 	}
 	return false
 }
 
-// kindType recognises reconcile.Kind[P, L, A], in the room itself or from outside, and the kinds of reconcile/kind.
+// kindType recognises the kinds of reconcile/kind.
 func (s source) kindType(typ ast.Expr) bool {
 	list, ok := typ.(*ast.IndexListExpr)
 	if !ok {
 		return false
 	}
-	switch t := list.X.(type) {
-	case *ast.Ident:
-		return t.Name == "Kind" && roomOf(s.dir()) == "reconcile"
-	case *ast.SelectorExpr:
-		from := s.named(t.X)
-		return t.Sel.Name == "Kind" && (from == module+"/reconcile" || from == contract) || t.Sel.Name == "StateKind" && from == contract
-	}
-	return false
+	t, ok := list.X.(*ast.SelectorExpr)
+	return ok && s.named(t.X) == contract && (t.Sel.Name == "Kind" || t.Sel.Name == "StateKind")
 }
 
-// contract is the package with the second edition of the contract of a kind.
+// contract is the package with the contract of a kind.
 const contract = module + "/reconcile/kind"
-
-// firstEdition recognises kind.Kind[P, L, A]{…}.First().
-func (s source) firstEdition(call *ast.CallExpr) bool {
-	sel, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || sel.Sel.Name != "First" {
-		return false
-	}
-	lit, ok := sel.X.(*ast.CompositeLit)
-	return ok && s.kindType(lit.Type)
-}
 
 // attributeTable recognises kind.TableOf[P](…) and kind.TableOf[P](…).For(…).
 func (s source) attributeTable(call *ast.CallExpr) bool {

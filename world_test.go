@@ -7,6 +7,7 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 )
 
 // The kinds of these tests. Nothing of them is ever made.
@@ -46,25 +47,25 @@ type ledgerProps struct {
 
 type ledger struct{ Name string }
 
-func kindOf[P, L, A any](typ string) *reconcile.Kind[P, L, A] {
-	return &reconcile.Kind[P, L, A]{
+func kindOf[P, L, A any](typ string) *reconciletest.Kind[P, L, A] {
+	return &reconciletest.Kind[P, L, A]{
 		Type:    typ,
-		Observe: func(context.Context, reconcile.Site[P, A]) (l L, err error) { return l, reconcile.ErrAbsent },
-		Create: func(context.Context, reconcile.Site[P, A]) (a A, err error) {
+		Observe: func(context.Context, reconciletest.Site[P, A]) (l L, err error) { return l, reconcile.ErrAbsent },
+		Create: func(context.Context, reconciletest.Site[P, A]) (a A, err error) {
 			return a, errors.New("nothing is made here")
 		},
 		Compare:  func(*reconcile.Diff[L], P, L) {},
 		Attrs:    func(L) (a A) { return a },
-		Delete:   func(context.Context, reconcile.Site[P, A]) error { return nil },
+		Delete:   func(context.Context, reconciletest.Site[P, A]) error { return nil },
 		Identity: func(A) string { return "" },
 	}
 }
 
-func queueKind() *reconcile.Kind[queueProps, struct{}, queue] {
+func queueKind() *reconciletest.Kind[queueProps, struct{}, queue] {
 	return kindOf[queueProps, struct{}, queue]("test.Queue")
 }
 
-func ledgerKind() *reconcile.Kind[ledgerProps, struct{}, ledger] {
+func ledgerKind() *reconciletest.Kind[ledgerProps, struct{}, ledger] {
 	return kindOf[ledgerProps, struct{}, ledger]("Test::Data::Table")
 }
 

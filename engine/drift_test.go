@@ -9,6 +9,7 @@ import (
 
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -428,12 +429,12 @@ func builtBench(t *testing.T) (b *bench, source *string) {
 		want.Color = asset.Digest
 		compare(d, want, live)
 	}
-	k.Create = func(ctx context.Context, s reconcile.Site[thingProps, thingAttrs]) (thingAttrs, error) {
+	k.Create = func(ctx context.Context, s reconciletest.Site[thingProps, thingAttrs]) (thingAttrs, error) {
 		s.Want.Color = s.Assets["code"].Digest
 		return create(ctx, s)
 	}
 	provider := b.world.provider()
-	provider.Kinds = append(provider.Kinds, reconcile.Erase(k))
+	provider.Kinds = append(provider.Kinds, reconciletest.Erase(k))
 	catalog, err := reconcile.NewCatalog(provider)
 	if err != nil {
 		t.Fatal(err)

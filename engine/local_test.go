@@ -8,6 +8,7 @@ import (
 
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 )
 
 // machine offers the local variants of two kinds: of one that goes on by itself, and of one that lives in a session.
@@ -17,13 +18,13 @@ func (w *world) machine() reconcile.Provider {
 	app := devKind(w)
 	app.Type, app.Stands = "here.App", "world.App"
 	return reconcile.Provider{
-		Name: "here", Kinds: []reconcile.Any{reconcile.Erase(hosted), reconcile.Erase(app)},
+		Name: "here", Kinds: []reconcile.Any{reconciletest.Erase(hosted), reconciletest.Erase(app)},
 		Open: func(context.Context, any) (reconcile.Cloud, error) { return &region{w: w, here: true}, nil },
 	}
 }
 
 // appKind is made in the cloud, and in dev as [devKind].
-func appKind(w *world) *reconcile.Kind[noteProps, runLive, noteAttrs] {
+func appKind(w *world) *reconciletest.Kind[noteProps, runLive, noteAttrs] {
 	k := runKind(w)
 	k.Type = "world.App"
 	return k
@@ -183,13 +184,13 @@ func TestLocalVariantsAreNotDeclared(t *testing.T) {
 	if types := b.e.Catalog.Types(); slices.Contains(types, "here.Hosted") || !slices.Contains(types, "world.Hosted") {
 		t.Errorf("listed: %v", types)
 	}
-	stands := func(of string, change func(*reconcile.Kind[noteProps, noteAttrs, noteAttrs])) error {
+	stands := func(of string, change func(*reconciletest.Kind[noteProps, noteAttrs, noteAttrs])) error {
 		k := noteKind()
 		k.Type, k.Stands = "other.Note", of
 		if change != nil {
 			change(k)
 		}
-		_, err := reconcile.NewCatalog(b.world.provider(), b.world.machine(), reconcile.Provider{Name: "other", Kinds: []reconcile.Any{reconcile.Erase(k)}})
+		_, err := reconcile.NewCatalog(b.world.provider(), b.world.machine(), reconcile.Provider{Name: "other", Kinds: []reconcile.Any{reconciletest.Erase(k)}})
 		return err
 	}
 	for of, want := range map[string]string{"world.Note": "", "world.Nothing": "there is no", "world.Hosted": "stands for", "world.Thing": "are not those of", "here.App": "there is no"} {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -22,8 +23,8 @@ type said struct {
 }
 
 // chatty makes a kind write logs: those of world.said, by the thing's text.
-func chatty(w *world, k *reconcile.Kind[noteProps, runLive, noteAttrs]) *reconcile.Kind[noteProps, runLive, noteAttrs] {
-	k.Logs = func(ctx context.Context, s reconcile.Site[noteProps, noteAttrs], q reconcile.LogQuery) iter.Seq2[reconcile.LogLine, error] {
+func chatty(w *world, k *reconciletest.Kind[noteProps, runLive, noteAttrs]) *reconciletest.Kind[noteProps, runLive, noteAttrs] {
+	k.Logs = func(ctx context.Context, s reconciletest.Site[noteProps, noteAttrs], q reconcile.LogQuery) iter.Seq2[reconcile.LogLine, error] {
 		return func(yield func(reconcile.LogLine, error) bool) {
 			log := w.said[s.Last.Text]
 			lines := log.past

@@ -8,21 +8,22 @@ import (
 
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
 // devKind lives in a dev session alone, like a process that is watched: it is there as long as its session is.
-func devKind(w *world) *reconcile.Kind[noteProps, runLive, noteAttrs] {
+func devKind(w *world) *reconciletest.Kind[noteProps, runLive, noteAttrs] {
 	k := runKind(w)
 	k.Type, k.InDev, k.Moves = "world.Dev", true, []string{"text"}
-	k.Observe = func(_ context.Context, s reconcile.Site[noteProps, noteAttrs]) (runLive, error) {
+	k.Observe = func(_ context.Context, s reconciletest.Site[noteProps, noteAttrs]) (runLive, error) {
 		if s.Last == nil || s.Dev == nil || s.Dev.Dir != s.Last.Short {
 			return runLive{}, reconcile.ErrAbsent
 		}
 		return runLive{*s.Last, s.Had}, nil
 	}
 	create := k.Create
-	k.Create = func(ctx context.Context, s reconcile.Site[noteProps, noteAttrs]) (noteAttrs, error) {
+	k.Create = func(ctx context.Context, s reconciletest.Site[noteProps, noteAttrs]) (noteAttrs, error) {
 		a, err := create(ctx, s)
 		a.Short = s.Dev.Dir
 		return a, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -239,8 +240,8 @@ func regionOf(c reconcile.Cloud) string {
 	return r.name
 }
 
-func (w *world) observe(o sort) func(context.Context, reconcile.Site[thingProps, thingAttrs]) (thing, error) {
-	return func(ctx context.Context, s reconcile.Site[thingProps, thingAttrs]) (live thing, err error) {
+func (w *world) observe(o sort) func(context.Context, reconciletest.Site[thingProps, thingAttrs]) (thing, error) {
+	return func(ctx context.Context, s reconciletest.Site[thingProps, thingAttrs]) (live thing, err error) {
 		name, in := s.Name, regionOf(s.Cloud)
 		switch {
 		case s.ID != "":
@@ -256,8 +257,8 @@ func (w *world) observe(o sort) func(context.Context, reconcile.Site[thingProps,
 				for _, k := range w.names() {
 					t := w.things[k]
 					m := adopt.MarkOf(t.Tags)
-					if _, seen := w.visible(t.Region, t.Name); seen && t.Kind == "world."+o.name && t.Region == in && m.Stack == s.Mark.Stack && m.Stage == s.Mark.Stage &&
-						m.Address == s.Mark.Address && m.Generation == s.Mark.Generation && !m.Retained {
+					if _, seen := w.visible(t.Region, t.Name); seen && t.Kind == "world."+o.name && t.Region == in && m.Stack == s.Owner.Stack && m.Stage == s.Owner.Stage &&
+						m.Address == s.Owner.Address && m.Generation == s.Owner.Generation && !m.Retained {
 						name = t.Name
 					}
 				}
@@ -286,11 +287,11 @@ func (w *world) observe(o sort) func(context.Context, reconcile.Site[thingProps,
 	}
 }
 
-func (w *world) create(o sort) func(context.Context, reconcile.Site[thingProps, thingAttrs]) (thingAttrs, error) {
-	return func(ctx context.Context, s reconcile.Site[thingProps, thingAttrs]) (thingAttrs, error) {
+func (w *world) create(o sort) func(context.Context, reconciletest.Site[thingProps, thingAttrs]) (thingAttrs, error) {
+	return func(ctx context.Context, s reconciletest.Site[thingProps, thingAttrs]) (thingAttrs, error) {
 		t := thing{
 			Kind: "world." + o.name, Region: regionOf(s.Cloud), Name: s.Name, Color: s.Want.Color, Shape: s.Want.Shape + s.Want.Base,
-			Peer: s.Want.Peer, Link: s.Want.Link.to(), After: s.Want.After, Secret: string(s.Want.Tokens), Tags: adopt.Tags(s.Mark), Born: time.Now(),
+			Peer: s.Want.Peer, Link: s.Want.Link.to(), After: s.Want.After, Secret: string(s.Want.Tokens), Tags: adopt.Tags(s.Owner), Born: time.Now(),
 		}
 		if o.unmarked {
 			t.Tags = map[string]string{}
@@ -307,7 +308,7 @@ func (w *world) create(o sort) func(context.Context, reconcile.Site[thingProps, 
 				return errTaken
 			}
 			w.things[key(t.Region, t.Name)] = &t
-			w.made[fmt.Sprintf("%s %s %d", t.Kind, s.Mark.Address, s.Mark.Generation)]++
+			w.made[fmt.Sprintf("%s %s %d", t.Kind, s.Owner.Address, s.Owner.Generation)]++
 			return nil
 		})
 		return attrsOf(t), err
@@ -321,7 +322,7 @@ func attrsOf(t thing) thingAttrs {
 func (w *world) compare(o sort) func(*reconcile.Diff[thing], thingProps, thing) {
 	return func(d *reconcile.Diff[thing], want thingProps, live thing) {
 		set := func(f func(*thing)) *reconcile.Operation[thing] {
-			return &reconcile.Operation[thing]{Name: "set", Do: func(ctx context.Context, on reconcile.On[thing]) error {
+			return &reconcile.Operation[thing]{Name: "set", Do: func(ctx context.Context, on reconcile.Update[thing]) error {
 				return w.call(ctx, "set", on.Live.Name, true, func() error { f(w.things[key(on.Live.Region, on.Live.Name)]); return nil })
 			}}
 		}
@@ -342,7 +343,7 @@ func (w *world) compare(o sort) func(*reconcile.Diff[thing], thingProps, thing) 
 			return
 		}
 		reconcile.Map(d, "tags", adopt.Tags(d.Mark()), live.Tags, "tag",
-			func(ctx context.Context, on reconcile.On[thing], put map[string]string, drop []string) error {
+			func(ctx context.Context, on reconcile.Update[thing], put map[string]string, drop []string) error {
 				return w.call(ctx, "tag", on.Live.Name, true, func() error {
 					tags := w.things[key(on.Live.Region, on.Live.Name)].Tags
 					maps.Copy(tags, put)
@@ -355,7 +356,7 @@ func (w *world) compare(o sort) func(*reconcile.Diff[thing], thingProps, thing) 
 	}
 }
 
-func (w *world) delete(ctx context.Context, s reconcile.Site[thingProps, thingAttrs]) error {
+func (w *world) delete(ctx context.Context, s reconciletest.Site[thingProps, thingAttrs]) error {
 	return w.call(ctx, "delete", s.Last.Name, true, func() error {
 		at := key(regionOf(s.Cloud), s.Last.Name)
 		if _, ok := w.things[at]; !ok {
@@ -368,8 +369,8 @@ func (w *world) delete(ctx context.Context, s reconcile.Site[thingProps, thingAt
 	})
 }
 
-func (w *world) kindOf(o sort) *reconcile.Kind[thingProps, thing, thingAttrs] {
-	k := &reconcile.Kind[thingProps, thing, thingAttrs]{
+func (w *world) kindOf(o sort) *reconciletest.Kind[thingProps, thing, thingAttrs] {
+	k := &reconciletest.Kind[thingProps, thing, thingAttrs]{
 		Type:       "world." + o.name,
 		Observe:    w.observe(o),
 		Create:     w.create(o),
@@ -441,24 +442,26 @@ func (w *world) kindOf(o sort) *reconcile.Kind[thingProps, thing, thingAttrs] {
 }
 
 // everywhere makes a kind one for all regions: its things lie in no region, and count as being in the capital.
-func (w *world) everywhere(k *reconcile.Kind[thingProps, thing, thingAttrs]) {
+func (w *world) everywhere(k *reconciletest.Kind[thingProps, thing, thingAttrs]) {
 	observe, create, remove := k.Observe, k.Create, k.Delete
-	in := func(s reconcile.Site[thingProps, thingAttrs]) reconcile.Site[thingProps, thingAttrs] {
+	in := func(s reconciletest.Site[thingProps, thingAttrs]) reconciletest.Site[thingProps, thingAttrs] {
 		s.Cloud = &region{w: w, name: ""}
 		return s
 	}
 	k.Home = func(p reconcile.Place) reconcile.Place { p.Region = "capital"; return p }
-	k.Observe = func(ctx context.Context, s reconcile.Site[thingProps, thingAttrs]) (thing, error) {
+	k.Observe = func(ctx context.Context, s reconciletest.Site[thingProps, thingAttrs]) (thing, error) {
 		return observe(ctx, in(s))
 	}
-	k.Create = func(ctx context.Context, s reconcile.Site[thingProps, thingAttrs]) (thingAttrs, error) {
+	k.Create = func(ctx context.Context, s reconciletest.Site[thingProps, thingAttrs]) (thingAttrs, error) {
 		return create(ctx, in(s))
 	}
-	k.Delete = func(ctx context.Context, s reconcile.Site[thingProps, thingAttrs]) error { return remove(ctx, in(s)) }
+	k.Delete = func(ctx context.Context, s reconciletest.Site[thingProps, thingAttrs]) error {
+		return remove(ctx, in(s))
+	}
 }
 
-func (w *world) observeMany(one func(context.Context, reconcile.Site[thingProps, thingAttrs]) (thing, error)) func(context.Context, []reconcile.Site[thingProps, thingAttrs]) ([]reconcile.Observed[thing], error) {
-	return func(ctx context.Context, sites []reconcile.Site[thingProps, thingAttrs]) ([]reconcile.Observed[thing], error) {
+func (w *world) observeMany(one func(context.Context, reconciletest.Site[thingProps, thingAttrs]) (thing, error)) func(context.Context, []reconciletest.Site[thingProps, thingAttrs]) ([]reconcile.Observed[thing], error) {
+	return func(ctx context.Context, sites []reconciletest.Site[thingProps, thingAttrs]) ([]reconcile.Observed[thing], error) {
 		var out []reconcile.Observed[thing]
 		return out, w.call(ctx, "many", "", false, func() error {
 			w.mu.Unlock()
@@ -521,7 +524,7 @@ func (w *world) provider() reconcile.Provider {
 			w.opened[name]++
 			return &region{w: w, name: name}, nil
 		},
-		Kinds:       []reconcile.Any{reconcile.Erase(noteKind()), reconcile.Erase(runKind(w)), reconcile.Erase(chatty(w, devKind(w))), reconcile.Erase(appKind(w))},
+		Kinds:       []reconcile.Any{reconciletest.Erase(noteKind()), reconciletest.Erase(runKind(w)), reconciletest.Erase(chatty(w, devKind(w))), reconciletest.Erase(appKind(w))},
 		Permissions: reconcile.Permissions{Observe: []string{"whoami"}, List: []string{"discover"}},
 		Discover: func(ctx context.Context, s reconcile.Scope) ([]reconcile.Found, error) {
 			all, err := w.list("")(ctx, s)
@@ -531,32 +534,32 @@ func (w *world) provider() reconcile.Provider {
 		},
 	}
 	for _, o := range w.sorts() {
-		p.Kinds = append(p.Kinds, reconcile.Erase(w.kindOf(o)))
+		p.Kinds = append(p.Kinds, reconciletest.Erase(w.kindOf(o)))
 	}
 	return p
 }
 
 // noteKind is kept in the record alone.
-func noteKind() *reconcile.Kind[noteProps, noteAttrs, noteAttrs] {
-	return &reconcile.Kind[noteProps, noteAttrs, noteAttrs]{
+func noteKind() *reconciletest.Kind[noteProps, noteAttrs, noteAttrs] {
+	return &reconciletest.Kind[noteProps, noteAttrs, noteAttrs]{
 		Type: "world.Note", Recorded: true,
-		Observe: func(_ context.Context, s reconcile.Site[noteProps, noteAttrs]) (noteAttrs, error) {
+		Observe: func(_ context.Context, s reconciletest.Site[noteProps, noteAttrs]) (noteAttrs, error) {
 			if s.Last == nil {
 				return noteAttrs{}, reconcile.ErrAbsent
 			}
 			return *s.Last, nil
 		},
-		Create: func(_ context.Context, s reconcile.Site[noteProps, noteAttrs]) (noteAttrs, error) {
+		Create: func(_ context.Context, s reconciletest.Site[noteProps, noteAttrs]) (noteAttrs, error) {
 			return note(s.Want.Text), nil
 		},
 		Compare: func(d *reconcile.Diff[noteAttrs], want noteProps, live noteAttrs) {
-			reconcile.Value(d, "text", want.Text, live.Text, &reconcile.Operation[noteAttrs]{Name: "write", Do: func(_ context.Context, on reconcile.On[noteAttrs]) error {
-				on.Remember(note(want.Text))
+			reconcile.Value(d, "text", want.Text, live.Text, &reconcile.Operation[noteAttrs]{Name: "write", Do: func(_ context.Context, on reconcile.Update[noteAttrs]) error {
+				on.Store(note(want.Text))
 				return nil
 			}})
 		},
 		Attrs:    func(l noteAttrs) noteAttrs { return l },
-		Delete:   func(context.Context, reconcile.Site[noteProps, noteAttrs]) error { return nil },
+		Delete:   func(context.Context, reconciletest.Site[noteProps, noteAttrs]) error { return nil },
 		Identity: func(noteAttrs) string { return "" },
 		Moves:    []string{"text", "short"},
 	}
@@ -570,19 +573,19 @@ type (
 )
 
 // runKind acts on the world when it is made, like a command, and undoes with the props that it was made with.
-func runKind(w *world) *reconcile.Kind[noteProps, runLive, noteAttrs] {
+func runKind(w *world) *reconciletest.Kind[noteProps, runLive, noteAttrs] {
 	act := func(ctx context.Context, op, text string) error {
 		return w.call(ctx, op, text, true, func() error { return nil })
 	}
-	return &reconcile.Kind[noteProps, runLive, noteAttrs]{
+	return &reconciletest.Kind[noteProps, runLive, noteAttrs]{
 		Type: "world.Run", Recorded: true, Rerun: true,
-		Observe: func(_ context.Context, s reconcile.Site[noteProps, noteAttrs]) (runLive, error) {
+		Observe: func(_ context.Context, s reconciletest.Site[noteProps, noteAttrs]) (runLive, error) {
 			if s.Last == nil {
 				return runLive{}, reconcile.ErrAbsent
 			}
 			return runLive{*s.Last, s.Had}, nil
 		},
-		Create: func(ctx context.Context, s reconcile.Site[noteProps, noteAttrs]) (noteAttrs, error) {
+		Create: func(ctx context.Context, s reconciletest.Site[noteProps, noteAttrs]) (noteAttrs, error) {
 			return noteAttrs{Text: s.Want.Text}, act(ctx, "run", s.Want.Text)
 		},
 		Compare: func(d *reconcile.Diff[runLive], want noteProps, live runLive) {
@@ -593,7 +596,7 @@ func runKind(w *world) *reconcile.Kind[noteProps, runLive, noteAttrs] {
 			reconcile.Fixed(d, "text", want.Text, had.Text)
 		},
 		Attrs: func(l runLive) noteAttrs { return l.attrs },
-		Delete: func(ctx context.Context, s reconcile.Site[noteProps, noteAttrs]) error {
+		Delete: func(ctx context.Context, s reconciletest.Site[noteProps, noteAttrs]) error {
 			if s.Had == nil {
 				return nil
 			}

@@ -15,7 +15,7 @@ func (e *lookError) Unwrap() error { return e.err }
 
 // again returns nil when an error is waited out, and else how the work ends. An answer that was lost is looked for before
 // anything else.
-func (s *settling[P, L, A]) again(ctx context.Context, err error) error {
+func (s *settling) again(ctx context.Context, err error) error {
 	var stop *StopError
 	var busy *busyError
 	switch {
@@ -34,7 +34,7 @@ func (s *settling[P, L, A]) again(ctx context.Context, err error) error {
 }
 
 // counter is what counts a failure: a look's own counter or that of changes.
-func (s *settling[P, L, A]) counter(ctx context.Context, err error) *Attempts {
+func (s *settling) counter(ctx context.Context, err error) *Attempts {
 	of, begin := &s.writes, Writes
 	if _, look := errors.AsType[*lookError](err); look {
 		of, begin = &s.reads, Reads
@@ -54,7 +54,7 @@ func unmarked(err error) error {
 }
 
 // wait pauses, longer each time, and tells what for.
-func (s *settling[P, L, A]) wait(ctx context.Context, why error) error {
+func (s *settling) wait(ctx context.Context, why error) error {
 	if s.hooks.Note != nil {
 		s.hooks.Note(why.Error())
 	}
@@ -64,7 +64,7 @@ func (s *settling[P, L, A]) wait(ctx context.Context, why error) error {
 	return s.writes.Wait(ctx, why)
 }
 
-func (s *settling[P, L, A]) unsettled(ctx context.Context, err error) error {
+func (s *settling) unsettled(ctx context.Context, err error) error {
 	err = unmarked(err)
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.DeadlineExceeded) {
 		return errors.Join(cause, err)
@@ -77,7 +77,7 @@ func (s *settling[P, L, A]) unsettled(ctx context.Context, err error) error {
 }
 
 // retry runs one operation until it succeeds, fails for good or runs out of time.
-func (e *erased[P, L, A]) retry(ctx context.Context, job *Job, verb string, do func() error) error {
+func retry(ctx context.Context, job *Job, verb string, do func() error) error {
 	attempts, since := Writes(ctx), time.Now()
 	for {
 		err := do()
@@ -102,7 +102,7 @@ func (e *erased[P, L, A]) retry(ctx context.Context, job *Job, verb string, do f
 }
 
 // bounded gives ctx the first bound that is set.
-func (e *erased[P, L, A]) bounded(ctx context.Context, bounds ...time.Duration) (context.Context, context.CancelFunc) {
+func bounded(ctx context.Context, bounds ...time.Duration) (context.Context, context.CancelFunc) {
 	bound := DefaultTimeout
 	for _, d := range slices.Backward(bounds) {
 		if d > 0 {

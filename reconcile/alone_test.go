@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -32,7 +33,7 @@ type panel struct {
 }
 
 func (p *panel) set(name, value string, alone bool) *reconcile.Operation[map[string]string] {
-	return &reconcile.Operation[map[string]string]{Name: "Set", Note: "by itself", Alone: alone, Do: func(context.Context, reconcile.On[map[string]string]) error {
+	return &reconcile.Operation[map[string]string]{Name: "Set", Note: "by itself", Alone: alone, Do: func(context.Context, reconcile.Update[map[string]string]) error {
 		if alone && !p.looked {
 			return errors.New("two at a time")
 		}
@@ -46,9 +47,9 @@ func (p *panel) set(name, value string, alone bool) *reconcile.Operation[map[str
 	}}
 }
 
-func (p *panel) kind() *reconcile.Kind[PanelProps, map[string]string, Panel] {
-	type site = reconcile.Site[PanelProps, Panel]
-	return &reconcile.Kind[PanelProps, map[string]string, Panel]{
+func (p *panel) kind() *reconciletest.Kind[PanelProps, map[string]string, Panel] {
+	type site = reconciletest.Site[PanelProps, Panel]
+	return &reconciletest.Kind[PanelProps, map[string]string, Panel]{
 		Type: "test.Panel",
 		Observe: func(context.Context, site) (map[string]string, error) {
 			p.looked = true
@@ -74,7 +75,7 @@ func (p *panel) kind() *reconcile.Kind[PanelProps, map[string]string, Panel] {
 
 func (p *panel) settle(t *testing.T) (reconcile.Outcome, error) {
 	t.Helper()
-	return reconcile.Erase(p.kind()).Settle(t.Context(), &reconcile.Job{
+	return reconciletest.Erase(p.kind()).Settle(t.Context(), &reconcile.Job{
 		Address: "panel", Cloud: &room{}, Props: map[string]any{"one": "1", "two": "2", "three": "3", "free": "4"},
 	}, reconcile.Hooks{})
 }
@@ -114,7 +115,7 @@ func TestAloneThatDoesNotSettle(t *testing.T) {
 func TestNoteIsTold(t *testing.T) {
 	t.Parallel()
 	p := &panel{settings: map[string]string{}}
-	look, err := reconcile.Erase(p.kind()).Look(t.Context(), &reconcile.Job{Address: "panel", Cloud: &room{}, Props: map[string]any{"one": "1"}})
+	look, err := reconciletest.Erase(p.kind()).Look(t.Context(), &reconcile.Job{Address: "panel", Cloud: &room{}, Props: map[string]any{"one": "1"}})
 	if err != nil || len(look.Steps) != 1 || look.Steps[0].Note != "by itself" {
 		t.Errorf("steps %+v (%v)", look.Steps, err)
 	}

@@ -14,109 +14,50 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// Erase hides a kind's types. It panics on nothing; Validate of the result tells what is missing.
-func Erase[P, L, A any](k *Kind[P, L, A]) Any {
-	e := &erased[P, L, A]{
-		k:           k,
-		secretProps: props.SecretPaths(reflect.TypeFor[P]()),
-		secretAttrs: props.SecretPaths(reflect.TypeFor[A]()),
-	}
-	if k.Schema != nil {
-		e.secretProps, e.secretAttrs = k.Schema.SecretProps, k.Schema.SecretAttrs
-	}
-	e.spec = sync.OnceValue(e.describe)
-	return e
+// Run is the kind of a definition.
+func Run(definition *Definition) Any {
+	r := &runner{kind: definition}
+	r.spec = sync.OnceValue(r.describe)
+	return r
 }
 
-type erased[P, L, A any] struct {
-	k                        *Kind[P, L, A]
-	secretProps, secretAttrs []tree.Path
-	spec                     func() *Spec // one for all resources of the kind
+// runner runs one kind.
+type runner struct {
+	kind *Definition
+	spec func() *Spec // one for all resources of the kind
 }
 
 // Validate finds what is missing in the definition.
-func (e *erased[P, L, A]) Validate() error {
-	tags, err := e.k.tags()
-	if err != nil {
-		return err
-	}
-	required := []struct {
-		name string
-		ok   bool
-	}{
-		{"Type", e.k.Type != ""},
-		{"Observe", e.k.Observe != nil},
-		{"Create", e.k.Create != nil},
-		{"Compare", e.k.Compare != nil},
-		{"Attrs", e.k.Attrs != nil},
-		{"Delete", e.k.Delete != nil},
-		{"Identity", e.k.Identity != nil},
-	}
-	for _, r := range required {
-		if !r.ok {
-			return fmt.Errorf("%s is missing", r.name)
-		}
-	}
-	if e.k.Recorded && (e.k.Naming != nil || e.k.Owner != nil || e.k.List != nil) {
-		return errors.New("a recorded kind has no name, no mark and no listing")
-	}
-	if f := props.ForTable(reflect.TypeFor[P]()); f != "" && e.k.Tags == nil {
-		return fmt.Errorf("the tag of prop %s means nothing without an attribute table", f)
-	}
-	for name := range tags.MovedBy {
-		if !slices.Contains(tags.Moves, name) {
-			return fmt.Errorf("MovedBy names %q, which is not in Moves", name)
-		}
-	}
-	if (e.k.Prepare == nil) != (len(e.k.Files) == 0) {
-		return errors.New("Prepare reads the files that Files names, and is there when that is")
-	}
-	if (e.k.ListUnder == nil) != (len(e.k.Under) == 0) {
-		return errors.New("ListUnder lists by the parents that Under names, and is there when those are")
-	}
-	if e.k.Held != nil && e.k.Holds == nil {
-		return errors.New("Held lists what Holds reports, and needs it")
-	}
-	if e.k.InDev && !e.k.Recorded {
-		return errors.New("a kind that lives in dev alone is a recorded one")
-	}
-	return nil
-}
+func (r *runner) Validate() error { return r.kind.Validate() }
 
 // Spec is what the kind says of itself.
-func (e *erased[P, L, A]) Spec() *Spec { return e.spec() }
+func (r *runner) Spec() *Spec { return r.spec() }
 
-func (e *erased[P, L, A]) describe() *Spec {
-	tags, _ := e.k.tags() // Validate tells what is wrong with them
-	spec := &Spec{
-		Type: e.k.Type, Doc: e.k.Doc,
-		Moves: tags.Moves, MovedBy: tags.MovedBy, Once: tags.Once, AtBirth: tags.AtBirth, Late: tags.Late, NeedsSettled: tags.NeedsSettled,
-		Recorded: e.k.Recorded, Rerun: e.k.Rerun, Same: e.k.Same, ByParent: e.k.ByParent, Tidies: e.k.Tidies,
-		Under: e.k.Under, ListsHeld: e.k.Held != nil, HoldsData: e.k.Holds != nil,
-		Retained: e.k.Retained, Files: e.k.Files, FilesAt: e.k.FilesAt, WritesFiles: e.k.WritesFiles,
-		Marked: e.k.Owner != nil, Lists: e.k.List != nil, Bulk: e.k.ObserveMany != nil, Logs: e.k.Logs != nil,
-		Named: e.k.Naming != nil || e.k.Given != nil, Prepares: e.k.Prepare != nil,
-		Visibility: e.k.Visibility, Timeouts: e.k.Timeouts, Calls: e.k.Calls, Permissions: e.k.Permissions,
-		SecretProps: e.secretProps, SecretAttrs: e.secretAttrs, DeleteFirst: e.k.DeleteFirst, Home: e.k.Home, InDev: e.k.InDev, Stands: e.k.Stands,
-		NewProps: func() any { return new(P) },
-		NewAttrs: func() any { return new(A) },
-	}
-	e.document(spec)
-	return spec
+func (r *runner) describe() *Spec {
+	tags, _ := r.kind.Tags() // Validate reports what is wrong with them
+	spec := r.kind.Spec()
+	spec.Moves, spec.MovedBy, spec.Once, spec.AtBirth = tags.Moves, tags.MovedBy, tags.Once, tags.AtBirth
+	spec.Late, spec.NeedsSettled = tags.Late, tags.NeedsSettled
+	spec.Marked, spec.Lists, spec.Bulk, spec.Logs = r.kind.Owner != nil, r.kind.List != nil, r.kind.ObserveMany != nil, r.kind.Logs != nil
+	spec.Named, spec.Prepares, spec.ListsHeld = r.kind.Naming != nil || r.kind.Given != nil, r.kind.Prepare != nil, r.kind.Contents != nil
+	spec.HoldsData = r.kind.Holds != nil
+	r.document(&spec)
+	return &spec
 }
 
 // document says where the fields of props and attributes come from: a schema, or the Go types.
-func (e *erased[P, L, A]) document(spec *Spec) {
-	if s := e.k.Schema; s != nil {
-		spec.Declare = s.Declare
+func (r *runner) document(spec *Spec) {
+	if s := r.kind.Schema; s != nil && s.Props != nil {
+		spec.Declare, spec.SecretProps, spec.SecretAttrs = s.Declare, s.SecretProps, s.SecretAttrs
 		spec.Props = func() ([]props.Field, error) { return s.Props(), nil }
 		spec.Attrs = func() ([]props.Field, error) { return s.Attrs(), nil }
 		spec.Shape = func() (p, a []props.Field, err error) { return s.Props(), s.Attrs(), nil }
 		return
 	}
-	p, a := reflect.TypeFor[P](), reflect.TypeFor[A]()
-	spec.Props = func() ([]props.Field, error) { return props.Fields(p, e.k.Source) }
-	spec.Attrs = func() ([]props.Field, error) { return props.Fields(a, e.k.Source) }
+	p, a := reflect.TypeOf(spec.NewProps()).Elem(), reflect.TypeOf(spec.NewAttrs()).Elem()
+	spec.SecretProps, spec.SecretAttrs = props.SecretPaths(p), props.SecretPaths(a)
+	spec.Props = func() ([]props.Field, error) { return props.Fields(p, r.kind.Source) }
+	spec.Attrs = func() ([]props.Field, error) { return props.Fields(a, r.kind.Source) }
 	spec.Shape = func() (pf, af []props.Field, err error) {
 		if pf, err = props.Fields(p, nil); err != nil {
 			return nil, nil, err
@@ -127,48 +68,49 @@ func (e *erased[P, L, A]) document(spec *Spec) {
 }
 
 // Decode checks the props of a job.
-func (e *erased[P, L, A]) Decode(job *Job) error {
-	_, err := e.want(job)
+func (r *runner) Decode(job *Job) error {
+	_, err := r.want(job)
 	return err
 }
 
-// want is the typed declaration of a job, decoded once.
-func (e *erased[P, L, A]) want(job *Job) (P, error) {
-	if p, ok := job.typed.(*P); ok {
-		return *p, nil
+// want points at the typed declaration of a job, decoded once.
+func (r *runner) want(job *Job) (any, error) {
+	if job.typed != nil {
+		return job.typed, nil
 	}
-	p := new(P)
-	tags, err := e.k.tags()
+	spec := r.spec()
+	p := spec.NewProps()
+	tags, err := r.kind.Tags()
 	if err != nil {
-		return *p, err
+		return p, err
 	}
-	job.maskLive, job.secretType = tags.MaskLive, e.secretProps
-	if err := e.decode(job, p); err != nil {
-		return *p, err
+	job.maskLive, job.secretType = tags.MaskLive, spec.SecretProps
+	if err := r.decode(job, p); err != nil {
+		return p, err
 	}
-	if e.k.Defaults != nil {
-		*p = e.k.Defaults(*p)
+	if r.kind.Default != nil {
+		r.kind.Default(p)
 	}
 	job.typed = p
-	return *p, nil
+	return p, nil
 }
 
 // decode reads and checks the whole declaration, and then reads it without what is left out now: that is declared, and is
 // neither missing nor wrong.
-func (e *erased[P, L, A]) decode(job *Job, p *P) error {
+func (r *runner) decode(job *Job, p any) error {
 	if !job.Query {
 		if err := props.Decode(job.Props, p); err != nil {
 			return err
 		}
-		if e.k.Check != nil {
-			if err := e.k.Check(*p); err != nil {
+		if r.kind.Check != nil {
+			if err := r.kind.Check(p); err != nil {
 				return err
 			}
 		}
 		if len(job.Omit) == 0 {
 			return nil
 		}
-		*p = *new(P)
+		reflect.ValueOf(p).Elem().SetZero()
 	}
 	declared := job.Props
 	for _, path := range job.Omit {
@@ -178,173 +120,178 @@ func (e *erased[P, L, A]) decode(job *Job, p *P) error {
 }
 
 // Names fills what the physical name depends on.
-func (e *erased[P, L, A]) Names(job *Job) {
-	p, err := e.want(job)
+func (r *runner) Names(job *Job) {
+	p, err := r.want(job)
 	if err != nil {
 		return
 	}
-	if e.k.Given != nil {
-		job.Given = e.k.Given(p)
+	if r.kind.Given != nil {
+		job.Given = r.kind.Given(p)
 	}
-	if e.k.Naming != nil {
-		n := e.k.Naming(p, job.Place)
+	if r.kind.Naming != nil {
+		n := r.kind.Naming(p, job.Place)
 		job.Naming = &n
 	}
-	job.Leave = e.k.MayDelete != nil && e.k.MayDelete(p)
+	job.Leave = r.kind.MayDelete != nil && r.kind.MayDelete(p)
 }
 
 // Prepare builds or hashes what the props point at.
-func (e *erased[P, L, A]) Prepare(ctx context.Context, job *Job, work Workspace) error {
-	if e.k.Prepare == nil {
+func (r *runner) Prepare(ctx context.Context, job *Job, work Workspace) error {
+	if r.kind.Prepare == nil {
 		return nil
 	}
-	p, err := e.want(job)
+	p, err := r.want(job)
 	if err != nil {
 		return err
 	}
-	job.Assets, err = e.k.Prepare(ctx, work, p)
+	job.Assets, err = r.kind.Prepare(ctx, work, p)
 	return err
 }
 
-func (e *erased[P, L, A]) site(job *Job) (Site[P, A], error) {
-	s := Site[P, A]{
-		Address: job.Address, Name: job.Name, Named: job.Named, ID: job.ID, Mark: job.Mark, Place: job.Place,
-		Cloud: job.Cloud, Nonce: job.Nonce, MayDelete: job.MayDelete, Dir: job.Dir, Assets: job.Assets, Secret: job.Secret, Derive: job.Derive,
-		Dev: job.Dev, Redact: job.Redact,
+// facts are those of a job.
+func (j *Job) facts() Facts {
+	return Facts{
+		Address: j.Address, Cloud: j.Cloud, Location: j.Place, Name: j.Name, NameGiven: j.Named, Owner: j.Mark, Dir: j.Dir,
+		Assets: j.Assets, Secret: j.Secret, Dev: j.Dev, Redact: j.Redact, Nonce: j.Nonce,
 	}
+}
+
+func (r *runner) site(job *Job) (*Site, error) {
+	spec := r.spec()
+	s := &Site{Facts: job.facts(), ID: job.ID, MayDelete: job.MayDelete, Derive: job.Derive}
 	if job.Last != nil {
-		s.Last = new(A)
+		s.Last = spec.NewAttrs()
 		if err := props.Load(job.Last, s.Last); err != nil {
 			return s, fmt.Errorf("recorded attributes: %w", err)
 		}
 	}
-	if e.k.Recorded && job.Had != nil {
-		s.Had = new(P)
+	if spec.Recorded && job.Had != nil {
+		s.Had = spec.NewProps()
 		if err := props.Load(job.Had, s.Had); err != nil {
 			return s, fmt.Errorf("recorded props: %w", err)
 		}
 	}
-	if job.Props == nil {
-		return s, nil
-	}
 	var err error
-	s.Want, err = e.want(job)
+	if job.Props == nil {
+		s.Want = spec.NewProps()
+	} else {
+		s.Want, err = r.want(job)
+	}
 	return s, err
 }
 
 // Look observes and compares.
-func (e *erased[P, L, A]) Look(ctx context.Context, job *Job) (Look, error) {
-	site, err := e.site(job)
+func (r *runner) Look(ctx context.Context, job *Job) (Look, error) {
+	site, err := r.site(job)
 	if err != nil {
 		return Look{}, err
 	}
-	live, err := e.k.Observe(ReadOnly(ctx), site)
-	return e.seen(job, live, err)
+	live, err := r.kind.Observe(ReadOnly(ctx), site)
+	return r.seen(job, live, err)
 }
 
 // LookMany looks at many jobs of one place.
-func (e *erased[P, L, A]) LookMany(ctx context.Context, jobs []*Job) ([]Look, []error) {
+func (r *runner) LookMany(ctx context.Context, jobs []*Job) ([]Look, []error) {
 	looks, errs := make([]Look, len(jobs)), make([]error, len(jobs))
-	if e.k.ObserveMany == nil {
+	if r.kind.ObserveMany == nil {
 		for i, job := range jobs {
-			looks[i], errs[i] = e.Look(ctx, job)
+			looks[i], errs[i] = r.Look(ctx, job)
 		}
 		return looks, errs
 	}
-	sites, index := make([]Site[P, A], 0, len(jobs)), make([]int, 0, len(jobs))
+	sites, index := make([]*Site, 0, len(jobs)), make([]int, 0, len(jobs))
 	for i, job := range jobs {
-		site, err := e.site(job)
+		site, err := r.site(job)
 		if err != nil {
 			errs[i] = err
 			continue
 		}
 		sites, index = append(sites, site), append(index, i)
 	}
-	answers, err := e.k.ObserveMany(ReadOnly(ctx), sites)
+	answers, err := r.kind.ObserveMany(ReadOnly(ctx), sites)
 	if err == nil && len(answers) != len(sites) {
 		err = fmt.Errorf("observed %d of %d", len(answers), len(sites))
 	}
 	for n, i := range index {
-		var answer Observed[L]
-		if err != nil {
-			answer.Err = err
-		} else {
+		answer := Observed[any]{Err: err}
+		if err == nil {
 			answer = answers[n]
 		}
-		looks[i], errs[i] = e.seen(jobs[i], answer.Live, answer.Err)
+		looks[i], errs[i] = r.seen(jobs[i], answer.Live, answer.Err)
 	}
 	return looks, errs
 }
 
 // seen turns what Observe answered into a look.
-func (e *erased[P, L, A]) seen(job *Job, live L, err error) (Look, error) {
+func (r *runner) seen(job *Job, live any, err error) (Look, error) {
 	switch {
 	case errors.Is(err, ErrAbsent):
-		if !job.LastWrite.IsZero() && time.Since(job.LastWrite) < e.k.Visibility {
-			return e.hidden(job), nil
+		if r.mayBeHidden(job) {
+			return r.hidden(job), nil
 		}
 		return Look{Absent: true}, nil
 	case err != nil:
 		return Look{}, &StepError{Verb: "observe", Err: err}
 	}
-	look, err := e.compared(job, live)
-	if err == nil && e.stillOld(job, look) {
-		return e.hidden(job), nil
+	look, err := r.compared(job, live)
+	if err == nil && r.stillOld(job, look) {
+		return r.hidden(job), nil
 	}
 	return look, err
 }
 
+// mayBeHidden reports that a read may not show the last write yet.
+func (r *runner) mayBeHidden(job *Job) bool {
+	return !job.LastWrite.IsZero() && time.Since(job.LastWrite) < r.spec().Visibility
+}
+
 // hidden is a look that shows nothing yet: an absence is certain once the visibility bound of the last write has passed.
-func (e *erased[P, L, A]) hidden(job *Job) Look {
-	return Look{Absent: true, NotYet: true, HiddenUntil: job.LastWrite.Add(e.k.Visibility)}
+func (r *runner) hidden(job *Job) Look {
+	return Look{Absent: true, NotYet: true, HiddenUntil: job.LastWrite.Add(r.spec().Visibility)}
 }
 
 // stillOld reports that a look, soon after something was deleted to make room for what the job is to make, shows what was
-// deleted: an older generation, or where there is no mark, what could never become the new thing.
-func (e *erased[P, L, A]) stillOld(job *Job, look Look) bool {
-	if job.ID != "" || job.LastWrite.IsZero() || time.Since(job.LastWrite) >= e.k.Visibility {
+// deleted: an older generation, or where there is no owner tag, what could never become the new object.
+func (r *runner) stillOld(job *Job, look Look) bool {
+	if job.ID != "" || !r.mayBeHidden(job) {
 		return false
 	}
 	if o := look.Owner; !o.IsZero() {
 		return o.Address == job.Mark.Address && o.Generation < job.Mark.Generation
 	}
-	return job.Intent && e.k.Owner == nil && slices.ContainsFunc(look.Steps, func(s Step) bool { return s.Replaces && !s.Unknown && !s.Lost })
+	return job.Intent && r.kind.Owner == nil && slices.ContainsFunc(look.Steps, func(s Step) bool { return s.Replaces && !s.Unknown && !s.Lost })
 }
 
 // Compare compares what an earlier look saw with the job's props of now.
-func (e *erased[P, L, A]) Compare(job *Job, seen Look) (Look, error) {
-	live, ok := seen.live.(L)
-	if !ok {
+func (r *runner) Compare(job *Job, seen Look) (Look, error) {
+	if seen.live == nil {
 		return seen, nil
 	}
-	return e.compared(job, live)
+	return r.compared(job, seen.live)
 }
 
-func (e *erased[P, L, A]) compared(job *Job, live L) (Look, error) {
-	attrs := e.k.Attrs(live)
-	look := Look{live: live, Identity: e.identity(job, attrs), Attrs: props.Dump(attrs)}
-	lost := e.recall(look.Attrs, job.Last)
-	if e.k.Owner != nil {
-		look.Owner = e.k.Owner(live)
+func (r *runner) compared(job *Job, live any) (Look, error) {
+	attrs := r.kind.Attributes(live)
+	look := Look{live: live, Identity: r.identity(job, attrs), Attrs: props.Dump(attrs)}
+	lost := r.recall(look.Attrs, job.Last)
+	if r.kind.Owner != nil {
+		look.Owner = r.kind.Owner(live)
 	}
-	if e.k.Busy != nil {
-		look.Busy = e.k.Busy(live)
+	if r.kind.Status != nil {
+		look.Busy, look.Waiting = r.kind.Status(live)
 	}
-	if e.k.Waiting != nil {
-		look.Waiting = e.k.Waiting(live)
-	}
-	if e.k.Holds != nil {
-		look.Holds = e.k.Holds(live)
+	if r.kind.Holds != nil {
+		look.Holds = r.kind.Holds(live)
 	}
 	if job.Props == nil {
 		return look, nil
 	}
-	diff, want, err := e.diff(job, live)
+	diff, want, err := r.diff(job, live)
 	if err != nil {
 		return look, err
 	}
-	if e.k.MayDelete != nil {
-		look.MayDelete = e.k.MayDelete(want)
+	if r.kind.MayDelete != nil {
+		look.MayDelete = r.kind.MayDelete(want)
 	}
 	for _, s := range diff.steps {
 		look.Steps = append(look.Steps, s.Step)
@@ -356,11 +303,10 @@ func (e *erased[P, L, A]) compared(job *Job, live L) (Look, error) {
 }
 
 // recall fills in what only the answer to the creation told, from what is known of it. What nobody knows any more makes
-// the thing unusable: a step that replaces says so.
-func (e *erased[P, L, A]) recall(attrs, known map[string]any) []Step {
+// the object unusable: a step that replaces says so.
+func (r *runner) recall(attrs, known map[string]any) []Step {
 	var lost []Step
-	tags, _ := e.k.tags() // the props were decoded with them
-	for _, name := range tags.Once {
+	for _, name := range r.spec().Once {
 		switch v := known[name]; {
 		case !isZero(attrs[name]):
 		case !isZero(v):
@@ -372,74 +318,54 @@ func (e *erased[P, L, A]) recall(attrs, known map[string]any) []Step {
 	return lost
 }
 
-// identity is what the kind says; a thing that is kept in the record alone may have none but its address.
-func (e *erased[P, L, A]) identity(job *Job, attrs A) string {
-	id := e.k.Identity(attrs)
-	if id == "" && e.k.Recorded {
+// identity is what the kind says; an object that is kept in state alone may have none but its address.
+func (r *runner) identity(job *Job, attrs any) string {
+	id := r.kind.Identity(attrs)
+	if id == "" && r.spec().Recorded {
 		return cmp.Or(job.Mark.Address, job.Address)
 	}
 	return id
 }
 
-func (e *erased[P, L, A]) diff(job *Job, live L) (*Diff[L], P, error) {
-	want, err := e.want(job)
+func (r *runner) diff(job *Job, live any) (*Differences, any, error) {
+	want, err := r.want(job)
 	if err != nil {
 		return nil, want, err
 	}
-	d := &Diff[L]{job: job}
+	d := &Differences{job: job}
 	if job.From != nil {
-		if d.only, err = e.otherwise(job, want, live); err != nil {
+		if d.only, err = r.otherwise(job, want, live); err != nil {
 			return nil, want, err
 		}
 	}
-	e.k.Compare(d, want, live)
+	r.kind.Compare(d, want, live)
 	return d, want, nil
 }
 
-// List finds things of this kind.
-func (e *erased[P, L, A]) List(ctx context.Context, scope Scope) ([]Found, error) {
-	if e.k.List == nil {
+// List finds objects of this kind.
+func (r *runner) List(ctx context.Context, scope Scope) ([]Found, error) {
+	if r.kind.List == nil {
 		return nil, nil
 	}
-	return e.k.List(ReadOnly(ctx), scope)
+	return r.kind.List(ReadOnly(ctx), scope)
 }
 
 // ListUnder finds the objects of this kind that belong to a parent.
-func (e *erased[P, L, A]) ListUnder(ctx context.Context, scope Scope, parent Found) ([]Found, error) {
-	if e.k.ListUnder == nil {
+func (r *runner) ListUnder(ctx context.Context, scope Scope, parent Found) ([]Found, error) {
+	if r.kind.ListUnder == nil {
 		return nil, nil
 	}
-	return e.k.ListUnder(ReadOnly(ctx), scope, parent)
+	return r.kind.ListUnder(ReadOnly(ctx), scope, parent)
 }
 
 // Held lists what the object of a job holds.
-func (e *erased[P, L, A]) Held(ctx context.Context, job *Job, most int) ([]Found, error) {
-	if e.k.Held == nil {
+func (r *runner) Held(ctx context.Context, job *Job, most int) ([]Found, error) {
+	if r.kind.Contents == nil {
 		return nil, nil
 	}
-	site, err := e.site(job)
+	site, err := r.site(job)
 	if err != nil {
 		return nil, err
 	}
-	return e.k.Held(ReadOnly(ctx), site, most)
-}
-
-// Delete removes what the job's record describes.
-func (e *erased[P, L, A]) Delete(ctx context.Context, job *Job) error {
-	site, err := e.site(job)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := e.bounded(ctx, job.Timeouts.Delete, e.k.Timeouts.Delete)
-	defer cancel()
-	if err := Interrupted(ctx, nil); err != nil {
-		return err
-	}
-	return e.retry(ctx, job, "delete", func() error {
-		err := e.k.Delete(ctx, site)
-		if classify(ctx, job.Cloud, err) == Absent {
-			return nil
-		}
-		return err
-	})
+	return r.kind.Contents(ReadOnly(ctx), site, most)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -27,16 +28,16 @@ type liveNote struct {
 	said string
 }
 
-func noteKind() *reconcile.Kind[NoteProps, liveNote, NoteAttrs] {
-	return &reconcile.Kind[NoteProps, liveNote, NoteAttrs]{
+func noteKind() *reconciletest.Kind[NoteProps, liveNote, NoteAttrs] {
+	return &reconciletest.Kind[NoteProps, liveNote, NoteAttrs]{
 		Type: "test.Note",
-		Observe: func(_ context.Context, site reconcile.Site[NoteProps, NoteAttrs]) (liveNote, error) {
+		Observe: func(_ context.Context, site reconciletest.Site[NoteProps, NoteAttrs]) (liveNote, error) {
 			if site.Last == nil || site.Had == nil {
 				return liveNote{}, reconcile.ErrAbsent
 			}
 			return liveNote{*site.Had, site.Last.Said}, nil
 		},
-		Create: func(_ context.Context, site reconcile.Site[NoteProps, NoteAttrs]) (NoteAttrs, error) {
+		Create: func(_ context.Context, site reconciletest.Site[NoteProps, NoteAttrs]) (NoteAttrs, error) {
 			return NoteAttrs{Said: site.Want.Text}, nil
 		},
 		Compare: func(d *reconcile.Diff[liveNote], want NoteProps, live liveNote) {
@@ -44,14 +45,14 @@ func noteKind() *reconcile.Kind[NoteProps, liveNote, NoteAttrs] {
 			if d.Force() {
 				had = ""
 			}
-			reconcile.Value(d, "text", want.Text, had, &reconcile.Operation[liveNote]{Name: "Say", Do: func(_ context.Context, on reconcile.On[liveNote]) error {
-				on.Remember(NoteAttrs{Said: want.Text + " again"})
+			reconcile.Value(d, "text", want.Text, had, &reconcile.Operation[liveNote]{Name: "Say", Do: func(_ context.Context, on reconcile.Update[liveNote]) error {
+				on.Store(NoteAttrs{Said: want.Text + " again"})
 				return nil
 			}})
 			reconcile.Fixed(d, "pin", want.Pin, live.had.Pin)
 		},
 		Attrs:    func(l liveNote) NoteAttrs { return NoteAttrs{Said: l.said} },
-		Delete:   func(context.Context, reconcile.Site[NoteProps, NoteAttrs]) error { return nil },
+		Delete:   func(context.Context, reconciletest.Site[NoteProps, NoteAttrs]) error { return nil },
 		Identity: func(NoteAttrs) string { return "" },
 		Moves:    []string{"said"},
 		Recorded: true,
@@ -61,7 +62,7 @@ func noteKind() *reconcile.Kind[NoteProps, liveNote, NoteAttrs] {
 // A thing that is kept in the record alone lives by what is recorded, and its address is its identity.
 func TestRecorded(t *testing.T) {
 	t.Parallel()
-	kind := reconcile.Erase(noteKind())
+	kind := reconciletest.Erase(noteKind())
 	first := map[string]any{"text": "hello"}
 	out, err := kind.Settle(t.Context(), &reconcile.Job{Address: "note", Props: first}, reconcile.Hooks{})
 	if err != nil || !out.Created || out.Identity != "note" || out.Attrs["said"] != "hello" {
@@ -111,7 +112,7 @@ func TestDeclarations(t *testing.T) {
 	k.Prepare = func(_ context.Context, work reconcile.Workspace, p NoteProps) (map[string]reconcile.Asset, error) {
 		return map[string]reconcile.Asset{"text": {Digest: work.Dir + p.Text}}, nil
 	}
-	kind := reconcile.Erase(k)
+	kind := reconciletest.Erase(k)
 	for name, tree := range map[string]map[string]any{"unknown": {"txt": "x"}, "limit": {"size": int64(0)}, "check": {"text": "bad"}} {
 		if err := kind.Decode(&reconcile.Job{Props: tree}); err == nil || !errors.As(err, new(props.Errors)) {
 			t.Errorf("%s: %v", name, err)
@@ -141,15 +142,15 @@ type ShelfProps struct {
 func TestLeftOutIsDeclared(t *testing.T) {
 	t.Parallel()
 	var compared []string
-	k := &reconcile.Kind[ShelfProps, int, noAttrs]{
+	k := &reconciletest.Kind[ShelfProps, int, noAttrs]{
 		Type:    "test.Shelf",
-		Observe: func(context.Context, reconcile.Site[ShelfProps, noAttrs]) (int, error) { return 0, nil },
-		Create:  func(context.Context, reconcile.Site[ShelfProps, noAttrs]) (noAttrs, error) { return noAttrs{}, nil },
+		Observe: func(context.Context, reconciletest.Site[ShelfProps, noAttrs]) (int, error) { return 0, nil },
+		Create:  func(context.Context, reconciletest.Site[ShelfProps, noAttrs]) (noAttrs, error) { return noAttrs{}, nil },
 		Compare: func(_ *reconcile.Diff[int], want ShelfProps, _ int) {
 			compared = append(compared, want.Holds+want.Note)
 		},
 		Attrs:  func(int) noAttrs { return noAttrs{} },
-		Delete: func(context.Context, reconcile.Site[ShelfProps, noAttrs]) error { return nil },
+		Delete: func(context.Context, reconciletest.Site[ShelfProps, noAttrs]) error { return nil },
 		Check: func(want ShelfProps) error {
 			if want.Note == "" {
 				return &props.FieldError{Path: "note", Problem: "is missing"}
@@ -158,7 +159,7 @@ func TestLeftOutIsDeclared(t *testing.T) {
 		},
 		Identity: func(noAttrs) string { return "shelf" },
 	}
-	kind := reconcile.Erase(k)
+	kind := reconciletest.Erase(k)
 	declared := map[string]any{"holds": "⟦up.value⟧", "note": "⟦up.value⟧"}
 	if _, err := kind.Look(t.Context(), &reconcile.Job{Props: declared, Omit: []tree.Path{"holds", "note"}}); err != nil {
 		t.Error(err)
@@ -175,7 +176,7 @@ func TestLeftOutIsDeclared(t *testing.T) {
 func TestCompareAgain(t *testing.T) {
 	t.Parallel()
 	r := &room{lamp: &lamp{color: "blue", shape: "round"}}
-	kind := reconcile.Erase(r.kind())
+	kind := reconciletest.Erase(r.kind())
 	look, err := kind.Look(t.Context(), r.job(red()))
 	if err != nil || len(look.Replaces()) != 1 || len(look.Steps) != 2 {
 		t.Fatalf("look %+v (%v)", look, err)
@@ -192,7 +193,7 @@ func TestCompareAgain(t *testing.T) {
 
 func TestSpecTells(t *testing.T) {
 	t.Parallel()
-	spec := reconcile.Erase(noteKind()).Spec()
+	spec := reconciletest.Erase(noteKind()).Spec()
 	if !spec.Recorded || spec.Named || spec.Marked || spec.Lists || spec.Bulk || spec.Prepares || spec.Type != "test.Note" {
 		t.Errorf("spec %+v", spec)
 	}

@@ -6,13 +6,14 @@ import (
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 )
 
 // TestDescribeWhatMayNotBeDeclared is about a kind that wants something to be said which looking does not tell: what is
 // read back is not whole, and says so.
 func TestDescribeWhatMayNotBeDeclared(t *testing.T) {
-	type site = reconcile.Site[LampProps, Lamp]
-	kind := reconcile.Erase(&reconcile.Kind[LampProps, lamp, Lamp]{
+	type site = reconciletest.Site[LampProps, Lamp]
+	kind := reconciletest.Erase(&reconciletest.Kind[LampProps, lamp, Lamp]{
 		Type:    "test.Lamp",
 		Observe: func(context.Context, site) (lamp, error) { return lamp{color: "red"}, nil },
 		Create:  func(context.Context, site) (Lamp, error) { return Lamp{}, nil },

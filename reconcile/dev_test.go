@@ -48,15 +48,3 @@ func TestPrint(t *testing.T) {
 		t.Errorf("printed %q", got)
 	}
 }
-
-func TestWhatLivesInDevIsRecorded(t *testing.T) {
-	k := noteKind()
-	k.InDev = true
-	if err := reconcile.Erase(k).Validate(); err != nil || !reconcile.Erase(k).Spec().InDev {
-		t.Errorf("recorded: %v", err)
-	}
-	k.Recorded = false
-	if err := reconcile.Erase(k).Validate(); err == nil {
-		t.Error("a kind that lives in dev and has a world of its own is taken")
-	}
-}

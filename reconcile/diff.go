@@ -7,7 +7,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
@@ -47,33 +46,6 @@ func (s Step) String() string {
 	return fmt.Sprintf("%s: have %s, want %s", s.Path, tree.Canonical(s.Have), tree.Canonical(s.Want))
 }
 
-// On is what a call is made on.
-type On[L any] struct {
-	Live    L
-	Cloud   Cloud
-	Place   Place
-	Address string
-	Name    string
-	Mark    Mark
-	Nonce   string
-	Dir     string
-	Assets  map[string]Asset
-	// Secret are the paths of what is wanted that hold secrets, beside those that are secret by their type.
-	Secret map[tree.Path]bool
-	// Dev and Redact are those of the site.
-	Dev    *Dev
-	Redact func(text string) string
-	// Changed are the paths that the call is to settle, in order.
-	Changed []tree.Path
-	// Since is when this settling began.
-	Since time.Time
-	// Remember replaces the recorded attributes of a Recorded kind (a pointer to, or a value of, its A).
-	Remember func(attrs any)
-	// Begin makes attributes durable before the call makes more than state tells of (the names of files that it adds), so
-	// that what a cut leaves behind is known. They are a pointer to, or a value of, the kind's A.
-	Begin func(ctx context.Context, attrs any) error
-}
-
 // Operation is one mutating operation that settles one or more paths. Paths that share one are settled by one
 // invocation of it.
 type Operation[L any] struct {
@@ -88,67 +60,99 @@ type Operation[L any] struct {
 	Affects []tree.Path
 	// StateOnly says that the call of a Recorded kind changes state alone: no intent is made durable for it.
 	StateOnly bool
-	Do        func(context.Context, On[L]) error
+	Do        func(context.Context, Update[L]) error
 }
 
-// Diff collects the differences that a kind's Compare states.
-type Diff[L any] struct {
+// Differences collects the differences that a comparison states, whatever the type of the live object is.
+type Differences struct {
 	job   *Job
-	steps []step[L]
+	steps []step
+	calls []*operation
 	only  map[tree.Path]bool // nil: all paths
 }
 
-type step[L any] struct {
+// Diff collects the differences that a kind's Compare states.
+type Diff[L any] struct{ *Differences }
+
+type step struct {
 	Step
-	call *Operation[L]
+	call *operation
+}
+
+// operation is an [Operation] with its type hidden. of is the one that it was made of.
+type operation struct {
+	name, note       string
+	alone, stateOnly bool
+	affects          []tree.Path
+	of               any
+	do               func(context.Context, Update[any]) error
+}
+
+// hidden is an operation with its type hidden, the same one each time.
+func hidden[L any](d *Differences, call *Operation[L]) *operation {
+	if call == nil {
+		return nil
+	}
+	if at := slices.IndexFunc(d.calls, func(o *operation) bool { return o.of == any(call) }); at >= 0 {
+		return d.calls[at]
+	}
+	o := &operation{
+		name: call.Name, note: call.Note, alone: call.Alone, stateOnly: call.StateOnly, affects: call.Affects, of: call,
+		do: func(ctx context.Context, u Update[any]) error {
+			live, _ := u.Live.(L)
+			return call.Do(ctx, Update[L]{Facts: u.Facts, Live: live, Changed: u.Changed, Store: u.Store, Begin: u.Begin})
+		},
+	}
+	d.calls = append(d.calls, o)
+	return o
 }
 
 // Mark is what the thing is to carry.
-func (d *Diff[L]) Mark() Mark { return d.job.Mark }
+func (d *Differences) Mark() Mark { return d.job.Mark }
 
 // Name is the physical name that is wanted: given by the author, or generated. A generated name is never compared.
-func (d *Diff[L]) Name() (name string, given bool) { return d.job.Name, d.job.Named }
+func (d *Differences) Name() (name string, given bool) { return d.job.Name, d.job.Named }
 
 // Had are the props as last settled, nil without a record.
-func (d *Diff[L]) Had() map[string]any { return d.job.Had }
+func (d *Differences) Had() map[string]any { return d.job.Had }
 
 // Made reports whether a call has set the path in this settling already.
-func (d *Diff[L]) Made(path tree.Path) bool { return d.job.made[path] }
+func (d *Differences) Made(path tree.Path) bool { return d.job.made[path] }
 
 // Force says that even what is equal is to be settled: a command runs again.
-func (d *Diff[L]) Force() bool { return d.job.Force }
+func (d *Differences) Force() bool { return d.job.Force }
 
 // Dir is the stack's directory.
-func (d *Diff[L]) Dir() string { return d.job.Dir }
+func (d *Differences) Dir() string { return d.job.Dir }
 
 // Place is where the thing lives.
-func (d *Diff[L]) Place() Place { return d.job.Place }
+func (d *Differences) Place() Place { return d.job.Place }
 
 // Asset is what Prepare made under that name; ok is false while it waits for an unknown value.
-func (d *Diff[L]) Asset(name string) (a Asset, ok bool) {
+func (d *Differences) Asset(name string) (a Asset, ok bool) {
 	a, ok = d.job.Assets[name]
 	return a, ok
 }
 
 // Assets are all that Prepare made, by name.
-func (d *Diff[L]) Assets() map[string]Asset { return d.job.Assets }
+func (d *Differences) Assets() map[string]Asset { return d.job.Assets }
 
 // Secret reports whether what is wanted at path is, holds, or is part of a secret.
-func (d *Diff[L]) Secret(path tree.Path) bool { return d.secret(path) }
+func (d *Differences) Secret(path tree.Path) bool { return d.secret(path) }
 
 // Differs reports whether a difference has been stated at path, or within it.
-func (d *Diff[L]) Differs(path tree.Path) bool {
-	return slices.ContainsFunc(d.steps, func(s step[L]) bool { return s.Path.Within(path) })
+func (d *Differences) Differs(path tree.Path) bool {
+	return slices.ContainsFunc(d.steps, func(s step) bool { return s.Path.Within(path) })
 }
 
 // Unknown reports whether want, at path, holds a value that is known only later. Text that only looks like
 // a token does not count: what is resolved is taken literally.
-func (d *Diff[L]) Unknown(path tree.Path, want any) bool { return d.unknown(path, want) }
+func (d *Differences) Unknown(path tree.Path, want any) bool { return d.unknown(path, want) }
 
 // Value states one aspect that call can set. Values are compared as trees, so that nil and zero pointers,
 // and structs by their props, compare by meaning.
 func Value[L, V any](d *Diff[L], path tree.Path, want, have V, call *Operation[L]) {
-	d.add(path, encode(want), encode(have), call)
+	d.add(path, encode(want), encode(have), hidden(d.Differences, call))
 }
 
 // Fixed states one aspect that nothing can change in place: a difference replaces the thing.
@@ -158,15 +162,15 @@ func Fixed[L, V any](d *Diff[L], path tree.Path, want, have V) {
 
 // List states an ordered list that call sets as a whole. Nil and empty are equal.
 func List[L, V any](d *Diff[L], path tree.Path, want, have []V, call *Operation[L]) {
-	d.add(path, orEmpty(encode(want)), orEmpty(encode(have)), call)
+	d.add(path, orEmpty(encode(want)), orEmpty(encode(have)), hidden(d.Differences, call))
 }
 
 // Map states a map entry by entry, each under its own path; sync is called once with what to put and what
 // to drop. Entries that are there and not wanted are dropped: a map is managed whole.
 func Map[L, V any](d *Diff[L], path tree.Path, want, have map[string]V, name string,
-	sync func(ctx context.Context, on On[L], put map[string]V, drop []string) error,
+	sync func(ctx context.Context, on Update[L], put map[string]V, drop []string) error,
 ) {
-	call := &Operation[L]{Name: name, Do: func(ctx context.Context, on On[L]) error {
+	call := &Operation[L]{Name: name, Do: func(ctx context.Context, on Update[L]) error {
 		put, drop := map[string]V{}, []string{}
 		for k, v := range want {
 			if slices.Contains(on.Changed, path.Key(k)) {
@@ -196,19 +200,19 @@ func Map[L, V any](d *Diff[L], path tree.Path, want, have map[string]V, name str
 		if v, ok := have[k]; ok {
 			h = encode(v)
 		}
-		d.add(path.Key(k), w, h, call)
+		d.add(path.Key(k), w, h, hidden(d.Differences, call))
 	}
 }
 
 // Set states a set without order; sync is called once with what to add and what to drop.
 func Set[L any, V cmp.Ordered](d *Diff[L], path tree.Path, want, have []V, name string,
-	sync func(ctx context.Context, on On[L], add, drop []V) error,
+	sync func(ctx context.Context, on Update[L], add, drop []V) error,
 ) {
 	w, h := slices.Clone(want), slices.Clone(have)
 	slices.Sort(w)
 	slices.Sort(h)
 	w, h = slices.Compact(w), slices.Compact(h)
-	call := &Operation[L]{Name: name, Do: func(ctx context.Context, on On[L]) error {
+	call := &Operation[L]{Name: name, Do: func(ctx context.Context, on Update[L]) error {
 		missing := func(of, in []V) (out []V) {
 			for _, v := range of {
 				if _, ok := slices.BinarySearch(in, v); !ok {
@@ -219,13 +223,13 @@ func Set[L any, V cmp.Ordered](d *Diff[L], path tree.Path, want, have []V, name 
 		}
 		return sync(ctx, on, missing(w, h), missing(h, w))
 	}}
-	d.add(path, orEmpty(encode(w)), orEmpty(encode(h)), call)
+	d.add(path, orEmpty(encode(w)), orEmpty(encode(h)), hidden(d.Differences, call))
 }
 
 // JSON states a document by its meaning: white space, order of keys and number forms do not count. An
 // empty string is no document.
 func JSON[L any](d *Diff[L], path tree.Path, want, have string, call *Operation[L]) {
-	d.add(path, document(want), document(have), call)
+	d.add(path, document(want), document(have), hidden(d.Differences, call))
 }
 
 // Written states a write-only aspect: nothing can be read back, so the keyed digest of what was last written
@@ -233,7 +237,10 @@ func JSON[L any](d *Diff[L], path tree.Path, want, have string, call *Operation[
 // only a new thing can be given another value: what is on record differs and replaces, and without a record nothing is
 // known and nothing differs.
 func Written[L, V any](d *Diff[L], path tree.Path, want V, call *Operation[L]) {
-	w := encode(want)
+	d.written(path, encode(want), hidden(d.Differences, call))
+}
+
+func (d *Differences) written(path tree.Path, w any, call *operation) {
 	if d.skips(path) {
 		return
 	}
@@ -254,7 +261,7 @@ func Written[L, V any](d *Diff[L], path tree.Path, want V, call *Operation[L]) {
 	}
 	s := Step{Path: path, Want: Mask, Unknown: unknown, Secret: true, Replaces: call == nil}
 	if call != nil {
-		s.Call, s.Affects = call.Name, call.Affects
+		s.Call, s.Affects = call.name, call.affects
 	}
 	if recorded {
 		s.Have, s.HaveDigest = Mask, last
@@ -262,11 +269,11 @@ func Written[L, V any](d *Diff[L], path tree.Path, want V, call *Operation[L]) {
 	if !unknown {
 		s.WantDigest = d.job.digest(path, w)
 	}
-	d.steps = append(d.steps, step[L]{s, call})
+	d.steps = append(d.steps, step{s, call})
 }
 
 // add records a difference, if there is one.
-func (d *Diff[L]) add(path tree.Path, want, have any, call *Operation[L]) {
+func (d *Differences) add(path tree.Path, want, have any, call *operation) {
 	if d.skips(path) {
 		return
 	}
@@ -276,7 +283,7 @@ func (d *Diff[L]) add(path tree.Path, want, have any, call *Operation[L]) {
 	}
 	s := Step{Path: path, Have: have, Want: want, Unknown: unknown, Replaces: call == nil}
 	if call != nil {
-		s.Call, s.Note, s.Affects = call.Name, call.Note, call.Affects
+		s.Call, s.Note, s.Affects = call.name, call.note, call.affects
 	}
 	if s.HaveDigest = d.job.compared(path, have); !unknown {
 		s.WantDigest = d.job.compared(path, want)
@@ -288,16 +295,16 @@ func (d *Diff[L]) add(path tree.Path, want, have any, call *Operation[L]) {
 		s.Secret = true
 		s.Have, s.Want = masked(have), masked(want)
 	}
-	d.steps = append(d.steps, step[L]{s, call})
+	d.steps = append(d.steps, step{s, call})
 }
 
 // skips reports paths that are not compared now: ignored ones, those left out until later, and all that the job is not about.
-func (d *Diff[L]) skips(path tree.Path) bool {
+func (d *Differences) skips(path tree.Path) bool {
 	within := func(p tree.Path) bool { return path.Within(p) }
 	return d.only != nil && !d.only[path] || slices.ContainsFunc(d.job.Ignore, within) || slices.ContainsFunc(d.job.Omit, within)
 }
 
-func (d *Diff[L]) unknown(path tree.Path, want any) bool {
+func (d *Differences) unknown(path tree.Path, want any) bool {
 	for p := range d.job.Unknown {
 		if path.Within(p) || p.Within(path) {
 			return true
@@ -306,7 +313,7 @@ func (d *Diff[L]) unknown(path tree.Path, want any) bool {
 	return len(d.job.Unknown) > 0 && hasToken(want)
 }
 
-func (d *Diff[L]) secret(path tree.Path) bool {
+func (d *Differences) secret(path tree.Path) bool {
 	for p := range d.job.Secret {
 		if path.Within(p) || p.Within(path) {
 			return true

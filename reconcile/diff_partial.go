@@ -9,7 +9,10 @@ import (
 // Shown states one aspect of a kind whose world may keep what it was given to itself: like [Value], but where nothing is
 // shown right after it was written, it counts as write-only from then on, until it is shown. See [Written].
 func Shown[L any](d *Diff[L], path tree.Path, want, have any, call *Operation[L]) {
-	w := encode(want)
+	d.shown(path, encode(want), have, hidden(d.Differences, call))
+}
+
+func (d *Differences) shown(path tree.Path, w, have any, call *operation) {
 	if have != nil || d.skips(path) || isZero(w) || d.unknown(path, w) {
 		d.job.noteShown(path)
 		d.add(path, w, have, call)
@@ -31,7 +34,7 @@ func Shown[L any](d *Diff[L], path tree.Path, want, have any, call *Operation[L]
 // it, until call has been made once: what the world shows then is its own.
 func Dropped[L any](d *Diff[L], path tree.Path, have any, call *Operation[L]) {
 	if have != nil && !d.job.made[path] {
-		d.add(path, nil, have, call)
+		d.add(path, nil, have, hidden(d.Differences, call))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -19,13 +20,13 @@ const later = "⟦up.value⟧"
 
 // comparing is the kind of a thing whose comparison the test gives.
 func comparing(compare func(d *reconcile.Diff[any])) reconcile.Any {
-	return reconcile.Erase(&reconcile.Kind[noProps, any, noAttrs]{
+	return reconciletest.Erase(&reconciletest.Kind[noProps, any, noAttrs]{
 		Type:     "test.Compared",
-		Observe:  func(context.Context, reconcile.Site[noProps, noAttrs]) (any, error) { return 1, nil },
-		Create:   func(context.Context, reconcile.Site[noProps, noAttrs]) (noAttrs, error) { return noAttrs{}, nil },
+		Observe:  func(context.Context, reconciletest.Site[noProps, noAttrs]) (any, error) { return 1, nil },
+		Create:   func(context.Context, reconciletest.Site[noProps, noAttrs]) (noAttrs, error) { return noAttrs{}, nil },
 		Compare:  func(d *reconcile.Diff[any], _ noProps, _ any) { compare(d) },
 		Attrs:    func(any) noAttrs { return noAttrs{} },
-		Delete:   func(context.Context, reconcile.Site[noProps, noAttrs]) error { return nil },
+		Delete:   func(context.Context, reconciletest.Site[noProps, noAttrs]) error { return nil },
 		Identity: func(noAttrs) string { return "it" },
 		MaskLive: []tree.Path{"env"},
 	})
@@ -67,10 +68,10 @@ func steps(t *testing.T, job *reconcile.Job, compare func(d *reconcile.Diff[any]
 }
 
 func call(name string) *reconcile.Operation[any] {
-	return &reconcile.Operation[any]{Name: name, Do: func(context.Context, reconcile.On[any]) error { return nil }}
+	return &reconcile.Operation[any]{Name: name, Do: func(context.Context, reconcile.Update[any]) error { return nil }}
 }
 
-func noSync[V any](context.Context, reconcile.On[any], V, []string) error { return nil }
+func noSync[V any](context.Context, reconcile.Update[any], V, []string) error { return nil }
 
 func TestCompare(t *testing.T) {
 	t.Parallel()
@@ -119,7 +120,7 @@ func TestCompare(t *testing.T) {
 			reconcile.List(d, "q", nil, []string{}, call("Set"))
 		}, []string{`p: have ["b","a"], want ["a","b"]`}},
 		{"sets without order", nil, func(d *reconcile.Diff[any]) {
-			nothing := func(context.Context, reconcile.On[any], []string, []string) error { return nil }
+			nothing := func(context.Context, reconcile.Update[any], []string, []string) error { return nil }
 			reconcile.Set(d, "p", []string{"a", "b", "a"}, []string{"b", "a"}, "Set", nothing)
 			reconcile.Set(d, "q", []string{"a"}, []string{"b"}, "Set", nothing)
 		}, []string{`q: have ["b"], want ["a"]`}},
@@ -216,16 +217,16 @@ func TestCallsLearnWhatChanged(t *testing.T) {
 		}
 		d.Mark()
 		reconcile.Map(d, "tags", map[string]string{"a": "1", "b": "2", "c": "3"}, map[string]string{"b": "2", "c": "0", "y": "8", "x": "9"}, "Tag",
-			func(_ context.Context, _ reconcile.On[any], put map[string]string, drop []string) error {
+			func(_ context.Context, _ reconcile.Update[any], put map[string]string, drop []string) error {
 				said = append(said, fmt.Sprint("tag ", slices.Sorted(maps.Keys(put)), drop))
 				return nil
 			})
 		reconcile.Set(d, "ids", []int{3, 1}, []int{1, 2}, "Set",
-			func(_ context.Context, _ reconcile.On[any], add, drop []int) error {
+			func(_ context.Context, _ reconcile.Update[any], add, drop []int) error {
 				said = append(said, fmt.Sprint("set ", add, drop))
 				return nil
 			})
-		shared := &reconcile.Operation[any]{Name: "Both", Do: func(_ context.Context, on reconcile.On[any]) error {
+		shared := &reconcile.Operation[any]{Name: "Both", Do: func(_ context.Context, on reconcile.Update[any]) error {
 			said = append(said, fmt.Sprint("both ", on.Changed))
 			settled = true
 			return nil

@@ -1,12 +1,13 @@
-// Package reconcile says what a resource kind is and makes one resource match its declaration.
+// Package reconcile makes one resource match its declaration.
 //
-// A [Kind] is one definition from which creation, update, adoption, drift, plan detail and documentation
-// all follow. Its heart is a pure comparison: [Kind.Compare] states every managed aspect once, as what is
-// wanted, what is there, and the call that makes it so. Planning is that comparison without running the
+// What a kind of resource is, its author writes with package kind. From that one definition creation, update, adoption, drift,
+// plan detail and documentation all follow. Its heart is a pure comparison: Compare states every managed aspect once, as what
+// is wanted, what is there, and the call that makes it so. Planning is that comparison without running the
 // calls; updating and adopting are running them. So nothing is detected that is not repaired, and nothing
 // repaired that is not shown.
 //
-// The runner ([Any.Settle]) has one loop: look; settled, then done; absent, then create; else run the
+// The runner works with a [Definition], which is a kind with its types hidden, so that its code is compiled once and not once
+// for each kind. It ([Any.Settle]) has one loop: look; settled, then done; absent, then create; else run the
 // steps; look again, until settled or out of time. "Our create is not visible yet", "busy", throttling and
 // retry live there once, never in a kind.
 //

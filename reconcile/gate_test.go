@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 )
 
 // tracer is a gate that writes down what passes.
@@ -80,14 +81,16 @@ func TestKindsLookReadOnly(t *testing.T) {
 		return reconcile.Through(ctx, reconcile.Call{Mutates: true}, func(context.Context) error { return nil })
 	}
 	k := r.kind()
-	k.Observe = func(ctx context.Context, _ reconcile.Site[LampProps, Lamp]) (lamp, error) { return lamp{}, write(ctx) }
+	k.Observe = func(ctx context.Context, _ reconciletest.Site[LampProps, Lamp]) (lamp, error) {
+		return lamp{}, write(ctx)
+	}
 	k.List = func(ctx context.Context, _ reconcile.Scope) ([]reconcile.Found, error) { return nil, write(ctx) }
-	kind := reconcile.Erase(k)
+	kind := reconciletest.Erase(k)
 	_, errs := kind.LookMany(t.Context(), []*reconcile.Job{r.job(red())})
 	_, look := kind.Look(t.Context(), r.job(red()))
 	_, list := kind.List(t.Context(), reconcile.Scope{})
 	_, settle := kind.Settle(t.Context(), r.job(red()), reconcile.Hooks{})
-	k.ObserveMany = func(ctx context.Context, _ []reconcile.Site[LampProps, Lamp]) ([]reconcile.Observed[lamp], error) {
+	k.ObserveMany = func(ctx context.Context, _ []reconciletest.Site[LampProps, Lamp]) ([]reconcile.Observed[lamp], error) {
 		return nil, write(ctx)
 	}
 	_, many := kind.LookMany(t.Context(), []*reconcile.Job{r.job(red())})
@@ -103,17 +106,17 @@ func TestLookMany(t *testing.T) {
 	t.Parallel()
 	r, answers := &room{}, []reconcile.Observed[lamp]{{Live: lamp{color: "red"}}, {Err: reconcile.ErrAbsent}, {Err: errDenied}}
 	k := r.kind()
-	k.ObserveMany = func(context.Context, []reconcile.Site[LampProps, Lamp]) ([]reconcile.Observed[lamp], error) {
+	k.ObserveMany = func(context.Context, []reconciletest.Site[LampProps, Lamp]) ([]reconcile.Observed[lamp], error) {
 		return answers, nil
 	}
 	bad := r.job(map[string]any{"colour": "red"})
 	jobs := []*reconcile.Job{r.job(red()), bad, r.job(red()), r.job(red())}
-	looks, errs := reconcile.Erase(k).LookMany(t.Context(), jobs)
+	looks, errs := reconciletest.Erase(k).LookMany(t.Context(), jobs)
 	if errs[0] != nil || looks[0].Absent || errs[1] == nil || errs[2] != nil || !looks[2].Absent || !errors.Is(errs[3], errDenied) {
 		t.Errorf("looks %+v, errors %v", looks, errs)
 	}
 	answers = answers[:1]
-	looks, errs = reconcile.Erase(k).LookMany(t.Context(), jobs)
+	looks, errs = reconciletest.Erase(k).LookMany(t.Context(), jobs)
 	for i := range jobs {
 		if errs[i] == nil || looks[i].Absent {
 			t.Errorf("%d: a short answer gives %+v (%v)", i, looks[i], errs[i])
@@ -126,18 +129,15 @@ func TestCatalogRefuses(t *testing.T) {
 	named := func(name string) reconcile.Any {
 		k := (&room{}).kind()
 		k.Type = name
-		return reconcile.Erase(k)
+		return reconciletest.Erase(k)
 	}
 	broken := (&room{}).kind()
 	broken.Delete = nil
-	recorded := (&room{}).kind()
-	recorded.Recorded, recorded.Owner = true, func(lamp) reconcile.Mark { return reconcile.Mark{} }
 	for name, c := range map[string]struct {
 		providers []reconcile.Provider
 		says      string
 	}{
-		"a part missing":     {[]reconcile.Provider{{Name: "a", Kinds: []reconcile.Any{reconcile.Erase(broken)}}}, "Delete is missing"},
-		"recorded and owned": {[]reconcile.Provider{{Name: "a", Kinds: []reconcile.Any{reconcile.Erase(recorded)}}}, "recorded kind"},
+		"a part missing":     {[]reconcile.Provider{{Name: "a", Kinds: []reconcile.Any{reconciletest.Erase(broken)}}}, "Delete is missing"},
 		"one name twice":     {[]reconcile.Provider{{Name: "a", Kinds: []reconcile.Any{named("a.B"), named("a.B")}}}, "taken"},
 		"names without case": {[]reconcile.Provider{{Name: "a", Kinds: []reconcile.Any{named("a.Url")}}, {Name: "b", Kinds: []reconcile.Any{named("a.URL")}}}, "taken by a.Url"},
 		"providers twice":    {[]reconcile.Provider{{Name: "a"}, {Name: "a"}}, "one of that name"},

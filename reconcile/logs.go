@@ -35,17 +35,17 @@ type LogQuery struct {
 }
 
 // Logs are the lines that the thing of a job wrote, oldest first. A kind without logs has none; see Spec.Logs.
-func (e *erased[P, L, A]) Logs(ctx context.Context, job *Job, query LogQuery) iter.Seq2[LogLine, error] {
+func (r *runner) Logs(ctx context.Context, job *Job, query LogQuery) iter.Seq2[LogLine, error] {
 	return func(yield func(LogLine, error) bool) {
-		if e.k.Logs == nil {
+		if r.kind.Logs == nil {
 			return
 		}
-		site, err := e.site(job)
+		site, err := r.site(job)
 		if err != nil {
 			yield(LogLine{}, err)
 			return
 		}
-		for line, err := range e.k.Logs(ReadOnly(ctx), site, query) {
+		for line, err := range r.kind.Logs(ReadOnly(ctx), site, query) {
 			if !yield(line, err) || err != nil {
 				return
 			}

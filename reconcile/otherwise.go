@@ -9,20 +9,20 @@ import (
 
 // otherwise finds the paths at which a job wants something else than the props that it changes from do. A kind may state a
 // difference at another path than that of the prop, so that both are compared with the thing.
-func (e *erased[P, L, A]) otherwise(job *Job, want P, live L) (map[tree.Path]bool, error) {
+func (r *runner) otherwise(job *Job, want, live any) (map[tree.Path]bool, error) {
 	before, after := *job, *job
 	before.Props, before.From, before.typed, before.written = job.From, nil, nil, maps.Clone(job.written)
 	after.written = maps.Clone(job.written)
-	from, err := e.want(&before)
+	from, err := r.want(&before)
 	if err != nil {
 		return nil, err
 	}
-	was, now := &Diff[L]{job: &before}, &Diff[L]{job: &after}
-	e.k.Compare(was, from, live)
-	e.k.Compare(now, want, live)
+	was, now := &Differences{job: &before}, &Differences{job: &after}
+	r.kind.Compare(was, from, live)
+	r.kind.Compare(now, want, live)
 	only := map[tree.Path]bool{}
 	for _, s := range now.steps {
-		only[s.Path] = !slices.ContainsFunc(was.steps, func(b step[L]) bool { return b.Path == s.Path && tree.Equal(b.Want, s.Want) })
+		only[s.Path] = !slices.ContainsFunc(was.steps, func(b step) bool { return b.Path == s.Path && tree.Equal(b.Want, s.Want) })
 	}
 	return only, nil
 }

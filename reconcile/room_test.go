@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 )
 
 // LampProps declare a lamp.
@@ -81,10 +82,10 @@ func (r *room) write(change func(l *lamp)) {
 	r.lamp, r.written = &next, time.Now()
 }
 
-func (r *room) kind() *reconcile.Kind[LampProps, lamp, Lamp] {
-	return &reconcile.Kind[LampProps, lamp, Lamp]{
+func (r *room) kind() *reconciletest.Kind[LampProps, lamp, Lamp] {
+	return &reconciletest.Kind[LampProps, lamp, Lamp]{
 		Type: "test.Lamp",
-		Observe: func(context.Context, reconcile.Site[LampProps, Lamp]) (lamp, error) {
+		Observe: func(context.Context, reconciletest.Site[LampProps, Lamp]) (lamp, error) {
 			r.looks++
 			if err := failing(r.onLook, r.looks); err != nil {
 				return lamp{}, err
@@ -98,7 +99,7 @@ func (r *room) kind() *reconcile.Kind[LampProps, lamp, Lamp] {
 			}
 			return *seen, nil
 		},
-		Create: func(_ context.Context, site reconcile.Site[LampProps, Lamp]) (Lamp, error) {
+		Create: func(_ context.Context, site reconciletest.Site[LampProps, Lamp]) (Lamp, error) {
 			r.creates++
 			err := failing(r.onCreate, r.creates)
 			if err == nil || errors.Is(err, errLost) {
@@ -109,7 +110,7 @@ func (r *room) kind() *reconcile.Kind[LampProps, lamp, Lamp] {
 		},
 		Compare: func(d *reconcile.Diff[lamp], want LampProps, live lamp) {
 			reconcile.Fixed(d, "shape", want.Shape, live.shape)
-			reconcile.Value(d, "color", want.Color, live.color, &reconcile.Operation[lamp]{Name: "Paint", Do: func(context.Context, reconcile.On[lamp]) error {
+			reconcile.Value(d, "color", want.Color, live.color, &reconcile.Operation[lamp]{Name: "Paint", Do: func(context.Context, reconcile.Update[lamp]) error {
 				r.paints++
 				err := failing(r.onPaint, r.paints)
 				if (err == nil || errors.Is(err, errLost)) && !r.deaf {
@@ -117,13 +118,13 @@ func (r *room) kind() *reconcile.Kind[LampProps, lamp, Lamp] {
 				}
 				return err
 			}})
-			reconcile.Written(d, "key", want.Key, &reconcile.Operation[lamp]{Name: "SetKey", Do: func(context.Context, reconcile.On[lamp]) error {
+			reconcile.Written(d, "key", want.Key, &reconcile.Operation[lamp]{Name: "SetKey", Do: func(context.Context, reconcile.Update[lamp]) error {
 				r.key = want.Key
 				return nil
 			}})
 		},
 		Attrs:    func(lamp) Lamp { return Lamp{ID: "lamp-1"} },
-		Delete:   func(context.Context, reconcile.Site[LampProps, Lamp]) error { return failing(r.onPaint, 1) },
+		Delete:   func(context.Context, reconciletest.Site[LampProps, Lamp]) error { return failing(r.onPaint, 1) },
 		Identity: func(a Lamp) string { return a.ID },
 		Once:     r.once,
 		Busy: func(lamp) string {
@@ -147,5 +148,5 @@ func (r *room) job(props map[string]any) *reconcile.Job {
 
 func (r *room) settle(t *testing.T, job *reconcile.Job, hooks reconcile.Hooks) (reconcile.Outcome, error) {
 	t.Helper()
-	return reconcile.Erase(r.kind()).Settle(t.Context(), job, hooks)
+	return reconciletest.Erase(r.kind()).Settle(t.Context(), job, hooks)
 }

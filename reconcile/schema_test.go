@@ -11,6 +11,7 @@ import (
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -33,13 +34,13 @@ func (d *drawer) put(name string, v any) {
 	}
 }
 
-func (d *drawer) kind() *reconcile.Kind[free, free, free] {
+func (d *drawer) kind() *reconciletest.Kind[free, free, free] {
 	fields := func() []props.Field {
 		return []props.Field{{Path: "key", Type: "string"}, {Path: "size", Type: "string"}}
 	}
-	return &reconcile.Kind[free, free, free]{
+	return &reconciletest.Kind[free, free, free]{
 		Type: "test.Drawer",
-		Observe: func(context.Context, reconcile.Site[free, free]) (free, error) {
+		Observe: func(context.Context, reconciletest.Site[free, free]) (free, error) {
 			if d.held == nil {
 				return nil, reconcile.ErrAbsent
 			}
@@ -47,8 +48,8 @@ func (d *drawer) kind() *reconcile.Kind[free, free, free] {
 			delete(seen, "key")
 			return seen, nil
 		},
-		Create: func(ctx context.Context, s reconcile.Site[free, free]) (free, error) {
-			if err := s.Born(ctx, free{"id": "one"}); err != nil {
+		Create: func(ctx context.Context, s reconciletest.Site[free, free]) (free, error) {
+			if err := s.Store(ctx, free{"id": "one"}); err != nil {
 				return nil, err
 			}
 			d.held = free{"id": "one"}
@@ -59,7 +60,7 @@ func (d *drawer) kind() *reconcile.Kind[free, free, free] {
 		},
 		Compare: func(diff *reconcile.Diff[free], want, have free) {
 			for _, name := range []string{"key", "size"} {
-				set := &reconcile.Operation[free]{Name: "put", Do: func(context.Context, reconcile.On[free]) error {
+				set := &reconcile.Operation[free]{Name: "put", Do: func(context.Context, reconcile.Update[free]) error {
 					d.put(name, want[name])
 					return nil
 				}}
@@ -74,7 +75,7 @@ func (d *drawer) kind() *reconcile.Kind[free, free, free] {
 			}
 		},
 		Attrs:    func(seen free) free { return seen },
-		Delete:   func(context.Context, reconcile.Site[free, free]) error { d.held = nil; return nil },
+		Delete:   func(context.Context, reconciletest.Site[free, free]) error { d.held = nil; return nil },
 		Identity: func(a free) string { return fmt.Sprint(a["id"]) },
 		Schema:   &reconcile.Schema{Props: fields, Attrs: fields, SecretProps: []tree.Path{"key"}},
 	}
@@ -87,7 +88,7 @@ func (d *drawer) to(t *testing.T, want free, rec *reconcile.Job) (writes int) {
 		Address: "drawer", Props: want, ID: rec.ID, Last: rec.Last, Had: rec.Had, Written: rec.Written,
 		Digest: func(domain string, data []byte) string { return domain + string(data) },
 	}
-	kind, before := reconcile.Erase(d.kind()), d.writes
+	kind, before := reconciletest.Erase(d.kind()), d.writes
 	if err := kind.Decode(job); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +149,7 @@ func TestBornEarly(t *testing.T) {
 	d := &drawer{}
 	var born []string
 	job := &reconcile.Job{Address: "drawer", Props: free{"size": "large"}}
-	_, err := reconcile.Erase(d.kind()).Settle(t.Context(), job, reconcile.Hooks{
+	_, err := reconciletest.Erase(d.kind()).Settle(t.Context(), job, reconcile.Hooks{
 		Born: func(_ context.Context, identity string, _ map[string]any) error {
 			born = append(born, fmt.Sprint(identity, " ", d.writes))
 			return nil
@@ -161,7 +162,7 @@ func TestBornEarly(t *testing.T) {
 
 func TestSchemaTells(t *testing.T) {
 	t.Parallel()
-	spec := reconcile.Erase((&drawer{}).kind()).Spec()
+	spec := reconciletest.Erase((&drawer{}).kind()).Spec()
 	p, a, err := spec.Shape()
 	if err != nil || len(p) != 2 || len(a) != 2 || !slices.Equal(spec.SecretProps, []tree.Path{"key"}) {
 		t.Errorf("%v, %v, %v", p, a, err)
@@ -179,7 +180,7 @@ func TestFamily(t *testing.T) {
 			switch name {
 			case "T::Drawer":
 				made++
-				return reconcile.Erase((&drawer{}).kind()), nil
+				return reconciletest.Erase((&drawer{}).kind()), nil
 			case "T::Shelf":
 				return nil, errors.New("out of stock")
 			}

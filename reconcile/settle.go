@@ -28,14 +28,14 @@ func (e *HiddenError) Error() string {
 func (e *HiddenError) Is(target error) bool { return target == errNotYet }
 
 // Settle makes the thing match: look, create or run the steps, look again.
-func (e *erased[P, L, A]) Settle(ctx context.Context, job *Job, hooks Hooks) (Outcome, error) {
-	s := &settling[P, L, A]{e: e, job: job, hooks: hooks, gone: job.ID, since: time.Now()}
+func (r *runner) Settle(ctx context.Context, job *Job, hooks Hooks) (Outcome, error) {
+	s := &settling{runner: r, job: job, hooks: hooks, gone: job.ID, since: time.Now()}
 	job.written = maps.Clone(job.Written)
-	bounds := []time.Duration{job.Timeouts.Create, e.k.Timeouts.Create}
+	bounds := []time.Duration{job.Timeouts.Create, r.spec().Timeouts.Create}
 	if job.Last != nil {
-		bounds = []time.Duration{job.Timeouts.Update, e.k.Timeouts.Update}
+		bounds = []time.Duration{job.Timeouts.Update, r.spec().Timeouts.Update}
 	}
-	ctx, cancel := e.bounded(ctx, bounds...)
+	ctx, cancel := bounded(ctx, bounds...)
 	defer cancel()
 	for {
 		done, err := s.round(ctx)
@@ -66,11 +66,11 @@ func (e *erased[P, L, A]) Settle(ctx context.Context, job *Job, hooks Hooks) (Ou
 }
 
 // settling is one Settle under way.
-type settling[P, L, A any] struct {
-	e     *erased[P, L, A]
-	job   *Job
-	hooks Hooks
-	out   Outcome
+type settling struct {
+	runner *runner
+	job    *Job
+	hooks  Hooks
+	out    Outcome
 
 	since   time.Time
 	writes  *Attempts // paces all waiting, and counts changes that fail; nil until something is waited for
@@ -89,8 +89,8 @@ type busyError struct{ why string }
 func (e *busyError) Error() string { return e.why }
 
 // round looks once and acts once. It reports whether the thing is settled.
-func (s *settling[P, L, A]) round(ctx context.Context) (bool, error) {
-	look, err := s.e.Look(ctx, s.job)
+func (s *settling) round(ctx context.Context) (bool, error) {
+	look, err := s.runner.Look(ctx, s.job)
 	if err != nil {
 		return false, &lookError{err}
 	}
@@ -100,7 +100,7 @@ func (s *settling[P, L, A]) round(ctx context.Context) (bool, error) {
 	if look.Absent {
 		err := s.create(ctx, look)
 		s.out.Written = s.job.written
-		return err == nil && s.e.k.Recorded, err
+		return err == nil && s.runner.spec().Recorded, err
 	}
 	s.keep(look)
 	if s.hooks.Permit != nil {
@@ -128,7 +128,7 @@ func (s *settling[P, L, A]) round(ctx context.Context) (bool, error) {
 }
 
 // kept makes sure that the identity of a thing just created is durable.
-func (s *settling[P, L, A]) kept(ctx context.Context) error {
+func (s *settling) kept(ctx context.Context) error {
 	if !s.out.Created || s.hooks.Keep == nil {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (s *settling[P, L, A]) kept(ctx context.Context) error {
 }
 
 // keep takes over what a look showed.
-func (s *settling[P, L, A]) keep(look Look) {
+func (s *settling) keep(look Look) {
 	s.out.Identity, s.out.Attrs, s.out.Holds = look.Identity, look.Attrs, look.Holds
 	s.job.Last, s.job.ID = look.Attrs, look.Identity
 }
@@ -147,12 +147,12 @@ func (s *settling[P, L, A]) keep(look Look) {
 func isZero(v any) bool { return v == nil || v == "" }
 
 // create makes the thing, unless our own create may only not be visible yet.
-func (s *settling[P, L, A]) create(ctx context.Context, look Look) error {
+func (s *settling) create(ctx context.Context, look Look) error {
 	switch {
 	case look.NotYet:
 		return &HiddenError{look.HiddenUntil}
-	case !s.tried.IsZero() && time.Since(s.tried) < s.e.k.Visibility:
-		return &HiddenError{s.tried.Add(s.e.k.Visibility)}
+	case !s.tried.IsZero() && time.Since(s.tried) < s.runner.spec().Visibility:
+		return &HiddenError{s.tried.Add(s.runner.spec().Visibility)}
 	}
 	if err := Interrupted(ctx, nil); err != nil {
 		return err // before the intent: nothing is begun
@@ -162,20 +162,20 @@ func (s *settling[P, L, A]) create(ctx context.Context, look Look) error {
 			return &StopError{Err: err}
 		}
 	}
-	site, err := s.e.site(s.job)
+	site, err := s.runner.site(s.job)
 	if err != nil {
 		return &StopError{Err: err}
 	}
 	site.ID, site.Last = "", nil
 	s.job.ID, s.job.Last = "", nil // what was there is gone: from here on only the new thing is looked for
-	site.Gone, site.Since = s.gone, s.since
-	site.Born = func(ctx context.Context, attrs A) error {
+	site.Since = s.since
+	made := &Creation{Deleted: s.gone, Store: func(ctx context.Context, attrs any) error {
 		if err := s.born(ctx, attrs); err != nil {
 			return err
 		}
 		return s.kept(ctx)
-	}
-	attrs, err := s.e.k.Create(ctx, site)
+	}}
+	attrs, err := s.runner.kind.Create(ctx, site, made)
 	switch classify(ctx, s.job.Cloud, err) {
 	case Throttled, Busy: // a refusal: it had no effect that could show late
 	default:
@@ -189,8 +189,8 @@ func (s *settling[P, L, A]) create(ctx context.Context, look Look) error {
 }
 
 // born stores what a creation answered, once.
-func (s *settling[P, L, A]) born(ctx context.Context, answer A) error {
-	identity, attrs := s.e.identity(s.job, answer), props.Dump(answer)
+func (s *settling) born(ctx context.Context, answer any) error {
+	identity, attrs := s.runner.identity(s.job, answer), props.Dump(answer)
 	if s.out.Created && s.job.ID == identity && tree.Equal(s.job.Last, attrs) {
 		return nil
 	}
@@ -205,9 +205,8 @@ func (s *settling[P, L, A]) born(ctx context.Context, answer A) error {
 }
 
 // sync runs the calls of the steps, each once, in the order of the kind's comparison.
-func (s *settling[P, L, A]) sync(ctx context.Context, look Look) error {
-	live, _ := look.live.(L)
-	diff, _, err := s.e.diff(s.job, live)
+func (s *settling) sync(ctx context.Context, look Look) error {
+	diff, _, err := s.runner.diff(s.job, look.live)
 	if err != nil {
 		return &StopError{Err: err}
 	}
@@ -216,7 +215,7 @@ func (s *settling[P, L, A]) sync(ctx context.Context, look Look) error {
 	switch {
 	case s.wrote.IsZero() || len(made) == 0:
 		s.rounds = 0
-	case time.Since(s.wrote) < s.e.k.Visibility:
+	case time.Since(s.wrote) < s.runner.spec().Visibility:
 		if len(fresh) == 0 {
 			return errNotYet // a read may still show the world without the write
 		}
@@ -232,11 +231,11 @@ func (s *settling[P, L, A]) sync(ctx context.Context, look Look) error {
 		return err
 	}
 	s.last, s.wrote = slices.Concat(steps(made), steps(fresh)), time.Time{}
-	if err := s.make(ctx, diff, now, live); err != nil {
+	if err := s.make(ctx, diff, now, look.live); err != nil {
 		return err
 	}
 	s.job.Force, s.wrote = false, time.Now()
-	if s.e.k.Recorded {
+	if s.runner.spec().Recorded {
 		s.job.Had = s.job.Props
 	}
 	if s.rounds > 0 && !more {
@@ -246,8 +245,8 @@ func (s *settling[P, L, A]) sync(ctx context.Context, look Look) error {
 }
 
 // intend makes it durable that a Recorded kind begins to act outside state.
-func (s *settling[P, L, A]) intend(ctx context.Context, now []step[L]) error {
-	if !s.e.k.Recorded || s.hooks.Intend == nil || !slices.ContainsFunc(now, func(st step[L]) bool { return !st.call.StateOnly }) {
+func (s *settling) intend(ctx context.Context, now []step) error {
+	if !s.runner.spec().Recorded || s.hooks.Intend == nil || !slices.ContainsFunc(now, func(st step) bool { return !st.call.stateOnly }) {
 		return nil
 	}
 	if err := s.hooks.Intend(ctx); err != nil {
@@ -258,11 +257,11 @@ func (s *settling[P, L, A]) intend(ctx context.Context, now []step[L]) error {
 
 // turn are the steps whose calls are made before the next look, and whether others must wait for it: of calls that are
 // made alone it is the first.
-func turn[L any](all []step[L]) (now []step[L], more bool) {
-	var alone *Operation[L]
+func turn(all []step) (now []step, more bool) {
+	var alone *operation
 	for _, st := range all {
 		switch {
-		case st.call == nil || !st.call.Alone || st.call == alone:
+		case st.call == nil || !st.call.alone || st.call == alone:
 		case alone == nil:
 			alone = st.call
 		default:
@@ -274,7 +273,7 @@ func turn[L any](all []step[L]) (now []step[L], more bool) {
 	return now, more
 }
 
-func steps[L any](of []step[L]) []Step {
+func steps(of []step) []Step {
 	out := make([]Step, len(of))
 	for i, st := range of {
 		out[i] = st.Step
@@ -283,25 +282,24 @@ func steps[L any](of []step[L]) []Step {
 }
 
 // make makes the calls of the steps.
-func (s *settling[P, L, A]) make(ctx context.Context, diff *Diff[L], now []step[L], live L) error {
-	ran := map[*Operation[L]]bool{}
+func (s *settling) make(ctx context.Context, diff *Differences, now []step, live any) error {
+	ran := map[*operation]bool{}
 	for _, st := range now {
 		if ran[st.call] {
 			continue
 		}
 		ran[st.call] = true
 		paths := diff.pathsOf(st.call)
-		on := On[L]{
-			Live: live, Cloud: s.job.Cloud, Place: s.job.Place, Address: s.job.Address, Name: s.job.Name,
-			Mark: s.job.Mark, Nonce: s.job.Nonce, Dir: s.job.Dir, Assets: s.job.Assets, Secret: s.job.Secret, Changed: paths,
-			Dev: s.job.Dev, Redact: s.job.Redact, Since: s.since,
-			Remember: func(attrs any) { s.job.Last = props.Dump(attrs) },
-			Begin:    s.begin,
+		update := Update[any]{
+			Facts: s.job.facts(), Live: live, Changed: paths,
+			Store: func(attrs any) { s.job.Last = props.Dump(attrs) },
+			Begin: s.begin,
 		}
+		update.Since = s.since
 		if s.hooks.Calling != nil {
 			s.hooks.Calling(paths)
 		}
-		if err := st.call.Do(ctx, on); err != nil {
+		if err := st.call.do(ctx, update); err != nil {
 			return &StepError{Verb: "set", Paths: paths, Err: err}
 		}
 		s.changed(paths)
@@ -310,7 +308,7 @@ func (s *settling[P, L, A]) make(ctx context.Context, diff *Diff[L], now []step[
 }
 
 // begin makes attributes durable, and looks by them from here on.
-func (s *settling[P, L, A]) begin(ctx context.Context, attrs any) error {
+func (s *settling) begin(ctx context.Context, attrs any) error {
 	s.job.Last = props.Dump(attrs)
 	if s.hooks.Begin == nil {
 		return nil
@@ -321,7 +319,7 @@ func (s *settling[P, L, A]) begin(ctx context.Context, attrs any) error {
 	return nil
 }
 
-func (s *settling[P, L, A]) changed(paths []tree.Path) {
+func (s *settling) changed(paths []tree.Path) {
 	for _, p := range paths {
 		if !slices.Contains(s.out.Changed, p) {
 			s.out.Changed = append(s.out.Changed, p)
@@ -339,7 +337,7 @@ func (s *settling[P, L, A]) changed(paths []tree.Path) {
 	}
 }
 
-func (d *Diff[L]) pathsOf(call *Operation[L]) []tree.Path {
+func (d *Differences) pathsOf(call *operation) []tree.Path {
 	var paths []tree.Path
 	for _, s := range d.steps {
 		if s.call == call {
@@ -350,7 +348,7 @@ func (d *Diff[L]) pathsOf(call *Operation[L]) []tree.Path {
 }
 
 // apart tells the steps whose calls the last round has made from the others.
-func (s *settling[P, L, A]) apart(now []step[L]) (fresh, made []step[L]) {
+func (s *settling) apart(now []step) (fresh, made []step) {
 	for _, st := range now {
 		if slices.ContainsFunc(s.last, func(last Step) bool { return sameStep(last, st.Step) }) {
 			made = append(made, st)

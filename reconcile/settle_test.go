@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -99,7 +100,7 @@ func TestRecentWriteIsNotYetAbsent(t *testing.T) {
 	took := within(t, func(t *testing.T) {
 		job := r.job(red())
 		job.LastWrite = time.Now().Add(-20 * time.Second)
-		look, err := reconcile.Erase(r.kind()).Look(t.Context(), job)
+		look, err := reconciletest.Erase(r.kind()).Look(t.Context(), job)
 		if err != nil || !look.Absent || !look.NotYet {
 			t.Errorf("look %+v (%v)", look, err)
 		}
@@ -253,7 +254,7 @@ func TestTimeoutEnds(t *testing.T) {
 			r := &room{onLook: first(1<<30, errThrottled)}
 			k, job := r.kind(), r.job(red())
 			k.Timeouts, job.Timeouts, job.Last = c.kinds, c.own, c.last
-			_, err := reconcile.Erase(k).Settle(t.Context(), job, reconcile.Hooks{})
+			_, err := reconciletest.Erase(k).Settle(t.Context(), job, reconcile.Hooks{})
 			if !errors.Is(err, reconcile.ErrUnsettled) || !errors.Is(err, errThrottled) {
 				t.Errorf("error %v", err)
 			}
@@ -271,7 +272,7 @@ func TestCancelNamesItsCause(t *testing.T) {
 		stopped := errors.New("stopped by the user")
 		time.AfterFunc(time.Second, func() { cancel(stopped) })
 		r := &room{onLook: first(1<<30, errThrottled)}
-		if _, err := reconcile.Erase(r.kind()).Settle(ctx, r.job(red()), reconcile.Hooks{}); !errors.Is(err, stopped) {
+		if _, err := reconciletest.Erase(r.kind()).Settle(ctx, r.job(red()), reconcile.Hooks{}); !errors.Is(err, stopped) {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -336,7 +337,7 @@ func TestWhatWasToldOnceIsLost(t *testing.T) {
 		}
 		job := r.job(red())
 		job.Last = map[string]any{"id": "lamp-1", "secret": "told once"}
-		if look, err := reconcile.Erase(r.kind()).Look(t.Context(), job); err != nil || look.Attrs["secret"] != "told once" || len(look.Steps) > 0 {
+		if look, err := reconciletest.Erase(r.kind()).Look(t.Context(), job); err != nil || look.Attrs["secret"] != "told once" || len(look.Steps) > 0 {
 			t.Errorf("with a record: %+v %v", look, err)
 		}
 		other := r.job(map[string]any{"color": "red", "shape": "round"})
@@ -354,7 +355,7 @@ func TestWhatWasDeletedIsStillShown(t *testing.T) {
 		r := &room{lamp: &lamp{color: "red", shape: "round"}, visible: 10 * time.Second}
 		job := r.job(map[string]any{"color": "red", "shape": "square"})
 		job.Intent, job.LastWrite = true, time.Now()
-		kind := reconcile.Erase(r.kind())
+		kind := reconciletest.Erase(r.kind())
 		if look, err := kind.Look(t.Context(), job); err != nil || !look.Absent || !look.NotYet {
 			t.Errorf("at once: %+v %v", look, err)
 		}
@@ -375,17 +376,17 @@ func TestDeleteRetries(t *testing.T) {
 			}
 			return reconcile.ErrAbsent
 		}}
-		if err := reconcile.Erase(r.kind()).Delete(t.Context(), r.job(nil)); err != nil || n != 20 {
+		if err := reconciletest.Erase(r.kind()).Delete(t.Context(), r.job(nil)); err != nil || n != 20 {
 			t.Errorf("after %d calls: %v", n, err)
 		}
 		r.onPaint = func(int) error { return errDenied }
-		if err := reconcile.Erase(r.kind()).Delete(t.Context(), r.job(nil)); !errors.Is(err, errDenied) {
+		if err := reconciletest.Erase(r.kind()).Delete(t.Context(), r.job(nil)); !errors.Is(err, errDenied) {
 			t.Errorf("denied: %v", err)
 		}
 		r.onPaint = func(int) error { return errThrottled }
 		job := r.job(nil)
 		job.Timeouts.Delete = time.Minute
-		if err := reconcile.Erase(r.kind()).Delete(t.Context(), job); !errors.Is(err, reconcile.ErrUnsettled) || !errors.Is(err, errThrottled) {
+		if err := reconciletest.Erase(r.kind()).Delete(t.Context(), job); !errors.Is(err, reconcile.ErrUnsettled) || !errors.Is(err, errThrottled) {
 			t.Errorf("out of time: %v", err)
 		}
 	})

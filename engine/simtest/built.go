@@ -36,7 +36,7 @@ func (c *Cloud) compareCode(d *reconcile.Diff[Object], want Props, live Object) 
 	}
 	upload := c.set("code", live.Fields["code"], wanted)
 	set := upload.Do
-	upload.Do = func(ctx context.Context, on reconcile.On[Object]) error {
+	upload.Do = func(ctx context.Context, on reconcile.Update[Object]) error {
 		if on.Assets[codeAsset].Digest == "" {
 			return errNoCode
 		}

@@ -65,7 +65,7 @@ func (c *Cloud) search(t Trait, in string, s site) *Object {
 			continue
 		}
 		listed := t.Child || t.Under != "" // by its parent, and by nothing else
-		if m := adopt.MarkOf(o.Tags); !listed && !m.IsZero() && m.Address == s.Mark.Address && m.Generation == s.Mark.Generation {
+		if m := adopt.MarkOf(o.Tags); !listed && !m.IsZero() && m.Address == s.Owner.Address && m.Generation == s.Owner.Generation {
 			last = o
 		}
 		if listed && o.Fields["parent"] == s.Want.Parent && o.Fields["size"] == s.Want.Size {
@@ -80,7 +80,7 @@ func identity(name string) string { return "sim:" + name }
 // create makes a thing, tags and all in one call.
 func (c *Cloud) create(ctx context.Context, t Trait, s site) (Attrs, error) {
 	var made Object
-	err := c.write(ctx, fmt.Sprintf("create %s/%d", s.Address, s.Mark.Generation), func() (Effect, error) {
+	err := c.write(ctx, fmt.Sprintf("create %s/%d", s.Address, s.Owner.Generation), func() (Effect, error) {
 		if known, ok := c.tokens[s.Nonce]; t.Token && ok && time.Now().Before(known.until) {
 			if o, there := c.find(regionOf(s.Cloud), known.id); there {
 				made = o.copy()
@@ -91,10 +91,10 @@ func (c *Cloud) create(ctx context.Context, t Trait, s site) (Attrs, error) {
 		if err != nil {
 			return Effect{}, err
 		}
-		if made = o.copy(); made.Owner != s.Mark {
+		if made = o.copy(); made.Owner != s.Owner {
 			return Effect{}, nil // it was there: the cloud answers with what is
 		}
-		return Effect{Op: "create", Kind: t.Type, ID: o.ID, Owner: s.Mark}, nil
+		return Effect{Op: "create", Kind: t.Type, ID: o.ID, Owner: s.Owner}, nil
 	})
 	return attrsOf(made), err
 }
@@ -102,7 +102,7 @@ func (c *Cloud) create(ctx context.Context, t Trait, s site) (Attrs, error) {
 // born enters a new object, if the cloud takes it.
 func (c *Cloud) born(t Trait, s site) (*Object, error) {
 	o := &Object{
-		Kind: t.Type, Region: regionOf(s.Cloud), Name: s.Name, Labels: maps.Clone(s.Want.Labels), Tags: adopt.Tags(s.Mark), Owner: s.Mark, Created: true,
+		Kind: t.Type, Region: regionOf(s.Cloud), Name: s.Name, Labels: maps.Clone(s.Want.Labels), Tags: adopt.Tags(s.Owner), Owner: s.Owner, Created: true,
 		Fields: map[string]string{
 			"color": s.Want.Color, "size": s.Want.Size, "peer": s.Want.Peer, "after": s.Want.After, "base": s.Want.Base,
 			"parent": s.Want.Parent, "secret": string(s.Want.Secret),
@@ -165,9 +165,9 @@ func (c *Cloud) count(kind string) int {
 }
 
 // change is a call that changes one object in place: what is at a path, from have to want.
-func (c *Cloud) change(ctx context.Context, on reconcile.On[Object], op string, e Effect, do func(*Object)) error {
+func (c *Cloud) change(ctx context.Context, on reconcile.Update[Object], op string, e Effect, do func(*Object)) error {
 	live := on.Live
-	return c.write(ctx, fmt.Sprintf("%s %s/%d", op, on.Address, on.Mark.Generation), func() (Effect, error) {
+	return c.write(ctx, fmt.Sprintf("%s %s/%d", op, on.Address, on.Owner.Generation), func() (Effect, error) {
 		o, ok := c.find(live.Region, live.ID)
 		if !ok {
 			return Effect{}, reconcile.ErrAbsent

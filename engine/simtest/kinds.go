@@ -8,6 +8,7 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -99,8 +100,8 @@ func Traits() []Trait {
 }
 
 type (
-	site = reconcile.Site[Props, Attrs]
-	kind = reconcile.Kind[Props, Object, Attrs]
+	site = reconciletest.Site[Props, Attrs]
+	kind = reconciletest.Kind[Props, Object, Attrs]
 )
 
 // region is the way into one region of the cloud.
@@ -130,11 +131,11 @@ func (c *Cloud) Provider() reconcile.Provider {
 			}
 			return &region{c, ""}, nil
 		},
-		Kinds:    []reconcile.Any{reconcile.Erase(noteKind()), reconcile.Erase(c.commandKind())},
+		Kinds:    []reconcile.Any{reconciletest.Erase(noteKind()), reconciletest.Erase(c.commandKind())},
 		Discover: c.discover,
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.traits)) {
-		p.Kinds = append(p.Kinds, reconcile.Erase(c.kind(c.traits[name])))
+		p.Kinds = append(p.Kinds, reconciletest.Erase(c.kind(c.traits[name])))
 	}
 	return p
 }
@@ -231,14 +232,14 @@ func (c *Cloud) compare(d *reconcile.Diff[Object], t Trait, want Props, live Obj
 	reconcile.Value(d, "after", want.After, live.Fields["after"], c.set("after", live.Fields["after"], want.After))
 	reconcile.Value(d, "secret", want.Secret, token.Secret(live.Fields["secret"]), c.set("secret", live.Fields["secret"], string(want.Secret)))
 	reconcile.Map(d, "labels", want.Labels, live.Labels, "label",
-		func(ctx context.Context, on reconcile.On[Object], put map[string]string, drop []string) error {
+		func(ctx context.Context, on reconcile.Update[Object], put map[string]string, drop []string) error {
 			return c.change(ctx, on, "label", Effect{Path: "labels"}, func(o *Object) { o.Labels = edited(o.Labels, put, drop) })
 		})
 	if t.Untagged {
 		return
 	}
 	reconcile.Map(d, "tags", adopt.Tags(d.Mark()), live.Tags, "tag",
-		func(ctx context.Context, on reconcile.On[Object], put map[string]string, drop []string) error {
+		func(ctx context.Context, on reconcile.Update[Object], put map[string]string, drop []string) error {
 			return c.change(ctx, on, "tag", Effect{Path: "tags"}, func(o *Object) {
 				o.Tags = edited(o.Tags, put, drop)
 				o.Owner = adopt.MarkOf(o.Tags)
@@ -259,14 +260,14 @@ func edited(m, put map[string]string, drop []string) map[string]string {
 }
 
 func (c *Cloud) set(field, have, value string) *reconcile.Operation[Object] {
-	return &reconcile.Operation[Object]{Name: "set " + field, Do: func(ctx context.Context, on reconcile.On[Object]) error {
+	return &reconcile.Operation[Object]{Name: "set " + field, Do: func(ctx context.Context, on reconcile.Update[Object]) error {
 		return c.change(ctx, on, "set "+field, Effect{Path: field, Have: have, Want: value}, func(o *Object) { o.Fields[field] = value })
 	}}
 }
 
 // resize sets the size of an object whose color the service resets with it.
 func (c *Cloud) resize(have, size string) *reconcile.Operation[Object] {
-	return &reconcile.Operation[Object]{Name: "set size", Affects: []tree.Path{"color"}, Do: func(ctx context.Context, on reconcile.On[Object]) error {
+	return &reconcile.Operation[Object]{Name: "set size", Affects: []tree.Path{"color"}, Do: func(ctx context.Context, on reconcile.Update[Object]) error {
 		return c.change(ctx, on, "set size", Effect{Path: "size", Have: have, Want: size}, func(o *Object) { o.Fields["size"], o.Fields["color"] = size, "" })
 	}}
 }

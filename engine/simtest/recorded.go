@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 )
 
 // NoteProps are those of the kinds that live in the record.
@@ -15,28 +16,28 @@ type NoteAttrs struct{ Text, Short string }
 func note(text string) NoteAttrs { return NoteAttrs{Text: text, Short: text[:min(3, len(text))]} }
 
 // noteKind is kept in the record alone, like local.Value.
-func noteKind() *reconcile.Kind[NoteProps, NoteAttrs, NoteAttrs] {
-	return &reconcile.Kind[NoteProps, NoteAttrs, NoteAttrs]{
+func noteKind() *reconciletest.Kind[NoteProps, NoteAttrs, NoteAttrs] {
+	return &reconciletest.Kind[NoteProps, NoteAttrs, NoteAttrs]{
 		Type: "sim.Note", Recorded: true,
-		Observe: func(_ context.Context, s reconcile.Site[NoteProps, NoteAttrs]) (NoteAttrs, error) {
+		Observe: func(_ context.Context, s reconciletest.Site[NoteProps, NoteAttrs]) (NoteAttrs, error) {
 			if s.Last == nil {
 				return NoteAttrs{}, reconcile.ErrAbsent
 			}
 			return *s.Last, nil
 		},
-		Create: func(_ context.Context, s reconcile.Site[NoteProps, NoteAttrs]) (NoteAttrs, error) {
+		Create: func(_ context.Context, s reconciletest.Site[NoteProps, NoteAttrs]) (NoteAttrs, error) {
 			return note(s.Want.Text), nil
 		},
 		Compare: func(d *reconcile.Diff[NoteAttrs], want NoteProps, live NoteAttrs) {
 			reconcile.Value(d, "text", want.Text, live.Text, &reconcile.Operation[NoteAttrs]{
-				Name: "write", Do: func(_ context.Context, on reconcile.On[NoteAttrs]) error {
-					on.Remember(note(want.Text))
+				Name: "write", Do: func(_ context.Context, on reconcile.Update[NoteAttrs]) error {
+					on.Store(note(want.Text))
 					return nil
 				},
 			})
 		},
 		Attrs:    func(l NoteAttrs) NoteAttrs { return l },
-		Delete:   func(context.Context, reconcile.Site[NoteProps, NoteAttrs]) error { return nil },
+		Delete:   func(context.Context, reconciletest.Site[NoteProps, NoteAttrs]) error { return nil },
 		Identity: func(NoteAttrs) string { return "" },
 		Moves:    []string{"text", "short"},
 	}
@@ -49,20 +50,20 @@ type ran struct {
 }
 
 // commandKind acts on the world when it is made, and undoes it with the props that it was made with.
-func (c *Cloud) commandKind() *reconcile.Kind[NoteProps, ran, NoteAttrs] {
+func (c *Cloud) commandKind() *reconciletest.Kind[NoteProps, ran, NoteAttrs] {
 	act := func(ctx context.Context, op, address string, mark reconcile.Mark) error {
 		return c.write(ctx, op+" "+address, func() (Effect, error) { return Effect{Op: op, Kind: "sim.Command", ID: address, Owner: mark}, nil })
 	}
-	return &reconcile.Kind[NoteProps, ran, NoteAttrs]{
+	return &reconciletest.Kind[NoteProps, ran, NoteAttrs]{
 		Type: "sim.Command", Recorded: true, Rerun: true,
-		Observe: func(_ context.Context, s reconcile.Site[NoteProps, NoteAttrs]) (ran, error) {
+		Observe: func(_ context.Context, s reconciletest.Site[NoteProps, NoteAttrs]) (ran, error) {
 			if s.Last == nil {
 				return ran{}, reconcile.ErrAbsent
 			}
 			return ran{*s.Last, s.Had}, nil
 		},
-		Create: func(ctx context.Context, s reconcile.Site[NoteProps, NoteAttrs]) (NoteAttrs, error) {
-			return note(s.Want.Text), act(ctx, "run", s.Address, s.Mark)
+		Create: func(ctx context.Context, s reconciletest.Site[NoteProps, NoteAttrs]) (NoteAttrs, error) {
+			return note(s.Want.Text), act(ctx, "run", s.Address, s.Owner)
 		},
 		Compare: func(d *reconcile.Diff[ran], want NoteProps, live ran) {
 			had := NoteProps{}
@@ -72,11 +73,11 @@ func (c *Cloud) commandKind() *reconcile.Kind[NoteProps, ran, NoteAttrs] {
 			reconcile.Fixed(d, "text", want.Text, had.Text)
 		},
 		Attrs: func(l ran) NoteAttrs { return l.attrs },
-		Delete: func(ctx context.Context, s reconcile.Site[NoteProps, NoteAttrs]) error {
+		Delete: func(ctx context.Context, s reconciletest.Site[NoteProps, NoteAttrs]) error {
 			if s.Had == nil {
 				return nil
 			}
-			return act(ctx, "undo", s.Address, s.Mark)
+			return act(ctx, "undo", s.Address, s.Owner)
 		},
 		Identity: func(NoteAttrs) string { return "" },
 	}

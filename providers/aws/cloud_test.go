@@ -18,6 +18,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 )
 
 func open(t *testing.T, s *aws.Settings) reconcile.Cloud {
@@ -189,7 +190,7 @@ func TestReadOnly(t *testing.T) {
 
 // TestIn: settings of an inner scope come over those of the outer one.
 func TestIn(t *testing.T) {
-	kind := &reconcile.Kind[struct{}, struct{}, struct{ Name string }]{Type: "aws.test.Thing"}
+	kind := &reconciletest.Kind[struct{}, struct{}, struct{ Name string }]{Type: "aws.test.Thing"}
 	graph, err := athanor.Evaluate(func(s *athanor.Stack) error {
 		eu := aws.In(s, aws.Region("eu-west-1"), aws.Account("123456789012"))
 		athanor.Declare(eu, kind, "one", struct{}{})

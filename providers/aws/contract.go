@@ -11,7 +11,6 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/athanor-dev/athanor/adopt"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
 )
 
@@ -36,11 +35,11 @@ func Tagged[P, L any](declared func(P) map[string]string, live func(L) map[strin
 		Check: func(p P) error { return CheckTags(declared(p)).OrNil() },
 		Compare: func(d *kind.Diff[L], want P, l L) {
 			CompareTags(d, declared(want), live(l), call,
-				func(ctx context.Context, on reconcile.On[L], tags map[string]string) error {
-					return NotYet(put(ctx, kind.UpdateOf(on), tags))
+				func(ctx context.Context, on kind.Update[L], tags map[string]string) error {
+					return NotYet(put(ctx, on, tags))
 				},
-				func(ctx context.Context, on reconcile.On[L], keys []string) error {
-					return NotYet(drop(ctx, kind.UpdateOf(on), keys))
+				func(ctx context.Context, on kind.Update[L], keys []string) error {
+					return NotYet(drop(ctx, on, keys))
 				})
 		},
 	}
@@ -52,11 +51,6 @@ func MatchARN(service, kind string) func(ARN) (string, string, string, bool) {
 		p, ok := arn.Parse()
 		return kind, string(arn), p.Resource, ok && p.Service == service
 	}
-}
-
-// NameAt is [NameOf] for a kind of the second edition.
-func NameAt[P, A any](s kind.Site[P, A], names Names[A]) (string, error) {
-	return NameOf(reconcile.Site[P, A]{Last: s.Last, ID: s.ID, Place: s.Location, Name: s.Name}, names)
 }
 
 // PolicyCodec is the codec of policy documents, policy in wire tags: they are compared by what they permit, and written as

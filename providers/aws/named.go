@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
 )
 
 // ErrForeign says that an identity names something of another account or region.
@@ -32,12 +33,12 @@ type Names[A any] struct {
 
 // NameOf is the name by which a thing is looked for: that on record, else that of the identity that somebody gave, which may
 // be an ARN in the same place, since that is what people paste, else the physical name.
-func NameOf[P, A any](site reconcile.Site[P, A], names Names[A]) (string, error) {
+func NameOf[P, A any](site kind.Site[P, A], names Names[A]) (string, error) {
 	switch {
 	case site.Last != nil:
 		return names.Of(*site.Last), nil
 	case site.ID != "":
-		return names.named(site.ID, site.Place)
+		return names.named(site.ID, site.Location)
 	case site.Name != "":
 		return site.Name, nil
 	}

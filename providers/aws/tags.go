@@ -71,11 +71,11 @@ func CheckTags(author map[string]string) props.Errors {
 // CompareTags states the tags of a thing, the author's and the mark's, under the path tags. put and drop are
 // made in one go, and only as far as each is needed.
 func CompareTags[L any](d *reconcile.Diff[L], author, live map[string]string, name string,
-	put func(ctx context.Context, on reconcile.On[L], tags map[string]string) error,
-	drop func(ctx context.Context, on reconcile.On[L], keys []string) error,
+	put func(ctx context.Context, on reconcile.Update[L], tags map[string]string) error,
+	drop func(ctx context.Context, on reconcile.Update[L], keys []string) error,
 ) {
 	reconcile.Map(d, "tags", Tags(author, d.Mark()), OwnTags(live), name,
-		func(ctx context.Context, on reconcile.On[L], add map[string]string, gone []string) error {
+		func(ctx context.Context, on reconcile.Update[L], add map[string]string, gone []string) error {
 			if len(add) > 0 {
 				if err := put(ctx, on, add); err != nil {
 					return err

@@ -15,6 +15,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -93,10 +94,10 @@ func through(ctx context.Context, operation string, mutates bool, do func() erro
 }
 
 type (
-	boxSite = reconcile.Site[BoxProps, Box]
-	boxKind = reconcile.Kind[BoxProps, box, Box]
+	boxSite = reconciletest.Site[BoxProps, Box]
+	boxKind = reconciletest.Kind[BoxProps, box, Box]
 	boxDiff = reconcile.Diff[box]
-	boxOn   = reconcile.On[box]
+	boxOn   = reconcile.Update[box]
 )
 
 // newBoxKind is a kind that keeps all rules.
@@ -137,7 +138,7 @@ func findBox(ctx context.Context, site boxSite) (b box, err error) {
 	if id == "" {
 		err = through(ctx, "List", false, func() error {
 			for _, b := range s.boxes {
-				if adopt.MarkOf(b.Tags) == site.Mark {
+				if adopt.MarkOf(b.Tags) == site.Owner {
 					id = b.ID
 				}
 			}
@@ -165,7 +166,7 @@ func makeBox(ctx context.Context, site boxSite) (Box, error) {
 	if b.Tags == nil {
 		b.Tags = map[string]string{}
 	}
-	maps.Copy(b.Tags, adopt.Tags(site.Mark))
+	maps.Copy(b.Tags, adopt.Tags(site.Owner))
 	err := through(ctx, "Make", true, func() error {
 		s.made++
 		b.ID = fmt.Sprintf("box-%d", s.made)
@@ -228,7 +229,7 @@ func boxSuite(k *boxKind) kindtest.Suite {
 		}
 	}
 	return kindtest.Suite{
-		Kind: reconcile.Erase(k),
+		Kind: reconciletest.Erase(k),
 		World: func(kindtest.T) kindtest.World {
 			s := &shelf{boxes: map[string]*box{}}
 			return kindtest.World{Cloud: s, Objects: func() (all []any) {

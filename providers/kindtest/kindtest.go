@@ -7,7 +7,7 @@
 //
 //	func TestQueue(t *testing.T) {
 //		kindtest.Run(t, kindtest.Suite{
-//			Kind:     reconcile.Erase(queueKind),
+//			Kind:     queueKind.Erase(),
 //			World:    func(t kindtest.T) kindtest.World { … },
 //			Base:     map[string]any{"visibilityTimeout": "30s"},
 //			Variants: []kindtest.Variant{{Name: "long", Props: map[string]any{"visibilityTimeout": "60s"}}},

@@ -159,8 +159,8 @@ var flaws = []struct {
 	}},
 	{"the mark is written after the creation", "a crash at any call", "2 objects, want 1", func(k *boxKind) {
 		k.Create = func(ctx context.Context, site boxSite) (Box, error) {
-			mark := site.Mark
-			site.Mark = reconcile.Mark{}
+			mark := site.Owner
+			site.Owner = reconcile.Mark{}
 			made, err := makeBox(ctx, site)
 			if err != nil {
 				return made, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 )
 
 // LooseProps break the rules for props.
@@ -44,24 +45,24 @@ type LooseAttrs struct {
 `
 
 func looseSuite() kindtest.Suite {
-	kind := &reconcile.Kind[LooseProps, LooseProps, LooseAttrs]{
+	kind := &reconciletest.Kind[LooseProps, LooseProps, LooseAttrs]{
 		Type: "loose.Thing",
 		Doc:  "A thing.",
-		Observe: func(context.Context, reconcile.Site[LooseProps, LooseAttrs]) (LooseProps, error) {
+		Observe: func(context.Context, reconciletest.Site[LooseProps, LooseAttrs]) (LooseProps, error) {
 			return LooseProps{}, reconcile.ErrAbsent
 		},
-		Create: func(context.Context, reconcile.Site[LooseProps, LooseAttrs]) (LooseAttrs, error) {
+		Create: func(context.Context, reconciletest.Site[LooseProps, LooseAttrs]) (LooseAttrs, error) {
 			return LooseAttrs{ID: "x"}, nil
 		},
 		Compare:  func(*reconcile.Diff[LooseProps], LooseProps, LooseProps) {},
 		Attrs:    func(LooseProps) LooseAttrs { return LooseAttrs{ID: "x"} },
-		Delete:   func(context.Context, reconcile.Site[LooseProps, LooseAttrs]) error { return nil },
+		Delete:   func(context.Context, reconciletest.Site[LooseProps, LooseAttrs]) error { return nil },
 		Identity: func(a LooseAttrs) string { return a.ID },
 		Recorded: true,
 		Source:   fstest.MapFS{"loose.go": {Data: []byte(looseSource)}},
 	}
 	return kindtest.Suite{
-		Kind:  reconcile.Erase(kind),
+		Kind:  reconciletest.Erase(kind),
 		World: func(kindtest.T) kindtest.World { return kindtest.World{Cloud: &shelf{}} },
 		Base:  map[string]any{"color": "red", "size": int64(1)},
 	}

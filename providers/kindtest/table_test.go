@@ -252,7 +252,7 @@ func lampHands() map[tree.Path]kindtest.Hand {
 
 func lampSuite[P any](table *kind.Table[P]) kindtest.Suite {
 	return kindtest.Suite{
-		Kind: reconcile.Erase(lampKind(table).First()),
+		Kind: lampKind(table).Erase(),
 		World: func(kindtest.T) kindtest.World {
 			s := &lampShop{&shelf{}, map[string]kind.Text{}}
 			return kindtest.World{Cloud: s, Objects: func() (all []any) {

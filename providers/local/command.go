@@ -53,12 +53,12 @@ type (
 
 var commandTable = kind.TableOf[CommandProps]()
 
-var commandKind = kind.StateKind[CommandProps, Command]{
+var commandKind = &kind.StateKind[CommandProps, Command]{
 	Type: "local.Command", Lifetime: kind.Rerun,
 	Doc: "A command that runs on the machine that deploys, once, and again whenever its command, folder, variables or triggers change. " +
 		"What it does is not observed. Without state it runs again. Its start is in state before it acts: when it fails or is cut, it runs again, " +
 		"and its undo runs when it is deleted instead. When the deploying process dies, the command and all that it started end with it.",
-	Create:  func(ctx context.Context, s commandSite) (Command, error) { return runCommand(ctx, s.Scope, s.Want) },
+	Create:  func(ctx context.Context, s commandSite) (Command, error) { return runCommand(ctx, s.Facts, s.Want) },
 	Compare: compareCommand,
 	Delete:  undoCommand,
 	// A command that was only begun has done something too.
@@ -68,7 +68,7 @@ var commandKind = kind.StateKind[CommandProps, Command]{
 	WritesFiles: true,
 	Timeouts:    kind.Timeouts{Create: longest, Update: longest, Delete: longest},
 	API:         kind.API{Source: source, Calls: []string{"local.Run"}},
-}.First()
+}
 
 // argv is a command as a list. A text is for the shell.
 func argv(command any) []string {
@@ -111,7 +111,7 @@ func checkCommand(want CommandProps) error {
 
 func compareCommand(d *kind.Diff[keptCommand], want CommandProps, live keptCommand) {
 	run := kind.Set("Run", func(ctx context.Context, u kind.Update[keptCommand]) error {
-		out, err := runCommand(ctx, u.Scope, want)
+		out, err := runCommand(ctx, u.Facts, want)
 		if err == nil {
 			u.Store(out)
 		}
@@ -179,14 +179,14 @@ func byLength(values []string) []string {
 }
 
 // runCommand runs what is declared, once.
-func runCommand(ctx context.Context, s kind.Scope, want CommandProps) (Command, error) {
+func runCommand(ctx context.Context, s kind.Facts, want CommandProps) (Command, error) {
 	return execute(ctx, s, execution{
 		run: want.Run, dir: want.Dir, env: want.Env, timeout: *want.Timeout, secrets: secretValues(want.Env, s.Secret),
 	})
 }
 
-func execute(ctx context.Context, s kind.Scope, e execution) (out Command, err error) {
-	e.argv, e.dir, e.nonce = argv(e.run), within(s.Dir, e.dir), s.RunID
+func execute(ctx context.Context, s kind.Facts, e execution) (out Command, err error) {
+	e.argv, e.dir, e.nonce = argv(e.run), within(s.Dir, e.dir), s.Nonce
 	return out, through(ctx, s.Location, "Run", true, func() (err error) {
 		out, err = run(ctx, e)
 		return err
@@ -206,7 +206,7 @@ func undoCommand(ctx context.Context, s commandSite) error {
 			values = append(values, v)
 		}
 	}
-	_, err := execute(ctx, s.Scope, execution{run: had.Undo, dir: had.Dir, env: had.Env, timeout: *had.Timeout, secrets: byLength(values)})
+	_, err := execute(ctx, s.Facts, execution{run: had.Undo, dir: had.Dir, env: had.Env, timeout: *had.Timeout, secrets: byLength(values)})
 	if failed, ok := errors.AsType[*CommandError](err); ok {
 		failed.Undo = true
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -21,7 +20,7 @@ func (b *bench) runs() int {
 
 func TestCommandRunsWhenInputsChange(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, reconcile.Erase(commandKind))
+	b := newBench(t, commandKind.Erase())
 	props := map[string]any{"run": "echo run >> runs; echo $WHO; echo; echo", "env": map[string]any{"WHO": "you"}}
 	if out := b.must(props); out.Attrs["stdout"] != "you" || b.runs() != 1 {
 		t.Errorf("first: %v after %d runs", out.Attrs, b.runs())
@@ -51,7 +50,7 @@ func TestCommandRunsWhenInputsChange(t *testing.T) {
 
 func TestCommandFails(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, reconcile.Erase(commandKind))
+	b := newBench(t, commandKind.Erase())
 	b.secret = map[tree.Path]bool{"env.PW": true}
 	_, err := b.settle(map[string]any{
 		"run": "echo run >> runs; echo boom $PW >&2; exit 3", "env": map[string]any{"PW": "hunter22", "OPEN": "other"},
@@ -80,7 +79,7 @@ func TestCommandFails(t *testing.T) {
 
 func TestCommandUndo(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, reconcile.Erase(commandKind))
+	b := newBench(t, commandKind.Erase())
 	props := map[string]any{"run": "echo $A > made", "undo": "cat made; rm made; test $A = x", "env": map[string]any{"A": "x"}}
 	b.must(props)
 	if err := b.delete(); err != nil || b.exists("made") {
@@ -98,7 +97,7 @@ func TestCommandUndo(t *testing.T) {
 
 func TestCommandOutputIsBounded(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, reconcile.Erase(commandKind))
+	b := newBench(t, commandKind.Erase())
 	out := b.must(map[string]any{"run": "yes äöü | head -c 500000; printf '\\377 end\\n\\n'"})
 	text := out.Attrs["stdout"].(string)
 	if len(text) > keptOutput || len(text) < keptOutput-8 || !strings.HasSuffix(text, "\uFFFD end") {
@@ -139,7 +138,7 @@ func TestCommandOfGoProgram(t *testing.T) {
 	if err != nil || !tree.Equal(encoded, want) {
 		t.Fatalf("encoded %v (%v)", encoded, err)
 	}
-	b := newBench(t, reconcile.Erase(commandKind))
+	b := newBench(t, commandKind.Erase())
 	if out := b.must(encoded); out.Attrs["stdout"] != "x" || !tree.Equal(out.Attrs["exitCode"], int64(0)) {
 		t.Errorf("attributes %v", out.Attrs)
 	}

@@ -182,7 +182,7 @@ func copyFolder(t kindtest.T, w kindtest.World, to kindtest.Edited) {
 func TestFileConforms(t *testing.T) {
 	t.Parallel()
 	kindtest.Run(t, kindtest.Suite{
-		Kind:  reconcile.Erase(fileKind),
+		Kind:  fileKind.Erase(),
 		World: disk(true),
 		Base:  map[string]any{"path": "out/a.txt", "content": "hello"},
 		Variants: []kindtest.Variant{
@@ -226,7 +226,7 @@ func TestDirectoryConforms(t *testing.T) {
 		return m
 	}
 	kindtest.Run(t, kindtest.Suite{
-		Kind:  reconcile.Erase(directoryKind),
+		Kind:  directoryKind.Erase(),
 		World: disk(false),
 		Base:  map[string]any{"path": "out/site", "files": files("a.txt", "a", "deep/b.txt", "b", "deep/er/c.txt", "c")},
 		Variants: []kindtest.Variant{
@@ -269,7 +269,7 @@ func none(t kindtest.T) kindtest.World {
 func TestValueConforms(t *testing.T) {
 	t.Parallel()
 	kindtest.Run(t, kindtest.Suite{
-		Kind:  reconcile.Erase(valueKind),
+		Kind:  valueKind.Erase(),
 		World: none,
 		Base:  map[string]any{"input": map[string]any{"a": "x", "list": []any{int64(1), "two"}}, "triggers": "one"},
 		Variants: []kindtest.Variant{
@@ -283,7 +283,7 @@ func TestValueConforms(t *testing.T) {
 func TestCommandConforms(t *testing.T) {
 	t.Parallel()
 	kindtest.Run(t, kindtest.Suite{
-		Kind: reconcile.Erase(commandKind),
+		Kind: commandKind.Erase(),
 		World: func(t kindtest.T) kindtest.World {
 			w := none(t)
 			if err := os.Mkdir(filepath.Join(w.Dir, "sub"), 0o755); err != nil {

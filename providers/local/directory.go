@@ -56,7 +56,7 @@ type liveDirectory struct {
 
 type directorySite = kind.Site[DirectoryProps, Directory]
 
-var directoryKind = kind.Kind[DirectoryProps, liveDirectory, Directory]{
+var directoryKind = &kind.Kind[DirectoryProps, liveDirectory, Directory]{
 	Type: "local.Directory",
 	Doc: "A folder of the machine that deploys, with files in it. It manages the files that it wrote, which state remembers, and whether they are executable; " +
 		"other files in the folder are left alone, and so are other permission bits. A file that already lies at a newly declared name is overwritten, which the plan shows. " +
@@ -73,7 +73,7 @@ var directoryKind = kind.Kind[DirectoryProps, liveDirectory, Directory]{
 	Props:    kind.TableOf[DirectoryProps](),
 	Check:    checkDirectory,
 	Named: &kind.Named[DirectoryProps, liveDirectory]{
-		Given: func(want DirectoryProps) string { return cleaned(want.Path) }, Prop: "path", AlwaysGiven: true,
+		Given: func(want DirectoryProps) string { return cleaned(want.Path) }, Prop: "path",
 	},
 	Owner:       kind.OwnedByContent[DirectoryProps, liveDirectory]{},
 	Prepare:     prepareDirectory,
@@ -82,12 +82,12 @@ var directoryKind = kind.Kind[DirectoryProps, liveDirectory, Directory]{
 	WritesFiles: true,
 	CleansUp:    true,
 	// The folder stays while it holds files of others.
-	DeletesAtOnce: true,
+	Deletion: kind.AtOnce[liveDirectory]{},
 	API: kind.API{
 		Source: source,
 		Calls:  []string{"local.ReadFolder", "local.CreateFolder", "local.CreateFile", "local.WriteFile", "local.RemoveFile", "local.RemoveFolder"},
 	},
-}.First()
+}
 
 func checkDirectory(want DirectoryProps) error {
 	var problems props.Errors
@@ -321,14 +321,14 @@ func compareDirectory(d *kind.Diff[liveDirectory], want DirectoryProps, live liv
 		}
 	}
 	reconcile.Map(d, files, w, h, "WriteFile",
-		func(ctx context.Context, on reconcile.On[liveDirectory], put map[string]any, drop []string) error {
+		func(ctx context.Context, on kind.Update[liveDirectory], put map[string]any, drop []string) error {
 			return settleEntries(ctx, on, entries, slices.Sorted(maps.Keys(put)), drop)
 		})
 }
 
 var errNotKnown = errors.New("the source is not known")
 
-func settleEntries(ctx context.Context, on reconcile.On[liveDirectory], entries map[string]entry, put, drop []string) error {
+func settleEntries(ctx context.Context, on kind.Update[liveDirectory], entries map[string]entry, put, drop []string) error {
 	full := within(on.Dir, on.Live.path)
 	return again(func() error {
 		if err := makeFolder(ctx, full); err != nil {
@@ -345,14 +345,14 @@ func settleEntries(ctx context.Context, on reconcile.On[liveDirectory], entries 
 
 // writeEntries removes first, so that a file may take the name of a folder and the other way round.
 func writeEntries(
-	ctx context.Context, on reconcile.On[liveDirectory], root *os.Root, entries map[string]entry, put, drop []string,
+	ctx context.Context, on kind.Update[liveDirectory], root *os.Root, entries map[string]entry, put, drop []string,
 ) error {
-	if err := removeEntries(ctx, on.Place, root, drop); err != nil {
+	if err := removeEntries(ctx, on.Location, root, drop); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(put, func(name string) bool { return on.Live.there[name].shape == folder }) {
 		// Folders that a run was about to remove when it was cut short.
-		if err := removeFolders(ctx, on.Place, root, slices.Collect(maps.Keys(on.Live.ours))); err != nil {
+		if err := removeFolders(ctx, on.Location, root, slices.Collect(maps.Keys(on.Live.ours))); err != nil {
 			return err
 		}
 	}
@@ -360,7 +360,7 @@ func writeEntries(
 		return err
 	}
 	for _, name := range put {
-		err := through(ctx, on.Place, "WriteFile", true, func() error { return entries[name].write(root, name, true) })
+		err := through(ctx, on.Location, "WriteFile", true, func() error { return entries[name].write(root, name, true) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -369,7 +369,7 @@ func writeEntries(
 }
 
 // beginEntries puts the names of files into state that are about to be added.
-func beginEntries(ctx context.Context, on reconcile.On[liveDirectory], put []string) error {
+func beginEntries(ctx context.Context, on kind.Update[liveDirectory], put []string) error {
 	files := maps.Clone(on.Live.ours)
 	for _, name := range put {
 		files[name] = true

@@ -14,7 +14,7 @@ import (
 
 func TestDirectoryLeavesOtherFilesAlone(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, reconcile.Erase(directoryKind))
+	b := newBench(t, directoryKind.Erase())
 	b.must(map[string]any{"path": "out", "files": map[string]any{"a.txt": "a", "sub/b.txt": "b"}})
 	b.write("out/theirs.txt", "x")
 	b.write("out/sub/theirs.txt", "x")
@@ -35,7 +35,7 @@ func TestDirectoryLeavesOtherFilesAlone(t *testing.T) {
 
 func TestDirectoryForeignFilesDiffer(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, reconcile.Erase(directoryKind))
+	b := newBench(t, directoryKind.Erase())
 	b.write("out/a.txt", "theirs")
 	look, err := b.look(map[string]any{"path": "out", "files": map[string]any{"a.txt": "ours", "b.txt": "b"}})
 	if err != nil || look.Absent || len(look.Steps) != 2 {
@@ -50,7 +50,7 @@ func TestDirectoryForeignFilesDiffer(t *testing.T) {
 
 func TestDirectorySources(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, reconcile.Erase(directoryKind))
+	b := newBench(t, directoryKind.Erase())
 	b.write("src/a.txt", "a")
 	if err := os.Symlink("a.txt", b.at("src/link")); err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestDirectorySources(t *testing.T) {
 // A link inside the folder that leads out of it must not be written through.
 func TestDirectoryDoesNotFollowLinksOut(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, reconcile.Erase(directoryKind))
+	b := newBench(t, directoryKind.Erase())
 	outside := t.TempDir()
 	if err := os.Mkdir(b.at("out"), 0o755); err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestDirectoryDoesNotFollowLinksOut(t *testing.T) {
 
 func TestDirectoryOfTenThousandFiles(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, reconcile.Erase(directoryKind))
+	b := newBench(t, directoryKind.Erase())
 	const n = 10_000
 	for i := range n {
 		b.write(fmt.Sprintf("src/%02d/%04d.txt", i%100, i), fmt.Sprint(i))

@@ -33,11 +33,11 @@ func Provider() reconcile.Provider {
 // Kinds are all that it offers.
 func Kinds() []reconcile.Any {
 	return []reconcile.Any{
-		reconcile.Erase(fileKind),
-		reconcile.Erase(directoryKind),
-		reconcile.Erase(commandKind),
-		reconcile.Erase(processKind),
-		reconcile.Erase(valueKind),
+		fileKind.Erase(),
+		directoryKind.Erase(),
+		commandKind.Erase(),
+		processKind.Erase(),
+		valueKind.Erase(),
 	}
 }
 

@@ -65,7 +65,7 @@ const defaultMode = "0644"
 
 type fileSite = kind.Site[FileProps, File]
 
-var fileKind = kind.Kind[FileProps, liveFile, File]{
+var fileKind = &kind.Kind[FileProps, liveFile, File]{
 	Type: "local.File",
 	Doc: "A file of the machine that deploys. Its content and its permission bits are managed; owner, group and times are not. " +
 		"A symbolic link or a folder in its place is an error. Parent folders that a removal leaves empty are removed inside the stack's directory, and kept elsewhere.",
@@ -82,18 +82,18 @@ var fileKind = kind.Kind[FileProps, liveFile, File]{
 	},
 	Check: checkFile,
 	Named: &kind.Named[FileProps, liveFile]{
-		Given: func(want FileProps) string { return cleaned(want.Path) }, Prop: "path", AlwaysGiven: true,
+		Given: func(want FileProps) string { return cleaned(want.Path) }, Prop: "path",
 	},
-	Owner:         kind.OwnedByContent[FileProps, liveFile]{},
-	Prepare:       prepareFile,
-	Files:         []tree.Path{"source"},
-	WritesFiles:   true,
-	CleansUp:      true,
-	DeletesAtOnce: true,
+	Owner:       kind.OwnedByContent[FileProps, liveFile]{},
+	Prepare:     prepareFile,
+	Files:       []tree.Path{"source"},
+	WritesFiles: true,
+	CleansUp:    true,
+	Deletion:    kind.AtOnce[liveFile]{},
 	API: kind.API{
 		Source: source, Calls: []string{"local.ReadFile", "local.CreateFile", "local.WriteFile", "local.SetMode", "local.RemoveFile"},
 	},
-}.First()
+}
 
 // modeText is a mode in its one form: four octal digits. References stay.
 func modeText(mode *string) string {

@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/athanor-dev/athanor/reconcile"
 )
 
 // Nothing that the command started outlives its timeout or a cancel: the shell and its child both hold the pipe
@@ -21,7 +19,7 @@ import (
 func TestCommandGroupIsKilled(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"timeout", "cancel"} {
-		b := newBench(t, reconcile.Erase(commandKind))
+		b := newBench(t, commandKind.Erase())
 		if err := syscall.Mkfifo(b.at("alive"), 0o600); err != nil {
 			t.Fatal(err)
 		}

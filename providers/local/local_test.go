@@ -110,7 +110,7 @@ func (b *bench) exists(name string) bool {
 
 func TestFileIsLeftAloneWhenEqual(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, reconcile.Erase(fileKind))
+	b := newBench(t, fileKind.Erase())
 	props := map[string]any{"path": "a.txt", "content": "hello"}
 	out := b.must(props)
 	if want := fmt.Sprintf("%x", sha256.Sum256([]byte("hello"))); out.Attrs["digest"] != want || out.Attrs["path"] != "a.txt" {
@@ -132,7 +132,7 @@ func TestFileIsLeftAloneWhenEqual(t *testing.T) {
 
 func TestFileKeepsReadersWhole(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, reconcile.Erase(fileKind))
+	b := newBench(t, fileKind.Erase())
 	b.must(map[string]any{"path": "a.txt", "content": "old"})
 	reader, err := os.Open(b.at("a.txt"))
 	if err != nil {
@@ -151,7 +151,7 @@ func TestFileKeepsReadersWhole(t *testing.T) {
 
 func TestFileDriftIsReadable(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, reconcile.Erase(fileKind))
+	b := newBench(t, fileKind.Erase())
 	props := map[string]any{"path": "a.txt", "content": "hello"}
 	b.must(props)
 	b.write("a.txt", "edited")
@@ -172,7 +172,7 @@ func TestFileDriftIsReadable(t *testing.T) {
 // The digest of a secret must not let anybody guess it, yet change with it.
 func TestFileDigestOfSecret(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, reconcile.Erase(fileKind))
+	b := newBench(t, fileKind.Erase())
 	b.secret = map[tree.Path]bool{"content": true}
 	one := b.must(map[string]any{"path": "a.txt", "content": "1234"}).Attrs["digest"]
 	if one == fmt.Sprintf("%x", sha256.Sum256([]byte("1234"))) {
@@ -192,7 +192,7 @@ func TestFileRefusesOtherShapes(t *testing.T) {
 		"a symbolic link": func(b *bench) error { return os.Symlink("elsewhere", b.at("a.txt")) },
 		"a folder":        func(b *bench) error { return os.Mkdir(b.at("a.txt"), 0o755) },
 	} {
-		b := newBench(t, reconcile.Erase(fileKind))
+		b := newBench(t, fileKind.Erase())
 		if err := put(b); err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +211,7 @@ func TestFileRefusesOtherShapes(t *testing.T) {
 // A file that appears between the look and the creation is not overwritten.
 func TestFileCreationIsExclusive(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, reconcile.Erase(fileKind))
+	b := newBench(t, fileKind.Erase())
 	job, err := b.job(map[string]any{"path": "deep/er/a.txt", "content": "mine"})
 	if err != nil {
 		t.Fatal(err)
@@ -231,7 +231,7 @@ func TestFileCreationIsExclusive(t *testing.T) {
 
 func TestFilePrunesFoldersInsideTheStack(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, reconcile.Erase(fileKind))
+	b := newBench(t, fileKind.Erase())
 	b.must(map[string]any{"path": "out/deep/a.txt", "content": "x"})
 	b.write("out/theirs.txt", "x")
 	if err := b.delete(); err != nil {
@@ -241,7 +241,7 @@ func TestFilePrunesFoldersInsideTheStack(t *testing.T) {
 		t.Error("want out/deep gone and out/theirs.txt kept")
 	}
 	outside := t.TempDir()
-	b = newBench(t, reconcile.Erase(fileKind))
+	b = newBench(t, fileKind.Erase())
 	b.must(map[string]any{"path": filepath.Join(outside, "sub/a.txt"), "content": "x"})
 	if err := b.delete(); err != nil {
 		t.Fatal(err)
@@ -261,12 +261,12 @@ func TestFileProps(t *testing.T) {
 		"unreadable mode": {"path": "a", "mode": "0200"},
 		"no path":         {"content": "x"},
 	} {
-		b := newBench(t, reconcile.Erase(fileKind))
+		b := newBench(t, fileKind.Erase())
 		if _, err := b.job(props); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	b := newBench(t, reconcile.Erase(fileKind))
+	b := newBench(t, fileKind.Erase())
 	if _, err := b.job(map[string]any{"path": "a", "source": "nowhere"}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing source: %v", err)
 	}
@@ -279,7 +279,7 @@ func TestFileProps(t *testing.T) {
 // What is written is what was hashed, or nothing.
 func TestSourceThatChangesIsRefused(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, reconcile.Erase(fileKind))
+	b := newBench(t, fileKind.Erase())
 	b.write("src", "one")
 	job, err := b.job(map[string]any{"path": "a", "source": "src"})
 	if err != nil {
@@ -301,10 +301,10 @@ func TestFoldersLeftEmptyByACut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for kind, drop := range map[string]func(dir string) error{
 				"local.File": func(dir string) error {
-					return deleteFile(t.Context(), fileSite{Scope: kind.Scope{Dir: dir}, Last: &File{Path: "out/sub/a"}})
+					return deleteFile(t.Context(), fileSite{Facts: kind.Facts{Dir: dir}, Last: &File{Path: "out/sub/a"}})
 				},
 				"local.Directory": func(dir string) error {
-					return deleteDirectory(t.Context(), directorySite{Scope: kind.Scope{Dir: dir}, Last: &Directory{Path: "out/sub/a", Files: []string{"x"}}})
+					return deleteDirectory(t.Context(), directorySite{Facts: kind.Facts{Dir: dir}, Last: &Directory{Path: "out/sub/a", Files: []string{"x"}}})
 				},
 			} {
 				dir := t.TempDir()
@@ -318,7 +318,7 @@ func TestFoldersLeftEmptyByACut(t *testing.T) {
 					t.Errorf("%s left %v, %v", kind, entries, err)
 				}
 			}
-			if !fileKind.Tidies || !directoryKind.Tidies {
+			if !fileKind.CleansUp || !directoryKind.CleansUp {
 				t.Error("a deletion that was cut is not finished")
 			}
 		})

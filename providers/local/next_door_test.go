@@ -12,11 +12,11 @@ import (
 func TestFoldersNextDoor(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	beside := newBench(t, reconcile.Erase(fileKind))
+	beside := newBench(t, fileKind.Erase())
 	beside.dir = dir
 	done := make(chan error)
 	for name, made := range map[string]*bench{
-		"out/a.txt": newBench(t, reconcile.Erase(fileKind)), "out/tree": newBench(t, reconcile.Erase(directoryKind)),
+		"out/a.txt": newBench(t, fileKind.Erase()), "out/tree": newBench(t, directoryKind.Erase()),
 	} {
 		props := map[string]any{"path": name, "content": "a"}
 		if made.kind.Spec().Type == "local.Directory" {
@@ -60,8 +60,8 @@ func TestUnfinishedBeside(t *testing.T) {
 		left  string
 		path  string
 	}{
-		{reconcile.Erase(fileKind), map[string]any{"path": "a.txt", "content": "one"}, aside("a.txt"), "content"},
-		{reconcile.Erase(directoryKind), map[string]any{"path": "d", "files": map[string]any{"a.txt": "one", "b.txt": "two"}}, "d/" + aside("a.txt"), `files["a.txt"]`},
+		{fileKind.Erase(), map[string]any{"path": "a.txt", "content": "one"}, aside("a.txt"), "content"},
+		{directoryKind.Erase(), map[string]any{"path": "d", "files": map[string]any{"a.txt": "one", "b.txt": "two"}}, "d/" + aside("a.txt"), `files["a.txt"]`},
 	} {
 		b := newBench(t, c.kind)
 		b.must(c.props)

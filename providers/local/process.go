@@ -82,7 +82,7 @@ type (
 
 var processTable = kind.TableOf[ProcessProps]()
 
-var processKind = kind.StateKind[ProcessProps, Process]{
+var processKind = &kind.StateKind[ProcessProps, Process]{
 	Type: "local.Process", Lifetime: kind.InDev,
 	Doc: "A process that runs on this machine as long as `athanor dev` does, such as a dev server. It is started again when its command, folder, variables, " +
 		"triggers or inputs change, and when it dies. With `athanor dev` its whole process group ends, however that ends; what it does to get out of its group is not seen. " +
@@ -99,7 +99,7 @@ var processKind = kind.StateKind[ProcessProps, Process]{
 	API: kind.API{
 		Source: source, Calls: []string{"local.FindProcess", "local.StartProcess", "local.StopProcess", "local.ReadLog"},
 	},
-}.First()
+}
 
 func checkProcess(want ProcessProps) error {
 	var problems props.Errors
@@ -153,11 +153,11 @@ func readProcess(ctx context.Context, s processSite, live *keptProcess) error {
 }
 
 func createProcess(ctx context.Context, s processSite) (Process, error) {
-	return startProcess(ctx, s.Scope, s.Want, Process{})
+	return startProcess(ctx, s.Facts, s.Want, Process{})
 }
 
 // startProcess starts what is declared in the place of whatever runs at its address, last of all that of these attributes.
-func startProcess(ctx context.Context, s kind.Scope, want ProcessProps, last Process) (out Process, err error) {
+func startProcess(ctx context.Context, s kind.Facts, want ProcessProps, last Process) (out Process, err error) {
 	if s.Dev == nil {
 		return out, reconcile.ErrDevClosed
 	}
@@ -185,7 +185,7 @@ func compareProcess(d *kind.Diff[keptProcess], want ProcessProps, live keptProce
 				return err
 			}
 		}
-		out, err := startProcess(ctx, u.Scope, want, live.Attributes)
+		out, err := startProcess(ctx, u.Facts, want, live.Attributes)
 		if err == nil {
 			u.Store(out)
 		}

@@ -33,7 +33,7 @@ type yard struct {
 }
 
 func newYard(t *testing.T) *yard {
-	y := &yard{bench: newBench(t, reconcile.Erase(processKind)), came: make(chan struct{})}
+	y := &yard{bench: newBench(t, processKind.Erase()), came: make(chan struct{})}
 	y.session()
 	return y
 }
@@ -175,7 +175,7 @@ func TestHelper(t *testing.T) {
 		fmt.Println("ready")
 		select {}
 	case "session": // is a dev session with one process, until it is killed
-		y := &yard{bench: newBench(t, reconcile.Erase(processKind)), came: make(chan struct{})}
+		y := &yard{bench: newBench(t, processKind.Erase()), came: make(chan struct{})}
 		y.bench.dir = args[1]
 		y.session()
 		out := y.must(map[string]any{"run": args[2], "grace": "1s"})

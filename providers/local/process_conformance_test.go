@@ -89,7 +89,7 @@ func TestProcessConforms(t *testing.T) {
 		}
 	})
 	kindtest.Run(t, kindtest.Suite{
-		Kind: reconcile.Erase(processKind),
+		Kind: processKind.Erase(),
 		World: func(t kindtest.T) kindtest.World {
 			dir, err := filepath.EvalSymlinks(t.TempDir())
 			if err != nil {

@@ -21,7 +21,7 @@ type Value struct {
 	Output any `attr:"early,mutable"`
 }
 
-var valueKind = kind.StateKind[ValueProps, Value]{
+var valueKind = &kind.StateKind[ValueProps, Value]{
 	Type: "local.Value",
 	Doc:  "A value that is kept in state alone: for wiring, and for measuring the engine. It touches nothing.",
 	Create: func(_ context.Context, s kind.Site[ValueProps, Value]) (Value, error) {
@@ -29,4 +29,4 @@ var valueKind = kind.StateKind[ValueProps, Value]{
 	},
 	Props: kind.TableOf[ValueProps](),
 	API:   kind.API{Source: source},
-}.First()
+}

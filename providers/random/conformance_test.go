@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile"
 )
 
 func world(t kindtest.T) kindtest.World {
@@ -14,7 +13,7 @@ func world(t kindtest.T) kindtest.World {
 func TestIDConforms(t *testing.T) {
 	t.Parallel()
 	kindtest.Run(t, kindtest.Suite{
-		Kind:  reconcile.Erase(idKind),
+		Kind:  idKind.Erase(),
 		World: world,
 		Base:  map[string]any{},
 		Variants: []kindtest.Variant{
@@ -26,7 +25,7 @@ func TestIDConforms(t *testing.T) {
 func TestPasswordConforms(t *testing.T) {
 	t.Parallel()
 	kindtest.Run(t, kindtest.Suite{
-		Kind:  reconcile.Erase(passwordKind),
+		Kind:  passwordKind.Erase(),
 		World: world,
 		Base:  map[string]any{},
 		Variants: []kindtest.Variant{

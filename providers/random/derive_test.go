@@ -28,7 +28,7 @@ func keyed(key string) derive {
 // The values of a key are fixed for good: a change here would give every stage without a record new passwords.
 func TestValuesStay(t *testing.T) {
 	t.Parallel()
-	id, err := createID(t.Context(), kind.Site[IDProps, ID]{Want: idKind.Defaults(IDProps{Prefix: "p-"}), Derive: keyed("key")})
+	id, err := createID(t.Context(), kind.Site[IDProps, ID]{Want: idKind.WithDefaults(IDProps{Prefix: "p-"}), Derive: keyed("key")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestValuesStay(t *testing.T) {
 
 func password(t *testing.T, p PasswordProps, key string) string {
 	t.Helper()
-	made, err := createPassword(t.Context(), kind.Site[PasswordProps, Password]{Want: passwordKind.Defaults(p), Derive: keyed(key)})
+	made, err := createPassword(t.Context(), kind.Site[PasswordProps, Password]{Want: passwordKind.WithDefaults(p), Derive: keyed(key)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,10 +57,10 @@ func TestEveryInputCounts(t *testing.T) {
 		"same characters": {Alphabet: new("9876543210")},
 	} {
 		value := password(t, p, "key")
-		if len(value) != *passwordKind.Defaults(p).Length {
+		if len(value) != *passwordKind.WithDefaults(p).Length {
 			t.Errorf("%s: %q has the wrong length", name, value)
 		}
-		if strings.Trim(value, *passwordKind.Defaults(p).Alphabet) != "" {
+		if strings.Trim(value, *passwordKind.WithDefaults(p).Alphabet) != "" {
 			t.Errorf("%s: %q leaves the alphabet", name, value)
 		}
 		if other, ok := seen[value[:16]]; ok {
@@ -106,7 +106,7 @@ func TestAlphabetsAreChecked(t *testing.T) {
 			t.Errorf("alphabet %q: %v", alphabet, err)
 		}
 	}
-	if _, err := createID(t.Context(), kind.Site[IDProps, ID]{Want: idKind.Defaults(IDProps{})}); err == nil {
+	if _, err := createID(t.Context(), kind.Site[IDProps, ID]{Want: idKind.WithDefaults(IDProps{})}); err == nil {
 		t.Error("an identifier was made without a key")
 	}
 }

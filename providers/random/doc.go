@@ -26,7 +26,7 @@ func Provider() reconcile.Provider {
 
 // Kinds are all that it offers.
 func Kinds() []reconcile.Any {
-	return []reconcile.Any{reconcile.Erase(idKind), reconcile.Erase(passwordKind)}
+	return []reconcile.Any{idKind.Erase(), passwordKind.Erase()}
 }
 
 // Derives reports whether the values of a kind are derived from the stage's key: a rotation keeps the key that they

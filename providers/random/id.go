@@ -25,14 +25,14 @@ type ID struct {
 	Base32 string `attr:"early"`
 }
 
-var idKind = kind.StateKind[IDProps, ID]{
+var idKind = &kind.StateKind[IDProps, ID]{
 	Type: "random.ID",
 	Doc: "A random identifier, kept in state. Without state the same one is derived again from the stage's key, the address and the props. " +
 		"For another value raise version.",
 	Create: createID,
 	Props:  kind.TableOf[IDProps](),
 	API:    kind.API{Source: source},
-}.First()
+}
 
 func createID(_ context.Context, s kind.Site[IDProps, ID]) (ID, error) {
 	if s.Derive == nil {

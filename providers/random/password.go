@@ -34,7 +34,7 @@ const lettersAndDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 // smallestAlphabet keeps a typing mistake from making a password that can be guessed.
 const smallestAlphabet = 10
 
-var passwordKind = kind.StateKind[PasswordProps, Password]{
+var passwordKind = &kind.StateKind[PasswordProps, Password]{
 	Type: "random.Password",
 	Doc: "A random password, kept sealed in state. Without state the same one is derived again from the stage's key, the address and the props. " +
 		"For another value raise version.",
@@ -46,7 +46,7 @@ var passwordKind = kind.StateKind[PasswordProps, Password]{
 	},
 	Check: checkPassword,
 	API:   kind.API{Source: source},
-}.First()
+}
 
 func checkPassword(p PasswordProps) error {
 	if p.Alphabet == nil || token.Has(*p.Alphabet) {

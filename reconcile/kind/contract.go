@@ -1,11 +1,11 @@
-// Package kind is the contract of a resource kind, second edition: what an author of a kind writes down.
+// Package kind is the contract of a resource kind: what an author of a kind writes down.
 //
 // A [Kind] has eight required fields and otherwise capabilities, which a kind has or has not. A kind without an object in
 // the cloud is a [StateKind]. The props struct is the attribute table (see [Table]): the tags of a field say its default,
 // its limits, what the service calls it, and whether a change replaces the object. From them follow the comparison, the
 // checks, the bodies of the calls, the documentation, and the mutators of a test.
 //
-// Both editions live side by side: First makes a kind of the first edition of one of the second, with the same erased form.
+// Erase hides the types of a kind: what an engine works with.
 //
 // The package knows types, tags and how a service writes attributes down. It does not know any service, and of running a
 // kind it knows what package reconcile does.
@@ -21,7 +21,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// What both editions share, under the names that it has here.
+// What kinds share with the package that runs them, under the names that it has here.
 type (
 	// Cloud is a provider's handle for a location.
 	Cloud = reconcile.Cloud
@@ -51,6 +51,14 @@ type (
 	Operation[L any] = reconcile.Operation[L]
 	// Observed is one answer of Bulk.
 	Observed[L any] = reconcile.Observed[L]
+	// Facts are what a kind is told in every call.
+	Facts = reconcile.Facts
+	// Update is one call on an observed object.
+	Update[L any] = reconcile.Update[L]
+	// Schema describes props and attributes that are maps.
+	Schema = reconcile.Schema
+	// Tags are the facts about single props and attributes.
+	Tags = reconcile.Tags
 )
 
 // Kind defines a kind of object that lives in the cloud. P is what an author declares, L what a read shows, A what others
@@ -75,7 +83,9 @@ type Kind[P, L, A any] struct {
 	Identity func(A) string
 
 	// Props is the attribute table: defaults, checks, and which props are deferrable. Default and Check add what is code.
+	// Dynamic is for kinds that are made of data, whose props and attributes are maps. It excludes Props.
 	Props   *Table[P]
+	Dynamic *Dynamic
 	Default func(P) P
 	Check   func(P) error
 	// Named: the object has a name, given by the author or generated. Nil: the service assigns the identity.
@@ -111,18 +121,21 @@ type Kind[P, L, A any] struct {
 	EventuallyVisible time.Duration
 	// DeleteFirst: two objects cannot exist side by side, so the old one is deleted before its replacement is created.
 	DeleteFirst bool
-	// DeletesAtOnce: what Delete was asked for is done when it returns, and no observation could show it: the object stays as it
-	// was before it was declared, or cannot be told from one out of reach. The runner does not observe afterwards.
-	DeletesAtOnce bool
+	// Deletion says when an object that Delete was asked for counts as deleted. Nil: once Observe answers ErrAbsent.
+	Deletion Deletion[L]
 	// CleansUp: Delete removes more than the object, and is called for a missing one too.
 	CleansUp bool
-	// DeletesLater reports that Delete has done what can be done, and that the service deletes the object by itself, some time
-	// later (a subscription that nobody confirms): the runner does not wait for that.
-	DeletesLater func(L) bool
 	// Global maps the location that an object is reached by to the one that it counts as being in.
 	Global   func(reached Location) Location
 	Timeouts Timeouts
 	API      API
+}
+
+// Dynamic describes a kind of which no Go type says what props and attributes it has.
+type Dynamic struct {
+	Schema
+	// Tags is what the tags of props and attributes say elsewhere.
+	Tags Tags
 }
 
 // Named says how objects are named.
@@ -131,7 +144,8 @@ type Named[P, L any] struct {
 	// gives it; "" is name.
 	Given func(P) string
 	Prop  tree.Path
-	// Rule is what names may be: generated names are shaped by it, and given names are checked against it. Required.
+	// Rule is what names may be: generated names are shaped by it, and given names are checked against it. Nil: the author gives
+	// each name, in a prop that is required, and Check says what it may be (a path, a domain).
 	Rule func(P) NameRule
 	// In is the rule as generated names are shaped by it in a location, for names that the service counts or marks by where
 	// they are. Nil: the rule is the same everywhere.
@@ -139,8 +153,6 @@ type Named[P, L any] struct {
 	// Live is the name of an observed object: a given name that differs replaces it. Nil: the kind compares the name itself,
 	// since the service can rename.
 	Live func(L) string
-	// AlwaysGiven: the author gives each name, and Check says what it may be (a path, a domain). There is no Rule then.
-	AlwaysGiven bool
 }
 
 // Ownership is how ownership of an object is proved beside its name: [Tagged], [OwnedByContent] or [OwnedByParent].
@@ -164,6 +176,20 @@ type OwnedByParent[P, L any] struct{}
 func (Tagged[P, L]) ownership(P, L)         {}
 func (OwnedByContent[P, L]) ownership(P, L) {}
 func (OwnedByParent[P, L]) ownership(P, L)  {}
+
+// Deletion is when an object that was asked to be deleted counts as deleted: [AtOnce] or [Later].
+type Deletion[L any] interface{ deleted(L) bool }
+
+// AtOnce is the deletion that is done when Delete returns, and that no observation could show: the object stays as it was
+// before it was declared, or cannot be told from one out of reach. The runner does not observe afterwards.
+type AtOnce[L any] struct{}
+
+// Later reports that Delete has done what can be done for an object that is still observed, and that the service deletes it by
+// itself, some time later (a subscription that nobody confirms): the runner does not wait for that.
+type Later[L any] func(L) bool
+
+func (AtOnce[L]) deleted(L) bool           { return true }
+func (later Later[L]) deleted(live L) bool { return later(live) }
 
 // HoldsData says what protects users' data.
 type HoldsData[P, L any] struct {
@@ -206,33 +232,9 @@ type API struct {
 	Permissions Permissions
 }
 
-// Scope holds the facts of a call. It is embedded in all that kinds are called with: one more fact is one more field here.
-type Scope struct {
-	Address  string
-	Cloud    Cloud
-	Location Location
-	// Name is the physical name. NameGiven: the author gave it.
-	Name      string
-	NameGiven bool
-	Owner     OwnerTag
-	// Dir is the stack's directory: relative paths in props start there.
-	Dir    string
-	Assets map[string]Asset
-	// Secret are the paths that hold secrets, beside those that are secret by their type.
-	Secret map[tree.Path]bool
-	// Dev is the dev session, nil in a plain deploy.
-	Dev *reconcile.Dev
-	// Redact masks the secrets of the stage in a text. Nil: none is known.
-	Redact func(string) string
-	// Since is when this reconciliation began.
-	Since time.Time
-	// RunID names what a [StateKind] begins. It is the same in each retry, and in the deletion of what was begun.
-	RunID string
-}
-
 // Site is one object at one moment.
 type Site[P, A any] struct {
-	Scope
+	Facts
 	// Want is what is declared, with defaults.
 	Want P
 	// ID is an identity to look for, "" when none is known. Last are the attributes in state, nil without.
@@ -240,9 +242,6 @@ type Site[P, A any] struct {
 	Last *A
 	// Had are the props in state, nil without. It is set for a [StateKind] alone.
 	Had *P
-	// Creating is the nonce of the creation that is under way, "" when none is: by it Observe knows an object of which the
-	// service chose the identity, and whose creation was not answered.
-	Creating string
 	// New is set for Create, and nil everywhere else. MayDelete permits Delete to delete users' data.
 	New       *Creation[A]
 	MayDelete bool
@@ -252,25 +251,13 @@ type Site[P, A any] struct {
 
 // Creation is what Create alone gets.
 type Creation[A any] struct {
-	// Nonce is random, and the same in each retry of this creation.
-	Nonce string
 	// Deleted is the identity in state that no longer exists.
 	Deleted string
 	// Store saves the identity before Create returns.
 	Store func(context.Context, A) error
 }
 
-// Update is one call on an observed object.
-type Update[L any] struct {
-	Scope
-	Live L
-	// Changed are the paths that the call is to set, in order.
-	Changed []tree.Path
-	// Store replaces the attributes in state of a [StateKind].
-	Store func(attributes any)
-}
-
 // Set is an operation that sets one or more paths by one call.
 func Set[L any](name string, do func(context.Context, Update[L]) error) *Operation[L] {
-	return &Operation[L]{Name: name, Do: func(ctx context.Context, on reconcile.On[L]) error { return do(ctx, UpdateOf(on)) }}
+	return &Operation[L]{Name: name, Do: do}
 }

@@ -11,19 +11,19 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
-// TestDeletesAtOnce: an object that stays after its deletion is not waited for, and what the deletion reports still counts.
-func TestDeletesAtOnce(t *testing.T) {
+// TestDeletionAtOnce: an object that stays after its deletion is not waited for, and what the deletion reports still counts.
+func TestDeletionAtOnce(t *testing.T) {
 	refused := errors.New("refused")
 	for _, want := range []error{nil, refused} {
 		s := &store{box: &BoxProps{}}
 		k := s.kind()
-		k.DeletesAtOnce, k.HoldsData = true, nil
+		k.Deletion, k.HoldsData = kind.AtOnce[BoxProps]{}, nil
 		k.Delete = func(context.Context, kind.Site[BoxProps, Box]) error {
 			s.calls = append(s.calls, "put back")
 			return want
 		}
 		job := &reconcile.Job{Cloud: s, Last: props.Dump(Box{ID: "1"})}
-		if err := reconcile.Erase(k.First()).Delete(t.Context(), job); !errors.Is(err, want) || !slices.Equal(s.calls, []string{"put back"}) {
+		if err := k.Erase().Delete(t.Context(), job); !errors.Is(err, want) || !slices.Equal(s.calls, []string{"put back"}) {
 			t.Errorf("%v after %v, want %v", err, s.calls, want)
 		}
 	}

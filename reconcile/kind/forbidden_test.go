@@ -74,8 +74,12 @@ type (
 		{"permission to delete data without data", `var _ = kind.Kind[P, L, A]{MayDelete: func(P) bool { return true }}`, "unknown field MayDelete"},
 		{"retained without data", `var _ = kind.Kind[P, L, A]{Retained: true}`, "unknown field Retained"},
 		{"busy and waiting at once", `var _ = kind.Status{"busy", "waiting"}`, "implicit assignment to unexported field busy"},
+		{"deleted at once and later", `var _ = kind.Kind[P, L, A]{Deletion: kind.AtOnce[L]{}, Deletion: kind.Later[L](nil)}`, "duplicate field name Deletion"},
+		{"a deletion of one's own", `type mine struct{}; var _ = kind.Kind[P, L, A]{Deletion: mine{}}`, "missing method deleted"},
+		{"two names for the nonce of a creation", `var _ = func(s kind.Site[P, A]) string { return s.New.Nonce }`, "s.New.Nonce undefined"},
+		{"always given, with a rule to generate by", `var _ = kind.Named[P, L]{AlwaysGiven: true}`, "unknown field AlwaysGiven"},
 		{"a given name without a rule for it", `var _ = kind.Kind[P, L, A]{Given: func(P) string { return "" }}`, "unknown field Given"},
-		{"what a creation gets, elsewhere", `var _ = func(s kind.Site[P, A]) string { return s.Nonce }`, "s.Nonce undefined"},
+		{"what a creation gets, elsewhere", `var _ = func(s kind.Site[P, A]) string { return s.Deleted }`, "s.Deleted undefined"},
 		{"the table of another struct", `var _ = kind.Kind[P, L, A]{Props: kind.TableOf[L]()}`, "cannot use kind.TableOf[L]()"},
 	} {
 		file, err := parser.ParseFile(files, c.name, head+c.code+"\n", parser.SkipObjectResolution)

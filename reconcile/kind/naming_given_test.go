@@ -8,13 +8,17 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// TestNamesThatAreAlwaysGiven: a name that the author gives each time has no rule, none is generated, and any is accepted that
-// the kind's own check accepts.
+// TestNamesThatAreAlwaysGiven: a name that the author must give has no rule, none is generated, and any is accepted that the
+// kind's own check accepts.
 func TestNamesThatAreAlwaysGiven(t *testing.T) {
-	k := boxKind()
-	k.Named = &kind.Named[BoxProps, BoxProps]{Given: func(BoxProps) string { return "a b/c " }, Prop: "sealed", AlwaysGiven: true}
-	k.FilesAt = []tree.Path{"sealed"}
-	erased, job := reconcile.Erase(k.First()), &reconcile.Job{Props: map[string]any{}}
+	type pathProps struct {
+		Path string `prop:"required"`
+		Name string
+	}
+	k := kindOf[pathProps]()
+	k.Named = &kind.Named[pathProps, int]{Given: func(p pathProps) string { return p.Path }, Prop: "path"}
+	k.FilesAt = []tree.Path{"path"}
+	erased, job := k.Erase(), &reconcile.Job{Props: map[string]any{"path": "a b/c "}}
 	if err := erased.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -23,6 +27,9 @@ func TestNamesThatAreAlwaysGiven(t *testing.T) {
 	}
 	if erased.Names(job); job.Given != "a b/c " || job.Naming != nil || len(erased.Spec().FilesAt) != 1 {
 		t.Errorf("%q, %+v, %v", job.Given, job.Naming, erased.Spec().FilesAt)
+	}
+	if k.Named.Prop = "name"; k.Validate() == nil {
+		t.Error("a name that may be left out has no rule to generate it by")
 	}
 	if k.Named.Given = nil; k.Validate() == nil {
 		t.Error("nobody gives the name")

@@ -3,7 +3,6 @@ package kind
 import (
 	"context"
 	"iter"
-	"sync"
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -63,35 +62,53 @@ type Kept[P, A any] struct {
 	Read       any
 }
 
-// First is the kind in the first edition. See [Kind.First].
-func (k StateKind[P, A]) First() *reconcile.Kind[P, Kept[P, A], A] {
-	first := &reconcile.Kind[P, Kept[P, A], A]{
-		Type: k.Type, Doc: k.Doc, Recorded: true, Rerun: k.Lifetime != InState, InDev: k.Lifetime == InDev,
-		Stands: k.LocalVariantOf, Source: k.API.Source, Calls: k.API.Calls, Permissions: k.API.Permissions, Prepare: k.Prepare, Files: k.Files, WritesFiles: k.WritesFiles,
-		Timeouts: k.Timeouts, Tags: sync.OnceValues(k.tags),
-		Defaults: func(p P) P { return defaults(k.table(), k.Default, p) },
-		Check:    k.check,
-		Observe:  k.observe,
-		Create:   func(ctx context.Context, s reconcile.Site[P, A]) (A, error) { return k.Create(ctx, SiteOf(s)) },
-		Compare:  k.compare,
-		Attrs:    func(live Kept[P, A]) A { return live.Attributes },
-		Delete: func(ctx context.Context, s reconcile.Site[P, A]) error {
-			if k.Delete == nil || s.Last == nil && !k.CleansUp {
-				return nil
-			}
-			return k.Delete(ctx, SiteOf(s))
-		},
-		Identity: func(A) string { return "" },
-	}
-	if k.Logs != nil {
-		first.Logs = func(ctx context.Context, s reconcile.Site[P, A], q LogQuery) iter.Seq2[LogLine, error] {
-			return k.Logs(ctx, SiteOf(s), q)
+// Erase hides the kind's types. What is wrong with the definition, Validate of the result reports.
+func (k StateKind[P, A]) Erase() reconcile.Any {
+	d := common[P, A](k.tags, k.WithDefaults, k.CheckAll)
+	d.Source, d.Logs = k.API.Source, logsOf(k.Logs)
+	d.Spec = func() reconcile.Spec {
+		return reconcile.Spec{
+			Type: k.Type, Doc: k.Doc, Recorded: true, Rerun: k.Lifetime != InState, InDev: k.Lifetime == InDev, Stands: k.LocalVariantOf,
+			Calls: k.API.Calls, Permissions: k.API.Permissions, Files: k.Files, WritesFiles: k.WritesFiles, Timeouts: k.Timeouts,
+			NewProps: func() any { return new(P) }, NewAttrs: func() any { return new(A) },
 		}
 	}
-	return first
+	d.Observe = func(ctx context.Context, s *reconcile.Site) (any, error) { return k.observe(ctx, siteOf[P, A](s)) }
+	d.Create = func(ctx context.Context, s *reconcile.Site, _ *reconcile.Creation) (any, error) {
+		return k.Create(ctx, siteOf[P, A](s))
+	}
+	d.Compare = func(d *reconcile.Differences, p, live any) {
+		k.compare(&Diff[Kept[P, A]]{Differences: d}, *p.(*P), live.(Kept[P, A]))
+	}
+	d.Attributes = func(live any) any { return live.(Kept[P, A]).Attributes }
+	d.Identity = func(any) string { return "" }
+	d.Delete = func(ctx context.Context, s *reconcile.Site) error {
+		if k.Delete == nil || s.Last == nil && !k.CleansUp {
+			return nil
+		}
+		return k.Delete(ctx, siteOf[P, A](s))
+	}
+	if k.Prepare != nil {
+		d.Prepare = func(ctx context.Context, w Workspace, p any) (map[string]Asset, error) {
+			return k.Prepare(ctx, w, *p.(*P))
+		}
+	}
+	return reconcile.Run(d)
 }
 
-func (k *StateKind[P, A]) check(p P) error {
+// TypeOf is the name of the kind, "" of none.
+func (k *StateKind[P, A]) TypeOf(P, A) string {
+	if k == nil {
+		return ""
+	}
+	return k.Type
+}
+
+// WithDefaults fills in what is left out.
+func (k *StateKind[P, A]) WithDefaults(p P) P { return defaults(k.table(), k.Default, p) }
+
+// CheckAll finds what the table and the kind find wrong with props as they were declared.
+func (k *StateKind[P, A]) CheckAll(p P) error {
 	if t := k.table(); t != nil {
 		return checked(t.Check(p), p, k.Check)
 	}
@@ -107,21 +124,21 @@ func (k *StateKind[P, A]) table() *Table[P] {
 }
 
 // observe is what state has.
-func (k *StateKind[P, A]) observe(ctx context.Context, s reconcile.Site[P, A]) (live Kept[P, A], err error) {
+func (k *StateKind[P, A]) observe(ctx context.Context, s Site[P, A]) (live Kept[P, A], err error) {
 	if s.Last == nil {
 		return live, reconcile.ErrAbsent
 	}
 	if k.Observe != nil {
-		if err := k.Observe(ctx, SiteOf(s)); err != nil {
+		if err := k.Observe(ctx, s); err != nil {
 			return live, err
 		}
 	}
 	live = Kept[P, A]{Props: s.Want, Attributes: *s.Last}
 	if s.Had != nil {
-		live.Props = defaults(k.table(), k.Default, *s.Had)
+		live.Props = k.WithDefaults(*s.Had)
 	}
 	if k.Read != nil {
-		err = k.Read(ctx, SiteOf(s), &live)
+		err = k.Read(ctx, s, &live)
 	}
 	return live, err
 }
@@ -134,7 +151,7 @@ func (k *StateKind[P, A]) compare(d *Diff[Kept[P, A]], want P, live Kept[P, A]) 
 	}
 	if t := k.table(); t != nil {
 		Compare(d, t, want, live.Props, Set("Update", func(ctx context.Context, u Update[Kept[P, A]]) error {
-			attributes, err := run(ctx, Site[P, A]{Scope: u.Scope, Want: want, Last: &live.Attributes, Had: &live.Props})
+			attributes, err := run(ctx, Site[P, A]{Facts: u.Facts, Want: want, Last: &live.Attributes, Had: &live.Props})
 			if err == nil {
 				u.Store(attributes)
 			}

@@ -38,7 +38,7 @@ func idKind(made *[]string) kind.StateKind[IDProps, ID] {
 
 func TestStateKinds(t *testing.T) {
 	var made []string
-	k := reconcile.Erase(idKind(&made).First())
+	k := idKind(&made).Erase()
 	if err := k.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestLifetimes(t *testing.T) {
 	}{{kind.InState, false, false}, {kind.Rerun, true, false}, {kind.InDev, true, true}} {
 		k := idKind(new([]string))
 		k.Lifetime = c.lifetime
-		if spec := reconcile.Erase(k.First()).Spec(); spec.Rerun != c.rerun || spec.InDev != c.inDev || !spec.Recorded {
+		if spec := k.Erase().Spec(); spec.Rerun != c.rerun || spec.InDev != c.inDev || !spec.Recorded {
 			t.Errorf("%d: %+v", c.lifetime, spec)
 		}
 	}
@@ -88,7 +88,7 @@ func TestLifetimes(t *testing.T) {
 	} {
 		k := idKind(new([]string))
 		change(&k)
-		if err := reconcile.Erase(k.First()).Validate(); err == nil || err.Error() != want {
+		if err := k.Erase().Validate(); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -107,7 +107,7 @@ func TestStateKindsThatEndAndAreUndone(t *testing.T) {
 		undone = append(undone, s.Last.Text)
 		return nil
 	}
-	erased := reconcile.Erase(k.First())
+	erased := k.Erase()
 	for text, absent := range map[string]bool{"ended": true, "runs": false} {
 		look, err := erased.Look(t.Context(), &reconcile.Job{Last: map[string]any{"text": text}})
 		if err != nil || look.Absent != absent {

@@ -508,7 +508,7 @@ func steps(t *testing.T, k kind.Kind[BoxProps, BoxProps, Box], declared map[stri
 	}
 	job.Props = declared
 	job.Digest = func(domain string, data []byte) string { return domain + string(data) }
-	look, err := reconcile.Erase(k.First()).Look(t.Context(), job)
+	look, err := k.Erase().Look(t.Context(), job)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -607,7 +607,7 @@ func TestCompareEachTakesACallForEachAttribute(t *testing.T) {
 			kind.CompareEach(d, table, want, live, calls)
 		},
 	}
-	look, err := reconcile.Erase(k.First()).Look(t.Context(), &reconcile.Job{Props: map[string]any{
+	look, err := k.Erase().Look(t.Context(), &reconcile.Job{Props: map[string]any{
 		"size": int64(3), "shape": "flat", "lid": map[string]any{"hinge": "left", "open": true}, "nails": true,
 	}})
 	if err != nil {
@@ -634,7 +634,7 @@ func TestCompareTakesUnknownValues(t *testing.T) {
 		},
 		Unknown: map[tree.Path]bool{"target": true, "labels.a": true, "rule.who[0]": true},
 	}
-	look, err := reconcile.Erase(k.First()).Look(t.Context(), job)
+	look, err := k.Erase().Look(t.Context(), job)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -652,7 +652,7 @@ func TestCompareTakesUnknownValues(t *testing.T) {
 
 func TestTagsOfPathsAndAttributes(t *testing.T) {
 	k := boxKind()
-	spec := reconcile.Erase(k.First()).Spec()
+	spec := k.Erase().Spec()
 	for what, pair := range map[string][2]any{
 		"Late":         {spec.Late, []tree.Path{"target", "labels.*", "odd.*.late"}},
 		"NeedsSettled": {spec.NeedsSettled, []tree.Path{"target"}},

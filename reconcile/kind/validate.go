@@ -8,6 +8,7 @@ import (
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // need is a field that a definition cannot be without.
@@ -40,20 +41,53 @@ func (k *Kind[P, L, A]) tags() (reconcile.Tags, error) {
 		{"Attributes", k.Attributes != nil},
 		{"Delete", k.Delete != nil},
 		{"Identity", k.Identity != nil},
-		{"Named.Rule", k.Named == nil || k.Named.Rule != nil || k.Named.AlwaysGiven},
-		{"Named.Given", k.Named == nil || k.Named.Given != nil || !k.Named.AlwaysGiven},
+		{"Named.Rule or Named.Given", k.Named == nil || k.Named.Rule != nil || k.Named.Given != nil},
 		{"Owner's Tag", !isTagged || tagged.Tag != nil},
 		{"HoldsData.Now", k.HoldsData == nil || k.HoldsData.Now != nil},
 	}); err != nil {
 		return reconcile.Tags{}, err
 	}
+	if err := readsFiles(k.Prepare != nil, k.Files); err != nil {
+		return reconcile.Tags{}, err
+	}
+	if p := k.Parents; p != nil && (len(p.Kinds) == 0 || p.List == nil) {
+		return reconcile.Tags{}, fmt.Errorf("Parents has no Kinds, or no List")
+	}
+	if k.Contents != nil && k.HoldsData == nil {
+		return reconcile.Tags{}, fmt.Errorf("Contents lists the data that HoldsData reports, which is missing")
+	}
 	if k.Named != nil && k.Key != nil {
 		return reconcile.Tags{}, fmt.Errorf("it has Named and Key: give one of them")
 	}
-	if k.Named != nil && k.Named.Given != nil && !slices.Contains(namesIn[P](), string(k.Named.prop())) {
+	if k.Named != nil && k.Dynamic == nil && k.Named.Given != nil && !slices.Contains(namesIn[P](), string(k.Named.prop())) {
 		return reconcile.Tags{}, fmt.Errorf("Named says that the name is given by %s, which is no prop", k.Named.prop())
 	}
+	if n := k.Named; n != nil && k.Dynamic == nil && n.Rule == nil && !isRequired[P](n.prop()) {
+		return reconcile.Tags{}, fmt.Errorf("Named has no Rule to generate names by, and %s is not required", n.prop())
+	}
+	if k.Dynamic != nil {
+		if k.Props != nil {
+			return reconcile.Tags{}, fmt.Errorf("it has Props and Dynamic: give one of them")
+		}
+		return k.Dynamic.Tags, nil
+	}
 	return tagsOf[P, A](k.Props, k.API)
+}
+
+// isRequired reports whether the author must give a prop.
+func isRequired[P any](prop tree.Path) bool {
+	fields, _ := props.Tags(reflect.TypeFor[P]())
+	return slices.ContainsFunc(fields, func(f props.Tagged) bool {
+		return tree.Path(f.Name) == prop && slices.Contains(strings.Split(f.Field.Tag.Get("prop"), ","), "required")
+	})
+}
+
+// readsFiles refuses a Prepare without the files that it reads, and files that nothing reads.
+func readsFiles(prepares bool, files []tree.Path) error {
+	if prepares != (len(files) > 0) {
+		return fmt.Errorf("Prepare reads the files that Files names: give both or none")
+	}
+	return nil
 }
 
 // namesIn are the props of a struct. Of a type that can hold none there are none.
@@ -76,6 +110,9 @@ func (k *StateKind[P, A]) tags() (reconcile.Tags, error) {
 		{"Create", k.Create != nil},
 		{"Props, or Compare,", k.table() != nil || k.Compare != nil},
 	}); err != nil {
+		return reconcile.Tags{}, err
+	}
+	if err := readsFiles(k.Prepare != nil, k.Files); err != nil {
 		return reconcile.Tags{}, err
 	}
 	if k.Lifetime < InState || k.Lifetime > InDev {

@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // nested structs for the cases below.
@@ -245,22 +246,22 @@ func validated[A any]() error {
 		Delete:     func(context.Context, kind.Site[struct{ Color string }, A]) error { return nil },
 		Identity:   func(A) string { return "" },
 	}
-	return reconcile.Erase(k.First()).Validate()
+	return k.Erase().Validate()
 }
 
 // TestRegistrationTells is about a definition that is wrong: nothing panics, and the catalog says what and of which kind.
 func TestRegistrationTells(t *testing.T) {
 	for want, change := range map[string]func(*kind.Kind[BoxProps, BoxProps, Box]){
-		"Type is missing":        func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Type = "" },
-		"Doc is missing":         func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Doc = "" },
-		"Observe is missing":     func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Observe = nil },
-		"Create is missing":      func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Create = nil },
-		"Compare is missing":     func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Compare = nil },
-		"Attributes is missing":  func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Attributes = nil },
-		"Delete is missing":      func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Delete = nil },
-		"Identity is missing":    func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Identity = nil },
-		"Named.Rule is missing":  func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Named = &kind.Named[BoxProps, BoxProps]{} },
-		"Owner's Tag is missing": func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Owner = kind.Tagged[BoxProps, BoxProps]{} },
+		"Type is missing":                      func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Type = "" },
+		"Doc is missing":                       func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Doc = "" },
+		"Observe is missing":                   func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Observe = nil },
+		"Create is missing":                    func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Create = nil },
+		"Compare is missing":                   func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Compare = nil },
+		"Attributes is missing":                func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Attributes = nil },
+		"Delete is missing":                    func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Delete = nil },
+		"Identity is missing":                  func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Identity = nil },
+		"Named.Rule or Named.Given is missing": func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Named = &kind.Named[BoxProps, BoxProps]{} },
+		"Owner's Tag is missing":               func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Owner = kind.Tagged[BoxProps, BoxProps]{} },
 		"HoldsData.Now is missing": func(k *kind.Kind[BoxProps, BoxProps, Box]) {
 			k.HoldsData = &kind.HoldsData[BoxProps, BoxProps]{Retain: true}
 		},
@@ -274,11 +275,20 @@ func TestRegistrationTells(t *testing.T) {
 		`paper: codec "paper" is not known`: func(k *kind.Kind[BoxProps, BoxProps, Box]) {
 			k.Props = kind.TableOf[BoxProps](kind.Codec{Name: "lax"})
 		},
+		"Named has no Rule to generate names by, and name is not required": func(k *kind.Kind[BoxProps, BoxProps, Box]) {
+			k.Named = &kind.Named[BoxProps, BoxProps]{Given: func(p BoxProps) string { return p.Name }}
+		},
+		"it has Props and Dynamic: give one of them":                  func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Dynamic = &kind.Dynamic{} },
+		"Prepare reads the files that Files names: give both or none": func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Files = []tree.Path{"name"} },
+		"Parents has no Kinds, or no List":                            func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Parents = &kind.Parents{Kinds: []string{"a"}} },
+		"Contents lists the data that HoldsData reports, which is missing": func(k *kind.Kind[BoxProps, BoxProps, Box]) {
+			k.Contents = func(context.Context, kind.Site[BoxProps, Box], int) ([]kind.Found, error) { return nil, nil }
+		},
 		"": func(*kind.Kind[BoxProps, BoxProps, Box]) {},
 	} {
 		k := boxKind()
 		change(&k)
-		erased := reconcile.Erase(k.First())
+		erased := k.Erase()
 		_, err := reconcile.NewCatalog(reconcile.Provider{Name: "test", Kinds: []reconcile.Any{erased}})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -289,19 +299,26 @@ func TestRegistrationTells(t *testing.T) {
 	}
 }
 
-// TestTagsWithoutATable is about a kind of the first edition, which has no table.
+// kindOf is a kind with props P and nothing more than it must have.
+func kindOf[P any]() kind.Kind[P, int, struct{ ID string }] {
+	return kind.Kind[P, int, struct{ ID string }]{
+		Type: "test.Bare", Doc: "A test.", Attributes: func(int) (a struct{ ID string }) { return a }, Identity: func(struct{ ID string }) string { return "" },
+		Observe: func(context.Context, kind.Site[P, struct{ ID string }]) (int, error) { return 0, nil },
+		Create: func(context.Context, kind.Site[P, struct{ ID string }]) (a struct{ ID string }, err error) {
+			return a, nil
+		},
+		Delete:  func(context.Context, kind.Site[P, struct{ ID string }]) error { return nil },
+		Compare: func(*kind.Diff[int], P, int) {},
+	}
+}
+
+// TestTagsWithoutATable is about a kind that has no table.
 func TestTagsWithoutATable(t *testing.T) {
 	type tagged struct {
 		A *int `prop:"default=3"`
 	}
-	first := &reconcile.Kind[tagged, int, Box]{
-		Type: "test.First", Attrs: func(int) Box { return Box{} }, Identity: func(Box) string { return "" },
-		Observe: func(context.Context, reconcile.Site[tagged, Box]) (int, error) { return 0, nil },
-		Create:  func(context.Context, reconcile.Site[tagged, Box]) (Box, error) { return Box{}, nil },
-		Delete:  func(context.Context, reconcile.Site[tagged, Box]) error { return nil },
-		Compare: func(*reconcile.Diff[int], tagged, int) {},
-	}
-	if err := reconcile.Erase(first).Validate(); err == nil || !strings.Contains(err.Error(), "tag of prop a means nothing without an attribute table") {
+	first := kindOf[tagged]()
+	if err := first.Erase().Validate(); err == nil || !strings.Contains(err.Error(), "a has a tag for an attribute table, and Props is nil") {
 		t.Error(err)
 	}
 	for typ, want := range map[reflect.Type]string{

@@ -44,12 +44,12 @@ func TestLocalVariants(t *testing.T) {
 			reconcile.Value(d, "size", want.Size, live.Props.Size, kind.Set[kind.Kept[jarProps, jar]]("Keep", nil))
 		},
 	}
-	spec := reconcile.Erase(k.First()).Spec()
+	spec := k.Erase().Spec()
 	if !slices.Equal(spec.Late, []tree.Path{"labels.*"}) || !slices.Equal(spec.Moves, []string{"weight"}) ||
 		len(spec.MovedBy)+len(spec.AtBirth)+len(spec.Once)+len(spec.NeedsSettled) > 0 {
 		t.Errorf("%+v", spec)
 	}
-	look, err := reconcile.Erase(k.First()).Look(t.Context(), &reconcile.Job{
+	look, err := k.Erase().Look(t.Context(), &reconcile.Job{
 		Props: map[string]any{"size": int64(9), "owner": "me"}, Had: map[string]any{"owner": "you"}, Last: map[string]any{"id": "here"},
 	})
 	if err != nil || len(look.Steps) != 1 || look.Steps[0].String() != "size: have 7, want 9" || look.Steps[0].Replaces {
@@ -74,7 +74,7 @@ func TestReadOfStateKinds(t *testing.T) {
 		reconcile.Value(d, "prefix", any(4), live.Read, kind.Set[kind.Kept[IDProps, ID]]("Turn", nil))
 	}
 	for text, absent := range map[string]bool{"ended": true, "runs": false} {
-		look, err := reconcile.Erase(k.First()).Look(t.Context(), &reconcile.Job{Last: map[string]any{"text": text}, Props: map[string]any{}})
+		look, err := k.Erase().Look(t.Context(), &reconcile.Job{Last: map[string]any{"text": text}, Props: map[string]any{}})
 		if err != nil || look.Absent != absent || !absent && (look.Attrs["text"] != "moved" || look.Steps[0].String() != "prefix: have 3, want 4") {
 			t.Errorf("%s: %+v, %v", text, look, err)
 		}
@@ -88,10 +88,10 @@ func TestCleansUp(t *testing.T) {
 		k := idKind(new([]string))
 		k.CleansUp = cleansUp
 		k.Delete = func(_ context.Context, s kind.Site[IDProps, ID]) error {
-			undone = append(undone, s.RunID)
+			undone = append(undone, s.Nonce)
 			return nil
 		}
-		if err := reconcile.Erase(k.First()).Delete(t.Context(), &reconcile.Job{Nonce: "n"}); err != nil || slices.Equal(undone, []string{"n"}) != cleansUp {
+		if err := k.Erase().Delete(t.Context(), &reconcile.Job{Nonce: "n"}); err != nil || slices.Equal(undone, []string{"n"}) != cleansUp {
 			t.Errorf("%v, %v", undone, err)
 		}
 	}

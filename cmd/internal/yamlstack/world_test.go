@@ -15,6 +15,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/providers/random"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 )
 
 // The kinds of these tests have every form of prop and attribute. Nothing of them is ever made.
@@ -68,21 +69,21 @@ type settings struct {
 	Timeout time.Duration
 }
 
-func bare[P, L, A any](typ string) *reconcile.Kind[P, L, A] {
-	return &reconcile.Kind[P, L, A]{
+func bare[P, L, A any](typ string) *reconciletest.Kind[P, L, A] {
+	return &reconciletest.Kind[P, L, A]{
 		Type:    typ,
-		Observe: func(context.Context, reconcile.Site[P, A]) (l L, err error) { return l, reconcile.ErrAbsent },
-		Create: func(context.Context, reconcile.Site[P, A]) (a A, err error) {
+		Observe: func(context.Context, reconciletest.Site[P, A]) (l L, err error) { return l, reconcile.ErrAbsent },
+		Create: func(context.Context, reconciletest.Site[P, A]) (a A, err error) {
 			return a, errors.New("nothing is made here")
 		},
 		Compare:  func(*reconcile.Diff[L], P, L) {},
 		Attrs:    func(L) (a A) { return a },
-		Delete:   func(context.Context, reconcile.Site[P, A]) error { return nil },
+		Delete:   func(context.Context, reconciletest.Site[P, A]) error { return nil },
 		Identity: func(A) string { return "" },
 	}
 }
 
-func queueKind() *reconcile.Kind[queueProps, struct{}, queue] {
+func queueKind() *reconciletest.Kind[queueProps, struct{}, queue] {
 	k := bare[queueProps, struct{}, queue]("test.Queue")
 	k.Check = func(p queueProps) error {
 		if p.FIFO && p.Name == "plain" {
@@ -93,7 +94,7 @@ func queueKind() *reconcile.Kind[queueProps, struct{}, queue] {
 	return k
 }
 
-func tableKind() *reconcile.Kind[tableProps, struct{}, table] {
+func tableKind() *reconciletest.Kind[tableProps, struct{}, table] {
 	return bare[tableProps, struct{}, table]("test.Table")
 }
 
@@ -101,7 +102,7 @@ func catalog(t testing.TB) *reconcile.Catalog {
 	t.Helper()
 	c, err := reconcile.NewCatalog(local.Provider(), random.Provider(), aws.Provider(iam.Service(), sqs.Service()), reconcile.Provider{
 		Name: "test", Settings: &settings{},
-		Kinds: []reconcile.Any{reconcile.Erase(queueKind()), reconcile.Erase(tableKind())},
+		Kinds: []reconcile.Any{reconciletest.Erase(queueKind()), reconciletest.Erase(tableKind())},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -97,7 +97,7 @@ var domainTable = kind.TableOf[DomainNameProps]().For(kind.Both(domainWire{}))
 // domainVisibility bounds how late a read may be. API Gateway does not say.
 const domainVisibility = 30 * time.Second
 
-var domainKind = kind.Kind[DomainNameProps, liveDomain, DomainName]{
+var domainKind = &kind.Kind[DomainNameProps, liveDomain, DomainName]{
 	Type: domainType,
 	Doc: "A regional custom domain of API Gateway, the sort that HTTP APIs can be served at. What leads from it to APIs " +
 		"belongs to them (mappings of an aws.apigatewayv2.HTTPAPI), so that several, of other stacks too, share a domain " +
@@ -113,9 +113,9 @@ var domainKind = kind.Kind[DomainNameProps, liveDomain, DomainName]{
 	Props: domainTable,
 	Check: checkDomain,
 	Named: &kind.Named[DomainNameProps, liveDomain]{
-		Given:       func(want DomainNameProps) string { return want.Name },
-		AlwaysGiven: true,
-		Live:        func(live liveDomain) string { return live.have.Name },
+		Given: func(want DomainNameProps) string { return want.Name },
+
+		Live: func(live liveDomain) string { return live.have.Name },
 	},
 	Owner: tagged(func(want DomainNameProps) map[string]string { return want.Tags },
 		func(live liveDomain) (map[string]string, aws.ARN) {
@@ -154,7 +154,7 @@ var domainKind = kind.Kind[DomainNameProps, liveDomain, DomainName]{
 			Anywhere: []string{"s3:GetObject", "s3:GetObjectVersion"}, // the truststore, with the permissions of who sets it
 		},
 	},
-}.First()
+}
 
 const domainPath = "/domainnames/"
 
@@ -215,7 +215,7 @@ var (
 )
 
 func observeDomain(ctx context.Context, s domainSite) (live liveDomain, err error) {
-	name, err := aws.NameAt(s, aws.Names[DomainName]{
+	name, err := aws.NameOf(s, aws.Names[DomainName]{
 		Of:  func(d DomainName) string { return d.Name },
 		In:  func(resource string) string { return strings.TrimPrefix(resource, domainPath) },
 		ARN: domainARN,

@@ -6,6 +6,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/apigatewayv2"
 	"github.com/aws/aws-sdk-go-v2/service/apigatewayv2/types"
 
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -14,7 +15,7 @@ import (
 // TestGolden has the members of https://docs.aws.amazon.com/apigatewayv2/latest/api-reference/apis.html and of
 // domainnames.html beside it that go as they are declared: CORS counts seconds.
 func TestGolden(t *testing.T) {
-	kindtest.GoldenStruct(t, apiTable, obj{
+	awstest.GoldenStruct(t, apiTable, obj{
 		"name": "items", "description": "Items for all", "version": "v1", "disableExecuteApiEndpoint": true, "ipAddressType": "dualstack",
 		"cors": obj{
 			"allowOrigins": list{"https://a.example.com"}, "allowMethods": list{"GET"}, "allowHeaders": list{"x-a"}, "exposeHeaders": list{"x-b"},
@@ -27,8 +28,8 @@ func TestGolden(t *testing.T) {
 			AllowCredentials: new(true), MaxAge: new(int32(3600)),
 		},
 	})
-	kindtest.GoldenStruct(t, apiTable, obj{}, &sdk.CreateApiInput{DisableExecuteApiEndpoint: new(false), IpAddressType: types.IpAddressTypeIpv4})
-	kindtest.GoldenStruct(t, domainTable, obj{
+	awstest.GoldenStruct(t, apiTable, obj{}, &sdk.CreateApiInput{DisableExecuteApiEndpoint: new(false), IpAddressType: types.IpAddressTypeIpv4})
+	awstest.GoldenStruct(t, domainTable, obj{
 		"name": "api.example.com", "certificateArn": certificate("one"), "ownershipVerificationCertificateArn": certificate("public"),
 		"securityPolicy": "TLS_1_0", "ipAddressType": "dualstack", "routingMode": "ROUTING_RULE_ONLY",
 		"mutualTls": obj{"truststoreUri": "s3://trust/store.pem", "truststoreVersion": "3"},
@@ -44,7 +45,7 @@ func TestGolden(t *testing.T) {
 			RoutingMode: types.RoutingModeRoutingRuleOnly,
 		},
 	})
-	kindtest.GoldenStruct(t, domainTable, served(), &domainWire{
+	awstest.GoldenStruct(t, domainTable, served(), &domainWire{
 		DomainNameConfiguration: types.DomainNameConfiguration{
 			CertificateArn: new(certificate("one")), SecurityPolicy: types.SecurityPolicyTls12, IpAddressType: types.IpAddressTypeIpv4,
 		},
@@ -126,6 +127,7 @@ func TestGoldenContents(t *testing.T) {
 // golden compares what is sent with a body of the documentation. What is read back, the checks of the suite compare.
 func golden(t *testing.T, of string, sent any, err error, body obj) {
 	t.Helper()
+	awstest.ConformStruct(t, sent)
 	want, wrong := tree.Of(body)
 	if have := plain(sent); err != nil || wrong != nil || !tree.Equal(have, want) {
 		t.Errorf("%s sends\n%s\nand the documentation says\n%s (%v)", of, tree.Canonical(have), tree.Canonical(want), err)

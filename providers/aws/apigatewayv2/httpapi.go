@@ -39,7 +39,7 @@ const (
 // AWS::ApiGatewayV2::Api with routes, integrations, stages and mappings of their own.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:   []reconcile.Any{reconcile.Erase(apiKind), reconcile.Erase(domainKind)},
+		Kinds:   []reconcile.Any{apiKind.Erase(), domainKind.Erase()},
 		Filters: []string{"apigateway"},
 
 		Registry: map[string]string{"AWS::ApiGatewayV2::DomainName": domainType},
@@ -79,7 +79,7 @@ type (
 	apiCall   = kind.Operation[liveAPI]
 )
 
-var apiKind = kind.Kind[HTTPAPIProps, liveAPI, HTTPAPI]{
+var apiKind = &kind.Kind[HTTPAPIProps, liveAPI, HTTPAPI]{
 	Type: apiType,
 	Doc: "An HTTP API of API Gateway with its routes, integrations, authorizers and stages, as one resource: what is in " +
 		"it and is not declared is removed. Custom domains are an aws.apigatewayv2.DomainName; mappings lead from them to " +
@@ -134,7 +134,7 @@ var apiKind = kind.Kind[HTTPAPIProps, liveAPI, HTTPAPI]{
 			Passes:   map[string][]tree.Path{"iam:PassRole": {"routes.*.credentials", "authorizers.*.credentials"}},
 		},
 	},
-}.First()
+}
 
 // operations are calls of this service.
 func operations(names ...string) []string {

@@ -321,7 +321,7 @@ func findOwned(ctx context.Context, client *sdk.Client, s apiSite) (string, erro
 		owner, id := adopt.MarkOf(api.Tags), sdkaws.ToString(api.ApiId)
 		switch {
 		case owner.Stack != s.Owner.Stack || owner.Stage != s.Owner.Stage || owner.Address != s.Owner.Address:
-		case s.Creating != "" && owner.Generation != s.Owner.Generation:
+		case s.Nonce != "" && owner.Generation != s.Owner.Generation:
 		case best == "" || owner.Generation > generation:
 			best, generation = id, owner.Generation
 		case owner.Generation == generation:

@@ -269,7 +269,7 @@ func (c *comparison) isAwaited(integration Route) bool {
 // sweeping is a call after which the integrations that nothing leads to are deleted.
 func (c *comparison) sweeping(call *apiCall) *apiCall {
 	do := call.Do
-	call.Do = func(ctx context.Context, on reconcile.On[liveAPI]) error {
+	call.Do = func(ctx context.Context, on kind.Update[liveAPI]) error {
 		if err := do(ctx, on); err != nil {
 			return err
 		}

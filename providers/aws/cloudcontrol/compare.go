@@ -18,10 +18,7 @@ func (k *kind) compare(d *diff, want object, seen live) {
 		c.set = nil
 	}
 	had := maps.Clone(d.Had())
-	if name, given := d.Name(); k.named != "" {
-		if given {
-			reconcile.Fixed(d, k.named, any(name), seen.props[string(k.named)])
-		}
+	if k.named != "" {
 		want = maps.Clone(want)
 		delete(want, string(k.named))
 		delete(had, string(k.named))

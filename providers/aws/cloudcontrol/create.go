@@ -52,7 +52,7 @@ func (k *kind) create(ctx context.Context, s site) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := string(tree.Canonical(k.desired(s.Want, s.Name, s.Mark)))
+	body := string(tree.Canonical(k.desired(s.Want, s.Name, s.Owner)))
 	for n := 0; ; n++ {
 		out, err := client.CreateResource(ctx, &sdk.CreateResourceInput{
 			TypeName: &k.Name, DesiredState: &body, ClientToken: new(clientToken(s, body, n)),
@@ -78,7 +78,7 @@ func (k *kind) echo(ctx context.Context, client *sdk.Client, s site, e *types.Pr
 	switch {
 	case running(e):
 		return false, nil
-	case failure(e) != nil, s.Gone != "" && sdkaws.ToString(e.Identifier) == s.Gone:
+	case failure(e) != nil, s.New.Deleted != "" && sdkaws.ToString(e.Identifier) == s.New.Deleted:
 		return true, nil
 	case e.EventTime == nil || time.Since(*e.EventTime) < visibility:
 		return false, nil
@@ -96,10 +96,10 @@ func (k *kind) made(ctx context.Context, s site, client *sdk.Client, e *types.Pr
 	err := wait(ctx, s.Cloud, client, e, func(e *types.ProgressEvent) error {
 		if id := sdkaws.ToString(e.Identifier); id != "" && id != identity && failure(e) == nil {
 			identity = id
-			if running(e) && s.Born != nil {
+			if running(e) {
 				attrs := k.attrsOf(id)
 				attrs[requestKey] = sdkaws.ToString(e.RequestToken)
-				return s.Born(ctx, attrs)
+				return s.New.Store(ctx, attrs)
 			}
 		}
 		return nil
@@ -126,6 +126,6 @@ func (k *kind) taken(err error) error {
 // clientToken names one request to create, for good: 64 characters of the 128 that are allowed.
 func clientToken(s site, body string, n int) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %q %d %q %q %d", s.Mark.Stack, s.Mark.Stage, s.Mark.Address, s.Mark.Generation, s.Nonce, body, n)
+	fmt.Fprintf(h, "%q %q %q %d %q %q %d", s.Owner.Stack, s.Owner.Stage, s.Owner.Address, s.Owner.Generation, s.Nonce, body, n)
 	return hex.EncodeToString(h.Sum(nil))
 }

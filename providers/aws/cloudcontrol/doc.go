@@ -41,7 +41,7 @@ func Kind(name string) (reconcile.Any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return reconcile.Erase(k.whole()), nil
+	return k.whole().Erase(), nil
 }
 
 func kindNamed(name string) (*kind, error) {

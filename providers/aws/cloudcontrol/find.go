@@ -26,7 +26,7 @@ var (
 // find looks for a resource whose identity the service assigned. Tokens of requests never find anything.
 func (k *kind) find(ctx context.Context, client *sdk.Client, s site) (live, error) {
 	switch {
-	case s.Mark.IsZero():
+	case s.Owner.IsZero():
 		return k.findEqual(ctx, client, s, false)
 	case k.tags != nil && k.tags.OnCreate:
 		return k.findMarked(ctx, client, s)
@@ -39,7 +39,7 @@ func (k *kind) find(ctx context.Context, client *sdk.Client, s site) (live, erro
 // findMarked asks the tagging service for what carries the mark. While one generation is being made, only that one
 // counts: the other is what it replaces.
 func (k *kind) findMarked(ctx context.Context, client *sdk.Client, s site) (live, error) {
-	arns, err := aws.Marked(ctx, s.Cloud, s.Mark)
+	arns, err := aws.Marked(ctx, s.Cloud, s.Owner)
 	if err != nil || len(arns) == 0 {
 		return live{}, orAbsent(err)
 	}
@@ -52,8 +52,8 @@ func (k *kind) findMarked(ctx context.Context, client *sdk.Client, s site) (live
 	for _, props := range seen {
 		mark := adopt.MarkOf(k.tagsOf(props))
 		switch {
-		case mark.Stack != s.Mark.Stack || mark.Stage != s.Mark.Stage || mark.Address != s.Mark.Address:
-		case s.Nonce != "" && mark.Generation != s.Mark.Generation:
+		case mark.Stack != s.Owner.Stack || mark.Stage != s.Owner.Stage || mark.Address != s.Owner.Address:
+		case s.Nonce != "" && mark.Generation != s.Owner.Generation:
 		case best.props == nil || mark.Generation > generation:
 			best, generation = live{props: props}, mark.Generation
 		case mark.Generation == generation:

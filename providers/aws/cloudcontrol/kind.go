@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
 	"github.com/athanor-dev/athanor/reconcile"
+	contract "github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -28,9 +30,9 @@ type live struct {
 }
 
 type (
-	site = reconcile.Site[object, object]
-	diff = reconcile.Diff[live]
-	on   = reconcile.On[live]
+	site = contract.Site[object, object]
+	diff = contract.Diff[live]
+	on   = contract.Update[live]
 )
 
 // visibility is for how long the read of a service, or the tagging service, may not show a write that Cloud Control has
@@ -41,57 +43,77 @@ const visibility = time.Minute
 type kind struct {
 	*registry.Type
 	tags  *registry.Tags
-	named tree.Path        // the property that holds its chosen name; "" when there is none
-	name  reconcile.Naming // how a name is made up; Max is 0 when none can be
+	named tree.Path         // the property that holds its chosen name; "" when there is none
+	name  contract.NameRule // how a name is made up; Max is 0 when none can be
 }
 
 func newKind(t *registry.Type) *kind {
 	k := &kind{Type: t, tags: t.Tags}
-	k.named, k.name = naming(t)
+	k.named, k.name = nameOf(t)
 	return k
 }
 
-// whole is the kind as an engine uses it.
-func (k *kind) whole() *reconcile.Kind[object, live, object] {
+// whole is the kind as an author would write it.
+func (k *kind) whole() *contract.Kind[object, live, object] {
 	t := k.Type
 	fields, attrs := t.Props(), t.Attrs()
-	made := &reconcile.Kind[object, live, object]{
+	made := &contract.Kind[object, live, object]{
 		Type: t.Name,
 		Doc:  k.doc(),
 
 		Observe: k.observe, Create: k.create, Compare: k.compare, Delete: k.delete,
-		Attrs:    func(l live) object { return l.props },
-		Identity: k.identity,
-		Defaults: t.Form,
-		Check:    k.check,
-		Busy:     func(l live) string { return l.busy },
-
-		Moves: k.moves(), Late: k.late(),
-		DeleteFirst: t.DeleteFirst,
-		Visibility:  visibility,
-		Timeouts:    reconcile.Timeouts{Create: t.Create.Timeout(), Update: t.Update.Timeout(), Delete: t.Delete.Timeout()},
-		Schema: &reconcile.Schema{
-			Props: func() []props.Field { return fields }, Attrs: func() []props.Field { return attrs },
-			SecretProps: registry.Secrets(fields), SecretAttrs: registry.Secrets(attrs),
-			Declare: k.declared,
+		Attributes: func(l live) object { return l.props },
+		Identity:   k.identity,
+		Default:    t.Form,
+		Check:      k.check,
+		Status: func(l live) contract.Status {
+			if l.busy != "" {
+				return contract.Busy(l.busy)
+			}
+			return contract.Ready()
 		},
-		Calls:       slices.Clone(calls),
-		Permissions: permissions(t),
+
+		DeleteFirst:       t.DeleteFirst,
+		EventuallyVisible: visibility,
+		Timeouts:          contract.Timeouts{Create: t.Create.Timeout(), Update: t.Update.Timeout(), Delete: t.Delete.Timeout()},
+		Dynamic: &contract.Dynamic{
+			Schema: contract.Schema{
+				Props: func() []props.Field { return fields }, Attrs: func() []props.Field { return attrs },
+				SecretProps: registry.Secrets(fields), SecretAttrs: registry.Secrets(attrs),
+				Declare: k.declared,
+			},
+			Tags: contract.Tags{Moves: k.moves(), Late: k.late()},
+		},
+		API: contract.API{Calls: slices.Clone(calls), Permissions: permissions(t)},
 	}
-	if k.tags != nil {
-		made.Owner = func(l live) reconcile.Mark { return adopt.MarkOf(k.tagsOf(l.props)) }
+	switch {
+	case k.tags != nil:
+		made.Owner = contract.Tagged[object, live]{Tag: func(l live) contract.OwnerTag { return adopt.MarkOf(k.tagsOf(l.props)) }}
+	case t.Finding() == registry.ByParent || len(t.ID) > 1:
+		made.Owner = contract.OwnedByParent[object, live]{}
 	}
 	if k.named != "" {
-		made.Given = func(want object) string { return textAt(want, k.named) }
-		if k.name.Max > 0 {
-			made.Naming = func(object, reconcile.Place) reconcile.Naming { return k.name }
-		}
+		made.Named = k.naming()
 	}
 	if t.Stateful {
-		made.Holds = func(live) bool { return true }
+		made.HoldsData = &contract.HoldsData[object, live]{
+			Now: func(live) bool { return true }, What: func(live) string { return t.Name + " keeps users' data" },
+		}
 	}
-	made.ByParent = k.tags == nil && (t.Finding() == registry.ByParent || len(t.ID) > 1)
 	return made
+}
+
+// naming says how objects are named whose name can be chosen. What a given name may be, the schema says of its property.
+func (k *kind) naming() *contract.Named[object, live] {
+	named := &contract.Named[object, live]{
+		Given: func(want object) string { return textAt(want, k.named) }, Prop: k.named,
+		Live: func(l live) string { return textAt(l.props, k.named) },
+	}
+	if k.name.Max > 0 {
+		named.Rule = func(object) contract.NameRule { return contract.NameRule{Max: math.MaxInt, Any: true} }
+		named.In = func(contract.NameRule, contract.Location) contract.NameRule { return k.name }
+	}
+	return named
 }
 
 var calls = []string{
@@ -100,8 +122,8 @@ var calls = []string{
 }
 
 // permissions are those of Cloud Control and of the handlers, which call the service with the caller's own.
-func permissions(t *registry.Type) reconcile.Permissions {
-	p := reconcile.Permissions{
+func permissions(t *registry.Type) contract.Permissions {
+	p := contract.Permissions{
 		Observe: []string{"cloudformation:GetResource", "cloudformation:GetResourceRequestStatus"},
 		List:    []string{"cloudformation:ListResources", "tag:GetResources"},
 		Create:  []string{"cloudformation:CreateResource"},
@@ -164,19 +186,19 @@ func noKind(err error) error {
 	return err
 }
 
-// naming finds the property that is the name of a resource, and how a name is made up where the author may leave it out.
+// nameOf finds the property that is the name of a resource, and how a name is made up where the author may leave it out.
 // A name that must be given, which is often a reference to something else, is never made up.
-func naming(t *registry.Type) (tree.Path, reconcile.Naming) {
+func nameOf(t *registry.Type) (tree.Path, contract.NameRule) {
 	if t.Finding() != registry.ByName || len(t.ID) != 1 || len(t.ID[0].Steps()) != 1 {
-		return "", reconcile.Naming{}
+		return "", contract.NameRule{}
 	}
 	name := t.ID[0]
 	n := t.Follow(t.Root.Properties[string(name)])
 	if !n.Is('s') {
-		return "", reconcile.Naming{}
+		return "", contract.NameRule{}
 	}
 	if slices.Contains(t.Root.Required, string(name)) || len(n.Enum) > 0 {
-		return name, reconcile.Naming{}
+		return name, contract.NameRule{}
 	}
 	longest := 255
 	if n.Max != nil {
@@ -186,18 +208,18 @@ func naming(t *registry.Type) (tree.Path, reconcile.Naming) {
 }
 
 // spelling is how a name is written so that the pattern takes it; Max is 0 when no way is known.
-func spelling(pattern string, longest int) reconcile.Naming {
+func spelling(pattern string, longest int) contract.NameRule {
 	fits := func(sample string) bool {
 		ok, err := regexp.MatchString(pattern, sample)
 		return err == nil && ok && len(sample) <= longest
 	}
 	switch {
 	case fits("shop-Dev-net-Main-0a1b2c3d"):
-		return reconcile.Naming{Max: longest}
+		return contract.NameRule{Max: longest, Marks: "-"}
 	case fits("shop-dev-net-main-0a1b2c3d"):
-		return reconcile.Naming{Max: longest, Lower: true}
+		return contract.NameRule{Max: longest, Marks: "-", Lower: true}
 	}
-	return reconcile.Naming{}
+	return contract.NameRule{}
 }
 
 // identity joins the parts of the primary identifier.

@@ -79,7 +79,7 @@ func TestDenied(t *testing.T) {
 // TestSlow is about a table that is CREATING, UPDATING and DELETING for a while: nothing is asked of it meanwhile.
 func TestSlow(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(tableKind)
+	w, kind := newWorld(t), tableKind.Erase()
 	w.like.slow = 3
 	var notes []string
 	props := obj{"partitionKey": "id", "ttlAttribute": "until"}
@@ -102,7 +102,7 @@ func TestSlow(t *testing.T) {
 
 func TestDelete(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(tableKind)
+	w, kind := newWorld(t), tableKind.Erase()
 	props := obj{"partitionKey": "id", "deletionProtection": true, "contributorInsights": "THROTTLED_KEYS"}
 	out := w.Settled(t, props, nil)
 	job := w.Job(t, kind, nil, &out)
@@ -164,7 +164,7 @@ func TestStream(t *testing.T) {
 // TestTTL is about changes that DynamoDB takes once in an hour.
 func TestTTL(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(tableKind)
+	w, kind := newWorld(t), tableKind.Erase()
 	out := w.Settled(t, obj{"partitionKey": "id", "ttlAttribute": "one"}, nil)
 	w.Server.Reset()
 	out = w.Settled(t, obj{"partitionKey": "id", "ttlAttribute": "two"}, &out)
@@ -180,7 +180,7 @@ func TestTTL(t *testing.T) {
 	op := setTTL(TableProps{TTLAttribute: "two"})
 	place, _ := w.Cloud.Place(t.Context())
 	w.Server.Reset()
-	err = op.Do(t.Context(), reconcile.On[liveTable]{Cloud: w.Cloud, Place: place, Live: liveTable{ttl: types.TimeToLiveStatusDisabling}})
+	err = op.Do(t.Context(), reconcile.Update[liveTable]{Facts: reconcile.Facts{Cloud: w.Cloud, Location: place}, Live: liveTable{ttl: types.TimeToLiveStatusDisabling}})
 	if w.Cloud.Classify(err) != reconcile.Busy || len(w.Wrote()) > 0 {
 		t.Errorf("%v, and %v were made", err, w.Wrote())
 	}
@@ -313,7 +313,7 @@ func TestCheck(t *testing.T) {
 		maps.Copy(x, more)
 		return with(obj{"globalSecondaryIndexes": obj{"by-owner": x}})
 	}
-	kindtest.Refuses(t, reconcile.Erase(tableKind), kindtest.Refusals{
+	kindtest.Refuses(t, tableKind.Erase(), kindtest.Refusals{
 		{obj{}, "partitionKey: is required"},
 		{with(obj{"name": "a"}), "want 3 to 255"},
 		{with(obj{"name": "a b c"}), "want 3 to 255"},

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 )
 
@@ -42,6 +43,7 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	awstest.ConformTree(t, "dynamodb", "CreateTable", want)
 	if have := plain(t, creation(p, "shop-test-orders"), "GlobalTableSettingsReplicationMode"); !reflect.DeepEqual(have, any(want)) {
 		t.Errorf("a creation sends\n%v\nand the documentation says\n%v", have, want)
 	}

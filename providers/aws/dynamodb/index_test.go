@@ -131,7 +131,7 @@ func TestIndexes(t *testing.T) {
 // TestIndexPlan is about what a plan says of it.
 func TestIndexPlan(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(tableKind)
+	w, kind := newWorld(t), tableKind.Erase()
 	out, _ := w.filled(t, before())
 	look, err := kind.Look(t.Context(), w.Job(t, kind, after(), &out))
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *stopper) Enter(_ context.Context, call reconcile.Call) (func(error), er
 // TestIndexesCut cuts that deploy at every call, and runs it again: every call is made once all the same.
 func TestIndexesCut(t *testing.T) {
 	t.Parallel()
-	kind := reconcile.Erase(tableKind)
+	kind := tableKind.Erase()
 	for at := 1; at <= len(oneAtATime); at++ {
 		for _, after1 := range []bool{false, true} {
 			w := newWorld(t)
@@ -261,7 +261,7 @@ func TestKeyType(t *testing.T) {
 // that needs leave.
 func TestNeverByIndex(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(tableKind)
+	w, kind := newWorld(t), tableKind.Erase()
 	base := func() obj {
 		return obj{"partitionKey": "id", "sortKey": "line", "localSecondaryIndexes": obj{"by-state": obj{"sortKey": "state"}}}
 	}

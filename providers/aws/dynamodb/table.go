@@ -30,7 +30,7 @@ const tableType = "aws.dynamodb.Table"
 // Service is what this package offers.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:    []reconcile.Any{reconcile.Erase(tableKind)},
+		Kinds:    []reconcile.Any{tableKind.Erase()},
 		Filters:  []string{"dynamodb:table"},
 		Registry: map[string]string{"AWS::DynamoDB::Table": tableType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
@@ -214,7 +214,7 @@ type (
 
 var propsTable = kind.TableOf[TableProps](aws.PolicyCodec())
 
-var tableKind = kind.Kind[TableProps, liveTable, Table]{
+var tableKind = &kind.Kind[TableProps, liveTable, Table]{
 	Type: tableType,
 	Doc: "A table of Amazon DynamoDB with its indexes, stream, time to live, backups, encryption, insights, policy and " +
 		"tags. Its items are not managed: a table with items, or with deletion protection, holds data, and replacing " +
@@ -290,7 +290,7 @@ var tableKind = kind.Kind[TableProps, liveTable, Table]{
 		},
 		Anywhere: []string{"ListTables", "ListContributorInsights"},
 	}),
-}.First()
+}
 
 func clientOf(cloud kind.Cloud) *sdk.Client {
 	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }

@@ -136,14 +136,14 @@ func pointer[X any](x X, is bool) *X {
 // unordered is a list whose order does not count, nil when it is empty.
 func unordered(list []string) []string { return slices.Sorted(slices.Values(list)) }
 
-func putTags(ctx context.Context, on reconcile.On[liveTable], add map[string]string) error {
-	t := targetOf(on.Cloud, on.Place, on.Live.have.Name)
+func putTags(ctx context.Context, on reconcile.Update[liveTable], add map[string]string) error {
+	t := targetOf(on.Cloud, on.Location, on.Live.have.Name)
 	_, err := t.TagResource(ctx, &sdk.TagResourceInput{ResourceArn: t.arn, Tags: tagList(add)})
 	return aws.NotYet(err)
 }
 
-func dropTags(ctx context.Context, on reconcile.On[liveTable], gone []string) error {
-	t := targetOf(on.Cloud, on.Place, on.Live.have.Name)
+func dropTags(ctx context.Context, on reconcile.Update[liveTable], gone []string) error {
+	t := targetOf(on.Cloud, on.Location, on.Live.have.Name)
 	_, err := t.UntagResource(ctx, &sdk.UntagResourceInput{ResourceArn: t.arn, TagKeys: gone})
 	return aws.NotYet(err)
 }

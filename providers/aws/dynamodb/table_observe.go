@@ -64,7 +64,7 @@ func targetOf(cloud kind.Cloud, location kind.Location, name string) target {
 // observeTable asks for the table, then for all that DescribeTable does not tell at once. While it is created there is
 // no more to ask than whose it is.
 func observeTable(ctx context.Context, site tableSite) (liveTable, error) {
-	name, err := aws.NameAt(site, tableNames())
+	name, err := aws.NameOf(site, tableNames())
 	if err != nil {
 		return liveTable{}, err
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -44,7 +43,7 @@ func tuned() obj {
 func tableSuite() kindtest.Suite {
 	ws := awstest.Worlds[*world]{}
 	return kindtest.Derive(propsTable, kindtest.Suite{
-		Kind:  reconcile.Erase(tableKind),
+		Kind:  tableKind.Erase(),
 		World: ws.Make(newWorld, (*world).tables),
 		Base: obj{"partitionKey": "id", "tags": obj{"team": "shop"}, "globalSecondaryIndexes": obj{
 			"by-owner": obj{"partitionKey": list{"owner"}},

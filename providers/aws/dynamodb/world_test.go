@@ -31,7 +31,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
 	like := startLikeAWS(t, server)
-	w := &world{awstest.NewWorld(t, server, like, sdk.NewFromConfig, reconcile.Erase(tableKind), "orders"), like}
+	w := &world{awstest.NewWorld(t, server, like, sdk.NewFromConfig, tableKind.Erase(), "orders"), like}
 	w.Located(t, account)
 	return w
 }

@@ -58,7 +58,7 @@ type busSite = kind.Site[EventBusProps, EventBus]
 var busTable = kind.TableOf[EventBusProps](aws.PolicyCodec()).
 	For(kind.In(sdk.UpdateEventBusInput{}), kind.Out(sdk.DescribeEventBusOutput{}))
 
-var busKind = kind.Kind[EventBusProps, liveBus, EventBus]{
+var busKind = &kind.Kind[EventBusProps, liveBus, EventBus]{
 	Type: busType,
 	Doc: "A bus of Amazon EventBridge with its policy, key, logging and tags. Its rules are kinds of their own. Buses of partner " +
 		"event sources and the account's default bus are not managed: read those (ReadEventBus, `read`).",
@@ -105,7 +105,7 @@ var busKind = kind.Kind[EventBusProps, liveBus, EventBus]{
 			return []string{string(busARN(location, name))}
 		},
 	}),
-}.First()
+}
 
 // busARN is how EventBridge names a bus.
 func busARN(location kind.Location, name string) aws.ARN {
@@ -127,7 +127,7 @@ func checkBus(want EventBusProps) error {
 }
 
 func observeBus(ctx context.Context, s busSite) (live liveBus, err error) {
-	name, err := aws.NameAt(s, aws.Names[EventBus]{
+	name, err := aws.NameOf(s, aws.Names[EventBus]{
 		Of: func(b EventBus) string { return b.Name }, In: busName, Bare: busName, ARN: busARN,
 	})
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 func newBusWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
-	w := &world{awstest.NewWorld(t, server, startLikeAWS(t, server), sdk.NewFromConfig, reconcile.Erase(busKind), "nightly")}
+	w := &world{awstest.NewWorld(t, server, startLikeAWS(t, server), sdk.NewFromConfig, busKind.Erase(), "nightly")}
 	w.Located(t, server.Account)
 	return w
 }
@@ -102,7 +102,7 @@ func busHands(ws awstest.Worlds[*world]) map[tree.Path]kindtest.Hand {
 func busSuite() kindtest.Suite {
 	ws := awstest.Worlds[*world]{}
 	return kindtest.Suite{
-		Kind:  reconcile.Erase(busKind),
+		Kind:  busKind.Erase(),
 		World: ws.Make(newBusWorld, (*world).buses),
 		Base:  obj{"tags": obj{"team": "shop"}},
 		Fault: fault,
@@ -129,7 +129,7 @@ func TestEventBus(t *testing.T) {
 // TestBusWhole: UpdateEventBus takes away what it does not name, so that one aspect is never written alone.
 func TestBusWhole(t *testing.T) {
 	t.Parallel()
-	w, kind := newBusWorld(t), reconcile.Erase(busKind)
+	w, kind := newBusWorld(t), busKind.Erase()
 	all := obj{"description": "one", "kmsKeyArn": arn("kms", "key/one"), "deadLetter": arn("sqs", "dead"), "logLevel": "ERROR", "policy": partner("222233334444")}
 	out, err := kind.Settle(t.Context(), w.Job(t, kind, all, nil), reconcile.Hooks{})
 	if err != nil {
@@ -154,7 +154,7 @@ func TestBusWhole(t *testing.T) {
 
 func TestBusFaults(t *testing.T) {
 	t.Parallel()
-	kind := reconcile.Erase(busKind)
+	kind := busKind.Erase()
 	for _, how := range []awstest.Kind{awstest.DropAnswer, awstest.CutBefore, awstest.Throttle, awstest.ServerError} {
 		for _, op := range []string{"CreateEventBus", "PutPermission", "DescribeEventBus", "ListTagsForResource"} {
 			w := newBusWorld(t)
@@ -172,7 +172,7 @@ func TestBusFaults(t *testing.T) {
 
 func TestBusFound(t *testing.T) {
 	t.Parallel()
-	w, kind := newBusWorld(t), reconcile.Erase(busKind)
+	w, kind := newBusWorld(t), busKind.Erase()
 	out, err := kind.Settle(t.Context(), w.Job(t, kind, obj{}, nil), reconcile.Hooks{})
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func TestBusFound(t *testing.T) {
 
 func TestBusCheck(t *testing.T) {
 	t.Parallel()
-	kindtest.Refuses(t, reconcile.Erase(busKind), kindtest.Refusals{
+	kindtest.Refuses(t, busKind.Erase(), kindtest.Refusals{
 		{obj{"name": "default"}, "read it instead"},
 		{obj{"name": "a/b"}, "want up to 256"},
 		{obj{"kmsKeyArn": "alias/x"}, "want the ARN of a key"},

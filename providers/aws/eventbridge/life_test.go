@@ -59,7 +59,7 @@ func TestTargets(t *testing.T) {
 		t.Errorf("wrote %v, want %v", have, want)
 	}
 	w.Server.Reset()
-	kind := reconcile.Erase(ruleKind)
+	kind := ruleKind.Erase()
 	if err := kind.Delete(t.Context(), w.Job(t, kind, nil, &out)); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestWhole(t *testing.T) {
 	out := w.Settled(t, props, nil)
 	whole := w.rules(t)[0].(obj)
 	w.Server.Reset()
-	kind := reconcile.Erase(ruleKind)
+	kind := ruleKind.Erase()
 	props["description"], props["roleArn"] = "two", arn("iam", "role/y")
 	job := w.Job(t, kind, props, &out)
 	job.Ignore = []tree.Path{"roleArn"}
@@ -138,7 +138,7 @@ func TestFailedEntries(t *testing.T) {
 		front := &failing{operation: "PutTargets", code: code, times: 1}
 		front.Front = awstest.Before(t, w.Server, front)
 		w.Cloud = aws.FromConfig(front.Observed(t))
-		kind := reconcile.Erase(ruleKind)
+		kind := ruleKind.Erase()
 		_, err := kind.Settle(t.Context(), w.Job(t, kind, hourly(many(3)), nil), reconcile.Hooks{})
 		if (err == nil) != heals {
 			t.Errorf("%s: %v", code, err)
@@ -155,7 +155,7 @@ func TestFailedEntries(t *testing.T) {
 // TestFaults breaks each changing call and some reads of a deployment in each way, once: it ends as if nothing had happened.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	kind := reconcile.Erase(ruleKind)
+	kind := ruleKind.Erase()
 	for _, how := range []awstest.Kind{awstest.DropAnswer, awstest.CutBefore, awstest.Throttle, awstest.ServerError} {
 		for _, op := range []string{"PutRule", "PutTargets", "DescribeRule", "ListTargetsByRule", "ListTagsForResource"} {
 			w := newWorld(t)
@@ -208,7 +208,7 @@ func TestOtherBus(t *testing.T) {
 	if have := w.Wrote(); len(have) > 0 {
 		t.Errorf("the same bus by its ARN, and %v are made", have)
 	}
-	kind := reconcile.Erase(ruleKind)
+	kind := ruleKind.Erase()
 	job := w.Job(t, kind, nil, nil)
 	job.ID = out.Identity
 	if look, err := kind.Look(t.Context(), job); err != nil || look.Identity != out.Identity {
@@ -233,7 +233,7 @@ func TestOtherBases(t *testing.T) {
 // not for rules, and by the listing of all buses.
 func TestFound(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(ruleKind)
+	w, kind := newWorld(t), ruleKind.Erase()
 	out := w.Settled(t, obj{"eventBusName": ownBus, "eventPattern": pattern("a")}, nil)
 	place, _ := w.Cloud.Place(t.Context())
 	found, err := kind.List(t.Context(), reconcile.Scope{Cloud: w.Cloud, Place: place, Prefix: "shop-test-"})
@@ -254,7 +254,7 @@ func TestFound(t *testing.T) {
 // TestManaged: a rule that a service of AWS made is refused by EventBridge, in its words.
 func TestManaged(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(ruleKind)
+	w, kind := newWorld(t), ruleKind.Erase()
 	out := w.Settled(t, hourly(many(1)), nil)
 	w.Server.Inject(awstest.Fault{Op: "Events.RemoveTargets", Kind: awstest.Refuse, Code: "ManagedRuleException"})
 	if err := kind.Delete(t.Context(), w.Job(t, kind, nil, &out)); w.Cloud.Classify(err) != reconcile.Invalid {
@@ -272,7 +272,7 @@ func TestCheck(t *testing.T) {
 		maps.Copy(x, more)
 		return hourly(obj{"one": x})
 	}
-	kindtest.Refuses(t, reconcile.Erase(ruleKind), kindtest.Refusals{
+	kindtest.Refuses(t, ruleKind.Erase(), kindtest.Refusals{
 		{obj{}, "needs an eventPattern"},
 		{obj{"scheduleExpression": "hourly"}, "want rate(…) or cron(…)"},
 		{obj{"scheduleExpression": "rate(1 hour)", "eventBusName": "other"}, "default bus alone"},

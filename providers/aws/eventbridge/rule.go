@@ -41,7 +41,7 @@ const (
 // Service is what this package offers.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:    []reconcile.Any{reconcile.Erase(busKind), reconcile.Erase(ruleKind)},
+		Kinds:    []reconcile.Any{busKind.Erase(), ruleKind.Erase()},
 		Filters:  []string{"events:event-bus", "events:rule"},
 		Registry: map[string]string{"AWS::Events::EventBus": busType, "AWS::Events::EventBusPolicy": busType, "AWS::Events::Rule": ruleType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
@@ -139,7 +139,7 @@ var ruleTable = kind.TableOf[RuleProps](
 	},
 ).For(kind.In(sdk.PutRuleInput{}), kind.Out(sdk.DescribeRuleOutput{}))
 
-var ruleKind = kind.Kind[RuleProps, liveRule, Rule]{
+var ruleKind = &kind.Kind[RuleProps, liveRule, Rule]{
 	Type: ruleType,
 	Doc: "A rule of Amazon EventBridge, by pattern or by schedule, with all its targets and tags. What a target must " +
 		"allow (the policy of a function, a queue or a topic) is not managed here, and neither are rules that a service of " +
@@ -177,7 +177,7 @@ var ruleKind = kind.Kind[RuleProps, liveRule, Rule]{
 		},
 		Passes: map[string][]tree.Path{"iam:PassRole": {"roleArn", "targets.*.roleArn"}},
 	}),
-}.First()
+}
 
 func clientOf(cloud kind.Cloud) *sdk.Client {
 	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }
@@ -350,7 +350,7 @@ func compareRule(d *kind.Diff[liveRule], want RuleProps, live liveRule) {
 		return aws.NotYet(err)
 	}))
 	reconcile.Map(d, "targets", normal(want.Targets), normal(live.have.Targets), "PutTargets",
-		func(ctx context.Context, on reconcile.On[liveRule], put map[string]Target, drop []string) error {
+		func(ctx context.Context, on kind.Update[liveRule], put map[string]Target, drop []string) error {
 			return setTargets(ctx, on, want.Targets, put, drop)
 		})
 }

@@ -46,7 +46,7 @@ func readTargets(ctx context.Context, client *sdk.Client, bus, rule string) (map
 }
 
 // setTargets takes away what is not wanted before it puts the rest: a quota bounds how many there are.
-func setTargets(ctx context.Context, on reconcile.On[liveRule], want, put map[string]Target, drop []string) error {
+func setTargets(ctx context.Context, on reconcile.Update[liveRule], want, put map[string]Target, drop []string) error {
 	client, bus, rule := clientOf(on.Cloud), on.Live.attrs.EventBusName, on.Live.attrs.Name
 	if err := removeTargets(ctx, client, bus, rule, drop); err != nil {
 		return aws.NotYet(err)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -49,7 +48,7 @@ func everyTarget() obj {
 func ruleSuite() kindtest.Suite {
 	ws := awstest.Worlds[*world]{}
 	return kindtest.Derive(ruleTable, kindtest.Suite{
-		Kind:  reconcile.Erase(ruleKind),
+		Kind:  ruleKind.Erase(),
 		World: ws.Make(newWorld, (*world).rules),
 		Base: obj{"scheduleExpression": "rate(1 hour)", "tags": obj{"team": "shop"}, "targets": obj{
 			"work": obj{"arn": arn("lambda", "function:work")},

@@ -29,7 +29,7 @@ const ownBus = "shop-bus"
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
-	w := &world{awstest.NewWorld(t, server, server.Direct(), sdk.NewFromConfig, reconcile.Erase(ruleKind), "nightly")}
+	w := &world{awstest.NewWorld(t, server, server.Direct(), sdk.NewFromConfig, ruleKind.Erase(), "nightly")}
 	if _, err := w.Others.CreateEventBus(t.Context(), &sdk.CreateEventBusInput{Name: new(ownBus)}); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 // TestCalls counts what a creation, a look without change, and changes cost.
 func TestCalls(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t, theirs...), reconcile.Erase(roleKind)
+	w, kind := newWorld(t, theirs...), roleKind.Erase()
 	made := obj{
 		"trustPolicy": trust("lambda"), "managedPolicies": list{managed("read")}, "inline": obj{"logs": allow("logs:PutLogEvents", "*")},
 		"bindings": list{grant("sqs:SendMessage", "queue"), grant("sns:Publish", "topic")},
@@ -48,7 +48,7 @@ func mutations(w *world) string { return strings.Join(w.Wrote(), " ") }
 // TestDelete takes off all that hangs on a role, whoever put it there.
 func TestDelete(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t, theirs...), reconcile.Erase(roleKind)
+	w, kind := newWorld(t, theirs...), roleKind.Erase()
 	last := w.settle(t, kind, obj{"name": "worker", "trustPolicy": trust("ec2")}, nil)
 	for _, err := range []error{
 		second(w.Others.PutRolePolicy(t.Context(), &sdk.PutRolePolicyInput{RoleName: new("worker"), PolicyName: new("theirs"), PolicyDocument: new(textOf(t, allow("s3:*", "*")))})),
@@ -81,7 +81,7 @@ func second[T any](_ T, err error) error { return err }
 // TestManyPages: a role with more policies than a page holds is seen whole.
 func TestManyPages(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t, theirs...), reconcile.Erase(roleKind)
+	w, kind := newWorld(t, theirs...), roleKind.Erase()
 	var arns list
 	for i := range 105 {
 		name := fmt.Sprintf("many-%03d", i)
@@ -103,7 +103,7 @@ func TestManyPages(t *testing.T) {
 func TestMissingPolicy(t *testing.T) {
 	t.Parallel()
 	for prop, value := range map[string]any{"managedPolicies": list{managed("nowhere")}, "permissionsBoundary": managed("nowhere")} {
-		w, kind := newWorld(t, theirs...), reconcile.Erase(roleKind)
+		w, kind := newWorld(t, theirs...), roleKind.Erase()
 		last := w.settle(t, kind, obj{"trustPolicy": trust("ec2")}, nil)
 		if prop == "permissionsBoundary" { // which moto takes as it is
 			w.Server.Inject(awstest.Fault{Op: "IAM.PutRolePermissionsBoundary", Kind: awstest.Refuse, Code: "NoSuchEntity", Times: -1})
@@ -125,7 +125,7 @@ func TestNewPrincipal(t *testing.T) {
 	}
 	refuse := awstest.Fault{Op: "IAM.CreateRole", Kind: awstest.Refuse, Code: "MalformedPolicyDocument", Times: 2}
 	t.Run("new", func(t *testing.T) {
-		w, kind := newWorld(t, theirs...), reconcile.Erase(roleKind)
+		w, kind := newWorld(t, theirs...), roleKind.Erase()
 		w.role0(t, "caller")
 		w.Server.Inject(refuse)
 		w.settle(t, kind, obj{"trustPolicy": by("arn:aws:iam::" + account + ":role/caller")}, nil)
@@ -134,7 +134,7 @@ func TestNewPrincipal(t *testing.T) {
 		}
 	})
 	t.Run("none", func(t *testing.T) {
-		w, kind := newWorld(t, theirs...), reconcile.Erase(roleKind)
+		w, kind := newWorld(t, theirs...), roleKind.Erase()
 		w.Server.Inject(refuse)
 		_, err := kind.Settle(t.Context(), w.task(t, kind, obj{"trustPolicy": by("arn:aws:iam::" + account + ":role/nobody")}), reconcile.Hooks{})
 		if err == nil || !strings.Contains(err.Error(), "MalformedPolicyDocument") || w.Server.Count("IAM.CreateRole") != 1 {
@@ -158,7 +158,7 @@ func TestRoleNamed(t *testing.T) {
 		"worker": "worker", "arn:aws:iam::" + account + ":role/worker": "worker", "arn:aws:iam::" + account + ":role/jobs/night/worker": "worker",
 		"arn:aws:iam::999999999999:role/worker": "", "arn:aws:iam::" + account + ":user/worker": "", "arn:aws-cn:iam::" + account + ":role/worker": "",
 	} {
-		name, err := roleNamed(roleSite{ID: id, Scope: kindpkg.Scope{Location: place}})
+		name, err := roleNamed(roleSite{ID: id, Facts: kindpkg.Facts{Location: place}})
 		if name != want || (err == nil) != (want != "") || err != nil && !errors.Is(err, aws.ErrForeign) {
 			t.Errorf("%s: %q, %v", id, name, err)
 		}
@@ -178,15 +178,15 @@ func TestCheckRole(t *testing.T) {
 		"bindings[0].conditions.Like: want an ope": {Bindings: []aws.Statement{{Actions: []string{"s3:*"}, Resources: []string{"*"}, Conditions: map[string]map[string][]string{"Like": {}}}}},
 		`tags["athanor:stack"]`:                    {Tags: map[string]string{"athanor:stack": "x"}},
 	} {
-		if err := roleKind.Check(p); err == nil || !strings.Contains(err.Error(), says) {
+		if err := roleKind.CheckAll(p); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("want %q, have %v", says, err)
 		}
 	}
-	kindtest.Refuses(t, reconcile.Erase(roleKind), kindtest.Refusals{
+	kindtest.Refuses(t, roleKind.Erase(), kindtest.Refusals{
 		{obj{"trustPolicy": trust("ec2"), "description": strings.Repeat("d", 1001)}, "description: want at most 1000"},
 		{obj{"trustPolicy": trust("ec2"), "maxSessionDuration": "3600500ms"}, "whole seconds"},
 	})
-	if err := roleKind.Check(RoleProps{Name: "a+b=c,d.e@f-g_h", Path: "/x/y/", Bindings: []aws.Statement{{Actions: []string{"s3:*"}, Resources: []string{"*"}}}}); err != nil {
+	if err := roleKind.CheckAll(RoleProps{Name: "a+b=c,d.e@f-g_h", Path: "/x/y/", Bindings: []aws.Statement{{Actions: []string{"s3:*"}, Resources: []string{"*"}}}}); err != nil {
 		t.Error(err)
 	}
 }

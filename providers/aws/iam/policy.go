@@ -58,7 +58,7 @@ type policySite = kind.Site[PolicyProps, Policy]
 
 var policyTable = kind.TableOf[PolicyProps](aws.PolicyCodec()).For(kind.In(sdk.CreatePolicyInput{}))
 
-var policyKind = kind.Kind[PolicyProps, livePolicy, Policy]{
+var policyKind = &kind.Kind[PolicyProps, livePolicy, Policy]{
 	Type: policyType,
 	Doc: "A managed policy of AWS IAM, for roles to have attached. Policies are the account's, in all regions. One that is " +
 		"attached to anything is not deleted: roles of the stack let go of it first, and whatever else uses it is named. " +
@@ -109,7 +109,7 @@ var policyKind = kind.Kind[PolicyProps, livePolicy, Policy]{
 		},
 		Anywhere: []string{"ListPolicies"},
 	}),
-}.First()
+}
 
 var (
 	errAttached   = errors.New("the policy is in use")

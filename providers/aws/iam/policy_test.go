@@ -19,7 +19,7 @@ import (
 func TestPolicy(t *testing.T) {
 	ws := awstest.Worlds[*world]{}
 	kindtest.Run(t, kindtest.Derive(policyTable, kindtest.Suite{
-		Kind:  reconcile.Erase(policyKind),
+		Kind:  policyKind.Erase(),
 		World: ws.Make(with(), (*world).policies),
 		Base:  obj{"document": allow("s3:Get*", "*"), "tags": obj{"team": "shop"}},
 		Fault: fault,
@@ -38,7 +38,7 @@ func TestPolicy(t *testing.T) {
 // TestVersions: the oldest that is not the default makes room, and no other.
 func TestVersions(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(policyKind)
+	w, kind := newWorld(t), policyKind.Erase()
 	var last map[string]any
 	for _, action := range []string{"s3:A*", "s3:B*", "s3:C*", "s3:D*", "s3:E*", "s3:F*", "s3:G*"} {
 		last = w.settle(t, kind, obj{"name": "reader", "document": allow(action, "*")}, last)
@@ -60,7 +60,7 @@ func TestVersions(t *testing.T) {
 // TestPolicyInUse is not deleted, and says by whom it is used.
 func TestPolicyInUse(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(policyKind)
+	w, kind := newWorld(t), policyKind.Erase()
 	last := w.settle(t, kind, obj{"document": allow("s3:Get*", "*")}, nil)
 	last = w.settle(t, kind, obj{"document": allow("s3:List*", "*")}, last)
 	w.role0(t, "theirs")
@@ -69,7 +69,7 @@ func TestPolicyInUse(t *testing.T) {
 	}
 	w.Server.Reset()
 	arn, _ := last["arn"].(string)
-	site := policySite{Scope: kindpkg.Scope{Cloud: w.Cloud}, Last: &Policy{ARN: aws.ARN(arn)}}
+	site := policySite{Facts: kindpkg.Facts{Cloud: w.Cloud}, Last: &Policy{ARN: aws.ARN(arn)}}
 	err := deletePolicy(t.Context(), site)
 	if !errors.Is(err, errAttached) || !strings.Contains(err.Error(), "by role theirs") || len(reconcile.Hints(err)) == 0 || w.Cloud.Classify(err) != reconcile.Busy {
 		t.Errorf("%v", err)
@@ -90,7 +90,7 @@ func TestPolicyInUse(t *testing.T) {
 // TestOtherPath: a name that a policy of another path has is told, and not waited for.
 func TestOtherPath(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t, "read"), reconcile.Erase(policyKind)
+	w, kind := newWorld(t, "read"), policyKind.Erase()
 	w.Server.Inject(awstest.Fault{Op: "IAM.CreatePolicy", Kind: awstest.Refuse, Code: "EntityAlreadyExists", Times: -1}) // moto goes by the path too
 	_, err := kind.Settle(t.Context(), w.task(t, kind, obj{"name": "Read", "document": allow("s3:Get*", "*")}), reconcile.Hooks{})
 	if !errors.Is(err, errOtherPath) || !strings.Contains(err.Error(), managed("read")) {
@@ -105,7 +105,7 @@ func TestPolicyOf(t *testing.T) {
 	for _, id := range []string{
 		"reader", managed("read"), "arn:aws:iam::aws:policy/ReadOnlyAccess", "arn:aws:iam::999999999999:policy/reader", "arn:aws:iam::" + account + ":role/reader",
 	} {
-		arn, err := policyOf(policySite{ID: id, Scope: kindpkg.Scope{Location: place}})
+		arn, err := policyOf(policySite{ID: id, Facts: kindpkg.Facts{Location: place}})
 		if err != nil {
 			arn = ""
 		}

@@ -43,7 +43,7 @@ const (
 // found by their names.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:    []reconcile.Any{reconcile.Erase(roleKind), reconcile.Erase(policyKind)},
+		Kinds:    []reconcile.Any{roleKind.Erase(), policyKind.Erase()},
 		Filters:  []string{"iam:policy"},
 		Registry: map[string]string{"AWS::IAM::Role": roleType, "AWS::IAM::RolePolicy": roleType, "AWS::IAM::ManagedPolicy": policyType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
@@ -157,7 +157,7 @@ var errNoName = errors.New("it is found by its name, and there is none")
 
 var roleTable = kind.TableOf[RoleProps](aws.PolicyCodec()).For(kind.In(sdk.CreateRoleInput{}), kind.Out(types.Role{}))
 
-var roleKind = kind.Kind[RoleProps, liveRole, Role]{
+var roleKind = &kind.Kind[RoleProps, liveRole, Role]{
 	Type: roleType,
 	Doc: "A role of AWS IAM: who may take it on, and all that it may do: attached, inline and granted policies, each set " +
 		"managed whole. Roles are the account's, in all regions. Deleting one takes it out of instance profiles; roles " +
@@ -210,7 +210,7 @@ var roleKind = kind.Kind[RoleProps, liveRole, Role]{
 		// A role is taken out of instance profiles that nobody here knows by name.
 		Anywhere: []string{"ListRoles", "RemoveRoleFromInstanceProfile"},
 	}),
-}.First()
+}
 
 func clientOf(cloud kind.Cloud) *sdk.Client {
 	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }
@@ -536,7 +536,7 @@ func compareInline(d *roleDiff, want RoleProps, live liveRole) {
 		}
 	}
 	reconcile.Map(d, "inline", declared, there, "PutRolePolicy",
-		func(ctx context.Context, on reconcile.On[liveRole], put map[string]any, drop []string) error {
+		func(ctx context.Context, on kind.Update[liveRole], put map[string]any, drop []string) error {
 			client := clientOf(on.Cloud)
 			for name := range put {
 				if err := putInline(ctx, client, on.Live.attrs.Name, name, want.Inline[name]); err != nil {
@@ -563,7 +563,7 @@ const mostAttached = 10
 
 // attach puts new policies beside the old ones before those go, so that the role can do at every moment what it can do
 // before and after; not where there is no room for that.
-func attach(ctx context.Context, on reconcile.On[liveRole], add, drop []aws.ARN) error {
+func attach(ctx context.Context, on kind.Update[liveRole], add, drop []aws.ARN) error {
 	client, role := clientOf(on.Cloud), on.Live.attrs.Name
 	attach := func() error {
 		for _, arn := range add {

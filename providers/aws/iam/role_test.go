@@ -5,7 +5,6 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -31,7 +30,7 @@ func roleSuite() kindtest.Suite {
 	conditional := grant("sqs:SendMessage", "queue")
 	conditional["effect"], conditional["conditions"] = "Deny", obj{"StringEquals": obj{"aws:PrincipalTag/team": list{"web", "shop"}}}
 	return kindtest.Derive(roleTable, kindtest.Suite{
-		Kind:  reconcile.Erase(roleKind),
+		Kind:  roleKind.Erase(),
 		World: ws.Make(with(theirs...), (*world).roles),
 		Base:  obj{"trustPolicy": trust("ec2"), "tags": obj{"team": "shop"}},
 		Fault: fault,

@@ -20,7 +20,7 @@ import (
 
 func prepared(t *testing.T, w *world, props obj) (reconcile.Asset, error) {
 	t.Helper()
-	kind := reconcile.Erase(functionKind)
+	kind := functionKind.Erase()
 	job := &reconcile.Job{Address: "worker", Props: props, Cloud: w.Cloud, Dir: w.Dir}
 	if err := kind.Decode(job); err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func prepared(t *testing.T, w *world, props obj) (reconcile.Asset, error) {
 // TestGoCode compiles a program, sees that it changed, and what Lambda then has.
 func TestGoCode(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(functionKind)
+	w, kind := newWorld(t), functionKind.Erase()
 	props := obj{"code": obj{"go": "./worker"}, "role": role("worker"), "architecture": "arm64"}
 	out := w.Settled(t, props, nil)
 	archive, err := prepared(t, w, props)
@@ -96,7 +96,7 @@ func TestCodeThatCannotBeBuilt(t *testing.T) {
 // TestCodeIsWhatWasCompared is about an archive that changes between its comparison and its upload.
 func TestCodeIsWhatWasCompared(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(functionKind)
+	w, kind := newWorld(t), functionKind.Erase()
 	job := w.Job(t, kind, with(plainFunction(), obj{"code": obj{"zip": "one.zip"}}), nil)
 	w.write(t, "one.zip", string(zipOf(t, "another")))
 	_, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
@@ -120,7 +120,7 @@ func TestCodeNotKnown(t *testing.T) {
 
 func TestFunctionCheck(t *testing.T) {
 	t.Parallel()
-	kindtest.Refuses(t, reconcile.Erase(functionKind), kindtest.Refusals{
+	kindtest.Refuses(t, functionKind.Erase(), kindtest.Refusals{
 		{with(plainFunction(), nil), ""},
 		{with(plainFunction(), obj{"name": "a b"}), "want up to 64 letters"},
 		{with(plainFunction(), obj{"code": obj{"go": "./a", "zip": "b"}}), "exactly one"},
@@ -148,7 +148,7 @@ func TestFunctionCheck(t *testing.T) {
 
 func TestMappingCheck(t *testing.T) {
 	t.Parallel()
-	kindtest.Refuses(t, reconcile.Erase(mappingKind), kindtest.Refusals{
+	kindtest.Refuses(t, mappingKind.Erase(), kindtest.Refusals{
 		{plainMapping(nil), ""},
 		{kafka(nil), ""},
 		{plainMapping(obj{"source": nil}), "either a source or servers"},

@@ -49,7 +49,7 @@ func TestFunctionCalls(t *testing.T) {
 func TestFunctionFaults(t *testing.T) {
 	t.Parallel()
 	const create, look = "Lambda.POST /*/functions", "Lambda.GET /*/functions/shop-test-worker"
-	awstest.Faults(t, newWorld, reconcile.Erase(functionKind), plainFunction(), (*world).functions, awstest.Broken{
+	awstest.Faults(t, newWorld, functionKind.Erase(), plainFunction(), (*world).functions, awstest.Broken{
 		{"the answer of the creation is lost", awstest.Fault{Op: create, Kind: awstest.DropAnswer}, 1},
 		{"the creation never arrives", awstest.Fault{Op: create, Kind: awstest.CutBefore}, 2},
 		{"the creation is throttled twice", awstest.Fault{Op: create, Kind: awstest.Throttle, Times: 2}, 3},
@@ -76,7 +76,7 @@ func (a *aged) Enter(_ context.Context, call reconcile.Call) (func(error), error
 // once, and without one, when there has been time enough.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(functionKind)
+	w, kind := newWorld(t), functionKind.Erase()
 	w.like.ages = time.Hour
 	job := w.Job(t, kind, plainFunction(), nil)
 	w.Server.Inject(awstest.Fault{Op: "Lambda.POST /*/functions", Kind: awstest.Refuse, Code: "InvalidParameterValueException", Times: -1})
@@ -111,7 +111,7 @@ func TestMistakes(t *testing.T) {
 // refuses.
 func TestRoleComesLate(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(functionKind)
+	w, kind := newWorld(t), functionKind.Erase()
 	job := w.Job(t, kind, with(plainFunction(), obj{"role": role("late")}), nil)
 	var notes []string
 	_, err := kind.Settle(t.Context(), job, reconcile.Hooks{Note: func(text string) {
@@ -129,7 +129,7 @@ func TestRoleComesLate(t *testing.T) {
 // TestBusy is about a function that is being made, or changed: nothing is done to it until that has ended.
 func TestBusy(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(functionKind)
+	w, kind := newWorld(t), functionKind.Erase()
 	w.like.looks(obj{"State": "Pending", "StateReason": "interfaces are made"}, obj{"LastUpdateStatus": "InProgress"})
 	var notes []string
 	job := w.Job(t, kind, with(plainFunction(), obj{"reservedConcurrency": int64(1)}), nil)
@@ -144,7 +144,7 @@ func TestBusy(t *testing.T) {
 // TestFailedUpdate is about what Lambda begins and cannot do: it is asked once more, and then the error says why.
 func TestFailedUpdate(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(functionKind)
+	w, kind := newWorld(t), functionKind.Erase()
 	out := w.Settled(t, plainFunction(), nil)
 	failed := obj{"LastUpdateStatus": "Failed", "LastUpdateStatusReason": "The subnets are full.", "LastUpdateStatusReasonCode": "SubnetOutOfIPAddresses"}
 	w.Server.Reset()
@@ -169,7 +169,7 @@ func TestFailedUpdate(t *testing.T) {
 // TestHiddenErrors is about errors inside of answers that succeed: what could not be read is not nothing.
 func TestHiddenErrors(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(functionKind)
+	w, kind := newWorld(t), functionKind.Erase()
 	out := w.Settled(t, plainFunction(), nil)
 	for _, members := range []obj{
 		{"Environment": obj{"Error": obj{"ErrorCode": "AccessDeniedException", "Message": "no leave to decrypt"}}},
@@ -187,7 +187,7 @@ func TestHiddenErrors(t *testing.T) {
 // Lambda no longer shows it.
 func TestMappingWaits(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(mappingKind)
+	w, kind := newWorld(t), mappingKind.Erase()
 	w.withFunctions(t)
 	w.like.looks(obj{"State": "Creating"}, obj{"State": "Enabling"})
 	var notes []string
@@ -215,7 +215,7 @@ func TestMappingWaits(t *testing.T) {
 func TestMappingFaults(t *testing.T) {
 	t.Parallel()
 	const create = "Lambda.POST /*/event-source-mappings"
-	awstest.Faults(t, having((*world).withFunctions), reconcile.Erase(mappingKind), plainMapping(nil), (*world).mappings, awstest.Broken{
+	awstest.Faults(t, having((*world).withFunctions), mappingKind.Erase(), plainMapping(nil), (*world).mappings, awstest.Broken{
 		{"the answer is lost", awstest.Fault{Op: create, Kind: awstest.DropAnswer}, 1},
 		{"it never arrives", awstest.Fault{Op: create, Kind: awstest.CutBefore}, 2},
 		{"the role has not its grants yet", awstest.Fault{Op: create, Kind: awstest.Refuse, Code: "InvalidParameterValueException", Times: 2}, 3},
@@ -226,7 +226,7 @@ func TestMappingFaults(t *testing.T) {
 // TestSeveralMappings is about two of the same function and source: the mark tells which is ours, and without one nothing does.
 func TestSeveralMappings(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(mappingKind)
+	w, kind := newWorld(t), mappingKind.Erase()
 	w.withFunctions(t)
 	props := with(obj{}, kafka(nil))
 	if _, err := kind.Settle(t.Context(), w.Job(t, kind, props, nil), reconcile.Hooks{}); err != nil {

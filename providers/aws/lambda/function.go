@@ -42,7 +42,7 @@ const (
 // Service is what this package offers.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:   []reconcile.Any{reconcile.Erase(functionKind), reconcile.Erase(permissionKind), reconcile.Erase(mappingKind)},
+		Kinds:   []reconcile.Any{functionKind.Erase(), permissionKind.Erase(), mappingKind.Erase()},
 		Filters: []string{"lambda"},
 		Registry: map[string]string{
 			"AWS::Lambda::Function": functionType, "AWS::Lambda::Url": functionType, "AWS::Lambda::EventInvokeConfig": functionType,
@@ -287,7 +287,7 @@ var functionTable = kind.TableOf[FunctionProps](kind.Codec{
 }).For(kind.In(sdk.CreateFunctionInput{}), kind.In(sdk.PutFunctionConcurrencyInput{}),
 	kind.In(sdk.PutFunctionEventInvokeConfigInput{}), kind.In(sdk.CreateFunctionUrlConfigInput{}), kind.Out(answer{}))
 
-var functionKind = kind.Kind[FunctionProps, liveFunction, Function]{
+var functionKind = &kind.Kind[FunctionProps, liveFunction, Function]{
 	Type: functionType,
 	Doc: "A function of AWS Lambda with its code, its URL, what becomes of asynchronous calls, and reserved concurrency. Code is built before " +
 		"anything is looked at, and compared by the SHA-256 of its archive. Not managed, and left as they are: published versions, " +
@@ -340,7 +340,7 @@ var functionKind = kind.Kind[FunctionProps, liveFunction, Function]{
 		Anywhere: []string{"ListFunctions", "iam:GetRole", "lambda:GetLayerVersion"},
 		Passes:   map[string][]tree.Path{"iam:PassRole": {"role"}},
 	}, "IAM.GetRole", "Logs.FilterLogEvents"),
-}.First()
+}
 
 func clientOf(cloud kind.Cloud) *sdk.Client {
 	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }

@@ -30,7 +30,7 @@ var (
 
 // observeFunction reads the function, then what other calls show of it.
 func observeFunction(ctx context.Context, s functionSite) (live liveFunction, err error) {
-	name, err := aws.NameAt(s, aws.Names[Function]{
+	name, err := aws.NameOf(s, aws.Names[Function]{
 		Of:  func(f Function) string { return f.Name },
 		In:  func(resource string) string { return strings.TrimPrefix(resource, "function:") },
 		ARN: functionARN,

@@ -5,7 +5,6 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -39,7 +38,7 @@ func tunedFunction() obj {
 		"ephemeralStorage": "1GiB", "env": obj{"STAGE": "prod", "TOKEN": "t"}, "layers": list{layer("tools"), layer("extra")},
 		"vpc":        obj{"subnets": list{"subnet-b", "subnet-a"}, "securityGroups": list{"sg-2", "sg-1"}, "ipv6": true},
 		"deadLetter": queue("dead"), "tracing": "Active", "kmsKey": "arn:aws:kms:us-east-1:" + account + ":key/env", "snapStart": "PublishedVersions",
-		"fileSystems": list{obj{"accessPoint": "arn:aws:elasticfilesystem:us-east-1:" + account + ":access-point/fsap-1", "path": "/mnt/data"}},
+		"fileSystems": list{obj{"accessPoint": "arn:aws:elasticfilesystem:us-east-1:" + account + ":access-point/fsap-0123456789abcdef0", "path": "/mnt/data"}},
 		"logging":     obj{"format": "JSON", "group": "/shop/worker", "applicationLevel": "DEBUG", "systemLevel": "WARN"}, "reservedConcurrency": int64(0),
 		"async": obj{"maxRetries": int64(0), "maxAge": "1m", "onSuccess": queue("done"), "onFailure": queue("failed")},
 		"url": obj{"auth": "NONE", "invokeMode": "RESPONSE_STREAM", "cors": obj{
@@ -53,7 +52,7 @@ func tunedFunction() obj {
 func functionSuite() kindtest.Suite {
 	ws := awstest.Worlds[*world]{}
 	return kindtest.Suite{
-		Kind:  reconcile.Erase(functionKind),
+		Kind:  functionKind.Erase(),
 		World: ws.Make(having((*world).withLayers), (*world).functions),
 		Base:  plainFunction(),
 		Fault: fault,
@@ -111,7 +110,7 @@ func TestOtherFunctions(t *testing.T) {
 	network := func(more obj) obj {
 		return with(plainFunction(), with(obj{"vpc": obj{"subnets": list{"subnet-a"}, "securityGroups": list{"sg-1"}}}, more))
 	}
-	mounted := obj{"fileSystems": list{obj{"accessPoint": "arn:aws:elasticfilesystem:us-east-1:" + account + ":access-point/fsap-1", "path": "/mnt/data"}}}
+	mounted := obj{"fileSystems": list{obj{"accessPoint": "arn:aws:elasticfilesystem:us-east-1:" + account + ":access-point/fsap-0123456789abcdef0", "path": "/mnt/data"}}}
 	for name, c := range map[string]struct {
 		base     obj
 		variants []kindtest.Variant

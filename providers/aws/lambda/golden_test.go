@@ -4,10 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	sdk "github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
-
-	"github.com/athanor-dev/athanor/providers/kindtest"
 )
 
 // bodies are those of the calls that make a function, without what none of them has to itself.
@@ -22,7 +21,7 @@ type bodies struct {
 // of API_PutFunctionConcurrency.html, API_PutFunctionEventInvokeConfig.html and API_CreateFunctionUrlConfig.html beside it.
 func TestGolden(t *testing.T) {
 	image := obj{"image": account + ".dkr.ecr.us-east-1.amazonaws.com/worker:1"}
-	kindtest.GoldenStruct(t, functionTable, with(tunedFunction(), obj{
+	awstest.GoldenStruct(t, functionTable, with(tunedFunction(), obj{
 		"code": image, "imageConfig": obj{"entryPoint": list{"/bin/worker", "-v"}, "command": list{"run"}, "workingDirectory": "/srv"},
 	}), &bodies{
 		sdk.CreateFunctionInput{
@@ -35,7 +34,7 @@ func TestGolden(t *testing.T) {
 			DeadLetterConfig: &types.DeadLetterConfig{TargetArn: new(queue("dead"))}, TracingConfig: &types.TracingConfig{Mode: "Active"},
 			KMSKeyArn: new("arn:aws:kms:us-east-1:" + account + ":key/env"),
 			FileSystemConfigs: []types.FileSystemConfig{{
-				Arn: new("arn:aws:elasticfilesystem:us-east-1:" + account + ":access-point/fsap-1"), LocalMountPath: new("/mnt/data"),
+				Arn: new("arn:aws:elasticfilesystem:us-east-1:" + account + ":access-point/fsap-0123456789abcdef0"), LocalMountPath: new("/mnt/data"),
 			}},
 			ImageConfig:   &types.ImageConfig{EntryPoint: []string{"/bin/worker", "-v"}, Command: []string{"run"}, WorkingDirectory: new("/srv")},
 			LoggingConfig: &types.LoggingConfig{LogFormat: "JSON", LogGroup: new("/shop/worker"), ApplicationLogLevel: "DEBUG", SystemLogLevel: "WARN"},
@@ -52,7 +51,7 @@ func TestGolden(t *testing.T) {
 			AllowHeaders: []string{"x-b", "x-a"}, ExposeHeaders: []string{"x-c", "x-d"}, AllowCredentials: new(true), MaxAge: new(int32(300)),
 		}},
 	})
-	kindtest.GoldenStruct(t, functionTable, obj{"code": image, "role": role("worker"), "async": obj{}, "logging": obj{}}, &bodies{
+	awstest.GoldenStruct(t, functionTable, obj{"code": image, "role": role("worker"), "async": obj{}, "logging": obj{}}, &bodies{
 		CreateFunctionInput: sdk.CreateFunctionInput{
 			Role: new(role("worker")), Architectures: []types.Architecture{"x86_64"}, MemorySize: new(int32(128)), Timeout: new(int32(3)),
 			EphemeralStorage: &types.EphemeralStorage{Size: new(int32(512))}, TracingConfig: &types.TracingConfig{Mode: "PassThrough"},
@@ -66,7 +65,7 @@ func TestGolden(t *testing.T) {
 
 // TestGoldenMapping has the members of https://docs.aws.amazon.com/lambda/latest/api/API_CreateEventSourceMapping.html
 func TestGoldenMapping(t *testing.T) {
-	kindtest.GoldenStruct(t, mappingTable, plainMapping(obj{
+	awstest.GoldenStruct(t, mappingTable, plainMapping(obj{
 		"source": stream("clicks"), "startingPosition": "AT_TIMESTAMP", "startingTimestamp": "2026-01-31T12:00:00Z", "enabled": false,
 		"batchSize": int64(500), "batchWindow": "5m", "filters": list{`{"body":{"kind":["order"]}}`}, "reportBatchItemFailures": true,
 		"onFailure": queue("failed"), "bisectOnError": true, "maxRecordAge": "1h", "maxRetries": int64(3), "parallelization": int64(4),
@@ -82,7 +81,7 @@ func TestGoldenMapping(t *testing.T) {
 		ParallelizationFactor: new(int32(4)), TumblingWindowInSeconds: new(int32(900)), KMSKeyArn: new("arn:aws:kms:us-east-1:" + account + ":key/filters"),
 		MetricsConfig: &types.EventSourceMappingMetricsConfig{Metrics: []types.EventSourceMappingMetric{"EventCount"}},
 	})
-	kindtest.GoldenStruct(t, mappingTable, plainMapping(obj{
+	awstest.GoldenStruct(t, mappingTable, plainMapping(obj{
 		"source": nil, "servers": list{"b.example:9092", "a.example:9092"}, "topics": list{"orders"}, "queues": list{"letters"}, "maxConcurrency": int64(5),
 		"access": list{obj{"type": "BASIC_AUTH", "uri": "secret"}}, "pollers": obj{"minimum": int64(2), "maximum": int64(20)},
 		"documentDb": obj{"database": "shop", "collection": "orders"},
@@ -100,12 +99,12 @@ func TestGoldenMapping(t *testing.T) {
 
 // TestGoldenPermission has the members of https://docs.aws.amazon.com/lambda/latest/api/API_AddPermission.html
 func TestGoldenPermission(t *testing.T) {
-	kindtest.GoldenStruct(t, permissionTable, obj{
+	awstest.GoldenStruct(t, permissionTable, obj{
 		"function": functionNamed("theirs"), "principal": "events.amazonaws.com", "sourceArn": "arn:aws:events:us-east-1:" + account + ":rule/shop-*",
-		"sourceAccount": account, "principalOrgId": "o-a1b2c3", "eventSourceToken": "skill", "functionUrlAuth": "AWS_IAM", "invokedViaUrl": true,
+		"sourceAccount": account, "principalOrgId": "o-a1b2c3d4e5", "eventSourceToken": "skill", "functionUrlAuth": "AWS_IAM", "invokedViaUrl": true,
 	}, &sdk.AddPermissionInput{
 		Principal: new("events.amazonaws.com"), Action: new("lambda:InvokeFunction"), SourceArn: new("arn:aws:events:us-east-1:" + account + ":rule/shop-*"),
-		SourceAccount: new(account), PrincipalOrgID: new("o-a1b2c3"), EventSourceToken: new("skill"), FunctionUrlAuthType: "AWS_IAM",
+		SourceAccount: new(account), PrincipalOrgID: new("o-a1b2c3d4e5"), EventSourceToken: new("skill"), FunctionUrlAuthType: "AWS_IAM",
 		InvokedViaFunctionUrl: new(true),
 	})
 }

@@ -14,7 +14,7 @@ import (
 // TestLogs reads what a function wrote: from the group that it names, and from the one that Lambda makes.
 func TestLogs(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(functionKind)
+	w, kind := newWorld(t), functionKind.Erase()
 	client := cloudwatchlogs.NewFromConfig(w.out)
 	for group, props := range map[string]obj{
 		"/shop/worker": with(plainFunction(), obj{"logging": obj{"group": "/shop/worker"}}), "/aws/lambda/shop-test-worker": plainFunction(),

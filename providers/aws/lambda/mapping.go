@@ -257,7 +257,7 @@ func among(word string) kind.Codec {
 	}
 }
 
-var mappingKind = kind.Kind[EventSourceMappingProps, liveMapping, EventSourceMapping]{
+var mappingKind = &kind.Kind[EventSourceMappingProps, liveMapping, EventSourceMapping]{
 	Type: mappingType,
 	Doc: "A mapping of an event source to a Lambda function: Lambda reads a queue, a stream, Kafka, MQ or DocumentDB, and calls the " +
 		"function. It is ready when Lambda reads the source, so that nothing is passed over that comes after the deployment. Where a source was " +
@@ -309,7 +309,7 @@ var mappingKind = kind.Kind[EventSourceMappingProps, liveMapping, EventSourceMap
 		// function and its role
 		Anywhere: []string{"CreateEventSourceMapping", "ListEventSourceMappings", "GetFunctionConfiguration", "iam:GetRole"},
 	}, "IAM.GetRole"),
-}.First()
+}
 
 // serviceOf is the service of a source, "kafka" for a cluster of one's own.
 func serviceOf(source aws.ARN) string {
@@ -417,7 +417,7 @@ func updateMapping(want EventSourceMappingProps) *kind.Operation[liveMapping] {
 		client := clientOf(u.Cloud)
 		_, err = client.UpdateEventSourceMapping(ctx, in)
 		function := cmp.Or(aws.ARN(sdkaws.ToString(in.FunctionName)), u.Live.have.Function)
-		return grantedLate(ctx, client, u.Scope, function, aws.NotYet(err))
+		return grantedLate(ctx, client, u.Facts, function, aws.NotYet(err))
 	})
 }
 
@@ -448,7 +448,7 @@ func changes(want, have EventSourceMappingProps, changed []tree.Path) (*sdk.Upda
 const unbounded = int32(-1)
 
 // grantedLate: what a mapping needs is granted to the function's role, often a moment before.
-func grantedLate(ctx context.Context, client *sdk.Client, s kind.Scope, function aws.ARN, err error) error {
+func grantedLate(ctx context.Context, client *sdk.Client, s kind.Facts, function aws.ARN, err error) error {
 	if !isInvalid(err) {
 		return err
 	}
@@ -470,7 +470,7 @@ func createMapping(ctx context.Context, s mappingSite) (EventSourceMapping, erro
 	client := clientOf(s.Cloud)
 	out, err := client.CreateEventSourceMapping(ctx, in)
 	if err != nil {
-		return EventSourceMapping{}, grantedLate(ctx, client, s.Scope, s.Want.Function, err)
+		return EventSourceMapping{}, grantedLate(ctx, client, s.Facts, s.Want.Function, err)
 	}
 	return EventSourceMapping{
 		ARN: aws.ARN(sdkaws.ToString(out.EventSourceMappingArn)), ID: sdkaws.ToString(out.UUID),

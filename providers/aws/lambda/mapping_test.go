@@ -8,7 +8,6 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -58,7 +57,7 @@ func kafka(more obj) obj {
 func mappingSuite(base obj, variants ...kindtest.Variant) kindtest.Suite {
 	ws := awstest.Worlds[*world]{}
 	return kindtest.Derive(mappingTable, kindtest.Suite{
-		Kind: reconcile.Erase(mappingKind), World: ws.Make(having((*world).withFunctions), (*world).mappings), Base: base, Variants: variants, Fault: fault,
+		Kind: mappingKind.Erase(), World: ws.Make(having((*world).withFunctions), (*world).mappings), Base: base, Variants: variants, Fault: fault,
 		Hands: mappingHands(ws),
 		Others: map[tree.Path][]any{
 			"filters.*": {`{"body":{"kind":["other"]}}`}, "function": {functionNamed("another"), functionNamed("theirs")}, "batchWindow": {"2s"},

@@ -87,7 +87,7 @@ var permissionTable = kind.TableOf[PermissionProps](kind.Codec{Name: "principal"
 }}).For(kind.In(sdk.AddPermissionInput{}))
 
 // The live object of a permission has the shape of its props.
-var permissionKind = kind.Kind[PermissionProps, PermissionProps, Permission]{
+var permissionKind = &kind.Kind[PermissionProps, PermissionProps, Permission]{
 	Type: permissionType,
 	Doc: "One statement of the resource policy of a Lambda function: permission for a service, an account or a role to call it. " +
 		"Other statements of the policy are left alone. It carries no owner tag and is found by its name, which is generated; after " +
@@ -131,7 +131,7 @@ var permissionKind = kind.Kind[PermissionProps, PermissionProps, Permission]{
 		// The name is that of the statement, and not the function's.
 		Resource: func(location kind.Location, _ string) []string { return []string{string(functionARN(location, "*"))} },
 	}),
-}.First()
+}
 
 // statement is one of a function's policy as Lambda writes it.
 type statement struct {

@@ -59,11 +59,11 @@ func permissionSuite() kindtest.Suite {
 	ws := awstest.Worlds[*world]{}
 	base := obj{"function": functionNamed("theirs"), "principal": "events.amazonaws.com"}
 	return kindtest.Suite{
-		Kind: reconcile.Erase(permissionKind), World: ws.Make(having((*world).withForeign), (*world).statements), Fault: fault, Base: base, Hands: permissionHands(ws),
+		Kind: permissionKind.Erase(), World: ws.Make(having((*world).withForeign), (*world).statements), Fault: fault, Base: base, Hands: permissionHands(ws),
 		Variants: []kindtest.Variant{
 			{Name: "narrow", Props: with(base, obj{
 				"sourceArn": "arn:aws:events:us-east-1:" + account + ":rule/shop-*", "sourceAccount": account, "action": "lambda:GetFunction",
-				"principalOrgId": "o-a1b2c3", "eventSourceToken": "skill",
+				"principalOrgId": "o-a1b2c3d4e5", "eventSourceToken": "skill",
 			})},
 			{Name: "URL", Props: obj{
 				"function": functionNamed("another"), "principal": "arn:aws:iam::" + account + ":root", "action": "lambda:InvokeFunctionUrl",
@@ -89,7 +89,7 @@ func TestForeignStatements(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.withForeign(t)
-	kind := reconcile.Erase(permissionKind)
+	kind := permissionKind.Erase()
 	job := w.Job(t, kind, obj{"function": functionNamed("theirs"), "principal": "events.amazonaws.com"}, nil)
 	out, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
 	if err != nil {
@@ -116,7 +116,7 @@ func TestForeignStatements(t *testing.T) {
 // TestPermissionNotYet is about a function that is only known later: nothing is asked.
 func TestPermissionNotYet(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(permissionKind)
+	w, kind := newWorld(t), permissionKind.Erase()
 	later := token.Plain.Ref(token.Ref{Address: "worker", Path: "arn"})
 	look, err := kind.Look(t.Context(), w.Job(t, kind, obj{"function": later, "principal": "events.amazonaws.com"}, nil))
 	if err != nil || !look.Absent || len(w.Server.Calls()) != 0 {

@@ -45,7 +45,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
 	like := startLikeAWS(t, server)
-	w := &world{awstest.NewWorld(t, server, like, sdk.NewFromConfig, reconcile.Erase(functionKind), "worker"), like, like.Outside(t)}
+	w := &world{awstest.NewWorld(t, server, like, sdk.NewFromConfig, functionKind.Erase(), "worker"), like, like.Outside(t)}
 	w.Located(t, account)
 	for _, name := range []string{"worker", "other"} {
 		_, err := iam.NewFromConfig(w.out).CreateRole(t.Context(), &iam.CreateRoleInput{RoleName: &name, AssumeRolePolicyDocument: new("{}")})

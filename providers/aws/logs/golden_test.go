@@ -6,6 +6,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
 
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile/kind"
 )
@@ -17,7 +18,7 @@ func TestGolden(t *testing.T) {
 	declared := obj{
 		"retention": "14d", "kmsKeyId": keyOne, "class": "INFREQUENT_ACCESS", "deletionProtection": true, "bearerTokenAuthentication": true,
 	}
-	kindtest.GoldenStruct(t, groupTable, declared, &types.LogGroup{
+	awstest.GoldenStruct(t, groupTable, declared, &types.LogGroup{
 		RetentionInDays: new(int32(14)), KmsKeyId: new(keyOne), LogGroupClass: types.LogGroupClassInfrequentAccess,
 		DeletionProtectionEnabled: new(true), BearerTokenAuthenticationEnabled: new(true),
 	})

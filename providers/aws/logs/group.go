@@ -38,7 +38,7 @@ const groupType = "aws.logs.LogGroup"
 // Service is what this package offers.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:    []reconcile.Any{reconcile.Erase(groupKind)},
+		Kinds:    []reconcile.Any{groupKind.Erase()},
 		Filters:  []string{"logs"},
 		Registry: map[string]string{"AWS::Logs::LogGroup": groupType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
@@ -126,7 +126,7 @@ var groupTable = kind.TableOf[LogGroupProps](aws.PolicyCodec(),
 	For(kind.In(sdk.CreateLogGroupInput{}), kind.In(sdk.PutRetentionPolicyInput{}), kind.In(sdk.PutBearerTokenAuthenticationInput{}),
 		kind.Out(types.LogGroup{}))
 
-var groupKind = kind.Kind[LogGroupProps, liveGroup, LogGroup]{
+var groupKind = &kind.Kind[LogGroupProps, liveGroup, LogGroup]{
 	Type: groupType,
 	Doc: "A log group of CloudWatch Logs with its retention, key, class, protection, policies and tags. Its events are " +
 		"not managed: a group with streams in it, or with deletion protection, holds data, and deleting it needs permission. " +
@@ -167,7 +167,7 @@ var groupKind = kind.Kind[LogGroupProps, liveGroup, LogGroup]{
 	EventuallyVisible: 10 * time.Second,
 
 	API: api(),
-}.First()
+}
 
 func api() kind.API {
 	api := aws.API("Logs", "logs", source, kind.Permissions{
@@ -283,7 +283,7 @@ func groupNamed(ctx context.Context, cloud kind.Cloud, name string) (types.LogGr
 
 func observeGroup(ctx context.Context, s site) (live liveGroup, err error) {
 	s.ID = strings.TrimSuffix(s.ID, ":*") // which stands for its streams in an ARN
-	name, err := aws.NameAt(s, aws.Names[LogGroup]{
+	name, err := aws.NameOf(s, aws.Names[LogGroup]{
 		Of:  func(g LogGroup) string { return g.Name },
 		In:  func(resource string) string { return strings.TrimPrefix(resource, "log-group:") },
 		ARN: arnOf,

@@ -5,7 +5,6 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -40,7 +39,7 @@ func tuned() obj {
 func groupSuite() kindtest.Suite {
 	ws := awstest.Worlds[*world]{}
 	return kindtest.Derive(groupTable, kindtest.Suite{
-		Kind:  reconcile.Erase(groupKind),
+		Kind:  groupKind.Erase(),
 		World: ws.Make(newWorld, (*world).groups),
 		Base:  obj{"tags": obj{"team": "shop"}},
 		Fault: fault,

@@ -16,6 +16,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
+	kindpkg "github.com/athanor-dev/athanor/reconcile/kind"
 )
 
 func TestCalls(t *testing.T) {
@@ -70,7 +71,7 @@ func TestDenied(t *testing.T) {
 // TestPolicyChangedMeanwhile is about a policy that somebody else writes between the look and the write: it is looked
 // at again before it is written over.
 func TestPolicyChangedMeanwhile(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(groupKind)
+	w, kind := newWorld(t), groupKind.Erase()
 	out := w.Settled(t, obj{"policy": deliveryPolicy("logs:PutLogEvents")}, nil)
 	w.Server.Reset()
 	held := w.Server.Inject(awstest.Fault{Op: "Logs.PutResourcePolicy", Kind: awstest.Hold})
@@ -101,8 +102,8 @@ func TestAccountRetention(t *testing.T) {
 		t.Fatal(err)
 	}
 	kind := *groupKind
-	kind.Observe = func(context.Context, reconcile.Site[LogGroupProps, LogGroup]) (liveGroup, error) { return live, nil }
-	w, erased := newWorld(t), reconcile.Erase(&kind)
+	kind.Observe = func(context.Context, kindpkg.Site[LogGroupProps, LogGroup]) (liveGroup, error) { return live, nil }
+	w, erased := newWorld(t), kind.Erase()
 	look, err := erased.Look(t.Context(), w.Job(t, erased, obj{"retention": "5d"}, nil))
 	if err != nil || slices.ContainsFunc(look.Steps, func(s reconcile.Step) bool { return s.Path == "retention" }) {
 		t.Errorf("the account's retention is a difference: %v, %v", look.Steps, err)
@@ -112,7 +113,7 @@ func TestAccountRetention(t *testing.T) {
 func TestDelete(t *testing.T) {
 	for name, props := range map[string]obj{"with events": {}, "protected": {"deletionProtection": true}} {
 		t.Run(name, func(t *testing.T) {
-			w, kind := newWorld(t), reconcile.Erase(groupKind)
+			w, kind := newWorld(t), groupKind.Erase()
 			out := w.Settled(t, props, nil)
 			if len(props) == 0 {
 				w.write(t, "shop-test-app", "one", time.Now().UnixMilli(), "hello")
@@ -147,7 +148,7 @@ func TestDelete(t *testing.T) {
 // TestMadeByAService is about a group that a function's first run made before the program declared it: it carries no
 // mark, so that it is refused until it is adopted.
 func TestMadeByAService(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(groupKind)
+	w, kind := newWorld(t), groupKind.Erase()
 	if _, err := w.Others.CreateLogGroup(t.Context(), &sdk.CreateLogGroupInput{LogGroupName: new("/aws/lambda/worker")}); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func TestMadeByAService(t *testing.T) {
 
 // TestNamesThatBeginAlike is about groups whose names are prefixes of each other, in more than one page.
 func TestNamesThatBeginAlike(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(groupKind)
+	w, kind := newWorld(t), groupKind.Erase()
 	for i := range 60 {
 		name := "shop-test-app" + strings.Repeat("x", i+1)
 		if _, err := w.Others.CreateLogGroup(t.Context(), &sdk.CreateLogGroupInput{LogGroupName: &name}); err != nil {
@@ -215,7 +216,7 @@ func TestMatch(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	kindtest.Refuses(t, reconcile.Erase(groupKind), kindtest.Refusals{
+	kindtest.Refuses(t, groupKind.Erase(), kindtest.Refusals{
 		{obj{"name": "a b"}, "want up to 512"},
 		{obj{"name": strings.Repeat("a", 513)}, "want up to 512"},
 		{obj{"name": "aws/x"}, "do not begin with aws/"},

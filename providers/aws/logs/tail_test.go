@@ -149,7 +149,7 @@ func TestTailFails(t *testing.T) {
 
 // TestLogs reads by the kind, as the command does.
 func TestLogs(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(groupKind)
+	w, kind := newWorld(t), groupKind.Erase()
 	out := w.Settled(t, obj{}, nil)
 	w.write(t, "shop-test-app", "one", time.Now().UnixMilli(), "hello")
 	for line, err := range kind.Logs(t.Context(), w.Job(t, kind, nil, &out), reconcile.LogQuery{}) {

@@ -24,7 +24,7 @@ type world struct{ awstest.World[sdk.Client] }
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
-	w := &world{awstest.NewWorld(t, server, startLikeAWS(t, server), sdk.NewFromConfig, reconcile.Erase(groupKind), "app")}
+	w := &world{awstest.NewWorld(t, server, startLikeAWS(t, server), sdk.NewFromConfig, groupKind.Erase(), "app")}
 	w.Located(t, account)
 	return w
 }

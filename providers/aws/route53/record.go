@@ -42,7 +42,7 @@ const (
 // Service is what this package offers.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:    []reconcile.Any{reconcile.Erase(recordKind), reconcile.Erase(zoneKind)},
+		Kinds:    []reconcile.Any{recordKind.Erase(), zoneKind.Erase()},
 		Filters:  []string{"route53:hostedzone"},
 		Registry: map[string]string{"AWS::Route53::RecordSet": recordType, "AWS::Route53::HostedZone": zoneType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
@@ -205,7 +205,7 @@ func inOneForm(name string, form func(string) string) kind.Codec {
 
 var recordTable = kind.TableOf[RecordProps](inOneForm("zone", bare), inOneForm("host", hostOf)).For(kind.Both(types.ResourceRecordSet{}))
 
-var recordKind = kind.Kind[RecordProps, liveRecord, Record]{
+var recordKind = &kind.Kind[RecordProps, liveRecord, Record]{
 	Type: recordType,
 	Doc: "A record of Route 53, with values or as an alias, and with any routing policy. A record carries no owner tag: one that is " +
 		"there already counts as ours when it is what is declared, and is never written over otherwise, unless it is adopted. " +
@@ -241,7 +241,7 @@ var recordKind = kind.Kind[RecordProps, liveRecord, Record]{
 			return []string{arn + "hostedzone/" + zone, arn + "change/*"}
 		},
 	}),
-}.First()
+}
 
 func clientOf(cloud kind.Cloud) *sdk.Client {
 	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -49,7 +48,7 @@ func recordVariants() []kindtest.Variant {
 func recordSuite() kindtest.Suite {
 	ws := awstest.Worlds[*world]{}
 	return kindtest.Derive(recordTable, kindtest.Suite{
-		Kind:     reconcile.Erase(recordKind),
+		Kind:     recordKind.Erase(),
 		World:    ws.Make(newWorld, (*world).records),
 		Base:     www(obj{"values": list{"192.0.2.1"}}),
 		Fault:    fault,

@@ -33,7 +33,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
 	like := startLikeAWS(t, server)
-	w := &world{awstest.NewWorld(t, server, like, sdk.NewFromConfig, reconcile.Erase(recordKind), "www"), like}
+	w := &world{awstest.NewWorld(t, server, like, sdk.NewFromConfig, recordKind.Erase(), "www"), like}
 	w.Located(t, server.Account)
 	return w
 }

@@ -78,7 +78,7 @@ type zoneSite = kind.Site[HostedZoneProps, HostedZone]
 
 var zoneTable = kind.TableOf[HostedZoneProps](inOneForm("host", hostOf))
 
-var zoneKind = kind.Kind[HostedZoneProps, liveZone, HostedZone]{
+var zoneKind = &kind.Kind[HostedZoneProps, liveZone, HostedZone]{
 	Type: zoneType,
 	Doc: "A hosted zone of Route 53, public or private. A zone with records beside its own holds data, and deleting it needs " +
 		"permission. One of the same name (and network, for private ones) that is there already is not ours until it is adopted. Query " +
@@ -136,7 +136,7 @@ var zoneKind = kind.Kind[HostedZoneProps, liveZone, HostedZone]{
 			Anywhere: []string{"route53:CreateHostedZone", "route53:ListHostedZones", "route53:ListHostedZonesByName", "ec2:DescribeVpcs"},
 		},
 	},
-}.First()
+}
 
 func zoneAttrs(live liveZone) HostedZone {
 	id := bare(*live.zone.Id)
@@ -242,7 +242,7 @@ func findZone(ctx context.Context, client *sdk.Client, s zoneSite) (liveZone, er
 		switch o := live.owner(); {
 		case o.IsZero() || o.Stack != s.Owner.Stack || o.Stage != s.Owner.Stage || o.Address != s.Owner.Address:
 			others = append(others, live)
-		case s.Creating == "" || o.Generation == s.Owner.Generation:
+		case s.Nonce == "" || o.Generation == s.Owner.Generation:
 			ours = append(ours, live)
 		}
 	}
@@ -300,7 +300,7 @@ func zonesNamed(ctx context.Context, client *sdk.Client, name string) ([]string,
 // generation, so that a creation that was cut right after it is found again. The rest is the intent's nonce, and what was
 // there before: a reference is used once.
 func reference(s zoneSite) string {
-	return fmt.Sprintf("%s%d-%s", ownersPart(s.Owner), s.Owner.Generation, digest(s.New.Nonce, s.New.Deleted))
+	return fmt.Sprintf("%s%d-%s", ownersPart(s.Owner), s.Owner.Generation, digest(s.Nonce, s.New.Deleted))
 }
 
 func ownersPart(mark kind.OwnerTag) string {
@@ -325,20 +325,12 @@ func bornOf(text string, mark kind.OwnerTag) kind.OwnerTag {
 
 func createZone(ctx context.Context, s zoneSite) (HostedZone, error) {
 	client := clientOf(s.Cloud)
-	want := s.Want
-	in := &sdk.CreateHostedZoneInput{
-		Name: new(hostOf(want.Name)), CallerReference: new(reference(s)), DelegationSetId: aws.OrNil(want.DelegationSetID),
-		HostedZoneConfig: &types.HostedZoneConfig{Comment: aws.OrNil(want.Comment), PrivateZone: len(want.VPCs) > 0},
-	}
-	if len(want.VPCs) > 0 {
-		in.VPC = networkOf(want.VPCs[0], s.Location)
-	}
-	out, err := client.CreateHostedZone(ctx, in)
+	out, err := client.CreateHostedZone(ctx, creation(s))
 	if err != nil {
 		return HostedZone{}, err
 	}
 	id := bare(sdkaws.ToString(out.HostedZone.Id))
-	made := HostedZone{ID: id, ARN: zoneARN(s.Location, id), Name: hostOf(want.Name)}
+	made := HostedZone{ID: id, ARN: zoneARN(s.Location, id), Name: hostOf(s.Want.Name)}
 	if out.DelegationSet != nil {
 		made.NameServers = out.DelegationSet.NameServers
 	}
@@ -346,6 +338,18 @@ func createZone(ctx context.Context, s zoneSite) (HostedZone, error) {
 		return made, err
 	}
 	return made, inSync(ctx, s.Cloud, client, out.ChangeInfo)
+}
+
+// creation is the body of the call that creates a zone. Further networks and tags have calls of their own.
+func creation(s zoneSite) *sdk.CreateHostedZoneInput {
+	in := &sdk.CreateHostedZoneInput{
+		Name: new(hostOf(s.Want.Name)), CallerReference: new(reference(s)), DelegationSetId: aws.OrNil(s.Want.DelegationSetID),
+		HostedZoneConfig: &types.HostedZoneConfig{Comment: aws.OrNil(s.Want.Comment), PrivateZone: len(s.Want.VPCs) > 0},
+	}
+	if len(s.Want.VPCs) > 0 {
+		in.VPC = networkOf(s.Want.VPCs[0], s.Location)
+	}
+	return in
 }
 
 func networkOf(v VPC, location kind.Location) *types.VPC {
@@ -526,16 +530,16 @@ func putNetworks(want HostedZoneProps) *kind.Operation[liveZone] {
 	})
 }
 
-func putTags(ctx context.Context, on reconcile.On[liveZone], tags map[string]string) error {
+func putTags(ctx context.Context, on kind.Update[liveZone], tags map[string]string) error {
 	list := aws.TagList(tags, func(key, value *string) types.Tag { return types.Tag{Key: key, Value: value} })
 	return changeTags(ctx, on, &sdk.ChangeTagsForResourceInput{AddTags: list})
 }
 
-func dropTags(ctx context.Context, on reconcile.On[liveZone], keys []string) error {
+func dropTags(ctx context.Context, on kind.Update[liveZone], keys []string) error {
 	return changeTags(ctx, on, &sdk.ChangeTagsForResourceInput{RemoveTagKeys: keys})
 }
 
-func changeTags(ctx context.Context, on reconcile.On[liveZone], in *sdk.ChangeTagsForResourceInput) error {
+func changeTags(ctx context.Context, on kind.Update[liveZone], in *sdk.ChangeTagsForResourceInput) error {
 	in.ResourceType, in.ResourceId = types.TagResourceTypeHostedzone, new(bare(*on.Live.zone.Id))
 	_, err := clientOf(on.Cloud).ChangeTagsForResource(ctx, in)
 	return aws.NotYet(err)

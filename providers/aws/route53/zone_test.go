@@ -13,7 +13,6 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -129,7 +128,7 @@ func zoneSuite(private bool) kindtest.Suite {
 		delete(hands, "vpcs")
 	}
 	return kindtest.Derive(zoneTable, kindtest.Suite{
-		Kind:  reconcile.Erase(zoneKind),
+		Kind:  zoneKind.Erase(),
 		World: ws.Make(newWorld, (*world).zones),
 		Base:  obj{"name": "example.com", "tags": obj{"team": "shop"}},
 		Fault: fault,

@@ -222,7 +222,7 @@ var bucketTable = kind.TableOf[BucketProps](
 	append(lifecycleCodecs(), aws.PolicyCodec(), switchCodec("enabled", "Enabled", "Suspended"))...,
 ).For(kind.Both(settings{}))
 
-var bucketKind = kind.Kind[BucketProps, liveBucket, Bucket]{
+var bucketKind = &kind.Kind[BucketProps, liveBucket, Bucket]{
 	Type: bucketType,
 	Doc: "A bucket for objects, with all that is set on it as a whole. Not managed, and left as they are: " +
 		"replication, access control lists, intelligent tiering, inventory, metrics and analytics; " +
@@ -292,7 +292,7 @@ var bucketKind = kind.Kind[BucketProps, liveBucket, Bucket]{
 			Anywhere: []string{"s3:ListAllMyBuckets"},
 		},
 	},
-}.First()
+}
 
 // settingActions are the actions that write one setting each, of a new bucket too.
 const settingActions = `PutBucketTagging PutBucketOwnershipControls PutBucketPublicAccessBlock PutBucketVersioning
@@ -382,13 +382,13 @@ func (e Encryption) normal() *Encryption {
 // observeBucket asks for the tags first, because that answer, unlike HeadBucket's, has a body that says why not; then for all
 // settings at once.
 func observeBucket(ctx context.Context, s bucketSite) (live liveBucket, err error) {
-	name, err := aws.NameAt(s, aws.Names[Bucket]{
+	name, err := aws.NameOf(s, aws.Names[Bucket]{
 		Of: func(b Bucket) string { return string(b.Name) }, In: func(resource string) string { return resource }, ARN: arnOf,
 	})
 	if err != nil {
 		return live, err
 	}
-	t := targetOf(s.Scope, name)
+	t := targetOf(s.Facts, name)
 	live = liveBucket{name: name, location: s.Location, settings: unset()}
 	tags, err := ask(ctx, t, t.GetBucketTagging, sdk.GetBucketTaggingInput{})
 	if err := unless(err, "NoSuchTagSet", "NoSuchTagSetError"); err != nil {

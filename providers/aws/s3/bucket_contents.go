@@ -18,7 +18,7 @@ import (
 // deleteBucket deletes an empty bucket with one call. One that holds something is emptied only with permission; if it is not
 // empty even then, because somebody writes to it, the answer is a conflict and the runner calls again.
 func deleteBucket(ctx context.Context, s bucketSite) error {
-	t := targetOf(s.Scope, string(s.Last.Name))
+	t := targetOf(s.Facts, string(s.Last.Name))
 	err := removeBucket(ctx, t)
 	if !has(err, "BucketNotEmpty") {
 		return err
@@ -103,7 +103,7 @@ func abortUploads(ctx context.Context, t target) error {
 // contentsOfBucket lists what keeps a bucket from being deleted. In a bucket that was ever versioned that is more than its
 // objects: deleting one of those leaves its versions, which nobody declares.
 func contentsOfBucket(ctx context.Context, s bucketSite, most int) (all []kind.Found, err error) {
-	t := targetOf(s.Scope, string(s.Last.Name))
+	t := targetOf(s.Facts, string(s.Last.Name))
 	versioning, err := ask(ctx, t, t.GetBucketVersioning, sdk.GetBucketVersioningInput{})
 	if err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ func notificationsApart(want, have BucketProps) (w, h BucketProps) {
 // does not let it in, or not yet: the policy needs the bucket's ARN, and may come after it, or be there and not have
 // reached everywhere. Then it is written without the trial. Anything else that is wrong is refused the second time too.
 func putNotifications(ctx context.Context, u kind.Update[liveBucket], want BucketProps) error {
-	t := targetOf(u.Scope, u.Live.name)
+	t := targetOf(u.Facts, u.Live.name)
 	in := sdk.PutBucketNotificationConfigurationInput{NotificationConfiguration: notificationsOf(want, u.Live.have, u.Changed)}
 	err := set(ctx, t, t.PutBucketNotificationConfiguration, in)
 	if has(err, "InvalidArgument") {

@@ -162,7 +162,7 @@ func compareBucket(d *bucketDiff, want BucketProps, live liveBucket) {
 }
 
 func putTags(ctx context.Context, u kind.Update[liveBucket], tags []types.Tag) error {
-	t := targetOf(u.Scope, u.Live.name)
+	t := targetOf(u.Facts, u.Live.name)
 	if len(tags) == 0 {
 		return set(ctx, t, t.DeleteBucketTagging, sdk.DeleteBucketTaggingInput{})
 	}
@@ -177,7 +177,7 @@ func bucketCalls(want BucketProps) map[tree.Path]*bucketCall {
 			if err := bucketTable.Created(bucketTable.Merged(want, u.Live.have, u.Changed), kind.Struct(&to)); err != nil {
 				return err
 			}
-			return put(ctx, targetOf(u.Scope, u.Live.name), to, u.Live.settings)
+			return put(ctx, targetOf(u.Facts, u.Live.name), to, u.Live.settings)
 		})
 	}
 	lock := writing("PutObjectLockConfiguration", putLock)

@@ -84,7 +84,7 @@ func site() obj {
 func bucketSuite() kindtest.Suite {
 	ws := awstest.Worlds[*world]{}
 	return kindtest.Derive(bucketTable, kindtest.Suite{
-		Kind:  reconcile.Erase(bucketKind),
+		Kind:  bucketKind.Erase(),
 		World: ws.Make(newWorld, (*world).buckets),
 		Base:  obj{"tags": obj{"team": "shop"}},
 		Fault: fault,

@@ -26,7 +26,7 @@ func faultBucket() obj {
 // it ends as if nothing had happened.
 func TestBucketFaults(t *testing.T) {
 	t.Parallel()
-	kind := reconcile.Erase(bucketKind)
+	kind := bucketKind.Erase()
 	calm := newWorld(t)
 	calm.Settled(t, faultBucket(), nil)
 	want, writes := digest(t, calm.buckets(t)), len(calm.Wrote())
@@ -68,7 +68,7 @@ func digest(t *testing.T, v any) string {
 func TestBucketStale(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"S3.GetBucketTagging", "S3.GetBucketVersioning"} {
-		w, kind := newWorld(t), reconcile.Erase(bucketKind)
+		w, kind := newWorld(t), bucketKind.Erase()
 		job := w.Job(t, kind, faultBucket(), nil)
 		_, err := kind.Settle(t.Context(), job, reconcile.Hooks{Born: func(context.Context, string, map[string]any) error {
 			w.Server.Inject(awstest.Fault{Op: op, Kind: awstest.Stale, Times: 3})
@@ -87,7 +87,7 @@ func TestBucketStale(t *testing.T) {
 func TestBucketDenied(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"S3.GetBucketTagging", "S3.GetBucketCors", "S3.ListObjectVersions", "S3.CreateBucket", "S3.PutBucketPolicy"} {
-		w, kind := newWorld(t), reconcile.Erase(bucketKind)
+		w, kind := newWorld(t), bucketKind.Erase()
 		if strings.HasPrefix(op, "S3.Get") || strings.HasPrefix(op, "S3.List") {
 			w.Settled(t, faultBucket(), nil)
 		}
@@ -106,7 +106,7 @@ func TestBucketDenied(t *testing.T) {
 // TestBucketDeleteFaults breaks each call of a deletion in each way, once.
 func TestBucketDeleteFaults(t *testing.T) {
 	t.Parallel()
-	kind := reconcile.Erase(bucketKind)
+	kind := bucketKind.Erase()
 	for _, how := range broken() {
 		for nth := 1; ; nth++ {
 			w := newWorld(t)
@@ -136,7 +136,7 @@ func TestBucketDeleteFaults(t *testing.T) {
 // TestObjectFaults breaks each call of a creation, an update and a deletion in each way, once.
 func TestObjectFaults(t *testing.T) {
 	t.Parallel()
-	kind := reconcile.Erase(objectKind)
+	kind := objectKind.Erase()
 	for _, how := range broken() {
 		for nth, fired := 1, true; fired; nth++ {
 			w := newWorld(t)

@@ -8,10 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-
-	"github.com/athanor-dev/athanor/providers/kindtest"
 )
 
 // TestGolden has the bodies that set up the bucket of site, in the request syntax of the pages
@@ -95,6 +94,7 @@ func TestGolden(t *testing.T) {
 			<Rule><DefaultRetention><Mode>COMPLIANCE</Mode><Years>2</Years></DefaultRetention></Rule>
 		</ObjectLockConfiguration>`,
 	} {
+		awstest.ConformXML(t, "s3", operation, body)
 		if want := parsed(t, body); !reflect.DeepEqual(have[operation], want) {
 			t.Errorf("%s sends\n%v\nand the documentation says\n%v", operation, have[operation], want)
 		}
@@ -133,7 +133,7 @@ func (e element) sorted() element {
 // https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html
 func TestGoldenObject(t *testing.T) {
 	t.Parallel()
-	kindtest.GoldenStruct(t, objectTable, obj{
+	awstest.GoldenStruct(t, objectTable, obj{
 		"bucket": "b", "key": "k", "content": "x", "contentType": "text/plain", "cacheControl": "max-age=60", "contentDisposition": "inline",
 		"contentEncoding": "identity", "contentLanguage": "de", "websiteRedirect": "/elsewhere", "metadata": obj{"origin": "test"},
 		"storageClass": "STANDARD_IA", "encryption": obj{"algorithm": "aws:kms", "kmsKey": "arn:aws:kms:us-east-1:123456789012:key/one"},

@@ -66,24 +66,31 @@ func TestBucketCalls(t *testing.T) {
 }
 
 func TestBucketName(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(bucketKind)
+	w, kind := newWorld(t), bucketKind.Erase()
 	job := w.Job(t, kind, obj{}, nil)
 	if want := "-" + w.Server.Account + "-us-east-1-an"; !strings.HasSuffix(job.Name, want) || len(job.Name) > 63 {
 		t.Errorf("generated name %s is not in the account-regional namespace", job.Name)
 	}
-	naming := bucketKind.Naming(BucketProps{}, reconcile.Place{Provider: "aws", Account: "123456789012", Region: "ap-southeast-1"})
+	naming := namingIn(reconcile.Place{Provider: "aws", Account: "123456789012", Region: "ap-southeast-1"})
 	long := adopt.Name(naming, job.Place, "a-very-long-stack-name", "production", "net/a-very-long-address", 3)
 	if len(long) > 63 || !strings.HasSuffix(long, "-123456789012-ap-southeast-1-an") {
 		t.Errorf("name %s has %d characters", long, len(long))
 	}
-	if suffix := bucketKind.Naming(BucketProps{}, reconcile.Place{Account: "123456789012", Region: "me-south-1"}).Suffix; suffix != "" {
+	if suffix := namingIn(reconcile.Place{Account: "123456789012", Region: "me-south-1"}).Suffix; suffix != "" {
 		t.Errorf("me-south-1 has no account-regional namespace, and names end with %s", suffix)
 	}
 }
 
+// namingIn is how names of buckets are generated in a place.
+func namingIn(place reconcile.Place) reconcile.Naming {
+	job := &reconcile.Job{Place: place, Props: obj{}}
+	bucketKind.Erase().Names(job)
+	return *job.Naming
+}
+
 // TestForeignBucket: the name belongs to another account, which S3 tells by refusing.
 func TestForeignBucket(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(bucketKind)
+	w, kind := newWorld(t), bucketKind.Erase()
 	stranger := w.as(t, "999999999999")
 	if _, err := stranger.CreateBucket(t.Context(), &sdk.CreateBucketInput{Bucket: new("taken")}); err != nil {
 		t.Fatal(err)
@@ -103,7 +110,7 @@ func TestForeignBucket(t *testing.T) {
 
 // TestUnmarkedBucket: a bucket of our account that nobody marked is shown as it is, for the verdict to refuse.
 func TestUnmarkedBucket(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(bucketKind)
+	w, kind := newWorld(t), bucketKind.Erase()
 	w.made(t, "mine")
 	job := w.Job(t, kind, obj{"name": "mine"}, nil)
 	_, err := kind.Settle(t.Context(), job, reconcile.Hooks{Permit: func(look reconcile.Look) error {
@@ -118,7 +125,7 @@ func TestUnmarkedBucket(t *testing.T) {
 }
 
 func TestForceDestroy(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(bucketKind)
+	w, kind := newWorld(t), bucketKind.Erase()
 	job := w.Job(t, kind, obj{"versioning": "Enabled"}, nil)
 	out := kindtest.Settled(t, kind, job)
 	w.fill(t, nameOf(out.Attrs))
@@ -200,7 +207,7 @@ func TestEnableLock(t *testing.T) {
 }
 
 func TestObjectFile(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(objectKind)
+	w, kind := newWorld(t), objectKind.Erase()
 	w.made(t, "files")
 	path := filepath.Join(w.Dir, "app.tar.gz")
 	props := obj{"bucket": "files", "key": "releases/app.tar.gz", "source": "app.tar.gz"}
@@ -273,7 +280,7 @@ func TestObjectTooBig(t *testing.T) {
 
 // TestObjectRace: somebody uploads between our look and our upload, which then does not overwrite.
 func TestObjectRace(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(objectKind)
+	w, kind := newWorld(t), objectKind.Erase()
 	w.made(t, "race")
 	_, err := kind.Settle(t.Context(), w.Job(t, kind, obj{"bucket": "race", "key": "k", "content": "ours"}, nil), reconcile.Hooks{
 		Intend: func(ctx context.Context) error {
@@ -299,7 +306,7 @@ func TestObjectRace(t *testing.T) {
 // TestHeldByBucket: the objects of a bucket that was never versioned are named, so that a plan which deletes them does not count
 // them as data; a versioned one keeps the versions of what is deleted.
 func TestHeldByBucket(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(bucketKind)
+	w, kind := newWorld(t), bucketKind.Erase()
 	for _, versioned := range []bool{false, true} {
 		props := obj{}
 		if versioned {

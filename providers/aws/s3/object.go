@@ -106,7 +106,7 @@ type (
 
 var objectTable = kind.TableOf[ObjectProps]().For(kind.In(sdk.PutObjectInput{}), kind.Out(sdk.HeadObjectOutput{}))
 
-var objectKind = kind.Kind[ObjectProps, liveObject, Object]{
+var objectKind = &kind.Kind[ObjectProps, liveObject, Object]{
 	Type: objectType,
 	Doc: "An object with all of its content, told from another by the SHA-256 that S3 keeps with it. An object uploaded by " +
 		"other means has none, and is uploaded again. It is found by its bucket and key: the tagging service shows no objects. " +
@@ -152,7 +152,7 @@ var objectKind = kind.Kind[ObjectProps, liveObject, Object]{
 			},
 		},
 	},
-}.First()
+}
 
 func objectAt(location kind.Location, bucket, key string) Object {
 	return Object{
@@ -252,7 +252,7 @@ func observeObject(ctx context.Context, s objectSite) (live liveObject, err erro
 		bucket, key = string(s.Last.Bucket), s.Last.Key
 	}
 	if s.ID != "" {
-		id, err := aws.NameAt(objectSite{Scope: s.Scope, ID: s.ID}, aws.Names[Object]{
+		id, err := aws.NameOf(objectSite{Facts: s.Facts, ID: s.ID}, aws.Names[Object]{
 			In: func(resource string) string { return resource }, ARN: arnOf,
 		})
 		if err != nil {
@@ -260,7 +260,7 @@ func observeObject(ctx context.Context, s objectSite) (live liveObject, err erro
 		}
 		bucket, key, _ = strings.Cut(id, "/")
 	}
-	t := targetOf(s.Scope, bucket)
+	t := targetOf(s.Facts, bucket)
 	head, err := ask(ctx, t, t.HeadObject, sdk.HeadObjectInput{Key: &key, ChecksumMode: types.ChecksumModeEnabled})
 	switch {
 	case has(err, "NotFound", "NoSuchKey", "NoSuchBucket"):
@@ -317,7 +317,7 @@ func (o *liveObject) readDefault(ctx context.Context, t target) error {
 // compareObject: all that an upload carries shares one call; tags have their own.
 func compareObject(d *objectDiff, want ObjectProps, live liveObject) {
 	put := kind.Set("PutObject", func(ctx context.Context, u kind.Update[liveObject]) error {
-		_, err := upload(ctx, targetOf(u.Scope, string(u.Live.attrs.Bucket)), u.Live.attrs.Key, u.Scope, want, false)
+		_, err := upload(ctx, targetOf(u.Facts, string(u.Live.attrs.Bucket)), u.Live.attrs.Key, u.Facts, want, false)
 		return err
 	})
 	compareContent(d, want, live, put)
@@ -332,7 +332,7 @@ func compareObject(d *objectDiff, want ObjectProps, live liveObject) {
 	kind.Compare(d, objectTable, shown, have, put)
 	compareTags(d, want.Tags, live.tags, "PutObjectTagging",
 		func(ctx context.Context, u kind.Update[liveObject], tags []types.Tag) error {
-			t := targetOf(u.Scope, string(u.Live.attrs.Bucket))
+			t := targetOf(u.Facts, string(u.Live.attrs.Bucket))
 			in := sdk.PutObjectTaggingInput{Key: &u.Live.attrs.Key, Tagging: &types.Tagging{TagSet: tags}}
 			return set(ctx, t, t.PutObjectTagging, in)
 		})
@@ -371,7 +371,7 @@ func compareContent(d *objectDiff, want ObjectProps, live liveObject, put *kind.
 
 // createObject uploads only if there is no object of that key.
 func createObject(ctx context.Context, s objectSite) (Object, error) {
-	out, err := upload(ctx, targetOf(s.Scope, string(s.Want.Bucket)), s.Want.Key, s.Scope, s.Want, true)
+	out, err := upload(ctx, targetOf(s.Facts, string(s.Want.Bucket)), s.Want.Key, s.Facts, s.Want, true)
 	if err != nil {
 		return Object{}, err
 	}
@@ -381,12 +381,12 @@ func createObject(ctx context.Context, s objectSite) (Object, error) {
 }
 
 func deleteObject(ctx context.Context, s objectSite) error {
-	t := targetOf(s.Scope, string(s.Last.Bucket))
+	t := targetOf(s.Facts, string(s.Last.Bucket))
 	return unless(set(ctx, t, t.DeleteObject, sdk.DeleteObjectInput{Key: &s.Last.Key}), "NoSuchKey", "NoSuchBucket")
 }
 
 // upload puts an object. The checksum is that of what was compared, so that S3 refuses a file that has changed since.
-func upload(ctx context.Context, t target, key string, s kind.Scope, want ObjectProps, create bool) (*sdk.PutObjectOutput, error) {
+func upload(ctx context.Context, t target, key string, s kind.Facts, want ObjectProps, create bool) (*sdk.PutObjectOutput, error) {
 	body, file, err := contentOf(s, want)
 	if err != nil {
 		return nil, err
@@ -414,7 +414,7 @@ func upload(ctx context.Context, t target, key string, s kind.Scope, want Object
 }
 
 // contentOf opens what is to be uploaded. Files are streamed.
-func contentOf(s kind.Scope, want ObjectProps) (io.ReadSeekCloser, kind.Asset, error) {
+func contentOf(s kind.Facts, want ObjectProps) (io.ReadSeekCloser, kind.Asset, error) {
 	if c := want.Content; c != nil {
 		return unclosed{strings.NewReader(*c)}, kind.Asset{Digest: digestOf(*c), Size: int64(len(*c))}, nil
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -61,7 +60,7 @@ func objectWorld(t *testing.T) *world {
 func objectSuite() kindtest.Suite {
 	ws := awstest.Worlds[*world]{}
 	return kindtest.Derive(objectTable, kindtest.Suite{
-		Kind:  reconcile.Erase(objectKind),
+		Kind:  objectKind.Erase(),
 		World: ws.Make(objectWorld, (*world).objects),
 		Base:  obj{"bucket": "one", "key": "docs/a b+c.json", "content": `{"a": 1}`, "tags": obj{"team": "shop"}},
 		Fault: fault,

@@ -39,7 +39,7 @@ const (
 // their bucket and key.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:    []reconcile.Any{reconcile.Erase(bucketKind), reconcile.Erase(objectKind)},
+		Kinds:    []reconcile.Any{bucketKind.Erase(), objectKind.Erase()},
 		Filters:  []string{"s3"},
 		Registry: map[string]string{"AWS::S3::Bucket": bucketType, "AWS::S3::BucketPolicy": bucketType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
@@ -90,7 +90,7 @@ type target struct {
 	bucket, owner string
 }
 
-func targetOf(s kind.Scope, bucket string) target {
+func targetOf(s kind.Facts, bucket string) target {
 	return target{Client: clientOf(s.Cloud), cloud: s.Cloud, bucket: bucket, owner: s.Location.Account}
 }
 
@@ -136,14 +136,14 @@ func compareTags[L any](
 	d *kind.Diff[L], author, live map[string]string, call string, put func(context.Context, kind.Update[L], []types.Tag) error,
 ) {
 	reconcile.Map(d, "tags", aws.Tags(author, d.Mark()), aws.OwnTags(live), call,
-		func(ctx context.Context, on reconcile.On[L], add map[string]string, drop []string) error {
+		func(ctx context.Context, on kind.Update[L], add map[string]string, drop []string) error {
 			all := map[string]string{}
 			maps.Copy(all, live)
 			maps.Copy(all, add)
 			for _, k := range drop {
 				delete(all, k)
 			}
-			return put(ctx, kind.UpdateOf(on), tagList(all))
+			return put(ctx, on, tagList(all))
 		})
 }
 

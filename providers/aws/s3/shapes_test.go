@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
 )
 
@@ -78,7 +77,7 @@ func TestMediaType(t *testing.T) {
 
 // TestRefused are declarations that S3 would refuse only after something was made, each with where.
 func TestRefused(t *testing.T) {
-	kindtest.Refuses(t, reconcile.Erase(bucketKind), kindtest.Refusals{
+	kindtest.Refuses(t, bucketKind.Erase(), kindtest.Refusals{
 		{obj{"name": "Upper"}, "name: "},
 		{obj{"objectLockEnabled": true, "versioning": "Suspended"}, "versioning: "},
 		{obj{"objectLockRetention": obj{"mode": "GOVERNANCE", "days": int64(1)}}, "objectLockRetention: "},
@@ -104,7 +103,7 @@ func TestRefused(t *testing.T) {
 		{obj{"policy": "{"}, "policy: "},
 		{obj{"tags": obj{"athanor:stack": "x"}}, `tags["athanor:stack"]: `},
 	})
-	kindtest.Refuses(t, reconcile.Erase(objectKind), kindtest.Refusals{
+	kindtest.Refuses(t, objectKind.Erase(), kindtest.Refusals{
 		{obj{"bucket": "b", "key": "k"}, "content: "},
 		{obj{"bucket": "b", "key": "k", "content": "c", "source": "s"}, "content: "},
 		{obj{"bucket": "b", "key": "k", "content": "c", "metadata": obj{"Upper": "x"}}, "metadata: "},

@@ -31,7 +31,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
 	like := startLikeAWS(t, server)
-	w := &world{awstest.NewWorld(t, server, like, connect, reconcile.Erase(bucketKind), "thing"), like}
+	w := &world{awstest.NewWorld(t, server, like, connect, bucketKind.Erase(), "thing"), like}
 	w.Located(t, server.Account)
 	return w
 }

@@ -132,7 +132,7 @@ func TestWithoutValue(t *testing.T) {
 
 // TestRecovery is about a secret that is deleted without leave, and declared again: it is the same one, with its value.
 func TestRecovery(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(secretKind)
+	w, kind := newWorld(t), secretKind.Erase()
 	props := obj{"generate": obj{}, "recoveryWindow": "7d", "replicas": list{obj{"region": "eu-west-1"}}}
 	out := w.Settled(t, props, nil)
 	value := w.value(t, new(out.Identity))
@@ -173,7 +173,7 @@ func TestRecovery(t *testing.T) {
 
 // TestScheduledAndNotOurs is about a name that somebody else's secret still holds.
 func TestScheduledAndNotOurs(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(secretKind)
+	w, kind := newWorld(t), secretKind.Erase()
 	if _, err := w.Others.CreateSecret(t.Context(), &sdk.CreateSecretInput{Name: new("shop-test-password"), SecretString: new("theirs")}); err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestNotCopied(t *testing.T) {
 
 // TestCopyOfAnother is about a name under which there is a copy of a secret of another region, mark and all.
 func TestCopyOfAnother(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(secretKind)
+	w, kind := newWorld(t), secretKind.Erase()
 	far := w.front.Outside(t)
 	far.Region = "eu-west-1"
 	var tags []types.Tag
@@ -302,7 +302,7 @@ func TestDiscover(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	kindtest.Refuses(t, reconcile.Erase(secretKind), kindtest.Refusals{
+	kindtest.Refuses(t, secretKind.Erase(), kindtest.Refusals{
 		{obj{}, "want one of"},
 		{obj{"value": "a", "external": true}, "want one of"},
 		{obj{"value": "a", "generate": obj{}}, "want one of"},

@@ -42,7 +42,7 @@ const secretType = "aws.secretsmanager.Secret"
 // Service is what this package offers.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:   []reconcile.Any{reconcile.Erase(secretKind)},
+		Kinds:   []reconcile.Any{secretKind.Erase()},
 		Filters: []string{"secretsmanager:secret"},
 		Registry: map[string]string{
 			"AWS::SecretsManager::Secret": secretType, "AWS::SecretsManager::ResourcePolicy": secretType,
@@ -190,7 +190,7 @@ var secretTable = kind.TableOf[SecretProps](aws.PolicyCodec(), kind.Codec{Name: 
 	},
 }).For(kind.In(sdk.CreateSecretInput{}), kind.In(sdk.UpdateSecretInput{}), kind.Out(sdk.DescribeSecretOutput{}))
 
-var secretKind = kind.Kind[SecretProps, liveSecret, Secret]{
+var secretKind = &kind.Kind[SecretProps, liveSecret, Secret]{
 	Type: secretType,
 	Doc: "A secret of AWS Secrets Manager. Its value is given, made up once, or somebody else's; state keeps no value. " +
 		"Deleting it schedules that: for its recovery window it can be restored, and is when it is declared again. With permission " +
@@ -248,7 +248,7 @@ var secretKind = kind.Kind[SecretProps, liveSecret, Secret]{
 		// https://docs.aws.amazon.com/service-authorization/latest/reference/list_awssecretsmanager.html
 		Anywhere: []string{"GetRandomPassword", "ListSecrets"},
 	}),
-}.First()
+}
 
 func clientOf(cloud kind.Cloud) *sdk.Client {
 	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }
@@ -374,7 +374,7 @@ func observeSecret(ctx context.Context, s site) (liveSecret, error) {
 	if err != nil {
 		return liveSecret{}, err
 	}
-	live, err := described(ctx, s.Scope, id)
+	live, err := described(ctx, s.Facts, id)
 	if err != nil {
 		return live, err
 	}
@@ -400,7 +400,7 @@ func observeSecret(ctx context.Context, s site) (liveSecret, error) {
 // comparesValue: what a rotation makes is not for the program to put right.
 func comparesValue(want SecretProps) bool { return want.Value != "" && want.Rotation == nil }
 
-func described(ctx context.Context, s kind.Scope, id string) (live liveSecret, err error) {
+func described(ctx context.Context, s kind.Facts, id string) (live liveSecret, err error) {
 	out, err := clientOf(s.Cloud).DescribeSecret(ctx, &sdk.DescribeSecretInput{SecretId: &id})
 	if err != nil {
 		return live, aws.Absent(err)
@@ -449,7 +449,7 @@ func createSecret(ctx context.Context, s site) (Secret, error) {
 	client, value := clientOf(s.Cloud), string(s.Want.Value)
 	in := &sdk.CreateSecretInput{
 		Name:               &s.Name,
-		ClientRequestToken: new(tokenOf("create", s.Owner.Stack, s.Owner.Stage, s.Owner.Address, s.Name, s.New.Nonce, s.New.Deleted)),
+		ClientRequestToken: new(tokenOf("create", s.Owner.Stack, s.Owner.Stage, s.Owner.Address, s.Name, s.Nonce, s.New.Deleted)),
 		AddReplicaRegions:  replicaList(s.Want.Replicas),
 		Tags:               tagList(withWindow(aws.Tags(s.Want.Tags, s.Owner), s.Want)),
 	}
@@ -481,7 +481,7 @@ func is[E error](err error) bool {
 // restored brings back a secret of ours that stands in the way of a creation. One that was deleted for good keeps its
 // name for a moment longer.
 func restored(ctx context.Context, s site, cause error) (Secret, error) {
-	live, err := described(ctx, s.Scope, s.Name)
+	live, err := described(ctx, s.Facts, s.Name)
 	switch {
 	case errors.Is(err, reconcile.ErrAbsent):
 		return Secret{}, aws.Busy(fmt.Errorf("%w: %w", errNotFree, cause))
@@ -504,7 +504,7 @@ func restored(ctx context.Context, s site, cause error) (Secret, error) {
 // taken tells the copy of a secret of another region, which no observation here will ever show as ours, from a secret that came
 // between the observation and the creation.
 func taken(ctx context.Context, s site, cause error) error {
-	live, err := described(ctx, s.Scope, s.Name)
+	live, err := described(ctx, s.Facts, s.Name)
 	if err == nil && live.copied(s.Location) {
 		return fmt.Errorf("%w: that of %s", errCopy, sdkaws.ToString(live.PrimaryRegion))
 	}
@@ -515,7 +515,7 @@ func taken(ctx context.Context, s site, cause error) error {
 // first, since Secrets Manager deletes none that has some.
 func deleteSecret(ctx context.Context, s site) error {
 	client, id := clientOf(s.Cloud), new(string(s.Last.ARN))
-	live, err := described(ctx, s.Scope, *id)
+	live, err := described(ctx, s.Facts, *id)
 	if err != nil {
 		return err
 	}
@@ -527,7 +527,7 @@ func deleteSecret(ctx context.Context, s site) error {
 		if _, err := client.RemoveRegionsFromReplication(ctx, &sdk.RemoveRegionsFromReplicationInput{SecretId: id, RemoveReplicaRegions: regions}); err != nil {
 			return err
 		}
-		if live, err = described(ctx, s.Scope, *id); err != nil {
+		if live, err = described(ctx, s.Facts, *id); err != nil {
 			return err
 		}
 		if len(live.ReplicationStatus) > 0 {

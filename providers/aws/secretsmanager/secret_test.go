@@ -5,7 +5,6 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -45,7 +44,7 @@ func generated() obj {
 func secretSuite() kindtest.Suite {
 	ws := awstest.Worlds[*world]{}
 	return kindtest.Suite{
-		Kind:  reconcile.Erase(secretKind),
+		Kind:  secretKind.Erase(),
 		World: ws.Make(newWorld, withoutValues),
 		Base:  obj{"value": "canary-one", "tags": obj{"team": "shop"}},
 		Fault: fault,

@@ -30,7 +30,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
 	front, like := startLikeAWS(t, server)
-	w := &world{awstest.NewWorld(t, server, front, sdk.NewFromConfig, reconcile.Erase(secretKind), "password"), like, front}
+	w := &world{awstest.NewWorld(t, server, front, sdk.NewFromConfig, secretKind.Erase(), "password"), like, front}
 	w.Located(t, account)
 	return w
 }

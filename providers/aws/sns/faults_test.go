@@ -159,7 +159,7 @@ func TestDenied(t *testing.T) {
 // TestTaken is about a name that somebody takes between the look and the creation: it is looked at again.
 func TestTaken(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t, "events"), reconcile.Erase(topicKind)
+	w, kind := newWorld(t, "events"), topicKind.Erase()
 	w.Server.Inject(awstest.Fault{Op: "SNS.GetTopicAttributes", Kind: awstest.Stale})
 	w.Server.Inject(awstest.Fault{Op: "SNS.CreateTopic", Kind: awstest.Refuse, Code: "InvalidParameter"})
 	seen := 0

@@ -24,7 +24,7 @@ func TestCalls(t *testing.T) {
 		changed      int
 	}{
 		"topic": {
-			reconcile.Erase(topicKind),
+			topicKind.Erase(),
 			obj{"name": "events", "displayName": "Events", "kmsMasterKeyId": "alias/x", "policy": publishPolicy("SNS:Publish"), "tags": obj{"a": "b"}},
 			obj{"name": "events", "tags": obj{"a": "b"}},
 			[]string{"SNS.CreateTopic"},
@@ -32,7 +32,7 @@ func TestCalls(t *testing.T) {
 			3,
 		},
 		"subscription": {
-			reconcile.Erase(subscriptionKind), toQueue(obj{"rawMessageDelivery": true, "filterPolicy": obj{"a": list{"b"}}, "deadLetter": queue("dead")}),
+			subscriptionKind.Erase(), toQueue(obj{"rawMessageDelivery": true, "filterPolicy": obj{"a": list{"b"}}, "deadLetter": queue("dead")}),
 			toQueue(nil),
 			[]string{"SNS.Subscribe"},
 			[]string{"SNS.GetSubscriptionAttributes"},
@@ -69,7 +69,7 @@ func TestCalls(t *testing.T) {
 // record, and its deletion is SNS's own.
 func TestPending(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t, "events"), reconcile.Erase(subscriptionKind)
+	w, kind := newWorld(t, "events"), subscriptionKind.Erase()
 	w.like.confirms = true
 	props := obj{"topic": arn("events"), "protocol": "https", "endpoint": "https://shop.example/hook"}
 	out, err := kind.Settle(t.Context(), w.task(t, kind, props), reconcile.Hooks{})
@@ -102,7 +102,7 @@ func TestPending(t *testing.T) {
 // TestAnew is about a subscription that somebody deleted and made again: it has another ARN and is the same one.
 func TestAnew(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t, "events"), reconcile.Erase(subscriptionKind)
+	w, kind := newWorld(t, "events"), subscriptionKind.Erase()
 	out, err := kind.Settle(t.Context(), w.task(t, kind, toQueue(nil)), reconcile.Hooks{})
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestAnew(t *testing.T) {
 // TestTakenOver: no topic is no subscription, an ARN or an identity finds one to take over, and of two none is.
 func TestTakenOver(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t, "events"), reconcile.Erase(subscriptionKind)
+	w, kind := newWorld(t, "events"), subscriptionKind.Erase()
 	elsewhere := toQueue(obj{"topic": arn("nowhere")})
 	if look, err := kind.Look(t.Context(), w.task(t, kind, elsewhere)); err != nil || !look.Absent {
 		t.Errorf("without a topic: %+v (%v)", look, err)
@@ -156,7 +156,7 @@ func TestTakenOver(t *testing.T) {
 // TestTopicByName finds a topic by what a search declares, which has no defaults, and refuses that of another place.
 func TestTopicByName(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t, "events"), reconcile.Erase(topicKind)
+	w, kind := newWorld(t, "events"), topicKind.Erase()
 	job := w.task(t, kind, nil)
 	job.Query, job.Props = true, obj{"name": "events"}
 	kind.Names(job)
@@ -174,7 +174,7 @@ func TestTopicByName(t *testing.T) {
 // TestArchive: a topic with an archive holds data, and is not deleted without leave.
 func TestArchive(t *testing.T) {
 	t.Parallel()
-	w, kind := newWorld(t), reconcile.Erase(topicKind)
+	w, kind := newWorld(t), topicKind.Erase()
 	out, err := kind.Settle(t.Context(), w.task(t, kind, obj{"fifo": true, "archivePolicy": obj{"MessageRetentionPeriod": "30"}}), reconcile.Hooks{})
 	if err != nil || !out.Holds {
 		t.Fatalf("made: %+v (%v)", out, err)
@@ -198,7 +198,7 @@ func TestPages(t *testing.T) {
 	for i := range 101 {
 		topics = append(topics, "shop-"+strings.Repeat("x", i+1))
 	}
-	w, kind := newWorld(t, topics...), reconcile.Erase(topicKind)
+	w, kind := newWorld(t, topics...), topicKind.Erase()
 	place, _ := w.Cloud.Place(t.Context())
 	found, err := kind.List(t.Context(), reconcile.Scope{Cloud: w.Cloud, Place: place, Prefix: "shop-"})
 	if err != nil || len(found) != 101 || w.Server.Count("SNS.ListTopics") != 2 {
@@ -241,7 +241,7 @@ func TestMeaning(t *testing.T) {
 		}
 	}
 	topic := aws.ARN(arn("events"))
-	w, kind := newWorld(t, "events"), reconcile.Erase(topicKind)
+	w, kind := newWorld(t, "events"), topicKind.Erase()
 	if _, err := w.Others.SetTopicAttributes(t.Context(), &sdk.SetTopicAttributesInput{
 		TopicArn: new(string(topic)), AttributeName: new("Policy"), AttributeValue: aws.Text(defaultPolicy(topic, "SNS:Receive")),
 	}); err != nil {

@@ -86,7 +86,7 @@ var subscriptionTable = kind.TableOf[SubscriptionProps](append(documentCodecs(),
 	return shown(text)
 }})...)
 
-var subscriptionKind = kind.Kind[SubscriptionProps, liveSubscription, Subscription]{
+var subscriptionKind = &kind.Kind[SubscriptionProps, liveSubscription, Subscription]{
 	Type: subscriptionType,
 	Doc: "A subscription of an endpoint to a topic of Amazon SNS, with all its attributes. It carries no owner tag: a topic has " +
 		"one for each protocol and endpoint, and that is what it is known by. Mail and web endpoints must confirm it; until then it " +
@@ -109,7 +109,7 @@ var subscriptionKind = kind.Kind[SubscriptionProps, liveSubscription, Subscripti
 		return kind.Ready()
 	},
 	// One that waits for confirmation cannot be deleted: SNS does that after two days.
-	DeletesLater: liveSubscription.pending,
+	Deletion: kind.Later[liveSubscription](liveSubscription.pending),
 
 	EventuallyVisible: 30 * time.Second,
 	// A topic that is not there yet is waited for.
@@ -125,7 +125,7 @@ var subscriptionKind = kind.Kind[SubscriptionProps, liveSubscription, Subscripti
 		Anywhere: []string{"GetSubscriptionAttributes", "SetSubscriptionAttributes", "Unsubscribe"},
 		Passes:   map[string][]tree.Path{"iam:PassRole": {"subscriptionRoleArn"}},
 	}),
-}.First()
+}
 
 // identityOf is what stays for life, also while the ARN is not told and when somebody subscribes anew.
 func identityOf(s Subscription) string {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -19,7 +18,7 @@ func toQueue(more obj) obj {
 func subscriptionSuite() kindtest.Suite {
 	ws := awstest.Worlds[*world]{}
 	return kindtest.Derive(subscriptionTable, kindtest.Suite{
-		Kind:  reconcile.Erase(subscriptionKind),
+		Kind:  subscriptionKind.Erase(),
 		World: ws.Make(with("events", "more"), (*world).subscriptions),
 		Base:  toQueue(nil),
 		Fault: fault,

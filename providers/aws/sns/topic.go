@@ -39,7 +39,7 @@ const (
 // Service is what this package offers.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:    []reconcile.Any{reconcile.Erase(topicKind), reconcile.Erase(subscriptionKind)},
+		Kinds:    []reconcile.Any{topicKind.Erase(), subscriptionKind.Erase()},
 		Filters:  []string{"sns:topic"},
 		Registry: map[string]string{"AWS::SNS::Topic": topicType, "AWS::SNS::TopicPolicy": topicType, "AWS::SNS::TopicInlinePolicy": topicType, "AWS::SNS::Subscription": subscriptionType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
@@ -148,7 +148,7 @@ func documentCodecs() []kind.Codec {
 
 var topicTable = kind.TableOf[TopicProps](documentCodecs()...)
 
-var topicKind = kind.Kind[TopicProps, liveTopic, Topic]{
+var topicKind = &kind.Kind[TopicProps, liveTopic, Topic]{
 	Type: topicType,
 	Doc: "A topic of Amazon SNS, standard or FIFO, with all its attributes and tags. Its subscriptions are a kind of " +
 		"their own; SNS deletes them with the topic. A FIFO topic with an archive of messages holds data.",
@@ -192,7 +192,7 @@ var topicKind = kind.Kind[TopicProps, liveTopic, Topic]{
 			"applicationLogging.successRoleArn", "applicationLogging.failureRoleArn",
 		}},
 	}),
-}.First()
+}
 
 func clientOf(cloud kind.Cloud) *sdk.Client {
 	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }
@@ -288,7 +288,7 @@ func setTopic(ctx context.Context, cloud kind.Cloud, topic aws.ARN, name, value 
 
 // observeTopic asks for the attributes, and then for all that they do not show.
 func observeTopic(ctx context.Context, s topicSite) (live liveTopic, err error) {
-	name, err := aws.NameAt(s, aws.Names[Topic]{
+	name, err := aws.NameOf(s, aws.Names[Topic]{
 		Of:  func(t Topic) string { return t.Name },
 		In:  func(resource string) string { return resource },
 		ARN: arnOf,

@@ -5,7 +5,6 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -42,7 +41,7 @@ func tuned() obj {
 func topicSuite() kindtest.Suite {
 	ws := awstest.Worlds[*world]{}
 	return kindtest.Derive(topicTable, kindtest.Suite{
-		Kind:  reconcile.Erase(topicKind),
+		Kind:  topicKind.Erase(),
 		World: ws.Make(with(), (*world).topics),
 		Base:  obj{"tags": obj{"team": "shop"}},
 		Fault: fault,

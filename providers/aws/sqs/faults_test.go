@@ -98,7 +98,7 @@ func (r *refusing) Enter(_ context.Context, call reconcile.Call) (func(error), e
 
 // TestNameTaken is about a name that SQS keeps for a minute after a deletion.
 func TestNameTaken(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(queueKind)
+	w, kind := newWorld(t), queueKind.Erase()
 	gate := &refusing{"SQS.CreateQueue", 2, &smithy.GenericAPIError{
 		Code: "AWS.SimpleQueueService.QueueDeletedRecently", Message: "You must wait 60 seconds after deleting a queue",
 	}}
@@ -115,7 +115,7 @@ func TestNameTaken(t *testing.T) {
 
 // TestDeadLetterNotYet is about a dead-letter queue that comes while it is waited for.
 func TestDeadLetterNotYet(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(queueKind)
+	w, kind := newWorld(t), queueKind.Erase()
 	var notes []string
 	_, err := kind.Settle(t.Context(), w.Job(t, kind, obj{"deadLetter": arn("dead-late")}, nil), reconcile.Hooks{Note: func(text string) {
 		notes = append(notes, text)
@@ -132,7 +132,7 @@ func TestDeadLetterNotYet(t *testing.T) {
 }
 
 func TestDelete(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(queueKind)
+	w, kind := newWorld(t), queueKind.Erase()
 	out := w.Settled(t, obj{}, nil)
 	if _, err := w.Others.SendMessage(t.Context(), &sdk.SendMessageInput{QueueUrl: urlOf(out.Attrs), MessageBody: new("an order")}); err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func TestDelete(t *testing.T) {
 
 // TestOwner is about who is told apart by marks: ours by stack, and another's that is there under the name.
 func TestOwner(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(queueKind)
+	w, kind := newWorld(t), queueKind.Erase()
 	if _, err := w.Others.CreateQueue(t.Context(), &sdk.CreateQueueInput{
 		QueueName: new("shop-test-orders"), Tags: map[string]string{"athanor:stack": "other", "athanor:stage": "test", "athanor:id": "net/q=a@"},
 	}); err != nil {
@@ -187,7 +187,7 @@ func TestDiscover(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	kindtest.Refuses(t, reconcile.Erase(queueKind), kindtest.Refusals{
+	kindtest.Refuses(t, queueKind.Erase(), kindtest.Refusals{
 		{obj{"name": "a.fifo"}, "end in .fifo"},
 		{obj{"name": "a", "fifo": true}, "end in .fifo"},
 		{obj{"name": "a b"}, "want up to 80 letters"},

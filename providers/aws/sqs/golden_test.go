@@ -4,7 +4,7 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/athanor-dev/athanor/providers/kindtest"
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/reconcile/kind"
 )
 
@@ -24,12 +24,12 @@ func TestGolden(t *testing.T) {
 		"Policy":             document(sendPolicy("sqs:SendMessage")),
 	}
 	maps.Copy(standard, timed)
-	kindtest.Golden(t, queueTable, tuned(), kind.Text{}, standard)
+	awstest.GoldenText(t, queueTable, tuned(), standard, "sqs", "CreateQueue")
 
-	kindtest.Golden(t, queueTable, obj{"fifo": true, "contentBasedDeduplication": true, "fifoThroughputLimit": "perMessageGroupId"},
-		kind.Text{}, kind.Text{
+	awstest.GoldenText(t, queueTable, obj{"fifo": true, "contentBasedDeduplication": true, "fifoThroughputLimit": "perMessageGroupId"},
+		kind.Text{
 			"FifoQueue": "true", "ContentBasedDeduplication": "true", "DeduplicationScope": "queue", "FifoThroughputLimit": "perMessageGroupId",
 			"VisibilityTimeout": "30", "DelaySeconds": "0", "MessageRetentionPeriod": "345600", "ReceiveMessageWaitTimeSeconds": "0",
 			"MaximumMessageSize": "1048576", "SqsManagedSseEnabled": "true",
-		})
+		}, "sqs", "CreateQueue")
 }

@@ -37,7 +37,7 @@ var errNoDeadLetter = errors.New("the dead-letter queue is not there, or not yet
 // Service is what this package offers.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:    []reconcile.Any{reconcile.Erase(queueKind)},
+		Kinds:    []reconcile.Any{queueKind.Erase()},
 		Filters:  []string{"sqs"},
 		Registry: map[string]string{"AWS::SQS::Queue": queueType, "AWS::SQS::QueuePolicy": queueType, "AWS::SQS::QueueInlinePolicy": queueType},
 		Match:    aws.MatchARN("sqs", queueType),
@@ -134,7 +134,7 @@ type site = kind.Site[QueueProps, Queue]
 var queueTable = kind.TableOf[QueueProps](aws.PolicyCodec(), kind.Codec{Name: "allowance", Form: allowance}).
 	For(kind.Both(types.QueueAttributeName("").Values()))
 
-var queueKind = kind.Kind[QueueProps, liveQueue, Queue]{
+var queueKind = &kind.Kind[QueueProps, liveQueue, Queue]{
 	Type: queueType,
 	Doc: "A queue of Amazon SQS, standard or FIFO, with all its attributes and tags. Its messages are not managed: " +
 		"a queue with messages in it, waiting, delayed or in flight, holds data, and deleting it needs permission.",
@@ -171,7 +171,7 @@ var queueKind = kind.Kind[QueueProps, liveQueue, Queue]{
 		Delete:   []string{"DeleteQueue"},
 		Resource: aws.On("sqs", ""),
 	}),
-}.First()
+}
 
 func clientOf(cloud kind.Cloud) *sdk.Client {
 	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }
@@ -215,7 +215,7 @@ func compareQueue(d *kind.Diff[liveQueue], want QueueProps, live liveQueue) {
 			return err
 		}
 		_, err := clientOf(u.Cloud).SetQueueAttributes(ctx, &sdk.SetQueueAttributesInput{QueueUrl: u.Live.url(), Attributes: attrs})
-		return explained(ctx, u.Scope, attrs, aws.NotYet(err))
+		return explained(ctx, u.Facts, attrs, aws.NotYet(err))
 	})
 	// SQS keeps the attributes that a call does not name. Servers that speak its protocol drop the policy (moto 5 does): it may
 	// be written again after such a call.
@@ -229,7 +229,7 @@ func arnOf(location kind.Location, name string) aws.ARN { return aws.ARNIn(locat
 func (l liveQueue) url() *string { return new(string(l.attrs.URL)) }
 
 func observeQueue(ctx context.Context, s site) (live liveQueue, err error) {
-	name, err := aws.NameAt(s, aws.Names[Queue]{
+	name, err := aws.NameOf(s, aws.Names[Queue]{
 		Of:   func(q Queue) string { return q.Name },
 		In:   func(resource string) string { return resource },
 		Bare: path.Base, // of a URL, or a name
@@ -279,14 +279,14 @@ func createQueue(ctx context.Context, s site) (Queue, error) {
 		QueueName: &s.Name, Attributes: attrs, Tags: aws.Tags(s.Want.Tags, s.Owner),
 	})
 	if err != nil {
-		return Queue{}, explained(ctx, s.Scope, attrs, err)
+		return Queue{}, explained(ctx, s.Facts, attrs, err)
 	}
 	return queueNamed(s.Location, s.Name, out.QueueUrl), nil
 }
 
 // explained separates a dead-letter queue that SQS does not show yet, which waiting mends, from a mistake: the service has
 // one code for both. A queue elsewhere cannot be looked for.
-func explained(ctx context.Context, s kind.Scope, attrs kind.Text, err error) error {
+func explained(ctx context.Context, s kind.Facts, attrs kind.Text, err error) error {
 	target, _ := attrs.Get("RedrivePolicy.deadLetterTargetArn").(string)
 	p, ok := aws.ARN(target).Parse()
 	if err == nil || !ok || aws.ARN(target) != arnOf(s.Location, p.Resource) {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -30,7 +29,7 @@ func tuned() obj {
 func queueSuite() kindtest.Suite {
 	ws := awstest.Worlds[*world]{}
 	return kindtest.Derive(queueTable, kindtest.Suite{
-		Kind:  reconcile.Erase(queueKind),
+		Kind:  queueKind.Erase(),
 		World: ws.Make(newWorld, (*world).queues),
 		Base:  obj{"tags": obj{"team": "shop"}},
 		Fault: fault,

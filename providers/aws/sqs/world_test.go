@@ -27,7 +27,7 @@ var deadLetters = []string{"dead-one", "dead-two", "dead.fifo"}
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
-	w := &world{awstest.NewWorld(t, server, startLikeAWS(t, server), sdk.NewFromConfig, reconcile.Erase(queueKind), "orders")}
+	w := &world{awstest.NewWorld(t, server, startLikeAWS(t, server), sdk.NewFromConfig, queueKind.Erase(), "orders")}
 	w.Located(t, account)
 	for _, name := range deadLetters {
 		attrs := map[string]string{}

@@ -3,10 +3,9 @@ package ssm
 import (
 	"testing"
 
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	sdk "github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
-
-	"github.com/athanor-dev/athanor/providers/kindtest"
 )
 
 // TestGolden has the request syntax of https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_PutParameter.html
@@ -26,6 +25,6 @@ func TestGolden(t *testing.T) {
 			Type: types.ParameterTypeStringList, Tier: types.ParameterTierStandard, KeyId: new("alias/shop"), DataType: new("aws:ec2:image"),
 		}},
 	} {
-		kindtest.GoldenStruct(t, parameterTable, c.declared, &c.body)
+		awstest.GoldenStruct(t, parameterTable, c.declared, &c.body)
 	}
 }

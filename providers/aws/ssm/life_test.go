@@ -68,7 +68,7 @@ func TestFaults(t *testing.T) {
 
 // TestListedLate is about a value that is there before the listing shows what it comes with.
 func TestListedLate(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(parameterKind)
+	w, kind := newWorld(t), parameterKind.Erase()
 	out := w.Settled(t, obj{"value": "one"}, nil)
 	if err := kind.Delete(t.Context(), w.Job(t, kind, nil, &out)); err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestDenied(t *testing.T) {
 
 // TestNotHidden is about a secret in a value that plans show: it is refused before it gets anywhere.
 func TestNotHidden(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(parameterKind)
+	w, kind := newWorld(t), parameterKind.Erase()
 	job := w.Job(t, kind, obj{"value": "canary"}, nil)
 	job.Secret = map[tree.Path]bool{"value": true}
 	_, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
@@ -103,7 +103,7 @@ func TestNotHidden(t *testing.T) {
 // TestSecretBehindAValue is about a parameter that somebody made a SecureString: what it holds is not shown beside the
 // value that is declared.
 func TestSecretBehindAValue(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(parameterKind)
+	w, kind := newWorld(t), parameterKind.Erase()
 	out := w.Settled(t, obj{"value": "one"}, nil)
 	if _, err := w.Others.PutParameter(t.Context(), &sdk.PutParameterInput{
 		Name: new("shop-test-domain"), Value: new("canary"), Type: "SecureString", Overwrite: new(true),
@@ -126,7 +126,7 @@ func TestSecretBehindAValue(t *testing.T) {
 
 // TestIgnored is about a value that somebody else keeps: another aspect changes, and the value stays.
 func TestIgnored(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(parameterKind)
+	w, kind := newWorld(t), parameterKind.Erase()
 	out := w.Settled(t, obj{"secureValue": "one", "keyId": "alias/shop"}, nil)
 	if _, err := w.Others.PutParameter(t.Context(), &sdk.PutParameterInput{
 		Name: new("shop-test-domain"), Value: new("theirs"), Type: "SecureString", KeyId: new("alias/shop"), Overwrite: new(true),
@@ -158,7 +158,7 @@ func TestExpired(t *testing.T) {
 
 // TestTaken is about a parameter of that name that is not ours.
 func TestTaken(t *testing.T) {
-	w, kind := newWorld(t), reconcile.Erase(parameterKind)
+	w, kind := newWorld(t), parameterKind.Erase()
 	if _, err := w.Others.PutParameter(t.Context(), &sdk.PutParameterInput{Name: new("/shop/domain"), Value: new("theirs"), Type: "String"}); err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestReservedNames(t *testing.T) {
 			t.Errorf("%s is made %s, and that was made of %s", name, have, generated(have))
 		}
 	}
-	w, kind := newWorld(t), reconcile.Erase(parameterKind)
+	w, kind := newWorld(t), parameterKind.Erase()
 	job := w.Job(t, kind, obj{"value": "one"}, nil)
 	job.Name = "aws-test-domain"
 	if _, err := kind.Settle(t.Context(), job, reconcile.Hooks{}); err != nil {
@@ -204,7 +204,7 @@ func TestDiscover(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	kindtest.Refuses(t, reconcile.Erase(parameterKind), kindtest.Refusals{
+	kindtest.Refuses(t, parameterKind.Erase(), kindtest.Refusals{
 		{obj{}, "want a value"},
 		{obj{"value": "a", "secureValue": "b"}, "secureValue already"},
 		{obj{"value": "a", "type": "SecureString"}, "and no value"},

@@ -59,7 +59,7 @@ var (
 // Service is what this package offers.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:    []reconcile.Any{reconcile.Erase(parameterKind)},
+		Kinds:    []reconcile.Any{parameterKind.Erase()},
 		Filters:  []string{"ssm:parameter"},
 		Registry: map[string]string{"AWS::SSM::Parameter": parameterType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
@@ -145,7 +145,7 @@ var parameterTable = kind.TableOf[ParameterProps](kind.Codec{
 	Form:  policiesOf,
 }).For(kind.Both(sdk.PutParameterInput{}))
 
-var parameterKind = kind.Kind[ParameterProps, liveParameter, Parameter]{
+var parameterKind = &kind.Kind[ParameterProps, liveParameter, Parameter]{
 	Type: parameterType,
 	Doc: "A parameter of the Parameter Store: a text, a list of texts or a secret, with its tier, policies and tags. " +
 		"Older versions, their labels and the sharing with other accounts are not managed.",
@@ -190,7 +190,7 @@ var parameterKind = kind.Kind[ParameterProps, liveParameter, Parameter]{
 			return []string{string(arnOf(location, name))}
 		},
 	}),
-}.First()
+}
 
 func clientOf(cloud kind.Cloud) *sdk.Client {
 	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }
@@ -322,7 +322,7 @@ func checkValue(want ParameterProps, wrong func(tree.Path, string)) {
 
 func observeParameter(ctx context.Context, s site) (live liveParameter, err error) {
 	s.Name = physical(s.Name, s.NameGiven)
-	name, err := aws.NameAt(s, aws.Names[Parameter]{
+	name, err := aws.NameOf(s, aws.Names[Parameter]{
 		Of:  func(p Parameter) string { return p.Name },
 		In:  func(resource string) string { return nameIn(strings.TrimPrefix(resource, "parameter/")) },
 		ARN: arnOf,
@@ -424,7 +424,7 @@ func listParameters(ctx context.Context, scope kind.ListScope) (all []kind.Found
 }
 
 // put is the call that writes a whole parameter.
-func put(ctx context.Context, s kind.Scope, in *sdk.PutParameterInput) (*sdk.PutParameterOutput, error) {
+func put(ctx context.Context, s kind.Facts, in *sdk.PutParameterInput) (*sdk.PutParameterOutput, error) {
 	out, err := clientOf(s.Cloud).PutParameter(ctx, in)
 	if _, ok := errors.AsType[*types.HierarchyTypeMismatchException](err); ok {
 		err = reconcile.WithHint(err, "replaceOn: [type] makes another parameter in its place")
@@ -439,7 +439,7 @@ func inputOf(p ParameterProps, name string) (*sdk.PutParameterInput, error) {
 }
 
 // checkHidden refuses a value which plans and others show, and which is a secret.
-func checkHidden(s kind.Scope) error {
+func checkHidden(s kind.Facts) error {
 	for path, is := range s.Secret {
 		if is && path.Within("value") {
 			return reconcile.WithHint(errShown, "use secureValue")
@@ -450,7 +450,7 @@ func checkHidden(s kind.Scope) error {
 
 // createParameter fails where there is one of that name; the observation that follows tells whose it is.
 func createParameter(ctx context.Context, s site) (Parameter, error) {
-	if err := checkHidden(s.Scope); err != nil {
+	if err := checkHidden(s.Facts); err != nil {
 		return Parameter{}, err
 	}
 	name := physical(s.Name, s.NameGiven)
@@ -459,7 +459,7 @@ func createParameter(ctx context.Context, s site) (Parameter, error) {
 		return Parameter{}, err
 	}
 	in.Overwrite, in.Tags = new(false), tagList(aws.Tags(s.Want.Tags, s.Owner))
-	out, err := put(ctx, s.Scope, in)
+	out, err := put(ctx, s.Facts, in)
 	if err != nil {
 		return Parameter{}, err
 	}
@@ -481,7 +481,7 @@ func compareParameter(d *kind.Diff[liveParameter], want ParameterProps, live liv
 	}
 	kind.Compare(d, parameterTable, settable, live.have, kind.Set("PutParameter", func(ctx context.Context, u kind.Update[liveParameter]) error {
 		if slices.Contains(u.Changed, "value") {
-			if err := checkHidden(u.Scope); err != nil {
+			if err := checkHidden(u.Facts); err != nil {
 				return err
 			}
 		}
@@ -495,7 +495,7 @@ func compareParameter(d *kind.Diff[liveParameter], want ParameterProps, live liv
 		if aws.OrDefault(&in.Policies, noPolicies); !slices.Contains(u.Changed, "policies") {
 			in.Policies = nil // they stay
 		}
-		_, err = put(ctx, u.Scope, in)
+		_, err = put(ctx, u.Facts, in)
 		return aws.NotYet(err)
 	}))
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -32,7 +31,7 @@ func secret() obj {
 func parameterSuite() kindtest.Suite {
 	ws := awstest.Worlds[*world]{}
 	return kindtest.Suite{
-		Kind:  reconcile.Erase(parameterKind),
+		Kind:  parameterKind.Erase(),
 		World: ws.Make(newWorld, (*world).parameters),
 		Base:  obj{"value": "one", "tags": obj{"team": "shop"}},
 		Fault: fault,

@@ -25,7 +25,7 @@ type world struct{ awstest.World[sdk.Client] }
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
-	w := &world{awstest.NewWorld(t, server, startLikeAWS(t, server), sdk.NewFromConfig, reconcile.Erase(parameterKind), "domain")}
+	w := &world{awstest.NewWorld(t, server, startLikeAWS(t, server), sdk.NewFromConfig, parameterKind.Erase(), "domain")}
 	w.Located(t, account)
 	return w
 }

@@ -62,7 +62,7 @@ var (
 	uuid          = props.Pattern(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 )
 
-var databaseKind = kind.Kind[DatabaseProps, liveDatabase, Database]{
+var databaseKind = &kind.Kind[DatabaseProps, liveDatabase, Database]{
 	Type: databaseType,
 	Doc: "A database of Cloudflare D1 with its replication and its migrations. Its tables and rows are not managed beyond " +
 		"that: a database with tables in it holds data, and deleting it needs permission. D1 has no tags, so that the name " +
@@ -96,7 +96,7 @@ var databaseKind = kind.Kind[DatabaseProps, liveDatabase, Database]{
 		},
 		Permissions: cloudflare.ReadWrite("D1"),
 	},
-}.First()
+}
 
 // compareDatabase states the table and every migration, which are done in one go.
 func compareDatabase(d *kind.Diff[liveDatabase], want DatabaseProps, live liveDatabase) {
@@ -125,7 +125,7 @@ func compareDatabase(d *kind.Diff[liveDatabase], want DatabaseProps, live liveDa
 	}
 	if d.Unknown("migrations", want.Migrations) {
 		reconcile.Value(d, "migrations", want.Migrations, "", &reconcile.Operation[liveDatabase]{
-			Name: "QueryDatabase", Do: func(context.Context, reconcile.On[liveDatabase]) error { return nil },
+			Name: "QueryDatabase", Do: func(context.Context, kind.Update[liveDatabase]) error { return nil },
 		})
 		return
 	}

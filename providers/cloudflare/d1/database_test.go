@@ -58,7 +58,7 @@ var shop = map[string]string{
 func TestDatabase(t *testing.T) {
 	ws := cloudflaretest.Worlds{}
 	kindtest.Run(t, kindtest.Suite{
-		Kind: reconcile.Erase(databaseKind),
+		Kind: databaseKind.Erase(),
 		World: func(t kindtest.T) kindtest.World {
 			w := ws.Make(func(t kindtest.T, s *cloudflaretest.Server) { s.WithDatabases(t.(testing.TB)) }, bases)(t)
 			write(t, w.Dir, shop)
@@ -85,7 +85,7 @@ func TestDatabase(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	kind := reconcile.Erase(databaseKind)
+	kind := databaseKind.Erase()
 	for name, ok := range map[string]bool{"a_B-1": true, "a b": false, strings.Repeat("a", 64): true, strings.Repeat("a", 65): false} {
 		if err := kind.Decode(&reconcile.Job{Props: obj{"name": name}}); (err == nil) != ok {
 			t.Errorf("%q: %v", name, err)

@@ -21,7 +21,7 @@ const databaseType = "cloudflare.D1Database"
 
 // Service is what this package offers.
 func Service() cloudflare.Service {
-	return cloudflare.Service{Kinds: []reconcile.Any{reconcile.Erase(databaseKind)}}
+	return cloudflare.Service{Kinds: []reconcile.Any{databaseKind.Erase()}}
 }
 
 // NewDatabase declares a database.

@@ -16,22 +16,22 @@ import (
 )
 
 // Local are the variants that dev takes.
-func Local() []reconcile.Any { return []reconcile.Any{reconcile.Erase(localDatabase)} }
+func Local() []reconcile.Any { return []reconcile.Any{localDatabase.Erase()} }
 
 // keptHere is a database of this machine. Read are the digests of the migrations that it has had, by file; nil when nobody
 // could ask.
 type keptHere = kind.Kept[DatabaseProps, Database]
 
 // localDatabase has the same migrations, noted in the same tables, done one by one when they come.
-var localDatabase = kind.StateKind[DatabaseProps, Database]{
+var localDatabase = &kind.StateKind[DatabaseProps, Database]{
 	Type: here.Type(databaseType), LocalVariantOf: databaseType, Lifetime: kind.Rerun, Doc: "A database on this machine, with its migrations.",
-	Props: databaseTable, Default: databaseKind.Defaults, Check: databaseKind.Check, Prepare: prepareMigrations, Files: databaseKind.Files,
+	Props: databaseTable, Default: databaseKind.WithDefaults, Check: databaseKind.CheckAll, Prepare: prepareMigrations, Files: databaseKind.Files,
 	API: kind.API{Source: source},
 	Read: func(ctx context.Context, s databaseSite, live *keptHere) error {
 		if s.Dev == nil || live.Props.Migrations == "" && s.Want.Migrations == "" {
 			return nil
 		}
-		done, err := doneHere(ctx, s.Scope, live.Attributes.ID)
+		done, err := doneHere(ctx, s.Facts, live.Attributes.ID)
 		live.Read = done
 		return err
 	},
@@ -39,23 +39,23 @@ var localDatabase = kind.StateKind[DatabaseProps, Database]{
 		out := Database{ID: ID(here.ID(s.Owner)), Name: cmp.Or(s.Want.Name, here.Name(s.Owner))}
 		done, err := map[string]string{}, error(nil)
 		if len(s.Assets) > 0 {
-			done, err = doneHere(ctx, s.Scope, out.ID)
+			done, err = doneHere(ctx, s.Facts, out.ID)
 		}
 		if err != nil {
 			return out, err
 		}
-		return out, migrateHere(ctx, s.Scope, out.ID, done)
+		return out, migrateHere(ctx, s.Facts, out.ID, done)
 	},
 	Compare: compareHere,
 	Delete: func(_ context.Context, s databaseSite) error {
 		return here.D1().Remove(s.Dev, s.Dir, s.Owner, string(s.Last.ID))
 	},
-}.First()
+}
 
 func compareHere(d *kind.Diff[keptHere], want DatabaseProps, live keptHere) {
 	if done, asked := live.Read.(map[string]string); asked {
 		migrate := kind.Set("Migrate", func(ctx context.Context, u kind.Update[keptHere]) error {
-			return migrateHere(ctx, u.Scope, live.Attributes.ID, done)
+			return migrateHere(ctx, u.Facts, live.Attributes.ID, done)
 		})
 		for _, name := range slices.Sorted(maps.Keys(d.Assets())) {
 			file, ok := strings.CutPrefix(name, migrationAsset)
@@ -69,7 +69,7 @@ func compareHere(d *kind.Diff[keptHere], want DatabaseProps, live keptHere) {
 }
 
 // doneHere are the migrations that a database has had.
-func doneHere(ctx context.Context, scope kind.Scope, id ID) (map[string]string, error) {
+func doneHere(ctx context.Context, scope kind.Facts, id ID) (map[string]string, error) {
 	s, err := here.Of(scope)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func doneHere(ctx context.Context, scope kind.Scope, id ID) (map[string]string, 
 }
 
 // migrateHere does what a database has not had, each file with its note or not at all.
-func migrateHere(ctx context.Context, scope kind.Scope, id ID, done map[string]string) error {
+func migrateHere(ctx context.Context, scope kind.Facts, id ID, done map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(scope.Assets)) {
 		file, ok := strings.CutPrefix(name, migrationAsset)
 		if !ok || done[file] == scope.Assets[name].Digest {

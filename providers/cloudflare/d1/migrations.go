@@ -75,7 +75,7 @@ var errEdited = errors.New("the migration was changed after it was done")
 
 // migrate does what the database has not had, file by file in the order of their names. Each file is one call, which
 // D1 does whole or not at all, together with the note that it was done.
-func migrate(ctx context.Context, on reconcile.On[liveDatabase], files map[string]string, _ []string) error {
+func migrate(ctx context.Context, on reconcile.Update[liveDatabase], files map[string]string, _ []string) error {
 	names := slices.Sorted(maps.Keys(files))
 	for _, name := range names {
 		if _, done := on.Live.done[name]; done {
@@ -92,7 +92,7 @@ func migrate(ctx context.Context, on reconcile.On[liveDatabase], files map[strin
 			return fmt.Errorf("%s was changed while it was to be done", name)
 		}
 		// The note comes first: a file need not end its last statement, and may end in a comment.
-		if err := query(ctx, on.Cloud, on.Place.Account, string(on.Live.attrs.ID), tables+noteOf(name, files[name])+string(text), nil); err != nil {
+		if err := query(ctx, on.Cloud, on.Location.Account, string(on.Live.attrs.ID), tables+noteOf(name, files[name])+string(text), nil); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}

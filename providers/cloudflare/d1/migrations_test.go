@@ -25,7 +25,7 @@ type world struct {
 
 func newWorld(t *testing.T, files map[string]string) *world {
 	t.Helper()
-	w := &world{Server: cloudflaretest.Start(t), t: t, dir: t.TempDir(), kind: reconcile.Erase(databaseKind)}
+	w := &world{Server: cloudflaretest.Start(t), t: t, dir: t.TempDir(), kind: databaseKind.Erase()}
 	w.WithDatabases(t)
 	write(t, w.dir, files)
 	return w

@@ -20,7 +20,7 @@ const recordType = "cloudflare.DNSRecord"
 
 // Service is what this package offers.
 func Service() cloudflare.Service {
-	return cloudflare.Service{Kinds: []reconcile.Any{reconcile.Erase(recordKind)}}
+	return cloudflare.Service{Kinds: []reconcile.Any{recordKind.Erase()}}
 }
 
 // NewRecord declares a record.

@@ -56,7 +56,7 @@ func TestGoldenBody(t *testing.T) {
 		if err := props.Decode(c.declared, &p); err != nil {
 			t.Fatal(err)
 		}
-		sent, err := body(recordKind.Defaults(p), "www.shop.example", owner)
+		sent, err := body(recordKind.WithDefaults(p), "www.shop.example", owner)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

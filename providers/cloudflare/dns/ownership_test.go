@@ -72,7 +72,7 @@ func TestOthers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, zone := shop(t, c.others...)
-			kind := reconcile.Erase(recordKind)
+			kind := recordKind.Erase()
 			look, err := kind.Look(t.Context(), s.Job(t, kind, c.want, nil))
 			if errors.Is(err, reconcile.ErrAmbiguous) != c.ambiguous || err != nil && !c.ambiguous {
 				t.Fatalf("look: %v", err)
@@ -99,7 +99,7 @@ func TestOthers(t *testing.T) {
 // TestBesideAlias: what Cloudflare has no room for is refused at once, with its own words.
 func TestBesideAlias(t *testing.T) {
 	s, _ := shop(t, obj{"type": "CNAME", "name": "www.shop.example", "content": "target.example"})
-	kind := reconcile.Erase(recordKind)
+	kind := recordKind.Erase()
 	job := s.Job(t, kind, obj{"zone": "shop.example", "name": "www", "type": "A", "content": "192.0.2.1"}, nil)
 	_, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
 	if refused, ok := errors.AsType[*cloudflare.Error](err); !ok || !refused.Has(81054) || s.Count("DNS.CreateRecord") != 1 {
@@ -111,7 +111,7 @@ func TestBesideAlias(t *testing.T) {
 func TestTwice(t *testing.T) {
 	line := adopt.Line(reconcile.Mark{Stack: "shop", Stage: "test", Address: "twin", Generation: 1})
 	s, _ := shop(t, obj{"type": "A", "name": "www.shop.example", "content": "192.0.2.1", "comment": line})
-	kind := reconcile.Erase(recordKind)
+	kind := recordKind.Erase()
 	job := s.Job(t, kind, obj{"zone": "shop.example", "name": "www", "type": "A", "content": "192.0.2.1"}, nil)
 	_, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
 	if job.Cloud.Classify(err) != reconcile.Invalid || len(reconcile.Hints(err)) == 0 || s.Count("DNS.CreateRecord") != 1 {
@@ -126,7 +126,7 @@ func TestRenamed(t *testing.T) {
 		"type": {"name": "www.shop.example", "type": "TXT", "content": "x", "ttl": 1},
 	} {
 		s, zone := shop(t)
-		kind := reconcile.Erase(recordKind)
+		kind := recordKind.Erase()
 		declared := obj{"zone": "shop.example", "name": "www", "type": "A", "content": "192.0.2.1"}
 		out := s.Settled(t, kind, declared, nil)
 		s.Do(t, http.MethodPatch, "/zones/"+zone+"/dns_records/"+out.Attrs["id"].(string), change)
@@ -139,7 +139,7 @@ func TestRenamed(t *testing.T) {
 
 func TestCalls(t *testing.T) {
 	s, _ := shop(t)
-	kind := reconcile.Erase(recordKind)
+	kind := recordKind.Erase()
 	p := obj{"zone": "shop.example", "name": "www", "type": "A", "content": "192.0.2.1", "comment": "web"}
 	out := s.Settled(t, kind, p, nil)
 	if have := s.Wrote(); !slices.Equal(have, []string{"DNS.CreateRecord"}) {
@@ -177,7 +177,7 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, zone := shop(t)
-			kind := reconcile.Erase(recordKind)
+			kind := recordKind.Erase()
 			armed := s.Inject(c.fault)
 			s.Settled(t, kind, obj{"zone": "shop.example", "name": "www", "type": "A", "content": "192.0.2.1"}, nil)
 			if armed.Fired() == 0 {
@@ -193,7 +193,7 @@ func TestFaults(t *testing.T) {
 // TestShortComment: in a hundred characters the mark goes without the store, and is found again.
 func TestShortComment(t *testing.T) {
 	s, _ := shop(t)
-	kind := reconcile.Erase(recordKind)
+	kind := recordKind.Erase()
 	p := obj{"zone": "shop.example", "name": "www", "type": "A", "content": "192.0.2.1", "comment": strings.Repeat("long ", 12) + "long"}
 	s.Settled(t, kind, p, nil)
 	have := all(t, s)[0]["comment"].(string)
@@ -209,7 +209,7 @@ func TestShortComment(t *testing.T) {
 
 func TestNoZone(t *testing.T) {
 	s, _ := shop(t)
-	kind := reconcile.Erase(recordKind)
+	kind := recordKind.Erase()
 	job := s.Job(t, kind, obj{"zone": "nobody.example", "name": "www", "type": "A", "content": "192.0.2.1"}, nil)
 	_, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
 	if err == nil || !strings.Contains(err.Error(), "nobody.example") || len(s.Wrote()) > 0 {
@@ -235,7 +235,7 @@ func TestList(t *testing.T) {
 	add(other, "prod", line("prod", "www"))
 	add(other, "by-hand", "")
 	add(foreign, "www", line("test", "www"))
-	kind, job := reconcile.Erase(recordKind), s.Job(t, reconcile.Erase(recordKind), nil, nil)
+	kind, job := recordKind.Erase(), s.Job(t, recordKind.Erase(), nil, nil)
 	scope := reconcile.Scope{Cloud: job.Cloud, Place: job.Place, Mark: reconcile.Mark{Stack: "shop", Stage: "test"}}
 	found, err := kind.List(t.Context(), scope)
 	if err != nil || len(found) != 121 || found[120].Mark.Address != "www" && found[0].Mark.Address != "www" {
@@ -251,7 +251,7 @@ func TestList(t *testing.T) {
 func TestNamed(t *testing.T) {
 	s, zone := shop(t, obj{"type": "A", "name": "www.shop.example", "content": "192.0.2.9"})
 	id := s.Do(t, http.MethodGet, "/zones/"+zone+"/dns_records", nil).([]any)[0].(obj)["id"].(string)
-	kind := reconcile.Erase(recordKind)
+	kind := recordKind.Erase()
 	for by, ok := range map[string]bool{id: true, zone + "/" + id: true, zone + "/www": false, "shop.example/" + id: true} {
 		job := s.Job(t, kind, obj{"zone": "shop.example", "name": "www", "type": "A", "content": "192.0.2.1"}, nil)
 		job.ID = by

@@ -29,7 +29,7 @@ type recordSite = kind.Site[RecordProps, Record]
 
 var recordTable = kind.TableOf[RecordProps](kind.Tree())
 
-var recordKind = kind.Kind[RecordProps, liveRecord, Record]{
+var recordKind = &kind.Kind[RecordProps, liveRecord, Record]{
 	Type: recordType,
 	Doc: "A record of Cloudflare DNS, of any type, in a zone of the account. Its owner tag stands in the comment. " +
 		"A record that exists and is not ours is never overwritten, and addresses are never added to a name that " +
@@ -64,7 +64,7 @@ var recordKind = kind.Kind[RecordProps, liveRecord, Record]{
 			Delete:  []string{"DNS Write"},
 		},
 	},
-}.First()
+}
 
 // texts are the types whose content is text; all others have data.
 var texts = []string{"A", "AAAA", "CNAME", "MX", "NS", "OPENPGPKEY", "PTR", "TXT"}

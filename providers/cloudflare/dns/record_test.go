@@ -95,7 +95,7 @@ func recordSuite() kindtest.Suite {
 		return obj{"settings": settings}
 	})
 	return kindtest.Suite{
-		Kind:  reconcile.Erase(recordKind),
+		Kind:  recordKind.Erase(),
 		World: ws.Make(prepare, objects),
 		Base:  obj{"zone": "shop.example", "name": "www", "type": "A", "content": "192.0.2.1"},
 		Fault: cloudflaretest.FaultOf("DNS"),
@@ -212,7 +212,7 @@ func TestCanonical(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	kind := reconcile.Erase(recordKind)
+	kind := recordKind.Erase()
 	for text, want := range map[string]string{
 		`{"type":"A","content":"192.0.2.1"}`:                                 "",
 		`{"type":"A"}`:                                                       "need it",

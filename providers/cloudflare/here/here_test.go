@@ -17,7 +17,7 @@ import (
 
 // place is one in a dev session of its own, whose stack has miniflare installed. Without that the test is skipped, or
 // fails when $ATHANOR_NO_SKIP is set.
-func place(t *testing.T) kind.Scope {
+func place(t *testing.T) kind.Facts {
 	t.Helper()
 	packages, err := filepath.Abs("../../../.cache/cloudflare/node_modules")
 	if err != nil {
@@ -40,10 +40,10 @@ func place(t *testing.T) kind.Scope {
 			t.Error(err)
 		}
 	})
-	return kind.Scope{Dev: dev, Dir: dir, Owner: reconcile.Mark{Stack: "shop", Stage: "local-ada", Address: "api", Generation: 1}}
+	return kind.Facts{Dev: dev, Dir: dir, Owner: reconcile.Mark{Stack: "shop", Stage: "local-ada", Address: "api", Generation: 1}}
 }
 
-func session(t *testing.T, p kind.Scope) *Session {
+func session(t *testing.T, p kind.Facts) *Session {
 	t.Helper()
 	s, err := Of(p)
 	if err != nil {
@@ -180,7 +180,7 @@ func TestRuntimeEnds(t *testing.T) {
 
 // Where nothing may be changed, nothing is run.
 func TestLooksRunNothing(t *testing.T) {
-	p := kind.Scope{Dev: &reconcile.Dev{Dir: filepath.Join(t.TempDir(), ".athanor", "dev")}, Owner: reconcile.Mark{Stack: "shop", Stage: "s"}}
+	p := kind.Facts{Dev: &reconcile.Dev{Dir: filepath.Join(t.TempDir(), ".athanor", "dev")}, Owner: reconcile.Mark{Stack: "shop", Stage: "s"}}
 	s := session(t, p)
 	looking := reconcile.ReadOnly(t.Context())
 	if _, err := s.Run(looking, keeps()); err == nil {
@@ -201,7 +201,7 @@ func TestLooksRunNothing(t *testing.T) {
 	if _, err := Of(p); !errors.Is(err, reconcile.ErrDevClosed) {
 		t.Errorf("after the end: %v", err)
 	}
-	if _, err := Of(kind.Scope{}); !errors.Is(err, reconcile.ErrDevClosed) {
+	if _, err := Of(kind.Facts{}); !errors.Is(err, reconcile.ErrDevClosed) {
 		t.Errorf("without a session: %v", err)
 	}
 }

@@ -27,7 +27,7 @@ func Kept[P, A any](k kind.StateKind[P, A], attributes func(id, name string, wan
 			return nil
 		}))
 	}
-	return reconcile.Erase(k.First())
+	return k.Erase()
 }
 
 // Lax is a check that lets pass what is wrong below some props: ids of objects on this machine are not spelt as

@@ -39,7 +39,7 @@ type Worker struct {
 }
 
 // Of is the session of a call. Without one it fails with reconcile.ErrDevClosed.
-func Of(s kind.Scope) (*Session, error) {
+func Of(s kind.Facts) (*Session, error) {
 	if s.Dev == nil {
 		return nil, reconcile.ErrDevClosed
 	}

@@ -101,7 +101,7 @@ var configTable = kind.TableOf[ConfigProps](kind.Codec{Name: "mtls", Form: func(
 	return v
 }})
 
-var configKind = kind.Kind[ConfigProps, liveConfig, Config]{
+var configKind = &kind.Kind[ConfigProps, liveConfig, Config]{
 	Type: configType,
 	Doc: "A configuration of Cloudflare Hyperdrive, by which Workers reach a database. Its secrets are sealed in state and " +
 		"never read back: each change of the configuration writes them again. It has no tags, so that the name proves ownership.",
@@ -111,7 +111,7 @@ var configKind = kind.Kind[ConfigProps, liveConfig, Config]{
 	Compare:    compareConfig,
 	Attributes: func(live liveConfig) Config { return live.attrs },
 	Delete: func(ctx context.Context, s configSite) error {
-		return call(ctx, s.Scope, http.MethodDelete, "/"+url.PathEscape(string(s.Last.ID)), nil, nil)
+		return call(ctx, s.Facts, http.MethodDelete, "/"+url.PathEscape(string(s.Last.ID)), nil, nil)
 	},
 	Identity: func(c Config) string { return string(c.ID) },
 
@@ -135,7 +135,7 @@ var configKind = kind.Kind[ConfigProps, liveConfig, Config]{
 		},
 		Permissions: cloudflare.ReadWrite("Hyperdrive"),
 	},
-}.First()
+}
 
 func (o Origin) direct() bool { return o.AccessClientID == "" && o.Service == "" }
 
@@ -189,7 +189,7 @@ func compareConfig(d *kind.Diff[liveConfig], want ConfigProps, live liveConfig) 
 		if err != nil {
 			return err
 		}
-		return cloudflare.NotYet(call(ctx, u.Scope, http.MethodPut, "/"+url.PathEscape(string(live.attrs.ID)), b, nil))
+		return cloudflare.NotYet(call(ctx, u.Facts, http.MethodPut, "/"+url.PathEscape(string(live.attrs.ID)), b, nil))
 	})
 	if name, given := d.Name(); given {
 		reconcile.Value(d, "name", name, live.attrs.Name, set)
@@ -215,7 +215,7 @@ func pathOf(location kind.Location) string {
 	return "/accounts/" + location.Account + "/hyperdrive/configs"
 }
 
-func call(ctx context.Context, s kind.Scope, method, below string, body, into any) error {
+func call(ctx context.Context, s kind.Facts, method, below string, body, into any) error {
 	return cloudflare.Send(ctx, s.Cloud, method, pathOf(s.Location)+below, body, into)
 }
 
@@ -246,7 +246,7 @@ func findConfig(ctx context.Context, s configSite) (shown kind.Document, err err
 		return cloudflare.OnlyCalled(configs(ctx, s.Cloud, s.Location), func(c kind.Document) string { return configOf(c).Name },
 			"configuration", name, "`athanor adopt ADDRESS ID` takes over one of them")
 	}
-	err = call(ctx, s.Scope, http.MethodGet, "/"+url.PathEscape(id), nil, &shown)
+	err = call(ctx, s.Facts, http.MethodGet, "/"+url.PathEscape(id), nil, &shown)
 	return shown, cloudflare.Absent(err)
 }
 
@@ -261,6 +261,6 @@ func createConfig(ctx context.Context, s configSite) (Config, error) {
 		return Config{}, err
 	}
 	var made kind.Document
-	err = call(ctx, s.Scope, http.MethodPost, "", b, &made)
+	err = call(ctx, s.Facts, http.MethodPost, "", b, &made)
 	return Config{ID: configOf(made).ID, Name: s.Name}, err
 }

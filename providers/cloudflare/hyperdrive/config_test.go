@@ -41,7 +41,7 @@ func rewrite(ws cloudflaretest.Worlds) kindtest.Hand {
 	return func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
 		t.Helper()
 		p := cloudflaretest.Declared[ConfigProps](t, to)
-		b, err := body(to.Attrs["name"].(string), configKind.Defaults(p))
+		b, err := body(to.Attrs["name"].(string), configKind.WithDefaults(p))
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
@@ -66,7 +66,7 @@ func TestConfig(t *testing.T) {
 	ws := cloudflaretest.Worlds{}
 	set := rewrite(ws)
 	kindtest.Run(t, kindtest.Suite{
-		Kind:  reconcile.Erase(configKind),
+		Kind:  configKind.Erase(),
 		World: ws.Make(nil, objects),
 		Base:  obj{"name": "shop", "origin": origin(nil)},
 		Fault: cloudflaretest.FaultOf("Hyperdrive"),
@@ -95,7 +95,7 @@ func TestConfig(t *testing.T) {
 func TestGenerated(t *testing.T) {
 	ws := cloudflaretest.Worlds{}
 	s := kindtest.Suite{
-		Kind: reconcile.Erase(configKind), World: ws.Make(nil, objects), Base: obj{"origin": origin(nil)},
+		Kind: configKind.Erase(), World: ws.Make(nil, objects), Base: obj{"origin": origin(nil)},
 		Fault: cloudflaretest.FaultOf("Hyperdrive"), Rewritten: "nobody can read the password back",
 	}
 	for _, c := range kindtest.Checks() {
@@ -110,7 +110,7 @@ func TestGenerated(t *testing.T) {
 // made is a configuration in an account.
 func made(t *testing.T) (*cloudflaretest.Server, reconcile.Any, reconcile.Outcome) {
 	t.Helper()
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(configKind)
+	s, kind := cloudflaretest.Start(t), configKind.Erase()
 	return s, kind, s.Settled(t, kind, obj{"origin": origin(nil)}, nil)
 }
 
@@ -178,7 +178,7 @@ func TestNamesakes(t *testing.T) {
 
 // TestUnreachable: an origin that Cloudflare does not reach is refused at once, with its own words and without the password.
 func TestUnreachable(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(configKind)
+	s, kind := cloudflaretest.Start(t), configKind.Erase()
 	_, err := kind.Settle(t.Context(), s.Job(t, kind, obj{"origin": origin(obj{"host": "10.0.0.1"})}, nil), reconcile.Hooks{})
 	refused, ok := errors.AsType[*cloudflare.Error](err)
 	if !ok || !refused.Has(2009) || s.Count("Hyperdrive.CreateConfig") != 1 || strings.Contains(err.Error(), "hunter2") {
@@ -187,7 +187,7 @@ func TestUnreachable(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	kind := reconcile.Erase(configKind)
+	kind := configKind.Erase()
 	for want, p := range map[string]obj{
 		"":                               {"origin": origin(nil)},
 		"want it, or a service":          {"origin": without(origin(nil), "host")},

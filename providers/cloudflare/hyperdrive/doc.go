@@ -19,7 +19,7 @@ const configType = "cloudflare.Hyperdrive"
 
 // Service is what this package offers.
 func Service() cloudflare.Service {
-	return cloudflare.Service{Kinds: []reconcile.Any{reconcile.Erase(configKind)}}
+	return cloudflare.Service{Kinds: []reconcile.Any{configKind.Erase()}}
 }
 
 // NewConfig declares a configuration.

@@ -21,7 +21,7 @@ const namespaceType = "cloudflare.KVNamespace"
 
 // Service is what this package offers.
 func Service() cloudflare.Service {
-	return cloudflare.Service{Kinds: []reconcile.Any{reconcile.Erase(namespaceKind)}}
+	return cloudflare.Service{Kinds: []reconcile.Any{namespaceKind.Erase()}}
 }
 
 // NewNamespace declares a namespace.

@@ -13,7 +13,7 @@ import (
 )
 
 func TestCalls(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(namespaceKind)
+	s, kind := cloudflaretest.Start(t), namespaceKind.Erase()
 	out := s.Settled(t, kind, obj{}, nil)
 	if have := s.Wrote(); !slices.Equal(have, []string{"KV.CreateNamespace"}) {
 		t.Errorf("a creation makes %v", have)
@@ -50,7 +50,7 @@ func TestFaults(t *testing.T) {
 		{"the account is not told at first", cloudflaretest.Fault{Op: "Accounts.ListAccounts", Kind: cloudflaretest.ServerError, Times: 2}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, kind := cloudflaretest.Start(t), reconcile.Erase(namespaceKind)
+			s, kind := cloudflaretest.Start(t), namespaceKind.Erase()
 			armed := s.Inject(c.fault)
 			s.Settled(t, kind, obj{}, nil)
 			if armed.Fired() == 0 {
@@ -68,7 +68,7 @@ func TestFaults(t *testing.T) {
 
 func TestDenied(t *testing.T) {
 	for _, op := range []string{"KV.ListNamespaces", "KV.CreateNamespace", "KV.ListNamespaceKeys"} {
-		s, kind := cloudflaretest.Start(t), reconcile.Erase(namespaceKind)
+		s, kind := cloudflaretest.Start(t), namespaceKind.Erase()
 		job := s.Job(t, kind, obj{}, nil)
 		s.Inject(cloudflaretest.Fault{Op: op, Kind: cloudflaretest.Deny, Times: -1})
 		_, err := kind.Settle(t.Context(), job, reconcile.Hooks{})
@@ -83,7 +83,7 @@ func TestDenied(t *testing.T) {
 
 // TestPages is about an account with more namespaces than one page shows.
 func TestPages(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(namespaceKind)
+	s, kind := cloudflaretest.Start(t), namespaceKind.Erase()
 	for i := range 250 {
 		s.Do(t, http.MethodPost, spaces, obj{"title": fmt.Sprintf("shop-test-%03d", i)})
 	}
@@ -101,7 +101,7 @@ func TestPages(t *testing.T) {
 }
 
 func TestDelete(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(namespaceKind)
+	s, kind := cloudflaretest.Start(t), namespaceKind.Erase()
 	out := s.Settled(t, kind, obj{}, nil)
 	s.Do(t, http.MethodPut, spaces+"/"+out.Identity+"/values/a%2Fkey", obj{"value": 1})
 	look, err := kind.Look(t.Context(), s.Job(t, kind, obj{}, &out))
@@ -120,7 +120,7 @@ func TestDelete(t *testing.T) {
 
 // TestTitleTaken is about a title that a namespace of nobody we know has: a rename to it is refused for good.
 func TestTitleTaken(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(namespaceKind)
+	s, kind := cloudflaretest.Start(t), namespaceKind.Erase()
 	s.Do(t, http.MethodPost, spaces, obj{"title": "Orders"})
 	out := s.Settled(t, kind, obj{}, nil)
 	job := s.Job(t, kind, obj{"title": "Orders"}, &out)
@@ -132,7 +132,7 @@ func TestTitleTaken(t *testing.T) {
 
 // TestAdopted names a namespace by its id and by its title.
 func TestAdopted(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(namespaceKind)
+	s, kind := cloudflaretest.Start(t), namespaceKind.Erase()
 	made := s.Do(t, http.MethodPost, spaces, obj{"title": "Orders"}).(obj)["id"].(string)
 	for _, by := range []string{made, "Orders"} {
 		job := s.Job(t, kind, nil, nil)
@@ -145,7 +145,7 @@ func TestAdopted(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	kind := reconcile.Erase(namespaceKind)
+	kind := namespaceKind.Erase()
 	for title, ok := range map[string]bool{"a": true, " a": false, fmt.Sprintf("%513d", 1): false, fmt.Sprintf("%0512d", 1): true} {
 		if err := kind.Decode(&reconcile.Job{Props: obj{"title": title}}); (err == nil) != ok {
 			t.Errorf("%q: %v", title, err)

@@ -12,7 +12,7 @@ import (
 // Local are the variants that dev takes.
 func Local() []reconcile.Any {
 	return []reconcile.Any{here.Kept(kind.StateKind[NamespaceProps, Namespace]{
-		LocalVariantOf: namespaceType, Doc: "A namespace on this machine.", Check: namespaceKind.Check, API: kind.API{Source: source},
+		LocalVariantOf: namespaceType, Doc: "A namespace on this machine.", Check: namespaceKind.CheckAll, API: kind.API{Source: source},
 		Delete: func(_ context.Context, s namespaceSite) error {
 			return here.KV().Remove(s.Dev, s.Dir, s.Owner, string(s.Last.ID))
 		},

@@ -39,7 +39,7 @@ type liveNamespace struct {
 
 type namespaceSite = kind.Site[NamespaceProps, Namespace]
 
-var namespaceKind = kind.Kind[NamespaceProps, liveNamespace, Namespace]{
+var namespaceKind = &kind.Kind[NamespaceProps, liveNamespace, Namespace]{
 	Type: namespaceType,
 	Doc: "A namespace of Cloudflare Workers KV. Its keys and values are not managed: a namespace with keys in it holds " +
 		"data, and deleting it needs permission. KV has no tags, so that the title proves ownership.",
@@ -70,7 +70,7 @@ var namespaceKind = kind.Kind[NamespaceProps, liveNamespace, Namespace]{
 		},
 		Permissions: cloudflare.ReadWrite("Workers KV Storage"),
 	},
-}.First()
+}
 
 // compareNamespace states the title, which is all that can be set. One that was generated is never compared.
 func compareNamespace(d *kind.Diff[liveNamespace], _ NamespaceProps, live liveNamespace) {

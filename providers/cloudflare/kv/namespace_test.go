@@ -7,7 +7,6 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -41,7 +40,7 @@ func TestNamespace(t *testing.T) {
 	ws := cloudflaretest.Worlds{}
 	at := func(to kindtest.Edited) string { return spaces + "/" + to.Attrs["id"].(string) }
 	kindtest.Run(t, kindtest.Suite{
-		Kind:  reconcile.Erase(namespaceKind),
+		Kind:  namespaceKind.Erase(),
 		World: ws.Make(nil, objects),
 		Base:  obj{"title": "Orders"},
 		Variants: []kindtest.Variant{
@@ -59,7 +58,7 @@ func TestNamespace(t *testing.T) {
 func TestGenerated(t *testing.T) {
 	ws := cloudflaretest.Worlds{}
 	s := kindtest.Suite{
-		Kind: reconcile.Erase(namespaceKind), World: ws.Make(nil, objects), Base: obj{}, Fault: cloudflaretest.FaultOf("KV"),
+		Kind: namespaceKind.Erase(), World: ws.Make(nil, objects), Base: obj{}, Fault: cloudflaretest.FaultOf("KV"),
 	}
 	for _, c := range kindtest.Checks() {
 		switch c.Name {

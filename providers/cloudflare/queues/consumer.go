@@ -29,7 +29,7 @@ type consumerSite = kind.Site[ConsumerProps, Consumer]
 
 var consumerTable = kind.TableOf[ConsumerProps]()
 
-var consumerKind = kind.Kind[ConsumerProps, liveConsumer, Consumer]{
+var consumerKind = &kind.Kind[ConsumerProps, liveConsumer, Consumer]{
 	Type: consumerType,
 	Doc: "A consumer of a queue of Cloudflare Queues: the Worker that gets its messages, or the permission to pull them over HTTP. " +
 		"A queue has one Worker at most; that of somebody else is not replaced.",
@@ -61,7 +61,7 @@ var consumerKind = kind.Kind[ConsumerProps, liveConsumer, Consumer]{
 			Delete:  []string{"Queues Write"},
 		},
 	},
-}.First()
+}
 
 const (
 	worker   = "worker"
@@ -166,7 +166,7 @@ func observeConsumer(ctx context.Context, s consumerSite) (live liveConsumer, er
 	if s.Want.Queue == "" {
 		return live, errNoQueue
 	}
-	for c, err := range consumers(ctx, s.Scope, s.Want.Queue) {
+	for c, err := range consumers(ctx, s.Facts, s.Want.Queue) {
 		if err != nil || *c.have.Type == *s.Want.Type && c.have.Script == s.Want.Script {
 			return c, cloudflare.Absent(err)
 		}
@@ -175,7 +175,7 @@ func observeConsumer(ctx context.Context, s consumerSite) (live liveConsumer, er
 }
 
 // consumers are all of a queue: at most one of each type, so that they are on one page.
-func consumers(ctx context.Context, s kind.Scope, queue ID) iter.Seq2[liveConsumer, error] {
+func consumers(ctx context.Context, s kind.Facts, queue ID) iter.Seq2[liveConsumer, error] {
 	return cloudflare.CallList(ctx, s.Cloud, consumerPath(s.Location, queue, ""), func(shown kind.Document) (liveConsumer, error) {
 		return observedConsumer(queue, shown)
 	})
@@ -194,7 +194,7 @@ func createConsumer(ctx context.Context, s consumerSite) (Consumer, error) {
 	if err == nil || s.Cloud.Classify(err) != reconcile.Exists {
 		return Consumer{ID: made.ID, Queue: s.Want.Queue}, err
 	}
-	for c, failed := range consumers(ctx, s.Scope, s.Want.Queue) {
+	for c, failed := range consumers(ctx, s.Facts, s.Want.Queue) {
 		if failed != nil {
 			return Consumer{}, failed
 		}

@@ -91,7 +91,7 @@ func consumerSuite() kindtest.Suite {
 		hands[path] = set
 	}
 	return kindtest.Suite{
-		Kind:  reconcile.Erase(consumerKind),
+		Kind:  consumerKind.Erase(),
 		World: ws.Make(prepare, consumersOf),
 		Base:  obj{"queue": jobs, "script": "worker"},
 		Fault: cloudflaretest.FaultOf("Queues"),
@@ -139,7 +139,7 @@ func TestPulled(t *testing.T) {
 
 // TestTaken is about a queue whose messages another Worker gets: it keeps them, and the error names it.
 func TestTaken(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(consumerKind)
+	s, kind := cloudflaretest.Start(t), consumerKind.Erase()
 	prepare(t, s)
 	s.Do(t, http.MethodPost, base+"/"+jobs+"/consumers", obj{"type": "worker", "script_name": "other"})
 	job := s.Job(t, kind, obj{"queue": jobs, "script": "worker"}, nil)
@@ -154,7 +154,7 @@ func TestTaken(t *testing.T) {
 
 // TestNoWorker: a Worker that is not there is a mistake, and is not waited for.
 func TestNoWorker(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(consumerKind)
+	s, kind := cloudflaretest.Start(t), consumerKind.Erase()
 	prepare(t, s)
 	job := s.Job(t, kind, obj{"queue": jobs, "script": "nobody"}, nil)
 	if _, err := kind.Settle(t.Context(), job, reconcile.Hooks{}); job.Cloud.Classify(err) != reconcile.Invalid || len(s.Wrote()) != 1 {
@@ -163,7 +163,7 @@ func TestNoWorker(t *testing.T) {
 }
 
 func TestConsumerCalls(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(consumerKind)
+	s, kind := cloudflaretest.Start(t), consumerKind.Erase()
 	prepare(t, s)
 	p := obj{"queue": jobs, "script": "worker", "batchSize": int64(5), "deadLetter": "mails"}
 	out := s.Settled(t, kind, p, nil)
@@ -191,7 +191,7 @@ func TestConsumerFaults(t *testing.T) {
 		{cloudflaretest.Fault{Op: "Queues.ListConsumers", Kind: cloudflaretest.Throttle}, 1},
 		{cloudflaretest.Fault{Op: "Queues.GetConsumer", Kind: cloudflaretest.DropAnswer}, 1},
 	} {
-		s, kind := cloudflaretest.Start(t), reconcile.Erase(consumerKind)
+		s, kind := cloudflaretest.Start(t), consumerKind.Erase()
 		prepare(t, s)
 		armed := s.Inject(c.fault)
 		s.Settled(t, kind, obj{"queue": jobs, "script": "worker"}, nil)
@@ -202,7 +202,7 @@ func TestConsumerFaults(t *testing.T) {
 }
 
 func TestConsumerCheck(t *testing.T) {
-	kind := reconcile.Erase(consumerKind)
+	kind := consumerKind.Erase()
 	for _, c := range []struct {
 		props obj
 		want  string

@@ -24,7 +24,7 @@ const (
 
 // Service is what this package offers.
 func Service() cloudflare.Service {
-	return cloudflare.Service{Kinds: []reconcile.Any{reconcile.Erase(queueKind), reconcile.Erase(consumerKind)}}
+	return cloudflare.Service{Kinds: []reconcile.Any{queueKind.Erase(), consumerKind.Erase()}}
 }
 
 // NewQueue declares a queue.

@@ -55,7 +55,7 @@ type queueSite = kind.Site[QueueProps, Queue]
 
 var queueTable = kind.TableOf[QueueProps]().For(kind.In(kind.JSON(sdk.QueueEditParams{}.Queue.Settings.Value)), kind.Out(kind.JSON(sdk.QueueSettings{})))
 
-var queueKind = kind.Kind[QueueProps, liveQueue, Queue]{
+var queueKind = &kind.Kind[QueueProps, liveQueue, Queue]{
 	Type: queueType,
 	Doc: "A queue of Cloudflare Queues with its settings. Its messages are not managed: a queue with messages in it holds " +
 		"data, and deleting it needs permission. Queues have no tags, so that the name proves ownership.",
@@ -83,7 +83,7 @@ var queueKind = kind.Kind[QueueProps, liveQueue, Queue]{
 		},
 		Permissions: cloudflare.ReadWrite("Queues"),
 	},
-}.First()
+}
 
 // compareQueue sets all settings that differ by one call.
 func compareQueue(d *kind.Diff[liveQueue], want QueueProps, live liveQueue) {

@@ -49,7 +49,7 @@ func queueSuite() kindtest.Suite {
 		}
 	}
 	return kindtest.Suite{
-		Kind:  reconcile.Erase(queueKind),
+		Kind:  queueKind.Erase(),
 		World: ws.Make(nil, objects),
 		Base:  obj{},
 		Fault: cloudflaretest.FaultOf("Queues"),
@@ -75,7 +75,7 @@ func queueSuite() kindtest.Suite {
 func TestQueue(t *testing.T) { kindtest.Run(t, queueSuite()) }
 
 func TestCalls(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(queueKind)
+	s, kind := cloudflaretest.Start(t), queueKind.Erase()
 	p := obj{"deliveryDelay": "90s", "deliveryPaused": true, "messageRetention": "14d"}
 	out := s.Settled(t, kind, p, nil)
 	if have := s.Wrote(); !slices.Equal(have, []string{"Queues.CreateQueue"}) {
@@ -108,7 +108,7 @@ func TestFaults(t *testing.T) {
 		{"the messages cannot be counted at first", cloudflaretest.Fault{Op: "Queues.GetMetricsQueue", Kind: cloudflaretest.ServerError}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, kind := cloudflaretest.Start(t), reconcile.Erase(queueKind)
+			s, kind := cloudflaretest.Start(t), queueKind.Erase()
 			armed := s.Inject(c.fault)
 			s.Settled(t, kind, obj{"deliveryDelay": "5s"}, nil)
 			if armed.Fired() == 0 {
@@ -123,7 +123,7 @@ func TestFaults(t *testing.T) {
 
 // TestPages is about an account with more queues than one page shows, of which the client asks for the first alone.
 func TestPages(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(queueKind)
+	s, kind := cloudflaretest.Start(t), queueKind.Erase()
 	for i := range 45 {
 		s.Do(t, http.MethodPost, base, obj{"queue_name": fmt.Sprintf("a-%02d", i)})
 	}
@@ -137,7 +137,7 @@ func TestPages(t *testing.T) {
 }
 
 func TestDelete(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(queueKind)
+	s, kind := cloudflaretest.Start(t), queueKind.Erase()
 	out := s.Settled(t, kind, obj{}, nil)
 	s.Do(t, http.MethodPost, base+"/"+out.Identity+"/messages", obj{"body": "an order", "content_type": "text"})
 	look, err := kind.Look(t.Context(), s.Job(t, kind, obj{}, &out))
@@ -156,7 +156,7 @@ func TestDelete(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	kind := reconcile.Erase(queueKind)
+	kind := queueKind.Erase()
 	for name, ok := range map[string]bool{
 		"a": true, "a-1": true, "-a": false, "a-": false, "A": false, "a_b": false, strings.Repeat("a", 63): true, strings.Repeat("a", 64): false,
 	} {

@@ -30,7 +30,7 @@ var (
 	lifecycleTable = kind.TableOf[LifecycleRule](codecs()...)
 )
 
-var bucketKind = kind.Kind[BucketProps, liveBucket, Bucket]{
+var bucketKind = &kind.Kind[BucketProps, liveBucket, Bucket]{
 	Type: bucketType,
 	Doc: "A bucket of Cloudflare R2 with its storage class, public names, CORS and lifecycle rules, and notifications. Its " +
 		"objects are not managed: a bucket with objects in it holds data, and deleting it needs permission. Locks, Sippy and the " +
@@ -77,7 +77,7 @@ var bucketKind = kind.Kind[BucketProps, liveBucket, Bucket]{
 			Delete:  []string{"Workers R2 Storage Write"},
 		},
 	},
-}.First()
+}
 
 const (
 	anywhere  = "default"

@@ -63,7 +63,7 @@ func declared(want map[string]Domain, live map[string]liveDomain) map[string]Dom
 }
 
 // syncDomains attaches, changes and detaches names. One that is attached to a zone can only be attached anew to another.
-func syncDomains(ctx context.Context, on reconcile.On[liveBucket], put map[string]Domain, drop []string) error {
+func syncDomains(ctx context.Context, on kind.Update[liveBucket], put map[string]Domain, drop []string) error {
 	for _, name := range drop {
 		if err := detach(ctx, on.Cloud, on.Live.target, name); err != nil {
 			return err

@@ -208,7 +208,7 @@ func rewriteNotifications(s *cloudflaretest.Server, t kindtest.T, _, events stri
 func bucketSuite() kindtest.Suite {
 	ws := cloudflaretest.Worlds{}
 	return kindtest.Suite{
-		Kind:  reconcile.Erase(bucketKind),
+		Kind:  bucketKind.Erase(),
 		World: ws.Make(prepare, buckets),
 		Base:  obj{},
 		Fault: cloudflaretest.FaultOf("R2"),
@@ -244,7 +244,7 @@ func bucketSuite() kindtest.Suite {
 func TestBucket(t *testing.T) { kindtest.Run(t, bucketSuite()) }
 
 func TestCheck(t *testing.T) {
-	kind := reconcile.Erase(bucketKind)
+	kind := bucketKind.Erase()
 	for _, c := range []struct {
 		props obj
 		want  string

@@ -20,7 +20,7 @@ const bucketType = "cloudflare.R2Bucket"
 
 // Service is what this package offers.
 func Service() cloudflare.Service {
-	return cloudflare.Service{Kinds: []reconcile.Any{reconcile.Erase(bucketKind)}}
+	return cloudflare.Service{Kinds: []reconcile.Any{bucketKind.Erase()}}
 }
 
 // NewBucket declares a bucket.

@@ -21,7 +21,7 @@ func newWorld(t *testing.T) *cloudflaretest.Server {
 }
 
 func TestCalls(t *testing.T) {
-	s, kind := newWorld(t), reconcile.Erase(bucketKind)
+	s, kind := newWorld(t), bucketKind.Erase()
 	out := s.Settled(t, kind, obj{"storageClass": "InfrequentAccess"}, nil)
 	if have := s.Wrote(); !slices.Equal(have, []string{"R2.CreateBucket"}) {
 		t.Errorf("a plain creation makes %v", have)
@@ -67,7 +67,7 @@ func TestFaults(t *testing.T) {
 		// The parts do not see a new bucket at once: https://developers.cloudflare.com/r2/reference/consistency/
 		{cloudflaretest.Fault{Op: "R2.ListBucketDomain*", Kind: cloudflaretest.Refuse, Status: 404, Code: "10006", Times: 2}, 2},
 	} {
-		s, kind := newWorld(t), reconcile.Erase(bucketKind)
+		s, kind := newWorld(t), bucketKind.Erase()
 		armed := s.Inject(c.fault)
 		s.Settled(t, kind, obj{"cors": list{obj{"origins": list{"*"}, "methods": list{"GET"}}}}, nil)
 		if have := s.Wrote(); armed.Fired() == 0 || len(have) != c.wrote || len(buckets(t, s)) != 1 {
@@ -79,7 +79,7 @@ func TestFaults(t *testing.T) {
 // TestNoRuleIsNoRefusal: only the words for "there is none" count as none.
 func TestNoRuleIsNoRefusal(t *testing.T) {
 	for _, op := range []string{"R2.GetBucketCors", "R2.ListBucketEventNotifications"} {
-		s, kind := newWorld(t), reconcile.Erase(bucketKind)
+		s, kind := newWorld(t), bucketKind.Erase()
 		out := s.Settled(t, kind, tuned(), nil)
 		job := s.Job(t, kind, tuned(), &out)
 		s.Inject(cloudflaretest.Fault{Op: op, Kind: cloudflaretest.Refuse, Status: 404, Code: "424242", Times: -1})
@@ -90,7 +90,7 @@ func TestNoRuleIsNoRefusal(t *testing.T) {
 }
 
 func TestDelete(t *testing.T) {
-	s, kind := newWorld(t), reconcile.Erase(bucketKind)
+	s, kind := newWorld(t), bucketKind.Erase()
 	out := s.Settled(t, kind, tuned(), nil)
 	for i := range 1500 {
 		s.AddObject("assets", fmt.Sprintf("in/%04d", i))
@@ -116,7 +116,7 @@ func TestDelete(t *testing.T) {
 
 // TestDomainTaken is about a name that another bucket has: it is not waited for.
 func TestDomainTaken(t *testing.T) {
-	s, kind := newWorld(t), reconcile.Erase(bucketKind)
+	s, kind := newWorld(t), bucketKind.Erase()
 	s.Settled(t, kind, obj{"name": "first", "domains": obj{"cdn.shop.example": obj{"zone": "shop.example"}}}, nil)
 	job := s.Job(t, kind, obj{"name": "second", "domains": obj{"cdn.shop.example": obj{"zone": "shop.example"}}}, nil)
 	s.Reset()
@@ -128,7 +128,7 @@ func TestDomainTaken(t *testing.T) {
 
 // TestForeignRule is about a lifecycle rule that no props say: it is shown, and goes.
 func TestForeignRule(t *testing.T) {
-	s, kind := newWorld(t), reconcile.Erase(bucketKind)
+	s, kind := newWorld(t), bucketKind.Erase()
 	out := s.Settled(t, kind, obj{"name": "assets"}, nil)
 	before := fmt.Sprint(buckets(t, s))
 	s.Do(t, http.MethodPut, base+"/assets/lifecycle", obj{"rules": list{obj{
@@ -147,7 +147,7 @@ func TestForeignRule(t *testing.T) {
 
 // TestList goes through all jurisdictions, and past the first page.
 func TestList(t *testing.T) {
-	s, kind := newWorld(t), reconcile.Erase(bucketKind)
+	s, kind := newWorld(t), bucketKind.Erase()
 	for i := range 1005 {
 		s.Do(t, http.MethodPost, base, obj{"name": fmt.Sprintf("shop-%04d", i)})
 	}
@@ -163,7 +163,7 @@ func TestList(t *testing.T) {
 
 // TestNamed takes buckets by name, with and without a jurisdiction.
 func TestNamed(t *testing.T) {
-	s, kind := newWorld(t), reconcile.Erase(bucketKind)
+	s, kind := newWorld(t), bucketKind.Erase()
 	s.DoWith(t, http.MethodPost, base, in("eu"), obj{"name": "assets"})
 	for id, ok := range map[string]bool{"eu/assets": true, "assets": false} {
 		job := s.Job(t, kind, nil, nil)

@@ -13,7 +13,7 @@ import (
 func Local() []reconcile.Any {
 	return []reconcile.Any{here.Kept(kind.StateKind[BucketProps, Bucket]{
 		LocalVariantOf: bucketType, Doc: "A bucket on this machine. Who may reach it from elsewhere, what becomes of objects in time, and who is told of them has no effect.",
-		Props: bucketTable, Default: bucketKind.Defaults, Check: here.Lax(bucketKind.Check, "notifications"), API: kind.API{Source: source},
+		Props: bucketTable, Default: bucketKind.WithDefaults, Check: here.Lax(bucketKind.CheckAll, "notifications"), API: kind.API{Source: source},
 		Delete: func(_ context.Context, s bucketSite) error {
 			return here.R2().Remove(s.Dev, s.Dir, s.Owner, string(s.Last.Name))
 		},

@@ -27,7 +27,7 @@ const (
 
 // Service is what this package offers.
 func Service() cloudflare.Service {
-	return cloudflare.Service{Kinds: []reconcile.Any{reconcile.Erase(routeKind), reconcile.Erase(domainKind)}}
+	return cloudflare.Service{Kinds: []reconcile.Any{routeKind.Erase(), domainKind.Erase()}}
 }
 
 // NewRoute declares a route of a zone.
@@ -52,7 +52,7 @@ var errElsewhere = errors.New("it leads elsewhere")
 
 // elsewhere is the error of a creation. Where it was refused since what exists leads to another Worker, searching again
 // would not show ours: find returns the identity and the Worker of what exists.
-func elsewhere(s kind.Scope, want cloudflare.WorkerName, err error, find func() (id string, leadsTo cloudflare.WorkerName, err error)) error {
+func elsewhere(s kind.Facts, want cloudflare.WorkerName, err error, find func() (id string, leadsTo cloudflare.WorkerName, err error)) error {
 	if err == nil || s.Cloud.Classify(err) != reconcile.Exists {
 		return err
 	}

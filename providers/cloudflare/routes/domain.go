@@ -55,7 +55,7 @@ type domainSite = kind.Site[DomainProps, Domain]
 
 var domainTable = kind.TableOf[DomainProps]()
 
-var domainKind = kind.Kind[DomainProps, liveDomain, Domain]{
+var domainKind = &kind.Kind[DomainProps, liveDomain, Domain]{
 	Type: domainType,
 	Doc: "A domain of a Worker: a name of which the Worker alone answers, with the record and the certificate that it needs. A name " +
 		"that leads to the Worker of somebody else, or that has records, is not taken over.",
@@ -65,7 +65,7 @@ var domainKind = kind.Kind[DomainProps, liveDomain, Domain]{
 	Compare:    compareDomain,
 	Attributes: liveDomain.attributes,
 	Delete: func(ctx context.Context, s domainSite) error {
-		return cloudflare.Send(ctx, s.Cloud, http.MethodDelete, domainPath(s.Scope.Location.Account, s.Last.ID), nil, nil)
+		return cloudflare.Send(ctx, s.Cloud, http.MethodDelete, domainPath(s.Facts.Location.Account, s.Last.ID), nil, nil)
 	},
 	Identity: func(d Domain) string { return d.ID },
 
@@ -85,7 +85,7 @@ var domainKind = kind.Kind[DomainProps, liveDomain, Domain]{
 			Delete:  []string{"Workers Scripts Write", "DNS Write"},
 		},
 	},
-}.First()
+}
 
 func checkDomain(want DomainProps) error {
 	var problems props.Errors
@@ -128,7 +128,7 @@ func observeDomain(ctx context.Context, s domainSite) (live liveDomain, err erro
 		if hostname == "" {
 			return live, errNoHostname
 		}
-		live, err = domainOf(ctx, s.Scope, hostname)
+		live, err = domainOf(ctx, s.Facts, hostname)
 		if err == nil && s.ID == "" && live.have.Script != s.Want.Script {
 			err = fmt.Errorf("%w: %s does not lead to Worker %s", reconcile.ErrAbsent, hostname, s.Want.Script)
 		}
@@ -146,7 +146,7 @@ func domains(ctx context.Context, cloud kind.Cloud, location kind.Location, quer
 	return cloudflare.CallList(ctx, cloud, domainPath(location.Account, "")+query, observedDomain)
 }
 
-func domainOf(ctx context.Context, s kind.Scope, hostname string) (liveDomain, error) {
+func domainOf(ctx context.Context, s kind.Facts, hostname string) (liveDomain, error) {
 	all := domains(ctx, s.Cloud, s.Location, "?"+url.Values{"hostname": {hostname}}.Encode())
 	return cloudflare.Called(all, func(d liveDomain) string { return d.have.Hostname }, "domain of a Worker", hostname)
 }
@@ -167,8 +167,8 @@ func createDomain(ctx context.Context, s domainSite) (Domain, error) {
 	var shown kind.Document
 	err := cloudflare.Send(ctx, s.Cloud, http.MethodPut, domainPath(s.Location.Account, ""), doc, &shown)
 	if err != nil {
-		return Domain{}, elsewhere(s.Scope, s.Want.Script, err, func() (string, cloudflare.WorkerName, error) {
-			other, err := domainOf(ctx, s.Scope, s.Want.Hostname)
+		return Domain{}, elsewhere(s.Facts, s.Want.Script, err, func() (string, cloudflare.WorkerName, error) {
+			other, err := domainOf(ctx, s.Facts, s.Want.Hostname)
 			return other.id, other.have.Script, err
 		})
 	}

@@ -28,7 +28,7 @@ func domainObjects(t kindtest.T, s *cloudflaretest.Server) []any {
 func TestDomain(t *testing.T) {
 	ws := cloudflaretest.Worlds{}
 	kindtest.Run(t, kindtest.Suite{
-		Kind:  reconcile.Erase(domainKind),
+		Kind:  domainKind.Erase(),
 		World: ws.Make(prepare, domainObjects),
 		Base:  obj{"hostname": "www.shop.example", "script": "shop"},
 		Fault: cloudflaretest.FaultOf("Workers"),
@@ -47,7 +47,7 @@ func TestDomain(t *testing.T) {
 
 // TestTakenDomain: a name that leads to somebody else's Worker, or that has records, is refused at once.
 func TestTakenDomain(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(domainKind)
+	s, kind := cloudflaretest.Start(t), domainKind.Erase()
 	zone := s.AddZone(s.Account, "shop.example")
 	s.AddScript("shop")
 	s.AddScript("theirs")
@@ -66,7 +66,7 @@ func TestTakenDomain(t *testing.T) {
 
 // TestNamedDomain takes a domain over by its id or its name, whichever Worker it leads to.
 func TestNamedDomain(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(domainKind)
+	s, kind := cloudflaretest.Start(t), domainKind.Erase()
 	prepare(t, s)
 	id := s.Do(t, http.MethodPut, hostnames, obj{"hostname": "www.shop.example", "service": "orders"}).(obj)["id"].(string)
 	for _, by := range []string{id, "www.shop.example"} {

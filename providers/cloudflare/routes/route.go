@@ -45,7 +45,7 @@ type routeSite = kind.Site[RouteProps, Route]
 
 var routeTable = kind.TableOf[RouteProps]()
 
-var routeKind = kind.Kind[RouteProps, liveRoute, Route]{
+var routeKind = &kind.Kind[RouteProps, liveRoute, Route]{
 	Type: routeType,
 	Doc: "A route of a zone: requests to addresses of a pattern go to a Worker, or to none. A zone has each pattern once; one that " +
 		"leads to the Worker of somebody else is not taken from it.",
@@ -79,7 +79,7 @@ var routeKind = kind.Kind[RouteProps, liveRoute, Route]{
 			Delete:  []string{"Workers Routes Write"},
 		},
 	},
-}.First()
+}
 
 func checkRoute(want RouteProps) error {
 	var problems props.Errors
@@ -167,7 +167,7 @@ func createRoute(ctx context.Context, s routeSite) (Route, error) {
 	}
 	var made struct{ ID string }
 	err = cloudflare.Send(ctx, s.Cloud, http.MethodPost, routePath(z.ID, ""), doc, &made)
-	return Route{ID: made.ID, ZoneID: z.ID}, elsewhere(s.Scope, s.Want.Script, err, func() (string, cloudflare.WorkerName, error) {
+	return Route{ID: made.ID, ZoneID: z.ID}, elsewhere(s.Facts, s.Want.Script, err, func() (string, cloudflare.WorkerName, error) {
 		other, err := routeOf(ctx, s.Cloud, z, s.Want.Pattern)
 		return z.ID + "/" + other.id, other.have.Script, err
 	})

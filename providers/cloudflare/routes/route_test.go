@@ -51,7 +51,7 @@ func TestRoute(t *testing.T) {
 		ws.Of(w).Do(t, http.MethodPut, at(to), body)
 	}
 	kindtest.Run(t, kindtest.Suite{
-		Kind:  reconcile.Erase(routeKind),
+		Kind:  routeKind.Erase(),
 		World: ws.Make(prepare, routeObjects),
 		Base:  obj{"zone": "shop.example", "pattern": "shop.example/api/*", "script": "shop"},
 		Fault: cloudflaretest.FaultOf("Workers"),
@@ -71,7 +71,7 @@ func TestRoute(t *testing.T) {
 
 // TestOtherRoute: a pattern that leads to somebody else's Worker is refused at once, and named.
 func TestOtherRoute(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(routeKind)
+	s, kind := cloudflaretest.Start(t), routeKind.Erase()
 	zone := s.AddZone(s.Account, "shop.example")
 	s.AddScript("shop")
 	s.AddScript("theirs")
@@ -92,7 +92,7 @@ func TestOtherRoute(t *testing.T) {
 
 // TestNoWorker: a Worker that is not there is told at once, in Cloudflare's own words.
 func TestNoWorker(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(routeKind)
+	s, kind := cloudflaretest.Start(t), routeKind.Erase()
 	s.AddZone(s.Account, "shop.example")
 	_, err := kind.Settle(t.Context(), s.Job(t, kind, obj{"zone": "shop.example", "pattern": "shop.example/*", "script": "nobody"}, nil), reconcile.Hooks{})
 	if refused, ok := errors.AsType[*cloudflare.Error](err); !ok || !refused.Has(10019) || s.Count("Workers.CreateRoute") != 1 {
@@ -101,7 +101,7 @@ func TestNoWorker(t *testing.T) {
 }
 
 func TestRouteCalls(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(routeKind)
+	s, kind := cloudflaretest.Start(t), routeKind.Erase()
 	prepare(t, s)
 	out := s.Settled(t, kind, obj{"zone": "shop.example", "pattern": "shop.example/*", "script": "shop"}, nil)
 	s.Settled(t, kind, obj{"zone": "shop.example", "pattern": "shop.example/a/*", "script": "orders"}, &out)
@@ -112,8 +112,8 @@ func TestRouteCalls(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	for kind, all := range map[reconcile.Any]map[string]bool{
-		reconcile.Erase(routeKind):  {"shop.example/*": true, "shop": false, "shop.example/?a=b": false},
-		reconcile.Erase(domainKind): {"www.shop.example": true, "shop": false, "shop.example/": false, "WWW.shop.example": false, "*.shop.example": false},
+		routeKind.Erase():  {"shop.example/*": true, "shop": false, "shop.example/?a=b": false},
+		domainKind.Erase(): {"www.shop.example": true, "shop": false, "shop.example/": false, "WWW.shop.example": false, "*.shop.example": false},
 	} {
 		for text, ok := range all {
 			p := obj{"zone": "shop.example", "pattern": text, "script": "shop"}

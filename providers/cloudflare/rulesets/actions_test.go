@@ -7,13 +7,12 @@ import (
 	"testing"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
 // TestPhases: the phases are those that Cloudflare describes.
 func TestPhases(t *testing.T) {
-	fields, err := reconcile.Erase(rulesetKind).Spec().Props()
+	fields, err := rulesetKind.Erase().Spec().Props()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +26,7 @@ func TestPhases(t *testing.T) {
 func TestActions(t *testing.T) {
 	s := cloudflaretest.Start(t)
 	s.AddZone(s.Account, "shop.example")
-	kind := reconcile.Erase(rulesetKind)
+	kind := rulesetKind.Erase()
 	for _, c := range []struct {
 		phase, action string
 		parameters    obj

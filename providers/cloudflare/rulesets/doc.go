@@ -21,7 +21,7 @@ const rulesetType = "cloudflare.Ruleset"
 
 // Service is what this package offers.
 func Service() cloudflare.Service {
-	return cloudflare.Service{Kinds: []reconcile.Any{reconcile.Erase(rulesetKind)}}
+	return cloudflare.Service{Kinds: []reconcile.Any{rulesetKind.Erase()}}
 }
 
 // NewRuleset declares rules of a phase.

@@ -65,7 +65,7 @@ func TestPlace(t *testing.T) {
 		{"before, one more in front", declared(obj{"before": "theirs"}, "b"), declared(obj{"before": "theirs"}, "a", "b"), "a b theirs ?", "a b theirs ?", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			kind := reconcile.Erase(rulesetKind)
+			kind := rulesetKind.Erase()
 			s, zone := shop(t)
 			s.Settled(t, kind, c.to, nil)
 			if have := short(s, zone); have != c.made {
@@ -98,7 +98,7 @@ func TestMoved(t *testing.T) {
 		{"index", declared(obj{"index": int64(2)}, "a"), "a", obj{"after": ""}, "index", "theirs a ?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			kind := reconcile.Erase(rulesetKind)
+			kind := rulesetKind.Erase()
 			s, zone := shop(t)
 			out := s.Settled(t, kind, c.want, nil)
 			move(t, s, out, c.ref, c.to)
@@ -117,7 +117,7 @@ func TestMoved(t *testing.T) {
 // TestCopied: a copy of a rule of ours is seen and taken away, and the one that was there first stays.
 func TestCopied(t *testing.T) {
 	s, zone := shop(t)
-	kind := reconcile.Erase(rulesetKind)
+	kind := rulesetKind.Erase()
 	out := s.Settled(t, kind, declared(nil, "a", "b"), nil)
 	first := mine(t, s, out.Attrs)["a"]["id"]
 	s.Do(t, http.MethodPost, where(out.Attrs), obj{"ref": "shop_test_orders__a", "action": "block", "expression": "true"})
@@ -133,7 +133,7 @@ func TestCopied(t *testing.T) {
 
 // TestNoSuchRule: a place beside a rule that is not there is refused before anything is made.
 func TestNoSuchRule(t *testing.T) {
-	kind := reconcile.Erase(rulesetKind)
+	kind := rulesetKind.Erase()
 	for _, phase := range []string{redirects, firewall} { // with and without a ruleset
 		s, _ := shop(t)
 		p := declared(obj{"before": "nobody", "phase": phase}, "a")
@@ -148,7 +148,7 @@ func TestNoSuchRule(t *testing.T) {
 // TestSideBySide: two declarations in one phase do not see each other's rules, and one that goes takes its own.
 func TestSideBySide(t *testing.T) {
 	s, zone := shop(t)
-	kind := reconcile.Erase(rulesetKind)
+	kind := rulesetKind.Erase()
 	out := s.Settled(t, kind, declared(nil, "a"), nil)
 	other := s.Job(t, kind, declared(obj{"name": "blog", "before": "theirs"}, "a", "b"), nil)
 	if _, err := kind.Settle(t.Context(), other, reconcile.Hooks{}); err != nil {
@@ -177,7 +177,7 @@ func TestSideBySide(t *testing.T) {
 
 // TestRaces: what others do to the phase between a look and a change is not lost.
 func TestRaces(t *testing.T) {
-	kind := reconcile.Erase(rulesetKind)
+	kind := rulesetKind.Erase()
 	for name, c := range map[string]struct {
 		hold string                                                        // the call of ours that waits
 		from obj                                                           // what was there of ours, nil for nothing
@@ -257,7 +257,7 @@ func TestFaults(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s, zone := shop(t)
 			armed := s.Inject(c.fault)
-			s.Settled(t, reconcile.Erase(rulesetKind), declared(obj{"phase": c.phase}, "a", "b"), nil)
+			s.Settled(t, rulesetKind.Erase(), declared(obj{"phase": c.phase}, "a", "b"), nil)
 			want := map[string]string{redirects: "theirs ? a b", firewall: "a b"}[c.phase]
 			if have := strings.ReplaceAll(s.Rules(zone, c.phase), "shop_test_orders__", ""); have != want || armed.Fired() == 0 || len(s.Wrote()) != c.wrote {
 				t.Errorf("rules %s, want %s; fired %d; wrote %v, want %d calls", have, want, armed.Fired(), s.Wrote(), c.wrote)

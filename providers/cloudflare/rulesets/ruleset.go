@@ -31,7 +31,7 @@ var (
 	ruleTable    = kind.TableOf[Rule](kind.Tree())
 )
 
-var rulesetKind = kind.Kind[RulesetProps, liveRuleset, Ruleset]{
+var rulesetKind = &kind.Kind[RulesetProps, liveRuleset, Ruleset]{
 	Type: rulesetType,
 	Doc: "Rules of one phase of Cloudflare's Ruleset Engine: redirects, transformations, cache rules, firewall, rate limits. " +
 		"Its rules are told from those of others by their references, and each is changed by a call of its own: what others " +
@@ -77,7 +77,7 @@ var rulesetKind = kind.Kind[RulesetProps, liveRuleset, Ruleset]{
 			Delete:  writes,
 		},
 	},
-}.First()
+}
 
 var writes = []string{"Zone WAF Write", "Dynamic URL Redirects Write", "Cache Settings Write", "Transform Rules Write", "Account Rulesets Write"}
 

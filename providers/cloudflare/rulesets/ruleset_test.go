@@ -167,7 +167,7 @@ func rulesetSuite() kindtest.Suite {
 		"parameters": obj{"from_value": obj{"target_url": obj{"expression": `concat("https://shop.example", http.request.uri.path)`}, "status_code": int64(308), "preserve_query_string": true}},
 	})
 	return kindtest.Suite{
-		Kind:  reconcile.Erase(rulesetKind),
+		Kind:  rulesetKind.Erase(),
 		World: ws.Make(prepare, objects),
 		Base:  obj{"zone": "shop.example", "phase": redirects, "rules": list{www}},
 		Fault: cloudflaretest.FaultOf("Rulesets"),
@@ -220,7 +220,7 @@ func rulesetSuite() kindtest.Suite {
 func TestRuleset(t *testing.T) { kindtest.Run(t, rulesetSuite()) }
 
 func TestCheck(t *testing.T) {
-	kind := reconcile.Erase(rulesetKind)
+	kind := rulesetKind.Erase()
 	rule := func(more obj) list {
 		r := redirect("www", "a.example", "https://b.example")
 		maps.Copy(r, more)
@@ -253,7 +253,7 @@ func TestCheck(t *testing.T) {
 // TestList finds names past the first page of rulesets, of the stage alone when it is named.
 func TestList(t *testing.T) {
 	s := cloudflaretest.Start(t)
-	kind := reconcile.Erase(rulesetKind)
+	kind := rulesetKind.Erase()
 	for _, zone := range []string{"a.example", "b.example"} {
 		foreign(t, s, s.AddZone(s.Account, zone), limits)
 		for _, phase := range []string{redirects, firewall, "http_request_origin"} {
@@ -282,7 +282,7 @@ func TestCalls(t *testing.T) {
 	s := cloudflaretest.Start(t)
 	zone := s.AddZone(s.Account, "shop.example")
 	foreign(t, s, zone, redirects)
-	kind := reconcile.Erase(rulesetKind)
+	kind := rulesetKind.Erase()
 	a, b, c := redirect("a", "a.example", "https://x.example"), redirect("b", "b.example", "https://x.example"), redirect("c", "c.example", "https://x.example")
 	p := obj{"zone": "shop.example", "phase": redirects, "rules": list{a, b}}
 	out := s.Settled(t, kind, p, nil)

@@ -19,7 +19,7 @@ const tokenType = "cloudflare.APIToken"
 
 // Service is what this package offers.
 func Service() cloudflare.Service {
-	return cloudflare.Service{Kinds: []reconcile.Any{reconcile.Erase(tokenKind)}}
+	return cloudflare.Service{Kinds: []reconcile.Any{tokenKind.Erase()}}
 }
 
 // NewToken declares an API token of the account.

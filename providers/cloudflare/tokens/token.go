@@ -27,7 +27,7 @@ type tokenSite = kind.Site[TokenProps, Token]
 
 var tokenTable = kind.TableOf[TokenProps](kind.Codec{Name: "moment", Form: moment})
 
-var tokenKind = kind.Kind[TokenProps, liveToken, Token]{
+var tokenKind = &kind.Kind[TokenProps, liveToken, Token]{
 	Type: tokenType,
 	Doc: "An API token of the account, for machines; tokens of users are not managed. Its value is shown once, and kept sealed " +
 		"in state: without state the token is replaced, since nobody can use it. It has no tags, so that the name proves ownership.",
@@ -67,7 +67,7 @@ var tokenKind = kind.Kind[TokenProps, liveToken, Token]{
 			Delete:  []string{"Account API Tokens Write"},
 		},
 	},
-}.First()
+}
 
 // checkToken finds what Cloudflare would refuse, or would take without doing it.
 func checkToken(want TokenProps) error {

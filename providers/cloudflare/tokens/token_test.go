@@ -97,7 +97,7 @@ func TestToken(t *testing.T) {
 	ws := cloudflaretest.Worlds{}
 	set := rewrite(ws)
 	kindtest.Run(t, kindtest.Suite{
-		Kind:  reconcile.Erase(tokenKind),
+		Kind:  tokenKind.Erase(),
 		World: ws.Make(prepare, objects),
 		Base:  obj{"policies": list{obj{"permissions": list{"Workers Scripts Write"}}}},
 		Fault: cloudflaretest.FaultOf("Accounts"),
@@ -149,7 +149,7 @@ func declared(more obj) obj {
 
 // TestValue: the value is told once, and stays what it is whatever changes.
 func TestValue(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(tokenKind)
+	s, kind := cloudflaretest.Start(t), tokenKind.Erase()
 	out := s.Settled(t, kind, declared(nil), nil)
 	value := s.TokenValues()[0]
 	if out.Attrs["value"] != value || !slices.Equal(s.Wrote(), []string{"Accounts.CreateToken"}) {
@@ -166,7 +166,7 @@ func TestValue(t *testing.T) {
 
 // TestLost: a token whose value nobody has is shown as such, and replaced.
 func TestLost(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(tokenKind)
+	s, kind := cloudflaretest.Start(t), tokenKind.Erase()
 	s.Settled(t, kind, declared(nil), nil)
 	look, err := kind.Look(t.Context(), s.Job(t, kind, declared(nil), nil))
 	if err != nil || look.Absent || len(look.Steps) != 1 || !look.Steps[0].Lost || !look.Steps[0].Replaces {
@@ -176,7 +176,7 @@ func TestLost(t *testing.T) {
 
 // TestMeaning: other names and another order of the same are no difference.
 func TestMeaning(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(tokenKind)
+	s, kind := cloudflaretest.Start(t), tokenKind.Erase()
 	zone := s.AddZone(s.Account, "shop.example")
 	out := s.Settled(t, kind, declared(obj{"expiresOn": "2027-01-01T01:00:00+01:00", "policies": list{
 		obj{"permissions": list{"DNS Write", "Logs Read"}, "zones": list{"shop.example"}},
@@ -194,7 +194,7 @@ func TestMeaning(t *testing.T) {
 
 // TestNoSuchPermission is refused before anything is made, with what there is.
 func TestNoSuchPermission(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(tokenKind)
+	s, kind := cloudflaretest.Start(t), tokenKind.Erase()
 	s.AddZone(s.Account, "shop.example")
 	for name, policy := range map[string]obj{
 		"nobody's":     {"permissions": list{"Dance"}},
@@ -216,7 +216,7 @@ func TestNoSuchPermission(t *testing.T) {
 
 // TestNamesakes: of several tokens of one name nothing tells which is meant, past the first page too.
 func TestNamesakes(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(tokenKind)
+	s, kind := cloudflaretest.Start(t), tokenKind.Erase()
 	make := func(name string) {
 		s.Do(t, http.MethodPost, all, obj{"name": name, "policies": list{obj{
 			"effect": "allow", "permission_groups": list{obj{"id": "00000000000000000000000000000001"}}, "resources": obj{ofAccount + "." + s.Account: "*"},
@@ -244,7 +244,7 @@ func TestNamesakes(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	kind := reconcile.Erase(tokenKind)
+	kind := tokenKind.Erase()
 	for _, c := range []struct {
 		more obj
 		want string

@@ -61,12 +61,12 @@ func TestCheck(t *testing.T) {
 		"durableObjects.Room.renamedFrom: this class is declared too":        with(plain(), obj{"durableObjects": obj{"Room": obj{"renamedFrom": "Desk"}, "Desk": obj{}}}),
 		"durableObjects.Room.renamedFrom: durableObjects.Hall was it too":    with(plain(), obj{"durableObjects": obj{"Hall": obj{"renamedFrom": "Old"}, "Room": obj{"renamedFrom": "Old"}}}),
 	} {
-		err := reconcile.Erase(workerKind).Decode(&reconcile.Job{Props: props})
+		err := workerKind.Erase().Decode(&reconcile.Job{Props: props})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if err := reconcile.Erase(workerKind).Decode(&reconcile.Job{Props: assets}); err != nil {
+	if err := workerKind.Erase().Decode(&reconcile.Job{Props: assets}); err != nil {
 		t.Errorf("assets alone: %v", err)
 	}
 }

@@ -23,7 +23,7 @@ const workerType = "cloudflare.Worker"
 
 // Service is what this package offers.
 func Service() cloudflare.Service {
-	return cloudflare.Service{Kinds: []reconcile.Any{reconcile.Erase(workerKind)}}
+	return cloudflare.Service{Kinds: []reconcile.Any{workerKind.Erase()}}
 }
 
 // NewWorker declares a Worker. Entries of env may be what constructors return: see [Env].

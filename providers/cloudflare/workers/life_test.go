@@ -27,7 +27,7 @@ type life struct {
 
 func begin(t *testing.T) *life {
 	t.Helper()
-	l := &life{Server: cloudflaretest.Start(t), t: t, kind: reconcile.Erase(workerKind), dir: t.TempDir()}
+	l := &life{Server: cloudflaretest.Start(t), t: t, kind: workerKind.Erase(), dir: t.TempDir()}
 	prepare(t, l.Server)
 	lay(t, l.dir, sources)
 	return l

@@ -14,13 +14,13 @@ import (
 )
 
 // Local are the variants that dev takes.
-func Local() []reconcile.Any { return []reconcile.Any{reconcile.Erase(localWorker)} }
+func Local() []reconcile.Any { return []reconcile.Any{localWorker.Erase()} }
 
 // keptHere is a Worker as it runs in a session. Read is the digest of its code and files.
 type keptHere = kind.Kept[WorkerProps, Worker]
 
 // localWorker runs in workerd, as long as the session lasts.
-var localWorker = kind.StateKind[WorkerProps, Worker]{
+var localWorker = &kind.StateKind[WorkerProps, Worker]{
 	Type: here.Type(workerType), LocalVariantOf: workerType, Lifetime: kind.InDev,
 	Doc: "A Worker on this machine, in Cloudflare's runtime. What calls it is its own address alone: routes, domains and times " +
 		"have no effect, nor have limits, placement and what is kept of logs.",
@@ -28,7 +28,7 @@ var localWorker = kind.StateKind[WorkerProps, Worker]{
 		if s.Dev == nil {
 			return reconcile.ErrAbsent
 		}
-		session, err := here.Of(s.Scope)
+		session, err := here.Of(s.Facts)
 		if err != nil {
 			return err
 		}
@@ -40,13 +40,13 @@ var localWorker = kind.StateKind[WorkerProps, Worker]{
 		return nil
 	},
 	Create: func(ctx context.Context, s workerSite) (Worker, error) {
-		return runHere(ctx, s.Scope, cmp.Or(s.Want.Name, here.Name(s.Owner)), s.Want)
+		return runHere(ctx, s.Facts, cmp.Or(s.Want.Name, here.Name(s.Owner)), s.Want)
 	},
 	Compare: compareHere,
 	Delete: func(ctx context.Context, s workerSite) error {
 		name := string(s.Last.Name)
 		if s.Dev != nil { // else it ended with its session
-			session, err := here.Of(s.Scope)
+			session, err := here.Of(s.Facts)
 			if err != nil {
 				return err
 			}
@@ -56,13 +56,13 @@ var localWorker = kind.StateKind[WorkerProps, Worker]{
 		}
 		return here.RemoveObjects(s.Dev, s.Dir, s.Owner, name)
 	},
-	Props: workerTable, Default: workerKind.Defaults, Check: workerKind.Check, Prepare: prepareWorker, Files: workerKind.Files,
+	Props: workerTable, Default: workerKind.WithDefaults, Check: workerKind.CheckAll, Prepare: prepareWorker, Files: workerKind.Files,
 	API: kind.API{Source: source},
-}.First()
+}
 
 func compareHere(d *kind.Diff[keptHere], want WorkerProps, live keptHere) {
 	run := kind.Set("Run", func(ctx context.Context, u kind.Update[keptHere]) error {
-		out, err := runHere(ctx, u.Scope, string(live.Attributes.Name), want)
+		out, err := runHere(ctx, u.Facts, string(live.Attributes.Name), want)
 		if err == nil {
 			u.Store(out)
 		}
@@ -84,7 +84,7 @@ func digestHere(want WorkerProps, asset func(string) (reconcile.Asset, bool)) (d
 }
 
 // runHere runs a Worker in the session, or its new version.
-func runHere(ctx context.Context, scope kind.Scope, name string, want WorkerProps) (Worker, error) {
+func runHere(ctx context.Context, scope kind.Facts, name string, want WorkerProps) (Worker, error) {
 	out := Worker{Name: Name(name), RouteZones: []string{}}
 	s, err := here.Of(scope)
 	if err != nil {

@@ -188,7 +188,7 @@ func hostOf(pattern string) string {
 
 // compareTriggers states all that calls the Worker.
 func compareTriggers(d *kind.Diff[liveWorker], want WorkerProps, live liveWorker) {
-	reconcile.Set(d, "crons", want.Crons, live.crons, "PutScriptSchedule", func(ctx context.Context, on reconcile.On[liveWorker], _, _ []string) error {
+	reconcile.Set(d, "crons", want.Crons, live.crons, "PutScriptSchedule", func(ctx context.Context, on kind.Update[liveWorker], _, _ []string) error {
 		all := make([]map[string]any, 0, len(want.Crons))
 		for _, cron := range slices.Compact(slices.Sorted(slices.Values(want.Crons))) {
 			all = append(all, map[string]any{"cron": cron})
@@ -215,7 +215,7 @@ func compareTriggers(d *kind.Diff[liveWorker], want WorkerProps, live liveWorker
 }
 
 // syncDomains attaches and detaches host names. One that another Worker has is left there.
-func syncDomains(ctx context.Context, on reconcile.On[liveWorker], add, drop []string) error {
+func syncDomains(ctx context.Context, on kind.Update[liveWorker], add, drop []string) error {
 	for _, name := range drop {
 		if err := deleteDomain(ctx, on.Cloud, on.Live.account, on.Live.domains[name].id); err != nil {
 			return err
@@ -259,7 +259,7 @@ func deleteDomain(ctx context.Context, cloud kind.Cloud, account, id string) err
 }
 
 // syncRoutes adds and takes away routes. A pattern that another Worker has is left there.
-func syncRoutes(ctx context.Context, on reconcile.On[liveWorker], put map[string]Route, drop []string) error {
+func syncRoutes(ctx context.Context, on kind.Update[liveWorker], put map[string]Route, drop []string) error {
 	for _, pattern := range drop {
 		if err := deleteRoute(ctx, on.Cloud, on.Live.routes[pattern]); err != nil {
 			return err
@@ -289,7 +289,7 @@ func syncRoutes(ctx context.Context, on reconcile.On[liveWorker], put map[string
 
 // routeTaken tells who has a pattern that is there already. Where it is the Worker itself, the answer to an earlier call
 // was lost.
-func routeTaken(ctx context.Context, on reconcile.On[liveWorker], zone, pattern string, err error) error {
+func routeTaken(ctx context.Context, on kind.Update[liveWorker], zone, pattern string, err error) error {
 	list, look := routesOf(ctx, on.Cloud, zone)
 	if look != nil {
 		return look
@@ -311,7 +311,7 @@ func routeTaken(ctx context.Context, on reconcile.On[liveWorker], zone, pattern 
 }
 
 // ours is nil when what a Worker is to have belongs to an older generation of it, which is about to go.
-func ours(ctx context.Context, on reconcile.On[liveWorker], what, by string) error {
+func ours(ctx context.Context, on kind.Update[liveWorker], what, by string) error {
 	if by == "" {
 		return taken(what, by)
 	}
@@ -320,8 +320,8 @@ func ours(ctx context.Context, on reconcile.On[liveWorker], what, by string) err
 		return errors.Join(taken(what, by), err)
 	}
 	mark := adopt.MarkOf(ownerTags(settings.Tags))
-	mine := mark.Stack == on.Mark.Stack && mark.Stage == on.Mark.Stage && mark.Address == on.Mark.Address
-	if mark.IsZero() || !mine || mark.Generation >= on.Mark.Generation {
+	mine := mark.Stack == on.Owner.Stack && mark.Stage == on.Owner.Stage && mark.Address == on.Owner.Address
+	if mark.IsZero() || !mine || mark.Generation >= on.Owner.Generation {
 		return taken(what, by)
 	}
 	return nil

@@ -17,7 +17,7 @@ type workerSite = kind.Site[WorkerProps, Worker]
 
 var workerTable = kind.TableOf[WorkerProps](codecs()...)
 
-var workerKind = kind.Kind[WorkerProps, liveWorker, Worker]{
+var workerKind = &kind.Kind[WorkerProps, liveWorker, Worker]{
 	Type: workerType,
 	Doc: "A Worker of Cloudflare: its code, static assets, environment, classes of Durable Objects, and what calls it: " +
 		"crons, workers.dev, domains and routes. It is managed whole: what it has and nobody declares is removed. Containers, " +
@@ -70,7 +70,7 @@ var workerKind = kind.Kind[WorkerProps, liveWorker, Worker]{
 			Delete:  []string{"Workers Scripts Write", "Workers Routes Write"},
 		},
 	},
-}.First()
+}
 
 const (
 	// mostTags are those that Cloudflare keeps, without the six that owner tags may take.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -216,7 +215,7 @@ func workerSuite() kindtest.Suite {
 	ws := cloudflaretest.Worlds{}
 	make := ws.Make(prepare, objects)
 	return kindtest.Suite{
-		Kind: reconcile.Erase(workerKind),
+		Kind: workerKind.Erase(),
 		World: func(t kindtest.T) kindtest.World {
 			t.Helper()
 			w := make(t)

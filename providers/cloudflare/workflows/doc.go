@@ -19,7 +19,7 @@ const workflowType = "cloudflare.Workflow"
 
 // Service is what this package offers.
 func Service() cloudflare.Service {
-	return cloudflare.Service{Kinds: []reconcile.Any{reconcile.Erase(workflowKind)}}
+	return cloudflare.Service{Kinds: []reconcile.Any{workflowKind.Erase()}}
 }
 
 // NewWorkflow declares a Workflow.

@@ -58,7 +58,7 @@ type workflowSite = kind.Site[WorkflowProps, Workflow]
 
 var workflowTable = kind.TableOf[WorkflowProps](kind.Codec{Name: "crons", Write: writeCrons, Read: readCrons})
 
-var workflowKind = kind.Kind[WorkflowProps, liveWorkflow, Workflow]{
+var workflowKind = &kind.Kind[WorkflowProps, liveWorkflow, Workflow]{
 	Type: workflowType,
 	Doc: "A Workflow: a class of a Worker whose instances go on step by step, whatever happens. Its instances are not managed: a " +
 		"Workflow with some under way holds data, and deleting it needs permission. It has no tags, so that the name proves ownership.",
@@ -68,7 +68,7 @@ var workflowKind = kind.Kind[WorkflowProps, liveWorkflow, Workflow]{
 	Compare:    compareWorkflow,
 	Attributes: func(live liveWorkflow) Workflow { return live.attrs },
 	Delete: func(ctx context.Context, s workflowSite) error {
-		return call(ctx, s.Scope, http.MethodDelete, string(s.Last.Name), nil, nil)
+		return call(ctx, s.Facts, http.MethodDelete, string(s.Last.Name), nil, nil)
 	},
 	Identity: func(w Workflow) string { return string(w.Name) },
 
@@ -94,7 +94,7 @@ var workflowKind = kind.Kind[WorkflowProps, liveWorkflow, Workflow]{
 		Calls:       []string{"Workflows.ListWorkflows", "Workflows.GetWorkflow", "Workflows.PutWorkflow", "Workflows.DeleteWorkflow"},
 		Permissions: cloudflare.ReadWrite("Workers Scripts"),
 	},
-}.First()
+}
 
 const inFront = "a letter, a digit or _ is in front"
 
@@ -131,18 +131,18 @@ func readCrons(wire any) (any, error) {
 // compareWorkflow sets all by one call, since what it leaves out is deleted.
 func compareWorkflow(d *kind.Diff[liveWorkflow], want WorkflowProps, live liveWorkflow) {
 	kind.Compare(d, workflowTable, want, live.have, kind.Set("PutWorkflow", func(ctx context.Context, u kind.Update[liveWorkflow]) error {
-		return put(ctx, u.Scope, string(u.Live.attrs.Name), workflowTable.Merged(want, u.Live.have, u.Changed), nil)
+		return put(ctx, u.Facts, string(u.Live.attrs.Name), workflowTable.Merged(want, u.Live.have, u.Changed), nil)
 	}))
 }
 
 // call makes a call about the Workflow of a name.
-func call(ctx context.Context, s kind.Scope, method, name string, body, into any) error {
+func call(ctx context.Context, s kind.Facts, method, name string, body, into any) error {
 	path := "/accounts/" + s.Location.Account + "/workflows/" + url.PathEscape(name)
 	return cloudflare.Send(ctx, s.Cloud, method, path, body, into)
 }
 
 // put makes a Workflow of a name what it is to be.
-func put(ctx context.Context, s kind.Scope, name string, want WorkflowProps, into any) error {
+func put(ctx context.Context, s kind.Facts, name string, want WorkflowProps, into any) error {
 	body := kind.Document{"schedules": []any{}}
 	if err := workflowTable.Created(want, body); err != nil {
 		return err
@@ -157,7 +157,7 @@ func observeWorkflow(ctx context.Context, s workflowSite) (live liveWorkflow, er
 		return live, errors.New("a Workflow is found by its name, and there is none")
 	}
 	var shown kind.Document
-	if err := call(ctx, s.Scope, http.MethodGet, name, nil, &shown); err != nil {
+	if err := call(ctx, s.Facts, http.MethodGet, name, nil, &shown); err != nil {
 		return live, cloudflare.Absent(err)
 	}
 	live.have, err = workflowTable.Read(shown)
@@ -176,6 +176,6 @@ func observeWorkflow(ctx context.Context, s workflowSite) (live liveWorkflow, er
 
 func createWorkflow(ctx context.Context, s workflowSite) (Workflow, error) {
 	var made struct{ ID string }
-	err := put(ctx, s.Scope, s.Name, s.Want, &made)
+	err := put(ctx, s.Facts, s.Name, s.Want, &made)
 	return Workflow{ID: made.ID, Name: Name(s.Name), Script: s.Want.Script, Class: s.Want.Class}, err
 }

@@ -52,7 +52,7 @@ func TestWorkflow(t *testing.T) {
 		ws.Of(w).Do(t, http.MethodPut, all+"/"+to.Attrs["name"].(string), body)
 	}
 	kindtest.Run(t, kindtest.Suite{
-		Kind:  reconcile.Erase(workflowKind),
+		Kind:  workflowKind.Erase(),
 		World: ws.Make(nil, objects),
 		Base:  obj{"script": "shop", "class": "Checkout"},
 		Fault: cloudflaretest.FaultOf("Workflows"),
@@ -71,7 +71,7 @@ func TestWorkflow(t *testing.T) {
 
 // TestUnderWay: a Workflow with instances that have not ended goes with leave alone.
 func TestUnderWay(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(workflowKind)
+	s, kind := cloudflaretest.Start(t), workflowKind.Erase()
 	p := obj{"script": "shop", "class": "Checkout"}
 	out := s.Settled(t, kind, p, nil)
 	if out.Holds {
@@ -94,7 +94,7 @@ func TestUnderWay(t *testing.T) {
 
 // TestLimits: a limit is written when it is declared, kept by other changes, and given up when it no longer is.
 func TestLimits(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(workflowKind)
+	s, kind := cloudflaretest.Start(t), workflowKind.Erase()
 	p := func(class string, steps any) obj {
 		all := obj{"script": "shop", "class": class}
 		if steps != nil {
@@ -137,7 +137,7 @@ func TestLimits(t *testing.T) {
 
 // TestList goes past the first page.
 func TestList(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(workflowKind)
+	s, kind := cloudflaretest.Start(t), workflowKind.Erase()
 	for i := range 120 {
 		s.Do(t, http.MethodPut, all+"/shop-test-"+strconv.Itoa(i), obj{"script_name": "a", "class_name": "B"})
 	}
@@ -150,7 +150,7 @@ func TestList(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	kind := reconcile.Erase(workflowKind)
+	kind := workflowKind.Erase()
 	for name, ok := range map[string]bool{"night-ly_1": true, "-a": false, "a b": false} {
 		if err := kind.Decode(&reconcile.Job{Props: obj{"name": name, "script": "a", "class": "B"}}); (err == nil) != ok {
 			t.Errorf("%q: %v", name, err)

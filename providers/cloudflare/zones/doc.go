@@ -22,7 +22,7 @@ const (
 
 // Service is what this package offers.
 func Service() cloudflare.Service {
-	return cloudflare.Service{Kinds: []reconcile.Any{reconcile.Erase(zoneKind), reconcile.Erase(settingKind)}}
+	return cloudflare.Service{Kinds: []reconcile.Any{zoneKind.Erase(), settingKind.Erase()}}
 }
 
 // NewZone declares a zone.

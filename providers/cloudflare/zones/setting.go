@@ -24,7 +24,7 @@ var settingTable = kind.TableOf[SettingProps]()
 
 // One kind is one setting: each has its own value from before, its own place in a plan, and plans of Cloudflare refuse them
 // one by one; two stacks can each have some of a zone's.
-var settingKind = kind.Kind[SettingProps, liveSetting, Setting]{
+var settingKind = &kind.Kind[SettingProps, liveSetting, Setting]{
 	Type: settingType,
 	Doc: "A setting of a zone. A zone always has all of its settings: to declare one is to change it, and to delete it puts " +
 		"back what was there before, which is kept in state. One that somebody puts back counts as missing.",
@@ -43,7 +43,7 @@ var settingKind = kind.Kind[SettingProps, liveSetting, Setting]{
 	// A setting carries no owner tag, and a value that is the declared one leaves nothing to be done.
 	Owner: kind.OwnedByContent[SettingProps, liveSetting]{},
 	// A zone has the setting afterwards too.
-	DeletesAtOnce: true,
+	Deletion: kind.AtOnce[liveSetting]{},
 
 	API: kind.API{
 		Source: source,
@@ -55,7 +55,7 @@ var settingKind = kind.Kind[SettingProps, liveSetting, Setting]{
 			Delete:  []string{"Zone Settings Write"},
 		},
 	},
-}.First()
+}
 
 func checkSetting(want SettingProps) error {
 	var problems props.Errors

@@ -54,7 +54,7 @@ func setByHand(t kindtest.T, s *cloudflaretest.Server, zone, id string, value an
 func TestSetting(t *testing.T) {
 	ws := cloudflaretest.Worlds{}
 	kindtest.Run(t, kindtest.Suite{
-		Kind: reconcile.Erase(settingKind),
+		Kind: settingKind.Erase(),
 		World: ws.Make(func(_ kindtest.T, s *cloudflaretest.Server) {
 			s.AddZone(s.Account, "shop.example")
 			s.AddZone(s.Account, "other.example")
@@ -98,7 +98,7 @@ type life struct {
 
 func newLife(t *testing.T) life {
 	s := cloudflaretest.Start(t)
-	return life{s, t, s.AddZone(s.Account, "shop.example"), reconcile.Erase(settingKind)}
+	return life{s, t, s.AddZone(s.Account, "shop.example"), settingKind.Erase()}
 }
 
 func (l life) declared(setting string, value any) obj {
@@ -203,7 +203,7 @@ func TestAllSettings(t *testing.T) {
 
 // TestBadSettings are refused without a call.
 func TestBadSettings(t *testing.T) {
-	kind := reconcile.Erase(settingKind)
+	kind := settingKind.Erase()
 	for _, c := range []struct {
 		setting string
 		value   any

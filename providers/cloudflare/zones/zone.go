@@ -22,7 +22,7 @@ type zoneSite = kind.Site[ZoneProps, Zone]
 
 var zoneTable = kind.TableOf[ZoneProps]()
 
-var zoneKind = kind.Kind[ZoneProps, liveZone, Zone]{
+var zoneKind = &kind.Kind[ZoneProps, liveZone, Zone]{
 	Type: zoneType,
 	Doc: "A zone of Cloudflare: a domain and all below it. It is made without records, and is active once the domain is sent " +
 		"to it; nothing waits for that. Its plan, its records and its settings are not managed here. A zone that " +
@@ -40,21 +40,21 @@ var zoneKind = kind.Kind[ZoneProps, liveZone, Zone]{
 	Props: zoneTable,
 	Check: checkZone,
 	Named: &kind.Named[ZoneProps, liveZone]{
-		AlwaysGiven: true,
-		Given:       func(want ZoneProps) string { return want.Name },
-		Live:        func(live liveZone) string { return live.attrs.Name },
+
+		Given: func(want ZoneProps) string { return want.Name },
+		Live:  func(live liveZone) string { return live.attrs.Name },
 	},
 	HoldsData: &kind.HoldsData[ZoneProps, liveZone]{Now: func(liveZone) bool { return true }, Retain: true},
 	// Cloudflare answers about a deleted zone as about one that the token does not reach.
-	DeletesAtOnce: true,
-	List:          listZones,
+	Deletion: kind.AtOnce[liveZone]{},
+	List:     listZones,
 
 	API: kind.API{
 		Source:      source,
 		Calls:       []string{"Zones.ListZones", "Zones.GetZone", "Zones.CreateZone", "Zones.PatchZone", "Zones.DeleteZone"},
 		Permissions: cloudflare.ReadWrite("Zone"),
 	},
-}.First()
+}
 
 var domainForm = props.Pattern(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$`)
 

@@ -40,7 +40,7 @@ func zonePatch(ws cloudflaretest.Worlds, body func(to kindtest.Edited) obj) kind
 func TestZone(t *testing.T) {
 	ws := cloudflaretest.Worlds{}
 	kindtest.Run(t, kindtest.Suite{
-		Kind:  reconcile.Erase(zoneKind),
+		Kind:  zoneKind.Erase(),
 		World: ws.Make(nil, zoneObjects),
 		Base:  obj{"name": "shop.example"},
 		Fault: cloudflaretest.FaultOf("Zones"),
@@ -71,7 +71,7 @@ func TestZone(t *testing.T) {
 // that.
 func TestElsewhere(t *testing.T) {
 	s := cloudflaretest.Start(t)
-	kind := reconcile.Erase(zoneKind)
+	kind := zoneKind.Erase()
 	s.AddZone(s.AddAccount("Other"), "shop.example")
 	_, err := kind.Settle(t.Context(), s.Job(t, kind, obj{"name": "shop.example"}, nil), reconcile.Hooks{})
 	if !errors.Is(err, errElsewhere) || len(reconcile.Hints(err)) == 0 || s.Count("Zones.CreateZone") != 1 {
@@ -90,7 +90,7 @@ func TestElsewhere(t *testing.T) {
 // TestDeleteZone: a zone goes with leave alone.
 func TestDeleteZone(t *testing.T) {
 	s := cloudflaretest.Start(t)
-	kind := reconcile.Erase(zoneKind)
+	kind := zoneKind.Erase()
 	out := s.Settled(t, kind, obj{"name": "shop.example"}, nil)
 	if !out.Holds || !slices.Equal(s.Wrote(), []string{"Zones.CreateZone"}) {
 		t.Errorf("holds %v, wrote %v", out.Holds, s.Wrote())
@@ -110,7 +110,7 @@ func TestDeleteZone(t *testing.T) {
 // TestOtherAccount: a zone on record that is in another account now is not looked into.
 func TestOtherAccount(t *testing.T) {
 	s := cloudflaretest.Start(t)
-	kind := reconcile.Erase(zoneKind)
+	kind := zoneKind.Erase()
 	id := s.AddZone(s.AddAccount("Other"), "shop.example")
 	job := s.Job(t, kind, obj{"name": "shop.example"}, nil)
 	job.ID = id
@@ -121,7 +121,7 @@ func TestOtherAccount(t *testing.T) {
 
 // TestOutOfReach: a zone that the token does not reach is not absent, and what it may be is told.
 func TestOutOfReach(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), reconcile.Erase(zoneKind)
+	s, kind := cloudflaretest.Start(t), zoneKind.Erase()
 	out := s.Settled(t, kind, obj{"name": "shop.example"}, nil)
 	s.Inject(cloudflaretest.Fault{Op: "Zones.GetZone", Kind: cloudflaretest.Refuse, Code: "9109", Status: 403})
 	job := s.Job(t, kind, obj{"name": "shop.example"}, &out)
@@ -133,7 +133,7 @@ func TestOutOfReach(t *testing.T) {
 }
 
 func TestCheckZone(t *testing.T) {
-	kind := reconcile.Erase(zoneKind)
+	kind := zoneKind.Erase()
 	for name, ok := range map[string]bool{
 		"shop.example": true, "xn--bcher-kva.example": true, "Shop.example": false, "shop": false, "shop.example.": false,
 		strings.Repeat("a", 64) + ".example": false,

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
@@ -45,7 +46,7 @@ func (s *store) kind() kind.Kind[BoxProps, BoxProps, Box] {
 		return have, nil
 	}
 	k.Create = func(_ context.Context, at kind.Site[BoxProps, Box]) (Box, error) {
-		s.calls = append(s.calls, "create "+at.New.Nonce+" "+at.Name+" "+at.Owner.Stack)
+		s.calls = append(s.calls, "create "+at.Nonce+" "+at.Name+" "+at.Owner.Stack)
 		s.box = &at.Want
 		return Box{ID: "1", Token: "t"}, nil
 	}
@@ -87,10 +88,10 @@ func TestTheRunnerDeletes(t *testing.T) {
 				k := s.kind()
 				k.CleansUp = c.cleansUp
 				if c.later {
-					k.DeletesLater = func(BoxProps) bool { return true }
+					k.Deletion = kind.Later[BoxProps](func(BoxProps) bool { return true })
 				}
 				job := &reconcile.Job{Cloud: s, Last: props.Dump(Box{ID: "1"}), MayDelete: c.may}
-				err := reconcile.Erase(k.First()).Delete(t.Context(), job)
+				err := k.Erase().Delete(t.Context(), job)
 				if !errors.Is(err, c.want) {
 					t.Errorf("%v, want %v", err, c.want)
 				}
@@ -113,7 +114,7 @@ func TestScopeReachesACreation(t *testing.T) {
 	job := &reconcile.Job{
 		Address: "a", Cloud: s, Name: "box-1", Nonce: "n", Mark: reconcile.Mark{Stack: "shop"}, Props: map[string]any{"sealed": true},
 	}
-	out, err := reconcile.Erase(s.kind().First()).Settle(t.Context(), job, reconcile.Hooks{})
+	out, err := s.kind().Erase().Settle(t.Context(), job, reconcile.Hooks{})
 	if err != nil || !out.Created || out.Attrs["token"] != "t" {
 		t.Fatalf("%+v, %v", out, err)
 	}
@@ -122,24 +123,54 @@ func TestScopeReachesACreation(t *testing.T) {
 	}
 }
 
-// TestEveryFactOfACallArrives sets each field of the first edition's site and call, and finds none of them zero.
+// TestEveryFactOfACallArrives has a job of which every field is set, and finds none of them zero in the calls that a kind gets.
 func TestEveryFactOfACallArrives(t *testing.T) {
-	site := filled[reconcile.Site[BoxProps, Box]](t)
-	for _, empty := range zeroFields(reflect.ValueOf(kind.SiteOf(site)), "New") {
-		t.Errorf("SiteOf leaves out %s", empty)
+	full := filled[reconcile.Job](t)
+	var sites []kind.Site[BoxProps, Box]
+	var update kind.Update[BoxProps]
+	k := boxKind()
+	k.Observe = func(_ context.Context, s kind.Site[BoxProps, Box]) (BoxProps, error) {
+		if sites = append(sites, s); len(sites) == 1 {
+			return BoxProps{}, reconcile.ErrAbsent
+		}
+		return BoxProps{}, nil
 	}
-	on := filled[reconcile.On[BoxProps]](t)
-	for _, empty := range zeroFields(reflect.ValueOf(kind.UpdateOf(on)), "NameGiven") { // the first edition does not say it there
-		t.Errorf("UpdateOf leaves out %s", empty)
+	k.Create = func(_ context.Context, s kind.Site[BoxProps, Box]) (Box, error) {
+		sites = append(sites, s)
+		return Box{ID: "1"}, nil
+	}
+	stop := errors.New("seen")
+	k.Compare = func(d *kind.Diff[BoxProps], _, _ BoxProps) {
+		reconcile.Value(d, "shape", "a", "b", kind.Set("Set", func(_ context.Context, u kind.Update[BoxProps]) error {
+			update = u
+			return stop
+		}))
+	}
+	full.Props, full.Last, full.Had = map[string]any{"sealed": true}, props.Dump(Box{ID: "1"}), nil
+	full.Unknown, full.Omit, full.Ignore, full.ReplaceOn, full.From, full.Digest, full.Timeouts, full.LastWrite = nil, nil, nil, nil, nil, nil, reconcile.Timeouts{}, time.Time{}
+	if _, err := k.Erase().Settle(t.Context(), &full, reconcile.Hooks{}); !errors.Is(err, stop) || len(sites) != 3 {
+		t.Fatalf("%v after %d calls", err, len(sites))
+	}
+	for _, empty := range zeroFields(reflect.ValueOf(sites[0]), "New", "Had", "Since") {
+		t.Errorf("an observation lacks %s", empty)
+	}
+	for _, empty := range zeroFields(reflect.ValueOf(sites[1]), "ID", "Last", "Had") {
+		t.Errorf("a creation lacks %s", empty)
+	}
+	for _, empty := range zeroFields(reflect.ValueOf(update), "Live") {
+		t.Errorf("a call lacks %s", empty)
 	}
 }
 
-// filled is a struct of which no field is zero.
+// filled is a struct of which no field that others may set is zero.
 func filled[T any](t *testing.T) (v T) {
 	t.Helper()
 	s := reflect.ValueOf(&v).Elem()
 	for i := range s.NumField() {
 		f := s.Field(i)
+		if !f.CanSet() {
+			continue
+		}
 		switch f.Kind() {
 		case reflect.String:
 			f.SetString("x")
@@ -178,21 +209,21 @@ func nonZero(typ reflect.Type) reflect.Value {
 	return v
 }
 
-func zeroFields(v reflect.Value, but string) (empty []string) {
+func zeroFields(v reflect.Value, but ...string) (empty []string) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		if f.Anonymous {
-			empty = append(empty, zeroFields(v.Field(i), but)...)
-		} else if v.Field(i).IsZero() && f.Name != but {
+			empty = append(empty, zeroFields(v.Field(i), but...)...)
+		} else if v.Field(i).IsZero() && !slices.Contains(but, f.Name) {
 			empty = append(empty, f.Name)
 		}
 	}
 	return empty
 }
 
-func TestCapabilitiesAreThoseOfTheFirstEdition(t *testing.T) {
+func TestCapabilities(t *testing.T) {
 	k := boxKind()
-	bare := reconcile.Erase(k.First()).Spec()
+	bare := k.Erase().Spec()
 	if bare.Named || bare.Marked || bare.Same || bare.ByParent || bare.Lists || bare.Bulk || bare.Logs || bare.Recorded || bare.Retained {
 		t.Errorf("a kind without capabilities has some: %+v", bare)
 	}
@@ -207,16 +238,20 @@ func TestCapabilitiesAreThoseOfTheFirstEdition(t *testing.T) {
 	k.HoldsData = &kind.HoldsData[BoxProps, BoxProps]{
 		Now: func(BoxProps) bool { return true }, MayDelete: func(p BoxProps) bool { return p.Sealed }, Retain: true,
 	}
-	first := k.First()
-	naming := first.Naming(BoxProps{}, reconcile.Place{})
-	if naming.Max != 5 || naming.Suffix != "x" || naming.Allowed('.') || !first.Retained || !first.MayDelete(BoxProps{Sealed: true}) {
-		t.Errorf("%+v", first)
+	first, job := k.Erase(), &reconcile.Job{Props: map[string]any{"sealed": true}}
+	first.Names(job)
+	if n := job.Naming; n.Max != 5 || n.Suffix != "x" || n.Allowed('.') || !first.Spec().Retained || !job.Leave {
+		t.Errorf("%+v, %+v", n, first.Spec())
 	}
-	if first.Busy(BoxProps{Shape: "b"}) != "opening" || first.Busy(BoxProps{Shape: "w"})+first.Waiting(BoxProps{Shape: "b"}) != "" ||
-		first.Waiting(BoxProps{Shape: "w"}) != "a key" || first.Busy(BoxProps{})+first.Waiting(BoxProps{}) != "" {
-		t.Error("a status is one of three")
+	for shape, want := range map[string][2]string{"": {}, "b": {"opening", ""}, "w": {"", "a key"}} {
+		k := k
+		k.Observe = func(context.Context, kind.Site[BoxProps, Box]) (BoxProps, error) { return BoxProps{Shape: shape}, nil }
+		look, err := k.Erase().Look(t.Context(), &reconcile.Job{})
+		if err != nil || look.Busy != want[0] || look.Waiting != want[1] {
+			t.Errorf("%q: busy %q, waiting %q, %v", shape, look.Busy, look.Waiting, err)
+		}
 	}
-	err := reconcile.Erase(first).Decode(&reconcile.Job{Props: map[string]any{"name": "a"}})
+	err := first.Decode(&reconcile.Job{Props: map[string]any{"name": "a"}})
 	if err == nil || !strings.Contains(err.Error(), "name: want up to 5 letters and digits, and x at the end") {
 		t.Error(err)
 	}
@@ -225,15 +260,15 @@ func TestCapabilitiesAreThoseOfTheFirstEdition(t *testing.T) {
 		t.Errorf("%s\nwant %s", have, want)
 	}
 	k.Owner = kind.OwnedByContent[BoxProps, BoxProps]{}
-	if spec := reconcile.Erase(k.First()).Spec(); !spec.Same || spec.ByParent || spec.Marked {
+	if spec := k.Erase().Spec(); !spec.Same || spec.ByParent || spec.Marked {
 		t.Errorf("%+v", spec)
 	}
 	k.Owner = kind.OwnedByParent[BoxProps, BoxProps]{}
-	if spec := reconcile.Erase(k.First()).Spec(); spec.Same || !spec.ByParent || spec.Marked {
+	if spec := k.Erase().Spec(); spec.Same || !spec.ByParent || spec.Marked {
 		t.Errorf("%+v", spec)
 	}
 	k.Owner = kind.Tagged[BoxProps, BoxProps]{Tag: func(BoxProps) kind.OwnerTag { return kind.OwnerTag{} }}
-	if spec := reconcile.Erase(k.First()).Spec(); spec.Same || spec.ByParent || !spec.Marked {
+	if spec := k.Erase().Spec(); spec.Same || spec.ByParent || !spec.Marked {
 		t.Errorf("%+v", spec)
 	}
 }
@@ -246,13 +281,13 @@ func TestChecksAreCollected(t *testing.T) {
 	}
 	k.Check = wrong("by the kind")
 	k.Owner = kind.Tagged[BoxProps, BoxProps]{Tag: func(BoxProps) kind.OwnerTag { return kind.OwnerTag{} }, Check: wrong("by its tags")}
-	err := k.First().Check(BoxProps{Keep: 1})
+	err := k.CheckAll(BoxProps{Keep: 1})
 	if err == nil || err.Error() != "keep: want a multiple of 1h0m0s; odd: by the kind; odd: by its tags" {
 		t.Error(err)
 	}
 	broken := errors.New("cannot be checked")
 	k.Check = func(BoxProps) error { return broken }
-	if err := k.First().Check(BoxProps{}); !errors.Is(err, broken) {
+	if err := k.CheckAll(BoxProps{}); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 }
@@ -268,7 +303,7 @@ func TestNamesInALocation(t *testing.T) {
 		},
 	}
 	job := &reconcile.Job{Place: reconcile.Place{Region: "there"}, Props: map[string]any{"sealed": true}}
-	erased := reconcile.Erase(k.First())
+	erased := k.Erase()
 	if err := erased.Decode(job); err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +317,7 @@ func TestKeysOfProps(t *testing.T) {
 	k := boxKind()
 	k.Named, k.Key = nil, func(p BoxProps) string { return p.Target + "/" + p.Via }
 	job := &reconcile.Job{Props: map[string]any{"target": "a", "via": "b"}}
-	erased := reconcile.Erase(k.First())
+	erased := k.Erase()
 	if err := erased.Decode(job); err != nil {
 		t.Fatal(err)
 	}
