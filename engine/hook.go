@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/engine/calls"
+	"github.com/athanor-dev/athanor/engine/durations"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -28,6 +29,7 @@ type worker struct {
 	dir   string                                           // in which hook commands run
 	// stopping says that nothing new may start.
 	stopping func() bool
+	known    durations.Table // as state has it
 }
 
 // hooked runs a task between its node's hooks. A before-hook that fails stops the work; an after-hook that fails
@@ -127,11 +129,9 @@ func (w *worker) runCommand(ctx context.Context, line string, info HookInfo) err
 // work does one task with everything around it: saved plan, hooks, events, failure.
 func (w *worker) work(ctx context.Context, t *task, do func(context.Context, *node) (bool, error)) (bool, error) {
 	n, begun := t.n, time.Now()
-	ctx, calls := calls.Note(ctx)
-	action := n.plan.Action
-	if t.drop && action != Forget {
-		action = Delete
-	}
+	ctx, calls := calls.Note(reconcile.WithPriority(ctx, t.priority()))
+	action := t.action()
+	operation := action
 	w.emit(Event{Type: EventStart, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusRunning})
 	n.changed = nil
 	waiting, err := w.hooked(ctx, t, action, do)
@@ -164,6 +164,9 @@ func (w *worker) work(ctx context.Context, t *task, do func(context.Context, *no
 	} else if err != nil {
 		w.count(action, e.Status)
 	}
+	if err == nil && !waiting {
+		w.took(n.kindName(), operation, e.Elapsed)
+	}
 	w.emit(e)
 	return waiting, err
 }
@@ -173,6 +176,7 @@ func (w *worker) schedule(tasks []*task) {
 	sched := newSchedule(w.stopping, func(t, cause *task) {
 		w.blocked(t.n, cause.n, cause.state == finished)
 	})
+	rank(tasks, w.expected(w.known))
 	sched.run(tasks)
 	for _, t := range tasks {
 		if t.state != pending {
