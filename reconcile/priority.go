@@ -31,3 +31,17 @@ func PriorityOf(ctx context.Context) Priority {
 func (p Priority) Compare(q Priority) int {
 	return cmp.Or(cmp.Compare(q.Rest, p.Rest), cmp.Compare(p.Address, q.Address))
 }
+
+type waitedKey struct{}
+
+// WithWaited tells note how long the calls made under ctx wait for their turn.
+func WithWaited(ctx context.Context, note func(time.Duration)) context.Context {
+	return context.WithValue(ctx, waitedKey{}, note)
+}
+
+// Waited notes that a call waited for its turn, which is no part of what its work takes.
+func Waited(ctx context.Context, d time.Duration) {
+	if note, ok := ctx.Value(waitedKey{}).(func(time.Duration)); ok {
+		note(d)
+	}
+}

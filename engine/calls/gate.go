@@ -19,6 +19,7 @@ const defaultParallel = 16
 type Gate struct {
 	slots            slots
 	reads, mutations atomic.Int64
+	throttled        atomic.Int64
 	// lease of a run; nil while planning.
 	lease atomic.Pointer[Lease]
 }
@@ -82,7 +83,8 @@ func (g *Gate) place(ctx context.Context) error {
 	if w == nil {
 		return nil
 	}
-	defer noteQueued(ctx, time.Now())
+	since := time.Now()
+	defer func() { reconcile.Waited(ctx, time.Since(since)) }()
 	select {
 	case <-w.Turn():
 		return nil
@@ -116,14 +118,23 @@ func (g *Gate) MayWrite(ctx context.Context) error {
 // leave returns what ends a call that begins now.
 func (g *Gate) leave(ctx context.Context) func(error) {
 	p, since := reconcile.PriorityOf(ctx), time.Now()
-	return func(error) { g.slots.giveBack(p, time.Since(since)) }
+	return func(err error) {
+		if class, given := reconcile.ClassGiven(err); given && class == reconcile.Throttled {
+			g.throttled.Add(1)
+		}
+		g.slots.giveBack(p, time.Since(since))
+	}
 }
 
 // Made counts the calls that were made.
-func (g *Gate) Made() Calls { return Calls{Reads: g.reads.Load(), Mutations: g.mutations.Load()} }
+func (g *Gate) Made() Calls {
+	return Calls{Reads: g.reads.Load(), Mutations: g.mutations.Load(), Throttled: g.throttled.Load()}
+}
 
 // Calls counts calls to the world.
 type Calls struct {
 	Reads     int64 `json:"reads"`
 	Mutations int64 `json:"mutations"`
+	// Throttled are those of them that a service refused because it was called too often. They were made again.
+	Throttled int64 `json:"throttled,omitempty"`
 }

@@ -110,3 +110,18 @@ func TestSlotsAreNotLost(t *testing.T) {
 		}
 	})
 }
+
+// TestThrottledCallsAreCounted: a refusal counts as a call, and as a throttled one when its provider says so.
+func TestThrottledCallsAreCounted(t *testing.T) {
+	g := NewGate(1)
+	for _, err := range []error{nil, errors.New("no"), reconcile.WithClass(errors.New("slow down"), reconcile.Throttled)} {
+		leave, refused := g.Enter(t.Context(), reconcile.Call{Service: "s"})
+		if refused != nil {
+			t.Fatal(refused)
+		}
+		leave(err)
+	}
+	if made := g.Made(); made != (Calls{Reads: 3, Throttled: 1}) {
+		t.Errorf("%+v", made)
+	}
+}
