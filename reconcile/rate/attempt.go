@@ -3,6 +3,7 @@ package rate
 import (
 	"context"
 	"errors"
+	"syscall"
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
@@ -41,6 +42,8 @@ func (l *Limiter) Through(ctx context.Context, call reconcile.Call, a Attempt) e
 			case class == reconcile.Throttled:
 				stuck, again = min(sent.Throttled(after), time.Since(since)), true
 				return reconcile.WithClass(err, reconcile.Throttled)
+			case errors.Is(err, syscall.ECONNREFUSED):
+				sent.Unsent()
 			case class == reconcile.Transient, class == reconcile.Unknown:
 				sent.Failed()
 			default:

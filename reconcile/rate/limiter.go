@@ -263,6 +263,17 @@ func (c *Call) Failed() {
 	c.l.out--
 }
 
+// Unsent notes a call that never reached the service, which counted nothing: its turn is another call's.
+func (c *Call) Unsent() {
+	l := c.l
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.out--
+	l.left++
+	l.tokens++
+	l.serve()
+}
+
 // Throttled notes that the service refused a call, and how long it wants to be left alone. It reports how long ago a call under
 // the same quota succeeded.
 func (c *Call) Throttled(after time.Duration) (stuck time.Duration) {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"net"
+	"os"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -328,4 +331,29 @@ func (c *counting) Enter(context.Context, reconcile.Call) (func(error), error) {
 			c.throttled++
 		}
 	}, nil
+}
+
+// TestRefusedConnectionsAreTold: what nobody listens to is known within five seconds, however many calls are made: none of them
+// counts against a quota.
+func TestRefusedConnectionsAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, since := rate.New(rate.Quota{}), time.Now()
+		judge := func(err error) (reconcile.Class, time.Duration) { return reconcile.ClassOfConnection(err), 0 }
+		refused := &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+		var done sync.WaitGroup
+		for range 481 {
+			done.Go(func() {
+				_, err := reconcile.Retry(t.Context(), reconcile.ClassOfConnection, func(ctx context.Context) (any, error) {
+					return nil, l.Through(ctx, reconcile.Call{}, rate.Attempt{Do: func(context.Context) error { return refused }, Judge: judge})
+				})
+				if _, spent := errors.AsType[*reconcile.AttemptsError](err); !spent {
+					t.Error(err)
+				}
+			})
+		}
+		done.Wait()
+		if took := time.Since(since); took > 5*time.Second {
+			t.Errorf("told after %s", took)
+		}
+	})
 }
