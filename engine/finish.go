@@ -27,6 +27,7 @@ func (r *run) finish(ctx context.Context, end statestore.Change) (*Result, error
 	r.keepDurations(&end)
 	r.e.Warm.settled(res.Waiting)
 	res.Took = time.Since(r.started)
+	res.Slow = r.tookLong(res.Took)
 	r.sayCancelled()
 	r.emit(Event{Type: EventRun, Status: Status(res.State), Elapsed: res.Took.Seconds()})
 	summary, err := json.Marshal(res.Summary)

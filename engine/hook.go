@@ -140,6 +140,7 @@ func (w *worker) work(ctx context.Context, t *task, do func(context.Context, *no
 	}
 	e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusDone, Elapsed: calls.Elapsed(begun)}
 	e.Paths = pathTexts(n.changed)
+	t.took, t.ended = e.Elapsed, time.Now()
 	switch {
 	case err != nil:
 		e.ended(err, calls.Mutated())
@@ -176,8 +177,10 @@ func (w *worker) schedule(tasks []*task) {
 	sched := newSchedule(w.stopping, func(t, cause *task) {
 		w.blocked(t.n, cause.n, cause.state == finished)
 	})
-	rank(tasks, w.expected(w.known))
+	work := workOf(tasks)
+	rank(tasks, work, w.expected(w.known))
 	sched.run(tasks)
+	w.slow(slowest(tasks, work))
 	for _, t := range tasks {
 		if t.state != pending {
 			continue

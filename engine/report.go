@@ -26,6 +26,7 @@ type report struct {
 	summary  Summary
 	broken   bool            // something is blocked by a failure
 	times    durations.Taken // of operations
+	slowest  Slow
 
 	order sync.Mutex // of events
 }

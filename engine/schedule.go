@@ -31,6 +31,8 @@ type task struct {
 	after  []*edge // what waits for this
 	index  int     // among the tasks of its schedule
 	rank   time.Duration
+	took   float64   // seconds
+	ended  time.Time // zero: it did not run
 	state  taskState
 	inHeap bool
 	// with is the result that waits for this task's first commit, its own that which waits for others'.
@@ -128,8 +130,8 @@ func (t *task) priority() reconcile.Priority {
 	return reconcile.Priority{Rest: t.rank, Address: t.n.addr}
 }
 
-// rank gives each task the expected time from its begin to the end of all that waits for it.
-func rank(tasks []*task, known durations.Table) {
+// workOf returns tasks as work that waits for other work.
+func workOf(tasks []*task) []durations.Work {
 	for i, t := range tasks {
 		t.index = i
 	}
@@ -141,9 +143,29 @@ func rank(tasks []*task, known durations.Table) {
 		}
 		work[i] = durations.Work{Kind: t.n.kindName(), Operation: string(t.action()), Address: t.n.addr, After: after}
 	}
+	return work
+}
+
+// rank gives each task the expected time from its begin to the end of all that waits for it.
+func rank(tasks []*task, work []durations.Work, known durations.Table) {
 	for i, rank := range durations.Ranks(work, known) {
 		tasks[i].rank = rank
 	}
+}
+
+// slowest returns what took the longest of tasks that have run, and those that their end waited for.
+func slowest(tasks []*task, work []durations.Work) (longest Step, path []Step) {
+	ends := make([]time.Time, len(tasks))
+	for i, t := range tasks {
+		ends[i] = t.ended
+		if t.took > longest.Seconds {
+			longest = Step{t.n.addr, t.took}
+		}
+	}
+	for _, i := range durations.Path(work, ends) {
+		path = append(path, Step{tasks[i].n.addr, tasks[i].took})
+	}
+	return longest, path
 }
 
 // readyHeap gives the most urgent task.

@@ -56,6 +56,42 @@ func (r *run) keepDurations(end *statestore.Change) {
 	end.Meta[durationsFact], end.KeyID = sealed, r.e.Key.ID()
 }
 
+// Step is one resource of a run, and how long the work on it took.
+type Step struct {
+	Address string  `json:"address"`
+	Seconds float64 `json:"seconds"`
+}
+
+// Slow says what a run took long for.
+type Slow struct {
+	Longest Step `json:"longest"`
+	// Path is what the end of the run waited for, in order.
+	Path []Step `json:"criticalPath"`
+}
+
+// long is how long a run takes that says what it took long for.
+const long = 10 * time.Second
+
+// slow notes what a part of the run took long for. Its parts follow each other.
+func (p *report) slow(longest Step, path []Step) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if longest.Seconds > p.slowest.Longest.Seconds {
+		p.slowest.Longest = longest
+	}
+	p.slowest.Path = append(p.slowest.Path, path...)
+}
+
+// tookLong returns what a run took long for, nil when it was over soon.
+func (p *report) tookLong(took time.Duration) *Slow {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if took < long || len(p.slowest.Path) == 0 {
+		return nil
+	}
+	return &p.slowest
+}
+
 // took notes how long an operation on an object took.
 func (p *report) took(kind string, operation Action, seconds float64) {
 	p.mu.Lock()

@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/athanor-dev/athanor/engine/durations"
 	"github.com/athanor-dev/athanor/engine/state"
@@ -47,6 +49,37 @@ func TestDurationsCostNothing(t *testing.T) {
 		if r := c.deploy(g); len(r.Failures) > 0 || r.Summary.Created != 2 {
 			t.Errorf("%q: %s", damaged, failures(r))
 		}
+	}
+}
+
+// TestSlowRunsSayWhatFor: a run of ten seconds names what took longest and what its end waited for; a shorter one does not.
+func TestSlowRunsSayWhatFor(t *testing.T) {
+	for name, takes := range map[string]time.Duration{"long": 6 * time.Second, "short": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				b.world.during = func(op, thing string) {
+					switch op + " " + thing {
+					case "create first":
+						time.Sleep(takes)
+					case "create second":
+						time.Sleep(takes - time.Second/2)
+					case "create aside":
+						time.Sleep(takes / 2)
+					}
+				}
+				r := b.deploy(graph(res("aside", m{"name": "aside"}), res("first", m{"name": "first"}), res("second", m{"name": "second", "after": "⟦first.id⟧"})))
+				if name == "short" {
+					if r.Slow != nil {
+						t.Errorf("%s: %+v", r.Took, r.Slow)
+					}
+					return
+				}
+				if r.Slow == nil || r.Slow.Longest.Address != "first" || len(r.Slow.Path) != 2 || r.Slow.Path[0].Address != "first" || r.Slow.Path[1].Address != "second" {
+					t.Errorf("%s: %+v", r.Took, r.Slow)
+				}
+			})
+		})
 	}
 }
 

@@ -160,3 +160,32 @@ func costs(work []Work, known Table) []time.Duration {
 	}
 	return costs
 }
+
+// Path returns the work that a run waited for, from its first to its last: what ended last, before it what ended last of all that
+// it waited for, and so on. Work that has not ended has the zero time and is left out.
+func Path(work []Work, ends []time.Time) []int {
+	before := make([]int, len(work)) // of each, the one that it waited for last; -1: it waited for none
+	for i := range before {
+		before[i] = -1
+	}
+	last := -1
+	for i, w := range work {
+		if ends[i].IsZero() {
+			continue
+		}
+		if last < 0 || ends[i].After(ends[last]) {
+			last = i
+		}
+		for _, next := range w.After {
+			if before[next] < 0 || ends[i].After(ends[before[next]]) {
+				before[next] = i
+			}
+		}
+	}
+	var path []int
+	for i := last; i >= 0 && len(path) < len(work); i = before[i] {
+		path = append(path, i)
+	}
+	slices.Reverse(path)
+	return path
+}

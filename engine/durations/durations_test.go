@@ -73,3 +73,18 @@ func TestTable(t *testing.T) {
 		}
 	}
 }
+
+// TestPath: what a run waited for ends with what ended last, and goes by what ended last before each.
+func TestPath(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	work := []durations.Work{{After: []int{2}}, {After: []int{2, 4}}, {After: []int{4}}, {}, {}}
+	if got := durations.Path(work, []time.Time{at(9), at(5), at(12), at(13), at(20)}); !slices.Equal(got, []int{0, 2, 4}) {
+		t.Errorf("%v", got)
+	}
+	if got := durations.Path(work, []time.Time{at(9), {}, {}, at(10), {}}); !slices.Equal(got, []int{3}) {
+		t.Errorf("%v of what ended", got)
+	}
+	if got := durations.Path(nil, nil); len(got) != 0 {
+		t.Errorf("%v of nothing", got)
+	}
+}
