@@ -1,3 +1,5 @@
+//go:build unix
+
 package bench_test
 
 import (
@@ -5,11 +7,15 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/athanor-dev/athanor/bench/opentofu"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/engine/durations"
 	"github.com/athanor-dev/athanor/engine/state"
@@ -296,4 +302,60 @@ func TestMakespan(t *testing.T) {
 			}
 		}
 	}
+}
+
+// BenchmarkOrder is a deploy of each shape on the real clock, on a store on disk, as a multiple of the least time that its calls can
+// take; and the same of OpenTofu, whose resources sleep as long. Both make ten calls at once, as OpenTofu does by itself.
+func BenchmarkOrder(b *testing.B) {
+	const parallel = 10
+	tofu, err := opentofu.Find("..")
+	if err != nil {
+		b.Log("no ratios: ", err)
+	}
+	for name, s := range map[string]shape{"wide-and-chain": wideAndChain(), "long-among-short": longAmongShort(), "dag": dag(0)} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				c := &slow{shape: s, spent: map[string]time.Duration{}}
+				e := newEngine(b)
+				e.Catalog, e.Parallel = c.engine(b, e.Key).Catalog, parallel
+				took := deploy(b, e, s)
+				for name := range c.spent {
+					c.spent[name] -= latency // the plan has read it once
+				}
+				bound := s.bound(c.spent, parallel)
+				b.ReportMetric(0, "ns/op")
+				b.ReportMetric(took.Seconds()/bound.Seconds(), "bounds")
+				if tofu != "" {
+					b.ReportMetric(sleeping(b, tofu, s, c.spent).Seconds()/bound.Seconds(), "tofu-bounds")
+				}
+			}
+		})
+	}
+}
+
+// sleeping is how long OpenTofu takes to create resources that sleep as long as the calls of ours took.
+func sleeping(b *testing.B, bin string, s shape, spent map[string]time.Duration) time.Duration {
+	b.Helper()
+	dir := b.TempDir()
+	stack, err := opentofu.New(b.Context(), bin, dir, opentofu.Flat, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var text strings.Builder
+	for i, needs := range s.needs {
+		var after []string
+		for _, j := range needs {
+			after = append(after, "terraform_data."+name(j))
+		}
+		fmt.Fprintf(&text, "resource \"terraform_data\" %q {\n  depends_on = [%s]\n  provisioner \"local-exec\" {\n    command = \"sleep %.3f\"\n  }\n}\n",
+			name(i), strings.Join(after, ", "), spent[name(i)].Seconds())
+	}
+	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(text.String()), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	cost, err := stack.Apply(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return cost.Wall
 }
