@@ -57,7 +57,8 @@ var inner = map[string]struct{ ours, never []string }{
 		ours:  []string{"adopt", "engine/state", "reconcile", "reconcile/tree"},
 		never: []string{"context", "os", "net", "net/http", "os/exec"},
 	},
-	"engine/calls": {ours: []string{"reconcile", "statestore"}, never: []string{"os", "net", "net/http", "os/exec"}},
+	"engine/durations": {never: []string{"context", "os", "net", "net/http", "os/exec"}},
+	"engine/calls":     {ours: []string{"reconcile", "reconcile/queue", "statestore"}, never: []string{"os", "net", "net/http", "os/exec"}},
 	"engine/observe": {
 		ours:  []string{"engine/calls", "engine/state", "reconcile", "reconcile/props", "reconcile/tree", "statestore"},
 		never: []string{"os", "net", "net/http", "os/exec"},

@@ -23,6 +23,8 @@ import (
 var exceptions = map[string]string{
 	"reconcile/attempt.go:waits":                   "a call in flight ends by itself when its service is silent",
 	"reconcile/wait.go:waits":                      "it is the way to wait",
+	"reconcile/rate/limiter.go:waits":              "the timer serves those who wait, each of whom an interrupt ends",
+	"engine/calls/slots.go:waits":                  "a slot is held for a twentieth of a call, and nobody waits for the timer",
 	"statestore/journal.go:waits":                  "the heartbeat of the lease outlives an interrupt, and ends with the run",
 	"statestore/follow.go:waits":                   "whoever follows a run's events is no run",
 	"statestore/bolt/file.go:waits":                "a file's lock is waited for during one call of the store, for milliseconds at a time",

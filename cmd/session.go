@@ -341,7 +341,7 @@ func (s *session) open(c *cli.Context, dir string) error {
 		return err
 	}
 	s.options.Incomplete = s.options.Incomplete || s.project.older
-	s.engine.Parallel, s.engine.Peers = c.Int("parallel"), newPeers(c, s)
+	s.engine.Parallel, s.engine.Peers, s.engine.KeepDurations = c.Int("parallel"), newPeers(c, s), true
 	s.app.redacted = s.engine.Redacted
 	if s.savedFile != nil {
 		return s.savedFile.authentic(s.engine.Key, s.stage)

@@ -133,6 +133,7 @@ func (r *run) newMaker() *maker {
 func (r *run) worker() *worker {
 	return &worker{
 		report: r.report, agreement: r.agreement, gate: r.w.gate, stage: r.w.stage, hooks: r.w.graph.Funcs.Hooks, dir: r.w.graph.Dir, stopping: r.stopping,
+		known: r.e.openDurations(r.w.snap),
 	}
 }
 

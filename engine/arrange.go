@@ -39,11 +39,6 @@ func (x *index) arrange(entries map[string]*state.Entry) error {
 		}
 	}
 	x.sorted = sortNodes(all)
-	for _, n := range slices.Backward(x.sorted) {
-		for _, user := range n.users {
-			n.rank = max(n.rank, user.rank+1)
-		}
-	}
 	return nil
 }
 

@@ -125,7 +125,7 @@ func (c *collecting) untie(ctx context.Context, n *node, drops map[string]*task)
 	t := &task{n: n, drop: true}
 	cut := c.cutBetween(n)
 	t.do = func(*task) (bool, error) {
-		err := c.emptied(ctx, n, cut)
+		err := c.emptied(reconcile.WithPriority(ctx, t.priority()), n, cut)
 		if err != nil {
 			e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Update}
 			e.ended(err, true)

@@ -28,6 +28,9 @@ type Engine struct {
 	Remember func(ctx context.Context, store string) error
 	// Parallel bounds provider calls in flight; 0 means 16.
 	Parallel int
+	// KeepDurations keeps in state how long operations take, by kind, with the last commit of a run. Later runs begin first with
+	// what takes longest.
+	KeepDurations bool
 	// Root is the project's directory, absolute: the record says where a stack lies as seen from there. "": it does not say.
 	Root string
 	// Cache is the folder for builds. Kinds that build write below it; "" is the current folder.

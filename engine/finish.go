@@ -24,8 +24,10 @@ func (r *run) finish(ctx context.Context, end statestore.Change) (*Result, error
 	if sealed, changed := r.w.outputs().seal(ctx); changed && r.w.edit == nil {
 		end.Outputs, end.KeyID = sealed, r.e.Key.ID()
 	}
+	r.keepDurations(&end)
 	r.e.Warm.settled(res.Waiting)
 	res.Took = time.Since(r.started)
+	res.Slow = r.tookLong(res.Took)
 	r.sayCancelled()
 	r.emit(Event{Type: EventRun, Status: Status(res.State), Elapsed: res.Took.Seconds()})
 	summary, err := json.Marshal(res.Summary)

@@ -19,7 +19,7 @@ func (f *forwarding) forward(ctx context.Context) {
 	makes, drops := map[*node]*task{}, map[*node]*task{}
 	var tasks []*task
 	add := func(n *node, drop bool, first preview, do func(context.Context, *node) (bool, error)) *task {
-		t := &task{n: n, drop: drop, rank: n.rank}
+		t := &task{n: n, drop: drop}
 		t.do = func(t *task) (bool, error) { return f.works.work(ctx, t, first, do) }
 		if tasks = append(tasks, t); !drop {
 			n.task = t

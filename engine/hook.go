@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/engine/calls"
+	"github.com/athanor-dev/athanor/engine/durations"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -28,6 +29,7 @@ type worker struct {
 	dir   string                                           // in which hook commands run
 	// stopping says that nothing new may start.
 	stopping func() bool
+	known    durations.Table // as state has it
 }
 
 // hooked runs a task between its node's hooks. They run where the first read shows that there is something to do, and
@@ -137,11 +139,9 @@ func (w *worker) runCommand(ctx context.Context, line string, info HookInfo) err
 // work does one task with everything around it: saved plan, hooks, events, failure.
 func (w *worker) work(ctx context.Context, t *task, first preview, do func(context.Context, *node) (bool, error)) (bool, error) {
 	n, begun := t.n, time.Now()
-	ctx, calls := calls.Note(ctx)
-	action := n.doing()
-	if t.drop && action != Forget {
-		action = Delete
-	}
+	ctx, calls := calls.Note(reconcile.WithPriority(ctx, t.priority()))
+	action := t.action()
+	operation := action
 	w.emit(Event{Type: EventStart, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusRunning})
 	n.changed = nil
 	waiting, err := w.hooked(ctx, t, action, first, do)
@@ -150,6 +150,7 @@ func (w *worker) work(ctx context.Context, t *task, first preview, do func(conte
 	}
 	e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusDone, Elapsed: calls.Elapsed(begun)}
 	e.Paths = pathTexts(n.changed)
+	t.took, t.ended = e.Elapsed, time.Now()
 	switch {
 	case err != nil:
 		e.ended(err, calls.Mutated())
@@ -174,6 +175,9 @@ func (w *worker) work(ctx context.Context, t *task, first preview, do func(conte
 	} else if err != nil {
 		w.count(action, e.Status)
 	}
+	if err == nil && !waiting {
+		w.took(n.kindName(), operation, e.Elapsed)
+	}
 	w.emit(e)
 	return waiting, err
 }
@@ -183,7 +187,10 @@ func (w *worker) schedule(tasks []*task) {
 	sched := newSchedule(w.stopping, func(t, cause *task) {
 		w.blocked(t.n, cause.n, cause.state == finished)
 	})
+	work := workOf(tasks)
+	rank(tasks, work, w.expected(w.known))
 	sched.run(tasks)
+	w.slow(slowest(tasks, work))
 	for _, t := range tasks {
 		if t.state != pending {
 			continue

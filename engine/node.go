@@ -43,8 +43,6 @@ type declaration struct {
 	users, ups []*node
 	// cut are the late paths, by upstream, through which a cycle is opened.
 	cut map[string][]tree.Path
-	// rank is the length of the longest chain of users: what is on it goes first.
-	rank int
 }
 
 // tracked is what the state has of an address. A plan works on the entry as it will be, a run on the entry as it is.

@@ -195,6 +195,8 @@ type Result struct {
 	Calls   calls.Calls         `json:"calls"`
 	Commits int                 `json:"commits"`
 	Took    time.Duration       `json:"-"`
+	// Slow says what a run of ten seconds and more took long for.
+	Slow *Slow `json:"slow,omitempty"`
 	// Outputs as trees; Secret names those to be masked.
 	Outputs map[string]any  `json:"outputs,omitempty"`
 	Secret  map[string]bool `json:"-"`

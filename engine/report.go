@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/athanor-dev/athanor/engine/durations"
 	"github.com/athanor-dev/athanor/engine/redact"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
@@ -23,7 +24,9 @@ type report struct {
 	failures []*ResourceError
 	waiting  map[string]string
 	summary  Summary
-	broken   bool // something is blocked by a failure
+	broken   bool            // something is blocked by a failure
+	times    durations.Taken // of operations
+	slowest  Slow
 
 	order sync.Mutex // of events
 }

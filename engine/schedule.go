@@ -4,7 +4,9 @@ import (
 	"container/heap"
 	"errors"
 	"slices"
+	"time"
 
+	"github.com/athanor-dev/athanor/engine/durations"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
@@ -27,7 +29,10 @@ type task struct {
 
 	waits  int
 	after  []*edge // what waits for this
-	rank   int
+	index  int     // among the tasks of its schedule
+	rank   time.Duration
+	took   float64   // seconds
+	ended  time.Time // zero: it did not run
 	state  taskState
 	inHeap bool
 	// with is the result that waits for this task's first commit, its own that which waits for others'.
@@ -112,15 +117,63 @@ func (t *task) before(next *task, birth bool) {
 	next.waits++
 }
 
-// readyHeap gives the task with the longest chain behind it, then by address.
+// action is what a task does to its resource.
+func (t *task) action() Action {
+	if action := t.n.doing(); !t.drop || action == Forget {
+		return action
+	}
+	return Delete
+}
+
+// priority is that of the calls of a task.
+func (t *task) priority() reconcile.Priority {
+	return reconcile.Priority{Rest: t.rank, Address: t.n.addr}
+}
+
+// workOf returns tasks as work that waits for other work.
+func workOf(tasks []*task) []durations.Work {
+	for i, t := range tasks {
+		t.index = i
+	}
+	work := make([]durations.Work, len(tasks))
+	for i, t := range tasks {
+		after := make([]int, len(t.after))
+		for k, e := range t.after {
+			after[k] = e.next.index
+		}
+		work[i] = durations.Work{Kind: t.n.kindName(), Operation: string(t.action()), Address: t.n.addr, After: after}
+	}
+	return work
+}
+
+// rank gives each task the expected time from its begin to the end of all that waits for it.
+func rank(tasks []*task, work []durations.Work, known durations.Table) {
+	for i, rank := range durations.Ranks(work, known) {
+		tasks[i].rank = rank
+	}
+}
+
+// slowest returns what took the longest of tasks that have run, and those that their end waited for.
+func slowest(tasks []*task, work []durations.Work) (longest Step, path []Step) {
+	ends := make([]time.Time, len(tasks))
+	for i, t := range tasks {
+		ends[i] = t.ended
+		if t.took > longest.Seconds {
+			longest = Step{t.n.addr, t.took}
+		}
+	}
+	for _, i := range durations.Path(work, ends) {
+		path = append(path, Step{tasks[i].n.addr, tasks[i].took})
+	}
+	return longest, path
+}
+
+// readyHeap gives the most urgent task.
 type readyHeap []*task
 
 func (h readyHeap) Len() int { return len(h) }
 func (h readyHeap) Less(i, j int) bool {
-	if h[i].rank != h[j].rank {
-		return h[i].rank > h[j].rank
-	}
-	return h[i].n.addr < h[j].n.addr
+	return h[i].priority().Compare(h[j].priority()) < 0
 }
 func (h readyHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 func (h *readyHeap) Push(x any) {

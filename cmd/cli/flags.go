@@ -89,7 +89,7 @@ func SelectFlags() []Flag {
 // ShowFlags say how many calls are made and how a plan is shown.
 func ShowFlags() []Flag {
 	return []Flag{
-		&IntFlag{Name: "parallel", Usage: "make at most `N` provider calls at once; default 16"},
+		&IntFlag{Name: "parallel", Usage: "make at most `N` provider calls at once; default 16. Raise it when calls take long; the rate of each service is kept anyway"},
 		&BoolFlag{Name: "detailed", Usage: "show long values in full, and unchanged resources"},
 	}
 }

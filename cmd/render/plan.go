@@ -330,6 +330,9 @@ func (s Style) Ended(w io.Writer, res *engine.Result) {
 		head = "Nothing to do:"
 	}
 	cost := []string{counted(int(res.Calls.Reads), "read"), counted(int(res.Calls.Mutations), "change")}
+	if n := res.Calls.Throttled; n > 0 {
+		cost = append(cost, fmt.Sprintf("%d throttled", n))
+	}
 	if res.Commits > 0 {
 		cost = append(cost, counted(res.Commits, "commit"))
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -163,6 +164,21 @@ func TestProgressLines(t *testing.T) {
 		Calls:    engine.Calls{Reads: 1, Mutations: 4}, Commits: 7, Took: 61 * time.Second,
 	})
 	golden(t, "progress.txt", out.String())
+}
+
+// TestSlow: a run that took long says what for, a long path is cut in its middle, and a short run says nothing.
+func TestSlow(t *testing.T) {
+	path := make([]engine.Step, 20)
+	for i := range path {
+		path[i] = engine.Step{Address: fmt.Sprint("r", i), Seconds: 1}
+	}
+	slow := &engine.Slow{Longest: engine.Step{Address: "worker", Seconds: 11.7}, Path: path[:3]}
+	var out bytes.Buffer
+	render.Style{}.Result(&out, &engine.Result{Run: "r", Calls: engine.Calls{Reads: 9, Throttled: 3}, Took: 18 * time.Second, Slow: slow})
+	slow.Path = path
+	render.Style{}.Slow(&out, slow)
+	render.Style{}.Slow(&out, nil)
+	golden(t, "slow.txt", out.String())
 }
 
 // Events that are read from the record have their time, and those that a progress leaves out.

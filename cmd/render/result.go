@@ -33,7 +33,9 @@ type Summary struct {
 	Calls   engine.Calls `json:"calls"`
 	Commits int          `json:"commits"`
 	// Duration is in seconds.
-	Duration float64        `json:"duration"`
+	Duration float64 `json:"duration"`
+	// Slow says what a run of ten seconds and more took long for.
+	Slow     *engine.Slow   `json:"slow,omitempty"`
 	Outputs  map[string]any `json:"outputs"`
 	Failures []Problem      `json:"failures,omitempty"`
 	// Left is what a repair of drift leaves to the next deploy.
@@ -47,7 +49,7 @@ type Summary struct {
 func NewSummary(res *engine.Result, p *engine.Plan, outputs map[string]any, errs Errors) Summary {
 	line := Summary{
 		Time: time.Now().UTC(), Type: string(engine.EventSummary), Run: res.Run, State: string(res.State),
-		Summary: res.Summary, Calls: res.Calls, Commits: res.Commits, Duration: res.Took.Seconds(),
+		Summary: res.Summary, Calls: res.Calls, Commits: res.Commits, Duration: res.Took.Seconds(), Slow: res.Slow,
 		Outputs: outputs, WaitsFor: res.Waiting, Left: p.Left,
 	}
 	for _, f := range res.Failures {
@@ -62,6 +64,7 @@ func (s Style) Result(w io.Writer, res *engine.Result) {
 		s.Waiting(w, addr, res.Waiting[addr])
 	}
 	s.Ended(w, res)
+	s.Slow(w, res.Slow)
 }
 
 // Outputs returns the outputs of a run with the secret ones masked.

@@ -14,11 +14,12 @@ import (
 // defaultParallel bounds calls in flight when the engine's user does not.
 const defaultParallel = 16
 
-// gate bounds the calls in flight, counts them, and stops a writer that lost its lease. Waiting for a place
-// ends with the context.
+// Gate bounds the calls in flight, counts them, and stops a writer that lost its lease. Calls that wait go on in the order of
+// their priority, and waiting ends with the context.
 type Gate struct {
-	slots            chan struct{}
+	slots            slots
 	reads, mutations atomic.Int64
+	throttled        atomic.Int64
 	// lease of a run; nil while planning.
 	lease atomic.Pointer[Lease]
 }
@@ -50,7 +51,7 @@ func NewGate(parallel int) *Gate {
 	if parallel <= 0 {
 		parallel = defaultParallel
 	}
-	return &Gate{slots: make(chan struct{}, parallel)}
+	return &Gate{slots: slots{free: parallel}}
 }
 
 // hold makes the gate check a lease before every mutation.
@@ -65,31 +66,33 @@ func (g *Gate) Enter(ctx context.Context, call reconcile.Call) (func(error), err
 	if !call.Mutates {
 		Began(ctx, false)
 		g.reads.Add(1)
-		return g.leave, nil
+		return g.leave(ctx), nil
 	}
 	if err := cmp.Or(g.MayBegin(), g.MayWrite(ctx)); err != nil {
-		<-g.slots
+		g.slots.release()
 		return nil, err
 	}
 	Began(ctx, true)
 	g.mutations.Add(1)
-	return g.leave, nil
+	return g.leave(ctx), nil
 }
 
 // place takes a place, at once if there is one.
 func (g *Gate) place(ctx context.Context) error {
-	select {
-	case g.slots <- struct{}{}:
+	w := g.slots.take(reconcile.PriorityOf(ctx))
+	if w == nil {
 		return nil
-	default:
 	}
-	defer noteQueued(ctx, time.Now())
+	since := time.Now()
+	defer func() { reconcile.Waited(ctx, time.Since(since)) }()
 	select {
-	case g.slots <- struct{}{}:
+	case <-w.Turn():
 		return nil
 	case <-reconcile.Interrupt(ctx):
+		g.slots.forgo(w)
 		return &reconcile.StopError{Err: &reconcile.InterruptedError{}}
 	case <-ctx.Done():
+		g.slots.forgo(w)
 		return context.Cause(ctx)
 	}
 }
@@ -112,13 +115,26 @@ func (g *Gate) MayWrite(ctx context.Context) error {
 	return nil
 }
 
-func (g *Gate) leave(error) { <-g.slots }
+// leave returns what ends a call that begins now.
+func (g *Gate) leave(ctx context.Context) func(error) {
+	p, since := reconcile.PriorityOf(ctx), time.Now()
+	return func(err error) {
+		if class, given := reconcile.ClassGiven(err); given && class == reconcile.Throttled {
+			g.throttled.Add(1)
+		}
+		g.slots.giveBack(p, time.Since(since))
+	}
+}
 
 // Made counts the calls that were made.
-func (g *Gate) Made() Calls { return Calls{Reads: g.reads.Load(), Mutations: g.mutations.Load()} }
+func (g *Gate) Made() Calls {
+	return Calls{Reads: g.reads.Load(), Mutations: g.mutations.Load(), Throttled: g.throttled.Load()}
+}
 
 // Calls counts calls to the world.
 type Calls struct {
 	Reads     int64 `json:"reads"`
 	Mutations int64 `json:"mutations"`
+	// Throttled are those of them that a service refused because it was called too often. They were made again.
+	Throttled int64 `json:"throttled,omitempty"`
 }

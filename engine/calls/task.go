@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/athanor-dev/athanor/reconcile"
 )
 
 type taskCallsKey struct{}
@@ -18,7 +20,7 @@ type Task struct {
 // noteCalls returns a context that notes the calls made under it.
 func Note(ctx context.Context) (context.Context, *Task) {
 	c := &Task{}
-	return context.WithValue(ctx, taskCallsKey{}, c), c
+	return context.WithValue(reconcile.WithWaited(ctx, c.waited), taskCallsKey{}, c), c
 }
 
 // noteCall notes a call that begins now.
@@ -35,10 +37,10 @@ func Began(ctx context.Context, mutates bool) {
 	}
 }
 
-// noteQueued notes that a call waited for its turn since a time.
-func noteQueued(ctx context.Context, since time.Time) {
-	if c, ok := ctx.Value(taskCallsKey{}).(*Task); ok && c.first.Load() != nil {
-		c.queued.Add(int64(time.Since(since)))
+// waited notes that a call waited for its turn.
+func (c *Task) waited(d time.Duration) {
+	if c.first.Load() != nil {
+		c.queued.Add(int64(d))
 	}
 }
 

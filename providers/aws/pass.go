@@ -3,35 +3,41 @@ package aws
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/rate"
 )
 
-// pass makes every operation of a client go through the gates of its context.
+// pass makes every operation of a client go through the gates of its context, once it is written as a request: a request that
+// is throttled is made again as it is.
 func (c *Cloud) pass(stack *middleware.Stack) error {
-	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("athanor", func(
-		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
-	) (out middleware.InitializeOutput, meta middleware.Metadata, err error) {
+	return stack.Finalize.Add(middleware.FinalizeMiddlewareFunc("athanor", func(
+		ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler,
+	) (out middleware.FinalizeOutput, meta middleware.Metadata, err error) {
 		call, err := c.call(ctx)
 		if err != nil {
 			return out, meta, err
 		}
-		limit := c.limits.of(call)
-		if err := limit.wait(ctx); err != nil {
-			return out, meta, err
+		request, ok := in.Request.(*smithyhttp.Request)
+		if !ok {
+			return out, meta, fmt.Errorf("%s: a %T is no request over HTTP", call, in.Request)
 		}
-		err = reconcile.Through(ctx, call, func(ctx context.Context) error {
-			var err error
-			out, meta, err = next.HandleInitialize(ctx, in)
-			if classOf(err) == reconcile.Throttled {
-				limit.throttled(retryAfter(err))
-			}
-			return hinted(err)
+		err = c.limits.of(call).Through(ctx, call, rate.Attempt{
+			Do: func(ctx context.Context) error {
+				var err error
+				out, meta, err = next.HandleFinalize(ctx, middleware.FinalizeInput{Request: request.Clone()})
+				return hinted(err)
+			},
+			Judge: func(err error) (reconcile.Class, time.Duration) { return classOf(err), retryAfter(err) },
+			Again: request.RewindStream,
 		})
 		return out, meta, err
 	}), middleware.Before)

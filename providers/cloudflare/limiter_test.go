@@ -6,20 +6,34 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/athanor-dev/athanor/reconcile/rate"
 )
 
 // spend makes n calls under a limiter and tells how long that took.
-func spend(t *testing.T, l *limiter, n int, header http.Header) time.Duration {
+func spend(t *testing.T, l *rate.Limiter, n int, header http.Header) time.Duration {
 	t.Helper()
 	begin := time.Now()
 	for range n {
-		done, err := l.wait(t.Context())
-		if err != nil {
+		if err := l.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		done(header)
+		call := l.Begin()
+		if left, reset, ok := remaining(header); ok {
+			l.Told(left, reset)
+		}
+		call.Answered()
 	}
 	return time.Since(begin)
+}
+
+// refuse makes a call that the service refuses.
+func refuse(t *testing.T, l *rate.Limiter, after time.Duration) {
+	t.Helper()
+	if err := l.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.Begin().Throttled(after)
 }
 
 func TestPublishedLimit(t *testing.T) {
@@ -56,17 +70,17 @@ func TestRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := newLimits()
 		l := limits.of("endpoint", "token")
-		l.refused(7 * time.Second)
+		refuse(t, l, 7*time.Second)
 		if d := spend(t, limits.of("endpoint", "token"), 1, nil); d != 7*time.Second {
 			t.Errorf("waits %s, want 7s", d)
 		}
 		if d := spend(t, limits.of("endpoint", "another token"), 1, nil); d != 0 {
 			t.Errorf("another token waits %s", d)
 		}
-		l.refused(time.Hour)
+		refuse(t, l, time.Hour)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := l.wait(ctx); err == nil {
+		if err := l.Wait(ctx); err == nil {
 			t.Error("a caller that has no more time goes on")
 		}
 		if d := spend(t, l, 1, nil); d != window-time.Second {

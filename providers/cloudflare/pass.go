@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/rate"
 )
 
 type (
@@ -38,28 +41,45 @@ func (c *Cloud) pass(req *http.Request, next func(*http.Request) (*http.Response
 	}
 	limit := c.limits.of(way.endpoint, way.token)
 	var res *http.Response
-	err = reconcile.Through(ctx, call, func(ctx context.Context) error {
-		done, err := limit.wait(ctx)
-		if err != nil {
-			return err
-		}
-		var header http.Header
-		defer func() { done(header) }()
-		res, err = next(req.WithContext(ctx))
-		if err != nil {
-			return err
-		}
-		header = res.Header
-		err = whole(op, way.token, res)
-		if classOf(err) == reconcile.Throttled {
-			defer limit.refused(retryAfter(header))
-		}
-		return err
+	err = limit.Through(ctx, call, rate.Attempt{
+		Do: func(ctx context.Context) error {
+			var err error
+			if res, err = next(req.WithContext(ctx)); err != nil {
+				res = nil
+				return err
+			}
+			if left, reset, ok := remaining(res.Header); ok {
+				defer limit.Told(left, reset)
+			}
+			return whole(op, way.token, res)
+		},
+		Judge: func(err error) (reconcile.Class, time.Duration) {
+			if err == nil || res == nil {
+				return classOf(err), 0
+			}
+			return classOf(err), retryAfter(res.Header)
+		},
+		Again: func() error { return rewind(req) },
 	})
 	if err != nil {
 		return nil, err
 	}
 	return res, nil
+}
+
+// errOnce says that the content of a request was a stream, which can be sent once.
+var errOnce = errors.New("the content can be sent once only")
+
+// rewind makes a request ready to be sent again.
+func rewind(req *http.Request) (err error) {
+	switch {
+	case req.Body == nil || req.Body == http.NoBody:
+	case req.GetBody == nil:
+		return errOnce
+	default:
+		req.Body, err = req.GetBody()
+	}
+	return err
 }
 
 // call is the operation under way. Its place is known before anything else is called, so that no call reaches an

@@ -1,0 +1,47 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"time"
+)
+
+// Priority says how urgent the calls of one piece of work are.
+type Priority struct {
+	// Rest is the expected time from the begin of the work to the end of all that waits for it.
+	Rest time.Duration
+	// Address breaks ties, so that the order is the same in each run.
+	Address string
+}
+
+type priorityKey struct{}
+
+// WithPriority gives the calls made under ctx a priority. Calls without one are the least urgent.
+func WithPriority(ctx context.Context, p Priority) context.Context {
+	return context.WithValue(ctx, priorityKey{}, p)
+}
+
+// PriorityOf returns the priority of the calls made under ctx, the zero one when nobody gave one.
+func PriorityOf(ctx context.Context) Priority {
+	p, _ := ctx.Value(priorityKey{}).(Priority)
+	return p
+}
+
+// Compare returns a negative number when p goes first, a positive one when q does, and 0 when the earlier of two calls does.
+func (p Priority) Compare(q Priority) int {
+	return cmp.Or(cmp.Compare(q.Rest, p.Rest), cmp.Compare(p.Address, q.Address))
+}
+
+type waitedKey struct{}
+
+// WithWaited tells note how long the calls made under ctx wait for their turn.
+func WithWaited(ctx context.Context, note func(time.Duration)) context.Context {
+	return context.WithValue(ctx, waitedKey{}, note)
+}
+
+// Waited notes that a call waited for its turn, which is no part of what its work takes.
+func Waited(ctx context.Context, d time.Duration) {
+	if note, ok := ctx.Value(waitedKey{}).(func(time.Duration)); ok {
+		note(d)
+	}
+}

@@ -1,0 +1,327 @@
+// Package rate finds how often a service may be called, and keeps to it.
+//
+// A service allows so many calls in a time, seldom publishes how many, and counts the calls of everybody. A limiter is shared by
+// all calls that count against one quota. It begins carefully, doubles while nothing is throttled, and after that stays a little
+// below what went through between two refusals. It knows calls, answers and time. It does not know services, nor what a call is.
+package rate
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/queue"
+)
+
+// Quota is what is published of a service's limit. Its zero fields are not known.
+type Quota struct {
+	// Rate is the number of calls a second that a limiter begins with, and Burst how many may be made at once.
+	Rate, Burst float64
+	// Calls is how many may be made in a Window.
+	Calls  int
+	Window time.Duration
+	// Longest bounds how long the service can ask to be left alone; 0 means 30 s.
+	Longest time.Duration
+}
+
+const (
+	firstRate  = 40          // calls per second at first, where nothing is published
+	firstBurst = 10          // calls at once
+	doubling   = 4           // growth per second before the first refusal: e⁴ is 55 times
+	slowest    = 0.5         // calls per second, however often the service throttles
+	less       = 0.3         // of the rate that was refused, at least
+	agrees     = 0.2         // how far two findings may differ to confirm each other
+	fastest    = 1.0         // growth per second, however long nothing is throttled
+	pressed    = time.Second // after a call had to wait: a rate that nobody needs does not grow
+	firstPause = 100 * time.Millisecond
+	lastPause  = 5 * time.Second  // between the calls that try whether the service answers again
+	longest    = 30 * time.Second // that a service can ask for
+)
+
+// trust says how a rate goes on after a refusal, by how often what went through was the same before: what was found once is tried
+// again soon, what was confirmed seldom.
+var trust = [...]struct {
+	back    float64       // of what went through, after a refusal
+	growth  float64       // per second, right after it
+	doubles time.Duration // in which the growth doubles while nothing is throttled
+}{{0.85, 0.10, 2500 * time.Millisecond}, {0.9, 0.04, 4 * time.Second}, {0.95, 0.01, 5 * time.Second}, {0.97, 0.003, 6 * time.Second}}
+
+// Limiter holds the calls under one quota to the rate that it finds. It is safe for concurrent use.
+type Limiter struct {
+	quota Quota
+
+	mu      sync.Mutex
+	waiting queue.Queue
+	timer   *time.Timer // serves those who wait; nil: nobody does
+	rate    float64     // calls per second
+	burst   float64
+	tokens  float64
+	at      time.Time // when tokens were counted
+	quiet   time.Time // until then the service wants to be left alone
+
+	begun     uint64        // calls
+	trip      time.Duration // from a call to its answer, smoothed
+	grown     time.Time     // when the rate last grew
+	waited    time.Time     // when a call last had to wait
+	refused   refusal       // the last one
+	found     float64       // calls per second that went through before it
+	confirmed int           // how often that was found again
+	moved     time.Time     // when a call last succeeded
+
+	left  int // calls in the window
+	until time.Time
+	out   int // calls under way, which the service may not have counted yet
+}
+
+// refusal is when a service throttled, and what was under way then.
+type refusal struct {
+	at    time.Time     // zero: it never did
+	begun uint64        // calls that had begun: whatever becomes of them is part of this refusal
+	pause time.Duration // between single calls until one succeeds; 0 once one did
+}
+
+// New returns a limiter that begins with what is published.
+func New(q Quota) *Limiter {
+	l := &Limiter{quota: q, rate: q.Rate, burst: q.Burst, left: q.Calls}
+	if l.rate == 0 {
+		l.rate, l.burst = firstRate, firstBurst
+	}
+	if l.quota.Longest == 0 {
+		l.quota.Longest = longest
+	}
+	l.burst = max(l.burst, 1)
+	l.tokens = l.burst
+	l.at = time.Now()
+	l.moved = l.at
+	return l
+}
+
+// errTurn is what a call waits for that the service would throttle.
+var errTurn = errors.New("the service limits how often it is called")
+
+// Wait blocks until a call may be made. Who waits goes on in the order of priority.
+func (l *Limiter) Wait(ctx context.Context) error {
+	l.mu.Lock()
+	w := l.waiting.Join(reconcile.PriorityOf(ctx))
+	l.serve()
+	l.mu.Unlock()
+	select {
+	case <-w.Turn():
+		return ctx.Err()
+	default:
+	}
+	since := time.Now()
+	defer func() { reconcile.Waited(ctx, time.Since(since)) }()
+	select {
+	case <-w.Turn():
+		return ctx.Err()
+	case <-reconcile.Interrupt(ctx):
+		l.forgo(w)
+		return &reconcile.InterruptedError{Why: errTurn}
+	case <-ctx.Done():
+		l.forgo(w)
+		return context.Cause(ctx)
+	}
+}
+
+// forgo takes a call out of the queue, or gives the token back that it was given in the same instant.
+func (l *Limiter) forgo(w *queue.Waiter) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.waiting.Leave(w) {
+		l.tokens++
+		l.serve()
+	}
+}
+
+// serve lets calls through that may be made now, and sees to the next. The lock is held.
+func (l *Limiter) serve() {
+	now := time.Now()
+	l.refill(now)
+	for l.waiting.Len() > 0 {
+		pause := l.pause(now)
+		if pause > 0 {
+			l.waited = now
+			l.wake(pause)
+			return
+		}
+		l.tokens--
+		l.left--
+		l.waiting.Serve()
+	}
+}
+
+// wake serves again after a pause. The lock is held.
+func (l *Limiter) wake(pause time.Duration) {
+	if l.timer != nil {
+		l.timer.Reset(pause)
+		return
+	}
+	l.timer = time.AfterFunc(pause, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.serve()
+	})
+}
+
+// pause is how long it takes until a call may be made. The lock is held.
+func (l *Limiter) pause(now time.Time) time.Duration {
+	pause := l.quiet.Sub(now)
+	if l.tokens < 1 {
+		pause = max(pause, time.Duration(math.Ceil((1-l.tokens)/l.pace()*float64(time.Second))))
+	}
+	if l.quota.Calls > 0 {
+		if !now.Before(l.until) {
+			l.left, l.until = l.quota.Calls, now.Add(l.quota.Window)
+		}
+		if l.left <= 0 {
+			pause = max(pause, l.until.Sub(now))
+		}
+	}
+	return pause
+}
+
+// pace is the rate of now: single calls, until one succeeds again. The lock is held.
+func (l *Limiter) pace() float64 {
+	if l.refused.pause > 0 {
+		return min(l.rate, 1/l.refused.pause.Seconds())
+	}
+	return l.rate
+}
+
+// refill counts the tokens up to now. The lock is held.
+func (l *Limiter) refill(now time.Time) {
+	if passed := now.Sub(l.at); passed > 0 {
+		l.at = now
+		l.tokens = min(l.tokens+passed.Seconds()*l.pace(), l.burst)
+	}
+}
+
+// Call is one call under way.
+type Call struct {
+	l      *Limiter
+	number uint64
+	sent   time.Time
+}
+
+// Begin notes that a call is sent now.
+func (l *Limiter) Begin() *Call {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.begun++
+	l.out++
+	return &Call{l, l.begun, time.Now()}
+}
+
+// Answered notes an answer that is no refusal: the rate may grow.
+func (c *Call) Answered() {
+	l, now := c.l, time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.out--
+	l.moved = now
+	if took := now.Sub(c.sent); l.trip == 0 {
+		l.trip = took
+	} else {
+		l.trip += (took - l.trip) / 8
+	}
+	l.refill(now)
+	if c.number > l.refused.begun {
+		l.refused.pause = 0
+	}
+	l.grow(now)
+	if l.waiting.Len() > 0 {
+		l.serve()
+	}
+}
+
+// grow raises the rate after an answer, if calls wait for it. The lock is held.
+func (l *Limiter) grow(now time.Time) {
+	since := now.Sub(l.grown)
+	l.grown = now
+	if l.waiting.Len() == 0 && now.Sub(l.waited) > pressed {
+		return
+	}
+	if l.refused.at.IsZero() {
+		l.rate += doubling
+		l.burst = max(l.burst, l.rate/10)
+		return
+	}
+	trust := trust[l.confirmed]
+	by := trust.growth * math.Exp2(now.Sub(l.refused.at).Seconds()/trust.doubles.Seconds())
+	l.rate *= 1 + min(by, fastest)*min(since, pressed).Seconds()
+	l.burst = max(l.rate/5, 1)
+}
+
+// Failed notes a call without an answer, of which nothing is learned.
+func (c *Call) Failed() {
+	c.l.mu.Lock()
+	defer c.l.mu.Unlock()
+	c.l.out--
+}
+
+// Unsent notes a call that never reached the service, which counted nothing: its turn is another call's.
+func (c *Call) Unsent() {
+	l := c.l
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.out--
+	l.left++
+	l.tokens++
+	l.serve()
+}
+
+// Throttled notes that the service refused a call, and how long it wants to be left alone. It reports how long ago a call under
+// the same quota succeeded.
+func (c *Call) Throttled(after time.Duration) (stuck time.Duration) {
+	l, now := c.l, time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.out--
+	if after = min(after, l.quota.Longest); after > 0 && l.quiet.Before(now.Add(after)) {
+		l.quiet = now.Add(after)
+	}
+	l.refill(now)
+	switch fresh := c.number > l.refused.begun; {
+	case fresh && l.refused.pause > 0: // it was tried too early
+		l.refused.pause = min(2*l.refused.pause, lastPause)
+		l.refused.at, l.refused.begun, l.tokens = now, l.begun, 0
+	case fresh:
+		l.slow(c, now)
+	}
+	return now.Sub(l.moved)
+}
+
+// slow takes the rate back to a little below what went through since the refusal before. The service had nothing left then,
+// and has nothing left now, so that this is what it allows. Of the first refusal nothing is known but that it was too much.
+func (l *Limiter) slow(c *Call, now time.Time) {
+	next := l.rate / 2
+	through := float64(c.number - l.refused.begun - 1)
+	if took := c.sent.Sub(l.refused.at).Seconds(); !l.refused.at.IsZero() && through >= 2 && took > 0 {
+		found := through / took
+		if math.Abs(found-l.found) < agrees*l.found {
+			l.confirmed = min(l.confirmed+1, len(trust)-1)
+		} else {
+			l.confirmed = 0
+		}
+		l.found, next = found, trust[l.confirmed].back*found
+	}
+	l.rate = max(min(max(next, less*l.rate), l.rate), slowest)
+	l.burst = max(l.rate/5, 1)
+	l.tokens = 0
+	l.refused = refusal{at: now, begun: l.begun, pause: max(firstPause, l.trip/2)}
+}
+
+// Told believes what the service says of its window with an answer, before that is noted: how many calls are left of the window,
+// and when the next one begins.
+func (l *Limiter) Told(left int, reset time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.left, l.until = max(left-max(l.out-1, 0), 0), time.Now().Add(min(reset, l.quota.Window))
+	if l.waiting.Len() > 0 {
+		l.serve()
+	}
+}

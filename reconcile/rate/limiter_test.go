@@ -1,0 +1,359 @@
+package rate_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/rate"
+)
+
+// server answers or refuses a call at a time.
+type server interface{ allows(now time.Time) bool }
+
+// bucket is a server that counts as most of AWS does.
+type bucket struct {
+	rate, burst, tokens float64
+	at                  time.Time
+}
+
+func (b *bucket) allows(now time.Time) bool {
+	b.tokens = min(b.tokens+now.Sub(b.at).Seconds()*b.rate, b.burst)
+	b.at = now
+	if b.tokens < 1 {
+		return false
+	}
+	b.tokens--
+	return true
+}
+
+// windows is a server that counts in windows of the clock.
+type windows struct {
+	most, count int
+	every       time.Duration
+	at          time.Time
+}
+
+func (w *windows) allows(now time.Time) bool {
+	if window := now.Truncate(w.every); window != w.at {
+		w.at, w.count = window, 0
+	}
+	w.count++
+	return w.count <= w.most
+}
+
+// sliding is a server that counts what it allowed in the last second.
+type sliding struct {
+	most int
+	made []time.Time
+}
+
+func (s *sliding) allows(now time.Time) bool {
+	for len(s.made) > 0 && now.Sub(s.made[0]) >= time.Second {
+		s.made = s.made[1:]
+	}
+	if len(s.made) >= s.most {
+		return false
+	}
+	s.made = append(s.made, now)
+	return true
+}
+
+// load is calls through limiters that do not know of each other, so many at once, until all are answered.
+type load struct {
+	clients, calls, parallel int
+	latency                  time.Duration
+}
+
+func (l load) run(t *testing.T, srv server) (took time.Duration, throttled int) {
+	t.Helper()
+	var mu sync.Mutex
+	var done sync.WaitGroup
+	random := rand.New(rand.NewPCG(1, 2))
+	half := func() time.Duration { return time.Duration(float64(l.latency) / 2 * (0.75 + random.Float64()/2)) }
+	attempt := func(limiter *rate.Limiter) bool {
+		if err := limiter.Wait(t.Context()); err != nil {
+			t.Error(err)
+			return true
+		}
+		call := limiter.Begin()
+		mu.Lock()
+		there, back := half(), half()
+		mu.Unlock()
+		time.Sleep(there)
+		mu.Lock()
+		allowed := srv.allows(time.Now())
+		if !allowed {
+			throttled++
+		}
+		mu.Unlock()
+		time.Sleep(back)
+		if allowed {
+			call.Answered()
+		} else {
+			call.Throttled(0)
+		}
+		return allowed
+	}
+	since := time.Now()
+	for range l.clients {
+		limiter, todo := rate.New(rate.Quota{}), l.calls/l.clients
+		for range l.parallel {
+			done.Go(func() {
+				for {
+					mu.Lock()
+					todo--
+					over := todo < 0
+					mu.Unlock()
+					if over {
+						return
+					}
+					for !attempt(limiter) {
+					}
+				}
+			})
+		}
+	}
+	done.Wait()
+	return time.Since(since), throttled
+}
+
+// TestControl holds the limiter to servers of which it knows nothing: little more time than the quota takes, and few refusals.
+func TestControl(t *testing.T) {
+	servers := map[string]func(allowed float64) server{
+		"bucket of 1 s":  func(r float64) server { return &bucket{rate: r, burst: r, tokens: r, at: time.Now()} },
+		"bucket of 5 s":  func(r float64) server { return &bucket{rate: r, burst: 5 * r, tokens: 5 * r, at: time.Now()} },
+		"windows of 1 s": func(r float64) server { return &windows{most: int(r), every: time.Second} },
+		"sliding second": func(r float64) server { return &sliding{most: int(r)} },
+	}
+	for name, serve := range servers {
+		for _, allowed := range []float64{5, 20, 100} {
+			for _, latency := range []time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 400 * time.Millisecond} {
+				for _, clients := range []int{1, 4} {
+					if clients > 1 && (allowed < 20 || latency != 50*time.Millisecond) {
+						continue // below that each would have a call in a second
+					}
+					control(t, name, serve, allowed, latency, clients)
+				}
+			}
+		}
+	}
+}
+
+func control(t *testing.T, name string, serve func(float64) server, allowed float64, latency time.Duration, clients int) {
+	t.Helper()
+	var slower, part float64
+	synctest.Test(t, func(t *testing.T) {
+		l := load{clients: clients, calls: int(60 * allowed), parallel: 16, latency: latency}
+		if allowed*latency.Seconds() > 8 {
+			l.parallel = int(3 * allowed * latency.Seconds())
+		}
+		took, throttled := l.run(t, serve(allowed))
+		ideal := time.Duration(float64(l.calls) / allowed * float64(time.Second))
+		slower, part = float64(took)/float64(ideal), float64(throttled)/float64(l.calls)
+	})
+	slowest, most := 1.2, 0.05
+	switch {
+	case clients > 1:
+		slowest, most = 1.8, 0.25 // they find their shares without knowing of each other
+	case allowed < 20:
+		slowest, most = 1.4, 0.2 // the first calls come too soon, and there are few others
+	case latency > 100*time.Millisecond:
+		slowest, most = 1.5, 0.08 // a refusal is known late
+	case name == "sliding second":
+		slowest = 1.35 // the second of a burst is lost
+	}
+	report := t.Logf
+	if slower > slowest || part > most {
+		report = t.Errorf
+	}
+	report("%s, %v/s, %s, %d clients: %.2f of the ideal time, %.1f %% throttled", name, allowed, latency, clients, slower, 100*part)
+}
+
+// TestNoConstantBounds: a service that allows all calls is limited by the number of calls at once alone.
+func TestNoConstantBounds(t *testing.T) {
+	for _, parallel := range []int{16, 64} {
+		var took time.Duration
+		l := load{clients: 1, calls: 481 * 5, parallel: parallel, latency: 50 * time.Millisecond}
+		synctest.Test(t, func(t *testing.T) { took, _ = l.run(t, &bucket{rate: 1e6, burst: 1e6, tokens: 1e6, at: time.Now()}) })
+		least := time.Duration(l.calls/parallel) * l.latency
+		if over := took - least; over > time.Second {
+			t.Errorf("%d at once: %s, at least %s", parallel, took, least)
+		}
+	}
+}
+
+// TestQuotaMoves: the rate follows a quota that rises, and one that falls.
+func TestQuotaMoves(t *testing.T) {
+	for name, c := range map[string]struct{ from, to float64 }{"rises": {20, 400}, "falls": {400, 20}} {
+		t.Run(name, func(t *testing.T) {
+			var slower float64
+			synctest.Test(t, func(t *testing.T) {
+				b := &bucket{rate: c.from, burst: c.from, tokens: c.from, at: time.Now()}
+				l := load{clients: 1, calls: int(30*c.from + 90*c.to), parallel: 32, latency: 50 * time.Millisecond}
+				limit := &moving{bucket: b, after: time.Now().Add(30 * time.Second), to: c.to}
+				took, _ := l.run(t, limit)
+				slower = took.Seconds() / 120
+			})
+			if slower > 1.4 {
+				t.Errorf("%.2f of the ideal time", slower)
+			}
+		})
+	}
+}
+
+// moving is a server whose quota changes.
+type moving struct {
+	*bucket
+	after time.Time
+	to    float64
+}
+
+func (m *moving) allows(now time.Time) bool {
+	if now.After(m.after) {
+		m.rate, m.burst = m.to, m.to
+	}
+	return m.bucket.allows(now)
+}
+
+// TestLeavesAlone: a service that asks to be left alone is, by calls that wait already too, and not for ever.
+func TestLeavesAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := rate.New(rate.Quota{Rate: 1, Burst: 1})
+		turn := func() time.Duration {
+			since := time.Now()
+			if err := l.Wait(t.Context()); err != nil {
+				t.Error(err)
+			}
+			return time.Since(since)
+		}
+		turn()
+		call := l.Begin()
+		waited := make(chan time.Duration)
+		go func() { waited <- turn() }()
+		time.Sleep(100 * time.Millisecond)
+		call.Throttled(7 * time.Second)
+		if d := <-waited; d < 7*time.Second || d > 10*time.Second {
+			t.Errorf("a call that waited already is made after %s", d)
+		}
+		l.Begin().Throttled(time.Hour)
+		if d := turn(); d < 30*time.Second || d > 35*time.Second {
+			t.Errorf("asked for an hour, and waits %s", d)
+		}
+	})
+}
+
+// TestTurnsAreNotLost: who gives up waiting takes no turn from others, and an interrupt ends a wait at once.
+func TestTurnsAreNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := rate.New(rate.Quota{Rate: 1, Burst: 1})
+		_ = l.Wait(t.Context())
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if err := l.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("wait: %v", err)
+		}
+		stop := make(chan struct{})
+		go func() { time.Sleep(100 * time.Millisecond); close(stop) }()
+		if err := l.Wait(reconcile.WithInterrupt(t.Context(), stop)); !errors.Is(err, reconcile.ErrInterrupted) {
+			t.Errorf("wait: %v", err)
+		}
+		since := time.Now()
+		if err := l.Wait(t.Context()); err != nil || time.Since(since) != 800*time.Millisecond {
+			t.Errorf("%v; the place of a call that gave up stays taken: %s", err, time.Since(since))
+		}
+	})
+}
+
+// TestOnlyTheRefusedCallIsRepeated: a call that is throttled is made again until it succeeds, however often, while others succeed;
+// a service that refuses everything is given up after a minute.
+func TestOnlyTheRefusedCallIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, throttled := rate.New(rate.Quota{}), errors.New("slow down")
+		judge := func(err error) (reconcile.Class, time.Duration) {
+			if err != nil {
+				return reconcile.Throttled, 0
+			}
+			return reconcile.Unknown, 0
+		}
+		counted := &counting{}
+		ctx := reconcile.WithGate(t.Context(), counted)
+		calls, made := 0, 0
+		go func() {
+			for range 100 {
+				time.Sleep(3 * time.Second)
+				_ = l.Through(ctx, reconcile.Call{}, rate.Attempt{Do: func(context.Context) error { return nil }, Judge: judge})
+			}
+		}()
+		err := l.Through(ctx, reconcile.Call{}, rate.Attempt{
+			Do: func(context.Context) error {
+				if calls++; calls < 40 {
+					return throttled
+				}
+				return nil
+			},
+			Judge: judge, Again: func() error { made++; return nil },
+		})
+		if err != nil || calls != 40 || made != 39 || counted.throttled != 39 {
+			t.Errorf("%v after %d calls, %d made ready again, %d counted", err, calls, made, counted.throttled)
+		}
+		time.Sleep(time.Hour)
+		since := time.Now()
+		err = l.Through(ctx, reconcile.Call{}, rate.Attempt{Do: func(context.Context) error { return throttled }, Judge: judge})
+		if took := time.Since(since); !errors.Is(err, throttled) || took < time.Minute || took > 2*time.Minute {
+			t.Errorf("%v after %s", err, took)
+		}
+		calls = 0
+		err = l.Through(ctx, reconcile.Call{}, rate.Attempt{
+			Do: func(context.Context) error { calls++; return throttled }, Judge: judge, Again: func() error { return errors.New("a stream") },
+		})
+		if !errors.Is(err, throttled) || calls != 1 {
+			t.Errorf("%v after %d calls of what cannot be repeated", err, calls)
+		}
+	})
+}
+
+// counting is a gate that counts refusals.
+type counting struct{ throttled int }
+
+// Enter lets every call through.
+func (c *counting) Enter(context.Context, reconcile.Call) (func(error), error) {
+	return func(err error) {
+		if class, given := reconcile.ClassGiven(err); given && class == reconcile.Throttled {
+			c.throttled++
+		}
+	}, nil
+}
+
+// TestRefusedConnectionsAreTold: what nobody listens to is known within five seconds, however many calls are made: none of them
+// counts against a quota.
+func TestRefusedConnectionsAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, since := rate.New(rate.Quota{}), time.Now()
+		judge := func(err error) (reconcile.Class, time.Duration) { return reconcile.ClassOfConnection(err), 0 }
+		refused := &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+		var done sync.WaitGroup
+		for range 481 {
+			done.Go(func() {
+				_, err := reconcile.Retry(t.Context(), reconcile.ClassOfConnection, func(ctx context.Context) (any, error) {
+					return nil, l.Through(ctx, reconcile.Call{}, rate.Attempt{Do: func(context.Context) error { return refused }, Judge: judge})
+				})
+				if _, spent := errors.AsType[*reconcile.AttemptsError](err); !spent {
+					t.Error(err)
+				}
+			})
+		}
+		done.Wait()
+		if took := time.Since(since); took > 5*time.Second {
+			t.Errorf("told after %s", took)
+		}
+	})
+}
