@@ -331,9 +331,16 @@ func (s *Session) apply(ctx context.Context, background bool) {
 	}
 	s.View.Begin(at.plan)
 	go func() {
+		var refused error
 		res, err := s.engine.Apply(ctx, at.plan, engine.ApplyOptions{
-			PlanOptions: at.options, Command: "dev", Interrupt: at.stop, Approve: func(*engine.Plan) bool { return true },
+			PlanOptions: at.options, Command: "dev", Interrupt: at.stop, Approve: func(p *engine.Plan) bool {
+				refused = s.Refused(p) // the state moved before the run had the lease
+				return refused == nil
+			},
 		})
+		if refused != nil && errors.Is(err, engine.ErrNotApproved) {
+			err = refused
+		}
 		answer := Applied{Err: err}
 		if res != nil {
 			if res.Run == "" {
