@@ -71,6 +71,10 @@ var inner = map[string]struct{ ours, never []string }{
 		never: []string{"net", "net/http", "os/exec"},
 	},
 	"cmd/internal/watch": {ours: []string{"asset", "reconcile"}},
+	"cmd/devloop": {
+		ours:  []string{"cmd/internal/watch", "engine", "engine/plan", "reconcile", "statestore"},
+		never: []string{"net", "net/http", "os/exec"},
+	},
 }
 
 // only are the packages from elsewhere that one package of ours wraps for all others.

@@ -3,6 +3,7 @@ package cmd
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -30,11 +31,18 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 		progress = render.NewProgress(a.err, a.style(a.err), a.width(a.err), p)
 		s.engine.Events = progress.Event
 	}
+	var refused error
 	res, err := s.engine.Apply(c.Context, p, engine.ApplyOptions{
 		PlanOptions: s.options, Graph: s.graph, Wait: c.Duration("wait"), Command: cmp.Or(s.command, c.Command.Name),
 		Interrupt: a.interrupts.applying(func() { a.stopping(progress) }),
-		Approve:   func(again *engine.Plan) bool { return s.approveAgain(c, again, progress) },
+		Approve: func(again *engine.Plan) bool {
+			refused = s.approveAgain(c, again, progress)
+			return refused == nil
+		},
 	})
+	if refused != nil && errors.Is(err, engine.ErrNotApproved) {
+		err = refused
+	}
 	if progress != nil {
 		progress.Close()
 	}
@@ -78,18 +86,21 @@ func (s *session) announceWait(c *cli.Context, p *engine.Plan) {
 	fmt.Fprintf(s.app.err, "waiting up to %s for run %s (%s, pid %d on %s)\n", wait, h.Run, h.Command, h.PID, h.Host)
 }
 
-// approveAgain asks once more when the record moved while the plan waited for the lease.
-func (s *session) approveAgain(c *cli.Context, p *engine.Plan, progress *render.Progress) bool {
+// approveAgain shows the plan that was made anew because the state moved before the run had the lease, and asks for it again.
+// It gives why the plan is not applied.
+func (s *session) approveAgain(c *cli.Context, p *engine.Plan, progress *render.Progress) error {
 	a := s.app
-	if progress != nil {
+	if a.asJSON {
+		a.json(render.PlanLine{Time: time.Now().UTC(), Type: "plan", Plan: p})
+	} else {
 		fmt.Fprintln(a.err, "State changed meanwhile, and so did the plan:")
 		a.style(a.err).Plan(a.err, p)
 		progress.Replan(p)
 	}
-	if c.Bool("yes") {
-		return true
+	if err := stopped(c, p); err != nil || c.Bool("yes") {
+		return err
 	}
-	return s.approve(c.Context, p) == nil
+	return s.approve(c.Context, p)
 }
 
 // readLine reads one line without taking more from the stream than it needs.

@@ -216,8 +216,7 @@ func (s *session) proceed(c *cli.Context, p *engine.Plan, err error) error {
 	if p == nil {
 		return err
 	}
-	blocked, stops := stuck(p), p.Stops()
-	if !a.asJSON && (err != nil || p.Pending() || len(blocked) > 0) {
+	if !a.asJSON && (err != nil || p.Pending() || len(stuck(p)) > 0) {
 		a.style(a.err).Plan(a.err, p)
 	}
 	if err != nil && a.asJSON {
@@ -226,12 +225,8 @@ func (s *session) proceed(c *cli.Context, p *engine.Plan, err error) error {
 	if err != nil {
 		return a.refused(err)
 	}
-	// What fails before anything is done stops everything; what fails later, or by its entry alone, stops only what needs it.
-	if len(stops) > 0 && !p.Destroy {
-		if c.Command.Name != "deploy" {
-			return blockedError(stops)
-		}
-		return hint(blockedError(stops), "nothing was done; --exclude ADDRESS goes on without one and what needs it")
+	if err := stopped(c, p); err != nil {
+		return err
 	}
 	if file := c.String("out"); file != "" {
 		if err := s.savePlan(file, p); err != nil {
@@ -244,6 +239,19 @@ func (s *session) proceed(c *cli.Context, p *engine.Plan, err error) error {
 		}
 	}
 	return s.apply(c, p)
+}
+
+// stopped is why a plan is not begun; nil when it is. What fails before anything is done stops everything; what fails
+// later, or by its entry alone, stops only what needs it. A deletion and a repair stop for nothing.
+func stopped(c *cli.Context, p *engine.Plan) error {
+	stops := p.Stops()
+	switch {
+	case len(stops) == 0, p.Destroy, p.Drift:
+		return nil
+	case c.Command.Name != "deploy":
+		return blockedError(stops)
+	}
+	return hint(blockedError(stops), "nothing was done; --exclude ADDRESS goes on without one and what needs it")
 }
 
 // blockedError lists what could not be planned, as errors with their places.

@@ -3,11 +3,12 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/devloop"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
 	"github.com/athanor-dev/athanor/engine"
 )
@@ -15,11 +16,8 @@ import (
 // devName is the name of the command, and of its runs in the history.
 const devName = "dev"
 
-// lookEvery is how often a few of the resources that nothing changed are looked at; lookMany is how many those are.
-const (
-	lookEvery = 10 * time.Second
-	lookMany  = 25
-)
+// lookEvery is the time between two rounds that observe a few of the unchanged resources.
+const lookEvery = 10 * time.Second
 
 func (a *app) devCommand() *cli.Command {
 	return &cli.Command{
@@ -52,41 +50,16 @@ dev --stage staging --here      on what was deployed; deletes nothing of it`,
 	}
 }
 
-// dev is one session: the program, what is watched, and the round that is at work.
+// dev is one session: what the loop works with, and what it is shown on.
 type dev struct {
-	app     *app
-	c       *cli.Context
-	src     *source
-	s       *session
-	program devProgram
-	watcher *watch.Watcher
-	lock    *devLock
-	lines   *lines
-	screen  devScreen
-
-	// graph is the newest that was evaluated; good the last that was deployed as a whole, nil before.
-	graph, good *engine.Graph
-	// sources are what the program itself is made of, as far as its last evaluation could tell; made is that and the
-	// files of its secrets; watched is how many things are.
-	sources, made watch.Set
-	watched       int
-	// whole: the next plan looks at everything.
-	whole   bool
-	loading *loading
-	round   *round
-	// retries counts, by address, the rounds in a row that began because a resource had changed since its plan.
-	retries map[string]int
-	// next: when the round ends, another one begins.
-	next bool
-	// look is the place in the order of addresses where the background look goes on; cooled when kept things were last
-	// let go.
-	look   int
-	cooled time.Time
-	timer  *time.Timer
-	// held: it was said that another run holds the stage.
-	held bool
-	// cut: a deploy was interrupted by the end of the session.
-	cut bool
+	app    *app
+	c      *cli.Context
+	src    *source
+	s      *session
+	loop   *devloop.Session
+	lock   *devloop.Lock
+	lines  *lines
+	screen devScreen
 }
 
 func (a *app) dev(c *cli.Context) (err error) {
@@ -94,17 +67,16 @@ func (a *app) dev(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	d := &dev{app: a, c: c, src: src, s: s, whole: true, timer: time.NewTimer(time.Hour)}
-	d.timer.Stop()
-	if d.program, err = a.devProgram(s, src); err != nil {
+	d := &dev{app: a, c: c, src: src, s: s}
+	program, err := a.devProgram(s, src)
+	if err != nil {
 		return err
 	}
-	if d.watcher, err = watch.New(); err != nil {
+	watcher, err := watch.New()
+	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(c.Context)
-	defer cancel()
-	a.interrupts.applying(func() { d.stopping() })
+	stopped := a.interrupts.applying(d.stopping)
 	told := a.err
 	if a.asJSON {
 		told = a.out
@@ -114,82 +86,79 @@ func (a *app) dev(c *cli.Context) (err error) {
 		return err
 	}
 	defer unread()
-	go func() { // what has not begun yet is given up by the first signal
-		select {
-		case <-a.interrupts.stopped:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	err = d.run(ctx)
-	if over, ok := errors.AsType[*handOver](err); ok {
+	again := a.program != nil && a.program.again
+	d.loop = &devloop.Session{
+		Machine: devloop.Machine{ObserveEvery: c.Duration("look"), DestroyOnExit: c.Bool("destroy-on-exit"), Whole: !again},
+		Source:  program, View: d, Watcher: watcher, Interrupted: stopped,
+		Open: d.open, Options: d.options, Secrets: d.secretFiles, Refused: whyBlocked, Destroy: d.destroy,
+	}
+	exit := d.loop.Run(c.Context)
+	if over, ok := errors.AsType[*devloop.HandOver](exit.Err); ok {
 		return d.handOver(over)
 	}
-	return errors.Join(d.close(), err)
-}
-
-// run waits for a program that evaluates, deploys it, and goes on until the session is ended.
-func (d *dev) run(ctx context.Context) error {
-	if err := d.loop(ctx); err != nil || d.s.engine == nil {
+	if err := errors.Join(d.close(), exit.Err); err != nil || !exit.Cut {
 		return err
 	}
-	return d.end()
+	return cli.Exit(cli.ExitInterrupted)
 }
 
-// open opens the record for the session.
-func (d *dev) open() error {
-	s := d.s
-	s.stage.Stack, s.graph = d.graph.Stack, d.graph
-	if err := s.open(d.c, d.src.dir); err != nil {
-		return err
+// open opens the stage of a graph for the session.
+func (d *dev) open(ctx context.Context, g *engine.Graph) (*engine.Engine, error) {
+	s, c := d.s, *d.c
+	c.Context = ctx
+	s.stage.Stack, s.graph = g.Stack, g
+	if err := s.open(&c, d.src.dir); err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(s.project.root, ".athanor", "dev")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := ignore(filepath.Dir(dir)); err != nil {
+		return nil, err
 	}
 	var err error
-	if d.lock, err = s.lockDev(); err != nil {
-		return err
+	if d.lock, err = devloop.TakeLock(dir, s.stage); err != nil {
+		return nil, err
 	}
 	d.lines = d.app.newLines(d.app.err, false)
 	s.engine.Warm, s.engine.Events, s.engine.Dev = engine.NewWarm(), d.event, s.project.newDev(d.lines)
-	d.whole = d.app.program == nil || !d.app.program.again
-	d.emit(devLine{Type: devOpened})
-	return nil
+	return s.engine, nil
 }
 
-// options are those of a plan of the session.
-func (d *dev) options(look []string) engine.PlanOptions {
+// options are the options of a plan of the session.
+func (d *dev) options(mode *engine.Dev) engine.PlanOptions {
 	o := d.s.options
-	o.Dev = &engine.Dev{Here: d.c.Bool("here"), Narrow: !d.whole, Look: look, Remote: d.c.StringSlice("remote")}
+	mode.Here, mode.Remote = mode.Here || d.c.Bool("here"), d.c.StringSlice("remote")
+	o.Dev = mode
 	return o
 }
 
-// end ends a session in good order: what is at work was recorded, and on demand what it made goes.
-func (d *dev) end() error {
-	d.emit(devLine{Type: devEnding})
-	if d.c.Bool("destroy-on-exit") {
-		return d.destroy()
-	}
-	if d.cut {
-		return cli.Exit(cli.ExitInterrupted)
+// whyBlocked is why a plan of the session is not applied; nil when it is.
+func whyBlocked(p *engine.Plan) error {
+	if blocked := stuck(p); len(blocked) > 0 {
+		return blockedError(blocked)
 	}
 	return nil
 }
 
-// destroy deletes what dev made of the stage. A further signal cancels it.
-func (d *dev) destroy() error {
-	e, o := d.s.engine, d.options(nil)
-	o.Dev.Here = true // what it did not make stays anyway
-	p, err := e.PlanDestroy(d.c.Context, d.s.stage, d.graph, o)
+// destroy deletes what dev created of the stage. A further signal cancels it.
+func (d *dev) destroy(ctx context.Context, g *engine.Graph) error {
+	// What dev did not create stays anyway.
+	e, o := d.s.engine, d.options(&engine.Dev{Here: true, Narrow: true})
+	p, err := e.PlanDestroy(ctx, d.s.stage, g, o)
 	if err != nil {
 		return err
 	}
-	d.screen.begin(d, p)
-	res, err := e.Apply(d.c.Context, p, engine.ApplyOptions{
+	d.Begin(p)
+	res, err := e.Apply(ctx, p, engine.ApplyOptions{
 		PlanOptions: o, Command: devName, Wait: time.Minute, Approve: func(*engine.Plan) bool { return true },
 	})
-	d.screen.end(d)
+	d.End()
 	if res == nil {
 		return err
 	}
-	d.report(devDestroyed, res, p)
+	d.Report(devloop.LineDestroyed, res, p)
 	return errors.Join(err, verdict(res, p))
 }
 
@@ -198,17 +167,17 @@ const endPatience = 10 * time.Second
 
 // close lets go of everything. What the session owns ends.
 func (d *dev) close() error {
-	errs := []error{d.watcher.Close()}
+	errs := []error{d.loop.Watcher.Close()}
 	if e := d.s.engine; e != nil && e.Dev != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(d.c.Context), endPatience)
 		defer cancel()
 		errs = append(errs, e.Dev.Close(ctx))
 	}
-	return errors.Join(append(errs, d.lock.release())...)
+	return errors.Join(append(errs, d.lock.Release())...)
 }
 
 // handOver lets the new program take the place of this process.
-func (d *dev) handOver(over *handOver) error {
+func (d *dev) handOver(over *devloop.HandOver) error {
 	if err := d.close(); err != nil {
 		return err
 	}
@@ -223,41 +192,8 @@ func (d *dev) handOver(over *handOver) error {
 		variables = append(variables, againVariable+"=1")
 	}
 	if d.src.goMain {
-		return d.app.become(d.c, over.binary, d.src, 0, variables...)
+		return d.app.become(d.c, over.Binary, d.src, 0, variables...)
 	}
 	env := append(append(os.Environ(), variables...), dirVariable+"="+d.src.dir)
-	return replaceProcess(over.binary, os.Args[1:], env)
-}
-
-// problem shows what is wrong, unless it ends the session: then it is returned.
-func (d *dev) problem(ctx context.Context, err error) error {
-	_, over := errors.AsType[*handOver](err)
-	switch {
-	case over, errors.Is(err, engine.ErrDeployed):
-		return err
-	case ctx.Err() != nil && errors.Is(err, context.Canceled), ctx.Err() != nil && d.ended():
-		return nil // it was given up
-	}
-	if d.app.asJSON {
-		line := d.app.errors().Line(devProblem, err, codeOf(err))
-		d.app.json(devProblemLine{time.Now().UTC(), d.s.stage.Stack, d.s.stage.Name, line})
-		return nil
-	}
-	d.screen.apart(func() {
-		d.app.reportAs(err, codeOf(err))
-		if d.good != nil {
-			fmt.Fprintln(d.app.err, "what runs keeps running")
-		}
-	})
-	return nil
-}
-
-// ended reports that somebody wants the session to end.
-func (d *dev) ended() bool { return d.app.interrupts.stopping() }
-
-// stopping tells what a first signal does.
-func (d *dev) stopping() {
-	if d.screen.atWork() {
-		d.screen.say(d, stoppingText)
-	}
+	return replaceProcess(over.Binary, os.Args[1:], env)
 }

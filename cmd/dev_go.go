@@ -11,6 +11,7 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/asset"
+	"github.com/athanor-dev/athanor/cmd/devloop"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -30,21 +31,22 @@ type goProgram struct {
 	sources    watch.Set
 }
 
-func (p *goProgram) load(ctx context.Context, found func(watch.Set)) (evaluated, error) {
+// Load implements [devloop.Source].
+func (p *goProgram) Load(ctx context.Context, found func(watch.Set)) (devloop.Loaded, error) {
 	listed := make(chan watch.Set, 1)
 	go func() {
 		set := watch.Set(asset.GoSources(ctx, p.eval.Dir, "."))
 		found(set)
 		listed <- set
 	}()
-	var e evaluated
+	var e devloop.Loaded
 	var err error
-	e.graph, e.compiled, err = p.evaluate(ctx)
-	e.set = <-listed
+	e.Graph, e.Compiled, err = p.evaluate(ctx)
+	e.Sources = <-listed
 	if err != nil {
-		e.set = e.set.Join(p.sources) // what is broken may hide what it imports
+		e.Sources = e.Sources.Join(p.sources) // what is broken may hide what it imports
 	}
-	p.sources = e.set
+	p.sources = e.Sources
 	return e, err
 }
 
@@ -67,7 +69,7 @@ func (p *goProgram) evaluate(ctx context.Context) (g *engine.Graph, compiled tim
 		return nil, compiled, err
 	}
 	if kinds || p.kinds || len(g.Program) > 0 || !p.knows(g) {
-		return nil, compiled, &handOver{binary}
+		return nil, compiled, &devloop.HandOver{Binary: binary}
 	}
 	return g, compiled, nil
 }

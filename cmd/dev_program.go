@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"time"
 
+	"github.com/athanor-dev/athanor/cmd/devloop"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
@@ -15,29 +15,8 @@ import (
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
-// devProgram is what a dev session evaluates again and again.
-type devProgram interface {
-	// load evaluates the newest source, one at a time. Who needs long tells by found what the program is made of, before it
-	// is built. The error may be a *handOver.
-	load(ctx context.Context, found func(watch.Set)) (evaluated, error)
-}
-
-// evaluated is what comes of an evaluation.
-type evaluated struct {
-	graph *engine.Graph
-	// set is what the program is made of, as far as could be told; it is there after a failure, too.
-	set watch.Set
-	// compiled is how long the compiler took of it.
-	compiled time.Duration
-}
-
-// handOver says that the new program cannot be a child: it must take the place of this process.
-type handOver struct{ binary string }
-
-func (h *handOver) Error() string { return "the new program takes over: " + h.binary }
-
 // devProgram finds out how the target of a session is evaluated.
-func (a *app) devProgram(s *session, src *source) (devProgram, error) {
+func (a *app) devProgram(s *session, src *source) (devloop.Source, error) {
 	e := evaluation{Stage: s.stage.Name, Dir: src.dir, Config: s.config}
 	switch {
 	case src.stdin:
@@ -63,7 +42,8 @@ type yamlProgram struct {
 	files []string
 }
 
-func (p *yamlProgram) load(ctx context.Context, _ func(watch.Set)) (evaluated, error) {
+// Load implements [devloop.Source].
+func (p *yamlProgram) Load(ctx context.Context, _ func(watch.Set)) (devloop.Loaded, error) {
 	s, err := p.app.loadYAML(ctx, yamlstack.Input{
 		Path: p.src.file(), Dir: p.eval.Dir, Stage: p.eval.Stage, Config: p.eval.Config,
 	})
@@ -72,7 +52,7 @@ func (p *yamlProgram) load(ctx context.Context, _ func(watch.Set)) (evaluated, e
 		files = append(files, p.files...) // what is broken may hide what it includes
 	}
 	p.files = files
-	return evaluated{graph: s.Graph, set: watch.Set{}.Join(watch.Set{Files: files})}, err
+	return devloop.Loaded{Graph: s.Graph, Sources: watch.Set{}.Join(watch.Set{Files: files})}, err
 }
 
 // graphProgram is a graph document.
@@ -82,31 +62,32 @@ type graphProgram struct {
 	stage string
 }
 
-func (p *graphProgram) load(ctx context.Context, _ func(watch.Set)) (evaluated, error) {
-	e := evaluated{set: watch.Set{Files: []string{p.src.file()}}}
+// Load implements [devloop.Source].
+func (p *graphProgram) Load(ctx context.Context, _ func(watch.Set)) (devloop.Loaded, error) {
+	e := devloop.Loaded{Sources: watch.Set{Files: []string{p.src.file()}}}
 	data, err := localfile.ReadAtMost(ctx, p.src.file(), maxInput)
 	if err != nil {
 		return e, err
 	}
 	src := *p.src
 	src.data = data
-	if e.graph, err = p.app.readGraph(&src, p.stage, nil); err == nil {
-		err = p.app.permit(ctx, grants.Document{Graph: e.graph})
+	if e.Graph, err = p.app.readGraph(&src, p.stage, nil); err == nil {
+		err = p.app.permit(ctx, grants.Document{Graph: e.Graph})
 	}
 	return e, err
 }
 
 // secretFiles are the files that secrets are read from.
-func (d *dev) secretFiles() []string {
+func (d *dev) secretFiles(g *engine.Graph) []string {
 	var files []string
-	for _, s := range d.graph.Secrets {
+	for _, s := range g.Secrets {
 		switch {
 		case s.File != "" && filepath.IsAbs(s.File):
 			files = append(files, s.File)
 		case s.File != "":
-			files = append(files, filepath.Join(d.graph.Dir, s.File))
+			files = append(files, filepath.Join(g.Dir, s.File))
 		case s.Sealed && d.s.stage.Stack != "":
-			files = append(files, seal.SecretsPath(seal.Place{Beside: []string{d.graph.Dir}, Stack: d.s.stage.Stack, Stage: d.s.stage.Name}))
+			files = append(files, seal.SecretsPath(seal.Place{Beside: []string{g.Dir}, Stack: d.s.stage.Stack, Stage: d.s.stage.Name}))
 		}
 	}
 	return files

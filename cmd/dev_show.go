@@ -2,28 +2,14 @@ package cmd
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/athanor-dev/athanor/cmd/devloop"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
-)
-
-// The types of the lines that a session writes with --json, beside the events of its runs. They are documented in
-// docs/dev.md.
-const (
-	devWatching  = "watching"  // what is watched: once at the start, and again when it is more or less
-	devOpened    = "opened"    // the stage is this session's
-	devChanged   = "changed"   // these files were saved
-	devBuilt     = "built"     // the program was evaluated anew
-	devPlanned   = "planned"   // what is to be done is known
-	devDeployed  = "deployed"  // a plan was applied, or nothing was to be done: a summary
-	devLooked    = "looked"    // the same for a look at a few unchanged resources
-	devProblem   = "problem"   // what does not build or plan, or holds the stage: an error that ends nothing
-	devStopping  = "stopping"  // the session is to end: what is at work is finished, and nothing new begins
-	devEnding    = "ending"    // the session ends
-	devDestroyed = "destroyed" // what dev made is deleted: a summary
 )
 
 // devProblemLine is an error that ends nothing.
@@ -34,66 +20,66 @@ type devProblemLine struct {
 	render.ErrorLine
 }
 
-// devLine is one line of --json.
-type devLine struct {
-	Time  time.Time `json:"time"`
-	Type  string    `json:"type"`
-	Stack string    `json:"stack,omitempty"`
-	Stage string    `json:"stage"`
-	// Paths were saved, as seen from the working directory.
-	Paths []string `json:"paths,omitempty"`
-	// Count is how many files and folders the stack is made of; Folders how many are watched for it.
-	Count   int `json:"count,omitempty"`
-	Folders int `json:"folders,omitempty"`
-	// Elapsed is in seconds, and of it Compiled is what the compiler took.
-	Elapsed  float64         `json:"elapsed,omitempty"`
-	Compiled float64         `json:"compiled,omitempty"`
-	Summary  *engine.Summary `json:"summary,omitempty"`
-	// Drift: the world changed it, not the program.
-	Drift bool `json:"drift,omitempty"`
-}
+const (
+	// longBuild is how long a build must take to be mentioned.
+	longBuild = time.Second
+	// shownPaths is how many of the saved files are named.
+	shownPaths = 3
+)
 
-// longBuild is how long a build must take to be mentioned.
-const longBuild = time.Second
-
-// emit writes a line of JSON, or for people what they want to know of it.
-func (d *dev) emit(l devLine) {
+// Line implements [devloop.View]: a line of JSON, or for people what they want to know of it.
+func (d *dev) Line(l devloop.Line) {
+	l.Paths = slices.Clone(l.Paths)
+	for i, path := range l.Paths {
+		l.Paths[i] = d.app.place(path)
+	}
 	if d.app.asJSON {
 		l.Time, l.Stack, l.Stage = time.Now().UTC(), d.s.stage.Stack, d.s.stage.Name
 		d.app.json(l)
 		return
 	}
 	switch l.Type {
-	case devOpened:
-		d.say(fmt.Sprintf("%s: watching %d files and folders; Ctrl-C ends it", d.s.stage, d.watched))
-	case devPlanned:
+	case devloop.LineWatching:
+		d.screen.watched = l.Count
+	case devloop.LineOpened:
+		d.say(fmt.Sprintf("%s: watching %d files and folders; Ctrl-C ends it", d.s.stage, d.screen.watched))
+	case devloop.LineChanged:
+		shown, more := l.Paths, ""
+		if n := len(shown) - shownPaths; n > 0 {
+			shown, more = shown[:shownPaths], fmt.Sprintf(" and %d more", n)
+		}
+		d.say("changed " + strings.Join(shown, ", ") + more)
+	case devloop.LinePlanned:
 		if l.Drift {
 			d.say("changed outside athanor:")
 		}
-	case devBuilt:
+	case devloop.LineBuilt:
 		if took := time.Duration(l.Elapsed * float64(time.Second)); took > longBuild {
 			d.say("built in " + render.Elapsed(took))
 		}
 	}
 }
 
-// shownPaths is how many of the saved files are named.
-const shownPaths = 3
-
-func (d *dev) tellChanged(paths []string) {
-	shown := make([]string, len(paths))
-	for i, path := range paths {
-		shown[i] = d.app.place(path)
-	}
-	d.emit(devLine{Type: devChanged, Paths: shown})
+// Problem implements [devloop.View].
+func (d *dev) Problem(err error, runs bool) {
 	if d.app.asJSON {
+		line := d.app.errors().Line(devloop.LineProblem, err, codeOf(err))
+		d.app.json(devProblemLine{time.Now().UTC(), d.s.stage.Stack, d.s.stage.Name, line})
 		return
 	}
-	more := ""
-	if n := len(shown) - shownPaths; n > 0 {
-		shown, more = shown[:shownPaths], fmt.Sprintf(" and %d more", n)
+	d.screen.apart(func() {
+		d.app.reportAs(err, codeOf(err))
+		if runs {
+			fmt.Fprintln(d.app.err, "what runs keeps running")
+		}
+	})
+}
+
+// stopping tells what a first signal does.
+func (d *dev) stopping() {
+	if d.screen.atWork() {
+		d.say(stoppingText)
 	}
-	d.say("changed " + strings.Join(shown, ", ") + more)
 }
 
 // say shows a line that lasts.
@@ -108,8 +94,8 @@ func (d *dev) event(e engine.Event) {
 	d.screen.event(e)
 }
 
-// report shows how a run ended, in a line or two.
-func (d *dev) report(kind string, res *engine.Result, p *engine.Plan) {
+// Report implements [devloop.View]: how a run ended, in a line or two.
+func (d *dev) Report(kind string, res *engine.Result, p *engine.Plan) {
 	a, outputs := d.app, render.Outputs(res)
 	if a.asJSON {
 		line := d.s.summary(res, p, outputs)
@@ -117,7 +103,7 @@ func (d *dev) report(kind string, res *engine.Result, p *engine.Plan) {
 		a.json(line)
 		return
 	}
-	if kind == devLooked && res.Run == "" {
+	if kind == devloop.LineLooked && res.Run == "" {
 		return // nobody wants to know what is as it was
 	}
 	d.screen.apart(func() {
@@ -140,6 +126,7 @@ func (d *dev) report(kind string, res *engine.Result, p *engine.Plan) {
 type devScreen struct {
 	mu       sync.Mutex
 	progress *render.Progress
+	watched  int // files and folders
 	// outputs and warned are what was shown already.
 	outputs string
 	warned  map[string]bool
@@ -148,11 +135,12 @@ type devScreen struct {
 // oneScreen is how many lines of what was done a run may leave; failures come on top.
 const oneScreen = 20
 
-// begin shows the progress of a plan.
-func (s *devScreen) begin(d *dev, p *engine.Plan) {
+// Begin implements [devloop.View].
+func (d *dev) Begin(p *engine.Plan) {
 	if d.app.asJSON {
 		return
 	}
+	s := &d.screen
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.progress = render.NewProgress(d.app.err, d.app.style(d.app.err), d.app.width(d.app.err), p)
@@ -160,8 +148,9 @@ func (s *devScreen) begin(d *dev, p *engine.Plan) {
 	d.lines.Above(s.progress)
 }
 
-// end ends it.
-func (s *devScreen) end(d *dev) {
+// End implements [devloop.View].
+func (d *dev) End() {
+	s := &d.screen
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.progress != nil {

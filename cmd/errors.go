@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/devloop"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -21,7 +22,7 @@ func codeOf(err error) int {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, errInterrupted), errors.Is(err, reconcile.ErrInterrupted):
 		return cli.ExitInterrupted
-	case errors.Is(err, statestore.ErrHeld), errors.Is(err, errDevRuns):
+	case errors.Is(err, statestore.ErrHeld), errors.Is(err, devloop.ErrRuns):
 		return cli.ExitLocked
 	case errors.Is(err, engine.ErrNotApproved):
 		return cli.ExitNotApproved

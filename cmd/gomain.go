@@ -76,8 +76,7 @@ func forwarded(c *cli.Context) []string {
 	return args
 }
 
-// build compiles a stack program into the project's cache. Go's own build cache makes a second build of the same
-// sources a matter of linking at most.
+// build compiles a stack program into the project's cache, and links it only if anything changed that it is made of.
 func (a *app) build(ctx context.Context, dir string) (string, error) {
 	sum := sha256.Sum256([]byte(dir))
 	folder := filepath.Join(projectRoot(dir), ".athanor")
@@ -88,11 +87,20 @@ func (a *app) build(ctx context.Context, dir string) (string, error) {
 	if err := ignore(folder); err != nil {
 		return "", err
 	}
+	sweep(filepath.Dir(out))
 	slow := time.AfterFunc(time.Second, func() { fmt.Fprintf(a.err, "building %s\n", dir) })
 	defer slow.Stop()
-	// Built aside: the program of before may be running.
-	aside := fmt.Sprintf("%s.%d", out, os.Getpid())
-	defer os.Remove(aside)
+	// Built aside: the program of before may be running, and one that is cut in the middle is never taken for a program.
+	building, err := os.MkdirTemp(filepath.Dir(out), asidePrefix)
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(building)
+	aside := filepath.Join(building, filepath.Base(out))
+	// The go command links nothing when what it would write is there already, which it knows by the build id that it has
+	// written into a program: of all sources, settings and tools. It never writes into a file that is there, but puts a new
+	// one in its place. Where there are no hard links it links each time.
+	_ = os.Link(out, aside)
 	// Without tables for debuggers linking takes two thirds of the time; traces of a panic are the same.
 	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", aside, ".")
 	cmd.Dir = dir
@@ -104,7 +112,39 @@ func (a *app) build(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s does not build:\n%s", dir, strings.TrimSpace(string(output)))
 	}
-	return out, os.Rename(aside, out)
+	return out, publish(aside, out)
+}
+
+// asidePrefix begins the names of the folders in which programs are built.
+const asidePrefix = "build-"
+
+// publish puts a program in its place when it is whole on the disk. One that is there already stays.
+func publish(aside, out string) error {
+	built, err := os.Stat(aside)
+	if err != nil {
+		return err
+	}
+	if before, err := os.Stat(out); err == nil && os.SameFile(before, built) {
+		return nil
+	}
+	file, err := os.OpenFile(aside, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(aside, out)
+}
+
+// sweep removes what builds that were killed have left in a folder. A build of a day ago is no longer at work.
+func sweep(folder string) {
+	left, _ := filepath.Glob(filepath.Join(folder, asidePrefix+"*")) // the pattern is well formed
+	for _, dir := range left {
+		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
+			_ = os.RemoveAll(dir) // the next build tries again
+		}
+	}
 }
 
 // ignore keeps a project's .athanor folder out of version control.

@@ -17,6 +17,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers/aws/keyservice"
+	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/statestore"
@@ -178,7 +179,7 @@ func (p *project) engine(
 		Remember: func(_ context.Context, id string) error {
 			return seal.RememberStore("", p.root, stage.Stack, stage.Name, id)
 		},
-		Root: p.root, Cache: filepath.Join(p.root, ".athanor", "cache"), User: p.who(),
+		Root: p.root, Cache: filepath.Join(p.root, ".athanor", "cache"), User: p.who(), RunHook: local.Output,
 	}, nil
 }
 

@@ -132,7 +132,8 @@ func (r *run) newMaker() *maker {
 
 func (r *run) worker() *worker {
 	return &worker{
-		report: r.report, agreement: r.agreement, gate: r.w.gate, stage: r.w.stage, hooks: r.w.graph.Funcs.Hooks, dir: r.w.graph.Dir, stopping: r.stopping,
+		report: r.report, agreement: r.agreement, gate: r.w.gate, stage: r.w.stage, stopping: r.stopping,
+		hooks: r.w.graph.Funcs.Hooks, dir: r.w.graph.Dir, runHook: r.e.RunHook,
 		known: r.e.openDurations(r.w.snap),
 	}
 }

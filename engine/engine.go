@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"os/exec"
 	"time"
 
 	"github.com/athanor-dev/athanor/engine/graph"
@@ -43,6 +44,9 @@ type Engine struct {
 	Events func(Event)
 	// User is who runs it, for the history.
 	User string
+	// RunHook runs the command of a hook and gives its output; nil is [exec.Cmd.CombinedOutput], which leaves the processes
+	// that the command has started running when it is cancelled.
+	RunHook func(*exec.Cmd) (output []byte, err error)
 	// Dev is the dev session that the engine works for; nil: kinds that live in one alone are left as they are.
 	Dev *reconcile.Dev
 	// Warm keeps what is expensive from one plan to the next; nil keeps nothing.

@@ -27,6 +27,8 @@ type worker struct {
 	stage statestore.Stage
 	hooks map[string]func(context.Context, HookInfo) error // of the program, by id
 	dir   string                                           // in which hook commands run
+	// runHook runs the command of a hook; nil: the engine does.
+	runHook func(*exec.Cmd) (output []byte, err error)
 	// stopping says that nothing new may start.
 	stopping func() bool
 	known    durations.Table // as state has it
@@ -128,7 +130,11 @@ func (w *worker) runCommand(ctx context.Context, line string, info HookInfo) err
 	cmd.Env = append(os.Environ(),
 		"ATHANOR_ADDRESS="+info.Address, "ATHANOR_KIND="+info.Kind, "ATHANOR_ACTION="+string(info.Action),
 		"ATHANOR_STACK="+info.Stack, "ATHANOR_STAGE="+info.Stage)
-	out, err := cmd.CombinedOutput()
+	output := (*exec.Cmd).CombinedOutput
+	if w.runHook != nil {
+		output = w.runHook
+	}
+	out, err := output(cmd)
 	if err == nil {
 		return nil
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -72,6 +73,56 @@ func TestKilledCommandEnds(t *testing.T) {
 				t.Error("what the killed command made is still there")
 			}
 		})
+	}
+}
+
+// hooked is a stack with a hook that says that it started, in a process of its own, and waits until somebody writes to "go".
+const hooked = "stack: hooked\nresources:\n  page: {kind: local.File, props: {path: page.txt, content: x}, options: " +
+	"{before: [\"(exec 3>alive; echo started >&3; read how < go); exit $?\"]}}\n"
+
+// TestKilledHookEnds: with the run, the command of a hook ends, and the next run begins it again.
+func TestKilledHookEnds(t *testing.T) {
+	w := newWorld(t, hooked)
+	w.fifo("alive")
+	w.fifo("go")
+	deploy := w.start("athanor", "deploy", "--yes")
+	end := commandStarted(w)
+	deploy.signal(os.Kill)
+	<-deploy.ended
+	end()
+	deploy = w.start("athanor", "deploy", "--yes")
+	commandStarted(w)
+	w.write("go", "on\n") // a pipe, which the hook reads
+	deploy.end(0)
+}
+
+// TestCancelledHookEnds: a first signal lets the command of a hook finish, a second one ends it with all that it has started.
+func TestCancelledHookEnds(t *testing.T) {
+	w := newWorld(t, hooked)
+	w.fifo("alive")
+	w.fifo("go")
+	cmd := w.command("deploy", "--yes")
+	told, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	end := commandStarted(w)
+	var seen bytes.Buffer
+	for range 2 {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		readUntil(t, told, &seen, "once more cancels")
+	}
+	end()
+	if _, err := seen.ReadFrom(told); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 || w.has("page.txt") {
+		t.Errorf("it ended as %v; the page was made: %t: %s", err, w.has("page.txt"), seen.String())
 	}
 }
 

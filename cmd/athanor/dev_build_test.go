@@ -44,6 +44,7 @@ exec '%[2]s' "$@"
 // A save in the middle of a build ends the compiler with all that it has started, and the newest source is built: before
 // the first deploy, and after it.
 func TestDevBuildsTheNewest(t *testing.T) {
+	t.Parallel() // it waits for the compiler, and others wait for processes
 	if testing.Short() {
 		t.Skip("builds Go programs")
 	}

@@ -51,6 +51,9 @@ func newGoStack(t *testing.T) *world {
 		}
 		w.env = append(w.env, name+"="+strings.TrimSpace(string(value)))
 	}
+	if cgo := os.Getenv("ATHANOR_STACK_CGO"); cgo != "" { // a test binary under the race detector has cgo, and stacks need none
+		w.env = append(w.env, "CGO_ENABLED="+cgo)
+	}
 	w.env = append(w.env, "GOFLAGS=-mod=mod -ldflags=-w", "GOPROXY=off")
 	return w
 }
@@ -92,6 +95,7 @@ func shop(s *athanor.Stack) error {
 
 // A Go program is built anew with each save of what it is made of. What does not build is said with its place.
 func TestDevOfAGoProgram(t *testing.T) {
+	t.Parallel() // it waits for the compiler, and others wait for processes
 	if testing.Short() {
 		t.Skip("builds Go programs")
 	}
@@ -144,6 +148,7 @@ func TestDevOfAGoProgram(t *testing.T) {
 
 // The program itself is as good a session as the ready-made binary.
 func TestDevByTheProgramItself(t *testing.T) {
+	t.Parallel() // it waits for the compiler, and others wait for processes
 	if testing.Short() {
 		t.Skip("builds Go programs")
 	}

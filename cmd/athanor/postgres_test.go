@@ -13,7 +13,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/athanor-dev/athanor/statestore/postgres/pgtest"
 )
@@ -126,7 +125,6 @@ func TestManyDeployOneStage(t *testing.T) {
 		cmd    *exec.Cmd
 		code   int
 		stderr string
-		took   time.Duration
 	}
 	outcomes := make(chan outcome, n)
 	var running sync.WaitGroup
@@ -135,14 +133,13 @@ func TestManyDeployOneStage(t *testing.T) {
 		cmd.SysProcAttr.Setpgid = true
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errs
-		began := time.Now()
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		running.Go(func() {
 			var stdout, stderr string
 			code := exitCode(t, cmd.Wait(), &out, &errs, &stdout, &stderr)
-			outcomes <- outcome{cmd, code, stderr, time.Since(began)}
+			outcomes <- outcome{cmd, code, stderr}
 		})
 		t.Cleanup(func() { _ = cmd.Process.Kill() })
 	}
@@ -152,7 +149,7 @@ func TestManyDeployOneStage(t *testing.T) {
 		t.Fatal(err)
 	}
 	holder := ""
-	for range n - 1 {
+	for range n - 1 { // they end while the holder waits at the gate
 		lost := <-outcomes
 		pid := lineOf(lost.stderr, "pid")
 		if holder == "" {
@@ -161,10 +158,6 @@ func TestManyDeployOneStage(t *testing.T) {
 		if lost.code != 3 || pid != holder || pid == fmt.Sprint(lost.cmd.Process.Pid) || lineOf(lost.stderr, "host") != host || lineOf(lost.stderr, "since") == "" {
 			t.Errorf("exit code %d: %s", lost.code, lost.stderr)
 		}
-		if lost.took > 10*time.Second { // an idle machine takes a tenth of a second
-			t.Errorf("the holder is named after %v", lost.took)
-		}
-		t.Logf("refused after %v", lost.took)
 	}
 	if starts, _ := os.ReadFile(filepath.Join(w.dir, "starts")); string(starts) != ".\n" {
 		t.Errorf("%d processes changed the world", bytes.Count(starts, []byte(".")))
@@ -178,16 +171,13 @@ func TestManyDeployOneStage(t *testing.T) {
 	}
 	running.Wait()
 	w.openNext()
-	began := time.Now()
 	counts := w.summary(0, "deploy", "--yes")
 	wantCounts(t, counts, map[string]float64{"created": 2, "failed": 0})
 	// Its file was whole in any case; that it is settled was not yet written in some.
 	if counts["unchanged"].(float64)+counts["recovered"].(float64) != 1 {
 		t.Errorf("what was made before is made again: %v", counts)
 	}
-	if took := time.Since(began); took > 10*time.Second { // the lease of the dead one lasts 30 s
-		t.Errorf("a dead holder on this machine held the next run up for %v", took)
-	}
+	w.tookOverTheDead()
 	wantCounts(t, w.summary(0, "deploy"), map[string]float64{"unchanged": 3, "commits": 0})
 }
 

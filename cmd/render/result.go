@@ -20,6 +20,13 @@ type PlanDocument struct {
 	NotObserved []NotObserved `json:"notObserved,omitempty"`
 }
 
+// PlanLine is the plan that a run was left with, when the one that it began with was overtaken.
+type PlanLine struct {
+	Time time.Time `json:"time"`
+	Type string    `json:"type"` // "plan"
+	*engine.Plan
+}
+
 // Summary is the last line of --json.
 type Summary struct {
 	Time time.Time `json:"time"`

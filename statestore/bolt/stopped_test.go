@@ -42,7 +42,7 @@ func TestAReaderStandsStill(t *testing.T) {
 				stood = true
 				began := time.Now()
 				_, err := s.Commit(t.Context(), lease, batch)
-				if took := time.Since(began); took < patience || took > patience+time.Minute {
+				if took := time.Since(began); took < patience {
 					t.Errorf("the writer waited %s, with a patience of %s", took, patience)
 				}
 				if unavailable, ok := errors.AsType[*statestore.UnavailableError](err); !ok || unavailable.Path != path {

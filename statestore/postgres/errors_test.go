@@ -87,15 +87,11 @@ func TestErrorsShowNoPassword(t *testing.T) {
 		"no such host":      "postgres://ann:" + escaped + "@host.invalid/shop",
 		"not even a server": "postgres://ann:" + escaped + "@" + mute(t) + "/shop",
 	} {
-		began := time.Now()
 		_, err := opened(t, url, WithPatience(300*time.Millisecond)).Load(t.Context(), stage)
 		secretive(t, name, err)
 		unavailable, ok := errors.AsType[*statestore.UnavailableError](err)
 		if !ok || !strings.HasPrefix(unavailable.Path, "postgres://") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
-		}
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("%s is known after %v", name, took)
 		}
 		t.Log(err)
 	}

@@ -129,15 +129,11 @@ func TestASilentServer(t *testing.T) {
 	}
 	l.stop(0, nil)
 	s.patience = 300 * time.Millisecond
-	began := time.Now()
 	if _, err := s.Commit(t.Context(), lease, statestore.Batch{Seq: 1, Put: []statestore.Row{plainRow(0, 0)}}); !errors.Is(err, statestore.ErrUnavailable) || !errors.Is(err, errSilent) {
 		t.Errorf("commit: %v", err)
 	}
 	if _, err := s.Load(t.Context(), stage); !errors.Is(err, statestore.ErrUnavailable) {
 		t.Errorf("load: %v", err)
-	}
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("known after %v", took)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Millisecond, cancel)

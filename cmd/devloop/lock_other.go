@@ -1,6 +1,6 @@
 //go:build !unix || solaris || aix
 
-package cmd
+package devloop
 
 import "os"
 
