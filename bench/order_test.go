@@ -20,6 +20,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/durations"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/mem"
@@ -76,9 +77,9 @@ func (c *slow) call(ctx context.Context, op, name string, d time.Duration, do fu
 }
 
 func (c *slow) kind(sort int, marks map[string]reconcile.Mark) reconcile.Any {
-	return reconcile.Erase(&reconcile.Kind[slowProps, slowLive, slowAttrs]{
+	return reconciletest.Erase(&reconciletest.Kind[slowProps, slowLive, slowAttrs]{
 		Type: fmt.Sprintf("slow.K%d", sort),
-		Observe: func(ctx context.Context, s reconcile.Site[slowProps, slowAttrs]) (live slowLive, err error) {
+		Observe: func(ctx context.Context, s reconciletest.Site[slowProps, slowAttrs]) (live slowLive, err error) {
 			name := s.Name
 			if s.Last != nil {
 				name = s.Last.Name
@@ -92,9 +93,9 @@ func (c *slow) kind(sort int, marks map[string]reconcile.Mark) reconcile.Any {
 				return nil
 			})
 		},
-		Create: func(ctx context.Context, s reconcile.Site[slowProps, slowAttrs]) (slowAttrs, error) {
+		Create: func(ctx context.Context, s reconciletest.Site[slowProps, slowAttrs]) (slowAttrs, error) {
 			return slowAttrs{s.Name}, c.call(ctx, "create", s.Name, c.shape.create[sort], func() error {
-				marks[s.Name] = s.Mark
+				marks[s.Name] = s.Owner
 				return nil
 			})
 		},
@@ -102,7 +103,7 @@ func (c *slow) kind(sort int, marks map[string]reconcile.Mark) reconcile.Any {
 			reconcile.Fixed(d, "name", want.Name, live.Name)
 		},
 		Attrs:    func(l slowLive) slowAttrs { return l.slowAttrs },
-		Delete:   func(context.Context, reconcile.Site[slowProps, slowAttrs]) error { return nil },
+		Delete:   func(context.Context, reconciletest.Site[slowProps, slowAttrs]) error { return nil },
 		Identity: func(a slowAttrs) string { return a.Name },
 		Given:    func(p slowProps) string { return p.Name },
 		Naming:   func(slowProps, reconcile.Place) reconcile.Naming { return reconcile.Naming{Max: 60} },
