@@ -28,7 +28,7 @@ func (l *Limiter) Through(ctx context.Context, call reconcile.Call, a Attempt) e
 	since := time.Now()
 	var refused error
 	for {
-		if err := l.Wait(ctx); err != nil {
+		if err := l.waitAgain(ctx, refused); err != nil {
 			return ended(err, refused)
 		}
 		var stuck time.Duration
@@ -59,6 +59,20 @@ func (l *Limiter) Through(ctx context.Context, call reconcile.Call, a Attempt) e
 		}
 		refused = err
 	}
+}
+
+// beforeEnd is how long before the end of its time a call that was refused gives up: clients replace the reason of a call
+// whose time is over.
+const beforeEnd = 100 * time.Millisecond
+
+// waitAgain waits for the turn of a call, after a refusal no longer than there is time to tell of it.
+func (l *Limiter) waitAgain(ctx context.Context, refused error) error {
+	if deadline, ok := ctx.Deadline(); ok && refused != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-beforeEnd))
+		defer cancel()
+	}
+	return l.Wait(ctx)
 }
 
 // ended is why a wait for another attempt ended: an interrupt is told with what was waited for, and time that is up by the
