@@ -28,6 +28,7 @@ var exceptions = map[string]string{
 	"statestore/bolt/file.go:waits":                "a file's lock is waited for during one call of the store, for milliseconds at a time",
 	"statestore/postgres/store.go:waits":           "a server takes leave within a second",
 	"statestore/postgres/patience.go:waits":        "one call of the store is patient with its server, as long as the store says",
+	"statestore/internal/objects/store.go:waits":   "one call of the store is patient with its server, as long as the store says",
 	"providers/local/process_child.go:waits":       "a supervised process restarts between runs, and ends within its own grace",
 	"providers/cloudflare/miniflare/gate.go:waits": "requests of a local server end before it changes, within two seconds",
 

@@ -19,6 +19,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore/postgres"
+	"github.com/athanor-dev/athanor/statestore/s3"
 )
 
 // allowVariable holds permissions, as --allow does.
@@ -109,7 +110,8 @@ func ownSettings() map[string][]string {
 	return own
 }
 
-// storeName writes a store in one form: files with links resolved, databases without a password.
+// storeName writes a store in one form: files with links resolved, databases without a password, buckets by where they
+// are.
 func storeName(dir, name string) string {
 	if path, ok := strings.CutPrefix(name, "bolt:"); ok {
 		if !filepath.IsAbs(path) {
@@ -119,6 +121,9 @@ func storeName(dir, name string) string {
 			path = real
 		}
 		return "bolt:" + path
+	}
+	if address, err := s3.Parse(name); err == nil {
+		return address.String()
 	}
 	return cmp.Or(postgres.WithoutPassword(name), name)
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore/bolt"
 	"github.com/athanor-dev/athanor/statestore/keeper"
 	"github.com/athanor-dev/athanor/statestore/postgres"
+	"github.com/athanor-dev/athanor/statestore/s3"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
@@ -45,19 +46,24 @@ func openProject(dir, store string, options ...postgres.Option) (*project, error
 		return p, p.openBolt(path)
 	case ok && (scheme == "postgres" || scheme == "postgresql"):
 		return p, p.openPostgres(store, options)
-	case ok && (scheme == "s3" || scheme == "https" || scheme == "http"):
+	case ok && scheme == "s3":
+		return p, p.openBucket(dir, store)
+	case ok && (scheme == "https" || scheme == "http"):
 		return nil, reconcile.WithHint(fmt.Errorf("--store %s: this version has no such store", redactURL(store)), storeForms)
 	default:
 		return nil, reconcile.WithHint(fmt.Errorf("--store %s: not a store", redactURL(store)), storeForms)
 	}
 }
 
-const storeForms = "bolt:PATH is a file, postgres://USER@HOST/DATABASE a database"
+const storeForms = "bolt:PATH is a file, postgres://USER@HOST/DATABASE a database, s3://BUCKET/PREFIX a folder of a bucket"
 
 // redactURL keeps passwords in store URLs out of messages and files.
 func redactURL(s string) string {
 	if whole := postgres.WithoutPassword(s); whole != "" {
 		return whole
+	}
+	if _, err := s3.Parse(s); err == nil { // has no place for a password
+		return s
 	}
 	scheme, rest, isURL := strings.Cut(s, "://")
 	if !isURL {

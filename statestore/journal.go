@@ -175,7 +175,7 @@ func (j *Journal) Emit(body []byte) uint64 {
 // Held is the cheap local check before each mutation of the outside world: nil while the lease is
 // certainly ours. It goes by the largest of the monotonic, boot-time and wall-clock difference since
 // the last renewal, since each of them alone can stand still or be set back, and gives up a fifth of the
-// time to live before the end. ErrExpired may pass with the next renewal, which it asks for;
+// time to live before the end, or what the lease says. ErrExpired may pass with the next renewal, which it asks for;
 // ErrFenced and ErrFinished do not.
 func (j *Journal) Held() error {
 	j.mu.Lock()
@@ -183,7 +183,11 @@ func (j *Journal) Held() error {
 	if j.fate != nil {
 		return j.fate
 	}
-	if j.clock.read().since(j.renewed) <= j.ttl-j.ttl/5 {
+	margin := j.lease.Margin
+	if margin == 0 {
+		margin = j.ttl / 5
+	}
+	if j.clock.read().since(j.renewed) <= j.ttl-margin {
 		return nil
 	}
 	select {

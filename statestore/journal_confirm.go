@@ -12,8 +12,9 @@ type question struct {
 // outside world, after Held. An unlock from elsewhere is seen by it at once; Held alone learns of one with the next
 // commit or renewal. The answer is always younger than the call. Those who ask while a question or a commit is on its
 // way share the next one, and a commit is an answer too, so that many writers cost little. A store that cannot be
-// asked is no answer: then the clocks decide, which is what Held goes by. The error is the one that ended the journal,
-// or that of the context.
+// asked is no answer: then the clocks decide, which is what Held goes by. Where a question is a request that takes time,
+// which a lease with a Margin says, nobody waits for the answer: an unlock is seen by the next call after it came, and
+// the Margin is what Held gives up for that. The error is the one that ended the journal, or that of the context.
 func (j *Journal) Confirm(ctx context.Context) error {
 	j.mu.Lock()
 	if j.fate != nil {
@@ -25,7 +26,11 @@ func (j *Journal) Confirm(ctx context.Context) error {
 	}
 	q := j.asked
 	j.startAsking()
+	patient := j.lease.Margin == 0
 	j.mu.Unlock()
+	if !patient {
+		return nil
+	}
 	select {
 	case <-q.done:
 		return q.answer

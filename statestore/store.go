@@ -169,6 +169,8 @@ type Lease struct {
 
 	TTL     time.Duration
 	Expires time.Time // by the store's clock, for people; writers use Journal.Held
+	// Margin is how long before the end the holder starts nothing more; 0 is a fifth of the TTL.
+	Margin time.Duration
 	// Cancelled says that somebody asked the holder to stop gracefully.
 	Cancelled bool
 }

@@ -36,7 +36,7 @@ func claim(run string) statestore.Claim {
 }
 
 func racers(f *fixture) {
-	const n = 12
+	const n = 20
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	var winners []statestore.Lease
@@ -228,6 +228,7 @@ func clockForward(f *fixture) {
 		f.Errorf("on the same machine the time since boot decides: %v", err)
 	}
 	w.put(row("a", 0))
+	f.machine.set(24 * time.Hour)                 // to a store, any write may be a sign of life
 	second := f.begin(f.other("boot-2", 2), "r3") // another machine has only the wall clock
 	second.put(row("a", 1))
 	everyMutation(w)

@@ -38,6 +38,12 @@ func seal(key, framed []byte) []byte {
 	return framed
 }
 
+// Frame returns the record of a payload under its key.
+func Frame(key, payload []byte) []byte { return frame(key, payload) }
+
+// Unframe returns the payload of a record under its key.
+func Unframe(key, framed []byte) ([]byte, error) { return unframe(key, framed) }
+
 func unframe(key, framed []byte) ([]byte, error) {
 	if len(framed) < frameHead || framed[0] != format {
 		return nil, errFormat
