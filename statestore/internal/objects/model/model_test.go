@@ -152,6 +152,16 @@ func (p *party) commit(finish statestore.RunState) bool {
 	return false
 }
 
+// commits writes so many times, and once more with an end, while the lease lasts.
+func (p *party) commits(n int, finish statestore.RunState) bool {
+	for range n {
+		if !p.commit("") {
+			return false
+		}
+	}
+	return p.commit(finish)
+}
+
 // load reads the stage: each client's two rows always change together, and nothing that was acknowledged is missing.
 func (p *party) load() {
 	var floor []uint64
@@ -178,7 +188,6 @@ type scenario struct {
 	faults int
 	merge  int
 	pauses int
-	sweeps bool
 }
 
 func scenarios() map[string]scenario {
@@ -192,13 +201,13 @@ func scenarios() map[string]scenario {
 	}
 	return map[string]scenario{
 		"two begin a stage": {
-			a:      func(p *party) { _ = p.acquire("a") && p.commit("") && p.commit(statestore.Succeeded) },
+			a:      func(p *party) { _ = p.acquire("a") && p.commits(1, statestore.Succeeded) },
 			b:      func(p *party) { _ = p.acquire("b") && p.commit(statestore.Succeeded) },
 			faults: 1,
 		},
 		"a commit and a cancel": {
 			before: hold,
-			a:      func(p *party) { _ = p.commit("") && p.commit("") && p.commit(statestore.Succeeded) },
+			a:      func(p *party) { p.commits(2, statestore.Succeeded) },
 			b: func(p *party) {
 				asked, err := p.store.Interrupt(p.w.ctx, stage, statestore.Order{Who: "eve"})
 				if err != nil {
@@ -212,7 +221,7 @@ func scenarios() map[string]scenario {
 		},
 		"a commit and an unlock": {
 			before: hold,
-			a:      func(p *party) { _ = p.commit("") && p.commit(statestore.Succeeded) },
+			a:      func(p *party) { p.commits(1, statestore.Succeeded) },
 			b: func(p *party) {
 				p.w.mu.Lock()
 				p.w.unlocks = true
@@ -235,13 +244,13 @@ func scenarios() map[string]scenario {
 				time.Sleep(2 * ttl)
 			},
 			pauses: 1,
-			a:      func(p *party) { _ = p.commit("") && p.commit("") },
-			b:      func(p *party) { _ = p.acquire("b") && p.commit("") && p.commit(statestore.Succeeded) },
+			a:      func(p *party) { p.commits(1, "") },
+			b:      func(p *party) { _ = p.acquire("b") && p.commits(1, statestore.Succeeded) },
 			faults: 1,
 		},
 		"a merge and a reader": {
 			before: hold,
-			a:      func(p *party) { _ = p.commit("") && p.commit("") && p.commit("") && p.commit(statestore.Succeeded) },
+			a:      func(p *party) { p.commits(3, statestore.Succeeded) },
 			b: func(p *party) {
 				p.load()
 				p.load()
@@ -260,7 +269,7 @@ func scenarios() map[string]scenario {
 				a.acked, a.sent = direct.acked, direct.sent
 				time.Sleep(ttl)
 			},
-			a:     func(p *party) { _ = p.acquire("c") && p.commit("") && p.commit(statestore.Succeeded) },
+			a:     func(p *party) { _ = p.acquire("c") && p.commits(1, statestore.Succeeded) },
 			b:     func(p *party) { p.load() },
 			merge: 1,
 		},
