@@ -41,7 +41,7 @@ func recordVariants() []kindtest.Variant {
 		{Name: "local", Props: routed(obj{"geoProximity": obj{"localZoneGroup": "us-east-1-bue-1"}})},
 		{Name: "point", Props: routed(obj{"geoProximity": obj{"latitude": "49.22", "longitude": "-74.01"}})},
 		{Name: "many", Props: routed(obj{"multiValueAnswer": true})},
-		{Name: "net", Props: routed(obj{"cidr": obj{"collectionId": "c1", "locationName": "home"}})},
+		{Name: "net", Props: routed(obj{"cidr": obj{"collectionId": "0d990263-018e-4065-a703-eff731de951e", "locationName": "home"}})},
 	}
 }
 
@@ -117,7 +117,7 @@ func TestOtherRecords(t *testing.T) {
 			{Name: "continent", Props: routed(obj{"geoLocation": obj{"continentCode": "EU"}})},
 			{Name: "near", Props: routed(obj{"geoProximity": obj{"awsRegion": "eu-west-1"}})},
 			{Name: "many", Props: routed(obj{"multiValueAnswer": true})},
-			{Name: "net", Props: routed(obj{"cidr": obj{"collectionId": "c1", "locationName": "home"}})},
+			{Name: "net", Props: routed(obj{"cidr": obj{"collectionId": "0d990263-018e-4065-a703-eff731de951e", "locationName": "home"}})},
 		}, map[tree.Path]string{
 			"region": "one policy excludes another", "failover": "one policy excludes another", "geoLocation": "one policy excludes another",
 			"geoProximity": "one policy excludes another", "multiValueAnswer": "one policy excludes another", "cidr": "one policy excludes another",
