@@ -43,7 +43,6 @@ type shape struct {
 type slow struct {
 	shape shape
 	mu    sync.Mutex
-	made  map[string]string // owner tags by name
 	spent map[string]time.Duration
 }
 

@@ -47,8 +47,10 @@ func noChangeUntrusted(c *cli.Context) error {
 	if !untrusted(c) || c.Bool("dry-run") || c.Bool("list-exposed") {
 		return nil
 	}
-	always := []string{"deploy", "destroy", devName, "adopt", "mv", "rm", "import", "set", "rewrap", "rotate",
-		"unlock", "cancel"}
+	always := []string{
+		"deploy", "destroy", devName, "adopt", "mv", "rm", "import", "set", "rewrap", "rotate",
+		"unlock", "cancel",
+	}
 	if !slices.Contains(always, c.Command.Name) && !c.Bool("repair") && !c.Bool("delete") {
 		return nil
 	}

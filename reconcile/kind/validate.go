@@ -54,7 +54,7 @@ func (k *Kind[P, L, A]) tags() (reconcile.Tags, error) {
 		return reconcile.Tags{}, fmt.Errorf("Parents has no Kinds, or no List")
 	}
 	if k.Contents != nil && k.HoldsData == nil {
-		return reconcile.Tags{}, fmt.Errorf("Contents lists the data that HoldsData reports, which is missing")
+		return reconcile.Tags{}, fmt.Errorf("it has Contents without HoldsData, whose data they are")
 	}
 	if k.Named != nil && k.Key != nil {
 		return reconcile.Tags{}, fmt.Errorf("it has Named and Key: give one of them")
@@ -85,7 +85,7 @@ func isRequired[P any](prop tree.Path) bool {
 // readsFiles refuses a Prepare without the files that it reads, and files that nothing reads.
 func readsFiles(prepares bool, files []tree.Path) error {
 	if prepares != (len(files) > 0) {
-		return fmt.Errorf("Prepare reads the files that Files names: give both or none")
+		return fmt.Errorf("it has one of Prepare and Files: Prepare reads the files that Files names")
 	}
 	return nil
 }

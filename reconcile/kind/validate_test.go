@@ -278,10 +278,10 @@ func TestRegistrationTells(t *testing.T) {
 		"Named has no Rule to generate names by, and name is not required": func(k *kind.Kind[BoxProps, BoxProps, Box]) {
 			k.Named = &kind.Named[BoxProps, BoxProps]{Given: func(p BoxProps) string { return p.Name }}
 		},
-		"it has Props and Dynamic: give one of them":                  func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Dynamic = &kind.Dynamic{} },
-		"Prepare reads the files that Files names: give both or none": func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Files = []tree.Path{"name"} },
-		"Parents has no Kinds, or no List":                            func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Parents = &kind.Parents{Kinds: []string{"a"}} },
-		"Contents lists the data that HoldsData reports, which is missing": func(k *kind.Kind[BoxProps, BoxProps, Box]) {
+		"it has Props and Dynamic: give one of them":                                func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Dynamic = &kind.Dynamic{} },
+		"it has one of Prepare and Files: Prepare reads the files that Files names": func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Files = []tree.Path{"name"} },
+		"Parents has no Kinds, or no List":                                          func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Parents = &kind.Parents{Kinds: []string{"a"}} },
+		"it has Contents without HoldsData, whose data they are": func(k *kind.Kind[BoxProps, BoxProps, Box]) {
 			k.Contents = func(context.Context, kind.Site[BoxProps, Box], int) ([]kind.Found, error) { return nil, nil }
 		},
 		"": func(*kind.Kind[BoxProps, BoxProps, Box]) {},

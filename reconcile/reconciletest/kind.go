@@ -175,8 +175,12 @@ func (k *Kind[P, L, A]) validate() error {
 		name    string
 		missing bool
 	}{
-		{"Observe", k.Observe == nil}, {"Create", k.Create == nil}, {"Compare", k.Compare == nil}, {"Attrs", k.Attrs == nil},
-		{"Delete", k.Delete == nil}, {"Identity", k.Identity == nil},
+		{"Observe", k.Observe == nil},
+		{"Create", k.Create == nil},
+		{"Compare", k.Compare == nil},
+		{"Attrs", k.Attrs == nil},
+		{"Delete", k.Delete == nil},
+		{"Identity", k.Identity == nil},
 	} {
 		if f.missing {
 			return fmt.Errorf("%s is missing", f.name)

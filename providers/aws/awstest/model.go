@@ -88,18 +88,19 @@ func GoldenStruct[P, S any](t *testing.T, table *kind.Table[P], declared map[str
 func GoldenText[P any](t *testing.T, table *kind.Table[P], declared map[string]any, body kind.Text, service string, operations ...string) {
 	t.Helper()
 	m := LoadModel(t, service)
-	says := ""
+	var text strings.Builder
 	for _, name := range operations {
 		operation := m.Operations[name]
 		for _, at := range []reference{operation.Input, operation.Output} {
 			for _, ref := range m.Shapes[at.Shape].Members {
-				says += ref.Documentation
+				text.WriteString(ref.Documentation)
 				for _, word := range m.Shapes[m.Shapes[ref.Shape].Key.Shape].Enum {
-					says += "<code>" + word + "</code>"
+					text.WriteString("<code>" + word + "</code>")
 				}
 			}
 		}
 	}
+	says := text.String()
 	for _, name := range slices.Sorted(maps.Keys(body)) {
 		if !strings.Contains(says, "<code>"+name+"</code>") {
 			t.Errorf("%s of %s knows no attribute %s", strings.Join(operations, ", "), service, name)

@@ -40,7 +40,6 @@ var zoneKind = &kind.Kind[ZoneProps, liveZone, Zone]{
 	Props: zoneTable,
 	Check: checkZone,
 	Named: &kind.Named[ZoneProps, liveZone]{
-
 		Given: func(want ZoneProps) string { return want.Name },
 		Live:  func(live liveZone) string { return live.attrs.Name },
 	},
