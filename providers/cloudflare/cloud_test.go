@@ -116,23 +116,48 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestNoRetries: the client repeats nothing, whatever is answered, and waits for nothing.
+// TestNoRetries: the client repeats nothing that may have been done, whatever is answered.
 func TestNoRetries(t *testing.T) {
 	for kind, class := range map[string]reconcile.Class{
-		"throttled": reconcile.Throttled, "broken": reconcile.Transient, "conflict": reconcile.Conflict, "lost": reconcile.Transient,
+		"broken": reconcile.Transient, "conflict": reconcile.Conflict, "lost": reconcile.Transient,
 	} {
 		s := cloudflaretest.Start(t)
 		fault := map[string]cloudflaretest.Fault{
-			"throttled": {Kind: cloudflaretest.Throttle}, "broken": {Kind: cloudflaretest.ServerError},
+			"broken":   {Kind: cloudflaretest.ServerError},
 			"conflict": {Kind: cloudflaretest.Refuse, Code: "1", Status: 409}, "lost": {Kind: cloudflaretest.DropAnswer},
 		}[kind]
 		fault.Op, fault.Times = "KV.CreateNamespace", -1
 		s.Inject(fault)
-		begin, cloud := time.Now(), s.Cloud()
+		cloud := s.Cloud()
 		err := create(t.Context(), cloud, "x")
-		if n := s.Count("KV.CreateNamespace"); n != 1 || cloud.Classify(err) != class || time.Since(begin) > time.Second {
-			t.Errorf("%s: %d calls in %s, %q, %v", kind, n, time.Since(begin), cloud.Classify(err), err)
+		if n := s.Count("KV.CreateNamespace"); n != 1 || cloud.Classify(err) != class {
+			t.Errorf("%s: %d calls, %q, %v", kind, n, cloud.Classify(err), err)
 		}
+	}
+}
+
+// TestThrottledIsRepeated: a call that the service refuses for its rate has done nothing. It alone is made again, in its turn.
+func TestThrottledIsRepeated(t *testing.T) {
+	s := cloudflaretest.Start(t)
+	s.Inject(cloudflaretest.Fault{Kind: cloudflaretest.Throttle, Op: "KV.CreateNamespace", Times: 3})
+	if err := create(t.Context(), s.Cloud(), "x"); err != nil || s.Count("KV.CreateNamespace") != 4 {
+		t.Errorf("%d calls, %v", s.Count("KV.CreateNamespace"), err)
+	}
+	var calls atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		answer := `{"success":true,"result":[{"id":"0123456789abcdef0123456789abcdef","name":"Example"}],"result_info":{"total_count":1}}`
+		switch n := calls.Add(1); {
+		case n > 4: // the next page
+			answer = `{"success":true,"result":[]}`
+		case n <= 3:
+			answer = `{"success":false,"errors":[{"code":971,"message":"slow down"}]}` // with status 200
+		}
+		_, _ = w.Write([]byte(answer))
+	}))
+	defer server.Close()
+	if place, err := cloudflare.FromToken(server.URL, "token", "").Place(t.Context()); err != nil || calls.Load() < 4 {
+		t.Errorf("%v after %d calls, %v", place, calls.Load(), err)
 	}
 }
 
@@ -174,7 +199,6 @@ func TestAnswers(t *testing.T) {
 		body   string
 		class  reconcile.Class
 	}{
-		{"a refusal with status 200", 200, `{"success":false,"errors":[{"code":971,"message":"slow down"}]}`, reconcile.Throttled},
 		{"half of an answer", 200, `{"success":true,"result":[{"id":"`, reconcile.Transient},
 		{"a redirection", 302, ``, reconcile.Invalid},
 		{"a page of the edge", 503, `<html>`, reconcile.Transient},
