@@ -33,6 +33,35 @@ func TestPlanIsLinear(t *testing.T) {
 	}
 }
 
+// TestMemoryIsLinear holds what every command allocates for a resource to the same however many there are.
+func TestMemoryIsLinear(t *testing.T) {
+	const small, large = 1000, 8000
+	perResource := func(n int) (bytes map[string]uint64) {
+		b, g := newBench(t), mesh(n)
+		bytes = map[string]uint64{}
+		for _, step := range []struct {
+			name string
+			do   func()
+		}{
+			{"plan", func() { b.plan(g) }}, {"deploy", func() { b.deploy(g) }}, {"plan again", func() { b.plan(g) }},
+			{"plan of half", func() { half := *g; half.Resources = half.Resources[:n/2]; b.plan(&half) }}, {"destroy", func() { b.destroy() }},
+		} {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			step.do()
+			runtime.ReadMemStats(&after)
+			bytes[step.name] = (after.TotalAlloc - before.TotalAlloc) / uint64(n)
+		}
+		return bytes
+	}
+	few, many := perResource(small), perResource(large)
+	for name := range few {
+		if many[name] > few[name]*3/2 {
+			t.Errorf("%s: %d bytes for each of %d resources, and %d for each of %d", name, few[name], small, many[name], large)
+		}
+	}
+}
+
 func processorTime(t *testing.T) time.Duration {
 	t.Helper()
 	var used syscall.Rusage

@@ -177,10 +177,11 @@ func (w *work) decide(ctx context.Context, narrowing *narrowing) outcome {
 	parallel(len(extra), lookers, func(i int) { w.lookAt(ctx, extra[i]) })
 	w.leftover = append(w.leftover, extra...)
 	left := w.leave(extra)
+	all := slices.Concat(w.leftover, w.declared)
 	for _, n := range w.leftover {
 		if w.isSelected(n) {
 			l.classifyLeftover(n)
-			l.surviving(n, slices.Concat(w.leftover, w.declared))
+			l.surviving(n, all)
 		}
 	}
 	w.guarding().guardAll(ctx, slices.Concat(w.declared, w.leftover))
