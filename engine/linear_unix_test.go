@@ -43,8 +43,11 @@ func TestMemoryIsLinear(t *testing.T) {
 			name string
 			do   func()
 		}{
-			{"plan", func() { b.plan(g) }}, {"deploy", func() { b.deploy(g) }}, {"plan again", func() { b.plan(g) }},
-			{"plan of half", func() { half := *g; half.Resources = half.Resources[:n/2]; b.plan(&half) }}, {"destroy", func() { b.destroy() }},
+			{"plan", func() { b.plan(g) }},
+			{"deploy", func() { b.deploy(g) }},
+			{"plan again", func() { b.plan(g) }},
+			{"plan of half", func() { half := *g; half.Resources = half.Resources[:n/2]; b.plan(&half) }},
+			{"destroy", func() { b.destroy() }},
 		} {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
