@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/athanor-dev/athanor/engine/calls"
+	"github.com/athanor-dev/athanor/engine/causes"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/values"
@@ -25,6 +26,8 @@ type (
 type (
 	// Calls is [calls.Calls].
 	Calls = calls.Calls
+	// Cause is [causes.Cause].
+	Cause = causes.Cause
 	// PlaceError is [observe.PlaceError].
 	PlaceError = observe.PlaceError
 	// Peers is [values.Peers].

@@ -19,8 +19,10 @@ type announcer struct {
 	catalog *reconcile.Catalog
 	// unobserved: what is there was not read.
 	unobserved bool
-	// mayDelete reports whether users' data may go with the object of a node.
-	mayDelete func(*node) bool
+	// mayDelete reports whether users' data may go with the object of a node, deletedWith returns the resource whose deletion
+	// takes a generation along.
+	mayDelete   func(*node) bool
+	deletedWith func(*node, uint64) *node
 }
 
 // announce lists the operations that a decision leads to: what is not listed here is not done.
@@ -30,7 +32,11 @@ func (a announcer) announce(n *node) []plan.Step {
 	case Unchanged, Wait, Blocked:
 		return nil
 	case Delete:
-		operations = slices.Concat(a.removals(n, n.rec.Generations), hookOperations(n))
+		own := slices.DeleteFunc(slices.Clone(n.rec.Generations), func(g *state.Generation) bool { return a.deletedWith(n, g.Number) != nil })
+		operations = a.removals(n, own)
+		if len(own) > 0 {
+			operations = append(operations, hookOperations(n)...)
+		}
 	case Forget:
 		operations = a.releases(n)
 	default:
@@ -263,6 +269,9 @@ func (a announcer) condemnedStep(n *node, line *Planned) []plan.Step {
 	operations := a.removals(n, []*state.Generation{g})
 	switch line.Action {
 	case Delete:
+		if a.deletedWith(n, g.Number) != nil {
+			operations = nil // it has no deletion of its own
+		}
 	case Forget:
 		operations[0].Verb = plan.Release
 	default:

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/engine/calls"
+	"github.com/athanor-dev/athanor/engine/durations"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -106,7 +107,8 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 	if err := r.prelude(ctx); err != nil {
 		return nil, errors.Join(err, journal.Finish(context.WithoutCancel(ctx), statestore.Failed, nil))
 	}
-	w, works := r.w, r.worker()
+	w, known := r.w, r.e.openDurations(r.w.snap)
+	works := r.worker(known)
 	leftover := slices.DeleteFunc(slices.Clone(w.leftover), func(n *node) bool { return !w.isSelected(n) })
 	planRemains(leftover)
 	(&forwarding{maker: r.maker, works: works, leftover: leftover}).forward(ctx)
@@ -115,7 +117,9 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 		r.tie(ctx)
 		(&collecting{deleter: r.deleter, chosen: w.chosen, devRules: w.devRules, works: works, leftover: w.leftover, stored: w.stored}).collect(ctx)
 	}
-	return r.finish(context.WithoutCancel(ctx), statestore.Change{})
+	var end statestore.Change
+	r.keepDurations(&end, known)
+	return r.finish(context.WithoutCancel(ctx), end)
 }
 
 // newMaker is what works on the plan that the run was left with.
@@ -130,11 +134,11 @@ func (r *run) newMaker() *maker {
 	return &maker{creator: &creator{settler: settler, slots: w.slots, inDev: w.o.Dev != nil}, builder: w.builder()}
 }
 
-func (r *run) worker() *worker {
+func (r *run) worker(known durations.Table) *worker {
 	return &worker{
 		report: r.report, agreement: r.agreement, gate: r.w.gate, stage: r.w.stage, stopping: r.stopping,
 		hooks: r.w.graph.Funcs.Hooks, dir: r.w.graph.Dir, runHook: r.e.RunHook,
-		known: r.e.openDurations(r.w.snap),
+		known: known,
 	}
 }
 
@@ -176,9 +180,9 @@ func (r *run) replan(ctx context.Context) error {
 		return err
 	}
 	if r.document != "" {
-		moved := fmt.Sprintf("the record, from serial %d to %d", r.w.snap.Serial, serial)
+		moved := fmt.Sprintf("state, from serial %d to %d", r.w.snap.Serial, serial)
 		if store != r.w.store {
-			moved = "the store, which somebody else made meanwhile"
+			moved = "the state store, which another run created meanwhile"
 		}
 		return &StaleError{Moved: []string{moved}}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -207,10 +208,36 @@ func (n *declaration) latePaths(up string) ([]tree.Path, bool) {
 		if !slices.ContainsFunc(n.spec.Late, func(late tree.Path) bool { return u.At.Within(late) }) {
 			return nil, false
 		}
-		paths = append(paths, u.At)
+		paths = append(paths, n.documentAt(u.At))
 	}
 	slices.Sort(paths)
 	return slices.Compact(paths), len(paths) > 0
+}
+
+// documentAt returns the prop of any form that a path lies in, else the path itself: a document with a hole is another document,
+// so it is left out whole.
+func (n *declaration) documentAt(p tree.Path) tree.Path {
+	if n.spec.Shape == nil {
+		return p
+	}
+	fields, _, err := n.spec.Shape()
+	if err != nil {
+		return p // a kind that has no form is told so by its declaration
+	}
+	for at := fields; len(at) > 0; {
+		i := slices.IndexFunc(at, func(f props.Field) bool { return p.Within(f.Path) })
+		switch {
+		case i < 0:
+			return p
+		case at[i].Type == "any":
+			for p.Parent() != "" && p.Parent().Within(at[i].Path) {
+				p = p.Parent()
+			}
+			return p
+		}
+		at = at[i].Fields
+	}
+	return p
 }
 
 // cycleError walks one cycle of a component and says through which props it goes.

@@ -103,7 +103,7 @@ func (d *deleter) deletable(ctx context.Context, n *node, gens []*state.Generati
 			there = true
 			continue
 		}
-		if d.neverBegan(g) {
+		if d.neverBegan(g) || d.goesWith(n, g.Number) != nil {
 			continue
 		}
 		a, err := d.cloud.At(ctx, n.addr, n.rec, g)

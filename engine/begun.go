@@ -38,7 +38,7 @@ func isDeclared(i *state.Intent, job *reconcile.Job, later []tree.Path) bool {
 		same = same && i.Assets[name] == a.Digest
 	}
 	differences(i.Props, job.Props, func(p tree.Path, _, _ any) {
-		same = same && slices.ContainsFunc(later, func(q tree.Path) bool { return p.Within(q) || q.Within(p) })
+		same = same && slices.ContainsFunc(later, p.Overlaps)
 	})
 	return same
 }

@@ -170,7 +170,7 @@ func (n *declaration) unknownFiles(job *reconcile.Job) map[tree.Path]bool {
 
 // filesNote says after what the files at a path are known, "" where they are known or the path names none.
 func (n *node) filesNote(path tree.Path) string {
-	if n.files != filesLater || !slices.ContainsFunc(slices.Concat(n.spec.Files, n.spec.FilesAt), func(p tree.Path) bool { return p.Within(path) || path.Within(p) }) {
+	if n.files != filesLater || !slices.ContainsFunc(slices.Concat(n.spec.Files, n.spec.FilesAt), path.Overlaps) {
 		return ""
 	}
 	if ups := n.writers(func(up *node) bool { return isPending(up.plan) }); len(ups) > 0 {

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrOtherStore is matched by refusals to delete what another store of the stage has marked.
-var ErrOtherStore = errors.New("marked by another store of this stage")
+var ErrOtherStore = errors.New("tagged by another state store of this stage")
 
 // named is the identity that a node's thing was named by, "" when none was: what is named may be anybody's.
 func (s *finder) named(n *node) string {
@@ -36,6 +36,27 @@ func mayTake(all bool, n *node, answer adopt.Answer) bool {
 // ownerError refuses a thing in the words of a verdict.
 func ownerError(kind string, look reconcile.Look, answer adopt.Answer) *adopt.OwnerError {
 	return &adopt.OwnerError{Kind: kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner, Holder: answer.Holder}
+}
+
+// unproven refuses to delete what may be somebody else's by now.
+func unproven(n *node, kind, identity string) error {
+	return reconcile.WithHint(fmt.Errorf("%s %s has no owner tag, and its name is not proof: it may be another object than the one in state", kind, identity),
+		"--allow-delete %s deletes it all the same; `athanor state rm %s` forgets it here", n.addr, n.addr)
+}
+
+// proven refuses to replace or delete what may be somebody else's by now.
+func (c *classifier) proven(n *node) {
+	g := n.rec.Live()
+	if g == nil || n.plan.Action != Replace || n.plan.May || n.look.Absent || n.spec.Recorded || c.guards.names(n) {
+		return
+	}
+	spec := n.spec
+	if n.replacedWhole() {
+		spec = n.presentKind(c.catalog).Spec()
+	}
+	if adopt.Judge(c.evidenceOf(n, spec, n.job, n.look, g)).Unproven {
+		c.refuse(n, unproven(n, spec.Type, n.look.Identity))
+	}
 }
 
 // otherStore refuses to delete what another store of this stage has marked.
@@ -81,7 +102,7 @@ func (c *classifier) classifyFound(ctx context.Context, n *node) {
 // noteStore says aloud that another record of this stage is at work.
 func (c *classifier) noteStore(n *node, answer adopt.Answer) {
 	if answer.OtherStore {
-		n.plan.Notes = append(n.plan.Notes, "it was marked by another store of this stage")
+		n.plan.Notes = append(n.plan.Notes, "it was tagged by another state store of this stage")
 		c.strangers++
 	}
 }
@@ -91,8 +112,8 @@ func storeWarnings(strangers int) []string {
 	if strangers == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("another store has marked %d of these for the same stack and stage: if it is still in use, the two "+
-		"take things over from each other; keep one of them, or give one another --stage", strangers)}
+	return []string{fmt.Sprintf("another state store has tagged %d of these for the same stack and stage: if it is still in use, the two "+
+		"take objects over from each other; keep one of them, or give one another --stage", strangers)}
 }
 
 // classifyForeign: there is one, and it is not ours, or nothing tells whose.
@@ -108,7 +129,7 @@ func (c *classifier) classifyForeign(ctx context.Context, n *node, answer adopt.
 		return
 	case named != "" && n.job.ID == named, mayTake(c.o.Adopt, n, answer):
 	case answer.Sibling:
-		c.refuse(n, reconcile.WithHint(refusal, "renamedFrom: [%s] says that it is the same thing", answer.Owner.Address))
+		c.refuse(n, reconcile.WithHint(refusal, "renamedFrom: [%s] says that it is the same resource", answer.Owner.Address))
 		return
 	case answer.Owner.Retained:
 		c.refuse(n, reconcile.WithHint(refusal, "--adopt takes it over, or give the resource another name"))
@@ -155,7 +176,7 @@ func (c *classifier) claimedAbroad(ctx context.Context, n *node) {
 		c.block(n, err)
 	case holder == "":
 	case n.access.Place.Account == "":
-		n.plan.Notes = append(n.plan.Notes, "also on record as "+holder+": if that is the same thing, only one of them can keep it")
+		n.plan.Notes = append(n.plan.Notes, "also in state as "+holder+": if both are the same object, keep one of the two addresses")
 	default:
 		e := &adopt.OwnerError{Kind: n.spec.Type, Identity: n.look.Identity, Verdict: adopt.Foreign, Holder: holder}
 		c.refuse(n, reconcile.WithHint(e, "let it go there first (forget), or give the resource another name"))
@@ -234,7 +255,7 @@ func (s *settler) came(n *node, answer adopt.Answer, look reconcile.Look) {
 	}
 	note := "found: " + look.Identity
 	if answer.OtherStore {
-		note += ", marked by another store of this stage"
+		note += ", tagged by another state store of this stage"
 	}
 	s.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Action: n.doing(), Note: note})
 }
@@ -261,6 +282,9 @@ func (s *settler) allowed(n *node, job *reconcile.Job, g *state.Generation, look
 	answer = adopt.Judge(s.evidence(n, job, look, g))
 	if answer.Verdict != adopt.Ours && !s.adopts(n, look, answer, found) {
 		return answer, found, reconcile.WithHint(ownerError(n.spec.Type, look, answer), "take it over with --adopt, or give the resource another name")
+	}
+	if found && n.doing() == Create && !n.unsought && s.mayBeOlder(g) {
+		return answer, found, reconcile.ErrReadAgain // the plan saw none: it may have been deleted before, and be shown still
 	}
 	if found || n.doing() == Adopt && answer.Verdict != adopt.Ours {
 		err = s.permits(n, s.proposed(n, plan.Take, g, look))

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/graph"
@@ -26,6 +28,9 @@ type classifier struct {
 	lost   bool
 	abroad *otherStages
 	drift  *drift // is told what is left to the next deploy
+	// lastRun is when the last run ended, zero when that is not known. tell is told what is waited for.
+	lastRun time.Time
+	tell    func(Event)
 	// strangers counts what another store of this stage has tagged.
 	strangers int
 }
@@ -41,8 +46,9 @@ func (c *classifier) classify(ctx context.Context, n *node) {
 		return
 	}
 	if up := n.blockedBy(); up != nil {
-		c.block(n, fmt.Errorf("%w: %s cannot be planned", ErrBlocked, up.addr))
-		n.plan.Confined = up.plan.Confined
+		root := cmp.Or(up.plan.BlockedBy, up.addr)
+		c.block(n, fmt.Errorf("%w: %s cannot be planned", ErrBlocked, root))
+		n.plan.Confined, n.plan.BlockedBy = up.plan.Confined, root
 		return
 	}
 	if n.err == nil {
@@ -50,6 +56,12 @@ func (c *classifier) classify(ctx context.Context, n *node) {
 	}
 	if n.err == nil {
 		n.err = c.compare(ctx, n)
+	}
+	if n.err == nil {
+		n.err = c.certain(ctx, n)
+	}
+	if n.err == nil {
+		n.err = c.findReplaced(ctx, n)
 	}
 	if n.err == nil {
 		n.err = c.takes(n)
@@ -67,6 +79,8 @@ func (c *classifier) classify(ctx context.Context, n *node) {
 	switch {
 	case n.look.Absent && n.was != nil:
 		c.classifyVanished(n)
+	case n.look.NotYet && n.rec.Live() != nil && n.replacedWhole():
+		classifyMoved(n, n.rec.Live())
 	case n.look.Absent && !c.unsure(n):
 		c.classifyAbsent(n)
 	case n.rec.Live() == nil:
@@ -75,6 +89,7 @@ func (c *classifier) classify(ctx context.Context, n *node) {
 		c.classifyLive(n)
 	}
 	c.request(n)
+	c.proven(n)
 	if n.buildsItself() && n.files == filesKnown && isPending(n.plan) {
 		n.files, n.assets, n.current = filesLater, nil, false // its own hook runs before it, and may write them anew
 		c.classify(ctx, n)
@@ -148,10 +163,10 @@ func (c *classifier) classifyAbsent(n *node) {
 		n.plan.Notes = append(n.plan.Notes, notVisible)
 		n.plan.WaitUntil = n.look.HiddenUntil
 	case n.rec.Live() != nil:
-		n.plan.Notes = append(n.plan.Notes, "it is gone: "+n.rec.Live().Identity)
+		n.plan.Notes = append(n.plan.Notes, "it was deleted outside athanor: "+n.rec.Live().Identity)
 	case n.rec == nil && n.spec.Recorded && c.lost && n.spec.Rerun:
 		n.plan.Action = Update
-		n.plan.Notes = append(n.plan.Notes, "its record is lost: it runs again")
+		n.plan.Notes = append(n.plan.Notes, "its state entry is lost: it runs again")
 	case n.rec == nil && n.spec.Recorded && c.lost:
 		n.plan.Action = Recover
 	case n.job != nil && n.job.Named && !known(n.job.Name):
@@ -202,7 +217,7 @@ func leaves(v any, f func(tree.Path, any)) {
 
 func within(paths map[tree.Path]bool, p tree.Path) bool {
 	for q := range paths {
-		if p.Within(q) || q.Within(p) {
+		if p.Overlaps(q) {
 			return true
 		}
 	}
@@ -219,7 +234,7 @@ func (c *classifier) classifyLive(n *node) {
 	answer := adopt.Judge(c.evidence(n, n.job, n.look, g))
 	if answer.Verdict == adopt.Foreign && !answer.Owner.IsZero() {
 		c.refuse(n, reconcile.WithHint(ownerError(n.spec.Type, n.look, answer),
-			"somebody else took it over; `athanor state rm %s` forgets it here", n.addr))
+			"another owner took it over; `athanor state rm %s` removes it from this state", n.addr))
 		return
 	}
 	c.noteStore(n, answer)
@@ -371,39 +386,50 @@ func foresee(n *node) {
 		n.unknown = true
 	case Wait:
 		n.unknown = n.look.Absent
-	case Recover:
+	case Recover, Move:
 		n.unknown = n.look.Absent
-		if onlyOwnerTags(n.look.Steps) {
-			break // another store's tag is rewritten, and nothing else
+		if len(n.look.Steps) > 0 { // owner tags that are rewritten are a change as well
+			n.movesAll(stepPaths(n.look.Steps))
 		}
-		n.movesAll()
 	case Update, Adopt:
 		n.unknown = n.look.Absent
-		n.movesAll()
+		n.movesAll(reasonPaths(n.plan.Reasons))
 	default:
 	}
 	n.asRecorded()
 }
 
-// onlyOwnerTags reports that all differences, if there are any, are in the owner tag.
-func onlyOwnerTags(steps []reconcile.Step) bool {
-	return !slices.ContainsFunc(steps, func(s reconcile.Step) bool { return !isMarkStep(s) })
+func stepPaths(steps []reconcile.Step) []tree.Path {
+	paths := make([]tree.Path, 0, len(steps))
+	for _, s := range steps {
+		paths = append(paths, s.Path)
+	}
+	return paths
 }
 
-// movesAll notes which attributes the planned change may move.
-func (n *node) movesAll() {
+func reasonPaths(reasons []Reason) []tree.Path {
+	paths := make([]tree.Path, 0, len(reasons))
+	for _, r := range reasons {
+		paths = append(paths, r.Path)
+	}
+	return paths
+}
+
+// mayMove reports whether a change of these paths may move an attribute: not where the kind says by which props, and none of
+// them is among the paths.
+func mayMove(spec *reconcile.Spec, attribute string, changed []tree.Path) bool {
+	by, named := spec.MovedBy[attribute]
+	return !named || slices.ContainsFunc(changed, func(c tree.Path) bool {
+		return slices.ContainsFunc(by, c.Overlaps)
+	})
+}
+
+// movesAll notes which attributes a change of these paths may move.
+func (n *node) movesAll(changed []tree.Path) {
 	n.moving = map[string]bool{}
 	for _, name := range n.spec.Moves {
-		n.moving[name] = n.moves(name)
+		n.moving[name] = mayMove(n.spec, name, changed)
 	}
-}
-
-// moves reports whether the update may move an attribute: not where the kind says by which props, and none of them differs.
-func (n *node) moves(attribute string) bool {
-	by, named := n.spec.MovedBy[attribute]
-	return !named || slices.ContainsFunc(n.plan.Reasons, func(r Reason) bool {
-		return slices.ContainsFunc(by, func(p tree.Path) bool { return r.Path.Within(p) || p.Within(r.Path) })
-	})
 }
 
 // matches reports whether an address is named by one of several globs.

@@ -103,7 +103,7 @@ func (c *collecting) part(ctx context.Context, drops map[string]*task) error {
 	change := statestore.Change{}
 	for _, t := range drops {
 		with := t.n.rec.Options.DeletedWith
-		if drops[with] == nil || !slices.Contains(t.n.rec.Needs, with) {
+		if t.n.decl != nil || drops[with] == nil || !slices.Contains(t.n.rec.Needs, with) {
 			continue
 		}
 		rec := t.n.rec.Clone()
@@ -129,7 +129,7 @@ func (c *collecting) untie(ctx context.Context, n *node, drops map[string]*task)
 		if err != nil {
 			e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Update}
 			e.ended(err, true)
-			c.fail(n, Update, err)
+			e.Cause = c.fail(n, Update, err)
 			c.setStatus(n, e.Status)
 			c.emit(e)
 		}

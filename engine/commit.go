@@ -51,7 +51,7 @@ func (l *ledger) commitBy(n *node, rec *state.Entry, commit func(statestore.Chan
 	change := statestore.Change{Put: []statestore.Row{row}}
 	l.introduce(&change)
 	if err := commit(change); err != nil {
-		return fmt.Errorf("record: %w", err)
+		return fmt.Errorf("state: %w", err)
 	}
 	l.enter(n, rec)
 	if t := n.task; t != nil && t.with != nil {

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -36,7 +37,7 @@ type agreement struct {
 
 // contracts sorts what a plan announces by address.
 func contracts(p *Plan, resumed bool) map[string]*contract {
-	all := make(map[string]*contract, len(p.Actions))
+	all, slab := make(map[string]*contract, len(p.Actions)), make([]contract, len(p.Actions))
 	for i := range p.Actions {
 		line := &p.Actions[i]
 		if len(line.Steps) == 0 {
@@ -44,16 +45,17 @@ func contracts(p *Plan, resumed bool) map[string]*contract {
 		}
 		c := all[line.Address]
 		if c == nil {
-			c = &contract{resumed: resumed, step: plan.Step{ID: line.Address}, only: plan.Step{ID: line.Address, Only: true}}
+			c = &slab[i]
+			*c = contract{resumed: resumed, step: plan.Step{ID: line.Address}, only: plan.Step{ID: line.Address, Only: true}}
 			all[line.Address] = c
 		}
-		c.shown = append(c.shown, line.Reasons...)
+		c.shown = joined(c.shown, line.Reasons)
 		for _, s := range line.Steps {
 			if s.Only {
-				c.only.Operations = append(c.only.Operations, s.Operations...)
+				c.only.Operations = joined(c.only.Operations, s.Operations)
 				continue
 			}
-			c.step.Operations = append(c.step.Operations, s.Operations...)
+			c.step.Operations = joined(c.step.Operations, s.Operations)
 		}
 	}
 	if resumed {
@@ -62,6 +64,15 @@ func contracts(p *Plan, resumed bool) map[string]*contract {
 		}
 	}
 	return all
+}
+
+// joined returns two lists as one. It shares the memory of the only one that is not empty: most addresses have one line and
+// one step.
+func joined[T any](a, b []T) []T {
+	if len(a) == 0 {
+		return slices.Clip(b)
+	}
+	return append(a, b...)
 }
 
 // recall takes all announced changes for made: an earlier run of the same plan may have made them.
@@ -139,6 +150,9 @@ func (a *agreement) permitSteps(n *node, g *state.Generation, look reconcile.Loo
 	if len(look.Replaces()) > 0 {
 		return nil
 	}
+	if a.mayBeOlder(g) && a.contract(n).isSetAlready(look) {
+		return reconcile.ErrReadAgain // the value of before the last write may be the wanted one
+	}
 	for _, s := range look.Steps {
 		x := a.proposed(n, plan.Set, g, look)
 		x.Path, x.Call, x.Have, x.Want = s.Path, s.Call, s.HaveDigest, s.WantDigest
@@ -153,6 +167,41 @@ func (a *agreement) permitSteps(n *node, g *state.Generation, look reconcile.Loo
 		}
 	}
 	return nil
+}
+
+// replaced returns the values that reads of a generation may still show when this run has changed it: those that its calls
+// replaced, and those that earlier calls replaced within the kind's visibility bound. No digest stands for any value.
+func (c *contract) replaced(g *state.Generation, visibility time.Duration) map[tree.Path][]string {
+	if visibility == 0 || len(c.called) == 0 {
+		return g.Replaced
+	}
+	values := map[tree.Path][]string{}
+	if time.Since(g.Written) < visibility {
+		maps.Copy(values, g.Replaced)
+	}
+	for _, p := range c.called {
+		announced := false
+		for _, o := range c.step.Operations {
+			if (o.Verb == plan.Set || o.Verb == plan.Unset) && o.Path.Overlaps(p) {
+				announced = true
+				if before, any := values[o.Path]; !any || len(before) > 0 {
+					values[o.Path] = append(slices.Clip(before), o.Have)
+				}
+			}
+		}
+		if !announced {
+			values[p] = nil // what a creation sets after it; what it replaces is not known
+		}
+	}
+	return values
+}
+
+// isSetAlready reports that a look shows an announced change as made, which this run has not made.
+func (c *contract) isSetAlready(look reconcile.Look) bool {
+	return slices.ContainsFunc(c.step.Operations, func(o plan.Operation) bool {
+		return (o.Verb == plan.Set || o.Verb == plan.Unset) && !o.May && !slices.Contains(c.called, o.Path) &&
+			!slices.ContainsFunc(look.Steps, func(s reconcile.Step) bool { return s.Path == o.Path })
+	})
 }
 
 // described names what the plan announced at a path and what was found there.

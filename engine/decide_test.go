@@ -230,7 +230,7 @@ func TestAnnounce(t *testing.T) {
 	released.decl, released.plan = nil, &Planned{Address: "a", Action: Forget}
 	hooked := observed("a", there(ownTag, size), true)
 	hooked.decl.Options.Before = []graph.Hook{{Run: "true"}}
-	a := announcer{catalog: &reconcile.Catalog{}, mayDelete: func(*node) bool { return false }}
+	a := announcer{catalog: &reconcile.Catalog{}, mayDelete: func(*node) bool { return false }, deletedWith: func(*node, uint64) *node { return nil }}
 	for name, c := range map[string]struct {
 		n    *node
 		want []plan.Verb
@@ -271,7 +271,7 @@ func TestOrder(t *testing.T) {
 	drops := map[*node]*task{a: {n: a, drop: true}, b: {n: b, drop: true}}
 	order(makes, drops, x)
 	waits := func(t, before *task) bool {
-		return slices.ContainsFunc(before.after, func(e *edge) bool { return e.next == t })
+		return slices.ContainsFunc(before.after, func(e edge) bool { return e.next == t })
 	}
 	for name, ok := range map[string]bool{
 		"b is made after a":               waits(makes[b], makes[a]),

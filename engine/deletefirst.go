@@ -18,37 +18,41 @@ func (d deleteFirst) spread() {
 	for more := true; more; {
 		more = false
 		for _, n := range d.index.sorted {
-			if n.plan != nil && n.decl != nil && !n.plan.DeleteFirst && d.goesFirst(n) {
-				n.plan.DeleteFirst, more = true, true
+			if n.plan == nil || n.decl == nil || n.plan.DeleteFirst {
+				continue
 			}
+			replaced := n.plan.Action == Replace
+			switch dragged := replaced && dragged(n); {
+			case dragged, replaced && leads(n):
+				n.plan.May = n.plan.May && !dragged
+				for i := range n.plan.Reasons {
+					if r := &n.plan.Reasons[i]; r.Replaces {
+						r.Unknown = r.Unknown && n.plan.May
+					}
+				}
+			case replaced && !n.plan.May && d.clings(n), waitsForName(n):
+			default:
+				continue
+			}
+			n.plan.DeleteFirst, more = true, true
 		}
 	}
 }
 
-// goesFirst reports that what is there of a node must be deleted before its new thing comes, or before something else is.
-func (d deleteFirst) goesFirst(n *node) bool {
-	if n.plan.Action == Create && n.rec != nil && !n.look.NotYet {
-		return slices.ContainsFunc(n.nameHeld(n.rec), func(g *state.Generation) bool { return g.State == statestore.Condemned })
-	}
-	if n.plan.Action != Replace {
-		return false
-	}
-	first := n.decl.Options.DeleteFirst || n.spec.DeleteFirst || len(n.nameHeld(n.rec)) > 0 ||
-		isFound(n) && n.job.Named && known(n.job.Name)
-	for _, up := range n.ups {
-		if up.plan != nil && up.plan.DeleteFirst && n.fixedOn(up) {
-			first, n.plan.May = true, false
-		}
-	}
-	if first {
-		for i := range n.plan.Reasons {
-			if r := &n.plan.Reasons[i]; r.Replaces {
-				r.Unknown = r.Unknown && n.plan.May
-			}
-		}
-		return true
-	}
-	return !n.plan.May && d.clings(n)
+// waitsForName reports a creation whose name a condemned object of the address still bears.
+func waitsForName(n *node) bool {
+	return n.plan.Action == Create && n.rec != nil && !n.look.NotYet &&
+		slices.ContainsFunc(n.nameHeld(n.rec), func(g *state.Generation) bool { return g.State == statestore.Condemned })
+}
+
+// leads reports a replacement whose old object must be deleted first, whatever becomes of others.
+func leads(n *node) bool {
+	return n.decl.Options.DeleteFirst || n.spec.DeleteFirst || len(n.nameHeld(n.rec)) > 0 || isFound(n) && n.job.Named && known(n.job.Name)
+}
+
+// dragged reports a replacement that is certain because an upstream goes first, to which a path that replaces refers.
+func dragged(n *node) bool {
+	return slices.ContainsFunc(n.ups, func(up *node) bool { return up.plan != nil && up.plan.DeleteFirst && n.fixedOn(up) })
 }
 
 // clings reports that the old thing of a node holds on to one that goes first, although its new one will not.
@@ -56,12 +60,13 @@ func (d deleteFirst) clings(n *node) bool {
 	goes := func(up *node) bool {
 		return up != nil && up.plan != nil && up.plan.DeleteFirst && !slices.Contains(n.needs, up.addr)
 	}
-	if !isFound(n) && (n.rec == nil || !n.rec.NeedsUnknown) {
-		return n.rec != nil && slices.ContainsFunc(n.rec.Needs, func(a string) bool { return goes(d.index.nodes[a]) })
+	known := !isFound(n) && (n.rec == nil || !n.rec.NeedsUnknown)
+	if known && n.rec != nil && slices.ContainsFunc(n.rec.Needs, func(a string) bool { return goes(d.index.nodes[a]) }) {
+		return true
 	}
-	// Without a record the values of the old thing tell.
+	// Where one of the two has no entry, the values of the old object tell.
 	return slices.ContainsFunc(d.index.declared, func(up *node) bool {
-		return goes(up) && slices.ContainsFunc(n.plan.Reasons, func(r Reason) bool {
+		return (!known || isFound(up)) && goes(up) && slices.ContainsFunc(n.plan.Reasons, func(r Reason) bool {
 			return r.Replaces && r.Have != nil && (tree.Equal(r.Have, up.look.Identity) || slices.ContainsFunc(
 				slices.Collect(maps.Values(up.look.Attrs)), func(v any) bool { return v != "" && tree.Equal(r.Have, v) }))
 		})
@@ -75,7 +80,7 @@ func (n *node) fixedOn(up *node) bool {
 			return false
 		}
 		for _, u := range n.uses {
-			if u.Ref.Address == up.addr && (u.At.Within(r.Path) || r.Path.Within(u.At)) {
+			if u.Ref.Address == up.addr && u.At.Overlaps(r.Path) {
 				return true
 			}
 		}

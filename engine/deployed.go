@@ -216,7 +216,7 @@ func (d *restoring) newSince(declared, later map[string]*graph.Resource) {
 		renamed[r.Address] = renamed[r.Address] || d.nodes[old] != nil
 	}
 	for addr, r := range declared {
-		if d.records[addr].Live() == nil && d.records[addr].Candidate() == nil && !renamed[addr] && d.damaged[addr] == nil {
+		if d.records[addr].Present() == nil && !renamed[addr] && d.damaged[addr] == nil {
 			d.drift.left = append(d.drift.left, Left{Address: addr, Kind: r.Kind, Why: "the program declares it since"})
 		}
 	}

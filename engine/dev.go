@@ -126,14 +126,12 @@ func (d devRules) local(catalog *reconcile.Catalog, r *graph.Resource) *graph.Re
 	return &here
 }
 
-// guardKept refuses a replacement whose old thing is not dev's to delete.
-func (g *guarding) guardKept(n *node) bool {
-	if n.plan.Action != Replace || !g.keeps(n.rec.Live()) {
-		return false
+// refusesKept returns why dev must not replace an object: it is not dev's to delete.
+func (g *guarding) refusesKept(n *node) error {
+	if n.decl == nil || n.plan.Action != Replace || !g.keeps(n.rec.Live()) {
+		return nil
 	}
-	g.refuse(n, reconcile.WithHint(fmt.Errorf("dev did not make it, and it would be replaced, which deletes it: %s", replacing(n.plan.Reasons)),
-		"%s", keptHint(n)))
-	return true
+	return reconcile.WithHint(fmt.Errorf("dev did not make it, and it would be replaced, which deletes it: %s", replacing(n.plan.Reasons)), "%s", keptHint(n))
 }
 
 func keptHint(n *node) string {

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor/engine/state"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
@@ -105,24 +104,11 @@ func (e *Engine) resumes(ctx context.Context, doc *Plan, snap *statestore.Snapsh
 }
 
 func openApplying(key *seal.Key, snap *statestore.Snapshot) (applying, error) {
-	sealed := snap.Meta[applyingFact]
-	if sealed == nil {
-		return applying{}, nil
-	}
-	plain, err := key.Open(sealed, state.Binding(snap.Stage, "\x00"+applyingFact))
-	if err != nil {
-		return applying{}, err
-	}
-	v, err := tree.Decode(plain)
+	v, err := state.OpenFact(snap, key, applyingFact)
 	m, _ := v.(map[string]any)
 	id, _ := m["plan"].(string)
 	run, _ := m["run"].(string)
 	return applying{id, run}, err
-}
-
-// sealApplying makes the fact that a run applies a document.
-func sealApplying(key *seal.Key, stage statestore.Stage, a applying) []byte {
-	return key.Seal(tree.Canonical(map[string]any{"plan": a.plan, "run": a.run}), state.Binding(stage, "\x00"+applyingFact))
 }
 
 // heldTo refuses to apply a plan document to what it was not made for. What a resource itself shows is judged when it is
@@ -139,7 +125,7 @@ func heldTo(saved, p *Plan, resumed bool) error {
 		moved = append(moved, "the store, which is another one")
 	}
 	if saved.Serial != p.Serial && !resumed {
-		moved = append(moved, fmt.Sprintf("the record, from serial %d to %d", saved.Serial, p.Serial))
+		moved = append(moved, fmt.Sprintf("state, from serial %d to %d", saved.Serial, p.Serial))
 	}
 	for _, name := range slices.Sorted(maps.Keys(saved.Used)) {
 		if digest, used := p.Used[name]; used && digest != saved.Used[name] {

@@ -37,10 +37,7 @@ type Left struct {
 // ErrNothingKnown. The error is a *RefusedError when the credentials lead elsewhere.
 func (e *Engine) PlanDrift(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Plan, error) {
 	d := &drift{of: map[string]*deployed{}}
-	was := &Graph{Format: GraphFormat, Stack: stage.Stack, Stage: stage.Name}
-	if g != nil {
-		was.Dir = g.Dir
-	}
+	was := emptyGraph(stage, g)
 	if g != nil && len(g.Resources) > 0 {
 		d.program, was.Secrets, was.Funcs = g, g.Secrets, Funcs{Then: g.Funcs.Then, Hooks: g.Funcs.Hooks}
 	}
@@ -51,13 +48,13 @@ func (e *Engine) PlanDrift(ctx context.Context, stage statestore.Stage, g *Graph
 		return nil, err
 	}
 	if w.fresh && w.snap.LastRun == nil {
-		return nil, reconcile.WithHint(fmt.Errorf("%w: %s was never deployed, or its record is lost", ErrNothingKnown, stage), "deploy first")
+		return nil, reconcile.WithHint(fmt.Errorf("%w: %s was never deployed, or its state is lost", ErrNothingKnown, stage), "deploy first")
 	}
 	w.fresh = false // what is not on record cannot drift: nothing is looked for
 	w.drift, w.index.was = d, d.deployed
 	w.again = func(ctx context.Context) (*Plan, error) { return e.PlanDrift(ctx, stage, g, o) }
 	if w.program = d.program; d.program == nil {
-		w.program = &Graph{Format: GraphFormat, Stack: stage.Stack, Stage: stage.Name}
+		w.program = emptyGraph(stage, nil)
 	}
 	(&restoring{jobs: w.jobs, drift: d, graph: was, records: w.records, damaged: w.damaged, last: w.outputs().last}).restore(ctx)
 	return w.makePlan(ctx, &Plan{Drift: true})
@@ -94,7 +91,7 @@ func (c *classifier) classifyVanished(n *node) {
 		n.plan.Reasons[i].Source = ByWorld
 	}
 	if n.builtAnew() {
-		c.block(n, reconcile.WithHint(errors.New("it is gone, and what it was made of changed since"), "the next deploy makes it as the program has it now"))
+		c.block(n, reconcile.WithHint(errors.New("it was deleted outside athanor, and what it was created from changed since"), "the next deploy makes it as the program has it now"))
 	}
 }
 
@@ -157,7 +154,7 @@ func (c *classifier) changedByBoth(n *node) error {
 	left := &c.drift.left[i]
 	for _, s := range all.Steps {
 		takenOver := func(r Reason) bool { return r.Path == s.Path && !r.Secret && !s.Secret && tree.Equal(r.Want, s.Have) }
-		moved := func(p tree.Path) bool { return p.Within(s.Path) || s.Path.Within(p) }
+		moved := s.Path.Overlaps
 		if slices.ContainsFunc(n.was.moved, moved) && !slices.ContainsFunc(left.Reasons, takenOver) {
 			left.Reasons = append(left.Reasons, c.jobs.reason(n, s))
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -110,7 +112,7 @@ func TestDriftOfAVanishedThing(t *testing.T) {
 			with = nil
 		}
 		p := b.drift(with)
-		if p.Actions[0].Action != engine.Create || p.Actions[0].Reasons[0].Source != engine.ByWorld || !strings.Contains(p.Actions[0].Notes[0], "it is gone") {
+		if p.Actions[0].Action != engine.Create || p.Actions[0].Reasons[0].Source != engine.ByWorld || !strings.Contains(p.Actions[0].Notes[0], "it was deleted outside") {
 			t.Fatalf("%+v", p.Actions[0])
 		}
 		if program == (len(p.Warnings) > 0) {
@@ -461,7 +463,7 @@ func TestWhatIsBuiltAnewIsNoDrift(t *testing.T) {
 		t.Errorf("%+v", th)
 	}
 	delete(b.world.things, th.Name)
-	if p := b.drift(g); actions(p) != "a:blocked" || !p.Drifted() || !strings.Contains(p.Actions[0].Problem, "made of changed") {
+	if p := b.drift(g); actions(p) != "a:blocked" || !p.Drifted() || !strings.Contains(p.Actions[0].Problem, "created from changed") {
 		t.Errorf("gone: %+v", p.Actions)
 	}
 	b.deploy(g)
@@ -472,4 +474,45 @@ func TestWhatIsBuiltAnewIsNoDrift(t *testing.T) {
 		t.Errorf("%+v", b.world.of("a")[0])
 	}
 	b.settled(g)
+}
+
+// Within the visibility bound a plan believes a value that was set outside at once. It reads again only when it finds a value
+// that athanor has replaced, since reading may still show that.
+func TestOnlyReplacedValuesMayBeOlder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		var told []engine.Event
+		b.e.Events = func(e engine.Event) { told = append(told, e) }
+		late := func(color string) *engine.Graph { return graph(kind("Late", res("a", m{"color": color}))) }
+		set := func(color string) {
+			b.world.mu.Lock()
+			defer b.world.mu.Unlock()
+			b.world.of("a")[0].Color = color
+		}
+		b.deploy(late("red"))
+		for i, outside := range []string{"hand", "blue"} {
+			set(outside)
+			told = nil
+			began := time.Now()
+			if p := b.plan(late("red")); actions(p) != "a:update" || time.Since(began) > 0 || len(told) > 0 {
+				t.Fatalf("%d: %s after %s; told %v", i, actions(p), time.Since(began), told)
+			}
+		}
+		set("red")
+		b.deploy(late("green"))
+		set("red") // as a read would show it that is behind
+		go func() { time.Sleep(3 * time.Second); set("green") }()
+		told = nil
+		began := time.Now()
+		if p := b.plan(late("green")); actions(p) != "a:unchanged" || time.Since(began) < 3*time.Second {
+			t.Errorf("%s after %s", actions(p), time.Since(began))
+		}
+		if len(told) != 1 || told[0].Type != engine.EventProgress || !strings.Contains(told[0].Note, "before the last run") {
+			t.Errorf("told %v", told)
+		}
+		set("red") // by somebody, for good: it is believed when the bound has passed
+		if p := b.plan(late("green")); actions(p) != "a:update" || time.Since(began) > 11*time.Second {
+			t.Errorf("%s after %s", actions(p), time.Since(began))
+		}
+	})
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -87,6 +88,9 @@ func (d *deleter) dropCondemned(ctx context.Context, n *node) error {
 		}
 		rec := n.rec.Clone()
 		rec.Generations = slices.DeleteFunc(rec.Generations, func(x *state.Generation) bool { return x.Number == g.Number })
+		if len(rec.Condemned()) == 0 && n.decl != nil && n.was == nil {
+			rec.Former = state.StillNamed(rec.Former, n.decl.Options.RenamedFrom)
+		}
 		if err := d.commit(ctx, n, rec); err != nil {
 			return err
 		}
@@ -177,8 +181,11 @@ func (d *deleter) deleteGeneration(ctx context.Context, n *node, g *state.Genera
 	if d.neverBegan(g) {
 		return nil
 	}
-	if with := n.rec.Options.DeletedWith; with != "" && kind.Spec().Recorded && d.deletes(with) {
-		return nil // it has no object of its own, and what it did goes with the other
+	switch with, by := d.goesWith(n, g.Number), n.rec.Options.DeletedWith; {
+	case kind.Spec().Recorded && (with != nil || by != "" && d.deletes(by)):
+		return nil // it has no object of its own, and what it did went with the other
+	case with != nil:
+		return d.missing(ctx, with, kind, job)
 	}
 	if !kind.Spec().Recorded {
 		gone, err := d.checkDelete(ctx, n, g, kind, job)
@@ -222,6 +229,8 @@ func (d *deleter) checkDelete(ctx context.Context, n *node, g *state.Generation,
 	case !o.IsZero() && o.Generation != g.Number && !n.rec.OnlyOwner(g, look.Identity):
 		foreign.Owner = o
 		return false, hint(foreign)
+	case answer.Unproven && !d.guards.names(n):
+		return false, unproven(n, g.Kind, look.Identity)
 	case answer.OtherStore && !d.takeOver && !d.condemnedBefore(n.addr, g.Number):
 		return false, otherStore(g.Kind, look.Identity)
 	case look.Holds && !job.MayDelete:
@@ -231,6 +240,27 @@ func (d *deleter) checkDelete(ctx context.Context, n *node, g *state.Generation,
 	x.Fresh = false // nothing of an older value is deleted or kept
 	job.Last, job.ID = look.Attrs, look.Identity
 	return false, d.permits(n, x)
+}
+
+// withBound is for how long an object is waited for that goes with another one, after that one was deleted.
+const withBound = time.Minute
+
+// missing waits until an object is missing that went with another resource. It deletes nothing.
+func (d *deleter) missing(ctx context.Context, with *node, kind reconcile.Any, job *reconcile.Job) error {
+	until := time.Now().Add(max(withBound, kind.Spec().Visibility))
+	why := fmt.Errorf("%s was deleted, and it is still there", with.addr)
+	return observe.Poll(ctx, func() (*reconcile.Pending, error) {
+		look, err := d.seen(ctx, kind, job)
+		left := time.Until(until)
+		switch {
+		case err != nil || look.Absent:
+			return nil, err
+		case left <= 0:
+			return nil, reconcile.WithHint(why, "the next run deletes it by itself; deletedWith is for what the provider deletes together")
+		default:
+			return &reconcile.Pending{Why: why, Most: left}, nil
+		}
+	})
 }
 
 // permitDelete holds to the plan the deletion of what has no object.
@@ -247,22 +277,16 @@ func (d *deleter) permitDelete(n *node, g *state.Generation, spec *reconcile.Spe
 }
 
 // seen looks until the answer is certain: absent within the visibility bound of the last write is no answer yet.
-func (d *deleter) seen(ctx context.Context, kind reconcile.Any, job *reconcile.Job) (reconcile.Look, error) {
-	told := false
-	for pause := reconcile.Intervals(ctx, time.Second, 10*time.Second); ; {
-		look, err := observe.See(ctx, kind, job)
-		if err != nil || !look.Absent || !look.NotYet {
-			return look, err
+func (d *deleter) seen(ctx context.Context, kind reconcile.Any, job *reconcile.Job) (look reconcile.Look, err error) {
+	err = observe.Certain(ctx, func() (time.Time, error) {
+		if look, err = observe.See(ctx, kind, job); err != nil || !look.Absent || !look.NotYet {
+			return time.Time{}, err
 		}
-		why := &reconcile.HiddenError{Until: look.HiddenUntil}
-		if !told {
-			told = true
-			d.emit(Event{Type: EventProgress, Address: job.Address, Kind: kind.Spec().Type, Note: why.Error()})
-		}
-		if err := reconcile.Wait(ctx, min(pause.NextBackOff(), time.Until(look.HiddenUntil)+time.Millisecond), why); err != nil {
-			return look, err
-		}
-	}
+		return look.HiddenUntil, nil
+	}, func(until time.Time) {
+		d.emit(Event{Type: EventProgress, Address: job.Address, Kind: kind.Spec().Type, Note: (&reconcile.HiddenError{Until: until}).Error()})
+	})
+	return look, err
 }
 
 // forget lets a row go without deleting its live thing. What was condemned before is deleted all the same.

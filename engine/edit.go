@@ -20,7 +20,7 @@ type edit struct {
 
 // newEdit opens the record of a stage for an edit. Relative paths of what is looked at start in dir.
 func (e *Engine) newEdit(ctx context.Context, stage statestore.Stage, dir string) (*work, error) {
-	w, err := e.newWork(ctx, &Graph{Format: GraphFormat, Stack: stage.Stack, Stage: stage.Name, Dir: dir}, policy{})
+	w, err := e.newWork(ctx, emptyGraph(stage, &Graph{Dir: dir}), policy{})
 	if err != nil {
 		return nil, err
 	}
@@ -61,5 +61,5 @@ func unreadable(addr string, err error) error {
 // damagedRow says that a record cannot be read.
 type damagedRow struct{ err error }
 
-func (e *damagedRow) Error() string { return "its record cannot be read: " + e.err.Error() }
+func (e *damagedRow) Error() string { return "its state entry cannot be read: " + e.err.Error() }
 func (e *damagedRow) Unwrap() error { return e.err }

@@ -42,6 +42,8 @@ type Engine struct {
 	Peers values.Peers
 	// Events receives what happens in runs, in order, on one goroutine at a time. It must not block for long.
 	Events func(Event)
+	// Reading receives which resources a plan reads, as their reads begin and end, from many goroutines at once. Nil: nobody watches.
+	Reading func(Reading)
 	// User is who runs it, for the history.
 	User string
 	// RunHook runs the command of a hook and gives its output; nil is [exec.Cmd.CombinedOutput], which leaves the processes

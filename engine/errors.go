@@ -3,7 +3,11 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/athanor-dev/athanor/engine/causes"
+	"github.com/athanor-dev/athanor/reconcile"
 )
 
 // What callers branch on.
@@ -15,7 +19,7 @@ var (
 	// ErrNotApproved says that the plan changed while waiting for the lease and was not approved again.
 	ErrNotApproved = errors.New("not approved")
 	// ErrNothingKnown says that destroy found no record and nowhere to look.
-	ErrNothingKnown = errors.New("no record of this stage and nowhere to look")
+	ErrNothingKnown = errors.New("no state of this stage, and no location to search")
 	// ErrBlocked says that something it depends on was not done.
 	ErrBlocked = errors.New("blocked")
 )
@@ -25,10 +29,20 @@ type ResourceError struct {
 	Address, Kind string
 	Action        Action
 	Err           error
+	// Own are the names and identities of the resource, which the error may hold.
+	Own []string
 }
 
 func (e *ResourceError) Error() string { return e.Address + ": " + e.Err.Error() }
 func (e *ResourceError) Unwrap() error { return e.Err }
+
+// cause returns the error as one that others may have in common.
+func (e *ResourceError) cause() causes.Error {
+	return Problem{Address: e.Address, Err: e.Err, Own: e.Own}.cause()
+}
+
+// CauseID names the cause of the error. Errors with one cause have the same.
+func (e *ResourceError) CauseID() string { c := e.cause(); return c.ID() }
 
 // Problem is something wrong with a declaration or a plan, at a place in the program.
 type Problem struct {
@@ -36,6 +50,10 @@ type Problem struct {
 	// Source is file:line, "" when not known.
 	Source string
 	Err    error
+	// Own are the names and identities of the resource, which the error may hold.
+	Own []string
+	// Follows is the address whose problem caused this one.
+	Follows string
 }
 
 func (p Problem) String() string {
@@ -54,11 +72,49 @@ func (p Problem) String() string {
 type GraphError struct{ Problems []Problem }
 
 func (e *GraphError) Error() string {
-	lines := make([]string, len(e.Problems))
-	for i, p := range e.Problems {
-		lines[i] = p.String()
+	var lines []string
+	for _, g := range GroupProblems(e.Problems) {
+		if g.Shared() {
+			lines = append(lines, strings.Join(g.Cause.Addresses, ", ")+": "+g.Cause.Error)
+			continue
+		}
+		lines = append(lines, g.First.String())
 	}
 	return strings.Join(lines, "\n")
+}
+
+// ProblemGroup is all problems with one cause.
+type ProblemGroup struct {
+	Cause Cause
+	First Problem
+}
+
+// Shared reports whether several resources have the cause in common. A problem of no resource is nobody's.
+func (g *ProblemGroup) Shared() bool { return g.Cause.Shared() && g.First.Address != "" }
+
+// GroupProblems returns problems by their cause, those that follow from others last.
+func GroupProblems(problems []Problem) []ProblemGroup {
+	errs := make([]causes.Error, len(problems))
+	first := map[string]Problem{}
+	for i, p := range problems {
+		errs[i] = p.cause()
+		if id := errs[i].ID(); first[id].Err == nil {
+			first[id] = p
+		}
+	}
+	var groups []ProblemGroup
+	for _, c := range causes.Group(errs) {
+		groups = append(groups, ProblemGroup{Cause: c, First: first[c.ID]})
+	}
+	return groups
+}
+
+// cause returns the problem as an error that others may have in common.
+func (p Problem) cause() causes.Error {
+	return causes.Error{
+		Address: p.Address, Text: p.Err.Error(), Hint: strings.Join(reconcile.Hints(p.Err), "; "),
+		Own: append([]string{p.Address}, p.Own...), Follows: p.Follows,
+	}
 }
 
 // Unwrap gives the errors, so that hints and sentinels are found.
@@ -68,6 +124,20 @@ func (e *GraphError) Unwrap() []error {
 		errs[i] = p.Err
 	}
 	return errs
+}
+
+// commonCauses returns the errors that several failures have in common.
+func commonCauses(failures []*ResourceError) []Cause {
+	errs := make([]causes.Error, len(failures))
+	for i, f := range failures {
+		errs[i] = f.cause()
+	}
+	return sharedCauses(errs)
+}
+
+// sharedCauses returns the causes that concern more than one address.
+func sharedCauses(errs []causes.Error) []Cause {
+	return slices.DeleteFunc(causes.Group(errs), func(c Cause) bool { return !c.Shared() })
 }
 
 // RefusedError says why a plan cannot be applied: everything at once.
@@ -123,5 +193,5 @@ func (e *ConvergeError) Error() string {
 type HalfMovedError struct{ Addresses []string }
 
 func (e *HalfMovedError) Error() string {
-	return "stopped: the record has moved, the marks of " + strings.Join(e.Addresses, ", ") + " have not"
+	return "stopped: state has moved; the owner tags of " + strings.Join(e.Addresses, ", ") + " have not"
 }

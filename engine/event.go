@@ -45,6 +45,8 @@ type Event struct {
 	Note  string `json:"note,omitempty"`
 	Error string `json:"error,omitempty"`
 	Hint  string `json:"hint,omitempty"`
+	// Cause is the same for all failures with one cause.
+	Cause string `json:"cause,omitempty"`
 	// Paths are what was changed.
 	Paths []string `json:"paths,omitempty"`
 	// Elapsed is in seconds.

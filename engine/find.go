@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore"
 )
 
 // find looks for the thing of a node that has no row, or none but condemned things: by the identity that the
@@ -266,6 +267,9 @@ func (s *finder) underOldParents(ctx context.Context, n *node) ([]found, error) 
 		for i := range up.others {
 			olds = append(olds, up.others[i].look.Attrs)
 		}
+		for _, g := range up.rec.Condemned() {
+			olds = append(olds, g.Attributes)
+		}
 		for _, attrs := range olds {
 			old, err := s.lookFor(ctx, n, target{number: n.nextNumber(), was: map[*node]map[string]any{up: attrs}}, nil)
 			if err != nil {
@@ -287,6 +291,25 @@ func (s *finder) underOldParents(ctx context.Context, n *node) ([]found, error) 
 		}
 	}
 	return finds, nil
+}
+
+// findReplaced looks for what took the place of an object that is in state and missing. Only a state that may be of before the
+// replacement gives a reason to.
+func (c *classifier) findReplaced(ctx context.Context, n *node) error {
+	if !c.o.Incomplete || !c.o.discovers || c.o.NoObserve || !n.look.Absent || n.look.NotYet || n.rec.Live() == nil || n.spec.Recorded || n.replacedWhole() {
+		return nil
+	}
+	rec, seen := n.rec, n.observation
+	n.rec = n.rec.Clone()
+	n.rec.Found = true
+	for _, g := range n.rec.Generations {
+		g.State, g.Retain = statestore.Condemned, g.Retain || n.rec.Options.Retain
+	}
+	if err := c.find(ctx, n); err != nil || !n.look.Absent {
+		return err
+	}
+	n.rec, n.observation = rec, seen
+	return nil
 }
 
 // findable reports that what a thing goes by is known: its identity, its name, or all of its props.

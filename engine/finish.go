@@ -17,14 +17,13 @@ func (r *run) finish(ctx context.Context, end statestore.Change) (*Result, error
 			r.summary.Blocked++ // what cannot be read was not touched, and is still there
 		}
 	}
-	r.summary.Blocked += len(r.w.missed)
+	r.summary.Blocked += len(r.w.missed.lines)
 	res := &Result{Run: r.id, State: r.endState(), Failures: r.failures, Waiting: r.waiting, Summary: r.summary, Calls: r.w.gate.Made()}
-	res.InterruptedBy = r.interruptedBy()
+	res.InterruptedBy, res.Causes = r.interruptedBy(), commonCauses(r.failures)
 	res.Outputs, res.Secret = r.w.outputs().values(ctx)
 	if sealed, changed := r.w.outputs().seal(ctx); changed && r.w.edit == nil {
 		end.Outputs, end.KeyID = sealed, r.e.Key.ID()
 	}
-	r.keepDurations(&end)
 	r.e.Warm.settled(res.Waiting)
 	res.Took = time.Since(r.started)
 	res.Slow = r.tookLong(res.Took)
@@ -35,7 +34,7 @@ func (r *run) finish(ctx context.Context, end statestore.Change) (*Result, error
 		return res, fmt.Errorf("summary: %w", err)
 	}
 	if err := r.journal.FinishWith(ctx, end, res.State, summary); err != nil {
-		return res, fmt.Errorf("record: %w", err)
+		return res, fmt.Errorf("state: %w", err)
 	}
 	res.Commits = r.journal.Commits()
 	return res, nil
@@ -45,7 +44,7 @@ func (r *run) endState() statestore.RunState {
 	switch {
 	case r.stopping():
 		return statestore.Cancelled
-	case len(r.failures) > 0 || r.broken || len(r.w.missed) > 0 || len(r.w.damaged) > 0 && r.w.edit == nil:
+	case len(r.failures) > 0 || r.broken || len(r.w.missed.lines) > 0 || len(r.w.damaged) > 0 && r.w.edit == nil:
 		return statestore.Failed
 	default:
 		return statestore.Succeeded

@@ -20,7 +20,13 @@ func (f *forwarding) forward(ctx context.Context) {
 	var tasks []*task
 	add := func(n *node, drop bool, first preview, do func(context.Context, *node) (bool, error)) *task {
 		t := &task{n: n, drop: drop}
-		t.do = func(t *task) (bool, error) { return f.works.work(ctx, t, first, do) }
+		t.do = func(t *task) (bool, error) {
+			waiting, err := f.works.work(ctx, t, first, do)
+			if !drop && err == nil && !n.convergesLater() {
+				n.job = nil // there can be very many, and nothing asks for it any more
+			}
+			return waiting, err
+		}
 		if tasks = append(tasks, t); !drop {
 			n.task = t
 		}
@@ -82,7 +88,8 @@ func breaking(drops map[*node]*task, undeclared []*node) []*node {
 	for more := len(doomed) > 0; more; {
 		more = false
 		for _, n := range undeclared {
-			if !isDeleted(n) || doomed[n.addr] || !n.rec.NeedsUnknown && !slices.ContainsFunc(n.needs, func(a string) bool { return doomed[a] }) {
+			needs := n.rec.NeedsUnknown || slices.ContainsFunc(n.needs, func(a string) bool { return doomed[a] })
+			if !isDeleted(n) || doomed[n.addr] || !needs && !refersToFound(n, drops) {
 				continue
 			}
 			doomed[n.addr], more = true, true
@@ -90,6 +97,21 @@ func breaking(drops map[*node]*task, undeclared []*node) []*node {
 		}
 	}
 	return found
+}
+
+// refersToFound reports that an undeclared resource refers by its values to an object that is deleted first and has no entry: an
+// entry that was lost is in nobody's needs.
+func refersToFound(n *node, drops map[*node]*task) bool {
+	refers := false
+	for up := range drops {
+		if up.rec != nil && up.rec.Found || isFound(up) {
+			tree.Walk(anyMap(n.rec.Props), func(_ tree.Path, v any) bool {
+				refers = refers || v == up.look.Identity
+				return !refers
+			})
+		}
+	}
+	return refers
 }
 
 // planRemains plans the deletion of those undeclared nodes of which only condemned generations are left: they have no
@@ -127,7 +149,9 @@ func order(makes, drops map[*node]*task, x *index) {
 			}
 		}
 		for _, a := range n.needed() {
-			t.before(drops[x.nodes[a]], false)
+			if _, cut := n.cut[a]; !cut { // through a deferrable path both would wait for each other
+				t.before(drops[x.nodes[a]], false)
+			}
 		}
 	}
 	for n, t := range makes {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
 )
 
 // GraphFormat is the version of the graph document that this engine writes and reads.
@@ -69,6 +70,15 @@ type Violation struct {
 	Policy  string `json:"policy"`
 	Message string `json:"message"`
 	Warning bool   `json:"warning,omitempty"`
+}
+
+// emptyGraph is a program of a stage that declares nothing. Relative paths start where they do in another one, if that is given.
+func emptyGraph(stage statestore.Stage, like *Graph) *Graph {
+	g := &Graph{Format: GraphFormat, Stack: stage.Stack, Stage: stage.Name}
+	if like != nil {
+		g.Dir = like.Dir
+	}
+	return g
 }
 
 // Digest is over everything that the program declares, and not over where it lies. It is that of the document

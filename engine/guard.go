@@ -16,6 +16,7 @@ var ErrProtected = errors.New("it is protected")
 // guarding refuses what would lose what must not be lost.
 type guarding struct {
 	guards
+	jobs *jobs
 	devRules
 	*chosen
 	*refusals
@@ -37,10 +38,43 @@ func (g *guarding) guardAll(ctx context.Context, all []*node) {
 		}
 	}
 	for _, n := range all {
-		if n.plan == nil || !g.isSelected(n) || n.plan.Action != Delete && n.plan.Action != Replace || n.decl != nil && g.guardKept(n) {
+		if n.plan == nil || !g.isSelected(n) || n.plan.Action != Delete && n.plan.Action != Replace {
 			continue
 		}
-		g.guard(n, n.look.Holds && !g.holdsOnly(ctx, n, deleted))
+		if err := g.refusesKept(n); err != nil {
+			g.refuse(n, err)
+			continue
+		}
+		holds := n.look.Holds
+		if holds {
+			by, only := g.heldByPlan(ctx, n, deleted)
+			n.holding, holds = by, !only
+		}
+		g.guard(n, holds)
+	}
+	for _, n := range all {
+		if n.rec != nil && n.plan != nil && g.isSelected(n) {
+			g.noteHeldByOlder(ctx, n, deleted)
+		}
+	}
+}
+
+// noteHeldByOlder notes what the older generations of a node hold that the plan deletes: that goes before them. The run refuses
+// to delete what holds anything else.
+func (g *guarding) noteHeldByOlder(ctx context.Context, n *node, deleted map[state.Object][]string) {
+	for _, old := range n.rec.Condemned() {
+		kind, ok := g.catalog.Kind(old.Kind)
+		if !ok || !kind.Spec().ListsHeld || old.Identity == "" || old.Retain || g.mayDelete(n) {
+			continue
+		}
+		way, err := g.jobs.cloud.At(ctx, n.addr, n.rec, old)
+		if err != nil {
+			continue // the run says so
+		}
+		job := g.jobs.recordedJob(n, way, old)
+		job.ID = old.Identity
+		by, _ := g.heldBy(ctx, kind, job, deleted)
+		n.holding = append(n.holding, by...)
 	}
 }
 
@@ -65,34 +99,35 @@ func (g *guarding) deletes(n *node) []state.Object {
 	return objects
 }
 
-// holdsOnly reports whether an object holds nothing but what the plan deletes: by its identity, or as what a creation began whose
-// identity is not in state. What is not read counts as others' data. It notes what is held: that goes first.
-func (g *guarding) holdsOnly(ctx context.Context, n *node, deleted map[state.Object][]string) bool {
+// heldByPlan returns the addresses of what an object holds and the plan deletes, which goes first, and whether it holds nothing
+// else: by its identity, or as what a creation began whose identity is not in state. What is not read counts as others' data.
+func (g *guarding) heldByPlan(ctx context.Context, n *node, deleted map[state.Object][]string) (by []string, only bool) {
 	kind := n.presentKind(g.catalog)
 	if len(deleted) == 0 || n.job == nil || kind == nil || !kind.Spec().ListsHeld || g.mayDelete(n) {
-		return false
+		return nil, false
 	}
 	job := *n.job
 	job.ID, job.Last = n.look.Identity, n.look.Attrs
+	return g.heldBy(ctx, kind, &job, deleted)
+}
+
+// heldBy returns the addresses of what an object holds and the plan deletes, and whether it holds nothing else.
+func (g *guarding) heldBy(ctx context.Context, kind reconcile.Any, job *reconcile.Job, deleted map[state.Object][]string) (by []string, only bool) {
 	held, err := observe.Patiently(ctx, job.Cloud, kind.Spec().Timeouts.Create, func(ctx context.Context) ([]reconcile.Found, error) {
-		return kind.Held(ctx, &job, len(deleted)+1)
+		return kind.Held(ctx, job, len(deleted)+1)
 	})
-	if err != nil {
-		return false
-	}
 	begun := map[state.Object]int{}
-	n.holding = nil
 	for _, f := range held {
 		o := state.Object{Kind: f.Kind, Location: job.Place, Identity: f.Identity}
 		if len(deleted[o]) == 0 {
 			o.Identity = ""
 			if begun[o]++; begun[o] > len(deleted[o]) {
-				return false
+				return by, false
 			}
 		}
-		n.holding = append(n.holding, deleted[o]...)
+		by = append(by, deleted[o]...)
 	}
-	return true
+	return by, err == nil
 }
 
 // guards keep what must not be lost: what is protected, and users' data that nobody permitted to delete.
@@ -141,6 +176,11 @@ func (g guards) refusesDelete(n *node, holds bool) error {
 		return reconcile.WithHint(fmt.Errorf("%w and would be deleted", reconcile.ErrHoldsData), "--allow-delete %s if its data may go", n.addr)
 	}
 	return nil
+}
+
+// names reports whether the command line names a node as one that may be replaced or deleted.
+func (g guards) names(n *node) bool {
+	return matches(g.replace, n.addr) || matches(g.allowDelete, n.addr)
 }
 
 // mayDelete reports whether users' data may go with an object that is deleted.

@@ -160,7 +160,7 @@ func (w *worker) work(ctx context.Context, t *task, first preview, do func(conte
 	switch {
 	case err != nil:
 		e.ended(err, calls.Mutated())
-		w.fail(n, action, err)
+		e.Cause = w.fail(n, action, err)
 	case waiting:
 		e.Status, e.Note = StatusWaiting, n.plan.Waiting
 	case action == Replace && n.plan.May && n.rec.Live() != nil && n.rec.Live().Number == n.plan.Generation:

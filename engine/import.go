@@ -16,7 +16,7 @@ import (
 )
 
 // ErrSerial is matched by a *SerialError.
-var ErrSerial = errors.New("the record is another version than the one meant")
+var ErrSerial = errors.New("state has another version than the expected one")
 
 // SerialError says that the record which an import would replace is another version than the one meant.
 type SerialError struct {
@@ -29,9 +29,9 @@ type SerialError struct {
 
 func (e *SerialError) Error() string {
 	if e.Elsewhere {
-		return fmt.Sprintf("%s has a record already, at serial %d; the document is of serial %d of another store", e.Stage, e.Have, e.Want)
+		return fmt.Sprintf("%s already has state, at serial %d; the document is of serial %d of another store", e.Stage, e.Have, e.Want)
 	}
-	return fmt.Sprintf("the record of %s is at serial %d, not %d", e.Stage, e.Have, e.Want)
+	return fmt.Sprintf("the state of %s is at serial %d, not %d", e.Stage, e.Have, e.Want)
 }
 
 // Is reports ErrSerial.
@@ -41,11 +41,11 @@ func (e *SerialError) Is(target error) bool { return target == ErrSerial }
 // the structure of the rows, that there is a key which opens them. The record is replaced whole, in one commit. An empty one
 // is filled; one with rows must have the serial that is given, else the one in the document, if that is of this very store.
 //
-// The document must be of the same stack and stage: what it records is marked as that stage's in the world. What is
+// The document must be of the same stack and stage: its objects have the owner tags of that stage in the world. What is
 // revealed in it is sealed with the engine's key, so that a record can pass to another one.
 func (e *Engine) PlanImport(ctx context.Context, stage statestore.Stage, doc *Export, serial *uint64) (*Plan, error) {
 	if doc.Stack != stage.Stack || doc.Stage != stage.Name {
-		return nil, reconcile.WithHint(fmt.Errorf("the document is of %s/%s, not of %s: what it records is marked as that stage's", doc.Stack, doc.Stage, stage),
+		return nil, reconcile.WithHint(fmt.Errorf("the document is of %s/%s, not of %s: its objects have the owner tags of that stage", doc.Stack, doc.Stage, stage),
 			"--stack %s --stage %s", doc.Stack, doc.Stage)
 	}
 	w, err := e.newEdit(ctx, stage, "")

@@ -74,14 +74,15 @@ func (x *index) read(ctx context.Context) (problems []Problem) {
 		x.reads = append(x.reads, n)
 	}
 	var job reconcile.Job // for each in its turn
+	var tokens token.Parser
 	for _, n := range slices.Concat(x.reads, x.declared) {
-		for _, err := range x.refer(ctx, n, &job) {
+		for _, err := range x.refer(ctx, n, &job, &tokens) {
 			bad(n.addr, n.source(), err)
 		}
 	}
 	x.results = make(map[string]*token.Template, len(x.graph.Outputs))
 	for name, v := range x.graph.Outputs {
-		t, err := x.template(ctx, v)
+		t, err := x.template(ctx, v, &tokens)
 		if err != nil {
 			bad("output "+name, "", err)
 		}
@@ -133,12 +134,12 @@ func (x *index) spec(k reconcile.Any, kind string) *reconcile.Spec {
 }
 
 // refer finds what a node refers to, and checks its props as far as they are known. The job is for its use.
-func (x *index) refer(ctx context.Context, n *node, job *reconcile.Job) []error {
+func (x *index) refer(ctx context.Context, n *node, job *reconcile.Job, tokens *token.Parser) []error {
 	declared := n.declaredProps()
 	var err error
 	if n.was != nil && n.was.literal {
 		n.props = token.Literal(declared, n.was.secret)
-	} else if n.props, err = x.template(ctx, declared); err != nil {
+	} else if n.props, err = x.template(ctx, declared, tokens); err != nil {
 		return []error{err}
 	}
 	n.uses = n.props.Refs()
@@ -184,8 +185,8 @@ func (n *declaration) declaredProps() map[string]any {
 
 // template reads the tokens of a tree, each checked: the address is declared and has such an attribute. Secrets and
 // outputs of other stacks are checked too.
-func (x *index) template(ctx context.Context, v any) (*token.Template, error) {
-	t, err := token.Parse(v)
+func (x *index) template(ctx context.Context, v any, tokens *token.Parser) (*token.Template, error) {
+	t, err := tokens.Parse(v)
 	if err != nil {
 		return nil, err
 	}

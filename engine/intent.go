@@ -90,7 +90,7 @@ func (s *settler) begin(ctx context.Context, n *node, job *reconcile.Job, rec *s
 	}
 	g.Written = time.Now()
 	g.Intent, g.IntentDurable = intentOf(job, g.Written), true
-	g.Identity, g.Attributes, g.WriteDigests, g.Name, g.NameGiven = "", nil, nil, job.Name, job.Named
+	g.Identity, g.Attributes, g.WriteDigests, g.Replaced, g.Name, g.NameGiven = "", nil, nil, nil, job.Name, job.Named
 	if g.Nonce == "" {
 		g.Nonce = rand.Text()
 	}

@@ -129,17 +129,23 @@ func withValue(props map[string]any, p tree.Path, v any) map[string]any {
 	return m
 }
 
-// omit leaves out what is not known of the late paths through which a cycle was opened. Anything else must be
-// known by now.
+// omit leaves out what is not known of the late paths through which a cycle was opened, and the rest of a document that one of
+// them is in. Anything else must be known by now.
 func (n *declaration) omit(job *reconcile.Job) error {
 	late := slices.Concat(slices.Collect(maps.Values(n.cut))...)
 	for p := range job.Unknown {
-		if !slices.ContainsFunc(late, func(q tree.Path) bool { return p.Within(q) || q.Within(p) }) {
+		i := slices.IndexFunc(late, p.Overlaps)
+		if i < 0 {
 			return fmt.Errorf("%s is not known although everything before it is done", p)
+		}
+		if p.Within(late[i]) && p != late[i] {
+			p = late[i]
+			job.Props = withValue(job.Props, p, nil)
 		}
 		job.Omit = append(job.Omit, p)
 	}
 	slices.Sort(job.Omit)
+	job.Omit = slices.Compact(job.Omit)
 	return nil
 }
 
@@ -158,7 +164,7 @@ func (j *jobs) job(n *node, a *observe.Way, t target) *reconcile.Job {
 	}
 	if g := t.gen; g != nil {
 		job.ID, job.Last, job.Name, job.Named, job.Nonce = g.Identity, g.Attributes, g.Name, g.NameGiven, g.Nonce
-		job.Written, job.LastWrite, job.Intent = g.WriteDigests, g.Written, g.Intent != nil
+		job.Written, job.LastWrite, job.Intent, job.Begun = g.WriteDigests, g.Written, g.Intent != nil, g.Begun()
 	}
 	return job
 }
@@ -210,6 +216,7 @@ func (j *jobs) evidenceOf(n *node, spec *reconcile.Spec, job *reconcile.Job, loo
 		Tagged:       look.Owner, Tag: job.Mark, Addresses: n.births(),
 		Taggable: spec.Marked, OwnedByContent: spec.Same, ContentEqual: len(look.Steps) == 0,
 		Holder:    j.owners.By(state.Object{Kind: spec.Type, Location: job.Place, Identity: look.Identity}, n.addr),
+		Name:      job.Name,
 		NameGiven: job.Named || !spec.Named && !spec.Marked && !spec.Recorded && !spec.ByParent,
 	}
 }
@@ -234,6 +241,11 @@ func sameAt(a, b map[string]any, p tree.Path) bool {
 
 // everSecret reports a path that is secret by its type, or was by its value in any deploy.
 func (j *jobs) everSecret(n *node, p tree.Path) bool {
-	in := func(q tree.Path) bool { return p.Within(q) || q.Within(p) }
+	in := p.Overlaps
 	return slices.ContainsFunc(n.spec.SecretProps, in) || n.rec != nil && slices.ContainsFunc(n.rec.SecretPaths, in)
+}
+
+// mark returns the owner tag of an object of this stage.
+func (j *jobs) mark(addr string, generation uint64) reconcile.Mark {
+	return reconcile.Mark{Stack: j.stage.Stack, Stage: j.stage.Name, Address: addr, Generation: generation, Store: j.store}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -87,8 +88,16 @@ func foundEntry(addr string, things []*observe.Tagged, dev bool, known func(addr
 func foundGeneration(rec *state.Entry, d *observe.Tagged, dev bool) *state.Generation {
 	return &state.Generation{
 		Number: rec.NumberFor(d.Mark.Generation), State: statestore.Condemned, Kind: d.Kind, Location: d.Way.Place,
-		Identity: d.Identity, Name: d.Name, Settings: d.Way.Settings, Dev: dev,
+		Identity: d.Identity, Name: d.Name, Settings: settingsOf(rec, d.Way), Dev: dev,
 	}
+}
+
+// settingsOf are the settings by which a further object of an entry is reached: no settings are other ones than the entry's.
+func settingsOf(rec *state.Entry, way *observe.Way) map[string]any {
+	if len(way.Settings) > 0 || len(rec.Settings) == 0 {
+		return way.Settings
+	}
+	return map[string]any{}
 }
 
 // classifyUnread: it could not be observed.
@@ -108,7 +117,7 @@ func (l *leftovers) classifyLeftover(n *node) {
 	n.plan = &Planned{Address: n.addr, Action: Delete, Needs: n.needs}
 	g := n.present()
 	if g != nil {
-		n.plan.Kind, n.plan.Identity, n.plan.Generation, n.plan.Place = g.Kind, g.Identity, g.Number, g.Location
+		nameObject(n.plan, g)
 	}
 	if n.spec != nil {
 		n.plan.InDev, n.plan.Local = n.spec.InDev, n.spec.Stands != ""
@@ -137,7 +146,7 @@ func (l *leftovers) classifyLeftover(n *node) {
 	case n.look.NotYet:
 		n.plan.Notes, n.plan.WaitUntil = append(n.plan.Notes, notVisible), n.look.HiddenUntil
 	case n.look.Absent:
-		n.plan.Notes = append(n.plan.Notes, "it is gone already")
+		n.plan.Notes = append(n.plan.Notes, "it is already deleted")
 		return
 	}
 	l.classifyDelete(n, g)
@@ -174,9 +183,64 @@ func (l *leftovers) classifyDelete(n *node, g *state.Generation) {
 	case answer.Verdict == adopt.Foreign && !answer.Owner.IsZero():
 		l.block(n, reconcile.WithHint(ownerError(g.Kind, n.look, answer), "forget: [%s] lets it go here", n.addr))
 		return
+	case answer.Unproven && !l.guards.names(n):
+		l.block(n, unproven(n, g.Kind, g.Identity))
 	case answer.OtherStore && !l.o.TakeOver:
 		l.refuse(n, otherStore(g.Kind, g.Identity))
 	}
+}
+
+// goWith decides about what is deleted with another resource which this plan deletes: it has no deletion of its own, and stays
+// where that one stays.
+func (l *leftovers) goWith(nodes []*node) {
+	for more := true; more; {
+		more = false
+		for _, n := range nodes {
+			if up := l.parentLeft(n); up != nil && up.plan.Action == Blocked && l.isSelected(n) {
+				l.block(n, fmt.Errorf("it is deleted with %s, which stays", up.addr))
+				more = true
+			}
+		}
+	}
+	for _, n := range nodes {
+		if n.plan == nil {
+			continue
+		}
+		if up := l.goesWith(n, n.plan.Generation); up != nil {
+			n.plan.Notes = append(n.plan.Notes, "deleted with "+up.addr)
+		}
+	}
+}
+
+// parentLeft returns the undeclared resource that a node which is to be deleted is deleted with, nil when there is none or
+// nothing was decided about it. A node of which only condemned generations are left is to be deleted too.
+func (x *index) parentLeft(n *node) *node {
+	if n.rec == nil || n.decl != nil || n.plan != nil && !isDeleted(n) {
+		return nil
+	}
+	if up := x.nodes[n.rec.Options.DeletedWith]; up != nil && up != n && up.decl == nil && up.plan != nil {
+		return up
+	}
+	return nil
+}
+
+// goesWith returns the resource whose deletion takes a generation of a node along, nil when it is deleted by itself: so is a
+// generation that was replaced before, and what is left of a resource that is missing already.
+func (x *index) goesWith(n *node, number uint64) *node {
+	up := x.parentLeft(n)
+	if up == nil || !isDeleted(up) || up.plan.Generation == 0 || up.look.Absent && !up.look.NotYet || leaving(n) != number {
+		return nil
+	}
+	return up
+}
+
+// leaving is the number of the generation that is deleted because its resource is no longer declared: the planned one, or the
+// newest where an earlier run has condemned them all.
+func leaving(n *node) uint64 {
+	if n.plan != nil && n.plan.Generation != 0 {
+		return n.plan.Generation
+	}
+	return n.rec.NextNumber() - 1
 }
 
 // cutBetween are the late paths of what is deleted that lead to others that are not declared either. One that leads to what
@@ -202,7 +266,7 @@ func (n *declaration) heldUser() *node {
 
 // isFound reports a declared node whose thing was found without a record, and is ours.
 func isFound(n *node) bool {
-	return n.plan != nil && n.rec.Live() == nil && n.rec.Candidate() == nil && !n.look.Absent && !n.spec.Recorded &&
+	return n.plan != nil && n.present() == nil && !n.look.Absent && !n.spec.Recorded &&
 		(n.plan.Action == Recover || n.plan.Action == Replace)
 }
 

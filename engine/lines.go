@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/causes"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -35,6 +37,35 @@ func (l *lines) all(nodes []*node) []Planned {
 	return all
 }
 
+// causesOf returns the problems that several lines have in common, and lets each of these lines name its own.
+func causesOf(lines []Planned, nodes map[string]*node) []Cause {
+	var errs []causes.Error
+	var blocked []*Planned
+	for i := range lines {
+		a := &lines[i]
+		if a.Action != Blocked {
+			continue
+		}
+		own := []string{a.Address, a.Identity}
+		if n := nodes[a.Address]; n != nil {
+			own = append(own, n.ownNames()...)
+		}
+		blocked = append(blocked, a)
+		errs = append(errs, causes.Error{Address: a.Address, Text: a.Problem, Hint: a.Hint, Own: own, Follows: a.BlockedBy})
+	}
+	shared := sharedCauses(errs)
+	ids := map[string]string{}
+	for _, c := range shared {
+		for _, addr := range c.Addresses {
+			ids[addr] = c.ID
+		}
+	}
+	for _, a := range blocked {
+		a.Cause = ids[a.Address]
+	}
+	return shared
+}
+
 // untied are the lines of cycle members whose late path is emptied before anything of the cycle goes.
 func (l *lines) untied(n *node) []Planned {
 	if n.decl != nil || n.plan == nil || n.plan.Action != Delete {
@@ -56,17 +87,14 @@ func (l *lines) untied(n *node) []Planned {
 	return lines
 }
 
-// condemned are the lines of generations that wait for deletion.
+// condemned are the lines of generations that wait for deletion. Nothing is deleted of an undeclared resource that is blocked.
 func (l *lines) condemned(n *node) []Planned {
-	if !l.isSelected(n) || l.none {
+	if !l.isSelected(n) || l.none || n.decl == nil && n.plan != nil && n.plan.Action == Blocked {
 		return nil
 	}
 	var lines []Planned
 	for _, g := range l.collectable(n.rec) {
-		line := Planned{
-			Address: n.addr, From: cmp.Or(n.from, n.begunAt(g)), Kind: g.Kind, Action: Delete, Identity: g.Identity, Generation: g.Number, Place: g.Location,
-			Notes: []string{"replaced before"},
-		}
+		line := deletionOf(n, g, "replaced before")
 		if n.beside {
 			line.Notes = []string{"the row of this address knows another"}
 		}
@@ -76,14 +104,14 @@ func (l *lines) condemned(n *node) []Planned {
 		if user := n.heldUser(); user != nil {
 			line.Action, line.Notes = Wait, append(line.Notes, user.addr+" still uses it, and waits")
 		}
+		if with := l.deletedWith(n, g.Number); with != nil {
+			line.Notes = []string{"deleted with " + with.addr}
+		}
 		line.Steps = l.condemnedStep(n, &line)
 		lines = append(lines, line)
 	}
-	if c := n.rec.Candidate(); c != nil && !l.keeps(c) && n.decl != nil && n.rec.Live() != nil && n.plan != nil && n.plan.Action != Replace && n.plan.Action != Create && n.plan.Action != Blocked {
-		line := Planned{
-			Address: n.addr, From: cmp.Or(n.from, n.begunAt(c)), Kind: c.Kind, Action: Delete, Identity: c.Identity, Generation: c.Number, Place: c.Location,
-			Notes: []string{"half made, and no longer wanted"},
-		}
+	if c := n.rec.Candidate(); c != nil && !l.keeps(c) && n.decl != nil && n.rec.Live() != nil && n.plan != nil && !slices.Contains([]Action{Replace, Create, Blocked}, n.plan.Action) {
+		line := deletionOf(n, c, "half made, and no longer wanted")
 		line.Steps = l.condemnedStep(n, &line)
 		lines = append(lines, line)
 	}
@@ -102,4 +130,11 @@ func (l *lines) condemned(n *node) []Planned {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// deletionOf is the line of the deletion of one generation.
+func deletionOf(n *node, g *state.Generation, note string) Planned {
+	line := Planned{Address: n.addr, From: cmp.Or(n.from, n.begunAt(g)), Action: Delete, Notes: []string{note}}
+	nameObject(&line, g)
+	return line
 }

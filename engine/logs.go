@@ -12,17 +12,11 @@ import (
 	"github.com/athanor-dev/athanor/engine/calls"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/engine/tail"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 )
-
-// LogSource is the log of one thing on record.
-type LogSource struct {
-	Address, Kind string
-	// Lines are those that are asked for, with every secret of the stage masked. See reconcile.Any.Logs.
-	Lines func(ctx context.Context, query reconcile.LogQuery) iter.Seq2[reconcile.LogLine, error]
-}
 
 // ErrNoLogs is matched when something has no logs, or nothing has any.
 var ErrNoLogs = errors.New("no logs")
@@ -30,8 +24,8 @@ var ErrNoLogs = errors.New("no logs")
 // LogSources are the logs of what is on record at the addresses that globs name, sorted; without globs, of everything that
 // has logs. No program is needed; dir is the stack's directory. Credentials that lead to another account than the one on record
 // are refused, before any line is read.
-func (e *Engine) LogSources(ctx context.Context, stage statestore.Stage, dir string, globs []string) ([]LogSource, error) {
-	w, err := e.newWork(ctx, &Graph{Format: GraphFormat, Stack: stage.Stack, Stage: stage.Name, Dir: dir}, policy{})
+func (e *Engine) LogSources(ctx context.Context, stage statestore.Stage, dir string, globs []string) ([]tail.Source, error) {
+	w, err := e.newWork(ctx, emptyGraph(stage, &Graph{Dir: dir}), policy{})
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +36,7 @@ func (e *Engine) LogSources(ctx context.Context, stage statestore.Stage, dir str
 	}
 	l.learnAll()
 	looking := reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
-	sources, errs := make([]LogSource, len(addrs)), make([]error, len(addrs))
+	sources, errs := make([]tail.Source, len(addrs)), make([]error, len(addrs))
 	parallel(len(addrs), lookers, func(i int) { sources[i], errs[i] = l.logSource(looking, addrs[i]) })
 	var problems []Problem
 	for i, err := range errs {
@@ -75,7 +69,7 @@ func (l *loggers) meant(globs []string) ([]string, error) {
 	}
 	if len(globs) == 0 {
 		if len(able) == 0 {
-			return nil, reconcile.WithHint(fmt.Errorf("%w: nothing on record of %s has any", ErrNoLogs, l.stage), "`athanor kinds` says which kinds have logs")
+			return nil, reconcile.WithHint(fmt.Errorf("%w: state has nothing of %s that has logs", ErrNoLogs, l.stage), "`athanor kinds` says which kinds have logs")
 		}
 		return slices.Sorted(maps.Keys(able)), nil
 	}
@@ -115,16 +109,8 @@ func (l *loggers) noLogs(glob string, able map[string]bool) error {
 	return err
 }
 
-// shownGeneration is the thing of a row whose log is meant: the live one, else one half made.
-func shownGeneration(rec *state.Entry) *state.Generation {
-	if g := rec.Live(); g != nil {
-		return g
-	}
-	return rec.Candidate()
-}
-
 func (l *loggers) kindOn(rec *state.Entry) (reconcile.Any, error) {
-	g := shownGeneration(rec)
+	g := rec.Present() // whose log is meant
 	if g == nil {
 		return nil, errors.New("it is being deleted")
 	}
@@ -132,17 +118,17 @@ func (l *loggers) kindOn(rec *state.Entry) (reconcile.Any, error) {
 }
 
 // logSource opens the way to a thing's log.
-func (l *loggers) logSource(ctx context.Context, addr string) (LogSource, error) {
+func (l *loggers) logSource(ctx context.Context, addr string) (tail.Source, error) {
 	rec := l.records[addr]
-	g := shownGeneration(rec)
+	g := rec.Present() // whose log is meant
 	kind, err := l.kindOn(rec)
 	if err != nil {
-		return LogSource{}, err
+		return tail.Source{}, err
 	}
 	n := &node{declaration: declaration{addr: addr, kind: kind, spec: kind.Spec()}, tracked: tracked{rec: rec}}
 	a, err := l.cloud.At(ctx, n.addr, n.rec, g)
 	if err != nil {
-		return LogSource{}, err
+		return tail.Source{}, err
 	}
 	job := l.recordedJob(n, a, g)
 	lines := func(ctx context.Context, query reconcile.LogQuery) iter.Seq2[reconcile.LogLine, error] {
@@ -155,7 +141,7 @@ func (l *loggers) logSource(ctx context.Context, addr string) (LogSource, error)
 			}
 		}
 	}
-	return LogSource{Address: addr, Kind: g.Kind, Lines: lines}, nil
+	return tail.Source{Address: addr, Kind: g.Kind, Lines: lines}, nil
 }
 
 // learnAll learns every secret that is on record: whatever prints may print any of them.

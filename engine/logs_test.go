@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/engine/tail"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 	"github.com/athanor-dev/athanor/statestore"
@@ -56,7 +57,7 @@ func (b *bench) logs(query reconcile.LogQuery, globs ...string) (lines []string,
 	if err != nil {
 		return nil, err
 	}
-	for line, err := range engine.MergeLogs(b.t.Context(), sources, query) {
+	for line, err := range tail.Merge(b.t.Context(), sources, query) {
 		if err != nil {
 			lines = append(lines, fmt.Sprintf("%s failed: %v", line.Address, err))
 			continue
@@ -124,7 +125,7 @@ func TestLogsAreFollowed(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var past, news []string
-	for line, err := range engine.MergeLogs(ctx, sources, reconcile.LogQuery{Follow: true, Since: at(3, "").Time}) {
+	for line, err := range tail.Merge(ctx, sources, reconcile.LogQuery{Follow: true, Since: at(3, "").Time}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +142,7 @@ func TestLogsAreFollowed(t *testing.T) {
 		t.Errorf("past %q, news %q", past, news)
 	}
 	// Whoever has enough ends it.
-	for range engine.MergeLogs(t.Context(), sources, reconcile.LogQuery{Follow: true}) {
+	for range tail.Merge(t.Context(), sources, reconcile.LogQuery{Follow: true}) {
 		break
 	}
 }
@@ -153,7 +154,7 @@ func TestLogsThatAreNot(t *testing.T) {
 	}
 	b.chat()
 	for name, want := range map[string]string{
-		"a": "a: no logs: world.Thing has none", "wep": `nothing is on record as "wep"`, "x/**": `nothing is on record as "x/**"`,
+		"a": "a: no logs: world.Thing has none", "wep": `state has no entry "wep"`, "x/**": `state has no entry "x/**"`,
 	} {
 		_, err := b.logs(reconcile.LogQuery{}, name)
 		if err == nil || err.Error() != want || len(reconcile.Hints(err)) == 0 {

@@ -191,6 +191,9 @@ func (c *creator) settleNew(ctx context.Context, n *node, rec *state.Entry, g *s
 	g.Name, g.NameGiven = job.Name, job.Named
 	c.contract(n).begun = g.Number
 	job.Had = nil
+	if job.Addresses = n.births(); g.Number > 1 && g.Identity == "" {
+		job.OlderUntil = time.Now().Add(n.spec.Visibility)
+	}
 	job.ReplaceOn = nil // a new thing has nothing that could have changed
 	return c.settleJob(ctx, n, rec, g, job)
 }
@@ -311,7 +314,8 @@ func (s *settler) unannounced(n *node, err error) error {
 
 // done records that a thing is settled, and lets others use it.
 func (s *settler) done(ctx context.Context, n *node, rec *state.Entry, g *state.Generation, job *reconcile.Job, out reconcile.Outcome) (bool, error) {
-	g.Identity, g.Attributes, g.WriteDigests, g.Written = out.Identity, out.Attrs, maps.Clone(out.Written), time.Now()
+	g.Identity, g.Attributes, g.WriteDigests = out.Identity, out.Attrs, maps.Clone(out.Written)
+	g.Replaced, g.Written = s.contract(n).replaced(g, n.spec.Visibility), time.Now()
 	g.Name, g.NameGiven = job.Name, job.Named
 	rec.MakeLive(g)
 	keepSettled(rec, n, job)
@@ -345,7 +349,9 @@ func (s *settler) done(ctx context.Context, n *node, rec *state.Entry, g *state.
 
 // keepSettled writes into a state entry what its resource was reconciled with. A path that was secret once stays masked.
 func keepSettled(rec *state.Entry, n *node, job *reconcile.Job) {
-	rec.Props, rec.Former = job.Props, state.StillNamed(rec.Former, n.decl.Options.RenamedFrom)
+	if rec.Props = job.Props; len(rec.Condemned()) == 0 { // an older object may have a former address in its owner tag
+		rec.Former = state.StillNamed(rec.Former, n.decl.Options.RenamedFrom)
+	}
 	if n.was == nil { // a repair leaves what was built anew to the next deploy
 		rec.Assets = builtOf(job.Assets)
 	}
@@ -367,7 +373,7 @@ func condemnFound(rec *state.Entry, f *found, dev bool) {
 	}
 	g := &state.Generation{
 		Number: rec.NumberFor(f.look.Owner.Generation), State: statestore.Condemned, Slot: f.slot, Kind: f.Kind, Location: f.access.Place,
-		Identity: f.look.Identity, Attributes: f.look.Attrs, Settings: f.access.Settings, Retain: rec.Options.Retain,
+		Identity: f.look.Identity, Attributes: f.look.Attrs, Settings: settingsOf(rec, f.access), Retain: rec.Options.Retain,
 		Dev: dev,
 	}
 	if f.job != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/observe"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -23,7 +24,7 @@ func (p *Plan) Needs(ctx context.Context) []reconcile.Need {
 		return nil
 	}
 	n := &needing{work: p.work, ctx: ctx}
-	n.ways()
+	n.ways(n.work.fresh || p.Destroy)
 	for _, x := range slices.Concat(n.work.reads, n.work.declared, n.work.leftover) {
 		n.look(x)
 	}
@@ -41,19 +42,35 @@ type needing struct {
 }
 
 // ways are what it takes to know every place, and to discover in it.
-func (x *needing) ways() {
+func (x *needing) ways(discovers bool) {
 	seen := map[*observe.Way]bool{}
 	for _, n := range slices.Concat(x.work.reads, x.work.declared, x.work.leftover) {
+		if discovers {
+			x.children(n)
+		}
 		if n.access == nil || seen[n.access.Reached()] {
 			continue
 		}
 		a := n.access.Reached()
 		seen[a] = true
 		actions := slices.Clone(a.Provider.Permissions.Observe)
-		if x.work.fresh && a.Provider.Discover != nil {
+		if discovers && a.Provider.Discover != nil {
 			actions = append(actions, a.Provider.Permissions.List...)
 		}
 		x.needs = append(x.needs, a.Provider.Permissions.Needs(a.Provider.Name, a.Place, nil, actions)...)
+	}
+}
+
+// children are what it takes to list the objects that belong to a node's and carry owner tags which no listing shows.
+func (x *needing) children(n *node) {
+	if n.access == nil || n.spec == nil || n.rec == nil {
+		return
+	}
+	for _, k := range n.access.Provider.Kinds {
+		if spec := k.Spec(); slices.Contains(spec.Under, n.spec.Type) {
+			actions := slices.Concat(spec.Permissions.List, x.only(n, spec.Permissions.Observe))
+			x.needs = append(x.needs, spec.Permissions.Needs(n.access.Provider.Name, n.access.Place, []string{anyName}, actions)...)
+		}
 	}
 }
 
@@ -62,7 +79,8 @@ func (x *needing) look(n *node) {
 	if n.spec == nil || n.access == nil || n.access.Err != nil {
 		return
 	}
-	x.add(n, x.names(n), n.spec.Permissions.Observe)
+	x.add(n, x.names(n), x.only(n, n.spec.Permissions.Observe))
+	x.depend(n, n.spec.Permissions, n.access.Provider.Name, n.access.Place, reconcile.Observing, nil)
 	if n.rec.Live() == nil {
 		x.add(n, x.names(n), n.spec.Permissions.List)
 		if n.spec.Marked && !n.spec.Named && !n.spec.Lists {
@@ -80,16 +98,27 @@ func (x *needing) act(line *Planned) {
 	}
 	p := kind.Spec().Permissions
 	var actions []string
+	var phase reconcile.Phase
+	changes := inPlace(n, line)
 	switch line.Action {
 	case Create:
-		actions = p.Create
+		actions, phase = x.onlyOf(n, p, p.Create), reconcile.Creating
 	case Adopt, Recover, Update, Move:
-		actions = p.Update
+		for _, o := range changes {
+			actions = append(actions, p.Called(o.Call)...)
+		}
+		phase = reconcile.Updating
 	case Replace:
-		actions = slices.Concat(p.Create, p.Delete)
+		actions, phase = x.onlyOf(n, p, slices.Concat(p.Create, p.Delete)), reconcile.Creating|reconcile.Deleting
+		if line.May { // it may turn out to change in place
+			phase |= reconcile.Updating
+			for _, o := range changes {
+				actions = append(actions, p.Called(o.Call)...)
+			}
+		}
 	case Delete:
-		actions = slices.Concat(p.Observe, p.Delete)
-	case Forget: // what is retained is marked as such
+		actions, phase = x.onlyOf(n, p, slices.Concat(p.Observe, p.Delete)), reconcile.Observing|reconcile.Deleting
+	case Forget: // what is retained gets another owner tag
 		if n.rec != nil && n.rec.Options.Retain {
 			actions = p.Update
 		}
@@ -100,26 +129,101 @@ func (x *needing) act(line *Planned) {
 	}
 	provider, _ := x.work.e.Catalog.ProviderOf(line.Kind)
 	x.needs = append(x.needs, p.Needs(provider.Name, line.Place, names, actions)...)
-	if line.Action == Create || line.Action == Replace || line.Action == Update {
-		x.pass(n, provider.Name, p.Passes)
+	x.depend(n, p, provider.Name, line.Place, phase, changes)
+}
+
+// inPlace are the operations in place that a line announces. One without a call may be any.
+func inPlace(n *node, line *Planned) []plan.Operation {
+	var all []plan.Operation
+	for _, s := range line.Steps {
+		for _, o := range s.Operations {
+			switch o.Verb {
+			case plan.Set, plan.Unset, plan.Release:
+				all = append(all, o)
+			case plan.Retag:
+				for _, step := range n.look.Steps {
+					all = append(all, plan.Operation{Call: step.Call, Path: step.Path})
+				}
+			}
+		}
 	}
+	return all
+}
+
+// only are actions without those whose props a node neither declares nor has in state.
+func (x *needing) only(n *node, actions []string) []string {
+	return x.onlyOf(n, n.spec.Permissions, actions)
+}
+
+func (x *needing) onlyOf(n *node, p reconcile.Permissions, actions []string) []string {
+	return slices.DeleteFunc(slices.Clone(actions), func(action string) bool {
+		paths, limited := p.Only[action]
+		return limited && len(x.valuesAt(n, paths)) == 0
+	})
 }
 
 func (x *needing) add(n *node, names, actions []string) {
 	x.needs = append(x.needs, n.spec.Permissions.Needs(n.access.Provider.Name, n.access.Place, names, actions)...)
 }
 
-// pass is what it takes to hand on what props name, such as roles.
-func (x *needing) pass(n *node, provider string, passes map[string][]tree.Path) {
-	for _, action := range slices.Sorted(maps.Keys(passes)) {
-		tree.Walk(x.props(n), func(at tree.Path, v any) bool {
-			text, _ := v.(string)
-			if text != "" && slices.ContainsFunc(passes[action], func(path tree.Path) bool { return at.Within(path) }) {
-				x.needs = append(x.needs, reconcile.Need{Provider: provider, Actions: []string{action}, Resources: x.texts(text)})
+// depend is what the provider checks beside its operations.
+func (x *needing) depend(
+	n *node, p reconcile.Permissions, provider string, place reconcile.Place, phase reconcile.Phase, changes []plan.Operation,
+) {
+	for _, d := range p.Depends {
+		changed := phase&reconcile.Updating != 0 &&
+			slices.ContainsFunc(changes, func(o plan.Operation) bool { return d.By(o.Call, o.Path) })
+		if !changed && !d.In(phase&^reconcile.Updating) {
+			continue
+		}
+		values := []string{""}
+		if d.Props != nil {
+			values = x.valuesAt(n, d.Props)
+		}
+		if d.Under != "" && len(values) > 0 {
+			values = eachUnder(values, x.valuesAt(n, []tree.Path{d.Under}))
+		}
+		x.needs = append(x.needs, d.Needs(provider, place, values)...)
+	}
+}
+
+// eachUnder joins each value with each one under it.
+func eachUnder(values, under []string) []string {
+	var all []string
+	for _, value := range values {
+		for _, key := range under {
+			all = append(all, value+"/"+key)
+		}
+	}
+	return all
+}
+
+// valuesAt are the texts at or below paths of a node's props, declared and in state. What is no text counts as "*", and what is
+// false or empty as nothing.
+func (x *needing) valuesAt(n *node, paths []tree.Path) []string {
+	all := map[string]bool{}
+	for _, props := range x.allProps(n) {
+		tree.Walk(props, func(at tree.Path, v any) bool {
+			if v == nil || v == "" || v == false || !slices.ContainsFunc(paths, func(path tree.Path) bool { return at.Within(path) }) {
+				return true
+			}
+			switch v := v.(type) {
+			case string:
+				for _, text := range x.texts(v) {
+					all[text] = true
+				}
+			case map[string]any:
+				if len(v) == 0 {
+					all[anyName] = true
+				}
+			case []any:
+			default:
+				all[anyName] = true
 			}
 			return true
 		})
 	}
+	return slices.Sorted(maps.Keys(all))
 }
 
 // names are those that a node's thing has or gets: as the author gave it, on record, or made up. Without a record it is
@@ -172,22 +276,27 @@ func (x *needing) namesOf(n *node, identity string) []string {
 	return []string{anyName}
 }
 
-// props are those declared, with references in them, or on record for what is no longer.
-func (x *needing) props(n *node) map[string]any {
-	switch {
-	case n.job != nil && n.job.Props != nil:
-		return n.job.Props
-	case n.rec != nil:
-		return n.rec.Props
+// allProps are those declared, with references in them, and those in state.
+func (x *needing) allProps(n *node) []map[string]any {
+	var all []map[string]any
+	if n.job != nil && n.job.Props != nil {
+		all = append(all, n.job.Props)
 	}
-	return nil
+	if n.rec != nil && n.rec.Props != nil {
+		all = append(all, n.rec.Props)
+	}
+	return all
 }
 
 // prop is the text of a prop.
 func (x *needing) prop(n *node, path tree.Path) string {
-	v, _ := tree.Get(x.props(n), path)
-	text, _ := v.(string)
-	return text
+	for _, props := range x.allProps(n) {
+		if v, ok := tree.Get(props, path); ok {
+			text, _ := v.(string)
+			return text
+		}
+	}
+	return ""
 }
 
 // texts are what a text with references may be: with what they lead to, as far as the plan tells.
@@ -195,7 +304,7 @@ func (x *needing) texts(text string) []string {
 	if !token.Has(text) {
 		return []string{text}
 	}
-	t, err := x.work.template(x.ctx, text)
+	t, err := x.work.template(x.ctx, text, new(token.Parser))
 	if err != nil {
 		return []string{anyName}
 	}

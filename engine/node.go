@@ -104,5 +104,16 @@ type progress struct {
 	as Action
 }
 
-// doing is what a run does about an address.
+// ownNames are the names and identities that errors about the node may hold.
+func (n *node) ownNames() []string {
+	names := []string{n.addr, n.from, n.look.Identity}
+	if n.job != nil {
+		names = append(names, n.job.Name, n.job.ID)
+	}
+	for _, g := range n.generations() {
+		names = append(names, g.Identity)
+	}
+	return names
+}
+
 func (n *node) doing() Action { return cmp.Or(n.as, n.plan.Action) }

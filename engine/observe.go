@@ -44,10 +44,8 @@ func (j *jobs) reachAll(ctx context.Context, undeclared []*node, deletes func(*n
 		return known && (n.decl != nil && n.access.Place != g.Location || n.decl == nil && deletes(n))
 	}
 	var problems []Problem
-	seen := map[*observe.Way]bool{}
 	for _, n := range nodes {
-		if n.access.Err != nil && !seen[n.access] {
-			seen[n.access] = true
+		if n.access.Err != nil {
 			problems = append(problems, Problem{Address: n.addr, Source: n.source(), Err: n.access.Err})
 		}
 	}
@@ -175,6 +173,7 @@ func (o *observer) lookGroup(ctx context.Context, nodes []*node) {
 		}
 		jobs, of = append(jobs, job), append(of, n)
 	}
+	defer reads(ctx, of...)()
 	many, cancel := context.WithTimeout(ctx, reconcile.DefaultTimeout)
 	defer cancel()
 	looks, errs := nodes[0].kind.LookMany(many, jobs)
@@ -192,6 +191,7 @@ func (o *observer) lookAt(ctx context.Context, n *node) {
 		return
 	}
 	n.looked = true
+	defer reads(ctx, n)()
 	if n.decl != nil && n.rec.Live() == nil && n.rec.Candidate() != nil {
 		if n.err = o.lookBegun(ctx, n); n.err != nil || n.look.NotYet {
 			return
@@ -200,7 +200,7 @@ func (o *observer) lookAt(ctx context.Context, n *node) {
 	switch {
 	case n.decl == nil:
 		n.err = o.lookLeftover(ctx, n)
-	case n.rec.Live() == nil && n.rec.Candidate() == nil:
+	case n.present() == nil:
 		n.err = o.find(ctx, n)
 	default:
 		job, err := o.presentJob(ctx, n)
@@ -216,13 +216,8 @@ func (o *observer) lookAt(ctx context.Context, n *node) {
 	}
 }
 
-// present is the generation that a node is compared with: the live one, else one half made.
-func (n *tracked) present() *state.Generation {
-	if g := n.rec.Live(); g != nil {
-		return g
-	}
-	return n.rec.Candidate()
-}
+// present is the generation that a node is compared with.
+func (n *tracked) present() *state.Generation { return n.rec.Present() }
 
 // presentKind is the kind of the present thing, which may be another than the declared.
 func (n *node) presentKind(catalog *reconcile.Catalog) reconcile.Any {

@@ -30,11 +30,10 @@ type Orphans struct {
 // retained, and what is declared, is listed and never deleted. The graph may be nil. What must not be deleted is a
 // *RefusedError beside what was found.
 func (e *Engine) PlanOrphans(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Orphans, error) {
-	empty := &Graph{Format: GraphFormat, Stack: stage.Stack, Stage: stage.Name}
+	empty := emptyGraph(stage, g)
 	if g == nil {
 		g = empty
 	}
-	empty.Dir = g.Dir
 	w, err := e.newWork(ctx, empty, policy{PlanOptions: o, collects: true, hidesOutputs: true, leavesOutputs: true, waives: true})
 	if err != nil {
 		return nil, err

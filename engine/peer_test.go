@@ -135,8 +135,8 @@ func TestMissingOutputsOfOtherStacks(t *testing.T) {
 		says, hint                string
 		known                     []string
 	}{
-		{stack: "netwrk", stage: "prod", path: "color", missing: values.ErrNoStack, says: `a: color: no stack "netwrk" is on record in this store`, hint: "did you mean network?", known: []string{"empty", "network", "shop"}},
-		{stack: "network", stage: "test", path: "color", missing: values.ErrNoStage, says: `stack network has no stage "test" on record`, hint: "there is prod", known: []string{"prod"}},
+		{stack: "netwrk", stage: "prod", path: "color", missing: values.ErrNoStack, says: `a: color: no stack "netwrk" has state in this store`, hint: "did you mean network?", known: []string{"empty", "network", "shop"}},
+		{stack: "network", stage: "test", path: "color", missing: values.ErrNoStage, says: `stack network has no stage "test" with state`, hint: "there is prod", known: []string{"prod"}},
 		{stack: "network", stage: "prod", path: "colour", missing: values.ErrNoOutput, says: `network/prod has no output "colour"`, hint: "did you mean color?", known: []string{"color"}},
 		{stack: "network", stage: "prod", path: "color.deep", missing: values.ErrNoOutput, says: `network/prod has no output "color.deep"`, known: []string{"color"}},
 		{stack: "empty", stage: "test", path: "color", missing: values.ErrNoOutput, says: `empty/test has no output "color"`, hint: "deploy that stack first", known: []string{}},

@@ -42,11 +42,7 @@ func (e *Engine) Plan(ctx context.Context, g *Graph, o PlanOptions) (*Plan, erro
 // program names, and by what the program declares and no entry has. The graph may be nil, or without resources. Nothing is
 // built. What is declared and could not be looked for is a blocked line, with which the destroy is not complete.
 func (e *Engine) PlanDestroy(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Plan, error) {
-	empty := &Graph{Format: GraphFormat, Stack: stage.Stack, Stage: stage.Name}
-	if g != nil {
-		empty.Dir = g.Dir
-	}
-	w, err := e.newWork(ctx, empty, policy{PlanOptions: o, renames: true, collects: true, hidesOutputs: true, waives: true})
+	w, err := e.newWork(ctx, emptyGraph(stage, g), policy{PlanOptions: o, renames: true, collects: true, hidesOutputs: true, waives: true})
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +94,7 @@ func (w *work) makePlan(ctx context.Context, doc *Plan) (*Plan, error) {
 	}
 	narrowing := w.narrowing(ctx)
 	left := w.leave(w.leftover)
+	ctx = w.watched(ctx)
 	w.observe(ctx)
 	outcome := w.decide(ctx, narrowing)
 	outcome.left = slices.Concat(left, outcome.left)
@@ -185,11 +182,18 @@ func (w *work) decide(ctx context.Context, narrowing *narrowing) outcome {
 		}
 	}
 	w.guarding().guardAll(ctx, slices.Concat(w.declared, w.leftover))
+	l.goWith(w.leftover)
 	return outcome{left, c.strangers}
 }
 
 func (w *work) classifier() *classifier {
-	return &classifier{observer: w.observer, refusals: w.refusals, o: w.o, guards: w.guards(), lost: w.lost, abroad: w.abroad, drift: w.drift}
+	c := &classifier{
+		observer: w.observer, refusals: w.refusals, o: w.o, guards: w.guards(), lost: w.lost, abroad: w.abroad, drift: w.drift, tell: w.e.Events,
+	}
+	if w.snap.LastRun != nil && !w.lastRun("state", "rotate") { // these delete no object
+		c.lastRun = w.snap.LastRun.Ended
+	}
+	return c
 }
 
 func (w *work) leftovers() *leftovers {
@@ -201,7 +205,7 @@ func (w *work) guards() guards {
 }
 
 func (w *work) guarding() *guarding {
-	return &guarding{guards: w.guards(), devRules: w.devRules, chosen: w.chosen, refusals: w.refusals}
+	return &guarding{guards: w.guards(), jobs: w.jobs, devRules: w.devRules, chosen: w.chosen, refusals: w.refusals}
 }
 
 // document makes the plan of what was decided.
@@ -216,7 +220,7 @@ func (w *work) document(ctx context.Context, p *Plan, o outcome, digest func() (
 		return nil, err
 	}
 	unreadable := w.unreadables()
-	p.Actions = slices.Concat(w.missed, w.lines().all(slices.Concat(w.declared, w.leftover)), w.drift.stuck, unreadable)
+	p.Actions = slices.Concat(w.missed.lines, w.lines().all(slices.Concat(w.declared, w.leftover)), w.drift.stuck, unreadable)
 	if p.Actions == nil {
 		p.Actions = []Planned{}
 	}
@@ -227,6 +231,7 @@ func (w *work) document(ctx context.Context, p *Plan, o outcome, digest func() (
 	for i := range p.Actions {
 		p.count(&p.Actions[i])
 	}
+	p.Causes = causesOf(p.Actions, w.nodes)
 	p.Left = w.drift.left
 	slices.SortStableFunc(p.Left, func(a, b Left) int { return compareStrings(a.Address, b.Address) })
 	p.Outputs, p.Used = w.outputs().planned(ctx), w.index.values.Used()
@@ -255,7 +260,7 @@ func (w *work) unreadables() []Planned {
 		}
 		lines = append(lines, Planned{
 			Address: addr, Action: Blocked, Identity: w.damagedIdentity(addr), Confined: true,
-			Problem: "its record cannot be read: " + err.Error(), Hint: "deploy again without the record: what is there is found by reading",
+			Problem: "its state entry cannot be read: " + err.Error(), Hint: "deploy again without the state entry: athanor finds the object by reading",
 		})
 	}
 	return lines
@@ -271,8 +276,10 @@ func (w *work) outputs() outputs {
 
 func (w *work) lines() *lines {
 	return &lines{
-		announcer: announcer{catalog: w.catalog, unobserved: w.o.NoObserve, mayDelete: w.guards().mayDelete},
-		jobs:      w.jobs, devRules: w.devRules, chosen: w.chosen, none: !w.o.collects,
+		announcer: announcer{
+			catalog: w.catalog, unobserved: w.o.NoObserve, mayDelete: w.guards().mayDelete, deletedWith: w.index.goesWith,
+		},
+		jobs: w.jobs, devRules: w.devRules, chosen: w.chosen, none: !w.o.collects,
 	}
 }
 

@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/athanor-dev/athanor/engine/calls"
 	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
@@ -87,13 +90,21 @@ type Planned struct {
 	Assets map[string]string `json:"assets,omitempty"`
 	// Steps are the operations that this line announces. Nothing else is done to the resource.
 	Steps []plan.Step `json:"steps,omitempty"`
-	// Problem is why it is blocked.
-	Problem string `json:"problem,omitempty"`
+	// Problem is why it is blocked. Cause names the cause in the plan that others have as well, BlockedBy the resource without
+	// which this one cannot be planned.
+	Problem   string `json:"problem,omitempty"`
+	Cause     string `json:"cause,omitempty"`
+	BlockedBy string `json:"blockedBy,omitempty"`
 	// Confined: what blocks it is its entry in state, which this program cannot read or whose kind it does not know. A
 	// deploy goes on without it, and without what needs it.
 	Confined bool   `json:"confined,omitempty"`
 	Hint     string `json:"hint,omitempty"`
 	Source   string `json:"source,omitempty"`
+}
+
+// nameObject lets a line name the object of a generation.
+func nameObject(p *Planned, g *state.Generation) {
+	p.Kind, p.Identity, p.Generation, p.Place = g.Kind, g.Identity, g.Number, g.Location
 }
 
 // Plan says what will be done. It is a document: it can be saved, and deploy can be held to it.
@@ -114,6 +125,8 @@ type Plan struct {
 	Digest  string    `json:"digest"`
 	Actions []Planned `json:"actions"`
 	Summary Summary   `json:"summary"`
+	// Causes are the problems that several lines have in common, those that follow from others last.
+	Causes []Cause `json:"causes,omitempty"`
 	// Outputs as far as they are known; secret ones masked.
 	Outputs map[string]any `json:"outputs,omitempty"`
 	// OutputChanges are the outputs that deploying changes.
@@ -163,6 +176,42 @@ func (p *Plan) Pending() bool {
 	return len(p.OutputChanges) > 0 || p.acts()
 }
 
+// Blocked returns the lines of what cannot be planned.
+func (p *Plan) Blocked() []Planned {
+	return slices.DeleteFunc(slices.Clone(p.Actions), func(a Planned) bool { return a.Action != Blocked })
+}
+
+// Uncompared returns the blocked lines of a drift plan whose resources could not be compared. The other blocked lines say
+// what drifted and is not repaired.
+func (p *Plan) Uncompared() []Planned {
+	return slices.DeleteFunc(p.Blocked(), func(a Planned) bool { return len(a.Reasons) > 0 })
+}
+
+// Refusal returns the error for which a run of the plan does not begin, nil when it does: a deploy does not begin with what
+// cannot be planned, while a destroy and a repair leave that out.
+func (p *Plan) Refusal() error {
+	if stops := p.Stops(); len(stops) > 0 && !p.Destroy && !p.Drift {
+		return BlockedError(stops)
+	}
+	return nil
+}
+
+// BlockedError returns blocked lines as one error, nil for none.
+func BlockedError(lines []Planned) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	e := &RefusedError{}
+	for _, b := range lines {
+		err := errors.New(b.Problem)
+		if b.Hint != "" {
+			err = reconcile.WithHint(err, "%s", b.Hint)
+		}
+		e.Problems = append(e.Problems, Problem{Address: b.Address, Source: b.Source, Err: err, Own: []string{b.Identity}, Follows: b.BlockedBy})
+	}
+	return e
+}
+
 // acts reports whether anything is to be done to a resource.
 func (p *Plan) acts() bool {
 	for _, a := range p.Actions {
@@ -202,8 +251,15 @@ type Result struct {
 	Secret  map[string]bool `json:"-"`
 	// Failures by address, in the order they happened.
 	Failures []*ResourceError `json:"-"`
+	// Causes are the errors that several failures have in common.
+	Causes []Cause `json:"causes,omitempty"`
 	// Waiting says what somebody must do, by address.
 	Waiting map[string]string `json:"waiting,omitempty"`
 	// InterruptedBy says who asked the run to stop first, BySignal or ByCancel; "" when nobody did.
 	InterruptedBy string `json:"interruptedBy,omitempty"`
+}
+
+// Complete reports whether everything that the run was to do is done, or waits for somebody else.
+func (r *Result) Complete() bool {
+	return r.State != statestore.Cancelled && r.Summary.Failed+r.Summary.Blocked+r.Summary.NotStarted == 0
 }

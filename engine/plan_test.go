@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
@@ -203,6 +205,61 @@ func TestMayReplace(t *testing.T) {
 	c.Resources[0].Props = m{"color": "blue"}
 	if p := b.plan(c); actions(p) != "a:update b:unchanged" {
 		t.Errorf("references are per property: %s", actions(p))
+	}
+}
+
+// takeAlong deletes with an object what refers to it, as some providers do.
+func (w *world) takeAlong(op, name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if op == "delete" {
+		maps.DeleteFunc(w.things, func(_ string, other *thing) bool { return other.After == "thing:"+name })
+	}
+}
+
+// TestDeletedWith: what goes with another has no deletion of its own in the run that deletes the other, and stays where that one
+// stays.
+func TestDeletedWith(t *testing.T) {
+	program := graph(res("p", m{"name": "parent"}), res("k", m{"after": "⟦p.id⟧", "name": "kid"}, func(o *engine.Options) { o.DeletedWith = "p" }))
+	for name, c := range map[string]struct {
+		during func(*bench) func(op, name string)
+		deny   string
+		log    string
+		left   []string
+		says   string
+	}{
+		"it goes with it":     {during: func(b *bench) func(string, string) { return b.world.takeAlong }, log: "delete parent"},
+		"it does not go":      {log: "delete parent", left: []string{"kid"}, says: "k: p was deleted, and it is still there"},
+		"the other one fails": {deny: "delete parent", left: []string{"kid", "parent"}, says: "p: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				b.deploy(program)
+				if c.during != nil {
+					b.world.during = c.during(b)
+				}
+				if c.deny != "" {
+					b.world.fail[c.deny] = errDenied
+				}
+				p := b.plan(graph())
+				if got := actions(p); got != "k:delete p:delete" || !slices.Contains(p.Actions[0].Notes, "deleted with p") || len(p.Actions[0].Steps) > 0 && len(p.Actions[0].Steps[0].Operations) > 0 {
+					t.Fatalf("%s %+v", got, p.Actions[0])
+				}
+				b.world.takeLog()
+				r := b.deploy(graph())
+				if log := strings.Join(slices.Compact(b.world.takeLog()), ","); log != c.log {
+					t.Errorf("calls: %s", log)
+				}
+				if names := b.world.names(); !slices.Equal(names, c.left) || !strings.Contains(failures(r), c.says) || (r.Summary.Deleted == 2) != (len(c.left) == 0) {
+					t.Errorf("%v: %s: %+v", names, failures(r), r.Summary)
+				}
+				b.world.during, b.world.fail = b.world.takeAlong, map[string]error{}
+				if r := b.deploy(graph()); len(r.Failures) > 0 || len(b.world.things) > 0 {
+					t.Errorf("once more: %s: %v", failures(r), b.world.names())
+				}
+			})
+		})
 	}
 }
 

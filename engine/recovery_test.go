@@ -189,7 +189,7 @@ func TestTwoStoresOnOneStage(t *testing.T) {
 	if !errors.Is(err, engine.ErrOtherStore) || !strings.Contains(err.Error(), "thing:Assigned-1") {
 		t.Fatalf("%v", err)
 	}
-	if len(p.Warnings) == 0 || !strings.Contains(p.Warnings[0], "another store has marked") || !strings.Contains(strings.Join(p.Actions[0].Notes, " "), "another store") {
+	if len(p.Warnings) == 0 || !strings.Contains(p.Warnings[0], "another state store has tagged") || !strings.Contains(strings.Join(p.Actions[0].Notes, " "), "another state store") {
 		t.Errorf("not said aloud: %v %v", p.Warnings, p.Actions[0].Notes)
 	}
 	// With a target the undeclared one is recorded with the rest of what was found, and is still nobody's to delete.

@@ -30,7 +30,7 @@ func (r *refusals) refuse(n *node, err error) {
 	if r.each {
 		return
 	}
-	r.problems = append(r.problems, Problem{Address: n.addr, Source: n.source(), Err: r.masks.Error(err)})
+	r.problems = append(r.problems, Problem{Address: n.addr, Source: n.source(), Err: r.masks.Error(err), Own: n.ownNames()})
 }
 
 // wrong refuses an edit because of an address.
@@ -54,7 +54,6 @@ func (r *refusals) block(n *node, err error) {
 	n.err, n.unknown = err, true
 	n.asRecorded()
 	if n.plan.Confined && n.rec != nil && n.plan.Identity == "" {
-		g := cmp.Or(n.present(), n.rec.Generations[0])
-		n.plan.Kind, n.plan.Identity, n.plan.Generation, n.plan.Place = g.Kind, g.Identity, g.Number, g.Location
+		nameObject(n.plan, cmp.Or(n.present(), n.rec.Generations[0]))
 	}
 }

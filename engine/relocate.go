@@ -123,7 +123,7 @@ func (m *moving) expandScope(from, to string, add func(from, to string)) {
 		}
 	}
 	if !found {
-		m.w.wrong(from+"/", reconcile.WithHint(errors.New("nothing is on record in this scope"), "`athanor state list` lists what is"))
+		m.w.wrong(from+"/", reconcile.WithHint(errors.New("state has nothing in this scope"), "`athanor state list` lists what is"))
 	}
 }
 
@@ -162,13 +162,13 @@ func (m *moving) check(from string, moves map[string]string) {
 	case w.records[from] == nil:
 		w.wrong(from, nothingAs(from, slices.Collect(maps.Keys(w.records))))
 	case w.damaged[to] != nil, w.records[to] != nil && !leaves:
-		w.wrong(from, reconcile.WithHint(fmt.Errorf("%s is on record already", to), "move that one elsewhere in the same command, or forget it: athanor state rm %s", to))
+		w.wrong(from, reconcile.WithHint(fmt.Errorf("%s is already in state", to), "move that one elsewhere in the same command, or forget it: athanor state rm %s", to))
 	}
 }
 
 // nothingAs says that an address is not on record, and which one may be meant.
 func nothingAs(addr string, known []string) error {
-	err := fmt.Errorf("nothing is on record as %q", addr)
+	err := fmt.Errorf("state has no entry %q", addr)
 	if near, ok := props.Nearest(addr, known); ok {
 		return reconcile.WithHint(err, "did you mean %s?", near)
 	}
@@ -210,7 +210,7 @@ func (m *moving) add(from, to string) {
 	n.from, n.rec.MovingFrom = from, from
 	n.plan = &Planned{Address: to, Action: Move, From: from, Needs: n.rec.Needs}
 	if g := n.present(); g != nil {
-		n.plan.Kind, n.plan.Identity, n.plan.Generation, n.plan.Place = g.Kind, g.Identity, g.Number, g.Location
+		nameObject(n.plan, g)
 	}
 	m.nodes = append(m.nodes, n)
 }
@@ -226,7 +226,7 @@ func (j *jobs) markable(ctx context.Context, n *node) error {
 			err = n.unmarked(g)
 		case look.Absent && g.State == statestore.Condemned:
 		case look.Absent:
-			err = reconcile.WithHint(fmt.Errorf("%s %s is gone", g.Kind, g.Identity), "deploy makes it again under its old address, or `athanor state rm %s` forgets it", n.from)
+			err = reconcile.WithHint(fmt.Errorf("%s %s is missing", g.Kind, g.Identity), "deploy makes it again under its old address, or `athanor state rm %s` forgets it", n.from)
 		default:
 			err = j.remarkable(n, g, job, look)
 		}
@@ -243,17 +243,17 @@ func (n *node) unmarked(g *state.Generation) error {
 	switch {
 	case g.StateOnly:
 		if from := n.rec.Birth; from != n.addr {
-			n.plan.Notes = append(n.plan.Notes, "kept in the record alone, and there it stays what was made as "+from)
+			n.plan.Notes = append(n.plan.Notes, "kept in state alone, and there it stays what was created as "+from)
 		}
 		return nil
 	case g.Identity == "":
-		return reconcile.WithHint(errors.New("its creation was begun and its end is not on record"), "deploy first, which finishes it")
+		return reconcile.WithHint(errors.New("its creation began and state does not say how it ended"), "deploy first, which finishes it")
 	case n.spec == nil:
 		return fmt.Errorf("%w: %s", errNoKind, g.Kind)
 	case n.spec.Marked:
-		return reconcile.WithHint(errors.New("what it was made of is not on record, and its mark cannot be compared"), "deploy first, which records it")
+		return reconcile.WithHint(errors.New("state does not say what it was created from, and its owner tag cannot be compared"), "deploy first, which writes it to state")
 	case n.spec.Named && !n.spec.Same && !n.spec.ByParent && !g.NameGiven:
-		return reconcile.WithHint(fmt.Errorf("a %s carries no mark: nothing but its name shows that it is ours, and its name stays that of %s", g.Kind, n.rec.Birth),
+		return reconcile.WithHint(fmt.Errorf("a %s has no owner tag: only its name shows that it is ours, and its name stays that of %s", g.Kind, n.rec.Birth),
 			"declare it under the new address with renamedFrom: [%s] and deploy", n.from)
 	}
 	return nil
@@ -273,5 +273,5 @@ func (j *jobs) remarkable(n *node, g *state.Generation, job *reconcile.Job, look
 	if look.Owner.Address == n.addr || len(steps) > 0 && rewritable {
 		return nil
 	}
-	return reconcile.WithHint(fmt.Errorf("the mark of %s %s cannot be rewritten", g.Kind, g.Identity), "declare it under the new address with renamedFrom: [%s] and deploy", n.from)
+	return reconcile.WithHint(fmt.Errorf("the owner tag of %s %s cannot be rewritten", g.Kind, g.Identity), "declare it under the new address with renamedFrom: [%s] and deploy", n.from)
 }

@@ -145,6 +145,7 @@ func TestStateMove(t *testing.T) {
 				t.Errorf("record: %v %v %+v", err, snap.Check(), snap.LastRun)
 			}
 			b.opts.TakeOver = true
+			b.world.during = b.world.takeAlong
 			if r := b.deploy(graph()); len(b.world.things) > 0 || len(r.Failures) > 0 {
 				t.Errorf("what was moved cannot be deleted: %v %s", b.world.names(), failures(r))
 			}
@@ -187,16 +188,16 @@ func TestStateMoveIsRefused(t *testing.T) {
 		name, words, want, hint string
 		prep                    func(*bench)
 	}{
-		{name: "taken", words: "a b", want: "a: b is on record already", hint: "state rm b"},
-		{name: "unknown", words: "aa n", want: `nothing is on record as "aa"`, hint: "did you mean a?"},
+		{name: "taken", words: "a b", want: "a: b is already in state", hint: "state rm b"},
+		{name: "unknown", words: "aa n", want: `state has no entry "aa"`, hint: "did you mean a?"},
 		{name: "one to two", words: "a n a o", want: "a: it cannot move to n and to o"},
 		{name: "two to one", words: "a n b n", want: "b: a moves to n too"},
 		{name: "nowhere", words: "a a", want: "a: it is there already"},
 		{name: "bad address", words: "a 1", want: `bad address "1"`},
 		{name: "scope and address", words: "net/ core", want: "a scope and a single address"},
-		{name: "empty scope", words: "no/ core/", want: "no/: nothing is on record in this scope"},
-		{name: "no mark", words: "bare n", want: "carries no mark", hint: "renamedFrom: [bare]"},
-		{name: "gone", words: "a n", want: "is gone", prep: func(b *bench) { clear(b.world.things) }},
+		{name: "empty scope", words: "no/ core/", want: "no/: state has nothing in this scope"},
+		{name: "no mark", words: "bare n", want: "has no owner tag", hint: "renamedFrom: [bare]"},
+		{name: "gone", words: "a n", want: "is missing", prep: func(b *bench) { clear(b.world.things) }},
 		{name: "another's", words: "a n", want: "belongs to x of other/prod", prep: func(b *bench) {
 			for _, th := range b.world.things {
 				th.Tags = adopt.Tags(reconcile.Mark{Stack: "other", Stage: "prod", Address: "x", Generation: 1})

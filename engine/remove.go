@@ -19,7 +19,15 @@ func (e *Engine) PlanRemove(ctx context.Context, stage statestore.Stage, globs [
 	if err != nil {
 		return nil, err
 	}
+	locations, err := openUnsearched(w.snap, w.key)
+	if err != nil {
+		return nil, err
+	}
 	gone, idle := matched(w.known(), globs)
+	named := func(l unsearched) bool { return slices.Contains(globs, l.name) }
+	idle = slices.DeleteFunc(idle, func(glob string) bool {
+		return slices.ContainsFunc(locations, func(l unsearched) bool { return l.name == glob })
+	})
 	for _, glob := range idle {
 		w.wrong("", nothingAs(glob, slices.Collect(maps.Keys(w.known()))))
 	}
@@ -32,9 +40,16 @@ func (e *Engine) PlanRemove(ctx context.Context, stage statestore.Stage, globs [
 		}
 		actions = append(actions, lines...)
 	}
-	apply := func(ctx context.Context, r *run) (statestore.Change, error) {
-		return statestore.Change{}, r.remove(ctx, gone)
+	for _, l := range locations {
+		if named(l) && !gone[l.name] {
+			actions = append(actions, Planned{Address: l.name, Kind: l.kind, Action: Forget, Notes: []string{"a destroy could not search this location, and none will"}})
+		}
 	}
+	var end statestore.Change
+	if slices.ContainsFunc(locations, named) {
+		end.Meta = map[string][]byte{unsearchedFact: sealUnsearched(slices.DeleteFunc(locations, named), stage, w.key)}
+	}
+	apply := func(ctx context.Context, r *run) (statestore.Change, error) { return end, r.remove(ctx, gone) }
 	return w.editPlan(actions, &edit{apply: apply}, func(ctx context.Context) (*Plan, error) { return e.PlanRemove(ctx, stage, globs) })
 }
 
@@ -66,7 +81,7 @@ func forgotten(snap *statestore.Snapshot, addr string) []Planned {
 		if len(lines) == 0 {
 			lines = append(lines, Planned{Address: addr, Action: Forget})
 		}
-		lines[0].Notes = []string{"its record cannot be read"}
+		lines[0].Notes = []string{"its state entry cannot be read"}
 		return lines
 	}
 	var lines []Planned

@@ -52,7 +52,7 @@ func TestStateRemoveOfWhatCannotBeRead(t *testing.T) {
 	g := graph(res("a", m{"color": "red"}), res("b", m{}))
 	b.deploy(g)
 	b.spoil("a")
-	if _, err := b.planMove("a n"); err == nil || !strings.Contains(err.Error(), "a: its record cannot be read") {
+	if _, err := b.planMove("a n"); err == nil || !strings.Contains(err.Error(), "a: its state entry cannot be read") {
 		t.Errorf("mv: %v", err)
 	}
 	p, err := b.planRemove("a")
@@ -165,4 +165,48 @@ func TestStateMoveIsStopped(t *testing.T) {
 		t.Errorf("%+v, marked %s", r.Summary, b.marked("red"))
 	}
 	b.settled(graph(res("n", m{"color": "red"})))
+}
+
+// TestStateRemoveOfALocation: a location that a destroy could not search is searched by the next one, with credentials that
+// lead there, and is given up by its name when nobody can reach it any more.
+func TestStateRemoveOfALocation(t *testing.T) {
+	b := newBench(t)
+	b.deploy(graph(res("a", m{}), res("b", m{})))
+	b.loseRow("b")
+	b.world.fail["list "] = errDenied
+	blocked := func(when, why string) {
+		t.Helper()
+		p, err := b.e.PlanDestroy(t.Context(), testStage, nil, b.opts)
+		if err != nil {
+			t.Fatalf("%s: %v", when, err)
+		}
+		hints := ""
+		for _, a := range p.Blocked() {
+			hints += a.Address + " " + a.Problem + " " + a.Hint
+		}
+		if !strings.HasPrefix(hints, "world/1 ") || !strings.Contains(hints, why) || !strings.Contains(hints, "athanor state rm world/1") {
+			t.Errorf("%s: %q", when, hints)
+		}
+	}
+	if r := b.destroy(); r.State != statestore.Failed || r.Complete() || b.rows() != "" || len(b.world.things) != 1 {
+		t.Fatalf("%+v, rows %q, %d objects", r, b.rows(), len(b.world.things))
+	}
+	blocked("denied", "denied")
+	delete(b.world.fail, "list ")
+	b.world.account = "2"
+	blocked("in another account", "these credentials lead to world/2")
+
+	p, err := b.planRemove("world/1")
+	if err != nil || actions(p) != "world/1:forget" {
+		t.Fatalf("%v %+v", err, p)
+	}
+	if r := b.do(p); r.State != statestore.Succeeded {
+		t.Errorf("%+v", r)
+	}
+	if _, err := b.planRemove("world/1"); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("it is still known: %v", err)
+	}
+	if _, err := b.e.PlanDestroy(t.Context(), testStage, nil, b.opts); !errors.Is(err, engine.ErrNothingKnown) {
+		t.Errorf("nothing says where to search: %v", err)
+	}
 }

@@ -27,6 +27,7 @@ func renames(declared []*node, entries map[string]*state.Entry) (moves map[strin
 			}
 		}
 	}
+	r.takeBack()
 	by := map[string]*node{}
 	moves = map[string]string{}
 	for _, n := range declared {
@@ -41,6 +42,35 @@ func renames(declared []*node, entries map[string]*state.Entry) (moves map[strin
 		by[old], moves[old] = n, n.addr
 	}
 	return moves, problems
+}
+
+// takeBack claims entries for programs that take a rename back: an earlier address of an entry is declared again and has no
+// entry, and the entry's own address is not declared any more. The owner tag of its object may hold either address.
+func (r *renaming) takeBack() {
+	stays, free := map[string]bool{}, map[string]*node{}
+	for _, n := range r.declared {
+		if stays[n.addr] = true; r.entries[n.addr] == nil && r.claims[n] == "" {
+			free[n.addr] = n
+		}
+	}
+	back := map[*node][]*state.Entry{}
+	for _, entry := range r.entries {
+		if stays[entry.Address] || r.renamers[entry.Address] != nil || entry.MovingFrom != "" {
+			continue
+		}
+		for _, former := range slices.Backward(entry.Former) {
+			n := free[former]
+			if n != nil && slices.ContainsFunc(entry.Generations, func(g *state.Generation) bool { return g.Kind == n.spec.Type }) {
+				back[n] = append(back[n], entry)
+				break
+			}
+		}
+	}
+	for n, entries := range back {
+		if len(entries) == 1 { // of several nothing says which one it was
+			r.claims[n] = entries[0].Address
+		}
+	}
 }
 
 // free reports that the address of a node has no entry, or that its entry goes elsewhere. Around a circle of claims every

@@ -94,14 +94,16 @@ func (p *report) setStatus(n *node, status Status) {
 	}
 }
 
-// fail notes a failure. What was interrupted is none.
-func (p *report) fail(n *node, action Action, err error) {
+// fail notes a failure, and returns the name of its cause. An interrupt is no failure.
+func (p *report) fail(n *node, action Action, err error) string {
 	if errors.Is(err, reconcile.ErrInterrupted) {
-		return
+		return ""
 	}
+	f := &ResourceError{Address: n.addr, Kind: n.kindName(), Action: action, Err: p.redact.Error(err), Own: n.ownNames()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.failures = append(p.failures, &ResourceError{Address: n.addr, Kind: n.kindName(), Action: action, Err: p.redact.Error(err)})
+	p.failures = append(p.failures, f)
+	return f.CauseID()
 }
 
 // blocked accounts for a node that cannot be done because of another: one that failed, or one that waits for

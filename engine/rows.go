@@ -36,7 +36,7 @@ type GenerationView struct {
 	Place    reconcile.Place  `json:"place"`
 	Identity string           `json:"identity,omitempty"`
 	Name     string           `json:"name,omitempty"`
-	// Intent: its creation was begun and its end is not on record.
+	// Intent: its creation began and state does not say how it ended.
 	Intent  bool           `json:"intent,omitempty"`
 	Attrs   map[string]any `json:"attributes,omitempty"`
 	Written time.Time      `json:"written,omitzero"`
@@ -61,6 +61,19 @@ func (e *Engine) Rows(ctx context.Context, stage statestore.Stage, reveal bool) 
 	}
 	slices.SortFunc(all, func(a, b RowView) int { return cmp.Compare(a.Address, b.Address) })
 	return all, nil
+}
+
+// ReadRow returns the view of one address with its secrets masked, nil when state does not have it.
+func ReadRow(ctx context.Context, e *Engine, stage statestore.Stage, address string) (*RowView, error) {
+	snap, err := e.Store.Load(ctx, stage)
+	if err != nil {
+		return nil, err
+	}
+	row, there := snap.Rows[address]
+	if !there {
+		return nil, nil //nolint:nilnil // it is not in state, which is no error
+	}
+	return new(views{e.Catalog, e.Key}.view(row, stage, false)), nil
 }
 
 // views shows entries to people.

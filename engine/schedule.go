@@ -28,8 +28,8 @@ type task struct {
 	sched      *schedule // that runs it
 
 	waits  int
-	after  []*edge // what waits for this
-	index  int     // among the tasks of its schedule
+	after  []edge // what waits for this
+	index  int    // among the tasks of its schedule
 	rank   time.Duration
 	took   float64   // seconds
 	ended  time.Time // zero: it did not run
@@ -62,7 +62,7 @@ func (t *task) computes() bool {
 
 // passes reports that a task which computes goes on before it is durable: there are others that may.
 func (t *task) passes() bool {
-	return t != nil && t.computes() && slices.ContainsFunc(t.after, func(e *edge) bool { return e.next.computes() })
+	return t != nil && t.computes() && slices.ContainsFunc(t.after, func(e edge) bool { return e.next.computes() })
 }
 
 // company is a result that waits for the intents which it sets free, to share their commit: until one of them
@@ -113,7 +113,7 @@ func (t *task) before(next *task, birth bool) {
 	if t == nil || next == nil || t == next {
 		return
 	}
-	t.after = append(t.after, &edge{next: next, birth: birth})
+	t.after = append(t.after, edge{next: next, birth: birth})
 	next.waits++
 }
 
@@ -301,7 +301,8 @@ func undurable(e *edge) bool  { return e.next.state == pending && e.next.compute
 
 // free lets go on those of what waited for t that may go on now.
 func (s *schedule) free(t *task, may func(*edge) bool) {
-	for _, e := range t.after {
+	for i := range t.after {
+		e := &t.after[i]
 		if e.freed || !may(e) {
 			continue
 		}
@@ -315,7 +316,8 @@ func (s *schedule) free(t *task, may func(*edge) bool) {
 // invite sets free those that wait for t alone and begin with an intent, and lets the result of t wait for it.
 func (s *schedule) invite(t *task, c *company) {
 	t.own, c.left = c, 1 // itself, until all are invited
-	for _, e := range t.after {
+	for i := range t.after {
+		e := &t.after[i]
 		if e.freed || e.next.waits > 1 || e.next.state != pending || !e.next.intends() {
 			continue
 		}
@@ -339,7 +341,8 @@ func (s *schedule) dismiss() {
 
 // block marks what still waits for t as never to run.
 func (s *schedule) block(t, cause *task) {
-	for _, e := range t.after {
+	for i := range t.after {
+		e := &t.after[i]
 		if e.freed || e.next.state != pending {
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -23,10 +24,14 @@ func (w *work) recall(ctx context.Context, program *Graph) error {
 	if w.fresh && w.lastRun("destroy") && w.snap.LastRun.State == statestore.Succeeded {
 		return nil
 	}
+	before, err := openUnsearched(w.snap, w.key)
+	if err != nil {
+		return err
+	}
 	if program == nil || len(program.Resources) == 0 {
 		// An entry goes after its object: where runs that delete have left none, nothing else is there. An edit of state says nothing.
 		emptied := w.snap.Serial > 0 && w.lastRun("destroy", "deploy", "dev")
-		if w.fresh && !emptied {
+		if w.fresh && !emptied && len(before) == 0 {
 			return reconcile.WithHint(fmt.Errorf("%w: %s", ErrNothingKnown, w.stage), "run it beside the program, which says where to look")
 		}
 		program = w.graph
@@ -34,7 +39,7 @@ func (w *work) recall(ctx context.Context, program *Graph) error {
 	s := w.searchOf(program)
 	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
 	s.index(ctx)
-	s.discover(ctx, program)
+	s.discover(ctx, program, before)
 	s.declared(ctx)
 	s.users(program)
 	maps.Copy(w.records, s.found)
@@ -46,10 +51,14 @@ func (w *work) recall(ctx context.Context, program *Graph) error {
 // complete adds entries of what owner tags show and neither an entry nor the program explains. What was found of an address
 // that is declared is left to the plan. As without any state, a location that cannot be searched is an error.
 func (w *work) complete(ctx context.Context) error {
+	before, err := openUnsearched(w.snap, w.key)
+	if err != nil {
+		return err
+	}
 	s := w.searchOf(&Graph{})
 	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
 	s.index(ctx)
-	s.discover(ctx, w.graph)
+	s.discover(ctx, w.graph, before)
 	if len(s.failed) > 0 {
 		var failed []error
 		for _, where := range slices.Sorted(maps.Keys(s.failed)) {
@@ -93,6 +102,7 @@ func (s *search) replaced(entry *state.Entry) bool {
 	}
 	entry = entry.Clone()
 	entry.Found = true
+	dropOlder(entry, s.w.discovered.byAddress[entry.Birth])
 	for _, g := range entry.Generations {
 		g.State, g.Retain = statestore.Condemned, g.Retain || entry.Options.Retain
 	}
@@ -111,7 +121,9 @@ type search struct {
 	failed map[string]error
 	// unread says, by the address in its owner tag, why an object of the stage could not be read: it stays.
 	unread map[string]error
-	found  map[string]*state.Entry
+	// unsearched are the locations of both, by name.
+	unsearched map[string]unsearched
+	found      map[string]*state.Entry
 }
 
 // searchOf makes the graph of a search.
@@ -141,7 +153,10 @@ func (w *work) searchOf(program *Graph) *search {
 	}
 	inner.slots.Hold(w.records)
 	inner.owners.Hold(w.records)
-	return &search{on: w, w: inner, entries: entries, failed: map[string]error{}, unread: map[string]error{}, found: map[string]*state.Entry{}}
+	return &search{
+		on: w, w: inner, entries: entries, failed: map[string]error{}, unread: map[string]error{}, unsearched: map[string]unsearched{},
+		found: map[string]*state.Entry{},
+	}
 }
 
 // addressesOf are the address of a declaration and those that it was renamed from.
@@ -194,11 +209,10 @@ func (s *search) leaveOut(wrong map[string]error) bool {
 // read gives a node that others refer to its attributes: as state has them, or as they are where nobody owns it.
 func (s *search) read(ctx context.Context, n *node) {
 	if rec, has := s.entries[n.addr]; has {
-		for _, g := range []*state.Generation{rec.Candidate(), rec.Live()} {
-			if g != nil {
-				n.attrs = g.Attributes
-			}
+		if g := rec.Present(); g != nil {
+			n.attrs = g.Attributes
 		}
+		n.rec = rec // what is of an older generation of it is found as well
 		return
 	}
 	if !slices.ContainsFunc(s.w.declared, func(user *node) bool { return slices.Contains(user.needs, n.addr) }) {
@@ -214,45 +228,80 @@ func (s *search) read(ctx context.Context, n *node) {
 	}
 }
 
-// discover asks every location that the program or state names for the owner tags of the stage. What an entry has, and what
-// was retained, is left out.
-func (s *search) discover(ctx context.Context, program *Graph) {
-	var ways []*observe.Way
-	add := func(a *observe.Way) {
-		if a.Err == nil && !slices.Contains(ways, a.Reached()) {
-			ways = append(ways, a.Reached())
+// discover asks every location that the program, state or the last destroy names for the owner tags of the stage. What an entry
+// has, and what was retained, is left out.
+func (s *search) discover(ctx context.Context, program *Graph, before []unsearched) {
+	var all []observe.Tagged
+	searched := map[reconcile.Place]bool{}
+	in := func(a *observe.Way, kind string) {
+		if a = a.Reached(); a.Err != nil || searched[a.Place] {
+			return
+		}
+		searched[a.Place] = true
+		found, err := s.w.cloud.Discover(ctx, []*observe.Way{a})
+		if err != nil {
+			s.failed[s.searchAgain(a, kind)] = err
+		}
+		for _, t := range found {
+			known := s.w.owners.By(t.Object(), "") != "" && !s.isNewer(t)
+			if !t.Mark.Retained && !known && !s.begun(t) {
+				all = append(all, t)
+			}
 		}
 	}
 	for i := range program.Resources {
-		add(s.w.cloud.Reach(ctx, program.Resources[i].Kind, program.Resources[i].Settings))
+		r := &program.Resources[i]
+		a := s.w.cloud.Reach(ctx, r.Kind, r.Settings)
+		if s.failed[r.Address] != nil && a.Err != nil {
+			s.unsearched[r.Address] = unsearched{name: r.Address, kind: r.Kind, settings: r.Settings}
+		}
+		in(a, r.Kind)
 	}
 	for _, addr := range slices.Sorted(maps.Keys(s.on.records)) {
 		rec := s.on.records[addr]
 		for _, g := range rec.Generations {
 			if a, err := s.w.cloud.At(ctx, addr, rec, g); err == nil {
-				add(a)
+				in(a, g.Kind)
 			}
 		}
 	}
-	places := map[reconcile.Place]bool{}
-	w := s.w
-	var all []observe.Tagged
-	for _, a := range ways {
-		if places[a.Place] {
+	for _, l := range before {
+		if n := s.w.nodes[l.name]; n != nil && n.decl != nil {
+			continue // the program says where it is
+		}
+		a := s.w.cloud.Reach(ctx, l.kind, l.settings)
+		if err := l.leadsTo(a); err != nil {
+			s.failed[l.name], s.unsearched[l.name] = err, l
 			continue
 		}
-		places[a.Place] = true
-		found, err := w.cloud.Discover(ctx, []*observe.Way{a})
-		if err != nil {
-			s.failed[a.Place.String()] = err
-		}
-		for _, t := range found {
-			if !t.Mark.Retained && w.owners.By(t.Object(), "") == "" && !s.begun(t) {
-				all = append(all, t)
-			}
+		in(a, l.kind)
+	}
+	s.w.discovered = discoveryOf(all)
+}
+
+// searchAgain notes that a location was not searched whole, and returns its name.
+func (s *search) searchAgain(a *observe.Way, kind string) string {
+	name := a.Reached().Place.String()
+	s.unsearched[name] = unsearched{name: name, reached: true, kind: kind, settings: a.Settings}
+	return name
+}
+
+// isNewer reports a find that has the name of an older generation in state and a later number in its owner tag: the state is of
+// before that one was deleted and the name used again.
+func (s *search) isNewer(f observe.Tagged) bool {
+	for _, entry := range s.on.records {
+		if g := entry.ByObject(f.Kind, f.Way.Place, f.Identity); g != nil {
+			return g.Number < f.Mark.Generation && (entry.Address == f.Mark.Address || entry.Birth == f.Mark.Address)
 		}
 	}
-	w.discovered = discoveryOf(all)
+	return false
+}
+
+// dropOlder takes from an entry the generations whose object is another one by now.
+func dropOlder(entry *state.Entry, finds []*observe.Tagged) {
+	entry.Generations = slices.DeleteFunc(entry.Generations, func(g *state.Generation) bool {
+		return slices.ContainsFunc(finds, func(t *observe.Tagged) bool { return t.Object() == g.Object() && t.Mark.Generation > g.Number })
+	})
 }
 
 // begun reports whether a find is the object of an intent in state, which is observed by itself.
@@ -321,7 +370,10 @@ func (s *search) users(program *Graph) {
 			}
 		}
 		for _, a := range needs {
-			if s.found[a] == nil || slices.Contains(rec.Needs, a) || s.reaches(a, rec.Address, map[string]bool{}) {
+			if s.found[a] == nil || slices.Contains(rec.Needs, a) {
+				continue
+			}
+			if s.reaches(a, rec.Address, map[string]bool{}) && (!s.cut(a, r.Address, rec.Address) || s.reaches(a, rec.Address, map[string]bool{})) {
 				continue
 			}
 			rec = rec.Clone()
@@ -332,6 +384,24 @@ func (s *search) users(program *Graph) {
 	}
 }
 
+// cut opens a circle of a found resource and one that has an entry where it goes through deferrable paths of the found one. It
+// reports whether it does.
+func (s *search) cut(found, declared, entry string) bool {
+	n := s.w.nodes[found]
+	if n == nil {
+		return false
+	}
+	paths, late := n.latePaths(declared)
+	if late {
+		rec := s.found[found]
+		if rec.Cut = maps.Clone(rec.Cut); rec.Cut == nil {
+			rec.Cut = map[string][]tree.Path{}
+		}
+		rec.Cut[entry] = paths
+	}
+	return late
+}
+
 // reaches reports that one entry needs another, at once or through others.
 func (s *search) reaches(from, to string, visited map[string]bool) bool {
 	rec := cmp.Or(s.found[from], s.on.records[from])
@@ -339,7 +409,7 @@ func (s *search) reaches(from, to string, visited map[string]bool) bool {
 		return from == to
 	}
 	visited[from] = true
-	return slices.ContainsFunc(rec.Needs, func(a string) bool { return s.reaches(a, to, visited) })
+	return slices.ContainsFunc(rec.UncutNeeds(), func(a string) bool { return s.reaches(a, to, visited) })
 }
 
 // rest makes entries of what owner tags show and nothing declared explains. What another store has tagged is refused, unless
@@ -363,6 +433,7 @@ func (s *search) rest(ctx context.Context) {
 			t, there, err := scan.orphan(ctx, d)
 			if err != nil {
 				s.unread[d.Mark.Address] = fmt.Errorf("%s %s: %w", d.Kind, d.Identity, err)
+				s.searchAgain(d.Way, d.Kind)
 			}
 			if !there || t.Standing != StandingOurs {
 				continue // deleted or retained since, or somebody else's
@@ -381,6 +452,7 @@ func (s *search) rest(ctx context.Context) {
 		}
 		rec = rec.Clone()
 		rec.Found = true
+		dropOlder(rec, all[addr])
 		for _, d := range all[addr] {
 			g := foundGeneration(rec, d, w.findsOwn())
 			g.State, g.Retain = statestore.Condemned, rec.Options.Retain
@@ -398,26 +470,33 @@ func (s *search) rest(ctx context.Context) {
 	}
 }
 
-// missed are the lines of what could not be looked for: a destroy that has such lines is not complete. What was found by its
-// owner tag was not missed.
-func (s *search) missed() []Planned {
-	var lines []Planned
+// missed returns what could not be looked for: a destroy that missed something is not complete. What was found by its owner tag
+// was not missed.
+func (s *search) missed() missed {
+	m := missed{searched: true}
 	for addr := range s.failed {
 		if s.on.records[addr] != nil {
 			delete(s.failed, addr)
+			delete(s.unsearched, addr)
 		}
 	}
 	maps.Copy(s.failed, s.unread)
 	for _, addr := range slices.Sorted(maps.Keys(s.failed)) {
-		err := s.failed[addr]
+		err, hints := s.failed[addr], reconcile.Hints(s.failed[addr])
+		if _, again := s.unsearched[addr]; again {
+			hints = append(slices.Clip(hints), fmt.Sprintf("the next destroy searches there again; `athanor state rm %s` gives it up", addr))
+		}
 		line := Planned{
 			Address: addr, Action: Blocked, Problem: s.on.redact.Text("it could not be looked for: " + err.Error()),
-			Hint: s.on.redact.Text(strings.Join(reconcile.Hints(err), "; ")), Confined: true,
+			Hint: s.on.redact.Text(strings.Join(hints, "; ")), Confined: true,
 		}
 		if n := s.w.nodes[addr]; n != nil && n.spec != nil {
 			line.Kind, line.Source = n.spec.Type, n.source()
 		}
-		lines = append(lines, line)
+		m.lines = append(m.lines, line)
 	}
-	return lines
+	for _, name := range slices.Sorted(maps.Keys(s.unsearched)) {
+		m.locations = append(m.locations, s.unsearched[name])
+	}
+	return m
 }

@@ -29,7 +29,7 @@ func selection(all []*node, at map[string]*node, targets, excludes []string) (ma
 	for _, glob := range slices.Concat(targets, excludes) {
 		hit := slices.ContainsFunc(all, func(n *node) bool { return graph.Match(glob, n.addr) })
 		if !hit && !strings.Contains(glob, "*") {
-			return nil, reconcile.WithHint(fmt.Errorf("nothing is declared or on record as %q", glob), "`athanor graph` lists what is declared")
+			return nil, reconcile.WithHint(fmt.Errorf("%q is neither declared nor in state", glob), "`athanor graph` lists what is declared")
 		}
 	}
 	selected := make(map[*node]bool, len(all))

@@ -91,7 +91,7 @@ func (s *stops) interruptedBy() string {
 func (r *run) sayCancelled() {
 	if isClosed(r.journal.Cancelled()) {
 		r.cancelled.Do(func() {
-			r.emit(Event{Type: EventWarning, Note: "somebody asked this run to stop: running calls finish and are recorded"})
+			r.emit(Event{Type: EventWarning, Note: "this run was asked to stop: running calls finish and are written to state"})
 		})
 	}
 }

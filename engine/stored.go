@@ -92,7 +92,7 @@ func (s *stored) lastRun(commands ...string) bool {
 func (s *stored) entryOf(r *Resource) *state.Entry {
 	for _, addr := range addressesOf(r) {
 		rec := s.records[addr]
-		if rec.Live() != nil || rec.Candidate() != nil || rec != nil && slices.ContainsFunc(rec.Generations, (*state.Generation).Begun) {
+		if rec.Present() != nil || rec != nil && slices.ContainsFunc(rec.Generations, (*state.Generation).Begun) {
 			return rec
 		}
 	}

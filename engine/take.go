@@ -33,7 +33,7 @@ func (c *classifier) takes(n *node) error {
 		return nil
 	}
 	if g := n.rec.Live(); g != nil && g.Identity != t.Identity && g.Name != t.Identity {
-		return reconcile.WithHint(fmt.Errorf("%s is on record as %s already", n.addr, g.Identity), "`athanor state rm %s` forgets that one", n.addr)
+		return reconcile.WithHint(fmt.Errorf("%s is already in state as %s", n.addr, g.Identity), "`athanor state rm %s` forgets that one", n.addr)
 	}
 	if n.job == nil || len(n.job.Unknown) == 0 {
 		return nil

@@ -47,6 +47,8 @@ type Thing struct {
 	// looking at it. Given when they were asked for.
 	Props   map[string]any `json:"props,omitempty"`
 	Missing []tree.Path    `json:"missing,omitempty"`
+	// Differs are the paths at which a declared thing differs from its declaration. Given with Props.
+	Differs []tree.Path `json:"-"`
 	// Assigned: the cloud names such things itself, so that a program must name it by its identity.
 	Assigned bool `json:"assigned,omitempty"`
 }
@@ -66,6 +68,8 @@ type ScanOptions struct {
 	Kinds []string
 	// Describe are globs over identities, names and addresses: the props of these are read back.
 	Describe []string
+	// DeclaredOnly looks for declared resources alone, and lists nothing.
+	DeclaredOnly bool
 }
 
 // Scan lists the things of the kinds in use that no row knows: in every place that the program or the record names,
@@ -84,10 +88,12 @@ func (e *Engine) Scan(ctx context.Context, g *Graph, o ScanOptions) (*Scan, erro
 	}
 	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
 	s.planned(ctx)
-	if err := s.list(ctx); err != nil {
-		return nil, err
+	if !o.DeclaredOnly {
+		if err := s.list(ctx); err != nil {
+			return nil, err
+		}
+		s.byIdentity(ctx)
 	}
-	s.byIdentity(ctx)
 	slices.SortFunc(s.out.Things, compareThings)
 	return &s.out, nil
 }
@@ -145,6 +151,9 @@ func (s *scanning) planned(ctx context.Context) {
 		t.Name, t.Address, t.Declared = n.job.Name, n.addr, true
 		if slices.Contains(s.o.Describe, n.addr) || s.asked(reconcile.Found{Identity: t.Identity, Name: t.Name}, n.look) {
 			s.describe(n.kind, n.job, n.look, &t)
+			for _, step := range n.look.Steps {
+				t.Differs = append(t.Differs, step.Path)
+			}
 		}
 		s.add(t)
 	}

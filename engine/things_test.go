@@ -72,7 +72,7 @@ func TestTakeOneByItsIdentity(t *testing.T) {
 
 	for want, o := range map[string]engine.PlanOptions{
 		"nothing is declared as":             take("b", "thing:pot"),
-		"is on record as thing:pot already":  take("a", "thing:jar"),
+		"is already in state as thing:pot":   take("a", "thing:jar"),
 		"there is no world.Thing thing:none": take("new", "thing:none"),
 		"it needs gone, which is not there":  take("late", "thing:jar"),
 	} {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/athanor-dev/athanor/engine/durations"
 	"github.com/athanor-dev/athanor/engine/state"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -15,16 +14,8 @@ const durationsFact = "durations"
 
 // openDurations returns how long operations take as far as state says.
 func (e *Engine) openDurations(snap *statestore.Snapshot) durations.Table {
-	sealed := snap.Meta[durationsFact]
-	if sealed == nil {
-		return nil
-	}
-	plain, err := e.Key.Open(sealed, state.Binding(snap.Stage, "\x00"+durationsFact))
-	if err != nil {
-		return nil
-	}
-	v, err := tree.Decode(plain)
-	if err != nil {
+	v, err := state.OpenFact(snap, e.Key, durationsFact)
+	if v == nil || err != nil {
 		return nil
 	}
 	return durations.Of(v)
@@ -39,21 +30,20 @@ func (p *report) expected(known durations.Table) durations.Table {
 }
 
 // keepDurations adds to the last change of a run what the run has shown of how long operations take, if that is anything new.
-func (r *run) keepDurations(end *statestore.Change) {
-	if !r.e.KeepDurations || r.w.edit != nil {
+func (r *run) keepDurations(end *statestore.Change, known durations.Table) {
+	if !r.e.KeepDurations {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	known, differs := r.e.openDurations(r.w.snap).With(&r.times)
+	known, differs := known.With(&r.times)
 	if !differs {
 		return
 	}
-	sealed := r.e.Key.Seal(tree.Canonical(known.Tree()), state.Binding(r.w.stage, "\x00"+durationsFact))
 	if end.Meta == nil {
 		end.Meta = map[string][]byte{}
 	}
-	end.Meta[durationsFact], end.KeyID = sealed, r.e.Key.ID()
+	end.Meta[durationsFact], end.KeyID = state.SealFact(r.w.stage, r.e.Key, durationsFact, known.Tree()), r.e.Key.ID()
 }
 
 // Step is one resource of a run, and how long the work on it took.

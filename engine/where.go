@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 
 	"github.com/athanor-dev/athanor/engine/state"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
@@ -18,8 +17,9 @@ const dirFact = "dir"
 func (r *run) introduction() map[string][]byte {
 	meta := map[string][]byte{}
 	if r.document != "" {
-		meta[applyingFact] = sealApplying(r.e.Key, r.w.stage, applying{plan: r.document, run: r.id})
+		meta[applyingFact] = state.SealFact(r.w.stage, r.e.Key, applyingFact, map[string]any{"plan": r.document, "run": r.id})
 	}
+	r.w.missed.fact(meta, r.w.snap, r.e.Key)
 	if r.w.o.waives || r.e.Root == "" || r.w.graph.Dir == "" {
 		return meta
 	}
@@ -29,22 +29,14 @@ func (r *run) introduction() map[string][]byte {
 	}
 	rel = filepath.ToSlash(rel)
 	if known, err := openDir(r.e.Key, r.w.snap); err != nil || known != rel {
-		meta[dirFact] = r.e.Key.Seal(tree.Canonical(rel), state.Binding(r.w.stage, "\x00"+dirFact))
+		meta[dirFact] = state.SealFact(r.w.stage, r.e.Key, dirFact, rel)
 	}
 	return meta
 }
 
 // openDir is where a stack lies as seen from the project's directory, "" when that is not on record.
 func openDir(key *seal.Key, snap *statestore.Snapshot) (string, error) {
-	sealed := snap.Meta[dirFact]
-	if sealed == nil {
-		return "", nil
-	}
-	plain, err := key.Open(sealed, state.Binding(snap.Stage, "\x00"+dirFact))
-	if err != nil {
-		return "", err
-	}
-	v, err := tree.Decode(plain)
+	v, err := state.OpenFact(snap, key, dirFact)
 	rel, _ := v.(string)
 	return rel, err
 }

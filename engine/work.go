@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -11,9 +10,6 @@ import (
 	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/engine/values"
-	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/token"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -54,7 +50,7 @@ type work struct {
 	*refusals
 	leftover []*node // in state or found, and not declared
 	drift    *drift  // what is left to the next deploy
-	missed   []Planned
+	missed   missed
 	abroad   *otherStages
 	gate     *calls.Gate
 }
@@ -153,63 +149,4 @@ func anyMap(m map[string]any) any {
 		return map[string]any{}
 	}
 	return m
-}
-
-// resolve puts values into a tree as far as they are known.
-func (x *index) resolve(ctx context.Context, t *token.Template) (token.Resolved, error) {
-	return x.resolveWas(ctx, t, nil)
-}
-
-// resolveWas resolves references to nodes of was by the attributes of older things of theirs: to find what has no record
-// and belongs to those.
-func (x *index) resolveWas(ctx context.Context, t *token.Template, was map[*node]map[string]any) (token.Resolved, error) {
-	return t.Resolve(func(e token.Expr) (token.Value, error) { return x.lookup(ctx, e, was) })
-}
-
-// lookup is the value of one expression, as far as it is known now; was is as in resolveWas.
-func (x *index) lookup(ctx context.Context, e token.Expr, was map[*node]map[string]any) (token.Value, error) {
-	switch e.Op {
-	case token.OpSecret, token.OpStack, token.OpThen:
-		return x.values.Lookup(ctx, e)
-	default:
-		if was != nil && e.Ref.Path != "" {
-			if v, ok := tree.Get(was[x.nodes[e.Ref.Address]], e.Ref.Path); ok {
-				return token.Value{Any: v}, nil
-			}
-		}
-		return x.value(e.Ref)
-	}
-}
-
-// value is an attribute, as far as it is known now.
-func (x *index) value(ref token.Ref) (token.Value, error) {
-	n, ok := x.nodes[ref.Address]
-	if !ok {
-		return token.Value{}, fmt.Errorf("nothing is declared as %q", ref.Address)
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	first, below := ref.Path.First()
-	if n.attrs == nil || n.unknown || below && n.moving[first.Key] {
-		return token.Value{Unknown: true}, nil
-	}
-	var v any = n.attrs
-	if below {
-		if v, ok = tree.Get(n.attrs, ref.Path); !ok {
-			return token.Value{}, fmt.Errorf("%s has no value at %s", ref.Address, ref.Path)
-		}
-	}
-	secret := x.redact.Holds(v)
-	for _, p := range n.spec.SecretAttrs {
-		if ref.Path.Within(p) || p.Within(ref.Path) {
-			secret = true
-			x.redact.Learn(v)
-		}
-	}
-	return token.Value{Any: v, Secret: secret}, nil
-}
-
-// mark is what a thing of this stage carries.
-func (j *jobs) mark(addr string, generation uint64) reconcile.Mark {
-	return reconcile.Mark{Stack: j.stage.Stack, Stage: j.stage.Name, Address: addr, Generation: generation, Store: j.store}
 }

@@ -19,6 +19,7 @@ import (
 
 // world is a small cloud: named things with tags, which refer to each other.
 type world struct {
+	rules   []string // documents that were set, in order
 	mu      sync.Mutex
 	things  map[string]*thing
 	log     []string // mutating calls that took effect
@@ -58,6 +59,7 @@ type thing struct {
 	Shape  string // fixed
 	Peer   string // changes in place, late
 	Link   string // as a part of a prop that is late, and is nothing without it
+	Rules  any    // a document, late; nil without one
 	After  string
 	Secret string
 	Data   int // what users put in
@@ -114,6 +116,14 @@ func (w *world) call(ctx context.Context, op, name string, mutates bool, do func
 		}
 		return w.fail["after "+op+" "+name]
 	})
+}
+
+// noted notes a document that is set.
+func (w *world) noted(rules any) any {
+	if rules != nil {
+		w.rules = append(w.rules, string(tree.Canonical(rules)))
+	}
+	return rules
 }
 
 func (w *world) names() []string { return slices.Sorted(maps.Keys(w.things)) }
@@ -189,6 +199,7 @@ type thingProps struct {
 	Shape  string
 	Peer   string
 	Link   *linkProps
+	Rules  any
 	After  string // a reference, compared
 	Base   string // a reference that nothing can change in place
 	Tokens reconcileSecret
@@ -291,7 +302,7 @@ func (w *world) create(o sort) func(context.Context, reconciletest.Site[thingPro
 	return func(ctx context.Context, s reconciletest.Site[thingProps, thingAttrs]) (thingAttrs, error) {
 		t := thing{
 			Kind: "world." + o.name, Region: regionOf(s.Cloud), Name: s.Name, Color: s.Want.Color, Shape: s.Want.Shape + s.Want.Base,
-			Peer: s.Want.Peer, Link: s.Want.Link.to(), After: s.Want.After, Secret: string(s.Want.Tokens), Tags: adopt.Tags(s.Owner), Born: time.Now(),
+			Peer: s.Want.Peer, Link: s.Want.Link.to(), Rules: s.Want.Rules, After: s.Want.After, Secret: string(s.Want.Tokens), Tags: adopt.Tags(s.Owner), Born: time.Now(),
 		}
 		if o.unmarked {
 			t.Tags = map[string]string{}
@@ -308,6 +319,7 @@ func (w *world) create(o sort) func(context.Context, reconciletest.Site[thingPro
 				return errTaken
 			}
 			w.things[key(t.Region, t.Name)] = &t
+			w.noted(t.Rules)
 			w.made[fmt.Sprintf("%s %s %d", t.Kind, s.Owner.Address, s.Owner.Generation)]++
 			return nil
 		})
@@ -337,6 +349,7 @@ func (w *world) compare(o sort) func(*reconcile.Diff[thing], thingProps, thing) 
 		reconcile.Value(d, "color", want.Color, live.Color, set(func(t *thing) { t.Color = want.Color }))
 		reconcile.Value(d, "peer", want.Peer, live.Peer, set(func(t *thing) { t.Peer = want.Peer }))
 		reconcile.Value(d, "link.to", want.Link.to(), live.Link, set(func(t *thing) { t.Link = want.Link.to() }))
+		reconcile.Value(d, "rules", string(tree.Canonical(want.Rules)), string(tree.Canonical(live.Rules)), set(func(t *thing) { t.Rules = w.noted(want.Rules) }))
 		reconcile.Value(d, "after", want.After, live.After, set(func(t *thing) { t.After = want.After }))
 		reconcile.Value(d, "tokens", want.Tokens, reconcileSecret(live.Secret), set(func(t *thing) { t.Secret = string(want.Tokens) }))
 		if o.unmarked {
@@ -382,7 +395,7 @@ func (w *world) kindOf(o sort) *reconciletest.Kind[thingProps, thing, thingAttrs
 		Holds:      func(t thing) bool { return t.Data > 0 },
 		MayDelete:  func(p thingProps) bool { return p.Forget },
 		Moves:      []string{"color"},
-		Late:       []tree.Path{"peer", "link"},
+		Late:       []tree.Path{"peer", "link", "rules"},
 		Same:       o.same,
 		ByParent:   o.child,
 		Visibility: o.visibility,
@@ -420,7 +433,7 @@ func (w *world) kindOf(o sort) *reconciletest.Kind[thingProps, thing, thingAttrs
 	k.Permissions = reconcile.Permissions{
 		Observe: []string{"look"}, List: []string{"list"}, Create: []string{"create"}, Update: []string{"set"}, Delete: []string{"delete"},
 		Resource: func(p reconcile.Place, name string) []string { return []string{p.Region + ":" + name} },
-		Anywhere: []string{"list"}, Passes: map[string][]tree.Path{"pass": {"peer"}},
+		Anywhere: []string{"list"}, Depends: []reconcile.Dependence{{Actions: []string{"pass"}, Props: []tree.Path{"peer"}}},
 	}
 	if o.exact {
 		k.MovedBy = map[string][]tree.Path{"color": {"color"}}

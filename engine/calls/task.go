@@ -2,6 +2,7 @@ package calls
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -10,20 +11,23 @@ import (
 
 type taskCallsKey struct{}
 
-// taskCalls is what is known of the calls of one task. Until the first the task waited for its turn.
+// Task knows the calls of one task. Until the first call the task waited for its turn.
 type Task struct {
 	first   atomic.Pointer[time.Time]
-	queued  atomic.Int64 // nanoseconds that further calls waited for their turn
 	changed atomic.Bool
+
+	mu     sync.Mutex
+	queued time.Duration // in which further calls waited for their turn; calls that waited together count once
+	until  time.Time     // the end of what is counted
 }
 
-// noteCalls returns a context that notes the calls made under it.
+// Note returns a context that notes the calls made under it.
 func Note(ctx context.Context) (context.Context, *Task) {
 	c := &Task{}
 	return context.WithValue(reconcile.WithWaited(ctx, c.waited), taskCallsKey{}, c), c
 }
 
-// noteCall notes a call that begins now.
+// Began notes a call that begins now.
 func Began(ctx context.Context, mutates bool) {
 	c, ok := ctx.Value(taskCallsKey{}).(*Task)
 	if !ok {
@@ -37,20 +41,27 @@ func Began(ctx context.Context, mutates bool) {
 	}
 }
 
-// waited notes that a call waited for its turn.
+// waited notes that a call has waited for its turn until now.
 func (c *Task) waited(d time.Duration) {
-	if c.first.Load() != nil {
-		c.queued.Add(int64(d))
+	if c.first.Load() == nil {
+		return
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	c.queued += max(0, min(d, now.Sub(c.until)))
+	c.until = now
 }
 
-// mutated reports that one of the calls was to change the world.
+// Mutated reports that one of the calls was to change the world.
 func (c *Task) Mutated() bool { return c.changed.Load() }
 
-// elapsed is the time in seconds since the first call without that in queues, or since begun when no call was made.
+// Elapsed returns the seconds since the first call without those in queues, or since begun when no call was made.
 func (c *Task) Elapsed(begun time.Time) float64 {
 	if first := c.first.Load(); first != nil {
 		begun = *first
 	}
-	return (time.Since(begun) - time.Duration(c.queued.Load())).Seconds()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return (time.Since(begun) - c.queued).Seconds()
 }

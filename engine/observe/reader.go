@@ -30,7 +30,7 @@ type PlaceError struct {
 }
 
 func (e *PlaceError) Error() string {
-	return fmt.Sprintf("recorded in %s, but these credentials lead to %s", e.Recorded, e.Have)
+	return fmt.Sprintf("it was created in %s, but these credentials lead to %s", e.Recorded, e.Have)
 }
 
 // reader reads the cloud for one stage: it opens the way to each location once, and lists each kind of a location once.
@@ -126,7 +126,7 @@ func (r *Reader) At(ctx context.Context, addr string, rec *state.Entry, g *state
 	}
 	if g.Location.Account != a.Place.Account || g.Location.Provider != a.Place.Provider || g.Location.Region != a.Place.Region {
 		return a, reconcile.WithHint(&PlaceError{Address: addr, Recorded: g.Location, Have: a.Place},
-			"use the credentials that it was deployed with, or `athanor state rm %s` if it is gone for good", addr)
+			"use the credentials that it was deployed with, or `athanor state rm %s` if it was deleted for good", addr)
 	}
 	return a, nil
 }
@@ -162,7 +162,7 @@ func See(ctx context.Context, kind reconcile.Any, job *reconcile.Job) (reconcile
 	return Patiently(ctx, job.Cloud, bound, func(ctx context.Context) (reconcile.Look, error) { return kind.Look(ctx, job) })
 }
 
-// patient reads within a bound, the default one when it is 0, and again as long as the error says so. A read that never
+// Patiently reads within a bound, the default one when it is 0, and again as long as the error says so. A read that never
 // answers fails what needs it, and nothing else.
 func Patiently[T any](ctx context.Context, cloud reconcile.Cloud, bound time.Duration, read func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(bound, reconcile.DefaultTimeout))

@@ -99,7 +99,7 @@ func (s *Step) refusesCreate(x *Seen) string {
 	create := s.first(Create, nil)
 	switch {
 	case create == nil:
-		return "it is gone, and the plan does not announce that it is created"
+		return "it is missing, and the plan does not announce that it is created"
 	case !x.Absent:
 		return "it is there already"
 	case x.Generation < create.Generation:
@@ -126,7 +126,7 @@ func (s *Step) refusesTake(x *Seen) string {
 // refusesSet permits a change of one path.
 func (s *Step) refusesSet(x *Seen) string {
 	if x.Absent {
-		return "it is gone"
+		return "it is missing"
 	}
 	if s.creates(x) {
 		return ""
@@ -154,7 +154,7 @@ func (s *Step) refusesSet(x *Seen) string {
 
 func (s *Step) refusesRetag(x *Seen) string {
 	if x.Absent {
-		return "it is gone"
+		return "it is missing"
 	}
 	owns := s.Has(Retag) || s.Has(Take) || s.creates(x)
 	if owns {
@@ -242,7 +242,7 @@ func (s *Step) about(path tree.Path) *Operation {
 		case o.Verb != Set && o.Verb != Unset:
 		case o.Path == path:
 			return o
-		case o.May && o.Want == "" && (path.Within(o.Path) || o.Path.Within(path)):
+		case o.May && o.Want == "" && path.Overlaps(o.Path):
 			loose = o
 		}
 	}

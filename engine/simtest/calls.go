@@ -188,10 +188,14 @@ func (c *Cloud) change(ctx context.Context, on reconcile.Update[Object], op stri
 	})
 }
 
-// delete takes a thing away, unless something refers to it.
+// delete deletes an object, unless something refers to it. One that could not be read is named by its identity in state.
 func (c *Cloud) delete(ctx context.Context, s site) error {
-	return c.write(ctx, "delete "+s.Address+" "+s.Last.ID, func() (Effect, error) {
-		o, ok := c.find(regionOf(s.Cloud), s.Last.ID)
+	id := s.ID
+	if s.Last != nil {
+		id = s.Last.ID
+	}
+	return c.write(ctx, "delete "+s.Address+" "+id, func() (Effect, error) {
+		o, ok := c.find(regionOf(s.Cloud), id)
 		switch {
 		case !ok:
 			return Effect{}, reconcile.ErrAbsent
@@ -210,6 +214,12 @@ func (c *Cloud) delete(ctx context.Context, s site) error {
 		}
 		c.touch(o, true)
 		o.gone = true
+		for _, part := range c.objects {
+			if _, elsewhere := c.find(part.Region, o.ID); c.traits[part.Kind].Attached && part.Fields["parent"] == o.ID && !part.gone && !elsewhere {
+				c.touch(part, true)
+				part.gone = true
+			}
+		}
 		foreign := !o.Created && o.Owner.Address == ""
 		return Effect{Op: "delete", Kind: o.Kind, ID: o.ID, Owner: o.Owner, Foreign: foreign, Data: o.Data}, nil
 	})

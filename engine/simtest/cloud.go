@@ -258,7 +258,7 @@ func (c *Cloud) find(region, id string) (*Object, bool) {
 // used reports whether a live object refers to this one in a way that the cloud enforces.
 func (c *Cloud) used(o *Object) bool {
 	for _, other := range c.objects {
-		if !other.gone && other != o && (other.Fields["base"] == o.ID || other.Fields["parent"] == o.ID) {
+		if !other.gone && other != o && !c.traits[other.Kind].Attached && (other.Fields["base"] == o.ID || other.Fields["parent"] == o.ID) {
 			return true
 		}
 	}

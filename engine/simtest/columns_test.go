@@ -242,7 +242,7 @@ func resizedFirst(_ *engine.Graph, r *engine.Resource) bool {
 func otherKind(g *engine.Graph, r *engine.Resource) bool {
 	data, err := json.Marshal(g)
 	text := string(data)
-	if err != nil || inState(r) || r.Kind == "sim.Child" || r.Kind == only || strings.Contains(text, "⟦"+r.Address+".revision⟧") || strings.Contains(text, "⟦"+r.Address+".key⟧") {
+	if err != nil || inState(r) || r.Kind == "sim.Child" || r.Kind == "sim.Attached" || r.Kind == only || strings.Contains(text, "⟦"+r.Address+".revision⟧") || strings.Contains(text, "⟦"+r.Address+".key⟧") {
 		return false
 	}
 	if r.Kind == "sim.Assigned" {

@@ -2,6 +2,7 @@ package simtest_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,16 @@ import (
 // forgotten loses the entries of some addresses.
 func forgotten(addresses ...string) move {
 	return func(ctx context.Context, s *simtest.Sim) error { return s.Forget(ctx, addresses...) }
+}
+
+// denied is a destroy without the program one of whose reads is denied.
+func denied(event string) move {
+	return func(ctx context.Context, s *simtest.Sim) error {
+		if r := s.Run(ctx, simtest.Command{Destroy: true}, once(event, simtest.Deny)); !r.Hit || !r.Failed() {
+			return fmt.Errorf("%s: met: %v, failed: %v", event, r.Hit, r.Failed())
+		}
+		return nil
+	}
 }
 
 // tagged is an object with an owner tag of this stage, which no entry knows.
@@ -33,7 +44,7 @@ func partlyLost() []scenario {
 	}
 	parent, child := res("Named", "p", m{}), res("Child", "c", m{"parent": "⟦p.id⟧", "size": "one"})
 	ring := []engine.Resource{res("Named", "a", m{"peer": "⟦b.id⟧"}), res("Named", "b", m{"base": "⟦a.id⟧"})}
-	with := res("Named", "q2", m{"after": "⟦q.id⟧"}, deletedWith("q"))
+	with := res("Attached", "q2", m{"parent": "⟦q.id⟧"}, deletedWith("q"))
 	const unknowable = "what no program mentions is known by its entry alone"
 	return []scenario{
 		{name: "destroy with one entry lost", setup: append(was(q, q2), forgotten("q2")), do: destroy(q, q2)},
@@ -43,6 +54,8 @@ func partlyLost() []scenario {
 		{name: "destroy with a child's entry lost", setup: append(was(parent, child), forgotten("c")), do: destroy(parent, child)},
 		{name: "destroy with the entry lost of one that nobody declares", setup: append(was(q, q2), forgotten("q2")), do: destroy(q)},
 		{name: "destroy without the program, and one entry lost", setup: append(was(q, q2), forgotten("q2")), do: simtest.Command{Destroy: true}, notLost: limitNowhere},
+		{name: "destroy once more, the search was denied", setup: append(was(q, q2), forgotten("q2"), denied("plan read discover ")), do: simtest.Command{Destroy: true}, notLost: limitNowhere},
+		{name: "destroy once more, the found one could not be read", setup: append(was(q, q2), forgotten("q2"), denied("plan read ")), do: simtest.Command{Destroy: true}, notLost: limitNowhere},
 		{name: "destroy with an entry lost in a cycle", setup: append(was(ring...), forgotten("b", "a")), do: destroy(ring...)},
 		{name: "destroy with an entry lost that goes with another", setup: append(was(q, with), forgotten("q2")), do: destroy(q, with)},
 		{name: "destroy with a renamed one's entry lost", setup: append(was(q, q2), forgotten("q2")), do: destroy(q, res("Named", "q3", m{"after": "⟦q.id⟧"}, from("q2")))},

@@ -67,6 +67,8 @@ type Trait struct {
 	Built bool
 	// Box: what belongs to it is data that it holds, and refuses to lose.
 	Box bool
+	// Attached: it belongs to a parent, and is deleted with it.
+	Attached bool
 	// Under is the kind by which it is listed, since the listing of all tags does not show it.
 	Under string
 }
@@ -95,6 +97,7 @@ func Traits() []Trait {
 		{Type: "sim.Coupled", Coupled: true},
 		{Type: "sim.Built", Built: true},
 		{Type: "sim.Box", Box: true},
+		{Type: "sim.Attached", Attached: true},
 		{Type: "sim.Under", Assigned: true, Under: "sim.Box"},
 	}
 }
@@ -152,6 +155,7 @@ func (c *Cloud) kind(t Trait) *kind {
 		Identity:   func(a Attrs) string { return a.ID },
 		Holds:      func(o Object) bool { return o.Data > 0 },
 		Moves:      []string{"color"},
+		MovedBy:    map[string][]tree.Path{"color": {"color", "size"}},
 		Late:       []tree.Path{"peer"},
 		Visibility: t.Stale,
 		Same:       t.Same,

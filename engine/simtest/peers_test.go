@@ -13,6 +13,48 @@ import (
 	"github.com/athanor-dev/athanor/engine/simtest"
 )
 
+// hasEntry says when the object of an address is there and no entry has it.
+func hasEntry(address string) func(*simtest.Sim, *simtest.Report) string {
+	return func(s *simtest.Sim, _ *simtest.Report) string {
+		snap, err := s.Record(context.Background())
+		there := slices.ContainsFunc(s.Cloud.Objects(), func(o simtest.Object) bool { return o.Owner.Address == address })
+		if _, has := snap.Rows[address]; there && !has || err != nil {
+			return fmt.Sprintf("%s is there, and no entry has it: %v", address, err)
+		}
+		return ""
+	}
+}
+
+// takenOver gives an object to another stack, givenBack back to ours.
+func takenOver(o *simtest.Object) { o.Tags["athanor:stack"] = "another" }
+func givenBack(o *simtest.Object) { o.Tags["athanor:stack"] = simtest.Stage().Stack }
+
+// staysWith says when an object is missing while another one is there.
+func staysWith(address, other string) func(*simtest.Sim, *simtest.Report) string {
+	return func(s *simtest.Sim, _ *simtest.Report) string {
+		there := map[string]bool{}
+		for _, o := range s.Cloud.Objects() {
+			there[o.Owner.Address] = true
+		}
+		if there[other] && !there[address] {
+			return other + " is there, and " + address + " is not"
+		}
+		return ""
+	}
+}
+
+// neverCalled says when a run makes a call that begins so.
+func neverCalled(call string) func(*simtest.Sim, *simtest.Report) string {
+	return func(_ *simtest.Sim, r *simtest.Report) string {
+		for _, e := range r.Events {
+			if strings.HasPrefix(e.Name, call) {
+				return e.Name
+			}
+		}
+		return ""
+	}
+}
+
 // peers are scenarios in which other deployers are known to go wrong, as far as no other group has them.
 func peers() []scenario {
 	a := func(size string, o ...func(*engine.Options)) engine.Resource {
@@ -27,7 +69,8 @@ func peers() []scenario {
 		return []move{met(graph(a("s"), res(kind, "x", m{"after": "⟦a.id⟧"})), once("create x/1", simtest.AnswerLost))}
 	}
 	parent := res("Named", "p", m{})
-	with := res("Named", "x", m{"after": "⟦p.id⟧"}, deletedWith("p"))
+	with := res("Attached", "x", m{"parent": "⟦p.id⟧"}, deletedWith("p"))
+	condemned := append(was(a("s"), parent, with), met(graph(a("s"), parent), once("delete x sim:shop-test-x-foobfuzn", simtest.Deny)))
 	return []scenario{
 		{name: "addresses that look alike", setup: was(res("Named", "my__bucket", m{}), res("Named", "my/bucket", m{})), do: deploy(res("Named", "my__bucket", m{}), res("Named", "my/bucket", m{"color": "red"}), res("Named", "My/bucket", m{}))},
 		{
@@ -46,8 +89,13 @@ func peers() []scenario {
 		{name: "two joined cycles go", setup: was(append(joined, res("Named", "k", m{}))...), do: deploy(res("Named", "k", m{})), large: true},
 		{
 			name: "its parent refuses to go", setup: append(was(a("s"), parent, with), edited("p", refuse)), do: deploy(a("s")),
-			fails: true, lift: edited("p", permit),
+			fails: true, lift: edited("p", permit), watch: hasEntry("x"), notLost: "state alone knows what is deleted with another resource",
 		},
+		{
+			name: "condemned before its parent is another's", setup: append(condemned, edited("p", takenOver)), do: simtest.Command{Destroy: true, Program: graph(a("s"))},
+			fails: true, lift: edited("p", givenBack), watch: staysWith("x", "p"), notLost: "state alone knows what is deleted with another resource",
+		},
+		{name: "condemned before its parent goes", setup: condemned, do: deploy(a("s")), watch: neverCalled("delete x "), notLost: "state alone knows what is deleted with another resource"},
 		{
 			name: "a user that was moved over goes before its new upstream", setup: slices.Concat(
 				was(res("Named", "a", m{}), res("Named", "z", m{}), res("Named", "u", m{"base": "⟦a.id⟧"})),

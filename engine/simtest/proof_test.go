@@ -52,7 +52,8 @@ type class int
 const (
 	points class = iota
 	pairs
-	cases // cut × next command
+	cases     // cut × next command
+	documents // a plan that was written as JSON and read back
 )
 
 // item is a line of the proof before it is played. Its key names it and no other line, whatever is enumerated beside it:
@@ -78,7 +79,7 @@ func (sc *scenario) line(it item) line {
 
 // counts of a proof. keys are those of all lines, unsorted.
 type counts struct {
-	of                    [3]int
+	of                    [4]int
 	states                int // distinct ones that cases begin in
 	scenarios, violations int
 	known                 int // cases that fail for a reason that is listed
@@ -87,8 +88,8 @@ type counts struct {
 }
 
 func (c *counts) String() string {
-	return fmt.Sprintf("points: %d, pairs: %d, cut × next: %d cases, %d distinct states, scenarios: %d, known failures: %d, keys: %s",
-		c.of[points], c.of[pairs], c.of[cases], c.states, c.scenarios, c.known, digestOf(c.keys))
+	return fmt.Sprintf("points: %d, pairs: %d, plans read back: %d, cut × next: %d cases, %d distinct states, scenarios: %d, known failures: %d, keys: %s",
+		c.of[points], c.of[pairs], c.of[documents], c.of[cases], c.states, c.scenarios, c.known, digestOf(c.keys))
 }
 
 // digestOf is one short digest of all keys: two enumerations that agree have the same.
@@ -151,6 +152,9 @@ func (sc *scenario) lines(t *testing.T, d depth, ref *outcome, yield func(item) 
 		return false
 	}
 	if sc.ends != nil && !yield(item{key: sc.key("from an empty world"), cut: "from an empty world", play: func() *outcome { return sc.endsAlike(t, ref) }}) {
+		return false
+	}
+	if !sc.do.PlanOnly && !yield(item{key: sc.key("plan as JSON"), class: documents, cut: "plan as JSON", play: func() *outcome { return sc.readBack(t) }}) {
 		return false
 	}
 	if sc.do.PlanOnly || !sc.cell && !sc.inEveryOrder(t, ref, d, yield) {

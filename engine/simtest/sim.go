@@ -3,7 +3,10 @@ package simtest
 import (
 	"context"
 	"errors"
+	"os/exec"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/athanor-dev/athanor/engine"
@@ -29,11 +32,14 @@ type Sim struct {
 
 	// Programs are those of all commands so far, in order.
 	Programs []*engine.Graph
+	// Hooks are the addresses whose hooks have run, in order.
+	Hooks []string
 
 	catalog *reconcile.Catalog
 	key     *seal.Key
 	record  *store
 	known   bool
+	hooksMu sync.Mutex
 }
 
 // New makes an empty cloud and an empty record. It must be called in a bubble.
@@ -117,7 +123,7 @@ func (s *Sim) Run(ctx context.Context, c Command, faults map[string]Outcome) *Re
 }
 
 func (s *Sim) command(ctx context.Context, c Command, r *Report) {
-	e := &engine.Engine{Catalog: s.catalog, Store: s.record, Key: s.key, Known: s.known, Events: s.Events}
+	e := &engine.Engine{Catalog: s.catalog, Store: s.record, Key: s.key, Known: s.known, Events: s.Events, RunHook: s.runHook}
 	s.known = true
 	s.Director.Planning(true)
 	name := "deploy"
@@ -152,6 +158,18 @@ func (s *Sim) command(ctx context.Context, c Command, r *Report) {
 	r.Result, r.Err = e.Apply(ctx, plan, engine.ApplyOptions{
 		PlanOptions: s.Opts, Command: name, Graph: program, Approve: func(*engine.Plan) bool { return true },
 	})
+}
+
+// runHook notes for which resource a hook runs, and runs nothing.
+func (s *Sim) runHook(cmd *exec.Cmd) ([]byte, error) {
+	s.hooksMu.Lock()
+	defer s.hooksMu.Unlock()
+	for _, v := range cmd.Env {
+		if address, ok := strings.CutPrefix(v, "ATHANOR_ADDRESS="); ok {
+			s.Hooks = append(s.Hooks, address)
+		}
+	}
+	return nil, nil
 }
 
 // unlock frees the lease of whoever holds it.

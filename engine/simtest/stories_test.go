@@ -46,6 +46,7 @@ func groups() []group {
 		of("partly lost", partlyLost()),
 		of("put back", putBack()),
 		of("contained", contained()),
+		of("hooked", hooked()),
 		{"matrix", matrix()},
 	}
 }
@@ -296,7 +297,7 @@ func deletions() []scenario {
 		named("delete an assigned one", one("Assigned")),
 		named("delete slowly", one("Slow")),
 		named("delete under stale reads", one("Stale")),
-		{name: "delete with its parent", setup: was(a, res("Named", "p", m{}), res("Named", "x", m{"after": "⟦p.id⟧"}, deletedWith("p"))), do: deploy(a)},
+		{name: "delete with its parent", setup: was(a, res("Named", "p", m{}), res("Attached", "x", m{"parent": "⟦p.id⟧"}, deletedWith("p"))), do: deploy(a)},
 		{name: "forget", setup: was(a, b), do: simtest.Command{Graph: forget}, notLost: "what was forgotten is nobody's record"},
 		{name: "retain", setup: was(a, res("Named", "b", m{"after": "⟦a.id⟧"}, retain)), do: deploy(a), notLost: "retained by options that only the record knows"},
 		{name: "delete with its data", setup: append(was(a, res("Named", "b", m{}, allowDelete)), edited("b", func(o *simtest.Object) { o.Data = 3 })), do: deploy(a), notLost: "leave that only the record knows"},

@@ -66,12 +66,15 @@ type Generation struct {
 	Attributes map[string]any
 	// WriteDigests are keyed digests of what was written to paths that cannot be read.
 	WriteDigests map[tree.Path]string
-	Settings     map[string]any // when other than the entry's
-	Props        map[string]any // when other than the entry's
-	Retain       bool           // is removed from state, not deleted
-	StateOnly    bool           // has no object outside state
-	DerivedFrom  string         // the id of the key that values were derived from, when not the newest
-	Dev          bool           // was created by a dev session, which may delete it
+	// Replaced are keyed digests of the values that the last updates replaced, by path; no digest stands for any value. Reads
+	// may show these values until the kind's visibility bound has passed since Written.
+	Replaced    map[tree.Path][]string
+	Settings    map[string]any // when other than the entry's
+	Props       map[string]any // when other than the entry's
+	Retain      bool           // is removed from state, not deleted
+	StateOnly   bool           // has no object outside state
+	DerivedFrom string         // the id of the key that values were derived from, when not the newest
+	Dev         bool           // was created by a dev session, which may delete it
 }
 
 // Live returns the generation that serves, nil when there is none.
@@ -79,6 +82,15 @@ func (r *Entry) Live() *Generation { return r.inState(statestore.Live) }
 
 // Candidate returns the generation that is being made, nil when there is none.
 func (r *Entry) Candidate() *Generation { return r.inState(statestore.Candidate) }
+
+// Present returns the generation that a resource is compared with: the live one, else one that is being made; nil when there
+// is none.
+func (r *Entry) Present() *Generation {
+	if g := r.Live(); g != nil {
+		return g
+	}
+	return r.Candidate()
+}
 
 // inState returns the first generation in a state, nil when there is none.
 func (r *Entry) inState(state statestore.State) *Generation {

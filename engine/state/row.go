@@ -105,6 +105,13 @@ func (g *Generation) body() map[string]any {
 		}
 		t["written"] = d
 	}
+	if len(g.Replaced) > 0 {
+		d := make(map[string]any, len(g.Replaced))
+		for p, digests := range g.Replaced {
+			d[string(p)] = texts(digests)
+		}
+		t["replaced"] = d
+	}
 	return t
 }
 
@@ -242,6 +249,11 @@ func (g *Generation) load(name string, m tree.Member) {
 		g.WriteDigests = map[tree.Path]string{}
 		for p, s := range m.Map() {
 			g.WriteDigests[tree.Path(p)], _ = s.(string)
+		}
+	case "replaced":
+		g.Replaced = map[tree.Path][]string{}
+		for p, digests := range m.Map() {
+			g.Replaced[tree.Path(p)] = textsOf[string](digests)
 		}
 	}
 }

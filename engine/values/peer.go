@@ -49,9 +49,9 @@ func (e *PeerError) Error() string {
 	}
 	switch {
 	case errors.Is(e.Missing, ErrNoStack):
-		return fmt.Sprintf("no stack %q is on record %s", e.Stack.Name, where)
+		return fmt.Sprintf("no stack %q has state %s", e.Stack.Name, where)
 	case errors.Is(e.Missing, ErrNoStage):
-		return fmt.Sprintf("stack %s has no stage %q on record %s", e.Stack.Name, e.Stack.Stage, where)
+		return fmt.Sprintf("stack %s has no stage %q with state %s", e.Stack.Name, e.Stack.Stage, where)
 	default:
 		return fmt.Sprintf("%s has no output %q", e.Stack, e.Output)
 	}
@@ -76,7 +76,7 @@ func (e *PeerError) Hint() string {
 	case len(e.Known) > 0:
 		return "there is " + strings.Join(e.Known, ", ")
 	default:
-		return "deploy that stack first: its outputs are recorded at the end of a run"
+		return "deploy that stack first: its outputs are written to state at the end of a run"
 	}
 }
 

@@ -1,4 +1,5 @@
-package engine
+// Package tail merges the logs of several resources into one, in the order of their times.
+package tail
 
 import (
 	"context"
@@ -9,8 +10,15 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// SourcedLine is a line of a log with the address that it is of.
-type SourcedLine struct {
+// Source is the log of one resource.
+type Source struct {
+	Address, Kind string
+	// Lines are those that are asked for, with every secret of the stage masked. See reconcile.Any.Logs.
+	Lines func(ctx context.Context, query reconcile.LogQuery) iter.Seq2[reconcile.LogLine, error]
+}
+
+// Line is a line of a log with the address that it is of.
+type Line struct {
 	Address, Kind string
 	reconcile.LogLine
 }
@@ -18,11 +26,11 @@ type SourcedLine struct {
 // ahead is how many lines of one log are read ahead of the others.
 const ahead = 64
 
-// MergeLogs are the lines of several logs in the order of their times; those of one log stay in its own order. With
+// Merge returns the lines of several logs in the order of their times; those of one log stay in its own order. With
 // query.Follow it goes on with new lines, as they come, until ctx ends. A log that fails is told of in its turn, by its
 // address and the error, and ends; the others go on.
-func MergeLogs(ctx context.Context, sources []LogSource, query reconcile.LogQuery) iter.Seq2[SourcedLine, error] {
-	return func(yield func(SourcedLine, error) bool) {
+func Merge(ctx context.Context, sources []Source, query reconcile.LogQuery) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		var readers sync.WaitGroup
 		defer readers.Wait()
@@ -46,7 +54,7 @@ func MergeLogs(ctx context.Context, sources []LogSource, query reconcile.LogQuer
 		}
 		readers.Go(func() { following.Wait(); close(news) })
 		for line := range news {
-			if !yield(line.SourcedLine, line.err) {
+			if !yield(line.Line, line.err) {
 				return
 			}
 		}
@@ -55,7 +63,7 @@ func MergeLogs(ctx context.Context, sources []LogSource, query reconcile.LogQuer
 
 // tail is one log that is read.
 type tail struct {
-	source LogSource
+	source Source
 	query  reconcile.LogQuery
 	lines  chan sourced // what is there, to be merged
 	failed bool
@@ -66,7 +74,7 @@ type tail struct {
 }
 
 type sourced struct {
-	SourcedLine
+	Line
 	err error
 }
 
@@ -83,12 +91,12 @@ func (t *tail) read(ctx context.Context, query reconcile.LogQuery, to chan<- sou
 }
 
 func (t *tail) sourced(line reconcile.LogLine, err error) sourced {
-	return sourced{SourcedLine{t.source.Address, t.source.Kind, line}, err}
+	return sourced{Line{t.source.Address, t.source.Kind, line}, err}
 }
 
 // merge yields what is there, the oldest first. It waits for the next line of every log before it decides. It reports
 // whether more is wanted.
-func merge(ctx context.Context, logs []*tail, yield func(SourcedLine, error) bool) bool {
+func merge(ctx context.Context, logs []*tail, yield func(Line, error) bool) bool {
 	heads := make([]*sourced, len(logs))
 	for {
 		oldest := -1
@@ -115,7 +123,7 @@ func merge(ctx context.Context, logs []*tail, yield func(SourcedLine, error) boo
 		} else {
 			t.told(line.LogLine)
 		}
-		if !yield(line.SourcedLine, line.err) {
+		if !yield(line.Line, line.err) {
 			return false
 		}
 	}
