@@ -153,6 +153,7 @@ func (j *Job) facts() Facts {
 	return Facts{
 		Address: j.Address, Cloud: j.Cloud, Location: j.Place, Name: j.Name, NameGiven: j.Named, Owner: j.Mark, Dir: j.Dir,
 		Assets: j.Assets, Secret: j.Secret, Dev: j.Dev, Redact: j.Redact, Nonce: j.Nonce,
+		Begun: j.Begun,
 	}
 }
 
@@ -162,13 +163,13 @@ func (r *runner) site(job *Job) (*Site, error) {
 	if job.Last != nil {
 		s.Last = spec.NewAttrs()
 		if err := props.Load(job.Last, s.Last); err != nil {
-			return s, fmt.Errorf("recorded attributes: %w", err)
+			return s, fmt.Errorf("attributes in state: %w", err)
 		}
 	}
 	if spec.Recorded && job.Had != nil {
 		s.Had = spec.NewProps()
 		if err := props.Load(job.Had, s.Had); err != nil {
-			return s, fmt.Errorf("recorded props: %w", err)
+			return s, fmt.Errorf("props in state: %w", err)
 		}
 	}
 	var err error
@@ -247,19 +248,24 @@ func (r *runner) mayBeHidden(job *Job) bool {
 
 // hidden is a look that shows nothing yet: an absence is certain once the visibility bound of the last write has passed.
 func (r *runner) hidden(job *Job) Look {
-	return Look{Absent: true, NotYet: true, HiddenUntil: job.LastWrite.Add(r.spec().Visibility)}
+	until := job.LastWrite.Add(r.spec().Visibility)
+	if job.OlderUntil.After(until) {
+		until = job.OlderUntil
+	}
+	return Look{Absent: true, NotYet: true, HiddenUntil: until}
 }
 
 // stillOld reports that a look, soon after something was deleted to make room for what the job is to make, shows what was
 // deleted: an older generation, or where there is no owner tag, what could never become the new object.
 func (r *runner) stillOld(job *Job, look Look) bool {
-	if job.ID != "" || !r.mayBeHidden(job) {
+	if job.ID != "" || !r.mayBeHidden(job) && !time.Now().Before(job.OlderUntil) {
 		return false
 	}
 	if o := look.Owner; !o.IsZero() {
-		return o.Address == job.Mark.Address && o.Generation < job.Mark.Generation
+		same := o.Stack == job.Mark.Stack && o.Stage == job.Mark.Stage && (o.Address == job.Mark.Address || slices.Contains(job.Addresses, o.Address))
+		return same && o.Generation < job.Mark.Generation
 	}
-	return job.Intent && r.kind.Owner == nil && slices.ContainsFunc(look.Steps, func(s Step) bool { return s.Replaces && !s.Unknown && !s.Lost })
+	return r.mayBeHidden(job) && job.Intent && r.kind.Owner == nil && slices.ContainsFunc(look.Steps, func(s Step) bool { return s.Replaces && !s.Unknown && !s.Lost })
 }
 
 // Compare compares what an earlier look saw with the job's props of now.
@@ -312,7 +318,7 @@ func (r *runner) recall(attrs, known map[string]any) []Step {
 		case !isZero(v):
 			attrs[name] = v
 		default:
-			lost = append(lost, Step{Path: tree.Path(name), Want: "told at creation only, and not on record", Replaces: true, Lost: true})
+			lost = append(lost, Step{Path: tree.Path(name), Want: "known at creation only, and not in state", Replaces: true, Lost: true})
 		}
 	}
 	return lost
@@ -339,7 +345,7 @@ func (r *runner) diff(job *Job, live any) (*Differences, any, error) {
 		}
 	}
 	r.kind.Compare(d, want, live)
-	return d, want, nil
+	return d, want, d.err
 }
 
 // List finds objects of this kind.

@@ -119,6 +119,9 @@ type Facts struct {
 	// Nonce is random, and the same in each retry of one creation. It is "" when none is under way or was begun: by it Observe
 	// knows an object of which the service chose the identity, and whose creation was not answered.
 	Nonce string
+	// Begun says that a creation was begun and not answered: nobody knows whether there is an object. Where nothing finds one,
+	// a kind whose objects cannot be looked for must not say that there is none.
+	Begun bool
 }
 
 // Site is one object at one moment, with types hidden.

@@ -69,6 +69,7 @@ type Differences struct {
 	steps []step
 	calls []*operation
 	only  map[tree.Path]bool // nil: all paths
+	err   error
 }
 
 // Diff collects the differences that a kind's Compare states.
@@ -115,6 +116,9 @@ func (d *Differences) Name() (name string, given bool) { return d.job.Name, d.jo
 
 // Had are the props as last settled, nil without a record.
 func (d *Differences) Had() map[string]any { return d.job.Had }
+
+// Fail says that nothing can be told of what differs. It is for kinds that ask a program of somebody else.
+func (d *Differences) Fail(err error) { d.err = err }
 
 // Made reports whether a call has set the path in this settling already.
 func (d *Differences) Made(path tree.Path) bool { return d.job.made[path] }
@@ -306,7 +310,7 @@ func (d *Differences) skips(path tree.Path) bool {
 
 func (d *Differences) unknown(path tree.Path, want any) bool {
 	for p := range d.job.Unknown {
-		if path.Within(p) || p.Within(path) {
+		if path.Overlaps(p) {
 			return true
 		}
 	}
@@ -315,7 +319,7 @@ func (d *Differences) unknown(path tree.Path, want any) bool {
 
 func (d *Differences) secret(path tree.Path) bool {
 	for p := range d.job.Secret {
-		if path.Within(p) || p.Within(path) {
+		if path.Overlaps(p) {
 			return true
 		}
 	}

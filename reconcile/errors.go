@@ -26,7 +26,7 @@ var (
 	// ErrReadAgain is matched by a Permit that a later read may satisfy: reads may still show an older value.
 	ErrReadAgain = errors.New("an older value may be shown")
 	// ErrUnsettled is matched by an *UnsettledError.
-	ErrUnsettled = errors.New("does not settle")
+	ErrUnsettled = errors.New("does not become as declared")
 )
 
 // Class says what to do about an error of the world. Each provider classifies once, by code, never by text.
@@ -89,7 +89,7 @@ type UnsettledError struct {
 
 func (e *UnsettledError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "does not settle after %s: %s", e.After.Round(time.Millisecond), e.Why)
+	fmt.Fprintf(&b, "does not become as declared after %s: %s", e.After.Round(time.Millisecond), e.Why)
 	for _, s := range e.Steps {
 		fmt.Fprintf(&b, "; %s", s)
 	}

@@ -127,9 +127,15 @@ type Job struct {
 	Redact func(text string) string
 	// LastWrite is when the row or intent was last written: absent within the kind's visibility bound of it is "not yet".
 	LastWrite time.Time
+	// OlderUntil is until when a look that finds the object by its name may show an older generation of it, which was deleted.
+	// Addresses are further addresses that the owner tag of an older generation may hold.
+	OlderUntil time.Time
+	Addresses  []string
 	// Intent says that its creation was begun and that its identity is not on record: within the bound a look may still show
 	// what was there before.
 	Intent bool
+	// Begun says that its creation was begun, in an earlier run or in this one, and was not answered.
+	Begun bool
 	// Timeouts of the resource; zero fields mean the kind's.
 	Timeouts Timeouts
 	// Force runs every call of a settled thing's steps again: commands run again. See Hooks.

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -20,6 +21,9 @@ func (r *runner) otherwise(job *Job, want, live any) (map[tree.Path]bool, error)
 	was, now := &Differences{job: &before}, &Differences{job: &after}
 	r.kind.Compare(was, from, live)
 	r.kind.Compare(now, want, live)
+	if err := cmp.Or(was.err, now.err); err != nil {
+		return nil, err
+	}
 	only := map[tree.Path]bool{}
 	for _, s := range now.steps {
 		only[s.Path] = !slices.ContainsFunc(was.steps, func(b step) bool { return b.Path == s.Path && tree.Equal(b.Want, s.Want) })

@@ -31,6 +31,11 @@ type Provider struct {
 	Settings any
 	// Open makes a handle from decoded settings (a pointer of the type of Settings). It makes no call.
 	Open func(ctx context.Context, settings any) (Cloud, error)
+	// Declared is told each set of settings that a stack declares, before kinds of its family are asked for. Nil: its kinds do not
+	// depend on settings.
+	Declared func(ctx context.Context, settings any) error
+	// Close ends what the provider keeps running. Nil: nothing.
+	Close func()
 	// Kinds are what it offers.
 	Kinds []Any
 	// Family are further kinds, too many to list and made when they are asked for. Nil: none.
@@ -43,7 +48,7 @@ type Provider struct {
 
 // Family is a great number of kinds that are made of data.
 type Family struct {
-	// Prefix begins the names of all, and of no other kind: "AWS::".
+	// Prefix begins the names of all: "AWS::". Kinds that are listed may begin with it too, and come first.
 	Prefix string
 	// Doc says what they are.
 	Doc string
@@ -86,6 +91,15 @@ func NewCatalog(providers ...Provider) (*Catalog, error) {
 		}
 	}
 	return c, c.pair()
+}
+
+// Close ends what providers keep running.
+func (c *Catalog) Close() {
+	for _, p := range c.providers {
+		if p.Close != nil {
+			p.Close()
+		}
+	}
 }
 
 // pair finds the local variants, each of which must be declared as the kind that it stands for is.
@@ -142,7 +156,7 @@ func (c *Catalog) Find(name string) (Any, error) {
 		if typesErr != nil {
 			return nil, typesErr
 		}
-		return nil, c.unknown(name, types)
+		return nil, c.unknown(name, slices.Concat(c.Types(), types))
 	}
 	if err != nil {
 		return nil, err

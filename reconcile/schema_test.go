@@ -208,6 +208,17 @@ func TestFamily(t *testing.T) {
 			t.Errorf("%s: %v, %q", name, err, reconcile.Hints(err))
 		}
 	}
+	listed := reconciletest.Erase((&drawer{}).kind())
+	both, err := reconcile.NewCatalog(reconcile.Provider{Name: "t", Kinds: []reconcile.Any{listed}, Family: &reconcile.Family{
+		Prefix: "test.", Types: func() ([]string, error) { return []string{"test.shelf.Board"}, nil }, Kind: family.Kind,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "did you mean " + listed.Spec().Type + "?"
+	if _, err := both.Find(strings.Replace(listed.Spec().Type, "Drawer", "Drwaer", 1)); !slices.Contains(reconcile.Hints(err), want) {
+		t.Errorf("a listed kind beside a family of its prefix is not suggested: %v, %q", err, reconcile.Hints(err))
+	}
 	if _, err := c.Find("T::Shelf"); err == nil || !strings.Contains(err.Error(), "out of stock") {
 		t.Errorf("%v", err)
 	}

@@ -179,7 +179,7 @@ func (s *settling) create(ctx context.Context, look Look) error {
 	switch classify(ctx, s.job.Cloud, err) {
 	case Throttled, Busy: // a refusal: it had no effect that could show late
 	default:
-		s.tried = time.Now()
+		s.tried, s.job.Begun = time.Now(), true
 	}
 	if err != nil {
 		return &StepError{Verb: "create", Err: err}

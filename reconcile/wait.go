@@ -92,6 +92,46 @@ func EvenIntervals(ctx context.Context) context.Context {
 	return context.WithValue(ctx, evenKey{}, true)
 }
 
+// Until asks about what goes on by itself until it has ended: at once, and then at growing intervals from first to longest. An
+// answer that is not the end may say how long the service wants to be left alone, which counts up to longest. What it ended
+// with, ask returns with the end. A question that is throttled or lost is asked again, since what it is about goes on. why is
+// what is waited for.
+func Until(ctx context.Context, cloud Cloud, first, longest time.Duration, why error, ask func(context.Context) (ended bool, again time.Duration, err error)) error {
+	return Poll(ctx, first, longest, func() (*Pending, error) {
+		ended, again, err := ask(ctx)
+		if ended || err != nil && (ctx.Err() != nil || !classify(ctx, cloud, err).Retries()) {
+			return nil, err
+		}
+		return &Pending{Why: why, Least: again}, nil
+	})
+}
+
+// Pending is an answer that is not the end.
+type Pending struct {
+	// Why is what is waited for.
+	Why error
+	// Least is how long nobody is to ask again; Most, when it is not zero, is after how long another answer is certain.
+	Least, Most time.Duration
+}
+
+// Poll asks until the answer is nil, the end, or an error: at once, and then at growing intervals from first to longest.
+func Poll(ctx context.Context, first, longest time.Duration, ask func() (*Pending, error)) error {
+	pause := Intervals(ctx, first, longest)
+	for {
+		answer, err := ask()
+		if err != nil || answer == nil {
+			return err
+		}
+		next := min(max(answer.Least, pause.NextBackOff()), longest)
+		if answer.Most > 0 {
+			next = min(next, answer.Most)
+		}
+		if err := Wait(ctx, next, answer.Why); err != nil {
+			return err
+		}
+	}
+}
+
 // The intervals between attempts of the same call.
 const (
 	firstInterval   = 100 * time.Millisecond

@@ -22,11 +22,11 @@ var (
 	// ErrNeeded: a row that another row needs cannot be removed (*NeededError).
 	ErrNeeded = errors.New("the row is needed by another row")
 	// ErrInvalid: a row, claim or batch has no lawful structure (*InvalidError).
-	ErrInvalid = errors.New("the write has no lawful structure")
+	ErrInvalid = errors.New("the write has an invalid structure")
 	// ErrReplay: a batch came again with other content, or out of order (*ReplayError).
 	ErrReplay = errors.New("the batch is not the next one and not a replay")
 	// ErrDamaged: a row, or the store as a whole, cannot be decoded (*DamagedError).
-	ErrDamaged = errors.New("the record is damaged")
+	ErrDamaged = errors.New("state is damaged")
 	// ErrNewer: the store was written by a newer program (*NewerError).
 	ErrNewer = errors.New("the store was written by a newer version")
 	// ErrUnavailable: the store cannot be read or written now (*UnavailableError). Whether a write
@@ -163,11 +163,11 @@ type DamagedError struct {
 func (e *DamagedError) Error() string {
 	switch {
 	case e.Address != "":
-		return fmt.Sprintf("%s: the record of %s is damaged: %v", e.Stage, e.Address, e.Err)
+		return fmt.Sprintf("%s: the state of %s is damaged: %v", e.Stage, e.Address, e.Err)
 	case e.Path != "":
 		return fmt.Sprintf("%s is damaged: %v", e.Path, e.Err)
 	}
-	return fmt.Sprintf("the record of %s is damaged: %v", e.Stage, e.Err)
+	return fmt.Sprintf("the state of %s is damaged: %v", e.Stage, e.Err)
 }
 
 // Is reports ErrDamaged.
@@ -201,6 +201,19 @@ func (e *UnavailableError) Error() string { return fmt.Sprintf("%s: %v", e.Path,
 func (e *UnavailableError) Is(target error) bool { return target == ErrUnavailable }
 
 func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// RemnantsError says that a store may still hold bytes that were replaced or deleted, in parts that nobody reads.
+type RemnantsError struct {
+	// Where names each such part, and what removes the bytes from it if anything does.
+	Where []string
+}
+
+func (e *RemnantsError) Error() string {
+	return "what was replaced may still be in " + strings.Join(e.Where, "; ")
+}
+
+// Is reports [errors.ErrUnsupported].
+func (e *RemnantsError) Is(target error) bool { return target == errors.ErrUnsupported }
 
 // Refused reports whether the store looked at a write and said no: it is certain that the write did
 // not happen. After any other error it may have.

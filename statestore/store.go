@@ -156,6 +156,22 @@ type Claim struct {
 	Command string // "deploy", "destroy", ...
 	User    string
 	TTL     time.Duration // 0 means 30 s
+
+	// For is the process that a service claims for; nil: this process claims for itself.
+	For *Client
+	// TokenHash is the SHA-256 of the token that every write of the run must carry; empty: none is asked for.
+	TokenHash []byte
+	// Ended is a run whose process has ended, which the process that claims has proven itself. It counts where a service
+	// claimed for that run, since the store cannot look at the machine of a client.
+	Ended string
+}
+
+// Client is a process that a service claims for.
+type Client struct {
+	Host string
+	PID  int
+	// Proof lets other processes of the client's machine prove that it has ended. Stores do not read it.
+	Proof string
 }
 
 // Lease is the right to write to one stage, until it expires or is taken away.
@@ -163,6 +179,8 @@ type Lease struct {
 	Stage Stage
 	Run   string
 	Epoch uint64
+	// Token is what the store compares with Claim.TokenHash in the transaction of each write.
+	Token Token
 	// Serial is the snapshot's, after what the lease was last told of: a holder needs not load again to know whether
 	// somebody wrote before it came. So is Revision, for facts and outputs too.
 	Serial, Revision uint64
@@ -175,6 +193,20 @@ type Lease struct {
 	Cancelled bool
 }
 
+// Token is a secret that formatting does not show.
+type Token string
+
+// String says only whether there is a token.
+func (t Token) String() string {
+	if t == "" {
+		return ""
+	}
+	return "[token]"
+}
+
+// GoString is String.
+func (t Token) GoString() string { return t.String() }
+
 // Holder describes who holds a lease.
 type Holder struct {
 	Run     string    `json:"run"`
@@ -184,6 +216,8 @@ type Holder struct {
 	User    string    `json:"user,omitempty"`
 	Since   time.Time `json:"since"`
 	Expires time.Time `json:"expires"`
+	// Proof is that of the claim, see [Client].
+	Proof string `json:"-"`
 }
 
 // Batch is what one Commit does. All of it happens, or none.
@@ -251,4 +285,9 @@ type Order struct {
 	Run    string // when set, only this run is meant
 	Who    string
 	Why    string
+	// ID names the order, so that an unlock which is repeated because its answer was lost still reports true.
+	ID string
+	// Expired, with Unlock, takes the lease away only when it ended so long ago: a run that was orphaned is ended, and one
+	// that renewed a moment before is left alone.
+	Expired time.Duration
 }

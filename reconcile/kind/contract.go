@@ -37,6 +37,10 @@ type (
 	ListScope = reconcile.Scope
 	// Permissions are what calls need.
 	Permissions = reconcile.Permissions
+	// Dependence is what a provider asks of its caller beyond the operation that is called.
+	Dependence = reconcile.Dependence
+	// Phase is when an action is needed.
+	Phase = reconcile.Phase
 	// Timeouts bound operations.
 	Timeouts = reconcile.Timeouts
 	// Workspace is where Prepare reads and builds.

@@ -112,7 +112,7 @@ func TestTheRunnerDeletes(t *testing.T) {
 func TestScopeReachesACreation(t *testing.T) {
 	s := &store{}
 	job := &reconcile.Job{
-		Address: "a", Cloud: s, Name: "box-1", Nonce: "n", Mark: reconcile.Mark{Stack: "shop"}, Props: map[string]any{"sealed": true},
+		Address: "a", Cloud: s, Name: "box-1", Nonce: "n", Begun: true, Mark: reconcile.Mark{Stack: "shop"}, Props: map[string]any{"sealed": true},
 	}
 	out, err := s.kind().Erase().Settle(t.Context(), job, reconcile.Hooks{})
 	if err != nil || !out.Created || out.Attrs["token"] != "t" {

@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -173,10 +174,40 @@ func (in reader) row(r *row, tag reflect.StructTag, owner reflect.Type) error {
 			return fmt.Errorf("tag %q: %w", word, err)
 		}
 	}
-	if err := r.checkForm(); err != nil {
+	if err := errorOr(contradiction(r, tag.Get("prop")), r.checkForm); err != nil {
 		return err
 	}
 	return in.members(r)
+}
+
+// contradiction finds words of which one makes the other mean nothing.
+func contradiction(r *row, prop string) error {
+	words := strings.Split(prop, ",")
+	required := slices.Contains(words, "required")
+	said := func(key string) string {
+		return words[slices.IndexFunc(words, func(w string) bool { k, _, _ := strings.Cut(w, "="); return k == key })]
+	}
+	names := slices.DeleteFunc([]string{r.needs.name, r.with.name, r.excludes.name}, func(name string) bool { return name == "" })
+	switch {
+	case required && r.standard.IsValid():
+		return fmt.Errorf("tag %q: means nothing for what is required", said("default"))
+	case r.standard.IsValid() && r.unit > 1 && r.standard.CanInt() && r.standard.Int()%r.unit != 0:
+		return fmt.Errorf("tag %q: want %s", said("default"), r.units())
+	case r.deferrable && r.immutable:
+		return fmt.Errorf("tag \"deferrable\": means nothing for what is immutable: nothing can set it afterwards")
+	case r.maskLive && r.writeOnly:
+		return fmt.Errorf("tag \"masklive\": means nothing for what is write-only: nothing shows live entries")
+	case r.immutable && r.call != "":
+		return fmt.Errorf("call=%s means nothing for what is immutable: nothing sets it", r.call)
+	case required && (r.needs.name != "" || r.excludes.name != ""):
+		return fmt.Errorf("it is required, and counts with %s alone or without it", cmp.Or(r.needs.name, r.excludes.name))
+	}
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return fmt.Errorf("it depends on %q in two ways", name)
+		}
+	}
+	return nil
 }
 
 // parseWire reads the wire tag: NAME[,CODEC][,call=OPERATION][,elements][,omitzero].

@@ -308,7 +308,7 @@ func (r *row) mixed(want, have reflect.Value, changed []tree.Path) reflect.Value
 	entries := reflect.MakeMap(r.typ)
 	changes := func(key reflect.Value) bool {
 		at := r.path.Key(key.String())
-		return slices.ContainsFunc(changed, func(p tree.Path) bool { return p.Within(at) || at.Within(p) })
+		return slices.ContainsFunc(changed, at.Overlaps)
 	}
 	for key, e := range w.Seq2() {
 		if changes(key) {
@@ -350,7 +350,7 @@ func (t *Table[P]) Merged(want, have P, changed []tree.Path) P {
 
 // isAmong reports whether one of the paths is in the row, or has the row in it.
 func (r *row) isAmong(paths []tree.Path) bool {
-	return slices.ContainsFunc(paths, func(p tree.Path) bool { return p.Within(r.path) || r.path.Within(p) })
+	return slices.ContainsFunc(paths, r.path.Overlaps)
 }
 
 // along are the rows that change, and those that are written with them, in the order of the struct.

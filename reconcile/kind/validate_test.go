@@ -101,6 +101,45 @@ func TestEveryTagMeansSomething(t *testing.T) {
 		`a: tag "each": what else there is to say, its members say`: kind.TableOf[struct {
 			A withWire `prop:"each,immutable" wire:"A"`
 		}]().Validate(),
+		// words that contradict each other
+		`a: tag "default=1": means nothing for what is required`: kind.TableOf[struct {
+			A *int `prop:"required,default=1" wire:"A"`
+		}]().Validate(),
+		`a: tag "deferrable": means nothing for what is immutable`: kind.TableOf[struct {
+			A string `prop:"deferrable,immutable" wire:"A"`
+		}]().Validate(),
+		`a: tag "masklive": means nothing for what is write-only`: kind.TableOf[struct {
+			A map[string]string `prop:"masklive,writeonly" wire:"A"`
+		}]().Validate(),
+		`a: call=SetA means nothing for what is immutable`: kind.TableOf[struct {
+			A string `prop:"immutable" wire:"A,call=SetA"`
+		}]().Validate(),
+		`a: tag "default=1500ms": want whole seconds`: kind.TableOf[struct {
+			A *time.Duration `prop:"default=1500ms" wire:"A"`
+		}]().Validate(),
+		`a: tag "default=1KiB": want a multiple of 1MiB`: kind.TableOf[struct {
+			A *props.Size `prop:"default=1KiB,unit=1MiB" wire:"A"`
+		}]().Validate(),
+		`a: it depends on "b" in two ways`: kind.TableOf[struct {
+			A string `prop:"needs=b,excludes=b" wire:"A"`
+			B string
+		}]().Validate(),
+		`a: it is required, and counts with b alone`: kind.TableOf[struct {
+			A string `prop:"required,needs=b" wire:"A"`
+			B string
+		}]().Validate(),
+		`tag "min=2" stands there twice`: kind.TableOf[struct {
+			A int `prop:"min=1,min=2" wire:"A"`
+		}]().Validate(),
+		`min=1h is more than max=1m`: kind.TableOf[struct {
+			A time.Duration `prop:"min=1h,max=1m" wire:"A"`
+		}]().Validate(),
+		`enum has "red" twice`: kind.TableOf[struct {
+			A string `prop:"enum=red|blue|red" wire:"A"`
+		}]().Validate(),
+		`maxlen means nothing beside an enum`: kind.TableOf[struct {
+			A string `prop:"enum=red|blue,maxlen=3" wire:"A"`
+		}]().Validate(),
 		// conditions
 		`a: it depends on "nobody", which is no other prop`: kind.TableOf[struct {
 			A string `prop:"with=nobody" wire:"A"`

@@ -14,9 +14,9 @@ import (
 type (
 	jarProps struct {
 		// Size of it.
-		Size *int `prop:"default=8,immutable" wire:"Size,call=SetSize"`
+		Size *int `prop:"default=8,immutable" wire:"Size"`
 		// Labels on it.
-		Labels map[string]string `prop:"deferrable,masklive" wire:"Labels"`
+		Labels map[string]string `prop:"deferrable,masklive" wire:"Labels,call=SetLabels"`
 		// Owner of it.
 		Owner string `prop:"needsready" wire:"Owner"`
 	}

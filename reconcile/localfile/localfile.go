@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -63,11 +64,19 @@ var ErrNotFile = errors.New("not a file")
 // Open opens a file or a folder for reading. It waits for nobody: a pipe, a device or a socket is an error at once. In
 // a context with [Bounds], a path that leads outside is an [*OutsideError].
 func Open(ctx context.Context, path string) (*os.File, error) {
+	bounds, bounded := BoundsOf(ctx)
+	real := path
+	if bounded { // of what lies outside, the error says nothing
+		var err error
+		if real, err = bounds.inside(path); err != nil {
+			return nil, err
+		}
+	}
 	// The opening of a device may itself do something, so its mode is read first, and once more when it is open.
-	if info, err := os.Stat(path); err == nil && !opens(info) {
+	if info, err := os.Stat(real); err == nil && !opens(info) {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: ErrNotFile}
 	}
-	f, err := open(ctx, path)
+	f, err := bounds.open(path, real, bounded)
 	if err != nil {
 		return nil, err
 	}
@@ -83,21 +92,23 @@ func Open(ctx context.Context, path string) (*os.File, error) {
 
 func opens(info fs.FileInfo) bool { return info.Mode().IsRegular() || info.IsDir() }
 
-func open(ctx context.Context, path string) (*os.File, error) {
-	bounds, bounded := BoundsOf(ctx)
+// inside returns the file that a path leads to; one that leads outside is an [*OutsideError].
+func (b Bounds) inside(path string) (real string, err error) {
+	real, inside, err := b.Resolve(path)
+	if err == nil && !inside {
+		err = &OutsideError{Path: path, Real: real}
+	}
+	return real, err
+}
+
+// open opens a path that was resolved to a file within the bounds, if there are any.
+func (b Bounds) open(path, real string, bounded bool) (*os.File, error) {
 	if !bounded {
 		return os.OpenFile(path, os.O_RDONLY|withoutWaiting, 0)
 	}
-	real, inside, err := bounds.Resolve(path)
-	if err != nil {
-		return nil, err
-	}
-	if !inside {
-		return nil, &OutsideError{Path: path, Real: real}
-	}
-	f, err := bounds.openReal(real)
+	f, err := b.openReal(real)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
-		if again, inside, _ := bounds.Resolve(path); !inside || again != real {
+		if again, inside, _ := b.Resolve(path); !inside || again != real {
 			return nil, &OutsideError{Path: path}
 		}
 	}
@@ -201,19 +212,28 @@ func Real(path string) (string, error) {
 		for {
 			if to, err := os.Readlink(abs); err == nil { // a link that dangles
 				if !filepath.IsAbs(to) {
-					to = filepath.Join(filepath.Dir(abs), to)
+					to = parent(abs) + string(filepath.Separator) + to // not cleaned: what is before a ".." may be a link
 				}
 				abs = to
 				break
 			}
-			up := filepath.Dir(abs)
-			rest, abs = filepath.Join(filepath.Base(abs), rest), up
-			if _, err := os.Lstat(abs); err == nil || up == filepath.Dir(up) {
+			rest, abs = filepath.Join(filepath.Base(abs), rest), parent(abs)
+			if _, err := os.Lstat(abs); err == nil || abs == parent(abs) {
 				break
 			}
 		}
 	}
 	return "", &fs.PathError{Op: "resolve", Path: path, Err: errors.New("too many links")}
+}
+
+// parent cuts the last name off a path, and leaves the rest as it is.
+func parent(path string) string {
+	name := strings.TrimRight(path, string(filepath.Separator))
+	at := strings.LastIndexByte(name, filepath.Separator)
+	if at <= len(filepath.VolumeName(path)) {
+		return filepath.Dir(path)
+	}
+	return name[:at]
 }
 
 // ReadFile reads a file whole, as [Open] opens it.
@@ -246,10 +266,14 @@ func ReadAtMost(ctx context.Context, path string, most int64) ([]byte, error) {
 
 // ReadDir lists a folder in the order of names, as [Open] opens it.
 func ReadDir(ctx context.Context, path string) ([]fs.DirEntry, error) {
-	if err := Check(ctx, path); err != nil {
+	f, err := Open(ctx, path)
+	if err != nil {
 		return nil, err
 	}
-	return os.ReadDir(path)
+	defer f.Close()
+	entries, err := f.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
 }
 
 // Inside reports a path that leads outside of the bounds. It need not exist: it may be about to be written.
@@ -258,10 +282,7 @@ func Inside(ctx context.Context, path string) error {
 	if !bounded {
 		return nil
 	}
-	real, inside, err := bounds.Resolve(path)
-	if err == nil && !inside {
-		err = &OutsideError{Path: path, Real: real}
-	}
+	_, err := bounds.inside(path)
 	return err
 }
 

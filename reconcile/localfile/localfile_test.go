@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -87,35 +88,85 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestChangedLink: a link that is changed at any moment between its check and the opening leads to nothing outside.
-func TestChangedLink(t *testing.T) {
-	root, _ := lay(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	var wait sync.WaitGroup
-	at := filepath.Join(root, "moves")
-	wait.Go(func() {
-		for i := 0; ctx.Err() == nil; i++ {
-			aside := filepath.Join(root, "aside")
-			_ = os.Symlink([]string{"in", "../outside/out"}[i%2], aside)
-			_ = os.Rename(aside, at)
-			os.Remove(filepath.Join(root, "sub", "d"))
-		}
-	})
-	bounded := localfile.With(t.Context(), localfile.Bounds{Root: root})
-	read := 0
-	for range 20_000 {
-		data, err := localfile.ReadFile(bounded, at)
-		if string(data) == "out" {
-			t.Error("a file outside was read")
-			break
-		}
-		if err == nil {
-			read++
+// TestResolve: a link that leads to nothing yet is followed as the system follows it, through folders that are links.
+func TestResolve(t *testing.T) {
+	root, outside := lay(t)
+	for name, to := range map[string]string{
+		"out": "folder/new", "up": "folder/../new", "in-up": "sub/../new", "deep": "sub/loop/../new", "sub/loop": "../folder", "again": "up", "none/x": "",
+		"beyond": "nothing/../../new",
+	} {
+		if to != "" {
+			if err := os.Symlink(to, filepath.Join(root, name)); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	cancel()
-	wait.Wait()
-	if read == 0 {
-		t.Error("nothing was ever read")
+	base := filepath.Dir(root)
+	for name, want := range map[string]string{
+		"out": filepath.Join(outside, "new"), "up": filepath.Join(base, "new"), "in-up": filepath.Join(root, "new"), "deep": filepath.Join(base, "new"),
+		"again": filepath.Join(base, "new"), "none/x": filepath.Join(root, "none", "x"), "up/more": filepath.Join(base, "new", "more"),
+		"beyond": filepath.Join(base, "new"),
+	} {
+		real, inside, err := localfile.Bounds{Root: root}.Resolve(filepath.Join(root, name))
+		if err != nil || real != want || inside != localfile.Within(root, want) {
+			t.Errorf("%s leads to %s, inside %t, %v; want %s", name, real, inside, err, want)
+		}
+	}
+}
+
+// TestChangedLink: a link that is changed at any moment between its check and the opening leads to nothing outside, be it
+// one to a file or to a folder.
+func TestChangedLink(t *testing.T) {
+	for name, c := range map[string]struct {
+		inside, outside string
+		leaks           func(ctx context.Context, at string) (leaked bool, err error)
+	}{
+		"a file": {"in", "../outside/out", func(ctx context.Context, at string) (bool, error) {
+			data, err := localfile.ReadFile(ctx, at)
+			return string(data) == "out", err
+		}},
+		"a folder": {"sub", "../outside", func(ctx context.Context, at string) (bool, error) {
+			entries, err := localfile.ReadDir(ctx, at)
+			return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "beside" }), err
+		}},
+		"a file in a folder": {"sub", "../outside", func(ctx context.Context, at string) (bool, error) {
+			data, err := localfile.ReadFile(ctx, filepath.Join(at, "out"))
+			return string(data) == "out", err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root, _ := lay(t)
+			if err := os.WriteFile(filepath.Join(root, "sub", "out"), []byte("inside"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			var wait sync.WaitGroup
+			at := filepath.Join(root, "moves")
+			wait.Go(func() {
+				for i := 0; ctx.Err() == nil; i++ {
+					aside := filepath.Join(root, "aside")
+					_ = os.Symlink([]string{c.inside, c.outside}[i%2], aside)
+					_ = os.Rename(aside, at)
+				}
+			})
+			bounded := localfile.With(t.Context(), localfile.Bounds{Root: root})
+			read := 0
+			for range 20_000 {
+				leaked, err := c.leaks(bounded, at)
+				if leaked {
+					t.Error("what is outside was read")
+					break
+				}
+				if err == nil {
+					read++
+				}
+			}
+			cancel()
+			wait.Wait()
+			if read == 0 {
+				t.Error("nothing was ever read")
+			}
+		})
 	}
 }

@@ -34,7 +34,8 @@ func TestNearest(t *testing.T) {
 
 func TestSize(t *testing.T) {
 	for text, want := range map[string]Size{
-		"0B": 0, "256KiB": 256 * KiB, "5GB": 5 * GB, "1.5KiB": 1536, "7B": 7, "1 MB": MB, "-2KB": -2 * KB, "8388607TiB": 8388607 * TiB,
+		"0B": 0, "256KiB": 256 * KiB, "5GB": 5 * GB, "1.5KiB": 1536, "7B": 7, "1 MB": MB, "-2KB": -2 * KB, "8388607TiB": 8388607 * TiB, "9007199254740993.0B": 1<<53 + 1,
+		"9007199254740.993KB": 1<<53 + 1, "+1.50KiB": 1536, ".5KiB": 512, "5.KB": 5 * KB,
 	} {
 		have, err := ParseSize(text)
 		if err != nil || have != want {
@@ -49,7 +50,7 @@ func TestSize(t *testing.T) {
 			t.Errorf("have %s, want %s", size, want)
 		}
 	}
-	for _, text := range []string{"", "5", "GB", "5gb", "1.0001B", "99999999TiB", "0x5B", "1e3B", "5GBB", "--1B", "NaNB"} {
+	for _, text := range []string{"", "5", "GB", "5gb", "1.0001B", "99999999TiB", "0x5B", "1e3B", "5GBB", "--1B", "NaNB", "0.10000000000000000001KiB", "1.00000000000000000000000001B", "1/2KB", "1_0B", ".B"} {
 		if have, err := ParseSize(text); !errors.Is(err, errSize) {
 			t.Errorf("%q: read as %d", text, have)
 		}

@@ -203,9 +203,13 @@ func (f *field) describe(sf reflect.StructField, inside []reflect.Type) error {
 	if tag == "" {
 		return nil
 	}
-	leaf := f.shape.leaf()
+	leaf, seen := f.shape.leaf(), map[string]bool{}
 	for word := range strings.SplitSeq(tag, ",") {
 		key, value, _ := strings.Cut(word, "=")
+		if seen[key] {
+			return fmt.Errorf("props: tag %q stands there twice", word)
+		}
+		seen[key] = true
 		switch key {
 		case "required":
 			f.required = true
@@ -233,6 +237,22 @@ func (f *field) describe(sf reflect.StructField, inside []reflect.Type) error {
 		if err != nil {
 			return err
 		}
+	}
+	return f.contradiction()
+}
+
+// contradiction finds limits that nothing keeps, or that say nothing.
+func (f *field) contradiction() error {
+	for i, word := range f.enum {
+		if slices.Contains(f.enum[:i], word) {
+			return fmt.Errorf("props: enum has %q twice", word)
+		}
+	}
+	switch {
+	case f.min != nil && f.max != nil && f.min.value > f.max.value:
+		return fmt.Errorf("props: min=%s is more than max=%s", f.min.text, f.max.text)
+	case f.maxLen > 0 && len(f.enum) > 0:
+		return fmt.Errorf("props: maxlen means nothing beside an enum")
 	}
 	return nil
 }

@@ -2,7 +2,7 @@ package props
 
 import (
 	"errors"
-	"math"
+	"math/big"
 	"strconv"
 	"strings"
 )
@@ -42,6 +42,9 @@ func (s Size) String() string {
 	return "0B"
 }
 
+// maxDigits bounds a number of a size that has a fraction.
+const maxDigits = 100
+
 // ParseSize reads a number with its unit: B, KB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers
 // of 1024).
 func ParseSize(s string) (Size, error) {
@@ -58,12 +61,17 @@ func ParseSize(s string) (Size, error) {
 			}
 			return 0, errSize
 		}
-		f, err := strconv.ParseFloat(digits, 64)
-		f *= float64(u.size)
-		if err != nil || strings.Trim(digits, "-.0123456789") != "" || f != math.Trunc(f) || math.Abs(f) >= 1<<63 {
+		if len(digits) > maxDigits || strings.Trim(digits, "+-.0123456789") != "" {
 			return 0, errSize
 		}
-		return Size(f), nil
+		size, ok := new(big.Rat).SetString(digits)
+		if !ok {
+			return 0, errSize
+		}
+		if size.Mul(size, new(big.Rat).SetInt64(int64(u.size))); !size.IsInt() || !size.Num().IsInt64() {
+			return 0, errSize
+		}
+		return Size(size.Num().Int64()), nil
 	}
 	return 0, errSize
 }

@@ -20,6 +20,8 @@ import (
 type Quota struct {
 	// Rate is the number of calls a second that a limiter begins with, and Burst how many may be made at once.
 	Rate, Burst float64
+	// Published: Rate is the service's own word for what it allows, so that more is tried seldom.
+	Published bool
 	// Calls is how many may be made in a Window.
 	Calls  int
 	Window time.Duration
@@ -66,7 +68,7 @@ type Limiter struct {
 	trip      time.Duration // from a call to its answer, smoothed
 	grown     time.Time     // when the rate last grew
 	waited    time.Time     // when a call last had to wait
-	refused   refusal       // the last one
+	refused   refusal       // the last one; of a published quota, that nothing more is allowed
 	found     float64       // calls per second that went through before it
 	confirmed int           // how often that was found again
 	moved     time.Time     // when a call last succeeded
@@ -96,6 +98,9 @@ func New(q Quota) *Limiter {
 	l.tokens = l.burst
 	l.at = time.Now()
 	l.moved = l.at
+	if q.Published {
+		l.refused.at, l.found, l.confirmed = l.at, l.rate, 1
+	}
 	return l
 }
 

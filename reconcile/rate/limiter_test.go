@@ -71,6 +71,7 @@ func (s *sliding) allows(now time.Time) bool {
 type load struct {
 	clients, calls, parallel int
 	latency                  time.Duration
+	quota                    rate.Quota // that is published
 }
 
 func (l load) run(t *testing.T, srv server) (took time.Duration, throttled int) {
@@ -105,7 +106,7 @@ func (l load) run(t *testing.T, srv server) (took time.Duration, throttled int) 
 	}
 	since := time.Now()
 	for range l.clients {
-		limiter, todo := rate.New(rate.Quota{}), l.calls/l.clients
+		limiter, todo := rate.New(l.quota), l.calls/l.clients
 		for range l.parallel {
 			done.Go(func() {
 				for {
@@ -206,6 +207,32 @@ func TestQuotaMoves(t *testing.T) {
 			if slower > 1.4 {
 				t.Errorf("%.2f of the ideal time", slower)
 			}
+		})
+	}
+}
+
+// TestPublished: a limiter begins with what is published, stays there, and finds what holds where somebody else uses half of it
+// or where it was raised.
+func TestPublished(t *testing.T) {
+	for name, c := range map[string]struct{ published, allowed, slowest, part float64 }{
+		"it holds":           {15, 15, 1.05, 0.02},
+		"a small one":        {5, 5, 1.05, 0.025},
+		"half of it is used": {15, 7.5, 1.25, 0.1},
+		"it was raised":      {15, 300, 1.3, 0.02},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := load{
+					clients: 1, calls: int(60 * c.allowed), parallel: 32, latency: 50 * time.Millisecond,
+					quota: rate.Quota{Rate: c.published, Burst: c.published, Published: true},
+				}
+				took, throttled := l.run(t, &bucket{rate: c.allowed, burst: c.allowed, tokens: c.allowed, at: time.Now()})
+				slower, part := took.Seconds()/60, float64(throttled)/float64(l.calls)
+				if slower > c.slowest || part > c.part {
+					t.Errorf("%.2f of the ideal time, %.1f %% throttled", slower, 100*part)
+				}
+				t.Logf("%.2f of the ideal time, %.1f %% throttled", slower, 100*part)
+			})
 		})
 	}
 }

@@ -40,13 +40,35 @@ type entry struct {
 }
 
 // Parse reads the tokens of a tree. The error is an [*Error]: a damaged token, or the trace of one.
-func Parse(v any) (*Template, error) {
-	var p parser
+func Parse(v any) (*Template, error) { return new(Parser).Parse(v) }
+
+// Parser parses the trees of one program. Equal references of all of them are one object: in large programs thousands of
+// resources refer to the same attribute.
+type Parser struct{ shared map[Ref]*Expr }
+
+// Parse is [Parse] for one tree of several.
+func (s *Parser) Parse(v any) (*Template, error) {
+	p := parser{Parser: s}
 	root, _, err := p.read(v)
 	if err != nil {
 		return nil, err
 	}
 	return &Template{root: root, refs: p.refs(), secrets: p.secrets, outputs: p.outputs}, nil
+}
+
+// share returns the object that stands for an equal expression from now on.
+func (s *Parser) share(e *Expr) *Expr {
+	if e.Op != OpRef {
+		return e
+	}
+	if known := s.shared[e.Ref]; known != nil {
+		return known
+	}
+	if s.shared == nil {
+		s.shared = map[Ref]*Expr{}
+	}
+	s.shared[e.Ref] = e
+	return e
 }
 
 // Literal is the template of a tree of values: what looks like a token in it is none. It resolves to the tree itself, with
@@ -73,6 +95,7 @@ func Refs(v any) ([]Use, error) {
 }
 
 type parser struct {
+	*Parser
 	at      tree.Trail
 	count   int    // of references
 	few     [8]Use // the first of them
@@ -185,8 +208,9 @@ func (p *parser) parts(s string) ([]Part, error) {
 	if err != nil {
 		return nil, &Error{Path: p.at.Path(), Err: err}
 	}
-	for _, part := range parts {
+	for i, part := range parts {
 		if part.Expr != nil {
+			parts[i].Expr = p.share(part.Expr)
 			p.note(part.Expr)
 		}
 	}

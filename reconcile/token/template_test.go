@@ -98,3 +98,27 @@ func TestLiteralIsTakenAsItStands(t *testing.T) {
 		t.Errorf("have %v, %v", out, err)
 	}
 }
+
+// TestEqualReferencesAreOneObject holds what a program's references take to the number of different ones.
+func TestEqualReferencesAreOneObject(t *testing.T) {
+	var p Parser
+	tree := map[string]any{"one": "⟦a.n⟧", "list": []any{"⟦a.n⟧", "⟦a.n[0]⟧", "x⟦a.n⟧"}, "more": []any{"⟦a.n...⟧"}}
+	different := map[*Expr]bool{}
+	for range 3 {
+		read, err := p.Parse(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := map[string]any{}
+		for _, e := range read.root.(entries) {
+			at[e.key] = e.value
+		}
+		list, more := at["list"].(list), at["more"].(list)
+		for _, e := range []any{at["one"], list[0], list[1], list[2].(text)[1].Expr, more[0]} {
+			different[e.(*Expr)] = true
+		}
+	}
+	if len(different) != 3 {
+		t.Errorf("%d objects for a.n, a.n[0] and a.n...", len(different))
+	}
+}

@@ -123,30 +123,9 @@ func (e *Expr) show() string {
 	case OpStack:
 		return "${" + e.Stack.String() + "." + string(e.Ref.Path) + "}"
 	case OpJSON:
-		return string(tree.Canonical(shown(e.Input)))
+		return string(tree.Canonical(tree.MapText(e.Input, Show)))
 	case OpURL:
 		return e.showURL()
 	}
 	return "${" + e.Ref.String() + "}"
-}
-
-// shown is a tree with its strings as people see them.
-func shown(v any) any {
-	switch x := v.(type) {
-	case string:
-		return Show(x)
-	case []any:
-		list := make([]any, len(x))
-		for i, e := range x {
-			list[i] = shown(e)
-		}
-		return list
-	case map[string]any:
-		m := make(map[string]any, len(x))
-		for k, e := range x {
-			m[Show(k)] = shown(e)
-		}
-		return m
-	}
-	return v
 }

@@ -24,7 +24,13 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("json: at %d: %s", e.O
 // Decode reads one JSON document. Whole numbers without fraction and exponent are int64, all others float64.
 // Duplicate keys, numbers out of range and anything after the document are errors: a *SyntaxError.
 func Decode(data []byte) (any, error) {
-	d := decoder{s: string(data)}
+	return read(data, false)
+}
+
+// read reads a document. An exact one is written by a person or a program of theirs, and has no decimal that would be
+// rounded; what services write is taken as it is.
+func read(data []byte, exact bool) (any, error) {
+	d := decoder{s: string(data), exact: exact}
 	d.space()
 	v, _ := d.value(0)
 	if err := d.end(); err != nil {
@@ -47,9 +53,10 @@ func (d *decoder) end() error {
 }
 
 type decoder struct {
-	s   string
-	at  int
-	err *SyntaxError
+	s     string
+	at    int
+	exact bool
+	err   *SyntaxError
 	// elements of the lists that are open, so that each list is made once and of its own size.
 	elements []any
 }
@@ -244,7 +251,34 @@ func (d *decoder) number() (any, bool) {
 		d.at = start
 		return d.fail("a number out of range")
 	}
+	if d.exact && !Exact(text, f) {
+		d.at = start
+		return d.fail(inexact)
+	}
 	return f, true
+}
+
+// inexact is why a decimal is refused that would be rounded.
+const inexact = "a decimal with more digits than a number keeps"
+
+// Exact reports whether a decimal is the shortest one that means the same float, so that nothing of it is lost.
+func Exact(decimal string, f float64) bool {
+	digits, power := significant(decimal)
+	shortest, same := significant(strconv.FormatFloat(f, 'e', -1, 64))
+	return digits == shortest && (digits == "" || power == same)
+}
+
+// significant returns the digits of a decimal without zeros at its ends, and the power of ten of the last of them.
+func significant(decimal string) (digits string, power int) {
+	mantissa, exponent := strings.TrimLeft(decimal, "+-"), ""
+	if e := strings.IndexAny(mantissa, "eE"); e >= 0 {
+		mantissa, exponent = mantissa[:e], mantissa[e+1:]
+	}
+	power, _ = strconv.Atoi(exponent) // one that is none is 0, or that of a number out of range
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	all := strings.TrimLeft(whole+fraction, "0")
+	digits = strings.TrimRight(all, "0")
+	return digits, power - len(fraction) + len(all) - len(digits)
 }
 
 func (d *decoder) digits() int {

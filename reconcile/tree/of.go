@@ -2,6 +2,7 @@ package tree
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -71,7 +72,7 @@ func (o *maker) of(v any, depth int) (any, error) {
 	case json.Number:
 		return o.number(string(at))
 	case json.RawMessage:
-		t, err := Decode(at)
+		t, err := read(at, true)
 		if err != nil {
 			return o.fail(err.Error())
 		}
@@ -181,8 +182,12 @@ func (o *maker) finite(f float64) (any, error) {
 }
 
 func (o *maker) number(s string) (any, error) {
-	if v, err := Decode([]byte(s)); err == nil && strings.Trim(s, "-+.eE0123456789") == "" {
+	v, err := read([]byte(s), true)
+	if err == nil && strings.Trim(s, "-+.eE0123456789") == "" {
 		return v, nil
+	}
+	if wrong, ok := errors.AsType[*SyntaxError](err); ok && wrong.Why == inexact {
+		return o.fail(s + " is " + inexact)
 	}
 	return o.fail("not a number, or one out of range")
 }

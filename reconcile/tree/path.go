@@ -89,6 +89,9 @@ func (p Path) First() (s Step, ok bool) {
 	return s, p != ""
 }
 
+// Overlaps reports whether p and q are one path, or one of them lies below the other.
+func (p Path) Overlaps(q Path) bool { return p.Within(q) || q.Within(p) }
+
 // Within reports whether p is q or lies below it; q may hold wildcards.
 func (p Path) Within(q Path) bool {
 	if !strings.Contains(string(q), "*") {

@@ -233,6 +233,39 @@ func AppendKeys(keys []string, m map[string]any) []string {
 	return keys
 }
 
+// Map returns a copy of v in which f has replaced every value that is neither a map nor a list.
+func Map(v any, f func(any) any) any {
+	return mapped(v, func(key string) string { return key }, f)
+}
+
+// MapText returns a copy of v in which f has replaced every text, keys of maps among them.
+func MapText(v any, f func(string) string) any {
+	return mapped(v, f, func(leaf any) any {
+		if text, ok := leaf.(string); ok {
+			return f(text)
+		}
+		return leaf
+	})
+}
+
+func mapped(v any, key func(string) string, leaf func(any) any) any {
+	switch at := v.(type) {
+	case map[string]any:
+		m := make(map[string]any, len(at))
+		for k, e := range at {
+			m[key(k)] = mapped(e, key, leaf)
+		}
+		return m
+	case []any:
+		list := make([]any, len(at))
+		for i, e := range at {
+			list[i] = mapped(e, key, leaf)
+		}
+		return list
+	}
+	return leaf(v)
+}
+
 // Clone is a copy of v that shares no map and no list with it.
 func Clone(v any) any {
 	switch at := v.(type) {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -161,6 +163,8 @@ func TestOf(t *testing.T) {
 		"e":     map[string]any{"e": json.Number("true")},
 		"f":     map[string]any{"f": json.RawMessage("{")},
 		"g":     map[string]any{"g": json.Number("99999999999999999999")},
+		"i":     map[string]any{"i": json.Number("9007199254740993.0")},
+		"k":     map[string]any{"k": json.RawMessage("[1e-400]")},
 		`["h"]`: nil,
 	} {
 		if v == nil {
@@ -173,6 +177,21 @@ func TestOf(t *testing.T) {
 	}
 	if _, err := Of(loop); err == nil {
 		t.Error("a map that holds itself became a tree")
+	}
+}
+
+// TestExact: a decimal is exact when it is what would be written for the float that it becomes.
+func TestExact(t *testing.T) {
+	for text, want := range map[string]bool{
+		"0.1": true, "1.10": true, "-0.0": true, "0e999999999999": true, "1e20": true, "1e23": true, "1.7976931348623157e308": true, "5e-324": true,
+		"+12.500e-1": true, ".5": true, "5.": true, "9007199254740991.0": true, "9007199254740992.0": true, "123456789012345680000.0": true, "100E-2": true,
+		"9007199254740993.0": false, "0.1234567890123456789": false, "0.10000000000000000001": false, "100000000000000000000000.5": false,
+		"1e-400": false, "4e-324": false, "18446744073709551615.0": false, "3.141592653589793238": false,
+	} {
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || Exact(text, f) != want {
+			t.Errorf("%s: exact %t, %v", text, Exact(text, f), err)
+		}
 	}
 }
 
@@ -295,5 +314,26 @@ func TestMembers(t *testing.T) {
 		if err := Members([]byte(c.doc), c.visit); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: have %v, want %s", c.doc, err, c.want)
 		}
+	}
+}
+
+func TestMap(t *testing.T) {
+	v := map[string]any{"a": []any{"x", int64(1), map[string]any{"b": nil}}, "c": true}
+	want := map[string]any{"A": []any{"X", int64(1), map[string]any{"B": nil}}, "C": true}
+	if got := MapText(v, strings.ToUpper); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	count := func(leaf any) any {
+		if s, ok := leaf.(string); ok {
+			return len(s)
+		}
+		return leaf
+	}
+	want = map[string]any{"a": []any{1, int64(1), map[string]any{"b": nil}}, "c": true}
+	if got := Map(v, count); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if v["a"].([]any)[0] != "x" {
+		t.Error("the value itself is changed")
 	}
 }

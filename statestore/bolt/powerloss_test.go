@@ -29,8 +29,11 @@ var (
 )
 
 // lastBatch is how many commits the process makes that loses its power: enough for the file to grow three times and
-// for pages to be freed and used again.
-const lastBatch = 24
+// for pages to be freed and used again. After firstRun of them the first run ends, and the file is compacted.
+const (
+	firstRun  = 18
+	lastBatch = 24
+)
 
 // batch is what the nth commit changes: one row always, and by turns some are added, changed and removed.
 func batch(n int) statestore.Change {
@@ -74,18 +77,53 @@ func writeBatches(path string) error {
 		return err
 	}
 	ctx := context.Background()
-	j, err := statestore.Begin(ctx, s, stage, statestore.Claim{Run: "cut short", TTL: time.Hour})
+	j, err := statestore.Begin(ctx, s, stage, statestore.Claim{Run: "first", TTL: time.Hour})
 	if err != nil {
 		return err
 	}
 	fmt.Println(0)
 	for n := 1; n <= lastBatch; n++ {
-		if err := j.Commit(ctx, batch(n)); err != nil {
+		if n == firstRun+1 {
+			if j, err = following(ctx, s, j); err != nil {
+				return err
+			}
+		}
+		change := batch(n)
+		if n > firstRun {
+			snap, err := s.Load(ctx, stage)
+			if err != nil {
+				return err
+			}
+			for i, row := range change.Put {
+				change.Put[i].Version = snap.Rows[row.Address].Version
+			}
+		}
+		if err := j.Commit(ctx, change); err != nil {
 			return err
 		}
 		fmt.Println(n)
 	}
 	return nil
+}
+
+// following ends a run, at which the file is compacted, and begins the next.
+func following(ctx context.Context, s *Store, j *statestore.Journal) (*statestore.Journal, error) {
+	before, err := os.Stat(s.Path())
+	if err != nil {
+		return nil, err
+	}
+	if err := j.Finish(ctx, statestore.Succeeded, nil); err != nil {
+		return nil, err
+	}
+	j.Close()
+	after, err := os.Stat(s.Path())
+	if err != nil {
+		return nil, err
+	}
+	if os.SameFile(before, after) {
+		return nil, fmt.Errorf("the file of %d bytes was not compacted", after.Size())
+	}
+	return statestore.Begin(ctx, s, stage, statestore.Claim{Run: "cut short", TTL: time.Hour})
 }
 
 // recording is what a process did to the folder of its store, and when it knew of which commit.
@@ -263,6 +301,36 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
+// TestKilledWhileItCompacts ends the process before each of its operations, with nothing lost but what it had not written:
+// the next run goes on from the last commit, and leaves no file behind.
+func TestKilledWhileItCompacts(t *testing.T) {
+	r := record(t)
+	place, kills, compacting := t.TempDir(), 0, false
+	r.cuts(t, nil, func(d *tracetest.Disk, at, acked int, next tracetest.Op) {
+		if filepath.Base(next.Path) == "state.db.compact" {
+			compacting = true
+		}
+		if !compacting || acked > firstRun {
+			return
+		}
+		kills++
+		dir := filepath.Join(place, strconv.Itoa(at))
+		if err := d.Lose(nil, dir); err != nil {
+			t.Fatal(err)
+		}
+		err := errors.Join(survives(t, dir, acked), goesOn(t, dir))
+		if entries, _ := os.ReadDir(filepath.Join(dir, ".athanor")); len(entries) != 3 {
+			err = errors.Join(err, fmt.Errorf("files left: %v", entries))
+		}
+		if err != nil {
+			t.Errorf("killed after operation %d of %d (%s): %v", at+1, len(r.ops), r.ops[at], err)
+		}
+	})
+	if kills < 10 {
+		t.Errorf("%d kills are too few to say anything", kills)
+	}
+}
+
 // TestPowerLossSeesAMissingSync proves that the losses are such that leaving one kind of sync out shows.
 func TestPowerLossSeesAMissingSync(t *testing.T) {
 	r := record(t)
@@ -276,6 +344,9 @@ func TestPowerLossSeesAMissingSync(t *testing.T) {
 			}
 			before[op.Path] = !before[op.Path]
 			return before[op.Path]
+		},
+		"of the compacted file": func(op tracetest.Op) bool {
+			return op.Kind == tracetest.Sync && filepath.Base(op.Path) == "state.db.compact"
 		},
 		"of the head": func(op tracetest.Op) bool {
 			if op.Kind == tracetest.Write && filepath.Base(op.Path) == "state.db" {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,5 +70,61 @@ func TestAReaderStandsStill(t *testing.T) {
 				t.Errorf("after it went: %v", err)
 			}
 		})
+	}
+}
+
+// A reader that has opened the file before it is compacted reads one version of it afterwards, and then the newest.
+func TestAReaderOfTheFileBeforeACompaction(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "state.db")
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := statestore.Begin(t.Context(), s, stage, statestore.Claim{Run: "r", TTL: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	write := func() {
+		if err := j.Commit(t.Context(), statestore.Change{Put: []statestore.Row{plain(0, 0)}}); err != nil {
+			t.Error(err)
+		}
+	}
+	write()
+	stood := false
+	still := func(op tracetest.Op) tracetest.Order {
+		if !stood && op.Kind == tracetest.Shared && op.Path == path {
+			stood = true
+			write() // version 2
+			if err := s.Compact(t.Context()); err != nil {
+				t.Error(err)
+			}
+			write() // version 3, in the new file
+		}
+		return tracetest.Order{}
+	}
+	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer said.Close()
+	env := append(os.Environ(), childRole+"=read", childPath+"="+path)
+	status, err := tracetest.Run(os.Args[:1], &os.ProcAttr{Env: env, Files: []*os.File{nil, said, os.Stderr}}, tracetest.Watch{Under: []string{dir}, Before: still})
+	if errors.Is(err, tracetest.ErrUnsupported) {
+		t.Skip(err)
+	}
+	if err != nil || status.ExitStatus() != 0 || !stood {
+		t.Fatalf("the reader ended with %v, %v; stood still: %t", status, err, stood)
+	}
+	lines, err := os.ReadFile(said.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if versions := strings.Fields(string(lines)); len(versions) != 50 || versions[0] != "2" || versions[1] != "3" || versions[49] != "3" {
+		t.Errorf("the reader read %s", versions)
 	}
 }

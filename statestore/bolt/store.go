@@ -25,6 +25,8 @@ type Store struct {
 	mu   sync.Mutex
 	kept *file // of the last commit, nil when there is none
 
+	packer packer // of events
+
 	path       string
 	id         func() string
 	patience   time.Duration
@@ -33,7 +35,7 @@ type Store struct {
 	ops        ledger.Operations
 }
 
-var _ statestore.Store = (*Store)(nil)
+var _ statestore.Folders = (*Store)(nil)
 
 // Option sets how a store behaves.
 type Option func(*Store)
@@ -45,6 +47,9 @@ func WithID(id func() string) Option { return func(s *Store) { s.id = id } }
 // WithPatience sets how long a transaction waits for the lock of the file while other processes read or
 // write, before it ends with ErrUnavailable. The default is 10 s.
 func WithPatience(d time.Duration) Option { return func(s *Store) { s.patience = d } }
+
+// OnMachine sets the machine that the store asks for clocks and processes, for tests.
+func OnMachine(machine host.World) Option { return func(s *Store) { s.ops.World = machine } }
 
 // Open names a store file. It touches nothing: the file is made by the first Acquire, and until then
 // every stage is empty.
@@ -65,7 +70,7 @@ func Open(path string, options ...Option) (*Store, error) {
 		freelist:   bbolt.FreelistMapType,
 		migrations: migrations(),
 	}
-	s.ops = ledger.Operations{Backend: backend{store: s}, World: host.Real()}
+	s.ops = ledger.Operations{Backend: backend{store: s}, World: host.Real(), Near: true}
 	for _, option := range options {
 		option(s)
 	}
@@ -88,7 +93,10 @@ func (s *Store) Acquire(ctx context.Context, stage statestore.Stage, claim state
 // Commit implements [statestore.Store]. A file that vanished is an error, never made anew.
 func (s *Store) Commit(ctx context.Context, lease statestore.Lease, batch statestore.Batch) (statestore.Lease, error) {
 	ops := s.ops
-	ops.Backend = backend{store: s, keep: batch.Finish == ""}
+	ops.Backend = backend{store: s, of: amid}
+	if batch.Finish != "" {
+		ops.Backend = backend{store: s, of: last}
+	}
 	return ops.Commit(ctx, lease, batch)
 }
 
@@ -120,13 +128,23 @@ func (s *Store) Stages(ctx context.Context) ([]statestore.Stage, error) {
 			return nil
 		}
 		return root.ForEachBucket(func(key []byte) error {
-			if stage, ok := ledger.ParseStageKey(key); ok {
+			if stage, ok := ledger.ParseStageKey(key); ok && !ledger.IsFolder(stage) {
 				stages = append(stages, stage)
 			}
 			return nil
 		})
 	})
 	return stages, err
+}
+
+// ReadFolder implements [statestore.Folders].
+func (s *Store) ReadFolder(ctx context.Context, name string, read func(statestore.Folder) error) error {
+	return s.ops.ReadFolder(ctx, name, read)
+}
+
+// ChangeFolder implements [statestore.Folders]. It makes the file when there is none.
+func (s *Store) ChangeFolder(ctx context.Context, name string, change func(statestore.Folder) (bool, error)) error {
+	return s.ops.ChangeFolder(ctx, name, change)
 }
 
 // ID implements [statestore.Store]. Before the file is made it is the identity that the file is

@@ -49,22 +49,23 @@ func (s *Store) read(ctx context.Context, use func(*bbolt.Tx) error) error {
 // readOlder reads a file of an older schema as if it had been migrated: in a writing transaction that
 // is never committed. Reading changes nothing, not even the schema.
 func (s *Store) readOlder(ctx context.Context, use func(*bbolt.Tx) error) error {
-	err := s.write(ctx, false, func(tx *bbolt.Tx) (bool, error) { return false, use(tx) })
+	err := s.write(ctx, apart, func(tx *bbolt.Tx) (bool, error) { return false, use(tx) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-// write runs a writing transaction, which is durable when use says so and it returns nil. The file is kept for the next
-// one when that is asked for and all went well.
-func (s *Store) write(ctx context.Context, keep bool, use func(*bbolt.Tx) (durable bool, err error)) error {
+// write runs a writing transaction, which is durable when use says so and it returns nil. When all went well, the file is
+// kept amid a run, and compacted at its end.
+func (s *Store) write(ctx context.Context, of part, use func(*bbolt.Tx) (durable bool, err error)) error {
 	f, err := s.open(ctx, true)
 	if err != nil {
 		return err
 	}
 	err = f.guard(func() error {
 		return f.db.Update(func(tx *bbolt.Tx) error {
+			f.db.AllocSize = growth(tx.Size())
 			if err := s.migrate(tx); err != nil {
 				return err
 			}
@@ -76,8 +77,10 @@ func (s *Store) write(ctx context.Context, keep bool, use func(*bbolt.Tx) (durab
 		})
 	})
 	switch {
-	case keep && err == nil:
+	case of == amid && err == nil:
 		return s.ended(nil, s.keep(f))
+	case of == last && err == nil:
+		return s.ended(nil, s.settle(f))
 	case errors.Is(err, errUndo):
 		err = nil
 	}
@@ -96,10 +99,19 @@ func (s *Store) ended(err, closing error) error {
 	return &statestore.UnavailableError{Path: s.path, Err: err}
 }
 
+// part is which part of a run a transaction is.
+type part int
+
+const (
+	apart part = iota // of none, or its beginning
+	amid              // another one follows soon
+	last              // the run is over
+)
+
 // backend runs the ledger's transactions on one stage.
 type backend struct {
 	store *Store
-	keep  bool // the file for the next transaction
+	of    part
 }
 
 // View implements the ledger's backend.
@@ -109,7 +121,7 @@ func (b backend) View(ctx context.Context, stage statestore.Stage, _ []ledger.Wa
 		if bucket == nil {
 			return nil
 		}
-		return read(newTables(bucket))
+		return read(b.tables(bucket))
 	})
 }
 
@@ -126,14 +138,19 @@ func (b backend) Update(ctx context.Context, stage statestore.Stage, makeIt bool
 				return false, err
 			}
 		}
-		return write(newTables(bucket))
+		t := b.tables(bucket)
+		durable, err := write(t)
+		if err == nil && durable {
+			err = t.flush(b.of)
+		}
+		return durable, err
 	}
-	err := b.store.write(ctx, b.keep, use)
+	err := b.store.write(ctx, b.of, use)
 	if makeIt && errors.Is(err, fs.ErrNotExist) {
 		if err := b.store.create(); err != nil {
 			return &statestore.UnavailableError{Path: b.store.path, Err: err}
 		}
-		err = b.store.write(ctx, b.keep, use)
+		err = b.store.write(ctx, b.of, use)
 	}
 	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, statestore.ErrUnavailable) {
 		return &statestore.UnavailableError{Path: b.store.path, Err: err}
@@ -165,14 +182,55 @@ func makeStage(tx *bbolt.Tx, stage statestore.Stage) (*bbolt.Bucket, error) {
 	return bucket, nil
 }
 
-// tables are the buckets of one stage in one transaction.
-type tables struct {
-	stage *bbolt.Bucket
-	open  map[ledger.Table]*bbolt.Bucket
+// grows is the fill of pages in a table to whose end keys are added; elsewhere it is the database's half.
+const grows = 0.95
+
+// lastIn returns the last entry of a bucket, nil when there is none. [bbolt.Cursor.Last] alone never returns when the
+// transaction has emptied all pages of a bucket that had several.
+func lastIn(b *bbolt.Bucket) (key, value []byte) {
+	cursor := b.Cursor()
+	if first, _ := cursor.First(); first == nil {
+		return nil, nil
+	}
+	return cursor.Last()
 }
 
-func newTables(stage *bbolt.Bucket) *tables {
-	return &tables{stage: stage, open: make(map[ledger.Table]*bbolt.Bucket, 8)}
+// behindAll reports whether a key comes behind all that were in a table before the transaction changed it.
+func (t *tables) behindAll(name ledger.Table, b *bbolt.Bucket, key []byte) bool {
+	end, known := t.ends[name]
+	if !known {
+		found, _ := lastIn(b)
+		end = bytes.Clone(found)
+		t.ends[name] = end
+	}
+	return bytes.Compare(key, end) > 0
+}
+
+// tables are the buckets of one stage in one transaction.
+type tables struct {
+	stage  *bbolt.Bucket
+	open   map[ledger.Table]*bbolt.Bucket
+	ends   map[ledger.Table][]byte // the last keys before the transaction
+	events events
+}
+
+func (b backend) tables(stage *bbolt.Bucket) *tables {
+	return &tables{stage: stage, open: make(map[ledger.Table]*bbolt.Bucket, 8), ends: map[ledger.Table][]byte{}, events: events{packer: &b.store.packer}}
+}
+
+// history is the table of events.
+func (t *tables) history() *events {
+	t.events.bucket = t.table(ledger.Events)
+	return &t.events
+}
+
+// flush writes what was held back. At the end of a run the oldest events go.
+func (t *tables) flush(of part) error {
+	err := t.history().flush()
+	if err == nil && of == last {
+		err = t.history().trim(keptEvents)
+	}
+	return err
 }
 
 // table opens a bucket. One that a damaged file lost panics in use, which counts as damage.
@@ -180,20 +238,29 @@ func (t *tables) table(name ledger.Table) *bbolt.Bucket {
 	b := t.open[name]
 	if b == nil {
 		if b = t.stage.Bucket([]byte(name)); b == nil {
-			panic("the table of " + string(name) + " is gone")
-		}
-		if name == ledger.Events || name == ledger.Batches || name == ledger.Runs {
-			b.FillPercent = 0.9 // these only grow at the end
+			panic("the table of " + string(name) + " is missing")
 		}
 		t.open[name] = b
 	}
 	return b
 }
 
-func (t *tables) Get(name ledger.Table, key []byte) []byte { return t.table(name).Get(key) }
+func (t *tables) Get(name ledger.Table, key []byte) []byte {
+	if name == ledger.Events {
+		return t.history().get(key)
+	}
+	return t.table(name).Get(key)
+}
 
 func (t *tables) Put(name ledger.Table, key, value []byte) error {
-	return t.table(name).Put(key, value)
+	if name == ledger.Events {
+		return t.history().put(key, value)
+	}
+	b := t.table(name)
+	if b.FillPercent != grows && t.behindAll(name, b, key) {
+		b.FillPercent = grows
+	}
+	return b.Put(key, value)
 }
 
 func (t *tables) Delete(name ledger.Table, key []byte) error { return t.table(name).Delete(key) }
@@ -214,11 +281,12 @@ func (t *tables) Clear(name ledger.Table, prefix []byte) error {
 // clearFrom collects the keys first: a cursor loses its place when what is under it is deleted.
 func (t *tables) clearFrom(name ledger.Table, prefix []byte) error {
 	var keys [][]byte
-	for key := range t.Ascend(name, prefix, nil) {
+	cursor := t.table(name).Cursor()
+	for key, _ := cursor.Seek(prefix); bytes.HasPrefix(key, prefix) && key != nil; key, _ = cursor.Next() {
 		keys = append(keys, bytes.Clone(key))
 	}
 	for _, key := range keys {
-		if err := t.Delete(name, key); err != nil {
+		if err := t.table(name).Delete(key); err != nil {
 			return err
 		}
 	}
@@ -226,6 +294,9 @@ func (t *tables) clearFrom(name ledger.Table, prefix []byte) error {
 }
 
 func (t *tables) Ascend(name ledger.Table, prefix, from []byte) iter.Seq2[[]byte, []byte] {
+	if name == ledger.Events {
+		return t.history().ascend(prefix, from)
+	}
 	return func(yield func(key, value []byte) bool) {
 		if bytes.Compare(from, prefix) < 0 {
 			from = prefix

@@ -67,12 +67,17 @@ func (s *Store) patiently(ctx context.Context, call func() error) error {
 		if !lost(err) || !s.met.Load() || !time.Now().Before(deadline) || ctx.Err() != nil {
 			return s.meaning(ctx, err)
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-		case <-timer.C:
-		}
+		pause(ctx, wait)
+	}
+}
+
+// pause waits, at most until the context ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	select {
+	case <-ctx.Done():
+		timer.Stop()
+	case <-timer.C:
 	}
 }
 

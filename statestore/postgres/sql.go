@@ -16,6 +16,7 @@ type statements struct {
 	make       string // of one that is not
 	setVersion string
 	setAbout   string
+	rewrite    string // gives the tables new files, without what was replaced
 }
 
 // fetchSQL reads the head of a stage and any number of its records: one statement, so one consistent version. The row
@@ -69,6 +70,7 @@ func statementsFor(schema string) statements {
 	s.change = s.in(strings.Replace(changeSQL, "HEAD", swapSQL, 1))
 	s.make = s.in(strings.Replace(changeSQL, "HEAD", makeSQL, 1))
 	s.setVersion = s.in(`update $.about set schema = $1`)
+	s.rewrite = s.in(`vacuum (full) $.records, $.stages`)
 	s.setAbout = s.in(`insert into $.about (schema, id) values ($1, $2)`)
 	return s
 }

@@ -8,6 +8,7 @@ package postgres
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -22,22 +23,25 @@ import (
 // Store is a store in a schema of a PostgreSQL database. It connects when it is first used and keeps at most four
 // connections, none of them for longer than a minute without use.
 type Store struct {
-	pool       *pgxpool.Pool
-	sql        statements
-	place      string // for people: host and database, never a password
-	role       string
-	foreign    bool
-	id         func() string
-	patience   time.Duration
-	now        func(server time.Time) time.Time // tests have a clock of their own
-	migrations []migration
-	met        atomic.Bool // the server answered once: from then on it is waited for
+	pool     *pgxpool.Pool
+	sql      statements
+	place    string // for people: host and database, never a password
+	role     string
+	foreign  bool
+	lookup   func(ctx context.Context, host string) ([]string, error)
+	id       func() string
+	patience time.Duration
+	// connections is how many there are at most; 0 is what the URL says.
+	connections int32
+	now         func(server time.Time) time.Time // tests have a clock of their own
+	migrations  []migration
+	met         atomic.Bool // the server answered once: from then on it is waited for
 
 	ops  ledger.Operations
 	once ledger.Operations // for what must not be sent again when its outcome is unknown
 }
 
-var _ statestore.Store = (*Store)(nil)
+var _ statestore.Folders = (*Store)(nil)
 
 // Option sets how a store behaves.
 type Option func(*Store)
@@ -51,8 +55,26 @@ func WithID(id func() string) Option { return func(s *Store) { s.id = id } }
 // wrong. The default is 10 s.
 func WithPatience(d time.Duration) Option { return func(s *Store) { s.patience = d } }
 
-// Foreign says that the server is not the stage's own: what the environment and ~/.pgpass hold of passwords is not for it.
+// OnMachine sets the machine that the store asks for clocks and processes, its server included, for tests.
+func OnMachine(machine host.World) Option {
+	return func(s *Store) {
+		s.ops.World, s.once.World = machine, machine
+		s.now = func(time.Time) time.Time { return machine.Now() }
+	}
+}
+
+// WithConnections sets how many connections the store keeps at most. The default is 4.
+func WithConnections(n int32) Option { return func(s *Store) { s.connections = n } }
+
+// Foreign says that the server is not the stage's own. The passwords, client certificates and options of the environment and
+// of the user's files are not for it.
 func Foreign() Option { return func(s *Store) { s.foreign = true } }
+
+// WithLookup sets how the name of a server is resolved, for each connection anew. Connections are made to the addresses
+// that it returns and to no others.
+func WithLookup(lookup func(ctx context.Context, host string) ([]string, error)) Option {
+	return func(s *Store) { s.lookup = lookup }
+}
 
 // Open names a store by the URL of its database: postgres://USER:PASSWORD@HOST:PORT/DATABASE?PARAMETERS. What the URL
 // leaves out is taken from the variables of libpq ($PGHOST, $PGPASSWORD, …) and from ~/.pgpass. A server that is neither on
@@ -69,6 +91,9 @@ func Open(url string, options ...Option) (*Store, error) {
 		now:        func(server time.Time) time.Time { return server },
 		migrations: migrations(),
 	}
+	world := host.Real()
+	s.ops = ledger.Operations{Backend: backend{store: s}, World: world}
+	s.once = ledger.Operations{Backend: backend{store: s, once: true}, World: world}
 	for _, option := range options {
 		option(s)
 	}
@@ -78,14 +103,17 @@ func Open(url string, options ...Option) (*Store, error) {
 	}
 	s.sql, s.place, s.role = statementsFor(address.schema), address.place, address.config.ConnConfig.User
 	config := address.config
+	if s.connections > 0 {
+		config.MaxConns = s.connections
+	}
+	if s.lookup != nil {
+		config.ConnConfig.LookupFunc = s.lookup
+	}
 	config.ConnConfig.ConnectTimeout = min(config.ConnConfig.ConnectTimeout, s.patience)
 	// A pool makes its connections when they are asked for; the context is only theirs to inherit values from.
 	if s.pool, err = pgxpool.NewWithConfig(context.Background(), config); err != nil { //nolint:forbidigo // nothing is done in it
 		return nil, err
 	}
-	world := host.Real()
-	s.ops = ledger.Operations{Backend: backend{store: s}, World: world}
-	s.once = ledger.Operations{Backend: backend{store: s, once: true}, World: world}
 	return s, nil
 }
 
@@ -135,9 +163,20 @@ func (s *Store) Stages(ctx context.Context) ([]statestore.Stage, error) {
 			err := row.Scan(&stack, &name)
 			return statestore.Stage{Stack: string(stack), Name: string(name)}, err
 		})
+		stages = slices.DeleteFunc(stages, ledger.IsFolder)
 		return err
 	})
 	return stages, err
+}
+
+// ReadFolder implements [statestore.Folders].
+func (s *Store) ReadFolder(ctx context.Context, name string, read func(statestore.Folder) error) error {
+	return s.ops.ReadFolder(ctx, name, read)
+}
+
+// ChangeFolder implements [statestore.Folders]. It makes or migrates the schema when that is needed.
+func (s *Store) ChangeFolder(ctx context.Context, name string, change func(statestore.Folder) (bool, error)) error {
+	return s.ops.ChangeFolder(ctx, name, change)
 }
 
 // ID implements [statestore.Store]. Before the schema is made it is the identity that this handle would give it, empty

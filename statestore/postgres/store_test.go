@@ -1,16 +1,12 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/athanor-dev/athanor/statestore"
-	"github.com/athanor-dev/athanor/statestore/internal/ledger"
 	"github.com/athanor-dev/athanor/statestore/postgres/pgtest"
 	"github.com/athanor-dev/athanor/statestore/storetest"
 )
@@ -31,104 +27,39 @@ func opened(t testing.TB, url string, options ...Option) *Store {
 // openIn opens a store whose machine, and clock, are the given ones.
 func openIn(t testing.TB, url string, world storetest.World) *Store {
 	t.Helper()
-	s := opened(t, url)
-	s.ops.World, s.once.World = world, world
-	s.now = func(time.Time) time.Time { return world.Now() }
-	return s
-}
-
-// damage changes one bit in the middle of a row's record.
-func damage(t *testing.T, url string, stage statestore.Stage, address string) {
-	t.Helper()
-	conn := pgtest.Connect(t, url)
-	defer conn.Close(t.Context())
-	tag, err := conn.Exec(t.Context(), `update records r set value = set_byte(value, length(value) / 2, get_byte(value, length(value) / 2) # 1)
-		from stages s where s.stage = r.stage and s.digest = $1 and r.kind = $2 and r.key = $3`,
-		digest(stage), string(ledger.Rows), []byte(address))
-	if err != nil || tag.RowsAffected() != 1 {
-		t.Fatalf("%d records damaged, %v", tag.RowsAffected(), err)
-	}
-}
-
-// records reads what the database keeps of a stage; its head is a column of its own.
-func records(t *testing.T, url string, stage statestore.Stage) storetest.Records {
-	t.Helper()
-	conn := pgtest.Connect(t, url)
-	defer conn.Close(t.Context())
-	var head []byte
-	if err := conn.QueryRow(t.Context(), "select head from stages where digest = $1", digest(stage)).Scan(&head); err != nil {
-		t.Fatal(err)
-	}
-	all := storetest.Records{string(ledger.Heads): {ledger.HeadKey: head}}
-	rows, err := conn.Query(t.Context(),
-		"select r.kind, r.key, r.value from records r join stages s on s.stage = r.stage where s.digest = $1", digest(stage))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var kind string
-	var key, value []byte
-	_, err = pgx.ForEachRow(rows, []any{&kind, &key, &value}, func() error {
-		if all[kind] == nil {
-			all[kind] = map[string][]byte{}
-		}
-		all[kind][string(key)] = bytes.Clone(value)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
-// setRecords replaces what the database keeps of a stage.
-func setRecords(t *testing.T, url string, stage statestore.Stage, records storetest.Records) {
-	t.Helper()
-	conn := pgtest.Connect(t, url)
-	defer conn.Close(t.Context())
-	err := pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
-		var number int64
-		err := tx.QueryRow(t.Context(), "update stages set head = $1, version = version + 1 where digest = $2 returning stage",
-			records[string(ledger.Heads)][ledger.HeadKey], digest(stage)).Scan(&number)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.Exec(t.Context(), "delete from records where stage = $1", number); err != nil {
-			return err
-		}
-		for kind, table := range records {
-			for key, value := range table {
-				if kind == string(ledger.Heads) {
-					continue
-				}
-				_, err := tx.Exec(t.Context(), "insert into records (stage, kind, key, value) values ($1, $2, $3, $4)",
-					number, kind, []byte(key), value)
-				if err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	return opened(t, url, OnMachine(world))
 }
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Start(t)
-	storetest.Run(t, func(t *testing.T) storetest.Subject {
-		url := server.Schema(t)
-		t.Cleanup(func() { sound(t, url) })
-		return storetest.Subject{
-			Open:    func(world storetest.World) statestore.Store { return openIn(t, url, world) },
-			Damage:  func(t *testing.T, stage statestore.Stage, address string) { damage(t, url, stage, address) },
-			Records: func(t *testing.T, stage statestore.Stage) storetest.Records { return records(t, url, stage) },
-			SetRecords: func(t *testing.T, stage statestore.Stage, set storetest.Records) {
-				setRecords(t, url, stage, set)
-			},
-		}
-	})
+	storetest.Run(t, subject)
+}
+
+// TestServed: what a service needs of the store.
+func TestServed(t *testing.T) {
+	t.Parallel()
+	storetest.RunServed(t, subject)
+}
+
+func subject(t *testing.T) storetest.Subject {
+	t.Helper()
+	url := pgtest.Start(t).Schema(t)
+	t.Cleanup(func() { sound(t, url) })
+	return storetest.Subject{
+		Open: func(world storetest.World) statestore.Store { return openIn(t, url, world) },
+		Damage: func(t *testing.T, stage statestore.Stage, address string) {
+			t.Helper()
+			pgtest.Damage(t, url, stage, address)
+		},
+		Records: func(t *testing.T, stage statestore.Stage) storetest.Records {
+			t.Helper()
+			return pgtest.Records(t, url, stage)
+		},
+		SetRecords: func(t *testing.T, stage statestore.Stage, set storetest.Records) {
+			t.Helper()
+			pgtest.SetRecords(t, url, stage, set)
+		},
+	}
 }
 
 // sound fails when an index does not agree with the rows. Rows that a case damaged on purpose do not count.

@@ -33,7 +33,7 @@ type address struct {
 }
 
 // parse reads a URL. Its errors name neither the URL nor a password in it. A foreign one is of a server that the user's own
-// password is not for: it counts only what stands in the URL.
+// passwords, certificates and options are not for: only those in the URL count.
 func parse(text string, foreign bool) (*address, error) {
 	u, err := split(text)
 	if err != nil {
@@ -45,6 +45,11 @@ func parse(text string, foreign bool) (*address, error) {
 		return nil, fmt.Errorf("schema %q: a schema has at most %d bytes and does not begin with pg_", schema, maxSchema)
 	}
 	query.Del("schema")
+	if foreign {
+		if err := withoutUser(query); err != nil {
+			return nil, err
+		}
+	}
 	u.RawQuery = query.Encode()
 	config, err := pgxpool.ParseConfig(u.String())
 	if err != nil {
@@ -60,6 +65,9 @@ func parse(text string, foreign bool) (*address, error) {
 	if _, own := u.User.Password(); foreign && !own && !query.Has("password") {
 		config.ConnConfig.Password = ""
 	}
+	if foreign && !query.Has("options") {
+		delete(config.ConnConfig.RuntimeParams, "options")
+	}
 	// Every statement goes by itself, unnamed, in one round trip: a pooler may run each on another connection.
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	if !query.Has("pool_max_conns") {
@@ -74,6 +82,20 @@ func parse(text string, foreign bool) (*address, error) {
 		config.ConnConfig.RuntimeParams["application_name"] = "athanor"
 	}
 	return &address{config: config, schema: schema, place: placeOf(config.ConnConfig, schema)}, nil
+}
+
+// withoutUser changes the parameters of a server that is not the user's own so that it is shown no certificate of the
+// user. It refuses parameters that name a file which may change what the URL says.
+func withoutUser(query url.Values) error {
+	for _, name := range []string{"service", "servicefile", "passfile"} {
+		if query.Has(name) {
+			return fmt.Errorf("the parameter %s is for the stage's own store", name)
+		}
+	}
+	if !query.Has("sslcert") {
+		query.Set("sslcertmode", "disable")
+	}
+	return nil
 }
 
 // split reads the parts of a URL. An @ without a user before it comes from a password with characters that a URL needs
@@ -145,4 +167,15 @@ func WithoutPassword(text string) string {
 	}
 	u.RawQuery = query.Encode()
 	return u.String()
+}
+
+// Connect connects to the database of a URL as a store does, and makes nothing in it. The URL has the parameters of a store.
+func Connect(ctx context.Context, url string, lookup func(ctx context.Context, host string) ([]string, error)) (*pgx.Conn, error) {
+	address, err := parse(url, false)
+	if err != nil {
+		return nil, err
+	}
+	config := address.config.ConnConfig
+	config.LookupFunc = lookup
+	return pgx.ConnectConfig(ctx, config)
 }

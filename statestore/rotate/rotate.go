@@ -69,6 +69,8 @@ type Result struct {
 	Rows    int // that were sealed again
 	Secrets int
 	Copies  int
+	// Scraps names the parts of the store, read by nobody, that may still hold what the old key sealed.
+	Scraps []string
 	// Left are the keys that left the ring, Kept the older ones that values still derive from.
 	Left, Kept []string
 }
@@ -129,6 +131,9 @@ func (w *work) run(ctx context.Context) (statestore.Change, error) {
 		return statestore.Change{}, err
 	}
 	if err := w.reseal(ctx, snap); err != nil {
+		return statestore.Change{}, err
+	}
+	if err := w.compact(ctx); err != nil {
 		return statestore.Change{}, err
 	}
 	return w.end(ctx, wrapping)
@@ -201,6 +206,34 @@ func (w *work) write(wrapping seal.Wrapping) ([]byte, error) {
 		return nil, err
 	}
 	return w.Place.Wrapped()
+}
+
+// compacter is a store that holds on to what was replaced for a while: in parts of a file that are empty, or as older
+// versions. Compact removes that, at the latest with the end of the run. A [statestore.RemnantsError] names what may stay.
+type compacter interface {
+	Compact(ctx context.Context) error
+}
+
+// compact removes what the old key sealed from the store. It comes before the last commit: a rotation that is killed here
+// is not finished, and the next one compacts again.
+func (w *work) compact(ctx context.Context) error {
+	store, ok := w.Store.(compacter)
+	if !ok {
+		w.result.Scraps = []string{"the store"}
+		return nil
+	}
+	if err := w.stopped(ctx); err != nil {
+		return err
+	}
+	err := store.Compact(ctx)
+	if rest, ok := errors.AsType[*statestore.RemnantsError](err); ok {
+		w.result.Scraps = rest.Where
+		return nil
+	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		w.result.Scraps, err = []string{"the store's file, until its space is used again"}, nil
+	}
+	return err
 }
 
 // reseal seals all that an older key sealed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -21,39 +22,26 @@ import (
 	"github.com/athanor-dev/athanor/statestore/postgres"
 	"github.com/athanor-dev/athanor/statestore/postgres/pgtest"
 	"github.com/athanor-dev/athanor/statestore/rotate"
+	"github.com/athanor-dev/athanor/statestore/s3"
+	"github.com/athanor-dev/athanor/statestore/s3/s3test"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
 // stores makes an empty store of each kind; the function that it returns opens it again as another process would.
 func stores(t *testing.T) map[string]func(t *testing.T) func() statestore.Store {
-	server := pgtest.Start(t)
-	closing := func(t *testing.T, s statestore.Store, err error) statestore.Store {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { s.Close() })
-		return s
-	}
+	server, bucket := pgtest.Start(t), s3test.Start(t, s3test.Versitygw)
 	return map[string]func(t *testing.T) func() statestore.Store{
 		"mem": func(*testing.T) func() statestore.Store {
 			s := mem.New()
 			return func() statestore.Store { return s }
 		},
 		"bolt": func(t *testing.T) func() statestore.Store {
-			path := filepath.Join(t.TempDir(), "state.db")
-			return func() statestore.Store {
-				s, err := bolt.Open(path)
-				return closing(t, s, err)
-			}
+			return inFile(t, filepath.Join(t.TempDir(), "state.db"))
 		},
 		"postgres": func(t *testing.T) func() statestore.Store {
-			url := server.Schema(t)
-			return func() statestore.Store {
-				s, err := postgres.Open(url)
-				return closing(t, s, err)
-			}
+			return inDatabase(t, server.Schema(t))
 		},
+		"s3": func(t *testing.T) func() statestore.Store { return inBucket(t, bucket) },
 	}
 }
 
@@ -73,6 +61,19 @@ func (m *mortal) Acquire(ctx context.Context, stage statestore.Stage, claim stat
 
 func (m *mortal) Commit(ctx context.Context, lease statestore.Lease, batch statestore.Batch) (statestore.Lease, error) {
 	return count(m, func() (statestore.Lease, error) { return m.Store.Commit(ctx, lease, batch) })
+}
+
+// Compact is one more point at which the process may be killed.
+func (m *mortal) Compact(ctx context.Context) error {
+	_, err := count(m, func() (struct{}, error) {
+		if store, ok := m.Store.(interface {
+			Compact(ctx context.Context) error
+		}); ok {
+			return struct{}{}, store.Compact(ctx)
+		}
+		return struct{}{}, errors.ErrUnsupported
+	})
+	return err
 }
 
 func count[T any](m *mortal, do func() (T, error)) (result T, err error) {
@@ -128,6 +129,115 @@ func row(address string, version uint64, body []byte) statestore.Row {
 	return statestore.Row{Address: address, Version: version, Birth: "born " + address, Body: body, Generations: []statestore.Generation{{
 		Number: 1, State: statestore.Live, Kind: "k", Identity: "id of " + address,
 	}}}
+}
+
+// kept is all that the files of a store hold, replaced or not.
+func kept(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all.Write(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+// remnants begin what a rotation says of where the bytes may be that no client reaches.
+var remnants = map[string]string{"bolt": "", "s3": "older versions", "postgres": "the database server's write-ahead log"}
+
+// TestNothingOldIsKept: after a rotation no file of the store holds what the old key sealed, neither in parts of it that are
+// empty nor as an older version.
+func TestNothingOldIsKept(t *testing.T) {
+	for name, begin := range map[string]func(t *testing.T) (open func() statestore.Store, dir func() string){
+		"bolt": func(t *testing.T) (func() statestore.Store, func() string) {
+			dir := t.TempDir()
+			return inFile(t, filepath.Join(dir, "state.db")), func() string { return dir }
+		},
+		"s3": func(t *testing.T) (func() statestore.Store, func() string) {
+			bucket := s3test.Start(t, s3test.Versitygw)
+			return inBucket(t, bucket), bucket.Dir
+		},
+		"postgres": func(t *testing.T) (func() statestore.Store, func() string) {
+			server := pgtest.Launch(t, "autovacuum=off")
+			return inDatabase(t, server.URL("postgres")), func() string { return server.Tables(t) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			open, dir := begin(t)
+			s := newStack(t, open, true)
+			before, held := s.sealed(), kept(t, dir())
+			s.deploy(s.open(), s.born) // what it replaces is old already
+			for what, sealed := range before {
+				if head, _ := seal.Stamp(sealed); !strings.Contains(held, string(head)) {
+					t.Fatalf("%q is not found before the rotation either", what)
+				}
+			}
+			result, err := rotate.Run(t.Context(), s.rotation(s.open(), "rotate"))
+			s.check(err)
+			s.rotated(true)
+			if have := strings.Join(result.Scraps, "\n"); !strings.HasPrefix(have, remnants[name]) || (have == "") != (remnants[name] == "") {
+				t.Errorf("what the old key sealed is said to be in %q", have)
+			}
+			held = kept(t, dir())
+			for what, sealed := range before {
+				if head, _ := seal.Stamp(sealed); strings.Contains(held, string(head)) {
+					t.Errorf("the store still holds %q, sealed with the old key", what)
+				}
+			}
+			for what, sealed := range s.sealed() {
+				if head, _ := seal.Stamp(sealed); !strings.Contains(held, string(head)) {
+					t.Errorf("%q is not found", what)
+				}
+			}
+		})
+	}
+}
+
+// closing closes a store at the end of the test.
+func closing(t *testing.T, s statestore.Store, err error) statestore.Store {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// inFile opens a store in a file.
+func inFile(t *testing.T, path string) func() statestore.Store {
+	return func() statestore.Store {
+		s, err := bolt.Open(path)
+		return closing(t, s, err)
+	}
+}
+
+// inDatabase opens a store in a database.
+func inDatabase(t *testing.T, url string) func() statestore.Store {
+	return func() statestore.Store {
+		s, err := postgres.Open(url)
+		return closing(t, s, err)
+	}
+}
+
+// inBucket opens a store in a bucket of its own.
+func inBucket(t *testing.T, bucket *s3test.Server) func() statestore.Store {
+	url := bucket.URL(t, "infra")
+	return func() statestore.Store {
+		s, err := s3.Open(url, bucket.Config, s3.WithProbes(func(string) bool { return true }, func(string) {}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
 }
 
 // newStack writes the stage as a deploy does that nobody wraps the ring for.
@@ -302,9 +412,11 @@ func TestKilledAtEveryCommit(t *testing.T) {
 				}
 				for at := 1; at <= counter.count; at++ {
 					for _, after := range []bool{false, true} {
-						s := newStack(t, empty(t), derived)
-						s.killed(at, after, at == counter.count && after)
-						s.rotated(derived)
+						t.Run(fmt.Sprintf("commit %d, after=%v", at, after), func(t *testing.T) { // which closes its stores
+							s := newStack(t, empty(t), derived)
+							s.killed(at, after, at == counter.count && after)
+							s.rotated(derived)
+						})
 					}
 				}
 			})

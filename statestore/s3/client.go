@@ -47,7 +47,7 @@ func (c *client) connect() (*awss3.Client, error) {
 	if c.api != nil {
 		return c.api, nil
 	}
-	cfg, err := c.config(c.address.Region, c.address.Endpoint)
+	cfg, err := c.config(c.address.Region)
 	if err != nil {
 		return nil, err
 	}
@@ -139,10 +139,10 @@ func (c *client) Put(ctx context.Context, key string, body []byte, when objects.
 }
 
 // List implements [objects.Bucket].
-func (c *client) List(ctx context.Context, prefix, after string) ([]objects.Listed, error) {
+func (c *client) List(ctx context.Context, prefix, after string) ([]objects.Listed, bool, error) {
 	api, err := c.connect()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	ctx, stop := context.WithTimeout(ctx, attemptTimeout)
 	defer stop()
@@ -152,7 +152,7 @@ func (c *client) List(ctx context.Context, prefix, after string) ([]objects.List
 	}
 	out, err := api.ListObjectsV2(ctx, in)
 	if err != nil {
-		return nil, c.meaning(ctx, "s3:ListBucket", err)
+		return nil, false, c.meaning(ctx, "s3:ListBucket", err)
 	}
 	listed := make([]objects.Listed, 0, len(out.Contents))
 	for _, o := range out.Contents {
@@ -162,7 +162,7 @@ func (c *client) List(ctx context.Context, prefix, after string) ([]objects.List
 		}
 		listed = append(listed, l)
 	}
-	return listed, nil
+	return listed, aws.ToBool(out.IsTruncated), nil
 }
 
 // Delete implements [objects.Bucket].

@@ -3,7 +3,7 @@
 // It knows URLs, requests, and what servers answer. By which requests clients change a stage is the business of
 // statestore/internal/objects, and what stands in it the ledger's. Credentials come from the caller.
 //
-//	store, err := s3.Open("s3://acme-state/infra?region=eu-west-1", func(region, endpoint string) (aws.Config, error) {
+//	store, err := s3.Open("s3://acme-state/infra?region=eu-west-1", func(region string) (aws.Config, error) {
 //		return config.LoadDefaultConfig(ctx, config.WithRegion(region))
 //	})
 package s3
@@ -26,9 +26,8 @@ type Store struct {
 
 var _ statestore.Store = (*Store)(nil)
 
-// Config returns who asks, in which region: with credentials, for the region and the endpoint of a URL, each empty
-// when that names none.
-type Config func(region, endpoint string) (aws.Config, error)
+// Config returns who asks, in which region: with credentials, for the region of a URL, empty when that names none.
+type Config func(region string) (aws.Config, error)
 
 // Sealer seals and opens what a bucket's owner shall not read. The key of a stage is one.
 type Sealer = objects.Sealer

@@ -103,13 +103,8 @@ func (a Address) String() string {
 	if a.Prefix == "" {
 		u.Path = ""
 	}
-	query := url.Values{}
-	if a.Endpoint != "" {
-		query.Set("endpoint", a.Endpoint)
+	if a.Endpoint == "" {
+		return u.String()
 	}
-	text := u.String()
-	if len(query) > 0 {
-		text += "?endpoint=" + a.Endpoint
-	}
-	return text
+	return u.String() + "?endpoint=" + a.Endpoint
 }

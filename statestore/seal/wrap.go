@@ -147,7 +147,7 @@ func (k *Key) wraps(p Place, w Wrapping) ([]wrap, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%w: for nobody", ErrWrapping)
+		return nil, fmt.Errorf("%w: it has no recipient", ErrWrapping)
 	}
 	return all, nil
 }

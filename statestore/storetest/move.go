@@ -1,7 +1,9 @@
 package storetest
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/athanor-dev/athanor/statestore"
@@ -11,6 +13,7 @@ var moveCases = map[string]func(*fixture){
 	"needs follow":         needsFollow,
 	"swap":                 swap,
 	"chain":                chain,
+	"all at once":          allAtOnce,
 	"unlawful moves":       unlawfulMoves,
 	"move, then put":       moveThenPut,
 	"the place is free":    placeIsFree,
@@ -53,6 +56,32 @@ func swap(f *fixture) {
 	if err := w.try(statestore.Batch{Put: []statestore.Row{gone("b", 1)}}); !errors.Is(err, statestore.ErrNeeded) {
 		f.Errorf("after the swap: %v", err)
 	}
+}
+
+// allAtOnce moves so many rows that no page or block of a store keeps any of those before.
+func allAtOnce(f *fixture) {
+	const n = 500
+	w := f.begin(f.store, "r1")
+	moves := map[string]string{}
+	var rows []statestore.Row
+	for i := range n {
+		r := row(fmt.Sprintf("r%03d", i), 0)
+		r.Body = bytes.Repeat([]byte{byte(i)}, 200)
+		rows, moves[r.Address] = append(rows, r), "old/"+r.Address
+	}
+	w.put(rows...)
+	w.commit(statestore.Batch{Move: moves})
+	snap := f.load()
+	if len(snap.Rows) != n {
+		f.Errorf("%d rows, want %d", len(snap.Rows), n)
+	}
+	for i := range n {
+		address := fmt.Sprintf("r%03d", i)
+		if moved := snap.Rows["old/"+address]; moved.Birth != address || len(moved.Body) != 200 {
+			f.Errorf("%s is %+v", address, moved)
+		}
+	}
+	f.lawful()
 }
 
 func chain(f *fixture) {

@@ -19,6 +19,9 @@ import (
 // World is the machine as a store sees it: clocks, and which processes live.
 type World = host.World
 
+// Process is one process of a machine.
+type Process = host.Process
+
 // Subject is one empty store.
 type Subject struct {
 	// Open gives another handle on the store, as another process in the given world would have it.
@@ -41,10 +44,7 @@ func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
 			for _, name := range slices.Sorted(maps.Keys(groups[group])) {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
-					m := &machine{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), up: time.Hour, dead: make(map[int]bool)}
-					f := &fixture{T: t, machine: m, subject: newSubject(t), stage: statestore.Stage{Stack: "shop", Name: "test"}}
-					f.store = f.process(1)
-					groups[group][name](f)
+					groups[group][name](newFixture(t, newSubject(t)))
 				})
 			}
 		})
@@ -98,6 +98,9 @@ func (m *machine) world(boot string, pid int) World {
 		Uptime: func() (time.Duration, bool) {
 			m.mu.Lock()
 			defer m.mu.Unlock()
+			if boot != firstBoot {
+				return m.up - 50*time.Minute, true // it was started later
+			}
 			return m.up, true
 		},
 		Self: host.Process{Host: "box", PID: pid, Boot: boot, Space: "time:[1]"},
@@ -118,8 +121,19 @@ type fixture struct {
 	stage   statestore.Stage
 }
 
+func newFixture(t *testing.T, subject Subject) *fixture {
+	t.Helper()
+	m := &machine{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), up: time.Hour, dead: make(map[int]bool)}
+	f := &fixture{T: t, machine: m, subject: subject, stage: statestore.Stage{Stack: "shop", Name: "test"}}
+	f.store = f.process(1)
+	return f
+}
+
 // process opens the store as another process on the same machine.
-func (f *fixture) process(pid int) statestore.Store { return f.other("boot-1", pid) }
+func (f *fixture) process(pid int) statestore.Store { return f.other(firstBoot, pid) }
+
+// firstBoot is the machine that a case begins on.
+const firstBoot = "boot-1"
 
 // other opens the store on a machine with this boot id.
 func (f *fixture) other(boot string, pid int) statestore.Store {

@@ -17,9 +17,9 @@ const (
 )
 
 var (
-	errFormat   = errors.New("unknown record format")
+	errFormat   = errors.New("unknown format of an entry")
 	errChecksum = errors.New("the checksum does not match")
-	errShape    = errors.New("the record has no lawful shape")
+	errShape    = errors.New("the entry has an invalid form")
 )
 
 func checksum(key, payload []byte) uint32 {

@@ -89,7 +89,7 @@ func (s *Stage) head() (*rules.Head, error) {
 
 func (s *Stage) putHead(h *rules.Head) error { return s.putJSON(Heads, []byte(HeadKey), h) }
 
-var errAbsent = errors.New("no such record")
+var errAbsent = errors.New("no such entry")
 
 func (s *Stage) getJSON(table Table, key []byte, into any) error {
 	value := s.Tx.Get(table, key)

@@ -23,6 +23,8 @@ type Backend interface {
 type Operations struct {
 	Backend Backend
 	World   host.World
+	// Near: reading one by one is not slow, so that nothing needs to be known of what is read next.
+	Near bool
 }
 
 func (o Operations) stage(name statestore.Stage, tx Tx) *Stage {
@@ -73,7 +75,11 @@ func purpose(stage statestore.Stage, run string) string { return string(StageKey
 // Commit is [statestore.Store.Commit]. A stage that is not there has no lease that could be right.
 func (o Operations) Commit(ctx context.Context, lease statestore.Lease, batch statestore.Batch) (statestore.Lease, error) {
 	next, found := lease, false
-	err := o.Backend.Update(ctx, lease.Stage, false, wantsOf(lease, &batch), func(tx Tx) (durable bool, err error) {
+	var wants []Want
+	if !o.Near {
+		wants = wantsOf(lease, &batch)
+	}
+	err := o.Backend.Update(ctx, lease.Stage, false, wants, func(tx Tx) (durable bool, err error) {
 		found = true
 		next, durable, err = o.stage(lease.Stage, tx).Commit(lease, &batch)
 		return durable, err

@@ -91,7 +91,7 @@ func (s *Stage) run(epoch uint64) statestore.Run {
 	var run statestore.Run
 	err := s.getJSON(Runs, number(epoch), &run)
 	if err != nil {
-		return statestore.Run{Epoch: epoch, State: statestore.Lost, Note: "the record of this run: " + err.Error()}
+		return statestore.Run{Epoch: epoch, State: statestore.Lost, Note: "the entry of this run: " + err.Error()}
 	}
 	return run
 }

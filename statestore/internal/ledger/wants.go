@@ -45,6 +45,9 @@ func (set *workset) expectMoved(move map[string]string) {
 
 // expectFlush asks for the index entries that the rows leave and take, as far as they are not read yet.
 func (set *workset) expectFlush(dirty []string) {
+	if _, remote := set.stage.Tx.(Remote); !remote {
+		return
+	}
 	var wants []Want
 	for _, address := range dirty {
 		w := set.rows[address]

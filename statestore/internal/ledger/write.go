@@ -73,10 +73,15 @@ func (s *Stage) Interrupt(order statestore.Order) (done, wrote bool, err error) 
 	}
 	epoch := h.Epoch
 	if order.Unlock {
-		if !rules.Unlock(h, order, s.World.Now()) {
-			return false, false, nil
+		done, fresh := rules.Unlock(h, order, s.World)
+		if !fresh {
+			return done, false, nil
 		}
-		if err := s.lose(epoch, note("unlocked", order)); err != nil {
+		what := "unlocked"
+		if order.Expired > 0 {
+			what = "its lease expired; ended"
+		}
+		if err := s.lose(epoch, note(what, order)); err != nil {
 			return false, false, err
 		}
 		return true, true, s.putHead(h)

@@ -18,8 +18,8 @@ type Bucket interface {
 	Get(ctx context.Context, key, etag string) (Object, error)
 	// Put writes an object if the condition holds.
 	Put(ctx context.Context, key string, body []byte, when Condition) (Object, error)
-	// List returns, in order, the keys that begin with prefix and come after a key.
-	List(ctx context.Context, prefix, after string) ([]Listed, error)
+	// List returns, in order, the first of the keys that begin with prefix and come after a key, and whether there are more.
+	List(ctx context.Context, prefix, after string) (page []Listed, more bool, err error)
 	// Delete removes objects. One that is missing is no error.
 	Delete(ctx context.Context, keys []string) error
 }

@@ -40,16 +40,20 @@ func (t *tx) segment(next *rules.Head) (*segment, error) {
 	if t.batch == nil { // an acquisition or an interruption: many may try, and the head alone decides
 		return nil, nil
 	}
-	unmerged := len(t.cache.tail)
-	ending := next.Tenure.Released && unmerged >= min(mergeAtEnd, t.store.set.MergeAfter)
-	if len(t.entries) == 0 && len(t.doc.Batches) < inlineBatches && len(t.doc.Runs) < 4*inlineRuns && !ending {
+	mergeAfter := t.store.set.MergeAfter
+	if next.Tenure.Released {
+		mergeAfter = min(mergeAtEnd, mergeAfter)
+	}
+	ending := next.Tenure.Released && len(t.cache.tail) >= mergeAfter
+	whole := t.store.compacting.Load()
+	if len(t.entries) == 0 && len(t.doc.Batches) < inlineBatches && len(t.doc.Runs) < 4*inlineRuns && !ending && !whole {
 		return nil, nil
 	}
 	t.table(ledger.Rows) // is loaded: a segment may have to hold all
 	if t.err != nil {
 		return nil, t.err
 	}
-	unmerged = len(t.cache.tail)
+	unmerged := len(t.cache.tail)
 	t.absorb(next)
 	entries := merged(t.entries)
 	seg := &segment{
@@ -68,9 +72,9 @@ func (t *tx) segment(next *rules.Head) (*segment, error) {
 		}
 	}
 	switch {
-	case len(t.doc.Segments) == 0 || tail+bytesOf(entries) > max(base, smallBase):
+	case whole || len(t.doc.Segments) == 0 || tail+bytesOf(entries) > max(base, smallBase):
 		seg.header.Base = true
-	case unmerged >= t.store.set.MergeAfter || next.Tenure.Released && unmerged >= min(mergeAtEnd, t.store.set.MergeAfter):
+	case unmerged >= mergeAfter:
 		seg.header.Merged = unmerged
 	}
 	return seg, nil
@@ -124,7 +128,11 @@ func (t *tx) list(seg *segment) {
 	if seg.header.Base {
 		t.doc.Segments = []segmentRef{ref}
 		t.doc.Bases = append(t.doc.Bases, baseRef{Name: seg.name, Serial: seg.header.Serial, Written: t.now.UTC()})
-		t.doc.Bases = t.doc.Bases[max(0, len(t.doc.Bases)-t.store.set.Keep):]
+		keep := t.store.set.Keep
+		if t.store.compacting.Load() {
+			keep = 1
+		}
+		t.doc.Bases = t.doc.Bases[max(0, len(t.doc.Bases)-keep):]
 		return
 	}
 	t.doc.Segments = append(t.doc.Segments[:len(t.doc.Segments)-seg.header.Merged], ref)
@@ -223,6 +231,14 @@ func (s *Store) writeEvents(ctx context.Context, c *cache, t *tx, w *swap, next 
 	return err
 }
 
+// Compact lets the next commits of this process write all of their stage, and their run end with the deletion of
+// everything before, older bases included: no object holds what was replaced. Who reads by an older head meanwhile reads
+// again. It returns a [statestore.RemnantsError]: a bucket may keep what is deleted.
+func (s *Store) Compact(context.Context) error {
+	s.compacting.Store(true)
+	return &statestore.RemnantsError{Where: []string{"older versions and replicas of objects, where the bucket keeps them"}}
+}
+
 // sweep deletes, after a run that superseded segments, what no head lists since before it began: segments that are no
 // base which is kept, those of runs that were fenced, and events of runs that are forgotten. It is best effort, and
 // never takes what this run or a later one may still list.
@@ -240,20 +256,25 @@ func (s *Store) sweep(ctx context.Context, stage statestore.Stage) {
 	if err != nil {
 		return
 	}
-	listed := map[string]bool{}
-	for _, name := range slices.Concat(c.doc.names(), c.begun) {
+	listed, old, before := map[string]bool{}, s.now().Add(-s.set.Grace), h.Epoch
+	names := c.doc.names()
+	if s.compacting.Load() {
+		old, before = s.now().Add(time.Hour), h.Epoch+1 // whatever the server's clock says
+	} else {
+		names = append(names, c.begun...)
+	}
+	for _, name := range names {
 		listed[name] = true
 	}
 	for _, base := range c.doc.Bases {
 		listed[base.Name] = true
 	}
-	old := s.now().Add(-s.set.Grace)
 	var keys []string
 	folder := s.folder(stage) + "seg/"
 	err = s.list(ctx, folder, "", func(l Listed) (bool, error) {
 		name := strings.TrimPrefix(l.Key, folder)
 		epoch, ok := parseEpoch(name)
-		if ok && epoch < h.Epoch && !listed[name] && l.Modified.Before(old) {
+		if ok && epoch < before && !listed[name] && l.Modified.Before(old) {
 			keys = append(keys, l.Key)
 		}
 		return true, nil

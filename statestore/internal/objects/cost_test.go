@@ -30,7 +30,7 @@ func (s slow) Put(ctx context.Context, key string, body []byte, when objects.Con
 	return s.Bucket.Put(ctx, key, body, when)
 }
 
-func (s slow) List(ctx context.Context, prefix, after string) ([]objects.Listed, error) {
+func (s slow) List(ctx context.Context, prefix, after string) ([]objects.Listed, bool, error) {
 	time.Sleep(s.after)
 	return s.Bucket.List(ctx, prefix, after)
 }

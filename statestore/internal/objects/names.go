@@ -72,7 +72,7 @@ func (s *Store) segmentKey(stage statestore.Stage, name string) string {
 // segmentName is the name of the segment of a batch: writing it again is idempotent.
 func segmentName(epoch, seq uint64) string { return fmt.Sprintf("%016x-%08x", epoch, seq) }
 
-// parseSegment reads the epoch in the name of a segment or a batch of events.
+// parseEpoch reads the epoch in the name of a segment or a batch of events.
 func parseEpoch(name string) (uint64, bool) {
 	first, _, ok := strings.Cut(name, "-")
 	epoch, err := strconv.ParseUint(first, 16, 64)

@@ -37,7 +37,7 @@ type entry struct {
 }
 
 var (
-	errShape    = errors.New("the object has no lawful shape")
+	errShape    = errors.New("the object has an invalid form")
 	errChecksum = errors.New("the checksum does not match")
 )
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/athanor-dev/athanor/statestore"
@@ -24,6 +25,8 @@ type Store struct {
 	world  host.World
 	ops    ledger.Operations
 	taking ledger.Operations // for an acquisition
+
+	compacting atomic.Bool // see Compact
 
 	mu     sync.Mutex
 	caches map[statestore.Stage]*cache
@@ -192,17 +195,21 @@ func (s *Store) Stages(ctx context.Context) ([]statestore.Stage, error) {
 func (s *Store) list(ctx context.Context, prefix, after string, each func(Listed) (bool, error)) error {
 	for {
 		var page []Listed
+		var more bool
 		err := s.patiently(ctx, func() (err error) {
-			page, err = s.bucket.List(ctx, prefix, after)
+			page, more, err = s.bucket.List(ctx, prefix, after)
 			return err
 		})
-		if err != nil || len(page) == 0 {
+		if err != nil {
 			return err
 		}
 		for _, l := range page {
-			if more, err := each(l); err != nil || !more {
+			if goOn, err := each(l); err != nil || !goOn {
 				return err
 			}
+		}
+		if !more || len(page) == 0 {
+			return nil
 		}
 		after = page[len(page)-1].Key
 	}

@@ -5,6 +5,8 @@
 package rules
 
 import (
+	"crypto/sha256"
+	"crypto/subtle"
 	"time"
 
 	"github.com/athanor-dev/athanor/statestore"
@@ -38,6 +40,11 @@ type Tenure struct {
 	Seq       uint64        `json:"seq"`              // of the newest batch
 	Cancelled bool          `json:"cancelled,omitzero"`
 	Released  bool          `json:"released,omitzero"`
+	// Proof and Token are those of a claim that a service made for a client.
+	Proof string `json:"proof,omitempty"`
+	Token []byte `json:"token,omitempty"`
+	// Order is the ID of the order that took the lease away.
+	Order string `json:"order,omitempty"`
 }
 
 // Held reports whether somebody took the lease and neither gave it back nor lost it. The holder may
@@ -64,14 +71,17 @@ func (t *Tenure) elapsed(w host.World) time.Duration {
 // Renew extends the lease from now on.
 func (t *Tenure) Renew(w host.World) {
 	t.Renewed = w.Now().UTC().Round(0)
-	t.Uptime, _ = w.Uptime()
+	t.Uptime = 0
+	if w.Self.Boot == t.Process.Boot && w.Self.Space == t.Process.Space { // another replica of a service counts from another boot
+		t.Uptime, _ = w.Uptime()
+	}
 }
 
 // Holder describes the tenure to people.
 func (t *Tenure) Holder() statestore.Holder {
 	return statestore.Holder{
 		Run: t.Run, Host: t.Process.Host, PID: t.Process.PID, Command: t.Command, User: t.User,
-		Since: t.Since, Expires: t.Renewed.Add(t.TTL),
+		Since: t.Since, Expires: t.Renewed.Add(t.TTL), Proof: t.Proof,
 	}
 }
 
@@ -107,12 +117,15 @@ func Acquire(h *Head, stage statestore.Stage, claim statestore.Claim, w host.Wor
 			t.Renew(w)
 			return Takeover{Again: true}, nil
 		}
-		if t.Live(w) {
+		ended := t.Proof != "" && claim.Ended == t.Run
+		if t.Live(w) && !ended {
 			return Takeover{}, &statestore.HeldError{Stage: stage, Holder: t.Holder()}
 		}
 		reason := "its lease expired"
 		if w.Dead(t.Process) {
-			reason, take.Ended = "its process is gone", t.Process
+			reason, take.Ended = "its process ended", t.Process
+		} else if ended {
+			reason = "its process ended"
 		}
 		take.Lost, take.Note = h.Epoch, reason+"; taken over by run "+claim.Run
 		h.LastFinal = h.Epoch
@@ -122,7 +135,15 @@ func Acquire(h *Head, stage statestore.Stage, claim statestore.Claim, w host.Wor
 	if ttl == 0 {
 		ttl = statestore.DefaultTTL
 	}
-	h.Tenure = Tenure{Run: claim.Run, Command: claim.Command, User: claim.User, Process: w.Self, Since: w.Now().UTC().Round(0), TTL: ttl}
+	h.Tenure = Tenure{
+		Run: claim.Run, Command: claim.Command, User: claim.User, Process: w.Self, Since: w.Now().UTC().Round(0), TTL: ttl,
+		Token: claim.TokenHash,
+	}
+	if c := claim.For; c != nil {
+		// The boot stays the service's: its machine's clock counts the lease. Without a lock no store takes the client for dead.
+		h.Tenure.Process.Host, h.Tenure.Process.PID, h.Tenure.Process.Names, h.Tenure.Process.Lock = c.Host, c.PID, "", nil
+		h.Tenure.Proof = c.Proof
+	}
 	h.Tenure.Renew(w)
 	return take, nil
 }
@@ -135,7 +156,7 @@ func checkClaim(stage statestore.Stage, claim statestore.Claim) error {
 	case len(stage.Stack) > statestore.MaxAddress || len(stage.Name) > statestore.MaxAddress:
 		rule = "the name of a stack or stage is too long"
 	case claim.Run == "" || len(claim.Run) > statestore.MaxAddress:
-		rule = "a claim needs a run id of lawful length"
+		rule = "a claim needs a run id of valid length"
 	case claim.TTL != 0 && claim.TTL < statestore.MinTTL:
 		rule = "the lease is too short"
 	default:
@@ -152,19 +173,34 @@ func NextEpoch(last uint64, now time.Time) uint64 {
 
 // Fenced reports whether the lease is another than the newest one.
 func Fenced(h *Head, lease statestore.Lease) bool {
-	return h.Epoch != lease.Epoch || h.Tenure.Run != lease.Run || lease.Run == ""
+	return h.Epoch != lease.Epoch || h.Tenure.Run != lease.Run || lease.Run == "" || !h.Tenure.admits(lease.Token)
 }
 
-// Unlock takes the lease away. False when nobody has it, or another run than the one meant.
-func Unlock(h *Head, order statestore.Order, now time.Time) bool {
+// admits reports whether a token is the one of the tenure, if it has one.
+func (t *Tenure) admits(token statestore.Token) bool {
+	if len(t.Token) == 0 {
+		return true
+	}
+	hash := sha256.Sum256([]byte(token))
+	return subtle.ConstantTimeCompare(hash[:], t.Token) == 1
+}
+
+// Unlock takes the lease away. Done is false when nobody has it, or another run than the one meant; fresh is false when the
+// same order did so before.
+func Unlock(h *Head, order statestore.Order, w host.World) (done, fresh bool) {
 	t := &h.Tenure
-	if !t.Held() || order.Run != "" && order.Run != t.Run {
-		return false
+	switch {
+	case order.Run != "" && order.Run != t.Run:
+		return false, false
+	case t.Released && order.ID != "" && order.ID == t.Order:
+		return true, false
+	case !t.Held(), order.Expired > 0 && t.elapsed(w) < t.TTL+order.Expired:
+		return false, false
 	}
 	h.LastFinal = h.Epoch
-	h.Epoch = NextEpoch(h.Epoch, now)
-	t.Released = true
-	return true
+	h.Epoch = NextEpoch(h.Epoch, w.Now())
+	t.Released, t.Order = true, order.ID
+	return true, true
 }
 
 // Cancel asks the holder to stop. Asked reports that there is a live holder who now knows or knew

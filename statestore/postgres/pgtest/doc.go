@@ -11,5 +11,6 @@
 // Linux and macOS put them, the newest first. Without them the test is skipped, or fails when $ATHANOR_NO_SKIP is
 // set. PostgreSQL refuses to run as the superuser: for root the account "postgres" or "nobody" is used.
 //
-// The package knows how a server is made, started and stopped. It does not know what a store keeps in it.
+// The package knows how a server is made, started and stopped. It knows where a store keeps the tables of a stage,
+// and not what they mean.
 package pgtest

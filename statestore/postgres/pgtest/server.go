@@ -95,6 +95,13 @@ func (s *Server) Log(t testing.TB) string {
 	return string(text)
 }
 
+// Tables writes all that the server holds in memory to its files, and returns the folder of the files of tables and indexes.
+func (s *Server) Tables(t testing.TB) string {
+	t.Helper()
+	Exec(t, s.URL("postgres"), "checkpoint")
+	return filepath.Join(s.data(), "base")
+}
+
 // URL names a database of the server for the superuser.
 func (s *Server) URL(database string) string {
 	u := url.URL{Scheme: "postgres", User: url.User(Superuser), Path: "/" + database, RawQuery: url.Values{"host": {s.dir}}.Encode()}

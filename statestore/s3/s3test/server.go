@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/athanor-dev/athanor/statestore/proctest"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
@@ -77,20 +78,11 @@ func Start(t testing.TB, kind Kind) *Server {
 
 func moduleRoot(t testing.TB) string {
 	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
+	root, ok := proctest.ModuleRoot()
+	if !ok {
+		t.Fatal("no go.mod above the working folder")
 	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			t.Fatal("no go.mod above the working folder")
-		}
-		dir = parent
-	}
+	return root
 }
 
 func freePort(t testing.TB) string {
@@ -129,7 +121,7 @@ func (s *Server) start(t testing.TB, path string) error {
 	cmd.Env, cmd.Dir = env, s.dir
 	said := new(strings.Builder)
 	cmd.Stdout, cmd.Stderr = said, said
-	ended, err := startBound(cmd)
+	ended, err := proctest.StartBound(cmd)
 	if err != nil {
 		kill()
 		return err
@@ -185,7 +177,7 @@ func (s *Server) Environment() []string {
 }
 
 // Config is who asks.
-func (s *Server) Config(_, _ string) (aws.Config, error) {
+func (s *Server) Config(string) (aws.Config, error) {
 	return aws.Config{
 		Region: region,
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
@@ -198,7 +190,7 @@ func (s *Server) Config(_, _ string) (aws.Config, error) {
 func (s *Server) URL(t testing.TB, prefix string) string {
 	t.Helper()
 	bucket := "state-" + strings.ToLower(rand.Text())
-	cfg, err := s.Config("", "")
+	cfg, err := s.Config("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,8 +76,8 @@ func mistakes() []mistake {
 			"a_commit_and_a_takeover",
 		}, {
 			"a sweep deletes what the head lists", "compact.go",
-			`if ok && epoch < h.Epoch && !listed[name] && l.Modified.Before(old) {`,
-			`if ok && epoch < h.Epoch && l.Modified.Before(old) {`,
+			`if ok && epoch < before && !listed[name] && l.Modified.Before(old) {`,
+			`if ok && epoch < before && l.Modified.Before(old) {`,
 			"a_sweep_and_a_reader",
 		}, {
 			"a merged segment leaves out the newest batch", "compact.go",

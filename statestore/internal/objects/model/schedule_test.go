@@ -120,12 +120,12 @@ func (c client) Put(ctx context.Context, key string, body []byte, when objects.C
 	return o, err
 }
 
-func (c client) List(ctx context.Context, prefix, after string) (l []objects.Listed, err error) {
+func (c client) List(ctx context.Context, prefix, after string) (l []objects.Listed, more bool, err error) {
 	err = c.send("LIST", prefix, func() (err error) {
-		l, err = c.net.bucket.List(ctx, prefix, after)
+		l, more, err = c.net.bucket.List(ctx, prefix, after)
 		return err
 	})
-	return l, err
+	return l, more, err
 }
 
 func (c client) Delete(ctx context.Context, keys []string) error {

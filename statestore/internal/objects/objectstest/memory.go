@@ -89,20 +89,23 @@ func (m *Memory) Put(ctx context.Context, key string, body []byte, when objects.
 }
 
 // List implements [objects.Bucket].
-func (m *Memory) List(ctx context.Context, prefix, after string) ([]objects.Listed, error) {
+func (m *Memory) List(ctx context.Context, prefix, after string) (page []objects.Listed, more bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.Counts["LIST"]++
-	var page []objects.Listed
 	for _, key := range slices.Sorted(maps.Keys(m.held)) {
-		if strings.HasPrefix(key, prefix) && key > after && len(page) < m.Page {
-			page = append(page, objects.Listed{Key: key, Modified: m.held[key].Modified})
+		if !strings.HasPrefix(key, prefix) || key <= after {
+			continue
 		}
+		if len(page) == m.Page {
+			return page, true, nil
+		}
+		page = append(page, objects.Listed{Key: key, Modified: m.held[key].Modified})
 	}
-	return page, nil
+	return page, false, nil
 }
 
 // Delete implements [objects.Bucket].
