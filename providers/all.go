@@ -23,6 +23,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/providers/cloudflare/d1"
 	"github.com/athanor-dev/athanor/providers/cloudflare/dns"
+	"github.com/athanor-dev/athanor/providers/cloudflare/generic"
 	"github.com/athanor-dev/athanor/providers/cloudflare/here"
 	"github.com/athanor-dev/athanor/providers/cloudflare/hyperdrive"
 	"github.com/athanor-dev/athanor/providers/cloudflare/kv"
@@ -36,6 +37,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/zones"
 	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/providers/random"
+	"github.com/athanor-dev/athanor/providers/terraform"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -44,10 +46,11 @@ func All() []reconcile.Provider {
 	return []reconcile.Provider{
 		local.Provider(),
 		random.Provider(),
+		terraform.Provider(),
 		aws.Provider(services()...),
-		here.Provider(slices.Concat(d1.Local(), kv.Local(), queues.Local(), r2.Local(), workers.Local())...),
+		here.Provider(slices.Concat(d1.Local(), kv.Local(), queues.Local(), r2.Local(), workers.Local(), workflows.Local())...),
 		cloudflare.Provider(
-			d1.Service(), dns.Service(), hyperdrive.Service(), kv.Service(), queues.Service(), r2.Service(), routes.Service(),
+			d1.Service(), dns.Service(), generic.Service(), hyperdrive.Service(), kv.Service(), queues.Service(), r2.Service(), routes.Service(),
 			rulesets.Service(), tokens.Service(), workers.Service(), workflows.Service(), zones.Service(),
 		),
 	}

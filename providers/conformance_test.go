@@ -293,3 +293,20 @@ func kindNamed(t *testing.T, name string) reconcile.Any {
 	t.Fatalf("no %s", name)
 	return nil
 }
+
+// TestReadsMayBeBehind: every kind of AWS allows for reads that are half a minute behind.
+func TestReadsMayBeBehind(t *testing.T) {
+	t.Parallel()
+	n := 0
+	for _, s := range services() {
+		for _, k := range s.Kinds {
+			if spec := k.Spec(); spec.Visibility < aws.EventuallyVisible {
+				t.Errorf("%s believes an absence after %v", spec.Type, spec.Visibility)
+			}
+			n++
+		}
+	}
+	if n < 20 {
+		t.Errorf("%d kinds", n)
+	}
+}

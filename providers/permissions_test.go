@@ -17,7 +17,11 @@ var action = regexp.MustCompile(`^[a-z0-9-]+:[A-Z][A-Za-z]+$`)
 // TestPermissionsAreWhole: every kind of AWS says what it needs and on what, in the words of IAM.
 func TestPermissionsAreWhole(t *testing.T) {
 	t.Parallel()
-	place := reconcile.Place{Provider: "aws", Account: "111122223333", Region: "eu-west-1"}
+	places := []reconcile.Place{
+		{Provider: "aws", Account: "111122223333", Region: "eu-west-1"},
+		{Provider: "aws", Account: "111122223333", Region: "cn-north-1"},
+		{Provider: "aws", Account: "111122223333", Region: "us-gov-west-1"},
+	}
 	for _, s := range services() {
 		for _, kind := range s.Kinds {
 			spec := kind.Spec()
@@ -37,10 +41,18 @@ func TestPermissionsAreWhole(t *testing.T) {
 				t.Errorf("%s: nothing says on what its actions are allowed", spec.Type)
 				continue
 			}
-			for _, name := range []string{"thing", "*"} {
-				for _, arn := range p.Resource(place, name) {
-					if _, ok := aws.ARN(arn).Parse(); !ok {
-						t.Errorf("%s: %q is no ARN", spec.Type, arn)
+			for _, place := range places {
+				for _, name := range []string{"thing", "*"} {
+					all := p.Resource(place, name)
+					for _, d := range p.Depends {
+						if d.Resource != nil {
+							all = append(all, d.Resource(place, "*")...)
+						}
+					}
+					for _, arn := range all {
+						if parts, ok := aws.ARN(arn).Parse(); arn != "*" && (!ok || parts.Partition != aws.Partition(place.Region)) {
+							t.Errorf("%s: %q is no ARN of %s", spec.Type, arn, place.Region)
+						}
 					}
 				}
 			}
@@ -48,7 +60,11 @@ func TestPermissionsAreWhole(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, path := range append(slices.Concat(slices.Collect(maps.Values(p.Passes))...), p.Of) {
+			paths := append(slices.Concat(slices.Collect(maps.Values(p.Only))...), p.Of)
+			for _, d := range p.Depends {
+				paths = append(paths, d.Props...)
+			}
+			for _, path := range paths {
 				if path != "" && !has(fields, path) {
 					t.Errorf("%s: permissions name %s, which is no prop", spec.Type, path)
 				}

@@ -7,12 +7,12 @@ import (
 	"net/http"
 	"os"
 	"sync"
-	"unsafe"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -22,7 +22,8 @@ import (
 type Cloud struct {
 	settings Settings
 	limits   *limits
-	clients  sync.Map // unsafe.Pointer by service
+	clients  sync.Map // pointers by service, see [Client]
+	shared   sync.Map // what kinds keep for all of their objects, by name
 
 	mu     sync.Mutex
 	config *sdk.Config
@@ -53,6 +54,12 @@ func (p *placeOnce) set(place reconcile.Place) {
 // replaced, and every call of its clients is passed on as any other. It has its own limits of rates.
 func FromConfig(cfg sdk.Config) *Cloud { return newCloud(newLimits(), Settings{}, &cfg) }
 
+// AtAnyRate makes a handle begin at no rate that AWS publishes, before its first call: for emulators, which count no calls.
+func (c *Cloud) AtAnyRate() *Cloud {
+	c.limits.isFree = true
+	return c
+}
+
 func newCloud(limits *limits, settings Settings, cfg *sdk.Config) *Cloud {
 	c := &Cloud{settings: settings, limits: limits, asking: make(chan struct{}, 1)}
 	if cfg != nil {
@@ -61,27 +68,17 @@ func newCloud(limits *limits, settings Settings, cfg *sdk.Config) *Cloud {
 	return c
 }
 
-// Client is a pointer to the client of a service in the place of a handle, which is made once for each handle and service:
-//
-//	p, err := aws.Client(site.Cloud, sqs.ServiceID, func(cfg sdk.Config) unsafe.Pointer { return unsafe.Pointer(sqs.NewFromConfig(cfg)) })
-//	client := (*sqs.Client)(p)
-//
-// A client that becomes an interface, or the argument of a generic function, is linked into every program with all operations of
-// its service, used or not: templates may call any method by its name. Bare pointers keep two thirds of the SDK out.
-func Client(cloud reconcile.Cloud, service string, make func(sdk.Config) unsafe.Pointer) (unsafe.Pointer, error) {
+// Shared returns what a kind keeps for all of its objects as long as a handle lives, by a name. create makes it once.
+func Shared[T any](cloud reconcile.Cloud, name string, create func() *T) *T {
 	c, ok := cloud.(*Cloud)
 	if !ok {
-		return nil, fmt.Errorf("%T is no place in AWS", cloud)
+		return create()
 	}
-	if known, ok := c.clients.Load(service); ok {
-		return known.(unsafe.Pointer), nil
+	if known, ok := c.shared.Load(name); ok {
+		return known.(*T)
 	}
-	cfg, err := c.Config()
-	if err != nil {
-		return nil, err
-	}
-	made, _ := c.clients.LoadOrStore(service, make(cfg))
-	return made.(unsafe.Pointer), nil
+	made, _ := c.shared.LoadOrStore(name, create())
+	return made.(*T)
 }
 
 // Config is what clients are made of. It is read from the environment and from files, and from nothing else.
@@ -91,7 +88,7 @@ func (c *Cloud) Config() (sdk.Config, error) {
 	if c.config != nil {
 		return *c.config, nil
 	}
-	var options []func(*config.LoadOptions) error
+	options := []func(*config.LoadOptions) error{config.WithLogger(logging.Nop{})} // errors say what the SDK would log
 	if s := c.settings.Region; s != nil {
 		options = append(options, config.WithRegion(*s))
 	}
@@ -154,6 +151,7 @@ func limited(client sdk.HTTPClient) sdk.HTTPClient {
 		client = awshttp.NewBuildableClient()
 	}
 	if own, ok := client.(*awshttp.BuildableClient); ok {
+		own = own.WithTransportOptions(func(t *http.Transport) { t.DialContext = reconcile.NewDialer().DialContext })
 		client = &http.Client{Transport: own.GetTransport(), Timeout: own.GetTimeout(), CheckRedirect: sameOrigin}
 	}
 	return doer{reconcile.LimitAttempts(tripper{client})}

@@ -8,9 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"unsafe"
 
-	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/athanor-dev/athanor"
@@ -32,7 +30,7 @@ func open(t *testing.T, s *aws.Settings) reconcile.Cloud {
 
 func queues(t *testing.T, cloud reconcile.Cloud) *sqs.Client {
 	t.Helper()
-	c, err := aws.Client(cloud, sqs.ServiceID, func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sqs.NewFromConfig(cfg)) })
+	c, err := aws.Client(cloud, sqs.ServiceID, sqs.NewFromConfig)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,25 +5,19 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"unsafe"
+	"time"
 
-	sdk "github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/smithy-go/middleware"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/reconcile/kind"
 )
 
-// ClientIn is [Client] for callers that let the first call fail where there is no client: its error is that of the
-// configuration.
-func ClientIn(cloud kind.Cloud, service string, make func(sdk.Config) unsafe.Pointer) unsafe.Pointer {
-	p, err := Client(cloud, service, make)
-	if err != nil {
-		fail := func(*middleware.Stack) error { return err }
-		p = make(sdk.Config{APIOptions: []func(*middleware.Stack) error{fail}})
-	}
-	return p
-}
+// EventuallyVisible is how long a read may be behind what was written, of every kind of which its service says no more. AWS
+// publishes no bound: reads were seen to be behind by seconds, of services too that are documented as consistent, since there
+// are caches and several regions behind some of them. Whoever believes a read sooner makes the same change again, or a second
+// object.
+const EventuallyVisible = 30 * time.Second
 
 // Tagged is the ownership of a kind whose tags one call puts and another drops. declared and live are the tags of either
 // side; call is the name under which plans show both.
@@ -63,6 +57,64 @@ func PolicyCodec() kind.Codec {
 	}
 }
 
+// PassRole is the permission to hand a role, which a prop names, to a service. changed says that the calls carry the role only
+// where it changes:
+// https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_use_passrole.html
+func PassRole(service string, changed bool, calls []string, props ...tree.Path) kind.Dependence {
+	d := kind.Dependence{
+		Actions: []string{"iam:PassRole"}, Calls: calls, Props: props, Resource: RoleResources,
+		Conditions: map[string]map[string][]string{"StringEquals": {"iam:PassedToService": {service}}},
+	}
+	if changed {
+		d.Where = props
+	}
+	return d
+}
+
+// RoleResources are the roles that a value names, as policies name them.
+func RoleResources(location kind.Location, value string) []string {
+	if _, ok := ARN(value).Parse(); ok {
+		return []string{value}
+	}
+	return []string{string(Parts{Partition: Partition(location.Region), Service: "iam", Account: location.Account, Resource: "role/*"}.ARN())}
+}
+
+// UseKey is the permission to use the key of KMS that a prop names by its ARN, its id or an alias. Keys of AWS, whose aliases
+// begin with aws/, may be used by all in the account.
+func UseKey(phase kind.Phase, calls, actions []string, props ...tree.Path) kind.Dependence {
+	return kind.Dependence{Actions: actions, Phase: phase, Calls: calls, Props: props, Resource: keyResources}
+}
+
+// UseKeyWhere is [UseKey] to create an object, and to set any of some props.
+func UseKeyWhere(where []tree.Path, actions []string, props ...tree.Path) kind.Dependence {
+	d := UseKey(0, nil, actions, props...)
+	d.Where = where
+	return d
+}
+
+func keyResources(location kind.Location, value string) []string {
+	if strings.HasPrefix(value, "alias/aws/") || strings.Contains(value, ":alias/aws/") {
+		return nil
+	}
+	if p, ok := ARN(value).Parse(); ok && !strings.HasPrefix(p.Resource, "alias/") {
+		return []string{value}
+	}
+	if value == "" || strings.ContainsAny(value, "*:/") { // a policy names no alias
+		value = "*"
+	}
+	return []string{string(ARNIn(location, "kms", "key/"+value))}
+}
+
+// ARNOr returns the ARN that a prop holds, and for one that is not known all such ARNs of a service.
+func ARNOr(service, rest string) func(kind.Location, string) []string {
+	return func(location kind.Location, value string) []string {
+		if _, ok := ARN(value).Parse(); ok {
+			return []string{value}
+		}
+		return []string{string(ARNIn(location, service, rest))}
+	}
+}
+
 // API is what documentation and least privilege are made of, for a service whose actions are named like its operations: p
 // holds operations, such as CreateQueue, and actions that are needed beside, such as iam:GetRole. service is its name in
 // calls, prefix in actions; others are calls of other services.
@@ -70,14 +122,38 @@ func API(service, prefix string, source fs.FS, p kind.Permissions, others ...str
 	if p.Anywhere == nil {
 		p.Anywhere = p.List // a listing has no ARN
 	}
+	if slices.Contains(p.Observe, "tag:GetResources") {
+		p.Anywhere, others = append(slices.Clone(p.Anywhere), "tag:GetResources"), append(others, "Tagging.GetResources")
+	}
 	var calls []string
+	actionOf := func(operation string) string {
+		if strings.Contains(operation, ":") {
+			return operation
+		}
+		return prefix + ":" + operation
+	}
+	inPlace := map[string][]string{}
+	for _, operation := range p.Update {
+		inPlace[operation] = []string{actionOf(operation)}
+	}
+	for call, operations := range p.Calls {
+		inPlace[call] = nil
+		for _, operation := range operations {
+			inPlace[call] = append(inPlace[call], actionOf(operation))
+		}
+	}
+	only := map[string][]tree.Path{}
+	for operation, paths := range p.Only {
+		only[actionOf(operation)] = paths
+	}
+	p.Calls, p.Only = inPlace, only
 	for _, operations := range []*[]string{&p.Observe, &p.List, &p.Create, &p.Update, &p.Delete, &p.Anywhere} {
 		actions := slices.Clone(*operations)
 		for i, operation := range actions {
 			if !strings.Contains(operation, ":") {
-				actions[i] = prefix + ":" + operation
 				calls = append(calls, service+"."+operation)
 			}
+			actions[i] = actionOf(operation)
 		}
 		*operations = actions
 	}

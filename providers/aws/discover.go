@@ -3,7 +3,6 @@ package aws
 import (
 	"context"
 	"slices"
-	"unsafe"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	tagging "github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi"
@@ -55,11 +54,11 @@ func Marked(ctx context.Context, cloud reconcile.Cloud, mark reconcile.Mark) ([]
 
 // tagged goes through what the tagging service shows; only are its resource types, none for all.
 func tagged(ctx context.Context, cloud reconcile.Cloud, filters []types.TagFilter, only []string, each func(types.ResourceTagMapping)) error {
-	p, err := Client(cloud, tagging.ServiceID, func(cfg sdk.Config) unsafe.Pointer { return unsafe.Pointer(tagging.NewFromConfig(cfg)) })
+	client, err := Client(cloud, tagging.ServiceID, tagging.NewFromConfig)
 	if err != nil {
 		return err
 	}
-	pages := tagging.NewGetResourcesPaginator(getResourcesCall((*tagging.Client)(p).GetResources), &tagging.GetResourcesInput{
+	pages := tagging.NewGetResourcesPaginator(getResourcesCall(client.GetResources), &tagging.GetResourcesInput{
 		ResourcesPerPage: new(int32(100)), TagFilters: filters, ResourceTypeFilters: only,
 	})
 	for pages.HasMorePages() {

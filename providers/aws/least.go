@@ -1,6 +1,8 @@
 package aws
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,32 +13,41 @@ import (
 // LeastPolicy is the policy that allows what needs ask for, and no more. Actions on the same resources stand in one
 // statement; the order of needs does not count, and neither do repetitions.
 func LeastPolicy(needs []reconcile.Need) map[string]any {
-	on := map[string]map[string]bool{} // resources, by action
+	type right struct{ action, conditions string }
+	on := map[right]map[string]bool{} // resources
+	conditions := map[string]map[string]map[string][]string{}
 	for _, need := range needs {
 		if need.Provider != "aws" {
 			continue
 		}
+		written := fmt.Sprint(need.Conditions) // sorted by its keys
+		conditions[written] = need.Conditions
 		for _, action := range need.Actions {
-			if on[action] == nil {
-				on[action] = map[string]bool{}
+			if on[right{action, written}] == nil {
+				on[right{action, written}] = map[string]bool{}
 			}
 			for _, r := range need.Resources {
-				on[action][r] = true
+				on[right{action, written}][r] = true
 			}
 			if len(need.Resources) == 0 {
-				on[action]["*"] = true
+				on[right{action, written}]["*"] = true
 			}
 		}
 	}
-	together := map[string][]string{} // actions, by resources
-	for action, resources := range on {
-		key := strings.Join(covering(resources), "\n")
-		together[key] = append(together[key], action)
+	type where struct{ resources, conditions string }
+	together := map[where][]string{} // actions
+	for r, resources := range on {
+		key := where{strings.Join(covering(resources), "\n"), r.conditions}
+		together[key] = append(together[key], r.action)
 	}
 	var statements []Statement
-	for _, key := range slices.Sorted(maps.Keys(together)) {
+	for _, key := range slices.SortedFunc(maps.Keys(together), func(a, b where) int {
+		return cmp.Or(cmp.Compare(a.resources, b.resources), cmp.Compare(a.conditions, b.conditions))
+	}) {
 		slices.Sort(together[key])
-		statements = append(statements, Statement{Actions: together[key], Resources: strings.Split(key, "\n")})
+		statements = append(statements, Statement{
+			Actions: together[key], Resources: strings.Split(key.resources, "\n"), Conditions: conditions[key.conditions],
+		})
 	}
 	return Policy(statements...)
 }

@@ -2,6 +2,7 @@ package aws
 
 import (
 	"sync"
+	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/rate"
@@ -12,31 +13,69 @@ import (
 type limits struct {
 	mu sync.Mutex
 	by map[limitKey]*rate.Limiter
+	// isFree: no published rate is begun with.
+	isFree bool
+	// granted is when this process last changed something in IAM, by account.
+	granted map[string]time.Time
 }
 
-type limitKey struct {
-	account, region, service string
-	mutates                  bool
+// limitKey is one quota: name tells those of one service apart.
+type limitKey struct{ account, region, service, name string }
+
+// anyRate is more calls a second than an emulator answers.
+const anyRate = 1000
+
+func newLimits() *limits {
+	return &limits{by: map[limitKey]*rate.Limiter{}, granted: map[string]time.Time{}}
 }
 
-func newLimits() *limits { return &limits{by: map[limitKey]*rate.Limiter{}} }
+// note remembers a call that succeeded, if it changed something in IAM.
+func (l *limits) note(call reconcile.Call) {
+	if call.Service != "IAM" || !call.Mutates {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.granted[call.Place.Account] = time.Now()
+}
+
+// permissionsArrive is how long other services may not know what was changed in IAM. AWS says seconds, and no bound:
+// https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html#troubleshoot_general_eventual-consistency
+const permissionsArrive = time.Minute
+
+// PermissionsArrive reports whether this process changed something in IAM so lately, in the account of a handle, that other
+// services may not know it yet.
+func PermissionsArrive(cloud reconcile.Cloud) bool {
+	c, ok := cloud.(*Cloud)
+	if !ok {
+		return false
+	}
+	place, _ := c.place.get()
+	c.limits.mu.Lock()
+	defer c.limits.mu.Unlock()
+	return time.Since(c.limits.granted[place.Account]) < permissionsArrive
+}
+
+// Propagating marks the error of a call that names a role as one that waiting may mend, while [PermissionsArrive]: services
+// have one code for a role that they do not know yet, for a permission that it does not have yet, and for every mistake.
+func Propagating(cloud reconcile.Cloud, err error) error {
+	if classOf(err) == reconcile.Invalid && PermissionsArrive(cloud) {
+		return Busy(err)
+	}
+	return err
+}
 
 // of is the limiter that a call is under.
 func (l *limits) of(call reconcile.Call) *rate.Limiter {
-	key := limitKey{call.Place.Account, call.Place.Region, call.Service, call.Mutates}
+	quota, name := quotaOf(call)
+	if l.isFree {
+		quota = rate.Quota{Rate: anyRate, Burst: anyRate}
+	}
+	key := limitKey{call.Place.Account, call.Place.Region, call.Service, name}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.by[key] == nil {
-		l.by[key] = rate.New(quota(call.Service))
+		l.by[key] = rate.New(quota)
 	}
 	return l.by[key]
-}
-
-// quota is what is known of a service's limit before the first call. Most are not published: the limiter finds them. S3 is made
-// for more: https://docs.aws.amazon.com/AmazonS3/latest/userguide/optimizing-performance.html
-func quota(service string) rate.Quota {
-	if service == "S3" {
-		return rate.Quota{Rate: 1000, Burst: 100}
-	}
-	return rate.Quota{}
 }

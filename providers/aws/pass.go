@@ -39,6 +39,9 @@ func (c *Cloud) pass(stack *middleware.Stack) error {
 			Judge: func(err error) (reconcile.Class, time.Duration) { return classOf(err), retryAfter(err) },
 			Again: request.RewindStream,
 		})
+		if err == nil {
+			c.limits.note(call)
+		}
 		return out, meta, err
 	}), middleware.Before)
 }

@@ -61,7 +61,7 @@ func CheckTags(author map[string]string) props.Errors {
 		if adopt.IsMark(k) || systemTag(k) {
 			errs = append(errs, &props.FieldError{
 				Path: tree.Path("tags").Key(k), Problem: fmt.Sprintf("%q is not for authors", k),
-				Hint: "tags that begin with athanor: are marks of ownership, and those that begin with aws: are set by AWS",
+				Hint: "tags that begin with athanor: are owner tags, and those that begin with aws: are set by AWS",
 			})
 		}
 	}

@@ -16,11 +16,11 @@ import (
 // concerns reports whether a difference at step is one of the prop at path.
 func (s Suite) concerns(step, path tree.Path) bool {
 	for prop, shown := range s.Alias {
-		if (path.Within(prop) || prop.Within(path)) && (step.Within(shown) || shown.Within(step)) {
+		if path.Overlaps(prop) && step.Overlaps(shown) {
 			return true
 		}
 	}
-	return step.Within(path) || path.Within(step)
+	return step.Overlaps(path)
 }
 
 // checkAlone changes one prop at a time. The difference shows at that prop alone, and replaces when the
@@ -88,7 +88,7 @@ func documentedReplace(f props.Field, step tree.Path) bool {
 		return true
 	}
 	return slices.ContainsFunc(f.Fields, func(sub props.Field) bool {
-		return (step.Within(sub.Path) || sub.Path.Within(step)) && documentedReplace(sub, step)
+		return step.Overlaps(sub.Path) && documentedReplace(sub, step)
 	})
 }
 

@@ -172,7 +172,7 @@ func (d *driver) step(props map[string]any, want, name string) {
 // touched reports whether one of the paths that were changed is one of those, or lies in it or around it.
 func touched(paths, changed []tree.Path) bool {
 	return slices.ContainsFunc(changed, func(c tree.Path) bool {
-		return slices.ContainsFunc(paths, func(p tree.Path) bool { return c.Within(p) || p.Within(c) })
+		return slices.ContainsFunc(paths, c.Overlaps)
 	})
 }
 

@@ -252,7 +252,7 @@ func (d *driver) settle(g *generation, props map[string]any) error {
 			})
 		},
 	}
-	out, err := d.s.Kind.Settle(d.ctx(), job, hooks)
+	out, err := d.announced(d.ctx(), g, job, hooks)
 	if err != nil {
 		return err
 	}

@@ -46,6 +46,9 @@ func inJSON(t T, v any) any {
 // golden compares what is sent with a body. whole is all that one of them says, as a tree.
 func golden[P any](t T, table *kind.Table[P], declared map[string]any, sent, body kind.Wire, whole func(kind.Wire) any) {
 	t.Helper()
+	if err := table.Validate(); err != nil {
+		t.Fatalf("%v", err)
+	}
 	var p P
 	if err := props.Decode(declared, &p); err != nil {
 		t.Fatalf("%v", err)

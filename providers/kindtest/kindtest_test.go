@@ -334,7 +334,15 @@ var flaws = []struct {
 			compareBox(d, changed, live)
 		}
 	}},
-	{"never settles", "a look writes nothing", "does not settle", func(k *boxKind) {
+	{"a call changes a further path in silence", "drift is seen", "no plan would announce", func(k *boxKind) {
+		k.Compare = func(d *boxDiff, want BoxProps, live box) {
+			reconcile.Value(d, "color", want.Color, live.Color, op("Paint", func(b *box) { b.Color, b.Size = want.Color, 7 }))
+			changed := want
+			changed.Color = live.Color
+			compareBox(d, changed, live)
+		}
+	}},
+	{"never settles", "a look writes nothing", "does not become as declared", func(k *boxKind) {
 		alsoCompare(k, func(d *boxDiff, want BoxProps, _ box) {
 			reconcile.Value(d, "size", 0, 1, op("Resize", func(*box) {}))
 		})

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +30,12 @@ type CommandProps struct {
 	Env map[string]string `prop:"masklive"`
 	// Triggers is any value; the command runs again whenever it changes. Default: null.
 	Triggers any
+	// Inputs are files and folders, relative to the stack's directory; the command runs again whenever something in them
+	// changes. Folders named .git, .athanor and node_modules, and the outputs, are left out. Default: none.
+	Inputs []string
+	// Outputs are files and folders that the command writes, relative to the stack's directory; it runs again when one of them
+	// is not there, as in a new checkout. What they hold is not compared. Default: none.
+	Outputs []string
 	// Undo is a command, as run, that runs in the same folder with the same variables when the resource is
 	// deleted. A replacement runs the new command before the old one is undone. Default: none.
 	Undo any
@@ -41,6 +49,8 @@ type Command struct {
 	Stdout string `attr:"early,mutable"`
 	// ExitCode is 0: any other is an error.
 	ExitCode token.Int `attr:"early,mutable"`
+	// Inputs is the digest of the inputs that it ran with, "" without any.
+	Inputs string `attr:"mutable"`
 }
 
 // longest bounds all operations of a command; its own bound is the timeout prop.
@@ -55,16 +65,22 @@ var commandTable = kind.TableOf[CommandProps]()
 
 var commandKind = &kind.StateKind[CommandProps, Command]{
 	Type: "local.Command", Lifetime: kind.Rerun,
-	Doc: "A command that runs on the machine that deploys, once, and again whenever its command, folder, variables or triggers change. " +
+	Doc: "A command that runs on the machine that deploys, once, and again whenever its command, folder, variables, triggers or inputs change, or an output is not there. " +
 		"What it does is not observed. Without state it runs again. Its start is in state before it acts: when it fails or is cut, it runs again, " +
 		"and its undo runs when it is deleted instead. When the deploying process dies, the command and all that it started end with it.",
-	Create:  func(ctx context.Context, s commandSite) (Command, error) { return runCommand(ctx, s.Facts, s.Want) },
+	Create: func(ctx context.Context, s commandSite) (Command, error) { return runCommand(ctx, s.Facts, s.Want) },
+	Read: func(_ context.Context, s commandSite, live *keptCommand) error {
+		live.Read = present(s.Dir, live.Props.Outputs)
+		return nil
+	},
 	Compare: compareCommand,
 	Delete:  undoCommand,
 	// A command that was only begun has done something too.
 	CleansUp:    true,
 	Props:       commandTable,
 	Check:       checkCommand,
+	Prepare:     prepareCommand,
+	Files:       []tree.Path{"inputs"},
 	WritesFiles: true,
 	Timeouts:    kind.Timeouts{Create: longest, Update: longest, Delete: longest},
 	API:         kind.API{Source: source, Calls: []string{"local.Run"}},
@@ -119,10 +135,30 @@ func compareCommand(d *kind.Diff[keptCommand], want CommandProps, live keptComma
 	})
 	compareExecution(d, execution{run: want.Run, dir: want.Dir, env: want.Env}, execution{run: live.Props.Run, dir: live.Props.Dir, env: live.Props.Env}, run)
 	reconcile.Value(d, "triggers", want.Triggers, live.Props.Triggers, run)
+	compareInputs(d, want.Inputs, live.Props.Inputs, live.Attributes.Inputs, run)
+	written, _ := live.Read.([]string)
+	reconcile.Value(d, "outputs", want.Outputs, written, run)
 	keep := kind.Set("Remember", func(context.Context, kind.Update[keptCommand]) error { return nil })
 	keep.StateOnly = true
 	reconcile.Value(d, "undo", want.Undo, live.Props.Undo, keep)
 	reconcile.Value(d, "timeout", want.Timeout, live.Props.Timeout, keep)
+}
+
+// present are those of some paths at which there is something.
+func present(dir string, paths []string) []string {
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		_, err := os.Lstat(within(dir, path))
+		return errors.Is(err, fs.ErrNotExist)
+	})
+}
+
+// compareInputs states the digest of inputs, or their paths where these changed.
+func compareInputs[L any](d *kind.Diff[L], want, had []string, digest string, op *kind.Operation[L]) {
+	if asset, hashed := d.Asset(inputs); hashed && slices.Equal(want, had) {
+		reconcile.Value(d, "inputs", asset.Digest, digest, op)
+	} else {
+		reconcile.Value(d, "inputs", want, had, op)
+	}
 }
 
 // compareExecution states what is run, where, and with which variables. A forced run is shown as the first.
@@ -163,7 +199,7 @@ func secretValues(env map[string]string, secret map[tree.Path]bool) []string {
 	for name, value := range env {
 		at := tree.Path("env").Key(name)
 		for p := range secret {
-			if value != "" && (at.Within(p) || p.Within(at)) {
+			if value != "" && at.Overlaps(p) {
 				values = append(values, value)
 				break
 			}
@@ -180,9 +216,11 @@ func byLength(values []string) []string {
 
 // runCommand runs what is declared, once.
 func runCommand(ctx context.Context, s kind.Facts, want CommandProps) (Command, error) {
-	return execute(ctx, s, execution{
+	out, err := execute(ctx, s, execution{
 		run: want.Run, dir: want.Dir, env: want.Env, timeout: *want.Timeout, secrets: secretValues(want.Env, s.Secret),
 	})
+	out.Inputs = s.Assets[inputs].Digest
+	return out, err
 }
 
 func execute(ctx context.Context, s kind.Facts, e execution) (out Command, err error) {

@@ -2,6 +2,7 @@ package local
 
 import (
 	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"strings"
@@ -45,6 +46,40 @@ func TestCommandRunsWhenInputsChange(t *testing.T) {
 	b.force = true
 	if b.must(props); b.runs() != want+1 {
 		t.Errorf("forced: %d runs, want %d", b.runs(), want+1)
+	}
+}
+
+// A build runs when what it is made of changes, or what it wrote is not there: state came from another checkout.
+func TestCommandRunsForFiles(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, commandKind.Erase())
+	b.write("app/src/page.ts", "one")
+	b.write("app/node_modules/a/index.js", "a")
+	props := map[string]any{
+		"run": "echo run >> runs; mkdir -p app/dist; date +%s%N > app/dist/index.js", "inputs": []any{"app"}, "outputs": []any{"app/dist", "runs"},
+	}
+	for _, step := range []struct {
+		what string
+		do   func()
+		runs int
+	}{
+		{"first", func() {}, 1},
+		{"again", func() {}, 1},
+		{"a source", func() { b.write("app/src/page.ts", "two") }, 2},
+		{"a package", func() { b.write("app/node_modules/a/index.js", "b") }, 2},
+		{"an edited output", func() { b.write("app/dist/index.js", "other") }, 2},
+		{"no output", func() { _ = os.RemoveAll(b.at("app/dist")) }, 3},
+		{"further inputs", func() { props["inputs"] = []any{"app", "app/src"} }, 4},
+		{"no inputs", func() { delete(props, "inputs") }, 5},
+		{"no inputs again", func() { b.write("app/src/page.ts", "three") }, 5},
+	} {
+		step.do()
+		if b.must(props); b.runs() != step.runs {
+			t.Errorf("%s: %d runs, want %d", step.what, b.runs(), step.runs)
+		}
+	}
+	if _, err := b.settle(map[string]any{"run": "true", "inputs": []any{"nowhere"}}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("inputs that are not there: %v", err)
 	}
 }
 

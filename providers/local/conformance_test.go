@@ -2,6 +2,7 @@ package local
 
 import (
 	"cmp"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -286,7 +287,7 @@ func TestCommandConforms(t *testing.T) {
 		Kind: commandKind.Erase(),
 		World: func(t kindtest.T) kindtest.World {
 			w := none(t)
-			if err := os.Mkdir(filepath.Join(w.Dir, "sub"), 0o755); err != nil {
+			if err := errors.Join(os.Mkdir(filepath.Join(w.Dir, "sub"), 0o755), os.WriteFile(filepath.Join(w.Dir, "in"), []byte("in"), 0o600)); err != nil {
 				t.Fatalf("%v", err)
 			}
 			return w
@@ -296,6 +297,7 @@ func TestCommandConforms(t *testing.T) {
 			{Name: "list", Props: map[string]any{"run": []any{"echo", "a  b"}, "env": map[string]any{"WHO": "me", "MORE": "x"}}},
 			{Name: "all", Props: map[string]any{
 				"run": "echo $WHO", "env": map[string]any{"WHO": "you"}, "dir": "sub", "triggers": []any{"a"}, "undo": "true", "timeout": "20s",
+				"inputs": []any{"in"}, "outputs": []any{"sub"},
 			}},
 		},
 		Secrets: []tree.Path{"env.WHO"},

@@ -232,7 +232,7 @@ func begun(want, there map[string]entry) bool {
 func directoryDigest(site directorySite, entries map[string]entry) string {
 	secret := false
 	for p := range site.Secret {
-		secret = secret || p.Within("files") || tree.Path("files").Within(p)
+		secret = secret || p.Overlaps("files")
 	}
 	recorded := ""
 	if site.Last != nil {
@@ -287,7 +287,7 @@ func fillDirectory(ctx context.Context, site directorySite, root *os.Root, out D
 		if _, written := there[name]; written {
 			continue // by a creation that was cut short
 		}
-		err := through(ctx, site.Location, "CreateFile", true, func() error { return want[name].write(root, name, false) })
+		err := through(ctx, site.Location, "CreateFile", true, func() error { return want[name].write(ctx, root, name, false) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -360,7 +360,7 @@ func writeEntries(
 		return err
 	}
 	for _, name := range put {
-		err := through(ctx, on.Location, "WriteFile", true, func() error { return entries[name].write(root, name, true) })
+		err := through(ctx, on.Location, "WriteFile", true, func() error { return entries[name].write(ctx, root, name, true) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

@@ -143,11 +143,11 @@ type body struct {
 	asset *reconcile.Asset
 }
 
-func (b body) open() (io.ReadCloser, error) {
+func (b body) open(ctx context.Context) (io.ReadCloser, error) {
 	if b.asset == nil {
 		return io.NopCloser(strings.NewReader(b.text)), nil
 	}
-	return os.Open(b.asset.Path)
+	return localfile.Open(ctx, b.asset.Path)
 }
 
 // aside is the name under which a file is written before it gets its own. It depends on the name alone, so
@@ -160,9 +160,9 @@ func aside(name string) string {
 
 // put writes a file aside and gives it its name in one step: readers see the old file or the new one,
 // whole. Without replace it is an error of class Exists when the name is taken.
-func put(root *os.Root, name string, b body, mode fs.FileMode, replace bool) (err error) {
+func put(ctx context.Context, root *os.Root, name string, b body, mode fs.FileMode, replace bool) (err error) {
 	temp := aside(name)
-	if err := writeAside(root, temp, b, mode); err != nil {
+	if err := writeAside(ctx, root, temp, b, mode); err != nil {
 		return errors.Join(err, removeIf(root, temp))
 	}
 	if replace {
@@ -194,7 +194,7 @@ func renameFree(root *os.Root, from, to string) error {
 }
 
 // writeAside writes and closes the file that is to be renamed. It is private until its mode is set.
-func writeAside(root *os.Root, temp string, b body, mode fs.FileMode) error {
+func writeAside(ctx context.Context, root *os.Root, temp string, b body, mode fs.FileMode) error {
 	if err := removeIf(root, temp); err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func writeAside(root *os.Root, temp string, b body, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	in, err := b.open()
+	in, err := b.open(ctx)
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}

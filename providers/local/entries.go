@@ -51,7 +51,7 @@ func (e entry) shown(other entry) any {
 }
 
 // write puts the entry into root under its name.
-func (e entry) write(root *os.Root, name string, replace bool) error {
+func (e entry) write(ctx context.Context, root *os.Root, name string, replace bool) error {
 	if e.shape == folder {
 		return root.MkdirAll(strings.TrimSuffix(name, "/"), 0o755)
 	}
@@ -67,7 +67,7 @@ func (e entry) write(root *os.Root, name string, replace bool) error {
 	if e.executable {
 		mode = 0o755
 	}
-	return put(root, name, e.body, mode, replace)
+	return put(ctx, root, name, e.body, mode, replace)
 }
 
 // executableMark follows the sum in the digest of an asset that is executable; an empty folder has folder

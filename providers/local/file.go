@@ -250,7 +250,7 @@ func writeFile(ctx context.Context, place kind.Location, operation, path string,
 				return err
 			}
 			defer root.Close()
-			return put(root, name, b, m, replace)
+			return put(ctx, root, name, b, m, replace)
 		})
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -291,6 +292,25 @@ func TestSourceThatChangesIsRefused(t *testing.T) {
 	}
 	if inside, _ := os.ReadDir(b.dir); len(inside) != 1 {
 		t.Errorf("left behind: %v", inside)
+	}
+}
+
+// A source that becomes a link out of the project after it was prepared is not opened.
+func TestSourceLinkedAway(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, fileKind.Erase())
+	b.write("src", "equal")
+	job, err := b.job(map[string]any{"path": "a", "source": "src"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, outside := filepath.Join(b.dir, "src"), filepath.Join(t.TempDir(), "outside")
+	if err := errors.Join(os.Rename(source, outside), os.Symlink(outside, source)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.kind.Settle(localfile.With(t.Context(), localfile.Bounds{Root: b.dir}), job, reconcile.Hooks{})
+	if _, refused := errors.AsType[*localfile.OutsideError](err); !refused {
+		t.Errorf("settle: %v", err)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -207,11 +206,7 @@ func compareProcess(d *kind.Diff[keptProcess], want ProcessProps, live keptProce
 	compareExecution(d, execution{run: want.Run, dir: want.Dir, env: want.Env}, execution{run: had.Run, dir: had.Dir, env: had.Env}, start)
 	reconcile.Value(d, "port", want.Port, had.Port, start)
 	reconcile.Value(d, "triggers", want.Triggers, had.Triggers, start)
-	if asset, hashed := d.Asset(inputs); hashed && slices.Equal(want.Inputs, had.Inputs) {
-		reconcile.Value(d, "inputs", asset.Digest, live.Attributes.Inputs, start)
-	} else {
-		reconcile.Value(d, "inputs", want.Inputs, had.Inputs, start)
-	}
+	compareInputs(d, want.Inputs, had.Inputs, live.Attributes.Inputs, start)
 	reconcile.Value(d, "ready", want.Ready, had.Ready, adjust)
 	reconcile.Value(d, "restart", want.Restart, had.Restart, adjust)
 	reconcile.Value(d, "stop", want.Stop, had.Stop, adjust)

@@ -19,7 +19,7 @@ import (
 // process that the group is about.
 const keeper = `trap '' TERM INT HUP QUIT USR1 USR2 TSTP TTIN TTOU
 read -r leader
-read -r gone
+read -r end
 kill -s "$1" 0
 n=0
 while [ "$n" -lt "$2" ] && kill -0 "$leader" 2>/dev/null; do sleep 0.1; n=$((n+1)); done

@@ -10,26 +10,37 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
-// prepareProcess hashes the inputs.
+// prepareProcess hashes the inputs of a process.
 func prepareProcess(ctx context.Context, work reconcile.Workspace, want ProcessProps) (map[string]reconcile.Asset, error) {
-	if len(want.Inputs) == 0 {
+	return prepareInputs(ctx, work, want.Inputs, nil)
+}
+
+// prepareCommand hashes the inputs of a command, without what it writes among them.
+func prepareCommand(ctx context.Context, work reconcile.Workspace, want CommandProps) (map[string]reconcile.Asset, error) {
+	return prepareInputs(ctx, work, want.Inputs, want.Outputs)
+}
+
+// prepareInputs hashes files and folders, without the outputs that lie in them.
+func prepareInputs(ctx context.Context, work reconcile.Workspace, paths, outputs []string) (map[string]reconcile.Asset, error) {
+	if len(paths) == 0 || slices.ContainsFunc(slices.Concat(paths, outputs), token.Has) {
 		return nil, nil
 	}
+	written := map[string]bool{}
+	for _, path := range outputs {
+		written[within(work.Dir, path)] = true
+	}
 	sum := sha256.New()
-	for _, path := range want.Inputs {
-		if token.Has(path) {
-			return nil, nil
-		}
+	for _, path := range paths {
 		work.Reads(within(work.Dir, path))
 		fmt.Fprintf(sum, "%q\n", path)
-		work.Reads(within(work.Dir, path))
-		if err := hashTree(ctx, sum, within(work.Dir, path)); err != nil {
+		if err := hashTree(ctx, sum, within(work.Dir, path), written); err != nil {
 			return nil, fmt.Errorf("inputs: %w", err)
 		}
 	}
@@ -41,8 +52,9 @@ func passedOver(name string) bool {
 	return name == ".git" || name == ".athanor" || name == "node_modules"
 }
 
-// hashTree adds the names, shapes and contents of all that lies at a path. A symbolic link counts by what it says.
-func hashTree(ctx context.Context, sum hash.Hash, root string) error {
+// hashTree adds the names, shapes and contents of all that lies at a path, but for what is written there. A symbolic link counts
+// by what it says.
+func hashTree(ctx context.Context, sum hash.Hash, root string, written map[string]bool) error {
 	if err := localfile.Check(ctx, root); err != nil {
 		return err
 	}
@@ -57,8 +69,11 @@ func hashTree(ctx context.Context, sum hash.Hash, root string) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != root && passedOver(d.Name()) {
-			return fs.SkipDir
+		if path != root && (written[path] || d.IsDir() && passedOver(d.Name())) {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
 		}
 		info, err := d.Info()
 		if err != nil {

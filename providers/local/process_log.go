@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -135,7 +136,7 @@ func (l *logFile) note(n notes) error {
 		return err
 	}
 	defer root.Close()
-	return put(root, filepath.Base(path), body{text: string(data)}, 0o600, true)
+	return put(context.Background(), root, filepath.Base(path), body{text: string(data)}, 0o600, true) //nolint:forbidigo // the supervisor of a process has no caller
 }
 
 // noted are the notes as they are now, zero without any.

@@ -18,6 +18,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // DomainNameProps declare a custom domain, which serves APIs in place of their own endpoints. Defaults and limits are
@@ -94,9 +95,6 @@ func (w *domainWire) input(name string) *sdk.UpdateDomainNameInput {
 
 var domainTable = kind.TableOf[DomainNameProps]().For(kind.Both(domainWire{}))
 
-// domainVisibility bounds how late a read may be. API Gateway does not say.
-const domainVisibility = 30 * time.Second
-
 var domainKind = &kind.Kind[DomainNameProps, liveDomain, DomainName]{
 	Type: domainType,
 	Doc: "A regional custom domain of API Gateway, the sort that HTTP APIs can be served at. What leads from it to APIs " +
@@ -124,7 +122,7 @@ var domainKind = &kind.Kind[DomainNameProps, liveDomain, DomainName]{
 	Status: liveDomain.ready,
 	List:   listDomains,
 
-	EventuallyVisible: domainVisibility,
+	EventuallyVisible: aws.EventuallyVisible,
 	// Another security policy may take an hour:
 	// https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-custom-domain-tls-version.html
 	Timeouts: kind.Timeouts{Create: 75 * time.Minute, Update: 75 * time.Minute},
@@ -139,19 +137,28 @@ var domainKind = &kind.Kind[DomainNameProps, liveDomain, DomainName]{
 			List:    []string{"apigateway:GET"},
 			Create: []string{
 				"apigateway:POST", "apigateway:TagResource", "apigateway:AddCertificateToDomain",
-				"s3:GetObject", "s3:GetObjectVersion",
 			},
 			Update: []string{
 				"apigateway:PATCH", "apigateway:POST", "apigateway:PUT", "apigateway:DELETE",
 				"apigateway:TagResource", "apigateway:UntagResource",
 				"apigateway:AddCertificateToDomain", "apigateway:RemoveCertificateFromDomain",
-				"s3:GetObject", "s3:GetObjectVersion",
+			},
+			Calls: map[string][]string{
+				"UpdateDomainName": {"apigateway:PATCH", "apigateway:AddCertificateToDomain", "apigateway:RemoveCertificateFromDomain"},
+				"TagResource":      {"apigateway:PUT", "apigateway:POST", "apigateway:TagResource"},
+				"UntagResource":    {"apigateway:DELETE", "apigateway:UntagResource"},
 			},
 			Delete: []string{"apigateway:DELETE", "apigateway:GET"},
 			Resource: func(location kind.Location, name string) []string {
 				return resources(location, "/domainnames", "/domainnames/"+name, "/domainnames/"+name+"/apimappings", "/tags/*")
 			},
-			Anywhere: []string{"s3:GetObject", "s3:GetObjectVersion"}, // the truststore, with the permissions of who sets it
+			// https://docs.aws.amazon.com/apigateway/latest/developerguide/rest-api-mutual-tls.html
+			Depends: []kind.Dependence{{
+				Actions: []string{"s3:GetObject", "s3:GetObjectVersion"}, Props: []tree.Path{"mutualTls.truststoreUri"},
+				Resource: func(location kind.Location, uri string) []string {
+					return []string{"arn:" + aws.Partition(location.Region) + ":s3:::" + strings.TrimPrefix(uri, "s3://")}
+				},
+			}},
 		},
 	},
 }
@@ -283,7 +290,7 @@ func createDomain(ctx context.Context, s domainSite) (DomainName, error) {
 // reads may be late it is read again.
 func taken(err error, since time.Duration) error {
 	api, ok := errors.AsType[smithy.APIError](err)
-	if ok && api.ErrorCode() == "ConflictException" && since > domainVisibility {
+	if ok && api.ErrorCode() == "ConflictException" && since > aws.EventuallyVisible {
 		return fmt.Errorf("%w: %s", errTaken, api.ErrorMessage())
 	}
 	return err

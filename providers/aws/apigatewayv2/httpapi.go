@@ -13,8 +13,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
-	"unsafe"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/apigatewayv2"
@@ -68,8 +66,7 @@ func domainOf(arn aws.ARN) (name string, ok bool) {
 }
 
 func clientOf(cloud kind.Cloud) *sdk.Client {
-	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }
-	return (*sdk.Client)(aws.ClientIn(cloud, sdk.ServiceID, connect))
+	return aws.ClientIn(cloud, sdk.ServiceID, sdk.NewFromConfig)
 }
 
 type (
@@ -101,7 +98,7 @@ var apiKind = &kind.Kind[HTTPAPIProps, liveAPI, HTTPAPI]{
 
 	// API Gateway does not say how late reads may be. An API is found again by its tags alone, so that the bound errs on
 	// the safe side: a second one would be created.
-	EventuallyVisible: 30 * time.Second,
+	EventuallyVisible: aws.EventuallyVisible,
 
 	API: kind.API{
 		Source: source,
@@ -119,19 +116,25 @@ var apiKind = &kind.Kind[HTTPAPIProps, liveAPI, HTTPAPI]{
 		Permissions: kind.Permissions{
 			Observe: []string{"apigateway:GET"},
 			List:    []string{"apigateway:GET"},
-			Create:  slices.Concat([]string{"apigateway:POST", "apigateway:TagResource"}, logDelivery),
-			Update: slices.Concat([]string{
+			Create:  []string{"apigateway:POST", "apigateway:TagResource"},
+			Update: []string{
 				"apigateway:POST", "apigateway:PATCH", "apigateway:PUT", "apigateway:DELETE",
 				"apigateway:TagResource", "apigateway:UntagResource",
-			}, logDelivery),
+			},
 			Delete: []string{"apigateway:DELETE", "apigateway:GET"},
 			// All APIs of the region: the identity of one is not known before it is created, and has nothing of its name. Custom
 			// domains are looked through for what leads to it.
 			Resource: func(location kind.Location, _ string) []string {
 				return resources(location, "/apis", "/apis/*", "/tags/*", "/domainnames", "/domainnames/*")
 			},
-			Anywhere: logDelivery,
-			Passes:   map[string][]tree.Path{"iam:PassRole": {"routes.*.credentials", "authorizers.*.credentials"}},
+			Depends: []kind.Dependence{
+				aws.PassRole("apigateway.amazonaws.com", false, nil, "routes.*.credentials", "authorizers.*.credentials"),
+				// https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-logging.html
+				{
+					Actions: logDelivery, Props: []tree.Path{"stages.*.accessLog.destination"},
+					Resource: func(kind.Location, string) []string { return []string{"*"} },
+				},
+			},
 		},
 	},
 }

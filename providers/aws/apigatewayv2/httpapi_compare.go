@@ -197,5 +197,5 @@ func decoded[T any](from any) (out T, err error) {
 
 // touches reports whether a call is to change anything at a path.
 func touches(changed []tree.Path, path tree.Path) bool {
-	return slices.ContainsFunc(changed, func(p tree.Path) bool { return p.Within(path) || path.Within(p) })
+	return slices.ContainsFunc(changed, path.Overlaps)
 }

@@ -180,7 +180,7 @@ func (c *comparison) createMapping(ctx context.Context, client *sdk.Client, at s
 	_, err = client.CreateApiMapping(ctx, &sdk.CreateApiMappingInput{
 		ApiId: &c.live.id, DomainName: &domain, ApiMappingKey: aws.OrNil(key), Stage: m.Stage,
 	})
-	if aws.IsAbsent(err) && time.Since(u.Since) > domainVisibility {
+	if aws.IsAbsent(err) && time.Since(u.Since) > aws.EventuallyVisible {
 		return noDomain(ctx, client, domain, err)
 	}
 	return err

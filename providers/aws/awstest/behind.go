@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/athanor-dev/athanor/providers/wiretest"
 )
@@ -52,6 +53,7 @@ type moto struct {
 	account   string
 	transport *http.Transport
 	functions functions
+	player    atomic.Pointer[player] // nil: the emulator answers as it is
 
 	mu    sync.Mutex
 	asked []string // paths of authorizers of API Gateway
@@ -93,6 +95,14 @@ func (m *moto) Refuse(c Call, f Fault) Answer {
 // Answer sends a call to the emulator. Once begun it is not given up when the
 // caller goes away: a call has its effect or it has not.
 func (m *moto) Answer(ctx context.Context, r *http.Request, c Call) Answer {
+	if p := m.player.Load(); p != nil {
+		return p.Answer(ctx, r, c)
+	}
+	return m.forward(ctx, r, c)
+}
+
+// forward sends a call to the emulator, and mends what that lacks.
+func (m *moto) forward(ctx context.Context, r *http.Request, c Call) Answer {
 	p := passing{m, ctx}
 	switch c.Service {
 	case "apigateway":

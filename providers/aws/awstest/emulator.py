@@ -29,8 +29,12 @@ from moto.core.request import (
     environ_key_for_header,
     should_preserve_original_header_name,
 )
+from moto.core.resource_tagging import TaggedResource
+from moto.events.models import EventsBackend
 from moto.moto_api._internal.moto_random import MotoRandom
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication
+from moto.resourcegroupstaggingapi.models import ResourceGroupsTaggingAPIBackend
+from moto.ssm.responses import SimpleSystemManagerResponse
 from werkzeug.exceptions import InternalServerError
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler
 
@@ -65,6 +69,52 @@ def random_string(self, length=20, include_digits=True, lower_case=False):
 
 
 MotoRandom.get_random_string = random_string
+
+
+get_resources = ResourceGroupsTaggingAPIBackend.get_resources
+
+
+def get_all_resources(self, **asked):
+    """Answers in one page when it is asked by ARN, as AWS does: it takes at most a hundred."""
+    if asked.get("resource_arn_list"):
+        asked.update(resources_per_page=1000, tags_per_page=100000)
+    return get_resources(self, **asked)
+
+
+ResourceGroupsTaggingAPIBackend.get_resources = get_all_resources
+
+
+tagged_buses = EventsBackend.iter_tagged_resources
+
+
+def tagged_events(self):
+    """Are rules too, which the tagging service knows."""
+    yield from tagged_buses(self)
+    for bus in self.event_buses.values():
+        for rule in bus.rules.values():
+            tags = self.tagger.get_tag_dict_for_resource(rule.arn)
+            yield TaggedResource(arn=rule.arn, tags=tags, resource_type="events:rule")
+
+
+EventsBackend.iter_tagged_resources = tagged_events
+
+
+def describe_parameters(self):
+    """Answers with as many parameters as MaxResults says."""
+    found = self.ssm_backend.describe_parameters(
+        self._get_param("Filters"), self._get_param("ParameterFilters")
+    )
+    begin = int(self._get_param("NextToken") or 0)
+    end = begin + int(self._get_param("MaxResults") or 10)
+    answer = {
+        "Parameters": [p.describe_response_object(False) for p in found[begin:end]]
+    }
+    if end < len(found):
+        answer["NextToken"] = str(end)
+    return moto.core.responses.ActionResult(answer)
+
+
+SimpleSystemManagerResponse.describe_parameters = describe_parameters
 
 
 class Handler(WSGIRequestHandler):

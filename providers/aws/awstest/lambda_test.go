@@ -85,8 +85,8 @@ func TestLambdaPolicies(t *testing.T) {
 	if _, err := client.DeleteFunction(t.Context(), &lambda.DeleteFunctionInput{FunctionName: new("worker")}); err != nil {
 		t.Fatal(err)
 	}
-	if len(cloud.functions.kept) != 0 {
-		t.Errorf("of a deleted function there is left %v", cloud.functions.kept)
+	if len(cloud.emulator.functions.kept) != 0 {
+		t.Errorf("of a deleted function there is left %v", cloud.emulator.functions.kept)
 	}
 }
 

@@ -1,6 +1,7 @@
 package awstest
 
 import (
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"encoding/xml"
@@ -18,6 +19,9 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile/kind"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // Model is a service as botocore describes it: names, types, required members, words and limits that AWS itself states.
@@ -26,6 +30,10 @@ type Model struct {
 		Input         reference `json:"input"`
 		Output        reference `json:"output"`
 		Documentation string    `json:"documentation"`
+		HTTP          struct {
+			Method     string `json:"method"`
+			RequestURI string `json:"requestUri"`
+		} `json:"http"`
 	}
 	Shapes map[string]shape
 }
@@ -56,7 +64,7 @@ type shape struct {
 // LoadModel reads the newest description of a service, by the name that botocore has for it, from .venv.
 func LoadModel(t testing.TB, service string) *Model {
 	t.Helper()
-	root, _ := moduleRoot()
+	root, _ := proctest.ModuleRoot()
 	files, err := filepath.Glob(filepath.Join(root, ".venv", "lib", "python*", "site-packages", "botocore", "data", service, "*", "service-2.json.gz"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("botocore in .venv has no description of %s (task setup)", service)
@@ -81,7 +89,69 @@ func LoadModel(t testing.TB, service string) *Model {
 func GoldenStruct[P, S any](t *testing.T, table *kind.Table[P], declared map[string]any, body *S) {
 	t.Helper()
 	ConformStruct(t, body)
+	conformBounds[P](t, table, reflect.TypeFor[S]())
 	kindtest.GoldenStruct(t, table, declared, body)
+}
+
+// conformBounds holds the bounds of props to those of the members that they become. A prop of another form than the member's,
+// such as a duration, is not compared.
+func conformBounds[P any](t *testing.T, table *kind.Table[P], body reflect.Type) {
+	t.Helper()
+	service, name, ok := described(body)
+	if !ok {
+		for i := 0; body.Kind() == reflect.Struct && i < body.NumField(); i++ {
+			if f := body.Field(i); f.Anonymous {
+				conformBounds(t, table, f.Type)
+			}
+		}
+		return
+	}
+	fields, err := props.Fields(reflect.TypeFor[P](), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := LoadModel(t, service)
+	if operation, is := strings.CutSuffix(name, "Input"); is {
+		name = cmp.Or(m.Operations[operation].Input.Shape, name)
+	}
+	for _, a := range table.Attributes() {
+		f, at := fieldAt(fields, a.Path), m.Shapes[name]
+		wire, _, _ := strings.Cut(a.Wire, ",")
+		for step := range strings.SplitSeq(wire, ".") {
+			_, ref := at.member(step)
+			at = m.Shapes[ref.Shape]
+		}
+		if f == nil {
+			continue
+		}
+		most := f.Max
+		switch {
+		case at.Type == "string" && f.Type == "string" && len(at.Enum)+len(f.Enum) == 0:
+			most = strconv.Itoa(f.MaxLen)
+		case at.Type == "list" && strings.HasPrefix(f.Type, "list of"), at.Type == "map" && strings.HasPrefix(f.Type, "map of"):
+			most = strconv.Itoa(f.MaxItems)
+		case at.Type != "integer" && at.Type != "long" || f.Type != "int":
+			continue
+		}
+		if n, _ := strconv.ParseFloat(most, 64); at.Max != nil && *at.Max < 10_000 && (n == 0 || n > *at.Max) {
+			t.Errorf("%s is at most %q, %s at most %v", a.Path, most, wire, *at.Max)
+		}
+		if n, err := strconv.ParseFloat(f.Min, 64); f.Type == "int" && at.Min != nil && (err != nil || n < *at.Min) {
+			t.Errorf("%s is at least %q, %s at least %v", a.Path, f.Min, wire, *at.Min)
+		}
+	}
+}
+
+func fieldAt(fields []props.Field, p tree.Path) *props.Field {
+	for i := range fields {
+		if fields[i].Path == p {
+			return &fields[i]
+		}
+		if f := fieldAt(fields[i].Fields, p); f != nil {
+			return f
+		}
+	}
+	return nil
 }
 
 // GoldenText is [kindtest.Golden] for attributes that are text. Each must be named in the description of one of the operations.

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // startLimit is generous because a loaded machine compiles Python on the first
@@ -52,7 +54,7 @@ func find() (string, error) {
 		}
 		return path, nil
 	}
-	if root, ok := moduleRoot(); ok {
+	if root, ok := proctest.ModuleRoot(); ok {
 		for _, place := range []string{"bin/moto_server", "Scripts/moto_server.exe"} {
 			path := filepath.Join(root, ".venv", filepath.FromSlash(place))
 			if _, err := exec.LookPath(path); err == nil {
@@ -65,25 +67,6 @@ func find() (string, error) {
 		return "", errNoMoto
 	}
 	return path, err
-}
-
-// moduleRoot returns the nearest folder above the working folder that holds a
-// go.mod.
-func moduleRoot() (string, bool) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", false
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, true
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", false
-		}
-		dir = parent
-	}
 }
 
 // launch returns the URL of the emulator that all packages of this test run share. Where this process belongs to none, or
@@ -100,7 +83,7 @@ func launch() (string, error) {
 	if r, ok := runOf(os.Getppid()); ok && slices.Contains(cmd.Args, emulatorProgram) {
 		return r.join(ctx, cmd)
 	}
-	return start(ctx, cmd, startBound)
+	return start(ctx, cmd, proctest.StartBound)
 }
 
 // start starts the server and returns its URL once it answers. The server
@@ -220,17 +203,4 @@ func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return string(o.tail)
-}
-
-// startFree starts a command that may outlive this process. The channel closes when it is gone.
-func startFree(cmd *exec.Cmd) (<-chan struct{}, error) {
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	ended := make(chan struct{})
-	go func() {
-		_ = cmd.Wait()
-		close(ended)
-	}()
-	return ended, nil
 }

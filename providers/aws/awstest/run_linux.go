@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // run is a run of go test, which starts a process for each package. Its packages share one emulator.
@@ -88,6 +90,6 @@ func (r run) open(ctx context.Context, cmd *exec.Cmd) error {
 	defer file.Close()
 	cmd.ExtraFiles = []*os.File{file}
 	cmd.Env = append(cmd.Env, fmt.Sprintf("EMULATOR_RUN=%d", r.pid))
-	_, err = start(ctx, cmd, startFree)
+	_, err = start(ctx, cmd, proctest.StartFree)
 	return err
 }

@@ -34,7 +34,7 @@ type Server struct {
 	// URL is the endpoint, "http://127.0.0.1:PORT".
 	URL string
 
-	functions   *functions
+	emulator    *moto
 	front       *httptest.Server
 	connections *connections
 }
@@ -63,7 +63,7 @@ func Start(t testing.TB) *Server {
 		front.Close()
 		behind.transport.CloseIdleConnections()
 	})
-	return &Server{Proxy: proxy, Account: account, Region: "us-east-1", URL: front.URL, functions: &behind.functions, front: front, connections: callers}
+	return &Server{Proxy: proxy, Account: account, Region: "us-east-1", URL: front.URL, emulator: behind, front: front, connections: callers}
 }
 
 // NewAccount returns the number of an AWS account that nobody has used.

@@ -48,7 +48,7 @@ func NewWorld[C, O any](t testing.TB, server *Server, front interface {
 ) World[C] {
 	t.Helper()
 	return World[C]{
-		Account: Account{Server: server, Cloud: aws.FromConfig(front.Observed(t)), Dir: t.TempDir(), Kind: kind, Address: address},
+		Account: Account{Server: server, Cloud: aws.FromConfig(front.Observed(t)).AtAnyRate(), Dir: t.TempDir(), Kind: kind, Address: address},
 		Others:  connect(front.Outside(t)),
 	}
 }

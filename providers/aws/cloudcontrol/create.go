@@ -113,7 +113,7 @@ func (k *kind) made(ctx context.Context, s site, client *sdk.Client, e *types.Pr
 	return k.attrsOf(identity), nil
 }
 
-var errNoIdentity = errors.New("the request has ended and tells no identifier")
+var errNoIdentity = errors.New("the request has ended and its answer has no identifier")
 
 // taken ends a creation whose name somebody else has, where no look would ever find that one: waiting does not help.
 func (k *kind) taken(err error) error {

@@ -8,9 +8,6 @@
 package cloudcontrol
 
 import (
-	"unsafe"
-
-	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/cloudcontrol"
 
 	"github.com/athanor-dev/athanor/providers/aws"
@@ -53,6 +50,5 @@ func kindNamed(name string) (*kind, error) {
 }
 
 func clientOf(cloud reconcile.Cloud) (*sdk.Client, error) {
-	p, err := aws.Client(cloud, sdk.ServiceID, func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) })
-	return (*sdk.Client)(p), err
+	return aws.Client(cloud, sdk.ServiceID, sdk.NewFromConfig)
 }

@@ -57,7 +57,7 @@ func (k *kind) findMarked(ctx context.Context, client *sdk.Client, s site) (live
 		case best.props == nil || mark.Generation > generation:
 			best, generation = live{props: props}, mark.Generation
 		case mark.Generation == generation:
-			return live{}, fmt.Errorf("%s: %w: %s and %s carry the same mark", k.Name, reconcile.ErrAmbiguous, k.identity(best.props), k.identity(props))
+			return live{}, fmt.Errorf("%s: %w: %s and %s carry the same owner tag", k.Name, reconcile.ErrAmbiguous, k.identity(best.props), k.identity(props))
 		}
 	}
 	if best.props == nil {

@@ -152,13 +152,13 @@ func (k *kind) doc() string {
 	}
 	switch k.Finding() {
 	case registry.ByName:
-		says = append(says, "Without a record it is found by its name.")
+		says = append(says, "Without state it is found by its name.")
 	case registry.ByTags:
-		says = append(says, "Without a record it is found by its tags.")
+		says = append(says, "Without state it is found by its tags.")
 	case registry.ByParent:
-		says = append(says, "Without a record it is found in its listing, by everything that cannot change.")
+		says = append(says, "Without state it is found in its listing, by everything that cannot change.")
 	case registry.Nowhere:
-		says = append(says, "Without a record it cannot be found: a second one would be made.")
+		says = append(says, "Without state it cannot be found: a second one would be created.")
 	}
 	if k.Update == nil {
 		says = append(says, "It cannot be changed: every change replaces it.")

@@ -67,44 +67,35 @@ const (
 
 var errRunning = errors.New("the request is in progress")
 
-var errNoEvent = errors.New("the answer tells of no request")
+var errNoEvent = errors.New("the answer names no request")
 
-// wait asks about a request until it has ended. Each answer is shown to seen, which may end the waiting with an error.
-// A question that is throttled or lost is asked again: the request goes on by itself.
+// wait asks about a request until it has ended. Each answer is shown to seen, which may end the waiting with an error. The
+// answer to the request itself is the first.
 func wait(ctx context.Context, cloud reconcile.Cloud, client *sdk.Client, e *types.ProgressEvent, seen func(*types.ProgressEvent) error) error {
-	pause := reconcile.Intervals(ctx, shortest, slowest)
-	for {
+	asked := false
+	return reconcile.Until(ctx, cloud, shortest, slowest, errRunning, func(ctx context.Context) (bool, time.Duration, error) {
+		if asked {
+			out, err := client.GetResourceRequestStatus(ctx, &sdk.GetResourceRequestStatusInput{RequestToken: e.RequestToken})
+			if err != nil {
+				return false, usual, err
+			}
+			e = out.ProgressEvent
+		}
+		asked = true
 		if e == nil {
-			return errNoEvent
+			return true, 0, errNoEvent
 		}
 		if seen != nil {
 			if err := seen(e); err != nil {
-				return err
+				return true, 0, err
 			}
 		}
-		if !running(e) {
-			return failure(e)
-		}
-		least := pause.NextBackOff()
-		next := max(least, usual)
+		again := usual
 		if e.RetryAfter != nil {
-			next = max(time.Until(*e.RetryAfter), least)
+			again = time.Until(*e.RetryAfter)
 		}
-		if err := reconcile.Wait(ctx, min(next, slowest), errRunning); err != nil {
-			return err
-		}
-		out, err := client.GetResourceRequestStatus(ctx, &sdk.GetResourceRequestStatusInput{RequestToken: e.RequestToken})
-		switch {
-		case err == nil:
-			e = out.ProgressEvent
-		case ctx.Err() != nil:
-			return err
-		default:
-			if class := cloud.Classify(err); class != reconcile.Throttled && class != reconcile.Transient {
-				return err
-			}
-		}
-	}
+		return !running(e), again, failure(e)
+	})
 }
 
 // model is the JSON text of properties as a tree.

@@ -10,9 +10,7 @@ import (
 	"maps"
 	"strings"
 	"time"
-	"unsafe"
 
-	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/athanor-dev/athanor"
@@ -20,6 +18,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 //go:embed table.go
@@ -261,7 +260,7 @@ var tableKind = &kind.Kind[TableProps, liveTable, Table]{
 
 	// "DescribeTable uses an eventually consistent query … wait for a few seconds, and then try again", and policies the
 	// like: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
-	EventuallyVisible: 15 * time.Second,
+	EventuallyVisible: aws.EventuallyVisible,
 	// An index of a large table is filled for hours; the registry's handlers are given 12.
 	Timeouts: kind.Timeouts{Create: 30 * time.Minute, Update: 12 * time.Hour, Delete: 30 * time.Minute},
 
@@ -273,6 +272,12 @@ var tableKind = &kind.Kind[TableProps, liveTable, Table]{
 			"ListTagsOfResource",
 		},
 		List: []string{"ListTables"},
+		Only: map[string][]tree.Path{
+			"ListContributorInsights": insightProps, "UpdateContributorInsights": insightProps,
+			"DescribeKinesisStreamingDestination": {"kinesisStream"}, "EnableKinesisStreamingDestination": {"kinesisStream"},
+			"UpdateTimeToLive": {"ttlAttribute"}, "UpdateContinuousBackups": {"pointInTimeRecovery"}, "PutResourcePolicy": {"policy"},
+			"UpdateTable": {"deletionProtection"},
+		},
 		Create: []string{
 			"CreateTable", "TagResource", "PutResourcePolicy", "UpdateTimeToLive",
 			"UpdateContinuousBackups", "UpdateContributorInsights", "EnableKinesisStreamingDestination",
@@ -289,12 +294,23 @@ var tableKind = &kind.Kind[TableProps, liveTable, Table]{
 			return []string{table, table + "/index/*"}
 		},
 		Anywhere: []string{"ListTables", "ListContributorInsights"},
+		Depends: []kind.Dependence{
+			// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.howitworks.html
+			aws.UseKeyWhere([]tree.Path{"kmsKeyArn"}, []string{"kms:CreateGrant", "kms:Decrypt", "kms:DescribeKey", "kms:Encrypt"}, "kmsKeyArn"),
+			// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/kds_iam.html
+			{
+				Actions: []string{"kinesis:DescribeStream", "kinesis:PutRecord", "kinesis:PutRecords"}, Props: []tree.Path{"kinesisStream.streamArn"},
+				Calls: []string{"EnableKinesisStreamingDestination"}, Resource: aws.ARNOr("kinesis", "stream/*"),
+			},
+		},
 	}),
 }
 
+// insightProps are the props that need the calls about contributor insights.
+var insightProps = []tree.Path{"contributorInsights", "globalSecondaryIndexes.*.contributorInsights"}
+
 func clientOf(cloud kind.Cloud) *sdk.Client {
-	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }
-	return (*sdk.Client)(aws.ClientIn(cloud, sdk.ServiceID, connect))
+	return aws.ClientIn(cloud, sdk.ServiceID, sdk.NewFromConfig)
 }
 
 func nameRule() kind.NameRule { return kind.NameRule{Max: 255, Marks: "-_."} }

@@ -31,6 +31,9 @@ func compareUpdates(d *tableDiff, want, have TableProps) {
 		in.DeletionProtectionEnabled = &want.DeletionProtection
 	}))
 	capacity := setCapacity(want)
+	for _, name := range slices.Sorted(maps.Keys(have.GlobalSecondaryIndexes)) { // one that is to be deleted changes with the table, too
+		capacity.Affects = append(capacity.Affects, tree.Path("globalSecondaryIndexes").Key(name))
+	}
 	reconcile.Value(d, "provisionedThroughput", want.ProvisionedThroughput, have.ProvisionedThroughput, capacity)
 	if want.ProvisionedThroughput == nil {
 		reconcile.Value(d, "onDemandThroughput", want.OnDemandThroughput, have.OnDemandThroughput, capacity)

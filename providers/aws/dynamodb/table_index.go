@@ -87,14 +87,21 @@ func remade(d *tableDiff, path tree.Path, w, h GlobalSecondaryIndex) bool {
 }
 
 func dropIndex(name, note string) *tableOp {
-	return update(note, func(in *sdk.UpdateTableInput, _ tableOn) {
+	return ofIndex(name, update(note, func(in *sdk.UpdateTableInput, _ tableOn) {
 		in.GlobalSecondaryIndexUpdates = []types.GlobalSecondaryIndexUpdate{{Delete: &types.DeleteGlobalSecondaryIndexAction{IndexName: &name}}}
-	})
+	}))
+}
+
+// ofIndex says of an operation that it changes the whole index: one that is deleted is created again, one that was created
+// gets its settings.
+func ofIndex(name string, op *tableOp) *tableOp {
+	op.Affects = []tree.Path{tree.Path("globalSecondaryIndexes").Key(name)}
+	return op
 }
 
 // makeIndex defines the keys of the index and of what is there beside it: DynamoDB wants them all, and no others.
 func makeIndex(want TableProps, name string) *tableOp {
-	return update("", func(in *sdk.UpdateTableInput, on tableOn) {
+	return ofIndex(name, update("", func(in *sdk.UpdateTableInput, on tableOn) {
 		x, used := want.GlobalSecondaryIndexes[name], keysOf(on.Live.have)
 		for _, key := range slices.Concat(x.PartitionKey, x.SortKey) {
 			used[key] = typeIn(want, key)
@@ -105,7 +112,7 @@ func makeIndex(want TableProps, name string) *tableOp {
 			ProvisionedThroughput: provisioned(capacityOf(want, on.Live.have, x)), OnDemandThroughput: boundsOrNone(x.OnDemandThroughput),
 			WarmThroughput: warmth(x.WarmThroughput),
 		}}}
-	})
+	}))
 }
 
 // capacityOf: an index has a capacity exactly when the table has one now.

@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // EventBusProps declare a bus. Defaults and limits are those of
@@ -20,12 +21,12 @@ type EventBusProps struct {
 	// generated. Changing it replaces the bus.
 	Name string
 	// Description of the bus, up to 512 characters. Default: none.
-	Description string `wire:"Description"`
+	Description string `prop:"maxlen=512" wire:"Description"`
 	// KMSKeyARN is the key of KMS that encrypts events, as an ARN. Its policy must allow EventBridge to use it. Default:
 	// none, a key that AWS owns.
-	KMSKeyARN aws.ARN `wire:"KmsKeyIdentifier"`
+	KMSKeyARN aws.ARN `prop:"maxlen=2048" wire:"KmsKeyIdentifier"`
 	// DeadLetter is the queue that gets the events which cannot be encrypted or decrypted with that key. Default: none.
-	DeadLetter aws.ARN `prop:"deferrable" wire:"DeadLetterConfig.Arn"`
+	DeadLetter aws.ARN `prop:"deferrable,maxlen=1600" wire:"DeadLetterConfig.Arn"`
 	// LogLevel says how much of what happens to events is logged. Where the lines go is not managed here: deliveries of
 	// CloudWatch Logs take them (AWS::Logs::Delivery).
 	LogLevel *string `prop:"enum=OFF|ERROR|INFO|TRACE,default=OFF" wire:"LogConfig.Level"`
@@ -95,6 +96,8 @@ var busKind = &kind.Kind[EventBusProps, liveBus, EventBus]{
 		return all, nil
 	},
 
+	EventuallyVisible: aws.EventuallyVisible,
+
 	API: aws.API("EventBridge", "events", source, kind.Permissions{
 		Observe: []string{"DescribeEventBus", "ListTagsForResource"},
 		List:    []string{"ListEventBuses"},
@@ -103,6 +106,11 @@ var busKind = &kind.Kind[EventBusProps, liveBus, EventBus]{
 		Delete:  []string{"DeleteEventBus"},
 		Resource: func(location kind.Location, name string) []string {
 			return []string{string(busARN(location, name))}
+		},
+		Only: map[string][]tree.Path{"PutPermission": {"policy"}},
+		// https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-encryption-key-policy.html
+		Depends: []kind.Dependence{
+			aws.UseKey(0, []string{"UpdateEventBus"}, []string{"kms:Decrypt", "kms:DescribeKey", "kms:GenerateDataKey"}, "kmsKeyArn"),
 		},
 	}),
 }

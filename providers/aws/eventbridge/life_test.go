@@ -261,7 +261,7 @@ func TestManaged(t *testing.T) {
 		t.Errorf("deleted a managed rule: %v", err)
 	}
 	if _, err := w.Others.DescribeRule(t.Context(), &sdk.DescribeRuleInput{Name: new("shop-test-nightly")}); err != nil {
-		t.Errorf("it is gone: %v", err)
+		t.Errorf("it was deleted outside athanor: %v", err)
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unsafe"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/eventbridge"
@@ -88,14 +87,14 @@ type RuleProps struct {
 	EventPattern any `wire:"EventPattern,pattern"`
 	// ScheduleExpression is when the rule matches by itself: rate(5 minutes), or cron(0 12 * * ? *) in UTC. On the
 	// default bus alone. Default: none.
-	ScheduleExpression string `wire:"ScheduleExpression"`
+	ScheduleExpression string `prop:"maxlen=256" wire:"ScheduleExpression"`
 	// Description of the rule, up to 512 characters. Default: none.
-	Description string `wire:"Description"`
+	Description string `prop:"maxlen=512" wire:"Description"`
 	// State says whether it matches at all. The last one lets it match events of CloudTrail that only read.
 	State *string `prop:"enum=ENABLED|DISABLED|ENABLED_WITH_ALL_CLOUDTRAIL_MANAGEMENT_EVENTS,default=ENABLED" wire:"State"`
 	// RoleARN is the role of the rule, for targets that have none of their own. Whoever sets it needs iam:PassRole on it.
 	// Default: none.
-	RoleARN aws.ARN `prop:"deferrable" wire:"RoleArn"`
+	RoleARN aws.ARN `prop:"deferrable,maxlen=1600" wire:"RoleArn"`
 	// Targets get what matches, by a name of up to 64 letters, digits, -, _ and dots that is unique in the rule. They are
 	// managed whole: others that somebody adds are removed. A quota allows five, and more when asked for. Default: none.
 	Targets map[string]Target `prop:"deferrable"`
@@ -145,7 +144,7 @@ var ruleKind = &kind.Kind[RuleProps, liveRule, Rule]{
 		"allow (the policy of a function, a queue or a topic) is not managed here, and neither are rules that a service of " +
 		"AWS made for itself.",
 
-	Observe:    observeRule,
+	Observe:    aws.Together(ruleType, observeRule, observeRules),
 	Create:     createRule,
 	Compare:    compareRule,
 	Attributes: func(live liveRule) Rule { return live.attrs },
@@ -164,9 +163,12 @@ var ruleKind = &kind.Kind[RuleProps, liveRule, Rule]{
 		func(want RuleProps) map[string]string { return want.Tags },
 		func(live liveRule) (map[string]string, aws.ARN) { return live.tags, live.attrs.ARN }),
 	List: listRules,
+	Bulk: aws.InBulk(observeRule, observeRules),
+
+	EventuallyVisible: aws.EventuallyVisible,
 
 	API: aws.API("EventBridge", "events", source, kind.Permissions{
-		Observe: []string{"DescribeRule", "ListTargetsByRule", "ListTagsForResource"},
+		Observe: []string{"DescribeRule", "ListRules", "ListTargetsByRule", "ListTagsForResource", "tag:GetResources"},
 		List:    []string{"ListRules", "ListEventBuses"},
 		Create:  []string{"PutRule", "PutTargets", "TagResource"},
 		Update:  []string{"PutRule", "PutTargets", "RemoveTargets", "TagResource", "UntagResource"},
@@ -175,13 +177,16 @@ var ruleKind = &kind.Kind[RuleProps, liveRule, Rule]{
 			// Rules of other buses are named below their bus.
 			return []string{string(ruleARN(location, defaultBus, name)), string(ruleARN(location, "*", name))}
 		},
-		Passes: map[string][]tree.Path{"iam:PassRole": {"roleArn", "targets.*.roleArn"}},
+		Only: map[string][]tree.Path{"PutTargets": {"targets"}, "RemoveTargets": {"targets"}},
+		Depends: []kind.Dependence{
+			aws.PassRole("events.amazonaws.com", false, []string{"PutRule"}, "roleArn"),
+			aws.PassRole("events.amazonaws.com", false, []string{"PutTargets"}, "targets.*.roleArn"),
+		},
 	}),
 }
 
 func clientOf(cloud kind.Cloud) *sdk.Client {
-	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }
-	return (*sdk.Client)(aws.ClientIn(cloud, sdk.ServiceID, connect))
+	return aws.ClientIn(cloud, sdk.ServiceID, sdk.NewFromConfig)
 }
 
 func nameRule(longest int) kind.NameRule { return kind.NameRule{Max: longest, Marks: "-_."} }
@@ -301,16 +306,60 @@ func observeRule(ctx context.Context, s ruleSite) (live liveRule, err error) {
 	if err != nil {
 		return live, aws.Absent(err)
 	}
-	live.attrs = Rule{ARN: aws.ARN(sdkaws.ToString(out.Arn)), Name: sdkaws.ToString(out.Name), EventBusName: bus}
-	if live.have, err = ruleTable.Read(kind.Struct(out)); err != nil {
+	if live, err = ruleOf(ctx, s.Cloud, bus, out); err != nil {
 		return live, err
-	}
-	live.have.EventBusName = bus
-	if live.have.Targets, err = readTargets(ctx, clientOf(s.Cloud), bus, name); err != nil {
-		return live, aws.NotYet(err)
 	}
 	live.tags, err = readTags(ctx, s.Cloud, out.Arn)
 	return live, err
+}
+
+// ruleOf is a rule as an answer shows it, with its targets.
+func ruleOf(ctx context.Context, cloud kind.Cloud, bus string, shown *sdk.DescribeRuleOutput) (live liveRule, err error) {
+	live.attrs = Rule{ARN: aws.ARN(sdkaws.ToString(shown.Arn)), Name: sdkaws.ToString(shown.Name), EventBusName: bus}
+	if live.have, err = ruleTable.Read(kind.Struct(shown)); err != nil {
+		return live, err
+	}
+	live.have.EventBusName = bus
+	live.have.Targets, err = readTargets(ctx, clientOf(cloud), bus, live.attrs.Name)
+	return live, aws.NotYet(err)
+}
+
+// observeRules lists the rules of each bus, and reads the tags of all together. No call shows the targets of several rules.
+func observeRules(ctx context.Context, all []ruleSite) ([]*aws.Answer[liveRule], error) {
+	tags, err := aws.TagsTogether(ctx, all,
+		func(r Rule) aws.ARN { return r.ARN }, func(want RuleProps) map[string]string { return want.Tags })
+	if err != nil {
+		return nil, err
+	}
+	client, listed, on := clientOf(all[0].Cloud), map[aws.ARN]*sdk.DescribeRuleOutput{}, map[string]int{}
+	for _, s := range all {
+		on[s.Last.EventBusName]++
+	}
+	for bus, most := range on {
+		in := &sdk.ListRulesInput{EventBusName: &bus, Limit: new(int32(100))}
+		next := func(in *sdk.ListRulesInput, out *sdk.ListRulesOutput) bool {
+			in.NextToken = out.NextToken
+			most--
+			return in.NextToken != nil && most > 0 // else asking for each is cheaper
+		}
+		for page, err := range aws.Pages(ctx, client.ListRules, in, next) {
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range page.Rules {
+				listed[aws.ARN(sdkaws.ToString(r.Arn))] = &sdk.DescribeRuleOutput{
+					Arn: r.Arn, Name: r.Name, Description: r.Description, EventBusName: r.EventBusName, EventPattern: r.EventPattern,
+					ManagedBy: r.ManagedBy, RoleArn: r.RoleArn, ScheduleExpression: r.ScheduleExpression, State: r.State,
+				}
+			}
+		}
+	}
+	skip := func(i int) bool { return tags[i] == nil || listed[all[i].Last.ARN] == nil }
+	return aws.EachOf(ctx, all, skip, func(ctx context.Context, i int, s ruleSite) (liveRule, error) {
+		live, err := ruleOf(ctx, s.Cloud, s.Last.EventBusName, listed[s.Last.ARN])
+		live.tags = tags[i]
+		return live, err
+	}), nil
 }
 
 // inputOfRule is a rule as it is put, whole: what a call does not say, EventBridge forgets.

@@ -61,6 +61,9 @@ func setTargets(ctx context.Context, on reconcile.Update[liveRule], want, put ma
 			in.Targets = append(in.Targets, t)
 		}
 		out, err := client.PutTargets(ctx, in)
+		if slices.ContainsFunc(in.Targets, func(t types.Target) bool { return t.RoleArn != nil }) {
+			err = aws.Propagating(on.Cloud, err)
+		}
 		if err != nil {
 			return aws.NotYet(err)
 		}

@@ -27,7 +27,7 @@ type PolicyProps struct {
 	// path. Default: none, a name is generated. Changing it replaces the policy.
 	Name string
 	// Path groups policies, and is part of the ARN: it begins and ends with /. Default: none, which is /.
-	Path string `prop:"immutable" wire:"Path"`
+	Path string `prop:"immutable,maxlen=512" wire:"Path"`
 	// Description of the policy: up to 1000 characters. Default: none.
 	Description string `prop:"maxlen=1000,immutable" wire:"Description"`
 	// Document says what is allowed: a document (see aws.Policy), or JSON text. A change makes a version that is the
@@ -61,7 +61,7 @@ var policyTable = kind.TableOf[PolicyProps](aws.PolicyCodec()).For(kind.In(sdk.C
 var policyKind = &kind.Kind[PolicyProps, livePolicy, Policy]{
 	Type: policyType,
 	Doc: "A managed policy of AWS IAM, for roles to have attached. Policies are the account's, in all regions. One that is " +
-		"attached to anything is not deleted: roles of the stack let go of it first, and whatever else uses it is named. " +
+		"attached to anything is not deleted: roles of the stack are detached first, and any other user is named. " +
 		"Versions that are not the default are not managed.",
 
 	Observe:    observePolicy,
@@ -103,6 +103,7 @@ var policyKind = &kind.Kind[PolicyProps, livePolicy, Policy]{
 		Update: []string{
 			"ListPolicyVersions", "CreatePolicyVersion", "DeletePolicyVersion", "TagPolicy", "UntagPolicy",
 		},
+		Calls:  map[string][]string{"CreatePolicyVersion": {"CreatePolicyVersion", "ListPolicyVersions", "DeletePolicyVersion"}},
 		Delete: []string{"DeletePolicy", "ListPolicyVersions", "DeletePolicyVersion", "ListEntitiesForPolicy"},
 		Resource: func(location kind.Location, name string) []string {
 			return []string{string(arnOf(location, "policy/"+name)), string(arnOf(location, "policy/*/"+name))}

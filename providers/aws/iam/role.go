@@ -15,7 +15,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unsafe"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/iam"
@@ -104,7 +103,7 @@ type RoleProps struct {
 	// path. Default: none, a name is generated. Changing it replaces the role.
 	Name string
 	// Path groups roles, and is part of the ARN: it begins and ends with /. Default: none, which is /.
-	Path string `prop:"immutable" wire:"Path"`
+	Path string `prop:"immutable,maxlen=512" wire:"Path"`
 	// TrustPolicy says who may take on the role: a document (see aws.Policy and iam.ServiceTrust), or JSON text.
 	TrustPolicy any `prop:"required" wire:"AssumeRolePolicyDocument,policy"`
 	// Description of the role: up to 1000 characters. Default: none.
@@ -163,7 +162,7 @@ var roleKind = &kind.Kind[RoleProps, liveRole, Role]{
 		"managed whole. Roles are the account's, in all regions. Deleting one takes it out of instance profiles; roles " +
 		"that AWS links to services are not managed.",
 
-	Observe:    observeRole,
+	Observe:    aws.Together(roleType, observeRole, observeRoles),
 	Create:     createRole,
 	Compare:    compareRole,
 	Attributes: func(live liveRole) Role { return live.attrs },
@@ -186,13 +185,14 @@ var roleKind = &kind.Kind[RoleProps, liveRole, Role]{
 		func(want RoleProps) map[string]string { return want.Tags },
 		func(live liveRole) map[string]string { return live.tags }, "TagRole", tagRole, untagRole),
 	List: listRoles,
+	Bulk: aws.InBulk(observeRole, observeRoles),
 
 	// IAM says that changes take time to be seen everywhere, and not how much:
 	// https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html#troubleshoot_general_eventual-consistency
 	EventuallyVisible: time.Minute,
 
 	API: aws.API("IAM", "iam", aws.Source(source), kind.Permissions{
-		Observe: []string{"GetRole", "ListRolePolicies", "GetRolePolicy", "ListAttachedRolePolicies"},
+		Observe: []string{"GetRole", "ListRolePolicies", "GetRolePolicy", "ListAttachedRolePolicies", "ListRoles", "GetAccountAuthorizationDetails"},
 		List:    []string{"ListRoles"},
 		Create:  []string{"CreateRole", "TagRole", "PutRolePolicy", "AttachRolePolicy"},
 		Update: []string{
@@ -201,20 +201,32 @@ var roleKind = &kind.Kind[RoleProps, liveRole, Role]{
 		},
 		Delete: []string{
 			"DeleteRole", "DeleteRolePolicy", "DetachRolePolicy", "ListInstanceProfilesForRole",
-			"RemoveRoleFromInstanceProfile",
+		},
+		Only: map[string][]tree.Path{
+			"PutRolePolicy": {"inline", "bindings"}, "DeleteRolePolicy": {"inline", "bindings"},
+			"AttachRolePolicy": {"managedPolicies"}, "DetachRolePolicy": {"managedPolicies"},
+		},
+		// What is set as a whole takes off what is no longer declared.
+		Calls: map[string][]string{
+			"PutRolePolicy": {"PutRolePolicy", "DeleteRolePolicy"}, "AttachRolePolicy": {"AttachRolePolicy", "DetachRolePolicy"},
+			"PutRolePermissionsBoundary": {"PutRolePermissionsBoundary", "DeleteRolePermissionsBoundary"},
 		},
 		Resource: func(location kind.Location, name string) []string {
 			in := func(resource string) string { return string(arnOf(location, resource)) }
 			return []string{in("role/" + name), in("role/*/" + name)}
 		},
-		// A role is taken out of instance profiles that nobody here knows by name.
-		Anywhere: []string{"ListRoles", "RemoveRoleFromInstanceProfile"},
-	}),
+		Anywhere: []string{"ListRoles", "GetAccountAuthorizationDetails"},
+		Depends: []kind.Dependence{{ // a role may be in instance profiles that the stack does not know
+			Actions: []string{"iam:RemoveRoleFromInstanceProfile"}, Phase: reconcile.Deleting,
+			Resource: func(location kind.Location, _ string) []string {
+				return []string{string(arnOf(location, "instance-profile/*"))}
+			},
+		}},
+	}, "IAM.RemoveRoleFromInstanceProfile"),
 }
 
 func clientOf(cloud kind.Cloud) *sdk.Client {
-	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }
-	return (*sdk.Client)(aws.ClientIn(cloud, sdk.ServiceID, connect))
+	return aws.ClientIn(cloud, sdk.ServiceID, sdk.NewFromConfig)
 }
 
 func nameRule(longest int) kind.NameRule { return kind.NameRule{Max: longest, Marks: "_+=,.@-"} }
@@ -302,13 +314,8 @@ func observeRole(ctx context.Context, s roleSite) (live liveRole, err error) {
 	if err != nil {
 		return live, aws.Absent(err)
 	}
-	live = liveRole{attrs: attrsOf(out.Role), tags: tagMap(out.Role.Tags)}
-	if live.have, err = roleTable.Read(kind.Struct(out.Role)); err != nil {
+	if live, err = liveOf(out.Role); err != nil {
 		return live, err
-	}
-	live.have.TrustPolicy = documentIn(out.Role.AssumeRolePolicyDocument)
-	if b := out.Role.PermissionsBoundary; b != nil {
-		live.have.PermissionsBoundary = aws.ARN(sdkaws.ToString(b.PermissionsBoundaryArn))
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -322,6 +329,86 @@ func observeRole(ctx context.Context, s roleSite) (live liveRole, err error) {
 		return aws.NotYet(err)
 	})
 	return live, group.Wait()
+}
+
+// observeRoles reads all roles of the account by two listings, as long as that takes fewer calls than asking for each role. One shows
+// what a role may do and its tags; description and longest session are in the other.
+func observeRoles(ctx context.Context, all []roleSite) ([]*aws.Answer[liveRole], error) {
+	client, most := clientOf(all[0].Cloud), len(all)
+	details, roles := map[string]types.RoleDetail{}, map[string]types.Role{}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		in, pages := &sdk.GetAccountAuthorizationDetailsInput{Filter: []types.EntityType{types.EntityTypeRole}, MaxItems: new(int32(1000))}, 0
+		next := func(in *sdk.GetAccountAuthorizationDetailsInput, out *sdk.GetAccountAuthorizationDetailsOutput) bool {
+			in.Marker = out.Marker
+			pages++
+			return out.IsTruncated && pages < most
+		}
+		for page, err := range aws.Pages(ctx, client.GetAccountAuthorizationDetails, in, next) {
+			if err != nil {
+				return err
+			}
+			for _, r := range page.RoleDetailList {
+				details[sdkaws.ToString(r.Arn)] = r
+			}
+		}
+		return nil
+	})
+	group.Go(func() error {
+		in, pages := &sdk.ListRolesInput{MaxItems: new(int32(1000))}, 0
+		next := func(in *sdk.ListRolesInput, out *sdk.ListRolesOutput) bool {
+			in.Marker = out.Marker
+			pages++
+			return out.IsTruncated && pages < most
+		}
+		for page, err := range aws.Pages(ctx, client.ListRoles, in, next) {
+			if err != nil {
+				return err
+			}
+			for _, r := range page.Roles {
+				roles[sdkaws.ToString(r.Arn)] = r
+			}
+		}
+		return nil
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	shown := make([]*aws.Answer[liveRole], len(all))
+	for i, s := range all {
+		detail, isDetailed := details[string(s.Last.ARN)]
+		role, isListed := roles[string(s.Last.ARN)]
+		if !isDetailed || !isListed {
+			continue
+		}
+		role.Tags, role.PermissionsBoundary = detail.Tags, detail.PermissionsBoundary
+		live, err := liveOf(&role)
+		if err != nil {
+			continue // its own read shows what is wrong with it
+		}
+		for _, p := range detail.AttachedManagedPolicies {
+			live.managed = append(live.managed, aws.ARN(sdkaws.ToString(p.PolicyArn)))
+		}
+		live.inline = map[string]string{}
+		for _, p := range detail.RolePolicyList {
+			live.inline[sdkaws.ToString(p.PolicyName)] = documentIn(p.PolicyDocument)
+		}
+		shown[i] = &aws.Answer[liveRole]{Value: live}
+	}
+	return shown, nil
+}
+
+// liveOf is a role as an answer shows it, without what it may do.
+func liveOf(r *types.Role) (live liveRole, err error) {
+	live = liveRole{attrs: attrsOf(r), tags: tagMap(r.Tags)}
+	if live.have, err = roleTable.Read(kind.Struct(r)); err != nil {
+		return live, err
+	}
+	live.have.TrustPolicy = documentIn(r.AssumeRolePolicyDocument)
+	if b := r.PermissionsBoundary; b != nil {
+		live.have.PermissionsBoundary = aws.ARN(sdkaws.ToString(b.PermissionsBoundaryArn))
+	}
+	return live, nil
 }
 
 func attrsOf(r *types.Role) Role {

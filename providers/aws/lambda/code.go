@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -191,12 +191,12 @@ func (p FunctionProps) archive(ctx context.Context, work kind.Workspace) (kind.A
 var goArch = map[string]string{"arm64": "arm64", "x86_64": "amd64"}
 
 // content reads the archive that was prepared.
-func content(assets map[string]kind.Asset) ([]byte, error) {
+func content(ctx context.Context, assets map[string]kind.Asset) ([]byte, error) {
 	archive, ok := assets[codeAsset]
 	if !ok {
 		return nil, errNoCode
 	}
-	data, err := os.ReadFile(archive.Path)
+	data, err := localfile.ReadFile(ctx, archive.Path)
 	if sum := sha256.Sum256(data); err == nil && hex.EncodeToString(sum[:]) != archive.Digest {
 		err = &asset.PathError{Path: archive.Path, Problem: "changed while it was read"}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/athanor-dev/athanor/asset"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
@@ -164,4 +165,22 @@ func TestMappingCheck(t *testing.T) {
 		{plainMapping(obj{"parallelization": int64(2)}), "streams alone"},
 		{plainMapping(obj{"source": token.Plain.Ref(token.Ref{Address: "a", Path: "arn"}), "parallelization": int64(2)}), ""},
 	})
+}
+
+// TestCodeLinkedAway: an archive that becomes a link out of the project after it was prepared is not opened.
+func TestCodeLinkedAway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	archive, err := prepared(t, w, obj{"code": obj{"zip": "one.zip"}, "role": role("worker"), "runtime": "python3.14", "handler": "main.handler"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outside := filepath.Join(t.TempDir(), "outside.zip")
+	if err := errors.Join(os.Rename(archive.Path, outside), os.Symlink(outside, archive.Path)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = content(localfile.With(t.Context(), localfile.Bounds{Root: w.Dir}), map[string]reconcile.Asset{codeAsset: archive})
+	if _, refused := errors.AsType[*localfile.OutsideError](err); !refused {
+		t.Errorf("%v", err)
+	}
 }

@@ -14,9 +14,7 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unsafe"
 
-	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
@@ -99,7 +97,7 @@ type FunctionProps struct {
 	Runtime *string `wire:"Runtime"`
 	// Handler that is called first, such as index.handler. Default: bootstrap with code.go, index.handler with
 	// code.bundle, none with code.image; else it is required.
-	Handler *string `wire:"Handler"`
+	Handler *string `prop:"maxlen=128" wire:"Handler"`
 	// Architecture of the processor.
 	Architecture *string `prop:"enum=x86_64|arm64,default=x86_64" wire:"Architectures,only,call=UpdateFunctionCode"`
 	// Memory, and with it the share of a processor, in whole MiB from 128 MiB to 10 GiB.
@@ -122,7 +120,7 @@ type FunctionProps struct {
 	// KMSKey encrypts variables, and snapshots: the ARN of a key. Default: none, a key of Lambda.
 	KMSKey aws.ARN `wire:"KMSKeyArn"`
 	// FileSystems are those of EFS that are mounted. They need vpc. Default: none.
-	FileSystems []FileSystem `wire:"FileSystemConfigs,elements"`
+	FileSystems []FileSystem `prop:"maxitems=1" wire:"FileSystemConfigs,elements"`
 	// ImageConfig overrides what an image says of itself. Default: none.
 	ImageConfig *ImageConfig `prop:"each" wire:"ImageConfig"`
 	// Logging says where the function's logs go, and which. Default: text, to /aws/lambda/NAME.
@@ -143,9 +141,9 @@ type FunctionProps struct {
 // VPC is the network of a function.
 type VPC struct {
 	// Subnets are ids, in no order.
-	Subnets []string `prop:"required,set" wire:"SubnetIds"`
+	Subnets []string `prop:"required,set,maxitems=16" wire:"SubnetIds"`
 	// SecurityGroups are ids, in no order.
-	SecurityGroups []string `prop:"required,set" wire:"SecurityGroupIds"`
+	SecurityGroups []string `prop:"required,set,maxitems=5" wire:"SecurityGroupIds"`
 	// IPv6 allows outbound traffic by IPv6 in subnets of both kinds.
 	IPv6 bool `prop:"default=false" wire:"Ipv6AllowedForDualStack,omitzero"`
 }
@@ -161,11 +159,11 @@ type FileSystem struct {
 // ImageConfig overrides what an image says of itself.
 type ImageConfig struct {
 	// EntryPoint is the program with its first arguments. Default: none, the image's.
-	EntryPoint []string `wire:"EntryPoint"`
+	EntryPoint []string `prop:"maxitems=1500" wire:"EntryPoint"`
 	// Command are arguments of the program. Default: none, the image's.
-	Command []string `wire:"Command"`
+	Command []string `prop:"maxitems=1500" wire:"Command"`
 	// WorkingDirectory of the program. Default: none, the image's.
-	WorkingDirectory string `wire:"WorkingDirectory"`
+	WorkingDirectory string `prop:"maxlen=1000" wire:"WorkingDirectory"`
 }
 
 // Logging is what a function logs.
@@ -173,7 +171,7 @@ type Logging struct {
 	// Format of the lines.
 	Format *string `prop:"enum=Text|JSON,default=Text" wire:"LogFormat"`
 	// Group is the name of the log group. Default: none, /aws/lambda/NAME.
-	Group string `wire:"LogGroup"`
+	Group string `prop:"maxlen=512" wire:"LogGroup"`
 	// ApplicationLevel is the least level of what the code logs, with the format JSON. Default: INFO.
 	ApplicationLevel *string `prop:"enum=TRACE|DEBUG|INFO|WARN|ERROR|FATAL" wire:"ApplicationLogLevel"`
 	// SystemLevel is the least level of what Lambda logs, with the format JSON. Default: INFO.
@@ -187,9 +185,9 @@ type Async struct {
 	// MaxAge of an event that is still tried, in whole seconds from a minute to 6 hours.
 	MaxAge *time.Duration `prop:"min=1m,max=6h,default=6h" wire:"MaximumEventAgeInSeconds,call=PutFunctionEventInvokeConfig"`
 	// OnSuccess is the queue, topic, function or bus that gets the outcome of calls. Default: none.
-	OnSuccess aws.ARN `prop:"deferrable" wire:"DestinationConfig.OnSuccess.Destination,call=PutFunctionEventInvokeConfig"`
+	OnSuccess aws.ARN `prop:"deferrable,maxlen=350" wire:"DestinationConfig.OnSuccess.Destination,call=PutFunctionEventInvokeConfig"`
 	// OnFailure is the queue, topic, bucket, function or bus that gets the calls that failed for good. Default: none.
-	OnFailure aws.ARN `prop:"deferrable" wire:"DestinationConfig.OnFailure.Destination,call=PutFunctionEventInvokeConfig"`
+	OnFailure aws.ARN `prop:"deferrable,maxlen=350" wire:"DestinationConfig.OnFailure.Destination,call=PutFunctionEventInvokeConfig"`
 }
 
 // URL is the HTTP address of a function.
@@ -205,13 +203,13 @@ type URL struct {
 // CORS says which sites' scripts may call.
 type CORS struct {
 	// AllowOrigins are sites such as https://example.com, or *. Default: none.
-	AllowOrigins []string `prop:"set,deferrable" wire:"AllowOrigins,call=UpdateFunctionUrlConfig"`
+	AllowOrigins []string `prop:"set,deferrable,maxitems=100" wire:"AllowOrigins,call=UpdateFunctionUrlConfig"`
 	// AllowMethods are methods such as GET, or *. Default: none.
-	AllowMethods []string `prop:"set" wire:"AllowMethods,call=UpdateFunctionUrlConfig"`
+	AllowMethods []string `prop:"set,maxitems=6" wire:"AllowMethods,call=UpdateFunctionUrlConfig"`
 	// AllowHeaders of requests. Default: none.
-	AllowHeaders []string `prop:"set" wire:"AllowHeaders,call=UpdateFunctionUrlConfig"`
+	AllowHeaders []string `prop:"set,maxitems=100" wire:"AllowHeaders,call=UpdateFunctionUrlConfig"`
 	// ExposeHeaders of answers. Default: none.
-	ExposeHeaders []string `prop:"set" wire:"ExposeHeaders,call=UpdateFunctionUrlConfig"`
+	ExposeHeaders []string `prop:"set,maxitems=100" wire:"ExposeHeaders,call=UpdateFunctionUrlConfig"`
 	// AllowCredentials such as cookies.
 	AllowCredentials bool `prop:"default=false" wire:"AllowCredentials,omitzero,call=UpdateFunctionUrlConfig"`
 	// MaxAge is how long browsers keep the answer to this, in whole seconds up to a day.
@@ -320,31 +318,92 @@ var functionKind = &kind.Kind[FunctionProps, liveFunction, Function]{
 		return logs.Tail(ctx, s.Cloud, cmp.Or(s.Last.LogGroup, logGroupOf(s.Last.Name)), query)
 	},
 
+	EventuallyVisible: aws.EventuallyVisible,
+
 	API: aws.API("Lambda", "lambda", source, kind.Permissions{
 		// A read shows the tags to those who may list them.
 		Observe: []string{"GetFunction", "lambda:ListTags", "GetFunctionUrlConfig", "GetFunctionEventInvokeConfig", "GetPolicy"},
 		List:    []string{"ListFunctions"},
-		// All but the first three follow a creation where the props ask for it.
 		Create: []string{
-			"CreateFunction", "iam:GetRole", "lambda:GetLayerVersion", "TagResource", "CreateFunctionUrlConfig", "AddPermission",
-			"PutFunctionConcurrency", "PutFunctionEventInvokeConfig",
+			"CreateFunction", "TagResource", "CreateFunctionUrlConfig", "AddPermission", "PutFunctionConcurrency", "PutFunctionEventInvokeConfig",
+		},
+		Only: map[string][]tree.Path{
+			"GetPolicy": {"url"}, "CreateFunctionUrlConfig": {"url"}, "AddPermission": {"url"},
+			"PutFunctionConcurrency": {"reservedConcurrency"}, "PutFunctionEventInvokeConfig": {"async"},
+		},
+		Calls: map[string][]string{
+			"CreateFunctionUrlConfig": {"CreateFunctionUrlConfig", "AddPermission"},
+			"UpdateFunctionUrlConfig": {"UpdateFunctionUrlConfig", "AddPermission", "RemovePermission"},
+			"DeleteFunctionUrlConfig": {"DeleteFunctionUrlConfig", "RemovePermission"},
 		},
 		Update: []string{
-			"UpdateFunctionCode", "UpdateFunctionConfiguration", "iam:GetRole", "lambda:GetLayerVersion", "TagResource", "UntagResource",
+			"UpdateFunctionCode", "UpdateFunctionConfiguration", "TagResource", "UntagResource",
 			"CreateFunctionUrlConfig", "UpdateFunctionUrlConfig", "DeleteFunctionUrlConfig", "AddPermission", "RemovePermission",
 			"PutFunctionConcurrency", "DeleteFunctionConcurrency", "PutFunctionEventInvokeConfig", "DeleteFunctionEventInvokeConfig",
 		},
 		Delete:   []string{"DeleteFunction"},
 		Resource: aws.On("lambda", "function:"),
-		// Roles and layers have other ARNs, and the listing has none.
-		Anywhere: []string{"ListFunctions", "iam:GetRole", "lambda:GetLayerVersion"},
-		Passes:   map[string][]tree.Path{"iam:PassRole": {"role"}},
+		Anywhere: []string{"ListFunctions"},
+		Depends:  functionDependences(),
 	}, "IAM.GetRole", "Logs.FilterLogEvents"),
 }
 
+// functionDependences are what Lambda checks of its caller beside the call.
+func functionDependences() []kind.Dependence {
+	configuration, code := []string{"UpdateFunctionConfiguration"}, []string{"UpdateFunctionCode"}
+	return []kind.Dependence{
+		aws.PassRole("lambda.amazonaws.com", true, configuration, "role"),
+		// Where Lambda refuses a role, its age says whether to wait.
+		{Actions: []string{"iam:GetRole"}, Props: []tree.Path{"role"}, Resource: aws.RoleResources},
+		// https://docs.aws.amazon.com/lambda/latest/dg/permissions-user-function.html
+		{Actions: []string{"lambda:GetLayerVersion"}, Calls: configuration, Props: []tree.Path{"layers"}, Where: []tree.Path{"layers"}, Resource: aws.ARNOr("lambda", "layer:*:*")},
+		// https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html#configuration-vpc-permissions
+		{
+			Actions: []string{"ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2:DescribeVpcs"}, Calls: configuration,
+			Props: []tree.Path{"vpc.subnets"}, Where: []tree.Path{"vpc"}, Resource: everything,
+		},
+		// https://docs.aws.amazon.com/lambda/latest/dg/configuration-filesystem-efs.html
+		{
+			Actions: []string{"elasticfilesystem:DescribeMountTargets"}, Calls: configuration, Props: []tree.Path{"fileSystems.*.accessPoint"},
+			Where: []tree.Path{"fileSystems"}, Resource: everything,
+		},
+		// https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars-encryption.html
+		aws.UseKeyWhere([]tree.Path{"kmsKey", "env"}, []string{"kms:CreateGrant", "kms:Encrypt"}, "kmsKey"),
+		aws.UseKey(reconcile.Observing, nil, []string{"kms:Decrypt"}, "kmsKey", "code.sourceKmsKey"),
+		// https://docs.aws.amazon.com/lambda/latest/dg/encrypt-zip-package.html
+		aws.UseKey(0, code, []string{"kms:Decrypt", "kms:DescribeKey", "kms:GenerateDataKey"}, "code.sourceKmsKey"),
+		// https://docs.aws.amazon.com/lambda/latest/dg/permissions-user-function.html
+		{
+			Actions: []string{"s3:GetObject", "s3:GetObjectVersion"}, Calls: code, Props: []tree.Path{"code.s3.bucket"}, Under: "code.s3.key", Resource: archives,
+		},
+		// https://docs.aws.amazon.com/lambda/latest/dg/images-create.html#configuration-images-permissions
+		{
+			Actions: []string{"ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer", "ecr:GetRepositoryPolicy", "ecr:SetRepositoryPolicy"},
+			Calls:   code, Props: []tree.Path{"code.image"}, Resource: repositories,
+		},
+	}
+}
+
+// everything is for actions that are allowed on everything or not at all.
+func everything(kind.Location, string) []string { return []string{"*"} }
+
+// archives are objects of S3, each as the bucket and the key.
+func archives(location kind.Location, object string) []string {
+	return []string{"arn:" + aws.Partition(location.Region) + ":s3:::" + object}
+}
+
+var imageURI = props.Pattern(`^([0-9]{12})\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/([^:@]+)`)
+
+// repositories are those of ECR that hold an image.
+func repositories(location kind.Location, image string) []string {
+	if m := imageURI().FindStringSubmatch(image); m != nil {
+		return []string{string(aws.ARNIn(kind.Location{Account: m[1], Region: m[2]}, "ecr", "repository/"+m[3]))}
+	}
+	return []string{string(aws.ARNIn(location, "ecr", "repository/*"))}
+}
+
 func clientOf(cloud kind.Cloud) *sdk.Client {
-	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }
-	return (*sdk.Client)(aws.ClientIn(cloud, sdk.ServiceID, connect))
+	return aws.ClientIn(cloud, sdk.ServiceID, sdk.NewFromConfig)
 }
 
 // functionARN is how Lambda names a function.

@@ -146,7 +146,7 @@ func statusOf(c *types.FunctionConfiguration) status {
 // own follows when the function is active.
 func createFunction(ctx context.Context, s functionSite) (Function, error) {
 	want := s.Want
-	code, err := functionCode(want.Code, s.Assets)
+	code, err := functionCode(ctx, want.Code, s.Assets)
 	if err != nil {
 		return Function{}, err
 	}
@@ -159,7 +159,7 @@ func createFunction(ctx context.Context, s functionSite) (Function, error) {
 	}
 	out, err := clientOf(s.Cloud).CreateFunction(ctx, in)
 	if err != nil {
-		return Function{}, lag{s.Cloud, want.Role, s.Since, false}.of(ctx, err)
+		return Function{}, lag{s.Cloud, want.Role, s.Since, want.needsPermission()}.of(ctx, err)
 	}
 	return Function{
 		ARN: functionARN(s.Location, s.Name), Name: s.Name, Role: want.Role,
@@ -167,8 +167,13 @@ func createFunction(ctx context.Context, s functionSite) (Function, error) {
 	}, nil
 }
 
+// needsPermission reports settings that Lambda takes only where the role permits what they need.
+func (p FunctionProps) needsPermission() bool {
+	return p.VPC != nil || p.DeadLetter != "" || p.KMSKey != "" || len(p.FileSystems) > 0
+}
+
 // functionCode is code as both calls take it that write some.
-func functionCode(want Code, assets map[string]kind.Asset) (*types.FunctionCode, error) {
+func functionCode(ctx context.Context, want Code, assets map[string]kind.Asset) (*types.FunctionCode, error) {
 	switch {
 	case want.Image != "":
 		return &types.FunctionCode{ImageUri: &want.Image}, nil
@@ -178,7 +183,7 @@ func functionCode(want Code, assets map[string]kind.Asset) (*types.FunctionCode,
 			SourceKMSKeyArn: aws.OrNil(string(want.SourceKMSKey)),
 		}, nil
 	}
-	archive, err := content(assets)
+	archive, err := content(ctx, assets)
 	return &types.FunctionCode{ZipFile: archive, SourceKMSKeyArn: aws.OrNil(string(want.SourceKMSKey))}, err
 }
 
@@ -321,7 +326,7 @@ func setConfiguration(want FunctionProps) *functionOp {
 		}
 		_, err = t.UpdateFunctionConfiguration(ctx, in)
 		role := cmp.Or(aws.ARN(sdkaws.ToString(in.Role)), u.Live.have.Role)
-		return lag{u.Cloud, role, u.Since, false}.of(ctx, aws.NotYet(err))
+		return lag{u.Cloud, role, u.Since, want.needsPermission()}.of(ctx, aws.NotYet(err))
 	})
 }
 
@@ -352,7 +357,7 @@ func configuration(want FunctionProps, live liveFunction, changed []tree.Path) (
 // setCode uploads. Without RevisionId the last writer wins, as with every other call.
 func setCode(want FunctionProps) *functionOp {
 	return set("UpdateFunctionCode", func(ctx context.Context, t target, u functionOn) error {
-		code, err := functionCode(want.Code, u.Assets)
+		code, err := functionCode(ctx, want.Code, u.Assets)
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"time"
-	"unsafe"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
@@ -22,15 +21,15 @@ type lag struct {
 	cloud kind.Cloud
 	role  aws.ARN
 	since time.Time // when this reconciliation began
-	// granted: the call needs what policies of the role grant, which may be as new as what needs it. IAM does not show
-	// when they changed.
+	// granted: the call needs what policies of the role grant. IAM does not show when they changed.
 	granted bool
 }
 
 const (
 	// youth is for how long after its creation a role may be unknown to Lambda.
 	youth = time.Minute
-	// grace is for how long policies of an older role, or a role that IAM itself does not show yet, are waited for.
+	// grace is for how long policies that another process may have changed, or a role that IAM itself does not show yet, are
+	// waited for.
 	grace = 15 * time.Second
 )
 
@@ -40,12 +39,11 @@ func (l lag) of(ctx context.Context, err error) error {
 	switch {
 	case !isInvalid(err):
 		return err
-	case l.granted && recent:
+	case aws.PermissionsArrive(l.cloud), l.granted && recent:
 		return aws.Busy(err)
 	}
-	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(iam.NewFromConfig(cfg)) }
 	role := string(l.role)
-	out, failed := (*iam.Client)(aws.ClientIn(l.cloud, iam.ServiceID, connect)).GetRole(ctx, &iam.GetRoleInput{
+	out, failed := aws.ClientIn(l.cloud, iam.ServiceID, iam.NewFromConfig).GetRole(ctx, &iam.GetRoleInput{
 		RoleName: new(role[strings.LastIndexByte(role, '/')+1:]),
 	})
 	if failed == nil && time.Since(sdkaws.ToTime(out.Role.CreateDate)) < youth || aws.IsAbsent(failed) && recent {

@@ -78,7 +78,7 @@ func Consume(s *athanor.Stack, fn Function, from Source, opts ...ConsumeOption) 
 // and limits are those of https://docs.aws.amazon.com/lambda/latest/api/API_CreateEventSourceMapping.html
 type EventSourceMappingProps struct {
 	// Function that is called: the ARN of it, or of a version or an alias of it.
-	Function aws.ARN `prop:"required,needsready" wire:"FunctionName"`
+	Function aws.ARN `prop:"required,needsready,maxlen=256" wire:"FunctionName"`
 	// Source is the ARN of a queue of SQS, a stream of DynamoDB or Kinesis, a cluster of MSK, a broker of MQ or a cluster
 	// of DocumentDB. Default: none, for a Kafka cluster of one's own (servers).
 	Source aws.ARN `prop:"immutable" wire:"EventSourceArn"`
@@ -98,7 +98,7 @@ type EventSourceMappingProps struct {
 	MaxConcurrency *int `prop:"min=2,max=1000" wire:"ScalingConfig.MaximumConcurrency"`
 	// OnFailure is the queue, topic, bucket or Kafka topic that is told of records of streams and Kafka which are given
 	// up. Default: none.
-	OnFailure aws.ARN `prop:"deferrable" wire:"DestinationConfig.OnFailure.Destination"`
+	OnFailure aws.ARN `prop:"deferrable,maxlen=350" wire:"DestinationConfig.OnFailure.Destination"`
 	// BisectOnError splits a failed batch of a stream in two.
 	BisectOnError bool `prop:"default=false" wire:"BisectBatchOnFunctionError,omitzero"`
 	// MaxRecordAge is how old records of streams and Kafka may be that are still tried, in whole seconds from a minute to
@@ -116,16 +116,16 @@ type EventSourceMappingProps struct {
 	// StartingTimestamp is when the first records are of, for AT_TIMESTAMP: such as 2026-01-31T12:00:00Z. Default: none.
 	StartingTimestamp string `prop:"immutable" wire:"StartingPositionTimestamp,moment"`
 	// Topics are the topic of Kafka, one; Kafka needs it. Default: none.
-	Topics []string `prop:"immutable" wire:"Topics"`
+	Topics []string `prop:"immutable,maxitems=1" wire:"Topics"`
 	// Queues are the queue of MQ, one; MQ needs it. Default: none.
-	Queues []string `prop:"immutable" wire:"Queues"`
+	Queues []string `prop:"immutable,maxitems=1" wire:"Queues"`
 	// Servers are host:port of a Kafka cluster of one's own. Default: none.
 	Servers []string `prop:"immutable,set" wire:"SelfManagedEventSource.Endpoints,servers"`
 	// ConsumerGroupID of Kafka, which needs it: a mapping that is made anew goes on where its group has come to. Default:
 	// none.
 	ConsumerGroupID string `prop:"immutable" wire:"-"`
 	// Access is how Kafka, MQ and DocumentDB are reached. Default: none.
-	Access []Access `wire:"SourceAccessConfigurations,elements"`
+	Access []Access `prop:"maxitems=23" wire:"SourceAccessConfigurations,elements"`
 	// DocumentDB says which changes are read of DocumentDB, which needs it. Default: none.
 	DocumentDB *DocumentDB `wire:"DocumentDBEventSourceConfig"`
 	// Pollers are kept ready, for queues and Kafka. Default: none, they come and go.
@@ -296,19 +296,28 @@ var mappingKind = &kind.Kind[EventSourceMappingProps, liveMapping, EventSourceMa
 	// Lambda takes one mapping of a function and a source.
 	DeleteFirst: true,
 
+	EventuallyVisible: aws.EventuallyVisible,
+
 	API: aws.API("Lambda", "lambda", source, kind.Permissions{
 		Observe: []string{"GetEventSourceMapping", "ListEventSourceMappings", "ListTags"},
 		List:    []string{"ListEventSourceMappings"},
-		Create:  []string{"CreateEventSourceMapping", "TagResource", "GetFunctionConfiguration", "iam:GetRole"},
-		Update:  []string{"UpdateEventSourceMapping", "TagResource", "UntagResource", "GetFunctionConfiguration", "iam:GetRole"},
+		Create:  []string{"CreateEventSourceMapping", "TagResource"},
+		Update:  []string{"UpdateEventSourceMapping", "TagResource", "UntagResource"},
 		Delete:  []string{"DeleteEventSourceMapping"},
 		Resource: func(location kind.Location, _ string) []string {
 			return aws.On("lambda", "event-source-mapping:")(location, "*")
 		},
-		// https://docs.aws.amazon.com/service-authorization/latest/reference/list_awslambda.html; the others are of the
-		// function and its role
-		Anywhere: []string{"CreateEventSourceMapping", "ListEventSourceMappings", "GetFunctionConfiguration", "iam:GetRole"},
-	}, "IAM.GetRole"),
+		// https://docs.aws.amazon.com/service-authorization/latest/reference/list_awslambda.html
+		Anywhere: []string{"CreateEventSourceMapping", "ListEventSourceMappings"},
+		Depends: []kind.Dependence{
+			// Where Lambda refuses the role, its age says whether to wait.
+			{Actions: []string{"lambda:GetFunctionConfiguration"}, Props: []tree.Path{"function"}, Resource: aws.On("lambda", "function:")},
+			{Actions: []string{"iam:GetRole"}, Resource: aws.RoleResources},
+			// https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html#filter-criteria-encryption
+			aws.UseKey(0, nil, []string{"kms:Decrypt", "kms:DescribeKey", "kms:GenerateDataKey"}, "kmsKey"),
+			aws.UseKey(reconcile.Observing|reconcile.Deleting, nil, []string{"kms:Decrypt"}, "kmsKey"),
+		},
+	}, "Lambda.GetFunctionConfiguration", "IAM.GetRole"),
 }
 
 // serviceOf is the service of a source, "kafka" for a cluster of one's own.

@@ -46,18 +46,18 @@ type PermissionProps struct {
 	Function aws.ARN `prop:"required,immutable" wire:"-"`
 	// Principal is who may: a service such as events.amazonaws.com, an account, the ARN of a user or role, or * for
 	// everybody.
-	Principal string `prop:"required,immutable" wire:"Principal,principal"`
+	Principal string `prop:"required,immutable,maxlen=2048" wire:"Principal,principal"`
 	// Action is what they may.
 	Action *string `prop:"default=lambda:InvokeFunction,immutable" wire:"Action"`
 	// SourceARN is the resource on whose behalf a service calls; * stands for any text. Without it, or sourceAccount, the
 	// service may call for anybody's. Default: none.
 	SourceARN aws.ARN `prop:"immutable" wire:"SourceArn"`
 	// SourceAccount is the account of that resource, for ARNs that do not name it. Default: none.
-	SourceAccount string `prop:"immutable" wire:"SourceAccount"`
+	SourceAccount string `prop:"immutable,maxlen=12" wire:"SourceAccount"`
 	// PrincipalOrgID is the organization that principals must be in. Default: none.
-	PrincipalOrgID string `prop:"immutable" wire:"PrincipalOrgID"`
+	PrincipalOrgID string `prop:"immutable,maxlen=34" wire:"PrincipalOrgID"`
 	// EventSourceToken is what an Alexa skill must show. Default: none.
-	EventSourceToken string `prop:"immutable" wire:"EventSourceToken"`
+	EventSourceToken string `prop:"immutable,maxlen=256" wire:"EventSourceToken"`
 	// FunctionURLAuth is the auth that the function's URL must have, for lambda:InvokeFunctionUrl. Default: none.
 	FunctionURLAuth *string `prop:"enum=AWS_IAM|NONE,immutable" wire:"FunctionUrlAuthType"`
 	// InvokedViaURL: only calls through the function's URL.
@@ -124,12 +124,14 @@ var permissionKind = &kind.Kind[PermissionProps, PermissionProps, Permission]{
 		Live:  func(have PermissionProps) string { return have.StatementID },
 	},
 
+	EventuallyVisible: aws.EventuallyVisible,
+
 	API: aws.API("Lambda", "lambda", source, kind.Permissions{
-		Observe: []string{"GetPolicy"},
-		Create:  []string{"AddPermission"},
-		Delete:  []string{"RemovePermission"},
-		// The name is that of the statement, and not the function's.
-		Resource: func(location kind.Location, _ string) []string { return []string{string(functionARN(location, "*"))} },
+		Observe:  []string{"GetPolicy"},
+		Create:   []string{"AddPermission"},
+		Delete:   []string{"RemovePermission"},
+		Of:       "function",
+		Resource: aws.On("lambda", "function:"),
 	}),
 }
 

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unsafe"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
@@ -75,7 +74,7 @@ type LogGroupProps struct {
 	Retention time.Duration `prop:"default=0s,unit=24h" wire:"RetentionInDays"`
 	// KMSKeyID is the ARN of the key of KMS that encrypts events; its policy must let CloudWatch Logs use it. A change
 	// counts for new events. Default: none, a key of the service.
-	KMSKeyID aws.ARN `wire:"KmsKeyId"`
+	KMSKeyID aws.ARN `prop:"maxlen=256" wire:"KmsKeyId"`
 	// Class says what can be done with events, and what they cost:
 	// https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CloudWatch_Logs_Log_Classes.html
 	Class *string `prop:"enum=STANDARD|INFREQUENT_ACCESS|DELIVERY|ESSENTIALS,default=STANDARD,immutable" wire:"LogGroupClass"`
@@ -163,8 +162,7 @@ var groupKind = &kind.Kind[LogGroupProps, liveGroup, LogGroup]{
 		return Tail(ctx, s.Cloud, s.Last.Name, query)
 	},
 
-	// The service publishes no bound; listings have been seen to lag by seconds.
-	EventuallyVisible: 10 * time.Second,
+	EventuallyVisible: aws.EventuallyVisible,
 
 	API: api(),
 }
@@ -175,7 +173,15 @@ func api() kind.API {
 			"DescribeLogGroups", "DescribeLogStreams", "ListTagsForResource", "GetDataProtectionPolicy", "DescribeIndexPolicies",
 			"DescribeResourcePolicies",
 		},
-		Create: []string{"CreateLogGroup", "TagResource"},
+		Create: []string{
+			"CreateLogGroup", "TagResource", "PutRetentionPolicy", "PutBearerTokenAuthentication", "PutDataProtectionPolicy", "PutIndexPolicy",
+			"PutResourcePolicy",
+		},
+		Only: map[string][]tree.Path{
+			"PutRetentionPolicy": {"retention"}, "PutLogGroupDeletionProtection": {"deletionProtection"},
+			"PutBearerTokenAuthentication": {"bearerTokenAuthentication"}, "PutDataProtectionPolicy": {"dataProtectionPolicy"}, "GetDataProtectionPolicy": {"dataProtectionPolicy"},
+			"PutIndexPolicy": {"indexPolicy"}, "PutResourcePolicy": {"policy"},
+		},
 		Update: []string{
 			"PutRetentionPolicy", "DeleteRetentionPolicy", "AssociateKmsKey", "DisassociateKmsKey", "PutLogGroupDeletionProtection",
 			"PutBearerTokenAuthentication", "PutDataProtectionPolicy", "DeleteDataProtectionPolicy", "PutIndexPolicy",
@@ -195,8 +201,7 @@ func api() kind.API {
 }
 
 func clientOf(cloud kind.Cloud) *sdk.Client {
-	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }
-	return (*sdk.Client)(aws.ClientIn(cloud, sdk.ServiceID, connect))
+	return aws.ClientIn(cloud, sdk.ServiceID, sdk.NewFromConfig)
 }
 
 // arnOf is how CloudWatch Logs names a group.

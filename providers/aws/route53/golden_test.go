@@ -33,6 +33,16 @@ func TestGolden(t *testing.T) {
 			Coordinates: &sdk.Coordinates{Latitude: new("49.22"), Longitude: new("-74.01")}, Bias: new(int32(10)),
 		},
 	})
+	awstest.GoldenStruct(t, recordTable, www(obj{
+		"ttl": "1m", "setIdentifier": "near", "geoLocation": obj{"continentCode": "EU"},
+		"geoProximity": obj{"awsRegion": "us-east-1", "localZoneGroup": "us-east-1-bue-1"},
+	}), &sdk.ResourceRecordSet{
+		Name: new("www.example.com"), Type: sdk.RRTypeA, TTL: new(int64(60)), SetIdentifier: new("near"), MultiValueAnswer: new(false),
+		GeoLocation: &sdk.GeoLocation{ContinentCode: new("EU")},
+		GeoProximityLocation: &sdk.GeoProximityLocation{
+			AWSRegion: new("us-east-1"), LocalZoneGroup: new("us-east-1-bue-1"), Bias: new(int32(0)),
+		},
+	})
 }
 
 // TestGoldenZone has the members of https://docs.aws.amazon.com/Route53/latest/APIReference/API_CreateHostedZone.html

@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unsafe"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/route53"
@@ -83,7 +82,7 @@ type RecordProps struct {
 	HostedZoneID string `prop:"required,immutable" wire:"-,zone"`
 	// Name of the record with its domain, such as www.example.com or *.example.com; neither case nor a dot at the end
 	// counts.
-	Name string `prop:"required,immutable" wire:"Name,host"`
+	Name string `prop:"required,immutable,maxlen=1024" wire:"Name,host"`
 	// Type of the record. A CNAME stands alone under its name, so that a change from or to
 	// it needs the option deleteFirst.
 	Type string `prop:"required,immutable,enum=A|AAAA|CAA|CNAME|DS|HTTPS|MX|NAPTR|NS|PTR|SOA|SPF|SRV|SSHFP|SVCB|TLSA|TXT" wire:"Type"`
@@ -96,7 +95,7 @@ type RecordProps struct {
 	Alias *Alias `wire:"AliasTarget"`
 	// SetIdentifier tells apart records of one name and type, which one of the routing policies below chooses from.
 	// Default: none, one record.
-	SetIdentifier string `prop:"immutable" wire:"SetIdentifier"`
+	SetIdentifier string `prop:"immutable,maxlen=128" wire:"SetIdentifier"`
 	// Weight is a routing policy: the share of answers among the weights of all, from 0 to 255. Default: none.
 	Weight *int `prop:"min=0,max=255" wire:"Weight"`
 	// Region is a routing policy: the record of the region nearest by latency answers. Default: none.
@@ -112,7 +111,7 @@ type RecordProps struct {
 	// CIDR is a routing policy: by the network that the question comes from. Default: none.
 	CIDR *CIDR `wire:"CidrRoutingConfig"`
 	// HealthCheckID is the health check without which the record is no answer. Default: none.
-	HealthCheckID string `prop:"deferrable" wire:"HealthCheckId"`
+	HealthCheckID string `prop:"deferrable,maxlen=64" wire:"HealthCheckId"`
 }
 
 // Alias answers as something of AWS does, such as a load balancer or a distribution.
@@ -230,11 +229,13 @@ var recordKind = &kind.Kind[RecordProps, liveRecord, Record]{
 	Key:   func(want RecordProps) string { return keyOf(want).String() },
 	Owner: kind.OwnedByContent[RecordProps, liveRecord]{},
 
+	EventuallyVisible: aws.EventuallyVisible,
+
 	API: aws.API("Route53", "route53", source, kind.Permissions{
 		Observe: []string{"ListResourceRecordSets"},
 		Create:  []string{"ChangeResourceRecordSets", "GetChange"},
 		Update:  []string{"ChangeResourceRecordSets", "GetChange"},
-		Delete:  []string{"ChangeResourceRecordSets", "GetChange"},
+		Delete:  []string{"ChangeResourceRecordSets"},
 		Resource: func(location kind.Location, name string) []string {
 			zone, _, _ := strings.Cut(name, "/")
 			arn := "arn:" + aws.Partition(location.Region) + ":route53:::"
@@ -244,35 +245,7 @@ var recordKind = &kind.Kind[RecordProps, liveRecord, Record]{
 }
 
 func clientOf(cloud kind.Cloud) *sdk.Client {
-	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }
-	return (*sdk.Client)(aws.ClientIn(cloud, sdk.ServiceID, connect))
-}
-
-// How often a change is asked about. Route 53 takes five calls a second of an account, and a change takes a minute:
-// https://docs.aws.amazon.com/Route53/latest/DeveloperGuide/DNSLimitations.html
-const (
-	firstAsked = 500 * time.Millisecond
-	lastAsked  = 5 * time.Second
-)
-
-var errSpreading = errors.New("the change has not reached all name servers yet")
-
-// inSync waits until a change has reached all name servers. A call that fails while it waits is made again: the change
-// itself is made.
-func inSync(ctx context.Context, cloud kind.Cloud, client *sdk.Client, change *types.ChangeInfo) error {
-	for pause := reconcile.Intervals(ctx, firstAsked, lastAsked); change != nil && change.Status == types.ChangeStatusPending; {
-		if err := reconcile.Wait(ctx, pause.NextBackOff(), errSpreading); err != nil {
-			return err
-		}
-		out, err := client.GetChange(ctx, &sdk.GetChangeInput{Id: change.Id})
-		switch {
-		case err == nil:
-			change = out.ChangeInfo
-		case ctx.Err() != nil || !cloud.Classify(err).Retries():
-			return err
-		}
-	}
-	return nil
+	return aws.ClientIn(cloud, sdk.ServiceID, sdk.NewFromConfig)
 }
 
 // bare is the id of a zone without what Route 53 writes before it.
@@ -382,13 +355,23 @@ func observeRecord(ctx context.Context, s recordSite) (liveRecord, error) {
 	if err != nil {
 		return liveRecord{}, err
 	}
-	client := clientOf(s.Cloud)
-	return recordAt(ctx, client, k)
+	return recordAt(ctx, s.Cloud, k)
 }
 
-// recordAt asks for the first record from a key on, which is the one of the key if there is one. What is pending is
+type (
+	reading = aws.Gather[key, liveRecord]
+	read    = aws.Answer[liveRecord]
+)
+
+// recordAt reads a record, together with others of its zone that are wanted at the same time.
+func recordAt(ctx context.Context, cloud kind.Cloud, k key) (liveRecord, error) {
+	client, together := clientOf(cloud), aws.Shared(cloud, "records of the hosted zone "+k.zone, func() *reading { return &reading{} })
+	return together.Ask(ctx, k, func(ctx context.Context, all []key) []read { return recordsAt(ctx, client, k.zone, all) })
+}
+
+// firstFrom asks for the first record from a key on, which is the one of the key if there is one. What is pending is
 // shown: https://docs.aws.amazon.com/Route53/latest/APIReference/API_ListResourceRecordSets.html
-func recordAt(ctx context.Context, client *sdk.Client, k key) (liveRecord, error) {
+func firstFrom(ctx context.Context, client *sdk.Client, k key) (liveRecord, error) {
 	out, err := client.ListResourceRecordSets(ctx, &sdk.ListResourceRecordSetsInput{
 		HostedZoneId: &k.zone, StartRecordName: &k.name, StartRecordType: types.RRType(k.kind), StartRecordIdentifier: aws.OrNil(k.set), MaxItems: new(int32(1)),
 	})
@@ -408,7 +391,7 @@ func (k key) of(set types.ResourceRecordSet) bool {
 	return k == key{k.zone, hostOf(sdkaws.ToString(set.Name)), string(set.Type), sdkaws.ToString(set.SetIdentifier)}
 }
 
-// observeRecords lists zones, a few hundred records a page, as long as that is cheaper than asking for each record.
+// observeRecords reads the records of each zone together.
 func observeRecords(ctx context.Context, sites []recordSite) ([]kind.Observed[liveRecord], error) {
 	answers := make([]kind.Observed[liveRecord], len(sites))
 	keys, zones := make([]key, len(sites)), map[string][]int{}
@@ -417,27 +400,41 @@ func observeRecords(ctx context.Context, sites []recordSite) ([]kind.Observed[li
 			zones[keys[i].zone] = append(zones[keys[i].zone], i)
 		}
 	}
-	if len(sites) == 0 {
-		return answers, nil
-	}
-	client := clientOf(sites[0].Cloud)
 	for zone, asked := range zones {
-		seen, whole, err := listed(ctx, client, zone, len(asked))
-		for _, i := range asked {
-			set, there := seen[keys[i]]
-			switch {
-			case err != nil:
-				answers[i].Err = aws.Absent(err)
-			case there:
-				answers[i].Live = liveRecord{keys[i], set}
-			case whole:
-				answers[i].Err = reconcile.ErrAbsent
-			default:
-				answers[i].Live, answers[i].Err = recordAt(ctx, client, keys[i])
-			}
+		of := make([]key, len(asked))
+		for n, i := range asked {
+			of[n] = keys[i]
+		}
+		for n, a := range recordsAt(ctx, clientOf(sites[0].Cloud), zone, of) {
+			answers[asked[n]] = kind.Observed[liveRecord]{Live: a.Value, Err: a.Err}
 		}
 	}
 	return answers, nil
+}
+
+// recordsAt reads records of one zone: several by listing the zone, a few hundred records a page, as long as that is cheaper
+// than asking for each record.
+func recordsAt(ctx context.Context, client *sdk.Client, zone string, keys []key) []read {
+	answers := make([]read, len(keys))
+	if len(keys) == 1 {
+		answers[0].Value, answers[0].Err = firstFrom(ctx, client, keys[0])
+		return answers
+	}
+	seen, whole, err := listed(ctx, client, zone, len(keys))
+	for i, k := range keys {
+		set, there := seen[k]
+		switch {
+		case err != nil:
+			answers[i].Err = aws.Absent(err)
+		case there:
+			answers[i].Value = liveRecord{k, set}
+		case whole:
+			answers[i].Err = reconcile.ErrAbsent
+		default:
+			answers[i].Value, answers[i].Err = firstFrom(ctx, client, k)
+		}
+	}
+	return answers
 }
 
 // listed are the records of a zone in so many pages; whole says that there are no more.
@@ -474,39 +471,27 @@ func stored[A any](ctx context.Context, creation *kind.Creation[A], made A) erro
 	return creation.Store(ctx, made)
 }
 
-// change makes one change of a zone and waits until all name servers know it; made is told before that.
-func change(ctx context.Context, cloud kind.Cloud, zone string, action types.ChangeAction, set types.ResourceRecordSet, made func() error) error {
-	client := clientOf(cloud)
-	out, err := client.ChangeResourceRecordSets(ctx, &sdk.ChangeResourceRecordSetsInput{
-		HostedZoneId: &zone, ChangeBatch: &types.ChangeBatch{Changes: []types.Change{{Action: action, ResourceRecordSet: &set}}},
-	})
-	if err != nil {
-		return err
-	}
-	if made != nil {
-		if err := made(); err != nil {
-			return err
-		}
-	}
-	return inSync(ctx, cloud, client, out.ChangeInfo)
-}
-
 // createRecord fails where there is a record already: the look that follows tells whether it is the one declared.
 func createRecord(ctx context.Context, s recordSite) (Record, error) {
 	k := keyOf(s.Want)
-	made := k.record()
-	err := change(ctx, s.Cloud, k.zone, types.ChangeActionCreate, whole(s.Want), func() error { return stored(ctx, s.New, made) })
+	info, err := change(ctx, s.Cloud, k.zone, types.ChangeActionCreate, whole(s.Want))
 	if _, refused := errors.AsType[*types.InvalidChangeBatch](err); refused {
 		return Record{}, explained(ctx, s.Cloud, k, err)
 	}
-	return made, err
+	made := k.record()
+	if err == nil {
+		err = stored(ctx, s.New, made)
+	}
+	if err != nil {
+		return made, err
+	}
+	return made, inSync(ctx, s.Cloud, info)
 }
 
 // explained tells a record that somebody made meanwhile, which is to be looked at, from a mistake: Route 53 has one code
 // for both.
 func explained(ctx context.Context, cloud kind.Cloud, k key, cause error) error {
-	client := clientOf(cloud)
-	if _, err := recordAt(ctx, client, k); err == nil {
+	if _, err := recordAt(ctx, cloud, k); err == nil {
 		return aws.Busy(cause)
 	}
 	return reconcile.WithHint(cause, "a CNAME stands alone under its name, and records of one name and type have one routing policy: "+
@@ -515,20 +500,19 @@ func explained(ctx context.Context, cloud kind.Cloud, k key, cause error) error 
 
 // deleteRecord says what is there, as Route 53 wants it: what changes between the look and the call is looked at again.
 func deleteRecord(ctx context.Context, s recordSite) error {
-	client := clientOf(s.Cloud)
 	k, err := wanted(s)
 	if err != nil {
 		return err
 	}
-	live, err := recordAt(ctx, client, k)
+	live, err := recordAt(ctx, s.Cloud, k)
 	if err != nil {
 		return err
 	}
-	err = change(ctx, s.Cloud, k.zone, types.ChangeActionDelete, live.set, nil)
+	_, err = change(ctx, s.Cloud, k.zone, types.ChangeActionDelete, live.set)
 	if _, refused := errors.AsType[*types.InvalidChangeBatch](err); !refused {
 		return err
 	}
-	switch again, look := recordAt(ctx, client, k); {
+	switch again, look := recordAt(ctx, s.Cloud, k); {
 	case look != nil:
 		return look // absent is what is wanted
 	case !again.equals(live):
@@ -547,7 +531,11 @@ func compareRecord(d *kind.Diff[liveRecord], want RecordProps, live liveRecord) 
 		if !slices.Contains(u.Changed, "values") {
 			written.Values = have.Values
 		}
-		return aws.NotYet(change(ctx, u.Cloud, u.Live.key.zone, types.ChangeActionUpsert, whole(written), nil))
+		info, err := change(ctx, u.Cloud, u.Live.key.zone, types.ChangeActionUpsert, whole(written))
+		if err != nil {
+			return aws.NotYet(err)
+		}
+		return aws.NotYet(inSync(ctx, u.Cloud, info))
 	})
 	kind.Compare(d, recordTable, want, have, upsert)
 	// Both are read as what is there: a type that differs, or is known later, is no difference of the values.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 
@@ -17,10 +18,12 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
+func quick() reconcile.Any { return kindtest.Quick(recordKind, 300*time.Millisecond) }
+
 func one() obj { return www(obj{"values": list{"192.0.2.1"}}) }
 
 func TestCalls(t *testing.T) {
-	w, kind := newWorld(t), recordKind.Erase()
+	w, kind := newWorld(t), quick()
 	props := www(obj{"values": list{"192.0.2.1"}, "ttl": "1m"})
 	out := w.settled(t, kind, props, nil)
 	if have := w.Wrote(); !slices.Equal(have, []string{"Route53.ChangeResourceRecordSets"}) || out.Identity != zoneOne+"/www.example.com/A" {
@@ -54,7 +57,7 @@ func TestFaults(t *testing.T) {
 		{"the change is not known at first", awstest.Fault{Op: "Route53.GetChange", Kind: awstest.Refuse, Code: "NoSuchChange", Status: 404}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w, kind := newWorld(t), recordKind.Erase()
+			w, kind := newWorld(t), quick()
 			if c.fault.Op == "Route53.GetChange" {
 				w.like.slow = 1
 			}
@@ -81,7 +84,7 @@ func TestDenied(t *testing.T) {
 
 // TestInSync waits for all name servers, after the identity was told.
 func TestInSync(t *testing.T) {
-	w, kind := newWorld(t), recordKind.Erase()
+	w, kind := newWorld(t), quick()
 	w.like.slow = 2
 	var asked []int
 	_, err := kind.Settle(t.Context(), w.Job(t, kind, one(), nil), reconcile.Hooks{Keep: func(context.Context) error {
@@ -104,7 +107,7 @@ func TestForeign(t *testing.T) {
 		want  adopt.Verdict
 	}{"equal": {"192.0.2.1", adopt.Ours}, "other": {"198.51.100.7", adopt.Foreign}} {
 		t.Run(name, func(t *testing.T) {
-			w, kind := newWorld(t), recordKind.Erase()
+			w, kind := newWorld(t), quick()
 			set := plainSet("www.example.com", "A", c.value)
 			set.TTL = new(int64(300))
 			w.do(t, zoneOne, types.ChangeActionCreate, set)
@@ -126,7 +129,7 @@ func TestForeign(t *testing.T) {
 // TestCameMeanwhile is about a record that somebody makes between the look and the creation: it is not written over, and
 // looked at.
 func TestCameMeanwhile(t *testing.T) {
-	w, kind := newWorld(t), recordKind.Erase()
+	w, kind := newWorld(t), quick()
 	held := w.Server.Inject(awstest.Fault{Op: "Route53.ChangeResourceRecordSets", Kind: awstest.Hold})
 	refused := errors.New("not ours")
 	done := make(chan error, 1)
@@ -152,7 +155,7 @@ func TestCameMeanwhile(t *testing.T) {
 
 // TestStandsAlone is about a CNAME where there is another record: it fails at once, and says what to do.
 func TestStandsAlone(t *testing.T) {
-	w, kind := newWorld(t), recordKind.Erase()
+	w, kind := newWorld(t), quick()
 	w.do(t, zoneOne, types.ChangeActionCreate, plainSet("www.example.com", "A", "192.0.2.1"))
 	_, err := kind.Settle(t.Context(), w.Job(t, kind, www(obj{"type": "CNAME", "values": list{"a.example.net"}}), nil), reconcile.Hooks{})
 	if err == nil || !strings.Contains(strings.Join(reconcile.Hints(err), ""), "deleteFirst") || len(w.Wrote()) != 1 {
@@ -162,7 +165,7 @@ func TestStandsAlone(t *testing.T) {
 
 // TestPolicyByHand is about a record that somebody gave another routing policy.
 func TestPolicyByHand(t *testing.T) {
-	w, kind := newWorld(t), recordKind.Erase()
+	w, kind := newWorld(t), quick()
 	props := routed(obj{"multiValueAnswer": true})
 	out := w.settled(t, kind, props, nil)
 	set := w.listing(t, zoneOne)[0]
@@ -180,7 +183,7 @@ func TestPolicyByHand(t *testing.T) {
 
 // TestIgnored is about values that somebody else keeps: the TTL changes, and they stay.
 func TestIgnored(t *testing.T) {
-	w, kind := newWorld(t), recordKind.Erase()
+	w, kind := newWorld(t), quick()
 	out := w.settled(t, kind, one(), nil)
 	w.do(t, zoneOne, types.ChangeActionUpsert, plainSet("www.example.com", "A", "198.51.100.7"))
 	job := w.Job(t, kind, www(obj{"values": list{"192.0.2.1"}, "ttl": "10m"}), &out)
@@ -207,7 +210,7 @@ func TestSpelling(t *testing.T) {
 		"quoted text":   {plainSet("t.example.com", "TXT", `"one"   "two"`), obj{"name": "t.example.com", "type": "TXT", "values": list{`"one" "two"`}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, kind := newWorld(t), recordKind.Erase()
+			w, kind := newWorld(t), quick()
 			w.do(t, zoneOne, types.ChangeActionCreate, c.there)
 			c.props["hostedZoneId"], c.props["ttl"] = zoneOne, "1m"
 			look, err := kind.Look(t.Context(), w.Job(t, kind, c.props, nil))
@@ -242,7 +245,7 @@ func TestQuoted(t *testing.T) {
 
 // TestMany looks at many records at once: by whole pages, as long as that is cheaper.
 func TestMany(t *testing.T) {
-	w, kind := newWorld(t), recordKind.Erase()
+	w, kind := newWorld(t), quick()
 	w.like.page = 2
 	var jobs []*reconcile.Job
 	for i := range 7 {
@@ -278,7 +281,7 @@ func TestMany(t *testing.T) {
 
 // TestChangedWhileDeleted is about a record that somebody changes between the look of a deletion and the call.
 func TestChangedWhileDeleted(t *testing.T) {
-	w, kind := newWorld(t), recordKind.Erase()
+	w, kind := newWorld(t), quick()
 	out := w.settled(t, kind, one(), nil)
 	held := w.Server.Inject(awstest.Fault{Op: "Route53.ChangeResourceRecordSets", Kind: awstest.Hold})
 	done := make(chan error, 1)
@@ -293,7 +296,7 @@ func TestChangedWhileDeleted(t *testing.T) {
 
 // TestZoneGone: with its zone a record is gone, and deleting it is done.
 func TestZoneGone(t *testing.T) {
-	w, kind := newWorld(t), recordKind.Erase()
+	w, kind := newWorld(t), quick()
 	out := w.settled(t, kind, one(), nil)
 	w.like.gone[zoneOne] = true
 	if look, err := kind.Look(t.Context(), w.Job(t, kind, one(), &out)); err != nil || !look.Absent {
@@ -313,7 +316,7 @@ func TestIdentities(t *testing.T) {
 	if _, ok := parsed("www.example.com"); ok {
 		t.Error("a name is read as an identity")
 	}
-	w, kind := newWorld(t), recordKind.Erase()
+	w, kind := newWorld(t), quick()
 	out := w.settled(t, kind, one(), nil)
 	job := w.Job(t, kind, nil, nil)
 	job.ID = "/hostedzone/" + zoneOne + "/WWW.example.com./A"

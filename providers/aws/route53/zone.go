@@ -110,6 +110,8 @@ var zoneKind = &kind.Kind[HostedZoneProps, liveZone, HostedZone]{
 	Contents: heldByZone,
 	List:     listZones,
 
+	EventuallyVisible: aws.EventuallyVisible,
+
 	API: kind.API{
 		Source: source,
 		Calls: []string{
@@ -121,10 +123,10 @@ var zoneKind = &kind.Kind[HostedZoneProps, liveZone, HostedZone]{
 		Permissions: kind.Permissions{
 			Observe: []string{"route53:GetHostedZone", "route53:ListHostedZonesByName", "route53:ListTagsForResource"},
 			List:    []string{"route53:ListHostedZones", "route53:ListTagsForResources"},
-			Create:  []string{"route53:CreateHostedZone", "route53:ChangeTagsForResource", "route53:GetChange", "ec2:DescribeVpcs"},
+			Create:  []string{"route53:CreateHostedZone", "route53:ChangeTagsForResource", "route53:GetChange", "route53:AssociateVPCWithHostedZone"},
 			Update: []string{
 				"route53:UpdateHostedZoneComment", "route53:AssociateVPCWithHostedZone", "route53:DisassociateVPCFromHostedZone",
-				"route53:ChangeTagsForResource", "route53:GetChange", "ec2:DescribeVpcs",
+				"route53:ChangeTagsForResource", "route53:GetChange",
 			},
 			Delete: []string{"route53:DeleteHostedZone", "route53:ListResourceRecordSets", "route53:ChangeResourceRecordSets"},
 			// The id of a zone is Route 53's to choose.
@@ -133,7 +135,18 @@ var zoneKind = &kind.Kind[HostedZoneProps, liveZone, HostedZone]{
 				return []string{arn + "hostedzone/*", arn + "change/*"}
 			},
 			// https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonroute53.html
-			Anywhere: []string{"route53:CreateHostedZone", "route53:ListHostedZones", "route53:ListHostedZonesByName", "ec2:DescribeVpcs"},
+			Anywhere: []string{"route53:CreateHostedZone", "route53:ListHostedZones", "route53:ListHostedZonesByName"},
+			Only:     map[string][]tree.Path{"route53:AssociateVPCWithHostedZone": {"vpcs"}},
+			Calls: map[string][]string{
+				"UpdateHostedZoneComment":    {"route53:UpdateHostedZoneComment"},
+				"ChangeTagsForResource":      {"route53:ChangeTagsForResource"},
+				"AssociateVPCWithHostedZone": {"route53:AssociateVPCWithHostedZone", "route53:DisassociateVPCFromHostedZone", "route53:GetChange"},
+			},
+			// https://docs.aws.amazon.com/Route53/latest/DeveloperGuide/hosted-zone-private-associate-vpcs-different-accounts.html
+			Depends: []kind.Dependence{{
+				Actions: []string{"ec2:DescribeVpcs"}, Calls: []string{"AssociateVPCWithHostedZone"}, Props: []tree.Path{"vpcs.*.vpcId"},
+				Resource: func(kind.Location, string) []string { return []string{"*"} },
+			}},
 		},
 	},
 }
@@ -337,7 +350,7 @@ func createZone(ctx context.Context, s zoneSite) (HostedZone, error) {
 	if err := stored(ctx, s.New, made); err != nil {
 		return made, err
 	}
-	return made, inSync(ctx, s.Cloud, client, out.ChangeInfo)
+	return made, inSync(ctx, s.Cloud, out.ChangeInfo)
 }
 
 // creation is the body of the call that creates a zone. Further networks and tags have calls of their own.
@@ -356,26 +369,31 @@ func networkOf(v VPC, location kind.Location) *types.VPC {
 	return &types.VPC{VPCId: &v.VPCID, VPCRegion: types.VPCRegion(cmp.Or(v.Region, location.Region))}
 }
 
-// deleteZone empties the zone first, with leave: Route 53 deletes none that has records beside its own.
+// deleteZone empties the zone first, with permission: Route 53 deletes none that has records beside its own.
 func deleteZone(ctx context.Context, s zoneSite) error {
 	client := clientOf(s.Cloud)
 	id := s.Last.ID
-	changes, err := emptying(ctx, client, id, s.Last.Name)
-	if err != nil {
-		return err
-	}
-	if len(changes) > 0 && !s.MayDelete {
-		return fmt.Errorf("%w: %d records", reconcile.ErrHoldsData, len(changes))
-	}
-	for batch := range slices.Chunk(changes, mostChanges) {
-		if _, err := client.ChangeResourceRecordSets(ctx, &sdk.ChangeResourceRecordSetsInput{HostedZoneId: &id, ChangeBatch: &types.ChangeBatch{Changes: batch}}); err != nil {
-			if _, refused := errors.AsType[*types.InvalidChangeBatch](err); refused {
-				return aws.Busy(fmt.Errorf("%w: %w", errRecordsNew, err))
-			}
+	var changes []types.Change
+	if s.MayDelete {
+		var err error
+		if changes, err = emptying(ctx, client, id, s.Last.Name); err != nil {
 			return err
 		}
 	}
-	_, err = client.DeleteHostedZone(ctx, &sdk.DeleteHostedZoneInput{Id: &id})
+	for len(changes) > 0 {
+		n := fitting(changes)
+		_, err := client.ChangeResourceRecordSets(ctx, &sdk.ChangeResourceRecordSetsInput{
+			HostedZoneId: &id, ChangeBatch: &types.ChangeBatch{Changes: changes[:n]},
+		})
+		if _, refused := errors.AsType[*types.InvalidChangeBatch](err); refused {
+			return aws.Busy(fmt.Errorf("%w: %w", errRecordsNew, err))
+		}
+		if err != nil {
+			return err
+		}
+		changes = changes[n:]
+	}
+	_, err := client.DeleteHostedZone(ctx, &sdk.DeleteHostedZoneInput{Id: &id})
 	return err
 }
 
@@ -394,10 +412,6 @@ func heldByZone(ctx context.Context, s zoneSite, most int) ([]kind.Found, error)
 	}
 	return all, nil
 }
-
-// mostChanges of one call: a thousand are allowed, with a bound on their text.
-// https://docs.aws.amazon.com/Route53/latest/DeveloperGuide/DNSLimitations.html#limits-api-requests-changeresourcerecordsets
-const mostChanges = 100
 
 // emptying are the deletions of all records but the zone's own.
 func emptying(ctx context.Context, client *sdk.Client, id, name string) ([]types.Change, error) {
@@ -513,7 +527,7 @@ func putNetworks(want HostedZoneProps) *kind.Operation[liveZone] {
 			if err != nil {
 				return aws.NotYet(err)
 			}
-			if err := inSync(ctx, u.Cloud, client, out.ChangeInfo); err != nil {
+			if err := inSync(ctx, u.Cloud, out.ChangeInfo); err != nil {
 				return err
 			}
 		}
@@ -522,7 +536,7 @@ func putNetworks(want HostedZoneProps) *kind.Operation[liveZone] {
 			if err != nil {
 				return aws.NotYet(err)
 			}
-			if err := inSync(ctx, u.Cloud, client, out.ChangeInfo); err != nil {
+			if err := inSync(ctx, u.Cloud, out.ChangeInfo); err != nil {
 				return err
 			}
 		}

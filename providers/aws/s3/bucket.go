@@ -14,6 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // BucketProps declare a bucket. A setting that is left out has the service's default, and is reset to it when its line is
@@ -258,9 +259,7 @@ var bucketKind = &kind.Kind[BucketProps, liveBucket, Bucket]{
 	Contents: contentsOfBucket,
 	List:     listBuckets,
 
-	// Settings of buckets are shown a little late at times. Creating a bucket again is harmless (S3 says that it is ours), so
-	// that the bound may be short: it only spares calls.
-	EventuallyVisible: 5 * time.Second,
+	EventuallyVisible: aws.EventuallyVisible,
 	// Deleting a million versions takes a thousand calls.
 	Timeouts: kind.Timeouts{Delete: time.Hour},
 
@@ -281,8 +280,10 @@ var bucketKind = &kind.Kind[BucketProps, liveBucket, Bucket]{
 				GetAccelerateConfiguration GetBucketRequestPayment GetBucketWebsite GetBucketObjectLockConfiguration
 				GetBucketPolicy ListBucketVersions GetBucketNotification`),
 			List:   []string{"s3:ListAllMyBuckets"},
-			Create: prefixed("s3:", "CreateBucket TagResource "+settingActions),
+			Create: prefixed("s3:", "CreateBucket TagResource "+writingActions),
 			Update: prefixed("s3:", settingActions),
+			Only:   settingProps,
+			Calls:  settingCalls(),
 			Delete: prefixed("s3:", `DeleteBucket ListBucketVersions ListBucketMultipartUploads DeleteObject
 				DeleteObjectVersion AbortMultipartUpload`),
 			Resource: func(location kind.Location, name string) []string {
@@ -294,11 +295,44 @@ var bucketKind = &kind.Kind[BucketProps, liveBucket, Bucket]{
 	},
 }
 
-// settingActions are the actions that write one setting each, of a new bucket too.
-const settingActions = `PutBucketTagging PutBucketOwnershipControls PutBucketPublicAccessBlock PutBucketVersioning
-	PutEncryptionConfiguration PutBucketCORS PutLifecycleConfiguration PutBucketLogging PutAccelerateConfiguration
-	PutBucketRequestPayment PutBucketWebsite DeleteBucketWebsite PutBucketObjectLockConfiguration PutBucketPolicy
-	DeleteBucketPolicy PutBucketNotification`
+// settingProps are the props that an action on a new bucket, or on its content, is for.
+var settingProps = map[string][]tree.Path{
+	"s3:PutBucketVersioning":        {"versioning", "objectLockEnabled"},
+	"s3:PutEncryptionConfiguration": {"encryption"}, "s3:PutBucketCORS": {"cors"}, "s3:PutLifecycleConfiguration": {"lifecycle"},
+	"s3:PutBucketLogging": {"logging"}, "s3:PutAccelerateConfiguration": {"transferAcceleration"},
+	"s3:PutBucketRequestPayment": {"requestPayer"}, "s3:PutBucketWebsite": {"website"},
+	"s3:PutBucketObjectLockConfiguration": {"objectLockEnabled", "objectLockRetention"}, "s3:PutBucketPolicy": {"policy"},
+	"s3:PutBucketNotification":      {"notifications", "bindings", "eventBridge"},
+	"s3:ListBucketMultipartUploads": {"forceDestroy"}, "s3:DeleteObject": {"forceDestroy"}, "s3:DeleteObjectVersion": {"forceDestroy"},
+	"s3:AbortMultipartUpload": {"forceDestroy"},
+}
+
+// settingCalls are the actions of the operations on a bucket whose names are other ones:
+// https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-with-s3-policy-actions.html
+func settingCalls() map[string][]string {
+	calls := map[string][]string{
+		"DeleteBucketTagging": {"s3:PutBucketTagging"}, "PutPublicAccessBlock": {"s3:PutBucketPublicAccessBlock"},
+		"PutBucketEncryption": {"s3:PutEncryptionConfiguration"}, "PutBucketCors": {"s3:PutBucketCORS"}, "DeleteBucketCors": {"s3:PutBucketCORS"},
+		"PutBucketLifecycleConfiguration": {"s3:PutLifecycleConfiguration"}, "DeleteBucketLifecycle": {"s3:PutLifecycleConfiguration"},
+		"PutBucketAccelerateConfiguration":   {"s3:PutAccelerateConfiguration"},
+		"PutObjectLockConfiguration":         {"s3:PutBucketObjectLockConfiguration"},
+		"PutBucketNotificationConfiguration": {"s3:PutBucketNotification"},
+	}
+	for name := range strings.FieldsSeq(settingActions) {
+		if _, named := calls[name]; !named {
+			calls[name] = []string{"s3:" + name}
+		}
+	}
+	return calls
+}
+
+// writingActions are the actions that write one setting each, of a new bucket too, and settingActions those of any bucket.
+const (
+	writingActions = `PutBucketOwnershipControls PutBucketPublicAccessBlock PutBucketVersioning PutEncryptionConfiguration PutBucketCORS
+		PutLifecycleConfiguration PutBucketLogging PutAccelerateConfiguration PutBucketRequestPayment PutBucketWebsite
+		PutBucketObjectLockConfiguration PutBucketPolicy PutBucketNotification`
+	settingActions = writingActions + " PutBucketTagging DeleteBucketWebsite DeleteBucketPolicy"
+)
 
 // prefixed are the words of a text, each with a prefix.
 func prefixed(prefix, text string) []string {

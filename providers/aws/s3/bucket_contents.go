@@ -11,7 +11,6 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/athanor-dev/athanor/providers/aws"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
 )
 
@@ -20,11 +19,8 @@ import (
 func deleteBucket(ctx context.Context, s bucketSite) error {
 	t := targetOf(s.Facts, string(s.Last.Name))
 	err := removeBucket(ctx, t)
-	if !has(err, "BucketNotEmpty") {
-		return err
-	}
-	if !s.MayDelete { // somebody wrote to it a moment ago
-		return fmt.Errorf("bucket %s: %w: %s", t.bucket, reconcile.ErrHoldsData, whatItHolds)
+	if !s.MayDelete || !has(err, "BucketNotEmpty") {
+		return err // the runner refuses it when somebody wrote to it a moment ago
 	}
 	if err := emptyBucket(ctx, t); err != nil {
 		return fmt.Errorf("empty bucket %s: %w", t.bucket, err)

@@ -4,13 +4,19 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
+
+func quickBucket() reconcile.Any { return kindtest.Quick(bucketKind, 300*time.Millisecond) }
+
+func quickObject() reconcile.Any { return kindtest.Quick(objectKind, 300*time.Millisecond) }
 
 // broken are the ways in which one call fails and the next one works.
 func broken() []awstest.Kind {
@@ -26,7 +32,7 @@ func faultBucket() obj {
 // it ends as if nothing had happened.
 func TestBucketFaults(t *testing.T) {
 	t.Parallel()
-	kind := bucketKind.Erase()
+	kind := quickBucket()
 	calm := newWorld(t)
 	calm.Settled(t, faultBucket(), nil)
 	want, writes := digest(t, calm.buckets(t)), len(calm.Wrote())
@@ -68,7 +74,7 @@ func digest(t *testing.T, v any) string {
 func TestBucketStale(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"S3.GetBucketTagging", "S3.GetBucketVersioning"} {
-		w, kind := newWorld(t), bucketKind.Erase()
+		w, kind := newWorld(t), bucketKind.Erase() // with its own bound: a slow machine takes longer than a quick one allows
 		job := w.Job(t, kind, faultBucket(), nil)
 		_, err := kind.Settle(t.Context(), job, reconcile.Hooks{Born: func(context.Context, string, map[string]any) error {
 			w.Server.Inject(awstest.Fault{Op: op, Kind: awstest.Stale, Times: 3})
@@ -87,7 +93,7 @@ func TestBucketStale(t *testing.T) {
 func TestBucketDenied(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"S3.GetBucketTagging", "S3.GetBucketCors", "S3.ListObjectVersions", "S3.CreateBucket", "S3.PutBucketPolicy"} {
-		w, kind := newWorld(t), bucketKind.Erase()
+		w, kind := newWorld(t), quickBucket()
 		if strings.HasPrefix(op, "S3.Get") || strings.HasPrefix(op, "S3.List") {
 			w.Settled(t, faultBucket(), nil)
 		}
@@ -106,7 +112,7 @@ func TestBucketDenied(t *testing.T) {
 // TestBucketDeleteFaults breaks each call of a deletion in each way, once.
 func TestBucketDeleteFaults(t *testing.T) {
 	t.Parallel()
-	kind := bucketKind.Erase()
+	kind := quickBucket()
 	for _, how := range broken() {
 		for nth := 1; ; nth++ {
 			w := newWorld(t)
@@ -136,7 +142,7 @@ func TestBucketDeleteFaults(t *testing.T) {
 // TestObjectFaults breaks each call of a creation, an update and a deletion in each way, once.
 func TestObjectFaults(t *testing.T) {
 	t.Parallel()
-	kind := objectKind.Erase()
+	kind := quickObject()
 	for _, how := range broken() {
 		for nth, fired := 1, true; fired; nth++ {
 			w := newWorld(t)

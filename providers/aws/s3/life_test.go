@@ -21,6 +21,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
 
 var errRefused = errors.New("refused by the test")
@@ -66,7 +67,7 @@ func TestBucketCalls(t *testing.T) {
 }
 
 func TestBucketName(t *testing.T) {
-	w, kind := newWorld(t), bucketKind.Erase()
+	w, kind := newWorld(t), quickBucket()
 	job := w.Job(t, kind, obj{}, nil)
 	if want := "-" + w.Server.Account + "-us-east-1-an"; !strings.HasSuffix(job.Name, want) || len(job.Name) > 63 {
 		t.Errorf("generated name %s is not in the account-regional namespace", job.Name)
@@ -90,7 +91,7 @@ func namingIn(place reconcile.Place) reconcile.Naming {
 
 // TestForeignBucket: the name belongs to another account, which S3 tells by refusing.
 func TestForeignBucket(t *testing.T) {
-	w, kind := newWorld(t), bucketKind.Erase()
+	w, kind := newWorld(t), quickBucket()
 	stranger := w.as(t, "999999999999")
 	if _, err := stranger.CreateBucket(t.Context(), &sdk.CreateBucketInput{Bucket: new("taken")}); err != nil {
 		t.Fatal(err)
@@ -110,7 +111,7 @@ func TestForeignBucket(t *testing.T) {
 
 // TestUnmarkedBucket: a bucket of our account that nobody marked is shown as it is, for the verdict to refuse.
 func TestUnmarkedBucket(t *testing.T) {
-	w, kind := newWorld(t), bucketKind.Erase()
+	w, kind := newWorld(t), quickBucket()
 	w.made(t, "mine")
 	job := w.Job(t, kind, obj{"name": "mine"}, nil)
 	_, err := kind.Settle(t.Context(), job, reconcile.Hooks{Permit: func(look reconcile.Look) error {
@@ -125,7 +126,7 @@ func TestUnmarkedBucket(t *testing.T) {
 }
 
 func TestForceDestroy(t *testing.T) {
-	w, kind := newWorld(t), bucketKind.Erase()
+	w, kind := newWorld(t), quickBucket()
 	job := w.Job(t, kind, obj{"versioning": "Enabled"}, nil)
 	out := kindtest.Settled(t, kind, job)
 	w.fill(t, nameOf(out.Attrs))
@@ -207,7 +208,7 @@ func TestEnableLock(t *testing.T) {
 }
 
 func TestObjectFile(t *testing.T) {
-	w, kind := newWorld(t), objectKind.Erase()
+	w, kind := newWorld(t), quickObject()
 	w.made(t, "files")
 	path := filepath.Join(w.Dir, "app.tar.gz")
 	props := obj{"bucket": "files", "key": "releases/app.tar.gz", "source": "app.tar.gz"}
@@ -280,7 +281,7 @@ func TestObjectTooBig(t *testing.T) {
 
 // TestObjectRace: somebody uploads between our look and our upload, which then does not overwrite.
 func TestObjectRace(t *testing.T) {
-	w, kind := newWorld(t), objectKind.Erase()
+	w, kind := newWorld(t), quickObject()
 	w.made(t, "race")
 	_, err := kind.Settle(t.Context(), w.Job(t, kind, obj{"bucket": "race", "key": "k", "content": "ours"}, nil), reconcile.Hooks{
 		Intend: func(ctx context.Context) error {
@@ -306,7 +307,7 @@ func TestObjectRace(t *testing.T) {
 // TestHeldByBucket: the objects of a bucket that was never versioned are named, so that a plan which deletes them does not count
 // them as data; a versioned one keeps the versions of what is deleted.
 func TestHeldByBucket(t *testing.T) {
-	w, kind := newWorld(t), bucketKind.Erase()
+	w, kind := newWorld(t), quickBucket()
 	for _, versioned := range []bool{false, true} {
 		props := obj{}
 		if versioned {
@@ -334,5 +335,26 @@ func TestHeldByBucket(t *testing.T) {
 		if err := kind.Delete(t.Context(), job); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestObjectLinkedAway: a file that becomes a link out of the project after it was prepared is not opened.
+func TestObjectLinkedAway(t *testing.T) {
+	w, kind := newWorld(t), quickObject()
+	w.made(t, "away")
+	outside, source := filepath.Join(t.TempDir(), "outside"), filepath.Join(w.Dir, "page")
+	for _, file := range []string{outside, source} {
+		if err := os.WriteFile(file, []byte("equal"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	job := w.Job(t, kind, obj{"bucket": "away", "key": "k", "source": "page"}, nil)
+	if err := errors.Join(os.Remove(source), os.Symlink(outside, source)); err != nil {
+		t.Fatal(err)
+	}
+	w.Server.Reset()
+	_, err := kind.Settle(localfile.With(t.Context(), localfile.Bounds{Root: w.Dir}), job, reconcile.Hooks{})
+	if _, refused := errors.AsType[*localfile.OutsideError](err); !refused || len(w.Wrote()) > 0 {
+		t.Errorf("%v, and %v was made", err, w.Wrote())
 	}
 }

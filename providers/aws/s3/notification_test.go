@@ -29,7 +29,7 @@ func (w *world) told(t *testing.T, out reconcile.Outcome) *sdk.GetBucketNotifica
 // TestClosedDestination is about a queue whose policy does not let S3 in yet, since it needs the bucket's ARN: the
 // notification is written untried, and nothing else that S3 refuses is.
 func TestClosedDestination(t *testing.T) {
-	w, kind := newWorld(t), bucketKind.Erase()
+	w, kind := newWorld(t), quickBucket()
 	w.like.closed = []string{queue("jobs")}
 	out := w.Settled(t, telling(), nil)
 	if have := w.told(t, out); len(have.QueueConfigurations) != 1 {
@@ -45,7 +45,7 @@ func TestClosedDestination(t *testing.T) {
 
 // TestNotificationLeftOut is about a queue that waits for the bucket itself.
 func TestNotificationLeftOut(t *testing.T) {
-	w, kind := newWorld(t), bucketKind.Erase()
+	w, kind := newWorld(t), quickBucket()
 	declared := telling()
 	declared["notifications"].(obj)["late"] = obj{"queue": "⟦late.arn⟧", "events": list{"s3:ObjectRemoved:*"}}
 	job := w.Job(t, kind, nil, nil)
@@ -79,7 +79,7 @@ func TestNotificationLeftOut(t *testing.T) {
 
 // TestNotificationIgnored: what is ignored stays as it is when others are written.
 func TestNotificationIgnored(t *testing.T) {
-	w, kind := newWorld(t), bucketKind.Erase()
+	w, kind := newWorld(t), quickBucket()
 	out := w.Settled(t, telling(), nil)
 	job := w.Job(t, kind, obj{"eventBridge": true}, &out)
 	job.Ignore = []tree.Path{"notifications.new"}

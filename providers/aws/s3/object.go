@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -113,7 +112,7 @@ var objectKind = &kind.Kind[ObjectProps, liveObject, Object]{
 		"Any change but of tags uploads the object anew. Deleting it where versions are kept leaves the older ones. Not managed, and left as they are: access control lists, retention and " +
 		"legal hold, annotations. An upload drops the header Expires.",
 
-	Observe:    observeObject,
+	Observe:    aws.Together(objectType, observeObject, observeObjects),
 	Create:     createObject,
 	Compare:    compareObject,
 	Attributes: func(live liveObject) Object { return live.attrs },
@@ -135,8 +134,12 @@ var objectKind = &kind.Kind[ObjectProps, liveObject, Object]{
 		func(want ObjectProps) map[string]string { return want.Tags },
 		func(live liveObject) map[string]string { return live.tags }),
 
+	Bulk: aws.InBulk(observeObject, observeObjects),
+
 	// 5 GiB over a slow line take a while.
 	Timeouts: kind.Timeouts{Create: time.Hour, Update: time.Hour},
+
+	EventuallyVisible: aws.EventuallyVisible,
 
 	API: kind.API{
 		Source: source,
@@ -146,6 +149,9 @@ var objectKind = &kind.Kind[ObjectProps, liveObject, Object]{
 			Create:  prefixed("s3:", "PutObject PutObjectTagging"),
 			Update:  prefixed("s3:", "PutObject PutObjectTagging"),
 			Delete:  prefixed("s3:", "DeleteObject"),
+			Calls:   map[string][]string{"PutObjectTagging": {"s3:PutObjectTagging"}, "DeleteObjectTagging": {"s3:DeleteObjectTagging"}},
+			// https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingKMSEncryption.html#require-sse-kms
+			Depends: []kind.Dependence{aws.UseKey(0, []string{"PutObject"}, []string{"kms:GenerateDataKey"}, "encryption.kmsKey")},
 			Resource: func(location kind.Location, name string) []string {
 				bucket, _, _ := strings.Cut(name, "/")
 				return []string{string(arnOf(location, bucket)), string(arnOf(location, name))}
@@ -247,6 +253,32 @@ func digestOf(content string) string {
 // that is what is wanted. The head's answer has no body: a missing bucket and a missing object are both NotFound. Without the
 // permission to list the bucket S3 says "denied" of a missing object, which is never taken as absence.
 func observeObject(ctx context.Context, s objectSite) (live liveObject, err error) {
+	return observeWith(ctx, s, byDefaultIn)
+}
+
+// observeObjects reads how each bucket encrypts once. S3 has no call for the headers or the tags of several objects.
+func observeObjects(ctx context.Context, all []objectSite) ([]*aws.Answer[liveObject], error) {
+	byDefault := map[string]*ObjectEncryption{}
+	for _, s := range all {
+		bucket := string(s.Last.Bucket)
+		if _, known := byDefault[bucket]; known || !asksDefault(s) {
+			continue
+		}
+		var err error
+		if byDefault[bucket], err = byDefaultIn(ctx, targetOf(s.Facts, bucket)); err != nil {
+			return nil, err
+		}
+	}
+	known := func(_ context.Context, t target) (*ObjectEncryption, error) { return byDefault[t.bucket], nil } //nolint:unparam // the other way asks
+	return aws.EachOf(ctx, all, func(int) bool { return false }, func(ctx context.Context, _ int, s objectSite) (liveObject, error) {
+		return observeWith(ctx, s, known)
+	}), nil
+}
+
+// asksDefault: how the bucket encrypts counts for what is declared without an encryption of its own.
+func asksDefault(s objectSite) bool { return s.Want.Bucket != "" && s.Want.Encryption == nil }
+
+func observeWith(ctx context.Context, s objectSite, byDefault func(context.Context, target) (*ObjectEncryption, error)) (live liveObject, err error) {
 	bucket, key := string(s.Want.Bucket), s.Want.Key
 	if s.Last != nil {
 		bucket, key = string(s.Last.Bucket), s.Last.Key
@@ -288,8 +320,12 @@ func observeObject(ctx context.Context, s objectSite) (live liveObject, err erro
 			return missing(err)
 		})
 	}
-	if s.Want.Bucket != "" && s.Want.Encryption == nil {
-		group.Go(func() error { return missing(live.readDefault(ctx, t)) })
+	if asksDefault(s) {
+		group.Go(func() error {
+			var err error
+			live.byDefault, err = byDefault(ctx, t)
+			return missing(err)
+		})
 	}
 	return live, group.Wait()
 }
@@ -302,16 +338,16 @@ func missing(err error) error {
 	return err
 }
 
-// readDefault asks how the bucket encrypts objects that say nothing of it.
-func (o *liveObject) readDefault(ctx context.Context, t target) error {
+// byDefaultIn asks how a bucket encrypts objects that say nothing of it.
+func byDefaultIn(ctx context.Context, t target) (*ObjectEncryption, error) {
 	of := unset()
 	err := reading(t, t.GetBucketEncryption, of.readEncryption, "ServerSideEncryptionConfigurationNotFoundError")(ctx)
 	by := of.Encryption.ApplyServerSideEncryptionByDefault
-	o.byDefault = &ObjectEncryption{Algorithm: string(by.SSEAlgorithm), KMSKey: awssdk.ToString(by.KMSMasterKeyID)}
-	if o.byDefault.Algorithm == "AES256" || strings.Contains(o.byDefault.KMSKey, "alias/") {
-		o.byDefault.KMSKey = "" // objects show the key that an alias stood for
+	is := &ObjectEncryption{Algorithm: string(by.SSEAlgorithm), KMSKey: awssdk.ToString(by.KMSMasterKeyID)}
+	if is.Algorithm == "AES256" || strings.Contains(is.KMSKey, "alias/") {
+		is.KMSKey = "" // objects show the key that an alias stood for
 	}
-	return err
+	return is, err
 }
 
 // compareObject: all that an upload carries shares one call; tags have their own.
@@ -387,7 +423,7 @@ func deleteObject(ctx context.Context, s objectSite) error {
 
 // upload puts an object. The checksum is that of what was compared, so that S3 refuses a file that has changed since.
 func upload(ctx context.Context, t target, key string, s kind.Facts, want ObjectProps, create bool) (*sdk.PutObjectOutput, error) {
-	body, file, err := contentOf(s, want)
+	body, file, err := contentOf(ctx, s, want)
 	if err != nil {
 		return nil, err
 	}
@@ -414,7 +450,7 @@ func upload(ctx context.Context, t target, key string, s kind.Facts, want Object
 }
 
 // contentOf opens what is to be uploaded. Files are streamed.
-func contentOf(s kind.Facts, want ObjectProps) (io.ReadSeekCloser, kind.Asset, error) {
+func contentOf(ctx context.Context, s kind.Facts, want ObjectProps) (io.ReadSeekCloser, kind.Asset, error) {
 	if c := want.Content; c != nil {
 		return unclosed{strings.NewReader(*c)}, kind.Asset{Digest: digestOf(*c), Size: int64(len(*c))}, nil
 	}
@@ -422,7 +458,7 @@ func contentOf(s kind.Facts, want ObjectProps) (io.ReadSeekCloser, kind.Asset, e
 	if file.Path == "" {
 		return nil, file, fmt.Errorf("source %s was not prepared", want.Source)
 	}
-	f, err := os.Open(file.Path)
+	f, err := localfile.Open(ctx, file.Path)
 	return f, file, err
 }
 

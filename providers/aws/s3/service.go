@@ -12,9 +12,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unsafe"
 
-	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go"
@@ -78,9 +76,7 @@ func (b Bucket) Notify(s *athanor.Stack, name string, fn lambda.Function, n Noti
 // clientOf is the client of a location. Where the endpoint is not AWS's own, buckets are in the path: emulators and gateways
 // seldom have a host name for each.
 func clientOf(cloud kind.Cloud) *sdk.Client {
-	return (*sdk.Client)(aws.ClientIn(cloud, sdk.ServiceID, func(cfg awssdk.Config) unsafe.Pointer {
-		return unsafe.Pointer(sdk.NewFromConfig(cfg, func(o *sdk.Options) { o.UsePathStyle = o.BaseEndpoint != nil }))
-	}))
+	return aws.ClientIn(cloud, sdk.ServiceID, sdk.NewFromConfig, func(o *sdk.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
 }
 
 // target is a bucket that calls are made on.

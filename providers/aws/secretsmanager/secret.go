@@ -18,7 +18,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unsafe"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/secretsmanager"
@@ -83,7 +82,7 @@ type SecretProps struct {
 	// Description, up to 2048 characters. It is not for secrets. Default: none.
 	Description string `prop:"maxlen=2048" wire:"Description"`
 	// KMSKeyID is the key of KMS that encrypts the value: its id, ARN or alias. Default: none, aws/secretsmanager.
-	KMSKeyID string `wire:"KmsKeyId"`
+	KMSKeyID string `prop:"maxlen=2048" wire:"KmsKeyId"`
 	// Rotation has a function make new values on a schedule. Default: none.
 	Rotation *Rotation `prop:"deferrable" wire:"-,rotation"`
 	// Replicas are copies of the secret in other regions. Default: none.
@@ -229,13 +228,18 @@ var secretKind = &kind.Kind[SecretProps, liveSecret, Secret]{
 	},
 	List: listSecrets,
 
-	// The service publishes no bound; what it shows has been seen to lag by seconds.
-	EventuallyVisible: 10 * time.Second,
+	EventuallyVisible: aws.EventuallyVisible,
 
 	API: aws.API("SecretsManager", "secretsmanager", source, kind.Permissions{
 		Observe: []string{"DescribeSecret", "GetResourcePolicy", "GetSecretValue"},
 		List:    []string{"ListSecrets"},
-		Create:  []string{"CreateSecret", "TagResource", "GetRandomPassword", "RestoreSecret", "ReplicateSecretToRegions"},
+		Create: []string{
+			"CreateSecret", "TagResource", "GetRandomPassword", "RestoreSecret", "ReplicateSecretToRegions", "PutResourcePolicy", "RotateSecret",
+		},
+		Only: map[string][]tree.Path{
+			"GetSecretValue": {"value"}, "GetRandomPassword": {"generate"}, "ReplicateSecretToRegions": {"replicas"}, "RemoveRegionsFromReplication": {"replicas"},
+			"PutResourcePolicy": {"policy"}, "RotateSecret": {"rotation"},
+		},
 		Update: []string{
 			"UpdateSecret", "PutSecretValue", "GetRandomPassword", "RotateSecret", "CancelRotateSecret", "ReplicateSecretToRegions",
 			"RemoveRegionsFromReplication", "PutResourcePolicy", "DeleteResourcePolicy", "TagResource", "UntagResource",
@@ -247,12 +251,21 @@ var secretKind = &kind.Kind[SecretProps, liveSecret, Secret]{
 		},
 		// https://docs.aws.amazon.com/service-authorization/latest/reference/list_awssecretsmanager.html
 		Anywhere: []string{"GetRandomPassword", "ListSecrets"},
+		Depends: []kind.Dependence{
+			// https://docs.aws.amazon.com/secretsmanager/latest/userguide/security-encryption.html#security-encryption-authz
+			aws.UseKey(0, []string{"UpdateSecret", "PutSecretValue", "ReplicateSecretToRegions"}, []string{"kms:Decrypt", "kms:GenerateDataKey"}, "kmsKeyId"),
+			aws.UseKey(reconcile.Observing, nil, []string{"kms:Decrypt"}, "kmsKeyId"),
+			// https://docs.aws.amazon.com/secretsmanager/latest/userguide/rotating-secrets-required-permissions-function.html
+			{
+				Actions: []string{"lambda:InvokeFunction"}, Calls: []string{"RotateSecret"}, Props: []tree.Path{"rotation.lambdaArn"},
+				Resource: aws.On("lambda", "function:"),
+			},
+		},
 	}),
 }
 
 func clientOf(cloud kind.Cloud) *sdk.Client {
-	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }
-	return (*sdk.Client)(aws.ClientIn(cloud, sdk.ServiceID, connect))
+	return aws.ClientIn(cloud, sdk.ServiceID, sdk.NewFromConfig)
 }
 
 // nameOf is the name in an ARN, without what Secrets Manager adds to it.

@@ -20,7 +20,6 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // NewSubscription declares a subscription.
@@ -111,7 +110,7 @@ var subscriptionKind = &kind.Kind[SubscriptionProps, liveSubscription, Subscript
 	// One that waits for confirmation cannot be deleted: SNS does that after two days.
 	Deletion: kind.Later[liveSubscription](liveSubscription.pending),
 
-	EventuallyVisible: 30 * time.Second,
+	EventuallyVisible: aws.EventuallyVisible,
 	// A topic that is not there yet is waited for.
 	Timeouts: kind.Timeouts{Create: 2 * time.Minute},
 
@@ -123,7 +122,7 @@ var subscriptionKind = &kind.Kind[SubscriptionProps, liveSubscription, Subscript
 		Of:       "topic",
 		Resource: aws.On("sns", ""),
 		Anywhere: []string{"GetSubscriptionAttributes", "SetSubscriptionAttributes", "Unsubscribe"},
-		Passes:   map[string][]tree.Path{"iam:PassRole": {"subscriptionRoleArn"}},
+		Depends:  []kind.Dependence{aws.PassRole("sns.amazonaws.com", true, nil, "subscriptionRoleArn")},
 	}),
 }
 

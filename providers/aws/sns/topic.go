@@ -12,13 +12,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
-	"unsafe"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sns/types"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/providers/aws"
@@ -153,7 +150,7 @@ var topicKind = &kind.Kind[TopicProps, liveTopic, Topic]{
 	Doc: "A topic of Amazon SNS, standard or FIFO, with all its attributes and tags. Its subscriptions are a kind of " +
 		"their own; SNS deletes them with the topic. A FIFO topic with an archive of messages holds data.",
 
-	Observe:    observeTopic,
+	Observe:    aws.Together(topicType, observeTopic, observeTopics),
 	Create:     createTopic,
 	Compare:    compareTopic,
 	Attributes: func(live liveTopic) Topic { return live.attrs },
@@ -175,28 +172,32 @@ var topicKind = &kind.Kind[TopicProps, liveTopic, Topic]{
 		What: func(liveTopic) string { return "an archive of messages" },
 	},
 	List: listTopics,
+	Bulk: aws.InBulk(observeTopic, observeTopics),
 
 	// SNS says that it agrees with itself only in time, and not in how much of it.
-	EventuallyVisible: 30 * time.Second,
+	EventuallyVisible: aws.EventuallyVisible,
 
 	API: aws.API("SNS", "sns", source, kind.Permissions{
-		Observe:  []string{"GetTopicAttributes", "GetDataProtectionPolicy", "ListTagsForResource"},
-		List:     []string{"ListTopics"},
-		Create:   []string{"CreateTopic", "TagResource", "SetTopicAttributes"}, // which alone sets the version of signatures
+		Observe: []string{"GetTopicAttributes", "GetDataProtectionPolicy", "ListTagsForResource", "tag:GetResources"},
+		List:    []string{"ListTopics"},
+		Create:  []string{"CreateTopic", "TagResource", "SetTopicAttributes", "PutDataProtectionPolicy"},
+		// SetTopicAttributes alone sets the version of signatures.
+		Only: map[string][]tree.Path{"PutDataProtectionPolicy": {"dataProtectionPolicy"}, "GetDataProtectionPolicy": {"dataProtectionPolicy"}, "SetTopicAttributes": {
+			"signatureVersion", "archivePolicy", "httpLogging", "sqsLogging", "lambdaLogging", "firehoseLogging", "applicationLogging",
+		}},
 		Update:   []string{"SetTopicAttributes", "PutDataProtectionPolicy", "TagResource", "UntagResource"},
 		Delete:   []string{"DeleteTopic", "SetTopicAttributes"},
 		Resource: aws.On("sns", ""),
-		Passes: map[string][]tree.Path{"iam:PassRole": {
+		Depends: []kind.Dependence{aws.PassRole("sns.amazonaws.com", true, []string{"SetTopicAttributes"},
 			"httpLogging.successRoleArn", "httpLogging.failureRoleArn", "sqsLogging.successRoleArn", "sqsLogging.failureRoleArn",
 			"lambdaLogging.successRoleArn", "lambdaLogging.failureRoleArn", "firehoseLogging.successRoleArn", "firehoseLogging.failureRoleArn",
 			"applicationLogging.successRoleArn", "applicationLogging.failureRoleArn",
-		}},
+		)},
 	}),
 }
 
 func clientOf(cloud kind.Cloud) *sdk.Client {
-	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }
-	return (*sdk.Client)(aws.ClientIn(cloud, sdk.ServiceID, connect))
+	return aws.ClientIn(cloud, sdk.ServiceID, sdk.NewFromConfig)
 }
 
 // arnOf is how SNS names a topic.
@@ -296,6 +297,33 @@ func observeTopic(ctx context.Context, s topicSite) (live liveTopic, err error) 
 	if err != nil {
 		return live, err
 	}
+	if live, err = topicAt(ctx, s, name); err != nil {
+		return live, err
+	}
+	out, err := clientOf(s.Cloud).ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceArn: new(string(live.attrs.ARN))})
+	if err != nil {
+		return live, aws.Absent(err)
+	}
+	live.tags = aws.TagMap(out.Tags, func(t types.Tag) (key, value *string) { return t.Key, t.Value })
+	return live, nil
+}
+
+// observeTopics reads the attributes of each topic, and the tags of all together.
+func observeTopics(ctx context.Context, all []topicSite) ([]*aws.Answer[liveTopic], error) {
+	tags, err := aws.TagsTogether(ctx, all,
+		func(t Topic) aws.ARN { return t.ARN }, func(want TopicProps) map[string]string { return want.Tags })
+	if err != nil {
+		return nil, err
+	}
+	return aws.EachOf(ctx, all, func(i int) bool { return tags[i] == nil }, func(ctx context.Context, i int, s topicSite) (liveTopic, error) {
+		live, err := topicAt(ctx, s, s.Last.Name)
+		live.tags = tags[i]
+		return live, err
+	}), nil
+}
+
+// topicAt reads all of a topic but its tags.
+func topicAt(ctx context.Context, s topicSite, name string) (live liveTopic, err error) {
 	live.attrs = Topic{ARN: arnOf(s.Location, name), Name: name}
 	client, arn := clientOf(s.Cloud), new(string(live.attrs.ARN))
 	attrs, err := client.GetTopicAttributes(ctx, &sdk.GetTopicAttributesInput{TopicArn: arn})
@@ -305,28 +333,17 @@ func observeTopic(ctx context.Context, s topicSite) (live liveTopic, err error) 
 	if live.have, err = topicTable.Read(kind.Text(attrs.Attributes)); err != nil {
 		return live, err
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		out, err := client.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceArn: arn})
-		if err != nil {
-			return aws.Absent(err)
-		}
-		live.tags = aws.TagMap(out.Tags, func(t types.Tag) (key, value *string) { return t.Key, t.Value })
-		return nil
-	})
 	// Not every account may ask for such a policy, and no FIFO topic has one.
-	if !live.have.FIFO && (s.Want.DataProtectionPolicy != nil || s.Last != nil && s.Last.DataProtection != "") {
-		group.Go(func() error {
-			out, err := client.GetDataProtectionPolicy(ctx, &sdk.GetDataProtectionPolicyInput{ResourceArn: arn})
-			if err != nil {
-				return aws.Absent(err)
-			}
-			live.have.DataProtectionPolicy = sdkaws.ToString(out.DataProtectionPolicy)
-			live.attrs.DataProtection = declared(live.have.DataProtectionPolicy)
-			return nil
-		})
+	if live.have.FIFO || s.Want.DataProtectionPolicy == nil && (s.Last == nil || s.Last.DataProtection == "") {
+		return live, nil
 	}
-	return live, group.Wait()
+	out, err := client.GetDataProtectionPolicy(ctx, &sdk.GetDataProtectionPolicyInput{ResourceArn: arn})
+	if err != nil {
+		return live, aws.Absent(err)
+	}
+	live.have.DataProtectionPolicy = sdkaws.ToString(out.DataProtectionPolicy)
+	live.attrs.DataProtection = declared(live.have.DataProtectionPolicy)
+	return live, nil
 }
 
 // createTopic carries all that CreateTopic takes and that is not the default. Only the version of signatures is left

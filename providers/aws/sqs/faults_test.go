@@ -146,7 +146,7 @@ func TestDelete(t *testing.T) {
 		t.Errorf("deleted without leave: %v", err)
 	}
 	if len(w.queues(t)) != 1 {
-		t.Fatal("it is gone")
+		t.Fatal("it is missing")
 	}
 	job.MayDelete = true
 	w.Server.Reset()

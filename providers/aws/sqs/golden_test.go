@@ -32,4 +32,13 @@ func TestGolden(t *testing.T) {
 			"VisibilityTimeout": "30", "DelaySeconds": "0", "MessageRetentionPeriod": "345600", "ReceiveMessageWaitTimeSeconds": "0",
 			"MaximumMessageSize": "1048576", "SqsManagedSseEnabled": "true",
 		}, "sqs", "CreateQueue")
+
+	// What counts with another prop alone has its default there.
+	awstest.GoldenText(t, queueTable, obj{"fifo": true, "contentBasedDeduplication": true, "deadLetter": arn("dead.fifo"), "kmsMasterKeyId": "alias/queues"},
+		kind.Text{
+			"FifoQueue": "true", "ContentBasedDeduplication": "true", "DeduplicationScope": "queue", "FifoThroughputLimit": "perQueue",
+			"VisibilityTimeout": "30", "DelaySeconds": "0", "MessageRetentionPeriod": "345600", "ReceiveMessageWaitTimeSeconds": "0",
+			"MaximumMessageSize": "1048576", "KmsMasterKeyId": "alias/queues", "KmsDataKeyReusePeriodSeconds": "300",
+			"RedrivePolicy": `{"deadLetterTargetArn":"` + arn("dead.fifo") + `","maxReceiveCount":10}`,
+		}, "sqs", "CreateQueue")
 }

@@ -12,7 +12,6 @@ import (
 	"path"
 	"strings"
 	"time"
-	"unsafe"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -139,7 +138,7 @@ var queueKind = &kind.Kind[QueueProps, liveQueue, Queue]{
 	Doc: "A queue of Amazon SQS, standard or FIFO, with all its attributes and tags. Its messages are not managed: " +
 		"a queue with messages in it, waiting, delayed or in flight, holds data, and deleting it needs permission.",
 
-	Observe:    observeQueue,
+	Observe:    aws.Together(queueType, observeQueue, observeQueues),
 	Create:     createQueue,
 	Compare:    compareQueue,
 	Attributes: func(live liveQueue) Queue { return live.attrs },
@@ -158,13 +157,14 @@ var queueKind = &kind.Kind[QueueProps, liveQueue, Queue]{
 		func(live liveQueue) map[string]string { return live.tags }, "TagQueue", putTags, dropTags),
 	HoldsData: &kind.HoldsData[QueueProps, liveQueue]{Now: func(live liveQueue) bool { return live.hasData }},
 	List:      listQueues,
+	Bulk:      aws.InBulk(observeQueue, observeQueues),
 
 	// Attributes take up to 60 seconds to be seen everywhere, and a deletion as long:
 	// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SetQueueAttributes.html
 	EventuallyVisible: time.Minute,
 
 	API: aws.API("SQS", "sqs", source, kind.Permissions{
-		Observe:  []string{"GetQueueUrl", "GetQueueAttributes", "ListQueueTags"},
+		Observe:  []string{"GetQueueUrl", "GetQueueAttributes", "ListQueueTags", "tag:GetResources"},
 		List:     []string{"ListQueues"},
 		Create:   []string{"CreateQueue", "TagQueue"},
 		Update:   []string{"SetQueueAttributes", "TagQueue", "UntagQueue"},
@@ -174,8 +174,7 @@ var queueKind = &kind.Kind[QueueProps, liveQueue, Queue]{
 }
 
 func clientOf(cloud kind.Cloud) *sdk.Client {
-	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }
-	return (*sdk.Client)(aws.ClientIn(cloud, sdk.ServiceID, connect))
+	return aws.ClientIn(cloud, sdk.ServiceID, sdk.NewFromConfig)
 }
 
 func queueName(want QueueProps) kind.NameRule {
@@ -243,17 +242,40 @@ func observeQueue(ctx context.Context, s site) (live liveQueue, err error) {
 	if err != nil {
 		return live, aws.Absent(err)
 	}
-	out, err := client.GetQueueAttributes(ctx, &sdk.GetQueueAttributesInput{
-		QueueUrl: url.QueueUrl, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll},
-	})
-	if err != nil {
-		return live, aws.Absent(err)
+	if live, err = queueAt(ctx, client, queueNamed(s.Location, name, url.QueueUrl)); err != nil {
+		return live, err
 	}
 	tags, err := client.ListQueueTags(ctx, &sdk.ListQueueTagsInput{QueueUrl: url.QueueUrl})
 	if err != nil {
 		return live, aws.Absent(err)
 	}
-	live = liveQueue{attrs: queueNamed(s.Location, name, url.QueueUrl), tags: tags.Tags}
+	live.tags = tags.Tags
+	return live, nil
+}
+
+// observeQueues reads the attributes of each queue, and the tags of all together.
+func observeQueues(ctx context.Context, all []site) ([]*aws.Answer[liveQueue], error) {
+	tags, err := aws.TagsTogether(ctx, all,
+		func(q Queue) aws.ARN { return q.ARN }, func(want QueueProps) map[string]string { return want.Tags })
+	if err != nil {
+		return nil, err
+	}
+	return aws.EachOf(ctx, all, func(i int) bool { return tags[i] == nil }, func(ctx context.Context, i int, s site) (liveQueue, error) {
+		live, err := queueAt(ctx, clientOf(s.Cloud), *s.Last)
+		live.tags = tags[i]
+		return live, err
+	}), nil
+}
+
+// queueAt reads the attributes of a queue.
+func queueAt(ctx context.Context, client *sdk.Client, q Queue) (live liveQueue, err error) {
+	out, err := client.GetQueueAttributes(ctx, &sdk.GetQueueAttributesInput{
+		QueueUrl: new(string(q.URL)), AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll},
+	})
+	if err != nil {
+		return live, aws.Absent(err)
+	}
+	live.attrs = q
 	for name, n := range out.Attributes { // SQS counts approximately
 		live.hasData = live.hasData || strings.HasPrefix(name, "ApproximateNumberOfMessages") && n != "0"
 	}

@@ -13,8 +13,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"time"
-	"unsafe"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/ssm"
@@ -98,14 +96,14 @@ type ParameterProps struct {
 	SecureValue token.Secret `wire:"-"`
 	// KeyID is the key of KMS that encrypts a secureValue: its id, ARN or alias, as it is to be shown. Default:
 	// alias/aws/ssm with secureValue, the account's own.
-	KeyID *string `wire:"KeyId"`
+	KeyID *string `prop:"maxlen=256" wire:"KeyId"`
 	// Tier Advanced takes larger values and policies, and costs. Standard becomes Advanced in place; Systems Manager
 	// has no way back, so that Standard again makes another parameter.
 	Tier *string `prop:"enum=Standard|Advanced,default=Standard" wire:"Tier"`
 	// Description, up to 1024 characters. It is not for secrets. Default: none.
 	Description string `prop:"maxlen=1024" wire:"Description"`
 	// AllowedPattern is a regular expression that every value must match. Default: none.
-	AllowedPattern string `wire:"AllowedPattern"`
+	AllowedPattern string `prop:"maxlen=1024" wire:"AllowedPattern"`
 	// DataType says what a String is to be checked for. Systems Manager does so after the call: an aws:ec2:image that
 	// does not exist never becomes the value.
 	DataType *string `prop:"enum=text|aws:ec2:image|aws:ssm:integration,default=text" wire:"DataType"`
@@ -150,7 +148,7 @@ var parameterKind = &kind.Kind[ParameterProps, liveParameter, Parameter]{
 	Doc: "A parameter of the Parameter Store: a text, a list of texts or a secret, with its tier, policies and tags. " +
 		"Older versions, their labels and the sharing with other accounts are not managed.",
 
-	Observe:    observeParameter,
+	Observe:    aws.Together(parameterType, observeParameter, observeParameters),
 	Create:     createParameter,
 	Compare:    compareParameter,
 	Attributes: func(live liveParameter) Parameter { return live.attrs },
@@ -175,13 +173,14 @@ var parameterKind = &kind.Kind[ParameterProps, liveParameter, Parameter]{
 		func(want ParameterProps) map[string]string { return want.Tags },
 		func(live liveParameter) map[string]string { return live.tags }, "AddTagsToResource", putTags, dropTags),
 	List: listParameters,
+	Bulk: aws.InBulk(observeParameter, observeParameters),
 
 	// The name of a deleted parameter is free again after 30 seconds:
 	// https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_DeleteParameter.html
-	EventuallyVisible: 30 * time.Second,
+	EventuallyVisible: aws.EventuallyVisible,
 
 	API: aws.API("SSM", "ssm", source, kind.Permissions{
-		Observe: []string{"GetParameter", "DescribeParameters", "ListTagsForResource"},
+		Observe: []string{"GetParameter", "GetParameters", "DescribeParameters", "ListTagsForResource", "tag:GetResources"},
 		List:    []string{"DescribeParameters"},
 		Create:  []string{"PutParameter", "AddTagsToResource"},
 		Update:  []string{"PutParameter", "AddTagsToResource", "RemoveTagsFromResource"},
@@ -189,12 +188,17 @@ var parameterKind = &kind.Kind[ParameterProps, liveParameter, Parameter]{
 		Resource: func(location kind.Location, name string) []string {
 			return []string{string(arnOf(location, name))}
 		},
+		Anywhere: []string{"DescribeParameters"},
+		Depends: []kind.Dependence{
+			// https://docs.aws.amazon.com/systems-manager/latest/userguide/secure-string-parameter-kms-encryption.html
+			aws.UseKey(0, []string{"PutParameter"}, []string{"kms:Encrypt", "kms:GenerateDataKey"}, "keyId"),
+			aws.UseKey(reconcile.Observing, nil, []string{"kms:Decrypt"}, "keyId"),
+		},
 	}),
 }
 
 func clientOf(cloud kind.Cloud) *sdk.Client {
-	connect := func(cfg sdkaws.Config) unsafe.Pointer { return unsafe.Pointer(sdk.NewFromConfig(cfg)) }
-	return (*sdk.Client)(aws.ClientIn(cloud, sdk.ServiceID, connect))
+	return aws.ClientIn(cloud, sdk.ServiceID, sdk.NewFromConfig)
 }
 
 // arnOf is how Systems Manager names a parameter: a name of one level has no slash of its own.
@@ -335,7 +339,7 @@ func observeParameter(ctx context.Context, s site) (live liveParameter, err erro
 	if err != nil {
 		return live, aws.Absent(err)
 	}
-	p, meta := out.Parameter, types.ParameterMetadata{}
+	p, meta, tags := out.Parameter, types.ParameterMetadata{}, map[string]string(nil)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		meta, err = metaOf(ctx, client, p.Name)
@@ -348,12 +352,88 @@ func observeParameter(ctx context.Context, s site) (live liveParameter, err erro
 		if err != nil {
 			return aws.Absent(err)
 		}
-		live.tags = aws.TagMap(out.TagList, func(t types.Tag) (key, value *string) { return t.Key, t.Value })
+		tags = aws.TagMap(out.TagList, func(t types.Tag) (key, value *string) { return t.Key, t.Value })
 		return nil
 	})
 	if err := group.Wait(); err != nil {
 		return live, err
 	}
+	return shownBy(p, meta, tags)
+}
+
+// How many parameters one call answers for:
+// https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_GetParameters.html
+// https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_ParameterStringFilter.html
+const (
+	mostValues = 10
+	mostMetas  = 50
+)
+
+// observeParameters reads values, what they come with, and tags, each of many parameters by one call.
+func observeParameters(ctx context.Context, all []site) ([]*aws.Answer[liveParameter], error) {
+	var tags []map[string]string
+	values, metas := make([]*types.Parameter, len(all)), make([]*types.ParameterMetadata, len(all))
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		tags, err = aws.TagsTogether(ctx, all,
+			func(p Parameter) aws.ARN { return p.ARN }, func(want ParameterProps) map[string]string { return want.Tags })
+		return err
+	})
+	client, at, names := clientOf(all[0].Cloud), map[string]int{}, make([]string, len(all))
+	for i, s := range all {
+		at[s.Last.Name], names[i] = i, s.Last.Name
+	}
+	for some := range slices.Chunk(names, mostValues) {
+		group.Go(func() error {
+			out, err := client.GetParameters(ctx, &sdk.GetParametersInput{Names: some, WithDecryption: new(true)})
+			if err != nil {
+				return err
+			}
+			for _, p := range out.Parameters {
+				if i, ok := at[sdkaws.ToString(p.Name)]; ok {
+					values[i] = &p
+				}
+			}
+			return nil
+		})
+	}
+	for some := range slices.Chunk(names, mostMetas) {
+		group.Go(func() error {
+			in := &sdk.DescribeParametersInput{
+				MaxResults:       new(int32(mostMetas)),
+				ParameterFilters: []types.ParameterStringFilter{{Key: new("Name"), Option: new("Equals"), Values: some}},
+			}
+			for page, err := range described(ctx, client, in) {
+				if err != nil {
+					return err
+				}
+				for _, meta := range page.Parameters {
+					if i, ok := at[sdkaws.ToString(meta.Name)]; ok {
+						metas[i] = &meta
+					}
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	shown := make([]*aws.Answer[liveParameter], len(all))
+	for i := range all {
+		if values[i] == nil || metas[i] == nil || tags[i] == nil {
+			continue
+		}
+		if live, err := shownBy(values[i], *metas[i], tags[i]); err == nil {
+			shown[i] = &aws.Answer[liveParameter]{Value: live}
+		}
+	}
+	return shown, nil
+}
+
+// shownBy is a parameter as answers show it.
+func shownBy(p *types.Parameter, meta types.ParameterMetadata, tags map[string]string) (live liveParameter, err error) {
+	live.tags = tags
 	live.attrs = Parameter{ARN: aws.ARN(sdkaws.ToString(p.ARN)), Name: sdkaws.ToString(p.Name), Version: token.Num(p.Version)}
 	shown := &sdk.PutParameterInput{
 		Type: p.Type, DataType: p.DataType, Tier: meta.Tier, Description: meta.Description, AllowedPattern: meta.AllowedPattern,

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // Schemas are all resource types.
@@ -102,20 +104,11 @@ func load() (*Schemas, error) {
 func find() (string, error) {
 	dir := os.Getenv("ATHANOR_REGISTRY")
 	if dir == "" {
-		at, err := os.Getwd()
-		if err != nil {
-			return "", err
+		root, ok := proctest.ModuleRoot()
+		if !ok {
+			return "", errNoSchemas
 		}
-		for {
-			if _, err := os.Stat(filepath.Join(at, "go.mod")); err == nil {
-				break
-			}
-			if filepath.Dir(at) == at {
-				return "", errNoSchemas
-			}
-			at = filepath.Dir(at)
-		}
-		dir = filepath.Join(at, ".cache", "registry")
+		dir = filepath.Join(root, ".cache", "registry")
 	}
 	found, err := filepath.Glob(filepath.Join(dir, "aws-cdk-aws-service-spec-*.tgz"))
 	if err != nil || len(found) == 0 {

@@ -117,7 +117,7 @@ func report(types map[string]*registry.Type, index registry.Index, size int, lef
 		by[f] = append(by[f], name)
 	}
 	for _, f := range []registry.Finding{registry.ByName, registry.ByTags, registry.ByParent, registry.Nowhere} {
-		fmt.Printf("found without a record by %s: %d\n", f, len(by[f]))
+		fmt.Printf("found without state by %s: %d\n", f, len(by[f]))
 	}
 	fmt.Printf("found by nothing: %v\n", by[registry.Nowhere])
 	for _, what := range slices.Sorted(maps.Keys(left)) {

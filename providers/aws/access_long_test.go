@@ -1,0 +1,52 @@
+//go:build access
+
+package aws_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
+)
+
+// TestEveryActionIsNeeded deploys under the printed policy without one of its actions, for each: something is refused, and where
+// the action is none of those that are spare the deploy fails.
+func TestEveryActionIsNeeded(t *testing.T) {
+	t.Setenv("WORD_OF_TEST", "a word that nobody knows")
+	var actions []string
+	deploy := func(t *testing.T, without string) (failed bool) {
+		inStage(t, awstest.Documented{Latency: 50 * time.Millisecond}, func(s *stage) {
+			policy := aws.LeastPolicy(s.plan(dependent("first")).Needs(s.Context()))
+			actions = nil
+			for _, statement := range policy["Statement"].([]any) {
+				m := statement.(map[string]any)
+				actions = append(actions, m["Action"].([]string)...)
+				m["Action"] = slices.DeleteFunc(slices.Clone(m["Action"].([]string)), func(a string) bool { return a == without })
+			}
+			if err := s.played.Allow(policy); err != nil {
+				s.Fatal(err)
+			}
+			p, err := s.tryPlan(dependent("first"))
+			if err != nil {
+				failed = true
+				return
+			}
+			r, err := s.engine.Apply(s.Context(), p, engine.ApplyOptions{Command: "deploy"})
+			failed = err != nil || len(r.Failures) > 0 || r.Summary.Blocked > 0
+		})
+		return failed
+	}
+	if deploy(t, "") {
+		t.Fatal("the whole policy is not enough")
+	}
+	for _, action := range slices.Compact(slices.Sorted(slices.Values(actions))) {
+		t.Run(action, func(t *testing.T) {
+			if !deploy(t, action) && spare[action] == "" {
+				t.Error("the deploy succeeds without it")
+			}
+		})
+	}
+}

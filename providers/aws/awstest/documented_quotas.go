@@ -1,0 +1,164 @@
+package awstest
+
+import (
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Quota is how often some operations may be called together, by an account in a region.
+type Quota struct {
+	// Service is as in calls. Operations are patterns of names; none means all that no quota before it has.
+	Service    string
+	Operations []string
+	// Rate is calls a second, and Burst how many may come at once; 0 means those of a second.
+	Rate, Burst float64
+	// Source is the page that says so.
+	Source string
+}
+
+const (
+	lambdaQuotas  = "https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html"
+	dnsQuotas     = "https://docs.aws.amazon.com/Route53/latest/DeveloperGuide/DNSLimitations.html"
+	logsQuotas    = "https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/cloudwatch_limits_cwl.html"
+	systemsQuotas = "https://docs.aws.amazon.com/general/latest/gr/ssm.html"
+	gatewayQuotas = "https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html"
+	eventsQuotas  = "https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html"
+	topicsQuotas  = "https://docs.aws.amazon.com/general/latest/gr/sns.html"
+	secretsQuotas = "https://docs.aws.amazon.com/secretsmanager/latest/userguide/reference_limits.html"
+)
+
+// PublishedQuotas are those that AWS publishes for what the kinds call. It publishes none for IAM, SQS, Cloud Control and the
+// tagging service, and for the tables of DynamoDB only how many may change at once.
+func PublishedQuotas() []Quota {
+	return []Quota{
+		{Service: "Lambda", Operations: []string{"GetFunction"}, Rate: 100, Source: lambdaQuotas},
+		{Service: "Lambda", Operations: []string{"GetPolicy"}, Rate: 15, Source: lambdaQuotas},
+		{Service: "Lambda", Rate: 15, Source: lambdaQuotas},
+		{Service: "Route53", Rate: 5, Source: dnsQuotas},
+		{Service: "Logs", Operations: []string{"CreateLogGroup"}, Rate: 10, Source: logsQuotas},
+		{Service: "Logs", Operations: []string{"DeleteLogGroup"}, Rate: 10, Source: logsQuotas},
+		{Service: "Logs", Operations: []string{"DescribeLogGroups"}, Rate: 10, Source: logsQuotas},
+		{Service: "Logs", Operations: []string{"DescribeLogStreams"}, Rate: 25, Source: logsQuotas},
+		{Service: "SSM", Operations: []string{"GetParameter", "GetParameters", "GetParametersByPath"}, Rate: 40, Source: systemsQuotas},
+		{Service: "apigateway", Rate: 10, Burst: 40, Source: gatewayQuotas},
+		{Service: "Events", Rate: 50, Source: eventsQuotas},
+		{Service: "SNS", Operations: []string{"ListTopics"}, Rate: 30, Source: topicsQuotas},
+		{Service: "SNS", Operations: []string{"ListSubscriptionsByTopic"}, Rate: 30, Source: topicsQuotas},
+		{Service: "SNS", Operations: []string{"Subscribe"}, Rate: 100, Source: topicsQuotas},
+		{Service: "SNS", Operations: []string{"Unsubscribe"}, Rate: 100, Source: topicsQuotas},
+		{Service: "SNS", Operations: []string{"ListTagsForResource"}, Rate: 10, Source: topicsQuotas},
+		{Service: "SNS", Operations: []string{"TagResource"}, Rate: 10, Source: topicsQuotas},
+		{Service: "SNS", Operations: []string{"UntagResource"}, Rate: 10, Source: topicsQuotas},
+		{Service: "SecretsManager", Operations: []string{"CreateSecret"}, Rate: 50, Source: secretsQuotas},
+		{Service: "SecretsManager", Operations: []string{"DeleteSecret"}, Rate: 50, Source: secretsQuotas},
+		{Service: "SecretsManager", Operations: []string{"ListSecrets"}, Rate: 100, Source: secretsQuotas},
+		{Service: "SecretsManager", Operations: []string{"*ResourcePolicy"}, Rate: 50, Source: secretsQuotas},
+		{
+			Service: "SecretsManager", Rate: 50, Source: secretsQuotas,
+			Operations: []string{"PutSecretValue", "RemoveRegionsFromReplication", "ReplicateSecretToRegions", "UpdateSecret"},
+		},
+		{Service: "SecretsManager", Operations: []string{"RestoreSecret"}, Rate: 50, Source: secretsQuotas},
+		{Service: "SecretsManager", Operations: []string{"RotateSecret", "CancelRotateSecret"}, Rate: 50, Source: secretsQuotas},
+		{Service: "SecretsManager", Operations: []string{"TagResource", "UntagResource"}, Rate: 50, Source: secretsQuotas},
+	}
+}
+
+// Part is quotas of which only a part is left: somebody else uses the rest.
+func Part(of float64, quotas []Quota) []Quota {
+	quotas = slices.Clone(quotas)
+	for i := range quotas {
+		quotas[i].Rate *= of
+		quotas[i].Burst *= of
+	}
+	return quotas
+}
+
+// bucket is what is left of a quota. A bucket of tokens is how AWS counts calls:
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/throttling.html
+type bucket struct {
+	left float64
+	at   time.Time
+}
+
+// overQuota takes a token, and reports that there is none.
+func (p *player) overQuota(c Call) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	q, key, ok := quotaOf(p.Quotas, c)
+	if !ok {
+		return false
+	}
+	now, burst := time.Now(), max(q.Burst, q.Rate, 1)
+	b := p.buckets[key]
+	if b == nil {
+		b = &bucket{burst, now}
+		p.buckets[key] = b
+	}
+	b.left, b.at = min(b.left+now.Sub(b.at).Seconds()*q.Rate, burst), now
+	if b.left < 1 {
+		p.refusals[c.Name()]++
+		return true
+	}
+	b.left--
+	return false
+}
+
+func quotaOf(quotas []Quota, c Call) (q Quota, key string, ok bool) {
+	for _, q := range quotas {
+		if q.Service != c.Service || len(q.Operations) > 0 && !slices.ContainsFunc(q.Operations, func(name string) bool {
+			matches, err := path.Match(name, c.Operation)
+			return err == nil && matches
+		}) {
+			continue
+		}
+		return q, serviceKey(c) + "\x00" + strings.Join(q.Operations, ","), true
+	}
+	return Quota{}, "", false
+}
+
+// operationName is an operation of a service whose requests carry no name.
+type operationName struct {
+	method, name string
+	path         []string // the parts, "" for a parameter
+}
+
+// operationNames are those of the services that have one address for each operation, as botocore describes them.
+func operationNames(t testing.TB) map[string][]operationName {
+	t.Helper()
+	all := map[string][]operationName{}
+	for service, model := range map[string]string{"Lambda": "lambda", "apigateway": "apigatewayv2"} {
+		for name, o := range LoadModel(t, model).Operations {
+			uri, _, _ := strings.Cut(o.HTTP.RequestURI, "?")
+			parts := strings.Split(strings.Trim(uri, "/"), "/")
+			for i, part := range parts {
+				if strings.HasPrefix(part, "{") {
+					parts[i] = ""
+				}
+			}
+			all[service] = append(all[service], operationName{o.HTTP.Method, name, parts})
+		}
+	}
+	return all
+}
+
+// operation is what a call asks for, by the name that the service has for it.
+func (p *player) operation(r *http.Request, c Call) string {
+	parts := strings.Split(strings.Trim(r.URL.EscapedPath(), "/"), "/")
+	found, fixed := c.Operation, -1
+	for _, o := range p.names[c.Service] {
+		n, fits := 0, o.method == c.Method && len(o.path) == len(parts)
+		for i := 0; fits && i < len(parts); i++ {
+			if fits = o.path[i] == "" || o.path[i] == parts[i]; o.path[i] != "" {
+				n++
+			}
+		}
+		if fits && n > fixed {
+			found, fixed = o.name, n
+		}
+	}
+	return found
+}

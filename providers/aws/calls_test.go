@@ -1,0 +1,137 @@
+package aws_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	sdksqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
+	"github.com/athanor-dev/athanor/providers/aws/iam"
+	"github.com/athanor-dev/athanor/providers/aws/s3"
+	"github.com/athanor-dev/athanor/providers/aws/sns"
+	"github.com/athanor-dev/athanor/providers/aws/sqs"
+	"github.com/athanor-dev/athanor/providers/aws/ssm"
+)
+
+// each is a program with so many resources, each declared by its address.
+func each(n int, declare func(s *athanor.Stack, address string)) athanor.Program {
+	return func(s *athanor.Stack) error {
+		for i := range n {
+			declare(s, fmt.Sprintf("one-%03d", i))
+		}
+		return nil
+	}
+}
+
+// TestCallsAreFew holds how many calls an unchanged plan of a hundred resources of a kind makes, and their destroy with all its
+// waits. EventBridge has no call that shows the targets of several rules, and S3 none for the tags of several objects.
+func TestCallsAreFew(t *testing.T) {
+	const n = 100
+	for name, c := range map[string]struct {
+		program            athanor.Program
+		unchanged, destroy int
+	}{
+		"parameters": {each(n, func(s *athanor.Stack, a string) { ssm.NewParameter(s, a, ssm.ParameterProps{Value: a}) }), 15, 3 * n},
+		"roles": {each(n, func(s *athanor.Stack, a string) {
+			iam.NewRole(s, a, iam.RoleProps{
+				TrustPolicy: iam.ServiceTrust("lambda.amazonaws.com"),
+				Bindings:    []aws.Statement{{Actions: []string{"s3:GetObject"}, Resources: []string{"*"}}},
+			})
+		}), 5, 7 * n},
+		"rules": {each(n, func(s *athanor.Stack, a string) {
+			eventbridge.NewRule(s, a, eventbridge.RuleProps{
+				ScheduleExpression: "rate(1 day)", Targets: map[string]eventbridge.Target{"work": {ARN: "arn:aws:sqs:us-east-1:123456789012:work"}},
+			})
+		}), n + 5, 8 * n},
+		// Tags are read by one call for those that are asked for at the same time, on a busy machine by one each.
+		"topics": {each(n, func(s *athanor.Stack, a string) { sns.NewTopic(s, a, sns.TopicProps{}) }), n + 5, 6*n + 20},
+		"queues": {each(n, func(s *athanor.Stack, a string) { sqs.NewQueue(s, a, sqs.QueueProps{}) }), n + 5, 6 * n},
+		// The role is read by three calls.
+		"functions": {functions(n), 3*n + 5, 10 * n},
+		// The bucket is read by sixteen.
+		"objects": {func(s *athanor.Stack) error {
+			bucket := s3.NewBucket(s, "bucket", s3.BucketProps{Name: "calls-are-few", ForceDestroy: true})
+			return each(n, func(s *athanor.Stack, a string) {
+				s3.NewObject(s, a, s3.ObjectProps{Bucket: bucket.Name, Key: a, Content: &a})
+			})(s)
+		}, 2*n + 20, 7 * n},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inStage(t, awstest.Documented{Latency: 50 * time.Millisecond}, func(s *stage) {
+				s.deploy(c.program)
+				time.Sleep(time.Hour)
+				for _, step := range []struct {
+					what string
+					most int
+					do   func()
+				}{
+					{"an unchanged plan", c.unchanged, func() {
+						if p := s.plan(c.program); p.Pending() {
+							s.Fatalf("the plan is not unchanged: %+v", p.Summary)
+						}
+					}},
+					{"a destroy", c.destroy, func() { s.destroy() }},
+				} {
+					s.server.Reset()
+					step.do()
+					by := map[string]int{}
+					for _, c := range s.server.Calls() {
+						by[generated.ReplaceAllString(c.Name(), "*")]++
+					}
+					delete(by, "STS.GetCallerIdentity")
+					all := 0
+					for _, times := range by {
+						all += times
+					}
+					s.Logf("%s: %d calls: %v", step.what, all, by)
+					if all > step.most {
+						s.Errorf("%s of %d %s makes %d calls, and at most %d are promised", step.what, n, name, all, step.most)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestListingsProveNoAbsence: what is read together is believed where it shows what is expected, and read by itself where it does
+// not, or may not be read together.
+func TestListingsProveNoAbsence(t *testing.T) {
+	const n = 5
+	inStage(t, awstest.Documented{Latency: 50 * time.Millisecond}, func(s *stage) {
+		program := each(n, func(s *athanor.Stack, a string) {
+			sqs.NewQueue(s, a, sqs.QueueProps{Name: a})
+			ssm.NewParameter(s, a+"-parameter", ssm.ParameterProps{Name: a, Value: a})
+			iam.NewRole(s, a+"-role", iam.RoleProps{Name: a, TrustPolicy: iam.ServiceTrust("lambda.amazonaws.com")})
+		})
+		s.deploy(program)
+		time.Sleep(time.Hour)
+		for _, op := range []string{"Tagging.GetResources", "SSM.GetParameters", "IAM.GetAccountAuthorizationDetails"} {
+			refused := s.server.Inject(awstest.Fault{Op: op, Kind: awstest.Deny})
+			if p := s.plan(program); p.Pending() || refused.Fired() == 0 {
+				s.Errorf("%s refused %d times: %+v", op, refused.Fired(), p.Summary)
+			}
+		}
+		outside := sdksqs.NewFromConfig(s.played.Outside(s))
+		url, err := outside.GetQueueUrl(s.Context(), &sdksqs.GetQueueUrlInput{QueueName: new("one-001")})
+		if err != nil {
+			s.Fatal(err)
+		}
+		if _, err := outside.TagQueue(s.Context(), &sdksqs.TagQueueInput{QueueUrl: url.QueueUrl, Tags: map[string]string{"by": "hand"}}); err != nil {
+			s.Fatal(err)
+		}
+		if p := s.plan(program); p.Summary.Updated != 1 || p.Summary.Unchanged != 3*n-1 {
+			s.Errorf("a tag was added by hand: %+v", p.Summary)
+		}
+		if _, err := outside.DeleteQueue(s.Context(), &sdksqs.DeleteQueueInput{QueueUrl: url.QueueUrl}); err != nil {
+			s.Fatal(err)
+		}
+		if p := s.plan(program); p.Summary.Created != 1 || p.Summary.Unchanged != 3*n-1 {
+			s.Errorf("a queue was deleted by hand: %+v", p.Summary)
+		}
+	})
+}
