@@ -27,6 +27,10 @@ type Request struct {
 	Token string
 	// Info is given what the answer says of itself under "result_info", such as a cursor. Nil: nobody asks.
 	Info any
+	// Whole: the whole answer is decoded, and not what is under "result".
+	Whole bool
+	// As is how the call is named, where [Operations] does not list it. Zero: by its method and path.
+	As Operation
 }
 
 // Form is a body that is no JSON, with its content type.
@@ -81,6 +85,9 @@ func Call(ctx context.Context, cloud reconcile.Cloud, r Request, into any) error
 	if r.Body != nil {
 		text = bytes.NewReader(body.Content)
 	}
+	if r.As.Name != "" {
+		ctx = context.WithValue(ctx, namedKey{}, r.As)
+	}
 	req, err := http.NewRequestWithContext(ctx, r.Method, way.endpoint+r.Path, text)
 	if err != nil {
 		return err
@@ -93,6 +100,9 @@ func Call(ctx context.Context, cloud reconcile.Cloud, r Request, into any) error
 	res, err := c.pass(req, c.http.Do)
 	if err != nil || into == nil {
 		return err
+	}
+	if r.Whole {
+		return json.NewDecoder(res.Body).Decode(into)
 	}
 	return json.NewDecoder(res.Body).Decode(&struct {
 		Result any `json:"result"`

@@ -47,11 +47,7 @@ func FromToken(endpoint, token, account string) *Cloud {
 func newCloud(limits *limits, settings Settings) *Cloud {
 	c := &Cloud{
 		settings: settings, getenv: os.Getenv, folder: os.UserConfigDir, limits: limits, asking: make(chan struct{}, 1), zones: map[string]Zone{},
-		// A redirection would carry a write elsewhere as a read.
-		http: &http.Client{
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-			Transport:     reconcile.LimitAttempts(http.DefaultTransport),
-		},
+		http: reconcile.NewHTTPClient(),
 	}
 	c.who = sync.OnceValues(c.credentials)
 	return c

@@ -70,6 +70,27 @@ func TestPlaceOfZones(t *testing.T) {
 	}
 }
 
+// TestAccountOwnedToken: a token that belongs to the account, and to no user, cannot list accounts. It is taken for the account whose
+// id is given; without an id, or with a name, the error says what to set.
+func TestAccountOwnedToken(t *testing.T) {
+	s := cloudflaretest.Start(t)
+	s.OwnToken()
+	cloud := cloudflare.FromToken(s.URL, s.Token, s.Account)
+	if place, err := cloud.Place(t.Context()); err != nil || place.Account != s.Account {
+		t.Fatalf("%v, %v", place, err)
+	}
+	if zone, err := cloudflare.ZoneOf(t.Context(), cloud, s.AddZone(s.Account, "shop.example")); err != nil || zone.Name != "shop.example" {
+		t.Errorf("%v, %v", zone, err)
+	}
+	for _, account := range []string{"", "Example"} {
+		cloud := cloudflare.FromToken(s.URL, s.Token, account)
+		_, err := cloud.Place(t.Context())
+		if err == nil || !strings.Contains(strings.Join(reconcile.Hints(err), " "), "to the id of the account") || cloud.Classify(err) != reconcile.Invalid {
+			t.Errorf("account %q: %q %v, hint %q", account, cloud.Classify(err), err, strings.Join(reconcile.Hints(err), " "))
+		}
+	}
+}
+
 // TestOtherAccount: with a token of another account nothing is called but the question which accounts it reaches.
 func TestOtherAccount(t *testing.T) {
 	s := cloudflaretest.Start(t)

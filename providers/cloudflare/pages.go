@@ -2,6 +2,9 @@ package cloudflare
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"iter"
 	"maps"
 	"net/http"
@@ -45,12 +48,38 @@ func CallList[S, T any](ctx context.Context, cloud reconcile.Cloud, path string,
 	}
 }
 
+// Cycle finds listings that have no end: a server that does not know of pages answers each page alike. The zero value is ready.
+type Cycle struct{ seen map[[sha256.Size]byte]bool }
+
+var errCycle = errors.New("a page of the listing came before: the server does not go on")
+
+// Check returns an error for a page, or a cursor, that came before. Every page of a listing is given to it in turn.
+func (c *Cycle) Check(page any) error {
+	text, err := json.Marshal(page)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(text)
+	if c.seen[sum] {
+		return Invalid(errCycle)
+	}
+	if c.seen == nil {
+		c.seen = map[[sha256.Size]byte]bool{}
+	}
+	c.seen[sum] = true
+	return nil
+}
+
 // Pages goes through a listing, page after page from 1. The client's own pagers are not used: they ask for the next
-// page without the context of the caller, and so past every gate.
+// page without the context of the caller, and so past every gate. A listing that has no end is an error.
 func Pages[T any](ask func(page int64) (*pagination.V4PagePaginationArray[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
+		var cycle Cycle
 		for page := int64(1); ; page++ {
 			answer, err := ask(page)
+			if err == nil && len(answer.Result) > 0 {
+				err = cycle.Check(answer.Result)
+			}
 			if err != nil {
 				var none T
 				yield(none, err)

@@ -19,6 +19,7 @@ import (
 type (
 	readingKey struct{}
 	askingKey  struct{}
+	namedKey   struct{} // the operation that a call is
 )
 
 // Reading is for operations that do what they are told in a language of their own, such as a query of a database: the
@@ -34,7 +35,10 @@ func (c *Cloud) pass(req *http.Request, next func(*http.Request) (*http.Response
 	if err != nil {
 		return nil, err
 	}
-	op := OperationOf(req.Method, below(req.URL, way.endpoint))
+	op, named := ctx.Value(namedKey{}).(Operation)
+	if !named {
+		op = OperationOf(req.Method, below(req.URL, way.endpoint))
+	}
 	call, err := c.call(ctx, op)
 	if err != nil {
 		return nil, err

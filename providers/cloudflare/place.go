@@ -3,6 +3,7 @@ package cloudflare
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,18 +33,26 @@ func (c *Cloud) Place(ctx context.Context) (reconcile.Place, error) {
 		return place, nil
 	}
 	reached, err := again(ctx, c.reached)
-	if err != nil {
+	id := c.account()
+	switch refused, ok := errors.AsType[*Error](err); {
+	case ok && refused.Has(noListing) && objectID().MatchString(id): // the account's own token: every path has the id in it
+	case ok && refused.Has(noListing):
+		return reconcile.Place{}, reconcile.WithHint(err, "a token that belongs to an account cannot list accounts: set account in the settings of cloudflare, or CLOUDFLARE_ACCOUNT_ID, to the id of the account")
+	case err != nil:
 		return reconcile.Place{}, err
-	}
-	id, err := choose(c.account(), reached)
-	if err != nil {
-		return reconcile.Place{}, err
+	default:
+		if id, err = choose(id, reached); err != nil {
+			return reconcile.Place{}, err
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.place = reconcile.Place{Provider: "cloudflare", Account: id}
 	return c.place, nil
 }
+
+// noListing is the code of listing accounts with a token that belongs to one.
+const noListing = 1001
 
 func (c *Cloud) known() reconcile.Place {
 	c.mu.Lock()

@@ -13,7 +13,7 @@ import (
 
 // TestProfiles: who asks, by settings, environment and the user's file, and that no error tells a token.
 func TestProfiles(t *testing.T) {
-	const stray = "a-token-of-nobody"
+	const stray = "a-token-of-nobody-4f1b4f1b4f1b4f1b4f1b4f"
 	good := func(s *cloudflaretest.Server) string {
 		return "default: {token: " + s.Token + "}\nwork: {token: " + s.Token + ", account: Other}\nwrong: {token: " + stray + "}\nempty: {account: Other}\n"
 	}

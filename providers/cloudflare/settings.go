@@ -64,6 +64,8 @@ func In(s *athanor.Stack, opts ...Setting) *athanor.Stack {
 type Service struct {
 	// Kinds are its kinds.
 	Kinds []reconcile.Any
+	// Family are further kinds, made when somebody asks for them. At most one service has some.
+	Family *reconcile.Family
 }
 
 // Provider is the family cloudflare with the kinds of these services.
@@ -78,6 +80,9 @@ func Provider(services ...Service) reconcile.Provider {
 	}
 	for _, s := range services {
 		p.Kinds = append(p.Kinds, s.Kinds...)
+		if s.Family != nil {
+			p.Family = s.Family
+		}
 	}
 	return p
 }

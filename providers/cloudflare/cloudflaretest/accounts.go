@@ -22,6 +22,9 @@ var accountHandlers = map[string]handler{
 }
 
 func listAccounts(w *world, r request) (any, *failure) {
+	if w.owned {
+		return nil, &failure{service: "accounts", status: 400, code: 1001, message: "Invalid request: account-owned tokens cannot list accounts"}
+	}
 	accounts := map[string]any{}
 	for id, name := range w.accounts {
 		if want := r.query.Get("name"); !w.hidden && (want == "" || want == name) {
@@ -80,4 +83,11 @@ func (s *Server) HideAccounts() {
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
 	s.world.hidden = true
+}
+
+// OwnToken makes the token one that the account owns, and no user: it cannot list accounts.
+func (s *Server) OwnToken() {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	s.world.owned = true
 }

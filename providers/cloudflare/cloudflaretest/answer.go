@@ -24,6 +24,12 @@ func notFound(path string) *failure {
 	return &failure{status: 404, code: 7003, message: "Could not route to " + path + ", perhaps your object identifier is invalid?"}
 }
 
+// notUnderstood is the answer to a call that no repetition helps: with a status that clients neither repeat, as they do any above
+// 500, nor take for the word that the object is deleted.
+func notUnderstood(op *operation, why string) *failure {
+	return &failure{status: 400, code: 7000, message: "cloudflaretest: " + op.String() + " (" + op.Method + " " + op.Path + "): " + why}
+}
+
 // listing is a result of which one page is answered.
 type listing struct {
 	items []any

@@ -39,7 +39,8 @@ func (w *world) candidate(r request, k *worker, u Upload, kept ...any) (*version
 }
 
 // secretTypes are the bindings that an upload keeps when it does not name them: "secrets are never deleted by deployments", as
-// wrangler's own help says (deploy --keep-vars), which asks for them to be kept in uploads of versions alone.
+// wrangler's own help says (deploy --keep-vars). It deploys a Worker that is there by uploading a version, in which it asks for
+// nothing to be kept (keepSecrets of its deploy/deploy.ts).
 var secretTypes = []any{"secret_text", "secret_key"}
 
 // bindings are those that a version gets: the ones sent, with those of the version before where it says inherit, and
@@ -143,6 +144,9 @@ var targets = map[string]func(w *world, k *worker, v *version, b object) *failur
 		name, _ := b["service"].(string)
 		if name == k.name || w.worker(k.account, name) != nil {
 			return nil
+		}
+		if b["environment"] == nil {
+			return &failure{status: 400, code: 10143, message: fmt.Sprintf("Service binding '%s' references Worker '%s' which was not found. Verify the Worker exists in your account and that the service name in your configuration is correct.", b["name"], name)}
 		}
 		return &failure{status: 400, code: 10144, message: fmt.Sprintf("Service binding '%s' references environment 'production' on Worker '%s' which was not found.", b["name"], name)}
 	},

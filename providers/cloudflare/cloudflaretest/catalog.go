@@ -6,15 +6,21 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // catalog is what is known of Cloudflare's operations.
 type catalog struct {
 	Operations []*operation
 	Errors     map[string][]matcher // by service.Name
+
+	others func() (*catalog, error) // of the services without kinds of their own
 }
 
 // operation is one operation as it is described.
@@ -29,6 +35,10 @@ type operation struct {
 
 	once     sync.Once
 	compiled schemas
+	trees    struct {
+		once         sync.Once
+		answer, body object
+	}
 }
 
 // matcher is how an error is told.
@@ -65,40 +75,62 @@ var loaded = sync.OnceValue(func() loading {
 	if err != nil {
 		return loading{err: err}
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "operations.json"))
-	if errors.Is(err, os.ErrNotExist) {
-		err = errNoOperations
-	}
+	c, err := readCatalog(dir, "operations.json")
 	if err != nil {
 		return loading{err: err}
 	}
-	c := new(catalog)
-	if err := json.Unmarshal(text, c); err != nil {
-		return loading{err: fmt.Errorf("%s: %w", dir, err)}
+	if _, err := os.Stat(filepath.Join(dir, "others.json")); err != nil {
+		return loading{err: errNoOperations} // of an older tool
 	}
 	c.Operations = append(c.Operations, unpublished...)
+	c.others = sync.OnceValues(func() (*catalog, error) { return readCatalog(dir, "others.json") })
 	return loading{catalog: c}
 })
+
+func readCatalog(dir, file string) (*catalog, error) {
+	text, err := os.ReadFile(filepath.Join(dir, file))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, errNoOperations
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := new(catalog)
+	if err := json.Unmarshal(text, c); err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", dir, file, err)
+	}
+	return c, nil
+}
+
+// of is the catalog that an operation is in: those of services without kinds of their own are read when one is called.
+func (c *catalog) of(o *operation) *catalog {
+	if !slices.Contains(c.Operations, o) && c.others != nil {
+		if others, err := c.others(); err == nil {
+			return others
+		}
+	}
+	return c
+}
+
+// named is the operation as the package cloudflare names one.
+func (o *operation) named() cloudflare.Operation {
+	var service strings.Builder
+	for word := range strings.SplitSeq(o.Service, "-") {
+		service.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return cloudflare.Operation{Service: service.String(), Name: o.Name, Method: o.Method, Path: o.Path}
+}
 
 // folder is where tools/cloudflare.sh puts what it fetches.
 func folder() (string, error) {
 	if dir := os.Getenv("ATHANOR_CLOUDFLARE"); dir != "" {
 		return dir, nil
 	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
+	root, ok := proctest.ModuleRoot()
+	if !ok {
+		return "", errNoOperations
 	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return filepath.Join(dir, ".cache", "cloudflare"), nil
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return "", errNoOperations
-		}
-		dir = up
-	}
+	return filepath.Join(root, ".cache", "cloudflare"), nil
 }
 
 // find is the operation that a request is, with the parts of its path by name; of several that fit, the one with the
@@ -112,6 +144,11 @@ func (c *catalog) find(method, path string) (*operation, map[string]string) {
 		}
 		if found, ok := match(o.Path, path); ok && (best == nil || len(found) < len(values)) {
 			best, values = o, found
+		}
+	}
+	if best == nil && c.others != nil {
+		if others, err := c.others(); err == nil {
+			return others.find(method, path)
 		}
 	}
 	return best, values

@@ -19,6 +19,7 @@ var databaseHandlers = map[string]handler{
 	"d1.CreateDatabase": createDatabase,
 	"d1.GetDatabase":    onDatabase(func(_ *world, _ request, d *database) (any, *failure) { return d.shown(), nil }),
 	"d1.PatchDatabase":  onDatabase(setReplication),
+	"d1.UpdateDatabase": onDatabase(setReplication),
 	"d1.DeleteDatabase": onDatabase(deleteDatabase),
 	"d1.QueryDatabase":  onDatabase(queryDatabase),
 }
@@ -92,7 +93,7 @@ func deleteDatabase(w *world, _ request, d *database) (any, *failure) {
 
 func queryDatabase(w *world, r request, d *database) (any, *failure) {
 	if w.sqlite == nil {
-		return nil, &failure{status: 500, code: 7500, message: "this test has no databases: WithDatabases"}
+		return nil, &failure{status: 500, code: 7500, message: "no databases are served: a test asks for them by WithDatabases, the program needs Python 3"}
 	}
 	a, err := w.sqlite.run(d.id, r.text("sql"))
 	if err != nil {

@@ -25,6 +25,7 @@ var undeclared = map[string]string{
 	"workers 10070":  "a class of Durable Objects that is not exported, as users of wrangler meet it: \"Cannot apply new-class migration\"",
 	"workers 10079":  "another migration tag: https://github.com/cloudflare/workers-sdk/issues/705",
 	"workers 10090":  "no such service, as wrangler reads it (its utils/worker-not-found-error.ts)",
+	"workers 10143":  "a service binding to a Worker that does not exist, where no environment is named: https://github.com/heroui-inc/heroui-mcp/pull/75",
 	"workers 10211":  "a version with a migration: https://github.com/cloudflare/workers-sdk/issues/15387",
 	"workers 10215":  "a secret while the newest version is not live, as wrangler reads it (its secret/index.ts)",
 	"workers 100117": "a domain whose name has records: https://github.com/cloudflare/workers-sdk/issues/9878",
@@ -56,6 +57,9 @@ var amendments = map[string]func(schema map[string]any){
 	"r2.DeleteBucketEventNotification": func(schema map[string]any) {
 		schema["properties"].(map[string]any)["ruleIds"] = map[string]any{"type": "array", "items": map[string]any{"type": "string"}}
 	},
+	// The Terraform provider sends the name of a database too, which stays, and with a zone's creation whether it is paused.
+	"d1.UpdateDatabase":           func(schema map[string]any) { loosen(schema, "name") },
+	"zones.CreateZone":            func(schema map[string]any) { loosen(schema, "paused") },
 	"workers.PutScript":           wranglerUpload,
 	"workers.CreateScriptVersion": wranglerUpload,
 	// wrangler reads which version an upload made (its deploy/deploy.ts).

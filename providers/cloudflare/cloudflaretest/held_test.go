@@ -33,7 +33,7 @@ func TestHeldToAccount(t *testing.T) {
 		{name: "a field of another type", method: http.MethodPost, path: spaces, body: object{"title": 1}, want: "got number, want string"},
 		{name: "a query that is not known", method: http.MethodGet, path: spaces + "?limit=1", want: "no such query parameter: limit"},
 		{name: "no operation", method: http.MethodPatch, path: spaces, want: "is no operation"},
-		{name: "an operation that is not done here", method: http.MethodGet, path: "/accounts/ACCOUNT/workers/account-settings", want: "is not done here"},
+		{name: "an operation that is not done here", method: http.MethodGet, path: "/accounts/ACCOUNT/r2/metrics", want: "is not done here"},
 		{
 			name: "an answer of another shape", method: http.MethodGet, path: spaces, want: "answer of kv.ListNamespaces",
 			before: func(s *Server) {
@@ -77,7 +77,8 @@ func TestTokens(t *testing.T) {
 	}{
 		{s.Token, "/accounts", 200, 0},
 		{"", "/accounts", 400, 9106},
-		{"another", "/accounts", 403, 9109},
+		{newToken(), "/accounts", 403, 9109},
+		{"another", "/accounts", 400, 6003},
 		{"mal formed", "/accounts", 400, 6003},
 		{s.Token, "/accounts/" + other + "/queues", 403, 10000},
 		{s.Token, "/accounts/example/queues", 404, 7003},

@@ -1,8 +1,11 @@
 package cloudflaretest
 
 import (
+	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/athanor-dev/athanor/providers/wiretest"
 )
 
 // keyValues is Workers KV.
@@ -13,6 +16,7 @@ type keyValues struct {
 type namespace struct {
 	account, id, title string
 	keys               map[string][]byte
+	metadata           map[string]any // of keys that have some
 }
 
 var keyValueHandlers = map[string]handler{
@@ -23,6 +27,10 @@ var keyValueHandlers = map[string]handler{
 	"kv.DeleteNamespace":   onNamespace(deleteNamespace),
 	"kv.ListNamespaceKeys": onNamespace(listKeys),
 	"kv.PutNamespaceValue": onNamespace(putValue),
+
+	"kv.GetNamespaceValue":    onNamespace(getValue),
+	"kv.GetNamespaceMetadata": onNamespace(getMetadata),
+	"kv.DeleteNamespaceValue": onNamespace(deleteValue),
 }
 
 func noNamespace() *failure {
@@ -112,8 +120,49 @@ func listKeys(_ *world, r request, n *namespace) (any, *failure) {
 	return cursored(r, "limit", sorted(names), 1000, func(last any) string { return last.(object)["name"].(string) }), nil
 }
 
+// putValue takes the value as the body, or as the part of a form that is called value.
 func putValue(_ *world, r request, n *namespace) (any, *failure) {
-	n.keys[r.path["keyName"]] = r.raw
+	value := r.raw
+	if strings.HasPrefix(r.header.Get("Content-Type"), "multipart/form-data") {
+		text, sent := r.body["value"].(string)
+		for _, part := range r.upload.Modules {
+			if part.Name == "value" {
+				text, sent = string(part.Content), true
+			}
+		}
+		if !sent {
+			return nil, &failure{status: 400, code: 10012, message: "could not find value in the request"}
+		}
+		value = []byte(text)
+	}
+	n.keys[r.path["keyName"]] = value
+	if n.metadata == nil {
+		n.metadata = map[string]any{}
+	}
+	n.metadata[r.path["keyName"]] = r.body["metadata"]
+	return object{}, nil
+}
+
+func noKey() *failure { return &failure{status: 404, code: 10009, message: "key not found"} }
+
+// getValue answers a value as it is, in no envelope.
+func getValue(_ *world, r request, n *namespace) (any, *failure) {
+	value, there := n.keys[r.path["keyName"]]
+	if !there {
+		return nil, noKey()
+	}
+	return wiretest.Answer{Status: http.StatusOK, Header: http.Header{"Content-Type": {"application/octet-stream"}}, Body: value}, nil
+}
+
+func getMetadata(_ *world, r request, n *namespace) (any, *failure) {
+	if _, there := n.keys[r.path["keyName"]]; !there {
+		return nil, noKey()
+	}
+	return n.metadata[r.path["keyName"]], nil
+}
+
+func deleteValue(_ *world, r request, n *namespace) (any, *failure) {
+	delete(n.keys, r.path["keyName"])
 	return object{}, nil
 }
 

@@ -18,6 +18,7 @@ var queueHandlers = map[string]handler{
 	"queues.CreateQueue":     createQueue,
 	"queues.GetQueue":        onQueue(func(_ *world, _ request, q *queue) (any, *failure) { return q.shown(), nil }),
 	"queues.PatchQueue":      onQueue(patchQueue),
+	"queues.UpdateQueue":     onQueue(putQueue),
 	"queues.DeleteQueue":     onQueue(deleteQueue),
 	"queues.GetMetricsQueue": onQueue(queueMetrics),
 	"queues.PushMessage":     onQueue(pushMessage),
@@ -89,6 +90,20 @@ func patchQueue(_ *world, r request, q *queue) (any, *failure) {
 		maps.Copy(q.settings, settings)
 	}
 	return q.shown(), nil
+}
+
+// putQueue does what patchQueue does. Its answer has consumers as they are written, and no others' do.
+func putQueue(w *world, r request, q *queue) (any, *failure) {
+	if _, f := patchQueue(w, r, q); f != nil {
+		return nil, f
+	}
+	all := make([]any, len(q.consumers))
+	for i, c := range q.consumers {
+		all[i] = maps.Clone(c)
+	}
+	shown := q.shown()
+	shown["consumers"] = all
+	return shown, nil
 }
 
 func deleteQueue(w *world, _ request, q *queue) (any, *failure) {

@@ -20,6 +20,7 @@ var recordHandlers = map[string]handler{
 	"dns.CreateRecord": inZone(createRecord),
 	"dns.GetRecord":    onRecord(func(_ *world, _ request, r *record) (any, *failure) { return r.shown(), nil }),
 	"dns.PatchRecord":  onRecord(patchRecord),
+	"dns.UpdateRecord": onRecord(putRecord),
 	"dns.DeleteRecord": onRecord(deleteRecord),
 }
 
@@ -95,8 +96,18 @@ func createRecord(w *world, r request, z *zone) (any, *failure) {
 }
 
 func patchRecord(w *world, r request, old *record) (any, *failure) {
-	changed := &record{zone: old.zone, id: old.id, body: maps.Clone(old.body)}
-	maps.Copy(changed.body, r.body)
+	body := maps.Clone(old.body)
+	maps.Copy(body, r.body)
+	return w.overwrite(old, body)
+}
+
+// putRecord sets all of a record: what is left out has its default.
+func putRecord(w *world, r request, old *record) (any, *failure) {
+	return w.overwrite(old, maps.Clone(r.body))
+}
+
+func (w *world) overwrite(old *record, body object) (any, *failure) {
+	changed := &record{zone: old.zone, id: old.id, body: body}
 	if f := w.fits(changed); f != nil {
 		return nil, f
 	}

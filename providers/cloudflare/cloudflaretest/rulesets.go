@@ -3,14 +3,19 @@ package cloudflaretest
 import (
 	"fmt"
 	"maps"
+	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/athanor-dev/athanor/providers/wiretest"
 )
 
 // ruleset is the ruleset that a phase of a zone, or of an account, begins with.
 type ruleset struct {
 	of, id, kind, phase string // of is the zone's id or the account's
+	name, description   string
 	version             int
 	rules               []object
 }
@@ -22,6 +27,9 @@ func rulesetHandlers() map[string]handler {
 		"rulesets.ListRulesets":  listRulesets,
 		"rulesets.CreateRuleset": createRuleset,
 		"rulesets.GetPhas":       getPhase,
+		"rulesets.GetRuleset":    onRuleset(func(_ *world, _ request, s *ruleset) (any, *failure) { return s.shown(), nil }),
+		"rulesets.UpdateRuleset": onRuleset(updateRuleset),
+		"rulesets.DeleteRuleset": onRuleset(deleteRuleset),
 		"rulesets.CreateRule":    onRuleset(createRule),
 		"rulesets.PatchRule":     onRule(patchRule),
 		"rulesets.DeleteRule":    onRule(deleteRule),
@@ -51,7 +59,7 @@ func (s *ruleset) shown() object {
 
 func (s *ruleset) listed() object {
 	return object{
-		"id": s.id, "kind": s.kind, "name": "default", "phase": s.phase, "description": "",
+		"id": s.id, "kind": s.kind, "name": s.name, "phase": s.phase, "description": s.description,
 		"version": strconv.Itoa(s.version), "last_updated": "2024-01-01T00:00:00Z",
 	}
 }
@@ -103,13 +111,52 @@ func createRuleset(w *world, r request, of string) (any, *failure) {
 		return nil, &failure{status: 400, code: 20217, message: fmt.Sprintf(
 			"'%s' is not a valid value for kind because exceeded maximum number of %s rulesets for phase %s", kind, kind, phase)}
 	}
-	s := &ruleset{of: of, id: hexID(16), kind: kind, phase: phase}
+	s := &ruleset{of: of, id: hexID(16), kind: kind, phase: phase, name: r.text("name"), description: r.text("description")}
 	given, _ := r.body["rules"].([]any)
 	for _, rule := range given {
 		s.rules = append(s.rules, ruled(rule.(object), hexID(16)))
 	}
 	w.rulesets = append(w.rulesets, s)
 	return s.changed(), nil
+}
+
+// updateRuleset writes a ruleset whole: rules that are not sent go. One that is sent with its id stays the same one, with a new
+// version where it says something else.
+func updateRuleset(_ *world, r request, s *ruleset) (any, *failure) {
+	given, _ := r.body["rules"].([]any)
+	rules := []object{}
+	for _, v := range given {
+		sent := v.(object)
+		id, known := sent["id"].(string)
+		at := s.at(id)
+		if known && at < 0 {
+			return nil, noRuleset()
+		}
+		if !known {
+			rules = append(rules, ruled(sent, hexID(16)))
+			continue
+		}
+		old := s.rules[at]
+		rule := ruled(sent, id)
+		rule["version"] = old["version"]
+		if !reflect.DeepEqual(rule, old) {
+			version, _ := strconv.Atoi(old["version"].(string))
+			rule["version"] = strconv.Itoa(version + 1)
+		}
+		rules = append(rules, rule)
+	}
+	s.rules = rules
+	for name, into := range map[string]*string{"name": &s.name, "description": &s.description} {
+		if text, sent := r.body[name].(string); sent {
+			*into = text
+		}
+	}
+	return s.changed(), nil
+}
+
+func deleteRuleset(w *world, _ request, s *ruleset) (any, *failure) {
+	w.rulesets = slices.DeleteFunc(w.rulesets, func(o *ruleset) bool { return o == s })
+	return wiretest.Answer{Status: http.StatusNoContent, Header: http.Header{}}, nil
 }
 
 // ruled is a rule with what Cloudflare adds to what it is given.

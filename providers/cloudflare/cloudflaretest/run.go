@@ -74,7 +74,7 @@ func (w *world) printed(line string) {
 	w.over.Lock()
 	defer w.over.Unlock()
 	if !w.ended {
-		w.t.Log(line)
+		w.report.Log(line)
 	}
 }
 

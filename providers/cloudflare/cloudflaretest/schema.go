@@ -82,7 +82,7 @@ func (o *operation) checkRequest(values map[string]string, query url.Values, hea
 	for _, p := range o.Params {
 		switch {
 		case p.Path != "":
-			instance[p.Name] = values[p.Path]
+			instance[p.Name] = typed(s.properties[p.Name], []string{values[p.Path]})
 		case p.Query != "" && query.Has(p.Query):
 			instance[p.Name] = typed(s.properties[p.Name], query[p.Query])
 		case p.Header != "" && header.Get(p.Header) != "":

@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -29,6 +31,7 @@ type Server struct {
 	Token string
 
 	world *world
+	close func()
 
 	local  *miniflare.Server // nil until something runs
 	filled map[string]bool   // databases that it has
@@ -37,8 +40,43 @@ type Server struct {
 // Start gives the test a Cloudflare with one account and nothing in it.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	catalog := load(t)
-	w := &world{t: t, catalog: catalog, handlers: all(), token: "cloudflaretest-" + hexID(8), accounts: map[string]string{}, files: map[string]asset{}, tailMade: make(chan struct{})}
+	s := serve(load(t), nil, t)
+	t.Cleanup(s.close)
+	return s
+}
+
+// Serve is [Start] for a program: it listens where listener does until close is called. What no call may do, what the server
+// itself does wrong and what Workers print goes to a reporter.
+func Serve(listener net.Listener, report Reporter) (s *Server, closeServer func(), err error) {
+	found := loaded()
+	if found.err != nil {
+		return nil, nil, found.err
+	}
+	s = serve(found.catalog, listener, report)
+	endDatabases, err := s.startDatabases()
+	switch {
+	case errors.Is(err, errNoPython):
+		report.Log(err)
+		return s, s.close, nil
+	case err != nil:
+		s.close()
+		return nil, nil, err
+	}
+	return s, func() {
+		s.close()
+		endDatabases()
+	}, nil
+}
+
+// Reporter is told what goes wrong, and what Workers print. A testing.TB is one.
+type Reporter interface {
+	Errorf(format string, args ...any)
+	Log(args ...any)
+}
+
+// serve starts a server, at a port of its own where there is no listener.
+func serve(c *catalog, listener net.Listener, report Reporter) *Server {
+	w := &world{report: report, catalog: c, handlers: all(), token: newToken(), accounts: map[string]string{}, files: map[string]asset{}, tailMade: make(chan struct{})}
 	account := hexID(16)
 	w.accounts[account] = "Example"
 	w.subdomains = map[string]string{account: "example"}
@@ -46,16 +84,27 @@ func Start(t testing.TB) *Server {
 	routes := http.NewServeMux()
 	routes.Handle("/", proxy)
 	routes.HandleFunc(tailPath, w.serveTail)
-	front := httptest.NewServer(routes)
+	front := httptest.NewUnstartedServer(routes)
+	if listener != nil {
+		_ = front.Listener.Close()
+		front.Listener = listener
+	}
+	front.Start()
 	w.url = front.URL
-	t.Cleanup(func() {
-		proxy.Close()
-		w.endTails()
-		front.Close()
-		w.end()
-	})
-	return &Server{Proxy: proxy, URL: front.URL + prefix, Account: account, AccountName: "Example", Token: w.token, world: w}
+	return &Server{
+		Proxy: proxy, URL: front.URL + prefix, Account: account, AccountName: "Example", Token: w.token, world: w,
+		close: func() {
+			proxy.Close()
+			w.endTails()
+			front.CloseClientConnections()
+			front.Close()
+			w.end()
+		},
+	}
 }
+
+// newToken is a token of the form that Cloudflare's have: 40 characters of [A-Za-z0-9_-], https://developers.cloudflare.com/api/tokens/.
+func newToken() string { return hexID(20) }
 
 const prefix = "/client/v4"
 

@@ -42,33 +42,42 @@ func python() (string, error) {
 // WithDatabases lets the server have databases. Without Python the test is skipped, or fails when $ATHANOR_NO_SKIP is set.
 func (s *Server) WithDatabases(t testing.TB) {
 	t.Helper()
-	path, err := python()
+	end, err := s.startDatabases()
 	if errors.Is(err, errNoPython) && os.Getenv("ATHANOR_NO_SKIP") == "" {
 		t.Skip(err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(end)
+}
+
+// startDatabases starts what does SQL, until end is called.
+func (s *Server) startDatabases() (end func(), err error) {
+	path, err := python()
+	if err != nil {
+		return nil, err
+	}
 	cmd := exec.Command(path, "-c", sqliteProgram)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	t.Cleanup(func() {
-		_ = in.Close() // which ends it
-		_ = cmd.Wait()
-	})
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
 	s.world.sqlite = &sqlite{in, bufio.NewReader(out)}
+	return func() {
+		_ = in.Close() // which ends it
+		_ = cmd.Wait()
+	}, nil
 }
 
 // answered is what SQL came to.

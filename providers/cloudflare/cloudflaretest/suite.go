@@ -123,9 +123,11 @@ func (s *Server) Wrote() []string {
 	return names
 }
 
-// Body checks the body of a call, which a person wrote down from Cloudflare's documentation.
-func Body(t testing.TB, sent, documented any) {
+// Body checks the body of a call, which a person wrote down from Cloudflare's documentation, and which Cloudflare's description of
+// the operation is asked about first.
+func Body(t testing.TB, sent, documented any, in ...At) {
 	t.Helper()
+	Conform(t, documented, in...)
 	have, err := json.Marshal(sent)
 	if err != nil {
 		t.Fatal(err)

@@ -115,7 +115,7 @@ func createToken(w *world, r request) (any, *failure) {
 	if f := may(r); f != nil {
 		return nil, f
 	}
-	t := &token{account: r.account, id: hexID(16), value: "value-" + hexID(16), body: r.body}
+	t := &token{account: r.account, id: hexID(16), value: newToken(), body: r.body}
 	w.tokens = append(w.tokens, t)
 	all := t.shown()
 	all["value"] = t.value

@@ -50,8 +50,9 @@ func (u Upload) Encode() (contentType string, body []byte) {
 // jsonParts are the parts of a form that are JSON and no files.
 var jsonParts = map[string]bool{"metadata": true, "settings": true}
 
-// form reads a multipart body: the parts that are JSON into body, all else as modules.
-func form(contentType string, raw []byte) (body object, u Upload, err error) {
+// form reads a multipart body: the parts that are JSON, or that are no files, into body, all else as modules. Those of Workers are
+// files of their own names.
+func form(contentType string, raw []byte, ofWorker bool) (body object, u Upload, err error) {
 	_, params, err := mime.ParseMediaType(contentType)
 	if err != nil {
 		return nil, u, err
@@ -80,7 +81,12 @@ func form(contentType string, raw []byte) (body object, u Upload, err error) {
 			body[name] = value
 			continue
 		}
-		if file := fileName(part); file != name {
+		file := fileName(part)
+		if file == "" && !ofWorker {
+			body[name] = string(content)
+			continue
+		}
+		if ofWorker && file != name {
 			return nil, u, fmt.Errorf("part %s is called %q as a file: a module has one name", name, file)
 		}
 		u.Modules = append(u.Modules, Module{Name: name, Type: part.Header.Get("Content-Type"), Content: content})

@@ -67,7 +67,7 @@ func createVersion(w *world, r request, k *worker) (any, *failure) {
 	if r.upload.Metadata["migrations"] != nil {
 		return nil, &failure{status: 400, code: 10211, message: "Version upload failed. You attempted to upload a version of a Worker that includes a Durable Object migration, but migrations must be fully applied via a non-versioned deployment."}
 	}
-	v, f := w.candidate(r, k, r.upload)
+	v, f := w.candidate(r, k, r.upload, secretTypes...)
 	if f == nil {
 		f = w.bound(k, v)
 	}

@@ -6,11 +6,11 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/providers/wiretest"
@@ -22,13 +22,15 @@ type world struct {
 	handlers map[string]handler
 	token    string
 
-	over  sync.Mutex // guards t: a call may outlive the test
-	t     testing.TB
-	ended bool
+	over   sync.Mutex // guards report: a call may outlive the test
+	report Reporter
+	ended  bool
 
 	mu       sync.Mutex
+	budget   *budget           // nil: calls are not counted
 	accounts map[string]string // names by id
 	hidden   bool              // they are not listed
+	owned    bool              // the token is the account's own, and may not list any
 	zones    []*zone
 	kv       keyValues
 	records  []*record
@@ -52,6 +54,8 @@ type world struct {
 	drives   []*drive
 	flows    []*flow
 	tokens   []*token
+
+	shelves shelves // of operations without handlers
 }
 
 // request is a call as a handler sees it.
@@ -97,7 +101,7 @@ func (w *world) wrong(format string, args ...any) {
 	w.over.Lock()
 	defer w.over.Unlock()
 	if !w.ended {
-		w.t.Errorf("cloudflaretest: "+format, args...)
+		w.report.Errorf("cloudflaretest: "+format, args...)
 	}
 }
 
@@ -105,6 +109,9 @@ func (w *world) wrong(format string, args ...any) {
 func (w *world) Read(r *http.Request, body []byte) wiretest.Call {
 	path := strings.TrimPrefix(r.URL.EscapedPath(), prefix)
 	op := cloudflare.OperationOf(r.Method, path)
+	if known, _ := w.catalog.find(r.Method, path); op.Service == "Cloudflare" && known != nil {
+		op = known.named()
+	}
 	return wiretest.Call{
 		Service: op.Service, Operation: op.Name, Mutating: !op.Reads() && !asks(op.Name, body),
 		Constant: op.Name == "ListAccounts" || op.Name == "ListZones" || op.Name == "GetZone", Method: r.Method, URI: r.URL.RequestURI(), Body: body,
@@ -135,27 +142,35 @@ func (w *world) Refuse(c wiretest.Call, f wiretest.Fault) wiretest.Answer {
 
 // Answer does what a request asks for.
 func (w *world) Answer(_ context.Context, r *http.Request, c wiretest.Call) wiretest.Answer {
+	return w.within(r, func() wiretest.Answer { return w.answer(r, c) })
+}
+
+func (w *world) answer(r *http.Request, c wiretest.Call) wiretest.Answer {
 	path := strings.TrimPrefix(r.URL.EscapedPath(), prefix)
 	op, values := w.catalog.find(r.Method, path)
 	if op == nil {
 		w.wrong("%s %s is no operation", r.Method, path)
-		return refused(notFound(path))
+		return refused(&failure{status: 400, code: 7000, message: "cloudflaretest: " + r.Method + " " + path + " is no operation that this server knows"})
 	}
-	in, err := parts(r, c.Body, values)
+	in, err := parts(op, r, c.Body, values)
 	if err != nil {
 		w.wrong("%s: %v", op, err)
-		return broken()
+		return refused(notUnderstood(op, err.Error()))
 	}
 	if f := w.admits(op, r, in); f != nil {
 		return refused(f)
 	}
-	if err := op.checkRequest(values, in.query, in.header, in.body); err != nil {
-		w.wrong("request of %s: %v\n%s\n%s", op, err, r.URL.RequestURI(), c.Body)
-	}
 	do := w.handlers[op.String()]
 	if do == nil {
+		do = w.catalog.of(op).described(op, path)
+	}
+	if do == nil {
 		w.wrong("%s is not done here", op)
-		return broken()
+		return refused(notUnderstood(op, "this server does not do it"))
+	}
+	if err := op.checkRequest(values, in.query, in.header, in.body); err != nil {
+		w.wrong("request of %s: %v\n%s\n%s", op, err, r.URL.RequestURI(), c.Body)
+		return refused(notUnderstood(op, err.Error()))
 	}
 	return w.done(op, do, in)
 }
@@ -184,7 +199,7 @@ func (w *world) done(op *operation, do handler, in request) wiretest.Answer {
 	return a
 }
 
-func parts(r *http.Request, body []byte, values map[string]string) (request, error) {
+func parts(op *operation, r *http.Request, body []byte, values map[string]string) (request, error) {
 	in := request{path: map[string]string{}, query: r.URL.Query(), header: r.Header, raw: body}
 	for name, v := range values {
 		text, err := url.PathUnescape(v)
@@ -198,7 +213,7 @@ func parts(r *http.Request, body []byte, values map[string]string) (request, err
 	kind := r.Header.Get("Content-Type")
 	if strings.HasPrefix(kind, "multipart/form-data") {
 		var err error
-		in.body, in.upload, err = form(kind, body)
+		in.body, in.upload, err = form(kind, body, op.Service == "workers")
 		return in, err
 	}
 	if len(body) > 0 && (strings.HasPrefix(kind, "application/json") || strings.HasPrefix(kind, "text/plain") && body[0] == '{') {
@@ -212,6 +227,9 @@ func parts(r *http.Request, body []byte, values map[string]string) (request, err
 	return in, nil
 }
 
+// tokenForm is what every token looks like; anything else is refused before it is looked up.
+var tokenForm = regexp.MustCompile(`^[A-Za-z0-9_-]{40}$`)
+
 // admits checks the token, and that the account is one that it reaches. Assets come with a token of their own.
 func (w *world) admits(op *operation, r *http.Request, in request) *failure {
 	if op.String() == "workers.CreateAssetUpload" {
@@ -224,7 +242,7 @@ func (w *world) admits(op *operation, r *http.Request, in request) *failure {
 	switch {
 	case token == "":
 		return &failure{status: 400, code: 9106, message: "Missing X-Auth-Key, X-Auth-Email or Authorization headers"}
-	case scheme != "Bearer" || strings.ContainsAny(token, " \"'"):
+	case scheme != "Bearer" || !tokenForm.MatchString(token):
 		return &failure{status: 400, code: 6003, message: "Invalid request headers"}
 	case token != w.token:
 		return &failure{status: 403, code: 9109, message: "Invalid access token"}

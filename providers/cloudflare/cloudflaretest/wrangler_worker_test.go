@@ -25,7 +25,7 @@ func shop(t *testing.T, s *Server) (dir string) {
 	s.AddQueue(hexID(16), "jobs")
 	s.AddDatabase("00000000-0000-0000-0000-000000000002", "orders")
 	s.world.kv.spaces = append(s.world.kv.spaces, &namespace{account: s.Account, id: "00000000000000000000000000000001", title: "cache", keys: map[string][]byte{}})
-	s.world.buckets = append(s.world.buckets, &bucket{account: s.Account, jurisdiction: "eu", name: "files", class: "Standard"})
+	s.DoWith(t, http.MethodPost, "/accounts/ACCOUNT/r2/buckets", http.Header{"Cf-R2-Jurisdiction": {"eu"}}, object{"name": "files"})
 	dir = t.TempDir()
 	Sample(t, "shop", dir)
 	return dir

@@ -4,31 +4,36 @@ import (
 	"testing"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
-	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
+// recordCalls are the operations that take the bodies below.
+var recordCalls = []cloudflaretest.At{
+	{Method: "POST", Path: "/zones/Z/dns_records"},
+	{Method: "PUT", Path: "/zones/Z/dns_records/R"},
+}
+
 // TestGolden has the part of a record that is the table's, as
 // https://developers.cloudflare.com/api/resources/dns/subresources/records/methods/create/
 // names and measures it: the TTL in seconds.
 func TestGolden(t *testing.T) {
-	kindtest.Golden(t, recordTable, obj{
+	cloudflaretest.GoldenDocument(t, recordTable, obj{
 		"zone": "shop.example", "name": "go", "type": "CNAME", "content": "target.example", "ttl": "2m", "proxied": true, "flattenCname": true,
 		"ipv4Only": true, "tags": list{"team:web", "cost:42"},
-	}, kind.Document{}, kind.Document{
+	}, kind.Document{
 		"type": "CNAME", "content": "target.example", "ttl": 120, "proxied": true, "tags": list{"team:web", "cost:42"},
 		"settings": obj{"flatten_cname": true, "ipv4_only": true, "ipv6_only": false}, "private_routing": false,
-	})
-	kindtest.Golden(t, recordTable, obj{
+	}, recordCalls...)
+	cloudflaretest.GoldenDocument(t, recordTable, obj{
 		"zone": "shop.example", "name": "_sip._tcp", "type": "SRV", "privateRouting": true, "priority": int64(10),
 		"data": obj{"priority": int64(10), "weight": int64(5), "port": int64(5060), "target": "sip.shop.example"},
-	}, kind.Document{}, kind.Document{
+	}, kind.Document{
 		"type": "SRV", "proxied": false, "priority": 10, "private_routing": true,
 		"settings": obj{"flatten_cname": false, "ipv4_only": false, "ipv6_only": false},
 		"data":     obj{"priority": 10, "weight": 5, "port": 5060, "target": "sip.shop.example"},
-	})
+	}, recordCalls...)
 }
 
 // TestGoldenBody has whole records as the same page shows them: 1 is a TTL that Cloudflare chooses.
@@ -60,6 +65,6 @@ func TestGoldenBody(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		cloudflaretest.Body(t, sent, c.body)
+		cloudflaretest.Body(t, sent, c.body, recordCalls...)
 	}
 }

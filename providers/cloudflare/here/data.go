@@ -59,13 +59,26 @@ func RemoveObjects(dev *reconcile.Dev, dir string, m reconcile.Mark, worker stri
 	return errors.Join(append(errs, tidy(data))...)
 }
 
+// RemoveInstances deletes what the instances of a Workflow have kept.
+func RemoveInstances(dev *reconcile.Dev, dir string, m reconcile.Mark, workflow string) error {
+	data, ok := dataOf(dev, dir, m)
+	if !ok || workflow == "" {
+		return nil
+	}
+	err := os.RemoveAll(filepath.Join(data, instances, "miniflare-workflows-"+workflow))
+	return errors.Join(err, tidy(data))
+}
+
+// instances is the folder of Workflows, each in one of its own.
+const instances = "workflows"
+
 // objects is the folder of Durable Objects, each class in one of its own.
 const objects = "do"
 
 // tidy removes the folders that are empty now. When nothing of a stage keeps anything any more, the rest goes as well: what
 // miniflare remembers for itself.
 func tidy(data string) error {
-	for _, s := range []Store{KV(), D1(), R2(), {folder: objects}} {
+	for _, s := range []Store{KV(), D1(), R2(), {folder: objects}, {folder: instances}} {
 		if s.object != "" {
 			os.Remove(filepath.Join(data, s.folder, s.object)) // something may be in it
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -54,7 +55,8 @@ func session(t *testing.T, p kind.Facts) *Session {
 
 // keeps is a Worker that keeps what it is asked for wherever it can.
 func keeps() Worker {
-	const code = `import { DurableObject } from "cloudflare:workers";
+	const code = `import { DurableObject, WorkflowEntrypoint } from "cloudflare:workers";
+export class Flow extends WorkflowEntrypoint { run(event, step) { return step.do("one", async () => event.payload); } }
 export class Counter extends DurableObject {
   async add() { const n = 1 + (await this.ctx.storage.get("n") ?? 0); await this.ctx.storage.put("n", n); return n; }
 }
@@ -62,6 +64,7 @@ export default { async fetch(request, env) {
   await env.KV.put("a", "b");
   await env.R2.put("x", "y");
   await env.D1.exec("CREATE TABLE IF NOT EXISTS t (n)");
+  await env.FLOW.create({ id: "one", params: 7 });
   return new Response(String(await env.DO.get(env.DO.idFromName("one")).add()));
 } };`
 	return Worker{Address: "api", Digest: "one", Worker: miniflare.Worker{
@@ -72,6 +75,7 @@ export default { async fetch(request, env) {
 			{"type": "r2_bucket", "name": "R2", "bucket_name": "bucket"},
 			{"type": "d1", "name": "D1", "database_id": "local-d1"},
 			{"type": "durable_object_namespace", "name": "DO", "class_name": "Counter"},
+			{"type": "workflow", "name": "FLOW", "workflow_name": "pay", "class_name": "Flow"},
 		},
 	}}
 }
@@ -129,6 +133,7 @@ func TestDataGoes(t *testing.T) {
 		{"kv", func(d *reconcile.Dev) error { return KV().Remove(d, p.Dir, p.Owner, "local-kv") }},
 		{"r2", func(d *reconcile.Dev) error { return R2().Remove(d, p.Dir, p.Owner, "bucket") }},
 		{"do", func(d *reconcile.Dev) error { return RemoveObjects(d, p.Dir, p.Owner, "keeps") }},
+		{"workflows", func(d *reconcile.Dev) error { return RemoveInstances(d, p.Dir, p.Owner, "pay") }},
 		{"d1", func(*reconcile.Dev) error { return D1().Remove(nil, filepath.Join(p.Dir, "."), p.Owner, "local-d1") }},
 	} {
 		if files(t, data, "/"+one.folder+"/") == 0 {
@@ -175,6 +180,50 @@ func TestRuntimeEnds(t *testing.T) {
 	}
 	if _, runs := s.Find("keeps"); runs {
 		t.Error("it runs after its end")
+	}
+}
+
+// A Worker answers where it did in the session before, unless somebody else listens there by now.
+func TestAddressStays(t *testing.T) {
+	p := place(t)
+	first, err := session(t, p).Run(t.Context(), keeps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := func() Worker {
+		t.Helper()
+		if err := p.Dev.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		p.Dev = &reconcile.Dev{Dir: p.Dev.Dir}
+		dev := p.Dev
+		t.Cleanup(func() { _ = dev.Close(context.WithoutCancel(t.Context())) })
+		w, err := session(t, p).Run(t.Context(), keeps())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	if again := next(); again.URL != first.URL {
+		t.Errorf("it answers at %s, and then at %s", first.URL, again.URL)
+	}
+	if err := p.Dev.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	taken, err := net.Listen("tcp", strings.TrimPrefix(first.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	if other := next(); other.URL == first.URL || answer(t, other.URL) == "" {
+		t.Errorf("it answers at %s, where somebody else listens", other.URL)
+	}
+	data, _ := dataOf(p.Dev, p.Dir, p.Owner)
+	if err := os.WriteFile(filepath.Join(data, ports), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if w := next(); w.URL == "" {
+		t.Error("what is kept of ports is not readable, and nothing runs")
 	}
 }
 

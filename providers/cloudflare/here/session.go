@@ -2,7 +2,14 @@ package here
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,7 +29,8 @@ type Session struct {
 	mu        sync.Mutex
 	server    *miniflare.Server // nil until something needs it
 	ended     bool
-	speaker   atomic.Value      // the address that lines of the runtime are shown with
+	speaker   atomic.Value // the address that lines of the runtime are shown with
+	masks     atomic.Pointer[strings.Replacer]
 	workers   map[string]Worker // by name
 	consumers map[string]map[string]miniflare.Consumer
 }
@@ -36,6 +44,8 @@ type Worker struct {
 	URL string
 	// Digest tells its code and files from others.
 	Digest string
+	// Hidden are values that are masked in what is printed, beside the secrets of the stage.
+	Hidden []string
 }
 
 // Of is the session of a call. Without one it fails with reconcile.ErrDevClosed.
@@ -87,6 +97,9 @@ func (s *Session) print(line string) {
 	if s.redact != nil {
 		line = s.redact(line)
 	}
+	if masks := s.masks.Load(); masks != nil {
+		line = masks.Replace(line)
+	}
 	address, ok := s.speaker.Load().(string)
 	if !ok {
 		address = family
@@ -94,8 +107,27 @@ func (s *Session) print(line string) {
 	s.dev.Print(address, reconcile.LogLine{Time: time.Now(), Source: "workerd", Text: line})
 }
 
-// changed notes who may speak. The lock is held.
+// shortestHidden is the length of the shortest value that is masked: one like "true" or "8080" is in every other line.
+const shortestHidden = 8
+
+// masks replaces what the Workers hide.
+func masks(workers map[string]Worker) *strings.Replacer {
+	var pairs []string
+	for _, w := range workers {
+		for _, value := range w.Hidden {
+			for line := range strings.Lines(value) { // what is printed comes line by line
+				if line = strings.TrimSpace(line); len(line) >= shortestHidden {
+					pairs = append(pairs, line, reconcile.Mask)
+				}
+			}
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// changed notes who may speak, and what they hide. The lock is held.
 func (s *Session) changed() {
+	s.masks.Store(masks(s.workers))
 	address := family
 	if len(s.workers) == 1 {
 		for _, w := range s.workers {
@@ -151,12 +183,47 @@ func (s *Session) set(ctx context.Context, server *miniflare.Server, w Worker) (
 		}
 		return 1
 	})
+	known := s.ports()
+	w.Port = known[w.Name]
+	both := maps.Clone(s.workers)
+	both[w.Name+" "] = w // beside the version before: it prints before it runs
+	s.masks.Store(masks(both))
 	var err error
 	if w.URL, err = server.Set(ctx, w.Worker); err == nil {
 		s.workers[w.Name] = w
 		s.changed()
+		s.keepPort(known, w)
 	}
 	return w, err
+}
+
+// ports is the file that has the ports of the Workers, by name, for sessions to come. It lies beside what they keep.
+const ports = "ports.json"
+
+// ports are those of the sessions before; none where that cannot be read: a Worker then answers elsewhere.
+func (s *Session) ports() map[string]int {
+	known := map[string]int{}
+	text, err := os.ReadFile(filepath.Join(s.data, ports))
+	if err != nil || json.Unmarshal(text, &known) != nil {
+		return map[string]int{}
+	}
+	return known
+}
+
+// keepPort notes where a Worker answers. One that is not noted answers elsewhere in the next session, and no more.
+func (s *Session) keepPort(known map[string]int, w Worker) {
+	at, err := url.Parse(w.URL)
+	if err != nil {
+		return
+	}
+	port, err := strconv.Atoi(at.Port())
+	if err != nil || known[w.Name] == port {
+		return
+	}
+	known[w.Name] = port
+	if text, err := json.Marshal(known); err == nil {
+		_ = os.WriteFile(filepath.Join(s.data, ports), text, 0o600)
+	}
 }
 
 func (s *Session) say(address, text string) {

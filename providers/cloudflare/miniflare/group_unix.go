@@ -12,7 +12,7 @@ import (
 // Then it ends the group, workerd included, which would outlive a killed Node.js, and clears away the folder that is its
 // argument, if any.
 const keeper = `trap '' TERM INT HUP QUIT
-read -r gone
+read -r end
 kill -s TERM 0
 [ -z "$1" ] || rm -rf -- "$1"
 kill -s KILL 0`

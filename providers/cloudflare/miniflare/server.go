@@ -124,7 +124,7 @@ func (s *Server) Set(ctx context.Context, w Worker) (string, error) {
 		one.port, one.front = was.port, was.front
 	} else {
 		var err error
-		if one.port, err = (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+		if one.port, err = listen(ctx, w.Port); err != nil {
 			return "", err
 		}
 	}
@@ -140,6 +140,17 @@ func (s *Server) Set(ctx context.Context, w Worker) (string, error) {
 		go one.front.Serve(one.port) //nolint:errcheck // it ends when it is closed, and with nothing else to say
 	}
 	return "http://" + one.port.Addr().String(), nil
+}
+
+// listen listens at a port of this machine: at another one where that is taken.
+func listen(ctx context.Context, port int) (net.Listener, error) {
+	var anywhere net.ListenConfig
+	if port != 0 {
+		if l, err := anywhere.Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			return l, nil
+		}
+	}
+	return anywhere.Listen(ctx, "tcp", "127.0.0.1:0")
 }
 
 // Remove ends a Worker. What it stored stays. One that does not run is none.

@@ -10,6 +10,8 @@ import (
 
 // Worker is a Worker that is to run.
 type Worker struct {
+	// Port is the one to answer at, if it is free. 0: any.
+	Port int `json:"-"`
 	// Name is what others are bound to it by.
 	Name string
 	// Main is the name of the module that answers.

@@ -169,6 +169,7 @@ func deleteBucket(ctx context.Context, s bucketSite) error {
 			return err
 		}
 	}
+	var cycle cloudflare.Cycle // without it a bucket whose objects stay would be emptied for ever
 	for live.objects && s.MayDelete {
 		keys, err := objects(ctx, s.Cloud, live.target, 1000)
 		if err != nil {
@@ -176,6 +177,9 @@ func deleteBucket(ctx context.Context, s bucketSite) error {
 		}
 		if len(keys) == 0 {
 			break
+		}
+		if err := cycle.Check(keys); err != nil {
+			return err
 		}
 		if err := cloudflare.Call(ctx, s.Cloud, live.request(http.MethodDelete, "/objects", keys), nil); err != nil {
 			return err
@@ -189,6 +193,7 @@ func deleteBucket(ctx context.Context, s bucketSite) error {
 func listBuckets(ctx context.Context, scope kind.ListScope) ([]kind.Found, error) {
 	var all []kind.Found
 	for _, jurisdiction := range []string{anywhere, "eu", "fedramp"} {
+		var cycle cloudflare.Cycle
 		for after := ""; ; {
 			var page struct{ Buckets []wireBucket }
 			err := cloudflare.Call(ctx, scope.Cloud, cloudflare.Request{
@@ -203,6 +208,9 @@ func listBuckets(ctx context.Context, scope kind.ListScope) ([]kind.Found, error
 			}
 			if len(page.Buckets) == 0 {
 				break
+			}
+			if err := cycle.Check(page.Buckets); err != nil {
+				return nil, err
 			}
 			for _, b := range page.Buckets {
 				after = b.Name

@@ -180,6 +180,7 @@ func others(name string, rules []shownRule) []shownRule {
 // rulesetsOf are all rulesets of a zone or of the account, without their rules. Their pages are told by cursors.
 func rulesetsOf(ctx context.Context, cloud kind.Cloud, s scope) ([]shownRuleset, error) {
 	var all []shownRuleset
+	var cycle cloudflare.Cycle
 	for cursor := ""; ; {
 		path := s.path() + "?per_page=50"
 		if cursor != "" {
@@ -188,6 +189,9 @@ func rulesetsOf(ctx context.Context, cloud kind.Cloud, s scope) ([]shownRuleset,
 		var page []shownRuleset
 		var info struct{ Cursor string }
 		err := cloudflare.Call(ctx, cloud, cloudflare.Request{Method: http.MethodGet, Path: path, Info: &info}, &page)
+		if err == nil {
+			err = cycle.Check(info.Cursor)
+		}
 		all = append(all, page...)
 		if err != nil || info.Cursor == "" {
 			return all, err

@@ -15,6 +15,9 @@ func compareRuleset(d *kind.Diff[liveRuleset], want RulesetProps, live liveRules
 	kind.Compare(d, rulesetTable, want, RulesetProps{Zone: live.scope.zone.As(want.Zone), Phase: live.phase})
 	ours := live.ours()
 	change, add, drop := patchRules(want), addRules(want), dropRules(want)
+	for _, op := range []*kind.Operation[liveRuleset]{add, drop} { // where the rules stand shows when all are there
+		op.Affects = []tree.Path{"before", "after", "index", tree.Path("rules").Key("order")}
+	}
 	for i, r := range want.Rules {
 		at := tree.Path("rules").Index(i)
 		have, there := ours[r.Ref]

@@ -55,7 +55,7 @@ func checkAssets(want WorkerProps) props.Errors {
 	var problems props.Errors
 	a := want.Assets
 	switch {
-	case a == nil && needsAssets(want):
+	case a == nil && needsAssets(want) && (want.Code == nil || want.Code.Build == ""):
 		problems.Wrong("assets", "is required: a binding is to them")
 	case a != nil && want.Code == nil && (a.RunWorkerFirst || len(a.RunWorkerFirstAt) > 0):
 		problems.Wrong("assets.runWorkerFirst", "there is no code to run")
@@ -145,6 +145,8 @@ func (p *prepared) add(ctx context.Context, at, rel string, d fs.DirEntry, ignor
 		return nil
 	case rel == "_worker.js" || strings.HasPrefix(rel, "_worker.js/"):
 		return &asset.PathError{Path: at, Problem: "everybody could read this code; name it in " + ignoreFile}
+	case strings.HasPrefix(path.Base(rel), varsFile) || strings.HasPrefix(path.Base(rel), ".env"):
+		return &asset.PathError{Path: at, Problem: "everybody could read these variables; name it in " + ignoreFile}
 	}
 	data, err := localfile.ReadFile(ctx, at)
 	if err != nil {

@@ -71,7 +71,7 @@ func (p prepared) form(hashes []string, byHash map[string]string) (cloudflare.Fo
 		for _, hash := range hashes {
 			at, ok := byHash[hash]
 			if !ok {
-				return fmt.Errorf("a file is asked for that was not told of: %s", hash)
+				return fmt.Errorf("a file is asked for that was not announced: %s", hash)
 			}
 			file := filepath.Join(p.Directory, filepath.FromSlash(at))
 			data, err := os.ReadFile(file)

@@ -21,10 +21,10 @@ func TestCheck(t *testing.T) {
 	assets := obj{"assets": obj{"directory": "public"}}
 	for want, props := range map[string]obj{
 		"code: is required without assets":                                   {},
-		"code: want exactly one of bundle, directory and script":             with(plain(), obj{"code": obj{"bundle": "a", "script": "b"}}),
+		"code: want exactly one of bundle, build, directory and script":      with(plain(), obj{"code": obj{"bundle": "a", "script": "b"}}),
 		"code.bundle: external, define, alias, minify and sourceMap are":     with(plain(), obj{"code": obj{"script": "b", "minify": true}}),
 		"code.bundle: external, define, alias":                               with(plain(), obj{"code": obj{"directory": "b", "define": obj{"A": "1"}}}),
-		"code.rules: they are for bundle and directory alone":                with(plain(), obj{"code": obj{"script": "b", "rules": obj{".a": "text"}}}),
+		"code.rules: they are for bundle, build and directory alone":         with(plain(), obj{"code": obj{"script": "b", "rules": obj{".a": "text"}}}),
 		`there is ".a": "esm"`:                                               with(plain(), obj{"code": obj{"bundle": "b", "rules": obj{".a": "esm"}}}),
 		`there is "a": "text"`:                                               with(plain(), obj{"code": obj{"bundle": "b", "rules": obj{"a": "text"}}}),
 		`there is "./a": "b"`:                                                with(plain(), obj{"code": obj{"bundle": "b", "alias": obj{"./a": "b"}}}),

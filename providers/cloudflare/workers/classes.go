@@ -60,6 +60,7 @@ func readClasses(ctx context.Context, site workerSite, live *liveWorker) error {
 		return nil
 	}
 	const perPage = 100
+	var cycle cloudflare.Cycle
 	for page := 1; ; page++ {
 		var list []struct {
 			ID     string `json:"id"`
@@ -69,6 +70,9 @@ func readClasses(ctx context.Context, site workerSite, live *liveWorker) error {
 		}
 		path := "/accounts/" + live.account + "/workers/durable_objects/namespaces?per_page=" + strconv.Itoa(perPage) + "&page=" + strconv.Itoa(page)
 		if err := cloudflare.Call(ctx, site.Cloud, cloudflare.Request{Method: http.MethodGet, Path: path}, &list); err != nil {
+			return err
+		}
+		if err := cycle.Check(list); err != nil {
 			return err
 		}
 		for _, c := range list {

@@ -2,6 +2,7 @@ package workers
 
 import (
 	"archive/zip"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -21,7 +22,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
-// Code is what a Worker runs: exactly one of bundle, directory and script.
+// Code is what a Worker runs: exactly one of bundle, build, directory and script.
 type Code struct {
 	// Bundle is a file in JavaScript or TypeScript, relative to the stack's directory, that is put into one module with all
 	// that it imports. Imported .wasm, .txt, .html, .sql and .bin files become modules of their own; "cloudflare:*", and with
@@ -45,10 +46,16 @@ type Code struct {
 	// SourceMap adds a source map to a bundle, which Cloudflare uses in traces. Default: false.
 	SourceMap bool
 	// Directory is a folder, relative to the stack's directory, whose files are the modules as they are: .js and .mjs,
-	// .cjs, .wasm, .txt, .html, .sql, .bin, .py and .map. Default: none.
+	// .cjs, .wasm, .txt, .html, .sql, .bin, .py and .map. What begins with a dot, node_modules, and wrangler's configuration are
+	// left out. Default: none.
 	Directory string
 	// Main is the module of directory that is begun with. Default: none, index.js.
 	Main string
+	// Build is a folder that a framework's build wrote, relative to the stack's directory, with the wrangler.json that
+	// @cloudflare/vite-plugin writes (dist/NAME, build/server). That file says which modules there are, what the static files
+	// are and how they are served, and compatibilityDate and compatibilityFlags, where the program does not declare them.
+	// What it binds names to is not deployed: env declares every one of them. Default: none.
+	Build string
 	// Script is the text of the only module. Default: none.
 	Script string
 }
@@ -100,19 +107,19 @@ func checkCode(c *Code, assets bool) props.Errors {
 		return problems
 	}
 	set := 0
-	for _, way := range []string{c.Bundle, c.Directory, c.Script} {
+	for _, way := range []string{c.Bundle, c.Build, c.Directory, c.Script} {
 		if way != "" {
 			set++
 		}
 	}
 	if set != 1 {
-		problems.Wrong("code", "want exactly one of bundle, directory and script")
+		problems.Wrong("code", "want exactly one of bundle, build, directory and script")
 	}
 	if c.Bundle == "" && (len(c.External)+len(c.Define)+len(c.Alias) > 0 || c.Minify || c.SourceMap) {
 		problems.Wrong("code.bundle", "external, define, alias, minify and sourceMap are for it alone")
 	}
 	if c.Script != "" && len(c.Rules) > 0 {
-		problems.Wrong("code.rules", "they are for bundle and directory alone")
+		problems.Wrong("code.rules", "they are for bundle, build and directory alone")
 	}
 	for ending, rule := range c.Rules {
 		if ruleTypes[rule] == "" && !token.Has(rule) || !ruleEnding.MatchString(ending) {
@@ -144,7 +151,7 @@ func (c *Code) main() string {
 
 // ingredients are the texts that the modules depend on, beside files.
 func (c *Code) ingredients() []string {
-	texts := append([]string{c.Bundle, c.Directory, c.Main}, c.External...)
+	texts := append([]string{c.Bundle, c.Build, c.Directory, c.Main}, c.External...)
 	for _, byName := range []map[string]string{c.Define, c.Alias, c.Rules} {
 		texts = slices.AppendSeq(texts, maps.Values(byName))
 	}
@@ -161,6 +168,10 @@ func (c *Code) digest(asset func(string) (reconcile.Asset, bool)) (digest string
 	}
 	archive, ok := asset(codeAsset)
 	parts := []string{c.main(), archive.Digest}
+	if c.Build != "" {
+		said, known := asset(buildAsset)
+		parts, ok = append(parts, said.Digest), ok && known
+	}
 	for _, ending := range slices.Sorted(maps.Keys(c.Rules)) {
 		parts = append(parts, ending, c.Rules[ending])
 	}
@@ -176,7 +187,7 @@ func digestOf(parts ...string) string {
 // prepareCode makes an archive of the modules; nothing while something of it is not known.
 func prepareCode(ctx context.Context, work reconcile.Workspace, want WorkerProps) (map[string]reconcile.Asset, error) {
 	c := want.Code
-	if c == nil || c.Script != "" || slices.ContainsFunc(c.ingredients(), token.Has) {
+	if c == nil || c.Script != "" || !c.isKnown() {
 		return nil, nil
 	}
 	files, err := c.files(ctx, work, want.CompatibilityDate, want.CompatibilityFlags)
@@ -197,13 +208,32 @@ func prepareCode(ctx context.Context, work reconcile.Workspace, want WorkerProps
 	return map[string]reconcile.Asset{codeAsset: archive}, err
 }
 
+// ofTools reports a file that tools keep beside modules: in folders that begin with a dot (.wrangler, .vite) or hold packages, and
+// wrangler's configuration, which builds also write into their output.
+func ofTools(name string) bool {
+	return slices.Contains([]string{"wrangler.json", "wrangler.jsonc", "wrangler.toml"}, name) ||
+		slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return part == "node_modules" || strings.HasPrefix(part, ".") })
+}
+
+// prop is the prop that names the folder of modules.
+func (c *Code) prop() string {
+	if c.Build != "" {
+		return "code.build"
+	}
+	return "code.directory"
+}
+
 func (c *Code) files(ctx context.Context, work reconcile.Workspace, date string, flags []string) ([]asset.File, error) {
-	if c.Directory != "" {
-		dir := within(work.Dir, c.Directory)
+	if folder := cmp.Or(c.Directory, c.Build); folder != "" {
+		dir := within(work.Dir, folder)
 		work.Reads(dir)
 		files, err := asset.Tree(ctx, dir)
 		if err != nil {
-			return nil, fmt.Errorf("code.directory: %w", err)
+			return nil, fmt.Errorf("%s: %w", c.prop(), err)
+		}
+		files = slices.DeleteFunc(files, func(f asset.File) bool { return ofTools(f.Name) })
+		if c.Build != "" {
+			files = c.buildFiles(files)
 		}
 		for i := range files {
 			files[i].Executable = false // no module is

@@ -144,10 +144,13 @@ func isBuild(err error) bool {
 	return ok
 }
 
-// TestDirectory: the files of a folder are the modules, and nothing else may lie there.
+// TestDirectory: the files of a folder are the modules, and nothing else may lie there but what tools keep.
 func TestDirectory(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{"dist/main.mjs": "export default {}", "dist/lib/a.js": "1", "other/index.js": "1", "other/README.md": "read me"}
+	files := map[string]string{
+		"dist/main.mjs": "export default {}", "dist/lib/a.js": "1", "other/index.js": "1", "other/README.md": "read me",
+		"dist/wrangler.json": "{}", "dist/.vite/manifest.json": "{}", "dist/.wrangler/cache/account.json": "{}", "dist/node_modules/a/README.md": "", "dist/lib/.env": "SECRET=1",
+	}
 	all, err := made(t, files, Code{Directory: "dist", Main: "main.mjs"})
 	if err != nil || len(all) != 2 || all[0].name != "main.mjs" || all[1].name != "lib/a.js" || all[1].kind != esm {
 		t.Errorf("%v %v", all, err)

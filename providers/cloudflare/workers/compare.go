@@ -15,7 +15,9 @@ var versioned = []tree.Path{"code", "assets", "durableObjects", "env", "bindings
 // compareWorker states every aspect. What changes the code goes with a new upload, which sets all the rest too; other
 // settings are set alone, where all calls go to a new version at once, or where no code is at hand, before the Worker goes.
 func compareWorker(d *kind.Diff[liveWorker], want WorkerProps, live liveWorker) {
-	u := &update{want: want, owner: d.Mark()}
+	date, flags, _ := want.ofBuild()
+	u := &update{declared: want, want: want.resolved(d.Asset), owner: d.Mark()}
+	want = u.want.taking(live.have, date, flags, false) // what a build says is compared with the code
 	set := u.upload()
 	if dropped := u.dropped(live); dropped != "" {
 		set.Note = dropped
@@ -45,20 +47,24 @@ func isAuthorsTag(tag string) bool { return !isOwnerTag(tag) }
 // compareContent states code and assets by what is noted of them in the version. Where somebody else has uploaded one,
 // nothing tells its assets.
 func (u *update) compareContent(d *kind.Diff[liveWorker], live liveWorker, set *kind.Operation[liveWorker]) {
-	state := func(path tree.Path, digest string, known bool, declared any, noted, otherwise string) {
-		want, have := any(shown(either(digest))), shown(noted)
+	state := func(path tree.Path, digest string, known bool, declared any, noted, otherwise, wantSaid, haveSaid string) {
+		want, have := any(shown(either(digest))+wantSaid), shown(noted)
 		if !known {
 			want = declared
 		}
 		if noted == "" {
 			have = otherwise
 		}
-		reconcile.Value(d, path, want, any(have), set)
+		reconcile.Value(d, path, want, any(have+haveSaid), set)
 	}
-	code, known := u.want.Code.digest(d.Asset)
-	state("code", code, known, u.want.Code, live.content.code, "etag:"+live.version.Resources.Script.ETag)
-	files, known := u.want.Assets.filesDigest(d.Asset)
-	state("assets", files, known, u.want.Assets, live.content.files, "unknown")
+	code, codeKnown := u.want.Code.digest(d.Asset)
+	files, filesKnown := u.want.Assets.filesDigest(d.Asset)
+	date, flags, ofBuild := u.declared.ofBuild()
+	wantSaid, haveSaid := saidOf(u.want, shown(either(files)), date, flags, ofBuild), saidOf(live.have, shown(live.content.files), date, flags, ofBuild)
+	state("code", code, codeKnown, u.want.Code, live.content.code, "etag:"+live.version.Resources.Script.ETag, wantSaid, haveSaid)
+	if !ofBuild {
+		state("assets", files, filesKnown, u.want.Assets, live.content.files, "unknown", "", "")
+	}
 }
 
 func shown(digest string) string {

@@ -98,7 +98,7 @@ func (e entry) later() bool {
 func secretAt(paths map[tree.Path]bool) func(tree.Path) bool {
 	return func(at tree.Path) bool {
 		for p := range paths {
-			if at.Within(p) || p.Within(at) {
+			if at.Overlaps(p) {
 				return true
 			}
 		}

@@ -56,7 +56,7 @@ var localWorker = &kind.StateKind[WorkerProps, Worker]{
 		}
 		return here.RemoveObjects(s.Dev, s.Dir, s.Owner, name)
 	},
-	Props: workerTable, Default: workerKind.WithDefaults, Check: workerKind.CheckAll, Prepare: prepareWorker, Files: workerKind.Files,
+	Props: workerTable, Default: workerKind.WithDefaults, Check: workerKind.CheckAll, Prepare: prepareHere, Files: workerKind.Files,
 	API: kind.API{Source: source},
 }
 
@@ -68,7 +68,7 @@ func compareHere(d *kind.Diff[keptHere], want WorkerProps, live keptHere) {
 		}
 		return err
 	})
-	if digest, known := digestHere(want, d.Asset); known {
+	if digest, known := digestHere(want.resolved(d.Asset), d.Asset); known {
 		reconcile.Value(d, "code", any(digest), live.Read, run)
 	} else {
 		reconcile.Value(d, "code", want.Code, live.Props.Code, run)
@@ -76,15 +76,17 @@ func compareHere(d *kind.Diff[keptHere], want WorkerProps, live keptHere) {
 	here.Compare(d, want, live.Props, []string{"name"}, run, "code")
 }
 
-// digestHere tells code and static files from others; known is false while something of them is not.
+// digestHere tells code, static files and variables of this machine from others; known is false while something of them is not.
 func digestHere(want WorkerProps, asset func(string) (reconcile.Asset, bool)) (digest string, known bool) {
 	code, known := want.Code.digest(asset)
 	files, too := want.Assets.filesDigest(asset)
-	return code + files, known && too
+	vars, _ := asset(varsAsset)
+	return digestOf(code, files, vars.Digest), known && too
 }
 
 // runHere runs a Worker in the session, or its new version.
 func runHere(ctx context.Context, scope kind.Facts, name string, want WorkerProps) (Worker, error) {
+	want = want.resolved(from(scope.Assets))
 	out := Worker{Name: Name(name), RouteZones: []string{}}
 	s, err := here.Of(scope)
 	if err != nil {
@@ -93,8 +95,11 @@ func runHere(ctx context.Context, scope kind.Facts, name string, want WorkerProp
 	w := here.Worker{Address: scope.Address, Worker: miniflare.Worker{
 		Name: name, CompatibilityDate: want.CompatibilityDate, CompatibilityFlags: want.CompatibilityFlags,
 	}}
-	w.Digest, _ = digestHere(want, func(name string) (reconcile.Asset, bool) { a, ok := scope.Assets[name]; return a, ok })
+	w.Digest, _ = digestHere(want, from(scope.Assets))
 	if w.Bindings, err = bindingsHere(want, secretAt(scope.Secret)); err != nil {
+		return out, err
+	}
+	if w.Bindings, w.Hidden, err = withVars(ctx, w.Bindings, scope.Assets); err != nil {
 		return out, err
 	}
 	parts, err := modules(want.Code, scope.Assets)

@@ -34,7 +34,7 @@ const (
 func workerLogs(ctx context.Context, site workerSite, query reconcile.LogQuery) iter.Seq2[reconcile.LogLine, error] {
 	return func(yield func(reconcile.LogLine, error) bool) {
 		if !query.Follow {
-			yield(reconcile.LogLine{Time: time.Now(), Source: reconcile.SourceAthanor, Text: "lines are told as they are written, and not kept: follow them"}, nil)
+			yield(reconcile.LogLine{Time: time.Now(), Source: reconcile.SourceAthanor, Text: "lines are sent as they are written, and not kept: follow them"}, nil)
 			return
 		}
 		t := &tailing{target: target{site.Location.Account, string(site.Last.Name)}, cloud: site.Cloud, query: query, yield: yield}

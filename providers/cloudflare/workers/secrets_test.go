@@ -5,7 +5,10 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -111,5 +114,21 @@ func TestSecretWhileRolling(t *testing.T) {
 	}
 	if wrote := l.to(last); len(wrote) > 0 {
 		t.Errorf("again: wrote %v", wrote)
+	}
+}
+
+// TestMissingLags: what a Worker is bound to may be unknown to Workers for a while after it was made, by each of the codes that
+// Cloudflare says it with; later it is a mistake.
+func TestMissingLags(t *testing.T) {
+	t.Parallel()
+	for _, code := range []int64{10041, 10143, 10144, 10181, 11000} {
+		refused := &cloudflare.Error{Service: "Workers", Operation: "PutScript", Status: 400, Problems: []cloudflare.Problem{{Code: code}}}
+		cloud := cloudflaretest.Start(t).Cloud()
+		if class := cloud.Classify(write{since: time.Now()}.lag(refused)); class != reconcile.Busy {
+			t.Errorf("%d at once is %q", code, class)
+		}
+		if class := cloud.Classify(write{since: time.Now().Add(-time.Minute)}.lag(refused)); class != reconcile.Invalid {
+			t.Errorf("%d after a minute is %q", code, class)
+		}
 	}
 }

@@ -22,8 +22,9 @@ import (
 
 // update is how a Worker is made what is wanted.
 type update struct {
-	want  WorkerProps
-	owner kind.OwnerTag
+	declared WorkerProps // as the program has it
+	want     WorkerProps // with what a build says
+	owner    kind.OwnerTag
 }
 
 // write is one call that makes a version.
@@ -42,7 +43,7 @@ type write struct {
 // createWorker uploads everything that belongs to a version.
 func createWorker(ctx context.Context, site workerSite) (Worker, error) {
 	w := write{
-		target: target{site.Location.Account, site.Name}, cloud: site.Cloud, want: site.Want, owner: site.Owner, assets: site.Assets,
+		target: target{site.Location.Account, site.Name}, cloud: site.Cloud, want: site.Want.resolved(from(site.Assets)), owner: site.Owner, assets: site.Assets,
 		changed: func(tree.Path) bool { return true }, secret: secretAt(site.Secret), since: site.Since,
 	}
 	return Worker{Name: Name(site.Name)}, w.put(ctx)
@@ -56,6 +57,11 @@ func (u *update) of(on kind.Update[liveWorker]) write {
 		changed: func(at tree.Path) bool {
 			return slices.ContainsFunc(on.Changed, func(p tree.Path) bool { return p.Within(at) })
 		},
+	}
+	if date, flags, files := u.declared.ofBuild(); w.changed("code") {
+		w.want = w.want.taking(u.want, date, flags, false)
+		changed := w.changed
+		w.changed = func(at tree.Path) bool { return changed(at) || files && at == "assets" }
 	}
 	if !w.changed("mark") {
 		w.owner = kind.OwnerTag{}
@@ -246,9 +252,11 @@ func (w write) keepsAssets() bool {
 	return w.live.name != "" && !w.changed("assets") && w.live.content.files != either(digest)
 }
 
-func (w write) asset(name string) (kind.Asset, bool) {
-	a, ok := w.assets[name]
-	return a, ok
+func (w write) asset(name string) (kind.Asset, bool) { return from(w.assets)(name) }
+
+// from finds what was prepared by its name.
+func from(assets map[string]kind.Asset) func(string) (kind.Asset, bool) {
+	return func(name string) (kind.Asset, bool) { a, ok := assets[name]; return a, ok }
 }
 
 // tag notes code and assets.
@@ -310,7 +318,7 @@ func (w write) bindings() ([]map[string]any, error) {
 	return all, nil
 }
 
-var errReadable = errors.New("whoever sees the Worker could read a secret in JSON")
+var errReadable = errors.New("everybody who sees the Worker could read a secret in JSON")
 
 // form is the whole upload.
 func (w write) form(ctx context.Context, live bool) (cloudflare.Form, error) {
@@ -388,7 +396,7 @@ const grace = 15 * time.Second
 
 // missing are the codes about something that a Worker is bound to and that is not there: a namespace, a database, a queue,
 // a bucket, a Worker, and so on.
-var missing = []int64{10041, 10181, 11000, 10085, 10144, 10157, 10159, 10182, 100119, 100143}
+var missing = []int64{10041, 10181, 11000, 10085, 10143, 10144, 10157, 10159, 10182, 100119, 100143}
 
 // lag tells what is not there yet from a mistake, by time: the look before could not know.
 func (w write) lag(err error) error {

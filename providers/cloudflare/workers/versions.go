@@ -22,6 +22,10 @@ func (w write) roll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// The version that is uploaded keeps the secrets of the newest one. The version before goes on with what it has.
+	if err := w.deleteSecrets(ctx); err != nil {
+		return err
+	}
 	var made liveVersion
 	err = cloudflare.Call(ctx, w.cloud, w.request(http.MethodPost, "/versions?bindings_inherit=strict", body), &made)
 	if err != nil {

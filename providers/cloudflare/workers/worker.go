@@ -47,7 +47,7 @@ var workerKind = &kind.Kind[WorkerProps, liveWorker, Worker]{
 	},
 	List:    listWorkers,
 	Prepare: prepareWorker,
-	Files:   []tree.Path{"code.bundle", "code.directory", "assets.directory"},
+	Files:   []tree.Path{"code.bundle", "code.build", "code.directory", "assets.directory"},
 	Logs:    workerLogs,
 
 	API: kind.API{
@@ -97,7 +97,7 @@ var (
 func checkWorker(want WorkerProps) error {
 	problems := slices.Concat(checkCode(want.Code, want.Assets != nil), checkAssets(want), checkEnv(want), checkClasses(want))
 	switch date := want.CompatibilityDate; {
-	case date == "" && want.Code != nil:
+	case date == "" && want.Code != nil && want.Code.Build == "":
 		problems.Wrong("compatibilityDate", "is required with code; today's is good for new code")
 	case date != "" && !token.Has(date) && !dateForm().MatchString(date):
 		problems.Wrong("compatibilityDate", "want a date such as 2026-01-31")
@@ -178,6 +178,14 @@ func ownerTags(tags []string) map[string]string {
 
 // prepareWorker makes the modules and reads the static files.
 func prepareWorker(ctx context.Context, work kind.Workspace, want WorkerProps) (map[string]kind.Asset, error) {
+	said := map[string]kind.Asset{}
+	if c := want.Code; c != nil && c.Build != "" && c.isKnown() {
+		var err error
+		if said, err = prepareBuild(ctx, work, want); err != nil {
+			return nil, err
+		}
+	}
+	want = want.resolved(from(said))
 	all, err := prepareCode(ctx, work, want)
 	if err != nil {
 		return nil, err
@@ -190,5 +198,6 @@ func prepareWorker(ctx context.Context, work kind.Workspace, want WorkerProps) (
 		return files, nil
 	}
 	maps.Copy(all, files)
+	maps.Copy(all, said)
 	return all, nil
 }

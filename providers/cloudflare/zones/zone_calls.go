@@ -63,7 +63,7 @@ const noReach = 9109
 // unreached says what else a zone out of reach may be. It never counts as absent by that.
 func unreached(err error) error {
 	if refused, ok := errors.AsType[*cloudflare.Error](err); ok && refused.Has(noReach) {
-		return reconcile.WithHint(err, "the zone may be deleted too, which Cloudflare tells in the same way: `athanor state rm ADDRESS` forgets it then")
+		return reconcile.WithHint(err, "the zone may be deleted too, for which Cloudflare gives the same answer: `athanor state rm ADDRESS` removes it from state then")
 	}
 	return err
 }

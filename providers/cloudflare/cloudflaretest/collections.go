@@ -1,0 +1,710 @@
+package cloudflaretest
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/athanor-dev/athanor/providers/wiretest"
+)
+
+// Operations that have no handler of their own are done by what the descriptions say alone: a POST to a path whose items
+// can be read and deleted creates an object, a PUT sets what an account or a zone always has, and so on. What is not given
+// has a value of the server's own, and what an answer does not describe is not shown. This part knows no schema but those
+// of the descriptions, which it reads anew for each answer.
+
+// shelves are the objects of the operations without handlers: those of collections, and single ones, by their paths.
+type shelves struct {
+	collections map[string][]object
+	single      map[string]object
+	made        int
+}
+
+var pathVariable = regexp.MustCompile(`\{[^}]*\}`)
+
+// shapeOf is a path of the descriptions without the names of its variables.
+func shapeOf(path string) string { return pathVariable.ReplaceAllString(path, "{}") }
+
+// has reports whether the descriptions have an operation.
+func (c *catalog) has(method, shape string) bool {
+	return slices.ContainsFunc(c.Operations, func(o *operation) bool { return o.Method == method && shapeOf(o.Path) == shape })
+}
+
+// at is the operation of a method and a path.
+func (c *catalog) at(method, shape string) *operation {
+	i := slices.IndexFunc(c.Operations, func(o *operation) bool { return o.Method == method && shapeOf(o.Path) == shape })
+	if i < 0 {
+		return nil
+	}
+	return c.Operations[i]
+}
+
+// described is the handler of an operation by its description, nil where that does not say what it does.
+func (c *catalog) described(op *operation, path string) handler {
+	shape := shapeOf(op.Path)
+	parent, isItem := strings.CutSuffix(shape, "/{}")
+	collection := func(p string) bool {
+		return c.has(http.MethodGet, p+"/{}") && c.has(http.MethodDelete, p+"/{}") && (c.has(http.MethodPost, p) || c.has(http.MethodPut, p+"/{}"))
+	}
+	switch {
+	case op.Method == http.MethodPost && collection(shape):
+		return func(w *world, r request) (any, *failure) { return w.shelves.create(c, op, path, r), nil }
+	case op.Method == http.MethodGet && collection(shape):
+		return func(w *world, r request) (any, *failure) { return listed(op, w.shelves.collections[path], r), nil }
+	case isItem && collection(parent):
+		at := strings.LastIndex(path, "/")
+		return func(w *world, r request) (any, *failure) {
+			return w.shelves.item(c, op, path[:at], r.path[lastVariable(op.Path)], r), nil
+		}
+	case !isItem && c.has(http.MethodGet, shape) && (c.has(http.MethodPut, shape) || c.has(http.MethodPatch, shape)) && !c.has(http.MethodPost, shape):
+		return func(w *world, r request) (any, *failure) { return w.shelves.setting(c, op, path, r), nil }
+	}
+	return nil
+}
+
+func lastVariable(path string) string {
+	return strings.TrimSuffix(path[strings.LastIndex(path, "{")+1:], "}")
+}
+
+func notThere() wiretest.Answer {
+	return refused(&failure{status: http.StatusNotFound, message: "not found"})
+}
+
+// given is the object that a body describes: an element of a list, or a list under the name items.
+func given(r request) object {
+	list, ok := r.body["body"].([]any)
+	switch {
+	case ok && len(list) == 1:
+		if m, isObject := list[0].(object); isObject {
+			return m
+		}
+	case ok:
+		return object{"items": list}
+	case r.body["body"] != nil && len(r.body) == 1:
+		if m, isObject := r.body["body"].(object); isObject {
+			return m
+		}
+	}
+	return r.body
+}
+
+func (s *shelves) create(c *catalog, op *operation, path string, r request) wiretest.Answer {
+	made := maps.Clone(given(r))
+	read := c.at(http.MethodGet, shapeOf(op.Path)+"/{}")
+	s.fill(read, op, made)
+	s.fill(op, op, made)
+	if s.collections == nil {
+		s.collections = map[string][]object{}
+	}
+	s.collections[path] = append(s.collections[path], made)
+	return saidOf(op, made)
+}
+
+// fill gives an object what the server adds: ids, and values of its own for what an operation could give and does not.
+func (s *shelves) fill(read, by *operation, made object) {
+	settable := by.settable()
+
+	s.made++
+	id := hexID(16)
+	value := valueSchema(read)
+	for _, schema := range objectsOf(value, defsOf(read)) {
+		properties, _ := schema["properties"].(object)
+		if len(properties) == 1 && len(made) > 0 { // an object in an object
+			for _, inner := range properties {
+				if deeper := objectsOf(inner, defsOf(read)); len(deeper) > 0 {
+					properties, _ = deeper[0]["properties"].(object)
+				}
+			}
+		}
+		for name, p := range properties {
+			if _, there := made[name]; there {
+				continue
+			}
+			switch {
+			case strings.HasSuffix(name, "_name") && settable["name"] != nil && made["name"] != nil:
+				made[name] = made["name"]
+			case !isIdentity(name), settable[name] != nil:
+				made[name] = valueOf(p, defsOf(read), name, 0)
+			case accepts(p, "number"):
+				made[name] = float64(s.made)
+			case accepts(p, "string"):
+				made[name] = id
+			default:
+				made[name] = valueOf(p, defsOf(read), name, 0)
+			}
+		}
+	}
+}
+
+var identities = regexp.MustCompile(`^(id|uid|uuid|sitekey|tag|client_id|\w+_(id|tag|uuid))$`)
+
+func isIdentity(name string) bool { return identities.MatchString(name) }
+
+// answer and body are descriptions as trees, read once for each operation: nobody changes them.
+func (o *operation) answer() object { o.read(); return o.trees.answer }
+func (o *operation) body() object   { o.read(); return o.trees.body }
+
+func (o *operation) read() {
+	o.trees.once.Do(func() {
+		o.trees.answer, _ = parsed(o.Response)
+		o.trees.body, _ = parsed(o.Request)
+	})
+}
+
+// settable are the properties that a body can have.
+func (o *operation) settable() object {
+	request := o.body()
+	all, defs := objectProperties(request, defsIn(request)), defsIn(request)
+	for _, p := range o.Params {
+		if p.Path != "" || p.Query != "" || p.Header != "" {
+			delete(all, p.Name)
+		}
+	}
+	body := all["body"]
+	if body == nil {
+		return all
+	}
+	if list := arrayOf(body, defs); list != nil {
+		body = list["items"]
+	}
+	return objectProperties(body, defs)
+}
+
+func find(all []object, id string) int {
+	return slices.IndexFunc(all, func(o object) bool {
+		for _, v := range o {
+			if text, ok := v.(string); ok && text == id {
+				return true
+			}
+			if n, ok := v.(float64); ok && strconv.FormatFloat(n, 'f', -1, 64) == id {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func (s *shelves) item(c *catalog, op *operation, collection, id string, r request) wiretest.Answer {
+	all := s.collections[collection]
+	i := find(all, id)
+	put := op.Method == http.MethodPut && !c.has(http.MethodPost, strings.TrimSuffix(shapeOf(op.Path), "/{}"))
+	if i < 0 && !put {
+		return notThere()
+	}
+	if i < 0 {
+		made := maps.Clone(given(r))
+		for name := range objectProperties(valueSchema(op), defsOf(op)) {
+			if _, there := made[name]; !there && (isIdentity(name) || strings.EqualFold(strings.ReplaceAll(name, "_", ""), lastVariable(op.Path))) {
+				made[name] = id
+			}
+		}
+		s.fill(op, op, made)
+		if s.collections == nil {
+			s.collections = map[string][]object{}
+		}
+		s.collections[collection] = append(all, made)
+		return saidOf(op, made)
+	}
+	switch op.Method {
+	case http.MethodDelete:
+		old := all[i]
+		s.collections[collection] = slices.Delete(slices.Clone(all), i, i+1)
+		return saidOf(op, old)
+	case http.MethodPut, http.MethodPatch:
+		all[i] = changed(op, all[i], given(r))
+		s.fill(c.at(http.MethodGet, shapeOf(op.Path)), op, all[i])
+	}
+	return saidOf(op, all[i])
+}
+
+// changed is an object after a PUT, which takes away what it could give and does not, or a PATCH.
+func changed(op *operation, old, body object) object {
+	out := maps.Clone(old)
+	if op.Method == http.MethodPut {
+		for name := range op.settable() {
+			delete(out, name)
+		}
+	}
+	for name, v := range body {
+		if v == nil && op.Method == http.MethodPatch {
+			delete(out, name)
+			continue
+		}
+		out[name] = v
+	}
+	for name, v := range old { // what identifies it stays
+		if slices.Contains([]string{"id", "uid", "uuid", "name"}, name) && body[name] == nil && out[name] == nil {
+			out[name] = v
+		}
+	}
+	return out
+}
+
+func (s *shelves) setting(c *catalog, op *operation, path string, r request) wiretest.Answer {
+	if s.single == nil {
+		s.single = map[string]object{}
+	}
+	have := s.single[path]
+	shape := shapeOf(op.Path)
+	if have == nil && !c.has(http.MethodDelete, shape) {
+		read := c.at(http.MethodGet, shape)
+		have = object{}
+		s.fill(read, s.setter(c, shape), have)
+		if arrayOf(valueSchema(read), defsOf(read)) != nil {
+			have = object{"items": []any{}}
+		}
+		s.single[path] = have
+	}
+	switch op.Method {
+	case http.MethodGet:
+		if have == nil {
+			return notThere()
+		}
+	case http.MethodDelete:
+		delete(s.single, path)
+	default:
+		if have == nil {
+			have = object{}
+			s.fill(c.at(http.MethodGet, shape), op, have)
+		}
+		body := given(r)
+		if _, isList := r.body["body"].([]any); isList {
+			body = object{"items": r.body["body"]}
+		}
+		have = changed(op, have, body)
+		s.fill(c.at(http.MethodGet, shape), op, have)
+		s.single[path] = have
+	}
+	return saidOf(op, have)
+}
+
+// setter is the operation that sets what is at a path.
+func (s *shelves) setter(c *catalog, shape string) *operation {
+	if op := c.at(http.MethodPut, shape); op != nil {
+		return op
+	}
+	return c.at(http.MethodPatch, shape)
+}
+
+// defsOf are the definitions of what an operation answers.
+func defsOf(op *operation) object {
+	response := op.answer()
+	return defsIn(response)
+}
+
+func defsIn(schema object) object {
+	defs, _ := schema["$defs"].(object)
+	return defs
+}
+
+// valueSchema describes the value that an operation answers, without its envelope.
+func valueSchema(op *operation) any {
+	response := op.answer()
+	if op.Inside != "" {
+		return response
+	}
+	properties, _ := response["properties"].(object)
+	for _, key := range []string{"result", "data"} {
+		if properties[key] != nil {
+			return properties[key]
+		}
+	}
+	return response
+}
+
+// alternatives are the schemas that a value may have, without null.
+func alternatives(schema any, defs object) []object {
+	m, _ := schema.(object)
+	if ref, ok := m["$ref"].(string); ok {
+		return alternatives(defs[strings.TrimPrefix(ref, "#/$defs/")], defs)
+	}
+	choices, ok := m["anyOf"].([]any)
+	if !ok {
+		if m == nil || m["type"] == "null" {
+			return nil
+		}
+		return []object{m}
+	}
+	var all []object
+	for _, c := range choices {
+		all = append(all, alternatives(c, defs)...)
+	}
+	return all
+}
+
+func objectsOf(schema any, defs object) []object {
+	return slices.DeleteFunc(alternatives(schema, defs), func(m object) bool { return m["type"] != "object" })
+}
+
+func objectProperties(schema any, defs object) object {
+	out := object{}
+	for _, m := range objectsOf(schema, defs) {
+		properties, _ := m["properties"].(object)
+		maps.Copy(out, properties)
+	}
+	return out
+}
+
+// arrayOf describes the list that a value is, nil when it is none.
+func arrayOf(schema any, defs object) object {
+	for _, m := range alternatives(schema, defs) {
+		if m["type"] == "array" {
+			return m
+		}
+	}
+	return nil
+}
+
+// valueOf is a value that a schema allows, which is the server's own.
+func valueOf(schema any, defs object, name string, depth int) any {
+	if strings.HasPrefix(name, "deleted") {
+		return nil
+	}
+	all := alternatives(schema, defs)
+	if len(all) == 0 || depth > 6 {
+		return nil
+	}
+	m := all[0]
+	if choices, ok := m["enum"].([]any); ok && len(choices) > 0 {
+		if slices.Contains(choices, any("active")) {
+			return "active" // what takes a while has been done
+		}
+		return choices[0]
+	}
+	switch m["type"] {
+	case "string":
+		if strings.HasSuffix(name, "_at") || strings.HasSuffix(name, "_on") || name == "created" || name == "modified" || name == "updated" {
+			return "2026-01-01T00:00:00Z"
+		}
+		return "own"
+	case "number", "integer":
+		return float64(7)
+	case "boolean":
+		return true
+	case "array":
+		return []any{}
+	case "object":
+		out := object{}
+		properties, _ := m["properties"].(object)
+		required, _ := m["required"].([]any)
+		for _, r := range required {
+			out[r.(string)] = valueOf(properties[r.(string)], defs, r.(string), depth+1)
+		}
+		return out
+	}
+	return nil
+}
+
+// shown is a value as a schema allows it: without what that does not describe, and with what it requires.
+func shown(v, schema any, defs object, depth int) any {
+	if m, ok := schema.(object); !ok || len(m) == 0 || depth > 12 {
+		return v
+	}
+	all := alternatives(schema, defs)
+	switch v := v.(type) {
+	case object:
+		var best object
+		most := -1
+		for _, m := range all {
+			if fit := fitness(v, m, defs); m["type"] == "object" && fit > most {
+				best, most = m, fit
+			}
+		}
+		if best == nil {
+			return v
+		}
+		return shownObject(v, best, defs, depth)
+	case []any:
+		list := arrayOf(schema, defs)
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = shown(e, list["items"], defs, depth+1)
+		}
+		return out
+	}
+	return v
+}
+
+func shownObject(v, schema, defs object, depth int) any {
+	properties, _ := schema["properties"].(object)
+	if inner, isMap := schema["additionalProperties"].(object); isMap {
+		out := object{}
+		for name, e := range v {
+			out[name] = shown(e, inner, defs, depth+1)
+		}
+		return out
+	}
+	if len(properties) == 0 && schema["additionalProperties"] != false {
+		return v
+	}
+	required, _ := schema["required"].([]any)
+	out := object{}
+	for name, p := range properties {
+		e, there := v[name]
+		switch {
+		case there:
+			out[name] = shown(e, p, defs, depth+1)
+			if e == nil && !accepts(p, "null") {
+				delete(out, name)
+			}
+		case slices.Contains(required, any(name)):
+			out[name] = valueOf(p, defs, name, 0)
+		}
+	}
+	return out
+}
+
+// fitness is how well an object is of a schema: by words that have one value, and by the number of its properties.
+func fitness(v, schema, defs object) int {
+	properties, _ := schema["properties"].(object)
+	fit := 0
+	for name, p := range properties {
+		e, there := v[name]
+		if !there {
+			continue
+		}
+		fit++
+		if choices := words(p); len(choices) == 1 && len(alternatives(p, defs)) == 1 {
+			if e != choices[0] {
+				return -1
+			}
+			fit += 100
+		}
+	}
+	return fit
+}
+
+// saidOf is an object as an operation answers it.
+func saidOf(op *operation, v object) wiretest.Answer {
+	response := op.answer()
+	value, defs := valueSchema(op), defsIn(response)
+	var out any = v
+	if list := arrayOf(value, defs); list != nil {
+		if items, ok := v["items"]; ok && len(v) == 1 {
+			out = shown(items, value, defs, 0)
+		} else {
+			out = []any{shown(v, list["items"], defs, 0)}
+		}
+	} else if properties := objectProperties(value, defs); len(properties) == 1 && op.Method != http.MethodDelete {
+		for name, inner := range properties {
+			if _, own := v[name]; !own && len(objectsOf(inner, defs)) > 0 {
+				out = object{name: shown(v, inner, defs, 0)}
+			} else {
+				out = shown(v, value, defs, 0)
+			}
+		}
+	} else {
+		out = shown(v, value, defs, 0)
+	}
+	if len(alternatives(value, defs)) == 0 {
+		out = nil
+	}
+	return envelope(op, response, out, nil)
+}
+
+// envelope is an answer around a value.
+func envelope(op *operation, response object, value any, info object) wiretest.Answer {
+	properties, _ := response["properties"].(object)
+	switch {
+	case op.Inside == "" && properties["result"] == nil && properties["data"] != nil:
+		whole, _ := shownObject(object{"success": true, "data": value}, response, defsIn(response), 0).(object)
+		whole["data"] = value
+		return answer(http.StatusOK, whole)
+	case op.Inside == "" && properties["result"] == nil && len(response) > 0:
+		return answer(http.StatusOK, value)
+	}
+	body := object{"success": true, "errors": []any{}, "messages": []any{}, "result": value}
+	if info != nil {
+		body["result_info"] = info
+	}
+	return answer(http.StatusOK, body)
+}
+
+// listed is the answer to a listing.
+func listed(op *operation, all []object, r request) wiretest.Answer {
+	response := op.answer()
+	value, defs := valueSchema(op), defsIn(response)
+	properties, _ := response["properties"].(object)
+	var info object
+	if n, err := strconv.Atoi(r.query.Get("per_page")); err == nil && properties["result_info"] != nil {
+		page, _ := strconv.Atoi(r.query.Get("page"))
+		each := min(n, 20)
+		info = object{"page": page, "per_page": each, "total_count": len(all), "count": 0}
+		all = all[min((page-1)*each, len(all)):min(page*each, len(all))]
+		info["count"] = len(all)
+		if known := objectProperties(properties["result_info"], defs); len(known) > 0 {
+			info, _ = shown(info, properties["result_info"], defs, 0).(object)
+		}
+	}
+	items := func(schema any) []any {
+		list := arrayOf(schema, defs)
+		out := []any{}
+		members := objectProperties(list["items"], defs)
+		for _, o := range all {
+			one := maps.Clone(o)
+			for name, inner := range members {
+				if len(members) == 1 && arrayOf(inner, defs) != nil { // a list of objects with lists
+					one = object{name: []any{one}}
+				}
+			}
+			out = append(out, shown(one, list["items"], defs, 0))
+		}
+		return out
+	}
+	if arrayOf(value, defs) != nil {
+		return envelope(op, response, items(value), info)
+	}
+	inner := objectProperties(value, defs)
+	if len(all) > 0 && fitness(all[0], object{"properties": inner}, defs) > 2 { // an object is described where a list is answered
+		return answer(http.StatusOK, object{"success": true, "errors": []any{}, "messages": []any{}, "result": anyOf(all)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(inner)) {
+		if arrayOf(inner[name], defs) != nil {
+			out, _ := valueOf(value, defs, "", 0).(object)
+			out[name] = items(inner[name])
+			return envelope(op, response, out, info)
+		}
+	}
+	return envelope(op, response, anyOf(all), info)
+}
+
+func anyOf(all []object) []any {
+	out := make([]any, len(all))
+	for i, o := range all {
+		out[i] = o
+	}
+	return out
+}
+
+// Objects are the objects that the server keeps for operations without handlers: those of the collection at a path below the
+// endpoint, with ACCOUNT for the account, or the one that is set at the path.
+func (s *Server) Objects(path string) []map[string]any {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	path = strings.Replace(path, "ACCOUNT", s.Account, 1)
+	var all []map[string]any
+	for _, o := range s.world.shelves.collections[path] {
+		all = append(all, maps.Clone(o))
+	}
+	if o := s.world.shelves.single[path]; o != nil {
+		all = append(all, maps.Clone(o))
+	}
+	return all
+}
+
+// EditObject changes an object that the server keeps for operations without handlers, as a person would: it has the value under
+// the name, or no such property where that is nil. id is "" for what is set at the path.
+func (s *Server) EditObject(t T, path, id, name string, value any) {
+	t.Helper()
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	path = strings.Replace(path, "ACCOUNT", s.Account, 1)
+	o := s.world.shelves.single[path]
+	if id != "" {
+		i := find(s.world.shelves.collections[path], id)
+		if i < 0 {
+			t.Fatalf("%s has no %s", path, id)
+			return
+		}
+		o = s.world.shelves.collections[path][i]
+	}
+	var plainValue any
+	_ = json.Unmarshal(plain(value), &plainValue)
+	if o[name] = plainValue; value == nil {
+		delete(o, name)
+	}
+}
+
+// RemoveObject deletes an object that the server keeps for operations without handlers, as a person would.
+func (s *Server) RemoveObject(path, id string) {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	path = strings.Replace(path, "ACCOUNT", s.Account, 1)
+	delete(s.world.shelves.single, path)
+	if i := find(s.world.shelves.collections[path], id); i >= 0 {
+		s.world.shelves.collections[path] = slices.Delete(slices.Clone(s.world.shelves.collections[path]), i, i+1)
+	}
+}
+
+// SampleBody is a body that an operation takes by its description: with what it requires alone, with all that it can hold, or
+// with other values of all that. Where the description leaves a choice of forms it is the first.
+func SampleBody(t testing.TB, method, path string, which int) map[string]any {
+	t.Helper()
+	op, _ := load(t).find(method, path)
+	if op == nil {
+		t.Fatalf("%s %s is no operation", method, path)
+	}
+	request, err := parsed(op.Request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	amended(op.String(), request)
+	properties, _ := request["properties"].(object)
+	for _, p := range op.Params {
+		if p.Path != "" || p.Query != "" || p.Header != "" {
+			delete(properties, p.Name)
+		}
+	}
+	defs := defsIn(request)
+	var schema any = request
+	if body := properties["body"]; body != nil {
+		schema = body
+		if list := arrayOf(body, defs); list != nil && (method == http.MethodPost) {
+			schema = list["items"]
+		} else if list != nil {
+			return object{"items": sampleOf(body, defs, "items", which, 0)}
+		}
+	}
+	out, _ := sampleOf(schema, defs, "", which, 0).(object)
+	return out
+}
+
+// The samples of a body.
+const (
+	Least = iota
+	Full
+	Other
+)
+
+func sampleOf(schema any, defs object, name string, which, depth int) any {
+	all := alternatives(schema, defs)
+	if len(all) == 0 || depth > 9 {
+		return "sample"
+	}
+	m := all[0]
+	if choices, ok := m["enum"].([]any); ok && len(choices) > 0 {
+		return choices[(len(choices)-1)*(1-which/2)]
+	}
+	switch m["type"] {
+	case "string":
+		if strings.HasSuffix(name, "_at") {
+			return "2027-01-0" + strconv.Itoa(1+which/2) + "T00:00:00Z"
+		}
+		return []string{"sample-", "sample-", "other-"}[which] + strings.ReplaceAll(name, "_", "-")
+	case "number", "integer":
+		return int64(42 + which/2)
+	case "boolean":
+		return which == Other
+	case "array":
+		return []any{sampleOf(m["items"], defs, name, which, depth+1)}
+	case "object":
+		out := object{}
+		properties, _ := m["properties"].(object)
+		required, _ := m["required"].([]any)
+		for key, p := range properties {
+			if _, described := p.(object); which > Least && described || slices.Contains(required, any(key)) {
+				out[key] = sampleOf(p, defs, key, which, depth+1)
+			}
+		}
+		if inner, isMap := m["additionalProperties"].(object); isMap && which > Least {
+			out["sample"] = sampleOf(inner, defs, "sample", which, depth+1)
+		}
+		return out
+	}
+	return "sample"
+}

@@ -1,0 +1,212 @@
+package generic
+
+import (
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
+	"github.com/athanor-dev/athanor/providers/cloudflare/generic/schema"
+	"github.com/athanor-dev/athanor/providers/kindtest"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// TestDocumented takes every resource of the examples in the documentation through a life.
+func TestDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/cloudflare-types.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]bool{}
+	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		var stack struct {
+			Resources map[string]struct {
+				Kind  string
+				Props obj
+			}
+		}
+		if err := yaml.Unmarshal([]byte(regexp.MustCompile(`\$\{[^}]*\}`).ReplaceAllString(block[1], "x1")), &stack); err != nil {
+			t.Fatal(err)
+		}
+		for name, r := range stack.Resources {
+			props, err := tree.Of(r.Props)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kinds[r.Kind] = true
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				life(t, suite{typ: r.Kind, base: props.(obj), variants: []kindtest.Variant{{Name: "same", Props: props.(obj)}}})
+			})
+		}
+	}
+	for _, name := range []string{
+		"vectorize.Index", "aigateway.Gateway", "secretsstore.Secret", "zerotrust.AccessApplication", "zerotrust.AccessPolicy",
+		"zerotrust.AccessServiceToken", "zerotrust.Tunnel", "zerotrust.TunnelConfiguration", "zerotrust.TunnelRoute", "turnstile.Widget",
+		"emailrouting.Rule", "workersforplatforms.DispatchNamespace", "r2.BucketLock", "pipelines.Pipeline", "logpush.Job",
+		"customhostnames.Hostname", "loadbalancers.LoadBalancer", "rules.List", "pages.Project", "customcertificates.Certificate",
+		"images.Variant", "stream.LiveInput", "waitingrooms.WaitingRoom",
+	} {
+		if !kinds[schema.Prefix+name] {
+			t.Errorf("no example of %s", name)
+		}
+	}
+}
+
+// declared is a resource on a server of its own, settled once.
+type declared struct {
+	t      *testing.T
+	server *cloudflaretest.Server
+	kind   reconcile.Any
+	last   reconcile.Outcome
+	had    obj
+}
+
+func settled(t *testing.T, name string, props obj) *declared {
+	t.Helper()
+	whole, err := Kind(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &declared{t: t, server: cloudflaretest.Start(t), kind: whole, had: props}
+	d.last = d.server.Settled(t, whole, props, nil)
+	return d
+}
+
+// job is the resource as it is declared now, with what is in state.
+func (d *declared) job(props obj) *reconcile.Job {
+	d.t.Helper()
+	job := d.server.Job(d.t, d.kind, props, &d.last)
+	job.Had, job.Written = d.had, d.last.Written
+	job.Digest = func(_ string, value []byte) string { return string(value) }
+	return job
+}
+
+func (d *declared) differences(props obj) []reconcile.Step {
+	d.t.Helper()
+	look, err := d.kind.Look(d.t.Context(), d.job(props))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return look.Steps
+}
+
+func pathsOf(steps []reconcile.Step) (all []string) {
+	for _, s := range steps {
+		path := string(s.Path)
+		if s.Replaces {
+			path += " replaces"
+		}
+		all = append(all, path)
+	}
+	return all
+}
+
+// TestReplaces: what the API cannot change in place replaces, and all else does not.
+func TestReplaces(t *testing.T) {
+	for _, c := range []struct {
+		typ         string
+		from, other obj
+		want        []string
+	}{
+		{"turnstile.Widget", obj{"mode": "managed", "domains": list{"a.example"}, "region": "world"}, obj{"mode": "invisible", "domains": list{"a.example"}, "region": "china"}, []string{"mode", "region replaces"}},
+		{"rules.List", obj{"name": "office", "kind": "ip"}, obj{"name": "office", "kind": "asn", "description": "x"}, []string{"description", "kind replaces"}},
+		{"vectorize.Index", obj{"config": obj{"dimensions": int64(3), "metric": "cosine"}}, obj{"config": obj{"dimensions": int64(4), "metric": "cosine"}}, []string{"config replaces"}},
+		{"zerotrust.Tunnel", obj{"config_src": "cloudflare"}, obj{"config_src": "local"}, []string{"config_src replaces"}},
+	} {
+		t.Run(c.typ, func(t *testing.T) {
+			t.Parallel()
+			if have := pathsOf(settled(t, schema.Prefix+c.typ, c.from).differences(c.other)); !slices.Equal(have, c.want) {
+				t.Errorf("have %q, want %q", have, c.want)
+			}
+		})
+	}
+}
+
+// TestOwnValues: what the service adds to an object is no drift, and neither is another order where that does not count.
+func TestOwnValues(t *testing.T) {
+	d := settled(t, "cloudflare.turnstile.Widget", obj{"mode": "managed", "domains": list{"a.example", "b.example"}})
+	if d.last.Attrs["region"] == nil || d.last.Attrs["ephemeral_id"] == nil {
+		t.Fatalf("the server adds nothing: %v", d.last.Attrs)
+	}
+	if have := d.differences(obj{"mode": "managed", "domains": list{"b.example", "a.example"}}); len(have) > 0 {
+		t.Errorf("%v", have)
+	}
+	if have := pathsOf(d.differences(obj{"mode": "managed", "domains": list{"a.example", "c.example"}})); !slices.Equal(have, []string{"domains"}) {
+		t.Errorf("%v", have)
+	}
+}
+
+// TestWriteOnly: what is never shown differs when its declaration does, is sent along with every change, and is shown nowhere.
+func TestWriteOnly(t *testing.T) {
+	props := func(value, comment string) obj {
+		return obj{"name": "KEY", "store_id": "x1", "scopes": list{"workers"}, "value": value, "comment": comment}
+	}
+	whole, err := Kind("cloudflare.secretsstore.Secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &declared{t: t, server: cloudflaretest.Start(t), kind: whole}
+	d.had = props("one", "")
+	settle := func(p obj) {
+		t.Helper()
+		job := d.job(p)
+		if d.last.Identity == "" {
+			job.ID, job.Last, job.Had = "", nil, nil
+		}
+		if d.last, err = whole.Settle(t.Context(), job, reconcile.Hooks{}); err != nil {
+			t.Fatal(err)
+		}
+		d.had = p
+	}
+	settle(props("one", ""))
+	place := "/accounts/ACCOUNT/secrets_store/stores/x1/secrets"
+	d.server.EditObject(t, place, d.last.Attrs["id"].(string), "value", "somebody else's")
+	if have := d.differences(props("one", "")); len(have) > 0 {
+		t.Errorf("what is never shown differs: %v", have)
+	}
+	steps := d.differences(props("two", ""))
+	if have := pathsOf(steps); !slices.Equal(have, []string{"value"}) || steps[0].Want != reconcile.Mask {
+		t.Errorf("%v", steps)
+	}
+	d.server.Reset()
+	settle(props("two", "of the shop"))
+	patches := d.server.Mutations()
+	if len(patches) != 1 || patches[0].Method != http.MethodPatch || !strings.Contains(string(patches[0].Body), `"value":"two"`) {
+		t.Errorf("%+v", patches)
+	}
+}
+
+// TestWaits: a run ends well, and says what somebody must do.
+func TestWaits(t *testing.T) {
+	d := settled(t, "cloudflare.emailrouting.Address", obj{"email": "team@example.org"})
+	place := "/accounts/ACCOUNT/email/routing/addresses"
+	d.server.EditObject(t, place, d.last.Attrs["id"].(string), "verified", nil)
+	look, err := d.kind.Look(t.Context(), d.job(d.had))
+	if err != nil || !strings.Contains(look.Waiting, "open the link") {
+		t.Errorf("%+v, %v", look, err)
+	}
+	d.server.EditObject(t, place, d.last.Attrs["id"].(string), "verified", "2026-01-01T00:00:00Z")
+	if look, err = d.kind.Look(t.Context(), d.job(d.had)); err != nil || look.Waiting != "" {
+		t.Errorf("%+v, %v", look, err)
+	}
+}
+
+// TestAdopts: an object is found by its id, and by its name where several ids are no name.
+func TestAdopts(t *testing.T) {
+	d := settled(t, "cloudflare.turnstile.Widget", obj{"name": "login", "mode": "managed", "domains": list{"a.example"}})
+	for _, id := range []string{d.last.Identity, "login"} {
+		job := d.server.Job(t, d.kind, obj{"mode": "managed", "domains": list{"a.example"}}, nil)
+		job.ID = id
+		look, err := d.kind.Look(t.Context(), job)
+		if err != nil || look.Absent || look.Identity != d.last.Identity {
+			t.Errorf("%s: %+v, %v", id, look.Identity, err)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package generic
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
+	"github.com/athanor-dev/athanor/providers/cloudflare/generic/schema"
+	"github.com/athanor-dev/athanor/providers/kindtest"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+type (
+	obj  = map[string]any
+	list = []any
+)
+
+const zoneName = "example.com"
+
+// suite is the conformance suite for one type.
+type suite struct {
+	typ      string
+	base     obj
+	variants []kindtest.Variant
+	steady   map[tree.Path]string
+	silent   map[tree.Path]string
+	others   map[tree.Path][]any
+	// before are objects that must exist: a call for each.
+	before []call
+}
+
+type call struct {
+	method, path string
+	body         any
+}
+
+func kindOf(t testing.TB, name string) *kind {
+	t.Helper()
+	typ, err := schema.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newKind(typ)
+}
+
+// place is where the objects of a type are on the server.
+func (k *kind) place(zone string, want obj) string {
+	path := k.Path
+	if textAt(want, schema.Zone) == "" {
+		path = strings.Replace(path, "{scope}", "accounts/ACCOUNT", 1)
+	}
+	path = strings.NewReplacer("{scope}", "zones/"+zone, "{account_id}", "ACCOUNT", "{zone_id}", zone).Replace(path)
+	for _, parent := range k.Parents() {
+		path = strings.Replace(path, "{"+parent+"}", textAt(want, parent), 1)
+	}
+	return path
+}
+
+const onlyWritten = "it cannot be read back"
+
+func (s suite) suite(t *testing.T) kindtest.Suite {
+	t.Helper()
+	k := kindOf(t, s.typ)
+	worlds := cloudflaretest.Worlds{}
+	zones := map[*cloudflaretest.Server]string{}
+	whole, err := Kind(s.typ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := kindtest.Suite{
+		Kind: whole, Base: s.base, Variants: s.variants, Silent: maps.Clone(s.silent), Steady: maps.Clone(s.steady),
+		Open: map[tree.Path]string{}, Unreadable: map[tree.Path]string{}, Alias: map[tree.Path]tree.Path{},
+		Others: s.others, Fault: cloudflaretest.FaultOf("Turnstile"),
+	}
+	if out.Steady == nil {
+		out.Steady = map[tree.Path]string{}
+	}
+	make := worlds.Make(func(t kindtest.T, server *cloudflaretest.Server) {
+		if slices.Contains(k.Parents(), schema.Zone) {
+			made := server.Do(t, http.MethodPost, "/zones", obj{"name": zoneName, "account": obj{"id": server.Account}})
+			zones[server] = made.(obj)["id"].(string)
+		}
+		for _, c := range s.before {
+			server.Do(t, c.method, strings.ReplaceAll(c.path, "ZONE", zones[server]), c.body)
+		}
+	}, func(_ kindtest.T, server *cloudflaretest.Server) []any {
+		var all []any
+		for _, o := range server.Objects(k.place(zones[server], s.base)) {
+			all = append(all, k.compared(o))
+		}
+		return all
+	})
+	out.World = func(t kindtest.T) kindtest.World {
+		w := make(t)
+		if server := worlds.Of(w); zones[server] != "" {
+			if _, err := cloudflare.ZoneOf(t.Context(), w.Cloud, zoneName); err != nil {
+				t.Fatalf("%v", err)
+			}
+		}
+		return w
+	}
+	for _, p := range slices.Concat(k.WriteOnly, k.Hidden) {
+		out.Unreadable[p] = onlyWritten
+	}
+	out.Hands = map[tree.Path]kindtest.Hand{"": func(_ kindtest.T, w kindtest.World, to kindtest.Edited) {
+		server := worlds.Of(w)
+		server.RemoveObject(k.place(zones[server], s.base), textAt(to.Attrs, k.ID))
+	}}
+	for _, parent := range k.Parents() {
+		out.Steady[tree.Path(parent)] = "it is a part of the path"
+	}
+	for name := range k.Root.Properties {
+		p := tree.Path("").Key(name)
+		switch {
+		case name == k.ID, name == k.NameProp && k.NameShown != name:
+			out.Steady[p] = "it is a part of the path"
+		case s.steady[p] != "", k.WriteOnlyAt(p):
+		default:
+			if name != k.Tag && name != k.NameProp {
+				out.Open[p] = "what is not set is not managed"
+			}
+			out.Hands[p] = func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
+				t.Helper()
+				server := worlds.Of(w)
+				place := k.place(zones[server], s.base)
+				value := to.Value
+				if name == k.Tag {
+					at := slices.IndexFunc(server.Objects(place), func(o obj) bool { return textAt(o, k.ID) == textAt(to.Attrs, k.ID) })
+					_, line := untagged(textAt(server.Objects(place)[at], k.Tag))
+					value = strings.TrimSpace(to.Text() + " " + line)
+				}
+				server.EditObject(t, place, textAt(to.Attrs, k.ID), name, value)
+			}
+		}
+	}
+	return out
+}
+
+// compared is an object as objects of a world are compared: what can be declared, without what differs between two
+// creations, and without what the server adds.
+func (k *kind) compared(o obj) obj {
+	out := obj{}
+	for name, v := range o {
+		if k.Root.Properties[name] == nil || name == k.NameProp || name == k.ID || fmt.Sprint(v) == "own" {
+			continue
+		}
+		out[name] = v
+		if name == k.Tag {
+			own, _ := untagged(textAt(o, name))
+			out[name] = own
+		}
+	}
+	return out
+}
+
+// sampled is the suite of a type with values that its description allows.
+func sampled(t *testing.T, name string) suite {
+	t.Helper()
+	k := kindOf(t, name)
+	method, path := http.MethodPost, k.Path
+	if k.Create == nil || k.Create.Method == http.MethodPut {
+		op := k.Update
+		if op == nil {
+			op = k.Patch
+		}
+		method = op.Method
+		if k.ID != "" {
+			path += "/x"
+		}
+	}
+	path = strings.NewReplacer("{scope}", "accounts/x").Replace(path)
+	for strings.Contains(path, "{") {
+		from := strings.Index(path, "{")
+		path = path[:from] + "x" + path[from+strings.Index(path[from:], "}")+1:]
+	}
+	s := suite{typ: name, base: cloudflaretest.SampleBody(t, method, path, cloudflaretest.Least)}
+	full, other := cloudflaretest.SampleBody(t, method, path, cloudflaretest.Full), cloudflaretest.SampleBody(t, method, path, cloudflaretest.Other)
+	for i, m := range []obj{s.base, full, other} {
+		switch {
+		case k.NameProp == "":
+		case k.NameGiven:
+			m[k.NameProp] = "given.example.com"
+		case i == 0:
+			delete(m, k.NameProp)
+		}
+		for _, parent := range k.Parents() {
+			switch {
+			case parent != schema.Zone:
+				m[parent] = "x1"
+			case !k.ZoneOptional():
+				m[parent] = zoneName
+			}
+		}
+	}
+	s.variants = []kindtest.Variant{{Name: "full", Props: full}}
+	s.others = map[tree.Path][]any{}
+	tree.Walk(other, func(p tree.Path, v any) bool {
+		var at tree.Path
+		for _, step := range p.Steps() {
+			if step.Index >= 0 {
+				at = at.Any()
+			} else {
+				at = at.Key(step.Key)
+			}
+		}
+		s.others[at] = append(s.others[at], v)
+		return true
+	})
+	return s
+}

@@ -1,0 +1,2 @@
+import { answer } from "./assets/worker-entry.js";
+export default { fetch: answer };
