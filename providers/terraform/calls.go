@@ -1,0 +1,351 @@
+package terraform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"github.com/athanor-dev/athanor/providers/terraform/internal/tfplugin"
+	"github.com/athanor-dev/athanor/providers/terraform/schema"
+	"github.com/athanor-dev/athanor/providers/terraform/value"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// terraformVersion is what a provider is told of who calls it: some refuse what they do not know.
+const terraformVersion = "1.12.0"
+
+// object is what state keeps of an object, all of it sealed: without any of it the provider's next call goes wrong.
+type object struct {
+	// State is the provider's state in JSON, by the schema of this version: a later version of the provider reads it.
+	State   string `json:"state"`
+	Version int64  `json:"version"`
+	// Private is the provider's own, and Identity what identifies the object, as the provider sent them.
+	Private         []byte `json:"private,omitempty"`
+	Identity        []byte `json:"identity,omitempty"`
+	IdentityVersion int64  `json:"identityVersion,omitempty"`
+}
+
+// seen is an object as a call needs it.
+type seen struct {
+	state    cty.Value
+	private  []byte
+	identity []byte
+}
+
+// DiagnosticsError is what a provider says of a call that failed.
+type DiagnosticsError struct {
+	Call        string
+	Diagnostics []Diagnostic
+}
+
+// Diagnostic is one thing that a provider says.
+type Diagnostic struct {
+	// Path is the attribute that it is about, "" for the whole.
+	Path            tree.Path
+	Summary, Detail string
+}
+
+func (e *DiagnosticsError) Error() string {
+	texts := make([]string, len(e.Diagnostics))
+	for i, d := range e.Diagnostics {
+		texts[i] = d.Summary
+		if d.Detail != "" && d.Detail != d.Summary {
+			texts[i] += ": " + d.Detail
+		}
+		if d.Path != "" {
+			texts[i] = string(d.Path) + ": " + texts[i]
+		}
+	}
+	return e.Call + ": " + strings.Join(texts, "; ")
+}
+
+// failed is what the error diagnostics of an answer say, nil without any. Warnings are dropped.
+func failed(call string, all []*tfplugin.Diagnostic) error {
+	e := &DiagnosticsError{Call: call}
+	for _, d := range all {
+		one := Diagnostic{value.WirePath(d.Attribute), strings.TrimSpace(d.Summary), strings.TrimSpace(d.Detail)}
+		if d.Severity == tfplugin.Diagnostic_ERROR {
+			e.Diagnostics = append(e.Diagnostics, one)
+		}
+	}
+	if e.Diagnostics == nil {
+		return nil
+	}
+	return e
+}
+
+// capabilities are ours. An object that cannot be planned yet is an error, not one that is put off.
+func capabilities() *tfplugin.ClientCapabilities {
+	return &tfplugin.ClientCapabilities{WriteOnlyAttributesAllowed: true}
+}
+
+func identityOf(raw []byte) *tfplugin.ResourceIdentityData {
+	if raw == nil {
+		return nil
+	}
+	return &tfplugin.ResourceIdentityData{IdentityData: &tfplugin.DynamicValue{Msgpack: raw}}
+}
+
+// identityIn are the bytes of an identity in an answer, nil where there is none: providers send a null for that too.
+func identityIn(d *tfplugin.ResourceIdentityData) []byte {
+	raw := d.GetIdentityData().GetMsgpack()
+	if len(raw) == 0 || len(raw) == 1 && raw[0] == 0xc0 {
+		return nil
+	}
+	return raw
+}
+
+// configure hands a provider its configuration, once.
+func (p *program) configure(ctx context.Context, config cty.Value) error {
+	sent, err := value.Encode(config, p.schema.Config.Value)
+	if err != nil {
+		return err
+	}
+	var valid tfplugin.ValidateProviderConfig_Response
+	if err := p.process.Call(ctx, "ValidateProviderConfig", &tfplugin.ValidateProviderConfig_Request{Config: sent}, &valid); err != nil {
+		return err
+	}
+	if err := failed("ValidateProviderConfig", valid.Diagnostics); err != nil {
+		return err
+	}
+	var answer tfplugin.ConfigureProvider_Response
+	request := &tfplugin.ConfigureProvider_Request{TerraformVersion: terraformVersion, Config: sent, ClientCapabilities: capabilities()}
+	if err := p.process.Call(ctx, "ConfigureProvider", request, &answer); err != nil {
+		return err
+	}
+	return failed("ConfigureProvider", answer.Diagnostics)
+}
+
+// validate checks a configuration, which may hold unknown values. Planning one that is invalid gives a plan all the same.
+func (p *program) validate(ctx context.Context, t *schema.Type, config cty.Value) error {
+	sent, err := value.Encode(config, t.Value)
+	if err != nil {
+		return err
+	}
+	var answer tfplugin.ValidateResourceConfig_Response
+	request := &tfplugin.ValidateResourceConfig_Request{TypeName: t.Name, Config: sent, ClientCapabilities: capabilities()}
+	if err := p.process.Call(ctx, "ValidateResourceConfig", request, &answer); err != nil {
+		return err
+	}
+	return failed("ValidateResourceConfig", answer.Diagnostics)
+}
+
+// upgrade reads what state keeps. A provider is asked also about its own version: it drops what its schema lost.
+func (p *program) upgrade(ctx context.Context, t *schema.Type, o *object) (seen, error) {
+	if o.Version > t.Version {
+		return seen{}, fmt.Errorf("%s was written by a newer version of its provider (schema %d, this one has %d)", t.Name, o.Version, t.Version)
+	}
+	var answer tfplugin.UpgradeResourceState_Response
+	request := &tfplugin.UpgradeResourceState_Request{TypeName: t.Name, Version: o.Version, RawState: &tfplugin.RawState{Json: []byte(o.State)}}
+	if err := p.process.Call(ctx, "UpgradeResourceState", request, &answer); err != nil {
+		return seen{}, err
+	}
+	if err := failed("UpgradeResourceState", answer.Diagnostics); err != nil {
+		return seen{}, err
+	}
+	state, err := value.Decode(answer.UpgradedState, t.Value)
+	if err != nil {
+		return seen{}, err
+	}
+	identity := o.Identity
+	if o.IdentityVersion != t.IdentityVersion {
+		identity = nil // it is told anew by the read
+	}
+	return seen{state, o.Private, identity}, nil
+}
+
+// kept is what state keeps of an object.
+func (s seen) kept(t *schema.Type) (*object, error) {
+	state, err := ctyjson.Marshal(s.state, t.Value)
+	if err != nil {
+		return nil, err
+	}
+	return &object{State: string(state), Version: t.Version, Private: s.private, Identity: s.identity, IdentityVersion: t.IdentityVersion}, nil
+}
+
+// read observes an object. Its state is null when the provider says that there is none.
+func (p *program) read(ctx context.Context, t *schema.Type, s seen) (seen, error) {
+	current, err := value.Encode(s.state, t.Value)
+	if err != nil {
+		return s, err
+	}
+	var answer tfplugin.ReadResource_Response
+	request := &tfplugin.ReadResource_Request{
+		TypeName: t.Name, CurrentState: current, Private: s.private, ClientCapabilities: capabilities(), CurrentIdentity: identityOf(s.identity),
+	}
+	if err := p.process.Call(ctx, "ReadResource", request, &answer); err != nil {
+		return s, err
+	}
+	if err := failed("ReadResource", answer.Diagnostics); err != nil {
+		return s, err // a read that failed says nothing, whatever its state
+	}
+	return p.answered(t, answer.NewState, answer.Private, answer.NewIdentity, s)
+}
+
+// answered is an object as an answer tells it.
+func (p *program) answered(t *schema.Type, state *tfplugin.DynamicValue, private []byte, identity *tfplugin.ResourceIdentityData, before seen) (seen, error) {
+	v, err := value.Decode(state, t.Value)
+	if err != nil {
+		return before, err
+	}
+	out := seen{value.Repaired(t.Block, v), private, identityIn(identity)}
+	if out.identity == nil {
+		out.identity = before.identity
+	}
+	return out, nil
+}
+
+// planned is what a provider wants to do about one object.
+type planned struct {
+	t             *schema.Type
+	prior         seen
+	config, state cty.Value
+	// wire is the state as the provider sent it: that goes back to it, and nothing that was made of it.
+	wire     *tfplugin.DynamicValue
+	private  []byte
+	identity []byte
+	// legacy says that the provider uses an SDK that does not keep to its plans.
+	legacy      bool
+	differences []value.Difference
+	replaces    []tree.Path
+}
+
+var errDeferred = errors.New("the provider cannot plan it yet")
+
+// plan asks what is to be done to make prior as config says. A null prior plans a creation, a null config a deletion.
+func (p *program) plan(ctx context.Context, t *schema.Type, prior seen, config cty.Value) (*planned, error) {
+	out := &planned{t: t, prior: prior, config: config, state: cty.NullVal(t.Value), private: prior.private}
+	if config.IsNull() && !p.schema.PlansDeletion {
+		return out, nil
+	}
+	proposed := cty.NullVal(t.Value)
+	if !config.IsNull() {
+		proposed = value.WithoutWriteOnly(t.Block, value.Propose(t.Block, prior.state, config))
+	}
+	request := &tfplugin.PlanResourceChange_Request{
+		TypeName: t.Name, PriorPrivate: prior.private, ClientCapabilities: capabilities(), PriorIdentity: identityOf(prior.identity),
+	}
+	err := encoded(t.Value, map[**tfplugin.DynamicValue]cty.Value{
+		&request.PriorState: prior.state, &request.ProposedNewState: proposed, &request.Config: config,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var answer tfplugin.PlanResourceChange_Response
+	if err := p.process.Call(ctx, "PlanResourceChange", request, &answer); err != nil {
+		return nil, err
+	}
+	if err := failed("PlanResourceChange", answer.Diagnostics); err != nil {
+		return nil, err
+	}
+	if answer.Deferred != nil {
+		return nil, fmt.Errorf("%s: %w (%s)", t.Name, errDeferred, answer.Deferred.Reason)
+	}
+	if out.state, err = value.Decode(answer.PlannedState, t.Value); err != nil {
+		return nil, err
+	}
+	out.wire, out.private, out.identity = answer.PlannedState, answer.PlannedPrivate, identityIn(answer.PlannedIdentity)
+	if out.legacy = answer.LegacyTypeSystem; out.legacy {
+		out.state = value.Repaired(t.Block, out.state)
+	}
+	if !prior.state.IsNull() && !config.IsNull() {
+		out.differences = value.Differences(t.Block, prior.state, out.state, out.legacy)
+		out.replaces = replacing(out.differences, answer.RequiresReplace)
+	}
+	return out, nil
+}
+
+// replacing are the paths of differences that nothing changes in place. Providers also name paths that do not differ, a map where one
+// entry does, and an element of a set, which differs as a whole.
+func replacing(differences []value.Difference, named []*tfplugin.AttributePath) []tree.Path {
+	var all []tree.Path
+	for _, d := range differences {
+		at := d.At()
+		if slices.ContainsFunc(named, func(n *tfplugin.AttributePath) bool { return at.Overlaps(value.WirePath(n)) }) {
+			all = append(all, at)
+		}
+	}
+	return all
+}
+
+func encoded(ty cty.Type, values map[**tfplugin.DynamicValue]cty.Value) (err error) {
+	for into, v := range values {
+		if *into, err = value.Encode(v, ty); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply does what was planned. What it returns holds whatever the error is: a provider tells also of a failure what it left.
+func (p *program) apply(ctx context.Context, pl *planned) (seen, error) {
+	request := &tfplugin.ApplyResourceChange_Request{TypeName: pl.t.Name, PlannedPrivate: pl.private, PlannedIdentity: identityOf(pl.identity)}
+	err := encoded(pl.t.Value, map[**tfplugin.DynamicValue]cty.Value{
+		&request.PriorState: pl.prior.state, &request.PlannedState: pl.state, &request.Config: pl.config,
+	})
+	if err != nil {
+		return pl.prior, err
+	}
+	if pl.wire != nil {
+		request.PlannedState = pl.wire
+	}
+	var answer tfplugin.ApplyResourceChange_Response
+	// The answer is waited for whatever happens: the object may be written while nobody listens.
+	if err := p.process.Call(context.WithoutCancel(ctx), "ApplyResourceChange", request, &answer); err != nil {
+		return pl.prior, err
+	}
+	before := seen{state: pl.prior.state, identity: pl.identity}
+	out, err := p.answered(pl.t, answer.NewState, answer.Private, answer.NewIdentity, before)
+	if err != nil {
+		return pl.prior, err
+	}
+	if err := failed("ApplyResourceChange", answer.Diagnostics); err != nil {
+		return pl.unwritten(out), err
+	}
+	return out, nil
+}
+
+// unwritten is what to keep after a change that failed. An old SDK answers with the new values whether or not they were written, so
+// what was to be changed is as it was: the next read corrects what can be read, and the rest is planned again.
+func (pl *planned) unwritten(got seen) seen {
+	if !pl.legacy || pl.prior.state.IsNull() || got.state.IsNull() {
+		return got
+	}
+	members := got.state.AsValueMap()
+	for _, d := range pl.differences {
+		if step, ok := d.Path[0].(cty.GetAttrStep); ok {
+			members[step.Name] = pl.prior.state.GetAttr(step.Name)
+		}
+	}
+	got.state = cty.ObjectVal(members)
+	return got
+}
+
+// find imports an object by its id and reads it. Its state is null when the provider says that there is none.
+func (p *program) find(ctx context.Context, t *schema.Type, id string) (seen, error) {
+	none := seen{state: cty.NullVal(t.Value)}
+	var answer tfplugin.ImportResourceState_Response
+	request := &tfplugin.ImportResourceState_Request{TypeName: t.Name, Id: id, ClientCapabilities: capabilities()}
+	if err := p.process.Call(ctx, "ImportResourceState", request, &answer); err != nil {
+		return none, err
+	}
+	if err := failed("ImportResourceState", answer.Diagnostics); err != nil {
+		return none, err
+	}
+	for _, r := range answer.ImportedResources {
+		if r.TypeName != t.Name {
+			continue // old providers import what belongs to it as well
+		}
+		stub, err := p.answered(t, r.State, r.Private, r.Identity, none)
+		if err != nil {
+			return none, err
+		}
+		return p.read(ctx, t, stub)
+	}
+	return none, nil
+}

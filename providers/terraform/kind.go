@@ -1,0 +1,420 @@
+package terraform
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/athanor-dev/athanor/providers/terraform/schema"
+	"github.com/athanor-dev/athanor/providers/terraform/value"
+	"github.com/athanor-dev/athanor/reconcile"
+	contract "github.com/athanor-dev/athanor/reconcile/kind"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// Prefix begins the names of all kinds: tf.random_id.
+const Prefix = "tf."
+
+// keptAttribute holds, among the attributes of an object, what its provider wants to be handed back. No attribute of a provider is
+// named like it.
+const keptAttribute = "athanor:object"
+
+type (
+	attributes = map[string]any
+	site       = contract.Site[attributes, attributes]
+	update     = contract.Update[*live]
+)
+
+// live is an object as it was observed.
+type live struct {
+	seen
+	key     string
+	program *program
+	// plans are what the provider planned for it, by what was declared: the same question has the same answer.
+	plans sync.Map
+}
+
+// kept is what state has of an object beside its attributes.
+type kept struct {
+	Key    string  `json:"key"`
+	Object *object `json:"object"`
+}
+
+// kind is one type of a provider.
+type kind struct{ *schema.Type }
+
+// whole is the kind as an author would write it.
+func (k *kind) whole() *contract.Kind[attributes, *live, attributes] {
+	declared, told := k.fields()
+	return &contract.Kind[attributes, *live, attributes]{
+		Type: Prefix + k.Name,
+		Doc:  k.doc(),
+
+		Observe: k.observe, Create: k.create, Compare: k.compare, Delete: k.delete,
+		Attributes: func(l *live) attributes { return k.attributes(l.key, l.seen) },
+		Identity:   keyOf,
+		Check:      k.check,
+		Dynamic: &contract.Dynamic{
+			Schema: contract.Schema{
+				Props: func() []props.Field { return declared }, Attrs: func() []props.Field { return told },
+				SecretProps: secrets(declared), SecretAttrs: append(secrets(told), tree.Path("").Key(keptAttribute)),
+				Declare: k.declared,
+			},
+			Tags: k.tags(),
+		},
+		// Two objects of one name cannot be side by side, and names are the author's here.
+		DeleteFirst: !keepsNothingOutside(k.Name),
+		API:         contract.API{Calls: []string{"ReadResource", "PlanResourceChange", "ApplyResourceChange"}},
+	}
+}
+
+// tags say which attributes an update may change: one that is declared, when its prop does; all others at each update.
+func (k *kind) tags() contract.Tags {
+	t := contract.Tags{MovedBy: map[string][]tree.Path{}}
+	for name, m := range k.Block.Members() {
+		t.Moves = append(t.Moves, name)
+		if a := m.Attribute; a == nil || !a.Computed {
+			t.MovedBy[name] = []tree.Path{tree.Path("").Key(name)}
+		}
+	}
+	return t
+}
+
+func (k *kind) doc() string {
+	text := "The type " + k.Name + " of a Terraform provider, by its own names."
+	if k.Block.Doc != "" {
+		text += " " + strings.TrimSpace(k.Block.Doc)
+	}
+	return text
+}
+
+// config is what is declared, as the provider is asked about it.
+func (k *kind) config(declared attributes, unknown value.Unknown) (cty.Value, error) {
+	config, err := value.Config(k.Block, declared, unknown)
+	if err != nil {
+		return cty.NilVal, reconcile.WithClass(err, reconcile.Invalid)
+	}
+	return config, nil
+}
+
+// known is for what holds no references.
+func known(tree.Path, any) bool { return false }
+
+// later reports a text that holds a reference.
+func later(_ tree.Path, v any) bool {
+	text, ok := v.(string)
+	return ok && token.Has(text)
+}
+
+// check finds what no value of the type is.
+func (k *kind) check(declared attributes) error {
+	_, err := value.Config(k.Block, declared, later)
+	return err
+}
+
+func reach(ctx context.Context, c reconcile.Cloud) (*program, error) {
+	reached, ok := c.(*cloud)
+	if !ok {
+		return nil, fmt.Errorf("%T is no Terraform provider", c)
+	}
+	return reached.program, reached.running(ctx)
+}
+
+// through makes calls of a provider through the gates: it is one service, and what it calls in turn nobody sees.
+func through(ctx context.Context, s reconcile.Place, operation string, mutates bool, do func(context.Context) error) error {
+	return reconcile.Through(ctx, reconcile.Call{Service: s.Account, Operation: operation, Place: s, Mutates: mutates}, do)
+}
+
+var errCannotTell = errors.New("its creation was begun and not answered, and nothing finds it")
+
+// observe reads what state knows of, or what is looked for by an id. What is declared is validated first: a plan of what is not
+// valid would be a plan all the same.
+func (k *kind) observe(ctx context.Context, s site) (*live, error) {
+	p, err := reach(ctx, s.Cloud)
+	if err != nil {
+		return nil, err
+	}
+	var config cty.Value
+	if s.Want != nil {
+		if config, err = k.config(s.Want, later); err != nil {
+			return nil, err
+		}
+		if err := p.validate(ctx, k.Type, config); err != nil {
+			return nil, err
+		}
+	}
+	l := &live{program: p}
+	err = through(ctx, s.Location, "ReadResource", false, func(ctx context.Context) error {
+		l.key, l.seen, err = k.look(ctx, p, s)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case !l.state.IsNull():
+		return l, nil
+	case s.Want == nil:
+		return nil, reconcile.ErrAbsent
+	}
+	// What the provider finds wrong only when it plans is told before anything is made.
+	if _, err := p.plan(ctx, k.Type, none(k.Type), config); err != nil {
+		return nil, err
+	}
+	return nil, reconcile.ErrAbsent
+}
+
+// look finds an object: by what state keeps, by an id, or not at all.
+func (k *kind) look(ctx context.Context, p *program, s site) (string, seen, error) {
+	if s.Last != nil {
+		have, err := keptOf(*s.Last)
+		if err != nil {
+			return "", none(k.Type), err
+		}
+		if have != nil {
+			if newer, ok := p.latest.Load(have.Key); ok {
+				have.Object, _ = newer.(*object)
+			}
+			if have.Object == nil {
+				return have.Key, none(k.Type), nil // it was deleted a moment ago: some types are found for ever
+			}
+			before, err := p.upgrade(ctx, k.Type, have.Object)
+			if err != nil || before.state.IsNull() { // the provider refused to make it
+				return have.Key, before, err
+			}
+			now, err := p.read(ctx, k.Type, before)
+			return have.Key, now, err
+		}
+	}
+	id, findable := importID(k.Name, s.Want)
+	switch {
+	case s.ID != "":
+		given, _, _ := strings.Cut(s.ID, "#")
+		found, err := p.find(ctx, k.Type, given)
+		return s.ID, found, err
+	case findable && s.Want != nil:
+		found, err := p.find(ctx, k.Type, id)
+		return keyWith(id, s.Nonce), found, err
+	case s.Begun && !keepsNothingOutside(k.Name):
+		return "", none(k.Type), reconcile.WithHint(errCannotTell,
+			"look for it with the provider's own tools: `options: {adopt: ID}` takes what was made; if nothing was, `athanor state rm %s` and deploy again", s.Address)
+	}
+	return "", none(k.Type), nil
+}
+
+// importID is the id by which an object with these props is imported, for types of which a test shows that an import finds what
+// is there and nothing else. An importer that exists is no proof: some say absent of what is there.
+func importID(name string, want attributes) (string, bool) {
+	template, ok := map[string][]string{
+		"postgresql_role": {"name"}, "postgresql_database": {"name"},
+		"postgresql_schema": {"database", "name"}, "postgresql_extension": {"database", "name"},
+	}[name]
+	if !ok {
+		return "", false
+	}
+	parts := make([]string, len(template))
+	for i, prop := range template {
+		if parts[i], ok = want[prop].(string); !ok || parts[i] == "" || token.Has(parts[i]) {
+			return "", false
+		}
+	}
+	return strings.Join(parts, "."), true
+}
+
+// keepsNothingOutside reports types whose objects are nowhere but in state: a creation that was not answered left nothing.
+func keepsNothingOutside(name string) bool {
+	provider, _, _ := strings.Cut(name, "_")
+	return slices.Contains([]string{"random", "tls", "null", "time", "terraform"}, provider)
+}
+
+func (k *kind) create(ctx context.Context, s site) (attributes, error) {
+	p, err := reach(ctx, s.Cloud)
+	if err != nil {
+		return nil, err
+	}
+	config, err := k.config(s.Want, known)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.validate(ctx, k.Type, config); err != nil {
+		return nil, err
+	}
+	plan, err := p.plan(ctx, k.Type, none(k.Type), config)
+	if err != nil {
+		return nil, err
+	}
+	var made seen
+	err = through(ctx, s.Location, "ApplyResourceChange", true, func(ctx context.Context) error {
+		made, err = p.apply(ctx, plan)
+		return err
+	})
+	var said *DiagnosticsError
+	switch {
+	case errors.As(err, &said): // what it left, if anything, is kept for the next run
+		return nil, errors.Join(err, s.New.Store(ctx, k.attributes(keyFor(made, s.Nonce), made)))
+	case err != nil:
+		return nil, err
+	case made.state.IsNull():
+		return nil, fmt.Errorf("%s: the provider made nothing, and did not say why", k.Name)
+	}
+	return k.attributes(keyFor(made, s.Nonce), made), nil
+}
+
+// keyFor is what an object is known by for life: the id that it was made with, and something that no other has.
+func keyFor(made seen, nonce string) string {
+	id := ""
+	if !made.state.IsNull() && made.state.Type().HasAttribute("id") {
+		id, _ = value.Tree(made.state.GetAttr("id")).(string)
+	}
+	return keyWith(id, nonce)
+}
+
+func keyWith(id, nonce string) string {
+	if nonce == "" {
+		return id
+	}
+	return id + "#" + nonce[:min(8, len(nonce))]
+}
+
+// attributes are those of an object, and what its provider is to be handed back.
+func (k *kind) attributes(key string, s seen) attributes {
+	attrs, _ := value.Tree(value.WithoutWriteOnly(k.Block, s.state)).(map[string]any)
+	if attrs == nil {
+		attrs = attributes{}
+	}
+	o, err := s.kept(k.Type)
+	if err != nil {
+		return attrs
+	}
+	text, err := json.Marshal(kept{key, o})
+	if err != nil {
+		return attrs
+	}
+	attrs[keptAttribute] = string(text)
+	return attrs
+}
+
+func keptOf(attrs attributes) (*kept, error) {
+	text, ok := attrs[keptAttribute].(string)
+	if !ok {
+		return nil, nil
+	}
+	var k kept
+	if err := json.Unmarshal([]byte(text), &k); err != nil {
+		return nil, fmt.Errorf("what state keeps for the provider: %w", err)
+	}
+	return &k, nil
+}
+
+func keyOf(attrs attributes) string {
+	k, err := keptOf(attrs)
+	if err != nil || k == nil {
+		return ""
+	}
+	return k.Key
+}
+
+// compare asks the provider what it would do. It is a question to a program of this machine that the same input answers alike.
+func (k *kind) compare(d *contract.Diff[*live], want attributes, l *live) {
+	plan, err := k.planned(d, want, l)
+	if err != nil {
+		d.Fail(err)
+		return
+	}
+	apply := contract.Set("ApplyResourceChange", func(ctx context.Context, on update) error {
+		return through(ctx, on.Location, "ApplyResourceChange", true, func(ctx context.Context) error {
+			made, err := l.program.apply(ctx, plan)
+			if o, keptErr := made.kept(k.Type); keptErr == nil && !made.state.IsNull() {
+				l.program.latest.Store(l.key, o)
+			}
+			return err
+		})
+	})
+	for _, diff := range plan.differences {
+		at := diff.At()
+		w := wanted(d, want, at, diff.Want)
+		if w == nil && !diff.Want.IsKnown() {
+			continue // an attribute that is known after another change
+		}
+		if slices.Contains(plan.replaces, at) {
+			reconcile.Fixed(d, at, w, value.Tree(diff.Have))
+			continue
+		}
+		reconcile.Value(d, at, w, value.Tree(diff.Have), apply)
+	}
+}
+
+// wanted is what is wanted at a path: what is planned, or the reference on which that depends.
+func wanted(d *contract.Diff[*live], want attributes, at tree.Path, planned cty.Value) any {
+	for p := at; p != "" && !planned.IsWhollyKnown(); p = p.Parent() {
+		if v, ok := tree.Get(want, p); ok && d.Unknown(p, v) {
+			return v
+		}
+	}
+	return value.Tree(planned)
+}
+
+// planned is what the provider would do, asked once for each declaration.
+func (k *kind) planned(d *contract.Diff[*live], want attributes, l *live) (*planned, error) {
+	config, err := k.config(want, func(at tree.Path, v any) bool {
+		_, text := v.(string)
+		return text && d.Unknown(at, v)
+	})
+	if err != nil {
+		return nil, err
+	}
+	key := config.GoString()
+	if plan, ok := l.plans.Load(key); ok {
+		return plan.(*planned), nil
+	}
+	ctx := context.Background() //nolint:forbidigo // a comparison has no caller who could stop it, and asks a program of this machine
+	if err := l.program.validate(ctx, k.Type, config); err != nil {
+		return nil, err
+	}
+	plan, err := l.program.plan(ctx, k.Type, l.seen, config)
+	if err == nil {
+		l.plans.Store(key, plan)
+	}
+	return plan, err
+}
+
+func (k *kind) delete(ctx context.Context, s site) error {
+	p, err := reach(ctx, s.Cloud)
+	if err != nil {
+		return err
+	}
+	key, now, err := k.look(ctx, p, s)
+	if err != nil || now.state.IsNull() {
+		return err
+	}
+	plan, err := p.plan(ctx, k.Type, now, cty.NullVal(k.Value))
+	if err != nil {
+		return err
+	}
+	return through(ctx, s.Location, "ApplyResourceChange", true, func(ctx context.Context) error {
+		left, err := p.apply(ctx, plan)
+		if err == nil && left.state.IsNull() {
+			p.latest.Store(key, (*object)(nil))
+		}
+		return err
+	})
+}
+
+// declared is what would be declared of an object with these attributes.
+func (k *kind) declared(attrs attributes) attributes {
+	out := attributes{}
+	for name, m := range k.Block.Members() {
+		v, there := attrs[name]
+		if a := m.Attribute; there && v != nil && m.Declarable() && (a == nil || !a.Computed) {
+			out[name] = v
+		}
+	}
+	return out
+}

@@ -1,0 +1,228 @@
+// Package terraform makes every resource type of a Terraform provider a kind: tf.postgresql_role is postgresql_role of the provider
+// cyrilgdn/postgresql, with its own names.
+//
+// Providers run as they are, by their plugin protocol (packages plugin, schema and value). The package knows how a declaration
+// becomes a call of a provider and an answer an observation, and what state must keep for the next call. It does not know what any
+// type means, nor anything of Terraform's core: order, state, replacement and recovery are the engine's.
+package terraform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/athanor-dev/athanor/providers/terraform/internal/tfplugin"
+	"github.com/athanor-dev/athanor/providers/terraform/plugin"
+	"github.com/athanor-dev/athanor/providers/terraform/schema"
+	"github.com/athanor-dev/athanor/providers/terraform/value"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// Settings say which provider runs, and with what configuration.
+type Settings struct {
+	// Terraform is the provider's source, such as cyrilgdn/postgresql. Required.
+	Terraform string
+	// Path is its program on this machine. Required.
+	Path string
+	// Config is the configuration of the provider, by its own names. It must be known before anything is looked at.
+	Config map[string]any
+	// Env names environment variables that the provider gets, beside PATH, HOME and proxies. Default: none.
+	Env []string
+	// Account tells two accounts or servers apart that the same provider reaches, as places of objects. Default: none.
+	Account string
+}
+
+// cloud is a provider with its configuration.
+type cloud struct {
+	*program
+	place reconcile.Place
+}
+
+// Place is the provider's source, with the account where one is named.
+func (c *cloud) Place(context.Context) (reconcile.Place, error) { return c.place, nil }
+
+// Classify judges what became of a call: of what a provider says is wrong it tells no code.
+func (c *cloud) Classify(err error) reconcile.Class {
+	var said *DiagnosticsError
+	switch {
+	case errors.Is(err, plugin.ErrCrashed):
+		return reconcile.Transient
+	case errors.As(err, &said):
+		return reconcile.Invalid
+	}
+	return reconcile.Unknown
+}
+
+// program is a provider that is started when it is first needed, and again when it ended by itself.
+type program struct {
+	set      *providers
+	settings Settings
+	schema   *schema.Provider
+
+	mu      sync.Mutex
+	process *plugin.Process
+	// configured says that the process has its configuration: types are asked of one that has none.
+	configured bool
+	// latest is what the last answer of a provider told of objects of which state is older: by key.
+	latest sync.Map
+}
+
+// running is the program, started and configured.
+func (p *program) running(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	alive := p.process != nil && !p.process.Exited()
+	if alive && p.configured {
+		return nil
+	}
+	if !alive {
+		if err := p.start(ctx); err != nil {
+			return err
+		}
+	}
+	config, err := value.Config(p.schema.Config.Block, p.settings.Config, known)
+	if err != nil {
+		return reconcile.WithClass(fmt.Errorf("the configuration of %s: %w", p.settings.Terraform, err), reconcile.Invalid)
+	}
+	err = p.configure(ctx, config)
+	p.configured = err == nil
+	return err
+}
+
+// start starts the program and reads its schema.
+func (p *program) start(ctx context.Context) error {
+	if os.Getenv("ATHANOR_UNTRUSTED") != "" {
+		return reconcile.WithHint(fmt.Errorf("%s: no provider is started for a stranger's stack", p.settings.Terraform),
+			"plan it where it may run programs of this machine, or without its %s resources", Prefix)
+	}
+	options := plugin.Options{Path: p.settings.Path}
+	for _, name := range p.settings.Env {
+		if v, ok := os.LookupEnv(name); ok {
+			options.Env = append(options.Env, name+"="+v)
+		}
+	}
+	process, err := p.set.starter().Start(ctx, options)
+	if err != nil {
+		return err
+	}
+	p.process, p.configured = process, false
+	if p.schema != nil {
+		return nil
+	}
+	var schemas tfplugin.GetProviderSchema_Response
+	if err := process.Call(ctx, "GetProviderSchema", &tfplugin.GetProviderSchema_Request{}, &schemas); err != nil {
+		return err
+	}
+	if err := failed("GetProviderSchema", schemas.Diagnostics); err != nil {
+		return err
+	}
+	var identities tfplugin.GetResourceIdentitySchemas_Response
+	err = process.Call(ctx, "GetResourceIdentitySchemas", &tfplugin.GetResourceIdentitySchemas_Request{}, &identities)
+	if err != nil && !errors.Is(err, plugin.ErrUnsupported) {
+		return err
+	}
+	p.schema, err = schema.Read(process.Protocol, &schemas, &identities)
+	return err
+}
+
+// close ends the program, if it runs.
+func (p *program) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.process != nil {
+		p.process.Close()
+		p.process = nil
+	}
+}
+
+// providers are those of one command.
+type providers struct {
+	starter func() *plugin.Starter
+	end     context.CancelFunc
+
+	mu       sync.Mutex
+	programs map[string]*program
+	types    map[string]*program // by the name of a resource type
+}
+
+func newProviders() *providers {
+	ctx, end := context.WithCancel(context.Background()) //nolint:forbidigo // programs live as long as the command
+	return &providers{
+		starter: sync.OnceValue(func() *plugin.Starter { return plugin.NewStarter(ctx) }), end: end,
+		programs: map[string]*program{}, types: map[string]*program{},
+	}
+}
+
+// program is that of settings, one for all that have the same.
+func (s *providers) program(settings Settings) (*program, error) {
+	if settings.Path == "" {
+		return nil, fmt.Errorf("path: required: the program of the provider %s", settings.Terraform)
+	}
+	path, err := filepath.Abs(settings.Path)
+	if err != nil {
+		return nil, err
+	}
+	settings.Path = path
+	key := fmt.Sprintf("%q %s %q", path, tree.Digest(settings.Config), settings.Env)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, ok := s.programs[key]
+	if !ok {
+		p = &program{set: s, settings: settings}
+		s.programs[key] = p
+	}
+	return p, nil
+}
+
+// declare learns the types of a provider.
+func (s *providers) declare(ctx context.Context, settings Settings) error {
+	p, err := s.program(settings)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	if p.schema == nil {
+		err = p.start(ctx)
+	}
+	p.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name := range p.schema.Resources {
+		if other := s.types[name]; other != nil && other.settings.Path != p.settings.Path {
+			return fmt.Errorf("%s is a type of two programs: %s and %s", name, other.settings.Path, p.settings.Path)
+		}
+		s.types[name] = p
+	}
+	return nil
+}
+
+// typeOf is the resource type of a name, nil where no provider that was declared has it.
+func (s *providers) typeOf(name string) *schema.Type {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.types[name]; p != nil {
+		return p.schema.Resources[name]
+	}
+	return nil
+}
+
+func (s *providers) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.programs {
+		p.close()
+	}
+	s.end()
+}
+
+// none is the value of a type that is not there.
+func none(t *schema.Type) seen { return seen{state: cty.NullVal(t.Value)} }
