@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -36,8 +37,9 @@ type Evidence struct {
 	// Taggable says that the kind can carry an owner tag. OwnedByContent says that equal content proves ownership, and
 	// ContentEqual that the content is equal.
 	Taggable, OwnedByContent, ContentEqual bool
-	// NameGiven says that the author chose the name, so that the name proves nothing.
+	// NameGiven says that the author chose the name, so that the name proves nothing. Name is the object's.
 	NameGiven bool
+	Name      string
 	// Holder is another address that has the object in state, "" when there is none.
 	Holder string
 }
@@ -53,6 +55,9 @@ type Answer struct {
 	Sibling bool
 	// Holder is the other address that has the object in state.
 	Holder string
+	// Unproven says that the object is ours by an identity which its given name makes up, and that its owner tag is missing:
+	// somebody may have taken the tag away, or have created another object of that name after ours was deleted.
+	Unproven bool
 }
 
 // Judge returns the verdict on an object. It is pure.
@@ -66,8 +71,10 @@ func Judge(e Evidence) Answer {
 		return Answer{Verdict: Foreign, Owner: e.Tagged, Sibling: true, Holder: e.Holder}
 	case e.Taggable && !e.Tagged.IsZero():
 		return judgeTagged(e)
-	case e.NameIntended, e.InState != "" && e.InState == e.Identity:
+	case e.NameIntended:
 		return Answer{Verdict: Ours}
+	case e.InState != "" && e.InState == e.Identity:
+		return Answer{Verdict: Ours, Unproven: e.Taggable && e.NameGiven && e.Name != "" && strings.Contains(e.Identity, e.Name)}
 	case e.Taggable:
 		return Answer{Verdict: Foreign}
 	case e.OwnedByContent && e.ContentEqual:
@@ -83,11 +90,17 @@ func Judge(e Evidence) Answer {
 
 // judgeTagged judges an object that has an owner tag.
 func judgeTagged(e Evidence) Answer {
-	ours := e.Tagged.Stack == e.Tag.Stack && e.Tagged.Stage == e.Tag.Stage && !e.Tagged.Retained
+	ours := e.Tagged.Stack == e.Tag.Stack && e.Tagged.Stage == e.Tag.Stage && (!e.Tagged.Retained || e.releaseCut())
 	if !ours || e.Tagged.Address != e.Tag.Address && !slices.Contains(e.Addresses, e.Tagged.Address) {
 		return Answer{Verdict: Foreign, Owner: e.Tagged, Sibling: ours}
 	}
 	return Answer{Verdict: Ours, OtherStore: e.Tagged.Store != "" && e.Tagged.Store != e.Tag.Store}
+}
+
+// releaseCut reports an object whose release by this store was cut: its owner tag says "retained" already, and the entry that
+// goes with the end of a release is still there.
+func (e *Evidence) releaseCut() bool {
+	return e.InState != "" && e.InState == e.Identity && e.Tagged.Store == e.Tag.Store && e.Tagged.Generation == e.Tag.Generation
 }
 
 // ErrForeign is matched by errors that refuse what is not ours.

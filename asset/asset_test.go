@@ -2,6 +2,7 @@ package asset
 
 import (
 	"archive/zip"
+	"bytes"
 	"debug/elf"
 	"errors"
 	"io/fs"
@@ -185,6 +186,41 @@ func TestGoBuildsAnewWhatChanged(t *testing.T) {
 	write(t, filepath.Join(work.Dir, "worker/word.go"), "package main\n\nvar greeting = \"bye\"\n")
 	if after := built(); after == before {
 		t.Error("the program changed, and the output did not")
+	}
+}
+
+// TestCutProgram: a program of which the disk has lost the end is linked again, and what killed builds have left goes.
+func TestCutProgram(t *testing.T) {
+	t.Parallel()
+	work := stack(t, program)
+	build := func() ([]byte, string) {
+		t.Helper()
+		f, err := Go{Package: "./worker", Arch: "amd64"}.Build(t.Context(), work, "bootstrap")
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(f.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data, f.Path
+	}
+	whole, path := build()
+	now, old := filepath.Join(filepath.Dir(path), "build-now"), filepath.Join(filepath.Dir(path), "build-old")
+	long := time.Now().Add(-25 * time.Hour)
+	if err := errors.Join(os.Mkdir(now, 0o700), os.Mkdir(old, 0o700), os.Chtimes(old, long, long)); err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{len(whole) / 2, 0} {
+		if err := os.Truncate(path, int64(size)); err != nil {
+			t.Fatal(err)
+		}
+		if again, _ := build(); !bytes.Equal(again, whole) {
+			t.Errorf("of a program that was cut at %d bytes there are %d of %d", size, len(again), len(whole))
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), "build-*")); err != nil || !slices.Equal(left, []string{now}) {
+		t.Errorf("left are %q (%v)", left, err)
 	}
 }
 

@@ -67,7 +67,9 @@ const required = `import { createRequire as __athanorRequire } from "node:module
 
 func (b Bundle) build(ctx context.Context, work reconcile.Workspace, dir string, format api.Format) (files []File, entryFormat string, err error) {
 	options := b.options(dir, format)
-	options.Plugins = confined(ctx)
+	if options.Plugins, err = confined(ctx, dir, b.Alias); err != nil {
+		return nil, "", err
+	}
 	if b.Node == "" {
 		options.Plugins = append(options.Plugins, b.imported())
 	}

@@ -69,38 +69,19 @@ func (g Go) Build(ctx context.Context, work reconcile.Workspace, name string) (F
 		return File{}, &PathError{g.Package, "a flag, and no package"}
 	}
 	dir, target := g.where(work.Dir)
-	if err := g.confined(ctx, dir, target); err != nil {
+	if err := g.readable(ctx, work, dir, target); err != nil {
 		return File{}, err
-	}
-	if work.Told != nil {
-		s := GoSources(ctx, dir, target, "-tags="+strings.Join(g.Tags, ","))
-		for _, path := range slices.Concat(s.Files, s.Packages, s.Trees) {
-			work.Reads(path)
-		}
 	}
 	key := sha256.Sum256(fmt.Appendf(nil, "%q", []string{dir, target, g.Arch, strings.Join(g.Tags, ","), g.LDFlags}))
 	cache, err := filepath.Abs(filepath.Join(work.Cache, "go", hex.EncodeToString(key[:8])))
 	if err != nil {
 		return File{}, err
 	}
-	if err := os.MkdirAll(cache, 0o700); err != nil {
+	out := filepath.Join(cache, name)
+	if err := InPlace(out, func(aside string) error { return g.compile(ctx, dir, target, aside) }); err != nil {
 		return File{}, err
 	}
-	aside, err := os.MkdirTemp(cache, ".build-")
-	if err != nil {
-		return File{}, err
-	}
-	defer os.RemoveAll(aside)
-	fresh, last := filepath.Join(aside, name), filepath.Join(cache, name)
-	// The go command looks whether its output is there already and up to date. Without a link it links again.
-	_ = os.Link(last, fresh)
-	if err := g.compile(ctx, dir, target, fresh); err != nil {
-		return File{}, err
-	}
-	if err := os.Rename(fresh, last); err != nil {
-		return File{}, err
-	}
-	return File{Name: name, Path: last, Executable: true}, nil
+	return File{Name: name, Path: out, Executable: true}, nil
 }
 
 // GoEnvironment is the environment that the go command is started in. Sources do not choose another go command: that of
@@ -113,19 +94,27 @@ func GoEnvironment() []string {
 	return env
 }
 
-// confined reports sources that lie outside of what the stack may read: a module may be replaced by any folder.
-func (g Go) confined(ctx context.Context, dir, target string) error {
-	if _, bounded := localfile.BoundsOf(ctx); !bounded {
+// readable tells what the program is made of, and reports sources that lie outside of what the stack may read: a module may
+// be replaced by any folder.
+func (g Go) readable(ctx context.Context, work reconcile.Workspace, dir, target string) error {
+	_, bounded := localfile.BoundsOf(ctx)
+	if !bounded && work.Told == nil {
 		return nil
 	}
-	if err := localfile.Check(ctx, dir); err != nil {
-		return err
-	}
-	if err := checkGo(ctx, dir, target); err != nil {
-		return err
+	if bounded {
+		if err := localfile.Check(ctx, dir); err != nil {
+			return err
+		}
+		if err := checkGo(ctx, dir, target); err != nil {
+			return err
+		}
 	}
 	sources := GoSources(ctx, dir, target, "-tags="+strings.Join(g.Tags, ","))
 	for _, path := range slices.Concat(sources.Packages, sources.Trees, sources.Files) {
+		work.Reads(path)
+		if !bounded {
+			continue
+		}
 		if err := localfile.Check(ctx, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

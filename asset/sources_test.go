@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -130,5 +131,29 @@ func TestCheckGo(t *testing.T) {
 				t.Errorf("outside %v: %v", outside, err)
 			}
 		})
+	}
+}
+
+// TestSourcesAreListedOnce: a build asks the go command once what it is made of, whoever wants to know.
+func TestSourcesAreListedOnce(t *testing.T) {
+	work := stack(t, program)
+	real, err := exec.LookPath("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	calls := filepath.Join(bin, "calls")
+	write(t, filepath.Join(bin, "go"), "#!/bin/sh\necho \"$1\" >> '"+calls+"'\nexec '"+real+"' \"$@\"\n")
+	if err := os.Chmod(filepath.Join(bin, "go"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	work.Told = func(string) {}
+	ctx := localfile.With(t.Context(), localfile.Bounds{Root: work.Dir})
+	if _, err := (Go{Package: "./worker", Arch: "amd64"}).Build(ctx, work, "bootstrap"); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := os.ReadFile(calls); err != nil || string(said) != "list\nbuild\n" {
+		t.Errorf("the go command was asked for %q (%v)", said, err)
 	}
 }

@@ -1,0 +1,227 @@
+package from
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"go.yaml.in/yaml/v3"
+)
+
+// YAML is a stack as it stands in athanor.yaml, in a folder from which that of the file that was read is at base.
+func (s Stack) YAML(base string) ([]byte, error) {
+	doc := &yaml.Node{Kind: yaml.MappingNode}
+	if err := put(doc, "stack", s.Name); err != nil {
+		return nil, err
+	}
+	if len(s.Providers) > 0 {
+		providers := map[string]any{}
+		for name, settings := range s.Providers {
+			providers[name] = settings
+		}
+		if err := put(doc, "providers", providers); err != nil {
+			return nil, err
+		}
+	}
+	if len(s.Config) > 0 {
+		config := map[string]any{}
+		for name, v := range s.Config {
+			config[name] = map[string]any{"default": v}
+		}
+		if err := put(doc, "config", config); err != nil {
+			return nil, err
+		}
+	}
+	if len(s.Secrets) > 0 {
+		secrets := map[string]any{}
+		for _, secret := range s.Secrets {
+			secrets[secret.Name] = map[string]any{"sealed": true}
+		}
+		if err := put(doc, "secrets", secrets); err != nil {
+			return nil, err
+		}
+	}
+	if len(s.Reads) > 0 {
+		reads := map[string]any{}
+		for _, r := range s.Reads {
+			reads[r.Address] = r.read()
+		}
+		if err := put(doc, "read", reads); err != nil {
+			return nil, err
+		}
+	}
+	resources := &yaml.Node{Kind: yaml.MappingNode}
+	for _, r := range s.Resources {
+		entry, err := r.node(base)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Address, err)
+		}
+		resources.Content = append(resources.Content, scalar(r.Address), entry)
+	}
+	doc.Content = append(doc.Content, scalar("resources"), resources)
+	if len(s.Outputs) > 0 {
+		if err := put(doc, "outputs", s.Outputs); err != nil {
+			return nil, err
+		}
+	}
+	quoted(doc)
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := enc.Encode(doc); err != nil {
+		return nil, err
+	}
+	if err := enc.Close(); err != nil {
+		return nil, err
+	}
+	return escaped(b.String()), nil
+}
+
+// read is an object that is read and not managed.
+func (r Resource) read() map[string]any {
+	entry := map[string]any{"kind": r.Kind, "id": r.Adopt}
+	if r.Provider != "" {
+		entry["provider"] = r.Provider
+	}
+	return entry
+}
+
+// node is a resource as it stands in athanor.yaml.
+func (r Resource) node(base string) (*yaml.Node, error) {
+	entry := &yaml.Node{Kind: yaml.MappingNode}
+	if len(r.For) > 0 {
+		each := map[string]any{}
+		for key, values := range r.For {
+			each[key] = placed(values, base)
+		}
+		if err := put(entry, "for", each); err != nil {
+			return nil, err
+		}
+	}
+	if err := put(entry, "kind", r.Kind); err != nil {
+		return nil, err
+	}
+	if r.Provider != "" {
+		if err := put(entry, "provider", r.Provider); err != nil {
+			return nil, err
+		}
+	}
+	if len(r.Props) > 0 {
+		if err := put(entry, "props", placed(r.Props, base)); err != nil {
+			return nil, err
+		}
+	}
+	options := map[string]any{}
+	switch {
+	case len(r.For) > 0:
+		for _, values := range r.For {
+			if values["adopt"] != nil {
+				options["adopt"] = Each{"adopt"}
+			}
+		}
+	case r.Adopt != "":
+		options["adopt"] = r.Adopt
+	}
+	if len(r.DependsOn) > 0 {
+		options["dependsOn"] = r.DependsOn
+	}
+	if len(options) == 0 {
+		return entry, nil
+	}
+	return entry, put(entry, "options", options)
+}
+
+// misleading reports a character that changes how the others are shown, such as the direction of text. The encoder writes them as
+// they are.
+func misleading(r rune) bool { return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) }
+
+// quoted puts text with misleading characters into quotes, where they can be escaped, and text that has the form of a number.
+func quoted(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && (strings.ContainsFunc(n.Value, misleading) || n.Tag == "!!str" && tree.NumberLike(n.Value)) {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	for _, inner := range n.Content {
+		quoted(inner)
+	}
+}
+
+// escaped writes misleading characters, all of which are in quotes, as escapes.
+func escaped(text string) []byte {
+	var b []byte
+	for _, r := range text {
+		switch {
+		case !misleading(r):
+			b = utf8.AppendRune(b, r)
+		case r > 0xffff:
+			b = fmt.Appendf(b, `\U%08X`, r)
+		default:
+			b = fmt.Appendf(b, `\u%04X`, r)
+		}
+	}
+	return b
+}
+
+// placed writes the paths in a value as they are seen from another folder.
+func placed(v any, base string) any {
+	return tree.Map(v, func(leaf any) any {
+		p, ok := leaf.(Path)
+		if !ok {
+			return leaf
+		}
+		if path.IsAbs(string(p)) {
+			return string(p)
+		}
+		at := path.Join(base, string(p))
+		if strings.HasPrefix(string(p), ".") && !strings.HasPrefix(at, ".") { // where a package could be meant
+			at = "./" + at
+		}
+		return at
+	})
+}
+
+func scalar(text string) *yaml.Node {
+	n := &yaml.Node{}
+	n.SetString(text)
+	return n
+}
+
+func put(into *yaml.Node, name string, v any) error {
+	value := &yaml.Node{}
+	if err := value.Encode(written(v)); err != nil {
+		return err
+	}
+	into.Content = append(into.Content, scalar(name), value)
+	return nil
+}
+
+// written returns a value as athanor's YAML writes it: references in ${ }, and text that only looks like one escaped.
+func written(v any) any {
+	escaped := tree.MapText(v, func(text string) string { return strings.ReplaceAll(text, "${", "$${") })
+	return tree.Map(escaped, func(leaf any) any {
+		switch leaf := leaf.(type) {
+		case Ref:
+			return "${" + leaf.Address + "." + leaf.Attribute + "}"
+		case Each:
+			if leaf.Name == "" {
+				return "${each.key}"
+			}
+			return "${each.value." + leaf.Name + "}"
+		case Config:
+			return "${config." + leaf.Name + "}"
+		case SecretRef:
+			return "${secret." + leaf.Name + "}"
+		case Text:
+			var b strings.Builder
+			for _, part := range leaf.Parts {
+				text, _ := written(part).(string)
+				b.WriteString(text)
+			}
+			return b.String()
+		}
+		return leaf
+	})
+}
