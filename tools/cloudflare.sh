@@ -1,6 +1,6 @@
 #!/bin/sh
 # Fetches what the tests of providers/cloudflare are held to into .cache/cloudflare beside go.mod: the descriptions of
-# Cloudflare's operations as operations.json, wrangler, Cloudflare's own client, and miniflare with workerd, its own
+# Cloudflare's operations as operations.json and others.json, wrangler, Cloudflare's own client, and miniflare with workerd, its own
 # runtime. All come from npm, pinned with their digests by tools/cloudflare/package-lock.json. No script of a package is
 # run: workerd is a program in an optional package for each kind of machine, which needs none.
 #
@@ -11,7 +11,7 @@ root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
 from=$root/tools/cloudflare
 dir=$root/.cache/cloudflare
 
-if [ -f "$dir/operations.json" ] && cmp -s "$from/package-lock.json" "$dir/stamp/package-lock.json" &&
+if [ -f "$dir/operations.json" ] && [ -f "$dir/others.json" ] && cmp -s "$from/package-lock.json" "$dir/stamp/package-lock.json" &&
 	cmp -s "$from/operations.mjs" "$dir/stamp/operations.mjs"; then
 	exit 0
 fi
@@ -21,7 +21,7 @@ if ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev
 fi
 
 # The stamp is written last, so that an interrupted run starts over.
-rm -rf "$dir/stamp" "$dir/operations.json"
+rm -rf "$dir/stamp" "$dir/operations.json" "$dir/others.json"
 mkdir -p "$dir"
 cp "$from/package.json" "$from/package-lock.json" "$from/operations.mjs" "$dir"
 cd "$dir"

@@ -16,7 +16,8 @@ pins() {
 	cat "$from/requirements.txt" "$from/package-lock.json"
 }
 
-if [ -f "$dir/stamp" ] && pins | cmp -s - "$dir/stamp"; then
+# Scripts of a Python environment name its folder, so that one that was moved does not start.
+if [ -f "$dir/stamp" ] && pins | cmp -s - "$dir/stamp" && "$dir/python/bin/pip" --version >/dev/null 2>&1; then
 	exit 0
 fi
 python=${PYTHON:-python3}

@@ -89,11 +89,12 @@ func run(binary, out, dir string) (int, error) {
 	}
 	var problems []error
 	for _, m := range info.Deps {
+		folder := folders[m.Path] // of what replaces it, where something does
 		if m.Replace != nil {
 			m = m.Replace
 		}
 		c := describe(*m, "library")
-		id, err := licenceIn(folders[m.Path])
+		id, err := licenceIn(folder)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s %s: %w", m.Path, m.Version, err))
 			continue
@@ -101,6 +102,11 @@ func run(binary, out, dir string) (int, error) {
 		c.Licences = licensed(id)
 		doc.Components = append(doc.Components, c)
 	}
+	embedded, err := embeddedIn(dir)
+	if err != nil {
+		problems = append(problems, err)
+	}
+	doc.Components = append(doc.Components, embedded...)
 	standard := component{Type: "library", Ref: "std", Name: "std", Version: info.GoVersion, PURL: "pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go"), Licences: licensed("BSD-3-Clause")}
 	doc.Components = append(doc.Components, standard)
 	slices.SortFunc(doc.Components, func(a, b component) int { return cmp.Compare(a.Ref, b.Ref) })
@@ -112,6 +118,61 @@ func run(binary, out, dir string) (int, error) {
 		return 0, err
 	}
 	return len(doc.Components), os.WriteFile(out, append(text, '\n'), 0o644) //nolint:gosec // everybody may read it
+}
+
+// embeddedSuffix ends the names of the files that describe an embedded file of somebody else.
+const embeddedSuffix = ".embedded.json"
+
+// embeddedIn lists the files of others that lie in the sources and are embedded into the binary. Each is described beside it:
+// where it comes from, what it must contain, and where its licence is.
+func embeddedIn(dir string) ([]component, error) {
+	var all []component
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && path != dir && strings.HasPrefix(e.Name(), "."):
+			return fs.SkipDir
+		case e.IsDir() || !strings.HasSuffix(e.Name(), embeddedSuffix):
+			return nil
+		}
+		c, err := embedded(path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		all = append(all, c)
+		return nil
+	})
+	return all, err
+}
+
+func embedded(path string) (component, error) {
+	var d struct{ Name, Version, PURL, File, SHA256, Licence string }
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &d)
+	}
+	if err != nil {
+		return component{}, err
+	}
+	data, err := os.ReadFile(filepath.Join(filepath.Dir(path), d.File))
+	if err != nil {
+		return component{}, err
+	}
+	if have := fmt.Sprintf("%x", sha256.Sum256(data)); have != d.SHA256 {
+		return component{}, fmt.Errorf("%s has the digest %s and not the described one", d.File, have)
+	}
+	licence, err := os.ReadFile(filepath.Join(filepath.Dir(path), d.Licence))
+	if err != nil {
+		return component{}, err
+	}
+	id := identify(string(licence))
+	if id == "" || d.PURL == "" {
+		return component{}, errNoLicence
+	}
+	return component{
+		Type: "library", Ref: d.PURL, Name: d.Name, Version: d.Version, PURL: d.PURL, Hashes: []sum{{"SHA-256", d.SHA256}}, Licences: licensed(id),
+	}, nil
 }
 
 func describe(m debug.Module, kind string) component {
