@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -79,7 +80,7 @@ func Config[T ConfigType](s *Stack, name string, values ...ConfigValue[T]) T {
 
 func configured[T ConfigType](s *Stack, name string, values []ConfigValue[T]) (T, error) {
 	var zero T
-	if text, given := s.in.Config[name]; given {
+	if text, given := GivenConfig(s.in.Config, name); given {
 		v, err := ParseConfig(text, configWord(zero))
 		if err != nil {
 			return zero, err
@@ -176,12 +177,41 @@ func ParseConfig(text, typ string) (any, error) {
 	return nil, fmt.Errorf("%q is no type of a config", typ)
 }
 
+// ConfigPrefix begins the variables that give values of configs.
+const ConfigPrefix = "ATHANOR_CONFIG_"
+
+// ConfigVariable is the variable that gives the value of a config: dbSize is ATHANOR_CONFIG_DB_SIZE.
+func ConfigVariable(name string) string {
+	var b strings.Builder
+	letters := []rune(name)
+	upper := func(i int) bool { return i < len(letters) && unicode.IsUpper(letters[i]) }
+	for i, r := range letters {
+		lowerNext := i+1 < len(letters) && unicode.IsLower(letters[i+1])
+		switch {
+		case r == '-':
+			r = '_'
+		case i > 0 && upper(i) && letters[i-1] != '-' && letters[i-1] != '_' && (!upper(i-1) || lowerNext):
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToUpper(r))
+	}
+	return ConfigPrefix + b.String()
+}
+
+// GivenConfig finds the value that is given for a config: under its name, else under its variable.
+func GivenConfig(given map[string]string, name string) (text string, ok bool) {
+	if text, ok = given[name]; !ok {
+		text, ok = given[ConfigVariable(name)]
+	}
+	return text, ok
+}
+
 // CheckConfig finds values that were given for configs which a program does not have; known are those that it
-// has. Each error matches [ErrUnknownConfig].
+// has. Each error matches [ErrUnknownConfig]. A variable may be meant for another program.
 func CheckConfig(given map[string]string, known []string) []error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if slices.Contains(known, name) {
+		if slices.Contains(known, name) || strings.HasPrefix(name, ConfigPrefix) {
 			continue
 		}
 		err := fmt.Errorf("config %s: %w", name, ErrUnknownConfig)

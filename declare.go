@@ -26,6 +26,7 @@ func Declare[P, A any](s *Stack, k reconcile.Declared[P, A], name string, p P, o
 		s.failAt(r.Address, r.Source, errors.New("declared with a nil kind"))
 		return attributes[A](s, r.Address, r.Source)
 	}
+	told[P, A](s, r.Kind)
 	r.Settings = s.settingsOf(r.Kind)
 	var err error
 	if r.Props, err = props.Encode(p); err != nil {
@@ -33,6 +34,16 @@ func Declare[P, A any](s *Stack, k reconcile.Declared[P, A], name string, p P, o
 	}
 	s.add(&r, reflect.TypeFor[P](), opts)
 	return attributes[A](s, r.Address, r.Source)
+}
+
+// told tells who asks of the types of a kind.
+func told[P, A any](s *Stack, kind string) {
+	if s.in.Types == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.in.Types(kind, reflect.TypeFor[P](), reflect.TypeFor[A]())
 }
 
 // typeOf is the name of a kind, "" of none.
@@ -103,6 +114,7 @@ func Read[P, A any](s *Stack, k reconcile.Declared[P, A], name string, by any) A
 		s.failAt(r.Address, r.Source, errors.New("read with a nil kind"))
 		return attributes[A](s, r.Address, r.Source)
 	}
+	told[P, A](s, r.Kind)
 	r.Settings = s.settingsOf(r.Kind)
 	if err := nameBy(&r, by, reflect.TypeFor[P]()); err != nil {
 		s.failAt(r.Address, r.Source, err)
@@ -123,7 +135,7 @@ func nameBy(r *engine.Read, by any, p reflect.Type) error {
 	}
 	switch {
 	case rv.Kind() == reflect.String && token.Has(rv.String()):
-		return errors.New("read: an identity takes no reference; name the thing by its props")
+		return errors.New("read: an identity takes no reference; name the object by its props")
 	case rv.Kind() == reflect.String && rv.String() != "":
 		r.ID = rv.String()
 		return nil

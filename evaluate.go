@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/athanor-dev/athanor/engine"
@@ -34,6 +35,8 @@ type Input struct {
 	Config map[string]string
 	// Spelling of tokens; Plain by default.
 	Spelling Spelling
+	// Types is told the Go types of the props and the attributes of each kind that the program names; nil where nobody asks.
+	Types func(kind string, props, attributes reflect.Type)
 }
 
 // Evaluate runs a program and gives the graph of what it declares, in the order of addresses. The error is an

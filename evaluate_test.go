@@ -350,3 +350,24 @@ func TestHintsAreData(t *testing.T) {
 		t.Errorf("hints %q", hints)
 	}
 }
+
+// A variable gives the value of a config whatever way its name is written, and may be meant for another program.
+func TestConfigVariable(t *testing.T) {
+	for name, want := range map[string]string{
+		"size": "SIZE", "dbSize": "DB_SIZE", "zoneID": "ZONE_ID", "URL": "URL", "httpURLPath": "HTTP_URL_PATH", "zone-id": "ZONE_ID",
+		"zone_id": "ZONE_ID", "a2B": "A2_B", "aB": "A_B",
+	} {
+		if have := athanor.ConfigVariable(name); have != athanor.ConfigPrefix+want {
+			t.Errorf("%s is %s, want %s", name, have, want)
+		}
+	}
+	given := map[string]string{"ATHANOR_CONFIG_ZONE_ID": "variable", "ATHANOR_CONFIG_DB_SIZE": "variable", "dbSize": "named"}
+	for name, want := range map[string]string{"zoneID": "variable", "dbSize": "named", "size": ""} {
+		if have, ok := athanor.GivenConfig(given, name); have != want || ok != (want != "") {
+			t.Errorf("%s is %q, want %q", name, have, want)
+		}
+	}
+	if errs := athanor.CheckConfig(given, []string{"zoneID"}); len(errs) != 1 || !errors.Is(errs[0], athanor.ErrUnknownConfig) {
+		t.Errorf("%v, want one error about dbSize", errs)
+	}
+}

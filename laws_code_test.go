@@ -91,21 +91,8 @@ func exportedReceiver(d *ast.FuncDecl) bool {
 	if d.Recv == nil {
 		return true
 	}
-	typ := d.Recv.List[0].Type
-	for {
-		switch t := typ.(type) {
-		case *ast.StarExpr:
-			typ = t.X
-		case *ast.IndexExpr:
-			typ = t.X
-		case *ast.IndexListExpr:
-			typ = t.X
-		case *ast.Ident:
-			return t.IsExported()
-		default:
-			return true
-		}
-	}
+	name := receiver(d.Recv.List[0].Type)
+	return name == "" || ast.IsExported(name)
 }
 
 // selfEvident methods are those whose meaning the standard library's interfaces fix.

@@ -15,11 +15,12 @@ const module = "github.com/athanor-dev/athanor"
 var arrows = map[string][]string{
 	"reconcile":  {},
 	"statestore": {},
+	"service":    {"statestore"},
 	"adopt":      {"reconcile", "statestore"},
 	"asset":      {"reconcile"},
 	"engine":     {"reconcile", "statestore", "adopt"},
 	".":          {"reconcile", "statestore", "adopt", "engine"},
-	"cmd":        {"reconcile", "statestore", "adopt", "asset", "engine", ".", "providers/*"},
+	"cmd":        {"reconcile", "statestore", "service", "adopt", "asset", "engine", ".", "providers/*"},
 	"examples":   {"reconcile", "statestore", "adopt", "asset", "engine", ".", "providers/*", "cmd"},
 	"bench":      {"reconcile", "statestore", "adopt", "asset", "engine", ".", "providers/*", "cmd", "examples"},
 	"tools":      {},
@@ -57,6 +58,7 @@ var inner = map[string]struct{ ours, never []string }{
 		ours:  []string{"adopt", "engine/state", "reconcile", "reconcile/tree"},
 		never: []string{"context", "os", "net", "net/http", "os/exec"},
 	},
+	"engine/tail":      {ours: []string{"reconcile"}, never: []string{"os", "net", "net/http", "os/exec"}},
 	"engine/durations": {never: []string{"context", "os", "net", "net/http", "os/exec"}},
 	"engine/calls":     {ours: []string{"reconcile", "reconcile/queue", "statestore"}, never: []string{"os", "net", "net/http", "os/exec"}},
 	"engine/observe": {
@@ -70,6 +72,8 @@ var inner = map[string]struct{ ours, never []string }{
 		},
 		never: []string{"net", "net/http", "os/exec"},
 	},
+	// What a stack program links: the engine's documents, and no kind of anybody.
+	"cmd/stackprogram":   {ours: []string{"engine", "reconcile", "reconcile/props", "reconcile/tree"}, never: []string{"net", "net/http"}},
 	"cmd/internal/watch": {ours: []string{"asset", "reconcile"}},
 	"cmd/devloop": {
 		ours:  []string{"cmd/internal/watch", "engine", "engine/plan", "reconcile", "statestore"},
@@ -113,7 +117,7 @@ func importLaw(tree []source) []breach {
 		may := allowed(s)
 		if may == nil {
 			out = append(out, breach{s.path, fmt.Sprintf("%s: %q is no room of the house: put it into one of "+
-				"reconcile, statestore, adopt, asset, engine, the root package, providers, cmd, examples, bench, tools",
+				"reconcile, statestore, service, adopt, asset, engine, the root package, providers, cmd, examples, bench, tools",
 				s.path, roomOf(s.dir()))})
 			continue
 		}

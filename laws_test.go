@@ -29,6 +29,9 @@ var exceptions = map[string]string{
 	"statestore/follow.go:waits":                   "whoever follows a run's events is no run",
 	"statestore/bolt/file.go:waits":                "a file's lock is waited for during one call of the store, for milliseconds at a time",
 	"statestore/postgres/store.go:waits":           "a server takes leave within a second",
+	"statestore/remote/client.go:waits":            "one call of the store is patient with its service, as long as the store says",
+	"service/follow.go:waits":                      "a stream is looked after while somebody reads it, and ends with it",
+	"service/page/follow.go:waits":                 "asks while a browser listens whether its session is still good",
 	"statestore/postgres/patience.go:waits":        "one call of the store is patient with its server, as long as the store says",
 	"statestore/internal/objects/store.go:waits":   "one call of the store is patient with its server, as long as the store says",
 	"providers/local/process_child.go:waits":       "a supervised process restarts between runs, and ends within its own grace",
@@ -51,7 +54,9 @@ var laws = []struct {
 	{"packages hold no state", stateLaw},
 	{"libraries do not print, log, sleep or exit", quietLaw},
 	{"a run waits in one way", waitLaw},
+	{"the largest types do not grow", func(tree []source) []breach { return sizeLaw(tree, largest) }},
 	{"errors are never told apart by text", errorTextLaw},
+	{"messages are in the words of the field", wordLaw},
 }
 
 func TestLaws(t *testing.T) {
@@ -102,10 +107,12 @@ func (s source) main() bool      { return s.ast.Name.Name == "main" }
 func (s source) generated() bool { return ast.IsGenerated(s.ast) }
 
 // harness says whether the file belongs to a conformance suite or simulation: code that runs inside
-// tests only, and that tests of other packages import.
+// tests only, and that tests of other packages import. A program below such a folder is its own.
 func (s source) harness() bool { return harnessDir(s.dir()) }
 
-func harnessDir(dir string) bool { return strings.HasSuffix(path.Base(dir), "test") }
+func harnessDir(dir string) bool {
+	return slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool { return strings.HasSuffix(part, "test") })
+}
 
 func (s source) at(n ast.Node) string {
 	return fmt.Sprintf("%s:%d", s.path, s.files.Position(n.Pos()).Line)

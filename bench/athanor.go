@@ -39,11 +39,15 @@ func Graph(shape opentofu.Shape, n int, first string) *engine.Graph {
 	g := &engine.Graph{Format: engine.GraphFormat, Stack: stackName, Stage: stageName}
 	for i := range n {
 		input := fmt.Sprintf("value-%d", i)
-		switch {
-		case i == 0:
+		if i == 0 {
 			input = first
-		case shape == opentofu.Chain:
-			input = fmt.Sprintf("⟦r%d.output⟧", i-1)
+		}
+		if needs := shape.Needs(i); len(needs) > 0 {
+			input = ""
+			for _, j := range needs {
+				input += fmt.Sprintf("⟦r%d.output⟧ ", j)
+			}
+			input = strings.TrimSpace(input)
 		}
 		g.Resources = append(g.Resources, engine.Resource{
 			Address: fmt.Sprintf("r%d", i), Kind: "local.Value", Props: map[string]any{"input": input},
@@ -73,6 +77,15 @@ func (s *Stack) Rewrite(first string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(s.Dir, "stack.json"), data, 0o600)
+}
+
+// StateSize returns how many bytes the state file has.
+func (s *Stack) StateSize() (int64, error) {
+	info, err := os.Stat(filepath.Join(s.Dir, "state.db"))
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }
 
 // Run is one process: what it cost and what it says it did.

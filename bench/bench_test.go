@@ -13,7 +13,7 @@ import (
 // TestPhases takes a small stack of each shape through its life, with what each phase must cost whatever the machine.
 func TestPhases(t *testing.T) {
 	const n = 20
-	for _, shape := range []opentofu.Shape{opentofu.Flat, opentofu.Chain} {
+	for _, shape := range []opentofu.Shape{opentofu.Flat, opentofu.Chain, opentofu.Fan, opentofu.DAG} {
 		t.Run(string(shape), func(t *testing.T) {
 			s := newOurs(t, shape, n)
 			for _, p := range phases() {
@@ -29,6 +29,9 @@ func TestPhases(t *testing.T) {
 				}
 				if err := affordable(p, shape, n, r); err != nil {
 					t.Error(err)
+				}
+				if size, err := s.StateSize(); err != nil || size > 200_000 {
+					t.Errorf("%s: a state file of %d bytes, %v", p.name, size, err)
 				}
 			}
 		})
@@ -50,26 +53,42 @@ func affordable(p phase, shape opentofu.Shape, n int, r bench.Run) error {
 	return nil
 }
 
-// BenchmarkStack is each phase of a stack's life as a whole process, every commit durable.
+// BenchmarkStack is each phase of a stack's life as a whole process, every commit durable. Of stacks for which OpenTofu
+// needs minutes, ours alone is measured. Each number is the median of so many rounds, whatever -benchtime is.
 func BenchmarkStack(b *testing.B) {
 	for _, size := range []struct {
-		shape opentofu.Shape
-		n     int
-	}{{opentofu.Flat, 1000}, {opentofu.Chain, 500}, {opentofu.Flat, 10_000}} {
-		b.Run(fmt.Sprintf("%s/%d", size.shape, size.n), func(b *testing.B) {
+		shape  opentofu.Shape
+		n      int
+		rounds int
+		alone  bool
+	}{
+		{opentofu.Flat, 1000, 3, false},
+		{opentofu.DAG, 1000, 3, false},
+		{opentofu.Fan, 1000, 3, false},
+		{opentofu.Chain, 500, 3, false},
+		{opentofu.Flat, 10_000, 1, false},
+		{opentofu.DAG, 10_000, 3, true},
+		{opentofu.Fan, 10_000, 3, true},
+		{opentofu.Flat, 100_000, 1, true},
+	} {
+		n := sized(size.n)
+		b.Run(fmt.Sprintf("%s/%d", size.shape, n), func(b *testing.B) {
 			tofu, err := opentofu.Find("..")
 			if err != nil {
 				b.Log("no ratios: ", err)
 			}
-			us, them := newOurs(b, size.shape, size.n), newTheirs(b, tofu, size.shape, size.n)
+			if size.alone {
+				tofu = ""
+			}
+			us, them := newOurs(b, size.shape, n), newTheirs(b, tofu, size.shape, n)
 			for _, p := range phases() {
-				b.Run(p.name, func(b *testing.B) { benchmarkPhase(b, p, size.shape, us, them) })
+				b.Run(p.name, func(b *testing.B) { benchmarkPhase(b, p, size.shape, size.rounds, us, them) })
 			}
 		})
 	}
 }
 
-func benchmarkPhase(b *testing.B, p phase, shape opentofu.Shape, us, them *stage) {
+func benchmarkPhase(b *testing.B, p phase, shape opentofu.Shape, rounds int, us, them *stage) {
 	var our, their series
 	measured := func(s *stage, into *series) {
 		if err := s.prepare(b.Context(), p); err != nil {
@@ -82,14 +101,14 @@ func benchmarkPhase(b *testing.B, p phase, shape opentofu.Shape, us, them *stage
 		*into = append(*into, r)
 	}
 	for b.Loop() {
-		if them != nil {
-			b.StopTimer() // the number of rounds goes by our time, preparing included
-			measured(them, &their)
-			b.StartTimer()
-		}
-		measured(us, &our)
-		if err := affordable(p, shape, us.n, our[len(our)-1]); err != nil {
-			b.Fatal(err)
+		for range rounds {
+			if them != nil {
+				measured(them, &their)
+			}
+			measured(us, &our)
+			if err := affordable(p, shape, us.n, our[len(our)-1]); err != nil {
+				b.Fatal(err)
+			}
 		}
 	}
 	b.ReportMetric(0, "ns/op") // the cost of measuring is in it
@@ -100,12 +119,32 @@ func benchmarkPhase(b *testing.B, p phase, shape opentofu.Shape, us, them *stage
 		b.ReportMetric(our.median(commits), "commits")
 		b.ReportMetric(our.median(calls), "calls")
 	}
+	if p.name == "deploy" {
+		reportSizes(b, us, them)
+	}
 	if them != nil {
 		b.ReportMetric(their.median(wall)/our.median(wall), "tofu/ms")
 		b.ReportMetric(their.median(cpu)/our.median(cpu), "tofu/cpu-ms")
 		b.ReportMetric(their.median(memory)/our.median(memory), "tofu/MiB")
 		b.ReportMetric(their.median(wall), "tofu-ms")
 	}
+}
+
+// reportSizes tells how large the state files are after a deploy.
+func reportSizes(b *testing.B, us, them *stage) {
+	ours, err := us.StateSize()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(ours)/1000, "file-KB")
+	if them == nil {
+		return
+	}
+	theirs, err := them.StateSize()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(theirs)/float64(ours), "tofu/file")
 }
 
 // BenchmarkStart is from the start of the process to its end, which comes after its first output.

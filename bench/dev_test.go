@@ -23,19 +23,21 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 )
 
-// clocked is an emulated cloud that knows when each call came, and of which thing it is.
+// clocked is an emulated cloud that knows when each call came, what it was about, and how long it took.
 type clocked struct {
 	*httptest.Server
 	mu    sync.Mutex
-	calls []clockedCall
+	calls []*clockedCall
 }
 
 type clockedCall struct {
 	at   time.Time
 	text string // target, path and body
+	took time.Duration
 }
 
-func newClocked(t testing.TB, cloud *awstest.Server) *clocked {
+// newClocked begins a cloud whose calls take longer than the emulator's by latency.
+func newClocked(t testing.TB, cloud *awstest.Server, latency time.Duration) *clocked {
 	t.Helper()
 	origin, err := url.Parse(cloud.URL)
 	if err != nil {
@@ -49,11 +51,17 @@ func newClocked(t testing.TB, cloud *awstest.Server) *clocked {
 		if err != nil {
 			return // the caller went away
 		}
+		text, _ := url.QueryUnescape(r.Header.Get("X-Amz-Target") + " " + r.URL.String() + " " + string(body))
+		call := &clockedCall{at: at, text: text}
 		c.mu.Lock()
-		c.calls = append(c.calls, clockedCall{at, r.Header.Get("X-Amz-Target") + " " + r.URL.String() + " " + string(body)})
+		c.calls = append(c.calls, call)
 		c.mu.Unlock()
+		time.Sleep(latency)
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		pass.ServeHTTP(w, r)
+		c.mu.Lock()
+		call.took = time.Since(at)
+		c.mu.Unlock()
 	}))
 	t.Cleanup(c.Close)
 	return c
@@ -63,7 +71,10 @@ func newClocked(t testing.TB, cloud *awstest.Server) *clocked {
 func (c *clocked) take() []clockedCall {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	calls := c.calls
+	calls := make([]clockedCall, len(c.calls))
+	for i, call := range c.calls {
+		calls[i] = *call
+	}
 	c.calls = nil
 	return calls
 }
@@ -97,7 +108,7 @@ func queues(n, timeout int) string {
 func startDev(t testing.TB, dir string) *devStack {
 	t.Helper()
 	cloud := awstest.Start(t)
-	s := &devStack{t: t, dir: dir, cloud: newClocked(t, cloud)}
+	s := &devStack{t: t, dir: dir, cloud: newClocked(t, cloud, 0)}
 	cmd := exec.CommandContext(t.Context(), built(t), "dev", "--json", "--look=0")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+filepath.Join(t.TempDir(), "config"), "USER=tester", "ATHANOR_STAGE=local-tester", "ATHANOR_STORE=")
@@ -200,28 +211,7 @@ func newYAMLStack(t testing.TB, n int) *devStack {
 // newProgramStack is the same as a Go program.
 func newProgramStack(t testing.TB, n int) *devStack {
 	t.Helper()
-	dir := t.TempDir()
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const ours = "github.com/athanor-dev/athanor"
-	text := strings.Replace(string(mod), "module "+ours, "module example.com/dev", 1) + "\nrequire " + ours + " v0.0.0\nreplace " + ours + " => " + root + "\n"
-	for name, text := range map[string]string{"go.mod": text, "go.sum": string(sum), "main.go": program(n, 30)} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Setenv("GOFLAGS", "-mod=mod")
-	t.Setenv("GOPROXY", "off")
+	dir, _ := goProgram(t, n)
 	return startDev(t, dir)
 }
 
@@ -263,26 +253,40 @@ func TestDevCalls(t *testing.T) {
 }
 
 // BenchmarkDev is from a save to the first call of a provider, in a stack of 500 resources: 50 saves for each round, 10 of a
-// Go program, whose compiler is told apart.
+// Go program, whose compiler is told apart. Beside the Go program, in turn, Pulumi deploys a stack of as many in YAML, by
+// the programs in $ATHANOR_PEERS: its time is from the save to the first line that says that a resource is changed.
 func BenchmarkDev(b *testing.B) {
-	const n = 500
-	b.Run("yaml/500", func(b *testing.B) {
+	n, saves := sized(500), sized(50)
+	b.Run(fmt.Sprint("yaml/", n), func(b *testing.B) {
 		s := newYAMLStack(b, n)
-		benchmarkDev(b, s, 50, func(i int) (time.Duration, time.Duration) {
+		benchmarkDev(b, s, saves, func(i int) (time.Duration, time.Duration) {
 			return s.save("athanor.yaml", queues(n, 31+i%1000), true, "-"+changedQueue+"-")
 		})
 	})
-	b.Run("file/500", func(b *testing.B) {
+	b.Run(fmt.Sprint("file/", n), func(b *testing.B) {
 		s := newYAMLStack(b, n)
-		benchmarkDev(b, s, 50, func(i int) (time.Duration, time.Duration) {
+		benchmarkDev(b, s, saves, func(i int) (time.Duration, time.Duration) {
 			return s.save("page.txt", fmt.Sprint("page ", i), false, "/page", "?encryption")
 		})
 	})
-	b.Run("go/500", func(b *testing.B) {
+	b.Run(fmt.Sprint("go/", n), func(b *testing.B) {
+		peer := newPulumi(b, n)
 		s := newProgramStack(b, n)
-		benchmarkDev(b, s, 10, func(i int) (time.Duration, time.Duration) {
-			return s.save("main.go", program(n, 31+i%1000), true, "-"+changedQueue+"-")
+		var total, theirs []time.Duration
+		benchmarkDev(b, s, saves/5, func(i int) (time.Duration, time.Duration) {
+			all, compiler := s.save("main.go", program(n, 31+i%1000), true, "-"+changedQueue+"-")
+			total = append(total, all)
+			if peer != nil {
+				theirs = append(theirs, peer.save(i+1))
+			}
+			return all, compiler
 		})
+		b.ReportMetric(percentile(total, 50), "total-p50-ms")
+		b.ReportMetric(percentile(total, 95), "total-p95-ms")
+		if peer != nil {
+			b.ReportMetric(percentile(theirs, 50), "pulumi-p50-ms")
+			b.ReportMetric(percentile(theirs, 95), "pulumi-p95-ms")
+		}
 	})
 }
 

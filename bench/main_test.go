@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -43,4 +44,13 @@ func built(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return bin
+}
+
+// sized is a number of resources, divided by $ATHANOR_BENCH_DIVIDE: whether everything runs to its end takes minutes then.
+func sized(n int) int {
+	by, err := strconv.Atoi(os.Getenv("ATHANOR_BENCH_DIVIDE"))
+	if err != nil || by < 1 {
+		return n
+	}
+	return max(n/by, 10)
 }

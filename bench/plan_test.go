@@ -88,7 +88,7 @@ func TestMesh(t *testing.T) {
 // BenchmarkPlan is planning in process, of resources with five references each: all new, and all there and unchanged.
 // Nothing is read but the record; values know themselves.
 func BenchmarkPlan(b *testing.B) {
-	for _, n := range []int{10_000, 100_000} {
+	for _, n := range []int{sized(10_000), sized(100_000)} {
 		for _, deployed := range []bool{false, true} {
 			name := map[bool]string{false: "new", true: "unchanged"}[deployed]
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) { benchmarkPlan(b, n, deployed) })

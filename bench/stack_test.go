@@ -19,6 +19,7 @@ type subject interface {
 	plan(ctx context.Context) (cost measure.Cost, changes bool, err error)
 	destroy(ctx context.Context) (bench.Run, error)
 	rewrite(first string) error
+	StateSize() (int64, error)
 }
 
 type ours struct{ *bench.Stack }

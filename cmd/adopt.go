@@ -11,7 +11,7 @@ import (
 
 func (a *app) adoptCommand() *cli.Command {
 	return &cli.Command{
-		Name: "adopt", Usage: "adopt an existing object, or list objects that could be adopted", ArgsUsage: "ADDRESS ID [TARGET] | --scan [TARGET]",
+		Name: "adopt", Usage: "adopt an existing object, or list objects that could be adopted", ArgsUsage: "ADDRESS ID [TARGET] | --scan [TARGET] | --from [KIND:]WHERE | --finish [TARGET]",
 		Description: `Adopts one existing object for a declared address, by its identity or its name: shows how it differs, asks,
 updates it and writes it to state. Nothing else is changed; the resources that it needs are read. Naming an
 object is the permission to adopt it from another owner, which is shown; ` + "`deploy --adopt`" + ` adopts every declared object
@@ -21,15 +21,33 @@ that has no owner.
 with its owner, retained. --write ID prints the YAML of one (or of a glob: '*') as it exists: deployed with
 --adopt, its plan shows no difference. A comment names what cannot be read.
 
+--from WHERE reads the configuration or the state of another tool (KIND: wrangler, terraform, pulumi; without it the content
+decides) and prints the YAML of a stack that adopts what that tool has deployed, and on standard error what became
+of every field or object. Of wrangler nothing is asked of a cloud; with several environments --out is needed: each
+has a file for a stage of its own. The objects of a state of Terraform, OpenTofu or Pulumi are read, and declared as
+the cloud has them; its secrets are sealed beside the stack. WHERE is a file, s3://BUCKET/KEY?region=REGION,
+postgres://USER@HOST/DATABASE?workspace=NAME or https://HOST/PATH, as the backends of Terraform keep states; the
+state of a workspace becomes a stage of its name. $ATHANOR_SOURCE_PASSPHRASE opens an encrypted one. After the first
+deploy --finish removes the identities (options.adopt) from the stack's file.
+
 Exit codes: 0 done; 1 error; 2 changes pending (--dry-run); 3 another run holds the stage; 4 it failed half
 way; 5 not approved.`,
 		UsageText: `adopt orders arn:aws:sqs:eu-north-1:123456789012:orders
 adopt --scan                    what could be adopted
-adopt --scan --kind aws.s3.Bucket --write my-bucket >> athanor.yaml`,
-		Flags: stageFlags(append(cli.ApplyFlags(
+adopt --scan --kind aws.s3.Bucket --write my-bucket >> athanor.yaml
+adopt --from wrangler.jsonc > athanor.yaml
+adopt --from terraform.tfstate --only 'module.net.*' --out net
+adopt --from 's3://states/net/terraform.tfstate?region=eu-north-1'
+adopt --finish`,
+		Flags: stageFlags(append(cli.ApplyFlags(newStageFlag(),
 			&cli.BoolFlag{Name: "scan", Usage: "list objects that are not in state"},
 			&cli.StringSliceFlag{Name: "kind", Usage: "with --scan: list objects of `KIND` too, although the stack has none; may be repeated"},
 			&cli.StringSliceFlag{Name: "write", Usage: "with --scan: print the YAML of `ID` (identity, name or glob); may be repeated"},
+			&cli.StringFlag{Name: "from", Usage: "print the stack that `[KIND:]WHERE` of another tool declares"},
+			&cli.StringSliceFlag{Name: "only", Usage: "with --from: only resources that match `ADDRESS` (a glob; of a state the other tool's own address); may be repeated"},
+			&cli.BoolFlag{Name: "no-observe", Usage: "with --from: write what the other tool last knew; read nothing from the provider"},
+			&cli.StringFlag{Name: "out", Usage: "with --from: write files into `DIRECTORY`; overwrites nothing"},
+			&cli.BoolFlag{Name: "finish", Usage: "remove options.adopt of what state holds from the stack's file"},
 			cli.DryRunFlag("only show how it differs"),
 		), cli.ShowFlags()...)...),
 		Action: a.adopt,
@@ -38,6 +56,12 @@ adopt --scan --kind aws.s3.Bucket --write my-bucket >> athanor.yaml`,
 
 func (a *app) adopt(c *cli.Context) error {
 	switch {
+	case c.IsSet("from"):
+		return a.adoptFrom(c)
+	case c.Bool("finish"):
+		return a.adoptFinish(c)
+	case c.IsSet("only"), c.IsSet("out"):
+		return hint(errors.New("--only and --out go with --from"), "athanor adopt --from wrangler.jsonc --out .")
 	case c.Bool("scan"):
 		return a.scan(c)
 	case c.IsSet("kind"), c.IsSet("write"):

@@ -38,6 +38,7 @@ allow --once -- athanor plan    for this command alone`,
 		Flags: stageFlags(
 			cli.YesFlag(),
 			&cli.BoolFlag{Name: "once", Usage: "allow for the command after -- alone; write nothing"}),
+		Before: readsWith("json"),
 		Action: a.allow,
 	}
 }
@@ -123,7 +124,7 @@ func (a *app) choose(c *cli.Context, missing []grants.Ask) ([]grants.Ask, error)
 	}
 	if !isTerminal(a.in) {
 		return nil, hint(fmt.Errorf("%w; nothing was allowed", engine.ErrNotApproved),
-			"--yes allows all of it, where nobody can be asked")
+			"--yes allows all of it without asking")
 	}
 	for _, ask := range missing {
 		fmt.Fprintf(a.err, "Allow %s? [y/N] ", ask)
@@ -153,6 +154,9 @@ func (a *app) asksOf(c *cli.Context, s *session, src *source) ([]grants.Ask, err
 			return nil, err
 		}
 		return grants.Asks(grants.Document{Graph: g, Outside: a.granted.leads}, a.granted.user), nil
+	}
+	if err := s.fillConfig(c.Context, src); err != nil {
+		return nil, err
 	}
 	y, err := yamlstack.Load(c.Context, a.catalog, yamlstack.Input{
 		Path: src.file(), Data: src.data, Dir: src.dir, Stage: s.stage.Name, Config: s.config,

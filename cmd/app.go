@@ -9,12 +9,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
-
-	"golang.org/x/term"
+	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/render"
+	"github.com/athanor-dev/athanor/cmd/stackprogram"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -26,15 +27,17 @@ type app struct {
 	in      io.Reader
 	out     io.Writer
 	err     io.Writer
-	version string
+	release Release
 
 	// asJSON and noColor are known before the flags are parsed, so that errors in the flags obey them.
 	asJSON, noColor, detailed bool
 	// args is the command line as it was typed.
 	args       []string
 	interrupts *interrupts
-	// dir is the directory of the stack at hand, "" before it is known.
-	dir string
+	// dir is the directory of the stack at hand, "" before it is known. showsLines: it is a program whose places are of its own
+	// files, and no document, which may name any.
+	dir        string
+	showsLines bool
 	// redacted masks the secrets that the engine has met; nil before there is an engine.
 	redacted func(error) string
 
@@ -44,8 +47,10 @@ type app struct {
 	// store is closed at the end; nil before there is one.
 	store io.Closer
 
-	mu     sync.Mutex // one JSON line at a time
+	mu     sync.Mutex // one JSON line at a time, and what follows
 	broken bool       // standard output went away
+	// children are stack programs whose functions are called.
+	children []*stackprogram.Child
 }
 
 // run runs the command and gives its exit code.
@@ -56,9 +61,13 @@ func (a *app) run(ctx context.Context, args []string) int {
 	defer a.interrupts.end()
 	line := cli.App{
 		Name: a.name(), Usage: "make the cloud match a program", Description: overview, Examples: overviewExamples,
-		Reader: a.in, Writer: a.out, Commands: a.commands(),
+		Reader: a.in, Writer: a.out, Commands: a.commands(), Guard: strangersOnlyRead, Meant: a.meant(), Complete: a.completed,
 	}
+	notice := a.lookForNewer(ctx, args)
 	err := line.Run(ctx, args)
+	if ending := a.endChildren(); err == nil {
+		err = ending
+	}
 	if a.store != nil {
 		if closing := a.store.Close(); err == nil {
 			err = closing
@@ -67,7 +76,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if _, said := errors.AsType[cli.ExitCode](err); err != nil && !said && (ctx.Err() != nil || errors.Is(err, reconcile.ErrInterrupted)) {
 		err = errInterrupted
 	}
-	return a.exitCode(err)
+	code := a.exitCode(err)
+	notice.end(a.err, time.Now())
+	return code
 }
 
 // exitCode ends the command: what was not shown yet is.
@@ -122,36 +133,6 @@ func (a *app) document(v any) error {
 	return err
 }
 
-// style is how to draw on a stream.
-func (a *app) style(w io.Writer) render.Style {
-	return render.Style{Color: a.colored(w), Detailed: a.detailed}
-}
-
-// colored reports whether a stream wants colours: a terminal, unless told otherwise.
-func (a *app) colored(w io.Writer) bool {
-	return !a.noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(w)
-}
-
-func isTerminal(w any) bool {
-	f := fileOf(w)
-	return f != nil && term.IsTerminal(int(f.Fd()))
-}
-
-// width gives the width of a stream that is drawn on; nil for one that gets plain lines.
-func (a *app) width(w io.Writer) func() int {
-	f := fileOf(w)
-	if f == nil || !a.colored(w) {
-		return nil
-	}
-	return func() int {
-		width, _, err := term.GetSize(int(f.Fd()))
-		if err != nil || width <= 0 {
-			return 80
-		}
-		return width
-	}
-}
-
 const (
 	overview = `It reads what exists, shows what would change, and applies it. It may be interrupted anywhere: every object has an
 owner tag or a deterministic name, so the next run completes an interrupted one.`
@@ -170,8 +151,32 @@ func (a *app) commands() []*cli.Command {
 	return []*cli.Command{
 		a.deployCommand(), a.planCommand(), a.destroyCommand(), a.devCommand(), a.driftCommand(),
 		a.adoptCommand(), a.orphansCommand(),
-		a.outputCommand(), a.logsCommand(), a.stateCommand(), a.historyCommand(), a.eventsCommand(),
-		a.cancelCommand(), a.unlockCommand(), a.allowCommand(), a.secretCommand(), a.graphCommand(),
-		a.kindsCommand(), a.schemaCommand(), a.initCommand(), a.versionCommand(), cli.CompletionCommand(),
+		a.outputCommand(), a.logsCommand(), a.stateCommand(), a.stageCommand(), a.historyCommand(), a.eventsCommand(),
+		a.cancelCommand(), a.unlockCommand(), a.allowCommand(), a.secretCommand(), a.configCommand(), a.graphCommand(),
+		a.uiCommand(), a.serveCommand(), a.approveCommand(), a.tokenCommand(), a.auditCommand(), a.loginCommand(), a.logoutCommand(),
+		a.kindsCommand(), a.schemaCommand(), a.initCommand(), a.doctorCommand(), a.mcpCommand(), a.versionCommand(), a.completionCommand(),
 	}
+}
+
+// meant says which command does what a command of that name does in other tools.
+func (a *app) meant() map[string]string {
+	all := map[string]string{}
+	for command, names := range map[string]string{
+		"deploy":     "up apply run sync update",
+		"plan":       "preview diff validate",
+		"destroy":    "down delete rm remove",
+		"drift":      "refresh",
+		"dev":        "watch",
+		"logs":       "tail",
+		"stage list": "stack stacks workspace env ls list",
+		"output":     "outputs",
+		"init":       "new create",
+		"unlock":     "force-unlock",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			all[name] = fmt.Sprintf("`%s %s` does that", a.name(), command)
+		}
+	}
+	all["import"] = fmt.Sprintf("`%[1]s adopt ADDRESS ID` takes over an existing object; `%[1]s state import FILE` reads an exported state", a.name())
+	return all
 }

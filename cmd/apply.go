@@ -28,7 +28,7 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 		if p.Pending() {
 			fmt.Fprintln(a.err)
 		}
-		progress = render.NewProgress(a.err, a.style(a.err), a.width(a.err), p)
+		progress = render.NewProgress(a.screen(a.err), p)
 		s.engine.Events = progress.Event
 	}
 	var refused error
@@ -52,7 +52,11 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 	if res.Run == "" {
 		res.Took = time.Since(s.began) // it was planned and compared, and that was all
 	}
-	s.report(res, p)
+	ending := render.Ending{Next: s.next(c), Exit: exitOf(verdict(res, p)), Errors: a.errors()}
+	if progress != nil {
+		ending.Ended = progress.Ended()
+	}
+	s.report(res, p, ending)
 	if err != nil && res.Calls.Mutations > 0 {
 		return cli.Exit(a.reportAs(err, cli.ExitPartly)) // the end could not be recorded; something was done
 	}
@@ -62,14 +66,37 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 	return verdict(res, p)
 }
 
-const stoppingText = "stopping: running calls finish and are recorded; once more cancels them"
+const stoppingText = "Stopping. Nothing new starts; running calls finish and are written to state. A second signal cancels them."
 
 func (a *app) stopping(progress *render.Progress) {
 	if progress == nil {
 		fmt.Fprintln(a.err, stoppingText)
 		return
 	}
-	progress.Say(stoppingText)
+	progress.Stopping(stoppingText)
+}
+
+// next is the command that continues a run which was not completed.
+func (s *session) next(c *cli.Context) string {
+	words := []string{s.app.name(), c.Command.Name}
+	if c.Command.Name == "drift" {
+		words = append(words, "--repair")
+	}
+	if c.IsSet("stage") {
+		words = append(words, "--stage", s.stage.Name)
+	}
+	if c.String("stack") != "" {
+		words = append(words, "--stack", s.stage.Stack)
+	}
+	return strings.Join(append(words, c.Args().Slice()...), " ")
+}
+
+// exitOf is the exit code that a verdict stands for.
+func exitOf(verdict error) int {
+	if code, ok := errors.AsType[cli.ExitCode](verdict); ok {
+		return int(code)
+	}
+	return cli.ExitDone
 }
 
 // announceWait says whom --wait waits for. Whether it still must is the engine's business.
@@ -94,13 +121,13 @@ func (s *session) approveAgain(c *cli.Context, p *engine.Plan, progress *render.
 		a.json(render.PlanLine{Time: time.Now().UTC(), Type: "plan", Plan: p})
 	} else {
 		fmt.Fprintln(a.err, "State changed meanwhile, and so did the plan:")
-		a.style(a.err).Plan(a.err, p)
+		s.showPlan(a.err, p, false)
 		progress.Replan(p)
 	}
-	if err := stopped(c, p); err != nil || c.Bool("yes") {
+	if err := s.refusal(c, p); err != nil {
 		return err
 	}
-	return s.approve(c.Context, p)
+	return s.answered(c, p)
 }
 
 // readLine reads one line without taking more from the stream than it needs.
@@ -110,13 +137,13 @@ func readLine(r io.Reader) (string, error) {
 }
 
 // report prints how a run ended: what somebody must do, counts, outputs.
-func (s *session) report(res *engine.Result, p *engine.Plan) {
+func (s *session) report(res *engine.Result, p *engine.Plan, ending render.Ending) {
 	a, outputs := s.app, render.Outputs(res)
 	if a.asJSON {
 		a.json(s.summary(res, p, outputs))
 		return
 	}
-	a.style(a.err).Result(a.err, res)
+	a.style(a.err).Result(a.err, res, ending)
 	if !p.Destroy && !p.Drift {
 		a.style(a.out).Outputs(a.out, outputs)
 	}

@@ -33,7 +33,7 @@ func (p *project) openBucket(dir, url string) error {
 }
 
 // bucketConfig is who asks for a bucket in a region. The endpoint is the store's business.
-func bucketConfig(region, _ string) (sdk.Config, error) {
+func bucketConfig(region string) (sdk.Config, error) {
 	settings := new(aws.Settings)
 	if region != "" {
 		settings.Region = &region

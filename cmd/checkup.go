@@ -10,18 +10,18 @@ import (
 func (a *app) stateCheckCommand() *cli.Command {
 	return &cli.Command{
 		Name: "check", Usage: "check that state is complete and consistent", ArgsUsage: "[TARGET]",
-		Description: `Checks the structure of every row, that each physical thing has one owner, that all which is sealed opens, and
-what the store can prove of its own file and indexes. A row that cannot be read is named with its physical
-identity. It changes nothing, and looks at nothing but the record; plan compares that with the world.
+		Description: `Checks the structure of every entry, that each object has one owner, that every sealed value opens, and what the
+store can prove of its own file and indexes. It names an entry that cannot be read with the identity of its
+object. It changes nothing and reads state alone; plan compares state with the cloud.
 
-Exit codes: 0 all is whole; 1 something is wrong.`,
+Exit codes: 0 state is complete and consistent; 1 something is wrong.`,
 		UsageText: "state check\nstate check --stack shop --stage prod --json",
-		Flags:     stageFlags(cli.StackFlag("read")), Action: a.stateCheck,
+		Flags:     stageFlags(cli.StackFlag("read")), Before: reads, Action: a.stateCheck,
 	}
 }
 
 func (a *app) stateCheck(c *cli.Context) error {
-	s, err := a.openRecord(c, 0)
+	s, err := a.openExisting(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (a *app) stateCheck(c *cli.Context) error {
 		line.Problems = append(line.Problems, found)
 	}
 	if origin := s.engine.Key.Origin(); origin.Alone && checkup.Serial > 0 {
-		line.Notes = append(line.Notes, fmt.Sprintf("the key %s is in %s, which only this machine has: keep a copy of it, nothing else opens the record; "+
+		line.Notes = append(line.Notes, fmt.Sprintf("the key %s is in %s, which only this machine has: keep a copy of it, nothing else opens the state; "+
 			"athanor secret rewrap wraps it for others", s.engine.Key.ID(), origin.Text))
 	}
 	if a.asJSON {

@@ -18,12 +18,13 @@ import (
 
 func (a *app) deployCommand() *cli.Command {
 	return &cli.Command{
-		Name: "deploy", Usage: "make the cloud match the program", ArgsUsage: "[TARGET | PLANFILE]",
+		Name: "deploy", Usage: "make the cloud match the program", ArgsUsage: "[TARGET | PLANFILE [TARGET]]",
 		Description: `Plans, shows the plan, asks, applies it, and prints the outputs. The next deploy completes an interrupted one,
 wherever that ran.
 
 ` + targetHelp + `
-A PLANFILE is what ` + "`plan --out`" + ` wrote: exactly that plan is applied, or nothing if anything changed since.
+A PLANFILE is what ` + "`plan --out`" + ` wrote: exactly that plan is applied, or nothing if anything changed since. Its program is
+in TARGET, without one in the current directory: the file never says which program runs.
 
 Exit codes: 0 done, or nothing to do; 1 error, nothing done; 3 another run holds the stage; 4 some
 resources failed, the others are done; 5 not approved: without a terminal it takes --yes.`,
@@ -31,8 +32,12 @@ resources failed, the others are done; 5 not approved: without a terminal it tak
 deploy ./shop --stage prod      another one, its stage prod
 deploy --yes --json             for scripts: no question, events as JSON lines
 deploy plan.json                what plan --out plan.json saved
+deploy plan.json ./shop         the same, with the program in ./shop
+deploy --approved ID --yes      what was submitted by plan --submit, and approved
+deploy --reviewed plan.json -y  plan anew; nothing that plan.json does not announce
 graph --json | athanor deploy - -y`,
-		Flags:  stageFlags(cli.PlanFlags(cli.ApplyFlags()...)...),
+		Flags:  stageFlags(cli.PlanFlags(cli.ApplyFlags(newStageFlag(), massDeleteFlag(), reviewedFlag(), approvedFlag(), ttlFlag())...)...),
+		Before: readsWith("dry-run"),
 		Action: a.deploy,
 	}
 }
@@ -56,9 +61,10 @@ plan --iam > policy.json        the least that AWS must allow for it`,
 			Name: "iam", Usage: "print the least policy of AWS IAM that allows exactly this plan to be deployed",
 		}, &cli.BoolFlag{
 			Name: "markdown", Usage: "print the plan as Markdown, for the comment of a pull request",
-		}, &cli.BoolFlag{
+		}, submitFlag(), &cli.BoolFlag{
 			Name: "untrusted", Usage: "plan a stranger's stack: run no program, read no secret, say what was not observed (also $" + untrustedVariable + ")",
 		})...),
+		Before: reads,
 		Action: a.planOnly,
 	}
 }
@@ -89,6 +95,12 @@ func (a *app) deploy(c *cli.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
+	if err := s.readReview(c); err != nil {
+		return err
+	}
+	if _, err := s.newStage(c, 0); err != nil {
+		return err
+	}
 	p, err := s.plan(c.Context)
 	p, err = s.offerTakeOver(c, p, err, s.plan)
 	return s.proceed(c, p, err)
@@ -115,7 +127,7 @@ func (a *app) destroy(c *cli.Context) error {
 		return err
 	}
 	plan := func(ctx context.Context) (*engine.Plan, error) {
-		return s.engine.PlanDestroy(ctx, s.stage, s.graph, s.options)
+		return s.planning(func() (*engine.Plan, error) { return s.engine.PlanDestroy(ctx, s.stage, s.graph, s.options) })
 	}
 	p, err := plan(c.Context)
 	if c.Bool("dry-run") {
@@ -133,7 +145,8 @@ func (s *session) show(c *cli.Context, p *engine.Plan, refused error) error {
 		return refused
 	}
 	policy := needed(c, p)
-	doc := render.PlanDocument{Plan: p, Problems: a.errors().Lines(refused), IAM: policy, NotObserved: s.notObserved()}
+	doc := render.PlanDocument{Plan: p, IAM: policy, NotObserved: s.notObserved()}
+	doc.Problems, _ = a.errors().Lines(refused)
 	switch {
 	case a.asJSON:
 		a.json(doc)
@@ -142,7 +155,7 @@ func (s *session) show(c *cli.Context, p *engine.Plan, refused error) error {
 			return err
 		}
 	case policy == nil:
-		a.style(a.out).Plan(a.out, p)
+		s.showPlan(a.out, p, true)
 	case refused == nil:
 		if err := a.document(policy); err != nil {
 			return err
@@ -157,14 +170,19 @@ func (s *session) show(c *cli.Context, p *engine.Plan, refused error) error {
 		return a.refused(refused)
 	}
 	if file := c.String("out"); file != "" {
-		if err := s.savePlan(file, p); err != nil {
+		if err := s.savePlan(c.Context, file, p); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "saved: athanor deploy %s applies exactly this plan\n", file)
+		fmt.Fprintf(a.err, "saved: athanor deploy %s applies exactly this plan\n", file+targetElsewhere(s.target))
+	}
+	if c.Bool("submit") {
+		if err := s.submitPlan(c.Context, p); err != nil {
+			return err
+		}
 	}
 	switch {
-	case len(stuck(p)) > 0:
-		return a.refused(blockedError(stuck(p)))
+	case len(p.Blocked()) > 0:
+		return a.refused(s.shown(policy == nil, engine.BlockedError(p.Blocked())))
 	case p.Pending():
 		fmt.Fprintln(a.err, "exit code 2: changes are pending")
 		return cli.Exit(cli.ExitPending)
@@ -191,23 +209,13 @@ func needed(c *cli.Context, p *engine.Plan) map[string]any {
 
 // refused ends with what a plan refuses. With --json it is in the document already.
 func (a *app) refused(err error) error {
-	if problems := render.Problems(err); len(problems) > 0 && !a.asJSON {
-		a.errors().PrintAll(a.err, a.style(a.err), problems)
-	} else if len(problems) == 0 {
+	if len(render.Problems(err)) == 0 {
 		return err
 	}
-	return cli.Exit(cli.ExitError)
-}
-
-// stuck are what the plan could not plan.
-func stuck(p *engine.Plan) []engine.Planned {
-	var blocked []engine.Planned
-	for _, action := range p.Actions {
-		if action.Action == engine.Blocked {
-			blocked = append(blocked, action)
-		}
+	if !a.asJSON {
+		a.errors().Print(a.err, a.style(a.err), err)
 	}
-	return blocked
+	return cli.Exit(cli.ExitError)
 }
 
 // proceed shows a plan, asks, applies it and reports.
@@ -216,8 +224,8 @@ func (s *session) proceed(c *cli.Context, p *engine.Plan, err error) error {
 	if p == nil {
 		return err
 	}
-	if !a.asJSON && (err != nil || p.Pending() || len(stuck(p)) > 0) {
-		a.style(a.err).Plan(a.err, p)
+	if !a.asJSON && (err != nil || p.Pending() || len(p.Blocked()) > 0) {
+		s.showPlan(a.err, p, !c.Bool("yes"))
 	}
 	if err != nil && a.asJSON {
 		return err
@@ -225,64 +233,134 @@ func (s *session) proceed(c *cli.Context, p *engine.Plan, err error) error {
 	if err != nil {
 		return a.refused(err)
 	}
-	if err := stopped(c, p); err != nil {
+	if err := s.refusal(c, p); err != nil {
 		return err
 	}
 	if file := c.String("out"); file != "" {
-		if err := s.savePlan(file, p); err != nil {
+		if err := s.savePlan(c.Context, file, p); err != nil {
 			return err
 		}
 	}
-	if p.Pending() && !c.Bool("yes") {
-		if err := s.approve(c.Context, p); err != nil {
+	if p.Pending() {
+		if err := s.approved(c, p); err != nil {
 			return err
 		}
 	}
-	return s.apply(c, p)
+	return s.expiring(c, func() error { return s.apply(c, p) })
 }
 
-// stopped is why a plan is not begun; nil when it is. What fails before anything is done stops everything; what fails
-// later, or by its entry alone, stops only what needs it. A deletion and a repair stop for nothing.
-func stopped(c *cli.Context, p *engine.Plan) error {
-	stops := p.Stops()
+// approved is why a plan is not applied; nil when its user, or a flag, says that it is.
+func (s *session) approved(c *cli.Context, p *engine.Plan) error {
+	if creates(c.Command.Name) {
+		if typed, err := s.newStage(c, len(p.Actions)); err != nil || typed {
+			return err
+		}
+	}
+	return s.answered(c, p)
+}
+
+// answered is why a plan is not applied; nil when --yes or its user says that it is. A plan that deletes most of a stage says
+// so above the question, and needs more than --yes.
+func (s *session) answered(c *cli.Context, p *engine.Plan) error {
+	if err := s.asReviewed(p); err != nil {
+		return err
+	}
+	mass, err := s.massDeletion(c.Context, p)
 	switch {
-	case len(stops) == 0, p.Destroy, p.Drift:
+	case err != nil:
+		return err
+	case mass != "" && !c.Bool("allow-mass-delete") && (c.Bool("yes") || s.app.asJSON):
+		return hint(fmt.Errorf("%w: the plan %s; nothing was changed", engine.ErrNotApproved, mass), "--allow-mass-delete with --yes deletes them")
+	case c.Bool("yes"):
 		return nil
-	case c.Command.Name != "deploy":
-		return blockedError(stops)
+	case mass != "" && !s.app.asJSON:
+		fmt.Fprintf(s.app.err, "This %s.\n", mass)
 	}
-	return hint(blockedError(stops), "nothing was done; --exclude ADDRESS goes on without one and what needs it")
+	return s.approve(c.Context, p)
 }
 
-// blockedError lists what could not be planned, as errors with their places.
-func blockedError(blocked []engine.Planned) error {
-	e := &engine.RefusedError{}
-	for _, b := range blocked {
-		err := errors.New(b.Problem)
-		if b.Hint != "" {
-			err = hint(err, b.Hint)
+// massDeleteFlag permits a plan that deletes most of a stage.
+func massDeleteFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "allow-mass-delete", Usage: "with --yes: allow a plan that deletes more than half of a stage of ten resources or more"}
+}
+
+// massDeletion says how much of a stage a plan deletes, where that is more than half of ten resources or more; "" elsewhere,
+// and for what was asked to destroy the stage.
+func (s *session) massDeletion(ctx context.Context, p *engine.Plan) (string, error) {
+	const fewest = 10
+	deleted := 0
+	for i := range p.Actions {
+		if p.Actions[i].Action == engine.Delete {
+			deleted++
 		}
-		e.Problems = append(e.Problems, engine.Problem{Address: b.Address, Source: b.Source, Err: err})
 	}
-	return e
+	if p.Destroy || s.reviewed != nil || deleted <= fewest/2 {
+		return "", nil
+	}
+	snap, err := s.project.store.Load(ctx, s.stage)
+	if err != nil {
+		return "", err
+	}
+	if all := len(snap.Rows); all >= fewest && 2*deleted > all {
+		return fmt.Sprintf("deletes %d of the %d resources of %s", deleted, all, s.stage), nil
+	}
+	return "", nil
+}
+
+// creates reports whether a command can be the first one of a stage.
+func creates(command string) bool { return command == "deploy" || command == "adopt" }
+
+// refusal is why a plan that was shown is not begun; nil when it is.
+func (s *session) refusal(c *cli.Context, p *engine.Plan) error {
+	err := s.shown(true, p.Refusal())
+	if err == nil || c.Command.Name != "deploy" {
+		return err
+	}
+	return hint(err, "nothing was done; --exclude ADDRESS goes on without one and what needs it")
+}
+
+// shown returns an error that says what a plan says, which people have read where the plan was shown as text.
+func (s *session) shown(asText bool, err error) error {
+	if err == nil || s.app.asJSON || !asText {
+		return err
+	}
+	return render.Shown(err)
 }
 
 // approve asks whether a plan is to be applied.
 func (s *session) approve(ctx context.Context, p *engine.Plan) error {
-	question := cmp.Or(s.question, "Deploy this to")
+	question := cmp.Or(s.question, "Deploy "+changes(p)+" to")
 	if p.Destroy {
 		question = "Delete all of this from"
 	}
-	return s.app.ask(ctx, fmt.Sprintf("%s %s/%s?", question, p.Stack, p.Stage))
+	prompt := fmt.Sprintf("%s %s/%s?  y yes, d details, Enter no: ", question, p.Stack, p.Stage)
+	return s.app.confirm(ctx, prompt, func() { s.showDetails(p) })
 }
 
 // ask asks a question; anything but a yes is an error. Without a terminal nobody can answer, and nothing changes.
 func (a *app) ask(ctx context.Context, question string) error {
+	return a.confirm(ctx, question+" [y/N] ", nil)
+}
+
+// confirm is the same with a whole prompt, and shows details to who asks for them before it asks again; nil has none.
+func (a *app) confirm(ctx context.Context, prompt string, details func()) error {
 	if a.asJSON || !isTerminal(a.in) {
-		return hint(fmt.Errorf("%w; nothing was changed", engine.ErrNotApproved), "--yes goes ahead without asking, where nobody can be asked")
+		return hint(fmt.Errorf("%w; nothing was changed", engine.ErrNotApproved), "--yes goes ahead without asking")
 	}
-	fmt.Fprintf(a.err, "%s [y/N] ", question)
-	switch yes, err := a.answer(ctx); {
+	for {
+		fmt.Fprint(a.err, prompt)
+		text, err := a.reply(ctx)
+		if err == nil && details != nil && (text == "d" || text == "details") {
+			details()
+			continue
+		}
+		return a.decided(isYes(text), err)
+	}
+}
+
+// decided turns an answer into an error: nil is a yes.
+func (a *app) decided(yes bool, err error) error {
+	switch {
 	case err != nil:
 		fmt.Fprintln(a.err)
 		return err
@@ -293,8 +371,16 @@ func (a *app) ask(ctx context.Context, question string) error {
 	return nil
 }
 
+func isYes(text string) bool { return text == "y" || text == "yes" }
+
 // answer reads a yes or a no. The end of input is a no.
 func (a *app) answer(ctx context.Context) (bool, error) {
+	text, err := a.reply(ctx)
+	return isYes(text), err
+}
+
+// reply reads a line in small letters, "" at the end of input.
+func (a *app) reply(ctx context.Context) (string, error) {
 	type reply struct {
 		text string
 		err  error
@@ -306,15 +392,15 @@ func (a *app) answer(ctx context.Context) (bool, error) {
 	}()
 	select {
 	case <-ctx.Done():
-		return false, errInterrupted
+		return "", errInterrupted
 	case <-a.interrupts.stopped:
-		return false, errInterrupted
+		return "", errInterrupted
 	case r := <-read:
 		if errors.Is(r.err, io.EOF) {
 			fmt.Fprintln(a.err)
-			return false, nil
+			return "", nil
 		}
-		return r.text == "y" || r.text == "yes", r.err
+		return r.text, r.err
 	}
 }
 
@@ -323,7 +409,7 @@ func verdict(res *engine.Result, p *engine.Plan) error {
 	switch {
 	case res.State == statestore.Cancelled:
 		return cli.Exit(cli.ExitInterrupted)
-	case res.Summary.Failed+res.Summary.Blocked+res.Summary.NotStarted == 0:
+	case res.Complete():
 		return nil
 	case res.Run == "" || !p.Pending():
 		return cli.Exit(cli.ExitError)

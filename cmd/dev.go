@@ -10,6 +10,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/devloop"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
+	"github.com/athanor-dev/athanor/cmd/stackprogram"
 	"github.com/athanor-dev/athanor/engine"
 )
 
@@ -23,14 +24,15 @@ func (a *app) devCommand() *cli.Command {
 	return &cli.Command{
 		Name: devName, Usage: "deploy, then watch and deploy again on each change", ArgsUsage: "[TARGET]",
 		Description: `Watches what the stack is made of: the program with all that it imports or includes, secret files, and the files
-and folders that resources are made of. Each save is deployed without asking; only what it changed is looked at.
-The others are looked at in the background, a few at a time, and changed back when the world changed them.
+and folders that resources are made of. Each save is deployed without asking; only what it changed is read.
+The other resources are read in the background, a few at a time, and changed back when something outside athanor
+changed them.
 
 What does not build or plan is printed, and what runs keeps running. A save in the middle of a deploy lets running
-calls finish, and goes on with the newest program. Ctrl-C ends it with a clean record.
+calls finish, and goes on with the newest program. Ctrl-C ends it with complete state.
 
-It works on a stage of its own, and refuses one that something else made. With --here it works on that too, and
-deletes nothing there that it did not make.
+It works on a stage of its own, and refuses a stage that another command created. With --here it works on that
+too, and deletes nothing there that it did not create.
 
 ` + targetHelp + `
 
@@ -45,7 +47,7 @@ dev --stage staging --here      on what was deployed; deletes nothing of it`,
 			&cli.StringSliceFlag{Name: "remote", Usage: "create `ADDRESS` (globs; may be repeated) in the cloud although it could be local"},
 			&cli.BoolFlag{Name: "destroy-on-exit", Usage: "delete what dev created when it ends"},
 			&cli.DurationFlag{Name: "look", Value: lookEvery, Usage: "read a few of the unchanged resources every `DURATION`; default 10s, 0 never"},
-			cli.AdoptFlag())...),
+			newStageFlag(), cli.AdoptFlag())...),
 		Action: a.dev,
 	}
 }
@@ -65,6 +67,9 @@ type dev struct {
 func (a *app) dev(c *cli.Context) (err error) {
 	s, src, err := a.begin(c, 0)
 	if err != nil {
+		return err
+	}
+	if err := s.fillConfig(c.Context, src); err != nil {
 		return err
 	}
 	d := &dev{app: a, c: c, src: src, s: s}
@@ -110,6 +115,9 @@ func (d *dev) open(ctx context.Context, g *engine.Graph) (*engine.Engine, error)
 	if err := s.open(&c, d.src.dir); err != nil {
 		return nil, err
 	}
+	if _, err := s.newStage(&c, len(g.Resources)); err != nil {
+		return nil, err
+	}
 	dir := filepath.Join(s.project.root, ".athanor", "dev")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -136,10 +144,7 @@ func (d *dev) options(mode *engine.Dev) engine.PlanOptions {
 
 // whyBlocked is why a plan of the session is not applied; nil when it is.
 func whyBlocked(p *engine.Plan) error {
-	if blocked := stuck(p); len(blocked) > 0 {
-		return blockedError(blocked)
-	}
-	return nil
+	return engine.BlockedError(p.Blocked())
 }
 
 // destroy deletes what dev created of the stage. A further signal cancels it.
@@ -178,7 +183,7 @@ func (d *dev) close() error {
 
 // handOver lets the new program take the place of this process.
 func (d *dev) handOver(over *devloop.HandOver) error {
-	if err := d.close(); err != nil {
+	if err := errors.Join(d.close(), d.app.endChildren()); err != nil {
 		return err
 	}
 	if d.app.store != nil {
@@ -194,6 +199,6 @@ func (d *dev) handOver(over *devloop.HandOver) error {
 	if d.src.goMain {
 		return d.app.become(d.c, over.Binary, d.src, 0, variables...)
 	}
-	env := append(append(os.Environ(), variables...), dirVariable+"="+d.src.dir)
+	env := append(append(os.Environ(), variables...), stackprogram.DirVariable+"="+d.src.dir)
 	return replaceProcess(over.Binary, os.Args[1:], env)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
+	"github.com/athanor-dev/athanor/cmd/stackprogram"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/statestore/seal"
@@ -17,15 +18,15 @@ import (
 
 // devProgram finds out how the target of a session is evaluated.
 func (a *app) devProgram(s *session, src *source) (devloop.Source, error) {
-	e := evaluation{Stage: s.stage.Name, Dir: src.dir, Config: s.config}
+	e := stackprogram.Question{Stage: s.stage.Name, Dir: src.dir, Config: s.config}
 	switch {
 	case src.stdin:
 		return nil, hint(errors.New("target -: standard input cannot be watched"), "athanor dev FILE")
 	case src.plan != nil:
 		return nil, hint(fmt.Errorf("%s is a saved plan", src.name()), "dev plans by itself: name the program")
 	case src.self:
-		e.Stack = a.program.name
-		return &goProgram{app: a, eval: e, own: true, kinds: len(a.program.kinds) > 0}, nil
+		e.Stack = a.program.Name
+		return &goProgram{app: a, eval: e, own: true}, nil
 	case src.goMain:
 		return &goProgram{app: a, eval: e}, nil
 	case src.graph:
@@ -38,7 +39,7 @@ func (a *app) devProgram(s *session, src *source) (devloop.Source, error) {
 type yamlProgram struct {
 	app   *app
 	src   *source
-	eval  evaluation
+	eval  stackprogram.Question
 	files []string
 }
 

@@ -114,7 +114,7 @@ func (d *dev) Report(kind string, res *engine.Result, p *engine.Plan) {
 				fmt.Fprintln(a.err, "note: "+style.Clean(warning))
 			}
 		}
-		style.Result(a.err, res)
+		style.Result(a.err, res, render.Ending{Ended: d.screen.ended(), Errors: a.errors()})
 		if fmt.Sprint(outputs) != d.screen.outputs {
 			d.screen.outputs = fmt.Sprint(outputs)
 			a.style(a.out).Outputs(a.out, outputs)
@@ -126,7 +126,8 @@ func (d *dev) Report(kind string, res *engine.Result, p *engine.Plan) {
 type devScreen struct {
 	mu       sync.Mutex
 	progress *render.Progress
-	watched  int // files and folders
+	last     render.Ended // of the run that was shown last
+	watched  int          // files and folders
 	// outputs and warned are what was shown already.
 	outputs string
 	warned  map[string]bool
@@ -143,7 +144,7 @@ func (d *dev) Begin(p *engine.Plan) {
 	s := &d.screen
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.progress = render.NewProgress(d.app.err, d.app.style(d.app.err), d.app.width(d.app.err), p)
+	s.progress = render.NewProgress(d.app.screen(d.app.err), p)
 	s.progress.Bound(oneScreen)
 	d.lines.Above(s.progress)
 }
@@ -156,8 +157,18 @@ func (d *dev) End() {
 	if s.progress != nil {
 		d.lines.Above(nil)
 		s.progress.Close()
-		s.progress = nil
+		s.last, s.progress = s.progress.Ended(), nil
 	}
+}
+
+// ended is what went wrong in the run that is shown or was shown last.
+func (s *devScreen) ended() render.Ended {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.progress != nil {
+		return s.progress.Ended()
+	}
+	return s.last
 }
 
 // atWork reports that a run is shown.

@@ -14,17 +14,22 @@ func (a *app) driftCommand() *cli.Command {
 		Description: `Compares every resource with what was deployed last, path by path; a deleted object is drift too. --repair
 reverts manual changes, after asking, and does nothing else. It lists and leaves to the next deploy: what the
 program changed since, a path that both changed, and a replacement of a resource that is protected or holds
-data. --stack uses state alone, without the program; resources that refer to a re-created object then follow
+data. --accept ADDRESS prints the change to the program that accepts what was changed outside athanor: for YAML
+what patch applies, for Go the place, the prop and its value. --stack uses state alone, without the program; resources that refer to a re-created object then follow
 with the next deploy.
 
-Exit codes: 0 no drift, or all of it repaired; 1 error: something could not be read; 2 drift;
+Exit codes: 0 no drift, all of it repaired, or printed with --accept; 1 error: something could not be read; 2 drift;
 3 another run holds the stage; 4 some was repaired; 5 not approved.`,
 		UsageText: `drift                           the stack in this directory
 drift --repair                  change it back
+drift --accept uploads          print the change to the program that keeps it
 drift --json                    the whole comparison as one document
+drift --junit drift.xml         for a CI system that shows tests
 drift --stack shop --stage prod`,
 		Flags: stageFlags(append(append(cli.ApplyFlags(
-			&cli.BoolFlag{Name: "repair", Usage: "revert manual changes"}),
+			&cli.BoolFlag{Name: "repair", Usage: "revert manual changes"},
+			&cli.StringFlag{Name: "junit", Usage: "also write a JUnit report to `FILE`: a test for each resource, which fails when it drifted"},
+			&cli.StringFlag{Name: "accept", Usage: "print how the program is changed so that it declares what exists of `ADDRESS`; write nothing"}),
 			cli.SelectFlags()...),
 			append(cli.ShowFlags(), cli.StackFlag("compare"))...)...),
 		Action: a.drift,
@@ -32,11 +37,17 @@ drift --stack shop --stage prod`,
 }
 
 func (a *app) drift(c *cli.Context) error {
+	if c.IsSet("accept") {
+		return a.acceptDrift(c)
+	}
 	s, err := a.openStage(c)
 	if err != nil || s == nil {
 		return err
 	}
-	p, err := s.engine.PlanDrift(c.Context, s.stage, s.graph, s.options)
+	p, err := s.planning(func() (*engine.Plan, error) { return s.engine.PlanDrift(c.Context, s.stage, s.graph, s.options) })
+	if file := c.String("junit"); err == nil && file != "" {
+		err = writeReport(file, p)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -54,10 +65,10 @@ func (s *session) showDrift(p *engine.Plan) error {
 	if a.asJSON {
 		a.json(render.PlanDocument{Plan: p})
 	} else {
-		a.style(a.out).Plan(a.out, p)
+		s.showPlan(a.out, p, true)
 	}
-	if unseen := unseen(p); len(unseen) > 0 {
-		return a.refused(blockedError(unseen))
+	if err := engine.BlockedError(p.Uncompared()); err != nil {
+		return a.refused(s.shown(true, err))
 	}
 	switch {
 	case p.Pending():
@@ -70,22 +81,11 @@ func (s *session) showDrift(p *engine.Plan) error {
 	return nil
 }
 
-// unseen are the resources that could not be compared.
-func unseen(p *engine.Plan) []engine.Planned {
-	var unseen []engine.Planned
-	for _, b := range stuck(p) {
-		if len(b.Reasons) == 0 {
-			unseen = append(unseen, b)
-		}
-	}
-	return unseen
-}
-
 // repair shows what drifted, asks, and changes it back. What cannot be repaired stops nothing else.
 func (s *session) repair(c *cli.Context, p *engine.Plan) error {
 	a := s.app
-	if !a.asJSON && (p.Drifted() || len(stuck(p)) > 0 || len(p.Left) > 0) {
-		a.style(a.err).Plan(a.err, p)
+	if !a.asJSON && (p.Drifted() || len(p.Blocked()) > 0 || len(p.Left) > 0) {
+		s.showPlan(a.err, p, !c.Bool("yes"))
 	}
 	if p.Pending() && !c.Bool("yes") {
 		if err := s.approve(c.Context, p); err != nil {

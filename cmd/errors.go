@@ -10,6 +10,7 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
 
 func hint(err error, text string) error { return reconcile.WithHint(err, "%s", text) }
@@ -26,9 +27,11 @@ func codeOf(err error) int {
 		return cli.ExitLocked
 	case errors.Is(err, engine.ErrNotApproved):
 		return cli.ExitNotApproved
-	default:
-		return cli.ExitError
 	}
+	if p, ok := errors.AsType[*wire.Problem](err); ok && p.Code == wire.CodeNotApproved {
+		return cli.ExitNotApproved
+	}
+	return cli.ExitError
 }
 
 // report shows an error, as a person or a program wants it, and gives its exit code.
@@ -48,7 +51,9 @@ func (a *app) reportAs(err error, code int) int {
 }
 
 // errors shows errors as the command at hand shows them: without secrets, places as seen from the working directory.
-func (a *app) errors() render.Errors { return render.Errors{Mask: a.masked, Place: a.place} }
+func (a *app) errors() render.Errors {
+	return render.Errors{Mask: a.masked, Place: a.place, Source: a.sourceLine}
+}
 
 // masked is the text of an error without the secrets that this run has met.
 func (a *app) masked(err error) string {

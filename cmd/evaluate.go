@@ -1,55 +1,38 @@
 package cmd
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
-	"strings"
+	"slices"
 
 	"github.com/athanor-dev/athanor"
-	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/stackprogram"
 	"github.com/athanor-dev/athanor/engine"
 )
 
-// evaluateVariable asks a stack program for its graph alone: it names a file for the answer and says what to evaluate for.
-const evaluateVariable = "ATHANOR_EVALUATE"
-
-// evaluation is what a program is evaluated for.
-type evaluation struct {
-	Stack, Stage, Dir string
-	Config            map[string]string
-	// Answer is the file that the evaluation is written to.
-	Answer string
-	// Spelling is that of an evaluation for a dev session, whose answer is an [answerDocument].
-	Dev      bool
-	Spelling athanor.Spelling
-}
-
 var errNoSecondEvaluation = errors.New("the program cannot be evaluated a second time")
 
-// evaluate runs the program twice, with differently spelt tokens, the second time in a process of its own whose output is
-// discarded, and compares.
-func (a *app) evaluate(ctx context.Context, e evaluation) (*engine.Graph, error) {
-	type answer struct {
-		graph *engine.Graph
-		err   error
+// evaluate runs this process's own program twice, with differently spelt tokens, the second time in a process of its own
+// whose output is discarded, and compares.
+func (a *app) evaluate(ctx context.Context, q stackprogram.Question) (*engine.Graph, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
 	}
-	second := make(chan answer, 1)
-	go func() {
-		g, err := inChild(ctx, e)
-		second <- answer{g, err}
-	}()
-	first, err := a.program.evaluate(e, athanor.Plain, a.asJSON)
+	second := secondEvaluation(ctx, self, q)
+	first, err := a.program.diverted(q, a.asJSON)
 	other := <-second
 	if err != nil {
 		return nil, err
 	}
 	if other.err != nil {
-		return nil, hint(fmt.Errorf("%w: %w", errNoSecondEvaluation, other.err), "it must do the same whenever it runs, whatever the letters of a reference are")
+		return nil, hint(other.err, "it must do the same whenever it runs, whatever the letters of a reference are")
 	}
 	if err := athanor.Check(first, other.graph); err != nil {
 		return nil, err
@@ -57,78 +40,153 @@ func (a *app) evaluate(ctx context.Context, e evaluation) (*engine.Graph, error)
 	return first, nil
 }
 
-// evaluate runs the program once. With divert, what it prints goes to standard error, so that standard output
-// stays the command's own.
-func (p *program) evaluate(e evaluation, spelling athanor.Spelling, divert bool) (*engine.Graph, error) {
+// diverted runs the program once. With divert, what it prints goes to standard error, so that standard output stays the
+// command's own.
+func (p *program) diverted(q stackprogram.Question, divert bool) (*engine.Graph, error) {
 	if divert {
 		out := os.Stdout
 		os.Stdout = os.Stderr
 		defer func() { os.Stdout = out }()
 	}
-	return athanor.Evaluate(p.stack, athanor.Input{Stack: e.Stack, Stage: e.Stage, Dir: e.Dir, Config: e.Config, Spelling: spelling})
+	return p.Evaluate(q)
 }
 
-// inChild evaluates this very program in another process.
-func inChild(ctx context.Context, e evaluation) (*engine.Graph, error) {
-	self, err := os.Executable()
+// evaluated is the end of an evaluation.
+type evaluated struct {
+	graph *engine.Graph
+	err   error
+}
+
+// secondEvaluation evaluates a program in a child, with the other spelling of references.
+func secondEvaluation(ctx context.Context, binary string, q stackprogram.Question) <-chan evaluated {
+	end := make(chan evaluated, 1)
+	q.Spelling = athanor.Shifted
+	go func() {
+		answer, _, err := stackprogram.Ask(ctx, exec.Command(binary), q)
+		var g *engine.Graph
+		if err == nil {
+			g, err = graphOf(answer)
+		}
+		if err != nil {
+			err = fmt.Errorf("%w: %w", errNoSecondEvaluation, err)
+		}
+		end <- evaluated{g, err}
+	}()
+	return end
+}
+
+// graphOf is the graph of an answer, or what is wrong with the program.
+func graphOf(answer *stackprogram.Answer) (*engine.Graph, error) {
+	if len(answer.Problems) == 0 {
+		return engine.ReadGraph(answer.Graph)
+	}
+	bad := &engine.GraphError{}
+	for _, p := range answer.Problems {
+		bad.Problems = append(bad.Problems, engine.Problem{Address: p.Address, Source: p.Source, Err: p.Err()})
+	}
+	return nil, bad
+}
+
+// commandError says that a Go program must be the command, and why; "" where that is as it should be.
+type commandError struct{ why string }
+
+func (e *commandError) Error() string { return cmp.Or(e.why, "the program is the command") }
+
+// declared builds a Go program for its graph, and evaluates it. One that must be the command is a [*commandError].
+func (a *app) declared(ctx context.Context, q stackprogram.Question) (*engine.Graph, error) {
+	binary, err := a.buildLight(ctx, q.Dir)
 	if err != nil {
 		return nil, err
 	}
-	data, err := answerOf(exec.CommandContext(ctx, self), e)
+	if binary == "" {
+		return nil, &commandError{}
+	}
+	out, errs := os.Stdout, os.Stderr
+	if a.asJSON {
+		out = errs
+	}
+	return a.inChildren(ctx, binary, q, out, errs)
+}
+
+// stackName is the name of the stack that a Go program declares; the program is not evaluated.
+func (a *app) stackName(ctx context.Context, src *source) (string, error) {
+	binary, err := a.buildLight(ctx, src.dir)
+	if err != nil {
+		return "", err
+	}
+	if binary == "" {
+		return "", &commandError{}
+	}
+	answer, _, err := stackprogram.Ask(ctx, exec.Command(binary), stackprogram.Question{Dir: src.dir, NameOnly: true})
+	if err != nil {
+		return "", err
+	}
+	return answer.Stack, nil
+}
+
+// inChildren evaluates a program twice, in children with differently spelt references, and compares. The first one stays
+// when the program has functions, and runs them. What that one prints goes to out, and what it says of errors to errs, or
+// into the error when that is nil.
+func (a *app) inChildren(ctx context.Context, binary string, q stackprogram.Question, out, errs io.Writer) (*engine.Graph, error) {
+	second := secondEvaluation(ctx, binary, q)
+	cmd := exec.Command(binary)
+	cmd.Stdout, cmd.Stderr = out, errs
+	q.Pipes = true
+	answer, child, err := stackprogram.Ask(ctx, cmd, q)
+	a.mu.Lock()
+	a.children = append(slices.DeleteFunc(a.children, func(c *stackprogram.Child) bool { return !c.Runs() }), child)
+	a.mu.Unlock()
+	other := <-second
 	if err != nil {
 		return nil, err
 	}
-	return engine.ReadGraph(data)
-}
-
-// answerOf has a program that was not started yet evaluated.
-func answerOf(cmd *exec.Cmd, e evaluation) ([]byte, error) {
-	file, err := os.CreateTemp("", "athanor-graph-*.json")
-	if err != nil {
+	if why, must := a.mustBeCommand(answer, child); must {
+		return nil, errors.Join(&commandError{why}, child.Close())
+	}
+	g, err := graphOf(answer)
+	switch {
+	case err != nil:
 		return nil, err
+	case other.err != nil:
+		return nil, other.err
 	}
-	defer os.Remove(file.Name())
-	defer file.Close()
-	e.Answer = file.Name()
-	request, err := json.Marshal(e)
-	if err != nil {
-		return nil, err
+	g.Dir = q.Dir
+	if child != nil {
+		g.Funcs = child.Functions(answer)
 	}
-	cmd.Env = append(append(os.Environ(), cmd.Env...), evaluateVariable+"="+string(request))
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	if err := cmd.Run(); err != nil {
-		lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
-		return nil, fmt.Errorf("%w: %s", err, strings.Join(lines[:min(len(lines), 10)], "\n"))
-	}
-	return os.ReadFile(file.Name())
+	return g, athanor.Check(g, other.graph)
 }
 
-// answer is the second evaluation, in the child.
-func (p *program) answer(request string) int {
-	var e evaluation
-	err := json.Unmarshal([]byte(request), &e)
-	if err == nil {
-		err = p.write(e)
+// mustBeCommand reports whether this process cannot do what a program declares, and why when that is not the program's own
+// kinds.
+func (a *app) mustBeCommand(answer *stackprogram.Answer, child *stackprogram.Child) (why string, must bool) {
+	if answer.Protocol != stackprogram.Protocol {
+		return "the program is of another release of athanor", true
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return cli.ExitError
+	if answer.OwnKinds || answer.HasFunctions() && child == nil {
+		return "", true
 	}
-	return cli.ExitDone
+	for _, kind := range slices.Sorted(maps.Keys(answer.Schemas)) {
+		k, known := a.catalog.Kind(kind)
+		if !known {
+			return "", true // the program itself says so, or knows it
+		}
+		p, attributes, err := k.Spec().Shape()
+		if err != nil || stackprogram.Schema(p, attributes) != answer.Schemas[kind] {
+			return fmt.Sprintf("the program is of another release of athanor, where %s differs", kind), true
+		}
+	}
+	return "", false
 }
 
-func (p *program) write(e evaluation) error {
-	if e.Dev {
-		return p.writeForDev(e)
+// endChildren ends the programs whose functions are called. Those of a process that has ended end by themselves.
+func (a *app) endChildren() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var errs []error
+	for _, c := range a.children {
+		errs = append(errs, c.Close())
 	}
-	g, err := p.evaluate(e, athanor.Shifted, false)
-	if err != nil {
-		return err
-	}
-	data, err := json.Marshal(g)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(e.Answer, data, 0o600)
+	a.children = nil
+	return errors.Join(errs...)
 }

@@ -18,11 +18,10 @@ const followEvery = 250 * time.Millisecond
 func (a *app) eventsCommand() *cli.Command {
 	return &cli.Command{
 		Name: "events", Usage: "show what happened in a run", ArgsUsage: "[RUN] [TARGET]",
-		Description: `Without RUN it is the newest run. The events of a run are kept as long as the run is listed by history.
-Secrets were masked before they were recorded.
+		Description: `Without RUN it shows the newest run. Events are kept as long as history lists their run. They hold no secrets.
 
-With --follow it goes on until the run ends. Events come with the run's next write to the record: at once while
-it makes progress, ten seconds late at most while it waits.`,
+With --follow it goes on until the run ends. Events arrive with the run's next write to state: at once while it
+makes progress, at most ten seconds late while it waits.`,
 		UsageText: `events                          of the newest run
 events --follow                 and what comes, until it ends
 events 20260301-120000-ABCDEF --json
@@ -31,6 +30,7 @@ events --after 120 --json       only what came after event 120`,
 			cli.FollowFlag("go on until the run ends"),
 			&cli.Uint64Flag{Name: "after", Usage: "leave out the events up to number `SEQ`"},
 			cli.StackFlag("read")),
+		Before: reads,
 		Action: a.events,
 	}
 }
@@ -81,7 +81,7 @@ func (s *session) findRun(c *cli.Context, id string) (statestore.Run, error) {
 		ids = append(ids, r.ID)
 	}
 	if id == "" {
-		return statestore.Run{}, hint(fmt.Errorf("%s: no run is on record", s.stage), "a deploy that changes something is a run")
+		return statestore.Run{}, hint(fmt.Errorf("%s: state has no run", s.stage), "a deploy that changes something is a run")
 	}
 	err = fmt.Errorf("%s has no run %s", s.stage, id)
 	if near, ok := props.Nearest(id, ids); ok {
@@ -100,7 +100,7 @@ func (s *session) ended(c *cli.Context, id string) error {
 	text := string(run.State)
 	switch {
 	case run.State == statestore.Running:
-		text = "not heard of any more: its process is gone or its lease ran out; the next run takes over"
+		text = "no longer heard of: its process ended or its lease expired; the next run takes over"
 	case run.Note != "":
 		text += ": " + run.Note
 	}

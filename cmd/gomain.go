@@ -4,20 +4,21 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/athanor-dev/athanor/asset"
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/stackprogram"
 )
-
-// dirVariable tells a stack program where its package lies.
-const dirVariable = "ATHANOR_DIR"
 
 // delegate builds a Go stack and lets it do the whole command: the program is the command. Its exit code is ours.
 // The first names arguments are handed on; the target is the program itself.
@@ -27,6 +28,18 @@ func (a *app) delegate(c *cli.Context, src *source, names int) error {
 		return err
 	}
 	return a.become(c, binary, src, names)
+}
+
+// orDelegate lets a program that must be the command do the whole command. Any other error stays.
+func (a *app) orDelegate(c *cli.Context, src *source, names int, err error) error {
+	must, ok := errors.AsType[*commandError](err)
+	if !ok {
+		return err
+	}
+	if must.why != "" {
+		fmt.Fprintf(a.err, "note: %s: it is run as the command\n", must.why)
+	}
+	return a.delegate(c, src, names)
 }
 
 // become lets a program that was built do the whole command. Variables come before those of this process.
@@ -44,7 +57,7 @@ func (a *app) become(c *cli.Context, binary string, src *source, names int, vari
 	default:
 		args = append(args, c.Args().Slice()...)
 	}
-	env := append(append(os.Environ(), variables...), dirVariable+"="+src.dir)
+	env := append(append(os.Environ(), variables...), stackprogram.DirVariable+"="+src.dir)
 	if c.IsSet("store") {
 		env = append(without(env, cli.StoreVariable), cli.StoreVariable+"="+c.String("store"))
 	}
@@ -76,75 +89,87 @@ func forwarded(c *cli.Context) []string {
 	return args
 }
 
-// build compiles a stack program into the project's cache, and links it only if anything changed that it is made of.
+// build compiles a stack program as the command into the project's cache, and links it only if anything changed that it is
+// made of.
 func (a *app) build(ctx context.Context, dir string) (string, error) {
-	sum := sha256.Sum256([]byte(dir))
-	folder := filepath.Join(projectRoot(dir), ".athanor")
-	out := filepath.Join(folder, "cache", "programs", hex.EncodeToString(sum[:8]))
-	if err := os.MkdirAll(filepath.Dir(out), 0o700); err != nil {
-		return "", err
-	}
-	if err := ignore(folder); err != nil {
-		return "", err
-	}
-	sweep(filepath.Dir(out))
-	slow := time.AfterFunc(time.Second, func() { fmt.Fprintf(a.err, "building %s\n", dir) })
-	defer slow.Stop()
-	// Built aside: the program of before may be running, and one that is cut in the middle is never taken for a program.
-	building, err := os.MkdirTemp(filepath.Dir(out), asidePrefix)
+	out, err := a.inCache(dir, "")
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(building)
-	aside := filepath.Join(building, filepath.Base(out))
-	// The go command links nothing when what it would write is there already, which it knows by the build id that it has
-	// written into a program: of all sources, settings and tools. It never writes into a file that is there, but puts a new
-	// one in its place. Where there are no hard links it links each time.
-	_ = os.Link(out, aside)
-	// Without tables for debuggers linking takes two thirds of the time; traces of a panic are the same.
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", aside, ".")
+	defer a.building(dir)()
+	return out, asset.InPlace(out, func(aside string) error { return compile(ctx, dir, aside) })
+}
+
+// buildLight compiles a stack program without the command: with package stackprogram in the place of this one, by an overlay
+// of its sources. It gives "" for a program that uses more of the command, or does not build.
+func (a *app) buildLight(ctx context.Context, dir string) (string, error) {
+	sources, ok := lightened(dir)
+	if !ok || !stackprogram.HasPipes || strings.Contains(os.Getenv("GOFLAGS"), "-overlay") {
+		return "", nil
+	}
+	out, err := a.inCache(dir, "-light")
+	if err != nil {
+		return "", err
+	}
+	defer a.building(dir)()
+	built := asset.InPlace(out, func(aside string) error {
+		overlay := map[string]string{}
+		for path, text := range sources {
+			overlay[path] = filepath.Join(filepath.Dir(aside), strconv.Itoa(len(overlay))+".go")
+			if err := os.WriteFile(overlay[path], text, 0o600); err != nil {
+				return err
+			}
+		}
+		data, err := json.Marshal(map[string]any{"Replace": overlay})
+		if err != nil {
+			return err
+		}
+		file := filepath.Join(filepath.Dir(aside), "overlay.json")
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			return err
+		}
+		return compile(ctx, dir, aside, "-overlay="+file)
+	})
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case built != nil:
+		return "", nil //nolint:nilerr // the whole program builds, or says why not
+	}
+	return out, nil
+}
+
+// building says so when a build takes long, until what it returns is called.
+func (a *app) building(dir string) (stop func() bool) {
+	return time.AfterFunc(time.Second, func() { fmt.Fprintf(a.err, "building %s\n", dir) }).Stop
+}
+
+// inCache is the place of a program in the project's cache.
+func (a *app) inCache(dir, what string) (string, error) {
+	sum := sha256.Sum256([]byte(dir))
+	folder := filepath.Join(projectRoot(dir), ".athanor")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	return filepath.Join(folder, "cache", "programs", hex.EncodeToString(sum[:8])+what), ignore(folder)
+}
+
+// compile compiles a stack program. Without tables for debuggers linking takes two thirds of the time; traces of a panic
+// are the same.
+func compile(ctx context.Context, dir, out string, more ...string) error {
+	args := append([]string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", out}, more...)
+	cmd := exec.CommandContext(ctx, "go", append(args, ".")...)
 	cmd.Dir = dir
 	compiling(cmd)
 	output, err := cmd.CombinedOutput()
 	if _, missing := errors.AsType[*exec.Error](err); missing {
-		return "", hint(fmt.Errorf("%s is a Go program, and there is no go command to build it", dir), "install Go, or build the program elsewhere and run it: the program is the command")
+		return hint(fmt.Errorf("%s is a Go program, and there is no go command to build it", dir),
+			"install Go, or build the program elsewhere and run it: the program is the command")
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s does not build:\n%s", dir, strings.TrimSpace(string(output)))
+		return fmt.Errorf("%s does not build:\n%s", dir, strings.TrimSpace(string(output)))
 	}
-	return out, publish(aside, out)
-}
-
-// asidePrefix begins the names of the folders in which programs are built.
-const asidePrefix = "build-"
-
-// publish puts a program in its place when it is whole on the disk. One that is there already stays.
-func publish(aside, out string) error {
-	built, err := os.Stat(aside)
-	if err != nil {
-		return err
-	}
-	if before, err := os.Stat(out); err == nil && os.SameFile(before, built) {
-		return nil
-	}
-	file, err := os.OpenFile(aside, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(aside, out)
-}
-
-// sweep removes what builds that were killed have left in a folder. A build of a day ago is no longer at work.
-func sweep(folder string) {
-	left, _ := filepath.Glob(filepath.Join(folder, asidePrefix+"*")) // the pattern is well formed
-	for _, dir := range left {
-		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
-			_ = os.RemoveAll(dir) // the next build tries again
-		}
-	}
+	return nil
 }
 
 // ignore keeps a project's .athanor folder out of version control.

@@ -21,6 +21,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore/postgres"
+	"github.com/athanor-dev/athanor/statestore/remote"
 	"github.com/athanor-dev/athanor/statestore/s3"
 )
 
@@ -129,6 +130,9 @@ func storeName(dir, name string) string {
 	if address, err := s3.Parse(name); err == nil {
 		return address.String()
 	}
+	if origin, err := remote.Origin(name); err == nil {
+		return origin
+	}
 	return cmp.Or(postgres.WithoutPassword(name), name)
 }
 
@@ -152,10 +156,14 @@ func (g *granting) within(ctx context.Context) context.Context {
 // permit returns when all that a stack asks for is allowed, or the user allows it now; else the error lists every
 // refusal.
 func (a *app) permit(ctx context.Context, d grants.Document) error {
-	g := a.granted
-	if g == nil {
+	if a.granted == nil {
 		return nil
 	}
+	return a.permitBy(ctx, a.granted, d)
+}
+
+// permitBy is permit by what a user has allowed.
+func (a *app) permitBy(ctx context.Context, g *granting, d grants.Document) error {
 	d.Outside = slices.Concat(d.Outside, g.leads)
 	missing := grants.Missing(grants.Asks(d, g.user), g.allowed)
 	if len(missing) == 0 {
@@ -273,6 +281,9 @@ func documentOf(s *yamlstack.Stack) grants.Document {
 // loadYAML reads a stack from YAML. What it asks for is allowed when it returns, also by files that it includes; while
 // files that lie outside are not allowed, nothing of them is read.
 func (a *app) loadYAML(ctx context.Context, in yamlstack.Input) (*yamlstack.Stack, error) {
+	in.Permit = func(s yamlstack.Section) error {
+		return a.permit(ctx, grants.Document{Sections: []grants.Section{grants.Section(s)}})
+	}
 	for {
 		s, err := yamlstack.Load(a.granted.within(ctx), a.catalog, in)
 		if err != nil && !s.Unread() || a.granted == nil {

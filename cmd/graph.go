@@ -14,21 +14,22 @@ func (a *app) graphCommand() *cli.Command {
 graph --dot | dot -Tsvg > graph.svg
 graph --json > graph.json && athanor deploy graph.json`,
 		Flags:  stageFlags(&cli.BoolFlag{Name: "dot", Usage: "write the Graphviz language"}),
+		Before: reads,
 		Action: a.graphs,
 	}
 }
 
 func (a *app) graphs(c *cli.Context) error {
 	s, src, err := a.begin(c, 0)
+	if err == nil {
+		err = s.fillConfig(c.Context, src)
+	}
 	if err != nil {
 		return err
-	}
-	if src.goMain {
-		return a.delegate(c, src, 0)
 	}
 	g, err := a.load(c.Context, src, s.stage.Name, s.config)
 	if err != nil {
-		return err
+		return a.orDelegate(c, src, 0, err)
 	}
 	switch {
 	case a.asJSON:

@@ -17,14 +17,15 @@ func (a *app) historyCommand() *cli.Command {
 		Description: fmt.Sprintf(`Newest first: what ran, how it ended, who ran it where, and what it changed. A plan is no run, nor is a deploy
 that had nothing to do. The newest %d runs of a stage are kept, with their events.
 
-A run is running, succeeded, failed, cancelled, or lost: its process died, its lease ran out, or somebody
-unlocked it. One that died is listed as running until the next run takes over; it is marked.`, statestore.KeptRuns),
+A run is running, succeeded, failed, cancelled, or lost: its process died, its lease expired, or unlock ended it.
+A run whose process died is listed as running, with a remark, until the next run takes over.`, statestore.KeptRuns),
 		UsageText: `history                         of the stack in this directory
 history --limit 1 --json        the newest run, for scripts
 history --stack shop --stage prod`,
 		Flags: stageFlags(
 			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Value: 20, Usage: "list at most `N` runs; 0: all that are kept"},
 			cli.StackFlag("read")),
+		Before: reads,
 		Action: a.history,
 	}
 }
@@ -42,7 +43,7 @@ func (a *app) history(c *cli.Context) error {
 		return err
 	}
 	if len(lines) == 0 && !a.asJSON {
-		fmt.Fprintf(a.err, "%s: no run is on record\n", s.stage)
+		fmt.Fprintf(a.err, "%s: state has no run\nnext:  athanor deploy\n", s.stage)
 	}
 	if !a.asJSON {
 		a.style(a.out).Runs(a.out, lines)

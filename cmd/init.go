@@ -1,25 +1,49 @@
 package cmd
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/template"
+	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
+	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
 func (a *app) initCommand() *cli.Command {
+	var about strings.Builder
+	for _, t := range template.All() {
+		fmt.Fprintf(&about, "\n  %-16s  %s", t.Name, t.About)
+	}
 	return &cli.Command{
 		Name: "init", Usage: "write a first stack", ArgsUsage: "[DIRECTORY]",
-		Description: "Writes athanor.yaml with a small stack that needs no cloud account, or with --go a Go program. Overwrites\nnothing.",
+		Description: `Writes a stack that can be deployed as it is: athanor.yaml with the schema that editors complete and check it by, or
+with --go a Go program with its go.mod; and a .gitignore. Prints what to run next. A file that exists is never
+overwritten: then nothing is written. Nothing is written outside DIRECTORY, through a link neither.
+
+Templates:` + about.String() + `
+
+The Go program uses the version of athanor that this command is of. A command that is no release takes the checkout
+that it was built from, or the one that --module names; go.mod then has a line that replaces the module.`,
 		UsageText: `init                            in this directory
-init shop --go                  a Go program in shop`,
+init shop --go                  a Go program in shop
+init shop --template aws-api    an HTTP API on AWS`,
 		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "template", Value: template.All()[0].Name, Usage: "write the template `NAME`; default local"},
 			&cli.BoolFlag{Name: "go", Usage: "write a Go program instead of YAML"},
 			&cli.StringFlag{Name: "name", Usage: "call the stack `NAME` (default: the directory's name)"},
+			&cli.StringFlag{Name: "module", Usage: "with --go: use the checkout of athanor in `DIR`"},
 		},
 		Action: a.initialize,
 	}
@@ -27,7 +51,7 @@ init shop --go                  a Go program in shop`,
 
 func (a *app) initialize(c *cli.Context) error {
 	if c.NArg() > 1 {
-		return fmt.Errorf("unexpected argument %q", c.Args().Get(1))
+		return hint(fmt.Errorf("unexpected argument %q", c.Args().Get(1)), "one DIRECTORY at most; --template NAME chooses what is written")
 	}
 	given := c.Args().First()
 	dir := absolute(given)
@@ -38,69 +62,156 @@ func (a *app) initialize(c *cli.Context) error {
 	if err := athanor.CheckStack(name); err != nil {
 		return hint(err, "--name my-stack")
 	}
-	file, text := filepath.Join(dir, "athanor.yaml"), strings.ReplaceAll(firstYAML, "NAME", name)
-	if c.Bool("go") {
-		file, text = filepath.Join(dir, "main.go"), strings.ReplaceAll(firstGo, "NAME", name)
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	chosen, err := templateOf(c.String("template"))
 	if err != nil {
-		return fmt.Errorf("init: %s: %w", file, withoutPath(err))
-	}
-	if _, err := io.WriteString(f, text); err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
+	if c.IsSet("module") && !c.Bool("go") {
+		return hint(errors.New("--module is for a Go program"), "add --go")
+	}
+	files, err := template.Files(chosen.Name, name, c.Bool("go"))
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "wrote %s\n", filepath.Join(given, filepath.Base(file)))
+	files[ignoreFile] = ownFolder + "/\n"
+	var module *goModule
 	if c.Bool("go") {
-		fmt.Fprintf(a.err, "next: go mod init %s && go get github.com/athanor-dev/athanor && go run . deploy\n", name)
-		return nil
+		if module, err = a.moduleOf(dir, name, c.String("module")); err == nil {
+			maps.Copy(files, module.files)
+		}
+	} else {
+		files[schemaFile], err = a.schemaText()
 	}
-	fmt.Fprintln(a.err, strings.TrimSpace("next: athanor deploy "+c.Args().First()))
+	if err != nil {
+		return err
+	}
+	written, err := writeTemplate(dir, files)
+	if err != nil {
+		return err
+	}
+	for _, file := range written {
+		fmt.Fprintf(a.err, "wrote %s\n", filepath.Join(given, filepath.FromSlash(file)))
+	}
+	a.nextAfterInit(chosen, given, module)
 	return nil
 }
 
-const firstYAML = `# A stack: what is declared here is what there will be. ` + "`athanor kinds`" + ` lists what can be declared.
-stack: NAME
-
-resources:
-  id:
-    kind: random.ID
-    props: {bytes: 4}
-
-  page:
-    kind: local.File
-    props:
-      path: public/index.html
-      content: "<h1>NAME ${id.hex}</h1>\n"
-
-outputs:
-  page: ${page.path}
-`
-
-const firstGo = `// Command NAME is a stack: what it declares is what there will be.
-package main
-
-import (
-	"github.com/athanor-dev/athanor"
-	"github.com/athanor-dev/athanor/cmd"
-	"github.com/athanor-dev/athanor/providers/local"
-	"github.com/athanor-dev/athanor/providers/random"
+// The files that belong to every stack of a language.
+const (
+	ignoreFile = ".gitignore"
+	schemaFile = "athanor.schema.json"
 )
 
-func main() { cmd.Main(stack, cmd.Stack("NAME")) }
-
-func stack(s *athanor.Stack) error {
-	id := random.NewID(s, "id", random.IDProps{Bytes: new(4)})
-	page := local.NewFile(s, "page", local.FileProps{
-		Path:    "public/index.html",
-		Content: "<h1>NAME " + id.Hex + "</h1>\n",
-	})
-	s.Output("page", page.Path)
-	return nil
+// nextAfterInit prints the commands that deploy what was written, as they can be typed in the directory at hand.
+func (a *app) nextAfterInit(t template.Template, given string, module *goModule) {
+	target := ""
+	if given != "" && filepath.Clean(given) != "." {
+		if strings.HasPrefix(given, "-") {
+			given = "./" + given
+		}
+		target = " " + shellWord(given)
+	}
+	if module != nil {
+		for _, note := range module.notes {
+			fmt.Fprintln(a.err, note)
+		}
+		for _, command := range module.commands {
+			if target != "" {
+				command = "(cd" + target + " && " + command + ")"
+			}
+			fmt.Fprintln(a.err, "next: ", command)
+		}
+	}
+	if t.Provider != "" {
+		fmt.Fprintf(a.err, "it needs credentials of %s; to see what is missing: athanor doctor%s\n", t.Provider, target)
+	}
+	fmt.Fprintln(a.err, "next: ", "athanor deploy"+target)
 }
-`
+
+// templateOf finds a template.
+func templateOf(name string) (template.Template, error) {
+	var names []string
+	for _, t := range template.All() {
+		if t.Name == name {
+			return t, nil
+		}
+		names = append(names, t.Name)
+	}
+	err := fmt.Errorf("there is no template %q", name)
+	if near, ok := props.Nearest(name, names); ok {
+		return template.Template{}, hint(err, "did you mean "+near+"?")
+	}
+	return template.Template{}, hint(err, "there is "+strings.Join(names, ", "))
+}
+
+// schemaText is the file that the first line of athanor.yaml names.
+func (a *app) schemaText() (string, error) {
+	schema, err := yamlstack.Schema(a.catalog)
+	if err != nil {
+		return "", err
+	}
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	err = enc.Encode(schema)
+	return text.String(), err
+}
+
+// writeTemplate writes files below a directory, which it creates. It writes all of them or none: a file that exists is an error,
+// and so is a link that leads out of the directory. A .gitignore that exists stays as it is.
+func writeTemplate(dir string, files map[string]string) (written []string, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("init: %s: %w", dir, withoutPath(err))
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("init: %s: %w", dir, withoutPath(err))
+	}
+	defer root.Close()
+	names := slices.Sorted(maps.Keys(files))
+	var exist []string
+	for _, name := range names {
+		_, err := root.Lstat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return nil, fmt.Errorf("init: %s: %w; nothing was written", filepath.Join(dir, name), withoutPath(err))
+		case name == ignoreFile:
+			delete(files, name)
+		default:
+			exist = append(exist, filepath.Join(dir, name))
+		}
+	}
+	if len(exist) > 0 {
+		return nil, hint(fmt.Errorf("init: %s: %w; nothing was written", strings.Join(exist, ", "), fs.ErrExist),
+			"athanor init DIRECTORY writes into another directory")
+	}
+	for _, name := range names {
+		text, ok := files[name]
+		if !ok {
+			continue
+		}
+		if err := writeIn(root, name, text); err != nil {
+			for _, file := range written {
+				err = errors.Join(err, root.Remove(file))
+			}
+			return nil, fmt.Errorf("init: %s: %w; nothing was written", filepath.Join(dir, name), withoutPath(err))
+		}
+		written = append(written, name)
+	}
+	return written, nil
+}
+
+// writeIn writes a file that does not exist, with its folders.
+func writeIn(root *os.Root, name, text string) error {
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(f, text)
+	return errors.Join(err, f.Close())
+}

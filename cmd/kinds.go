@@ -16,6 +16,7 @@ func (a *app) kindsCommand() *cli.Command {
 		Description: "Of one KIND: its props with defaults, units and what replaces, its attributes, the API calls it makes and the\npermissions they need. A KIND with * in it lists all that it fits.",
 		UsageText:   "kinds\nkinds local.File\nkinds 'AWS::EC2::*'\nkinds AWS::EC2::VPC",
 		Flags:       []cli.Flag{cli.JSONFlag()},
+		Before:      reads,
 		Action: func(c *cli.Context) error {
 			switch c.NArg() {
 			case 0:
@@ -24,12 +25,6 @@ func (a *app) kindsCommand() *cli.Command {
 				return a.kindsLike(c.Args().First())
 			}
 			return fmt.Errorf("unexpected argument %q", c.Args().Get(1))
-		},
-		BashComplete: func(c *cli.Context) {
-			if names, err := a.catalog.Match(c.Args().First() + "*"); err == nil {
-				fmt.Fprintln(c.App.Writer, strings.Join(names, "\n"))
-			}
-			cli.CompleteFlags(c)
 		},
 	}
 }
@@ -62,6 +57,7 @@ func (a *app) schemaCommand() *cli.Command {
 		Description: "The schema covers the whole language and every kind. Of kinds that are too many to list, such as the types of AWS,\nit has the names, and the props of each KIND that is asked for; * in it stands for any text. Editors with the YAML language server take it from a\nfirst line of athanor.yaml: # yaml-language-server: $schema=athanor.schema.json",
 		UsageText:   "schema > athanor.schema.json\nschema 'AWS::EC2::*' AWS::RDS::DBInstance > athanor.schema.json",
 		Flags:       []cli.Flag{cli.JSONFlag()},
+		Before:      reads,
 		Action: func(c *cli.Context) error {
 			schema, err := yamlstack.Schema(a.catalog, c.Args().Slice()...)
 			if err != nil {
@@ -94,6 +90,10 @@ func (a *app) listKinds() error {
 		}
 		if a.asJSON {
 			a.json(map[string]any{"kind": f.Prefix + "*", "doc": f.Doc, "count": len(types)})
+			continue
+		}
+		if len(types) == 0 { // they depend on the stack
+			fmt.Fprintf(a.out, "%-*s  %s\n", width, f.Prefix+"*", render.FirstSentence(f.Doc))
 			continue
 		}
 		fmt.Fprintf(a.out, "%-*s  %s: %d types, `athanor kinds '%s*'` lists them\n", width, f.Prefix+"*", render.FirstSentence(f.Doc), len(types), f.Prefix)

@@ -14,9 +14,9 @@ func whyFlag(usage string) cli.Flag { return &cli.StringFlag{Name: "why", Usage:
 func (a *app) cancelCommand() *cli.Command {
 	return &cli.Command{
 		Name: "cancel", Usage: "ask the run that holds a stage to stop", ArgsUsage: "[TARGET]",
-		Description: `As Ctrl-C does, from anywhere the record can be reached: it starts nothing new, lets running calls finish,
-records them and ends as cancelled, with exit code 130 there. It learns of it with its next write to the
-record, ten seconds later at most. Asking twice is harmless. The next deploy continues.
+		Description: `Works like Ctrl-C, from any machine that reaches the state store: the run starts nothing new, lets running calls
+finish, writes their results to state and ends as cancelled, with exit code 130 there. It notices with its next
+write to state, at most ten seconds later. Asking twice is harmless. The next deploy continues.
 
 Exit codes: 0 it was asked, or nothing holds the stage; 1 error.`,
 		UsageText: `cancel                          what runs on the stack in this directory
@@ -68,12 +68,12 @@ func (a *app) cancel(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.order(c, run, statestore.Order{}, "is asked to stop: what it is doing is finished and recorded")
+	return s.order(c, run, statestore.Order{}, "is asked to stop: running calls finish and are written to state")
 }
 
 func (a *app) unlock(c *cli.Context) error {
 	if c.String("why") == "" {
-		return hint(errors.New("unlock: why? It is recorded"), `athanor unlock --why "the runner hangs"`)
+		return hint(errors.New("unlock: why? The history keeps the reason"), `athanor unlock --why "the runner hangs"`)
 	}
 	s, err := a.openRuns(c, 0)
 	if err != nil || s == nil {
@@ -105,7 +105,7 @@ func (s *session) atWork(c *cli.Context) (*statestore.Run, error) {
 func (s *session) order(c *cli.Context, run *statestore.Run, o statestore.Order, done string) error {
 	a, line := s.app, orderLine{Type: c.Command.Name, Stack: s.stage.Stack, Stage: s.stage.Name}
 	if run != nil {
-		o.Run, o.Who, o.Why = run.ID, who(), c.String("why")
+		o.Run, o.Who, o.Why = run.ID, s.project.whoFrom(), c.String("why")
 		var err error
 		if line.Done, err = s.project.store.Interrupt(c.Context, s.stage, o); err != nil {
 			return err
@@ -127,11 +127,11 @@ func (s *session) order(c *cli.Context, run *statestore.Run, o statestore.Order,
 	return nil
 }
 
-// who is the one who gives an order, for the record.
-func who() string {
-	name := login()
+// whoFrom is the one who gives an order, and on which machine, for the history.
+func (p *project) whoFrom() string {
+	name := userName()
 	if host, err := os.Hostname(); err == nil {
 		name += "@" + host
 	}
-	return name
+	return name + " " + p.proven()
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
-	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/tail"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -18,13 +18,13 @@ const lookBack = time.Hour
 func (a *app) logsCommand() *cli.Command {
 	return &cli.Command{
 		Name: "logs", Usage: "show what resources have logged", ArgsUsage: "[ADDRESS] [TARGET]",
-		Description: `Without ADDRESS the logs of everything on record that has any, in the order of their times; ADDRESS may be a glob
-as --target takes them. One argument that looks like an address is one; a directory is written ./shop. It goes
-by the record, with credentials that lead where that says: the program is not evaluated. Every secret of the
-stage is masked, as far as it is on record.
+		Description: `Without ADDRESS it shows the logs of every resource in state that has logs, sorted by time. ADDRESS may be a glob,
+as with --target. One argument that looks like an address is an address; write a directory as ./shop. logs reads
+state and does not evaluate the program; credentials must lead to the account in state. It masks every secret of
+the stage that state knows.
 
-With --json one object per line: time, type "log", address, source (a stream or an instance, where the log tells
-them apart) and text.
+With --json it prints one object per line: time, type "log", address, source (a stream or an instance, where the
+log has several) and text.
 
 Exit codes: 0 shown; 1 error, or the log of one could not be read; 130 interrupted, which is how --follow ends.`,
 		UsageText: `logs                            of the last hour, of all
@@ -50,7 +50,7 @@ func (a *app) logs(c *cli.Context) error {
 	if c.NArg() == 0 || c.NArg() == 1 && !looksLikeAddress(globs[0]) {
 		globs, names = nil, 0
 	}
-	s, err := a.openRecord(c, names)
+	s, err := a.openExisting(c, names)
 	if err != nil || s == nil {
 		return err
 	}
@@ -67,13 +67,13 @@ func looksLikeAddress(text string) bool {
 }
 
 // printLogs shows lines as they come. What cannot be read is said, and stops none of the others.
-func (a *app) printLogs(c *cli.Context, sources []engine.LogSource, query reconcile.LogQuery) error {
+func (a *app) printLogs(c *cli.Context, sources []tail.Source, query reconcile.LogQuery) error {
 	out := a.newLines(a.out, true)
 	for _, s := range sources {
 		out.Expect(s.Address)
 	}
 	count, failed := 0, false
-	for line, err := range engine.MergeLogs(c.Context, sources, query) {
+	for line, err := range tail.Merge(c.Context, sources, query) {
 		switch {
 		case err != nil && c.Context.Err() != nil:
 		case err != nil:

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,10 +16,13 @@ import (
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
+	"github.com/athanor-dev/athanor/cmd/stackprogram"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // Option changes what Main makes of a program.
@@ -26,16 +30,14 @@ type Option func(*program)
 
 // program is a stack program that became a command.
 type program struct {
-	stack athanor.Program
-	name  string
-	dir   string
+	stackprogram.Program
 	kinds []reconcile.Provider
 	// again: it takes the place of an older one in a dev session.
 	again bool
 }
 
 // Stack names the stack. The default is the name of the program's directory.
-func Stack(name string) Option { return func(p *program) { p.name = name } }
+func Stack(name string) Option { return func(p *program) { p.Name = name } }
 
 // Kinds adds the author's own kinds. Every built-in kind is linked anyway, so that what the program no longer
 // mentions can still be deleted.
@@ -46,30 +48,34 @@ func Kinds(more ...reconcile.Provider) Option {
 // Main turns a stack program into the whole command and does not return.
 func Main(stack athanor.Program, options ...Option) {
 	_, file, _, _ := runtime.Caller(1)
-	p := &program{stack: stack, dir: programDir(file)}
-	p.name = filepath.Base(p.dir)
+	p := &program{Program: *stackprogram.New(stack, file)}
 	for _, o := range options {
 		o(p)
 	}
-	request := os.Getenv(evaluateVariable)
+	p.OwnKinds = len(p.kinds) > 0
 	// What this program starts may be a stack program too, and is another one.
 	p.again = os.Getenv(againVariable) != ""
-	for _, name := range []string{evaluateVariable, dirVariable, againVariable} {
-		if err := os.Unsetenv(name); err != nil {
-			fmt.Fprintln(os.Stderr, "warning:", err)
-		}
+	if err := os.Unsetenv(againVariable); err != nil {
+		fmt.Fprintln(os.Stderr, "warning:", err)
 	}
-	if request != "" {
-		os.Exit(p.answer(request))
+	if question := stackprogram.Asked(); question != "" {
+		os.Exit(p.Answer(question))
 	}
-	os.Exit(execute(p, ""))
+	os.Exit(execute(p, Release{}))
 }
 
-// Ready runs the ready-made binary and does not return. Version is that of the release, "" for none.
-func Ready(version string) { os.Exit(execute(nil, version)) }
+// Release is what a release binary knows of itself. Each is empty in a build that is no release.
+type Release struct {
+	Version string // v1.2.3
+	Commit  string
+	Date    string // of the commit
+}
 
-func execute(p *program, version string) int {
-	a := &app{program: p, in: os.Stdin, out: guarded(os.Stdout), err: guarded(os.Stderr), version: version}
+// Ready runs the ready-made binary and does not return.
+func Ready(r Release) { os.Exit(execute(nil, r)) }
+
+func execute(p *program, r Release) int {
+	a := &app{program: p, in: os.Stdin, out: guarded(os.Stdout), err: guarded(os.Stderr), release: r}
 	all := providers.All()
 	if p != nil {
 		all = append(all, p.kinds...)
@@ -81,30 +87,53 @@ func execute(p *program, version string) int {
 	if a.catalog, err = reconcile.NewCatalog(all...); err != nil {
 		return a.report(err)
 	}
+	defer a.catalog.Close()
 	return a.run(context.Background(), os.Args)
-}
-
-// programDir is where a program's package lies: what the ready-made binary said, else the folder of its source, else
-// the working directory.
-func programDir(file string) string {
-	if dir := os.Getenv(dirVariable); dir != "" {
-		return dir
-	}
-	if filepath.IsAbs(file) {
-		if _, err := os.Stat(file); err == nil {
-			return filepath.Dir(file)
-		}
-	}
-	return absolute(".")
 }
 
 // load evaluates a source.
 func (a *app) load(ctx context.Context, src *source, stage string, config map[string]string) (*engine.Graph, error) {
+	a.showsLines = !src.graph && src.plan == nil && !src.stdin
 	g, err := a.loadAny(ctx, src, stage, config)
 	if err != nil {
 		return nil, err
 	}
+	if err := a.declare(ctx, g); err != nil {
+		return nil, err
+	}
 	return g, secretsAreFiles(a.granted.within(ctx), g)
+}
+
+// declare tells providers whose kinds depend on settings the settings of a graph.
+func (a *app) declare(ctx context.Context, g *engine.Graph) error {
+	told := map[string]bool{}
+	tell := func(kind string, settings map[string]any) error {
+		p, ok := a.catalog.ProviderOf(kind)
+		if !ok || p.Declared == nil || settings == nil {
+			return nil
+		}
+		key := p.Name + " " + tree.Digest(settings)
+		if told[key] {
+			return nil
+		}
+		told[key] = true
+		typed := reflect.New(reflect.TypeOf(p.Settings).Elem()).Interface()
+		if err := props.Decode(settings, typed); err != nil {
+			return fmt.Errorf("provider %s: %w", p.Name, err)
+		}
+		return p.Declared(ctx, typed)
+	}
+	for i := range g.Resources {
+		if err := tell(g.Resources[i].Kind, g.Resources[i].Settings); err != nil {
+			return err
+		}
+	}
+	for i := range g.Reads {
+		if err := tell(g.Reads[i].Kind, g.Reads[i].Settings); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // secretsAreFiles refuses secrets that are read from a pipe, a device or a socket: their reading might never end. One that
@@ -132,7 +161,9 @@ func secretsAreFiles(ctx context.Context, g *engine.Graph) error {
 func (a *app) loadAny(ctx context.Context, src *source, stage string, config map[string]string) (*engine.Graph, error) {
 	switch {
 	case src.self:
-		return a.evaluate(ctx, evaluation{Stack: a.program.name, Stage: stage, Dir: a.program.dir, Config: config})
+		return a.evaluate(ctx, stackprogram.Question{Stack: a.program.Name, Stage: stage, Dir: a.program.Dir, Config: config})
+	case src.goMain:
+		return a.declared(ctx, stackprogram.Question{Stage: stage, Dir: src.dir, Config: config})
 	case src.plan != nil:
 		return nil, hint(fmt.Errorf("%s is a saved plan", src.name()), "athanor deploy applies it")
 	case src.graph:

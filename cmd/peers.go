@@ -57,7 +57,7 @@ func (p *peers) Open(_ context.Context, name string) (statestore.Store, error) {
 	}
 	other, err := openProject(p.session.dir, name, options...)
 	if err != nil {
-		return nil, fmt.Errorf("the record of another stack: %w", err)
+		return nil, fmt.Errorf("the state of another stack: %w", err)
 	}
 	return peerStore{other.store, p}, nil
 }

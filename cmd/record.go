@@ -24,10 +24,13 @@ name is a name; a directory of the current one is written ./shop.`,
 		UsageText: `output                          all of them
 output url                      one alone
 output banner --raw             byte for byte, whatever it does to a terminal
+output --tfvars > net.auto.tfvars
 output password --reveal ./shop`,
 		Flags: stageFlags(cli.RevealFlag(),
 			&cli.BoolFlag{Name: "raw", Usage: "print the output NAME without escaping control characters"},
+			&cli.BoolFlag{Name: "tfvars", Usage: "print all outputs as a variable file of Terraform; secret ones only with --reveal"},
 			cli.StackFlag("read")),
+		Before: reads,
 		Action: a.output,
 	}
 }
@@ -37,7 +40,7 @@ func (a *app) output(c *cli.Context) error {
 	if c.NArg() == 1 && athanor.CheckName(name) != nil || c.NArg() == 0 {
 		name, names = "", 0
 	}
-	s, err := a.openRecord(c, names)
+	s, err := a.openExisting(c, names)
 	if err != nil || s == nil {
 		return err
 	}
@@ -48,6 +51,9 @@ func (a *app) output(c *cli.Context) error {
 	if values == nil {
 		values = map[string]any{}
 	}
+	if c.Bool("tfvars") {
+		return a.printTFVars(values, secret, name, c.Bool("reveal"))
+	}
 	if !c.Bool("reveal") {
 		if secret[name] {
 			return hint(fmt.Errorf("output %s is secret", name), "--reveal prints it")
@@ -57,6 +63,21 @@ func (a *app) output(c *cli.Context) error {
 		}
 	}
 	return a.printOutput(s.stage, values, name, c.Bool("raw"))
+}
+
+// printTFVars prints outputs for Terraform. A secret one is left out, and not masked: its mask would be taken for its value.
+func (a *app) printTFVars(values map[string]any, secret map[string]bool, name string, reveal bool) error {
+	if name != "" || a.asJSON {
+		return hint(errors.New("--tfvars prints all outputs, and not in JSON"), "--json alone prints what a file *.tfvars.json holds")
+	}
+	for _, name := range slices.Sorted(maps.Keys(secret)) {
+		if secret[name] && !reveal {
+			delete(values, name)
+			fmt.Fprintf(a.err, "secret, and left out: %s; --reveal prints it\n", name)
+		}
+	}
+	_, err := fmt.Fprint(a.out, render.TFVars(values))
+	return err
 }
 
 func (a *app) printOutput(stage statestore.Stage, values map[string]any, name string, raw bool) error {
@@ -91,11 +112,11 @@ func noOutput(stage statestore.Stage, values map[string]any, name string) error 
 	case len(names) > 0:
 		return hint(err, "it has "+strings.Join(names, ", "))
 	}
-	return hint(err, "deploy records outputs")
+	return hint(err, "deploy writes outputs to state")
 }
 
 func (a *app) stateList(c *cli.Context) error {
-	s, err := a.openRecord(c, 0)
+	s, err := a.openExisting(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
@@ -110,7 +131,7 @@ func (a *app) stateList(c *cli.Context) error {
 		return nil
 	}
 	if len(rows) == 0 {
-		fmt.Fprintf(a.err, "%s: nothing is on record\n", s.stage)
+		fmt.Fprintf(a.err, "%s: state is empty\n", s.stage)
 	}
 	render.Rows(a.out, rows)
 	return nil
@@ -121,7 +142,7 @@ func (a *app) stateShow(c *cli.Context) error {
 	if address == "" {
 		return hint(errors.New("state show: which address?"), "`athanor state list` lists them")
 	}
-	s, err := a.openRecord(c, 1)
+	s, err := a.openExisting(c, 1)
 	if err != nil || s == nil {
 		return err
 	}
@@ -141,7 +162,7 @@ func (a *app) stateShow(c *cli.Context) error {
 		}
 		return nil
 	}
-	err = fmt.Errorf("%s: nothing is on record as %q", s.stage, address)
+	err = fmt.Errorf("%s: state has no entry %q", s.stage, address)
 	if near, ok := props.Nearest(address, names); ok {
 		return hint(err, "did you mean "+near+"?")
 	}

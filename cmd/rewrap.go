@@ -12,9 +12,9 @@ import (
 func (a *app) rewrapCommand() *cli.Command {
 	return &cli.Command{
 		Name: "rewrap", Usage: "choose who can open a stage's key", ArgsUsage: "[TARGET]",
-		Description: `Writes STACK.STAGE.key.json beside the program, with the key wrapped for all that are named, in place of those
-before; check it in. Any one of them opens it. The key itself stays what it is, since what it sealed and what
-was derived from it stays too: whoever had the key goes on having it.
+		Description: `Writes STACK.STAGE.key.json next to the program, with the key wrapped for the recipients that you name, in place
+of the earlier ones; check it in. Each recipient can open it. The key itself stays the same, because values were
+sealed with it and derived from it: everybody who had the key still has it (see rotate).
 
 It is opened with an age identity ($ATHANOR_AGE_IDENTITY: a file or the identity itself; else age.txt in
 athanor's configuration folder), a passphrase ($ATHANOR_PASSPHRASE), a key file ($ATHANOR_KEY_FILE, else

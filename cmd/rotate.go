@@ -23,13 +23,13 @@ import (
 func (a *app) rotateCommand() *cli.Command {
 	return &cli.Command{
 		Name: "rotate", Usage: "give a stage a new key", ArgsUsage: "[TARGET]",
-		Description: `Adds a key to the ring of the stage, wrapped for all who can open the newest one now, and seals state, outputs
-and sealed secrets again with it, under the lease. Who has only an older key reads nothing that is written
-afterwards. Interrupted anywhere, it goes on when it is run again. Generated values stay what they are; the key
-that they were derived from stays in the ring as long as one does (raise its version for a new value).
+		Description: `Adds a key to the ring of the stage, wrapped for everybody who can open the newest one, and seals state, outputs
+and sealed secrets again with it, under the lease. An older key opens nothing that is written afterwards. Run it
+again after an interruption, and it goes on. Generated values stay the same; the key that they were derived from
+stays in the ring as long as one of them does (raise its version for a new value).
 
-First change who can open the ring (secret rewrap), then rotate, then change what --list-exposed lists at its
-service: whoever had the old key may know it. A copy that ` + "`state export`" + ` wrote before opens with keys of the ring
+First change who can open the ring (secret rewrap), then rotate, then change each value that --list-exposed lists
+at its service: everybody who had the old key may know it. A copy that ` + "`state export`" + ` wrote before opens with keys of the ring
 alone: --copy seals it again, as long as its key has not left.`,
 		UsageText: `secret rotate --stage prod
 secret rotate --stage prod --copy backup.json
@@ -40,6 +40,7 @@ secret rotate --list-exposed --stage prod`,
 			Name:  "list-exposed",
 			Usage: "list the secrets that an older key could open and that have not changed since; rotate nothing",
 		}),
+		Before: readsWith("list-exposed"),
 		Action: a.secretRotate,
 	}
 }
@@ -55,6 +56,9 @@ type rotateLine struct {
 	Rows   int `json:"rows"`
 	Sealed int `json:"sealed"`
 	Copies int `json:"copies,omitempty"`
+	// Scraps says that the store may still hold what the old key sealed, in the parts that ScrapsIn names.
+	Scraps   bool     `json:"scraps,omitempty"`
+	ScrapsIn []string `json:"scrapsIn,omitempty"`
 	// Left are the ids of the keys that left the ring, Kept of the older ones that stay.
 	Left []string `json:"left,omitempty"`
 	Kept []string `json:"kept,omitempty"`
@@ -66,7 +70,7 @@ type rotateLine struct {
 func (s *session) rotation(c *cli.Context, run string) rotate.Rotation {
 	return rotate.Rotation{
 		Store: s.project.store, Stage: s.stage, Place: keySources(c.Context, s.stage, s.dir), Wrapping: seal.Place.Again,
-		Claim:    statestore.Claim{Run: run, Command: "rotate", User: login()},
+		Claim:    statestore.Claim{Run: run, Command: "rotate", User: s.project.who()},
 		Contents: contentsOf(s.stage, s.app.catalog), Accept: c.Bool("accept-older-state"),
 	}
 }
@@ -120,7 +124,7 @@ func (a *app) secretRotate(c *cli.Context) error {
 		}
 		line.Key, line.Number, line.Resumed = result.Key, result.Number, result.Resumed
 		line.Rows, line.Sealed, line.Copies = result.Rows, result.Secrets, result.Copies
-		line.Left, line.Kept = result.Left, result.Kept
+		line.Left, line.Kept, line.Scraps, line.ScrapsIn = result.Left, result.Kept, len(result.Scraps) > 0, result.Scraps
 	}
 	if line.Exposed, err = rotate.Exposed(c.Context, s.rotation(c, "")); err != nil {
 		return err
@@ -164,6 +168,9 @@ func (a *app) saidRotated(stage statestore.Stage, ring string, line rotateLine) 
 		if line.Copies > 0 {
 			fmt.Fprintf(a.err, "sealed again: %s\n", plural(line.Copies, "saved copy", "saved copies"))
 		}
+		for _, part := range line.ScrapsIn {
+			fmt.Fprintf(a.err, "what the old key sealed may still be in %s\n", part)
+		}
 		if len(line.Kept) > 0 {
 			fmt.Fprintf(a.err, "generated values derive from %s, which stays in the ring\n", strings.Join(line.Kept, ", "))
 		}
@@ -202,10 +209,10 @@ func plural(n int, one, many string) string {
 func (a *app) recipientsCommand() *cli.Command {
 	return &cli.Command{
 		Name: "recipients", Usage: "list who can open a stage's key", ArgsUsage: "[TARGET]",
-		Description: `By the wrapped key beside the program, or the one in the store when that is newer. Whoever could open an
-older one goes on having what it opened.`,
+		Description: `Reads the wrapped key next to the program, or the one in the store when that is newer. Everybody who could open
+an older key still has what it opened.`,
 		UsageText: "secret recipients --stage prod\nsecret recipients --json",
-		Flags:     stageFlags(), Action: a.secretRecipients,
+		Flags:     stageFlags(), Before: reads, Action: a.secretRecipients,
 	}
 }
 
@@ -244,7 +251,7 @@ func (a *app) secretRecipients(c *cli.Context) error {
 		fmt.Fprintf(a.out, "%s\n", strings.TrimSpace(fmt.Sprintf("%-10s  %s", r.By, r.To)))
 	}
 	if len(who) == 0 {
-		fmt.Fprintf(a.err, "%s: the key is wrapped for nobody; it comes from %s\n", s.stage, line.From)
+		fmt.Fprintf(a.err, "%s: the key has no recipient; it comes from %s\n", s.stage, line.From)
 	}
 	fmt.Fprintf(a.err, "key %s (number %d), opened here from %s\n", line.Key, line.Number, line.From)
 	return nil

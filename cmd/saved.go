@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"crypto/hmac"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,8 @@ type savedPlan struct {
 	Config  map[string]string  `json:"config,omitempty"`
 	Options engine.PlanOptions `json:"options"`
 	Plan    json.RawMessage    `json:"plan"`
+	// NewStage permits creating the stage, which the store did not know when the plan was saved.
+	NewStage bool `json:"newStage,omitempty"`
 	// Key is the id of the stage's newest key when the plan was made, Number its number; MAC authenticates the rest of
 	// the file under it.
 	Key    string `json:"key"`
@@ -37,27 +40,40 @@ type savedPlan struct {
 const savedPlanFormat = 2
 
 // savePlan writes a plan to a file that only its owner can read, in one step.
-func (s *session) savePlan(file string, p *engine.Plan) error {
-	plan, err := json.Marshal(p)
+func (s *session) savePlan(ctx context.Context, file string, p *engine.Plan) error {
+	data, err := s.planDocument(ctx, p)
 	if err != nil {
 		return err
+	}
+	return writePrivate(file, data)
+}
+
+// planDocument is the document of a saved plan, authenticated under the key of the stage.
+func (s *session) planDocument(ctx context.Context, p *engine.Plan) ([]byte, error) {
+	plan, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	_, known, err := s.otherStages(ctx)
+	if err != nil {
+		return nil, err
 	}
 	key := s.engine.Key
 	doc := savedPlan{
 		Format: savedPlanFormat, Target: s.target, Stage: s.stage.Name, Store: redactURL(s.store), Config: s.config, Options: s.options, Plan: plan,
-		Key: key.ID(), Number: key.Number(),
+		NewStage: !known, Key: key.ID(), Number: key.Number(),
 	}
 	data, err := json.Marshal(doc)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if doc.MAC, err = savedMAC(key, data); err != nil {
-		return err
+		return nil, err
 	}
 	if data, err = json.MarshalIndent(doc, "", " "); err != nil {
-		return err
+		return nil, err
 	}
-	return writePrivate(file, append(data, '\n'))
+	return append(data, '\n'), nil
 }
 
 // savedMAC authenticates a saved plan, whatever its layout, without its MAC.
@@ -128,8 +144,9 @@ func parsePlan(data []byte) (*savedPlan, error) {
 	return &p, nil
 }
 
-// adoptPlan takes over what a saved plan says of its program. Flags that say something else are refused.
-func (s *session) adoptPlan(c *cli.Context, src *source) (*source, error) {
+// adoptPlan takes over what a saved plan says of its program. Flags that say something else are refused. The program is in
+// target, or in the current directory.
+func (s *session) adoptPlan(c *cli.Context, src *source, target string) (*source, error) {
 	p := src.plan
 	for _, name := range []string{"config", "target", "exclude", "replace", "allow-delete", "adopt", "take-over", "no-observe", "force", "out"} {
 		if c.IsSet(name) {
@@ -140,7 +157,14 @@ func (s *session) adoptPlan(c *cli.Context, src *source) (*source, error) {
 		return nil, fmt.Errorf("the saved plan is for stage %q, not %q", p.Stage, given)
 	}
 	s.saved, s.savedFile, s.options, s.stage.Name, s.config = p.plan, p, p.Options, p.Stage, p.Config
-	next, err := s.app.source(c.Context, p.Target)
+	if target == "" && s.app.program == nil {
+		target = programHere(p.Target)
+		if _, err := s.app.source(c.Context, target); errors.Is(err, errNoProgram) {
+			return nil, hint(fmt.Errorf("the program of the saved plan: it was planned in %s, and a plan file does not say which program runs", p.Target),
+				"athanor deploy "+src.target+" TARGET names it")
+		}
+	}
+	next, err := s.app.source(c.Context, target)
 	if err == nil {
 		err = s.confine(c, next)
 	}
@@ -163,16 +187,53 @@ func (s *session) adoptPlan(c *cli.Context, src *source) (*source, error) {
 	return next, nil
 }
 
+// programHere returns the target of a saved plan that is given without one: the file that was planned where it is in the current
+// directory, else that directory. A plan is authenticated with the key of the stage, to which its program leads: before that it
+// must not name what runs.
+func programHere(planned string) string {
+	if planned == "-" {
+		return planned
+	}
+	file := filepath.Base(planned)
+	info, err := os.Stat(file)
+	there, bad := os.Stat(planned)
+	if err == nil && bad == nil && info.Mode().IsRegular() && os.SameFile(info, there) {
+		return file
+	}
+	return "."
+}
+
+// targetElsewhere is the TARGET that a saved plan of a program takes beside its file, with a blank before it; "" for a program that
+// is found without one.
+func targetElsewhere(planned string) string {
+	if planned == absolute(".") || programHere(planned) != "." {
+		return ""
+	}
+	if name := filepath.Base(planned); name == "athanor.yaml" || name == "athanor.yml" {
+		planned = filepath.Dir(planned)
+	}
+	if below, err := filepath.Rel(absolute("."), planned); err == nil {
+		planned = below
+	}
+	return " " + planned
+}
+
 // adoptStore works on the store that a saved plan was made with. One that is neither the project's own nor named by the
 // user needs a permission: a plan is a file like any other, and its store is sent the user's password.
 func (s *session) adoptStore(c *cli.Context, src *source, store string) error {
 	if s.store != "" || store == "" {
 		return nil
 	}
-	s.store = store
 	g := s.app.granted
-	if name := storeName(src.dir, store); g != nil && name != g.user.Store {
-		return s.app.permit(c.Context, grants.Document{Outside: []grants.Ask{{Kind: grants.Store, Value: name, Place: "plan.store"}}})
+	if g == nil { // the stack is a program, which may do what its user may; the plan is data all the same
+		var err error
+		if g, err = s.app.granting(c, src.dir, ""); err != nil {
+			return err
+		}
+	}
+	s.store = store
+	if name := storeName(src.dir, store); name != g.user.Store {
+		return s.app.permitBy(c.Context, g, grants.Document{Outside: []grants.Ask{{Kind: grants.Store, Value: name, Place: "plan.store"}}})
 	}
 	return nil
 }

@@ -14,16 +14,16 @@ import (
 func (a *app) secretCommand() *cli.Command {
 	return &cli.Command{
 		Name: "secret", Usage: "seal secrets next to the program, and choose who can open them",
-		Description: `A secret that a program declares as sealed (sealed: true, in Go Sealed()) is in STACK.STAGE.secrets.json beside
-it, sealed under the key of the stage. The file can be checked in; each stage has its own. Who has the key is
-said by rewrap: at first it is only this machine, or whoever knows $ATHANOR_PASSPHRASE.`,
+		Description: `A secret that a program declares as sealed (sealed: true, in Go Sealed()) is in STACK.STAGE.secrets.json next to
+the program, encrypted with the key of the stage. Check the file in; each stage has its own. rewrap chooses who
+can open the key: at first only this machine, or everybody who knows $ATHANOR_PASSPHRASE.`,
 		Subcommands: []*cli.Command{
 			a.secretSetCommand(),
 			{
 				Name: "list", Usage: "list the sealed secrets of a stage, and where its key is", ArgsUsage: "[TARGET]",
 				Description: "Names only. Whether the key at hand opens them is said too.",
 				UsageText:   "secret list\nsecret list ./shop --stage prod --json",
-				Flags:       stageFlags(), Action: a.secretList,
+				Flags:       stageFlags(), Before: reads, Action: a.secretList,
 			},
 			{
 				Name: "rm", Usage: "remove a sealed secret", ArgsUsage: "NAME [TARGET]",

@@ -31,10 +31,16 @@ type session struct {
 	graph   *engine.Graph // holds no resources when a stage is opened without its program
 	options engine.PlanOptions
 	config  map[string]string
-	saved   *engine.Plan
+	// configFrom says where the values of config come from.
+	configFrom map[string]string
+	saved      *engine.Plan
 	// savedFile is the file that saved was in.
 	savedFile *savedPlan
 	began     time.Time
+	// expires is when a stage that is reaped was to be deleted.
+	expires time.Time
+	// reviewed is the saved plan that a plan may not go beyond, nil for none.
+	reviewed *savedPlan
 	// command is the run's name in the history, "" for that of the command itself; question is asked before a plan is
 	// applied, without the stage and the question mark.
 	command, question string
@@ -45,16 +51,30 @@ type session struct {
 // openSession finds the target, evaluates its program and opens the record. It gives nil when another program did the
 // whole command.
 func (a *app) openSession(c *cli.Context) (*session, error) {
-	s, src, err := a.begin(c, 0)
+	targets, program := c.Args().Slice(), ""
+	if c.Command.Name == "deploy" && len(targets) == 2 {
+		targets, program = targets[:1], targets[1] // a saved plan, and where its program is now
+	}
+	s, src, err := a.beginAt(c, targets)
+	if err == nil {
+		err = a.readSource(c, src)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if src.plan != nil && c.Command.Name == "deploy" {
-		if src, err = s.adoptPlan(c, src); err != nil {
+	switch {
+	case src.plan != nil && c.Command.Name == "deploy":
+		if src, err = s.adoptPlan(c, src, program); err != nil {
 			return nil, err
 		}
+	case program != "":
+		return nil, unexpected(program)
 	}
 	return a.evaluated(c, s, src, 0)
+}
+
+func unexpected(argument string) error {
+	return hint(fmt.Errorf("unexpected argument %q", argument), "one TARGET at most; flags may come before or after it")
 }
 
 // openProgram is the same for a command whose first names arguments are not the target.
@@ -68,13 +88,14 @@ func (a *app) openProgram(c *cli.Context, names int) (*session, error) {
 
 // evaluated evaluates the program of a session and opens the record.
 func (a *app) evaluated(c *cli.Context, s *session, src *source, names int) (*session, error) {
-	if src.goMain {
-		return nil, a.delegate(c, src, names)
+	if err := s.fillConfig(c.Context, src); err != nil {
+		return nil, err
 	}
 	var err error
 	if s.graph, err = a.load(c.Context, src, s.stage.Name, s.config); err != nil {
-		return nil, err
+		return nil, a.orDelegate(c, src, names, err)
 	}
+	s.noteConfig(s.graph)
 	c.Context = a.granted.within(c.Context)
 	s.stage.Stack = s.graph.Stack
 	if err := s.open(c, src.dir); err != nil {
@@ -90,11 +111,15 @@ func (a *app) openStage(c *cli.Context) (*session, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case src.goMain && s.stage.Stack == "":
-		return nil, a.delegate(c, src, 0)
 	case s.stage.Stack == "":
+		if err := s.fillConfig(c.Context, src); err != nil {
+			return nil, err
+		}
 		if s.graph, err = a.load(c.Context, src, s.stage.Name, s.config); err != nil {
-			return nil, reconcile.WithHint(err, "the record is enough: athanor %s --stack NAME --stage %s", c.Command.Name, s.stage.Name)
+			if _, must := errors.AsType[*commandError](err); must {
+				return nil, a.orDelegate(c, src, 0, err)
+			}
+			return nil, reconcile.WithHint(err, "state is enough: athanor %s --stack NAME --stage %s", c.Command.Name, s.stage.Name)
 		}
 		s.stage.Stack = s.graph.Stack
 		c.Context = a.granted.within(c.Context)
@@ -139,14 +164,25 @@ func (a *app) openRecord(c *cli.Context, names int) (*session, error) {
 	return s, s.open(c, dir)
 }
 
+// openExisting is [app.openRecord] for a command that makes no sense on a stage that there is not.
+func (a *app) openExisting(c *cli.Context, names int) (*session, error) {
+	s, err := a.openRecord(c, names)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	return s, s.existing(c)
+}
+
 // openRuns opens a stage for commands that look at its runs and its lease alone. They need no key.
 func (a *app) openRuns(c *cli.Context, names int) (*session, error) {
 	s, dir, err := a.locate(c, names)
 	if err != nil || s == nil {
 		return nil, err
 	}
-	s.project, err = openProject(dir, s.store)
-	return s, err
+	if s.project, err = openProject(dir, s.store); err != nil {
+		return nil, err
+	}
+	return s, s.existing(c)
 }
 
 // locate finds the stage that a command means and the directory of its stack, without evaluating a program. It gives
@@ -162,9 +198,11 @@ func (a *app) locate(c *cli.Context, names int) (*session, string, error) {
 	if s.stage.Stack == "" {
 		switch {
 		case src.goMain:
-			return nil, "", a.delegate(c, src, names)
+			if s.stage.Stack, err = a.stackName(c.Context, src); err != nil {
+				return nil, "", a.orDelegate(c, src, names, err)
+			}
 		case src.self:
-			s.stage.Stack = a.program.name
+			s.stage.Stack = a.program.Name
 		case src.graph:
 			if s.graph, err = a.readGraph(src, s.stage.Name, nil); err == nil {
 				s.stage.Stack = s.graph.Stack
@@ -173,7 +211,7 @@ func (a *app) locate(c *cli.Context, names int) (*session, string, error) {
 			s.stage.Stack, err = yamlstack.Name(src.data)
 		}
 		if err != nil {
-			return nil, "", hint(fmt.Errorf("%s: %w", a.place(src.file()), err), "--stack NAME goes by the record alone")
+			return nil, "", hint(fmt.Errorf("%s: %w", a.place(src.file()), err), "--stack NAME reads state alone")
 		}
 	}
 	return s, src.dir, nil
@@ -191,10 +229,10 @@ func (a *app) begin(c *cli.Context, names int) (*session, *source, error) {
 // beginAt is the same for a command whose target is all of these arguments; nothing of the target is read.
 func (a *app) beginAt(c *cli.Context, targets []string) (*session, *source, error) {
 	if len(targets) > 1 {
-		return nil, nil, hint(fmt.Errorf("unexpected argument %q", targets[1]), "one TARGET at most; flags may come before or after it")
+		return nil, nil, unexpected(targets[1])
 	}
 	a.detailed = c.Bool("detailed")
-	if err := errors.Join(noEmptyStage(c), noChangeUntrusted(c)); err != nil {
+	if err := noEmptyStage(c); err != nil {
 		return nil, nil, err
 	}
 	s := &session{
@@ -342,11 +380,18 @@ func (s *session) open(c *cli.Context, dir string) error {
 	}
 	s.options.Incomplete = s.options.Incomplete || s.project.older
 	s.engine.Parallel, s.engine.Peers, s.engine.KeepDurations = c.Int("parallel"), newPeers(c, s), true
-	s.app.redacted = s.engine.Redacted
+	s.app.redacted, s.engine.Events = s.engine.Redacted, s.app.waiting
 	if s.savedFile != nil {
 		return s.savedFile.authentic(s.engine.Key, s.stage)
 	}
 	return nil
+}
+
+// waiting prints what a plan waits for.
+func (a *app) waiting(e engine.Event) {
+	if e.Type == engine.EventProgress {
+		fmt.Fprintf(a.err, "  %s: %s\n", e.Address, e.Note)
+	}
 }
 
 // plan plans, or gives the saved plan that is to be applied.
@@ -354,5 +399,5 @@ func (s *session) plan(ctx context.Context) (*engine.Plan, error) {
 	if s.saved != nil {
 		return s.saved, nil
 	}
-	return s.engine.Plan(ctx, s.graph, s.options)
+	return s.planning(func() (*engine.Plan, error) { return s.engine.Plan(ctx, s.graph, s.options) })
 }

@@ -152,8 +152,8 @@ func withoutPath(err error) error {
 
 // ownSource is that of a stack program: itself, or a plan that it saved.
 func (a *app) ownSource(target string) (*source, error) {
-	own := &source{dir: a.program.dir, self: true}
-	if target == "" || absolute(target) == a.program.dir {
+	own := &source{dir: a.program.Dir, self: true}
+	if target == "" || absolute(target) == a.program.Dir {
 		return own, nil
 	}
 	if info, err := os.Stat(target); err == nil && info.Mode().IsRegular() {
@@ -162,11 +162,13 @@ func (a *app) ownSource(target string) (*source, error) {
 			return nil, err
 		}
 		if plan, err := parsePlan(data); plan != nil || err != nil {
-			return &source{dir: a.program.dir, path: absolute(target), plan: plan}, err
+			return &source{dir: a.program.Dir, path: absolute(target), plan: plan}, err
 		}
 	}
 	return nil, hint(fmt.Errorf("target %s: this is a stack program, which is its own target", target), "leave TARGET out, or name a plan that it saved")
 }
+
+var errNoProgram = errors.New("there is neither an athanor.yaml nor a Go main package")
 
 func directory(ctx context.Context, path, target string) (*source, error) {
 	for _, name := range []string{"athanor.yaml", "athanor.yml"} {
@@ -182,7 +184,7 @@ func directory(ctx context.Context, path, target string) (*source, error) {
 	if isGoMain(ctx, path) {
 		return &source{dir: path, goMain: true}, nil
 	}
-	return nil, hint(fmt.Errorf("target %s: there is neither an athanor.yaml nor a Go main package", target), strings.ReplaceAll("athanor init "+target+" writes a first stack", " . ", " "))
+	return nil, hint(fmt.Errorf("target %s: %w", target, errNoProgram), strings.ReplaceAll("athanor init "+target+" writes a first stack", " . ", " "))
 }
 
 // tellApart tells a graph, a saved plan and YAML apart by what they hold.

@@ -18,13 +18,13 @@ it takes the lease, shows what it will do and asks. It exits 3 while another run
 				Name: "list", Usage: "list the resources in state", ArgsUsage: "[TARGET]",
 				Description: "One line for each object: address, kind, identity, and its state where that is not \"live\". With --json one\nobject per line, as `state show --json` prints it.",
 				UsageText:   "state list\nstate list --stack shop --stage prod",
-				Flags:       stageFlags(cli.StackFlag("read")), Action: a.stateList,
+				Flags:       stageFlags(cli.StackFlag("read")), Before: reads, Action: a.stateList,
 			},
 			{
 				Name: "show", Usage: "show the state of one resource", ArgsUsage: "ADDRESS [TARGET]",
 				Description: "Its generations with their attributes, the props as last applied, and the resources it needs. Secrets are masked.",
 				UsageText:   "state show queue\nstate show password --reveal --json",
-				Flags:       stageFlags(cli.RevealFlag(), cli.StackFlag("read")), Action: a.stateShow,
+				Flags:       stageFlags(cli.RevealFlag(), cli.StackFlag("read")), Before: reads, Action: a.stateShow,
 			},
 			a.stateMoveCommand(), a.stateRemoveCommand(), a.stateExportCommand(), a.stateImportCommand(), a.stateCheckCommand(),
 		},
@@ -34,17 +34,17 @@ it takes the lease, shows what it will do and asks. It exits 3 while another run
 func (a *app) stateMoveCommand() *cli.Command {
 	return &cli.Command{
 		Name: "mv", Usage: "move resources in state to other addresses", ArgsUsage: "OLD NEW [OLD NEW]... [TARGET]",
-		Description: `For a rename that the program cannot say itself; renamedFrom in the program does the same in every stage. What
-is there is marked with its new address in the same run and keeps its name; nothing else of it is touched.
-Afterwards the program with the new addresses finds nothing to do.
+		Description: `Renames resources in one stage; renamedFrom in the program does the same in every stage. The object gets an owner
+tag with its new address in the same run and keeps its name; nothing else of it changes. Afterwards the program
+with the new addresses finds nothing to do.
 
-All moves of one command happen at once, so that two addresses can change places. OLD and NEW that end in /
-are whole scopes; / alone is the scope of everything. A thing whose mark cannot be rewritten is refused, and
-when a mark cannot be written everything is turned back. A move that was cut in the middle is finished by the
-same command, or by the next deploy.
+All moves of one command happen at once, so that two addresses can change places. An OLD and NEW that end in /
+are whole scopes; / alone is the scope of everything. An object whose owner tag cannot be rewritten is refused,
+and when writing an owner tag fails, every move is undone. The same command, or the next deploy, completes an
+interrupted move.
 
 Exit codes: 0 moved; 1 refused, everything is as it was; 3 another run holds the stage; 5 not approved;
-130 interrupted: the rows have moved, some marks are still to be written.`,
+130 interrupted: state has moved, some owner tags are still to be written.`,
 		UsageText: `state mv queue jobs                 one address
 state mv net/ core/                 a whole scope
 state mv blue green green blue      two change places`,
@@ -55,12 +55,12 @@ state mv blue green green blue      two change places`,
 func (a *app) stateRemoveCommand() *cli.Command {
 	return &cli.Command{
 		Name: "rm", Usage: "remove resources from state; the cloud is not touched", ArgsUsage: "ADDRESS...",
-		Description: `Forgets what is on record of these addresses, or globs as --target takes them, and prints the physical
-identities. It deletes nothing: the things stay where they are, with their marks, and the next deploy of a
-program that declares them takes them up again. To let a thing go for good use forget in the program; to
-delete it, take it out of the program and deploy. What another record needs is refused, unless that goes too.
+		Description: `Removes these addresses, or globs as with --target, from state and prints the identities of their objects. It
+deletes nothing in the cloud: the objects keep their owner tags, and the next deploy of a program that declares
+them adopts them again. To retain an object for good use forget in the program; to delete it, remove it from the
+program and deploy. A resource that another one in state needs is refused, unless both are removed.
 
-Exit codes: 0 forgotten; 1 refused; 3 another run holds the stage; 5 not approved.`,
+Exit codes: 0 removed; 1 refused; 3 another run holds the stage; 5 not approved.`,
 		UsageText: `state rm queue
 state rm 'net/**' --stack shop --stage prod
 state rm broken                     also one that cannot be read`,
@@ -111,7 +111,7 @@ func (a *app) stateRemove(c *cli.Context) error {
 
 // openState opens a stage for a command that changes its record. The first names arguments are not the target.
 func (a *app) openState(c *cli.Context, names int, question string) (*session, error) {
-	s, err := a.openRecord(c, names)
+	s, err := a.openExisting(c, names)
 	if err != nil || s == nil {
 		return nil, err
 	}

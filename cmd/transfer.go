@@ -17,27 +17,27 @@ import (
 func (a *app) stateExportCommand() *cli.Command {
 	return &cli.Command{
 		Name: "export", Usage: "write the whole state as one document", ArgsUsage: "[TARGET]",
-		Description: `One consistent version of the record as JSON, for keeping and for ` + "`state import`" + `. What is sealed stays
+		Description: `One consistent version of the state as JSON, for a backup and for ` + "`state import`" + `. What is sealed stays
 sealed, and needs the stage's key to be read or imported; --reveal opens it: the document then has secrets in
 clear, and can be imported under another key. Rows that cannot be read are in it, each with its problem.`,
 		UsageText: `state export --out prod.json --stage prod
 state export | jq -r '.rows[].address'
 state export --reveal --out open.json      secrets in clear`,
-		Flags: stageFlags(cli.RevealFlag(), cli.StackFlag("read"), cli.OutFlag("write to `FILE`, readable by its owner only")), Action: a.stateExport,
+		Flags: stageFlags(cli.RevealFlag(), cli.StackFlag("read"), cli.OutFlag("write to `FILE`, readable by its owner only")), Before: reads, Action: a.stateExport,
 	}
 }
 
 func (a *app) stateImportCommand() *cli.Command {
 	return &cli.Command{
 		Name: "import", Usage: "replace state by an exported one", ArgsUsage: "FILE [TARGET]",
-		Description: `Reads a document that ` + "`state export`" + ` wrote, or - for standard input, verifies all of it, and makes the record
-of its stack and stage what it says: in one commit, or not at all. TARGET is a directory of the project whose store
-is meant; no program is needed. It is how a stage passes from one store to another.
+		Description: `Reads a document that ` + "`state export`" + ` wrote, or - for standard input, verifies all of it, and replaces the
+state of its stack and stage by it: in one commit, or not at all. TARGET is a directory of the project whose store
+is meant; no program is needed. Use it to move a stage from one store to another.
 
-A stage without a record is filled. One that has a record must be at the serial of the document, when that was
-exported from this very store; else --serial says which one is replaced. A document is of one stack and one
-stage, and cannot become that of another: what it records is marked as that stage's. After an import into another
-store the next deploy marks everything as that store's.
+A stage without state is filled. A stage with state must be at the serial of the document, when the document was
+exported from the same store; else --serial says which serial is replaced. A document belongs to one stack and one
+stage and cannot become that of another: its objects have the owner tags of that stage. After an import into
+another store the next deploy rewrites the owner tags.
 
 Exit codes: 0 imported, or nothing to do; 1 refused; 3 another run holds the stage; 5 not approved.`,
 		UsageText: `state import prod.json
@@ -48,7 +48,7 @@ state import prod.json --serial 17            replace what is there at serial 17
 }
 
 func (a *app) stateExport(c *cli.Context) error {
-	s, err := a.openRecord(c, 0)
+	s, err := a.openExisting(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
@@ -134,6 +134,6 @@ func (a *app) openImport(c *cli.Context, doc *engine.Export) (*session, error) {
 		return nil, err
 	}
 	a.redacted = s.engine.Redacted
-	s.command, s.question = "state", "Make this the record of"
+	s.command, s.question = "state", "Replace the state of"
 	return s, nil
 }

@@ -41,21 +41,28 @@ func trustedOnly(c *cli.Context, src *source) error {
 	return os.Setenv(untrustedVariable, "1")
 }
 
-// noChangeUntrusted refuses a command that changes something where stacks are a stranger's: resources, state, keys or
-// leases.
-func noChangeUntrusted(c *cli.Context) error {
-	if !untrusted(c) || c.Bool("dry-run") || c.Bool("list-exposed") {
+// strangersOnlyRead refuses a command where stacks are a stranger's. It guards each command that does not say itself, by
+// its Before, that it may run there.
+func strangersOnlyRead(c *cli.Context) error {
+	if !untrusted(c) {
 		return nil
 	}
-	always := []string{
-		"deploy", "destroy", devName, "adopt", "mv", "rm", "import", "set", "rewrap", "rotate",
-		"unlock", "cancel",
-	}
-	if !slices.Contains(always, c.Command.Name) && !c.Bool("repair") && !c.Bool("delete") {
-		return nil
-	}
-	return hint(fmt.Errorf("$%s is set, and %s changes something", untrustedVariable, c.Command.Name),
+	return hint(fmt.Errorf("$%s is set, and %s may change something or read a secret", untrustedVariable, c.Command.Name),
 		"athanor plan --untrusted")
+}
+
+// reads is the Before of a command that changes nothing (no resource, state, key, lease or permission), reads no secret
+// of a stack and starts no program, so that it may run on a stranger's stack.
+func reads(*cli.Context) error { return nil }
+
+// readsWith is the Before of a command of which that is true when it is given a flag.
+func readsWith(flag string) cli.BeforeFunc {
+	return func(c *cli.Context) error {
+		if c.Bool(flag) {
+			return nil
+		}
+		return strangersOnlyRead(c)
+	}
 }
 
 // planUntrusted plans a stranger's stack: no secret is read, no program is built or run, and what could not be observed
@@ -67,6 +74,9 @@ func (a *app) planUntrusted(c *cli.Context) error {
 	}
 	if a.granted != nil {
 		a.granted.asks = false
+	}
+	if err := s.fillConfig(c.Context, src); err != nil {
+		return err
 	}
 	g, err := a.load(c.Context, src, s.stage.Name, s.config)
 	if err != nil {
@@ -143,7 +153,7 @@ func (a *app) unreached(ctx context.Context, g *engine.Graph) string {
 			return ""
 		}
 		asked[name] = true
-		if err := reach(ctx, p, settings); err != nil {
+		if _, err := reach(ctx, p, settings); err != nil {
 			return p.Name + " cannot be asked: " + err.Error()
 		}
 		return ""
@@ -161,8 +171,8 @@ func (a *app) unreached(ctx context.Context, g *engine.Graph) string {
 	return ""
 }
 
-// reach asks a provider who asks.
-func reach(ctx context.Context, p reconcile.Provider, settings map[string]any) error {
+// reach asks a provider which account and region its credentials lead to.
+func reach(ctx context.Context, p reconcile.Provider, settings map[string]any) (reconcile.Place, error) {
 	var typed any
 	if p.Settings != nil {
 		typed = reflect.New(reflect.TypeOf(p.Settings).Elem()).Interface()
@@ -170,14 +180,14 @@ func reach(ctx context.Context, p reconcile.Provider, settings map[string]any) e
 			settings = map[string]any{}
 		}
 		if err := props.Decode(settings, typed); err != nil {
-			return err
+			return reconcile.Place{}, err
 		}
 	}
 	cloud, err := p.Open(ctx, typed)
-	if err == nil {
-		_, err = cloud.Place(reconcile.ReadOnly(ctx))
+	if err != nil {
+		return reconcile.Place{}, err
 	}
-	return err
+	return cloud.Place(reconcile.ReadOnly(ctx))
 }
 
 // showProgram shows what a program declares where nothing can be observed: no action is claimed.

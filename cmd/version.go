@@ -1,7 +1,9 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
+	"os"
 	"runtime/debug"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
@@ -9,27 +11,104 @@ import (
 
 func (a *app) versionCommand() *cli.Command {
 	return &cli.Command{
-		Name: "version", Usage: "print the version",
-		Flags: []cli.Flag{cli.JSONFlag()},
-		Action: func(c *cli.Context) error {
-			v := a.versionText()
-			if a.asJSON {
-				a.json(map[string]any{"version": v, "kinds": len(a.catalog.Types())})
-				return nil
-			}
-			fmt.Fprintf(a.out, "athanor %s\n", v)
-			return nil
+		Name: "version", Usage: "print the version, the commit and its date", ArgsUsage: "[DIRECTORY]",
+		Description: `With --check also the newest release, and the athanor that the Go program in DIRECTORY is built with: its version, and the
+checkout that stands in for it. Only --check asks over the network, for the file VERSION of the newest release
+($ATHANOR_RELEASES: of a mirror), and with $ATHANOR_NO_UPDATE_CHECK not even that.
+
+A release on a terminal asks for that file once a day and says when there is a newer one; never in a pipe, in CI, with
+--json or --untrusted. The request carries nothing of you or your stacks. athanor has no telemetry.`,
+		UsageText: "version\nversion --check shop",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "check", Usage: "look for a newer release, and compare with what the Go program in DIRECTORY is built with"}, cli.JSONFlag(),
 		},
+		Before: reads,
+		Action: a.printVersion,
 	}
 }
 
-// Version is set when a release is built.
+func (a *app) printVersion(c *cli.Context) error {
+	commit, date := a.builtOf()
+	line := versionLine{Version: a.versionText(), Commit: commit, Date: date, Kinds: len(a.catalog.Types())}
+	if c.NArg() > 1 || c.NArg() > 0 && !c.Bool("check") {
+		return hint(fmt.Errorf("unexpected argument %q", c.Args().Get(c.NArg()-1)), "athanor version --check DIRECTORY")
+	}
+	if c.Bool("check") {
+		var err error
+		if line.Module, err = usedBy(absolute(c.Args().First())); err != nil {
+			return err
+		}
+		if os.Getenv(noUpdateVariable) == "" && !untrusted(c) {
+			if line.Newest, err = newestRelease(c.Context); err != nil {
+				fmt.Fprintln(a.err, "warning: the newest release is not known:", err)
+			}
+		}
+	}
+	if a.asJSON {
+		a.json(line)
+		return nil
+	}
+	fmt.Fprintf(a.out, "athanor %s\n", line.Version)
+	if commit != "" {
+		fmt.Fprintf(a.out, "commit %s, %s\n", commit, cmp.Or(date, "no date"))
+	}
+	if !c.Bool("check") {
+		return nil
+	}
+	switch {
+	case line.Newest == "":
+	case isNewer(line.Newest, releaseOf(line.Version)):
+		fmt.Fprintf(a.out, "newest release: %s, %s\n", line.Newest, releasesAddress())
+	default:
+		fmt.Fprintf(a.out, "newest release: %s\n", line.Newest)
+	}
+	fmt.Fprintln(a.out, line.Module)
+	return nil
+}
+
+// versionLine is what `version --json` prints.
+type versionLine struct {
+	Version string      `json:"version"`
+	Commit  string      `json:"commit,omitempty"`
+	Date    string      `json:"date,omitempty"`
+	Kinds   int         `json:"kinds"`
+	Newest  string      `json:"newest,omitempty"`
+	Module  *usedModule `json:"module,omitempty"`
+}
+
+// versionText is the version of a release, else what Go knows of the build.
 func (a *app) versionText() string {
-	if a.version != "" {
-		return a.version
+	if a.release.Version != "" {
+		return a.release.Version
 	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
 		return info.Main.Version
 	}
 	return "(development build)"
+}
+
+// builtOf is the commit that this binary was built of, and its date; empty where nobody knows.
+func (a *app) builtOf() (commit, date string) {
+	commit, date = a.release.Commit, a.release.Date
+	info, ok := debug.ReadBuildInfo()
+	if commit != "" || !ok {
+		return commit, date
+	}
+	changed := ""
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			commit = s.Value
+		case "vcs.time":
+			date = s.Value
+		case "vcs.modified":
+			if s.Value == "true" {
+				changed = " with changes"
+			}
+		}
+	}
+	if commit != "" {
+		commit += changed
+	}
+	return commit, date
 }

@@ -42,7 +42,25 @@ type Shape string
 const (
 	Flat  Shape = "flat"  // nothing refers to anything
 	Chain Shape = "chain" // each refers to the one before
+	Fan   Shape = "fan"   // all refer to the first
+	DAG   Shape = "dag"   // each but the first hundred refers to five of those
 )
+
+// Needs lists the resources that the ith of a stack refers to.
+func (s Shape) Needs(i int) (needs []int) {
+	const first, edges = 100, 5
+	switch {
+	case s == Chain && i > 0:
+		return []int{i - 1}
+	case s == Fan && i > 0:
+		return []int{0}
+	case s == DAG && i >= first:
+		for k := range edges {
+			needs = append(needs, (i*7+k*13)%first)
+		}
+	}
+	return needs
+}
 
 // Write writes a stack of n terraform_data resources, r0 to r(n-1). They live in the process and the state
 // file alone, as local.Value does in athanor's. first is the input of r0, so that a second stack can differ
@@ -51,11 +69,15 @@ func Write(w io.Writer, shape Shape, n int, first string) error {
 	out := bufio.NewWriter(w)
 	for i := range n {
 		input := fmt.Sprintf("%q", fmt.Sprintf("value-%d", i))
-		switch {
-		case i == 0:
+		if i == 0 {
 			input = fmt.Sprintf("%q", first)
-		case shape == Chain:
-			input = fmt.Sprintf("terraform_data.r%d.id", i-1)
+		}
+		if needs := shape.Needs(i); len(needs) > 0 {
+			input = "join(\" \", ["
+			for _, j := range needs {
+				input += fmt.Sprintf("terraform_data.r%d.id, ", j)
+			}
+			input += "])"
 		}
 		// The first error is kept by the writer, and told by Flush.
 		_, _ = fmt.Fprintf(out, "resource \"terraform_data\" \"r%d\" {\n  input = %s\n}\n", i, input)
@@ -67,6 +89,15 @@ func Write(w io.Writer, shape Shape, n int, first string) error {
 type Stack struct {
 	Bin string // the tofu binary, see [Find]
 	Dir string
+}
+
+// StateSize returns how many bytes the state file has, without its backup.
+func (s *Stack) StateSize() (int64, error) {
+	info, err := os.Stat(filepath.Join(s.Dir, "terraform.tfstate"))
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }
 
 // New writes a stack into dir and initializes it, which needs no network: terraform_data is built in.

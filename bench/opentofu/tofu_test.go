@@ -16,7 +16,9 @@ func TestWrite(t *testing.T) {
 		want  string
 	}{
 		{opentofu.Flat, `"value-1"`},
-		{opentofu.Chain, `terraform_data.r0.id`},
+		{opentofu.Chain, `join(" ", [terraform_data.r0.id, ])`},
+		{opentofu.Fan, `join(" ", [terraform_data.r0.id, ])`},
+		{opentofu.DAG, `"value-1"`},
 	}
 	for _, tt := range tests {
 		t.Run(string(tt.shape), func(t *testing.T) {

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -101,28 +100,16 @@ func TestCancelledHookEnds(t *testing.T) {
 	w := newWorld(t, hooked)
 	w.fifo("alive")
 	w.fifo("go")
-	cmd := w.command("deploy", "--yes")
-	told, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	deploy := w.start("athanor", "deploy", "--yes")
 	end := commandStarted(w)
-	var seen bytes.Buffer
 	for range 2 {
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			t.Fatal(err)
-		}
-		readUntil(t, told, &seen, "once more cancels")
+		deploy.signal(os.Interrupt)
+		deploy.errs.until(t, "A second signal cancels")
 	}
 	end()
-	if _, err := seen.ReadFrom(told); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 || w.has("page.txt") {
-		t.Errorf("it ended as %v; the page was made: %t: %s", err, w.has("page.txt"), seen.String())
+	deploy.end(130)
+	if w.has("page.txt") {
+		t.Errorf("the page was made: %s", deploy.errs.String())
 	}
 }
 

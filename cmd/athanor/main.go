@@ -3,7 +3,7 @@ package main
 
 import "github.com/athanor-dev/athanor/cmd"
 
-// version is set when a release is built.
-var version string
+// They are set when a release is built.
+var version, commit, date string
 
-func main() { cmd.Ready(version) }
+func main() { cmd.Ready(cmd.Release{Version: version, Commit: commit, Date: date}) }

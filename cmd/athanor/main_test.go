@@ -32,10 +32,13 @@ import (
 
 var update = flag.Bool("update", false, "write what the command prints into the scripts")
 
+// released is a release of which there is a newer one.
+var released = cmd.Release{Version: "v1.2.3", Commit: strings.Repeat("ab", 20), Date: "2026-01-02T03:04:05Z"}
+
 // TestMain makes this binary the command itself when it is called by that name.
 func TestMain(m *testing.M) {
 	commands := map[string]func(){
-		"athanor": func() { cmd.Ready("") }, "athanor-short": shortLived, "athanor-session": devSession, "athanor-parent": parent,
+		"athanor": func() { cmd.Ready(cmd.Release{}) }, "athanor-short": shortLived, "athanor-release": func() { cmd.Ready(released) }, "athanor-session": devSession, "athanor-parent": parent,
 	}
 	for name, command := range commands {
 		commands[name] = within(commandLimit, command)
@@ -50,7 +53,11 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, ".home")
 			for _, v := range [][2]string{
-				{"HOME", home}, {"XDG_CONFIG_HOME", filepath.Join(home, "config")}, {"USER", "tester"}, {"TERM", "dumb"},
+				{"HOME", home},
+				{"XDG_CONFIG_HOME", filepath.Join(home, "config")},
+				{"USER", "tester"},
+				{"TERM", "dumb"},
+				{"ATHANOR_NO_UPDATE_CHECK", "1"},
 			} {
 				env.Setenv(v[0], v[1])
 			}
@@ -225,8 +232,9 @@ var percentEncoded = regexp.MustCompile(`%[0-9A-F]{2}`)
 
 var (
 	durations = regexp.MustCompile(`\b\d+(\.\d+)?m?s\b`)
+	clocks    = regexp.MustCompile(`\b\d\d:\d\d:\d\d\b`)
 	// How many of those that run side by side share a commit depends on the speed of the disk.
-	commits = regexp.MustCompile(`\b[1-9]\d* commits\b`)
+	serials = regexp.MustCompile(`\bserial \d+\b`)
 	runs    = regexp.MustCompile(`\b\d{8}-\d{6}-[A-Z2-7]{6}\b`)
 )
 
@@ -242,13 +250,12 @@ func ageKey(ts *testscript.TestScript, _ bool, args []string) {
 // places, and the order of what was done, since what needs no more than an identity may end before what has it.
 func tidy(ts *testscript.TestScript, _ bool, args []string) {
 	text := ts.ReadFile(args[0])
-	text = runs.ReplaceAllString(durations.ReplaceAllString(text, "T"), "RUN")
-	text = commits.ReplaceAllString(text, "C commits")
-	text = strings.ReplaceAll(text, ts.Getenv("WORK"), "WORK")
+	text = runs.ReplaceAllString(durations.ReplaceAllString(clocks.ReplaceAllString(text, "CLOCK"), "T"), "RUN")
+	text = strings.ReplaceAll(serials.ReplaceAllString(text, "serial N"), ts.Getenv("WORK"), "WORK")
 	lines := strings.Split(text, "\n")
 	for from := 0; from < len(lines); from++ {
 		to := from
-		for to < len(lines) && strings.HasSuffix(lines[to], "  T") {
+		for to < len(lines) && strings.HasSuffix(lines[to], " in T") {
 			to++
 		}
 		slices.Sort(lines[from:to])

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -58,6 +59,17 @@ func TestRecordInADatabase(t *testing.T) {
 	}
 	password := w.run(0, "output", "password", "--reveal")
 	tells(t, strings.TrimSpace(password), map[string]string{"the database": everything(t, server, "credentials"), "the server's log": server.Log(t)})
+	var rotated struct {
+		Scraps   bool     `json:"scraps"`
+		ScrapsIn []string `json:"scrapsIn"`
+	}
+	if err := json.Unmarshal([]byte(w.run(0, "secret", "rotate", "--json")), &rotated); err != nil {
+		t.Fatal(err)
+	}
+	in := strings.Join(rotated.ScrapsIn, "\n")
+	if !rotated.Scraps || !strings.Contains(in, "write-ahead log") || !strings.Contains(in, "backups") || strings.Contains(in, "tables") {
+		t.Errorf("what the old key sealed is said to be in: %s", in)
+	}
 	if w.has(".athanor/state.db") {
 		t.Error("there is a record on disk too")
 	}
@@ -131,15 +143,14 @@ func TestManyDeployOneStage(t *testing.T) {
 	for range n {
 		cmd := w.command("deploy", "--yes")
 		cmd.SysProcAttr.Setpgid = true
-		var out, errs bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &errs
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		running.Go(func() {
-			var stdout, stderr string
-			code := exitCode(t, cmd.Wait(), &out, &errs, &stdout, &stderr)
-			outcomes <- outcome{cmd, code, stderr}
+			code := exitCode(t, cmd, cmd.Wait())
+			outcomes <- outcome{cmd, code, errs.String()}
 		})
 		t.Cleanup(func() { _ = cmd.Process.Kill() })
 	}
@@ -197,20 +208,12 @@ func TestDatabaseAwayInMidRun(t *testing.T) {
 	server := pgtest.Launch(t)
 	w := newGated(t)
 	w.inDatabase(server.URL("postgres"))
-	cmd := w.command("deploy", "--yes", "--json")
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	deploy := w.start("athanor", "deploy", "--yes", "--json")
 	w.await("started")
 	server.Stop(t)
 	w.open()
 	w.await("done") // its result cannot be written now
 	server.Resume(t)
-	var stdout, stderr string
-	if code := exitCode(t, cmd.Wait(), &out, &errs, &stdout, &stderr); code != 0 {
-		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
-	}
+	deploy.end(0)
 	wantCounts(t, w.summary(0, "deploy", "--yes"), map[string]float64{"unchanged": 3, "commits": 0})
 }

@@ -3,10 +3,9 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,9 +18,10 @@ import (
 
 // world is a folder with a stack in it and a home of its own.
 type world struct {
-	t   *testing.T
-	dir string
-	env []string
+	t      *testing.T
+	dir    string
+	env    []string
+	binary string // "" for athanor
 }
 
 func newWorld(t *testing.T, stack string) *world {
@@ -30,7 +30,7 @@ func newWorld(t *testing.T, stack string) *world {
 	home := t.TempDir()
 	w.env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ATHANOR_") }) // an empty stage is an error
 	w.env = append(w.env, "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, "config"), "USER=tester", "TERM=xterm",
-		"NO_COLOR=")
+		"NO_COLOR=", "CLICOLOR_FORCE=", "PAGER=cat", "LC_ALL=C.UTF-8")
 	w.write("athanor.yaml", stack)
 	return w
 }
@@ -49,7 +49,7 @@ func (w *world) has(name string) bool {
 
 func (w *world) command(args ...string) *exec.Cmd {
 	w.t.Helper()
-	binary, err := exec.LookPath("athanor")
+	binary, err := exec.LookPath(cmp.Or(w.binary, "athanor"))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -59,30 +59,23 @@ func (w *world) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-func exitCode(t *testing.T, err error, out, errs *bytes.Buffer, stdout, stderr *string) int {
+// exitCode is that of a command, by what its Wait returned.
+func exitCode(t *testing.T, cmd *exec.Cmd, err error) int {
 	t.Helper()
-	*stdout, *stderr = out.String(), errs.String()
-	if err == nil {
-		return 0
-	}
-	failed, ok := errors.AsType[*exec.ExitError](err)
-	if !ok {
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 		t.Fatal(err)
 	}
-	return failed.ExitCode()
+	return cmd.ProcessState.ExitCode()
 }
 
 // summary runs the command with --json and gives its last line.
 func (w *world) summary(wantCode int, args ...string) map[string]any {
 	w.t.Helper()
-	cmd := w.command(append(args, "--json")...)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	var stdout, stderr string
-	if code := exitCode(w.t, cmd.Run(), &out, &errs, &stdout, &stderr); code != wantCode {
-		w.t.Fatalf("athanor %v: exit code %d, want %d: %s%s", args, code, wantCode, stdout, stderr)
+	p := w.start("athanor", append(args, "--json")...)
+	if code := <-p.ended; code != wantCode {
+		w.t.Fatalf("athanor %v: exit code %d, want %d: %s%s", args, code, wantCode, p.out.String(), p.errs.String())
 	}
-	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	lines := strings.Split(strings.TrimSpace(p.out.String()), "\n")
 	var last map[string]any
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil {
 		w.t.Fatal(err)
@@ -144,33 +137,17 @@ func wantCounts(t *testing.T, have map[string]any, want map[string]float64) {
 // One interrupt starts nothing new; what runs is finished and recorded, and the next run continues.
 func TestInterruptOnce(t *testing.T) {
 	w := newGated(t)
-	cmd := w.command("deploy", "--yes", "--json")
-	var out, errs bytes.Buffer
-	cmd.Stdout = &out
-	told, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	deploy := w.start("athanor", "deploy", "--yes", "--json")
 	w.await("started")
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	readUntil(t, told, &errs, "stopping")
+	deploy.signal(os.Interrupt)
+	deploy.errs.until(t, "Stopping.")
 	w.open()
-	if _, err := errs.ReadFrom(told); err != nil {
-		t.Fatal(err)
-	}
-	var stdout, stderr string
-	if code := exitCode(t, cmd.Wait(), &out, &errs, &stdout, &stderr); code != 130 {
-		t.Fatalf("exit code %d, want 130: %s%s", code, stdout, stderr)
-	}
+	deploy.end(130)
+	stdout, stderr := deploy.out.String(), deploy.errs.String()
 	if !w.has("done") || w.has("last.txt") {
 		t.Errorf("what ran is finished: %t; something new was started: %t", w.has("done"), w.has("last.txt"))
 	}
-	if !strings.Contains(stderr, "stopping: running calls finish") || !strings.Contains(stdout, `"state":"cancelled"`) {
+	if !strings.Contains(stderr, "running calls finish") || !strings.Contains(stdout, `"state":"cancelled"`) {
 		t.Errorf("it does not say what it does: %s%s", stdout, stderr)
 	}
 	wantCounts(t, w.summary(0, "deploy", "--yes"), map[string]float64{"created": 1, "unchanged": 2})
@@ -182,47 +159,17 @@ func TestInterruptOnce(t *testing.T) {
 // A second interrupt cancels what runs.
 func TestInterruptTwice(t *testing.T) {
 	w := newGated(t)
-	cmd := w.command("deploy", "--yes")
-	pipe, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	deploy := w.start("athanor", "deploy", "--yes")
 	w.await("started")
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	var seen bytes.Buffer
-	readUntil(t, pipe, &seen, "once more cancels")
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := seen.ReadFrom(pipe); err != nil {
-		t.Fatal(err)
-	}
-	failed, ok := errors.AsType[*exec.ExitError](cmd.Wait())
-	if !ok || failed.ExitCode() != 130 {
-		t.Fatalf("ended with %v, want exit code 130: %s", failed, seen.String())
-	}
+	deploy.signal(os.Interrupt)
+	deploy.errs.until(t, "A second signal cancels")
+	deploy.signal(os.Interrupt)
+	deploy.end(130)
 	if w.has("done") || w.has("last.txt") {
 		t.Error("the cancelled command went on")
 	}
 	w.openSoon()
 	wantCounts(t, w.summary(0, "deploy", "--yes"), map[string]float64{"failed": 0, "unchanged": 1})
-}
-
-// readUntil reads what a command tells until it tells a text.
-func readUntil(t *testing.T, from io.Reader, seen *bytes.Buffer, text string) {
-	t.Helper()
-	for part := make([]byte, 512); !strings.Contains(seen.String(), text); {
-		n, err := from.Read(part)
-		seen.Write(part[:n])
-		if err != nil {
-			t.Fatalf("%v: %s", err, seen.String())
-		}
-	}
 }
 
 // openSoon opens the gate for the next one that comes.
@@ -279,7 +226,7 @@ func TestKilled(t *testing.T) {
 func (w *world) tookOverTheDead() {
 	w.t.Helper()
 	if runs := w.history(); len(runs) != 2 || runs[0] != "succeeded" ||
-		!strings.HasPrefix(runs[1], "lost: its process is gone; taken over by run ") {
+		!strings.HasPrefix(runs[1], "lost: its process ended; taken over by run ") {
 		w.t.Errorf("history %q", runs)
 	}
 }

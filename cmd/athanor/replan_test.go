@@ -3,9 +3,7 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,26 +18,13 @@ func waiting(t *testing.T, w *world, stack string, args ...string) func(meanwhil
 	holder := w.start("athanor", "deploy", "--yes")
 	w.await("started")
 	w.write("athanor.yaml", stack)
-	cmd := w.command(append([]string{"deploy", "--yes", "--wait", "1m"}, args...)...)
-	var out, errs bytes.Buffer
-	cmd.Stdout = &out
-	told, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	readUntil(t, told, &errs, "waiting up to")
+	deploy := w.start("athanor", append([]string{"deploy", "--yes", "--wait", "1m"}, args...)...)
+	deploy.errs.until(t, "waiting up to")
 	return func(meanwhile func()) (code int, stdout, stderr string) {
 		meanwhile()
 		w.open()
 		holder.end(0)
-		if _, err := io.Copy(&errs, told); err != nil {
-			t.Fatal(err)
-		}
-		code = exitCode(t, cmd.Wait(), &out, &errs, &stdout, &stderr)
-		return code, stdout, stderr
+		return <-deploy.ended, deploy.out.String(), deploy.errs.String()
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -30,8 +31,70 @@ import (
 type process struct {
 	*exec.Cmd
 	w         *world
-	out, errs bytes.Buffer
+	out, errs transcript
 	ended     chan int // its exit code
+}
+
+// transcript is what a process prints, as it comes.
+type transcript struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	more  chan struct{} // closed when there is more; nil while nobody waits
+	ended bool
+}
+
+func (o *transcript) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text.Write(p)
+	o.wake()
+	return len(p), nil
+}
+
+// end says that nothing more will come.
+func (o *transcript) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = true
+	o.wake()
+}
+
+func (o *transcript) wake() {
+	if o.more != nil {
+		close(o.more)
+		o.more = nil
+	}
+}
+
+func (o *transcript) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// until waits for a text.
+func (o *transcript) until(t *testing.T, text string) {
+	t.Helper()
+	for limit := time.After(patience); ; {
+		o.mu.Lock()
+		said, ended := o.text.String(), o.ended
+		if o.more == nil {
+			o.more = make(chan struct{})
+		}
+		more := o.more
+		o.mu.Unlock()
+		switch {
+		case strings.Contains(said, text):
+			return
+		case ended:
+			t.Fatalf("it ended without saying %q: %s", text, said)
+		}
+		select {
+		case <-more:
+		case <-limit:
+			t.Fatalf("it does not say %q: %s", text, said)
+		}
+	}
 }
 
 // start starts a program in the world's folder: the command itself, or another one on the path.
@@ -49,6 +112,8 @@ func (w *world) start(program string, args ...string) *process {
 	}
 	go func() {
 		_ = p.Cmd.Wait()
+		p.out.end()
+		p.errs.end()
 		p.ended <- p.ProcessState.ExitCode()
 	}()
 	return p
@@ -208,7 +273,7 @@ func TestHistoryOfAllEnds(t *testing.T) {
 	}
 	w.pass("gate")
 	cancelled.end(130)
-	if !w.has("done") || w.has("last.txt") || !strings.Contains(cancelled.errs.String(), "somebody asked this run to stop") {
+	if !w.has("done") || w.has("last.txt") || !strings.Contains(cancelled.errs.String(), "this run was asked to stop") {
 		t.Errorf("done %t, last %t: %s", w.has("done"), w.has("last.txt"), cancelled.errs.String())
 	}
 	if line := w.lines("cancel")[0]; line["done"] != false {
@@ -226,7 +291,7 @@ func TestHistoryOfAllEnds(t *testing.T) {
 	killed.signal(os.Kill)
 	<-killed.ended
 	followed.end(0)
-	if !strings.Contains(followed.errs.String(), "not heard of any more") {
+	if !strings.Contains(followed.errs.String(), "no longer heard of") {
 		t.Errorf("who followed a killed run was told: %s%s", followed.out.String(), followed.errs.String())
 	}
 	if line := w.lines("history")[0]; line["state"] != "running" || line["dead"] != true {
@@ -235,7 +300,7 @@ func TestHistoryOfAllEnds(t *testing.T) {
 	w.passing("gate")
 	w.run(0, "deploy", "--yes")
 	runs, who := w.history(), "tester@"
-	if len(runs) != 3 || runs[0] != "succeeded" || !strings.HasPrefix(runs[1], "lost: its process is gone; taken over by run ") ||
+	if len(runs) != 3 || runs[0] != "succeeded" || !strings.HasPrefix(runs[1], "lost: its process ended; taken over by run ") ||
 		!strings.HasPrefix(runs[2], "cancelled: asked to stop by "+who) || !strings.HasSuffix(runs[2], ": wrong branch") {
 		t.Errorf("history %q", runs)
 	}

@@ -54,8 +54,8 @@ func (w *world) printed(stdin string, args ...string) (stdout, stderr string, co
 	cmd := w.command(args...)
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
-	code = exitCode(w.t, cmd.Run(), &out, &errs, &stdout, &stderr)
-	return stdout, stderr, code
+	code = exitCode(w.t, cmd, cmd.Run())
+	return out.String(), errs.String(), code
 }
 
 var (

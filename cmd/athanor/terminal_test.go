@@ -106,7 +106,7 @@ func TestPrompt(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, small)
 			x := w.terminal(80, "deploy")
-			x.await("Deploy this to small/dev-tester? [y/N] ")
+			x.await("Deploy 1 change to small/dev-tester?  y yes, d details, Enter no: ")
 			x.write(tt.answer)
 			if code := x.end(); code != tt.code {
 				t.Errorf("exit code %d, want %d: %q", code, tt.code, x.seen())
@@ -238,13 +238,13 @@ func screen(text string) []string {
 	return lines
 }
 
-// While a resource is at work it is drawn, within the width; in the end it is wiped and its line stays.
+// While a resource is worked on it is drawn, within the width; in the end it is wiped and its line stays.
 func TestLiveRegion(t *testing.T) {
 	w := newGated(t)
 	w.write("athanor.yaml", strings.Replace(gated, "echo . >> starts", "echo . >> starts; : a command that is longer than the terminal is wide", 1))
 	x := w.terminal(50, "deploy", "--yes")
-	x.await("at work")
-	x.await("create  1.")
+	x.await("running")
+	x.await("slow   1.")
 	w.open()
 	if code := x.end(); code != 0 {
 		t.Fatalf("exit code %d: %q", code, x.seen())
@@ -255,12 +255,12 @@ func TestLiveRegion(t *testing.T) {
 	}
 	live := all[strings.Index(all, "Plan:"):]
 	for line := range strings.SplitSeq(live, "\n") {
-		if plain := strings.TrimRight(escapes.ReplaceAllString(line, ""), "\r"); strings.Contains(plain, "at work") && len([]rune(plain)) > 50 {
+		if plain := strings.TrimRight(escapes.ReplaceAllString(line, ""), "\r"); strings.Contains(plain, "running") && len([]rune(plain)) > 50 {
 			t.Errorf("wider than the terminal: %q", plain)
 		}
 	}
 	left := strings.Join(screen(all), "\n")
-	if strings.Contains(left, "at work") {
+	if strings.Contains(left, " running") {
 		t.Errorf("the live region was not wiped:\n%s", left)
 	}
 	for _, want := range []string{"+ first  created", "+ slow   created", "+ last   created", "Done: 3 created"} {
@@ -279,7 +279,7 @@ func TestInterruptOnTerminal(t *testing.T) {
 	x := w.terminal(80, "deploy", "--yes")
 	w.await("started")
 	x.write("\x03")
-	x.await("stopping: running calls finish")
+	x.await("running calls finish")
 	w.open()
 	if code := x.end(); code != 130 {
 		t.Errorf("exit code %d, want 130: %q", code, x.seen())
@@ -309,7 +309,7 @@ func TestNoColor(t *testing.T) {
 			if strings.Contains(x.seen(), "\x1b") {
 				t.Errorf("escape codes: %q", x.seen())
 			}
-			if !strings.Contains(x.seen(), "+ page  created") {
+			if !strings.Contains(x.seen(), "+ page: created") {
 				t.Errorf("no progress: %q", x.seen())
 			}
 		})

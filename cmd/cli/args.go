@@ -11,9 +11,6 @@ const completionFlag = "--generate-bash-completion"
 // order moves flags before arguments, since the library takes all that follows the first argument for arguments and
 // people write `deploy ./shop --yes`. "--" ends flags; a call for help leaves nothing but the command and --help.
 func order(args []string, commands []*Command) []string {
-	if args[len(args)-1] == completionFlag {
-		return args
-	}
 	ordered, rest := slices.Clone(args[:1]), args[1:]
 	if len(rest) == 1 && rest[0] == "--version" {
 		return append(ordered, "version")

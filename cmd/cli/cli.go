@@ -24,6 +24,8 @@ type (
 	Context = urfave.Context
 	// Command is a command with its flags, its help and its subcommands.
 	Command = urfave.Command
+	// BeforeFunc runs before a command, which it can refuse.
+	BeforeFunc = urfave.BeforeFunc
 	// Flag is any flag.
 	Flag = urfave.Flag
 	// BoolFlag is a flag without a value.
@@ -48,19 +50,24 @@ type App struct {
 	Reader   io.Reader
 	Writer   io.Writer
 	Commands []*Command
+	// Meant says what to type in place of a command of another tool, by the name of that command.
+	Meant map[string]string
+	// Complete returns the values that a word may have; nil: none.
+	Complete func(Wanted) []string
+	// Guard runs before each command that has no Before of its own.
+	Guard func(*Context) error
 }
 
 // Run runs the command that the arguments name. args[0] is ignored.
 func (a App) Run(ctx context.Context, args []string) error {
 	urfave.FlagStringer = flagLine
 	for _, c := range a.Commands {
-		prepare(a.Name, c)
+		a.prepare(c)
 	}
 	app := &urfave.App{
 		Name: a.Name, HelpName: a.Name, Usage: a.Usage, Description: a.Description, UsageText: examples(a.Name, a.Examples),
 		Commands: a.Commands, HideHelpCommand: true, CustomAppHelpTemplate: appHelp,
 		Reader: a.Reader, Writer: a.Writer, ErrWriter: io.Discard,
-		EnableBashCompletion: true,
 		// A value may hold commas: --config zones=a,b.
 		DisableSliceFlagSeparator: true,
 		// The caller shows errors and ends the process.
@@ -68,38 +75,47 @@ func (a App) Run(ctx context.Context, args []string) error {
 		OnUsageError:   usageError,
 		Action: func(c *Context) error {
 			if c.Args().Present() {
-				return noCommand("", c.Args().First(), a.Commands)
+				return a.noCommand("", c.Args().First(), a.Commands)
 			}
 			return urfave.ShowAppHelp(c)
 		},
+	}
+	if completes(args) {
+		return a.complete(a.Writer, args)
 	}
 	return app.RunContext(ctx, order(args, a.Commands))
 }
 
 // prepare completes a command and those below it.
-func prepare(program string, c *Command) {
+func (a App) prepare(c *Command) {
 	c.HideHelpCommand, c.OnUsageError, c.CustomHelpTemplate = true, usageError, commandHelp
-	c.UsageText = examples(program, c.UsageText)
+	c.UsageText = examples(a.Name, c.UsageText)
+	if c.Before == nil && len(c.Subcommands) == 0 {
+		c.Before = a.Guard
+	}
 	if len(c.Subcommands) > 0 {
 		c.Action = func(ctx *Context) error {
 			if ctx.Args().Present() {
-				return noCommand(c.Name+" ", ctx.Args().First(), c.Subcommands)
+				return a.noCommand(c.Name+" ", ctx.Args().First(), c.Subcommands)
 			}
 			return urfave.ShowSubcommandHelp(ctx)
 		}
 	}
 	for _, sub := range c.Subcommands {
-		prepare(program, sub)
+		a.prepare(sub)
 	}
 }
 
 // noCommand is the error for a command that does not exist. The library would suggest one however far off it is.
-func noCommand(within, name string, commands []*Command) error {
+func (a App) noCommand(within, name string, commands []*Command) error {
 	names := make([]string, len(commands))
 	for i, c := range commands {
 		names[i] = c.Name
 	}
 	err := fmt.Errorf("there is no command %q", within+name)
+	if meant, ok := a.Meant[name]; ok && within == "" {
+		return reconcile.WithHint(err, "%s", meant)
+	}
 	if near, ok := props.Nearest(name, names); ok {
 		return reconcile.WithHint(err, "did you mean %s?", within+near)
 	}
@@ -138,6 +154,3 @@ func noFlag(c *Context, name string, below bool) error {
 func withFlagsHint(c *Context, err error) error {
 	return reconcile.WithHint(err, "`%s --help` lists the flags", c.Command.HelpName)
 }
-
-// CompleteFlags prints the flags of a command that continue the last word, for shells.
-func CompleteFlags(c *Context) { urfave.DefaultCompleteWithFlags(c.Command)(c) }

@@ -21,6 +21,7 @@ func testApp(out *bytes.Buffer, seen *[]string) App {
 	}
 	return App{
 		Name: "athanor", Usage: "test", Writer: out,
+		Meant: map[string]string{"apply": "`athanor plan` does that", "show": "state show shows one"},
 		Commands: []*Command{
 			{Name: "plan", Usage: "plans", ArgsUsage: "[TARGET]", UsageText: "plan   here", Flags: flags(), Action: note},
 			{Name: "state", Usage: "state", Subcommands: []*Command{{Name: "show", Flags: flags(), Action: note}}},
@@ -56,6 +57,9 @@ func TestFlagsAnywhere(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for _, tt := range []struct{ line, want, hint string }{
 		{"plna", `there is no command "plna"`, "did you mean plan?"},
+		{"apply", `there is no command "apply"`, "`athanor plan` does that"},
+		{"help apply", `there is no command "apply"`, "`athanor plan` does that"},
+		{"state apply", `there is no command "state apply"`, "there is state show"},
 		{"nonsense", `there is no command "nonsense"`, "there is plan, state"},
 		{"help plna", `there is no command "plna"`, "did you mean plan?"},
 		{"state shwo", `there is no command "state shwo"`, "did you mean state show?"},

@@ -20,7 +20,7 @@ func StageFlags(stage string, own ...Flag) []Flag {
 		},
 		&StringFlag{
 			Category: sharedCategory, Name: "store", EnvVars: []string{StoreVariable},
-			Usage: "keep state in `STORE`, bolt:PATH, postgres://… or s3://…; default .athanor/state.db of the project",
+			Usage: "keep state in `STORE`, bolt:PATH, postgres://…, s3://… or https://…; default .athanor/state.db of the project",
 		},
 		&StringSliceFlag{
 			Category: sharedCategory, Name: "config", Aliases: []string{"c"},

@@ -44,5 +44,5 @@ func (c Checkup) Print(out, errs io.Writer, style Style) {
 	if n := len(c.Problems); n > 0 {
 		verdict = fmt.Sprintf("%d wrong", n)
 	}
-	fmt.Fprintf(out, "%s/%s: serial %d, %d rows of %d things: %s\n", c.Stack, c.Stage, c.Serial, c.Rows, c.Things, verdict)
+	fmt.Fprintf(out, "%s/%s: serial %d, %d entries of %d objects: %s\n", c.Stack, c.Stage, c.Serial, c.Rows, c.Things, verdict)
 }

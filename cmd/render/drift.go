@@ -12,22 +12,15 @@ func (s Style) left(w io.Writer, all []engine.Left) {
 	if len(all) == 0 {
 		return
 	}
-	fmt.Fprintln(w, s.paint(dim, "Left to the next deploy:"))
-	addresses, kinds := 0, 0
-	for _, l := range all {
-		addresses, kinds = max(addresses, runes(l.Address)), max(kinds, runes(l.Kind))
+	s.write(w, s.paint(dim, "Left to the next deploy:"), 0)
+	l := newLayout(s, &engine.Plan{})
+	for _, line := range all {
+		l.address, l.kind = max(l.address, columns(line.Address)), max(l.kind, columns(line.Kind))
 	}
-	for _, l := range all {
-		fmt.Fprintf(w, "  · %-*s  %s  %s\n", min(addresses, widest), l.Address, s.paint(dim, fmt.Sprintf("%-*s", min(kinds, widest), l.Kind)), clean(l.Why))
-		a := engine.Planned{Action: engine.Update, Reasons: l.Reasons}
-		paths := 0
-		reasons := s.leaves(a)
-		for _, r := range reasons {
-			paths = max(paths, runes(string(r.Path)))
-		}
-		for _, r := range reasons {
-			s.reason(w, a, r, min(paths, widest))
-		}
+	l.address, l.kind = min(l.address, widestAddress), min(l.kind, widest)
+	for _, line := range all {
+		a := engine.Planned{Action: engine.Update, Reasons: line.Reasons}
+		l.props(w, l.row(verb{sign: "·"}, line.Address, line.Kind, "", clean(line.Why)), l.reasons(a), "")
 	}
 	fmt.Fprintln(w)
 }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/athanor-dev/athanor/engine"
@@ -19,24 +21,30 @@ type Problem struct {
 	Source  string   `json:"source,omitempty"`
 	Error   string   `json:"error"`
 	Hints   []string `json:"hints,omitempty"`
+	// Cause is the same for all problems with one cause.
+	Cause string `json:"cause,omitempty"`
 }
 
 // ErrorLine is the last line of --json when a command ends with an error.
 type ErrorLine struct {
-	Type     string             `json:"type"`
-	Error    string             `json:"error"`
-	Hints    []string           `json:"hints,omitempty"`
-	Problems []Problem          `json:"problems,omitempty"`
-	Holder   *statestore.Holder `json:"holder,omitempty"`
-	Exit     int                `json:"exit"`
+	Type     string    `json:"type"`
+	Error    string    `json:"error"`
+	Hints    []string  `json:"hints,omitempty"`
+	Problems []Problem `json:"problems,omitempty"`
+	// Causes are the errors that several problems have in common.
+	Causes []engine.Cause     `json:"causes,omitempty"`
+	Holder *statestore.Holder `json:"holder,omitempty"`
+	Exit   int                `json:"exit"`
 	// InterruptedBy says who ended the command, as in the summary.
 	InterruptedBy string `json:"interruptedBy,omitempty"`
 }
 
-// Errors shows errors. Mask hides the secrets in one, Place shortens a place in the program; nil leaves both as they are.
+// Errors shows errors. Mask hides the secrets in one, Place shortens a place in the program; nil leaves both as they are. Line
+// returns the line of the program at a place, without secrets, and false where there is none that may be shown; nil shows none.
 type Errors struct {
-	Mask  func(error) string
-	Place func(string) string
+	Mask   func(error) string
+	Place  func(string) string
+	Source func(file string, line int) (string, bool)
 }
 
 func (e Errors) mask(err error) string {
@@ -56,31 +64,59 @@ func (e Errors) place(source string) string {
 // Line is an error as --json shows it.
 func (e Errors) Line(kind string, err error, code int) ErrorLine {
 	err = withWayOut(err)
-	line := ErrorLine{Type: kind, Error: e.mask(err), Hints: Hints(err), Problems: e.Lines(err), Exit: code}
+	line := ErrorLine{Type: kind, Error: e.mask(err), Hints: Hints(err), Exit: code}
+	line.Problems, line.Causes = e.Lines(err)
 	if held, ok := errors.AsType[*statestore.HeldError](err); ok {
 		line.Holder = &held.Holder
 	}
 	return line
 }
 
-// Lines are the problems of an error as --json shows them.
-func (e Errors) Lines(err error) []Problem {
-	var list []Problem
-	for _, p := range Problems(err) {
-		list = append(list, Problem{Address: p.Address, Source: e.place(p.Source), Error: e.mask(p.Err), Hints: Hints(p.Err)})
+// Lines are the problems of an error as --json shows them, and the causes that several of them have in common.
+func (e Errors) Lines(err error) ([]Problem, []engine.Cause) {
+	list := Problems(err)
+	causes, ids := e.common(list)
+	var lines []Problem
+	for _, p := range list {
+		lines = append(lines, Problem{Address: p.Address, Source: e.place(p.Source), Error: e.mask(p.Err), Hints: Hints(p.Err), Cause: ids[p.Address]})
 	}
-	return list
+	return lines, causes
 }
+
+// common returns the causes that several problems have in common, and the cause of each of their addresses.
+func (e Errors) common(list []engine.Problem) (causes []engine.Cause, ids map[string]string) {
+	ids = map[string]string{}
+	for _, g := range engine.GroupProblems(list) {
+		if !g.Shared() {
+			continue
+		}
+		for _, addr := range g.Cause.Addresses {
+			ids[addr] = g.Cause.ID
+		}
+		g.Cause.Error = e.mask(errors.New(g.Cause.Error))
+		causes = append(causes, g.Cause)
+	}
+	return causes, ids
+}
+
+// shownError is an error whose causes people have read in the plan already.
+type shownError struct{ error }
+
+func (e shownError) Unwrap() error { return e.error }
+
+// Shown says of an error that the plan which was shown has its causes: those of several resources are not repeated.
+func Shown(err error) error { return shownError{err} }
 
 // Print writes an error for people.
 func (e Errors) Print(w io.Writer, s Style, err error) {
 	err = withWayOut(err)
 	if problems := Problems(err); len(problems) > 0 {
-		e.PrintAll(w, s, problems)
+		_, shown := errors.AsType[shownError](err)
+		e.PrintAll(w, s, problems, shown)
 		s.Hints(w, outerHints(err))
 		return
 	}
-	s.Error(w, e.mask(err), Hints(err))
+	e.plain(w, s, e.mask(err), Hints(err))
 	if held, ok := errors.AsType[*statestore.HeldError](err); ok {
 		h := cleaned(held.Holder)
 		fmt.Fprintf(w, "  run      %s\n  host     %s\n  pid      %d\n  command  %s\n  since    %s\n  expires  %s\n",
@@ -111,23 +147,114 @@ func withWayOut(err error) error {
 }
 
 // manyProblems is how many are shown before the rest is only counted.
-const manyProblems = 25
+const manyProblems = 10
 
-// PrintAll writes problems for people, each with its place and its own hints.
-func (e Errors) PrintAll(w io.Writer, s Style, problems []engine.Problem) {
-	for i, p := range problems {
+// PrintAll writes problems for people, each with its place and its own hints. Those with one cause are one error, which
+// names the addresses. Shown: the text of such a cause stands in the plan above.
+func (e Errors) PrintAll(w io.Writer, s Style, problems []engine.Problem, shown bool) {
+	groups := engine.GroupProblems(problems)
+	for i, g := range groups {
 		if i == manyProblems {
-			fmt.Fprintf(w, "and %d more\n", len(problems)-i)
+			fmt.Fprintf(w, "and %d more\n", len(groups)-i)
 			return
 		}
+		if g.Shared() {
+			e.printShared(w, s, g.Cause, shown)
+			continue
+		}
 		// Neighbours with the same way out share one hint.
-		hints := Hints(p.Err)
-		if next := i + 1; next < min(len(problems), manyProblems) && slices.Equal(hints, Hints(problems[next].Err)) {
+		hints := Hints(g.First.Err)
+		if next := i + 1; next < min(len(groups), manyProblems) && !groups[next].Shared() && slices.Equal(hints, Hints(groups[next].First.Err)) {
 			hints = nil
 		}
-		shown := engine.Problem{Address: p.Address, Source: e.place(p.Source), Err: errors.New(e.mask(p.Err))}
-		s.Error(w, shown.String(), hints)
+		if i > 0 && s.Width > 0 {
+			fmt.Fprintln(w)
+		}
+		e.problem(w, s, g.First, hints)
 	}
+}
+
+// problem writes one problem, the line of the program at its place, and what can be done. On a terminal the place stands above the
+// line, elsewhere before the message, where editors and CI systems find it.
+func (e Errors) problem(w io.Writer, s Style, p engine.Problem, hints []string) {
+	shown := engine.Problem{Address: p.Address, Source: e.place(p.Source), Err: errors.New(e.mask(p.Err))}
+	source, ok := e.line(p.Source)
+	if !ok {
+		s.Error(w, shown.String(), hints)
+		return
+	}
+	title := ""
+	if s.Width > 0 {
+		title, shown.Source = shown.Source, ""
+	}
+	s.errorText(w, shown.String())
+	s.snippet(w, title, p.Source, source)
+	s.Hints(w, hints)
+}
+
+// line is the line of the program at a place.
+func (e Errors) line(place string) (string, bool) {
+	file, number, _ := splitPlace(place)
+	if e.Source == nil || number == 0 {
+		return "", false
+	}
+	return e.Source(filepath.Clean(file), number)
+}
+
+// plain writes an error that is no list of problems. Below each message of the Go compiler stands the line that it is about.
+func (e Errors) plain(w io.Writer, s Style, text string, hints []string) {
+	if !goMessages.MatchString(text) || e.Source == nil {
+		s.Error(w, text, hints)
+		return
+	}
+	for i, line := range strings.Split(text, "\n") {
+		if i == 0 {
+			s.errorText(w, line)
+			continue
+		}
+		s.write(w, "       "+clean(line), 7)
+		if at := goPlace.FindStringSubmatch(line); at != nil {
+			if source, ok := e.line(at[1]); ok {
+				s.snippet(w, "", at[1], source)
+			}
+		}
+	}
+	s.Hints(w, hints)
+}
+
+// printShared writes one error of several resources.
+func (e Errors) printShared(w io.Writer, s Style, c engine.Cause, shown bool) {
+	text, hints := e.mask(errors.New(c.Error)), []string{}
+	if c.Hint != "" {
+		hints = []string{c.Hint}
+	}
+	if shown && c.Follows == "" {
+		text, hints = "the plan says why", nil
+	}
+	s.Error(w, fmt.Sprintf("%s: %s\n%s", counted(len(c.Addresses), "resource"), text, addresses(c.Addresses)), hints)
+}
+
+// manyAddresses is how many are listed before the rest is only counted.
+const manyAddresses = 50
+
+// addresses lists addresses in lines that can be read.
+func addresses(all []string) string {
+	var lines []string
+	line := ""
+	for i, addr := range all {
+		if i == manyAddresses {
+			line += fmt.Sprintf("and %d more", len(all)-i)
+			break
+		}
+		if i < len(all)-1 {
+			addr += ", "
+		}
+		if runes(line+addr) > 100 && line != "" {
+			lines, line = append(lines, strings.TrimSuffix(line, " ")), ""
+		}
+		line += addr
+	}
+	return strings.Join(append(lines, line), "\n")
 }
 
 // outerHints are those around an error that lists problems, which have their own.

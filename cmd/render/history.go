@@ -47,14 +47,38 @@ func (s Style) told(e engine.Event) []string {
 	case engine.EventRun:
 		text := string(e.Action) + " began"
 		if e.Status != engine.StatusRunning {
-			text = string(e.Status) + s.paint(dim, "  "+Elapsed(time.Duration(e.Elapsed*float64(time.Second))))
+			text = string(e.Status) + s.paint(dim, "  "+Elapsed(seconds(e.Elapsed)))
 		}
 		return []string{"  " + s.paint(bold, text)}
 	case engine.EventStart:
 		return []string{fmt.Sprintf("    %s  %s", e.Address, s.paint(dim, string(e.Action)+" begins"))}
+	case engine.EventDone:
+		return s.toldDone(e)
 	default:
 		return s.lines(e, 0, "")
 	}
+}
+
+// toldDone are the lines of the end of a resource, with why it failed or was not done, and with what was changed of it.
+func (s Style) toldDone(e engine.Event) []string {
+	line := func(text string) string {
+		return fmt.Sprintf("  %s %s  %s", s.paint(red, "!"), e.Address, s.paint(red, text))
+	}
+	lines := s.lines(e, 0, "")
+	switch e.Status {
+	case engine.StatusFailed:
+		lines = []string{line("failed: " + string(e.Action) + ": " + cause(e))}
+	case engine.StatusBlocked:
+		lines = []string{line("blocked: " + oneLine(e.Note))}
+	default:
+		if len(e.Paths) > 0 && e.Action == engine.Update {
+			lines[0] += "  " + s.paint(dim, strings.Join(e.Paths, ", "))
+		}
+	}
+	if e.Hint != "" {
+		lines = append(lines, "      "+s.paint(cyan, "hint: ")+clean(e.Hint))
+	}
+	return lines
 }
 
 // Run is a run as --json shows it.
@@ -102,7 +126,7 @@ func (s Style) run(w io.Writer, l Run, commands, states int) {
 	}
 	took := ""
 	if l.Duration > 0 {
-		took = Elapsed(time.Duration(l.Duration * float64(time.Second)))
+		took = Elapsed(seconds(l.Duration))
 	}
 	line := fmt.Sprintf("%s  %-*s  %s  %s  %8s  %s, pid %d", l.Run, commands, l.Command,
 		s.State(l.State, states), l.Started.Local().Format(time.DateTime), took, who, l.PID)
@@ -115,7 +139,7 @@ func (s Style) run(w io.Writer, l Run, commands, states int) {
 		notes = append(notes, clean(l.Note))
 	}
 	if l.Dead {
-		notes = append(notes, "its process is gone or its lease ran out; the next run takes over")
+		notes = append(notes, "its process ended or its lease expired; the next run takes over")
 	}
 	for _, n := range notes {
 		fmt.Fprintf(w, "    %s\n", strings.TrimSpace(n))

@@ -68,15 +68,17 @@ func shown(bad string, s render.Style) map[string]func(io.Writer) {
 		}
 	}
 	return map[string]func(io.Writer){
-		"plan": func(w io.Writer) { s.Plan(w, plan) },
+		"plan": func(w io.Writer) { s.Plan(w, plan, "") },
 		"error": func(w io.Writer) {
 			render.Errors{}.Print(w, s, reconcile.WithHint(errors.Join(errors.New(bad), held), "%s", bad))
 		},
 		"problems": func(w io.Writer) {
-			render.Errors{}.PrintAll(w, s, []engine.Problem{{Address: bad, Source: bad, Err: reconcile.WithHint(errors.New(bad), "%s", bad)}})
+			render.Errors{}.PrintAll(w, s, []engine.Problem{{Address: bad, Source: bad, Err: reconcile.WithHint(errors.New(bad), "%s", bad)}}, false)
 		},
 		"waiting": func(w io.Writer) { s.Waiting(w, bad, bad) },
-		"result":  func(w io.Writer) { s.Result(w, &engine.Result{Waiting: map[string]string{bad: bad}}) },
+		"result": func(w io.Writer) {
+			s.Result(w, &engine.Result{Waiting: map[string]string{bad: bad}}, render.Ending{Next: "athanor deploy"})
+		},
 		"outputs": func(w io.Writer) { s.Outputs(w, values) },
 		"output":  func(w io.Writer) { io.WriteString(w, render.Escaped(bad)+"\n") },
 		"rows":    func(w io.Writer) { render.Rows(w, []engine.RowView{row}) },
@@ -98,10 +100,31 @@ func shown(bad string, s render.Style) map[string]func(io.Writer) {
 		"log line": func(w io.Writer) { render.NewLines(w, s, true).Line(bad, reconcile.LogLine{Time: at, Text: bad}) },
 		"events":   func(w io.Writer) { events(func(e engine.Event) { s.Event(w, e) }) },
 		"progress": func(w io.Writer) {
-			p := render.NewProgress(w, s, nil, plan)
+			p := render.NewProgress(render.Screen{Out: w, Style: s, Clock: newClock()}, plan)
 			events(p.Event)
 			p.Say(bad)
 			p.Close()
+			s.Result(w, &engine.Result{}, render.Ending{Ended: p.Ended()})
+		},
+		"live": func(w io.Writer) {
+			var drawn bytes.Buffer
+			clock := newClock()
+			p := render.NewProgress(render.Screen{Out: &drawn, Style: s, Size: func() (int, int) { return 80, 24 }, Clock: clock}, plan)
+			events(func(e engine.Event) { p.Event(e); clock.advance(time.Second) })
+			p.Close()
+			io.WriteString(w, render.Drawing.ReplaceAllString(drawn.String(), ""))
+		},
+		"reading": func(w io.Writer) {
+			clock := newClock()
+			r := render.NewReading(render.Screen{Out: w, Style: s, Clock: clock}, bad)
+			r.Read(engine.Reading{Address: bad, Kind: bad, Total: 1})
+			r.Note(bad)
+			clock.advance(time.Minute)
+			r.Close()
+		},
+		"snippet": func(w io.Writer) {
+			e := render.Errors{Source: func(string, int) (string, bool) { return bad, true }}
+			e.PrintAll(w, s, []engine.Problem{{Address: "a", Source: "athanor.yaml:1:1", Err: errors.New("wrong")}}, false)
 		},
 		"JSON": func(w io.Writer) {
 			data, err := json.Marshal(values)

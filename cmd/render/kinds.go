@@ -58,6 +58,7 @@ func printFields(w io.Writer, fields []props.Field, indent string) {
 		if len(f.Enum) > 0 {
 			notes = append(notes, strings.Join(f.Enum, " | "))
 		}
+		notes = append(notes, boundsOf(f)...)
 		line := indent + lastPart(f.Path) + "  " + f.Type
 		if len(notes) > 0 {
 			line += "  (" + strings.Join(notes, ", ") + ")"
@@ -70,6 +71,25 @@ func printFields(w io.Writer, fields []props.Field, indent string) {
 		}
 		printFields(w, f.Fields, indent+"  ")
 	}
+}
+
+// boundsOf says what limits the values of a prop.
+func boundsOf(f props.Field) (bounds []string) {
+	switch {
+	case f.Min != "" && f.Max != "":
+		bounds = append(bounds, f.Min+" to "+f.Max)
+	case f.Min != "":
+		bounds = append(bounds, "at least "+f.Min)
+	case f.Max != "":
+		bounds = append(bounds, "at most "+f.Max)
+	}
+	if f.MaxItems > 0 {
+		bounds = append(bounds, fmt.Sprintf("at most %d entries", f.MaxItems))
+	}
+	if f.MaxLen > 0 {
+		bounds = append(bounds, fmt.Sprintf("at most %d characters", f.MaxLen))
+	}
+	return bounds
 }
 
 func lastPart(p tree.Path) string {

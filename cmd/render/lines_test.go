@@ -51,7 +51,7 @@ func TestLinesInColor(t *testing.T) {
 func TestLinesAreWhole(t *testing.T) {
 	var out bytes.Buffer
 	plan := &engine.Plan{Actions: []engine.Planned{{Address: "web", Action: engine.Create}}}
-	p := render.NewProgress(&out, render.Style{}, func() int { return 80 }, plan)
+	p := render.NewProgress(render.Screen{Out: &out, Size: func() (int, int) { return 80, 24 }}, plan)
 	l := render.NewLines(&out, render.Style{}, false)
 	l.Above(p)
 	var all sync.WaitGroup

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,57 +16,214 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// widest is how far a column follows its longest entry.
-const widest = 40
+// widest is how far a column follows its longest entry; widestAddress that of addresses.
+const widest, widestAddress = 40, 32
 
-// Plan writes a plan for people.
-func (s Style) Plan(w io.Writer, p *engine.Plan) {
+// Plan writes a plan for people. Cost says what planning took, "" where that is not known.
+func (s Style) Plan(w io.Writer, p *engine.Plan, cost string) {
 	p = cleaned(p)
-	fmt.Fprintf(w, "%s\n\n", s.paint(bold, p.Stack+"/"+p.Stage))
+	s.write(w, s.heading(p), 2)
+	fmt.Fprintln(w)
 	if p.Recovered {
-		fmt.Fprintln(w, s.paint(cyan, "State was lost: existing objects were found again by reading.")+"\n")
+		s.write(w, s.paint(cyan, "State was lost: existing objects were found again by reading.")+"\n", 0)
 	}
 	if p.Unobserved {
-		fmt.Fprintln(w, s.paint(yellow, "Compared with state only: nothing was read from the provider.")+"\n")
+		s.write(w, s.paint(yellow, "Compared with state only: nothing was read from the provider.")+"\n", 0)
 	}
-	var shown []engine.Planned
-	addresses, kinds := 0, 0
-	for _, a := range p.Actions {
-		if s.Detailed || a.Action != engine.Unchanged || asleep(p, a) {
-			shown = append(shown, a)
-			addresses, kinds = max(addresses, runes(a.Address)), max(kinds, runes(a.Kind))
-		}
-	}
-	for _, a := range shown {
-		if asleep(p, a) {
-			s.asleep(w, a, min(addresses, widest), min(kinds, widest))
+	drift, own := s.sections(p)
+	l, blocks := newLayout(s, p), 0
+	l.fit(drift)
+	l.fit(own)
+	for _, section := range []struct {
+		title string
+		lines []engine.Planned
+		drift bool
+	}{{"Changed outside athanor; a deploy changes it back", drift, true}, {"Your changes", own, false}} {
+		if len(section.lines) == 0 {
 			continue
 		}
-		s.planned(w, a, min(addresses, widest), min(kinds, widest))
+		if blocks++; blocks > 1 {
+			fmt.Fprintln(w)
+		}
+		if len(drift) > 0 {
+			s.write(w, s.paint(bold, section.title), 0)
+		}
+		l.outside = p.Drift || section.drift
+		l.section(w, section.lines)
 	}
-	for _, c := range p.OutputChanges {
-		s.outputChange(w, c)
+	if outputs := s.outputLines(p); len(outputs) > 0 {
+		if blocks++; blocks > 1 {
+			fmt.Fprintln(w)
+		}
+		s.write(w, s.paint(bold, "Outputs"), 0)
+		for _, line := range outputs {
+			s.write(w, line, 6)
+		}
 	}
-	if s.Detailed {
-		s.outputs(w, p)
-	}
-	if len(shown)+len(p.OutputChanges) > 0 {
+	if blocks > 0 {
 		fmt.Fprintln(w)
 	}
 	s.left(w, p.Left)
 	for _, warning := range p.Warnings {
-		fmt.Fprintln(w, s.paint(yellow, "note: ")+clean(warning))
+		s.write(w, s.paint(yellow, "note: ")+clean(warning), 6)
 	}
 	for _, v := range p.Violations {
-		fmt.Fprintln(w, s.paint(yellow, "policy "+v.Policy+": ")+clean(strings.TrimPrefix(v.Address+": ", ": ")+v.Message))
+		s.write(w, s.paint(yellow, "policy "+v.Policy+": ")+clean(strings.TrimPrefix(v.Address+": ", ": ")+v.Message), 6)
 	}
+	s.PlanCounts(w, p, cost)
+}
+
+// PlanCounts writes the last line of a plan.
+func (s Style) PlanCounts(w io.Writer, p *engine.Plan, cost string) {
+	head := "Plan:"
 	switch {
-	case !p.Drift:
-		fmt.Fprintln(w, s.Counts("Plan:", p.Summary, true))
-	case p.Drifted():
-		fmt.Fprintln(w, s.Counts("Drift:", p.Summary, true))
-	default:
-		fmt.Fprintln(w, s.Counts("No drift:", p.Summary, false))
+	case p.Drift && p.Drifted():
+		head = "Drift:"
+	case p.Drift:
+		head = "No drift:"
+	case !p.Pending() && len(p.Blocked()) == 0:
+		head = "Nothing to do:"
+	}
+	drift, own := s.sections(p)
+	outside := map[engine.Action]int{}
+	for _, a := range drift {
+		outside[a.Action]++
+	}
+	if head == "Drift:" {
+		s.ends(w, s.driftCounts(p), cost)
+	} else {
+		s.ends(w, s.counts(head, p.Summary, head != "No drift:", outside), cost)
+	}
+	groups, lines := 0, 0
+	for _, part := range folded(own) {
+		if len(part) > 1 && !s.Detailed {
+			groups++
+		} else {
+			lines += len(part)
+		}
+	}
+	if groups > 0 {
+		text := fmt.Sprintf("%s in %s", counted(len(own), "resource"), counted(groups, "group"))
+		if lines > 0 {
+			text += " and " + counted(lines, "line")
+		}
+		s.write(w, s.paint(dim, text+"; --detailed lists each"), 0)
+	}
+}
+
+// driftCounts says how many resources drifted, those among them that a repair leaves to the next deploy.
+func (s Style) driftCounts(p *engine.Plan) string {
+	sum := p.Summary
+	drifted := sum.Created + sum.Adopted + sum.Recovered + sum.Updated + sum.Replaced + sum.Moved + sum.Deleted + sum.Forgotten
+	all := drifted + sum.Unchanged + sum.Waiting + sum.Blocked
+	for _, left := range p.Left {
+		if slices.ContainsFunc(left.Reasons, func(r engine.Reason) bool { return r.Source == engine.ByWorld }) {
+			drifted++
+		}
+	}
+	text := fmt.Sprintf("%s %s of %s", s.paint(bold, "Drift:"), s.paint(yellow, fmt.Sprint(drifted)), counted(all, "resource"))
+	if sum.Blocked > 0 {
+		text += ", " + s.paint(red, fmt.Sprintf("%d blocked", sum.Blocked))
+	}
+	return text
+}
+
+// driftNote says how many of those that are counted before it drifted.
+func (s Style) driftNote(n int) string {
+	switch {
+	case n == 0:
+		return ""
+	case s.narrow():
+		return fmt.Sprintf(" (%d drift)", n)
+	}
+	return fmt.Sprintf(" (%d of them drift)", n)
+}
+
+// heading names the stage, the state that was planned on, and where its resources are.
+func (s Style) heading(p *engine.Plan) string {
+	text := s.paint(bold, p.Stack+"/"+p.Stage)
+	if p.Serial > 0 {
+		text += s.paint(dim, fmt.Sprintf("  serial %d", p.Serial))
+	}
+	var places []string
+	for _, a := range p.Actions {
+		if where := a.Place; where.Account != "" {
+			name := strings.TrimRight(where.Provider+" "+where.Account+" "+where.Region, " ")
+			if !slices.Contains(places, name) {
+				places = append(places, name)
+			}
+		}
+	}
+	if len(places) > 0 && !s.narrow() {
+		slices.Sort(places)
+		text += s.paint(dim, "  "+strings.Join(places, ", "))
+	}
+	return text
+}
+
+// sections are the lines of a plan that are shown: what changed outside, and what the program changes. An update that is both
+// stands in both, each with its own differences.
+func (s Style) sections(p *engine.Plan) (drift, own []engine.Planned) {
+	for _, a := range p.Actions {
+		outside, rest := s.drifted(a)
+		switch {
+		case !s.Detailed && a.Action == engine.Unchanged && !asleep(p, a):
+		case p.Drift, len(outside) == 0:
+			own = append(own, a)
+		case len(rest) == 0:
+			drift = append(drift, a)
+		default:
+			a.Reasons = outside
+			first := a
+			first.Notes, first.Waiting, first.WaitUntil = nil, "", time.Time{}
+			drift = append(drift, first)
+			a.Reasons = rest
+			own = append(own, a)
+		}
+	}
+	return drift, own
+}
+
+// drifted splits the differences of a resource by who made them. Only an update can be split: whatever else is done to a resource
+// is done to all of it.
+func (s Style) drifted(a engine.Planned) (outside, rest []engine.Reason) {
+	for _, r := range a.Reasons {
+		if r.Source == engine.ByWorld {
+			outside = append(outside, r)
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	if a.Action != engine.Update && len(rest) > 0 || a.Action == engine.Adopt || a.Action == engine.Recover || a.Action == engine.Blocked {
+		return nil, a.Reasons
+	}
+	return outside, rest
+}
+
+// fit makes the columns as wide as lines of a plan need.
+func (l *layout) fit(lines []engine.Planned) {
+	for _, part := range folded(lines) {
+		if len(part) > 1 && !l.Detailed {
+			l.address, l.kind = max(l.address, columns(groupName(part))), max(l.kind, columns(groupRange(part)))
+			continue
+		}
+		for _, a := range part {
+			l.address, l.kind = max(l.address, columns(a.Address)), max(l.kind, columns(a.Kind))
+		}
+	}
+	l.address, l.kind = min(l.address, widestAddress), min(l.kind, widest)
+}
+
+// section writes lines of a plan, those that are alike as one.
+func (l *layout) section(w io.Writer, lines []engine.Planned) {
+	for _, part := range folded(lines) {
+		if len(part) > 1 && !l.Detailed {
+			l.group(w, part)
+			continue
+		}
+		for _, a := range part {
+			l.planned(w, a)
+		}
 	}
 }
 
@@ -74,72 +232,205 @@ func asleep(p *engine.Plan, a engine.Planned) bool {
 	return a.InDev && !p.Dev && a.Action == engine.Unchanged
 }
 
-func (s Style) asleep(w io.Writer, a engine.Planned, addresses, kinds int) {
-	fmt.Fprintf(w, "    %-*s  %s\n", addresses, a.Address, s.paint(dim, fmt.Sprintf("%-*s  runs in dev", kinds, a.Kind)))
-}
-
 func runes(text string) int { return utf8.RuneCountInString(text) }
 
-func (s Style) planned(w io.Writer, a engine.Planned, addresses, kinds int) {
-	v := verbs[a.Action]
-	fmt.Fprintf(w, "  %s %-*s  %s  %s\n", s.paint(v.color, v.sign), addresses, a.Address,
-		s.paint(dim, fmt.Sprintf("%-*s", kinds, a.Kind)), s.paint(v.color, title(a)))
-	reasons := s.leaves(a)
-	paths := 0
-	for _, r := range reasons {
-		paths = max(paths, runes(string(r.Path)))
+// layout is how the lines of a section are laid out: the widths of its columns.
+type layout struct {
+	Style
+	plan          *engine.Plan
+	address, kind int
+	// outside: all that is shown changed outside athanor, as its title says.
+	outside bool
+	// explained are the addresses at which a cause was shown first; actions are what is done to each address.
+	explained map[string]string
+	actions   map[string]engine.Action
+}
+
+func newLayout(s Style, p *engine.Plan) layout {
+	l := layout{Style: s, plan: p, explained: map[string]string{}, actions: make(map[string]engine.Action, len(p.Actions))}
+	for _, a := range p.Actions {
+		l.actions[a.Address] = a.Action
 	}
-	for _, r := range reasons {
-		s.reason(w, a, r, min(paths, widest))
+	return l
+}
+
+// row is the first line of a resource or a group: what is done, to what, of which kind. Narrow terminals leave out the word of what
+// is done, which the glyph says, and have a kind that does not fit on a line of its own.
+func (l layout) row(v verb, address, kind, word, more string) (lines []string) {
+	sign := "  " + l.paint(v.color, v.sign) + " "
+	if !l.narrow() {
+		what := strings.TrimSpace(l.paint(v.color, word) + " " + more)
+		line := sign + pad(address, l.address) + "  " + l.paint(dim, pad(kind, l.kind)) + "  " + what
+		return []string{strings.TrimRight(line, " ")}
 	}
+	lines = []string{sign + pad(address, l.address) + "  " + l.paint(dim, kind)}
+	if columns(lines[0]) > l.Width {
+		lines = []string{sign + address, "      " + l.paint(dim, kind)}
+	}
+	if more != "" {
+		lines = append(lines, "      "+more)
+	}
+	return lines
+}
+
+func (l layout) planned(w io.Writer, a engine.Planned) {
+	if asleep(l.plan, a) {
+		for _, line := range l.row(verb{sign: " ", color: dim}, a.Address, a.Kind, "runs in dev", "") {
+			l.write(w, line, 6)
+		}
+		return
+	}
+	if a.Cause != "" && a.BlockedBy == "" && l.explained[a.Cause] != "" {
+		a.Problem, a.Hint = "as "+l.explained[a.Cause], ""
+	} else if a.Cause != "" {
+		l.explained[a.Cause] = a.Address
+	}
+	word, more := title(a, l.plan.Drift)
+	rows := l.row(verbs[a.Action], a.Address, a.Kind, word, more)
+	l.props(w, rows, l.reasons(a), place(a.Source))
 	for _, n := range a.Notes {
-		fmt.Fprintf(w, "      %s\n", s.paint(dim, clean(n)))
+		l.write(w, "      "+l.paint(dim, clean(n)), 8)
 	}
 	if !a.WaitUntil.IsZero() {
-		text := "may be there: waits until " + a.WaitUntil.Local().Format(time.TimeOnly)
-		fmt.Fprintf(w, "      %s\n", s.paint(yellow, text))
+		l.write(w, "      "+l.paint(yellow, "waits: not visible yet, until "+a.WaitUntil.Local().Format(time.TimeOnly)), 8)
 	}
 	if a.Waiting != "" {
-		fmt.Fprintf(w, "      %s\n", s.paint(yellow, "waits for you: "+clean(a.Waiting)))
+		l.write(w, "      "+l.paint(yellow, "waits for you: "+clean(a.Waiting)), 8)
 	}
 	if a.Problem != "" {
 		for line := range strings.SplitSeq(clean(a.Problem), "\n") {
-			fmt.Fprintf(w, "      %s\n", s.paint(red, line))
+			l.write(w, "      "+l.paint(red, line), 8)
 		}
 	}
 	if a.Hint != "" {
-		fmt.Fprintf(w, "      %s%s\n", s.paint(cyan, "hint: "), clean(a.Hint))
+		l.write(w, "      "+l.paint(cyan, "hint: ")+clean(a.Hint), 12)
 	}
+}
+
+// prop is one difference as it is shown.
+type prop struct{ path, value string }
+
+// reasons are the differences of a resource as they are shown.
+func (l layout) reasons(a engine.Planned) []prop {
+	var all []prop
+	reasons := l.leaves(a)
+	width := 0
+	for _, r := range reasons {
+		width = max(width, columns(string(r.Path)))
+	}
+	for _, r := range reasons {
+		all = append(all, l.reason(a, r, l.room(width, place(a.Source))))
+	}
+	return all
+}
+
+// room is how many columns the value of a prop has beside the place of the declaration.
+func (l layout) room(paths int, source string) int {
+	indent := 6
+	if l.broad() {
+		indent = l.address + l.kind + 8 + len("update") + 2 + columns(source)
+	}
+	return max(l.Width-indent-min(paths, widest)-3, minValue)
+}
+
+// props writes the first line of a resource and its differences: below it, or on a broad terminal behind it, where the place of
+// the declaration stands at the right edge.
+func (l layout) props(w io.Writer, rows []string, all []prop, source string) {
+	width := 0
+	for _, p := range all {
+		width = max(width, columns(p.path))
+	}
+	width = min(width, widest)
+	if !l.broad() {
+		for _, row := range rows {
+			l.write(w, row, 6)
+		}
+		for _, p := range all {
+			l.write(w, "      "+prefix(p.path, ":", width)+p.value, 6+hang(p.path, width, 1))
+		}
+		return
+	}
+	row := rows[0]
+	indent := columns(row) + 2
+	for i, p := range all {
+		line := row + strings.Repeat(" ", max(2, indent-columns(row))) + prefix(p.path, "", width) + p.value
+		if i == 0 {
+			line = l.edge(line, source)
+		}
+		l.write(w, line, indent+hang(p.path, width, 0))
+		row = ""
+	}
+	if len(all) == 0 {
+		l.write(w, l.edge(row, source), 6)
+	}
+}
+
+// prefix is the path of a prop before its value. A remark about the whole resource has none.
+func prefix(path, mark string, width int) string {
+	if path == "" {
+		return ""
+	}
+	return pad(path+mark, width+len(mark)) + "  "
+}
+
+func hang(path string, width, mark int) int {
+	if path == "" {
+		return 2
+	}
+	return width + mark + 2
+}
+
+// edge is a line with a quiet text at the right edge of the terminal, if there is room for it.
+func (s Style) edge(line, text string) string {
+	if gap := min(s.Width, widestLine) - columns(line) - columns(text); text != "" && gap >= 2 {
+		return line + strings.Repeat(" ", gap) + s.paint(dim, text)
+	}
+	return line
+}
+
+// place is file and line of a place in the program.
+func place(source string) string {
+	parts := strings.SplitN(source, ":", 3)
+	return strings.Join(parts[:min(2, len(parts))], ":")
 }
 
 // localTag follows what is done to a thing on this machine that the program would have in the cloud.
 const localTag = ", local"
 
-// title says what will happen, in full.
-func title(a engine.Planned) string {
-	text := string(a.Action)
-	if a.May {
-		text = "may " + text
-	}
+// title says what will happen: a word, and what else there is to say, which is never cut.
+func title(a engine.Planned, drift bool) (word, more string) {
 	from := clean(a.From)
+	if word = string(a.Action); a.May {
+		word = "may " + word
+	}
+	switch {
+	case drift && a.Action == engine.Update:
+		word = "changed outside athanor"
+	case drift && a.Action == engine.Create:
+		word = "deleted outside athanor"
+	case a.Action == engine.Forget:
+		word = "remove from state"
+	}
 	switch {
 	case a.Action == engine.Replace && a.DeleteFirst:
-		text += " (old one deleted first)"
+		word, more = word+",", "old one deleted first"
 	case a.Action == engine.Replace:
-		text += " (new one first)"
+		word, more = word+",", "new one first"
 	case (a.Action == engine.Delete || a.Action == engine.Forget) && a.Identity != "" && a.Identity != a.Address:
-		text += " " + clean(a.Identity)
+		more = clean(a.Identity)
 	case a.Action == engine.Move:
-		text += " from " + from
+		more = "from " + from
 	case (a.Action == engine.Adopt || a.Action == engine.Recover) && from != "":
-		text += " " + from
+		more = from
 	case from != "":
-		text += ", moved from " + from
+		word, more = word+",", "moved from "+from
 	}
-	if a.Local {
-		text += localTag
+	if a.Local && more == "" {
+		word += localTag
+	} else if a.Local {
+		more += localTag
 	}
-	return text
+	return word, more
 }
 
 // leaves are the differences to be shown. Of lists and maps that were and will be only what differs in them is.
@@ -162,7 +453,7 @@ func apart(all []engine.Reason, r engine.Reason) []engine.Reason {
 		}
 		inner := r
 		inner.Path, inner.Have, inner.Want = at, have, want
-		inner.Unknown = r.Unknown && (waitsFor(want) != "" || r.Note != "")
+		inner.Unknown = r.Unknown && (len(waitsFor(want)) > 0 || r.Note != "")
 		all = apart(all, inner)
 	}
 	switch want := r.Want.(type) {
@@ -186,22 +477,20 @@ func apart(all []engine.Reason, r engine.Reason) []engine.Reason {
 	return append(all, r)
 }
 
-func (s Style) reason(w io.Writer, a engine.Planned, r engine.Reason, width int) {
+// reason is one difference as it is shown in width columns.
+func (l layout) reason(a engine.Planned, r engine.Reason, width int) prop {
 	if r.Path == "" {
-		fmt.Fprintf(w, "      %s\n", s.paint(dim, "by request"))
-		return
+		return prop{value: l.paint(dim, "by request")}
 	}
 	var notes []string
-	want := s.Value(r.Want)
+	want := l.shortened(text(r.Want), width)
 	if r.Unknown {
 		// The references in it say what it waits for; a masked or missing one does not.
-		note := "known later"
-		if on := waitsFor(r.Want); on != "" {
-			note = "known after " + on
-		} else if r.Note != "" {
-			note, r.Note = r.Note, ""
+		later := l.later(r.Want)
+		if later == "" && r.Note != "" {
+			later, r.Note = r.Note, ""
 		}
-		notes = append(notes, note)
+		want += l.paint(dim, ", "+cmp.Or(later, "known later"))
 	}
 	if r.Replaces && a.Action != engine.Create {
 		notes = append(notes, "replaces")
@@ -209,31 +498,85 @@ func (s Style) reason(w io.Writer, a engine.Planned, r engine.Reason, width int)
 	if r.Note != "" && a.Action != engine.Create && a.Action != engine.Replace {
 		notes = append(notes, r.Note)
 	}
-	if r.Source == engine.ByWorld {
+	if r.Source == engine.ByWorld && !l.outside {
 		notes = append(notes, "drift")
 	}
-	if a.Action != engine.Create && (r.Have != nil || r.Want == nil) {
-		want = s.change(r.Have, r.Want)
+	switch before := a.Action != engine.Create && (r.Have != nil || r.Want == nil); {
+	case before && l.code(r) != "":
+		want = l.code(r)
+	case before && r.Secret:
+		want = text(r.Have) + " → " + want + ", changed"
+	case before && l.plan.Drift && a.Action == engine.Update && !r.Unknown:
+		want = l.change(r.Want, r.Have, width) // what became of it, and not what a repair makes of it
+	case before && r.Unknown:
+		want = l.paint(red, l.shortened(text(r.Have), width)) + " → " + want
+	case before:
+		want = l.change(r.Have, r.Want, width)
 	}
-	line := fmt.Sprintf("      %-*s  %s", width+1, string(r.Path)+":", want)
 	if len(notes) > 0 {
-		line += "  " + s.paint(cmp.Or(noteColor(r), dim), "("+strings.Join(notes, ", ")+")")
+		want += "  " + l.paint(cmp.Or(noteColor(r), dim), "("+strings.Join(notes, ", ")+")")
 	}
-	fmt.Fprintln(w, line)
+	return prop{string(r.Path), want}
 }
 
 func noteColor(r engine.Reason) color {
-	if r.Replaces || r.Source == engine.ByWorld {
+	switch {
+	case r.Replaces:
+		return magenta
+	case r.Source == engine.ByWorld:
 		return yellow
 	}
 	return ""
 }
 
+// shownRef finds references in a text as they are shown.
+var shownRef = regexp.MustCompile(`\$\{([^{}]+?)\.[^{}]*\}`)
+
+// named are the resources of the plan that a text refers to whose references are shown already.
+func (l layout) named(v any) []string {
+	shown, _ := v.(string)
+	var on []string
+	for _, ref := range shownRef.FindAllStringSubmatch(shown, -1) {
+		if _, known := l.actions[ref[1]]; known && !slices.Contains(on, ref[1]) {
+			on = append(on, ref[1])
+		}
+	}
+	return on
+}
+
+// later says after what a value is known, "" when its references do not say it.
+func (l layout) later(v any) string {
+	on := waitsFor(v)
+	if len(on) == 0 {
+		on = l.named(v)
+	}
+	if len(on) == 0 {
+		return ""
+	}
+	done := ""
+	for _, addr := range on {
+		word := verbs[l.actions[addr]].done
+		if done != "" && done != word {
+			word = "done"
+		}
+		done = word
+	}
+	be := " is "
+	if len(on) > 1 {
+		be = " are "
+	}
+	switch done {
+	case "", "unchanged", "blocked", "waiting":
+		return "known after " + strings.Join(on, ", ")
+	}
+	return "known after " + strings.Join(on, ", ") + be + done
+}
+
 // waitsFor names the addresses that a value waits for.
-func waitsFor(v any) string {
+func waitsFor(v any) []string {
 	uses, err := token.Refs(v)
 	if err != nil {
-		return ""
+		return nil
 	}
 	var names []string
 	for _, u := range uses {
@@ -241,31 +584,63 @@ func waitsFor(v any) string {
 			names = append(names, u.Ref.Address)
 		}
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
-// outputChange shows how one output changes.
-func (s Style) outputChange(w io.Writer, c engine.OutputChange) {
-	value, note := s.change(c.Have, c.Want), ""
-	if c.Have == nil || c.Secret && c.Want != nil {
-		value = s.Value(c.Want)
+// outputLines are the outputs that a plan changes, and with Detailed the others.
+func (s Style) outputLines(p *engine.Plan) []string {
+	l := newLayout(s, p)
+	lines := l.outputChanges()
+	if !s.Detailed {
+		return lines
 	}
-	if c.Unknown {
-		if note = "  (known later)"; waitsFor(c.Want) != "" {
-			note = "  (known after " + waitsFor(c.Want) + ")"
+	changes := map[string]bool{}
+	for _, c := range p.OutputChanges {
+		changes[c.Name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Outputs)) {
+		if !changes[name] {
+			lines = append(lines, "    "+clean(name)+"  "+text(p.Outputs[name]))
 		}
 	}
-	fmt.Fprintf(w, "  %s %s = %s%s\n", s.paint(dim, "output"), c.Name, value, s.paint(dim, note))
+	return lines
 }
 
-func (s Style) outputs(w io.Writer, p *engine.Plan) {
-	for _, name := range slices.Sorted(maps.Keys(p.Outputs)) {
-		fmt.Fprintf(w, "  %s %s = %s\n", s.paint(dim, "output"), clean(name), s.Value(p.Outputs[name]))
+// outputChanges are the outputs that a plan changes.
+func (l layout) outputChanges() []string {
+	width := 0
+	for _, c := range l.plan.OutputChanges {
+		width = max(width, columns(c.Name))
 	}
+	width = min(width, widestAddress)
+	var lines []string
+	for _, c := range l.plan.OutputChanges {
+		room := max(l.Width-width-6, minValue)
+		v, value := verbs[engine.Update], l.change(c.Have, c.Want, room)
+		if c.Have == nil || c.Secret && c.Want != nil {
+			value = l.shortened(text(c.Want), room)
+		}
+		switch {
+		case c.Have == nil && !c.Secret:
+			v = verbs[engine.Create]
+		case c.Want == nil && !c.Unknown:
+			v = verbs[engine.Delete]
+		}
+		if c.Unknown {
+			value += l.paint(dim, ", "+cmp.Or(l.later(c.Want), "known later"))
+		}
+		lines = append(lines, "  "+l.paint(v.color, v.sign)+" "+pad(c.Name, width)+"  "+value)
+	}
+	return lines
 }
 
 // Counts writes a line of counts. A plan says what will be, a result what was.
 func (s Style) Counts(head string, sum engine.Summary, future bool) string {
+	return s.counts(head, sum, future, nil)
+}
+
+// counts is the same, and says how many of each there are because something changed outside.
+func (s Style) counts(head string, sum engine.Summary, future bool, outside map[engine.Action]int) string {
 	var parts []string
 	for _, c := range []struct {
 		n      int
@@ -286,13 +661,16 @@ func (s Style) Counts(head string, sum engine.Summary, future bool) string {
 		word := verbs[c.action].done
 		if future {
 			word = "to " + string(c.action)
+			if c.action == engine.Forget {
+				word = "to remove from state"
+			}
 		}
-		parts = append(parts, s.paint(verbs[c.action].color, fmt.Sprintf("%d %s", c.n, word)))
+		parts = append(parts, s.paint(verbs[c.action].color, fmt.Sprintf("%d %s", c.n, word))+s.driftNote(outside[c.action]))
 	}
 	if future && sum.OutputsChanged > 0 {
-		parts = append(parts, fmt.Sprintf("%d outputs to change", sum.OutputsChanged))
+		parts = append(parts, counted(sum.OutputsChanged, "output")+" to change")
 	}
-	if len(parts) == 0 && future && sum.Blocked == 0 {
+	if len(parts) == 0 && future && sum.Blocked == 0 && head != "Nothing to do:" {
 		parts = append(parts, "nothing to do")
 	}
 	for _, c := range []struct {
@@ -305,7 +683,7 @@ func (s Style) Counts(head string, sum engine.Summary, future bool) string {
 		{sum.Waiting, "waiting", yellow},
 		{sum.Failed, "failed", red},
 		{sum.Blocked, "blocked", red},
-		{sum.Interrupted, "interrupted", yellow},
+		{sum.Interrupted, "unfinished", yellow},
 		{sum.NotStarted, "not started", yellow},
 	} {
 		if c.n > 0 {
@@ -316,28 +694,6 @@ func (s Style) Counts(head string, sum engine.Summary, future bool) string {
 		parts = append(parts, "nothing is there")
 	}
 	return s.paint(bold, head) + " " + strings.Join(parts, ", ")
-}
-
-// Ended writes how a run ended.
-func (s Style) Ended(w io.Writer, res *engine.Result) {
-	head := "Done:"
-	switch {
-	case res.InterruptedBy != "" || res.Summary.NotStarted > 0:
-		head = "Stopped:"
-	case len(res.Failures) > 0 || res.Summary.Blocked > 0 || res.Summary.Failed > 0:
-		head = "Partly done:"
-	case res.Run == "":
-		head = "Nothing to do:"
-	}
-	cost := []string{counted(int(res.Calls.Reads), "read"), counted(int(res.Calls.Mutations), "change")}
-	if n := res.Calls.Throttled; n > 0 {
-		cost = append(cost, fmt.Sprintf("%d throttled", n))
-	}
-	if res.Commits > 0 {
-		cost = append(cost, counted(res.Commits, "commit"))
-	}
-	cost = append(cost, Elapsed(res.Took))
-	fmt.Fprintf(w, "%s %s\n", s.Counts(head, res.Summary, false), s.paint(dim, "("+strings.Join(cost, ", ")+")"))
 }
 
 func counted(n int, what string) string {

@@ -49,11 +49,7 @@ func (m Markdown) Plan(w io.Writer, doc PlanDocument) error {
 	}
 	tail.WriteString(".\n")
 	body := m.fitting(p, MarkdownLimit-runes(head.String())-runes(tail.String()))
-	text := head.String() + body + tail.String()
-	if runes(text) > MarkdownLimit { // the head alone: thousands of errors
-		text = string([]rune(text)[:MarkdownLimit-2]) + "…\n"
-	}
-	_, err := io.WriteString(w, text)
+	_, err := io.WriteString(w, limited(head.String()+body+tail.String())) // the head alone may be thousands of errors
 	return err
 }
 
@@ -161,7 +157,7 @@ func (m Markdown) table(p *engine.Plan, groups []group) string {
 			if slices.ContainsFunc(a.Reasons, func(r engine.Reason) bool { return r.Source == engine.ByWorld }) {
 				address += " **drift**"
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", m.Text(g.sign), address, m.Text(a.Kind), m.change(a))
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", m.Text(g.sign), address, m.Text(a.Kind), m.change(p, a))
 		}
 	}
 	for _, c := range p.OutputChanges {
@@ -172,20 +168,20 @@ func (m Markdown) table(p *engine.Plan, groups []group) string {
 }
 
 // change is what a row says of a resource.
-func (m Markdown) change(a engine.Planned) string {
+func (m Markdown) change(p *engine.Plan, a engine.Planned) string {
 	var parts []string
-	if text := title(a); text != string(a.Action) {
-		parts = append(parts, m.Text(text))
+	if word, more := title(a, p.Drift); word != string(a.Action) || more != "" {
+		parts = append(parts, m.Text(strings.TrimSpace(word+" "+more)))
 	}
 	if a.Problem != "" {
 		first, _, _ := strings.Cut(a.Problem, "\n")
-		parts = append(parts, m.Text(Style{}.cut(first)))
+		parts = append(parts, m.Text(inRow(first)))
 	}
 	if !a.WaitUntil.IsZero() {
 		parts = append(parts, "may be there: waits until "+a.WaitUntil.UTC().Format(time.TimeOnly)+" UTC")
 	}
 	if a.Waiting != "" {
-		parts = append(parts, "waits for you: "+m.Text(Style{}.cut(a.Waiting)))
+		parts = append(parts, "waits for you: "+m.Text(inRow(a.Waiting)))
 	}
 	all := Style{}.leaves(a)
 	if a.Action == engine.Create && len(all) > 0 {
@@ -201,27 +197,38 @@ func (m Markdown) change(a engine.Planned) string {
 	return strings.Join(parts, "; ")
 }
 
+// rowWidth is how long a text in a row may be before it is cut.
+const rowWidth = 72
+
+// inRow is a text as a row shows it.
+func inRow(text string) string {
+	if runes := []rune(text); len(runes) > rowWidth {
+		return string(runes[:rowWidth-1]) + "…"
+	}
+	return text
+}
+
 // difference is one difference inside a row.
 func (m Markdown) difference(r engine.Reason) string {
 	if r.Path == "" {
 		return "by request"
 	}
-	text := m.Text(string(r.Path)) + ": "
-	on := waitsFor(r.Want)
+	line := m.Text(string(r.Path)) + ": "
+	on := strings.Join(waitsFor(r.Want), ", ")
 	switch {
 	case r.Unknown && on != "":
-		text += "known after " + m.Code(on)
+		line += "known after " + m.Code(on)
 	case r.Unknown:
-		text += "known later"
+		line += "known later"
 	case r.Have == nil:
-		text += m.Code(Style{}.Value(r.Want))
+		line += m.Code(inRow(text(r.Want)))
 	default:
-		text += m.Code(Style{}.Value(r.Have)) + " → " + m.Code(Style{}.Value(r.Want))
+		line += m.Code(inRow(text(r.Have))) + " → " + m.Code(inRow(text(r.Want)))
 	}
 	if r.Replaces {
-		text += " (replaces)"
+		line += " (replaces)"
 	}
-	return text
+	return line
 }
 
 func (m Markdown) outputChange(c engine.OutputChange) string {
@@ -229,28 +236,25 @@ func (m Markdown) outputChange(c engine.OutputChange) string {
 	case c.Unknown:
 		return "known later"
 	case c.Have == nil || c.Secret && c.Want != nil:
-		return m.Code(Style{}.Value(c.Want))
+		return m.Code(inRow(text(c.Want)))
 	}
-	return m.Code(Style{}.Value(c.Have)) + " → " + m.Code(Style{}.Value(c.Want))
+	return m.Code(inRow(text(c.Have))) + " → " + m.Code(inRow(text(c.Want)))
 }
 
 // details are all differences, folded: one block of code for each group.
 func (m Markdown) details(p *engine.Plan, groups []group) string {
 	var b strings.Builder
-	detailed := Style{Detailed: true}
+	detailed := newLayout(Style{Detailed: true}, p)
 	for _, g := range groups {
 		var text bytes.Buffer
 		for _, a := range g.actions {
-			detailed.planned(&text, a, 0, 0)
+			a.Cause = "" // each is read by itself
+			detailed.planned(&text, a)
 		}
 		m.folded(&b, plainVerb(g), text.String())
 	}
 	if len(p.OutputChanges) > 0 {
-		var text bytes.Buffer
-		for _, c := range p.OutputChanges {
-			detailed.outputChange(&text, c)
-		}
-		m.folded(&b, "outputs", text.String())
+		m.folded(&b, "outputs", strings.Join(detailed.outputChanges(), "\n")+"\n")
 	}
 	return b.String()
 }
@@ -269,16 +273,27 @@ func (m Markdown) Program(w io.Writer, p Program) error {
 	p = cleaned(p)
 	var b strings.Builder
 	fmt.Fprintf(&b, "### athanor plan %s: not observed\n\n", m.Code(p.Stack+"/"+p.Stage))
-	b.WriteString("| | address | kind |\n|---|---|---|\n")
-	tail := "\nThe program is valid. Nothing was observed: " + m.Text(p.Missing) + ". No action is claimed.\n"
+	fmt.Fprintf(&b, "The program is valid. Nothing was observed: %s. No action is claimed.\n", m.Text(inRow(p.Missing)))
+	b.WriteString("\n| | address | kind |\n|---|---|---|\n")
+	left := MarkdownLimit - 40 - runes(b.String())
 	for i, a := range p.Actions {
 		row := fmt.Sprintf("| ? | %s | %s |\n", m.Code(a.Address), m.Text(a.Kind))
-		if runes(b.String())+runes(row)+runes(tail) > MarkdownLimit-40 {
+		if left -= runes(row); left < 0 {
 			fmt.Fprintf(&b, "\n%d more are left out.\n", len(p.Actions)-i)
 			break
 		}
 		b.WriteString(row)
 	}
-	_, err := io.WriteString(w, b.String()+tail)
+	_, err := io.WriteString(w, limited(b.String()))
 	return err
+}
+
+// limited is a text that is cut off, behind a line, where it has more characters than Markdown may: code that does not
+// end would format nothing, and what it hides would.
+func limited(text string) string {
+	if runes(text) <= MarkdownLimit {
+		return text
+	}
+	text = string([]rune(text)[:MarkdownLimit-2])
+	return text[:strings.LastIndexByte(text, '\n')+1] + "…\n"
 }

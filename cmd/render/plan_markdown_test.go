@@ -118,6 +118,33 @@ func FuzzPlanMarkdown(f *testing.F) {
 	})
 }
 
+// TestMarkdownIsCutBetweenLines: what is cut off ends no code in its middle, or the rest of it would mention somebody.
+func TestMarkdownIsCutBetweenLines(t *testing.T) {
+	name := "`@everyone ![x](http://evil.example/x.png)`"
+	for pad := range 120 {
+		doc := render.PlanDocument{Plan: &engine.Plan{Stack: "shop", Stage: "prod"}, Problems: []render.Problem{{Address: "a", Error: strings.Repeat("x", pad)}}}
+		for range 2000 {
+			doc.Problems = append(doc.Problems, render.Problem{Address: name, Error: name})
+		}
+		var b strings.Builder
+		if err := (render.Markdown{}).Plan(&b, doc); err != nil {
+			t.Fatal(err)
+		}
+		checkProse(t, name, b.String())
+	}
+	for _, missing := range []string{strings.Repeat("@everyone ", 20_000), strings.Repeat("`", render.MarkdownLimit)} {
+		var b strings.Builder
+		p := render.Program{Stack: "shop", Stage: "prod", Missing: missing, Actions: []render.NotObserved{{Address: name, Kind: name}}}
+		if err := (render.Markdown{}).Program(&b, p); err != nil {
+			t.Fatal(err)
+		}
+		checkProse(t, missing[:20], b.String())
+		if !strings.Contains(b.String(), "The program is valid. Nothing was observed") || !strings.Contains(b.String(), "| ? |") {
+			t.Errorf("a long reason takes the place of what is said: %q", b.String()[:200])
+		}
+	}
+}
+
 func checkProse(t *testing.T, text, made string) {
 	t.Helper()
 	if n := utf8.RuneCountInString(made); n > render.MarkdownLimit || raw(made) {

@@ -96,7 +96,7 @@ func TestPlan(t *testing.T) {
 	} {
 		t.Run(tt.file, func(t *testing.T) {
 			var out bytes.Buffer
-			tt.style.Plan(&out, everything())
+			tt.style.Plan(&out, everything(), "16 reads, 0.9s")
 			golden(t, tt.file, out.String())
 		})
 	}
@@ -115,10 +115,10 @@ func TestControlCharacters(t *testing.T) {
 	}
 	var out bytes.Buffer
 	s := render.Style{Detailed: true}
-	s.Plan(&out, p)
+	s.Plan(&out, p, "")
 	s.Error(&out, bad, []string{bad})
 	s.Waiting(&out, "x", bad)
-	progress := render.NewProgress(&out, s, nil, p)
+	progress := render.NewProgress(render.Screen{Out: &out, Style: s, Clock: newClock()}, p)
 	for _, e := range []engine.Event{
 		{Type: engine.EventWarning, Address: "x", Note: bad},
 		{Type: engine.EventProgress, Address: "x", Note: bad},
@@ -139,7 +139,7 @@ func TestControlCharacters(t *testing.T) {
 
 func TestProgressLines(t *testing.T) {
 	var out bytes.Buffer
-	p := render.NewProgress(&out, render.Style{}, nil, everything())
+	p := render.NewProgress(render.Screen{Out: &out, Clock: newClock()}, everything())
 	for _, e := range []engine.Event{
 		{Type: engine.EventRun, Status: engine.StatusRunning},
 		{Type: engine.EventStart, Address: "created", Action: engine.Create},
@@ -158,11 +158,11 @@ func TestProgressLines(t *testing.T) {
 	}
 	p.Say("stopping")
 	p.Close()
-	render.Style{}.Ended(&out, &engine.Result{
+	render.Style{}.Result(&out, &engine.Result{
 		Run: "r", Summary: engine.Summary{Created: 1, Updated: 1, Failed: 1, Blocked: 1, NotStarted: 2},
 		Failures: []*engine.ResourceError{{Address: "replaced", Err: errors.New("denied")}},
 		Calls:    engine.Calls{Reads: 1, Mutations: 4}, Commits: 7, Took: 61 * time.Second,
-	})
+	}, render.Ending{Ended: p.Ended(), Next: "athanor deploy", Exit: 4})
 	golden(t, "progress.txt", out.String())
 }
 
@@ -174,7 +174,7 @@ func TestSlow(t *testing.T) {
 	}
 	slow := &engine.Slow{Longest: engine.Step{Address: "worker", Seconds: 11.7}, Path: path[:3]}
 	var out bytes.Buffer
-	render.Style{}.Result(&out, &engine.Result{Run: "r", Calls: engine.Calls{Reads: 9, Throttled: 3}, Took: 18 * time.Second, Slow: slow})
+	render.Style{}.Result(&out, &engine.Result{Run: "r", Calls: engine.Calls{Reads: 9, Throttled: 3}, Took: 18 * time.Second, Slow: slow}, render.Ending{})
 	slow.Path = path
 	render.Style{}.Slow(&out, slow)
 	render.Style{}.Slow(&out, nil)

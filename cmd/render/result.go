@@ -1,9 +1,7 @@
 package render
 
 import (
-	"io"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/athanor-dev/athanor/engine"
@@ -45,6 +43,8 @@ type Summary struct {
 	Slow     *engine.Slow   `json:"slow,omitempty"`
 	Outputs  map[string]any `json:"outputs"`
 	Failures []Problem      `json:"failures,omitempty"`
+	// Causes are the errors that several failures have in common.
+	Causes []engine.Cause `json:"causes,omitempty"`
 	// Left is what a repair of drift leaves to the next deploy.
 	Left []engine.Left `json:"left,omitempty"`
 	// InterruptedBy says who ended the run: "ctrl-c", "sigterm", "hangup" or "cancel".
@@ -57,21 +57,12 @@ func NewSummary(res *engine.Result, p *engine.Plan, outputs map[string]any, errs
 	line := Summary{
 		Time: time.Now().UTC(), Type: string(engine.EventSummary), Run: res.Run, State: string(res.State),
 		Summary: res.Summary, Calls: res.Calls, Commits: res.Commits, Duration: res.Took.Seconds(), Slow: res.Slow,
-		Outputs: outputs, WaitsFor: res.Waiting, Left: p.Left,
+		Outputs: outputs, WaitsFor: res.Waiting, Left: p.Left, Causes: res.Causes,
 	}
 	for _, f := range res.Failures {
-		line.Failures = append(line.Failures, Problem{Address: f.Address, Error: errs.mask(f.Err), Hints: Hints(f.Err)})
+		line.Failures = append(line.Failures, Problem{Address: f.Address, Error: errs.mask(f.Err), Hints: Hints(f.Err), Cause: f.CauseID()})
 	}
 	return line
-}
-
-// Result writes how a run ended: what somebody must do, and the counts.
-func (s Style) Result(w io.Writer, res *engine.Result) {
-	for _, addr := range slices.Sorted(maps.Keys(res.Waiting)) {
-		s.Waiting(w, addr, res.Waiting[addr])
-	}
-	s.Ended(w, res)
-	s.Slow(w, res.Slow)
 }
 
 // Outputs returns the outputs of a run with the secret ones masked.

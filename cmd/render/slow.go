@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/athanor-dev/athanor/engine"
 )
@@ -24,6 +23,8 @@ func (s Style) Slow(w io.Writer, slow *engine.Slow) {
 	if left := len(names) - mostSteps; left > 0 {
 		names = append(append(names[:mostSteps/2:mostSteps/2], fmt.Sprintf("… %d more …", left)), names[len(names)-mostSteps/2:]...)
 	}
-	took := Elapsed(time.Duration(slow.Longest.Seconds * float64(time.Second)))
-	fmt.Fprintln(w, s.paint(dim, fmt.Sprintf("longest: %s %s   critical path: %s", clean(slow.Longest.Address), took, strings.Join(names, ", "))))
+	text := fmt.Sprintf("longest: %s %s   critical path: %s", clean(slow.Longest.Address), Elapsed(seconds(slow.Longest.Seconds)), strings.Join(names, ", "))
+	for _, line := range wrapped(s.twin(text), s.Width, len("longest: ")) {
+		fmt.Fprintln(w, s.paint(dim, line))
+	}
 }

@@ -8,6 +8,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -23,19 +24,39 @@ import (
 type Style struct {
 	// Color uses ANSI colours.
 	Color bool
-	// Detailed shows long values whole and unchanged resources by name.
+	// ASCII uses glyphs that every terminal has.
+	ASCII bool
+	// Detailed shows values whole, each resource by itself, and unchanged resources by name.
 	Detailed bool
+	// Width is that of the terminal; 0 for a stream that is none: nothing is wrapped and nothing is cut.
+	Width int
+	// Code compares archives of code by their digests, and returns false where they are not at hand; nil has none.
+	Code func(have, want string) (CodeChange, bool)
 }
 
+const (
+	// slim is the width from which a line has the word of what is done; wide that from which the differences of a resource begin
+	// on its own line.
+	slim, wide = 64, 160
+	// prose is how far to the right the end of a line of text goes.
+	prose = 100
+)
+
+func (s Style) narrow() bool { return s.Width > 0 && s.Width < slim }
+func (s Style) broad() bool  { return s.Width >= wide }
+
+// color is a role as one of the eight base colours, so that the theme of the terminal decides how it looks.
 type color string
 
 const (
-	green  color = "32"
-	yellow color = "33"
-	red    color = "31"
-	cyan   color = "36"
-	dim    color = "2"
-	bold   color = "1"
+	green   color = "32" // what comes
+	yellow  color = "33" // what changes
+	red     color = "31" // what goes, and what fails
+	magenta color = "35" // what is swapped
+	cyan    color = "36" // what is taken over, and what can be done
+	blue    color = "34" // what runs
+	dim     color = "2"
+	bold    color = "1"
 )
 
 func (s Style) paint(c color, text string) string {
@@ -49,31 +70,26 @@ func (s Style) paint(c color, text string) string {
 type verb struct {
 	sign  string
 	color color
-	// done is the past tense.
-	done string
+	// doing and done are what it is called while it runs and afterwards.
+	doing, done string
 }
 
 var verbs = map[engine.Action]verb{
-	engine.Create:    {"+", green, "created"},
-	engine.Adopt:     {"<", cyan, "adopted"},
-	engine.Recover:   {"=", cyan, "recovered"},
-	engine.Update:    {"~", yellow, "updated"},
-	engine.Replace:   {"±", yellow, "replaced"},
-	engine.Delete:    {"-", red, "deleted"},
-	engine.Move:      {">", cyan, "moved"},
-	engine.Forget:    {"×", red, "forgotten"},
-	engine.Wait:      {"…", yellow, "waiting"},
-	engine.Unchanged: {" ", dim, "unchanged"},
-	engine.Blocked:   {"!", red, "blocked"},
+	engine.Create:    {"+", green, "creating", "created"},
+	engine.Adopt:     {"<", cyan, "adopting", "adopted"},
+	engine.Recover:   {"=", cyan, "recovering", "recovered"},
+	engine.Update:    {"~", yellow, "updating", "updated"},
+	engine.Replace:   {"±", magenta, "replacing", "replaced"},
+	engine.Delete:    {"-", red, "deleting", "deleted"},
+	engine.Move:      {">", cyan, "moving", "moved"},
+	engine.Forget:    {"×", red, "removing from state", "removed from state"},
+	engine.Wait:      {"…", yellow, "waiting", "waiting"},
+	engine.Unchanged: {" ", dim, "unchanged", "unchanged"},
+	engine.Blocked:   {"!", red, "blocked", "blocked"},
 }
-
-// valueWidth is how long a value may be before it is cut on a line.
-const valueWidth = 72
 
 // Value writes a tree value for people: strings plainly where nothing is lost, tokens as references.
-func (s Style) Value(v any) string {
-	return s.cut(text(v))
-}
+func (s Style) Value(v any) string { return text(v) }
 
 // text is the whole of a value on one line.
 func text(v any) string {
@@ -92,74 +108,104 @@ func text(v any) string {
 	}
 }
 
-func (s Style) cut(text string) string {
-	if runes := []rune(text); !s.Detailed && len(runes) > valueWidth {
-		return string(runes[:valueWidth-1]) + "…"
+// opaque finds what nobody reads: digests and base64.
+var opaque = regexp.MustCompile(`^(?:[a-z0-9]+:)?(?:[0-9a-f]{32,}|[A-Za-z0-9+/_-]{40,}={0,2})$`)
+
+// shortened cuts what may be cut to a number of columns, on a terminal: a digest in its middle, and code or a document, which has
+// several lines or would fill several.
+func (s Style) shortened(text string, width int) string {
+	switch {
+	case s.Detailed || s.Width == 0 || columns(text) <= width:
+		return text
+	case opaque.MatchString(text), isDocument(text, width):
+		return middle(text, max(width, minValue))
 	}
 	return text
 }
 
-// change writes what a value was and what it will be. Of two long texts the place where they part is shown.
-func (s Style) change(have, want any) string {
-	a, b := []rune(text(have)), []rune(text(want))
-	if s.Detailed || len(a)+len(b) <= valueWidth {
-		return string(a) + " → " + string(b)
+// minValue is the least that is shown of a value.
+const minValue = 16
+
+// isDocument reports whether a text is code, a policy, or longer than anything that is read on a terminal.
+func isDocument(text string, width int) bool {
+	return strings.Contains(text, `\n`) || strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") || columns(text) > 4*width
+}
+
+// change writes what a value was and what it will be. Of two documents the place where they part is shown.
+func (s Style) change(have, want any, width int) string {
+	a, b := text(have), text(want)
+	arrow := " → "
+	if s.Detailed || s.Width == 0 || columns(a)+columns(b)+3 <= width || !isDocument(a, width) && !isDocument(b, width) {
+		a, b = s.shortened(a, width/2-2), s.shortened(b, width/2-2)
+	} else {
+		a, b = window([]rune(a), []rune(b), max(width/2-4, minValue))
 	}
+	return s.paint(red, a) + arrow + s.paint(green, b)
+}
+
+// window returns the parts of two texts where they begin to differ.
+func window(a, b []rune, width int) (string, string) {
 	same := 0
 	for same < min(len(a), len(b)) && a[same] == b[same] {
 		same++
 	}
-	const before, shown = 16, valueWidth / 2
-	from := max(0, same-before)
-	window := func(r []rune) string {
+	from := max(0, same-width/3)
+	part := func(r []rune) string {
 		if from >= len(r) {
 			return "…"
 		}
-		part := string(r[from:min(len(r), from+shown)])
+		text := string(r[from:min(len(r), from+width)])
 		if from > 0 {
-			part = "…" + part
+			text = "…" + text
 		}
-		if from+shown < len(r) {
-			part += "…"
+		if from+width < len(r) {
+			text += "…"
 		}
-		return part
+		return text
 	}
-	return window(a) + " → " + window(b)
+	return part(a), part(b)
 }
 
 // Elapsed writes a duration as people say it.
 func Elapsed(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
-	case d < time.Minute:
+	if d < time.Minute {
 		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
-	default:
-		return d.Round(time.Second).String()
 	}
+	d = d.Round(time.Second)
+	if d >= time.Hour {
+		return fmt.Sprintf("%dh %02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dm %02ds", int(d.Minutes()), int(d.Seconds())%60)
 }
+
+// seconds is a number of seconds as a duration.
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
 // Error writes an error and what can be done about it.
 func (s Style) Error(w io.Writer, text string, hints []string) {
+	s.errorText(w, text)
+	s.Hints(w, hints)
+}
+
+func (s Style) errorText(w io.Writer, text string) {
 	for i, line := range strings.Split(clean(text), "\n") {
 		if i == 0 {
 			line = s.paint(red, "error: ") + line
 		} else {
 			line = "       " + line
 		}
-		fmt.Fprintln(w, line)
+		s.write(w, line, 7)
 	}
-	s.Hints(w, hints)
 }
 
 // Hints writes what can be done.
 func (s Style) Hints(w io.Writer, hints []string) {
 	for _, h := range hints {
-		fmt.Fprintln(w, s.paint(cyan, "hint:  ")+clean(h))
+		s.write(w, s.paint(cyan, "hint:  ")+clean(h), 7)
 	}
 }
 
 // Waiting says what somebody must do.
 func (s Style) Waiting(w io.Writer, address, what string) {
-	fmt.Fprintf(w, "%s %s\n", s.paint(yellow, clean(address)+" waits for you:"), clean(what))
+	s.write(w, s.paint(yellow, clean(address)+" waits for you:")+" "+clean(what), 4)
 }

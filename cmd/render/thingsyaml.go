@@ -3,7 +3,6 @@ package render
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // ThingsYAML writes things down as resources of a stack: those that were described, each at an address that nothing in
@@ -108,6 +108,16 @@ func (y *thingsYAML) text() ([]byte, error) {
 	return b.Bytes(), enc.Close()
 }
 
+// quoteNumbers puts text that has the form of a number into quotes, which the encoder does only where a number has room for it.
+func quoteNumbers(n *yaml.Node) {
+	if n.Tag == "!!str" && tree.NumberLike(n.Value) {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	for _, inner := range n.Content {
+		quoteNumbers(inner)
+	}
+}
+
 // entryOf is one resource: kind, props, and its identity where nothing else leads to it.
 func entryOf(t engine.Thing) (*yaml.Node, error) {
 	into := &yaml.Node{Kind: yaml.MappingNode}
@@ -116,6 +126,7 @@ func entryOf(t engine.Thing) (*yaml.Node, error) {
 		if err := value.Encode(v); err != nil {
 			return err
 		}
+		quoteNumbers(value)
 		into.Content = append(into.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: name}, value)
 		return nil
 	}
@@ -152,24 +163,7 @@ func (y *thingsYAML) comment(t engine.Thing) string {
 	return strings.Join(lines, "\n")
 }
 
-// literal is a tree in which nothing is taken for a reference.
+// literal returns a tree in which nothing is taken for a reference.
 func literal(v any) any {
-	switch v := v.(type) {
-	case string:
-		return strings.ReplaceAll(v, "${", "$${")
-	case []any:
-		out := make([]any, len(v))
-		for i, x := range v {
-			out[i] = literal(x)
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			out[strings.ReplaceAll(k, "${", "$${")] = literal(v[k])
-		}
-		return out
-	default:
-		return v
-	}
+	return tree.MapText(v, func(text string) string { return strings.ReplaceAll(text, "${", "$${") })
 }

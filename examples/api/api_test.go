@@ -248,3 +248,5 @@ func (a *api) left() []string {
 	}
 	return all
 }
+
+func TestBothWays(t *testing.T) { programtest.BothWays(t) }

@@ -23,7 +23,7 @@ import (
 
 // TestMain makes this binary the command itself when it is called by that name.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"athanor": func() { cmd.Ready("") }})
+	testscript.Main(m, map[string]func(){"athanor": func() { cmd.Ready(cmd.Release{}) }})
 }
 
 // example is a copy of the example, with a home of its own.

@@ -242,7 +242,7 @@ func (x *tool) strangers() {
 	smaller := newTool(t, x.shop, "stack: shop\nresources:\n  dead: {kind: aws.sqs.Queue, props: {name: shop-dead, messageRetention: 14d}}\n")
 	x.Cloud.Reset()
 	_, errs, code := smaller.at("deploy", "--yes")
-	if code != 1 || !strings.Contains(errs, "marked by another store") || !strings.Contains(errs, "--take-over") || len(x.Cloud.Mutations()) > 0 {
+	if code != 1 || !strings.Contains(errs, "tagged by another state store") || !strings.Contains(errs, "--take-over") || len(x.Cloud.Mutations()) > 0 {
 		t.Errorf("another store: exit %d, %v\n%s", code, x.Cloud.Mutations(), errs)
 	}
 	if text, code := smaller.onTerminal("n\n", "deploy"); code != 5 || !strings.Contains(text, "Delete them? [y/N]") || len(x.Cloud.Mutations()) > 0 {

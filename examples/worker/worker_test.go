@@ -235,3 +235,5 @@ func (s *service) left() []string {
 	}
 	return left
 }
+
+func TestBothWays(t *testing.T) { programtest.BothWays(t) }

@@ -35,7 +35,7 @@ const (
 	Env Kind = "env"
 	// Identity is an account, a profile, a role, or the variable of a token: as whom a provider is called.
 	Identity Kind = "identity"
-	// Program is a flag of a tool that may make it run or write something else.
+	// Program is a program that is run, such as a Terraform provider, or a flag of a tool that may make it run or write something else.
 	Program Kind = "program"
 )
 
@@ -159,6 +159,7 @@ func settings() map[string]Kind {
 		"aws.region": "", "aws.profile": Identity, "aws.endpoint": Endpoint, "aws.accountId": Identity,
 		"cloudflare.account": Identity, "cloudflare.tokenEnv": Identity, "cloudflare.profile": Identity,
 		"cloudflare.endpoint": Endpoint,
+		"terraform.terraform": "", "terraform.path": Program, "terraform.config": Identity, "terraform.env": Env, "terraform.account": "",
 	}
 }
 
@@ -203,8 +204,11 @@ func (u User) Setting(provider, name string, value any) (Ask, bool) {
 // scoped lists the settings of a resource that no section of providers explains.
 func (l *list) scoped(kind string, values map[string]any, place string) {
 	provider, _, _ := strings.Cut(kind, ".")
-	if strings.Contains(kind, "::") {
+	switch {
+	case strings.Contains(kind, "::"):
 		provider = "aws"
+	case provider == "tf":
+		provider = "terraform"
 	}
 	own := map[string]any{}
 	for name, v := range values {
@@ -395,5 +399,8 @@ func (a Ask) Sentence() string {
 		Path: "reads or writes %s, outside of the project",
 		Env:  "reads the variable %s", Identity: "acts as %s", Program: "hands a tool the flags %s",
 	}[a.Kind]
+	if a.Kind == Program && !strings.HasPrefix(a.Value, "-") {
+		what = "runs %s"
+	}
 	return fmt.Sprintf("%s: "+what, a.Place, a.Value)
 }

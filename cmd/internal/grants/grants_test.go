@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -172,37 +173,69 @@ func TestEverySetting(t *testing.T) {
 	}
 }
 
-// TestEveryPath: every prop whose name says that it is a path on this machine is known as one, or is listed here with what
-// it is instead.
-func TestEveryPath(t *testing.T) {
-	words := []string{"path", "file", "dir", "directory", "folder", "source", "bundle", "zip", "migrations", "inputs", "go"}
-	other := map[string]string{
-		"aws.route53.HealthCheck path": "of a URL", "local.Directory files": "names inside of the folder, and texts",
-		"aws.iam.Role path": "of a name", "aws.iam.Policy path": "of a name", "aws.iam.User path": "of a name",
-		"aws.eventbridge.Rule source": "of an event", "aws.lambda.EventSourceMapping source": "an ARN", "aws.sns.Subscription source": "an ARN",
-		"local.Process ready.path": "of a URL", "aws.lambda.Permission source": "an ARN", "aws.lambda.Function fileSystems.*.path": "inside of the function",
+// reaching are words in the names of props that may make a stack reach out: files, servers, programs and their parts.
+var reaching = strings.Fields(`path paths file files dir directory directories folder source sources bundle zip archive migrations inputs go
+	entry entrypoint root config template script scripts image url urls uri endpoint endpoints host hostname hosts origin origins server
+	servers address domain command commands cmd run undo exec program programs shell hook hooks start build flags args plugin plugins
+	loader loaders alias define module modules env profile region store log logs output webhook callback redirect location main rules`)
+
+// TestEveryReach: every prop whose name says that it may be a path, a server, a command or a program is a path that the
+// stack is held to, or is listed in testdata/reach.txt with what else it is:
+//
+//	data     sent to the service as it is, or compared with what that has
+//	deploy   a program that deploy starts after it was approved, or its environment; no plan does
+//	program  flags of a tool, which need a permission
+//	inside   names inside of a folder that is held to the project
+//	bundler  what the bundler reads in its place, which is held to the project file by file
+func TestEveryReach(t *testing.T) {
+	text, err := os.ReadFile("testdata/reach.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		words := strings.Fields(line)
+		if len(words) != 3 || !slices.Contains([]string{"data", "deploy", "program", "inside", "bundler"}, words[2]) {
+			t.Fatalf("reach.txt: %q", line)
+		}
+		listed[words[0]+" "+words[1]] = words[2]
 	}
 	for _, p := range providers.All() {
 		for _, k := range p.Kinds {
 			spec := k.Spec()
 			fields, _, err := spec.Shape()
 			if err != nil {
-				continue
+				t.Fatalf("%s: %v", spec.Type, err)
 			}
 			known := slices.Concat(spec.Files, grants.MorePaths(spec.Type))
 			var walk func([]props.Field)
 			walk = func(fields []props.Field) {
 				for _, f := range fields {
-					steps := f.Path.Steps()
-					name := strings.ToLower(steps[len(steps)-1].Key)
-					isKnown := slices.ContainsFunc(known, func(q tree.Path) bool { return f.Path.Within(q) || q.Within(f.Path) })
-					if slices.Contains(words, name) && !isKnown && other[spec.Type+" "+string(f.Path)] == "" {
-						t.Errorf("%s %s (%s): a path on this machine, or something else?", spec.Type, f.Path, f.Type)
+					isKnown := slices.ContainsFunc(known, f.Path.Overlaps)
+					name := spec.Type + " " + string(f.Path)
+					if reaches(f) && !isKnown && listed[name] == "" {
+						t.Errorf("%s (%s): what does it let a stack reach? %s", name, f.Type, "it is no path that is held to the project, and not in reach.txt")
 					}
+					delete(listed, name)
 					walk(f.Fields)
 				}
 			}
 			walk(fields)
 		}
 	}
+	for name := range listed {
+		t.Errorf("reach.txt has %s, which is no prop", name)
+	}
 }
+
+// reaches reports whether the name of a prop that holds text has a word for something outside.
+func reaches(f props.Field) bool {
+	if len(f.Fields) > 0 || !strings.Contains(f.Type, "string") && !strings.Contains(f.Type, "any") {
+		return false
+	}
+	steps := f.Path.Steps()
+	words := camel.ReplaceAllString(steps[len(steps)-1].Key, " $0")
+	return slices.ContainsFunc(strings.Fields(strings.ToLower(words)), func(word string) bool { return slices.Contains(reaching, word) })
+}
+
+var camel = regexp.MustCompile(`[A-Z]`)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -235,4 +237,82 @@ func fieldsOf[T any]() []props.Field {
 		return nil // never: the structs are those of this package
 	}
 	return fields
+}
+
+// ReadValues reads a file of config values: NAME: VALUE, where VALUE is a text, a number, true, false, or a list of such. It
+// gives them as the command line takes them.
+func ReadValues(data []byte) (map[string]string, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		return nil, err
+	}
+	values := map[string]string{}
+	if len(doc.Content) == 0 {
+		return values, nil
+	}
+	root := doc.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("line %d: %w", root.Line, errNoValues)
+	}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		name, value := root.Content[i], root.Content[i+1]
+		text, ok := valueText(value)
+		if !ok || name.Kind != yaml.ScalarNode {
+			return nil, fmt.Errorf("line %d: %s: %w", value.Line, name.Value, errNoValues)
+		}
+		values[name.Value] = text
+	}
+	return values, nil
+}
+
+// valueText is a value as the command line takes it. An empty value is none.
+func valueText(node *yaml.Node) (string, bool) {
+	switch {
+	case node.Kind == yaml.ScalarNode:
+		return node.Value, node.Tag != "!!null"
+	case node.Kind != yaml.SequenceNode:
+		return "", false
+	}
+	var words []string
+	for _, n := range node.Content {
+		if n.Kind != yaml.ScalarNode || strings.Contains(n.Value, ",") {
+			return "", false
+		}
+		words = append(words, n.Value)
+	}
+	return strings.Join(words, ","), true
+}
+
+var errNoValues = errors.New("want NAME: VALUE, where VALUE is a text, a number, true, false, or a list of these without commas")
+
+// Names are the names that a stack's main file declares.
+type Names struct {
+	Stack                               string
+	Resources, Outputs, Config, Secrets []string
+}
+
+// NamesIn reads the names of a main file. What is not as it should be has none; files that it includes are not read.
+func NamesIn(data []byte) Names {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil || len(doc.Content) == 0 {
+		return Names{}
+	}
+	var names Names
+	section := func(of *yaml.Node, each func(name string, value *yaml.Node)) {
+		for i := 0; of.Kind == yaml.MappingNode && i+1 < len(of.Content); i += 2 {
+			each(of.Content[i].Value, of.Content[i+1])
+		}
+	}
+	section(doc.Content[0], func(name string, value *yaml.Node) {
+		list := map[string]*[]string{
+			"resources": &names.Resources, "outputs": &names.Outputs, "config": &names.Config, "secrets": &names.Secrets,
+		}[name]
+		switch {
+		case name == "stack" && value.Kind == yaml.ScalarNode:
+			names.Stack = value.Value
+		case list != nil:
+			section(value, func(name string, _ *yaml.Node) { *list = append(*list, name) })
+		}
+	})
+	return names
 }

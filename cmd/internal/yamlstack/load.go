@@ -26,6 +26,8 @@ type Input struct {
 	Stage string
 	// Config are the values given with --config.
 	Config map[string]string
+	// Permit is asked before a provider is told settings that may start a program. Nil: nobody is.
+	Permit func(Section) error
 }
 
 // Stack is what was read.

@@ -97,7 +97,7 @@ func (l *loader) configured(name string, doc configDoc) (any, error) {
 			value = v
 		}
 	}
-	if text, given := l.in.Config[name]; given {
+	if text, given := athanor.GivenConfig(l.in.Config, name); given {
 		return athanor.ParseConfig(text, typ)
 	}
 	if value == nil {
@@ -173,6 +173,9 @@ func (l *loader) readSecrets() {
 	})
 }
 
+// terraformName is the provider whose settings are told by a key of that name, which says what runs.
+const terraformName = "terraform"
+
 // settings are those of a provider, under its own name or another.
 type settings struct {
 	at       place
@@ -203,6 +206,8 @@ func (l *loader) readProviders() {
 				l.wrongf(set.find("use"), "use: want the name of a provider or of a set of settings")
 			}
 			delete(set.own, "use")
+		} else if _, foreign := set.own[terraformName]; foreign {
+			set.use = terraformName
 		}
 		l.providers[p.name] = set
 	})
@@ -268,6 +273,18 @@ func (l *loader) checkSettings(name string, s *settings) {
 	}
 	if merged, err := props.Encode(typed); err == nil {
 		s.merged = merged
+	}
+	if p.Declared == nil {
+		return
+	}
+	if l.in.Permit != nil {
+		if err := l.in.Permit(Section{name, s.provider, s.merged}); err != nil {
+			l.wrong(s.at, "", err)
+			return
+		}
+	}
+	if err := p.Declared(l.ctx, typed); err != nil {
+		l.wrong(s.at, "", fmt.Errorf("provider %s: %w", name, err))
 	}
 }
 

@@ -142,6 +142,14 @@ var wholeNumber = regexp.MustCompile(`^[-+]?[0-9][0-9_]*$`)
 func (s *scope) scalar(n *yaml.Node) any {
 	switch n.Tag {
 	case "!!str", "!!timestamp":
+		if n.Style == 0 && tree.NumberLike(n.Value) { // the parser makes text of what does not fit
+			problem := "no number that can be used"
+			if strings.ContainsAny(n.Value, "xob") {
+				problem = "not a plain whole number"
+			}
+			s.wrong(s.f.of(n), reconcile.WithHint(fmt.Errorf("%s is %s", n.Value, problem), "as text it is written %q", n.Value))
+			return nil
+		}
 		return s.text(n)
 	case "!!null":
 		return nil
@@ -161,6 +169,11 @@ func (s *scope) scalar(n *yaml.Node) any {
 		v, err := strconv.ParseFloat(n.Value, 64)
 		if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
 			s.wrong(s.f.of(n), reconcile.WithHint(fmt.Errorf("%s is no number that can be used", n.Value), "as text it is written %q", n.Value))
+			return nil
+		}
+		if !tree.Exact(n.Value, v) {
+			s.wrong(s.f.of(n), reconcile.WithHint(
+				fmt.Errorf("%s has more digits than a number keeps: %s", n.Value, tree.Canonical(v)), "as text it is written %q", n.Value))
 			return nil
 		}
 		return v

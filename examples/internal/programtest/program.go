@@ -94,7 +94,19 @@ func (p *Program[C]) Command(args ...string) *exec.Cmd {
 // Run runs one command and gives its output and exit code.
 func (p *Program[C]) Run(args ...string) (stdout, stderr string, code int) {
 	p.t.Helper()
-	cmd := p.Command(args...)
+	return p.run(p.Command(args...))
+}
+
+// Bare runs a command that works on no stage.
+func (p *Program[C]) Bare(args ...string) (stdout, stderr string, code int) {
+	p.t.Helper()
+	cmd := exec.CommandContext(p.t.Context(), p.binary, args...)
+	cmd.Env, cmd.Dir = p.env, p.Folder
+	return p.run(cmd)
+}
+
+func (p *Program[C]) run(cmd *exec.Cmd) (stdout, stderr string, code int) {
+	p.t.Helper()
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()

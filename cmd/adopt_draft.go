@@ -1,0 +1,326 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/athanor-dev/athanor/adopt/from"
+	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
+	"github.com/athanor-dev/athanor/cmd/render"
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// adoptedStack is what --json reports of a state that was read.
+type adoptedStack struct {
+	Source    string          `json:"source"`
+	File      string          `json:"file"`
+	Stack     string          `json:"stack"`
+	Stage     string          `json:"stage"`
+	Written   string          `json:"written,omitempty"`
+	YAML      string          `json:"yaml,omitempty"`
+	Counts    adoptionCounts  `json:"counts"`
+	Resources []from.Resource `json:"resources"`
+	Objects   []from.Entry    `json:"objects"`
+	Secrets   []from.Secret   `json:"secrets"`
+	Drift     []from.Drift    `json:"drift"`
+	Observed  bool            `json:"observed"`
+	Notes     []from.Note     `json:"notes"`
+	LetGo     []string        `json:"letGo"`
+}
+
+// adoptionCounts count the objects of a source by what became of them.
+type adoptionCounts struct {
+	Mapped    int `json:"mapped"`
+	Folded    int `json:"folded"`
+	Ambiguous int `json:"ambiguous"`
+	Unmapped  int `json:"unmapped"`
+	Needless  int `json:"needless"`
+	// IgnoredPaths are paths that are declared and not compared.
+	IgnoredPaths int `json:"ignoredPaths"`
+	// Undeclared are attributes that no prop has.
+	Undeclared int `json:"undeclaredAttributes"`
+}
+
+// adoptDraft prints, or writes, the stack of what another tool has deployed. The key of the stage is there before
+// the state is read, so that no secret is without one.
+func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreignSource) error {
+	out := c.String("out")
+	s, err := a.adoptingSession(c, read, cmp.Or(out, "."))
+	if err != nil {
+		return err
+	}
+	draft, err := source.Draft(read.asFile(), from.Options{Name: s.stage.Stack, Chosen: chosenBy(c.StringSlice("only")), Env: os.Getenv})
+	if err != nil {
+		return err
+	}
+	if len(draft.Resources()) == 0 && c.IsSet("only") {
+		return fmt.Errorf("--only %s: no object matches", strings.Join(c.StringSlice("only"), " --only "))
+	}
+	base, err := baseOf(out, read.dir)
+	if err != nil {
+		return err
+	}
+	var observed map[string]from.Observed
+	if !c.Bool("no-observe") {
+		if observed, err = s.observeDraft(c.Context, draft, base); err != nil {
+			return hint(fmt.Errorf("the objects are not read: %w", err), "--no-observe writes what "+source.Kind()+" last knew, and reads nothing")
+		}
+	}
+	stack := draft.Stack(observed)
+	text, err := stack.YAML(base)
+	if err != nil {
+		return err
+	}
+	report := adoptedStack{
+		Source: source.Kind(), File: read.shown, Stack: stack.Name, Stage: s.stage.Name, Counts: countsOf(stack), Resources: stack.Resources,
+		Objects: orEmpty(stack.Entries), Secrets: orEmpty(stack.Secrets), Drift: orEmpty(stack.Drifts), Observed: observed != nil,
+		Notes: orEmpty(stack.Notes), LetGo: orEmpty(stack.LetGo),
+	}
+	switch {
+	case out != "":
+		if err := os.MkdirAll(out, 0o755); err != nil {
+			return err
+		}
+		report.Written = filepath.Join(out, "athanor.yaml")
+		if err := writeNew(report.Written, text); err != nil {
+			return err
+		}
+	case a.asJSON:
+		report.YAML = string(text)
+	}
+	if err := s.sealAll(c.Context, stack.Secrets); err != nil {
+		return err
+	}
+	if a.asJSON {
+		a.json(report)
+		return nil
+	}
+	if out == "" {
+		if _, err := a.out.Write(text); err != nil {
+			return err
+		}
+	}
+	a.reportAdoption(report)
+	return nil
+}
+
+// orEmpty is a list that JSON writes as one.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// baseOf is the way from the folder that is written to that of the source.
+func baseOf(out, dir string) (string, error) {
+	rel, err := filepath.Rel(absolute(cmp.Or(out, ".")), absolute(dir))
+	if err != nil || rel == "." {
+		return "", err
+	}
+	return filepath.ToSlash(rel), nil
+}
+
+// chosenBy is what --only chooses by addresses of the source: * stands for any text. Nil: everything.
+func chosenBy(patterns []string) func(string) bool {
+	if len(patterns) == 0 {
+		return nil
+	}
+	return func(address string) bool {
+		for _, p := range patterns {
+			if fits(p, address) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// fits reports whether a text fits a pattern, in which * stands for any text, brackets and dots included.
+func fits(pattern, text string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == text
+	}
+	if !strings.HasPrefix(text, parts[0]) {
+		return false
+	}
+	text = text[len(parts[0]):]
+	for _, part := range parts[1 : len(parts)-1] {
+		at := strings.Index(text, part)
+		if at < 0 {
+			return false
+		}
+		text = text[at+len(part):]
+	}
+	return strings.HasSuffix(text, parts[len(parts)-1])
+}
+
+// adoptingSession opens the stage of a stack that is still to be written.
+func (a *app) adoptingSession(c *cli.Context, read foreignSource, dir string) (*session, error) {
+	if err := noEmptyStage(c); err != nil {
+		return nil, err
+	}
+	s := &session{
+		app: a, began: time.Now(), store: absoluteStore(c.String("store")),
+		stage: statestore.Stage{
+			Stack: read.stackName(), Name: cmp.Or(c.String("stage"), from.Shape(read.workspace), defaultStage(c.Command.Name)),
+		},
+	}
+	if err := checkStage(s.stage.Name); err != nil {
+		return nil, err
+	}
+	if err := useProfile(c.String("profile")); err != nil {
+		return nil, err
+	}
+	dir = absolute(dir)
+	if err := s.confine(c, &source{dir: dir}); err != nil {
+		return nil, err
+	}
+	if err := a.permit(c.Context, grants.Document{}); err != nil {
+		return nil, err
+	}
+	return s, s.open(c, dir)
+}
+
+// observeDraft reads the objects of a draft: how each would be declared, by its address.
+func (s *session) observeDraft(ctx context.Context, draft from.Draft, base string) (map[string]from.Observed, error) {
+	resources := draft.Resources()
+	text, err := from.Stack{Name: s.stage.Stack, Providers: draft.Providers(), Resources: resources}.YAML(base)
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := s.app.loadYAML(ctx, yamlstack.Input{Path: "athanor.yaml", Data: text, Dir: s.dir, Stage: s.stage.Name})
+	if err != nil {
+		return nil, err
+	}
+	var addresses []string
+	for _, r := range resources {
+		addresses = append(addresses, r.Address)
+	}
+	found, err := s.engine.Scan(s.app.granted.within(ctx), loaded.Graph, engine.ScanOptions{Describe: addresses, DeclaredOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	observed := map[string]from.Observed{}
+	for _, t := range found.Things {
+		if t.Declared && t.Props != nil {
+			observed[t.Address] = from.Observed{Props: t.Props, Missing: t.Missing, Differs: t.Differs}
+		}
+	}
+	return observed, nil
+}
+
+// sealAll seals the secrets of a stack beside it. A secret that is sealed there already is not replaced.
+func (s *session) sealAll(ctx context.Context, all []from.Secret) error {
+	if len(all) == 0 {
+		return nil
+	}
+	sealed, err := keyPlace(ctx, s.stage, s.dir).Secrets()
+	if err != nil {
+		return err
+	}
+	for _, secret := range all {
+		have, err := sealed.Get(s.engine.Key, secret.Name)
+		if err == nil && have == secret.Value {
+			continue
+		}
+		if err == nil {
+			return hint(fmt.Errorf("%s has another sealed secret %s", s.stage, secret.Name), "--out names another directory, --stage another stage")
+		}
+		if err := sealed.Set(s.engine.Key, secret.Name, secret.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func countsOf(stack from.Stack) adoptionCounts {
+	var n adoptionCounts
+	for _, e := range stack.Entries {
+		switch e.Outcome {
+		case from.Mapped:
+			n.Mapped++
+		case from.Folded:
+			n.Folded++
+		case from.Ambiguous:
+			n.Ambiguous++
+		case from.Unmapped:
+			n.Unmapped++
+		case from.Needless:
+			n.Needless++
+		}
+	}
+	n.Undeclared = len(stack.Notes)
+	return n
+}
+
+// reportAdoption says what became of every object, and what to do next. Names of the source are shown escaped.
+func (a *app) reportAdoption(r adoptedStack) {
+	w := a.err
+	n := r.Counts
+	fmt.Fprintf(w, "%s: recognised as %s\n", render.Escaped(r.File), r.Source)
+	fmt.Fprintf(w, "%s: %d resources; %d objects mapped, %d folded into others, %d to look at, %d not adopted, %d without an object; %d ignored paths\n",
+		r.Stack, len(r.Resources), n.Mapped, n.Folded, n.Ambiguous, n.Unmapped, n.Needless, n.IgnoredPaths)
+	for _, e := range r.Objects {
+		id := ""
+		if e.ID != "" {
+			id = " (" + render.Escaped(e.ID) + ")"
+		}
+		switch e.Outcome {
+		case from.Unmapped:
+			fmt.Fprintf(w, "  not adopted: %s%s: %s\n", render.Escaped(e.Source), id, render.Escaped(e.Text))
+		case from.Ambiguous:
+			fmt.Fprintf(w, "  look at %s: %s\n", e.Address, render.Escaped(e.Text))
+		}
+	}
+	for _, s := range r.Secrets {
+		fmt.Fprintf(w, "  secret %s, sealed: %s\n", s.Name, secretPlaces(s))
+	}
+	for _, d := range r.Drift {
+		fmt.Fprintf(w, "  differs from %s: %s %s\n", r.Source, d.Address, render.Escaped(d.Path))
+	}
+	if n.Undeclared > 0 {
+		fmt.Fprintf(w, "%d attributes have no prop: computed by the provider, or not managed; --json lists them\n", n.Undeclared)
+	}
+	if !r.Observed {
+		fmt.Fprintf(w, "Nothing was read from the cloud: the props are what %s last knew.\n", r.Source)
+	}
+	next := "athanor deploy --adopt --stage " + r.Stage
+	if r.Written != "" {
+		next = "athanor deploy --adopt " + r.Written + " --stage " + r.Stage
+	}
+	fmt.Fprintf(w, "next: %s\n", next)
+	a.reportLetGo(w, r)
+}
+
+func secretPlaces(s from.Secret) string {
+	var all []string
+	for _, p := range s.Found {
+		all = append(all, render.Escaped(p.Source+" "+p.Path)+" ("+render.Escaped(p.Why)+")")
+	}
+	return strings.Join(all, "; ")
+}
+
+// reportLetGo says how the other tool lets go of what is adopted, after the first deploy.
+func (a *app) reportLetGo(w io.Writer, r adoptedStack) {
+	if len(r.LetGo) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "then, when that deploy has changed nothing but owner tags, in this order:")
+	fmt.Fprintln(w, "  athanor adopt --finish")
+	for _, command := range r.LetGo {
+		fmt.Fprintf(w, "  %s\n", render.Escaped(command))
+	}
+	fmt.Fprintln(w, "  and take the resources out of its program")
+	fmt.Fprintf(w, "warning: until then a destroy there deletes what athanor has adopted, and an apply there undoes what athanor changes\n")
+}

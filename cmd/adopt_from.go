@@ -1,0 +1,212 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/athanor-dev/athanor/adopt/from"
+	"github.com/athanor-dev/athanor/adopt/from/terraform"
+	"github.com/athanor-dev/athanor/adopt/from/wrangler"
+	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/render"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
+)
+
+// sources are the tools whose files can be read.
+func (a *app) sources() []from.Source {
+	return []from.Source{wrangler.Source{}, terraform.Source{Find: a.catalog.Find}, terraform.Pulumi{Find: a.catalog.Find}}
+}
+
+// adoptFrom prints, or writes, the stacks that a file of another tool declares.
+func (a *app) adoptFrom(c *cli.Context) error {
+	if c.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", c.Args().First())
+	}
+	sources := a.sources()
+	kind, where := sourceOf(sources, c.String("from"))
+	var largest int64
+	for _, s := range sources {
+		if largest = max(largest, s.Largest()); s.Kind() == kind {
+			largest = s.Largest()
+			break
+		}
+	}
+	read, err := readForeign(c.Context, where, largest)
+	if err != nil {
+		return err
+	}
+	file := read.asFile()
+	source, err := from.Find(sources, kind, file)
+	switch {
+	case err != nil:
+		return hint(err, "--from KIND:FILE says which tool's file it is")
+	case int64(len(file.Content)) > source.Largest():
+		return fmt.Errorf("%s: %w", read.shown, localfile.ErrTooLarge)
+	}
+	if drafter, ok := source.(from.Drafter); ok {
+		if placer, ok := source.(from.Placer); ok {
+			read.stack, read.workspace = placer.Place(file)
+		}
+		return a.adoptDraft(c, drafter, read)
+	}
+	stacks, err := source.Read(file)
+	if err != nil {
+		return err
+	}
+	if only := c.StringSlice("only"); len(only) > 0 {
+		if stacks, err = chosen(stacks, only); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(a.err, "%s: recognised as %s\n", render.Escaped(read.shown), source.Kind())
+	dir, out := read.dir, c.String("out")
+	if len(stacks) > 1 && out == "" && !a.asJSON {
+		return hint(fmt.Errorf("%s has %d environments, each of which becomes a file", read.shown, len(stacks)), "athanor adopt --from "+where+" --out "+dir)
+	}
+	written, err := a.writeStacks(stacks, dir, out)
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		a.json(map[string]any{"source": source.Kind(), "file": read.shown, "stacks": written})
+		return nil
+	}
+	a.reportStacks(stacks, written)
+	return nil
+}
+
+// sourceOf splits [KIND:]FILE. What stands before a colon is a kind only where it is one: paths may have colons.
+func sourceOf(sources []from.Source, text string) (kind, where string) {
+	if kind, where, ok := strings.Cut(text, ":"); ok {
+		for _, s := range sources {
+			if s.Kind() == kind {
+				return kind, where
+			}
+		}
+	}
+	return "", text
+}
+
+// chosen keeps the resources that match any pattern.
+func chosen(stacks []from.Stack, patterns []string) ([]from.Stack, error) {
+	found := 0
+	for i, s := range stacks {
+		var err error
+		stacks[i], err = s.Only(func(address string) bool {
+			for _, p := range patterns {
+				if ok, _ := path.Match(p, address); ok {
+					return true
+				}
+			}
+			return false
+		})
+		if err != nil {
+			return nil, hint(err, "--only takes the address that is missing too")
+		}
+		found += len(stacks[i].Resources)
+	}
+	if found == 0 {
+		return nil, fmt.Errorf("--only %s: no resource matches", strings.Join(patterns, " --only "))
+	}
+	return stacks, nil
+}
+
+// writtenStack is a stack as --json reports it.
+type writtenStack struct {
+	Stack       string          `json:"stack"`
+	Environment string          `json:"environment,omitempty"`
+	Stage       string          `json:"stage,omitempty"`
+	File        string          `json:"file,omitempty"`
+	YAML        string          `json:"yaml,omitempty"`
+	Resources   []from.Resource `json:"resources"`
+	Notes       []from.Note     `json:"notes"`
+}
+
+// writeStacks writes each stack into a file of a folder, or the only one to standard output.
+func (a *app) writeStacks(stacks []from.Stack, dir, out string) ([]writtenStack, error) {
+	base := ""
+	if out != "" {
+		rel, err := filepath.Rel(absolute(out), absolute(dir))
+		if err != nil {
+			return nil, err
+		}
+		base = filepath.ToSlash(rel)
+		if err := os.MkdirAll(out, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	var all []writtenStack
+	for _, s := range stacks {
+		text, err := s.YAML(base)
+		if err != nil {
+			return all, err
+		}
+		w := writtenStack{Stack: s.Name, Environment: s.Environment, Stage: s.Stage, Resources: s.Resources, Notes: s.Notes}
+		switch {
+		case out != "":
+			name := "athanor.yaml"
+			if s.Stage != "" {
+				name = "athanor." + s.Stage + ".yaml"
+			}
+			w.File = filepath.Join(out, name)
+			if err := writeNew(w.File, text); err != nil {
+				return all, err
+			}
+		case a.asJSON:
+			w.YAML = string(text)
+		default:
+			if _, err := a.out.Write(text); err != nil {
+				return all, err
+			}
+		}
+		all = append(all, w)
+	}
+	return all, nil
+}
+
+// writeNew writes a file that is not there yet.
+func writeNew(file string, text []byte) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return hint(fmt.Errorf("%s is there already", file), "--out names another directory")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, withoutPath(err))
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}
+
+// reportStacks says what became of every field, and what to do next.
+func (a *app) reportStacks(stacks []from.Stack, written []writtenStack) {
+	for i, s := range stacks {
+		counts := map[from.Outcome]int{}
+		for _, n := range s.Notes {
+			counts[n.Outcome]++
+		}
+		title := render.Escaped(s.Environment)
+		if title == "" {
+			title = s.Name
+		}
+		fmt.Fprintf(a.err, "%s: %d resources; %d fields declared, %d needless, %d not supported\n",
+			title, len(s.Resources), counts[from.Mapped], counts[from.Needless], counts[from.Unsupported])
+		for _, n := range s.Notes {
+			if n.Outcome == from.Unsupported {
+				fmt.Fprintf(a.err, "  not supported: %s: %s\n", render.Escaped(n.Field), render.Escaped(n.Text))
+			}
+		}
+		next := "athanor deploy --adopt"
+		if file := written[i].File; file != "" {
+			next += " " + file
+		}
+		if s.Stage != "" {
+			next += " --stage " + s.Stage
+		}
+		fmt.Fprintf(a.err, "next: %s\n", next)
+	}
+}

@@ -1,0 +1,108 @@
+package cmd
+
+import (
+	"errors"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/athanor-dev/athanor/providers"
+	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+)
+
+// TestAdoptTableNamesWhatExists compares the table of Terraform's types with the kinds that there are: each line names a kind, props
+// and attributes that exist, and an identity of as many parts as the registry's primary identifier has.
+func TestAdoptTableNamesWhatExists(t *testing.T) {
+	catalog, err := reconcile.NewCatalog(providers.All()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../adopt/from/terraform/types.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := 0
+	for line := range strings.SplitSeq(string(text), "\n") {
+		words := strings.Fields(line)
+		if len(words) < 3 || words[0] == "#" || slices.Contains([]string{">", "=", "x"}, words[1]) || words[1][0] == '!' {
+			continue
+		}
+		lines++
+		kind, err := catalog.Find(words[1])
+		if err != nil {
+			t.Errorf("%s: %v", words[0], err)
+			continue
+		}
+		fields, err := kind.Spec().Props()
+		attrs, err2 := kind.Spec().Attrs()
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range words[3:] {
+			prop, isRule := "", false
+			switch word[0] {
+			case '-', '!':
+			case '^':
+				prop, isRule = word[1:], true
+			case '@':
+				name, _, _ := strings.Cut(word[1:], "=")
+				if !hasProp(attrs, []string{name}) && !hasProp(fields, []string{name}) {
+					t.Errorf("%s: %s has no attribute %s", words[0], words[1], name)
+				}
+			default:
+				prop, _, isRule = strings.Cut(word, "<")
+			}
+			if isRule && !hasProp(fields, strings.Split(prop, ".")) {
+				t.Errorf("%s: %s has no prop %s", words[0], words[1], prop)
+			}
+		}
+		if strings.Contains(words[1], "::") {
+			checkIdentity(t, words)
+		}
+	}
+	if lines < 130 {
+		t.Errorf("%d lines were compared", lines)
+	}
+}
+
+// hasProp reports whether there is a prop at a path of names.
+func hasProp(fields []props.Field, path []string) bool {
+	for i, name := range path {
+		n := slices.IndexFunc(fields, func(f props.Field) bool {
+			steps := f.Path.Steps()
+			return len(steps) > 0 && steps[len(steps)-1].Key == name
+		})
+		if n < 0 {
+			return i > 0 && len(fields) == 0 // what has no fields takes any
+		}
+		fields = fields[n].Fields
+	}
+	return len(path) > 0
+}
+
+var hole = regexp.MustCompile(`\{[^}]*\}`)
+
+// checkIdentity compares the parts of an identity with those of the primary identifier.
+func checkIdentity(t *testing.T, words []string) {
+	t.Helper()
+	typ, err := registry.Lookup(words[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(hole.ReplaceAllString(words[2], "x"), "|")
+	if len(parts) != len(typ.ID) {
+		t.Errorf("%s: the identity %s has %d parts, and %s is known by %v", words[0], words[2], len(parts), words[1], typ.ID)
+	}
+	wanted := strings.ToLower(string(typ.ID[0]))
+	holes := hole.FindAllString(words[2], -1)
+	if len(parts) == 1 && strings.HasSuffix(wanted, "arn") != strings.Contains(holes[0], "arn") && strings.HasSuffix(wanted, "arn") && holes[0] != "{id}" {
+		t.Errorf("%s: the identity %s is no ARN, and %s is known by %v", words[0], words[2], words[1], typ.ID)
+	}
+	if len(parts) == 1 && !strings.HasSuffix(wanted, "arn") && strings.Contains(holes[0], "arn") && !strings.HasSuffix(wanted, "id") {
+		t.Errorf("%s: the identity %s is an ARN, and %s is known by %v", words[0], words[2], words[1], typ.ID)
+	}
+}

@@ -1,0 +1,218 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/athanor-dev/athanor/adopt/from"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
+	"github.com/athanor-dev/athanor/statestore/postgres"
+	"github.com/athanor-dev/athanor/statestore/s3"
+)
+
+// foreignSource is what another tool keeps, with what its place says of it.
+type foreignSource struct {
+	content []byte
+	// shown is the place without passwords.
+	shown string
+	// file is the last part of its path, folder the one before.
+	file, folder string
+	// dir is the local folder in which its relative paths start.
+	dir string
+	// workspace is the one of Terraform, or the stack of Pulumi, that it is of; "" for the default.
+	workspace string
+	// stack is what the content says that the stack is called.
+	stack string
+}
+
+// readForeign reads a source: a file, an object in a bucket (s3://BUCKET/KEY), a row in the database of the pg backend
+// (postgres://…) or what a server of the http backend answers.
+func readForeign(ctx context.Context, where string, largest int64) (foreignSource, error) {
+	scheme, _, _ := strings.Cut(where, "://")
+	var f foreignSource
+	var err error
+	switch scheme {
+	case "s3":
+		f, err = readObject(ctx, where)
+	case "postgres", "postgresql":
+		f, err = readRow(ctx, where)
+	case "http", "https":
+		f, err = readAnswer(ctx, where, largest)
+	default:
+		return readForeignFile(ctx, where, largest)
+	}
+	switch {
+	case err != nil:
+		return f, fmt.Errorf("%s: %w", cmp.Or(f.shown, scheme+"://…"), err)
+	case int64(len(f.content)) > largest:
+		return f, fmt.Errorf("%s: %w", f.shown, localfile.ErrTooLarge)
+	}
+	f.dir = "."
+	return f, nil
+}
+
+// readForeignFile reads a file. Terraform keeps the states of workspaces in terraform.tfstate.d/WORKSPACE, two folders below
+// that of the configuration, in which their relative paths start.
+func readForeignFile(ctx context.Context, where string, largest int64) (foreignSource, error) {
+	f := foreignSource{shown: where, file: filepath.Base(where), dir: filepath.Dir(where)}
+	var err error
+	if f.content, err = localfile.ReadAtMost(ctx, where, largest); err != nil {
+		return f, fmt.Errorf("%s: %w", where, withoutPath(err))
+	}
+	whole := absolute(where)
+	if states := filepath.Dir(filepath.Dir(whole)); filepath.Base(states) == "terraform.tfstate.d" {
+		f.workspace = filepath.Base(filepath.Dir(whole))
+		f.dir = filepath.Join(f.dir, "..", "..")
+	}
+	f.folder = filepath.Base(absolute(f.dir))
+	return f, nil
+}
+
+// readObject reads an object in a bucket. The s3 backend keeps the states of workspaces under env:/WORKSPACE/.
+func readObject(ctx context.Context, where string) (foreignSource, error) {
+	u, err := url.Parse(where)
+	if err != nil {
+		return foreignSource{}, errors.New("it is not of the form s3://BUCKET/KEY?region=…&endpoint=…")
+	}
+	key := strings.TrimPrefix(u.Path, "/")
+	f := foreignSource{shown: "s3://" + u.Host + "/" + key}
+	if rest, ok := strings.CutPrefix(key, "env:/"); ok {
+		f.workspace, _, _ = strings.Cut(rest, "/")
+	}
+	f.file, f.folder = lastParts(key)
+	u.Path = ""
+	address, err := s3.Parse(u.String())
+	switch {
+	case err != nil:
+		return f, err
+	case key == "":
+		return f, errors.New("it names no object: s3://BUCKET/KEY")
+	}
+	object, err := s3.Bucket(address, bucketConfig).Get(ctx, key, "")
+	f.content = object.Body
+	return f, err
+}
+
+// lastParts are the last part of a path and the one before it.
+func lastParts(whole string) (file, folder string) {
+	file, folder = path.Base(whole), path.Base(path.Dir(whole))
+	if strings.Trim(folder, "./") == "" {
+		folder = ""
+	}
+	return file, folder
+}
+
+// readRow reads a state in the table of the pg backend:
+// https://opentofu.org/docs/language/settings/backends/pg/. Its schema and the workspace are parameters of the URL.
+func readRow(ctx context.Context, where string) (foreignSource, error) {
+	u, err := url.Parse(where)
+	if err != nil { // what the parser says would quote a password
+		return foreignSource{}, errors.New("it is not of the form postgres://USER@HOST/DATABASE?schema_name=…&workspace=…")
+	}
+	query := u.Query()
+	schema := cmp.Or(query.Get("schema_name"), "terraform_remote_state")
+	workspace := cmp.Or(query.Get("workspace"), defaultWorkspace)
+	query.Del("schema_name")
+	query.Del("workspace")
+	u.RawQuery = query.Encode()
+	f := foreignSource{shown: postgres.WithoutPassword(u.String()), file: "terraform.tfstate", folder: strings.Trim(u.Path, "/")}
+	if workspace != defaultWorkspace {
+		f.workspace = workspace
+	}
+	conn, err := postgres.Connect(ctx, u.String(), reconcile.NewDialer().LookupHost)
+	if err != nil {
+		return f, err
+	}
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing was written
+	err = conn.QueryRow(ctx, "select data from "+pgx.Identifier{schema, "states"}.Sanitize()+" where name = $1", workspace).Scan(&f.content)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = hint(fmt.Errorf("schema %s has no state of workspace %s", schema, workspace), "?schema_name=NAME&workspace=NAME choose another")
+	}
+	return f, err
+}
+
+// defaultWorkspace is the workspace that Terraform calls so.
+const defaultWorkspace = "default"
+
+// readAnswer reads what a server of the http backend answers, as the user of $TF_HTTP_USERNAME: it follows no redirect.
+func readAnswer(ctx context.Context, where string, largest int64) (foreignSource, error) {
+	u, err := url.Parse(where)
+	if err != nil || u.Host == "" {
+		return foreignSource{}, errors.New("it is no URL")
+	}
+	user, password := os.Getenv("TF_HTTP_USERNAME"), os.Getenv("TF_HTTP_PASSWORD")
+	if own, ok := u.User.Password(); ok {
+		user, password = u.User.Username(), own
+	}
+	u.User = nil
+	f := foreignSource{shown: u.Scheme + "://" + u.Host + u.Path}
+	f.file, f.folder = lastParts(strings.TrimSuffix(u.Path, "/"))
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return f, errors.New("it is no URL")
+	}
+	if user != "" {
+		if u.Scheme == "http" && !loopbackHost(u.Hostname()) {
+			return f, hint(errors.New("a password would be readable on the way"), "https://, or no user in the URL and in TF_HTTP_USERNAME")
+		}
+		request.SetBasicAuth(user, password)
+	}
+	client := http.Client{
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: reconcile.NewDialer().DialContext, ResponseHeaderTimeout: 30 * time.Second,
+			DisableKeepAlives: true,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok { // it quotes the URL
+			err = wrapped.Err
+		}
+		return f, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return f, fmt.Errorf("the server answers with status %d", response.StatusCode)
+	}
+	f.content, err = io.ReadAll(io.LimitReader(response.Body, largest+1))
+	return f, err
+}
+
+// loopbackHost reports whether a host is this machine, without asking anybody.
+func loopbackHost(name string) bool {
+	return name == "localhost" || name == "127.0.0.1" || name == "::1"
+}
+
+// stackName is the name of the stack of a state: that of its file, or of its folder where all states have one name.
+func (f foreignSource) stackName() string {
+	if f.stack != "" {
+		return f.stack
+	}
+	name := f.file
+	if stem, _, _ := strings.Cut(name, "."); stem == "terraform" || stem == "state" || stem == "tofu" || stem == "" {
+		name = f.folder
+	}
+	return from.StackName(name)
+}
+
+// asFile is the source as a tool reads it.
+func (f foreignSource) asFile() from.File {
+	return from.File{Name: f.file, Content: f.content, Exists: func(name string) bool {
+		_, err := os.Stat(filepath.Join(f.dir, filepath.FromSlash(name)))
+		return err == nil
+	}}
+}

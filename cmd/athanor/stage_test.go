@@ -1,0 +1,59 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A stage that is new beside others is created on a terminal only when its name is typed; that is the one question.
+func TestNewStagePrompt(t *testing.T) {
+	for _, tt := range []struct {
+		name, answer string
+		code         int
+	}{
+		{"its name", "prdo\n", 0}, {"yes", "y\n", 5}, {"another", "prod\n", 5}, {"nothing", "\n", 5}, {"end of input", "\x04", 5}, {"interrupt", "\x03", 130},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, "stack: small\nresources:\n  page: {kind: local.File, props: {path: \"${stage}.txt\", content: hello}}\n")
+			w.run(0, "deploy", "--yes", "--stage", "prod")
+			x := w.terminal(80, "deploy", "--stage", "prdo")
+			x.await("It looks like prod. Type prdo to create 1 resource in a new stage: ")
+			x.write(tt.answer)
+			if code := x.end(); code != tt.code || strings.Contains(x.seen(), "[y/N]") {
+				t.Errorf("exit code %d, want %d: %q", code, tt.code, x.seen())
+			}
+			if w.has("prdo.txt") != (tt.code == 0) {
+				t.Errorf("created: %t", w.has("prdo.txt"))
+			}
+			if code := w.terminal(80, "deploy", "--yes", "--stage", "pr-2").end(); code != 5 {
+				t.Errorf("--yes alone: exit code %d", code)
+			}
+		})
+	}
+}
+
+// A plan that deletes most of a stage says so directly above the question.
+func TestMassDeletionPrompt(t *testing.T) {
+	var all strings.Builder
+	for i := range 10 {
+		fmt.Fprintf(&all, "  v%d: {kind: local.Value, props: {input: x}}\n", i)
+	}
+	w := newWorld(t, "stack: small\nresources:\n"+all.String())
+	w.run(0, "deploy", "--yes")
+	w.write("athanor.yaml", "stack: small\nresources:\n  v0: {kind: local.Value, props: {input: x}}\n")
+	x := w.terminal(80, "deploy")
+	x.await("This deletes 9 of the 10 resources of small/dev-tester.\r\nDeploy 9 changes to small/dev-tester?  y yes, d details, Enter no: ")
+	x.write("n\n")
+	if code := x.end(); code != 5 {
+		t.Errorf("exit code %d: %q", code, x.seen())
+	}
+	x = w.terminal(80, "deploy")
+	x.await("?  y yes, d details, Enter no: ")
+	x.write("y\n")
+	if code := x.end(); code != 0 {
+		t.Errorf("exit code %d: %q", code, x.seen())
+	}
+}

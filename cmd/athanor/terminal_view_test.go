@@ -1,0 +1,108 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// hundred is a stack of a hundred files that differ in what they are given, so that none is folded.
+func hundred() string {
+	var b strings.Builder
+	b.WriteString("stack: small\nresources:\n")
+	for i := range 50 {
+		fmt.Fprintf(&b, "  f%d: {kind: local.File, props: {path: f%d.txt, content: hello}}\n", i, i)
+		fmt.Fprintf(&b, "  v%d: {kind: local.Value, props: {input: {n%d: 1}}}\n", i, i)
+	}
+	return b.String()
+}
+
+// A plan that is longer than the terminal is shown by the user's pager, and the prompt comes after it with the counts repeated.
+// Nobody is there to read one that is deployed with --yes.
+func TestPager(t *testing.T) {
+	w := newWorld(t, hundred())
+	w.env = append(w.env, "PAGER=sed s/^/paged|/")
+	x := w.terminal(80, "deploy")
+	x.await("Enter no: ")
+	seen := x.seen()
+	if !strings.Contains(seen, "paged|  \x1b[32m+\x1b[0m v7 ") || strings.Contains(seen, "paged|Deploy") {
+		t.Errorf("the plan is not shown by the pager: %q", seen)
+	}
+	if last := seen[strings.LastIndex(seen, "paged|"):]; !strings.Contains(last, "Plan:") || !strings.Contains(last, "100 to create") {
+		t.Errorf("the counts are not repeated below the pager: %q", last)
+	}
+	x.write("n\n")
+	if code := x.end(); code != 5 {
+		t.Errorf("exit code %d", code)
+	}
+	x = w.terminal(80, "deploy", "--yes")
+	if code := x.end(); code != 0 || strings.Contains(x.seen(), "paged|") {
+		t.Errorf("with --yes: exit code %d: %.300q", code, x.seen())
+	}
+}
+
+// Who asks for details sees the plan in full, and is asked again.
+func TestDetails(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("stack: small\nresources:\n")
+	for i := range 6 {
+		fmt.Fprintf(&b, "  f%d: {kind: local.File, props: {path: f%d.txt, content: hello}}\n", i, i)
+	}
+	w := newWorld(t, b.String())
+	x := w.terminal(80, "deploy")
+	const prompt = "Deploy 6 changes to small/dev-tester?  y yes, d details, Enter no: "
+	x.await(prompt)
+	if plain := escapes.ReplaceAllString(x.seen(), ""); !strings.Contains(plain, "6 × local.File  f0 … f5") || strings.Contains(plain, "+ f3") {
+		t.Errorf("the plan is not folded: %q", plain)
+	}
+	x.write("d\n")
+	x.await("+\x1b[0m f3")
+	x.write("y\n")
+	if code := x.end(); code != 0 || strings.Count(x.seen(), prompt) != 2 || !w.has("f5.txt") {
+		t.Errorf("exit code %d: %q", code, x.seen())
+	}
+}
+
+// An error shows the line of the program that it is about. A document, which may name any place of any file, shows none.
+func TestSourceLines(t *testing.T) {
+	w := newWorld(t, "stack: small\nresources:\n  page: {kind: local.File, props: {path: page.txt, contents: hello}}\n")
+	x := w.terminal(80, "plan", "--no-color")
+	if code := x.end(); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	want := "  ┌ athanor.yaml:3:52\r\n 3│   page: {kind: local.File, props: {path: page.txt, contents: hello}}\r\n  │" + strings.Repeat(" ", 52) + "^^^^^^^^\r\n"
+	if !strings.Contains(x.seen(), want) {
+		t.Errorf("want %q in %q", want, x.seen())
+	}
+	w.write("private.yaml", "canary-4f1b\n")
+	w.write("graph.json", `{"format": 1, "stack": "small", "stage": "dev-tester", "resources": [{"address": "a", "kind": "local.Fil", "source": "private.yaml:1:1"}]}`)
+	x = w.terminal(80, "plan", "graph.json", "--no-color")
+	if code := x.end(); code != 1 || strings.Contains(x.seen(), "canary") || !strings.Contains(x.seen(), "local.Fil") {
+		t.Errorf("a document shows what it names: exit code %d: %q", code, x.seen())
+	}
+}
+
+// A terminal whose locale names no UTF-8 is shown ASCII alone, and colours can be forced into a pipe.
+func TestASCIIAndForcedColors(t *testing.T) {
+	w := newWorld(t, small)
+	w.env = append(w.env, "LC_ALL=C")
+	w.run(0, "deploy", "--yes")
+	w.write("athanor.yaml", strings.ReplaceAll(small, "page.txt", "other.txt"))
+	x := w.terminal(80, "plan")
+	if code := x.end(); code != 2 || !strings.Contains(x.seen(), "->") || strings.IndexFunc(x.seen(), func(r rune) bool { return r > 0x7e }) >= 0 {
+		t.Errorf("exit code %d: %q", code, x.seen())
+	}
+	out := w.run(2, "plan")
+	if strings.Contains(out, "\x1b") {
+		t.Errorf("colours in a pipe: %q", out)
+	}
+	w.env = append(w.env, "CLICOLOR_FORCE=1")
+	if out = w.run(2, "plan"); !strings.Contains(out, "\x1b[35m") {
+		t.Errorf("no colours although they are forced: %q", out)
+	}
+	if out = w.run(2, "plan", "--no-color"); strings.Contains(out, "\x1b") {
+		t.Errorf("colours although they are switched off: %q", out)
+	}
+}

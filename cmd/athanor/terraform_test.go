@@ -1,0 +1,247 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/athanor-dev/athanor/statestore/postgres/pgtest"
+)
+
+// peer is the program of a real Terraform provider.
+func peer(t *testing.T, name string) string {
+	t.Helper()
+	dir := os.Getenv("ATHANOR_PEERS")
+	if dir == "" {
+		t.Skip("$ATHANOR_PEERS names no folder with the programs of Terraform providers")
+	}
+	return filepath.Join(dir, "terraform-provider-"+name)
+}
+
+// TestTerraformProvider leads objects of two real providers through their life: what they make is what is declared, what changed
+// outside is seen, and nothing is left.
+func TestTerraformProvider(t *testing.T) {
+	t.Parallel()
+	random, files := peer(t, "random"), peer(t, "local")
+	w := newWorld(t, "")
+	w.env = append(w.env, "ATHANOR_ALLOW=program="+random+",program="+files)
+	stack := func(length, keeper, text string) {
+		w.write("athanor.yaml", `stack: bridge
+providers:
+  rnd: {terraform: hashicorp/random, path: `+random+`}
+  loc: {terraform: hashicorp/local, path: `+files+`}
+resources:
+  id:   {kind: tf.random_id, provider: rnd, props: {byte_length: 4, keepers: {a: `+keeper+`}}}
+  pass: {kind: tf.random_password, provider: rnd, props: {length: `+length+`}}
+  note: {kind: tf.local_file, provider: loc, props: {filename: out.txt, content: "`+text+` ${id.hex}", file_permission: "0600"}}
+outputs: {hex: "${id.hex}"}
+`)
+	}
+	stack("20", "one", "first")
+	w.run(2, "plan")
+	w.run(0, "deploy", "--yes")
+	w.run(0, "plan")
+	hex := strings.TrimSpace(w.run(0, "output", "hex"))
+	if got := w.read("out.txt"); got != "first "+hex {
+		t.Errorf("the file holds %q, the id is %q", got, hex)
+	}
+	state, err := os.ReadFile(filepath.Join(w.dir, ".athanor", "state.db"))
+	if err != nil || strings.Contains(string(state), hex) {
+		t.Errorf("state holds the id in clear, or is not there: %v", err)
+	}
+
+	stack("24", "one", "second")
+	plan := w.run(2, "plan")
+	if !strings.Contains(plan, "length:  20 → 24  (replaces)") || !strings.Contains(plan, "2 to replace, 1 unchanged") {
+		t.Errorf("the plan says\n%s", plan)
+	}
+	w.run(0, "deploy", "--yes")
+	w.run(0, "plan")
+	if got := w.read("out.txt"); got != "second "+hex {
+		t.Errorf("the file holds %q, the id is %q", got, hex)
+	}
+
+	w.write("out.txt", "somebody else's")
+	if said := w.run(2, "drift"); !strings.Contains(said, "note") {
+		t.Errorf("drift says\n%s", said)
+	}
+	w.run(0, "deploy", "--yes")
+	stack("24", "two", "second")
+	if said := w.run(2, "plan"); !strings.Contains(said, "known after id is replaced") {
+		t.Errorf("the plan says\n%s", said)
+	}
+	w.run(0, "deploy", "--yes")
+	w.run(0, "plan")
+	if now := strings.TrimSpace(w.run(0, "output", "hex")); now == hex || w.read("out.txt") != "second "+now {
+		t.Errorf("the id was %s and is %s, the file holds %q", hex, now, w.read("out.txt"))
+	}
+	w.run(0, "destroy", "--yes")
+	if w.has("out.txt") {
+		t.Error("destroy leaves the file")
+	}
+}
+
+// TestTerraformProviderRefuses tells what is wrong with a declaration, a program, or the leave to run it.
+func TestTerraformProviderRefuses(t *testing.T) {
+	t.Parallel()
+	random := peer(t, "random")
+	w := newWorld(t, "")
+	w.write("script", "#!/bin/sh\necho this is no provider\n")
+	if err := os.Chmod(filepath.Join(w.dir, "script"), 0o700); err != nil { //nolint:gosec // it is to be run
+		t.Fatal(err)
+	}
+	allowed := append(w.env, "ATHANOR_ALLOW=program="+random+",program="+filepath.Join(w.dir, "script"))
+	for _, c := range []struct {
+		name, program, resource, want string
+		allowed                       bool
+	}{
+		{"no leave", random, "{kind: tf.random_id, provider: rnd, props: {byte_length: 4}}", "runs " + random + "; nobody has allowed it", false},
+		{"no provider", filepath.Join(w.dir, "script"), "{kind: tf.random_id, provider: rnd, props: {byte_length: 4}}", "this is no provider", true},
+		{"unknown prop", random, "{kind: tf.random_id, provider: rnd, props: {byte_lenght: 4}}", "did you mean byte_length?", true},
+		{"required prop", random, "{kind: tf.random_id, provider: rnd, props: {prefix: a}}", "byte_length", true},
+		{"computed prop", random, "{kind: tf.random_id, provider: rnd, props: {byte_length: 4, hex: ab}}", "cannot be declared", true},
+		{"another type", random, "{kind: tf.random_id, provider: rnd, props: {byte_length: many}}", "want number", true},
+		{"unknown type", random, "{kind: tf.random_ids, provider: rnd, props: {byte_length: 4}}", "did you mean tf.random_id?", true},
+		{"what the provider refuses", random, "{kind: tf.random_integer, provider: rnd, props: {min: 3, max: 1}}", "ax", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := *w
+			x.t = t
+			if c.allowed {
+				x.env = allowed
+			}
+			x.write("athanor.yaml", "stack: bridge\nproviders: {rnd: {terraform: hashicorp/random, path: "+c.program+"}}\nresources: {a: "+c.resource+"}\n")
+			p := x.start("athanor", "deploy", "--yes")
+			if code := <-p.ended; code != 1 && code != 4 {
+				t.Errorf("exit code %d", code)
+			}
+			if said := p.out.String() + p.errs.String(); !strings.Contains(said, c.want) || strings.Contains(said, "panic") {
+				t.Errorf("it says\n%s\nwant %q", said, c.want)
+			}
+		})
+	}
+}
+
+// TestTerraformPostgres leads roles, a database, a schema and a grant of the real provider through their life on a real server, with
+// state lost in between: what is there is found by its name and not made twice.
+func TestTerraformPostgres(t *testing.T) {
+	t.Parallel()
+	program := peer(t, "postgresql")
+	address := pgtest.Start(t).Database(t)
+	at, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	database, role := strings.TrimPrefix(at.Path, "/"), "app"+strings.ToLower(rand.Text()[:8])
+	port := forwarded(t, filepath.Join(at.Query().Get("host"), ".s.PGSQL.5432"))
+	config := fmt.Sprintf(`{"database":%q,"host":"127.0.0.1","port":%d,"sslmode":"disable","username":%q}`, database, port, pgtest.Superuser)
+	w := newWorld(t, "")
+	run := func(want int, args ...string) string {
+		t.Helper()
+		return w.run(want, append(args, "--allow", "program="+program, "--allow", "identity="+config)...)
+	}
+	stack := func(role, privileges string) {
+		w.write("athanor.yaml", `stack: shop
+providers: {db: {terraform: cyrilgdn/postgresql, path: `+program+`, config: `+config+`}}
+resources:
+  word:  {kind: random.Password, props: {length: 20}}
+  app:   {kind: tf.postgresql_role, provider: db, props: {name: `+role+`, login: true, password: "${word.value}"}}
+  web:   {kind: tf.postgresql_schema, provider: db, props: {name: web, owner: "${app.name}"}}
+  grant: {kind: tf.postgresql_grant, provider: db, props: {database: `+database+`, role: "${app.name}", schema: "${web.name}", object_type: schema, privileges: `+privileges+`}}
+`)
+	}
+	conn := pgtest.Connect(t, address)
+	roles := func() (n int) {
+		t.Helper()
+		if err := conn.QueryRow(t.Context(), "select count(*) from pg_roles where rolname like $1", role+"%").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	stack(role, "[USAGE]")
+	run(0, "deploy", "--yes")
+	run(0, "plan")
+	stack(role, "[USAGE, CREATE]")
+	run(0, "deploy", "--yes")
+	run(0, "plan")
+	pgtest.Exec(t, address, "alter role "+role+" connection limit 3")
+	if said := run(2, "drift"); !strings.Contains(said, "connection_limit:  -1 → 3") {
+		t.Errorf("drift says\n%s", said)
+	}
+	run(0, "deploy", "--yes")
+	stack(role+"2", "[USAGE, CREATE]") // the provider renames it in place
+	run(0, "deploy", "--yes")
+	run(0, "plan")
+	if n := roles(); n != 1 {
+		t.Errorf("%d roles", n)
+	}
+	if err := os.RemoveAll(filepath.Join(w.dir, ".athanor")); err != nil {
+		t.Fatal(err)
+	}
+	if said := run(1, "plan"); !strings.Contains(said, "exists, and nothing says who owns it") {
+		t.Errorf("the plan says\n%s", said)
+	}
+	run(0, "deploy", "--yes", "--adopt")
+	run(0, "plan")
+	run(0, "destroy", "--yes")
+	if n := roles(); n != 0 {
+		t.Errorf("destroy leaves %d roles", n)
+	}
+}
+
+// forwarded is a port of this machine that leads to a socket: the provider knows ports alone.
+func forwarded(t *testing.T, socket string) int {
+	t.Helper()
+	front, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = front.Close() })
+	go func() {
+		for {
+			in, err := front.Accept()
+			if err != nil {
+				return
+			}
+			out, err := new(net.Dialer).DialContext(context.Background(), "unix", socket)
+			if err != nil {
+				_ = in.Close()
+				continue
+			}
+			for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
+				go func() {
+					_, _ = io.Copy(way[0], way[1])
+					_, _ = way[0].Close(), way[1].Close()
+				}()
+			}
+		}
+	}()
+	return front.Addr().(*net.TCPAddr).Port
+}
+
+// TestTerraformProviderOfAStranger plans a stranger's stack: its provider is not started, whatever the user allowed at home.
+func TestTerraformProviderOfAStranger(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	program := filepath.Join(w.dir, "provider")
+	w.write("provider", "#!/bin/sh\ntouch started\n")
+	if err := os.Chmod(program, 0o700); err != nil { //nolint:gosec // it is to be run
+		t.Fatal(err)
+	}
+	w.write("athanor.yaml", "stack: bridge\nproviders: {rnd: {terraform: hashicorp/random, path: "+program+"}}\n"+
+		"resources: {a: {kind: tf.random_id, provider: rnd, props: {byte_length: 4}}}\n")
+	p := w.start("athanor", "plan", "--untrusted", "--allow", "program="+program)
+	p.end(1)
+	if said := p.errs.String(); !strings.Contains(said, "no provider is started for a stranger's stack") || w.has("started") {
+		t.Errorf("started %t, it says\n%s", w.has("started"), said)
+	}
+}

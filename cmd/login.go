@@ -1,0 +1,157 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/login"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore/remote"
+	"github.com/athanor-dev/athanor/statestore/remote/wire"
+)
+
+func (a *app) loginCommand() *cli.Command {
+	return &cli.Command{
+		Name: "login", Usage: "remember the token for a service", ArgsUsage: "URL",
+		Description: `The token is asked for without showing it, or read from standard input. It is tried, and kept in
+~/.config/athanor/services.json, which only you can read, for this service alone. From then on --store URL works.
+
+In CI set $ATHANOR_STORE to the URL and $ATHANOR_TOKEN to the token: nothing is kept then, and the token is sent to that
+service and to no other. Or use --oidc in the job: with its ID token, from GitHub Actions (permission id-token: write) or in
+$ATHANOR_ID_TOKEN, it gets a token that is good for an hour. People sign in with a browser.`,
+		UsageText: `login https://athanor.example           asks for the token
+login https://athanor.example --oidc    signs in at the team's identity provider
+login https://athanor.example < token.txt
+deploy --store https://athanor.example`,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "oidc", Usage: "sign in at the identity provider of the service, or as the CI job that this is"}, cli.JSONFlag(),
+		},
+		Action: a.login,
+	}
+}
+
+func (a *app) logoutCommand() *cli.Command {
+	return &cli.Command{
+		Name: "logout", Usage: "forget the token for a service", ArgsUsage: "URL",
+		Description: "The token stays good until it expires or is revoked: `athanor token revoke`.",
+		UsageText:   "logout https://athanor.example",
+		Flags:       []cli.Flag{cli.JSONFlag()}, Action: a.logout,
+	}
+}
+
+// loginLine is what login and logout print with --json.
+type loginLine struct {
+	Type    string       `json:"type"` // "login", "logout"
+	URL     string       `json:"url"`
+	Account string       `json:"account,omitempty"`
+	Grants  []wire.Grant `json:"grants,omitempty"`
+	Expires string       `json:"expires,omitempty"`
+}
+
+// originOf is the service that a command names.
+func originOf(c *cli.Context) (string, error) {
+	if c.NArg() != 1 {
+		return "", hint(fmt.Errorf("%s: which service?", c.Command.Name), "athanor "+c.Command.Name+" https://HOST")
+	}
+	origin, err := remote.Origin(c.Args().First())
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", redactURL(c.Args().First()), err)
+	}
+	return origin, nil
+}
+
+func (a *app) login(c *cli.Context) error {
+	origin, err := originOf(c)
+	if err != nil {
+		return err
+	}
+	token, err := a.tokenFor(c, origin)
+	if err != nil {
+		return err
+	}
+	store, err := remote.Open(origin, func(string) (string, error) { return strings.TrimSpace(token), nil })
+	if err != nil {
+		return err
+	}
+	a.store = store
+	about, err := store.Service(c.Context)
+	if err != nil {
+		return err
+	}
+	if _, err := login.Save(origin, strings.TrimSpace(token)); err != nil {
+		return err
+	}
+	if a.asJSON {
+		a.json(loginLine{"login", origin, about.Account, about.Grants, about.Expires})
+		return nil
+	}
+	fmt.Fprintf(a.out, "%s: you are %s: %s; the token expires %s\n", origin, about.Account, grantsText(about.Grants), about.Expires)
+	return nil
+}
+
+// tokenFor asks for a token, or signs in for one.
+func (a *app) tokenFor(c *cli.Context, origin string) (string, error) {
+	if !c.Bool("oidc") {
+		return a.readSecret(c.Context, "token for "+origin+": ")
+	}
+	return login.SignIn(c.Context, origin, func(address string) { fmt.Fprintln(a.err, "sign in with a browser on this machine: "+address) })
+}
+
+func grantsText(grants []wire.Grant) string {
+	texts := make([]string, 0, len(grants))
+	for _, g := range grants {
+		texts = append(texts, g.Role+" on "+g.On)
+	}
+	return strings.Join(texts, ", ")
+}
+
+func (a *app) logout(c *cli.Context) error {
+	origin, err := originOf(c)
+	if err != nil {
+		return err
+	}
+	changed, err := login.Save(origin, "")
+	if err != nil {
+		return err
+	}
+	if !changed {
+		return fmt.Errorf("%s: %w", origin, login.ErrNone)
+	}
+	if a.asJSON {
+		a.json(loginLine{Type: "logout", URL: origin})
+		return nil
+	}
+	fmt.Fprintf(a.out, "%s: the token was removed from this machine\n", origin)
+	return nil
+}
+
+// openService opens the store behind a service.
+func (p *project) openService(address string) error {
+	store, err := remote.Open(address, login.Token)
+	if err != nil {
+		return reconcile.WithHint(fmt.Errorf("--store %s: %w", redactURL(address), err), "https://HOST")
+	}
+	p.store = store
+	return nil
+}
+
+// accountPatience is how long the history waits to learn who runs a command.
+const accountPatience = 10 * time.Second
+
+// accountOf is who a service takes the user for, in parentheses; empty when it does not answer, which the run then says.
+func accountOf(store *remote.Store) string {
+	ctx, stop := context.WithTimeout(context.Background(), accountPatience)
+	defer stop()
+	about, err := store.Service(ctx)
+	if err != nil {
+		return ""
+	}
+	return "(" + about.Account + ")"
+}
+
+// errNoService says that a store is none that a service can stand in front of.
+var errNoService = errors.New("a service needs a store in PostgreSQL or in a file")

@@ -1,0 +1,478 @@
+//go:build unix
+
+package render_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/hinshun/vt10x"
+
+	"github.com/athanor-dev/athanor/cmd/render"
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// terminal is a real terminal whose other end draws what it is sent on a screen.
+type terminal struct {
+	t    *testing.T
+	tty  *os.File
+	emu  vt10x.Terminal
+	done chan struct{}
+
+	mu      sync.Mutex
+	arrived *sync.Cond
+	sent    int
+	drawn   int
+}
+
+func newTerminal(t *testing.T, columns, rows int) *terminal {
+	t.Helper()
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pty.Setsize(tty, &pty.Winsize{Rows: uint16(rows), Cols: uint16(columns)}); err != nil {
+		t.Fatal(err)
+	}
+	x := &terminal{t: t, tty: tty, emu: vt10x.New(vt10x.WithSize(columns, rows)), done: make(chan struct{})}
+	x.arrived = sync.NewCond(&x.mu)
+	go func() {
+		defer close(x.done)
+		for part := make([]byte, 4096); ; {
+			n, err := master.Read(part)
+			x.emu.Write(part[:n])
+			x.mu.Lock()
+			x.drawn += n
+			x.arrived.Broadcast()
+			x.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		tty.Close()
+		<-x.done
+		master.Close()
+	})
+	return x
+}
+
+// Write is a program's output to the terminal, whose driver adds a return to each new line.
+func (x *terminal) Write(text []byte) (int, error) {
+	x.mu.Lock()
+	x.sent += len(text) + strings.Count(string(text), "\n")
+	x.mu.Unlock()
+	return x.tty.Write(text)
+}
+
+// size is what a program asks its terminal for.
+func (x *terminal) size() (columns, rows int) {
+	rows, columns, err := pty.Getsize(x.tty)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return columns, rows
+}
+
+var colorNames = map[vt10x.Color]string{1: "red", 2: "green", 3: "yellow", 4: "blue", 5: "magenta", 6: "cyan"}
+
+// bold is how the emulator keeps what is bold.
+const bold = 1 << 2
+
+// screen is what stands on the screen once all that was sent has arrived, with colours as <red>…</>.
+func (x *terminal) screen(colors bool) string {
+	x.mu.Lock()
+	for x.drawn < x.sent {
+		x.arrived.Wait()
+	}
+	x.mu.Unlock()
+	x.emu.Lock()
+	defer x.emu.Unlock()
+	columns, rows := x.emu.Size()
+	lines := make([]string, rows)
+	for y := range rows {
+		var line strings.Builder
+		now := ""
+		for col := range columns {
+			g := x.emu.Cell(col, y)
+			name := colorNames[g.FG&7]
+			if g.FG > 15 {
+				name = ""
+			}
+			if g.Mode&bold != 0 {
+				name = "bold"
+			}
+			if name != now && colors {
+				if now != "" {
+					line.WriteString("</>")
+				}
+				if name != "" {
+					line.WriteString("<" + name + ">")
+				}
+				now = name
+			}
+			line.WriteRune(g.Char)
+		}
+		if now != "" && colors {
+			line.WriteString("</>")
+		}
+		lines[y] = strings.TrimRight(line.String(), " ")
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
+}
+
+// view draws something on a terminal. Without colours there is no live region: shot takes what is on the screen meanwhile.
+type view func(x render.Screen, shot func(title string), clock *clock)
+
+// TestScreens draws each view on real terminals of several widths, with colours and without.
+func TestScreens(t *testing.T) {
+	for name, draw := range views {
+		t.Run(name, func(t *testing.T) {
+			var all strings.Builder
+			for _, columns := range []int{50, 80, 120, 200} {
+				for _, color := range []bool{false, true} {
+					title := fmt.Sprintf("%d columns", columns)
+					if color {
+						title += ", colours"
+					}
+					rows := 90
+					if strings.HasPrefix(name, "live") {
+						rows = 24
+					}
+					x, clock := newTerminal(t, columns, rows), newClock()
+					screen := render.Screen{Out: x, Style: render.Style{Color: color, Width: columns}, Clock: clock}
+					if color {
+						screen.Size = x.size
+					}
+					draw(screen, func(what string) {
+						if what != "" {
+							what = ", " + what
+						}
+						fmt.Fprintf(&all, "==== %s%s\n%s", title, what, x.screen(color))
+					}, clock)
+					for line := range strings.SplitSeq(x.screen(false), "\n") {
+						if n := len([]rune(line)); n > columns {
+							t.Errorf("%s: a line of %d columns: %s", title, n, line)
+						}
+					}
+				}
+			}
+			golden(t, "screens/"+name+".txt", all.String())
+		})
+	}
+}
+
+// TestASCII draws all views for a terminal that shows ASCII alone.
+func TestASCII(t *testing.T) {
+	for name, draw := range views {
+		x, clock := newTerminal(t, 80, 90), newClock()
+		draw(render.Screen{Out: x, Style: render.Style{Width: 80, ASCII: true, Color: true}, Size: x.size, Clock: clock}, func(what string) {
+			if i := strings.IndexFunc(x.screen(false), func(r rune) bool { return r > 0x7e }); i >= 0 {
+				t.Errorf("%s, %s: not ASCII at %d:\n%s", name, what, i, x.screen(false))
+			}
+		}, clock)
+	}
+}
+
+// static is a view that is drawn once.
+func static(draw func(w io.Writer, s render.Style)) view {
+	return func(x render.Screen, shot func(string), _ *clock) {
+		draw(x.Out, x.Style)
+		shot("")
+	}
+}
+
+func at(provider, account, region string) reconcile.Place {
+	return reconcile.Place{Provider: provider, Account: account, Region: region}
+}
+
+var inAWS, inCloudflare = at("aws", "123456789012", "eu-north-1"), at("cloudflare", "acme", "")
+
+func changed(path string, have, want any) engine.Reason {
+	return engine.Reason{Path: tree.Path(path), Have: have, Want: want, Source: engine.ByProgram}
+}
+
+func later(path string, want any) engine.Reason {
+	return engine.Reason{Path: tree.Path(path), Want: want, Unknown: true}
+}
+
+// shop is the plan of the example: ada adds a queue and connects it to the worker, and somebody suspended the versioning of a bucket.
+func shop() *engine.Plan {
+	p := &engine.Plan{
+		Stack: "shop", Stage: "prod", Serial: 41,
+		Actions: []engine.Planned{
+			{Address: "dead", Kind: "aws.sqs.Queue", Action: engine.Unchanged, Place: inAWS},
+			{Address: "invoices", Kind: "aws.sqs.Queue", Action: engine.Create, Place: inAWS, Source: "main.go:29", Reasons: []engine.Reason{
+				changed("deadLetter", nil, "arn:aws:sqs:eu-north-1:123456789012:shop-prod-dead-3f9a"), changed("visibilityTimeout", nil, "60s"),
+			}},
+			{Address: "orders", Kind: "aws.sqs.Queue", Action: engine.Update, Place: inAWS, Source: "main.go:24", Reasons: []engine.Reason{changed("visibilityTimeout", "30s", "60s")}},
+			{Address: "sessions", Kind: "cloudflare.KVNamespace", Action: engine.Unchanged, Place: inCloudflare},
+			{Address: "uploads", Kind: "aws.s3.Bucket", Action: engine.Update, Place: inAWS, Source: "main.go:19", Reasons: []engine.Reason{
+				{Path: "versioning", Have: "suspended", Want: "enabled", Source: engine.ByWorld},
+			}},
+			{Address: "worker", Kind: "aws.lambda.Function", Action: engine.Update, Place: inAWS, Source: "main.go:33:3", Needs: []string{"worker/role"}, Reasons: []engine.Reason{
+				changed("code", "sha256:9f31c07be1a3d94489a3d1be0279ac23f0a7d0b8eb7bb2fee1a5c49d0a2a4c33", "sha256:1c6d0f6ad0be4ba7b70a05b4a7b1fcb5b5b8f0a8a37a5fd1cbd3c1e1a2fcb8aa"),
+				changed("memory", int64(256), int64(512)),
+				changed("description", nil, "takes the invoices of a day from the queue, writes them to the table, and sends each customer one mail with all of them"),
+			}},
+			{Address: "worker/invoices", Kind: "aws.lambda.EventSourceMapping", Action: engine.Create, Place: inAWS, Source: "main.go:41", Needs: []string{"worker", "invoices"}, Reasons: []engine.Reason{
+				changed("function", nil, "shop-prod-worker-77a1"), later("source", ref("invoices", "arn")),
+			}},
+			{Address: "worker/role", Kind: "aws.iam.Role", Action: engine.Update, Place: inAWS, Source: "main.go:41", Needs: []string{"invoices"}, Reasons: []engine.Reason{
+				{Path: "policies.consume", Want: ref("invoices", "arn"), Unknown: true, Source: engine.ByProgram},
+			}},
+		},
+		OutputChanges: []engine.OutputChange{{Name: "invoicesUrl", Want: ref("invoices", "url"), Unknown: true}},
+		Summary:       engine.Summary{Created: 2, Updated: 4, Unchanged: 2, OutputsChanged: 1},
+	}
+	return p
+}
+
+// load is a plan of 200 resources.
+func load() *engine.Plan {
+	p := &engine.Plan{Stack: "shop", Stage: "load", Serial: 7}
+	for i := range 101 {
+		p.Actions = append(p.Actions, engine.Planned{
+			Address: fmt.Sprintf("lane[a%03d]", i), Kind: "aws.sqs.Queue", Action: engine.Update, Place: inAWS,
+			Reasons: []engine.Reason{changed("visibilityTimeout", "30s", "60s")},
+		})
+	}
+	for i := range 60 {
+		memory := int64(256)
+		switch {
+		case i%17 == 3:
+			memory = 1024
+		case i%8 == 5:
+			memory = 512
+		}
+		p.Actions = append(p.Actions, engine.Planned{
+			Address: fmt.Sprintf("job[%02d]", i), Kind: "aws.lambda.Function", Action: engine.Create, Place: inAWS,
+			Reasons: []engine.Reason{changed("memory", nil, memory), changed("name", nil, fmt.Sprintf("job-%d", i))},
+		})
+	}
+	for i := range 4 {
+		p.Actions = append(p.Actions, engine.Planned{Address: fmt.Sprintf("old/logs[%02d]", i), Kind: "aws.logs.LogGroup", Action: engine.Delete, Identity: fmt.Sprintf("/shop/load/%d", i)})
+	}
+	p.Actions = append(p.Actions, engine.Planned{
+		Address: "lane[b00]", Kind: "aws.sqs.Queue", Action: engine.Replace, Place: inAWS,
+		Reasons: []engine.Reason{{Path: "fifo", Have: false, Want: true, Replaces: true, Source: engine.ByProgram}},
+	})
+	p.Summary = engine.Summary{Created: 60, Updated: 101, Replaced: 1, Deleted: 4}
+	return p
+}
+
+// cases is a plan with what is rare.
+func cases() *engine.Plan {
+	return &engine.Plan{
+		Stack: "shop", Stage: "prod", Serial: 41,
+		Actions: []engine.Planned{
+			{Address: "catalog", Kind: "aws.dynamodb.Table", Action: engine.Replace, Place: inAWS, Reasons: []engine.Reason{
+				{Path: "partitionKey", Have: "id", Want: "sku", Replaces: true, Source: engine.ByProgram},
+			}, Notes: []string{"worker, worker/role are updated; the old table is deleted"}},
+			{Address: "ledger", Kind: "aws.dynamodb.Table", Action: engine.Blocked, Place: inAWS, Problem: "it holds data and would be replaced: partitionKey", Hint: "--allow-delete ledger if its data may go"},
+			{Address: "media", Kind: "aws.s3.Bucket", Action: engine.Adopt, From: "shop-prod-uploads-7d10", Reasons: []engine.Reason{
+				{Path: "versioning", Have: "suspended", Want: "enabled", Source: engine.ByWorld},
+			}},
+			{Address: "reports", Kind: "cloudflare.D1Database", Action: engine.Forget, Identity: "3f9a2c11-7d10-4b2e-9f31-c07be1a3d944"},
+			{Address: "sessions", Kind: "cloudflare.KVNamespace", Action: engine.Recover, Place: inCloudflare, From: "5b2e77a1"},
+			{Address: "stripe-key", Kind: "aws.ssm.Parameter", Action: engine.Update, Reasons: []engine.Reason{
+				{Path: "value", Have: reconcile.Mask, Want: reconcile.Mask, Secret: true, Source: engine.ByProgram},
+			}},
+			{Address: "worker", Kind: "aws.lambda.Function", Action: engine.Update, WaitUntil: time.Date(2026, 11, 22, 10, 36, 8, 0, time.Local), Reasons: []engine.Reason{
+				{Path: "memory", Have: int64(256), Want: int64(512), Source: engine.ByProgram},
+				{Path: "timeout", Have: "3s", Want: "30s", Source: engine.ByWorld},
+			}},
+		},
+		Warnings: []string{"worker2 looks like worker under a new name: renamedFrom: [worker] moves it"},
+		Summary:  engine.Summary{Replaced: 1, Adopted: 1, Recovered: 1, Updated: 2, Forgotten: 1, Blocked: 1},
+	}
+}
+
+const (
+	conflict = "ConcurrentModification, try 2 of 8, 1.5s"
+	starting = "code uploaded; LastUpdateStatus is InProgress, until 10:36:08"
+	refusal  = "update: UpdateFunctionConfiguration: InvalidParameterValueException: 'MemorySize' value failed to satisfy constraint: " +
+		"Member must have value less than or equal to 3008, request 3c0e9f1a-77d2"
+)
+
+// run plays the deploy of the example. It ends with the worker, which is done, fails or is interrupted.
+func run(x render.Screen, clock *clock, shot func(string), last engine.Status) *render.Progress {
+	p := render.NewProgress(x, shop())
+	begun := map[string]time.Time{}
+	event := func(kind engine.EventType, address string, action engine.Action, more func(*engine.Event)) {
+		e := engine.Event{Time: clock.Now(), Run: "20261122-103104-K4TQZE", Type: kind, Address: address, Action: action, Status: engine.StatusRunning}
+		for _, a := range shop().Actions {
+			if a.Address == address {
+				e.Kind = a.Kind
+			}
+		}
+		switch kind {
+		case engine.EventStart:
+			begun[address] = clock.Now()
+		case engine.EventDone:
+			e.Status, e.Elapsed = engine.StatusDone, clock.Now().Sub(begun[address]).Seconds()
+		default:
+		}
+		if more != nil {
+			more(&e)
+		}
+		p.Event(e)
+	}
+	begin := func(address string, action engine.Action) { event(engine.EventStart, address, action, nil) }
+	done := func(address string, action engine.Action) { event(engine.EventDone, address, action, nil) }
+	note := func(address, text string) {
+		event(engine.EventProgress, address, engine.Update, func(e *engine.Event) { e.Note = text })
+	}
+	event(engine.EventRun, "", "deploy", nil)
+	begin("uploads", engine.Update)
+	begin("orders", engine.Update)
+	begin("invoices", engine.Create)
+	clock.advance(600 * time.Millisecond)
+	done("uploads", engine.Update)
+	clock.advance(300 * time.Millisecond)
+	done("orders", engine.Update)
+	clock.advance(400 * time.Millisecond)
+	done("invoices", engine.Create)
+	begin("worker/role", engine.Update)
+	note("worker/role", conflict)
+	clock.advance(1200 * time.Millisecond)
+	shot("after 2.5s")
+	clock.advance(1900 * time.Millisecond)
+	done("worker/role", engine.Update)
+	begin("worker", engine.Update)
+	note("worker", starting)
+	clock.advance(9800 * time.Millisecond)
+	shot("after 14.2s")
+	clock.advance(1900 * time.Millisecond)
+	event(engine.EventDone, "worker", engine.Update, func(e *engine.Event) {
+		switch e.Status = last; last {
+		case engine.StatusFailed:
+			e.Error, e.Hint, e.Cause = refusal, "raise the quota of the account, or set memory to 3008 or less", "c1"
+		case engine.StatusInterrupted:
+			e.Note = "interrupted while LastUpdateStatus is InProgress; the next run completes it"
+		default:
+		}
+	})
+	switch last {
+	case engine.StatusDone:
+		begin("worker/invoices", engine.Create)
+		clock.advance(2200 * time.Millisecond)
+		done("worker/invoices", engine.Create)
+	case engine.StatusFailed:
+		event(engine.EventDone, "worker/invoices", engine.Create, func(e *engine.Event) { e.Status, e.Note = engine.StatusBlocked, "needs worker" })
+	default:
+	}
+	p.Close()
+	return p
+}
+
+// program is what the example's files hold.
+var program = render.Errors{Source: func(file string, line int) (string, bool) {
+	lines := map[string]string{
+		"athanor.yaml:9":  "      visibiltyTimeout: 60s",
+		"athanor.yaml:12": "  page: {kind: local.File, props: {path: page.txt, contents: \"a text that is longer than the terminal is wide, so that only what is around the caret can be shown of it, and no more\", mode: \"0644\"}}",
+		"main.go:33":      "\tworker := lambda.New(s, \"worker\", lambda.Function{",
+		"main.go:41":      "\tlambda.Consume(worker, invoicess)",
+	}
+	text, ok := lines[fmt.Sprint(file, ":", line)]
+	return text, ok
+}}
+
+// many shows more resources at once than half of a screen has lines.
+func many(x render.Screen, shot func(string), clock *clock) {
+	plan := &engine.Plan{Stack: "shop", Stage: "load"}
+	for i := range 40 {
+		plan.Actions = append(plan.Actions, engine.Planned{Address: fmt.Sprintf("job[%02d]", i), Kind: "aws.lambda.Function", Action: engine.Create})
+	}
+	p := render.NewProgress(x, plan)
+	for _, a := range plan.Actions[:30] {
+		p.Event(engine.Event{Time: clock.Now(), Type: engine.EventStart, Address: a.Address, Action: a.Action})
+		clock.advance(100 * time.Millisecond)
+	}
+	shot("")
+	p.Close()
+}
+
+// built compares the two archives of the worker.
+func built(have, want string) (render.CodeChange, bool) {
+	return render.CodeChange{Modified: []string{"main.go", "go.sum"}, Added: []string{"invoice.go"}, Before: 9_856_614, After: 9_961_472},
+		strings.HasPrefix(have, "9f31") && strings.HasPrefix(want, "1c6d")
+}
+
+var views = map[string]view{
+	"plan":          static(func(w io.Writer, s render.Style) { s.Code = built; s.Plan(w, shop(), "16 reads, 0.9s") }),
+	"plan-folded":   static(func(w io.Writer, s render.Style) { s.Plan(w, load(), "140 reads, 1.8s") }),
+	"plan-cases":    static(func(w io.Writer, s render.Style) { s.Plan(w, cases(), "16 reads, 0.9s") }),
+	"plan-detailed": static(func(w io.Writer, s render.Style) { s.Detailed = true; s.Plan(w, shop(), "16 reads, 0.9s") }),
+	"plan-nothing": static(func(w io.Writer, s render.Style) {
+		s.Plan(w, &engine.Plan{Stack: "shop", Stage: "prod", Serial: 41, Summary: engine.Summary{Unchanged: 14}}, "14 reads, 0.8s")
+	}),
+	"drift": static(func(w io.Writer, s render.Style) {
+		p := &engine.Plan{Stack: "shop", Stage: "prod", Serial: 41, Drift: true, Summary: engine.Summary{Updated: 1, Created: 1, Unchanged: 12}}
+		for _, a := range shop().Actions {
+			if a.Address == "uploads" {
+				p.Actions = append(p.Actions, a)
+			}
+		}
+		p.Actions = append(p.Actions, engine.Planned{Address: "dead", Kind: "aws.sqs.Queue", Action: engine.Create, Place: inAWS})
+		p.Left = []engine.Left{{Address: "orders", Kind: "aws.sqs.Queue", Why: "the program changed it too", Reasons: []engine.Reason{changed("visibilityTimeout", "30s", "60s")}}}
+		s.Plan(w, p, "14 reads, 0.8s")
+	}),
+	"errors": static(func(w io.Writer, s render.Style) {
+		program.Print(w, s, &engine.GraphError{Problems: []engine.Problem{
+			{Address: "orders", Source: "athanor.yaml:9:7", Err: reconcile.WithHint(errors.New("visibiltyTimeout is not a prop of aws.sqs.Queue"), "did you mean visibilityTimeout? All props: athanor kinds aws.sqs.Queue")},
+			{Address: "page", Source: "athanor.yaml:12:60", Err: errors.New("contents is not a prop of local.File")},
+			{Address: "worker", Source: "main.go:33", Err: errors.New("memory is required")},
+		}})
+		program.Print(w, s, errors.New("./shop does not build:\n# shop\n./main.go:41:25: undefined: invoicess"))
+	}),
+	"reading": func(x render.Screen, shot func(string), clock *clock) {
+		r := render.NewReading(x, "shop/prod")
+		for i, address := range []string{"a", "b", "c", "catalog"} {
+			r.Read(engine.Reading{Address: address, Kind: "aws.dynamodb.Table", Total: 14})
+			if i < 3 {
+				r.Read(engine.Reading{Address: address, Kind: "aws.dynamodb.Table", Total: 14, Done: true})
+			}
+		}
+		clock.advance(2400 * time.Millisecond)
+		shot("after 2.4s")
+		clock.advance(8 * time.Second)
+		r.Note("  … worker: waits: not visible yet, until 10:36:08")
+		shot("after 10.4s")
+		r.Close()
+		shot("at the end")
+	},
+	"live": func(x render.Screen, shot func(string), clock *clock) {
+		p := run(x, clock, shot, engine.StatusDone)
+		x.Style.Result(x.Out, &engine.Result{
+			Run: "r", Summary: engine.Summary{Created: 2, Updated: 4, Unchanged: 10}, Calls: engine.Calls{Reads: 9, Mutations: 8, Throttled: 2}, Took: 18300 * time.Millisecond,
+			Slow: &engine.Slow{Longest: engine.Step{Address: "worker", Seconds: 11.7}, Path: []engine.Step{{Address: "invoices"}, {Address: "worker/role"}, {Address: "worker"}, {Address: "worker/invoices"}}},
+		}, render.Ending{Ended: p.Ended(), Next: "athanor deploy --stage prod"})
+		shot("at the end")
+	},
+	"live-many": many,
+	"live-interrupted": func(x render.Screen, shot func(string), clock *clock) {
+		p := run(x, clock, func(string) {}, engine.StatusInterrupted)
+		x.Style.Result(x.Out, &engine.Result{
+			Run: "r", InterruptedBy: "signal", Summary: engine.Summary{Created: 1, Updated: 3, Interrupted: 1, NotStarted: 1}, Calls: engine.Calls{Reads: 9, Mutations: 6}, Took: 14600 * time.Millisecond,
+		}, render.Ending{Ended: p.Ended(), Next: "athanor deploy --stage prod", Exit: 130})
+		shot("")
+	},
+	"live-partly": func(x render.Screen, shot func(string), clock *clock) {
+		p := run(x, clock, func(string) {}, engine.StatusFailed)
+		x.Style.Result(x.Out, &engine.Result{
+			Run: "r", Summary: engine.Summary{Created: 1, Updated: 3, Failed: 1, Blocked: 1}, Calls: engine.Calls{Reads: 9, Mutations: 6}, Took: 12800 * time.Millisecond,
+		}, render.Ending{Ended: p.Ended(), Next: "athanor deploy --stage prod", Exit: 4, Errors: program})
+		shot("")
+	},
+}

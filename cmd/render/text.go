@@ -1,0 +1,186 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// widestLine is the longest line that is drawn on a terminal, however wide that is.
+const widestLine = 250
+
+// columns returns how many cells a text takes on a terminal. Colours take none.
+func columns(text string) int {
+	return displaywidth.Options{ControlSequences: true}.String(text)
+}
+
+// pad returns a text with spaces behind it, as wide as a column.
+func pad(text string, width int) string {
+	return text + strings.Repeat(" ", max(0, width-columns(text)))
+}
+
+// asciiGlyphs are the twins of the glyphs for terminals that show ASCII alone.
+var asciiGlyphs = strings.NewReplacer(
+	"±", "#", "×", "x", "…", ".", "→", "->", "↻", "@", "│", "|", "┌", "|", "·", "-", "◐", "|", "◓", "/", "◑", "-", "◒", `\`,
+)
+
+// twin is a line in the glyphs that the terminal shows.
+func (s Style) twin(line string) string {
+	if !s.ASCII {
+		return line
+	}
+	return asciiGlyphs.Replace(line)
+}
+
+// write writes a line, wrapped to the width of the terminal. The lines after the first are indented by hang.
+func (s Style) write(w io.Writer, line string, hang int) {
+	for _, part := range wrapped(s.twin(line), s.Width, hang) {
+		fmt.Fprintln(w, part)
+	}
+}
+
+// ends writes a line with a text at its left and a quiet one at its right end. Where both do not fit, the right one has a line of
+// its own, and a narrow terminal shows the left one alone.
+func (s Style) ends(w io.Writer, left, right string) {
+	if s.Width == 0 && right != "" {
+		s.write(w, left+"    "+s.paint(dim, right), 0)
+		return
+	}
+	room := min(s.Width, prose)
+	gap := room - columns(left) - columns(right)
+	switch {
+	case right == "", s.narrow() && gap < 2:
+		s.write(w, left, 6)
+	case gap < 2:
+		s.write(w, left, 6)
+		s.write(w, strings.Repeat(" ", max(0, room-columns(right)))+s.paint(dim, right), 6)
+	default:
+		s.write(w, left+strings.Repeat(" ", gap)+s.paint(dim, right), 6)
+	}
+}
+
+// cell is one character as a terminal shows it, in the colours that are set before it.
+type cell struct {
+	text, colors string
+	width        int
+}
+
+// cells splits a line.
+func cells(line string) []cell {
+	var all []cell
+	colors := ""
+	for g := (displaywidth.Options{ControlSequences: true}).StringGraphemes(line); g.Next(); {
+		text := g.Value()
+		switch {
+		case text == "\x1b[0m":
+			colors = ""
+		case strings.HasPrefix(text, "\x1b"):
+			colors += text
+		default:
+			all = append(all, cell{text, colors, g.Width()})
+		}
+	}
+	return all
+}
+
+// wrapped splits a line to a width at its spaces, a longer word behind one of / . : - and else anywhere. A width of 0 is that of
+// no terminal: nothing is split.
+func wrapped(line string, width, hang int) []string {
+	if width <= 0 || columns(line) <= width {
+		return []string{line}
+	}
+	if hang > width/2 {
+		hang = min(6, width/4)
+	}
+	all := cells(line)
+	var lines []string
+	for indent := 0; len(all) > 0; indent = hang {
+		end := fitting(all, width-indent)
+		at := end
+		if end < len(all) {
+			at = breakAt(all, end, width-hang, len(lines) == 0)
+		}
+		lines = append(lines, strings.Repeat(" ", indent)+joined(all[:at]))
+		for all = all[at:]; len(all) > 0 && all[0].text == " "; {
+			all = all[1:]
+		}
+	}
+	return lines
+}
+
+// fitting returns how many cells fit into a width, at least one.
+func fitting(all []cell, width int) int {
+	used := 0
+	for i, c := range all {
+		if used += c.width; used > width && i > 0 {
+			return i
+		}
+	}
+	return len(all)
+}
+
+// breakAt returns where a line ends of which the first end cells fit: at its last space, or inside of a word that is longer than
+// the next line. Spaces that indent the first line are no place for it.
+func breakAt(all []cell, end, next int, first bool) int {
+	start := 0
+	for first && start < end && all[start].text == " " {
+		start++
+	}
+	space := end
+	for space > start && all[space].text != " " {
+		space--
+	}
+	word := 0
+	for i := space + 1; i < len(all) && all[i].text != " "; i++ {
+		word += all[i].width
+	}
+	if space > start && word <= next {
+		return space
+	}
+	for i := end - 1; i > max(start, space); i-- {
+		if strings.Contains("/.:-", all[i].text) {
+			return i + 1
+		}
+	}
+	return end
+}
+
+// joined is a line of cells, in their colours, without spaces at its end.
+func joined(all []cell) string {
+	for len(all) > 0 && all[len(all)-1].text == " " {
+		all = all[:len(all)-1]
+	}
+	var b strings.Builder
+	colors := ""
+	for _, c := range all {
+		if c.colors != colors {
+			if colors != "" {
+				b.WriteString("\x1b[0m")
+			}
+			b.WriteString(c.colors)
+			colors = c.colors
+		}
+		b.WriteString(c.text)
+	}
+	if colors != "" {
+		b.WriteString("\x1b[0m")
+	}
+	return b.String()
+}
+
+// middle cuts a text in its middle to a width.
+func middle(text string, width int) string {
+	if columns(text) <= width || width < 3 {
+		return text
+	}
+	all := cells(text)
+	head := fitting(all, width/2)
+	tail, used := len(all), 0
+	for tail > head && used+all[tail-1].width <= width-1-width/2 {
+		tail--
+		used += all[tail].width
+	}
+	return joined(all[:head]) + "…" + joined(all[tail:])
+}

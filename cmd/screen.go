@@ -1,0 +1,212 @@
+package cmd
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/athanor-dev/athanor/asset"
+	"github.com/athanor-dev/athanor/cmd/render"
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
+)
+
+// style is how to draw on a stream.
+func (a *app) style(w io.Writer) render.Style {
+	s := render.Style{Color: a.colored(w), ASCII: asciiOnly(os.Getenv), Detailed: a.detailed}
+	if isTerminal(w) {
+		s.Width, _ = size(w)
+	}
+	return s
+}
+
+// screen is a stream on which something is shown that goes on.
+func (a *app) screen(w io.Writer) render.Screen {
+	s := render.Screen{Out: w, Style: a.style(w)}
+	if a.draws(w) {
+		s.Size = func() (columns, rows int) { return size(w) }
+	}
+	return s
+}
+
+// draws reports whether a stream may be drawn on: a terminal, unless the user wants plain lines.
+func (a *app) draws(w io.Writer) bool {
+	return !a.noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(w)
+}
+
+// colored reports whether a stream wants colours: a terminal, or one of which the user says so.
+func (a *app) colored(w io.Writer) bool {
+	forced := os.Getenv("CLICOLOR_FORCE")
+	return a.draws(w) || forced != "" && forced != "0" && !a.noColor && os.Getenv("NO_COLOR") == ""
+}
+
+func isTerminal(w any) bool {
+	f := fileOf(w)
+	return f != nil && term.IsTerminal(int(f.Fd()))
+}
+
+// size returns the columns and rows of a terminal, the usual ones where it does not say them.
+func size(w io.Writer) (columns, rows int) {
+	if f := fileOf(w); f != nil {
+		if width, height, err := term.GetSize(int(f.Fd())); err == nil && width > 0 && height > 0 {
+			return width, height
+		}
+	}
+	return 80, 24
+}
+
+// asciiOnly reports whether the user's terminal shows ASCII alone: the console of Linux, or a locale that is set and names no
+// UTF-8. Where no locale is set, as in containers and CI, what shows the text is made for UTF-8.
+func asciiOnly(env func(string) string) bool {
+	if wish := env("ATHANOR_ASCII"); wish != "" {
+		return wish != "0"
+	}
+	locale := strings.ToUpper(cmp.Or(env("LC_ALL"), env("LC_CTYPE"), env("LANG")))
+	return env("TERM") == "linux" || locale != "" && !strings.Contains(locale, "UTF-8") && !strings.Contains(locale, "UTF8")
+}
+
+// planning shows how planning goes, until it has ended.
+func (s *session) planning(plan func() (*engine.Plan, error)) (*engine.Plan, error) {
+	a, events := s.app, s.engine.Events
+	if a.asJSON {
+		return plan()
+	}
+	reading := render.NewReading(a.screen(a.err), s.stage.String())
+	s.engine.Reading = reading.Read
+	s.engine.Events = func(e engine.Event) {
+		if e.Type == engine.EventProgress {
+			reading.Note(fmt.Sprintf("  … %s: waits: %s", e.Address, e.Note))
+		}
+	}
+	defer func() {
+		reading.Close()
+		s.engine.Reading, s.engine.Events = nil, events
+	}()
+	return plan()
+}
+
+// showPlan writes a plan for people. What does not fit on their terminal is shown by a pager when they are there to read it.
+func (s *session) showPlan(w io.Writer, p *engine.Plan, attended bool) {
+	var text bytes.Buffer
+	style := s.planStyle(w)
+	style.Plan(&text, p, s.cost(p))
+	if attended && s.app.paged(w, text.String()) {
+		style.PlanCounts(w, p, s.cost(p))
+		return
+	}
+	w.Write(text.Bytes()) //nolint:errcheck // like all that is printed
+}
+
+// planStyle is how to draw a plan on a stream: of code that was built here, with the files that changed.
+func (s *session) planStyle(w io.Writer) render.Style {
+	style := s.app.style(w)
+	archives := asset.NewArchives(s.engine.Cache)
+	style.Code = func(have, want string) (render.CodeChange, bool) {
+		d, ok := archives.Compare(context.Background(), have, want)
+		return render.CodeChange{Added: d.Added, Modified: d.Modified, Deleted: d.Deleted, Before: d.Before, After: d.After}, ok
+	}
+	return style
+}
+
+// showDetails shows a plan in full, on the terminal where its approval is asked for.
+func (s *session) showDetails(p *engine.Plan) {
+	var text bytes.Buffer
+	style := s.planStyle(s.app.err)
+	style.Detailed = true
+	style.Plan(&text, p, s.cost(p))
+	if !s.app.paged(s.app.err, text.String()) {
+		s.app.err.Write(text.Bytes()) //nolint:errcheck // like all that is printed
+	}
+}
+
+// changes says how much a plan does.
+func changes(p *engine.Plan) string {
+	n := 0
+	for _, a := range p.Actions {
+		switch a.Action {
+		case engine.Unchanged, engine.Wait, engine.Blocked:
+		default:
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		return "changed outputs"
+	case 1:
+		return "1 change"
+	}
+	return strconv.Itoa(n) + " changes"
+}
+
+// paged shows a text with a pager, and reports whether it did: on a terminal with somebody at it, and a text that is longer.
+func (a *app) paged(w io.Writer, text string) bool {
+	_, rows := size(w)
+	return a.draws(w) && isTerminal(a.in) && strings.Count(text, "\n") >= rows && page(w, drawn(text)) == nil
+}
+
+// cost is what planning took.
+func (s *session) cost(p *engine.Plan) string {
+	n := p.Reads()
+	if n == 0 {
+		return ""
+	}
+	word := " reads, "
+	if n == 1 {
+		word = " read, "
+	}
+	return strconv.FormatInt(n, 10) + word + render.Elapsed(time.Since(s.began))
+}
+
+// page shows a text with the pager of the user, else with less.
+func page(w io.Writer, text string) error {
+	pager := "less -FRX"
+	if own, ok := os.LookupEnv("PAGER"); ok {
+		pager = own
+	}
+	words := strings.Fields(pager)
+	if len(words) == 0 {
+		words = []string{"cat"}
+	}
+	c := exec.Command(words[0], words[1:]...)
+	if _, ok := os.LookupEnv("LESS"); !ok {
+		c.Env = append(os.Environ(), "LESS=FRX")
+	}
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(text), fileOf(w), os.Stderr
+	return c.Run()
+}
+
+// longestProgram bounds a file of a program of which a line is shown.
+const longestProgram = 4 << 20
+
+// sourceLine returns a line of a file of the stack as people may see it: without secrets, and none of a file that the stack may
+// not read. A document names places in files that it did not come from, of which nothing is shown.
+func (a *app) sourceLine(file string, line int) (string, bool) {
+	if a.dir == "" || !a.showsLines {
+		return "", false
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(a.dir, file)
+	}
+	switch filepath.Ext(file) {
+	case ".go", ".yaml", ".yml":
+	default:
+		return "", false
+	}
+	data, err := localfile.ReadAtMost(a.granted.within(context.Background()), file, longestProgram)
+	lines := strings.Split(string(data), "\n")
+	if err != nil || line < 1 || line > len(lines) {
+		return "", false
+	}
+	return a.masked(errors.New(strings.TrimRight(lines[line-1], "\r"))), true
+}

@@ -1,0 +1,297 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/service"
+	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/postgres"
+)
+
+func (a *app) serveCommand() *cli.Command {
+	return &cli.Command{
+		Name: "serve", Usage: "serve the state of many stages to a team by HTTP",
+		Description: `The service stands in front of a store: PostgreSQL for any number of replicas, a file for one. All state is in the
+store; replicas are equal and may be killed at any time. What it stores is sealed with keys that it never has.
+
+It needs a certificate, unless it listens on the loopback or a proxy in front of it has one (--behind-proxy). The first
+token: ` + "`athanor token create --name NAME --role admin --store STORE`" + `.`,
+		UsageText: `serve --store postgres://… --listen :443 --tls-cert cert.pem --tls-key key.pem
+serve --store postgres://… --listen :8080 --behind-proxy 10.0.0.0/8
+serve --store bolt:state.db                    on the loopback, to try it`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "store", EnvVars: []string{cli.StoreVariable}, Usage: "keep state in `STORE`, bolt:PATH or postgres://…"},
+			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8484", Usage: "listen on `ADDR`"},
+			&cli.StringFlag{Name: "tls-cert", Usage: "the certificate chain in `FILE`"},
+			&cli.StringFlag{Name: "tls-key", Usage: "its private key in `FILE`"},
+			&cli.StringSliceFlag{Name: "behind-proxy", Usage: "a proxy in the network `CIDR` terminates TLS; only its X-Forwarded-For is believed (may be repeated)"},
+			&cli.StringFlag{
+				Name: "master-key", Usage: "also serve the Pulumi Service API and Terraform's http backend; `KEY` (file:PATH or awskms:ARN) wraps the keys of their states",
+			},
+			&cli.StringFlag{Name: "oidc", Usage: "exchange ID tokens of the issuers in `FILE` for API tokens, by its rules"},
+			&cli.StringFlag{Name: "webhooks", Usage: "tell the webhooks in `FILE` what the audit log gets, signed with $ATHANOR_WEBHOOK_SECRET"},
+			&cli.StringFlag{Name: "metrics", Usage: "answer Prometheus at http://`ADDR`/metrics, which needs no token"},
+			&cli.IntFlag{Name: "connections", Value: 16, Usage: "keep at most `N` connections to the database"},
+			cli.JSONFlag(),
+		},
+		Action: a.serve,
+	}
+}
+
+func (a *app) serve(c *cli.Context) error {
+	proxies, err := networks(c.StringSlice("behind-proxy"))
+	if err != nil {
+		return err
+	}
+	certificate, err := certificateOf(c)
+	if err != nil {
+		return err
+	}
+	p, err := openProject(".", c.String("store"), postgres.WithConnections(int32(min(max(c.Int("connections"), 1), 1000))))
+	if err != nil {
+		return err
+	}
+	a.store = p.store
+	store, ok := p.store.(statestore.Folders)
+	if !ok {
+		return hint(fmt.Errorf("--store %s: %w", redactURL(c.String("store")), errNoService), "serve --store postgres://… or bolt:PATH")
+	}
+	issuers, err := issuersOf(c.String("oidc"))
+	if err != nil {
+		return err
+	}
+	hooks, err := webhooksOf(c.String("webhooks"), os.Getenv(webhookSecret))
+	if err != nil {
+		return err
+	}
+	mount := func(*service.Service) {}
+	if text := c.String("master-key"); text != "" {
+		master, err := masterOf(c.Context, text, store)
+		if err != nil {
+			return err
+		}
+		mount = func(s *service.Service) { mountForeign(s, master) }
+	}
+	listener, err := (&net.ListenConfig{}).Listen(c.Context, "tcp", c.String("listen"))
+	if err != nil {
+		return err
+	}
+	if certificate == nil && len(proxies) == 0 && !onLoopback(listener.Addr()) {
+		_ = listener.Close() // nobody has connected yet
+		return hint(fmt.Errorf("--listen %s: without TLS everybody on the way could read tokens", c.String("listen")),
+			"--tls-cert and --tls-key, or --behind-proxy CIDR where a proxy terminates TLS")
+	}
+	if mount, err = a.withMetrics(c, mount); err != nil {
+		_ = listener.Close() // nobody has connected yet
+		return err
+	}
+	a.interrupts.lasting()
+	return a.serveOn(c.Context, listener, certificate, store, service.Settings{
+		Version: a.versionText(), Proxies: proxies, OIDC: issuers, Webhooks: hooks,
+		Log: func(method, path string, err error) { fmt.Fprintf(a.err, "warning: %s %s: %v\n", method, path, err) },
+	}, mount)
+}
+
+// withMetrics answers Prometheus at an address of its own, where that is asked for: what it says is not for everybody who
+// reaches the service.
+func (a *app) withMetrics(c *cli.Context, mount func(*service.Service)) (func(*service.Service), error) {
+	address := c.String("metrics")
+	if address == "" {
+		return mount, nil
+	}
+	listener, err := (&net.ListenConfig{}).Listen(c.Context, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("--metrics %s: %w", address, err)
+	}
+	return func(s *service.Service) {
+		mount(s)
+		mux := http.NewServeMux()
+		mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+			_ = s.Metrics(w) // a client that went away asks again
+		})
+		server := service.HTTPServer(mux)
+		context.AfterFunc(c.Context, func() { _ = server.Close() })
+		go func() { _ = server.Serve(listener) }() // it ends with the command
+	}, nil
+}
+
+// readSettings reads a file of JSON. A field that is not known is refused: it may have been meant to restrict something.
+func readSettings(path string, into any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}
+
+// webhookSecret is the variable whose value signs deliveries to webhooks.
+const webhookSecret = "ATHANOR_WEBHOOK_SECRET"
+
+// webhooksOf reads the file of webhooks; none when no file is named.
+func webhooksOf(path, secret string) ([]service.Webhook, error) {
+	if path == "" {
+		return nil, nil
+	}
+	if secret == "" {
+		return nil, hint(fmt.Errorf("--webhooks: $%s is empty: nobody could tell a delivery from a forged one", webhookSecret),
+			"set it to random text that receivers know too")
+	}
+	var file struct {
+		Webhooks []service.Webhook `json:"webhooks"`
+	}
+	err := readSettings(path, &file)
+	for i := range file.Webhooks {
+		file.Webhooks[i].Secret = secret
+		if err == nil {
+			err = file.Webhooks[i].Check()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--webhooks %s: %w", path, err)
+	}
+	return file.Webhooks, nil
+}
+
+// issuersOf reads the file of issuers; nil when none is named.
+func issuersOf(path string) (*service.OIDC, error) {
+	if path == "" {
+		return nil, nil
+	}
+	issuers := new(service.OIDC)
+	err := readSettings(path, issuers)
+	if err == nil {
+		err = issuers.Check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--oidc %s: %w", path, err)
+	}
+	return issuers, nil
+}
+
+// drain is how long requests that are on their way have to end when the service stops.
+const drain = 30 * time.Second
+
+// serveOn serves until the context ends, and then lets the requests that are on their way end.
+func (a *app) serveOn(
+	ctx context.Context, listener net.Listener, certificate *tls.Config, store statestore.Folders, settings service.Settings,
+	mount func(*service.Service),
+) error {
+	lasting := context.WithoutCancel(ctx)
+	s := service.New(lasting, store, settings)
+	mount(s)
+	server := service.HTTPServer(s)
+	server.TLSConfig = certificate
+	ended := make(chan error, 1)
+	scheme := "http"
+	if certificate != nil {
+		scheme = "https"
+		go func() { ended <- server.ServeTLS(listener, "", "") }()
+	} else {
+		go func() { ended <- server.Serve(listener) }()
+	}
+	url := scheme + "://" + listener.Addr().String()
+	if a.asJSON {
+		a.json(map[string]any{"type": "serving", "url": url})
+	} else {
+		fmt.Fprintln(a.out, "serving "+url)
+	}
+	go a.collect(ctx, s)
+	if len(settings.Webhooks) > 0 {
+		go a.deliver(ctx, s)
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	s.Stop()
+	stopping, stop := context.WithTimeout(lasting, drain)
+	defer stop()
+	if err := server.Shutdown(stopping); err != nil {
+		return errors.Join(fmt.Errorf("requests were still on their way after %v", drain), server.Close())
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// collect ends orphaned runs at the start and every minute. A store that is away is asked again a minute later.
+func (a *app) collect(ctx context.Context, s *service.Service) {
+	ticker := time.NewTicker(time.Minute)
+	defer ticker.Stop()
+	for {
+		if n, err := s.Collect(ctx); err != nil && ctx.Err() == nil {
+			fmt.Fprintln(a.err, "warning: ending orphaned runs:", err)
+		} else if n > 0 {
+			fmt.Fprintf(a.err, "ended %d orphaned runs\n", n)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// tellEvery is how long after its entry in the audit log a webhook is told at most, when it answers.
+const tellEvery = 2 * time.Second
+
+// deliver tells the webhooks what they were not told yet.
+func (a *app) deliver(ctx context.Context, s *service.Service) {
+	ticker := time.NewTicker(tellEvery)
+	defer ticker.Stop()
+	for {
+		if err := s.Deliver(ctx); err != nil && ctx.Err() == nil {
+			fmt.Fprintln(a.err, "warning:", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+func networks(texts []string) ([]*net.IPNet, error) {
+	var all []*net.IPNet
+	for _, text := range texts {
+		_, network, err := net.ParseCIDR(text)
+		if err != nil {
+			return nil, hint(fmt.Errorf("--behind-proxy %s: it is no network", text), "--behind-proxy 10.0.0.0/8")
+		}
+		all = append(all, network)
+	}
+	return all, nil
+}
+
+// certificateOf reads the certificate; nil when none is given.
+func certificateOf(c *cli.Context) (*tls.Config, error) {
+	chain, key := c.String("tls-cert"), c.String("tls-key")
+	if chain == "" && key == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(chain, key)
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cert %s, --tls-key %s: %w", chain, key, err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+}
+
+func onLoopback(address net.Addr) bool {
+	tcp, ok := address.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}

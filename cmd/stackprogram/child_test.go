@@ -1,0 +1,327 @@
+//go:build unix
+
+package stackprogram
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/providers/local"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// parentVariable makes this binary ask itself, tell that the program waits in a function, and wait to be killed.
+const parentVariable = "STACKPROGRAM_TEST_PARENT"
+
+func TestMain(m *testing.M) {
+	switch {
+	case os.Getenv(QuestionVariable) != "":
+		Main(program, Stack("shop"))
+	case os.Getenv(parentVariable) != "":
+		parent()
+	}
+	os.Exit(m.Run())
+}
+
+func parent() {
+	os.Unsetenv(parentVariable)
+	cmd := exec.Command(os.Args[0])
+	cmd.Stdout = os.Stdout
+	answer, child, err := Ask(context.Background(), cmd, Question{Stage: "test", Dir: os.TempDir(), Pipes: true})
+	if err == nil {
+		err = child.Functions(answer).Hooks["orders before 0"](context.Background(), engine.HookInfo{Address: "wait"})
+	}
+	fmt.Println("unexpected:", err)
+}
+
+// program has a function of each sort. What they are told says what they do.
+func program(s *athanor.Stack) error {
+	file := local.NewFile(s, "orders", local.FileProps{Path: "orders.txt", Content: s.Stage()},
+		athanor.Before(athanor.Call(hook)), athanor.After(athanor.Call(hook)))
+	athanor.Then(s, file.Digest, func(text string) (string, error) {
+		switch text {
+		case "fail":
+			return "", reconcile.WithHint(errors.New("it fails"), "and says why")
+		case "panic":
+			panic("it panics")
+		case "die":
+			os.Exit(7)
+		}
+		return "then " + text, nil
+	})
+	athanor.Then(s, map[string]any{"n": file.Digest}, func(in map[string]any) (athanor.Secret, error) {
+		return athanor.Secret(fmt.Sprintf("%T %v", in["n"], in["n"])), nil
+	})
+	s.Policy(func(p *athanor.Plan) []athanor.Violation {
+		var all []athanor.Violation
+		for _, a := range p.Actions {
+			for _, r := range a.Reasons {
+				all = append(all, athanor.Violation{Address: a.Address, Policy: "test", Message: fmt.Sprintf("%s %T %v", r.Path, r.Have, r.Have)})
+			}
+		}
+		return all
+	})
+	return nil
+}
+
+func hook(ctx context.Context, info athanor.HookInfo) error {
+	switch info.Address {
+	case "wait":
+		fmt.Println("waiting")
+		<-ctx.Done()
+		return fmt.Errorf("it waited: %w", ctx.Err())
+	case "fail":
+		return errors.New(string(info.Action) + " fails")
+	}
+	if n, ok := info.Attrs["size"].(int64); info.Attrs != nil && (!ok || n != 1<<53+1) {
+		return fmt.Errorf("size is %T %v", info.Attrs["size"], info.Attrs["size"])
+	}
+	return nil
+}
+
+// question is one that has the program stay.
+func question(t *testing.T) Question {
+	t.Helper()
+	return Question{Stage: "test", Dir: t.TempDir(), Pipes: true}
+}
+
+func ask(t *testing.T, out io.Writer) (*Answer, *Child, engine.Funcs) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Stdout = out
+	answer, child, err := Ask(t.Context(), cmd, question(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := child.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return answer, child, child.Functions(answer)
+}
+
+// both are the functions of the program, in this process and in a child.
+func both(t *testing.T) map[string]engine.Funcs {
+	t.Helper()
+	g, err := New(program, "").Evaluate(Question{Stack: "shop", Stage: "test", Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, _, funcs := ask(t, nil)
+	if len(answer.Problems) > 0 || answer.Stack != "shop" || len(answer.Schemas) != 1 {
+		t.Fatalf("it answers %+v", answer)
+	}
+	other, err := engine.ReadGraph(answer.Graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, hereErr := g.Digest()
+	there, thereErr := other.Digest()
+	if here != there || errors.Join(hereErr, thereErr) != nil {
+		t.Errorf("digests %s and %s: %v", here, there, errors.Join(hereErr, thereErr))
+	}
+	return map[string]engine.Funcs{"here": g.Funcs, "in a child": funcs}
+}
+
+func TestFunctionsInAChild(t *testing.T) {
+	t.Parallel()
+	said := map[string][]string{}
+	for where, f := range both(t) {
+		note := func(v any, err error) {
+			said[where] = append(said[where], fmt.Sprintf("%T %v, %v, %v", v, v, err, reconcile.Hints(err)))
+		}
+		for _, input := range []any{"one", "", "fail", "panic", int64(1), "<&>\u2028", nil} {
+			note(f.Then["f1"](input))
+		}
+		for _, n := range []any{int64(1<<53 + 1), 1.5, true, nil, []any{int64(1)}, "x"} {
+			note(f.Then["f2"](map[string]any{"n": n}))
+		}
+		for _, info := range []engine.HookInfo{
+			{Address: "orders"}, {Address: "fail", Action: engine.Create}, {Attrs: map[string]any{"size": int64(1<<53 + 1)}}, {Attrs: map[string]any{}},
+		} {
+			note(nil, f.Hooks["orders after 0"](t.Context(), info))
+		}
+		p := &engine.Plan{Format: 1, Actions: []engine.Planned{{Address: "orders", Reasons: []engine.Reason{
+			{Path: "a", Have: int64(1<<53 + 1)}, {Path: "b", Have: []any{int64(1), "x"}}, {Path: "c", Have: 1.5},
+		}}}}
+		for _, v := range f.Policies[0](p) {
+			note(v, nil)
+		}
+	}
+	if diff := cmp.Diff(said["here"], said["in a child"]); diff != "" {
+		t.Errorf("-here +in a child:\n%s", diff)
+	}
+	if len(said["here"]) != 7+6+4+3 {
+		t.Errorf("%d answers: %q", len(said["here"]), said["here"])
+	}
+}
+
+// What JSON cannot carry is refused, and never changed.
+func TestNoBytesAreLost(t *testing.T) {
+	t.Parallel()
+	_, _, funcs := ask(t, nil)
+	if v, err := funcs.Then["f1"]("\xff"); err == nil {
+		t.Errorf("bytes that are no text make %q", v)
+	}
+	if v, err := funcs.Then["f1"]("text"); err != nil || v != "then text" {
+		t.Errorf("text makes %q (%v)", v, err)
+	}
+}
+
+// Large calls in both directions at once do not wait for each other.
+func TestManyLargeCalls(t *testing.T) {
+	t.Parallel()
+	_, _, funcs := ask(t, nil)
+	var calls sync.WaitGroup
+	for i := range 20 {
+		calls.Go(func() {
+			text := strings.Repeat(string(rune('a'+i%26)), 1<<18)
+			if v, err := funcs.Then["f1"](text); err != nil || v != "then "+text {
+				t.Errorf("call %d: %v", i, err)
+			}
+		})
+	}
+	calls.Wait()
+}
+
+func TestHookIsTold(t *testing.T) {
+	t.Parallel()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	defer write.Close()
+	_, child, funcs := ask(t, write)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- funcs.Hooks["orders before 0"](ctx, engine.HookInfo{Address: "wait"}) }()
+	line := make([]byte, len("waiting\n"))
+	if _, err := io.ReadFull(read, line); err != nil {
+		t.Fatal(err)
+	}
+	if err := child.cmd.Process.Signal(os.Interrupt); err != nil { // a terminal interrupts both
+		t.Fatal(err)
+	}
+	if v, err := funcs.Then["f1"]("beside"); err != nil || v != "then beside" {
+		t.Errorf("beside it: %v (%v)", v, err)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) || err.Error() != "it waited: context canceled" {
+		t.Errorf("it ends with %v", err)
+	}
+}
+
+// A program that ends, by itself or by force, fails what it was asked, and what it is asked after.
+func TestProgramEnds(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*Child, engine.Funcs) error{
+		"by itself": func(_ *Child, f engine.Funcs) error { _, err := f.Then["f1"]("die"); return err },
+		"killed": func(c *Child, f engine.Funcs) error {
+			_ = c.cmd.Process.Kill()
+			<-c.ended
+			return f.Hooks["orders before 0"](context.Background(), engine.HookInfo{})
+		},
+	} {
+		_, child, funcs := ask(t, nil)
+		if err := end(child, funcs); !errors.Is(err, errEnded) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := funcs.Then["f1"]("later"); !errors.Is(err, errEnded) {
+			t.Errorf("%s: later: %v", name, err)
+		}
+		v := funcs.Policies[0](&engine.Plan{})
+		if len(v) != 1 || v[0].Warning || !strings.Contains(v[0].Message, "has ended") {
+			t.Errorf("%s: a policy that cannot be asked says %v", name, v)
+		}
+	}
+}
+
+// A program whose caller is killed ends, in the middle of a function too: nobody else has the pipe that this test reads.
+func TestCallerIsKilled(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), parentVariable+"=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line := make([]byte, len("waiting\n"))
+	if _, err := io.ReadFull(out, line); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(out); err != nil || len(rest) > 0 {
+		t.Errorf("it goes on to say %q (%v)", rest, err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Error("the caller was not killed")
+	}
+}
+
+func TestAskTellsWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]string{
+		"exit 0": "without an answer", "echo it says >&2; exit 3": "exit status 3: it says",
+		"echo '{' >&4": "an answer", "printf '\\377\\377\\377\\377' >&4; sleep 1000": "killed",
+	} {
+		_, child, err := Ask(t.Context(), exec.Command("sh", "-c", script), question(t))
+		if err == nil || !strings.Contains(err.Error(), want) || child != nil {
+			t.Errorf("%s: %v, want %q", script, err, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := Ask(ctx, exec.Command("sleep", "1000"), question(t)); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+}
+
+func TestNameOnly(t *testing.T) {
+	t.Parallel()
+	q := question(t)
+	q.NameOnly = true
+	answer, child, err := Ask(t.Context(), exec.Command(os.Args[0]), q)
+	if err != nil || child != nil || answer.Stack != "shop" || answer.Graph != nil {
+		t.Errorf("it answers %+v (%v)", answer, err)
+	}
+}
+
+func TestFrames(t *testing.T) {
+	t.Parallel()
+	var whole bytes.Buffer
+	if err := writeFrame(&whole, call{ID: 1, Then: "f1", Input: "text"}); err != nil {
+		t.Fatal(err)
+	}
+	for n := range whole.Len() {
+		var c call
+		err := readFrame(bytes.NewReader(whole.Bytes()[:n]), &c)
+		if n == 0 && !errors.Is(err, io.EOF) || err == nil {
+			t.Errorf("%d bytes of a frame: %v", n, err)
+		}
+	}
+	huge := binary.BigEndian.AppendUint32(nil, mostFrame+1)
+	if err := readFrame(bytes.NewReader(huge), &call{}); !errors.Is(err, errFrame) {
+		t.Errorf("a frame that is too large: %v", err)
+	}
+}

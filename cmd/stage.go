@@ -1,0 +1,301 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/render"
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/keeper"
+	"github.com/athanor-dev/athanor/statestore/seal"
+)
+
+func (a *app) stageCommand() *cli.Command {
+	return &cli.Command{
+		Name: "stage", Usage: "list the stages of the state store, and delete those that are over",
+		Description: "A stage is one instance of a stack, with a state of its own. The state store knows a stage once it has state or a run\nof it.",
+		Subcommands: []*cli.Command{a.stageReapCommand(), {
+			Name: "list", Usage: "list all stacks and stages of the state store", ArgsUsage: "[DIRECTORY]",
+			Description: `One line for each stage: stack, stage, status, resources in state, last run. The status is that of the state, nothing
+is read from the cloud: what changed outside athanor is found by drift. DIRECTORY is that of the project, whose
+state store is read; no program is evaluated and no key is needed.
+
+Status: deployed, running, interrupted, failed, unfinished (an object is half created), empty (a destroyed stage).`,
+			UsageText: `stage list                      of the project in this directory
+stage list --stack shop         of one stack
+stage list --json               one object per line`,
+			Flags: stageFlags(&cli.StringFlag{Name: "stack", Usage: "list the stages of stack `NAME` only"}), Before: reads, Action: a.stageList,
+		}},
+	}
+}
+
+// stageLine is what `stage list --json` prints of a stage.
+type stageLine struct {
+	Stack     string             `json:"stack"`
+	Stage     string             `json:"stage"`
+	Status    string             `json:"status"`
+	Resources int                `json:"resources"`
+	Holder    *statestore.Holder `json:"holder,omitempty"`
+	LastRun   *stageRun          `json:"lastRun,omitempty"`
+	// Expires is when `stage reap` may delete it; zero for never, and where the stage's key is not on this machine.
+	Expires time.Time `json:"expires,omitzero"`
+}
+
+// stageRun is the newest run of a stage.
+type stageRun struct {
+	Run     string              `json:"run"`
+	Command string              `json:"command"`
+	State   statestore.RunState `json:"state"`
+	User    string              `json:"user,omitempty"`
+	Started time.Time           `json:"started"`
+	Ended   time.Time           `json:"ended,omitzero"`
+}
+
+func (a *app) stageList(c *cli.Context) error {
+	p, err := a.openStore(c)
+	if err != nil {
+		return err
+	}
+	lines, err := stageLines(c.Context, p.store, c.String("stack"))
+	if err != nil {
+		return err
+	}
+	for i := range lines {
+		if err := lines[i].readExpiry(c.Context, p); err != nil {
+			return err
+		}
+	}
+	if a.asJSON {
+		for _, l := range lines {
+			a.json(l)
+		}
+		return nil
+	}
+	if len(lines) == 0 {
+		fmt.Fprintf(a.err, "no stages yet in %s\nnext:  athanor deploy\n", p.name)
+		return nil
+	}
+	return printStages(a.out, lines, time.Now())
+}
+
+// openStore opens the state store of the directory that the command names, without a program.
+func (a *app) openStore(c *cli.Context) (*project, error) {
+	if c.NArg() > 1 {
+		return nil, hint(fmt.Errorf("unexpected argument %q", c.Args().Get(1)), "one DIRECTORY at most")
+	}
+	dir := directoryOf(c.Args().First())
+	if a.program != nil && c.NArg() == 0 {
+		dir = a.program.Dir
+	}
+	s := &session{app: a, store: absoluteStore(c.String("store"))}
+	if err := s.confine(c, &source{dir: dir}); err != nil {
+		return nil, err
+	}
+	if err := a.permit(c.Context, grants.Document{}); err != nil {
+		return nil, err
+	}
+	p, err := openProject(dir, s.store)
+	if err == nil {
+		a.store = p.store
+	}
+	return p, err
+}
+
+// stageLines reads what the store has of every stage, or of those of one stack.
+func stageLines(ctx context.Context, store statestore.Store, stack string) ([]stageLine, error) {
+	stages, err := store.Stages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(stages, func(a, b statestore.Stage) int {
+		return cmp.Or(strings.Compare(a.Stack, b.Stack), strings.Compare(a.Name, b.Name))
+	})
+	var lines []stageLine
+	for _, stage := range stages {
+		if stack != "" && stage.Stack != stack {
+			continue
+		}
+		snap, err := store.Load(ctx, stage)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", stage, err)
+		}
+		runs, err := store.Runs(ctx, stage, 1)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", stage, err)
+		}
+		l := stageLine{
+			Stack: stage.Stack, Stage: stage.Name, Status: statestore.Status(snap, runs),
+			Resources: len(snap.Rows) + len(snap.Damaged), Holder: snap.Holder,
+		}
+		if len(runs) > 0 {
+			user, _ := identityOf(runs[0].User)
+			l.LastRun = &stageRun{runs[0].ID, runs[0].Command, runs[0].State, user, runs[0].Started, runs[0].Ended}
+		}
+		lines = append(lines, l)
+	}
+	return lines, nil
+}
+
+// readExpiry reads when a stage expires, where a key on this machine opens that.
+func (l *stageLine) readExpiry(ctx context.Context, p *project) error {
+	stage := statestore.Stage{Stack: l.Stack, Name: l.Stage}
+	snap, err := p.store.Load(ctx, stage)
+	if err != nil || snap.Meta[expiresFact] == nil {
+		return err
+	}
+	place := keyPlace(ctx, stage, p.root)
+	place.Stored = snap.Meta[keeper.RingFact]
+	if key, err := seal.Load(place, snap.KeyID); err == nil {
+		l.Expires, err = expires(snap, key)
+		return err
+	}
+	return nil
+}
+
+// printStages prints the stages as a table.
+func printStages(out io.Writer, lines []stageLine, now time.Time) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "STACK\tSTAGE\tSTATUS\tRESOURCES\tLAST RUN")
+	for _, l := range lines {
+		status := l.Status
+		switch status {
+		case "interrupted", "failed", "damaged", "unfinished":
+			status = "! " + status
+		}
+		if left := l.Expires.Sub(now); !l.Expires.IsZero() && left > 0 {
+			status += ", expires in " + ago(left)
+		} else if !l.Expires.IsZero() {
+			status += ", expired"
+		}
+		last := ""
+		if r := l.LastRun; r != nil {
+			last = fmt.Sprintf("%s %s ago", r.Command, ago(now.Sub(r.Started)))
+			if r.User != "" {
+				last += ", " + r.User
+			}
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%9d\t%s\n", l.Stack, l.Stage, status, l.Resources, render.Escaped(last))
+	}
+	return w.Flush()
+}
+
+// ago writes how long ago something was, in its largest unit.
+func ago(d time.Duration) string {
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%d days", int(d.Hours()/24))
+	case d >= time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	case d >= time.Minute:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	default:
+		return fmt.Sprintf("%d s", max(0, int(d.Seconds())))
+	}
+}
+
+// otherStages lists the stages that the store has of the session's stack, and whether the session's own is among them.
+func (s *session) otherStages(ctx context.Context) (others []string, known bool, err error) {
+	stages, err := s.project.store.Stages(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, stage := range stages {
+		switch {
+		case stage == s.stage:
+			known = true
+		case stage.Stack == s.stage.Stack:
+			others = append(others, stage.Name)
+		}
+	}
+	slices.Sort(others)
+	return others, known, nil
+}
+
+// existing makes sure that a command which only reads works on a stage that there is. A stage that was named and is unknown
+// beside others is an error; of the default one it says which other stages there are.
+func (s *session) existing(c *cli.Context) error {
+	others, known, err := s.otherStages(c.Context)
+	if err != nil || known || len(others) == 0 {
+		return err
+	}
+	if c.String("stage") == "" {
+		if !s.app.asJSON {
+			fmt.Fprintf(s.app.err, "note: stack %s has no stage %s yet; it has %s: --stage %s\n", s.stage.Stack, s.stage.Name, strings.Join(others, ", "),
+				suggested(s.stage.Name, others))
+		}
+		return nil
+	}
+	err = fmt.Errorf("stack %s has no stage %s; it has %s", s.stage.Stack, s.stage.Name, strings.Join(others, ", "))
+	if near, ok := props.Nearest(s.stage.Name, others); ok {
+		err = hint(err, "did you mean --stage "+near+"?")
+	}
+	return hint(err, fmt.Sprintf("athanor deploy --stage %s --new-stage creates it", s.stage.Name))
+}
+
+// suggested is the stage that is meant most likely: the one of dev sessions, else the first.
+func suggested(stage string, others []string) string {
+	local := engine.LocalStage + strings.TrimPrefix(stage, "dev-")
+	if slices.Contains(others, local) {
+		return local
+	}
+	return others[0]
+}
+
+// newStageFlag permits a stage that the store does not know.
+func newStageFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "new-stage", Usage: "allow creating a stage beside others without asking, as --yes alone does not"}
+}
+
+// newStage is why a stage is not created; nil where it is known, the first of its stack, the default one, or permitted. With
+// count, it asks on a terminal for the name of the stage, and reports that it was typed.
+func (s *session) newStage(c *cli.Context, count int) (typed bool, err error) {
+	a := s.app
+	if c.String("stage") == "" || c.Bool("new-stage") || s.savedFile != nil && s.savedFile.NewStage || s.reviewed != nil && s.reviewed.NewStage {
+		return false, nil
+	}
+	others, known, err := s.otherStages(c.Context)
+	if err != nil || known || len(others) == 0 {
+		return false, err
+	}
+	near, found := props.Nearest(s.stage.Name, others)
+	if c.Bool("yes") || a.asJSON || !isTerminal(a.in) {
+		err := fmt.Errorf("%w: stage %s of %s is new, beside %s; --yes does not create it", engine.ErrNotApproved, s.stage.Name, s.stage.Stack, strings.Join(others, ", "))
+		if found {
+			err = hint(err, fmt.Sprintf("--stage %s if you meant %s", near, near))
+		}
+		return false, hint(err, "--new-stage creates "+s.stage.Name)
+	}
+	if count == 0 {
+		return false, nil // it is asked when the plan is known
+	}
+	fmt.Fprintf(a.err, "Stage %s of %s is new. Existing: %s\n", s.stage.Name, s.stage.Stack, strings.Join(others, ", "))
+	if found {
+		fmt.Fprintf(a.err, "It looks like %s. ", near)
+	}
+	return true, a.askFor(c.Context, s.stage.Name, fmt.Sprintf("Type %s to create %s in a new stage: ", s.stage.Name, plural(count, "resource", "resources")))
+}
+
+// askFor asks for a word, and anything else is a no.
+func (a *app) askFor(ctx context.Context, word, question string) error {
+	fmt.Fprint(a.err, question)
+	text, err := a.reply(ctx)
+	switch {
+	case err != nil:
+		fmt.Fprintln(a.err)
+		return err
+	case strings.EqualFold(text, word):
+		return nil
+	}
+	fmt.Fprintln(a.err, "Nothing was changed.")
+	return cli.Exit(cli.ExitNotApproved)
+}

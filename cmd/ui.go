@@ -1,0 +1,233 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/service"
+	webpage "github.com/athanor-dev/athanor/service/page"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+func (a *app) uiCommand() *cli.Command {
+	return &cli.Command{
+		Name: "ui", Usage: "show the state store as web pages on this machine", ArgsUsage: "[DIRECTORY]",
+		Description: `Serves pages on the loopback until Ctrl-C: stacks and stages, resources as a list and a graph, one resource with its
+history, runs while they happen, the differences of two runs, and saved plans. They need no script to be read. The
+address that it prints lets one browser in, once.
+
+DIRECTORY is that of the project, whose state store is shown. What is sealed is opened with the keys of this machine;
+secrets stay masked. The pages deploy nothing: they can ask a run to stop, as cancel does.`,
+		UsageText: `ui                              the state store of this project
+ui --store postgres://db/state
+ui --plan plan.json             also show a plan that plan --out has saved
+ui --source-url 'https://github.com/acme/shop/blob/main/{file}#L{line}'`,
+		Flags: stageFlags(
+			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "listen on `ADDR` of the loopback; port 0 takes a free one"},
+			&cli.StringSliceFlag{Name: "plan", Usage: "show the plan that `FILE` holds (may be repeated)"},
+			&cli.StringFlag{Name: "source-url", Usage: "link to lines of the program by `URL`, with {file} and {line}"}),
+		Action: a.ui,
+	}
+}
+
+func (a *app) ui(c *cli.Context) error {
+	p, err := a.openStore(c)
+	if err != nil {
+		return err
+	}
+	for _, file := range c.StringSlice("plan") {
+		if _, err := planIn(file); err != nil {
+			return err
+		}
+	}
+	listener, err := (&net.ListenConfig{}).Listen(c.Context, "tcp", c.String("listen"))
+	if err != nil {
+		return err
+	}
+	if !onLoopback(listener.Addr()) {
+		_ = listener.Close() // nobody has connected yet
+		return hint(fmt.Errorf("--listen %s: the pages are for this machine alone", c.String("listen")), "athanor serve shows them to a team")
+	}
+	door := webpage.NewDoor(listener.Addr(), userName())
+	local := &localPages{app: a, project: p, dir: directoryOf(c.Args().First()), engines: map[statestore.Stage]*engine.Engine{}}
+	pages := webpage.New(context.WithoutCancel(c.Context), webpage.Settings{
+		Store: p.store, StoreName: redactURL(p.name), Version: a.versionText(), Admit: door.Admit, Open: local.open, HoldsData: local.holdsData,
+		Declared: local.declared(c), SourceURL: c.String("source-url"), Plans: local.plans(c.StringSlice("plan")), Cancel: local.cancel,
+		Log: func(method, path string, err error) { fmt.Fprintf(a.err, "warning: %s %s: %v\n", method, path, err) },
+	})
+	a.interrupts.lasting()
+	if a.asJSON {
+		a.json(map[string]any{"type": "serving", "url": door.URL()})
+	} else {
+		fmt.Fprintln(a.out, "open "+door.URL())
+	}
+	return serveLocally(c.Context, listener, door.Guard(pages), pages.Stop)
+}
+
+// serveLocally serves until the context ends.
+func serveLocally(ctx context.Context, listener net.Listener, handler http.Handler, stop func()) error {
+	server := service.HTTPServer(handler)
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	stop()
+	err := server.Shutdown(context.WithoutCancel(ctx))
+	if serving := <-ended; !errors.Is(serving, http.ErrServerClosed) {
+		return errors.Join(err, serving)
+	}
+	return err
+}
+
+// localPages opens for pages what this machine has the keys of.
+type localPages struct {
+	app     *app
+	project *project
+	dir     string
+
+	mu      sync.Mutex // one engine is made at a time
+	engines map[statestore.Stage]*engine.Engine
+}
+
+// engine returns the engine of a stage that has state. Nothing is made where a key is missing: it is an error.
+func (l *localPages) engine(ctx context.Context, stage statestore.Stage) (*engine.Engine, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e := l.engines[stage]; e != nil {
+		return e, nil
+	}
+	e, err := l.project.engine(ctx, stage, l.dir, l.app.catalog, false)
+	if err == nil {
+		l.engines[stage] = e
+	}
+	return e, err
+}
+
+// open opens a state entry. That it cannot be opened is shown in its place.
+func (l *localPages) open(ctx context.Context, stage statestore.Stage, address string) (*webpage.Entry, error) {
+	entry := &webpage.Entry{Mask: reconcile.Mask}
+	e, err := l.engine(ctx, stage)
+	if err != nil {
+		entry.Problem = err.Error()
+		return entry, nil
+	}
+	view, err := engine.ReadRow(ctx, e, stage, address)
+	switch {
+	case err != nil:
+		entry.Problem = e.Redacted(err)
+	case view != nil:
+		entry.Props, entry.Problem = view.Props, view.Problem
+		for _, g := range view.Generations {
+			if g.State == statestore.Live || entry.Attributes == nil {
+				entry.Attributes = g.Attrs
+			}
+		}
+	}
+	return entry, nil
+}
+
+// holdsData reports whether objects of a kind hold data.
+func (l *localPages) holdsData(kind string) bool {
+	k, known := l.app.catalog.Kind(kind)
+	return known && k.Spec().HoldsData
+}
+
+// declared reads where the stack of the directory declares its resources, once for each stage. A stack that is a program in Go
+// is not built for that.
+func (l *localPages) declared(c *cli.Context) func(context.Context, statestore.Stage) map[string]string {
+	var mu sync.Mutex
+	known := map[statestore.Stage]map[string]string{}
+	return func(ctx context.Context, stage statestore.Stage) map[string]string {
+		mu.Lock()
+		defer mu.Unlock()
+		places, read := known[stage]
+		if !read {
+			places = l.places(ctx, c, stage)
+			known[stage] = places
+		}
+		return places
+	}
+}
+
+// places evaluates the stack. Nothing is known of one that cannot be evaluated here.
+func (l *localPages) places(ctx context.Context, c *cli.Context, stage statestore.Stage) map[string]string {
+	src, err := l.app.source(ctx, c.Args().First())
+	if err != nil || src.goMain || l.app.readSource(c, src) != nil {
+		return nil
+	}
+	s := &session{app: l.app, stage: stage, config: map[string]string{}}
+	if s.config, err = cli.ConfigValues(c); err != nil || s.fillConfig(ctx, src) != nil {
+		return nil
+	}
+	g, err := l.app.load(ctx, src, stage.Name, s.config)
+	if err != nil || g.Stack != stage.Stack {
+		return nil
+	}
+	places := make(map[string]string, len(g.Resources))
+	for i := range g.Resources {
+		if place := g.Resources[i].Source; place != "" {
+			places[g.Resources[i].Address] = l.app.place(place)
+		}
+	}
+	return places
+}
+
+// planIn reads the plan that a file given as --plan holds.
+func planIn(file string) (*savedPlan, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("--plan %s: %w", file, withoutPath(err))
+	}
+	saved, err := parsePlan(data)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--plan %s: %w", file, err)
+	case saved == nil:
+		return nil, fmt.Errorf("--plan %s: it holds no saved plan", file)
+	}
+	return saved, nil
+}
+
+// plans shows the saved plans of a stage that files hold now.
+func (l *localPages) plans(files []string) func(*http.Request, *webpage.Visitor, statestore.Stage) ([]webpage.Plan, error) {
+	return func(r *http.Request, _ *webpage.Visitor, stage statestore.Stage) ([]webpage.Plan, error) {
+		var plans []webpage.Plan
+		for _, file := range files {
+			saved, err := planIn(file)
+			if err != nil {
+				return nil, err
+			}
+			if saved.plan.Stack != stage.Stack || saved.plan.Stage != stage.Name {
+				continue
+			}
+			plan := webpage.Plan{
+				ID: filepath.Base(file), Document: saved.Plan, State: "saved", Submitted: saved.plan.Made, Deploy: "athanor deploy " + file,
+			}
+			if e, err := l.engine(r.Context(), stage); err == nil {
+				if err := saved.authentic(e.Key, stage); err != nil {
+					plan.Why = err.Error()
+				}
+			}
+			plans = append(plans, plan)
+		}
+		return plans, nil
+	}
+}
+
+// cancel asks a run to stop.
+func (l *localPages) cancel(r *http.Request, _ *webpage.Visitor, stage statestore.Stage, run string) error {
+	_, err := l.project.store.Interrupt(r.Context(), stage, statestore.Order{Run: run, Who: l.project.whoFrom(), Why: "cancelled on the page"})
+	return err
+}

@@ -1,0 +1,71 @@
+package cmd
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/providers"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// TestStrangersOnlyRead holds every command there is against the list of those that run on a stranger's stack: one that
+// is added is refused there until it says itself that it only reads, and until it is in this list.
+func TestStrangersOnlyRead(t *testing.T) {
+	t.Setenv(untrustedVariable, "1")
+	runs := []string{
+		"completion", "config get", "config list", "events", "graph", "history", "kinds", "output", "plan", "schema", "secret list", "secret recipients",
+		"stage list", "state check", "state export", "state list", "state show", "version",
+		"allow --json", "deploy --dry-run", "secret rotate --list-exposed",
+	}
+	catalog, err := reconcile.NewCatalog(providers.All()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// refused runs a command whose action does nothing, and reports whether it came that far.
+	refused := func(line string) bool {
+		a := &app{catalog: catalog, in: strings.NewReader(""), out: io.Discard, err: io.Discard}
+		commands, ran := a.commands(), false
+		everyCommand(commands, "", func(_ string, c *cli.Command) {
+			c.Action = func(*cli.Context) error { ran = true; return nil }
+		})
+		app := cli.App{Name: "athanor", Reader: a.in, Writer: new(bytes.Buffer), Commands: commands, Guard: strangersOnlyRead}
+		err := app.Run(t.Context(), append([]string{"athanor"}, strings.Fields(line)...))
+		if ran == (err != nil) || err != nil && !strings.Contains(err.Error(), untrustedVariable) {
+			t.Fatalf("%s: ran %t, %v", line, ran, err)
+		}
+		return !ran
+	}
+	var known []string
+	everyCommand((&app{catalog: catalog}).commands(), "", func(name string, c *cli.Command) {
+		known = append(known, name)
+		lines := []string{name}
+		for _, f := range c.Flags {
+			if f, ok := f.(*cli.BoolFlag); ok && f.Name != "help" {
+				lines = append(lines, name+" --"+f.Name)
+			}
+		}
+		for _, line := range lines {
+			if want := !slices.Contains(runs, line) && !slices.Contains(runs, name); refused(line) != want {
+				t.Errorf("%s: refused %t, want %t", line, !want, want)
+			}
+		}
+	})
+	if len(known) < 30 {
+		t.Errorf("there are %d commands: %v", len(known), known)
+	}
+}
+
+// everyCommand calls with each command that has no commands below it.
+func everyCommand(commands []*cli.Command, within string, with func(name string, c *cli.Command)) {
+	for _, c := range commands {
+		if len(c.Subcommands) > 0 {
+			everyCommand(c.Subcommands, within+c.Name+" ", with)
+			continue
+		}
+		with(within+c.Name, c)
+	}
+}

@@ -1,0 +1,2 @@
+const answer = await fetch("/api/notes/today");
+document.querySelector("#notes")!.textContent = await answer.text();

@@ -1,0 +1,172 @@
+// Package templates_test deploys what `athanor init` writes, each template in YAML and in Go, against the servers that stand
+// for the clouds: with the commands that a newcomer types.
+package templates_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/athanor-dev/athanor/examples/internal/programtest"
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
+)
+
+// machine is the cloud of the template that needs none.
+type machine struct{}
+
+func (machine) Env() map[string]string   { return nil }
+func (machine) Names() map[string]string { return nil }
+
+// life writes a template, deploys it twice, lets the test use it, and destroys it.
+func life[C programtest.Cloud](t *testing.T, cloud C, template string, inGo bool, use func(p *programtest.Program[C], c programtest.Counts)) {
+	t.Helper()
+	p := programtest.Build(t, cloud, "../../cmd/athanor")
+	p.Folder = t.TempDir()
+	args := []string{"init", "first", "--template", template}
+	if inGo {
+		root, err := filepath.Abs("../..")
+		if err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--go", "--module", root)
+	}
+	if out, errs, code := p.Bare(args...); code != 0 || !strings.Contains(errs, "next:  athanor deploy first\n") {
+		t.Fatalf("init: exit %d\n%s%s", code, out, errs)
+	}
+	c := p.Do("deploy", "first")
+	if c.Created == 0 || c.Failed > 0 || c.Blocked > 0 {
+		t.Fatalf("first deploy: %s", c)
+	}
+	use(p, c)
+	if again := p.Do("deploy", "first"); again.Calls.Mutations != 0 || again.Commits != 0 || again.Unchanged != c.Created {
+		t.Errorf("second deploy: %s", again)
+	}
+	if gone := p.Do("destroy", "first", "--allow-delete", "**"); gone.Deleted != c.Created {
+		t.Errorf("destroy: %s, created %d", gone, c.Created)
+	}
+}
+
+// both runs a test for YAML and for Go.
+func both(t *testing.T, test func(t *testing.T, inGo bool)) {
+	t.Helper()
+	for name, inGo := range map[string]bool{"yaml": false, "go": true} {
+		t.Run(name, func(t *testing.T) { test(t, inGo) })
+	}
+}
+
+func TestLocal(t *testing.T) {
+	both(t, func(t *testing.T, inGo bool) {
+		life(t, machine{}, "local", inGo, func(p *programtest.Program[machine], _ programtest.Counts) {
+			page, err := os.ReadFile(filepath.Join(p.Folder, "first", "public", "index.html"))
+			if err != nil || !strings.HasPrefix(string(page), "<h1>first ") {
+				t.Errorf("the page is %q (%v)", page, err)
+			}
+		})
+	})
+}
+
+func TestAWSAPI(t *testing.T) {
+	both(t, func(t *testing.T, inGo bool) {
+		life(t, awstest.Start(t), "aws-api", inGo, func(p *programtest.Program[*awstest.Server], c programtest.Counts) {
+			if url := fmt.Sprint(c.Outputs["url"]); !strings.HasPrefix(url, "https://") {
+				t.Errorf("the API is at %q", url)
+			}
+			client := lambda.NewFromConfig(p.Cloud.Config(t))
+			list, err := client.ListFunctions(t.Context(), &lambda.ListFunctionsInput{})
+			if err != nil || len(list.Functions) != 1 {
+				t.Fatalf("functions: %+v (%v)", list, err)
+			}
+			if table := list.Functions[0].Environment.Variables["TABLE"]; table == "" || table != c.Outputs["table"] {
+				t.Errorf("the function has the table %q, want %v", table, c.Outputs["table"])
+			}
+		})
+	})
+}
+
+func TestAWSWebsite(t *testing.T) {
+	both(t, func(t *testing.T, inGo bool) {
+		life(t, awstest.Start(t), "aws-website", inGo, func(p *programtest.Program[*awstest.Server], c programtest.Counts) {
+			bucket := fmt.Sprint(c.Outputs["bucket"])
+			if url := fmt.Sprint(c.Outputs["url"]); !strings.HasPrefix(url, "http://"+bucket+".") {
+				t.Errorf("the site of %s is at %q", bucket, url)
+			}
+			client, key := s3.NewFromConfig(p.Cloud.Config(t)), "index.html"
+			page, err := client.GetObject(t.Context(), &s3.GetObjectInput{Bucket: &bucket, Key: &key})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(page.Body)
+			if err != nil || !strings.Contains(string(text), "<h1>first</h1>") || page.ContentType == nil || !strings.HasPrefix(*page.ContentType, "text/html") {
+				t.Errorf("the page is %s %q (%v)", *page.ContentType, text, err)
+			}
+			policy, err := client.GetBucketPolicy(t.Context(), &s3.GetBucketPolicyInput{Bucket: &bucket})
+			if err != nil || !strings.Contains(*policy.Policy, "arn:aws:s3:::"+bucket+"/*") {
+				t.Errorf("the policy is %+v (%v)", policy, err)
+			}
+		})
+	})
+}
+
+func TestWorker(t *testing.T) {
+	both(t, func(t *testing.T, inGo bool) {
+		life(t, cloudflaretest.Start(t), "worker", inGo, func(p *programtest.Program[*cloudflaretest.Server], c programtest.Counts) {
+			if c.Outputs["url"] == "" {
+				t.Error("the Worker has no address")
+			}
+			url := p.Cloud.Run(t, fmt.Sprint(c.Outputs["worker"]))
+			call(t, http.MethodGet, url+"/greeting", "", http.StatusNotFound)
+			call(t, http.MethodPut, url+"/greeting", "hello", http.StatusCreated)
+			if note := call(t, http.MethodGet, url+"/greeting", "", http.StatusOK); note != "hello" {
+				t.Errorf("the note is %q", note)
+			}
+		})
+	})
+}
+
+func TestWorkerFullstack(t *testing.T) {
+	both(t, func(t *testing.T, inGo bool) {
+		cloud := cloudflaretest.Start(t)
+		cloud.WithDatabases(t)
+		life(t, cloud, "worker-fullstack", inGo, func(p *programtest.Program[*cloudflaretest.Server], c programtest.Counts) {
+			worker := fmt.Sprint(c.Outputs["worker"])
+			if pages, _ := p.Cloud.Assets(worker); !strings.Contains(string(pages["/index.html"]), "<h1>first</h1>") {
+				t.Errorf("the pages are %q", pages)
+			}
+			url := p.Cloud.Run(t, worker) + "/api/entries"
+			call(t, http.MethodPost, url, "", http.StatusBadRequest)
+			call(t, http.MethodPost, url, "one", http.StatusCreated)
+			var entries []struct{ Text string }
+			if err := json.Unmarshal([]byte(call(t, http.MethodGet, url, "", http.StatusOK)), &entries); err != nil || len(entries) != 1 || entries[0].Text != "one" {
+				t.Errorf("the entries are %v (%v)", entries, err)
+			}
+		})
+	})
+}
+
+// call sends a request and returns the answer, which must have that status.
+func call(t *testing.T, method, url, body string, status int) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != status {
+		t.Fatalf("%s %s: %d %q (%v), want %d", method, url, res.StatusCode, text, err, status)
+	}
+	return string(text)
+}
