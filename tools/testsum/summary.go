@@ -1,15 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 // An event is one line of go test -json, see go doc test2json.
 type event struct {
+	Time        time.Time
 	Action      string
 	Package     string
 	ImportPath  string // of build-output and build-fail
@@ -27,11 +30,22 @@ type summary struct {
 	packages                map[string]*pkg
 	builds                  map[string][]string // output of the compiler, by package
 	skips                   []string
+	unfinished              []string // what ran when its process ended, for how long
+	slow                    []timed  // tests that took slowTest and longer
+}
+
+// slowTest is what a test of its own takes that is worth a line at the end: a slow suite is a defect.
+const slowTest = 30 * time.Second
+
+type timed struct {
+	name string
+	took time.Duration
 }
 
 type pkg struct {
 	lines  []line
-	state  map[string]string // by test: run, pass, fail, skip
+	state  map[string]string    // by test: run, pass, fail, skip
+	since  map[string]time.Time // when each that runs began or went on
 	cached bool
 }
 
@@ -54,7 +68,7 @@ func (s *summary) add(e event) {
 	}
 	p := s.packages[e.Package]
 	if p == nil {
-		p = &pkg{state: map[string]string{}}
+		p = &pkg{state: map[string]string{}, since: map[string]time.Time{}}
 		s.packages[e.Package] = p
 	}
 	switch {
@@ -62,8 +76,10 @@ func (s *summary) add(e event) {
 		p.output(e)
 	case e.Test == "":
 		s.packageDone(e, p)
-	case e.Action == "run":
-		p.state[e.Test] = "run"
+	case e.Action == "run", e.Action == "cont":
+		p.state[e.Test], p.since[e.Test] = "run", e.Time
+	case e.Action == "pause":
+		delete(p.since, e.Test)
 	case e.Action == "pass", e.Action == "fail", e.Action == "skip":
 		s.testDone(e, p)
 	}
@@ -83,6 +99,10 @@ func (p *pkg) output(e event) {
 
 func (s *summary) testDone(e event, p *pkg) {
 	p.state[e.Test] = e.Action
+	took := time.Duration(e.Elapsed * float64(time.Second))
+	if took >= slowTest && !strings.Contains(e.Test, "/") {
+		s.slow = append(s.slow, timed{e.Package + "." + e.Test, took})
+	}
 	switch e.Action {
 	case "pass":
 		s.passed++
@@ -132,9 +152,13 @@ func (p *pkg) took(e event) string {
 // packageFailed prints what failing and unfinished tests printed, and what the package printed itself.
 func (s *summary) packageFailed(e event, p *pkg) {
 	blamed := false
-	for _, state := range p.state {
+	for _, test := range sortedKeys(p.state) {
+		state := p.state[test]
 		if state == "run" { // it was running when the process ended
 			s.failed++
+			if begun, ok := p.since[test]; ok {
+				s.unfinished = append(s.unfinished, fmt.Sprintf("%s.%s, after %.0f s", e.Package, test, e.Time.Sub(begun).Seconds()))
+			}
 		}
 		blamed = blamed || state == "run" || state == "fail"
 	}
@@ -167,6 +191,13 @@ func (s *summary) finish(code int) {
 	}
 	for _, skip := range s.skips {
 		s.print("skip  %s\n", skip)
+	}
+	slices.SortFunc(s.slow, func(a, b timed) int { return cmp.Compare(b.took, a.took) })
+	for _, test := range s.slow {
+		s.print("slow  %s: %.0f s\n", test.name, test.took.Seconds())
+	}
+	for _, test := range s.unfinished {
+		s.print("cut   %s\n", test)
 	}
 	s.print("%d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
 }

@@ -52,6 +52,10 @@ func TestFar(t *testing.T) { t.Skip("no moon") }
 func TestFar(t *testing.T) { t.Skip("no moon") }
 `}, true, 1, []string{"no moon", "0 passed, 0 failed, 1 skipped"}, ""},
 
+		{"ends in the middle", map[string]string{"a/a_test.go": "package a\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n" + `
+func TestExit(t *testing.T) { t.Run("sub", func(t *testing.T) { os.Exit(3) }) }
+`}, false, 1, []string{"FAIL  sample/a", "cut   sample/a.TestExit, after 0 s", "cut   sample/a.TestExit/sub, after 0 s", "0 passed, 2 failed, 0 skipped"}, "slow  "},
+
 		{
 			"does not build",
 			map[string]string{"a/a_test.go": header + "func TestA(t *testing.T) { undefined() }\n"},
