@@ -113,8 +113,19 @@ func (s *summary) testDone(e event, p *pkg) {
 		s.skips = append(s.skips, fmt.Sprintf("%s.%s: %s", e.Package, e.Test, p.reason(e.Test)))
 	}
 	if e.Action != "fail" { // what it printed is of no more use
-		p.lines = slices.DeleteFunc(p.lines, func(l line) bool { return l.test == e.Test })
+		p.forget(e.Test)
 	}
+}
+
+// forget drops what a test printed up to its result. What comes after that is the process's: go test gives the report of a
+// panic or of the time limit to the test that printed last, and says of some only then that they passed.
+func (p *pkg) forget(test string) {
+	over := false
+	p.lines = slices.DeleteFunc(p.lines, func(l line) bool {
+		drop := l.test == test && !over
+		over = over || l.test == test && strings.HasPrefix(strings.TrimLeft(l.text, " "), "--- ")
+		return drop
+	})
 }
 
 func (p *pkg) reason(test string) string {

@@ -104,6 +104,27 @@ func TestGone(t *testing.T) { os.Exit(3) }
 	}
 }
 
+// The report of the time limit is given by go test to a test that passed.
+func TestTimeLimit(t *testing.T) {
+	var out strings.Builder
+	dir := module(t, map[string]string{"a/a_test.go": header + `
+func TestStuck(t *testing.T) { t.Parallel(); <-t.Context().Done() }
+func TestOver(t *testing.T)  { t.Parallel(); t.Log("chatter") }
+`})
+	code, err := run(options{dir: dir, args: []string{"-timeout=2s", "./..."}}, &out)
+	if code != 1 || err != nil {
+		t.Errorf("code %d, error %v; want 1", code, err)
+	}
+	for _, want := range []string{"panic: test timed out after 2s", "cut   sample/a.TestStuck, after 2 s", "1 passed, 1 failed, 0 skipped"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("does not say %q", want)
+		}
+	}
+	if t.Failed() || strings.Contains(out.String(), "chatter") {
+		t.Error(out.String())
+	}
+}
+
 func TestBrokenPattern(t *testing.T) {
 	var out strings.Builder
 	code, err := run(options{dir: module(t, map[string]string{}), args: []string{"./none"}}, &out)
