@@ -143,7 +143,7 @@ func (r *ciRepository) write(name, text string) {
 
 func (r *ciRepository) git(args ...string) string {
 	r.t.Helper()
-	cmd := exec.CommandContext(r.t.Context(), "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+	cmd := limited(r.t, "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
 	cmd.Dir = r.dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -214,7 +214,7 @@ func (r *ciRepository) deployed(inputs ...string) {
 func ciShell(t *testing.T, dir, shell, text string, env map[string]string) (out string, code int) {
 	t.Helper()
 	args := strings.Fields(shell)
-	cmd := exec.CommandContext(t.Context(), args[0], append(args[1:], "-c", text)...)
+	cmd := limited(t, args[0], append(args[1:], "-c", text)...)
 	cmd.Dir = dir
 	for name, value := range env {
 		cmd.Env = append(cmd.Env, name+"="+value)

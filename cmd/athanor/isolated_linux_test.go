@@ -41,7 +41,7 @@ func isolated(t *testing.T) bool {
 		t.Fatal(err)
 	}
 	begin := func(args ...string) *exec.Cmd {
-		cmd := exec.CommandContext(t.Context(), "unshare", append([]string{"-Urmn", "sh", "-eu", "-c", isolate, "sh"}, args...)...)
+		cmd := limited(t, "unshare", append([]string{"-Urmn", "sh", "-eu", "-c", isolate, "sh"}, args...)...)
 		cmd.Env = append(os.Environ(), "RESOLV="+resolv)
 		return cmd
 	}

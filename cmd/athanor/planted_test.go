@@ -141,7 +141,7 @@ func TestEndsWhenTold(t *testing.T) {
 			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.CommandContext(t.Context(), built(t, false), c.command...)
+			cmd := limited(t, built(t, false), c.command...)
 			cmd.Dir, cmd.Env = x.project, x.environment()
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)

@@ -4,7 +4,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -38,7 +37,7 @@ func TestRealPulumi(t *testing.T) {
 		"PULUMI_SKIP_UPDATE_CHECK=1", "PULUMI_HOME="+filepath.Join(w.dir, "home"))
 	pulumi := func(args ...string) {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), filepath.Join(peers, "pulumi"), append(args, "--non-interactive")...)
+		cmd := limited(t, filepath.Join(peers, "pulumi"), append(args, "--non-interactive")...)
 		cmd.Dir, cmd.Env = w.dir, env
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("pulumi %v: %v\n%s", args, err, out)

@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,7 +45,7 @@ func newTofu(t *testing.T) *tofu {
 // tofu runs it in a folder.
 func (p *tofu) tofu(folder string, args ...string) {
 	p.t.Helper()
-	cmd := exec.CommandContext(p.t.Context(), p.program, args...)
+	cmd := limited(p.t, p.program, args...)
 	cmd.Dir, cmd.Env = filepath.Join(p.dir, folder), p.env
 	if out, err := cmd.CombinedOutput(); err != nil && args[0] != "init" { // init finds no release of what is overridden
 		p.t.Fatalf("tofu %v: %v\n%s", args, err, out)
@@ -106,7 +105,7 @@ func TestRealTofu(t *testing.T) {
 		p := newTofu(t)
 		p.project("")
 		p.tofu("shop", "apply", "-auto-approve", "-no-color")
-		cmd := exec.CommandContext(t.Context(), p.program, "show", "-json")
+		cmd := limited(t, p.program, "show", "-json")
 		cmd.Dir, cmd.Env = filepath.Join(p.dir, "shop"), p.env
 		shown, err := cmd.Output()
 		if err != nil {
@@ -234,7 +233,7 @@ func TestRealTofuReadsOutputs(t *testing.T) {
 	p.write("shop/net.auto.tfvars", vars)
 	p.tofu("shop", "init")
 	p.tofu("shop", "apply", "-auto-approve")
-	cmd := exec.CommandContext(t.Context(), p.program, "output", "-raw", "all")
+	cmd := limited(t, p.program, "output", "-raw", "all")
 	cmd.Dir, cmd.Env = filepath.Join(p.dir, "shop"), p.env
 	out, err := cmd.Output()
 	if err != nil {
