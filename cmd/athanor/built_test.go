@@ -63,7 +63,7 @@ func compile(quick bool) (string, error) {
 		}
 		args = append(args, "-overlay", file)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), processLimit) // of all tests that use it, hence of none
+	ctx, cancel := context.WithTimeout(context.Background(), buildLimit) // of all tests that use it, hence of none
 	defer cancel()
 	if out, err := exec.CommandContext(ctx, "go", append(args, ".")...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)

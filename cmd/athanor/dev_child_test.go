@@ -44,7 +44,7 @@ func (w *world) mourn() func() {
 	}()
 	return func() {
 		w.t.Helper()
-		if err := <-gone; err != nil {
+		if err := awaited(w.t, gone, "the end of what holds the pipe"); err != nil {
 			w.t.Fatal(err)
 		}
 	}

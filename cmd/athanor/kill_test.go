@@ -218,7 +218,7 @@ func (x *lived) kill(name string, c cut) bool {
 			if err := process.Kill(); err != nil {
 				x.t.Error(err)
 			}
-			killed = (<-over).status.Signaled()
+			killed = awaited(x.t, over, "the end of what was killed").status.Signaled()
 		case e := <-over:
 			if e.status.ExitStatus() != 0 {
 				x.t.Errorf("%s that was not killed: %s\n%s", name, describe(e.status), e.out)

@@ -19,11 +19,13 @@ import (
 // began it, alone.
 const (
 	// commandLimit is how long a command may run that is the test binary. It then says where each goroutine is.
-	commandLimit = 8 * time.Minute
+	commandLimit = 4 * time.Minute
 	// processLimit is how long any process of a test may run. It is then killed.
 	processLimit = commandLimit + 30*time.Second
+	// buildLimit is how long the compiler may take, with nothing compiled yet.
+	buildLimit = 15 * time.Minute
 	// patience is how long a test waits for what a process does.
-	patience = 3 * time.Minute
+	patience = 2 * time.Minute
 	// scriptLimit is how long one script may take, with all that it runs.
 	scriptLimit = 2 * processLimit
 )
@@ -47,6 +49,20 @@ func limitedTo(t testing.TB, limit time.Duration, name string, args ...string) *
 	}
 	cmd.WaitDelay = patience // for what its children hold
 	return cmd
+}
+
+// awaited is what a channel gives. It fails the test when nothing comes.
+func awaited[T any](t testing.TB, from <-chan T, what string) T {
+	t.Helper()
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	select {
+	case v := <-from:
+		return v
+	case <-limit.C:
+		t.Fatalf("%s: nothing comes within %s", what, patience)
+		panic("unreachable")
+	}
 }
 
 // within makes a function of [testscript.Main] a command that ends after a time.

@@ -108,7 +108,7 @@ func TestNoticeIsNotAwaited(t *testing.T) {
 	p := newPublisher(t)
 	x := releasedWorld(t, p, nil).terminal(100, "deploy")
 	x.await("Deploy 1 change")
-	<-p.asked
+	awaited(t, p.asked, "the request for the newest release")
 	x.write("n\n")
 	if code := x.end(); code != 5 || strings.Contains(x.seen(), "is released") {
 		t.Errorf("exit code %d: %s", code, x.seen())

@@ -161,7 +161,7 @@ func TestManyDeployOneStage(t *testing.T) {
 	}
 	holder := ""
 	for range n - 1 { // they end while the holder waits at the gate
-		lost := <-outcomes
+		lost := awaited(t, outcomes, "the other one")
 		pid := lineOf(lost.stderr, "pid")
 		if holder == "" {
 			holder = pid
