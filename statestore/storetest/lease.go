@@ -326,7 +326,7 @@ func defaultTTL(f *fixture) {
 }
 
 // takeoverRace: whatever the order, every acknowledged commit of the first writer comes before the
-// takeover, and none after it.
+// takeover, and none after it. Where answers are lost, one more may come before it.
 func takeoverRace(f *fixture) {
 	w := f.begin(f.process(7), "r1")
 	var group sync.WaitGroup
@@ -350,7 +350,8 @@ func takeoverRace(f *fixture) {
 	second := f.begin(f.store, "r2")
 	seen := f.load().Rows["a"].Version
 	group.Wait()
-	if got := f.load().Rows["a"].Version; got != seen || acknowledged != seen {
+	unheard := f.subject.LosesAnswers && acknowledged+1 == seen
+	if got := f.load().Rows["a"].Version; got != seen || acknowledged != seen && !unheard {
 		f.Errorf("%d acknowledged, %d at takeover, %d now", acknowledged, seen, got)
 	}
 	second.put(row("a", seen))

@@ -31,6 +31,9 @@ type Subject struct {
 	// Records returns what the store keeps of a stage, and SetRecords replaces it, as whoever may write the store can.
 	Records    func(t *testing.T, stage statestore.Stage) Records
 	SetRecords func(t *testing.T, stage statestore.Stage, records Records)
+	// LosesAnswers is for a store that is reached over a connection which breaks: the answer to a commit may be lost, and
+	// the next try come too late to be told that it was made.
+	LosesAnswers bool
 }
 
 // Records are the records of a stage by table and key.
