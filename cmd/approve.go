@@ -105,15 +105,21 @@ func (s *session) submitted(ctx context.Context, id string) (*remote.Store, wire
 	if err != nil {
 		return nil, plan, nil, err
 	}
-	document, err := s.engine.Key.Open(plan.Document, s.planUse())
-	if err != nil {
-		return nil, plan, nil, fmt.Errorf("plan %s: %w", id, err)
-	}
-	review, err := s.parseReview(document)
-	if err != nil {
-		err = fmt.Errorf("plan %s: %w", id, err)
-	}
+	review, err := s.openSubmitted(plan)
 	return store, plan, review, err
+}
+
+// openSubmitted opens the sealed document of a submitted plan.
+func (s *session) openSubmitted(plan wire.Plan) (*savedPlan, error) {
+	document, err := s.engine.Key.Open(plan.Document, s.planUse())
+	var review *savedPlan
+	if err == nil {
+		review, err = s.parseReview(document)
+	}
+	if err != nil {
+		err = fmt.Errorf("plan %s: %w", plan.ID, err)
+	}
+	return review, err
 }
 
 // asClaimed refuses a submitted plan whose lines are not those of its sealed document: who approved it on the page has seen the

@@ -20,6 +20,9 @@ func (s *Service) openPages() {
 	pages := page.New(s.stopping, page.Settings{
 		Store: s.store, StoreName: "this service", Version: s.settings.Version, Clock: s.settings.Clock, Log: s.settings.Log, Cancel: s.cancelFromPage,
 		Plans: s.plansOnPage, DecidePlan: s.decideFromPage,
+		Drift: func(r *http.Request, _ *page.Visitor, stage statestore.Stage) (*wire.Drift, error) {
+			return s.readDrift(r.Context(), stage)
+		},
 		Sessions: &page.Sessions{
 			Visitor: s.visitor, Encrypted: func(r *http.Request) bool { return r.TLS != nil || len(s.settings.Proxies) > 0 }, SignIns: s.signIns(),
 		},
@@ -116,17 +119,8 @@ func (s *Service) plansOnPage(r *http.Request, v *page.Visitor, stage statestore
 }
 
 func (s *Service) planOnPage(who *caller, rule *storedRule, stage statestore.Stage, plan *storedPlan) page.Plan {
-	shown := page.Plan{
-		ID: plan.ID, Claimed: plan.Lines, Serial: plan.Serial, Digest: plan.Digest, State: s.shownPlan(plan).State, Submitter: plan.Submitter.Account,
-		Submitted: plan.Submitted,
-	}
-	if plan.Decider != nil {
-		verdict := wire.PlanApproved
-		if plan.State == wire.PlanRejected {
-			verdict = wire.PlanRejected
-		}
-		shown.Reviews = []page.Review{{By: plan.Decider.Account, Verdict: verdict, Comment: string(plan.Note), At: plan.Decided}}
-	}
+	now := s.shownPlan(plan)
+	shown := page.Submitted(&now)
 	if shown.State != wire.PlanWaiting {
 		return shown
 	}

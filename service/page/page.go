@@ -81,6 +81,8 @@ type Settings struct {
 	Plans func(r *http.Request, visitor *Visitor, stage statestore.Stage) ([]Plan, error)
 	// DecidePlan approves or rejects a submitted plan; nil where that is not possible.
 	DecidePlan func(r *http.Request, visitor *Visitor, stage statestore.Stage, id string, decision wire.Decision) error
+	// Drift reads the newest report of drift of a stage; nil where nobody keeps them.
+	Drift Drift
 	// Cancel asks a run to stop; nil where that is not possible.
 	Cancel func(r *http.Request, visitor *Visitor, stage statestore.Stage, run string) error
 	// Poll is how much later at most an event is sent than it is in the store; 0 for 250 ms.

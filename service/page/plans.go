@@ -43,6 +43,21 @@ type Review struct {
 	At                   time.Time
 }
 
+// Submitted is a submitted plan as it can be shown without its document.
+func Submitted(plan *wire.Plan) Plan {
+	shown := Plan{
+		ID: plan.ID, Claimed: plan.Lines, Serial: plan.Serial, Digest: plan.Digest, State: plan.State, Submitter: plan.Submitter.Account, Submitted: plan.Submitted,
+	}
+	if plan.Decider != nil {
+		verdict := wire.PlanApproved
+		if plan.State == wire.PlanRejected {
+			verdict = wire.PlanRejected
+		}
+		shown.Reviews = []Review{{By: plan.Decider.Account, Verdict: verdict, Comment: string(plan.Note), At: plan.Decided}}
+	}
+	return shown
+}
+
 // planDocument is the part of the engine's plan document that pages show.
 type planDocument struct {
 	Stack         string         `json:"stack"`
@@ -204,9 +219,9 @@ func (p *Plan) body(v *visit, serial uint64) *planBody {
 	b.Stale = b.Document.Serial != serial && p.State != wire.PlanUsed
 	if b.Sealed {
 		b.Check = shellCommand("athanor", "approve", p.ID, "--stage", v.stage.Name)
-		if p.State == wire.PlanApproved {
-			b.Deploy = shellCommand("athanor", "deploy", "--approved", p.ID, "--stage", v.stage.Name)
-		}
+	}
+	if p.State == wire.PlanApproved && p.Deploy == "" {
+		b.Deploy = shellCommand("athanor", "deploy", "--approved", p.ID, "--stage", v.stage.Name)
 	}
 	for _, a := range b.Document.Actions {
 		byCloud := len(a.Reasons) > 0

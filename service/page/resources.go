@@ -112,7 +112,6 @@ type resourcesBody struct {
 	Filters             []chip
 	Columns             []column
 	ClearURL            string
-	Drift               string
 	Damaged             int
 }
 
