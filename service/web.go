@@ -20,6 +20,7 @@ func (s *Service) openPages() {
 	pages := page.New(s.stopping, page.Settings{
 		Store: s.store, StoreName: "this service", Version: s.settings.Version, Clock: s.settings.Clock, Log: s.settings.Log, Cancel: s.cancelFromPage,
 		Plans: s.plansOnPage, DecidePlan: s.decideFromPage,
+		Notes: s.notes,
 		Drift: func(r *http.Request, _ *page.Visitor, stage statestore.Stage) (*wire.Drift, error) {
 			return s.readDrift(r.Context(), stage)
 		},

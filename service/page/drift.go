@@ -50,3 +50,12 @@ func (p *Page) driftOf(v *visit, snap *statestore.Snapshot) (*driftBody, error) 
 
 // Drift is what pages ask for the newest report of drift of a stage; nil when there is none.
 type Drift func(r *http.Request, visitor *Visitor, stage statestore.Stage) (*wire.Drift, error)
+
+// Note says what another tool has left in a stage, and what people can do about it.
+type Note struct {
+	Title, Detail string
+	// Items name what it is about, without values.
+	Items []string
+	// Commands are of the tool, for people to copy.
+	Commands []string
+}

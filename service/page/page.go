@@ -83,6 +83,8 @@ type Settings struct {
 	DecidePlan func(r *http.Request, visitor *Visitor, stage statestore.Stage, id string, decision wire.Decision) error
 	// Drift reads the newest report of drift of a stage; nil where nobody keeps them.
 	Drift Drift
+	// Notes say what another tool has left in a stage, and what to do about it; nil where there are no other tools.
+	Notes func(r *http.Request, visitor *Visitor, stage statestore.Stage) ([]Note, error)
 	// Cancel asks a run to stop; nil where that is not possible.
 	Cancel func(r *http.Request, visitor *Visitor, stage statestore.Stage, run string) error
 	// Poll is how much later at most an event is sent than it is in the store; 0 for 250 ms.
