@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/traces"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 )
@@ -31,6 +32,7 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 		progress = render.NewProgress(a.screen(a.err), p)
 		s.engine.Events = progress.Event
 	}
+	ended := s.traced(c)
 	var refused error
 	res, err := s.engine.Apply(c.Context, p, engine.ApplyOptions{
 		PlanOptions: s.options, Graph: s.graph, Wait: c.Duration("wait"), Command: cmp.Or(s.command, c.Command.Name),
@@ -46,6 +48,7 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 	if progress != nil {
 		progress.Close()
 	}
+	ended(res, err)
 	if res == nil {
 		return err
 	}
@@ -64,6 +67,41 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 		return err
 	}
 	return verdict(res, p)
+}
+
+// traced also notes the events of a run for an OpenTelemetry trace, where the environment asks for one. What it returns sends
+// the trace; that it could not be sent is a warning.
+func (s *session) traced(c *cli.Context) (ended func(*engine.Result, error)) {
+	a := s.app
+	trace, err := traces.Begin(os.Getenv, traces.About{
+		Version: a.versionText(), Stack: s.stage.Stack, Stage: s.stage.Name, Command: cmp.Or(s.command, c.Command.Name),
+	})
+	if err != nil {
+		fmt.Fprintf(a.err, "warning: no trace is sent: %v\n", err)
+	}
+	if trace == nil {
+		return func(*engine.Result, error) {}
+	}
+	show := s.engine.Events
+	s.engine.Events = func(e engine.Event) {
+		show(e)
+		trace.Event(e)
+	}
+	return func(res *engine.Result, err error) {
+		if res == nil || res.Run == "" {
+			return // no run began
+		}
+		failure := ""
+		switch {
+		case err != nil:
+			failure = s.engine.Redacted(err)
+		case !res.Complete():
+			failure = string(res.State)
+		}
+		if err := trace.End(c.Context, string(res.State), failure); err != nil {
+			fmt.Fprintf(a.err, "warning: the trace was not sent: %v\n", err)
+		}
+	}
 }
 
 const stoppingText = "Stopping. Nothing new starts; running calls finish and are written to state. A second signal cancels them."

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"slices"
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
@@ -72,18 +74,25 @@ func (s *session) submitPlan(ctx context.Context, p *engine.Plan) error {
 	if err != nil {
 		return err
 	}
-	submitted := wire.NewPlan{Serial: p.Serial, Document: s.engine.Key.Seal(document, s.planUse())}
-	for _, action := range p.Actions {
-		if action.Action != engine.Unchanged {
-			submitted.Lines = append(submitted.Lines, wire.PlanLine{Address: wire.Text(action.Address), Action: string(action.Action), Kind: action.Kind})
-		}
-	}
+	submitted := wire.NewPlan{Serial: p.Serial, Document: s.engine.Key.Seal(document, s.planUse()), Lines: planLines(p)}
 	plan, err := store.SubmitPlan(ctx, s.stage, submitted)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.app.err, "submitted: plan %s; when somebody has approved it, athanor deploy --approved %s applies it\n", plan.ID, plan.ID)
+	page := store.Place() + "/s/" + url.PathEscape(wire.Segment(s.stage.Stack)) + "/" + url.PathEscape(wire.Segment(s.stage.Name)) + "/plans/" + plan.ID
+	fmt.Fprintf(s.app.err, "submitted: plan %s; when somebody has approved it, athanor deploy --approved %s applies it\nto be seen at %s\n", plan.ID, plan.ID, page)
 	return nil
+}
+
+// planLines is what the service and its page show of a plan.
+func planLines(p *engine.Plan) []wire.PlanLine {
+	var lines []wire.PlanLine
+	for _, action := range p.Actions {
+		if action.Action != engine.Unchanged {
+			lines = append(lines, wire.PlanLine{Address: wire.Text(action.Address), Action: string(action.Action), Kind: action.Kind})
+		}
+	}
+	return lines
 }
 
 // submitted reads a submitted plan, with what it announces.
@@ -96,20 +105,38 @@ func (s *session) submitted(ctx context.Context, id string) (*remote.Store, wire
 	if err != nil {
 		return nil, plan, nil, err
 	}
-	document, err := s.engine.Key.Open(plan.Document, s.planUse())
-	if err != nil {
-		return nil, plan, nil, fmt.Errorf("plan %s: %w", id, err)
-	}
-	review, err := s.parseReview(document)
-	if err != nil {
-		err = fmt.Errorf("plan %s: %w", id, err)
-	}
+	review, err := s.openSubmitted(plan)
 	return store, plan, review, err
+}
+
+// openSubmitted opens the sealed document of a submitted plan.
+func (s *session) openSubmitted(plan wire.Plan) (*savedPlan, error) {
+	document, err := s.engine.Key.Open(plan.Document, s.planUse())
+	var review *savedPlan
+	if err == nil {
+		review, err = s.parseReview(document)
+	}
+	if err != nil {
+		err = fmt.Errorf("plan %s: %w", plan.ID, err)
+	}
+	return review, err
+}
+
+// asClaimed refuses a submitted plan whose lines are not those of its sealed document: who approved it on the page has seen the
+// lines alone.
+func asClaimed(p *engine.Plan, plan wire.Plan) error {
+	if slices.Equal(planLines(p), plan.Lines) {
+		return nil
+	}
+	return hint(fmt.Errorf("%w: plan %s does something else than what it shows", engine.ErrNotApproved, plan.ID), "athanor plan --submit makes a new one")
 }
 
 // readApproved holds a deploy to a plan that was approved, and its run to that approval.
 func (s *session) readApproved(ctx context.Context, id string) error {
 	store, plan, review, err := s.submitted(ctx, id)
+	if err == nil {
+		err = asClaimed(review.plan, plan)
+	}
 	if err != nil {
 		return err
 	}
@@ -140,6 +167,9 @@ func (a *app) approvePlan(c *cli.Context) error {
 	decision := wire.Decision{Digest: plan.Digest, Approve: !c.Bool("reject"), Note: wire.Text(c.String("note"))}
 	if decision.Approve {
 		s.options = review.Options
+		if err := asClaimed(review.plan, plan); err != nil {
+			return err
+		}
 		if err := s.compareApproved(c, review); err != nil {
 			return err
 		}

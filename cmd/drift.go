@@ -1,11 +1,16 @@
 package cmd
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/statestore/remote"
+	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
 
 func (a *app) driftCommand() *cli.Command {
@@ -15,7 +20,8 @@ func (a *app) driftCommand() *cli.Command {
 reverts manual changes, after asking, and does nothing else. It lists and leaves to the next deploy: what the
 program changed since, a path that both changed, and a replacement of a resource that is protected or holds
 data. --accept ADDRESS prints the change to the program that accepts what was changed outside athanor: for YAML
-what patch applies, for Go the place, the prop and its value. --stack uses state alone, without the program; resources that refer to a re-created object then follow
+what patch applies, for Go the place, the prop and its value. --report also tells a service what was found, for its page and
+its webhooks: addresses, kinds and paths, no values. --stack uses state alone, without the program; resources that refer to a re-created object then follow
 with the next deploy.
 
 Exit codes: 0 no drift, all of it repaired, or printed with --accept; 1 error: something could not be read; 2 drift;
@@ -25,10 +31,12 @@ drift --repair                  change it back
 drift --accept uploads          print the change to the program that keeps it
 drift --json                    the whole comparison as one document
 drift --junit drift.xml         for a CI system that shows tests
+drift --report                  from a schedule: the page of the service shows it
 drift --stack shop --stage prod`,
 		Flags: stageFlags(append(append(cli.ApplyFlags(
 			&cli.BoolFlag{Name: "repair", Usage: "revert manual changes"},
 			&cli.StringFlag{Name: "junit", Usage: "also write a JUnit report to `FILE`: a test for each resource, which fails when it drifted"},
+			&cli.BoolFlag{Name: "report", Usage: "also tell the service that keeps the stage what drifted, for its page"},
 			&cli.StringFlag{Name: "accept", Usage: "print how the program is changed so that it declares what exists of `ADDRESS`; write nothing"}),
 			cli.SelectFlags()...),
 			append(cli.ShowFlags(), cli.StackFlag("compare"))...)...),
@@ -40,6 +48,9 @@ func (a *app) drift(c *cli.Context) error {
 	if c.IsSet("accept") {
 		return a.acceptDrift(c)
 	}
+	if c.Bool("report") && (c.Bool("repair") || c.IsSet("target") || c.IsSet("exclude")) {
+		return hint(errors.New("--report: it is of the whole stage as it was found"), "athanor drift --report, without --repair, --target and --exclude")
+	}
 	s, err := a.openStage(c)
 	if err != nil || s == nil {
 		return err
@@ -47,6 +58,9 @@ func (a *app) drift(c *cli.Context) error {
 	p, err := s.planning(func() (*engine.Plan, error) { return s.engine.PlanDrift(c.Context, s.stage, s.graph, s.options) })
 	if file := c.String("junit"); err == nil && file != "" {
 		err = writeReport(file, p)
+	}
+	if err == nil && c.Bool("report") {
+		err = s.reportDrift(c.Context, p)
 	}
 	switch {
 	case err != nil:
@@ -57,6 +71,51 @@ func (a *app) drift(c *cli.Context) error {
 	default:
 		return s.showDrift(p)
 	}
+}
+
+// reportDrift tells the service that keeps the stage what drifted.
+func (s *session) reportDrift(ctx context.Context, p *engine.Plan) error {
+	store, ok := s.project.store.(*remote.Store)
+	if !ok {
+		return hint(errors.New("--report: only a service keeps reports"), "--store https://HOST")
+	}
+	found := driftFound(p)
+	if err := store.ReportDrift(ctx, s.stage, found); err != nil {
+		return fmt.Errorf("--report: %w", err)
+	}
+	fmt.Fprintf(s.app.err, "reported to %s: %d drifted\n", store.Place(), found.Drifted)
+	return nil
+}
+
+// driftFound is what a drift plan has found, without values.
+func driftFound(p *engine.Plan) wire.NewDrift {
+	found := wire.NewDrift{Serial: p.Serial, Uncompared: len(p.Uncompared())}
+	add := func(address, kind, action string, reasons []engine.Reason) {
+		if found.Drifted++; found.Drifted > wire.MostDriftLines {
+			return
+		}
+		line := wire.DriftLine{Address: wire.Text(address), Kind: kind, Action: action}
+		for _, r := range reasons {
+			if r.Source == engine.ByWorld && !slices.Contains(line.Paths, wire.Text(r.Path)) {
+				line.Paths = append(line.Paths, wire.Text(r.Path))
+			}
+		}
+		found.Lines = append(found.Lines, line)
+	}
+	named := map[string]bool{}
+	for _, action := range p.Actions {
+		if action.Action != engine.Unchanged && action.Action != engine.Wait && (action.Action != engine.Blocked || len(action.Reasons) > 0) {
+			named[action.Address] = true
+			add(action.Address, action.Kind, string(action.Action), action.Reasons)
+		}
+	}
+	for _, left := range p.Left {
+		byWorld := slices.ContainsFunc(left.Reasons, func(r engine.Reason) bool { return r.Source == engine.ByWorld })
+		if byWorld && !named[left.Address] {
+			add(left.Address, left.Kind, "left", left.Reasons)
+		}
+	}
+	return found
 }
 
 // showDrift prints what drifted. What could not be looked at is an error; what drifted and cannot be repaired is drift.

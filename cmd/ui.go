@@ -16,13 +16,15 @@ import (
 	"github.com/athanor-dev/athanor/service"
 	webpage "github.com/athanor-dev/athanor/service/page"
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/remote"
+	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
 
 func (a *app) uiCommand() *cli.Command {
 	return &cli.Command{
 		Name: "ui", Usage: "show the state store as web pages on this machine", ArgsUsage: "[DIRECTORY]",
 		Description: `Serves pages on the loopback until Ctrl-C: stacks and stages, resources as a list and a graph, one resource with its
-history, runs while they happen, the differences of two runs, and saved plans. They need no script to be read. The
+history, runs while they happen, the differences of two runs, and saved and submitted plans. They need no script to be read. The
 address that it prints lets one browser in, once.
 
 DIRECTORY is that of the project, whose state store is shown. What is sealed is opened with the keys of this machine;
@@ -61,7 +63,7 @@ func (a *app) ui(c *cli.Context) error {
 	local := &localPages{app: a, project: p, dir: directoryOf(c.Args().First()), engines: map[statestore.Stage]*engine.Engine{}}
 	pages := webpage.New(context.WithoutCancel(c.Context), webpage.Settings{
 		Store: p.store, StoreName: redactURL(p.name), Version: a.versionText(), Admit: door.Admit, Open: local.open, HoldsData: local.holdsData,
-		Declared: local.declared(c), SourceURL: c.String("source-url"), Plans: local.plans(c.StringSlice("plan")), Cancel: local.cancel,
+		Declared: local.declared(c), SourceURL: c.String("source-url"), Plans: local.plans(c.StringSlice("plan")), Cancel: local.cancel, Drift: local.drift,
 		Log: func(method, path string, err error) { fmt.Fprintf(a.err, "warning: %s %s: %v\n", method, path, err) },
 	})
 	a.interrupts.lasting()
@@ -203,7 +205,10 @@ func planIn(file string) (*savedPlan, error) {
 // plans shows the saved plans of a stage that files hold now.
 func (l *localPages) plans(files []string) func(*http.Request, *webpage.Visitor, statestore.Stage) ([]webpage.Plan, error) {
 	return func(r *http.Request, _ *webpage.Visitor, stage statestore.Stage) ([]webpage.Plan, error) {
-		var plans []webpage.Plan
+		plans, err := l.submitted(r.Context(), stage)
+		if err != nil {
+			return nil, err
+		}
 		for _, file := range files {
 			saved, err := planIn(file)
 			if err != nil {
@@ -224,6 +229,42 @@ func (l *localPages) plans(files []string) func(*http.Request, *webpage.Visitor,
 		}
 		return plans, nil
 	}
+}
+
+// submitted shows the plans that were submitted to the service which keeps the stage, opened where this machine has the key.
+// They are decided by approve, which plans anew, or on the page of the service.
+func (l *localPages) submitted(ctx context.Context, stage statestore.Stage) ([]webpage.Plan, error) {
+	store, ok := l.project.store.(*remote.Store)
+	if !ok {
+		return nil, nil
+	}
+	plans, err := store.Plans(ctx, stage)
+	var shown []webpage.Plan
+	for i := range plans {
+		plan := webpage.Submitted(&plans[i])
+		if e, err := l.engine(ctx, stage); err == nil {
+			s := &session{stage: stage, engine: e}
+			review, err := s.openSubmitted(plans[i])
+			if err == nil {
+				err = asClaimed(review.plan, plans[i])
+			}
+			if plan.Why = ""; err != nil {
+				plan.Why = err.Error()
+			} else {
+				plan.Document = review.Plan
+			}
+		}
+		shown = append(shown, plan)
+	}
+	return shown, err
+}
+
+// drift reads the newest report of drift of a stage from the service that keeps it.
+func (l *localPages) drift(r *http.Request, _ *webpage.Visitor, stage statestore.Stage) (*wire.Drift, error) {
+	if store, ok := l.project.store.(*remote.Store); ok {
+		return store.Drift(r.Context(), stage)
+	}
+	return nil, nil //nolint:nilnil // nobody keeps reports
 }
 
 // cancel asks a run to stop.

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/athanor-dev/athanor/service/page"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
@@ -38,6 +40,32 @@ func (c *Caller) RunToken(stage statestore.Stage, run string, nonce []byte) stri
 
 // Mount adds a handler of another package to the service. It authenticates its requests with [Service.Admit].
 func (s *Service) Mount(pattern string, handler http.Handler) { s.mux.Handle(pattern, handler) }
+
+// Explain lets the pages ask for what another tool has left in the stages whose stack begins with a prefix.
+func (s *Service) Explain(prefix string, notes func(context.Context, statestore.Stage) ([]page.Note, error)) {
+	s.explains = append(s.explains, explanation{prefix, notes})
+}
+
+type explanation struct {
+	prefix string
+	notes  func(context.Context, statestore.Stage) ([]page.Note, error)
+}
+
+// notes asks the tool of a stage, if it is not athanor.
+func (s *Service) notes(r *http.Request, _ *page.Visitor, stage statestore.Stage) ([]page.Note, error) {
+	for _, e := range s.explains {
+		if !strings.HasPrefix(stage.Stack, e.prefix) {
+			continue
+		}
+		notes, err := e.notes(r.Context(), stage)
+		if err != nil { // the page shows the rest
+			s.Report(r, err)
+			notes = []page.Note{{Title: "What the tool has left could not be read.", Detail: "The log of the service says why."}}
+		}
+		return notes, nil
+	}
+	return nil, nil
+}
 
 // Store returns the store that the service stands in front of.
 func (s *Service) Store() statestore.Folders { return s.store }

@@ -229,15 +229,37 @@ func (s *issuers) fetch(ctx context.Context, address string, into any) error {
 	if err != nil {
 		return err
 	}
+	return s.ask(req, into)
+}
+
+// ask sends a request to an issuer and reads its JSON.
+func (s *issuers) ask(req *http.Request, into any) error {
 	res, err := s.client.Do(req)
 	if err != nil {
 		return err
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", address, res.Status)
+		return fmt.Errorf("%s answers %s", req.URL.Redacted(), res.Status)
 	}
 	return json.NewDecoder(io.LimitReader(res.Body, mostOfIssuer)).Decode(into)
+}
+
+// issuerAbout is what an issuer says of itself.
+type issuerAbout struct {
+	Issuer    string `json:"issuer"`
+	Keys      string `json:"jwks_uri"`
+	Authorize string `json:"authorization_endpoint"`
+	Token     string `json:"token_endpoint"`
+}
+
+// about asks an issuer where its keys are, and where people sign in.
+func (s *issuers) about(ctx context.Context, issuer string) (about issuerAbout, err error) {
+	err = s.fetch(ctx, strings.TrimSuffix(issuer, "/")+"/.well-known/openid-configuration", &about)
+	if err == nil && about.Issuer != issuer {
+		err = fmt.Errorf("%s says that it is %q", issuer, about.Issuer)
+	}
+	return about, err
 }
 
 // key returns a key of an issuer. A key that is not known is asked for, at most twice a minute.
@@ -250,15 +272,9 @@ func (s *issuers) key(ctx context.Context, issuer, id string) (crypto.PublicKey,
 			return key, nil
 		}
 	}
-	var about struct {
-		Issuer string `json:"issuer"`
-		Keys   string `json:"jwks_uri"`
-	}
-	if err := s.fetch(ctx, strings.TrimSuffix(issuer, "/")+"/.well-known/openid-configuration", &about); err != nil {
+	about, err := s.about(ctx, issuer)
+	if err != nil {
 		return nil, err
-	}
-	if about.Issuer != issuer {
-		return nil, fmt.Errorf("%s says that it is %q", issuer, about.Issuer)
 	}
 	var set struct {
 		Keys []jsonKey `json:"keys"`

@@ -17,6 +17,7 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -33,6 +34,10 @@ type issuer struct {
 	rsa   *rsa.PrivateKey
 	ec    *ecdsa.PrivateKey
 	asked atomic.Int64 // for its keys
+
+	// who signs in at it with a browser, and what it was asked for last. It answers with the code c, once.
+	who   atomic.Value
+	query atomic.Pointer[url.Values]
 }
 
 func newIssuer(t *testing.T) *issuer {
@@ -47,7 +52,28 @@ func newIssuer(t *testing.T) *issuer {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(map[string]string{"issuer": i.url, "jwks_uri": i.url + "/keys"})
+		_ = json.NewEncoder(w).Encode(map[string]string{
+			"issuer": i.url, "jwks_uri": i.url + "/keys", "authorization_endpoint": i.url + "/auth?tenant=1", "token_endpoint": i.url + "/token",
+		})
+	})
+	mux.HandleFunc("/auth", func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		i.query.Store(&query)
+		back := url.Values{"code": {"c"}, "state": {query.Get("state")}, "iss": {i.url}}
+		http.Redirect(w, r, query.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
+	})
+	mux.HandleFunc("POST /token", func(w http.ResponseWriter, r *http.Request) {
+		asked := i.query.Swap(nil)
+		sum := sha256.Sum256([]byte(r.FormValue("code_verifier")))
+		if asked == nil || r.FormValue("code") != "c" || r.FormValue("redirect_uri") != asked.Get("redirect_uri") || b64(sum[:]) != asked.Get("code_challenge") ||
+			r.FormValue("client_id") != asked.Get("client_id") || asked.Get("code_challenge_method") != "S256" || asked.Get("scope") != "openid groups" {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		who, _ := i.who.Load().(string)
+		_ = json.NewEncoder(w).Encode(map[string]string{"id_token": i.sign(rs256, i.job(map[string]any{
+			"aud": "athanor", "sub": who, "groups": "platform", "nonce": asked.Get("nonce"), "email": who + "@acme.example",
+		}))})
 	})
 	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
 		i.asked.Add(1)

@@ -215,6 +215,19 @@ func (s *Service) showPlan(in *request) (any, error) {
 	return answer, err
 }
 
+// mayDecide returns why a caller may not approve or reject a plan, whatever state it is in; nil where they may.
+func mayDecide(who *caller, rule *storedRule, plan *storedPlan, approve bool, now time.Time) error {
+	switch me := who.identity(); {
+	case !who.token.Person:
+		return notApproved("only a person who signed in decides about plans", "athanor login URL --oidc")
+	case approve && rule.By.same(me) && now.Sub(rule.At) < ruleRest:
+		return notApproved("the rule of the stage was changed by you within the last day", "ask somebody else to approve")
+	case approve && plan.By.same(me):
+		return notApproved("the plan was submitted by you, or by a token of yours", "ask somebody else to approve")
+	}
+	return nil
+}
+
 // decide approves or rejects a plan. Only a person does, who neither submitted it, nor created the token that did, nor changed
 // the rule of the stage within a day.
 func (s *Service) decide(in *request) (any, error) {
@@ -222,18 +235,11 @@ func (s *Service) decide(in *request) (any, error) {
 	if err := decode(in, &body); err != nil {
 		return nil, err
 	}
-	if !in.caller.token.Person {
-		return nil, notApproved("only a person who signed in decides about plans", "athanor login URL --oidc")
-	}
 	rule, err := s.readRule(in.Context(), in.stage)
 	if err != nil {
 		return nil, err
 	}
 	now := s.settings.Clock().UTC().Truncate(time.Second)
-	me := in.caller.identity()
-	if body.Approve && rule.By.same(me) && now.Sub(rule.At) < ruleRest {
-		return nil, notApproved("the rule of the stage was changed by you within the last day", "ask somebody else to approve")
-	}
 	var plan *storedPlan
 	err = s.store.ChangeFolder(in.Context(), plansFolder(in.stage), func(f statestore.Folder) (bool, error) {
 		if plan, err = getPlan(f, in.PathValue("plan")); err != nil {
@@ -243,11 +249,12 @@ func (s *Service) decide(in *request) (any, error) {
 		if body.Approve {
 			want = wire.PlanApproved
 		}
+		if err := mayDecide(in.caller, &rule, plan, body.Approve, now); err != nil {
+			return false, err
+		}
 		switch {
 		case plan.Digest != body.Digest:
 			return false, &statestore.InvalidError{Rule: "the digest is that of another plan"}
-		case body.Approve && plan.By.same(me):
-			return false, notApproved("the plan was submitted by you, or by a token of yours", "ask somebody else to approve")
 		case plan.State == want && plan.Decider != nil && plan.Decider.Token == in.caller.token.ID:
 			return false, nil // the answer was lost
 		case plan.State != wire.PlanWaiting:

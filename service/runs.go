@@ -38,6 +38,8 @@ func (s *Service) routes() []route {
 		{method: "GET", path: "/v1/audit", need: admin, everywhere: true, do: s.listAudit},
 		{method: "GET", path: stagePath + "/rule", need: reader, do: s.showRule},
 		{method: "PUT", path: stagePath + "/rule", need: admin, do: s.setRule},
+		{method: "GET", path: stagePath + "/drift", need: reader, do: s.showDrift},
+		{method: "PUT", path: stagePath + "/drift", need: planner, do: s.reportDrift},
 		{method: "GET", path: stagePath + "/plans", need: reader, do: s.listPlans},
 		{method: "POST", path: stagePath + "/plans", need: planner, do: s.submitPlan, created: true},
 		{method: "GET", path: stagePath + "/plans/{plan}", need: reader, do: s.showPlan},

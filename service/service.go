@@ -49,6 +49,7 @@ type Service struct {
 	issuers  *issuers
 	metrics  *metrics
 	streams  *counter
+	explains []explanation // set before the first request
 	mux      *http.ServeMux
 	stop     context.CancelFunc
 	stopping context.Context //nolint:containedctx // it ends with the service, which outlives every request

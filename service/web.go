@@ -19,9 +19,16 @@ import (
 func (s *Service) openPages() {
 	pages := page.New(s.stopping, page.Settings{
 		Store: s.store, StoreName: "this service", Version: s.settings.Version, Clock: s.settings.Clock, Log: s.settings.Log, Cancel: s.cancelFromPage,
-		Sessions: &page.Sessions{Visitor: s.visitor, Encrypted: func(r *http.Request) bool { return r.TLS != nil || len(s.settings.Proxies) > 0 }},
+		Plans: s.plansOnPage, DecidePlan: s.decideFromPage,
+		Notes: s.notes,
+		Drift: func(r *http.Request, _ *page.Visitor, stage statestore.Stage) (*wire.Drift, error) {
+			return s.readDrift(r.Context(), stage)
+		},
+		Sessions: &page.Sessions{
+			Visitor: s.visitor, Encrypted: func(r *http.Request) bool { return r.TLS != nil || len(s.settings.Proxies) > 0 }, SignIns: s.signIns(),
+		},
 	})
-	for _, path := range []string{"GET /{$}", "/s/", "GET /assets/", "/tokens", "/tokens/", "GET /audit", "POST /signin", "POST /signout"} {
+	for _, path := range []string{"GET /{$}", "/s/", "GET /assets/", "/tokens", "/tokens/", "GET /audit", "POST /signin", "GET /signin/", "POST /signout"} {
 		s.mux.Handle(path, pages)
 	}
 }
@@ -67,7 +74,7 @@ func (s *Service) operation(do func(*request) (any, error), r *http.Request, who
 		return nil, err
 	}
 	inner := r.Clone(r.Context())
-	inner.Body, inner.Header = io.NopCloser(bytes.NewReader(text)), http.Header{}
+	inner.Body, inner.Header = io.NopCloser(bytes.NewReader(text)), http.Header{"X-Forwarded-For": r.Header.Values("X-Forwarded-For")}
 	for i := 0; i < len(path); i += 2 {
 		inner.SetPathValue(path[i], path[i+1])
 	}
@@ -86,6 +93,62 @@ func (s *Service) cancelFromPage(r *http.Request, v *page.Visitor, stage statest
 	if err == nil {
 		_, err = s.operation(s.interrupt(false), r, who, stage, run, wire.Order{Who: wire.Text("page (" + who.account() + ")"), Why: "cancelled on the page"})
 	}
+	return err
+}
+
+// plansOnPage lists the plans that were submitted for a stage. Their documents are sealed: what they do is what their submitters
+// say.
+func (s *Service) plansOnPage(r *http.Request, v *page.Visitor, stage statestore.Stage) ([]page.Plan, error) {
+	who, err := s.tokens.authenticate(r.Context(), v.Secret)
+	if err != nil {
+		return nil, err
+	}
+	rule, err := s.readRule(r.Context(), stage)
+	if err != nil {
+		return nil, err
+	}
+	var plans []page.Plan
+	err = s.store.ReadFolder(r.Context(), plansFolder(stage), func(f statestore.Folder) error {
+		plans = nil
+		all, err := readPlans(f)
+		for i := range all {
+			plans = append(plans, s.planOnPage(who, &rule, stage, &all[i]))
+		}
+		return err
+	})
+	return plans, err
+}
+
+func (s *Service) planOnPage(who *caller, rule *storedRule, stage statestore.Stage, plan *storedPlan) page.Plan {
+	now := s.shownPlan(plan)
+	shown := page.Submitted(&now)
+	if shown.State != wire.PlanWaiting {
+		return shown
+	}
+	refused := require(who, roleOn(who.grants, stage), deployer)
+	if refused == nil {
+		refused = mayDecide(who, rule, plan, false, s.settings.Clock())
+	}
+	if shown.MayReject = refused == nil; shown.MayReject {
+		refused = mayDecide(who, rule, plan, true, s.settings.Clock())
+		shown.MayApprove = refused == nil
+	}
+	if refused != nil {
+		shown.Why = string(wire.FromError(refused).Detail)
+	}
+	return shown
+}
+
+// decideFromPage approves or rejects a plan, by the rules of the protocol.
+func (s *Service) decideFromPage(r *http.Request, v *page.Visitor, stage statestore.Stage, id string, decision wire.Decision) error {
+	who, err := s.tokens.authenticate(r.Context(), v.Secret)
+	if err != nil {
+		return err
+	}
+	if err := require(who, roleOn(who.grants, stage), deployer); err != nil {
+		return refusal(wire.FromError(err))
+	}
+	_, err = s.operation(s.decide, r, who, stage, "", decision, "plan", id)
 	return err
 }
 

@@ -9,7 +9,9 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
@@ -165,6 +167,27 @@ func TestApproval(t *testing.T) {
 		w.write("athanor.yaml", "stack: shop\nresources: {}\n")
 		return submit()
 	}()
+	// Who has the key sees the values of the submitted plan on the pages of this machine.
+	ui := w.start("athanor", "ui", "--json")
+	ui.out.until(t, "\n")
+	var line struct{ URL string }
+	if err := json.Unmarshal([]byte(ui.out.String()), &line); err != nil {
+		t.Fatal(err)
+	}
+	jar, _ := cookiejar.New(nil)
+	browser := &http.Client{Jar: jar}
+	base, _, _ := strings.Cut(line.URL, "/open")
+	for _, path := range []string{line.URL, base + "/s/shop/dev-tester/plans/" + id} {
+		res, err := browser.Get(path) //nolint:noctx // it ends with the process
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if path != line.URL && (!strings.Contains(string(body), "waits for approval") || !strings.Contains(string(body), "first.txt") || strings.Contains(string(body), "As claimed")) {
+			t.Errorf("%s: %s\n%s", path, res.Status, body)
+		}
+	}
 	w.run(0, "approve", id, "--reject", "--note", "no")
 	if list := w.run(0, "approve"); !strings.Contains(list, id+"  rejected") {
 		t.Errorf("the list: %s", list)

@@ -33,7 +33,6 @@ type Right int
 const (
 	Read   Right = iota
 	Cancel       // ask a run to stop
-	Decide       // approve or reject a submitted plan
 )
 
 // Visitor is who sends a request.
@@ -81,7 +80,11 @@ type Settings struct {
 	// Plans lists the plans of a stage that can be shown; nil for none.
 	Plans func(r *http.Request, visitor *Visitor, stage statestore.Stage) ([]Plan, error)
 	// DecidePlan approves or rejects a submitted plan; nil where that is not possible.
-	DecidePlan func(r *http.Request, visitor *Visitor, stage statestore.Stage, id string, approve bool, comment string) error
+	DecidePlan func(r *http.Request, visitor *Visitor, stage statestore.Stage, id string, decision wire.Decision) error
+	// Drift reads the newest report of drift of a stage; nil where nobody keeps them.
+	Drift Drift
+	// Notes say what another tool has left in a stage, and what to do about it; nil where there are no other tools.
+	Notes func(r *http.Request, visitor *Visitor, stage statestore.Stage) ([]Note, error)
 	// Cancel asks a run to stop; nil where that is not possible.
 	Cancel func(r *http.Request, visitor *Visitor, stage statestore.Stage, run string) error
 	// Poll is how much later at most an event is sent than it is in the store; 0 for 250 ms.
@@ -130,6 +133,8 @@ func New(ctx context.Context, settings Settings) *Page {
 		p.settings.Admit = settings.Sessions.admit
 		p.mux.HandleFunc("POST /signin", p.signIn)
 		p.mux.Handle("POST /signout", p.handler(p.signOut))
+		p.mux.HandleFunc("GET /signin/to/{number}", p.beginSignIn)
+		p.mux.HandleFunc("GET "+SignInBack, p.endSignIn)
 	}
 	const stage = "/s/{stack}/{stage}"
 	for pattern, view := range map[string]func(*visit) error{

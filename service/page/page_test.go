@@ -198,7 +198,7 @@ func TestViews(t *testing.T) {
 			}, nil
 		},
 		Plans: func(*http.Request, *page.Visitor, statestore.Stage) ([]page.Plan, error) {
-			return []page.Plan{{ID: "p.json", Document: plan, State: hostile, Submitter: hostile, Commit: hostile, Deploy: hostile, Why: hostile, MayDecide: true}}, nil
+			return []page.Plan{{ID: "p.json", Document: plan, State: hostile, Submitter: hostile, Commit: hostile, Deploy: hostile, Why: hostile, MayApprove: true, MayReject: true}}, nil
 		},
 	})
 	for path, want := range views() {

@@ -2,31 +2,38 @@ package page
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
+	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
 
 // Plan is a plan that can be shown: its document as `plan --json` prints it, and what became of it.
 type Plan struct {
 	ID string
-	// Document is the plan as JSON. Its secrets are masked.
+	// Document is the plan as JSON. Its secrets are masked. It is nil where the plan is sealed for who shows it.
 	Document []byte
-	// State is "saved" for a file, else where a submitted plan stands: submitted, approved, rejected, deployed, expired.
+	// Claimed is what a plan without a document does, as its submitter says.
+	Claimed []wire.PlanLine
+	// Serial is what the plan was made for, and Digest names its document. They count for a submitted plan.
+	Serial uint64
+	Digest string
+	// State is "saved" for a file, else that of a submitted plan ([wire.Plan]).
 	State     string
 	Submitter string
 	Submitted time.Time
 	Commit    string
 	// Reviews are what was said of it, oldest first.
 	Reviews []Review
-	// MayDecide: the visitor may approve or reject it.
-	MayDecide bool
-	// Why is why the visitor may not decide.
+	// MayApprove and MayReject: the visitor may do so.
+	MayApprove, MayReject bool
+	// Why is why the visitor may not.
 	Why string
-	// Deploy is the command that deploys exactly this plan.
+	// Deploy is the command that deploys exactly this plan; "" where it cannot be deployed now.
 	Deploy string
 }
 
@@ -34,6 +41,21 @@ type Plan struct {
 type Review struct {
 	By, Verdict, Comment string
 	At                   time.Time
+}
+
+// Submitted is a submitted plan as it can be shown without its document.
+func Submitted(plan *wire.Plan) Plan {
+	shown := Plan{
+		ID: plan.ID, Claimed: plan.Lines, Serial: plan.Serial, Digest: plan.Digest, State: plan.State, Submitter: plan.Submitter.Account, Submitted: plan.Submitted,
+	}
+	if plan.Decider != nil {
+		verdict := wire.PlanApproved
+		if plan.State == wire.PlanRejected {
+			verdict = wire.PlanRejected
+		}
+		shown.Reviews = []Review{{By: plan.Decider.Account, Verdict: verdict, Comment: string(plan.Note), At: plan.Decided}}
+	}
+	return shown
 }
 
 // planDocument is the part of the engine's plan document that pages show.
@@ -138,7 +160,9 @@ type planBody struct {
 	Counts    []string
 	Deletes   []string
 	Replaces  []string
-	Stale     bool // the state has moved since
+	Stale     bool // the state has moved since, before the plan was deployed
+	Sealed    bool // values and reasons are not known here
+	Check     string
 	Status    status
 	At        *moment
 	Reviewed  []reviewLine
@@ -155,26 +179,50 @@ type reviewLine struct {
 
 func planStatus(state string) status {
 	switch state {
-	case "approved", "deployed":
+	case wire.PlanApproved, wire.PlanUsed:
 		return status{"ok", "ok", state}
-	case "rejected":
+	case wire.PlanRejected:
 		return status{"bad", "bad", state}
-	case "submitted":
+	case wire.PlanWaiting:
 		return status{"", "clock", "waits for approval"}
-	case "expired":
+	case wire.PlanExpired:
 		return status{"warn", "clock", state}
 	default:
 		return status{"", "wait", state}
 	}
 }
 
+// summaries are the actions as the summary of a plan counts them.
+var summaries = map[string]string{
+	"create": "created", "adopt": "adopted", "recover": "recovered", "update": "updated", "replace": "replaced", "move": "moved", "delete": "deleted",
+	"forget": "forgotten", "blocked": "blocked", "unchanged": "unchanged",
+}
+
+// claimed is what is known of a plan whose document is sealed. It has no values and no reasons.
+func (p *Plan) claimed() planDocument {
+	document := planDocument{Serial: p.Serial, Digest: p.Digest, Summary: map[string]int{}}
+	for _, line := range p.Claimed {
+		document.Actions = append(document.Actions, planned{Address: string(line.Address), Kind: line.Kind, Action: line.Action})
+		document.Summary[summaries[line.Action]]++
+	}
+	return document
+}
+
 // body sorts the lines of a plan.
 func (p *Plan) body(v *visit, serial uint64) *planBody {
 	b := &planBody{Plan: *p, Status: planStatus(p.State), At: momentOf(p.Submitted, v.now)}
-	if err := json.Unmarshal(p.Document, &b.Document); err != nil {
+	if b.Sealed = p.Document == nil; b.Sealed {
+		b.Document = p.claimed()
+	} else if err := json.Unmarshal(p.Document, &b.Document); err != nil {
 		b.Blocked = []planned{{Action: "blocked", Problem: "the plan cannot be read"}}
 	}
-	b.Stale = b.Document.Serial != serial
+	b.Stale = b.Document.Serial != serial && p.State != wire.PlanUsed
+	if b.Sealed {
+		b.Check = shellCommand("athanor", "approve", p.ID, "--stage", v.stage.Name)
+	}
+	if p.State == wire.PlanApproved && p.Deploy == "" {
+		b.Deploy = shellCommand("athanor", "deploy", "--approved", p.ID, "--stage", v.stage.Name)
+	}
 	for _, a := range b.Document.Actions {
 		byCloud := len(a.Reasons) > 0
 		for _, r := range a.Reasons {
@@ -223,8 +271,8 @@ func (p *Plan) body(v *visit, serial uint64) *planBody {
 
 // plansBody lists plans.
 type plansBody struct {
-	Plans []*planBody
-	Local bool
+	Plans   []*planBody
+	Service bool // plans are submitted here
 }
 
 func (p *Page) plansOf(v *visit, head *stageHead) ([]*planBody, error) {
@@ -244,30 +292,39 @@ func (p *Page) plansOf(v *visit, head *stageHead) ([]*planBody, error) {
 	return all, nil
 }
 
+// headAndPlans reads a stage and its plans. A stage that was never deployed may have plans that wait.
+func (p *Page) headAndPlans(v *visit) (*stageHead, []*planBody, error) {
+	head, _, missing := p.head(v)
+	if head == nil {
+		if _, never := errors.AsType[*problem](missing); !never {
+			return nil, nil, missing
+		}
+		head = p.headOf(v, &statestore.Snapshot{Stage: v.stage}, nil)
+	}
+	plans, err := p.plansOf(v, head)
+	if err == nil && len(plans) == 0 {
+		err = missing
+	}
+	return head, plans, err
+}
+
 func (p *Page) plans(v *visit) error {
-	head, _, err := p.head(v)
+	head, plans, err := p.headAndPlans(v)
 	if err != nil {
 		return err
 	}
-	body := &plansBody{}
-	if body.Plans, err = p.plansOf(v, head); err != nil {
-		return err
-	}
+	body := &plansBody{Plans: plans, Service: p.settings.DecidePlan != nil}
 	f := p.stageFrame(v, head, "Plans", "plans")
 	f.Body = body
 	return p.show(v, "plans", f)
 }
 
 func (p *Page) findPlan(v *visit) (*stageHead, *planBody, error) {
-	head, _, err := p.head(v)
-	if err != nil {
-		return nil, nil, err
-	}
 	id, err := wire.Name(v.PathValue("plan"))
 	if err != nil {
 		return nil, nil, notFound("There is no such plan", "")
 	}
-	plans, err := p.plansOf(v, head)
+	head, plans, err := p.headAndPlans(v)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -289,17 +346,18 @@ func (p *Page) plan(v *visit) error {
 	return p.show(v, "plan", f)
 }
 
-// decidePlan approves or rejects a plan.
+// decidePlan approves or rejects the plan that the visitor was shown.
 func (p *Page) decidePlan(v *visit) error {
 	_, body, err := p.findPlan(v)
 	if err != nil {
 		return err
 	}
 	verdict := v.PostFormValue("do")
-	if p.settings.DecidePlan == nil || !body.MayDecide || verdict != "approve" && verdict != "reject" {
+	if p.settings.DecidePlan == nil || (verdict != "approve" || !body.MayApprove) && (verdict != "reject" || !body.MayReject) {
 		return &problem{http.StatusForbidden, "You may not decide about this plan", body.Why, ""}
 	}
-	if err := p.settings.DecidePlan(v.Request, v.visitor, v.stage, body.ID, verdict == "approve", v.PostFormValue("comment")); err != nil {
+	decision := wire.Decision{Digest: v.PostFormValue("digest"), Approve: verdict == "approve", Note: wire.Text(v.PostFormValue("comment"))}
+	if err := p.settings.DecidePlan(v.Request, v.visitor, v.stage, body.ID, decision); err != nil {
 		return err
 	}
 	http.Redirect(v.writer, v.Request, body.URL, http.StatusSeeOther)

@@ -112,8 +112,8 @@ type resourcesBody struct {
 	Filters             []chip
 	Columns             []column
 	ClearURL            string
-	Drift               string
 	Damaged             int
+	Notes               []Note
 }
 
 // chip is a filter with the count of what passes it.
@@ -188,6 +188,11 @@ func (p *Page) resources(v *visit) error {
 		b.Rows[i].Changed = momentOf(b.Rows[i].changed, v.now)
 	}
 	b.ClearURL = head.URL()
+	if p.settings.Notes != nil {
+		if b.Notes, err = p.settings.Notes(v.Request, v.visitor, v.stage); err != nil {
+			return err
+		}
+	}
 	f := p.stageFrame(v, head, "Resources", "resources")
 	f.Body, f.Refresh = b, head.Live != ""
 	return p.show(v, "resources", f)

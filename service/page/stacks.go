@@ -26,6 +26,7 @@ type stageHead struct {
 	Last      *runLine
 	Strip     []runLine // the newest runs, oldest first
 	ShowPlans bool
+	Drift     *driftBody // nil when it was never reported
 }
 
 // URL is the path of the stage.
@@ -60,7 +61,15 @@ func (p *Page) head(v *visit) (*stageHead, *statestore.Snapshot, error) {
 	if snap.Serial == 0 && len(runs) == 0 && snap.Holder == nil {
 		return nil, nil, notFound(v.stage.String()+" was never deployed", "athanor deploy --stage "+v.stage.Name)
 	}
-	return p.headOf(v, snap, runs), snap, nil
+	h := p.headOf(v, snap, runs)
+	h.Drift, err = p.driftOf(v, snap)
+	return h, snap, err
+}
+
+// in reports whether a filter of the list of stages passes a stage.
+func (s *stageHead) in(class string) bool {
+	of, known := classes[class]
+	return !known || slices.Contains(of, s.Status.Class) || s.Drift != nil && class == "attention" && s.Drift.Status.Class == "warn"
 }
 
 func (p *Page) headOf(v *visit, snap *statestore.Snapshot, runs []statestore.Run) *stageHead {
@@ -144,12 +153,12 @@ func (p *Page) stacks(v *visit) error {
 	stacks := map[string]bool{}
 	for _, h := range heads {
 		stacks[h.Stack] = true
-		for name, of := range classes {
-			if slices.Contains(of, h.Status.Class) {
+		for name := range classes {
+			if h.in(name) {
 				body.Counts[name]++
 			}
 		}
-		if of, filtered := classes[body.Is]; filtered && !slices.Contains(of, h.Status.Class) {
+		if !h.in(body.Is) {
 			continue
 		}
 		if !holds(body.Query, h.Stack, h.Name, h.Status.Word) {
@@ -200,9 +209,11 @@ func (p *Page) heads(v *visit, stages []statestore.Stage) ([]*stageHead, error) 
 			if err == nil {
 				runs, err = p.settings.Store.Runs(ctx, stage, 10)
 			}
-			if errs[i] = err; err == nil {
+			if err == nil {
 				heads[i] = p.headOf(v, snap, runs)
+				heads[i].Drift, err = p.driftOf(v, snap)
 			}
+			errs[i] = err
 		})
 	}
 	group.Wait()

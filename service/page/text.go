@@ -26,6 +26,7 @@ var verbs = map[string]verb{
 	"forget":    {"d", "×", "remove from state", "removed from state", "removing from state"},
 	"wait":      {"", "…", "wait", "waits", "waiting"},
 	"blocked":   {"d", "!", "blocked", "blocked", "blocked"},
+	"left":      {"", "…", "left to the next deploy", "left", "left"},
 	"unchanged": {"", " ", "unchanged", "unchanged", "comparing"},
 }
 

@@ -40,6 +40,7 @@ const lifeOfLease = 5 * time.Minute
 func Mount(s *service.Service, master foreign.Master) {
 	api := &API{service: s, states: foreign.New(s, master, "pulumi:deployment"), store: s.Store(), life: lifeOfLease}
 	s.Mount("/api/", api.handler())
+	s.Explain(Prefix, api.notes)
 }
 
 // Prefix begins the stack of a stage that is a Pulumi stack.

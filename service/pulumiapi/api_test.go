@@ -295,3 +295,55 @@ func TestOldStarts(t *testing.T) {
 	h.later.Store(int64(2 * time.Hour))
 	h.refused(http.StatusConflict, "POST", old, "token "+h.token, `{}`)
 }
+
+// page reads the page of the stack as somebody who may read it alone.
+func (h *house) page() string {
+	h.Helper()
+	req, err := http.NewRequestWithContext(h.Context(), http.MethodGet, h.url+"/s/"+segment("pulumi:acme:shop")+"/dev", nil)
+	if err != nil {
+		h.Fatal(err)
+	}
+	req.AddCookie(&http.Cookie{Name: "athanor_session", Value: h.newToken("reader", "pulumi:acme:*/*")})
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		h.Errorf("the page: %s, %v\n%s", res.Status, err, body)
+	}
+	return string(body)
+}
+
+// TestPendingOnPage: what a cut update has left pending is shown when it is over, by names alone, with what to do.
+func TestPendingOnPage(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	path, auth := h.begin("update")
+	const urn = "urn:pulumi:dev::shop::aws:sqs/queue:Queue::orders<b>"
+	pending := `{"version":3,"deployment":{"manifest":{},"pending_operations":[{"type":"creating","resource":{"urn":"` + urn + `","inputs":{"password":"hunter2"}}}]}}`
+	h.ok("PATCH", path+"/checkpointverbatim", auth, verbatim(1, pending))
+	if body := h.page(); strings.Contains(body, "pending.") {
+		t.Errorf("while the update is at work: %s", body)
+	}
+	h.ok("POST", path+"/complete", auth, `{"status":"failed"}`)
+	body := h.page()
+	for _, want := range []string{
+		"1 operation is pending.", "creating urn:pulumi:dev::shop::aws:sqs/queue:Queue::orders&lt;b&gt;", "pulumi refresh --stack acme/shop/dev<",
+		"pulumi refresh --clear-pending-creates --stack acme/shop/dev<",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("without %q:\n%s", want, body)
+		}
+	}
+	if strings.Contains(body, "hunter2") {
+		t.Error("the page shows an input")
+	}
+	path, auth = h.begin("refresh")
+	h.ok("PATCH", path+"/checkpointverbatim", auth, verbatim(1, deployment("a")))
+	h.ok("POST", path+"/complete", auth, `{"status":"succeeded"}`)
+	if body := h.page(); strings.Contains(body, "pending.") {
+		t.Errorf("after refresh: %s", body)
+	}
+}

@@ -332,6 +332,9 @@ func TestPulumiKilled(t *testing.T) {
 		t.Errorf("before it is cancelled: %v, %s", err, out)
 	}
 	p.must("cancel", "--yes", "acme/shop/dev")
+	if left := len(p.export().Deployment.PendingOperations); left > 0 != strings.Contains(h.page(), "pending.") {
+		t.Errorf("%d operations are pending, and the page says %s", left, h.page())
+	}
 	p.must(p.stack("refresh", "--yes", "--skip-preview", "--clear-pending-creates")...)
 	p.must(p.stack("up", "--yes", "--skip-preview")...)
 	p.must(p.stack("up", "--yes", "--skip-preview", "--expect-no-changes")...)

@@ -5,6 +5,7 @@
 package tfhttp
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/athanor-dev/athanor/service"
 	"github.com/athanor-dev/athanor/service/foreign"
+	"github.com/athanor-dev/athanor/service/page"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
@@ -31,6 +33,32 @@ type backend struct {
 func Mount(s *service.Service, master foreign.Master) {
 	b := &backend{s, foreign.New(s, master, "tofu:state"), s.Store()}
 	s.Mount("/tf/{stack}/{stage}", http.HandlerFunc(b.answer))
+	s.Explain(Prefix, b.notes)
+}
+
+// notes say who holds the lock of a state. These tools do not renew a lock: that of a process which has ended stays.
+func (b *backend) notes(ctx context.Context, stage statestore.Stage) ([]page.Note, error) {
+	snap, err := b.store.Load(ctx, stage)
+	if err != nil || snap.Holder == nil {
+		return nil, err
+	}
+	info, err := b.lockInfo(ctx, stage, *snap.Holder)
+	return []page.Note{{
+		Title: "Locked by " + info.Who + " since " + snap.Holder.Since.UTC().Format("2 Jan 2006 15:04 MST") + ".",
+		Detail: info.Operation + ". A lock that its process did not give back stays until somebody who knows that it has ended takes it away, " +
+			"in a checkout of the configuration:",
+		Commands: []string{"tofu force-unlock " + safeID(info.ID)},
+	}}, err
+}
+
+// safeID is an id that people can copy into a shell.
+func safeID(id string) string {
+	for _, r := range id {
+		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' {
+			return "LOCK_ID"
+		}
+	}
+	return id
 }
 
 // lockInfo is what these tools send with a lock, and show to whoever finds it.
@@ -195,16 +223,22 @@ func (b *backend) locked(c *call, err error) error {
 	if !ok {
 		return err
 	}
-	info := lockInfo{ID: held.Holder.Run, Operation: held.Holder.Command, Who: held.Holder.User, Created: held.Holder.Since}
-	reading := b.store.ReadFolder(c.Context(), locksFolder, func(f statestore.Folder) error {
-		data, err := f.Get(c.stage.String())
+	info, reading := b.lockInfo(c.Context(), c.stage, held.Holder)
+	return errors.Join(&lockedError{info}, reading)
+}
+
+// lockInfo is what is known of the lock of a holder.
+func (b *backend) lockInfo(ctx context.Context, stage statestore.Stage, holder statestore.Holder) (lockInfo, error) {
+	info := lockInfo{ID: holder.Run, Operation: holder.Command, Who: holder.User, Created: holder.Since}
+	err := b.store.ReadFolder(ctx, locksFolder, func(f statestore.Folder) error {
+		data, err := f.Get(stage.String())
 		var sent lockInfo
 		if err == nil && data != nil && json.Unmarshal(data, &sent) == nil && sent.ID == info.ID {
 			info = sent
 		}
 		return err
 	})
-	return errors.Join(&lockedError{info}, reading)
+	return info, err
 }
 
 // unlock gives the lease of a lock back. Without a lock in its body it is force-unlock, which takes any lock away.

@@ -123,6 +123,49 @@ func TestBackend(t *testing.T) {
 	}
 }
 
+// page reads the page of the state as somebody who may read it alone.
+func (h *house) page() string {
+	h.Helper()
+	req, err := http.NewRequestWithContext(h.Context(), http.MethodGet, h.url+"/s/tofu:shop/prod", nil)
+	if err != nil {
+		h.Fatal(err)
+	}
+	req.AddCookie(&http.Cookie{Name: "athanor_session", Value: h.newToken("reader", "tofu:shop/*")})
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		h.Errorf("the page: %s, %v\n%s", res.Status, err, body)
+	}
+	return string(body)
+}
+
+// TestLockOnPage: a lock that its process did not give back is shown with whose it is and the command that takes it away.
+func TestLockOnPage(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.send(http.StatusOK, "POST", "", h.token, `{"serial":1,"secret":"hunter2"}`)
+	if body := h.page(); strings.Contains(body, "Locked by") {
+		t.Errorf("without a lock: %s", body)
+	}
+	h.send(http.StatusOK, "LOCK", "", h.token, lock("0f3c-1"))
+	if body := h.page(); !strings.Contains(body, "Locked by ann@box since") || !strings.Contains(body, "OperationTypeApply") || !strings.Contains(body, "tofu force-unlock 0f3c-1<") {
+		t.Errorf("with a lock: %s", body)
+	}
+	h.send(http.StatusOK, "UNLOCK", "", h.token, "")
+	h.send(http.StatusOK, "LOCK", "", h.token, lock("$(reboot)"))
+	if body := h.page(); !strings.Contains(body, "tofu force-unlock LOCK_ID<") {
+		t.Errorf("with the id of an attacker: %s", body)
+	}
+	h.send(http.StatusOK, "UNLOCK", "", h.token, "")
+	if body := h.page(); strings.Contains(body, "Locked by") || strings.Contains(body, "hunter2") {
+		t.Errorf("after force-unlock: %s", body)
+	}
+}
+
 // TestBackendRights: a state is shown to who could change it, and to nobody else.
 func TestBackendRights(t *testing.T) {
 	t.Parallel()

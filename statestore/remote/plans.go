@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 
@@ -45,3 +46,18 @@ func (s *Store) SetRule(ctx context.Context, stage statestore.Stage, rule wire.S
 
 // UsePlan names the approved plan of the runs that this store begins. It is called before the first one.
 func (s *Store) UsePlan(id string) { s.plan = id }
+
+// ReportDrift keeps what a comparison of a stage has found, for the page.
+func (s *Store) ReportDrift(ctx context.Context, stage statestore.Stage, found wire.NewDrift) error {
+	return s.client.call(ctx, stage, request{method: http.MethodPut, path: stagePath(stage) + "/drift", body: found}, nil)
+}
+
+// Drift reads the newest report of drift of a stage; nil when there is none.
+func (s *Store) Drift(ctx context.Context, stage statestore.Stage) (*wire.Drift, error) {
+	report := new(wire.Drift)
+	err := s.client.call(ctx, stage, request{method: http.MethodGet, path: stagePath(stage) + "/drift"}, report)
+	if p, ok := errors.AsType[*wire.Problem](err); ok && p.Code == wire.CodeNotFound {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	return report, err
+}
