@@ -21,13 +21,14 @@ that has no owner.
 with its owner, retained. --write ID prints the YAML of one (or of a glob: '*') as it exists: deployed with
 --adopt, its plan shows no difference. A comment names what cannot be read.
 
---from WHERE reads the configuration or the state of another tool (KIND: wrangler, terraform, pulumi; without it the content
-decides) and prints the YAML of a stack that adopts what that tool has deployed, and on standard error what became
+--from WHERE reads the configuration or the state of another tool (KIND: wrangler, terraform, pulumi, cloudformation, cdk,
+sst; without it the content decides) and prints the YAML of a stack that adopts what that tool has deployed, and on standard error what became
 of every field or object. Of wrangler nothing is asked of a cloud; with several environments --out is needed: each
 has a file for a stage of its own. The objects of a state of Terraform, OpenTofu or Pulumi are read, and declared as
 the cloud has them; its secrets are sealed beside the stack. WHERE is a file, s3://BUCKET/KEY?region=REGION,
 postgres://USER@HOST/DATABASE?workspace=NAME or https://HOST/PATH, as the backends of Terraform keep states; the
-state of a workspace becomes a stage of its name. $ATHANOR_SOURCE_PASSPHRASE opens an encrypted one. After the first
+state of a workspace becomes a stage of its name. cloudformation:STACK, cdk:STACK and sst:STACK read a deployed stack
+by its name, with ?region=REGION; with --out the code of its functions is copied next to the file. $ATHANOR_SOURCE_PASSPHRASE opens an encrypted one. After the first
 deploy --finish removes the identities (options.adopt) from the stack's file.
 
 Exit codes: 0 done; 1 error; 2 changes pending (--dry-run); 3 another run holds the stage; 4 it failed half
@@ -38,6 +39,7 @@ adopt --scan --kind aws.s3.Bucket --write my-bucket >> athanor.yaml
 adopt --from wrangler.jsonc > athanor.yaml
 adopt --from terraform.tfstate --only 'module.net.*' --out net
 adopt --from 's3://states/net/terraform.tfstate?region=eu-north-1'
+adopt --from cdk:ShopStack --stage prod --out shop
 adopt --finish`,
 		Flags: stageFlags(append(cli.ApplyFlags(newStageFlag(),
 			&cli.BoolFlag{Name: "scan", Usage: "list objects that are not in state"},

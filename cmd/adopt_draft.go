@@ -17,6 +17,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/s3"
 )
 
 // adoptedStack is what --json reports of a state that was read.
@@ -69,6 +70,11 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreignSource
 	if err != nil {
 		return err
 	}
+	if archived, ok := draft.(from.Archived); ok && out != "" && !c.Bool("no-observe") {
+		if err := copyArchives(c.Context, archived, draft.Providers(), out); err != nil {
+			return err
+		}
+	}
 	var observed map[string]from.Observed
 	if !c.Bool("no-observe") {
 		if observed, err = s.observeDraft(c.Context, draft, base); err != nil {
@@ -110,6 +116,30 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreignSource
 		}
 	}
 	a.reportAdoption(report)
+	return nil
+}
+
+// copyArchives writes the code of functions that lies in buckets next to the stack.
+func copyArchives(ctx context.Context, draft from.Archived, providers map[string]map[string]any, out string) error {
+	archives := draft.Archives()
+	if len(archives) == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	region, _ := providers["aws"]["region"].(string)
+	for _, archive := range archives {
+		object, err := s3.Bucket(s3.Address{Bucket: archive.Bucket, Region: region}, bucketConfig).Get(ctx, archive.Key, "")
+		if err != nil {
+			return hint(fmt.Errorf("%s: its code in s3://%s/%s is not read: %w", archive.Address, archive.Bucket, archive.Key, err),
+				"without --out the stack names the bucket")
+		}
+		if err := writeNew(filepath.Join(out, archive.Name), object.Body); err != nil {
+			return err
+		}
+		draft.Copied(archive)
+	}
 	return nil
 }
 

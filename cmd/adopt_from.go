@@ -19,7 +19,11 @@ import (
 
 // sources are the tools whose files can be read.
 func (a *app) sources() []from.Source {
-	return []from.Source{wrangler.Source{}, terraform.Source{Find: a.catalog.Find}, terraform.Pulumi{Find: a.catalog.Find}}
+	all := []from.Source{wrangler.Source{}, terraform.Source{Find: a.catalog.Find}, terraform.Pulumi{Find: a.catalog.Find}}
+	for _, name := range []string{"cloudformation", "cdk", "sst"} {
+		all = append(all, terraform.CloudFormation{Name: name, Find: a.catalog.Find, Identifier: identifierOf})
+	}
+	return all
 }
 
 // adoptFrom prints, or writes, the stacks that a file of another tool declares.
@@ -36,7 +40,10 @@ func (a *app) adoptFrom(c *cli.Context) error {
 			break
 		}
 	}
-	read, err := readForeign(c.Context, where, largest)
+	if err := useProfile(c.String("profile")); err != nil {
+		return err
+	}
+	read, err := readSource(c.Context, kind, where, largest)
 	if err != nil {
 		return err
 	}

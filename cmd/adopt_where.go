@@ -38,6 +38,18 @@ type foreignSource struct {
 	stack string
 }
 
+// readSource reads a source of a kind: a stack of CloudFormation by its name where no file has that name, else what stands at a place.
+func readSource(ctx context.Context, kind, where string, largest int64) (foreignSource, error) {
+	if !isStackTool(kind) {
+		return readForeign(ctx, where, largest)
+	}
+	info, err := os.Stat(where)
+	if isName := !strings.Contains(where, "/") && (err != nil || info.IsDir()); isName || strings.HasPrefix(where, "arn:") {
+		return readDeployedStack(ctx, where, largest)
+	}
+	return readForeign(ctx, where, largest)
+}
+
 // readForeign reads a source: a file, an object in a bucket (s3://BUCKET/KEY), a row in the database of the pg backend
 // (postgres://…) or what a server of the http backend answers.
 func readForeign(ctx context.Context, where string, largest int64) (foreignSource, error) {

@@ -61,6 +61,22 @@ type Draft interface {
 	Stack(observed map[string]Observed) Stack
 }
 
+// Archive is the code of a function that lies in a bucket.
+type Archive struct {
+	Address     string
+	Bucket, Key string
+	// Name is that of a file for it.
+	Name string
+}
+
+// Archived is a draft with functions whose code lies in buckets. The cloud does not tell where it came from, so that a stack which names
+// the bucket would write it again; a copy next to the stack is compared with what runs.
+type Archived interface {
+	Archives() []Archive
+	// Copied says that there is a copy of an archive next to the stack.
+	Copied(a Archive)
+}
+
 // Observed is an object as it was read.
 type Observed struct {
 	Props map[string]any

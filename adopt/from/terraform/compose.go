@@ -54,9 +54,10 @@ func (d *draft) Stack(observed map[string]from.Observed) from.Stack {
 	out := from.Stack{Name: d.name, Providers: places.providers, Entries: slices.Clone(d.entries)}
 	for _, o := range d.objects {
 		if seen, ok := observed[o.address]; ok {
-			out.Drifts = append(out.Drifts, o.observe(seen)...)
+			out.Drifts = append(out.Drifts, o.observe(seen, d.state)...)
 		}
 	}
+	d.settle()
 	c := &composing{
 		draft: d, secrets: d.secretsOf(), config: map[string]any{}, names: map[string]bool{}, byValue: map[string][]known{},
 		depends: map[*object]map[*object]bool{}, refs: map[*object]map[*object]bool{}, near: map[*object][]known{},
@@ -114,7 +115,7 @@ func (c *composing) letGo() []string {
 
 // observe takes the props that the object has in the cloud, and gives what differs. Where the kind finds no
 // difference, what the state says stays: services write documents and names in forms of their own.
-func (o *object) observe(seen from.Observed) []from.Drift {
+func (o *object) observe(seen from.Observed, s *state) []from.Drift {
 	var drifts []from.Drift
 	differs := func(p tree.Path) bool { return slices.ContainsFunc(seen.Differs, p.Overlaps) }
 	missing := func(p tree.Path) bool { return slices.ContainsFunc(seen.Missing, p.Overlaps) }
@@ -126,6 +127,10 @@ func (o *object) observe(seen from.Observed) []from.Drift {
 		p := tree.Path("").Key(name)
 		live, there := have[name]
 		switch {
+		case isAwaited(v) && there && s.learn(v, live):
+		case isAwaited(v) && !there && missing(p):
+			have[name] = v
+		case isAwaited(v) && !there:
 		case hasPath(v), !there && missing(p), !differs(p), there && tree.Equal(v, live):
 			have[name] = v
 		case there:
@@ -135,12 +140,12 @@ func (o *object) observe(seen from.Observed) []from.Drift {
 		}
 	}
 	for name, live := range have {
-		if _, declared := o.props[name]; !declared && differs(tree.Path("").Key(name)) {
+		if _, declared := o.props[name]; !declared && s.awaited == nil && differs(tree.Path("").Key(name)) {
 			drifts = append(drifts, from.Drift{Address: o.address, Path: string(tree.Path("").Key(name)), Cloud: live})
 		}
 	}
 	o.props = have
-	if strings.HasPrefix(o.look, "the state does not say") {
+	if strings.HasPrefix(o.look, "the state does not say") || strings.HasPrefix(o.look, partsUnread) {
 		o.look = ""
 	}
 	slices.SortFunc(drifts, func(a, b from.Drift) int { return cmp.Compare(a.Path, b.Path) })
@@ -592,6 +597,7 @@ func (c *composing) resources(places *places) []from.Resource {
 	}
 	for n, o := range c.objects {
 		declared := made[n]
+		o.withoutAwaited(declared)
 		r := from.Resource{Address: o.address, Kind: o.kind, Props: declared, Adopt: o.id, Provider: places.of(o)}
 		for other := range c.depends[o] {
 			if !other.inst.data && !c.redundant(o, other) {

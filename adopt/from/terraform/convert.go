@@ -19,6 +19,8 @@ type converter struct {
 	line *typeLine
 	// attrs are the names that the kind's attributes have: what the provider computes, and nobody sets.
 	attrs []string
+	// explicit: every value was given by somebody, a zero too.
+	explicit bool
 	// unmatched are attributes with a value that no prop has.
 	unmatched []string
 }
@@ -177,7 +179,8 @@ func (c *converter) nested(out map[string]any, fields []props.Field, v any, path
 	}
 	for _, name := range slices.Sorted(maps.Keys(block)) {
 		inner := path + "." + name
-		if empty(block[name]) || c.line.ignore[inner] || c.renamed(out, fields, block[name], inner, under) {
+		if empty(block[name]) || c.line.ignore[inner] || c.renamed(out, fields, block[name], inner, under) ||
+			c.nested(out, fields, block[name], inner, under) {
 			continue
 		}
 		if !zero(block[name]) {
@@ -219,7 +222,7 @@ func (c *converter) put(out map[string]any, names []string, f props.Field, v any
 
 // value converts a value to a type of field. Nil: it is not set.
 func (c *converter) value(f props.Field, typ string, v any, path string, under []string) (any, bool) {
-	if unset(f, v) {
+	if !c.explicit && unset(f, v) {
 		return nil, true
 	}
 	switch typ = strings.TrimPrefix(typ, "secret "); typ {

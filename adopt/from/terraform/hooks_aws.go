@@ -38,6 +38,9 @@ var hooks = map[string]hook{
 	"methodIntegration": methodIntegration, "methodResponse": methodResponse, "integrationResponse": integrationResponse,
 	"distribution": distribution, "cloudfrontFunction": cloudfrontFunction,
 	"dnsRecord": dnsRecord, "zoneSettings": zoneSettings, "worker": worker, "workerDomain": func(*draft, *object, *instance) error { return nil }, "crons": crons, "r2": r2Bucket, "localFile": localFile,
+	"stackPolicy": stackPolicy, "stackInline": stackInline, "stackRole": stackRole, "stackTable": stackTable, "stackCode": stackCode,
+	"stackPermission": stackPermission, "stackMapping": stackMapping, "stackBucket": stackBucket, "stackRule": stackRule,
+	"stackSecret": stackSecret, "stackPart": stackPart, "stackAPI": stackAPI, "stackQueue": stackQueue,
 }
 
 // closings are functions that run when an object has all of its parts.

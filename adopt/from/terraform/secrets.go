@@ -213,7 +213,7 @@ func (d *draft) secretProps(s *secrets, o *object) {
 	secret := d.factsOf(o.kind).kind.Spec().SecretProps
 	tree.Walk(o.props, func(p tree.Path, v any) bool {
 		text, ok := v.(string)
-		if !ok || s.byValue[text] != nil {
+		if !ok || s.byValue[text] != nil || d.state.given[text] || isAwaited(text) {
 			return true
 		}
 		steps := p.Steps()

@@ -20,12 +20,24 @@ type state struct {
 	outputs   map[string]output
 	// letGo are the commands that make the tool forget objects, whose addresses are quoted. Nil: those of Terraform.
 	letGo func(addresses []string) []string
+	// awaited are values that the source does not tell, by the text that stands for each; learned are those that the cloud told.
+	awaited map[string]awaitedValue
+	learned map[string]string
+	// undeployed: nothing says which objects there are.
+	undeployed bool
+	// given are names that the tool gave to objects: chance made a part of them, and they are no secrets.
+	given map[string]bool
+	// secretValues are secrets that the source was given.
+	secretValues []generated
 }
 
 type output struct {
 	value     any
 	sensitive bool
 }
+
+// partsUnread begins what is said of an object that has parts which only reading it tells.
+const partsUnread = "not read from the cloud, and the template"
 
 // instance is one object of a state.
 type instance struct {

@@ -1,5 +1,5 @@
-// Package terraform reads states of Terraform and OpenTofu: files of version 4, and what `terraform show -json`
-// prints.
+// Package terraform reads states of Terraform and OpenTofu (files of version 4, and what `terraform show -json`
+// prints), exports of Pulumi, and stacks and templates of CloudFormation. It makes no calls.
 //
 // Each object becomes a resource by a table of types (types.txt) and by functions for what a table cannot say; parts
 // that have types of their own at Terraform fold into one resource. Identities in values become references, and what
@@ -58,6 +58,11 @@ func newDraft(st *state, find func(string) (reconcile.Any, error), f from.File, 
 	if err != nil {
 		return nil, err
 	}
+	return draftOf(st, lines, find, f, o)
+}
+
+// draftOf makes a draft of a state by a table.
+func draftOf(st *state, lines map[string]*typeLine, find func(string) (reconcile.Any, error), f from.File, o from.Options) (*draft, error) {
 	if o.Name == "" {
 		o.Name = from.StackName(f.Name)
 	}
@@ -66,6 +71,7 @@ func newDraft(st *state, find func(string) (reconcile.Any, error), f from.File, 
 		byResource: map[string][]*object{}, parents: map[string]map[string][]*object{}, addresses: map[string]bool{},
 		tried: map[string]int{}, extras: map[*instance][]*object{},
 	}
+	d.values = slices.Clone(st.secretValues)
 	d.read(o.Chosen)
 	return d, nil
 }
@@ -298,12 +304,12 @@ func (d *draft) object(i *instance, line *typeLine) {
 		if o.id = filled(line.identity, i); o.id == "" && i.typ == "aws_lambda_event_source_mapping" {
 			o.id = mappingID(i)
 		}
-		if o.id == "" {
+		if o.id == "" && (!d.state.undeployed || !line.isNamed(i)) {
 			d.entry(i, from.Unmapped, "the state does not have its identity, "+line.identity)
 			return
 		}
 	}
-	c := &converter{line: line, attrs: facts.attrs}
+	c := &converter{line: line, attrs: facts.attrs, explicit: d.state.awaited != nil}
 	attrs := withoutSecretTags(i.attrs)
 	if line.into != "" {
 		o.props = c.into(facts.fields, attrs, line.into)
@@ -320,6 +326,16 @@ func (d *draft) object(i *instance, line *typeLine) {
 		}
 	}
 	d.add(o)
+}
+
+// isNamed reports whether an object has a name of its own, by which it can be found.
+func (l *typeLine) isNamed(i *instance) bool {
+	for attr, prop := range l.rename {
+		if prop == "name" && i.text(attr) != "" && !isAwaited(i.text(attr)) {
+			return true
+		}
+	}
+	return false
 }
 
 // withoutSecretTags takes the tags that the provider gave to the object, those that its configuration has for all

@@ -19,20 +19,27 @@ type typeLine struct {
 	units  map[string]string
 	ignore map[string]bool
 	known  map[string]string
-	into   string // what is not mapped otherwise goes into this prop
-	hook   string
+	// given are attributes of a type of CloudFormation, as templates.
+	given map[string]string
+	into  string // what is not mapped otherwise goes into this prop
+	hook  string
 
 	parent                     string
 	childFields, parentFields  []string
 	needless, reason           string // declared by other means; has no kind
 	values                     []string
 	fold, noKind, other, plain bool
+	// generic: the type is a kind of the registry's, whose properties have its names and are all meant.
+	generic bool
 }
 
 // table reads the table of types.
-func table() (map[string]*typeLine, error) {
+func table() (map[string]*typeLine, error) { return tableOf("types.txt", typesText) }
+
+// tableOf reads the table that a file has.
+func tableOf(file, content string) (map[string]*typeLine, error) {
 	all := map[string]*typeLine{}
-	for n, text := range strings.Split(typesText, "\n") {
+	for n, text := range strings.Split(content, "\n") {
 		words := strings.Fields(text)
 		if len(words) == 0 || words[0] == "#" {
 			continue
@@ -42,7 +49,10 @@ func table() (map[string]*typeLine, error) {
 			err = fmt.Errorf("%s stands there twice", line.typ)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("types.txt:%d: %w", n+1, err)
+			return nil, fmt.Errorf("%s:%d: %w", file, n+1, err)
+		}
+		if file != "types.txt" {
+			line.reserve()
 		}
 		all[line.typ] = line
 	}
@@ -53,7 +63,7 @@ func parseLine(words []string) (*typeLine, error) {
 	if len(words) < 3 {
 		return nil, fmt.Errorf("%s: want TYPE KIND IDENTITY", words[0])
 	}
-	l := &typeLine{typ: words[0], rename: map[string]string{}, units: map[string]string{}, ignore: map[string]bool{}, known: map[string]string{}}
+	l := &typeLine{typ: words[0], rename: map[string]string{}, units: map[string]string{}, ignore: map[string]bool{}, known: map[string]string{}, given: map[string]string{}}
 	switch words[1] {
 	case "=":
 		l.other = true
@@ -99,6 +109,12 @@ func (l *typeLine) rule(word string) error {
 	switch word[0] {
 	case '-':
 		l.ignore[word[1:]] = true
+	case '+':
+		name, template, ok := strings.Cut(word[1:], "=")
+		if !ok {
+			return fmt.Errorf("%s: want +Attribute=TEXT, have %s", l.typ, word)
+		}
+		l.given[name] = template
 	case '^':
 		l.into = word[1:]
 	case '!':

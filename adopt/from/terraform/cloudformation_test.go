@@ -1,0 +1,264 @@
+package terraform
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/athanor-dev/athanor/adopt/from"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// stackSource reads stacks with the kinds of testdata/kinds.json.
+func stackSource(t testing.TB) CloudFormation {
+	return CloudFormation{Name: "cloudformation", Find: kindsOf(t), Identifier: func(typ string) []string {
+		return map[string][]string{
+			"AWS::EC2::VPC": {"VpcId"}, "AWS::EC2::Subnet": {"SubnetId"}, "AWS::EC2::InternetGateway": {"InternetGatewayId"},
+			"AWS::EC2::VPCGatewayAttachment": {"AttachmentType", "VpcId"}, "AWS::EC2::RouteTable": {"RouteTableId"}, "AWS::EC2::Route": {"RouteTableId", "CidrBlock"},
+		}[typ]
+	}}
+}
+
+// deployedStack is a stack as the API tells of it, with resources as LOGICAL=PHYSICAL.
+func deployedStack(template string, parameters map[string]string, resources ...string) *DeployedStack {
+	s := &DeployedStack{
+		Name: "Shop", ID: "arn:aws:cloudformation:eu-north-1:123456789012:stack/Shop/1", Region: "eu-north-1", Account: "123456789012", Partition: "aws",
+		Template: template, Parameters: parameters,
+	}
+	for _, r := range resources {
+		logical, physical, _ := strings.Cut(r, "=")
+		s.Resources = append(s.Resources, DeployedResource{Logical: logical, Physical: physical})
+	}
+	return s
+}
+
+func stackDraft(t testing.TB, s *DeployedStack) from.Draft {
+	t.Helper()
+	content, err := s.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := stackSource(t).Draft(from.File{Name: "Shop", Content: content}, from.Options{Name: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func textOfStack(t testing.TB, s from.Stack) string {
+	t.Helper()
+	text, err := s.YAML("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestStackFunctions evaluates the functions of templates.
+func TestStackFunctions(t *testing.T) {
+	for value, want := range map[string]string{
+		`!Ref AWS::Region`:                                  "eu-north-1",
+		`!Sub "${AWS::StackName}-${Stage}-${!Kept}"`:        "Shop-prod-${Kept}",
+		`!Sub ["${a}/${Stage}", {a: !Ref Stage}]`:           "prod/prod",
+		`!Join ["-", [a, !Ref Stage]]`:                      "a-prod",
+		`!Select [1, !Split [",", "x,y,z"]]`:                "y",
+		`!If [IsProd, big, small]`:                          "big",
+		`!If [Both, big, small]`:                            "small",
+		`!FindInMap [Sizes, !Ref Stage, name]`:              "large",
+		`{"Fn::ImportValue": !Sub "${Stage}-net"}`:          "vpc-1234abcd",
+		`{"Fn::Base64": hello}`:                             "aGVsbG8=",
+		`!Select [0, !Ref Zones]`:                           "a",
+		`!Join [",", !Ref Zones]`:                           "a,b",
+		`{"Fn::ToJsonString": {a: [1, !Ref Stage]}}`:        `{"a":[1,"prod"]}`,
+		`!GetAtt Other.Arn`:                                 "arn:aws:sqs:eu-north-1:123456789012:other-1",
+		`!Sub "${Other.QueueName}!"`:                        "other-1!",
+		`{"Fn::GetAtt": [Other, QueueName]}`:                "other-1",
+		`!FindInMap [Sizes, none, name, {DefaultValue: d}]`: "d",
+	} {
+		s := deployedStack(`
+Parameters: {Stage: {Type: String}, Zones: {Type: CommaDelimitedList, Default: "a, b"}}
+Mappings: {Sizes: {prod: {name: large}}}
+Conditions: {IsProd: !Equals [!Ref Stage, prod], Both: !And [!Condition IsProd, !Not [!Condition IsProd]]}
+Resources:
+  Other: {Type: AWS::SQS::Queue}
+  Value: {Type: AWS::SSM::Parameter, Properties: {Type: String, Value: `+value+`}}
+`, map[string]string{"Stage": "prod"}, "Other=https://sqs.eu-north-1.amazonaws.com/123456789012/other-1", "Value=value-1")
+		s.Imports = map[string]string{"prod-net": "vpc-1234abcd"}
+		for _, r := range stackDraft(t, s).Resources() {
+			if r.Kind == "aws.ssm.Parameter" && r.Props["value"] != want {
+				t.Errorf("%s is %q, want %q", value, r.Props["value"], want)
+			}
+		}
+	}
+}
+
+const netTemplate = `{"Resources": {
+  "Vpc": {"Type": "AWS::EC2::VPC", "Properties": {"CidrBlock": "10.0.0.0/16", "EnableDnsSupport": "true"}},
+  "Gateway": {"Type": "AWS::EC2::InternetGateway"},
+  "Attached": {"Type": "AWS::EC2::VPCGatewayAttachment", "Properties": {"VpcId": {"Ref": "Vpc"}, "InternetGatewayId": {"Ref": "Gateway"}}},
+  "Table": {"Type": "AWS::EC2::RouteTable", "Properties": {"VpcId": {"Ref": "Vpc"}}},
+  "Route": {"Type": "AWS::EC2::Route", "DependsOn": "Attached", "Properties": {"RouteTableId": {"Ref": "Table"}, "DestinationCidrBlock": "0.0.0.0/0", "GatewayId": {"Ref": "Gateway"}}},
+  "Group": {"Type": "AWS::EC2::SecurityGroup", "Properties": {"GroupDescription": "web", "VpcId": {"Ref": "Vpc"}}},
+  "Named": {"Type": "AWS::SSM::Parameter", "Properties": {"Name": "/net/default", "Type": "String", "Value": {"Fn::GetAtt": ["Vpc", "DefaultSecurityGroup"]}}},
+  "Asked": {"Type": "Custom::Lookup", "Properties": {"ServiceToken": "x"}}
+}}`
+
+func netStack() *DeployedStack {
+	return deployedStack(netTemplate, nil, "Vpc=vpc-0123456789abcdef0", "Gateway=igw-0123456789abcdef0", "Attached=IGW|vpc-0123456789abcdef0",
+		"Table=rtb-0123456789abcdef0", "Route=Shop-Route-1", "Group=sg-0123456789abcdef0", "Named=/net/default", "Asked=asked-1")
+}
+
+// TestStackOfTheRegistry declares types of the registry by their own names, with the identities that their schemas have. An attribute
+// that the template does not tell is a reference, and its value what the object has when it is read.
+func TestStackOfTheRegistry(t *testing.T) {
+	d := stackDraft(t, netStack())
+	ids := map[string]string{}
+	for _, r := range d.Resources() {
+		ids[r.Address] = r.Adopt
+	}
+	for address, want := range map[string]string{
+		"Vpc": "vpc-0123456789abcdef0", "Route": "rtb-0123456789abcdef0|0.0.0.0/0", "Group": "sg-0123456789abcdef0",
+		"Named": "arn:aws:ssm:eu-north-1:123456789012:parameter/net/default", "Table": "rtb-0123456789abcdef0",
+	} {
+		if ids[address] != want {
+			t.Errorf("%s has the identity %q, want %q", address, ids[address], want)
+		}
+	}
+	for name, observed := range map[string]map[string]from.Observed{
+		"read": {"Named": {Props: map[string]any{"name": "/net/default", "type": "String", "value": "sg-0fedcba9876543210"}, Differs: []tree.Path{"value"}}},
+		"not":  nil,
+	} {
+		s := stackDraft(t, netStack()).Stack(observed)
+		text := textOfStack(t, s)
+		for _, want := range []string{"EnableDnsSupport: true", "VpcId: ${Vpc.VpcId}", "GatewayId: ${Gateway.InternetGatewayId}", "value: ${Vpc.DefaultSecurityGroup}"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: there is no %s in\n%s", name, want, text)
+			}
+		}
+		if strings.Contains(text, unresolved) || len(s.Drifts) != 0 {
+			t.Errorf("%s: %v\n%s", name, s.Drifts, text)
+		}
+		listed := 0
+		for _, e := range s.Entries {
+			if e.Source == "Asked" && e.Outcome == from.Unmapped {
+				listed++
+			}
+		}
+		if listed != 1 {
+			t.Errorf("%s: the custom resource is listed %d times: %+v", name, listed, s.Entries)
+		}
+	}
+}
+
+// TestStackSecrets seals the value of a parameter that CloudFormation shows to nobody, which only the object tells.
+func TestStackSecrets(t *testing.T) {
+	s := deployedStack(`
+Parameters: {Word: {Type: String, NoEcho: true}}
+Resources:
+  P: {Type: AWS::SSM::Parameter, Properties: {Name: p, Type: String, Value: !Sub "user:${Word}@db"}}
+`, map[string]string{"Word": "****"}, "P=p")
+	stack := stackDraft(t, s).Stack(map[string]from.Observed{"P": {Props: map[string]any{"name": "p", "value": "user:plain-words@db"}}})
+	text := textOfStack(t, stack)
+	if len(stack.Secrets) != 1 || stack.Secrets[0].Value != "plain-words" || !strings.Contains(text, "user:${secret.wordWord}@db") && !strings.Contains(text, "user:${secret.") {
+		t.Errorf("%+v\n%s", stack.Secrets, text)
+	}
+	if strings.Contains(text, "plain-words") {
+		t.Error(text)
+	}
+	unread := stackDraft(t, s).Stack(nil)
+	if text := textOfStack(t, unread); strings.Contains(text, unresolved) || !strings.Contains(unread.Entries[0].Text, "value") {
+		t.Errorf("%+v\n%s", unread.Entries, text)
+	}
+}
+
+// TestNestedStacks makes scopes of nested stacks, and follows their outputs.
+func TestNestedStacks(t *testing.T) {
+	s := deployedStack(`
+Resources:
+  Net: {Type: AWS::CloudFormation::Stack, Properties: {TemplateURL: x}}
+  Group: {Type: AWS::EC2::SecurityGroup, Properties: {GroupDescription: web, VpcId: !GetAtt Net.Outputs.Vpc}}
+`, nil, "Net=arn:aws:cloudformation:eu-north-1:123456789012:stack/Net/1", "Group=sg-0123456789abcdef0")
+	net := deployedStack(`{"Resources": {"Vpc": {"Type": "AWS::EC2::VPC", "Properties": {"CidrBlock": "10.0.0.0/16"}}}}`, nil, "Vpc=vpc-0123456789abcdef0")
+	net.Outputs = map[string]string{"Vpc": "vpc-0123456789abcdef0"}
+	s.Nested = map[string]*DeployedStack{"Net": net}
+	text := textOfStack(t, stackDraft(t, s).Stack(nil))
+	if !strings.Contains(text, "Net/Vpc:") || !strings.Contains(text, "VpcId: ${Net/Vpc.VpcId}") {
+		t.Error(text)
+	}
+}
+
+// TestConstructNames names resources as the program of CDK does.
+func TestConstructNames(t *testing.T) {
+	resource := func(path string) any { return map[string]any{"Metadata": map[string]any{"aws:cdk:path": path}} }
+	names := constructNames(map[string]any{
+		"A": resource("Prod/Shop/Orders/Resource"), "B": resource("Prod/Shop/Worker/ServiceRole/Resource"), "C": resource("Prod/Shop/CDKMetadata/Default"),
+		"D": map[string]any{},
+	})
+	for logical, want := range map[string]string{"A": "Orders", "B": "Worker/ServiceRole", "C": "CDKMetadata"} {
+		if have := strings.Join(append(names[logical].scopes, names[logical].name), "/"); have != want {
+			t.Errorf("%s is %s, want %s", logical, have, want)
+		}
+	}
+}
+
+// TestTemplateAlone reads a template of which nothing is deployed: what has a name is found by it, the rest is listed.
+func TestTemplateAlone(t *testing.T) {
+	source := stackSource(t)
+	file := from.File{Name: "shop.yaml", Content: []byte("Resources:\n  Q: {Type: AWS::SQS::Queue, Properties: {QueueName: orders}}\n  V: {Type: AWS::EC2::VPC}\n")}
+	if !source.Recognizes(file) {
+		t.Error("a template is not recognised")
+	}
+	d, err := source.Draft(file, from.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := d.Stack(nil)
+	if len(s.Entries) != 2 || s.Entries[0].Outcome != from.Mapped || s.Entries[1].Outcome != from.Unmapped || !strings.Contains(s.Entries[1].Text, "identity") {
+		t.Errorf("%+v", s.Entries)
+	}
+	if text := textOfStack(t, s); !strings.Contains(text, "name: orders") || strings.Contains(text, "adopt:") {
+		t.Error(text)
+	}
+}
+
+// TestHostileTemplates reads templates that are damaged, deep, or refer to themselves.
+func TestHostileTemplates(t *testing.T) {
+	for name, template := range map[string]string{
+		"empty": "", "no resources": "Parameters: {}", "aliases": "Resources: {A: &a {Type: AWS::SQS::Queue}, B: *a}",
+		"deep": `{"Resources": ` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + "}", "deep YAML": "Resources: " + strings.Repeat("[", 200) + strings.Repeat("]", 200),
+		"no YAML": "Resources: {\x00",
+	} {
+		content, err := deployedStack(template, nil).File()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = stackSource(t).Draft(from.File{Name: "s", Content: content}, from.Options{})
+		if !errors.Is(err, errDamaged) && !errors.Is(err, errNoTemplate) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	loop := deployedStack(`{"Conditions": {"A": {"Condition": "B"}, "B": {"Condition": "A"}}, "Resources": {
+		"P": {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Name": {"Fn::GetAtt": ["P", "Name"]}, "Value": {"Fn::If": ["A", "x", "y ${stage} ${config.x}\n- z"]}}}}}`, nil, "P=p")
+	text := textOfStack(t, stackDraft(t, loop).Stack(nil))
+	if !strings.Contains(text, "$${stage} $${config.x}") {
+		t.Error(text)
+	}
+}
+
+// FuzzTemplate reads any template: it never panics, and what comes out is written as YAML.
+func FuzzTemplate(f *testing.F) {
+	f.Add(netTemplate)
+	f.Add("Resources:\n  A: {Type: AWS::SQS::Queue, Properties: {QueueName: !Sub '${A.Arn}'}}\n")
+	f.Fuzz(func(t *testing.T, template string) {
+		content, err := json.Marshal(deployedFile{deployedStack(template, nil, "A=a", "Vpc=vpc-1")})
+		if err != nil {
+			t.Skip()
+		}
+		d, err := stackSource(t).Draft(from.File{Name: "s", Content: content}, from.Options{Name: "s"})
+		if err != nil {
+			return
+		}
+		textOfStack(t, d.Stack(nil))
+	})
+}
