@@ -44,7 +44,10 @@ type Program[C Cloud] struct {
 func Build[C Cloud](t testing.TB, cloud C, main string) *Program[C] {
 	t.Helper()
 	p := &Program[C]{t: t, Cloud: cloud, Dir: t.TempDir(), binary: built(t, main)}
-	p.env = append(os.Environ(), caches(t)...)
+	p.env = os.Environ()
+	for name, value := range Caches(t) {
+		p.env = append(p.env, name+"="+value)
+	}
 	for name, value := range cloud.Env() {
 		p.env = append(p.env, name+"="+value)
 	}
@@ -67,20 +70,20 @@ func built(t testing.TB, main string) string {
 	return binary
 }
 
-// caches are the settings of the go command that a program with another home would not find: its modules and what it has
+// Caches are the settings of the go command that a program with another home would not find: its modules and what it has
 // compiled.
-func caches(t testing.TB) []string {
+func Caches(t testing.TB) map[string]string {
 	t.Helper()
 	names := []string{"GOCACHE", "GOMODCACHE"}
 	out, err := exec.CommandContext(t.Context(), "go", append([]string{"env"}, names...)...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	values := strings.Split(strings.TrimSpace(string(out)), "\n")
-	for i, name := range names {
-		values[i] = name + "=" + values[i]
+	caches := map[string]string{}
+	for i, value := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		caches[names[i]] = value
 	}
-	return values
+	return caches
 }
 
 // Command is one command of the program, for whoever has its own way to run it.

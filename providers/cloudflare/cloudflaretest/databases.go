@@ -2,6 +2,7 @@ package cloudflaretest
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -12,7 +13,11 @@ type database struct {
 
 	jurisdiction any
 	tables       int
+	written      []string // statements that changed it, in their order
 }
+
+// reads are statements that change nothing.
+var reads = regexp.MustCompile(`(?i)^\s*(SELECT|PRAGMA|EXPLAIN)\b`)
 
 var databaseHandlers = map[string]handler{
 	"d1.ListDatabases":  listDatabases,
@@ -105,6 +110,9 @@ func queryDatabase(w *world, r request, d *database) (any, *failure) {
 	d.tables = a.Tables
 	results := []any{}
 	for _, s := range a.Done {
+		if !reads.MatchString(s.Statement) {
+			d.written = append(d.written, s.Statement)
+		}
 		rows := []any{}
 		for _, row := range s.Results {
 			rows = append(rows, row)

@@ -30,17 +30,22 @@ func (s *Server) Run(t testing.TB, name string) (url string) {
 		s.local = local
 	}
 	workers, databases := s.runnable(t)
-	for id, sql := range databases {
-		if s.filled[id] || len(sql) == 0 {
+	for id, base := range databases {
+		done, filled := s.filled[id]
+		sql := base.whole
+		if filled {
+			sql = base.written[done:]
+		}
+		if len(sql) == 0 {
 			continue
 		}
 		if _, err := s.local.Query(t.Context(), id, sql...); err != nil {
 			t.Fatal(err)
 		}
 		if s.filled == nil {
-			s.filled = map[string]bool{}
+			s.filled = map[string]int{}
 		}
-		s.filled[id] = true
+		s.filled[id] = len(base.written)
 	}
 	for _, w := range workers {
 		at, err := s.local.Set(t.Context(), w)
@@ -79,7 +84,7 @@ func (w *world) printed(line string) {
 }
 
 // runnable are the Workers of the account, those of which there is code, and the databases as the SQL that makes them.
-func (s *Server) runnable(t testing.TB) (workers []miniflare.Worker, databases map[string][]string) {
+func (s *Server) runnable(t testing.TB) (workers []miniflare.Worker, databases map[string]contents) {
 	t.Helper()
 	w := s.world
 	w.mu.Lock()
@@ -89,7 +94,7 @@ func (s *Server) runnable(t testing.TB) (workers []miniflare.Worker, databases m
 			workers = append(workers, w.runs(t, k))
 		}
 	}
-	databases = map[string][]string{}
+	databases = map[string]contents{}
 	for _, d := range w.bases {
 		if d.account != s.Account || w.sqlite == nil {
 			continue
@@ -98,10 +103,14 @@ func (s *Server) runnable(t testing.TB) (workers []miniflare.Worker, databases m
 		if err != nil {
 			t.Fatal(err)
 		}
-		databases[d.id] = sql
+		databases[d.id] = contents{whole: sql, written: slices.Clone(d.written)}
 	}
 	return workers, databases
 }
+
+// contents are the statements that make a database as it is, and those that have changed it one by one: a Worker that runs has
+// the first, and gets what is new of the second without losing what it wrote itself.
+type contents struct{ whole, written []string }
 
 // runs is a Worker as it is to run here.
 func (w *world) runs(t testing.TB, k *worker) miniflare.Worker {

@@ -66,11 +66,14 @@ func TestRun(t *testing.T) {
 			t.Fatal("the message did not come")
 		}
 	}
+	s.Do(t, http.MethodPost, fmt.Sprintf("/accounts/ACCOUNT/d1/database/%s/query", db), object{
+		"sql": "SELECT 1; INSERT INTO orders VALUES ('third')",
+	})
 	upload("next")
 	if again := s.Run(t, "shop"); again != url {
 		t.Errorf("the address was %s and is %s", url, again)
 	}
-	if said := fetch(t, url); said != `200 ["next",["first","sec;ond"],6]` {
+	if said := fetch(t, url); said != `200 ["next",["first","sec;ond","third"],6]` {
 		t.Errorf("the next version answers %s", said)
 	}
 }

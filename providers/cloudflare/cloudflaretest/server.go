@@ -34,7 +34,7 @@ type Server struct {
 	close func()
 
 	local  *miniflare.Server // nil until something runs
-	filled map[string]bool   // databases that it has
+	filled map[string]int    // databases that it has, each with how many statements
 }
 
 // Start gives the test a Cloudflare with one account and nothing in it.

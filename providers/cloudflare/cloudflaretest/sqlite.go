@@ -84,8 +84,9 @@ func (s *Server) startDatabases() (end func(), err error) {
 type answered struct {
 	Error string
 	Done  []struct {
-		Results []map[string]any
-		Changes int
+		Statement string
+		Results   []map[string]any
+		Changes   int
 	}
 	Tables int
 	Dump   []string

@@ -26,7 +26,7 @@ def run(db, sql):
                 raise sqlite3.OperationalError("cannot start a transaction within a transaction")
             cursor = db.execute(statement)
             names = [column[0] for column in cursor.description or []]
-            results.append({"results": [dict(zip(names, row)) for row in cursor], "changes": max(cursor.rowcount, 0)})
+            results.append({"statement": statement, "results": [dict(zip(names, row)) for row in cursor], "changes": max(cursor.rowcount, 0)})
         db.execute("COMMIT")
     except sqlite3.Error as error:
         db.execute("ROLLBACK")

@@ -1,0 +1,150 @@
+// Package pages_test runs the tutorial and the how-to pages: it writes each file that a page shows, types each command, and
+// compares what is printed with the page. Pages of AWS run on an emulator over HTTP, those of Cloudflare on its test server.
+//
+//	go test ./examples/pages -run 'TestPages/howto/stages' -update    # write what is printed into the page
+package pages_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/athanor-dev/athanor/examples/internal/programtest"
+	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
+	"github.com/athanor-dev/athanor/statestore/s3/s3test"
+)
+
+var update = flag.Bool("update", false, "write the outputs into the pages")
+
+// mostNotRun is how many console blocks of all pages may not be run.
+const mostNotRun = 5
+
+// machine is the cloud of a page that needs none.
+type machine struct{}
+
+func (machine) Env() map[string]string   { return nil }
+func (machine) Names() map[string]string { return nil }
+
+// clouds are the pages that need more than this machine.
+var clouds = map[string]func(t *testing.T) world{
+	"docs/tutorial.md":        emulator,
+	"docs/tutorial-worker.md": cloudflare,
+	"docs/howto/policies.md":  goProgram,
+}
+
+// goProgram is a page whose stack is compiled. It says where a checkout of athanor is; the checkout is this one.
+func goProgram(t *testing.T) world {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return world{env: programtest.Caches(t), names: map[string]string{"../athanor": root}}
+}
+
+// emulator is an AWS account. The pages say the port that the emulator takes by itself, and set the environment.
+func emulator(t *testing.T) world {
+	server := s3test.Start(t, s3test.Ministack)
+	_, port, _ := strings.Cut(strings.TrimPrefix(server.Origin, "http://"), ":")
+	env := map[string]string{"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true"}
+	return world{env: env, names: map[string]string{":4566": ":" + port}}
+}
+
+// cloudflare is an account of Cloudflare, whose Workers run on this machine: curl is led to them in place of workers.dev.
+func cloudflare(t *testing.T) world {
+	server := cloudflaretest.Start(t)
+	server.WithDatabases(t)
+	return world{env: server.Env(), names: map[string]string{"ACCOUNT": server.Account}, before: func(s *shell) {
+		name, code := s.run(t, "athanor output worker")
+		if code != 0 {
+			t.Fatalf("no Worker: %q", name)
+		}
+		led := "#!/bin/sh\nfor a; do shift; set -- \"$@\" \"$(printf %s \"$a\" | sed 's|https://[^/]*workers[.]dev|" + server.Run(t, name[0]) +
+			"|')\"; done\nPATH=${PATH#*:} exec curl \"$@\"\n"
+		out, code := s.run(t, "cat > \"$BIN/curl\" <<'END'\n"+led+"END\nchmod +x \"$BIN/curl\"")
+		if code != 0 {
+			t.Fatal(out)
+		}
+	}}
+}
+
+// TestPages runs every page; a page that is not in a folder of the how-tos or named as a tutorial is not run.
+func TestPages(t *testing.T) {
+	program := programtest.Build(t, machine{}, "../../cmd/athanor").Command().Path
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, pattern := range []string{"docs/tutorial*.md", "docs/howto/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	if len(files) < 8 {
+		t.Errorf("there are %d pages", len(files))
+	}
+	notRun, tried := 0, []string{}
+	for _, file := range files {
+		page, err := filepath.Rel(root, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page = filepath.ToSlash(page)
+		tried = append(tried, page)
+		t.Run(strings.TrimSuffix(strings.TrimPrefix(page, "docs/"), ".md"), func(t *testing.T) {
+			w := world{}
+			if cloud := clouds[page]; cloud != nil {
+				w = cloud(t)
+			}
+			notRun += try(t, file, program, w, *update)
+		})
+	}
+	if notRun > mostNotRun {
+		t.Errorf("%d blocks are not run, and at most %d may be", notRun, mostNotRun)
+	}
+	for page := range clouds {
+		if !slices.Contains(tried, page) {
+			t.Errorf("there is no page %s", page)
+		}
+	}
+}
+
+// TestCompared holds the comparison to what it must see and what it must not.
+func TestCompared(t *testing.T) {
+	split := func(s string) []string { return strings.Split(s, "\n") }
+	for _, tt := range []struct {
+		name, want, got string
+		same            bool
+	}{
+		{"times and runs", "10:31:04 deploy 20260101-103104-AAAAAA of a/b: 1 change\nDone  2.5s", "17:09:51 deploy 20261123-170951-Z5W3ON of a/b: 1 change\nDone  12ms", true},
+		{"order within a run", "10:31:04 + a: created in 1s\n10:31:05 + b: created in 2s", "10:31:04 + b: created in 1s\n10:31:04 … x\n10:31:05 + a: created in 2s", true},
+		{"order of a plan", "+ a\n+ b", "+ b\n+ a", false},
+		{"lines left out", "a\n…\nd", "a\nb\nc\nd", true},
+		{"no lines left out", "a\n…", "a", true},
+		{"a line too many", "a", "a\nb", false},
+		{"a line too few", "a\nb", "a", false},
+		{"another count", "Plan: 1 to create", "Plan: 2 to create", false},
+		{"another verb", "10:31:04 + a: created in 1s", "10:31:04 + a: updated in 1s", false},
+		{"columns", "a  b", "a       b", true},
+		{"indentation", "  a", "    a", false},
+	} {
+		if got := matches(comparable(split(tt.want)), comparable(split(tt.got))); got != tt.same {
+			t.Errorf("%s: the same is %t", tt.name, got)
+		}
+	}
+	if got, err := patched("a\nb\nc\n", " a\n-b\n+d\n"); err != nil || got != "a\nd\nc\n" {
+		t.Errorf("patched: %q, %v", got, err)
+	}
+	if _, err := patched("a\nb\na\nb\n", "-b\n+d\n"); err == nil {
+		t.Error("a diff that fits twice is applied")
+	}
+	all, err := commands(block{text: "$ a \\\nb  # exits 2\nout\n$ c\n"})
+	if err != nil || len(all) != 2 || all[0].shell != "a \\\nb" || all[0].exit != 2 || len(all[0].want) != 1 || all[1].exit != 0 {
+		t.Errorf("commands: %+v, %v", all, err)
+	}
+}
