@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"debug/elf"
 	"debug/gosym"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/athanor-dev/athanor/bench"
 )
 
 // TestClientsAreLinkedByTheCall proves that the operations of AWS clients that nothing calls are not in the binary: a
@@ -69,6 +66,20 @@ func linkedGroups() []struct{ name, prefix string } {
 		{"esbuild", "github.com/evanw/esbuild"},
 		{"PostgreSQL", "github.com/jackc/"},
 		{"bbolt", "go.etcd.io/"},
+		{"Terraform-providers", "google.golang.org/protobuf"},
+		{"Terraform-providers", "github.com/zclconf/"},
+		{"Terraform-providers", "github.com/vmihailenco/"},
+		{"Terraform-providers", "encoding/gob"},
+		{"agents", "github.com/modelcontextprotocol/"},
+		{"agents", "github.com/google/jsonschema-go"},
+		{"agents", "github.com/segmentio/"},
+		{"YAML-TOML-JSON", "go.yaml.in/"},
+		{"YAML-TOML-JSON", "github.com/BurntSushi/"},
+		{"YAML-TOML-JSON", "github.com/tidwall/"},
+		{"YAML-TOML-JSON", "encoding/"},
+		{"pages", "html"},
+		{"sorting-and-maps", "slices"},
+		{"sorting-and-maps", "maps"},
 		{"flags-and-help", "github.com/urfave/"},
 		{"flags-and-help", "github.com/russross/"},
 		{"flags-and-help", "github.com/cpuguy83/"},
@@ -190,34 +201,59 @@ func reportGroups(b *testing.B, sizes map[string]float64, unit string) {
 	}
 }
 
-// BenchmarkInit is what the packages of the binary allocate before its first line.
-func BenchmarkInit(b *testing.B) {
-	s, err := bench.New(built(b), b.TempDir(), "flat", 1)
-	if err != nil {
-		b.Fatal(err)
+// TestPackagesAllocateLittle holds what our own packages allocate before the first line of every command: what is compiled or
+// parsed for one command alone is made when that command needs it.
+func TestPackagesAllocateLittle(t *testing.T) {
+	const most, each = 600_000, 100_000 // bytes
+	sum, of := 0, allocatedAtStart(t, built(t))
+	for pkg, size := range of {
+		if groupOf(pkg) != "athanor" {
+			continue
+		}
+		sum += size
+		if size > each {
+			t.Errorf("%s allocates %d bytes when a process starts, at most %d", pkg, size, each)
+		}
 	}
-	cmd := exec.CommandContext(b.Context(), s.Bin, "version")
+	if sum == 0 || sum > most {
+		t.Errorf("our packages allocate %d bytes when a process starts, at most %d", sum, most)
+	}
+}
+
+// allocatedAtStart are the bytes that each package of a binary allocates before its first line.
+func allocatedAtStart(tb testing.TB, bin string) map[string]int {
+	tb.Helper()
+	cmd := exec.CommandContext(tb.Context(), bin, "version")
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		b.Fatalf("%v: %s", err, out)
+		tb.Fatalf("%v: %s", err, out)
 	}
 	line := regexp.MustCompile(`^init (\S+) .* (\d+) bytes, (\d+) allocs`)
-	sizes := map[string]float64{}
+	sizes := map[string]int{}
 	for lines := bufio.NewScanner(strings.NewReader(string(out))); lines.Scan(); {
 		m := line.FindStringSubmatch(lines.Text())
 		if m == nil {
 			continue
 		}
-		bytes, err := strconv.ParseFloat(m[2], 64)
+		bytes, err := strconv.Atoi(m[2])
 		if err != nil {
-			b.Fatal(err)
+			tb.Fatal(err)
 		}
-		sizes[groupOf(m[1])] += bytes / 1000
-		sizes["all"] += bytes / 1000
+		sizes[m[1]] = bytes
 	}
-	if sizes["all"] == 0 {
-		b.Fatal(fmt.Errorf("no package is told of: %s", out))
+	if len(sizes) == 0 {
+		tb.Fatalf("no package is told of: %s", out)
+	}
+	return sizes
+}
+
+// BenchmarkInit is what the packages of the binary allocate before its first line.
+func BenchmarkInit(b *testing.B) {
+	sizes := map[string]float64{}
+	for pkg, size := range allocatedAtStart(b, built(b)) {
+		sizes[groupOf(pkg)] += float64(size) / 1000
+		sizes["all"] += float64(size) / 1000
 	}
 	reportGroups(b, sizes, "init-KB")
 }

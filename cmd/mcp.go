@@ -174,7 +174,7 @@ func arguments(command []string, given ...string) []string {
 	return command
 }
 
-var stageName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+var stageName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`) })
 
 // target finds the stack that an agent names, inside of the root.
 func (s *agentServer) target(ctx context.Context, in stackInput) (dir string, flags []string, err error) {
@@ -197,7 +197,7 @@ func (s *agentServer) target(ctx context.Context, in stackInput) (dir string, fl
 	if in.Stage == "" {
 		return dir, nil, nil
 	}
-	if !stageName.MatchString(in.Stage) {
+	if !stageName().MatchString(in.Stage) {
 		return "", nil, fmt.Errorf("%q is no name of a stage", in.Stage)
 	}
 	return dir, []string{"--stage", in.Stage}, nil

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
@@ -33,7 +34,9 @@ func releasesAddress() string {
 	return strings.TrimRight(cmp.Or(os.Getenv(releasesVariable), publicReleases), "/")
 }
 
-var releaseNumber = regexp.MustCompile(`^v(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})(-[0-9A-Za-z.-]+)?$`)
+var releaseNumber = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^v(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})(-[0-9A-Za-z.-]+)?$`)
+})
 
 // newestRelease asks for the version of the newest release. The request carries nothing but the address of that file.
 func newestRelease(ctx context.Context) (string, error) {
@@ -61,7 +64,7 @@ func newestRelease(ctx context.Context) (string, error) {
 		return "", err
 	case answer.StatusCode != http.StatusOK:
 		return "", fmt.Errorf("%s: %s", request.URL, answer.Status)
-	case !releaseNumber.MatchString(version):
+	case !releaseNumber().MatchString(version):
 		return "", fmt.Errorf("%s: it names no version", request.URL)
 	default:
 		return version, nil
@@ -70,7 +73,7 @@ func newestRelease(ctx context.Context) (string, error) {
 
 // isNewer reports whether a release comes after another. What is no release comes before none and after none.
 func isNewer(version, than string) bool {
-	a, b := releaseNumber.FindStringSubmatch(version), releaseNumber.FindStringSubmatch(than)
+	a, b := releaseNumber().FindStringSubmatch(version), releaseNumber().FindStringSubmatch(than)
 	if a == nil || b == nil {
 		return false
 	}

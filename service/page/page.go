@@ -111,9 +111,12 @@ var templateFiles embed.FS
 //go:embed assets
 var assetFiles embed.FS
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"count": count, "shell": shellCommand, "seconds": seconds, "add": func(a, b int) int { return a + b }, "digest": shortDigest,
-}).ParseFS(templateFiles, "templates/*.html"))
+// templates are parsed for the first page: most commands show none.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"count": count, "shell": shellCommand, "seconds": seconds, "add": func(a, b int) int { return a + b }, "digest": shortDigest,
+	}).ParseFS(templateFiles, "templates/*.html"))
+})
 
 // New returns the pages of a store.
 func New(ctx context.Context, settings Settings) *Page {
@@ -335,7 +338,7 @@ func (p *Page) show(v *visit, name string, f *frame) error {
 // render writes a page at once, so that an error of a template is no half of a page.
 func (p *Page) render(w http.ResponseWriter, r *http.Request, status int, name string, f *frame) {
 	var out bytes.Buffer
-	if err := templates.ExecuteTemplate(&out, name, f); err != nil {
+	if err := templates().ExecuteTemplate(&out, name, f); err != nil {
 		p.settings.Log(r.Method, r.URL.EscapedPath(), err)
 		http.Error(w, "the page could not be written", http.StatusInternalServerError)
 		return

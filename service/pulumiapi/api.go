@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/athanor-dev/athanor/service"
@@ -66,7 +67,7 @@ func (id stackID) stage() statestore.Stage {
 func (id stackID) key() string { return id.Org + "/" + id.Project + "/" + id.Stack }
 
 // validName are the names that Pulumi allows, without those that have a meaning in a path.
-var validName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}$`)
+var validName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}$`) })
 
 // apiError is an error in the form that the command shows.
 type apiError struct {
@@ -166,7 +167,7 @@ func (a *API) admit(r route, c *call) (err error) {
 	}
 	c.id = stackID{c.PathValue("org"), c.PathValue("project"), c.PathValue("stack")}
 	for _, name := range []string{c.id.Org, c.id.Project, c.id.Stack} {
-		if name != "" && !validName.MatchString(name) {
+		if name != "" && !validName().MatchString(name) {
 			return refuse(http.StatusBadRequest, "Bad Request: "+name+" is not a valid name")
 		}
 	}

@@ -158,7 +158,7 @@ func (a *API) createStack(c *call) (any, error) {
 		return nil, err
 	}
 	c.id.Stack = body.StackName
-	if !validName.MatchString(c.id.Stack) {
+	if !validName().MatchString(c.id.Stack) {
 		return nil, refuse(http.StatusBadRequest, "Bad Request: "+c.id.Stack+" is not a valid name")
 	}
 	if err := c.by.Require("deployer", c.id.stage()); err != nil {

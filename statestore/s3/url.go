@@ -8,12 +8,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // errForm says what a URL looks like.
 var errForm = errors.New("it is not of the form s3://BUCKET/PREFIX?region=…&endpoint=…")
 
-var bucketForm = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+var bucketForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`) })
 
 // Address is what the URL of a store says.
 type Address struct {
@@ -36,7 +37,7 @@ func Parse(text string) (Address, error) {
 		return Address{}, errForm
 	}
 	a := Address{Bucket: u.Host, Prefix: strings.Trim(u.Path, "/")}
-	if !bucketForm.MatchString(a.Bucket) {
+	if !bucketForm().MatchString(a.Bucket) {
 		return Address{}, fmt.Errorf("%q is no name of a bucket", a.Bucket)
 	}
 	if len(a.Prefix) > 256 || slices.ContainsFunc(strings.Split(a.Prefix, "/"), badFolder) && a.Prefix != "" {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/athanor-dev/athanor/adopt/from"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -186,7 +187,9 @@ func (c *composing) dropSecretIDs(out *from.Stack) {
 }
 
 // idLike are values that mean an object wherever they stand.
-var idLike = regexp.MustCompile(`^(arn:[a-z-]+:.+|[a-z]{1,12}-[0-9a-f]{8,17}|[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|https://.{8,}|Z[0-9A-Z]{10,}|E[0-9A-Z]{11,}|[a-zA-Z0-9-]+(\.[a-zA-Z0-9-]+){3,})$`)
+var idLike = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(arn:[a-z-]+:.+|[a-z]{1,12}-[0-9a-f]{8,17}|[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|https://.{8,}|Z[0-9A-Z]{10,}|E[0-9A-Z]{11,}|[a-zA-Z0-9-]+(\.[a-zA-Z0-9-]+){3,})$`)
+})
 
 // index finds what each object depends on, and what each value means.
 func (c *composing) index() {
@@ -222,7 +225,7 @@ func (c *composing) index() {
 		}
 		for other := range on {
 			for attr, value := range other.known {
-				if len(value) >= 12 && idLike.MatchString(value) {
+				if len(value) >= 12 && idLike().MatchString(value) {
 					c.near[o] = append(c.near[o], known{other, attr, value})
 				}
 			}
@@ -281,7 +284,7 @@ func preference(a, b, prop string) int {
 // means is the attribute that a whole value is for an object, and whether there is one.
 func (c *composing) means(o *object, prop, value string) (known, bool) {
 	var fits []known
-	certain := idLike.MatchString(value) || o.inst.typ == "" && len(value) > 3 // an output
+	certain := idLike().MatchString(value) || o.inst.typ == "" && len(value) > 3 // an output
 	for _, k := range c.byValue[value] {
 		if k.object != o && (c.depends[o][k.object] || certain) && !c.cut[[2]*object{o, k.object}] && k.object.address != "" {
 			fits = append(fits, k)
@@ -435,7 +438,7 @@ func (c *composing) repeated() {
 		tree.Walk(literal(o.props), func(p tree.Path, v any) bool {
 			text, ok := v.(string)
 			steps := p.Steps()
-			if !ok || len(steps) == 0 || !idLike.MatchString(text) || strings.HasPrefix(text, "arn:aws:iam::aws:") || c.byValue[text] != nil {
+			if !ok || len(steps) == 0 || !idLike().MatchString(text) || strings.HasPrefix(text, "arn:aws:iam::aws:") || c.byValue[text] != nil {
 				return true
 			}
 			if _, secret := c.secrets.sealed(text); secret {
@@ -679,7 +682,7 @@ func (c *composing) allNear() []known {
 	var all []known
 	for _, o := range c.objects {
 		for attr, value := range o.known {
-			if len(value) >= 12 && idLike.MatchString(value) {
+			if len(value) >= 12 && idLike().MatchString(value) {
 				all = append(all, known{o, attr, value})
 			}
 		}

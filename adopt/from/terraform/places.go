@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // places are the settings that resources have.
@@ -15,15 +16,15 @@ type places struct {
 	regions   map[string]string // of the providers of the state
 }
 
-var regionName = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-[0-9]$`)
+var regionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-[0-9]$`) })
 
 // regionOf is the region that an object of AWS tells of itself, "" where it tells none.
 func regionOf(i *instance) string {
-	if r := i.text("region"); regionName.MatchString(r) && i.typ != "aws_s3_bucket_website_configuration" {
+	if r := i.text("region"); regionName().MatchString(r) && i.typ != "aws_s3_bucket_website_configuration" {
 		return r
 	}
 	for _, attr := range []string{"arn", "id"} {
-		if parts := strings.SplitN(i.text(attr), ":", 6); len(parts) == 6 && parts[0] == "arn" && regionName.MatchString(parts[3]) {
+		if parts := strings.SplitN(i.text(attr), ":", 6); len(parts) == 6 && parts[0] == "arn" && regionName().MatchString(parts[3]) {
 			return parts[3]
 		}
 	}

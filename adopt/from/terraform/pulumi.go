@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/athanor-dev/athanor/adopt/from"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -34,19 +35,19 @@ func (Pulumi) Kind() string { return "pulumi" }
 // Largest is the size that a state may have.
 func (Pulumi) Largest() int64 { return 256 << 20 }
 
-var stackURN = regexp.MustCompile(`"urn:pulumi:([^:"\\]+)::([^:"\\]+)::`)
+var stackURN = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"urn:pulumi:([^:"\\]+)::([^:"\\]+)::`) })
 
 // Recognizes reports a state by its content.
 func (Pulumi) Recognizes(f from.File) bool {
 	start := f.Content[:min(len(f.Content), 1<<14)]
 	return bytes.HasPrefix(bytes.TrimLeft(start, " \t\r\n"), []byte("{")) &&
 		(bytes.Contains(start, []byte(`"deployment"`)) || bytes.Contains(start, []byte(`"checkpoint"`))) &&
-		(stackURN.Match(start) || bytes.Contains(start, []byte(`"manifest"`)))
+		(stackURN().Match(start) || bytes.Contains(start, []byte(`"manifest"`)))
 }
 
 // Place is the project and the stack of a state, by its first object.
 func (Pulumi) Place(f from.File) (stack, stage string) {
-	if at := stackURN.FindSubmatch(f.Content); at != nil {
+	if at := stackURN().FindSubmatch(f.Content); at != nil {
 		return from.StackName(string(at[2])), from.Shape(string(at[1]))
 	}
 	return "", ""

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/athanor-dev/athanor/adopt/from"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -84,12 +85,20 @@ func camel(name string) string {
 }
 
 var (
-	secretName = regexp.MustCompile(`(?i)(password|passwd|passphrase|secret|token|private_?key|api_?key|access_?key|credential|connection_?string|auth_?key|signing_?key|client_?secret|webhook_?url|dsn$|database_?url|redis_?url|mongo(db)?_?ur[il])`)
+	secretName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(password|passwd|passphrase|secret|token|private_?key|api_?key|access_?key|credential|connection_?string|auth_?key|signing_?key|client_?secret|webhook_?url|dsn$|database_?url|redis_?url|mongo(db)?_?ur[il])`)
+	})
 	// plainName are names that hold a word of a secret and are none.
-	plainName = regexp.MustCompile(`(?i)(arn|_?id|name|public_?key|url_?path|ttl|validity|length|expir\w*|version|enabled|required|rotation\w*|region|type|policy|mode|endpoint|host|algorithm|access_?key_?id|token_?url|_path|file)$`)
+	plainName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(arn|_?id|name|public_?key|url_?path|ttl|validity|length|expir\w*|version|enabled|required|rotation\w*|region|type|policy|mode|endpoint|host|algorithm|access_?key_?id|token_?url|_path|file)$`)
+	})
 	// secretShape are texts that are secrets whatever their name is.
-	secretShape = regexp.MustCompile(`^(AKIA|ASIA)[0-9A-Z]{16}$|^gh[pousr]_[A-Za-z0-9]{30,}$|^github_pat_\w{40,}$|^glpat-[\w-]{20,}$|^xox[abprs]-[\w-]{10,}$|^[sr]k_(live|test)_\w{10,}$|^sk-[\w-]{20,}$|^AIza[\w-]{35}$|^eyJ[\w-]+\.eyJ[\w-]+\.[\w-]*$|^SG\.[\w-]{16,}\.[\w-]{16,}$|-----BEGIN [A-Z ]*PRIVATE KEY-----|^[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s:@]+@`)
-	someID      = regexp.MustCompile(`^(arn:|[a-z]+-[0-9a-f]{8,17}$|https?://[^@]*$|[0-9a-f-]{36}$|[0-9]+$|\$\{|/)`)
+	secretShape = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(AKIA|ASIA)[0-9A-Z]{16}$|^gh[pousr]_[A-Za-z0-9]{30,}$|^github_pat_\w{40,}$|^glpat-[\w-]{20,}$|^xox[abprs]-[\w-]{10,}$|^[sr]k_(live|test)_\w{10,}$|^sk-[\w-]{20,}$|^AIza[\w-]{35}$|^eyJ[\w-]+\.eyJ[\w-]+\.[\w-]*$|^SG\.[\w-]{16,}\.[\w-]{16,}$|-----BEGIN [A-Z ]*PRIVATE KEY-----|^[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s:@]+@`)
+	})
+	someID = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(arn:|[a-z]+-[0-9a-f]{8,17}$|https?://[^@]*$|[0-9a-f-]{36}$|[0-9]+$|\$\{|/)`)
+	})
 )
 
 // whySecret says why a value at a prop is taken for a secret, "" where it is not.
@@ -97,12 +106,12 @@ func whySecret(name, value string) string {
 	switch {
 	case value == "" || len(value) > 1<<16:
 		return ""
-	case secretShape.MatchString(value):
+	case secretShape().MatchString(value):
 		return "its form is that of a key, a token or a URL with a password"
-	case secretName.MatchString(name) && !strings.ContainsAny(name, ".:/ ") && !plainName.MatchString(name) && len(value) >= 4 && !someID.MatchString(value) &&
+	case secretName().MatchString(name) && !strings.ContainsAny(name, ".:/ ") && !plainName().MatchString(name) && len(value) >= 4 && !someID().MatchString(value) &&
 		document(value) == nil && value != "true" && value != "false" && value != "null" && value != "none":
 		return "the name " + strconv.Quote(name)
-	case random(value) && !someID.MatchString(value):
+	case random(value) && !someID().MatchString(value):
 		return "its entropy"
 	}
 	return ""
@@ -267,7 +276,7 @@ func named(root any, steps []tree.Step) string {
 
 // hidden is text without the secrets in it, for reports.
 func (s *secrets) hidden(text string) string {
-	if s.byValue[text] != nil || secretShape.MatchString(text) {
+	if s.byValue[text] != nil || secretShape().MatchString(text) {
 		return "(secret)"
 	}
 	for _, value := range s.inside {
