@@ -468,7 +468,7 @@ func explained(t target, err error) error {
 func createBucket(ctx context.Context, s bucketSite) (Bucket, error) {
 	in := &sdk.CreateBucketInput{
 		Bucket:                    &s.Name,
-		CreateBucketConfiguration: &types.CreateBucketConfiguration{Tags: tagList(aws.Tags(s.Want.Tags, s.Owner))},
+		CreateBucketConfiguration: &types.CreateBucketConfiguration{Tags: tagList(aws.Tags(s.Cloud, s.Want.Tags, s.Owner))},
 	}
 	if s.Location.Region != "us-east-1" { // which S3 wants to be left out
 		in.CreateBucketConfiguration.LocationConstraint = types.BucketLocationConstraint(s.Location.Region)

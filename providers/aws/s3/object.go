@@ -433,7 +433,7 @@ func upload(ctx context.Context, t target, key string, s kind.Facts, want Object
 		return nil, err
 	}
 	tags := url.Values{}
-	for k, v := range aws.Tags(want.Tags, s.Owner) {
+	for k, v := range aws.Tags(s.Cloud, want.Tags, s.Owner) {
 		tags.Set(k, v)
 	}
 	in := sdk.PutObjectInput{

@@ -131,7 +131,8 @@ func unless(err error, codes ...string) error {
 func compareTags[L any](
 	d *kind.Diff[L], author, live map[string]string, call string, put func(context.Context, kind.Update[L], []types.Tag) error,
 ) {
-	reconcile.Map(d, "tags", aws.Tags(author, d.Mark()), aws.OwnTags(live), call,
+	want, have := aws.TagSides(d.Cloud(), author, d.Mark(), live)
+	reconcile.Map(d, "tags", want, have, call,
 		func(ctx context.Context, on kind.Update[L], add map[string]string, drop []string) error {
 			all := map[string]string{}
 			maps.Copy(all, live)
