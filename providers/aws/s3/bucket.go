@@ -345,7 +345,7 @@ func prefixed(prefix, text string) []string {
 
 // bucketAt works from the name and the location alone: S3 makes all addresses of a bucket of them.
 func bucketAt(location kind.Location, name string) Bucket {
-	region, suffix := location.Region, domainOf(location.Region)
+	region, suffix := location.Region, aws.Domain(location.Region)
 	return Bucket{
 		Name: BucketName(name), Region: region,
 		ARN:                arnOf(location, name),

@@ -166,23 +166,3 @@ func tagMap(tags []types.Tag) map[string]string {
 func arnOf(location kind.Location, resource string) aws.ARN {
 	return aws.Parts{Partition: aws.Partition(location.Region), Service: "s3", Resource: resource}.ARN()
 }
-
-// domainOf is what hosts of a region end with.
-func domainOf(region string) string {
-	switch aws.Partition(region) {
-	case "aws-cn":
-		return "amazonaws.com.cn"
-	case "aws-eusc":
-		return "amazonaws.eu"
-	case "aws-iso":
-		return "c2s.ic.gov"
-	case "aws-iso-b":
-		return "sc2s.sgov.gov"
-	case "aws-iso-e":
-		return "cloud.adc-e.uk"
-	case "aws-iso-f":
-		return "csp.hci.ic.gov"
-	default:
-		return "amazonaws.com"
-	}
-}
