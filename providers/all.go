@@ -18,6 +18,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/route53"
 	"github.com/athanor-dev/athanor/providers/aws/s3"
 	"github.com/athanor-dev/athanor/providers/aws/secretsmanager"
+	"github.com/athanor-dev/athanor/providers/aws/sfn"
 	"github.com/athanor-dev/athanor/providers/aws/sns"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
 	"github.com/athanor-dev/athanor/providers/aws/ssm"
@@ -61,7 +62,7 @@ func All() []reconcile.Provider {
 func services() []aws.Service {
 	return []aws.Service{
 		apigatewayv2.Service(), dynamodb.Service(), ecr.Service(), eventbridge.Service(), iam.Service(), lambda.Service(),
-		logs.Service(), route53.Service(), s3.Service(), secretsmanager.Service(), sns.Service(), sqs.Service(),
+		logs.Service(), route53.Service(), s3.Service(), secretsmanager.Service(), sfn.Service(), sns.Service(), sqs.Service(),
 		ssm.Service(), cloudcontrol.Service(),
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -126,21 +125,5 @@ func hands(ws awstest.Worlds[*world]) map[tree.Path]kindtest.Hand {
 				return nil
 			})
 		}),
-	}
-}
-
-func TestGolden(t *testing.T) {
-	body := kind.Document{
-		"imageTagMutability": "IMMUTABLE", "imageScanningConfiguration": obj{"scanOnPush": true},
-		"encryptionConfiguration": obj{"encryptionType": "KMS", "kmsKey": keyOne},
-	}
-	kindtest.Golden(t, repositoryTable, obj{"tagMutability": "IMMUTABLE", "scanOnPush": true, "encryption": "KMS", "kmsKey": keyOne}, kind.Document{}, body)
-	// Each member is one of the call, by the service's own description.
-	m := awstest.LoadModel(t, "ecr")
-	members := m.Shapes[m.Operations["CreateRepository"].Input.Shape].Members
-	for _, name := range []string{"repositoryName", "tags", "imageTagMutability", "imageScanningConfiguration", "encryptionConfiguration"} {
-		if _, ok := members[name]; !ok {
-			t.Errorf("CreateRepository takes no %s", name)
-		}
 	}
 }
