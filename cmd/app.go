@@ -44,6 +44,9 @@ type app struct {
 	// granted is what the user has allowed the stack at hand; nil for a program, and before the stack is known.
 	granted *granting
 
+	// asking is held while the user answers a question: nothing is drawn over it.
+	asking sync.Mutex
+
 	// store is closed at the end; nil before there is one.
 	store io.Closer
 

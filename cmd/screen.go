@@ -33,7 +33,7 @@ func (a *app) style(w io.Writer) render.Style {
 
 // screen is a stream on which something is shown that goes on.
 func (a *app) screen(w io.Writer) render.Screen {
-	s := render.Screen{Out: w, Style: a.style(w)}
+	s := render.Screen{Out: unlessAsking{w, &a.asking}, Style: a.style(w)}
 	if a.draws(w) {
 		s.Size = func() (columns, rows int) { return size(w) }
 	}

@@ -257,6 +257,7 @@ func (a *app) beginAt(c *cli.Context, targets []string) (*session, *source, erro
 	if err := useProfile(c.String("profile")); err != nil {
 		return nil, nil, err
 	}
+	c.Context = reconcile.WithPrompt(c.Context, a.prompt(c.Context))
 	target := strings.Join(targets, "")
 	if s.stage.Stack != "" {
 		src := &source{dir: directoryOf(target)}

@@ -7,9 +7,12 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/athanor-dev/athanor/reconcile"
 )
 
 // longestSecret bounds what is read as a secret: far above any real one.
@@ -40,6 +43,33 @@ func (a *app) readSecret(ctx context.Context, prompts ...string) (string, error)
 		return "", hint(errors.New("the secret is no UTF-8 text"), "base64 makes text of bytes")
 	}
 	return value, nil
+}
+
+// prompt asks for what a provider needs and no file holds, such as the code of a device, while something else may be drawn.
+func (a *app) prompt(ctx context.Context) func(question string) (string, error) {
+	return func(question string) (string, error) {
+		if !isTerminal(a.in) || !isTerminal(a.err) {
+			return "", reconcile.ErrNobody
+		}
+		a.asking.Lock()
+		defer a.asking.Unlock()
+		io.WriteString(a.err, "\r\x1b[K") //nolint:errcheck // a lost terminal answers nothing
+		text, err := a.typed(ctx, []string{question})
+		return strings.TrimSpace(text), err
+	}
+}
+
+// unlessAsking is a stream on which nothing is drawn while the user answers a question.
+type unlessAsking struct {
+	io.Writer
+	asking *sync.Mutex
+}
+
+// Write waits until nobody is asked.
+func (w unlessAsking) Write(p []byte) (int, error) {
+	w.asking.Lock()
+	defer w.asking.Unlock()
+	return w.Writer.Write(p)
 }
 
 // typed asks on the terminal, which shows nothing of the answers from before the first question on. It gets its

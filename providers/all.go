@@ -10,6 +10,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/apigatewayv2"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol"
 	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
+	"github.com/athanor-dev/athanor/providers/aws/ecr"
 	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
 	"github.com/athanor-dev/athanor/providers/aws/lambda"
@@ -17,6 +18,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/route53"
 	"github.com/athanor-dev/athanor/providers/aws/s3"
 	"github.com/athanor-dev/athanor/providers/aws/secretsmanager"
+	"github.com/athanor-dev/athanor/providers/aws/sfn"
 	"github.com/athanor-dev/athanor/providers/aws/sns"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
 	"github.com/athanor-dev/athanor/providers/aws/ssm"
@@ -59,8 +61,8 @@ func All() []reconcile.Provider {
 // services are those of AWS.
 func services() []aws.Service {
 	return []aws.Service{
-		apigatewayv2.Service(), dynamodb.Service(), eventbridge.Service(), iam.Service(), lambda.Service(),
-		logs.Service(), route53.Service(), s3.Service(), secretsmanager.Service(), sns.Service(), sqs.Service(),
+		apigatewayv2.Service(), dynamodb.Service(), ecr.Service(), eventbridge.Service(), iam.Service(), lambda.Service(),
+		logs.Service(), route53.Service(), s3.Service(), secretsmanager.Service(), sfn.Service(), sns.Service(), sqs.Service(),
 		ssm.Service(), cloudcontrol.Service(),
 	}
 }

@@ -129,6 +129,9 @@ func (d *Differences) Force() bool { return d.job.Force }
 // Dir is the stack's directory.
 func (d *Differences) Dir() string { return d.job.Dir }
 
+// Cloud is the handle that the object is reached by. Nil where a comparison has none.
+func (d *Differences) Cloud() Cloud { return d.job.Cloud }
+
 // Place is where the thing lives.
 func (d *Differences) Place() Place { return d.job.Place }
 

@@ -77,3 +77,23 @@ var partitions = map[string]string{
 	"cn-": "aws-cn", "us-gov-": "aws-us-gov", "us-iso-": "aws-iso", "us-isob-": "aws-iso-b", "eu-isoe-": "aws-iso-e",
 	"us-isof-": "aws-iso-f", "eusc-": "aws-eusc",
 }
+
+// Domain is what the hosts of a region end with.
+func Domain(region string) string {
+	switch Partition(region) {
+	case "aws-cn":
+		return "amazonaws.com.cn"
+	case "aws-eusc":
+		return "amazonaws.eu"
+	case "aws-iso":
+		return "c2s.ic.gov"
+	case "aws-iso-b":
+		return "sc2s.sgov.gov"
+	case "aws-iso-e":
+		return "cloud.adc-e.uk"
+	case "aws-iso-f":
+		return "csp.hci.ic.gov"
+	default:
+		return "amazonaws.com"
+	}
+}

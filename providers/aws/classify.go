@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -49,6 +50,12 @@ func OrNone(err error) error {
 
 // IsExists reports whether the service answered that there is one already.
 func IsExists(err error) bool { return classOf(err) == reconcile.Exists }
+
+// HasCode reports whether the service answered with one of these codes.
+func HasCode(err error, codes ...string) bool {
+	api, ok := errors.AsType[smithy.APIError](err)
+	return ok && slices.Contains(codes, api.ErrorCode())
+}
 
 // classOf goes by what is surest: an error of our own, the service's code, the status, the connection.
 func classOf(err error) reconcile.Class {

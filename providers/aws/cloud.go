@@ -88,7 +88,11 @@ func (c *Cloud) Config() (sdk.Config, error) {
 	if c.config != nil {
 		return *c.config, nil
 	}
-	options := []func(*config.LoadOptions) error{config.WithLogger(logging.Nop{})} // errors say what the SDK would log
+	asks := &deviceCodes{}
+	options := []func(*config.LoadOptions) error{
+		config.WithLogger(logging.Nop{}), // errors say what the SDK would log
+		withCodes(asks),
+	}
 	if s := c.settings.Region; s != nil {
 		options = append(options, config.WithRegion(*s))
 	}
@@ -105,8 +109,28 @@ func (c *Cloud) Config() (sdk.Config, error) {
 	if err := startsNothing(cfg, c.settings.Profile != nil); err != nil {
 		return sdk.Config{}, err
 	}
+	if cfg.Credentials != nil {
+		profile, endpoint := profileOf(cfg, c.settings.Profile), sdk.ToString(c.settings.Endpoint)
+		cfg.Credentials = c.limits.chains.once(profile, endpoint, credentials{from: cfg.Credentials, profile: profile, codes: asks})
+		if role := c.settings.AssumeRole; role != nil {
+			cfg.Credentials = credentials{from: assumed(cfg, role), role: role.ARN}
+		}
+	}
 	c.config = c.prepared(cfg)
 	return *c.config, nil
+}
+
+// profileOf is the profile that the settings or the environment name, "" for none.
+func profileOf(cfg sdk.Config, named *string) string {
+	if named != nil {
+		return *named
+	}
+	for _, source := range cfg.ConfigSources {
+		if env, ok := source.(config.EnvConfig); ok {
+			return env.SharedConfigProfile
+		}
+	}
+	return ""
 }
 
 // startsNothing refuses credentials that a program or a sign-in has to be started for, where the stack is a stranger's.
@@ -137,8 +161,8 @@ func (c *Cloud) prepared(cfg sdk.Config) *sdk.Config {
 	cfg = cfg.Copy()
 	cfg.Retryer = func() sdk.Retryer { return sdk.NopRetryer{} }
 	cfg.RetryMaxAttempts = 0
-	if cfg.Credentials != nil {
-		cfg.Credentials = credentials{cfg.Credentials}
+	if _, ours := cfg.Credentials.(credentials); cfg.Credentials != nil && !ours {
+		cfg.Credentials = credentials{from: cfg.Credentials}
 	}
 	cfg.HTTPClient = limited(cfg.HTTPClient)
 	cfg.APIOptions = append(cfg.APIOptions, c.pass)
@@ -221,23 +245,4 @@ type AccountError struct{ Have, Allowed string }
 
 func (e *AccountError) Error() string {
 	return fmt.Sprintf("the credentials are of account %s, and %s alone is allowed", e.Have, e.Allowed)
-}
-
-// CredentialsError says that there are no usable credentials, or that the configuration for them cannot be read.
-type CredentialsError struct{ Err error }
-
-func (e *CredentialsError) Error() string { return "no credentials: " + e.Err.Error() }
-func (e *CredentialsError) Unwrap() error { return e.Err }
-
-// credentials tells a failure to get them from a failure of the call that needs them.
-type credentials struct{ from sdk.CredentialsProvider }
-
-// Retrieve gets them, or says what to do.
-func (c credentials) Retrieve(ctx context.Context) (sdk.Credentials, error) {
-	found, err := c.from.Retrieve(ctx)
-	if err != nil && ctx.Err() == nil {
-		err = reconcile.WithHint(&CredentialsError{Err: err},
-			"set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or sign in with `aws sso login`")
-	}
-	return found, err
 }

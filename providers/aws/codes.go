@@ -16,12 +16,15 @@ var codes = map[reconcile.Class][]string{
 		"ParameterNotFound", "InvalidResourceId",
 		"PolicyNotFoundException", "TableNotFoundException",
 		"NoSuchHostedZone",
+		"RepositoryNotFoundException", "RepositoryPolicyNotFoundException", "LifecyclePolicyNotFoundException",
+		"StateMachineDoesNotExist",
 	},
 	// A bucket's name that somebody else took is BucketAlreadyExists, and no look will ever show it as ours.
 	reconcile.Exists: {
 		"QueueNameExists", "QueueAlreadyExists", "AWS.SimpleQueueService.QueueNameExists",
 		"AlreadyExists", "BucketAlreadyOwnedByYou", "PreconditionFailed", "EntityAlreadyExists", "ResourceAlreadyExistsException", "AlreadyExistsException",
 		"ParameterAlreadyExists", "ResourceExistsException", "HostedZoneAlreadyExists",
+		"RepositoryAlreadyExistsException", "StateMachineAlreadyExists",
 	},
 	reconcile.Conflict: {
 		"OperationAborted", "OperationAbortedException", "ConditionalRequestConflict", "ConcurrentAccess", "StaleTag",
@@ -39,6 +42,7 @@ var codes = map[reconcile.Class][]string{
 		"ContinuousBackupsUnavailableException", // of a table that is not ACTIVE yet
 		"EntityTemporarilyUnmodifiable",
 		"HostedZoneNotEmpty",
+		"RepositoryNotEmptyException", "StateMachineDeleting",
 	},
 	reconcile.Throttled: {
 		"Throttling", "ThrottlingException", "ThrottledException", "Throttled", "RequestThrottled",
@@ -53,6 +57,7 @@ var codes = map[reconcile.Class][]string{
 		"HandlerInternalFailureException", "NetworkFailure", "NetworkFailureException", "ServiceInternalErrorException",
 		"ServiceTimeout", "ServiceFailure",
 		"NoSuchChange",
+		"ServerException",
 	},
 	reconcile.Denied: {
 		"AccessDenied", "AccessDeniedException", "AllAccessDisabled", "AccountProblem", "AuthorizationError", "AuthFailure",
@@ -63,7 +68,7 @@ var codes = map[reconcile.Class][]string{
 		"InvalidCredentials", "InvalidCredentialsException", "UnauthorizedTaggingOperation",
 		"KMSAccessDenied", "NotAuthorizedException", "KMSOptInRequired", "KmsAccessDenied", "KmsOptInRequired",
 		"KMS.AccessDeniedException", "KMS.OptInRequired",
-		"KMSAccessDeniedException", "EC2AccessDeniedException",
+		"KMSAccessDeniedException", "EC2AccessDeniedException", "KmsAccessDeniedException",
 	},
 	// A key that a queue or topic names and that does not exist is a mistake in the declaration, not an absent queue.
 	reconcile.Invalid: {
@@ -89,6 +94,9 @@ var codes = map[reconcile.Class][]string{
 		"DecryptionFailure", "EncryptionFailure", "MalformedPolicyDocumentException", "PreconditionNotMetException",
 		"ConflictingDomainExists", "InvalidChangeBatch", "InvalidDomainName", "InvalidVPCId", "LastVPCAssociation",
 		"NoSuchDelegationSet", "PublicZoneVPCAssociation",
+		"InvalidTagParameterException", "KmsException",
+		"InvalidArn", "InvalidDefinition", "InvalidLoggingConfiguration", "InvalidName", "InvalidTracingConfiguration", "InvalidEncryptionConfiguration",
+		"StateMachineTypeNotSupported", "KmsInvalidStateException",
 	},
 	reconcile.Quota: {
 		"OverLimit", "TopicLimitExceeded", "SubscriptionLimitExceeded", "FilterPolicyLimitExceeded", "ReplayLimitExceeded",
@@ -96,7 +104,7 @@ var codes = map[reconcile.Class][]string{
 		"QuotaExceeded", "ServiceQuotaExceeded", "ServiceQuotaExceededException",
 		"ParameterLimitExceeded", "ParameterMaxVersionLimitExceeded", "PoliciesLimitExceededException", "TooManyTagsError",
 		"CodeStorageExceededException", "PolicyLengthExceededException", "ENILimitReachedException", "SubnetIPAddressLimitReachedException",
-		"LimitsExceeded", "TooManyHostedZones",
+		"LimitsExceeded", "TooManyHostedZones", "TooManyTagsException", "TooManyTags", "StateMachineLimitExceeded",
 	},
 }
 

@@ -9,10 +9,12 @@ import (
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/ecr"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
 	"github.com/athanor-dev/athanor/providers/aws/logs"
 	"github.com/athanor-dev/athanor/providers/aws/s3"
 	"github.com/athanor-dev/athanor/providers/aws/secretsmanager"
+	"github.com/athanor-dev/athanor/providers/aws/sfn"
 	"github.com/athanor-dev/athanor/providers/aws/sns"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
 	"github.com/athanor-dev/athanor/providers/aws/ssm"
@@ -78,6 +80,15 @@ func TestGrants(t *testing.T) {
 		"a secret": {func(s *athanor.Stack, to aws.Grantee) {
 			secretsmanager.NewSecret(s, "password", secretsmanager.SecretProps{Generate: &secretsmanager.Generate{}}).Grant(to, secretsmanager.Read)
 		}, []string{`{"do":["secretsmanager:DescribeSecret","secretsmanager:GetSecretValue"],"on":["${password.arn}"]}`}},
+		"images, and signing in": {func(s *athanor.Stack, to aws.Grantee) {
+			ecr.NewRepository(s, "images", ecr.RepositoryProps{}).Grant(to, ecr.Pull)
+		}, []string{
+			`{"do":["ecr:BatchCheckLayerAvailability","ecr:BatchGetImage","ecr:GetDownloadUrlForLayer"],"on":["${images.arn}"]}`,
+			`{"do":["ecr:GetAuthorizationToken"],"on":["*"]}`,
+		}},
+		"a machine and its executions": {func(s *athanor.Stack, to aws.Grantee) {
+			sfn.NewStateMachine(s, "checkout", sfn.StateMachineProps{Role: "arn:aws:iam::111122223333:role/x", Definition: "{}"}).Grant(to, sfn.Stop)
+		}, []string{`{"do":["states:StopExecution"],"on":["${checkout.arn}","${checkout.executionsArn}"]}`}},
 		"objects and their bucket": {func(s *athanor.Stack, to aws.Grantee) {
 			s3.NewBucket(s, "assets", s3.BucketProps{}).Grant(to, s3.Read, s3.List)
 		}, []string{`{"do":["s3:GetObject"],"on":["${assets.arn}/*"]}`, `{"do":["s3:ListBucket"],"on":["${assets.arn}"]}`}},

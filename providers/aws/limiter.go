@@ -17,6 +17,7 @@ type limits struct {
 	isFree bool
 	// granted is when this process last changed something in IAM, by account.
 	granted map[string]time.Time
+	chains  chains
 }
 
 // limitKey is one quota: name tells those of one service apart.

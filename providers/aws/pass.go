@@ -90,6 +90,8 @@ var readers = map[string][]string{
 	"SecretsManager": {"Get*", "List*", "Describe*", "BatchGet*", "ValidateResourcePolicy"},
 	"ApiGatewayV2":   {"Get*", "ExportApi"},
 	"Route53":        {"Get*", "List*", "TestDNSAnswer"},
+	"ECR":            {"Get*", "List*", "Describe*", "BatchGet*", "BatchCheckLayerAvailability"},
+	"SFN":            {"Get*", "List*", "Describe*", "ValidateStateMachineDefinition"},
 }
 
 func reads(service, operation string) bool {

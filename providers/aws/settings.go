@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 )
@@ -24,6 +27,27 @@ type Settings struct {
 	// AccountID is the only account that is allowed, twelve digits: with credentials of another nothing is
 	// called. Default: none, every account.
 	AccountID string
+	// AssumeRole is the role that all calls are made as, assumed with the credentials of the profile. Default: none.
+	AssumeRole *AssumeRole
+	// Tags are given to every object that can have tags. A tag of the same key on a resource wins. Plans show them, and they are
+	// part of drift. Default: none.
+	Tags map[string]string
+	// IgnoreTags are the keys of tags that others set, and that stay as they are: whole, or the beginning of keys with a * after
+	// it. What the program declares itself, in tags of a resource or of these settings, is managed all the same. Default: none.
+	IgnoreTags []string
+}
+
+// AssumeRole is a role of IAM that is assumed for all calls.
+type AssumeRole struct {
+	// ARN names the role, such as "arn:aws:iam::123456789012:role/deploy". Its account is where objects live.
+	ARN string `prop:"required"`
+	// ExternalID is what the role's owner asks of others' accounts. Default: none.
+	ExternalID string
+	// SessionName is who CloudTrail says it was: 2 to 64 letters, digits and =,.@_+-. Default: "athanor".
+	SessionName string
+	// Duration is for how long a session lasts, 15 minutes to 12 hours and no longer than the role allows; a longer run assumes
+	// the role again. A role that was assumed by a role lasts for an hour at most. Default: one hour.
+	Duration *time.Duration `prop:"min=15m,max=12h"`
 }
 
 // Setting is one change of [Settings].
@@ -40,6 +64,15 @@ func Endpoint(url string) Setting { return setting("endpoint", url) }
 
 // Account is the only account that is allowed, twelve digits.
 func Account(id string) Setting { return setting("accountId", id) }
+
+// Assume is the role that all calls are made as.
+func Assume(role AssumeRole) Setting { return func(m map[string]any) { m["assumeRole"] = role } }
+
+// WithTags are given to every object that can have tags, in place of those given outside.
+func WithTags(tags map[string]string) Setting { return func(m map[string]any) { m["tags"] = tags } }
+
+// LeaveTags are the keys of tags that others set, in place of those given outside; "team/*" is all that begin with "team/".
+func LeaveTags(keys ...string) Setting { return func(m map[string]any) { m["ignoreTags"] = keys } }
 
 func setting(name, value string) Setting { return func(m map[string]any) { m[name] = value } }
 
@@ -133,5 +166,40 @@ func open(limits *limits, settings any) (*Cloud, error) {
 	if s.AccountID != "" && !accountID().MatchString(s.AccountID) {
 		return nil, reconcile.WithHint(fmt.Errorf("settings of aws: accountId %q", s.AccountID), "an account is twelve digits")
 	}
+	if err := s.check(); err != nil {
+		return nil, reconcile.WithHint(fmt.Errorf("settings of aws: %w", err), "`athanor schema` says what they take")
+	}
 	return newCloud(limits, *s, nil), nil
+}
+
+var (
+	roleARN     = props.Pattern(`^arn:aws[a-z-]*:iam::[0-9]{12}:role/[\x21-\x7e]+$`)
+	sessionName = props.Pattern(`^[A-Za-z0-9_=,.@+-]{2,64}$`)
+)
+
+// check finds what is wrong with the role and the tags.
+func (s *Settings) check() error {
+	if role := s.AssumeRole; role != nil {
+		switch {
+		case !roleARN().MatchString(role.ARN):
+			return fmt.Errorf("assumeRole.arn: %q is not the ARN of a role", role.ARN)
+		case role.SessionName != "" && !sessionName().MatchString(role.SessionName):
+			return fmt.Errorf("assumeRole.sessionName: %q is not 2 to 64 letters, digits and =,.@_+-", role.SessionName)
+		}
+	}
+	if err := CheckTags(s.Tags).OrNil(); err != nil {
+		return err
+	}
+	for _, key := range s.IgnoreTags {
+		prefix := strings.TrimSuffix(key, "*")
+		switch {
+		case strings.Contains(prefix, "*"):
+			return fmt.Errorf("ignoreTags: %q: a * stands at the end alone", key)
+		case prefix == "":
+			return fmt.Errorf("ignoreTags: %q names no tag", key)
+		case adopt.IsMark(prefix):
+			return fmt.Errorf("ignoreTags: %q: tags that begin with athanor: are owner tags", key)
+		}
+	}
+	return nil
 }

@@ -15,12 +15,41 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// Tags are the author's tags with the mark.
-func Tags(author map[string]string, mark reconcile.Mark) map[string]string {
+// Tags are the tags of an object: those of the settings, the author's, which win over them, and the owner's.
+func Tags(cloud reconcile.Cloud, author map[string]string, mark reconcile.Mark) map[string]string {
 	all := map[string]string{}
+	maps.Copy(all, DefaultTags(cloud))
 	maps.Copy(all, author)
 	maps.Copy(all, adopt.Tags(mark))
 	return all
+}
+
+// DefaultTags are the tags that the settings give every object which can have tags. Nil: none.
+func DefaultTags(cloud reconcile.Cloud) map[string]string {
+	if c, ok := cloud.(*Cloud); ok {
+		return c.settings.Tags
+	}
+	return nil
+}
+
+// TagSides are the two sides of a comparison of tags: the wanted ones, and the live ones of which the program decides. It does
+// not decide on tags that AWS sets, nor on those that the settings ignore and nobody declares.
+func TagSides(cloud reconcile.Cloud, author map[string]string, mark reconcile.Mark, live map[string]string) (want, have map[string]string) {
+	want, have = Tags(cloud, author, mark), OwnTags(live)
+	maps.DeleteFunc(have, func(key, _ string) bool {
+		_, declared := want[key]
+		return !declared && IgnoresTag(cloud, key)
+	})
+	return want, have
+}
+
+// IgnoresTag reports whether the settings leave tags of a key to others. Tags of an owner are never others'.
+func IgnoresTag(cloud reconcile.Cloud, key string) bool {
+	c, ok := cloud.(*Cloud)
+	return ok && !adopt.IsMark(key) && slices.ContainsFunc(c.settings.IgnoreTags, func(pattern string) bool {
+		prefix, many := strings.CutSuffix(pattern, "*")
+		return key == pattern || many && strings.HasPrefix(key, prefix)
+	})
 }
 
 // OwnTags are live tags without those that AWS sets, which nobody may change.
@@ -74,7 +103,8 @@ func CompareTags[L any](d *reconcile.Diff[L], author, live map[string]string, na
 	put func(ctx context.Context, on reconcile.Update[L], tags map[string]string) error,
 	drop func(ctx context.Context, on reconcile.Update[L], keys []string) error,
 ) {
-	reconcile.Map(d, "tags", Tags(author, d.Mark()), OwnTags(live), name,
+	want, have := TagSides(d.Cloud(), author, d.Mark(), live)
+	reconcile.Map(d, "tags", want, have, name,
 		func(ctx context.Context, on reconcile.Update[L], add map[string]string, gone []string) error {
 			if len(add) > 0 {
 				if err := put(ctx, on, add); err != nil {

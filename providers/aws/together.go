@@ -96,8 +96,9 @@ func TagsTogether[P, A any](ctx context.Context, all []kind.Site[P, A], arn func
 	}
 	tags := make([]map[string]string, len(all))
 	for i, s := range all {
-		if have := shown[arn(*s.Last)]; maps.Equal(OwnTags(have), Tags(declared(s.Want), s.Owner)) {
-			tags[i] = have
+		shows := shown[arn(*s.Last)]
+		if want, have := TagSides(s.Cloud, declared(s.Want), s.Owner, shows); maps.Equal(want, have) {
+			tags[i] = shows
 		}
 	}
 	return tags, nil

@@ -157,6 +157,7 @@ func Setting(provider, name string) (kind Kind, ok bool) {
 func settings() map[string]Kind {
 	return map[string]Kind{
 		"aws.region": "", "aws.profile": Identity, "aws.endpoint": Endpoint, "aws.accountId": Identity,
+		"aws.assumeRole": Identity, "aws.tags": "", "aws.ignoreTags": "",
 		"cloudflare.account": Identity, "cloudflare.tokenEnv": Identity, "cloudflare.profile": Identity,
 		"cloudflare.endpoint": Endpoint,
 		"terraform.terraform": "", "terraform.path": Program, "terraform.config": Identity, "terraform.env": Env, "terraform.account": "",

@@ -273,7 +273,7 @@ func createDomain(ctx context.Context, s domainSite) (DomainName, error) {
 	}
 	in := body.input(s.Name)
 	out, err := clientOf(s.Cloud).CreateDomainName(ctx, &sdk.CreateDomainNameInput{
-		DomainName: in.DomainName, Tags: aws.Tags(s.Want.Tags, s.Owner), RoutingMode: in.RoutingMode,
+		DomainName: in.DomainName, Tags: aws.Tags(s.Cloud, s.Want.Tags, s.Owner), RoutingMode: in.RoutingMode,
 		DomainNameConfigurations: in.DomainNameConfigurations, MutualTlsAuthentication: in.MutualTlsAuthentication,
 	})
 	if err != nil {

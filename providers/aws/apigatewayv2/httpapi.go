@@ -276,7 +276,7 @@ func createAPI(ctx context.Context, s apiSite) (HTTPAPI, error) {
 	if want.CORS.isLater() {
 		want.CORS = nil
 	}
-	in := &sdk.CreateApiInput{ProtocolType: types.ProtocolTypeHttp, Tags: aws.Tags(want.Tags, s.Owner)}
+	in := &sdk.CreateApiInput{ProtocolType: types.ProtocolTypeHttp, Tags: aws.Tags(s.Cloud, want.Tags, s.Owner)}
 	err := apiTable.Created(want, kind.Struct(in))
 	if want.CORS != nil { // what is empty is written too, as an update does
 		err = errors.Join(err, apiTable.Changed(want, want, []tree.Path{"cors"}, kind.Struct(in)))

@@ -27,7 +27,7 @@ const requestKey = "athanor:request"
 const attempts = 8
 
 // desired is the whole of what is wanted, as a creation takes it.
-func (k *kind) desired(want object, name string, mark reconcile.Mark) object {
+func (k *kind) desired(cloud reconcile.Cloud, want object, name string, mark reconcile.Mark) object {
 	out := maps.Clone(want)
 	if out == nil {
 		out = object{}
@@ -36,7 +36,7 @@ func (k *kind) desired(want object, name string, mark reconcile.Mark) object {
 		out[string(k.named)] = name
 	}
 	if k.tags != nil && k.tags.OnCreate {
-		out = k.withTags(out, mark)
+		out = k.withTags(cloud, out, nil, mark)
 	}
 	return out
 }
@@ -52,7 +52,7 @@ func (k *kind) create(ctx context.Context, s site) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := string(tree.Canonical(k.desired(s.Want, s.Name, s.Owner)))
+	body := string(tree.Canonical(k.desired(s.Cloud, s.Want, s.Name, s.Owner)))
 	for n := 0; ; n++ {
 		out, err := client.CreateResource(ctx, &sdk.CreateResourceInput{
 			TypeName: &k.Name, DesiredState: &body, ClientToken: new(clientToken(s, body, n)),

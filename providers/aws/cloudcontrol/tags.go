@@ -42,14 +42,20 @@ func text(v any) string {
 // authorTags are the declared tags.
 func (k *kind) authorTags(declared object) map[string]string { return k.tagsOf(declared) }
 
-// withTags is declared properties with the mark among the tags. Entries of the author stay as they are.
-func (k *kind) withTags(declared object, mark reconcile.Mark) object {
+// withTags is declared properties with the default tags of the settings and the owner's among the tags, and of the live ones
+// those that the settings ignore: tags are set whole. Entries of the author stay as they are.
+func (k *kind) withTags(cloud reconcile.Cloud, declared, live object, mark reconcile.Mark) object {
 	out := maps.Clone(declared)
 	author := k.authorTags(declared)
-	marks := aws.Tags(nil, mark)
+	wanted := aws.Tags(cloud, author, mark)
+	for key, v := range k.tagsOf(live) {
+		if _, declared := wanted[key]; !declared && aws.IgnoresTag(cloud, key) {
+			wanted[key] = v
+		}
+	}
 	if k.tags.Key == "" {
 		all := object{}
-		for key, v := range aws.Tags(author, mark) {
+		for key, v := range wanted {
 			all[key] = v
 		}
 		out[k.tags.Property] = all
@@ -58,8 +64,10 @@ func (k *kind) withTags(declared object, mark reconcile.Mark) object {
 	var entries []any
 	given, _ := declared[k.tags.Property].([]any)
 	entries = append(entries, given...)
-	for _, key := range slices.Sorted(maps.Keys(marks)) {
-		entries = append(entries, k.entry(key, marks[key]))
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		if _, given := author[key]; !given {
+			entries = append(entries, k.entry(key, wanted[key]))
+		}
 	}
 	out[k.tags.Property] = entries
 	return out
@@ -75,11 +83,10 @@ func (k *kind) entry(key, value string) object {
 }
 
 // compareTags states the tags one by one. Those that cannot be changed belong to creation: a difference in the author's
-// replaces, and the mark stays what it was.
+// replaces; default tags and the mark stay what they were.
 func (k *kind) compareTags(d *diff, want object, seen live, set *reconcile.Operation[live]) {
 	path := tree.Path("").Key(k.tags.Property)
-	have := aws.OwnTags(k.tagsOf(seen.props))
-	wanted := aws.Tags(k.authorTags(want), d.Mark())
+	wanted, have := aws.TagSides(d.Cloud(), k.authorTags(want), d.Mark(), k.tagsOf(seen.props))
 	if k.tags.Fixed {
 		author := k.authorTags(want)
 		for _, key := range slices.Sorted(maps.Keys(author)) {

@@ -58,7 +58,7 @@ func (k *kind) notUpdatable(err error, o on) error {
 func (k *kind) patch(want object, o on) []any {
 	full := want
 	if k.tags != nil && !k.tags.Fixed {
-		full = k.withTags(want, o.Owner)
+		full = k.withTags(o.Cloud, want, o.Live.props, o.Owner)
 	}
 	changed := map[tree.Path]bool{}
 	for _, p := range o.Changed {

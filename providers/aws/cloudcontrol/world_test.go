@@ -116,7 +116,7 @@ func (s suite) run(t *testing.T) {
 			t.Helper()
 			value := to.Value
 			if k.tags != nil && name == k.tags.Property {
-				value = k.withTags(obj{name: value}, adopt.MarkOf(k.tagsOf(to.Attrs)))[name]
+				value = k.withTags(nil, obj{name: value}, nil, adopt.MarkOf(k.tagsOf(to.Attrs)))[name]
 			}
 			if err := worlds[w.Dir].server.Edit(s.typ, k.identity(to.Attrs), name, value); err != nil {
 				t.Fatalf("%v", err)

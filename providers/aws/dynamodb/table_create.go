@@ -18,7 +18,7 @@ import (
 // the stream of Kinesis are set when the table is ACTIVE.
 func createTable(ctx context.Context, site tableSite) (Table, error) {
 	in := creation(site.Want, site.Name)
-	in.Tags = tagList(aws.Tags(site.Want.Tags, site.Owner))
+	in.Tags = tagList(aws.Tags(site.Cloud, site.Want.Tags, site.Owner))
 	if _, err := clientOf(site.Cloud).CreateTable(ctx, in); err != nil {
 		return Table{}, err
 	}

@@ -156,7 +156,7 @@ func observeBus(ctx context.Context, s busSite) (live liveBus, err error) {
 
 // createBus makes the bus, and fails where there is one of that name. Its policy is put when it is there.
 func createBus(ctx context.Context, s busSite) (EventBus, error) {
-	in := &sdk.CreateEventBusInput{Name: &s.Name, Tags: tagList(aws.Tags(s.Want.Tags, s.Owner))}
+	in := &sdk.CreateEventBusInput{Name: &s.Name, Tags: tagList(aws.Tags(s.Cloud, s.Want.Tags, s.Owner))}
 	if err := busTable.Created(s.Want, kind.Struct(in)); err != nil {
 		return EventBus{}, err
 	}

@@ -380,7 +380,7 @@ func createRule(ctx context.Context, s ruleSite) (Rule, error) {
 	if err != nil {
 		return Rule{}, err
 	}
-	in.Tags = tagList(aws.Tags(s.Want.Tags, s.Owner))
+	in.Tags = tagList(aws.Tags(s.Cloud, s.Want.Tags, s.Owner))
 	if _, err := clientOf(s.Cloud).PutRule(ctx, in); err != nil {
 		return Rule{}, err
 	}

@@ -168,7 +168,7 @@ func policyIn(p *types.Policy) Policy {
 
 // createPolicy carries everything.
 func createPolicy(ctx context.Context, s policySite) (Policy, error) {
-	in := &sdk.CreatePolicyInput{PolicyName: &s.Name, Tags: tagList(aws.Tags(s.Want.Tags, s.Owner))}
+	in := &sdk.CreatePolicyInput{PolicyName: &s.Name, Tags: tagList(aws.Tags(s.Cloud, s.Want.Tags, s.Owner))}
 	if err := policyTable.Created(s.Want, kind.Struct(in)); err != nil {
 		return Policy{}, err
 	}

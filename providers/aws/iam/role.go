@@ -479,7 +479,7 @@ func inlined(ctx context.Context, client *sdk.Client, role string) (map[string]s
 // createRole carries all that CreateRole takes, the owner tag included. What the role may do comes by itself afterwards.
 func createRole(ctx context.Context, s roleSite) (Role, error) {
 	in := &sdk.CreateRoleInput{
-		RoleName: &s.Name, PermissionsBoundary: aws.OrNil(string(s.Want.PermissionsBoundary)), Tags: tagList(aws.Tags(s.Want.Tags, s.Owner)),
+		RoleName: &s.Name, PermissionsBoundary: aws.OrNil(string(s.Want.PermissionsBoundary)), Tags: tagList(aws.Tags(s.Cloud, s.Want.Tags, s.Owner)),
 	}
 	if err := roleTable.Created(s.Want, kind.Struct(in)); err != nil {
 		return Role{}, err

@@ -150,7 +150,7 @@ func createFunction(ctx context.Context, s functionSite) (Function, error) {
 	if err != nil {
 		return Function{}, err
 	}
-	in := &sdk.CreateFunctionInput{FunctionName: &s.Name, Code: code, PackageType: "Zip", Tags: aws.Tags(want.Tags, s.Owner)}
+	in := &sdk.CreateFunctionInput{FunctionName: &s.Name, Code: code, PackageType: "Zip", Tags: aws.Tags(s.Cloud, want.Tags, s.Owner)}
 	if err := functionTable.Created(want, kind.Struct(in)); err != nil {
 		return Function{}, err
 	}

@@ -475,7 +475,7 @@ func createMapping(ctx context.Context, s mappingSite) (EventSourceMapping, erro
 	if err != nil {
 		return EventSourceMapping{}, err
 	}
-	in.Tags = aws.Tags(s.Want.Tags, s.Owner)
+	in.Tags = aws.Tags(s.Cloud, s.Want.Tags, s.Owner)
 	client := clientOf(s.Cloud)
 	out, err := client.CreateEventSourceMapping(ctx, in)
 	if err != nil {

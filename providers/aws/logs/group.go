@@ -392,7 +392,7 @@ func (l *liveGroup) readPolicy(ctx context.Context, client *sdk.Client) error {
 
 // createGroup carries what CreateLogGroup takes; retention and policies have calls of their own, which follow.
 func createGroup(ctx context.Context, s site) (LogGroup, error) {
-	in := &sdk.CreateLogGroupInput{LogGroupName: &s.Name, Tags: aws.Tags(s.Want.Tags, s.Owner)}
+	in := &sdk.CreateLogGroupInput{LogGroupName: &s.Name, Tags: aws.Tags(s.Cloud, s.Want.Tags, s.Owner)}
 	if err := groupTable.Created(s.Want, kind.Struct(in)); err != nil {
 		return LogGroup{}, err
 	}

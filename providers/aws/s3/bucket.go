@@ -345,7 +345,7 @@ func prefixed(prefix, text string) []string {
 
 // bucketAt works from the name and the location alone: S3 makes all addresses of a bucket of them.
 func bucketAt(location kind.Location, name string) Bucket {
-	region, suffix := location.Region, domainOf(location.Region)
+	region, suffix := location.Region, aws.Domain(location.Region)
 	return Bucket{
 		Name: BucketName(name), Region: region,
 		ARN:                arnOf(location, name),
@@ -468,7 +468,7 @@ func explained(t target, err error) error {
 func createBucket(ctx context.Context, s bucketSite) (Bucket, error) {
 	in := &sdk.CreateBucketInput{
 		Bucket:                    &s.Name,
-		CreateBucketConfiguration: &types.CreateBucketConfiguration{Tags: tagList(aws.Tags(s.Want.Tags, s.Owner))},
+		CreateBucketConfiguration: &types.CreateBucketConfiguration{Tags: tagList(aws.Tags(s.Cloud, s.Want.Tags, s.Owner))},
 	}
 	if s.Location.Region != "us-east-1" { // which S3 wants to be left out
 		in.CreateBucketConfiguration.LocationConstraint = types.BucketLocationConstraint(s.Location.Region)

@@ -163,7 +163,7 @@ var objectKind = &kind.Kind[ObjectProps, liveObject, Object]{
 func objectAt(location kind.Location, bucket, key string) Object {
 	return Object{
 		Bucket: BucketName(bucket), Key: key, ARN: arnOf(location, bucket+"/"+key),
-		URL: "https://" + bucket + ".s3." + location.Region + "." + domainOf(location.Region) + (&url.URL{Path: "/" + key}).EscapedPath(),
+		URL: "https://" + bucket + ".s3." + location.Region + "." + aws.Domain(location.Region) + (&url.URL{Path: "/" + key}).EscapedPath(),
 	}
 }
 
@@ -433,7 +433,7 @@ func upload(ctx context.Context, t target, key string, s kind.Facts, want Object
 		return nil, err
 	}
 	tags := url.Values{}
-	for k, v := range aws.Tags(want.Tags, s.Owner) {
+	for k, v := range aws.Tags(s.Cloud, want.Tags, s.Owner) {
 		tags.Set(k, v)
 	}
 	in := sdk.PutObjectInput{

@@ -131,7 +131,8 @@ func unless(err error, codes ...string) error {
 func compareTags[L any](
 	d *kind.Diff[L], author, live map[string]string, call string, put func(context.Context, kind.Update[L], []types.Tag) error,
 ) {
-	reconcile.Map(d, "tags", aws.Tags(author, d.Mark()), aws.OwnTags(live), call,
+	want, have := aws.TagSides(d.Cloud(), author, d.Mark(), live)
+	reconcile.Map(d, "tags", want, have, call,
 		func(ctx context.Context, on kind.Update[L], add map[string]string, drop []string) error {
 			all := map[string]string{}
 			maps.Copy(all, live)
@@ -164,24 +165,4 @@ func tagMap(tags []types.Tag) map[string]string {
 // arnOf is the ARN of a bucket, or of what is in it. It names neither region nor account.
 func arnOf(location kind.Location, resource string) aws.ARN {
 	return aws.Parts{Partition: aws.Partition(location.Region), Service: "s3", Resource: resource}.ARN()
-}
-
-// domainOf is what hosts of a region end with.
-func domainOf(region string) string {
-	switch aws.Partition(region) {
-	case "aws-cn":
-		return "amazonaws.com.cn"
-	case "aws-eusc":
-		return "amazonaws.eu"
-	case "aws-iso":
-		return "c2s.ic.gov"
-	case "aws-iso-b":
-		return "sc2s.sgov.gov"
-	case "aws-iso-e":
-		return "cloud.adc-e.uk"
-	case "aws-iso-f":
-		return "csp.hci.ic.gov"
-	default:
-		return "amazonaws.com"
-	}
 }

@@ -464,7 +464,7 @@ func createSecret(ctx context.Context, s site) (Secret, error) {
 		Name:               &s.Name,
 		ClientRequestToken: new(tokenOf("create", s.Owner.Stack, s.Owner.Stage, s.Owner.Address, s.Name, s.Nonce, s.New.Deleted)),
 		AddReplicaRegions:  replicaList(s.Want.Replicas),
-		Tags:               tagList(withWindow(aws.Tags(s.Want.Tags, s.Owner), s.Want)),
+		Tags:               tagList(withWindow(aws.Tags(s.Cloud, s.Want.Tags, s.Owner), s.Want)),
 	}
 	err := secretTable.Created(s.Want, kind.Struct(in))
 	if g := s.Want.Generate; g != nil && err == nil {

@@ -362,7 +362,7 @@ func createTopic(ctx context.Context, s topicSite) (Topic, error) {
 	made := Topic{ARN: arnOf(s.Location, s.Name), Name: s.Name, DataProtection: declared(s.Want.DataProtectionPolicy)}
 	client := clientOf(s.Cloud)
 	if _, err := client.CreateTopic(ctx, &sdk.CreateTopicInput{
-		Name: &s.Name, Attributes: attrs, Tags: tagList(aws.Tags(s.Want.Tags, s.Owner)),
+		Name: &s.Name, Attributes: attrs, Tags: tagList(aws.Tags(s.Cloud, s.Want.Tags, s.Owner)),
 		DataProtectionPolicy: aws.OrNil(*aws.Text(s.Want.DataProtectionPolicy)),
 	}); err != nil {
 		return Topic{}, taken(ctx, client, made.ARN, err)

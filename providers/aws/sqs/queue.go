@@ -298,7 +298,7 @@ func createQueue(ctx context.Context, s site) (Queue, error) {
 		delete(attrs, "FifoQueue") // SQS refuses "false"
 	}
 	out, err := clientOf(s.Cloud).CreateQueue(ctx, &sdk.CreateQueueInput{
-		QueueName: &s.Name, Attributes: attrs, Tags: aws.Tags(s.Want.Tags, s.Owner),
+		QueueName: &s.Name, Attributes: attrs, Tags: aws.Tags(s.Cloud, s.Want.Tags, s.Owner),
 	})
 	if err != nil {
 		return Queue{}, explained(ctx, s.Facts, attrs, err)

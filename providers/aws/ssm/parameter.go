@@ -538,7 +538,7 @@ func createParameter(ctx context.Context, s site) (Parameter, error) {
 	if err != nil {
 		return Parameter{}, err
 	}
-	in.Overwrite, in.Tags = new(false), tagList(aws.Tags(s.Want.Tags, s.Owner))
+	in.Overwrite, in.Tags = new(false), tagList(aws.Tags(s.Cloud, s.Want.Tags, s.Owner))
 	out, err := put(ctx, s.Facts, in)
 	if err != nil {
 		return Parameter{}, err
