@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,10 @@ type catalog struct {
 	Errors     map[string][]matcher // by service.Name
 
 	others func() (*catalog, error) // of the services without kinds of their own
+
+	indexing sync.Once
+	byParts  map[string][]*operation // by the method and the number of parts of the path, in their order
+	byShape  map[string]*operation   // by the method and the shape of the path
 }
 
 // operation is one operation as it is described.
@@ -39,6 +44,7 @@ type operation struct {
 		once         sync.Once
 		answer, body object
 	}
+	words []string // of the path
 }
 
 // matcher is how an error is told.
@@ -136,13 +142,12 @@ func folder() (string, error) {
 // find is the operation that a request is, with the parts of its path by name; of several that fit, the one with the
 // most literal path.
 func (c *catalog) find(method, path string) (*operation, map[string]string) {
+	c.index()
 	var best *operation
 	var values map[string]string
-	for _, o := range c.Operations {
-		if o.Method != method {
-			continue
-		}
-		if found, ok := match(o.Path, path); ok && (best == nil || len(found) < len(values)) {
+	have := strings.Split(path, "/")
+	for _, o := range c.byParts[sized(method, len(have))] {
+		if found, ok := match(o.words, have); ok && (best == nil || len(found) < len(values)) {
 			best, values = o, found
 		}
 	}
@@ -154,20 +159,36 @@ func (c *catalog) find(method, path string) (*operation, map[string]string) {
 	return best, values
 }
 
-// match reads a path by its pattern, in which {name} is one part.
-func match(pattern, path string) (map[string]string, bool) {
-	want, have := strings.Split(pattern, "/"), strings.Split(path, "/")
-	if len(want) != len(have) {
-		return nil, false
+// index sorts the operations once, so that a request is not compared with all of them.
+func (c *catalog) index() {
+	c.indexing.Do(func() {
+		c.byParts, c.byShape = map[string][]*operation{}, map[string]*operation{}
+		for _, o := range c.Operations {
+			o.words = strings.Split(o.Path, "/")
+			key := sized(o.Method, len(o.words))
+			c.byParts[key] = append(c.byParts[key], o)
+			if key = shaped(o.Method, shapeOf(o.Path)); c.byShape[key] == nil {
+				c.byShape[key] = o
+			}
+		}
+	})
+}
+
+func sized(method string, parts int) string { return method + " " + strconv.Itoa(parts) }
+
+func shaped(method, shape string) string { return method + " " + shape }
+
+// match reads the parts of a path by its pattern, in which {name} is one part. They are equally many.
+func match(want, have []string) (map[string]string, bool) {
+	for i, w := range want {
+		if w != have[i] && (!strings.HasPrefix(w, "{") || have[i] == "") {
+			return nil, false
+		}
 	}
 	values := map[string]string{}
 	for i, w := range want {
-		name, variable := strings.CutPrefix(w, "{")
-		switch {
-		case variable && have[i] != "":
+		if name, variable := strings.CutPrefix(w, "{"); variable {
 			values[strings.TrimSuffix(name, "}")] = have[i]
-		case w != have[i]:
-			return nil, false
 		}
 	}
 	return values, true

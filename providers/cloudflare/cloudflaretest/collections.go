@@ -31,17 +31,12 @@ var pathVariable = regexp.MustCompile(`\{[^}]*\}`)
 func shapeOf(path string) string { return pathVariable.ReplaceAllString(path, "{}") }
 
 // has reports whether the descriptions have an operation.
-func (c *catalog) has(method, shape string) bool {
-	return slices.ContainsFunc(c.Operations, func(o *operation) bool { return o.Method == method && shapeOf(o.Path) == shape })
-}
+func (c *catalog) has(method, shape string) bool { return c.at(method, shape) != nil }
 
 // at is the operation of a method and a path.
 func (c *catalog) at(method, shape string) *operation {
-	i := slices.IndexFunc(c.Operations, func(o *operation) bool { return o.Method == method && shapeOf(o.Path) == shape })
-	if i < 0 {
-		return nil
-	}
-	return c.Operations[i]
+	c.index()
+	return c.byShape[shaped(method, shape)]
 }
 
 // described is the handler of an operation by its description, nil where that does not say what it does.
@@ -112,14 +107,10 @@ func (s *shelves) fill(read, by *operation, made object) {
 	s.made++
 	id := hexID(16)
 	value := valueSchema(read)
-	for _, schema := range objectsOf(value, defsOf(read)) {
+	for _, schema := range likest(made, objectsOf(value, defsOf(read)), defsOf(read)) {
 		properties, _ := schema["properties"].(object)
-		if len(properties) == 1 && len(made) > 0 { // an object in an object
-			for _, inner := range properties {
-				if deeper := objectsOf(inner, defsOf(read)); len(deeper) > 0 {
-					properties, _ = deeper[0]["properties"].(object)
-				}
-			}
+		if name := holder(made, schema, defsOf(read)); name != "" {
+			properties, _ = objectsOf(properties[name], defsOf(read))[0]["properties"].(object)
 		}
 		for name, p := range properties {
 			if _, there := made[name]; there {
@@ -406,6 +397,9 @@ func shown(v, schema any, defs object, depth int) any {
 		return v
 	}
 	all := alternatives(schema, defs)
+	if slices.ContainsFunc(all, func(m object) bool { return len(m) == 0 }) { // anything
+		return v
+	}
 	switch v := v.(type) {
 	case object:
 		var best object
@@ -479,6 +473,42 @@ func fitness(v, schema, defs object) int {
 	return fit
 }
 
+// likest is the alternative that an object is most like, nil for none.
+func likest(v object, all []object, defs object) []object {
+	most, best := -1, []object(nil)
+	for _, m := range all {
+		if fit := fitness(v, m, defs); fit > most {
+			most, best = fit, []object{m}
+		}
+	}
+	return best
+}
+
+// holder is the property of a schema that holds an object, "" where the schema describes the object itself: an answer may have the
+// object in another one.
+func holder(v, schema, defs object) string {
+	properties, _ := schema["properties"].(object)
+	most, best := fitness(v, schema, defs), ""
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		if _, own := v[name]; own {
+			continue
+		}
+		for _, inner := range objectsOf(properties[name], defs) {
+			if fit := fitness(v, inner, defs); fit > most {
+				most, best = fit, name
+			}
+		}
+	}
+	return best
+}
+
+func holderOf(v object, value any, defs object) string {
+	for _, m := range likest(v, objectsOf(value, defs), defs) {
+		return holder(v, m, defs)
+	}
+	return ""
+}
+
 // saidOf is an object as an operation answers it.
 func saidOf(op *operation, v object) wiretest.Answer {
 	response := op.answer()
@@ -490,14 +520,10 @@ func saidOf(op *operation, v object) wiretest.Answer {
 		} else {
 			out = []any{shown(v, list["items"], defs, 0)}
 		}
-	} else if properties := objectProperties(value, defs); len(properties) == 1 && op.Method != http.MethodDelete {
-		for name, inner := range properties {
-			if _, own := v[name]; !own && len(objectsOf(inner, defs)) > 0 {
-				out = object{name: shown(v, inner, defs, 0)}
-			} else {
-				out = shown(v, value, defs, 0)
-			}
-		}
+	} else if name := holderOf(v, value, defs); name != "" && op.Method != http.MethodDelete {
+		whole, _ := shown(object{}, value, defs, 0).(object)
+		whole[name] = shown(v, objectProperties(value, defs)[name], defs, 0)
+		out = whole
 	} else {
 		out = shown(v, value, defs, 0)
 	}
@@ -662,6 +688,23 @@ func SampleBody(t testing.TB, method, path string, which int) map[string]any {
 	}
 	out, _ := sampleOf(schema, defs, "", which, 0).(object)
 	return out
+}
+
+// Takes are the properties of the body that an operation takes by its description, nil when there is no such operation.
+func Takes(t testing.TB, method, path string) map[string]bool {
+	t.Helper()
+	op, _ := load(t).find(method, path)
+	if op == nil {
+		return nil
+	}
+	taken := map[string]bool{}
+	if arrayOf(objectProperties(op.body(), defsIn(op.body()))["body"], defsIn(op.body())) != nil {
+		taken["items"] = true
+	}
+	for name := range op.settable() {
+		taken[name] = true
+	}
+	return taken
 }
 
 // The samples of a body.

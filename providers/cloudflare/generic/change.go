@@ -210,8 +210,18 @@ func (k *kind) put(names []string, full object, u update) object {
 		default:
 			body[name] = settable(n, have)
 		}
+		if empty := n.Empty(); body[name] == nil && empty != nil && slices.Contains(k.Update.Needs, name) {
+			body[name] = empty
+		}
 	}
 	return body
+}
+
+// emptied reports a value that stands for none: a PUT that must have the property gives it so.
+func (k *kind) emptied(path tree.Path, have any) bool {
+	return k.Update != nil && slices.ContainsFunc(k.Update.Needs, func(name string) bool {
+		return path == tree.Path("").Key(name) && tree.Equal(have, k.Root.Below(name).Empty())
+	})
 }
 
 // masked reports what stands for a secret that the API does not show.

@@ -90,7 +90,7 @@ func (c *comparing) object(n *schema.Node, path, pattern tree.Path, want, have, 
 		_, declared := want[key]
 		_, before := had[key]
 		switch {
-		case declared || have[key] == nil || c.WriteOnlyAt(at):
+		case declared || have[key] == nil || c.WriteOnlyAt(at) || c.emptied(at, have[key]):
 		case n.Values != nil && n.Properties[key] == nil:
 			c.state(path.Key(key), at, nil, have[key])
 		case before:

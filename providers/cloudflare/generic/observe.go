@@ -31,10 +31,15 @@ func (k *kind) identity(attrs object) string {
 		}
 	}
 	if len(parts) == 0 { // a setting of the account
-		_, noun, _ := strings.Cut(k.Path, "}/")
-		return noun
+		return k.noun()
 	}
 	return strings.Join(parts, "/")
+}
+
+// noun is the path of a type below the account or the zone.
+func (k *kind) noun() string {
+	_, noun, _ := strings.Cut(k.Path, "}/")
+	return noun
 }
 
 // parts are those of an identity, by the names of attributes. One that is short of some is read from its end: the parents
@@ -43,7 +48,7 @@ func (k *kind) parts(identity string) object {
 	out := object{}
 	names := k.PathAttrs()
 	given := strings.Split(identity, "/")
-	if k.Shape == schema.Setting && len(names) == 0 {
+	if k.Shape == schema.Setting && (len(names) == 0 || k.ZoneOptional() && identity == k.noun()) {
 		return out
 	}
 	for len(given) > 0 && len(names) > 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +31,8 @@ type suite struct {
 	steady   map[tree.Path]string
 	silent   map[tree.Path]string
 	others   map[tree.Path][]any
+	// other has another value than the first variant for every property.
+	other obj
 	// before are objects that must exist: a call for each.
 	before []call
 }
@@ -158,29 +161,35 @@ func (k *kind) compared(o obj) obj {
 	return out
 }
 
+// samplePath is the path of one object of a type, or of its collection, with x for every part that differs.
+func (k *kind) samplePath(ofObject bool) string {
+	path := strings.Replace(k.Path, "{scope}", "accounts/x", 1)
+	if ofObject && k.ID != "" {
+		path += "/x"
+	}
+	return variable.ReplaceAllString(path, "x")
+}
+
+var variable = regexp.MustCompile(`\{[^}]*\}`)
+
 // sampled is the suite of a type with values that its description allows.
 func sampled(t *testing.T, name string) suite {
 	t.Helper()
 	k := kindOf(t, name)
-	method, path := http.MethodPost, k.Path
+	method, path := http.MethodPost, k.samplePath(false)
 	if k.Create == nil || k.Create.Method == http.MethodPut {
 		op := k.Update
 		if op == nil {
 			op = k.Patch
 		}
-		method = op.Method
-		if k.ID != "" {
-			path += "/x"
-		}
-	}
-	path = strings.NewReplacer("{scope}", "accounts/x").Replace(path)
-	for strings.Contains(path, "{") {
-		from := strings.Index(path, "{")
-		path = path[:from] + "x" + path[from+strings.Index(path[from:], "}")+1:]
+		method, path = op.Method, k.samplePath(true)
 	}
 	s := suite{typ: name, base: cloudflaretest.SampleBody(t, method, path, cloudflaretest.Least)}
 	full, other := cloudflaretest.SampleBody(t, method, path, cloudflaretest.Full), cloudflaretest.SampleBody(t, method, path, cloudflaretest.Other)
 	for i, m := range []obj{s.base, full, other} {
+		for p := range k.Refused {
+			delete(m, string(p))
+		}
 		switch {
 		case k.NameProp == "":
 		case k.NameGiven:
@@ -198,6 +207,7 @@ func sampled(t *testing.T, name string) suite {
 		}
 	}
 	s.variants = []kindtest.Variant{{Name: "full", Props: full}}
+	s.other = other
 	s.others = map[tree.Path][]any{}
 	tree.Walk(other, func(p tree.Path, v any) bool {
 		var at tree.Path

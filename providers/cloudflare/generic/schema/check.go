@@ -50,6 +50,8 @@ func (c *checking) object(n *Node, m map[string]any, at, pattern tree.Path) {
 			below, deeper = n.Values, pattern.Any()
 		}
 		switch {
+		case c.t.Refused[deeper] != "":
+			c.fail(at.Key(k), "", "cannot be declared: %s", c.t.Refused[deeper])
 		case below != nil:
 			c.value(below, m[k], at.Key(k), deeper)
 		case !n.Free() && !token.Has(k):

@@ -87,6 +87,9 @@ func (d *documenting) object(n *Node, at tree.Path, depth int) []props.Field {
 			return all
 		}
 		below, path := n.Properties[name], at.Key(name)
+		if d.settable && d.t.Refused[path] != "" {
+			continue
+		}
 		f := props.Field{
 			Path: path, Go: name, Type: typeName(below, depth > 1), TakesRef: true, Doc: d.doc(below, path),
 			Required: d.settable && slices.Contains(n.Required, name) && (at != "" || name != d.t.NameProp || d.t.NameGiven),

@@ -43,6 +43,21 @@ func (n *Node) Below(key string) *Node {
 	return &Node{}
 }
 
+// Empty is the value that says that there is none: text, a list or a map without anything in it. Nil: no value says so.
+func (n *Node) Empty() any {
+	switch n.Types {
+	case "s":
+		if len(n.Enum) == 0 {
+			return ""
+		}
+	case "a":
+		return []any{}
+	case "o":
+		return map[string]any{}
+	}
+	return nil
+}
+
 // Element is the shape of the elements of a list.
 func (n *Node) Element() *Node {
 	if n.Items == nil {

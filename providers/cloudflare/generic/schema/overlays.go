@@ -6,7 +6,12 @@ const docs = "https://developers.cloudflare.com/"
 
 // overlays are what is known of single types, from Cloudflare's documentation.
 var overlays = map[string]Overlay{
-	"cloudflare.accounts.Member": {Immutable: paths("email"), Page: docs + "fundamentals/manage-members/"},
+	"cloudflare.accounts.Member": {
+		Immutable: paths("email"), Page: docs + "fundamentals/manage-members/",
+		Refused: map[tree.Path]string{
+			"roles": "the API takes ids of roles at creation, objects later, and shows objects: declare policies",
+		},
+	},
 	"cloudflare.aigateway.Gateway": {
 		Note: "The id is its name, which calls through the gateway have in their URL.", Data: "a gateway keeps the logs of its calls",
 		Page: docs + "ai-gateway/",

@@ -16,7 +16,7 @@ type (
 )
 
 // sum is that of the table, which task cloudflare:table makes anew.
-const sum = "ea8aaf04350837d3cb1f68fa6b6287d4654d71ad7b12bdcf270ecde37baa54a6"
+const sum = "1627c4f28ec1c24515b00ce507f9a732dd097b4548edf1d3a8f995fed244b6e9"
 
 func TestTable(t *testing.T) {
 	have := sha256.Sum256(table)
@@ -71,6 +71,11 @@ func TestOverlays(t *testing.T) {
 				if !has(typ.Root, p) {
 					t.Errorf("%s has no property %s", name, p)
 				}
+			}
+		}
+		for p, why := range o.Refused {
+			if !has(typ.Root, p) || why == "" {
+				t.Errorf("%s refuses %s: %q", name, p, why)
 			}
 		}
 		for _, p := range o.Secret {

@@ -107,7 +107,7 @@ func (t *Type) Changes() bool { return t.Update != nil || t.Patch != nil }
 
 // FixedAt reports whether nothing changes a path in place, so that another value replaces the object.
 func (t *Type) FixedAt(p tree.Path) bool {
-	return !t.Changes() || within(p, t.CreateOnly) || within(p, t.Immutable) || t.IsParent(string(p))
+	return !t.Changes() || within(p, t.CreateOnly) || within(p, t.Immutable) || t.IsParent(string(p)) || t.ID != "" && p == tree.Path("").Key(t.ID)
 }
 
 // WriteOnlyAt reports whether a path is never shown.

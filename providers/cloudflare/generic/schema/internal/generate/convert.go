@@ -151,13 +151,18 @@ func (c *calls) typeOf(eitherScope bool) *schema.Type {
 	if c.create != nil {
 		if shown := answered(c.create); shown.Properties != nil && t.Answer.Properties != nil {
 			for _, name := range slices.Sorted(maps.Keys(shown.Properties)) {
-				if t.Answer.Properties[name] == nil && t.Root.Properties[name] == nil && name != t.ID && shown.Properties[name].Types == "s" {
+				if t.Answer.Properties[name] == nil && t.Root.Properties[name] == nil && name != t.ID && shown.Properties[name].Types == "s" && !isTime(name) {
 					t.OnceShown = append(t.OnceShown, name)
 				}
 			}
 		}
 	}
 	return t
+}
+
+// isTime reports a property that says when something happened. Nobody needs it later.
+func isTime(name string) bool {
+	return strings.HasSuffix(name, "_at") || strings.HasSuffix(name, "_on")
 }
 
 // changed is the shape of what can be changed. An operation that takes other things than the creation is none of change.
@@ -276,7 +281,7 @@ func operation(o *described) *schema.Operation {
 	}
 	slices.Sort(op.Takes)
 	switch o.Method {
-	case "PATCH":
+	case "PATCH", "PUT":
 		op.Needs = body(o).Required
 	case "GET", "DELETE":
 		op.Takes = nil
