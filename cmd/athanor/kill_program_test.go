@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -131,6 +132,28 @@ func TestKillProgram(t *testing.T) {
 		t.Errorf("only %d runs were cut", killed)
 	}
 	t.Logf("%d runs were cut", killed)
+	k.alone()
+}
+
+// alone waits until no process of a program is left, where processes can be seen.
+func (k *killedProgram) alone() {
+	k.t.Helper()
+	programs := filepath.Join(k.dir, "shop/.athanor/cache/programs") + string(filepath.Separator)
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		var left []string
+		files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		for _, file := range files {
+			if line, err := os.ReadFile(file); err == nil && strings.HasPrefix(string(line), programs) {
+				left = append(left, file)
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			k.t.Fatalf("programs are left behind: %v", left)
+		}
+	}
 }
 
 type killedProgram struct {
@@ -151,7 +174,7 @@ func (k *killedProgram) builtAlready() {
 	k.env = append(k.env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// run runs a command. That it ends, although whoever has its streams is waited for, says that no program is left.
+// run runs a command.
 func (k *killedProgram) run(args []string, env ...string) (code int, out string) {
 	k.t.Helper()
 	cmd := limited(k.t, k.binary, args...)

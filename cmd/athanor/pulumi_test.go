@@ -34,7 +34,7 @@ func TestRealPulumi(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := append(w.env, "PATH="+peers+":"+os.Getenv("PATH"), "PULUMI_BACKEND_URL=file://"+filepath.Join(w.dir, "states"), "PULUMI_CONFIG_PASSPHRASE=hunter2hunter2",
-		"PULUMI_SKIP_UPDATE_CHECK=1", "PULUMI_HOME="+filepath.Join(w.dir, "home"))
+		"PULUMI_SKIP_UPDATE_CHECK=1", "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true", "PULUMI_HOME="+filepath.Join(w.dir, "home"))
 	pulumi := func(args ...string) {
 		t.Helper()
 		cmd := limited(t, filepath.Join(peers, "pulumi"), append(args, "--non-interactive")...)

@@ -35,8 +35,8 @@ type Child struct {
 	err   error // how it ended, once it has
 }
 
-// Ask asks a program, which a command that was not started yet starts. With pipes in the question the child stays, when the
-// program has functions; else it is nil. What the program says on its standard error is in the error unless the command
+// Ask asks a program, which a command that was not started yet starts. It ends with this process, however that ends. With
+// pipes in the question the child stays, when the program has functions; else it is nil. What the program says on its standard error is in the error unless the command
 // has a place for it.
 func Ask(ctx context.Context, cmd *exec.Cmd, q Question) (*Answer, *Child, error) {
 	file, err := os.CreateTemp("", "athanor-graph-*.json")
@@ -45,7 +45,8 @@ func Ask(ctx context.Context, cmd *exec.Cmd, q Question) (*Answer, *Child, error
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
-	q.Protocol, q.File, q.Pipes = Protocol, file.Name(), q.Pipes && HasPipes
+	stays := q.Pipes
+	q.Protocol, q.File, q.Pipes = Protocol, file.Name(), HasPipes // one that does not stay ends with this process all the same
 	question, err := json.Marshal(q)
 	if err != nil {
 		return nil, nil, err
@@ -63,7 +64,7 @@ func Ask(ctx context.Context, cmd *exec.Cmd, q Question) (*Answer, *Child, error
 		return nil, nil, withOutput(err, said.String())
 	}
 	a, err := readAnswer(file)
-	if err == nil && a.HasFunctions() && q.Pipes {
+	if err == nil && a.HasFunctions() && stays && HasPipes {
 		return a, c, nil
 	}
 	return a, nil, errors.Join(err, c.Close())

@@ -38,10 +38,15 @@ func TestMain(m *testing.M) {
 }
 
 func parent() {
+	asks := os.Getenv(parentVariable)
 	os.Unsetenv(parentVariable)
 	cmd := exec.Command(os.Args[0])
 	cmd.Stdout = os.Stdout
-	answer, child, err := Ask(context.Background(), cmd, Question{Stage: "test", Dir: os.TempDir(), Pipes: true})
+	q := Question{Stage: "test", Dir: os.TempDir(), Pipes: asks != "for the graph alone"}
+	if asks != "for a function" {
+		q.Stage = "endless"
+	}
+	answer, child, err := Ask(context.Background(), cmd, q)
 	if err == nil {
 		err = child.Functions(answer).Hooks["orders before 0"](context.Background(), engine.HookInfo{Address: "wait"})
 	}
@@ -50,6 +55,10 @@ func parent() {
 
 // program has a function of each sort. What they are told says what they do.
 func program(s *athanor.Stack) error {
+	if s.Stage() == "endless" {
+		fmt.Println("waiting")
+		select {}
+	}
 	file := local.NewFile(s, "orders", local.FileProps{Path: "orders.txt", Content: s.Stage()},
 		athanor.Before(athanor.Call(hook)), athanor.After(athanor.Call(hook)))
 	athanor.Then(s, file.Digest, func(text string) (string, error) {
@@ -252,30 +261,36 @@ func TestProgramEnds(t *testing.T) {
 	}
 }
 
-// A program whose caller is killed ends, in the middle of a function too: nobody else has the pipe that this test reads.
+// A program whose caller is killed ends, in the middle of a function and of its evaluation too, also where it was asked for
+// its graph alone: nobody else has the pipe that this test reads.
 func TestCallerIsKilled(t *testing.T) {
 	t.Parallel()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), parentVariable+"=1")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line := make([]byte, len("waiting\n"))
-	if _, err := io.ReadFull(out, line); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	if rest, err := io.ReadAll(out); err != nil || len(rest) > 0 {
-		t.Errorf("it goes on to say %q (%v)", rest, err)
-	}
-	if err := cmd.Wait(); err == nil {
-		t.Error("the caller was not killed")
+	for _, asks := range []string{"for a function", "for the graph and functions", "for the graph alone"} {
+		t.Run(asks, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), parentVariable+"="+asks)
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			line := make([]byte, len("waiting\n"))
+			if _, err := io.ReadFull(out, line); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			if rest, err := io.ReadAll(out); err != nil || len(rest) > 0 {
+				t.Errorf("it goes on to say %q (%v)", rest, err)
+			}
+			if err := cmd.Wait(); err == nil {
+				t.Error("the caller was not killed")
+			}
+		})
 	}
 }
 

@@ -97,7 +97,7 @@ type Question struct {
 	File string
 	// NameOnly: the program is not evaluated.
 	NameOnly bool
-	// Pipes: the program has the two of its caller, see [Start]. It ends with its caller, and runs its functions until then.
+	// Pipes: the program has the two of its caller, see [Ask]. It ends with its caller, and runs its functions until then.
 	Pipes bool
 }
 
