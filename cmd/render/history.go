@@ -118,18 +118,14 @@ func (s Style) Runs(w io.Writer, runs []Run) {
 		}
 	}
 	for i, row := range rows {
-		line := ""
+		cells := make([]string, len(row))
 		for j, text := range row {
-			switch {
-			case j == len(row)-1:
-				line += text
-			case rows[0][j] == "TOOK":
-				line += strings.Repeat(" ", widths[j]-columns(text)) + text + "  "
-			default:
-				line += pad(text, widths[j]) + "  "
+			cells[j] = pad(text, widths[j])
+			if rows[0][j] == "TOOK" {
+				cells[j] = strings.Repeat(" ", widths[j]-columns(text)) + text
 			}
 		}
-		s.write(w, strings.TrimRight(line, " "), runHang)
+		s.write(w, strings.TrimRight(strings.Join(cells, "  "), " "), runHang)
 		if i > 0 {
 			s.remarks(w, runs[i-1])
 		}
