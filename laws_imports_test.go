@@ -20,9 +20,10 @@ var arrows = map[string][]string{
 	"asset":      {"reconcile"},
 	"engine":     {"reconcile", "statestore", "adopt"},
 	".":          {"reconcile", "statestore", "adopt", "engine"},
-	"cmd":        {"reconcile", "statestore", "service", "adopt", "asset", "engine", ".", "providers/*"},
+	"cmd":        {"docs", "reconcile", "statestore", "service", "adopt", "asset", "engine", ".", "providers/*"},
 	"examples":   {"reconcile", "statestore", "adopt", "asset", "engine", ".", "providers/*", "cmd"},
 	"bench":      {"reconcile", "statestore", "adopt", "asset", "engine", ".", "providers/*", "cmd", "examples"},
+	"docs":       {},
 	"tools":      {},
 }
 

@@ -64,6 +64,8 @@ func TestImportLaw(t *testing.T) {
 		{"product to suite", "cmd/a.go", ours + "/statestore/storetest", "only tests and conformance suites"},
 		{"test to suite", "statestore/bolt/a_test.go", ours + "/statestore/storetest", ""},
 		{"cmd to provider", "cmd/athanor/a.go", ours + "/providers", ""},
+		{"cmd to the documentation", "cmd/a.go", ours + "/docs", ""},
+		{"documentation to cmd", "docs/a.go", ours + "/cmd", "imports"},
 		{"cmd to examples", "cmd/a.go", ours + "/examples/shop", "imports"},
 		{"examples to cmd", "examples/shop/a.go", ours + "/cmd", ""},
 		{"bench to anything", "bench/a.go", ours + "/examples/shop", ""},

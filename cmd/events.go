@@ -2,8 +2,11 @@ package cmd
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
@@ -24,6 +27,7 @@ With --follow it goes on until the run ends. Events arrive with the run's next w
 makes progress, at most ten seconds late while it waits.`,
 		UsageText: `events                          of the newest run
 events --follow                 and what comes, until it ends
+events ABCDEF                   of a run that history lists
 events 20260301-120000-ABCDEF --json
 events --after 120 --json       only what came after event 120`,
 		Flags: stageFlags(
@@ -35,12 +39,24 @@ events --after 120 --json       only what came after event 120`,
 	}
 }
 
-// runName is what the id of a run looks like.
-var runName = regexp.MustCompile(`^\d{8}-\d{6}-[A-Z0-9]+$`)
+// runName is what the id of a run looks like, shortRun its last part, by which history lists it.
+var (
+	runName  = regexp.MustCompile(`^\d{8}-\d{6}-[A-Z0-9]+$`)
+	shortRun = regexp.MustCompile(`^[A-Z0-9]{6}$`)
+)
+
+// namesRun reports whether an argument is the name of a run, and not a TARGET: a short one may also be that of a folder.
+func namesRun(argument string) bool {
+	if !shortRun.MatchString(argument) {
+		return runName.MatchString(argument)
+	}
+	_, err := os.Lstat(argument)
+	return errors.Is(err, os.ErrNotExist)
+}
 
 func (a *app) events(c *cli.Context) error {
 	id, names := c.Args().First(), 1
-	if c.NArg() == 0 || c.NArg() == 1 && !runName.MatchString(id) {
+	if c.NArg() == 0 || c.NArg() == 1 && !namesRun(id) {
 		id, names = "", 0
 	}
 	s, err := a.openRuns(c, names)
@@ -74,11 +90,22 @@ func (s *session) findRun(c *cli.Context, id string) (statestore.Run, error) {
 		return statestore.Run{}, err
 	}
 	var ids []string
+	var short []statestore.Run
 	for _, r := range runs {
 		if id == "" || r.ID == id {
 			return r, nil
 		}
+		if strings.HasSuffix(r.ID, "-"+id) {
+			short = append(short, r)
+		}
 		ids = append(ids, r.ID)
+	}
+	switch len(short) {
+	case 0:
+	case 1:
+		return short[0], nil
+	default:
+		return statestore.Run{}, hint(fmt.Errorf("%s has %d runs %s", s.stage, len(short), id), "give the whole id: "+short[0].ID)
 	}
 	if id == "" {
 		return statestore.Run{}, hint(fmt.Errorf("%s: state has no run", s.stage), "a deploy that changes something is a run")

@@ -26,8 +26,8 @@ import (
 func (a *app) mcpCommand() *cli.Command {
 	return &cli.Command{
 		Name: "mcp", ArgsUsage: " ",
-		Usage: "serve kinds, plans, state, drift and history to an agent, over standard input and output",
-		Description: `A server of the Model Context Protocol. Its tools change nothing: kinds, schema, plan, state, drift, history. They read
+		Usage: "serve kinds, docs, plans, state, drift and history to an agent, over standard input and output",
+		Description: `A server of the Model Context Protocol. Its tools change nothing: kinds, schema, docs, plan, state, drift, history. They read
 stacks in the directory --root and below it, never through a link that leads out. A stack that is a Go program is
 built and run by each of them, which needs --allow-programs.
 
@@ -119,6 +119,7 @@ func (s *agentServer) server(deploys bool) *mcp.Server {
 		func(ctx context.Context, in kindInput) (agentOutput, error) {
 			return s.call(ctx, arguments([]string{"schema"}, in.Kind))
 		})
+	offer(server, reading, "docs", "Search the documentation, or read one page of it. Without arguments: the names of the pages.", readDocs)
 	offer(server, reading, "plan", "Read what exists and show what a deploy would change, as Markdown. Changes nothing.",
 		func(ctx context.Context, in stackInput) (agentOutput, error) {
 			return s.onStack(ctx, []string{"plan", "--markdown"}, in)

@@ -108,10 +108,19 @@ func TestMCPReads(t *testing.T) {
 	w.env = append(w.env, "ATHANOR_SECRET_KEY=a-secret-that-nobody-sees")
 	a := newAgent(w, "accept")
 	defer a.end()
-	if tools := a.tools(); !slices.Equal(tools, []string{"drift", "history", "kinds", "plan", "schema", "state"}) {
+	if tools := a.tools(); !slices.Equal(tools, []string{"docs", "drift", "history", "kinds", "plan", "schema", "state"}) {
 		t.Error(tools)
 	}
 	if x := a.call("kinds", map[string]any{"kind": "local.File"}); x.Failed || !strings.Contains(x.Output, "content") {
+		t.Errorf("%+v", x)
+	}
+	if x := a.call("docs", map[string]any{"query": "exit codes"}); x.Failed || !strings.Contains(x.Output, "(cli.md)") {
+		t.Errorf("%+v", x)
+	}
+	if x := a.call("docs", map[string]any{"page": "howto/stages.md"}); x.Failed || !strings.HasPrefix(x.Output, "# How to work with stages") {
+		t.Errorf("%.300s", x.Output)
+	}
+	if x := a.call("docs", map[string]any{"page": "../../../etc/passwd"}); !x.Failed || !strings.Contains(x.Messages, "there is no such page") {
 		t.Errorf("%+v", x)
 	}
 	if x := a.call("schema", nil); x.Failed || !strings.Contains(x.Output, `"local.File"`) {

@@ -479,7 +479,11 @@ func TestFollow(t *testing.T) {
 	if rest := w.lines("events", "--after", "3"); rest[0]["seq"] != 4.0 {
 		t.Errorf("behind event 3 comes %v", rest[0])
 	}
+	if short := run[strings.LastIndexByte(run, '-')+1:]; w.run(0, "events", short, "--json") != follower.out.String() || !strings.Contains(w.run(0, "history"), "\n"+short+"  ") {
+		t.Errorf("run %s is not found as %s", run, short)
+	}
 	w.run(1, "events", "20200101-000000-AAAAAA")
+	w.run(1, "events", "AAAAAA")
 }
 
 // Whoever reads what a deploy prints may go away: the deploy goes on, and all of it is on record.

@@ -10,11 +10,6 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// State writes the state of a run, padded to a width.
-func (s Style) State(state statestore.RunState, width int) string {
-	return s.paint(stateColor(state), fmt.Sprintf("%-*s", width, state))
-}
-
 func stateColor(state statestore.RunState) color {
 	switch state {
 	case statestore.Succeeded:
@@ -104,44 +99,96 @@ type Run struct {
 	Summary *engine.Summary `json:"summary,omitempty"`
 }
 
-// Runs writes runs for people, a line or two for each.
+// Runs writes runs for people as a table, a line for each. Below a line stands what must be known of its run: why it ended so,
+// or which process holds the stage.
 func (s Style) Runs(w io.Writer, runs []Run) {
-	runs = cleaned(runs)
-	commands, states := 0, 0
-	for _, r := range runs {
-		commands, states = max(commands, len(r.Command)), max(states, len(r.State))
+	if len(runs) == 0 {
+		return
 	}
-	for _, r := range runs {
-		s.run(w, r, commands, states)
+	runs = cleaned(runs)
+	ids := ShortRuns(runs)
+	rows := [][]string{{"RUN", "COMMAND", "RESULT", "CHANGES", "TOOK", "STARTED"}}
+	for i, r := range runs {
+		rows = append(rows, s.row(ids[i], r))
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, text := range row {
+			widths[i] = max(widths[i], columns(text))
+		}
+	}
+	for i, row := range rows {
+		cells := make([]string, len(row))
+		for j, text := range row {
+			cells[j] = pad(text, widths[j])
+			if rows[0][j] == "TOOK" {
+				cells[j] = strings.Repeat(" ", widths[j]-columns(text)) + text
+			}
+		}
+		s.write(w, strings.TrimRight(strings.Join(cells, "  "), " "), runHang)
+		if i > 0 {
+			s.remarks(w, runs[i-1])
+		}
 	}
 }
 
-func (s Style) run(w io.Writer, l Run, commands, states int) {
-	who := l.Host
-	if l.User != "" {
-		who = l.User + "@" + l.Host
+// runHang is the indentation of what stands below the line of a run.
+const runHang = 4
+
+// row are the columns of a run.
+func (s Style) row(id string, r Run) []string {
+	result := string(r.State)
+	switch r.State {
+	case statestore.Failed, statestore.Lost:
+		result = "! " + result
+	case statestore.Running:
+		result = "◐ " + result
 	}
-	if l.Identity != "" {
-		who += " (" + l.Identity + ")"
+	changes, took, who := "", "", r.Host
+	if r.Summary != nil {
+		sum := *r.Summary
+		sum.Unchanged = 0
+		changes = strings.TrimSpace(s.Counts("", sum, false))
 	}
-	took := ""
-	if l.Duration > 0 {
-		took = Elapsed(seconds(l.Duration))
+	if r.Duration > 0 {
+		took = Elapsed(seconds(r.Duration))
 	}
-	line := fmt.Sprintf("%s  %-*s  %s  %s  %8s  %s, pid %d", l.Run, commands, l.Command,
-		s.State(l.State, states), l.Started.Local().Format(time.DateTime), took, who, l.PID)
-	fmt.Fprintln(w, line)
+	if r.User != "" {
+		who = r.User + "@" + r.Host
+	}
+	return []string{id, r.Command, s.paint(stateColor(r.State), result), changes, took, r.Started.Local().Format(time.DateTime) + "  " + who}
+}
+
+// remarks writes what stands below the line of a run.
+func (s Style) remarks(w io.Writer, r Run) {
 	var notes []string
-	if l.Summary != nil {
-		notes = append(notes, s.Counts("", *l.Summary, false))
-	}
-	if l.Note != "" {
-		notes = append(notes, clean(l.Note))
-	}
-	if l.Dead {
+	switch {
+	case r.Dead:
 		notes = append(notes, "its process ended or its lease expired; the next run takes over")
+	case r.State == statestore.Running:
+		notes = append(notes, fmt.Sprintf("process %d on %s holds the stage", r.PID, r.Host))
+	}
+	if r.Note != "" {
+		notes = append(notes, r.Note)
 	}
 	for _, n := range notes {
-		fmt.Fprintf(w, "    %s\n", strings.TrimSpace(n))
+		s.write(w, strings.Repeat(" ", runHang)+strings.TrimSpace(n), runHang)
 	}
+}
+
+// ShortRuns are the last parts of the ids of runs, which `athanor events` takes too. Runs that have one in common have their
+// whole ids.
+func ShortRuns(runs []Run) []string {
+	short := func(id string) string { return id[strings.LastIndexByte(id, '-')+1:] }
+	count := map[string]int{}
+	for _, r := range runs {
+		count[short(r.Run)]++
+	}
+	ids := make([]string, len(runs))
+	for i, r := range runs {
+		if ids[i] = short(r.Run); count[ids[i]] > 1 {
+			ids[i] = r.Run
+		}
+	}
+	return ids
 }

@@ -196,8 +196,10 @@ func TestEvents(t *testing.T) {
 		render.Style{}.Event(&out, e)
 	}
 	render.Style{}.Event(&out, engine.Event{Type: engine.EventWarning, Note: "this event cannot be read"})
+	var runs []render.Run
 	for _, state := range []statestore.RunState{statestore.Running, statestore.Succeeded, statestore.Lost} {
-		out.WriteString(render.Style{Color: true}.State(state, 10) + "|\n")
+		runs = append(runs, render.Run{Run: string(state), Command: "deploy", State: state, Host: "desk", Started: at})
 	}
+	render.Style{Color: true}.Runs(&out, runs)
 	golden(t, "events.txt", out.String())
 }

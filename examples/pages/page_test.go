@@ -121,6 +121,8 @@ var varying = []struct {
 	is   string
 }{
 	{regexp.MustCompile(`\d{8}-\d{6}-[A-Z0-9]{6}`), "RUN"},
+	{regexp.MustCompile(`^[A-Z0-9]{6}  `), "RUN  "},
+	{regexp.MustCompile(`\b\w+@[\w.-]+$`), "WHO"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d`), "DATE"},
 	{regexp.MustCompile(`serial \d+`), "SERIAL"}, // what is ready together shares a commit
 	{regexp.MustCompile(`\d\d:\d\d:\d\d`), "TIME"},

@@ -20,7 +20,7 @@ func fromBinary(root fs.FS, binary string) ([]*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	kinds, err := kindPages(binary)
+	kinds, err := kindPages(root, binary)
 	return append(commands, kinds...), err
 }
 
@@ -76,10 +76,16 @@ type kind struct {
 	Props, Attributes  []field
 	Calls, Permissions []string
 	Logs, InDev        bool
+
+	example example
 }
 
 // kindPages are the kinds of the binary. A family has a page that says how to list its types.
-func kindPages(binary string) (pages []*page, err error) {
+func kindPages(root fs.FS, binary string) (pages []*page, err error) {
+	programs, err := programsOf(root)
+	if err != nil {
+		return nil, err
+	}
 	list, err := exec.Command(binary, "kinds", "--json").Output()
 	if err != nil {
 		return nil, fmt.Errorf("athanor kinds: %w", said(err))
@@ -97,6 +103,9 @@ func kindPages(binary string) (pages []*page, err error) {
 				return nil, fmt.Errorf("athanor kinds %s: %w", k.Kind, said(err))
 			}
 			if err := json.Unmarshal(whole, &k); err != nil {
+				return nil, err
+			}
+			if k.example, err = exampleOf(root, k.Kind, programs); err != nil {
 				return nil, err
 			}
 		}
@@ -134,6 +143,10 @@ func (k *kind) markdown() string {
 	if k.Logs {
 		out.WriteString("\nHas logs: `athanor logs ADDRESS`.\n")
 	}
+	k.example.write(&out)
+	if paths := replacing(k.Props); len(paths) > 0 {
+		out.WriteString("\n## What replaces\n\nA change of one of these makes a new object: `" + strings.Join(paths, "` `") + "`. Every other prop changes in place.\n")
+	}
 	if len(k.Props) > 0 {
 		out.WriteString("\n## Props\n")
 		writeFields(&out, k.Props)
@@ -149,6 +162,18 @@ func (k *kind) markdown() string {
 		out.WriteString("\n## Calls\n\n`" + strings.Join(k.Calls, "` `") + "`\n")
 	}
 	return out.String()
+}
+
+// replacing are the paths of the props whose change replaces the object.
+func replacing(fields []field) (paths []string) {
+	for _, f := range fields {
+		if f.Replaces {
+			paths = append(paths, f.Path)
+			continue
+		}
+		paths = append(paths, replacing(f.Fields)...)
+	}
+	return paths
 }
 
 func writeFields(out *strings.Builder, fields []field) {

@@ -177,3 +177,55 @@ func luminance(t *testing.T, hex string) float64 {
 	}
 	return 0.2126*part(16) + 0.7152*part(8) + 0.0722*part(0)
 }
+
+// TestExamples: the page of a kind has its example in both languages, with the functions that the one in Go calls, and says
+// what replaces the object. A kind without an example is an error.
+func TestExamples(t *testing.T) {
+	root := files(map[string]string{
+		"examples/kinds/kinds.go": `package kinds
+
+func Examples() []Example {
+	return []Example{
+		{"a.Queue", queue},
+		{"a.Lost", lost},
+	}
+}
+
+// queue declares one.
+func queue(s *Stack) error {
+	helper(s) // beside it
+	return nil
+}
+
+func helper(s *Stack) {}
+
+func other(s *Stack) {}
+`,
+		"examples/kinds/kinds_test.go": "package kinds\n\nfunc helper() {}\n",
+		"examples/kinds/a.Queue.yaml":  "stack: example\n",
+		"examples/kinds/a.None.yaml":   "stack: example\n",
+	})
+	p, err := programsOf(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := exampleOf(root, "a.Queue", p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := kind{Kind: "a.Queue", example: e, Props: []field{{Path: "name", Replaces: true}, {Path: "in", Fields: []field{{Path: "in.deep", Replaces: true}}}, {Path: "free"}}}
+	page := k.markdown()
+	for _, want := range []string{
+		"## Example\n\n```yaml\nstack: example\n```\n\n```go\n// queue declares one.\nfunc queue(s *Stack) error {\n\thelper(s) // beside it\n\treturn nil\n}\n\nfunc helper(s *Stack) {}\n```\n",
+		"makes a new object: `name` `in.deep`.",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has not %q:\n%s", want, page)
+		}
+	}
+	for kind, want := range map[string]string{"a.Lost": "a.Lost has no example: ", "a.None": "a.None has no example in Go"} {
+		if _, err := exampleOf(root, kind, p); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}

@@ -55,6 +55,13 @@ func Build[C Cloud](t testing.TB, cloud C, main string) *Program[C] {
 	return p
 }
 
+// For is the same program for another test, with a place of its own for its state.
+func (p *Program[C]) For(t testing.TB) *Program[C] {
+	other := *p
+	other.t, other.Dir = t, t.TempDir()
+	return &other
+}
+
 // built is the program as it ships, beside the test binary, in a folder that the go command removes after the tests: the
 // second time there is nothing to link.
 func built(t testing.TB, main string) string {

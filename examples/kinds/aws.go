@@ -1,0 +1,210 @@
+package kinds
+
+import (
+	"time"
+
+	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/apigatewayv2"
+	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
+	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
+	"github.com/athanor-dev/athanor/providers/aws/iam"
+	"github.com/athanor-dev/athanor/providers/aws/lambda"
+	"github.com/athanor-dev/athanor/providers/aws/logs"
+	"github.com/athanor-dev/athanor/providers/aws/route53"
+	"github.com/athanor-dev/athanor/providers/aws/s3"
+	"github.com/athanor-dev/athanor/providers/aws/secretsmanager"
+	"github.com/athanor-dev/athanor/providers/aws/sns"
+	"github.com/athanor-dev/athanor/providers/aws/sqs"
+	"github.com/athanor-dev/athanor/providers/aws/ssm"
+)
+
+const day = 24 * time.Hour
+
+// byLambda lets functions use a role.
+func byLambda() map[string]any {
+	return map[string]any{
+		"Version": "2012-10-17",
+		"Statement": []any{map[string]any{
+			"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": map[string]any{"Service": "lambda.amazonaws.com"},
+		}},
+	}
+}
+
+// web is a function with a role that permits nothing.
+func web(s *athanor.Stack) lambda.Function {
+	r := iam.NewRole(s, "role", iam.RoleProps{TrustPolicy: byLambda()})
+	return lambda.NewFunction(s, "web", lambda.FunctionProps{Code: lambda.Bundle("index.mjs"), Role: r.ARN})
+}
+
+func domainName(s *athanor.Stack) error {
+	apigatewayv2.NewDomainName(s, "domain", apigatewayv2.DomainNameProps{
+		Name: "api.shop.example", CertificateARN: "arn:aws:acm:us-east-1:123456789012:certificate/6c5f7d0e-8a4b-4c1d-9e2f-3b7a5d9c1e08",
+	})
+	return nil
+}
+
+func httpAPI(s *athanor.Stack) error {
+	web := web(s)
+	api := apigatewayv2.NewHTTPAPI(s, "api", apigatewayv2.HTTPAPIProps{Routes: map[string]apigatewayv2.Route{
+		"GET /orders":      {Lambda: web.ARN},
+		"GET /orders/{id}": {Lambda: web.ARN, Timeout: new(5 * time.Second)},
+	}})
+	lambda.NewPermission(s, "api-calls-web", lambda.PermissionProps{
+		Function: web.ARN, Principal: "apigateway.amazonaws.com", SourceARN: api.ExecutionARN + "/*",
+	})
+	return nil
+}
+
+func table(s *athanor.Stack) error {
+	dynamodb.NewTable(s, "orders", dynamodb.TableProps{
+		PartitionKey: "customer",
+		SortKey:      "placed",
+		Attributes:   map[string]string{"status": "S"},
+		GlobalSecondaryIndexes: map[string]dynamodb.GlobalSecondaryIndex{
+			"by-status": {PartitionKey: []string{"status"}, SortKey: []string{"placed"}},
+		},
+	})
+	return nil
+}
+
+func eventBus(s *athanor.Stack) error {
+	eventbridge.NewEventBus(s, "shop", eventbridge.EventBusProps{Description: "Events of the shop"})
+	return nil
+}
+
+func rule(s *athanor.Stack) error {
+	queue := sqs.NewQueue(s, "queue", sqs.QueueProps{})
+	eventbridge.NewRule(s, "nightly", eventbridge.RuleProps{
+		ScheduleExpression: "cron(0 3 * * ? *)",
+		Targets: map[string]eventbridge.Target{
+			"queue": {ARN: queue.ARN, Input: map[string]any{"job": "cleanup"}},
+		},
+	})
+	return nil
+}
+
+func policy(s *athanor.Stack) error {
+	iam.NewPolicy(s, "read-logs", iam.PolicyProps{Document: map[string]any{
+		"Version": "2012-10-17",
+		"Statement": []any{map[string]any{
+			"Effect": "Allow", "Action": "logs:GetLogEvents", "Resource": "*",
+		}},
+	}})
+	return nil
+}
+
+// mayRead are the permissions of who takes messages out of a queue.
+func mayRead(queue sqs.Queue) []aws.Statement {
+	return []aws.Statement{{
+		Actions:   []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"},
+		Resources: []string{string(queue.ARN)},
+	}}
+}
+
+func role(s *athanor.Stack) error {
+	jobs := sqs.NewQueue(s, "jobs", sqs.QueueProps{})
+	iam.NewRole(s, "worker", iam.RoleProps{TrustPolicy: byLambda(), Bindings: mayRead(jobs)})
+	return nil
+}
+
+func eventSourceMapping(s *athanor.Stack) error {
+	jobs := sqs.NewQueue(s, "jobs", sqs.QueueProps{})
+	r := iam.NewRole(s, "role", iam.RoleProps{TrustPolicy: byLambda(), Bindings: mayRead(jobs)})
+	web := lambda.NewFunction(s, "web", lambda.FunctionProps{Code: lambda.Bundle("index.mjs"), Role: r.ARN})
+	lambda.NewEventSourceMapping(s, "web-jobs", lambda.EventSourceMappingProps{
+		Function: web.ARN, Source: jobs.ARN, BatchSize: new(5), ReportBatchItemFailures: true,
+	})
+	return nil
+}
+
+func function(s *athanor.Stack) error {
+	r := iam.NewRole(s, "role", iam.RoleProps{TrustPolicy: byLambda()})
+	lambda.NewFunction(s, "web", lambda.FunctionProps{
+		Code:    lambda.Bundle("index.mjs"),
+		Role:    r.ARN,
+		Memory:  new(athanor.Size(256 << 20)),
+		Timeout: new(10 * time.Second),
+		Env:     map[string]string{"GREETING": "hello"},
+	})
+	return nil
+}
+
+func permission(s *athanor.Stack) error {
+	web := web(s)
+	topic := sns.NewTopic(s, "topic", sns.TopicProps{})
+	lambda.NewPermission(s, "topic-calls-web", lambda.PermissionProps{
+		Function: web.ARN, Principal: "sns.amazonaws.com", SourceARN: topic.ARN,
+	})
+	return nil
+}
+
+func logGroup(s *athanor.Stack) error {
+	logs.NewLogGroup(s, "logs", logs.LogGroupProps{Retention: 14 * day})
+	return nil
+}
+
+func hostedZone(s *athanor.Stack) error {
+	route53.NewHostedZone(s, "zone", route53.HostedZoneProps{Name: "shop.example", Comment: "The shop"})
+	return nil
+}
+
+func record(s *athanor.Stack) error {
+	zone := route53.NewHostedZone(s, "zone", route53.HostedZoneProps{Name: "shop.example"})
+	route53.NewRecord(s, "www", route53.RecordProps{
+		HostedZoneID: zone.ID, Name: "www.shop.example", Type: "A", TTL: new(5 * time.Minute), Values: []string{"192.0.2.1"},
+	})
+	return nil
+}
+
+func bucket(s *athanor.Stack) error {
+	s3.NewBucket(s, "uploads", s3.BucketProps{
+		Versioning: "Enabled",
+		Lifecycle: []s3.LifecycleRule{{
+			ID: "old-versions", NoncurrentExpiration: &s3.NoncurrentExpiration{Days: 30}, AbortUploadsAfterDays: 7,
+		}},
+	})
+	return nil
+}
+
+func object(s *athanor.Stack) error {
+	site := s3.NewBucket(s, "site", s3.BucketProps{})
+	s3.NewObject(s, "page", s3.ObjectProps{
+		Bucket: site.Name, Key: "index.html", Content: new("<h1>shop</h1>"), ContentType: new("text/html"), CacheControl: "max-age=60",
+	})
+	return nil
+}
+
+func secret(s *athanor.Stack) error {
+	secretsmanager.NewSecret(s, "database", secretsmanager.SecretProps{
+		Description: "Password of the database",
+		Generate:    &secretsmanager.Generate{Length: new(32), ExcludePunctuation: true},
+	})
+	return nil
+}
+
+func subscription(s *athanor.Stack) error {
+	events := sns.NewTopic(s, "events", sns.TopicProps{})
+	orders := sqs.NewQueue(s, "orders", sqs.QueueProps{})
+	sns.NewSubscription(s, "events-to-orders", sns.SubscriptionProps{
+		Topic: events.ARN, Protocol: "sqs", Endpoint: string(orders.ARN), RawMessageDelivery: true,
+		FilterPolicy: map[string]any{"type": []any{"order", "refund"}},
+	})
+	return nil
+}
+
+func topic(s *athanor.Stack) error {
+	sns.NewTopic(s, "events", sns.TopicProps{DisplayName: "Events of the shop"})
+	return nil
+}
+
+func queue(s *athanor.Stack) error {
+	dead := sqs.NewQueue(s, "dead", sqs.QueueProps{MessageRetention: new(14 * day)})
+	sqs.NewQueue(s, "orders", sqs.QueueProps{VisibilityTimeout: new(time.Minute), DeadLetter: dead.ARN, MaxReceives: new(5)})
+	return nil
+}
+
+func parameter(s *athanor.Stack) error {
+	ssm.NewParameter(s, "level", ssm.ParameterProps{Name: "/shop/log-level", Value: "info", AllowedPattern: "debug|info|error"})
+	return nil
+}
