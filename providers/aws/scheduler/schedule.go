@@ -145,8 +145,10 @@ var scheduleKind = &kind.Kind[ScheduleProps, liveSchedule, Schedule]{
 	}),
 }
 
-// service is the Scheduler as calls reach it.
-var service = aws.JSONService{Name: "Scheduler", Signing: "scheduler", Host: "scheduler"}
+// service returns the Scheduler as calls reach it.
+func service() aws.JSONService {
+	return aws.JSONService{Name: "Scheduler", Signing: "scheduler", Host: "scheduler"}
+}
 
 func scheduleOf(location kind.Location, group, name string) Schedule {
 	return Schedule{ARN: aws.ARNIn(location, "scheduler", "schedule/"+group+"/"+name), Name: name, Group: group}
@@ -195,7 +197,7 @@ func observeSchedule(ctx context.Context, s site) (live liveSchedule, err error)
 		return live, err
 	}
 	shown := kind.Document{}
-	err = service.Rest(ctx, s.Cloud, "GetSchedule", http.MethodGet, pathOf(live.attrs.Name), url.Values{"groupName": {live.attrs.Group}}, nil, &shown)
+	err = service().Rest(ctx, s.Cloud, "GetSchedule", http.MethodGet, pathOf(live.attrs.Name), url.Values{"groupName": {live.attrs.Group}}, nil, &shown)
 	if err != nil {
 		return live, aws.Absent(err)
 	}
@@ -252,7 +254,7 @@ func createSchedule(ctx context.Context, s site) (Schedule, error) {
 	if err != nil {
 		return Schedule{}, err
 	}
-	err = service.Rest(ctx, s.Cloud, "CreateSchedule", http.MethodPost, pathOf(s.Name), nil, body, nil)
+	err = service().Rest(ctx, s.Cloud, "CreateSchedule", http.MethodPost, pathOf(s.Name), nil, body, nil)
 	return scheduleOf(s.Location, *s.Want.Group, s.Name), aws.Propagating(s.Cloud, err)
 }
 
@@ -263,13 +265,13 @@ func compareSchedule(d *kind.Diff[liveSchedule], want ScheduleProps, live liveSc
 		if err != nil {
 			return err
 		}
-		err = service.Rest(ctx, u.Cloud, "UpdateSchedule", http.MethodPut, pathOf(u.Live.attrs.Name), nil, body, nil)
+		err = service().Rest(ctx, u.Cloud, "UpdateSchedule", http.MethodPut, pathOf(u.Live.attrs.Name), nil, body, nil)
 		return aws.NotYet(aws.Propagating(u.Cloud, err))
 	}))
 }
 
 func deleteSchedule(ctx context.Context, s site) error {
-	return service.Rest(ctx, s.Cloud, "DeleteSchedule", http.MethodDelete, pathOf(s.Last.Name), url.Values{"groupName": {s.Last.Group}}, nil, nil)
+	return service().Rest(ctx, s.Cloud, "DeleteSchedule", http.MethodDelete, pathOf(s.Last.Name), url.Values{"groupName": {s.Last.Group}}, nil, nil)
 }
 
 func listSchedules(ctx context.Context, scope kind.ListScope) (all []kind.Found, err error) {
@@ -282,7 +284,7 @@ func listSchedules(ctx context.Context, scope kind.ListScope) (all []kind.Found,
 			Schedules []struct{ Name, GroupName string }
 			NextToken string
 		}
-		if err := service.Rest(ctx, scope.Cloud, "ListSchedules", http.MethodGet, "/schedules", query, nil, &page); err != nil {
+		if err := service().Rest(ctx, scope.Cloud, "ListSchedules", http.MethodGet, "/schedules", query, nil, &page); err != nil {
 			return nil, err
 		}
 		for _, s := range page.Schedules {

@@ -36,7 +36,7 @@ func newWorld(t *testing.T) *world {
 	connect := func(cfg sdkaws.Config, _ ...func(*struct{})) *aws.Cloud { return aws.FromConfig(cfg).AtAnyRate() }
 	w := &world{awstest.NewWorld(t, server, server.Direct(), connect, scheduleKind.Erase(), "nightly")}
 	w.Located(t, server.Account)
-	if err := service.Rest(t.Context(), w.Others, "CreateScheduleGroup", http.MethodPost, "/schedule-groups/jobs", nil, obj{}, nil); err != nil {
+	if err := service().Rest(t.Context(), w.Others, "CreateScheduleGroup", http.MethodPost, "/schedule-groups/jobs", nil, obj{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -46,7 +46,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) ask(t kindtest.T, method, path string, query url.Values, in any) obj {
 	t.Helper()
 	out := obj{}
-	if err := service.Rest(context.Background(), w.Others, "Ask", method, path, query, in, &out); err != nil {
+	if err := service().Rest(context.Background(), w.Others, "Ask", method, path, query, in, &out); err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
 	return out
