@@ -8,6 +8,7 @@ package ecr
 import (
 	"context"
 	"embed"
+	"maps"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -158,9 +159,7 @@ func service() aws.JSONService {
 // named begins every call on one repository.
 func named(name string, more kind.Document) kind.Document {
 	body := kind.Document{"repositoryName": name}
-	for member, v := range more {
-		body[member] = v
-	}
+	maps.Copy(body, more)
 	return body
 }
 

@@ -14,10 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-type (
-	obj  = map[string]any
-	list = []any
-)
+type obj = map[string]any
 
 const keyOne, keyTwo = "arn:aws:kms:us-east-1:111122223333:key/11111111-1111-1111-1111-111111111111",
 	"arn:aws:kms:us-east-1:111122223333:key/22222222-2222-2222-2222-222222222222"
