@@ -17,6 +17,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/logs"
 	"github.com/athanor-dev/athanor/providers/aws/route53"
 	"github.com/athanor-dev/athanor/providers/aws/s3"
+	"github.com/athanor-dev/athanor/providers/aws/scheduler"
 	"github.com/athanor-dev/athanor/providers/aws/secretsmanager"
 	"github.com/athanor-dev/athanor/providers/aws/sfn"
 	"github.com/athanor-dev/athanor/providers/aws/sns"
@@ -62,7 +63,7 @@ func All() []reconcile.Provider {
 func services() []aws.Service {
 	return []aws.Service{
 		apigatewayv2.Service(), dynamodb.Service(), ecr.Service(), eventbridge.Service(), iam.Service(), lambda.Service(),
-		logs.Service(), route53.Service(), s3.Service(), secretsmanager.Service(), sfn.Service(), sns.Service(), sqs.Service(),
+		logs.Service(), route53.Service(), s3.Service(), scheduler.Service(), secretsmanager.Service(), sfn.Service(), sns.Service(), sqs.Service(),
 		ssm.Service(), cloudcontrol.Service(),
 	}
 }

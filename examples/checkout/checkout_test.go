@@ -44,7 +44,9 @@ func TestStory(t *testing.T) {
 	// Somebody changes the definition, a tag of the settings, and a tag that is theirs.
 	somebody := aws.FromConfig(server.Config(t)).AtAnyRate()
 	states := aws.JSONService{Name: "SFN", Signing: "states", Host: "states", Target: "AWSStepFunctions", Version: "1.0"}
-	var machines struct{ StateMachines []struct{ StateMachineArn string } }
+	var machines struct {
+		StateMachines []struct{ StateMachineArn string }
+	}
 	if err := states.Call(t.Context(), somebody, "ListStateMachines", kind.Document{}, &machines); err != nil || len(machines.StateMachines) != 1 {
 		t.Fatalf("%+v, %v", machines, err)
 	}

@@ -57,7 +57,7 @@ var codes = map[reconcile.Class][]string{
 		"HandlerInternalFailureException", "NetworkFailure", "NetworkFailureException", "ServiceInternalErrorException",
 		"ServiceTimeout", "ServiceFailure",
 		"NoSuchChange",
-		"ServerException",
+		"ServerException", "InternalServerException",
 	},
 	reconcile.Denied: {
 		"AccessDenied", "AccessDeniedException", "AllAccessDisabled", "AccountProblem", "AuthorizationError", "AuthFailure",

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -36,20 +37,49 @@ type JSONService struct {
 	Version string
 }
 
+// request is what is sent for an operation.
+type request struct {
+	operation, method, path string
+	query                   url.Values
+	body                    []byte
+	header                  map[string]string
+}
+
 // mostAnswer bounds the answer to one call.
 const mostAnswer = 16 << 20
 
 // Call makes one call. It passes all that calls of the SDK's clients pass: gates, limits, the check of the account. in is written
 // as JSON, and out is a pointer to what the answer is read into, nil for none. An error has the service's code.
 func (s JSONService) Call(ctx context.Context, cloud reconcile.Cloud, operation string, in, out any) error {
-	c, ok := cloud.(*Cloud)
-	if !ok {
-		return fmt.Errorf("%T is no location in AWS", cloud)
-	}
 	body, err := json.Marshal(in)
 	if err != nil {
 		return err
 	}
+	return s.make(ctx, cloud, request{operation: operation, method: http.MethodPost, path: "/", body: body, header: map[string]string{
+		"Content-Type": "application/x-amz-json-" + s.Version, "X-Amz-Target": s.Target + "." + operation,
+	}}, out)
+}
+
+// Rest makes one call of a service that is asked by methods and paths. A nil in sends no body. What stands for a name in path is
+// escaped by the caller.
+func (s JSONService) Rest(ctx context.Context, cloud reconcile.Cloud, operation, method, path string, query url.Values, in, out any) error {
+	r := request{operation: operation, method: method, path: path, query: query}
+	if in != nil {
+		body, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		r.body, r.header = body, map[string]string{"Content-Type": "application/json"}
+	}
+	return s.make(ctx, cloud, r, out)
+}
+
+func (s JSONService) make(ctx context.Context, cloud reconcile.Cloud, r request, out any) (err error) {
+	c, ok := cloud.(*Cloud)
+	if !ok {
+		return fmt.Errorf("%T is no location in AWS", cloud)
+	}
+	operation := r.operation
 	call := reconcile.Call{Service: s.Name, Operation: operation, Mutates: !reads(s.Name, operation)}
 	if call.Place, err = c.Place(ctx); err != nil {
 		return err
@@ -58,7 +88,7 @@ func (s JSONService) Call(ctx context.Context, cloud reconcile.Cloud, operation 
 	err = c.limits.of(call).Through(ctx, call, rate.Attempt{
 		Do: func(ctx context.Context) error {
 			var err error
-			if answer, err = s.send(ctx, c, operation, body); err != nil {
+			if answer, err = s.send(ctx, c, r); err != nil {
 				err = &smithy.OperationError{ServiceID: s.Name, OperationName: operation, Err: err}
 			}
 			return hinted(err)
@@ -80,24 +110,26 @@ func (s JSONService) Call(ctx context.Context, cloud reconcile.Cloud, operation 
 }
 
 // send signs and sends one request.
-func (s JSONService) send(ctx context.Context, c *Cloud, operation string, body []byte) ([]byte, error) {
+func (s JSONService) send(ctx context.Context, c *Cloud, r request) ([]byte, error) {
 	cfg, err := c.Config()
 	if err != nil {
 		return nil, err
 	}
-	url := "https://" + s.Host + "." + cfg.Region + "." + Domain(cfg.Region) + "/"
+	server := "https://" + s.Host + "." + cfg.Region + "." + Domain(cfg.Region)
 	if cfg.BaseEndpoint != nil {
-		url = *cfg.BaseEndpoint
+		server = *cfg.BaseEndpoint
 	}
 	if own := os.Getenv("AWS_ENDPOINT_URL_" + strings.ToUpper(s.Name)); own != "" && c.settings.Endpoint == nil && len(cfg.ConfigSources) > 0 {
-		url = own
+		server = own
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, r.method, strings.TrimRight(server, "/")+r.path, bytes.NewReader(r.body))
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Content-Type", "application/x-amz-json-"+s.Version)
-	req.Header.Set("X-Amz-Target", s.Target+"."+operation)
+	req.URL.RawQuery = r.query.Encode()
+	for name, value := range r.header {
+		req.Header.Set(name, value)
+	}
 	if cfg.Credentials == nil {
 		return nil, &CredentialsError{Err: errors.New("there are none")}
 	}
@@ -105,7 +137,7 @@ func (s JSONService) send(ctx context.Context, c *Cloud, operation string, body 
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(body)
+	sum := sha256.Sum256(r.body)
 	if err := v4.NewSigner().SignHTTP(ctx, keys, req, hex.EncodeToString(sum[:]), s.Signing, cfg.Region, time.Now()); err != nil {
 		return nil, err
 	}

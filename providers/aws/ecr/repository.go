@@ -8,6 +8,7 @@ package ecr
 import (
 	"context"
 	"embed"
+	"maps"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -148,17 +149,17 @@ var repositoryKind = &kind.Kind[RepositoryProps, liveRepository, Repository]{
 	}),
 }
 
-// service is ECR as calls reach it.
-var service = aws.JSONService{
-	Name: "ECR", Signing: "ecr", Host: "api.ecr", Target: "AmazonEC2ContainerRegistry_V20150921", Version: "1.1",
+// service returns ECR as calls reach it.
+func service() aws.JSONService {
+	return aws.JSONService{
+		Name: "ECR", Signing: "ecr", Host: "api.ecr", Target: "AmazonEC2ContainerRegistry_V20150921", Version: "1.1",
+	}
 }
 
 // named begins every call on one repository.
 func named(name string, more kind.Document) kind.Document {
 	body := kind.Document{"repositoryName": name}
-	for member, v := range more {
-		body[member] = v
-	}
+	maps.Copy(body, more)
 	return body
 }
 
@@ -196,7 +197,7 @@ func described(ctx context.Context, cloud kind.Cloud, name string, yield func(sh
 			Repositories []shown `json:"repositories"`
 			NextToken    string  `json:"nextToken"`
 		}
-		if err := service.Call(ctx, cloud, "DescribeRepositories", in, &page); err != nil {
+		if err := service().Call(ctx, cloud, "DescribeRepositories", in, &page); err != nil {
 			return err
 		}
 		for _, r := range page.Repositories {
@@ -241,7 +242,7 @@ func observeRepository(ctx context.Context, s site) (live liveRepository, err er
 		var out struct {
 			Tags []tag `json:"tags"`
 		}
-		err := service.Call(ctx, s.Cloud, "ListTagsForResource", kind.Document{"resourceArn": live.attrs.ARN}, &out)
+		err := service().Call(ctx, s.Cloud, "ListTagsForResource", kind.Document{"resourceArn": live.attrs.ARN}, &out)
 		live.tags = aws.TagMap(out.Tags, func(t tag) (key, value *string) { return &t.Key, &t.Value })
 		return aws.NotYet(err)
 	})
@@ -249,7 +250,7 @@ func observeRepository(ctx context.Context, s site) (live liveRepository, err er
 		var out struct {
 			PolicyText string `json:"policyText"`
 		}
-		if err := service.Call(ctx, s.Cloud, "GetRepositoryPolicy", named(name, nil), &out); err != nil {
+		if err := service().Call(ctx, s.Cloud, "GetRepositoryPolicy", named(name, nil), &out); err != nil {
 			return orNone(err, "RepositoryPolicyNotFoundException")
 		}
 		live.have.Policy = out.PolicyText
@@ -259,7 +260,7 @@ func observeRepository(ctx context.Context, s site) (live liveRepository, err er
 		var out struct {
 			LifecyclePolicyText string `json:"lifecyclePolicyText"`
 		}
-		if err := service.Call(ctx, s.Cloud, "GetLifecyclePolicy", named(name, nil), &out); err != nil {
+		if err := service().Call(ctx, s.Cloud, "GetLifecyclePolicy", named(name, nil), &out); err != nil {
 			return orNone(err, "LifecyclePolicyNotFoundException")
 		}
 		live.have.LifecyclePolicy = out.LifecyclePolicyText
@@ -269,7 +270,7 @@ func observeRepository(ctx context.Context, s site) (live liveRepository, err er
 		var out struct {
 			ImageIDs []any `json:"imageIds"`
 		}
-		err := service.Call(ctx, s.Cloud, "ListImages", named(name, kind.Document{"maxResults": 1}), &out)
+		err := service().Call(ctx, s.Cloud, "ListImages", named(name, kind.Document{"maxResults": 1}), &out)
 		live.hasImages = len(out.ImageIDs) > 0
 		return aws.NotYet(err)
 	})
@@ -293,7 +294,7 @@ func createRepository(ctx context.Context, s site) (Repository, error) {
 	var out struct {
 		Repository shown `json:"repository"`
 	}
-	if err := service.Call(ctx, s.Cloud, "CreateRepository", body, &out); err != nil {
+	if err := service().Call(ctx, s.Cloud, "CreateRepository", body, &out); err != nil {
 		return Repository{}, err
 	}
 	return repositoryIn(out.Repository), nil
@@ -317,7 +318,7 @@ func compareRepository(d *kind.Diff[liveRepository], want RepositoryProps, live 
 			if err != nil {
 				return err
 			}
-			return aws.NotYet(service.Call(ctx, u.Cloud, operation, named(u.Live.attrs.Name, more), nil))
+			return aws.NotYet(service().Call(ctx, u.Cloud, operation, named(u.Live.attrs.Name, more), nil))
 		})
 	}
 	// policy sets a document, or takes it away.
@@ -344,7 +345,7 @@ func compareRepository(d *kind.Diff[liveRepository], want RepositoryProps, live 
 
 // deleteRepository deletes images only where the runner has permission for that.
 func deleteRepository(ctx context.Context, s site) error {
-	return service.Call(ctx, s.Cloud, "DeleteRepository", named(s.Last.Name, kind.Document{"force": s.MayDelete}), nil)
+	return service().Call(ctx, s.Cloud, "DeleteRepository", named(s.Last.Name, kind.Document{"force": s.MayDelete}), nil)
 }
 
 // tag is one tag as ECR writes it.
@@ -358,9 +359,9 @@ func tagList(tags map[string]string) []tag {
 }
 
 func putTags(ctx context.Context, u kind.Update[liveRepository], tags map[string]string) error {
-	return service.Call(ctx, u.Cloud, "TagResource", kind.Document{"resourceArn": u.Live.attrs.ARN, "tags": tagList(tags)}, nil)
+	return service().Call(ctx, u.Cloud, "TagResource", kind.Document{"resourceArn": u.Live.attrs.ARN, "tags": tagList(tags)}, nil)
 }
 
 func dropTags(ctx context.Context, u kind.Update[liveRepository], keys []string) error {
-	return service.Call(ctx, u.Cloud, "UntagResource", kind.Document{"resourceArn": u.Live.attrs.ARN, "tagKeys": keys}, nil)
+	return service().Call(ctx, u.Cloud, "UntagResource", kind.Document{"resourceArn": u.Live.attrs.ARN, "tagKeys": keys}, nil)
 }

@@ -38,7 +38,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) ask(t kindtest.T, operation string, in obj) obj {
 	t.Helper()
 	out := obj{}
-	if err := service.Call(context.Background(), w.Others, operation, in, &out); err != nil && !aws.IsAbsent(err) {
+	if err := service().Call(context.Background(), w.Others, operation, in, &out); err != nil && !aws.IsAbsent(err) {
 		t.Fatalf("%s: %v", operation, err)
 	}
 	return out

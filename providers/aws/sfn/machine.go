@@ -152,8 +152,10 @@ var machineKind = &kind.Kind[StateMachineProps, liveMachine, StateMachine]{
 	}),
 }
 
-// service is Step Functions as calls reach it.
-var service = aws.JSONService{Name: "SFN", Signing: "states", Host: "states", Target: "AWSStepFunctions", Version: "1.0"}
+// service returns Step Functions as calls reach it.
+func service() aws.JSONService {
+	return aws.JSONService{Name: "SFN", Signing: "states", Host: "states", Target: "AWSStepFunctions", Version: "1.0"}
+}
 
 func arnOf(location kind.Location, name string) aws.ARN {
 	return aws.ARNIn(location, "states", "stateMachine:"+name)
@@ -187,7 +189,7 @@ func observeMachine(ctx context.Context, s site) (live liveMachine, err error) {
 	}
 	live.attrs = machineOf(s.Location, name)
 	shown := kind.Document{}
-	if err := service.Call(ctx, s.Cloud, "DescribeStateMachine", kind.Document{"stateMachineArn": live.attrs.ARN}, &shown); err != nil {
+	if err := service().Call(ctx, s.Cloud, "DescribeStateMachine", kind.Document{"stateMachineArn": live.attrs.ARN}, &shown); err != nil {
 		return live, aws.Absent(err)
 	}
 	live.isDeleting = shown.Get("status") == "DELETING"
@@ -201,7 +203,7 @@ func observeMachine(ctx context.Context, s site) (live liveMachine, err error) {
 	var out struct {
 		Tags []tag `json:"tags"`
 	}
-	err = service.Call(ctx, s.Cloud, "ListTagsForResource", kind.Document{"resourceArn": live.attrs.ARN}, &out)
+	err = service().Call(ctx, s.Cloud, "ListTagsForResource", kind.Document{"resourceArn": live.attrs.ARN}, &out)
 	live.tags = aws.TagMap(out.Tags, func(t tag) (key, value *string) { return &t.Key, &t.Value })
 	return live, aws.NotYet(err)
 }
@@ -241,7 +243,7 @@ func createMachine(ctx context.Context, s site) (StateMachine, error) {
 	if err != nil {
 		return StateMachine{}, err
 	}
-	return machineOf(s.Location, s.Name), propagating(s.Cloud, service.Call(ctx, s.Cloud, "CreateStateMachine", body, nil))
+	return machineOf(s.Location, s.Name), propagating(s.Cloud, service().Call(ctx, s.Cloud, "CreateStateMachine", body, nil))
 }
 
 // propagating waits for a role that Step Functions does not know yet, or that does not have its permissions yet.
@@ -261,7 +263,7 @@ func listMachines(ctx context.Context, scope kind.ListScope) (all []kind.Found, 
 			} `json:"stateMachines"`
 			NextToken string `json:"nextToken"`
 		}
-		if err := service.Call(ctx, scope.Cloud, "ListStateMachines", in, &page); err != nil {
+		if err := service().Call(ctx, scope.Cloud, "ListStateMachines", in, &page); err != nil {
 			return nil, err
 		}
 		for _, m := range page.StateMachines {
@@ -284,14 +286,14 @@ func compareMachine(d *kind.Diff[liveMachine], want StateMachineProps, live live
 		}
 		delete(body, "type")
 		body["stateMachineArn"] = u.Live.attrs.ARN
-		return aws.NotYet(propagating(u.Cloud, service.Call(ctx, u.Cloud, "UpdateStateMachine", body, nil)))
+		return aws.NotYet(propagating(u.Cloud, service().Call(ctx, u.Cloud, "UpdateStateMachine", body, nil)))
 	})
 	want.LogGroup = aws.ARN(strings.TrimSuffix(string(want.LogGroup), ":*"))
 	kind.Compare(d, machineTable, want, live.have, update)
 }
 
 func deleteMachine(ctx context.Context, s site) error {
-	return service.Call(ctx, s.Cloud, "DeleteStateMachine", kind.Document{"stateMachineArn": s.Last.ARN}, nil)
+	return service().Call(ctx, s.Cloud, "DeleteStateMachine", kind.Document{"stateMachineArn": s.Last.ARN}, nil)
 }
 
 // tag is one tag as Step Functions writes it.
@@ -305,9 +307,9 @@ func tagList(tags map[string]string) []tag {
 }
 
 func putTags(ctx context.Context, u kind.Update[liveMachine], tags map[string]string) error {
-	return service.Call(ctx, u.Cloud, "TagResource", kind.Document{"resourceArn": u.Live.attrs.ARN, "tags": tagList(tags)}, nil)
+	return service().Call(ctx, u.Cloud, "TagResource", kind.Document{"resourceArn": u.Live.attrs.ARN, "tags": tagList(tags)}, nil)
 }
 
 func dropTags(ctx context.Context, u kind.Update[liveMachine], keys []string) error {
-	return service.Call(ctx, u.Cloud, "UntagResource", kind.Document{"resourceArn": u.Live.attrs.ARN, "tagKeys": keys}, nil)
+	return service().Call(ctx, u.Cloud, "UntagResource", kind.Document{"resourceArn": u.Live.attrs.ARN, "tagKeys": keys}, nil)
 }

@@ -1,6 +1,7 @@
 package sfn
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -23,13 +24,8 @@ func TestStateMachine(t *testing.T) {
 	ws := awstest.Worlds[*world]{}
 	logged := obj{"definition": passes("end"), "role": roleOne, "logLevel": "ERROR", "logGroup": groupOne, "kmsKey": keyOne, "keyReuse": "2m"}
 	with := func(more obj) obj {
-		all := obj{}
-		for k, v := range logged {
-			all[k] = v
-		}
-		for k, v := range more {
-			all[k] = v
-		}
+		all := maps.Clone(logged)
+		maps.Copy(all, more)
 		return all
 	}
 	kindtest.Run(t, kindtest.Derive(machineTable, kindtest.Suite{

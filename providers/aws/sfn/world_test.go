@@ -14,10 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-type (
-	obj  = map[string]any
-	list = []any
-)
+type obj = map[string]any
 
 const keyOne, keyTwo = "arn:aws:kms:us-east-1:111122223333:key/11111111-1111-1111-1111-111111111111",
 	"arn:aws:kms:us-east-1:111122223333:key/22222222-2222-2222-2222-222222222222"
@@ -38,7 +35,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) ask(t kindtest.T, operation string, in obj) obj {
 	t.Helper()
 	out := obj{}
-	if err := service.Call(context.Background(), w.Others, operation, in, &out); err != nil && !aws.IsAbsent(err) {
+	if err := service().Call(context.Background(), w.Others, operation, in, &out); err != nil && !aws.IsAbsent(err) {
 		t.Fatalf("%s: %v", operation, err)
 	}
 	return out
