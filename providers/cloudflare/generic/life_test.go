@@ -55,6 +55,7 @@ const patience = 30 * time.Second
 type living struct {
 	t     *testing.T
 	suite kindtest.Suite
+	edits edits
 	kind  *kind
 	world kindtest.World
 	place reconcile.Place
@@ -63,7 +64,8 @@ type living struct {
 
 func begin(t *testing.T, s suite) *living {
 	t.Helper()
-	l := &living{t: t, suite: s.suite(t), kind: kindOf(t, s.typ)}
+	l := &living{t: t, kind: kindOf(t, s.typ)}
+	l.suite, l.edits = s.withEdit(t)
 	l.world = l.suite.World(t)
 	var err error
 	if l.place, err = l.world.Cloud.Place(t.Context()); err != nil {
