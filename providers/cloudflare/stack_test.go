@@ -83,10 +83,10 @@ func (s *stage) apply(p *engine.Plan, command string) engine.Summary {
 	return r.Summary
 }
 
-func (s *stage) destroy() engine.Summary {
+func (s *stage) destroy(allowDelete ...string) engine.Summary {
 	s.t.Helper()
 	g := &engine.Graph{Format: engine.GraphFormat, Stack: "shop", Stage: "test", Dir: s.t.TempDir()}
-	p, err := s.e.PlanDestroy(s.t.Context(), statestore.Stage{Stack: "shop", Name: "test"}, g, engine.PlanOptions{})
+	p, err := s.e.PlanDestroy(s.t.Context(), statestore.Stage{Stack: "shop", Name: "test"}, g, engine.PlanOptions{AllowDelete: allowDelete})
 	if err != nil {
 		s.t.Fatal(err)
 	}

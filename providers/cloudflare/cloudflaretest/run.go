@@ -17,6 +17,15 @@ import (
 // empty. After another upload it is called again; addresses stay.
 func (s *Server) Run(t testing.TB, name string) (url string) {
 	t.Helper()
+	if url = s.RunAll(t)[name]; url == "" {
+		t.Fatalf("there is no Worker %s", name)
+	}
+	return url
+}
+
+// RunAll is [Server.Run] with the addresses of all Workers, by their names.
+func (s *Server) RunAll(t testing.TB) map[string]string {
+	t.Helper()
 	if s.local == nil {
 		dir, err := folder()
 		if err != nil {
@@ -47,19 +56,11 @@ func (s *Server) Run(t testing.TB, name string) (url string) {
 		}
 		s.filled[id] = len(base.written)
 	}
-	for _, w := range workers {
-		at, err := s.local.Set(t.Context(), w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if w.Name == name {
-			url = at
-		}
+	urls, err := s.local.SetAll(t.Context(), workers...)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if url == "" {
-		t.Fatalf("there is no Worker %s", name)
-	}
-	return url
+	return urls
 }
 
 // Packages puts the packages from npm that the tests have into a folder, as npm would.

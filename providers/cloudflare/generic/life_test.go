@@ -55,6 +55,7 @@ const patience = 30 * time.Second
 type living struct {
 	t     *testing.T
 	suite kindtest.Suite
+	edits edits
 	kind  *kind
 	world kindtest.World
 	place reconcile.Place
@@ -63,7 +64,8 @@ type living struct {
 
 func begin(t *testing.T, s suite) *living {
 	t.Helper()
-	l := &living{t: t, suite: s.suite(t), kind: kindOf(t, s.typ)}
+	l := &living{t: t, kind: kindOf(t, s.typ)}
+	l.suite, l.edits = s.withEdit(t)
 	l.world = l.suite.World(t)
 	var err error
 	if l.place, err = l.world.Cloud.Place(t.Context()); err != nil {
@@ -135,7 +137,8 @@ func (l *living) found(first reconcile.Outcome) {
 		l.t.Errorf("not adopted by %s: %v", first.Identity, look.Identity)
 	}
 	for _, step := range look.Steps {
-		if !l.kind.WriteOnlyAt(patternOf(step.Path)) && !slices.Contains(l.kind.OnceShown, string(step.Path)) { // nobody knows its value
+		unknown := l.kind.WriteOnlyAt(patternOf(step.Path)) || slices.Contains(l.kind.OnceShown, string(step.Path))
+		if !unknown {
 			l.t.Errorf("adopted by its identity, it differs: %v", step)
 		}
 	}
@@ -154,7 +157,8 @@ func patternOf(p tree.Path) (pattern tree.Path) {
 	return pattern
 }
 
-// takenLater are the properties that some operation on an existing object takes, which the server's description says, and not the table.
+// takenLater are the properties that some operation on an existing object takes. The server's description says so, and not the
+// table.
 func (k *kind) takenLater(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
@@ -164,8 +168,8 @@ func (k *kind) takenLater(t *testing.T) map[string]bool {
 	return all
 }
 
-// eachProp gives each property alone another value. The difference shows at that property and nowhere else; one call makes it where an
-// operation takes the property, and else it replaces and nothing is written.
+// eachProp gives each property alone another value. The difference shows at that property and nowhere else; one call makes it
+// where an operation takes the property, and else it replaces and nothing is written.
 func (l *living) eachProp(from, other obj) (props obj) {
 	props = maps.Clone(from)
 	later := l.kind.takenLater(l.t)

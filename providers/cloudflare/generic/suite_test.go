@@ -68,6 +68,16 @@ const onlyWritten = "it cannot be read back"
 
 func (s suite) suite(t *testing.T) kindtest.Suite {
 	t.Helper()
+	out, _ := s.withEdit(t)
+	return out
+}
+
+// edits writes a property of an object on the server of a world.
+type edits func(w kindtest.World, id, name string, value any)
+
+// withEdit is the suite, and what writes any property behind the kind's back.
+func (s suite) withEdit(t *testing.T) (kindtest.Suite, edits) {
+	t.Helper()
 	k := kindOf(t, s.typ)
 	worlds := cloudflaretest.Worlds{}
 	zones := map[*cloudflaretest.Server]string{}
@@ -141,7 +151,9 @@ func (s suite) suite(t *testing.T) kindtest.Suite {
 			}
 		}
 	}
-	return out
+	return out, func(w kindtest.World, id, name string, value any) {
+		worlds.Of(w).EditObject(t, k.place(zones[worlds.Of(w)], s.base), id, name, value)
+	}
 }
 
 // compared is an object as objects of a world are compared: what can be declared, without what differs between two
@@ -193,7 +205,7 @@ func sampled(t *testing.T, name string) suite {
 		switch {
 		case k.NameProp == "":
 		case k.NameGiven:
-			m[k.NameProp] = "given.example.com"
+			m[k.NameProp] = []string{"given.example.com", "given.example.com", "other.example.com"}[i]
 		case i == 0:
 			delete(m, k.NameProp)
 		}

@@ -116,30 +116,51 @@ func (s *Server) Err() error {
 //
 // GET /cdn-cgi/handler/scheduled?cron=CRON runs what a Worker does by the clock, which nothing else does here.
 func (s *Server) Set(ctx context.Context, w Worker) (string, error) {
+	urls, err := s.SetAll(ctx, w)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", w.Name, err)
+	}
+	return urls[w.Name], nil
+}
+
+// SetAll is [Server.Set] for several Workers at once, which takes the time that one takes. It returns their addresses by name.
+func (s *Server) SetAll(ctx context.Context, workers ...Worker) (urls map[string]string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := maps.Clone(s.workers)
-	one := &served{worker: w}
-	if was := s.workers[w.Name]; was != nil {
-		one.port, one.front = was.port, was.front
-	} else {
-		var err error
-		if one.port, err = listen(ctx, w.Port); err != nil {
-			return "", err
+	var began []*served
+	defer func() {
+		for _, one := range began {
+			if one.front == nil && s.workers[one.worker.Name] != one {
+				one.port.Close() //nolint:errcheck // it served nothing yet
+			}
 		}
+	}()
+	for _, w := range workers {
+		one := &served{worker: w}
+		if was := s.workers[w.Name]; was != nil {
+			one.port, one.front = was.port, was.front
+		} else {
+			if one.port, err = listen(ctx, w.Port); err != nil {
+				return nil, err
+			}
+			began = append(began, one)
+		}
+		next[w.Name] = one
 	}
-	next[w.Name] = one
 	if err := s.change(ctx, next, s.databases); err != nil {
-		if one.front == nil && s.workers[w.Name] != one {
-			one.port.Close() //nolint:errcheck // it served nothing yet
+		return nil, err
+	}
+	urls = map[string]string{}
+	for _, w := range workers {
+		one := next[w.Name]
+		if one.front == nil {
+			one.front = &http.Server{Handler: s.proxy(w.Name), ReadHeaderTimeout: time.Minute, ErrorLog: quiet()}
+			go one.front.Serve(one.port) //nolint:errcheck // it ends when it is closed, and with nothing else to say
 		}
-		return "", fmt.Errorf("%s: %w", w.Name, err)
+		urls[w.Name] = "http://" + one.port.Addr().String()
 	}
-	if one.front == nil {
-		one.front = &http.Server{Handler: s.proxy(w.Name), ReadHeaderTimeout: time.Minute, ErrorLog: quiet()}
-		go one.front.Serve(one.port) //nolint:errcheck // it ends when it is closed, and with nothing else to say
-	}
-	return "http://" + one.port.Addr().String(), nil
+	return urls, nil
 }
 
 // listen listens at a port of this machine: at another one where that is taken.

@@ -1,0 +1,2 @@
+// The chat without rooms.
+export default { fetch: () => new Response("closed") };
