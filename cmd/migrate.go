@@ -1,0 +1,151 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/service/pulumiapi"
+	"github.com/athanor-dev/athanor/service/tfhttp"
+	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/keeper"
+	"github.com/athanor-dev/athanor/statestore/migrate"
+	"github.com/athanor-dev/athanor/statestore/remote"
+)
+
+func (a *app) stateMigrateCommand() *cli.Command {
+	return &cli.Command{
+		Name: "migrate", Usage: "move all stages of a store to another one", ArgsUsage: "FROM TO",
+		Description: `Moves the stages of the store FROM, one after the other, to the store TO, and compares each with what TO gives back. State arrives whole
+or not at all, and stays sealed; the keys of the stages prove it at both ends. At FROM each moved stage is held for good by a run that names TO: those who still use FROM
+are refused and told where the stage went. Runs and their events, and what a service keeps besides (tokens, approvals, states of Pulumi and
+OpenTofu), stay at FROM.
+
+A command that was cut is run again and goes on. A stage that a run holds, that is damaged, or that has other state at TO is refused and
+stays as it was. The next deploy at TO rewrites the owner tags. athanor unlock at FROM takes a move back, as long as nothing was deployed at TO.
+
+FROM is a file, a database or a bucket; for that of a service, run this where the service runs.
+
+Exit codes: 0 moved; 1 refused; 3 a run holds a stage; 5 not approved.`,
+		UsageText: `state migrate bolt:.athanor/state.db postgres://db/state
+state migrate bolt:.athanor/state.db https://athanor.example
+state migrate postgres://db/state 's3://acme-state/athanor?region=eu-north-1' --yes`,
+		Flags:  []cli.Flag{cli.YesFlag(), cli.JSONFlag()},
+		Action: a.stateMigrate,
+	}
+}
+
+// migratedLine is a moved stage with --json.
+type migratedLine struct {
+	Type    string `json:"type"` // "migrated"
+	Stack   string `json:"stack"`
+	Stage   string `json:"stage"`
+	Rows    int    `json:"rows"`
+	Already bool   `json:"already"`
+}
+
+func (a *app) stateMigrate(c *cli.Context) error {
+	if c.NArg() != 2 {
+		return hint(errors.New("state migrate: from which store to which?"), "athanor state migrate FROM TO; "+storeForms)
+	}
+	if err := a.permit(c.Context, grants.Document{}); err != nil {
+		return err
+	}
+	from, err := openProject(".", absoluteStore(c.Args().Get(0)))
+	if err != nil {
+		return err
+	}
+	defer from.store.Close() //nolint:errcheck // nothing of it is written any more
+	if _, service := from.store.(*remote.Store); service {
+		return hint(errors.New("state migrate: a service cannot be told where its stages went"), "name its own store as FROM, where the service runs")
+	}
+	to, err := openProject(".", absoluteStore(c.Args().Get(1)))
+	if err != nil {
+		return err
+	}
+	defer to.store.Close() //nolint:errcheck // what was written is committed
+	stages, err := a.migrating(c.Context, from, to)
+	if err != nil {
+		return err
+	}
+	if !c.Bool("yes") {
+		for _, stage := range stages {
+			fmt.Fprintln(a.err, "  "+stage.String())
+		}
+		if err := a.ask(c.Context, fmt.Sprintf("Move these %d stages to %s?", len(stages), redactURL(to.name))); err != nil {
+			return err
+		}
+	}
+	for _, stage := range stages {
+		moved, err := a.migrateStage(c.Context, from, to, stage)
+		if err != nil {
+			return err
+		}
+		if a.asJSON {
+			a.json(migratedLine{"migrated", stage.Stack, stage.Name, moved.Rows, moved.Already})
+			continue
+		}
+		how := "moved"
+		if moved.Already {
+			how = "moved before"
+		}
+		fmt.Fprintf(a.out, "%s: %s, %d resources\n", stage, how, moved.Rows)
+	}
+	return nil
+}
+
+// migrateStage moves one stage. Both ends are proven under its key: what somebody else changed at the old store is not moved.
+func (a *app) migrateStage(ctx context.Context, from, to *project, stage statestore.Stage) (migrate.Moved, error) {
+	e, err := from.engine(ctx, stage, ".", a.catalog, false)
+	if err != nil {
+		return migrate.Moved{}, err
+	}
+	move := &migrate.Move{
+		From: keeper.NewWhole(from.store, stage, e.Key), To: keeper.NewWhole(to.store, stage, e.Key), Where: redactURL(to.name), User: from.whoFrom(), NewRun: func() string {
+			return time.Now().UTC().Format("20060102-150405-") + rand.Text()[:6]
+		},
+	}
+	return move.Stage(ctx, stage)
+}
+
+// migrating lists the stages to move. Two names of one store are an error.
+func (a *app) migrating(ctx context.Context, from, to *project) ([]statestore.Stage, error) {
+	stages, err := from.store.Stages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(stages) == 0 {
+		return nil, fmt.Errorf("state migrate: %s has no stage", redactURL(from.name))
+	}
+	one, err := from.store.ID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if have, err := to.store.Stages(ctx); err != nil {
+		return nil, err
+	} else if len(have) > 0 { // asking an empty store for its id would make it
+		if other, err := to.store.ID(ctx); err != nil {
+			return nil, err
+		} else if one == other {
+			return nil, errors.New("state migrate: FROM and TO are one store")
+		}
+	}
+	stages = slices.DeleteFunc(stages, func(s statestore.Stage) bool {
+		foreign := strings.HasPrefix(s.Stack, pulumiapi.Prefix) || strings.HasPrefix(s.Stack, tfhttp.Prefix)
+		if foreign {
+			fmt.Fprintf(a.err, "warning: %s stays: it is another tool's, sealed by keys of the service; move it with that tool\n", s)
+		}
+		return foreign
+	})
+	slices.SortFunc(stages, func(a, b statestore.Stage) int {
+		return cmp.Or(strings.Compare(a.Stack, b.Stack), strings.Compare(a.Name, b.Name))
+	})
+	return stages, nil
+}
