@@ -18,6 +18,27 @@ func AtStage(stage string) RefOption { return func(from *token.Stack) { from.Sta
 // file starts in the stack's directory.
 func InStore(store string) RefOption { return func(from *token.Stack) { from.Store = store } }
 
+// Outputs of other tools are those of a stack of this name and stage, in a store that says where their state is.
+const (
+	foreignStage    = "state"
+	terraformPrefix = "terraform"
+	pulumiPrefix    = "pulumi"
+)
+
+// InTerraform refers to the outputs in a state of Terraform or OpenTofu, whatever name is given to it: a file, whose path starts in the
+// stack's directory, or s3://BUCKET/KEY, postgres://USER:PASSWORD@HOST/DATABASE or https://HOST/PATH, as the backends keep states.
+func InTerraform(where string) RefOption { return inForeign(terraformPrefix, where) }
+
+// InPulumi refers to the outputs in a state of Pulumi, whatever name is given to it: a file that `pulumi stack export` wrote or that its
+// own backends keep, or s3://BUCKET/KEY.
+func InPulumi(where string) RefOption { return inForeign(pulumiPrefix, where) }
+
+func inForeign(tool, where string) RefOption {
+	return func(from *token.Stack) {
+		*from = token.Stack{Name: tool, Stage: foreignStage, Store: tool + ":" + where}
+	}
+}
+
 // Ref is an output of another stack: what its last deploy recorded in the same stage, unless options say otherwise.
 // The output may go on as a path into a value: "zones.eu" or "subnets[0]". It is known at plan. A secret output stays
 // secret, and the key of the other stage must be at hand. What is missing is an *engine.PeerError.

@@ -53,6 +53,11 @@ func readSource(ctx context.Context, kind, where string, largest int64) (foreign
 // readForeign reads a source: a file, an object in a bucket (s3://BUCKET/KEY), a row in the database of the pg backend
 // (postgres://…) or what a server of the http backend answers.
 func readForeign(ctx context.Context, where string, largest int64) (foreignSource, error) {
+	return readForeignOf(ctx, where, largest, false)
+}
+
+// readForeignOf is readForeign. named: a stack names the place, and it is shown no password of the user's.
+func readForeignOf(ctx context.Context, where string, largest int64, named bool) (foreignSource, error) {
 	scheme, _, _ := strings.Cut(where, "://")
 	var f foreignSource
 	var err error
@@ -60,9 +65,9 @@ func readForeign(ctx context.Context, where string, largest int64) (foreignSourc
 	case "s3":
 		f, err = readObject(ctx, where)
 	case "postgres", "postgresql":
-		f, err = readRow(ctx, where)
+		f, err = readRow(ctx, where, named)
 	case "http", "https":
-		f, err = readAnswer(ctx, where, largest)
+		f, err = readAnswer(ctx, where, largest, named)
 	default:
 		return readForeignFile(ctx, where, largest)
 	}
@@ -129,7 +134,7 @@ func lastParts(whole string) (file, folder string) {
 
 // readRow reads a state in the table of the pg backend:
 // https://opentofu.org/docs/language/settings/backends/pg/. Its schema and the workspace are parameters of the URL.
-func readRow(ctx context.Context, where string) (foreignSource, error) {
+func readRow(ctx context.Context, where string, named bool) (foreignSource, error) {
 	u, err := url.Parse(where)
 	if err != nil { // what the parser says would quote a password
 		return foreignSource{}, errors.New("it is not of the form postgres://USER@HOST/DATABASE?schema_name=…&workspace=…")
@@ -144,7 +149,7 @@ func readRow(ctx context.Context, where string) (foreignSource, error) {
 	if workspace != defaultWorkspace {
 		f.workspace = workspace
 	}
-	conn, err := postgres.Connect(ctx, u.String(), reconcile.NewDialer().LookupHost)
+	conn, err := postgres.Connect(ctx, u.String(), reconcile.NewDialer().LookupHost, named)
 	if err != nil {
 		return f, err
 	}
@@ -160,12 +165,15 @@ func readRow(ctx context.Context, where string) (foreignSource, error) {
 const defaultWorkspace = "default"
 
 // readAnswer reads what a server of the http backend answers, as the user of $TF_HTTP_USERNAME: it follows no redirect.
-func readAnswer(ctx context.Context, where string, largest int64) (foreignSource, error) {
+func readAnswer(ctx context.Context, where string, largest int64, named bool) (foreignSource, error) {
 	u, err := url.Parse(where)
 	if err != nil || u.Host == "" {
 		return foreignSource{}, errors.New("it is no URL")
 	}
 	user, password := os.Getenv("TF_HTTP_USERNAME"), os.Getenv("TF_HTTP_PASSWORD")
+	if named {
+		user, password = "", ""
+	}
 	if own, ok := u.User.Password(); ok {
 		user, password = u.User.Username(), own
 	}

@@ -127,6 +127,9 @@ func storeName(dir, name string) string {
 		}
 		return "bolt:" + path
 	}
+	if tool := grants.ForeignState(name); tool != "" {
+		return tool + ":" + foreignName(dir, strings.TrimPrefix(name, tool+":"))
+	}
 	if address, err := s3.Parse(name); err == nil {
 		return address.String()
 	}

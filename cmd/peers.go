@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/keeper"
@@ -48,6 +49,9 @@ func (p *peers) Open(_ context.Context, name string) (statestore.Store, error) {
 	if name == "" {
 		return peerStore{p.session.project.store, p}, nil
 	}
+	if grants.ForeignState(name) != "" {
+		return foreignState{where: name, peers: p}, nil
+	}
 	if path, ok := strings.CutPrefix(name, "bolt:"); ok && path != "" && !filepath.IsAbs(path) {
 		name = "bolt:" + filepath.Join(p.session.dir, path)
 	}
@@ -65,6 +69,9 @@ func (p *peers) Open(_ context.Context, name string) (statestore.Store, error) {
 // Key finds the key of a stage that was loaded, and proves what was loaded with it; it never makes one. A wrapped ring
 // is looked for beside the program that refers to the stage, and in the store of the stage; the newer one counts.
 func (p *peers) Key(stage statestore.Stage, id string) (*seal.Key, error) {
+	if id == foreignKey {
+		return p.session.engine.Key, nil
+	}
 	place := keySources(p.begun, stage, p.session.dir)
 	var unproven []*statestore.Snapshot
 	p.mu.Lock()

@@ -170,8 +170,9 @@ func WithoutPassword(text string) string {
 }
 
 // Connect connects to the database of a URL as a store does, and makes nothing in it. The URL has the parameters of a store.
-func Connect(ctx context.Context, url string, lookup func(ctx context.Context, host string) ([]string, error)) (*pgx.Conn, error) {
-	address, err := parse(url, false)
+// A foreign one is shown nothing of the user's, as by [Foreign].
+func Connect(ctx context.Context, url string, lookup func(ctx context.Context, host string) ([]string, error), foreign bool) (*pgx.Conn, error) {
+	address, err := parse(url, foreign)
 	if err != nil {
 		return nil, err
 	}

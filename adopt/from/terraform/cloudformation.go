@@ -132,14 +132,14 @@ func (s CloudFormation) Draft(f from.File, o from.Options) (from.Draft, error) {
 	if err := r.stack(file.Stack, "", "", 0); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Name, err)
 	}
+	if r.evaluated > mostEvaluated {
+		return nil, fmt.Errorf("%s: %w: its values are made of each other without end", f.Name, errDamaged)
+	}
 	r.state.undeployed = !deployed
 	r.state.awaited, r.state.letGo = r.awaited, r.letGo(s.Name, file.Stack.Name)
-	draft, err := draftOf(r.state, lines, s.Find, f, o)
-	if err != nil {
-		return nil, err
-	}
-	r.expect(draft)
-	return draft, nil
+	d := draftOf(r.state, lines, s.Find, f, o)
+	r.expect(d)
+	return d, nil
 }
 
 // awaitedValue is a value that a template does not tell: an attribute of a resource, or a parameter that is shown to nobody.
@@ -158,6 +158,7 @@ type templateReader struct {
 	awaited    map[string]awaitedValue
 	secrets    map[string]string // parameters, by name
 	unknowns   int
+	evaluated  int      // values and bytes of text that were made
 	unretained []string // resources that CloudFormation would delete with the stack
 }
 

@@ -3,6 +3,7 @@ package terraform
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -243,6 +244,25 @@ func TestHostileTemplates(t *testing.T) {
 	text := textOfStack(t, stackDraft(t, loop).Stack(nil))
 	if !strings.Contains(text, "$${stage} $${config.x}") {
 		t.Error(text)
+	}
+}
+
+// TestGrowingTemplates reads templates whose values and conditions are made of two of the one before: they are refused.
+func TestGrowingTemplates(t *testing.T) {
+	var resources, conditions strings.Builder
+	for n := range 60 {
+		fmt.Fprintf(&resources, `"P%d": {"Type": "AWS::SSM::Parameter", "Condition": "C0", "Properties": {"Type": "String", "Value":
+			{"Fn::Join": ["", [{"Fn::GetAtt": ["P%d", "Value"]}, {"Fn::GetAtt": ["P%d", "Value"]}]]}}},`, n, n+1, n+1)
+		fmt.Fprintf(&conditions, `"C%d": {"Fn::And": [{"Condition": "C%d"}, {"Condition": "C%d"}]},`, n, n+1, n+1)
+	}
+	template := `{"Conditions": {` + conditions.String() + `"C60": {"Fn::Equals": ["a", "a"]}}, "Resources": {` + resources.String() +
+		`"P60": {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Value": "grow"}}}}`
+	content, err := deployedStack(template, nil, "P0=p0", "P60=p60").File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stackSource(t).Draft(from.File{Name: "s", Content: content}, from.Options{}); !errors.Is(err, errDamaged) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -130,6 +130,11 @@ var errNoObjects = errors.New("this is no state of Pulumi: it has no deployment"
 
 // parsePulumi reads a state. The passphrase opens its secrets.
 func parsePulumi(content []byte, passphrase string) (*state, error) {
+	return readPulumi(content, passphrase, true)
+}
+
+// readPulumi reads a state, or its outputs alone.
+func readPulumi(content []byte, passphrase string, objects bool) (*state, error) {
 	if err := checkDepth(content); err != nil {
 		return nil, err
 	}
@@ -168,7 +173,7 @@ func parsePulumi(content []byte, passphrase string) (*state, error) {
 		switch {
 		case r.Type == "pulumi:pulumi:Stack":
 			p.outputs(s, r)
-		case r.Custom && !strings.HasPrefix(r.Type, "pulumi:providers:") && r.Views == "":
+		case objects && r.Custom && !strings.HasPrefix(r.Type, "pulumi:providers:") && r.Views == "":
 			s.instances = append(s.instances, p.instance(r))
 		}
 	}

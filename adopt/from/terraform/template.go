@@ -116,7 +116,8 @@ type stackEvaluator struct {
 	parameters map[string]any
 	mappings   map[string]any
 	conditions map[string]any
-	deciding   map[string]bool
+	// decided are the conditions that were evaluated, false while they are.
+	decided map[string]bool
 	// uses are the logical ids that were referred to since it was emptied.
 	uses  map[string]bool
 	depth int
@@ -145,7 +146,7 @@ func (e *stackEvaluator) call(name string, arg any) (any, bool) {
 		return e.imported(arg), true
 	case "Fn::Base64":
 		if text, ok := e.text(arg); ok {
-			return base64.StdEncoding.EncodeToString([]byte(text)), true
+			return e.made(base64.StdEncoding.EncodeToString([]byte(text))), true
 		}
 	case "Fn::Length":
 		if list, ok := e.resolve(arg).([]any); ok {
@@ -153,15 +154,28 @@ func (e *stackEvaluator) call(name string, arg any) (any, bool) {
 		}
 	case "Fn::ToJsonString":
 		if text, err := json.Marshal(e.resolve(arg)); err == nil {
-			return string(text), true
+			return e.made(string(text)), true
 		}
 	}
 	return e.unknown(name), strings.HasPrefix(name, "Fn::")
 }
 
+// mostEvaluated bounds the values and the bytes of text that the evaluation of all templates makes: values that are made of each other
+// would otherwise grow without end.
+const mostEvaluated = 32 << 20
+
+// made is text that a function made, as far as the bound allows it.
+func (e *stackEvaluator) made(text string) string {
+	if e.reader.evaluated += len(text); e.reader.evaluated > mostEvaluated {
+		return e.unknown("too much")
+	}
+	return text
+}
+
 // resolve is a value with its functions evaluated.
 func (e *stackEvaluator) resolve(v any) any {
-	if e.depth++; e.depth > 4*deepest {
+	e.reader.evaluated += 16
+	if e.depth++; e.depth > 4*deepest || e.reader.evaluated > mostEvaluated {
 		e.depth--
 		return e.unknown("a value that refers to itself")
 	}
@@ -346,7 +360,7 @@ func (e *stackEvaluator) sub(arg any) any {
 		text = textOf(list[0])
 		vars, _ = list[1].(map[string]any)
 	}
-	return subHole.ReplaceAllStringFunc(text, func(hole string) string {
+	return e.made(subHole.ReplaceAllStringFunc(text, func(hole string) string {
 		name := strings.TrimSpace(hole[2 : len(hole)-1])
 		if literal, ok := strings.CutPrefix(name, "!"); ok {
 			return "${" + literal + "}"
@@ -360,10 +374,10 @@ func (e *stackEvaluator) sub(arg any) any {
 			v = e.ref(name)
 		}
 		if list, ok := v.([]any); ok {
-			return strings.Join(textsOf(list), ",")
+			return e.made(strings.Join(textsOf(list), ","))
 		}
-		return textOf(v)
-	})
+		return e.made(textOf(v))
+	}))
 }
 
 func textsOf(list []any) []string {
@@ -383,7 +397,7 @@ func (e *stackEvaluator) join(arg any) any {
 	if !ok {
 		return e.unknown("Fn::Join")
 	}
-	return strings.Join(textsOf(parts), textOf(list[0]))
+	return e.made(strings.Join(textsOf(parts), textOf(list[0])))
 }
 
 func (e *stackEvaluator) choose(arg any) any {
@@ -430,12 +444,13 @@ func (e *stackEvaluator) branch(arg any) any {
 
 // holds reports whether a condition of the template holds.
 func (e *stackEvaluator) holds(name string) bool {
-	if e.deciding[name] {
-		return false // it refers to itself
+	if held, ok := e.decided[name]; ok {
+		return held
 	}
-	e.deciding[name] = true
-	defer delete(e.deciding, name)
-	return e.decides(e.conditions[name])
+	e.decided[name] = false // what refers to itself does not hold
+	held := e.decides(e.conditions[name])
+	e.decided[name] = held
+	return held
 }
 
 func (e *stackEvaluator) decides(v any) bool {
@@ -505,7 +520,7 @@ func (r *templateReader) newEvaluator(stack *DeployedStack, prefix string) (*sta
 	}
 	e := &stackEvaluator{
 		reader: r, stack: stack, prefix: prefix, resources: map[string]map[string]any{}, physical: map[string]string{}, types: map[string]string{},
-		parameters: map[string]any{}, mappings: section(doc, "Mappings"), conditions: section(doc, "Conditions"), deciding: map[string]bool{},
+		parameters: map[string]any{}, mappings: section(doc, "Mappings"), conditions: section(doc, "Conditions"), decided: map[string]bool{},
 		uses: map[string]bool{},
 	}
 	for logical, v := range section(doc, "Resources") {

@@ -58,11 +58,11 @@ func newDraft(st *state, find func(string) (reconcile.Any, error), f from.File, 
 	if err != nil {
 		return nil, err
 	}
-	return draftOf(st, lines, find, f, o)
+	return draftOf(st, lines, find, f, o), nil
 }
 
 // draftOf makes a draft of a state by a table.
-func draftOf(st *state, lines map[string]*typeLine, find func(string) (reconcile.Any, error), f from.File, o from.Options) (*draft, error) {
+func draftOf(st *state, lines map[string]*typeLine, find func(string) (reconcile.Any, error), f from.File, o from.Options) *draft {
 	if o.Name == "" {
 		o.Name = from.StackName(f.Name)
 	}
@@ -73,7 +73,7 @@ func draftOf(st *state, lines map[string]*typeLine, find func(string) (reconcile
 	}
 	d.values = slices.Clone(st.secretValues)
 	d.read(o.Chosen)
-	return d, nil
+	return d
 }
 
 // kindFacts are those of a kind that is asked for often.

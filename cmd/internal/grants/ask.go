@@ -96,7 +96,7 @@ func Asks(d Document, u User) []Ask {
 		l.settings(s.Provider, s.Settings, "providers."+s.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Refs)) {
-		l.store(d.Refs[name], "refs."+name+".store")
+		l.store(d.Refs[name], "refs."+name+"."+cmp.Or(ForeignState(d.Refs[name]), "store"))
 	}
 	l.asks = append(l.asks, d.Outside...)
 	if d.Graph != nil {
@@ -221,6 +221,14 @@ func (l *list) scoped(kind string, values map[string]any, place string) {
 		}
 	}
 	l.settings(provider, own, place+".settings")
+}
+
+// ForeignState is the tool whose state a store is, "" for a store of athanor.
+func ForeignState(store string) string {
+	if tool, _, _ := strings.Cut(store, ":"); tool == "terraform" || tool == "pulumi" {
+		return tool
+	}
+	return ""
 }
 
 func (l *list) store(name, place string) {

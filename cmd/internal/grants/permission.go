@@ -44,6 +44,9 @@ func (p Permission) fits(text, value string) bool {
 	case p.Kind == Path:
 	case p.Kind == Store && strings.HasPrefix(text, "bolt:"):
 		scheme, text = "bolt:", strings.TrimPrefix(text, "bolt:")
+	case p.Kind == Store && ForeignState(text) != "" && !strings.Contains(text, "://"):
+		tool := ForeignState(text) + ":"
+		scheme, text = tool, strings.TrimPrefix(text, tool)
 	default:
 		return false
 	}

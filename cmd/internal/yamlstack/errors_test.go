@@ -70,6 +70,8 @@ func TestMistakes(t *testing.T) {
 		{"ref to a bad output", "stack: s\nrefs: {net: {stack: network}}\noutputs: {x: '${ref.net.[0]}'}\n", `3:15: output x: ${ref.net.[0]}: `},
 		{"ref alone", "stack: s\noutputs: {x: '${ref}'}\n", `2:15: output x: ${ref}: it has no name after a dot`},
 		{"ref without a stack", "stack: s\nrefs: {net: {stage: prod}}\noutputs: {x: '${ref.net.id}'}\n", `2:13: stack: `},
+		{"ref to two stacks", "stack: s\nrefs: {net: {stack: a, terraform: b}}\n", `2:13: want one of stack, terraform and pulumi`},
+		{"ref to a stage of a state", "stack: s\nrefs: {net: {pulumi: b, stage: prod}}\n", `2:13: want one of stack, terraform and pulumi`},
 		{"ref to a bad stack", "stack: s\nrefs: {net: {stack: 'a b'}}\n", `2:14: ref net: stack "a b": bad name`},
 		{"ref word", "stack: s\nrefs: {net: {stakc: network}}\n", `2:14: stakc: `},
 		{"ref in a place", "stack: s\nrefs: {net: {stack: network}}\nproviders: {test: {region: '${ref.net.region}'}}\n", `3:29: ${ref.net.region}: places must be known`},

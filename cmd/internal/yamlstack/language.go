@@ -63,15 +63,19 @@ type secretDoc struct {
 	AllowEmpty bool
 }
 
-// refDoc is one stage of another stack.
+// refDoc is one stage of another stack, or the state of another tool. Exactly one of stack, terraform and pulumi is set.
 type refDoc struct {
 	// Stack is its name.
-	Stack string `prop:"required"`
+	Stack string
 	// Stage is that stage of it. Default: the same as this stack's.
 	Stage string
 	// Store is where its record is, as --store takes it; the path of a file starts in the stack's directory. Default: where
 	// this stack's record is.
 	Store string
+	// Terraform is where a state of Terraform or OpenTofu is: a file, s3://BUCKET/KEY, postgres://… or https://…
+	Terraform string
+	// Pulumi is where a state of Pulumi is: a file, or s3://BUCKET/KEY.
+	Pulumi string
 }
 
 // readDoc is one thing that is used and not owned. Either id or query is set.

@@ -162,6 +162,8 @@ stack: shop
 refs:
   net: {stack: network}
   shared: {stack: base, stage: "${config.base}", store: "bolt:../base/state.db"}
+  old: {terraform: ../old/terraform.tfstate}
+  older: {pulumi: "s3://states/old.json"}
 config: {base: {default: prod}}
 resources:
   q:
@@ -172,6 +174,7 @@ resources:
       subnets: ["${ref.net.subnets...}", z]
 outputs:
   first: "${ref.net.subnets[0]}"
+  old: "${ref.old.vpc_id} ${ref.older.zones[0]}"
   json: {$json: {vpc: "${ref.net.vpcId}"}}
 `, func(s *athanor.Stack) error {
 		base := athanor.Config(s, "base", athanor.Default("prod"))
@@ -180,6 +183,8 @@ outputs:
 			Port: athanor.Int(s.Ref("base", "port", athanor.AtStage(base), athanor.InStore("bolt:../base/state.db"))),
 		})
 		s.Output("first", s.Ref("network", "subnets[0]"))
+		s.Output("old", s.Ref("old", "vpc_id", athanor.InTerraform("../old/terraform.tfstate"))+" "+
+			s.Ref("older", "zones[0]", athanor.InPulumi("s3://states/old.json")))
 		s.Output("json", s.JSON(map[string]any{"vpc": s.Ref("network", "vpcId")}))
 		return nil
 	}},

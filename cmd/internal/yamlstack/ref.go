@@ -2,6 +2,7 @@ package yamlstack
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,12 +27,42 @@ func (l *loader) readRefs() {
 		if !ok {
 			return
 		}
+		if option, err := doc.foreign(); err != nil {
+			l.wrong(f.of(p.value), "", err)
+			return
+		} else if option != nil {
+			to := token.Stack{}
+			option(&to)
+			l.refs[p.name] = to
+			return
+		}
 		if err := athanor.CheckStack(doc.Stack); err != nil {
 			l.wrong(f.find(p.value, "stack"), "", fmt.Errorf("ref %s: %w", p.name, err))
 			return
 		}
 		l.refs[p.name] = token.Stack{Name: doc.Stack, Stage: cmp.Or(doc.Stage, l.in.Stage), Store: doc.Store}
 	})
+}
+
+// foreign is where the state of another tool is, nil where the ref is to a stack of athanor.
+func (d refDoc) foreign() (athanor.RefOption, error) {
+	set := 0
+	for _, text := range []string{d.Stack, d.Terraform, d.Pulumi} {
+		if text != "" {
+			set++
+		}
+	}
+	switch {
+	case set == 0:
+		return nil, errors.New("stack: required; or terraform, or pulumi")
+	case set > 1, d.Stack == "" && (d.Stage != "" || d.Store != ""):
+		return nil, errors.New("want one of stack, terraform and pulumi; stage and store go with stack")
+	case d.Terraform != "":
+		return athanor.InTerraform(d.Terraform), nil
+	case d.Pulumi != "":
+		return athanor.InPulumi(d.Pulumi), nil
+	}
+	return nil, nil //nolint:nilnil // it is a stack of athanor
 }
 
 // output is the token of another stack's output; expr is what stands behind "ref.".

@@ -51,6 +51,14 @@ func Schema(catalog *reconcile.Catalog, also ...string) (map[string]any, error) 
 	properties := whole["properties"].(map[string]any)
 	entriesOf(properties, "resources", map[string]any{"$ref": "#/$defs/resource"})
 	entriesOf(properties, "read", map[string]any{"$ref": "#/$defs/read"})
+	ref, err := schemaOf[refDoc]()
+	if err != nil {
+		return nil, err
+	}
+	ref["anyOf"] = []any{
+		map[string]any{"required": []any{"stack"}}, map[string]any{"required": []any{"terraform"}}, map[string]any{"required": []any{"pulumi"}},
+	}
+	entriesOf(properties, "refs", ref)
 	entriesOf(properties, "providers", map[string]any{"type": []any{"object", "null"}})
 	entriesOf(properties, "bind", map[string]any{"type": []any{"object", "null"}})
 	// Only the main file has a name, and an editor cannot tell which one it is.
