@@ -37,7 +37,7 @@ func Provider() reconcile.Provider {
 			}
 			return set.declare(ctx, *s)
 		},
-		Close: set.close,
+		Close: set.close, Warnings: set.drain,
 		Family: &reconcile.Family{
 			Prefix: Prefix,
 			Doc:    "Every resource type of the Terraform providers that a stack names in its settings.",
