@@ -117,6 +117,12 @@ func (b *bad) answer(call string, body []byte) proto.Message {
 	case "ReadResource":
 		request := unmarshal(body, &tfplugin.ReadResource_Request{})
 		return &tfplugin.ReadResource_Response{NewState: b.read(request), Private: request.Private}
+	case "ValidateDataResourceConfig":
+		return &tfplugin.ValidateDataResourceConfig_Response{}
+	case "ReadDataSource":
+		asked := decoded(unmarshal(body, &tfplugin.ReadDataSource_Request{}).Config, badType).AsValueMap()
+		asked["note"] = cty.StringVal("about " + asked["name"].AsString())
+		return &tfplugin.ReadDataSource_Response{State: sent(cty.ObjectVal(asked))}
 	case "PlanResourceChange":
 		return planBad(unmarshal(body, &tfplugin.PlanResourceChange_Request{}))
 	case "ApplyResourceChange":
@@ -166,8 +172,9 @@ func badSchemas() *tfplugin.GetProviderSchema_Response {
 		{Name: "extra", Type: text, Optional: true}, {Name: "note", Type: text, Computed: true},
 	}
 	answer := &tfplugin.GetProviderSchema_Response{
-		Provider:        &tfplugin.Schema{Block: &tfplugin.Schema_Block{Attributes: []*tfplugin.Schema_Attribute{{Name: "dir", Type: text, Required: true}}}},
-		ResourceSchemas: map[string]*tfplugin.Schema{},
+		DataSourceSchemas: map[string]*tfplugin.Schema{"bad_word": {Block: &tfplugin.Schema_Block{Attributes: attributes}}},
+		Provider:          &tfplugin.Schema{Block: &tfplugin.Schema_Block{Attributes: []*tfplugin.Schema_Attribute{{Name: "dir", Type: text, Required: true}}}},
+		ResourceSchemas:   map[string]*tfplugin.Schema{},
 	}
 	for _, name := range []string{"panics", "hangs", "other", "unknown", "warns", "own", "never", "half", "good"} {
 		answer.ResourceSchemas["bad_"+name] = &tfplugin.Schema{Block: &tfplugin.Schema_Block{Attributes: attributes}}
@@ -367,6 +374,31 @@ func TestLostAnswer(t *testing.T) {
 	_, err := k.Look(t.Context(), job)
 	if !errors.Is(err, errCannotTell) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestDataSource reads a data source by a query, under both of its names. As a resource it is refused.
+func TestDataSource(t *testing.T) {
+	t.Parallel()
+	w := newBadWorld(t)
+	for _, typ := range []string{"tf.bad_word", "tf.data.bad_word"} {
+		k, err := w.provider.Family.Kind(typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := k.Validate(); err != nil {
+			t.Error(err)
+		}
+		_, job := w.job("good", "it", nil)
+		job.Query = true
+		look, err := k.Look(t.Context(), job)
+		if err != nil || look.Attrs["note"] != "about it" {
+			t.Errorf("%s: %v, %v", typ, look.Attrs, err)
+		}
+		_, job = w.job("good", "it", nil)
+		if err := k.Decode(job); err == nil || !strings.Contains(err.Error(), "under `read:`") {
+			t.Errorf("%s as a resource: %v", typ, err)
+		}
 	}
 }
 

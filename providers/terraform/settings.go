@@ -158,6 +158,7 @@ type providers struct {
 	mu       sync.Mutex
 	programs map[string]*program
 	types    map[string]*program // by the name of a resource type
+	sources  map[string]*program // by the name of a data source
 	warnings []string            // each once, in the order in which they came
 	redact   func(string) string // masks the secrets of the stage; nil: none is known
 }
@@ -197,7 +198,7 @@ func newProviders() *providers {
 	ctx, end := context.WithCancel(context.Background()) //nolint:forbidigo // programs live as long as the command
 	return &providers{
 		starter: sync.OnceValue(func() *plugin.Starter { return plugin.NewStarter(ctx) }), end: end,
-		programs: map[string]*program{}, types: map[string]*program{},
+		programs: map[string]*program{}, types: map[string]*program{}, sources: map[string]*program{},
 	}
 }
 
@@ -244,6 +245,9 @@ func (s *providers) declare(ctx context.Context, settings Settings) error {
 		}
 		s.types[name] = p
 	}
+	for name := range p.schema.Data {
+		s.sources[name] = p
+	}
 	return nil
 }
 
@@ -253,6 +257,16 @@ func (s *providers) typeOf(name string) *schema.Type {
 	defer s.mu.Unlock()
 	if p := s.types[name]; p != nil {
 		return p.schema.Resources[name]
+	}
+	return nil
+}
+
+// sourceOf is the data source of a name, nil where no provider that was declared has it.
+func (s *providers) sourceOf(name string) *schema.Type {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.sources[name]; p != nil {
+		return p.schema.Data[name]
 	}
 	return nil
 }
