@@ -235,7 +235,7 @@ func (k *kind) look(ctx context.Context, p *program, s site) (string, seen, erro
 			return have.Key, now, err
 		}
 	}
-	id, findable := importID(k.Name, s.Want)
+	id, findable := importID(k.Name, s.Want, p.settings.Config)
 	switch {
 	case s.ID != "":
 		given, _, _ := strings.Cut(s.ID, "#")
@@ -256,8 +256,8 @@ func (k *kind) look(ctx context.Context, p *program, s site) (string, seen, erro
 }
 
 // importID is the id by which an object with these props is imported, for types of which a test shows that an import finds what
-// is there and nothing else. An importer that exists is no proof: some say absent of what is there.
-func importID(name string, want attributes) (string, bool) {
+// is there and nothing else. An importer that exists is no proof: some say absent of what is there. A database that is not declared is that of the provider's configuration.
+func importID(name string, want, config attributes) (string, bool) {
 	template, ok := map[string][]string{
 		"postgresql_role": {"name"}, "postgresql_database": {"name"},
 		"postgresql_schema": {"database", "name"}, "postgresql_extension": {"database", "name"},
@@ -267,7 +267,11 @@ func importID(name string, want attributes) (string, bool) {
 	}
 	parts := make([]string, len(template))
 	for i, prop := range template {
-		if parts[i], ok = want[prop].(string); !ok || parts[i] == "" || token.Has(parts[i]) {
+		v := want[prop]
+		if v == nil && prop == "database" {
+			v = config[prop]
+		}
+		if parts[i], ok = v.(string); !ok || parts[i] == "" || token.Has(parts[i]) {
 			return "", false
 		}
 	}
