@@ -88,6 +88,11 @@ func execute(p *program, r Release) int {
 		return a.report(err)
 	}
 	defer a.catalog.Close()
+	defer func() {
+		for _, text := range a.catalog.Warnings() {
+			fmt.Fprintln(a.err, "warning:", text)
+		}
+	}()
 	return a.run(context.Background(), os.Args)
 }
 

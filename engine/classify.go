@@ -389,11 +389,11 @@ func foresee(n *node) {
 	case Recover, Move:
 		n.unknown = n.look.Absent
 		if len(n.look.Steps) > 0 { // owner tags that are rewritten are a change as well
-			n.movesAll(stepPaths(n.look.Steps))
+			n.movesAll(slices.Concat(stepPaths(n.look.Steps), affectedPaths(n.look.Steps)))
 		}
 	case Update, Adopt:
 		n.unknown = n.look.Absent
-		n.movesAll(reasonPaths(n.plan.Reasons))
+		n.movesAll(slices.Concat(reasonPaths(n.plan.Reasons), affectedPaths(n.look.Steps)))
 	default:
 	}
 	n.asRecorded()
@@ -403,6 +403,15 @@ func stepPaths(steps []reconcile.Step) []tree.Path {
 	paths := make([]tree.Path, 0, len(steps))
 	for _, s := range steps {
 		paths = append(paths, s.Path)
+	}
+	return paths
+}
+
+// affectedPaths are what the calls of steps may change beside their own paths.
+func affectedPaths(steps []reconcile.Step) []tree.Path {
+	var paths []tree.Path
+	for _, s := range steps {
+		paths = append(paths, s.Affects...)
 	}
 	return paths
 }

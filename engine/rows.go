@@ -104,6 +104,8 @@ func (v views) view(row statestore.Row, stage statestore.Stage, reveal bool) Row
 		paths := rec.SecretPaths
 		if k, ok := v.catalog.Kind(rec.Generations[0].Kind); ok {
 			paths = slices.Concat(paths, k.Spec().SecretProps)
+		} else {
+			paths = []tree.Path{""} // nobody knows what is secret of a kind that is not there
 		}
 		for _, p := range paths {
 			if v, ok := tree.Get(rec.Props, p); ok {
@@ -135,8 +137,12 @@ func (v views) viewGeneration(g *state.Generation, secrets *redact.Redactor, rev
 		Number: g.Number, State: g.State, Kind: g.Kind, Place: g.Location, Identity: g.Identity, Name: g.Name,
 		Intent: g.Intent != nil, Attrs: g.Attributes, Written: g.Written,
 	}
-	if k, ok := v.catalog.Kind(g.Kind); ok && !reveal && secrets != nil {
-		shown.Attrs = maskTree(g.Attributes, k.Spec().SecretAttrs, secrets)
+	if !reveal && secrets != nil {
+		paths := []tree.Path{""}
+		if k, ok := v.catalog.Kind(g.Kind); ok {
+			paths = k.Spec().SecretAttrs
+		}
+		shown.Attrs = maskTree(g.Attributes, paths, secrets)
 	}
 	return shown
 }

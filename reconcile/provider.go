@@ -36,6 +36,8 @@ type Provider struct {
 	Declared func(ctx context.Context, settings any) error
 	// Close ends what the provider keeps running. Nil: nothing.
 	Close func()
+	// Warnings are what the provider warns of, each once, since it was last asked. Nil: it does not warn.
+	Warnings func() []string
 	// Kinds are what it offers.
 	Kinds []Any
 	// Family are further kinds, too many to list and made when they are asked for. Nil: none.
@@ -100,6 +102,17 @@ func (c *Catalog) Close() {
 			p.Close()
 		}
 	}
+}
+
+// Warnings are what providers warn of since they were last asked.
+func (c *Catalog) Warnings() []string {
+	var all []string
+	for _, p := range c.providers {
+		if p.Warnings != nil {
+			all = slices.Concat(all, p.Warnings())
+		}
+	}
+	return all
 }
 
 // pair finds the local variants, each of which must be declared as the kind that it stands for is.

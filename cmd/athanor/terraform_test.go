@@ -11,9 +11,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 	"github.com/athanor-dev/athanor/statestore/postgres/pgtest"
 )
 
@@ -88,6 +90,68 @@ outputs: {hex: "${id.hex}"}
 	if w.has("out.txt") {
 		t.Error("destroy leaves the file")
 	}
+}
+
+// edits are the two versions of a value in a stack: <one|two>.
+var edits = regexp.MustCompile(`<([^|<>]*)\|([^|<>]*)>`)
+
+// TestTerraformTypes leads one resource of each type of a real provider through its life: made, nothing to do, changed, nothing to do,
+// deleted. The provider of Cloudflare speaks version 6 of the protocol, the others version 5.
+func TestTerraformTypes(t *testing.T) {
+	t.Parallel()
+	t.Run("small", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, "")
+		programs := peer(t, "")
+		programs = strings.TrimSuffix(programs, "-")
+		w.env = append(w.env, fmt.Sprintf("ATHANOR_ALLOW=program=%[1]s-random,program=%[1]s-local,program=%[1]s-null,program=%[1]s-tls", programs))
+		leadTypes(t, w, "small", "word", "PROGRAM", programs)
+		for _, name := range []string{"out.txt", "hidden.txt"} {
+			if w.has(name) {
+				t.Errorf("destroy leaves %s", name)
+			}
+		}
+	})
+	t.Run("cloudflare", func(t *testing.T) {
+		t.Parallel()
+		program, s := peer(t, "cloudflare"), cloudflaretest.Start(t)
+		s.WithDatabases(t)
+		base := s.Env()["CLOUDFLARE_API_BASE_URL"]
+		w := newWorld(t, "")
+		w.env = append(w.env, "CLOUDFLARE_API_TOKEN="+s.Token,
+			fmt.Sprintf(`ATHANOR_ALLOW=program=%s,identity={"base_url":%q},env=["CLOUDFLARE_API_TOKEN"]`, program, base))
+		leadTypes(t, w, "cloudflare", "ns", "PROGRAM", program, "BASE", base, "ACCOUNT", s.Account, "ZONE", s.AddZone(s.Account, "shop.example"))
+		for _, path := range []string{"/workers/scripts", "/storage/kv/namespaces", "/queues", "/d1/database", "/hyperdrive/configs", "/workflows", "/workers/domains"} {
+			if left, _ := s.Do(t, "GET", "/accounts/"+s.Account+path, nil).([]any); len(left) > 0 {
+				t.Errorf("%s: %d objects are left", path, len(left))
+			}
+		}
+	})
+}
+
+// leadTypes leads the resources of a stack in testdata/terraform through their life. One of them is shown.
+func leadTypes(t *testing.T, w *world, name, shown string, values ...string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "terraform", name+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := ""
+	for _, version := range []string{"$1", "$2"} {
+		w.write("athanor.yaml", strings.NewReplacer(values...).Replace(edits.ReplaceAllString(string(text), version)))
+		w.run(2, "plan")
+		w.run(0, "deploy", "--yes")
+		w.run(0, "plan")
+		w.run(0, "drift")
+		id = w.run(0, "output")
+	}
+	if id == "" || strings.Contains(id, "(secret)") {
+		t.Errorf("the output is %q: an id is no secret", id)
+	}
+	if said := w.run(0, "state", "show", shown); !regexp.MustCompile(`\n +id +\(secret\)\n`).MatchString(said) {
+		t.Errorf("what is secret of a kind whose provider is not started is unknown, and state shows\n%s", said)
+	}
+	w.run(0, "destroy", "--yes")
 }
 
 // TestTerraformProviderRefuses tells what is wrong with a declaration, a program, or the leave to run it.

@@ -6,13 +6,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/athanor-dev/athanor/providers/terraform/internal/tfplugin"
+	"github.com/athanor-dev/athanor/providers/terraform/plugin"
 	"github.com/athanor-dev/athanor/providers/terraform/schema"
 	"github.com/athanor-dev/athanor/providers/terraform/value"
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -28,6 +32,11 @@ type object struct {
 	Private         []byte `json:"private,omitempty"`
 	Identity        []byte `json:"identity,omitempty"`
 	IdentityVersion int64  `json:"identityVersion,omitempty"`
+	// Own are digests of values, by path, that nobody declared and that the provider would change right after it wrote them. It
+	// says so for ever; as long as the value is that one, it is no difference.
+	Own map[tree.Path]string `json:"own,omitempty"`
+	// Fresh says that it was written and not read since.
+	Fresh bool `json:"fresh,omitempty"`
 }
 
 // seen is an object as a call needs it.
@@ -35,12 +44,17 @@ type seen struct {
 	state    cty.Value
 	private  []byte
 	identity []byte
+	own      map[tree.Path]string
+	// fresh says that it was just written, and not read since.
+	fresh bool
 }
 
 // DiagnosticsError is what a provider says of a call that failed.
 type DiagnosticsError struct {
-	Call        string
-	Diagnostics []Diagnostic
+	// Provider is its source, Type the type that the call was about, "" for its configuration.
+	Provider, Type string
+	Call           string
+	Diagnostics    []Diagnostic
 }
 
 // Diagnostic is one thing that a provider says.
@@ -50,34 +64,86 @@ type Diagnostic struct {
 	Summary, Detail string
 }
 
+func (d Diagnostic) String() string {
+	text := d.Summary
+	if d.Detail != "" && d.Detail != d.Summary {
+		text += ": " + d.Detail
+	}
+	if d.Path != "" {
+		text = string(d.Path) + ": " + text
+	}
+	return text
+}
+
 func (e *DiagnosticsError) Error() string {
 	texts := make([]string, len(e.Diagnostics))
 	for i, d := range e.Diagnostics {
-		texts[i] = d.Summary
-		if d.Detail != "" && d.Detail != d.Summary {
-			texts[i] += ": " + d.Detail
-		}
-		if d.Path != "" {
-			texts[i] = string(d.Path) + ": " + texts[i]
-		}
+		texts[i] = d.String()
 	}
-	return e.Call + ": " + strings.Join(texts, "; ")
+	return e.Provider + ": " + e.Call + ": " + strings.Join(texts, "; ")
 }
 
-// failed is what the error diagnostics of an answer say, nil without any. Warnings are dropped.
-func failed(call string, all []*tfplugin.Diagnostic) error {
-	e := &DiagnosticsError{Call: call}
+// failed is what the error diagnostics of an answer say, nil without any. Warnings are kept until the end of the command.
+func (p *program) failed(call, typ string, all []*tfplugin.Diagnostic) error {
+	e := &DiagnosticsError{Provider: p.settings.Terraform, Type: typ, Call: call}
 	for _, d := range all {
 		one := Diagnostic{value.WirePath(d.Attribute), strings.TrimSpace(d.Summary), strings.TrimSpace(d.Detail)}
 		if d.Severity == tfplugin.Diagnostic_ERROR {
 			e.Diagnostics = append(e.Diagnostics, one)
+			continue
 		}
+		of := p.settings.Terraform
+		if typ != "" {
+			of += ": " + typ
+		}
+		p.set.warn(of + ": " + one.String())
 	}
 	if e.Diagnostics == nil {
 		return nil
 	}
 	return e
 }
+
+var errEnded = errors.New("the provider was ended")
+
+// call makes a call of the process that runs now. When the run is asked to stop, the provider is asked to end its calls soon: they answer,
+// and that is waited for.
+func (p *program) call(ctx context.Context, name string, request, answer proto.Message) error {
+	process := p.process.Load()
+	if process == nil {
+		return fmt.Errorf("%s: %s: %w", p.settings.Terraform, name, errEnded)
+	}
+	if stop := reconcile.Interrupt(ctx); stop != nil {
+		done := make(chan struct{})
+		defer close(done)
+		go func() {
+			select {
+			case <-stop:
+				p.stop(process)
+			case <-done:
+			}
+		}()
+	}
+	if err := process.Call(ctx, name, request, answer); err != nil {
+		return fmt.Errorf("%s: %w", p.settings.Terraform, err)
+	}
+	return nil
+}
+
+// stop asks a process once to end its calls.
+func (p *program) stop(process *plugin.Process) {
+	if p.stopped.Swap(process) == process {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout) //nolint:forbidigo // the run that asks for it is over
+	defer cancel()
+	if err := process.Stop(ctx); err != nil {
+		p.set.warn(p.settings.Terraform + ": " + err.Error())
+	}
+}
+
+// stopTimeout bounds how long a provider is asked to stop.
+const stopTimeout = 5 * time.Second
 
 // capabilities are ours. An object that cannot be planned yet is an error, not one that is put off.
 func capabilities() *tfplugin.ClientCapabilities {
@@ -107,18 +173,18 @@ func (p *program) configure(ctx context.Context, config cty.Value) error {
 		return err
 	}
 	var valid tfplugin.ValidateProviderConfig_Response
-	if err := p.process.Call(ctx, "ValidateProviderConfig", &tfplugin.ValidateProviderConfig_Request{Config: sent}, &valid); err != nil {
+	if err := p.call(ctx, "ValidateProviderConfig", &tfplugin.ValidateProviderConfig_Request{Config: sent}, &valid); err != nil {
 		return err
 	}
-	if err := failed("ValidateProviderConfig", valid.Diagnostics); err != nil {
+	if err := p.failed("ValidateProviderConfig", "", valid.Diagnostics); err != nil {
 		return err
 	}
 	var answer tfplugin.ConfigureProvider_Response
 	request := &tfplugin.ConfigureProvider_Request{TerraformVersion: terraformVersion, Config: sent, ClientCapabilities: capabilities()}
-	if err := p.process.Call(ctx, "ConfigureProvider", request, &answer); err != nil {
+	if err := p.call(ctx, "ConfigureProvider", request, &answer); err != nil {
 		return err
 	}
-	return failed("ConfigureProvider", answer.Diagnostics)
+	return p.failed("ConfigureProvider", "", answer.Diagnostics)
 }
 
 // validate checks a configuration, which may hold unknown values. Planning one that is invalid gives a plan all the same.
@@ -129,10 +195,10 @@ func (p *program) validate(ctx context.Context, t *schema.Type, config cty.Value
 	}
 	var answer tfplugin.ValidateResourceConfig_Response
 	request := &tfplugin.ValidateResourceConfig_Request{TypeName: t.Name, Config: sent, ClientCapabilities: capabilities()}
-	if err := p.process.Call(ctx, "ValidateResourceConfig", request, &answer); err != nil {
+	if err := p.call(ctx, "ValidateResourceConfig", request, &answer); err != nil {
 		return err
 	}
-	return failed("ValidateResourceConfig", answer.Diagnostics)
+	return p.failed("ValidateResourceConfig", t.Name, answer.Diagnostics)
 }
 
 // upgrade reads what state keeps. A provider is asked also about its own version: it drops what its schema lost.
@@ -142,10 +208,10 @@ func (p *program) upgrade(ctx context.Context, t *schema.Type, o *object) (seen,
 	}
 	var answer tfplugin.UpgradeResourceState_Response
 	request := &tfplugin.UpgradeResourceState_Request{TypeName: t.Name, Version: o.Version, RawState: &tfplugin.RawState{Json: []byte(o.State)}}
-	if err := p.process.Call(ctx, "UpgradeResourceState", request, &answer); err != nil {
+	if err := p.call(ctx, "UpgradeResourceState", request, &answer); err != nil {
 		return seen{}, err
 	}
-	if err := failed("UpgradeResourceState", answer.Diagnostics); err != nil {
+	if err := p.failed("UpgradeResourceState", t.Name, answer.Diagnostics); err != nil {
 		return seen{}, err
 	}
 	state, err := value.Decode(answer.UpgradedState, t.Value)
@@ -156,7 +222,7 @@ func (p *program) upgrade(ctx context.Context, t *schema.Type, o *object) (seen,
 	if o.IdentityVersion != t.IdentityVersion {
 		identity = nil // it is told anew by the read
 	}
-	return seen{state, o.Private, identity}, nil
+	return seen{state, o.Private, identity, o.Own, o.Fresh}, nil
 }
 
 // kept is what state keeps of an object.
@@ -165,7 +231,7 @@ func (s seen) kept(t *schema.Type) (*object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &object{State: string(state), Version: t.Version, Private: s.private, Identity: s.identity, IdentityVersion: t.IdentityVersion}, nil
+	return &object{State: string(state), Version: t.Version, Private: s.private, Identity: s.identity, IdentityVersion: t.IdentityVersion, Own: s.own, Fresh: s.fresh}, nil
 }
 
 // read observes an object. Its state is null when the provider says that there is none.
@@ -178,10 +244,10 @@ func (p *program) read(ctx context.Context, t *schema.Type, s seen) (seen, error
 	request := &tfplugin.ReadResource_Request{
 		TypeName: t.Name, CurrentState: current, Private: s.private, ClientCapabilities: capabilities(), CurrentIdentity: identityOf(s.identity),
 	}
-	if err := p.process.Call(ctx, "ReadResource", request, &answer); err != nil {
+	if err := p.call(ctx, "ReadResource", request, &answer); err != nil {
 		return s, err
 	}
-	if err := failed("ReadResource", answer.Diagnostics); err != nil {
+	if err := p.failed("ReadResource", t.Name, answer.Diagnostics); err != nil {
 		return s, err // a read that failed says nothing, whatever its state
 	}
 	return p.answered(t, answer.NewState, answer.Private, answer.NewIdentity, s)
@@ -193,7 +259,7 @@ func (p *program) answered(t *schema.Type, state *tfplugin.DynamicValue, private
 	if err != nil {
 		return before, err
 	}
-	out := seen{value.Repaired(t.Block, v), private, identityIn(identity)}
+	out := seen{value.Repaired(t.Block, v), private, identityIn(identity), before.own, before.fresh}
 	if out.identity == nil {
 		out.identity = before.identity
 	}
@@ -237,10 +303,10 @@ func (p *program) plan(ctx context.Context, t *schema.Type, prior seen, config c
 		return nil, err
 	}
 	var answer tfplugin.PlanResourceChange_Response
-	if err := p.process.Call(ctx, "PlanResourceChange", request, &answer); err != nil {
+	if err := p.call(ctx, "PlanResourceChange", request, &answer); err != nil {
 		return nil, err
 	}
-	if err := failed("PlanResourceChange", answer.Diagnostics); err != nil {
+	if err := p.failed("PlanResourceChange", t.Name, answer.Diagnostics); err != nil {
 		return nil, err
 	}
 	if answer.Deferred != nil {
@@ -295,17 +361,33 @@ func (p *program) apply(ctx context.Context, pl *planned) (seen, error) {
 		request.PlannedState = pl.wire
 	}
 	var answer tfplugin.ApplyResourceChange_Response
-	// The answer is waited for whatever happens: the object may be written while nobody listens.
-	if err := p.process.Call(context.WithoutCancel(ctx), "ApplyResourceChange", request, &answer); err != nil {
+	// The answer is waited for: the object may be written while nobody listens. Whoever cancels does not want to wait any more, and then
+	// the provider goes too; a time that is over ends the waiting alone.
+	process := p.process.Load()
+	answering, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer giveUp(nil)
+	defer context.AfterFunc(ctx, func() {
+		if errors.Is(ctx.Err(), context.Canceled) && process != nil {
+			process.Kill()
+			return
+		}
+		giveUp(fmt.Errorf("not answered in time, and perhaps still at work: %w", context.Cause(ctx)))
+	})()
+	if err := p.call(answering, "ApplyResourceChange", request, &answer); err != nil {
 		return pl.prior, err
 	}
-	before := seen{state: pl.prior.state, identity: pl.identity}
+	before := seen{state: pl.prior.state, identity: pl.identity, own: pl.prior.own}
 	out, err := p.answered(pl.t, answer.NewState, answer.Private, answer.NewIdentity, before)
 	if err != nil {
 		return pl.prior, err
 	}
-	if err := failed("ApplyResourceChange", answer.Diagnostics); err != nil {
+	if err := p.failed("ApplyResourceChange", pl.t.Name, answer.Diagnostics); err != nil {
 		return pl.unwritten(out), err
+	}
+	if !out.state.IsWhollyKnown() {
+		out.state = cty.UnknownAsNull(out.state) // what it says is kept: the next read tells the rest
+		defect := Diagnostic{Summary: "the provider answers a change that it made with values that are not known, which is its defect"}
+		return out, &DiagnosticsError{p.settings.Terraform, pl.t.Name, "ApplyResourceChange", []Diagnostic{defect}}
 	}
 	return out, nil
 }
@@ -326,15 +408,39 @@ func (pl *planned) unwritten(got seen) seen {
 	return got
 }
 
+// isOwn reports a difference that was there right after the provider wrote the object, and is the same now.
+func (s seen) isOwn(d value.Difference, config cty.Value) bool {
+	digest, ok := s.own[d.At()]
+	return ok && !isConfigured(config, d.Path) && digest == tree.Digest(value.Tree(d.Have))
+}
+
+// isConfigured reports whether a configuration says something at a path, or holds it.
+func isConfigured(config cty.Value, path cty.Path) bool {
+	for _, step := range path {
+		if config.IsNull() {
+			return false
+		}
+		if !config.IsKnown() {
+			return true
+		}
+		below, err := step.Apply(config)
+		if err != nil {
+			return false // a key that a map does not have
+		}
+		config = below
+	}
+	return !config.IsNull()
+}
+
 // find imports an object by its id and reads it. Its state is null when the provider says that there is none.
 func (p *program) find(ctx context.Context, t *schema.Type, id string) (seen, error) {
 	none := seen{state: cty.NullVal(t.Value)}
 	var answer tfplugin.ImportResourceState_Response
 	request := &tfplugin.ImportResourceState_Request{TypeName: t.Name, Id: id, ClientCapabilities: capabilities()}
-	if err := p.process.Call(ctx, "ImportResourceState", request, &answer); err != nil {
+	if err := p.call(ctx, "ImportResourceState", request, &answer); err != nil {
 		return none, err
 	}
-	if err := failed("ImportResourceState", answer.Diagnostics); err != nil {
+	if err := p.failed("ImportResourceState", t.Name, answer.Diagnostics); err != nil {
 		return none, err
 	}
 	for _, r := range answer.ImportedResources {

@@ -1,7 +1,10 @@
 package terraform
 
 import (
+	"bytes"
+	"compress/flate"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +14,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/athanor-dev/athanor/providers/terraform/plugin"
 	"github.com/athanor-dev/athanor/providers/terraform/schema"
 	"github.com/athanor-dev/athanor/providers/terraform/value"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -76,16 +80,29 @@ func (k *kind) whole() *contract.Kind[attributes, *live, attributes] {
 	}
 }
 
-// tags say which attributes an update may change: one that is declared, when its prop does; all others at each update.
+// tags say which attributes an update may change: one that is declared, when its prop changes, and one that the provider sets, when its
+// plan says so (see affected).
 func (k *kind) tags() contract.Tags {
 	t := contract.Tags{MovedBy: map[string][]tree.Path{}}
-	for name, m := range k.Block.Members() {
+	for name := range k.Block.Members() {
 		t.Moves = append(t.Moves, name)
-		if a := m.Attribute; a == nil || !a.Computed {
-			t.MovedBy[name] = []tree.Path{tree.Path("").Key(name)}
-		}
+		t.MovedBy[name] = []tree.Path{tree.Path("").Key(name)}
 	}
 	return t
+}
+
+// affected are the attributes that an update as planned may change beside what differs: those that the plan leaves open. An old SDK does
+// not keep to its plans, so there each attribute that the provider sets may change.
+func (k *kind) affected(plan *planned) []tree.Path {
+	var all []tree.Path
+	for name, m := range k.Block.Members() {
+		set := m.Attribute != nil && m.Attribute.Computed
+		open := !plan.state.IsNull() && !plan.state.GetAttr(name).IsWhollyKnown()
+		if open || set && plan.legacy {
+			all = append(all, tree.Path("").Key(name))
+		}
+	}
+	return all
 }
 
 func (k *kind) doc() string {
@@ -151,6 +168,7 @@ func (k *kind) observe(ctx context.Context, s site) (*live, error) {
 			return nil, err
 		}
 	}
+	p.set.redacting(s.Redact)
 	l := &live{program: p}
 	err = through(ctx, s.Location, "ReadResource", false, func(ctx context.Context) error {
 		l.key, l.seen, err = k.look(ctx, p, s)
@@ -160,6 +178,9 @@ func (k *kind) observe(ctx context.Context, s site) (*live, error) {
 	case err != nil:
 		return nil, err
 	case !l.state.IsNull():
+		if l.fresh && s.Want != nil {
+			k.learnOwn(ctx, l, config)
+		}
 		return l, nil
 	case s.Want == nil:
 		return nil, reconcile.ErrAbsent
@@ -169,6 +190,27 @@ func (k *kind) observe(ctx context.Context, s site) (*live, error) {
 		return nil, err
 	}
 	return nil, reconcile.ErrAbsent
+}
+
+// learnOwn notes what the provider would change of an object at once, though it has just written it and nobody declared that.
+func (k *kind) learnOwn(ctx context.Context, l *live, config cty.Value) {
+	plan, err := l.program.plan(ctx, k.Type, l.seen, config)
+	if err != nil {
+		return // the comparison asks again, and has its error
+	}
+	l.plans.Store(config.GoString(), plan)
+	l.fresh, l.own = false, nil
+	for _, d := range plan.differences {
+		if d.Want.IsWhollyKnown() && !isConfigured(config, d.Path) {
+			if l.own == nil {
+				l.own = map[tree.Path]string{}
+			}
+			l.own[d.At()] = tree.Digest(value.Tree(d.Have))
+		}
+	}
+	if o, err := l.kept(k.Type); err == nil {
+		l.program.latest.Store(l.key, o)
+	}
 }
 
 // look finds an object: by what state keeps, by an id, or not at all.
@@ -193,7 +235,7 @@ func (k *kind) look(ctx context.Context, p *program, s site) (string, seen, erro
 			return have.Key, now, err
 		}
 	}
-	id, findable := importID(k.Name, s.Want)
+	id, findable := importID(k.Name, s.Want, p.settings.Config)
 	switch {
 	case s.ID != "":
 		given, _, _ := strings.Cut(s.ID, "#")
@@ -203,15 +245,19 @@ func (k *kind) look(ctx context.Context, p *program, s site) (string, seen, erro
 		found, err := p.find(ctx, k.Type, id)
 		return keyWith(id, s.Nonce), found, err
 	case s.Begun && !keepsNothingOutside(k.Name):
-		return "", none(k.Type), reconcile.WithHint(errCannotTell,
+		err := errCannotTell
+		if lost, ok := p.lost.Load(s.Address); ok {
+			err = reconcile.WithClass(fmt.Errorf("%w: %w", lost.(error), err), reconcile.Unknown)
+		}
+		return "", none(k.Type), reconcile.WithHint(err,
 			"look for it with the provider's own tools: `options: {adopt: ID}` takes what was made; if nothing was, `athanor state rm %s` and deploy again", s.Address)
 	}
 	return "", none(k.Type), nil
 }
 
 // importID is the id by which an object with these props is imported, for types of which a test shows that an import finds what
-// is there and nothing else. An importer that exists is no proof: some say absent of what is there.
-func importID(name string, want attributes) (string, bool) {
+// is there and nothing else. An importer that exists is no proof: some say absent of what is there. A database that is not declared is that of the provider's configuration.
+func importID(name string, want, config attributes) (string, bool) {
 	template, ok := map[string][]string{
 		"postgresql_role": {"name"}, "postgresql_database": {"name"},
 		"postgresql_schema": {"database", "name"}, "postgresql_extension": {"database", "name"},
@@ -221,7 +267,11 @@ func importID(name string, want attributes) (string, bool) {
 	}
 	parts := make([]string, len(template))
 	for i, prop := range template {
-		if parts[i], ok = want[prop].(string); !ok || parts[i] == "" || token.Has(parts[i]) {
+		v := want[prop]
+		if v == nil && prop == "database" {
+			v = config[prop]
+		}
+		if parts[i], ok = v.(string); !ok || parts[i] == "" || token.Has(parts[i]) {
 			return "", false
 		}
 	}
@@ -255,6 +305,9 @@ func (k *kind) create(ctx context.Context, s site) (attributes, error) {
 		made, err = p.apply(ctx, plan)
 		return err
 	})
+	if errors.Is(err, plugin.ErrCrashed) {
+		p.lost.Store(s.Address, err)
+	}
 	var said *DiagnosticsError
 	switch {
 	case errors.As(err, &said): // what it left, if anything, is kept for the next run
@@ -264,6 +317,7 @@ func (k *kind) create(ctx context.Context, s site) (attributes, error) {
 	case made.state.IsNull():
 		return nil, fmt.Errorf("%s: the provider made nothing, and did not say why", k.Name)
 	}
+	made.fresh = true
 	return k.attributes(keyFor(made, s.Nonce), made), nil
 }
 
@@ -293,24 +347,79 @@ func (k *kind) attributes(key string, s seen) attributes {
 	if err != nil {
 		return attrs
 	}
-	text, err := json.Marshal(kept{key, o})
+	packed, err := pack(kept{key, o})
 	if err != nil {
 		return attrs
 	}
-	attrs[keptAttribute] = string(text)
+	attrs[keptAttribute] = packed
 	return attrs
 }
 
+// pack writes what state keeps as numbers. As a text it would be a secret, and each part of it be masked wherever it is printed: the ids
+// of objects are parts of it.
+func pack(k kept) ([]any, error) {
+	text, err := json.Marshal(k)
+	if err != nil {
+		return nil, err
+	}
+	var small bytes.Buffer
+	w, err := flate.NewWriter(&small, flate.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(text); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	packed := []any{int64(small.Len())}
+	for rest := small.Bytes(); len(rest) > 0; {
+		n := min(len(rest), wordSize)
+		var word [8]byte
+		copy(word[8-n:], rest[:n])
+		packed = append(packed, int64(binary.BigEndian.Uint64(word[:]))) //nolint:gosec // six bytes are no negative number
+		rest = rest[n:]
+	}
+	return packed, nil
+}
+
+// wordSize is how many bytes a number of what is packed has: as many as every reader of JSON keeps exactly.
+const wordSize = 6
+
+var errPacked = errors.New("what state keeps for the provider cannot be read")
+
+func unpack(packed []any) (k kept, err error) {
+	numbers := make([]uint64, len(packed))
+	for i, v := range packed {
+		n, ok := v.(int64)
+		if !ok || n < 0 || n >= 1<<(8*wordSize) {
+			return k, errPacked
+		}
+		numbers[i] = uint64(n)
+	}
+	if len(numbers) == 0 || numbers[0] > uint64(wordSize*(len(numbers)-1)) {
+		return k, errPacked
+	}
+	size := int(numbers[0]) //nolint:gosec // it is no greater than what is there
+	data := make([]byte, 0, size)
+	for _, n := range numbers[1:] {
+		have := min(size-len(data), wordSize)
+		data = append(data, binary.BigEndian.AppendUint64(nil, n)[8-have:]...)
+	}
+	if err := json.NewDecoder(flate.NewReader(bytes.NewReader(data))).Decode(&k); err != nil {
+		return k, fmt.Errorf("%w: %w", errPacked, err)
+	}
+	return k, nil
+}
+
 func keptOf(attrs attributes) (*kept, error) {
-	text, ok := attrs[keptAttribute].(string)
+	packed, ok := attrs[keptAttribute].([]any)
 	if !ok {
 		return nil, nil
 	}
-	var k kept
-	if err := json.Unmarshal([]byte(text), &k); err != nil {
-		return nil, fmt.Errorf("what state keeps for the provider: %w", err)
-	}
-	return &k, nil
+	k, err := unpack(packed)
+	return &k, err
 }
 
 func keyOf(attrs attributes) string {
@@ -331,17 +440,22 @@ func (k *kind) compare(d *contract.Diff[*live], want attributes, l *live) {
 	apply := contract.Set("ApplyResourceChange", func(ctx context.Context, on update) error {
 		return through(ctx, on.Location, "ApplyResourceChange", true, func(ctx context.Context) error {
 			made, err := l.program.apply(ctx, plan)
+			made.fresh = err == nil
 			if o, keptErr := made.kept(k.Type); keptErr == nil && !made.state.IsNull() {
 				l.program.latest.Store(l.key, o)
 			}
 			return err
 		})
 	})
+	apply.Affects = k.affected(plan)
 	for _, diff := range plan.differences {
 		at := diff.At()
 		w := wanted(d, want, at, diff.Want)
 		if w == nil && !diff.Want.IsKnown() {
 			continue // an attribute that is known after another change
+		}
+		if l.isOwn(diff, plan.config) {
+			continue
 		}
 		if slices.Contains(plan.replaces, at) {
 			reconcile.Fixed(d, at, w, value.Tree(diff.Have))

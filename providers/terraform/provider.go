@@ -37,10 +37,10 @@ func Provider() reconcile.Provider {
 			}
 			return set.declare(ctx, *s)
 		},
-		Close: set.close,
+		Close: set.close, Warnings: set.drain,
 		Family: &reconcile.Family{
 			Prefix: Prefix,
-			Doc:    "Every resource type of the Terraform providers that a stack names in its settings.",
+			Doc:    "Every resource type and data source of the Terraform providers that a stack names in its settings.",
 			Types:  set.names,
 			Kind:   set.kind,
 		},
@@ -55,13 +55,20 @@ func (s *providers) names() ([]string, error) {
 	for name := range s.types {
 		all = append(all, Prefix+name)
 	}
+	for name := range s.sources {
+		all = append(all, Prefix+dataPrefix+name)
+	}
 	slices.Sort(all)
 	return all, nil
 }
 
 func (s *providers) kind(name string) (reconcile.Any, error) {
-	t := s.typeOf(strings.TrimPrefix(name, Prefix))
+	bare := strings.TrimPrefix(name, Prefix)
+	t := s.typeOf(bare)
 	if t == nil {
+		if t := s.sourceOf(strings.TrimPrefix(bare, dataPrefix)); t != nil {
+			return (&source{t, name}).whole().Erase(), nil
+		}
 		return nil, fmt.Errorf("%w %q: no provider that is declared has it", reconcile.ErrNoKind, name)
 	}
 	k := &kind{t}

@@ -12,7 +12,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -66,18 +68,23 @@ type program struct {
 	schema   *schema.Provider
 
 	mu      sync.Mutex
-	process *plugin.Process
+	process atomic.Pointer[plugin.Process]
+	// stopped is the process that was asked to end its calls.
+	stopped atomic.Pointer[plugin.Process]
 	// configured says that the process has its configuration: types are asked of one that has none.
 	configured bool
 	// latest is what the last answer of a provider told of objects of which state is older: by key.
 	latest sync.Map
+	// lost are the errors of creations that were not answered, by address.
+	lost sync.Map
 }
 
 // running is the program, started and configured.
 func (p *program) running(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	alive := p.process != nil && !p.process.Exited()
+	process := p.process.Load()
+	alive := process != nil && !process.Exited()
 	if alive && p.configured {
 		return nil
 	}
@@ -109,21 +116,24 @@ func (p *program) start(ctx context.Context) error {
 	}
 	process, err := p.set.starter().Start(ctx, options)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", p.settings.Terraform, err)
 	}
-	p.process, p.configured = process, false
+	if before := p.process.Swap(process); before != nil {
+		before.Close() // it ended by itself: this clears up
+	}
+	p.configured = false
 	if p.schema != nil {
 		return nil
 	}
 	var schemas tfplugin.GetProviderSchema_Response
-	if err := process.Call(ctx, "GetProviderSchema", &tfplugin.GetProviderSchema_Request{}, &schemas); err != nil {
+	if err := p.call(ctx, "GetProviderSchema", &tfplugin.GetProviderSchema_Request{}, &schemas); err != nil {
 		return err
 	}
-	if err := failed("GetProviderSchema", schemas.Diagnostics); err != nil {
+	if err := p.failed("GetProviderSchema", "", schemas.Diagnostics); err != nil {
 		return err
 	}
 	var identities tfplugin.GetResourceIdentitySchemas_Response
-	err = process.Call(ctx, "GetResourceIdentitySchemas", &tfplugin.GetResourceIdentitySchemas_Request{}, &identities)
+	err = p.call(ctx, "GetResourceIdentitySchemas", &tfplugin.GetResourceIdentitySchemas_Request{}, &identities)
 	if err != nil && !errors.Is(err, plugin.ErrUnsupported) {
 		return err
 	}
@@ -135,9 +145,8 @@ func (p *program) start(ctx context.Context) error {
 func (p *program) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.process != nil {
-		p.process.Close()
-		p.process = nil
+	if process := p.process.Swap(nil); process != nil {
+		process.Close()
 	}
 }
 
@@ -149,13 +158,47 @@ type providers struct {
 	mu       sync.Mutex
 	programs map[string]*program
 	types    map[string]*program // by the name of a resource type
+	sources  map[string]*program // by the name of a data source
+	warnings []string            // each once, in the order in which they came
+	redact   func(string) string // masks the secrets of the stage; nil: none is known
+}
+
+// warn keeps what a provider says without failing.
+func (s *providers) warn(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.warnings, text) {
+		s.warnings = append(s.warnings, text)
+	}
+}
+
+// drain are the warnings that came since it was called last, without secrets.
+func (s *providers) drain() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.warnings
+	s.warnings = nil
+	for i := range all {
+		if s.redact != nil {
+			all[i] = s.redact(all[i])
+		}
+	}
+	return all
+}
+
+func (s *providers) redacting(redact func(string) string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if redact != nil {
+		s.redact = redact
+	}
 }
 
 func newProviders() *providers {
 	ctx, end := context.WithCancel(context.Background()) //nolint:forbidigo // programs live as long as the command
 	return &providers{
 		starter: sync.OnceValue(func() *plugin.Starter { return plugin.NewStarter(ctx) }), end: end,
-		programs: map[string]*program{}, types: map[string]*program{},
+		programs: map[string]*program{}, types: map[string]*program{}, sources: map[string]*program{},
 	}
 }
 
@@ -202,6 +245,9 @@ func (s *providers) declare(ctx context.Context, settings Settings) error {
 		}
 		s.types[name] = p
 	}
+	for name := range p.schema.Data {
+		s.sources[name] = p
+	}
 	return nil
 }
 
@@ -211,6 +257,16 @@ func (s *providers) typeOf(name string) *schema.Type {
 	defer s.mu.Unlock()
 	if p := s.types[name]; p != nil {
 		return p.schema.Resources[name]
+	}
+	return nil
+}
+
+// sourceOf is the data source of a name, nil where no provider that was declared has it.
+func (s *providers) sourceOf(name string) *schema.Type {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.sources[name]; p != nil {
+		return p.schema.Data[name]
 	}
 	return nil
 }

@@ -290,6 +290,13 @@ func (p *Process) Exited() bool {
 	}
 }
 
+// Kill ends the process at once, with whatever it does.
+func (p *Process) Kill() {
+	if !p.Exited() {
+		kill(p.cmd)
+	}
+}
+
 // Close ends the process: in good order, and by force after two seconds.
 func (p *Process) Close() {
 	if p.ended != nil && !p.Exited() {

@@ -1,0 +1,443 @@
+package terraform
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/athanor-dev/athanor/providers/terraform/internal/tfplugin"
+	"github.com/athanor-dev/athanor/providers/terraform/plugin"
+	"github.com/athanor-dev/athanor/providers/terraform/value"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// TestMain makes this binary a provider when it is started as one.
+func TestMain(m *testing.M) {
+	if os.Getenv("TF_PLUGIN_MAGIC_COOKIE") != "" {
+		serveBad()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// badType is the type of the values of all resources of the bad provider.
+var badType = cty.Object(map[string]cty.Type{"name": cty.String, "id": cty.String, "extra": cty.String, "note": cty.String})
+
+// bad is a provider of version 6 of the protocol whose resource types each do something that no provider may do. Objects are files in a
+// folder that its configuration names.
+type bad struct {
+	dir  string
+	stop chan struct{}
+}
+
+// serveBad serves the provider as go-plugin would: a line on standard output, and gRPC on a socket.
+func serveBad() {
+	b := &bad{stop: make(chan struct{})}
+	socket := filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "bad")
+	listener, err := net.Listen("unix", socket) //nolint:noctx // it ends with the process
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("1|6|unix|%s|grpc|\n", socket)
+	fmt.Println("somebody prints to standard output")
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	server := &http.Server{Handler: b, Protocols: protocols} //nolint:gosec // nobody else reaches it
+	_ = server.Serve(listener)
+}
+
+// ServeHTTP answers one call of gRPC.
+func (b *bad) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	call := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+	body, _ := io.ReadAll(r.Body)
+	if call == "Shutdown" {
+		os.Exit(0)
+	}
+	w.Header().Set("Content-Type", "application/grpc")
+	w.Header().Set("Trailer", "Grpc-Status")
+	defer func() {
+		if why := recover(); why != nil { // net/http would go on, where a provider ends
+			fmt.Fprintf(os.Stderr, "panic: %v\n", why)
+			os.Exit(2)
+		}
+	}()
+	answer := b.answer(call, body[5:])
+	if answer == nil {
+		w.Header().Set("Grpc-Status", "12")
+		return
+	}
+	data, err := proto.Marshal(answer)
+	if err != nil {
+		panic(err)
+	}
+	_, _ = w.Write(append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(data))), data...)) //nolint:gosec // it is small
+	w.Header().Set("Grpc-Status", "0")
+}
+
+func (b *bad) answer(call string, body []byte) proto.Message {
+	switch call {
+	case "GetProviderSchema":
+		return badSchemas()
+	case "ValidateProviderConfig":
+		return &tfplugin.ValidateProviderConfig_Response{}
+	case "ConfigureProvider":
+		request := unmarshal(body, &tfplugin.ConfigureProvider_Request{})
+		b.dir = decoded(request.Config, cty.Object(map[string]cty.Type{"dir": cty.String})).GetAttr("dir").AsString()
+		return &tfplugin.ConfigureProvider_Response{}
+	case "StopProvider":
+		close(b.stop)
+		return &tfplugin.StopProvider_Response{}
+	case "ValidateResourceConfig":
+		answer := &tfplugin.ValidateResourceConfig_Response{}
+		if unmarshal(body, &tfplugin.ValidateResourceConfig_Request{}).TypeName == "bad_warns" {
+			answer.Diagnostics = []*tfplugin.Diagnostic{{Severity: tfplugin.Diagnostic_WARNING, Summary: "Deprecated", Detail: "use another"}}
+		}
+		return answer
+	case "UpgradeResourceState":
+		request := unmarshal(body, &tfplugin.UpgradeResourceState_Request{})
+		var members map[string]*string
+		if err := json.Unmarshal(request.RawState.Json, &members); err != nil {
+			panic(err)
+		}
+		return &tfplugin.UpgradeResourceState_Response{UpgradedState: encodedState(members)}
+	case "ReadResource":
+		request := unmarshal(body, &tfplugin.ReadResource_Request{})
+		return &tfplugin.ReadResource_Response{NewState: b.read(request), Private: request.Private}
+	case "ValidateDataResourceConfig":
+		return &tfplugin.ValidateDataResourceConfig_Response{}
+	case "ReadDataSource":
+		asked := decoded(unmarshal(body, &tfplugin.ReadDataSource_Request{}).Config, badType).AsValueMap()
+		asked["note"] = cty.StringVal("about " + asked["name"].AsString())
+		return &tfplugin.ReadDataSource_Response{State: sent(cty.ObjectVal(asked))}
+	case "PlanResourceChange":
+		return planBad(unmarshal(body, &tfplugin.PlanResourceChange_Request{}))
+	case "ApplyResourceChange":
+		return b.apply(unmarshal(body, &tfplugin.ApplyResourceChange_Request{}))
+	}
+	return nil
+}
+
+func unmarshal[M proto.Message](body []byte, m M) M {
+	if err := proto.Unmarshal(body, m); err != nil {
+		panic(err)
+	}
+	return m
+}
+
+func decoded(v *tfplugin.DynamicValue, ty cty.Type) cty.Value {
+	out, err := value.Decode(v, ty)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+func sent(v cty.Value) *tfplugin.DynamicValue {
+	out, err := value.Encode(v, badType)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+func encodedState(members map[string]*string) *tfplugin.DynamicValue {
+	values := map[string]cty.Value{}
+	for name := range badType.AttributeTypes() {
+		values[name] = cty.NullVal(cty.String)
+		if v := members[name]; v != nil {
+			values[name] = cty.StringVal(*v)
+		}
+	}
+	return sent(cty.ObjectVal(values))
+}
+
+func badSchemas() *tfplugin.GetProviderSchema_Response {
+	text := []byte(`"string"`)
+	attributes := []*tfplugin.Schema_Attribute{
+		{Name: "name", Type: text, Required: true}, {Name: "id", Type: text, Computed: true},
+		{Name: "extra", Type: text, Optional: true}, {Name: "note", Type: text, Computed: true},
+	}
+	answer := &tfplugin.GetProviderSchema_Response{
+		DataSourceSchemas: map[string]*tfplugin.Schema{"bad_word": {Block: &tfplugin.Schema_Block{Attributes: attributes}}},
+		Provider:          &tfplugin.Schema{Block: &tfplugin.Schema_Block{Attributes: []*tfplugin.Schema_Attribute{{Name: "dir", Type: text, Required: true}}}},
+		ResourceSchemas:   map[string]*tfplugin.Schema{},
+	}
+	for _, name := range []string{"panics", "hangs", "other", "unknown", "warns", "own", "never", "half", "good"} {
+		answer.ResourceSchemas["bad_"+name] = &tfplugin.Schema{Block: &tfplugin.Schema_Block{Attributes: attributes}}
+	}
+	return answer
+}
+
+func (b *bad) file(name string) string { return filepath.Join(b.dir, name) }
+
+func (b *bad) read(r *tfplugin.ReadResource_Request) *tfplugin.DynamicValue {
+	state := decoded(r.CurrentState, badType)
+	data, err := os.ReadFile(b.file(state.GetAttr("name").AsString()))
+	if err != nil {
+		return sent(cty.NullVal(badType))
+	}
+	members := state.AsValueMap()
+	members["note"] = cty.StringVal(string(data))
+	if r.TypeName == "bad_own" {
+		members["extra"] = cty.StringVal("of the service")
+	}
+	return sent(cty.ObjectVal(members))
+}
+
+func planBad(r *tfplugin.PlanResourceChange_Request) *tfplugin.PlanResourceChange_Response {
+	prior, proposed := decoded(r.PriorState, badType), decoded(r.ProposedNewState, badType)
+	if proposed.IsNull() || !prior.IsNull() && prior.RawEquals(proposed) {
+		return &tfplugin.PlanResourceChange_Response{PlannedState: r.ProposedNewState}
+	}
+	members := proposed.AsValueMap()
+	if prior.IsNull() {
+		members["id"] = cty.UnknownVal(cty.String)
+	}
+	members["note"] = cty.UnknownVal(cty.String)
+	return &tfplugin.PlanResourceChange_Response{PlannedState: sent(cty.ObjectVal(members))}
+}
+
+func (b *bad) apply(r *tfplugin.ApplyResourceChange_Request) *tfplugin.ApplyResourceChange_Response {
+	planned := decoded(r.PlannedState, badType)
+	if planned.IsNull() {
+		_ = os.Remove(b.file(decoded(r.PriorState, badType).GetAttr("name").AsString()))
+		return &tfplugin.ApplyResourceChange_Response{NewState: r.PlannedState}
+	}
+	members := planned.AsValueMap()
+	name := members["name"].AsString()
+	if err := os.WriteFile(b.file(name), []byte("made"), 0o600); err != nil {
+		panic(err)
+	}
+	members["id"], members["note"] = cty.StringVal("i-"+name), cty.StringVal("made")
+	answer := &tfplugin.ApplyResourceChange_Response{}
+	switch r.TypeName {
+	case "bad_panics":
+		panic("nil pointer")
+	case "bad_hangs":
+		<-b.stop
+		answer.Diagnostics = []*tfplugin.Diagnostic{{Severity: tfplugin.Diagnostic_ERROR, Summary: "stopped"}}
+	case "bad_never":
+		select {}
+	case "bad_other":
+		members["extra"] = cty.StringVal("something else")
+	case "bad_unknown":
+		members["note"] = cty.UnknownVal(cty.String)
+	case "bad_half":
+		answer.Diagnostics = []*tfplugin.Diagnostic{{Severity: tfplugin.Diagnostic_ERROR, Summary: "half done"}}
+	}
+	answer.NewState = sent(cty.ObjectVal(members))
+	return answer
+}
+
+// badWorld is the bad provider, as a command has it.
+type badWorld struct {
+	t        *testing.T
+	provider reconcile.Provider
+	cloud    reconcile.Cloud
+	dir      string
+	kept     map[string]map[string]any // what state has, by address
+}
+
+func newBadWorld(t *testing.T) *badWorld {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &badWorld{t: t, provider: Provider(), dir: t.TempDir(), kept: map[string]map[string]any{}}
+	t.Cleanup(w.provider.Close)
+	settings := &Settings{Terraform: "tests/bad", Path: program, Config: map[string]any{"dir": w.dir}}
+	if err := w.provider.Declared(t.Context(), settings); err != nil {
+		t.Fatal(err)
+	}
+	if w.cloud, err = w.provider.Open(t.Context(), settings); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *badWorld) job(typ, name string, props map[string]any) (reconcile.Any, *reconcile.Job) {
+	w.t.Helper()
+	k, err := w.provider.Family.Kind("tf.bad_" + typ)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	place, err := w.cloud.Place(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	declared := map[string]any{"name": name}
+	for key, v := range props {
+		declared[key] = v
+	}
+	job := &reconcile.Job{
+		Address: name, Props: declared, Cloud: w.cloud, Place: place, Dir: w.dir, Nonce: "nonce-of-" + name, Last: w.kept[name],
+		Digest: func(domain string, data []byte) string { return tree.Digest([]any{domain, string(data)}) },
+	}
+	return k, job
+}
+
+// settle reconciles one resource and keeps what an engine would.
+func (w *badWorld) settle(ctx context.Context, typ, name string, props map[string]any) (reconcile.Outcome, error) {
+	w.t.Helper()
+	k, job := w.job(typ, name, props)
+	out, err := k.Settle(ctx, job, reconcile.Hooks{Born: func(_ context.Context, _ string, attrs map[string]any) error {
+		w.kept[name] = attrs
+		return nil
+	}})
+	if err == nil {
+		w.kept[name] = out.Attrs
+	}
+	return out, err
+}
+
+func (w *badWorld) made(name string) bool {
+	_, err := os.Stat(filepath.Join(w.dir, name))
+	return err == nil
+}
+
+// TestBadProvider is about what no provider may do: each is an error that names the provider and what it did, and none keeps others from
+// going on.
+func TestBadProvider(t *testing.T) {
+	t.Parallel()
+	w := newBadWorld(t)
+	for _, c := range []struct {
+		typ  string
+		want []string // of the error; nil: none
+		kept bool
+	}{
+		{"good", nil, true},
+		{"panics", []string{"tests/bad", "ApplyResourceChange", "ended before it answered", "panic: nil pointer"}, false},
+		{"good", nil, true},
+		{"unknown", []string{"tests/bad", "values that are not known"}, true},
+		{"half", []string{"tests/bad", "half done"}, true},
+		{"own", nil, true},
+		{"warns", nil, true},
+	} {
+		_, err := w.settle(t.Context(), c.typ, c.typ, nil)
+		if (err == nil) != (c.want == nil) {
+			t.Errorf("%s: %v", c.typ, err)
+		}
+		for _, text := range c.want {
+			if err != nil && !strings.Contains(err.Error(), text) {
+				t.Errorf("%s: %v, want it to say %q", c.typ, err, text)
+			}
+		}
+		if !w.made(c.typ) || (w.kept[c.typ] != nil) != c.kept {
+			t.Errorf("%s: made %t, kept %v", c.typ, w.made(c.typ), w.kept[c.typ])
+		}
+	}
+	// What was kept is continued: nothing is made again, and nothing differs.
+	for _, typ := range []string{"good", "unknown", "half", "own", "warns"} {
+		if out, err := w.settle(t.Context(), typ, typ, nil); err != nil || out.Created || len(out.Changed) > 0 {
+			t.Errorf("%s again: %+v, %v", typ, out, err)
+		}
+	}
+	if got := w.provider.Warnings(); len(got) != 1 || got[0] != "tests/bad: bad_warns: Deprecated: use another" {
+		t.Errorf("warnings %q", got)
+	}
+}
+
+// TestOtherState is about a provider that answers another value than the declared one: that is tried a few times and told, and no loop.
+func TestOtherState(t *testing.T) {
+	t.Parallel()
+	w := newBadWorld(t)
+	_, err := w.settle(t.Context(), "other", "it", map[string]any{"extra": "mine"})
+	if err == nil || !strings.Contains(err.Error(), "extra: have \"something else\", want \"mine\"") {
+		t.Errorf("%v", err)
+	}
+	if w.kept["it"] == nil {
+		t.Error("what it made is not kept")
+	}
+}
+
+// TestLostAnswer is about a creation that was not answered: the provider may have made something that nothing finds.
+func TestLostAnswer(t *testing.T) {
+	t.Parallel()
+	w := newBadWorld(t)
+	k, job := w.job("good", "it", nil)
+	job.Begun = true
+	_, err := k.Look(t.Context(), job)
+	if !errors.Is(err, errCannotTell) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestDataSource reads a data source by a query, under both of its names. As a resource it is refused.
+func TestDataSource(t *testing.T) {
+	t.Parallel()
+	w := newBadWorld(t)
+	for _, typ := range []string{"tf.bad_word", "tf.data.bad_word"} {
+		k, err := w.provider.Family.Kind(typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := k.Validate(); err != nil {
+			t.Error(err)
+		}
+		_, job := w.job("good", "it", nil)
+		job.Query = true
+		look, err := k.Look(t.Context(), job)
+		if err != nil || look.Attrs["note"] != "about it" {
+			t.Errorf("%s: %v, %v", typ, look.Attrs, err)
+		}
+		_, job = w.job("good", "it", nil)
+		if err := k.Decode(job); err == nil || !strings.Contains(err.Error(), "under `read:`") {
+			t.Errorf("%s as a resource: %v", typ, err)
+		}
+	}
+}
+
+// TestInterrupt asks a provider to stop that would not answer by itself: its answer comes, and is the error of the call.
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	w := newBadWorld(t)
+	stop := make(chan struct{})
+	ctx := reconcile.WithInterrupt(t.Context(), stop)
+	go func() {
+		for !w.made("it") {
+			time.Sleep(time.Millisecond) // until the call is under way
+		}
+		close(stop)
+	}()
+	_, err := w.settle(ctx, "hangs", "it", nil)
+	if said := new(DiagnosticsError); !errors.As(err, &said) || !strings.Contains(err.Error(), "stopped") {
+		t.Errorf("%v", err)
+	}
+	if w.kept["it"] == nil {
+		t.Error("what the provider told of the object is not kept")
+	}
+}
+
+// TestKilled ends a provider that does not answer at all when its call is cancelled, as by a second signal.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	w := newBadWorld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		for !w.made("it") {
+			time.Sleep(time.Millisecond) // until the call is under way
+		}
+		cancel()
+	}()
+	if _, err := w.settle(ctx, "never", "it", nil); !errors.Is(err, plugin.ErrCrashed) && !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if out, err := w.settle(t.Context(), "good", "after", nil); err != nil || !out.Created {
+		t.Errorf("after it: %+v, %v", out, err)
+	}
+}
