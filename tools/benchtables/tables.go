@@ -209,9 +209,14 @@ var linkedFor = map[string]string{
 	"PostgreSQL":                "the store in PostgreSQL",
 	"bbolt":                     "the store in a file",
 	"flags and help":            "`urfave/cli/v2`; its templates keep every exported method of what is linked",
+	"Terraform providers":       "protobuf, cty and msgpack, which providers speak",
+	"agents":                    "`athanor mcp`: the protocol's SDK and its schemas",
+	"pages":                     "`html/template` of `athanor ui` and `serve`",
+	"YAML TOML JSON":            "stacks, wrangler's files, documents, what Cloudflare's client reads",
+	"sorting and maps":          "a copy of the library's sorting for each type that is sorted",
 	"network and encryption":    "all calls; sealing of state",
 	"runtime":                   "every Go program",
-	"others":                    "the rest of the standard library, YAML, terminals",
+	"others":                    "the rest of the standard library, terminals",
 	"tables of lines and types": "names and lines of functions for traces, descriptions of types",
 }
 
