@@ -220,10 +220,8 @@ func (w *work) document(ctx context.Context, p *Plan, o outcome, digest func() (
 		return nil, err
 	}
 	unreadable := w.unreadables()
-	p.Actions = slices.Concat(w.missed.lines, w.lines().all(slices.Concat(w.declared, w.leftover)), w.drift.stuck, unreadable)
-	if p.Actions == nil {
-		p.Actions = []Planned{}
-	}
+	actions := w.lines().all(slices.Concat(w.declared, w.leftover)) // there can be very many: they are copied only behind others
+	p.Actions = slices.Insert(append(append(actions, w.drift.stuck...), unreadable...), 0, w.missed.lines...)
 	byAddress := func(a, b Planned) int { return compareStrings(a.Address, b.Address) }
 	if !slices.IsSortedFunc(p.Actions, byAddress) {
 		slices.SortStableFunc(p.Actions, byAddress)
