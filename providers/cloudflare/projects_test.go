@@ -71,7 +71,9 @@ func projects(rooms, was string) athanor.Program {
 func TestProjects(t *testing.T) {
 	s := newStage(t)
 	var err error
-	s.e.Catalog, err = reconcile.NewCatalog(cloudflare.Provider(d1.Service(), kv.Service(), queues.Service(), workers.Service(), workflows.Service()))
+	s.e.Catalog, err = reconcile.NewCatalog(cloudflare.Provider(
+		d1.Service(), kv.Service(), queues.Service(), workers.Service(), workflows.Service(),
+	))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +105,8 @@ func TestProjects(t *testing.T) {
 
 	p.answers("GET", "spa", "/app.js", "", 200, "export const shop = true;\n")
 	p.answers("GET", "spa", "/api/carts/1", "", 200, `{"path":"/api/carts/1"}`)
-	p.answers("GET", "spa", "/carts/1", "", 200, "<!doctype html><title>shop</title><div id=\"app\"></div>\n", "Sec-Fetch-Mode", "navigate")
+	page := "<!doctype html><title>shop</title><div id=\"app\"></div>\n"
+	p.answers("GET", "spa", "/carts/1", "", 200, page, "Sec-Fetch-Mode", "navigate")
 
 	p.answers("POST", "sender", "/", "parcel", 202, "queued")
 	p.becomes("worker", "/parcel", "done")

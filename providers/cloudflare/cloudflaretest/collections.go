@@ -513,7 +513,7 @@ func holderOf(v object, value any, defs object) string {
 func saidOf(op *operation, v object) wiretest.Answer {
 	response := op.answer()
 	value, defs := valueSchema(op), defsIn(response)
-	var out any = v
+	var out any
 	if list := arrayOf(value, defs); list != nil {
 		if items, ok := v["items"]; ok && len(v) == 1 {
 			out = shown(items, value, defs, 0)

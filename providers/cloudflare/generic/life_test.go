@@ -137,7 +137,8 @@ func (l *living) found(first reconcile.Outcome) {
 		l.t.Errorf("not adopted by %s: %v", first.Identity, look.Identity)
 	}
 	for _, step := range look.Steps {
-		if !l.kind.WriteOnlyAt(patternOf(step.Path)) && !slices.Contains(l.kind.OnceShown, string(step.Path)) { // nobody knows its value
+		unknown := l.kind.WriteOnlyAt(patternOf(step.Path)) || slices.Contains(l.kind.OnceShown, string(step.Path))
+		if !unknown {
 			l.t.Errorf("adopted by its identity, it differs: %v", step)
 		}
 	}
@@ -156,7 +157,8 @@ func patternOf(p tree.Path) (pattern tree.Path) {
 	return pattern
 }
 
-// takenLater are the properties that some operation on an existing object takes, which the server's description says, and not the table.
+// takenLater are the properties that some operation on an existing object takes. The server's description says so, and not the
+// table.
 func (k *kind) takenLater(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
@@ -166,8 +168,8 @@ func (k *kind) takenLater(t *testing.T) map[string]bool {
 	return all
 }
 
-// eachProp gives each property alone another value. The difference shows at that property and nowhere else; one call makes it where an
-// operation takes the property, and else it replaces and nothing is written.
+// eachProp gives each property alone another value. The difference shows at that property and nowhere else; one call makes it
+// where an operation takes the property, and else it replaces and nothing is written.
 func (l *living) eachProp(from, other obj) (props obj) {
 	props = maps.Clone(from)
 	later := l.kind.takenLater(l.t)
