@@ -69,24 +69,24 @@ func TestDocumentedRules(t *testing.T) {
 			}
 			l := begin(t, s)
 			full := s.variants[0].Props
-			for _, name := range strings.FieldsSeq(rule.replaces + " " + rule.changes + " " + rule.hidden + " " + rule.unordered) {
+			for name := range strings.FieldsSeq(rule.replaces + " " + rule.changes + " " + rule.hidden + " " + rule.unordered) {
 				if full[name] == nil || s.other[name] == nil {
 					t.Fatalf("%s is not declared", name)
 				}
 			}
 			l.settle(full)
-			for _, name := range strings.FieldsSeq(rule.replaces) {
+			for name := range strings.FieldsSeq(rule.replaces) {
 				l.replaces(with(full, name, s.other[name]), name)
 			}
-			for _, name := range strings.FieldsSeq(rule.changes) {
+			for name := range strings.FieldsSeq(rule.changes) {
 				if look := l.look(with(full, name, s.other[name])); len(look.Steps) == 0 || len(look.Replaces()) > 0 {
 					t.Errorf("%s does not change in place: %v", name, look.Steps)
 				}
 			}
-			for _, name := range strings.FieldsSeq(rule.hidden) {
+			for name := range strings.FieldsSeq(rule.hidden) {
 				l.isHidden(full, name, s.other[name])
 			}
-			for _, name := range strings.FieldsSeq(rule.unordered) {
+			for name := range strings.FieldsSeq(rule.unordered) {
 				l.orderCountsNot(full, name, s.other[name])
 			}
 		})
