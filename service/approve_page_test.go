@@ -28,7 +28,7 @@ func servePages(t *testing.T) signing {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
 	s := serve(t, people.takes(jobs), func(set *service.Settings) { set.OIDC.Audience = server.URL })
-	handler, s.url = s.service, server.URL
+	handler, s.url = described(t, s.service), server.URL
 	return signing{s, people}
 }
 

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -216,9 +217,7 @@ func record(s *statestore.Snapshot) []byte {
 	}
 	slices.SortFunc(rows, func(a, b statestore.Row) int { return strings.Compare(a.Address, b.Address) })
 	meta := map[string][]byte{}
-	for name, value := range s.Meta {
-		meta[name] = value
-	}
+	maps.Copy(meta, s.Meta) // none at all is the same as an empty one
 	data, err := json.Marshal(struct {
 		Rows    []statestore.Row
 		Meta    map[string][]byte
