@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -168,8 +169,10 @@ func encodedState(members map[string]*string) *tfplugin.DynamicValue {
 func badSchemas() *tfplugin.GetProviderSchema_Response {
 	text := []byte(`"string"`)
 	attributes := []*tfplugin.Schema_Attribute{
-		{Name: "name", Type: text, Required: true}, {Name: "id", Type: text, Computed: true},
-		{Name: "extra", Type: text, Optional: true}, {Name: "note", Type: text, Computed: true},
+		{Name: "name", Type: text, Required: true},
+		{Name: "id", Type: text, Computed: true},
+		{Name: "extra", Type: text, Optional: true},
+		{Name: "note", Type: text, Computed: true},
 	}
 	answer := &tfplugin.GetProviderSchema_Response{
 		DataSourceSchemas: map[string]*tfplugin.Schema{"bad_word": {Block: &tfplugin.Schema_Block{Attributes: attributes}}},
@@ -281,9 +284,7 @@ func (w *badWorld) job(typ, name string, props map[string]any) (reconcile.Any, *
 		w.t.Fatal(err)
 	}
 	declared := map[string]any{"name": name}
-	for key, v := range props {
-		declared[key] = v
-	}
+	maps.Copy(declared, props)
 	job := &reconcile.Job{
 		Address: name, Props: declared, Cloud: w.cloud, Place: place, Dir: w.dir, Nonce: "nonce-of-" + name, Last: w.kept[name],
 		Digest: func(domain string, data []byte) string { return tree.Digest([]any{domain, string(data)}) },
