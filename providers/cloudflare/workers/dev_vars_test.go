@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -42,10 +43,14 @@ func TestVarsHere(t *testing.T) {
 	})
 	var mu sync.Mutex
 	var printed []string
+	key := make(chan struct{}) // closed when the Worker has printed it: its answer may come before
+	once := sync.OnceFunc(func() { close(key) })
 	dev := &reconcile.Dev{Dir: filepath.Join(dir, ".athanor", "dev"), Output: func(_ string, line reconcile.LogLine) {
 		mu.Lock()
 		defer mu.Unlock()
-		printed = append(printed, line.Text)
+		if printed = append(printed, line.Text); strings.HasPrefix(line.Text, "key ") {
+			once()
+		}
 	}}
 	t.Cleanup(func() {
 		if err := dev.Close(context.WithoutCancel(t.Context())); err != nil {
@@ -86,7 +91,12 @@ func TestVarsHere(t *testing.T) {
 	if !slices.Contains(read, filepath.Join(dir, "api", "src", ".dev.vars")) || !slices.Contains(read, filepath.Join(dir, "api", ".dev.vars")) {
 		t.Errorf("it watches %v", read)
 	}
-	if err := dev.Close(t.Context()); err != nil { // then everything is printed
+	select {
+	case <-key:
+	case <-time.After(time.Minute):
+		t.Error("the Worker prints nothing")
+	}
+	if err := dev.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	mu.Lock()
