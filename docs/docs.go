@@ -59,6 +59,7 @@ func Search(query string, most int) []Section {
 	type scored struct {
 		Section
 		counts map[string]float64
+		named  map[string]bool // in the heading, or in the name of the page
 		length float64
 		score  float64
 	}
@@ -70,13 +71,14 @@ func Search(query string, most int) []Section {
 			continue
 		}
 		for _, s := range sections(name, string(text)) {
-			one := scored{Section: s, counts: map[string]float64{}}
+			one := scored{Section: s, counts: map[string]float64{}, named: map[string]bool{}}
 			for _, w := range words(s.Text) {
 				one.counts[w]++
 				one.length++
 			}
-			for _, w := range words(s.Heading) {
-				one.counts[w] += headingWeight
+			for _, w := range words(s.Heading + " " + strings.TrimSuffix(name, ".md")) {
+				one.counts[w]++
+				one.named[w] = true
 			}
 			for w := range one.counts {
 				having[w]++
@@ -94,6 +96,9 @@ func Search(query string, most int) []Section {
 			n := all[i].counts[w]
 			rare := math.Log(1 + (float64(len(all))-having[w]+0.5)/(having[w]+0.5))
 			all[i].score += rare * n * (saturation + 1) / (n + saturation*(1-lengthShare+lengthShare*all[i].length/mean))
+			if all[i].named[w] {
+				all[i].score += rare * headingWeight
+			}
 		}
 	}
 	all = slices.DeleteFunc(all, func(s scored) bool { return s.score == 0 })
@@ -105,11 +110,11 @@ func Search(query string, most int) []Section {
 	return found
 }
 
-// The constants of Okapi BM25 with their usual values, and how many words of the text one word of a heading is worth.
+// The constants of Okapi BM25 with their usual values, and what a word counts beside when a heading or the name of a page has it.
 const (
 	saturation    = 1.2
 	lengthShare   = 0.75
-	headingWeight = 5
+	headingWeight = 1.5
 )
 
 // sections are the parts of a page, each with its heading. A heading in a fence is none.

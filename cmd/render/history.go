@@ -156,6 +156,9 @@ func (s Style) row(id string, r Run) []string {
 	if r.User != "" {
 		who = r.User + "@" + r.Host
 	}
+	if r.Identity != "" && r.Identity != r.User { // $USER is what its owner says; this is what was authenticated
+		who += " (" + r.Identity + ")"
+	}
 	return []string{id, r.Command, s.paint(stateColor(r.State), result), changes, took, r.Started.Local().Format(time.DateTime) + "  " + who}
 }
 

@@ -7,13 +7,16 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/apigatewayv2"
 	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
+	"github.com/athanor-dev/athanor/providers/aws/ecr"
 	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
 	"github.com/athanor-dev/athanor/providers/aws/lambda"
 	"github.com/athanor-dev/athanor/providers/aws/logs"
 	"github.com/athanor-dev/athanor/providers/aws/route53"
 	"github.com/athanor-dev/athanor/providers/aws/s3"
+	"github.com/athanor-dev/athanor/providers/aws/scheduler"
 	"github.com/athanor-dev/athanor/providers/aws/secretsmanager"
+	"github.com/athanor-dev/athanor/providers/aws/sfn"
 	"github.com/athanor-dev/athanor/providers/aws/sns"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
 	"github.com/athanor-dev/athanor/providers/aws/ssm"
@@ -22,13 +25,22 @@ import (
 const day = 24 * time.Hour
 
 // byLambda lets functions use a role.
-func byLambda() map[string]any {
+func byLambda() map[string]any { return by("lambda.amazonaws.com") }
+
+// by lets a service use a role.
+func by(service string) map[string]any {
 	return map[string]any{
-		"Version": "2012-10-17",
-		"Statement": []any{map[string]any{
-			"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": map[string]any{"Service": "lambda.amazonaws.com"},
-		}},
+		"Version":   "2012-10-17",
+		"Statement": []any{map[string]any{"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": map[string]any{"Service": service}}},
 	}
+}
+
+// sender is a role of a service that may send to a queue.
+func sender(s *athanor.Stack, service string, queue sqs.Queue) iam.Role {
+	return iam.NewRole(s, "role", iam.RoleProps{
+		TrustPolicy: by(service),
+		Bindings:    []aws.Statement{{Actions: []string{"sqs:SendMessage"}, Resources: []string{string(queue.ARN)}}},
+	})
 }
 
 // web is a function with a role that permits nothing.
@@ -64,6 +76,18 @@ func table(s *athanor.Stack) error {
 		GlobalSecondaryIndexes: map[string]dynamodb.GlobalSecondaryIndex{
 			"by-status": {PartitionKey: []string{"status"}, SortKey: []string{"placed"}},
 		},
+	})
+	return nil
+}
+
+func repository(s *athanor.Stack) error {
+	ecr.NewRepository(s, "images", ecr.RepositoryProps{
+		TagMutability: new("IMMUTABLE"),
+		LifecyclePolicy: map[string]any{"rules": []any{map[string]any{
+			"rulePriority": 1,
+			"selection":    map[string]any{"tagStatus": "untagged", "countType": "sinceImagePushed", "countUnit": "days", "countNumber": 14},
+			"action":       map[string]any{"type": "expire"},
+		}}},
 	})
 	return nil
 }
@@ -175,10 +199,32 @@ func object(s *athanor.Stack) error {
 	return nil
 }
 
+func schedule(s *athanor.Stack) error {
+	reports := sqs.NewQueue(s, "reports", sqs.QueueProps{})
+	scheduler.NewSchedule(s, "daily", scheduler.ScheduleProps{
+		Expression: "cron(0 8 ? * MON-FRI *)", Timezone: new("Europe/Stockholm"),
+		Target: reports.ARN, Role: sender(s, "scheduler.amazonaws.com", reports).ARN, Input: map[string]any{"report": "daily"},
+	})
+	return nil
+}
+
 func secret(s *athanor.Stack) error {
 	secretsmanager.NewSecret(s, "database", secretsmanager.SecretProps{
 		Description: "Password of the database",
 		Generate:    &secretsmanager.Generate{Length: new(32), ExcludePunctuation: true},
+	})
+	return nil
+}
+
+func stateMachine(s *athanor.Stack) error {
+	orders := sqs.NewQueue(s, "orders", sqs.QueueProps{})
+	sfn.NewStateMachine(s, "checkout", sfn.StateMachineProps{
+		Role: sender(s, "states.amazonaws.com", orders).ARN,
+		Definition: map[string]any{"StartAt": "order", "States": map[string]any{"order": map[string]any{
+			"Type": "Task", "Resource": "arn:aws:states:::sqs:sendMessage",
+			"Parameters": map[string]any{"QueueUrl": orders.URL, "MessageBody.$": "$"},
+			"End":        true,
+		}}},
 	})
 	return nil
 }

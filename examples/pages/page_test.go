@@ -122,7 +122,7 @@ var varying = []struct {
 }{
 	{regexp.MustCompile(`\d{8}-\d{6}-[A-Z0-9]{6}`), "RUN"},
 	{regexp.MustCompile(`^[A-Z0-9]{6}  `), "RUN  "},
-	{regexp.MustCompile(`\b\w+@[\w.-]+$`), "WHO"},
+	{regexp.MustCompile(`\b\w+@[\w.-]+( \(uid \d+\))?$`), "WHO"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d`), "DATE"},
 	{regexp.MustCompile(`serial \d+`), "SERIAL"}, // what is ready together shares a commit
 	{regexp.MustCompile(`\d\d:\d\d:\d\d`), "TIME"},
@@ -140,7 +140,7 @@ var varying = []struct {
 
 var (
 	timed  = regexp.MustCompile(`^TIME `)
-	passes = regexp.MustCompile(`^TIME (…|↻) `) // what a run waits for
+	passes = regexp.MustCompile(`^TIME (…|↻) |^building `) // what a run waits for, and what a slow machine takes its time for
 )
 
 // comparable are the lines of a command as they are compared: without what varies, and those of a run in an order of their own,

@@ -123,7 +123,8 @@ func (p *pkg) forget(test string) {
 	over := false
 	p.lines = slices.DeleteFunc(p.lines, func(l line) bool {
 		drop := l.test == test && !over
-		over = over || l.test == test && strings.HasPrefix(strings.TrimLeft(l.text, " "), "--- ")
+		text := strings.TrimLeft(l.text, " ")
+		over = over || l.test == test && (strings.HasPrefix(text, "--- PASS: "+test) || strings.HasPrefix(text, "--- SKIP: "+test))
 		return drop
 	})
 }

@@ -109,7 +109,7 @@ func TestTimeLimit(t *testing.T) {
 	var out strings.Builder
 	dir := module(t, map[string]string{"a/a_test.go": header + `
 func TestStuck(t *testing.T) { t.Parallel(); <-t.Context().Done() }
-func TestOver(t *testing.T)  { t.Parallel(); t.Log("chatter") }
+func TestOver(t *testing.T)  { t.Parallel(); t.Log("--- a line"); t.Log("chatter") }
 `})
 	code, err := run(options{dir: dir, args: []string{"-timeout=2s", "./..."}}, &out)
 	if code != 1 || err != nil {
