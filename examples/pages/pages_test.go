@@ -7,6 +7,7 @@ package pages_test
 import (
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,8 +45,23 @@ func goProgram(t *testing.T) world {
 	return world{env: programtest.Caches(t), names: map[string]string{"../athanor": root}}
 }
 
+// needs skips the page where a program that its commands call is not at hand, or fails it when $ATHANOR_NO_SKIP is set.
+func needs(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, program := range programs {
+		_, err := exec.LookPath(program)
+		switch {
+		case err != nil && os.Getenv("ATHANOR_NO_SKIP") == "":
+			t.Skip(err)
+		case err != nil:
+			t.Fatal(err)
+		}
+	}
+}
+
 // emulator is an AWS account. The pages say the port that the emulator takes by itself, and set the environment.
 func emulator(t *testing.T) world {
+	needs(t, "curl", "node") // which runs the function
 	server := s3test.Start(t, s3test.Ministack)
 	_, port, _ := strings.Cut(strings.TrimPrefix(server.Origin, "http://"), ":")
 	env := map[string]string{"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true"}
@@ -54,6 +70,7 @@ func emulator(t *testing.T) world {
 
 // cloudflare is an account of Cloudflare, whose Workers run on this machine: curl is led to them in place of workers.dev.
 func cloudflare(t *testing.T) world {
+	needs(t, "curl")
 	server := cloudflaretest.Start(t)
 	server.WithDatabases(t)
 	return world{env: server.Env(), names: map[string]string{"ACCOUNT": server.Account}, before: func(s *shell) {
