@@ -68,7 +68,7 @@ func (m *metrics) orphan() {
 func (s *Service) Metrics(w io.Writer) error {
 	var b strings.Builder
 	s.metrics.write(&b)
-	fmt.Fprintf(&b, "# HELP athanor_streams Event streams that are open.\n# TYPE athanor_streams gauge\nathanor_streams %d\n", s.streams.total())
+	fmt.Fprintf(&b, "# HELP athanor_streams Event streams that are open.\n# TYPE athanor_streams gauge\nathanor_streams %d\n", s.streams.Total())
 	fmt.Fprintf(&b, "# HELP athanor_build_info The version of the service.\n# TYPE athanor_build_info gauge\nathanor_build_info{version=%q} 1\n",
 		s.settings.Version)
 	_, err := io.WriteString(w, b.String())

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/athanor-dev/athanor/service/internal/sse"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
@@ -89,7 +90,7 @@ const mostEvents = 1000
 
 // events gives the events of a run behind a cursor: a page of them, or all that come when the client takes a stream.
 func (s *Service) events(in *request) (any, error) {
-	if in.Header.Get("Accept") == streamType {
+	if in.Header.Get("Accept") == sse.Type {
 		return nil, s.follow(in)
 	}
 	after, err := in.whole("after")

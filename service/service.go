@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/athanor-dev/athanor/service/internal/sse"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
@@ -48,7 +49,7 @@ type Service struct {
 	guesses  *limiter
 	issuers  *issuers
 	metrics  *metrics
-	streams  *counter
+	streams  *sse.Counter
 	explains []explanation // set before the first request
 	mux      *http.ServeMux
 	stop     context.CancelFunc
@@ -76,7 +77,7 @@ func New(ctx context.Context, store statestore.Folders, settings Settings) *Serv
 		store: store, settings: settings, tokens: NewTokens(store, settings.Clock), mux: http.NewServeMux(),
 		rates: newLimiter(settings.Rate, settings.Burst, settings.Clock),
 		// Tokens have 256 random bits: this bounds what guessing costs the service, not what it could find.
-		guesses: newLimiter(1, 20, settings.Clock), streams: &counter{most: settings.Streams},
+		guesses: newLimiter(1, 20, settings.Clock), streams: sse.NewCounter(settings.Streams),
 		issuers: newIssuers(settings.OIDC, settings.Clock), metrics: newMetrics(),
 	}
 	s.stopping, s.stop = context.WithCancel(ctx)
@@ -107,7 +108,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	seen := &observed{ResponseWriter: w}
 	defer func() {
 		key := requestKey{methodOf(r), routeOf(r), seen.status}
-		s.metrics.answered(key, s.settings.Clock().Sub(began), w.Header().Get("Content-Type") == streamType)
+		s.metrics.answered(key, s.settings.Clock().Sub(began), w.Header().Get("Content-Type") == sse.Type)
 	}()
 	s.serve(seen, r)
 }

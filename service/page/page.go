@@ -22,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/athanor-dev/athanor/service/internal/sse"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
@@ -100,7 +101,7 @@ type Page struct {
 	cross    *http.CrossOriginProtection
 	assets   map[string]asset
 	ended    endedRuns
-	streams  streams
+	streams  *sse.Counter
 	stopping context.Context //nolint:containedctx // it ends with the server, which outlives every request
 	stop     context.CancelFunc
 }
@@ -129,7 +130,7 @@ func New(ctx context.Context, settings Settings) *Page {
 	if settings.Log == nil {
 		settings.Log = func(string, string, error) {}
 	}
-	p := &Page{settings: settings, mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(), assets: readAssets()}
+	p := &Page{settings: settings, mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(), assets: readAssets(), streams: sse.NewCounter(mostStreams)}
 	p.stopping, p.stop = context.WithCancel(ctx)
 	p.mux.HandleFunc("GET /assets/{name}", p.asset)
 	if settings.Sessions != nil {
