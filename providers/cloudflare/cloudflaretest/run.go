@@ -4,6 +4,7 @@ import (
 	"maps"
 	"mime"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -63,14 +64,24 @@ func (s *Server) RunAll(t testing.TB) map[string]string {
 	return urls
 }
 
-// Packages puts the packages from npm that the tests have into a folder, as npm would.
+// Packages puts the packages from npm that the tests have into a folder, as npm would. Without them, or without Node.js, the
+// test is skipped, or fails when $ATHANOR_NO_SKIP is set.
 func Packages(t testing.TB, dir string) {
 	t.Helper()
 	from, err := folder()
 	if err == nil {
-		err = os.Symlink(filepath.Join(from, "node_modules"), filepath.Join(dir, "node_modules"))
+		_, err = os.Stat(filepath.Join(from, "node_modules", "miniflare"))
 	}
-	if err != nil {
+	if err == nil {
+		_, err = exec.LookPath("node")
+	}
+	switch {
+	case err != nil && os.Getenv("ATHANOR_NO_SKIP") == "":
+		t.Skip("miniflare not found: run `task cloudflare` (needs Node.js): ", err)
+	case err != nil:
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(from, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
 }
