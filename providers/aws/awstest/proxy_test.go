@@ -178,13 +178,18 @@ func TestHolds(t *testing.T) {
 // its connection, or Start's cleanup would hang.
 func TestHoldEndsWithTheTest(t *testing.T) {
 	done := make(chan error, 1)
+	begun := false
 	t.Run("held", func(t *testing.T) {
 		cloud := awstest.Start(t)
 		cfg := cloud.ObservedConfig(t)
 		held := cloud.Inject(awstest.Fault{Kind: awstest.HoldAnswer})
+		begun = true
 		go func() { done <- queue().make(context.WithoutCancel(t.Context()), cfg) }()
 		<-held.Reached()
 	})
+	if !begun {
+		return // there is no emulator
+	}
 	if err := <-done; err == nil {
 		t.Error("a held call succeeded after its test")
 	}
