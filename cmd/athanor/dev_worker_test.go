@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // edge is a Worker with everything that it may keep things in, all of Cloudflare.
@@ -71,8 +73,8 @@ func newEdge(t *testing.T) *world {
 	}
 	_, err = os.Stat(filepath.Join(packages, "miniflare"))
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && os.Getenv("ATHANOR_NO_SKIP") == "":
-		t.Skip("miniflare not found: run `task cloudflare` (needs Node.js)")
+	case errors.Is(err, fs.ErrNotExist):
+		proctest.Missing(t, "miniflare not found: run `task cloudflare` (needs Node.js)")
 	case err != nil:
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 const (
@@ -47,10 +49,7 @@ func isolated(t *testing.T) bool {
 	}
 	for _, program := range []string{"true", "strace"} {
 		if out, err := begin(program, "-V").CombinedOutput(); err != nil {
-			if os.Getenv("ATHANOR_NO_SKIP") == "" {
-				t.Skipf("no namespaces, ip or strace to watch connections and files with: %v: %s", err, out)
-			}
-			t.Fatalf("no namespaces, ip or strace to watch connections and files with: %v: %s", err, out)
+			proctest.Missing(t, "no namespaces, ip or strace to watch connections and files with: %v: %s", err, out)
 		}
 	}
 	args := []string{os.Args[0], "-test.run=^" + t.Name() + "$", "-test.v"}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/athanor-dev/athanor/examples/internal/programtest"
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 	"github.com/athanor-dev/athanor/statestore/s3/s3test"
 )
 
@@ -49,12 +50,8 @@ func goProgram(t *testing.T) world {
 func needs(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, program := range programs {
-		_, err := exec.LookPath(program)
-		switch {
-		case err != nil && os.Getenv("ATHANOR_NO_SKIP") == "":
-			t.Skip(err)
-		case err != nil:
-			t.Fatal(err)
+		if _, err := exec.LookPath(program); err != nil {
+			proctest.Missing(t, "%v", err)
 		}
 	}
 }

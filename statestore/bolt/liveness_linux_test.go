@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // isolation is a way to run a program where it cannot see this test's processes as they are.
@@ -38,12 +39,8 @@ func isolations() []isolation {
 func (i isolation) permitted(t *testing.T) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), i.prefix[0], append(i.prefix[1:], "true")...).CombinedOutput()
-	switch {
-	case err == nil:
-	case os.Getenv("ATHANOR_NO_SKIP") == "":
-		t.Skipf("%s: %v: %s", strings.Join(i.prefix, " "), err, out)
-	default:
-		t.Fatalf("%s: %v: %s", strings.Join(i.prefix, " "), err, out)
+	if err != nil {
+		proctest.Missing(t, "%s: %v: %s", strings.Join(i.prefix, " "), err, out)
 	}
 }
 

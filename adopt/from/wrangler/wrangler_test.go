@@ -101,8 +101,8 @@ func schema(t *testing.T) samples {
 	t.Helper()
 	root, _ := proctest.ModuleRoot()
 	b, err := os.ReadFile(filepath.Join(root, ".cache", "cloudflare", "node_modules", "wrangler", "config-schema.json"))
-	if errors.Is(err, os.ErrNotExist) && os.Getenv("ATHANOR_NO_SKIP") == "" {
-		t.Skip("wrangler not found: run `task cloudflare`")
+	if errors.Is(err, os.ErrNotExist) {
+		proctest.Missing(t, "wrangler not found: run `task cloudflare`")
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare/miniflare"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // Run runs the Workers of the account as they were uploaded, for the rest of the test, in Cloudflare's own runtime, and
@@ -75,11 +76,8 @@ func Packages(t testing.TB, dir string) {
 	if err == nil {
 		_, err = exec.LookPath("node")
 	}
-	switch {
-	case err != nil && os.Getenv("ATHANOR_NO_SKIP") == "":
-		t.Skip("miniflare not found: run `task cloudflare` (needs Node.js): ", err)
-	case err != nil:
-		t.Fatal(err)
+	if err != nil {
+		proctest.Missing(t, "miniflare not found: run `task cloudflare` (needs Node.js): %v", err)
 	}
 	if err := os.Symlink(filepath.Join(from, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)

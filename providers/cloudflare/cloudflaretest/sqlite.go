@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 //go:embed sqlite.py
@@ -43,8 +45,8 @@ func python() (string, error) {
 func (s *Server) WithDatabases(t testing.TB) {
 	t.Helper()
 	end, err := s.startDatabases()
-	if errors.Is(err, errNoPython) && os.Getenv("ATHANOR_NO_SKIP") == "" {
-		t.Skip(err)
+	if errors.Is(err, errNoPython) {
+		proctest.Missing(t, "%v", err)
 	}
 	if err != nil {
 		t.Fatal(err)

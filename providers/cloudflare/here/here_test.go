@@ -14,6 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/miniflare"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // place is one in a dev session of its own, whose stack has miniflare installed. Without that the test is skipped, or
@@ -26,8 +27,8 @@ func place(t *testing.T) kind.Facts {
 	}
 	_, err = os.Stat(filepath.Join(packages, "miniflare"))
 	switch {
-	case errors.Is(err, os.ErrNotExist) && os.Getenv("ATHANOR_NO_SKIP") == "":
-		t.Skip("miniflare not found: run `task cloudflare` (needs Node.js)")
+	case errors.Is(err, os.ErrNotExist):
+		proctest.Missing(t, "miniflare not found: run `task cloudflare` (needs Node.js)")
 	case err != nil:
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // packages is where tools/cloudflare.sh puts miniflare. Without it the test is skipped, or fails when $ATHANOR_NO_SKIP is set.
@@ -31,8 +32,8 @@ func packages(t testing.TB) string {
 	}
 	_, err = os.Stat(filepath.Join(dir, "node_modules", "miniflare"))
 	switch {
-	case errors.Is(err, os.ErrNotExist) && os.Getenv("ATHANOR_NO_SKIP") == "":
-		t.Skip("miniflare not found: run `task cloudflare` (needs Node.js)")
+	case errors.Is(err, os.ErrNotExist):
+		proctest.Missing(t, "miniflare not found: run `task cloudflare` (needs Node.js)")
 	case err != nil:
 		t.Fatal(err)
 	}

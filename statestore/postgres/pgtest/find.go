@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 var errNoServer = errors.New("PostgreSQL is not installed: initdb and postgres are neither in PATH nor where packages put them")
@@ -18,8 +20,8 @@ func need(t testing.TB, err error) {
 	t.Helper()
 	switch {
 	case err == nil:
-	case errors.Is(err, errNoServer) && os.Getenv("ATHANOR_NO_SKIP") == "":
-		t.Skip(err)
+	case errors.Is(err, errNoServer):
+		proctest.Missing(t, "%v", err)
 	default:
 		t.Fatal(err)
 	}

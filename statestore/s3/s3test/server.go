@@ -60,10 +60,7 @@ func Start(t testing.TB, kind Kind) *Server {
 		if kind == Moto {
 			how = "task moto"
 		}
-		if os.Getenv("ATHANOR_NO_SKIP") == "" {
-			t.Skipf("%s is not installed: run `%s`", kind, how)
-		}
-		t.Fatalf("%s is not installed: run `%s`", kind, how)
+		proctest.Missing(t, "%s is not installed: run `%s`", kind, how)
 	}
 	t.Cleanup(func() { s.Kill() })
 	for range 5 { // a port that is free now may be taken when the server listens

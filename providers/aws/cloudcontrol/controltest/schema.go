@@ -57,8 +57,8 @@ func Load(t testing.TB) *Schemas {
 	t.Helper()
 	found := loaded()
 	switch {
-	case errors.Is(found.err, errNoSchemas) && os.Getenv("ATHANOR_NO_SKIP") == "":
-		t.Skip(found.err)
+	case errors.Is(found.err, errNoSchemas):
+		proctest.Missing(t, "%v", found.err)
 	case found.err != nil:
 		t.Fatal(found.err)
 	}

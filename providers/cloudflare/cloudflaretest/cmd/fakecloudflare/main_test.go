@@ -25,8 +25,8 @@ import (
 func started(t *testing.T, args ...string) (env map[string]string, problems *log) {
 	t.Helper()
 	root, _ := proctest.ModuleRoot()
-	if _, err := os.Stat(filepath.Join(root, ".cache", "cloudflare", "operations.json")); errors.Is(err, os.ErrNotExist) && os.Getenv("ATHANOR_NO_SKIP") == "" {
-		t.Skip("run `task cloudflare`")
+	if _, err := os.Stat(filepath.Join(root, ".cache", "cloudflare", "operations.json")); errors.Is(err, os.ErrNotExist) {
+		proctest.Missing(t, "run `task cloudflare`")
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	out, in := io.Pipe()
