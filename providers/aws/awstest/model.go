@@ -158,7 +158,8 @@ func fieldAt(fields []props.Field, p tree.Path) *props.Field {
 	return nil
 }
 
-// GoldenText is [kindtest.Golden] for attributes that are text. Each must be named in the description of one of the operations.
+// GoldenText is [kindtest.Golden] for attributes that are text. Each must be named in the description of one of the operations, and
+// the bounds, defaults and words that it states there are those of the props.
 func GoldenText[P any](t *testing.T, table *kind.Table[P], declared map[string]any, body kind.Text, service string, operations ...string) {
 	t.Helper()
 	m := LoadModel(t, service)
@@ -180,6 +181,7 @@ func GoldenText[P any](t *testing.T, table *kind.Table[P], declared map[string]a
 			t.Errorf("%s of %s knows no attribute %s", strings.Join(operations, ", "), service, name)
 		}
 	}
+	conformText(t, table, says)
 	kindtest.Golden(t, table, declared, kind.Text{}, body)
 }
 
