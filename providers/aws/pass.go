@@ -102,21 +102,34 @@ func reads(service, operation string) bool {
 	})
 }
 
-// hints say what to do about errors whose own message does not.
-var hints = map[string]string{
-	"ExpiredToken":                "the session has expired: sign in again, for example with `aws sso login`",
-	"ExpiredTokenException":       "the session has expired: sign in again, for example with `aws sso login`",
-	"InvalidClientTokenId":        "the access key does not exist, or the region is not enabled for the account",
-	"UnrecognizedClientException": "the access key does not exist, or the region is not enabled for the account",
-	"RequestTimeTooSkewed":        "set the clock of this machine",
-	"RequestExpired":              "set the clock of this machine",
-	"SignatureDoesNotMatch":       "the secret access key does not fit the access key, or the clock of this machine is wrong",
+// rejection is why AWS rejects every call that is signed so, and what can be done about it.
+type rejection struct{ why, hint string }
+
+var (
+	expired = rejection{"the session has expired", "the session has expired: sign in again, for example with `aws sso login`"}
+	noKey   = rejection{"the access key is not accepted", "the access key does not exist, or the region is not enabled for the account"}
+	skewed  = rejection{"the time of the request is not accepted", "set the clock of this machine"}
+	forged  = rejection{
+		"the signature does not match", "the secret access key does not fit the access key, or the clock of this machine is wrong",
+	}
+)
+
+// rejections are the codes of answers that no resource is at fault for.
+var rejections = map[string]rejection{
+	"ExpiredToken":                expired,
+	"ExpiredTokenException":       expired,
+	"InvalidAccessKeyId":          noKey,
+	"InvalidClientTokenId":        noKey,
+	"UnrecognizedClientException": noKey,
+	"RequestTimeTooSkewed":        skewed,
+	"RequestExpired":              skewed,
+	"SignatureDoesNotMatch":       forged,
 }
 
 func hinted(err error) error {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
-		if hint, ok := hints[api.ErrorCode()]; ok {
-			return reconcile.WithHint(err, "%s", hint)
+		if r, ok := rejections[api.ErrorCode()]; ok {
+			return reconcile.WithCommon(reconcile.WithHint(err, "%s", r.hint), r.why)
 		}
 	}
 	return err
