@@ -102,20 +102,16 @@ func reads(service, operation string) bool {
 	})
 }
 
-// rejection is why AWS rejects every call that is signed so, and what can be done about it.
-type rejection struct{ why, hint string }
-
-var (
-	expired = rejection{"the session has expired", "the session has expired: sign in again, for example with `aws sso login`"}
-	noKey   = rejection{"the access key is not accepted", "the access key does not exist, or the region is not enabled for the account"}
-	skewed  = rejection{"the time of the request is not accepted", "set the clock of this machine"}
-	forged  = rejection{
-		"the signature does not match", "the secret access key does not fit the access key, or the clock of this machine is wrong",
-	}
+// Why AWS rejects every call that is signed so.
+const (
+	expired = "the session has expired"
+	noKey   = "the access key is not accepted"
+	skewed  = "the time of the request is not accepted"
+	forged  = "the signature does not match"
 )
 
 // rejections are the codes of answers that no resource is at fault for.
-var rejections = map[string]rejection{
+var rejections = map[string]string{
 	"ExpiredToken":                expired,
 	"ExpiredTokenException":       expired,
 	"InvalidAccessKeyId":          noKey,
@@ -126,10 +122,18 @@ var rejections = map[string]rejection{
 	"SignatureDoesNotMatch":       forged,
 }
 
+// hints say what can be done about rejections.
+var hints = map[string]string{
+	expired: "the session has expired: sign in again, for example with `aws sso login`",
+	noKey:   "the access key does not exist, or the region is not enabled for the account",
+	skewed:  "set the clock of this machine",
+	forged:  "the secret access key does not fit the access key, or the clock of this machine is wrong",
+}
+
 func hinted(err error) error {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
-		if r, ok := rejections[api.ErrorCode()]; ok {
-			return reconcile.WithCommon(reconcile.WithHint(err, "%s", r.hint), r.why)
+		if why, ok := rejections[api.ErrorCode()]; ok {
+			return reconcile.WithCommon(reconcile.WithHint(err, "%s", hints[why]), why)
 		}
 	}
 	return err
