@@ -61,7 +61,7 @@ func (a *app) acceptDrift(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := engine.BlockedError(p.Uncompared()); err != nil {
+	if err := p.BlockedError(p.Uncompared()); err != nil {
 		return a.refused(err)
 	}
 	source := s.graph.Resources[at].Source

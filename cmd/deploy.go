@@ -182,7 +182,7 @@ func (s *session) show(c *cli.Context, p *engine.Plan, refused error) error {
 	}
 	switch {
 	case len(p.Blocked()) > 0:
-		return a.refused(s.shown(policy == nil, engine.BlockedError(p.Blocked())))
+		return a.refused(s.shown(policy == nil, p.BlockedError(p.Blocked())))
 	case p.Pending():
 		fmt.Fprintln(a.err, "exit code 2: changes are pending")
 		return cli.Exit(cli.ExitPending)

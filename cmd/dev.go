@@ -144,7 +144,7 @@ func (d *dev) options(mode *engine.Dev) engine.PlanOptions {
 
 // whyBlocked is why a plan of the session is not applied; nil when it is.
 func whyBlocked(p *engine.Plan) error {
-	return engine.BlockedError(p.Blocked())
+	return p.BlockedError(p.Blocked())
 }
 
 // destroy deletes what dev created of the stage. A further signal cancels it.

@@ -126,7 +126,7 @@ func (s *session) showDrift(p *engine.Plan) error {
 	} else {
 		s.showPlan(a.out, p, true)
 	}
-	if err := engine.BlockedError(p.Uncompared()); err != nil {
+	if err := p.BlockedError(p.Uncompared()); err != nil {
 		return a.refused(s.shown(true, err))
 	}
 	switch {

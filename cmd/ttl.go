@@ -238,7 +238,7 @@ func (s *session) reap(c *cli.Context) error {
 		return err
 	}
 	if blocked := p.Blocked(); len(blocked) > 0 {
-		return engine.BlockedError(blocked)
+		return p.BlockedError(blocked)
 	}
 	return s.apply(c, p)
 }

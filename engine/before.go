@@ -83,6 +83,9 @@ func (m *maker) previewCreate(ctx context.Context, n *node) error {
 
 // previewDrop reads the objects that are deleted before a new one is made.
 func (c *creator) previewDrop(ctx context.Context, n *node) (bool, error) {
+	if err := c.compareLate(ctx, n); n.kept || err != nil {
+		return false, err
+	}
 	_, err := c.deletable(ctx, n, c.goesFirst(n, n.rec))
 	return true, err // the new one is made in any case
 }

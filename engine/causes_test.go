@@ -1,12 +1,14 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile"
 )
 
 // twelve are resources that do not need each other.
@@ -138,4 +140,54 @@ func TestConsequencesComeLast(t *testing.T) {
 	if text := strings.Split(refusal.Error(), "\n"); len(text) != 2 || !strings.Contains(text[0], "denied") || !strings.Contains(text[1], "a00") {
 		t.Errorf("the refusal: %q", text)
 	}
+}
+
+// TestOneReasonIsToldOnce: where every call of a location fails for one reason, kinds and operations make no difference.
+func TestOneReasonIsToldOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.deploy(twelve("world.Thing", m{"color": "red"}))
+	refuse := func(operation string) {
+		for i, name := range b.world.names() {
+			name = b.world.things[name].Name
+			b.world.fail[operation+" "+name] = reconcile.WithCommon(
+				reconcile.WithHint(fmt.Errorf("%w: operation %d of service %d", errDenied, i, i%3), "sign in"), "the session has expired")
+		}
+	}
+	refuse("observe")
+	p, err := b.e.Plan(t.Context(), twelve("world.Thing", m{"color": "red"}), engine.PlanOptions{})
+	if p == nil {
+		t.Fatal(err)
+	}
+	if c := shared(t, "plan", b.saved(p).Causes); c.Error != "the session has expired" || c.Hint != "sign in" {
+		t.Errorf("the cause: %+v", c)
+	}
+	refused, ok := errors.AsType[*engine.RefusedError](p.Refusal())
+	if !ok || len(engine.GroupProblems(refused.Problems)) != 1 || engine.GroupProblems(refused.Problems)[0].Cause.ID != p.Causes[0].ID {
+		t.Errorf("the refusal: %v", p.Refusal())
+	}
+	clear(b.world.fail)
+	refuse("set")
+	r, err := b.apply(twelve("world.Thing", m{"color": "blue"}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := shared(t, "run", r.Causes); c.Error != "the session has expired" || len(r.Failures) != 12 {
+		t.Errorf("the cause of %d failures: %+v", len(r.Failures), c)
+	}
+}
+
+// TestSearchedNamesAreNoCause: a first search that fails names what it searched for, which is another name for each resource.
+func TestSearchedNamesAreNoCause(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	g := twelve("world.Thing", m{"color": "red"})
+	b.deploy(g)
+	b.refuse("observe")
+	b.loseFile()
+	p, err := b.e.Plan(t.Context(), g, engine.PlanOptions{})
+	if p == nil {
+		t.Fatal(err)
+	}
+	shared(t, "a search by name", p.Causes)
 }

@@ -17,14 +17,19 @@ type deleteFirst struct{ index *index }
 func (d deleteFirst) spread() {
 	for more := true; more; {
 		more = false
+		under := map[*node]bool{} // what is made after something that is deleted first
 		for _, n := range d.index.sorted {
-			if n.plan == nil || n.decl == nil || n.plan.DeleteFirst {
+			for _, up := range n.ups {
+				under[n] = under[n] || under[up] || up.plan != nil && up.plan.DeleteFirst
+			}
+			late := under[n] && n.plan != nil && n.plan.May // a run could not tell before it deletes
+			if n.plan == nil || n.decl == nil || n.plan.DeleteFirst && !late {
 				continue
 			}
 			replaced := n.plan.Action == Replace
 			switch dragged := replaced && dragged(n); {
 			case dragged, replaced && leads(n):
-				n.plan.May = n.plan.May && !dragged
+				n.plan.May = n.plan.May && !dragged && !late
 				for i := range n.plan.Reasons {
 					if r := &n.plan.Reasons[i]; r.Replaces {
 						r.Unknown = r.Unknown && n.plan.May

@@ -98,6 +98,28 @@ func (d *deleter) dropCondemned(ctx context.Context, n *node) error {
 	return errors.Join(errs...)
 }
 
+// compareLate decides about an object that is deleted before its replacement where the plan could not tell whether it is replaced:
+// it is compared once more, with the values that its upstreams have now.
+func (c *creator) compareLate(ctx context.Context, n *node) error {
+	if !n.plan.May {
+		return nil
+	}
+	g := n.present()
+	if g == nil {
+		g = &state.Generation{Number: max(n.look.Owner.Generation, 1), Kind: n.spec.Type, Location: n.access.Place}
+	}
+	job, err := c.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot, final: n.files == filesKnown})
+	if err != nil {
+		return err
+	}
+	if job.ID == "" {
+		job.ID = n.look.Identity
+	}
+	look, err := n.kind.Compare(job, n.look)
+	n.kept = err == nil && len(look.Replaces()) == 0
+	return err
+}
+
 // nameHeld are the things of a node's record that bear the given name which its new thing is to have: they must go
 // before it can come.
 func (n *node) nameHeld(rec *state.Entry) []*state.Generation {
@@ -122,6 +144,9 @@ func (c *creator) dropFirst(ctx context.Context, n *node) (bool, error) {
 	old := c.goesFirst(n, rec)
 	if len(old) == 0 {
 		return false, nil
+	}
+	if err := c.compareLate(ctx, n); n.kept || err != nil {
+		return false, err
 	}
 	for _, g := range old {
 		if err := c.deleteGeneration(ctx, n, g); err != nil {

@@ -31,6 +31,9 @@ type ResourceError struct {
 	Err           error
 	// Own are the names and identities of the resource, which the error may hold.
 	Own []string
+	// Common is why every other resource of its location fails, "" where the error may be the resource's own; CommonHint is what can
+	// be done about that. Both are redacted.
+	Common, CommonHint string
 }
 
 func (e *ResourceError) Error() string { return e.Address + ": " + e.Err.Error() }
@@ -38,7 +41,7 @@ func (e *ResourceError) Unwrap() error { return e.Err }
 
 // cause returns the error as one that others may have in common.
 func (e *ResourceError) cause() causes.Error {
-	return Problem{Address: e.Address, Err: e.Err, Own: e.Own}.cause()
+	return Problem{Address: e.Address, Err: e.Err, Own: e.Own, Common: e.Common, CommonHint: e.CommonHint}.cause()
 }
 
 // CauseID names the cause of the error. Errors with one cause have the same.
@@ -54,6 +57,11 @@ type Problem struct {
 	Own []string
 	// Follows is the address whose problem caused this one.
 	Follows string
+	// Common is why every other resource of its location fails, "" where the error may be the resource's own; CommonHint is what can
+	// be done about that. Both are redacted.
+	Common, CommonHint string
+	// Cause is the ID of its cause, where that is known already.
+	Cause string
 }
 
 func (p Problem) String() string {
@@ -113,7 +121,7 @@ func GroupProblems(problems []Problem) []ProblemGroup {
 func (p Problem) cause() causes.Error {
 	return causes.Error{
 		Address: p.Address, Text: p.Err.Error(), Hint: strings.Join(reconcile.Hints(p.Err), "; "),
-		Own: append([]string{p.Address}, p.Own...), Follows: p.Follows,
+		Own: append([]string{p.Address}, p.Own...), Follows: p.Follows, Common: p.Common, CommonHint: p.CommonHint, Cause: p.Cause,
 	}
 }
 

@@ -251,7 +251,9 @@ func (s *finder) lookFor(ctx context.Context, n *node, t target, adjust func(*re
 		f.look, f.unsought = reconcile.Look{Absent: true}, true
 		return f, nil
 	}
-	f.look, err = observe.See(ctx, n.kind, job)
+	if f.look, err = observe.See(ctx, n.kind, job); err != nil {
+		n.sought = append(n.sought, job.Name, job.ID)
+	}
 	return f, err
 }
 

@@ -46,7 +46,7 @@ func (w *worker) hooked(ctx context.Context, t *task, action Action, first previ
 		before, after = nil, nil
 	case n.decl != nil && t.drop:
 		after = nil
-	case n.decl != nil && n.plan.DeleteFirst:
+	case n.decl != nil && n.plan.DeleteFirst && !n.kept:
 		before = nil
 	}
 	if len(before) > 0 && first != nil {
@@ -161,6 +161,8 @@ func (w *worker) work(ctx context.Context, t *task, first preview, do func(conte
 	case err != nil:
 		e.ended(err, calls.Mutated())
 		e.Cause = w.fail(n, action, err)
+	case t.drop && n.kept:
+		e.Action = Unchanged
 	case waiting:
 		e.Status, e.Note = StatusWaiting, n.plan.Waiting
 	case action == Replace && n.plan.May && n.rec.Live() != nil && n.rec.Live().Number == n.plan.Generation:
@@ -181,7 +183,7 @@ func (w *worker) work(ctx context.Context, t *task, first preview, do func(conte
 	} else if err != nil {
 		w.count(action, e.Status)
 	}
-	if err == nil && !waiting {
+	if err == nil && !waiting && !(t.drop && n.kept) {
 		w.took(n.kindName(), operation, e.Elapsed)
 	}
 	w.emit(e)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor/engine/causes"
+	"github.com/athanor-dev/athanor/engine/redact"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -38,7 +39,7 @@ func (l *lines) all(nodes []*node) []Planned {
 }
 
 // causesOf returns the problems that several lines have in common, and lets each of these lines name its own.
-func causesOf(lines []Planned, nodes map[string]*node) []Cause {
+func causesOf(lines []Planned, nodes map[string]*node, masks *redact.Redactor) []Cause {
 	var errs []causes.Error
 	var blocked []*Planned
 	for i := range lines {
@@ -46,12 +47,12 @@ func causesOf(lines []Planned, nodes map[string]*node) []Cause {
 		if a.Action != Blocked {
 			continue
 		}
-		own := []string{a.Address, a.Identity}
+		e := causes.Error{Address: a.Address, Text: a.Problem, Hint: a.Hint, Own: []string{a.Address, a.Identity}, Follows: a.BlockedBy}
 		if n := nodes[a.Address]; n != nil {
-			own = append(own, n.ownNames()...)
+			e.Own = append(e.Own, n.ownNames()...)
+			e.Common, e.CommonHint = commonOf(masks, n.err)
 		}
-		blocked = append(blocked, a)
-		errs = append(errs, causes.Error{Address: a.Address, Text: a.Problem, Hint: a.Hint, Own: own, Follows: a.BlockedBy})
+		blocked, errs = append(blocked, a), append(errs, e)
 	}
 	shared := sharedCauses(errs)
 	ids := map[string]string{}

@@ -49,11 +49,11 @@ func (m *maker) make(ctx context.Context, n *node) (bool, error) {
 	case Create:
 		return m.makeNew(ctx, n)
 	case Replace:
-		if n.plan.DeleteFirst || !n.plan.May {
+		if n.plan.DeleteFirst && !n.kept || !n.plan.May {
 			return m.makeNew(ctx, n)
 		}
 		waiting, err := m.makeLive(ctx, n)
-		if errors.Is(err, reconcile.ErrReplace) {
+		if errors.Is(err, reconcile.ErrReplace) && !n.kept {
 			return m.makeNew(ctx, n)
 		}
 		return waiting, err
@@ -306,7 +306,7 @@ func (s *settler) recordOf(n *node) *state.Entry {
 
 // unannounced turns a replacement that the plan did not announce into what the user can act on.
 func (s *settler) unannounced(n *node, err error) error {
-	if errors.Is(err, reconcile.ErrReplace) && n.doing() != Replace {
+	if errors.Is(err, reconcile.ErrReplace) && (n.doing() != Replace || n.kept) {
 		return reconcile.WithHint(fmt.Errorf("%w: %w", plan.ErrChanged, err), "plan again: it says what would be replaced")
 	}
 	return err

@@ -62,6 +62,8 @@ type observation struct {
 	others []found
 	// unsought: what its object goes by is known only when its inputs are, so that planning could not look for it.
 	unsought bool
+	// sought are the names and identities by which a search failed.
+	sought []string
 	// slot of the name by which a find was made.
 	slot   int
 	assets map[string]reconcile.Asset
@@ -100,6 +102,8 @@ type progress struct {
 	changed []tree.Path
 	carried map[tree.Path]any
 	task    *task
+	// kept: its object was to be deleted before its replacement, and need not be replaced.
+	kept bool
 	// as is what is done, where that is not what was planned: an object was found in place of being created, or converges.
 	as Action
 }
@@ -113,7 +117,7 @@ func (n *node) ownNames() []string {
 	for _, g := range n.generations() {
 		names = append(names, g.Identity)
 	}
-	return names
+	return append(names, n.sought...)
 }
 
 func (n *node) doing() Action { return cmp.Or(n.as, n.plan.Action) }

@@ -229,7 +229,7 @@ func (w *work) document(ctx context.Context, p *Plan, o outcome, digest func() (
 	for i := range p.Actions {
 		p.count(&p.Actions[i])
 	}
-	p.Causes = causesOf(p.Actions, w.nodes)
+	p.Causes = causesOf(p.Actions, w.nodes, w.masks)
 	p.Left = w.drift.left
 	slices.SortStableFunc(p.Left, func(a, b Left) int { return compareStrings(a.Address, b.Address) })
 	p.Outputs, p.Used = w.outputs().planned(ctx), w.index.values.Used()

@@ -191,15 +191,19 @@ func (p *Plan) Uncompared() []Planned {
 // cannot be planned, while a destroy and a repair leave that out.
 func (p *Plan) Refusal() error {
 	if stops := p.Stops(); len(stops) > 0 && !p.Destroy && !p.Drift {
-		return BlockedError(stops)
+		return p.BlockedError(stops)
 	}
 	return nil
 }
 
-// BlockedError returns blocked lines as one error, nil for none.
-func BlockedError(lines []Planned) error {
+// BlockedError returns blocked lines of the plan as one error, nil for none.
+func (p *Plan) BlockedError(lines []Planned) error {
 	if len(lines) == 0 {
 		return nil
+	}
+	causes := map[string]Cause{}
+	for _, c := range p.Causes {
+		causes[c.ID] = c
 	}
 	e := &RefusedError{}
 	for _, b := range lines {
@@ -207,7 +211,10 @@ func BlockedError(lines []Planned) error {
 		if b.Hint != "" {
 			err = reconcile.WithHint(err, "%s", b.Hint)
 		}
-		e.Problems = append(e.Problems, Problem{Address: b.Address, Source: b.Source, Err: err, Own: []string{b.Identity}, Follows: b.BlockedBy})
+		e.Problems = append(e.Problems, Problem{
+			Address: b.Address, Source: b.Source, Err: err, Own: []string{b.Identity}, Follows: b.BlockedBy,
+			Cause: b.Cause, Common: causes[b.Cause].Error, CommonHint: causes[b.Cause].Hint,
+		})
 	}
 	return e
 }

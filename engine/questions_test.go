@@ -54,7 +54,7 @@ func TestBlockedLines(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if err := engine.BlockedError(nil); err != nil {
+	if err := (&engine.Plan{}).BlockedError(nil); err != nil {
 		t.Errorf("nothing is blocked: %v", err)
 	}
 }

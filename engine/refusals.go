@@ -30,7 +30,15 @@ func (r *refusals) refuse(n *node, err error) {
 	if r.each {
 		return
 	}
-	r.problems = append(r.problems, Problem{Address: n.addr, Source: n.source(), Err: r.masks.Error(err), Own: n.ownNames()})
+	p := Problem{Address: n.addr, Source: n.source(), Err: r.masks.Error(err), Own: n.ownNames()}
+	p.Common, p.CommonHint = commonOf(r.masks, err)
+	r.problems = append(r.problems, p)
+}
+
+// commonOf returns why every other resource of a location fails like this one, and what can be done, without secrets.
+func commonOf(masks *redact.Redactor, err error) (why, hint string) {
+	why, hint = reconcile.Common(err)
+	return masks.Text(why), masks.Text(hint)
 }
 
 // wrong refuses an edit because of an address.

@@ -100,6 +100,7 @@ func (p *report) fail(n *node, action Action, err error) string {
 		return ""
 	}
 	f := &ResourceError{Address: n.addr, Kind: n.kindName(), Action: action, Err: p.redact.Error(err), Own: n.ownNames()}
+	f.Common, f.CommonHint = commonOf(p.redact, err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failures = append(p.failures, f)

@@ -18,7 +18,7 @@ func TestOneCauseIsShownOnce(t *testing.T) {
 	const text = "AccessDenied: sqs:CreateQueue"
 	p := &engine.Plan{Stack: "shop", Stage: "prod"}
 	var problems []engine.Problem
-	c := engine.Cause{ID: "1234", Error: text}
+	c := engine.Cause{ID: "1234", Error: text, Hint: "allow it"}
 	for i := range 12 {
 		addr := fmt.Sprintf("queue%02d", i)
 		c.Addresses = append(c.Addresses, addr)
@@ -64,6 +64,35 @@ func TestOneCauseIsShownOnce(t *testing.T) {
 	if len(line.Problems) != 12 || len(line.Causes) != 1 || len(line.Causes[0].Addresses) != 12 || line.Problems[3].Cause != line.Causes[0].ID {
 		t.Errorf("as JSON: %+v", line)
 	}
+}
+
+// TestBlockedPlan shows a plan in which many resources cannot be planned for one reason: one block with their addresses.
+func TestBlockedPlan(t *testing.T) {
+	p := &engine.Plan{Stack: "shop", Stage: "prod", Summary: engine.Summary{Blocked: 73, Created: 1}}
+	expired := engine.Cause{ID: "c1", Error: "the session has expired", Hint: "sign in again, for example with `aws sso login`"}
+	follows := engine.Cause{ID: "c2", Error: "blocked: q00 cannot be planned", Follows: "q00"}
+	add := func(c *engine.Cause, kind, format string, n int) {
+		for i := range n {
+			addr := fmt.Sprintf(format, i)
+			c.Addresses = append(c.Addresses, addr)
+			p.Actions = append(p.Actions, engine.Planned{
+				Address: addr, Kind: kind, Action: engine.Blocked, Cause: c.ID, BlockedBy: c.Follows, Problem: "observe " + addr + ": " + c.Error, Hint: c.Hint,
+			})
+		}
+	}
+	p.Actions = append(p.Actions, engine.Planned{Address: "extra", Kind: "local.File", Action: engine.Create})
+	add(&follows, "aws.lambda.Function", "fn%d", 6)
+	add(&expired, "aws.sqs.Queue", "q%02d", 55)
+	add(&expired, "aws.sns.Topic", "t%02d", 8)
+	p.Actions = append(p.Actions, engine.Planned{Address: "zone", Kind: "aws.route53.Zone", Action: engine.Blocked, Problem: "no such zone"})
+	p.Causes = []engine.Cause{expired, follows}
+	var out bytes.Buffer
+	for _, s := range []render.Style{{Width: 100}, {Width: 50}} {
+		fmt.Fprintf(&out, "== %d columns\n", s.Width)
+		s.Plan(&out, p, "")
+		render.Errors{}.Print(&out, s, render.Shown(p.Refusal()))
+	}
+	golden(t, "plan-blocked.txt", out.String())
 }
 
 // TestConsequencesAreShownLast shows what is blocked by another resource after that one's own error.

@@ -86,7 +86,9 @@ func (s Style) causes(w io.Writer, end Ending) {
 			s.write(w, "      "+line, 6)
 		}
 		if len(all) > 1 {
-			s.write(w, "      "+s.paint(dim, strings.Join(all, ", ")), 6)
+			for line := range strings.SplitSeq(s.addresses(all, 6), "\n") {
+				s.write(w, "      "+s.paint(dim, line), 6)
+			}
 		} else if at := end.Ended.Places[e.Address]; at != "" {
 			where, line := clean(end.Errors.place(place(at))), ""
 			if source, ok := end.Errors.line(at); ok {

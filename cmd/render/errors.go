@@ -231,14 +231,18 @@ func (e Errors) printShared(w io.Writer, s Style, c engine.Cause, shown bool) {
 	if shown && c.Follows == "" {
 		text, hints = "the plan says why", nil
 	}
-	s.Error(w, fmt.Sprintf("%s: %s\n%s", counted(len(c.Addresses), "resource"), text, addresses(c.Addresses)), hints)
+	s.Error(w, fmt.Sprintf("%s: %s\n%s", counted(len(c.Addresses), "resource"), text, s.addresses(c.Addresses, 7)), hints)
 }
 
 // manyAddresses is how many are listed before the rest is only counted.
 const manyAddresses = 50
 
-// addresses lists addresses in lines that can be read.
-func addresses(all []string) string {
+// addresses lists addresses in lines that can be read, behind an indentation.
+func (s Style) addresses(all []string, indent int) string {
+	width := 100
+	if s.Width > 0 {
+		width = min(width, s.Width-indent)
+	}
 	var lines []string
 	line := ""
 	for i, addr := range all {
@@ -249,7 +253,7 @@ func addresses(all []string) string {
 		if i < len(all)-1 {
 			addr += ", "
 		}
-		if runes(line+addr) > 100 && line != "" {
+		if runes(line+addr) > width && line != "" {
 			lines, line = append(lines, strings.TrimSuffix(line, " ")), ""
 		}
 		line += addr

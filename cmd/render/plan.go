@@ -297,13 +297,18 @@ func (l layout) planned(w io.Writer, a engine.Planned) {
 	if a.Waiting != "" {
 		l.write(w, "      "+l.paint(yellow, "waits for you: "+clean(a.Waiting)), 8)
 	}
-	if a.Problem != "" {
-		for line := range strings.SplitSeq(clean(a.Problem), "\n") {
+	l.problem(w, a.Problem, a.Hint)
+}
+
+// problem writes why something cannot be planned, and what can be done about it.
+func (l layout) problem(w io.Writer, text, hint string) {
+	if text != "" {
+		for line := range strings.SplitSeq(clean(text), "\n") {
 			l.write(w, "      "+l.paint(red, line), 8)
 		}
 	}
-	if a.Hint != "" {
-		l.write(w, "      "+l.paint(cyan, "hint: ")+clean(a.Hint), 12)
+	if hint != "" {
+		l.write(w, "      "+l.paint(cyan, "hint: ")+clean(hint), 12)
 	}
 }
 

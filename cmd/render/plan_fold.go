@@ -18,7 +18,7 @@ const (
 )
 
 // folded splits lines into groups of what is alike, in the order of the first of each. What must be seen by itself makes a group
-// of its own: a replacement, what may destroy data, what is blocked, adopted or waits.
+// of its own: a replacement, what may destroy data, is adopted or waits. What is blocked for one cause is alike.
 func folded(lines []engine.Planned) [][]engine.Planned {
 	at := map[string]int{}
 	var parts [][]engine.Planned
@@ -52,6 +52,11 @@ func folded(lines []engine.Planned) [][]engine.Planned {
 // alike is the same for lines that one line can stand for; "" for a line that stands by itself.
 func alike(a engine.Planned) string {
 	switch a.Action {
+	case engine.Blocked:
+		if a.Cause == "" || a.Waiting != "" || len(a.Reasons)+len(a.Notes) > 0 {
+			return ""
+		}
+		return a.Cause + "\x00" + a.BlockedBy
 	case engine.Create, engine.Update, engine.Forget, engine.Unchanged:
 	case engine.Delete:
 		if a.Identity != "" && a.Identity != a.Address {
@@ -73,7 +78,12 @@ func alike(a engine.Planned) string {
 	return strings.Join(key, "\x00")
 }
 
-func groupName(part []engine.Planned) string { return fmt.Sprintf("%d × %s", len(part), part[0].Kind) }
+func groupName(part []engine.Planned) string {
+	if part[0].Action == engine.Blocked {
+		return counted(len(part), "resource") // of any kinds
+	}
+	return fmt.Sprintf("%d × %s", len(part), part[0].Kind)
+}
 
 func groupRange(part []engine.Planned) string {
 	return part[0].Address + " … " + part[len(part)-1].Address
@@ -81,6 +91,10 @@ func groupRange(part []engine.Planned) string {
 
 // group writes lines that are alike as one. A value that all have stands there once, others are counted.
 func (l layout) group(w io.Writer, part []engine.Planned) {
+	if part[0].Action == engine.Blocked {
+		l.blocked(w, part)
+		return
+	}
 	word, _ := title(part[0], l.plan.Drift)
 	paths := map[string][]engine.Reason{}
 	var order []string
@@ -116,6 +130,27 @@ func (l layout) group(w io.Writer, part []engine.Planned) {
 	l.props(w, l.row(v, groupName(part), groupRange(part), word, more), all, "")
 	for _, n := range part[0].Notes {
 		l.write(w, "      "+l.paint(dim, clean(n)), 8)
+	}
+}
+
+// blocked writes what cannot be planned for one cause as one: the cause, what can be done, and the addresses.
+func (l layout) blocked(w io.Writer, part []engine.Planned) {
+	cause := engine.Cause{Error: part[0].Problem, Hint: part[0].Hint}
+	for _, c := range l.plan.Causes {
+		if c.ID == part[0].Cause {
+			cause = c
+		}
+	}
+	for _, line := range l.row(verbs[engine.Blocked], groupName(part), groupRange(part), "blocked", "") {
+		l.write(w, line, 6)
+	}
+	l.problem(w, cause.Error, cause.Hint)
+	all := make([]string, len(part))
+	for i, a := range part {
+		all[i] = clean(a.Address)
+	}
+	for line := range strings.SplitSeq(l.addresses(all, 6), "\n") {
+		l.write(w, "      "+l.paint(dim, line), 6)
 	}
 }
 

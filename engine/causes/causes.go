@@ -22,6 +22,11 @@ type Error struct {
 	Own []string
 	// Follows is the address whose error caused this one, "" when this one has a cause of its own.
 	Follows string
+	// Common is why every other resource of its location fails, "" where the error may be the resource's own; CommonHint is what can
+	// be done about that.
+	Common, CommonHint string
+	// Cause is the ID of the cause, where that is known already.
+	Cause string
 }
 
 // Cause is one error with all addresses that it concerns.
@@ -52,11 +57,15 @@ func Group(errs []Error) []Cause {
 		}
 		c := &all[i]
 		c.Addresses = append(c.Addresses, e.Address)
+		text, hint := e.Text, e.Hint
+		if e.Common != "" {
+			text, hint = e.Common, e.CommonHint
+		}
 		if c.Error != e.Text {
-			c.Error = general(e.Text, e.Own)
+			c.Error = general(text, e.Own)
 		}
 		if c.Hint != e.Hint {
-			c.Hint = general(e.Hint, e.Own)
+			c.Hint = general(hint, e.Own)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Cause) int { return cmp.Compare(min(1, len(a.Follows)), min(1, len(b.Follows))) })
@@ -65,7 +74,14 @@ func Group(errs []Error) []Cause {
 
 // ID returns the name of the cause of an error, which is the same in every run and for every resource that it concerns.
 func (e *Error) ID() string {
-	sum := sha256.Sum256([]byte(general(e.Text, e.Own) + "\x00" + general(e.Hint, e.Own) + "\x00" + e.Follows))
+	if e.Cause != "" {
+		return e.Cause
+	}
+	text, hint := e.Text, e.Hint
+	if e.Common != "" {
+		text, hint = e.Common, "" // what is done about one resource may be said beside it
+	}
+	sum := sha256.Sum256([]byte(general(text, e.Own) + "\x00" + general(hint, e.Own) + "\x00" + e.Follows))
 	return hex.EncodeToString(sum[:4])
 }
 

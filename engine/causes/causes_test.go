@@ -84,3 +84,37 @@ func TestOtherCauses(t *testing.T) {
 		t.Errorf("one broken connection: %+v", all)
 	}
 }
+
+// TestCommonReason groups what fails for a reason that no resource is at fault for, whatever was called and whatever else is said of it.
+func TestCommonReason(t *testing.T) {
+	expired := func(addr, text, hint string) causes.Error {
+		return causes.Error{
+			Address: addr, Own: []string{addr}, Text: text, Hint: hint, Common: "the session has expired", CommonHint: "sign in",
+		}
+	}
+	all := causes.Group([]causes.Error{
+		expired("q1", "SQS: GetQueueUrl: expired", "sign in"),
+		expired("t1", "SNS: GetTopicAttributes: the token has expired", "sign in"),
+		{Address: "x1", Text: "denied"},
+		expired("b1", "S3: GetBucketTagging of b1: expired", "is it yours? sign in"),
+	})
+	if len(all) != 2 || !slices.Equal(all[0].Addresses, []string{"q1", "t1", "b1"}) || all[0].Error != "the session has expired" || all[0].Hint != "sign in" {
+		t.Errorf("%+v", all)
+	}
+	alone := causes.Group([]causes.Error{expired("q1", "SQS: GetQueueUrl: expired", "sign in at the page")})
+	if alone[0].Error != "SQS: GetQueueUrl: expired" || alone[0].Hint != "sign in at the page" || alone[0].ID != all[0].ID {
+		t.Errorf("the error of one resource is shown whole, and has the same cause: %+v", alone)
+	}
+	hosts := []causes.Error{
+		{Address: "b1", Own: []string{"b1-x"}, Text: "Get b1-x", Common: "b1-x.s3.example:443: refused"},
+		{Address: "b2", Own: []string{"b2-y"}, Text: "Get b2-y", Common: "b2-y.s3.example:443: refused"},
+		{Address: "q1", Text: "Get q1", Common: "sqs.example:443: refused"},
+	}
+	if all := causes.Group(hosts); len(all) != 2 || all[0].Error != "….s3.example:443: refused" {
+		t.Errorf("the name of a bucket in the name of its server: %+v", all)
+	}
+	known := []causes.Error{{Address: "a1", Text: "one", Cause: "c1"}, {Address: "b1", Text: "two", Cause: "c1", Common: "both"}}
+	if all := causes.Group(known); len(all) != 1 || all[0].ID != "c1" || all[0].Error != "both" {
+		t.Errorf("a cause that is known already: %+v", all)
+	}
+}

@@ -50,7 +50,7 @@ type nextCommand struct {
 func columns() []nextCommand {
 	return slices.Concat([]nextCommand{
 		{name: "same", cells: true, of: func(p *place) *next { return p.same() }},
-		{name: "edited in place", other: true, cells: true, of: func(p *place) *next { return p.declares(p.edit(painted)) }},
+		{name: "edited in place", other: true, cells: true, of: func(p *place) *next { return p.paints() }},
 		{name: "another name", other: true, of: func(p *place) *next { return p.declares(p.edit(otherName)).creating(1) }},
 		{name: "another parent", other: true, of: func(p *place) *next { return p.declares(p.edit(otherParent)).creating(1) }},
 		{name: "another location", other: true, of: func(p *place) *next { return p.declares(p.edit(otherRegion)).creating(1) }},
@@ -88,7 +88,7 @@ func losses() []nextCommand {
 		{name: "entry lost, same", lost: true, of: func(p *place) *next { return without(p, p.same()) }},
 		{name: "entry lost, destroy", other: true, lost: true, of: func(p *place) *next { return without(p, p.destroys(p.base)) }},
 		{name: "store lost, same", lost: true, cells: true, of: func(p *place) *next { return gone(p.same()) }},
-		{name: "store lost, edited", other: true, lost: true, of: func(p *place) *next { return gone(p.declares(p.edit(painted))) }},
+		{name: "store lost, edited", other: true, lost: true, of: func(p *place) *next { return gone(p.paints()) }},
 		{name: "store lost, destroy", other: true, lost: true, of: func(p *place) *next { return gone(p.destroys(p.base)) }},
 		{name: "store of before", lost: true, of: (*place).backup},
 		{name: "another machine", lost: true, of: (*place).elsewhere},
@@ -172,6 +172,19 @@ func (p *place) edit(change func(*engine.Graph, *engine.Resource) bool) *engine.
 		}
 	}
 	return nil
+}
+
+// paints changes the color of what the cut was about. An object whose size is that color is replaced.
+func (p *place) paints() *next {
+	if p.base == nil {
+		return nil
+	}
+	replaces := slices.ContainsFunc(p.base.Resources, func(r engine.Resource) bool { return r.Props["size"] == "⟦"+p.cut+".color⟧" })
+	n := p.declares(p.edit(painted))
+	if replaces {
+		return n.creating(1)
+	}
+	return n
 }
 
 // copied is a program that can be changed.

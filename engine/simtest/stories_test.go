@@ -228,6 +228,44 @@ func deleteFirsts() []scenario {
 			name: "two delete first with one user", setup: was(a("s"), res("Named", "x", m{"size": "s"}, deleteFirst), res("Named", "u", m{"base": "⟦a.id⟧", "parent": "⟦x.id⟧"})),
 			do: deploy(a("l"), res("Named", "x", m{"size": "l"}, deleteFirst), res("Named", "u", m{"base": "⟦a.id⟧", "parent": "⟦x.id⟧"})),
 		},
+		{name: "may delete first, and need not", setup: was(maybe("red", "s", "", deleteFirst)...), do: deploy(maybe("red", "l", "", deleteFirst)...), watch: staysAlive("a")},
+		{name: "may delete first, and must", setup: was(maybe("red", "s", "", deleteFirst)...), do: deploy(maybe("blue", "l", "", deleteFirst)...)},
+		{name: "may replace what has a given name, and need not", setup: was(maybe("red", "s", "pot")...), do: deploy(maybe("red", "l", "pot")...), watch: staysAlive("a")},
+		{
+			name: "may delete first, under one that is deleted first", setup: was(underFirst("s")...),
+			do: deploy(underFirst("l")...),
+		},
+	}
+}
+
+// maybe is a stack of which a plan cannot tell whether the object at a is replaced: its size is the color of up, which every change
+// of the size of up resets, and which is set again then.
+func maybe(color, size, name string, options ...func(*engine.Options)) []engine.Resource {
+	props := m{"size": "⟦up.color⟧"}
+	if name != "" {
+		props["name"] = name
+	}
+	return []engine.Resource{
+		res("Coupled", "up", m{"color": color, "size": size}), res("Named", "a", props, options...), res("Named", "b", m{"after": "⟦a.id⟧"}),
+	}
+}
+
+// underFirst is such a stack whose up is changed after x, which is deleted first: what is deleted before x cannot wait for up.
+func underFirst(size string) []engine.Resource {
+	all := maybe(map[string]string{"s": "red", "l": "blue"}[size], size, "", deleteFirst)
+	all[0].Props["after"] = "⟦x.id⟧"
+	return append(all, res("Named", "x", m{"size": size}, deleteFirst))
+}
+
+// staysAlive finds whether anything of an address was deleted.
+func staysAlive(address string) func(*simtest.Sim, *simtest.Report) string {
+	return func(s *simtest.Sim, _ *simtest.Report) string {
+		for _, e := range s.Cloud.Effects() {
+			if e.Op == "delete" && e.Owner.Address == address {
+				return address + " was deleted, and its replacement is what was there"
+			}
+		}
+		return ""
 	}
 }
 

@@ -102,21 +102,38 @@ func reads(service, operation string) bool {
 	})
 }
 
-// hints say what to do about errors whose own message does not.
+// Why AWS rejects every call that is signed so.
+const (
+	expired = "the session has expired"
+	noKey   = "the access key is not accepted"
+	skewed  = "the time of the request is not accepted"
+	forged  = "the signature does not match"
+)
+
+// rejections are the codes of answers that no resource is at fault for.
+var rejections = map[string]string{
+	"ExpiredToken":                expired,
+	"ExpiredTokenException":       expired,
+	"InvalidAccessKeyId":          noKey,
+	"InvalidClientTokenId":        noKey,
+	"UnrecognizedClientException": noKey,
+	"RequestTimeTooSkewed":        skewed,
+	"RequestExpired":              skewed,
+	"SignatureDoesNotMatch":       forged,
+}
+
+// hints say what can be done about rejections.
 var hints = map[string]string{
-	"ExpiredToken":                "the session has expired: sign in again, for example with `aws sso login`",
-	"ExpiredTokenException":       "the session has expired: sign in again, for example with `aws sso login`",
-	"InvalidClientTokenId":        "the access key does not exist, or the region is not enabled for the account",
-	"UnrecognizedClientException": "the access key does not exist, or the region is not enabled for the account",
-	"RequestTimeTooSkewed":        "set the clock of this machine",
-	"RequestExpired":              "set the clock of this machine",
-	"SignatureDoesNotMatch":       "the secret access key does not fit the access key, or the clock of this machine is wrong",
+	expired: "the session has expired: sign in again, for example with `aws sso login`",
+	noKey:   "the access key does not exist, or the region is not enabled for the account",
+	skewed:  "set the clock of this machine",
+	forged:  "the secret access key does not fit the access key, or the clock of this machine is wrong",
 }
 
 func hinted(err error) error {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
-		if hint, ok := hints[api.ErrorCode()]; ok {
-			return reconcile.WithHint(err, "%s", hint)
+		if why, ok := rejections[api.ErrorCode()]; ok {
+			return reconcile.WithCommon(reconcile.WithHint(err, "%s", hints[why]), why)
 		}
 	}
 	return err

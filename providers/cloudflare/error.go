@@ -111,11 +111,20 @@ var hints = map[int64]string{
 	10000: "the token lacks a permission, or is not for this account: `athanor kinds KIND` says what a kind needs",
 }
 
+// rejections say of codes that no resource is at fault for why every call with the token fails.
+var rejections = map[int64]string{6003: "the token is malformed", 9109: "the token is not accepted"}
+
 func hinted(err *Error) error {
 	for _, p := range err.Problems {
-		if hint, ok := hints[p.Code]; ok {
-			return reconcile.WithHint(err, "%s", hint)
+		hint, ok := hints[p.Code]
+		if !ok {
+			continue
 		}
+		hinted := reconcile.WithHint(err, "%s", hint)
+		if why, ok := rejections[p.Code]; ok {
+			return reconcile.WithCommon(hinted, why)
+		}
+		return hinted
 	}
 	return err
 }

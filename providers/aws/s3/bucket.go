@@ -455,12 +455,16 @@ func explained(t target, err error) error {
 	case has(err, "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"):
 		return reconcile.WithHint(fmt.Errorf("bucket %s is in another region: %w", t.bucket, err),
 			"use the region that the bucket is in, or another name")
+	case isCommon(err):
+		return err // the credentials are refused, whatever they ask for
 	case t.cloud != nil && t.cloud.Classify(err) == reconcile.Denied:
 		return reconcile.WithHint(fmt.Errorf("bucket %s is somebody else's, or may not be read: %w", t.bucket, err),
 			"names are shared by all accounts: choose another, or leave it out to have one generated; if the bucket is yours, allow s3:GetBucket* on it")
 	}
 	return err
 }
+
+func isCommon(err error) bool { why, _ := reconcile.Common(err); return why != "" }
 
 // createBucket creates the bucket with its tags, lock and ownership in one call. The comparison sets the rest, one call for
 // each setting that is not as new buckets have it. In us-east-1 S3 does not refuse to create a bucket that we own already, and
