@@ -66,7 +66,7 @@ func (w *work) makePlan(ctx context.Context, doc *Plan) (*Plan, error) {
 	if err := w.read(ctx); err != nil {
 		return nil, err
 	}
-	if err := w.betweenStages(ctx); err != nil {
+	if err := betweenStages(ctx, w); err != nil {
 		return nil, err
 	}
 	w.enter()

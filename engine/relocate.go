@@ -31,7 +31,7 @@ func (e *Engine) PlanMove(ctx context.Context, stage statestore.Stage, dir strin
 	if err != nil {
 		return nil, err
 	}
-	if err := w.betweenStages(ctx); err != nil {
+	if err := betweenStages(ctx, w); err != nil {
 		return nil, err
 	}
 	m := &moving{w: w, was: maps.Clone(w.records)}

@@ -70,7 +70,7 @@ func (m *Relocation) plan(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := m.from.w.betweenStages(ctx); err != nil && !errors.Is(err, ErrRefused) { // what is refused may be this very move
+	if err := betweenStages(ctx, m.from.w); err != nil && !errors.Is(err, ErrRefused) { // what is refused may be this very move
 		return err
 	}
 	m.moves, m.begun, m.nodes = map[string]string{}, map[string]bool{}, nil
@@ -273,7 +273,9 @@ func (m *Relocation) documents() error {
 		*relocationEnd
 		lines []Planned
 	}{{&m.from, leaves}, {&m.to, arrives}} {
-		what := &edit{apply: func(ctx context.Context, r *run) (statestore.Change, error) { return m.enter(ctx, end.relocationEnd, r) }, also: true}
+		what := &edit{apply: func(ctx context.Context, r *run) (statestore.Change, error) {
+			return m.enter(ctx, end.relocationEnd, r)
+		}, also: true}
 		plan, err := end.w.editPlan(end.lines, what, func(ctx context.Context) (*Plan, error) {
 			err := m.plan(ctx)
 			return end.plan, err
@@ -286,7 +288,7 @@ func (m *Relocation) documents() error {
 
 // betweenStages refuses to plan a stage while one of its objects is in the state of another stage too, because a move there was
 // interrupted. A move that was interrupted before the other stage had the object, or after this one gave it up, needs nothing.
-func (w *work) betweenStages(ctx context.Context) error {
+func betweenStages(ctx context.Context, w *work) error {
 	refused := &RefusedError{}
 	for _, addr := range slices.Sorted(maps.Keys(w.records)) {
 		rec := w.records[addr]
