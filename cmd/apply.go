@@ -34,7 +34,11 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 	}
 	ended := s.traced(c)
 	var refused error
-	res, err := s.engine.Apply(c.Context, p, engine.ApplyOptions{
+	apply := s.applyPlan
+	if apply == nil {
+		apply = s.engine.Apply
+	}
+	res, err := apply(c.Context, p, engine.ApplyOptions{
 		PlanOptions: s.options, Graph: s.graph, Wait: c.Duration("wait"), Command: cmp.Or(s.command, c.Command.Name),
 		Interrupt: a.interrupts.applying(func() { a.stopping(progress) }),
 		Approve: func(again *engine.Plan) bool {
@@ -117,6 +121,9 @@ func (a *app) stopping(progress *render.Progress) {
 // next is the command that continues a run which was not completed.
 func (s *session) next(c *cli.Context) string {
 	words := []string{s.app.name(), c.Command.Name}
+	if s.command == "state" {
+		words = []string{s.app.name(), s.command, c.Command.Name}
+	}
 	if c.Command.Name == "drift" {
 		words = append(words, "--repair")
 	}

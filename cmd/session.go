@@ -44,6 +44,8 @@ type session struct {
 	// command is the run's name in the history, "" for that of the command itself; question is asked before a plan is
 	// applied, without the stage and the question mark.
 	command, question string
+	// applyPlan applies a plan that is more than one run; nil for the engine's own way.
+	applyPlan func(context.Context, *engine.Plan, engine.ApplyOptions) (*engine.Result, error)
 	// unobserved is what an untrusted plan did not observe, with the reasons.
 	unobserved map[string]string
 }

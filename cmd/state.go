@@ -33,7 +33,7 @@ it takes the lease, shows what it will do and asks. It exits 3 while another run
 
 func (a *app) stateMoveCommand() *cli.Command {
 	return &cli.Command{
-		Name: "mv", Usage: "move resources in state to other addresses", ArgsUsage: "OLD NEW [OLD NEW]... [TARGET]",
+		Name: "mv", Usage: "move resources in state to other addresses or stages", ArgsUsage: "OLD NEW [OLD NEW]... [TARGET]",
 		Description: `Renames resources in one stage; renamedFrom in the program does the same in every stage. The object gets an owner
 tag with its new address in the same run and keeps its name; nothing else of it changes. Afterwards the program
 with the new addresses finds nothing to do.
@@ -43,12 +43,19 @@ are whole scopes; / alone is the scope of everything. An object whose owner tag 
 and when writing an owner tag fails, every move is undone. The same command, or the next deploy, completes an
 interrupted move.
 
+A NEW of the form STACK[/STAGE]:ADDRESS is in another stage of the same store; without STAGE in the stage of the
+same name. Both stages are held by a run of their own, and the objects get the owner tags of the other one. What
+stays behind must not need what moves. As long as an interrupted move leaves a resource in the state of both,
+neither stage is planned or deployed: the same command completes the move.
+
 Exit codes: 0 moved; 1 refused, everything is as it was; 3 another run holds the stage; 5 not approved;
 130 interrupted: state has moved, some owner tags are still to be written.`,
 		UsageText: `state mv queue jobs                 one address
 state mv net/ core/                 a whole scope
-state mv blue green green blue      two change places`,
-		Flags: stageFlags(cli.ApplyFlags(cli.StackFlag("read"))...), Action: a.stateMove,
+state mv blue green green blue      two change places
+state mv motd site:motd             to the same stage of stack site
+state mv a site/prod:a b site/prod:b --new-stage`,
+		Flags: stageFlags(cli.ApplyFlags(cli.StackFlag("read"), newStageFlag())...), Action: a.stateMove,
 	}
 }
 
@@ -71,7 +78,7 @@ state rm broken                     also one that cannot be read`,
 func (a *app) stateMove(c *cli.Context) error {
 	names := c.NArg() / 2 * 2
 	if names == 0 {
-		return hint(errors.New("state mv: from which address to which?"), "athanor state mv OLD NEW; `athanor state list` lists addresses")
+		return hint(errors.New("state mv: from which address to which?"), "athanor state mv OLD NEW, or OLD STACK[/STAGE]:NEW; `athanor state list` lists addresses")
 	}
 	s, err := a.openState(c, names, "Move these in")
 	if err != nil || s == nil {
@@ -81,16 +88,23 @@ func (a *app) stateMove(c *cli.Context) error {
 	for i := 0; i < names; i += 2 {
 		renames = append(renames, engine.Rename{From: c.Args().Get(i), To: c.Args().Get(i + 1)})
 	}
+	to, err := s.destinations(renames)
+	if err != nil {
+		return err
+	}
+	if to != s.stage {
+		return a.halfMoved(s.relocate(c, to, renames), "the same command finishes it")
+	}
 	p, err := s.engine.PlanMove(c.Context, s.stage, s.graph.Dir, renames)
-	return a.halfMoved(s.proceed(c, p, err))
+	return a.halfMoved(s.proceed(c, p, err), "the same command finishes it, and so does the next deploy")
 }
 
-// halfMoved tells a move that was cut from one that was not begun.
-func (a *app) halfMoved(err error) error {
+// halfMoved tells a move that was cut from one that was not begun, and says what finishes it.
+func (a *app) halfMoved(err error, next string) error {
 	if _, half := errors.AsType[*engine.HalfMovedError](err); !half {
 		return err
 	}
-	a.report(hint(err, "the same command finishes it, and so does the next deploy"))
+	a.report(hint(err, next))
 	return cli.Exit(cli.ExitInterrupted)
 }
 

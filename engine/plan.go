@@ -66,6 +66,9 @@ func (w *work) makePlan(ctx context.Context, doc *Plan) (*Plan, error) {
 	if err := w.read(ctx); err != nil {
 		return nil, err
 	}
+	if err := betweenStages(ctx, w); err != nil {
+		return nil, err
+	}
 	w.enter()
 	if err := w.check(w.records, w.stage); err != nil {
 		return nil, err

@@ -31,6 +31,9 @@ func (e *Engine) PlanMove(ctx context.Context, stage statestore.Stage, dir strin
 	if err != nil {
 		return nil, err
 	}
+	if err := betweenStages(ctx, w); err != nil {
+		return nil, err
+	}
 	m := &moving{w: w, was: maps.Clone(w.records)}
 	moves := m.expand(renames)
 	if w.refused() == nil {

@@ -38,8 +38,11 @@ type Entry struct {
 	// an owner tag with a former address is ours.
 	Former []string
 	// MovingFrom is the address that `state mv` took the entry from, until every object of it has an owner tag with the
-	// new one.
+	// new one. Of another stage it is STACK/STAGE:ADDRESS.
 	MovingFrom string
+	// MovingTo is the STACK/STAGE:ADDRESS that `state mv` gives the entry to, from before that stage has it until it is removed
+	// here.
+	MovingTo string
 	// Found says that reading found the object and that state did not have it. It is not kept.
 	Found bool
 	// NeedsUnknown says that the entry was found by reading: what it needs is unknown until it is reconciled or deleted.

@@ -52,6 +52,9 @@ func (r *Entry) Seal(stage statestore.Stage, key *seal.Key) (statestore.Row, err
 	if r.MovingFrom != "" {
 		body["moving"] = r.MovingFrom
 	}
+	if r.MovingTo != "" {
+		body["movingTo"] = r.MovingTo
+	}
 	if len(r.Cut) > 0 {
 		cut := make(map[string]any, len(r.Cut))
 		for addr, paths := range r.Cut {
@@ -186,6 +189,8 @@ func (r *Entry) load(name string, m tree.Member) {
 		r.NeedsUnknown = m.True()
 	case "moving":
 		r.MovingFrom = m.Text()
+	case "movingTo":
+		r.MovingTo = m.Text()
 	case "built":
 		r.Assets = m.Text()
 	case "secret":
