@@ -18,6 +18,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore/keeper"
 	"github.com/athanor-dev/athanor/statestore/migrate"
 	"github.com/athanor-dev/athanor/statestore/remote"
+	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
 
 func (a *app) stateMigrateCommand() *cli.Command {
@@ -29,17 +30,33 @@ are refused and told where the stage went. Runs and their events, and what a ser
 OpenTofu), stay at FROM.
 
 A command that was cut is run again and goes on. A stage that a run holds, that is damaged, or that has other state at TO is refused and
-stays as it was. The next deploy at TO rewrites the owner tags. athanor unlock at FROM takes a move back, as long as nothing was deployed at TO.
+stays as it was. The objects stay those of the stage, with the owner tags that they have. athanor unlock at FROM takes a move back, as long as nothing was deployed at TO.
 
-FROM is a file, a database or a bucket; for that of a service, run this where the service runs.
+From a service it takes the role admin on all stages. A stage that demands approved plans is moved when that rule is off
+(athanor approve --require off); set it again at TO.
 
 Exit codes: 0 moved; 1 refused; 3 a run holds a stage; 5 not approved.`,
 		UsageText: `state migrate bolt:.athanor/state.db postgres://db/state
 state migrate bolt:.athanor/state.db https://athanor.example
+state migrate https://athanor.example postgres://db/state
 state migrate postgres://db/state 's3://acme-state/athanor?region=eu-north-1' --yes`,
 		Flags:  []cli.Flag{cli.YesFlag(), cli.JSONFlag()},
 		Action: a.stateMigrate,
 	}
+}
+
+// rulesAll returns an error unless the token for a service is that of an admin of all stages: others would move a part of them,
+// and could not hold what they moved.
+func rulesAll(ctx context.Context, service *remote.Store) error {
+	about, err := service.Service(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(about.Grants, wire.Grant{Role: "admin", On: "*/*"}) {
+		return nil
+	}
+	return hint(fmt.Errorf("state migrate: %s is not admin of all stages of the service", about.Account),
+		"athanor token create --name NAME --role admin, where the service runs, makes a token that is")
 }
 
 // migratedLine is a moved stage with --json.
@@ -63,8 +80,10 @@ func (a *app) stateMigrate(c *cli.Context) error {
 		return err
 	}
 	defer from.store.Close() //nolint:errcheck // nothing of it is written any more
-	if _, service := from.store.(*remote.Store); service {
-		return hint(errors.New("state migrate: a service cannot be told where its stages went"), "name its own store as FROM, where the service runs")
+	if service, ok := from.store.(*remote.Store); ok {
+		if err := rulesAll(c.Context, service); err != nil {
+			return err
+		}
 	}
 	to, err := openProject(".", absoluteStore(c.Args().Get(1)))
 	if err != nil {

@@ -21,7 +21,8 @@ type world struct {
 	t      *testing.T
 	dir    string
 	env    []string
-	binary string // "" for athanor
+	binary string   // "" for athanor
+	within []string // a command that runs another one on the machine of the world; empty for this machine
 }
 
 func newWorld(t *testing.T, stack string) *world {
@@ -53,7 +54,8 @@ func (w *world) command(args ...string) *exec.Cmd {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	cmd := limited(w.t, binary, args...)
+	line := slices.Concat(w.within, []string{binary}, args)
+	cmd := limited(w.t, line[0], line[1:]...)
 	cmd.Dir, cmd.Env = w.dir, w.env
 	bind(cmd)
 	return cmd

@@ -100,11 +100,15 @@ func (o *transcript) until(t *testing.T, text string) {
 // start starts a program in the world's folder: the command itself, or another one on the path.
 func (w *world) start(program string, args ...string) *process {
 	w.t.Helper()
+	if program == "athanor" && w.binary != "" {
+		program = w.binary
+	}
 	path, err := exec.LookPath(program)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	p := &process{Cmd: limited(w.t, path, args...), w: w, ended: make(chan int, 1)}
+	line := slices.Concat(w.within, []string{path}, args)
+	p := &process{Cmd: limited(w.t, line[0], line[1:]...), w: w, ended: make(chan int, 1)}
 	p.Dir, p.Env, p.Stdout, p.Stderr = w.dir, w.env, &p.out, &p.errs
 	bind(p.Cmd)
 	if err := p.Start(); err != nil {

@@ -191,6 +191,14 @@ func TestServeWithTLS(t *testing.T) {
 	if log := w.lines("audit"); len(log) != 2 || log[0]["action"] != "token.create" || log[0]["account"] != "tester" || log[1]["account"] != "token boss" {
 		t.Errorf("audit of tokens: %v", log)
 	}
+	if _, errs, code := other.printed("", "state", "migrate", second.url+"/", "bolt:moved.db", "--yes"); code != 1 || !strings.Contains(errs, "token ci is not admin of all stages") {
+		t.Errorf("a deployer moves all stages: %d: %s", code, errs)
+	}
+	w.run(0, "state", "migrate", first.url, "bolt:moved.db", "--yes")
+	if _, errs, code := w.printed("", "state", "rm", "a", "--yes"); code != 3 || !strings.Contains(errs, "moved to bolt:") {
+		t.Errorf("who still uses the service: %d: %s", code, errs)
+	}
+	wantCounts(t, w.summary(0, "deploy", "--store", "bolt:moved.db"), map[string]float64{"unchanged": 1, "commits": 0})
 	for _, s := range []*serving{first, second} {
 		s.process.signal(os.Interrupt)
 		s.process.end(0)

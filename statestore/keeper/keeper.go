@@ -24,6 +24,10 @@ const Prefix = "athanor."
 // that open it, and is not sealed.
 const RingFact = Prefix + "ring"
 
+// StoreFact is the name of the fact that holds the id of the store which a stage moved from. The owner tags of its objects
+// have that id, and so it stays the stage's.
+const StoreFact = Prefix + "store"
+
 // Own reports whether a stage-wide fact is one of ours.
 func Own(name string) bool { return strings.HasPrefix(name, Prefix) }
 
@@ -41,6 +45,8 @@ type Store struct {
 	epoch    uint64 // of the lease that the ring was compared under
 	kept     bool   // the ring in the store is ours
 	newer    bool   // the ring in the store is newer than ours
+	loaded   bool
+	origin   string // the id of the store that the stage moved from; "" for this one
 }
 
 // New keeps a ring in a store; wrapped is what others can open it from, nil when nobody else can.
@@ -69,6 +75,27 @@ func (s *Store) note(snap *statestore.Snapshot) {
 	s.revision, s.rows = snap.Revision, len(snap.Rows)
 	s.kept = len(s.ring) == 0 || bytes.Equal(stored, s.ring)
 	s.newer = s.key.Check(snap.KeyID) != nil || seal.Revision(stored) > seal.Revision(s.ring)
+	s.loaded, s.origin = true, string(snap.Meta[StoreFact])
+}
+
+// ID implements [statestore.Store]: for a stage that moved here it is the id of the store that it moved from, so that what
+// it has in the cloud stays its own.
+func (s *Store) ID(ctx context.Context) (string, error) {
+	s.mu.Lock()
+	loaded := s.loaded
+	s.mu.Unlock()
+	if !loaded {
+		if _, err := s.Load(ctx, s.stage); err != nil {
+			return "", err
+		}
+	}
+	s.mu.Lock()
+	origin := s.origin
+	s.mu.Unlock()
+	if origin != "" {
+		return origin, nil
+	}
+	return s.Whole.ID(ctx)
 }
 
 // Commit implements [statestore.Store]. It refuses to seal with a ring that was rotated since it was found: such a run

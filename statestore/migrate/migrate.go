@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/keeper"
 )
 
 // Move says how stages are moved.
@@ -173,11 +174,15 @@ func (m *Move) fits(snap, there *statestore.Snapshot) error {
 func (m *Move) write(ctx context.Context, snap, there *statestore.Snapshot) (Moved, error) {
 	moved := Moved{Rows: len(snap.Rows)}
 	if !Same(snap, there) {
+		facts, err := m.facts(ctx, snap)
+		if err != nil {
+			return Moved{}, &unwritten{err}
+		}
 		lease, err := m.To.Acquire(ctx, snap.Stage, statestore.Claim{Run: m.NewRun(), Command: arrival, User: m.User})
 		if err != nil {
 			return Moved{}, &unwritten{err}
 		}
-		batch := statestore.Batch{Seq: 1, Meta: snap.Meta, Outputs: snap.Outputs, KeyID: snap.KeyID, Finish: statestore.Succeeded}
+		batch := statestore.Batch{Seq: 1, Meta: facts, Outputs: snap.Outputs, KeyID: snap.KeyID, Finish: statestore.Succeeded}
 		for _, row := range snap.Rows {
 			row.Version = 0
 			batch.Put = append(batch.Put, row)
@@ -194,12 +199,27 @@ func (m *Move) write(ctx context.Context, snap, there *statestore.Snapshot) (Mov
 	return moved, err
 }
 
+// facts are the facts of a stage with the id of the store in which its objects were tagged.
+func (m *Move) facts(ctx context.Context, snap *statestore.Snapshot) (map[string][]byte, error) {
+	facts := maps.Clone(snap.Meta)
+	if facts == nil {
+		facts = map[string][]byte{}
+	}
+	if facts[keeper.StoreFact] != nil { // it moved before
+		return facts, nil
+	}
+	id, err := m.From.ID(ctx)
+	facts[keeper.StoreFact] = []byte(id)
+	return facts, err
+}
+
 // blank reports whether a stage was never written.
 func blank(s *statestore.Snapshot) bool {
 	return len(s.Rows)+len(s.Damaged)+len(s.DamagedFacts)+len(s.Meta) == 0 && s.Outputs == nil && s.KeyID == ""
 }
 
-// Same reports whether two snapshots are of the same record. What a store gives of itself (versions, times, runs) is not of it.
+// Same reports whether two snapshots are of the same record. What a store gives of itself (versions, times, runs) is not of it,
+// nor where a stage moved from.
 func Same(a, b *statestore.Snapshot) bool { return bytes.Equal(record(a), record(b)) }
 
 // record is the record of a stage in one form.
@@ -218,6 +238,7 @@ func record(s *statestore.Snapshot) []byte {
 	slices.SortFunc(rows, func(a, b statestore.Row) int { return strings.Compare(a.Address, b.Address) })
 	meta := map[string][]byte{}
 	maps.Copy(meta, s.Meta) // none at all is the same as an empty one
+	delete(meta, keeper.StoreFact)
 	data, err := json.Marshal(struct {
 		Rows    []statestore.Row
 		Meta    map[string][]byte

@@ -12,6 +12,7 @@ import (
 
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/bolt"
+	"github.com/athanor-dev/athanor/statestore/keeper"
 	"github.com/athanor-dev/athanor/statestore/migrate"
 	"github.com/athanor-dev/athanor/statestore/postgres"
 	"github.com/athanor-dev/athanor/statestore/postgres/pgtest"
@@ -98,7 +99,11 @@ func moved(t *testing.T, from, to statestore.Store, want *statestore.Snapshot) {
 	if got := load(t, to, want.Stage); !migrate.Same(want, got) || got.Holder != nil || len(got.Rows) != 3 {
 		t.Errorf("the new store has %+v", got)
 	}
-	_, err := from.Acquire(t.Context(), want.Stage, statestore.Claim{Run: "colleague", Command: "deploy"})
+	one, err := from.ID(t.Context())
+	if other := string(load(t, to, want.Stage).Meta[keeper.StoreFact]); err != nil || one != other {
+		t.Errorf("the objects of the stage are tagged by the store %q, and at the new store it is %q: %v", one, other, err)
+	}
+	_, err = from.Acquire(t.Context(), want.Stage, statestore.Claim{Run: "colleague", Command: "deploy"})
 	if !errors.Is(err, statestore.ErrHeld) || !strings.Contains(err.Error(), "moved to postgres://db/state") {
 		t.Errorf("a colleague at the old store: %v", err)
 	}

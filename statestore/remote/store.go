@@ -132,29 +132,39 @@ func purpose(stage statestore.Stage, run string) string {
 }
 
 // Acquire implements [statestore.Store]: it registers the run and starts it. A holder on this machine whose process has
-// ended is proven so here, since the service cannot see it.
+// ended is proven so here, since the service cannot see it. A claim for another process is held by no lock of this one: the
+// end of this process does not free it.
 func (s *Store) Acquire(ctx context.Context, stage statestore.Stage, claim statestore.Claim) (statestore.Lease, error) {
+	if claim.For != nil {
+		lease, err := s.acquire(ctx, stage, claim, *claim.For)
+		return lease, hidden(err)
+	}
 	lock, fresh := s.world.Locks.Hold(purpose(stage, claim.Run))
 	self := s.world.Self
 	self.Lock = lock
-	lease, err := s.acquire(ctx, stage, claim, self)
-	if err != nil && fresh && statestore.Refused(err) {
-		s.world.Locks.Release(purpose(stage, claim.Run))
-	}
-	if held, ok := errors.AsType[*statestore.HeldError](err); ok {
-		held.Holder.Proof = ""
-	}
-	return lease, err
-}
-
-func (s *Store) acquire(ctx context.Context, stage statestore.Stage, claim statestore.Claim, self host.Process) (statestore.Lease, error) {
 	proof, err := json.Marshal(self)
 	if err != nil {
 		return statestore.Lease{}, err
 	}
+	lease, err := s.acquire(ctx, stage, claim, statestore.Client{Host: self.Host, PID: self.PID, Proof: string(proof)})
+	if err != nil && fresh && statestore.Refused(err) {
+		s.world.Locks.Release(purpose(stage, claim.Run))
+	}
+	return lease, hidden(err)
+}
+
+// hidden takes the proof out of an error that names a holder.
+func hidden(err error) error {
+	if held, ok := errors.AsType[*statestore.HeldError](err); ok {
+		held.Holder.Proof = ""
+	}
+	return err
+}
+
+func (s *Store) acquire(ctx context.Context, stage statestore.Stage, claim statestore.Claim, client statestore.Client) (statestore.Lease, error) {
 	body := wire.NewRun{
 		Run: wire.Text(claim.Run), Command: wire.Text(claim.Command), User: wire.Text(claim.User),
-		Client: wire.Client{Host: wire.Text(self.Host), PID: self.PID, Proof: string(proof)},
+		Client: wire.Client{Host: wire.Text(client.Host), PID: client.PID, Proof: client.Proof},
 		Plan:   s.plan,
 	}
 	if claim.TTL != 0 {
