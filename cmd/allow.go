@@ -158,10 +158,21 @@ func (a *app) asksOf(c *cli.Context, s *session, src *source) ([]grants.Ask, err
 	if err := s.fillConfig(c.Context, src); err != nil {
 		return nil, err
 	}
+	// What asks for a program that nobody has allowed is not started, and what it would tell is not known: the stack may look wrong.
+	held := false
 	y, err := yamlstack.Load(c.Context, a.catalog, yamlstack.Input{
 		Path: src.file(), Data: src.data, Dir: src.dir, Stage: s.stage.Name, Config: s.config,
+		Permit: func(section yamlstack.Section) error {
+			d := grants.Document{Sections: []grants.Section{grants.Section(section)}}
+			missing := grants.Missing(grants.Asks(d, a.granted.user), a.granted.allowed)
+			if len(missing) == 0 {
+				return nil
+			}
+			held = true
+			return refusal(missing)
+		},
 	})
-	if err != nil && !y.Unread() {
+	if err != nil && !y.Unread() && !held {
 		return nil, err
 	}
 	d := documentOf(y)

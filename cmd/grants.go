@@ -16,6 +16,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/providers/terraform"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -71,6 +72,7 @@ func (a *app) granting(c *cli.Context, dir, store string) (*granting, error) {
 			return asset.BundlerFiles(g.project, filepath.Dir(path))
 		},
 		StoreOf: func(name string) string { return storeName(dir, name) },
+		Program: func(settings map[string]any) (string, error) { return terraform.Approval(dir, settings) },
 	}
 	if err := g.own(projectRoot(dir)); err != nil {
 		return nil, err
@@ -310,9 +312,8 @@ func (a *app) guarded(p reconcile.Provider) func(context.Context, any) (reconcil
 			if err != nil {
 				return nil, err
 			}
-			for name, v := range values {
-				ask, asked := g.user.Setting(p.Name, name, v)
-				if ask.Place = p.Name + "." + name; asked && !grants.SomewhereAllowed(ask, g.allowed) {
+			for _, ask := range g.user.Settled(p.Name, values) {
+				if ask.Place = p.Name + "." + ask.Place; !grants.SomewhereAllowed(ask, g.allowed) {
 					return nil, reconcile.WithHint(fmt.Errorf("%s; nobody has allowed it", ask.Sentence()),
 						"it stands in the stack's state; if you trust it: --allow %s",
 						shellWord(string(ask.Kind)+"="+ask.Value))

@@ -126,7 +126,13 @@ func (a *app) declare(ctx context.Context, g *engine.Graph) error {
 		if err := props.Decode(settings, typed); err != nil {
 			return fmt.Errorf("provider %s: %w", p.Name, err)
 		}
-		return p.Declared(ctx, typed)
+		in := reconcile.WithFolder(ctx, g.Dir)
+		if p.Fetch != nil {
+			if err := p.Fetch(in, typed); err != nil {
+				return fmt.Errorf("provider %s: %w", p.Name, err)
+			}
+		}
+		return p.Declared(in, typed)
 	}
 	for i := range g.Resources {
 		if err := tell(g.Resources[i].Kind, g.Resources[i].Settings); err != nil {

@@ -31,6 +31,9 @@ type Provider struct {
 	Settings any
 	// Open makes a handle from decoded settings (a pointer of the type of Settings). It makes no call.
 	Open func(ctx context.Context, settings any) (Cloud, error)
+	// Fetch brings to this machine what a set of settings needs before Declared is told it, and starts nothing. What the user has
+	// approved is looked at again after it. Nil: nothing is needed.
+	Fetch func(ctx context.Context, settings any) error
 	// Declared is told each set of settings that a stack declares, before kinds of its family are asked for. Nil: its kinds do not
 	// depend on settings.
 	Declared func(ctx context.Context, settings any) error

@@ -142,16 +142,19 @@ func TestTerraformCuts(t *testing.T) {
 		return fmt.Sprintf("roles %d, databases %d, schemas %d", count("select count(*) from pg_roles where rolname like 'cut\\_%'"),
 			count("select count(*) from pg_database where datname like 'cut\\_%'"), count("select count(*) from pg_namespace where nspname like 'cut\\_%'"))
 	}
-	for _, c := range []struct{ name, real, config, resources, whole string }{
+	for _, c := range []struct {
+		name, real, config, resources, whole string
+		ask                                  int // of how many cuts somebody may have to say what is there
+	}{
 		{"files", files, "{}", `
   one: {kind: tf.local_file, provider: it, props: {filename: one.txt, content: TEXT}}
   two: {kind: tf.local_file, provider: it, props: {filename: two.txt, content: "TEXT ${one.id}"}}
-`, ""},
+`, "", 0},
 		{"postgres", postgres, config, `
   app:   {kind: tf.postgresql_role, provider: it, props: {name: cut_app, login: true, password: TEXT}}
   shop:  {kind: tf.postgresql_database, provider: it, props: {name: cut_shop, owner: "${app.name}"}}
   web:   {kind: tf.postgresql_schema, provider: it, props: {name: cut_web, owner: "${app.name}"}}
-`, "roles 1, databases 1, schemas 1"},
+`, "roles 1, databases 1, schemas 1", 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cuts, told := 0, 0
@@ -174,6 +177,9 @@ func TestTerraformCuts(t *testing.T) {
 						w.run(0, append([]string{"destroy", "--yes"}, allow...)...)
 						if cuts == 0 {
 							t.Error("nothing was cut")
+						}
+						if told > c.ask {
+							t.Errorf("after %d cuts somebody had to say what is there, want %d", told, c.ask)
 						}
 						t.Logf("%d cuts, after %d of which somebody had to say what is there", cuts, told)
 						return

@@ -7,11 +7,14 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -308,4 +311,85 @@ func TestTerraformProviderOfAStranger(t *testing.T) {
 	if said := p.errs.String(); !strings.Contains(said, "no provider is started for a stranger's stack") || w.has("started") {
 		t.Errorf("started %t, it says\n%s", w.has("started"), said)
 	}
+}
+
+// TestTerraformProviderIsAllowedFirst lists what a stack asks for, and starts nothing of it.
+func TestTerraformProviderIsAllowedFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	w.write("provider", "#!/bin/sh\ntouch started\n")
+	if err := os.Chmod(filepath.Join(w.dir, "provider"), 0o700); err != nil { //nolint:gosec // it is to be run
+		t.Fatal(err)
+	}
+	w.write("athanor.yaml", "stack: bridge\nproviders: {rnd: {terraform: hashicorp/random, path: provider}}\n"+
+		"resources: {a: {kind: tf.random_id, provider: rnd, props: {byte_length: 4}}}\n")
+	said := w.run(0, "allow", "--json")
+	if want := `"kind":"program","value":"` + filepath.Join(w.dir, "provider") + `"`; !strings.Contains(said, want) || w.has("started") {
+		t.Errorf("started %t, it says\n%s\nwant %s", w.has("started"), said, want)
+	}
+}
+
+// TestTerraformInstalled installs a real provider from a mirror when the user allows that, locks it, and runs what was approved alone.
+func TestTerraformInstalled(t *testing.T) {
+	t.Parallel()
+	program := peer(t, "random")
+	w := newWorld(t, "")
+	mirror := filepath.Join(t.TempDir(), "mirror")
+	folder := filepath.Join(mirror, "registry.opentofu.org", "hashicorp", "random", "3.9.0", runtime.GOOS+"_"+runtime.GOARCH)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(folder, onlyFile{os.DirFS(filepath.Dir(program)), filepath.Base(program)}); err != nil {
+		t.Fatal(err)
+	}
+	w.env = append(w.env, "ATHANOR_PROVIDER_MIRROR="+mirror, "XDG_CACHE_HOME="+t.TempDir())
+	w.write("athanor.yaml", `stack: bridge
+providers: {rnd: {terraform: hashicorp/random, version: "~> 3.1"}}
+resources: {id: {kind: tf.random_id, provider: rnd, props: {byte_length: 4}}}
+outputs: {hex: "${id.hex}"}
+`)
+	refused := func(want string, args ...string) {
+		t.Helper()
+		p := w.start("athanor", args...)
+		p.end(1)
+		if said := p.out.String() + p.errs.String(); !strings.Contains(said, want) {
+			t.Errorf("it says\n%s\nwant %q", said, want)
+		}
+	}
+	refused("runs registry.opentofu.org/hashicorp/random; nobody has allowed it", "plan")
+	refused("no provider is started for a stranger's stack", "plan", "--untrusted", "--allow", "program=hashicorp/random")
+	if w.has("athanor.lock") {
+		t.Fatal("it is installed though nobody allowed that")
+	}
+	w.run(2, "plan", "--allow", "program=hashicorp/random")
+	lock := w.read("athanor.lock")
+	if !strings.Contains(lock, `"version": "3.9.0"`) || !strings.Contains(lock, `"h1:`) {
+		t.Errorf("the lock holds\n%s", lock)
+	}
+	refused("runs registry.opentofu.org/hashicorp/random 3.9.0 h1:", "plan")
+	w.run(0, "allow", "--yes")
+	if err := os.RemoveAll(mirror); err != nil { // from here on nothing is fetched
+		t.Fatal(err)
+	}
+	w.run(0, "deploy", "--yes")
+	w.run(0, "plan")
+	// Somebody changes what is locked: what the user approved was something else.
+	hash := regexp.MustCompile(`h1:[^"]+`).FindString(lock)
+	w.write("athanor.lock", strings.ReplaceAll(lock, hash, "h1:"+strings.Repeat("A", 43)+"="))
+	refused("nobody has allowed it", "plan")
+	refused("installing registry.opentofu.org/hashicorp/random: ", "plan", "--allow", "program=hashicorp/random")
+	w.write("athanor.lock", lock)
+	w.run(0, "destroy", "--yes")
+}
+
+// onlyFile is a folder of which one file is seen.
+type onlyFile struct {
+	fs.FS
+	name string
+}
+
+// ReadDir lists the one file.
+func (o onlyFile) ReadDir(dir string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(o.FS, dir)
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() != o.name }), err
 }

@@ -76,6 +76,7 @@ func (k *kind) whole() *contract.Kind[attributes, *live, attributes] {
 		},
 		// Two objects of one name cannot be side by side, and names are the author's here.
 		DeleteFirst: !keepsNothingOutside(k.Name),
+		Owner:       k.owner(),
 		API:         contract.API{Calls: []string{"ReadResource", "PlanResourceChange", "ApplyResourceChange"}},
 	}
 }
@@ -244,6 +245,9 @@ func (k *kind) look(ctx context.Context, p *program, s site) (string, seen, erro
 	case findable && s.Want != nil:
 		found, err := p.find(ctx, k.Type, id)
 		return keyWith(id, s.Nonce), found, err
+	case isFile(k.Name) && s.Want != nil && isWhole(s.Want):
+		found, id, err := k.fileOf(ctx, p, s.Want)
+		return keyWith(id, s.Nonce), found, err
 	case s.Begun && !keepsNothingOutside(k.Name):
 		err := errCannotTell
 		if lost, ok := p.lost.Load(s.Address); ok {
@@ -253,35 +257,6 @@ func (k *kind) look(ctx context.Context, p *program, s site) (string, seen, erro
 			"look for it with the provider's own tools: `options: {adopt: ID}` takes what was made; if nothing was, `athanor state rm %s` and deploy again", s.Address)
 	}
 	return "", none(k.Type), nil
-}
-
-// importID is the id by which an object with these props is imported, for types of which a test shows that an import finds what
-// is there and nothing else. An importer that exists is no proof: some say absent of what is there. A database that is not declared is that of the provider's configuration.
-func importID(name string, want, config attributes) (string, bool) {
-	template, ok := map[string][]string{
-		"postgresql_role": {"name"}, "postgresql_database": {"name"},
-		"postgresql_schema": {"database", "name"}, "postgresql_extension": {"database", "name"},
-	}[name]
-	if !ok {
-		return "", false
-	}
-	parts := make([]string, len(template))
-	for i, prop := range template {
-		v := want[prop]
-		if v == nil && prop == "database" {
-			v = config[prop]
-		}
-		if parts[i], ok = v.(string); !ok || parts[i] == "" || token.Has(parts[i]) {
-			return "", false
-		}
-	}
-	return strings.Join(parts, "."), true
-}
-
-// keepsNothingOutside reports types whose objects are nowhere but in state: a creation that was not answered left nothing.
-func keepsNothingOutside(name string) bool {
-	provider, _, _ := strings.Cut(name, "_")
-	return slices.Contains([]string{"random", "tls", "null", "time", "terraform"}, provider)
 }
 
 func (k *kind) create(ctx context.Context, s site) (attributes, error) {

@@ -30,11 +30,19 @@ func Provider() reconcile.Provider {
 			}
 			return &cloud{p, reconcile.Place{Provider: "terraform", Account: account}}, nil
 		},
+		Fetch: func(ctx context.Context, settings any) error {
+			s, ok := settings.(*Settings)
+			if !ok {
+				return fmt.Errorf("%T are no settings of a Terraform provider", settings)
+			}
+			return set.fetch(ctx, *s)
+		},
 		Declared: func(ctx context.Context, settings any) error {
 			s, ok := settings.(*Settings)
 			if !ok {
 				return fmt.Errorf("%T are no settings of a Terraform provider", settings)
 			}
+			set.in(ctx)
 			return set.declare(ctx, *s)
 		},
 		Close: set.close, Warnings: set.drain,

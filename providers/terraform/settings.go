@@ -11,13 +11,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/athanor-dev/athanor/providers/terraform/install"
 	"github.com/athanor-dev/athanor/providers/terraform/internal/tfplugin"
 	"github.com/athanor-dev/athanor/providers/terraform/plugin"
 	"github.com/athanor-dev/athanor/providers/terraform/schema"
@@ -30,7 +30,9 @@ import (
 type Settings struct {
 	// Terraform is the provider's source, such as cyrilgdn/postgresql. Required.
 	Terraform string
-	// Path is its program on this machine. Required.
+	// Version says which versions may run, such as "~> 1.26". Default: the one that is locked, else the newest.
+	Version string
+	// Path is its program on this machine, relative to the folder of the stack. Default: it is installed from its registry.
 	Path string
 	// Config is the configuration of the provider, by its own names. It must be known before anything is looked at.
 	Config map[string]any
@@ -65,6 +67,7 @@ func (c *cloud) Classify(err error) reconcile.Class {
 type program struct {
 	set      *providers
 	settings Settings
+	from     provenance
 	schema   *schema.Provider
 
 	mu      sync.Mutex
@@ -104,11 +107,14 @@ func (p *program) running(ctx context.Context) error {
 
 // start starts the program and reads its schema.
 func (p *program) start(ctx context.Context) error {
-	if os.Getenv("ATHANOR_UNTRUSTED") != "" {
-		return reconcile.WithHint(fmt.Errorf("%s: no provider is started for a stranger's stack", p.settings.Terraform),
-			"plan it where it may run programs of this machine, or without its %s resources", Prefix)
+	if err := refusesStrangers(p.settings); err != nil {
+		return err
 	}
-	options := plugin.Options{Path: p.settings.Path}
+	path, err := p.from.path()
+	if err != nil {
+		return err
+	}
+	options := plugin.Options{Path: path}
 	for _, name := range p.settings.Env {
 		if v, ok := os.LookupEnv(name); ok {
 			options.Env = append(options.Env, name+"="+v)
@@ -141,6 +147,15 @@ func (p *program) start(ctx context.Context) error {
 	return err
 }
 
+// refusesStrangers is the error where nothing may be started, nor be fetched to be started.
+func refusesStrangers(s Settings) error {
+	if os.Getenv("ATHANOR_UNTRUSTED") == "" {
+		return nil
+	}
+	return reconcile.WithHint(fmt.Errorf("%s: no provider is started for a stranger's stack", s.Terraform),
+		"plan it where it may run programs of this machine, or without its %s resources", Prefix)
+}
+
 // close ends the program, if it runs.
 func (p *program) close() {
 	p.mu.Lock()
@@ -161,6 +176,9 @@ type providers struct {
 	sources  map[string]*program // by the name of a data source
 	warnings []string            // each once, in the order in which they came
 	redact   func(string) string // masks the secrets of the stage; nil: none is known
+	folder   string              // of the stack, "" the working directory
+	// installer is that of the folder, made when it is first needed.
+	installer *install.Installer
 }
 
 // warn keeps what a provider says without failing.
@@ -204,20 +222,16 @@ func newProviders() *providers {
 
 // program is that of settings, one for all that have the same.
 func (s *providers) program(settings Settings) (*program, error) {
-	if settings.Path == "" {
-		return nil, fmt.Errorf("path: required: the program of the provider %s", settings.Terraform)
-	}
-	path, err := filepath.Abs(settings.Path)
+	from, err := s.provenance(settings)
 	if err != nil {
 		return nil, err
 	}
-	settings.Path = path
-	key := fmt.Sprintf("%q %s %q", path, tree.Digest(settings.Config), settings.Env)
+	key := fmt.Sprintf("%q %s %q", from.key(), tree.Digest(settings.Config), settings.Env)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p, ok := s.programs[key]
 	if !ok {
-		p = &program{set: s, settings: settings}
+		p = &program{set: s, settings: settings, from: from}
 		s.programs[key] = p
 	}
 	return p, nil
@@ -240,8 +254,8 @@ func (s *providers) declare(ctx context.Context, settings Settings) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name := range p.schema.Resources {
-		if other := s.types[name]; other != nil && other.settings.Path != p.settings.Path {
-			return fmt.Errorf("%s is a type of two programs: %s and %s", name, other.settings.Path, p.settings.Path)
+		if other := s.types[name]; other != nil && other.from.key() != p.from.key() {
+			return fmt.Errorf("%s is a type of two programs: %s and %s", name, other.from.key(), p.from.key())
 		}
 		s.types[name] = p
 	}

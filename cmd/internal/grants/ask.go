@@ -85,6 +85,9 @@ type User struct {
 	StoreOf func(name string) string
 	// Configs are the files that are read with a file that a prop names: the configuration of a bundler.
 	Configs func(prop tree.Path, path string) []string
+	// Program writes in one form which program settings run that are those of a Terraform provider: its path, or its source with what is
+	// locked of it. Nil: as they are written.
+	Program func(settings map[string]any) (string, error)
 	// Files are the props of a kind that name files and folders.
 	Files func(kind string) []tree.Path
 }
@@ -160,7 +163,7 @@ func settings() map[string]Kind {
 		"aws.assumeRole": Identity, "aws.tags": "", "aws.ignoreTags": "",
 		"cloudflare.account": Identity, "cloudflare.tokenEnv": Identity, "cloudflare.profile": Identity,
 		"cloudflare.endpoint": Endpoint,
-		"terraform.terraform": "", "terraform.path": Program, "terraform.config": Identity, "terraform.env": Env, "terraform.account": "",
+		"terraform.terraform": Program, "terraform.version": "", "terraform.path": Program, "terraform.config": Identity, "terraform.env": Env, "terraform.account": "",
 	}
 }
 
@@ -171,21 +174,31 @@ func ownEndpoints() map[string]string {
 
 // settings lists what the settings of a provider ask for. A setting that nobody has judged says who is asked.
 func (l *list) settings(provider string, values map[string]any, place string) {
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if ask, asked := l.u.Setting(provider, name, values[name]); asked {
-			ask.Place = place + "." + name
-			l.asks = append(l.asks, ask)
-		}
+	for _, ask := range l.u.Settled(provider, values) {
+		ask.Place = place + "." + ask.Place
+		l.asks = append(l.asks, ask)
 	}
 }
 
-// Setting returns what one setting of a provider asks for, without its place. What the user's own environment says, and
-// a cloud's own endpoint, need no permission.
-func (u User) Setting(provider, name string, value any) (Ask, bool) {
+// Settled lists what a set of settings of a provider asks for, each with the setting's name as its place. What the user's own
+// environment says, and a cloud's own endpoint, need no permission.
+func (u User) Settled(provider string, values map[string]any) []Ask {
+	var all []Ask
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if ask, asked := u.setting(provider, name, values); asked {
+			ask.Place = name
+			all = append(all, ask)
+		}
+	}
+	return all
+}
+
+func (u User) setting(provider, name string, values map[string]any) (Ask, bool) {
 	kind, judged := Setting(provider, name)
 	if !judged {
 		kind = Identity
 	}
+	value := values[name]
 	text, isText := value.(string)
 	if !isText && value != nil {
 		text = string(tree.Canonical(value))
@@ -198,6 +211,13 @@ func (u User) Setting(provider, name string, value any) (Ask, bool) {
 		return Ask{}, false
 	case ownEndpoints()[full] != "" && strings.TrimRight(text, "/") == ownEndpoints()[full]:
 		return Ask{}, false
+	case kind == Program && name == "terraform" && values["path"] != nil && values["path"] != "":
+		return Ask{}, false // the path says what runs
+	}
+	if kind == Program && u.Program != nil {
+		if one, err := u.Program(values); err == nil { // what is wrong with it is told when it is fetched
+			text = one
+		}
 	}
 	return Ask{Kind: kind, Value: text}, true
 }
@@ -211,16 +231,15 @@ func (l *list) scoped(kind string, values map[string]any, place string) {
 	case provider == "tf":
 		provider = "terraform"
 	}
-	own := map[string]any{}
-	for name, v := range values {
+	for _, ask := range l.u.Settled(provider, values) {
 		if !slices.ContainsFunc(l.d.Sections, func(s Section) bool {
-			have, set := s.Settings[name]
-			return set && s.Provider == provider && tree.Equal(have, v)
+			have, set := s.Settings[ask.Place]
+			return set && s.Provider == provider && tree.Equal(have, values[ask.Place])
 		}) {
-			own[name] = v
+			ask.Place = place + ".settings." + ask.Place
+			l.asks = append(l.asks, ask)
 		}
 	}
-	l.settings(provider, own, place+".settings")
 }
 
 // ForeignState is the tool whose state a store is, "" for a store of athanor.

@@ -34,13 +34,16 @@ func (p Permission) Allows(a Ask) bool {
 }
 
 // fits compares a value with one that is asked for. Paths, and stores that are files, may be written relative to the
-// working directory, and by way of links.
+// working directory, and by way of links; programs relative to the working directory. A provider that is installed is allowed now by its
+// source, whatever is locked of it; for later it is allowed with its version and hash.
 func (p Permission) fits(text, value string) bool {
 	if text == value {
 		return true
 	}
 	scheme := ""
 	switch {
+	case p.Kind == Program:
+		return !p.Placed && fitsProgram(text, value)
 	case p.Kind == Path:
 	case p.Kind == Store && strings.HasPrefix(text, "bolt:"):
 		scheme, text = "bolt:", strings.TrimPrefix(text, "bolt:")
@@ -56,6 +59,18 @@ func (p Permission) fits(text, value string) bool {
 	real, err := localfile.Real(text)
 	return err == nil && scheme+real == value
 }
+
+func fitsProgram(text, value string) bool {
+	if filepath.IsAbs(value) {
+		whole, err := filepath.Abs(text)
+		return err == nil && whole == value
+	}
+	source, _, _ := strings.Cut(value, " ")
+	return strings.EqualFold(text, source) || strings.EqualFold(defaultRegistry+text, source)
+}
+
+// defaultRegistry is what a source of a provider without a host stands for.
+const defaultRegistry = "registry.opentofu.org/"
 
 // Parse reads permissions as flags and variables give them: KIND=VALUE or KIND=VALUE@PLACE.
 func Parse(texts ...string) ([]Permission, error) {
@@ -130,6 +145,6 @@ func exists(path string) bool {
 // SomewhereAllowed reports whether a value is allowed at any place of the stack.
 func SomewhereAllowed(a Ask, allowed []Permission) bool {
 	return slices.ContainsFunc(allowed, func(p Permission) bool {
-		return p.Kind == a.Kind && (p.Text == a.Value && !p.Placed || strings.HasPrefix(p.Text, a.Value+"@"))
+		return p.Kind == a.Kind && (p.fits(p.Text, a.Value) && !p.Placed || strings.HasPrefix(p.Text, a.Value+"@"))
 	})
 }

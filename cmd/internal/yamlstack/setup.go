@@ -277,15 +277,35 @@ func (l *loader) checkSettings(name string, s *settings) {
 	if p.Declared == nil {
 		return
 	}
-	if l.in.Permit != nil {
-		if err := l.in.Permit(Section{name, s.provider, s.merged}); err != nil {
-			l.wrong(s.at, "", err)
-			return
+	if err := l.tell(p, Section{name, s.provider, s.merged}, typed); err != nil {
+		l.wrong(s.at, "", err)
+	}
+}
+
+// tell tells a provider its settings, if that is permitted: what they need is fetched first, of which more may be known then.
+func (l *loader) tell(p reconcile.Provider, section Section, typed any) error {
+	permit := func() error {
+		if l.in.Permit == nil {
+			return nil
+		}
+		return l.in.Permit(section)
+	}
+	if err := permit(); err != nil {
+		return err
+	}
+	ctx := reconcile.WithFolder(l.ctx, l.graph.Dir)
+	if p.Fetch != nil {
+		if err := p.Fetch(ctx, typed); err != nil {
+			return fmt.Errorf("provider %s: %w", section.Name, err)
+		}
+		if err := permit(); err != nil {
+			return err
 		}
 	}
-	if err := p.Declared(l.ctx, typed); err != nil {
-		l.wrong(s.at, "", fmt.Errorf("provider %s: %w", name, err))
+	if err := p.Declared(ctx, typed); err != nil {
+		return fmt.Errorf("provider %s: %w", section.Name, err)
 	}
+	return nil
 }
 
 // settingsFor are the settings of a kind's provider under the name that a declaration gives, or its own.

@@ -1,0 +1,122 @@
+package terraform
+
+import (
+	"context"
+	"crypto/md5"  //nolint:gosec // attributes of files are these hashes
+	"crypto/sha1" //nolint:gosec // as above
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+
+	contract "github.com/athanor-dev/athanor/reconcile/kind"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// importID is the id by which an object with these props is imported, for types of which a test shows that an import finds what
+// is there and nothing else. An importer that exists is no proof: some say absent of what is there. A database that is not declared is that of the provider's configuration.
+func importID(name string, want, config attributes) (string, bool) {
+	template, ok := map[string][]string{
+		"postgresql_role": {"name"}, "postgresql_database": {"name"},
+		"postgresql_schema": {"database", "name"}, "postgresql_extension": {"database", "name"},
+	}[name]
+	if !ok {
+		return "", false
+	}
+	parts := make([]string, len(template))
+	for i, prop := range template {
+		v := want[prop]
+		if v == nil && prop == "database" {
+			v = config[prop]
+		}
+		if parts[i], ok = v.(string); !ok || parts[i] == "" || token.Has(parts[i]) {
+			return "", false
+		}
+	}
+	return strings.Join(parts, "."), true
+}
+
+// keepsNothingOutside reports types whose objects are nowhere but in state: a creation that was not answered left nothing.
+func keepsNothingOutside(name string) bool {
+	provider, _, _ := strings.Cut(name, "_")
+	return slices.Contains([]string{"random", "tls", "null", "time", "terraform"}, provider)
+}
+
+// isFile reports types whose objects are files with a declared content. They have no importer, and are found by being read.
+func isFile(name string) bool { return name == "local_file" || name == "local_sensitive_file" }
+
+// isWhole reports props without references.
+func isWhole(want attributes) bool {
+	whole := true
+	tree.Walk(want, func(_ tree.Path, v any) bool {
+		text, ok := v.(string)
+		whole = whole && !(ok && token.Has(text))
+		return whole
+	})
+	return whole
+}
+
+// owner says that a file with the content that is declared is ours, whoever wrote it. For all other types state alone says it.
+func (k *kind) owner() contract.Ownership[attributes, *live] {
+	if isFile(k.Name) {
+		return contract.OwnedByContent[attributes, *live]{}
+	}
+	return nil
+}
+
+// fileOf reads the file that is declared, as if it had been written. The provider says absent of one that has another content.
+func (k *kind) fileOf(ctx context.Context, p *program, want attributes) (found seen, id string, err error) {
+	absent := none(k.Type)
+	config, err := k.config(want, known)
+	if err != nil {
+		return absent, "", err
+	}
+	plan, err := p.plan(ctx, k.Type, absent, config)
+	if err != nil || plan.state.IsNull() {
+		return absent, "", err
+	}
+	members := plan.state.AsValueMap()
+	content, ok := contentIn(members)
+	if !ok {
+		return absent, "", nil // it is copied from another file: writing it again is the same
+	}
+	hashes := hashesOf(content)
+	for name, sum := range hashes {
+		if _, has := members[name]; has {
+			members[name] = cty.StringVal(sum)
+		}
+	}
+	read, err := p.read(ctx, k.Type, seen{state: cty.UnknownAsNull(cty.ObjectVal(members)), private: plan.private})
+	return read, hashes["id"], err
+}
+
+// contentIn is the content that the attributes of a file declare.
+func contentIn(members map[string]cty.Value) ([]byte, bool) {
+	for _, name := range []string{"content", "sensitive_content", "content_base64"} {
+		v, has := members[name]
+		if !has || v.IsNull() || !v.IsKnown() {
+			continue
+		}
+		if name != "content_base64" {
+			return []byte(v.AsString()), true
+		}
+		data, err := base64.StdEncoding.DecodeString(v.AsString())
+		return data, err == nil
+	}
+	return nil, false
+}
+
+// hashesOf are the attributes of a file that its content decides.
+func hashesOf(content []byte) map[string]string {
+	one, two, three, old := sha1.Sum(content), sha256.Sum256(content), sha512.Sum512(content), md5.Sum(content) //nolint:gosec // as above
+	return map[string]string{
+		"id": hex.EncodeToString(one[:]), "content_sha1": hex.EncodeToString(one[:]), "content_md5": hex.EncodeToString(old[:]),
+		"content_sha256": hex.EncodeToString(two[:]), "content_base64sha256": base64.StdEncoding.EncodeToString(two[:]),
+		"content_sha512": hex.EncodeToString(three[:]), "content_base64sha512": base64.StdEncoding.EncodeToString(three[:]),
+	}
+}
