@@ -2,6 +2,7 @@ package athanor
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -28,6 +29,28 @@ func (s *Stack) Resource(kind, name string, p any, opts ...Option) Resource {
 		s.failAt(r.Address, r.Source, fmt.Errorf("want a struct or a map of props, have %T", p))
 	}
 	s.add(&r, nil, opts)
+	return Resource{s, r.Address}
+}
+
+// Read looks at something of the kind of this name that the stack uses and does not own, as [Read] does: by is its identity, or
+// the props that find it.
+func (s *Stack) Read(kind, name string, by any) Resource {
+	r := engine.Read{Address: s.Address(name), Source: s.files.caller(), Kind: kind, Settings: s.settingsOf(kind)}
+	if id, ok := by.(string); ok {
+		by = &id
+	} else if query, err := treeOf(by); err != nil {
+		s.failAt(r.Address, r.Source, err)
+	} else {
+		by = query
+	}
+	if err := nameBy(&r, by, reflect.TypeFor[map[string]any]()); err != nil {
+		s.failAt(r.Address, r.Source, err)
+	}
+	if s.enter(r.Address, entry{source: r.Source}) {
+		s.mu.Lock()
+		s.graph.Reads = append(s.graph.Reads, r)
+		s.mu.Unlock()
+	}
 	return Resource{s, r.Address}
 }
 

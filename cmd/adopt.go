@@ -28,8 +28,8 @@ has a file for a stage of its own. The objects of a state of Terraform, OpenTofu
 the cloud has them; its secrets are sealed beside the stack. WHERE is a file, s3://BUCKET/KEY?region=REGION,
 postgres://USER@HOST/DATABASE?workspace=NAME or https://HOST/PATH, as the backends of Terraform keep states; the
 state of a workspace becomes a stage of its name. cloudformation:STACK, cdk:STACK and sst:STACK read a deployed stack
-by its name, with ?region=REGION; with --out the code of its functions is copied next to the file. $ATHANOR_SOURCE_PASSPHRASE opens an encrypted one. After the first
-deploy --finish removes the identities (options.adopt) from the stack's file.
+by its name, with ?region=REGION; with --out the code of its functions is copied next to the file. $ATHANOR_SOURCE_PASSPHRASE opens an encrypted one.
+--go writes a Go program that declares the same instead, with --out its module too. After the first deploy --finish removes the identities (options.adopt) from the stack's file.
 
 Exit codes: 0 done; 1 error; 2 changes pending (--dry-run); 3 another run holds the stage; 4 it failed half
 way; 5 not approved.`,
@@ -40,6 +40,7 @@ adopt --from wrangler.jsonc > athanor.yaml
 adopt --from terraform.tfstate --only 'module.net.*' --out net
 adopt --from 's3://states/net/terraform.tfstate?region=eu-north-1'
 adopt --from cdk:ShopStack --stage prod --out shop
+adopt --from shop.tfstate --go --out shop
 adopt --finish`,
 		Flags: stageFlags(append(cli.ApplyFlags(newStageFlag(),
 			&cli.BoolFlag{Name: "scan", Usage: "list objects that are not in state"},
@@ -49,6 +50,8 @@ adopt --finish`,
 			&cli.StringSliceFlag{Name: "only", Usage: "with --from: only resources that match `ADDRESS` (a glob; of a state the other tool's own address); may be repeated"},
 			&cli.BoolFlag{Name: "no-observe", Usage: "with --from: write what the other tool last knew; read nothing from the provider"},
 			&cli.StringFlag{Name: "out", Usage: "with --from: write files into `DIRECTORY`; overwrites nothing"},
+			&cli.BoolFlag{Name: "go", Usage: "with --from: write a Go program instead of YAML"},
+			&cli.StringFlag{Name: "module", Usage: "with --go: use the checkout of athanor in `DIR` instead of a release"},
 			&cli.BoolFlag{Name: "finish", Usage: "remove options.adopt of what state holds from the stack's file"},
 			cli.DryRunFlag("only show how it differs"),
 		), cli.ShowFlags()...)...),
@@ -62,8 +65,8 @@ func (a *app) adopt(c *cli.Context) error {
 		return a.adoptFrom(c)
 	case c.Bool("finish"):
 		return a.adoptFinish(c)
-	case c.IsSet("only"), c.IsSet("out"):
-		return hint(errors.New("--only and --out go with --from"), "athanor adopt --from wrangler.jsonc --out .")
+	case c.IsSet("only"), c.IsSet("out"), c.IsSet("go"):
+		return hint(errors.New("--only, --out and --go go with --from"), "athanor adopt --from wrangler.jsonc --out .")
 	case c.Bool("scan"):
 		return a.scan(c)
 	case c.IsSet("kind"), c.IsSet("write"):

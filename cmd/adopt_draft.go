@@ -28,6 +28,7 @@ type adoptedStack struct {
 	Stage     string          `json:"stage"`
 	Written   string          `json:"written,omitempty"`
 	YAML      string          `json:"yaml,omitempty"`
+	Go        string          `json:"go,omitempty"`
 	Counts    adoptionCounts  `json:"counts"`
 	Resources []from.Resource `json:"resources"`
 	Objects   []from.Entry    `json:"objects"`
@@ -82,7 +83,8 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreignSource
 		}
 	}
 	stack := draft.Stack(observed)
-	text, err := stack.YAML(base)
+	l := languageOf(c)
+	text, err := a.stackText(stack, base, l)
 	if err != nil {
 		return err
 	}
@@ -93,13 +95,15 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreignSource
 	}
 	switch {
 	case out != "":
-		if err := os.MkdirAll(out, 0o755); err != nil {
+		name := "athanor.yaml"
+		if l.isGo {
+			name = mainFile
+		}
+		if report.Written, err = a.writeStack(out, name, stack.Name, text, l); err != nil {
 			return err
 		}
-		report.Written = filepath.Join(out, "athanor.yaml")
-		if err := writeNew(report.Written, text); err != nil {
-			return err
-		}
+	case a.asJSON && l.isGo:
+		report.Go = string(text)
 	case a.asJSON:
 		report.YAML = string(text)
 	}
@@ -327,7 +331,7 @@ func (a *app) reportAdoption(r adoptedStack) {
 	}
 	next := "athanor deploy --adopt --stage " + r.Stage
 	if r.Written != "" {
-		next = "athanor deploy --adopt " + r.Written + " --stage " + r.Stage
+		next = "athanor deploy --adopt " + stackTarget(r.Written) + " --stage " + r.Stage
 	}
 	fmt.Fprintf(w, "next: %s\n", next)
 	a.reportLetGo(w, r)

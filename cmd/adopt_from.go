@@ -75,7 +75,7 @@ func (a *app) adoptFrom(c *cli.Context) error {
 	if len(stacks) > 1 && out == "" && !a.asJSON {
 		return hint(fmt.Errorf("%s has %d environments, each of which becomes a file", read.shown, len(stacks)), "athanor adopt --from "+where+" --out "+dir)
 	}
-	written, err := a.writeStacks(stacks, dir, out)
+	written, err := a.writeStacks(stacks, dir, out, languageOf(c))
 	if err != nil {
 		return err
 	}
@@ -130,12 +130,13 @@ type writtenStack struct {
 	Stage       string          `json:"stage,omitempty"`
 	File        string          `json:"file,omitempty"`
 	YAML        string          `json:"yaml,omitempty"`
+	Go          string          `json:"go,omitempty"`
 	Resources   []from.Resource `json:"resources"`
 	Notes       []from.Note     `json:"notes"`
 }
 
 // writeStacks writes each stack into a file of a folder, or the only one to standard output.
-func (a *app) writeStacks(stacks []from.Stack, dir, out string) ([]writtenStack, error) {
+func (a *app) writeStacks(stacks []from.Stack, dir, out string, l language) ([]writtenStack, error) {
 	base := ""
 	if out != "" {
 		rel, err := filepath.Rel(absolute(out), absolute(dir))
@@ -149,21 +150,31 @@ func (a *app) writeStacks(stacks []from.Stack, dir, out string) ([]writtenStack,
 	}
 	var all []writtenStack
 	for _, s := range stacks {
-		text, err := s.YAML(base)
+		at := base
+		if l.isGo && s.Stage != "" && out != "" { // each has a folder of its own
+			at = path.Join("..", base)
+		}
+		text, err := a.stackText(s, at, l)
 		if err != nil {
 			return all, err
 		}
 		w := writtenStack{Stack: s.Name, Environment: s.Environment, Stage: s.Stage, Resources: s.Resources, Notes: s.Notes}
 		switch {
 		case out != "":
-			name := "athanor.yaml"
-			if s.Stage != "" {
+			folder, name := out, "athanor.yaml"
+			switch {
+			case l.isGo && s.Stage != "": // a folder has one program
+				folder, name = filepath.Join(out, s.Stage), mainFile
+			case l.isGo:
+				name = mainFile
+			case s.Stage != "":
 				name = "athanor." + s.Stage + ".yaml"
 			}
-			w.File = filepath.Join(out, name)
-			if err := writeNew(w.File, text); err != nil {
+			if w.File, err = a.writeStack(folder, name, s.Name, text, l); err != nil {
 				return all, err
 			}
+		case a.asJSON && l.isGo:
+			w.Go = string(text)
 		case a.asJSON:
 			w.YAML = string(text)
 		default:
@@ -209,7 +220,7 @@ func (a *app) reportStacks(stacks []from.Stack, written []writtenStack) {
 		}
 		next := "athanor deploy --adopt"
 		if file := written[i].File; file != "" {
-			next += " " + file
+			next += " " + stackTarget(file)
 		}
 		if s.Stage != "" {
 			next += " --stage " + s.Stage

@@ -148,7 +148,7 @@ func (s Stack) Only(matches func(address string) bool) (Stack, error) {
 		}
 	}
 	for _, r := range kept.Resources {
-		for _, to := range referred(r.Props) {
+		for _, to := range Referred(r.Props) {
 			if !addresses[to] {
 				return Stack{}, fmt.Errorf("%s refers to %s, which is left out", r.Address, to)
 			}
@@ -157,21 +157,21 @@ func (s Stack) Only(matches func(address string) bool) (Stack, error) {
 	return kept, nil
 }
 
-// referred are the addresses that a value refers to.
-func referred(v any) []string {
+// Referred are the addresses that a value refers to, sorted.
+func Referred(v any) []string {
 	var all []string
 	switch v := v.(type) {
 	case Ref:
 		return []string{v.Address}
 	case Text:
-		return referred(v.Parts)
+		return Referred(v.Parts)
 	case map[string]any:
 		for _, x := range v {
-			all = append(all, referred(x)...)
+			all = append(all, Referred(x)...)
 		}
 	case []any:
 		for _, x := range v {
-			all = append(all, referred(x)...)
+			all = append(all, Referred(x)...)
 		}
 	}
 	slices.Sort(all)

@@ -96,7 +96,7 @@ func (r Resource) node(base string) (*yaml.Node, error) {
 	if len(r.For) > 0 {
 		each := map[string]any{}
 		for key, values := range r.For {
-			each[key] = placed(values, base)
+			each[key] = Placed(values, base)
 		}
 		if err := put(entry, "for", each); err != nil {
 			return nil, err
@@ -111,7 +111,7 @@ func (r Resource) node(base string) (*yaml.Node, error) {
 		}
 	}
 	if len(r.Props) > 0 {
-		if err := put(entry, "props", placed(r.Props, base)); err != nil {
+		if err := put(entry, "props", Placed(r.Props, base)); err != nil {
 			return nil, err
 		}
 	}
@@ -165,8 +165,8 @@ func escaped(text string) []byte {
 	return b
 }
 
-// placed writes the paths in a value as they are seen from another folder.
-func placed(v any, base string) any {
+// Placed writes the paths in a value as they are seen from another folder, from which that of the source is at base.
+func Placed(v any, base string) any {
 	return tree.Map(v, func(leaf any) any {
 		p, ok := leaf.(Path)
 		if !ok {

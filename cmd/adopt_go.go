@@ -1,0 +1,77 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/athanor-dev/athanor/adopt/from"
+	"github.com/athanor-dev/athanor/adopt/from/gocode"
+	"github.com/athanor-dev/athanor/cmd/cli"
+)
+
+// mainFile holds the program of a stack that was adopted.
+const mainFile = "main.go"
+
+// language is how an adopted stack is written.
+type language struct {
+	isGo bool
+	// checkout is the folder of athanor that a program uses, "" for what is found.
+	checkout string
+}
+
+func languageOf(c *cli.Context) language {
+	return language{isGo: c.Bool("go"), checkout: c.String("module")}
+}
+
+// stackText is a stack as YAML, or as a Go program.
+func (a *app) stackText(s from.Stack, base string, l language) ([]byte, error) {
+	if !l.isGo {
+		return s.YAML(base)
+	}
+	text, err := gocode.Go(s, base, a.catalog.Find)
+	if errors.Is(err, gocode.ErrCycle) {
+		err = hint(err, "without --go the stack is written as YAML, in which they may")
+	}
+	return text, err
+}
+
+// writeStack writes the file of a stack into a folder, and with a program its module. It overwrites nothing.
+func (a *app) writeStack(folder, name, stack string, text []byte, l language) (file string, err error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	file = filepath.Join(folder, name)
+	var module *goModule
+	if l.isGo {
+		if module, err = a.moduleOf(absolute(folder), stack, l.checkout); err != nil {
+			return "", err
+		}
+	}
+	if err := writeNew(file, text); err != nil || module == nil {
+		return file, err
+	}
+	for _, extra := range slices.Sorted(maps.Keys(module.files)) {
+		if err := writeNew(filepath.Join(folder, extra), []byte(module.files[extra])); err != nil {
+			return file, err
+		}
+	}
+	for _, note := range module.notes {
+		fmt.Fprintln(a.err, note)
+	}
+	for _, command := range module.commands {
+		fmt.Fprintf(a.err, "next: (cd %s && %s)\n", shellWord(folder), command)
+	}
+	return file, nil
+}
+
+// stackTarget is how a command names the stack of a file: a program by its folder.
+func stackTarget(file string) string {
+	if filepath.Base(file) == mainFile {
+		file = filepath.Dir(file)
+	}
+	return shellWord(file)
+}
