@@ -74,6 +74,9 @@ type Spec struct {
 	Shape func() (props, attrs []props.Field, err error)
 	// Declare is that of the kind's schema, nil without one.
 	Declare func(attrs map[string]any) map[string]any
+	// Unique says that the kind names what no other resource may declare. Parts are the objects that it becomes a part of.
+	Unique bool
+	Parts  []Part
 	// DeleteFirst: the old thing goes before its replacement comes.
 	DeleteFirst bool
 	// Home is that of the kind, nil where things are in the place that they are reached by.
@@ -103,8 +106,10 @@ type Job struct {
 	Named  bool
 	Given  string
 	Naming *Naming
-	// Leave: a prop gives leave to delete users' data with the thing. Names fills it too.
-	Leave bool
+	// Leave: a prop gives leave to delete users' data with the thing. Names fills it too, and Unique, which are what no other
+	// resource of a stack may declare in a location.
+	Leave  bool
+	Unique []string
 	// ID is an identity to look for. Last are the attributes on record, nil without one.
 	ID   string
 	Last map[string]any
