@@ -133,6 +133,9 @@ type Facts struct {
 	// Nonce is random, and the same in each retry of one creation. It is "" when none is under way or was begun: by it Observe
 	// knows an object of which the service chose the identity, and whose creation was not answered.
 	Nonce string
+	// Others are the identities of the other generations of the resource in state, where this one has none yet. A kind that finds its objects by
+	// what is declared must not take one of them for this generation: it may be what a replacement replaces.
+	Others []string
 	// Begun says that a creation was begun and not answered: nobody knows whether there is an object. Where nothing finds one,
 	// a kind whose objects cannot be looked for must not say that there is none.
 	Begun bool

@@ -139,6 +139,8 @@ type Job struct {
 	// Intent says that its creation was begun and that its identity is not on record: within the bound a look may still show
 	// what was there before.
 	Intent bool
+	// Others are the identities of the other generations of the resource in state.
+	Others []string
 	// Begun says that its creation was begun, in an earlier run or in this one, and was not answered.
 	Begun bool
 	// Timeouts of the resource; zero fields mean the kind's.
