@@ -166,6 +166,13 @@ func (j *jobs) job(n *node, a *observe.Way, t target) *reconcile.Job {
 		job.ID, job.Last, job.Name, job.Named, job.Nonce = g.Identity, g.Attributes, g.Name, g.NameGiven, g.Nonce
 		job.Written, job.LastWrite, job.Intent, job.Begun = g.WriteDigests, g.Written, g.Intent != nil, g.Begun()
 	}
+	if n.rec != nil && job.ID == "" {
+		for _, g := range n.rec.Generations {
+			if g != t.gen && g.Identity != "" {
+				job.Others = append(job.Others, g.Identity)
+			}
+		}
+	}
 	return job
 }
 

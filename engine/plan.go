@@ -85,6 +85,9 @@ func (w *work) makePlan(ctx context.Context, doc *Plan) (*Plan, error) {
 	if err := w.clashes(ctx); err != nil {
 		return nil, err
 	}
+	if err := (&overlaps{jobs: w.jobs}).find(ctx); err != nil {
+		return nil, err
+	}
 	w.builder().prepare(ctx, w.sleeps)
 	if w.fresh && w.o.discovers {
 		if err := w.discover(ctx); err != nil {

@@ -39,6 +39,7 @@ func (r *runner) describe() *Spec {
 	spec.Moves, spec.MovedBy, spec.Once, spec.AtBirth = tags.Moves, tags.MovedBy, tags.Once, tags.AtBirth
 	spec.Late, spec.NeedsSettled = tags.Late, tags.NeedsSettled
 	spec.Marked, spec.Lists, spec.Bulk, spec.Logs = r.kind.Owner != nil, r.kind.List != nil, r.kind.ObserveMany != nil, r.kind.Logs != nil
+	spec.Unique = r.kind.Unique != nil
 	spec.Named, spec.Prepares, spec.ListsHeld = r.kind.Naming != nil || r.kind.Given != nil, r.kind.Prepare != nil, r.kind.Contents != nil
 	spec.HoldsData = r.kind.Holds != nil
 	r.document(&spec)
@@ -133,6 +134,9 @@ func (r *runner) Names(job *Job) {
 		job.Naming = &n
 	}
 	job.Leave = r.kind.MayDelete != nil && r.kind.MayDelete(p)
+	if r.kind.Unique != nil {
+		job.Unique = r.kind.Unique(p)
+	}
 }
 
 // Prepare builds or hashes what the props point at.
@@ -153,7 +157,7 @@ func (j *Job) facts() Facts {
 	return Facts{
 		Address: j.Address, Cloud: j.Cloud, Location: j.Place, Name: j.Name, NameGiven: j.Named, Owner: j.Mark, Dir: j.Dir,
 		Assets: j.Assets, Secret: j.Secret, Dev: j.Dev, Redact: j.Redact, Nonce: j.Nonce,
-		Begun: j.Begun,
+		Begun: j.Begun, Others: j.Others,
 	}
 }
 

@@ -28,9 +28,11 @@ type Definition struct {
 	// Default fills what is left out of the props that p points at. Check finds what is wrong with them.
 	Default func(p any)
 	Check   func(p any) error
-	// Given is the name that the props give, Naming how one is generated, MayDelete whether they permit deleting data.
+	// Given is the name that the props give, Naming how one is generated, MayDelete whether they permit deleting data. Unique
+	// are what no other resource of a stack may declare in a location.
 	Given     func(p any) string
 	Naming    func(p any, place Place) Naming
+	Unique    func(p any) []string
 	MayDelete func(p any) bool
 	Prepare   func(ctx context.Context, work Workspace, p any) (map[string]Asset, error)
 
@@ -96,6 +98,18 @@ type Timeouts struct {
 	Create, Update, Delete time.Duration
 }
 
+// Part says that an object becomes a part of another one, which may state all of its parts: what one resource adds, the other
+// one would take away again at each deploy.
+type Part struct {
+	// Prop refers to the other object, or holds its name. Kind is the other's kind.
+	Prop tree.Path
+	Kind string
+	// States is the prop in which the other one states its parts. It states them also where the prop is left out if Always is
+	// set, else only where it is declared.
+	States tree.Path
+	Always bool
+}
+
 // Facts are what a kind is told in every call: one more fact is one more field here.
 type Facts struct {
 	Address  string
@@ -119,6 +133,9 @@ type Facts struct {
 	// Nonce is random, and the same in each retry of one creation. It is "" when none is under way or was begun: by it Observe
 	// knows an object of which the service chose the identity, and whose creation was not answered.
 	Nonce string
+	// Others are the identities of the other generations of the resource in state, where this one has none yet. A kind that finds its objects by
+	// what is declared must not take one of them for this generation: it may be what a replacement replaces.
+	Others []string
 	// Begun says that a creation was begun and not answered: nobody knows whether there is an object. Where nothing finds one,
 	// a kind whose objects cannot be looked for must not say that there is none.
 	Begun bool

@@ -74,6 +74,9 @@ type Spec struct {
 	Shape func() (props, attrs []props.Field, err error)
 	// Declare is that of the kind's schema, nil without one.
 	Declare func(attrs map[string]any) map[string]any
+	// Unique says that the kind names what no other resource may declare. Parts are the objects that it becomes a part of.
+	Unique bool
+	Parts  []Part
 	// DeleteFirst: the old thing goes before its replacement comes.
 	DeleteFirst bool
 	// Home is that of the kind, nil where things are in the place that they are reached by.
@@ -103,8 +106,10 @@ type Job struct {
 	Named  bool
 	Given  string
 	Naming *Naming
-	// Leave: a prop gives leave to delete users' data with the thing. Names fills it too.
-	Leave bool
+	// Leave: a prop gives leave to delete users' data with the thing. Names fills it too, and Unique, which are what no other
+	// resource of a stack may declare in a location.
+	Leave  bool
+	Unique []string
 	// ID is an identity to look for. Last are the attributes on record, nil without one.
 	ID   string
 	Last map[string]any
@@ -134,6 +139,8 @@ type Job struct {
 	// Intent says that its creation was begun and that its identity is not on record: within the bound a look may still show
 	// what was there before.
 	Intent bool
+	// Others are the identities of the other generations of the resource in state.
+	Others []string
 	// Begun says that its creation was begun, in an earlier run or in this one, and was not answered.
 	Begun bool
 	// Timeouts of the resource; zero fields mean the kind's.

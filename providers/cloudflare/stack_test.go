@@ -13,10 +13,13 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 	"github.com/athanor-dev/athanor/providers/cloudflare/d1"
 	"github.com/athanor-dev/athanor/providers/cloudflare/dns"
+	"github.com/athanor-dev/athanor/providers/cloudflare/generic"
 	"github.com/athanor-dev/athanor/providers/cloudflare/kv"
 	"github.com/athanor-dev/athanor/providers/cloudflare/queues"
 	"github.com/athanor-dev/athanor/providers/cloudflare/r2"
+	"github.com/athanor-dev/athanor/providers/cloudflare/routes"
 	"github.com/athanor-dev/athanor/providers/cloudflare/workers"
+	"github.com/athanor-dev/athanor/providers/cloudflare/zones"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/mem"
@@ -39,7 +42,8 @@ func newStage(t *testing.T) *stage {
 	s.Setenv(t)
 	s.AddZone(s.Account, "shop.example")
 	s.AddScript("worker")
-	catalog, err := reconcile.NewCatalog(cloudflare.Provider(d1.Service(), dns.Service(), kv.Service(), queues.Service(), r2.Service(), workers.Service()))
+	catalog, err := reconcile.NewCatalog(cloudflare.Provider(d1.Service(), dns.Service(), generic.Service(), kv.Service(), queues.Service(), r2.Service(),
+		routes.Service(), workers.Service(), zones.Service()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,6 +87,11 @@ func (d *driver) job(g *generation, props map[string]any) (*reconcile.Job, error
 		Digest:   func(domain string, data []byte) string { return hex.EncodeToString(derive(domain+string(data), 32)) },
 		Derive:   derive, Secret: maps.Clone(d.secret),
 	}
+	for _, other := range slices.Concat(d.condemned, []*generation{d.live, d.candidate}) {
+		if other != nil && other != g && other.identity != "" {
+			job.Others = append(job.Others, other.identity)
+		}
+	}
 	if props == nil {
 		return job, nil
 	}

@@ -61,6 +61,8 @@ type (
 	Update[L any] = reconcile.Update[L]
 	// Schema describes props and attributes that are maps.
 	Schema = reconcile.Schema
+	// Part says that an object becomes a part of another one.
+	Part = reconcile.Part
 	// Tags are the facts about single props and attributes.
 	Tags = reconcile.Tags
 )
@@ -96,6 +98,12 @@ type Kind[P, L, A any] struct {
 	Named *Named[P, L]
 	// Key is what an object is known by that is named by its props together, such as ZONE/NAME/TYPE. It excludes Named.
 	Key func(P) string
+	// Unique are what at most one resource of a stack can declare in a location, in words that follow "declares": "domain
+	// shop.example". A second one is refused before anything is read. Nil: nothing but the name is.
+	Unique func(P) []string
+	// PartOf are the objects that this one becomes a part of. Where one of them states all of its parts, the two are refused
+	// beside each other.
+	PartOf []Part
 	// Owner says how ownership is proved. Nil: by the name alone.
 	Owner Ownership[P, L]
 	// HoldsData: the object can hold users' data.

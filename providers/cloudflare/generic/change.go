@@ -275,7 +275,7 @@ func (k *kind) observeSetting(ctx context.Context, s site, at address, zone clou
 		return live{}, err
 	}
 	l := k.seen(have, zone)
-	if s.Last != nil {
+	if s.Last != nil && textAt(*s.Last, beforeKey) != "" {
 		have[beforeKey] = textAt(*s.Last, beforeKey)
 	}
 	if len(s.Want) == 0 || s.ID != "" && s.Last == nil {

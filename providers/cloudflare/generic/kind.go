@@ -77,6 +77,7 @@ func (k *kind) whole() *contract.Kind[object, live, object] {
 		}
 	case t.Shape == schema.Setting:
 		whole.Owner, whole.Deletion = contract.OwnedByContent[object, live]{}, contract.AtOnce[live]{}
+		whole.Unique = k.unique
 	case t.NameProp == "":
 		whole.Owner = contract.OwnedByParent[object, live]{}
 	}
@@ -109,6 +110,17 @@ func (k *kind) naming() *contract.Named[object, live] {
 		named.Live = func(l live) string { return textAt(l.props, k.NameShown) }
 	}
 	return named
+}
+
+// unique names a setting, which its account, zone or parent has once.
+func (k *kind) unique(want object) []string {
+	text := k.Name
+	for _, parent := range k.Parents() {
+		if at := textAt(want, parent); at != "" {
+			text += " of " + parent + " " + at
+		}
+	}
+	return []string{text}
 }
 
 func (k *kind) status(l live) contract.Status {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/athanor-dev/athanor/adopt"
@@ -238,14 +239,15 @@ func (k *kind) findNamed(ctx context.Context, s site, at address, zone cloudflar
 		"`athanor adopt ADDRESS ID` takes over one of them")
 }
 
-// findEqual searches for the one object that is as declared, in all that can be read.
+// findEqual searches for the one object that is as declared, in all that can be read. What it replaces is none: that may
+// have all that is declared now, and more.
 func (k *kind) findEqual(ctx context.Context, s site, at address, zone cloudflare.Zone) (live, error) {
 	var found []live
 	for have, err := range k.list(ctx, s.Cloud, at) {
 		if err != nil {
 			return live{}, absent(err)
 		}
-		if !k.agrees(s.Want, have, true) {
+		if !k.agrees(s.Want, have, true) || slices.Contains(s.Others, k.identity(have)) {
 			continue
 		}
 		l, err := k.read(ctx, s, at, live{props: have}, zone)

@@ -48,6 +48,9 @@ var consumerKind = &kind.Kind[ConsumerProps, liveConsumer, Consumer]{
 	Check:       checkConsumer,
 	Owner:       kind.OwnedByParent[ConsumerProps, liveConsumer]{},
 	DeleteFirst: true,
+	Unique: func(want ConsumerProps) []string {
+		return []string{*want.Type + " consumer of queue " + string(want.Queue)}
+	},
 
 	API: kind.API{
 		Source: source,

@@ -74,6 +74,8 @@ var domainKind = &kind.Kind[DomainProps, liveDomain, Domain]{
 	Owner:       kind.OwnedByParent[DomainProps, liveDomain]{},
 	DeleteFirst: true,
 	List:        listDomains,
+	Unique:      func(want DomainProps) []string { return []string{cloudflare.UniqueDomain(want.Hostname)} },
+	PartOf:      []kind.Part{{Prop: "script", Kind: cloudflare.WorkerType, States: "domains", Always: true}},
 
 	API: kind.API{
 		Source: source,

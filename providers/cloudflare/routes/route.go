@@ -64,6 +64,8 @@ var routeKind = &kind.Kind[RouteProps, liveRoute, Route]{
 	Owner:       kind.OwnedByParent[RouteProps, liveRoute]{},
 	DeleteFirst: true,
 	List:        listRoutes,
+	Unique:      func(want RouteProps) []string { return []string{cloudflare.UniqueRoute(want.Pattern)} },
+	PartOf:      []kind.Part{{Prop: "script", Kind: cloudflare.WorkerType, States: "routes"}},
 
 	API: kind.API{
 		Source: source,

@@ -19,7 +19,7 @@ import (
 //go:embed worker_props.go binding_props.go assets_props.go code.go
 var source embed.FS
 
-const workerType = "cloudflare.Worker"
+const workerType = cloudflare.WorkerType
 
 // Service is what this package offers.
 func Service() cloudflare.Service {

@@ -186,6 +186,18 @@ func hostOf(pattern string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(host, "*"), ".")
 }
 
+// uniqueWorker names the domains and routes, each of which leads to one Worker.
+func uniqueWorker(want WorkerProps) []string {
+	var all []string
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(want.Domains))) {
+		all = append(all, cloudflare.UniqueDomain(name))
+	}
+	for _, pattern := range sortedKeys(want.Routes) {
+		all = append(all, cloudflare.UniqueRoute(pattern))
+	}
+	return all
+}
+
 // compareTriggers states all that calls the Worker.
 func compareTriggers(d *kind.Diff[liveWorker], want WorkerProps, live liveWorker) {
 	reconcile.Set(d, "crons", want.Crons, live.crons, "PutScriptSchedule", func(ctx context.Context, on kind.Update[liveWorker], _, _ []string) error {

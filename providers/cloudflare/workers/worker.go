@@ -31,8 +31,9 @@ var workerKind = &kind.Kind[WorkerProps, liveWorker, Worker]{
 	Delete:     deleteWorker,
 	Identity:   func(w Worker) string { return string(w.Name) },
 
-	Props: workerTable,
-	Check: checkWorker,
+	Props:  workerTable,
+	Check:  checkWorker,
+	Unique: uniqueWorker,
 	Named: &kind.Named[WorkerProps, liveWorker]{
 		Given: func(want WorkerProps) string { return want.Name },
 		Rule: func(want WorkerProps) kind.NameRule {

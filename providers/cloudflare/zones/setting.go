@@ -42,6 +42,9 @@ var settingKind = &kind.Kind[SettingProps, liveSetting, Setting]{
 	Check: checkSetting,
 	// A setting carries no owner tag, and a value that is the declared one leaves nothing to be done.
 	Owner: kind.OwnedByContent[SettingProps, liveSetting]{},
+	Unique: func(want SettingProps) []string {
+		return []string{"setting " + want.Setting + " of zone " + want.Zone}
+	},
 	// A zone has the setting afterwards too.
 	Deletion: kind.AtOnce[liveSetting]{},
 
