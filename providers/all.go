@@ -13,6 +13,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/ecr"
 	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
+	"github.com/athanor-dev/athanor/providers/aws/kms"
 	"github.com/athanor-dev/athanor/providers/aws/lambda"
 	"github.com/athanor-dev/athanor/providers/aws/logs"
 	"github.com/athanor-dev/athanor/providers/aws/route53"
@@ -62,7 +63,7 @@ func All() []reconcile.Provider {
 // services are those of AWS.
 func services() []aws.Service {
 	return []aws.Service{
-		apigatewayv2.Service(), dynamodb.Service(), ecr.Service(), eventbridge.Service(), iam.Service(), lambda.Service(),
+		apigatewayv2.Service(), dynamodb.Service(), ecr.Service(), eventbridge.Service(), iam.Service(), kms.Service(), lambda.Service(),
 		logs.Service(), route53.Service(), s3.Service(), scheduler.Service(), secretsmanager.Service(), sfn.Service(), sns.Service(), sqs.Service(),
 		ssm.Service(), cloudcontrol.Service(),
 	}

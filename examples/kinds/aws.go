@@ -10,6 +10,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/ecr"
 	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
+	"github.com/athanor-dev/athanor/providers/aws/kms"
 	"github.com/athanor-dev/athanor/providers/aws/lambda"
 	"github.com/athanor-dev/athanor/providers/aws/logs"
 	"github.com/athanor-dev/athanor/providers/aws/route53"
@@ -65,6 +66,12 @@ func httpAPI(s *athanor.Stack) error {
 	lambda.NewPermission(s, "api-calls-web", lambda.PermissionProps{
 		Function: web.ARN, Principal: "apigateway.amazonaws.com", SourceARN: api.ExecutionARN + "/*",
 	})
+	return nil
+}
+
+func key(s *athanor.Stack) error {
+	key := kms.NewKey(s, "key", kms.KeyProps{Aliases: []string{"alias/orders"}, Description: "Orders of the shop", Rotation: true})
+	sqs.NewQueue(s, "orders", sqs.QueueProps{KMSMasterKeyID: string(key.ARN)})
 	return nil
 }
 

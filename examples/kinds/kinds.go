@@ -25,6 +25,7 @@ func Examples() []Example {
 		{"aws.eventbridge.Rule", rule},
 		{"aws.iam.Policy", policy},
 		{"aws.iam.Role", role},
+		{"aws.kms.Key", key},
 		{"aws.lambda.EventSourceMapping", eventSourceMapping},
 		{"aws.lambda.Function", function},
 		{"aws.lambda.Permission", permission},

@@ -58,6 +58,7 @@ var codes = map[reconcile.Class][]string{
 		"ServiceTimeout", "ServiceFailure",
 		"NoSuchChange",
 		"ServerException", "InternalServerException",
+		"KMSInternalException", "DependencyTimeoutException",
 	},
 	reconcile.Denied: {
 		"AccessDenied", "AccessDeniedException", "AllAccessDisabled", "AccountProblem", "AuthorizationError", "AuthFailure",

@@ -90,6 +90,7 @@ var readers = map[string][]string{
 	"SecretsManager": {"Get*", "List*", "Describe*", "BatchGet*", "ValidateResourcePolicy"},
 	"ApiGatewayV2":   {"Get*", "ExportApi"},
 	"Route53":        {"Get*", "List*", "TestDNSAnswer"},
+	"KMS":            {"Get*", "List*", "Describe*"},
 	"ECR":            {"Get*", "List*", "Describe*", "BatchGet*", "BatchCheckLayerAvailability"},
 	"Scheduler":      {"Get*", "List*"},
 	"SFN":            {"Get*", "List*", "Describe*", "ValidateStateMachineDefinition"},

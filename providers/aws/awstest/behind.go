@@ -54,6 +54,7 @@ type moto struct {
 	transport *http.Transport
 	functions functions
 	player    atomic.Pointer[player] // nil: the emulator answers as it is
+	plain     bool                   // it is not moto, and nothing is mended
 
 	mu    sync.Mutex
 	asked []string // paths of authorizers of API Gateway
@@ -104,6 +105,9 @@ func (m *moto) Answer(ctx context.Context, r *http.Request, c Call) Answer {
 // forward sends a call to the emulator, and mends what that lacks.
 func (m *moto) forward(ctx context.Context, r *http.Request, c Call) Answer {
 	p := passing{m, ctx}
+	if m.plain {
+		return p.send(r, c, r.Method, *r.URL, c.Body)
+	}
 	switch c.Service {
 	case "apigateway":
 		return p.gateway(r, c)
@@ -140,7 +144,10 @@ func (p passing) send(r *http.Request, c Call, method string, target url.URL, bo
 	req.Header = r.Header.Clone()
 	dropHopHeaders(req.Header)
 	req.Header.Del("Content-Length")
-	if c.Account != "" {
+	switch {
+	case p.plain:
+		inAccount(req.Header, c.Account)
+	case c.Account != "":
 		req.Header.Set("X-Moto-Account-Id", c.Account)
 	}
 	// The emulator builds the URLs that it hands out, such as those of queues,

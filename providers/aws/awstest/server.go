@@ -47,12 +47,18 @@ type Server struct {
 // or fails when $ATHANOR_NO_SKIP is set.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	origin := emulator(t)
+	return startAt(t, emulator(t), false)
+}
+
+// startAt gives the test an account of an emulator. plain says that the emulator answers as it is.
+func startAt(t testing.TB, origin string, plain bool) *Server {
+	t.Helper()
 	account := NewAccount()
 	behind, err := newMoto(origin, account)
 	if err != nil {
 		t.Fatal(err)
 	}
+	behind.plain = plain
 	proxy := wiretest.New(behind)
 	front := httptest.NewUnstartedServer(proxy)
 	callers := &connections{open: map[string]bool{}, changed: make(chan struct{})}
