@@ -185,6 +185,7 @@ func apiAttrs(live liveAPI) HTTPAPI {
 			attrs.Mappings = append(attrs.Mappings, at)
 		}
 	}
+	attrs.Authorizers = slices.Sorted(maps.Keys(live.authorizers))
 	return attrs
 }
 

@@ -93,6 +93,9 @@ func contentsOf(ctx context.Context, client *sdk.Client, s apiSite, live *liveAP
 			return err
 		},
 		func() (err error) {
+			if !asksAuthorizers(s) {
+				return nil
+			}
 			c.authorizers, err = listed(all, client.GetAuthorizers, &sdk.GetAuthorizersInput{ApiId: &live.id},
 				func(in *sdk.GetAuthorizersInput, out *sdk.GetAuthorizersOutput) ([]types.Authorizer, *string) {
 					in.NextToken = out.NextToken
@@ -116,6 +119,12 @@ func contentsOf(ctx context.Context, client *sdk.Client, s apiSite, live *liveAP
 		return c, err
 	}
 	return c, c.fill(ctx, client, live.id)
+}
+
+// asksAuthorizers reports whether authorizers are declared or were. Others are not asked for, since not all that speaks the
+// protocol of API Gateway lists them.
+func asksAuthorizers(s apiSite) bool {
+	return len(s.Want.Authorizers) > 0 || s.Last != nil && len(s.Last.Authorizers) > 0
 }
 
 // fill reads what routes use and the listings do not show: API Gateway keeps what is in use, so that a listing that

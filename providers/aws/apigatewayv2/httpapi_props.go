@@ -25,7 +25,8 @@ type HTTPAPIProps struct {
 	Routes map[string]Route `prop:"deferrable" wire:",elements"`
 	// Bindings are routes that constructors add. Default: none.
 	Bindings map[string]Route `prop:"deferrable" wire:",elements"`
-	// Authorizers decide about the requests of routes that name them. Default: none.
+	// Authorizers decide about the requests of routes that name them. Default: none. An API that declares none, and had none, is
+	// asked for those alone that its routes use.
 	Authorizers map[string]Authorizer `prop:"deferrable" wire:",elements"`
 	// Stages are what is deployed, by their name; the stage "$default" is served at the root of the endpoint. Left out,
 	// there is that stage alone; empty, there is none.
@@ -197,6 +198,8 @@ type HTTPAPI struct {
 	ExecutionARN aws.ARN `attr:"early"`
 	// Mappings are where the API is served at custom domains, such as api.example.com/orders.
 	Mappings []string `attr:"mutable=mappings"`
+	// Authorizers are the names of those that the API was last seen to have.
+	Authorizers []string `attr:"mutable=authorizers"`
 }
 
 // rateCodec reads a rate as a whole number. Somebody else may have set one that is not: see stageOf.

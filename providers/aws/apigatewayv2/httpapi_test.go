@@ -121,7 +121,10 @@ func apiSuite() kindtest.Suite {
 		Hands:      hands(ws),
 		Secrets:    []tree.Path{`routes["ANY /web/{proxy+}"].parameters["append:header.x-stage"]`, `stages["$default"].variables.color`},
 		Others:     map[tree.Path][]any{"mappings.*.stage": {"beta", "$default"}},
-		Open:       map[tree.Path]string{"mappings": "domains that are neither declared nor in state are not looked through"},
+		Open: map[tree.Path]string{
+			"mappings":    "domains that are neither declared nor in state are not looked through",
+			"authorizers": "an API that declares none, and had none, is asked for those alone that its routes use",
+		},
 		Alias:      map[tree.Path]tree.Path{"routes": "integrations", "bindings": "routes"}, // who adds a route binds none
 		Unreadable: map[tree.Path]string{"routes.*.parameters": masked, "stages.*.variables": masked},
 	})

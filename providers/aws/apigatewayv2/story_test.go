@@ -49,8 +49,8 @@ func TestCalls(t *testing.T) {
 	out := w.Settled(t, one(), nil)
 	w.expect(t, "a creation", "POST apis", "POST integrations", "POST routes", "POST stages")
 	w.Settled(t, one(), &out)
-	if n := len(w.Server.Calls()); n != 5 {
-		t.Errorf("an observation makes %d calls, want 5", n)
+	if n := len(w.Server.Calls()); n != 4 {
+		t.Errorf("an observation of an API without authorizers makes %d calls, want 4", n)
 	}
 	w.expect(t, "the same again")
 

@@ -72,6 +72,13 @@ func startAt(t testing.TB, origin string, plain bool) *Server {
 	return &Server{Proxy: proxy, Account: account, Region: "us-east-1", URL: front.URL, emulator: behind, front: front, connections: callers}
 }
 
+// Plain returns the endpoint of the emulator as it is: no proxy stands before it, and what it lacks nothing amends. The access key
+// of [AccessKey] selects an account. The test is skipped as by [Start].
+func Plain(t testing.TB) string {
+	t.Helper()
+	return emulator(t)
+}
+
 // NewAccount returns the number of an AWS account that nobody has used.
 func NewAccount() string {
 	return fmt.Sprintf("%012d", 100_000_000_000+rand.Int64N(900_000_000_000))

@@ -87,9 +87,11 @@ type LogGroupProps struct {
 	// the class STANDARD alone have one. Default: none.
 	DataProtectionPolicy any `prop:"deferrable" wire:"-,document"`
 	// IndexPolicy says which fields of events are indexed: a document such as {"Fields": ["requestId"]}, or JSON text.
-	// Groups of the class STANDARD alone have one. Default: none, the account's policy counts.
+	// Groups of the class STANDARD alone have one. Default: none, the account's policy counts, or as somebody else left it: a
+	// group whose policy is not declared, and was not, is not asked for it.
 	IndexPolicy any `wire:"-,index"`
-	// Policy says which services and accounts may use the group: a document (see aws.Policy), or JSON text. Default: none.
+	// Policy says which services and accounts may use the group: a document (see aws.Policy), or JSON text. Default: none, or as
+	// somebody else left it: a group whose policy is not declared, and was not, is not asked for it.
 	Policy any `prop:"deferrable" wire:"-,policy"`
 	// Tags of the group, beside the owner tags. Default: none.
 	Tags map[string]string
@@ -104,6 +106,10 @@ type LogGroup struct {
 	StreamsARN aws.ARN `attr:"early"`
 	// Name of the group.
 	Name string `attr:"early"`
+	// IndexPolicy is "on" for a group that was last seen to have an index policy of its own, else empty.
+	IndexPolicy string `attr:"mutable=indexPolicy"`
+	// Policy is "on" for a group that was last seen to have a policy, else empty.
+	Policy string `attr:"mutable=policy"`
 }
 
 // liveGroup is an observed log group.
@@ -134,7 +140,7 @@ var groupKind = &kind.Kind[LogGroupProps, liveGroup, LogGroup]{
 	Observe:    observeGroup,
 	Create:     createGroup,
 	Compare:    compareGroup,
-	Attributes: func(live liveGroup) LogGroup { return live.attrs },
+	Attributes: groupAttributes,
 	Delete:     deleteGroup,
 	Identity:   func(g LogGroup) string { return string(g.ARN) },
 
@@ -308,11 +314,13 @@ func observeGroup(ctx context.Context, s site) (live liveGroup, err error) {
 		group.Go(func() error { return read(ctx, clientOf(s.Cloud)) })
 	}
 	part(live.readTags)
-	part(live.readPolicy)
+	if asksPolicy(s) {
+		part(live.readPolicy)
+	}
 	if !live.used {
 		part(live.readUse)
 	}
-	if *live.have.Class == string(types.LogGroupClassStandard) {
+	if asksIndex(s) && *live.have.Class == string(types.LogGroupClassStandard) {
 		part(live.readIndex)
 	}
 	// Groups that never had such a policy have no status, which may be shown late.
@@ -320,6 +328,25 @@ func observeGroup(ctx context.Context, s site) (live liveGroup, err error) {
 		part(live.readDataProtection)
 	}
 	return live, group.Wait()
+}
+
+// asksIndex reports whether an index policy is declared or was. Others are not asked for theirs, since not all that speaks the
+// protocol of CloudWatch Logs knows it.
+func asksIndex(s site) bool { return s.Want.IndexPolicy != nil || s.Last != nil && s.Last.IndexPolicy != "" }
+
+// asksPolicy reports whether a policy is declared or was: there is no call that shows the policies of several groups.
+func asksPolicy(s site) bool { return s.Want.Policy != nil || s.Last != nil && s.Last.Policy != "" }
+
+// groupAttributes are those of an observed group.
+func groupAttributes(live liveGroup) LogGroup {
+	attrs := live.attrs
+	if live.have.IndexPolicy != nil {
+		attrs.IndexPolicy = "on"
+	}
+	if live.have.Policy != nil {
+		attrs.Policy = "on"
+	}
+	return attrs
 }
 
 // read is a group as its description shows it. One that is older than classes has none.

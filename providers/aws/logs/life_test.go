@@ -64,7 +64,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestDenied(t *testing.T) {
-	awstest.Denied(t, newWorld, obj{},
+	awstest.Denied(t, newWorld, obj{"policy": deliveryPolicy("logs:PutLogEvents")},
 		"Logs.DescribeLogGroups", "Logs.CreateLogGroup", "Logs.ListTagsForResource", "Logs.DescribeResourcePolicies")
 }
 
