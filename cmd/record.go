@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/cli"
@@ -133,7 +134,7 @@ func (a *app) stateList(c *cli.Context) error {
 	if len(rows) == 0 {
 		fmt.Fprintf(a.err, "%s: state is empty\n", s.stage)
 	}
-	render.Rows(a.out, rows)
+	a.style(a.out).Rows(a.out, rows, time.Now())
 	return nil
 }
 

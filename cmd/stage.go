@@ -173,13 +173,13 @@ func printStages(out io.Writer, lines []stageLine, now time.Time) error {
 			status = "! " + status
 		}
 		if left := l.Expires.Sub(now); !l.Expires.IsZero() && left > 0 {
-			status += ", expires in " + ago(left)
+			status += ", expires in " + render.Ago(left)
 		} else if !l.Expires.IsZero() {
 			status += ", expired"
 		}
 		last := ""
 		if r := l.LastRun; r != nil {
-			last = fmt.Sprintf("%s %s ago", r.Command, ago(now.Sub(r.Started)))
+			last = fmt.Sprintf("%s %s ago", r.Command, render.Ago(now.Sub(r.Started)))
 			if r.User != "" {
 				last += ", " + r.User
 			}
@@ -187,20 +187,6 @@ func printStages(out io.Writer, lines []stageLine, now time.Time) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%9d\t%s\n", l.Stack, l.Stage, status, l.Resources, render.Escaped(last))
 	}
 	return w.Flush()
-}
-
-// ago writes how long ago something was, in its largest unit.
-func ago(d time.Duration) string {
-	switch {
-	case d >= 48*time.Hour:
-		return fmt.Sprintf("%d days", int(d.Hours()/24))
-	case d >= time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
-	case d >= time.Minute:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	default:
-		return fmt.Sprintf("%d s", max(0, int(d.Seconds())))
-	}
 }
 
 // otherStages lists the stages that the store has of the session's stack, and whether the session's own is among them.

@@ -37,7 +37,7 @@ func (e *Engine) PlanMove(ctx context.Context, stage statestore.Stage, dir strin
 	m := &moving{w: w, was: maps.Clone(w.records)}
 	moves := m.expand(renames)
 	if w.refused() == nil {
-		w.relocate(moves)
+		w.relocate(moves, w.e.Key)
 		m.prepare(reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate)), moves)
 	}
 	actions := make([]Planned, 0, len(m.nodes))

@@ -180,6 +180,34 @@ func TestStateMoveLeavesDriftAlone(t *testing.T) {
 	}
 }
 
+// TestMovesKeepWhatCannotBeRead: a value that was written and is never shown is the same at another address, by the command, by
+// renamedFrom and in another stage. It would replace the object otherwise.
+func TestMovesKeepWhatCannotBeRead(t *testing.T) {
+	blind := func(addr string, c ...func(*engine.Options)) engine.Resource {
+		return kind("Blind", res(addr, m{"tokens": "s3cr3t"}, c...))
+	}
+	b := newBench(t)
+	b.deploy(graph(blind("a")))
+	b.move("a n")
+	b.settled(graph(blind("n")))
+	b.move("n o")
+	b.settled(graph(blind("o")))
+	g := graph(blind("p", func(o *engine.Options) { o.RenamedFrom = []string{"o"} }))
+	if got := actions(b.plan(g)); got != "p:move" && got != "p:update" {
+		t.Errorf("renamed: %s", got)
+	}
+	b.deploy(g)
+	if p := b.plan(g); p.Pending() {
+		t.Errorf("still pending: %s: %s", actions(p), reasons(p))
+	}
+	r := &relocating{b, b.second("zoo"), "zoo"}
+	r.move("p q")
+	r.to.settled(in("zoo", graph(blind("q"))))
+	if len(b.world.made) != 1 || len(b.world.gone) > 0 {
+		t.Errorf("made %v, deleted %v", b.world.made, b.world.gone)
+	}
+}
+
 func TestStateMoveIsRefused(t *testing.T) {
 	all := func() *engine.Graph {
 		return graph(res("a", m{"color": "red"}), res("b", m{"color": "blue"}), kind("Bare", res("bare", m{})), res("net/x", m{}))

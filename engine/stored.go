@@ -55,14 +55,14 @@ func (s *stored) shed() {
 }
 
 // relocate moves entries to other addresses, all at once, so that two of them may change places.
-func (s *stored) relocate(moves map[string]string) {
+func (s *stored) relocate(moves map[string]string, key *seal.Key) {
 	taken := make(map[string]*state.Entry, len(moves))
 	for old := range moves {
 		taken[old] = s.records[old]
 		delete(s.records, old)
 	}
 	for old, addr := range moves {
-		s.records[addr] = taken[old].Renamed(addr)
+		s.records[addr] = taken[old].Renamed(addr, key)
 		s.moved[old] = addr
 	}
 }

@@ -117,7 +117,7 @@ func (w *work) read(ctx context.Context) error {
 			w.nodes[addr].from = old
 		}
 		if len(moves) > 0 {
-			w.relocate(moves)
+			w.relocate(moves, w.e.Key)
 			w.followNeeds(moves)
 		}
 	}

@@ -221,6 +221,7 @@ type sort struct {
 	unmarked, assigned, slow, bulk bool
 	same, birth, waits, unlisted   bool
 	dataless                       bool // users put nothing in
+	blind                          bool // its tokens are never shown, and can be given once
 	global                         bool // one for all regions
 	exact                          bool // its color moves with the prop of that name alone
 	child                          bool // found by what it comes after, which a service is asked by its real name
@@ -351,7 +352,11 @@ func (w *world) compare(o sort) func(*reconcile.Diff[thing], thingProps, thing) 
 		reconcile.Value(d, "link.to", want.Link.to(), live.Link, set(func(t *thing) { t.Link = want.Link.to() }))
 		reconcile.Value(d, "rules", string(tree.Canonical(want.Rules)), string(tree.Canonical(live.Rules)), set(func(t *thing) { t.Rules = w.noted(want.Rules) }))
 		reconcile.Value(d, "after", want.After, live.After, set(func(t *thing) { t.After = want.After }))
-		reconcile.Value(d, "tokens", want.Tokens, reconcileSecret(live.Secret), set(func(t *thing) { t.Secret = string(want.Tokens) }))
+		if o.blind {
+			reconcile.Written(d, "tokens", want.Tokens, nil)
+		} else {
+			reconcile.Value(d, "tokens", want.Tokens, reconcileSecret(live.Secret), set(func(t *thing) { t.Secret = string(want.Tokens) }))
+		}
 		if o.unmarked {
 			return
 		}
@@ -508,6 +513,7 @@ func (w *world) sorts() []sort {
 	return []sort{
 		{name: "Dataless", dataless: true},
 		{name: "Thing"},
+		{name: "Blind", blind: true},
 		{name: "Bare", unmarked: true},
 		{name: "Assigned", assigned: true},
 		{name: "Child", assigned: true, unmarked: true, child: true},

@@ -19,6 +19,7 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
 )
 
 // terminal is a real terminal whose other end draws what it is sent on a screen.
@@ -409,6 +410,38 @@ func built(have, want string) (render.CodeChange, bool) {
 		strings.HasPrefix(have, "9f31") && strings.HasPrefix(want, "1c6d")
 }
 
+// stored is what state has of the shop.
+func stored() []engine.RowView {
+	now := newClock().Now()
+	live := func(kind, identity string, ago time.Duration) engine.GenerationView {
+		return engine.GenerationView{Number: 1, State: statestore.Live, Kind: kind, Place: inAWS, Identity: identity, Written: now.Add(-ago)}
+	}
+	const day = 24 * time.Hour
+	replaced := live("aws.lambda.Function", "arn:aws:lambda:eu-north-1:123456789012:function:shop-prod-worker-7d10", 90*time.Minute)
+	replaced.Number, replaced.State = 1, statestore.Condemned
+	newer := live("aws.lambda.Function", "arn:aws:lambda:eu-north-1:123456789012:function:shop-prod-worker-9c4e", 3*time.Minute)
+	newer.Number, newer.Attrs = 2, map[string]any{"arn": newer.Identity, "name": "shop-prod-worker-9c4e"}
+	return []engine.RowView{
+		{Address: "catalog", Generations: []engine.GenerationView{live("aws.dynamodb.Table", "shop-prod-catalog", 6*day)}},
+		{Address: "dead", Generations: []engine.GenerationView{live("aws.sqs.Queue", "shop-prod-dead-3f9a", 6*day)}},
+		{Address: "lost", Problem: "sealed bytes do not open: changed, or sealed for something else"},
+		{
+			Address: "worker", Generations: []engine.GenerationView{replaced, newer}, Needs: []string{"worker/role", "orders", "catalog"},
+			Props: map[string]any{"memory": int64(512), "env": map[string]any{"QUEUE": "https://sqs.eu-north-1.amazonaws.com/123456789012/shop-prod-orders-5b2e"}, "password": "(secret)"},
+		},
+	}
+}
+
+// ran are runs of the shop.
+func ran() []render.Run {
+	now := newClock().Now()
+	return []render.Run{
+		{Run: "20261123-103104-K4TQZE", Command: "deploy", State: statestore.Running, User: "ada", Host: "mill", PID: 4711, Started: now},
+		{Run: "20261122-160412-M2RFA8", Command: "deploy", State: statestore.Succeeded, User: "ada", Host: "mill", Started: now.Add(-18 * time.Hour), Duration: 72.1, Summary: &engine.Summary{Updated: 2}},
+		{Run: "20261120-141502-H7WQ2C", Command: "deploy", State: statestore.Failed, User: "grace", Host: "ci-7", Started: now.Add(-68 * time.Hour), Duration: 31.9, Summary: &engine.Summary{Updated: 2, Failed: 1}, Note: "the quota of the account"},
+	}
+}
+
 var views = map[string]view{
 	"plan":          static(func(w io.Writer, s render.Style) { s.Code = built; s.Plan(w, shop(), "16 reads, 0.9s") }),
 	"plan-folded":   static(func(w io.Writer, s render.Style) { s.Plan(w, load(), "140 reads, 1.8s") }),
@@ -428,6 +461,9 @@ var views = map[string]view{
 		p.Left = []engine.Left{{Address: "orders", Kind: "aws.sqs.Queue", Why: "the program changed it too", Reasons: []engine.Reason{changed("visibilityTimeout", "30s", "60s")}}}
 		s.Plan(w, p, "14 reads, 0.8s")
 	}),
+	"state-list": static(func(w io.Writer, s render.Style) { s.Rows(w, stored(), newClock().Now()) }),
+	"state-show": static(func(w io.Writer, s render.Style) { s.Row(w, stored()[3]) }),
+	"history":    static(func(w io.Writer, s render.Style) { s.Runs(w, ran()) }),
 	"errors": static(func(w io.Writer, s render.Style) {
 		program.Print(w, s, &engine.GraphError{Problems: []engine.Problem{
 			{Address: "orders", Source: "athanor.yaml:9:7", Err: reconcile.WithHint(errors.New("visibiltyTimeout is not a prop of aws.sqs.Queue"), "did you mean visibilityTimeout? All props: athanor kinds aws.sqs.Queue")},

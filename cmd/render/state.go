@@ -13,56 +13,91 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// Rows writes a line for each generation of each row.
-func Rows(w io.Writer, rows []engine.RowView) {
+// Rows writes a line for each generation of each row. On a terminal the line also says when athanor last changed the object, seen from
+// now, and the last one counts the resources; elsewhere lines have columns alone, for programs that read them.
+func (s Style) Rows(w io.Writer, rows []engine.RowView, now time.Time) {
 	rows = cleaned(rows)
-	addresses, kinds := 0, 0
+	addresses, kinds, names := 0, 0, 0
 	for _, r := range rows {
-		addresses = max(addresses, len(r.Address))
+		addresses = max(addresses, columns(r.Address))
 		for _, g := range r.Generations {
-			kinds = max(kinds, len(g.Kind))
+			kinds, names = max(kinds, columns(g.Kind)), max(names, columns(g.Identity))
 		}
 	}
 	for _, r := range rows {
-		listRow(w, r, addresses, kinds)
+		for _, g := range r.Generations {
+			s.listed(w, r.Address, g, [3]int{addresses, kinds, names}, now)
+		}
+		if r.Problem != "" {
+			s.write(w, pad(r.Address, addresses)+"  "+s.paint(red, "cannot be read: ")+r.Problem, rowHang)
+		}
+	}
+	if s.Width > 0 && len(rows) > 0 {
+		s.ends(w, "", counted(len(rows), "resource"))
 	}
 }
 
-func listRow(w io.Writer, r engine.RowView, addresses, kinds int) {
-	for _, g := range r.Generations {
-		line := fmt.Sprintf("%-*s  %-*s  %s", addresses, r.Address, kinds, g.Kind, g.Identity)
-		if g.State != statestore.Live && g.State != "" {
-			line += "  (" + string(g.State) + ")"
-		}
-		fmt.Fprintln(w, strings.TrimRight(line, " "))
+// rowHang is the indentation of what does not fit into the line of a resource.
+const rowHang = 4
+
+// listed writes the line of one generation. Where the whole line does not fit, its kind and identity stand below the address.
+func (s Style) listed(w io.Writer, address string, g engine.GenerationView, widths [3]int, now time.Time) {
+	tail := ""
+	if g.State != statestore.Live && g.State != "" {
+		tail = "  (" + string(g.State) + ")"
 	}
-	if r.Problem != "" {
-		fmt.Fprintf(w, "%-*s  cannot be read: %s\n", addresses, r.Address, r.Problem)
+	if s.Width > 0 && !g.Written.IsZero() {
+		tail += "  " + s.paint(dim, Ago(now.Sub(g.Written))+" ago")
+	}
+	line := pad(address, widths[0]) + "  " + pad(g.Kind, widths[1]) + "  " + g.Identity
+	aligned := pad(line, widths[0]+widths[1]+widths[2]+4)
+	if s.Width > 0 && tail != "" && columns(aligned+tail) <= s.Width {
+		line = aligned
+	}
+	if line += tail; s.Width == 0 || columns(line) <= s.Width {
+		s.write(w, strings.TrimRight(line, " "), rowHang)
+		return
+	}
+	s.write(w, address+tail, rowHang)
+	s.write(w, strings.Repeat(" ", rowHang)+strings.TrimSpace(g.Kind+"  "+g.Identity), rowHang)
+}
+
+// Ago is how long something is past, in its largest unit.
+func Ago(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", max(0, int(d/time.Second)))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d/time.Minute))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d/time.Hour))
+	default:
+		return fmt.Sprintf("%d days", int(d/(24*time.Hour)))
 	}
 }
 
 // Row writes a row with all that it holds.
 func (s Style) Row(w io.Writer, r engine.RowView) {
 	r = cleaned(r)
-	fmt.Fprintln(w, r.Address)
+	s.write(w, s.paint(bold, r.Address), rowHang)
 	if r.Problem != "" {
-		fmt.Fprintln(w, "  cannot be read:", r.Problem)
+		s.write(w, "  "+s.paint(red, "cannot be read: ")+r.Problem, rowHang)
 	}
 	for _, g := range r.Generations {
 		head := fmt.Sprintf("  generation %d, %s: %s %s", g.Number, g.State, g.Kind, g.Identity)
 		if g.Intent {
 			head += " (its creation was begun)"
 		}
-		fmt.Fprintln(w, head)
-		fmt.Fprintf(w, "    place    %s\n", g.Place)
+		s.write(w, head, rowHang)
+		s.write(w, fmt.Sprintf("    place    %s", g.Place), rowHang+2)
 		if !g.Written.IsZero() {
-			fmt.Fprintf(w, "    written  %s\n", g.Written.Local().Format(time.RFC3339))
+			s.write(w, "    written  "+g.Written.Local().Format(time.DateTime), rowHang+2)
 		}
 		s.values(w, "    attributes", g.Attrs)
 	}
 	s.values(w, "  props as last applied", r.Props)
 	if len(r.Needs) > 0 {
-		fmt.Fprintln(w, "  needs", strings.Join(r.Needs, ", "))
+		s.write(w, "  needs "+strings.Join(r.Needs, ", "), rowHang)
 	}
 }
 
@@ -71,7 +106,7 @@ func (s Style) values(w io.Writer, title string, values map[string]any) {
 	if len(values) == 0 {
 		return
 	}
-	fmt.Fprintln(w, title)
+	s.write(w, title, rowHang)
 	names := slices.Sorted(maps.Keys(values))
 	width, indent := 0, strings.Repeat(" ", len(title)-len(strings.TrimLeft(title, " "))+2)
 	for _, n := range names {
@@ -79,7 +114,7 @@ func (s Style) values(w io.Writer, title string, values map[string]any) {
 	}
 	s.Detailed = true
 	for _, n := range names {
-		fmt.Fprintf(w, "%s%-*s  %s\n", indent, width, clean(n), s.Value(values[n]))
+		s.write(w, indent+pad(clean(n), width)+"  "+s.Value(values[n]), len(indent)+2)
 	}
 }
 

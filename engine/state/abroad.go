@@ -23,21 +23,31 @@ func (r *Entry) Abroad(to string, moves map[string]string, from, key *seal.Key) 
 	kept.Cut = maps.Clone(r.Cut)
 	maps.DeleteFunc(kept.Cut, func(addr string, _ []tree.Path) bool { return stays(addr) })
 	c, _ := kept.Readdressed(moves)
-	c.Address, c.Version, c.Former, c.MovingTo = to, 0, nil, ""
+	c.Address, c.Version, c.Former, c.MovingTo, c.Options.RenamedFrom = to, 0, nil, "", nil
+	c.redigest(append([]string{r.Address}, r.Former...), from, key)
 	for _, g := range c.Generations {
+		g.Replaced = nil
+	}
+	return c
+}
+
+// redigest makes the digests of what cannot be read anew for the entry's address, which was at other ones. A digest that cannot be
+// made again is left out.
+func (r *Entry) redigest(was []string, from, key *seal.Key) {
+	was = append(slices.Clone(was), r.Birth, r.Address)
+	for _, g := range r.Generations {
 		props := g.Props
 		if props == nil {
 			props = r.Props
 		}
 		written := make(map[tree.Path]string, len(g.WriteDigests))
 		for path, digest := range g.WriteDigests {
-			if again, ok := redigested(digest, path, props, []string{r.Address, r.Birth}, to, from, key); ok {
+			if again, ok := redigested(digest, path, props, was, r.Address, from, key); ok {
 				written[path] = again
 			}
 		}
-		g.WriteDigests, g.Replaced = written, nil
+		g.WriteDigests = written
 	}
-	return c
 }
 
 // redigested is the digest of a value that was written at one of some addresses, as it is at another address under another key. It

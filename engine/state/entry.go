@@ -9,6 +9,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
 // Entry is what athanor remembers of one resource. One goroutine at a time changes an entry.
@@ -219,11 +220,13 @@ func (r *Entry) CameFrom(old string) bool {
 	return r != nil && (r.Birth == old && r.Birth != r.Address || slices.Contains(r.Former, old))
 }
 
-// Renamed returns a copy of the entry at another address.
-func (r *Entry) Renamed(addr string) *Entry {
+// Renamed returns a copy of the entry at another address. The digests of what cannot be read are bound to the address, and are
+// made again from the props with the stage's key.
+func (r *Entry) Renamed(addr string, key *seal.Key) *Entry {
 	c := r.Clone()
 	c.Former = append(slices.Clone(r.Former), r.Address)
 	c.Address = addr
+	c.redigest(c.Former, key, key)
 	return c
 }
 

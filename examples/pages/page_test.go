@@ -16,7 +16,7 @@ import (
 type block struct {
 	language string
 	title    string // the file that the block is, or for a diff the file that it changes
-	notRun   string // why a console block is not run
+	notRun   string // why a block is not run
 	line     int    // of its first line of content, from 1
 	text     string
 }
@@ -304,6 +304,8 @@ func try(t *testing.T, file, athanor string, w world, update bool) (notRun int) 
 			if err := os.WriteFile(at, []byte(content), 0o644); err != nil {
 				t.Fatal(err)
 			}
+		case b.notRun != "":
+			notRun++
 		default:
 			t.Errorf("%s:%d: a block that is neither console nor a file with a title is not tested", file, b.line)
 		}

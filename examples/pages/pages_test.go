@@ -1,4 +1,4 @@
-// Package pages_test runs the tutorial and the how-to pages: it writes each file that a page shows, types each command, and
+// Package pages_test runs the README, the tutorials and the how-to pages: it writes each file that a page shows, types each command, and
 // compares what is printed with the page. Pages of AWS run on an emulator over HTTP, those of Cloudflare on its test server.
 //
 //	go test ./examples/pages -run 'TestPages/howto/stages' -update    # write what is printed into the page
@@ -84,7 +84,7 @@ func cloudflare(t *testing.T) world {
 	}}
 }
 
-// TestPages runs every page; a page that is not in a folder of the how-tos or named as a tutorial is not run.
+// TestPages runs the README and every tutorial and how-to page; other pages are not run.
 func TestPages(t *testing.T) {
 	program := programtest.Build(t, machine{}, "../../cmd/athanor").Command().Path
 	root, err := filepath.Abs("../..")
@@ -92,7 +92,7 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	var files []string
-	for _, pattern := range []string{"docs/tutorial*.md", "docs/howto/*.md"} {
+	for _, pattern := range []string{"README.md", "docs/tutorial*.md", "docs/howto/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
