@@ -430,3 +430,34 @@ func mirrorOf(t *testing.T, source, version, program string) string {
 	}
 	return mirror
 }
+
+// TestTerraformApprovedByHash: who allowed a provider approved what came then. Without its lock file another version may be fetched, and does
+// not run, whether the stack is YAML or a graph.
+func TestTerraformApprovedByHash(t *testing.T) {
+	t.Parallel()
+	program := peer(t, "random")
+	w := newWorld(t, `stack: bridge
+providers: {rnd: {terraform: hashicorp/random}}
+resources: {id: {kind: tf.random_id, provider: rnd, props: {byte_length: 4}}}
+`)
+	w.write("terraform-provider-random", "#!/bin/sh\ntouch started\n")
+	env := append(w.env, "XDG_CACHE_HOME="+t.TempDir())
+	w.env = append(env, "ATHANOR_PROVIDER_MIRROR="+mirrorOf(t, "hashicorp/random", "3.9.0", program))
+	w.run(0, "allow", "--yes")
+	w.run(2, "plan")
+	w.write("stack.json", w.run(0, "graph", "--json"))
+	w.env = append(env, "ATHANOR_PROVIDER_MIRROR="+mirrorOf(t, "hashicorp/random", "3.9.1", filepath.Join(w.dir, "terraform-provider-random")))
+	for _, target := range []string{"athanor.yaml", "stack.json"} {
+		if err := os.Remove(filepath.Join(w.dir, "athanor.lock")); err != nil {
+			t.Fatal(err)
+		}
+		if target == "stack.json" {
+			w.run(0, "allow", target, "--yes") // its places are others, and a graph tells the source alone
+		}
+		p := w.start("athanor", "plan", target)
+		p.end(1)
+		if said := p.out.String() + p.errs.String(); !strings.Contains(said, "runs registry.opentofu.org/hashicorp/random 3.9.1 h1:") || w.has("started") {
+			t.Errorf("%s: started %t, it says\n%s", target, w.has("started"), said)
+		}
+	}
+}
