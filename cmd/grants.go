@@ -307,19 +307,29 @@ func (a *app) loadYAML(ctx context.Context, in yamlstack.Input) (*yamlstack.Stac
 // resource that the stack no longer declares stand in its state.
 func (a *app) guarded(p reconcile.Provider) func(context.Context, any) (reconcile.Cloud, error) {
 	return func(ctx context.Context, settings any) (reconcile.Cloud, error) {
-		if g := a.granted; g != nil && settings != nil {
+		if a.granted != nil && settings != nil {
 			values, err := props.Encode(settings)
+			if err == nil {
+				err = a.granted.settled(p.Name, values)
+			}
 			if err != nil {
 				return nil, err
-			}
-			for _, ask := range g.user.Settled(p.Name, values) {
-				if ask.Place = p.Name + "." + ask.Place; !grants.SomewhereAllowed(ask, g.allowed) {
-					return nil, reconcile.WithHint(fmt.Errorf("%s; nobody has allowed it", ask.Sentence()),
-						"it stands in the stack's state; if you trust it: --allow %s",
-						shellWord(string(ask.Kind)+"="+ask.Value))
-				}
 			}
 		}
 		return p.Open(ctx, settings)
 	}
+}
+
+// settled returns when all that settings of a provider ask for is the user's own or allowed somewhere.
+func (g *granting) settled(provider string, values map[string]any) error {
+	if g == nil {
+		return nil
+	}
+	for _, ask := range g.user.Settled(provider, values) {
+		if ask.Place = provider + "." + ask.Place; !grants.SomewhereAllowed(ask, g.allowed) {
+			return reconcile.WithHint(fmt.Errorf("%s; nobody has allowed it", ask.Sentence()),
+				"it stands in the stack's state; if you trust it: --allow %s", shellWord(string(ask.Kind)+"="+ask.Value))
+		}
+	}
+	return nil
 }

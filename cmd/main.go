@@ -131,6 +131,10 @@ func (a *app) declare(ctx context.Context, g *engine.Graph) error {
 			if err := p.Fetch(in, typed); err != nil {
 				return fmt.Errorf("provider %s: %w", p.Name, err)
 			}
+			// What was approved may have been the source alone, and what came of it is known now.
+			if err := a.granted.settled(p.Name, settings); err != nil {
+				return err
+			}
 		}
 		return p.Declared(in, typed)
 	}

@@ -7,14 +7,12 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -334,14 +332,7 @@ func TestTerraformInstalled(t *testing.T) {
 	t.Parallel()
 	program := peer(t, "random")
 	w := newWorld(t, "")
-	mirror := filepath.Join(t.TempDir(), "mirror")
-	folder := filepath.Join(mirror, "registry.opentofu.org", "hashicorp", "random", "3.9.0", runtime.GOOS+"_"+runtime.GOARCH)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(folder, onlyFile{os.DirFS(filepath.Dir(program)), filepath.Base(program)}); err != nil {
-		t.Fatal(err)
-	}
+	mirror := mirrorOf(t, "hashicorp/random", "3.9.0", program)
 	w.env = append(w.env, "ATHANOR_PROVIDER_MIRROR="+mirror, "XDG_CACHE_HOME="+t.TempDir())
 	w.write("athanor.yaml", `stack: bridge
 providers: {rnd: {terraform: hashicorp/random, version: "~> 3.1"}}
@@ -382,14 +373,91 @@ outputs: {hex: "${id.hex}"}
 	w.run(0, "destroy", "--yes")
 }
 
-// onlyFile is a folder of which one file is seen.
-type onlyFile struct {
-	fs.FS
-	name string
+// TestTerraformExample deploys examples/postgres on a real server, as its first lines say: the user allows what it asks for, the role can
+// sign in to its database with its password, and nothing is left.
+func TestTerraformExample(t *testing.T) {
+	t.Parallel()
+	program, server := peer(t, "postgresql"), pgtest.Start(t)
+	at, err := url.Parse(server.Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := forwarded(t, filepath.Join(at.Query().Get("host"), ".s.PGSQL.5432"))
+	text, err := os.ReadFile("../../examples/postgres/athanor.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, string(text))
+	w.env = append(w.env, "ATHANOR_PROVIDER_MIRROR="+mirrorOf(t, "cyrilgdn/postgresql", "1.26.0", program), "XDG_CACHE_HOME="+t.TempDir(),
+		"PGHOST=127.0.0.1", fmt.Sprintf("PGPORT=%d", port), "PGUSER="+pgtest.Superuser, "PGSSLMODE=disable")
+	name := "ex" + strings.ToLower(rand.Text()[:8])
+	w.run(0, "allow", "--yes", "--config", "name="+name)
+	w.run(0, "deploy", "--yes", "--config", "name="+name)
+	w.run(0, "plan", "--config", "name="+name)
+	password := strings.TrimSpace(w.run(0, "output", "password", "--reveal"))
+	as := *at
+	as.User, as.Path = url.UserPassword(name+"_app", password), "/"+name
+	conn := pgtest.Connect(t, as.String())
+	var user, database string
+	if err := conn.QueryRow(t.Context(), "select current_user, current_database()").Scan(&user, &database); err != nil || user != name+"_app" || database != name {
+		t.Errorf("%s in %s (%v)", user, database, err)
+	}
+	if err := conn.Close(t.Context()); err != nil { // a database in use cannot be dropped
+		t.Fatal(err)
+	}
+	w.run(0, "destroy", "--yes", "--config", "name="+name)
+	var left int
+	query := "select (select count(*) from pg_roles where rolname like $1) + (select count(*) from pg_database where datname like $1)"
+	if err := pgtest.Connect(t, at.String()).QueryRow(t.Context(), query, name+"%").Scan(&left); err != nil || left > 0 {
+		t.Errorf("destroy leaves %d (%v)", left, err)
+	}
 }
 
-// ReadDir lists the one file.
-func (o onlyFile) ReadDir(dir string) ([]fs.DirEntry, error) {
-	entries, err := fs.ReadDir(o.FS, dir)
-	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() != o.name }), err
+// mirrorOf is a folder of providers with one, unpacked.
+func mirrorOf(t *testing.T, source, version, program string) string {
+	t.Helper()
+	mirror := t.TempDir()
+	folder := filepath.Join(mirror, "registry.opentofu.org", filepath.FromSlash(source), version, runtime.GOOS+"_"+runtime.GOARCH)
+	data, err := os.ReadFile(program)
+	if err == nil {
+		err = os.MkdirAll(folder, 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, filepath.Base(program)), data, 0o700) //nolint:gosec // it is a program
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mirror
+}
+
+// TestTerraformApprovedByHash: who allowed a provider approved what came then. Without its lock file another version may be fetched, and does
+// not run, whether the stack is YAML or a graph.
+func TestTerraformApprovedByHash(t *testing.T) {
+	t.Parallel()
+	program := peer(t, "random")
+	w := newWorld(t, `stack: bridge
+providers: {rnd: {terraform: hashicorp/random}}
+resources: {id: {kind: tf.random_id, provider: rnd, props: {byte_length: 4}}}
+`)
+	w.write("terraform-provider-random", "#!/bin/sh\ntouch started\n")
+	env := append(w.env, "XDG_CACHE_HOME="+t.TempDir())
+	w.env = append(env, "ATHANOR_PROVIDER_MIRROR="+mirrorOf(t, "hashicorp/random", "3.9.0", program))
+	w.run(0, "allow", "--yes")
+	w.run(2, "plan")
+	w.write("stack.json", w.run(0, "graph", "--json"))
+	w.env = append(env, "ATHANOR_PROVIDER_MIRROR="+mirrorOf(t, "hashicorp/random", "3.9.1", filepath.Join(w.dir, "terraform-provider-random")))
+	for _, target := range []string{"athanor.yaml", "stack.json"} {
+		if err := os.Remove(filepath.Join(w.dir, "athanor.lock")); err != nil {
+			t.Fatal(err)
+		}
+		if target == "stack.json" {
+			w.run(0, "allow", target, "--yes") // its places are others, and a graph tells the source alone
+		}
+		p := w.start("athanor", "plan", target)
+		p.end(1)
+		if said := p.out.String() + p.errs.String(); !strings.Contains(said, "runs registry.opentofu.org/hashicorp/random 3.9.1 h1:") || w.has("started") {
+			t.Errorf("%s: started %t, it says\n%s", target, w.has("started"), said)
+		}
+	}
 }

@@ -596,12 +596,12 @@ func TestConstraints(t *testing.T) {
 		{"1.0.0-beta", "1.0.0-beta", "1.0.0 1.0.0-beta.2"},
 		{">= 1.0.0-beta", "1.0.0", "1.0.0-beta"},
 	} {
-		for _, v := range strings.Fields(c.yes) {
+		for v := range strings.FieldsSeq(c.yes) {
 			if !constraint(t, c.constraint).Allows(v) {
 				t.Errorf("%q refuses %s", c.constraint, v)
 			}
 		}
-		for _, v := range strings.Fields(c.no) {
+		for v := range strings.FieldsSeq(c.no) {
 			if constraint(t, c.constraint).Allows(v) {
 				t.Errorf("%q allows %s", c.constraint, v)
 			}

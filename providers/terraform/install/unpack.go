@@ -27,7 +27,7 @@ func unpack(path, folder string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errPackage, err)
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }()
 	if len(r.File) > maxFiles {
 		return fmt.Errorf("%w: it has %d files", errPackage, len(r.File))
 	}
