@@ -157,7 +157,7 @@ func (k *kind) doc() string {
 	case k.List != nil:
 		says = append(says, "It carries no owner tag and no name: state alone says which one is ours. Without state it is found in its listing by all that is declared.")
 	default:
-		says = append(says, "It carries no owner tag and no name, and is not listed: without state it cannot be found, and a second one is created.")
+		says = append(says, "It carries no owner tag and no name, and is not listed: without state it cannot be found, and a second one is created. A creation that is not answered stops the deploy: look whether it happened.")
 	}
 	if !k.Changes() {
 		says = append(says, "It cannot be changed: every change replaces it.")
