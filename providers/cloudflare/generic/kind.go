@@ -114,13 +114,13 @@ func (k *kind) naming() *contract.Named[object, live] {
 
 // unique names a setting, which its account, zone or parent has once.
 func (k *kind) unique(want object) []string {
-	text := k.Name
+	words := []string{k.Name}
 	for _, parent := range k.Parents() {
 		if at := textAt(want, parent); at != "" {
-			text += " of " + parent + " " + at
+			words = append(words, "of", parent, at)
 		}
 	}
-	return []string{text}
+	return []string{strings.Join(words, " ")}
 }
 
 func (k *kind) status(l live) contract.Status {
