@@ -29,6 +29,7 @@ type generation struct {
 	name      string
 	identity  string
 	nonce     string
+	begun     bool // an earlier run may have created it
 	last, had map[string]any
 	written   map[tree.Path]string
 }
@@ -80,7 +81,7 @@ func (d *driver) job(g *generation, props map[string]any) (*reconcile.Job, error
 		return nil, err
 	}
 	job := &reconcile.Job{
-		Address: address, Place: place, Cloud: d.w.Cloud, Dir: d.w.Dir, Dev: d.w.Dev, MayDelete: true, Nonce: g.nonce,
+		Address: address, Place: place, Cloud: d.w.Cloud, Dir: d.w.Dir, Dev: d.w.Dev, MayDelete: true, Nonce: g.nonce, Begun: g.begun,
 		ID: g.identity, Last: cloned(g.last), Had: cloned(g.had), Written: maps.Clone(g.written), Name: g.name,
 		Mark:     reconcile.Mark{Stack: stack, Stage: stage, Address: address, Generation: uint64(g.slot) + 1, Store: "kindtest"},
 		Timeouts: reconcile.Timeouts{Create: patience, Update: patience, Delete: patience},
@@ -189,7 +190,9 @@ func (d *driver) intend() {
 	if d.candidate == nil {
 		d.intents++
 		d.candidate = &generation{slot: d.free(), nonce: fmt.Sprintf("nonce-%d", d.intents)}
+		return
 	}
+	d.candidate.begun = true
 }
 
 // disown condemns a thing that was found without what only the answer to its creation told. One whose name was given goes

@@ -114,13 +114,13 @@ func (k *kind) naming() *contract.Named[object, live] {
 
 // unique names a setting, which its account, zone or parent has once.
 func (k *kind) unique(want object) []string {
-	text := k.Name
+	words := []string{k.Name}
 	for _, parent := range k.Parents() {
 		if at := textAt(want, parent); at != "" {
-			text += " of " + parent + " " + at
+			words = append(words, "of", parent, at)
 		}
 	}
-	return []string{text}
+	return []string{strings.Join(words, " ")}
 }
 
 func (k *kind) status(l live) contract.Status {
@@ -157,7 +157,7 @@ func (k *kind) doc() string {
 	case k.List != nil:
 		says = append(says, "It carries no owner tag and no name: state alone says which one is ours. Without state it is found in its listing by all that is declared.")
 	default:
-		says = append(says, "It carries no owner tag and no name, and is not listed: without state it cannot be found, and a second one is created.")
+		says = append(says, "It carries no owner tag and no name, and is not listed: without state it cannot be found, and a second one is created. A creation that is not answered stops the deploy: look whether it happened.")
 	}
 	if !k.Changes() {
 		says = append(says, "It cannot be changed: every change replaces it.")

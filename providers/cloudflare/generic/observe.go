@@ -162,9 +162,15 @@ func (k *kind) seen(have object, zone cloudflare.Zone) live {
 
 var errNothing = fmt.Errorf("%w: nothing is known to find it by", reconcile.ErrAbsent)
 
+// errCannotTell says that nobody knows whether a creation has happened: to create once more could make a second object.
+var errCannotTell = errors.New("a creation was not answered, and the API lists none of these objects: nobody can tell whether it was created")
+
 // find searches for an object whose id the API assigned: by its owner tag, by its name, or by all that is declared.
 func (k *kind) find(ctx context.Context, s site, at address, zone cloudflare.Zone) (live, error) {
 	switch {
+	case k.List == nil && s.Begun:
+		return live{}, reconcile.WithHint(fmt.Errorf("%s: %w", k.Name, errCannotTell),
+			"look for it in the dashboard, then `athanor state rm %s` and deploy again: with `options: {adopt: ID}` if it was created", s.Address)
 	case k.List == nil:
 		return live{}, errNothing
 	case k.Tag != "" && !s.Owner.IsZero():
@@ -240,14 +246,21 @@ func (k *kind) findNamed(ctx context.Context, s site, at address, zone cloudflar
 }
 
 // findEqual searches for the one object that is as declared, in all that can be read. What it replaces is none: that may
-// have all that is declared now, and more.
+// have all that is declared now, and more. What was created a moment ago may not have yet what a creation does not take.
 func (k *kind) findEqual(ctx context.Context, s site, at address, zone cloudflare.Zone) (live, error) {
 	var found []live
+	want := s.Want
+	if s.Begun {
+		want = maps.Clone(want)
+		for _, later := range k.LaterOnly {
+			delete(want, string(later))
+		}
+	}
 	for have, err := range k.list(ctx, s.Cloud, at) {
 		if err != nil {
 			return live{}, absent(err)
 		}
-		if !k.agrees(s.Want, have, true) || slices.Contains(s.Others, k.identity(have)) {
+		if !k.agrees(want, have, true) || slices.Contains(s.Others, k.identity(have)) {
 			continue
 		}
 		l, err := k.read(ctx, s, at, live{props: have}, zone)
@@ -255,7 +268,7 @@ func (k *kind) findEqual(ctx context.Context, s site, at address, zone cloudflar
 		case errors.Is(err, reconcile.ErrAbsent):
 		case err != nil:
 			return live{}, err
-		case k.agrees(s.Want, l.props, false):
+		case k.agrees(want, l.props, false):
 			found = append(found, l)
 		}
 	}

@@ -117,6 +117,9 @@ func (s suite) withEdit(t *testing.T) (kindtest.Suite, edits) {
 		}
 		return w
 	}
+	if k.List == nil && k.ID != k.NameShown {
+		out.Unfindable = "the API lists none, and chooses the id"
+	}
 	for _, p := range slices.Concat(k.WriteOnly, k.Hidden) {
 		out.Unreadable[p] = onlyWritten
 	}
@@ -124,6 +127,11 @@ func (s suite) withEdit(t *testing.T) (kindtest.Suite, edits) {
 		server := worlds.Of(w)
 		server.RemoveObject(k.place(zones[server], s.base), textAt(to.Attrs, k.ID))
 	}}
+	for name := range s.base {
+		if k.WriteOnlyAt(tree.Path("").Key(name)) {
+			out.Rewritten = onlyWritten
+		}
+	}
 	for _, parent := range k.Parents() {
 		out.Steady[tree.Path(parent)] = "it is a part of the path"
 	}
@@ -133,6 +141,9 @@ func (s suite) withEdit(t *testing.T) (kindtest.Suite, edits) {
 		case name == k.ID, name == k.NameProp && k.NameShown != name:
 			out.Steady[p] = "it is a part of the path"
 		case s.steady[p] != "", k.WriteOnlyAt(p):
+		case k.FixedAt(p) && s.base[name] == nil && k.Shape != schema.Setting:
+			out.Steady[p] = "nothing changes it after the creation"
+		case !s.declares(name):
 		default:
 			if name != k.Tag && name != k.NameProp {
 				out.Open[p] = "what is not set is not managed"
@@ -171,6 +182,12 @@ func (k *kind) compared(o obj) obj {
 		}
 	}
 	return out
+}
+
+// declares reports whether the base or a variant has a property.
+func (s suite) declares(name string) bool {
+	_, declared := s.base[name]
+	return declared || slices.ContainsFunc(s.variants, func(v kindtest.Variant) bool { _, ok := v.Props[name]; return ok })
 }
 
 // samplePath is the path of one object of a type, or of its collection, with x for every part that differs.
