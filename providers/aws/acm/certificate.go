@@ -392,10 +392,10 @@ func prove(ctx context.Context, u kind.Update[liveCertificate], zone string) err
 			return err
 		}
 	}
-	switch {
-	case zone == u.Live.zone:
+	switch zone {
+	case u.Live.zone:
 		return nil
-	case zone == "":
+	case "":
 		return aws.NotYet(service().Call(ctx, u.Cloud, "RemoveTagsFromCertificate", kind.Document{"CertificateArn": arn, "Tags": []obj{{"Key": tagZone}}}, nil))
 	}
 	return aws.NotYet(service().Call(ctx, u.Cloud, "AddTagsToCertificate", kind.Document{"CertificateArn": arn, "Tags": []tag{{tagZone, zone}}}, nil))

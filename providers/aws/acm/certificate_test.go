@@ -145,8 +145,11 @@ func TestFailed(t *testing.T) {
 // TestRefused finds what ACM would refuse, before any call.
 func TestRefused(t *testing.T) {
 	kindtest.Refuses(t, certificateKind.Erase(), kindtest.Refusals{
-		{obj{"domain": "Shop.example"}, "want a domain"}, {obj{"domain": "shop"}, "want a domain"}, {obj{"domain": "a.*.example"}, "want a domain"},
-		{obj{"domain": "shop.example", "alternativeNames": list{"shop.example"}}, "no alternative"}, {obj{"domain": "shop.example", "alternativeNames": list{"-a.example"}}, "want a domain"},
+		{obj{"domain": "Shop.example"}, "want a domain"},
+		{obj{"domain": "shop"}, "want a domain"},
+		{obj{"domain": "a.*.example"}, "want a domain"},
+		{obj{"domain": "shop.example", "alternativeNames": list{"shop.example"}}, "no alternative"},
+		{obj{"domain": "shop.example", "alternativeNames": list{"-a.example"}}, "want a domain"},
 		{obj{"domain": "*.shop.example", "alternativeNames": list{"xn--bcher-kva.example"}}, ""},
 	})
 }

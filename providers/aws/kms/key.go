@@ -378,14 +378,17 @@ func aliasesOf(ctx context.Context, cloud kind.Cloud, k Key) (all []string, err 
 	in := on(k, kind.Document{"Limit": 100})
 	for {
 		var page struct {
-			Aliases    []struct{ AliasName, TargetKeyId string }
+			Aliases []struct {
+				AliasName   string
+				TargetKeyID string `json:"TargetKeyId"`
+			}
 			NextMarker string
 		}
 		if err := call(ctx, cloud, "ListAliases", in, &page); err != nil {
 			return nil, aws.NotYet(err)
 		}
 		for _, a := range page.Aliases {
-			if a.TargetKeyId == k.ID {
+			if a.TargetKeyID == k.ID {
 				all = append(all, a.AliasName)
 			}
 		}
