@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/acm"
 	"github.com/athanor-dev/athanor/providers/aws/apigatewayv2"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol"
 	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
@@ -63,7 +64,7 @@ func All() []reconcile.Provider {
 // services are those of AWS.
 func services() []aws.Service {
 	return []aws.Service{
-		apigatewayv2.Service(), dynamodb.Service(), ecr.Service(), eventbridge.Service(), iam.Service(), kms.Service(), lambda.Service(),
+		acm.Service(), apigatewayv2.Service(), dynamodb.Service(), ecr.Service(), eventbridge.Service(), iam.Service(), kms.Service(), lambda.Service(),
 		logs.Service(), route53.Service(), s3.Service(), scheduler.Service(), secretsmanager.Service(), sfn.Service(), sns.Service(), sqs.Service(),
 		ssm.Service(), cloudcontrol.Service(),
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/acm"
 	"github.com/athanor-dev/athanor/providers/aws/apigatewayv2"
 	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
 	"github.com/athanor-dev/athanor/providers/aws/ecr"
@@ -65,6 +66,14 @@ func httpAPI(s *athanor.Stack) error {
 	}})
 	lambda.NewPermission(s, "api-calls-web", lambda.PermissionProps{
 		Function: web.ARN, Principal: "apigateway.amazonaws.com", SourceARN: api.ExecutionARN + "/*",
+	})
+	return nil
+}
+
+func certificate(s *athanor.Stack) error {
+	zone := route53.NewHostedZone(s, "zone", route53.HostedZoneProps{Name: "shop.example"})
+	acm.NewCertificate(s, "cert", acm.CertificateProps{
+		Domain: "shop.example", AlternativeNames: []string{"*.shop.example"}, HostedZoneID: zone.ID,
 	})
 	return nil
 }

@@ -76,14 +76,15 @@ var spare = map[string]string{
 	"iam:DeletePolicyVersion": "a policy has older versions", "iam:ListEntitiesForPolicy": "a policy is in use",
 	"iam:RemoveRoleFromInstanceProfile": "a role is in an instance profile", "s3:AbortMultipartUpload": "an upload is unfinished",
 	"s3:DeleteObjectVersion": "a bucket is not empty", "s3:ListBucketMultipartUploads": "a bucket is not empty",
-	"iam:DeleteRolePolicy": "a role loses a policy", "iam:DetachRolePolicy": "a role loses a policy",
+	"kms:UpdateAlias": "an alias leads to an earlier key", "kms:UntagResource": "a key loses a tag", "acm:RemoveTagsFromCertificate": "a certificate loses a tag",
+	"acm:ListCertificates": "a record is removed", "iam:DeleteRolePolicy": "a role loses a policy", "iam:DetachRolePolicy": "a role loses a policy",
 }
 
 // TestExactlyThePolicy deploys, plans unchanged, changes and destroys stacks under exactly the policies that plans print.
 // Nothing is refused, and no policy has an action that is not asked for.
 func TestExactlyThePolicy(t *testing.T) {
 	t.Setenv("WORD_OF_TEST", "a word that nobody knows")
-	for name, program := range map[string]func(string) athanor.Program{"every kind": every, "dependent": dependent} {
+	for name, program := range map[string]func(string) athanor.Program{"every kind": every, "dependent": dependent, "protected": protected} {
 		t.Run(name, func(t *testing.T) {
 			inStage(t, awstest.Documented{Latency: 50 * time.Millisecond}, func(s *stage) {
 				for _, step := range []struct {

@@ -91,6 +91,7 @@ var readers = map[string][]string{
 	"ApiGatewayV2":   {"Get*", "ExportApi"},
 	"Route53":        {"Get*", "List*", "TestDNSAnswer"},
 	"KMS":            {"Get*", "List*", "Describe*"},
+	"ACM":            {"Get*", "List*", "Describe*"},
 	"ECR":            {"Get*", "List*", "Describe*", "BatchGet*", "BatchCheckLayerAvailability"},
 	"Scheduler":      {"Get*", "List*"},
 	"SFN":            {"Get*", "List*", "Describe*", "ValidateStateMachineDefinition"},

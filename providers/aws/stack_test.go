@@ -17,10 +17,12 @@ import (
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/acm"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
 	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
+	"github.com/athanor-dev/athanor/providers/aws/kms"
 	"github.com/athanor-dev/athanor/providers/aws/lambda"
 	"github.com/athanor-dev/athanor/providers/aws/logs"
 	"github.com/athanor-dev/athanor/providers/aws/route53"
@@ -81,7 +83,7 @@ func archive(t *testing.T, path string) {
 // catalog is a fresh one, as that of the next command.
 func (s *stage) catalog() *reconcile.Catalog {
 	s.Helper()
-	provider := aws.Provider(dynamodb.Service(), eventbridge.Service(), iam.Service(), lambda.Service(), logs.Service(), route53.Service(),
+	provider := aws.Provider(dynamodb.Service(), eventbridge.Service(), iam.Service(), lambda.Service(), logs.Service(), route53.Service(), kms.Service(), acm.Service(),
 		s3.Service(), secretsmanager.Service(), sns.Service(), sqs.Service(), ssm.Service())
 	cloud := aws.FromConfig(s.played.Observed(s))
 	provider.Open = func(context.Context, any) (reconcile.Cloud, error) { return cloud, nil }

@@ -133,6 +133,7 @@ var without = map[string]bool{
 	"iam:ListRoles": true, "iam:ListPolicies": true, "iam:GetAccountAuthorizationDetails": true, "s3:ListAllMyBuckets": true,
 	"events:ListRules": true, "events:ListEventBuses": true,
 	"sns:GetSubscriptionAttributes": true, "sns:SetSubscriptionAttributes": true, "sns:Unsubscribe": true,
+	"kms:CreateKey": true, "kms:ListAliases": true, "kms:ListKeys": true, "acm:RequestCertificate": true, "acm:ListCertificates": true,
 }
 
 // direct are the rights for the operation itself, and for the tags that a creation carries.
@@ -154,7 +155,10 @@ func direct(r *http.Request, c Call) []Right {
 		rights = append(rights, Right{Action: action, Resource: on})
 		if tagging := taggingOf(r, c); tagging != "" {
 			if on == "*" { // it is tagged as what it becomes
-				on = "arn:aws:lambda:" + c.Region + ":" + c.Account + ":event-source-mapping:" + requestID
+				kinds := map[string]string{"kms": "key/", "acm": "certificate/"}
+				if on = "arn:aws:lambda:" + c.Region + ":" + c.Account + ":event-source-mapping:" + requestID; kinds[prefix] != "" {
+					on = "arn:aws:" + prefix + ":" + c.Region + ":" + c.Account + ":" + kinds[prefix] + requestID
+				}
 			}
 			rights = append(rights, Right{Action: prefix + ":" + tagging, Resource: on})
 		}
@@ -182,6 +186,10 @@ func taggingOf(r *http.Request, c Call) string {
 	case "Lambda.CreateFunction", "Lambda.CreateEventSourceMapping", "DynamoDB.CreateTable", "SecretsManager.CreateSecret", "Events.PutRule",
 		"Events.CreateEventBus", "apigateway.CreateApi", "apigateway.CreateDomainName":
 		return cmp.Or(ifAny(in["Tags"], "TagResource"), ifAny(in["tags"], "TagResource"))
+	case "KMS.CreateKey":
+		return ifAny(in["Tags"], "TagResource")
+	case "ACM.RequestCertificate":
+		return ifAny(in["Tags"], "AddTagsToCertificate")
 	case "Logs.CreateLogGroup":
 		return ifAny(in["tags"], "TagResource")
 	case "SSM.PutParameter":
@@ -268,6 +276,19 @@ func resourcesOf(r *http.Request, c Call) []string {
 			name += ":log-stream:"
 		}
 		return arn("logs", name)
+	case "KMS":
+		var all []string
+		for _, name := range []string{text(in["AliasName"]), cmp.Or(text(in["KeyId"]), text(in["TargetKeyId"]))} {
+			switch {
+			case strings.HasPrefix(name, "alias/"), strings.HasPrefix(name, "arn:"):
+				all = append(all, arn("kms", name)...)
+			case name != "":
+				all = append(all, arn("kms", "key/"+name)...)
+			}
+		}
+		return all
+	case "ACM":
+		return arn("acm", first("CertificateArn"))
 	case "SSM":
 		var all []string
 		for _, name := range append(list(in["Names"]), in["Name"], in["ResourceId"]) {

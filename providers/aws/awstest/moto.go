@@ -130,7 +130,8 @@ func command(path string, args ...string) *exec.Cmd {
 // MOTO_ACCOUNT_ID would put all tests into one account, and without settings
 // of AWS: moto is built on AWS's own library, and answers 500 when AWS_PROFILE
 // names a profile that does not exist. A bucket of another account is denied,
-// as in the real S3.
+// as in the real S3. Certificates are issued when they are read next, and not
+// after a minute of moto's own.
 func environment() []string {
 	var env []string
 	for _, entry := range os.Environ() {
@@ -138,7 +139,7 @@ func environment() []string {
 			env = append(env, entry)
 		}
 	}
-	return append(env, "MOTO_S3_ALLOW_CROSSACCOUNT_ACCESS=false", "MOTO_DISABLE_GLOBAL_CORS=true", "PYTHONUNBUFFERED=1")
+	return append(env, "MOTO_S3_ALLOW_CROSSACCOUNT_ACCESS=false", "MOTO_DISABLE_GLOBAL_CORS=true", "MOTO_ACM_VALIDATION_WAIT=0", "PYTHONUNBUFFERED=1")
 }
 
 // ready polls until the server answers a request.

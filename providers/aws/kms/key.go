@@ -140,13 +140,11 @@ var keyKind = &kind.Kind[KeyProps, liveKey, Key]{
 		Now:  func(liveKey) bool { return true },
 		What: func(liveKey) string { return "what it encrypted" },
 	},
-	List: listKeys,
 
 	EventuallyVisible: aws.EventuallyVisible,
 
 	API: aws.API("KMS", "kms", aws.Source(source), kind.Permissions{
 		Observe: []string{"DescribeKey", "GetKeyPolicy", "GetKeyRotationStatus", "ListAliases", "ListResourceTags", "tag:GetResources"},
-		List:    []string{"ListKeys"},
 		Create:  []string{"CreateKey", "TagResource", "CreateAlias", "UpdateAlias", "EnableKeyRotation", "DisableKey"},
 		Only: map[string][]tree.Path{
 			"CreateAlias": {"aliases"}, "UpdateAlias": {"aliases"}, "DeleteAlias": {"aliases"},
@@ -165,7 +163,7 @@ var keyKind = &kind.Kind[KeyProps, liveKey, Key]{
 			return []string{string(aws.ARNIn(location, "kms", "key/*")), string(aws.ARNIn(location, "kms", "alias/*"))}
 		},
 		// https://docs.aws.amazon.com/service-authorization/latest/reference/list_awskeymanagementservice.html
-		Anywhere: []string{"CreateKey", "ListAliases", "ListKeys"},
+		Anywhere: []string{"CreateKey", "ListAliases"},
 	}),
 }
 
@@ -380,14 +378,17 @@ func aliasesOf(ctx context.Context, cloud kind.Cloud, k Key) (all []string, err 
 	in := on(k, kind.Document{"Limit": 100})
 	for {
 		var page struct {
-			Aliases    []struct{ AliasName, TargetKeyId string }
+			Aliases []struct {
+				AliasName   string
+				TargetKeyID string `json:"TargetKeyId"`
+			}
 			NextMarker string
 		}
 		if err := call(ctx, cloud, "ListAliases", in, &page); err != nil {
 			return nil, aws.NotYet(err)
 		}
 		for _, a := range page.Aliases {
-			if a.TargetKeyId == k.ID {
+			if a.TargetKeyID == k.ID {
 				all = append(all, a.AliasName)
 			}
 		}
@@ -454,29 +455,6 @@ func propagating(cloud kind.Cloud, err error) error {
 		return aws.Busy(err)
 	}
 	return aws.Propagating(cloud, err)
-}
-
-// listKeys shows all keys of the location. The tagging service says whose they are.
-func listKeys(ctx context.Context, scope kind.ListScope) (all []kind.Found, err error) {
-	if scope.Prefix != "" {
-		return nil, nil // keys have no names
-	}
-	in := kind.Document{"Limit": 1000}
-	for {
-		var page struct {
-			Keys       []struct{ KeyArn string }
-			NextMarker string
-		}
-		if err := call(ctx, scope.Cloud, "ListKeys", in, &page); err != nil {
-			return nil, err
-		}
-		for _, k := range page.Keys {
-			all = append(all, kind.Found{Kind: keyType, Place: scope.Place, Identity: k.KeyArn})
-		}
-		if in["Marker"] = page.NextMarker; page.NextMarker == "" {
-			return all, nil
-		}
-	}
 }
 
 // compareKey states every aspect, each with the call that sets it.

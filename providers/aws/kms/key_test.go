@@ -194,9 +194,13 @@ func TestByAlias(t *testing.T) {
 // TestRefused finds what KMS would refuse, before any call.
 func TestRefused(t *testing.T) {
 	kindtest.Refuses(t, keyKind.Erase(), kindtest.Refusals{
-		{obj{"aliases": list{"shop"}}, "want alias/"}, {obj{"aliases": list{"alias/aws/sqs"}}, "keys of AWS"}, {obj{"aliases": list{"alias/a b"}}, "want alias/"},
-		{obj{"spec": "RSA_2048", "rotation": true}, "only a key of the spec"}, {obj{"usage": "SIGN_VERIFY"}, "ENCRYPT_DECRYPT alone"},
-		{obj{"rotation": true, "rotationPeriod": "30d"}, "rotationPeriod"}, {obj{"deletionWindow": "36h"}, "deletionWindow"},
+		{obj{"aliases": list{"shop"}}, "want alias/"},
+		{obj{"aliases": list{"alias/aws/sqs"}}, "keys of AWS"},
+		{obj{"aliases": list{"alias/a b"}}, "want alias/"},
+		{obj{"spec": "RSA_2048", "rotation": true}, "only a key of the spec"},
+		{obj{"usage": "SIGN_VERIFY"}, "ENCRYPT_DECRYPT alone"},
+		{obj{"rotation": true, "rotationPeriod": "30d"}, "rotationPeriod"},
+		{obj{"deletionWindow": "36h"}, "deletionWindow"},
 		{obj{"aliases": list{"alias/a/b-c_d"}, "usage": "SIGN_VERIFY", "spec": "RSA_2048"}, ""},
 	})
 }
