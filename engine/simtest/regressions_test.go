@@ -85,7 +85,7 @@ func TestRegressionsAreThere(t *testing.T) {
 	for _, d := range defects(t) {
 		known[d.name] = true
 	}
-	for _, r := range regressions() {
+	for _, r := range append(regressions(), promises()...) {
 		if len(r.scenarios)+len(r.tests) == 0 || r.what == "" {
 			t.Errorf("%s: nothing shows it", r.name)
 		}
