@@ -12,6 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
+	"github.com/athanor-dev/athanor/providers/aws/logs"
 	"github.com/athanor-dev/athanor/providers/aws/s3"
 	"github.com/athanor-dev/athanor/providers/aws/sns"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
@@ -48,6 +49,9 @@ func TestCallsAreFew(t *testing.T) {
 				ScheduleExpression: "rate(1 day)", Targets: map[string]eventbridge.Target{"work": {ARN: "arn:aws:sqs:us-east-1:123456789012:work"}},
 			})
 		}), n + 5, 8 * n},
+		"log groups": {each(n, func(s *athanor.Stack, a string) {
+			logs.NewLogGroup(s, a, logs.LogGroupProps{Retention: 24 * time.Hour})
+		}), 10, 12*n + 10},
 		// Tags are read by one call for those that are asked for at the same time, on a busy machine by one each.
 		"topics": {each(n, func(s *athanor.Stack, a string) { sns.NewTopic(s, a, sns.TopicProps{}) }), n + 5, 6*n + 20},
 		"queues": {each(n, func(s *athanor.Stack, a string) { sqs.NewQueue(s, a, sqs.QueueProps{}) }), n + 5, 6 * n},

@@ -118,9 +118,9 @@ func apiSuite() kindtest.Suite {
 			{Name: "tuned", Props: tuned()},
 			{Name: "turned", Props: turned()},
 		},
-		Hands:      hands(ws),
-		Secrets:    []tree.Path{`routes["ANY /web/{proxy+}"].parameters["append:header.x-stage"]`, `stages["$default"].variables.color`},
-		Others:     map[tree.Path][]any{"mappings.*.stage": {"beta", "$default"}},
+		Hands:   hands(ws),
+		Secrets: []tree.Path{`routes["ANY /web/{proxy+}"].parameters["append:header.x-stage"]`, `stages["$default"].variables.color`},
+		Others:  map[tree.Path][]any{"mappings.*.stage": {"beta", "$default"}},
 		Open: map[tree.Path]string{
 			"mappings":    "domains that are neither declared nor in state are not looked through",
 			"authorizers": "an API that declares none, and had none, is asked for those alone that its routes use",

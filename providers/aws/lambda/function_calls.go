@@ -20,6 +20,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
+	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -70,7 +71,25 @@ func observeFunction(ctx context.Context, s functionSite) (live liveFunction, er
 	if err = group.Wait(); err == nil {
 		err = live.read(out, shown)
 	}
+	if err == nil && out.Configuration.LoggingConfig == nil {
+		live.unshownLogging(s)
+	}
 	return live, err
+}
+
+// unshownLogging takes logging for what is declared where an answer has none at all, as emulators answer: Lambda shows the logging
+// of each function.
+func (l *liveFunction) unshownLogging(s functionSite) {
+	declared := orZero(s.Want.Logging)
+	switch {
+	case !token.Has(declared.Group):
+		declared.Group = cmp.Or(declared.Group, logGroupOf(l.attrs.Name))
+	case s.Last == nil:
+		return
+	default: // it is not known yet what is declared
+		declared.Group = s.Last.LogGroup
+	}
+	l.have.Logging, l.attrs.LogGroup = &declared, declared.Group
 }
 
 func unlessAbsent(err error) error {

@@ -137,7 +137,7 @@ var groupKind = &kind.Kind[LogGroupProps, liveGroup, LogGroup]{
 		"not managed: a group with streams in it, or with deletion protection, holds data, and deleting it needs permission. " +
 		"Streams, metric filters, subscription filters and transformers are not managed either.",
 
-	Observe:    observeGroup,
+	Observe:    aws.Together(groupType, observeGroup, observeGroups),
 	Create:     createGroup,
 	Compare:    compareGroup,
 	Attributes: groupAttributes,
@@ -164,6 +164,7 @@ var groupKind = &kind.Kind[LogGroupProps, liveGroup, LogGroup]{
 		},
 	},
 	List: listGroups,
+	Bulk: aws.InBulk(observeGroup, observeGroups),
 	Logs: func(ctx context.Context, s site, query kind.LogQuery) iter.Seq2[kind.LogLine, error] {
 		return Tail(ctx, s.Cloud, s.Last.Name, query)
 	},
@@ -187,6 +188,7 @@ func api() kind.API {
 			"PutRetentionPolicy": {"retention"}, "PutLogGroupDeletionProtection": {"deletionProtection"},
 			"PutBearerTokenAuthentication": {"bearerTokenAuthentication"}, "PutDataProtectionPolicy": {"dataProtectionPolicy"}, "GetDataProtectionPolicy": {"dataProtectionPolicy"},
 			"PutIndexPolicy": {"indexPolicy"}, "PutResourcePolicy": {"policy"},
+			"DescribeIndexPolicies": {"indexPolicy"}, "DescribeResourcePolicies": {"policy"},
 		},
 		Update: []string{
 			"PutRetentionPolicy", "DeleteRetentionPolicy", "AssociateKmsKey", "DisassociateKmsKey", "PutLogGroupDeletionProtection",
@@ -330,9 +332,62 @@ func observeGroup(ctx context.Context, s site) (live liveGroup, err error) {
 	return live, group.Wait()
 }
 
+// isPlain reports whether a group is declared, which has a class then, and no policy of it is declared or was.
+func isPlain(s site) bool {
+	return s.Want.Class != nil && s.Want.DataProtectionPolicy == nil && !asksPolicy(s) && !asksIndex(s)
+}
+
+// mostGroups is how many groups one call describes by their names:
+// https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_DescribeLogGroups.html
+const mostGroups = 50
+
+// observeGroups reads the descriptions of many groups together, and their tags. A group that is no longer declared, or has a
+// policy, is left out, and so is one that would be replaced. Whether a group is in use is not asked for each: it counts as used.
+func observeGroups(ctx context.Context, all []site) ([]*aws.Answer[liveGroup], error) {
+	answers := make([]*aws.Answer[liveGroup], len(all))
+	if !slices.ContainsFunc(all, isPlain) {
+		return answers, nil
+	}
+	tags, err := aws.TagsTogether(ctx, all,
+		func(g LogGroup) aws.ARN { return g.ARN }, func(want LogGroupProps) map[string]string { return want.Tags })
+	if err != nil {
+		return nil, err
+	}
+	shown := map[string]types.LogGroup{}
+	for some := range slices.Chunk(all, mostGroups) {
+		in := &sdk.DescribeLogGroupsInput{}
+		for _, s := range some {
+			in.LogGroupIdentifiers = append(in.LogGroupIdentifiers, s.Last.Name)
+		}
+		for page, err := range described(ctx, some[0].Cloud, in) {
+			if err != nil {
+				return nil, err
+			}
+			for _, g := range page.LogGroups {
+				shown[sdkaws.ToString(g.LogGroupName)] = g
+			}
+		}
+	}
+	for i, s := range all {
+		g, isShown := shown[s.Last.Name]
+		if tags[i] == nil || !isShown || !isPlain(s) || g.DataProtectionStatus != "" {
+			continue
+		}
+		live, err := read(groupOf(s.Location, s.Last.Name), g)
+		if err != nil || *live.have.Class != *s.Want.Class || s.Name != live.attrs.Name {
+			continue
+		}
+		live.tags, live.used = tags[i], true
+		answers[i] = &aws.Answer[liveGroup]{Value: live}
+	}
+	return answers, nil
+}
+
 // asksIndex reports whether an index policy is declared or was. Others are not asked for theirs, since not all that speaks the
 // protocol of CloudWatch Logs knows it.
-func asksIndex(s site) bool { return s.Want.IndexPolicy != nil || s.Last != nil && s.Last.IndexPolicy != "" }
+func asksIndex(s site) bool {
+	return s.Want.IndexPolicy != nil || s.Last != nil && s.Last.IndexPolicy != ""
+}
 
 // asksPolicy reports whether a policy is declared or was: there is no call that shows the policies of several groups.
 func asksPolicy(s site) bool { return s.Want.Policy != nil || s.Last != nil && s.Last.Policy != "" }
