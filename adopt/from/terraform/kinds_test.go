@@ -53,10 +53,10 @@ func TestKindsOfTheirOwn(t *testing.T) {
 	}
 	for _, e := range s.Entries {
 		wanted := from.Mapped
-		switch {
-		case e.Type == "aws_ecr_lifecycle_policy":
+		switch e.Type {
+		case "aws_ecr_lifecycle_policy":
 			wanted = from.Folded
-		case e.Type == "cloudflare_zero_trust_access_policy":
+		case "cloudflare_zero_trust_access_policy":
 			wanted = from.Unmapped
 		}
 		if e.Outcome != wanted {
