@@ -37,6 +37,8 @@ type adoptedStack struct {
 	Observed  bool            `json:"observed"`
 	Notes     []from.Note     `json:"notes"`
 	LetGo     []string        `json:"letGo"`
+	// Changes are those of the source since the stack was written, where one was.
+	Changes []sourceChange `json:"changes,omitempty"`
 }
 
 // adoptionCounts count the objects of a source by what became of them.
@@ -71,8 +73,19 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreignSource
 	if err != nil {
 		return err
 	}
+	l := languageOf(c)
+	name := "athanor.yaml"
+	if l.isGo {
+		name = mainFile
+	}
+	again := false
+	if out != "" {
+		if again, err = isAdopted(out, name); err != nil {
+			return err
+		}
+	}
 	if archived, ok := draft.(from.Archived); ok && out != "" && !c.Bool("no-observe") {
-		if err := copyArchives(c.Context, archived, draft.Providers(), out); err != nil {
+		if err := copyArchives(c.Context, archived, draft.Providers(), out, again); err != nil {
 			return err
 		}
 	}
@@ -83,7 +96,6 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreignSource
 		}
 	}
 	stack := draft.Stack(observed)
-	l := languageOf(c)
 	text, err := a.stackText(stack, base, l)
 	if err != nil {
 		return err
@@ -93,13 +105,23 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreignSource
 		Objects: orEmpty(stack.Entries), Secrets: orEmpty(stack.Secrets), Drift: orEmpty(stack.Drifts), Observed: observed != nil,
 		Notes: orEmpty(stack.Notes), LetGo: orEmpty(stack.LetGo),
 	}
+	if again {
+		if report.Changes, err = s.changedSince(c.Context, out, l, stack, base); err != nil {
+			return err
+		}
+		if a.asJSON {
+			a.json(report)
+			return nil
+		}
+		a.reportChanges(report, out, name)
+		return nil
+	}
 	switch {
 	case out != "":
-		name := "athanor.yaml"
-		if l.isGo {
-			name = mainFile
+		if report.Written, err = a.writeStack(out, name, stack.Name, text, l); err == nil {
+			err = writeBaseline(out, stack, base)
 		}
-		if report.Written, err = a.writeStack(out, name, stack.Name, text, l); err != nil {
+		if err != nil {
 			return err
 		}
 	case a.asJSON && l.isGo:
@@ -123,8 +145,8 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreignSource
 	return nil
 }
 
-// copyArchives writes the code of functions that lies in buckets next to the stack.
-func copyArchives(ctx context.Context, draft from.Archived, providers map[string]map[string]any, out string) error {
+// copyArchives writes the code of functions that lies in buckets next to the stack. again: what is there already stays.
+func copyArchives(ctx context.Context, draft from.Archived, providers map[string]map[string]any, out string, again bool) error {
 	archives := draft.Archives()
 	if len(archives) == 0 {
 		return nil
@@ -134,6 +156,10 @@ func copyArchives(ctx context.Context, draft from.Archived, providers map[string
 	}
 	region, _ := providers["aws"]["region"].(string)
 	for _, archive := range archives {
+		if _, err := os.Stat(filepath.Join(out, archive.Name)); err == nil && again {
+			draft.Copied(archive)
+			continue
+		}
 		object, err := s3.Bucket(s3.Address{Bucket: archive.Bucket, Region: region}, bucketConfig).Get(ctx, archive.Key, "")
 		if err != nil {
 			return hint(fmt.Errorf("%s: its code in s3://%s/%s is not read: %w", archive.Address, archive.Bucket, archive.Key, err),

@@ -225,8 +225,10 @@ func sampleStacks() map[string]from.Stack {
 				{Address: "topic", Kind: "aws.sns.Topic"}, // declared after what refers to it
 				{Address: "logs-of-it", Kind: "aws.logs.LogGroup", Props: props{"name": from.Text{Parts: []any{"/x/", from.Ref{Address: "work", Attribute: "name"}}[:1]}}},
 			},
-			Outputs: props{"url": from.Ref{Address: "work", Attribute: "url"}, "all": []any{from.Ref{Address: "net/subnet[a]", Attribute: "SubnetId"}, 1, 2.5, true, nil, hostile},
-				"bucket": from.Ref{Address: "logs", Attribute: "arn"}, "key": from.SecretRef{Name: "apiKey"}, "sqs": from.Config{Name: "sqs"}},
+			Outputs: props{
+				"url": from.Ref{Address: "work", Attribute: "url"}, "all": []any{from.Ref{Address: "net/subnet[a]", Attribute: "SubnetId"}, 1, 2.5, true, nil, hostile},
+				"bucket": from.Ref{Address: "logs", Attribute: "arn"}, "key": from.SecretRef{Name: "apiKey"}, "sqs": from.Config{Name: "sqs"},
+			},
 		},
 	}
 }

@@ -42,6 +42,9 @@ func identifierOf(typ string) []string {
 func readDeployedStack(ctx context.Context, where string, largest int64) (foreignSource, error) {
 	name, query, _ := strings.Cut(where, "?")
 	f := foreignSource{shown: name, file: name, dir: "."}
+	if name == "" {
+		return f, hint(errors.New("which stack? It has no name"), "cloudformation:STACK?region=REGION, or the file of a template")
+	}
 	settings, err := url.ParseQuery(query)
 	if err != nil {
 		return f, fmt.Errorf("%s: it is not of the form STACK?region=REGION", name)

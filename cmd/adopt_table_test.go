@@ -1,10 +1,13 @@
 package cmd
 
 import (
+	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,6 +27,62 @@ func TestAdoptTableNamesWhatExists(t *testing.T) {
 	for file, least := range map[string]int{"types.txt": 130, "cloudformation.txt": 25} {
 		t.Run(file, func(t *testing.T) { checkTable(t, catalog, file, least) })
 	}
+}
+
+// TestAdoptKindsAreThose compares what the tests of adopt/from/terraform take for kinds, which they cannot import, with the kinds. What
+// differs is written with ATHANOR_UPDATE_KINDS=1.
+func TestAdoptKindsAreThose(t *testing.T) {
+	const file = "../adopt/from/terraform/testdata/kinds.json"
+	catalog, err := reconcile.NewCatalog(providers.All()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var have map[string]json.RawMessage
+	if err := json.Unmarshal(text, &have); err != nil || len(have) < 20 {
+		t.Fatalf("%d kinds, %v", len(have), err)
+	}
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(have)) {
+		k, err := catalog.Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields, err := k.Spec().Props()
+		attrs, err2 := k.Spec().Attrs()
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		want, err := json.Marshal(map[string]any{"props": withoutDocs(fields), "attrs": withoutDocs(attrs)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(want) != string(have[name]) {
+			t.Errorf("%s is another kind there", name)
+		}
+		lines = append(lines, strconv.Quote(name)+": "+string(want))
+	}
+	if os.Getenv("ATHANOR_UPDATE_KINDS") != "" {
+		if err := os.WriteFile(file, []byte("{\n"+strings.Join(lines, ",\n")+"\n}\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// withoutDocs are fields without what people read and what reading a state needs not.
+func withoutDocs(fields []props.Field) []props.Field {
+	all := []props.Field{}
+	for _, f := range fields {
+		f.Doc, f.Go, f.Min, f.Max, f.MaxItems, f.MaxLen = "", "", "", "", 0, 0
+		if f.Fields = withoutDocs(f.Fields); len(f.Fields) == 0 {
+			f.Fields = nil
+		}
+		all = append(all, f)
+	}
+	return all
 }
 
 func checkTable(t *testing.T, catalog *reconcile.Catalog, file string, least int) {

@@ -40,6 +40,12 @@ func TestAdoptToGo(t *testing.T) {
 	if mod := w.read("web/go.mod"); !strings.Contains(mod, "github.com/athanor-dev/athanor") {
 		t.Error(mod)
 	}
+	if out, printed, code := w.printed("", args...); code != 0 || out != "" || !strings.Contains(printed, "has all that") {
+		t.Error(printed)
+	}
+	if err := os.Remove(filepath.Join(w.dir, "web", "athanor.adopted.yaml")); err != nil {
+		t.Fatal(err)
+	}
 	if _, printed, code := w.printed("", args...); code != 1 || !strings.Contains(printed, "is there already") {
 		t.Error(printed)
 	}

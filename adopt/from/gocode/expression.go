@@ -254,12 +254,12 @@ func (x *expressing) scalar(v any, t reflect.Type) (string, error) {
 		return x.span(text)
 	case t == reflect.TypeFor[token.Duration]() && isText:
 		span, err := x.span(text)
-		return x.use("athanor") + ".Dur(" + span + ")", err
+		return x.root() + ".Dur(" + span + ")", err
 	case t == reflect.TypeFor[token.Int]() && isWhole:
-		return fmt.Sprintf("%s.Num(%d)", x.use("athanor"), n), nil
+		return fmt.Sprintf("%s.Num(%d)", x.root(), n), nil
 	case t == reflect.TypeFor[token.Bool]():
 		if on, ok := v.(bool); ok {
-			return x.use("athanor") + map[bool]string{true: ".True", false: ".False"}[on], nil
+			return x.root() + map[bool]string{true: ".True", false: ".False"}[on], nil
 		}
 	case t == reflect.TypeFor[props.Size]() && isText:
 		size, err := props.ParseSize(text)

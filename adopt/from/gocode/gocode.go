@@ -105,7 +105,7 @@ func (w *writer) program() ([]byte, error) {
 	head := w.body.String()
 	var b bytes.Buffer
 	b.WriteString("// This program declares what another tool has deployed. athanor adopt wrote it.\npackage main\n\nimport (\n")
-	w.use("athanor")
+	w.root()
 	w.packages[module()+"/cmd"] = w.nameOfPackage(module() + "/cmd")
 	paths := slices.Sorted(maps.Keys(w.packages))
 	slices.SortStableFunc(paths, func(a, b string) int { return compareBool(strings.Contains(a, "."), strings.Contains(b, ".")) })
@@ -352,7 +352,7 @@ func (w *writer) refer() {
 // handleType is the type of what a constructor returns.
 func (w *writer) handleType(e *entry) string {
 	if e.props == nil {
-		return w.use("athanor") + ".Resource"
+		return w.root() + ".Resource"
 	}
 	return w.typeName(e.attrs)
 }
@@ -376,10 +376,7 @@ func (w *writer) call(e *entry) (string, error) {
 		e.each = map[string]reflect.Type{}
 		address = strconv.Quote(e.Address+"[") + " + key + \"]\""
 	}
-	options, err := w.options(e)
-	if err != nil {
-		return "", err
-	}
+	options := w.options(e)
 	x := &expressing{writer: w, each: e.each}
 	if e.props == nil {
 		text, err := x.value(orEmpty(e.Props), reflect.TypeFor[map[string]any](), false)
@@ -409,9 +406,9 @@ func call(of string, arguments []string) string {
 }
 
 // options are those of a resource, as calls.
-func (w *writer) options(e *entry) ([]string, error) {
+func (w *writer) options(e *entry) []string {
 	var all []string
-	ns := w.use("athanor")
+	ns := w.root()
 	switch {
 	case len(e.For) > 0 && slices.ContainsFunc(slices.Collect(maps.Values(e.For)), func(v map[string]any) bool { return v["adopt"] != nil }):
 		e.each["adopt"] = reflect.TypeFor[string]()
@@ -433,7 +430,7 @@ func (w *writer) options(e *entry) ([]string, error) {
 	if len(others) > 0 {
 		all = append(all, call(ns+".DependsOn", others))
 	}
-	return all, nil
+	return all
 }
 
 // each are the entries of a For and the type of their values, "" where they are keys alone.
@@ -483,13 +480,10 @@ func (w *writer) outputs() error {
 // qualified is a name of a package.
 func (w *writer) qualified(pkg, name string) string { return w.nameOfPackage(pkg) + "." + name }
 
-// use imports a package of athanor's own, "athanor" the root.
-func (w *writer) use(name string) string {
-	if name == "athanor" {
-		w.packages[module()] = "athanor"
-		return name
-	}
-	return w.nameOfPackage(name)
+// root imports athanor's root package, and gives its name.
+func (w *writer) root() string {
+	w.packages[module()] = "athanor"
+	return "athanor"
 }
 
 // nameOfPackage imports a package and gives the name that it has in the program.
@@ -511,7 +505,7 @@ func (w *writer) typeName(t reflect.Type) string {
 	case t == nil || t.Kind() == reflect.Interface && t.Name() == "":
 		return "any"
 	case t.PkgPath() == reflect.TypeFor[token.Int]().PkgPath() || t == reflect.TypeFor[props.Size](): // the root names them too
-		return w.use("athanor") + "." + t.Name()
+		return w.root() + "." + t.Name()
 	case t.PkgPath() != "":
 		return w.qualified(t.PkgPath(), t.Name())
 	case t.Name() != "":

@@ -31,7 +31,7 @@ var hooks = map[string]hook{
 	"httpApi": httpAPI, "httpStage": httpStage, "httpRoute": httpRoute, "httpIntegration": httpIntegration,
 	"httpAuthorizer": httpAuthorizer, "httpMapping": httpMapping, "route53Record": route53Record,
 	"vpc": vpc, "attached": attached, "routes": routes, "eip": eip, "securityGroup": securityGroup, "securityRule": securityRule,
-	"launchTemplate": launchTemplate, "asg": autoScalingGroup, "ecrLifecycle": ecrLifecycle, "ecrPolicy": ecrPolicy,
+	"launchTemplate": launchTemplate, "asg": autoScalingGroup, "ecrLifecycle": ecrLifecycle, "ecrPolicy": ecrPolicy, "schedule": schedule,
 	"loadBalancer": loadBalancer, "listener": listener, "listenerRule": listenerRule, "target": target,
 	"capacityProviders": capacityProviders, "ecsService": ecsService, "taskDefinition": taskDefinition, "nodeGroup": nodeGroup,
 	"dbInstance": dbInstance, "dbParameters": dbParameters, "cacheCluster": cacheCluster, "restApi": restAPI, "method": method,

@@ -186,12 +186,32 @@ func autoScalingGroup(_ *draft, o *object, i *instance) error {
 }
 
 func ecrLifecycle(_ *draft, o *object, i *instance) error {
-	o.entry("LifecyclePolicy", "LifecyclePolicyText", i.text("policy"))
+	o.set("lifecyclePolicy", plainOf(i.attrs["policy"]))
 	return nil
 }
 
 func ecrPolicy(_ *draft, o *object, i *instance) error {
-	o.set("RepositoryPolicyText", plainOf(i.attrs["policy"]))
+	o.set("policy", plainOf(i.attrs["policy"]))
+	return nil
+}
+
+// schedule says what no prop is named after: whether it is off, and what of its target athanor's kind does not have.
+func schedule(_ *draft, o *object, i *instance) error {
+	if i.text("state") == "DISABLED" {
+		o.props["disabled"] = true
+	}
+	for _, name := range []string{"start_date", "end_date"} {
+		if i.text(name) != "" {
+			o.look = "its " + name + " has no prop: declare it as AWS::Scheduler::Schedule to keep it"
+		}
+	}
+	for _, target := range blocks(i.attrs["target"]) {
+		for _, name := range []string{"ecs_parameters", "eventbridge_parameters", "kinesis_parameters", "sagemaker_pipeline_parameters"} {
+			if len(blocks(target[name])) > 0 {
+				o.look = "the " + name + " of its target have no prop: declare it as AWS::Scheduler::Schedule to keep them"
+			}
+		}
+	}
 	return nil
 }
 
