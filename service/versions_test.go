@@ -15,8 +15,8 @@ import (
 	"github.com/athanor-dev/athanor/statestore/remote"
 )
 
-// TestFirstProtocol sends the requests of a run as clients of protocol 1 send them since its first version, byte for byte but
-// for epoch and tokens: they are taken as long as the service speaks that protocol.
+// TestFirstProtocol sends the requests of a run as texts that no code of today makes, written down when protocol 1 was the only
+// one: they are taken as long as the service speaks that protocol.
 func TestFirstProtocol(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

@@ -19,6 +19,8 @@ import (
 	"testing"
 
 	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // The recipes for CI are run here as their users run them: in a fresh clone, with nothing of the environment of this test, and
@@ -40,7 +42,7 @@ func newCIRepository(t *testing.T, recipes, into string) *ciRepository {
 	t.Helper()
 	for _, name := range []string{"bash", "git", "python3", "curl", "tar", "sha256sum"} {
 		if _, err := exec.LookPath(name); err != nil {
-			t.Fatal(err)
+			proctest.Missing(t, "%v", err)
 		}
 	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())

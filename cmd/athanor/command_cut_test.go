@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // TestFailedCommandIsUndone: what a command did before it failed is undone, in its first run and in a later one.
@@ -116,11 +117,11 @@ func TestCancelledHookEnds(t *testing.T) {
 // commandStarted waits until the command has started. What it returns waits until nothing of the command lives.
 func commandStarted(w *world) (end func()) {
 	w.t.Helper()
-	pipe, err := os.Open(filepath.Join(w.dir, "alive"))
-	if err != nil {
+	pipe := onPipe(w.t, "alive", func() (*os.File, error) { return os.Open(filepath.Join(w.dir, "alive")) })
+	w.t.Cleanup(func() { pipe.Close() })
+	if err := pipe.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		w.t.Fatal(err)
 	}
-	w.t.Cleanup(func() { pipe.Close() })
 	lines := bufio.NewReader(pipe)
 	if line, err := lines.ReadString('\n'); err != nil || line != "started\n" {
 		w.t.Fatalf("the command says %q (%v)", line, err)

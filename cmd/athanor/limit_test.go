@@ -65,6 +65,25 @@ func awaited[T any](t testing.TB, from <-chan T, what string) T {
 	}
 }
 
+// onPipe does what blocks for as long as nobody has the other end of a pipe, and fails the test when nobody comes.
+func onPipe[T any](t testing.TB, name string, do func() (T, error)) T {
+	t.Helper()
+	type outcome struct {
+		v   T
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		v, err := do()
+		done <- outcome{v, err}
+	}()
+	o := awaited(t, done, "the other end of "+name)
+	if o.err != nil {
+		t.Fatal(o.err)
+	}
+	return o.v
+}
+
 // within makes a function of [testscript.Main] a command that ends after a time.
 func within(limit time.Duration, command func()) func() {
 	return func() {

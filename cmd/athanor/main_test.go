@@ -44,7 +44,25 @@ func TestMain(m *testing.M) {
 		commands[name] = within(commandLimit, command)
 	}
 	commands["athanor-hang"] = within(10*time.Millisecond, hang)
+	if commands[filepath.Base(os.Args[0])] == nil {
+		ownProjects()
+	}
 	testscript.Main(m, commands)
+}
+
+// ownProjects ends the tests where the temporary folder lies in a project: all of their stacks would be of that one, and share its state.
+func ownProjects() {
+	for at := os.TempDir(); ; at = filepath.Dir(at) {
+		for _, sign := range []string{"go.mod", ".git"} {
+			if _, err := os.Stat(filepath.Join(at, sign)); err == nil {
+				fmt.Fprintf(os.Stderr, "%s makes the temporary folder a part of a project: remove it, or set $TMPDIR\n", filepath.Join(at, sign))
+				os.Exit(1)
+			}
+		}
+		if at == filepath.Dir(at) {
+			return
+		}
+	}
 }
 
 func TestScripts(t *testing.T) {

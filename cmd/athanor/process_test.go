@@ -36,11 +36,12 @@ func newWorld(t *testing.T, stack string) *world {
 	return w
 }
 
+// write writes a file, or to a pipe that somebody reads.
 func (w *world) write(name, text string) {
 	w.t.Helper()
-	if err := os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
+	onPipe(w.t, name, func() (struct{}, error) {
+		return struct{}{}, os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o600)
+	})
 }
 
 func (w *world) has(name string) bool {

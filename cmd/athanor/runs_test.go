@@ -206,10 +206,7 @@ func newHeld(t *testing.T) *world {
 
 func (w *world) pass(gate string) {
 	w.t.Helper()
-	f, err := os.OpenFile(filepath.Join(w.dir, gate), os.O_WRONLY, 0)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	f := onPipe(w.t, gate, func() (*os.File, error) { return os.OpenFile(filepath.Join(w.dir, gate), os.O_WRONLY, 0) })
 	defer f.Close()
 	if _, err := f.WriteString("go\n"); err != nil {
 		w.t.Fatal(err)
