@@ -62,7 +62,7 @@ func TestUnlisted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err = engine.BlockedError(p.Blocked()); err == nil {
+		if err = p.BlockedError(p.Blocked()); err == nil {
 			r, failed := s.e.Apply(t.Context(), p, engine.ApplyOptions{Command: "deploy"})
 			if err = failed; err == nil && len(r.Failures) > 0 {
 				err = r.Failures[0]
