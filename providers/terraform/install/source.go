@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // DefaultHost is the registry of a source that names none.
@@ -14,8 +15,10 @@ const DefaultHost = "registry.opentofu.org"
 type Source struct{ Host, Namespace, Name string }
 
 var (
-	sourcePart = regexp.MustCompile(`^[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?$`)
-	sourceHost = regexp.MustCompile(`^[0-9a-z](?:[0-9a-z-]*[0-9a-z])?(?:\.[0-9a-z](?:[0-9a-z-]*[0-9a-z])?)*(?::[0-9]{1,5})?$`)
+	sourcePart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?$`) })
+	sourceHost = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[0-9a-z](?:[0-9a-z-]*[0-9a-z])?(?:\.[0-9a-z](?:[0-9a-z-]*[0-9a-z])?)*(?::[0-9]{1,5})?$`)
+	})
 
 	errSource = errors.New("want NAMESPACE/NAME or HOST/NAMESPACE/NAME, such as hashicorp/random")
 )
@@ -26,7 +29,7 @@ func ParseSource(text string) (Source, error) {
 	if len(parts) == 2 {
 		parts = append([]string{DefaultHost}, parts...)
 	}
-	if len(parts) != 3 || !sourceHost.MatchString(parts[0]) || !sourcePart.MatchString(parts[1]) || !sourcePart.MatchString(parts[2]) {
+	if len(parts) != 3 || !sourceHost().MatchString(parts[0]) || !sourcePart().MatchString(parts[1]) || !sourcePart().MatchString(parts[2]) {
 		return Source{}, fmt.Errorf("%q: %w", text, errSource)
 	}
 	return Source{parts[0], parts[1], parts[2]}, nil
