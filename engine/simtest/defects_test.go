@@ -85,7 +85,8 @@ func readDefect(name string, a *txtar.Archive) (*defect, error) {
 	return d, nil
 }
 
-// caught builds the defect in and reports whether the proof of every point finds it: it ends at the first violation.
+// caught builds the defect in and reports whether the proof of every point finds it, which ends at the first violation, and the tests
+// elsewhere that it names: each must pass without the defect, and fail with it.
 func (d *defect) caught(t *testing.T) (bool, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -109,28 +110,73 @@ func (d *defect) caught(t *testing.T) (bool, string) {
 	if err := os.WriteFile(file, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	binary := filepath.Join(dir, "simtest.test")
-	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-overlay", file, "-o", binary, ".")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%s does not build: %v\n%s", d.name, err, out)
-	}
 	var said strings.Builder
 	caught := true
-	for _, args := range d.runs() {
-		run := exec.CommandContext(t.Context(), binary, append([]string{"-test.run=^TestProof$", "-test.timeout=20m", "-test.cpu=1", "-proof=sure"}, args...)...)
-		out, err := run.CombinedOutput()
+	if runs := d.runs(); len(runs) > 0 {
+		binary := d.build(t, "engine/simtest", "-overlay", file)
+		for _, args := range runs {
+			out, err := play(t, binary, "engine/simtest", append([]string{"-test.run=^TestProof$", "-test.cpu=1", "-proof=sure"}, args...)...)
+			caught = caught && err != nil
+			fmt.Fprintf(&said, "%v: found %v\n%s", args, err != nil, out)
+		}
+	}
+	for _, e := range d.elsewhere() {
+		only := "-test.run=^" + e.test + "$"
+		if out, err := play(t, d.build(t, e.folder), e.folder, only); err != nil {
+			t.Fatalf("%s does not pass without %s: %v\n%s", e.test, d.name, err, out)
+		}
+		out, err := play(t, d.build(t, e.folder, "-overlay", file), e.folder, only)
 		caught = caught && err != nil
-		fmt.Fprintf(&said, "%v: found %v\n%s", args, err != nil, out)
+		fmt.Fprintf(&said, "%s (%s): found %v\n%s", e.test, e.folder, err != nil, out)
 	}
 	return caught, said.String()
+}
+
+// build builds the tests of a folder and returns the binary.
+func (d *defect) build(t *testing.T, folder string, flags ...string) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "defect.test")
+	cmd := exec.CommandContext(t.Context(), "go", slices.Concat([]string{"test", "-c", "-o", binary}, flags, []string{"."})...)
+	cmd.Dir = filepath.Join(root, folder)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s with %v does not build in %s: %v\n%s", d.name, flags, folder, err, out)
+	}
+	return binary
+}
+
+// play runs a binary of tests in its folder.
+func play(t *testing.T, binary, folder string, args ...string) ([]byte, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary, append([]string{"-test.timeout=20m"}, args...)...)
+	cmd.Dir = filepath.Join(root, folder)
+	return cmd.CombinedOutput()
 }
 
 // foundByColumn is how a defect names the next command whose cases alone must find it.
 var foundByColumn = regexp.MustCompile(`Found by the next command "([^"]+)"`)
 
+// foundByTest is how a defect names a test elsewhere that must find it.
+var foundByTest = regexp.MustCompile(`Found by the test (Test\w+) in ([\w/]+)`)
+
+// testElsewhere is a test of another package.
+type testElsewhere struct{ test, folder string }
+
+// elsewhere are the tests of other packages that must each find the defect.
+func (d *defect) elsewhere() []testElsewhere {
+	var all []testElsewhere
+	for _, found := range foundByTest.FindAllStringSubmatch(d.text, -1) {
+		all = append(all, testElsewhere{found[1], found[2]})
+	}
+	return all
+}
+
 // runs are the proofs that must each find the defect: all of it, or what the model says where what the engine says of itself
-// does not count; and for each next command that the defect names the cases of that alone.
+// does not count; and for each next command that the defect names the cases of that alone. There are none of a defect that the
+// simulated cloud cannot show, such as one of processes, files or the declaration of a program.
 func (d *defect) runs() [][]string {
+	if strings.Contains(d.text, "No simulated cloud shows it.") {
+		return nil
+	}
 	var model []string
 	if strings.Contains(d.text, "Found by the model alone.") {
 		model = []string{"-model"}
@@ -153,6 +199,14 @@ func TestDefectsFit(t *testing.T) {
 				continue
 			}
 			t.Errorf("%s: there is no next command %q", d.name, column[1])
+		}
+		for _, e := range d.elsewhere() {
+			if !declares(t, filepath.Join(root, e.folder), e.test) {
+				t.Errorf("%s: %s has no %s", d.name, e.folder, e.test)
+			}
+		}
+		if len(d.runs())+len(d.elsewhere()) == 0 {
+			t.Errorf("%s: nothing is to find it", d.name)
 		}
 	}
 }
