@@ -89,6 +89,9 @@ func TestClassify(t *testing.T) {
 		if refused := d.refused() != nil; refused != (c.want == Blocked) {
 			t.Errorf("%s: refused: %t", name, refused)
 		}
+		if c.want == Blocked && c.n.plan.From != "" { // which a reader of the plan would take for a move
+			t.Errorf("%s: it is refused, and said to come from %s", name, c.n.plan.From)
+		}
 	}
 }
 
