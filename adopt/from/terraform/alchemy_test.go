@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,9 +55,7 @@ func alchemyFile(t testing.TB, kind, id string, output map[string]any) AlchemyFi
 func alchemyFileAt(t testing.TB, fqn, kind, id, status string, output map[string]any) AlchemyFile {
 	t.Helper()
 	all := map[string]any{alchemyKind: kind, "Symbol(alchemy::ResourceScope)": map[string]any{"@scope": nil}}
-	for name, v := range output {
-		all[name] = v
-	}
+	maps.Copy(all, output)
 	state, err := json.Marshal(map[string]any{
 		"status": status, "kind": kind, "id": id, "fqn": fqn, "seq": 1, "data": map[string]any{}, "props": map[string]any{}, "output": all,
 	})
