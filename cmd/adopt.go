@@ -22,13 +22,14 @@ with its owner, retained. --write ID prints the YAML of one (or of a glob: '*') 
 --adopt, its plan shows no difference. A comment names what cannot be read.
 
 --from WHERE reads the configuration or the state of another tool (KIND: wrangler, terraform, pulumi, cloudformation, cdk,
-sst; without it the content decides) and prints the YAML of a stack that adopts what that tool has deployed, and on standard error what became
+sst, alchemy; without it the content decides) and prints the YAML of a stack that adopts what that tool has deployed, and on standard error what became
 of every field or object. Of wrangler nothing is asked of a cloud; with several environments --out is needed: each
 has a file for a stage of its own. The objects of a state of Terraform, OpenTofu or Pulumi are read, and declared as
 the cloud has them; its secrets are sealed beside the stack. WHERE is a file, s3://BUCKET/KEY?region=REGION,
 postgres://USER@HOST/DATABASE?workspace=NAME or https://HOST/PATH, as the backends of Terraform keep states; the
 state of a workspace becomes a stage of its name. cloudformation:STACK, cdk:STACK and sst:STACK read a deployed stack
-by its name, with ?region=REGION; with --out the code of its functions is copied next to the file. $ATHANOR_SOURCE_PASSPHRASE opens an encrypted one.
+by its name, with ?region=REGION; with --out the code of its functions is copied next to the file. Of Alchemy WHERE is
+the folder .alchemy/APP/STAGE. $ATHANOR_SOURCE_PASSPHRASE opens an encrypted one.
 --go writes a Go program that declares the same instead, with --out its module too. Again with the same --out, it writes nothing and
 shows what the source has changed since. After the first deploy --finish removes the identities (options.adopt) from the stack's file.
 

@@ -19,7 +19,7 @@ import (
 
 // sources are the tools whose files can be read.
 func (a *app) sources() []from.Source {
-	all := []from.Source{wrangler.Source{}, terraform.Source{Find: a.catalog.Find}, terraform.Pulumi{Find: a.catalog.Find}}
+	all := []from.Source{wrangler.Source{}, terraform.Source{Find: a.catalog.Find}, terraform.Pulumi{Find: a.catalog.Find}, terraform.Alchemy{Find: a.catalog.Find}}
 	for _, name := range []string{"cloudformation", "cdk", "sst"} {
 		all = append(all, terraform.CloudFormation{Name: name, Find: a.catalog.Find, Identifier: identifierOf})
 	}

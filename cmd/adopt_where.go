@@ -38,8 +38,12 @@ type foreignSource struct {
 	stack string
 }
 
-// readSource reads a source of a kind: a stack of CloudFormation by its name where no file has that name, else what stands at a place.
+// readSource reads a source of a kind: a folder of Alchemy's states, a stack of CloudFormation by its name where no file has that name,
+// else what stands at a place.
 func readSource(ctx context.Context, kind, where string, largest int64) (foreignSource, error) {
+	if isFolderOf(kind, where) {
+		return readAlchemyFolder(ctx, where, largest)
+	}
 	if !isStackTool(kind) {
 		return readForeign(ctx, where, largest)
 	}

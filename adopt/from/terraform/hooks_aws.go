@@ -41,6 +41,7 @@ var hooks = map[string]hook{
 	"stackPolicy": stackPolicy, "stackInline": stackInline, "stackRole": stackRole, "stackTable": stackTable, "stackCode": stackCode,
 	"stackPermission": stackPermission, "stackMapping": stackMapping, "stackBucket": stackBucket, "stackRule": stackRule,
 	"stackSecret": stackSecret, "stackPart": stackPart, "stackAPI": stackAPI, "stackQueue": stackQueue,
+	"alchemyBucket": alchemyBucket, "alchemyWorker": alchemyWorker, "alchemySubdomain": alchemySubdomain, "alchemyRecords": alchemyRecords,
 }
 
 // closings are functions that run when an object has all of its parts.
