@@ -68,28 +68,16 @@ var lacks = map[s3test.Kind]map[string]map[string]string{
 		"aws.apigatewayv2.DomainName": untagged("TagResource answers 404 for a domain"),
 	},
 	s3test.Ministack: {
-		"aws.acm.Certificate":      unlisted("GetResources lists no certificates, and by their tags they are found"),
+		"aws.acm.Certificate":      {"found without state": noCertificates, "deleted outside": noCertificates},
 		"aws.apigatewayv2.HTTPAPI": untagged("TagResource of an API succeeds, and changes no tag that GetApi shows"),
-		"aws.s3.Object":            all("the tags of PutObject are not shown by GetObjectTagging"),
 	},
 }
+
+const noCertificates = "GetResources of the tagging service shows no certificates, which are found by their tags alone"
 
 // untagged are the checks that change tags.
 func untagged(reason string) map[string]string {
 	return map[string]string{"update": reason, "found without state": reason, "deleted outside": reason}
-}
-
-// unlisted are the checks that find an object, or that none is there, by the listing of tags.
-func unlisted(reason string) map[string]string {
-	return map[string]string{"found without state": reason, "deleted outside": reason}
-}
-
-func all(reason string) map[string]string {
-	by := map[string]string{}
-	for _, c := range checks {
-		by[c.name] = reason
-	}
-	return by
 }
 
 // patient is the address of a relay that gives the answer about a function once the emulator has made it: ministack takes half a

@@ -51,7 +51,7 @@ func TestCallsAreFew(t *testing.T) {
 		}), n + 5, 8 * n},
 		"log groups": {each(n, func(s *athanor.Stack, a string) {
 			logs.NewLogGroup(s, a, logs.LogGroupProps{Retention: 24 * time.Hour})
-		}), 10, 12*n + 10},
+		}), 10, 15*n + 10},
 		// Tags are read by one call for those that are asked for at the same time, on a busy machine by one each.
 		"topics": {each(n, func(s *athanor.Stack, a string) { sns.NewTopic(s, a, sns.TopicProps{}) }), n + 5, 6*n + 20},
 		"queues": {each(n, func(s *athanor.Stack, a string) { sqs.NewQueue(s, a, sqs.QueueProps{}) }), n + 5, 6 * n},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -50,6 +51,13 @@ func OrNone(err error) error {
 
 // IsExists reports whether the service answered that there is one already.
 func IsExists(err error) bool { return classOf(err) == reconcile.Exists }
+
+// IsUnknownOperation reports whether the service answered that it does not know the operation, as emulators do and regions that do
+// not have it yet. Only of what cannot be there then may this be taken as "there is none".
+func IsUnknownOperation(err error) bool {
+	answer, ok := errors.AsType[*smithyhttp.ResponseError](err)
+	return HasCode(err, "UnknownOperationException", "NotImplemented") || ok && answer.HTTPStatusCode() == http.StatusNotImplemented
+}
 
 // HasCode reports whether the service answered with one of these codes.
 func HasCode(err error, codes ...string) bool {

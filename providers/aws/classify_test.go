@@ -113,3 +113,22 @@ func TestReads(t *testing.T) {
 		}
 	}
 }
+
+// TestIsUnknownOperation tells what a service does not know from what it refuses.
+func TestIsUnknownOperation(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{coded("UnknownOperationException"), true},
+		{answered(501, nil, coded("InternalFailure")), true},
+		{answered(400, nil, coded("InvalidOperationException")), false},
+		{answered(403, nil, coded("AccessDeniedException")), false},
+		{answered(500, nil, coded("InternalFailure")), false},
+		{context.Canceled, false},
+	} {
+		if have := IsUnknownOperation(c.err); have != c.want {
+			t.Errorf("%v: %v", c.err, have)
+		}
+	}
+}

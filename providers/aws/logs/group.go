@@ -90,8 +90,7 @@ type LogGroupProps struct {
 	// Groups of the class STANDARD alone have one. Default: none, the account's policy counts, or as somebody else left it: a
 	// group whose policy is not declared, and was not, is not asked for it.
 	IndexPolicy any `wire:"-,index"`
-	// Policy says which services and accounts may use the group: a document (see aws.Policy), or JSON text. Default: none, or as
-	// somebody else left it: a group whose policy is not declared, and was not, is not asked for it.
+	// Policy says which services and accounts may use the group: a document (see aws.Policy), or JSON text. Default: none.
 	Policy any `prop:"deferrable" wire:"-,policy"`
 	// Tags of the group, beside the owner tags. Default: none.
 	Tags map[string]string
@@ -108,8 +107,6 @@ type LogGroup struct {
 	Name string `attr:"early"`
 	// IndexPolicy is "on" for a group that was last seen to have an index policy of its own, else empty.
 	IndexPolicy string `attr:"mutable=indexPolicy"`
-	// Policy is "on" for a group that was last seen to have a policy, else empty.
-	Policy string `attr:"mutable=policy"`
 }
 
 // liveGroup is an observed log group.
@@ -188,7 +185,7 @@ func api() kind.API {
 			"PutRetentionPolicy": {"retention"}, "PutLogGroupDeletionProtection": {"deletionProtection"},
 			"PutBearerTokenAuthentication": {"bearerTokenAuthentication"}, "PutDataProtectionPolicy": {"dataProtectionPolicy"}, "GetDataProtectionPolicy": {"dataProtectionPolicy"},
 			"PutIndexPolicy": {"indexPolicy"}, "PutResourcePolicy": {"policy"},
-			"DescribeIndexPolicies": {"indexPolicy"}, "DescribeResourcePolicies": {"policy"},
+			"DescribeIndexPolicies": {"indexPolicy"},
 		},
 		Update: []string{
 			"PutRetentionPolicy", "DeleteRetentionPolicy", "AssociateKmsKey", "DisassociateKmsKey", "PutLogGroupDeletionProtection",
@@ -316,9 +313,7 @@ func observeGroup(ctx context.Context, s site) (live liveGroup, err error) {
 		group.Go(func() error { return read(ctx, clientOf(s.Cloud)) })
 	}
 	part(live.readTags)
-	if asksPolicy(s) {
-		part(live.readPolicy)
-	}
+	part(live.readPolicy)
 	if !live.used {
 		part(live.readUse)
 	}
@@ -332,17 +327,18 @@ func observeGroup(ctx context.Context, s site) (live liveGroup, err error) {
 	return live, group.Wait()
 }
 
-// isPlain reports whether a group is declared, which has a class then, and no policy of it is declared or was.
+// isPlain reports whether a group is declared, which has a class then, and none of the policies that are read singly.
 func isPlain(s site) bool {
-	return s.Want.Class != nil && s.Want.DataProtectionPolicy == nil && !asksPolicy(s) && !asksIndex(s)
+	return s.Want.Class != nil && s.Want.DataProtectionPolicy == nil && s.Want.Policy == nil && !asksIndex(s)
 }
 
 // mostGroups is how many groups one call describes by their names:
 // https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_DescribeLogGroups.html
 const mostGroups = 50
 
-// observeGroups reads the descriptions of many groups together, and their tags. A group that is no longer declared, or has a
-// policy, is left out, and so is one that would be replaced. Whether a group is in use is not asked for each: it counts as used.
+// observeGroups reads the descriptions of many groups together, their tags, and which have a policy. A group that is no longer
+// declared, or has a policy, is left out, and so is one that would be replaced. Whether a group is in use is not asked for each: it
+// counts as used.
 func observeGroups(ctx context.Context, all []site) ([]*aws.Answer[liveGroup], error) {
 	answers := make([]*aws.Answer[liveGroup], len(all))
 	if !slices.ContainsFunc(all, isPlain) {
@@ -350,6 +346,10 @@ func observeGroups(ctx context.Context, all []site) ([]*aws.Answer[liveGroup], e
 	}
 	tags, err := aws.TagsTogether(ctx, all,
 		func(g LogGroup) aws.ARN { return g.ARN }, func(want LogGroupProps) map[string]string { return want.Tags })
+	if err != nil {
+		return nil, err
+	}
+	ruled, err := withPolicy(ctx, all[0].Cloud)
 	if err != nil {
 		return nil, err
 	}
@@ -370,7 +370,7 @@ func observeGroups(ctx context.Context, all []site) ([]*aws.Answer[liveGroup], e
 	}
 	for i, s := range all {
 		g, isShown := shown[s.Last.Name]
-		if tags[i] == nil || !isShown || !isPlain(s) || g.DataProtectionStatus != "" {
+		if tags[i] == nil || !isShown || !isPlain(s) || g.DataProtectionStatus != "" || ruled[s.Last.ARN] {
 			continue
 		}
 		live, err := read(groupOf(s.Location, s.Last.Name), g)
@@ -389,17 +389,11 @@ func asksIndex(s site) bool {
 	return s.Want.IndexPolicy != nil || s.Last != nil && s.Last.IndexPolicy != ""
 }
 
-// asksPolicy reports whether a policy is declared or was: there is no call that shows the policies of several groups.
-func asksPolicy(s site) bool { return s.Want.Policy != nil || s.Last != nil && s.Last.Policy != "" }
-
 // groupAttributes are those of an observed group.
 func groupAttributes(live liveGroup) LogGroup {
 	attrs := live.attrs
 	if live.have.IndexPolicy != nil {
 		attrs.IndexPolicy = "on"
-	}
-	if live.have.Policy != nil {
-		attrs.Policy = "on"
 	}
 	return attrs
 }
@@ -457,19 +451,61 @@ func (l *liveGroup) readIndex(ctx context.Context, client *sdk.Client) error {
 // readPolicy goes by what each policy says it belongs to. A group has at most one:
 // https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-logs-loggroup.html
 func (l *liveGroup) readPolicy(ctx context.Context, client *sdk.Client) error {
-	out, err := client.DescribeResourcePolicies(ctx, &sdk.DescribeResourcePoliciesInput{
-		ResourceArn: new(string(l.attrs.ARN)), PolicyScope: types.PolicyScopeResource,
-	})
-	if err != nil {
-		return aws.OrNone(err)
-	}
-	for _, p := range out.ResourcePolicies {
-		if aws.ARN(strings.TrimSuffix(sdkaws.ToString(p.ResourceArn), ":*")) == l.attrs.ARN {
+	for p, err := range policies(ctx, client, &sdk.DescribeResourcePoliciesInput{ResourceArn: new(string(l.attrs.ARN))}) {
+		if err != nil {
+			return aws.OrNone(err)
+		}
+		if belongsTo(p) == l.attrs.ARN {
 			l.have.Policy = sdkaws.ToString(p.PolicyDocument)
 			l.policyName, l.policyRevision = sdkaws.ToString(p.PolicyName), sdkaws.ToString(p.RevisionId)
 		}
 	}
 	return nil
+}
+
+// withPolicy are the groups that have a policy: who may use a group is always asked, since anybody who may can open it to others.
+func withPolicy(ctx context.Context, cloud kind.Cloud) (map[aws.ARN]bool, error) {
+	groups := map[aws.ARN]bool{}
+	for p, err := range policies(ctx, clientOf(cloud), &sdk.DescribeResourcePoliciesInput{Limit: new(int32(mostPolicies))}) {
+		if err != nil {
+			return nil, err
+		}
+		groups[belongsTo(p)] = true
+	}
+	return groups, nil
+}
+
+// mostPolicies is how many policies one call shows:
+// https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_DescribeResourcePolicies.html
+const mostPolicies = 50
+
+// policies are those of log groups, not of the account. What does not know the operation, as an emulator does not, keeps none.
+func policies(ctx context.Context, client *sdk.Client, in *sdk.DescribeResourcePoliciesInput) iter.Seq2[types.ResourcePolicy, error] {
+	in.PolicyScope = types.PolicyScopeResource
+	pages := aws.Pages(ctx, client.DescribeResourcePolicies, in, func(in *sdk.DescribeResourcePoliciesInput, out *sdk.DescribeResourcePoliciesOutput) bool {
+		in.NextToken = out.NextToken
+		return sdkaws.ToString(in.NextToken) != ""
+	})
+	return func(yield func(types.ResourcePolicy, error) bool) {
+		for page, err := range pages {
+			if err != nil {
+				if !aws.IsUnknownOperation(err) {
+					yield(types.ResourcePolicy{}, err)
+				}
+				return
+			}
+			for _, p := range page.ResourcePolicies {
+				if p.ResourceArn != nil && !yield(p, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// belongsTo is the ARN of a policy's group.
+func belongsTo(p types.ResourcePolicy) aws.ARN {
+	return aws.ARN(strings.TrimSuffix(sdkaws.ToString(p.ResourceArn), ":*"))
 }
 
 // createGroup carries what CreateLogGroup takes; retention and policies have calls of their own, which follow.

@@ -55,7 +55,6 @@ func groupSuite() kindtest.Suite {
 		Others: map[tree.Path][]any{"retention": {"3d"}},
 		Open: map[tree.Path]string{
 			"indexPolicy": "an index policy that is not declared, and was not, is not asked for",
-			"policy":      "a policy that is not declared, and was not, is not asked for",
 		},
 		Steady: map[tree.Path]string{"name": "a group keeps its name for life"},
 	})

@@ -64,7 +64,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestDenied(t *testing.T) {
-	awstest.Denied(t, newWorld, obj{"policy": deliveryPolicy("logs:PutLogEvents")},
+	awstest.Denied(t, newWorld, obj{},
 		"Logs.DescribeLogGroups", "Logs.CreateLogGroup", "Logs.ListTagsForResource", "Logs.DescribeResourcePolicies")
 }
 
@@ -93,6 +93,49 @@ func TestPolicyChangedMeanwhile(t *testing.T) {
 	if have := w.Wrote(); !slices.Equal(have, []string{"Logs.PutResourcePolicy", "Logs.PutResourcePolicy"}) {
 		t.Errorf("wrote %v", have)
 	}
+}
+
+// TestTheirPolicy is about a policy that somebody else gives a group whose program declares none: it opens the group to others, so
+// that it is seen however groups are read. Where the operation is not known there is none.
+func TestTheirPolicy(t *testing.T) {
+	w, kind := newWorld(t), groupKind.Erase()
+	var jobs []*reconcile.Job
+	for _, name := range []string{"first", "second", "third"} {
+		props := obj{"name": name, "retention": "5d"}
+		out := w.Settled(t, props, nil)
+		jobs = append(jobs, w.Job(t, kind, props, &out))
+	}
+	differ := func(when string, asked int, want ...string) {
+		t.Helper()
+		w.Server.Reset()
+		looks, errs := kind.LookMany(t.Context(), jobs)
+		var have []string
+		for i, look := range looks {
+			if errs[i] != nil {
+				t.Errorf("%s: %v", when, errs[i])
+			}
+			for _, step := range look.Steps {
+				have = append(have, jobs[i].Name+" "+string(step.Path))
+			}
+		}
+		if n := w.Server.Count("Logs.DescribeResourcePolicies"); !slices.Equal(have, want) || n != asked {
+			t.Errorf("%s: %q, want %q; asked %d times, want %d", when, have, want, n, asked)
+		}
+	}
+	differ("no policies", 1)
+	for _, name := range []string{"first", "third"} { // on two pages
+		if _, err := w.Others.PutResourcePolicy(t.Context(), &sdk.PutResourcePolicyInput{
+			PolicyName: new("theirs"), ResourceArn: new("arn:aws:logs:us-east-1:" + account + ":log-group:" + name), PolicyDocument: aws.Text(deliveryPolicy("logs:*")),
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	differ("two policies", 2+2, "first policy", "third policy")
+	w.Server.Inject(awstest.Fault{Op: "Logs.DescribeResourcePolicies", Kind: awstest.Deny})
+	differ("the policies may not be listed", 1+3, "first policy", "third policy")
+	w.like.noPolicies = true
+	differ("the operation is not known", 1)
+	w.Settled(t, obj{"name": "second", "retention": "5d"}, nil)
 }
 
 // TestAccountRetention is about an account that decides how long events are kept: what a group says is not shown then.

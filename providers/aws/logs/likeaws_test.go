@@ -1,7 +1,9 @@
 package logs
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,7 +24,8 @@ const account = "111122223333"
 //
 //   - FilterLogEvents shows the events of all streams in the order of their times, asked or not.
 type likeAWS struct {
-	groups map[string]*extra // by name
+	groups     map[string]*extra // by name
+	noPolicies bool              // the operation is not known
 }
 
 // extra is what moto does not keep of a group.
@@ -42,10 +45,10 @@ func (s *likeAWS) of(in awstest.Fields) *extra {
 	return nil
 }
 
-func startLikeAWS(t *testing.T, cloud *awstest.Server) *awstest.Front {
+func startLikeAWS(t *testing.T, cloud *awstest.Server) (*likeAWS, *awstest.Front) {
 	t.Helper()
 	s := &likeAWS{groups: map[string]*extra{}}
-	return awstest.Amend(t, cloud, awstest.Amendments{
+	return s, awstest.Amend(t, cloud, awstest.Amendments{
 		Account: account,
 		Refuse: map[string]func(awstest.Fields) string{
 			"DeleteLogGroup": func(in awstest.Fields) string {
@@ -177,17 +180,37 @@ func (s *likeAWS) put(in awstest.Fields) (awstest.Fields, string) {
 	return awstest.Fields{}, ""
 }
 
-// policies shows those of the account too, as a partition does that does not know resource policies.
+// policies shows those of the account too, as a partition does that does not know resource policies. Without a group it shows a page
+// of those of all groups.
 func (s *likeAWS) policies(in awstest.Fields) (awstest.Fields, string) {
+	if s.noPolicies {
+		return nil, "UnknownOperationException"
+	}
 	list := []any{awstest.Fields{"policyName": "all", "policyDocument": `{"Statement":[]}`, "policyScope": "ACCOUNT"}}
+	of := func(g *extra, arn any) awstest.Fields {
+		return awstest.Fields{
+			"policyName": g.policyName, "policyDocument": g.policy, "revisionId": g.policyID, "policyScope": "RESOURCE", "resourceArn": arn,
+		}
+	}
+	if in["resourceArn"] == nil {
+		names := slices.Sorted(maps.Keys(s.groups))
+		names = slices.DeleteFunc(names, func(name string) bool { return s.groups[name].policy == nil })
+		next, _ := strconv.Atoi(fmt.Sprint(in["nextToken"]))
+		if next < len(names) {
+			list = append(list, of(s.groups[names[next]], "arn:aws:logs:us-east-1:"+account+":log-group:"+names[next]))
+		}
+		out := awstest.Fields{"resourcePolicies": list}
+		if next+1 < len(names) {
+			out["nextToken"] = strconv.Itoa(next + 1)
+		}
+		return out, ""
+	}
 	g := s.of(in)
 	if g == nil {
 		return nil, "ResourceNotFoundException"
 	}
 	if g.policy != nil {
-		list = append(list, awstest.Fields{
-			"policyName": g.policyName, "policyDocument": g.policy, "revisionId": g.policyID, "policyScope": "RESOURCE", "resourceArn": in["resourceArn"],
-		})
+		list = append(list, of(g, in["resourceArn"]))
 	}
 	return awstest.Fields{"resourcePolicies": list}, ""
 }

@@ -19,12 +19,16 @@ type (
 	list = []any
 )
 
-type world struct{ awstest.World[sdk.Client] }
+type world struct {
+	awstest.World[sdk.Client]
+	like *likeAWS
+}
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	server := awstest.Start(t)
-	w := &world{awstest.NewWorld(t, server, startLikeAWS(t, server), sdk.NewFromConfig, groupKind.Erase(), "app")}
+	like, front := startLikeAWS(t, server)
+	w := &world{awstest.NewWorld(t, server, front, sdk.NewFromConfig, groupKind.Erase(), "app"), like}
 	w.Located(t, account)
 	return w
 }

@@ -50,6 +50,7 @@ type likeAWS struct {
 	logs      map[string]string
 	told      map[string]string
 	closed    []string // ARNs of destinations that do not let S3 in
+	uncounted bool     // heads do not count tags, as for those who may not read them
 	anyOwner  []string
 }
 
@@ -113,6 +114,11 @@ func (s *likeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.pass(w, r, func(res *http.Response) {
 			if is := "X-Amz-Server-Side-Encryption"; res.Header.Get(is) == "" && (r.Method == http.MethodHead || r.Method == http.MethodGet) {
 				res.Header.Set(is, "AES256")
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.uncounted {
+				res.Header.Del("X-Amz-Tagging-Count")
 			}
 		})
 	case q.Has("logging"):

@@ -249,9 +249,9 @@ func digestOf(content string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// observeObject asks for the head, then for the tags where it says that there are any, and for the bucket's encryption where
-// that is what is wanted. The head's answer has no body: a missing bucket and a missing object are both NotFound. Without the
-// permission to list the bucket S3 says "denied" of a missing object, which is never taken as absence.
+// observeObject asks for the head, then for the tags, and for the bucket's encryption where that is what is wanted. The head's
+// answer has no body: a missing bucket and a missing object are both NotFound. Without the permission to list the bucket S3 says
+// "denied" of a missing object, which is never taken as absence.
 func observeObject(ctx context.Context, s objectSite) (live liveObject, err error) {
 	return observeWith(ctx, s, byDefaultIn)
 }
@@ -311,15 +311,14 @@ func observeWith(ctx context.Context, s objectSite, byDefault func(context.Conte
 	}
 	live.have.Bucket, live.have.Key = live.attrs.Bucket, key
 	group, ctx := errgroup.WithContext(ctx)
-	if awssdk.ToInt32(head.TagCount) > 0 {
-		group.Go(func() error {
-			out, err := ask(ctx, t, t.GetObjectTagging, sdk.GetObjectTaggingInput{Key: &key})
-			if err == nil {
-				live.tags = tagMap(out.TagSet)
-			}
-			return missing(err)
-		})
-	}
+	// Whether the head counts tags or not: S3 leaves the count out for those who may not read them.
+	group.Go(func() error {
+		out, err := ask(ctx, t, t.GetObjectTagging, sdk.GetObjectTaggingInput{Key: &key})
+		if err == nil {
+			live.tags = tagMap(out.TagSet)
+		}
+		return missing(err)
+	})
 	if asksDefault(s) {
 		group.Go(func() error {
 			var err error

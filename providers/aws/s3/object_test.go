@@ -10,12 +10,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -93,6 +95,30 @@ func TestObject(t *testing.T) {
 			s.Variants = slices.DeleteFunc(s.Variants, func(v kindtest.Variant) bool { return v.Name != "rich" && v.Name != "moved" })
 		}
 		t.Run(c.Name, func(t *testing.T) { c.Do(t, s) })
+	}
+}
+
+// TestObjectTagsUncounted is about heads that do not count tags, as S3 leaves it out for those who may not read them: tags are read
+// all the same, and a refusal is an error, never "no tags".
+// https://docs.aws.amazon.com/AmazonS3/latest/API/API_HeadObject.html#API_HeadObject_ResponseSyntax
+func TestObjectTagsUncounted(t *testing.T) {
+	t.Parallel()
+	w, kind := objectWorld(t), kindtest.Quick(objectKind, 300*time.Millisecond)
+	declared := obj{"bucket": "one", "key": "a", "content": "x", "tags": obj{"team": "shop"}}
+	out, err := kind.Settle(t.Context(), w.Job(t, kind, declared, nil), reconcile.Hooks{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.like.mu.Lock()
+	w.like.uncounted = true
+	w.like.mu.Unlock()
+	look, err := kind.Look(t.Context(), w.Job(t, kind, declared, &out))
+	if err != nil || len(look.Steps) > 0 || look.Owner == (reconcile.Mark{}) {
+		t.Errorf("without a count: steps %v, owner %+v (%v)", look.Steps, look.Owner, err)
+	}
+	w.Server.Inject(awstest.Fault{Op: "S3.GetObjectTagging", Kind: awstest.Deny, Times: -1})
+	if look, err := kind.Look(t.Context(), w.Job(t, kind, declared, &out)); err == nil || !strings.Contains(err.Error(), "AccessDenied") {
+		t.Errorf("the tags may not be read, and the look shows %v (%v)", look.Steps, err)
 	}
 }
 
