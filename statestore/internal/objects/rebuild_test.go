@@ -3,6 +3,7 @@ package objects_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -277,5 +278,58 @@ func TestRebuildRefusesLess(t *testing.T) {
 				t.Errorf("a head was written: %v", err)
 			}
 		})
+	}
+}
+
+// The list of the new head is that of the lost one, whichever segment was the newest: a batch, several merged ones, a base.
+func TestRebuildFindsTheList(t *testing.T) {
+	t.Parallel()
+	bucket, clock := objectstest.NewMemory(t, time.Now), new(waiting)
+	type head struct {
+		Segments []struct {
+			Name   string `json:"name"`
+			Bytes  int    `json:"bytes"`
+			Merged int    `json:"merged"`
+		} `json:"segments"`
+		Bases []struct {
+			Name   string `json:"name"`
+			Serial uint64 `json:"serial"`
+		} `json:"bases"`
+	}
+	read := func() (h head) {
+		object, err := bucket.Get(t.Context(), headOf, "")
+		if err = errors.Join(err, json.Unmarshal(object.Body, &h)); err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	merged, bases := 0, 0
+	for round := range uint64(24) {
+		s := newStore(bucket, clock.settings())
+		lease := acquired(t, s, fmt.Sprintf("run %d", round))
+		batch := batchOf(1, round, "")
+		batch.Put[0].Body = make([]byte, 10<<10)
+		if _, err := s.Commit(t.Context(), lease, batch); err != nil {
+			t.Fatal(err)
+		}
+		want := read()
+		if newest := want.Segments[len(want.Segments)-1]; newest.Merged > 0 {
+			merged++
+		}
+		bases = len(want.Bases)
+		if err := bucket.Delete(t.Context(), []string{headOf}); err != nil {
+			t.Fatal(err)
+		}
+		how := asked
+		how.Run = fmt.Sprintf("rebuild %d", round)
+		if made, err := newStore(bucket, clock.settings()).RebuildHead(t.Context(), stage, how); err != nil || !made.Done {
+			t.Fatalf("round %d: %+v, %v", round, made, err)
+		}
+		if got := read(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("round %d: the head lists %+v, the lost one %+v", round, got, want)
+		}
+	}
+	if merged == 0 || bases < 2 {
+		t.Errorf("%d times a merged segment was the newest, and there are %d bases: the test shows less than it says", merged, bases)
 	}
 }
