@@ -1,10 +1,15 @@
 package cmd
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/render"
+	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/keeper"
+	"github.com/athanor-dev/athanor/statestore/s3"
 )
 
 func (a *app) stateCheckCommand() *cli.Command {
@@ -14,13 +19,62 @@ func (a *app) stateCheckCommand() *cli.Command {
 store can prove of its own file and indexes. It names an entry that cannot be read with the identity of its
 object. It changes nothing and reads state alone; plan compares state with the cloud.
 
+With --rebuild-head, of a store in a bucket, it first makes the head of the stage again where that object is missing
+or cannot be read, from the segments that lie beside it. It waits until a lease that the head may have held is over,
+30 seconds; a run that held the stage has lost it. The newest runs are then not in the history. A head that can be
+read is left alone. First stop those who hold a stage for longer: one that was moved to another store, tofu.
+
 Exit codes: 0 state is complete and consistent; 1 something is wrong.`,
-		UsageText: "state check\nstate check --stack shop --stage prod --json",
-		Flags:     stageFlags(cli.StackFlag("read")), Before: reads, Action: a.stateCheck,
+		UsageText: "state check\nstate check --stack shop --stage prod --json\nstate check --rebuild-head --stage prod",
+		Flags: stageFlags(cli.StackFlag("read"),
+			&cli.BoolFlag{Name: "rebuild-head", Usage: "make the lost or damaged head of the stage again, in a bucket"}),
+		Before: readsWithout("rebuild-head"), Action: a.stateCheck,
 	}
 }
 
+// headRebuilder is a store that can make the head of a stage again.
+type headRebuilder interface {
+	RebuildHead(ctx context.Context, stage statestore.Stage, how s3.Rebuild) (s3.Rebuilt, error)
+}
+
+// rebuildHead makes the head of the stage again, and says of what.
+func (a *app) rebuildHead(c *cli.Context) (string, error) {
+	s, dir, err := a.locate(c, 0)
+	if err != nil || s == nil {
+		return "", err
+	}
+	p, err := openProject(dir, s.store)
+	if err != nil {
+		return "", err
+	}
+	store, ok := p.store.(headRebuilder)
+	if !ok {
+		return "", hint(fmt.Errorf("--rebuild-head: %s has no heads", p.name), "a store in a bucket has them: --store s3://BUCKET/PREFIX")
+	}
+	made, err := store.RebuildHead(c.Context, s.stage, s3.Rebuild{
+		Run: newRun(), User: p.who(), KeyOf: keeper.KeyOf,
+		Waits: func(d time.Duration) {
+			fmt.Fprintf(a.err, "%s: waiting %s, for as long as somebody may hold it\n", s.stage, d.Round(time.Second))
+		},
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case !made.Done:
+		return "the head can be read: it was left alone", nil
+	}
+	return fmt.Sprintf("the head was rebuilt from segment %s: serial %d, %s listed, %d left out; runs that the lost head alone named are not in the history",
+		made.Newest, made.Serial, plural(made.Segments, "segment", "segments"), made.Unlisted), nil
+}
+
 func (a *app) stateCheck(c *cli.Context) error {
+	var rebuilt string
+	if c.Bool("rebuild-head") {
+		var err error
+		if rebuilt, err = a.rebuildHead(c); err != nil || rebuilt == "" {
+			return err
+		}
+	}
 	s, err := a.openExisting(c, 0)
 	if err != nil || s == nil {
 		return err
@@ -38,6 +92,9 @@ func (a *app) stateCheck(c *cli.Context) error {
 			found.Hints = []string{"`athanor state rm " + f.Address + "` removes it from state; the next deploy finds existing objects by reading"}
 		}
 		line.Problems = append(line.Problems, found)
+	}
+	if rebuilt != "" {
+		line.Notes = append(line.Notes, rebuilt)
 	}
 	if origin := s.engine.Key.Origin(); origin.Alone && checkup.Serial > 0 {
 		line.Notes = append(line.Notes, fmt.Sprintf("the key %s is in %s, which only this machine has: keep a copy of it, nothing else opens the state; "+

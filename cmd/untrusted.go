@@ -65,6 +65,16 @@ func readsWith(flag string) cli.BeforeFunc {
 	}
 }
 
+// readsWithout is the Before of a command of which that is true unless it is given a flag.
+func readsWithout(flag string) cli.BeforeFunc {
+	return func(c *cli.Context) error {
+		if c.Bool(flag) {
+			return strangersOnlyRead(c)
+		}
+		return nil
+	}
+}
+
 // planUntrusted plans a stranger's stack: no secret is read, no program is built or run, and what could not be observed
 // is said. Without a state store, its key or credentials it plans from the program alone.
 func (a *app) planUntrusted(c *cli.Context) error {

@@ -3,11 +3,13 @@
 package main
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/athanor-dev/athanor/statestore/s3/s3test"
 )
@@ -50,6 +52,7 @@ func TestRecordInABucket(t *testing.T) {
 				t.Errorf("%q: the bucket shows %q: %v", names, word, names != "")
 			}
 		}
+		rebuildHead(t, w, filepath.Join(server.Dir(), bucket))
 		if names != "" {
 			w.env = append(w.env, "ATHANOR_STORE="+url)
 			if _, said, code := w.printed("", "state", "list"); code != 1 || !strings.Contains(said, "names=sealed") {
@@ -61,6 +64,33 @@ func TestRecordInABucket(t *testing.T) {
 			t.Error("there is a state on disk too")
 		}
 		wantCounts(t, w.summary(0, "destroy", "--yes"), map[string]float64{"deleted": 7})
+	}
+}
+
+// rebuildHead spoils the head of the stage in the folder of a bucket, and has it made again: the state proves itself, and a deploy
+// finds nothing to do. Nobody wrote the head for longer than a lease lasts, so that nothing is waited for.
+func rebuildHead(t *testing.T, w *world, folder string) {
+	t.Helper()
+	heads := 0
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != "head" || d.IsDir() {
+			return err
+		}
+		heads++
+		long := time.Now().Add(-time.Hour)
+		return errors.Join(os.WriteFile(path, []byte("{"), 0o600), os.Chtimes(path, long, long))
+	})
+	if err != nil || heads != 1 {
+		t.Fatalf("%d heads, %v", heads, err)
+	}
+	w.run(1, "state", "check")
+	if _, said, code := w.printed("", "state", "check", "--rebuild-head"); code != 0 || !strings.Contains(said, "the head was rebuilt from segment") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+	w.run(0, "state", "check")
+	wantCounts(t, w.summary(0, "deploy", "--yes"), map[string]float64{"unchanged": 7, "commits": 0})
+	if _, said, code := w.printed("", "state", "check", "--rebuild-head"); code != 0 || !strings.Contains(said, "it was left alone") {
+		t.Errorf("exit code %d: %s", code, said)
 	}
 }
 

@@ -408,3 +408,21 @@ func (w *encoder) row(address string, version uint64, row *statestore.Row) {
 	}
 	w.stamp(row.Body)
 }
+
+// KeyOf is the id of the key that a stage was sealed with last, by what its state holds: its authenticated head, else what was
+// written last and is sealed. It is "" where nothing is. Who takes it for the key proves the state with it.
+func KeyOf(snap *statestore.Snapshot) string {
+	var h head
+	if json.Unmarshal(snap.Meta[headFact], &h) == nil && h.Key != "" {
+		return h.Key
+	}
+	id, written := seal.SealedBy(snap.Outputs), time.Time{}
+	for _, row := range snap.Rows {
+		for _, g := range row.Generations {
+			if by := seal.SealedBy(g.Body); by != "" && !g.Written.Before(written) {
+				id, written = by, g.Written
+			}
+		}
+	}
+	return id
+}

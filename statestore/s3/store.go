@@ -32,6 +32,12 @@ type Config func(region string) (aws.Config, error)
 // Sealer seals and opens what a bucket's owner shall not read. The key of a stage is one.
 type Sealer = objects.Sealer
 
+// Rebuild says how a lost head is made again.
+type Rebuild = objects.Rebuild
+
+// Rebuilt is what a new head was made of.
+type Rebuilt = objects.Rebuilt
+
 // UnsafeError says that a server does not keep the conditions of writes.
 type UnsafeError = objects.UnsafeError
 

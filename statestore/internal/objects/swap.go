@@ -216,6 +216,11 @@ func (e *HeadlessError) Error() string {
 	return fmt.Sprintf("there is %s, and no head that lists it", e.Key)
 }
 
+// Hint says what the user can do.
+func (e *HeadlessError) Hint() string {
+	return "`athanor state check --rebuild-head` makes it again from the segments"
+}
+
 // swap writes what the transaction changed, and then the head.
 func (b backend) swap(ctx context.Context, c *cache, w *swap, t *tx, next *rules.Head, stale *bool) (more bool, err error) {
 	s := b.store
