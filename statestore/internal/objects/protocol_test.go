@@ -80,6 +80,10 @@ func TestTheHeadVanishes(t *testing.T) {
 	if _, ok := errors.AsType[*objects.HeadlessError](err); !ok || !errors.Is(err, statestore.ErrDamaged) {
 		t.Errorf("who comes anew: %v", err)
 	}
+	_, err = newStore(bucket, trusted()).Load(t.Context(), stage)
+	if _, ok := errors.AsType[*objects.HeadlessError](err); !ok || !errors.Is(err, statestore.ErrDamaged) {
+		t.Errorf("who comes anew and reads: %v", err)
+	}
 }
 
 // A server that looks at all conditions before it writes anything is found by the races of the probe.

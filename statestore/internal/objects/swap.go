@@ -31,7 +31,11 @@ func (b backend) View(ctx context.Context, stage statestore.Stage, _ []ledger.Wa
 	defer c.leave()
 	var missing uint64 // the revision that a segment was missing of
 	for {
-		if err := s.refresh(ctx, c); err != nil || c.doc == nil {
+		err := s.refresh(ctx, c)
+		if err == nil && c.doc == nil {
+			err = s.empty(ctx, stage)
+		}
+		if err != nil || c.doc == nil {
 			return s.meaning(ctx, err)
 		}
 		t, err := s.begin(ctx, c)
