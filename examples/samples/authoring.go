@@ -31,8 +31,10 @@ func authoring2(s *athanor.Stack) error {
 // References
 func authoring3(s *athanor.Stack) error {
 	pw := random.NewPassword(s, "pw", random.PasswordProps{})
-	local.NewFile(s, "env", local.FileProps{Path: ".env", Mode: new("0600"),
-		Content: fmt.Sprintf("PASSWORD=%s\nHOME=${HOME}\n", pw.Value)})
+	local.NewFile(s, "env", local.FileProps{
+		Path: ".env", Mode: new("0600"),
+		Content: fmt.Sprintf("PASSWORD=%s\nHOME=${HOME}\n", pw.Value),
+	})
 	return nil
 }
 
@@ -40,12 +42,18 @@ func authoring3(s *athanor.Stack) error {
 func authoring4(s *athanor.Stack) error {
 	id := random.NewID(s, "id", random.IDProps{})
 	pw := random.NewPassword(s, "pw", random.PasswordProps{})
-	local.NewFile(s, "policy", local.FileProps{Path: "policy.json",
-		Content: s.JSON(map[string]any{"allow": []any{id.Hex}, "max": 3})})
-	local.NewFile(s, "dsn", local.FileProps{Path: "dsn.txt", Mode: new("0600"),
-		Content: s.URL("postgres://app:%s@db.local/%s?sslmode=verify-full", pw.Value, id.Hex)})
-	local.NewFile(s, "user", local.FileProps{Path: "user.txt", Mode: new("0600"),
-		Content: s.URL("postgres://%s@db.local/shop", athanor.User("app", pw.Value))})
+	local.NewFile(s, "policy", local.FileProps{
+		Path:    "policy.json",
+		Content: s.JSON(map[string]any{"allow": []any{id.Hex}, "max": 3}),
+	})
+	local.NewFile(s, "dsn", local.FileProps{
+		Path: "dsn.txt", Mode: new("0600"),
+		Content: s.URL("postgres://app:%s@db.local/%s?sslmode=verify-full", pw.Value, id.Hex),
+	})
+	local.NewFile(s, "user", local.FileProps{
+		Path: "user.txt", Mode: new("0600"),
+		Content: s.URL("postgres://%s@db.local/shop", athanor.User("app", pw.Value)),
+	})
 	return nil
 }
 
