@@ -40,19 +40,13 @@ Exit codes: 0 nothing is missing, maybe with warnings; 1 something is.`,
 
 // The results of a check.
 const (
-	checkOK      = "ok"
-	checkWarning = "warning"
-	checkMissing = "missing"
+	checkOK      = render.CheckOK
+	checkWarning = render.CheckWarning
+	checkMissing = render.CheckMissing
 )
 
 // check is one line of doctor.
-type check struct {
-	Check  string `json:"check"`
-	Status string `json:"status"`
-	Text   string `json:"text"`
-	// Fix are instructions, with the exact command where there is one.
-	Fix []string `json:"fix,omitempty"`
-}
+type check render.Check
 
 // doctorPatience bounds each question to a store, a provider or a clock.
 const doctorPatience = 20 * time.Second
@@ -116,16 +110,12 @@ func doctorEnd(missing int) error {
 
 // showCheck prints a check.
 func (a *app) showCheck(k check) {
-	k.Text = render.Escaped(k.Text)
 	if a.asJSON {
+		k.Text = render.Escaped(k.Text)
 		a.json(k)
 		return
 	}
-	glyph := map[string]string{checkOK: " ", checkWarning: "~", checkMissing: "!"}[k.Status]
-	fmt.Fprintf(a.out, "%s %-11s  %s\n", glyph, k.Check, strings.ReplaceAll(k.Text, "\n", "\n"+strings.Repeat(" ", 15)))
-	for _, fix := range k.Fix {
-		fmt.Fprintf(a.out, "  %-11s  hint:  %s\n", "", render.Escaped(fix))
-	}
+	a.style(a.out).Check(a.out, render.Check(k))
 }
 
 // failed is a check that found something missing.

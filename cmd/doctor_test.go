@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"testing"
 	"time"
+
+	"github.com/athanor-dev/athanor/cmd/render"
 )
 
 // A clock is judged by the time of the answer, whatever the answer took.
@@ -12,7 +14,8 @@ func TestClockVerdict(t *testing.T) {
 	sent := time.Date(2026, 3, 1, 12, 0, 0, 900_000_000, time.UTC)
 	for _, tt := range []struct {
 		offset, took time.Duration
-		status, text string
+		status       render.CheckStatus
+		text         string
 	}{
 		{0, 0, checkOK, "agrees with aws"},
 		{-900 * time.Millisecond, 0, checkOK, "agrees with aws"},

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
@@ -85,7 +83,12 @@ func (a *app) stageList(c *cli.Context) error {
 		fmt.Fprintf(a.err, "no stages yet in %s\nnext:  athanor deploy\n", p.name)
 		return nil
 	}
-	return printStages(a.out, lines, time.Now())
+	var shown []render.Stage
+	for i := range lines {
+		shown = append(shown, lines[i].shown())
+	}
+	a.style(a.out).Stages(a.out, shown, time.Now())
+	return nil
 }
 
 // openStore opens the state store of the directory that the command names, without a program.
@@ -162,31 +165,13 @@ func (l *stageLine) readExpiry(ctx context.Context, p *project) error {
 	return nil
 }
 
-// printStages prints the stages as a table.
-func printStages(out io.Writer, lines []stageLine, now time.Time) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "STACK\tSTAGE\tSTATUS\tRESOURCES\tLAST RUN")
-	for _, l := range lines {
-		status := l.Status
-		switch status {
-		case "interrupted", "failed", "damaged", "unfinished":
-			status = "! " + status
-		}
-		if left := l.Expires.Sub(now); !l.Expires.IsZero() && left > 0 {
-			status += ", expires in " + render.Ago(left)
-		} else if !l.Expires.IsZero() {
-			status += ", expired"
-		}
-		last := ""
-		if r := l.LastRun; r != nil {
-			last = fmt.Sprintf("%s %s ago", r.Command, render.Ago(now.Sub(r.Started)))
-			if r.User != "" {
-				last += ", " + r.User
-			}
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%9d\t%s\n", l.Stack, l.Stage, status, l.Resources, render.Escaped(last))
+// shown is the line for people.
+func (l *stageLine) shown() render.Stage {
+	st := render.Stage{Stack: l.Stack, Stage: l.Stage, Status: l.Status, Resources: l.Resources, Expires: l.Expires}
+	if r := l.LastRun; r != nil {
+		st.Command, st.User, st.Started = r.Command, r.User, r.Started
 	}
-	return w.Flush()
+	return st
 }
 
 // otherStages lists the stages that the store has of the session's stack, and whether the session's own is among them.

@@ -442,6 +442,38 @@ func ran() []render.Run {
 	}
 }
 
+// kept are the stages of a store.
+func kept() []render.Stage {
+	now := newClock().Now()
+	return []render.Stage{
+		{Stack: "shop", Stage: "pr-118", Status: "deployed", Resources: 14, Command: "deploy", User: "ci", Started: now.Add(-3 * time.Hour), Expires: now.Add(41 * time.Hour)},
+		{Stack: "shop", Stage: "prod", Status: "failed", Resources: 1406, Command: "deploy", User: "ada", Started: now.Add(-18 * time.Hour)},
+		{Stack: "shop", Stage: "staging", Status: "running", Resources: 14, Command: "deploy", Started: now.Add(-41 * time.Second)},
+		{Stack: "site", Stage: "dev-ada", Status: "empty", Expires: now.Add(-time.Minute)},
+	}
+}
+
+// loose are objects that state does not have.
+func loose() []engine.Thing {
+	owner := &reconcile.Mark{Stack: "shop", Stage: "prod", Address: "worker/jobs"}
+	return []engine.Thing{
+		{Standing: engine.StandingOurs, Kind: "aws.sqs.Queue", Identity: "https://sqs.eu-north-1.amazonaws.com/123456789012/shop-prod-jobs-5b2e", Address: "worker/jobs", Owner: owner},
+		{Standing: engine.StandingOurs, Kind: "aws.s3.Bucket", Identity: "shop-prod-uploads-7d10", Address: "uploads", OtherStore: true, Declared: true, Owner: owner},
+		{Standing: engine.StandingRetained, Kind: "cloudflare.D1Database", Identity: "0f4c3f8e-4a58-4f0e-9a39-6b3d6c1f2b11", Owner: owner},
+	}
+}
+
+// checked are lines of doctor.
+var checked = []render.Check{
+	{Check: "athanor", Status: render.CheckOK, Text: "athanor 1.4.0 (9f31c07, 2026-11-20)"},
+	{Check: "node", Status: render.CheckWarning, Text: "not installed", Fix: []string{"what is built with it, Workers and bundles, needs Node.js 20 or newer: https://nodejs.org"}},
+	{Check: "store", Status: render.CheckOK, Text: "postgres://deploy@db.example/infra: shop/prod has 14 resources at serial 41, and nobody holds it"},
+	{
+		Check: "secrets", Status: render.CheckMissing, Text: "stripeKey is not set for stage prod\nmailKey is not set for stage prod",
+		Fix: []string{"athanor secret set stripeKey --stage prod", "athanor secret set mailKey --stage prod"},
+	},
+}
+
 var views = map[string]view{
 	"plan":          static(func(w io.Writer, s render.Style) { s.Code = built; s.Plan(w, shop(), "16 reads, 0.9s") }),
 	"plan-folded":   static(func(w io.Writer, s render.Style) { s.Plan(w, load(), "140 reads, 1.8s") }),
@@ -464,6 +496,19 @@ var views = map[string]view{
 	"state-list": static(func(w io.Writer, s render.Style) { s.Rows(w, stored(), newClock().Now()) }),
 	"state-show": static(func(w io.Writer, s render.Style) { s.Row(w, stored()[3]) }),
 	"history":    static(func(w io.Writer, s render.Style) { s.Runs(w, ran()) }),
+	"stage-list": static(func(w io.Writer, s render.Style) { s.Stages(w, kept(), newClock().Now()) }),
+	"output": static(func(w io.Writer, s render.Style) {
+		s.Outputs(w, map[string]any{
+			"invoicesUrl": "https://sqs.eu-north-1.amazonaws.com/123456789012/shop-prod-invoices-5b2e",
+			"password":    "(secret)", "url": "https://shop.example.com", "zones": []any{"eu-north-1a", "eu-north-1b"},
+		})
+	}),
+	"orphans": static(func(w io.Writer, s render.Style) { s.Things(w, loose()) }),
+	"doctor": static(func(w io.Writer, s render.Style) {
+		for _, k := range checked {
+			s.Check(w, k)
+		}
+	}),
 	"errors": static(func(w io.Writer, s render.Style) {
 		program.Print(w, s, &engine.GraphError{Problems: []engine.Problem{
 			{Address: "orders", Source: "athanor.yaml:9:7", Err: reconcile.WithHint(errors.New("visibiltyTimeout is not a prop of aws.sqs.Queue"), "did you mean visibilityTimeout? All props: athanor kinds aws.sqs.Queue")},

@@ -19,6 +19,9 @@ var standings = map[engine.Standing]struct {
 	engine.StandingRetained:  {"×", dim},
 }
 
+// thingHang is the indentation of what does not fit into the line of a thing: that of its kind.
+const thingHang = 15
+
 // Things writes what a scan found, a line each.
 func (s Style) Things(w io.Writer, things []engine.Thing) {
 	things = cleaned(things)
@@ -30,7 +33,13 @@ func (s Style) Things(w io.Writer, things []engine.Thing) {
 		look := standings[t.Standing]
 		line := fmt.Sprintf("  %s %s  %-*s  %-*s", s.paint(look.color, look.sign), s.paint(look.color, fmt.Sprintf("%-9s", t.Standing)),
 			min(kinds, widest), t.Kind, min(identities, 2*widest), clean(t.Identity))
-		fmt.Fprintln(w, strings.TrimRight(line+"  "+s.paint(dim, clean(aboutThing(t))), " "))
+		about := s.paint(dim, clean(aboutThing(t)))
+		if s.Width == 0 || columns(line+"  "+about) <= s.Width {
+			s.write(w, strings.TrimRight(line+"  "+about, " "), thingHang)
+			continue
+		}
+		s.write(w, strings.TrimRight(line, " "), thingHang)
+		s.write(w, strings.Repeat(" ", thingHang)+about, thingHang)
 	}
 }
 
