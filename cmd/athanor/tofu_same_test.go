@@ -387,7 +387,7 @@ func (a *alike) rows() map[string]sameRow {
 	a.tofu.tofu("", "destroy", "-auto-approve", "-no-color", "-input=false")
 
 	rows := map[string]sameRow{}
-	for name := range a.declared.Resources {
+	for _, name := range slices.Sorted(maps.Keys(a.declared.Resources)) {
 		row := sameRow{"same", "nothing", "no import"}
 		declared, random := a.declared.Resources[name].Props, strings.HasPrefix(a.declared.typ(name), "random_")
 		other := compare(first.of(t, name).Attributes, second.of(t, name).Attributes, ours[name], declared, random)
@@ -409,6 +409,9 @@ func (a *alike) rows() map[string]sameRow {
 		}
 		if said, ok := took[name]; ok {
 			row.athanor = said
+		}
+		if other, ok := rows[a.declared.typ(name)]; ok && row.athanor == "nothing" { // of two of a type, the one that differs is shown
+			row.athanor = other.athanor
 		}
 		rows[a.declared.typ(name)] = row
 	}
