@@ -34,7 +34,7 @@ func newTofu(t *testing.T) *tofu {
 	}
 	p := &tofu{newWorld(t, "stack: outer\nresources: {}\n"), program}
 	var overrides strings.Builder
-	for _, name := range []string{"hashicorp/random", "hashicorp/local", "hashicorp/null", "hashicorp/tls", "cloudflare/cloudflare"} {
+	for _, name := range []string{"hashicorp/random", "hashicorp/local", "hashicorp/null", "hashicorp/tls", "cloudflare/cloudflare", "cyrilgdn/postgresql"} {
 		fmt.Fprintf(&overrides, "%q = %q\n", name, peers)
 	}
 	p.write("tofurc", "provider_installation {\n dev_overrides {\n"+overrides.String()+" }\n}\n")
