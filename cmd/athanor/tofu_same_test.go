@@ -22,7 +22,7 @@ import (
 )
 
 // importedBy is the id by which the object of a type is imported, of its attributes. An empty one is for what athanor finds by what is
-// declared. Types that are not here have no importer.
+// declared. Types that are not here have no ider.
 var importedBy = map[string]string{
 	"random_bytes": "{base64}", "random_id": "{prefix},{id}", "random_integer": "{result},{min},{max}", "random_password": "{result}",
 	"random_string": "{result}", "random_uuid": "{result}",
@@ -388,7 +388,7 @@ func (a *alike) rows() map[string]sameRow {
 
 	rows := map[string]sameRow{}
 	for _, name := range slices.Sorted(maps.Keys(a.declared.Resources)) {
-		row := sameRow{"same", "nothing", "no import"}
+		row := sameRow{"same", "nothing", "no id"}
 		declared, random := a.declared.Resources[name].Props, strings.HasPrefix(a.declared.typ(name), "random_")
 		other := compare(first.of(t, name).Attributes, second.of(t, name).Attributes, ours[name], declared, random)
 		if len(other) > 0 && len(compare(read.of(t, name).Attributes, second.of(t, name).Attributes, ours[name], declared, random)) == 0 {
