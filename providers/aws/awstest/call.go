@@ -136,6 +136,8 @@ func serviceName(id string) string {
 		return "SecretsManager"
 	case "states":
 		return "SFN"
+	case "scheduler":
+		return "Scheduler"
 	case "events":
 		return "Events"
 	}
