@@ -187,7 +187,7 @@ func (k *kind) observe(ctx context.Context, s site) (*live, error) {
 		return nil, reconcile.ErrAbsent
 	}
 	// What the provider finds wrong only when it plans is told before anything is made.
-	if _, err := p.plan(ctx, k.Type, none(k.Type), config); err != nil {
+	if err := p.creatable(ctx, k.Type, config); err != nil {
 		return nil, err
 	}
 	return nil, reconcile.ErrAbsent
@@ -199,7 +199,7 @@ func (k *kind) learnOwn(ctx context.Context, l *live, config cty.Value) {
 	if err != nil {
 		return // the comparison asks again, and has its error
 	}
-	l.plans.Store(config.GoString(), plan)
+	l.plans.Store(plan.asked, plan)
 	l.fresh, l.own = false, nil
 	for _, d := range plan.differences {
 		if d.Want.IsWhollyKnown() && !isConfigured(config, d.Path) {
@@ -338,10 +338,14 @@ func pack(k kept) ([]any, error) {
 		return nil, err
 	}
 	var small bytes.Buffer
-	w, err := flate.NewWriter(&small, flate.BestSpeed)
-	if err != nil {
-		return nil, err
+	w, ok := packers.Get().(*flate.Writer)
+	if !ok {
+		if w, err = flate.NewWriter(nil, flate.BestSpeed); err != nil {
+			return nil, err
+		}
 	}
+	defer packers.Put(w)
+	w.Reset(&small)
 	if _, err := w.Write(text); err != nil {
 		return nil, err
 	}
@@ -358,6 +362,9 @@ func pack(k kept) ([]any, error) {
 	}
 	return packed, nil
 }
+
+// packers are writers that are used again: a new one takes half a megabyte, which is far more than what it writes.
+var packers sync.Pool
 
 // wordSize is how many bytes a number of what is packed has: as many as every reader of JSON keeps exactly.
 const wordSize = 6
@@ -459,8 +466,11 @@ func (k *kind) planned(d *contract.Diff[*live], want attributes, l *live) (*plan
 	if err != nil {
 		return nil, err
 	}
-	key := config.GoString()
-	if plan, ok := l.plans.Load(key); ok {
+	sent, err := value.Encode(config, k.Value)
+	if err != nil {
+		return nil, err
+	}
+	if plan, ok := l.plans.Load(askedOf(k.Type, sent)); ok {
 		return plan.(*planned), nil
 	}
 	ctx := context.Background() //nolint:forbidigo // a comparison has no caller who could stop it, and asks a program of this machine
@@ -469,7 +479,7 @@ func (k *kind) planned(d *contract.Diff[*live], want attributes, l *live) (*plan
 	}
 	plan, err := l.program.plan(ctx, k.Type, l.seen, config)
 	if err == nil {
-		l.plans.Store(key, plan)
+		l.plans.Store(plan.asked, plan)
 	}
 	return plan, err
 }

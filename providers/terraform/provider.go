@@ -10,8 +10,9 @@ import (
 )
 
 // Provider is the family of all types of all Terraform providers that a stack names in its settings.
-func Provider() reconcile.Provider {
-	set := newProviders()
+func Provider() reconcile.Provider { return newProviders().family() }
+
+func (set *providers) family() reconcile.Provider {
 	return reconcile.Provider{
 		Name:     "terraform",
 		Settings: new(Settings),
