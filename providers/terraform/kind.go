@@ -53,7 +53,11 @@ type kept struct {
 }
 
 // kind is one type of a provider.
-type kind struct{ *schema.Type }
+type kind struct {
+	*schema.Type
+	// packers are writers that are used again: a new one takes half a megabyte, which is far more than what it writes.
+	packers *sync.Pool
+}
 
 // whole is the kind as an author would write it.
 func (k *kind) whole() *contract.Kind[attributes, *live, attributes] {
@@ -322,7 +326,7 @@ func (k *kind) attributes(key string, s seen) attributes {
 	if err != nil {
 		return attrs
 	}
-	packed, err := pack(kept{key, o})
+	packed, err := pack(k.packers, kept{key, o})
 	if err != nil {
 		return attrs
 	}
@@ -332,7 +336,7 @@ func (k *kind) attributes(key string, s seen) attributes {
 
 // pack writes what state keeps as numbers. As a text it would be a secret, and each part of it be masked wherever it is printed: the ids
 // of objects are parts of it.
-func pack(k kept) ([]any, error) {
+func pack(packers *sync.Pool, k kept) ([]any, error) {
 	text, err := json.Marshal(k)
 	if err != nil {
 		return nil, err
@@ -362,9 +366,6 @@ func pack(k kept) ([]any, error) {
 	}
 	return packed, nil
 }
-
-// packers are writers that are used again: a new one takes half a megabyte, which is far more than what it writes.
-var packers sync.Pool
 
 // wordSize is how many bytes a number of what is packed has: as many as every reader of JSON keeps exactly.
 const wordSize = 6

@@ -196,6 +196,7 @@ type providers struct {
 	folder   string              // of the stack, "" the working directory
 	// callsPerProcess is the number of that name, another one in tests.
 	callsPerProcess int
+	packers         sync.Pool // of kinds
 	// installer is that of the folder, made when it is first needed.
 	installer *install.Installer
 }
