@@ -122,11 +122,11 @@ func NewAt(ctx context.Context, bin, dir string, shape Shape, n int, at Backend)
 		return nil, err
 	}
 	if at.Type != "" {
-		text := fmt.Sprintf("terraform {\n  backend %q {\n", at.Type)
+		text := fmt.Appendf(nil, "terraform {\n  backend %q {\n", at.Type)
 		for _, name := range slices.Sorted(maps.Keys(at.Settings)) {
-			text += fmt.Sprintf("    %s = %s\n", name, at.Settings[name])
+			text = fmt.Appendf(text, "    %s = %s\n", name, at.Settings[name])
 		}
-		if err := os.WriteFile(filepath.Join(dir, "backend.tf"), []byte(text+"  }\n}\n"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "backend.tf"), append(text, "  }\n}\n"...), 0o600); err != nil {
 			return nil, err
 		}
 	}
