@@ -135,13 +135,13 @@ func TestASilentServer(t *testing.T) {
 	if _, err := s.Load(t.Context(), stage); !errors.Is(err, statestore.ErrUnavailable) {
 		t.Errorf("load: %v", err)
 	}
+	s.patience = time.Minute
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Millisecond, cancel)
 	if _, err := s.Load(ctx, stage); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled wait: %v", err)
 	}
 	l.stop(-1, nil)
-	s.patience = time.Minute
 	if _, err := s.Commit(t.Context(), lease, statestore.Batch{Seq: 1, Put: []statestore.Row{plainRow(0, 0)}}); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}

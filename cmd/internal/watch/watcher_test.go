@@ -74,7 +74,7 @@ func (p *place) next() []string {
 			paths[i] = filepath.ToSlash(rel)
 		}
 		return paths
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		p.t.Fatal("nothing is told")
 		return nil
 	}

@@ -60,7 +60,7 @@ func TestNoOrphan(t *testing.T) {
 func closes(address string) bool {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for limit := time.After(20 * time.Second); ; {
+	for limit := time.After(2 * time.Minute); ; {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
 			return true

@@ -203,7 +203,7 @@ func TestHoldEndsWithTheTest(t *testing.T) {
 func lingering() string {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for limit := time.After(5 * time.Second); ; {
+	for limit := time.After(2 * time.Minute); ; {
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		if !bytes.Contains(stacks, []byte("wiretest.(*Proxy)")) {

@@ -117,7 +117,7 @@ func TestFollow(t *testing.T) {
 			}
 		case err := <-ended:
 			t.Fatalf("ended before %q: %v", want, err)
-		case <-time.After(20 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatalf("no %q", want)
 		}
 	}

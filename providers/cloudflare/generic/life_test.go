@@ -49,7 +49,7 @@ func life(t *testing.T, s suite) {
 }
 
 // patience bounds one operation, so that a type that never settles fails its test, and not the test binary.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // living is one resource of a type on a server of its own.
 type living struct {
