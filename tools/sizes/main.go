@@ -1,8 +1,8 @@
 // Command sizes reports what makes Go code hard to hold in one's head: objects with many methods and fields, files of one
 // package that depend on each other in circles, long functions and lines, and how much code there is.
 //
-// It knows types and where they are declared. It judges nothing: the report is read by people, and kept in
-// docs/ARCHITECTURE.md.
+// It knows types and where they are declared. It judges nothing: the report is read by people. What it finds in the engine
+// stands in docs/ARCHITECTURE.md, which -page writes.
 //
 //	go -C tools run ./sizes -dir ..
 package main
@@ -23,7 +23,15 @@ import (
 func main() {
 	dir := flag.String("dir", ".", "folder of the module")
 	most := flag.Int("most", 8, "rows of each list")
+	page := flag.Bool("page", false, "write the sizes of the engine into "+pageFile+", and report nothing")
 	flag.Parse()
+	if *page {
+		if err := writePage(*dir); err != nil {
+			fmt.Fprintln(os.Stderr, "sizes:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	patterns := flag.Args()
 	if len(patterns) == 0 {
 		patterns = []string{"./..."}
