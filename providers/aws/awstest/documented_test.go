@@ -1,7 +1,10 @@
 package awstest_test
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/service/apigatewayv2"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -27,6 +31,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	"github.com/aws/smithy-go"
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 )
@@ -39,7 +44,38 @@ func played(t *testing.T, documented awstest.Documented, test func(t *testing.T,
 	synctest.Test(t, func(t *testing.T) { test(t, cloud) })
 }
 
-// reads are one read of each service that publishes quotas, by the name that its calls have there.
+// posted makes one call of a service whose client is not linked, in the JSON protocol.
+func posted(t *testing.T, cfg aws.Config, signing, version, target string, in string) error {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, *cfg.BaseEndpoint, strings.NewReader(in))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/x-amz-json-"+version)
+	req.Header.Set("X-Amz-Target", target)
+	keys, err := cfg.Credentials.Retrieve(t.Context())
+	if err != nil {
+		return err
+	}
+	if err := v4.NewSigner().SignHTTP(t.Context(), keys, req, fmt.Sprintf("%x", sha256.Sum256([]byte(in))), signing, cfg.Region, time.Now()); err != nil {
+		return err
+	}
+	resp, err := cfg.HTTPClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	var out struct {
+		Type    string `json:"__type"`
+		Message string `json:"message"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil || resp.StatusCode == http.StatusOK {
+		return err
+	}
+	return &smithy.GenericAPIError{Code: out.Type[strings.LastIndex(out.Type, "#")+1:], Message: out.Message}
+}
+
+// reads are one call of each service that publishes quotas, by the name that its calls have there.
 func reads(cfg aws.Config) map[string]func(*testing.T) error {
 	return map[string]func(*testing.T) error{
 		"Lambda": func(t *testing.T) error {
@@ -74,13 +110,21 @@ func reads(cfg aws.Config) map[string]func(*testing.T) error {
 			_, err := secretsmanager.NewFromConfig(cfg).ListSecrets(t.Context(), nil)
 			return err
 		},
+		"KMS": func(t *testing.T) error { return posted(t, cfg, "kms", "1.1", "TrentService.CreateKey", "{}") },
+		"ACM": func(t *testing.T) error {
+			return posted(t, cfg, "acm", "1.1", "CertificateManager.ListCertificates", "{}")
+		},
+		"SFN": func(t *testing.T) error {
+			return posted(t, cfg, "states", "1.0", "AWSStepFunctions.ListStateMachines", "{}")
+		},
 	}
 }
 
 // TestQuotas calls each service as often as is published, once more, and again a second later. The refusal is one that the
 // SDK knows as a throttled call, by its code, which says that the proxy spells it as the service does.
 func TestQuotas(t *testing.T) {
-	rate := map[string]int{"Lambda": 15, "Route53": 5, "Logs": 10, "SSM": 40, "apigateway": 40, "Events": 50, "SNS": 30, "SecretsManager": 100}
+	rate := map[string]int{"Lambda": 15, "Route53": 5, "Logs": 10, "SSM": 40, "apigateway": 40, "Events": 50, "SNS": 30, "SecretsManager": 100,
+		"KMS": 5, "ACM": 8, "SFN": 100}
 	played(t, awstest.Documented{Quotas: awstest.PublishedQuotas()}, func(t *testing.T, cloud *awstest.Documents) {
 		all := reads(cloud.Observed(t))
 		for _, q := range awstest.PublishedQuotas() {
