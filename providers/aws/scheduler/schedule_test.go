@@ -146,9 +146,9 @@ func TestSchedule(t *testing.T) {
 func TestFaults(t *testing.T) {
 	declared := obj{"name": "nightly", "expression": "rate(5 minutes)", "target": queueOne, "role": roleOne}
 	awstest.Faults(t, newWorld, kindtest.Quick(scheduleKind, 300*time.Millisecond), declared, (*world).schedules, awstest.Broken{
-		{Name: "the creation is not answered", Fault: awstest.Fault{Op: "scheduler.POST /schedules/*", Kind: awstest.DropAnswer}, Wrote: 1},
-		{Name: "the creation fails", Fault: awstest.Fault{Op: "scheduler.POST /schedules/*", Kind: awstest.ServerError}, Wrote: 2},
-		{Name: "a read fails", Fault: awstest.Fault{Op: "scheduler.GET /schedules/*", Kind: awstest.ServerError}, Wrote: 1},
+		{Name: "the creation is not answered", Fault: awstest.Fault{Op: "Scheduler.POST /schedules/*", Kind: awstest.DropAnswer}, Wrote: 1},
+		{Name: "the creation fails", Fault: awstest.Fault{Op: "Scheduler.POST /schedules/*", Kind: awstest.ServerError}, Wrote: 2},
+		{Name: "a read fails", Fault: awstest.Fault{Op: "Scheduler.GET /schedules/*", Kind: awstest.ServerError}, Wrote: 1},
 	})
 }
 
