@@ -123,8 +123,10 @@ func reads(cfg aws.Config) map[string]func(*testing.T) error {
 // TestQuotas calls each service as often as is published, once more, and again a second later. The refusal is one that the
 // SDK knows as a throttled call, by its code, which says that the proxy spells it as the service does.
 func TestQuotas(t *testing.T) {
-	rate := map[string]int{"Lambda": 15, "Route53": 5, "Logs": 10, "SSM": 40, "apigateway": 40, "Events": 50, "SNS": 30, "SecretsManager": 100,
-		"KMS": 5, "ACM": 8, "SFN": 100}
+	rate := map[string]int{
+		"Lambda": 15, "Route53": 5, "Logs": 10, "SSM": 40, "apigateway": 40, "Events": 50, "SNS": 30, "SecretsManager": 100,
+		"KMS": 5, "ACM": 8, "SFN": 100,
+	}
 	played(t, awstest.Documented{Quotas: awstest.PublishedQuotas()}, func(t *testing.T, cloud *awstest.Documents) {
 		all := reads(cloud.Observed(t))
 		for _, q := range awstest.PublishedQuotas() {
