@@ -46,6 +46,10 @@ func TestMain(m *testing.M) {
 	commands["athanor-hang"] = within(10*time.Millisecond, hang)
 	if commands[filepath.Base(os.Args[0])] == nil {
 		ownProjects()
+		// Each world names a folder of its own. What is set already would be found first by some: the keys of whoever tests.
+		if err := os.Unsetenv("XDG_CONFIG_HOME"); err != nil {
+			panic(err)
+		}
 	}
 	testscript.Main(m, commands)
 }
