@@ -162,7 +162,7 @@ func (p *Page) audit(v *visit) error {
 		before = head.Last + 1
 	}
 	after := uint64(0)
-	if before > auditPage+1 {
+	if before > head.Dropped.Seq+auditPage+1 {
 		after = before - auditPage - 1
 		body.OlderURL = "/audit?stack=" + url.QueryEscape(body.Stack) + "&before=" + strconv.FormatUint(after+1, 10)
 	}
