@@ -1,7 +1,17 @@
 package cmd
 
 import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -19,12 +29,18 @@ It needs the role admin.
 
 Each entry holds the hash of the one before, and all of them are checked. The last line names the newest entry and its
 hash: keep it elsewhere, and --expect proves later that the log still contains it, so that an end that was cut off is
-noticed too.`,
+noticed too. Where the service signs the log (serve --audit-key), the signature is checked, and --key says whose it must be.
+
+--out FILE exports: it adds to FILE what came since the last time, after both were checked, and fails when the log
+of the service does not continue FILE. FILE goes back further than the log where the service drops old entries.`,
 		UsageText: `audit shop --store https://athanor.example
-audit shop --expect 4711:3f9a0c…        fails unless that entry is still there`,
+audit shop --expect 4711:3f9a0c…        fails unless that entry is still there
+audit shop --out shop.jsonl             from a schedule: only what is new is read`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "store", EnvVars: []string{cli.StoreVariable}, Usage: "the log of the service `URL`"},
 			&cli.StringFlag{Name: "expect", Usage: "fail unless the entry `SEQ:HASH` is in the log"},
+			&cli.StringFlag{Name: "key", Usage: "fail unless the log is signed with `KEY`, which serve prints (ed25519:…)"},
+			&cli.StringFlag{Name: "out", Usage: "add what is new to `FILE`, in lines of JSON, instead of listing it"},
 			cli.JSONFlag(),
 		},
 		Action: a.audit,
@@ -32,7 +48,7 @@ audit shop --expect 4711:3f9a0c…        fails unless that entry is still there
 }
 
 func (a *app) audit(c *cli.Context) error {
-	seq, hash, err := expected(c.String("expect"))
+	known, err := expected(c.String("expect"))
 	if err != nil {
 		return err
 	}
@@ -45,47 +61,216 @@ func (a *app) audit(c *cli.Context) error {
 	if !ok {
 		return hint(fmt.Errorf("--store %s: only a service has an audit log", redactURL(c.String("store"))), "--store https://HOST")
 	}
-	var chain wire.Chain
-	found := seq == 0
-	err = store.Audit(c.Context, c.Args().First(), func(entry wire.AuditEntry) error {
-		if err := chain.Next(&entry); err != nil {
-			return err
-		}
-		found = found || entry.Seq == seq && entry.Hash == hash
+	read := auditReading{stack: c.Args().First(), expect: known, each: func(entry *wire.AuditEntry) error {
 		if a.asJSON {
 			a.json(entry)
 		} else {
 			fmt.Fprintln(a.out, auditText(entry))
 		}
 		return nil
-	})
+	}}
+	if path := c.String("out"); path != "" {
+		err = export(c.Context, store, &read, path)
+	} else {
+		err = read.from(c.Context, store)
+	}
 	if err != nil {
-		return fmt.Errorf("the audit log was changed, or cannot be read: %w", err)
+		return err
 	}
-	if !found {
-		return fmt.Errorf("the audit log was changed: entry %d with the hash %s is not in it", seq, hash)
+	signed := ""
+	if seal := read.chain.Signed; seal != nil {
+		signed = ", signed with " + seal.Key
+		if seal.Seq < read.chain.Seq {
+			signed += fmt.Sprintf(" up to entry %d", seal.Seq)
+		}
 	}
-	if chain.Seq > 0 {
-		fmt.Fprintf(a.err, "%d entries, unchanged; the newest is %d:%s\n", chain.Seq, chain.Seq, chain.Hash)
+	if key := c.String("key"); key != "" && read.chain.Seq > 0 && (read.chain.Signed == nil || read.chain.Signed.Key != key) {
+		return fmt.Errorf("the audit log is not signed with %s%s", key, strings.Replace(signed, ", signed", ", but", 1))
+	}
+	if read.chain.Seq > 0 {
+		fmt.Fprintf(a.err, "%d entries, unchanged; the newest is %v%s\n", read.count, read.chain.AuditMark, signed)
 	}
 	return nil
 }
 
+// auditReading reads the log of a stack and checks it.
+type auditReading struct {
+	stack  string
+	expect wire.AuditMark
+	each   func(*wire.AuditEntry) error
+
+	chain wire.Chain
+	count int
+}
+
+// take checks the next entry.
+func (r *auditReading) take(entry *wire.AuditEntry) error {
+	if err := r.chain.Next(entry); err != nil {
+		return err
+	}
+	r.count++
+	if r.chain.AuditMark == r.expect {
+		r.expect = wire.AuditMark{}
+	}
+	return nil
+}
+
+// from reads what the service has behind the entries that were taken. An error says that the log was changed, or cannot be read.
+func (r *auditReading) from(ctx context.Context, store *remote.Store) error {
+	known := r.chain.AuditMark
+	var writing error
+	err := store.AuditPages(ctx, r.stack, known.Seq, func(page *wire.Audit) error {
+		if page.Last < known.Seq {
+			return fmt.Errorf("it ends with entry %d, and had %d", page.Last, known.Seq)
+		}
+		if err := r.chain.Page(r.stack, page); err != nil {
+			return err
+		}
+		for i := range page.Entries {
+			if err := r.take(&page.Entries[i]); err != nil {
+				return err
+			}
+			if writing = r.each(&page.Entries[i]); writing != nil {
+				return writing
+			}
+		}
+		return nil
+	})
+	if writing != nil {
+		return writing
+	}
+	if err = errors.Join(err, r.chain.End()); err != nil {
+		return fmt.Errorf("the audit log was changed, or cannot be read: %w", err)
+	}
+	if r.expect.Seq > 0 {
+		return fmt.Errorf("the audit log was changed: entry %d with the hash %s is not in it", r.expect.Seq, r.expect.Hash)
+	}
+	return nil
+}
+
+// export checks the entries in a file, and adds those that came since. The last entry of the file must still be in the log, unless
+// it is too old to be kept. A line that was cut when an earlier export was is written again.
+func export(ctx context.Context, store *remote.Store, r *auditReading, path string) (err error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	whole, newest, err := r.exported(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if newest != nil {
+		if err := stillThere(ctx, store, r.stack, newest); err != nil {
+			return fmt.Errorf("the audit log was changed, or cannot be read: %w", err)
+		}
+	}
+	if err := file.Truncate(whole); err != nil {
+		return err
+	}
+	if _, err := file.Seek(whole, io.SeekStart); err != nil {
+		return err
+	}
+	var added bytes.Buffer // written when all of it was checked
+	r.each = func(entry *wire.AuditEntry) error { return json.NewEncoder(&added).Encode(entry) }
+	if err := r.from(ctx, store); err != nil {
+		return err
+	}
+	if _, err := file.Write(added.Bytes()); err != nil {
+		return err
+	}
+	return file.Sync()
+}
+
+// exported takes the entries of a file, and returns how many bytes their lines have, and the newest one.
+func (r *auditReading) exported(file io.Reader) (whole int64, newest *wire.AuditEntry, err error) {
+	lines := bufio.NewReader(file)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return whole, newest, nil
+		}
+		if err != nil {
+			return 0, nil, err
+		}
+		var entry wire.AuditEntry
+		if err := json.Unmarshal(line, &entry); err != nil {
+			return 0, nil, fmt.Errorf("it is no export of an audit log: %w", err)
+		}
+		if string(entry.Stack) != r.stack {
+			return 0, nil, fmt.Errorf("it has the log of %q", entry.Stack)
+		}
+		if newest == nil && entry.Seq > 1 { // what was before was not kept when the export began
+			r.chain.AuditMark = wire.AuditMark{Seq: entry.Seq - 1, Hash: entry.Before}
+		}
+		if err := r.take(&entry); err != nil {
+			return 0, nil, err
+		}
+		whole, newest = whole+int64(len(line)), &entry
+	}
+}
+
+// stillThere returns an error unless the log has an entry that it had.
+func stillThere(ctx context.Context, store *remote.Store, stack string, entry *wire.AuditEntry) error {
+	enough := errors.New("enough")
+	err := store.AuditPages(ctx, stack, entry.Seq-1, func(page *wire.Audit) error {
+		switch {
+		case page.Dropped.Seq > entry.Seq, page.Dropped == wire.AuditMark{Seq: entry.Seq, Hash: entry.Hash}: // what follows is checked by its hash
+		case len(page.Entries) == 0:
+			return fmt.Errorf("it ends with entry %d, and had %d", page.Last, entry.Seq)
+		case page.Entries[0].Seq != entry.Seq || page.Entries[0].Hash != entry.Hash:
+			return fmt.Errorf("entry %d is another one", entry.Seq)
+		}
+		return enough
+	})
+	if errors.Is(err, enough) {
+		return nil
+	}
+	return err
+}
+
+// auditKeys reads the keys that sign the audit log.
+func auditKeys(files []string) ([]ed25519.PrivateKey, error) {
+	var keys []ed25519.PrivateKey
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, hint(fmt.Errorf("--audit-key: %w", err), "openssl genpkey -algorithm ed25519 -out FILE makes a key; every replica needs the same one")
+		}
+		var parsed any
+		if block, _ := pem.Decode(data); block != nil {
+			parsed, err = x509.ParsePKCS8PrivateKey(block.Bytes)
+		}
+		key, ok := parsed.(ed25519.PrivateKey)
+		if err != nil || !ok {
+			return nil, hint(fmt.Errorf("--audit-key %s: it has no Ed25519 key in PEM", path), "openssl genpkey -algorithm ed25519 -out FILE")
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+// publicText is what audit --key takes.
+func publicText(key ed25519.PrivateKey) string {
+	public, _ := key.Public().(ed25519.PublicKey) // it is always one
+	return wire.KeyText(public)
+}
+
 // expected reads SEQ:HASH.
-func expected(text string) (seq uint64, hash string, err error) {
+func expected(text string) (wire.AuditMark, error) {
 	if text == "" {
-		return 0, "", nil
+		return wire.AuditMark{}, nil
 	}
 	number, hash, ok := strings.Cut(text, ":")
-	seq, err = strconv.ParseUint(number, 10, 64)
+	seq, err := strconv.ParseUint(number, 10, 64)
 	if !ok || err != nil || seq == 0 || len(hash) != 64 {
-		return 0, "", hint(fmt.Errorf("--expect %s: it is SEQ:HASH", text), "`athanor audit` prints it in its last line")
+		return wire.AuditMark{}, hint(fmt.Errorf("--expect %s: it is SEQ:HASH", text), "`athanor audit` prints it in its last line")
 	}
-	return seq, hash, nil
+	return wire.AuditMark{Seq: seq, Hash: hash}, nil
 }
 
 // auditText is an entry in one line.
-func auditText(e wire.AuditEntry) string {
+func auditText(e *wire.AuditEntry) string {
 	parts := []string{e.At.Format(time.RFC3339), e.Account, e.Action}
 	for _, part := range []string{string(e.Stage), string(e.Run), string(e.Detail)} {
 		if part != "" {

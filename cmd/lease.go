@@ -7,6 +7,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/migrate"
 )
 
 func whyFlag(usage string) cli.Flag { return &cli.StringFlag{Name: "why", Usage: usage} }
@@ -82,6 +83,12 @@ func (a *app) unlock(c *cli.Context) error {
 	run, err := s.atWork(c)
 	if err != nil {
 		return err
+	}
+	if run != nil {
+		if where := migrate.Where(run.Command); where != "" {
+			fmt.Fprintf(a.err, "warning: %s was moved to %s. If something was deployed there, leave it there: two states of the same objects\n"+
+				"         undo each other's changes. The history at the other store says what ran.\n", s.stage, printable(where))
+		}
 	}
 	if run != nil && !c.Bool("yes") {
 		question := fmt.Sprintf("Take %s away from run %s (%s, pid %d on %s)?", s.stage, run.ID, run.Command, run.PID, run.Host)

@@ -40,6 +40,8 @@ serve --store bolt:state.db                    on the loopback, to try it`,
 			},
 			&cli.StringFlag{Name: "oidc", Usage: "exchange ID tokens of the issuers in `FILE` for API tokens, by its rules"},
 			&cli.StringFlag{Name: "webhooks", Usage: "tell the webhooks in `FILE` what the audit log gets, signed with $ATHANOR_WEBHOOK_SECRET"},
+			&cli.StringSliceFlag{Name: "audit-key", Usage: "sign the audit log with the Ed25519 key in `FILE` (PEM); further ones are keys of before (may be repeated)"},
+			&cli.DurationFlag{Name: "audit-keep", Usage: "drop entries of the audit log that are older than `DURATION` (8760h), 720h at least; default: keep all"},
 			&cli.StringFlag{Name: "metrics", Usage: "answer Prometheus at http://`ADDR`/metrics, which needs no token"},
 			&cli.IntFlag{Name: "connections", Value: 16, Usage: "keep at most `N` connections to the database"},
 			cli.JSONFlag(),
@@ -74,6 +76,14 @@ func (a *app) serve(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	keys, err := auditKeys(c.StringSlice("audit-key"))
+	if err != nil {
+		return err
+	}
+	keep := c.Duration("audit-keep")
+	if keep != 0 && keep < service.LeastAuditKept {
+		return hint(fmt.Errorf("--audit-keep %v: less than %v", keep, service.LeastAuditKept), "webhooks and exports must have been told of what goes")
+	}
 	mount := func(*service.Service) {}
 	if text := c.String("master-key"); text != "" {
 		master, err := masterOf(c.Context, text, store)
@@ -97,7 +107,7 @@ func (a *app) serve(c *cli.Context) error {
 	}
 	a.interrupts.lasting()
 	return a.serveOn(c.Context, listener, certificate, store, service.Settings{
-		Version: a.versionText(), Proxies: proxies, OIDC: issuers, Webhooks: hooks,
+		Version: a.versionText(), Proxies: proxies, OIDC: issuers, Webhooks: hooks, AuditKeys: keys, AuditKeep: keep,
 		Log: func(method, path string, err error) { fmt.Fprintf(a.err, "warning: %s %s: %v\n", method, path, err) },
 	}, mount)
 }
@@ -208,7 +218,13 @@ func (a *app) serveOn(
 	} else {
 		fmt.Fprintln(a.out, "serving "+url)
 	}
+	if len(settings.AuditKeys) > 0 {
+		fmt.Fprintln(a.err, "the audit log is signed with "+publicText(settings.AuditKeys[0]))
+	}
 	go a.collect(ctx, s)
+	if settings.AuditKeep > 0 {
+		go a.retain(ctx, s)
+	}
 	if len(settings.Webhooks) > 0 {
 		go a.deliver(ctx, s)
 	}
@@ -238,6 +254,24 @@ func (a *app) collect(ctx context.Context, s *service.Service) {
 			fmt.Fprintln(a.err, "warning: ending orphaned runs:", err)
 		} else if n > 0 {
 			fmt.Fprintf(a.err, "ended %d orphaned runs\n", n)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// retain drops what the audit log needs no longer keep, at the start and every hour.
+func (a *app) retain(ctx context.Context, s *service.Service) {
+	ticker := time.NewTicker(time.Hour)
+	defer ticker.Stop()
+	for {
+		if n, err := s.Retain(ctx); err != nil && ctx.Err() == nil {
+			fmt.Fprintln(a.err, "warning: dropping old entries of the audit log:", err)
+		} else if n > 0 {
+			fmt.Fprintf(a.err, "dropped %d old entries of the audit log\n", n)
 		}
 		select {
 		case <-ctx.Done():

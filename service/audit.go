@@ -2,10 +2,14 @@ package service
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/athanor-dev/athanor/statestore"
@@ -26,10 +30,12 @@ const (
 // auditFolder holds the entries of a stack, a chain of its own; those of no stack are of the empty one.
 func auditFolder(stack string) string { return "service.audit/" + wire.Segment(stack) }
 
-// auditHead is the newest entry of a chain.
+// auditHead is the newest entry of a chain, the newest one that was signed, and the newest one that is no longer kept.
 type auditHead struct {
-	Seq  uint64 `json:"seq"`
-	Hash string `json:"hash"`
+	Seq     uint64          `json:"seq"`
+	Hash    string          `json:"hash"`
+	Signed  *wire.AuditSeal `json:"signed,omitempty"`
+	Dropped wire.AuditMark  `json:"dropped,omitzero"`
 }
 
 const auditHeadKey = "head"
@@ -46,42 +52,227 @@ func idKey(id string) string {
 	return "i" + hex.EncodeToString(sum[:16])
 }
 
-// audit appends an entry once.
-func (s *Service) audit(ctx context.Context, id string, entry wire.AuditEntry) error {
-	return appendAudit(ctx, s.store, s.settings.Clock(), id, entry)
+// storedEntry is an entry with the key by which it is found when it was written before.
+type storedEntry struct {
+	wire.AuditEntry
+
+	ID string `json:"id,omitempty"`
 }
 
-// appendAudit appends an entry once: what is done again, because its answer was lost, has the same id and adds nothing.
-func appendAudit(ctx context.Context, store statestore.Folders, now time.Time, id string, entry wire.AuditEntry) error {
-	entry.At = now.UTC()
-	return store.ChangeFolder(ctx, auditFolder(string(entry.Stack)), func(f statestore.Folder) (bool, error) {
+// audit appends an entry once.
+func (s *Service) audit(ctx context.Context, id string, entry wire.AuditEntry) error {
+	return s.auditLog.add(ctx, s.settings.Clock(), id, entry)
+}
+
+// auditLog appends to the chains of a store.
+type auditLog struct {
+	store statestore.Folders
+	// keys sign what is newest in a chain: the first one does, and each of them may have signed what was. Without any, nothing is.
+	keys []ed25519.PrivateKey
+	// unsound is told why a chain is not signed any more: it was changed by something else than a service.
+	unsound func(stack string, err error)
+}
+
+// add appends an entry once: what is done again, because its answer was lost, has the same id and adds nothing.
+func (l *auditLog) add(ctx context.Context, now time.Time, id string, entry wire.AuditEntry) error {
+	return l.change(ctx, string(entry.Stack), now, func(f statestore.Folder, _ *auditHead) (*storedEntry, error) {
 		known, err := f.Get(idKey(id))
 		if err != nil || known != nil {
-			return false, err
+			return nil, err
 		}
-		var head auditHead
-		document, err := f.Get(auditHeadKey)
-		if err == nil && document != nil {
-			err = json.Unmarshal(document, &head)
-		}
+		return &storedEntry{entry, idKey(id)}, nil
+	})
+}
+
+// change appends what the entry says that make returns, if any, and signs it.
+func (l *auditLog) change(
+	ctx context.Context, stack string, now time.Time, make func(statestore.Folder, *auditHead) (*storedEntry, error),
+) error {
+	var unsound error
+	err := l.store.ChangeFolder(ctx, auditFolder(stack), func(f statestore.Folder) (bool, error) {
+		head, err := headOf(f)
 		if err != nil {
 			return false, err
 		}
-		entry.Seq, entry.Before = head.Seq+1, head.Hash
-		entry.Hash = entry.Digest()
-		for key, value := range map[string]any{
-			entryKey(entry.Seq): entry, idKey(id): entry.Seq, auditHeadKey: auditHead{entry.Seq, entry.Hash},
-		} {
-			document, err := json.Marshal(value)
-			if err != nil {
-				return false, err
+		unsound = l.sound(f, stack, &head)
+		entry, err := make(f, &head)
+		if err != nil || entry == nil {
+			unsound = nil
+			return false, err
+		}
+		sign := len(l.keys) > 0 && unsound == nil
+		if from := head.unsigned(); sign && from <= head.Seq {
+			note := wire.AuditEntry{
+				Author: wire.Author{Account: "athanor serve"}, Action: wire.AuditUnsigned, Stack: wire.Text(stack),
+				Detail: wire.Text(fmt.Sprintf("entries %d to %d were written without the key", from, head.Seq)),
 			}
-			if err := f.Put(key, document); err != nil {
+			if err := head.add(f, now, &storedEntry{AuditEntry: note}); err != nil {
 				return false, err
 			}
 		}
-		return true, nil
+		if err := head.add(f, now, entry); err != nil {
+			return false, err
+		}
+		if sign {
+			head.Signed = wire.SealAudit(l.keys[0], stack, wire.AuditMark{Seq: head.Seq, Hash: head.Hash})
+		}
+		return true, putJSON(f, auditHeadKey, head)
 	})
+	if unsound != nil && err == nil && l.unsound != nil {
+		l.unsound(stack, unsound)
+	}
+	return err
+}
+
+// sound returns an error where the chain is not the one that was signed. Nothing is signed then: a signature would say that it is.
+func (l *auditLog) sound(f statestore.Folder, stack string, head *auditHead) error {
+	if len(l.keys) == 0 || head.Signed == nil || head.Signed.Seq < head.Dropped.Seq { // dropped by replicas that sign nothing
+		return nil
+	}
+	if err := head.Signed.Verify(stack); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(l.keys, func(key ed25519.PrivateKey) bool {
+		public, ok := key.Public().(ed25519.PublicKey)
+		return ok && wire.KeyText(public) == head.Signed.Key
+	}) {
+		return fmt.Errorf("it is signed with %s, which is not one of the keys of this replica", head.Signed.Key)
+	}
+	if head.Signed.AuditMark == head.Dropped {
+		return nil
+	}
+	document, err := f.Get(entryKey(head.Signed.Seq))
+	var entry wire.AuditEntry
+	if err != nil || json.Unmarshal(document, &entry) != nil || entry.Hash != head.Signed.Hash || head.Seq < head.Signed.Seq {
+		return fmt.Errorf("entry %d is not the one that was signed", head.Signed.Seq)
+	}
+	return nil
+}
+
+// headOf reads what a chain ends with.
+func headOf(f statestore.Folder) (head auditHead, err error) {
+	document, err := f.Get(auditHeadKey)
+	if err == nil && document != nil {
+		err = json.Unmarshal(document, &head)
+	}
+	return head, err
+}
+
+// unsigned is the first entry that is kept and not signed.
+func (h *auditHead) unsigned() uint64 {
+	if h.Signed == nil {
+		return h.Dropped.Seq + 1
+	}
+	return max(h.Signed.Seq, h.Dropped.Seq) + 1
+}
+
+// add writes the next entry, with the document by which it is found again.
+func (h *auditHead) add(f statestore.Folder, now time.Time, entry *storedEntry) error {
+	entry.At, entry.Seq, entry.Before = now.UTC(), h.Seq+1, h.Hash
+	entry.Hash = entry.Digest()
+	h.Seq, h.Hash = entry.Seq, entry.Hash
+	if entry.ID != "" {
+		if err := putJSON(f, entry.ID, entry.Seq); err != nil {
+			return err
+		}
+	}
+	return putJSON(f, entryKey(entry.Seq), entry)
+}
+
+func putJSON(f statestore.Folder, key string, value any) error {
+	document, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return f.Put(key, document)
+}
+
+// How the log is shortened.
+const (
+	// LeastAuditKept is how long entries are kept at least: webhooks are told of them for a day.
+	LeastAuditKept = 30 * 24 * time.Hour
+	mostDropped    = 256            // entries at once
+	dropEvery      = 24 * time.Hour // how much longer an entry may be kept, so that not every hour adds an entry that says what was dropped
+)
+
+// Retain drops the entries of the audit log that are older than [Settings.AuditKeep], from the oldest on, and says in each log what was
+// dropped: the chain begins there. The newest entry always stays. Any replica may do so at any time. A chain that was changed is an error,
+// and nothing of it is dropped. It returns how many entries were dropped.
+func (s *Service) Retain(ctx context.Context) (int, error) {
+	if s.settings.AuditKeep == 0 {
+		return 0, nil
+	}
+	chains, err := s.chains(ctx)
+	if err != nil {
+		return 0, err
+	}
+	all := 0
+	var failed error
+	for _, stack := range slices.Sorted(maps.Keys(chains)) {
+		for wait := dropEvery; ; wait = 0 {
+			dropped, err := s.shorten(ctx, stack, wait)
+			all += dropped
+			if err != nil {
+				failed = errors.Join(failed, fmt.Errorf("the audit log of %q: %w", stack, err))
+			}
+			if dropped < mostDropped || err != nil {
+				break
+			}
+		}
+	}
+	return all, failed
+}
+
+// shorten drops a number of entries of one chain, if the oldest one is older than what is kept by more than wait.
+func (s *Service) shorten(ctx context.Context, stack string, wait time.Duration) (int, error) {
+	now := s.settings.Clock()
+	dropped := 0
+	err := s.auditLog.change(ctx, stack, now, func(f statestore.Folder, head *auditHead) (*storedEntry, error) {
+		dropped = 0
+		chain := wire.Chain{AuditMark: head.Dropped}
+		limit := now.Add(-s.settings.AuditKeep)
+		for chain.Seq+1 < head.Seq && dropped < mostDropped {
+			document, err := f.Get(entryKey(chain.Seq + 1))
+			if err != nil {
+				return nil, err
+			}
+			var entry storedEntry
+			if err := json.Unmarshal(document, &entry); err != nil {
+				return nil, fmt.Errorf("entry %d cannot be read: %w", chain.Seq+1, err)
+			}
+			if dropped == 0 && !entry.At.Before(limit.Add(-wait)) || !entry.At.Before(limit) {
+				break
+			}
+			if err := chain.Next(&entry.AuditEntry); err != nil {
+				return nil, err
+			}
+			for _, key := range []string{entryKey(entry.Seq), entry.ID} {
+				if err := deleteNamed(f, key); err != nil {
+					return nil, err
+				}
+			}
+			dropped++
+		}
+		if dropped == 0 {
+			return nil, nil
+		}
+		head.Dropped = chain.AuditMark
+		return &storedEntry{AuditEntry: wire.AuditEntry{
+			Author: wire.Author{Account: "athanor serve"}, Action: wire.AuditDropped, Stack: wire.Text(stack),
+			Detail: wire.Text(fmt.Sprintf("%d entries, to %v", dropped, head.Dropped)),
+		}}, nil
+	})
+	if err != nil {
+		dropped = 0
+	}
+	return dropped, err
+}
+
+func deleteNamed(f statestore.Folder, key string) error {
+	if key == "" {
+		return nil
+	}
+	return f.Delete(key)
 }
 
 // entry is what a request did.
@@ -113,15 +304,12 @@ func (s *Service) auditPage(ctx context.Context, stack string, after uint64, mos
 	answer := wire.Audit{}
 	err := s.store.ReadFolder(ctx, auditFolder(stack), func(f statestore.Folder) error {
 		answer = wire.Audit{Entries: []wire.AuditEntry{}}
-		var head auditHead
-		document, err := f.Get(auditHeadKey)
-		if err == nil && document != nil {
-			err = json.Unmarshal(document, &head)
-		}
+		head, err := headOf(f)
 		if err != nil {
 			return err
 		}
-		for seq := after + 1; seq <= head.Seq && len(answer.Entries) < most; seq = (seq/chunk + 1) * chunk {
+		answer.Dropped, answer.Signed = head.Dropped, head.Signed
+		for seq := max(after, head.Dropped.Seq) + 1; seq <= head.Seq && len(answer.Entries) < most; seq = (seq/chunk + 1) * chunk {
 			prefix := entryKey(seq)
 			for _, document := range f.Documents(prefix[:len(prefix)-2], prefix) {
 				var entry wire.AuditEntry

@@ -7,7 +7,9 @@ package service
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"time"
@@ -34,6 +36,10 @@ type Settings struct {
 	OIDC *OIDC
 	// Webhooks are told what the audit log gets, by [Service.Deliver].
 	Webhooks []Webhook
+	// AuditKeys sign the audit log: the first one signs, and each of them may have signed what is there. None: nothing is signed.
+	AuditKeys []ed25519.PrivateKey
+	// AuditKeep is how long entries of the audit log are kept at least, by [Service.Retain]; 0 for ever.
+	AuditKeep time.Duration
 	// Log is told of each request that failed for a reason of the service's own; nil: nobody is.
 	Log func(method, path string, err error)
 	// Proxies are the networks whose X-Forwarded-For is believed.
@@ -45,6 +51,7 @@ type Service struct {
 	store    statestore.Folders
 	settings Settings
 	tokens   *Tokens
+	auditLog *auditLog
 	rates    *limiter
 	guesses  *limiter
 	issuers  *issuers
@@ -73,8 +80,11 @@ func New(ctx context.Context, store statestore.Folders, settings Settings) *Serv
 	if settings.Log == nil {
 		settings.Log = func(string, string, error) {}
 	}
+	log := &auditLog{store, settings.AuditKeys, func(stack string, err error) {
+		settings.Log("AUDIT", stack, fmt.Errorf("the audit log was changed in the store, and is not signed any more: %w", err))
+	}}
 	s := &Service{
-		store: store, settings: settings, tokens: NewTokens(store, settings.Clock), mux: http.NewServeMux(),
+		store: store, settings: settings, tokens: newTokens(store, settings.Clock, log), auditLog: log, mux: http.NewServeMux(),
 		rates: newLimiter(settings.Rate, settings.Burst, settings.Clock),
 		// Tokens have 256 random bits: this bounds what guessing costs the service, not what it could find.
 		guesses: newLimiter(1, 20, settings.Clock), streams: sse.NewCounter(settings.Streams),

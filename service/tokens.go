@@ -63,6 +63,7 @@ func (t *apiToken) shown() wire.Token {
 type Tokens struct {
 	store statestore.Folders
 	now   func() time.Time
+	log   *auditLog
 
 	mu    sync.Mutex
 	known map[string]*knownToken
@@ -77,7 +78,11 @@ type knownToken struct {
 
 // NewTokens returns the API tokens of a store. Clock is the wall clock.
 func NewTokens(store statestore.Folders, clock func() time.Time) *Tokens {
-	return &Tokens{store: store, now: clock, known: map[string]*knownToken{}}
+	return newTokens(store, clock, &auditLog{store: store})
+}
+
+func newTokens(store statestore.Folders, clock func() time.Time, log *auditLog) *Tokens {
+	return &Tokens{store: store, now: clock, log: log, known: map[string]*knownToken{}}
 }
 
 // ErrNoToken says that a store has no such token.
@@ -147,7 +152,7 @@ func dropExpired(f statestore.Folder, now time.Time) error {
 // audit notes what was done to a token, once.
 func (t *Tokens) audit(ctx context.Context, by wire.Author, action, id, name string) error {
 	entry := wire.AuditEntry{Author: by, Action: action, Detail: wire.Text(id + " " + name)}
-	return appendAudit(ctx, t.store, t.now(), action+" "+id, entry)
+	return t.log.add(ctx, t.now(), action+" "+id, entry)
 }
 
 // List returns all tokens, the newest first.

@@ -1,5 +1,10 @@
 package statestore
 
+import (
+	"fmt"
+	"time"
+)
+
 // Status says in a word how a stage is, by its state and its newest run: running, interrupted, failed, damaged, empty,
 // unfinished (an object is half created) or deployed.
 func Status(snap *Snapshot, runs []Run) string {
@@ -27,4 +32,18 @@ func Status(snap *Snapshot, runs []Run) string {
 		}
 	}
 	return "deployed"
+}
+
+// Ago says how long something is past, in its largest unit: 59 s, 12 min, 47 h, 3 days. What is still to come is 0 s past.
+func Ago(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", max(0, int(d/time.Second)))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d/time.Minute))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d/time.Hour))
+	default:
+		return fmt.Sprintf("%d days", int(d/(24*time.Hour)))
+	}
 }

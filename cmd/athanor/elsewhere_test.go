@@ -360,7 +360,7 @@ func (x *lived) write(t *testing.T, name, text string) {
 }
 
 // does runs a command in the folder of the stack, or where that is set to.
-func (x *lived) does(want int, args ...string) {
+func (x *lived) does(want int, args ...string) string {
 	x.t.Helper()
 	cmd := limited(x.t, x.binary, args...)
 	var out bytes.Buffer
@@ -369,6 +369,7 @@ func (x *lived) does(want int, args ...string) {
 	if code := exitCode(x.t, cmd, cmd.Run()); code != want {
 		x.t.Fatalf("%q: exit code %d, want %d\n%s", args, code, want, out.String())
 	}
+	return out.String()
 }
 
 // changes are the names of all calls that change something, sorted.

@@ -4,13 +4,15 @@ package main
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 )
 
 // TestMovedStateOwnsItsObjects: what a stage has in the cloud stays its own when its state moves to another store. There is
-// nothing to do there, and it can be changed and destroyed, also when it moved twice.
+// nothing to do there, and it can be changed and destroyed, also when it moved twice. Who takes it back at the old store
+// is warned.
 func TestMovedStateOwnsItsObjects(t *testing.T) {
 	t.Parallel()
 	x := newLived(t, built(t, true), awstest.Start(t))
@@ -27,7 +29,13 @@ func TestMovedStateOwnsItsObjects(t *testing.T) {
 	}
 	second := move("bolt:.athanor/state.db", "second.db")
 	x.quiet("deploy")
-	move(second, "third.db")
+	third := move(second, "third.db")
+	x.env = append(x.env, "ATHANOR_STORE="+second) // who takes it back is told what that may mean
+	if said := x.does(5, "unlock", "--why", "the wrong way"); !strings.Contains(said, "was moved to "+third) {
+		t.Errorf("unlock at the old store: %s", said)
+	}
+	x.does(0, "unlock", "--why", "the wrong way", "--yes")
+	x.env = append(x.env, "ATHANOR_STORE="+third)
 	if s := x.must("destroy"); s.Deleted != 2 {
 		t.Errorf("destroyed from the new store: %+v", s)
 	}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/athanor-dev/athanor/statestore"
 )
 
 // Stage is a stage as a list of the stages of a store shows it.
@@ -80,7 +82,7 @@ func (s Style) status(st Stage, now time.Time) string {
 	switch left := st.Expires.Sub(now); {
 	case st.Expires.IsZero():
 	case left > 0:
-		text += ", expires in " + Ago(left)
+		text += ", expires in " + statestore.Ago(left)
 	default:
 		text += ", expired"
 	}
@@ -104,7 +106,7 @@ func lastRun(st Stage, now time.Time) string {
 	if st.Command == "" {
 		return ""
 	}
-	text := fmt.Sprintf("%s %s ago", st.Command, Ago(now.Sub(st.Started)))
+	text := fmt.Sprintf("%s %s ago", st.Command, statestore.Ago(now.Sub(st.Started)))
 	if st.User != "" {
 		text += ", " + st.User
 	}

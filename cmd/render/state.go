@@ -47,7 +47,7 @@ func (s Style) listed(w io.Writer, address string, g engine.GenerationView, widt
 		tail = "  (" + string(g.State) + ")"
 	}
 	if s.Width > 0 && !g.Written.IsZero() {
-		tail += "  " + s.paint(dim, Ago(now.Sub(g.Written))+" ago")
+		tail += "  " + s.paint(dim, statestore.Ago(now.Sub(g.Written))+" ago")
 	}
 	line := pad(address, widths[0]) + "  " + pad(g.Kind, widths[1]) + "  " + g.Identity
 	aligned := pad(line, widths[0]+widths[1]+widths[2]+4)
@@ -60,20 +60,6 @@ func (s Style) listed(w io.Writer, address string, g engine.GenerationView, widt
 	}
 	s.write(w, address+tail, rowHang)
 	s.write(w, strings.Repeat(" ", rowHang)+strings.TrimSpace(g.Kind+"  "+g.Identity), rowHang)
-}
-
-// Ago is how long something is past, in its largest unit.
-func Ago(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", max(0, int(d/time.Second)))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(d/time.Minute))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", int(d/time.Hour))
-	default:
-		return fmt.Sprintf("%d days", int(d/(24*time.Hour)))
-	}
 }
 
 // Row writes a row with all that it holds.

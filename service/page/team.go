@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
 
@@ -68,9 +69,9 @@ func (p *Page) showTokens(v *visit, created *wire.Token) error {
 		case left <= 0:
 			line.Status = status{"", "clock", "expired"}
 		case left < 7*24*time.Hour:
-			line.Status, line.Revocable = status{"warn", "clock", "expires in " + ago(left)}, true
+			line.Status, line.Revocable = status{"warn", "clock", "expires in " + statestore.Ago(left)}, true
 		default:
-			line.Status, line.Revocable = status{"ok", "ok", "valid, " + ago(left)}, true
+			line.Status, line.Revocable = status{"ok", "ok", "valid, " + statestore.Ago(left)}, true
 		}
 		body.Tokens = append(body.Tokens, line)
 	}
@@ -162,7 +163,7 @@ func (p *Page) audit(v *visit) error {
 		before = head.Last + 1
 	}
 	after := uint64(0)
-	if before > auditPage+1 {
+	if before > head.Dropped.Seq+auditPage+1 {
 		after = before - auditPage - 1
 		body.OlderURL = "/audit?stack=" + url.QueryEscape(body.Stack) + "&before=" + strconv.FormatUint(after+1, 10)
 	}

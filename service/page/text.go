@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/athanor-dev/athanor/statestore"
 )
 
 // status is how something is: a shape and a word, and a colour that repeats them.
@@ -45,21 +47,7 @@ func momentOf(t, now time.Time) *moment {
 		return nil
 	}
 	t = t.UTC()
-	return &moment{t.Format(time.RFC3339), ago(now.Sub(t)) + " ago", t.Format(time.TimeOnly), t.Format("2 Jan 2006 15:04:05 MST")}
-}
-
-// ago writes a duration in its largest unit.
-func ago(d time.Duration) string {
-	switch {
-	case d >= 48*time.Hour:
-		return fmt.Sprintf("%d days", int(d.Hours()/24))
-	case d >= time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
-	case d >= time.Minute:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	default:
-		return fmt.Sprintf("%d s", max(0, int(d.Seconds())))
-	}
+	return &moment{t.Format(time.RFC3339), statestore.Ago(now.Sub(t)) + " ago", t.Format(time.TimeOnly), t.Format("2 Jan 2006 15:04:05 MST")}
 }
 
 // plainWord is what a shell takes as it is.
