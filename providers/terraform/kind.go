@@ -115,7 +115,7 @@ func (k *kind) doc() string {
 	if k.Block.Doc != "" {
 		text += " " + strings.TrimSpace(k.Block.Doc)
 	}
-	return text
+	return strings.TrimSuffix(text, ".") + ". " + foundBy(k.Name)
 }
 
 // config is what is declared, as the provider is asked about it.
@@ -194,6 +194,7 @@ func (k *kind) observe(ctx context.Context, s site) (*live, error) {
 	if err := p.creatable(ctx, k.Type, config); err != nil {
 		return nil, err
 	}
+	k.createsUnseen(p, s)
 	return nil, reconcile.ErrAbsent
 }
 
