@@ -18,6 +18,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/athanor-dev/athanor/statestore/postgres/pgtest"
 )
@@ -123,6 +126,24 @@ func (discarded) Header() http.Header            { return http.Header{} }
 func (discarded) Write(data []byte) (int, error) { return len(data), nil }
 func (discarded) WriteHeader(int)                {}
 
+// quiet waits until a database serves nobody but conn: a server ends a statement whose client was killed, and what it makes would be there later.
+func quiet(t *testing.T, conn *pgx.Conn) {
+	t.Helper()
+	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		var others int
+		query := "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+		if err := conn.QueryRow(t.Context(), query).Scan(&others); err != nil {
+			t.Fatal(err)
+		}
+		if others == 0 {
+			return
+		}
+		if time.Since(began) > patience {
+			t.Fatalf("%d connections of a provider that was killed are open", others)
+		}
+	}
+}
+
 // TestTerraformCuts kills athanor at each change that it asks a real provider for, before it is made and after. The next command, the same
 // deployment, another one or a destruction, continues: nothing is made twice, and nothing is left.
 func TestTerraformCuts(t *testing.T) {
@@ -197,6 +218,7 @@ func TestTerraformCuts(t *testing.T) {
 						t.Fatalf("cut %d, after %q: exit code %d\n%s", number, after, code, p.errs.String())
 					}
 					cuts++
+					quiet(t, conn)
 					next := (2*cuts + 2) % 3 // both before an answer and after it, each of the three has its turn
 					// What the next command cannot tell it says, and names the ways out, which work.
 					goOn := func(args ...string) {
