@@ -18,6 +18,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/athanor-dev/athanor/statestore/postgres/pgtest"
 )
@@ -55,14 +58,21 @@ func serveCutting() error {
 	}
 	parts := strings.Split(strings.TrimSpace(line), "|")
 	behind := parts[3]
-	parts[3] = filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "cut")
+	folder := os.Getenv("PLUGIN_UNIX_SOCKET_DIR")
+	if folder == "" { // tofu names none
+		if folder, err = os.MkdirTemp("", "cut"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(folder) //nolint:errcheck // it is a temporary one
+	}
+	parts[3] = filepath.Join(folder, "cut")
 	listener, err := new(net.ListenConfig).Listen(context.Background(), "unix", parts[3])
 	if err != nil {
 		return err
 	}
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
-	cut := &cutting{at: os.Getenv(cutAt), after: os.Getenv(cutAfter) != "", proxy: &httputil.ReverseProxy{
+	cut := &cutting{actual: actual.Process, at: os.Getenv(cutAt), after: os.Getenv(cutAfter) != "", proxy: &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: "provider"}) },
 		FlushInterval: -1,
 		Transport: &http.Transport{Protocols: protocols, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -77,11 +87,12 @@ func serveCutting() error {
 
 // cutting counts changes.
 type cutting struct {
-	at    string
-	after bool
-	proxy http.Handler
-	mu    sync.Mutex
-	seen  int
+	actual *os.Process
+	at     string
+	after  bool
+	proxy  http.Handler
+	mu     sync.Mutex
+	seen   int
 }
 
 func (c *cutting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -93,16 +104,17 @@ func (c *cutting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case now && c.after:
 			c.proxy.ServeHTTP(discarded{}, r)
-			killParent()
+			c.cut()
 		case now:
-			killParent()
+			c.cut()
 		}
 	}
 	c.proxy.ServeHTTP(w, r)
 }
 
-// killParent ends athanor as a machine without power does, and then this process.
-func killParent() {
+// cut ends the real provider, who started this process as a machine without power does, and then this process.
+func (c *cutting) cut() {
+	_ = c.actual.Kill() // nobody else would
 	_ = syscall.Kill(os.Getppid(), syscall.SIGKILL)
 	os.Exit(1)
 }
@@ -113,6 +125,24 @@ type discarded struct{}
 func (discarded) Header() http.Header            { return http.Header{} }
 func (discarded) Write(data []byte) (int, error) { return len(data), nil }
 func (discarded) WriteHeader(int)                {}
+
+// quiet waits until a database serves nobody but conn: a server ends a statement whose client was killed, and what it makes would be there later.
+func quiet(t *testing.T, conn *pgx.Conn) {
+	t.Helper()
+	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		var others int
+		query := "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+		if err := conn.QueryRow(t.Context(), query).Scan(&others); err != nil {
+			t.Fatal(err)
+		}
+		if others == 0 {
+			return
+		}
+		if time.Since(began) > patience {
+			t.Fatalf("%d connections of a provider that was killed are open", others)
+		}
+	}
+}
 
 // TestTerraformCuts kills athanor at each change that it asks a real provider for, before it is made and after. The next command, the same
 // deployment, another one or a destruction, continues: nothing is made twice, and nothing is left.
@@ -188,7 +218,8 @@ func TestTerraformCuts(t *testing.T) {
 						t.Fatalf("cut %d, after %q: exit code %d\n%s", number, after, code, p.errs.String())
 					}
 					cuts++
-					next := cuts % 3
+					quiet(t, conn)
+					next := (2*cuts + 2) % 3 // both before an answer and after it, each of the three has its turn
 					// What the next command cannot tell it says, and names the ways out, which work.
 					goOn := func(args ...string) {
 						t.Helper()

@@ -360,7 +360,7 @@ func TestBadProvider(t *testing.T) {
 			t.Errorf("%s again: %+v, %v", typ, out, err)
 		}
 	}
-	if got := w.provider.Warnings(); len(got) != 1 || got[0] != "tests/bad: bad_warns: Deprecated: use another" {
+	if got := w.provider.Warnings(); len(got) != 2 || got[0] != "tests/bad: bad_warns: Deprecated: use another" {
 		t.Errorf("warnings %q", got)
 	}
 }
@@ -387,6 +387,46 @@ func TestLostAnswer(t *testing.T) {
 	_, err := k.Look(t.Context(), job)
 	if !errors.Is(err, errCannotTell) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestCreatedUnseen is about state that is lost: what cannot be searched for would be made a second time, so the plan says that it is created
+// without a search. What state has, what an id names, and what is in state alone, is not told.
+func TestCreatedUnseen(t *testing.T) {
+	t.Parallel()
+	w := newBadWorld(t)
+	look := func(name string, last map[string]any, id string) {
+		t.Helper()
+		k, job := w.job("good", name, nil)
+		job.Last, job.ID = last, id
+		if _, err := k.Look(t.Context(), job); err != nil && id == "" {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.settle(t.Context(), "good", "a", nil); err != nil {
+		t.Fatal(err)
+	}
+	w.provider.Warnings()
+	look("a", w.kept["a"], "")
+	look("a", nil, "i-a")
+	if got := w.provider.Warnings(); len(got) > 0 {
+		t.Errorf("what state has, or an id names, is told: %q", got)
+	}
+	for _, name := range []string{"b", "a", "a"} { // state is lost
+		look(name, nil, "")
+	}
+	want := "tests/bad: athanor cannot search for objects of these types, and state has none, so it creates them without a search: bad_good (a and 1 more). " +
+		"If one exists already, take it with `options: {adopt: ID}` first"
+	if got := w.provider.Warnings(); len(got) != 1 || got[0] != want {
+		t.Errorf("warnings %q, want %q", got, want)
+	}
+	if got := w.provider.Warnings(); len(got) > 0 {
+		t.Errorf("told again: %q", got)
+	}
+	for name, searchable := range map[string]bool{"postgresql_role": true, "local_file": true, "random_id": true, "cloudflare_queue": false, "postgresql_grant": false} {
+		if isSearchable(name) != searchable {
+			t.Errorf("%s is searchable %t", name, !searchable)
+		}
 	}
 }
 

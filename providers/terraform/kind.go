@@ -2,6 +2,7 @@ package terraform
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"context"
 	"encoding/binary"
@@ -115,7 +116,7 @@ func (k *kind) doc() string {
 	if k.Block.Doc != "" {
 		text += " " + strings.TrimSpace(k.Block.Doc)
 	}
-	return text
+	return strings.TrimSuffix(text, ".") + ". " + foundBy(k.Name)
 }
 
 // config is what is declared, as the provider is asked about it.
@@ -194,6 +195,7 @@ func (k *kind) observe(ctx context.Context, s site) (*live, error) {
 	if err := p.creatable(ctx, k.Type, config); err != nil {
 		return nil, err
 	}
+	k.createsUnseen(p, s)
 	return nil, reconcile.ErrAbsent
 }
 
@@ -242,15 +244,15 @@ func (k *kind) look(ctx context.Context, p *program, s site) (string, seen, erro
 	}
 	id, findable := importID(k.Name, s.Want, p.settings.Config)
 	switch {
+	case isFile(k.Name) && s.Want != nil && isWhole(s.Want): // also one of a known identity: files have no importer
+		found, id, err := k.fileOf(ctx, p, s.Want)
+		return cmp.Or(s.ID, keyWith(id, s.Nonce)), found, err
 	case s.ID != "":
 		given, _, _ := strings.Cut(s.ID, "#")
 		found, err := p.find(ctx, k.Type, given)
 		return s.ID, found, err
 	case findable && s.Want != nil:
 		found, err := p.find(ctx, k.Type, id)
-		return keyWith(id, s.Nonce), found, err
-	case isFile(k.Name) && s.Want != nil && isWhole(s.Want):
-		found, id, err := k.fileOf(ctx, p, s.Want)
 		return keyWith(id, s.Nonce), found, err
 	case s.Begun && !keepsNothingOutside(k.Name):
 		err := errCannotTell

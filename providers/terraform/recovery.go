@@ -21,10 +21,7 @@ import (
 // importID is the id by which an object with these props is imported, for types of which a test shows that an import finds what
 // is there and nothing else. An importer that exists is no proof: some say absent of what is there. A database that is not declared is that of the provider's configuration.
 func importID(name string, want, config attributes) (string, bool) {
-	template, ok := map[string][]string{
-		"postgresql_role": {"name"}, "postgresql_database": {"name"},
-		"postgresql_schema": {"database", "name"}, "postgresql_extension": {"database", "name"},
-	}[name]
+	template, ok := importIDs()[name]
 	if !ok {
 		return "", false
 	}
@@ -39,6 +36,42 @@ func importID(name string, want, config attributes) (string, bool) {
 		}
 	}
 	return strings.Join(parts, "."), true
+}
+
+// importIDs are the props that make up the import id of an object, by type.
+func importIDs() map[string][]string {
+	return map[string][]string{
+		"postgresql_role": {"name"}, "postgresql_database": {"name"},
+		"postgresql_schema": {"database", "name"}, "postgresql_extension": {"database", "name"},
+	}
+}
+
+// foundBy says for people how an object of a type is found that state does not have.
+func foundBy(name string) string {
+	props, named := importIDs()[name]
+	switch {
+	case named:
+		return "An object that is not in state is found by " + strings.Join(props, " and ") + "."
+	case isFile(name):
+		return "An object that is not in state is found by its path and content."
+	case keepsNothingOutside(name):
+		return "Objects are in state alone: what is lost is created again."
+	}
+	return "An object that is not in state is not found: athanor creates another one, and says so. With `options: {adopt: ID}` it is taken."
+}
+
+// isSearchable reports types whose objects are found without state, or are nowhere else.
+func isSearchable(name string) bool {
+	_, named := importIDs()[name]
+	return named || isFile(name) || keepsNothingOutside(name)
+}
+
+// createsUnseen notes a resource that is created though nobody could look whether it exists: its type cannot be searched, and state has
+// nothing of it. Where state was lost, the creation would make a second one, which must not be silent.
+func (k *kind) createsUnseen(p *program, s site) {
+	if s.Want != nil && s.ID == "" && s.Last == nil && !isSearchable(k.Name) {
+		p.set.unseen(p.settings.Terraform, k.Name, s.Address)
+	}
 }
 
 // keepsNothingOutside reports types whose objects are nowhere but in state: a creation that was not answered left nothing.

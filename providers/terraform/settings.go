@@ -10,8 +10,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -192,8 +194,10 @@ type providers struct {
 	types    map[string]*program // by the name of a resource type
 	sources  map[string]*program // by the name of a data source
 	warnings []string            // each once, in the order in which they came
-	redact   func(string) string // masks the secrets of the stage; nil: none is known
-	folder   string              // of the stack, "" the working directory
+	// blind are the addresses of resources that are created without a search, by provider and type.
+	blind  map[string]map[string][]string
+	redact func(string) string // masks the secrets of the stage; nil: none is known
+	folder string              // of the stack, "" the working directory
 	// callsPerProcess is the number of that name, another one in tests.
 	callsPerProcess int
 	packers         sync.Pool // of kinds
@@ -210,12 +214,46 @@ func (s *providers) warn(text string) {
 	}
 }
 
+// unseen keeps that a resource is created without a search.
+func (s *providers) unseen(provider, typ, address string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.blind == nil {
+		s.blind = map[string]map[string][]string{}
+	}
+	if s.blind[provider] == nil {
+		s.blind[provider] = map[string][]string{}
+	}
+	if !slices.Contains(s.blind[provider][typ], address) {
+		s.blind[provider][typ] = append(s.blind[provider][typ], address)
+	}
+}
+
+// createdUnseen is one warning for each provider of which objects are created without a search.
+func createdUnseen(blind map[string]map[string][]string) []string {
+	var all []string
+	for _, provider := range slices.Sorted(maps.Keys(blind)) {
+		var types []string
+		for _, name := range slices.Sorted(maps.Keys(blind[provider])) {
+			addresses := slices.Sorted(slices.Values(blind[provider][name]))
+			text := fmt.Sprintf("%s (%s", name, addresses[0])
+			if more := len(addresses) - 1; more > 0 {
+				text += fmt.Sprintf(" and %d more", more)
+			}
+			types = append(types, text+")")
+		}
+		all = append(all, fmt.Sprintf("%s: athanor cannot search for objects of these types, and state has none, so it creates them without a search: %s. "+
+			"If one exists already, take it with `options: {adopt: ID}` first", provider, strings.Join(types, ", ")))
+	}
+	return all
+}
+
 // drain are the warnings that came since it was called last, without secrets.
 func (s *providers) drain() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := s.warnings
-	s.warnings = nil
+	all := append(s.warnings, createdUnseen(s.blind)...)
+	s.warnings, s.blind = nil, nil
 	for i := range all {
 		if s.redact != nil {
 			all[i] = s.redact(all[i])

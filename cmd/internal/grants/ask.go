@@ -205,7 +205,7 @@ func (u User) setting(provider, name string, values map[string]any) (Ask, bool) 
 	}
 	full := provider + "." + name
 	switch {
-	case kind == "" || text == "":
+	case kind == "" || text == "" || isEmpty(value):
 		return Ask{}, false
 	case slices.Contains(u.Settings[full], text):
 		return Ask{}, false
@@ -220,6 +220,25 @@ func (u User) setting(provider, name string, values map[string]any) (Ask, bool) 
 		}
 	}
 	return Ask{Kind: kind, Value: text}, true
+}
+
+// isEmpty reports a setting that names nothing: null, or a list or map that holds no value at any depth. A text in it counts even when it is
+// empty: what a provider takes an empty text for is its own affair.
+func isEmpty(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return true
+	case []any:
+		return !slices.ContainsFunc(v, func(one any) bool { return !isEmpty(one) })
+	case map[string]any:
+		for _, one := range v {
+			if !isEmpty(one) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // scoped lists the settings of a resource that no section of providers explains.

@@ -239,3 +239,33 @@ func reaches(f props.Field) bool {
 }
 
 var camel = regexp.MustCompile(`[A-Z]`)
+
+// TestEmptySettings asks for nothing where a setting names nothing, however it is written, and for all else.
+func TestEmptySettings(t *testing.T) {
+	list, none := func(v ...any) []any { return v }, map[string]any{}
+	for _, c := range []struct {
+		setting string
+		value   any
+		asked   bool
+	}{
+		{"config", nil, false},
+		{"config", none, false},
+		{"config", map[string]any{"features": none, "hosts": list(), "token": nil}, false},
+		{"config", map[string]any{"features": map[string]any{"on": false}}, true},
+		{"config", map[string]any{"hosts": list("")}, true},
+		{"config", map[string]any{"retries": int64(0)}, true},
+		{"env", list(), false},
+		{"env", list("HOME"), true},
+		{"unheard", none, false},
+		{"unheard", map[string]any{"a": "b"}, true},
+	} {
+		asks := grants.User{}.Settled("terraform", map[string]any{c.setting: c.value})
+		if (len(asks) == 1) != c.asked {
+			t.Errorf("%s: %v asks for %v, want one %t", c.setting, c.value, asks, c.asked)
+		}
+	}
+	resource := graph.Resource{Address: "a", Kind: "tf.random_id", Settings: map[string]any{"config": none, "env": list()}}
+	if asks := grants.Asks(grants.Document{Graph: &engine.Graph{Resources: []graph.Resource{resource}}}, grants.User{}); len(asks) > 0 {
+		t.Errorf("a resource with empty settings asks for %v", asks)
+	}
+}
