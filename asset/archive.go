@@ -33,6 +33,8 @@ type File struct {
 	Executable bool
 	// Link is what a symbolic link points at, relative to the folder that it is in; "" for a file.
 	Link string
+	// From are the paths of the sources that the content was built of; nil where it is a source itself.
+	From []string
 }
 
 // PathError says what is wrong with a file that is to be archived.
@@ -108,13 +110,19 @@ func Zip(ctx context.Context, work reconcile.Workspace, files []File) (reconcile
 		return reconcile.Asset{}, err
 	}
 	to := filepath.Join(work.Cache, "zip", key+".zip")
-	if asset, err := Existing(ctx, to); err == nil || !errors.Is(err, fs.ErrNotExist) {
-		return asset, err
+	made, err := Existing(ctx, to)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = writeNew(to, func(w io.Writer) error { return writeZip(ctx, w, files, sums) }); err == nil {
+			made, err = Existing(ctx, to)
+		}
 	}
-	if err := writeNew(to, func(w io.Writer) error { return writeZip(ctx, w, files, sums) }); err != nil {
+	if err != nil {
 		return reconcile.Asset{}, err
 	}
-	return Existing(ctx, to)
+	if sources := sourcesOf(ctx, work, files, sums); sources != nil {
+		made.Files = List(sources, made.Size)
+	}
+	return made, nil
 }
 
 // Existing is a file that is there already, as it is.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -62,7 +63,7 @@ func TestZipIsReproducible(t *testing.T) {
 	if first.Digest != second.Digest || first.Path == second.Path || first.Size == 0 {
 		t.Errorf("%+v and %+v", first, second)
 	}
-	if again := zipped(t, one, "src"); again != first {
+	if again := zipped(t, one, "src"); !reflect.DeepEqual(again, first) {
 		t.Errorf("again %+v", again)
 	}
 	if err := os.Chmod(filepath.Join(two.Dir, "src/index.mjs"), 0o755); err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -86,15 +87,24 @@ func (b Bundle) build(ctx context.Context, work reconcile.Workspace, dir string,
 	if len(result.Errors) > 0 {
 		return nil, "", b.failed(result.Errors)
 	}
+	var meta metafile
+	if err := json.Unmarshal([]byte(result.Metafile), &meta); err != nil {
+		return nil, "", err
+	}
+	from := meta.sources(dir)
 	for _, out := range result.OutputFiles {
 		name, err := filepath.Rel(options.Outdir, out.Path)
 		if err != nil {
 			return nil, "", err
 		}
-		files = append(files, File{Name: filepath.ToSlash(name), Data: out.Contents})
+		files = append(files, File{Name: filepath.ToSlash(name), Data: out.Contents, From: from})
 	}
-	entryFormat, err = b.made(work, dir, result.Metafile)
-	return files, entryFormat, err
+	for _, path := range from {
+		if !slices.Contains(strings.Split(filepath.ToSlash(path), "/"), "node_modules") {
+			work.Reads(path)
+		}
+	}
+	return files, meta.format(), nil
 }
 
 // imported is the plugin that makes imports of what modules of CommonJS require of the runtime: where there is no Node, there
@@ -172,27 +182,29 @@ func (b Bundle) entry(dir string) string {
 	return filepath.Join(dir, at)
 }
 
-// made tells which files are in the bundle, those of installed packages aside, and gives how the entry is written: "esm",
-// "cjs", or "" where nothing tells.
-func (b Bundle) made(work reconcile.Workspace, dir, metafile string) (string, error) {
-	var meta struct {
-		Inputs  map[string]struct{ Format string }
-		Outputs map[string]struct{ EntryPoint string }
+// metafile is what esbuild tells of a build.
+type metafile struct {
+	Inputs  map[string]struct{ Format string }
+	Outputs map[string]struct{ EntryPoint string }
+}
+
+// sources are the paths of the files that are in the bundle, sorted.
+func (m metafile) sources(dir string) []string {
+	paths := []string{}
+	for _, name := range slices.Sorted(maps.Keys(m.Inputs)) {
+		paths = append(paths, filepath.Join(dir, filepath.FromSlash(name)))
 	}
-	if err := json.Unmarshal([]byte(metafile), &meta); err != nil {
-		return "", err
-	}
-	for name := range meta.Inputs {
-		if path := filepath.FromSlash(name); !slices.Contains(strings.Split(name, "/"), "node_modules") {
-			work.Reads(filepath.Join(dir, path))
-		}
-	}
-	for _, out := range meta.Outputs {
+	return paths
+}
+
+// format is how the entry is written: "esm", "cjs", or "" where nothing tells.
+func (m metafile) format() string {
+	for _, out := range m.Outputs {
 		if out.EntryPoint != "" {
-			return meta.Inputs[out.EntryPoint].Format, nil
+			return m.Inputs[out.EntryPoint].Format
 		}
 	}
-	return "", nil
+	return ""
 }
 
 func (b Bundle) failed(messages []api.Message) error {

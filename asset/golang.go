@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
@@ -69,7 +70,10 @@ func (g Go) Build(ctx context.Context, work reconcile.Workspace, name string) (F
 		return File{}, &PathError{g.Package, "a flag, and no package"}
 	}
 	dir, target := g.where(work.Dir)
-	if err := g.readable(ctx, work, dir, target); err != nil {
+	list := sync.OnceValue(func() Sources {
+		return goSources(ctx, dir, target, g.environment(), "-tags="+strings.Join(g.Tags, ","))
+	})
+	if err := readable(ctx, work, dir, target, list); err != nil {
 		return File{}, err
 	}
 	key := sha256.Sum256(fmt.Appendf(nil, "%q", []string{dir, target, g.Arch, strings.Join(g.Tags, ","), g.LDFlags}))
@@ -78,10 +82,19 @@ func (g Go) Build(ctx context.Context, work reconcile.Workspace, name string) (F
 		return File{}, err
 	}
 	out := filepath.Join(cache, name)
-	if err := InPlace(out, func(aside string) error { return g.compile(ctx, dir, target, aside) }); err != nil {
+	var listed sync.WaitGroup
+	listed.Go(func() { list() })
+	err = InPlace(out, func(aside string) error { return g.compile(ctx, dir, target, aside) })
+	listed.Wait()
+	if err != nil {
 		return File{}, err
 	}
-	return File{Name: name, Path: out, Executable: true}, nil
+	return File{Name: name, Path: out, Executable: true, From: slices.Concat(list().Files, list().Compiled)}, nil
+}
+
+// environment is that of the go command that compiles the program.
+func (g Go) environment() []string {
+	return append(GoEnvironment(), "GOOS=linux", "GOARCH="+g.Arch, "CGO_ENABLED=0")
 }
 
 // GoEnvironment is the environment that the go command is started in. Sources do not choose another go command: that of
@@ -96,7 +109,7 @@ func GoEnvironment() []string {
 
 // readable tells what the program is made of, and reports sources that lie outside of what the stack may read: a module may
 // be replaced by any folder.
-func (g Go) readable(ctx context.Context, work reconcile.Workspace, dir, target string) error {
+func readable(ctx context.Context, work reconcile.Workspace, dir, target string, list func() Sources) error {
 	_, bounded := localfile.BoundsOf(ctx)
 	if !bounded && work.Told == nil {
 		return nil
@@ -109,7 +122,7 @@ func (g Go) readable(ctx context.Context, work reconcile.Workspace, dir, target 
 			return err
 		}
 	}
-	sources := GoSources(ctx, dir, target, "-tags="+strings.Join(g.Tags, ","))
+	sources := list()
 	for _, path := range slices.Concat(sources.Packages, sources.Trees, sources.Files) {
 		work.Reads(path)
 		if !bounded {
@@ -138,7 +151,7 @@ func (g Go) compile(ctx context.Context, dir, target, to string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
 		"-tags="+strings.Join(g.Tags, ","), "-ldflags="+strings.TrimSpace("-s -w "+g.LDFlags), "-o", to, "--", target)
 	cmd.Dir = dir
-	cmd.Env = append(GoEnvironment(), "GOOS=linux", "GOARCH="+g.Arch, "CGO_ENABLED=0")
+	cmd.Env = g.environment()
 	cmd.WaitDelay = time.Second
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output

@@ -18,6 +18,8 @@ type Sources struct {
 	Packages []string
 	// Trees are what embedding patterns are about: files, or folders of which everything counts.
 	Trees []string
+	// Compiled are the source files of those packages that are compiled.
+	Compiled []string
 }
 
 // listedPackage is what the go command tells of a package.
@@ -26,6 +28,10 @@ type listedPackage struct {
 	Standard      bool
 	EmbedPatterns []string
 	EmbedFiles    []string
+	GoFiles       []string
+	SFiles        []string
+	HFiles        []string
+	SysoFiles     []string
 	Module        *struct {
 		GoMod   string
 		Version string
@@ -42,9 +48,14 @@ func (p *listedPackage) onThisMachine() bool {
 // GoSources asks the go command in a folder what a package there is made of: itself, and what it imports of modules that lie
 // on this machine. What cannot be told, because it does not build, is left out. Flags are those of go list.
 func GoSources(ctx context.Context, dir, target string, flags ...string) Sources {
-	args := append([]string{"list", "-e", "-deps", "-json=Dir,Standard,EmbedPatterns,EmbedFiles,Module"}, flags...)
+	return goSources(ctx, dir, target, GoEnvironment(), flags...)
+}
+
+// goSources is [GoSources] in another environment.
+func goSources(ctx context.Context, dir, target string, env []string, flags ...string) Sources {
+	args := append([]string{"list", "-e", "-deps", "-json=Dir,Standard,EmbedPatterns,EmbedFiles,GoFiles,SFiles,HFiles,SysoFiles,Module"}, flags...)
 	cmd := exec.CommandContext(ctx, "go", append(args, "--", target)...)
-	cmd.Dir, cmd.Env = dir, GoEnvironment()
+	cmd.Dir, cmd.Env = dir, env
 	var s Sources
 	if target == "." {
 		s.Packages = append(s.Packages, dir)
@@ -59,7 +70,7 @@ func GoSources(ctx context.Context, dir, target string, flags ...string) Sources
 			s.add(&p)
 		}
 	}
-	for _, list := range []*[]string{&s.Files, &s.Packages, &s.Trees} {
+	for _, list := range []*[]string{&s.Files, &s.Packages, &s.Trees, &s.Compiled} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
@@ -73,6 +84,9 @@ func (s *Sources) add(p *listedPackage) {
 	}
 	for _, f := range p.EmbedFiles {
 		s.Files = append(s.Files, filepath.Join(p.Dir, filepath.FromSlash(f)))
+	}
+	for _, f := range slices.Concat(p.GoFiles, p.SFiles, p.HFiles, p.SysoFiles) {
+		s.Compiled = append(s.Compiled, filepath.Join(p.Dir, f))
 	}
 	for _, pattern := range p.EmbedPatterns {
 		if root := embedRoot(pattern); root != "" {

@@ -29,7 +29,8 @@ type goProgram struct {
 func (p *goProgram) Load(ctx context.Context, found func(watch.Set)) (devloop.Loaded, error) {
 	listed := make(chan watch.Set, 1)
 	go func() {
-		set := watch.Set(asset.GoSources(ctx, p.eval.Dir, "."))
+		sources := asset.GoSources(ctx, p.eval.Dir, ".")
+		set := watch.Set{Files: sources.Files, Packages: sources.Packages, Trees: sources.Trees}
 		found(set)
 		listed <- set
 	}()

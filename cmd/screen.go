@@ -16,7 +16,6 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/athanor-dev/athanor/asset"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
@@ -99,7 +98,7 @@ func (s *session) planning(plan func() (*engine.Plan, error)) (*engine.Plan, err
 // showPlan writes a plan for people. What does not fit on their terminal is shown by a pager when they are there to read it.
 func (s *session) showPlan(w io.Writer, p *engine.Plan, attended bool) {
 	var text bytes.Buffer
-	style := s.planStyle(w)
+	style := s.app.style(w)
 	style.Plan(&text, p, s.cost(p))
 	if attended && s.app.paged(w, text.String()) {
 		style.PlanCounts(w, p, s.cost(p))
@@ -108,21 +107,10 @@ func (s *session) showPlan(w io.Writer, p *engine.Plan, attended bool) {
 	w.Write(text.Bytes()) //nolint:errcheck // like all that is printed
 }
 
-// planStyle is how to draw a plan on a stream: of code that was built here, with the files that changed.
-func (s *session) planStyle(w io.Writer) render.Style {
-	style := s.app.style(w)
-	archives := asset.NewArchives(s.engine.Cache)
-	style.Code = func(have, want string) (render.CodeChange, bool) {
-		d, ok := archives.Compare(context.Background(), have, want)
-		return render.CodeChange{Added: d.Added, Modified: d.Modified, Deleted: d.Deleted, Before: d.Before, After: d.After}, ok
-	}
-	return style
-}
-
 // showDetails shows a plan in full, on the terminal where its approval is asked for.
 func (s *session) showDetails(p *engine.Plan) {
 	var text bytes.Buffer
-	style := s.planStyle(s.app.err)
+	style := s.app.style(s.app.err)
 	style.Detailed = true
 	style.Plan(&text, p, s.cost(p))
 	if !s.app.paged(s.app.err, text.String()) {

@@ -29,6 +29,21 @@ func builtOf(assets map[string]reconcile.Asset) string {
 	return tree.Digest(all)
 }
 
+// filesOf are the assets of a resource that tell their files, as state keeps them: without paths.
+func filesOf(assets map[string]reconcile.Asset) map[string]reconcile.Asset {
+	var kept map[string]reconcile.Asset
+	for name, a := range assets {
+		if a.Files == nil {
+			continue
+		}
+		if kept == nil {
+			kept = map[string]reconcile.Asset{}
+		}
+		kept[name] = reconcile.Asset{Digest: a.Digest, Size: a.Size, Files: a.Files}
+	}
+	return kept
+}
+
 // rebuilt are the paths at which a thing differs because what it is made of changed since it was settled: a
 // source file was edited, code was built anew. Nobody touched the thing itself. They are the paths whose wanted
 // value comes from what was prepared, found by comparing without it.

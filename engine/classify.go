@@ -323,13 +323,13 @@ func (j *jobs) reasons(n *node, steps []reconcile.Step) []Reason {
 func (j *jobs) reason(n *node, s reconcile.Step) Reason {
 	r := Reason{
 		Path: s.Path, Have: s.Have, Want: s.Want, Replaces: s.Replaces, Unknown: s.Unknown, Secret: s.Secret, Call: s.Call,
-		Note: s.Note, Source: ByProgram,
+		Note: s.Note, Source: ByProgram, Files: s.Files,
 	}
 	if s.Unknown && s.Note == "" {
 		r.Note = n.filesNote(s.Path)
 	}
 	if (j.everSecret(n, s.Path) || within(n.job.Secret, s.Path)) && !s.Secret {
-		r.Secret, r.Have, r.Want = true, maskOf(r.Have), maskOf(r.Want)
+		r.Secret, r.Have, r.Want, r.Files = true, maskOf(r.Have), maskOf(r.Want), nil
 	}
 	switch {
 	case n.was != nil:

@@ -97,7 +97,7 @@ func (j *jobs) declaredJob(ctx context.Context, n *node, t target) (*reconcile.J
 		job.Ignore = slices.Concat(o.IgnoreChanges, n.was.aside)
 	}
 	if t.gen != nil && n.rec != nil {
-		job.Had = n.rec.Props
+		job.Had, job.OldAssets = n.rec.Props, n.rec.Files
 	}
 	if t.final {
 		if err := n.omit(job); err != nil {

@@ -353,7 +353,7 @@ func keepSettled(rec *state.Entry, n *node, job *reconcile.Job) {
 		rec.Former = state.StillNamed(rec.Former, n.decl.Options.RenamedFrom)
 	}
 	if n.was == nil { // a repair leaves what was built anew to the next deploy
-		rec.Assets = builtOf(job.Assets)
+		rec.Assets, rec.Files = builtOf(job.Assets), filesOf(job.Assets)
 	}
 	rec.AddSecretPaths(job.Secret)
 }

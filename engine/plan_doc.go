@@ -54,6 +54,8 @@ type Reason struct {
 	// Call is the operation that settles it, Note what that does beside.
 	Call string `json:"call,omitempty"`
 	Note string `json:"note,omitempty"`
+	// Files are those that differ where the value is made of files, such as code; nil where state does not tell.
+	Files *reconcile.FileChanges `json:"files,omitempty"`
 }
 
 // Planned is one line of a plan.

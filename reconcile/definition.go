@@ -227,6 +227,32 @@ type Asset struct {
 	Path string `json:"path"`
 	// Size in bytes.
 	Size int64 `json:"size"`
+	// Files are what it was made of, so that a later plan can name those that changed; nil where nothing tells.
+	Files *Files `json:"files,omitempty"`
+}
+
+// Files are the files that an asset was made of, as state keeps them.
+type Files struct {
+	// Count is how many there are, and Size how many bytes the asset has.
+	Count int   `json:"count"`
+	Size  int64 `json:"size"`
+	// Digests are short digests of their contents by their names, with slashes. They are nil where there are too many to keep: such
+	// files are counted alone.
+	Digests map[string]string `json:"digests,omitempty"`
+}
+
+// FileChanges are the files in which an asset differs from the one that an object has.
+type FileChanges struct {
+	// Added, Modified and Deleted are names in their order; all are empty where the files of one side are counted alone.
+	Added    []string `json:"added,omitempty"`
+	Modified []string `json:"modified,omitempty"`
+	Deleted  []string `json:"deleted,omitempty"`
+	// CountedAlone says that the names of one side are not known.
+	CountedAlone bool `json:"countedAlone,omitempty"`
+	// Count is how many files the asset is made of now. Before and After are how many bytes both assets have.
+	Count  int   `json:"count"`
+	Before int64 `json:"before"`
+	After  int64 `json:"after"`
 }
 
 // Workspace is where Prepare reads and builds.

@@ -33,6 +33,8 @@ type Step struct {
 	Lost bool `json:"lost,omitempty"`
 	// Affects are further paths that the call may change by itself.
 	Affects []tree.Path `json:"affects,omitempty"`
+	// Files are those that differ where the value is made of files, nil where nothing tells.
+	Files *FileChanges `json:"files,omitempty"`
 	// HaveDigest and WantDigest are keyed digests of both sides as they are, "" for one that is not known. They tell a
 	// value apart where only its mask is shown.
 	HaveDigest string `json:"-"`
@@ -139,6 +141,52 @@ func (d *Differences) Place() Place { return d.job.Place }
 func (d *Differences) Asset(name string) (a Asset, ok bool) {
 	a, ok = d.job.Assets[name]
 	return a, ok
+}
+
+// OldAsset is the asset that the resource was reconciled with, without its path; ok is false where state does not tell its files.
+func (d *Differences) OldAsset(name string) (a Asset, ok bool) {
+	a, ok = d.job.OldAssets[name]
+	return a, ok
+}
+
+// Files adds to the difference at path, if there is one, which files of an asset changed since the resource was reconciled. Call it
+// after the difference was stated, and only where the object has what OldAsset tells: what others uploaded has other files.
+func (d *Differences) Files(path tree.Path, name string) {
+	was, now := d.job.OldAssets[name].Files, d.job.Assets[name].Files
+	if was == nil || now == nil {
+		return
+	}
+	changes := now.since(was)
+	if !changes.CountedAlone && len(changes.Added)+len(changes.Modified)+len(changes.Deleted) == 0 {
+		return // it differs for another reason, such as another compiler
+	}
+	for i := range d.steps {
+		if s := &d.steps[i]; s.Path == path && !s.Secret {
+			s.Files = changes
+		}
+	}
+}
+
+// since compares files with those of before.
+func (f *Files) since(was *Files) *FileChanges {
+	c := &FileChanges{Count: f.Count, Before: was.Size, After: f.Size}
+	if c.CountedAlone = f.Digests == nil || was.Digests == nil; c.CountedAlone {
+		return c
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Digests)) {
+		switch old, there := was.Digests[name]; {
+		case !there:
+			c.Added = append(c.Added, name)
+		case old != f.Digests[name]:
+			c.Modified = append(c.Modified, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(was.Digests)) {
+		if _, there := f.Digests[name]; !there {
+			c.Deleted = append(c.Deleted, name)
+		}
+	}
+	return c
 }
 
 // Assets are all that Prepare made, by name.

@@ -127,6 +127,8 @@ type Job struct {
 	MayDelete bool
 	Dir       string
 	Assets    map[string]Asset
+	// OldAssets are the assets in state of which it tells the files, by name, without paths.
+	OldAssets map[string]Asset
 	// Dev and Redact are those of the site.
 	Dev    *Dev
 	Redact func(text string) string

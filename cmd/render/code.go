@@ -4,34 +4,17 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile"
 )
-
-// CodeChange is how the files of code differ that is uploaded as an archive.
-type CodeChange struct {
-	Added, Modified, Deleted []string
-	// Before and After are how many bytes the archives have.
-	Before, After int64
-}
 
 // mostFiles is how many changed files are named.
 const mostFiles = 8
 
-// code says which files changed where a difference is that of two archives, "" where it is not, or the archives are not at hand.
-func (s Style) code(r engine.Reason) string {
-	have, was := r.Have.(string)
-	want, is := r.Want.(string)
-	if s.Code == nil || !was || !is || r.Unknown {
-		return ""
-	}
-	before, ok := strings.CutPrefix(have, "sha256:")
-	after, both := strings.CutPrefix(want, "sha256:")
-	if !ok || !both {
-		return ""
-	}
-	c, known := s.Code(before, after)
-	if !known {
-		return ""
+// files says which files changed of a value that is made of files, such as code. A file that was deleted counts among those that there are.
+func (s Style) files(c *reconcile.FileChanges) string {
+	text := howMany(c) + ", " + sizes(c.Before, c.After)
+	if c.CountedAlone {
+		return text
 	}
 	var names []string
 	for _, group := range []struct {
@@ -42,14 +25,19 @@ func (s Style) code(r engine.Reason) string {
 			names = append(names, group.sign+oneLine(name))
 		}
 	}
-	text := fmt.Sprintf("%s, %s", counted(len(names), "file"), sizes(c.Before, c.After))
 	if more := len(names) - mostFiles; more > 0 && !s.Detailed {
 		names = append(names[:mostFiles], fmt.Sprintf("and %d more", more))
 	}
-	if len(names) > 0 {
-		text += ": " + strings.Join(names, ", ")
+	return text + ": " + strings.Join(names, ", ")
+}
+
+// howMany says how many files changed, of how many.
+func howMany(c *reconcile.FileChanges) string {
+	all := counted(c.Count+len(c.Deleted), "file")
+	if c.CountedAlone {
+		return all
 	}
-	return text
+	return fmt.Sprintf("%d of %s", len(c.Added)+len(c.Modified)+len(c.Deleted), all)
 }
 
 // sizes are two numbers of bytes in the unit of the larger one.

@@ -507,8 +507,8 @@ func (l layout) reason(a engine.Planned, r engine.Reason, width int) prop {
 		notes = append(notes, "drift")
 	}
 	switch before := a.Action != engine.Create && (r.Have != nil || r.Want == nil); {
-	case before && l.code(r) != "":
-		want = l.code(r)
+	case before && r.Files != nil && !r.Secret:
+		want = l.files(r.Files)
 	case before && r.Secret:
 		want = text(r.Have) + " → " + want + ", changed"
 	case before && l.plan.Drift && a.Action == engine.Update && !r.Unknown:

@@ -216,6 +216,8 @@ func (m Markdown) difference(r engine.Reason) string {
 	line := m.Text(string(r.Path)) + ": "
 	on := strings.Join(waitsFor(r.Want), ", ")
 	switch {
+	case r.Files != nil && !r.Secret:
+		line += m.Text(howMany(r.Files))
 	case r.Unknown && on != "":
 		line += "known after " + m.Code(on)
 	case r.Unknown:

@@ -30,8 +30,6 @@ type Style struct {
 	Detailed bool
 	// Width is that of the terminal; 0 for a stream that is none: nothing is wrapped and nothing is cut.
 	Width int
-	// Code compares archives of code by their digests, and returns false where they are not at hand; nil has none.
-	Code func(have, want string) (CodeChange, bool)
 }
 
 const (

@@ -28,6 +28,8 @@ type Entry struct {
 	Props    map[string]any // resolved, as last reconciled
 	// Assets is one digest over the files that the props named when the resource was reconciled; "" where there were none.
 	Assets string
+	// Files are those of them that tell what files they are made of, by name and without paths; nil for none.
+	Files map[string]reconcile.Asset
 	// Cut are the deferrable paths, by upstream, through which a cycle was opened. They are emptied before the members of
 	// the cycle can be deleted.
 	Cut map[string][]tree.Path

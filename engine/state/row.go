@@ -43,6 +43,9 @@ func (r *Entry) Seal(stage statestore.Stage, key *seal.Key) (statestore.Row, err
 	if r.Assets != "" {
 		body["built"] = r.Assets
 	}
+	if len(r.Files) > 0 {
+		body["files"] = assetsTree(r.Files)
+	}
 	if len(r.SecretPaths) > 0 {
 		body["secret"] = texts(r.SecretPaths)
 	}
@@ -193,6 +196,9 @@ func (r *Entry) load(name string, m tree.Member) {
 		r.MovingTo = m.Text()
 	case "built":
 		r.Assets = m.Text()
+	case "files":
+		r.Files = map[string]reconcile.Asset{}
+		m.Members(func(name string, m tree.Member) { r.Files[name] = assetOf(m.Map()) })
 	case "secret":
 		r.SecretPaths = textsOf[tree.Path](m.Value())
 	case "was":

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
@@ -50,11 +51,36 @@ func TestIntentsOfRows(t *testing.T) {
 	}
 }
 
+// TestFilesOfRows: a row keeps what files assets were made of, also where they are counted alone, and one that was written before rows
+// did so tells none.
+func TestFilesOfRows(t *testing.T) {
+	key, err := seal.LoadOrMake(t.TempDir(), "shop", "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stage := statestore.Stage{Stack: "shop", Name: "test"}
+	for name, files := range map[string]map[string]reconcile.Asset{
+		"none":  nil,
+		"named": {"code": {Digest: "d", Size: 7, Files: &reconcile.Files{Count: 2, Size: 7, Digests: map[string]string{"src/a.js": "0a", "b.js": "0b"}}}},
+		"many":  {"code": {Digest: "d", Size: 7, Files: &reconcile.Files{Count: 501, Size: 8}}, "assets": {Digest: "e"}},
+	} {
+		entry := &state.Entry{Address: "a", Birth: "a", Files: files, Generations: []*state.Generation{{Number: 1, State: statestore.Live, Kind: "k"}}}
+		row, err := entry.Seal(stage, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if entry, err = state.Open(row, stage, key); err != nil || !reflect.DeepEqual(entry.Files, files) {
+			t.Errorf("%s: %+v came back as %+v: %v", name, files, entry.Files, err)
+		}
+	}
+}
+
 // FuzzRow decodes bodies of rows: whatever they hold is an error or an entry, never a panic.
 func FuzzRow(f *testing.F) {
 	f.Add([]byte(`{"cut":{"b":["peer"]},"gens":{"1":{"attrs":{"id":"x"},"name":"n","named":true,"written":{"p":"d"}}},"options":{"timeouts":{"create":"1m30s"}},"props":{},"secret":["a"],"was":["b"]}`))
 	f.Add([]byte(`{"gens":[1],"options":{"timeouts":5},"cut":{"a":3},"secret":{"x":1}}`))
 	f.Add([]byte(`{"gens":{"1":{"intent":{"address":"a","name":"n","props":{"p":1},"assets":{"code":2},"started":"yesterday"}}}}`))
+	f.Add([]byte(`{"files":{"code":{"count":"two","files":{"a":1}},"x":[]},"gens":{"1":{}}}`))
 	f.Add([]byte(`[]`))
 	row := statestore.Row{Address: "a", Birth: "a", Generations: []statestore.Generation{{Number: 1, State: statestore.Live, Kind: "k"}}}
 	f.Fuzz(func(_ *testing.T, body []byte) {

@@ -168,7 +168,7 @@ func (p FunctionProps) archive(ctx context.Context, work kind.Workspace) (kind.A
 	switch {
 	case c.Zip != "":
 		work.Reads(path)
-		return asset.Existing(ctx, path)
+		return asset.Archive(ctx, path)
 	case c.Directory != "":
 		work.Reads(path)
 		files, err = asset.Tree(ctx, path)

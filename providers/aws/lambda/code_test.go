@@ -57,7 +57,17 @@ func TestGoCode(t *testing.T) {
 		t.Errorf("bootstrap: %+v (%v)", binary, err)
 	}
 	w.write(t, "worker/main.go", "package main\n\nfunc main() { println(2) }\n")
-	look, err := kind.Look(t.Context(), w.Job(t, kind, props, &out))
+	job := w.Job(t, kind, props, &out)
+	job.OldAssets = map[string]reconcile.Asset{codeAsset: archive}
+	look, err := kind.Look(t.Context(), job)
+	if err == nil && (len(look.Steps) != 1 || look.Steps[0].Files == nil || !slices.Equal(look.Steps[0].Files.Modified, []string{"worker/main.go"}) || look.Steps[0].Files.Count != 2) {
+		t.Errorf("the files that changed: %+v", look.Steps)
+	}
+	archive.Digest = "of another upload"
+	job.OldAssets[codeAsset] = archive
+	if look, err := kind.Look(t.Context(), job); err != nil || look.Steps[0].Files != nil {
+		t.Errorf("files of what is not there any more: %+v (%v)", look.Steps, err)
+	}
 	if err != nil || len(look.Steps) != 1 || look.Steps[0].Path != "code.go" || look.Steps[0].Call != "UpdateFunctionCode" {
 		t.Errorf("the program changed: %v (%v)", look.Steps, err)
 	}

@@ -276,7 +276,11 @@ func compareCode(d *functionDiff, want FunctionProps, live liveFunction, set *fu
 		reconcile.Value(d, path, code.Image, live.have.Code.Image, set)
 	case code.S3 != nil:
 	case ok:
-		reconcile.Value(d, path, "sha256:"+archive.Digest, "sha256:"+inHex(live.attrs.CodeDigest), set)
+		have := inHex(live.attrs.CodeDigest)
+		reconcile.Value(d, path, "sha256:"+archive.Digest, "sha256:"+have, set)
+		if was, told := d.OldAsset(codeAsset); told && was.Digest == have {
+			d.Files(path, codeAsset)
+		}
 	case d.Unknown(path, code.source()), code.source() == "": // nothing is declared, as when somebody asks what is there
 		reconcile.Value(d, path, code.source(), "sha256:"+inHex(live.attrs.CodeDigest), set)
 	}

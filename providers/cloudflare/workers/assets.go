@@ -84,6 +84,7 @@ func prepareFiles(ctx context.Context, work reconcile.Workspace, a *Assets) (map
 	}
 	kept, err := asset.Keep(ctx, work, "assets", text)
 	kept.Digest = p.digest()
+	kept.Files = p.files()
 	return map[string]reconcile.Asset{filesAsset: kept}, err
 }
 
@@ -93,6 +94,22 @@ func (p prepared) digest() string {
 	told.Directory = ""
 	text, _ := json.Marshal(told) // maps of text
 	return digestOf(string(text))
+}
+
+// files are the static files with what is said of them.
+func (p prepared) files() *reconcile.Files {
+	digests, size := map[string]string{}, int64(0)
+	for name, f := range p.Manifest {
+		digests[strings.TrimPrefix(name, "/")] = f.Hash
+		size += f.Size
+	}
+	for name, text := range map[string]string{headersFile: p.Headers, redirectsFile: p.Redirects} {
+		if text != "" {
+			digests[name] = digestOf(text)
+			size += int64(len(text))
+		}
+	}
+	return asset.List(digests, size)
 }
 
 func (p *prepared) read(ctx context.Context) error {

@@ -62,8 +62,24 @@ func (u *update) compareContent(d *kind.Diff[liveWorker], live liveWorker, set *
 	date, flags, ofBuild := u.declared.ofBuild()
 	wantSaid, haveSaid := saidOf(u.want, shown(either(files)), date, flags, ofBuild), saidOf(live.have, shown(live.content.files), date, flags, ofBuild)
 	state("code", code, codeKnown, u.want.Code, live.content.code, "etag:"+live.version.Resources.Script.ETag, wantSaid, haveSaid)
+	if had, ok := u.want.Code.digest(oldAssets(d)); ok && had == live.content.code {
+		d.Files("code", codeAsset)
+	}
 	if !ofBuild {
 		state("assets", files, filesKnown, u.want.Assets, live.content.files, "unknown", "", "")
+		if had, ok := u.want.Assets.filesDigest(oldAssets(d)); ok && had == live.content.files {
+			d.Files("assets", filesAsset)
+		}
+	}
+}
+
+// oldAssets finds the assets of the last upload in state. What state does not tell is as it is now.
+func oldAssets(d *kind.Diff[liveWorker]) func(string) (reconcile.Asset, bool) {
+	return func(name string) (reconcile.Asset, bool) {
+		if a, ok := d.OldAsset(name); ok {
+			return a, true
+		}
+		return d.Asset(name)
 	}
 }
 

@@ -3,6 +3,7 @@ package workers
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -120,6 +121,50 @@ func TestCalls(t *testing.T) {
 	l.wrote("logs", l.to(with(props, obj{"env": obj{"STAGE": "prod", "KEY": obj{"secret": "other"}}, "logpush": true})), "PatchScriptSetting")
 	if files, _ := l.Assets(l.out.Identity); len(files) != 3 {
 		t.Errorf("after changes of settings there are the files %v", files)
+	}
+}
+
+// TestFilesOfUploads: which files changed is said of what state tells of, and not of what somebody else has uploaded since, or under
+// other rules.
+func TestFilesOfUploads(t *testing.T) {
+	t.Parallel()
+	l := begin(t)
+	props := with(plain(), obj{"code": obj{"directory": "dist"}, "assets": obj{"directory": "public"}})
+	l.to(props)
+	deployed := l.job(props).Assets
+	lay(t, l.dir, map[string]string{"public/new.html": "<h1>new</h1>", "dist/a.txt": "other text"})
+	ruled := with(props, obj{"code": obj{"directory": "dist", "rules": obj{".txt": "data"}}})
+	other := maps.Clone(deployed)
+	for name, a := range other {
+		a.Digest = "another"
+		other[name] = a
+	}
+	for _, c := range []struct {
+		what         string
+		props        obj
+		old          map[string]reconcile.Asset
+		code, assets string
+	}{
+		{"what was deployed", props, deployed, "[a.txt]", "[new.html]"},
+		{"another upload", props, other, "", ""},
+		{"other rules", ruled, deployed, "", "[new.html]"},
+		{"an old state", props, nil, "", ""},
+	} {
+		job := l.job(c.props)
+		job.OldAssets = c.old
+		look, err := l.kind.Look(t.Context(), job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have := map[string]string{}
+		for _, s := range look.Steps {
+			if have[string(s.Path)] = ""; s.Files != nil {
+				have[string(s.Path)] = fmt.Sprint(slices.Concat(s.Files.Modified, s.Files.Added))
+			}
+		}
+		if want := map[string]string{"code": c.code, "assets": c.assets}; !maps.Equal(have, want) {
+			t.Errorf("%s: %v, want %v", c.what, have, want)
+		}
 	}
 }
 
