@@ -81,8 +81,8 @@ func (s JSONService) Rest(ctx context.Context, cloud reconcile.Cloud, operation,
 	return err
 }
 
-// answered is what a service answered to one call.
-type answered struct {
+// reply is what a service answered to one call.
+type reply struct {
 	header http.Header
 	body   []byte
 }
@@ -98,7 +98,7 @@ func (s JSONService) make(ctx context.Context, cloud reconcile.Cloud, r request,
 	if call.Place, err = c.Place(ctx); err != nil {
 		return nil, err
 	}
-	var answer answered
+	var answer reply
 	err = c.limits.of(call).Through(ctx, call, rate.Attempt{
 		Do: func(ctx context.Context) error {
 			var err error
@@ -124,10 +124,10 @@ func (s JSONService) make(ctx context.Context, cloud reconcile.Cloud, r request,
 }
 
 // send signs and sends one request.
-func (s JSONService) send(ctx context.Context, c *Cloud, r request) (answered, error) {
+func (s JSONService) send(ctx context.Context, c *Cloud, r request) (reply, error) {
 	cfg, err := c.Config()
 	if err != nil {
-		return answered{}, err
+		return reply{}, err
 	}
 	server, region := "https://"+s.Host+"."+cfg.Region+"."+Domain(cfg.Region), cfg.Region
 	if s.isGlobal {
@@ -141,40 +141,40 @@ func (s JSONService) send(ctx context.Context, c *Cloud, r request) (answered, e
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, strings.TrimRight(server, "/")+r.path, bytes.NewReader(r.body))
 	if err != nil {
-		return answered{}, err
+		return reply{}, err
 	}
 	req.URL.RawQuery = r.query.Encode()
 	for name, value := range r.header {
 		req.Header.Set(name, value)
 	}
 	if cfg.Credentials == nil {
-		return answered{}, &CredentialsError{Err: errors.New("there are none")}
+		return reply{}, &CredentialsError{Err: errors.New("there are none")}
 	}
 	keys, err := cfg.Credentials.Retrieve(ctx)
 	if err != nil {
-		return answered{}, err
+		return reply{}, err
 	}
 	sum := sha256.Sum256(r.body)
 	if err := v4.NewSigner().SignHTTP(ctx, keys, req, hex.EncodeToString(sum[:]), s.Signing, region, time.Now()); err != nil {
-		return answered{}, err
+		return reply{}, err
 	}
 	resp, err := cfg.HTTPClient.Do(req)
 	if err != nil {
-		return answered{}, &smithyhttp.RequestSendError{Err: err}
+		return reply{}, &smithyhttp.RequestSendError{Err: err}
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
 	if err != nil {
-		return answered{}, &smithyhttp.RequestSendError{Err: err}
+		return reply{}, &smithyhttp.RequestSendError{Err: err}
 	}
 	if resp.StatusCode >= http.StatusOK && resp.StatusCode < http.StatusMultipleChoices {
-		return answered{resp.Header, answer}, nil
+		return reply{resp.Header, answer}, nil
 	}
 	refusal := jsonError
 	if s.refusal != nil {
 		refusal = s.refusal
 	}
-	return answered{}, &smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: resp}, Err: refusal(resp, answer)}
+	return reply{}, &smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: resp}, Err: refusal(resp, answer)}
 }
 
 // jsonError is what a service says of a call that it refused. Its code may have a namespace before and a page after it:
