@@ -57,7 +57,8 @@ func tuned() obj {
 			obj{"path": "/img/*", "origin": "site"},
 		},
 		"errors": list{
-			obj{"code": int64(403), "page": "/index.html", "status": int64(200), "cacheFor": "0s"}, obj{"code": int64(500), "page": "/500.html"},
+			obj{"code": int64(403), "page": "/index.html", "status": int64(200), "cacheFor": "0s"},
+			obj{"code": int64(500), "page": "/500.html"},
 			obj{"code": int64(404), "cacheFor": "1m"},
 		},
 		"invalidate": obj{"paths": list{"/index.html"}, "when": list{"one", "two"}},
