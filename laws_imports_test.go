@@ -22,7 +22,7 @@ var arrows = map[string][]string{
 	".":          {"reconcile", "statestore", "adopt", "engine"},
 	"cmd":        {"docs", "reconcile", "statestore", "service", "adopt", "asset", "engine", ".", "providers/*"},
 	"examples":   {"reconcile", "statestore", "adopt", "asset", "engine", ".", "providers/*", "cmd"},
-	"bench":      {"reconcile", "statestore", "adopt", "asset", "engine", ".", "providers/*", "cmd", "examples"},
+	"bench":      {"reconcile", "statestore", "service", "adopt", "asset", "engine", ".", "providers/*", "cmd", "examples"},
 	"docs":       {},
 	"tools":      {},
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,6 +63,8 @@ type Stack struct {
 	Dir   string
 	Shape opentofu.Shape
 	N     int
+	Store string   // what --store names; "" for a file in Dir
+	Env   []string // added to the environment, as KEY=VALUE
 }
 
 // New writes a stack into dir. Nothing is deployed.
@@ -125,12 +128,13 @@ func (s *Stack) Command(ctx context.Context, args ...string) (measure.Cost, erro
 	return measure.Run(ctx, measure.Command{
 		Args: append([]string{s.Bin}, args...), Dir: s.Dir,
 		// What athanor remembers of stores belongs to the measurement and goes with its folder.
-		Env: []string{"XDG_CONFIG_HOME=" + filepath.Join(s.Dir, "config"), "XDG_CACHE_HOME=" + filepath.Join(s.Dir, "cache")},
+		Env: append([]string{"XDG_CONFIG_HOME=" + filepath.Join(s.Dir, "config"), "XDG_CACHE_HOME=" + filepath.Join(s.Dir, "cache")}, s.Env...),
 	})
 }
 
 func (s *Stack) run(ctx context.Context, verb string, flags ...string) (measure.Cost, error) {
-	args := append([]string{verb, "--stage", stageName, "--store", "bolt:" + filepath.Join(s.Dir, "state.db")}, flags...)
+	store := cmp.Or(s.Store, "bolt:"+filepath.Join(s.Dir, "state.db"))
+	args := append([]string{verb, "--stage", stageName, "--store", store}, flags...)
 	return s.Command(ctx, append(args, "stack.json")...)
 }
 

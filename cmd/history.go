@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -79,9 +80,42 @@ func (s *session) runs(c *cli.Context, limit int) ([]render.Run, error) {
 		if len(r.Summary) > 0 && json.Unmarshal(r.Summary, &summary) == nil {
 			l.Summary = &summary
 		}
+		if l.State == statestore.Running {
+			if l.Progress, err = progression(c.Context, s.project.store, s.stage, r.ID); err != nil {
+				return nil, err
+			}
+		}
 		lines = append(lines, l)
 	}
 	return lines, nil
+}
+
+// progression reads how far a run is from its events; nil where they do not say it.
+func progression(ctx context.Context, store statestore.Store, stage statestore.Stage, run string) (*render.Progression, error) {
+	recorded, err := store.Events(ctx, stage, run, 0, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", stage, err)
+	}
+	var p render.Progression
+	done := map[string]bool{}
+	for _, r := range recorded {
+		var e engine.Event
+		if json.Unmarshal(r.Body, &e) != nil {
+			continue
+		}
+		switch e.Type {
+		case engine.EventRun:
+			p.Total = max(p.Total, e.Total)
+		case engine.EventDone:
+			done[e.Address] = true
+		default:
+		}
+	}
+	if p.Total == 0 {
+		return nil, nil
+	}
+	p.Done = min(len(done), p.Total)
+	return &p, nil
 }
 
 // identityOf splits what a run says of who ran it into the name and what was authenticated. See [project.who].

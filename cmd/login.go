@@ -17,8 +17,9 @@ import (
 func (a *app) loginCommand() *cli.Command {
 	return &cli.Command{
 		Name: "login", Usage: "remember the token for a service", ArgsUsage: "URL",
-		Description: `The token is asked for without showing it, or read from standard input. It is tried, and kept in
-~/.config/athanor/services.json, which only you can read, for this service alone. From then on --store URL works.
+		Description: `The token is asked for without showing it, or read from standard input. It is tried, and kept for this service
+alone: in the keyring of the session on a Linux desktop (Secret Service, by secret-tool), elsewhere in
+~/.config/athanor/services.json, which only you can read. From then on --store URL works.
 
 In CI set $ATHANOR_STORE to the URL and $ATHANOR_TOKEN to the token: nothing is kept then, and the token is sent to that
 service and to no other. Or use --oidc in the job: with its ID token, from GitHub Actions (permission id-token: write) or in
@@ -50,6 +51,7 @@ type loginLine struct {
 	Account string       `json:"account,omitempty"`
 	Grants  []wire.Grant `json:"grants,omitempty"`
 	Expires string       `json:"expires,omitempty"`
+	Kept    string       `json:"kept,omitempty"` // of login: "keyring", "file"
 }
 
 // originOf is the service that a command names.
@@ -82,14 +84,18 @@ func (a *app) login(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := login.Save(origin, strings.TrimSpace(token)); err != nil {
+	kept, err := login.Save(origin, strings.TrimSpace(token))
+	if err != nil {
 		return err
 	}
 	if a.asJSON {
-		a.json(loginLine{"login", origin, about.Account, about.Grants, about.Expires})
+		a.json(loginLine{"login", origin, about.Account, about.Grants, about.Expires, kept})
 		return nil
 	}
 	fmt.Fprintf(a.out, "%s: you are %s: %s; the token expires %s\n", origin, about.Account, grantsText(about.Grants), about.Expires)
+	if kept == login.InKeyring {
+		fmt.Fprintln(a.err, "the token is in the keyring of this session")
+	}
 	return nil
 }
 
@@ -114,12 +120,8 @@ func (a *app) logout(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	changed, err := login.Save(origin, "")
-	if err != nil {
-		return err
-	}
-	if !changed {
-		return fmt.Errorf("%s: %w", origin, login.ErrNone)
+	if err := login.Forget(origin); err != nil {
+		return fmt.Errorf("%s: %w", origin, err)
 	}
 	if a.asJSON {
 		a.json(loginLine{Type: "logout", URL: origin})

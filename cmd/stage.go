@@ -47,6 +47,8 @@ type stageLine struct {
 	LastRun   *stageRun          `json:"lastRun,omitempty"`
 	// Expires is when `stage reap` may delete it; zero for never, and where the stage's key is not on this machine.
 	Expires time.Time `json:"expires,omitzero"`
+	// Progress is how far the run is that holds the stage; nil where none does, or it does not say it.
+	Progress *render.Progression `json:"progress,omitempty"`
 }
 
 // stageRun is the newest run of a stage.
@@ -143,6 +145,11 @@ func stageLines(ctx context.Context, store statestore.Store, stack string) ([]st
 		if len(runs) > 0 {
 			user, _ := identityOf(runs[0].User)
 			l.LastRun = &stageRun{runs[0].ID, runs[0].Command, runs[0].State, user, runs[0].Started, runs[0].Ended}
+			if l.Holder != nil && l.Holder.Run == runs[0].ID {
+				if l.Progress, err = progression(ctx, store, stage, runs[0].ID); err != nil {
+					return nil, err
+				}
+			}
 		}
 		lines = append(lines, l)
 	}
@@ -170,6 +177,9 @@ func (l *stageLine) shown() render.Stage {
 	st := render.Stage{Stack: l.Stack, Stage: l.Stage, Status: l.Status, Resources: l.Resources, Expires: l.Expires}
 	if r := l.LastRun; r != nil {
 		st.Command, st.User, st.Started = r.Command, r.User, r.Started
+	}
+	if l.Progress != nil {
+		st.Progress = *l.Progress
 	}
 	return st
 }

@@ -40,7 +40,7 @@ func (a announcer) announce(n *node) []plan.Step {
 	case Forget:
 		operations = a.releases(n)
 	default:
-		operations = slices.Concat(a.making(n), hookOperations(n))
+		operations = append(a.making(n), hookOperations(n)...)
 	}
 	return []plan.Step{{ID: n.addr, Operations: operations}}
 }

@@ -99,7 +99,7 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 	}
 	ctx = reconcile.WithGate(ctx, r.w.gate)
 	r.maker = r.newMaker()
-	r.emit(Event{Type: EventRun, Status: StatusRunning, Action: Action(r.o.Command)})
+	r.emit(Event{Type: EventRun, Status: StatusRunning, Action: Action(r.o.Command), Total: r.plan.Changes()})
 	r.remember(ctx)
 	if r.w.edit != nil {
 		return r.edit(ctx)

@@ -135,7 +135,7 @@ func (c *classifier) classifyForeign(ctx context.Context, n *node, answer adopt.
 		c.refuse(n, reconcile.WithHint(refusal, "--adopt takes it over, or give the resource another name"))
 		return
 	case !answer.Owner.IsZero():
-		c.refuse(n, reconcile.WithHint(refusal, "to take it over all the same, name it: options.adopt (Adopt(%q) in Go)", n.look.Identity))
+		c.refuse(n, reconcile.WithHint(refusal, "to take it over all the same, name it: options: {adopt: %[1]q} (Adopt(%[1]q) in Go)", n.look.Identity))
 		return
 	default:
 		c.refuse(n, reconcile.WithHint(refusal, "take it over with --adopt, or give the resource another name"))

@@ -176,9 +176,13 @@ func (c *classifier) classifyAbsent(n *node) {
 }
 
 // compute finds out what a thing that is kept in the record alone will be, as far as that needs no call: a random
-// value is known before it is recorded, and so is what is made of it.
+// value is known before it is recorded, and so is what is made of it. What nobody refers to is not computed.
 func compute(ctx context.Context, n *node) {
 	if !n.spec.Recorded || n.spec.Rerun || n.rec != nil || !n.look.Absent || n.job == nil || len(n.job.Unknown) > 0 {
+		return
+	}
+	if !n.referred {
+		n.unknown = false
 		return
 	}
 	job := *n.job

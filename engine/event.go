@@ -51,4 +51,6 @@ type Event struct {
 	Paths []string `json:"paths,omitempty"`
 	// Elapsed is in seconds.
 	Elapsed float64 `json:"elapsed,omitempty"`
+	// Total is how many resources the run works on, in the event of its beginning; 0 where that is unknown.
+	Total int `json:"total,omitempty"`
 }

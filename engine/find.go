@@ -355,7 +355,7 @@ func (s *finder) pick(finds []found) (*found, error) {
 		}
 		return nil, reconcile.WithHint(
 			fmt.Errorf("%w: %s all look like it", reconcile.ErrAmbiguous, strings.Join(identities, ", ")),
-			"name the right one: options.adopt (Adopt(\"…\") in Go)")
+			"name the right one, such as options: {adopt: %[1]q} (Adopt(%[1]q) in Go)", identities[0])
 	}
 	return fits[0], nil
 }

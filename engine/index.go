@@ -85,6 +85,8 @@ func (x *index) read(ctx context.Context) (problems []Problem) {
 		t, err := x.template(ctx, v, &tokens)
 		if err != nil {
 			bad("output "+name, "", err)
+		} else {
+			x.refersTo(t.Refs())
 		}
 		x.results[name] = t
 	}
@@ -161,12 +163,22 @@ func (x *index) refer(ctx context.Context, n *node, job *reconcile.Job, tokens *
 			errs = append(errs, err)
 		}
 	}
+	x.refersTo(n.uses)
 	for _, u := range n.uses {
 		n.needs = append(n.needs, u.Ref.Address)
 	}
 	slices.Sort(n.needs)
 	n.needs = slices.Compact(n.needs)
 	return errs
+}
+
+// refersTo notes which nodes references lead to.
+func (x *index) refersTo(uses []token.Use) {
+	for _, u := range uses {
+		if up := x.nodes[u.Ref.Address]; up != nil {
+			up.referred = true
+		}
+	}
 }
 
 func (n *declaration) declaredProps() map[string]any {

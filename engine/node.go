@@ -39,6 +39,8 @@ type declaration struct {
 	props *token.Template
 	uses  []token.Use
 	needs []string
+	// referred: the program has a reference to it, and not only an order.
+	referred bool
 	// users are the declared nodes that need this one; ups those that must come before it: cut edges left out.
 	users, ups []*node
 	// cut are the late paths, by upstream, through which a cycle is opened.

@@ -176,6 +176,19 @@ func (p *Plan) Pending() bool {
 	return len(p.OutputChanges) > 0 || p.acts()
 }
 
+// Changes counts the resources that a run of the plan works on.
+func (p *Plan) Changes() int {
+	n := 0
+	for _, a := range p.Actions {
+		switch a.Action {
+		case Unchanged, Wait, Blocked:
+		default:
+			n++
+		}
+	}
+	return n
+}
+
 // Blocked returns the lines of what cannot be planned.
 func (p *Plan) Blocked() []Planned {
 	return slices.DeleteFunc(slices.Clone(p.Actions), func(a Planned) bool { return a.Action != Blocked })

@@ -11,8 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/athanor-dev/athanor/bench/measure"
 )
@@ -85,10 +87,11 @@ func Write(w io.Writer, shape Shape, n int, first string) error {
 	return out.Flush()
 }
 
-// A Stack is a working folder of OpenTofu with local state.
+// A Stack is a working folder of OpenTofu.
 type Stack struct {
 	Bin string // the tofu binary, see [Find]
 	Dir string
+	Env []string // added to the environment, as KEY=VALUE
 }
 
 // StateSize returns how many bytes the state file has, without its backup.
@@ -102,9 +105,30 @@ func (s *Stack) StateSize() (int64, error) {
 
 // New writes a stack into dir and initializes it, which needs no network: terraform_data is built in.
 func New(ctx context.Context, bin, dir string, shape Shape, n int) (*Stack, error) {
-	s := &Stack{Bin: bin, Dir: dir}
+	return NewAt(ctx, bin, dir, shape, n, Backend{})
+}
+
+// A Backend is where OpenTofu keeps the state of a stack. The zero value is a file in the folder of the stack.
+type Backend struct {
+	Type     string            // "http", "s3"
+	Settings map[string]string // the settings of the block, as HCL
+	Env      []string          // credentials, as KEY=VALUE
+}
+
+// NewAt writes a stack with a backend into dir, and initializes it there.
+func NewAt(ctx context.Context, bin, dir string, shape Shape, n int, at Backend) (*Stack, error) {
+	s := &Stack{Bin: bin, Dir: dir, Env: at.Env}
 	if err := s.Rewrite(shape, n, "value-0"); err != nil {
 		return nil, err
+	}
+	if at.Type != "" {
+		text := fmt.Appendf(nil, "terraform {\n  backend %q {\n", at.Type)
+		for _, name := range slices.Sorted(maps.Keys(at.Settings)) {
+			text = fmt.Appendf(text, "    %s = %s\n", name, at.Settings[name])
+		}
+		if err := os.WriteFile(filepath.Join(dir, "backend.tf"), append(text, "  }\n}\n"...), 0o600); err != nil {
+			return nil, err
+		}
 	}
 	_, err := s.run(ctx, "init")
 	return s, err
@@ -142,6 +166,6 @@ func (s *Stack) run(ctx context.Context, verb string, flags ...string) (measure.
 	return measure.Run(ctx, measure.Command{
 		Args: append([]string{s.Bin, verb, "-input=false", "-no-color"}, flags...),
 		Dir:  s.Dir,
-		Env:  []string{"CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1"},
+		Env:  append([]string{"CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1"}, s.Env...),
 	})
 }

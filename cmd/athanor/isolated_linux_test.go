@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -58,17 +59,25 @@ func isolated(t *testing.T) bool {
 			args = append(args, arg)
 		}
 	}
+	athanor := built(t, false) // which may take as long as the compiler does: the time of the process begins after it
 	cmd := begin(args...)
-	cmd.Env = append(cmd.Env, isolatedVariable+"="+built(t, false))
+	cmd.Env = append(cmd.Env, isolatedVariable+"="+athanor)
 	out, err := cmd.CombinedOutput()
 	switch {
 	case err != nil:
-		t.Errorf("in a network of its own: %v\n%s", err, out)
+		t.Errorf("in a network of its own: %v\n%s", err, withoutProgress(out))
 	case !strings.Contains(string(out), "--- PASS: "+t.Name()+" ") || strings.Contains(string(out), "--- SKIP"):
-		t.Errorf("in a network of its own it was not run whole:\n%s", out)
+		t.Errorf("in a network of its own it was not run whole:\n%s", withoutProgress(out))
 	}
 	return false
 }
+
+// testProgress is what a test binary says of tests that run and pass.
+var testProgress = regexp.MustCompile(`(?m)^(=== (RUN|PAUSE|CONT)|\s*--- PASS:).*\n`)
+
+// withoutProgress leaves what a test binary says of failures: two hundred lines of progress before them hide them wherever
+// only the first lines of a failure are kept.
+func withoutProgress(out []byte) []byte { return testProgress.ReplaceAll(out, nil) }
 
 // names answers look-ups: the addresses of a name one after the other, the last one again and again.
 type names struct {

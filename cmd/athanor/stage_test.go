@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A stage that is new beside others is created on a terminal only when its name is typed; that is the one question.
@@ -55,5 +56,34 @@ func TestMassDeletionPrompt(t *testing.T) {
 	x.write("y\n")
 	if code := x.end(); code != 0 {
 		t.Errorf("exit code %d: %q", code, x.seen())
+	}
+}
+
+// While a stage is deployed, its lists say how far that is: what is done arrives with the next change of state, at the latest
+// after ten seconds.
+func TestProgressInLists(t *testing.T) {
+	w := newGated(t)
+	x := w.terminal(80, "deploy", "--yes")
+	w.await("started")
+	list, deadline := "", time.Now().Add(patience)
+	for !strings.Contains(list, "◐ deploying, 1 of 3") {
+		if time.Now().After(deadline) {
+			t.Fatalf("the list does not say how far the deploy is:\n%s", list)
+		}
+		list = w.run(0, "stage", "list")
+		time.Sleep(20 * time.Millisecond) // reading takes no lock that the deploy waits for, but a processor
+	}
+	if history := w.run(0, "history"); !strings.Contains(history, "◐ running  1 of 3 done") {
+		t.Errorf("the history does not say how far the deploy is:\n%s", history)
+	}
+	if list = w.run(0, "stage", "list", "--json"); !strings.Contains(list, `"progress":{"done":1,"total":3}`) {
+		t.Errorf("the list for programs: %s", list)
+	}
+	w.open()
+	if code := x.end(); code != 0 {
+		t.Fatalf("exit code %d: %q", code, x.seen())
+	}
+	if list = w.run(0, "stage", "list"); !strings.Contains(list, "deployed") || strings.Contains(list, "of 3") {
+		t.Errorf("afterwards:\n%s", list)
 	}
 }

@@ -4,8 +4,13 @@ package main
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 // hundred is a stack of a hundred files that differ in what they are given, so that none is folded.
@@ -104,5 +109,43 @@ func TestASCIIAndForcedColors(t *testing.T) {
 	}
 	if out = w.run(2, "plan", "--no-color"); strings.Contains(out, "\x1b") {
 		t.Errorf("colours although they are switched off: %q", out)
+	}
+}
+
+// The first line of a plan comes while its first call has no answer: the server answers when the line is on the terminal.
+func TestFirstLineComesFirst(t *testing.T) {
+	for _, command := range [][]string{{"plan"}, {"deploy"}, {"destroy"}} {
+		t.Run(command[0], func(t *testing.T) {
+			t.Parallel()
+			called, answer := make(chan string, 1), make(chan struct{})
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				select {
+				case called <- r.Host:
+				default:
+				}
+				select {
+				case <-answer:
+				case <-r.Context().Done():
+				}
+				w.WriteHeader(http.StatusForbidden)
+			}))
+			t.Cleanup(server.Close)
+			release := sync.OnceFunc(func() { close(answer) })
+			t.Cleanup(release)
+			w := newWorld(t, "stack: small\nproviders: {aws: {region: eu-north-1}}\nresources:\n  jobs: {kind: aws.sqs.Queue}\n")
+			w.env = append(w.env, "AWS_ENDPOINT_URL="+server.URL, "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_EC2_METADATA_DISABLED=true",
+				"AWS_MAX_ATTEMPTS=1", "AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull)
+			x := w.terminal(80, command...)
+			select {
+			case <-called:
+			case <-time.After(patience):
+				t.Fatalf("nothing is called: %q", x.seen())
+			}
+			x.await("small/dev-tester")
+			release()
+			if code := x.end(); code == 0 {
+				t.Errorf("exit code %d although every call was refused: %q", code, x.seen())
+			}
+		})
 	}
 }

@@ -38,6 +38,10 @@ func (s Style) Check(w io.Writer, k Check) {
 		head = indent
 	}
 	for _, fix := range k.Fix {
-		s.write(w, indent+s.paint(cyan, "hint:")+"  "+Escaped(fix), checkHang+len("hint:  "))
+		at := checkHang
+		if s.narrow() {
+			at = 2
+		}
+		s.advice(w, at, s.paint(cyan, "hint:")+"  ", Escaped(fix))
 	}
 }

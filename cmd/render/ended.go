@@ -34,15 +34,15 @@ func (s Style) Result(w io.Writer, res *engine.Result, end Ending) {
 	if hints := failureHints(end.Ended.Failed); len(end.Ended.Failed) > 0 && (len(hints) > 0 || end.Next != "") {
 		fmt.Fprintln(w, s.paint(bold, "Next"))
 		for _, hint := range hints {
-			s.write(w, "  "+hint, 4)
+			s.advice(w, 2, "", hint)
 		}
 		if end.Next != "" && !interrupted {
-			s.write(w, "  "+end.Next+s.paint(dim, "    continues; what is done stays done"), 4)
+			s.advice(w, 2, "", end.Next+s.paint(dim, "    continues; what is done stays done"))
 		}
 	}
 	s.Ended(w, res, end.Exit)
 	if interrupted && end.Next != "" {
-		s.write(w, s.paint(cyan, "next:  ")+end.Next+s.paint(dim, "    continues; what is done stays done"), 7)
+		s.advice(w, 0, s.paint(cyan, "next:")+"  ", end.Next+s.paint(dim, "    continues; what is done stays done"))
 	}
 	s.Slow(w, res.Slow)
 }

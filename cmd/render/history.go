@@ -97,6 +97,8 @@ type Run struct {
 	Note     string  `json:"note,omitempty"`
 	// Summary are the counts, as in the last line of a deploy.
 	Summary *engine.Summary `json:"summary,omitempty"`
+	// Progress is how far a run is that has not ended; nil where that is unknown.
+	Progress *Progression `json:"progress,omitempty"`
 }
 
 // Runs writes runs for people as a table, a line for each. Below a line stands what must be known of its run: why it ended so,
@@ -149,6 +151,9 @@ func (s Style) row(id string, r Run) []string {
 		sum := *r.Summary
 		sum.Unchanged = 0
 		changes = strings.TrimSpace(s.Counts("", sum, false))
+	}
+	if r.Progress != nil && r.Progress.Total > 0 {
+		changes = r.Progress.text() + " done"
 	}
 	if r.Duration > 0 {
 		took = Elapsed(seconds(r.Duration))

@@ -308,7 +308,7 @@ func (l layout) problem(w io.Writer, text, hint string) {
 		}
 	}
 	if hint != "" {
-		l.write(w, "      "+l.paint(cyan, "hint: ")+clean(hint), 12)
+		l.advice(w, 6, l.paint(cyan, "hint:")+" ", clean(hint))
 	}
 }
 

@@ -74,7 +74,7 @@ func (p *Progress) Replan(plan *engine.Plan) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.name = clean(plan.Stack + "/" + plan.Stage)
-	p.column, p.total = 0, 0
+	p.column, p.total = 0, plan.Changes()
 	p.local, p.pending, p.needs, p.ended.Places = map[string]bool{}, map[string]bool{}, map[string][]string{}, map[string]string{}
 	for _, a := range plan.Actions {
 		address := clean(a.Address)
@@ -82,7 +82,6 @@ func (p *Progress) Replan(plan *engine.Plan) {
 		switch a.Action {
 		case engine.Unchanged, engine.Wait, engine.Blocked:
 		default:
-			p.total++
 			p.pending[address] = true
 			p.column = max(p.column, min(columns(address), widestAddress))
 			for _, need := range a.Needs {

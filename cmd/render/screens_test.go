@@ -436,7 +436,7 @@ func stored() []engine.RowView {
 func ran() []render.Run {
 	now := newClock().Now()
 	return []render.Run{
-		{Run: "20261123-103104-K4TQZE", Command: "deploy", State: statestore.Running, User: "ada", Host: "mill", PID: 4711, Started: now},
+		{Run: "20261123-103104-K4TQZE", Command: "deploy", State: statestore.Running, User: "ada", Host: "mill", PID: 4711, Started: now, Progress: &render.Progression{Done: 4, Total: 6}},
 		{Run: "20261122-160412-M2RFA8", Command: "deploy", State: statestore.Succeeded, User: "ada", Host: "mill", Started: now.Add(-18 * time.Hour), Duration: 72.1, Summary: &engine.Summary{Updated: 2}},
 		{Run: "20261120-141502-H7WQ2C", Command: "deploy", State: statestore.Failed, User: "grace", Host: "ci-7", Started: now.Add(-68 * time.Hour), Duration: 31.9, Summary: &engine.Summary{Updated: 2, Failed: 1}, Note: "the quota of the account"},
 	}
@@ -448,7 +448,7 @@ func kept() []render.Stage {
 	return []render.Stage{
 		{Stack: "shop", Stage: "pr-118", Status: "deployed", Resources: 14, Command: "deploy", User: "ci", Started: now.Add(-3 * time.Hour), Expires: now.Add(41 * time.Hour)},
 		{Stack: "shop", Stage: "prod", Status: "failed", Resources: 1406, Command: "deploy", User: "ada", Started: now.Add(-18 * time.Hour)},
-		{Stack: "shop", Stage: "staging", Status: "running", Resources: 14, Command: "deploy", Started: now.Add(-41 * time.Second)},
+		{Stack: "shop", Stage: "staging", Status: "running", Resources: 14, Command: "deploy", Started: now.Add(-41 * time.Second), Progress: render.Progression{Done: 4, Total: 6}},
 		{Stack: "site", Stage: "dev-ada", Status: "empty", Expires: now.Add(-time.Minute)},
 	}
 }

@@ -16,7 +16,19 @@ type Stage struct {
 	// Command, User and Started are those of the newest run; Command is empty without one.
 	Command, User string
 	Started       time.Time
+	// Progress is that of the run that holds the stage.
+	Progress Progression
 }
+
+// Progression is how far a run is; zero where that is unknown.
+type Progression struct {
+	// Done and Total count the resources that the run works on.
+	Done  int `json:"done"`
+	Total int `json:"total"`
+}
+
+// text is how far a run is, in words.
+func (p Progression) text() string { return fmt.Sprintf("%d of %d", min(p.Done, p.Total), p.Total) }
 
 // Stages writes stages as a table, seen from now. Where the table does not fit, the resources and the newest run of a stage stand below it.
 func (s Style) Stages(w io.Writer, stages []Stage, now time.Time) {
@@ -57,6 +69,11 @@ func (s Style) Stages(w io.Writer, stages []Stage, now time.Time) {
 func (s Style) status(st Stage, now time.Time) string {
 	text := st.Status
 	switch text {
+	case "running":
+		text = s.paint(blue, "◐ "+running(st.Command))
+		if st.Progress.Total > 0 {
+			text += ", " + st.Progress.text()
+		}
 	case "interrupted", "failed", "damaged", "unfinished":
 		text = s.paint(red, "! "+text)
 	}
@@ -68,6 +85,19 @@ func (s Style) status(st Stage, now time.Time) string {
 		text += ", expired"
 	}
 	return text
+}
+
+// running says what a stage is held for.
+func running(command string) string {
+	switch command {
+	case "deploy":
+		return "deploying"
+	case "destroy":
+		return "destroying"
+	case "":
+		return "running"
+	}
+	return "running " + command
 }
 
 func lastRun(st Stage, now time.Time) string {

@@ -201,7 +201,7 @@ func (s Style) errorText(w io.Writer, text string) {
 // Hints writes what can be done.
 func (s Style) Hints(w io.Writer, hints []string) {
 	for _, h := range hints {
-		s.write(w, s.paint(cyan, "hint:  ")+clean(h), 7)
+		s.advice(w, 0, s.paint(cyan, "hint:")+"  ", clean(h))
 	}
 }
 

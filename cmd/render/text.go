@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
@@ -65,6 +66,49 @@ func (s Style) ends(w io.Writer, left, right string) {
 type cell struct {
 	text, colors string
 	width        int
+	// kept says of a space that no line ends at it: it is inside of a command.
+	kept bool
+}
+
+// commandText finds what people copy: a command in backquotes, or one of athanor or export up to where its sentence goes on.
+var commandText = regexp.MustCompile("`[^`]+`|\\b(?:athanor [a-z]|export [A-Z_])[^ ,;\x1b]*(?: [^ ,;\x1b]+)*")
+
+// advice writes a line whose commands stay in one piece: an indented label and a text. A command that does not fit behind the label
+// has a line of its own. One that is longer than the terminal is left to the terminal, which copies it as one line.
+func (s Style) advice(w io.Writer, indent int, label, text string) {
+	line, hang := strings.Repeat(" ", indent)+label+text, indent+columns(label)
+	if label == "" {
+		hang += 2
+	}
+	room := s.Width - hang
+	if s.Width == 0 || columns(line) <= s.Width {
+		s.write(w, line, hang)
+		return
+	}
+	if at := commandText.FindStringIndex(text); at != nil && at[0] == 0 && at[1] == len(text) {
+		s.write(w, strings.TrimRight(strings.Repeat(" ", indent)+label, " "), 0)
+		fmt.Fprintln(w, s.twin(strings.Repeat(" ", max(0, min(indent+2, s.Width-columns(text))))+text))
+		return
+	}
+	for _, at := range commandText.FindAllStringIndex(text, -1) {
+		if size := columns(text[at[0]:at[1]]); size > room && size+indent <= s.Width {
+			hang, room = indent, s.Width-indent // the longest command decides where the lines after the first begin
+		}
+	}
+	all := cells(s.twin(line))
+	head := len(all) - len(cells(s.twin(text)))
+	for _, at := range commandText.FindAllStringIndex(text, -1) {
+		if columns(text[at[0]:at[1]]) > room {
+			continue
+		}
+		from := head + len(cells(s.twin(text[:at[0]])))
+		for i := range all[from : from+len(cells(s.twin(text[at[0]:at[1]])))] {
+			all[from+i].kept = true
+		}
+	}
+	for _, part := range wrappedCells(all, s.Width, hang) {
+		fmt.Fprintln(w, part)
+	}
 }
 
 // cells splits a line.
@@ -79,7 +123,7 @@ func cells(line string) []cell {
 		case strings.HasPrefix(text, "\x1b"):
 			colors += text
 		default:
-			all = append(all, cell{text, colors, g.Width()})
+			all = append(all, cell{text: text, colors: colors, width: g.Width()})
 		}
 	}
 	return all
@@ -91,10 +135,14 @@ func wrapped(line string, width, hang int) []string {
 	if width <= 0 || columns(line) <= width {
 		return []string{line}
 	}
+	return wrappedCells(cells(line), width, hang)
+}
+
+// wrappedCells splits a line that is longer than the width.
+func wrappedCells(all []cell, width, hang int) []string {
 	if hang > width/2 {
 		hang = min(6, width/4)
 	}
-	all := cells(line)
 	var lines []string
 	for indent := 0; len(all) > 0; indent = hang {
 		end := fitting(all, width-indent)
@@ -129,11 +177,11 @@ func breakAt(all []cell, end, next int, first bool) int {
 		start++
 	}
 	space := end
-	for space > start && all[space].text != " " {
+	for space > start && !all[space].ends() {
 		space--
 	}
 	word := 0
-	for i := space + 1; i < len(all) && all[i].text != " "; i++ {
+	for i := space + 1; i < len(all) && !all[i].ends(); i++ {
 		word += all[i].width
 	}
 	if space > start && word <= next {
@@ -146,6 +194,9 @@ func breakAt(all []cell, end, next int, first bool) int {
 	}
 	return end
 }
+
+// ends reports whether a line may end at a cell.
+func (c cell) ends() bool { return c.text == " " && !c.kept }
 
 // joined is a line of cells, in their colours, without spaces at its end.
 func joined(all []cell) string {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
@@ -16,10 +17,18 @@ import (
 // the action is none of those that are spare the deploy fails.
 func TestEveryActionIsNeeded(t *testing.T) {
 	t.Setenv("WORD_OF_TEST", "a word that nobody knows")
+	for name, program := range map[string]func(string) athanor.Program{"dependent": dependent, "protected": protected, "scheduled": scheduled} {
+		t.Run(name, func(t *testing.T) { eachIsNeeded(t, program("first")) })
+	}
+}
+
+// eachIsNeeded deploys a program without each of its actions in turn.
+func eachIsNeeded(t *testing.T, program athanor.Program) {
+	t.Helper()
 	var actions []string
 	deploy := func(t *testing.T, without string) (failed bool) {
 		inStage(t, awstest.Documented{Latency: 50 * time.Millisecond}, func(s *stage) {
-			policy := aws.LeastPolicy(s.plan(dependent("first")).Needs(s.Context()))
+			policy := aws.LeastPolicy(s.plan(program).Needs(s.Context()))
 			actions = nil
 			for _, statement := range policy["Statement"].([]any) {
 				m := statement.(map[string]any)
@@ -29,7 +38,7 @@ func TestEveryActionIsNeeded(t *testing.T) {
 			if err := s.played.Allow(policy); err != nil {
 				s.Fatal(err)
 			}
-			p, err := s.tryPlan(dependent("first"))
+			p, err := s.tryPlan(program)
 			if err != nil {
 				failed = true
 				return

@@ -19,15 +19,34 @@ type quota struct {
 }
 
 // quotas are those that AWS publishes for operations of the kinds. Where AWS publishes none (IAM, SQS, DynamoDB's tables,
-// Cloud Control, the tagging service), and where an account has another, the limiter finds what is allowed.
+// Cloud Control, the tagging service, repositories of ECR), and where an account has another, the limiter finds what is allowed.
 func quotas() []quota {
 	const (
 		lambda  = "https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html#api-requests"
 		logs    = "https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/cloudwatch_limits_cwl.html"
 		sns     = "https://docs.aws.amazon.com/general/latest/gr/sns.html#limits_sns"
 		secrets = "https://docs.aws.amazon.com/secretsmanager/latest/userguide/reference_limits.html"
+		keys    = "https://docs.aws.amazon.com/kms/latest/developerguide/requests-per-second.html"
+		certs   = "https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html"
+		states  = "https://docs.aws.amazon.com/step-functions/latest/dg/limits-overview.html"
 	)
-	return []quota{
+	all := slices.Concat(
+		single("KMS", keys, 5, 0, "CancelKeyDeletion", "CreateAlias", "CreateKey", "DisableKey", "DisableKeyRotation", "EnableKey", "UntagResource",
+			"UpdateAlias", "UpdateKeyDescription"),
+		single("KMS", keys, 10, 0, "TagResource"),
+		single("KMS", keys, 15, 0, "DeleteAlias", "EnableKeyRotation", "PutKeyPolicy", "ScheduleKeyDeletion"),
+		single("KMS", keys, 500, 0, "ListAliases", "ListKeys"),
+		single("KMS", keys, 1000, 0, "GetKeyPolicy", "GetKeyRotationStatus"),
+		single("KMS", keys, 2000, 0, "DescribeKey", "ListResourceTags"),
+		single("ACM", certs, 5, 0, "AddTagsToCertificate", "RemoveTagsFromCertificate", "RequestCertificate"),
+		single("ACM", certs, 8, 0, "ListCertificates"),
+		single("ACM", certs, 10, 0, "DeleteCertificate", "DescribeCertificate", "ListTagsForCertificate"),
+		single("SFN", states, 1, 100, "CreateStateMachine", "DeleteStateMachine", "ListTagsForResource", "UpdateStateMachine"),
+		single("SFN", states, 1, 200, "TagResource", "UntagResource"),
+		single("SFN", states, 5, 100, "ListStateMachines"),
+		single("SFN", states, 20, 200, "DescribeStateMachine"),
+	)
+	return append(all, []quota{
 		{service: "Lambda", operations: []string{"GetFunction"}, rate: 100, source: lambda},
 		{service: "Lambda", operations: []string{"GetPolicy"}, rate: 15, source: lambda},
 		{service: "Lambda", rate: 15, source: lambda},
@@ -63,7 +82,16 @@ func quotas() []quota {
 		{service: "SecretsManager", operations: []string{"RestoreSecret"}, rate: 50, source: secrets},
 		{service: "SecretsManager", operations: []string{"RotateSecret", "CancelRotateSecret"}, rate: 50, source: secrets},
 		{service: "SecretsManager", operations: []string{"TagResource", "UntagResource"}, rate: 50, source: secrets},
+	}...)
+}
+
+// single are quotas of operations that each have one of their own, all of the same size.
+func single(service, source string, rate, burst float64, operations ...string) []quota {
+	all := make([]quota, len(operations))
+	for i, operation := range operations {
+		all[i] = quota{service: service, operations: []string{operation}, rate: rate, burst: burst, source: source}
 	}
+	return all
 }
 
 // quotaOf is what is known of the limit that a call counts against before the first one, and the name of that limit among

@@ -20,6 +20,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/acm"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
+	"github.com/athanor-dev/athanor/providers/aws/ecr"
 	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
 	"github.com/athanor-dev/athanor/providers/aws/kms"
@@ -27,7 +28,9 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/logs"
 	"github.com/athanor-dev/athanor/providers/aws/route53"
 	"github.com/athanor-dev/athanor/providers/aws/s3"
+	"github.com/athanor-dev/athanor/providers/aws/scheduler"
 	"github.com/athanor-dev/athanor/providers/aws/secretsmanager"
+	"github.com/athanor-dev/athanor/providers/aws/sfn"
 	"github.com/athanor-dev/athanor/providers/aws/sns"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
 	"github.com/athanor-dev/athanor/providers/aws/ssm"
@@ -84,7 +87,7 @@ func archive(t *testing.T, path string) {
 func (s *stage) catalog() *reconcile.Catalog {
 	s.Helper()
 	provider := aws.Provider(dynamodb.Service(), eventbridge.Service(), iam.Service(), lambda.Service(), logs.Service(), route53.Service(), kms.Service(), acm.Service(),
-		s3.Service(), secretsmanager.Service(), sns.Service(), sqs.Service(), ssm.Service())
+		ecr.Service(), s3.Service(), scheduler.Service(), secretsmanager.Service(), sfn.Service(), sns.Service(), sqs.Service(), ssm.Service())
 	cloud := aws.FromConfig(s.played.Observed(s))
 	provider.Open = func(context.Context, any) (reconcile.Cloud, error) { return cloud, nil }
 	catalog, err := reconcile.NewCatalog(provider)

@@ -104,16 +104,26 @@ func CompareTags[L any](d *reconcile.Diff[L], author, live map[string]string, na
 	drop func(ctx context.Context, on reconcile.Update[L], keys []string) error,
 ) {
 	want, have := TagSides(d.Cloud(), author, d.Mark(), live)
+	gone := maps.Clone(have)
+	maps.DeleteFunc(gone, func(key, _ string) bool { _, wanted := want[key]; return wanted })
+	maps.DeleteFunc(have, func(key, _ string) bool { _, isGone := gone[key]; return isGone })
 	reconcile.Map(d, "tags", want, have, name,
-		func(ctx context.Context, on reconcile.Update[L], add map[string]string, gone []string) error {
-			if len(add) > 0 {
-				if err := put(ctx, on, add); err != nil {
-					return err
-				}
-			}
-			if len(gone) == 0 {
-				return nil
-			}
-			return drop(ctx, on, gone)
+		func(ctx context.Context, on reconcile.Update[L], tags map[string]string, _ []string) error {
+			return put(ctx, on, tags)
 		})
+	reconcile.Map(d, "tags", nil, gone, untagging(name),
+		func(ctx context.Context, on reconcile.Update[L], _ map[string]string, keys []string) error {
+			return drop(ctx, on, keys)
+		})
+}
+
+// untagging is the operation that takes tags away, by the one that gives them. Some services have one for both.
+func untagging(operation string) string {
+	if of, ok := strings.CutPrefix(operation, "Tag"); ok {
+		return "Untag" + of
+	}
+	if to, ok := strings.CutPrefix(operation, "AddTagsTo"); ok {
+		return "RemoveTagsFrom" + to
+	}
+	return operation
 }

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -61,6 +62,7 @@ func (y *yard) output(address string, line reconcile.LogLine) {
 // wait returns the next line that holds a text. Lines before it are passed over, and not looked at again.
 func (y *yard) wait(text string) string {
 	y.t.Helper()
+	limit := time.After(2 * time.Minute)
 	for {
 		y.mu.Lock()
 		for ; y.done < len(y.lines); y.done++ {
@@ -74,7 +76,7 @@ func (y *yard) wait(text string) string {
 		y.mu.Unlock()
 		select {
 		case <-came:
-		case <-y.t.Context().Done():
+		case <-limit:
 			y.t.Fatalf("no line %q in %q", text, y.all())
 		}
 	}

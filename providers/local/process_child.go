@@ -284,9 +284,9 @@ func (c *child) attrs() Process {
 	return out
 }
 
-// print takes one line that it wrote: for whoever waits for it, the log and the screen.
+// print takes one line that it wrote: for the log, the screen, and whoever waits for it, who then finds it in the log.
 func (c *child) print(source, text string, cut int) {
-	c.waiting.line(text)
+	defer c.waiting.line(text)
 	text = c.def.mask(text)
 	if cut > 0 {
 		kept := strings.ToValidUTF8(text[:max(0, len(text)-unsure)], "")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,6 +25,7 @@ func TestProcessLog(t *testing.T) {
 		"run": "echo the $PW; echo more >&2; yes x | head -c 140000 | tr -d '\\n'; echo; echo end; sleep 1000",
 		"env": map[string]any{"PW": "hunter22"}, "ready": map[string]any{"output": "end"},
 	})
+	y.wait("stderr: more") // the other stream is read by itself
 	all := y.readLog(reconcile.LogQuery{})
 	slices.Sort(all)
 	if len(all) != 4 || all[0] != "stderr: more" || all[1] != "stdout: end" || all[2] != "stdout: the "+mask || !strings.HasSuffix(all[3], "… (8561 bytes more)") {
@@ -46,6 +48,36 @@ func TestProcessLog(t *testing.T) {
 	y.last = nil
 	if none := y.readLog(reconcile.LogQuery{}); len(none) != 0 {
 		t.Errorf("without a record: %q", none)
+	}
+}
+
+// A process is ready only when the line that says so is in the log and on the screen: who reads after a deploy finds it.
+func TestProcessLogComesBeforeReadiness(t *testing.T) {
+	t.Parallel()
+	l, err := openLog(t.TempDir(), reconcile.Mark{Stack: "shop", Stage: "test"}, "web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	r := &readiness{fits: make(chan struct{}), output: regexp.MustCompile("^end$")}
+	shown := 0
+	output := func(string, reconcile.LogLine) {
+		shown++
+		select {
+		case <-r.fits:
+			t.Error("ready before the line was written")
+		default:
+		}
+	}
+	c := &child{waiting: r, log: l, def: definition{dev: &reconcile.Dev{Output: output}, mask: func(text string) string { return text }}}
+	c.print("stdout", "end", 0)
+	select {
+	case <-r.fits:
+	default:
+		t.Error("never ready")
+	}
+	if shown != 1 {
+		t.Errorf("shown %d times", shown)
 	}
 }
 

@@ -257,11 +257,16 @@ type badWorld struct {
 
 func newBadWorld(t *testing.T) *badWorld {
 	t.Helper()
+	return newBadWorldOf(t, Provider())
+}
+
+func newBadWorldOf(t *testing.T, provider reconcile.Provider) *badWorld {
+	t.Helper()
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &badWorld{t: t, provider: Provider(), dir: t.TempDir(), kept: map[string]map[string]any{}}
+	w := &badWorld{t: t, provider: provider, dir: t.TempDir(), kept: map[string]map[string]any{}}
 	t.Cleanup(w.provider.Close)
 	settings := &Settings{Terraform: "tests/bad", Path: program, Config: map[string]any{"dir": w.dir}}
 	if err := w.provider.Declared(t.Context(), settings); err != nil {
@@ -286,7 +291,7 @@ func (w *badWorld) job(typ, name string, props map[string]any) (reconcile.Any, *
 	declared := map[string]any{"name": name}
 	maps.Copy(declared, props)
 	job := &reconcile.Job{
-		Address: name, Props: declared, Cloud: w.cloud, Place: place, Dir: w.dir, Nonce: "nonce-of-" + name, Last: w.kept[name],
+		Address: name, Props: declared, Cloud: w.cloud, Place: place, Dir: w.dir, Nonce: "nonce-of-" + name,
 		Digest: func(domain string, data []byte) string { return tree.Digest([]any{domain, string(data)}) },
 	}
 	return k, job
@@ -295,13 +300,20 @@ func (w *badWorld) job(typ, name string, props map[string]any) (reconcile.Any, *
 // settle reconciles one resource and keeps what an engine would.
 func (w *badWorld) settle(ctx context.Context, typ, name string, props map[string]any) (reconcile.Outcome, error) {
 	w.t.Helper()
+	return w.settleKeeping(ctx, typ, name, props, w.kept)
+}
+
+// settleKeeping is settle for one of many goroutines: what it keeps is its own.
+func (w *badWorld) settleKeeping(ctx context.Context, typ, name string, props map[string]any, kept map[string]map[string]any) (reconcile.Outcome, error) {
+	w.t.Helper()
 	k, job := w.job(typ, name, props)
+	job.Last = kept[name]
 	out, err := k.Settle(ctx, job, reconcile.Hooks{Born: func(_ context.Context, _ string, attrs map[string]any) error {
-		w.kept[name] = attrs
+		kept[name] = attrs
 		return nil
 	}})
 	if err == nil {
-		w.kept[name] = out.Attrs
+		kept[name] = out.Attrs
 	}
 	return out, err
 }
@@ -440,5 +452,59 @@ func TestKilled(t *testing.T) {
 	}
 	if out, err := w.settle(t.Context(), "good", "after", nil); err != nil || !out.Created {
 		t.Errorf("after it: %+v, %v", out, err)
+	}
+}
+
+// TestProcessIsReplaced is about providers that grow with each call, as most do: after some calls another process answers, those that are under
+// way are answered by the old one, which ends then, and what was begun with one is gone on with by the next.
+func TestProcessIsReplaced(t *testing.T) {
+	t.Parallel()
+	set := newProviders()
+	set.callsPerProcess = 20
+	w := newBadWorldOf(t, set.family())
+	p := w.cloud.(*cloud).program
+	stop := make(chan struct{})
+	hanging := make(chan error, 1)
+	go func() {
+		_, err := w.settleKeeping(reconcile.WithInterrupt(t.Context(), stop), "hangs", "slow", nil, map[string]map[string]any{})
+		hanging <- err
+	}()
+	for !w.made("slow") {
+		time.Sleep(time.Millisecond) // until its call is under way
+	}
+	first := p.worker.Load()
+	seen := map[int]*worker{}
+	for i := range 12 {
+		name := fmt.Sprint("n", i)
+		for range 2 {
+			if out, err := w.settle(t.Context(), "good", name, nil); err != nil || out.Attrs["note"] != "made" {
+				t.Fatalf("%s: %+v, %v", name, out, err)
+			}
+		}
+		now := p.worker.Load()
+		seen[now.Pid()] = now
+	}
+	if len(seen) < 4 {
+		t.Errorf("%d processes answered 12 creations and as many looks", len(seen))
+	}
+	last := p.worker.Load()
+	for pid, w := range seen {
+		if w != last && w != first && !w.Exited() {
+			t.Errorf("process %d runs on, and has nothing to answer", pid)
+		}
+		if w.calls > 20+20 {
+			t.Errorf("process %d was asked %d times", pid, w.calls)
+		}
+	}
+	if first.Exited() {
+		t.Error("a process that had a call to answer was ended")
+	}
+	close(stop)
+	if err := <-hanging; err == nil || !strings.Contains(err.Error(), "stopped") {
+		t.Errorf("the call that was under way: %v", err)
+	}
+	w.provider.Close()
+	if !first.Exited() || !last.Exited() {
+		t.Error("processes outlive the command")
 	}
 }

@@ -2,18 +2,17 @@ package terraform
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/athanor-dev/athanor/providers/terraform/internal/tfplugin"
-	"github.com/athanor-dev/athanor/providers/terraform/plugin"
 	"github.com/athanor-dev/athanor/providers/terraform/schema"
 	"github.com/athanor-dev/athanor/providers/terraform/value"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -106,44 +105,35 @@ func (p *program) failed(call, typ string, all []*tfplugin.Diagnostic) error {
 
 var errEnded = errors.New("the provider was ended")
 
-// call makes a call of the process that runs now. When the run is asked to stop, the provider is asked to end its calls soon: they answer,
-// and that is waited for.
+// call makes a call of the process that runs now.
 func (p *program) call(ctx context.Context, name string, request, answer proto.Message) error {
-	process := p.process.Load()
-	if process == nil {
-		return fmt.Errorf("%s: %s: %w", p.settings.Terraform, name, errEnded)
+	w, err := p.entered()
+	if err != nil {
+		return p.ofProvider(fmt.Errorf("%s: %w", name, err))
 	}
+	defer w.leave()
+	return p.callOf(ctx, w, name, request, answer)
+}
+
+// callOf makes a call of a process. When the run is asked to stop, the provider is asked to end its calls soon: they answer, and that is
+// waited for.
+func (p *program) callOf(ctx context.Context, w *worker, name string, request, answer proto.Message) error {
 	if stop := reconcile.Interrupt(ctx); stop != nil {
 		done := make(chan struct{})
 		defer close(done)
 		go func() {
 			select {
 			case <-stop:
-				p.stop(process)
+				p.stop(w)
 			case <-done:
 			}
 		}()
 	}
-	if err := process.Call(ctx, name, request, answer); err != nil {
-		return fmt.Errorf("%s: %w", p.settings.Terraform, err)
+	if err := w.Call(ctx, name, request, answer); err != nil {
+		return p.ofProvider(err)
 	}
 	return nil
 }
-
-// stop asks a process once to end its calls.
-func (p *program) stop(process *plugin.Process) {
-	if p.stopped.Swap(process) == process {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout) //nolint:forbidigo // the run that asks for it is over
-	defer cancel()
-	if err := process.Stop(ctx); err != nil {
-		p.set.warn(p.settings.Terraform + ": " + err.Error())
-	}
-}
-
-// stopTimeout bounds how long a provider is asked to stop.
-const stopTimeout = 5 * time.Second
 
 // capabilities are ours. An object that cannot be planned yet is an error, not one that is put off.
 func capabilities() *tfplugin.ClientCapabilities {
@@ -166,14 +156,14 @@ func identityIn(d *tfplugin.ResourceIdentityData) []byte {
 	return raw
 }
 
-// configure hands a provider its configuration, once.
-func (p *program) configure(ctx context.Context, config cty.Value) error {
+// configure hands a process its configuration, once.
+func (p *program) configure(ctx context.Context, w *worker, config cty.Value) error {
 	sent, err := value.Encode(config, p.schema.Config.Value)
 	if err != nil {
 		return err
 	}
 	var valid tfplugin.ValidateProviderConfig_Response
-	if err := p.call(ctx, "ValidateProviderConfig", &tfplugin.ValidateProviderConfig_Request{Config: sent}, &valid); err != nil {
+	if err := p.callOf(ctx, w, "ValidateProviderConfig", &tfplugin.ValidateProviderConfig_Request{Config: sent}, &valid); err != nil {
 		return err
 	}
 	if err := p.failed("ValidateProviderConfig", "", valid.Diagnostics); err != nil {
@@ -181,30 +171,65 @@ func (p *program) configure(ctx context.Context, config cty.Value) error {
 	}
 	var answer tfplugin.ConfigureProvider_Response
 	request := &tfplugin.ConfigureProvider_Request{TerraformVersion: terraformVersion, Config: sent, ClientCapabilities: capabilities()}
-	if err := p.call(ctx, "ConfigureProvider", request, &answer); err != nil {
+	if err := p.callOf(ctx, w, "ConfigureProvider", request, &answer); err != nil {
 		return err
 	}
 	return p.failed("ConfigureProvider", "", answer.Diagnostics)
 }
 
-// validate checks a configuration, which may hold unknown values. Planning one that is invalid gives a plan all the same.
+// validate checks a configuration, which may hold unknown values. Planning one that is invalid gives a plan all the same. What was valid
+// is: a provider looks at nothing else to say so.
 func (p *program) validate(ctx context.Context, t *schema.Type, config cty.Value) error {
 	sent, err := value.Encode(config, t.Value)
 	if err != nil {
 		return err
+	}
+	key := askedOf(t, sent)
+	if _, ok := p.valid.Load(key); ok {
+		return nil
 	}
 	var answer tfplugin.ValidateResourceConfig_Response
 	request := &tfplugin.ValidateResourceConfig_Request{TypeName: t.Name, Config: sent, ClientCapabilities: capabilities()}
 	if err := p.call(ctx, "ValidateResourceConfig", request, &answer); err != nil {
 		return err
 	}
-	return p.failed("ValidateResourceConfig", t.Name, answer.Diagnostics)
+	err = p.failed("ValidateResourceConfig", t.Name, answer.Diagnostics)
+	if err == nil {
+		p.valid.Store(key, nil)
+	}
+	return err
 }
 
-// upgrade reads what state keeps. A provider is asked also about its own version: it drops what its schema lost.
+// question tells apart what a provider is asked of a configuration.
+type question [sha256.Size]byte
+
+func askedOf(t *schema.Type, config *tfplugin.DynamicValue) question {
+	return sha256.Sum256(slices.Concat([]byte(t.Name), []byte{0}, config.GetMsgpack()))
+}
+
+// creatable has the provider plan a creation, unless it did so before: what it finds wrong only then is told.
+func (p *program) creatable(ctx context.Context, t *schema.Type, config cty.Value) error {
+	sent, err := value.Encode(config, t.Value)
+	if err != nil {
+		return err
+	}
+	if _, ok := p.plannable.Load(askedOf(t, sent)); ok {
+		return nil
+	}
+	_, err = p.plan(ctx, t, none(t), config)
+	return err
+}
+
+// upgrade reads what state keeps. A provider is asked also about its own version: it drops what its schema lost. What it left as it was is
+// read without it the next time.
 func (p *program) upgrade(ctx context.Context, t *schema.Type, o *object) (seen, error) {
 	if o.Version > t.Version {
 		return seen{}, fmt.Errorf("%s was written by a newer version of its provider (schema %d, this one has %d)", t.Name, o.Version, t.Version)
+	}
+	key := question(sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s", t.Name, o.Version, o.State)))
+	if _, ok := p.current.Load(key); ok {
+		state, err := ctyjson.Unmarshal([]byte(o.State), t.Value)
+		return o.with(t, state), err
 	}
 	var answer tfplugin.UpgradeResourceState_Response
 	request := &tfplugin.UpgradeResourceState_Request{TypeName: t.Name, Version: o.Version, RawState: &tfplugin.RawState{Json: []byte(o.State)}}
@@ -218,11 +243,20 @@ func (p *program) upgrade(ctx context.Context, t *schema.Type, o *object) (seen,
 	if err != nil {
 		return seen{}, err
 	}
+	up := o.with(t, state)
+	if now, err := up.kept(t); err == nil && now.State == o.State && now.Version == o.Version {
+		p.current.Store(key, nil)
+	}
+	return up, nil
+}
+
+// with is the object with a state that is of the version of the type.
+func (o *object) with(t *schema.Type, state cty.Value) seen {
 	identity := o.Identity
 	if o.IdentityVersion != t.IdentityVersion {
 		identity = nil // it is told anew by the read
 	}
-	return seen{state, o.Private, identity, o.Own, o.Fresh}, nil
+	return seen{state, o.Private, identity, o.Own, o.Fresh}
 }
 
 // kept is what state keeps of an object.
@@ -271,6 +305,7 @@ type planned struct {
 	t             *schema.Type
 	prior         seen
 	config, state cty.Value
+	asked         question // of the configuration
 	// wire is the state as the provider sent it: that goes back to it, and nothing that was made of it.
 	wire     *tfplugin.DynamicValue
 	private  []byte
@@ -302,6 +337,7 @@ func (p *program) plan(ctx context.Context, t *schema.Type, prior seen, config c
 	if err != nil {
 		return nil, err
 	}
+	out.asked = askedOf(t, request.Config)
 	var answer tfplugin.PlanResourceChange_Response
 	if err := p.call(ctx, "PlanResourceChange", request, &answer); err != nil {
 		return nil, err
@@ -318,6 +354,9 @@ func (p *program) plan(ctx context.Context, t *schema.Type, prior seen, config c
 	out.wire, out.private, out.identity = answer.PlannedState, answer.PlannedPrivate, identityIn(answer.PlannedIdentity)
 	if out.legacy = answer.LegacyTypeSystem; out.legacy {
 		out.state = value.Repaired(t.Block, out.state)
+	}
+	if prior.state.IsNull() {
+		p.plannable.Store(out.asked, nil)
 	}
 	if !prior.state.IsNull() && !config.IsNull() {
 		out.differences = value.Differences(t.Block, prior.state, out.state, out.legacy)
@@ -363,17 +402,21 @@ func (p *program) apply(ctx context.Context, pl *planned) (seen, error) {
 	var answer tfplugin.ApplyResourceChange_Response
 	// The answer is waited for: the object may be written while nobody listens. Whoever cancels does not want to wait any more, and then
 	// the provider goes too; a time that is over ends the waiting alone.
-	process := p.process.Load()
+	w, err := p.entered()
+	if err != nil {
+		return pl.prior, p.ofProvider(fmt.Errorf("ApplyResourceChange: %w", err))
+	}
+	defer w.leave()
 	answering, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer giveUp(nil)
 	defer context.AfterFunc(ctx, func() {
-		if errors.Is(ctx.Err(), context.Canceled) && process != nil {
-			process.Kill()
+		if errors.Is(ctx.Err(), context.Canceled) {
+			w.Kill()
 			return
 		}
 		giveUp(fmt.Errorf("not answered in time, and perhaps still at work: %w", context.Cause(ctx)))
 	})()
-	if err := p.call(answering, "ApplyResourceChange", request, &answer); err != nil {
+	if err := p.callOf(answering, w, "ApplyResourceChange", request, &answer); err != nil {
 		return pl.prior, err
 	}
 	before := seen{state: pl.prior.state, identity: pl.identity, own: pl.prior.own}

@@ -53,7 +53,11 @@ type kept struct {
 }
 
 // kind is one type of a provider.
-type kind struct{ *schema.Type }
+type kind struct {
+	*schema.Type
+	// packers are writers that are used again: a new one takes half a megabyte, which is far more than what it writes.
+	packers *sync.Pool
+}
 
 // whole is the kind as an author would write it.
 func (k *kind) whole() *contract.Kind[attributes, *live, attributes] {
@@ -187,7 +191,7 @@ func (k *kind) observe(ctx context.Context, s site) (*live, error) {
 		return nil, reconcile.ErrAbsent
 	}
 	// What the provider finds wrong only when it plans is told before anything is made.
-	if _, err := p.plan(ctx, k.Type, none(k.Type), config); err != nil {
+	if err := p.creatable(ctx, k.Type, config); err != nil {
 		return nil, err
 	}
 	return nil, reconcile.ErrAbsent
@@ -199,7 +203,7 @@ func (k *kind) learnOwn(ctx context.Context, l *live, config cty.Value) {
 	if err != nil {
 		return // the comparison asks again, and has its error
 	}
-	l.plans.Store(config.GoString(), plan)
+	l.plans.Store(plan.asked, plan)
 	l.fresh, l.own = false, nil
 	for _, d := range plan.differences {
 		if d.Want.IsWhollyKnown() && !isConfigured(config, d.Path) {
@@ -322,7 +326,7 @@ func (k *kind) attributes(key string, s seen) attributes {
 	if err != nil {
 		return attrs
 	}
-	packed, err := pack(kept{key, o})
+	packed, err := pack(k.packers, kept{key, o})
 	if err != nil {
 		return attrs
 	}
@@ -332,16 +336,20 @@ func (k *kind) attributes(key string, s seen) attributes {
 
 // pack writes what state keeps as numbers. As a text it would be a secret, and each part of it be masked wherever it is printed: the ids
 // of objects are parts of it.
-func pack(k kept) ([]any, error) {
+func pack(packers *sync.Pool, k kept) ([]any, error) {
 	text, err := json.Marshal(k)
 	if err != nil {
 		return nil, err
 	}
 	var small bytes.Buffer
-	w, err := flate.NewWriter(&small, flate.BestSpeed)
-	if err != nil {
-		return nil, err
+	w, ok := packers.Get().(*flate.Writer)
+	if !ok {
+		if w, err = flate.NewWriter(nil, flate.BestSpeed); err != nil {
+			return nil, err
+		}
 	}
+	defer packers.Put(w)
+	w.Reset(&small)
 	if _, err := w.Write(text); err != nil {
 		return nil, err
 	}
@@ -459,8 +467,11 @@ func (k *kind) planned(d *contract.Diff[*live], want attributes, l *live) (*plan
 	if err != nil {
 		return nil, err
 	}
-	key := config.GoString()
-	if plan, ok := l.plans.Load(key); ok {
+	sent, err := value.Encode(config, k.Value)
+	if err != nil {
+		return nil, err
+	}
+	if plan, ok := l.plans.Load(askedOf(k.Type, sent)); ok {
 		return plan.(*planned), nil
 	}
 	ctx := context.Background() //nolint:forbidigo // a comparison has no caller who could stop it, and asks a program of this machine
@@ -469,7 +480,7 @@ func (k *kind) planned(d *contract.Diff[*live], want attributes, l *live) (*plan
 	}
 	plan, err := l.program.plan(ctx, k.Type, l.seen, config)
 	if err == nil {
-		l.plans.Store(key, plan)
+		l.plans.Store(plan.asked, plan)
 	}
 	return plan, err
 }

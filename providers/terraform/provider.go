@@ -10,47 +10,48 @@ import (
 )
 
 // Provider is the family of all types of all Terraform providers that a stack names in its settings.
-func Provider() reconcile.Provider {
-	set := newProviders()
+func Provider() reconcile.Provider { return newProviders().family() }
+
+func (s *providers) family() reconcile.Provider {
 	return reconcile.Provider{
 		Name:     "terraform",
 		Settings: new(Settings),
 		Open: func(_ context.Context, settings any) (reconcile.Cloud, error) {
-			s, ok := settings.(*Settings)
-			if !ok || s.Terraform == "" {
+			of, ok := settings.(*Settings)
+			if !ok || of.Terraform == "" {
 				return nil, fmt.Errorf("providers: a set of settings with terraform: SOURCE is required for kinds that begin with %s", Prefix)
 			}
-			p, err := set.program(*s)
+			p, err := s.program(*of)
 			if err != nil {
 				return nil, err
 			}
-			account := s.Terraform
-			if s.Account != "" {
-				account += "@" + s.Account
+			account := of.Terraform
+			if of.Account != "" {
+				account += "@" + of.Account
 			}
 			return &cloud{p, reconcile.Place{Provider: "terraform", Account: account}}, nil
 		},
 		Fetch: func(ctx context.Context, settings any) error {
-			s, ok := settings.(*Settings)
+			of, ok := settings.(*Settings)
 			if !ok {
 				return fmt.Errorf("%T are no settings of a Terraform provider", settings)
 			}
-			return set.fetch(ctx, *s)
+			return s.fetch(ctx, *of)
 		},
 		Declared: func(ctx context.Context, settings any) error {
-			s, ok := settings.(*Settings)
+			of, ok := settings.(*Settings)
 			if !ok {
 				return fmt.Errorf("%T are no settings of a Terraform provider", settings)
 			}
-			set.in(ctx)
-			return set.declare(ctx, *s)
+			s.in(ctx)
+			return s.declare(ctx, *of)
 		},
-		Close: set.close, Warnings: set.drain,
+		Close: s.close, Warnings: s.drain,
 		Family: &reconcile.Family{
 			Prefix: Prefix,
 			Doc:    "Every resource type and data source of the Terraform providers that a stack names in its settings.",
-			Types:  set.names,
-			Kind:   set.kind,
+			Types:  s.names,
+			Kind:   s.kind,
 		},
 	}
 }
@@ -79,6 +80,6 @@ func (s *providers) kind(name string) (reconcile.Any, error) {
 		}
 		return nil, fmt.Errorf("%w %q: no provider that is declared has it", reconcile.ErrNoKind, name)
 	}
-	k := &kind{t}
+	k := &kind{t, &s.packers}
 	return k.whole().Erase(), nil
 }

@@ -71,48 +71,57 @@ type program struct {
 	schema   *schema.Provider
 
 	mu      sync.Mutex
-	process atomic.Pointer[plugin.Process]
-	// stopped is the process that was asked to end its calls.
-	stopped atomic.Pointer[plugin.Process]
-	// configured says that the process has its configuration: types are asked of one that has none.
-	configured bool
+	worker  atomic.Pointer[worker]
+	retired []*worker // those whose place others took
+	// valid are the configurations that the provider called valid, plannable those of which it has planned a creation, and current the kept
+	// states that it left as they were.
+	valid, plannable, current sync.Map
 	// latest is what the last answer of a provider told of objects of which state is older: by key.
 	latest sync.Map
 	// lost are the errors of creations that were not answered, by address.
 	lost sync.Map
 }
 
-// running is the program, started and configured.
+// running is the program, started and configured. One that has answered many calls is replaced.
 func (p *program) running(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	process := p.process.Load()
-	alive := process != nil && !process.Exited()
-	if alive && p.configured {
+	w := p.worker.Load()
+	alive := w != nil && !w.Exited()
+	if alive && w.configured && !w.spent(p.set.callsPerProcess) {
 		return nil
 	}
-	if !alive {
-		if err := p.start(ctx); err != nil {
+	if !alive || w.configured {
+		var err error
+		if w, err = p.start(ctx); err != nil {
 			return err
 		}
 	}
 	config, err := value.Config(p.schema.Config.Block, p.settings.Config, known)
-	if err != nil {
-		return reconcile.WithClass(fmt.Errorf("the configuration of %s: %w", p.settings.Terraform, err), reconcile.Invalid)
+	if err == nil {
+		err = p.configure(ctx, w, config)
+	} else {
+		err = reconcile.WithClass(fmt.Errorf("the configuration of %s: %w", p.settings.Terraform, err), reconcile.Invalid)
 	}
-	err = p.configure(ctx, config)
-	p.configured = err == nil
+	if w != p.worker.Load() {
+		if err != nil {
+			w.end()
+			return err
+		}
+		p.replace(w) // calls that are under way are answered by the one that has them
+	}
+	w.configured = err == nil
 	return err
 }
 
-// start starts the program and reads its schema.
-func (p *program) start(ctx context.Context) error {
+// start starts the program and reads its schema. It takes no calls yet.
+func (p *program) start(ctx context.Context) (*worker, error) {
 	if err := refusesStrangers(p.settings); err != nil {
-		return err
+		return nil, err
 	}
 	path, err := p.from.path()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	options := plugin.Options{Path: path}
 	for _, name := range p.settings.Env {
@@ -122,28 +131,34 @@ func (p *program) start(ctx context.Context) error {
 	}
 	process, err := p.set.starter().Start(ctx, options)
 	if err != nil {
-		return fmt.Errorf("%s: %w", p.settings.Terraform, err)
+		return nil, p.ofProvider(err)
 	}
-	if before := p.process.Swap(process); before != nil {
-		before.Close() // it ended by itself: this clears up
+	w := newWorker(process)
+	if err := p.learn(ctx, w); err != nil {
+		w.end()
+		return nil, err
 	}
-	p.configured = false
+	return w, nil
+}
+
+// learn reads the schema, unless it is known.
+func (p *program) learn(ctx context.Context, w *worker) error {
 	if p.schema != nil {
 		return nil
 	}
 	var schemas tfplugin.GetProviderSchema_Response
-	if err := p.call(ctx, "GetProviderSchema", &tfplugin.GetProviderSchema_Request{}, &schemas); err != nil {
+	if err := p.callOf(ctx, w, "GetProviderSchema", &tfplugin.GetProviderSchema_Request{}, &schemas); err != nil {
 		return err
 	}
 	if err := p.failed("GetProviderSchema", "", schemas.Diagnostics); err != nil {
 		return err
 	}
 	var identities tfplugin.GetResourceIdentitySchemas_Response
-	err = p.call(ctx, "GetResourceIdentitySchemas", &tfplugin.GetResourceIdentitySchemas_Request{}, &identities)
+	err := p.callOf(ctx, w, "GetResourceIdentitySchemas", &tfplugin.GetResourceIdentitySchemas_Request{}, &identities)
 	if err != nil && !errors.Is(err, plugin.ErrUnsupported) {
 		return err
 	}
-	p.schema, err = schema.Read(process.Protocol, &schemas, &identities)
+	p.schema, err = schema.Read(w.Protocol, &schemas, &identities)
 	return err
 }
 
@@ -160,9 +175,11 @@ func refusesStrangers(s Settings) error {
 func (p *program) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if process := p.process.Swap(nil); process != nil {
-		process.Close()
+	p.replace(nil)
+	for _, w := range p.retired {
+		w.end()
 	}
+	p.retired = nil
 }
 
 // providers are those of one command.
@@ -177,6 +194,9 @@ type providers struct {
 	warnings []string            // each once, in the order in which they came
 	redact   func(string) string // masks the secrets of the stage; nil: none is known
 	folder   string              // of the stack, "" the working directory
+	// callsPerProcess is the number of that name, another one in tests.
+	callsPerProcess int
+	packers         sync.Pool // of kinds
 	// installer is that of the folder, made when it is first needed.
 	installer *install.Installer
 }
@@ -216,7 +236,7 @@ func newProviders() *providers {
 	ctx, end := context.WithCancel(context.Background()) //nolint:forbidigo // programs live as long as the command
 	return &providers{
 		starter: sync.OnceValue(func() *plugin.Starter { return plugin.NewStarter(ctx) }), end: end,
-		programs: map[string]*program{}, types: map[string]*program{}, sources: map[string]*program{},
+		callsPerProcess: callsPerProcess, programs: map[string]*program{}, types: map[string]*program{}, sources: map[string]*program{},
 	}
 }
 
@@ -245,7 +265,10 @@ func (s *providers) declare(ctx context.Context, settings Settings) error {
 	}
 	p.mu.Lock()
 	if p.schema == nil {
-		err = p.start(ctx)
+		var w *worker
+		if w, err = p.start(ctx); err == nil {
+			p.replace(w)
+		}
 	}
 	p.mu.Unlock()
 	if err != nil {

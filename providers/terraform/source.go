@@ -33,7 +33,7 @@ type answered struct{ state cty.Value }
 var errOnlyRead = errors.New("a data source is no resource: declare it under `read:`, with a query")
 
 func (k *source) whole() *contract.Kind[attributes, *answered, attributes] {
-	asked, told := (&kind{k.Type}).fields()
+	asked, told := (&kind{Type: k.Type}).fields()
 	return &contract.Kind[attributes, *answered, attributes]{
 		Type: k.name,
 		Doc:  strings.TrimSpace("A data source of a Terraform provider, by its own names: it is declared under read, with a query. " + k.Block.Doc),

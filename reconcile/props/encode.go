@@ -147,7 +147,11 @@ func (e *encoding) entries(s *shape, v reflect.Value) any {
 }
 
 func (e *encoding) object(s *shape, v reflect.Value) any {
-	m := make(map[string]any, len(s.fields))
+	size := len(s.fields)
+	if !e.full {
+		size = 0 // few of many are set
+	}
+	m := make(map[string]any, size)
 	for _, f := range s.fields {
 		fv := v.FieldByIndex(f.index)
 		if fv.IsZero() && !e.full {

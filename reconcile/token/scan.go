@@ -13,7 +13,10 @@ func Has(s string) bool {
 // Scan splits s into literal text and tokens; text without tokens is one part, and "" is none. The error is a
 // *[DamagedError] when a token is cut, misspelt or not closed, and when the text holds the trace of a token
 // that went through percent, \u, base64 or hex encoding.
-func Scan(s string) ([]Part, error) {
+func Scan(s string) ([]Part, error) { return scan(s, parseBody) }
+
+// scan is Scan with a reader of what stands inside a token.
+func scan(s string, read func(body string) (*Expr, bool)) ([]Part, error) {
 	if s == "" {
 		return nil, nil
 	}
@@ -36,7 +39,7 @@ func Scan(s string) ([]Part, error) {
 		if mark == plainClose || mark == shiftedClose {
 			return nil, &DamagedError{At: at, Why: "an end without a beginning"}
 		}
-		e, end, err := token(s, at, mark)
+		e, end, err := token(s, at, mark, read)
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +61,7 @@ func literal(s string) (bool, error) {
 }
 
 // token reads the token whose opening bracket, mark, stands at s[at].
-func token(s string, at int, mark string) (*Expr, int, error) {
+func token(s string, at int, mark string, read func(body string) (*Expr, bool)) (*Expr, int, error) {
 	inside := at + len(mark)
 	end, closer := nextBracket(s, inside)
 	want := plainClose
@@ -74,7 +77,7 @@ func token(s string, at int, mark string) (*Expr, int, error) {
 	}
 	var e *Expr
 	if ok {
-		e, ok = parseBody(body)
+		e, ok = read(body)
 	}
 	if !ok {
 		return nil, 0, &DamagedError{At: at, Why: "its text was changed; references can be joined, formatted and marshalled, not edited"}

@@ -42,9 +42,9 @@ type entry struct {
 // Parse reads the tokens of a tree. The error is an [*Error]: a damaged token, or the trace of one.
 func Parse(v any) (*Template, error) { return new(Parser).Parse(v) }
 
-// Parser parses the trees of one program. Equal references of all of them are one object: in large programs thousands of
+// Parser parses the trees of one program. Equal tokens of all of them are one object: in large programs thousands of
 // resources refer to the same attribute.
-type Parser struct{ shared map[Ref]*Expr }
+type Parser struct{ known map[string]*Expr } // by the text inside a token
 
 // Parse is [Parse] for one tree of several.
 func (s *Parser) Parse(v any) (*Template, error) {
@@ -56,19 +56,20 @@ func (s *Parser) Parse(v any) (*Template, error) {
 	return &Template{root: root, refs: p.refs(), secrets: p.secrets, outputs: p.outputs}, nil
 }
 
-// share returns the object that stands for an equal expression from now on.
-func (s *Parser) share(e *Expr) *Expr {
-	if e.Op != OpRef {
-		return e
+// expr is parseBody for a text that may have been read before.
+func (s *Parser) expr(body string) (*Expr, bool) {
+	if e := s.known[body]; e != nil {
+		return e, true
 	}
-	if known := s.shared[e.Ref]; known != nil {
-		return known
+	e, ok := parseBody(body)
+	if !ok {
+		return nil, false
 	}
-	if s.shared == nil {
-		s.shared = map[Ref]*Expr{}
+	if s.known == nil {
+		s.known = map[string]*Expr{}
 	}
-	s.shared[e.Ref] = e
-	return e
+	s.known[body] = e
+	return e, true
 }
 
 // Literal is the template of a tree of values: what looks like a token in it is none. It resolves to the tree itself, with
@@ -203,14 +204,13 @@ func (p *parser) parts(s string) ([]Part, error) {
 	}
 	var parts []Part
 	if err == nil {
-		parts, err = Scan(s)
+		parts, err = scan(s, p.expr)
 	}
 	if err != nil {
 		return nil, &Error{Path: p.at.Path(), Err: err}
 	}
-	for i, part := range parts {
+	for _, part := range parts {
 		if part.Expr != nil {
-			parts[i].Expr = p.share(part.Expr)
 			p.note(part.Expr)
 		}
 	}

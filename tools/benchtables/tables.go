@@ -70,7 +70,7 @@ func (m *measured) tables() map[string]string {
 	tables := map[string]string{}
 	for section, make := range map[string]func() []string{
 		"stacks": m.stacks, "plans": m.plans, "start": m.starts, "order": m.orders, "wait": m.waits, "program": m.programs, "dev": m.devs,
-		"linked": m.linked, "init": m.inits,
+		"linked": m.linked, "init": m.inits, "commits": m.commits, "stores": m.stores,
 	} {
 		if lines := make(); len(lines) > 0 {
 			tables[section] = strings.Join(lines, "\n") + "\n"
@@ -161,6 +161,59 @@ func (m *measured) waits() (lines []string) {
 			lines = append(lines, fmt.Sprintf("| %s | %s | %s | %.2f | %s |", strings.ReplaceAll(phase, "-", " "), count(metrics, phase+"/calls"),
 				duration(metrics[phase+"/ms"]), metrics[phase+"/bounds"], ratios(metrics, phase+"/tofu-bounds")))
 		}
+	})
+	return lines
+}
+
+// commits has a row for each store, of changes one after the other and by sixteen at once.
+func (m *measured) commits() (lines []string) {
+	m.under("StoreCommit", func(rest []string, metrics map[string]float64) {
+		if len(rest) != 2 {
+			return
+		}
+		if lines == nil {
+			lines = []string{"| changes of one row | changes a second | sent, received for each |", "|---|---|---|"}
+		}
+		who := "one after the other"
+		if rest[1] != "1" {
+			who = rest[1] + " at once"
+		}
+		bytes := ""
+		if sent, ok := metrics["sent-B/change"]; ok {
+			bytes = fmt.Sprintf("%s B, %s B", significant(sent), significant(metrics["received-B/change"]))
+		}
+		lines = append(lines, fmt.Sprintf("| %s, %s | %s | %s |", storeNames[rest[0]], who, significant(metrics["changes/s"]), bytes))
+	})
+	return lines
+}
+
+// storeNames are the stores as people call them.
+var storeNames = map[string]string{
+	"file": "a file", "postgres": "PostgreSQL", "s3": "a bucket", "service": "the service, before PostgreSQL",
+	"tofu-http": "OpenTofu, `http`", "tofu-s3": "OpenTofu, `s3`",
+}
+
+// stores has a row for each store, and for each backend of OpenTofu.
+func (m *measured) stores() (lines []string) {
+	m.under("Store", func(rest []string, metrics map[string]float64) {
+		if len(rest) != 2 {
+			return
+		}
+		if lines == nil {
+			lines = []string{
+				"| state of " + thousands(rest[1]) + " resources in | deploy | commits | sent, received | one change | commits | sent, received | stored |",
+				"|---|---|---|---|---|---|---|---|",
+			}
+		}
+		row := []string{storeNames[rest[0]]}
+		for _, phase := range []string{"deploy", "one"} {
+			bytes := ""
+			if sent := metrics[phase+"/sent-KB"]; sent > 0 {
+				bytes = fmt.Sprintf("%s KB, %s KB", significant(sent), significant(metrics[phase+"/received-KB"]))
+			}
+			row = append(row, duration(metrics[phase+"/ms"]), count(metrics, phase+"/commits"), bytes)
+		}
+		lines = append(lines, "| "+strings.Join(append(row, unit(metrics, "stored-KB")), " | ")+" |")
 	})
 	return lines
 }

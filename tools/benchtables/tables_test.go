@@ -26,6 +26,10 @@ BenchmarkLinked/all-2  1  64.10 MB
 BenchmarkInit/schemas-of-AWS-2  1  4538 init-KB
 BenchmarkInit/bbolt-2  1  0.064 init-KB
 BenchmarkInit/all-2  1  7007 init-KB
+BenchmarkStoreCommit/file/1-2  1  0 ns/op  847.7 changes/s
+BenchmarkStoreCommit/s3/16-2  1  0 ns/op  1113 changes/s  130.2 received-B/change  1837 sent-B/change
+BenchmarkStore/file/1000-2  1  0 ns/op  5.000 deploy/commits  295.0 deploy/ms  0 deploy/received-KB  0 deploy/sent-KB  3.000 one/commits  108.5 one/ms  0 one/received-KB  0 one/sent-KB  106.5 stored-KB
+BenchmarkStore/tofu-s3/1000-2  1  0 ns/op  1.000 deploy/commits  1548 deploy/ms  4.122 deploy/received-KB  440.9 deploy/sent-KB  1.000 one/commits  378.0 one/ms  400 one/received-KB  441 one/sent-KB  350.2 stored-KB
 PASS
 `
 
@@ -50,6 +54,10 @@ between
 <!-- measured: linked -->
 <!-- end -->
 <!-- measured: init -->
+<!-- end -->
+<!-- measured: commits -->
+<!-- end -->
+<!-- measured: stores -->
 <!-- end -->
 after
 `
@@ -82,6 +90,8 @@ func TestTables(t *testing.T) {
 		"| clients of AWS | 10.8 | kinds, the key service, signing in, the store in S3 |\n| athanor | 7.7 | the engine,",
 		"| together | 64.1 |  |\n",
 		"| schemas of AWS | 4,538 |\n| together | 7,007 |\n",
+		"| a file, one after the other | 848 |  |\n| a bucket, 16 at once | 1,113 | 1,837 B, 130 B |\n",
+		"| a file | 295 ms | 5 |  | 108 ms | 3 |  | 106 KB |\n| OpenTofu, `s3` | 1.5 s | 1 | 441 KB, 4.1 KB | 378 ms | 1 | 441 KB, 400 KB | 350 KB |\n",
 		"<!-- end -->\nbetween\n",
 		"after\n",
 	} {

@@ -1,6 +1,6 @@
 // Package login keeps the API tokens of services on this machine, each for one origin.
 //
-// It knows the file of tokens and who may read it. It does not know what a token may do.
+// It knows the user's keyring, the file of tokens and who may read it. It does not know what a token may do.
 package login
 
 import (
@@ -34,26 +34,26 @@ func Path() (string, error) {
 	return filepath.Join(dir, "athanor", "services.json"), nil
 }
 
-// entry is what the file has for one origin.
+// entry is what the file has for one origin: its token, or that the keyring has it.
 type entry struct {
-	Token string `json:"token"`
+	Token   string `json:"token,omitempty"`
+	Keyring bool   `json:"keyring,omitempty"`
 }
 
 // Token returns the token for an origin: that of the variable when the store of the variable is there, else that of the
-// file.
+// file, or of the keyring where the file says so.
 func Token(origin string) (string, error) {
 	if token := os.Getenv(TokenVariable); token != "" {
 		if named, err := remote.Origin(os.Getenv(StoreVariable)); err == nil && named == origin {
 			return token, nil
 		}
 	}
-	path, err := Path()
+	_, all, err := load()
 	if err != nil {
 		return "", err
 	}
-	all, err := read(path)
-	if err != nil {
-		return "", err
+	if all[origin].Keyring {
+		return kept(origin)
 	}
 	if all[origin].Token == "" && os.Getenv(TokenVariable) != "" {
 		return "", fmt.Errorf("%w, and $%s is sent to the service in $%s alone", ErrNone, TokenVariable, StoreVariable)
@@ -62,6 +62,19 @@ func Token(origin string) (string, error) {
 		return "", ErrNone
 	}
 	return all[origin].Token, nil
+}
+
+// kept returns the token that the keyring has.
+func kept(origin string) (string, error) {
+	token, err := sessionKeyring().get(origin)
+	if err == nil && token == "" {
+		err = ErrNone
+	}
+	if err != nil {
+		return "", reconcile.WithHint(fmt.Errorf("the token for %s is in the keyring: %w", origin, err),
+			"unlock the keyring, run athanor login %s again, or set $%s and $%s", origin, StoreVariable, TokenVariable)
+	}
+	return token, nil
 }
 
 // read reads the file. One that others can read or write is refused: its tokens are no secret any more.
@@ -87,23 +100,59 @@ func read(path string) (map[string]entry, error) {
 	return all, nil
 }
 
-// Save remembers the token for an origin, or forgets it when the token is empty. It reports whether the file has changed.
-func Save(origin, token string) (bool, error) {
-	path, err := Path()
+// The places where a token is kept.
+const (
+	InKeyring = "keyring"
+	InFile    = "file"
+)
+
+// Save remembers the token for an origin, and returns where: in the keyring of the session if that takes it, else in the file.
+func Save(origin, token string) (where string, err error) {
+	path, all, err := load()
 	if err != nil {
-		return false, err
+		return "", err
 	}
-	all, err := read(path)
+	before := all[origin]
+	if sessionKeyring().put(origin, token) == nil {
+		all[origin] = entry{Keyring: true}
+		return InKeyring, write(path, all)
+	}
+	all[origin] = entry{Token: token}
+	if err := write(path, all); err != nil {
+		return "", err
+	}
+	if before.Keyring {
+		_ = sessionKeyring().remove(origin) // it is not at hand: what it has is not read any more
+	}
+	return InFile, nil
+}
+
+// Forget removes the token for an origin from where it is kept. Without one the error is [ErrNone].
+func Forget(origin string) error {
+	path, all, err := load()
 	if err != nil {
-		return false, err
+		return err
 	}
-	if all[origin].Token == token {
-		return false, nil
+	before, ok := all[origin]
+	if !ok {
+		return ErrNone
 	}
-	if all[origin] = (entry{token}); token == "" {
-		delete(all, origin)
+	if before.Keyring {
+		if err := sessionKeyring().remove(origin); err != nil {
+			return reconcile.WithHint(fmt.Errorf("the token for %s is in the keyring: %w", origin, err), "unlock the keyring first")
+		}
 	}
-	return true, write(path, all)
+	delete(all, origin)
+	return write(path, all)
+}
+
+// load reads the file, and says where it is.
+func load() (path string, all map[string]entry, err error) {
+	path, err = Path()
+	if err == nil {
+		all, err = read(path)
+	}
+	return path, all, err
 }
 
 // write replaces the file at once, so that a command that reads meanwhile finds the old or the new one.

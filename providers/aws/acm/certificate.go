@@ -143,7 +143,6 @@ var certificateKind = &kind.Kind[CertificateProps, liveCertificate, Certificate]
 		Update:  []string{"AddTagsToCertificate", "RemoveTagsFromCertificate"},
 		Calls: map[string][]string{
 			"ChangeResourceRecordSets": {"AddTagsToCertificate", "RemoveTagsFromCertificate", "ListCertificates"},
-			"AddTagsToCertificate":     {"AddTagsToCertificate", "RemoveTagsFromCertificate"},
 		},
 		Delete: []string{"DeleteCertificate", "ListCertificates"},
 		Resource: func(location kind.Location, _ string) []string {

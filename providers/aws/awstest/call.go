@@ -141,6 +141,8 @@ func serviceName(id string) string {
 		return "SecretsManager"
 	case "states":
 		return "SFN"
+	case "scheduler":
+		return "Scheduler"
 	case "events":
 		return "Events"
 	}

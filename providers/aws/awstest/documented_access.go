@@ -104,7 +104,7 @@ func fits(pattern, resource string) bool {
 // prefixes are those of actions, by service.
 var prefixes = map[string]string{
 	"Tagging": "tag", "Events": "events", "DynamoDB": "dynamodb", "SecretsManager": "secretsmanager", "Route53": "route53", "Logs": "logs",
-	"Lambda": "lambda", "CloudControl": "cloudformation",
+	"Lambda": "lambda", "CloudControl": "cloudformation", "SFN": "states", "Scheduler": "scheduler",
 }
 
 // bucketActions are the actions of S3 whose names are not those of the operations:
@@ -134,6 +134,7 @@ var without = map[string]bool{
 	"events:ListRules": true, "events:ListEventBuses": true,
 	"sns:GetSubscriptionAttributes": true, "sns:SetSubscriptionAttributes": true, "sns:Unsubscribe": true,
 	"kms:CreateKey": true, "kms:ListAliases": true, "kms:ListKeys": true, "acm:RequestCertificate": true, "acm:ListCertificates": true,
+	"states:ListStateMachines": true, "scheduler:ListSchedules": true,
 }
 
 // direct are the rights for the operation itself, and for the tags that a creation carries.
@@ -188,6 +189,8 @@ func taggingOf(r *http.Request, c Call) string {
 		return cmp.Or(ifAny(in["Tags"], "TagResource"), ifAny(in["tags"], "TagResource"))
 	case "KMS.CreateKey":
 		return ifAny(in["Tags"], "TagResource")
+	case "ECR.CreateRepository", "SFN.CreateStateMachine":
+		return ifAny(in["tags"], "TagResource")
 	case "ACM.RequestCertificate":
 		return ifAny(in["Tags"], "AddTagsToCertificate")
 	case "Logs.CreateLogGroup":
@@ -289,6 +292,24 @@ func resourcesOf(r *http.Request, c Call) []string {
 		return all
 	case "ACM":
 		return arn("acm", first("CertificateArn"))
+	case "ECR":
+		name := first("repositoryName", "resourceArn")
+		if names := at(in["repositoryNames"], "*"); len(names) > 0 {
+			name = names[0]
+		}
+		if !strings.HasPrefix(name, "arn:") {
+			name = "repository/" + cmp.Or(name, "*")
+		}
+		return arn("ecr", name)
+	case "SFN":
+		name := first("stateMachineArn", "resourceArn", "name")
+		if !strings.HasPrefix(name, "arn:") {
+			name = "stateMachine:" + name
+		}
+		return arn("states", name)
+	case "Scheduler":
+		group := cmp.Or(r.URL.Query().Get("groupName"), first("GroupName"))
+		return arn("scheduler", "schedule/"+cmp.Or(group, "default")+"/"+path.Base(r.URL.Path))
 	case "SSM":
 		var all []string
 		for _, name := range append(list(in["Names"]), in["Name"], in["ResourceId"]) {
@@ -371,9 +392,11 @@ func (p *player) dependents(r *http.Request, c Call, of string) (rights []Right)
 			p.access.keys[keyed(of)] = key
 		}
 	}
-	if c.Service == "Lambda" {
-		if key := text(in["KMSKeyArn"]); key != "" {
-			p.access.keys[keyed(of)] = key
+	for service, keys := range map[string][]string{
+		"Lambda": at(in, "KMSKeyArn"), "SFN": at(in, "encryptionConfiguration", "kmsKeyId"), "Scheduler": at(in, "KmsKeyArn"),
+	} {
+		if c.Service == service && len(keys) > 0 {
+			p.access.keys[keyed(of)] = keys[0]
 		}
 	}
 	for _, d := range dependentRights() {
@@ -451,19 +474,36 @@ func dependentRights() []dependent {
 	}
 	configuration := []string{"Lambda.CreateFunction", "Lambda.UpdateFunctionConfiguration"}
 	const (
-		passing = "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_use_passrole.html"
-		users   = "https://docs.aws.amazon.com/lambda/latest/dg/permissions-user-function.html"
-		network = "https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html#configuration-vpc-permissions"
-		images  = "https://docs.aws.amazon.com/lambda/latest/dg/images-create.html#configuration-images-permissions"
-		envs    = "https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars-encryption.html"
-		secure  = "https://docs.aws.amazon.com/systems-manager/latest/userguide/secure-string-parameter-kms-encryption.html"
-		secrets = "https://docs.aws.amazon.com/secretsmanager/latest/userguide/security-encryption.html"
-		tables  = "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.howitworks.html"
-		buses   = "https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-encryption-key-policy.html"
-		buckets = "https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateBucket.html"
-		objects = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingKMSEncryption.html"
+		passing  = "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_use_passrole.html"
+		users    = "https://docs.aws.amazon.com/lambda/latest/dg/permissions-user-function.html"
+		network  = "https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html#configuration-vpc-permissions"
+		images   = "https://docs.aws.amazon.com/lambda/latest/dg/images-create.html#configuration-images-permissions"
+		envs     = "https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars-encryption.html"
+		secure   = "https://docs.aws.amazon.com/systems-manager/latest/userguide/secure-string-parameter-kms-encryption.html"
+		secrets  = "https://docs.aws.amazon.com/secretsmanager/latest/userguide/security-encryption.html"
+		tables   = "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.howitworks.html"
+		buses    = "https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-encryption-key-policy.html"
+		buckets  = "https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateBucket.html"
+		objects  = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingKMSEncryption.html"
+		registry = "https://docs.aws.amazon.com/AmazonECR/latest/userguide/encryption-at-rest.html"
+		states   = "https://docs.aws.amazon.com/step-functions/latest/dg/encryption-at-rest.html"
+		calling  = "https://docs.aws.amazon.com/scheduler/latest/UserGuide/encryption-rest.html"
 	)
+	machines := []string{"SFN.CreateStateMachine", "SFN.UpdateStateMachine"}
+	schedules := []string{"Scheduler.CreateSchedule", "Scheduler.UpdateSchedule"}
 	return []dependent{
+		{calls: machines, actions: []string{"iam:PassRole"}, on: body("roleArn"), service: "states.amazonaws.com", page: passing},
+		{calls: schedules, actions: []string{"iam:PassRole"}, on: body("Target", "RoleArn"), service: "scheduler.amazonaws.com", page: passing},
+		{
+			calls: machines, actions: []string{"kms:DescribeKey", "kms:GenerateDataKey"}, on: keyAt("encryptionConfiguration", "kmsKeyId"), page: states,
+		},
+		{calls: []string{"SFN.DescribeStateMachine", "SFN.UpdateStateMachine"}, actions: []string{"kms:Decrypt"}, on: keyOf, page: states},
+		{calls: schedules, actions: []string{"kms:DescribeKey", "kms:GenerateDataKey", "kms:Decrypt"}, on: keyAt("KmsKeyArn"), page: calling},
+		{calls: []string{"Scheduler.GetSchedule"}, actions: []string{"kms:Decrypt"}, on: keyOf, page: calling},
+		{
+			calls: []string{"ECR.CreateRepository"}, actions: []string{"kms:CreateGrant", "kms:DescribeKey", "kms:RetireGrant"},
+			on: keyAt("encryptionConfiguration", "kmsKey"), page: registry,
+		},
 		{calls: configuration, actions: []string{"iam:PassRole"}, on: body("Role"), service: "lambda.amazonaws.com", page: passing},
 		{calls: []string{"Events.PutRule"}, actions: []string{"iam:PassRole"}, on: body("RoleArn"), service: "events.amazonaws.com", page: passing},
 		{calls: []string{"Events.PutTargets"}, actions: []string{"iam:PassRole"}, on: body("Targets", "*", "RoleArn"), service: "events.amazonaws.com", page: passing},

@@ -29,12 +29,39 @@ const (
 	eventsQuotas  = "https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html"
 	topicsQuotas  = "https://docs.aws.amazon.com/general/latest/gr/sns.html"
 	secretsQuotas = "https://docs.aws.amazon.com/secretsmanager/latest/userguide/reference_limits.html"
+	keysQuotas    = "https://docs.aws.amazon.com/kms/latest/developerguide/requests-per-second.html"
+	certQuotas    = "https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html"
+	machineQuotas = "https://docs.aws.amazon.com/step-functions/latest/dg/limits-overview.html"
 )
 
-// PublishedQuotas are those that AWS publishes for what the kinds call. It publishes none for IAM, SQS, Cloud Control and the
-// tagging service, and for the tables of DynamoDB only how many may change at once.
+// PublishedQuotas are those that AWS publishes for what the kinds call. It publishes none for IAM, SQS, Cloud Control, repositories
+// of ECR and the tagging service, and for the tables of DynamoDB only how many may change at once.
 func PublishedQuotas() []Quota {
-	return []Quota{
+	var all []Quota
+	for _, row := range []struct {
+		service, source string
+		rate, burst     float64
+		operations      string // each with a quota of its own
+	}{
+		{"KMS", keysQuotas, 5, 0, "CancelKeyDeletion CreateAlias CreateKey DisableKey DisableKeyRotation EnableKey UntagResource UpdateAlias UpdateKeyDescription"},
+		{"KMS", keysQuotas, 10, 0, "TagResource"},
+		{"KMS", keysQuotas, 15, 0, "DeleteAlias EnableKeyRotation PutKeyPolicy ScheduleKeyDeletion"},
+		{"KMS", keysQuotas, 500, 0, "ListAliases ListKeys"},
+		{"KMS", keysQuotas, 1000, 0, "GetKeyPolicy GetKeyRotationStatus"},
+		{"KMS", keysQuotas, 2000, 0, "DescribeKey ListResourceTags"},
+		{"ACM", certQuotas, 5, 0, "AddTagsToCertificate RemoveTagsFromCertificate RequestCertificate"},
+		{"ACM", certQuotas, 8, 0, "ListCertificates"},
+		{"ACM", certQuotas, 10, 0, "DeleteCertificate DescribeCertificate ListTagsForCertificate"},
+		{"SFN", machineQuotas, 1, 100, "CreateStateMachine DeleteStateMachine ListTagsForResource UpdateStateMachine"},
+		{"SFN", machineQuotas, 1, 200, "TagResource UntagResource"},
+		{"SFN", machineQuotas, 5, 100, "ListStateMachines"},
+		{"SFN", machineQuotas, 20, 200, "DescribeStateMachine"},
+	} {
+		for operation := range strings.FieldsSeq(row.operations) {
+			all = append(all, Quota{Service: row.service, Operations: []string{operation}, Rate: row.rate, Burst: row.burst, Source: row.source})
+		}
+	}
+	return append(all, []Quota{
 		{Service: "Lambda", Operations: []string{"GetFunction"}, Rate: 100, Source: lambdaQuotas},
 		{Service: "Lambda", Operations: []string{"GetPolicy"}, Rate: 15, Source: lambdaQuotas},
 		{Service: "Lambda", Rate: 15, Source: lambdaQuotas},
@@ -64,7 +91,7 @@ func PublishedQuotas() []Quota {
 		{Service: "SecretsManager", Operations: []string{"RestoreSecret"}, Rate: 50, Source: secretsQuotas},
 		{Service: "SecretsManager", Operations: []string{"RotateSecret", "CancelRotateSecret"}, Rate: 50, Source: secretsQuotas},
 		{Service: "SecretsManager", Operations: []string{"TagResource", "UntagResource"}, Rate: 50, Source: secretsQuotas},
-	}
+	}...)
 }
 
 // Part is quotas of which only a part is left: somebody else uses the rest.
@@ -130,7 +157,7 @@ type operationName struct {
 func operationNames(t testing.TB) map[string][]operationName {
 	t.Helper()
 	all := map[string][]operationName{}
-	for service, model := range map[string]string{"Lambda": "lambda", "apigateway": "apigatewayv2"} {
+	for service, model := range map[string]string{"Lambda": "lambda", "apigateway": "apigatewayv2", "Scheduler": "scheduler"} {
 		for name, o := range LoadModel(t, model).Operations {
 			uri, _, _ := strings.Cut(o.HTTP.RequestURI, "?")
 			parts := strings.Split(strings.Trim(uri, "/"), "/")

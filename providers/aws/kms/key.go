@@ -156,7 +156,6 @@ var keyKind = &kind.Kind[KeyProps, liveKey, Key]{
 		},
 		Calls: map[string][]string{
 			"CreateAlias": {"CreateAlias", "UpdateAlias", "DeleteAlias"}, "EnableKey": {"EnableKey", "CancelKeyDeletion"},
-			"TagResource": {"TagResource", "UntagResource"},
 		},
 		Delete: []string{"ScheduleKeyDeletion", "DeleteAlias", "UntagResource"},
 		Resource: func(location kind.Location, _ string) []string { // the id is the service's to choose

@@ -140,7 +140,8 @@ var scheduleKind = &kind.Kind[ScheduleProps, liveSchedule, Schedule]{
 		Depends: []kind.Dependence{
 			aws.PassRole("scheduler.amazonaws.com", false, []string{"CreateSchedule", "UpdateSchedule"}, "role"),
 			// https://docs.aws.amazon.com/scheduler/latest/UserGuide/encryption-rest.html
-			aws.UseKey(0, []string{"CreateSchedule", "UpdateSchedule", "GetSchedule"}, []string{"kms:DescribeKey", "kms:GenerateDataKey", "kms:Decrypt"}, "kmsKey"),
+			aws.UseKey(0, []string{"CreateSchedule", "UpdateSchedule"}, []string{"kms:DescribeKey", "kms:GenerateDataKey", "kms:Decrypt"}, "kmsKey"),
+			aws.UseKey(reconcile.Observing, nil, []string{"kms:Decrypt"}, "kmsKey"),
 		},
 	}),
 }

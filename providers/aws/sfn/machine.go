@@ -148,6 +148,7 @@ var machineKind = &kind.Kind[StateMachineProps, liveMachine, StateMachine]{
 			aws.PassRole("states.amazonaws.com", false, []string{"CreateStateMachine", "UpdateStateMachine"}, "role"),
 			// https://docs.aws.amazon.com/step-functions/latest/dg/encryption-at-rest.html
 			aws.UseKey(0, []string{"CreateStateMachine", "UpdateStateMachine"}, []string{"kms:DescribeKey", "kms:GenerateDataKey", "kms:Decrypt"}, "kmsKey"),
+			aws.UseKey(reconcile.Observing, nil, []string{"kms:Decrypt"}, "kmsKey"),
 		},
 	}),
 }

@@ -290,6 +290,9 @@ func (p *Process) Exited() bool {
 	}
 }
 
+// Pid is the number of the process.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
 // Kill ends the process at once, with whatever it does.
 func (p *Process) Kill() {
 	if !p.Exited() {
