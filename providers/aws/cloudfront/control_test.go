@@ -2,6 +2,7 @@ package cloudfront
 
 import (
 	"context"
+	"encoding/xml"
 	"net/http"
 	"testing"
 	"time"
@@ -112,5 +113,21 @@ func TestControlConforms(t *testing.T) {
 	}
 	for _, operation := range []string{"CreateOriginAccessControl", "UpdateOriginAccessControl"} {
 		awstest.ConformXML(t, "cloudfront", operation, w.sent(t, operation))
+	}
+}
+
+// TestGoldenControl has the members of https://docs.aws.amazon.com/cloudfront/latest/APIReference/API_OriginAccessControlConfig.html, with the
+// defaults of what is not declared.
+func TestGoldenControl(t *testing.T) {
+	declared := kindtest.PropsOf(t, controlTable, obj{"signing": "no-override"})
+	controlTable.Default(&declared)
+	have, err := xml.Marshal(configOf("site", declared))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `<OriginAccessControlConfig xmlns="http://cloudfront.amazonaws.com/doc/2020-05-31/"><Name>site</Name><Description></Description>` +
+		`<SigningProtocol>sigv4</SigningProtocol><SigningBehavior>no-override</SigningBehavior><OriginAccessControlOriginType>s3</OriginAccessControlOriginType></OriginAccessControlConfig>`
+	if string(have) != want {
+		t.Errorf("have %s", have)
 	}
 }
