@@ -7,6 +7,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/acm"
 	"github.com/athanor-dev/athanor/providers/aws/apigatewayv2"
+	"github.com/athanor-dev/athanor/providers/aws/cloudfront"
 	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
 	"github.com/athanor-dev/athanor/providers/aws/ecr"
 	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
@@ -67,6 +68,23 @@ func httpAPI(s *athanor.Stack) error {
 	lambda.NewPermission(s, "api-calls-web", lambda.PermissionProps{
 		Function: web.ARN, Principal: "apigateway.amazonaws.com", SourceARN: api.ExecutionARN + "/*",
 	})
+	return nil
+}
+
+func distribution(s *athanor.Stack) error {
+	site := s3.NewBucket(s, "site", s3.BucketProps{})
+	control := cloudfront.NewOriginAccessControl(s, "control", cloudfront.OriginAccessControlProps{})
+	cloudfront.NewDistribution(s, "cdn", cloudfront.DistributionProps{
+		Origins:           map[string]cloudfront.Origin{"site": {Domain: site.RegionalDomainName, S3: true, AccessControl: control.ID}},
+		Default:           cloudfront.Behavior{Origin: "site"},
+		DefaultRootObject: "index.html",
+		Errors:            []cloudfront.ErrorResponse{{Code: 403, Page: "/index.html", Status: 200}},
+	})
+	return nil
+}
+
+func originAccessControl(s *athanor.Stack) error {
+	cloudfront.NewOriginAccessControl(s, "control", cloudfront.OriginAccessControlProps{Description: "reads the site"})
 	return nil
 }
 

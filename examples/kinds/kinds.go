@@ -20,6 +20,8 @@ func Examples() []Example {
 		{"aws.acm.Certificate", certificate},
 		{"aws.apigatewayv2.DomainName", domainName},
 		{"aws.apigatewayv2.HTTPAPI", httpAPI},
+		{"aws.cloudfront.Distribution", distribution},
+		{"aws.cloudfront.OriginAccessControl", originAccessControl},
 		{"aws.dynamodb.Table", table},
 		{"aws.ecr.Repository", repository},
 		{"aws.eventbridge.EventBus", eventBus},

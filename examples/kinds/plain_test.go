@@ -55,17 +55,19 @@ var checks = []struct {
 
 // changes are what an update changes of each kind. Kinds with the prop tags that are not named here get a tag.
 var changes = map[string]map[string]any{
-	"aws.lambda.EventSourceMapping": {"batchSize": int64(7)},
-	"aws.lambda.Permission":         nil, // every change replaces it
-	"aws.route53.Record":            {"values": []any{"192.0.2.2"}},
-	"aws.scheduler.Schedule":        {"input": map[string]any{"report": "weekly"}},
-	"aws.sns.Subscription":          {"filterPolicy": map[string]any{"type": []any{"order"}}},
+	"aws.cloudfront.OriginAccessControl": {"description": "reads another site"},
+	"aws.lambda.EventSourceMapping":      {"batchSize": int64(7)},
+	"aws.lambda.Permission":              nil, // every change replaces it
+	"aws.route53.Record":                 {"values": []any{"192.0.2.2"}},
+	"aws.scheduler.Schedule":             {"input": map[string]any{"report": "weekly"}},
+	"aws.sns.Subscription":               {"filterPolicy": map[string]any{"type": []any{"order"}}},
 }
 
 // lacks are the checks that an emulator cannot do as AWS does, by emulator, kind and check, with the reason.
 var lacks = map[s3test.Kind]map[string]map[string]string{
 	s3test.Moto: {
 		"aws.apigatewayv2.DomainName": untagged("TagResource answers 404 for a domain"),
+		"aws.cloudfront.Distribution": nothing("it makes origins in buckets without an identity to servers, and forgets what controls their access"),
 	},
 	s3test.Ministack: {
 		"aws.acm.Certificate":      {"found without state": noCertificates, "deleted outside": noCertificates},
@@ -78,6 +80,15 @@ const noCertificates = "GetResources of the tagging service shows no certificate
 // untagged are the checks that change tags.
 func untagged(reason string) map[string]string {
 	return map[string]string{"update": reason, "found without state": reason, "deleted outside": reason}
+}
+
+// nothing are all checks, of what does not become as it is declared.
+func nothing(reason string) map[string]string {
+	all := map[string]string{}
+	for _, c := range checks {
+		all[c.name] = reason
+	}
+	return all
 }
 
 // patient is the address of a relay that gives the answer about a function once the emulator has made it: ministack takes half a

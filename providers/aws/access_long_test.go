@@ -17,7 +17,7 @@ import (
 // the action is none of those that are spare the deploy fails.
 func TestEveryActionIsNeeded(t *testing.T) {
 	t.Setenv("WORD_OF_TEST", "a word that nobody knows")
-	for name, program := range map[string]func(string) athanor.Program{"dependent": dependent, "protected": protected, "scheduled": scheduled} {
+	for name, program := range map[string]func(string) athanor.Program{"dependent": dependent, "protected": protected, "scheduled": scheduled, "content": content} {
 		t.Run(name, func(t *testing.T) { eachIsNeeded(t, program("first")) })
 	}
 }

@@ -77,7 +77,10 @@ var spare = map[string]string{
 	"iam:RemoveRoleFromInstanceProfile": "a role is in an instance profile", "s3:AbortMultipartUpload": "an upload is unfinished",
 	"s3:DeleteObjectVersion": "a bucket is not empty", "s3:DeleteObject": "a bucket is not empty", "s3:ListBucketMultipartUploads": "a bucket is not empty",
 	"kms:UpdateAlias": "an alias leads to an earlier key", "kms:UntagResource": "a key is deleted whose tags are the owner's",
-	"acm:ListCertificates": "a record is removed", "iam:DeleteRolePolicy": "a role loses a policy", "iam:DetachRolePolicy": "a role loses a policy",
+	"cloudfront:ListDistributions":        "distributions without state are read together",
+	"cloudfront:ListOriginAccessControls": "a control is searched for by its name",
+	"cloudfront:GetInvalidation":          "content is being removed from caches",
+	"acm:ListCertificates":                "a record is removed", "iam:DeleteRolePolicy": "a role loses a policy", "iam:DetachRolePolicy": "a role loses a policy",
 }
 
 // lists are the actions that describe one object and all: a policy has them on everything.
@@ -87,7 +90,7 @@ var lists = map[string]bool{"ecr:DescribeRepositories": true}
 // Nothing is refused, and no policy has an action that is not asked for.
 func TestExactlyThePolicy(t *testing.T) {
 	t.Setenv("WORD_OF_TEST", "a word that nobody knows")
-	for name, program := range map[string]func(string) athanor.Program{"every kind": every, "dependent": dependent, "protected": protected, "scheduled": scheduled, "retagged": retagged} {
+	for name, program := range map[string]func(string) athanor.Program{"every kind": every, "dependent": dependent, "protected": protected, "scheduled": scheduled, "retagged": retagged, "content": content} {
 		t.Run(name, func(t *testing.T) {
 			inStage(t, awstest.Documented{Latency: 50 * time.Millisecond}, func(s *stage) {
 				for _, step := range []struct {

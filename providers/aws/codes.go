@@ -18,6 +18,7 @@ var codes = map[reconcile.Class][]string{
 		"NoSuchHostedZone",
 		"RepositoryNotFoundException", "RepositoryPolicyNotFoundException", "LifecyclePolicyNotFoundException",
 		"StateMachineDoesNotExist",
+		"NoSuchDistribution", "NoSuchOriginAccessControl", "NoSuchInvalidation", "NoSuchResource",
 	},
 	// A bucket's name that somebody else took is BucketAlreadyExists, and no look will ever show it as ours.
 	reconcile.Exists: {
@@ -25,6 +26,7 @@ var codes = map[reconcile.Class][]string{
 		"AlreadyExists", "BucketAlreadyOwnedByYou", "PreconditionFailed", "EntityAlreadyExists", "ResourceAlreadyExistsException", "AlreadyExistsException",
 		"ParameterAlreadyExists", "ResourceExistsException", "HostedZoneAlreadyExists",
 		"RepositoryAlreadyExistsException", "StateMachineAlreadyExists",
+		"DistributionAlreadyExists", "OriginAccessControlAlreadyExists",
 	},
 	reconcile.Conflict: {
 		"OperationAborted", "OperationAbortedException", "ConditionalRequestConflict", "ConcurrentAccess", "StaleTag",
@@ -43,6 +45,7 @@ var codes = map[reconcile.Class][]string{
 		"EntityTemporarilyUnmodifiable",
 		"HostedZoneNotEmpty",
 		"RepositoryNotEmptyException", "StateMachineDeleting",
+		"DistributionNotDisabled", "OriginAccessControlInUse", "TooManyInvalidationsInProgress",
 	},
 	reconcile.Throttled: {
 		"Throttling", "ThrottlingException", "ThrottledException", "Throttled", "RequestThrottled",
@@ -98,6 +101,10 @@ var codes = map[reconcile.Class][]string{
 		"InvalidTagParameterException", "KmsException",
 		"InvalidArn", "InvalidDefinition", "InvalidLoggingConfiguration", "InvalidName", "InvalidTracingConfiguration", "InvalidEncryptionConfiguration",
 		"StateMachineTypeNotSupported", "KmsInvalidStateException",
+		"CNAMEAlreadyExists", "InconsistentQuantities", "IllegalUpdate", "InvalidViewerCertificate", "InvalidTagging", "MissingBody", "NoSuchCachePolicy",
+		"NoSuchOriginRequestPolicy", "NoSuchResponseHeadersPolicy", "InvalidFunctionAssociation", "NoSuchOrigin",
+		"InvalidOrigin", "InvalidOriginAccessControl", "InvalidDefaultRootObject", "InvalidDomainNameForOriginAccessControl", "InvalidErrorCode",
+		"InvalidResponseCode", "InvalidTTLOrder", "InvalidProtocolSettings", "InvalidMinimumProtocolVersion",
 	},
 	reconcile.Quota: {
 		"OverLimit", "TopicLimitExceeded", "SubscriptionLimitExceeded", "FilterPolicyLimitExceeded", "ReplayLimitExceeded",
@@ -106,6 +113,8 @@ var codes = map[reconcile.Class][]string{
 		"ParameterLimitExceeded", "ParameterMaxVersionLimitExceeded", "PoliciesLimitExceededException", "TooManyTagsError",
 		"CodeStorageExceededException", "PolicyLengthExceededException", "ENILimitReachedException", "SubnetIPAddressLimitReachedException",
 		"LimitsExceeded", "TooManyHostedZones", "TooManyTagsException", "TooManyTags", "StateMachineLimitExceeded",
+		"TooManyDistributions", "TooManyOriginAccessControls", "TooManyDistributionCNAMEs", "TooManyOrigins", "TooManyCacheBehaviors", "TooManyCertificates",
+		"TooManyDistributionsAssociatedToCachePolicy", "TooManyDistributionsAssociatedToOriginAccessControl",
 	},
 }
 

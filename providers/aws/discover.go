@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -29,7 +30,7 @@ func discover(ctx context.Context, scope reconcile.Scope, services []Service) ([
 		only = append(only, s.Filters...)
 	}
 	var all []reconcile.Found
-	err := tagged(reconcile.ReadOnly(ctx), scope.Cloud, filters, only, func(r types.ResourceTagMapping) {
+	err := tagged(reconcile.ReadOnly(ctx), scope.Cloud, "", filters, only, func(r types.ResourceTagMapping) {
 		if f, ok := found(r, scope.Place, services); ok {
 			all = append(all, f)
 		}
@@ -40,21 +41,67 @@ func discover(ctx context.Context, scope reconcile.Scope, services []Service) ([
 // Marked are the ARNs of what carries the mark of an address, in any generation. The tagging service shows them with
 // some delay, and deleted things for a while.
 func Marked(ctx context.Context, cloud reconcile.Cloud, mark reconcile.Mark) ([]ARN, error) {
+	return marked(ctx, cloud, "", mark)
+}
+
+// MarkedGlobally is [Marked] for what has no region: the tagging service shows it in the home of the partition alone.
+func MarkedGlobally(ctx context.Context, cloud reconcile.Cloud, mark reconcile.Mark) ([]ARN, error) {
+	home, err := homeOf(ctx, cloud)
+	if err != nil {
+		return nil, err
+	}
+	return marked(ctx, cloud, home, mark)
+}
+
+func marked(ctx context.Context, cloud reconcile.Cloud, region string, mark reconcile.Mark) ([]ARN, error) {
 	tags := adopt.Tags(mark)
 	var filters []types.TagFilter
 	for _, key := range []string{adopt.TagStack, adopt.TagStage, adopt.TagAddress} {
 		filters = append(filters, types.TagFilter{Key: &key, Values: []string{tags[key]}})
 	}
 	var all []ARN
-	err := tagged(ctx, cloud, filters, nil, func(r types.ResourceTagMapping) {
+	err := tagged(ctx, cloud, region, filters, nil, func(r types.ResourceTagMapping) {
 		all = append(all, ARN(sdk.ToString(r.ResourceARN)))
 	})
 	return all, err
 }
 
-// tagged goes through what the tagging service shows; only are its resource types, none for all.
-func tagged(ctx context.Context, cloud reconcile.Cloud, filters []types.TagFilter, only []string, each func(types.ResourceTagMapping)) error {
-	client, err := Client(cloud, tagging.ServiceID, tagging.NewFromConfig)
+// MarksGlobally are the owner tags of all objects of a type that has no region, such as cloudfront:distribution, by their ARNs.
+func MarksGlobally(ctx context.Context, cloud reconcile.Cloud, resourceType string) (map[ARN]reconcile.Mark, error) {
+	home, err := homeOf(ctx, cloud)
+	if err != nil {
+		return nil, err
+	}
+	all := map[ARN]reconcile.Mark{}
+	filters := []types.TagFilter{{Key: new(adopt.TagStack)}}
+	err = tagged(ctx, cloud, home, filters, []string{resourceType}, func(r types.ResourceTagMapping) {
+		mark := adopt.MarkOf(TagMap(r.Tags, func(t types.Tag) (key, value *string) { return t.Key, t.Value }))
+		if !mark.IsZero() {
+			all[ARN(sdk.ToString(r.ResourceARN))] = mark
+		}
+	})
+	return all, err
+}
+
+func homeOf(ctx context.Context, cloud reconcile.Cloud) (string, error) {
+	c, ok := cloud.(*Cloud)
+	if !ok {
+		return "", fmt.Errorf("%T is no location in AWS", cloud)
+	}
+	place, err := c.Place(ctx)
+	return Global(place).Region, err
+}
+
+// tagged goes through what the tagging service of a region shows, "" for that of the location; only are its resource types, none
+// for all.
+func tagged(
+	ctx context.Context, cloud reconcile.Cloud, region string, filters []types.TagFilter, only []string, each func(types.ResourceTagMapping),
+) error {
+	client, err := Client(cloud, tagging.ServiceID+region, tagging.NewFromConfig, func(o *tagging.Options) {
+		if region != "" {
+			o.Region = region
+		}
+	})
 	if err != nil {
 		return err
 	}

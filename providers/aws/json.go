@@ -35,6 +35,11 @@ type JSONService struct {
 	Target string
 	// Version is that of the protocol, "1.0" or "1.1".
 	Version string
+
+	// isGlobal: the service has one server for all regions of a partition, see [XMLService].
+	isGlobal bool
+	// refusal reads what the service says of a call that it refused. Nil: JSON.
+	refusal func(*http.Response, []byte) error
 }
 
 // request is what is sent for an operation.
@@ -55,9 +60,10 @@ func (s JSONService) Call(ctx context.Context, cloud reconcile.Cloud, operation 
 	if err != nil {
 		return err
 	}
-	return s.make(ctx, cloud, request{operation: operation, method: http.MethodPost, path: "/", body: body, header: map[string]string{
+	_, err = s.make(ctx, cloud, request{operation: operation, method: http.MethodPost, path: "/", body: body, header: map[string]string{
 		"Content-Type": "application/x-amz-json-" + s.Version, "X-Amz-Target": s.Target + "." + operation,
-	}}, out)
+	}}, json.Unmarshal, out)
+	return err
 }
 
 // Rest makes one call of a service that is asked by methods and paths. A nil in sends no body. What stands for a name in path is
@@ -71,20 +77,28 @@ func (s JSONService) Rest(ctx context.Context, cloud reconcile.Cloud, operation,
 		}
 		r.body, r.header = body, map[string]string{"Content-Type": "application/json"}
 	}
-	return s.make(ctx, cloud, r, out)
+	_, err := s.make(ctx, cloud, r, json.Unmarshal, out)
+	return err
 }
 
-func (s JSONService) make(ctx context.Context, cloud reconcile.Cloud, r request, out any) (err error) {
+// reply is what a service answered to one call.
+type reply struct {
+	header http.Header
+	body   []byte
+}
+
+// make makes one call, and reads the answer into out by decode. It returns the headers of the answer.
+func (s JSONService) make(ctx context.Context, cloud reconcile.Cloud, r request, decode func([]byte, any) error, out any) (_ http.Header, err error) {
 	c, ok := cloud.(*Cloud)
 	if !ok {
-		return fmt.Errorf("%T is no location in AWS", cloud)
+		return nil, fmt.Errorf("%T is no location in AWS", cloud)
 	}
 	operation := r.operation
 	call := reconcile.Call{Service: s.Name, Operation: operation, Mutates: !reads(s.Name, operation)}
 	if call.Place, err = c.Place(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	var answer []byte
+	var answer reply
 	err = c.limits.of(call).Through(ctx, call, rate.Attempt{
 		Do: func(ctx context.Context) error {
 			var err error
@@ -97,25 +111,28 @@ func (s JSONService) make(ctx context.Context, cloud reconcile.Cloud, r request,
 		Again: func() error { return nil }, // each attempt makes a request of its own
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c.limits.note(call)
-	if out == nil || len(answer) == 0 {
-		return nil
+	if out == nil || len(answer.body) == 0 {
+		return answer.header, nil
 	}
-	if err := json.Unmarshal(answer, out); err != nil {
-		return &smithy.OperationError{ServiceID: s.Name, OperationName: operation, Err: &smithy.DeserializationError{Err: err}}
+	if err := decode(answer.body, out); err != nil {
+		return nil, &smithy.OperationError{ServiceID: s.Name, OperationName: operation, Err: &smithy.DeserializationError{Err: err}}
 	}
-	return nil
+	return answer.header, nil
 }
 
 // send signs and sends one request.
-func (s JSONService) send(ctx context.Context, c *Cloud, r request) ([]byte, error) {
+func (s JSONService) send(ctx context.Context, c *Cloud, r request) (reply, error) {
 	cfg, err := c.Config()
 	if err != nil {
-		return nil, err
+		return reply{}, err
 	}
-	server := "https://" + s.Host + "." + cfg.Region + "." + Domain(cfg.Region)
+	server, region := "https://"+s.Host+"."+cfg.Region+"."+Domain(cfg.Region), cfg.Region
+	if s.isGlobal {
+		server, region = globalServer(s.Host, cfg.Region)
+	}
 	if cfg.BaseEndpoint != nil {
 		server = *cfg.BaseEndpoint
 	}
@@ -124,36 +141,40 @@ func (s JSONService) send(ctx context.Context, c *Cloud, r request) ([]byte, err
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, strings.TrimRight(server, "/")+r.path, bytes.NewReader(r.body))
 	if err != nil {
-		return nil, err
+		return reply{}, err
 	}
 	req.URL.RawQuery = r.query.Encode()
 	for name, value := range r.header {
 		req.Header.Set(name, value)
 	}
 	if cfg.Credentials == nil {
-		return nil, &CredentialsError{Err: errors.New("there are none")}
+		return reply{}, &CredentialsError{Err: errors.New("there are none")}
 	}
 	keys, err := cfg.Credentials.Retrieve(ctx)
 	if err != nil {
-		return nil, err
+		return reply{}, err
 	}
 	sum := sha256.Sum256(r.body)
-	if err := v4.NewSigner().SignHTTP(ctx, keys, req, hex.EncodeToString(sum[:]), s.Signing, cfg.Region, time.Now()); err != nil {
-		return nil, err
+	if err := v4.NewSigner().SignHTTP(ctx, keys, req, hex.EncodeToString(sum[:]), s.Signing, region, time.Now()); err != nil {
+		return reply{}, err
 	}
 	resp, err := cfg.HTTPClient.Do(req)
 	if err != nil {
-		return nil, &smithyhttp.RequestSendError{Err: err}
+		return reply{}, &smithyhttp.RequestSendError{Err: err}
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
 	if err != nil {
-		return nil, &smithyhttp.RequestSendError{Err: err}
+		return reply{}, &smithyhttp.RequestSendError{Err: err}
 	}
 	if resp.StatusCode >= http.StatusOK && resp.StatusCode < http.StatusMultipleChoices {
-		return answer, nil
+		return reply{resp.Header, answer}, nil
 	}
-	return nil, &smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: resp}, Err: jsonError(resp, answer)}
+	refusal := jsonError
+	if s.refusal != nil {
+		refusal = s.refusal
+	}
+	return reply{}, &smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: resp}, Err: refusal(resp, answer)}
 }
 
 // jsonError is what a service says of a call that it refused. Its code may have a namespace before and a page after it:

@@ -94,6 +94,7 @@ var readers = map[string][]string{
 	"ACM":            {"Get*", "List*", "Describe*"},
 	"ECR":            {"Get*", "List*", "Describe*", "BatchGet*", "BatchCheckLayerAvailability"},
 	"Scheduler":      {"Get*", "List*"},
+	"CloudFront":     {"Get*", "List*"},
 	"SFN":            {"Get*", "List*", "Describe*", "ValidateStateMachineDefinition"},
 }
 

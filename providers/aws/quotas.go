@@ -19,7 +19,7 @@ type quota struct {
 }
 
 // quotas are those that AWS publishes for operations of the kinds. Where AWS publishes none (IAM, SQS, DynamoDB's tables,
-// Cloud Control, the tagging service, repositories of ECR), and where an account has another, the limiter finds what is allowed.
+// Cloud Control, CloudFront, the tagging service, repositories of ECR), and where an account has another, the limiter finds what is allowed.
 func quotas() []quota {
 	const (
 		lambda  = "https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html#api-requests"

@@ -19,6 +19,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/acm"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/providers/aws/cloudfront"
 	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
 	"github.com/athanor-dev/athanor/providers/aws/ecr"
 	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
@@ -87,7 +88,7 @@ func archive(t *testing.T, path string) {
 func (s *stage) catalog() *reconcile.Catalog {
 	s.Helper()
 	provider := aws.Provider(dynamodb.Service(), eventbridge.Service(), iam.Service(), lambda.Service(), logs.Service(), route53.Service(), kms.Service(), acm.Service(),
-		ecr.Service(), s3.Service(), scheduler.Service(), secretsmanager.Service(), sfn.Service(), sns.Service(), sqs.Service(), ssm.Service())
+		cloudfront.Service(), ecr.Service(), s3.Service(), scheduler.Service(), secretsmanager.Service(), sfn.Service(), sns.Service(), sqs.Service(), ssm.Service())
 	cloud := aws.FromConfig(s.played.Observed(s))
 	provider.Open = func(context.Context, any) (reconcile.Cloud, error) { return cloud, nil }
 	catalog, err := reconcile.NewCatalog(provider)

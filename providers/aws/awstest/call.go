@@ -58,6 +58,9 @@ func classify(r *http.Request, body []byte, fallback string) Call {
 	case service == "route53":
 		on.protocol = query // it spells errors as those do
 		c.Operation = dnsOperation(r)
+	case service == "cloudfront":
+		on.protocol = query // as Route 53
+		c.Operation = contentOperation(r)
 	case service == "s3" || !isSigned:
 		on.protocol = restXML
 		service = "s3"
@@ -132,6 +135,8 @@ func serviceName(id string) string {
 		return "Logs"
 	case "route53":
 		return "Route53"
+	case "cloudfront":
+		return "CloudFront"
 	case "secretsmanager":
 		return "SecretsManager"
 	case "states":

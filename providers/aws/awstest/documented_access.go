@@ -135,6 +135,7 @@ var without = map[string]bool{
 	"sns:GetSubscriptionAttributes": true, "sns:SetSubscriptionAttributes": true, "sns:Unsubscribe": true,
 	"kms:CreateKey": true, "kms:ListAliases": true, "kms:ListKeys": true, "acm:RequestCertificate": true, "acm:ListCertificates": true,
 	"states:ListStateMachines": true, "scheduler:ListSchedules": true,
+	"cloudfront:ListDistributions": true, "cloudfront:ListOriginAccessControls": true, "cloudfront:CreateOriginAccessControl": true,
 }
 
 // direct are the rights for the operation itself, and for the tags that a creation carries.
@@ -146,6 +147,8 @@ func direct(r *http.Request, c Call) []Right {
 		action = prefix + ":" + cmp.Or(bucketActions[c.Operation], c.Operation)
 	case "apigateway":
 		action = prefix + ":" + c.Method
+	case "CloudFront": // https://docs.aws.amazon.com/cloudfront/latest/APIReference/API_CreateDistributionWithTags.html
+		action = strings.TrimSuffix(action, "WithTags")
 	}
 	resources := []string{"*"}
 	if c.Service != "STS" && c.Service != "Tagging" && c.Service != "CloudControl" && !without[action] {
@@ -191,6 +194,8 @@ func taggingOf(r *http.Request, c Call) string {
 		return ifAny(in["Tags"], "TagResource")
 	case "ECR.CreateRepository", "SFN.CreateStateMachine":
 		return ifAny(in["tags"], "TagResource")
+	case "CloudFront.CreateDistributionWithTags":
+		return "TagResource"
 	case "ACM.RequestCertificate":
 		return ifAny(in["Tags"], "AddTagsToCertificate")
 	case "Logs.CreateLogGroup":
@@ -333,6 +338,12 @@ func resourcesOf(r *http.Request, c Call) []string {
 			return []string{"arn:aws:route53:::hostedzone/*"}
 		}
 		return []string{"arn:aws:route53:::" + parts[1] + "/" + parts[2]}
+	case "CloudFront":
+		if tagged := r.URL.Query().Get("Resource"); tagged != "" {
+			return []string{tagged}
+		}
+		parts := append(strings.Split(strings.Trim(r.URL.Path, "/"), "/"), requestID)
+		return []string{"arn:aws:cloudfront::" + c.Account + ":" + parts[1] + "/" + parts[2]}
 	case "apigateway":
 		where := strings.TrimPrefix(r.URL.EscapedPath(), "/v2")
 		return []string{"arn:aws:apigateway:" + c.Region + "::" + where}

@@ -34,8 +34,8 @@ const (
 	machineQuotas = "https://docs.aws.amazon.com/step-functions/latest/dg/limits-overview.html"
 )
 
-// PublishedQuotas are those that AWS publishes for what the kinds call. It publishes none for IAM, SQS, Cloud Control, repositories
-// of ECR and the tagging service, and for the tables of DynamoDB only how many may change at once.
+// PublishedQuotas are those that AWS publishes for what the kinds call. It publishes none for IAM, SQS, Cloud Control, CloudFront,
+// repositories of ECR and the tagging service, and for the tables of DynamoDB only how many may change at once.
 func PublishedQuotas() []Quota {
 	var all []Quota
 	for _, row := range []struct {
