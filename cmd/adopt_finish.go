@@ -104,7 +104,7 @@ func (a *app) finished(line finishedLine) error {
 		fmt.Fprintf(a.err, "remove it by hand: options.adopt of %s\n", address)
 	}
 	for _, address := range line.Waiting {
-		fmt.Fprintf(a.err, "%s is not in state: deploy first\n", address)
+		fmt.Fprintf(a.err, "%s is not in state: `athanor deploy` adopts it\n", address)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (e *Engine) PlanDrift(ctx context.Context, stage statestore.Stage, g *Graph
 		return nil, err
 	}
 	if w.fresh && w.snap.LastRun == nil {
-		return nil, reconcile.WithHint(fmt.Errorf("%w: %s was never deployed, or its state is lost", ErrNothingKnown, stage), "deploy first")
+		return nil, reconcile.WithHint(fmt.Errorf("%w: %s was never deployed, or its state is lost", ErrNothingKnown, stage), "`athanor deploy` makes what the program declares, and finds what is there")
 	}
 	w.fresh = false // what is not on record cannot drift: nothing is looked for
 	w.drift, w.index.was = d, d.deployed

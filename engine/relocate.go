@@ -250,11 +250,11 @@ func (n *node) unmarked(g *state.Generation) error {
 		}
 		return nil
 	case g.Identity == "":
-		return reconcile.WithHint(errors.New("its creation began and state does not say how it ended"), "deploy first, which finishes it")
+		return reconcile.WithHint(errors.New("its creation began and state does not say how it ended"), "`athanor deploy` finishes it")
 	case n.spec == nil:
 		return fmt.Errorf("%w: %s", errNoKind, g.Kind)
 	case n.spec.Marked:
-		return reconcile.WithHint(errors.New("state does not say what it was created from, and its owner tag cannot be compared"), "deploy first, which writes it to state")
+		return reconcile.WithHint(errors.New("state does not say what it was created from, and its owner tag cannot be compared"), "`athanor deploy` writes it to state")
 	case n.spec.Named && !n.spec.Same && !n.spec.ByParent && !g.NameGiven:
 		return reconcile.WithHint(fmt.Errorf("a %s has no owner tag: only its name shows that it is ours, and its name stays that of %s", g.Kind, n.rec.Birth),
 			"declare it under the new address with renamedFrom: [%s] and deploy", n.from)

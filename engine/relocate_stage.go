@@ -149,7 +149,7 @@ func (m *Relocation) checkRow(from string, rec *state.Entry) error {
 	}
 	for _, g := range rec.Generations {
 		if g.Intent != nil && !g.StateOnly {
-			return reconcile.WithHint(errors.New("its creation began and state does not say how it ended"), "deploy first, which finishes it")
+			return reconcile.WithHint(errors.New("its creation began and state does not say how it ended"), "`athanor deploy` finishes it")
 		}
 		if g.StateOnly && m.derives(g.Kind) && m.from.Engine.Key.ID() != m.to.Engine.Key.ID() {
 			return reconcile.WithHint(fmt.Errorf("the values of a %s are derived from the key of %s, and %s has another one", g.Kind, m.from.Stage, m.to.Stage),
@@ -235,7 +235,7 @@ func (m *Relocation) tagless(n *node, g *state.Generation) error {
 	case n.spec == nil:
 		return fmt.Errorf("%w: %s", errNoKind, g.Kind)
 	case n.spec.Marked:
-		return reconcile.WithHint(errors.New("state does not say what it was created from, and its owner tag cannot be compared"), "deploy first, which writes it to state")
+		return reconcile.WithHint(errors.New("state does not say what it was created from, and its owner tag cannot be compared"), "`athanor deploy` writes it to state")
 	case n.spec.Named && !n.spec.Same && !n.spec.ByParent && !g.NameGiven:
 		return reconcile.WithHint(fmt.Errorf("a %s has no owner tag: only its name shows that it is ours, and its name is that of %s", g.Kind, m.from.Stage),
 			"give it a name in the program of both stacks")
