@@ -145,8 +145,10 @@ func TestManyFilesAreCounted(t *testing.T) {
 		count int
 		named bool
 	}{
-		{list(500, "a"), 500, true}, {list(501, "a"), 501, false},
-		{list(400, strings.Repeat("a", 60)), 400, true}, {list(400, strings.Repeat("a", 90)), 400, false},
+		{list(500, "a"), 500, true},
+		{list(501, "a"), 501, false},
+		{list(400, strings.Repeat("a", 60)), 400, true},
+		{list(400, strings.Repeat("a", 90)), 400, false},
 	} {
 		if c.files.Count != c.count || c.files.Size != 9 || (len(c.files.Digests) == c.count) != c.named {
 			t.Errorf("%d files of %d bytes, %d of them named", c.files.Count, c.files.Size, len(c.files.Digests))

@@ -63,7 +63,7 @@ func serveCutting() error {
 		if folder, err = os.MkdirTemp("", "cut"); err != nil {
 			return err
 		}
-		defer os.RemoveAll(folder) //nolint:errcheck // it is a temporary one
+		defer os.RemoveAll(folder)
 	}
 	parts[3] = filepath.Join(folder, "cut")
 	listener, err := new(net.ListenConfig).Listen(context.Background(), "unix", parts[3])
