@@ -73,6 +73,9 @@ func (k *kind) whole() *contract.Kind[object, live, object] {
 			return contract.Ready()
 		},
 
+		Unique: k.unique(),
+		PartOf: partsOf[t.Name],
+
 		DeleteFirst:       t.DeleteFirst,
 		EventuallyVisible: visibility,
 		Timeouts:          contract.Timeouts{Create: t.Create.Timeout(), Update: t.Update.Timeout(), Delete: t.Delete.Timeout()},

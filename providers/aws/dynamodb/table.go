@@ -231,6 +231,7 @@ var tableKind = &kind.Kind[TableProps, liveTable, Table]{
 	Props:   propsTable,
 	Default: tableDefaults,
 	Check:   checkTable,
+	Unique:  func(want TableProps) []string { return aws.Declares("AWS::DynamoDB::GlobalTable", want.Name) },
 	Named: &kind.Named[TableProps, liveTable]{
 		Given: func(want TableProps) string { return want.Name },
 		Rule:  func(TableProps) kind.NameRule { return nameRule() },

@@ -111,6 +111,9 @@ var repositoryKind = &kind.Kind[RepositoryProps, liveRepository, Repository]{
 
 	Props: repositoryTable,
 	Check: checkRepository,
+	Unique: func(want RepositoryProps) []string {
+		return aws.Declares("AWS::ECR::Repository", want.Name)
+	},
 	Named: &kind.Named[RepositoryProps, liveRepository]{
 		Given: func(want RepositoryProps) string { return want.Name },
 		Rule: func(RepositoryProps) kind.NameRule {

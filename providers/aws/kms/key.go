@@ -123,6 +123,12 @@ var keyKind = &kind.Kind[KeyProps, liveKey, Key]{
 
 	Props: keyTable,
 	Check: checkKey,
+	Unique: func(want KeyProps) (all []string) {
+		for _, alias := range want.Aliases {
+			all = append(all, aws.Declares("AWS::KMS::Alias", alias)...)
+		}
+		return all
+	},
 	Owner: kind.Tagged[KeyProps, liveKey]{
 		Tag:   func(live liveKey) kind.OwnerTag { return adopt.MarkOf(live.tags) },
 		Check: func(want KeyProps) error { return aws.CheckTags(want.Tags).OrNil() },

@@ -119,6 +119,9 @@ var scheduleKind = &kind.Kind[ScheduleProps, liveSchedule, Schedule]{
 
 	Props: scheduleTable,
 	Check: checkSchedule,
+	Unique: func(want ScheduleProps) []string {
+		return aws.Declares("AWS::Scheduler::Schedule", *want.Group, want.Name)
+	},
 	Named: &kind.Named[ScheduleProps, liveSchedule]{
 		Given: func(want ScheduleProps) string { return want.Name },
 		Rule:  func(ScheduleProps) kind.NameRule { return kind.NameRule{Max: 64, Marks: "-_."} },

@@ -115,6 +115,9 @@ var machineKind = &kind.Kind[StateMachineProps, liveMachine, StateMachine]{
 
 	Props: machineTable,
 	Check: checkMachine,
+	Unique: func(want StateMachineProps) []string {
+		return aws.Declares("AWS::StepFunctions::StateMachine", want.Name)
+	},
 	Named: &kind.Named[StateMachineProps, liveMachine]{
 		Given: func(want StateMachineProps) string { return want.Name },
 		Rule:  func(StateMachineProps) kind.NameRule { return kind.NameRule{Max: 80, Marks: "-_"} },
