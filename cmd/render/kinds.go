@@ -14,9 +14,9 @@ import (
 // Kind documents a kind: its props, its attributes, its calls and the permissions that they need.
 func Kind(w io.Writer, name string, spec *reconcile.Spec, fields, attrs []props.Field) {
 	fmt.Fprintf(w, "%s\n\n%s\n\nProps:\n", name, spec.Doc)
-	printFields(w, fields, "  ")
+	shapesOf(fields).print(w, fields, "  ")
 	fmt.Fprintln(w, "\nAttributes:")
-	printFields(w, attrs, "  ")
+	shapesOf(attrs).print(w, attrs, "  ")
 	if spec.InDev {
 		fmt.Fprintln(w, "\nRuns in dev: a plain deploy leaves it as it is.")
 	}
@@ -40,7 +40,54 @@ func FirstSentence(doc string) string {
 	return strings.TrimSuffix(doc, ".")
 }
 
-func printFields(w io.Writer, fields []props.Field, indent string) {
+// shapes are the fields that are documented in full, by their shape: of each shape the one that lies least deep, so that shapes
+// which contain themselves end there.
+type shapes map[string]props.Field
+
+func shapesOf(level []props.Field) shapes {
+	all := shapes{}
+	for len(level) > 0 {
+		var next []props.Field
+		for _, f := range level {
+			if _, known := all[f.Shape]; !known && f.Shape != "" && len(f.Fields) > 0 {
+				all[f.Shape] = f
+			}
+			next = append(next, f.Fields...)
+		}
+		level = next
+	}
+	return all
+}
+
+// elsewhere is the path at which the fields of f are documented: "" where f has few, or others than that one.
+func (s shapes) elsewhere(f props.Field) tree.Path {
+	const few = 3
+	full, known := s[f.Shape]
+	if !known || full.Path == f.Path || len(f.Fields) > 0 && count(f.Fields) <= few || !agree(f.Fields, full.Fields) {
+		return ""
+	}
+	return full.Path
+}
+
+func count(fields []props.Field) int {
+	n := len(fields)
+	for _, f := range fields {
+		n += count(f.Fields)
+	}
+	return n
+}
+
+// agree reports whether two objects have the same fields, as deep as both are documented.
+func agree(a, b []props.Field) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return true
+	}
+	return slices.EqualFunc(a, b, func(f, g props.Field) bool {
+		return lastPart(f.Path) == lastPart(g.Path) && f.Required == g.Required && f.Replaces == g.Replaces && agree(f.Fields, g.Fields)
+	})
+}
+
+func (s shapes) print(w io.Writer, fields []props.Field, indent string) {
 	for _, f := range fields {
 		var notes []string
 		if f.Required {
@@ -69,7 +116,11 @@ func printFields(w io.Writer, fields []props.Field, indent string) {
 				fmt.Fprintln(w, indent+"    "+doc)
 			}
 		}
-		printFields(w, f.Fields, indent+"  ")
+		if at := s.elsewhere(f); at != "" {
+			fmt.Fprintf(w, "%s    Its fields are those of %s.\n", indent, at)
+			continue
+		}
+		s.print(w, f.Fields, indent+"  ")
 	}
 }
 

@@ -45,6 +45,9 @@ type Field struct {
 	Replaces bool `json:"replaces,omitempty"`
 	// Fields are those of the object, or of the objects in the list or map.
 	Fields []Field `json:"fields,omitempty"`
+	// Shape names what the object is in the schema that the kind is made of. Objects of one shape have the same fields. Default: "",
+	// the schema has no name for it.
+	Shape string `json:"-"`
 }
 
 var (

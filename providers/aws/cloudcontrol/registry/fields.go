@@ -63,11 +63,13 @@ func (d *documenting) object(n *Node, at tree.Path, depth int) []props.Field {
 			f.Min, f.Max = bound(below.Min), bound(below.Max)
 		}
 		inside, belowPath := below, path
+		f.Shape = n.Properties[name].Ref
 		for inside.Items != nil || inside.Values != nil {
 			next := inside.Items
 			if next == nil {
 				next = inside.Values
 			}
+			f.Shape = next.Ref
 			inside, belowPath = d.t.Follow(next), belowPath.Any()
 		}
 		if depth > 1 {
