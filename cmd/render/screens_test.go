@@ -308,6 +308,21 @@ func cases() *engine.Plan {
 	}
 }
 
+// destroyed is the plan that deletes a stage whose database may go and whose bucket stays.
+func destroyed() *engine.Plan {
+	p := &engine.Plan{Stack: "shop", Stage: "pr-118", Serial: 12, Destroy: true, Summary: engine.Summary{Deleted: 4, Forgotten: 1}}
+	for _, x := range []struct{ address, kind, identity string }{
+		{"orders", "aws.sqs.Queue", "https://sqs.eu-north-1.amazonaws.com/123456789012/shop-pr-118-orders-5b2e"},
+		{"reports", "cloudflare.D1Database", "3f9a2c11-7d10-4b2e-9f31-c07be1a3d944"},
+		{"worker", "aws.lambda.Function", "shop-pr-118-worker-77a1"},
+		{"worker/role", "aws.iam.Role", "shop-pr-118-worker-role-9c4e"},
+	} {
+		p.Actions = append(p.Actions, engine.Planned{Address: x.address, Kind: x.kind, Action: engine.Delete, Identity: x.identity})
+	}
+	p.Actions = append(p.Actions, engine.Planned{Address: "uploads", Kind: "aws.s3.Bucket", Action: engine.Forget, Identity: "shop-pr-118-uploads-7d10"})
+	return p
+}
+
 const (
 	conflict = "ConcurrentModification, try 2 of 8, 1.5s"
 	starting = "code uploaded; LastUpdateStatus is InProgress, until 10:36:08"
@@ -496,6 +511,7 @@ var views = map[string]view{
 		p.Left = []engine.Left{{Address: "orders", Kind: "aws.sqs.Queue", Why: "the program changed it too", Reasons: []engine.Reason{changed("visibilityTimeout", "30s", "60s")}}}
 		s.Plan(w, p, "14 reads, 0.8s")
 	}),
+	"destroy":    static(func(w io.Writer, s render.Style) { s.Plan(w, destroyed(), "14 reads, 0.8s") }),
 	"state-list": static(func(w io.Writer, s render.Style) { s.Rows(w, stored(), newClock().Now()) }),
 	"state-show": static(func(w io.Writer, s render.Style) { s.Row(w, stored()[3]) }),
 	"history":    static(func(w io.Writer, s render.Style) { s.Runs(w, ran()) }),
@@ -518,6 +534,7 @@ var views = map[string]view{
 			{Address: "page", Source: "athanor.yaml:12:60", Err: errors.New("contents is not a prop of local.File")},
 			{Address: "worker", Source: "main.go:33", Err: errors.New("memory is required")},
 		}})
+		fmt.Fprintln(w)
 		program.Print(w, s, errors.New("./shop does not build:\n# shop\n./main.go:41:25: undefined: invoicess"))
 	}),
 	"reading": func(x render.Screen, shot func(string), clock *clock) {

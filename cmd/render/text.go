@@ -169,8 +169,8 @@ func fitting(all []cell, width int) int {
 	return len(all)
 }
 
-// breakAt returns where a line ends of which the first end cells fit: at its last space, or inside of a word that is longer than
-// the next line. Spaces that indent the first line are no place for it.
+// breakAt returns where a line ends of which the first end cells fit: at its last space, or behind punctuation inside of a word that
+// is longer than the next line. Only a word that fills the line is broken elsewhere. Spaces that indent the first line are no place for it.
 func breakAt(all []cell, end, next int, first bool) int {
 	start := 0
 	for first && start < end && all[start].text == " " {
@@ -191,6 +191,9 @@ func breakAt(all []cell, end, next int, first bool) int {
 		if strings.Contains("/.:-", all[i].text) {
 			return i + 1
 		}
+	}
+	if space > start && space < end {
+		return space
 	}
 	return end
 }
