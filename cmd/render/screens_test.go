@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -182,6 +183,64 @@ func TestASCII(t *testing.T) {
 				t.Errorf("%s, %s: not ASCII at %d:\n%s", name, what, i, x.screen(false))
 			}
 		}, clock)
+	}
+}
+
+// drawn are what people see on a terminal, each with the views that draw it.
+var drawn = map[string][]string{
+	"planning at work":        {"reading"},
+	"a small plan":            {"plan", "plan-detailed"},
+	"200 resources in groups": {"plan-folded"},
+	"what is replaced, blocked, adopted, recovered, secret, waited for": {"plan-cases"},
+	"many resources blocked by one cause":                               {"plan-blocked"},
+	"a plan with nothing to do":                                         {"plan-nothing"},
+	"what is asked before a change":                                     {"questions"},
+	"a deploy at work, with its end and its heartbeat":                  {"live", "live-many"},
+	"an interrupt":              {"live-interrupted"},
+	"a run that is partly done": {"live-partly"},
+	"destroy":                   {"destroy"},
+	"the lines of dev and logs": {"logs"},
+	"errors with their lines":   {"errors"},
+	"lists":                     {"stage-list", "state-list", "state-show", "history", "kinds", "orphans", "output"},
+	"drift":                     {"drift"},
+	"doctor":                    {"doctor"},
+}
+
+// TestAllDrawn: all that people see has its golden screens, at each width and with colours and without, and no screen is left that no view
+// draws.
+func TestAllDrawn(t *testing.T) {
+	left := map[string]bool{}
+	for name := range views {
+		left[name] = true
+	}
+	for what, names := range drawn {
+		for _, name := range names {
+			delete(left, name)
+			have, err := os.ReadFile("testdata/screens/" + name + ".txt")
+			if err != nil || views[name] == nil {
+				t.Errorf("%s: the view %s is not drawn: %v", what, name, err)
+				continue
+			}
+			for _, columns := range []int{50, 80, 120, 200} {
+				for _, title := range []string{"%d columns", "%d columns, colours"} {
+					if title = "==== " + fmt.Sprintf(title, columns); !strings.Contains(string(have), title+"\n") && !strings.Contains(string(have), title+", a") {
+						t.Errorf("%s: %s has no screen %q", what, name, title)
+					}
+				}
+			}
+		}
+	}
+	files, err := filepath.Glob("testdata/screens/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if name := strings.TrimSuffix(filepath.Base(file), ".txt"); views[name] == nil {
+			t.Errorf("no view draws %s", file)
+		}
+	}
+	if len(left) > 0 {
+		t.Errorf("nobody says what these views show: %v", left)
 	}
 }
 
@@ -511,7 +570,34 @@ var views = map[string]view{
 		p.Left = []engine.Left{{Address: "orders", Kind: "aws.sqs.Queue", Why: "the program changed it too", Reasons: []engine.Reason{changed("visibilityTimeout", "30s", "60s")}}}
 		s.Plan(w, p, "14 reads, 0.8s")
 	}),
-	"destroy":    static(func(w io.Writer, s render.Style) { s.Plan(w, destroyed(), "14 reads, 0.8s") }),
+	"destroy": static(func(w io.Writer, s render.Style) { s.Plan(w, destroyed(), "14 reads, 0.8s") }),
+	"plan-blocked": static(func(w io.Writer, s render.Style) {
+		s.Plan(w, blocked(), "")
+		render.Errors{}.Print(w, s, render.Shown(blocked().Refusal()))
+	}),
+	"questions": func(x render.Screen, shot func(string), _ *clock) {
+		s, destroy := x.Style, destroyed()
+		for _, what := range []string{render.ApplyQuestion(shop(), ""), render.ApplyQuestion(destroy, ""), "Take shop/prod away from run 20261122-103104-K4TQZE (deploy, pid 4711 on mill)? [y/N] "} {
+			s.Question(x.Out, what)
+			fmt.Fprintln(x.Out, "n")
+		}
+		s.NewStage(x.Out, "shop", "prdo", []string{"dev-ada", "pr-118", "prod", "staging"}, "prod", 14)
+		shot("")
+	},
+	"kinds": static(func(w io.Writer, s render.Style) {
+		s.Listing(w, [][2]string{
+			{"aws.lambda.EventSourceMapping", "Invokes a function with the records of a queue, a stream or a table"},
+			{"aws.sqs.Queue", "A queue, standard or FIFO"},
+			{"AWS::*", "A type of the CloudFormation registry: 1193 types, `athanor kinds 'AWS::*'` lists them"},
+		})
+	}),
+	"logs": static(func(w io.Writer, s render.Style) {
+		l := render.NewLines(w, s, true)
+		l.Expect("worker", "edge/domain")
+		at := newClock().Now()
+		l.Line("worker", reconcile.LogLine{Time: at, Text: `{"level":"info","order":"o-1881","msg":"charged","customer":"c-40421","amount":"1290","currency":"EUR"}`})
+		l.Line("edge/domain", reconcile.LogLine{Time: at.Add(7 * time.Second), Text: "GET /invoices 200"})
+	}),
 	"state-list": static(func(w io.Writer, s render.Style) { s.Rows(w, stored(), newClock().Now()) }),
 	"state-show": static(func(w io.Writer, s render.Style) { s.Row(w, stored()[3]) }),
 	"history":    static(func(w io.Writer, s render.Style) { s.Runs(w, ran()) }),
