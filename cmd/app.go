@@ -149,16 +149,31 @@ destroy my-stack           delete everything of it`
 standard input. The default is the current directory.`
 )
 
-// commands are all commands, in the order of the help.
+// commands are all commands in the order of the help, which shows them in groups.
 func (a *app) commands() []*cli.Command {
-	return []*cli.Command{
-		a.deployCommand(), a.planCommand(), a.destroyCommand(), a.devCommand(), a.driftCommand(),
-		a.adoptCommand(), a.orphansCommand(),
-		a.outputCommand(), a.logsCommand(), a.stateCommand(), a.stageCommand(), a.historyCommand(), a.eventsCommand(),
-		a.cancelCommand(), a.unlockCommand(), a.allowCommand(), a.secretCommand(), a.configCommand(), a.graphCommand(),
-		a.uiCommand(), a.serveCommand(), a.approveCommand(), a.tokenCommand(), a.auditCommand(), a.loginCommand(), a.logoutCommand(),
-		a.kindsCommand(), a.schemaCommand(), a.initCommand(), a.doctorCommand(), a.mcpCommand(), a.versionCommand(), a.completionCommand(),
+	var all []*cli.Command
+	for _, group := range []struct {
+		name     string
+		commands []*cli.Command
+	}{
+		{"Start", []*cli.Command{a.initCommand(), a.planCommand(), a.deployCommand(), a.devCommand(), a.destroyCommand()}},
+		{"Inspect", []*cli.Command{
+			a.stageCommand(), a.stateCommand(), a.historyCommand(), a.eventsCommand(), a.driftCommand(), a.outputCommand(), a.logsCommand(),
+			a.graphCommand(), a.kindsCommand(), a.uiCommand(),
+		}},
+		{"Repair", []*cli.Command{a.adoptCommand(), a.orphansCommand(), a.cancelCommand(), a.unlockCommand(), a.doctorCommand()}},
+		{"Teams", []*cli.Command{
+			a.loginCommand(), a.logoutCommand(), a.tokenCommand(), a.approveCommand(), a.auditCommand(), a.secretCommand(), a.allowCommand(),
+			a.configCommand(), a.serveCommand(),
+		}},
+		{"More", []*cli.Command{a.schemaCommand(), a.completionCommand(), a.mcpCommand(), a.versionCommand()}},
+	} {
+		for _, command := range group.commands {
+			command.Category = group.name
+			all = append(all, command)
+		}
 	}
+	return all
 }
 
 // meant says which command does what a command of that name does in other tools.

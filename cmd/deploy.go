@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -329,12 +328,7 @@ func (s *session) shown(asText bool, err error) error {
 
 // approve asks whether a plan is to be applied.
 func (s *session) approve(ctx context.Context, p *engine.Plan) error {
-	question := cmp.Or(s.question, "Deploy "+changes(p)+" to")
-	if p.Destroy {
-		question = "Delete all of this from"
-	}
-	prompt := fmt.Sprintf("%s %s/%s?  y yes, d details, Enter no: ", question, p.Stack, p.Stage)
-	return s.app.confirm(ctx, prompt, func() { s.showDetails(p) })
+	return s.app.confirm(ctx, render.ApplyQuestion(p, s.question), func() { s.showDetails(p) })
 }
 
 // ask asks a question; anything but a yes is an error. Without a terminal nobody can answer, and nothing changes.
@@ -348,7 +342,7 @@ func (a *app) confirm(ctx context.Context, prompt string, details func()) error 
 		return hint(fmt.Errorf("%w; nothing was changed", engine.ErrNotApproved), "--yes goes ahead without asking")
 	}
 	for {
-		fmt.Fprint(a.err, prompt)
+		a.style(a.err).Question(a.err, prompt)
 		text, err := a.reply(ctx)
 		if err == nil && details != nil && (text == "d" || text == "details") {
 			details()

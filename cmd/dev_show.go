@@ -196,7 +196,7 @@ func (s *devScreen) say(d *dev, text string) {
 	case p != nil:
 		p.Say(text)
 	default:
-		fmt.Fprintln(d.app.err, text)
+		d.app.style(d.app.err).Line(d.app.err, text)
 	}
 }
 

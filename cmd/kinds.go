@@ -70,10 +70,7 @@ func (a *app) schemaCommand() *cli.Command {
 
 func (a *app) listKinds() error {
 	names := a.catalog.Types()
-	width := 0
-	for _, name := range names {
-		width = max(width, len(name))
-	}
+	var rows [][2]string
 	for _, name := range names {
 		k, _ := a.catalog.Kind(name)
 		doc := k.Spec().Doc
@@ -81,7 +78,7 @@ func (a *app) listKinds() error {
 			a.json(map[string]any{"kind": name, "doc": doc})
 			continue
 		}
-		fmt.Fprintf(a.out, "%-*s  %s\n", width, name, render.FirstSentence(doc))
+		rows = append(rows, [2]string{name, render.FirstSentence(doc)})
 	}
 	for _, f := range a.catalog.Families() {
 		types, err := f.Types()
@@ -93,11 +90,12 @@ func (a *app) listKinds() error {
 			continue
 		}
 		if len(types) == 0 { // they depend on the stack
-			fmt.Fprintf(a.out, "%-*s  %s\n", width, f.Prefix+"*", render.FirstSentence(f.Doc))
+			rows = append(rows, [2]string{f.Prefix + "*", render.FirstSentence(f.Doc)})
 			continue
 		}
-		fmt.Fprintf(a.out, "%-*s  %s: %d types, `athanor kinds '%s*'` lists them\n", width, f.Prefix+"*", render.FirstSentence(f.Doc), len(types), f.Prefix)
+		rows = append(rows, [2]string{f.Prefix + "*", fmt.Sprintf("%s: %d types, `athanor kinds '%s*'` lists them", render.FirstSentence(f.Doc), len(types), f.Prefix)})
 	}
+	a.style(a.out).Listing(a.out, rows)
 	return nil
 }
 

@@ -118,18 +118,6 @@ func (s *session) showDetails(p *engine.Plan) {
 	}
 }
 
-// changes says how much a plan does.
-func changes(p *engine.Plan) string {
-	switch n := p.Changes(); n {
-	case 0:
-		return "changed outputs"
-	case 1:
-		return "1 change"
-	default:
-		return strconv.Itoa(n) + " changes"
-	}
-}
-
 // paged shows a text with a pager, and reports whether it did: on a terminal with somebody at it, and a text that is longer.
 func (a *app) paged(w io.Writer, text string) bool {
 	_, rows := size(w)

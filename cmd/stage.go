@@ -259,16 +259,15 @@ func (s *session) newStage(c *cli.Context, count int) (typed bool, err error) {
 	if count == 0 {
 		return false, nil // it is asked when the plan is known
 	}
-	fmt.Fprintf(a.err, "Stage %s of %s is new. Existing: %s\n", s.stage.Name, s.stage.Stack, strings.Join(others, ", "))
-	if found {
-		fmt.Fprintf(a.err, "It looks like %s. ", near)
+	if !found {
+		near = ""
 	}
-	return true, a.askFor(c.Context, s.stage.Name, fmt.Sprintf("Type %s to create %s in a new stage: ", s.stage.Name, plural(count, "resource", "resources")))
+	a.style(a.err).NewStage(a.err, s.stage.Stack, s.stage.Name, others, near, count)
+	return true, a.expect(c.Context, s.stage.Name)
 }
 
-// askFor asks for a word, and anything else is a no.
-func (a *app) askFor(ctx context.Context, word, question string) error {
-	fmt.Fprint(a.err, question)
+// expect takes the answer to a question for a word, and anything else is a no.
+func (a *app) expect(ctx context.Context, word string) error {
 	text, err := a.reply(ctx)
 	switch {
 	case err != nil:

@@ -29,7 +29,7 @@ func (s *session) offerTakeOver(c *cli.Context, p *engine.Plan, refused error,
 	for _, problem := range problems {
 		fmt.Fprintf(a.err, "  %s: %s\n", problem.Address, a.masked(problem.Err))
 	}
-	fmt.Fprint(a.err, "If that store is still in use, they belong to it. Delete them? [y/N] ")
+	a.style(a.err).Question(a.err, "If that store is still in use, they belong to it. Delete them? [y/N] ")
 	switch yes, err := a.answer(c.Context); {
 	case err != nil:
 		fmt.Fprintln(a.err)

@@ -2,6 +2,8 @@ package docs_test
 
 import (
 	"errors"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -63,5 +65,25 @@ func TestPages(t *testing.T) {
 		if _, err := docs.Page(name); !errors.Is(err, docs.ErrNoPage) {
 			t.Errorf("%q: %v", name, err)
 		}
+	}
+}
+
+// Every picture of a terminal is linked, and every link leads to one.
+func TestTerminalPictures(t *testing.T) {
+	page, err := docs.Page("cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var linked []string
+	for _, m := range regexp.MustCompile(`\((terminal/[^)]+)\)`).FindAllStringSubmatch(page, -1) {
+		linked = append(linked, m[1])
+	}
+	taken, err := filepath.Glob("terminal/*.png")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(linked)
+	if len(taken) == 0 || !slices.Equal(linked, taken) {
+		t.Errorf("cli.md links %q, taken are %q (task terminal:shots)", linked, taken)
 	}
 }

@@ -112,8 +112,10 @@ func TestHelp(t *testing.T) {
 				fmt.Fprintln(&flags, strings.Join(path, " "), flag)
 			}
 		}
-		for _, m := range listedCommand.FindAllStringSubmatch("\n"+section(text, "Commands")+"\n", -1) {
-			visit(append(slices.Clone(path), m[1]))
+		for _, title := range []string{"Commands", "Start", "Inspect", "Repair", "Teams", "More"} {
+			for _, m := range listedCommand.FindAllStringSubmatch("\n"+section(text, title)+"\n", -1) {
+				visit(append(slices.Clone(path), m[1]))
+			}
 		}
 	}
 	visit(nil)

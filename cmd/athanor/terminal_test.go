@@ -125,7 +125,7 @@ func TestPrompt(t *testing.T) {
 // asked about anew.
 func TestAllowPrompt(t *testing.T) {
 	const stack = "stack: small\nsecrets: {key: {env: SOME_KEY}}\nresources:\n  page: {kind: local.Value, props: {input: \"${secret.key}\"}}\n"
-	const question = "now and later? [y/N] "
+	const question = "[y/N] "
 	for _, tt := range []struct {
 		answer string
 		code   int

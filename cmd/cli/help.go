@@ -31,8 +31,10 @@ const (
 {{end}}{{end}}
 `
 
-	commandsHelp = `{{with .VisibleCommands}}Commands:
-{{range .}}  {{.Name}}{{"\t"}}{{.Usage}}
+	// Commands that follow each other with the same category are a group. Their names are padded, since a title would end the column.
+	commandsHelp = `{{with .VisibleCommands}}{{$group := ""}}{{range $i, $c := .}}{{if or (eq $i 0) (ne .Category $group)}}{{if $i}}
+{{end}}{{$group = .Category}}{{or $group "Commands"}}:
+{{end}}  {{if $group}}{{printf "%-10s" .Name}}  {{else}}{{.Name}}{{"\t"}}{{end}}{{.Usage}}
 {{end}}
 {{end}}`
 

@@ -66,8 +66,8 @@ func TestOneCauseIsShownOnce(t *testing.T) {
 	}
 }
 
-// TestBlockedPlan shows a plan in which many resources cannot be planned for one reason: one block with their addresses.
-func TestBlockedPlan(t *testing.T) {
+// blocked is a plan in which many resources cannot be planned for one reason: one block with their addresses.
+func blocked() *engine.Plan {
 	p := &engine.Plan{Stack: "shop", Stage: "prod", Summary: engine.Summary{Blocked: 73, Created: 1}}
 	expired := engine.Cause{ID: "c1", Error: "the session has expired", Hint: "sign in again, for example with `aws sso login`"}
 	follows := engine.Cause{ID: "c2", Error: "blocked: q00 cannot be planned", Follows: "q00"}
@@ -86,13 +86,7 @@ func TestBlockedPlan(t *testing.T) {
 	add(&expired, "aws.sns.Topic", "t%02d", 8)
 	p.Actions = append(p.Actions, engine.Planned{Address: "zone", Kind: "aws.route53.Zone", Action: engine.Blocked, Problem: "no such zone"})
 	p.Causes = []engine.Cause{expired, follows}
-	var out bytes.Buffer
-	for _, s := range []render.Style{{Width: 100}, {Width: 50}} {
-		fmt.Fprintf(&out, "== %d columns\n", s.Width)
-		s.Plan(&out, p, "")
-		render.Errors{}.Print(&out, s, render.Shown(p.Refusal()))
-	}
-	golden(t, "plan-blocked.txt", out.String())
+	return p
 }
 
 // TestConsequencesAreShownLast shows what is blocked by another resource after that one's own error.

@@ -267,10 +267,19 @@ func (l layout) row(v verb, address, kind, word, more string) (lines []string) {
 	if columns(lines[0]) > l.Width {
 		lines = []string{sign + address, "      " + l.paint(dim, kind)}
 	}
+	if !v.says(word) {
+		more = strings.TrimSpace(l.paint(v.color, word) + " " + more)
+	}
 	if more != "" {
 		lines = append(lines, "      "+more)
 	}
 	return lines
+}
+
+// says reports whether a glyph says a word, which a narrow terminal leaves out.
+func (v verb) says(word string) bool {
+	word = strings.TrimSuffix(word, ",")
+	return word == v.word || word == "" || word == "changed outside athanor" && v.sign == verbs[engine.Update].sign
 }
 
 func (l layout) planned(w io.Writer, a engine.Planned) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -185,6 +186,64 @@ func TestASCII(t *testing.T) {
 	}
 }
 
+// drawn are what people see on a terminal, each with the views that draw it.
+var drawn = map[string][]string{
+	"planning at work":        {"reading"},
+	"a small plan":            {"plan", "plan-detailed"},
+	"200 resources in groups": {"plan-folded"},
+	"what is replaced, blocked, adopted, recovered, secret, waited for": {"plan-cases"},
+	"many resources blocked by one cause":                               {"plan-blocked"},
+	"a plan with nothing to do":                                         {"plan-nothing"},
+	"what is asked before a change":                                     {"questions"},
+	"a deploy at work, with its end and its heartbeat":                  {"live", "live-many"},
+	"an interrupt":              {"live-interrupted"},
+	"a run that is partly done": {"live-partly"},
+	"destroy":                   {"destroy"},
+	"the lines of dev and logs": {"logs"},
+	"errors with their lines":   {"errors"},
+	"lists":                     {"stage-list", "state-list", "state-show", "history", "kinds", "orphans", "output"},
+	"drift":                     {"drift"},
+	"doctor":                    {"doctor"},
+}
+
+// TestAllDrawn: all that people see has its golden screens, at each width and with colours and without, and no screen is left that no view
+// draws.
+func TestAllDrawn(t *testing.T) {
+	left := map[string]bool{}
+	for name := range views {
+		left[name] = true
+	}
+	for what, names := range drawn {
+		for _, name := range names {
+			delete(left, name)
+			have, err := os.ReadFile("testdata/screens/" + name + ".txt")
+			if err != nil || views[name] == nil {
+				t.Errorf("%s: the view %s is not drawn: %v", what, name, err)
+				continue
+			}
+			for _, columns := range []int{50, 80, 120, 200} {
+				for _, title := range []string{"%d columns", "%d columns, colours"} {
+					if title = "==== " + fmt.Sprintf(title, columns); !strings.Contains(string(have), title+"\n") && !strings.Contains(string(have), title+", a") {
+						t.Errorf("%s: %s has no screen %q", what, name, title)
+					}
+				}
+			}
+		}
+	}
+	files, err := filepath.Glob("testdata/screens/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if name := strings.TrimSuffix(filepath.Base(file), ".txt"); views[name] == nil {
+			t.Errorf("no view draws %s", file)
+		}
+	}
+	if len(left) > 0 {
+		t.Errorf("nobody says what these views show: %v", left)
+	}
+}
+
 // static is a view that is drawn once.
 func static(draw func(w io.Writer, s render.Style)) view {
 	return func(x render.Screen, shot func(string), _ *clock) {
@@ -306,6 +365,21 @@ func cases() *engine.Plan {
 		Warnings: []string{"worker2 looks like worker under a new name: renamedFrom: [worker] moves it"},
 		Summary:  engine.Summary{Replaced: 1, Adopted: 1, Recovered: 1, Updated: 2, Forgotten: 1, Blocked: 1},
 	}
+}
+
+// destroyed is the plan that deletes a stage whose database may go and whose bucket stays.
+func destroyed() *engine.Plan {
+	p := &engine.Plan{Stack: "shop", Stage: "pr-118", Serial: 12, Destroy: true, Summary: engine.Summary{Deleted: 4, Forgotten: 1}}
+	for _, x := range []struct{ address, kind, identity string }{
+		{"orders", "aws.sqs.Queue", "https://sqs.eu-north-1.amazonaws.com/123456789012/shop-pr-118-orders-5b2e"},
+		{"reports", "cloudflare.D1Database", "3f9a2c11-7d10-4b2e-9f31-c07be1a3d944"},
+		{"worker", "aws.lambda.Function", "shop-pr-118-worker-77a1"},
+		{"worker/role", "aws.iam.Role", "shop-pr-118-worker-role-9c4e"},
+	} {
+		p.Actions = append(p.Actions, engine.Planned{Address: x.address, Kind: x.kind, Action: engine.Delete, Identity: x.identity})
+	}
+	p.Actions = append(p.Actions, engine.Planned{Address: "uploads", Kind: "aws.s3.Bucket", Action: engine.Forget, Identity: "shop-pr-118-uploads-7d10"})
+	return p
 }
 
 const (
@@ -496,6 +570,34 @@ var views = map[string]view{
 		p.Left = []engine.Left{{Address: "orders", Kind: "aws.sqs.Queue", Why: "the program changed it too", Reasons: []engine.Reason{changed("visibilityTimeout", "30s", "60s")}}}
 		s.Plan(w, p, "14 reads, 0.8s")
 	}),
+	"destroy": static(func(w io.Writer, s render.Style) { s.Plan(w, destroyed(), "14 reads, 0.8s") }),
+	"plan-blocked": static(func(w io.Writer, s render.Style) {
+		s.Plan(w, blocked(), "")
+		render.Errors{}.Print(w, s, render.Shown(blocked().Refusal()))
+	}),
+	"questions": func(x render.Screen, shot func(string), _ *clock) {
+		s, destroy := x.Style, destroyed()
+		for _, what := range []string{render.ApplyQuestion(shop(), ""), render.ApplyQuestion(destroy, ""), "Take shop/prod away from run 20261122-103104-K4TQZE (deploy, pid 4711 on mill)? [y/N] "} {
+			s.Question(x.Out, what)
+			fmt.Fprintln(x.Out, "n")
+		}
+		s.NewStage(x.Out, "shop", "prdo", []string{"dev-ada", "pr-118", "prod", "staging"}, "prod", 14)
+		shot("")
+	},
+	"kinds": static(func(w io.Writer, s render.Style) {
+		s.Listing(w, [][2]string{
+			{"aws.lambda.EventSourceMapping", "Invokes a function with the records of a queue, a stream or a table"},
+			{"aws.sqs.Queue", "A queue, standard or FIFO"},
+			{"AWS::*", "A type of the CloudFormation registry: 1193 types, `athanor kinds 'AWS::*'` lists them"},
+		})
+	}),
+	"logs": static(func(w io.Writer, s render.Style) {
+		l := render.NewLines(w, s, true)
+		l.Expect("worker", "edge/domain")
+		at := newClock().Now()
+		l.Line("worker", reconcile.LogLine{Time: at, Text: `{"level":"info","order":"o-1881","msg":"charged","customer":"c-40421","amount":"1290","currency":"EUR"}`})
+		l.Line("edge/domain", reconcile.LogLine{Time: at.Add(7 * time.Second), Text: "GET /invoices 200"})
+	}),
 	"state-list": static(func(w io.Writer, s render.Style) { s.Rows(w, stored(), newClock().Now()) }),
 	"state-show": static(func(w io.Writer, s render.Style) { s.Row(w, stored()[3]) }),
 	"history":    static(func(w io.Writer, s render.Style) { s.Runs(w, ran()) }),
@@ -518,6 +620,7 @@ var views = map[string]view{
 			{Address: "page", Source: "athanor.yaml:12:60", Err: errors.New("contents is not a prop of local.File")},
 			{Address: "worker", Source: "main.go:33", Err: errors.New("memory is required")},
 		}})
+		fmt.Fprintln(w)
 		program.Print(w, s, errors.New("./shop does not build:\n# shop\n./main.go:41:25: undefined: invoicess"))
 	}),
 	"reading": func(x render.Screen, shot func(string), clock *clock) {

@@ -59,7 +59,20 @@ func (s Style) listed(w io.Writer, address string, g engine.GenerationView, widt
 		return
 	}
 	s.write(w, address+tail, rowHang)
-	s.write(w, strings.Repeat(" ", rowHang)+strings.TrimSpace(g.Kind+"  "+g.Identity), rowHang)
+	if line = strings.Repeat(" ", rowHang) + strings.TrimSpace(g.Kind+"  "+g.Identity); columns(line) <= s.Width {
+		s.write(w, line, rowHang)
+		return
+	}
+	s.write(w, strings.Repeat(" ", rowHang)+g.Kind, rowHang)
+	s.write(w, s.own(g.Identity, rowHang), rowHang)
+}
+
+// own is an identity on a line of its own, below its kind where it is whole there, else further left.
+func (s Style) own(identity string, indent int) string {
+	if indent+columns(identity) > s.Width {
+		indent = rowHang
+	}
+	return strings.Repeat(" ", indent) + identity
 }
 
 // Row writes a row with all that it holds.
@@ -70,11 +83,16 @@ func (s Style) Row(w io.Writer, r engine.RowView) {
 		s.write(w, "  "+s.paint(red, "cannot be read: ")+r.Problem, rowHang)
 	}
 	for _, g := range r.Generations {
-		head := fmt.Sprintf("  generation %d, %s: %s %s", g.Number, g.State, g.Kind, g.Identity)
+		head, begun := fmt.Sprintf("  generation %d, %s: %s", g.Number, g.State, g.Kind), ""
 		if g.Intent {
-			head += " (its creation was begun)"
+			begun = " (its creation was begun)"
 		}
-		s.write(w, head, rowHang)
+		if line := strings.TrimRight(head+" "+g.Identity, " ") + begun; s.Width == 0 || columns(line) <= s.Width {
+			s.write(w, line, rowHang)
+		} else {
+			s.write(w, head+begun, rowHang)
+			s.write(w, s.own(g.Identity, rowHang), rowHang)
+		}
 		s.write(w, fmt.Sprintf("    place    %s", g.Place), rowHang+2)
 		if !g.Written.IsZero() {
 			s.write(w, "    written  "+g.Written.Local().Format(time.DateTime), rowHang+2)

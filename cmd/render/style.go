@@ -68,22 +68,22 @@ func (s Style) paint(c color, text string) string {
 type verb struct {
 	sign  string
 	color color
-	// doing and done are what it is called while it runs and afterwards.
-	doing, done string
+	// word, doing and done are what it is called before, while it runs and afterwards.
+	word, doing, done string
 }
 
 var verbs = map[engine.Action]verb{
-	engine.Create:    {"+", green, "creating", "created"},
-	engine.Adopt:     {"<", cyan, "adopting", "adopted"},
-	engine.Recover:   {"=", cyan, "recovering", "recovered"},
-	engine.Update:    {"~", yellow, "updating", "updated"},
-	engine.Replace:   {"±", magenta, "replacing", "replaced"},
-	engine.Delete:    {"-", red, "deleting", "deleted"},
-	engine.Move:      {">", cyan, "moving", "moved"},
-	engine.Forget:    {"×", red, "removing from state", "removed from state"},
-	engine.Wait:      {"…", yellow, "waiting", "waiting"},
-	engine.Unchanged: {" ", dim, "unchanged", "unchanged"},
-	engine.Blocked:   {"!", red, "blocked", "blocked"},
+	engine.Create:    {"+", green, "create", "creating", "created"},
+	engine.Adopt:     {"<", cyan, "adopt", "adopting", "adopted"},
+	engine.Recover:   {"=", cyan, "recover", "recovering", "recovered"},
+	engine.Update:    {"~", yellow, "update", "updating", "updated"},
+	engine.Replace:   {"±", magenta, "replace", "replacing", "replaced"},
+	engine.Delete:    {"-", red, "delete", "deleting", "deleted"},
+	engine.Move:      {">", cyan, "move", "moving", "moved"},
+	engine.Forget:    {"×", red, "remove from state", "removing from state", "removed from state"},
+	engine.Wait:      {"…", yellow, "wait", "waiting", "waiting"},
+	engine.Unchanged: {" ", dim, "unchanged", "unchanged", "unchanged"},
+	engine.Blocked:   {"!", red, "blocked", "blocked", "blocked"},
 }
 
 // Value writes a tree value for people: strings plainly where nothing is lost, tokens as references.

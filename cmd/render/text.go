@@ -42,15 +42,21 @@ func (s Style) write(w io.Writer, line string, hang int) {
 	}
 }
 
+// endsGap is the space between both ends of a line where they do not stand at its ends.
+const endsGap = 4
+
 // ends writes a line with a text at its left and a quiet one at its right end. Where both do not fit, the right one has a line of
 // its own, and a narrow terminal shows the left one alone.
 func (s Style) ends(w io.Writer, left, right string) {
 	if s.Width == 0 && right != "" {
-		s.write(w, left+"    "+s.paint(dim, right), 0)
+		s.write(w, left+strings.Repeat(" ", endsGap)+s.paint(dim, right), 0)
 		return
 	}
 	room := min(s.Width, prose)
 	gap := room - columns(left) - columns(right)
+	if gap < 2 && columns(left)+endsGap+columns(right) <= s.Width {
+		gap = endsGap // a wide terminal has room behind the usual end
+	}
 	switch {
 	case right == "", s.narrow() && gap < 2:
 		s.write(w, left, 6)
@@ -169,8 +175,8 @@ func fitting(all []cell, width int) int {
 	return len(all)
 }
 
-// breakAt returns where a line ends of which the first end cells fit: at its last space, or inside of a word that is longer than
-// the next line. Spaces that indent the first line are no place for it.
+// breakAt returns where a line ends of which the first end cells fit: at its last space, or behind punctuation inside of a word that
+// is longer than the next line. Only a word that fills the line is broken elsewhere. Spaces that indent the first line are no place for it.
 func breakAt(all []cell, end, next int, first bool) int {
 	start := 0
 	for first && start < end && all[start].text == " " {
@@ -191,6 +197,9 @@ func breakAt(all []cell, end, next int, first bool) int {
 		if strings.Contains("/.:-", all[i].text) {
 			return i + 1
 		}
+	}
+	if space > start && space < end {
+		return space
 	}
 	return end
 }

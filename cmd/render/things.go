@@ -38,7 +38,12 @@ func (s Style) Things(w io.Writer, things []engine.Thing) {
 			s.write(w, strings.TrimRight(line+"  "+about, " "), thingHang)
 			continue
 		}
-		s.write(w, strings.TrimRight(line, " "), thingHang)
+		if line = strings.TrimRight(line, " "); columns(line) > s.Width {
+			before := strings.TrimRight(strings.TrimSuffix(line, clean(t.Identity)), " ")
+			s.write(w, before, thingHang)
+			line = s.own(clean(t.Identity), thingHang)
+		}
+		s.write(w, line, rowHang)
 		s.write(w, strings.Repeat(" ", thingHang)+about, thingHang)
 	}
 }

@@ -1,0 +1,102 @@
+//go:build unix && shots
+
+package render_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hinshun/vt10x"
+
+	"github.com/athanor-dev/athanor/cmd/render"
+)
+
+var shots = flag.String("shots", "", "the folder that the screens are written to, for tools/terminal")
+
+// pictured are the views of which there are pictures, each with the moment that is shown of it.
+var pictured = map[string]string{
+	"plan": "", "plan-folded": "", "plan-cases": "", "live": "after 14.2s", "live-partly": "", "errors": "", "drift": "", "destroy": "", "stage-list": "",
+}
+
+// italic is how the emulator keeps what the quiet writer marks.
+const italic = 1 << 4
+
+// quiet sends what is dim as italic, since the emulator forgets what is dim. Nothing is italic otherwise.
+type quiet struct{ io.Writer }
+
+// Write implements [io.Writer]. Whoever draws writes each of its sequences in one piece.
+func (q quiet) Write(text []byte) (int, error) {
+	if _, err := io.WriteString(q.Writer, strings.ReplaceAll(string(text), "\x1b[2m", "\x1b[3m")); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// span is a part of a line in one look. The tool of the pictures reads it.
+type span struct {
+	Text  string `json:"text"`
+	Color string `json:"color,omitempty"`
+	Bold  bool   `json:"bold,omitempty"`
+	Dim   bool   `json:"dim,omitempty"`
+}
+
+// spans are the lines that stand on the screen once all that was sent has arrived.
+func (x *terminal) spans() [][]span {
+	lines := strings.Split(strings.TrimSuffix(x.screen(false), "\n"), "\n")
+	x.emu.Lock()
+	defer x.emu.Unlock()
+	all := make([][]span, len(lines))
+	for y, line := range lines {
+		for col := range []rune(line) {
+			g := x.emu.Cell(col, y)
+			look := span{Bold: g.Mode&bold != 0, Dim: g.Mode&italic != 0}
+			if g.FG != vt10x.DefaultFG {
+				look.Color = colorNames[g.FG&7]
+			}
+			if last := len(all[y]) - 1; last >= 0 && all[y][last] == (span{all[y][last].Text, look.Color, look.Bold, look.Dim}) {
+				all[y][last].Text += string(g.Char)
+				continue
+			}
+			look.Text = string(g.Char)
+			all[y] = append(all[y], look)
+		}
+	}
+	return all
+}
+
+// TestShots writes the screens of which task terminal:shots takes the pictures.
+func TestShots(t *testing.T) {
+	if *shots == "" {
+		t.Fatal("-shots names no folder (task terminal:shots)")
+	}
+	for name, moment := range pictured {
+		for _, columns := range []int{60, 100, 200} {
+			x, clock := newTerminal(t, columns, 90), newClock()
+			var lines [][]span
+			views[name](render.Screen{Out: quiet{x}, Style: render.Style{Color: true, Width: columns}, Size: x.size, Clock: clock}, func(what string) {
+				if what == moment {
+					lines = x.spans()
+				}
+			}, clock)
+			if len(lines) == 0 {
+				t.Fatalf("%s shows nothing at the moment %q", name, moment)
+			}
+			data, err := json.Marshal(struct {
+				Columns int      `json:"columns"`
+				Lines   [][]span `json:"lines"`
+			}{columns, lines})
+			if err == nil {
+				err = os.WriteFile(filepath.Join(*shots, fmt.Sprintf("%s-%d.json", name, columns)), data, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
