@@ -47,7 +47,6 @@ type cutCase struct {
 	declared declaredAlike
 	prefix   string
 	cutter   string
-	allow    []string
 }
 
 // newCutCase is a case in a folder of its own, the objects of which have names of their own.
@@ -123,7 +122,7 @@ func (c *cutCase) command(tool string, at int, after bool, command string, more 
 		cmd = limited(c.t, path, args...)
 		c.env = append(c.env, "ATHANOR_ALLOW=program="+c.cutter)
 	}
-	cmd.Dir, cmd.Env = c.dir, append(c.env[:len(c.env):len(c.env)], cutAt+"="+strconv.Itoa(at))
+	cmd.Dir, cmd.Env = c.dir, append(slices.Clip(c.env), cutAt+"="+strconv.Itoa(at))
 	if after {
 		cmd.Env = append(cmd.Env, cutAfter+"=yes")
 	}
@@ -297,7 +296,8 @@ func TestRealTofuCuts(t *testing.T) {
 			}
 			return len(all)
 		}},
-		{name: "roles, databases, schemas", source: "cyrilgdn/postgresql", objects: 3, id: none, resources: `
+		{
+			name: "roles, databases, schemas", source: "cyrilgdn/postgresql", objects: 3, id: none, resources: `
   app:  {kind: tf.postgresql_role, provider: it, props: {name: NAME_app, login: true, password: TEXT}}
   shop: {kind: tf.postgresql_database, provider: it, props: {name: NAME_shop, owner: "${app.name}"}}
   web:  {kind: tf.postgresql_schema, provider: it, props: {name: NAME_web, owner: "${app.name}"}}
@@ -310,8 +310,10 @@ func TestRealTofuCuts(t *testing.T) {
 					t.Fatal(err)
 				}
 				return n
-			}},
-		{name: "KV namespaces, DNS records", source: "cloudflare/cloudflare", objects: 2, env: []string{"CLOUDFLARE_API_TOKEN=" + s.Token}, resources: strings.NewReplacer("ACCOUNT", s.Account, "ZONE", zone).Replace(`
+			},
+		},
+		{
+			name: "KV namespaces, DNS records", source: "cloudflare/cloudflare", objects: 2, env: []string{"CLOUDFLARE_API_TOKEN=" + s.Token}, resources: strings.NewReplacer("ACCOUNT", s.Account, "ZONE", zone).Replace(`
   ns:  {kind: tf.cloudflare_workers_kv_namespace, provider: it, props: {account_id: ACCOUNT, title: NAME TEXT}}
   www: {kind: tf.cloudflare_dns_record, provider: it, props: {zone_id: ZONE, name: NAME.shop.example, type: A, content: 192.0.2.NUMBER, ttl: 300}}
 `), config: map[string]any{"base_url": s.Env()["CLOUDFLARE_API_BASE_URL"]},
@@ -321,7 +323,8 @@ func TestRealTofuCuts(t *testing.T) {
 					return ids[0]
 				}
 				return ""
-			}},
+			},
+		},
 	}
 	var lines strings.Builder
 	number := 0
