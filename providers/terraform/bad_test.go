@@ -420,6 +420,9 @@ func TestLostAnswer(t *testing.T) {
 	if !errors.Is(err, errCannotTell) {
 		t.Errorf("%v", err)
 	}
+	if hints := reconcile.Hints(err); len(hints) != 1 || !strings.Contains(hints[0], "`athanor state rm it` and deploy again: with `options: {adopt: ID}`") {
+		t.Errorf("hints %q: what state has of it comes first, else the option does nothing", hints)
+	}
 }
 
 // TestCreatedUnseen is about state that is lost: what cannot be searched for would be made a second time, so the plan says that it is created
