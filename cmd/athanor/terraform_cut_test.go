@@ -82,7 +82,9 @@ func serveCutting() error {
 	server := &http.Server{Handler: cut, Protocols: protocols} //nolint:gosec // nobody else reaches it
 	fmt.Println(strings.Join(parts, "|"))
 	go func() { _ = server.Serve(listener) }()
-	return actual.Wait()
+	err = actual.Wait()
+	cut.mu.Lock() // a cut ends this process, and not before its parent
+	return err
 }
 
 // cutting counts changes.
@@ -114,6 +116,7 @@ func (c *cutting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // cut ends the real provider, who started this process as a machine without power does, and then this process.
 func (c *cutting) cut() {
+	c.mu.Lock()         // for ever
 	_ = c.actual.Kill() // nobody else would
 	_ = syscall.Kill(os.Getppid(), syscall.SIGKILL)
 	os.Exit(1)

@@ -179,7 +179,7 @@ func badSchemas() *tfplugin.GetProviderSchema_Response {
 		Provider:          &tfplugin.Schema{Block: &tfplugin.Schema_Block{Attributes: []*tfplugin.Schema_Attribute{{Name: "dir", Type: text, Required: true}}}},
 		ResourceSchemas:   map[string]*tfplugin.Schema{},
 	}
-	for _, name := range []string{"panics", "hangs", "other", "unknown", "warns", "own", "never", "half", "good"} {
+	for _, name := range []string{"panics", "hangs", "other", "unknown", "warns", "own", "never", "half", "liar", "good"} {
 		answer.ResourceSchemas["bad_"+name] = &tfplugin.Schema{Block: &tfplugin.Schema_Block{Attributes: attributes}}
 	}
 	return answer
@@ -211,7 +211,7 @@ func planBad(r *tfplugin.PlanResourceChange_Request) *tfplugin.PlanResourceChang
 		members["id"] = cty.UnknownVal(cty.String)
 	}
 	members["note"] = cty.UnknownVal(cty.String)
-	return &tfplugin.PlanResourceChange_Response{PlannedState: sent(cty.ObjectVal(members))}
+	return &tfplugin.PlanResourceChange_Response{PlannedState: sent(cty.ObjectVal(members)), LegacyTypeSystem: r.TypeName == "bad_liar"}
 }
 
 func (b *bad) apply(r *tfplugin.ApplyResourceChange_Request) *tfplugin.ApplyResourceChange_Response {
@@ -222,10 +222,14 @@ func (b *bad) apply(r *tfplugin.ApplyResourceChange_Request) *tfplugin.ApplyReso
 	}
 	members := planned.AsValueMap()
 	name := members["name"].AsString()
+	members["id"], members["note"] = cty.StringVal("i-"+name), cty.StringVal("made")
+	if _, err := os.Stat(b.file(name + ".down")); err == nil && r.TypeName == "bad_liar" { // as SDK 2: it wrote nothing, and answers what was to be
+		refused := []*tfplugin.Diagnostic{{Severity: tfplugin.Diagnostic_ERROR, Summary: "the service is down"}}
+		return &tfplugin.ApplyResourceChange_Response{NewState: sent(cty.ObjectVal(members)), Diagnostics: refused, LegacyTypeSystem: true}
+	}
 	if err := os.WriteFile(b.file(name), []byte("made"), 0o600); err != nil {
 		panic(err)
 	}
-	members["id"], members["note"] = cty.StringVal("i-"+name), cty.StringVal("made")
 	answer := &tfplugin.ApplyResourceChange_Response{}
 	switch r.TypeName {
 	case "bad_panics":
@@ -378,6 +382,34 @@ func TestOtherState(t *testing.T) {
 	}
 }
 
+// TestFailedUpdateIsPlannedAgain is about an old SDK, which answers an update that failed with the new values, though it wrote none: a value that
+// cannot be read, such as a password, is still to be written.
+func TestFailedUpdateIsPlannedAgain(t *testing.T) {
+	t.Parallel()
+	w := newBadWorld(t)
+	declared := func(extra string) map[string]any { return map[string]any{"extra": extra} }
+	if _, err := w.settle(t.Context(), "liar", "it", declared("first")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(w.dir, "it.down"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.settle(t.Context(), "liar", "it", declared("second"))
+	if err == nil || !strings.Contains(err.Error(), "tests/bad") || !strings.Contains(err.Error(), "the service is down") {
+		t.Fatalf("%v", err)
+	}
+	if err := os.Remove(filepath.Join(w.dir, "it.down")); err != nil {
+		t.Fatal(err)
+	}
+	out, err := w.settle(t.Context(), "liar", "it", declared("second"))
+	if err != nil || out.Created || len(out.Changed) == 0 {
+		t.Errorf("after a failed update: %+v, %v; want the update", out, err)
+	}
+	if out, err := w.settle(t.Context(), "liar", "it", declared("second")); err != nil || len(out.Changed) > 0 {
+		t.Errorf("again: %+v, %v", out, err)
+	}
+}
+
 // TestLostAnswer is about a creation that was not answered: the provider may have made something that nothing finds.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
@@ -387,6 +419,9 @@ func TestLostAnswer(t *testing.T) {
 	_, err := k.Look(t.Context(), job)
 	if !errors.Is(err, errCannotTell) {
 		t.Errorf("%v", err)
+	}
+	if hints := reconcile.Hints(err); len(hints) != 1 || !strings.Contains(hints[0], "`athanor state rm it` and deploy again: with `options: {adopt: ID}`") {
+		t.Errorf("hints %q: what state has of it comes first, else the option does nothing", hints)
 	}
 }
 

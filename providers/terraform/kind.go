@@ -260,7 +260,7 @@ func (k *kind) look(ctx context.Context, p *program, s site) (string, seen, erro
 			err = reconcile.WithClass(fmt.Errorf("%w: %w", lost.(error), err), reconcile.Unknown)
 		}
 		return "", none(k.Type), reconcile.WithHint(err,
-			"look for it with the provider's own tools: `options: {adopt: ID}` takes what was made; if nothing was, `athanor state rm %s` and deploy again", s.Address)
+			"look for it with the provider's own tools, then `athanor state rm %s` and deploy again: with `options: {adopt: ID}` if something was made, and without if nothing was", s.Address)
 	}
 	return "", none(k.Type), nil
 }
