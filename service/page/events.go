@@ -1,6 +1,7 @@
 package page
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -242,45 +243,119 @@ func critical(changes []*change, needs map[string][]string, now time.Time) []str
 	return path
 }
 
-// endedRuns keeps what runs came to that have ended: their events never change.
+// changesOf returns what events say about one resource, in the order in which it began. Events of other resources are not decoded.
+func changesOf(events []statestore.Event, address string) []*change {
+	parts := plainParts(address)
+	var of []statestore.Event
+	for _, e := range events {
+		if mentions(e.Body, parts) {
+			of = append(of, e)
+		}
+	}
+	return slices.DeleteFunc(outcomeOf(of).changes, func(c *change) bool { return c.Address != address })
+}
+
+// plainParts are the parts of a text that each encoder of JSON writes as they are.
+func plainParts(text string) [][]byte {
+	return bytes.FieldsFunc([]byte(text), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' && r != '.'
+	})
+}
+
+// mentions reports whether a body can be that of an event of the address with these parts: that it has each of them, in their order.
+func mentions(body []byte, parts [][]byte) bool {
+	for _, part := range parts {
+		i := bytes.Index(body, part)
+		if i < 0 {
+			return false
+		}
+		body = body[i+len(part):]
+	}
+	return true
+}
+
+// endedRuns keeps what is known of runs that have ended: their events never change.
 type endedRuns struct {
 	mu    sync.Mutex
-	known map[string]*outcome
+	known map[string]endedRun
 	size  int
+}
+
+// endedRun is either the events of a run, or what they came to.
+type endedRun struct {
+	events  []statestore.Event
+	outcome *outcome
+}
+
+func (r endedRun) size() int {
+	if r.outcome != nil {
+		return len(r.outcome.lines)
+	}
+	return len(r.events)
 }
 
 // mostKept is how many events of ended runs are kept in memory.
 const mostKept = 200_000
 
-func (k *endedRuns) get(key string) *outcome {
+func (k *endedRuns) get(key string) (endedRun, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.known[key]
+	r, known := k.known[key]
+	return r, known
 }
 
-func (k *endedRuns) put(key string, o *outcome) {
+func (k *endedRuns) put(key string, r endedRun) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.known == nil || k.size+len(o.lines) > mostKept {
-		k.known, k.size = map[string]*outcome{}, 0
+	k.size -= k.known[key].size()
+	if k.known == nil || k.size+r.size() > mostKept {
+		k.known, k.size = map[string]endedRun{}, 0
 	}
-	k.known[key] = o
-	k.size += len(o.lines)
+	k.known[key] = r
+	k.size += r.size()
+}
+
+// endedRun reads what is known of a run: of one that has ended it is kept.
+func (p *Page) endedRun(ctx context.Context, stage statestore.Stage, r statestore.Run) (known endedRun, keep func(endedRun), err error) {
+	key := stage.Stack + "\x00" + stage.Name + "\x00" + r.ID
+	keep = func(of endedRun) {
+		if r.State != statestore.Running {
+			p.ended.put(key, of)
+		}
+	}
+	if known, is := p.ended.get(key); is {
+		return known, keep, nil
+	}
+	events, err := p.settings.Store.Events(ctx, stage, r.ID, 0, 0)
+	return endedRun{events: events}, keep, err
 }
 
 // outcome reads what a run came to. It must not be changed.
 func (p *Page) outcome(ctx context.Context, stage statestore.Stage, r statestore.Run) (*outcome, error) {
-	key := stage.Stack + "\x00" + stage.Name + "\x00" + r.ID
-	if o := p.ended.get(key); o != nil {
-		return o, nil
+	known, keep, err := p.endedRun(ctx, stage, r)
+	if err != nil || known.outcome != nil {
+		return known.outcome, err
 	}
-	events, err := p.settings.Store.Events(ctx, stage, r.ID, 0, 0)
+	o := outcomeOf(known.events)
+	keep(endedRun{outcome: o})
+	return o, nil
+}
+
+// changesIn reads what a run did to one resource. The changes must not be changed.
+func (p *Page) changesIn(ctx context.Context, stage statestore.Stage, r statestore.Run, address string) ([]*change, error) {
+	known, keep, err := p.endedRun(ctx, stage, r)
 	if err != nil {
 		return nil, err
 	}
-	o := outcomeOf(events)
-	if r.State != statestore.Running {
-		p.ended.put(key, o)
+	if known.outcome == nil {
+		keep(known)
+		return changesOf(known.events, address), nil
 	}
-	return o, nil
+	var of []*change
+	for _, c := range known.outcome.changes {
+		if c.Address == address {
+			of = append(of, c)
+		}
+	}
+	return of, nil
 }

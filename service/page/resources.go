@@ -476,14 +476,12 @@ func (p *Page) past(v *visit, head *stageHead, snap *statestore.Snapshot, addres
 		if b.HistoryLess = i >= searched; b.HistoryLess {
 			break
 		}
-		o, err := p.outcome(v.Context(), v.stage, r)
+		changes, err := p.changesIn(v.Context(), v.stage, r, address)
 		if err != nil {
 			return err
 		}
-		for _, c := range slices.Backward(o.changes) {
-			if c.Address == address {
-				b.History = append(b.History, pastChange{c, lineOf(v.stage, r, snap.Holder, v.now), momentOf(c.Began, v.now)})
-			}
+		for _, c := range slices.Backward(changes) {
+			b.History = append(b.History, pastChange{c, lineOf(v.stage, r, snap.Holder, v.now), momentOf(c.Began, v.now)})
 		}
 	}
 	return nil
