@@ -49,6 +49,57 @@ func Grant(to Grantee, actions []string, resources ...ARN) {
 	s.Bind(role, statement.Sid, statement)
 }
 
+// KeyUse says which actions of KMS the actions on an encrypted resource take, each a text with one or several.
+type KeyUse map[string]string
+
+// Grant allows the use of the key that encrypts a resource, for actions on it that are granted. The key is given as props give
+// it: by its ARN, its id or an alias. Nothing is granted for none, and for those of AWS, whose policies allow it to everybody
+// in the account.
+func (u KeyUse) Grant(to Grantee, key string, actions []string) {
+	var uses []string
+	for _, action := range actions {
+		uses = append(uses, u[action])
+	}
+	uses = Actions(uses...)
+	s, role := to.Granted()
+	if s == nil || len(uses) == 0 || key == "" || !token.Has(string(role)) {
+		return // where something is wrong with the role, the grant on the resource said so
+	}
+	statement := Statement{Sid: sidOf(uses, []ARN{ARN(key)}), Actions: uses}
+	resource, alias := keyOf(key)
+	switch {
+	case strings.HasPrefix(alias, "alias/aws/"):
+		return
+	case alias != "":
+		// Policies name no alias as a resource: https://docs.aws.amazon.com/kms/latest/developerguide/alias-authorization.html
+		statement.Resources = []string{"arn:*:kms:*:*:key/*"}
+		statement.Conditions = map[string]map[string][]string{"ForAnyValue:StringEquals": {"kms:ResourceAliases": {alias}}}
+	default:
+		statement.Resources = []string{resource}
+	}
+	s.Bind(role, statement.Sid, statement)
+}
+
+// keyOf is how a policy names a key: by its resource, or by an alias. A reference to an ARN is one, any other is to an id.
+func keyOf(key string) (resource, alias string) {
+	if uses, err := token.Refs(key); err == nil && len(uses) == 1 && token.Show(key) == token.Show(token.Plain.Ref(uses[0].Ref)) {
+		if strings.HasSuffix(strings.ToLower(string(uses[0].Ref.Path)), "arn") {
+			return key, ""
+		}
+		return "arn:*:kms:*:*:key/" + key, ""
+	}
+	name := key
+	if strings.HasPrefix(key, "arn:") {
+		if name = key[strings.LastIndexByte(key, ':')+1:]; !strings.HasPrefix(name, "alias/") {
+			return key, ""
+		}
+	}
+	if strings.HasPrefix(name, "alias/") {
+		return "", name
+	}
+	return "arn:*:kms:*:*:key/" + key, ""
+}
+
 // notOurs refuses a grant to a role that is only known by its ARN: what it may do is written elsewhere.
 func notOurs(role ARN) error {
 	if role == "" {

@@ -9,8 +9,10 @@ import (
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
 	"github.com/athanor-dev/athanor/providers/aws/ecr"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
+	"github.com/athanor-dev/athanor/providers/aws/kms"
 	"github.com/athanor-dev/athanor/providers/aws/logs"
 	"github.com/athanor-dev/athanor/providers/aws/s3"
 	"github.com/athanor-dev/athanor/providers/aws/secretsmanager"
@@ -43,7 +45,11 @@ func granted(t *testing.T, g *engine.Graph, address string) (statements, sids []
 	for _, row := range rows {
 		fields := row.(map[string]any)
 		sids = append(sids, fields["sid"].(string))
-		statements = append(statements, string(tree.Canonical(map[string]any{"on": fields["resources"], "do": fields["actions"]})))
+		shown := map[string]any{"on": fields["resources"], "do": fields["actions"]}
+		if where, ok := fields["conditions"]; ok {
+			shown["where"] = where
+		}
+		statements = append(statements, string(tree.Canonical(shown)))
 	}
 	slices.Sort(statements)
 	return statements, sids
@@ -98,6 +104,70 @@ func TestGrants(t *testing.T) {
 		"what is read, to a role of another scope": {func(s *athanor.Stack, to aws.Grantee) {
 			sqs.ReadQueue(s.Scope("in"), "orders", "arn:aws:sqs:eu-west-1:111122223333:orders").Grant(to, sqs.Send)
 		}, []string{`{"do":["sqs:SendMessage"],"on":["${in/orders.arn}"]}`}},
+		"the key of a queue": {func(s *athanor.Stack, to aws.Grantee) {
+			key := kms.NewKey(s, "key", kms.KeyProps{})
+			sqs.NewQueue(s, "orders", sqs.QueueProps{KMSMasterKeyID: string(key.ARN)}).Grant(to, sqs.Receive)
+		}, []string{
+			`{"do":["kms:Decrypt"],"on":["${key.arn}"]}`,
+			`{"do":["sqs:ChangeMessageVisibility","sqs:DeleteMessage","sqs:GetQueueAttributes","sqs:ReceiveMessage"],"on":["${orders.arn}"]}`,
+		}},
+		"the key of a source": {func(s *athanor.Stack, to aws.Grantee) {
+			key := kms.NewKey(s, "key", kms.KeyProps{})
+			sqs.NewQueue(s, "orders", sqs.QueueProps{KMSMasterKeyID: string(key.ARN)}).Feed(to)
+		}, []string{
+			`{"do":["kms:Decrypt"],"on":["${key.arn}"]}`,
+			`{"do":["sqs:DeleteMessage","sqs:GetQueueAttributes","sqs:ReceiveMessage"],"on":["${orders.arn}"]}`,
+		}},
+		"a key by its id": {func(s *athanor.Stack, to aws.Grantee) {
+			sns.NewTopic(s, "events", sns.TopicProps{KMSMasterKeyID: "1234"}).Grant(to, sns.Publish)
+		}, []string{`{"do":["kms:Decrypt","kms:GenerateDataKey"],"on":["arn:*:kms:*:*:key/1234"]}`, `{"do":["sns:Publish"],"on":["${events.arn}"]}`}},
+		"a key by a reference to its id": {func(s *athanor.Stack, to aws.Grantee) {
+			key := kms.NewKey(s, "key", kms.KeyProps{})
+			sns.NewTopic(s, "events", sns.TopicProps{KMSMasterKeyID: key.ID}).Grant(to, sns.Publish, sns.Subscribe)
+		}, []string{
+			`{"do":["kms:Decrypt","kms:GenerateDataKey"],"on":["arn:*:kms:*:*:key/⟦key.id⟧"]}`,
+			`{"do":["sns:ListSubscriptionsByTopic","sns:Publish","sns:Subscribe"],"on":["${events.arn}"]}`,
+		}},
+		"a key by an alias": {func(s *athanor.Stack, to aws.Grantee) {
+			ssm.NewParameter(s, "p", ssm.ParameterProps{SecureValue: "x", KeyID: new("alias/shop")}).Grant(to, ssm.Write)
+		}, []string{
+			`{"do":["kms:Encrypt","kms:GenerateDataKey"],"on":["arn:*:kms:*:*:key/*"],"where":{"ForAnyValue:StringEquals":{"kms:ResourceAliases":["alias/shop"]}}}`,
+			`{"do":["ssm:PutParameter"],"on":["${p.arn}"]}`,
+		}},
+		"a key by the ARN of an alias": {func(s *athanor.Stack, to aws.Grantee) {
+			secretsmanager.NewSecret(s, "p", secretsmanager.SecretProps{External: true, KMSKeyID: "arn:aws:kms:eu-west-1:111122223333:alias/shop"}).
+				Grant(to, "secretsmanager:GetSecretValue")
+		}, []string{
+			`{"do":["kms:Decrypt"],"on":["arn:*:kms:*:*:key/*"],"where":{"ForAnyValue:StringEquals":{"kms:ResourceAliases":["alias/shop"]}}}`,
+			`{"do":["secretsmanager:GetSecretValue"],"on":["${p.arn}"]}`,
+		}},
+		"a key of AWS": {func(s *athanor.Stack, to aws.Grantee) {
+			sqs.NewQueue(s, "orders", sqs.QueueProps{KMSMasterKeyID: "alias/aws/sqs"}).Grant(to, sqs.Send)
+		}, []string{`{"do":["sqs:SendMessage"],"on":["${orders.arn}"]}`}},
+		"what needs no key": {func(s *athanor.Stack, to aws.Grantee) {
+			sqs.NewQueue(s, "orders", sqs.QueueProps{KMSMasterKeyID: "1234"}).Grant(to, sqs.Purge)
+		}, []string{`{"do":["sqs:PurgeQueue"],"on":["${orders.arn}"]}`}},
+		"the key of a bucket": {func(s *athanor.Stack, to aws.Grantee) {
+			key := kms.NewKey(s, "key", kms.KeyProps{})
+			s3.NewBucket(s, "assets", s3.BucketProps{Encryption: &s3.Encryption{Algorithm: "aws:kms", KMSKey: string(key.ARN)}}).Grant(to, s3.Read, s3.List)
+		}, []string{
+			`{"do":["kms:Decrypt"],"on":["${key.arn}"]}`, `{"do":["s3:GetObject"],"on":["${assets.arn}/*"]}`,
+			`{"do":["s3:ListBucket"],"on":["${assets.arn}"]}`,
+		}},
+		"the key of a table": {func(s *athanor.Stack, to aws.Grantee) {
+			key := kms.NewKey(s, "key", kms.KeyProps{})
+			dynamodb.NewTable(s, "orders", dynamodb.TableProps{PartitionKey: "id", KMSKeyARN: key.ARN}).Grant(to, "dynamodb:GetItem")
+		}, []string{
+			`{"do":["dynamodb:GetItem"],"on":["${orders.arn}","${orders.arn}/index/*"]}`, `{"do":["kms:Decrypt","kms:DescribeKey"],"on":["${key.arn}"]}`,
+		}},
+		"the key of a machine": {func(s *athanor.Stack, to aws.Grantee) {
+			key := kms.NewKey(s, "key", kms.KeyProps{})
+			sfn.NewStateMachine(s, "checkout", sfn.StateMachineProps{Role: "arn:aws:iam::111122223333:role/x", Definition: "{}", KMSKey: key.ARN}).
+				Grant(to, "states:StartExecution")
+		}, []string{
+			`{"do":["kms:Decrypt","kms:GenerateDataKey"],"on":["${key.arn}"]}`,
+			`{"do":["states:StartExecution"],"on":["${checkout.arn}","${checkout.executionsArn}"]}`,
+		}},
 		"two things with names alike": {func(s *athanor.Stack, to aws.Grantee) {
 			sqs.NewQueue(s, "a-b", sqs.QueueProps{}).Grant(to, sqs.Send)
 			sqs.NewQueue(s, "a_b", sqs.QueueProps{}).Grant(to, sqs.Send)

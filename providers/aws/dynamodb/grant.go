@@ -1,6 +1,7 @@
 package dynamodb
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/athanor-dev/athanor/providers/aws"
@@ -9,7 +10,7 @@ import (
 // Access is a way to use a table: the actions that it takes, apart by spaces. An action by its name is one as well.
 type Access string
 
-// What a grantee can be allowed. A table that is encrypted with a key of KMS also needs leave to use the key.
+// What a grantee can be allowed.
 const (
 	// Read items, of the table and of its indexes.
 	Read Access = "dynamodb:GetItem dynamodb:BatchGetItem dynamodb:Query dynamodb:Scan dynamodb:ConditionCheckItem dynamodb:DescribeTable"
@@ -19,7 +20,21 @@ const (
 	Stream Access = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams"
 )
 
-// Grant allows a role, or what runs as one, to use the table with its indexes, or its stream, as each action wants.
+// keyUse is what the actions take of the key of an encrypted table, which DynamoDB uses in the name of who calls:
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html
+func keyUse() aws.KeyUse {
+	use := aws.KeyUse{}
+	for _, action := range aws.Actions(Read, Stream) {
+		use[action] = "kms:Decrypt kms:DescribeKey"
+	}
+	for _, action := range []string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem"} {
+		use[action] = "kms:Decrypt kms:DescribeKey kms:Encrypt kms:GenerateDataKey kms:ReEncryptFrom kms:ReEncryptTo"
+	}
+	return use
+}
+
+// Grant allows a role, or what runs as one, to use the table with its indexes, or its stream, as each action wants; and the key
+// that the table's declaration names.
 //
 //	orders.Grant(fn, dynamodb.Read, dynamodb.Write)
 func (t Table) Grant(to aws.Grantee, access ...Access) {
@@ -37,6 +52,7 @@ func (t Table) Grant(to aws.Grantee, access ...Access) {
 	if len(items) > 0 || len(stream) == 0 {
 		aws.Grant(to, items, t.ARN, t.ARN+"/index/*")
 	}
+	keyUse().Grant(to, string(t.key), slices.Concat(items, stream))
 }
 
 // Feed allows what it takes to be called with the changes of the table, which must have a stream; see lambda.Consume. They

@@ -43,7 +43,7 @@ func Service() aws.Service {
 
 // NewTable declares a table.
 func NewTable(s *athanor.Stack, name string, p TableProps, opts ...athanor.Option) Table {
-	return athanor.Declare(s, tableKind, name, p, opts...)
+	return athanor.Declare(s, tableKind, name, p, opts...).declaredWith(p)
 }
 
 // ReadTable uses a table that the stack does not own: by its ARN, or by TableProps that name it.
@@ -202,6 +202,14 @@ type Table struct {
 	ContributorInsights string `attr:"mutable=contributorInsights|globalSecondaryIndexes"`
 	// KinesisStreamARN is the stream of Kinesis that was last seen to get the changes, else empty.
 	KinesisStreamARN aws.ARN `attr:"mutable=kinesisStream"`
+
+	key aws.ARN // that encrypts it, as declared: grants allow its use
+}
+
+// declaredWith is the table with what grants need of its props.
+func (t Table) declaredWith(p TableProps) Table {
+	t.key = p.KMSKeyARN
+	return t
 }
 
 type (

@@ -199,6 +199,16 @@ type Bucket struct {
 	RegionalDomainName string `attr:"early"`
 	// WebsiteEndpoint is the host of the bucket's site; it answers when website is declared, over HTTP alone.
 	WebsiteEndpoint string `attr:"early"`
+
+	key string // that encrypts its objects, as declared: grants allow its use
+}
+
+// declaredWith is the bucket with what grants need of its props.
+func (b Bucket) declaredWith(p BucketProps) Bucket {
+	if p.Encryption != nil {
+		b.key = p.Encryption.KMSKey
+	}
+	return b
 }
 
 // liveBucket is an observed bucket.

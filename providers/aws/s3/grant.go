@@ -9,7 +9,7 @@ import (
 // Access is a way to use a bucket: the actions that it takes, apart by spaces. An action by its name is one as well.
 type Access string
 
-// What a grantee can be allowed. A bucket that is encrypted with a key of KMS also needs leave to use the key.
+// What a grantee can be allowed.
 const (
 	// Read objects. Who may not list is told that a missing object is forbidden.
 	Read Access = "s3:GetObject"
@@ -21,7 +21,14 @@ const (
 	Delete Access = "s3:DeleteObject"
 )
 
-// Grant allows a role, or what runs as one, to use the bucket: objects, or the bucket itself, as each action wants.
+// keyUse is what the actions take of the key of encrypted objects; parts of an upload are read again:
+// https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingKMSEncryption.html
+func keyUse() aws.KeyUse {
+	return aws.KeyUse{"s3:GetObject": "kms:Decrypt", "s3:PutObject": "kms:Decrypt kms:GenerateDataKey"}
+}
+
+// Grant allows a role, or what runs as one, to use the bucket: objects, or the bucket itself, as each action wants; and the key
+// that the bucket's declaration names for its encryption.
 //
 //	assets.Grant(fn, s3.Read, s3.List)
 func (b Bucket) Grant(to aws.Grantee, access ...Access) {
@@ -38,6 +45,7 @@ func (b Bucket) Grant(to aws.Grantee, access ...Access) {
 	}
 	if len(objects) > 0 || len(bucket) == 0 {
 		aws.Grant(to, objects, b.ARN+"/*")
+		keyUse().Grant(to, b.key, objects)
 	}
 }
 

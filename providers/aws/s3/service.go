@@ -52,7 +52,7 @@ func Service() aws.Service {
 
 // NewBucket declares a bucket.
 func NewBucket(s *athanor.Stack, name string, p BucketProps, opts ...athanor.Option) Bucket {
-	return athanor.Declare(s, bucketKind, name, p, opts...)
+	return athanor.Declare(s, bucketKind, name, p, opts...).declaredWith(p)
 }
 
 // NewObject declares an object in a bucket.

@@ -5,7 +5,7 @@ import "github.com/athanor-dev/athanor/providers/aws"
 // Access is a way to use a secret: the actions that it takes, apart by spaces. An action by its name is one as well.
 type Access string
 
-// What a grantee can be allowed. A secret with a key of KMS of one's own also needs leave to use the key.
+// What a grantee can be allowed.
 const (
 	// Read the value.
 	Read Access = "secretsmanager:DescribeSecret secretsmanager:GetSecretValue"
@@ -13,7 +13,17 @@ const (
 	Write Access = "secretsmanager:PutSecretValue secretsmanager:UpdateSecretVersionStage"
 )
 
-// Grant allows a role, or what runs as one, to use the secret.
+// keyUse is what the actions take of the key of a secret:
+// https://docs.aws.amazon.com/secretsmanager/latest/userguide/security-encryption.html
+func keyUse() aws.KeyUse {
+	return aws.KeyUse{"secretsmanager:GetSecretValue": "kms:Decrypt", "secretsmanager:PutSecretValue": "kms:Decrypt kms:GenerateDataKey"}
+}
+
+// Grant allows a role, or what runs as one, to use the secret, and the key that its declaration names.
 //
 //	secret.Grant(fn, secretsmanager.Read)
-func (s Secret) Grant(to aws.Grantee, access ...Access) { aws.Grant(to, aws.Actions(access...), s.ARN) }
+func (s Secret) Grant(to aws.Grantee, access ...Access) {
+	actions := aws.Actions(access...)
+	aws.Grant(to, actions, s.ARN)
+	keyUse().Grant(to, s.key, actions)
+}

@@ -56,7 +56,7 @@ func Service() aws.Service {
 
 // NewSecret declares a secret.
 func NewSecret(s *athanor.Stack, name string, p SecretProps, opts ...athanor.Option) Secret {
-	return athanor.Declare(s, secretKind, name, p, opts...)
+	return athanor.Declare(s, secretKind, name, p, opts...).declaredWith(p)
 }
 
 // ReadSecret uses a secret that the stack does not own: by its name or ARN, or by SecretProps that name it. Its value is
@@ -156,6 +156,14 @@ type Secret struct {
 	Name string `attr:"early"`
 	// VersionID names the current value, "" while there is none.
 	VersionID string `attr:"mutable"`
+
+	key string // that encrypts it, as declared: grants allow its use
+}
+
+// declaredWith is the secret with what grants need of its props.
+func (s Secret) declaredWith(p SecretProps) Secret {
+	s.key = p.KMSKeyID
+	return s
 }
 
 var (

@@ -15,9 +15,20 @@ const (
 	Stop Access = "states:StopExecution"
 )
 
-// Grant allows a role, or what runs as one, to use the machine and its executions.
+// keyUse is what the actions take of the key of an encrypted machine:
+// https://docs.aws.amazon.com/step-functions/latest/dg/encryption-at-rest.html
+func keyUse() aws.KeyUse {
+	return aws.KeyUse{
+		"states:StartExecution": "kms:Decrypt kms:GenerateDataKey", "states:StartSyncExecution": "kms:Decrypt kms:GenerateDataKey",
+		"states:DescribeExecution": "kms:Decrypt", "states:DescribeStateMachine": "kms:Decrypt", "states:GetExecutionHistory": "kms:Decrypt",
+	}
+}
+
+// Grant allows a role, or what runs as one, to use the machine and its executions, and the key that its declaration names.
 //
 //	checkout.Grant(fn, sfn.Start)
 func (m StateMachine) Grant(to aws.Grantee, access ...Access) {
-	aws.Grant(to, aws.Actions(access...), m.ARN, m.ExecutionsARN)
+	actions := aws.Actions(access...)
+	aws.Grant(to, actions, m.ARN, m.ExecutionsARN)
+	keyUse().Grant(to, string(m.key), actions)
 }

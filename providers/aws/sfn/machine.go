@@ -38,7 +38,7 @@ func Service() aws.Service {
 
 // NewStateMachine declares a state machine.
 func NewStateMachine(s *athanor.Stack, name string, p StateMachineProps, opts ...athanor.Option) StateMachine {
-	return athanor.Declare(s, machineKind, name, p, opts...)
+	return athanor.Declare(s, machineKind, name, p, opts...).declaredWith(p)
 }
 
 // ReadStateMachine uses a state machine that the stack does not own: by its name or ARN, or by StateMachineProps that name it.
@@ -83,6 +83,14 @@ type StateMachine struct {
 	ExecutionsARN aws.ARN `attr:"early"`
 	// Name of the machine.
 	Name string `attr:"early"`
+
+	key aws.ARN // that encrypts it, as declared: grants allow its use
+}
+
+// declaredWith is the machine with what grants need of its props.
+func (m StateMachine) declaredWith(p StateMachineProps) StateMachine {
+	m.key = p.KMSKey
+	return m
 }
 
 // liveMachine is an observed state machine.

@@ -48,7 +48,7 @@ func Service() aws.Service {
 
 // NewTopic declares a topic.
 func NewTopic(s *athanor.Stack, name string, p TopicProps, opts ...athanor.Option) Topic {
-	return athanor.Declare(s, topicKind, name, p, opts...)
+	return athanor.Declare(s, topicKind, name, p, opts...).declaredWith(p)
 }
 
 // ReadTopic uses a topic that the stack does not own: by its ARN, or by TopicProps that name it.
@@ -125,6 +125,14 @@ type Topic struct {
 	Name string `attr:"early"`
 	// DataProtection is "declared" for a topic that was last seen to have a data protection policy, else empty.
 	DataProtection string `attr:"mutable"`
+
+	key string // that encrypts it, as declared: grants allow its use
+}
+
+// declaredWith is the topic with what grants need of its props.
+func (t Topic) declaredWith(p TopicProps) Topic {
+	t.key = p.KMSMasterKeyID
+	return t
 }
 
 // liveTopic is an observed topic.

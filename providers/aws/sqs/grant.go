@@ -5,7 +5,7 @@ import "github.com/athanor-dev/athanor/providers/aws"
 // Access is a way to use a queue: the actions that it takes, apart by spaces. An action by its name is one as well.
 type Access string
 
-// What a grantee can be allowed. A queue that is encrypted with a key of KMS also needs leave to use the key.
+// What a grantee can be allowed.
 const (
 	// Send messages, one or many at a time.
 	Send Access = "sqs:SendMessage"
@@ -15,13 +15,26 @@ const (
 	Purge Access = "sqs:PurgeQueue"
 )
 
-// Grant allows a role, or what runs as one, to use the queue.
+// keyUse is what the actions take of the key of an encrypted queue:
+// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html
+func keyUse() aws.KeyUse {
+	return aws.KeyUse{"sqs:SendMessage": "kms:Decrypt kms:GenerateDataKey", "sqs:ReceiveMessage": "kms:Decrypt"}
+}
+
+// Grant allows a role, or what runs as one, to use the queue, and the key that its declaration names.
 //
 //	orders.Grant(fn, sqs.Send)
-func (q Queue) Grant(to aws.Grantee, access ...Access) { aws.Grant(to, aws.Actions(access...), q.ARN) }
+func (q Queue) Grant(to aws.Grantee, access ...Access) {
+	q.allow(to, aws.Actions(access...))
+}
+
+func (q Queue) allow(to aws.Grantee, actions []string) {
+	aws.Grant(to, actions, q.ARN)
+	keyUse().Grant(to, q.key, actions)
+}
 
 // Feed allows what it takes to be called with the queue's messages; see lambda.Consume. A queue has no position to begin at.
 func (q Queue) Feed(to aws.Grantee) (source aws.ARN, start string) {
-	aws.Grant(to, []string{"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"}, q.ARN)
+	q.allow(to, []string{"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"})
 	return q.ARN, ""
 }

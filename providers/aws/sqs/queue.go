@@ -45,7 +45,7 @@ func Service() aws.Service {
 
 // NewQueue declares a queue.
 func NewQueue(s *athanor.Stack, name string, p QueueProps, opts ...athanor.Option) Queue {
-	return athanor.Declare(s, queueKind, name, p, opts...)
+	return athanor.Declare(s, queueKind, name, p, opts...).declaredWith(p)
 }
 
 // ReadQueue uses a queue that the stack does not own: by its ARN, or by QueueProps that name it.
@@ -118,6 +118,14 @@ type Queue struct {
 	URL URL `attr:"early"`
 	// Name of the queue.
 	Name string `attr:"early"`
+
+	key string // that encrypts it, as declared: grants allow its use
+}
+
+// declaredWith is the queue with what grants need of its props.
+func (q Queue) declaredWith(p QueueProps) Queue {
+	q.key = p.KMSMasterKeyID
+	return q
 }
 
 // liveQueue is an observed queue.

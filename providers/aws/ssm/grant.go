@@ -5,7 +5,7 @@ import "github.com/athanor-dev/athanor/providers/aws"
 // Access is a way to use a parameter: the actions that it takes, apart by spaces. An action by its name is one as well.
 type Access string
 
-// What a grantee can be allowed. A SecureString with a key of KMS of one's own also needs leave to use the key.
+// What a grantee can be allowed.
 const (
 	// Read the parameter, with its value in clear.
 	Read Access = "ssm:GetParameter ssm:GetParameters ssm:GetParameterHistory"
@@ -13,9 +13,20 @@ const (
 	Write Access = "ssm:PutParameter"
 )
 
-// Grant allows a role, or what runs as one, to use the parameter.
+// keyUse is what the actions take of the key of a SecureString:
+// https://docs.aws.amazon.com/kms/latest/developerguide/services-parameter-store.html
+func keyUse() aws.KeyUse {
+	return aws.KeyUse{
+		"ssm:GetParameter": "kms:Decrypt", "ssm:GetParameters": "kms:Decrypt", "ssm:GetParameterHistory": "kms:Decrypt",
+		"ssm:PutParameter": "kms:Encrypt kms:GenerateDataKey",
+	}
+}
+
+// Grant allows a role, or what runs as one, to use the parameter, and the key that its declaration names.
 //
 //	param.Grant(fn, ssm.Read)
 func (p Parameter) Grant(to aws.Grantee, access ...Access) {
-	aws.Grant(to, aws.Actions(access...), p.ARN)
+	actions := aws.Actions(access...)
+	aws.Grant(to, actions, p.ARN)
+	keyUse().Grant(to, p.key, actions)
 }

@@ -70,7 +70,7 @@ func Service() aws.Service {
 
 // NewParameter declares a parameter.
 func NewParameter(s *athanor.Stack, name string, p ParameterProps, opts ...athanor.Option) Parameter {
-	return athanor.Declare(s, parameterKind, name, p, opts...)
+	return athanor.Declare(s, parameterKind, name, p, opts...).declaredWith(p)
 }
 
 // ReadParameter uses a parameter that the stack does not own: by its name or ARN, or by ParameterProps that name it.
@@ -126,6 +126,16 @@ type Parameter struct {
 	Value string `attr:"mutable"`
 	// SecureValue is that of a SecureString, "" for others.
 	SecureValue token.Secret `attr:"mutable"`
+
+	key string // that encrypts it, as declared: grants allow its use
+}
+
+// declaredWith is the parameter with what grants need of its props.
+func (p Parameter) declaredWith(props ParameterProps) Parameter {
+	if props.KeyID != nil {
+		p.key = *props.KeyID
+	}
+	return p
 }
 
 // liveParameter is an observed parameter, with its value in clear.
