@@ -49,12 +49,22 @@ func times(lists [][]string, alternatives []string) [][]string {
 }
 
 // nameOf joins addresses to a name in the scope of s.
-func (s *Stack) nameOf(parts []string) string {
-	inner := make([]string, len(parts))
+func (s *Stack) nameOf(parts []string) string { return joinKeyed(parts, s.Address("")) }
+
+// joinKeyed joins addresses to one, those in scope without it. Keys come to its end: worker[a] and orders[b] are
+// worker/orders[a.b].
+func joinKeyed(parts []string, scope string) string {
+	inner, keys := make([]string, len(parts)), []string(nil)
 	for i, part := range parts {
-		inner[i] = strings.TrimPrefix(part, s.Address(""))
+		var key string
+		if inner[i], key = cutKey(strings.TrimPrefix(part, scope)); key != "" {
+			keys = append(keys, strings.Trim(key, "[]"))
+		}
 	}
-	return strings.Join(inner, "/")
+	if len(keys) == 0 {
+		return strings.Join(inner, "/")
+	}
+	return strings.Join(inner, "/") + "[" + strings.Join(keys, ".") + "]"
 }
 
 // besideIts is the address that parts make in the scope of the first of them, which may have been another than today's.
@@ -64,21 +74,22 @@ func besideIts(parts []string) string {
 	for _, part := range parts[1:] {
 		address = append(address, strings.TrimPrefix(part, scope))
 	}
-	return strings.Join(address, "/")
+	return joinKeyed(address, "")
 }
 
-// Along renames a resource together with another: one that a constructor declares at the same name with a suffix such as
-// "/role". The options are those of the other.
-func Along(suffix string, opts ...Option) Option {
+// Along renames a resource together with another: one that a constructor declares below it, as a part such as "role" (see
+// [Inner]). The options are those of the other.
+func Along(part string, opts ...Option) Option {
 	return func(d *declaration) {
-		other := &declaration{stack: d.stack, address: strings.TrimSuffix(d.address, suffix), options: &engine.Options{}}
+		outer, key := cutKey(d.address)
+		other := &declaration{stack: d.stack, address: strings.TrimSuffix(outer, "/"+part) + key, options: &engine.Options{}}
 		for _, o := range opts {
 			if o != nil { // what is wrong with them is said of the other
 				o(other)
 			}
 		}
 		for _, old := range other.options.RenamedFrom {
-			d.options.RenamedFrom = append(d.options.RenamedFrom, old+suffix)
+			d.options.RenamedFrom = append(d.options.RenamedFrom, Inner(old, part))
 		}
 	}
 }

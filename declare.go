@@ -119,11 +119,7 @@ func Read[P, A any](s *Stack, k reconcile.Declared[P, A], name string, by any) A
 	if err := nameBy(&r, by, reflect.TypeFor[P]()); err != nil {
 		s.failAt(r.Address, r.Source, err)
 	}
-	if s.enter(r.Address, entry{source: r.Source}) {
-		s.mu.Lock()
-		s.graph.Reads = append(s.graph.Reads, r)
-		s.mu.Unlock()
-	}
+	s.AddRead(r)
 	return attributes[A](s, r.Address, r.Source)
 }
 

@@ -35,6 +35,8 @@ type Input struct {
 	Config map[string]string
 	// Spelling of tokens; Plain by default.
 	Spelling Spelling
+	// At returns the place that is being read of a program in another language than Go. Nil: the line of Go that runs.
+	At func() string
 	// Types is told the Go types of the props and the attributes of each kind that the program names; nil where nobody asks.
 	Types func(kind string, props, attributes reflect.Type)
 }
@@ -43,7 +45,7 @@ type Input struct {
 // *engine.GraphError with every mistake in it.
 func Evaluate(program Program, in Input) (*engine.Graph, error) {
 	e := &evaluation{
-		in: in, files: fileNames{in.Dir},
+		in: in, files: fileNames{in.Dir, in.At},
 		declared: map[string]entry{}, forgotten: map[string]string{}, outputs: map[string]string{}, config: map[string]configEntry{},
 		graph: &engine.Graph{
 			Format: engine.GraphFormat, Stack: in.Stack, Stage: in.Stage, Dir: in.Dir,

@@ -9,11 +9,17 @@ import (
 )
 
 // fileNames writes places of the program: file:line, the file as seen from the stack's directory.
-type fileNames struct{ dir string }
+type fileNames struct {
+	dir string
+	at  func() string // see [Input].At
+}
 
 // caller is the nearest line of the calling stack that is not of this module. Examples and tests of the module
 // count as programs.
 func (n fileNames) caller() string {
+	if n.at != nil {
+		return n.at()
+	}
 	var pcs [24]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	for {

@@ -6,6 +6,7 @@ package providers
 import (
 	"slices"
 
+	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/acm"
 	"github.com/athanor-dev/athanor/providers/aws/apigatewayv2"
@@ -61,6 +62,9 @@ func All() []reconcile.Provider {
 		),
 	}
 }
+
+// Constructs are what YAML uses of the built-in kinds beside their props, by kind.
+func Constructs() map[string]athanor.Construct { return aws.Constructs(services()...) }
 
 // services are those of AWS.
 func services() []aws.Service {

@@ -16,19 +16,21 @@ import (
 )
 
 // all is how many resources the example has.
-const all = 5
+const all = 10
 
 // TestStory is the life of the example: created, unchanged, changed by somebody and repaired, forgotten and found again, destroyed.
 func TestStory(t *testing.T) {
 	server := awstest.Start(t)
 	p := programtest.Build(t, server, "../../cmd/athanor")
 	p.Folder = t.TempDir()
-	text, err := os.ReadFile("athanor.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(p.Folder, "athanor.yaml"), text, 0o600); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"athanor.yaml", "ship.js"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(p.Folder, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	quiet := func(after string) {
 		t.Helper()

@@ -8,7 +8,9 @@ import (
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
+	"github.com/athanor-dev/athanor/providers/aws/lambda"
 	"github.com/athanor-dev/athanor/providers/aws/route53"
+	"github.com/athanor-dev/athanor/providers/aws/s3"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
 	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/providers/random"
@@ -137,8 +139,18 @@ func authoring14(s *athanor.Stack) error {
 	return nil
 }
 
-// Only in Go: logic on values
+// Grants, roles and sources of functions
 func authoring15(s *athanor.Stack) error {
+	orders := sqs.NewQueue(s, "orders", sqs.QueueProps{})
+	uploads := s3.NewBucket(s, "uploads", s3.BucketProps{})
+	fn := lambda.NewFunction(s, "worker", lambda.FunctionProps{Code: lambda.GoBuild("./worker")})
+	uploads.Grant(fn, s3.Read, s3.Write)
+	lambda.Consume(s, fn, orders, lambda.With(lambda.EventSourceMappingProps{BatchSize: new(5)}))
+	return nil
+}
+
+// Only in Go: logic on values
+func authoring16(s *athanor.Stack) error {
 	queue := sqs.NewQueue(s, "queue", sqs.QueueProps{})
 	web := local.NewProcess(s, "web", local.ProcessProps{Run: "./web", Port: new(0)})
 	region := s.Then(queue.ARN, func(arn string) string { return strings.Split(arn, ":")[3] })

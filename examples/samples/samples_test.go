@@ -109,9 +109,12 @@ func TestLanguages(t *testing.T) {
 // beside is what a page's samples name and do not declare, by address.
 var beside = map[string]map[string]string{
 	"docs/aws.md": {
+		"assets":      `{kind: aws.s3.Bucket}`,
 		"caller":      `{kind: aws.iam.Role, props: {trustPolicy: {}}}`,
 		"certificate": `{kind: "AWS::CertificateManager::Certificate", props: {DomainName: api.example.com}}`,
 		"charge":      `{kind: aws.lambda.Function, props: {code: {go: ./charge}, role: "arn:aws:iam::123456789012:role/charge"}}`,
+		"done":        `{kind: aws.sqs.Queue}`,
+		"events":      `{kind: aws.sns.Topic}`,
 		"failed":      `{kind: aws.sqs.Queue}`,
 		"logs":        `{kind: aws.logs.LogGroup}`,
 		"net/vpc":     `{kind: "AWS::EC2::VPC", props: {CidrBlock: 10.0.0.0/16}}`,
@@ -164,10 +167,12 @@ func stack(s sample) (string, error) {
 		text = "stack: sample\n" + text
 	}
 	var have struct {
-		Resources map[string]yaml.Node
-		Read      map[string]yaml.Node
-		Secrets   map[string]yaml.Node
-		Bind      map[string]yaml.Node
+		Resources map[string]struct {
+			Grants, Consume map[string]yaml.Node
+		}
+		Read    map[string]yaml.Node
+		Secrets map[string]yaml.Node
+		Bind    map[string]yaml.Node
 	}
 	if err := yaml.Unmarshal([]byte(text), &have); err != nil {
 		return "", err
@@ -177,6 +182,11 @@ func stack(s sample) (string, error) {
 		_, declared := have.Resources[address]
 		_, read := have.Read[address]
 		_, used := have.Bind[address]
+		for _, r := range have.Resources {
+			_, granted := r.Grants[address]
+			_, consumed := r.Consume[address]
+			used = used || granted || consumed
+		}
 		used = used || slices.ContainsFunc(named.FindAllStringSubmatch(text, -1), func(m []string) bool { return m[1] == address })
 		if used && !declared && !read {
 			missing = append(missing, "  "+address+": "+declaration+"\n")

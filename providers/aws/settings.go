@@ -93,6 +93,8 @@ func In(s *athanor.Stack, opts ...Setting) *athanor.Stack {
 type Service struct {
 	// Kinds are its kinds.
 	Kinds []reconcile.Any
+	// Constructs are what YAML uses of its kinds beside their props, by kind.
+	Constructs map[string]athanor.Construct
 	// Filters are its resource types in the tagging service, such as "sqs" or "sns:topic".
 	Filters []string
 	// Everything: things of all types may be its own, so that discovery asks for all.

@@ -98,6 +98,17 @@ type resourceDoc struct {
 	Props map[string]any
 	// Options change how the resource is treated.
 	Options optionsDoc
+	// Role says what a function runs as: own is a role of its own, NAME/role; else the address of a role. Default: own, where
+	// grants or consume are and the props name no role.
+	Role string
+	// LogGroup says whether a function has a log group of its own, NAME/logs. Default: own with a role of its own, else none.
+	LogGroup string `prop:"enum=own|none"`
+	// Grants are resources that this one may use, by address, each with words such as send or read, or with actions. They
+	// stand with a function, or with a role.
+	Grants map[string][]string
+	// Consume are queues, and tables with a stream, that a function is called with, by address, each with the props of its
+	// aws.lambda.EventSourceMapping.
+	Consume map[string]map[string]any
 	// Provider is the provider, or a set of its settings, that it lives under.
 	Provider string
 	// For makes one resource for each key of a map, or each word of a list: net/subnet[a]. ${each.key} and

@@ -86,6 +86,9 @@ type loader struct {
 	instances map[string]*entry
 	order     []*entry
 	rows      map[string]map[string]row
+	// constructs are what may be said of kinds beside their props; read when they are asked for.
+	constructs map[string]athanor.Construct
+	composed   []*use
 	// names are all addresses, sorted; made when one is misspelt.
 	names []string
 }
@@ -143,6 +146,7 @@ func (l *loader) build() {
 	for _, e := range l.order {
 		l.make(e)
 	}
+	l.compose()
 	l.readForget()
 	l.readOutputs()
 	g := l.graph

@@ -8,7 +8,12 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
+	"github.com/athanor-dev/athanor/providers/aws/kms"
+	"github.com/athanor-dev/athanor/providers/aws/lambda"
+	"github.com/athanor-dev/athanor/providers/aws/s3"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
 	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/providers/random"
@@ -383,6 +388,92 @@ resources:
 `, func(s *athanor.Stack) error {
 		orders := sqs.NewQueue(s, "orders", sqs.QueueProps{})
 		orders.Grant(iam.NewRole(s, "worker", iam.RoleProps{TrustPolicy: iam.ServiceTrust("lambda.amazonaws.com")}), sqs.Send)
+		return nil
+	}},
+	{"a function with what it uses", `
+stack: shop
+providers: {aws: {region: eu-west-1}}
+resources:
+  worker:
+    kind: aws.lambda.Function
+    props: {code: {go: ./worker}}
+    options: {renamedFrom: [jobs], timeout: 20m}
+    grants: {uploads: [read, write], orders: [send], orders-archive: ["s3:GetObjectTagging"]}
+    consume: {orders: {batchSize: 5, batchWindow: 1s}, items: }
+  key: {kind: aws.kms.Key}
+  orders: {kind: aws.sqs.Queue, props: {kmsMasterKeyId: "${key.arn}"}}
+  items: {kind: aws.dynamodb.Table, props: {partitionKey: id, streamViewType: KEYS_ONLY}}
+  uploads: {kind: aws.s3.Bucket}
+read:
+  orders-archive: {kind: aws.s3.Bucket, id: archive-of-orders}
+outputs: {role: "${worker/role.arn}", logs: "${worker.logGroup}"}
+`, func(s *athanor.Stack) error {
+		in := aws.In(s, aws.Region("eu-west-1"))
+		fn := lambda.NewFunction(in, "worker", lambda.FunctionProps{Code: lambda.GoBuild("./worker")},
+			athanor.RenamedFrom("jobs"), athanor.Timeout(20*time.Minute))
+		key := kms.NewKey(in, "key", kms.KeyProps{})
+		orders := sqs.NewQueue(in, "orders", sqs.QueueProps{KMSMasterKeyID: string(key.ARN)})
+		items := dynamodb.NewTable(in, "items", dynamodb.TableProps{PartitionKey: "id", StreamViewType: "KEYS_ONLY"})
+		uploads := s3.NewBucket(in, "uploads", s3.BucketProps{})
+		archive := s3.ReadBucket(in, "orders-archive", "archive-of-orders")
+		uploads.Grant(fn, s3.Read, s3.Write)
+		orders.Grant(fn, sqs.Send)
+		archive.Grant(fn, "s3:GetObjectTagging")
+		lambda.Consume(in, fn, orders, lambda.With(lambda.EventSourceMappingProps{BatchSize: new(5), BatchWindow: new(time.Second)}))
+		lambda.Consume(in, fn, items)
+		s.Output("role", athanor.Attributes[iam.Role](s, "worker/role").ARN)
+		s.Output("logs", fn.LogGroup)
+		return nil
+	}},
+	{"roles and log groups of functions", `
+stack: shop
+resources:
+  shared:
+    kind: aws.iam.Role
+    props:
+      trustPolicy:
+        Version: "2012-10-17"
+        Statement: [{Effect: Allow, Principal: {Service: [lambda.amazonaws.com]}, Action: [sts:AssumeRole]}]
+    grants: {orders: [receive]}
+  orders: {kind: aws.sqs.Queue}
+  own: {kind: aws.lambda.Function, role: own, props: {code: {go: ./worker}}}
+  bare: {kind: aws.lambda.Function, role: own, logGroup: none, props: {code: {go: ./worker}, tracing: Active}}
+  named: {kind: aws.lambda.Function, role: own, props: {code: {go: ./worker}, logging: {group: /shop}}}
+  given: {kind: aws.lambda.Function, role: shared, grants: {orders: [send]}, props: {code: {go: ./worker}}}
+  logged: {kind: aws.lambda.Function, role: shared, logGroup: own, props: {code: {go: ./worker}}}
+  in/scope: {kind: aws.lambda.Function, props: {code: {go: ./worker}}, consume: {in/orders: {}}}
+  in/orders: {kind: aws.sqs.Queue}
+`, func(s *athanor.Stack) error {
+		code := lambda.GoBuild("./worker")
+		shared := iam.NewRole(s, "shared", iam.RoleProps{TrustPolicy: iam.ServiceTrust("lambda.amazonaws.com")})
+		orders := sqs.NewQueue(s, "orders", sqs.QueueProps{})
+		orders.Grant(shared, sqs.Receive)
+		lambda.NewFunction(s, "own", lambda.FunctionProps{Code: code})
+		lambda.NewFunctionWithoutLogs(s, "bare", lambda.FunctionProps{Code: code, Tracing: new("Active")})
+		lambda.NewFunction(s, "named", lambda.FunctionProps{Code: code, Logging: &lambda.Logging{Group: "/shop"}})
+		orders.Grant(lambda.NewFunction(s, "given", lambda.FunctionProps{Code: code, Role: shared.ARN}), sqs.Send)
+		lambda.NewFunctionWithLogs(s, "logged", lambda.FunctionProps{Code: code, Role: shared.ARN})
+		in := s.Scope("in")
+		lambda.Consume(in, lambda.NewFunction(in, "scope", lambda.FunctionProps{Code: code}), sqs.NewQueue(in, "orders", sqs.QueueProps{}))
+		return nil
+	}},
+	{"functions by key", `
+stack: shop
+resources:
+  worker:
+    for: {a: 5, b: 6}
+    kind: aws.lambda.Function
+    props: {code: {go: ./worker}}
+    grants: {"orders[each.key]": [send]}
+    consume: {"orders[each.key]": {batchSize: "${each.value}"}}
+  orders: {for: [a, b], kind: aws.sqs.Queue}
+`, func(s *athanor.Stack) error {
+		for key, size := range map[string]int{"a": 5, "b": 6} {
+			fn := lambda.NewFunction(s, "worker["+key+"]", lambda.FunctionProps{Code: lambda.GoBuild("./worker")})
+			orders := sqs.NewQueue(s, "orders["+key+"]", sqs.QueueProps{})
+			orders.Grant(fn, sqs.Send)
+			lambda.Consume(s, fn, orders, lambda.With(lambda.EventSourceMappingProps{BatchSize: new(size)}))
+		}
 		return nil
 	}},
 	{"local and random", `

@@ -14,6 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -26,6 +27,8 @@ type entry struct {
 	read    bool
 	kind    *kind // nil when it is not known
 	parts   map[string]pair
+	// own is what it is declared with; nil where it is declared alone.
+	own *athanor.Own
 	// keys are those of its for, with their values; nil without one.
 	keys map[string]any
 }
@@ -82,6 +85,7 @@ func (l *loader) enter(e *entry) {
 		}
 		l.instances[a] = e
 	}
+	l.enterParts(e)
 }
 
 // addresses are those of all that an entry makes.
@@ -201,9 +205,21 @@ func (l *loader) instance(s *scope, e *entry) {
 	if e.kind == nil {
 		return
 	}
+	if e.own != nil && e.own.Role {
+		declared["role"] = token.Plain.Ref(token.Ref{Address: athanor.Inner(s.address, "role"), Path: "arn"})
+	} else {
+		s.given(e, declared)
+	}
 	r.Kind = e.kind.name
-	r.Props = s.checked(e, rows, find)
-	l.graph.Resources = append(l.graph.Resources, r)
+	var typed any
+	r.Props, typed = s.checked(e, rows, find)
+	if u, says := s.uses(e); says && typed != nil {
+		u.resource, u.typed = r, typed
+		l.composed = append(l.composed, &u)
+	}
+	if e.own == nil {
+		l.graph.Resources = append(l.graph.Resources, r)
+	}
 }
 
 // props are what a part of a declaration says.
@@ -224,26 +240,33 @@ func (s *scope) props(e *entry, name string) map[string]any {
 	return m
 }
 
-// checked are props in the one form that a Go program gives them: durations, sizes and what is left out. What
-// is wrong is reported where it stands.
-func (s *scope) checked(e *entry, declared map[string]any, find func(tree.Path) place) map[string]any {
-	typed := e.kind.spec.NewProps()
+// checked are props in the one form that a Go program gives them: durations, sizes and what is left out; and a pointer of their
+// type. What is wrong is reported where it stands, and there is none.
+func (s *scope) checked(e *entry, declared map[string]any, find func(tree.Path) place) (plain map[string]any, typed any) {
+	typed = e.kind.spec.NewProps()
 	err := props.Decode(declared, typed)
+	if fields, ok := errors.AsType[props.Errors](err); ok && declared["role"] == nil && s.construct(e.kind.name).Declare != nil {
+		for _, f := range fields {
+			if f.Path == "role" {
+				f.Hint = "beside the props, role: own declares one"
+			}
+		}
+	}
 	if err == nil {
 		err = e.kind.Decode(&reconcile.Job{Address: s.address, Props: declared, Dir: s.in.Dir})
 	}
 	if err != nil {
 		s.wrongProps(s.address, err, find)
-		return nil
+		return nil, nil
 	}
 	m, err := props.Encode(typed)
 	if err != nil {
 		s.wrongProps(s.address, err, find)
 	}
 	if len(m) == 0 {
-		return nil
+		return nil, typed
 	}
-	return m
+	return m, typed
 }
 
 func (l *loader) addRead(s *scope, e *entry, settings map[string]any) {

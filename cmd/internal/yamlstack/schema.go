@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/athanor-dev/athanor/providers"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 )
@@ -116,6 +117,7 @@ func schemaOf[T any]() (map[string]any, error) {
 // kindSchemas are the props of all kinds, and for each the condition that selects them.
 func kindSchemas(catalog *reconcile.Catalog, names []string) (kinds map[string]any, byProps, byQuery []any, err error) {
 	kinds = map[string]any{}
+	constructs := providers.Constructs()
 	for _, name := range names {
 		k, err := catalog.Find(name)
 		if err != nil {
@@ -133,6 +135,9 @@ func kindSchemas(catalog *reconcile.Catalog, names []string) (kinds map[string]a
 		one["description"] = spec.Doc
 		// Nothing is required of what something is looked for by, nor of props that bind completes.
 		required := one["required"]
+		if all, ok := required.([]any); ok && constructs[name].Declare != nil {
+			required = slices.DeleteFunc(all, func(word any) bool { return word == "role" })
+		}
 		delete(one, "required")
 		kinds[name] = one
 		is := map[string]any{"properties": map[string]any{"kind": map[string]any{"const": name}}, "required": []any{"kind"}}

@@ -10,7 +10,12 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
+	"github.com/athanor-dev/athanor/providers/aws/kms"
+	"github.com/athanor-dev/athanor/providers/aws/lambda"
+	"github.com/athanor-dev/athanor/providers/aws/logs"
+	"github.com/athanor-dev/athanor/providers/aws/s3"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
 	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/providers/random"
@@ -100,7 +105,9 @@ func tableKind() *reconciletest.Kind[tableProps, struct{}, table] {
 
 func catalog(t testing.TB) *reconcile.Catalog {
 	t.Helper()
-	c, err := reconcile.NewCatalog(local.Provider(), random.Provider(), aws.Provider(iam.Service(), sqs.Service()), reconcile.Provider{
+	c, err := reconcile.NewCatalog(local.Provider(), random.Provider(), aws.Provider(
+		dynamodb.Service(), iam.Service(), kms.Service(), lambda.Service(), logs.Service(), s3.Service(), sqs.Service(),
+	), reconcile.Provider{
 		Name: "test", Settings: &settings{},
 		Kinds: []reconcile.Any{reconciletest.Erase(queueKind()), reconciletest.Erase(tableKind())},
 	})

@@ -29,7 +29,10 @@ const tableType = "aws.dynamodb.Table"
 // Service is what this package offers.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:    []reconcile.Any{tableKind.Erase()},
+		Kinds: []reconcile.Any{tableKind.Erase()},
+		Constructs: map[string]athanor.Construct{
+			tableType: aws.Usable(Table.declaredWith, Table.Grant, map[string]Access{"read": Read, "write": Write, "stream": Stream}),
+		},
 		Filters:  []string{"dynamodb:table"},
 		Registry: map[string]string{"AWS::DynamoDB::Table": tableType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {

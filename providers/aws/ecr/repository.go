@@ -30,7 +30,10 @@ const repositoryType = "aws.ecr.Repository"
 // Service is what this package offers. Repositories through Cloud Control, AWS::ECR::Repository, stay usable.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:   []reconcile.Any{repositoryKind.Erase()},
+		Kinds: []reconcile.Any{repositoryKind.Erase()},
+		Constructs: map[string]athanor.Construct{
+			repositoryType: aws.Usable((func(Repository, RepositoryProps) Repository)(nil), Repository.Grant, map[string]Access{"pull": Pull, "push": Push}),
+		},
 		Filters: []string{"ecr:repository"},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
 			p, _ := arn.Parse()

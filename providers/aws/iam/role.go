@@ -42,7 +42,14 @@ const (
 // found by their names.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:    []reconcile.Any{roleKind.Erase(), policyKind.Erase()},
+		Kinds: []reconcile.Any{roleKind.Erase(), policyKind.Erase()},
+		Constructs: map[string]athanor.Construct{
+			roleType: {Of: func(s *athanor.Stack, name string, _ any) any {
+				r := athanor.Attributes[Role](s, name)
+				r.stack = s
+				return r
+			}},
+		},
 		Filters:  []string{"iam:policy"},
 		Registry: map[string]string{"AWS::IAM::Role": roleType, "AWS::IAM::RolePolicy": roleType, "AWS::IAM::ManagedPolicy": policyType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {

@@ -36,7 +36,10 @@ const keyType = "aws.kms.Key"
 // Service is what this package offers. Keys through Cloud Control, AWS::KMS::Key, stay usable.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:   []reconcile.Any{keyKind.Erase()},
+		Kinds: []reconcile.Any{keyKind.Erase()},
+		Constructs: map[string]athanor.Construct{
+			keyType: aws.Usable((func(Key, KeyProps) Key)(nil), Key.Grant, map[string]Access{"encrypt": Encrypt, "decrypt": Decrypt, "sign": Sign, "mac": MAC}),
+		},
 		Filters: []string{"kms:key"},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
 			p, _ := arn.Parse()

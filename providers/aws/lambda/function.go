@@ -40,7 +40,10 @@ const (
 // Service is what this package offers.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:   []reconcile.Any{functionKind.Erase(), permissionKind.Erase(), mappingKind.Erase()},
+		Kinds: []reconcile.Any{functionKind.Erase(), permissionKind.Erase(), mappingKind.Erase()},
+		Constructs: map[string]athanor.Construct{
+			functionType: functionConstruct(),
+		},
 		Filters: []string{"lambda"},
 		Registry: map[string]string{
 			"AWS::Lambda::Function": functionType, "AWS::Lambda::Url": functionType, "AWS::Lambda::EventInvokeConfig": functionType,
@@ -63,7 +66,7 @@ func Service() aws.Service {
 // role may write to that group and is given what else is granted to the function. Its logs go with it.
 func NewFunction(s *athanor.Stack, name string, p FunctionProps, opts ...athanor.Option) Function {
 	if p.Role == "" {
-		ownRole(s, name, &p, opts)
+		p = ownRole(s, name, p, p.Logging == nil || p.Logging.Group == "", opts)
 	}
 	fn := athanor.Declare(s, functionKind, name, p, opts...)
 	fn.stack, fn.role = s, p.Role
@@ -88,9 +91,9 @@ type FunctionProps struct {
 	Description string `prop:"maxlen=256" wire:"Description"`
 	// Code that it runs.
 	Code Code `prop:"required"`
-	// Role that it runs as: an ARN. In Go programs a function without one gets a role and a log group of its own:
-	// NAME/role, which may write to the group, do what vpc and tracing need, and what is granted to the function; and
-	// NAME/logs.
+	// Role that it runs as: an ARN. In Go programs a function without one gets a role and a log group of its own, in YAML
+	// with "role: own" beside the props, or with grants: NAME/role, which may write to the group, do what vpc and tracing
+	// need, and what is granted to the function; and NAME/logs.
 	Role aws.ARN `prop:"required" wire:"Role"`
 	// Runtime of an archive, such as python3.14. Default: provided.al2023 with code.go, nodejs24.x with code.bundle, none
 	// with code.image; else it is required.

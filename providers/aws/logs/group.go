@@ -37,7 +37,10 @@ const groupType = "aws.logs.LogGroup"
 // Service is what this package offers.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:    []reconcile.Any{groupKind.Erase()},
+		Kinds: []reconcile.Any{groupKind.Erase()},
+		Constructs: map[string]athanor.Construct{
+			groupType: aws.Usable((func(LogGroup, LogGroupProps) LogGroup)(nil), LogGroup.Grant, map[string]Access{"write": Write, "read": Read}),
+		},
 		Filters:  []string{"logs"},
 		Registry: map[string]string{"AWS::Logs::LogGroup": groupType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {

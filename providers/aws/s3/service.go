@@ -37,7 +37,10 @@ const (
 // their bucket and key.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:    []reconcile.Any{bucketKind.Erase(), objectKind.Erase()},
+		Kinds: []reconcile.Any{bucketKind.Erase(), objectKind.Erase()},
+		Constructs: map[string]athanor.Construct{
+			bucketType: aws.Usable(Bucket.declaredWith, Bucket.Grant, map[string]Access{"read": Read, "list": List, "write": Write, "delete": Delete}),
+		},
 		Filters:  []string{"s3"},
 		Registry: map[string]string{"AWS::S3::Bucket": bucketType, "AWS::S3::BucketPolicy": bucketType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
@@ -53,6 +56,11 @@ func Service() aws.Service {
 // NewBucket declares a bucket.
 func NewBucket(s *athanor.Stack, name string, p BucketProps, opts ...athanor.Option) Bucket {
 	return athanor.Declare(s, bucketKind, name, p, opts...).declaredWith(p)
+}
+
+// ReadBucket uses a bucket that the stack does not own: by its name or ARN, or by BucketProps that name it.
+func ReadBucket(s *athanor.Stack, name string, by any) Bucket {
+	return athanor.Read(s, bucketKind, name, by)
 }
 
 // NewObject declares an object in a bucket.

@@ -41,7 +41,10 @@ const secretType = "aws.secretsmanager.Secret"
 // Service is what this package offers.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:   []reconcile.Any{secretKind.Erase()},
+		Kinds: []reconcile.Any{secretKind.Erase()},
+		Constructs: map[string]athanor.Construct{
+			secretType: aws.Usable(Secret.declaredWith, Secret.Grant, map[string]Access{"read": Read, "write": Write}),
+		},
 		Filters: []string{"secretsmanager:secret"},
 		Registry: map[string]string{
 			"AWS::SecretsManager::Secret": secretType, "AWS::SecretsManager::ResourcePolicy": secretType,

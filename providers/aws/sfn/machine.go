@@ -26,7 +26,10 @@ const machineType = "aws.sfn.StateMachine"
 // Service is what this package offers. State machines through Cloud Control, AWS::StepFunctions::StateMachine, stay usable.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:   []reconcile.Any{machineKind.Erase()},
+		Kinds: []reconcile.Any{machineKind.Erase()},
+		Constructs: map[string]athanor.Construct{
+			machineType: aws.Usable(StateMachine.declaredWith, StateMachine.Grant, map[string]Access{"start": Start, "read": Read, "stop": Stop}),
+		},
 		Filters: []string{"states:stateMachine"},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
 			p, _ := arn.Parse()

@@ -36,7 +36,10 @@ const (
 // Service is what this package offers.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:    []reconcile.Any{topicKind.Erase(), subscriptionKind.Erase()},
+		Kinds: []reconcile.Any{topicKind.Erase(), subscriptionKind.Erase()},
+		Constructs: map[string]athanor.Construct{
+			topicType: aws.Usable(Topic.declaredWith, Topic.Grant, map[string]Access{"publish": Publish, "subscribe": Subscribe}),
+		},
 		Filters:  []string{"sns:topic"},
 		Registry: map[string]string{"AWS::SNS::Topic": topicType, "AWS::SNS::TopicPolicy": topicType, "AWS::SNS::TopicInlinePolicy": topicType, "AWS::SNS::Subscription": subscriptionType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {

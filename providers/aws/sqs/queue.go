@@ -36,7 +36,10 @@ var errNoDeadLetter = errors.New("the dead-letter queue is not there, or not yet
 // Service is what this package offers.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:    []reconcile.Any{queueKind.Erase()},
+		Kinds: []reconcile.Any{queueKind.Erase()},
+		Constructs: map[string]athanor.Construct{
+			queueType: aws.Usable(Queue.declaredWith, Queue.Grant, map[string]Access{"send": Send, "receive": Receive, "purge": Purge}),
+		},
 		Filters:  []string{"sqs"},
 		Registry: map[string]string{"AWS::SQS::Queue": queueType, "AWS::SQS::QueuePolicy": queueType, "AWS::SQS::QueueInlinePolicy": queueType},
 		Match:    aws.MatchARN("sqs", queueType),

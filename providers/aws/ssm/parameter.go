@@ -57,7 +57,10 @@ var (
 // Service is what this package offers.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds:    []reconcile.Any{parameterKind.Erase()},
+		Kinds: []reconcile.Any{parameterKind.Erase()},
+		Constructs: map[string]athanor.Construct{
+			parameterType: aws.Usable(Parameter.declaredWith, Parameter.Grant, map[string]Access{"read": Read, "write": Write}),
+		},
 		Filters:  []string{"ssm:parameter"},
 		Registry: map[string]string{"AWS::SSM::Parameter": parameterType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
