@@ -45,7 +45,7 @@ func Kind(name string) (reconcile.Any, error) {
 func kindNamed(name string) (*kind, error) {
 	t, err := registry.Lookup(name)
 	if err != nil {
-		return nil, noKind(err)
+		return nil, noKind(name, err)
 	}
 	return newKind(t), nil
 }

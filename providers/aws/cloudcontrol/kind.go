@@ -178,13 +178,28 @@ func (k *kind) page() string {
 	return "https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-" + words[1] + "-" + words[2] + ".html"
 }
 
+// insteadOf are what does the work of types that Cloud Control cannot serve, beside those that have a kind, see [aws.Service.Registry].
+var insteadOf = map[string]string{
+	"AWS::ElasticLoadBalancingV2::ListenerCertificate": "Certificates of AWS::ElasticLoadBalancingV2::Listener",
+	"AWS::Elasticsearch::Domain":                       "AWS::OpenSearchService::Domain",
+	"AWS::IAM::Policy":                                 "inline of aws.iam.Role, or Policies of AWS::IAM::User and AWS::IAM::Group",
+	"AWS::IAM::UserToGroupAddition":                    "Groups of AWS::IAM::User",
+	"AWS::Route53::RecordSetGroup":                     "aws.route53.Record, one for each record",
+	"AWS::WAF::WebACL":                                 "AWS::WAFv2::WebACL",
+	"AWS::WAFRegional::WebACL":                         "AWS::WAFv2::WebACL",
+	"AWS::WAFRegional::WebACLAssociation":              "AWS::WAFv2::WebACLAssociation",
+}
+
 // noKind says why there is no kind.
-func noKind(err error) error {
+func noKind(name string, err error) error {
 	switch {
 	case errors.Is(err, registry.ErrUnknown):
 		return fmt.Errorf("%w: %w", reconcile.ErrNoKind, err)
 	case errors.Is(err, registry.ErrUnserved):
-		return reconcile.WithHint(err, "`athanor kinds` lists the kinds that do not need it")
+		if other := insteadOf[name]; other != "" {
+			return reconcile.WithHint(err, "use %s", other)
+		}
+		return reconcile.WithHint(err, "a stack of CloudFormation can carry it: AWS::CloudFormation::Stack with a template in a bucket (docs/aws.md)")
 	}
 	return err
 }

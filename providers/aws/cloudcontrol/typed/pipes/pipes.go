@@ -91,10 +91,15 @@ type PipePipeSourceParameters struct {
 type PipePipeSourceActiveMQBrokerParameters struct {
 	BatchSize athanor.Int `json:"BatchSize"`
 	// Required.
-	Credentials                    any         `json:"Credentials"`
-	MaximumBatchingWindowInSeconds athanor.Int `json:"MaximumBatchingWindowInSeconds"`
+	Credentials                    *PipeMQBrokerAccessCredentials `json:"Credentials"`
+	MaximumBatchingWindowInSeconds athanor.Int                    `json:"MaximumBatchingWindowInSeconds"`
 	// Required.
 	QueueName string `json:"QueueName"`
+}
+
+// PipeMQBrokerAccessCredentials is a part of Pipe.
+type PipeMQBrokerAccessCredentials struct {
+	BasicAuth string `json:"BasicAuth"`
 }
 
 // PipePipeSourceDynamoDBStreamParameters is a part of Pipe.
@@ -163,8 +168,8 @@ type PipeMSKAccessCredentials struct {
 type PipePipeSourceRabbitMQBrokerParameters struct {
 	BatchSize athanor.Int `json:"BatchSize"`
 	// Required.
-	Credentials                    any         `json:"Credentials"`
-	MaximumBatchingWindowInSeconds athanor.Int `json:"MaximumBatchingWindowInSeconds"`
+	Credentials                    *PipeMQBrokerAccessCredentials `json:"Credentials"`
+	MaximumBatchingWindowInSeconds athanor.Int                    `json:"MaximumBatchingWindowInSeconds"`
 	// Required.
 	QueueName   string `json:"QueueName"`
 	VirtualHost string `json:"VirtualHost"`
