@@ -53,7 +53,11 @@ func generic(s *athanor.Stack, name, typ string, p properties, opts ...athanor.O
 var (
 	role  = aws.ARN("arn:aws:iam::000000000000:role/caller")
 	queue = aws.ARN("arn:aws:sqs:eu-central-1:000000000000:jobs")
-	pass  = properties{"StartAt": "a", "States": properties{"a": properties{"Type": "Pass", "End": true}}}
+	// signed is an origin access control of a name.
+	signed = properties{"OriginAccessControlConfig": properties{
+		"Name": "site", "OriginAccessControlOriginType": "s3", "SigningBehavior": "always", "SigningProtocol": "sigv4",
+	}}
+	pass = properties{"StartAt": "a", "States": properties{"a": properties{"Type": "Pass", "End": true}}}
 )
 
 // overlapping are two resources of one stack that each decide the same thing at AWS, and the words of the refusal.
@@ -138,14 +142,24 @@ var overlapping = map[string]struct {
 		sfn.NewStateMachine(s, "one", sfn.StateMachineProps{Name: "orders", Role: role, Definition: pass})
 		generic(s, "two", "StepFunctions::StateMachine", properties{"StateMachineName": "orders", "RoleArn": string(role), "Definition": pass})
 	}, []string{"two", "one declares AWS::StepFunctions::StateMachine orders too"}, ""},
+	"an origin access control of two kinds": {func(s *athanor.Stack) {
+		cloudfront.NewOriginAccessControl(s, "one", cloudfront.OriginAccessControlProps{Name: "site"})
+		generic(s, "two", "CloudFront::OriginAccessControl", signed)
+	}, []string{"two", "one declares AWS::CloudFront::OriginAccessControl site too"}, ""},
+	"two origin access controls of one name": {func(s *athanor.Stack) {
+		generic(s, "one", "CloudFront::OriginAccessControl", signed)
+		generic(s, "two", "CloudFront::OriginAccessControl", signed)
+	}, []string{"two", "one declares AWS::CloudFront::OriginAccessControl site too"}, ""},
 }
 
 // overlapped plans a program against a Cloud Control that refuses the operations of all other services.
 func overlapped(t *testing.T, server *controltest.Server, program func(*athanor.Stack)) error {
 	t.Helper()
-	provider := aws.Provider(apigatewayv2.Service(), cloudcontrol.Service(), dynamodb.Service(), ecr.Service(),
+	provider := aws.Provider(apigatewayv2.Service(), cloudcontrol.Service(), cloudfront.Service(), dynamodb.Service(), ecr.Service(),
 		kms.Service(), scheduler.Service(), secretsmanager.Service(), sfn.Service())
-	cloud := aws.FromConfig(server.Config())
+	config := server.Config()
+	config.Region = "us-east-1" // where objects of services for the whole account are
+	cloud := aws.FromConfig(config)
 	provider.Open = func(context.Context, any) (reconcile.Cloud, error) { return cloud, nil }
 	catalog, err := reconcile.NewCatalog(provider)
 	if err != nil {

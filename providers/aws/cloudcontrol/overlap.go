@@ -45,9 +45,10 @@ type namePart struct {
 // namesakes are the types that are tagged, or are not identified by their name, and create what a kind of this provider creates too.
 // That kind states the same words, see [aws.Declares].
 var namesakes = map[string][]namePart{
-	"AWS::ECR::Repository":             {{at: "RepositoryName"}},
-	"AWS::Scheduler::Schedule":         {{"GroupName", "default"}, {at: "Name"}},
-	"AWS::StepFunctions::StateMachine": {{at: "StateMachineName"}},
+	"AWS::CloudFront::OriginAccessControl": {{at: "OriginAccessControlConfig.Name"}},
+	"AWS::ECR::Repository":                 {{at: "RepositoryName"}},
+	"AWS::Scheduler::Schedule":             {{"GroupName", "default"}, {at: "Name"}},
+	"AWS::StepFunctions::StateMachine":     {{at: "StateMachineName"}},
 }
 
 // unique says which objects a resource is, where nothing on the object says whose it is: two of them would undo each other's work.

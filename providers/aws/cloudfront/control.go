@@ -72,6 +72,9 @@ var controlKind = &kind.Kind[OriginAccessControlProps, liveControl, OriginAccess
 	Global:     aws.Global,
 
 	Props: controlTable,
+	Unique: func(want OriginAccessControlProps) []string {
+		return aws.Declares("AWS::CloudFront::OriginAccessControl", want.Name)
+	},
 	Named: &kind.Named[OriginAccessControlProps, liveControl]{
 		Given: func(want OriginAccessControlProps) string { return want.Name },
 		Rule:  func(OriginAccessControlProps) kind.NameRule { return kind.NameRule{Max: 64, Marks: "-_."} },
