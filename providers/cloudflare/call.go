@@ -11,6 +11,8 @@ import (
 	"maps"
 	"mime/multipart"
 	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -108,4 +110,31 @@ func Call(ctx context.Context, cloud reconcile.Cloud, r Request, into any) error
 		Result any `json:"result"`
 		Info   any `json:"result_info"`
 	}{into, r.Info})
+}
+
+// PutSigned sends content to a URL that Cloudflare has signed for it, which needs no token and gets none, and returns the ETag of what
+// arrived. The URL is a secret as long as it counts: no error shows it.
+func PutSigned(ctx context.Context, cloud reconcile.Cloud, as Operation, signed string, content []byte) (etag string, err error) {
+	c, ok := cloud.(*Cloud)
+	if !ok {
+		return "", fmt.Errorf("%T is no place in Cloudflare", cloud)
+	}
+	if checkEndpoint(signed) != nil {
+		return "", fmt.Errorf("%s: Cloudflare named no URL that content can be sent to", as.Name)
+	}
+	req, err := http.NewRequestWithContext(context.WithValue(ctx, namedKey{}, as), as.Method, signed, bytes.NewReader(content))
+	if err != nil {
+		return "", fmt.Errorf("%s: Cloudflare named no URL that content can be sent to", as.Name)
+	}
+	res, err := c.pass(req, func(req *http.Request) (*http.Response, error) {
+		res, err := c.http.Do(req)
+		if failed, ok := errors.AsType[*url.Error](err); ok {
+			failed.URL = as.Name
+		}
+		return res, err
+	})
+	if err != nil {
+		return "", err
+	}
+	return strings.Trim(res.Header.Get("ETag"), `"`), nil
 }

@@ -32,6 +32,7 @@ var operations = []string{
 	"D1.PatchDatabase PATCH /accounts/*/d1/database/*",
 	"D1.DeleteDatabase DELETE /accounts/*/d1/database/*",
 	"D1.QueryDatabase POST /accounts/*/d1/database/*/query",
+	"D1.ImportDatabase POST /accounts/*/d1/database/*/import",
 
 	"DNS.ListRecords GET /zones/*/dns_records",
 	"DNS.CreateRecord POST /zones/*/dns_records",

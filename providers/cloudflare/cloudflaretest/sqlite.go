@@ -94,8 +94,9 @@ type answered struct {
 	Dump   []string
 }
 
-func (s *sqlite) run(id, sql string) (answered, error) {
-	return s.ask(object{"id": id, "sql": sql})
+// run does the statements of a text: all or none where it is whole, else one after the other until the first mistake.
+func (s *sqlite) run(id, sql string, whole bool) (answered, error) {
+	return s.ask(object{"id": id, "sql": sql, "whole": whole})
 }
 
 // dump are the statements that make a database as it is.

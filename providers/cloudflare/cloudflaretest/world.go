@@ -39,6 +39,8 @@ type world struct {
 	bases    []*database
 	sqlite   *sqlite // nil until there is a database
 
+	importPolls int // how many answers an import is unfinished for
+
 	workers    []*worker
 	hostnames  []*hostname
 	routes     []*route
@@ -107,6 +109,9 @@ func (w *world) wrong(format string, args ...any) {
 
 // Read tells what a request asks for.
 func (w *world) Read(r *http.Request, body []byte) wiretest.Call {
+	if strings.HasPrefix(r.URL.Path, uploadPath) {
+		return wiretest.Call{Service: "D1", Operation: "UploadImport", Mutating: true, Method: r.Method, URI: r.URL.RequestURI(), Body: body}
+	}
 	path := strings.TrimPrefix(r.URL.EscapedPath(), prefix)
 	op := cloudflare.OperationOf(r.Method, path)
 	if known, _ := w.catalog.find(r.Method, path); op.Service == "Cloudflare" && known != nil {
@@ -118,10 +123,13 @@ func (w *world) Read(r *http.Request, body []byte) wiretest.Call {
 	}
 }
 
-// asks reports a query that only reads.
+// asks reports a call of a database that only reads.
 func asks(operation string, body []byte) bool {
-	var q struct{ SQL string }
-	return operation == "QueryDatabase" && json.Unmarshal(body, &q) == nil && strings.HasPrefix(q.SQL, "SELECT ")
+	var q struct{ SQL, Action string }
+	if operation != "QueryDatabase" && operation != "ImportDatabase" || json.Unmarshal(body, &q) != nil {
+		return false
+	}
+	return strings.HasPrefix(q.SQL, "SELECT ") || q.Action == "poll"
 }
 
 // Refuse is the answer to a call that does not reach the server.
@@ -146,6 +154,9 @@ func (w *world) Answer(_ context.Context, r *http.Request, c wiretest.Call) wire
 }
 
 func (w *world) answer(r *http.Request, c wiretest.Call) wiretest.Answer {
+	if strings.HasPrefix(r.URL.Path, uploadPath) {
+		return w.uploadImport(r, c.Body)
+	}
 	path := strings.TrimPrefix(r.URL.EscapedPath(), prefix)
 	op, values := w.catalog.find(r.Method, path)
 	if op == nil {

@@ -151,6 +151,11 @@ func TestWranglerD1(t *testing.T) {
 	write("wrangler.json", `{"name":"shop","compatibility_date":"2026-01-01","d1_databases":[{"binding":"DB","database_name":"orders","database_id":"`+id+`"}]}`)
 	write("migrations/0001_orders.sql", "CREATE TABLE orders (what TEXT);")
 	wranglerIn(t, dir, s, "d1", "migrations", "apply", "orders", "--remote")
+	s.ImportsTake(1)
+	write("seed.sql", "CREATE TABLE seen (what TEXT);\r\nCREATE TRIGGER t AFTER INSERT ON orders\r\nBEGIN\r\n  INSERT INTO seen VALUES (NEW.what);\r\nEND;\r\n")
+	if said := wranglerIn(t, dir, s, "d1", "execute", "orders", "--remote", "--yes", "--file", "seed.sql"); !strings.Contains(said, "Executed 2 queries") {
+		t.Errorf("a file is imported:\n%s", said)
+	}
 
 	kind := d1.Service().Kinds[0]
 	settle := func() {

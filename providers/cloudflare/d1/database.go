@@ -32,7 +32,7 @@ type DatabaseProps struct {
 	// ReadReplication keeps copies near to readers.
 	ReadReplication *string `prop:"enum=auto|disabled,default=disabled" wire:"read_replication.mode"`
 	// Migrations is a folder with SQL files, from the stack's directory. Those that the database has not had are done in
-	// the order of their names, each whole or not at all. They are noted in the table d1_migrations, which is wrangler's,
+	// the order of their names, each by an import that D1 does whole or not at all, and that blocks the database meanwhile. They are noted in the table d1_migrations, which is wrangler's,
 	// and their digests in athanor_migrations: a file that is changed after it was done is an error. What was done stays
 	// done when its file is gone. Default: none.
 	Migrations string
@@ -92,7 +92,7 @@ var databaseKind = &kind.Kind[DatabaseProps, liveDatabase, Database]{
 	API: kind.API{
 		Source: source,
 		Calls: []string{
-			"D1.ListDatabases", "D1.GetDatabase", "D1.CreateDatabase", "D1.PatchDatabase", "D1.DeleteDatabase", "D1.QueryDatabase",
+			"D1.ListDatabases", "D1.GetDatabase", "D1.CreateDatabase", "D1.PatchDatabase", "D1.DeleteDatabase", "D1.QueryDatabase", "D1.ImportDatabase", "D1.UploadImport",
 		},
 		Permissions: cloudflare.ReadWrite("D1"),
 	},
@@ -125,11 +125,11 @@ func compareDatabase(d *kind.Diff[liveDatabase], want DatabaseProps, live liveDa
 	}
 	if d.Unknown("migrations", want.Migrations) {
 		reconcile.Value(d, "migrations", want.Migrations, "", &reconcile.Operation[liveDatabase]{
-			Name: "QueryDatabase", Do: func(context.Context, kind.Update[liveDatabase]) error { return nil },
+			Name: "ImportDatabase", Do: func(context.Context, kind.Update[liveDatabase]) error { return nil },
 		})
 		return
 	}
-	reconcile.Map(d, "migrations", files, have, "QueryDatabase", migrate)
+	reconcile.Map(d, "migrations", files, have, "ImportDatabase", migrate)
 }
 
 func pathOf(location kind.Location) string { return "/accounts/" + location.Account + "/d1/database" }
