@@ -40,6 +40,10 @@ type composing struct {
 	cut     map[[2]*object]bool // references that would make a cycle
 	read    map[*object]bool    // reads that something refers to
 	generic map[string]string   // configs by literal value
+	// variables are the configs of variables of the configuration, with what these have besides their defaults.
+	variables  map[string]variableConfig
+	configured map[string]from.Configured
+	inList     int // how many lists the value at hand is in
 }
 
 // known is a value that is an attribute of an object.
@@ -63,6 +67,7 @@ func (d *draft) Stack(observed map[string]from.Observed) from.Stack {
 		draft: d, secrets: d.secretsOf(), config: map[string]any{}, names: map[string]bool{}, byValue: map[string][]known{},
 		depends: map[*object]map[*object]bool{}, refs: map[*object]map[*object]bool{}, near: map[*object][]known{},
 		cut: map[[2]*object]bool{}, read: map[*object]bool{}, generic: map[string]string{},
+		variables: map[string]variableConfig{}, configured: map[string]from.Configured{},
 	}
 	c.dropSecretIDs(&out)
 	c.index()
@@ -77,7 +82,7 @@ func (d *draft) Stack(observed map[string]from.Observed) from.Stack {
 	}
 	slices.SortFunc(out.Reads, func(a, b from.Resource) int { return cmp.Compare(a.Address, b.Address) })
 	out.Outputs = c.outputs(&out)
-	out.Config = c.config
+	out.Config, out.Configured, out.Program = c.config, c.configured, d.written.report()
 	out.Secrets = c.usedSecrets(out)
 	c.report(&out)
 	out.LetGo = c.letGo()
@@ -350,14 +355,21 @@ func (c *composing) value(o *object, fields []props.Field, path []string, v any)
 		return all
 	case []any:
 		all := make([]any, len(v))
+		c.inList++
 		for i, x := range v {
 			all[i] = c.value(o, fields, path, x)
 		}
+		c.inList--
 		return all
 	case string:
-		name := path[len(path)-1]
-		own := len(path) == 2 && isOwnName(o.kind, name)
-		return c.text(o, takesRef(fields, path) && !own, name, v)
+		if config, ok := c.bare(o, path, v); ok {
+			return config
+		}
+		own := len(path) == 2 && isOwnName(o.kind, path[1])
+		return c.text(o, takesRef(fields, path) && !own, path, v)
+	}
+	if config, ok := c.bare(o, path, v); ok {
+		return config
 	}
 	return v
 }
@@ -382,13 +394,18 @@ func takesRef(fields []props.Field, path []string) bool {
 	return takes
 }
 
-func (c *composing) text(o *object, takes bool, prop, text string) any {
+func (c *composing) text(o *object, takes bool, path []string, text string) any {
 	if sealed, ok := c.secrets.sealed(text); ok {
 		return sealed
 	}
-	parts := []any{text}
-	if takes {
-		parts = c.reference(o, prop, text, parts)
+	prop := path[len(path)-1]
+	parts, said := c.said(o, takes, path, text)
+	switch {
+	case said:
+	case takes:
+		parts = c.reference(o, prop, text, []any{text})
+	default:
+		parts = []any{text}
 	}
 	for _, g := range c.values {
 		if !g.secret && len(g.value) >= 4 && c.dependsOnValue(o, g) {
@@ -438,7 +455,7 @@ func (c *composing) repeated() {
 		tree.Walk(literal(o.props), func(p tree.Path, v any) bool {
 			text, ok := v.(string)
 			steps := p.Steps()
-			if !ok || len(steps) == 0 || !idLike().MatchString(text) || strings.HasPrefix(text, "arn:aws:iam::aws:") || c.byValue[text] != nil {
+			if !ok || len(steps) == 0 || !idLike().MatchString(text) || strings.HasPrefix(text, "arn:aws:iam::aws:") || c.byValue[text] != nil || c.written.hasValue(text) {
 				return true
 			}
 			if _, secret := c.secrets.sealed(text); secret {
@@ -602,6 +619,7 @@ func (c *composing) resources(places *places) []from.Resource {
 		declared := made[n]
 		o.withoutAwaited(declared)
 		r := from.Resource{Address: o.address, Kind: o.kind, Props: declared, Adopt: o.id, Provider: places.of(o)}
+		r.Comment, r.Comments = c.comments(o)
 		for other := range c.depends[o] {
 			if !other.inst.data && !c.redundant(o, other) {
 				r.DependsOn = append(r.DependsOn, other.address)
@@ -669,7 +687,7 @@ func (c *composing) outputs(out *from.Stack) map[string]any {
 		if c.near[nobody] == nil && len(c.objects) <= mostSearched {
 			c.near[nobody] = c.allNear()
 		}
-		all[outputName(taken, name)] = c.value(nobody, nil, []string{name}, c.withRefs(nobody, plainOutput(o.value)))
+		all[outputName(taken, name)] = c.value(nobody, nil, []string{name}, c.withRefs(nobody, name, plainOutput(o.value)))
 	}
 	return all
 }
@@ -710,11 +728,18 @@ func (c *composing) plain(v any) bool {
 }
 
 // withRefs is a value of an output with references to what its values mean.
-func (c *composing) withRefs(nobody *object, v any) any {
+func (c *composing) withRefs(nobody *object, name string, v any) any {
+	written := c.written.output(name)
 	return tree.Map(v, func(leaf any) any {
 		text, ok := leaf.(string)
 		if !ok {
 			return leaf
+		}
+		if parts, ok := c.partsOf(nobody, true, "", written.byText[text]); ok {
+			if len(parts) == 1 {
+				return parts[0]
+			}
+			return from.Text{Parts: parts}
 		}
 		if k, ok := c.means(nobody, "", text); ok {
 			c.refer(nobody, k.object)
