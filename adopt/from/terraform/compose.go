@@ -59,7 +59,7 @@ func (d *draft) Stack(observed map[string]from.Observed) from.Stack {
 	out := from.Stack{Name: d.name, Providers: places.providers, Entries: slices.Clone(d.entries)}
 	for _, o := range d.objects {
 		if seen, ok := observed[o.address]; ok {
-			out.Drifts = append(out.Drifts, o.observe(seen, d.state)...)
+			out.Drifts = append(out.Drifts, o.observe(seen, d.state, d.factsOf(o.kind).kind.Spec().SecretProps)...)
 		}
 	}
 	d.settle()
@@ -120,9 +120,11 @@ func (c *composing) letGo() []string {
 }
 
 // observe takes the props that the object has in the cloud, and gives what differs. Where the kind finds no
-// difference, what the state says stays: services write documents and names in forms of their own.
-func (o *object) observe(seen from.Observed, s *state) []from.Drift {
+// difference, what the state says stays: services write documents and names in forms of their own. A secret that no read shows is
+// not declared: the first deploy would write it again.
+func (o *object) observe(seen from.Observed, s *state, secret []tree.Path) []from.Drift {
 	var drifts []from.Drift
+	var unread []string
 	differs := func(p tree.Path) bool { return slices.ContainsFunc(seen.Differs, p.Overlaps) }
 	missing := func(p tree.Path) bool { return slices.ContainsFunc(seen.Missing, p.Overlaps) }
 	have, _ := tree.Clone(seen.Props).(map[string]any)
@@ -141,6 +143,8 @@ func (o *object) observe(seen from.Observed, s *state) []from.Drift {
 			have[name] = v
 		case there:
 			drifts = append(drifts, from.Drift{Address: o.address, Path: string(p), Source: v, Cloud: live})
+		case slices.ContainsFunc(secret, p.Within):
+			unread = append(unread, name)
 		default:
 			drifts = append(drifts, from.Drift{Address: o.address, Path: string(p), Source: v})
 		}
@@ -153,6 +157,10 @@ func (o *object) observe(seen from.Observed, s *state) []from.Drift {
 	o.props = have
 	if strings.HasPrefix(o.look, "the state does not say") || strings.HasPrefix(o.look, partsUnread) {
 		o.look = ""
+	}
+	if len(unread) > 0 && o.look == "" {
+		slices.Sort(unread)
+		o.look = strings.Join(unread, ", ") + " can be written and not read, so that it stays as it is and is not declared: as a secret in the stack, it would be set again"
 	}
 	slices.SortFunc(drifts, func(a, b from.Drift) int { return cmp.Compare(a.Path, b.Path) })
 	return drifts
@@ -291,7 +299,7 @@ func (c *composing) means(o *object, prop, value string) (known, bool) {
 	var fits []known
 	certain := idLike().MatchString(value) || o.inst.typ == "" && len(value) > 3 // an output
 	for _, k := range c.byValue[value] {
-		if k.object != o && (c.depends[o][k.object] || certain) && !c.cut[[2]*object{o, k.object}] && k.object.address != "" {
+		if k.object != o && (certain || c.depends[o][k.object] && mayName(prop, k)) && !c.cut[[2]*object{o, k.object}] && k.object.address != "" {
 			fits = append(fits, k)
 		}
 	}
@@ -314,6 +322,17 @@ func (c *composing) means(o *object, prop, value string) (known, bool) {
 		return known{}, false // several have it
 	}
 	return first, true
+}
+
+// mayName reports whether a prop can mean an attribute of an object by a value that other things have too: DBName is not the
+// name of a DBSubnetGroup.
+func mayName(prop string, k known) bool {
+	p := norm(prop)
+	if !strings.HasSuffix(p, "name") {
+		return true
+	}
+	last := norm(k.object.kind[strings.LastIndexAny(k.object.kind, ".:")+1:])
+	return strings.Contains(p, last) || strings.HasSuffix(p, norm(k.attr)) && norm(k.attr) != "name"
 }
 
 // reference is text as references to other objects, or as it is.

@@ -230,15 +230,33 @@ func (c *composing) configOfVariable(variable string, value any) (any, bool) {
 	c.variables[variable] = variableConfig{name, value}
 	c.config[name] = value
 	more := from.Configured{Description: c.comment(of.Description)}
-	if text, ok := value.(string); ok && c.stage != "" && of.Default != nil && textOf(c.written.values[variable]) == text {
-		if byDefault, ok := of.Default.(string); ok && byDefault != text && c.isConfig(variable, byDefault) {
-			c.config[name], more.Stages = byDefault, map[string]any{c.stage: text}
-		}
+	if byDefault := likewise(of.Default, value); c.stage != "" && byDefault != nil && byDefault != value &&
+		fmt.Sprint(value) == textOf(c.written.values[variable]) && c.isConfig(variable, byDefault) {
+		c.config[name], more.Stages = byDefault, map[string]any{c.stage: value}
 	}
 	if more.Description != "" || more.Stages != nil {
 		c.configured[name] = more
 	}
 	return from.Config{Name: name}, true
+}
+
+// likewise is the default of a variable in the type that its value has in the stack, nil where it has none.
+func likewise(byDefault, value any) any {
+	switch value.(type) {
+	case string:
+		if text := textOf(byDefault); text != "" {
+			return text
+		}
+	case bool:
+		if is, ok := byDefault.(bool); ok {
+			return is
+		}
+	case int64:
+		if n, ok := number(byDefault); ok {
+			return n
+		}
+	}
+	return nil
 }
 
 // isConfig reports whether a value may stand in the stack as a config.
