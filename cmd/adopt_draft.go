@@ -37,6 +37,8 @@ type adoptedStack struct {
 	Observed  bool            `json:"observed"`
 	Notes     []from.Note     `json:"notes"`
 	LetGo     []string        `json:"letGo"`
+	// Program says what was read of the source's program.
+	Program []string `json:"program,omitempty"`
 	// Changes are those of the source since the stack was written, where one was.
 	Changes []sourceChange `json:"changes,omitempty"`
 }
@@ -62,7 +64,9 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreignSource
 	if err != nil {
 		return err
 	}
-	draft, err := source.Draft(read.asFile(), from.Options{Name: s.stage.Stack, Chosen: chosenBy(c.StringSlice("only")), Env: os.Getenv})
+	file := read.asFile()
+	file.Sources = sourcesAt(c.Context, read.dir)
+	draft, err := source.Draft(file, from.Options{Name: s.stage.Stack, Stage: s.stage.Name, Chosen: chosenBy(c.StringSlice("only")), Env: os.Getenv})
 	if err != nil {
 		return err
 	}
@@ -103,7 +107,7 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreignSource
 	report := adoptedStack{
 		Source: source.Kind(), File: read.shown, Stack: stack.Name, Stage: s.stage.Name, Counts: countsOf(stack), Resources: stack.Resources,
 		Objects: orEmpty(stack.Entries), Secrets: orEmpty(stack.Secrets), Drift: orEmpty(stack.Drifts), Observed: observed != nil,
-		Notes: orEmpty(stack.Notes), LetGo: orEmpty(stack.LetGo),
+		Notes: orEmpty(stack.Notes), LetGo: orEmpty(stack.LetGo), Program: stack.Program,
 	}
 	if again {
 		if report.Changes, err = s.changedSince(c.Context, out, l, stack, base); err != nil {
@@ -331,6 +335,9 @@ func (a *app) reportAdoption(r adoptedStack) {
 	fmt.Fprintf(w, "%s: recognised as %s\n", render.Escaped(r.File), r.Source)
 	fmt.Fprintf(w, "%s: %d resources; %d objects mapped, %d folded into others, %d to look at, %d not adopted, %d without an object; %d ignored paths\n",
 		r.Stack, len(r.Resources), n.Mapped, n.Folded, n.Ambiguous, n.Unmapped, n.Needless, n.IgnoredPaths)
+	for _, line := range r.Program {
+		fmt.Fprintf(w, "  %s\n", render.Escaped(line))
+	}
 	for _, e := range r.Objects {
 		id := ""
 		if e.ID != "" {

@@ -200,9 +200,10 @@ func sampleStacks() map[string]from.Stack {
 			Providers: map[string]map[string]any{
 				"aws": {"region": "eu-north-1"}, "eu": {"use": "aws", "region": "eu-west-1"}, "unused": {"use": "aws", "region": "eu-west-2"},
 			},
-			Config:  props{"domain": "shop.example", "string": "a word of the language", "unused": "x", "sqs": "a package"},
-			Secrets: []from.Secret{{Name: "apiKey"}},
-			Reads:   []from.Resource{{Address: "logs", Kind: "aws.s3.Bucket", Adopt: "the-logs"}, {Address: "vpc", Kind: "AWS::EC2::VPC", Adopt: "vpc-1"}},
+			Config:     props{"domain": "shop.example", "string": "a word of the language", "unused": "x", "sqs": "a package"},
+			Configured: map[string]from.Configured{"domain": {Description: "where the shop is", Stages: props{"test": "shop.test", "prod": hostile}}, "string": {Description: hostile + "\r\n*/ x"}},
+			Secrets:    []from.Secret{{Name: "apiKey"}},
+			Reads:      []from.Resource{{Address: "logs", Kind: "aws.s3.Bucket", Adopt: "the-logs"}, {Address: "vpc", Kind: "AWS::EC2::VPC", Adopt: "vpc-1"}},
 			Resources: []from.Resource{
 				{Address: "net/subnet", Kind: "AWS::EC2::Subnet", Props: props{
 					"VpcId": from.Ref{Address: "vpc", Attribute: "VpcId"}, "CidrBlock": from.Each{Name: "CidrBlock"},
@@ -222,7 +223,7 @@ func sampleStacks() map[string]from.Stack {
 					}}},
 					"tags": props{hostile: hostile, "secret": from.SecretRef{Name: "apiKey"}, "text": from.Text{Parts: []any{"a", from.Config{Name: "string"}, from.SecretRef{Name: "apiKey"}}}},
 				}},
-				{Address: "topic", Kind: "aws.sns.Topic"}, // declared after what refers to it
+				{Address: "topic", Kind: "aws.sns.Topic", Comment: "Two\nlines.\n" + hostile, Comments: map[string]string{"name": "x"}}, // declared after what refers to it
 				{Address: "logs-of-it", Kind: "aws.logs.LogGroup", Props: props{"name": from.Text{Parts: []any{"/x/", from.Ref{Address: "work", Attribute: "name"}}[:1]}}},
 			},
 			Outputs: props{

@@ -36,6 +36,9 @@ type File struct {
 	Content []byte
 	// Exists reports whether there is a file or folder at a path relative to this file.
 	Exists func(path string) bool
+	// Sources gives the files of a folder whose names end in a suffix, by name: those that stand next to this file, or in a folder
+	// relative to it, none where there is no such folder. Nil: there are none to be had.
+	Sources func(dir, suffix string) (map[string][]byte, error)
 }
 
 // Stack is one environment of what was read.
@@ -49,8 +52,10 @@ type Stack struct {
 	// Providers are settings, by provider. Nil: none.
 	Providers map[string]map[string]any
 	// Config are defaults, by name.
-	Config  map[string]any
-	Secrets []Secret
+	Config map[string]any
+	// Configured is what more there is to say of a config, by name.
+	Configured map[string]Configured
+	Secrets    []Secret
 	// Reads are objects that are read and not managed: Adopt is the identity of each.
 	Reads     []Resource
 	Resources []Resource
@@ -62,6 +67,15 @@ type Stack struct {
 	Drifts []Drift
 	// LetGo are the commands that make the source's tool forget what is adopted, in their order.
 	LetGo []string
+	// Program says what was read of the program that the source was made by, a line each.
+	Program []string
+}
+
+// Configured is what a config has besides its default.
+type Configured struct {
+	Description string
+	// Stages are values for single stages.
+	Stages map[string]any
 }
 
 // Resource is a resource in the form that the graph has, but that values may be a [Ref].
@@ -76,6 +90,9 @@ type Resource struct {
 	DependsOn []string `json:"dependsOn,omitempty"`
 	// For are the entries of several resources that differ in nothing else, by key. Their identities are the values "adopt".
 	For map[string]map[string]any `json:"-"`
+	// Comment stands above it in the source's program, Comments above what became its props, by name.
+	Comment  string            `json:"-"`
+	Comments map[string]string `json:"-"`
 }
 
 // Ref is a value that is an attribute of another resource.

@@ -88,8 +88,9 @@ type Observed struct {
 
 // Options say what is read of a source.
 type Options struct {
-	// Name of the stack.
-	Name string
+	// Name of the stack, and the stage that is adopted.
+	Name  string
+	Stage string
 	// Chosen reports whether an object is read, by its address in the source. Nil: all are.
 	Chosen func(source string) bool
 	// Env gives a variable of the user's environment, in which the passphrase of an encrypted source stands. Nil: there are none.

@@ -30,7 +30,14 @@ func (s Stack) YAML(base string) ([]byte, error) {
 	if len(s.Config) > 0 {
 		config := map[string]any{}
 		for name, v := range s.Config {
-			config[name] = map[string]any{"default": v}
+			entry := map[string]any{"default": v}
+			if more := s.Configured[name]; more.Description != "" {
+				entry["description"] = more.Description
+			}
+			if more := s.Configured[name]; len(more.Stages) > 0 {
+				entry["stages"] = more.Stages
+			}
+			config[name] = entry
 		}
 		if err := put(doc, "config", config); err != nil {
 			return nil, err
@@ -60,7 +67,9 @@ func (s Stack) YAML(base string) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Address, err)
 		}
-		resources.Content = append(resources.Content, scalar(r.Address), entry)
+		address := scalar(r.Address)
+		address.HeadComment = comment(r.Comment)
+		resources.Content = append(resources.Content, address, entry)
 	}
 	doc.Content = append(doc.Content, scalar("resources"), resources)
 	if len(s.Outputs) > 0 {
@@ -113,6 +122,10 @@ func (r Resource) node(base string) (*yaml.Node, error) {
 	if len(r.Props) > 0 {
 		if err := put(entry, "props", Placed(r.Props, base)); err != nil {
 			return nil, err
+		}
+		props := entry.Content[len(entry.Content)-1]
+		for n := 0; n+1 < len(props.Content); n += 2 {
+			props.Content[n].HeadComment = comment(r.Comments[props.Content[n].Value])
 		}
 	}
 	options := map[string]any{}
@@ -181,6 +194,23 @@ func Placed(v any, base string) any {
 		}
 		return at
 	})
+}
+
+// comment is text as a comment, "" for none. What is not shown as it is has no place in one.
+func comment(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(strings.Map(func(r rune) rune {
+			if !unicode.IsPrint(r) {
+				return ' '
+			}
+			return r
+		}, line))
+		if line != "" {
+			lines = append(lines, "# "+line)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 func scalar(text string) *yaml.Node {

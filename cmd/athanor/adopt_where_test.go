@@ -171,3 +171,56 @@ func TestAdoptCloudflareState(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+// TestAdoptConfiguration reads the configuration next to a state, in the folder of its project: what lies outside is not read, by no
+// path and by no link.
+func TestAdoptConfiguration(t *testing.T) {
+	w := newWorld(t, "stack: outer\nresources: {}\n")
+	for _, folder := range []string{".git", "shop/terraform.tfstate.d/blue", "shop/linked", "modules/m"} {
+		if err := os.MkdirAll(filepath.Join(w.dir, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.write("shop/terraform.tfstate.d/blue/terraform.tfstate", tofuState(t, "modules.tfstate"))
+	w.write("shop/main.tf", `variable "greeting" { default = "good day" }
+# The first file.
+resource "local_file" "hello" {
+  content = "${var.greeting} ${random_pet.name.id}\n"
+}
+resource "random_pet" "name" {}
+module "m" { source = "../modules/m" }
+module "out" { source = "../../outside" }
+module "linked" { source = "./linked" }
+`)
+	w.write("shop/terraform.tfvars", "greeting = \"hello\"\n")
+	w.write("modules/m/main.tf", "# A part.\nresource \"local_file\" \"part\" {}\n")
+	outside := filepath.Join(t.TempDir(), "outside.tf")
+	if err := os.WriteFile(outside, []byte("resource \"local_file\" \"each\" {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(w.dir, "shop", "linked", "main.tf")); err != nil {
+		t.Fatal(err)
+	}
+	out, said, code := w.printed("", "adopt", "--from", "shop/terraform.tfstate.d/blue/terraform.tfstate", "--no-observe")
+	for _, want := range []string{
+		"greeting:\n    default: good day\n    stages:\n      blue: hello\n", "  # The first file.\n  hello:\n", "${config.greeting} ${config.name}\n", "  # A part.\n  m-0/part:\n",
+	} {
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("exit code %d, and there is no %q in\n%s%s", code, want, out, said)
+		}
+	}
+	for _, want := range []string{"the configuration next to it was read: 3 files, with 4 of the 16 resources", "not read: ../../outside: it lies outside "} {
+		if !strings.Contains(said, want) {
+			t.Errorf("there is no %q in\n%s", want, said)
+		}
+	}
+	w.write("athanor.yaml", out)
+	w.run(0, "graph", "--json", "--stage", "blue")
+	w.run(0, "adopt", "--from", "shop/terraform.tfstate.d/blue/terraform.tfstate", "--no-observe", "--out", "taken", "--stage", "green")
+	if text := w.read("taken/athanor.yaml"); !strings.Contains(text, "green: hello\n") {
+		t.Error(text)
+	}
+	if out := w.run(0, "adopt", "--from", "shop/terraform.tfstate.d/blue/terraform.tfstate", "--no-observe", "--go"); !strings.Contains(out, `athanor.ForStage("blue", "hello")`) || !strings.Contains(out, "// The first file.\n") {
+		t.Error(out)
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/athanor-dev/athanor/adopt/from"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -275,7 +276,16 @@ func (w *writer) settings() error {
 		if err != nil {
 			return fmt.Errorf("config %s: %w", name, err)
 		}
+		more := w.stack.Configured[name]
+		for _, stage := range slices.Sorted(maps.Keys(more.Stages)) {
+			value, err := w.expression(more.Stages[stage], configType(more.Stages[stage]))
+			if err != nil {
+				return fmt.Errorf("config %s: %w", name, err)
+			}
+			text += fmt.Sprintf("), athanor.ForStage(%q, %s", stage, value)
+		}
 		call := fmt.Sprintf("athanor.Config(s, %q, athanor.Default(%s))\n", name, text)
+		w.comment(more.Description)
 		if variable := w.variables["config "+name]; variable != "" {
 			call = variable + " := " + call
 		}
@@ -322,6 +332,7 @@ func (w *writer) declare(e *entry) error {
 		return err
 	}
 	defer w.refer()
+	w.comment(e.Comment)
 	if len(e.For) == 0 {
 		fmt.Fprintf(&w.body, "%s := %s\n", e.variable, call)
 		return nil
@@ -339,6 +350,21 @@ func (w *writer) declare(e *entry) error {
 	w.used[e.variable] = true
 	fmt.Fprintf(&w.body, "%s[key] = %s\n}\n", e.variable, call)
 	return nil
+}
+
+// comment writes a comment. What is not shown as it is has no place in one.
+func (w *writer) comment(text string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(strings.Map(func(r rune) rune {
+			if !unicode.IsPrint(r) {
+				return ' '
+			}
+			return r
+		}, line))
+		if line != "" {
+			w.body.WriteString("// " + line + "\n")
+		}
+	}
 }
 
 // refer notes what the declaration that was written refers to.

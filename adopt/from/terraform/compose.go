@@ -40,6 +40,10 @@ type composing struct {
 	cut     map[[2]*object]bool // references that would make a cycle
 	read    map[*object]bool    // reads that something refers to
 	generic map[string]string   // configs by literal value
+	// variables are the configs of variables of the configuration, with what these have besides their defaults.
+	variables  map[string]variableConfig
+	configured map[string]from.Configured
+	inList     int // how many lists the value at hand is in
 }
 
 // known is a value that is an attribute of an object.
@@ -55,7 +59,7 @@ func (d *draft) Stack(observed map[string]from.Observed) from.Stack {
 	out := from.Stack{Name: d.name, Providers: places.providers, Entries: slices.Clone(d.entries)}
 	for _, o := range d.objects {
 		if seen, ok := observed[o.address]; ok {
-			out.Drifts = append(out.Drifts, o.observe(seen, d.state)...)
+			out.Drifts = append(out.Drifts, o.observe(seen, d.state, d.factsOf(o.kind).kind.Spec().SecretProps)...)
 		}
 	}
 	d.settle()
@@ -63,6 +67,7 @@ func (d *draft) Stack(observed map[string]from.Observed) from.Stack {
 		draft: d, secrets: d.secretsOf(), config: map[string]any{}, names: map[string]bool{}, byValue: map[string][]known{},
 		depends: map[*object]map[*object]bool{}, refs: map[*object]map[*object]bool{}, near: map[*object][]known{},
 		cut: map[[2]*object]bool{}, read: map[*object]bool{}, generic: map[string]string{},
+		variables: map[string]variableConfig{}, configured: map[string]from.Configured{},
 	}
 	c.dropSecretIDs(&out)
 	c.index()
@@ -77,7 +82,7 @@ func (d *draft) Stack(observed map[string]from.Observed) from.Stack {
 	}
 	slices.SortFunc(out.Reads, func(a, b from.Resource) int { return cmp.Compare(a.Address, b.Address) })
 	out.Outputs = c.outputs(&out)
-	out.Config = c.config
+	out.Config, out.Configured, out.Program = c.config, c.configured, d.written.report()
 	out.Secrets = c.usedSecrets(out)
 	c.report(&out)
 	out.LetGo = c.letGo()
@@ -115,9 +120,11 @@ func (c *composing) letGo() []string {
 }
 
 // observe takes the props that the object has in the cloud, and gives what differs. Where the kind finds no
-// difference, what the state says stays: services write documents and names in forms of their own.
-func (o *object) observe(seen from.Observed, s *state) []from.Drift {
+// difference, what the state says stays: services write documents and names in forms of their own. A secret that no read shows is
+// not declared: the first deploy would write it again.
+func (o *object) observe(seen from.Observed, s *state, secret []tree.Path) []from.Drift {
 	var drifts []from.Drift
+	var unread []string
 	differs := func(p tree.Path) bool { return slices.ContainsFunc(seen.Differs, p.Overlaps) }
 	missing := func(p tree.Path) bool { return slices.ContainsFunc(seen.Missing, p.Overlaps) }
 	have, _ := tree.Clone(seen.Props).(map[string]any)
@@ -136,6 +143,8 @@ func (o *object) observe(seen from.Observed, s *state) []from.Drift {
 			have[name] = v
 		case there:
 			drifts = append(drifts, from.Drift{Address: o.address, Path: string(p), Source: v, Cloud: live})
+		case slices.ContainsFunc(secret, p.Within):
+			unread = append(unread, name)
 		default:
 			drifts = append(drifts, from.Drift{Address: o.address, Path: string(p), Source: v})
 		}
@@ -148,6 +157,10 @@ func (o *object) observe(seen from.Observed, s *state) []from.Drift {
 	o.props = have
 	if strings.HasPrefix(o.look, "the state does not say") || strings.HasPrefix(o.look, partsUnread) {
 		o.look = ""
+	}
+	if len(unread) > 0 && o.look == "" {
+		slices.Sort(unread)
+		o.look = strings.Join(unread, ", ") + " can be written and not read, so that it stays as it is and is not declared: as a secret in the stack, it would be set again"
 	}
 	slices.SortFunc(drifts, func(a, b from.Drift) int { return cmp.Compare(a.Path, b.Path) })
 	return drifts
@@ -286,7 +299,7 @@ func (c *composing) means(o *object, prop, value string) (known, bool) {
 	var fits []known
 	certain := idLike().MatchString(value) || o.inst.typ == "" && len(value) > 3 // an output
 	for _, k := range c.byValue[value] {
-		if k.object != o && (c.depends[o][k.object] || certain) && !c.cut[[2]*object{o, k.object}] && k.object.address != "" {
+		if k.object != o && (certain || c.depends[o][k.object] && mayName(prop, k)) && !c.cut[[2]*object{o, k.object}] && k.object.address != "" {
 			fits = append(fits, k)
 		}
 	}
@@ -309,6 +322,17 @@ func (c *composing) means(o *object, prop, value string) (known, bool) {
 		return known{}, false // several have it
 	}
 	return first, true
+}
+
+// mayName reports whether a prop can mean an attribute of an object by a value that other things have too: DBName is not the
+// name of a DBSubnetGroup.
+func mayName(prop string, k known) bool {
+	p := norm(prop)
+	if !strings.HasSuffix(p, "name") {
+		return true
+	}
+	last := norm(k.object.kind[strings.LastIndexAny(k.object.kind, ".:")+1:])
+	return strings.Contains(p, last) || strings.HasSuffix(p, norm(k.attr)) && norm(k.attr) != "name"
 }
 
 // reference is text as references to other objects, or as it is.
@@ -350,14 +374,21 @@ func (c *composing) value(o *object, fields []props.Field, path []string, v any)
 		return all
 	case []any:
 		all := make([]any, len(v))
+		c.inList++
 		for i, x := range v {
 			all[i] = c.value(o, fields, path, x)
 		}
+		c.inList--
 		return all
 	case string:
-		name := path[len(path)-1]
-		own := len(path) == 2 && isOwnName(o.kind, name)
-		return c.text(o, takesRef(fields, path) && !own, name, v)
+		if config, ok := c.bare(o, path, v); ok {
+			return config
+		}
+		own := len(path) == 2 && isOwnName(o.kind, path[1])
+		return c.text(o, takesRef(fields, path) && !own, path, v)
+	}
+	if config, ok := c.bare(o, path, v); ok {
+		return config
 	}
 	return v
 }
@@ -382,13 +413,18 @@ func takesRef(fields []props.Field, path []string) bool {
 	return takes
 }
 
-func (c *composing) text(o *object, takes bool, prop, text string) any {
+func (c *composing) text(o *object, takes bool, path []string, text string) any {
 	if sealed, ok := c.secrets.sealed(text); ok {
 		return sealed
 	}
-	parts := []any{text}
-	if takes {
-		parts = c.reference(o, prop, text, parts)
+	prop := path[len(path)-1]
+	parts, said := c.said(o, takes, path, text)
+	switch {
+	case said:
+	case takes:
+		parts = c.reference(o, prop, text, []any{text})
+	default:
+		parts = []any{text}
 	}
 	for _, g := range c.values {
 		if !g.secret && len(g.value) >= 4 && c.dependsOnValue(o, g) {
@@ -438,7 +474,7 @@ func (c *composing) repeated() {
 		tree.Walk(literal(o.props), func(p tree.Path, v any) bool {
 			text, ok := v.(string)
 			steps := p.Steps()
-			if !ok || len(steps) == 0 || !idLike().MatchString(text) || strings.HasPrefix(text, "arn:aws:iam::aws:") || c.byValue[text] != nil {
+			if !ok || len(steps) == 0 || !idLike().MatchString(text) || strings.HasPrefix(text, "arn:aws:iam::aws:") || c.byValue[text] != nil || c.written.hasValue(text) {
 				return true
 			}
 			if _, secret := c.secrets.sealed(text); secret {
@@ -602,6 +638,7 @@ func (c *composing) resources(places *places) []from.Resource {
 		declared := made[n]
 		o.withoutAwaited(declared)
 		r := from.Resource{Address: o.address, Kind: o.kind, Props: declared, Adopt: o.id, Provider: places.of(o)}
+		r.Comment, r.Comments = c.comments(o)
 		for other := range c.depends[o] {
 			if !other.inst.data && !c.redundant(o, other) {
 				r.DependsOn = append(r.DependsOn, other.address)
@@ -669,7 +706,7 @@ func (c *composing) outputs(out *from.Stack) map[string]any {
 		if c.near[nobody] == nil && len(c.objects) <= mostSearched {
 			c.near[nobody] = c.allNear()
 		}
-		all[outputName(taken, name)] = c.value(nobody, nil, []string{name}, c.withRefs(nobody, plainOutput(o.value)))
+		all[outputName(taken, name)] = c.value(nobody, nil, []string{name}, c.withRefs(nobody, name, plainOutput(o.value)))
 	}
 	return all
 }
@@ -710,11 +747,18 @@ func (c *composing) plain(v any) bool {
 }
 
 // withRefs is a value of an output with references to what its values mean.
-func (c *composing) withRefs(nobody *object, v any) any {
+func (c *composing) withRefs(nobody *object, name string, v any) any {
+	written := c.written.output(name)
 	return tree.Map(v, func(leaf any) any {
 		text, ok := leaf.(string)
 		if !ok {
 			return leaf
+		}
+		if parts, ok := c.partsOf(nobody, true, "", written.byText[text]); ok {
+			if len(parts) == 1 {
+				return parts[0]
+			}
+			return from.Text{Parts: parts}
 		}
 		if k, ok := c.means(nobody, "", text); ok {
 			c.refer(nobody, k.object)

@@ -23,6 +23,14 @@ type converter struct {
 	explicit bool
 	// unmatched are attributes with a value that no prop has.
 	unmatched []string
+	// origins are the attributes that props are made of, by path. Nil: nobody asks.
+	origins map[string]origin
+}
+
+// origin is the attribute that a prop is made of, with the value that it made.
+type origin struct {
+	attr  string
+	value any
 }
 
 // norm is a name without case and underscores.
@@ -208,6 +216,9 @@ func (c *converter) put(out map[string]any, names []string, f props.Field, v any
 		return
 	case made == nil, isDefault(f, made):
 		return
+	}
+	if c.origins != nil {
+		c.origins[strings.Join(under, ".")] = origin{path, made}
 	}
 	for _, name := range names[:len(names)-1] {
 		inner, ok := out[name].(map[string]any)

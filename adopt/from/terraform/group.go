@@ -38,11 +38,34 @@ func grouped(all []from.Resource, objects []*object) []from.Resource {
 	}
 	var out []from.Resource
 	for n, r := range all {
-		if !gone[n] {
-			out = append(out, r)
+		if gone[n] {
+			continue
 		}
+		if len(r.For) == 0 { // it has its key as text
+			r.Props, _ = withKey(r.Props, textOf(objects[n].inst.key)).(map[string]any)
+		}
+		out = append(out, r)
 	}
 	return out
+}
+
+// withKey is a value with a key in the place of that of an entry of a for.
+func withKey(v any, key string) any {
+	return tree.Map(v, func(leaf any) any {
+		switch leaf := leaf.(type) {
+		case from.Each:
+			return key
+		case from.Text:
+			parts := slices.Clone(leaf.Parts)
+			for n, part := range parts {
+				if part == any(from.Each{}) {
+					parts[n] = key
+				}
+			}
+			return textOfParts(parts)
+		}
+		return leaf
+	})
 }
 
 // together is one resource for several, where their props have one shape.
@@ -55,7 +78,8 @@ func together(base string, all []from.Resource, list []int) (from.Resource, bool
 			return from.Resource{}, false
 		}
 	}
-	one := from.Resource{Address: base, Kind: first.Kind, Provider: first.Provider, DependsOn: first.DependsOn, For: map[string]map[string]any{}}
+	one := first
+	one.Address, one.Adopt, one.For = base, "", map[string]map[string]any{}
 	key := func(n int) string {
 		return strings.TrimSuffix(strings.SplitN(all[n].Address, "[", 2)[1], "]")
 	}

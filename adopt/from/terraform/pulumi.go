@@ -68,7 +68,11 @@ func (s Pulumi) Draft(f from.File, o from.Options) (from.Draft, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Name, err)
 	}
-	return newDraft(st, s.Find, f, o)
+	d, err := newDraft(st, s.Find, f, o)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // pulumiType is a type of Terraform that a token of Pulumi means.

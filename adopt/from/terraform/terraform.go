@@ -49,11 +49,16 @@ func (s Source) Draft(f from.File, o from.Options) (from.Draft, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Name, err)
 	}
-	return newDraft(st, s.Find, f, o)
+	d, err := newDraft(st, s.Find, f, o)
+	if err != nil {
+		return nil, err
+	}
+	d.useConfiguration(newWritten(st, f.Sources))
+	return d, nil
 }
 
 // newDraft makes a draft of a state.
-func newDraft(st *state, find func(string) (reconcile.Any, error), f from.File, o from.Options) (from.Draft, error) {
+func newDraft(st *state, find func(string) (reconcile.Any, error), f from.File, o from.Options) (*draft, error) {
 	lines, err := table()
 	if err != nil {
 		return nil, err
@@ -67,7 +72,7 @@ func draftOf(st *state, lines map[string]*typeLine, find func(string) (reconcile
 		o.Name = from.StackName(f.Name)
 	}
 	d := &draft{
-		name: o.Name, file: f, state: st, lines: lines, kinds: map[string]*kindFacts{}, find: find,
+		name: o.Name, stage: o.Stage, file: f, state: st, lines: lines, kinds: map[string]*kindFacts{}, find: find,
 		byResource: map[string][]*object{}, parents: map[string]map[string][]*object{}, addresses: map[string]bool{},
 		tried: map[string]int{}, extras: map[*instance][]*object{},
 	}
@@ -111,6 +116,8 @@ type object struct {
 	// scratch is what functions that fold keep for each other.
 	scratch map[string]any
 	notes   []from.Note
+	// origins are the attributes that props are made of, by path, with the values that these made.
+	origins map[string]origin
 	look    string // why somebody must look at it
 	failed  string // why it is not declared
 }
@@ -118,6 +125,7 @@ type object struct {
 // draft is a state on its way to a stack.
 type draft struct {
 	name  string
+	stage string
 	file  from.File
 	state *state
 	lines map[string]*typeLine
@@ -137,6 +145,8 @@ type draft struct {
 	byResource map[string][]*object
 	// parents are objects by type and by the values of the attributes that parts name them by.
 	parents map[string]map[string][]*object
+	// written is the configuration next to the state, nil where there is none.
+	written *written
 }
 
 // generated is a value that a resource without an object made.
@@ -309,7 +319,8 @@ func (d *draft) object(i *instance, line *typeLine) {
 			return
 		}
 	}
-	c := &converter{line: line, attrs: facts.attrs, explicit: d.state.awaited != nil}
+	o.origins = map[string]origin{}
+	c := &converter{line: line, attrs: facts.attrs, explicit: d.state.awaited != nil, origins: o.origins}
 	attrs := withoutSecretTags(i.attrs)
 	if line.into != "" {
 		o.props = c.into(facts.fields, attrs, line.into)
