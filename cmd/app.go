@@ -65,6 +65,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	line := cli.App{
 		Name: a.name(), Usage: "make the cloud match a program", Description: overview, Examples: overviewExamples,
 		Reader: a.in, Writer: a.out, Commands: a.commands(), Guard: strangersOnlyRead, Meant: a.meant(), Complete: a.completed,
+		Help: func(w io.Writer, text string) { a.style(w).Help(w, text) },
 	}
 	notice := a.lookForNewer(ctx, args)
 	err := line.Run(ctx, args)
@@ -186,7 +187,10 @@ func (a *app) meant() map[string]string {
 		"drift":      "refresh",
 		"dev":        "watch",
 		"logs":       "tail",
-		"stage list": "stack stacks workspace env ls list",
+		"stage list": "stack stacks workspace env ls list status",
+		"state show": "show get describe",
+		"login":      "auth signin",
+		"events":     "inspect",
 		"output":     "outputs",
 		"init":       "new create",
 		"unlock":     "force-unlock",
