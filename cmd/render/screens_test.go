@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -136,12 +137,15 @@ func (x *terminal) screen(colors bool) string {
 // view draws something on a terminal. Without colours there is no live region: shot takes what is on the screen meanwhile.
 type view func(x render.Screen, shot func(title string), clock *clock)
 
+// widths are those that each view is drawn at.
+var widths = []int{50, 80, 120, 200, 250}
+
 // TestScreens draws each view on real terminals of several widths, with colours and without.
 func TestScreens(t *testing.T) {
 	for name, draw := range views {
 		t.Run(name, func(t *testing.T) {
 			var all strings.Builder
-			for _, columns := range []int{50, 80, 120, 200} {
+			for _, columns := range widths {
 				for _, color := range []bool{false, true} {
 					title := fmt.Sprintf("%d columns", columns)
 					if color {
@@ -152,7 +156,7 @@ func TestScreens(t *testing.T) {
 						rows = 24
 					}
 					x, clock := newTerminal(t, columns, rows), newClock()
-					screen := render.Screen{Out: x, Style: render.Style{Color: color, Width: columns}, Clock: clock}
+					screen := render.Screen{Out: x, Style: render.Style{Color: color}.At(columns), Clock: clock}
 					if color {
 						screen.Size = x.size
 					}
@@ -171,6 +175,22 @@ func TestScreens(t *testing.T) {
 			}
 			golden(t, "screens/"+name+".txt", all.String())
 		})
+	}
+}
+
+// TestWidest: no view is wider than 250 columns, however wide the terminal is.
+func TestWidest(t *testing.T) {
+	for name, draw := range views {
+		shots := map[int][]string{}
+		for _, columns := range []int{250, 300} {
+			x, clock := newTerminal(t, columns, 90), newClock()
+			draw(render.Screen{Out: x, Style: render.Style{Color: true}.At(columns), Size: x.size, Clock: clock}, func(string) {
+				shots[columns] = append(shots[columns], x.screen(true))
+			}, clock)
+		}
+		if len(shots[300]) == 0 || !slices.Equal(shots[250], shots[300]) {
+			t.Errorf("%s is drawn differently on a terminal of 300 columns:\n%s", name, strings.Join(shots[300], "\n"))
+		}
 	}
 }
 
@@ -221,7 +241,7 @@ func TestAllDrawn(t *testing.T) {
 				t.Errorf("%s: the view %s is not drawn: %v", what, name, err)
 				continue
 			}
-			for _, columns := range []int{50, 80, 120, 200} {
+			for _, columns := range widths {
 				for _, title := range []string{"%d columns", "%d columns, colours"} {
 					if title = "==== " + fmt.Sprintf(title, columns); !strings.Contains(string(have), title+"\n") && !strings.Contains(string(have), title+", a") {
 						t.Errorf("%s: %s has no screen %q", what, name, title)
