@@ -31,6 +31,8 @@ type app struct {
 
 	// asJSON and noColor are known before the flags are parsed, so that errors in the flags obey them.
 	asJSON, noColor, detailed bool
+	// inDev: a dev session is at work.
+	inDev bool
 	// args is the command line as it was typed.
 	args       []string
 	interrupts *interrupts

@@ -208,7 +208,7 @@ func TestASCII(t *testing.T) {
 
 // drawn are what people see on a terminal, each with the views that draw it.
 var drawn = map[string][]string{
-	"planning at work":        {"reading"},
+	"planning at work":        {"reading", "building"},
 	"a small plan":            {"plan", "plan-detailed"},
 	"200 resources in groups": {"plan-folded"},
 	"what is replaced, blocked, adopted, recovered, secret, waited for": {"plan-cases"},
@@ -657,6 +657,16 @@ var views = map[string]view{
 		r.Note("  … worker: waits: not visible yet, until 10:36:08")
 		shot("after 10.4s")
 		r.Close()
+		shot("at the end")
+	},
+	"building": func(x render.Screen, shot func(string), clock *clock) {
+		b := render.NewBuilding(x, "/home/ada/shop")
+		shot("at once")
+		clock.advance(time.Second)
+		shot("after 1s")
+		clock.advance(11 * time.Second)
+		shot("after 12s")
+		b.Close()
 		shot("at the end")
 	},
 	"live": func(x render.Screen, shot func(string), clock *clock) {
