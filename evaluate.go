@@ -57,10 +57,7 @@ func Evaluate(program Program, in Input) (*engine.Graph, error) {
 	if err := CheckStack(in.Stack); err != nil {
 		e.failAt("", "", err)
 	}
-	if err := program(&Stack{evaluation: e}); err != nil {
-		e.failAt("", "", err)
-	}
-	e.finish()
+	e.declares(program)
 	if len(e.problems) > 0 {
 		return nil, &engine.GraphError{Problems: e.problems}
 	}

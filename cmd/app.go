@@ -31,6 +31,8 @@ type app struct {
 
 	// asJSON and noColor are known before the flags are parsed, so that errors in the flags obey them.
 	asJSON, noColor, detailed bool
+	// inDev: a dev session is at work.
+	inDev bool
 	// args is the command line as it was typed.
 	args       []string
 	interrupts *interrupts
@@ -65,6 +67,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	line := cli.App{
 		Name: a.name(), Usage: "make the cloud match a program", Description: overview, Examples: overviewExamples,
 		Reader: a.in, Writer: a.out, Commands: a.commands(), Guard: strangersOnlyRead, Meant: a.meant(), Complete: a.completed,
+		Help: func(w io.Writer, text string) { a.style(w).Help(w, text) },
 	}
 	notice := a.lookForNewer(ctx, args)
 	err := line.Run(ctx, args)
@@ -186,7 +189,10 @@ func (a *app) meant() map[string]string {
 		"drift":      "refresh",
 		"dev":        "watch",
 		"logs":       "tail",
-		"stage list": "stack stacks workspace env ls list",
+		"stage list": "stack stacks workspace env ls list status",
+		"state show": "show get describe",
+		"login":      "auth signin",
+		"events":     "inspect",
 		"output":     "outputs",
 		"init":       "new create",
 		"unlock":     "force-unlock",

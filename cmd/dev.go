@@ -65,6 +65,7 @@ type dev struct {
 }
 
 func (a *app) dev(c *cli.Context) (err error) {
+	a.inDev = true
 	s, src, err := a.begin(c, 0)
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 
 	"github.com/athanor-dev/athanor/asset"
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
 )
 
@@ -139,9 +140,14 @@ func (a *app) buildLight(ctx context.Context, dir string) (string, error) {
 	return out, nil
 }
 
-// building says so when a build takes long, until what it returns is called.
-func (a *app) building(dir string) (stop func() bool) {
-	return time.AfterFunc(time.Second, func() { fmt.Fprintf(a.err, "building %s\n", dir) }).Stop
+// building shows that a program is compiled, until what it returns is called. In a dev session, where a run may be drawn meanwhile, it is a
+// line once that takes long.
+func (a *app) building(dir string) (stop func()) {
+	if a.inDev {
+		timer := time.AfterFunc(time.Second, func() { fmt.Fprintf(a.err, "building %s\n", dir) })
+		return func() { timer.Stop() }
+	}
+	return render.NewBuilding(a.screen(a.err), dir).Close
 }
 
 // inCache is the place of a program in the project's cache.

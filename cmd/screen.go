@@ -25,7 +25,8 @@ import (
 func (a *app) style(w io.Writer) render.Style {
 	s := render.Style{Color: a.colored(w), ASCII: asciiOnly(os.Getenv), Detailed: a.detailed}
 	if isTerminal(w) {
-		s.Width, _ = size(w)
+		columns, _ := size(w)
+		s = s.At(columns)
 	}
 	return s
 }

@@ -15,7 +15,7 @@ import (
 	"unicode"
 )
 
-//go:embed *.md howto/*.md
+//go:embed *.md howto/*.md first-hour/*.md
 var pages embed.FS
 
 // ErrNoPage is what Page returns for a name that is none of Pages.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	urfave "github.com/urfave/cli/v2"
@@ -54,6 +55,8 @@ type App struct {
 	Meant map[string]string
 	// Complete returns the values that a word may have; nil: none.
 	Complete func(Wanted) []string
+	// Help writes a text of help where it fits; nil: as it is.
+	Help func(w io.Writer, text string)
 	// Guard runs before each command that has no Before of its own.
 	Guard func(*Context) error
 }
@@ -61,6 +64,7 @@ type App struct {
 // Run runs the command that the arguments name. args[0] is ignored.
 func (a App) Run(ctx context.Context, args []string) error {
 	urfave.FlagStringer = flagLine
+	urfave.HelpPrinter = a.printHelp
 	for _, c := range a.Commands {
 		a.prepare(c)
 	}
@@ -83,7 +87,26 @@ func (a App) Run(ctx context.Context, args []string) error {
 	if completes(args) {
 		return a.complete(a.Writer, args)
 	}
-	return app.RunContext(ctx, order(args, a.Commands))
+	return app.RunContext(ctx, order(helped(args), a.Commands))
+}
+
+// printHelp fills in a template of help.
+func (a App) printHelp(w io.Writer, template string, data any) {
+	if a.Help == nil {
+		urfave.HelpPrinterCustom(w, template, data, nil)
+		return
+	}
+	var text strings.Builder
+	urfave.HelpPrinterCustom(&text, template, data, nil)
+	a.Help(w, text.String())
+}
+
+// helped spells help COMMAND, which other tools have, as COMMAND --help.
+func helped(args []string) []string {
+	if len(args) < 2 || args[1] != "help" {
+		return args
+	}
+	return slices.Concat(args[:1], args[2:], []string{"--help"})
 }
 
 // prepare completes a command and those below it.

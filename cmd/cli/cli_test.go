@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -100,5 +101,24 @@ func TestCallsForHelp(t *testing.T) {
 			}
 			text = out.String()
 		}
+	}
+}
+
+// TestHelpOfACommand: help COMMAND is COMMAND --help, as in other tools, and what is printed goes through the function for it.
+func TestHelpOfACommand(t *testing.T) {
+	for line, want := range map[string]string{
+		"help": "athanor: test", "help plan": "athanor plan [TARGET]", "help state show": "athanor state show", "help plan --json": "athanor plan [TARGET]",
+	} {
+		var out bytes.Buffer
+		app := testApp(&out, new([]string))
+		shown := ""
+		app.Help = func(_ io.Writer, text string) { shown = text }
+		if err := app.Run(t.Context(), append([]string{"athanor"}, strings.Fields(line)...)); err != nil || !strings.HasPrefix(shown, want) || out.Len() > 0 {
+			t.Errorf("%s shows %.60q and writes %q: %v", line, shown, out.String(), err)
+		}
+	}
+	var out bytes.Buffer
+	if err := testApp(&out, new([]string)).Run(t.Context(), []string{"athanor", "help", "plna"}); err == nil || err.Error() != `there is no command "plna"` {
+		t.Error(err)
 	}
 }

@@ -396,7 +396,7 @@ func hang(path string, width, mark int) int {
 
 // edge is a line with a quiet text at the right edge of the terminal, if there is room for it.
 func (s Style) edge(line, text string) string {
-	if gap := min(s.Width, widestLine) - columns(line) - columns(text); text != "" && gap >= 2 {
+	if gap := s.Width - columns(line) - columns(text); text != "" && gap >= 2 {
 		return line + strings.Repeat(" ", gap) + s.paint(dim, text)
 	}
 	return line

@@ -38,6 +38,7 @@ func NewReading(screen Screen, name string) *Reading {
 	every := lookEvery
 	if screen.Size != nil {
 		every = redrawEvery
+		r.tick() // at once: what follows may take long
 	}
 	r.until = screen.clock().Every(every, r.tick)
 	return r

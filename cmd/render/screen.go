@@ -30,8 +30,8 @@ func (s *Screen) clock() Clock {
 func (s *Screen) sized() (Style, int) {
 	style, rows := s.Style, 0
 	if s.Size != nil {
-		style.Width, rows = s.Size()
-		style.Width = min(style.Width, widestLine)
+		columns, lines := s.Size()
+		style, rows = style.At(columns), lines
 	}
 	return style, rows
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -136,12 +137,15 @@ func (x *terminal) screen(colors bool) string {
 // view draws something on a terminal. Without colours there is no live region: shot takes what is on the screen meanwhile.
 type view func(x render.Screen, shot func(title string), clock *clock)
 
+// widths are those that each view is drawn at.
+var widths = []int{50, 80, 120, 200, 250}
+
 // TestScreens draws each view on real terminals of several widths, with colours and without.
 func TestScreens(t *testing.T) {
 	for name, draw := range views {
 		t.Run(name, func(t *testing.T) {
 			var all strings.Builder
-			for _, columns := range []int{50, 80, 120, 200} {
+			for _, columns := range widths {
 				for _, color := range []bool{false, true} {
 					title := fmt.Sprintf("%d columns", columns)
 					if color {
@@ -152,7 +156,7 @@ func TestScreens(t *testing.T) {
 						rows = 24
 					}
 					x, clock := newTerminal(t, columns, rows), newClock()
-					screen := render.Screen{Out: x, Style: render.Style{Color: color, Width: columns}, Clock: clock}
+					screen := render.Screen{Out: x, Style: render.Style{Color: color}.At(columns), Clock: clock}
 					if color {
 						screen.Size = x.size
 					}
@@ -174,6 +178,22 @@ func TestScreens(t *testing.T) {
 	}
 }
 
+// TestWidest: no view is wider than 250 columns, however wide the terminal is.
+func TestWidest(t *testing.T) {
+	for name, draw := range views {
+		shots := map[int][]string{}
+		for _, columns := range []int{250, 300} {
+			x, clock := newTerminal(t, columns, 90), newClock()
+			draw(render.Screen{Out: x, Style: render.Style{Color: true}.At(columns), Size: x.size, Clock: clock}, func(string) {
+				shots[columns] = append(shots[columns], x.screen(true))
+			}, clock)
+		}
+		if len(shots[300]) == 0 || !slices.Equal(shots[250], shots[300]) {
+			t.Errorf("%s is drawn differently on a terminal of 300 columns:\n%s", name, strings.Join(shots[300], "\n"))
+		}
+	}
+}
+
 // TestASCII draws all views for a terminal that shows ASCII alone.
 func TestASCII(t *testing.T) {
 	for name, draw := range views {
@@ -188,7 +208,7 @@ func TestASCII(t *testing.T) {
 
 // drawn are what people see on a terminal, each with the views that draw it.
 var drawn = map[string][]string{
-	"planning at work":        {"reading"},
+	"planning at work":        {"reading", "building"},
 	"a small plan":            {"plan", "plan-detailed"},
 	"200 resources in groups": {"plan-folded"},
 	"what is replaced, blocked, adopted, recovered, secret, waited for": {"plan-cases"},
@@ -221,7 +241,7 @@ func TestAllDrawn(t *testing.T) {
 				t.Errorf("%s: the view %s is not drawn: %v", what, name, err)
 				continue
 			}
-			for _, columns := range []int{50, 80, 120, 200} {
+			for _, columns := range widths {
 				for _, title := range []string{"%d columns", "%d columns, colours"} {
 					if title = "==== " + fmt.Sprintf(title, columns); !strings.Contains(string(have), title+"\n") && !strings.Contains(string(have), title+", a") {
 						t.Errorf("%s: %s has no screen %q", what, name, title)
@@ -637,6 +657,16 @@ var views = map[string]view{
 		r.Note("  … worker: waits: not visible yet, until 10:36:08")
 		shot("after 10.4s")
 		r.Close()
+		shot("at the end")
+	},
+	"building": func(x render.Screen, shot func(string), clock *clock) {
+		b := render.NewBuilding(x, "/home/ada/shop")
+		shot("at once")
+		clock.advance(time.Second)
+		shot("after 1s")
+		clock.advance(11 * time.Second)
+		shot("after 12s")
+		b.Close()
 		shot("at the end")
 	},
 	"live": func(x render.Screen, shot func(string), clock *clock) {

@@ -1,8 +1,10 @@
-//go:build unix && shots
+//go:build unix
 
 package render_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -70,16 +72,15 @@ func (x *terminal) spans() [][]span {
 	return all
 }
 
-// TestShots writes the screens of which task terminal:shots takes the pictures.
-func TestShots(t *testing.T) {
-	if *shots == "" {
-		t.Fatal("-shots names no folder (task terminal:shots)")
-	}
+// pictures are the screens of which there are pictures, as the tool of the pictures reads them, by view and columns.
+func pictures(t *testing.T) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
 	for name, moment := range pictured {
 		for _, columns := range []int{60, 100, 200} {
 			x, clock := newTerminal(t, columns, 90), newClock()
 			var lines [][]span
-			views[name](render.Screen{Out: quiet{x}, Style: render.Style{Color: true, Width: columns}, Size: x.size, Clock: clock}, func(what string) {
+			views[name](render.Screen{Out: quiet{x}, Style: render.Style{Color: true}.At(columns), Size: x.size, Clock: clock}, func(what string) {
 				if what == moment {
 					lines = x.spans()
 				}
@@ -91,12 +92,41 @@ func TestShots(t *testing.T) {
 				Columns int      `json:"columns"`
 				Lines   [][]span `json:"lines"`
 			}{columns, lines})
-			if err == nil {
-				err = os.WriteFile(filepath.Join(*shots, fmt.Sprintf("%s-%d.json", name, columns)), data, 0o600)
-			}
 			if err != nil {
 				t.Fatal(err)
 			}
+			all[fmt.Sprintf("%s-%d", name, columns)] = data
 		}
+	}
+	return all
+}
+
+// TestShots writes the screens of which task terminal:shots takes the pictures. Without a folder it holds the pictures that were taken to
+// what is drawn today: the tool writes beside them the digests of the screens that it drew.
+func TestShots(t *testing.T) {
+	screens := pictures(t)
+	if *shots != "" {
+		for name, data := range screens {
+			if err := os.WriteFile(filepath.Join(*shots, name+".json"), data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return
+	}
+	const folder = "../../docs/terminal/"
+	taken, err := os.ReadFile(folder + "SHA256SUMS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(taken)) {
+		digest, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		data, ok := screens[strings.TrimSuffix(name, ".json")]
+		if sum := sha256.Sum256(data); !ok || hex.EncodeToString(sum[:]) != digest {
+			t.Errorf("%s is not what the pictures show (task terminal:shots)", name)
+		}
+		delete(screens, strings.TrimSuffix(name, ".json"))
+	}
+	for name := range screens {
+		t.Errorf("there is no picture of %s (task terminal:shots)", name)
 	}
 }

@@ -12,6 +12,12 @@ import (
 // widestLine is the longest line that is drawn on a terminal, however wide that is.
 const widestLine = 250
 
+// At is the style for a terminal of so many columns.
+func (s Style) At(columns int) Style {
+	s.Width = min(columns, widestLine)
+	return s
+}
+
 // columns returns how many cells a text takes on a terminal. Colours take none.
 func columns(text string) int {
 	return displaywidth.Options{ControlSequences: true}.String(text)

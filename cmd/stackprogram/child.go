@@ -150,7 +150,10 @@ func (c *Child) answered(ctx context.Context) error {
 	case <-c.ready:
 		return nil
 	case <-c.ended:
-		return c.err
+		if c.err == nil {
+			return nil // it has answered, or reading the answer says that it has not
+		}
+		return fmt.Errorf("the program ended before it had declared its stack: %w", c.err)
 	case <-ctx.Done():
 		return errors.Join(ctx.Err(), c.kill())
 	}

@@ -59,6 +59,9 @@ func program(s *athanor.Stack) error {
 		fmt.Println("waiting")
 		select {}
 	}
+	if s.Stage() == "ending" {
+		os.Exit(len(s.Stage()) - 4)
+	}
 	file := local.NewFile(s, "orders", local.FileProps{Path: "orders.txt", Content: s.Stage()},
 		athanor.Before(athanor.Call(hook)), athanor.After(athanor.Call(hook)))
 	athanor.Then(s, file.Digest, func(text string) (string, error) {
@@ -145,6 +148,15 @@ func both(t *testing.T) map[string]engine.Funcs {
 		t.Errorf("digests %s and %s: %v", here, there, errors.Join(hereErr, thereErr))
 	}
 	return map[string]engine.Funcs{"here": g.Funcs, "in a child": funcs}
+}
+
+// A program that ends while it declares its stack is told apart from a command that ends.
+func TestProgramThatEnds(t *testing.T) {
+	t.Parallel()
+	_, _, err := Ask(t.Context(), exec.Command(os.Args[0]), Question{Stage: "ending", Dir: t.TempDir()})
+	if err == nil || err.Error() != "the program ended before it had declared its stack: exit status 2" {
+		t.Error(err)
+	}
 }
 
 func TestFunctionsInAChild(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package pages_test runs the README, the tutorials and the how-to pages: it writes each file that a page shows, types each command, and
+// Package pages_test runs the README, the tutorials, the how-to pages and the first hours: it writes each file that a page shows, types each command, and
 // compares what is printed with the page. Pages of AWS run on an emulator over HTTP, those of Cloudflare on its test server.
 //
 //	go test ./examples/pages -run 'TestPages/howto/stages' -update    # write what is printed into the page
@@ -6,6 +6,7 @@ package pages_test
 
 import (
 	"flag"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,6 +36,12 @@ var clouds = map[string]func(t *testing.T) world{
 	"docs/tutorial.md":        emulator,
 	"docs/tutorial-worker.md": cloudflare,
 	"docs/howto/policies.md":  goProgram,
+
+	"docs/first-hour/aws-api.md":          both(emulator),
+	"docs/first-hour/aws-website.md":      both(emulator),
+	"docs/first-hour/local.md":            both(nil),
+	"docs/first-hour/worker-fullstack.md": both(cloudflare),
+	"docs/first-hour/worker.md":           both(cloudflare),
 }
 
 // goProgram is a page whose stack is compiled. It says where a checkout of athanor is; the checkout is this one.
@@ -44,6 +51,26 @@ func goProgram(t *testing.T) world {
 		t.Fatal(err)
 	}
 	return world{env: programtest.Caches(t), names: map[string]string{"../athanor": root}}
+}
+
+// both is a page with a stack in YAML and one in Go, which is compiled with the checkout that the page calls /home/ada/athanor.
+func both(cloud func(t *testing.T) world) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		w := world{}
+		if cloud != nil {
+			w = cloud(t)
+		}
+		compiled := goProgram(t)
+		if w.env == nil {
+			w.env = map[string]string{}
+		}
+		maps.Copy(w.env, compiled.env)
+		if w.names == nil {
+			w.names = map[string]string{}
+		}
+		w.names["/home/ada/athanor"] = compiled.names["../athanor"]
+		return w
+	}
 }
 
 // needs skips the page where a program that its commands call is not at hand, or fails it when $ATHANOR_NO_SKIP is set.
@@ -92,7 +119,7 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	var files []string
-	for _, pattern := range []string{"README.md", "docs/tutorial*.md", "docs/howto/*.md"} {
+	for _, pattern := range []string{"README.md", "docs/tutorial*.md", "docs/howto/*.md", "docs/first-hour/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ package terminal
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -97,6 +98,7 @@ func TestShots(t *testing.T) {
 		t.Fatalf("%v: -screens names %d screens, -pictures the folder %q (task terminal:shots)", err, len(files), *pictures)
 	}
 	ctx := browser(t)
+	var sums strings.Builder // of what was drawn, to which a test of cmd/render holds its screens
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		var s screen
@@ -106,6 +108,7 @@ func TestShots(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(data), filepath.Base(file))
 		for name, colors := range themes {
 			source := filepath.Join(t.TempDir(), "page.html")
 			var picture []byte
@@ -123,6 +126,9 @@ func TestShots(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+	if err := os.WriteFile(filepath.Join(*pictures, "SHA256SUMS"), []byte(sums.String()), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

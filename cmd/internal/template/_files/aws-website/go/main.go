@@ -2,6 +2,7 @@
 // over HTTP.
 //
 //	curl "$(athanor output url)"
+//	curl "$AWS_ENDPOINT_URL/$(athanor output bucket)/index.html"    # on an emulator
 package main
 
 import (
