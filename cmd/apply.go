@@ -15,6 +15,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/traces"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/statestore"
 )
 
 // apply runs a plan and reports how it went.
@@ -151,7 +152,7 @@ func (s *session) announceWait(c *cli.Context, p *engine.Plan) {
 		return
 	}
 	snap, err := s.project.store.Load(c.Context, s.stage)
-	if err != nil || snap.Holder == nil {
+	if err != nil || snap.Holder == nil || statestore.MovedBy(snap.Holder.Command) != "" {
 		return
 	}
 	h := snap.Holder

@@ -3,12 +3,14 @@ package cmd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/devloop"
+	"github.com/athanor-dev/athanor/cmd/internal/traces"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
 	"github.com/athanor-dev/athanor/engine"
@@ -62,6 +64,7 @@ type dev struct {
 	lock   *devloop.Lock
 	lines  *lines
 	screen devScreen
+	traces devTraces
 }
 
 func (a *app) dev(c *cli.Context) (err error) {
@@ -99,6 +102,7 @@ func (a *app) dev(c *cli.Context) (err error) {
 		Open: d.open, Options: d.options, Secrets: d.secretFiles, Refused: whyBlocked, Destroy: d.destroy,
 	}
 	exit := d.loop.Run(c.Context)
+	d.traces.close()
 	if over, ok := errors.AsType[*devloop.HandOver](exit.Err); ok {
 		return d.handOver(over)
 	}
@@ -131,6 +135,8 @@ func (d *dev) open(ctx context.Context, g *engine.Graph) (*engine.Engine, error)
 		return nil, err
 	}
 	d.lines = d.app.newLines(d.app.err, false)
+	d.traces.about = traces.About{Version: d.app.versionText(), Stack: s.stage.Stack, Stage: s.stage.Name, Command: devName}
+	d.traces.warn = func(text string) { d.screen.apart(func() { fmt.Fprintln(d.app.err, text) }) }
 	s.engine.Warm, s.engine.Events, s.engine.Dev = engine.NewWarm(), d.event, s.project.newDev(d.lines)
 	return s.engine, nil
 }

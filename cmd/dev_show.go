@@ -87,6 +87,7 @@ func (d *dev) say(text string) { d.screen.say(d, text) }
 
 // event takes an event of a run.
 func (d *dev) event(e engine.Event) {
+	d.traces.event(d.c.Context, e)
 	if d.app.asJSON {
 		d.app.json(e)
 		return

@@ -3,7 +3,10 @@ package cmd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
@@ -14,14 +17,18 @@ import (
 
 func (a *app) historyCommand() *cli.Command {
 	return &cli.Command{
-		Name: "history", Usage: "list the runs of a stage", ArgsUsage: "[TARGET]",
+		Name: "history", Usage: "list the runs of a stage, or compare two", ArgsUsage: "[RUN RUN] [TARGET]",
 		Description: fmt.Sprintf(`Newest first: what ran, how it ended, who ran it where, and what it changed. A plan is no run, nor is a deploy
 that had nothing to do. The newest %d runs of a stage are kept, with their events.
+
+With two runs it shows what they did differently: which resources only one of them touched, and where action, outcome or changed
+paths are others.
 
 A run is running, succeeded, failed, cancelled, or lost: its process died, its lease expired, or unlock ended it.
 A run whose process died is listed as running, with a remark, until the next run takes over.`, statestore.KeptRuns),
 		UsageText: `history                         of the stack in this directory
 history --limit 1 --json        the newest run, for scripts
+history ABCDEF GHIJKL           what two runs did differently
 history --stack shop --stage prod`,
 		Flags: stageFlags(
 			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Value: 20, Usage: "list at most `N` runs; 0: all that are kept"},
@@ -32,6 +39,9 @@ history --stack shop --stage prod`,
 }
 
 func (a *app) history(c *cli.Context) error {
+	if c.NArg() > 0 && namesRun(c.Args().First()) {
+		return a.compareRuns(c)
+	}
 	s, err := a.openRuns(c, 0)
 	if err != nil || s == nil {
 		return err
@@ -54,6 +64,79 @@ func (a *app) history(c *cli.Context) error {
 		a.json(l)
 	}
 	return nil
+}
+
+// compareRuns shows what two runs did differently.
+func (a *app) compareRuns(c *cli.Context) error {
+	if c.NArg() < 2 || !namesRun(c.Args().Get(1)) {
+		return hint(errors.New("history: which other run?"), "athanor history RUN RUN compares two runs, `athanor events RUN` shows one")
+	}
+	if c.IsSet("limit") {
+		return errors.New("history: --limit is for the list of runs, and not for two of them")
+	}
+	s, err := a.openRuns(c, 2)
+	if err != nil || s == nil {
+		return err
+	}
+	var runs [2]render.Run
+	var sides [2]map[string]engine.Event
+	for i := range runs {
+		run, err := s.findRun(c, c.Args().Get(i))
+		if err != nil {
+			return err
+		}
+		runs[i] = render.Run{Run: run.ID, Command: run.Command}
+		if sides[i], err = s.done(c.Context, run.ID); err != nil {
+			return err
+		}
+	}
+	all := compared(sides[0], sides[1])
+	if !a.asJSON {
+		a.style(a.out).Comparison(a.out, runs[0], runs[1], all)
+		return nil
+	}
+	for _, line := range all {
+		a.json(line)
+	}
+	return nil
+}
+
+// done is what a run did to each resource; of a replacement its last part.
+func (s *session) done(ctx context.Context, run string) (map[string]engine.Event, error) {
+	recorded, err := s.project.store.Events(ctx, s.stage, run, 0, 0)
+	last := map[string]engine.Event{}
+	for _, r := range recorded {
+		var e engine.Event
+		if json.Unmarshal(r.Body, &e) == nil && e.Type == engine.EventDone && e.Address != "" {
+			last[e.Address] = e
+		}
+	}
+	return last, err
+}
+
+// compared sets two runs beside each other, resource by resource, those that differ first.
+func compared(from, to map[string]engine.Event) []render.Compared {
+	side := func(e engine.Event, there bool) *render.ComparedSide {
+		if !there {
+			return nil
+		}
+		return &render.ComparedSide{Action: e.Action, Status: e.Status, Error: e.Error, Paths: e.Paths, Elapsed: e.Elapsed}
+	}
+	all := maps.Clone(from)
+	maps.Copy(all, to)
+	var lines, same []render.Compared
+	for _, address := range slices.Sorted(maps.Keys(all)) {
+		a, ranA := from[address]
+		b, ranB := to[address]
+		line := render.Compared{Type: "compared", Address: address, Kind: all[address].Kind, From: side(a, ranA), To: side(b, ranB)}
+		if ranA && ranB && a.Action == b.Action && a.Status == b.Status && a.Error == b.Error && slices.Equal(a.Paths, b.Paths) {
+			same = append(same, line)
+			continue
+		}
+		line.Differs = true
+		lines = append(lines, line)
+	}
+	return append(lines, same...)
 }
 
 // runs lists the runs of the stage, newest first.

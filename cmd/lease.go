@@ -7,7 +7,6 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/statestore"
-	"github.com/athanor-dev/athanor/statestore/migrate"
 )
 
 func whyFlag(usage string) cli.Flag { return &cli.StringFlag{Name: "why", Usage: usage} }
@@ -69,6 +68,9 @@ func (a *app) cancel(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if run != nil && statestore.MovedBy(run.Command) != "" {
+		run = nil // it is no process that could stop; openRuns has said where the stage is
+	}
 	return s.order(c, run, statestore.Order{}, "is asked to stop: running calls finish and are written to state")
 }
 
@@ -85,9 +87,9 @@ func (a *app) unlock(c *cli.Context) error {
 		return err
 	}
 	if run != nil {
-		if where := migrate.Where(run.Command); where != "" {
-			fmt.Fprintf(a.err, "warning: %s was moved to %s. If something was deployed there, leave it there: two states of the same objects\n"+
-				"         undo each other's changes. The history at the other store says what ran.\n", s.stage, printable(where))
+		if statestore.MovedBy(run.Command) != "" {
+			fmt.Fprint(a.err, "         If something was deployed there, leave it there: two states of the same objects undo each other's changes.\n"+
+				"         The history at the other store says what ran.\n")
 		}
 	}
 	if run != nil && !c.Bool("yes") {

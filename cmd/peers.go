@@ -105,6 +105,9 @@ func (s peerStore) Load(ctx context.Context, stage statestore.Stage) (*statestor
 	if err != nil {
 		return nil, err
 	}
+	if snap.Holder != nil {
+		s.peers.session.app.warnMoved(stage, statestore.MovedBy(snap.Holder.Command))
+	}
 	s.peers.mu.Lock()
 	defer s.peers.mu.Unlock()
 	at := peerKey{stage, snap.KeyID}

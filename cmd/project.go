@@ -37,6 +37,7 @@ type project struct {
 	older   bool   // the state is older than what was seen, or was changed without its key, which the user accepts
 	storeID string // what a store made now would be called
 	keyID   string // the key that is needed where the store knows none yet, "" for any
+	movedTo string // the store that the stage was moved to, "" when it is here
 }
 
 // openProject finds the project of a directory and names its store. It touches nothing. Options are those of a database.
@@ -147,6 +148,9 @@ func (p *project) engine(
 	if err != nil {
 		return nil, err
 	}
+	if snap.Holder != nil {
+		p.movedTo = statestore.MovedBy(snap.Holder.Command)
+	}
 	have, err := p.seen(ctx, snap)
 	if err != nil {
 		return nil, err
@@ -188,6 +192,15 @@ func (p *project) engine(
 		},
 		Root: p.root, Cache: filepath.Join(p.root, ".athanor", "cache"), User: p.who(), RunHook: local.Output,
 	}, nil
+}
+
+// warnMoved says that a stage was moved to another store, where its state goes on. What this store has of it is old.
+func (a *app) warnMoved(stage statestore.Stage, where string) {
+	if where == "" {
+		return
+	}
+	fmt.Fprintf(a.err, "warning: %s was moved to %s: what this store has of it is old. --store or $ATHANOR_STORE names the new one.\n",
+		stage, printable(where))
 }
 
 // unproven warns, once, that the rest of a damaged state is not proven.

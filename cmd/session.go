@@ -184,6 +184,13 @@ func (a *app) openRuns(c *cli.Context, names int) (*session, error) {
 	if s.project, err = openProject(dir, s.store); err != nil {
 		return nil, err
 	}
+	newest, err := s.atWork(c)
+	if err != nil {
+		return nil, err
+	}
+	if newest != nil {
+		a.warnMoved(s.stage, statestore.MovedBy(newest.Command))
+	}
 	return s, s.existing(c)
 }
 
@@ -381,6 +388,7 @@ func (s *session) open(c *cli.Context, dir string) error {
 	if s.engine, err = s.project.engine(c.Context, s.stage, dir, s.app.catalog, c.Bool("accept-older-state")); err != nil {
 		return err
 	}
+	s.app.warnMoved(s.stage, s.project.movedTo)
 	s.options.Incomplete = s.options.Incomplete || s.project.older
 	s.engine.Parallel, s.engine.Peers, s.engine.KeepDurations = c.Int("parallel"), newPeers(c, s), true
 	s.app.redacted, s.engine.Events = s.engine.Redacted, s.app.waiting

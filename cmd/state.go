@@ -26,7 +26,8 @@ it takes the lease, shows what it will do and asks. It exits 3 while another run
 				UsageText:   "state show queue\nstate show password --reveal --json",
 				Flags:       stageFlags(cli.RevealFlag(), cli.StackFlag("read")), Before: reads, Action: a.stateShow,
 			},
-			a.stateMoveCommand(), a.stateRemoveCommand(), a.stateExportCommand(), a.stateImportCommand(), a.stateMigrateCommand(), a.stateCheckCommand(),
+			a.stateMoveCommand(), a.stateRemoveCommand(), a.stateExportCommand(), a.stateImportCommand(), a.stateHistoryCommand(), a.stateRestoreCommand(),
+			a.stateMigrateCommand(), a.stateCheckCommand(),
 		},
 	}
 }

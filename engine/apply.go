@@ -158,7 +158,7 @@ func (r *run) acquire(ctx context.Context) (*statestore.Journal, error) {
 	deadline := time.Now().Add(r.o.Wait)
 	for {
 		j, err := statestore.Begin(ctx, r.e.Store, r.w.stage, claim)
-		if err == nil || !errors.Is(err, statestore.ErrHeld) || time.Now().After(deadline) {
+		if err == nil || !errors.Is(err, statestore.ErrHeld) || statestore.MovedTo(err) != "" || time.Now().After(deadline) {
 			return j, err
 		}
 		switch stopped := reconcile.Wait(ctx, min(time.Second, time.Until(deadline)+time.Millisecond), nil); {

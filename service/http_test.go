@@ -126,6 +126,7 @@ func TestRoles(t *testing.T) {
 		from               string // the weakest role that may
 	}{
 		{"GET", stageURL + "/state", "", "reader"},
+		{"GET", stageURL + "/versions", "", "reader"},
 		{"GET", stageURL + "/runs", "", "reader"},
 		{"GET", stageURL + "/runs/r1/events", "", "reader"},
 		{"POST", stageURL + "/runs", `{"run":"r-ROLE","client":{"host":"h","pid":1}}`, "deployer"},

@@ -60,6 +60,44 @@ func (s *Service) snapshot(in *request) (any, error) {
 	return nil, nil
 }
 
+// versions is the store as one that keeps earlier versions of a stage.
+func (s *Service) versions() (statestore.Versions, error) {
+	if store, ok := s.store.(statestore.Versions); ok {
+		return store, nil
+	}
+	return nil, wire.NewProblem(http.StatusNotFound, wire.CodeNotFound, "the store of the service keeps no versions", "")
+}
+
+// listVersions lists the versions of a stage that are kept.
+func (s *Service) listVersions(in *request) (any, error) {
+	store, err := s.versions()
+	if err != nil {
+		return nil, err
+	}
+	versions, err := store.Versions(in.Context(), in.stage)
+	if err != nil {
+		return nil, err
+	}
+	return wire.FromVersions(versions), nil
+}
+
+// version gives an earlier version of a stage.
+func (s *Service) version(in *request) (any, error) {
+	store, err := s.versions()
+	if err != nil {
+		return nil, err
+	}
+	serial, err := strconv.ParseUint(in.PathValue("serial"), 10, 64)
+	if err != nil {
+		return nil, wire.NewProblem(http.StatusBadRequest, wire.CodeMalformed, "the serial is not a number", "a serial is a number from 1")
+	}
+	snap, err := store.LoadVersion(in.Context(), in.stage, serial)
+	if err != nil {
+		return nil, err
+	}
+	return wire.FromSnapshot(snap), nil
+}
+
 // whole reads a number of the query; 0 when there is none.
 func (in *request) whole(name string) (uint64, error) {
 	text := in.URL.Query().Get(name)

@@ -24,6 +24,8 @@ func (s *Service) routes() []route {
 		{method: "GET", path: "/v1/service", need: reader, do: s.about},
 		{method: "GET", path: "/v1/stages", need: reader, do: s.listStages},
 		{method: "GET", path: stagePath + "/state", need: reader, do: s.snapshot},
+		{method: "GET", path: stagePath + "/versions", need: reader, do: s.listVersions},
+		{method: "GET", path: stagePath + "/versions/{serial}", need: reader, do: s.version},
 		{method: "GET", path: runs, need: reader, do: s.listRuns},
 		{method: "POST", path: runs, need: deployer, do: s.register, created: true},
 		{method: "POST", path: run + "/start", need: deployer, do: s.start},

@@ -4,6 +4,9 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -360,4 +363,44 @@ func TestDevTargets(t *testing.T) {
 	w.save("graph.json", strings.ReplaceAll(w.read("graph.json"), `"one"`, `"two"`))
 	s.deployed(map[string]float64{"updated": 1})
 	s.stop(0)
+}
+
+// Each run of a session is sent as a trace, also the last one before it ends, and a collector that is away stops nothing.
+func TestDevSendsTraces(t *testing.T) {
+	got := make(chan string, 100)
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.URL.Path != "/v1/traces" {
+			body = []byte(fmt.Sprint(r.URL.Path, err))
+		}
+		got <- string(body)
+	}))
+	defer collector.Close()
+	w := newWorld(t, pages(2, "one"))
+	w.env = append(w.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL)
+	s := w.dev("--destroy-on-exit")
+	s.deployed(map[string]float64{"created": 2})
+	w.save("athanor.yaml", pages(2, "two"))
+	s.deployed(map[string]float64{"updated": 1})
+	s.stop(0)
+	for _, action := range []string{"create p0", "update p0", "delete p1"} {
+		body := <-got // sent before the session ended
+		for _, part := range []string{`"athanor dev"`, `"` + action + `"`, `"local-tester"`, `"succeeded"`} {
+			if !strings.Contains(body, part) {
+				t.Errorf("the trace of %s has no %s: %s", action, part, body)
+			}
+		}
+	}
+	if len(got) > 0 {
+		t.Errorf("one more trace: %s", <-got)
+	}
+	collector.Close()
+	away := w.dev()
+	away.deployed(map[string]float64{"created": 2})
+	w.save("athanor.yaml", pages(2, "three"))
+	away.deployed(map[string]float64{"updated": 1})
+	away.stop(0)
+	if n := strings.Count(away.errs.String(), "warning: a trace was not sent"); n != 1 {
+		t.Errorf("%d warnings:\n%s", n, away.errs.String())
+	}
 }

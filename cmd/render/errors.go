@@ -127,7 +127,9 @@ func (e Errors) Print(w io.Writer, s Style, err error) {
 // withWayOut adds what can be done about an error whose maker knows no command.
 func withWayOut(err error) error {
 	way := ""
-	switch {
+	switch moved := statestore.MovedTo(err); {
+	case moved != "":
+		way = "name the new store with --store or $ATHANOR_STORE: " + moved
 	case errors.Is(err, statestore.ErrHeld):
 		way = "--wait 5m waits for it to end, athanor cancel asks it to stop"
 	case errors.Is(err, statestore.ErrFenced):

@@ -247,6 +247,20 @@ func TestPulumi(t *testing.T) {
 	if out, err := p.run(p.stack("stack", "rm", "--yes")...); err == nil || !strings.Contains(out, "still") {
 		t.Errorf("a stack with resources was removed: %s", out)
 	}
+	// An object that exists is taken into the stack, and one that does not is refused and leaves it as it was.
+	taken := []string{"--yes", "--skip-preview", "--generate-code=false", "--protect=false"}
+	p.must(p.stack("import", append([]string{"testprovider:index:Random", "taken", "an-id"}, taken...)...)...)
+	if out, err := p.run(p.stack("import", append([]string{"testprovider:index:Echo", "missing", "an-id"}, taken...)...)...); err == nil || !strings.Contains(out, "does not exist") {
+		t.Errorf("an object that is missing was imported: %v, %s", err, out)
+	}
+	if got := p.urns(); len(got) != 14 || got[13] != "taken" {
+		t.Errorf("after import: %v", got)
+	}
+	for _, one := range p.export().Deployment.Resources {
+		if strings.HasSuffix(one.URN, "::taken") && one.ID != "an-id" {
+			t.Errorf("it was imported as %q", one.ID)
+		}
+	}
 	p.must(p.stack("destroy", "--yes", "--skip-preview")...)
 	if got := p.urns(); len(got) != 0 {
 		t.Errorf("after destroy: %v", got)

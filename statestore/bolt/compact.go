@@ -23,10 +23,19 @@ func growth(size int64) int { return max(leastGrowth, int(size/16)) }
 // aside names the file that a compaction writes. Only the process that has the lock of the store's file writes it.
 func aside(path string) string { return path + ".compact" }
 
-// Compact rewrites the file so that it holds the current state alone: nothing that was replaced or deleted before stays
-// in its free pages. It returns [errors.ErrUnsupported] where an open file cannot be replaced, or where a new
+// Compact rewrites the file so that it holds the current state of each stage alone: no version before it is kept, and
+// nothing that was replaced or deleted stays in free pages. It returns [errors.ErrUnsupported] where an open file cannot be replaced, or where a new
 // file would not have the owner, mode and names of the old one.
 func (s *Store) Compact(ctx context.Context) error {
+	stages, err := s.Stages(ctx)
+	if err != nil {
+		return err
+	}
+	for _, stage := range stages {
+		if err := s.ops.DropVersions(ctx, stage); err != nil {
+			return err
+		}
+	}
 	f, err := s.open(ctx, true)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

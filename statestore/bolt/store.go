@@ -100,6 +100,16 @@ func (s *Store) Commit(ctx context.Context, lease statestore.Lease, batch states
 	return ops.Commit(ctx, lease, batch)
 }
 
+// Versions implements [statestore.Versions].
+func (s *Store) Versions(ctx context.Context, stage statestore.Stage) ([]statestore.Version, error) {
+	return s.ops.Versions(ctx, stage)
+}
+
+// LoadVersion implements [statestore.Versions].
+func (s *Store) LoadVersion(ctx context.Context, stage statestore.Stage, serial uint64) (*statestore.Snapshot, error) {
+	return s.ops.LoadVersion(ctx, stage, serial)
+}
+
 // Interrupt implements [statestore.Store].
 func (s *Store) Interrupt(ctx context.Context, stage statestore.Stage, order statestore.Order) (bool, error) {
 	done, err := s.ops.Interrupt(ctx, stage, order)

@@ -233,6 +233,16 @@ func (t *tables) flush(of part) error {
 	return err
 }
 
+// past opens the bucket of earlier versions, which a stage of an older program does not have: nil for none.
+func (t *tables) past() *bbolt.Bucket {
+	if t.open[ledger.Past] == nil {
+		if b := t.stage.Bucket([]byte(ledger.Past)); b != nil {
+			t.open[ledger.Past] = b
+		}
+	}
+	return t.open[ledger.Past]
+}
+
 // table opens a bucket. One that a damaged file lost panics in use, which counts as damage.
 func (t *tables) table(name ledger.Table) *bbolt.Bucket {
 	b := t.open[name]
@@ -249,12 +259,22 @@ func (t *tables) Get(name ledger.Table, key []byte) []byte {
 	if name == ledger.Events {
 		return t.history().get(key)
 	}
+	if name == ledger.Past && t.past() == nil {
+		return nil
+	}
 	return t.table(name).Get(key)
 }
 
 func (t *tables) Put(name ledger.Table, key, value []byte) error {
 	if name == ledger.Events {
 		return t.history().put(key, value)
+	}
+	if name == ledger.Past && t.past() == nil {
+		b, err := t.stage.CreateBucket([]byte(ledger.Past))
+		if err != nil {
+			return err
+		}
+		t.open[ledger.Past] = b
 	}
 	b := t.table(name)
 	if b.FillPercent != grows && t.behindAll(name, b, key) {
@@ -266,6 +286,9 @@ func (t *tables) Put(name ledger.Table, key, value []byte) error {
 func (t *tables) Delete(name ledger.Table, key []byte) error { return t.table(name).Delete(key) }
 
 func (t *tables) Clear(name ledger.Table, prefix []byte) error {
+	if name == ledger.Past && t.past() == nil {
+		return nil
+	}
 	if len(prefix) > 0 {
 		return t.clearFrom(name, prefix)
 	}
@@ -296,6 +319,9 @@ func (t *tables) clearFrom(name ledger.Table, prefix []byte) error {
 func (t *tables) Ascend(name ledger.Table, prefix, from []byte) iter.Seq2[[]byte, []byte] {
 	if name == ledger.Events {
 		return t.history().ascend(prefix, from)
+	}
+	if name == ledger.Past && t.past() == nil {
+		return func(func(key, value []byte) bool) {}
 	}
 	return func(yield func(key, value []byte) bool) {
 		if bytes.Compare(from, prefix) < 0 {

@@ -65,18 +65,7 @@ func (e *DifferentError) Error() string {
 }
 
 // command is the command of the run that holds a moved stage at the old store: every refusal there shows it.
-func (m *Move) command() string { return movedTo + m.Where }
-
-const movedTo = "moved to "
-
-// Where returns where a stage was moved by the run of a command that holds it; empty for a run of another kind.
-func Where(command string) string {
-	where, ok := strings.CutPrefix(command, movedTo)
-	if !ok {
-		return ""
-	}
-	return where
-}
+func (m *Move) command() string { return statestore.MovedCommand(m.Where) }
 
 // Stage moves one stage: it holds the stage at the old store for good, writes all of its record into the new one in one commit,
 // and compares. It can be cut anywhere and done again: it then goes on. An error before the record was written leaves the

@@ -25,12 +25,22 @@ const (
 		where age > age($1::text::xid)`
 )
 
-// Compact rewrites the tables, so that their files hold nothing that was replaced or deleted before. It returns a
+// Compact rewrites the tables, so that their files hold nothing that was replaced or deleted before, and gives up the
+// versions before the current state of each stage. It returns a
 // [statestore.RemnantsError] that names what may still hold it: always what no client reaches, such as the write-ahead
 // log, and the tables where the role does not own them or somebody else uses them for longer than the store's patience.
 func (s *Store) Compact(ctx context.Context) error {
+	stages, err := s.Stages(ctx)
+	if err != nil {
+		return err
+	}
+	for _, stage := range stages {
+		if err := s.ops.DropVersions(ctx, stage); err != nil {
+			return err
+		}
+	}
 	obstacle := ""
-	err := s.patiently(ctx, func() (err error) {
+	err = s.patiently(ctx, func() (err error) {
 		obstacle, err = s.rewriteTables(ctx)
 		return err
 	})

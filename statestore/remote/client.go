@@ -242,7 +242,7 @@ func (c *client) problem(stage statestore.Stage, res *http.Response, p *wire.Pro
 	case again:
 		seconds, _ := strconv.Atoi(res.Header.Get("Retry-After")) // without one it is asked soon
 		return &retryError{err: p, after: time.Duration(seconds) * time.Second}
-	case statestore.Refused(err):
+	case statestore.Refused(err), errors.Is(err, statestore.ErrNoVersion):
 		return err
 	case p.Status >= http.StatusInternalServerError:
 		return &statestore.UnavailableError{Path: c.origin, Err: p}

@@ -114,6 +114,23 @@ func (s *Store) Load(ctx context.Context, stage statestore.Stage) (*statestore.S
 	return snap, nil
 }
 
+// Versions implements [statestore.Versions].
+func (s *Store) Versions(ctx context.Context, stage statestore.Stage) ([]statestore.Version, error) {
+	var answer wire.Versions
+	err := s.client.call(ctx, stage, request{method: http.MethodGet, path: stagePath(stage) + "/versions"}, &answer)
+	return answer.List(), err
+}
+
+// LoadVersion implements [statestore.Versions].
+func (s *Store) LoadVersion(ctx context.Context, stage statestore.Stage, serial uint64) (*statestore.Snapshot, error) {
+	var answer wire.Snapshot
+	path := stagePath(stage) + "/versions/" + strconv.FormatUint(serial, 10)
+	if err := s.client.call(ctx, stage, request{method: http.MethodGet, path: path}, &answer); err != nil {
+		return nil, err
+	}
+	return answer.Snapshot(stage), nil
+}
+
 // ended reports whether the process that a proof names has ended, as far as this machine can tell.
 func (s *Store) ended(proof string) bool {
 	var p host.Process

@@ -76,7 +76,7 @@ func WithProbes(probed func(place string) bool, remember func(place string)) Opt
 //   - region: the bucket's region
 //   - endpoint: the URL of a server that is not AWS's own: R2, MinIO and others
 //   - names=sealed: addresses, kinds and identities are sealed too
-//   - keep: how many bases of each stage stay, 20 by default
+//   - keep: how many versions of each stage are kept before the newest one, 20 by default
 //
 // Open connects to nothing. The store is made by the first Acquire, and until then every stage is empty.
 func Open(url string, config Config, options ...Option) (*Store, error) {

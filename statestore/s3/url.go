@@ -24,7 +24,7 @@ type Address struct {
 	Region string
 	// Endpoint is the URL of a server that is not AWS's own; its buckets are named in the path.
 	Endpoint string
-	// Keep is how many bases of a stage stay; 0 is the default.
+	// Keep is how many versions of a stage are kept before the newest one; 0 is the default.
 	Keep int
 	// SealedNames hides addresses, kinds and identities from who can read the bucket.
 	SealedNames bool

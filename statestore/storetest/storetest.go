@@ -59,6 +59,7 @@ func cases() map[string]map[string]func(*fixture) {
 	return map[string]map[string]func(*fixture){
 		"rows": rowCases, "lease": leaseCases, "replay": replayCases,
 		"move": moveCases, "history": historyCases, "damage": damageCases, "journal": journalCases, "wire": wireCases, "head": headCases,
+		"versions": versionCases,
 	}
 }
 

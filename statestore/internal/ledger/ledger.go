@@ -30,11 +30,12 @@ const (
 	Runs    Table = "runs"    // epoch → run
 	Events  Table = "events"  // epoch, sequence → body
 	Batches Table = "batches" // sequence → digest, of the newest epoch only
+	Past    Table = "past"    // epoch, table, key → the entry before that run; see past.go
 )
 
 // Tables lists them all.
 func Tables() []Table {
-	return []Table{Heads, Rows, Owners, Needed, Facts, Runs, Events, Batches}
+	return []Table{Heads, Rows, Owners, Needed, Facts, Runs, Events, Batches, Past}
 }
 
 // Tx is one transaction on one stage. What Get and Ascend give is valid until the next write and must
@@ -73,6 +74,10 @@ type Stage struct {
 	Name  statestore.Stage
 	Tx    Tx
 	World host.World
+	// Keep is how many versions are kept before the newest one; 0 is the default.
+	Keep int
+
+	past *rules.Version // what is written was otherwise in this version, which is kept; nil for none
 }
 
 // HeadKey is the one key in the table of heads.

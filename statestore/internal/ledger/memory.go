@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"errors"
 	"iter"
 	"slices"
 	"strings"
@@ -45,6 +46,32 @@ func (m *Memory) Ascend(prefix, from string) iter.Seq2[string, []byte] {
 		at, _ := slices.BinarySearch(m.keys, max(prefix, from))
 		for _, key := range m.keys[at:] {
 			if !strings.HasPrefix(key, prefix) || !yield(key, m.values[key]) {
+				return
+			}
+		}
+	}
+}
+
+// readOnly are tables in memory that nobody writes.
+type readOnly map[Table]*Memory
+
+// Get implements [Tx].
+func (r readOnly) Get(table Table, key []byte) []byte { return r[table].Get(string(key)) }
+
+// Put implements [Tx].
+func (r readOnly) Put(Table, []byte, []byte) error { return errors.ErrUnsupported }
+
+// Delete implements [Tx].
+func (r readOnly) Delete(Table, []byte) error { return errors.ErrUnsupported }
+
+// Clear implements [Tx].
+func (r readOnly) Clear(Table, []byte) error { return errors.ErrUnsupported }
+
+// Ascend implements [Tx].
+func (r readOnly) Ascend(table Table, prefix, from []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(key, value []byte) bool) {
+		for key, value := range r[table].Ascend(string(prefix), string(from)) {
+			if !yield([]byte(key), value) {
 				return
 			}
 		}

@@ -25,10 +25,12 @@ type Operations struct {
 	World   host.World
 	// Near: reading one by one is not slow, so that nothing needs to be known of what is read next.
 	Near bool
+	// Keep is how many versions of a stage are kept before the newest one; 0 is the default.
+	Keep int
 }
 
 func (o Operations) stage(name statestore.Stage, tx Tx) *Stage {
-	s := &Stage{Name: name, Tx: tx, World: o.World}
+	s := &Stage{Name: name, Tx: tx, World: o.World, Keep: o.Keep}
 	if remote, ok := tx.(Remote); ok {
 		s.World.Now = remote.Now
 	}
@@ -131,4 +133,31 @@ func (o Operations) Check(ctx context.Context, stage statestore.Stage) (broken [
 		return nil
 	})
 	return broken, err
+}
+
+// Versions is [statestore.Versions.Versions].
+func (o Operations) Versions(ctx context.Context, stage statestore.Stage) (versions []statestore.Version, err error) {
+	err = o.Backend.View(ctx, stage, []Want{{Table: Runs, All: true}}, func(tx Tx) (err error) {
+		versions, err = o.stage(stage, tx).Versions()
+		return err
+	})
+	return versions, err
+}
+
+// LoadVersion is [statestore.Versions.LoadVersion].
+func (o Operations) LoadVersion(ctx context.Context, stage statestore.Stage, serial uint64) (snap *statestore.Snapshot, err error) {
+	wants := []Want{{Table: Rows, All: true}, {Table: Facts, All: true}, {Table: Past, All: true}}
+	err = o.Backend.View(ctx, stage, wants, func(tx Tx) (err error) {
+		snap, err = o.stage(stage, tx).LoadVersion(serial)
+		return err
+	})
+	if err == nil && snap == nil {
+		err = &statestore.NoVersionError{Stage: stage, Serial: serial}
+	}
+	return snap, err
+}
+
+// DropVersions gives up all versions of a stage but the state as it is.
+func (o Operations) DropVersions(ctx context.Context, stage statestore.Stage) error {
+	return o.Backend.Update(ctx, stage, false, nil, func(tx Tx) (bool, error) { return o.stage(stage, tx).DropVersions() })
 }

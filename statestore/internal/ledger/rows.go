@@ -186,6 +186,11 @@ func (set *workset) flush() (changed bool, err error) {
 		}
 	}
 	set.expectFlush(dirty)
+	for _, address := range dirty {
+		if err := set.stage.remember(pastRow, []byte(address)); err != nil {
+			return false, err
+		}
+	}
 	for _, step := range []func(*work) error{set.stage.clearRow, set.stage.writeRow, set.stage.checkNeeded} {
 		for _, address := range dirty {
 			if err := step(set.rows[address]); err != nil {

@@ -41,6 +41,9 @@ func (s *Stage) register(h *rules.Head, take rules.Takeover, claim statestore.Cl
 	if err := s.Tx.Clear(Batches, nil); err != nil {
 		return err
 	}
+	if err := s.completeVersions(h); err != nil {
+		return err
+	}
 	t := &h.Tenure
 	err := s.putRun(statestore.Run{
 		ID: t.Run, Command: t.Command, State: statestore.Running, User: t.User,
@@ -145,6 +148,9 @@ func (s *Stage) Commit(lease statestore.Lease, batch *statestore.Batch) (next st
 
 // apply writes everything of a batch but the head.
 func (s *Stage) apply(h *rules.Head, batch *statestore.Batch) error {
+	if err := s.keepVersion(h, batch); err != nil {
+		return err
+	}
 	changed, err := s.applyRows(batch)
 	if err != nil {
 		return err
@@ -160,6 +166,11 @@ func (s *Stage) apply(h *rules.Head, batch *statestore.Batch) error {
 	}
 	if err := s.applyFacts(batch); err != nil {
 		return err
+	}
+	if changesState(batch) {
+		if err := s.newVersion(h); err != nil {
+			return err
+		}
 	}
 	for _, event := range batch.Events {
 		key := eventKey(h.Epoch, event.Seq)
@@ -182,16 +193,21 @@ func (s *Stage) apply(h *rules.Head, batch *statestore.Batch) error {
 func (s *Stage) applyFacts(batch *statestore.Batch) error {
 	if batch.Outputs != nil {
 		key := []byte(outputsKey)
+		if err := s.remember(pastFact, key); err != nil {
+			return err
+		}
 		if err := s.Tx.Put(Facts, key, frame(key, batch.Outputs)); err != nil {
 			return err
 		}
 	}
 	for name, value := range batch.Meta {
 		key := []byte(metaPrefix + name)
-		var err error
-		if value == nil {
+		err := s.remember(pastFact, key)
+		switch {
+		case err != nil:
+		case value == nil:
 			err = s.Tx.Delete(Facts, key)
-		} else {
+		default:
 			err = s.Tx.Put(Facts, key, frame(key, value))
 		}
 		if err != nil {

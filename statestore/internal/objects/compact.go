@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -54,6 +55,11 @@ func (t *tx) segment(next *rules.Head) (*segment, error) {
 		return nil, t.err
 	}
 	unmerged := len(t.cache.tail)
+	if whole {
+		if err := t.dropVersions(next); err != nil {
+			return nil, err
+		}
+	}
 	t.absorb(next)
 	entries := merged(t.entries)
 	seg := &segment{
@@ -80,6 +86,21 @@ func (t *tx) segment(next *rules.Head) (*segment, error) {
 	return seg, nil
 }
 
+// dropVersions gives up all versions but the state as it is.
+func (t *tx) dropVersions(next *rules.Head) error {
+	var keys []string
+	for key := range t.table(ledger.Past).Ascend("", "") {
+		keys = append(keys, key)
+	}
+	for _, key := range slices.Backward(keys) {
+		t.set(ledger.Past, key, nil)
+	}
+	next.Past, next.Newest = nil, rules.Version{}
+	var err error
+	t.doc.Lease, err = json.Marshal(next)
+	return err
+}
+
 // absorb takes into the segment what the head need not keep.
 func (t *tx) absorb(next *rules.Head) {
 	for _, b := range t.doc.Batches {
@@ -96,10 +117,10 @@ func (t *tx) absorb(next *rules.Head) {
 }
 
 // content are the entries that a segment holds.
-func (t *tx) content(seg *segment) []entry {
+func (t *tx) content(seg *segment, next *rules.Head) []entry {
 	switch {
 	case seg.header.Base:
-		return t.everything(seg.header.Epoch)
+		return t.everything(next)
 	case seg.header.Merged > 0:
 		return merged(append(slices.Clone(t.cache.tail[len(t.cache.tail)-seg.header.Merged:]), seg.entries)...)
 	}
@@ -107,12 +128,17 @@ func (t *tx) content(seg *segment) []entry {
 }
 
 // everything is all that the tables hold and somebody may still ask for.
-func (t *tx) everything(epoch uint64) []entry {
+func (t *tx) everything(next *rules.Head) []entry {
 	var all []entry
+	versions := map[string]bool{}
+	for i := range next.Past {
+		versions[string(number(next.Past[i].Until))] = true
+	}
 	for _, name := range kept() {
 		for key, value := range t.cache.tables[name].Ascend("", "") {
 			switch {
-			case name == ledger.Batches && !strings.HasPrefix(key, string(number(epoch))):
+			case name == ledger.Batches && !strings.HasPrefix(key, string(number(next.Epoch))):
+			case name == ledger.Past && !versions[key[:8]]:
 			case (name == ledger.Runs || name == ends) && binary.BigEndian.Uint64([]byte(key)) < t.doc.Forgotten:
 			default:
 				all = append(all, entry{name, key, value})
@@ -127,12 +153,6 @@ func (t *tx) list(seg *segment) {
 	ref := segmentRef{Name: seg.name, Bytes: seg.bytes, Merged: seg.header.Merged}
 	if seg.header.Base {
 		t.doc.Segments = []segmentRef{ref}
-		t.doc.Bases = append(t.doc.Bases, baseRef{Name: seg.name, Serial: seg.header.Serial, Written: t.now.UTC()})
-		keep := t.store.set.Keep
-		if t.store.compacting.Load() {
-			keep = 1
-		}
-		t.doc.Bases = t.doc.Bases[max(0, len(t.doc.Bases)-keep):]
 		return
 	}
 	t.doc.Segments = append(t.doc.Segments[:len(t.doc.Segments)-seg.header.Merged], ref)
@@ -140,7 +160,7 @@ func (t *tx) list(seg *segment) {
 
 // writeSegment writes a segment once. One of its name that is there, with the same batch, was written by an attempt whose
 // answer was lost: it counts, as it is.
-func (s *Store) writeSegment(ctx context.Context, c *cache, t *tx, w *swap, seg *segment) error {
+func (s *Store) writeSegment(ctx context.Context, c *cache, t *tx, w *swap, next *rules.Head, seg *segment) error {
 	if w.written != nil {
 		t.adopt(w.written)
 		return nil
@@ -149,7 +169,7 @@ func (s *Store) writeSegment(ctx context.Context, c *cache, t *tx, w *swap, seg 
 	if err != nil {
 		return err
 	}
-	body, err := encodeSegment(seg.name, seg.header, t.content(seg), by)
+	body, err := encodeSegment(seg.name, seg.header, t.content(seg, next), by)
 	if err != nil {
 		return err
 	}
@@ -232,15 +252,15 @@ func (s *Store) writeEvents(ctx context.Context, c *cache, t *tx, w *swap, next 
 }
 
 // Compact lets the next commits of this process write all of their stage, and their run end with the deletion of
-// everything before, older bases included: no object holds what was replaced. Who reads by an older head meanwhile reads
+// everything before, earlier versions included: no object holds what was replaced. Who reads by an older head meanwhile reads
 // again. It returns a [statestore.RemnantsError]: a bucket may keep what is deleted.
 func (s *Store) Compact(context.Context) error {
 	s.compacting.Store(true)
 	return &statestore.RemnantsError{Where: []string{"older versions and replicas of objects, where the bucket keeps them"}}
 }
 
-// sweep deletes, after a run that superseded segments, what no head lists since before it began: segments that are no
-// base which is kept, those of runs that were fenced, and events of runs that are forgotten. It is best effort, and
+// sweep deletes, after a run that superseded segments, what no head lists since before it began: segments
+// that were merged, those of runs that were fenced, and events of runs that are forgotten. It is best effort, and
 // never takes what this run or a later one may still list.
 func (s *Store) sweep(ctx context.Context, stage statestore.Stage) {
 	c, err := s.enter(ctx, stage)
@@ -265,9 +285,6 @@ func (s *Store) sweep(ctx context.Context, stage statestore.Stage) {
 	}
 	for _, name := range names {
 		listed[name] = true
-	}
-	for _, base := range c.doc.Bases {
-		listed[base.Name] = true
 	}
 	var keys []string
 	folder := s.folder(stage) + "seg/"

@@ -3,15 +3,18 @@ package objects
 import (
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/internal/ledger"
 	"github.com/athanor-dev/athanor/statestore/internal/rules"
 )
 
-// docFormat is the format of heads, segments and event batches.
-const docFormat = 1
+// docFormat is the format of segments, event batches and the object of the store. Heads have their own: those of format 2 may
+// list segments with earlier versions of the state, which programs that know format 1 alone cannot read.
+const (
+	docFormat  = 1
+	headFormat = 2
+)
 
 const (
 	keptSwaps     = 32 // the newest swap ids that a head keeps
@@ -34,8 +37,6 @@ type document struct {
 	Lease json.RawMessage `json:"lease"`
 	// Segments hold the tables, oldest first: a base and what was written after it.
 	Segments []segmentRef `json:"segments,omitempty"`
-	// Bases are the newest ones, which stay.
-	Bases []baseRef `json:"bases,omitempty"`
 	// Runs are the newest ones, oldest first. The others stand in segments, without those before the epoch Forgotten.
 	Runs      []runRef `json:"runs,omitempty"`
 	Forgotten uint64   `json:"forgotten,omitempty"`
@@ -52,13 +53,6 @@ type segmentRef struct {
 	Name   string `json:"name"`
 	Bytes  int    `json:"bytes"`
 	Merged int    `json:"merged,omitempty"`
-}
-
-// baseRef is a base, which is the first of a list and holds all of a stage.
-type baseRef struct {
-	Name    string    `json:"name"`
-	Serial  uint64    `json:"serial"`
-	Written time.Time `json:"written"`
 }
 
 // runRef is a run with the newest batch of it that was committed.
@@ -86,7 +80,7 @@ func (d *document) tenure() (rules.Head, error) {
 // clone is a copy whose lists can be changed.
 func (d *document) clone() *document {
 	c := *d
-	c.Swaps, c.Segments, c.Bases = slices.Clone(d.Swaps), slices.Clone(d.Segments), slices.Clone(d.Bases)
+	c.Swaps, c.Segments = slices.Clone(d.Swaps), slices.Clone(d.Segments)
 	c.Runs, c.Batches = slices.Clone(d.Runs), slices.Clone(d.Batches)
 	return &c
 }
@@ -119,9 +113,9 @@ func parse(stage statestore.Stage, place string, body []byte) (*document, error)
 	err := json.Unmarshal(body, d)
 	switch {
 	case err != nil:
-	case d.Format > docFormat:
-		return nil, &statestore.NewerError{Path: place, Have: uint64(d.Format), Known: docFormat}
-	case d.Format != docFormat || d.Stage != stage:
+	case d.Format > headFormat:
+		return nil, &statestore.NewerError{Path: place, Have: uint64(d.Format), Known: headFormat}
+	case d.Format < docFormat || d.Stage != stage:
 		err = errShape
 	default:
 		_, err = d.tenure()

@@ -1,8 +1,10 @@
 package objects_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -149,5 +151,90 @@ func TestSupersededWhileReading(t *testing.T) {
 	snap, err := newStore(bucket, trusted()).Load(t.Context(), stage)
 	if err != nil || gone == "" || snap.Rows["a"].Version != 3 {
 		t.Fatalf("%v, %q, %+v", err, gone, snap)
+	}
+}
+
+// change commits one row in a run of its own.
+func change(t *testing.T, s *objects.Store, run string, version uint64, body string) {
+	t.Helper()
+	lease, batch := acquired(t, s, run), batchOf(1, version, statestore.Succeeded)
+	batch.Put[0].Body = []byte(body)
+	if _, err := s.Commit(t.Context(), lease, batch); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func serialsOf(t *testing.T, s *objects.Store) (serials []uint64) {
+	t.Helper()
+	versions, err := s.Versions(t.Context(), stage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range versions {
+		serials = append(serials, v.Serial)
+	}
+	return serials
+}
+
+// A store that is made to hold the current state alone has no version before it, and no object holds what was replaced. The next
+// run keeps one again.
+func TestCompactGivesUpVersions(t *testing.T) {
+	t.Parallel()
+	bucket := objectstest.NewMemory(t, time.Now)
+	holds := func(text string) bool {
+		t.Helper()
+		listed, more, err := bucket.List(t.Context(), "", "")
+		if err != nil || more {
+			t.Fatal(more, err)
+		}
+		return slices.ContainsFunc(listed, func(l objects.Listed) bool {
+			object, err := bucket.Get(t.Context(), l.Key, "")
+			return err == nil && bytes.Contains(object.Body, []byte(text))
+		})
+	}
+	s := newStore(bucket, trusted())
+	change(t, s, "r1", 0, "the first body")
+	change(t, s, "r2", 1, "the second body")
+	if got := serialsOf(t, s); !slices.Equal(got, []uint64{2, 1}) || !holds("the first body") {
+		t.Fatalf("versions %v", got)
+	}
+	compacting := newStore(bucket, trusted())
+	if err := compacting.Compact(t.Context()); !errors.Is(err, errors.ErrUnsupported) { // a server may keep what is deleted
+		t.Fatal(err)
+	}
+	change(t, compacting, "r3", 2, "the third body")
+	if got := serialsOf(t, newStore(bucket, trusted())); !slices.Equal(got, []uint64{3}) || holds("the first body") || holds("the second body") {
+		t.Errorf("versions %v; the first body is there: %t, the second: %t", got, holds("the first body"), holds("the second body"))
+	}
+	after := newStore(bucket, trusted())
+	change(t, after, "r4", 3, "the fourth body")
+	snap, err := newStore(bucket, trusted()).LoadVersion(t.Context(), stage, 3)
+	if err != nil || string(snap.Rows["a"].Body) != "the third body" {
+		t.Errorf("the version after it: %+v, %v", snap, err)
+	}
+}
+
+// A head of an older program is read, and lifted by the next run; one of a newer program is refused by name.
+func TestFormatsOfHeads(t *testing.T) {
+	t.Parallel()
+	bucket := objectstest.NewMemory(t, time.Now)
+	change(t, newStore(bucket, trusted()), "r1", 0, "x")
+	const newest, older, later = `{"athanorStage":2,`, `{"athanorStage":1,`, `{"athanorStage":3,`
+	replace := func(from, to string) {
+		t.Helper()
+		object, err := bucket.Get(t.Context(), headOf, "")
+		if err != nil || !bytes.HasPrefix(object.Body, []byte(from)) {
+			t.Fatalf("%.30s, %v", object.Body, err)
+		}
+		if _, err := bucket.Put(t.Context(), headOf, append([]byte(to), object.Body[len(from):]...), objects.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replace(newest, older)
+	change(t, newStore(bucket, trusted()), "r2", 1, "y")
+	replace(newest, later)
+	_, err := newStore(bucket, trusted()).Load(t.Context(), stage)
+	if e, ok := errors.AsType[*statestore.NewerError](err); !ok || e.Have != 3 || e.Known != 2 {
+		t.Errorf("a newer head: %v", err)
 	}
 }

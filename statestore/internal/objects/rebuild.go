@@ -189,7 +189,7 @@ func (s *Store) document(ctx context.Context, c *cache) (*document, Rebuilt, err
 	if !top.Base {
 		names = append(slices.Clone(top.Before[:len(top.Before)-top.Merged]), newest)
 	}
-	doc := &document{Format: docFormat, Stage: c.stage, Sealed: top.Sealed}
+	doc := &document{Format: headFormat, Stage: c.stage, Sealed: top.Sealed}
 	for _, name := range names {
 		h, read := headers[name]
 		if _, there := written[name]; !there || !read {
@@ -197,27 +197,7 @@ func (s *Store) document(ctx context.Context, c *cache) (*document, Rebuilt, err
 		}
 		doc.Segments = append(doc.Segments, segmentRef{Name: name, Bytes: sizes[name], Merged: h.Merged})
 	}
-	doc.Bases = bases(headers, written, newest)
-	doc.Bases = doc.Bases[max(0, len(doc.Bases)-s.set.Keep):]
 	return doc, Rebuilt{Newest: newest, Segments: len(names), Serial: top.Serial, Unlisted: len(written) - len(names)}, nil
-}
-
-// bases are the bases that a head listed once: another segment follows them, or they are the newest.
-func bases(headers map[string]segmentHeader, written map[string]time.Time, newest string) []baseRef {
-	listed := map[string]bool{newest: true}
-	for _, h := range headers {
-		for _, name := range h.Before {
-			listed[name] = true
-		}
-	}
-	var all []baseRef
-	for name, h := range headers {
-		if h.Base && listed[name] {
-			all = append(all, baseRef{Name: name, Serial: h.Serial, Written: written[name].UTC()})
-		}
-	}
-	slices.SortFunc(all, func(a, b baseRef) int { return strings.Compare(a.Name, b.Name) })
-	return all
 }
 
 // revived reads what the segments of a head hold, to the end. The ring of keys of a stage whose names are sealed stands among it.

@@ -291,10 +291,6 @@ func TestRebuildFindsTheList(t *testing.T) {
 			Bytes  int    `json:"bytes"`
 			Merged int    `json:"merged"`
 		} `json:"segments"`
-		Bases []struct {
-			Name   string `json:"name"`
-			Serial uint64 `json:"serial"`
-		} `json:"bases"`
 	}
 	read := func() (h head) {
 		object, err := bucket.Get(t.Context(), headOf, "")
@@ -316,7 +312,9 @@ func TestRebuildFindsTheList(t *testing.T) {
 		if newest := want.Segments[len(want.Segments)-1]; newest.Merged > 0 {
 			merged++
 		}
-		bases = len(want.Bases)
+		if len(want.Segments) == 1 {
+			bases++
+		}
 		if err := bucket.Delete(t.Context(), []string{headOf}); err != nil {
 			t.Fatal(err)
 		}
@@ -330,6 +328,6 @@ func TestRebuildFindsTheList(t *testing.T) {
 		}
 	}
 	if merged == 0 || bases < 2 {
-		t.Errorf("%d times a merged segment was the newest, and there are %d bases: the test shows less than it says", merged, bases)
+		t.Errorf("%d times a merged segment was the newest, and %d times a base: the test shows less than it says", merged, bases)
 	}
 }

@@ -48,11 +48,15 @@ const ends ledger.Table = "ends"
 
 // kept are the tables that stand in segments.
 func kept() []ledger.Table {
-	return []ledger.Table{ledger.Rows, ledger.Owners, ledger.Needed, ledger.Facts, ledger.Runs, ledger.Batches, ends}
+	return []ledger.Table{ledger.Rows, ledger.Owners, ledger.Needed, ledger.Facts, ledger.Runs, ledger.Batches, ends, ledger.Past}
 }
 
 // coded are the tables by the codes that entries have. Codes are never used again.
-func coded() []ledger.Table { return append(kept(), ledger.Events) }
+func coded() []ledger.Table {
+	return []ledger.Table{
+		ledger.Rows, ledger.Owners, ledger.Needed, ledger.Facts, ledger.Runs, ledger.Batches, ends, ledger.Events, ledger.Past,
+	}
+}
 
 // Sealer seals what a bucket's owner shall not read. A stage's key is one.
 type Sealer interface {

@@ -47,7 +47,7 @@ type Settings struct {
 	Prefix string
 	// ID says which identity the store gets when it is made; empty for a random one.
 	ID func() string
-	// Keep is how many bases of a stage stay.
+	// Keep is how many versions of a stage are kept before the newest one; 0 is the default.
 	Keep int
 	// Patience is how long a call waits for a server that went away.
 	Patience time.Duration
@@ -80,7 +80,6 @@ func New(bucket Bucket, world host.World, set Settings) *Store {
 	if s.set.ID == nil {
 		s.set.ID = func() string { return "" }
 	}
-	s.set.Keep = cmp.Or(s.set.Keep, 20)
 	s.set.MergeAfter, s.set.Grace = cmp.Or(s.set.MergeAfter, mergeAfter), cmp.Or(s.set.Grace, grace)
 	if s.set.Uptime == nil {
 		began := time.Now()
@@ -97,8 +96,8 @@ func New(bucket Bucket, world host.World, set Settings) *Store {
 	if s.set.Random == nil {
 		s.set.Random = rand.Text
 	}
-	s.ops = ledger.Operations{Backend: backend{store: s}, World: world}
-	s.taking = ledger.Operations{Backend: backend{store: s, fresh: true}, World: world}
+	s.ops = ledger.Operations{Backend: backend{store: s}, World: world, Keep: set.Keep}
+	s.taking = ledger.Operations{Backend: backend{store: s, fresh: true}, World: world, Keep: set.Keep}
 	return s
 }
 
@@ -143,6 +142,16 @@ const longestMargin = 10 * time.Second
 func withMargin(lease statestore.Lease) statestore.Lease {
 	lease.Margin = min(longestMargin, lease.TTL/3)
 	return lease
+}
+
+// Versions implements [statestore.Versions].
+func (s *Store) Versions(ctx context.Context, stage statestore.Stage) ([]statestore.Version, error) {
+	return s.ops.Versions(ctx, stage)
+}
+
+// LoadVersion implements [statestore.Versions].
+func (s *Store) LoadVersion(ctx context.Context, stage statestore.Stage, serial uint64) (*statestore.Snapshot, error) {
+	return s.ops.LoadVersion(ctx, stage, serial)
 }
 
 // Interrupt implements [statestore.Store].

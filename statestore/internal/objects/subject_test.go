@@ -52,7 +52,7 @@ func records(t *testing.T, s *Store, stage statestore.Stage) storetest.Records {
 	t.Helper()
 	all := storetest.Records{}
 	err := s.ops.Backend.View(t.Context(), stage, nil, func(x ledger.Tx) error {
-		for _, name := range []ledger.Table{ledger.Rows, ledger.Owners, ledger.Needed, ledger.Facts, ledger.Runs} {
+		for _, name := range []ledger.Table{ledger.Rows, ledger.Owners, ledger.Needed, ledger.Facts, ledger.Runs, ledger.Past} {
 			table := map[string][]byte{}
 			for key, value := range x.Ascend(name, nil, nil) {
 				table[string(key)] = slices.Clone(value)
@@ -81,7 +81,7 @@ func setRecords(t *testing.T, s *Store, stage statestore.Stage, set storetest.Re
 		t.Fatal(err)
 	}
 	var entries []entry
-	for _, name := range []ledger.Table{ledger.Rows, ledger.Owners, ledger.Needed, ledger.Facts} {
+	for _, name := range []ledger.Table{ledger.Rows, ledger.Owners, ledger.Needed, ledger.Facts, ledger.Past} {
 		for _, key := range slices.Sorted(maps.Keys(set[string(name)])) {
 			entries = append(entries, entry{name, key, set[string(name)][key]})
 		}

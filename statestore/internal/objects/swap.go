@@ -330,7 +330,7 @@ func (b backend) beforeHead(ctx context.Context, c *cache, w *swap, t *tx, next 
 	}
 	var calls []func() error
 	if seg != nil {
-		calls = append(calls, func() error { return s.writeSegment(ctx, c, t, w, seg) })
+		calls = append(calls, func() error { return s.writeSegment(ctx, c, t, w, next, seg) })
 	}
 	if len(t.events) > 0 && !w.events {
 		calls = append(calls, func() error { return s.writeEvents(ctx, c, t, w, next) })

@@ -34,11 +34,13 @@ var _ ledger.Remote = (*tx)(nil)
 
 // begin starts a transaction on what the cache knows.
 func (s *Store) begin(ctx context.Context, c *cache) (*tx, error) {
-	t := &tx{store: s, cache: c, ctx: ctx, now: s.now(), doc: &document{Format: docFormat, Stage: c.stage}}
+	t := &tx{store: s, cache: c, ctx: ctx, now: s.now(), doc: &document{Stage: c.stage}}
+	t.doc.Format = headFormat
 	if c.doc == nil {
 		return t, nil
 	}
 	t.doc = c.doc.clone()
+	t.doc.Format = headFormat
 	var err error
 	if t.was, err = t.doc.tenure(); err != nil {
 		return nil, err
@@ -214,13 +216,13 @@ func (t *tx) Delete(name ledger.Table, key []byte) error {
 }
 
 // Clear implements [ledger.Tx]. Batches are kept by their epoch, and so are gone with it; the events of runs that are
-// forgotten are swept.
+// forgotten are swept, and earlier versions that the head does not list are in no later base.
 func (t *tx) Clear(name ledger.Table, prefix []byte) error {
 	switch name {
 	case ledger.Batches:
 		t.doc.Batches = nil
 		return nil
-	case ledger.Events:
+	case ledger.Events, ledger.Past:
 		return nil
 	}
 	var keys []string

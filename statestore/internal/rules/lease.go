@@ -24,7 +24,28 @@ type Head struct {
 	// LastFinal is the epoch of the newest run that reached a final state, 0 when none did.
 	LastFinal uint64 `json:"lastFinal,omitzero"`
 	Tenure    Tenure `json:"tenure,omitzero"`
+	// Newest is the version that the stage has, and Past are those before it that are kept, oldest first. A program that
+	// knows nothing of versions drops both when it writes, so that what it wrote is seen to be missing.
+	Newest Version   `json:"newest,omitzero"`
+	Past   []Version `json:"past,omitempty"`
+	// Empty is the epoch of the run that found nothing: what it writes has no version before it.
+	Empty uint64 `json:"empty,omitzero"`
 }
+
+// Version is a state of the stage that a run left.
+type Version struct {
+	Serial   uint64    `json:"serial,omitzero"`
+	Revision uint64    `json:"revision,omitzero"`
+	Epoch    uint64    `json:"epoch,omitzero"` // of the run that left it
+	Written  time.Time `json:"written,omitzero"`
+	KeyID    string    `json:"key,omitempty"`
+	// Until is the epoch of the run that replaced it. What that run changed leads back to it, and takes so many bytes.
+	Until uint64 `json:"until,omitzero"`
+	Bytes int    `json:"bytes,omitzero"`
+}
+
+// Complete reports whether all that was written is in the versions.
+func (h *Head) Complete() bool { return h.Newest.Serial == h.Serial && h.Newest.Revision == h.Revision }
 
 // Tenure is the newest run's hold on the stage. It stays after the release, so that a replay of the last
 // batch is known for what it is.

@@ -25,6 +25,7 @@ const (
 	CodeUnauthorized = "unauthorized"
 	CodeForbidden    = "forbidden"
 	CodeNotFound     = "not-found"
+	CodeNoVersion    = "no-version"
 	CodeTooLarge     = "too-large"
 	CodeTooMany      = "too-many-requests"
 	CodeProtocol     = "protocol"
@@ -101,6 +102,11 @@ func FromError(err error) *Problem {
 		p.Have, p.Want = e.Have, e.Known
 		return p
 	}
+	if e, ok := errors.AsType[*statestore.NoVersionError](err); ok {
+		p := NewProblem(http.StatusNotFound, CodeNoVersion, "the store keeps no such version", text)
+		p.Want = e.Serial
+		return p
+	}
 	if errors.Is(err, statestore.ErrUnavailable) {
 		return NewProblem(http.StatusServiceUnavailable, CodeUnavailable, "the store of the service is unavailable", "")
 	}
@@ -163,6 +169,8 @@ func (p *Problem) Err(stage statestore.Stage, place string) error {
 		return &statestore.NeededError{Address: string(p.Address), By: plain(p.By)}
 	case CodeInvalid:
 		return &statestore.InvalidError{Address: string(p.Address), Rule: string(p.Rule)}
+	case CodeNoVersion:
+		return &statestore.NoVersionError{Stage: stage, Serial: p.Want}
 	case CodeUnavailable:
 		return &statestore.UnavailableError{Path: place, Err: p}
 	}

@@ -261,6 +261,41 @@ type Order struct {
 	ID string `json:"id,omitempty"`
 }
 
+// StateVersion is the state that a run left.
+type StateVersion struct {
+	Serial  uint64    `json:"serial,string"`
+	Epoch   uint64    `json:"epoch,string"`
+	Run     Text      `json:"run,omitempty"`
+	Command Text      `json:"command,omitempty"`
+	User    Text      `json:"user,omitempty"`
+	Written time.Time `json:"written,omitzero"`
+}
+
+// Versions are the versions of a state that are kept, newest first.
+type Versions struct {
+	Versions []StateVersion `json:"versions"`
+}
+
+// FromVersions writes versions.
+func FromVersions(list []statestore.Version) Versions {
+	out := Versions{make([]StateVersion, 0, len(list))}
+	for _, v := range list {
+		out.Versions = append(out.Versions, StateVersion{v.Serial, v.Epoch, Text(v.Run), Text(v.Command), Text(v.User), v.Written})
+	}
+	return out
+}
+
+// List reads them back.
+func (v Versions) List() []statestore.Version {
+	var out []statestore.Version
+	for _, w := range v.Versions {
+		out = append(out, statestore.Version{
+			Serial: w.Serial, Epoch: w.Epoch, Run: string(w.Run), Command: string(w.Command), User: string(w.User), Written: w.Written,
+		})
+	}
+	return out
+}
+
 // Done answers an order: false when the run does not hold the lease.
 type Done struct {
 	Done bool `json:"done"`
