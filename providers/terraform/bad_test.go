@@ -458,7 +458,7 @@ func TestCreatedUnseen(t *testing.T) {
 	if got := w.provider.Warnings(); len(got) > 0 {
 		t.Errorf("told again: %q", got)
 	}
-	for name, searchable := range map[string]bool{"postgresql_role": true, "local_file": true, "random_id": true, "cloudflare_queue": false, "postgresql_grant": false} {
+	for name, searchable := range map[string]bool{"postgresql_role": true, "local_file": true, "random_id": true, "cloudflare_ruleset": false, "helm_release": false, "postgresql_grant": true} {
 		if isSearchable(name) != searchable {
 			t.Errorf("%s is searchable %t", name, !searchable)
 		}

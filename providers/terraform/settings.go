@@ -69,8 +69,10 @@ func (c *cloud) Classify(err error) reconcile.Class {
 type program struct {
 	set      *providers
 	settings Settings
-	from     provenance
-	schema   *schema.Provider
+	// label is its source with its version, where that is known, for people.
+	label  string
+	from   provenance
+	schema *schema.Provider
 
 	mu      sync.Mutex
 	worker  atomic.Pointer[worker]
@@ -103,7 +105,7 @@ func (p *program) running(ctx context.Context) error {
 	if err == nil {
 		err = p.configure(ctx, w, config)
 	} else {
-		err = reconcile.WithClass(fmt.Errorf("the configuration of %s: %w", p.settings.Terraform, err), reconcile.Invalid)
+		err = reconcile.WithClass(fmt.Errorf("the configuration of %s: %w", p.label, err), reconcile.Invalid)
 	}
 	if w != p.worker.Load() {
 		if err != nil {
@@ -289,7 +291,7 @@ func (s *providers) program(settings Settings) (*program, error) {
 	defer s.mu.Unlock()
 	p, ok := s.programs[key]
 	if !ok {
-		p = &program{set: s, settings: settings, from: from}
+		p = &program{set: s, settings: settings, from: from, label: strings.TrimSpace(settings.Terraform + " " + from.version())}
 		s.programs[key] = p
 	}
 	return p, nil
@@ -334,6 +336,18 @@ func (s *providers) typeOf(name string) *schema.Type {
 		return p.schema.Resources[name]
 	}
 	return nil
+}
+
+// labelOf is the provider of a type or a data source, with its version.
+func (s *providers) labelOf(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range []*program{s.types[name], s.sources[name]} {
+		if p != nil {
+			return p.label
+		}
+	}
+	return ""
 }
 
 // sourceOf is the data source of a name, nil where no provider that was declared has it.
