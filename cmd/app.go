@@ -166,7 +166,7 @@ func (a *app) commands() []*cli.Command {
 			a.loginCommand(), a.logoutCommand(), a.tokenCommand(), a.approveCommand(), a.auditCommand(), a.secretCommand(), a.allowCommand(),
 			a.configCommand(), a.serveCommand(),
 		}},
-		{"More", []*cli.Command{a.schemaCommand(), a.completionCommand(), a.mcpCommand(), a.versionCommand()}},
+		{"More", []*cli.Command{a.schemaCommand(), a.generateCommand(), a.completionCommand(), a.mcpCommand(), a.versionCommand()}},
 	} {
 		for _, command := range group.commands {
 			command.Category = group.name

@@ -17,7 +17,7 @@ import (
 func TestStrangersOnlyRead(t *testing.T) {
 	t.Setenv(untrustedVariable, "1")
 	runs := []string{
-		"completion", "config get", "config list", "events", "graph", "history", "kinds", "output", "plan", "schema", "secret list", "secret recipients",
+		"completion", "config get", "config list", "events", "generate", "graph", "history", "kinds", "output", "plan", "schema", "secret list", "secret recipients",
 		"stage list", "state check", "state export", "state list", "state show", "version",
 		"allow --json", "deploy --dry-run", "secret rotate --list-exposed",
 	}

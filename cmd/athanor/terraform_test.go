@@ -5,14 +5,17 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -460,4 +463,192 @@ resources: {id: {kind: tf.random_id, provider: rnd, props: {byte_length: 4}}}
 			t.Errorf("%s: started %t, it says\n%s", target, w.has("started"), said)
 		}
 	}
+}
+
+// athanorFolder is that of the state of a stack.
+const athanorFolder = ".athanor"
+
+// findsAll deploys a stack, takes state away, and wants each resource of a type that is found without state to be found, with nothing to change
+// but the paths of differs; then it deletes all with state, and wants each to be absent without.
+func findsAll(t *testing.T, w *world, run func(want int, args ...string) string, differs map[string]string, unfound ...string) {
+	t.Helper()
+	type action struct {
+		Address, Action string
+		Reasons         []struct{ Path string }
+	}
+	actions := func(code int, args ...string) []action {
+		t.Helper()
+		var plan struct{ Actions []action }
+		if err := json.Unmarshal([]byte(run(code, append([]string{"plan", "--json"}, args...)...)), &plan); err != nil {
+			t.Fatal(err)
+		}
+		return plan.Actions
+	}
+	run(0, "deploy", "--yes")
+	state, away := filepath.Join(w.dir, athanorFolder), filepath.Join(t.TempDir(), "state")
+	if err := os.Rename(state, away); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range actions(2, "--adopt") {
+		paths := []string{}
+		for _, r := range a.Reasons {
+			paths = append(paths, r.Path)
+		}
+		isFound := a.Action == "adopt" || a.Action == "recover"
+		if want := !slices.Contains(unfound, a.Address); isFound != want {
+			t.Errorf("%s exists and is found %t, want %t: the plan would %s it", a.Address, isFound, want, a.Action)
+		}
+		if got := strings.Join(slices.Compact(slices.Sorted(slices.Values(paths))), " "); isFound && got != differs[a.Address] {
+			t.Errorf("%s is found, and the plan would change %q of it, want %q", a.Address, got, differs[a.Address])
+		}
+	}
+	if err := os.RemoveAll(state); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(away, state); err != nil {
+		t.Fatal(err)
+	}
+	run(0, "destroy", "--yes")
+	if err := os.RemoveAll(state); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range actions(2) {
+		if a.Action != "create" {
+			t.Errorf("%s was deleted, and the plan would %s it", a.Address, a.Action)
+		}
+	}
+}
+
+// TestTerraformFinds shows of each type that is said to be found without state that it is: what exists is found with nothing to change but what
+// the provider does not read, and what was deleted is not.
+func TestTerraformFinds(t *testing.T) {
+	t.Parallel()
+	t.Run("postgresql", func(t *testing.T) {
+		t.Parallel()
+		program := peer(t, "postgresql")
+		address := pgtest.Start(t).Database(t)
+		at, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		database, prefix := strings.TrimPrefix(at.Path, "/"), "find"+strings.ToLower(rand.Text()[:8])
+		port := forwarded(t, filepath.Join(at.Query().Get("host"), ".s.PGSQL.5432"))
+		config := fmt.Sprintf(`{"database":%q,"host":"127.0.0.1","port":%d,"sslmode":"disable","username":%q}`, database, port, pgtest.Superuser)
+		w := newWorld(t, strings.NewReplacer("PROGRAM", program, "CONFIG", config, "NAME", prefix, "DATABASE", database).Replace(`stack: finds
+providers: {db: {terraform: cyrilgdn/postgresql, path: PROGRAM, config: CONFIG}}
+resources:
+  app:     {kind: tf.postgresql_role, provider: db, props: {name: NAME_app, login: true}}
+  reader:  {kind: tf.postgresql_role, provider: db, props: {name: NAME_reader}}
+  shop:    {kind: tf.postgresql_database, provider: db, props: {name: NAME_shop, owner: "${app.name}"}}
+  web:     {kind: tf.postgresql_schema, provider: db, props: {name: NAME_web, owner: "${app.name}"}}
+  fdw:     {kind: tf.postgresql_extension, provider: db, props: {name: postgres_fdw}}
+  far:     {kind: tf.postgresql_server, provider: db, props: {server_name: NAME_far, fdw_name: "${fdw.name}", options: {host: far.example}}}
+  mapped:  {kind: tf.postgresql_user_mapping, provider: db, props: {user_name: "${app.name}", server_name: "${far.server_name}", options: {user: ada}}}
+  member:  {kind: tf.postgresql_grant_role, provider: db, props: {role: "${app.name}", grant_role: "${reader.name}"}}
+  grant:   {kind: tf.postgresql_grant, provider: db, props: {database: DATABASE, role: "${reader.name}", schema: "${web.name}", object_type: schema, privileges: [USAGE]}}
+  connect: {kind: tf.postgresql_grant, provider: db, props: {database: DATABASE, role: "${reader.name}", object_type: database, privileges: [CONNECT]}}
+  default: {kind: tf.postgresql_default_privileges, provider: db, props: {database: DATABASE, role: "${reader.name}", owner: "${app.name}", schema: "${web.name}", object_type: table, privileges: [SELECT]}}
+  add:
+    kind: tf.postgresql_function
+    provider: db
+    props:
+      name: NAME_add
+      database: DATABASE
+      schema: "${web.name}"
+      returns: integer
+      language: plpgsql
+      arg: [{name: i, type: integer}, {name: j, type: integer}]
+      body: "BEGIN RETURN i + j; END;"
+  slot:    {kind: tf.postgresql_physical_replication_slot, provider: db, props: {name: NAME_slot}}
+`))
+		run := func(want int, args ...string) string {
+			t.Helper()
+			return w.run(want, append(args, "--allow", "program="+program, "--allow", "identity="+config)...)
+		}
+		findsAll(t, w, run, map[string]string{"app": "roles", "web": "if_not_exists"}) // the role's own roles, and a grant of one, are for the same
+	})
+	t.Run("cloudflare", func(t *testing.T) {
+		t.Parallel()
+		program, s := peer(t, "cloudflare"), cloudflaretest.Start(t)
+		s.WithDatabases(t)
+		base := s.Env()["CLOUDFLARE_API_BASE_URL"]
+		text, err := os.ReadFile(filepath.Join("testdata", "terraform", "cloudflare.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(t, strings.NewReplacer("PROGRAM", program, "BASE", base, "ACCOUNT", s.Account, "ZONE", s.AddZone(s.Account, "shop.example")).
+			Replace(edits.ReplaceAllString(string(text), "$1")))
+		w.env = append(w.env, "CLOUDFLARE_API_TOKEN="+s.Token,
+			fmt.Sprintf(`ATHANOR_ALLOW=program=%s,identity={"base_url":%q},env=["CLOUDFLARE_API_TOKEN"]`, program, base))
+		findsAll(t, w, w.run, map[string]string{"flow": "schedules"},
+			"cors", "managed", "consumer", "hyper", "setting", "rules", "sub", "cron", "zone")
+	})
+}
+
+// TestTerraformKinds documents the types of a provider, describes them to editors, and writes Go structs that compile, with a stack that names the
+// provider and without one.
+func TestTerraformKinds(t *testing.T) {
+	t.Parallel()
+	program := peer(t, "random")
+	w := newWorld(t, "")
+	w.env = append(w.env, "ATHANOR_PROVIDER_MIRROR="+mirrorOf(t, "hashicorp/random", "3.9.0", program), "XDG_CACHE_HOME="+t.TempDir())
+	says := func(said string, want ...string) {
+		t.Helper()
+		for _, text := range want {
+			if !strings.Contains(said, text) {
+				t.Errorf("it says\n%.2000s\nwant %q", said, text)
+			}
+		}
+	}
+	refused := func(want []string, args ...string) {
+		t.Helper()
+		p := w.start("athanor", args...)
+		p.end(1)
+		says(p.out.String()+p.errs.String(), want...)
+	}
+	if err := os.Remove(filepath.Join(w.dir, "athanor.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	refused([]string{"neither an athanor.yaml nor a Go main package", "athanor kinds tf:NAMESPACE/NAME tf.random_id"}, "kinds", "tf.random_id")
+	refused([]string{"hashicorp/random; nobody has allowed it", "--allow program="}, "kinds", "tf:hashicorp/random")
+	allow := []string{"--allow", "program=hashicorp/random"}
+	says(w.run(0, append([]string{"kinds", "tf:hashicorp/random"}, allow...)...), "tf.random_id\n", "tf.random_password\n")
+	if w.has("athanor.lock") {
+		t.Error("a provider that no stack names is locked here")
+	}
+	id := w.run(0, append([]string{"kinds", "tf:hashicorp/random", "tf.random_id"}, allow...)...)
+	says(id, "hashicorp/random 3.9.0", "byte_length  number  (required)", "Objects are in state alone")
+	says(w.run(0, "kinds", "tf:"+program, "tf.random_id", "--allow", "program="+program), "byte_length  number  (required)")
+	says(w.run(0, append([]string{"schema", "tf:hashicorp/random"}, allow...)...), `"tf.random_pet"`, `"byte_length"`)
+
+	w.write("athanor.yaml", "stack: bridge\nproviders: {rnd: {terraform: hashicorp/random}}\nresources: {a: {kind: tf.random_id, provider: rnd, props: {byte_length: 4}}}\n")
+	says(w.run(0, append([]string{"kinds", "tf.random_id"}, allow...)...), "byte_length  number  (required)")
+	says(w.run(0, append([]string{"schema", "tf.random_id"}, allow...)...), `"byte_length"`)
+	// The structs compile as a package of this module, which a map of files puts there.
+	overlaid := t.TempDir()
+	structs, replaced := filepath.Join(overlaid, "random.go"), filepath.Join(overlaid, "overlay.json")
+	if err := os.WriteFile(structs, []byte(w.run(0, append([]string{"generate", "tf:hashicorp/random"}, allow...)...)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{absoluteOf(t, "../internal/gostructs/random/random.go"): structs}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(replaced, overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", replaced, "../internal/gostructs/random")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	refused([]string{`unknown kind "tf.random_ids"`, "did you mean tf.random_id?"}, append([]string{"kinds", "tf.random_ids"}, allow...)...)
+}
+
+func absoluteOf(t *testing.T, path string) string {
+	t.Helper()
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return whole
 }
