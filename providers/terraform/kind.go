@@ -158,8 +158,6 @@ func through(ctx context.Context, s reconcile.Place, operation string, mutates b
 	return reconcile.Through(ctx, reconcile.Call{Service: s.Account, Operation: operation, Place: s, Mutates: mutates}, do)
 }
 
-var errCannotTell = errors.New("its creation was begun and not answered, and nothing finds it")
-
 // observe reads what state knows of, or what is looked for by an id. What is declared is validated first: a plan of what is not
 // valid would be a plan all the same.
 func (k *kind) observe(ctx context.Context, s site) (*live, error) {
@@ -264,12 +262,12 @@ func (k *kind) look(ctx context.Context, p *program, s site) (string, seen, erro
 	case searched || err != nil:
 		return key, found, err
 	case s.Begun && !keepsNothingOutside(k.Name):
-		err := errCannotTell
+		err := reconcile.ErrCannotTell
 		if lost, ok := p.lost.Load(s.Address); ok {
 			err = reconcile.WithClass(fmt.Errorf("%w: %w", lost.(error), err), reconcile.Unknown)
 		}
-		return "", none(k.Type), reconcile.WithHint(err, "look for it with the provider's own tools%s, then `athanor state rm %s` and deploy again: "+
-			"with `options: {adopt: ID}` if something was made, and without if nothing was", k.documentedID(p, s), s.Address)
+		return "", none(k.Type), reconcile.WithHint(err, "look for it with the provider's own tools%s: if something was made, deploy with `options: {adopt: ID}`, "+
+			"and if nothing was, `athanor state rm %s` and deploy again", k.documentedID(p, s), s.Address)
 	}
 	return "", none(k.Type), nil
 }

@@ -16,12 +16,12 @@ func (s *providers) family() reconcile.Provider {
 	return reconcile.Provider{
 		Name:     "terraform",
 		Settings: new(Settings),
-		Open: func(_ context.Context, settings any) (reconcile.Cloud, error) {
+		Open: func(ctx context.Context, settings any) (reconcile.Cloud, error) {
 			of, ok := settings.(*Settings)
 			if !ok || of.Terraform == "" {
 				return nil, fmt.Errorf("providers: a set of settings with terraform: SOURCE is required for kinds that begin with %s", Prefix)
 			}
-			p, err := s.program(*of)
+			p, err := s.known(ctx, *of)
 			if err != nil {
 				return nil, err
 			}

@@ -297,20 +297,58 @@ func (s *providers) program(settings Settings) (*program, error) {
 	return p, nil
 }
 
-// declare learns the types of a provider.
-func (s *providers) declare(ctx context.Context, settings Settings) error {
+// known is the program of settings. That of settings which nobody declared, since they are in state alone, is installed, and its types are learned
+// where no other program has them.
+func (s *providers) known(ctx context.Context, settings Settings) (*program, error) {
+	s.in(ctx)
 	p, err := s.program(settings)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.mu.Lock()
-	if p.schema == nil {
-		var w *worker
-		if w, err = p.start(ctx); err == nil {
-			p.replace(w)
+	known := p.schema != nil
+	p.mu.Unlock()
+	if known {
+		return p, nil
+	}
+	if err := s.fetch(ctx, settings); err != nil {
+		return nil, err
+	}
+	if p, err = s.learned(ctx, settings); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name := range p.schema.Resources {
+		if s.types[name] == nil {
+			s.types[name] = p
 		}
 	}
-	p.mu.Unlock()
+	return p, nil
+}
+
+// learned is the program of settings, whose schema is known.
+func (s *providers) learned(ctx context.Context, settings Settings) (*program, error) {
+	p, err := s.program(settings)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.schema != nil {
+		return p, nil
+	}
+	w, err := p.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.replace(w)
+	return p, nil
+}
+
+// declare learns the types of a provider.
+func (s *providers) declare(ctx context.Context, settings Settings) error {
+	p, err := s.learned(ctx, settings)
 	if err != nil {
 		return err
 	}
