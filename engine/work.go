@@ -85,21 +85,21 @@ func (e *Engine) newWork(ctx context.Context, g *Graph, o policy) (*work, error)
 		index: index, cloud: cloud, stage: stage, store: store, dir: g.Dir, key: e.Key, dev: e.Dev, owners: &state.Owners{}, force: o.Force,
 		budget: &values.Budget{},
 	}}}
-	w.reachKinds(reconcile.WithFolder(ctx, g.Dir))
+	reachKinds(reconcile.WithFolder(ctx, g.Dir), e.Catalog, cloud, w.records)
 	w.lost, err = e.stateLost(ctx, w.stored)
 	return w, err
 }
 
 // reachKinds opens the ways to objects of kinds that the catalog does not know, by the settings that state keeps: a provider whose kinds depend on its
 // settings learns them, so that an object can be deleted without the program that declared it. [observe.Reader.At] returns the error of a way.
-func (w *work) reachKinds(ctx context.Context) {
-	for _, rec := range w.records {
+func reachKinds(ctx context.Context, catalog *reconcile.Catalog, cloud *observe.Reader, records map[string]*state.Entry) {
+	for _, rec := range records {
 		for _, g := range rec.Generations {
-			if p, ok := w.e.Catalog.ProviderOf(g.Kind); !ok || p.Declared == nil {
+			if p, ok := catalog.ProviderOf(g.Kind); !ok || p.Declared == nil {
 				continue
 			}
-			if _, known := w.e.Catalog.Kind(g.Kind); !known {
-				w.observer.cloud.ReachOf(ctx, rec, g)
+			if _, known := catalog.Kind(g.Kind); !known {
+				cloud.ReachOf(ctx, rec, g)
 			}
 		}
 	}
