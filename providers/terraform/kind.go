@@ -242,6 +242,9 @@ func (k *kind) look(ctx context.Context, p *program, s site) (string, seen, erro
 			return have.Key, now, err
 		}
 	}
+	if file, address, ok := inState(s.ID); ok {
+		return k.fromState(ctx, p, s, file, address)
+	}
 	switch {
 	case isFile(k.Name) && s.Want != nil && isWhole(s.Want): // also one of a known identity: files have no importer
 		found, id, err := k.fileOf(ctx, p, s.Want)
