@@ -624,6 +624,24 @@ func TestTerraformKinds(t *testing.T) {
 	w.write("athanor.yaml", "stack: bridge\nproviders: {rnd: {terraform: hashicorp/random}}\nresources: {a: {kind: tf.random_id, provider: rnd, props: {byte_length: 4}}}\n")
 	says(w.run(0, append([]string{"kinds", "tf.random_id"}, allow...)...), "byte_length  number  (required)")
 	says(w.run(0, append([]string{"schema", "tf.random_id"}, allow...)...), `"byte_length"`)
+	// The folder of a relative path is that of the stack, and an error names the provider, its version and the resource.
+	w.write("athanor.yaml", "stack: bridge\nproviders: {rnd: {terraform: hashicorp/random}}\nresources: {it: {kind: tf.random_integer, provider: rnd, props: {min: 3, max: 1}}}\n")
+	refused([]string{"it: observe: hashicorp/random 3.9.0: "}, append([]string{"plan"}, allow...)...)
+	w.write("sub/athanor.yaml", "stack: sub\nproviders: {rnd: {terraform: hashicorp/random, path: bin/provider}}\nresources: {a: {kind: tf.random_id, provider: rnd, props: {byte_length: 4}}}\n")
+	if err := os.Mkdir(filepath.Join(w.dir, "sub", "bin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(program, filepath.Join(w.dir, "sub", "bin", "provider")); err != nil {
+		data, err := os.ReadFile(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(w.dir, "sub", "bin", "provider"), data, 0o700); err != nil { //nolint:gosec // it is to be run
+			t.Fatal(err)
+		}
+	}
+	w.run(2, "plan", "sub", "--allow", "program="+filepath.Join(w.dir, "sub", "bin", "provider"))
+	w.write("athanor.yaml", "stack: bridge\nproviders: {rnd: {terraform: hashicorp/random}}\nresources: {a: {kind: tf.random_id, provider: rnd, props: {byte_length: 4}}}\n")
 	// The structs compile as a package of this module, which a map of files puts there.
 	overlaid := t.TempDir()
 	structs, replaced := filepath.Join(overlaid, "random.go"), filepath.Join(overlaid, "overlay.json")
@@ -651,4 +669,87 @@ func absoluteOf(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return whole
+}
+
+// TestTerraformMovesIn adopts what Terraform has made of types that have no kind of ours: as types of their own providers, with the private data of the
+// state, and nothing to change. Without the permission to run the provider the report says what is missing.
+func TestTerraformMovesIn(t *testing.T) {
+	t.Parallel()
+	program := peer(t, "postgresql")
+	address := pgtest.Start(t).Database(t)
+	at, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	database, role := strings.TrimPrefix(at.Path, "/"), "move"+strings.ToLower(rand.Text()[:8])
+	port := forwarded(t, filepath.Join(at.Query().Get("host"), ".s.PGSQL.5432"))
+	pgtest.Exec(t, address, "create role "+role+" login password 'correct-horse' connection limit 3")
+	pgtest.Exec(t, address, "create role "+role+"_reader")
+	pgtest.Exec(t, address, "grant connect on database "+database+" to "+role+"_reader")
+	w := newWorld(t, "")
+	if err := os.Remove(filepath.Join(w.dir, "athanor.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	// What OpenTofu writes of these, but for null attributes.
+	w.write("shop.tfstate", strings.NewReplacer("ROLE", role, "DATABASE", database).Replace(`{
+  "version": 4, "terraform_version": "1.9.0", "serial": 3, "lineage": "5c8d", "outputs": {},
+  "resources": [
+    {"mode": "managed", "type": "postgresql_role", "name": "app", "provider": "provider[\"registry.opentofu.org/cyrilgdn/postgresql\"]", "instances": [
+      {"schema_version": 0, "private": "bnVsbA==", "sensitive_attributes": [], "attributes": {"id": "ROLE", "name": "ROLE", "login": true, "password": "correct-horse",
+       "connection_limit": 3, "inherit": true, "encrypted_password": true, "valid_until": "infinity", "roles": [], "search_path": [], "skip_drop_role": false,
+       "skip_reassign_owned": false, "statement_timeout": 0, "idle_in_transaction_session_timeout": 0, "assume_role": "", "superuser": false, "replication": false,
+       "bypass_row_level_security": false, "create_database": false, "create_role": false}}]},
+    {"mode": "managed", "type": "postgresql_role", "name": "reader", "provider": "provider[\"registry.opentofu.org/cyrilgdn/postgresql\"]", "instances": [
+      {"schema_version": 0, "private": "bnVsbA==", "attributes": {"id": "ROLE_reader", "name": "ROLE_reader", "login": false, "password": "", "connection_limit": -1,
+       "inherit": true, "encrypted_password": true, "valid_until": "infinity", "roles": [], "search_path": []}}]},
+    {"mode": "managed", "type": "postgresql_grant", "name": "connect", "provider": "provider[\"registry.opentofu.org/cyrilgdn/postgresql\"]", "instances": [
+      {"schema_version": 0, "private": "bnVsbA==", "dependencies": ["postgresql_role.reader"], "attributes": {"id": "ROLE_reader_DATABASE_database", "role": "ROLE_reader",
+       "database": "DATABASE", "object_type": "database", "privileges": ["CONNECT"], "with_grant_option": false, "objects": [], "columns": [], "schema": ""}}]}
+  ]}
+`))
+	w.env = append(w.env, "ATHANOR_PROVIDER_MIRROR="+mirrorOf(t, "cyrilgdn/postgresql", "1.26.0", program), "XDG_CACHE_HOME="+t.TempDir())
+	p := w.start("athanor", "adopt", "--from", "shop.tfstate")
+	p.end(0)
+	if said := p.errs.String(); !strings.Contains(said, "not adopted: postgresql_role.app") || !strings.Contains(said, "as tf.postgresql_role of its own provider: ") ||
+		!strings.Contains(said, "nobody has allowed it") {
+		t.Errorf("without a permission it says\n%s", said)
+	}
+	allow := []string{"--allow", "program=cyrilgdn/postgresql"}
+	text := w.run(0, append([]string{"adopt", "--from", "shop.tfstate"}, allow...)...)
+	for _, want := range []string{"kind: tf.postgresql_role", "terraform: cyrilgdn/postgresql", "adopt: tfstate:shop.tfstate#postgresql_role.app", "role: ${reader.name}"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %s in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "correct-horse") {
+		t.Errorf("the stack holds a password\n%s", text)
+	}
+	config := fmt.Sprintf(`{"database":%q,"host":"127.0.0.1","port":%d,"sslmode":"disable","username":%q}`, database, port, pgtest.Superuser)
+	w.write("athanor.yaml", strings.Replace(text, "terraform: cyrilgdn/postgresql\n", "terraform: cyrilgdn/postgresql\n    config: "+config+"\n", 1))
+	allow = append(allow, "--allow", "identity="+config)
+	var plan struct {
+		Actions []struct {
+			Address, Action string
+			Reasons         []any
+		}
+	}
+	if err := json.Unmarshal([]byte(w.run(2, append([]string{"plan", "--adopt", "--json"}, allow...)...)), &plan); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range plan.Actions {
+		if a.Action != "adopt" && a.Action != "recover" || len(a.Reasons) > 0 {
+			t.Errorf("%s: the plan would %s it, and change %v", a.Address, a.Action, a.Reasons)
+		}
+	}
+	w.run(0, append([]string{"deploy", "--adopt", "--yes"}, allow...)...)
+	w.run(0, append([]string{"plan"}, allow...)...)
+	if err := os.Remove(filepath.Join(w.dir, "shop.tfstate")); err != nil { // it is needed no more
+		t.Fatal(err)
+	}
+	w.run(0, append([]string{"plan"}, allow...)...)
+	w.run(0, append([]string{"destroy", "--yes"}, allow...)...)
+	var left int
+	if err := pgtest.Connect(t, address).QueryRow(t.Context(), "select count(*) from pg_roles where rolname like $1", role+"%").Scan(&left); err != nil || left > 0 {
+		t.Errorf("%d roles are left (%v)", left, err)
+	}
 }
