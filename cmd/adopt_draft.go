@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -64,16 +65,19 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreignSource
 	if err != nil {
 		return err
 	}
-	file := read.asFile()
-	file.Sources = sourcesAt(c.Context, read.dir)
-	draft, err := source.Draft(file, from.Options{Name: s.stage.Stack, Stage: s.stage.Name, Chosen: chosenBy(c.StringSlice("only")), Env: os.Getenv})
+	base, err := baseOf(out, read.dir)
 	if err != nil {
 		return err
 	}
-	if len(draft.Resources()) == 0 && c.IsSet("only") {
-		return fmt.Errorf("--only %s: no object matches", strings.Join(c.StringSlice("only"), " --only "))
+	options := from.Options{
+		Name: s.stage.Stack, Stage: s.stage.Name, Chosen: chosenBy(c.StringSlice("only")), Env: os.Getenv, Offer: func(source string) error { return a.offer(c, source) },
 	}
-	base, err := baseOf(out, read.dir)
+	if _, err := os.Stat(filepath.Join(read.dir, read.file)); err == nil {
+		options.State = path.Join(base, read.file)
+	}
+	file := read.asFile()
+	file.Sources = sourcesAt(c.Context, read.dir)
+	draft, err := source.Draft(file, options)
 	if err != nil {
 		return err
 	}
@@ -94,12 +98,15 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreignSource
 		}
 	}
 	var observed map[string]from.Observed
-	if !c.Bool("no-observe") {
+	if !c.Bool("no-observe") && len(draft.Resources()) > 0 {
 		if observed, err = s.observeDraft(c.Context, draft, base); err != nil {
 			return hint(fmt.Errorf("the objects are not read: %w", err), "--no-observe writes what "+source.Kind()+" last knew, and reads nothing")
 		}
 	}
 	stack := draft.Stack(observed)
+	if len(stack.Resources) == 0 && c.IsSet("only") {
+		return fmt.Errorf("--only %s: no object matches", strings.Join(c.StringSlice("only"), " --only "))
+	}
 	text, err := a.stackText(stack, base, l)
 	if err != nil {
 		return err

@@ -3,51 +3,111 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/gostructs"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry/structs"
+	"github.com/athanor-dev/athanor/providers/terraform"
 )
 
 func (a *app) generateCommand() *cli.Command {
 	return &cli.Command{
-		Name: "generate", Usage: "print Go structs for types of AWS", ArgsUsage: "TYPE...",
-		Description: "The source of a package with, for each TYPE of the AWS registry, its props, its attributes and a constructor. Use it where a\nGo program declares a type that has no kind of its own and no package in providers/aws/cloudcontrol/typed. `athanor kinds\n'AWS::*'` lists the types.",
-		UsageText:   "generate AWS::WAFv2::WebACL > wafv2/wafv2.go\ngenerate --package queues AWS::AmazonMQ::Broker AWS::MSK::Cluster > queues/queues.go",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "package", Usage: "name of the Go package; default the service of the first TYPE"},
-		},
-		Before: reads,
-		Action: func(c *cli.Context) error {
-			names := c.Args().Slice()
-			if len(names) == 0 {
-				return hint(errors.New("which types?"), fmt.Sprintf("`%s generate AWS::WAFv2::WebACL`", a.name()))
-			}
-			var types []*registry.Type
-			for _, name := range names {
-				if _, err := a.catalog.Find(name); err != nil {
-					return err
-				}
-				if !strings.HasPrefix(name, "AWS::") {
-					return hint(fmt.Errorf("%s is no type of the AWS registry", name), fmt.Sprintf("`%s kinds 'AWS::*'` lists the types", a.name()))
-				}
-				t, err := registry.Lookup(name)
-				if err != nil {
-					return err
-				}
-				types = append(types, t)
-			}
-			pkg := c.String("package")
-			if pkg == "" {
-				pkg = structs.Package(names[0])
-			}
-			text, err := structs.Source(pkg, strings.Join(append([]string{"athanor", "generate"}, names...), " "), types...)
-			if err != nil {
-				return err
-			}
-			_, err = a.out.Write(text)
-			return err
-		},
+		Name: "generate", Usage: "print Go structs for kinds that are made of data", ArgsUsage: "[tf:SOURCE] [KIND]...",
+		Description: "The source of a package with, for each KIND, its props, its attributes and a constructor; * stands for any text. KIND is a type of the\nAWS registry or of a Terraform provider: a kind of its own has structs. " + offeredHelp + "\ntf:SOURCE without a KIND stands for all of its types.",
+		UsageText:   "generate AWS::WAFv2::WebACL > wafv2/wafv2.go\ngenerate --package queues AWS::AmazonMQ::Broker AWS::MSK::Cluster > queues/queues.go\ngenerate tf:hashicorp/random > random/random.go\ngenerate tf:cyrilgdn/postgresql tf.postgresql_role > db/db.go",
+		Flags:       kindFlags(&cli.StringFlag{Name: "package", Usage: "name the Go package `NAME`; default that of the provider, or the service of the first KIND"}),
+		Before:      reads,
+		Action:      a.generate,
 	}
+}
+
+func (a *app) generate(c *cli.Context) error {
+	args := c.Args().Slice()
+	if len(args) == 0 {
+		return hint(errors.New("which types?"), fmt.Sprintf("`%s generate AWS::WAFv2::WebACL`", a.name()))
+	}
+	patterns, err := a.offered(c, args)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, pattern := range patterns {
+		matched, err := a.matching(pattern)
+		if err != nil {
+			return err
+		}
+		names = append(names, matched...)
+	}
+	pkg, command := c.String("package"), "athanor generate "+strings.Join(args, " ")
+	write := a.providerStructs
+	if slices.ContainsFunc(names, isRegistryType) {
+		write = registryStructs
+		if pkg == "" {
+			pkg = structs.Package(names[0])
+		}
+	} else if source, ok := strings.CutPrefix(args[0], offeredPrefix); ok && pkg == "" {
+		pkg = strings.NewReplacer("terraform-provider-", "", "-", "").Replace(path.Base(source))
+	}
+	if pkg == "" {
+		pkg = "kinds"
+	}
+	text, err := write(pkg, command, names)
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		a.json(map[string]any{"package": pkg, "go": string(text)})
+		return nil
+	}
+	_, err = a.out.Write(text)
+	return err
+}
+
+func isRegistryType(name string) bool { return strings.HasPrefix(name, "AWS::") }
+
+// registryStructs writes structs for types of the AWS registry.
+func registryStructs(pkg, command string, names []string) ([]byte, error) {
+	var types []*registry.Type
+	for _, name := range names {
+		if !isRegistryType(name) {
+			return nil, hint(fmt.Errorf("%s is no type of the AWS registry", name), "put types of AWS and of other providers into packages of their own")
+		}
+		t, err := registry.Lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		types = append(types, t)
+	}
+	return structs.Source(pkg, command, types...)
+}
+
+// providerStructs writes structs for types of Terraform providers.
+func (a *app) providerStructs(pkg, command string, names []string) ([]byte, error) {
+	var kinds []gostructs.Kind
+	for _, name := range names {
+		if strings.HasPrefix(name, terraform.Prefix+"data.") {
+			continue // a query has no struct: athanor.Read takes a map
+		}
+		if !strings.HasPrefix(name, terraform.Prefix) {
+			return nil, hint(fmt.Errorf("%s is neither a type of the AWS registry nor of a Terraform provider", name),
+				fmt.Sprintf("`%s kinds 'AWS::*'` lists those of AWS; `%s kinds %s` says how Go declares this one", a.name(), a.name(), name))
+		}
+		k, err := a.catalog.Find(name)
+		if err != nil {
+			return nil, err
+		}
+		kind := gostructs.Kind{Name: name}
+		if kind.Props, err = k.Spec().Props(); err != nil {
+			return nil, err
+		}
+		if kind.Attrs, err = k.Spec().Attrs(); err != nil {
+			return nil, err
+		}
+		kinds = append(kinds, kind)
+	}
+	return gostructs.Write(pkg, command, kinds)
 }

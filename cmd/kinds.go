@@ -12,21 +12,38 @@ import (
 
 func (a *app) kindsCommand() *cli.Command {
 	return &cli.Command{
-		Name: "kinds", Usage: "list the kinds of resources, or document one", ArgsUsage: "[KIND]",
-		Description: "Of one KIND: its props with defaults, units and what replaces, its attributes, the API calls it makes and the\npermissions they need. A KIND with * in it lists all that it fits.",
-		UsageText:   "kinds\nkinds local.File\nkinds 'AWS::EC2::*'\nkinds AWS::EC2::VPC",
-		Flags:       []cli.Flag{cli.JSONFlag()},
+		Name: "kinds", Usage: "list the kinds of resources, or document one", ArgsUsage: "[tf:SOURCE] [KIND]",
+		Description: "Of one KIND: its props with defaults, units and what replaces, its attributes, the API calls it makes and the\npermissions they need. A KIND with * in it lists all that it fits. " + offeredHelp,
+		UsageText:   "kinds\nkinds local.File\nkinds 'AWS::EC2::*'\nkinds AWS::EC2::VPC\nkinds tf.postgresql_role\nkinds tf:hashicorp/random --allow program=hashicorp/random",
+		Flags:       kindFlags(),
 		Before:      reads,
 		Action: func(c *cli.Context) error {
-			switch c.NArg() {
-			case 0:
+			if c.NArg() == 0 {
 				return a.listKinds()
-			case 1:
-				return a.kindsLike(c.Args().First())
 			}
-			return fmt.Errorf("unexpected argument %q", c.Args().Get(1))
+			kinds, err := a.offered(c, c.Args().Slice())
+			switch {
+			case err != nil:
+				return err
+			case len(kinds) > 1:
+				return fmt.Errorf("unexpected argument %q", kinds[1])
+			}
+			return a.kindsLike(kinds[0])
 		},
 	}
+}
+
+// matching are the names of the kinds that a pattern fits; a name that no kind has is an error.
+func (a *app) matching(pattern string) ([]string, error) {
+	if !strings.Contains(pattern, "*") {
+		_, err := a.catalog.Find(pattern)
+		return []string{pattern}, err
+	}
+	names, err := a.catalog.Match(pattern)
+	if err == nil && len(names) == 0 {
+		err = hint(fmt.Errorf("%w like %q", reconcile.ErrNoKind, pattern), "`athanor kinds` lists them")
+	}
+	return names, err
 }
 
 // kindsLike documents the kind of a name, or lists the kinds that a pattern fits.
@@ -34,12 +51,9 @@ func (a *app) kindsLike(pattern string) error {
 	if !strings.Contains(pattern, "*") {
 		return a.describeKind(pattern)
 	}
-	names, err := a.catalog.Match(pattern)
+	names, err := a.matching(pattern)
 	if err != nil {
 		return err
-	}
-	if len(names) == 0 {
-		return hint(fmt.Errorf("%w like %q", reconcile.ErrNoKind, pattern), "`athanor kinds` lists them")
 	}
 	for _, name := range names {
 		if a.asJSON {
@@ -53,13 +67,17 @@ func (a *app) kindsLike(pattern string) error {
 
 func (a *app) schemaCommand() *cli.Command {
 	return &cli.Command{
-		Name: "schema", Usage: "print the JSON Schema of athanor.yaml, for editors", ArgsUsage: "[KIND]...",
-		Description: "The schema covers the whole language and every kind. Of kinds that are too many to list, such as the types of AWS,\nit has the names, and the props of each KIND that is asked for; * in it stands for any text. Editors with the YAML language server take it from a\nfirst line of athanor.yaml: # yaml-language-server: $schema=athanor.schema.json",
-		UsageText:   "schema > athanor.schema.json\nschema 'AWS::EC2::*' AWS::RDS::DBInstance > athanor.schema.json",
-		Flags:       []cli.Flag{cli.JSONFlag()},
+		Name: "schema", Usage: "print the JSON Schema of athanor.yaml, for editors", ArgsUsage: "[tf:SOURCE] [KIND]...",
+		Description: "The schema covers the whole language and every kind. Of kinds that are too many to list, such as the types of AWS,\nit has the names, and the props of each KIND that is asked for; * in it stands for any text. " + offeredHelp + "\nEditors with the YAML language server take it from a first line of athanor.yaml:\n# yaml-language-server: $schema=athanor.schema.json",
+		UsageText:   "schema > athanor.schema.json\nschema 'AWS::EC2::*' AWS::RDS::DBInstance > athanor.schema.json\nschema 'tf.*' > athanor.schema.json",
+		Flags:       kindFlags(),
 		Before:      reads,
 		Action: func(c *cli.Context) error {
-			schema, err := yamlstack.Schema(a.catalog, c.Args().Slice()...)
+			kinds, err := a.offered(c, c.Args().Slice())
+			if err != nil {
+				return err
+			}
+			schema, err := yamlstack.Schema(a.catalog, kinds...)
 			if err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -104,6 +105,17 @@ func (s *finder) lookBegun(ctx context.Context, n *node) error {
 	n.rec = n.rec.Clone()
 	noteTraced(n.rec, n.rec.Candidate(), look)
 	return nil
+}
+
+// lookNamed looks for the object that the author names where nothing tells what became of a begun creation: the author says what it created.
+func (s *finder) lookNamed(ctx context.Context, n *node) error {
+	g := n.rec.Candidate()
+	if !errors.Is(n.err, reconcile.ErrCannotTell) || n.decl == nil || g == nil || !g.Begun() || n.rec.Live() != nil || s.named(n) == "" {
+		return n.err
+	}
+	n.rec = n.rec.Clone()
+	n.rec.Drop(n.rec.Candidate())
+	return s.find(ctx, n)
 }
 
 // leavesMore reports whether a creation that was cut may leave something behind that does not show as its object, such as empty

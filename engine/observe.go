@@ -192,6 +192,7 @@ func (o *observer) lookAt(ctx context.Context, n *node) {
 	}
 	n.looked = true
 	defer reads(ctx, n)()
+	defer func() { n.err = o.lookNamed(ctx, n) }()
 	if n.decl != nil && n.rec.Live() == nil && n.rec.Candidate() != nil {
 		if n.err = o.lookBegun(ctx, n); n.err != nil || n.look.NotYet {
 			return

@@ -10,6 +10,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/engine/values"
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -84,8 +85,24 @@ func (e *Engine) newWork(ctx context.Context, g *Graph, o policy) (*work, error)
 		index: index, cloud: cloud, stage: stage, store: store, dir: g.Dir, key: e.Key, dev: e.Dev, owners: &state.Owners{}, force: o.Force,
 		budget: &values.Budget{},
 	}}}
+	reachKinds(reconcile.WithFolder(ctx, g.Dir), e.Catalog, cloud, w.records)
 	w.lost, err = e.stateLost(ctx, w.stored)
 	return w, err
+}
+
+// reachKinds opens the ways to objects of kinds that the catalog does not know, by the settings that state keeps: a provider whose kinds depend on its
+// settings learns them, so that an object can be deleted without the program that declared it. [observe.Reader.At] returns the error of a way.
+func reachKinds(ctx context.Context, catalog *reconcile.Catalog, cloud *observe.Reader, records map[string]*state.Entry) {
+	for _, rec := range records {
+		for _, g := range rec.Generations {
+			if p, ok := catalog.ProviderOf(g.Kind); !ok || p.Declared == nil {
+				continue
+			}
+			if _, known := catalog.Kind(g.Kind); !known {
+				cloud.ReachOf(ctx, rec, g)
+			}
+		}
+	}
 }
 
 // newValues are the values that a program refers to.

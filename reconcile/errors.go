@@ -19,6 +19,9 @@ var (
 	ErrReadOnly = errors.New("a write while looking")
 	// ErrAmbiguous says that several things match and nothing tells them apart.
 	ErrAmbiguous = errors.New("ambiguous")
+	// ErrCannotTell says that a creation was begun and not answered, and that nothing finds the object which it may have created. An object that the
+	// author names is taken for it.
+	ErrCannotTell = errors.New("its creation was begun and not answered, and nothing finds it")
 	// ErrReplace is matched by a *ReplaceError.
 	ErrReplace = errors.New("needs replacing")
 	// ErrHoldsData refuses to delete a thing that holds users' data without leave.

@@ -53,7 +53,7 @@ type Drift struct {
 
 // Draft is what was read of a source, before it is known how the objects are in the cloud.
 type Draft interface {
-	// Resources are all that will be declared, with literal values.
+	// Resources are all that are read before they are declared, with literal values.
 	Resources() []Resource
 	// Providers are the settings that these name.
 	Providers() map[string]map[string]any
@@ -95,6 +95,10 @@ type Options struct {
 	Chosen func(source string) bool
 	// Env gives a variable of the user's environment, in which the passphrase of an encrypted source stands. Nil: there are none.
 	Env func(name string) string
+	// Offer makes the kinds of a provider of Terraform known, by its source, for what has no other kind. Nil: nothing is declared so.
+	Offer func(source string) error
+	// State is the path of the source as the stack reads it, "" where it is not on this machine.
+	State string
 }
 
 // PassphraseVariable holds the passphrase of a source that is encrypted.

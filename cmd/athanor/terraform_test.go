@@ -5,14 +5,17 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -459,5 +462,294 @@ resources: {id: {kind: tf.random_id, provider: rnd, props: {byte_length: 4}}}
 		if said := p.out.String() + p.errs.String(); !strings.Contains(said, "runs registry.opentofu.org/hashicorp/random 3.9.1 h1:") || w.has("started") {
 			t.Errorf("%s: started %t, it says\n%s", target, w.has("started"), said)
 		}
+	}
+}
+
+// athanorFolder is that of the state of a stack.
+const athanorFolder = ".athanor"
+
+// findsAll deploys a stack, takes state away, and wants each resource of a type that is found without state to be found, with nothing to change
+// but the paths of differs; then it deletes all with state, and wants each to be absent without.
+func findsAll(t *testing.T, w *world, run func(want int, args ...string) string, differs map[string]string, unfound ...string) {
+	t.Helper()
+	type action struct {
+		Address, Action string
+		Reasons         []struct{ Path string }
+	}
+	actions := func(code int, args ...string) []action {
+		t.Helper()
+		var plan struct{ Actions []action }
+		if err := json.Unmarshal([]byte(run(code, append([]string{"plan", "--json"}, args...)...)), &plan); err != nil {
+			t.Fatal(err)
+		}
+		return plan.Actions
+	}
+	run(0, "deploy", "--yes")
+	state, away := filepath.Join(w.dir, athanorFolder), filepath.Join(t.TempDir(), "state")
+	if err := os.Rename(state, away); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range actions(2, "--adopt") {
+		paths := []string{}
+		for _, r := range a.Reasons {
+			paths = append(paths, r.Path)
+		}
+		isFound := a.Action == "adopt" || a.Action == "recover"
+		if want := !slices.Contains(unfound, a.Address); isFound != want {
+			t.Errorf("%s exists and is found %t, want %t: the plan would %s it", a.Address, isFound, want, a.Action)
+		}
+		if got := strings.Join(slices.Compact(slices.Sorted(slices.Values(paths))), " "); isFound && got != differs[a.Address] {
+			t.Errorf("%s is found, and the plan would change %q of it, want %q", a.Address, got, differs[a.Address])
+		}
+	}
+	if err := os.RemoveAll(state); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(away, state); err != nil {
+		t.Fatal(err)
+	}
+	run(0, "destroy", "--yes")
+	if err := os.RemoveAll(state); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range actions(2) {
+		if a.Action != "create" {
+			t.Errorf("%s was deleted, and the plan would %s it", a.Address, a.Action)
+		}
+	}
+}
+
+// TestTerraformFinds shows of each type that is said to be found without state that it is: what exists is found with nothing to change but what
+// the provider does not read, and what was deleted is not.
+func TestTerraformFinds(t *testing.T) {
+	t.Parallel()
+	t.Run("postgresql", func(t *testing.T) {
+		t.Parallel()
+		program := peer(t, "postgresql")
+		address := pgtest.Start(t).Database(t)
+		at, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		database, prefix := strings.TrimPrefix(at.Path, "/"), "find"+strings.ToLower(rand.Text()[:8])
+		port := forwarded(t, filepath.Join(at.Query().Get("host"), ".s.PGSQL.5432"))
+		config := fmt.Sprintf(`{"database":%q,"host":"127.0.0.1","port":%d,"sslmode":"disable","username":%q}`, database, port, pgtest.Superuser)
+		w := newWorld(t, strings.NewReplacer("PROGRAM", program, "CONFIG", config, "NAME", prefix, "DATABASE", database).Replace(`stack: finds
+providers: {db: {terraform: cyrilgdn/postgresql, path: PROGRAM, config: CONFIG}}
+resources:
+  app:     {kind: tf.postgresql_role, provider: db, props: {name: NAME_app, login: true}}
+  reader:  {kind: tf.postgresql_role, provider: db, props: {name: NAME_reader}}
+  shop:    {kind: tf.postgresql_database, provider: db, props: {name: NAME_shop, owner: "${app.name}"}}
+  web:     {kind: tf.postgresql_schema, provider: db, props: {name: NAME_web, owner: "${app.name}"}}
+  fdw:     {kind: tf.postgresql_extension, provider: db, props: {name: postgres_fdw}}
+  far:     {kind: tf.postgresql_server, provider: db, props: {server_name: NAME_far, fdw_name: "${fdw.name}", options: {host: far.example}}}
+  mapped:  {kind: tf.postgresql_user_mapping, provider: db, props: {user_name: "${app.name}", server_name: "${far.server_name}", options: {user: ada}}}
+  member:  {kind: tf.postgresql_grant_role, provider: db, props: {role: "${app.name}", grant_role: "${reader.name}"}}
+  grant:   {kind: tf.postgresql_grant, provider: db, props: {database: DATABASE, role: "${reader.name}", schema: "${web.name}", object_type: schema, privileges: [USAGE]}}
+  connect: {kind: tf.postgresql_grant, provider: db, props: {database: DATABASE, role: "${reader.name}", object_type: database, privileges: [CONNECT]}}
+  default: {kind: tf.postgresql_default_privileges, provider: db, props: {database: DATABASE, role: "${reader.name}", owner: "${app.name}", schema: "${web.name}", object_type: table, privileges: [SELECT]}}
+  add:
+    kind: tf.postgresql_function
+    provider: db
+    props:
+      name: NAME_add
+      database: DATABASE
+      schema: "${web.name}"
+      returns: integer
+      language: plpgsql
+      arg: [{name: i, type: integer}, {name: j, type: integer}]
+      body: "BEGIN RETURN i + j; END;"
+  slot:    {kind: tf.postgresql_physical_replication_slot, provider: db, props: {name: NAME_slot}}
+`))
+		run := func(want int, args ...string) string {
+			t.Helper()
+			return w.run(want, append(args, "--allow", "program="+program, "--allow", "identity="+config)...)
+		}
+		findsAll(t, w, run, map[string]string{"app": "roles", "web": "if_not_exists"}) // the role's own roles, and a grant of one, are for the same
+	})
+	t.Run("cloudflare", func(t *testing.T) {
+		t.Parallel()
+		program, s := peer(t, "cloudflare"), cloudflaretest.Start(t)
+		s.WithDatabases(t)
+		base := s.Env()["CLOUDFLARE_API_BASE_URL"]
+		text, err := os.ReadFile(filepath.Join("testdata", "terraform", "cloudflare.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(t, strings.NewReplacer("PROGRAM", program, "BASE", base, "ACCOUNT", s.Account, "ZONE", s.AddZone(s.Account, "shop.example")).
+			Replace(edits.ReplaceAllString(string(text), "$1")))
+		w.env = append(w.env, "CLOUDFLARE_API_TOKEN="+s.Token,
+			fmt.Sprintf(`ATHANOR_ALLOW=program=%s,identity={"base_url":%q},env=["CLOUDFLARE_API_TOKEN"]`, program, base))
+		findsAll(t, w, w.run, map[string]string{"flow": "schedules"},
+			"cors", "managed", "consumer", "hyper", "setting", "rules", "sub", "cron", "zone")
+	})
+}
+
+// TestTerraformKinds documents the types of a provider, describes them to editors, and writes Go structs that compile, with a stack that names the
+// provider and without one.
+func TestTerraformKinds(t *testing.T) {
+	t.Parallel()
+	program := peer(t, "random")
+	w := newWorld(t, "")
+	w.env = append(w.env, "ATHANOR_PROVIDER_MIRROR="+mirrorOf(t, "hashicorp/random", "3.9.0", program), "XDG_CACHE_HOME="+t.TempDir())
+	says := func(said string, want ...string) {
+		t.Helper()
+		for _, text := range want {
+			if !strings.Contains(said, text) {
+				t.Errorf("it says\n%.2000s\nwant %q", said, text)
+			}
+		}
+	}
+	refused := func(want []string, args ...string) {
+		t.Helper()
+		p := w.start("athanor", args...)
+		p.end(1)
+		says(p.out.String()+p.errs.String(), want...)
+	}
+	if err := os.Remove(filepath.Join(w.dir, "athanor.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	refused([]string{"neither an athanor.yaml nor a Go main package", "athanor kinds tf:NAMESPACE/NAME tf.random_id"}, "kinds", "tf.random_id")
+	refused([]string{"hashicorp/random; nobody has allowed it", "--allow program="}, "kinds", "tf:hashicorp/random")
+	allow := []string{"--allow", "program=hashicorp/random"}
+	says(w.run(0, append([]string{"kinds", "tf:hashicorp/random"}, allow...)...), "tf.random_id\n", "tf.random_password\n")
+	if w.has("athanor.lock") {
+		t.Error("a provider that no stack names is locked here")
+	}
+	id := w.run(0, append([]string{"kinds", "tf:hashicorp/random", "tf.random_id"}, allow...)...)
+	says(id, "hashicorp/random 3.9.0", "byte_length  number  (required)", "Objects are in state alone")
+	says(w.run(0, "kinds", "tf:"+program, "tf.random_id", "--allow", "program="+program), "byte_length  number  (required)")
+	says(w.run(0, append([]string{"schema", "tf:hashicorp/random"}, allow...)...), `"tf.random_pet"`, `"byte_length"`)
+
+	w.write("athanor.yaml", "stack: bridge\nproviders: {rnd: {terraform: hashicorp/random}}\nresources: {a: {kind: tf.random_id, provider: rnd, props: {byte_length: 4}}}\n")
+	says(w.run(0, append([]string{"kinds", "tf.random_id"}, allow...)...), "byte_length  number  (required)")
+	says(w.run(0, append([]string{"schema", "tf.random_id"}, allow...)...), `"byte_length"`)
+	// The folder of a relative path is that of the stack, and an error names the provider, its version and the resource.
+	w.write("athanor.yaml", "stack: bridge\nproviders: {rnd: {terraform: hashicorp/random}}\nresources: {it: {kind: tf.random_integer, provider: rnd, props: {min: 3, max: 1}}}\n")
+	refused([]string{"it: observe: hashicorp/random 3.9.0: "}, append([]string{"plan"}, allow...)...)
+	w.write("sub/athanor.yaml", "stack: sub\nproviders: {rnd: {terraform: hashicorp/random, path: bin/provider}}\nresources: {a: {kind: tf.random_id, provider: rnd, props: {byte_length: 4}}}\n")
+	if err := os.Mkdir(filepath.Join(w.dir, "sub", "bin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(program, filepath.Join(w.dir, "sub", "bin", "provider")); err != nil {
+		data, err := os.ReadFile(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(w.dir, "sub", "bin", "provider"), data, 0o700); err != nil { //nolint:gosec // it is to be run
+			t.Fatal(err)
+		}
+	}
+	w.run(2, "plan", "sub", "--allow", "program="+filepath.Join(w.dir, "sub", "bin", "provider"))
+	w.write("athanor.yaml", "stack: bridge\nproviders: {rnd: {terraform: hashicorp/random}}\nresources: {a: {kind: tf.random_id, provider: rnd, props: {byte_length: 4}}}\n")
+	// The structs compile as a package of this module, which a map of files puts there.
+	overlaid := t.TempDir()
+	structs, replaced := filepath.Join(overlaid, "random.go"), filepath.Join(overlaid, "overlay.json")
+	if err := os.WriteFile(structs, []byte(w.run(0, append([]string{"generate", "tf:hashicorp/random"}, allow...)...)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{absoluteOf(t, "../internal/gostructs/random/random.go"): structs}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(replaced, overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", replaced, "../internal/gostructs/random")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	refused([]string{`unknown kind "tf.random_ids"`, "did you mean tf.random_id?"}, append([]string{"kinds", "tf.random_ids"}, allow...)...)
+}
+
+func absoluteOf(t *testing.T, path string) string {
+	t.Helper()
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return whole
+}
+
+// TestTerraformMovesIn adopts what Terraform has made of types that have no kind of ours: as types of their own providers, with the private data of the
+// state, and nothing to change. Without the permission to run the provider the report says what is missing.
+func TestTerraformMovesIn(t *testing.T) {
+	t.Parallel()
+	program := peer(t, "postgresql")
+	address := pgtest.Start(t).Database(t)
+	at, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	database, role := strings.TrimPrefix(at.Path, "/"), "move"+strings.ToLower(rand.Text()[:8])
+	port := forwarded(t, filepath.Join(at.Query().Get("host"), ".s.PGSQL.5432"))
+	pgtest.Exec(t, address, "create role "+role+" login password 'correct-horse' connection limit 3")
+	pgtest.Exec(t, address, "create role "+role+"_reader")
+	pgtest.Exec(t, address, "grant connect on database "+database+" to "+role+"_reader")
+	w := newWorld(t, "")
+	if err := os.Remove(filepath.Join(w.dir, "athanor.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	// What OpenTofu writes of these, but for null attributes.
+	w.write("shop.tfstate", strings.NewReplacer("ROLE", role, "DATABASE", database).Replace(`{
+  "version": 4, "terraform_version": "1.9.0", "serial": 3, "lineage": "5c8d", "outputs": {},
+  "resources": [
+    {"mode": "managed", "type": "postgresql_role", "name": "app", "provider": "provider[\"registry.opentofu.org/cyrilgdn/postgresql\"]", "instances": [
+      {"schema_version": 0, "private": "bnVsbA==", "sensitive_attributes": [], "attributes": {"id": "ROLE", "name": "ROLE", "login": true, "password": "correct-horse",
+       "connection_limit": 3, "inherit": true, "encrypted_password": true, "valid_until": "infinity", "roles": [], "search_path": [], "skip_drop_role": false,
+       "skip_reassign_owned": false, "statement_timeout": 0, "idle_in_transaction_session_timeout": 0, "assume_role": "", "superuser": false, "replication": false,
+       "bypass_row_level_security": false, "create_database": false, "create_role": false}}]},
+    {"mode": "managed", "type": "postgresql_role", "name": "reader", "provider": "provider[\"registry.opentofu.org/cyrilgdn/postgresql\"]", "instances": [
+      {"schema_version": 0, "private": "bnVsbA==", "attributes": {"id": "ROLE_reader", "name": "ROLE_reader", "login": false, "password": "", "connection_limit": -1,
+       "inherit": true, "encrypted_password": true, "valid_until": "infinity", "roles": [], "search_path": []}}]},
+    {"mode": "managed", "type": "postgresql_grant", "name": "connect", "provider": "provider[\"registry.opentofu.org/cyrilgdn/postgresql\"]", "instances": [
+      {"schema_version": 0, "private": "bnVsbA==", "dependencies": ["postgresql_role.reader"], "attributes": {"id": "ROLE_reader_DATABASE_database", "role": "ROLE_reader",
+       "database": "DATABASE", "object_type": "database", "privileges": ["CONNECT"], "with_grant_option": false, "objects": [], "columns": [], "schema": ""}}]}
+  ]}
+`))
+	w.env = append(w.env, "ATHANOR_PROVIDER_MIRROR="+mirrorOf(t, "cyrilgdn/postgresql", "1.26.0", program), "XDG_CACHE_HOME="+t.TempDir())
+	p := w.start("athanor", "adopt", "--from", "shop.tfstate")
+	p.end(0)
+	if said := p.errs.String(); !strings.Contains(said, "not adopted: postgresql_role.app") || !strings.Contains(said, "as tf.postgresql_role of its own provider: ") ||
+		!strings.Contains(said, "nobody has allowed it") {
+		t.Errorf("without a permission it says\n%s", said)
+	}
+	allow := []string{"--allow", "program=cyrilgdn/postgresql"}
+	text := w.run(0, append([]string{"adopt", "--from", "shop.tfstate"}, allow...)...)
+	for _, want := range []string{"kind: tf.postgresql_role", "terraform: cyrilgdn/postgresql", "adopt: tfstate:shop.tfstate#postgresql_role.app", "role: ${reader.name}"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %s in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "correct-horse") {
+		t.Errorf("the stack holds a password\n%s", text)
+	}
+	config := fmt.Sprintf(`{"database":%q,"host":"127.0.0.1","port":%d,"sslmode":"disable","username":%q}`, database, port, pgtest.Superuser)
+	w.write("athanor.yaml", strings.Replace(text, "terraform: cyrilgdn/postgresql\n", "terraform: cyrilgdn/postgresql\n    config: "+config+"\n", 1))
+	allow = append(allow, "--allow", "identity="+config)
+	var plan struct {
+		Actions []struct {
+			Address, Action string
+			Reasons         []any
+		}
+	}
+	if err := json.Unmarshal([]byte(w.run(2, append([]string{"plan", "--adopt", "--json"}, allow...)...)), &plan); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range plan.Actions {
+		if a.Action != "adopt" && a.Action != "recover" || len(a.Reasons) > 0 {
+			t.Errorf("%s: the plan would %s it, and change %v", a.Address, a.Action, a.Reasons)
+		}
+	}
+	w.run(0, append([]string{"deploy", "--adopt", "--yes"}, allow...)...)
+	w.run(0, append([]string{"plan"}, allow...)...)
+	if err := os.Remove(filepath.Join(w.dir, "shop.tfstate")); err != nil { // it is needed no more
+		t.Fatal(err)
+	}
+	w.run(0, append([]string{"plan"}, allow...)...)
+	w.run(0, append([]string{"destroy", "--yes"}, allow...)...)
+	var left int
+	if err := pgtest.Connect(t, address).QueryRow(t.Context(), "select count(*) from pg_roles where rolname like $1", role+"%").Scan(&left); err != nil || left > 0 {
+		t.Errorf("%d roles are left (%v)", left, err)
 	}
 }

@@ -110,17 +110,27 @@ func (r *Reader) KindOf(addr, kind string) (reconcile.Any, error) {
 		"run it with a program that knows this kind; `athanor state rm %s` removes it from state and leaves the object", addr)
 }
 
-// accessOf returns the way to where a generation of an entry lives: by the settings that it was made with, so that it is only
-// ever looked at with credentials of its own location.
-func (r *Reader) At(ctx context.Context, addr string, rec *state.Entry, g *state.Generation) (*Way, error) {
+// ReachOf is Reach by the settings that a generation of an entry was made with.
+func (r *Reader) ReachOf(ctx context.Context, rec *state.Entry, g *state.Generation) *Way {
 	settings := g.Settings
 	if settings == nil && rec != nil {
 		settings = rec.Settings
 	}
+	return r.Reach(ctx, g.Kind, settings)
+}
+
+// accessOf returns the way to where a generation of an entry lives: by the settings that it was made with, so that it is only
+// ever looked at with credentials of its own location.
+func (r *Reader) At(ctx context.Context, addr string, rec *state.Entry, g *state.Generation) (*Way, error) {
 	if _, err := r.KindOf(addr, g.Kind); err != nil {
+		if p, ok := r.catalog.ProviderOf(g.Kind); ok && p.Declared != nil {
+			if a := r.ReachOf(ctx, rec, g); a.Err != nil {
+				return a, a.Err
+			}
+		}
 		return &Way{Err: err}, err
 	}
-	a := r.Reach(ctx, g.Kind, settings)
+	a := r.ReachOf(ctx, rec, g)
 	if a.Err != nil {
 		return a, a.Err
 	}

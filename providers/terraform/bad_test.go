@@ -118,6 +118,12 @@ func (b *bad) answer(call string, body []byte) proto.Message {
 	case "ReadResource":
 		request := unmarshal(body, &tfplugin.ReadResource_Request{})
 		return &tfplugin.ReadResource_Response{NewState: b.read(request), Private: request.Private}
+	case "ImportResourceState":
+		request := unmarshal(body, &tfplugin.ImportResourceState_Request{})
+		name := strings.TrimPrefix(request.Id, "i-")
+		return &tfplugin.ImportResourceState_Response{ImportedResources: []*tfplugin.ImportResourceState_ImportedResource{{
+			TypeName: request.TypeName, State: encodedState(map[string]*string{"id": &request.Id, "name": &name}),
+		}}}
 	case "ValidateDataResourceConfig":
 		return &tfplugin.ValidateDataResourceConfig_Response{}
 	case "ReadDataSource":
@@ -233,7 +239,9 @@ func (b *bad) apply(r *tfplugin.ApplyResourceChange_Request) *tfplugin.ApplyReso
 	answer := &tfplugin.ApplyResourceChange_Response{}
 	switch r.TypeName {
 	case "bad_panics":
-		panic("nil pointer")
+		if _, err := os.Stat(b.file(name + ".calm")); err != nil {
+			panic("nil pointer")
+		}
 	case "bad_hangs":
 		<-b.stop
 		answer.Diagnostics = []*tfplugin.Diagnostic{{Severity: tfplugin.Diagnostic_ERROR, Summary: "stopped"}}
@@ -417,11 +425,11 @@ func TestLostAnswer(t *testing.T) {
 	k, job := w.job("good", "it", nil)
 	job.Begun = true
 	_, err := k.Look(t.Context(), job)
-	if !errors.Is(err, errCannotTell) {
+	if !errors.Is(err, reconcile.ErrCannotTell) {
 		t.Errorf("%v", err)
 	}
-	if hints := reconcile.Hints(err); len(hints) != 1 || !strings.Contains(hints[0], "`athanor state rm it` and deploy again: with `options: {adopt: ID}`") {
-		t.Errorf("hints %q: what state has of it comes first, else the option does nothing", hints)
+	if hints := reconcile.Hints(err); len(hints) != 1 || !strings.Contains(hints[0], "deploy with `options: {adopt: ID}`") || !strings.Contains(hints[0], "`athanor state rm it`") {
+		t.Errorf("hints %q", hints)
 	}
 }
 
@@ -458,7 +466,7 @@ func TestCreatedUnseen(t *testing.T) {
 	if got := w.provider.Warnings(); len(got) > 0 {
 		t.Errorf("told again: %q", got)
 	}
-	for name, searchable := range map[string]bool{"postgresql_role": true, "local_file": true, "random_id": true, "cloudflare_queue": false, "postgresql_grant": false} {
+	for name, searchable := range map[string]bool{"postgresql_role": true, "local_file": true, "random_id": true, "cloudflare_ruleset": false, "helm_release": false, "postgresql_grant": true} {
 		if isSearchable(name) != searchable {
 			t.Errorf("%s is searchable %t", name, !searchable)
 		}

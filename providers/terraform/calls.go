@@ -50,7 +50,7 @@ type seen struct {
 
 // DiagnosticsError is what a provider says of a call that failed.
 type DiagnosticsError struct {
-	// Provider is its source, Type the type that the call was about, "" for its configuration.
+	// Provider is its source with its version, Type the type that the call was about, "" for its configuration.
 	Provider, Type string
 	Call           string
 	Diagnostics    []Diagnostic
@@ -84,14 +84,14 @@ func (e *DiagnosticsError) Error() string {
 
 // failed is what the error diagnostics of an answer say, nil without any. Warnings are kept until the end of the command.
 func (p *program) failed(call, typ string, all []*tfplugin.Diagnostic) error {
-	e := &DiagnosticsError{Provider: p.settings.Terraform, Type: typ, Call: call}
+	e := &DiagnosticsError{Provider: p.label, Type: typ, Call: call}
 	for _, d := range all {
 		one := Diagnostic{value.WirePath(d.Attribute), strings.TrimSpace(d.Summary), strings.TrimSpace(d.Detail)}
 		if d.Severity == tfplugin.Diagnostic_ERROR {
 			e.Diagnostics = append(e.Diagnostics, one)
 			continue
 		}
-		of := p.settings.Terraform
+		of := p.label
 		if typ != "" {
 			of += ": " + typ
 		}
@@ -430,7 +430,7 @@ func (p *program) apply(ctx context.Context, pl *planned) (seen, error) {
 	if !out.state.IsWhollyKnown() {
 		out.state = cty.UnknownAsNull(out.state) // what it says is kept: the next read tells the rest
 		defect := Diagnostic{Summary: "the provider answers a change that it made with values that are not known, which is its defect"}
-		return out, &DiagnosticsError{p.settings.Terraform, pl.t.Name, "ApplyResourceChange", []Diagnostic{defect}}
+		return out, &DiagnosticsError{p.label, pl.t.Name, "ApplyResourceChange", []Diagnostic{defect}}
 	}
 	return out, nil
 }

@@ -56,6 +56,8 @@ type kept struct {
 // kind is one type of a provider.
 type kind struct {
 	*schema.Type
+	// of is the provider, with its version.
+	of string
 	// packers are writers that are used again: a new one takes half a megabyte, which is far more than what it writes.
 	packers *sync.Pool
 }
@@ -112,7 +114,7 @@ func (k *kind) affected(plan *planned) []tree.Path {
 }
 
 func (k *kind) doc() string {
-	text := "The type " + k.Name + " of a Terraform provider, by its own names."
+	text := "The type " + k.Name + " of the Terraform provider " + k.of + ", by its own names."
 	if k.Block.Doc != "" {
 		text += " " + strings.TrimSpace(k.Block.Doc)
 	}
@@ -155,8 +157,6 @@ func reach(ctx context.Context, c reconcile.Cloud) (*program, error) {
 func through(ctx context.Context, s reconcile.Place, operation string, mutates bool, do func(context.Context) error) error {
 	return reconcile.Through(ctx, reconcile.Call{Service: s.Account, Operation: operation, Place: s, Mutates: mutates}, do)
 }
-
-var errCannotTell = errors.New("its creation was begun and not answered, and nothing finds it")
 
 // observe reads what state knows of, or what is looked for by an id. What is declared is validated first: a plan of what is not
 // valid would be a plan all the same.
@@ -242,25 +242,35 @@ func (k *kind) look(ctx context.Context, p *program, s site) (string, seen, erro
 			return have.Key, now, err
 		}
 	}
-	id, findable := importID(k.Name, s.Want, p.settings.Config)
+	if file, address, ok := inState(s.ID); ok {
+		return k.fromState(ctx, p, s, file, address)
+	}
 	switch {
 	case isFile(k.Name) && s.Want != nil && isWhole(s.Want): // also one of a known identity: files have no importer
 		found, id, err := k.fileOf(ctx, p, s.Want)
 		return cmp.Or(s.ID, keyWith(id, s.Nonce)), found, err
 	case s.ID != "":
 		given, _, _ := strings.Cut(s.ID, "#")
+		if w := ways()[k.Name]; w.seeded && s.Want != nil && isWhole(s.Want) {
+			if id, _ := filled(w.id, s.Want, p.settings.Config); id == given {
+				found, err := k.readAsPlanned(ctx, p, s.Want, given)
+				return s.ID, found, err
+			}
+		}
 		found, err := p.find(ctx, k.Type, given)
 		return s.ID, found, err
-	case findable && s.Want != nil:
-		found, err := p.find(ctx, k.Type, id)
-		return keyWith(id, s.Nonce), found, err
+	}
+	key, found, searched, err := k.search(ctx, p, s)
+	switch {
+	case searched || err != nil:
+		return key, found, err
 	case s.Begun && !keepsNothingOutside(k.Name):
-		err := errCannotTell
+		err := reconcile.ErrCannotTell
 		if lost, ok := p.lost.Load(s.Address); ok {
 			err = reconcile.WithClass(fmt.Errorf("%w: %w", lost.(error), err), reconcile.Unknown)
 		}
-		return "", none(k.Type), reconcile.WithHint(err,
-			"look for it with the provider's own tools, then `athanor state rm %s` and deploy again: with `options: {adopt: ID}` if something was made, and without if nothing was", s.Address)
+		return "", none(k.Type), reconcile.WithHint(err, "look for it with the provider's own tools%s: if something was made, deploy with `options: {adopt: ID}`, "+
+			"and if nothing was, `athanor state rm %s` and deploy again", k.documentedID(p, s), s.Address)
 	}
 	return "", none(k.Type), nil
 }

@@ -27,6 +27,18 @@ func (p provenance) key() string {
 	return p.source.String()
 }
 
+// version is the version that is locked, "" for a file and for one that was never installed.
+func (p provenance) version() string {
+	if p.file != "" {
+		return ""
+	}
+	lock, err := install.ReadLock(p.installer.Folder)
+	if err != nil {
+		return "" // whoever starts it is told
+	}
+	return lock.Providers[p.source.String()].Version
+}
+
 // path is the program.
 func (p provenance) path() (string, error) {
 	if p.file != "" {
@@ -114,4 +126,27 @@ func (s *providers) fetch(ctx context.Context, settings Settings) error {
 	}
 	_, err = from.installer.Install(ctx, from.source, from.constraint)
 	return err
+}
+
+// IsLocked reports whether the lock file of a folder has a provider.
+func IsLocked(folder, source string) (bool, error) {
+	s, err := install.ParseSource(source)
+	if err != nil {
+		return false, err
+	}
+	lock, err := install.ReadLock(folder)
+	if err != nil {
+		return false, err
+	}
+	_, ok := lock.Providers[s.String()]
+	return ok, nil
+}
+
+// CacheFolder is the folder of the user with the providers that are installed, which has a lock file of its own for those that no stack names.
+func CacheFolder() (string, error) {
+	folder, err := install.CacheFolder()
+	if err != nil {
+		return "", err
+	}
+	return folder, os.MkdirAll(folder, 0o700)
 }

@@ -16,12 +16,12 @@ func (s *providers) family() reconcile.Provider {
 	return reconcile.Provider{
 		Name:     "terraform",
 		Settings: new(Settings),
-		Open: func(_ context.Context, settings any) (reconcile.Cloud, error) {
+		Open: func(ctx context.Context, settings any) (reconcile.Cloud, error) {
 			of, ok := settings.(*Settings)
 			if !ok || of.Terraform == "" {
 				return nil, fmt.Errorf("providers: a set of settings with terraform: SOURCE is required for kinds that begin with %s", Prefix)
 			}
-			p, err := s.program(*of)
+			p, err := s.known(ctx, *of)
 			if err != nil {
 				return nil, err
 			}
@@ -76,10 +76,10 @@ func (s *providers) kind(name string) (reconcile.Any, error) {
 	t := s.typeOf(bare)
 	if t == nil {
 		if t := s.sourceOf(strings.TrimPrefix(bare, dataPrefix)); t != nil {
-			return (&source{t, name}).whole().Erase(), nil
+			return (&source{t, name, s.labelOf(strings.TrimPrefix(bare, dataPrefix))}).whole().Erase(), nil
 		}
 		return nil, fmt.Errorf("%w %q: no provider that is declared has it", reconcile.ErrNoKind, name)
 	}
-	k := &kind{t, &s.packers}
+	k := &kind{t, s.labelOf(bare), &s.packers}
 	return k.whole().Erase(), nil
 }

@@ -18,52 +18,33 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// importID is the id by which an object with these props is imported, for types of which a test shows that an import finds what
-// is there and nothing else. An importer that exists is no proof: some say absent of what is there. A database that is not declared is that of the provider's configuration.
-func importID(name string, want, config attributes) (string, bool) {
-	template, ok := importIDs()[name]
-	if !ok {
-		return "", false
-	}
-	parts := make([]string, len(template))
-	for i, prop := range template {
-		v := want[prop]
-		if v == nil && prop == "database" {
-			v = config[prop]
-		}
-		if parts[i], ok = v.(string); !ok || parts[i] == "" || token.Has(parts[i]) {
-			return "", false
-		}
-	}
-	return strings.Join(parts, "."), true
-}
-
-// importIDs are the props that make up the import id of an object, by type.
-func importIDs() map[string][]string {
-	return map[string][]string{
-		"postgresql_role": {"name"}, "postgresql_database": {"name"},
-		"postgresql_schema": {"database", "name"}, "postgresql_extension": {"database", "name"},
-	}
-}
-
 // foundBy says for people how an object of a type is found that state does not have.
 func foundBy(name string) string {
-	props, named := importIDs()[name]
+	w, ok := ways()[name]
 	switch {
-	case named:
-		return "An object that is not in state is found by " + strings.Join(props, " and ") + "."
 	case isFile(name):
 		return "An object that is not in state is found by its path and content."
 	case keepsNothingOutside(name):
 		return "Objects are in state alone: what is lost is created again."
+	case ok && w.documented:
+		return "An object that is not in state is looked for by the import id of the documentation, " + shownID(w.id) + ", which no test proves: what is found is " +
+			"taken for it, and what is not found may exist. With `options: {adopt: ID}` it is taken."
+	case ok && w.content:
+		return "An object that is not in state is found by its props; one that equals them is ours."
+	case ok && w.seeded:
+		return "An object that is not in state is found by its props."
+	case ok && w.list != nil:
+		return "An object that is not in state is found in the list of `tf.data." + w.list.source + "`, by " + strings.Join(w.list.match, " and ") + "."
+	case ok:
+		return "An object that is not in state is found by its import id, " + shownID(w.id) + "."
 	}
 	return "An object that is not in state is not found: athanor creates another one, and says so. With `options: {adopt: ID}` it is taken."
 }
 
 // isSearchable reports types whose objects are found without state, or are nowhere else.
 func isSearchable(name string) bool {
-	_, named := importIDs()[name]
-	return named || isFile(name) || keepsNothingOutside(name)
+	w, ok := ways()[name]
+	return ok && !w.documented || isFile(name) || keepsNothingOutside(name)
 }
 
 // createsUnseen notes a resource that is created though nobody could look whether it exists: its type cannot be searched, and state has
@@ -94,9 +75,10 @@ func isWhole(want attributes) bool {
 	return whole
 }
 
-// owner says that a file with the content that is declared is ours, whoever wrote it. For all other types state alone says it.
+// owner says that a file with the content that is declared is ours, whoever wrote it, as is a grant of the privileges that are declared. For all
+// other types state alone says it.
 func (k *kind) owner() contract.Ownership[attributes, *live] {
-	if isFile(k.Name) {
+	if isFile(k.Name) || ways()[k.Name].content {
 		return contract.OwnedByContent[attributes, *live]{}
 	}
 	return nil

@@ -1,6 +1,10 @@
 package terraform
 
-import "github.com/athanor-dev/athanor"
+import (
+	"strings"
+
+	"github.com/athanor-dev/athanor"
+)
 
 // Props are props by the provider's names. Values are plain ones, references, and lists and maps of these.
 type Props = map[string]any
@@ -9,7 +13,9 @@ type Props = map[string]any
 //
 //	db := terraform.In(s, terraform.Settings{Terraform: "cyrilgdn/postgresql", Path: "bin/terraform-provider-postgresql"})
 //	terraform.NewResource(db, "app", "postgresql_role", terraform.Props{"name": "app"})
-func In(s *athanor.Stack, settings Settings) *athanor.Stack { return s.With("terraform", settings) }
+func In(s *athanor.Stack, settings Settings) *athanor.Stack {
+	return s.With(strings.TrimSuffix(Prefix, "."), settings) // a kind takes the settings of the first word of its name
+}
 
 // NewResource declares a resource of a type of a provider, which [In] has named.
 func NewResource(s *athanor.Stack, name, typ string, p Props, opts ...athanor.Option) athanor.Resource {

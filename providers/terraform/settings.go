@@ -69,8 +69,10 @@ func (c *cloud) Classify(err error) reconcile.Class {
 type program struct {
 	set      *providers
 	settings Settings
-	from     provenance
-	schema   *schema.Provider
+	// label is its source with its version, where that is known, for people.
+	label  string
+	from   provenance
+	schema *schema.Provider
 
 	mu      sync.Mutex
 	worker  atomic.Pointer[worker]
@@ -103,7 +105,7 @@ func (p *program) running(ctx context.Context) error {
 	if err == nil {
 		err = p.configure(ctx, w, config)
 	} else {
-		err = reconcile.WithClass(fmt.Errorf("the configuration of %s: %w", p.settings.Terraform, err), reconcile.Invalid)
+		err = reconcile.WithClass(fmt.Errorf("the configuration of %s: %w", p.label, err), reconcile.Invalid)
 	}
 	if w != p.worker.Load() {
 		if err != nil {
@@ -289,26 +291,64 @@ func (s *providers) program(settings Settings) (*program, error) {
 	defer s.mu.Unlock()
 	p, ok := s.programs[key]
 	if !ok {
-		p = &program{set: s, settings: settings, from: from}
+		p = &program{set: s, settings: settings, from: from, label: strings.TrimSpace(settings.Terraform + " " + from.version())}
 		s.programs[key] = p
 	}
 	return p, nil
 }
 
-// declare learns the types of a provider.
-func (s *providers) declare(ctx context.Context, settings Settings) error {
+// known is the program of settings. That of settings which nobody declared, since they are in state alone, is installed, and its types are learned
+// where no other program has them.
+func (s *providers) known(ctx context.Context, settings Settings) (*program, error) {
+	s.in(ctx)
 	p, err := s.program(settings)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.mu.Lock()
-	if p.schema == nil {
-		var w *worker
-		if w, err = p.start(ctx); err == nil {
-			p.replace(w)
+	known := p.schema != nil
+	p.mu.Unlock()
+	if known {
+		return p, nil
+	}
+	if err := s.fetch(ctx, settings); err != nil {
+		return nil, err
+	}
+	if p, err = s.learned(ctx, settings); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name := range p.schema.Resources {
+		if s.types[name] == nil {
+			s.types[name] = p
 		}
 	}
-	p.mu.Unlock()
+	return p, nil
+}
+
+// learned is the program of settings, whose schema is known.
+func (s *providers) learned(ctx context.Context, settings Settings) (*program, error) {
+	p, err := s.program(settings)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.schema != nil {
+		return p, nil
+	}
+	w, err := p.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.replace(w)
+	return p, nil
+}
+
+// declare learns the types of a provider.
+func (s *providers) declare(ctx context.Context, settings Settings) error {
+	p, err := s.learned(ctx, settings)
 	if err != nil {
 		return err
 	}
@@ -334,6 +374,18 @@ func (s *providers) typeOf(name string) *schema.Type {
 		return p.schema.Resources[name]
 	}
 	return nil
+}
+
+// labelOf is the provider of a type or a data source, with its version.
+func (s *providers) labelOf(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range []*program{s.types[name], s.sources[name]} {
+		if p != nil {
+			return p.label
+		}
+	}
+	return ""
 }
 
 // sourceOf is the data source of a name, nil where no provider that was declared has it.

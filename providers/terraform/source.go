@@ -25,6 +25,7 @@ const dataPrefix = "data."
 type source struct {
 	*schema.Type
 	name string
+	of   string // the provider, with its version
 }
 
 // answered is what a data source answered.
@@ -36,7 +37,7 @@ func (k *source) whole() *contract.Kind[attributes, *answered, attributes] {
 	asked, told := (&kind{Type: k.Type}).fields()
 	return &contract.Kind[attributes, *answered, attributes]{
 		Type: k.name,
-		Doc:  strings.TrimSpace("A data source of a Terraform provider, by its own names: it is declared under read, with a query. " + k.Block.Doc),
+		Doc:  strings.TrimSpace("A data source of the Terraform provider " + k.of + ", by its own names: it is declared under read, with a query. " + k.Block.Doc),
 
 		Observe:    k.observe,
 		Check:      func(attributes) error { return errOnlyRead }, // a query is not checked, a declaration is
@@ -117,7 +118,7 @@ func (p *program) ask(ctx context.Context, t *schema.Type, config cty.Value) (ct
 	case answer.Deferred != nil:
 		return none, fmt.Errorf("%s: %w (%s)", t.Name, errDeferred, answer.Deferred.Reason)
 	case state.IsNull():
-		return none, fmt.Errorf("%s: %s: the provider answered nothing, and did not say why", p.settings.Terraform, t.Name)
+		return none, fmt.Errorf("%s: %s: the provider answered nothing, and did not say why", p.label, t.Name)
 	}
 	return state, nil
 }

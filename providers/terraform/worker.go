@@ -105,7 +105,7 @@ func (p *program) stop(w *worker) {
 		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout) //nolint:forbidigo // the run that asks for it is over
 		defer cancel()
 		if err := w.Stop(ctx); err != nil {
-			p.set.warn(p.settings.Terraform + ": " + err.Error())
+			p.set.warn(p.label + ": " + err.Error())
 		}
 	})
 }
@@ -114,4 +114,4 @@ func (p *program) stop(w *worker) {
 const stopTimeout = 5 * time.Second
 
 // ofProvider adds the provider to what went wrong.
-func (p *program) ofProvider(err error) error { return fmt.Errorf("%s: %w", p.settings.Terraform, err) }
+func (p *program) ofProvider(err error) error { return fmt.Errorf("%s: %w", p.label, err) }

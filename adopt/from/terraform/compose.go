@@ -15,17 +15,24 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// Resources are all that will be declared, with literal values.
+// Resources are all that are read before they are declared, with literal values.
 func (d *draft) Resources() []from.Resource {
 	var all []from.Resource
 	for _, o := range d.objects {
+		if o.settings != "" {
+			continue // its provider lacks its configuration
+		}
 		all = append(all, from.Resource{Address: o.address, Kind: o.kind, Props: o.props, Adopt: o.id, Provider: d.places().of(o)})
 	}
 	return all
 }
 
 // Providers are the settings that resources name.
-func (d *draft) Providers() map[string]map[string]any { return d.places().providers }
+func (d *draft) Providers() map[string]map[string]any {
+	all := maps.Clone(d.places().providers)
+	maps.DeleteFunc(all, func(_ string, settings map[string]any) bool { return settings["terraform"] != nil })
+	return all
+}
 
 // composing is the way from objects to a stack.
 type composing struct {

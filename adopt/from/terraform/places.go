@@ -72,6 +72,7 @@ func (d *draft) places() *places {
 		p.aliases[region] = name
 		p.providers[name] = map[string]any{"use": "aws", "region": region}
 	}
+	maps.Copy(p.providers, bridgedSettings(d.objects))
 	d.located = p
 	return p
 }
@@ -92,7 +93,12 @@ func (p *places) regionOf(o *object) string {
 }
 
 // of is the name of the settings of an object, "" where it has those of its provider.
-func (p *places) of(o *object) string { return p.aliases[p.regionOf(o)] }
+func (p *places) of(o *object) string {
+	if o.settings != "" {
+		return o.settings
+	}
+	return p.aliases[p.regionOf(o)]
+}
 
 // aliasOf is the alias in the address of a provider: useast1 of
 // provider["registry.terraform.io/hashicorp/aws"].useast1.

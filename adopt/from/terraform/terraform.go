@@ -49,6 +49,10 @@ func (s Source) Draft(f from.File, o from.Options) (from.Draft, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Name, err)
 	}
+	var h head
+	if err := unmarshal(f.Content, &h); err != nil || h.Version == nil || h.Encrypted != nil {
+		o.State = "" // what the stack cannot read by itself
+	}
 	d, err := newDraft(st, s.Find, f, o)
 	if err != nil {
 		return nil, err
@@ -74,7 +78,7 @@ func draftOf(st *state, lines map[string]*typeLine, find func(string) (reconcile
 	d := &draft{
 		name: o.Name, stage: o.Stage, file: f, state: st, lines: lines, kinds: map[string]*kindFacts{}, find: find,
 		byResource: map[string][]*object{}, parents: map[string]map[string][]*object{}, addresses: map[string]bool{},
-		tried: map[string]int{}, extras: map[*instance][]*object{},
+		tried: map[string]int{}, extras: map[*instance][]*object{}, offer: o.Offer, stateFile: o.State,
 	}
 	d.values = slices.Clone(st.secretValues)
 	d.read(o.Chosen)
@@ -120,6 +124,8 @@ type object struct {
 	origins map[string]origin
 	look    string // why somebody must look at it
 	failed  string // why it is not declared
+	// settings and source are of one that is declared as of its own provider; else "".
+	settings, source string
 }
 
 // draft is a state on its way to a stack.
@@ -147,6 +153,10 @@ type draft struct {
 	parents map[string]map[string][]*object
 	// written is the configuration next to the state, nil where there is none.
 	written *written
+	// offer makes the kinds of a provider of Terraform known, nil where none are; offers are its answers. stateFile is where the stack finds the state.
+	offer     func(source string) error
+	offers    map[string]error
+	stateFile string
 }
 
 // generated is a value that a resource without an object made.
@@ -249,9 +259,9 @@ func (d *draft) instance(i *instance) {
 	case i.flat:
 		d.entry(i, from.Unmapped, "its attributes are those of Terraform 0.11: `terraform apply -refresh-only` writes them anew")
 	case line == nil:
-		d.entry(i, from.Unmapped, "the type is in no line of the table")
+		d.bridged(i, "the type is in no line of the table")
 	case line.noKind:
-		d.entry(i, from.Unmapped, line.reason)
+		d.bridged(i, line.reason)
 	case i.void:
 		d.entry(i, from.Unmapped, "the state has no attributes of it")
 	case line.other && line.hook != "":

@@ -130,15 +130,20 @@ func (in *Installer) installed(s Source, l Locked) (string, error) {
 	return "", fmt.Errorf("%s %s: %w", s, l.Version, ErrNotInstalled)
 }
 
+// CacheFolder is the user's folder of what was installed.
+func CacheFolder() (string, error) {
+	user, err := os.UserCacheDir()
+	return filepath.Join(user, "athanor", "providers"), err
+}
+
 // place is the folder of a package in the cache, by what is in it.
 func (in *Installer) place(s Source, version, hash string) (string, error) {
 	cache := in.Cache
 	if cache == "" {
-		user, err := os.UserCacheDir()
-		if err != nil {
+		var err error
+		if cache, err = CacheFolder(); err != nil {
 			return "", err
 		}
-		cache = filepath.Join(user, "athanor", "providers")
 	}
 	name := strings.NewReplacer("/", "-", "+", "_", "=", "").Replace(strings.TrimPrefix(hash, "h1:"))
 	if len(name) != len("47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU") || !filepath.IsLocal(name) {

@@ -183,7 +183,7 @@ func (r reader) typed(out *Attribute, a *tfplugin.Schema_Attribute) (err error) 
 		return err
 	}
 	out.Nested = &Nested{Block: inner, Nesting: nesting}
-	out.Type = out.Nested.Type()
+	out.Type = out.Nested.values()
 	return nil
 }
 
@@ -239,6 +239,20 @@ func (n *Nested) Type() cty.Type {
 		if one.HasDynamicTypes() {
 			return cty.DynamicPseudoType
 		}
+		return cty.Map(one)
+	}
+	return one
+}
+
+// values is the type of an attribute that consists of these objects: unlike blocks, they are elements of one type also where it holds values of any type.
+func (n *Nested) values() cty.Type {
+	one := n.Block.Type()
+	switch n.Nesting {
+	case List:
+		return cty.List(one)
+	case Set:
+		return cty.Set(one)
+	case Map:
 		return cty.Map(one)
 	}
 	return one

@@ -123,10 +123,14 @@ func (c *configuring) nested(m schema.Member, at tree.Path, v any) cty.Value {
 			members[key] = c.element(n, at.Key(key), entries[key])
 		}
 		switch {
+		case len(members) == 0 && m.Attribute != nil:
+			return cty.MapValEmpty(n.Block.Type())
 		case len(members) == 0:
 			return n.Empty()
 		case m.Type() == cty.DynamicPseudoType:
 			return cty.ObjectVal(members)
+		case !cty.CanMapVal(members):
+			return c.mixed(m, at)
 		}
 		return cty.MapVal(members)
 	case schema.List, schema.Set:
@@ -161,12 +165,20 @@ func (c *configuring) list(m schema.Member, at tree.Path, list []any) cty.Value 
 		return cty.TupleVal(elements)
 	case m.Nested.Nesting == schema.Set && len(elements) == 0:
 		return cty.SetValEmpty(m.Nested.Block.Type())
-	case m.Nested.Nesting == schema.Set:
-		return cty.SetVal(elements)
 	case len(elements) == 0:
 		return cty.ListValEmpty(m.Nested.Block.Type())
+	case !cty.CanListVal(elements):
+		return c.mixed(m, at)
+	case m.Nested.Nesting == schema.Set:
+		return cty.SetVal(elements)
 	}
 	return cty.ListVal(elements)
+}
+
+// mixed is about objects with values of any type, which are of one type each time.
+func (c *configuring) mixed(m schema.Member, at tree.Path) cty.Value {
+	c.wrong(at, "its objects have values of different types at one name, where the provider takes one type")
+	return cty.NullVal(m.Type())
 }
 
 func (c *configuring) element(n *schema.Nested, at tree.Path, v any) cty.Value {

@@ -1,0 +1,168 @@
+package terraform
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore/mem"
+	"github.com/athanor-dev/athanor/statestore/seal"
+)
+
+// badStage is one stage of a stack with the bad provider, as an engine has it.
+type badStage struct {
+	t       *testing.T
+	dir     string // of the objects
+	program string
+	e       *engine.Engine
+}
+
+func newBadStage(t *testing.T) *badStage {
+	t.Helper()
+	key, err := seal.LoadOrMake(t.TempDir(), "shop", "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &badStage{t: t, dir: t.TempDir(), program: program, e: &engine.Engine{Store: mem.New(), Key: key, Cache: t.TempDir()}}
+	s.restart()
+	return s
+}
+
+// restart makes everything new but state, as another command does.
+func (s *badStage) restart() {
+	s.t.Helper()
+	provider := Provider()
+	s.t.Cleanup(provider.Close)
+	catalog, err := reconcile.NewCatalog(provider)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.e.Catalog = catalog
+}
+
+// declare is a stack with these resources, of which the catalog is told the provider.
+func (s *badStage) declare(resources ...func(*athanor.Stack)) *engine.Graph {
+	s.t.Helper()
+	settings := Settings{Terraform: "tests/bad", Path: s.program, Config: map[string]any{"dir": s.dir}}
+	if len(resources) > 0 {
+		p, _ := s.e.Catalog.Provider("terraform")
+		if err := p.Declared(s.t.Context(), &settings); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	g, err := athanor.Evaluate(func(stack *athanor.Stack) error {
+		in := In(stack, settings)
+		for _, r := range resources {
+			r(in)
+		}
+		return nil
+	}, athanor.Input{Stack: "shop", Stage: "test", Dir: s.t.TempDir()})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return g
+}
+
+func resource(typ, name string, props Props, opts ...athanor.Option) func(*athanor.Stack) {
+	return func(s *athanor.Stack) {
+		all := Props{"name": name}
+		maps.Copy(all, props)
+		NewResource(s, name, "bad_"+typ, all, opts...)
+	}
+}
+
+// deploy plans and applies. Its error is that of either.
+func (s *badStage) deploy(g *engine.Graph) (map[string]engine.Action, error) {
+	s.t.Helper()
+	p, err := s.e.Plan(s.t.Context(), g, engine.PlanOptions{AllowDelete: []string{"*"}})
+	if err != nil {
+		return nil, err
+	}
+	actions := map[string]engine.Action{} // what is blocked is not applied
+	for _, a := range p.Actions {
+		actions[a.Address] = a.Action
+		if a.Action == engine.Blocked && err == nil {
+			err = errors.New(a.Problem)
+		}
+	}
+	if err != nil {
+		return actions, err
+	}
+	r, err := s.e.Apply(s.t.Context(), p, engine.ApplyOptions{Command: "deploy"})
+	if err == nil && len(r.Failures) > 0 {
+		err = r.Failures[0]
+	}
+	return actions, err
+}
+
+func (s *badStage) has(name string) bool {
+	_, err := os.Stat(filepath.Join(s.dir, name))
+	return err == nil
+}
+
+// TestAdoptAfterALostAnswer names the object of a creation that was not answered: the same declaration and another one take it, and no second one is
+// made.
+func TestAdoptAfterALostAnswer(t *testing.T) {
+	t.Parallel()
+	for _, extra := range []string{"", "edited"} {
+		s := newBadStage(t)
+		if _, err := s.deploy(s.declare(resource("panics", "it", nil))); err == nil || !s.has("it") {
+			t.Fatalf("the provider did not panic after it made the object: %v", err)
+		}
+		s.restart()
+		declared := Props{}
+		if extra != "" {
+			declared["extra"] = extra
+			if err := os.WriteFile(filepath.Join(s.dir, "it.calm"), nil, 0o600); err != nil { // an update is answered
+				t.Fatal(err)
+			}
+		}
+		_, err := s.deploy(s.declare(resource("panics", "it", declared)))
+		if err == nil || !strings.Contains(err.Error(), "nothing finds it") {
+			t.Fatalf("extra %q: nobody could tell, and the deploy says %v", extra, err)
+		}
+		s.restart()
+		actions, err := s.deploy(s.declare(resource("panics", "it", declared, athanor.Adopt("i-it"))))
+		if err != nil || actions["it"] != engine.Adopt {
+			t.Errorf("extra %q: it would %s, %v", extra, actions["it"], err)
+		}
+		s.restart()
+		if actions, err = s.deploy(s.declare(resource("panics", "it", declared, athanor.Adopt("i-it")))); err != nil || actions["it"] != engine.Unchanged {
+			t.Errorf("extra %q: after it the plan would %s, %v", extra, actions["it"], err)
+		}
+	}
+	// What is named must exist.
+	s := newBadStage(t)
+	if _, err := s.deploy(s.declare(resource("panics", "it", nil))); err == nil {
+		t.Fatal("no panic")
+	}
+	s.restart()
+	if _, err := s.deploy(s.declare(resource("panics", "it", nil, athanor.Adopt("i-other")))); err == nil || errors.Is(err, reconcile.ErrCannotTell) ||
+		!strings.Contains(err.Error(), "i-other") {
+		t.Errorf("there is no i-other, and the deploy says %v", err)
+	}
+}
+
+// TestDeleteWithoutProgram deletes what no program declares any more, with the settings that state keeps: nobody tells the provider of them first.
+func TestDeleteWithoutProgram(t *testing.T) {
+	t.Parallel()
+	s := newBadStage(t)
+	if _, err := s.deploy(s.declare(resource("good", "one", nil), resource("good", "two", nil))); err != nil {
+		t.Fatal(err)
+	}
+	s.restart()
+	actions, err := s.deploy(s.declare())
+	if err != nil || actions["one"] != engine.Delete || s.has("one") || s.has("two") {
+		t.Errorf("it would %s, left %t %t, %v", actions["one"], s.has("one"), s.has("two"), err)
+	}
+}
