@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os/exec"
 	"slices"
 	"sync"
 	"time"
@@ -20,15 +21,45 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// Apply does what a plan says, and nothing that it does not announce: what an object calls for beyond that stops its resource.
-// A plan that was read from a document is applied with its program, on the state that it was made on. A plan with nothing to do takes no lease, is not a run and commits nothing.
-// Failures of single resources are in the result; an error means that the run as a whole could not be done.
-func (e *Engine) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result, error) {
+// Runner applies the plans of a planner.
+type Runner struct {
+	*Planner
+	// Remember makes it durable on this machine which store the stage has, before the first change of a run. Nil: nothing is
+	// remembered.
+	Remember func(ctx context.Context, store string) error
+	// KeepDurations keeps in state how long operations take, with the last commit of a run.
+	KeepDurations bool
+	// Root is the project's directory, absolute: state says where a stack lies as seen from there. "": it does not say.
+	Root string
+	// User is who runs it, for the history.
+	User string
+	// RunHook runs the command of a hook and gives its output; nil is [exec.Cmd.CombinedOutput].
+	RunHook func(*exec.Cmd) (output []byte, err error)
+}
+
+// RunOptions say how a run goes.
+type RunOptions struct {
+	// Graph is the program of a plan that was read from a document, Plan how that is planned again.
+	Graph *Graph
+	Plan  PlanOptions
+	// Approve is asked again when the state moved between planning and the lease and the new plan differs. Nil: not approved.
+	Approve func(*Plan) bool
+	// Wait queues for the lease that long; 0: not at all.
+	Wait time.Duration
+	// Command is the run's name in the history.
+	Command string
+	// Interrupt, when closed, starts nothing new and lets running calls finish.
+	Interrupt <-chan struct{}
+}
+
+// Apply does what a plan says. A plan with nothing to do takes no lease, is not a run and commits nothing. Failures of single
+// resources are in the result; an error means that the run as a whole could not be done.
+func (e *Runner) Apply(ctx context.Context, p *Plan, o RunOptions) (*Result, error) {
 	started := time.Now()
 	announced, resumed := p, false
 	if p.work == nil {
 		var err error
-		if p, resumed, err = e.derive(ctx, announced, o); err != nil {
+		if p, resumed, err = e.derive(ctx, announced, o.Graph, o.Plan); err != nil {
 			return nil, err
 		}
 	}
@@ -36,7 +67,7 @@ func (e *Engine) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result, e
 	if err := w.refused(); err != nil {
 		return nil, err
 	}
-	if !w.anythingToDo(ctx, p) {
+	if !anythingToDo(ctx, w, p) {
 		r := &Result{State: statestore.Succeeded, Summary: p.Summary, Calls: w.gate.Made(), Took: time.Since(started)}
 		if p.Summary.Blocked > 0 {
 			r.State = statestore.Failed // nothing could be done, and not because there was nothing to do
@@ -58,10 +89,10 @@ func (e *Engine) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result, e
 
 // run is one application of a plan.
 type run struct {
-	e       *Engine
+	e       *Runner
 	w       *work
 	plan    *Plan
-	o       ApplyOptions
+	o       RunOptions
 	id      string
 	started time.Time
 	journal *statestore.Journal
@@ -101,13 +132,13 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 	r.maker = r.newMaker()
 	r.emit(Event{Type: EventRun, Status: StatusRunning, Action: Action(r.o.Command), Total: r.plan.Changes()})
 	r.remember(ctx)
-	if r.w.edit != nil {
-		return r.edit(ctx)
+	if what, edits := r.w.edit.(*edit); edits {
+		return r.edit(ctx, what)
 	}
 	if err := r.prelude(ctx); err != nil {
 		return nil, errors.Join(err, journal.Finish(context.WithoutCancel(ctx), statestore.Failed, nil))
 	}
-	w, known := r.w, r.e.openDurations(r.w.snap)
+	w, known := r.w, openDurations(r.w.snap, r.e.Key)
 	works := r.worker(known)
 	leftover := slices.DeleteFunc(slices.Clone(w.leftover), func(n *node) bool { return !w.isSelected(n) })
 	planRemains(leftover)
@@ -127,7 +158,7 @@ func (r *run) newMaker() *maker {
 	w := r.w
 	deleter := &deleter{
 		jobs: w.jobs, agreement: r.agreement, report: r.report,
-		ledger:   &ledger{journal: r.journal, stage: w.stage, key: r.e.Key, owners: w.owners, index: w.index, first: r.introduction()},
+		ledger:   &ledger{journal: r.journal, stage: w.stage, key: r.e.Key, owners: w.owners, index: w.index, first: r.introduction(), tasks: map[*node]*task{}},
 		takeOver: w.o.TakeOver, guards: w.guards(), keeps: w.keeps, condemnedBefore: w.condemnedBefore,
 	}
 	settler := &settler{deleter: deleter, adoptAll: w.o.Adopt, findsOwn: w.findsOwn()}
@@ -235,7 +266,7 @@ func (r *run) prelude(ctx context.Context) error {
 		case len(n.others) > 0:
 			n.rec = r.recordOf(n) // what it was before, of another kind or elsewhere: later runs do not look for it
 			n.condemnOthers(n.rec, r.w.findsOwn())
-		case n.from != "", r.w.stale(n):
+		case n.from != "", stale(r.w, n):
 			r.refresh(n)
 		case isTraced(n.rec):
 			r.w.owners.Change(nil, n.rec)
@@ -276,7 +307,7 @@ func (r *run) refresh(n *node) {
 			keepSettled(rec, n, n.job)
 		}
 		if !n.spec.Recorded && !n.look.Absent && n.look.Attrs != nil {
-			live.Attributes = n.seenAttrs(live.Attributes)
+			live.Attributes = seenAttrs(n, live.Attributes)
 		}
 	}
 	n.rec = rec
@@ -284,7 +315,7 @@ func (r *run) refresh(n *node) {
 
 // seenAttrs are the attributes that a look showed: a run that was cut may have changed the thing without recording it. What
 // only the answer to its creation told is kept.
-func (n *node) seenAttrs(recorded map[string]any) map[string]any {
+func seenAttrs(n *node, recorded map[string]any) map[string]any {
 	attrs := maps.Clone(n.look.Attrs)
 	for _, name := range n.spec.Once {
 		if v, ok := recorded[name]; ok {
@@ -302,7 +333,7 @@ func first(a, b map[string]any) map[string]any {
 }
 
 // stale reports that the record of a settled thing differs from its declaration in what no look shows.
-func (w *work) stale(n *node) bool {
+func stale(w *work, n *node) bool {
 	if n.rec == nil || n.was != nil || !w.isSelected(n) || n.plan.Action != Unchanged && n.plan.Action != Wait {
 		return false
 	}
@@ -349,14 +380,14 @@ func (l *ledger) needs(n *node) []string {
 }
 
 // anythingToDo reports whether applying would write anything at all.
-func (w *work) anythingToDo(ctx context.Context, p *Plan) bool {
+func anythingToDo(ctx context.Context, w *work, p *Plan) bool {
 	if p.Pending() || len(w.moved) > 0 {
 		return true
 	}
 	if w.edit != nil {
-		return w.edit.also
+		return w.edit.Also()
 	}
-	if slices.ContainsFunc(w.declared, w.stale) {
+	if slices.ContainsFunc(w.declared, func(n *node) bool { return stale(w, n) }) {
 		return true
 	}
 	if w.o.waives {

@@ -68,11 +68,11 @@ func (c *collecting) collect(ctx context.Context) {
 		return
 	}
 	for _, t := range drops {
-		for _, a := range t.n.dropNeeds() {
+		for _, a := range dropNeeds(t.n) {
 			t.before(drops[a], false)
 		}
 		for _, a := range t.n.holding {
-			if held := drops[a]; held != nil && !slices.Contains(held.n.dropNeeds(), t.n.addr) {
+			if held := drops[a]; held != nil && !slices.Contains(dropNeeds(held.n), t.n.addr) {
 				held.before(t, false)
 			}
 		}
@@ -90,7 +90,7 @@ func (c *collecting) collect(ctx context.Context) {
 func (c *collecting) task(ctx context.Context, n *node, do func(context.Context, *node) error) *task {
 	t := &task{n: n, drop: true, collecting: true}
 	if n.decl == nil {
-		n.task = t
+		c.tasks[n] = t
 	}
 	t.do = func(t *task) (bool, error) {
 		return c.works.work(ctx, t, c.previewDelete, func(ctx context.Context, n *node) (bool, error) { return false, do(ctx, n) })
@@ -128,7 +128,7 @@ func (c *collecting) untie(ctx context.Context, n *node, drops map[string]*task)
 		err := c.emptied(reconcile.WithPriority(ctx, t.priority()), n, cut)
 		if err != nil {
 			e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Update}
-			e.ended(err, true)
+			ended(&e, err, true)
 			e.Cause = c.fail(n, Update, err)
 			c.setStatus(n, e.Status)
 			c.emit(e)
@@ -155,7 +155,7 @@ func (d *deleter) emptied(ctx context.Context, n *node, cut map[string][]tree.Pa
 		return err
 	}
 	job := d.recordedJob(n, a, g)
-	job.Props, job.From = n.emptied(rec.Props, cut), anyMap(rec.Props).(map[string]any)
+	job.Props, job.From = withoutCut(&n.declaration, rec.Props, cut), anyMap(rec.Props).(map[string]any)
 	rec.Needs = slices.DeleteFunc(slices.Clone(rec.Needs), func(a string) bool { return cut[a] != nil })
 	out, err := n.kind.Settle(ctx, job, reconcile.Hooks{
 		Intend: func(context.Context) error { return errStopped },
@@ -182,8 +182,8 @@ func (d *deleter) emptied(ctx context.Context, n *node, cut map[string][]tree.Pa
 	return nil
 }
 
-// emptied returns props without the paths through which a cycle was opened.
-func (n *declaration) emptied(props map[string]any, cut map[string][]tree.Path) map[string]any {
+// withoutCut returns props without the paths through which a cycle was opened.
+func withoutCut(n *declaration, props map[string]any, cut map[string][]tree.Path) map[string]any {
 	for _, up := range slices.Sorted(maps.Keys(cut)) {
 		for _, p := range cut[up] {
 			props, _ = tree.Without(props, n.emptyAt(props, p)).(map[string]any)
@@ -203,7 +203,7 @@ func (n *declaration) emptyAt(props map[string]any, p tree.Path) tree.Path {
 }
 
 // dropNeeds are the addresses that may go only after this one. What is deleted with another goes after it.
-func (n *node) dropNeeds() []string {
+func dropNeeds(n *node) []string {
 	if n.rec == nil {
 		return nil
 	}

@@ -19,6 +19,8 @@ type ledger struct {
 	index   *index
 
 	mu sync.Mutex // of the entries of nodes
+	// tasks are those that work on nodes now. The phases of a run write them, between what runs at once.
+	tasks map[*node]*task
 	// first is what the first commit tells of the whole stage; nil once it has.
 	first map[string][]byte
 }
@@ -54,7 +56,7 @@ func (l *ledger) commitBy(n *node, rec *state.Entry, commit func(statestore.Chan
 		return fmt.Errorf("state: %w", err)
 	}
 	l.enter(n, rec)
-	if t := n.task; t != nil && t.with != nil {
+	if t := l.tasks[n]; t != nil && t.with != nil {
 		<-t.with.reported
 	}
 	return nil

@@ -29,7 +29,7 @@ func (c *converging) converge(ctx context.Context) {
 			changed, err := c.resettle(ctx, n, last, sweep > len(loose)+1)
 			if err != nil {
 				e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Update}
-				e.ended(err, true)
+				ended(&e, err, true)
 				e.Cause = c.fail(n, Update, err)
 				c.demote(n, e.Status)
 				c.emit(e)
@@ -53,7 +53,7 @@ func (c *converging) loose() []*node {
 		is := len(n.cut) > 0 || slices.ContainsFunc(n.ups, func(up *node) bool {
 			return moved[up] || up.decl != nil && up.doing() != Unchanged && up.doing() != Wait
 		})
-		if is && n.convergesLater() {
+		if is && convergesLater(n) {
 			loose = append(loose, n)
 			moved[n] = true
 		}
@@ -62,7 +62,7 @@ func (c *converging) loose() []*node {
 }
 
 // convergesLater reports whether values that the node is reconciled with can change in the same run.
-func (n *node) convergesLater() bool { return len(n.uses) > 0 }
+func convergesLater(n *node) bool { return len(n.uses) > 0 }
 
 // resettle settles one node again if its props differ from those it was settled with.
 func (c *converging) resettle(ctx context.Context, n *node, last map[*node]map[string]any, tooOften bool) (bool, error) {

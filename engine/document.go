@@ -22,17 +22,17 @@ type applying struct{ plan, run string }
 // derive makes the working plan of a plan document: the same plan, made again from the program, the state and what reading
 // shows now. It says no more about what may be done: that stands in the document. Resumed says that an interrupted run of
 // the same document is the last that changed the state.
-func (e *Engine) derive(ctx context.Context, doc *Plan, o ApplyOptions) (p *Plan, resumed bool, err error) {
+func (e *Planner) derive(ctx context.Context, doc *Plan, g *Graph, o PlanOptions) (p *Plan, resumed bool, err error) {
 	stage := statestore.Stage{Stack: doc.Stack, Name: doc.Stage}
 	switch {
 	case doc.Destroy:
-		p, err = e.PlanDestroy(ctx, stage, o.Graph, o.PlanOptions)
+		p, err = e.PlanDestroy(ctx, stage, g, o)
 	case doc.Drift:
-		p, err = e.PlanDrift(ctx, stage, o.Graph, o.PlanOptions)
-	case o.Graph == nil:
+		p, err = e.PlanDrift(ctx, stage, g, o)
+	case g == nil:
 		err = errors.New("a saved plan is applied with the program that it was made of")
 	default:
-		p, err = e.Plan(ctx, o.Graph, o.PlanOptions)
+		p, err = e.Plan(ctx, g, o)
 	}
 	if err != nil {
 		return nil, false, err
@@ -87,7 +87,7 @@ func identity(key *seal.Key, doc *Plan) (string, error) {
 
 // resumes reports whether the last run of a stage applied this very document and did not come to its end: then the state that it left is accepted, and
 // what it has done is left out.
-func (e *Engine) resumes(ctx context.Context, doc *Plan, snap *statestore.Snapshot) (bool, error) {
+func (e *Planner) resumes(ctx context.Context, doc *Plan, snap *statestore.Snapshot) (bool, error) {
 	if doc.Serial == snap.Serial {
 		return false, nil
 	}

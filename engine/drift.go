@@ -22,20 +22,8 @@ type Left struct {
 	Reasons []Reason `json:"reasons,omitempty"`
 }
 
-// PlanDrift says what the world changed since the last deploy, and how applying it would change that back: it is
-// the plan of what was deployed last. A thing that vanished is made again, as it was deployed.
-//
-// The graph is the program of now. Nil, or one without resources, of which only Dir counts, goes by the record alone.
-// What the program changed since the last deploy is left to the next
-// one, path by path (see [Plan].Left): a path that the program and the world both changed is the program's, since it
-// speaks last; undoing a change by hand that the program has taken over since would be wrong. With the program,
-// what refers to a thing that is made again follows it; by the record alone it keeps the value that it was deployed
-// with.
-//
-// Nothing is refused as a whole: what must not be replaced, and what cannot be looked at, is blocked by itself. Of the
-// options only Target and Exclude count. A stage without rows is in order when its last run left none, and else
-// ErrNothingKnown. The error is a *RefusedError when the credentials lead elsewhere.
-func (e *Engine) PlanDrift(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Plan, error) {
+// PlanDrift makes the plan that puts back what was deployed last. Without a graph it goes by the state alone.
+func (e *Planner) PlanDrift(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Plan, error) {
 	d := &drift{of: map[string]*deployed{}}
 	was := emptyGraph(stage, g)
 	if g != nil && len(g.Resources) > 0 {

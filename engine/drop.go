@@ -57,7 +57,7 @@ func (d *deleter) clear(ctx context.Context, n *node, rec *state.Entry) error {
 
 // commitLess records that something of a row is gone.
 func (d *deleter) commitLess(ctx context.Context, n *node, rec *state.Entry) error {
-	if t := n.task; t.passes() && t.drop && len(rec.Generations) == 0 {
+	if t := d.tasks[n]; t.passes() && t.drop && len(rec.Generations) == 0 {
 		return d.commitAhead(ctx, t, rec)
 	}
 	return d.commit(ctx, n, rec)
@@ -345,5 +345,5 @@ func (d *deleter) release(ctx context.Context, n *node, g *state.Generation) err
 	if err := d.permits(n, d.proposed(n, plan.Release, g, reconcile.Look{})); err != nil {
 		return err
 	}
-	return d.remark(ctx, n, g, mark)
+	return remark(ctx, d.jobs, n, g, mark)
 }

@@ -18,8 +18,11 @@ type edit struct {
 	also bool
 }
 
+// Also reports that there is more to do than the plan's actions show.
+func (e *edit) Also() bool { return e.also }
+
 // newEdit opens the record of a stage for an edit. Relative paths of what is looked at start in dir.
-func (e *Engine) newEdit(ctx context.Context, stage statestore.Stage, dir string) (*work, error) {
+func (e *Planner) newEdit(ctx context.Context, stage statestore.Stage, dir string) (*work, error) {
 	w, err := e.newWork(ctx, emptyGraph(stage, &Graph{Dir: dir}), policy{})
 	if err != nil {
 		return nil, err
@@ -28,7 +31,7 @@ func (e *Engine) newEdit(ctx context.Context, stage statestore.Stage, dir string
 }
 
 // editPlan makes the plan of an edit. What was refused is the error, beside the plan.
-func (w *work) editPlan(actions []Planned, what *edit, again func(context.Context) (*Plan, error)) (*Plan, error) {
+func (w *work) editPlan(actions []Planned, what Edit, again func(context.Context) (*Plan, error)) (*Plan, error) {
 	w.edit, w.again = what, again
 	slices.SortStableFunc(actions, func(a, b Planned) int { return compareStrings(a.Address, b.Address) })
 	p := &Plan{
@@ -41,8 +44,8 @@ func (w *work) editPlan(actions []Planned, what *edit, again func(context.Contex
 }
 
 // edit does what an edit says and ends the run.
-func (r *run) edit(ctx context.Context) (*Result, error) {
-	end, err := r.w.edit.apply(ctx, r)
+func (r *run) edit(ctx context.Context, what *edit) (*Result, error) {
+	end, err := what.apply(ctx, r)
 	if err != nil {
 		state := statestore.Failed
 		if r.stopping() {

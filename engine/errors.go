@@ -93,7 +93,7 @@ func (e *GraphError) Error() string {
 
 // ProblemGroup is all problems with one cause.
 type ProblemGroup struct {
-	Cause Cause
+	Cause causes.Cause
 	First Problem
 }
 
@@ -135,7 +135,7 @@ func (e *GraphError) Unwrap() []error {
 }
 
 // commonCauses returns the errors that several failures have in common.
-func commonCauses(failures []*ResourceError) []Cause {
+func commonCauses(failures []*ResourceError) []causes.Cause {
 	errs := make([]causes.Error, len(failures))
 	for i, f := range failures {
 		errs[i] = f.cause()
@@ -144,8 +144,8 @@ func commonCauses(failures []*ResourceError) []Cause {
 }
 
 // sharedCauses returns the causes that concern more than one address.
-func sharedCauses(errs []causes.Error) []Cause {
-	return slices.DeleteFunc(causes.Group(errs), func(c Cause) bool { return !c.Shared() })
+func sharedCauses(errs []causes.Error) []causes.Cause {
+	return slices.DeleteFunc(causes.Group(errs), func(c causes.Cause) bool { return !c.Shared() })
 }
 
 // RefusedError says why a plan cannot be applied: everything at once.

@@ -22,13 +22,13 @@ func (f *forwarding) forward(ctx context.Context) {
 		t := &task{n: n, drop: drop}
 		t.do = func(t *task) (bool, error) {
 			waiting, err := f.works.work(ctx, t, first, do)
-			if !drop && err == nil && !n.convergesLater() {
+			if !drop && err == nil && !convergesLater(n) {
 				n.job = nil // there can be very many, and nothing asks for it any more
 			}
 			return waiting, err
 		}
 		if tasks = append(tasks, t); !drop {
-			n.task = t
+			f.tasks[n] = t
 		}
 		return t
 	}
@@ -57,7 +57,7 @@ func (f *forwarding) forward(ctx context.Context) {
 	order(makes, drops, f.jobs.index)
 	f.works.schedule(tasks)
 	for _, t := range makes {
-		t.n.task = nil
+		delete(f.tasks, t.n)
 	}
 }
 
@@ -148,7 +148,7 @@ func order(makes, drops map[*node]*task, x *index) {
 				makes[up].before(t, false)
 			}
 		}
-		for _, a := range n.needed() {
+		for _, a := range needed(n) {
 			if _, cut := n.cut[a]; !cut { // through a deferrable path both would wait for each other
 				t.before(drops[x.nodes[a]], false)
 			}
@@ -158,7 +158,7 @@ func order(makes, drops map[*node]*task, x *index) {
 		if under[n] || drops[n] != nil {
 			continue
 		}
-		for _, a := range n.needed() {
+		for _, a := range needed(n) {
 			if !slices.Contains(n.needs, a) {
 				t.before(drops[x.nodes[a]], false) // it lets go of what it needed until now
 			}
@@ -167,7 +167,7 @@ func order(makes, drops map[*node]*task, x *index) {
 }
 
 // needed are the addresses that a node needs, or that what is there of it needed when it was made.
-func (n *node) needed() []string {
+func needed(n *node) []string {
 	if n.rec == nil {
 		return n.needs
 	}

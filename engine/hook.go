@@ -159,7 +159,7 @@ func (w *worker) work(ctx context.Context, t *task, first preview, do func(conte
 	t.took, t.ended = e.Elapsed, time.Now()
 	switch {
 	case err != nil:
-		e.ended(err, calls.Mutated())
+		ended(&e, err, calls.Mutated())
 		e.Cause = w.fail(n, action, err)
 	case t.drop && n.kept:
 		e.Action = Unchanged

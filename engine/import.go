@@ -48,22 +48,22 @@ func (e *Engine) PlanImport(ctx context.Context, stage statestore.Stage, doc *Ex
 		return nil, reconcile.WithHint(fmt.Errorf("the document is of %s/%s, not of %s: its objects have the owner tags of that stage", doc.Stack, doc.Stage, stage),
 			"--stack %s --stage %s", doc.Stack, doc.Stage)
 	}
-	w, err := e.newEdit(ctx, stage, "")
+	w, err := e.planner().newEdit(ctx, stage, "")
 	if err != nil {
 		return nil, err
 	}
-	if err := w.meant(doc, serial, w.store); err != nil {
+	if err := meant(w.stored, doc, serial, w.store); err != nil {
 		return nil, err
 	}
 	change, err := e.documents(stage).verified(doc)
 	if err != nil {
 		return nil, err
 	}
-	actions := w.replaced(change)
-	w.drop(change)
+	actions := importLines(w.stored, change)
+	dropRest(w.stored, change)
 	what := &edit{
 		apply: func(ctx context.Context, r *run) (statestore.Change, error) {
-			return statestore.Change{}, r.replace(ctx, *change)
+			return statestore.Change{}, replace(ctx, r, *change)
 		},
 		also: len(change.Put) > 0 || len(change.Meta) > 0 || change.Outputs != nil,
 	}
@@ -71,7 +71,7 @@ func (e *Engine) PlanImport(ctx context.Context, stage statestore.Stage, doc *Ex
 }
 
 // meant checks that the record is the version that is to be replaced.
-func (s *stored) meant(doc *Export, serial *uint64, store string) error {
+func meant(s *stored, doc *Export, serial *uint64, store string) error {
 	have := s.snap.Serial
 	switch {
 	case serial != nil && *serial != have:
@@ -190,9 +190,9 @@ func (d documents) sealedPart(what string, part *Part) ([]byte, error) {
 	return d.key.Seal(tree.Canonical(t), state.Binding(d.stage, what)), nil
 }
 
-// replaced are the lines of an import. It takes out of the change what is on record already, and gives the rest the versions
+// importLines are the lines of an import. It takes out of the change what is on record already, and gives the rest the versions
 // that they replace.
-func (s *stored) replaced(change *statestore.Change) []Planned {
+func importLines(s *stored, change *statestore.Change) []Planned {
 	var actions []Planned
 	var put []statestore.Row
 	line := func(row statestore.Row, action Action) {
@@ -249,8 +249,8 @@ func sameRow(a, b statestore.Row) bool {
 		})
 }
 
-// drop completes an import: what the document does not have goes, and what is the same is not written.
-func (s *stored) drop(change *statestore.Change) {
+// dropRest completes an import: what the document does not have goes, and what is the same is not written.
+func dropRest(s *stored, change *statestore.Change) {
 	for name, sealed := range s.snap.Meta {
 		new, stays := change.Meta[name]
 		switch {
@@ -271,7 +271,7 @@ func (s *stored) drop(change *statestore.Change) {
 }
 
 // replace writes an import, all in one commit.
-func (r *run) replace(ctx context.Context, change statestore.Change) error {
+func replace(ctx context.Context, r *run, change statestore.Change) error {
 	if err := r.journal.Commit(ctx, change); err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (s *settler) hooks(n *node, job *reconcile.Job, rec *state.Entry, g *state.
 	}
 	h.Born = func(ctx context.Context, identity string, attrs map[string]any) error {
 		g.Identity, g.Attributes, g.Intent, g.Written = identity, attrs, nil, time.Now()
-		if unkept = true; !n.foundByName(job) {
+		if unkept = true; !foundByName(n, job) {
 			if err := h.Keep(ctx); err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ func (s *settler) hooks(n *node, job *reconcile.Job, rec *state.Entry, g *state.
 
 // foundByName reports that the intent on record is enough to find a new thing again and to know it as ours, so that its
 // identity can wait for the one look that may show it settled. What only the answer to its creation tells cannot.
-func (n *declaration) foundByName(job *reconcile.Job) bool {
+func foundByName(n *node, job *reconcile.Job) bool {
 	return job.Name != "" && (!job.Named || n.spec.Marked || n.spec.Same) && len(n.spec.Once) == 0
 }
 
@@ -101,6 +101,7 @@ func (s *settler) begin(ctx context.Context, n *node, job *reconcile.Job, rec *s
 // releases reports that the result of a node may set others free whose intents it goes on record with. It has a row, and
 // its identity is in it or its name is enough to find it; what is kept in the record alone is nowhere else and waits for
 // nobody.
-func (n *node) releases() bool {
-	return n.task != nil && len(n.task.after) > 0 && n.rec != nil && !n.spec.Recorded && n.plan.Waiting == "" && len(n.decl.Options.After) == 0
+func (s *settler) releases(n *node) bool {
+	t := s.tasks[n]
+	return t != nil && len(t.after) > 0 && n.rec != nil && !n.spec.Recorded && n.plan.Waiting == "" && len(n.decl.Options.After) == 0
 }

@@ -39,7 +39,7 @@ func (l *lines) all(nodes []*node) []Planned {
 }
 
 // causesOf returns the problems that several lines have in common, and lets each of these lines name its own.
-func causesOf(lines []Planned, nodes map[string]*node, masks *redact.Redactor) []Cause {
+func causesOf(lines []Planned, nodes map[string]*node, masks *redact.Redactor) []causes.Cause {
 	var errs []causes.Error
 	var blocked []*Planned
 	for i := range lines {

@@ -25,7 +25,7 @@ var ErrNoLogs = errors.New("no logs")
 // has logs. No program is needed; dir is the stack's directory. Credentials that lead to another account than the one on record
 // are refused, before any line is read.
 func (e *Engine) LogSources(ctx context.Context, stage statestore.Stage, dir string, globs []string) ([]tail.Source, error) {
-	w, err := e.newWork(ctx, emptyGraph(stage, &Graph{Dir: dir}), policy{})
+	w, err := e.planner().newWork(ctx, emptyGraph(stage, &Graph{Dir: dir}), policy{})
 	if err != nil {
 		return nil, err
 	}

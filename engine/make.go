@@ -327,10 +327,10 @@ func (s *settler) done(ctx context.Context, n *node, rec *state.Entry, g *state.
 	n.condemnOthers(rec, s.findsOwn)
 	n.plan.Waiting = out.Waiting
 	switch {
-	case n.task.passes():
+	case s.tasks[n].passes():
 		s.publish(n, out.Attrs)
-		return false, s.commitAhead(ctx, n.task, rec)
-	case !n.releases():
+		return false, s.commitAhead(ctx, s.tasks[n], rec)
+	case !s.releases(n):
 		if err := s.commit(ctx, n, rec); err != nil {
 			return false, err
 		}
@@ -341,7 +341,8 @@ func (s *settler) done(ctx context.Context, n *node, rec *state.Entry, g *state.
 	return false, s.commitBy(n, rec, func(change statestore.Change) error {
 		return s.ledger.journal.CommitWith(context.WithoutCancel(ctx), change, func() <-chan struct{} {
 			c := newCompany()
-			n.task.sched.signals <- signal{t: n.task, settled: c}
+			t := s.tasks[n]
+			t.sched.signals <- signal{t: t, settled: c}
 			return c.alone
 		})
 	})
@@ -394,7 +395,7 @@ func (s *settler) born(n *node, attrs map[string]any) {
 		delete(n.moving, name)
 	}
 	n.mu.Unlock()
-	if t := n.task; t != nil {
+	if t := s.tasks[n]; t != nil {
 		t.sched.signals <- signal{t: t, born: true}
 	}
 }

@@ -103,7 +103,6 @@ type progress struct {
 	// changed are the paths that its work set; carried are the values of ignored paths for a new object.
 	changed []tree.Path
 	carried map[tree.Path]any
-	task    *task
 	// kept: its object was to be deleted before its replacement, and need not be replaced.
 	kept bool
 	// as is what is done, where that is not what was planned: an object was found in place of being created, or converges.

@@ -25,11 +25,9 @@ type Orphans struct {
 	Plan *Plan `json:"-"`
 }
 
-// PlanOrphans finds the marked things of a stage that no row knows, in few calls: in every place that the program or
-// the record names, and where neither names one, in the default place of every provider that can tell. What is
-// retained, and what is declared, is listed and never deleted. The graph may be nil. What must not be deleted is a
-// *RefusedError beside what was found.
-func (e *Engine) PlanOrphans(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Orphans, error) {
+// PlanOrphans finds the objects with an owner tag of the stage that no entry has, and plans the deletion of those that are not
+// declared. The graph may be nil.
+func (e *Planner) PlanOrphans(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Orphans, error) {
 	empty := emptyGraph(stage, g)
 	if g == nil {
 		g = empty

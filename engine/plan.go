@@ -17,10 +17,8 @@ import (
 // planFormat is the version of the plan document.
 const planFormat = 1
 
-// Plan says what deploying the graph would do. It writes nothing, neither to the store nor to the cloud.
-// What is wrong with the graph is a *GraphError, what cannot be done a *RefusedError with everything in it, both
-// beside the plan as far as it came.
-func (e *Engine) Plan(ctx context.Context, g *Graph, o PlanOptions) (*Plan, error) {
+// Plan makes the plan of deploying a program. The error is beside the plan as far as that came.
+func (e *Planner) Plan(ctx context.Context, g *Graph, o PlanOptions) (*Plan, error) {
 	w, err := e.newWork(ctx, g, policy{PlanOptions: o, renames: true, collects: true, discovers: !o.NoObserve})
 	if err != nil {
 		return nil, err
@@ -28,7 +26,7 @@ func (e *Engine) Plan(ctx context.Context, g *Graph, o PlanOptions) (*Plan, erro
 	w.again = func(ctx context.Context) (*Plan, error) { return e.Plan(ctx, g, o) }
 	w.o.narrows = o.Dev != nil && o.Dev.Narrow && !w.fresh && !o.NoObserve
 	for i := range g.Resources {
-		e.redact.Public(g.Resources[i].Props) // as the program writes them: secrets stand in them by name
+		e.Redact.Public(g.Resources[i].Props) // as the program writes them: secrets stand in them by name
 	}
 	if o.Incomplete && !o.NoObserve && !w.fresh {
 		if err := w.complete(ctx); err != nil {
@@ -38,10 +36,8 @@ func (e *Engine) Plan(ctx context.Context, g *Graph, o PlanOptions) (*Plan, erro
 	return w.makePlan(ctx, &Plan{})
 }
 
-// PlanDestroy says what destroying a stage would do. It goes by state, by the owner tags in every location that state or the
-// program names, and by what the program declares and no entry has. The graph may be nil, or without resources. Nothing is
-// built. What is declared and could not be looked for is a blocked line, with which the destroy is not complete.
-func (e *Engine) PlanDestroy(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Plan, error) {
+// PlanDestroy makes the plan of destroying a stage. The graph may be nil, or without resources.
+func (e *Planner) PlanDestroy(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Plan, error) {
 	w, err := e.newWork(ctx, emptyGraph(stage, g), policy{PlanOptions: o, renames: true, collects: true, hidesOutputs: true, waives: true})
 	if err != nil {
 		return nil, err

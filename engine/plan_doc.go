@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/engine/calls"
+	"github.com/athanor-dev/athanor/engine/causes"
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -128,7 +129,7 @@ type Plan struct {
 	Actions []Planned `json:"actions"`
 	Summary Summary   `json:"summary"`
 	// Causes are the problems that several lines have in common, those that follow from others last.
-	Causes []Cause `json:"causes,omitempty"`
+	Causes []causes.Cause `json:"causes,omitempty"`
 	// Outputs as far as they are known; secret ones masked.
 	Outputs map[string]any `json:"outputs,omitempty"`
 	// OutputChanges are the outputs that deploying changes.
@@ -216,9 +217,9 @@ func (p *Plan) BlockedError(lines []Planned) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	causes := map[string]Cause{}
+	shared := map[string]causes.Cause{}
 	for _, c := range p.Causes {
-		causes[c.ID] = c
+		shared[c.ID] = c
 	}
 	e := &RefusedError{}
 	for _, b := range lines {
@@ -228,7 +229,7 @@ func (p *Plan) BlockedError(lines []Planned) error {
 		}
 		e.Problems = append(e.Problems, Problem{
 			Address: b.Address, Source: b.Source, Err: err, Own: []string{b.Identity}, Follows: b.BlockedBy,
-			Cause: b.Cause, Common: causes[b.Cause].Error, CommonHint: causes[b.Cause].Hint,
+			Cause: b.Cause, Common: shared[b.Cause].Error, CommonHint: shared[b.Cause].Hint,
 		})
 	}
 	return e
@@ -274,7 +275,7 @@ type Result struct {
 	// Failures by address, in the order they happened.
 	Failures []*ResourceError `json:"-"`
 	// Causes are the errors that several failures have in common.
-	Causes []Cause `json:"causes,omitempty"`
+	Causes []causes.Cause `json:"causes,omitempty"`
 	// Waiting says what somebody must do, by address.
 	Waiting map[string]string `json:"waiting,omitempty"`
 	// InterruptedBy says who asked the run to stop first, BySignal or ByCancel; "" when nobody did.

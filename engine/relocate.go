@@ -27,7 +27,7 @@ type Rename struct{ From, To string }
 // A move that was cut in the middle has moved the rows, which still know their earlier addresses: the next deploy
 // marks what is left, and so does the same move again.
 func (e *Engine) PlanMove(ctx context.Context, stage statestore.Stage, dir string, renames []Rename) (*Plan, error) {
-	w, err := e.newEdit(ctx, stage, dir)
+	w, err := e.planner().newEdit(ctx, stage, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (m *moving) prepare(ctx context.Context, moves map[string]string) {
 		}
 	}
 	errs := make([]error, len(m.nodes))
-	parallel(len(m.nodes), lookers, func(i int) { errs[i] = m.w.jobs.markable(ctx, m.nodes[i]) })
+	parallel(len(m.nodes), lookers, func(i int) { errs[i] = markable(ctx, m.w.jobs, m.nodes[i]) })
 	for i, n := range m.nodes {
 		if errs[i] != nil {
 			m.w.refuse(n, errs[i])
@@ -219,19 +219,19 @@ func (m *moving) add(from, to string) {
 }
 
 // markable finds out whether all things of a node can be marked with its new address.
-func (j *jobs) markable(ctx context.Context, n *node) error {
+func markable(ctx context.Context, j *jobs, n *node) error {
 	for _, g := range n.rec.Generations {
 		job, look, err := j.markJob(ctx, n, g, j.mark(n.addr, g.Number))
 		switch {
 		case err != nil:
 			return err
 		case job == nil:
-			err = n.unmarked(g)
+			err = unmarked(n, g)
 		case look.Absent && g.State == statestore.Condemned:
 		case look.Absent:
 			err = reconcile.WithHint(fmt.Errorf("%s %s is missing", g.Kind, g.Identity), "deploy makes it again under its old address, or `athanor state rm %s` forgets it", n.from)
 		default:
-			err = j.remarkable(n, g, job, look)
+			err = remarkable(j, n, g, job, look)
 		}
 		if err != nil {
 			return err
@@ -242,7 +242,7 @@ func (j *jobs) markable(ctx context.Context, n *node) error {
 
 // unmarked says whether a thing may move that carries no mark: what is ours by its content or its parent, or is
 // kept in the record alone, is so under any address.
-func (n *node) unmarked(g *state.Generation) error {
+func unmarked(n *node, g *state.Generation) error {
 	switch {
 	case g.StateOnly:
 		if from := n.rec.Birth; from != n.addr {
@@ -265,7 +265,7 @@ func (n *node) unmarked(g *state.Generation) error {
 var errNoKind = errors.New("no kind of this name is linked in")
 
 // remarkable says whether the mark of a thing can be rewritten.
-func (j *jobs) remarkable(n *node, g *state.Generation, job *reconcile.Job, look reconcile.Look) error {
+func remarkable(j *jobs, n *node, g *state.Generation, job *reconcile.Job, look reconcile.Look) error {
 	kind, _ := j.catalog.Kind(g.Kind)
 	if answer := adopt.Judge(j.evidenceOf(n, kind.Spec(), job, look, g)); answer.Verdict != adopt.Ours {
 		return reconcile.WithHint(&adopt.OwnerError{Kind: g.Kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner},

@@ -27,7 +27,7 @@ func (m *moving) apply(ctx context.Context, r *run) (statestore.Change, error) {
 	errs := make([]error, len(m.nodes))
 	parallel(len(m.nodes), lookers, func(i int) {
 		if errs[i] = errStopped; !r.stopping() {
-			errs[i] = r.reported(m.nodes[i], func() error { return r.w.remarkAll(ctx, m.nodes[i], m.nodes[i].addr) })
+			errs[i] = r.reported(m.nodes[i], func() error { return remarkAll(ctx, r.w.jobs, m.nodes[i], m.nodes[i].addr) })
 		}
 	})
 	if !slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
@@ -72,7 +72,7 @@ func (m *moving) done(r *run) (statestore.Change, error) {
 func (m *moving) undo(ctx context.Context, r *run) error {
 	failed := make([]bool, len(m.nodes))
 	parallel(len(m.nodes), lookers, func(i int) {
-		failed[i] = r.w.remarkAll(ctx, m.nodes[i], m.nodes[i].from) != nil
+		failed[i] = remarkAll(ctx, r.w.jobs, m.nodes[i], m.nodes[i].from) != nil
 	})
 	back := statestore.Change{Move: map[string]string{}}
 	for from, to := range m.w.moved {

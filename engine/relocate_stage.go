@@ -66,7 +66,7 @@ func PlanRelocation(ctx context.Context, from, to StageEnd, renames []Rename, de
 func (m *Relocation) plan(ctx context.Context) error {
 	for _, end := range []*relocationEnd{&m.from, &m.to} {
 		var err error
-		if end.w, err = end.Engine.newEdit(ctx, end.Stage, end.Dir); err != nil {
+		if end.w, err = end.Engine.planner().newEdit(ctx, end.Stage, end.Dir); err != nil {
 			return err
 		}
 	}
@@ -75,7 +75,7 @@ func (m *Relocation) plan(ctx context.Context) error {
 	}
 	m.moves, m.begun, m.nodes = map[string]string{}, map[string]bool{}, nil
 	for _, r := range m.renames {
-		m.from.w.problemIf(r.From, m.check(r.From, r.To))
+		problemIf(m.from.w.refusals, r.From, m.check(r.From, r.To))
 		m.moves[r.From] = r.To
 	}
 	if m.from.w.refused() == nil {
@@ -85,7 +85,7 @@ func (m *Relocation) plan(ctx context.Context) error {
 }
 
 // problemIf refuses an edit because of an address where there is an error.
-func (r *refusals) problemIf(addr string, err error) {
+func problemIf(r *refusals, addr string, err error) {
 	if err != nil {
 		r.wrong(addr, err)
 	}
@@ -193,7 +193,7 @@ func (m *Relocation) prepare(ctx context.Context) {
 		}
 	})
 	for i, err := range errs {
-		m.from.w.problemIf(m.nodes[i].target.plan.From, err)
+		problemIf(m.from.w.refusals, m.nodes[i].target.plan.From, err)
 	}
 }
 
@@ -211,8 +211,8 @@ func (m *Relocation) leavable(ctx context.Context, pair relocated) error {
 		case look.Absent && g.State == statestore.Condemned:
 		case look.Absent:
 			err = reconcile.WithHint(fmt.Errorf("%s %s is missing", g.Kind, g.Identity), "deploy %s, which makes it again", m.from.Stage)
-		case !m.tagged(pair, g, look) && j.judgedHere(n, g, job, look).Verdict != adopt.Ours:
-			answer := j.judgedHere(n, g, job, look)
+		case !m.tagged(pair, g, look) && judgedHere(j, n, g, job, look).Verdict != adopt.Ours:
+			answer := judgedHere(j, n, g, job, look)
 			err = &adopt.OwnerError{Kind: g.Kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner}
 		case !m.tagged(pair, g, look) && !slices.ContainsFunc(look.Steps, isMarkStep),
 			slices.ContainsFunc(look.Steps, func(s reconcile.Step) bool { return isMarkStep(s) && s.Replaces }):
@@ -244,7 +244,7 @@ func (m *Relocation) tagless(n *node, g *state.Generation) error {
 }
 
 // judgedHere is the verdict on an object by the owner tag of its own stage, whatever the job would write.
-func (j *jobs) judgedHere(n *node, g *state.Generation, job *reconcile.Job, look reconcile.Look) adopt.Answer {
+func judgedHere(j *jobs, n *node, g *state.Generation, job *reconcile.Job, look reconcile.Look) adopt.Answer {
 	kind, _ := j.catalog.Kind(g.Kind)
 	evidence := j.evidenceOf(n, kind.Spec(), job, look, g)
 	evidence.Tag = j.mark(n.addr, g.Number)

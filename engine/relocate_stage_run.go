@@ -136,7 +136,7 @@ func (m *Relocation) retag(ctx context.Context, pair relocated, forth bool) erro
 		if job == nil || look.Absent || look.Owner == mark {
 			continue
 		}
-		if answer := j.judgedHere(n, g, job, look); answer.Verdict != adopt.Ours && !m.tagged(pair, g, look) {
+		if answer := judgedHere(j, n, g, job, look); answer.Verdict != adopt.Ours && !m.tagged(pair, g, look) {
 			return &adopt.OwnerError{Kind: g.Kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner}
 		}
 		kind, _ := j.catalog.Kind(g.Kind)

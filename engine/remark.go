@@ -41,7 +41,7 @@ func (j *jobs) markJob(ctx context.Context, n *node, g *state.Generation, mark r
 }
 
 // remark writes a mark on a thing, where it can carry one, is there and is ours, and changes nothing else of it.
-func (j *jobs) remark(ctx context.Context, n *node, g *state.Generation, mark reconcile.Mark) error {
+func remark(ctx context.Context, j *jobs, n *node, g *state.Generation, mark reconcile.Mark) error {
 	job, look, err := j.markJob(ctx, n, g, mark)
 	if err != nil || job == nil || look.Absent {
 		return err
@@ -58,9 +58,9 @@ func (j *jobs) remark(ctx context.Context, n *node, g *state.Generation, mark re
 }
 
 // remarkAll tags all objects of a node with an address.
-func (j *jobs) remarkAll(ctx context.Context, n *node, addr string) error {
+func remarkAll(ctx context.Context, j *jobs, n *node, addr string) error {
 	for _, g := range n.rec.Generations {
-		if err := j.remark(ctx, n, g, j.mark(addr, g.Number)); err != nil {
+		if err := remark(ctx, j, n, g, j.mark(addr, g.Number)); err != nil {
 			return err
 		}
 	}

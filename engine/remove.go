@@ -15,7 +15,7 @@ import (
 // touched, and not even looked at: what the records are about stays as it is, with its marks. A record that another one needs is
 // refused, unless that one goes too. Damaged records can be removed like any other.
 func (e *Engine) PlanRemove(ctx context.Context, stage statestore.Stage, globs []string) (*Plan, error) {
-	w, err := e.newEdit(ctx, stage, "")
+	w, err := e.planner().newEdit(ctx, stage, "")
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (e *Engine) PlanRemove(ctx context.Context, stage statestore.Stage, globs [
 	if slices.ContainsFunc(locations, named) {
 		end.Meta = map[string][]byte{unsearchedFact: sealUnsearched(slices.DeleteFunc(locations, named), stage, w.key)}
 	}
-	apply := func(ctx context.Context, r *run) (statestore.Change, error) { return end, r.remove(ctx, gone) }
+	apply := func(ctx context.Context, r *run) (statestore.Change, error) { return end, remove(ctx, r, gone) }
 	return w.editPlan(actions, &edit{apply: apply}, func(ctx context.Context) (*Plan, error) { return e.PlanRemove(ctx, stage, globs) })
 }
 
@@ -108,7 +108,7 @@ func neededBy(snap *statestore.Snapshot, addr string, gone map[string]bool) []st
 }
 
 // remove removes rows, all in one commit. A damaged one goes whatever its version is.
-func (r *run) remove(ctx context.Context, gone map[string]bool) error {
+func remove(ctx context.Context, r *run, gone map[string]bool) error {
 	var change statestore.Change
 	for _, addr := range slices.Sorted(maps.Keys(gone)) {
 		row := statestore.Row{Address: addr, Version: statestore.Repair}

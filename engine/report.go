@@ -180,7 +180,7 @@ func (p *report) reported(n *node, do func() error) error {
 		Type: EventDone, Address: n.addr, Kind: n.plan.Kind, Action: n.doing(), Status: StatusDone, Elapsed: time.Since(begun).Seconds(),
 	}
 	if err != nil {
-		e.ended(err, true)
+		ended(&e, err, true)
 	}
 	p.account(n, n.doing(), e.Status)
 	p.emit(e)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -140,7 +141,7 @@ func (w *work) searchOf(program *Graph) *search {
 			continue
 		}
 		entries[r.Address] = rec
-		g.Reads = append(g.Reads, Read{Address: r.Address, Kind: r.Kind, Settings: r.Settings, Source: r.Source})
+		g.Reads = append(g.Reads, graph.Read{Address: r.Address, Kind: r.Kind, Settings: r.Settings, Source: r.Source})
 	}
 	index := *w.index
 	index.graph = g
@@ -160,7 +161,9 @@ func (w *work) searchOf(program *Graph) *search {
 }
 
 // addressesOf are the address of a declaration and those that it was renamed from.
-func addressesOf(r *Resource) []string { return append([]string{r.Address}, r.Options.RenamedFrom...) }
+func addressesOf(r *graph.Resource) []string {
+	return append([]string{r.Address}, r.Options.RenamedFrom...)
+}
 
 // index indexes the graph without what is wrong in it, which is named: the rest is looked for all the same.
 func (s *search) index(ctx context.Context) {
@@ -192,8 +195,8 @@ func (s *search) index(ctx context.Context) {
 // leaveOut takes what is wrong out of the graph. It reports whether there was anything of it.
 func (s *search) leaveOut(wrong map[string]error) bool {
 	g, before := s.w.graph, len(s.w.graph.Resources)+len(s.w.graph.Reads)
-	g.Reads = slices.DeleteFunc(g.Reads, func(r Read) bool { return wrong[r.Address] != nil })
-	g.Resources = slices.DeleteFunc(g.Resources, func(r Resource) bool {
+	g.Reads = slices.DeleteFunc(g.Reads, func(r graph.Read) bool { return wrong[r.Address] != nil })
+	g.Resources = slices.DeleteFunc(g.Resources, func(r graph.Resource) bool {
 		if wrong[r.Address] != nil {
 			s.failed[r.Address] = wrong[r.Address]
 		}

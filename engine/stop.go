@@ -113,7 +113,7 @@ func endsWith(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // ended turns the error of a task into what its last event says. A task that was stopped before it changed or waited for
 // anything is not started.
-func (e *Event) ended(err error, changed bool) {
+func ended(e *Event, err error, changed bool) {
 	stopped, interrupted := errors.AsType[*reconcile.InterruptedError](err)
 	switch {
 	case interrupted && !changed && stopped.Why == nil:

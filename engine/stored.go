@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/seal"
@@ -89,7 +90,7 @@ func (s *stored) lastRun(commands ...string) bool {
 
 // entryOf finds the entry that has the object of a declaration, or an intent that stands for it: at its address, or
 // at one that it was renamed from.
-func (s *stored) entryOf(r *Resource) *state.Entry {
+func (s *stored) entryOf(r *graph.Resource) *state.Entry {
 	for _, addr := range addressesOf(r) {
 		rec := s.records[addr]
 		if rec.Present() != nil || rec != nil && slices.ContainsFunc(rec.Generations, (*state.Generation).Begun) {

@@ -72,9 +72,8 @@ type ScanOptions struct {
 	DeclaredOnly bool
 }
 
-// Scan lists the things of the kinds in use that no row knows: in every place that the program or the record names,
-// for other kinds in the provider's default place. It writes nothing.
-func (e *Engine) Scan(ctx context.Context, g *Graph, o ScanOptions) (*Scan, error) {
+// Scan lists the objects of the kinds in use that no entry has. It writes nothing.
+func (e *Planner) Scan(ctx context.Context, g *Graph, o ScanOptions) (*Scan, error) {
 	w, err := e.newWork(ctx, g, policy{PlanOptions: PlanOptions{Adopt: true, TakeOver: true}, renames: true, collects: true, discovers: true})
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/durations"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
 // durationsFact names the stage-wide fact that says how long operations take. It orders the calls of later runs, so that one
@@ -13,8 +14,8 @@ import (
 const durationsFact = "durations"
 
 // openDurations returns how long operations take as far as state says.
-func (e *Engine) openDurations(snap *statestore.Snapshot) durations.Table {
-	v, err := state.OpenFact(snap, e.Key, durationsFact)
+func openDurations(snap *statestore.Snapshot, key *seal.Key) durations.Table {
+	v, err := state.OpenFact(snap, key, durationsFact)
 	if v == nil || err != nil {
 		return nil
 	}

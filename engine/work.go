@@ -8,10 +8,42 @@ import (
 	"github.com/athanor-dev/athanor/engine/calls"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/observe"
+	"github.com/athanor-dev/athanor/engine/redact"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/engine/values"
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/seal"
 )
+
+// Planner makes the plans of the stages of one store. It reads, and writes nothing.
+type Planner struct {
+	// Catalog holds every kind that can be declared or deleted.
+	Catalog *reconcile.Catalog
+	Store   statestore.Store
+	// Key is the key of the stage.
+	Key *seal.Key
+	// Known says that this machine remembers a deploy of the stage, whatever the store says.
+	Known bool
+	// Parallel bounds the calls in flight; 0 means 16.
+	Parallel int
+	// Cache is the folder for builds; "" is the current folder.
+	Cache string
+	// Secret reads the value of a secret; nil reads what its source names.
+	Secret func(ctx context.Context, name string, source graph.SecretSource) (string, error)
+	// Peers opens the states of other stacks, for references to their outputs; nil: there can be none.
+	Peers values.Peers
+	// Events receives warnings while a plan is made, and what happens when it is applied.
+	Events func(Event)
+	// Reading receives which resources a plan reads, from many goroutines at once. Nil: nobody watches.
+	Reading func(Reading)
+	// Dev is the dev session that plans are made for; nil outside of one.
+	Dev *reconcile.Dev
+	// Warm keeps what is expensive from one plan to the next; nil keeps nothing.
+	Warm *Warm
+	// Redact learns the secrets that are met, and masks them.
+	Redact *redact.Redactor
+}
 
 // policy says how a plan is made. Each of its fields decides one thing, and none says for which command that is.
 type policy struct {
@@ -33,14 +65,20 @@ type policy struct {
 	refusesEach bool
 }
 
+// Edit is what is done where nothing but the state is changed, or owner tags with it. Who applies a plan knows how.
+type Edit interface {
+	// Also reports that there is more to do than the plan's actions show.
+	Also() bool
+}
+
 // work is a plan in the making, and what applying it goes on with.
 type work struct {
-	e *Engine
+	e *Planner
 	o policy
 	// again makes the plan once more, on the state of then.
 	again func(context.Context) (*Plan, error)
 	// edit is what is done where nothing but the state is changed, or owner tags with it.
-	edit *edit
+	edit Edit
 	// program is what the plan document names by its digest.
 	program *Graph
 	*stored
@@ -56,7 +94,7 @@ type work struct {
 }
 
 // newWork opens the state of a stage. The graph is never nil; it is empty where everything is to be deleted.
-func (e *Engine) newWork(ctx context.Context, g *Graph, o policy) (*work, error) {
+func (e *Planner) newWork(ctx context.Context, g *Graph, o policy) (*work, error) {
 	stage := statestore.Stage{Stack: g.Stack, Name: g.Stage}
 	snap, err := e.Store.Load(ctx, stage)
 	if err != nil {
@@ -72,10 +110,10 @@ func (e *Engine) newWork(ctx context.Context, g *Graph, o policy) (*work, error)
 	dev := devRules{o.Dev, stage.Name}
 	w := &work{
 		e: e, o: o, program: g, stored: openStored(snap, e.Key), devRules: dev, chosen: &chosen{}, drift: &drift{}, gate: calls.NewGate(e.Parallel),
-		refusals: &refusals{masks: &e.redact, each: o.refusesEach}, abroad: &otherStages{store: e.Store, but: stage},
+		refusals: &refusals{masks: e.Redact, each: o.refusesEach}, abroad: &otherStages{store: e.Store, but: stage},
 	}
 	index := &index{
-		catalog: e.Catalog, graph: g, values: e.newValues(g, stage), redact: &e.redact, was: func(string) *deployed { return nil },
+		catalog: e.Catalog, graph: g, values: e.newValues(g, stage), redact: e.Redact, was: func(string) *deployed { return nil },
 		local: func(r *graph.Resource) *graph.Resource { return dev.local(e.Catalog, r) },
 	}
 	index.reset()
@@ -89,15 +127,15 @@ func (e *Engine) newWork(ctx context.Context, g *Graph, o policy) (*work, error)
 }
 
 // newValues are the values that a program refers to.
-func (e *Engine) newValues(g *Graph, stage statestore.Stage) *values.Values {
+func (e *Planner) newValues(g *Graph, stage statestore.Stage) *values.Values {
 	return values.New(values.Source{
-		Stage: stage, Dir: g.Dir, Secrets: g.Secrets, Then: g.Funcs.Then, Read: e.Secret, Peers: e.Peers, Key: e.Key, Redact: &e.redact,
+		Stage: stage, Dir: g.Dir, Secrets: g.Secrets, Then: g.Funcs.Then, Read: e.Secret, Peers: e.Peers, Key: e.Key, Redact: e.Redact,
 	})
 }
 
 // stateLost reports that this machine remembers the stage and that the store knows neither a resource nor a run of it. A run
 // that was cut before its first result has not ended, and has lost nothing.
-func (e *Engine) stateLost(ctx context.Context, s *stored) (bool, error) {
+func (e *Planner) stateLost(ctx context.Context, s *stored) (bool, error) {
 	if !s.isEmpty() || !e.Known || s.snap.LastRun != nil {
 		return false, nil
 	}
