@@ -71,7 +71,7 @@ func TestImportLaw(t *testing.T) {
 		{"bench to anything", "bench/a.go", ours + "/examples/shop", ""},
 		{"anything to bench", "cmd/a.go", ours + "/bench", "imports"},
 		{"tools to ours", "tools/x/a.go", ours + "/reconcile", "imports"},
-		{"render to documents", "cmd/render/a.go", ours + "/engine/plan", ""},
+		{"render to documents", "cmd/render/a.go", ours + "/engine/plan/operation", ""},
 		{"render to a store", "cmd/render/a.go", ours + "/statestore/bolt", "of ours cmd/render imports only"},
 		{"render to I/O", "cmd/render/a.go", "context", "never context, os"},
 		{"render test to I/O", "cmd/render/a_test.go", "os", ""},

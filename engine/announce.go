@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/plan/operation"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -26,8 +26,8 @@ type announcer struct {
 }
 
 // announce lists the operations that a decision leads to: what is not listed here is not done.
-func (a announcer) announce(n *node) []plan.Step {
-	var operations []plan.Operation
+func (a announcer) announce(n *node) []operation.Step {
+	var operations []operation.Operation
 	switch n.plan.Action {
 	case Unchanged, Wait, Blocked:
 		return nil
@@ -42,11 +42,11 @@ func (a announcer) announce(n *node) []plan.Step {
 	default:
 		operations = append(a.making(n), hookOperations(n)...)
 	}
-	return []plan.Step{{ID: n.addr, Operations: operations}}
+	return []operation.Step{{ID: n.addr, Operations: operations}}
 }
 
 // making lists the operations of a declared resource.
-func (a announcer) making(n *node) []plan.Operation {
+func (a announcer) making(n *node) []operation.Operation {
 	if n.spec.Recorded {
 		return a.stateOnly(n)
 	}
@@ -61,7 +61,7 @@ func (a announcer) making(n *node) []plan.Operation {
 		}
 		return operations
 	case Move:
-		return []plan.Operation{{Verb: plan.Retag, Object: object}}
+		return []operation.Operation{{Verb: operation.Retag, Object: object}}
 	case Recover, Adopt:
 		return slices.Concat(a.taking(n, object), a.resuming(n, object), a.settings(n, object))
 	default:
@@ -70,13 +70,13 @@ func (a announcer) making(n *node) []plan.Operation {
 }
 
 // stateOnly lists the operations of a kind that has no object: it acts, or is only written down.
-func (a announcer) stateOnly(n *node) []plan.Operation {
+func (a announcer) stateOnly(n *node) []operation.Operation {
 	if !acts(n.spec) {
-		return []plan.Operation{{Verb: plan.Write}}
+		return []operation.Operation{{Verb: operation.Write}}
 	}
-	run := plan.Operation{Verb: plan.Run, May: n.plan.May, Call: n.spec.Type, Want: runDigest(n.job)}
+	run := operation.Operation{Verb: operation.Run, May: n.plan.May, Call: n.spec.Type, Want: runDigest(n.job)}
 	if n.plan.Action != Replace && n.plan.Action != Create || n.rec == nil {
-		return []plan.Operation{run}
+		return []operation.Operation{run}
 	}
 	return append(a.removals(n, n.rec.Generations), run)
 }
@@ -95,13 +95,13 @@ func runDigest(job *reconcile.Job) string {
 
 // creating lists what a creation may do: make the object, finish or give up one that an earlier run began, and take what
 // could not be looked for.
-func (a announcer) creating(n *node, object state.Object) []plan.Operation {
+func (a announcer) creating(n *node, object state.Object) []operation.Operation {
 	number := uint64(1)
 	if n.rec != nil {
 		number = n.rec.NextNumber()
 	}
 	object.Identity = ""
-	var more []plan.Operation
+	var more []operation.Operation
 	if c := n.rec.Candidate(); c != nil {
 		number = min(number, c.Number)
 		more = append(more, removal(c, true))
@@ -114,85 +114,85 @@ func (a announcer) creating(n *node, object state.Object) []plan.Operation {
 		more = append(more, taken(object)...)
 	}
 	more = append(more, givenUp(n.spec, object, number)...)
-	return append([]plan.Operation{{Verb: plan.Create, Object: object, Generation: number, May: n.plan.May}}, more...)
+	return append([]operation.Operation{{Verb: operation.Create, Object: object, Generation: number, May: n.plan.May}}, more...)
 }
 
 // givenUp lists the deletion of an object whose creation answered what nobody heard.
-func givenUp(spec *reconcile.Spec, object state.Object, number uint64) []plan.Operation {
+func givenUp(spec *reconcile.Spec, object state.Object, number uint64) []operation.Operation {
 	if len(spec.Once) == 0 {
 		return nil
 	}
-	return []plan.Operation{{Verb: plan.Remove, Object: object, Generation: number, May: true}}
+	return []operation.Operation{{Verb: operation.Remove, Object: object, Generation: number, May: true}}
 }
 
 // taken lists what is done to an object that is known to be there only when it is looked for again.
-func taken(object state.Object) []plan.Operation {
-	return []plan.Operation{{Verb: plan.Take, Object: object, May: true}, {Verb: plan.Set, May: true}}
+func taken(object state.Object) []operation.Operation {
+	return []operation.Operation{{Verb: operation.Take, Object: object, May: true}, {Verb: operation.Set, May: true}}
 }
 
 // taking lists the taking over of an object that the state does not know.
-func (a announcer) taking(n *node, object state.Object) []plan.Operation {
+func (a announcer) taking(n *node, object state.Object) []operation.Operation {
 	if n.look.Absent || n.present() != nil {
 		return nil
 	}
-	return []plan.Operation{{Verb: plan.Take, Object: object, Owner: n.look.Owner}}
+	return []operation.Operation{{Verb: operation.Take, Object: object, Owner: n.look.Owner}}
 }
 
 // resuming lists how a creation goes on that an earlier run began.
-func (a announcer) resuming(n *node, object state.Object) []plan.Operation {
+func (a announcer) resuming(n *node, object state.Object) []operation.Operation {
 	c := n.rec.Candidate()
 	if c == nil {
 		return nil
 	}
 	object.Identity = ""
-	create := plan.Operation{Verb: plan.Create, Object: object, Generation: c.Number, May: true}
-	return []plan.Operation{create, removal(c, true)}
+	create := operation.Operation{Verb: operation.Create, Object: object, Generation: c.Number, May: true}
+	return []operation.Operation{create, removal(c, true)}
 }
 
 // replacing lists the deletion of what a new object takes the place of.
-func (a announcer) replacing(n *node) []plan.Operation {
+func (a announcer) replacing(n *node) []operation.Operation {
 	if n.rec.Live() == nil {
 		if n.look.Absent || n.rec.Candidate() != nil {
 			return nil // a candidate is given up with its creation
 		}
 		object := state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: n.look.Identity}
-		return []plan.Operation{deletion(n.decl.Options.Retain, plan.Operation{Object: object, Generation: n.plan.Generation, May: n.plan.May, Data: a.mayDelete(n)})}
+		return []operation.Operation{deletion(n.decl.Options.Retain, operation.Operation{Object: object, Generation: n.plan.Generation, May: n.plan.May, Data: a.mayDelete(n)})}
 	}
 	live := n.rec.Live()
 	o := a.removals(n, []*state.Generation{live})[0]
 	o.May = n.plan.May
-	if o.Verb == plan.Remove {
+	if o.Verb == operation.Remove {
 		o = deletion(n.decl.Options.Retain, o)
 	}
-	return []plan.Operation{o}
+	return []operation.Operation{o}
 }
 
 // deletion is the deletion of an object, or where it is retained its release.
-func deletion(retain bool, o plan.Operation) plan.Operation {
-	o.Verb = plan.Remove
+func deletion(retain bool, o operation.Operation) operation.Operation {
+	o.Verb = operation.Remove
 	if retain {
-		o.Verb = plan.Release
+		o.Verb = operation.Release
 	}
 	return o
 }
 
 // removal is the deletion of a generation.
-func removal(g *state.Generation, may bool) plan.Operation {
-	return plan.Operation{
-		Verb: plan.Remove, Object: state.Object{Kind: g.Kind, Location: g.Location, Identity: g.Identity}, Generation: g.Number, May: may,
+func removal(g *state.Generation, may bool) operation.Operation {
+	return operation.Operation{
+		Verb: operation.Remove, Object: state.Object{Kind: g.Kind, Location: g.Location, Identity: g.Identity}, Generation: g.Number, May: may,
 	}
 }
 
 // removals lists the deletion of generations.
-func (a announcer) removals(n *node, gens []*state.Generation) []plan.Operation {
-	var operations []plan.Operation
+func (a announcer) removals(n *node, gens []*state.Generation) []operation.Operation {
+	var operations []operation.Operation
 	for _, g := range gens {
 		o := removal(g, false)
 		o.Data = a.mayDelete(n)
 		if kind, ok := a.catalog.Kind(g.Kind); ok && kind.Spec().Recorded {
-			o.Verb = plan.Write
+			o.Verb = operation.Write
 			if acts(kind.Spec()) {
-				o.Verb = plan.Undo
+				o.Verb = operation.Undo
 			}
 		}
 		operations = append(operations, o)
@@ -201,13 +201,13 @@ func (a announcer) removals(n *node, gens []*state.Generation) []plan.Operation 
 }
 
 // releases lists what is done where a resource is no longer managed: its live object stays.
-func (a announcer) releases(n *node) []plan.Operation {
+func (a announcer) releases(n *node) []operation.Operation {
 	live := n.rec.Live()
-	operations := []plan.Operation{{Verb: plan.Detach}}
+	operations := []operation.Operation{{Verb: operation.Detach}}
 	for _, g := range n.rec.Generations {
 		if g == live {
 			object := state.Object{Kind: g.Kind, Location: g.Location, Identity: g.Identity}
-			operations = append(operations, plan.Operation{Verb: plan.Release, Object: object, Generation: g.Number})
+			operations = append(operations, operation.Operation{Verb: operation.Release, Object: object, Generation: g.Number})
 			continue
 		}
 		operations = append(operations, a.removals(n, []*state.Generation{g})...)
@@ -216,8 +216,8 @@ func (a announcer) releases(n *node) []plan.Operation {
 }
 
 // settings lists the changes in place: those that the comparison showed, and what is known later.
-func (a announcer) settings(n *node, object state.Object) []plan.Operation {
-	var operations []plan.Operation
+func (a announcer) settings(n *node, object state.Object) []operation.Operation {
+	var operations []operation.Operation
 	for _, s := range n.look.Steps {
 		if s.Replaces && !s.Unknown {
 			continue
@@ -226,45 +226,45 @@ func (a announcer) settings(n *node, object state.Object) []plan.Operation {
 	}
 	if a.unobserved {
 		for _, r := range n.plan.Reasons {
-			operations = append(operations, plan.Operation{Verb: plan.Set, Object: object, Path: r.Path, May: true})
+			operations = append(operations, operation.Operation{Verb: operation.Set, Object: object, Path: r.Path, May: true})
 		}
 	}
 	if n.job == nil {
 		return operations
 	}
 	for _, p := range slices.Sorted(maps.Keys(n.job.Unknown)) {
-		announced := func(o plan.Operation) bool { return o.Path == p }
+		announced := func(o operation.Operation) bool { return o.Path == p }
 		if !slices.ContainsFunc(operations, announced) {
-			operations = append(operations, plan.Operation{Verb: plan.Set, Object: object, Path: p, May: true})
+			operations = append(operations, operation.Operation{Verb: operation.Set, Object: object, Path: p, May: true})
 		}
 	}
 	return operations
 }
 
 // setting is the change of one path.
-func setting(object state.Object, s reconcile.Step, may bool) plan.Operation {
-	o := plan.Operation{
-		Verb: plan.Set, Object: object, Path: s.Path, Call: s.Call, Have: s.HaveDigest, Want: s.WantDigest, Affects: s.Affects,
+func setting(object state.Object, s reconcile.Step, may bool) operation.Operation {
+	o := operation.Operation{
+		Verb: operation.Set, Object: object, Path: s.Path, Call: s.Call, Have: s.HaveDigest, Want: s.WantDigest, Affects: s.Affects,
 		May: may || s.Unknown,
 	}
 	if s.Want == nil && !s.Unknown {
-		o.Verb = plan.Unset
+		o.Verb = operation.Unset
 	}
 	return o
 }
 
 // hookOperations lists the hooks of a resource that is changed.
-func hookOperations(n *node) []plan.Operation {
+func hookOperations(n *node) []operation.Operation {
 	before, after := n.hooks()
-	var operations []plan.Operation
+	var operations []operation.Operation
 	for _, h := range slices.Concat(before, after) {
-		operations = append(operations, plan.Operation{Verb: plan.Hook, Call: cmp.Or(h.Run, h.Func)})
+		operations = append(operations, operation.Operation{Verb: operation.Hook, Call: cmp.Or(h.Run, h.Func)})
 	}
 	return operations
 }
 
 // condemnedStep announces the deletion of one object that was left behind, or its release.
-func (a announcer) condemnedStep(n *node, line *Planned) []plan.Step {
+func (a announcer) condemnedStep(n *node, line *Planned) []operation.Step {
 	g := &state.Generation{Number: line.Generation, Kind: line.Kind, Location: line.Place, Identity: line.Identity}
 	operations := a.removals(n, []*state.Generation{g})
 	switch line.Action {
@@ -273,18 +273,18 @@ func (a announcer) condemnedStep(n *node, line *Planned) []plan.Step {
 			operations = nil // it has no deletion of its own
 		}
 	case Forget:
-		operations[0].Verb = plan.Release
+		operations[0].Verb = operation.Release
 	default:
 		return nil
 	}
-	return []plan.Step{{ID: n.addr + "/delete", Operations: operations}}
+	return []operation.Step{{ID: n.addr + "/delete", Operations: operations}}
 }
 
 // untieStep announces that paths of a member of a cycle are emptied.
-func untieStep(n *node, paths []Reason) []plan.Step {
-	var operations []plan.Operation
+func untieStep(n *node, paths []Reason) []operation.Step {
+	var operations []operation.Operation
 	for _, r := range paths {
-		operations = append(operations, plan.Operation{Verb: plan.Unset, Path: r.Path, May: true})
+		operations = append(operations, operation.Operation{Verb: operation.Unset, Path: r.Path, May: true})
 	}
-	return []plan.Step{{ID: n.addr + "/untie", Operations: operations, Only: true}}
+	return []operation.Step{{ID: n.addr + "/untie", Operations: operations, Only: true}}
 }

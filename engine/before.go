@@ -7,7 +7,7 @@ import (
 
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/observe"
-	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/plan/operation"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -45,7 +45,7 @@ func (m *maker) previewMake(ctx context.Context, n *node) (bool, error) {
 	case look.NotYet:
 		return true, nil
 	case look.Absent:
-		return true, m.permits(n, m.proposed(n, plan.Create, g, look))
+		return true, m.permits(n, m.proposed(n, operation.Create, g, look))
 	}
 	if _, _, err := m.allowed(n, job, g, look); err != nil {
 		return false, err
@@ -127,7 +127,7 @@ func (d *deleter) deletable(ctx context.Context, n *node, gens []*state.Generati
 // changedByHook names the hook after which a resource differs from what the plan announced: reading had shown it as
 // announced before.
 func changedByHook(err error, before []graph.Hook) error {
-	if !errors.Is(err, plan.ErrChanged) || len(before) == 0 {
+	if !errors.Is(err, operation.ErrChanged) || len(before) == 0 {
 		return err
 	}
 	last := before[len(before)-1]

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor/adopt"
-	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/plan/operation"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -287,7 +287,7 @@ func (s *settler) allowed(n *node, job *reconcile.Job, g *state.Generation, look
 		return answer, found, reconcile.ErrReadAgain // the plan saw none: it may have been deleted before, and be shown still
 	}
 	if found || n.doing() == Adopt && answer.Verdict != adopt.Ours {
-		err = s.permits(n, s.proposed(n, plan.Take, g, look))
+		err = s.permits(n, s.proposed(n, operation.Take, g, look))
 	}
 	return answer, found, err
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/plan/operation"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -15,8 +15,8 @@ import (
 
 // contract is what a plan announces of one address, and what the run has done of it. One goroutine uses it at a time.
 type contract struct {
-	step plan.Step // all operations of the address, those of steps that touch only listed paths left out
-	only plan.Step // those
+	step operation.Step // all operations of the address, those of steps that touch only listed paths left out
+	only operation.Step // those
 	// resumed says that an earlier run began to apply this very plan.
 	resumed bool
 	// begun is the generation that this run creates, or goes on creating; 0 for none.
@@ -46,7 +46,7 @@ func contracts(p *Plan, resumed bool) map[string]*contract {
 		c := all[line.Address]
 		if c == nil {
 			c = &slab[i]
-			*c = contract{resumed: resumed, step: plan.Step{ID: line.Address}, only: plan.Step{ID: line.Address, Only: true}}
+			*c = contract{resumed: resumed, step: operation.Step{ID: line.Address}, only: operation.Step{ID: line.Address, Only: true}}
 			all[line.Address] = c
 		}
 		c.shown = joined(c.shown, line.Reasons)
@@ -78,7 +78,7 @@ func joined[T any](a, b []T) []T {
 // recall takes all announced changes for made: an earlier run of the same plan may have made them.
 func (c *contract) recall() {
 	for _, o := range c.step.Operations {
-		if o.Verb == plan.Set || o.Verb == plan.Unset {
+		if o.Verb == operation.Set || o.Verb == operation.Unset {
 			c.called = append(c.called, o.Path)
 		}
 	}
@@ -86,8 +86,8 @@ func (c *contract) recall() {
 
 // created reports that a generation is of this plan's own making.
 func (c *contract) created(g *state.Generation) bool {
-	return g.Number == c.begun || g.Intent != nil || c.resumed && slices.ContainsFunc(c.step.Operations, func(o plan.Operation) bool {
-		return o.Verb == plan.Create && g.Number >= o.Generation
+	return g.Number == c.begun || g.Intent != nil || c.resumed && slices.ContainsFunc(c.step.Operations, func(o operation.Operation) bool {
+		return o.Verb == operation.Create && g.Number >= o.Generation
 	})
 }
 
@@ -96,18 +96,18 @@ func (a *agreement) contract(n *node) *contract {
 	if c := a.contracts[n.addr]; c != nil {
 		return c
 	}
-	return &contract{step: plan.Step{ID: n.addr}}
+	return &contract{step: operation.Step{ID: n.addr}}
 }
 
 // proposed is what is about to be done to a generation, with what a look showed of it.
-func (a *agreement) proposed(n *node, v plan.Verb, g *state.Generation, look reconcile.Look) plan.Seen {
+func (a *agreement) proposed(n *node, v operation.Verb, g *state.Generation, look reconcile.Look) operation.Seen {
 	c := a.contract(n)
 	identity := g.Identity
 	if identity == "" {
 		identity = look.Identity
 	}
-	return plan.Seen{
-		Operation: plan.Operation{
+	return operation.Seen{
+		Operation: operation.Operation{
 			Verb: v, Object: state.Object{Kind: g.Kind, Location: g.Location, Identity: identity}, Generation: g.Number,
 			Owner: look.Owner, Data: look.Holds,
 		},
@@ -130,7 +130,7 @@ func (a *agreement) mayBeOlder(g *state.Generation) bool {
 }
 
 // permits holds one operation to the plan.
-func (a *agreement) permits(n *node, x plan.Seen) error {
+func (a *agreement) permits(n *node, x operation.Seen) error {
 	return a.changed(n, a.contract(n).step.Permits(x))
 }
 
@@ -139,7 +139,7 @@ func (a *agreement) changed(n *node, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, plan.ErrOlder):
+	case errors.Is(err, operation.ErrOlder):
 		return fmt.Errorf("%w: %w", reconcile.ErrReadAgain, err)
 	}
 	return reconcile.WithHint(err, "plan again: it shows what %s needs now", n.addr)
@@ -154,13 +154,13 @@ func (a *agreement) permitSteps(n *node, g *state.Generation, look reconcile.Loo
 		return reconcile.ErrReadAgain // the value of before the last write may be the wanted one
 	}
 	for _, s := range look.Steps {
-		x := a.proposed(n, plan.Set, g, look)
+		x := a.proposed(n, operation.Set, g, look)
 		x.Path, x.Call, x.Have, x.Want = s.Path, s.Call, s.HaveDigest, s.WantDigest
 		switch {
 		case isMarkStep(s):
-			x.Verb = plan.Retag
+			x.Verb = operation.Retag
 		case s.Want == nil:
-			x.Verb = plan.Unset
+			x.Verb = operation.Unset
 		}
 		if err := a.contract(n).step.Permits(x); err != nil {
 			return a.changed(n, a.described(n, s, err))
@@ -182,7 +182,7 @@ func (c *contract) replaced(g *state.Generation, visibility time.Duration) map[t
 	for _, p := range c.called {
 		announced := false
 		for _, o := range c.step.Operations {
-			if (o.Verb == plan.Set || o.Verb == plan.Unset) && o.Path.Overlaps(p) {
+			if (o.Verb == operation.Set || o.Verb == operation.Unset) && o.Path.Overlaps(p) {
 				announced = true
 				if before, any := values[o.Path]; !any || len(before) > 0 {
 					values[o.Path] = append(slices.Clip(before), o.Have)
@@ -198,15 +198,15 @@ func (c *contract) replaced(g *state.Generation, visibility time.Duration) map[t
 
 // isSetAlready reports that a look shows an announced change as made, which this run has not made.
 func (c *contract) isSetAlready(look reconcile.Look) bool {
-	return slices.ContainsFunc(c.step.Operations, func(o plan.Operation) bool {
-		return (o.Verb == plan.Set || o.Verb == plan.Unset) && !o.May && !slices.Contains(c.called, o.Path) &&
+	return slices.ContainsFunc(c.step.Operations, func(o operation.Operation) bool {
+		return (o.Verb == operation.Set || o.Verb == operation.Unset) && !o.May && !slices.Contains(c.called, o.Path) &&
 			!slices.ContainsFunc(look.Steps, func(s reconcile.Step) bool { return s.Path == o.Path })
 	})
 }
 
 // described names what the plan announced at a path and what was found there.
 func (a *agreement) described(n *node, s reconcile.Step, err error) error {
-	e, ok := errors.AsType[*plan.ChangedError](err)
+	e, ok := errors.AsType[*operation.ChangedError](err)
 	if !ok {
 		return err
 	}
@@ -230,9 +230,9 @@ func wanted(r Reason) string {
 
 // permitRun holds to the plan what a resource without an object does: it acts, or is only written down.
 func (a *agreement) permitRun(n *node, job *reconcile.Job) error {
-	x := plan.Seen{Operation: plan.Operation{Verb: plan.Write}}
+	x := operation.Seen{Operation: operation.Operation{Verb: operation.Write}}
 	if acts(n.spec) {
-		x.Verb, x.Call, x.Want = plan.Run, n.spec.Type, runDigest(job)
+		x.Verb, x.Call, x.Want = operation.Run, n.spec.Type, runDigest(job)
 	}
 	return a.permits(n, x)
 }

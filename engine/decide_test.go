@@ -8,7 +8,7 @@ import (
 
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/observe"
-	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/plan/operation"
 	"github.com/athanor-dev/athanor/engine/redact"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -236,22 +236,22 @@ func TestAnnounce(t *testing.T) {
 	a := announcer{catalog: &reconcile.Catalog{}, mayDelete: func(*node) bool { return false }, deletedWith: func(*node, uint64) *node { return nil }}
 	for name, c := range map[string]struct {
 		n    *node
-		want []plan.Verb
+		want []operation.Verb
 	}{
-		"create":    {observed("a", reconcile.Look{Absent: true}, false), []plan.Verb{plan.Create}},
-		"update":    {observed("a", there(ownTag, size), true), []plan.Verb{plan.Set}},
-		"unset":     {observed("a", there(ownTag, gone), true), []plan.Verb{plan.Unset}},
-		"replace":   {observed("a", there(ownTag, fixed), true), []plan.Verb{plan.Create, plan.Remove}},
-		"recover":   {observed("a", there(ownTag, size), false), []plan.Verb{plan.Take, plan.Set}},
+		"create":    {observed("a", reconcile.Look{Absent: true}, false), []operation.Verb{operation.Create}},
+		"update":    {observed("a", there(ownTag, size), true), []operation.Verb{operation.Set}},
+		"unset":     {observed("a", there(ownTag, gone), true), []operation.Verb{operation.Unset}},
+		"replace":   {observed("a", there(ownTag, fixed), true), []operation.Verb{operation.Create, operation.Remove}},
+		"recover":   {observed("a", there(ownTag, size), false), []operation.Verb{operation.Take, operation.Set}},
 		"unchanged": {observed("a", there(ownTag), true), nil},
-		"hooks":     {hooked, []plan.Verb{plan.Set, plan.Hook}},
-		"delete":    {deleted, []plan.Verb{plan.Remove}},
-		"release":   {released, []plan.Verb{plan.Detach, plan.Release}},
+		"hooks":     {hooked, []operation.Verb{operation.Set, operation.Hook}},
+		"delete":    {deleted, []operation.Verb{operation.Remove}},
+		"release":   {released, []operation.Verb{operation.Detach, operation.Release}},
 	} {
 		if c.n.plan == nil {
 			deciding(policy{}).classify(context.Background(), c.n)
 		}
-		var verbs []plan.Verb
+		var verbs []operation.Verb
 		for _, step := range a.announce(c.n) {
 			for _, o := range step.Operations {
 				verbs = append(verbs, o.Verb)

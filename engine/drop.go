@@ -9,7 +9,7 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/observe"
-	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/plan/operation"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
@@ -234,7 +234,7 @@ func (d *deleter) checkDelete(ctx context.Context, n *node, g *state.Generation,
 	switch {
 	case failsToRead(ctx, err) && may:
 		d.emit(Event{Type: EventWarning, Address: n.addr, Kind: g.Kind, Note: "it cannot be read, and is deleted by its identity in state: " + err.Error()})
-		return false, d.permits(n, d.proposed(n, plan.Remove, g, reconcile.Look{Identity: g.Identity, Holds: job.MayDelete && kind.Spec().HoldsData}))
+		return false, d.permits(n, d.proposed(n, operation.Remove, g, reconcile.Look{Identity: g.Identity, Holds: job.MayDelete && kind.Spec().HoldsData}))
 	case failsToRead(ctx, err) && could:
 		return false, unreadHint(n, err)
 	case err != nil || look.Absent:
@@ -261,7 +261,7 @@ func (d *deleter) checkDelete(ctx context.Context, n *node, g *state.Generation,
 	case look.Holds && !job.MayDelete:
 		return false, reconcile.WithHint(reconcile.ErrHoldsData, "--allow-delete %s if its data may go", n.addr)
 	}
-	x := d.proposed(n, plan.Remove, g, look)
+	x := d.proposed(n, operation.Remove, g, look)
 	x.Fresh = false // nothing of an older value is deleted or kept
 	job.Last, job.ID = look.Attrs, look.Identity
 	return false, d.permits(n, x)
@@ -290,11 +290,11 @@ func (d *deleter) missing(ctx context.Context, with *node, kind reconcile.Any, j
 
 // permitDelete holds to the plan the deletion of what has no object.
 func (d *deleter) permitDelete(n *node, g *state.Generation, spec *reconcile.Spec) error {
-	switch x := d.proposed(n, plan.Write, g, reconcile.Look{}); {
+	switch x := d.proposed(n, operation.Write, g, reconcile.Look{}); {
 	case !spec.Recorded:
 		return nil
 	case acts(spec):
-		x.Verb = plan.Undo
+		x.Verb = operation.Undo
 		return d.permits(n, x)
 	default:
 		return d.permits(n, x)
@@ -316,7 +316,7 @@ func (d *deleter) seen(ctx context.Context, kind reconcile.Any, job *reconcile.J
 
 // forget lets a row go without deleting its live thing. What was condemned before is deleted all the same.
 func (d *deleter) forget(ctx context.Context, n *node) error {
-	if err := d.permits(n, plan.Seen{Operation: plan.Operation{Verb: plan.Detach}}); err != nil {
+	if err := d.permits(n, operation.Seen{Operation: operation.Operation{Verb: operation.Detach}}); err != nil {
 		return err
 	}
 	live := n.rec.Live()
@@ -342,7 +342,7 @@ func (d *deleter) forget(ctx context.Context, n *node) error {
 func (d *deleter) release(ctx context.Context, n *node, g *state.Generation) error {
 	mark := d.mark(n.addr, g.Number)
 	mark.Retained = true
-	if err := d.permits(n, d.proposed(n, plan.Release, g, reconcile.Look{})); err != nil {
+	if err := d.permits(n, d.proposed(n, operation.Release, g, reconcile.Look{})); err != nil {
 		return err
 	}
 	return remark(ctx, d.jobs, n, g, mark)

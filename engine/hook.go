@@ -14,7 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/calls"
 	"github.com/athanor-dev/athanor/engine/durations"
 	"github.com/athanor-dev/athanor/engine/graph"
-	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/plan/operation"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 )
@@ -100,7 +100,7 @@ func (w *worker) hook(ctx context.Context, n *node, action Action, h graph.Hook,
 	if err := w.gate.MayWrite(ctx); err != nil {
 		return err
 	}
-	if err := w.permits(n, plan.Seen{Operation: plan.Operation{Verb: plan.Hook, Call: cmp.Or(h.Run, h.Func)}}); err != nil {
+	if err := w.permits(n, operation.Seen{Operation: operation.Operation{Verb: operation.Hook, Call: cmp.Or(h.Run, h.Func)}}); err != nil {
 		return err
 	}
 	calls.Began(ctx, true)

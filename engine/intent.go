@@ -5,7 +5,7 @@ import (
 	"crypto/rand"
 	"time"
 
-	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/plan/operation"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -65,7 +65,7 @@ func foundByName(n *node, job *reconcile.Job) bool {
 // intend makes it durable that a thing is about to be created: until its identity is on record too, it is looked
 // for before anything is created under this address.
 func (s *settler) intend(ctx context.Context, n *node, job *reconcile.Job, rec *state.Entry, g *state.Generation) error {
-	if err := s.permits(n, s.proposed(n, plan.Create, g, reconcile.Look{Absent: true})); err != nil {
+	if err := s.permits(n, s.proposed(n, operation.Create, g, reconcile.Look{Absent: true})); err != nil {
 		return err
 	}
 	s.contract(n).begun = g.Number

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
-	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/plan/operation"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -82,7 +82,7 @@ func (m *maker) buildLate(ctx context.Context, n *node) error {
 		return fmt.Errorf("prepare: %w", err)
 	}
 	if name := changedAsset(n.plan.Assets, job.Assets); name != "" && !m.inDev {
-		return reconcile.WithHint(fmt.Errorf("%w: the files of %s are other ones", plan.ErrChanged, name), "plan again")
+		return reconcile.WithHint(fmt.Errorf("%w: the files of %s are other ones", operation.ErrChanged, name), "plan again")
 	}
 	n.assets, n.files = job.Assets, filesKnown
 	return nil
@@ -307,7 +307,7 @@ func (s *settler) recordOf(n *node) *state.Entry {
 // unannounced turns a replacement that the plan did not announce into what the user can act on.
 func (s *settler) unannounced(n *node, err error) error {
 	if errors.Is(err, reconcile.ErrReplace) && (n.doing() != Replace || n.kept) {
-		return reconcile.WithHint(fmt.Errorf("%w: %w", plan.ErrChanged, err), "plan again: it says what would be replaced")
+		return reconcile.WithHint(fmt.Errorf("%w: %w", operation.ErrChanged, err), "plan again: it says what would be replaced")
 	}
 	return err
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/observe"
-	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/plan/operation"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -133,16 +133,16 @@ func (x *needing) act(line *Planned) {
 }
 
 // inPlace are the operations in place that a line announces. One without a call may be any.
-func inPlace(n *node, line *Planned) []plan.Operation {
-	var all []plan.Operation
+func inPlace(n *node, line *Planned) []operation.Operation {
+	var all []operation.Operation
 	for _, s := range line.Steps {
 		for _, o := range s.Operations {
 			switch o.Verb {
-			case plan.Set, plan.Unset, plan.Release:
+			case operation.Set, operation.Unset, operation.Release:
 				all = append(all, o)
-			case plan.Retag:
+			case operation.Retag:
 				for _, step := range n.look.Steps {
-					all = append(all, plan.Operation{Call: step.Call, Path: step.Path})
+					all = append(all, operation.Operation{Call: step.Call, Path: step.Path})
 				}
 			}
 		}
@@ -168,11 +168,11 @@ func (x *needing) add(n *node, names, actions []string) {
 
 // depend is what the provider checks beside its operations.
 func (x *needing) depend(
-	n *node, p reconcile.Permissions, provider string, place reconcile.Place, phase reconcile.Phase, changes []plan.Operation,
+	n *node, p reconcile.Permissions, provider string, place reconcile.Place, phase reconcile.Phase, changes []operation.Operation,
 ) {
 	for _, d := range p.Depends {
 		changed := phase&reconcile.Updating != 0 &&
-			slices.ContainsFunc(changes, func(o plan.Operation) bool { return d.By(o.Call, o.Path) })
+			slices.ContainsFunc(changes, func(o operation.Operation) bool { return d.By(o.Call, o.Path) })
 		if !changed && !d.In(phase&^reconcile.Updating) {
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/athanor-dev/athanor/engine/calls"
 	"github.com/athanor-dev/athanor/engine/causes"
-	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/plan/operation"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -92,7 +92,7 @@ type Planned struct {
 	// Assets are the digests of what was prepared.
 	Assets map[string]string `json:"assets,omitempty"`
 	// Steps are the operations that this line announces. Nothing else is done to the resource.
-	Steps []plan.Step `json:"steps,omitempty"`
+	Steps []operation.Step `json:"steps,omitempty"`
 	// Problem is why it is blocked. Cause names the cause in the plan that others have as well, BlockedBy the resource without
 	// which this one cannot be planned.
 	Problem   string `json:"problem,omitempty"`

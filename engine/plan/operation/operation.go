@@ -1,6 +1,6 @@
-// Package plan says what a plan announces, and what an executor may therefore do. It is pure: it has no context, no clock
+// Package operation says what a plan announces, and what an executor may therefore do. It is pure: it has no context, no clock
 // and no I/O.
-package plan
+package operation
 
 import (
 	"github.com/athanor-dev/athanor/engine/state"
