@@ -57,13 +57,13 @@ type RunOptions struct {
 func (e *Runner) Apply(ctx context.Context, p *Plan, o RunOptions) (*Result, error) {
 	started := time.Now()
 	announced, resumed := p, false
-	if p.work == nil {
+	if draftOf(p) == nil {
 		var err error
 		if p, resumed, err = e.derive(ctx, announced, o.Graph, o.Plan); err != nil {
 			return nil, err
 		}
 	}
-	w := p.work
+	w := draftOf(p)
 	if err := w.refused(); err != nil {
 		return nil, err
 	}
@@ -224,8 +224,8 @@ func (r *run) replan(ctx context.Context) error {
 	if !samePlans(p, r.plan) && (r.o.Approve == nil || !r.o.Approve(p)) {
 		return cmp.Or(reconcile.Interrupted(ctx, nil), ErrNotApproved)
 	}
-	p.work.gate.Hold(&calls.Lease{Journal: r.journal, Stopping: r.stopping})
-	r.plan, r.w = p, p.work
+	draftOf(p).gate.Hold(&calls.Lease{Journal: r.journal, Stopping: r.stopping})
+	r.plan, r.w = p, draftOf(p)
 	r.hold(p, false)
 	return nil
 }

@@ -151,6 +151,9 @@ type Plan struct {
 	work *work
 }
 
+// draftOf returns what a plan was made with, nil for one that was read from a document.
+func draftOf(p *Plan) *work { return p.work }
+
 // Summary counts.
 type Summary struct {
 	Created   int `json:"created"`
