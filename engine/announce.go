@@ -11,8 +11,8 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// acts reports a kind that acts on the outside when it is created, although nothing but its state is kept.
-func acts(spec *reconcile.Spec) bool { return spec.Rerun || spec.InDev }
+// Acts reports a kind that acts on the outside when it is created, although nothing but its state is kept.
+func Acts(spec *reconcile.Spec) bool { return spec.Rerun || spec.InDev }
 
 // announcer lists what decisions lead to.
 type announcer struct {
@@ -21,18 +21,18 @@ type announcer struct {
 	unobserved bool
 	// mayDelete reports whether users' data may go with the object of a node, deletedWith returns the resource whose deletion
 	// takes a generation along.
-	mayDelete   func(*node) bool
-	deletedWith func(*node, uint64) *node
+	mayDelete   func(*Node) bool
+	deletedWith func(*Node, uint64) *Node
 }
 
 // announce lists the operations that a decision leads to: what is not listed here is not done.
-func (a announcer) announce(n *node) []operation.Step {
+func (a announcer) announce(n *Node) []operation.Step {
 	var operations []operation.Operation
-	switch n.plan.Action {
+	switch n.Plan.Action {
 	case Unchanged, Wait, Blocked:
 		return nil
 	case Delete:
-		own := slices.DeleteFunc(slices.Clone(n.rec.Generations), func(g *state.Generation) bool { return a.deletedWith(n, g.Number) != nil })
+		own := slices.DeleteFunc(slices.Clone(n.Entry.Generations), func(g *state.Generation) bool { return a.deletedWith(n, g.Number) != nil })
 		operations = a.removals(n, own)
 		if len(own) > 0 {
 			operations = append(operations, hookOperations(n)...)
@@ -42,21 +42,21 @@ func (a announcer) announce(n *node) []operation.Step {
 	default:
 		operations = append(a.making(n), hookOperations(n)...)
 	}
-	return []operation.Step{{ID: n.addr, Operations: operations}}
+	return []operation.Step{{ID: n.Address, Operations: operations}}
 }
 
 // making lists the operations of a declared resource.
-func (a announcer) making(n *node) []operation.Operation {
-	if n.spec.Recorded {
+func (a announcer) making(n *Node) []operation.Operation {
+	if n.Spec.Recorded {
 		return a.stateOnly(n)
 	}
-	object := state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: n.look.Identity}
-	switch n.plan.Action {
+	object := state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look.Identity}
+	switch n.Plan.Action {
 	case Create:
 		return a.creating(n, object)
 	case Replace:
 		operations := slices.Concat(a.taking(n, object), a.creating(n, object), a.replacing(n))
-		if n.plan.May {
+		if n.Plan.May {
 			operations = append(operations, a.settings(n, object)...) // it may turn out to need no new object
 		}
 		return operations
@@ -70,23 +70,23 @@ func (a announcer) making(n *node) []operation.Operation {
 }
 
 // stateOnly lists the operations of a kind that has no object: it acts, or is only written down.
-func (a announcer) stateOnly(n *node) []operation.Operation {
-	if !acts(n.spec) {
+func (a announcer) stateOnly(n *Node) []operation.Operation {
+	if !Acts(n.Spec) {
 		return []operation.Operation{{Verb: operation.Write}}
 	}
-	run := operation.Operation{Verb: operation.Run, May: n.plan.May, Call: n.spec.Type, Want: runDigest(n.job)}
-	if n.plan.Action != Replace && n.plan.Action != Create || n.rec == nil {
+	run := operation.Operation{Verb: operation.Run, May: n.Plan.May, Call: n.Spec.Type, Want: RunDigest(n.Job)}
+	if n.Plan.Action != Replace && n.Plan.Action != Create || n.Entry == nil {
 		return []operation.Operation{run}
 	}
-	return append(a.removals(n, n.rec.Generations), run)
+	return append(a.removals(n, n.Entry.Generations), run)
 }
 
-// runDigest is the keyed digest of what a resource that acts is run with, "" as long as that is not known.
-func runDigest(job *reconcile.Job) string {
+// RunDigest is the keyed digest of what a resource that acts is run with, "" as long as that is not known.
+func RunDigest(job *reconcile.Job) string {
 	if job == nil || job.Digest == nil || job.Props == nil || len(job.Unknown) > 0 {
 		return ""
 	}
-	inputs := anyMap(job.Props)
+	inputs := AnyMap(job.Props)
 	for _, p := range job.Ignore {
 		inputs = tree.Without(inputs, p)
 	}
@@ -95,26 +95,26 @@ func runDigest(job *reconcile.Job) string {
 
 // creating lists what a creation may do: make the object, finish or give up one that an earlier run began, and take what
 // could not be looked for.
-func (a announcer) creating(n *node, object state.Object) []operation.Operation {
+func (a announcer) creating(n *Node, object state.Object) []operation.Operation {
 	number := uint64(1)
-	if n.rec != nil {
-		number = n.rec.NextNumber()
+	if n.Entry != nil {
+		number = n.Entry.NextNumber()
 	}
 	object.Identity = ""
 	var more []operation.Operation
-	if c := n.rec.Candidate(); c != nil {
+	if c := n.Entry.Candidate(); c != nil {
 		number = min(number, c.Number)
 		more = append(more, removal(c, true))
 	}
-	if live := n.rec.Live(); live != nil && n.plan.Action == Create && n.look.NotYet {
+	if live := n.Entry.Live(); live != nil && n.Plan.Action == Create && n.Look.NotYet {
 		number = min(number, live.Number)
 		more = append(more, taken(state.Object{Kind: live.Kind, Location: live.Location, Identity: live.Identity})...)
 	}
-	if n.plan.Action == Create && n.unsought {
+	if n.Plan.Action == Create && n.Unsought {
 		more = append(more, taken(object)...)
 	}
-	more = append(more, givenUp(n.spec, object, number)...)
-	return append([]operation.Operation{{Verb: operation.Create, Object: object, Generation: number, May: n.plan.May}}, more...)
+	more = append(more, givenUp(n.Spec, object, number)...)
+	return append([]operation.Operation{{Verb: operation.Create, Object: object, Generation: number, May: n.Plan.May}}, more...)
 }
 
 // givenUp lists the deletion of an object whose creation answered what nobody heard.
@@ -131,16 +131,16 @@ func taken(object state.Object) []operation.Operation {
 }
 
 // taking lists the taking over of an object that the state does not know.
-func (a announcer) taking(n *node, object state.Object) []operation.Operation {
-	if n.look.Absent || n.present() != nil {
+func (a announcer) taking(n *Node, object state.Object) []operation.Operation {
+	if n.Look.Absent || n.Present() != nil {
 		return nil
 	}
-	return []operation.Operation{{Verb: operation.Take, Object: object, Owner: n.look.Owner}}
+	return []operation.Operation{{Verb: operation.Take, Object: object, Owner: n.Look.Owner}}
 }
 
 // resuming lists how a creation goes on that an earlier run began.
-func (a announcer) resuming(n *node, object state.Object) []operation.Operation {
-	c := n.rec.Candidate()
+func (a announcer) resuming(n *Node, object state.Object) []operation.Operation {
+	c := n.Entry.Candidate()
 	if c == nil {
 		return nil
 	}
@@ -150,19 +150,19 @@ func (a announcer) resuming(n *node, object state.Object) []operation.Operation 
 }
 
 // replacing lists the deletion of what a new object takes the place of.
-func (a announcer) replacing(n *node) []operation.Operation {
-	if n.rec.Live() == nil {
-		if n.look.Absent || n.rec.Candidate() != nil {
+func (a announcer) replacing(n *Node) []operation.Operation {
+	if n.Entry.Live() == nil {
+		if n.Look.Absent || n.Entry.Candidate() != nil {
 			return nil // a candidate is given up with its creation
 		}
-		object := state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: n.look.Identity}
-		return []operation.Operation{deletion(n.decl.Options.Retain, operation.Operation{Object: object, Generation: n.plan.Generation, May: n.plan.May, Data: a.mayDelete(n)})}
+		object := state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look.Identity}
+		return []operation.Operation{deletion(n.Decl.Options.Retain, operation.Operation{Object: object, Generation: n.Plan.Generation, May: n.Plan.May, Data: a.mayDelete(n)})}
 	}
-	live := n.rec.Live()
+	live := n.Entry.Live()
 	o := a.removals(n, []*state.Generation{live})[0]
-	o.May = n.plan.May
+	o.May = n.Plan.May
 	if o.Verb == operation.Remove {
-		o = deletion(n.decl.Options.Retain, o)
+		o = deletion(n.Decl.Options.Retain, o)
 	}
 	return []operation.Operation{o}
 }
@@ -184,14 +184,14 @@ func removal(g *state.Generation, may bool) operation.Operation {
 }
 
 // removals lists the deletion of generations.
-func (a announcer) removals(n *node, gens []*state.Generation) []operation.Operation {
+func (a announcer) removals(n *Node, gens []*state.Generation) []operation.Operation {
 	var operations []operation.Operation
 	for _, g := range gens {
 		o := removal(g, false)
 		o.Data = a.mayDelete(n)
 		if kind, ok := a.catalog.Kind(g.Kind); ok && kind.Spec().Recorded {
 			o.Verb = operation.Write
-			if acts(kind.Spec()) {
+			if Acts(kind.Spec()) {
 				o.Verb = operation.Undo
 			}
 		}
@@ -201,10 +201,10 @@ func (a announcer) removals(n *node, gens []*state.Generation) []operation.Opera
 }
 
 // releases lists what is done where a resource is no longer managed: its live object stays.
-func (a announcer) releases(n *node) []operation.Operation {
-	live := n.rec.Live()
+func (a announcer) releases(n *Node) []operation.Operation {
+	live := n.Entry.Live()
 	operations := []operation.Operation{{Verb: operation.Detach}}
-	for _, g := range n.rec.Generations {
+	for _, g := range n.Entry.Generations {
 		if g == live {
 			object := state.Object{Kind: g.Kind, Location: g.Location, Identity: g.Identity}
 			operations = append(operations, operation.Operation{Verb: operation.Release, Object: object, Generation: g.Number})
@@ -216,23 +216,23 @@ func (a announcer) releases(n *node) []operation.Operation {
 }
 
 // settings lists the changes in place: those that the comparison showed, and what is known later.
-func (a announcer) settings(n *node, object state.Object) []operation.Operation {
+func (a announcer) settings(n *Node, object state.Object) []operation.Operation {
 	var operations []operation.Operation
-	for _, s := range n.look.Steps {
+	for _, s := range n.Look.Steps {
 		if s.Replaces && !s.Unknown {
 			continue
 		}
-		operations = append(operations, setting(object, s, n.plan.Action == Replace))
+		operations = append(operations, setting(object, s, n.Plan.Action == Replace))
 	}
 	if a.unobserved {
-		for _, r := range n.plan.Reasons {
+		for _, r := range n.Plan.Reasons {
 			operations = append(operations, operation.Operation{Verb: operation.Set, Object: object, Path: r.Path, May: true})
 		}
 	}
-	if n.job == nil {
+	if n.Job == nil {
 		return operations
 	}
-	for _, p := range slices.Sorted(maps.Keys(n.job.Unknown)) {
+	for _, p := range slices.Sorted(maps.Keys(n.Job.Unknown)) {
 		announced := func(o operation.Operation) bool { return o.Path == p }
 		if !slices.ContainsFunc(operations, announced) {
 			operations = append(operations, operation.Operation{Verb: operation.Set, Object: object, Path: p, May: true})
@@ -254,8 +254,8 @@ func setting(object state.Object, s reconcile.Step, may bool) operation.Operatio
 }
 
 // hookOperations lists the hooks of a resource that is changed.
-func hookOperations(n *node) []operation.Operation {
-	before, after := n.hooks()
+func hookOperations(n *Node) []operation.Operation {
+	before, after := n.Hooks()
 	var operations []operation.Operation
 	for _, h := range slices.Concat(before, after) {
 		operations = append(operations, operation.Operation{Verb: operation.Hook, Call: cmp.Or(h.Run, h.Func)})
@@ -264,7 +264,7 @@ func hookOperations(n *node) []operation.Operation {
 }
 
 // condemnedStep announces the deletion of one object that was left behind, or its release.
-func (a announcer) condemnedStep(n *node, line *Planned) []operation.Step {
+func (a announcer) condemnedStep(n *Node, line *Planned) []operation.Step {
 	g := &state.Generation{Number: line.Generation, Kind: line.Kind, Location: line.Place, Identity: line.Identity}
 	operations := a.removals(n, []*state.Generation{g})
 	switch line.Action {
@@ -277,14 +277,14 @@ func (a announcer) condemnedStep(n *node, line *Planned) []operation.Step {
 	default:
 		return nil
 	}
-	return []operation.Step{{ID: n.addr + "/delete", Operations: operations}}
+	return []operation.Step{{ID: n.Address + "/delete", Operations: operations}}
 }
 
 // untieStep announces that paths of a member of a cycle are emptied.
-func untieStep(n *node, paths []Reason) []operation.Step {
+func untieStep(n *Node, paths []Reason) []operation.Step {
 	var operations []operation.Operation
 	for _, r := range paths {
 		operations = append(operations, operation.Operation{Verb: operation.Unset, Path: r.Path, May: true})
 	}
-	return []operation.Step{{ID: n.addr + "/untie", Operations: operations, Only: true}}
+	return []operation.Step{{ID: n.Address + "/untie", Operations: operations, Only: true}}
 }

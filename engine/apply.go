@@ -57,45 +57,45 @@ type RunOptions struct {
 func (e *Runner) Apply(ctx context.Context, p *Plan, o RunOptions) (*Result, error) {
 	started := time.Now()
 	announced, resumed := p, false
-	if draftOf(p) == nil {
+	if DraftOf(p) == nil {
 		var err error
-		if p, resumed, err = e.derive(ctx, announced, o.Graph, o.Plan); err != nil {
+		if p, resumed, err = e.Derive(ctx, announced, o.Graph, o.Plan); err != nil {
 			return nil, err
 		}
 	}
-	w := draftOf(p)
-	if err := w.refused(); err != nil {
+	w := DraftOf(p)
+	if err := w.Refused(); err != nil {
 		return nil, err
 	}
 	if !anythingToDo(ctx, w, p) {
-		r := &Result{State: statestore.Succeeded, Summary: p.Summary, Calls: w.gate.Made(), Took: time.Since(started)}
+		r := &Result{State: statestore.Succeeded, Summary: p.Summary, Calls: w.Gate.Made(), Took: time.Since(started)}
 		if p.Summary.Blocked > 0 {
 			r.State = statestore.Failed // nothing could be done, and not because there was nothing to do
 		}
-		r.Outputs, r.Secret = w.outputs().values(ctx)
+		r.Outputs, r.Secret = w.Outputs().Values(ctx)
 		r.Waiting = waitingOf(p)
 		return r, nil
 	}
-	r := &run{e: e, w: w, plan: p, o: o, id: runID(), started: started}
+	r := &Run{Runner: e, Draft: w, Plan: p, o: o, id: runID(), started: started}
 	r.hold(announced, resumed)
 	if announced != p {
 		var err error
-		if r.document, err = identity(e.Key, announced); err != nil {
+		if r.document, err = DocumentID(e.Key, announced); err != nil {
 			return nil, err
 		}
 	}
 	return r.apply(ctx)
 }
 
-// run is one application of a plan.
-type run struct {
-	e       *Runner
-	w       *work
-	plan    *Plan
+// Run is one application of a plan.
+type Run struct {
+	Runner  *Runner
+	Draft   *Draft
+	Plan    *Plan
 	o       RunOptions
 	id      string
 	started time.Time
-	journal *statestore.Journal
+	Journal *statestore.Journal
 	// document identifies the plan document that is applied; "" for a plan that was made for this run.
 	document string
 
@@ -107,46 +107,46 @@ type run struct {
 }
 
 // hold holds the run to what a plan announces.
-func (r *run) hold(p *Plan, resumed bool) {
-	r.agreement = &agreement{contracts: contracts(p, resumed), announcedAt: p.Made, catalog: r.e.Catalog, reason: r.w.jobs.reason}
+func (r *Run) hold(p *Plan, resumed bool) {
+	r.agreement = &agreement{contracts: contracts(p, resumed), announcedAt: p.Made, catalog: r.Runner.Catalog, reason: r.Draft.Jobs.Reason}
 }
 
 func runID() string { return time.Now().UTC().Format("20060102-150405-") + rand.Text()[:6] }
 
-func (r *run) apply(ctx context.Context) (*Result, error) {
+func (r *Run) apply(ctx context.Context) (*Result, error) {
 	journal, err := r.acquire(reconcile.WithInterrupt(ctx, r.o.Interrupt))
 	if err != nil {
 		return nil, err
 	}
-	r.journal = journal
-	r.report = &report{run: r.id, redact: r.w.redact, journal: journal, show: r.e.Events, statuses: map[string]Status{}}
+	r.Journal = journal
+	r.report = &report{run: r.id, redact: r.Draft.Redact, journal: journal, show: r.Runner.Events, statuses: map[string]Status{}}
 	r.stops = &stops{interrupt: r.o.Interrupt, journal: journal, told: r.sayCancelled}
 	defer func() { _ = journal.Close() }() // after Finish there is nothing that it could lose
 	ctx, unwatch := r.interruptible(ctx)
 	defer unwatch()
-	r.w.gate.Hold(&calls.Lease{Journal: journal, Stopping: r.stopping})
+	r.Draft.Gate.Hold(&calls.Lease{Journal: journal, Stopping: r.Stopping})
 	if err := r.replan(ctx); err != nil {
 		return nil, errors.Join(err, journal.Finish(context.WithoutCancel(ctx), statestore.Cancelled, nil))
 	}
-	ctx = reconcile.WithGate(ctx, r.w.gate)
+	ctx = reconcile.WithGate(ctx, r.Draft.Gate)
 	r.maker = r.newMaker()
-	r.emit(Event{Type: EventRun, Status: StatusRunning, Action: Action(r.o.Command), Total: r.plan.Changes()})
+	r.emit(Event{Type: EventRun, Status: StatusRunning, Action: Action(r.o.Command), Total: r.Plan.Changes()})
 	r.remember(ctx)
-	if what, edits := r.w.edit.(*edit); edits {
+	if what, edits := r.Draft.Edit.(*StateEdit); edits {
 		return r.edit(ctx, what)
 	}
 	if err := r.prelude(ctx); err != nil {
 		return nil, errors.Join(err, journal.Finish(context.WithoutCancel(ctx), statestore.Failed, nil))
 	}
-	w, known := r.w, openDurations(r.w.snap, r.e.Key)
+	w, known := r.Draft, openDurations(r.Draft.Snap, r.Runner.Key)
 	works := r.worker(known)
-	leftover := slices.DeleteFunc(slices.Clone(w.leftover), func(n *node) bool { return !w.isSelected(n) })
+	leftover := slices.DeleteFunc(slices.Clone(w.Leftover), func(n *Node) bool { return !w.IsSelected(n) })
 	planRemains(leftover)
 	(&forwarding{maker: r.maker, works: works, leftover: leftover}).forward(ctx)
-	if !r.stopping() {
-		(&converging{maker: r.maker, chosen: w.chosen, stopping: r.stopping}).converge(ctx)
+	if !r.Stopping() {
+		(&converging{maker: r.maker, Chosen: w.Chosen, stopping: r.Stopping}).converge(ctx)
 		r.tie(ctx)
-		(&collecting{deleter: r.deleter, chosen: w.chosen, devRules: w.devRules, works: works, leftover: w.leftover, stored: w.stored}).collect(ctx)
+		(&collecting{deleter: r.deleter, Chosen: w.Chosen, DevRules: w.DevRules, works: works, leftover: w.Leftover, stored: w.Stored}).collect(ctx)
 	}
 	var end statestore.Change
 	r.keepDurations(&end, known)
@@ -154,41 +154,41 @@ func (r *run) apply(ctx context.Context) (*Result, error) {
 }
 
 // newMaker is what works on the plan that the run was left with.
-func (r *run) newMaker() *maker {
-	w := r.w
+func (r *Run) newMaker() *maker {
+	w := r.Draft
 	deleter := &deleter{
-		jobs: w.jobs, agreement: r.agreement, report: r.report,
-		ledger:   &ledger{journal: r.journal, stage: w.stage, key: r.e.Key, owners: w.owners, index: w.index, first: r.introduction(), tasks: map[*node]*task{}},
-		takeOver: w.o.TakeOver, guards: w.guards(), keeps: w.keeps, condemnedBefore: w.condemnedBefore,
+		Jobs: w.Jobs, agreement: r.agreement, report: r.report,
+		ledger:   &ledger{journal: r.Journal, stage: w.Stage, key: r.Runner.Key, owners: w.Owners, index: w.Index, first: r.introduction(), tasks: map[*Node]*task{}},
+		takeOver: w.Policy.TakeOver, guards: w.Guards(), keeps: w.Keeps, condemnedBefore: w.CondemnedBefore,
 	}
-	settler := &settler{deleter: deleter, adoptAll: w.o.Adopt, findsOwn: w.findsOwn()}
-	return &maker{creator: &creator{settler: settler, slots: w.slots, inDev: w.o.Dev != nil}, builder: w.builder()}
+	settler := &settler{deleter: deleter, adoptAll: w.Policy.Adopt, findsOwn: w.FindsOwn()}
+	return &maker{creator: &creator{settler: settler, slots: w.Slots, inDev: w.Policy.Dev != nil}, builder: w.Builder()}
 }
 
-func (r *run) worker(known durations.Table) *worker {
+func (r *Run) worker(known durations.Table) *worker {
 	return &worker{
-		report: r.report, agreement: r.agreement, gate: r.w.gate, stage: r.w.stage, stopping: r.stopping,
-		hooks: r.w.graph.Funcs.Hooks, dir: r.w.graph.Dir, runHook: r.e.RunHook,
+		report: r.report, agreement: r.agreement, gate: r.Draft.Gate, stage: r.Draft.Stage, stopping: r.Stopping,
+		hooks: r.Draft.Graph.Funcs.Hooks, dir: r.Draft.Graph.Dir, runHook: r.Runner.RunHook,
 		known: known,
 	}
 }
 
 // remember lets this machine remember the store before anything carries an owner tag with it.
-func (r *run) remember(ctx context.Context) {
-	if r.e.Remember == nil {
+func (r *Run) remember(ctx context.Context) {
+	if r.Runner.Remember == nil {
 		return
 	}
-	if err := r.e.Remember(ctx, r.w.store); err != nil {
+	if err := r.Runner.Remember(ctx, r.Draft.Store); err != nil {
 		r.emit(Event{Type: EventWarning, Note: "this machine could not remember the stack: " + err.Error()})
 	}
 }
 
 // acquire takes the lease, queueing as long as it is told to.
-func (r *run) acquire(ctx context.Context) (*statestore.Journal, error) {
-	claim := statestore.Claim{Run: r.id, Command: r.o.Command, User: r.e.User}
+func (r *Run) acquire(ctx context.Context) (*statestore.Journal, error) {
+	claim := statestore.Claim{Run: r.id, Command: r.o.Command, User: r.Runner.User}
 	deadline := time.Now().Add(r.o.Wait)
 	for {
-		j, err := statestore.Begin(ctx, r.e.Store, r.w.stage, claim)
+		j, err := statestore.Begin(ctx, r.Runner.Store, r.Draft.Stage, claim)
 		if err == nil || !errors.Is(err, statestore.ErrHeld) || time.Now().After(deadline) {
 			return j, err
 		}
@@ -204,15 +204,15 @@ func (r *run) acquire(ctx context.Context) (*statestore.Journal, error) {
 // replan plans again when the record moved between planning and the lease; when the plan differs it is asked for again. A
 // store that was made meanwhile by somebody else has another identity than the one that was planned with, which marks
 // would not agree with.
-func (r *run) replan(ctx context.Context) error {
-	serial := r.journal.Lease().Serial
-	store, err := r.e.Store.ID(ctx)
-	if err != nil || serial == r.w.snap.Serial && store == r.w.store {
+func (r *Run) replan(ctx context.Context) error {
+	serial := r.Journal.Lease().Serial
+	store, err := r.Runner.Store.ID(ctx)
+	if err != nil || serial == r.Draft.Snap.Serial && store == r.Draft.Store {
 		return err
 	}
 	if r.document != "" {
-		moved := fmt.Sprintf("state, from serial %d to %d", r.w.snap.Serial, serial)
-		if store != r.w.store {
+		moved := fmt.Sprintf("state, from serial %d to %d", r.Draft.Snap.Serial, serial)
+		if store != r.Draft.Store {
 			moved = "the state store, which another run created meanwhile"
 		}
 		return &StaleError{Moved: []string{moved}}
@@ -221,19 +221,19 @@ func (r *run) replan(ctx context.Context) error {
 	if stopped := reconcile.Interrupted(ctx, nil); stopped != nil || err != nil {
 		return cmp.Or(stopped, err)
 	}
-	if !samePlans(p, r.plan) && (r.o.Approve == nil || !r.o.Approve(p)) {
+	if !samePlans(p, r.Plan) && (r.o.Approve == nil || !r.o.Approve(p)) {
 		return cmp.Or(reconcile.Interrupted(ctx, nil), ErrNotApproved)
 	}
-	draftOf(p).gate.Hold(&calls.Lease{Journal: r.journal, Stopping: r.stopping})
-	r.plan, r.w = p, draftOf(p)
+	DraftOf(p).Gate.Hold(&calls.Lease{Journal: r.Journal, Stopping: r.Stopping})
+	r.Plan, r.Draft = p, DraftOf(p)
 	r.hold(p, false)
 	return nil
 }
 
-func (r *run) again(ctx context.Context) (*Plan, error) {
+func (r *Run) again(ctx context.Context) (*Plan, error) {
 	ctx, end := endsWith(ctx)
 	defer end()
-	return r.w.again(ctx)
+	return r.Draft.Again(ctx)
 }
 
 // samePlans reports that two plans announce the same.
@@ -249,39 +249,39 @@ func samePlans(a, b *Plan) bool {
 
 // prelude is the first change of a run: renamed rows, rows of everything that was found again, and rows whose
 // edges or options moved while the thing itself is settled.
-func (r *run) prelude(ctx context.Context) error {
-	change := statestore.Change{Move: r.w.moved}
-	for _, n := range r.w.sorted {
-		if n.decl == nil || n.plan == nil {
+func (r *Run) prelude(ctx context.Context) error {
+	change := statestore.Change{Move: r.Draft.Moved}
+	for _, n := range r.Draft.Sorted {
+		if n.Decl == nil || n.Plan == nil {
 			continue
 		}
 		switch {
-		case isFound(n):
-			n.rec = recovered(n, r.w.nodes, r.w.findsOwn())
-			r.w.owners.Change(nil, n.rec)
-			n.others = nil
-			if n.plan.Generation == 0 {
-				n.plan.Generation = n.rec.Live().Number
+		case IsFound(n):
+			n.Entry = Recovered(n, r.Draft.Nodes, r.Draft.FindsOwn())
+			r.Draft.Owners.Change(nil, n.Entry)
+			n.Others = nil
+			if n.Plan.Generation == 0 {
+				n.Plan.Generation = n.Entry.Live().Number
 			}
-		case len(n.others) > 0:
-			n.rec = r.recordOf(n) // what it was before, of another kind or elsewhere: later runs do not look for it
-			n.condemnOthers(n.rec, r.w.findsOwn())
-		case n.from != "", stale(r.w, n):
+		case len(n.Others) > 0:
+			n.Entry = r.recordOf(n) // what it was before, of another kind or elsewhere: later runs do not look for it
+			n.CondemnOthers(n.Entry, r.Draft.FindsOwn())
+		case n.From != "", stale(r.Draft, n):
 			r.refresh(n)
-		case isTraced(n.rec):
-			r.w.owners.Change(nil, n.rec)
+		case IsTraced(n.Entry):
+			r.Draft.Owners.Change(nil, n.Entry)
 		default:
 			continue
 		}
-		if err := r.seal(&change, n.rec); err != nil {
+		if err := r.Seal(&change, n.Entry); err != nil {
 			return err
 		}
 	}
-	for _, n := range r.w.leftover {
-		if !n.rec.Found {
+	for _, n := range r.Draft.Leftover {
+		if !n.Entry.Found {
 			continue
 		}
-		if err := r.seal(&change, n.rec); err != nil {
+		if err := r.Seal(&change, n.Entry); err != nil {
 			return err
 		}
 	}
@@ -289,35 +289,35 @@ func (r *run) prelude(ctx context.Context) error {
 		return nil
 	}
 	r.introduce(&change)
-	return r.journal.Commit(ctx, change)
+	return r.Journal.Commit(ctx, change)
 }
 
 // refresh brings what is recorded of a thing up to date with its declaration.
-func (r *run) refresh(n *node) {
+func (r *Run) refresh(n *Node) {
 	rec := r.recordOf(n)
 	live := rec.Live()
-	if live != nil && n.plan.Action != Replace && n.plan.Action != Create {
+	if live != nil && n.Plan.Action != Replace && n.Plan.Action != Create {
 		if c := rec.Candidate(); c != nil {
 			c.State, c.Props = statestore.Condemned, first(c.Props, rec.Props) // the program was reverted
 		}
 	}
-	if live != nil && n.job != nil && (n.plan.Action == Unchanged || n.plan.Action == Wait) {
+	if live != nil && n.Job != nil && (n.Plan.Action == Unchanged || n.Plan.Action == Wait) {
 		live.Settings = nil
-		if len(n.job.Unknown) == 0 {
-			keepSettled(rec, n, n.job)
+		if len(n.Job.Unknown) == 0 {
+			keepSettled(rec, n, n.Job)
 		}
-		if !n.spec.Recorded && !n.look.Absent && n.look.Attrs != nil {
+		if !n.Spec.Recorded && !n.Look.Absent && n.Look.Attrs != nil {
 			live.Attributes = seenAttrs(n, live.Attributes)
 		}
 	}
-	n.rec = rec
+	n.Entry = rec
 }
 
 // seenAttrs are the attributes that a look showed: a run that was cut may have changed the thing without recording it. What
 // only the answer to its creation told is kept.
-func seenAttrs(n *node, recorded map[string]any) map[string]any {
-	attrs := maps.Clone(n.look.Attrs)
-	for _, name := range n.spec.Once {
+func seenAttrs(n *Node, recorded map[string]any) map[string]any {
+	attrs := maps.Clone(n.Look.Attrs)
+	for _, name := range n.Spec.Once {
 		if v, ok := recorded[name]; ok {
 			attrs[name] = v
 		}
@@ -333,16 +333,16 @@ func first(a, b map[string]any) map[string]any {
 }
 
 // stale reports that the record of a settled thing differs from its declaration in what no look shows.
-func stale(w *work, n *node) bool {
-	if n.rec == nil || n.was != nil || !w.isSelected(n) || n.plan.Action != Unchanged && n.plan.Action != Wait {
+func stale(w *Draft, n *Node) bool {
+	if n.Entry == nil || n.Was != nil || !w.IsSelected(n) || n.Plan.Action != Unchanged && n.Plan.Action != Wait {
 		return false
 	}
-	return w.outdated(n)
+	return w.Outdated(n)
 }
 
 // sameBut compares props without ignored paths: what is there has its own values in them.
 func sameBut(ignored []tree.Path, a, b map[string]any) bool {
-	x, y := anyMap(a), anyMap(b)
+	x, y := AnyMap(a), AnyMap(b)
 	for _, p := range ignored {
 		x, y = tree.Without(x, p), tree.Without(y, p)
 	}
@@ -359,40 +359,40 @@ func sameOptions(a, b graph.Options) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// ownedNeeds are the addresses with rows that a node depends on.
-func (x *index) ownedNeeds(n *node) []string {
-	if n.was != nil && n.rec != nil {
-		return n.rec.Needs
+// OwnedNeeds are the addresses with rows that a node depends on.
+func (x *Index) OwnedNeeds(n *Node) []string {
+	if n.Was != nil && n.Entry != nil {
+		return n.Entry.Needs
 	}
 	var needs []string
-	for _, a := range n.needs {
-		if up := x.nodes[a]; up != nil && up.decl != nil && up.rec != nil && a != n.addr {
+	for _, a := range n.Needs {
+		if up := x.Nodes[a]; up != nil && up.Decl != nil && up.Entry != nil && a != n.Address {
 			needs = append(needs, a)
 		}
 	}
 	return needs
 }
 
-func (l *ledger) needs(n *node) []string {
+func (l *ledger) needs(n *Node) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.index.ownedNeeds(n)
+	return l.index.OwnedNeeds(n)
 }
 
 // anythingToDo reports whether applying would write anything at all.
-func anythingToDo(ctx context.Context, w *work, p *Plan) bool {
-	if p.Pending() || len(w.moved) > 0 {
+func anythingToDo(ctx context.Context, w *Draft, p *Plan) bool {
+	if p.Pending() || len(w.Moved) > 0 {
 		return true
 	}
-	if w.edit != nil {
-		return w.edit.Also()
+	if w.Edit != nil {
+		return w.Edit.Also()
 	}
-	if slices.ContainsFunc(w.declared, func(n *node) bool { return stale(w, n) }) {
+	if slices.ContainsFunc(w.Declared, func(n *Node) bool { return stale(w, n) }) {
 		return true
 	}
-	if w.o.waives {
-		return w.snap.Holder != nil // another run is at work there: what is empty now need not stay so
+	if w.Policy.Waives {
+		return w.Snap.Holder != nil // another run is at work there: what is empty now need not stay so
 	}
-	sealed, changed := w.outputs().seal(ctx)
+	sealed, changed := w.Outputs().Seal(ctx)
 	return changed && sealed != nil
 }

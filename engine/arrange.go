@@ -12,47 +12,47 @@ import (
 
 // arrange opens cycles, those first that were opened at the last deploy as the entries say, and orders the nodes so that each
 // comes after what it needs. The order is the same for the same graph.
-func (x *index) arrange(entries map[string]*state.Entry) error {
-	all := slices.Concat(x.reads, x.declared)
+func (x *Index) arrange(entries map[string]*state.Entry) error {
+	all := slices.Concat(x.reads, x.Declared)
 	edges := 0
 	for _, n := range all {
-		edges += len(n.needs)
+		edges += len(n.Needs)
 	}
-	c := cycles{x.nodes, entries}
-	ups := make([]*node, 0, edges) // of all nodes, in one piece
+	c := cycles{x.Nodes, entries}
+	ups := make([]*Node, 0, edges) // of all nodes, in one piece
 	for _, n := range all {
 		from := len(ups)
 		ups = c.appendUps(ups, n)
-		n.ups = ups[from:len(ups):len(ups)]
+		n.Ups = ups[from:len(ups):len(ups)]
 	}
 	var problems []Problem
 	for _, component := range components(all) {
 		if err := c.openCycle(component); err != nil {
-			problems = append(problems, Problem{Address: component[0].addr, Source: component[0].source(), Err: err})
+			problems = append(problems, Problem{Address: component[0].Address, Source: component[0].source(), Err: err})
 		}
 	}
 	if len(problems) > 0 {
 		return &GraphError{problems}
 	}
 	for _, n := range all {
-		for _, up := range n.ups {
+		for _, up := range n.Ups {
 			up.users = append(up.users, n)
 		}
 	}
-	x.sorted = sortNodes(all)
+	x.Sorted = sortNodes(all)
 	return nil
 }
 
 // cycles opens cycles of nodes.
 type cycles struct {
-	nodes   map[string]*node
+	nodes   map[string]*Node
 	entries map[string]*state.Entry // say which edges were cut at the last deploy
 }
 
 // appendUps appends the nodes that must come before n: cut edges left out.
-func (c cycles) appendUps(ups []*node, n *node) []*node {
-	for _, a := range n.needs {
-		if _, cut := n.cut[a]; cut {
+func (c cycles) appendUps(ups []*Node, n *Node) []*Node {
+	for _, a := range n.Needs {
+		if _, cut := n.Cut[a]; cut {
 			continue
 		}
 		if up := c.nodes[a]; up != nil {
@@ -70,25 +70,25 @@ type visit struct {
 
 // components are the cycles: strongly connected sets of more than one node, or one that needs itself. It is
 // Tarjan's algorithm without recursion, so that a chain of any length fits.
-func components(all []*node) [][]*node {
+func components(all []*Node) [][]*Node {
 	type frame struct {
-		n    *node
-		next []*node
+		n    *Node
+		next []*Node
 	}
 	visits := make([]visit, len(all))
-	at := make(map[*node]*visit, len(all)) // what is not among them is left out
+	at := make(map[*Node]*visit, len(all)) // what is not among them is left out
 	for i, n := range all {
 		at[n] = &visits[i]
 	}
-	var stack []*node
+	var stack []*Node
 	var frames []frame
-	var out [][]*node
+	var out [][]*Node
 	seen := 0
-	enter := func(n *node) {
+	enter := func(n *Node) {
 		seen++
 		*at[n] = visit{seen, seen, true}
 		stack = append(stack, n)
-		frames = append(frames, frame{n, n.ups})
+		frames = append(frames, frame{n, n.Ups})
 	}
 	for _, root := range all {
 		if at[root].index > 0 {
@@ -122,9 +122,9 @@ func components(all []*node) [][]*node {
 			for at[stack[from]].open = false; stack[from] != n; at[stack[from]].open = false {
 				from--
 			}
-			if component := stack[from:]; len(component) > 1 || slices.Contains(n.ups, n) {
+			if component := stack[from:]; len(component) > 1 || slices.Contains(n.Ups, n) {
 				component = slices.Clone(component)
-				slices.SortFunc(component, func(a, b *node) int { return cmp.Compare(a.addr, b.addr) })
+				slices.SortFunc(component, func(a, b *Node) int { return cmp.Compare(a.Address, b.Address) })
 				out = append(out, component)
 			}
 			stack = stack[:from]
@@ -135,7 +135,7 @@ func components(all []*node) [][]*node {
 
 // openCycle cuts edges through late paths until no cycle is left: those first that were cut at the last deploy, by which
 // destroy opens the cycle, then by smallest address, then path.
-func (c cycles) openCycle(component []*node) error {
+func (c cycles) openCycle(component []*Node) error {
 	for {
 		rest := components(component)
 		if len(rest) == 0 {
@@ -148,12 +148,12 @@ func (c cycles) openCycle(component []*node) error {
 }
 
 // cutOne cuts the first edge of a cycle that goes through late paths alone.
-func (c cycles) cutOne(component []*node) bool {
+func (c cycles) cutOne(component []*Node) bool {
 	for _, recorded := range []bool{true, false} {
 		for _, n := range component {
 			edges := n.lateEdges(component)
 			if recorded {
-				edges = slices.DeleteFunc(edges, func(e lateEdge) bool { return !wasCut(c.entries[n.addr], e) })
+				edges = slices.DeleteFunc(edges, func(e lateEdge) bool { return !wasCut(c.entries[n.Address], e) })
 			}
 			if len(edges) == 0 {
 				continue
@@ -161,11 +161,11 @@ func (c cycles) cutOne(component []*node) bool {
 			first := slices.MinFunc(edges, func(a, b lateEdge) int {
 				return cmp.Or(cmp.Compare(a.paths[0], b.paths[0]), cmp.Compare(a.up, b.up))
 			})
-			if n.cut == nil {
-				n.cut = map[string][]tree.Path{}
+			if n.Cut == nil {
+				n.Cut = map[string][]tree.Path{}
 			}
-			n.cut[first.up] = first.paths
-			n.ups = c.appendUps(nil, n)
+			n.Cut[first.up] = first.paths
+			n.Ups = c.appendUps(nil, n)
 			return true
 		}
 	}
@@ -179,11 +179,11 @@ type lateEdge struct {
 }
 
 // lateEdges returns the needs of a node within a component that go through late paths alone.
-func (n *declaration) lateEdges(component []*node) []lateEdge {
+func (n *Declaration) lateEdges(component []*Node) []lateEdge {
 	var edges []lateEdge
-	for _, up := range n.ups {
-		if paths, late := n.latePaths(up.addr); late && slices.Contains(component, up) {
-			edges = append(edges, lateEdge{up.addr, paths})
+	for _, up := range n.Ups {
+		if paths, late := n.latePaths(up.Address); late && slices.Contains(component, up) {
+			edges = append(edges, lateEdge{up.Address, paths})
 		}
 	}
 	return edges
@@ -196,16 +196,16 @@ func wasCut(entry *state.Entry, e lateEdge) bool {
 
 // latePaths are the paths through which n refers to up, and whether each may be left out at creation. A
 // dependsOn cannot be left out.
-func (n *declaration) latePaths(up string) ([]tree.Path, bool) {
-	if n.decl != nil && slices.Contains(n.decl.Options.DependsOn, up) {
+func (n *Declaration) latePaths(up string) ([]tree.Path, bool) {
+	if n.Decl != nil && slices.Contains(n.Decl.Options.DependsOn, up) {
 		return nil, false
 	}
 	var paths []tree.Path
-	for _, u := range n.uses {
+	for _, u := range n.Uses {
 		if u.Ref.Address != up {
 			continue
 		}
-		if !slices.ContainsFunc(n.spec.Late, func(late tree.Path) bool { return u.At.Within(late) }) {
+		if !slices.ContainsFunc(n.Spec.Late, func(late tree.Path) bool { return u.At.Within(late) }) {
 			return nil, false
 		}
 		paths = append(paths, n.documentAt(u.At))
@@ -216,11 +216,11 @@ func (n *declaration) latePaths(up string) ([]tree.Path, bool) {
 
 // documentAt returns the prop of any form that a path lies in, else the path itself: a document with a hole is another document,
 // so it is left out whole.
-func (n *declaration) documentAt(p tree.Path) tree.Path {
-	if n.spec.Shape == nil {
+func (n *Declaration) documentAt(p tree.Path) tree.Path {
+	if n.Spec.Shape == nil {
 		return p
 	}
-	fields, _, err := n.spec.Shape()
+	fields, _, err := n.Spec.Shape()
 	if err != nil {
 		return p // a kind that has no form is told so by its declaration
 	}
@@ -241,9 +241,9 @@ func (n *declaration) documentAt(p tree.Path) tree.Path {
 }
 
 // cycleError walks one cycle of a component and says through which props it goes.
-func cycleError(component []*node) error {
-	at := map[*node]int{}
-	var walk []*node
+func cycleError(component []*Node) error {
+	at := map[*Node]int{}
+	var walk []*Node
 	for n := component[0]; ; {
 		if i, seen := at[n]; seen {
 			walk = walk[i:]
@@ -251,39 +251,39 @@ func cycleError(component []*node) error {
 		}
 		at[n] = len(walk)
 		walk = append(walk, n)
-		ups := n.ups
-		n = ups[slices.IndexFunc(ups, func(up *node) bool { return slices.Contains(component, up) })]
+		ups := n.Ups
+		n = ups[slices.IndexFunc(ups, func(up *Node) bool { return slices.Contains(component, up) })]
 	}
 	e := &CycleError{}
 	for i, n := range walk {
 		up := walk[(i+1)%len(walk)]
 		path := "dependsOn"
-		for _, u := range n.uses {
-			if u.Ref.Address == up.addr {
+		for _, u := range n.Uses {
+			if u.Ref.Address == up.Address {
 				path = string(u.At)
 				break
 			}
 		}
-		e.Members = append(e.Members, n.addr)
+		e.Members = append(e.Members, n.Address)
 		e.Paths = append(e.Paths, path)
 	}
 	return e
 }
 
 // sortNodes orders nodes after what they need; among those that are free, by address.
-func sortNodes(all []*node) []*node {
-	waiting := make(map[*node]int, len(all))
+func sortNodes(all []*Node) []*Node {
+	waiting := make(map[*Node]int, len(all))
 	free := &byAddress{}
 	for _, n := range all {
-		if len(n.ups) == 0 {
+		if len(n.Ups) == 0 {
 			*free = append(*free, n)
 		}
-		waiting[n] = len(n.ups)
+		waiting[n] = len(n.Ups)
 	}
 	heap.Init(free)
-	sorted := make([]*node, 0, len(all))
+	sorted := make([]*Node, 0, len(all))
 	for free.Len() > 0 {
-		n, _ := heap.Pop(free).(*node)
+		n, _ := heap.Pop(free).(*Node)
 		sorted = append(sorted, n)
 		for _, user := range n.users {
 			if waiting[user]--; waiting[user] == 0 {
@@ -295,13 +295,13 @@ func sortNodes(all []*node) []*node {
 }
 
 // byAddress is a heap of nodes.
-type byAddress []*node
+type byAddress []*Node
 
 func (h byAddress) Len() int           { return len(h) }
-func (h byAddress) Less(i, j int) bool { return h[i].addr < h[j].addr }
+func (h byAddress) Less(i, j int) bool { return h[i].Address < h[j].Address }
 func (h byAddress) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 func (h *byAddress) Push(x any) {
-	if n, ok := x.(*node); ok {
+	if n, ok := x.(*Node); ok {
 		*h = append(*h, n)
 	}
 }

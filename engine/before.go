@@ -14,31 +14,31 @@ import (
 
 // preview reads what a task is about before any hook runs, and changes nothing. It reports whether there is anything
 // to do, and an error where the plan does not permit what reading calls for.
-type preview func(context.Context, *node) (bool, error)
+type preview func(context.Context, *Node) (bool, error)
 
 // previewMake reads the object of a declared node as its work will.
-func (m *maker) previewMake(ctx context.Context, n *node) (bool, error) {
-	if n.spec.Recorded || n.unsought || n.replacedWhole() {
+func (m *maker) previewMake(ctx context.Context, n *Node) (bool, error) {
+	if n.Spec.Recorded || n.Unsought || n.ReplacedWhole() {
 		return true, nil // there is nothing to read, or what there is was judged by the plan as another object
 	}
-	g := n.present()
-	if n.doing() == Create {
+	g := n.Present()
+	if n.Doing() == Create {
 		if g != nil {
 			return true, nil // a creation that was begun goes on
 		}
 		return true, m.previewCreate(ctx, n)
 	}
 	if g == nil {
-		g = &state.Generation{Number: max(n.look.Owner.Generation, 1), Kind: n.spec.Type, Location: n.access.Place}
+		g = &state.Generation{Number: max(n.Look.Owner.Generation, 1), Kind: n.Spec.Type, Location: n.Access.Place}
 	}
-	job, err := m.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot, final: n.files == filesKnown})
+	job, err := m.DeclaredJob(ctx, n, Target{Gen: g, Number: g.Number, Slot: g.Slot, Final: n.Files == FilesKnown})
 	if err != nil {
 		return false, err
 	}
 	if job.ID == "" {
-		job.ID = n.look.Identity
+		job.ID = n.Look.Identity
 	}
-	look, err := observe.See(ctx, n.kind, job)
+	look, err := observe.See(ctx, n.Kind, job)
 	switch {
 	case err != nil:
 		return false, err
@@ -50,55 +50,55 @@ func (m *maker) previewMake(ctx context.Context, n *node) (bool, error) {
 	if _, _, err := m.allowed(n, job, g, look); err != nil {
 		return false, err
 	}
-	if n.doing() == Replace && !n.plan.May {
+	if n.Doing() == Replace && !n.Plan.May {
 		return true, nil // nothing of it is set in place
 	}
 	err = m.permitSteps(n, g, look)
 	if errors.Is(err, reconcile.ErrReadAgain) {
 		err = nil // its work reads until that is certain
 	}
-	return n.doing() != Update || len(look.Steps) > 0, err
+	return n.Doing() != Update || len(look.Steps) > 0, err
 }
 
 // previewCreate finds out whether something is there already that the plan did not see.
-func (m *maker) previewCreate(ctx context.Context, n *node) error {
-	job, err := m.declaredJob(ctx, n, target{number: n.nextNumber(), final: n.files == filesKnown})
+func (m *maker) previewCreate(ctx context.Context, n *Node) error {
+	job, err := m.DeclaredJob(ctx, n, Target{Number: n.NextNumber(), Final: n.Files == FilesKnown})
 	if err != nil {
 		return err
 	}
-	if !job.Named && n.job != nil {
-		job.Name = n.job.Name
+	if !job.Named && n.Job != nil {
+		job.Name = n.Job.Name
 	}
-	if !findable(job) {
+	if !Findable(job) {
 		return nil
 	}
-	look, err := observe.See(ctx, n.kind, job)
+	look, err := observe.See(ctx, n.Kind, job)
 	if err != nil || look.Absent {
 		return err
 	}
-	g := &state.Generation{Number: n.nextNumber(), Kind: n.spec.Type, Location: n.access.Place}
+	g := &state.Generation{Number: n.NextNumber(), Kind: n.Spec.Type, Location: n.Access.Place}
 	_, _, err = m.allowed(n, job, g, look)
 	return err
 }
 
 // previewDrop reads the objects that are deleted before a new one is made.
-func (c *creator) previewDrop(ctx context.Context, n *node) (bool, error) {
-	if err := c.compareLate(ctx, n); n.kept || err != nil {
+func (c *creator) previewDrop(ctx context.Context, n *Node) (bool, error) {
+	if err := c.compareLate(ctx, n); n.Kept || err != nil {
 		return false, err
 	}
-	_, err := c.deletable(ctx, n, c.goesFirst(n, n.rec))
+	_, err := c.deletable(ctx, n, c.goesFirst(n, n.Entry))
 	return true, err // the new one is made in any case
 }
 
 // previewDelete reads all objects of an undeclared node.
-func (d *deleter) previewDelete(ctx context.Context, n *node) (bool, error) {
-	return d.deletable(ctx, n, n.rec.Generations)
+func (d *deleter) previewDelete(ctx context.Context, n *Node) (bool, error) {
+	return d.deletable(ctx, n, n.Entry.Generations)
 }
 
 // deletable reports whether any of several generations is there, and an error where one may not be deleted.
-func (d *deleter) deletable(ctx context.Context, n *node, gens []*state.Generation) (there bool, err error) {
+func (d *deleter) deletable(ctx context.Context, n *Node, gens []*state.Generation) (there bool, err error) {
 	for _, g := range gens {
-		kind, err := d.cloud.KindOf(n.addr, g.Kind)
+		kind, err := d.Cloud.KindOf(n.Address, g.Kind)
 		if err != nil {
 			return false, err
 		}
@@ -106,15 +106,15 @@ func (d *deleter) deletable(ctx context.Context, n *node, gens []*state.Generati
 			there = true
 			continue
 		}
-		if d.neverBegan(g) || d.goesWith(n, g.Number) != nil {
+		if d.NeverBegan(g) || d.GoesWith(n, g.Number) != nil {
 			continue
 		}
-		a, err := d.cloud.At(ctx, n.addr, n.rec, g)
+		a, err := d.Cloud.At(ctx, n.Address, n.Entry, g)
 		if err != nil {
 			return false, err
 		}
-		job := d.recordedJob(n, a, g)
-		job.MayDelete = d.guards.mayDelete(n)
+		job := d.RecordedJob(n, a, g)
+		job.MayDelete = d.guards.MayDelete(n)
 		gone, err := d.checkDelete(ctx, n, g, kind, job)
 		if err != nil {
 			return false, err

@@ -15,8 +15,8 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// intentOf is the intent to create what a job declares. Props that are set after the creation are no part of it.
-func intentOf(job *reconcile.Job, now time.Time) *state.Intent {
+// IntentOf is the intent to create what a job declares. Props that are set after the creation are no part of it.
+func IntentOf(job *reconcile.Job, now time.Time) *state.Intent {
 	i := &state.Intent{Address: job.Address, Name: job.Name, NameGiven: job.Named, Props: job.Props, Started: now}
 	for _, path := range job.Omit {
 		i.Props, _ = tree.Without(i.Props, path).(map[string]any)
@@ -44,8 +44,8 @@ func isDeclared(i *state.Intent, job *reconcile.Job, later []tree.Path) bool {
 }
 
 // begunAt is the address at which a creation was begun that did not come to its end, when it has moved since; else "".
-func (n *declaration) begunAt(g *state.Generation) string {
-	if g == nil || g.Intent == nil || g.Intent.Address == n.addr {
+func (n *Declaration) begunAt(g *state.Generation) string {
+	if g == nil || g.Intent == nil || g.Intent.Address == n.Address {
 		return ""
 	}
 	return g.Intent.Address
@@ -62,10 +62,10 @@ func seekBegun(job *reconcile.Job, i *state.Intent) {
 	}
 }
 
-// neverBegan reports a generation that nothing can exist of: no creation was begun for it, or its object would be found by a
+// NeverBegan reports a generation that nothing can exist of: no creation was begun for it, or its object would be found by a
 // name that it never had.
-func (x *index) neverBegan(g *state.Generation) bool {
-	kind, ok := x.catalog.Kind(g.Kind)
+func (x *Index) NeverBegan(g *state.Generation) bool {
+	kind, ok := x.Catalog.Kind(g.Kind)
 	if !ok || !g.Begun() || g.Intent.Name != "" {
 		return g.Empty()
 	}
@@ -77,79 +77,79 @@ func (x *index) neverBegan(g *state.Generation) bool {
 // lookBegun looks for what an interrupted run began with other values than those declared now. What is there and ours becomes a
 // candidate with an identity, which is compared with the declaration like any other. Where nothing came of the intent the
 // node is left without a candidate.
-func (s *finder) lookBegun(ctx context.Context, n *node) error {
-	g := n.rec.Candidate()
-	if g.StateOnly && g.Begun() && g.Kind != n.spec.Type {
-		n.rec = n.rec.Clone() // a command that was begun is undone, and the plan announces it
-		n.rec.Candidate().State = statestore.Condemned
+func (s *finder) lookBegun(ctx context.Context, n *Node) error {
+	g := n.Entry.Candidate()
+	if g.StateOnly && g.Begun() && g.Kind != n.Spec.Type {
+		n.Entry = n.Entry.Clone() // a command that was begun is undone, and the plan announces it
+		n.Entry.Candidate().State = statestore.Condemned
 		return nil
 	}
-	if s.neverBegan(g) {
-		if n.replacedWhole() {
-			n.rec = n.rec.Clone()
-			n.rec.Drop(n.rec.Candidate())
+	if s.NeverBegan(g) {
+		if n.ReplacedWhole() {
+			n.Entry = n.Entry.Clone()
+			n.Entry.Drop(n.Entry.Candidate())
 		}
 		return nil
 	}
-	if same, err := s.declaresBegun(ctx, n, g, false); same || err != nil {
+	if same, err := s.DeclaresBegun(ctx, n, g, false); same || err != nil {
 		return err
 	}
-	look, err := s.trace(ctx, n, g, observe.See)
-	if n.look = look; err != nil || look.NotYet {
+	look, err := s.Trace(ctx, n, g, observe.See)
+	if n.Look = look; err != nil || look.NotYet {
 		return err
 	}
-	if look.Absent && s.leavesMore(g) {
+	if look.Absent && s.LeavesMore(g) {
 		return nil // the run deletes what is left of it
 	}
-	n.rec = n.rec.Clone()
-	noteTraced(n.rec, n.rec.Candidate(), look)
+	n.Entry = n.Entry.Clone()
+	NoteTraced(n.Entry, n.Entry.Candidate(), look)
 	return nil
 }
 
-// leavesMore reports whether a creation that was cut may leave something behind that does not show as its object, such as empty
+// LeavesMore reports whether a creation that was cut may leave something behind that does not show as its object, such as empty
 // folders and the file that was to get its name.
-func (x *index) leavesMore(g *state.Generation) bool {
-	kind, ok := x.catalog.Kind(g.Kind)
+func (x *Index) LeavesMore(g *state.Generation) bool {
+	kind, ok := x.Catalog.Kind(g.Kind)
 	return ok && kind.Spec().Tidies
 }
 
-// declaresBegun reports whether a node declares what an interrupted run began for a generation, or began nothing of it.
-func (j *jobs) declaresBegun(ctx context.Context, n *node, g *state.Generation, final bool) (bool, error) {
+// DeclaresBegun reports whether a node declares what an interrupted run began for a generation, or began nothing of it.
+func (j *Jobs) DeclaresBegun(ctx context.Context, n *Node, g *state.Generation, final bool) (bool, error) {
 	if !g.Begun() || g.StateOnly {
 		return true, nil // a command that was begun is run again, whatever is declared now
 	}
-	if g.Kind != n.spec.Type || g.Location != n.access.Place {
+	if g.Kind != n.Spec.Type || g.Location != n.Access.Place {
 		return false, nil
 	}
-	job, err := j.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot, final: final})
+	job, err := j.DeclaredJob(ctx, n, Target{Gen: g, Number: g.Number, Slot: g.Slot, Final: final})
 	if err != nil {
 		return false, err
 	}
-	return isDeclared(g.Intent, job, slices.Concat(slices.Collect(maps.Values(n.cut))...)), nil
+	return isDeclared(g.Intent, job, slices.Concat(slices.Collect(maps.Values(n.Cut))...)), nil
 }
 
-// trace finds out what became of a begun creation, by the values of its intent. What is there and is not ours counts as absent:
+// Trace finds out what became of a begun creation, by the values of its intent. What is there and is not ours counts as absent:
 // the creation was never carried out. What nothing tells the owner of is an error.
-func (j *jobs) trace(ctx context.Context, n *node, g *state.Generation, look looking) (reconcile.Look, error) {
-	kind, err := j.catalog.Find(g.Kind)
+func (j *Jobs) Trace(ctx context.Context, n *Node, g *state.Generation, look looking) (reconcile.Look, error) {
+	kind, err := j.Catalog.Find(g.Kind)
 	if err != nil {
 		return reconcile.Look{}, err
 	}
-	a, err := j.cloud.At(ctx, n.addr, n.rec, g)
+	a, err := j.Cloud.At(ctx, n.Address, n.Entry, g)
 	if err != nil {
 		return reconcile.Look{}, err
 	}
-	job := j.recordedJob(n, a, g)
+	job := j.RecordedJob(n, a, g)
 	seen, err := look(ctx, kind, job)
 	if err != nil || seen.Absent {
 		return seen, err
 	}
-	switch answer := adopt.Judge(j.evidenceOf(n, kind.Spec(), job, seen, g)); answer.Verdict {
+	switch answer := adopt.Judge(j.EvidenceOf(n, kind.Spec(), job, seen, g)); answer.Verdict {
 	case adopt.Ours:
 		return seen, nil
 	case adopt.Ambiguous:
-		return seen, reconcile.WithHint(fmt.Errorf("an interrupted run began to create it: %w", ownerError(g.Kind, seen, answer)),
-			"declare it as it was begun and deploy with --adopt, or `athanor state rm %s` if it is somebody else's", n.addr)
+		return seen, reconcile.WithHint(fmt.Errorf("an interrupted run began to create it: %w", OwnerError(g.Kind, seen, answer)),
+			"declare it as it was begun and deploy with --adopt, or `athanor state rm %s` if it is somebody else's", n.Address)
 	default:
 		return reconcile.Look{Absent: true}, nil
 	}
@@ -158,8 +158,8 @@ func (j *jobs) trace(ctx context.Context, n *node, g *state.Generation, look loo
 // looking is a way to look: once, or until the answer is certain.
 type looking func(context.Context, reconcile.Any, *reconcile.Job) (reconcile.Look, error)
 
-// noteTraced notes in an entry what became of a begun creation.
-func noteTraced(e *state.Entry, g *state.Generation, look reconcile.Look) {
+// NoteTraced notes in an entry what became of a begun creation.
+func NoteTraced(e *state.Entry, g *state.Generation, look reconcile.Look) {
 	if look.Absent {
 		e.Drop(g)
 		return
@@ -168,55 +168,55 @@ func noteTraced(e *state.Entry, g *state.Generation, look reconcile.Look) {
 }
 
 // traceBegun looks for what an interrupted run began with other values than those that its node declares now.
-func (c *creator) traceBegun(ctx context.Context, n *node, rec *state.Entry) error {
+func (c *creator) traceBegun(ctx context.Context, n *Node, rec *state.Entry) error {
 	g := rec.Candidate()
-	if same, err := c.declaresBegun(ctx, n, g, true); same || err != nil {
+	if same, err := c.DeclaresBegun(ctx, n, g, true); same || err != nil {
 		return err
 	}
-	look, err := c.trace(ctx, n, g, c.seen)
+	look, err := c.Trace(ctx, n, g, c.seen)
 	if err != nil {
 		return err
 	}
-	if look.Absent && c.leavesMore(g) {
+	if look.Absent && c.LeavesMore(g) {
 		if err := c.deleteGeneration(ctx, n, g); err != nil {
 			return err
 		}
 	}
-	if noteTraced(rec, g, look); look.Absent {
+	if NoteTraced(rec, g, look); look.Absent {
 		return nil
 	}
 	return c.commit(ctx, n, rec.Clone())
 }
 
-// isTraced reports an entry with a begun creation whose object this plan found. Its identity is made durable before the object
+// IsTraced reports an entry with a begun creation whose object this plan found. Its identity is made durable before the object
 // is changed: after that its owner tag may be another one than the intent names.
-func isTraced(e *state.Entry) bool {
+func IsTraced(e *state.Entry) bool {
 	return e != nil && slices.ContainsFunc(e.Generations, func(g *state.Generation) bool { return g.Intent != nil && g.Identity != "" })
 }
 
 // dropUnfit condemns in the plan a candidate beside the live object that an interrupted run began and that cannot become what
 // is declared now: it is shown as a deletion, and deleted before the next candidate is created.
-func (c *classifier) dropUnfit(ctx context.Context, n *node) error {
-	begun := n.rec.Candidate()
-	if n.rec.Live() == nil || n.plan.Action != Replace || c.o.NoObserve {
+func (c *classifier) dropUnfit(ctx context.Context, n *Node) error {
+	begun := n.Entry.Candidate()
+	if n.Entry.Live() == nil || n.Plan.Action != Replace || c.o.NoObserve {
 		return nil
 	}
-	if same, err := c.declaresBegun(ctx, n, begun, false); same || err != nil {
+	if same, err := c.DeclaresBegun(ctx, n, begun, false); same || err != nil {
 		return err
 	}
-	look, err := c.trace(ctx, n, begun, observe.See)
+	look, err := c.Trace(ctx, n, begun, observe.See)
 	if err != nil || look.Absent {
 		return err
 	}
-	n.rec = n.rec.Clone()
-	g := n.rec.Candidate()
-	noteTraced(n.rec, g, look)
-	if g.Kind == n.spec.Type && g.Location == n.access.Place {
-		job, err := c.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot})
+	n.Entry = n.Entry.Clone()
+	g := n.Entry.Candidate()
+	NoteTraced(n.Entry, g, look)
+	if g.Kind == n.Spec.Type && g.Location == n.Access.Place {
+		job, err := c.DeclaredJob(ctx, n, Target{Gen: g, Number: g.Number, Slot: g.Slot})
 		if err != nil {
 			return err
 		}
-		if look, err = observe.See(ctx, n.kind, job); err != nil || len(certain(look.Replaces())) == 0 {
+		if look, err = observe.See(ctx, n.Kind, job); err != nil || len(certain(look.Replaces())) == 0 {
 			return err
 		}
 	}

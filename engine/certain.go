@@ -14,11 +14,11 @@ import (
 
 // certain reads a declared node again as long as reading may show what was there before the last write, and what it shows
 // would lead to another decision.
-func (c *classifier) certain(ctx context.Context, n *node) error {
+func (c *classifier) certain(ctx context.Context, n *Node) error {
 	asked := false
 	return observe.Certain(ctx, func() (time.Time, error) {
 		if asked {
-			n.looked, n.current, n.look, n.others, n.slot, n.unsought = false, false, reconcile.Look{}, nil, 0, false
+			n.looked, n.current, n.Look, n.Others, n.Slot, n.Unsought = false, false, reconcile.Look{}, nil, 0, false
 			c.lookAt(ctx, n)
 		}
 		asked = true
@@ -34,32 +34,32 @@ func (c *classifier) certain(ctx context.Context, n *node) error {
 			return
 		}
 		note := (&reconcile.HiddenError{Until: until}).Error()
-		if !n.look.NotYet {
+		if !n.Look.NotYet {
 			note = "reads may still show what was there before the last run, until " + until.Local().Format(time.TimeOnly)
 		}
-		c.tell(Event{Type: EventProgress, Address: n.addr, Kind: n.spec.Type, Note: note})
+		c.tell(Event{Type: EventProgress, Address: n.Address, Kind: n.Spec.Type, Note: note})
 	})
 }
 
 // olderUntil returns until when reading may show what was there before the last write, zero when what it shows can be
 // believed: it is none of the values that athanor has replaced, or the decision is the same without it.
-func (c *classifier) olderUntil(n *node) time.Time {
-	if n.spec.Recorded || c.o.NoObserve || c.o.Dev != nil {
+func (c *classifier) olderUntil(n *Node) time.Time {
+	if n.Spec.Recorded || c.o.NoObserve || c.o.Dev != nil {
 		return time.Time{}
 	}
-	switch g := n.present(); {
-	case g == nil && (n.look.Absent || c.lastRun.IsZero() || adopt.Judge(c.evidence(n, n.job, n.look, nil)).Verdict != adopt.Ours):
+	switch g := n.Present(); {
+	case g == nil && (n.Look.Absent || c.lastRun.IsZero() || adopt.Judge(c.Evidence(n, n.Job, n.Look, nil)).Verdict != adopt.Ours):
 		return time.Time{}
 	case g == nil: // the last run may have deleted it
-		return c.lastRun.Add(n.spec.Visibility)
-	case n.replacedWhole():
+		return c.lastRun.Add(n.Spec.Visibility)
+	case n.ReplacedWhole():
 		return time.Time{} // it is replaced, whatever reading shows
-	case n.look.NotYet && !declaresState(n, g):
-		return n.look.HiddenUntil
-	case n.look.Absent || time.Since(g.Written) >= n.spec.Visibility || !c.showsReplaced(n, g):
+	case n.Look.NotYet && !declaresState(n, g):
+		return n.Look.HiddenUntil
+	case n.Look.Absent || time.Since(g.Written) >= n.Spec.Visibility || !c.showsReplaced(n, g):
 		return time.Time{}
 	default:
-		return g.Written.Add(n.spec.Visibility)
+		return g.Written.Add(n.Spec.Visibility)
 	}
 }
 
@@ -76,29 +76,29 @@ func propsOf(e *state.Entry, g *state.Generation) map[string]any {
 }
 
 // declaresState reports whether a node declares what state has, as far as that is known.
-func declaresState(n *node, g *state.Generation) bool {
-	if n.job == nil {
+func declaresState(n *Node, g *state.Generation) bool {
+	if n.Job == nil {
 		return false // a creation that was begun with other values
 	}
 	same := true
-	differences(propsOf(n.rec, g), n.job.Props, func(p tree.Path, _, _ any) { same = same && within(n.job.Unknown, p) })
+	differences(propsOf(n.Entry, g), n.Job.Props, func(p tree.Path, _, _ any) { same = same && within(n.Job.Unknown, p) })
 	return same
 }
 
 // showsReplaced reports whether a value that reading shows is one that athanor has replaced. Any other value was set outside.
 // Files are not compared: what was built of them is not kept.
-func (c *classifier) showsReplaced(n *node, g *state.Generation) bool {
+func (c *classifier) showsReplaced(n *Node, g *state.Generation) bool {
 	if len(g.Replaced) == 0 {
 		return false
 	}
-	job := c.recordedJob(n, n.access, g)
-	if job.Props = propsOf(n.rec, g); job.Props == nil {
+	job := c.RecordedJob(n, n.Access, g)
+	if job.Props = propsOf(n.Entry, g); job.Props == nil {
 		return false
 	}
-	job.Had, job.Ignore = job.Props, n.rec.Options.IgnoreChanges
-	look, err := n.kind.Compare(job, n.look)
+	job.Had, job.Ignore = job.Props, n.Entry.Options.IgnoreChanges
+	look, err := n.Kind.Compare(job, n.Look)
 	return err == nil && slices.ContainsFunc(look.Steps, func(s reconcile.Step) bool {
-		return !isMarkStep(s) && !slices.ContainsFunc(n.spec.Files, s.Path.Overlaps) &&
+		return !IsMarkStep(s) && !slices.ContainsFunc(n.Spec.Files, s.Path.Overlaps) &&
 			wasReplaced(g, s)
 	})
 }

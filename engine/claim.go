@@ -16,93 +16,93 @@ import (
 var ErrOtherStore = errors.New("tagged by another state store of this stage")
 
 // named is the identity that a node's thing was named by, "" when none was: what is named may be anybody's.
-func (s *finder) named(n *node) string {
-	if t := s.take; t != nil && t.Address == n.addr {
+func (s *finder) named(n *Node) string {
+	if t := s.take; t != nil && t.Address == n.Address {
 		return t.Identity
 	}
-	if n.decl == nil || n.decl.Options.Adopt == "*" {
+	if n.Decl == nil || n.Decl.Options.Adopt == "*" {
 		return ""
 	}
-	return n.decl.Options.Adopt
+	return n.Decl.Options.Adopt
 }
 
-// mayTake reports whether an object that is not ours may be taken over without being named: one without an owner tag,
+// MayTake reports whether an object that is not ours may be taken over without being named: one without an owner tag,
 // and one that was retained.
-func mayTake(all bool, n *node, answer adopt.Answer) bool {
-	wanted := all || n.decl.Options.Adopt == "*"
+func MayTake(all bool, n *Node, answer adopt.Answer) bool {
+	wanted := all || n.Decl.Options.Adopt == "*"
 	return wanted && answer.Holder == "" && (answer.Owner.IsZero() || answer.Owner.Retained)
 }
 
-// ownerError refuses a thing in the words of a verdict.
-func ownerError(kind string, look reconcile.Look, answer adopt.Answer) *adopt.OwnerError {
+// OwnerError refuses a thing in the words of a verdict.
+func OwnerError(kind string, look reconcile.Look, answer adopt.Answer) *adopt.OwnerError {
 	return &adopt.OwnerError{Kind: kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner, Holder: answer.Holder}
 }
 
-// unproven refuses to delete what may be somebody else's by now.
-func unproven(n *node, kind, identity string) error {
+// Unproven refuses to delete what may be somebody else's by now.
+func Unproven(n *Node, kind, identity string) error {
 	return reconcile.WithHint(fmt.Errorf("%s %s has no owner tag, and its name is not proof: it may be another object than the one in state", kind, identity),
-		"--allow-delete %s deletes it all the same; `athanor state rm %s` forgets it here", n.addr, n.addr)
+		"--allow-delete %s deletes it all the same; `athanor state rm %s` forgets it here", n.Address, n.Address)
 }
 
 // proven refuses to replace or delete what may be somebody else's by now.
-func (c *classifier) proven(n *node) {
-	g := n.rec.Live()
-	if g == nil || n.plan.Action != Replace || n.plan.May || n.look.Absent || n.spec.Recorded || c.guards.names(n) {
+func (c *classifier) proven(n *Node) {
+	g := n.Entry.Live()
+	if g == nil || n.Plan.Action != Replace || n.Plan.May || n.Look.Absent || n.Spec.Recorded || c.guards.Names(n) {
 		return
 	}
-	spec := n.spec
-	if n.replacedWhole() {
-		spec = n.presentKind(c.catalog).Spec()
+	spec := n.Spec
+	if n.ReplacedWhole() {
+		spec = n.presentKind(c.Catalog).Spec()
 	}
-	if adopt.Judge(c.evidenceOf(n, spec, n.job, n.look, g)).Unproven {
-		c.refuse(n, unproven(n, spec.Type, n.look.Identity))
+	if adopt.Judge(c.EvidenceOf(n, spec, n.Job, n.Look, g)).Unproven {
+		c.Refuse(n, Unproven(n, spec.Type, n.Look.Identity))
 	}
 }
 
-// otherStore refuses to delete what another store of this stage has marked.
-func otherStore(kind, identity string) error {
+// OtherStore refuses to delete what another store of this stage has marked.
+func OtherStore(kind, identity string) error {
 	return reconcile.WithHint(fmt.Errorf("%s %s is %w", kind, identity, ErrOtherStore), "--take-over lets it be deleted from here")
 }
 
 // classifyFound: there is one that the record does not know, or knows only as begun.
-func (c *classifier) classifyFound(ctx context.Context, n *node) {
-	begun := n.rec.Candidate()
-	if n.replacedWhole() {
+func (c *classifier) classifyFound(ctx context.Context, n *Node) {
+	begun := n.Entry.Candidate()
+	if n.ReplacedWhole() {
 		classifyMoved(n, begun)
-		n.plan.Notes = append(n.plan.Notes, "an interrupted run began it")
+		n.Plan.Notes = append(n.Plan.Notes, "an interrupted run began it")
 		return
 	}
-	answer := adopt.Judge(c.evidence(n, n.job, n.look, begun))
+	answer := adopt.Judge(c.Evidence(n, n.Job, n.Look, begun))
 	c.noteStore(n, answer)
 	if answer.Verdict != adopt.Ours {
 		c.classifyForeign(ctx, n, answer)
 		return
 	}
-	n.plan.Action, n.plan.From = Recover, n.look.Identity
+	n.Plan.Action, n.Plan.From = Recover, n.Look.Identity
 	if begun != nil {
-		n.plan.Notes = append(n.plan.Notes, "an interrupted run began it")
+		n.Plan.Notes = append(n.Plan.Notes, "an interrupted run began it")
 	}
-	n.plan.Reasons = c.jobs.reasons(n, n.look.Steps)
+	n.Plan.Reasons = c.Jobs.reasons(n, n.Look.Steps)
 	escalate(n)
-	if n.plan.Action == Replace && !n.plan.May && answer.OtherStore && !c.o.TakeOver {
-		c.refuse(n, otherStore(n.spec.Type, n.look.Identity))
+	if n.Plan.Action == Replace && !n.Plan.May && answer.OtherStore && !c.o.TakeOver {
+		c.Refuse(n, OtherStore(n.Spec.Type, n.Look.Identity))
 		return
 	}
-	for _, f := range n.others {
-		if store := f.look.Owner.Store; store != "" && store != c.store && !c.o.TakeOver {
-			c.refuse(n, otherStore(f.Kind, f.look.Identity))
+	for _, f := range n.Others {
+		if store := f.look.Owner.Store; store != "" && store != c.Store && !c.o.TakeOver {
+			c.Refuse(n, OtherStore(f.Kind, f.look.Identity))
 			return
 		}
 	}
-	if begun == nil && !n.spec.Marked && (n.spec.Same || n.spec.ByParent) {
+	if begun == nil && !n.Spec.Marked && (n.Spec.Same || n.Spec.ByParent) {
 		c.claimedAbroad(ctx, n)
 	}
 }
 
 // noteStore says aloud that another record of this stage is at work.
-func (c *classifier) noteStore(n *node, answer adopt.Answer) {
+func (c *classifier) noteStore(n *Node, answer adopt.Answer) {
 	if answer.OtherStore {
-		n.plan.Notes = append(n.plan.Notes, "it was tagged by another state store of this stage")
+		n.Plan.Notes = append(n.Plan.Notes, "it was tagged by another state store of this stage")
 		c.strangers++
 	}
 }
@@ -117,28 +117,28 @@ func storeWarnings(strangers int) []string {
 }
 
 // classifyForeign: there is one, and it is not ours, or nothing tells whose.
-func (c *classifier) classifyForeign(ctx context.Context, n *node, answer adopt.Answer) {
-	refusal := ownerError(n.spec.Type, n.look, answer)
+func (c *classifier) classifyForeign(ctx context.Context, n *Node, answer adopt.Answer) {
+	refusal := OwnerError(n.Spec.Type, n.Look, answer)
 	named := c.named(n)
 	switch {
 	case answer.Holder != "":
-		c.refuse(n, reconcile.WithHint(refusal, "renamedFrom: [%s] moves it here; two addresses cannot share it", answer.Holder))
+		c.Refuse(n, reconcile.WithHint(refusal, "renamedFrom: [%s] moves it here; two addresses cannot share it", answer.Holder))
 		return
 	case answer.Sibling && c.elses(n, answer.Owner.Address):
-		c.refuse(n, reconcile.WithHint(refusal, "%s is declared too, and two addresses cannot share it", answer.Owner.Address))
+		c.Refuse(n, reconcile.WithHint(refusal, "%s is declared too, and two addresses cannot share it", answer.Owner.Address))
 		return
-	case named != "" && n.job.ID == named, mayTake(c.o.Adopt, n, answer):
+	case named != "" && n.Job.ID == named, MayTake(c.o.Adopt, n, answer):
 	case answer.Sibling:
-		c.refuse(n, reconcile.WithHint(refusal, "renamedFrom: [%s] says that it is the same resource", answer.Owner.Address))
+		c.Refuse(n, reconcile.WithHint(refusal, "renamedFrom: [%s] says that it is the same resource", answer.Owner.Address))
 		return
 	case answer.Owner.Retained:
-		c.refuse(n, reconcile.WithHint(refusal, "--adopt takes it over, or give the resource another name"))
+		c.Refuse(n, reconcile.WithHint(refusal, "--adopt takes it over, or give the resource another name"))
 		return
 	case !answer.Owner.IsZero():
-		c.refuse(n, reconcile.WithHint(refusal, "to take it over all the same, name it: options: {adopt: %[1]q} (Adopt(%[1]q) in Go)", n.look.Identity))
+		c.Refuse(n, reconcile.WithHint(refusal, "to take it over all the same, name it: options: {adopt: %[1]q} (Adopt(%[1]q) in Go)", n.Look.Identity))
 		return
 	default:
-		c.refuse(n, reconcile.WithHint(refusal, "take it over with --adopt, or give the resource another name"))
+		c.Refuse(n, reconcile.WithHint(refusal, "take it over with --adopt, or give the resource another name"))
 		return
 	}
 	c.classifyAdopted(ctx, n, answer)
@@ -146,58 +146,58 @@ func (c *classifier) classifyForeign(ctx context.Context, n *node, answer adopt.
 
 // classifyAdopted: somebody else's thing is taken over. What nothing can change in place is announced as a replacement
 // where that was asked for, and else refused.
-func (c *classifier) classifyAdopted(ctx context.Context, n *node, answer adopt.Answer) {
-	n.plan.Action, n.plan.From = Adopt, n.look.Identity
-	n.plan.Reasons = c.jobs.reasons(n, n.look.Steps)
+func (c *classifier) classifyAdopted(ctx context.Context, n *Node, answer adopt.Answer) {
+	n.Plan.Action, n.Plan.From = Adopt, n.Look.Identity
+	n.Plan.Reasons = c.Jobs.reasons(n, n.Look.Steps)
 	if o := answer.Owner; !o.IsZero() {
-		n.plan.Notes = append(n.plan.Notes, fmt.Sprintf("it was %s of %s/%s, which no longer owns it then", o.Address, o.Stack, o.Stage))
+		n.Plan.Notes = append(n.Plan.Notes, fmt.Sprintf("it was %s of %s/%s, which no longer owns it then", o.Address, o.Stack, o.Stage))
 	}
-	if !n.spec.Marked {
+	if !n.Spec.Marked {
 		c.claimedAbroad(ctx, n)
 	}
-	fixed := certain(n.look.Replaces())
-	if len(fixed) == 0 || n.plan.Action != Adopt {
+	fixed := certain(n.Look.Replaces())
+	if len(fixed) == 0 || n.Plan.Action != Adopt {
 		return
 	}
-	if matches(c.o.Replace, n.addr) && answer.Owner.IsZero() {
-		n.plan.Action = Replace
+	if matches(c.o.Replace, n.Address) && answer.Owner.IsZero() {
+		n.Plan.Action = Replace
 		return
 	}
-	c.refuse(n, reconcile.WithHint(fmt.Errorf("cannot be adopted as declared: %w", &reconcile.ReplaceError{Steps: fixed}),
-		"declare what is there, adopt it, and change it afterwards; or --replace %s", n.addr))
+	c.Refuse(n, reconcile.WithHint(fmt.Errorf("cannot be adopted as declared: %w", &reconcile.ReplaceError{Steps: fixed}),
+		"declare what is there, adopt it, and change it afterwards; or --replace %s", n.Address))
 }
 
 // claimedAbroad finds out whether another stage of this store has on record what carries no mark. Where an identity
 // says the account it is one thing; without one it may be of another machine or folder, and is only said.
-func (c *classifier) claimedAbroad(ctx context.Context, n *node) {
-	holder, err := c.abroad.owner(ctx, state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: n.look.Identity})
+func (c *classifier) claimedAbroad(ctx context.Context, n *Node) {
+	holder, err := c.abroad.owner(ctx, state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look.Identity})
 	switch {
 	case err != nil:
 		c.block(n, err)
 	case holder == "":
-	case n.access.Place.Account == "":
-		n.plan.Notes = append(n.plan.Notes, "also in state as "+holder+": if both are the same object, keep one of the two addresses")
+	case n.Access.Place.Account == "":
+		n.Plan.Notes = append(n.Plan.Notes, "also in state as "+holder+": if both are the same object, keep one of the two addresses")
 	default:
-		e := &adopt.OwnerError{Kind: n.spec.Type, Identity: n.look.Identity, Verdict: adopt.Foreign, Holder: holder}
-		c.refuse(n, reconcile.WithHint(e, "let it go there first (forget), or give the resource another name"))
+		e := &adopt.OwnerError{Kind: n.Spec.Type, Identity: n.Look.Identity, Verdict: adopt.Foreign, Holder: holder}
+		c.Refuse(n, reconcile.WithHint(e, "let it go there first (forget), or give the resource another name"))
 	}
 }
 
 // oneOwner refuses that two addresses claim one thing which neither has on record.
 func (c *classifier) oneOwner() {
-	claims := map[state.Object]*node{}
-	for _, n := range c.declared {
-		if n.plan == nil || n.look.Absent || n.rec.Live() != nil || n.look.Identity == "" || n.spec.Recorded {
+	claims := map[state.Object]*Node{}
+	for _, n := range c.Declared {
+		if n.Plan == nil || n.Look.Absent || n.Entry.Live() != nil || n.Look.Identity == "" || n.Spec.Recorded {
 			continue
 		}
-		switch n.plan.Action {
+		switch n.Plan.Action {
 		case Adopt, Recover, Replace:
 		default:
 			continue
 		}
-		p := state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: n.look.Identity}
+		p := state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look.Identity}
 		if other := claims[p]; other != nil {
-			c.refuse(n, fmt.Errorf("%s names the same %s: %s", other.addr, p.Kind, p.Identity))
+			c.Refuse(n, fmt.Errorf("%s names the same %s: %s", other.Address, p.Kind, p.Identity))
 			continue
 		}
 		claims[p] = n
@@ -206,8 +206,8 @@ func (c *classifier) oneOwner() {
 
 // permit decides whether what a look shows may be taken and changed: it is ours, or the plan says that it is taken over,
 // and the plan announces every change that it calls for.
-func (s *settler) permit(n *node, job *reconcile.Job, g *state.Generation, look reconcile.Look) error {
-	if n.spec.Recorded {
+func (s *settler) permit(n *Node, job *reconcile.Job, g *state.Generation, look reconcile.Look) error {
+	if n.Spec.Recorded {
 		if len(look.Steps) == 0 {
 			return nil
 		}
@@ -224,15 +224,15 @@ func (s *settler) permit(n *node, job *reconcile.Job, g *state.Generation, look 
 }
 
 // claim enters an object as this address's own, where it was not yet.
-func (s *settler) claim(n *node, g *state.Generation, look reconcile.Look, answer adopt.Answer, found bool) error {
-	if !found && (n.doing() != Adopt || answer.Verdict == adopt.Ours) {
+func (s *settler) claim(n *Node, g *state.Generation, look reconcile.Look, answer adopt.Answer, found bool) error {
+	if !found && (n.Doing() != Adopt || answer.Verdict == adopt.Ours) {
 		return nil
 	}
-	if by := s.jobs.owners.Claim(state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: look.Identity}, n.addr); by != "" {
-		return &adopt.OwnerError{Kind: n.spec.Type, Identity: look.Identity, Verdict: adopt.Foreign, Holder: by}
+	if by := s.Jobs.Owners.Claim(state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: look.Identity}, n.Address); by != "" {
+		return &adopt.OwnerError{Kind: n.Spec.Type, Identity: look.Identity, Verdict: adopt.Foreign, Holder: by}
 	}
 	g.Identity = look.Identity
-	if n.doing() == Create && n.unsought {
+	if n.Doing() == Create && n.Unsought {
 		s.came(n, answer, look)
 	}
 	return nil
@@ -240,34 +240,34 @@ func (s *settler) claim(n *node, g *state.Generation, look reconcile.Look, answe
 
 // adopts reports whether somebody else's thing may be taken over: the one that the plan showed, as it was then, or
 // one that no plan could look for.
-func (s *settler) adopts(n *node, look reconcile.Look, answer adopt.Answer, found bool) bool {
-	if n.doing() == Adopt {
-		return look.Identity == n.look.Identity && look.Owner == n.look.Owner && answer.Holder == ""
+func (s *settler) adopts(n *Node, look reconcile.Look, answer adopt.Answer, found bool) bool {
+	if n.Doing() == Adopt {
+		return look.Identity == n.Look.Identity && look.Owner == n.Look.Owner && answer.Holder == ""
 	}
-	return n.doing() == Create && n.unsought && found && mayTake(s.adoptAll, n, answer)
+	return n.Doing() == Create && n.Unsought && found && MayTake(s.adoptAll, n, answer)
 }
 
 // came accounts for a thing that the plan could not look for, since what it goes by was not known yet.
-func (s *settler) came(n *node, answer adopt.Answer, look reconcile.Look) {
-	n.as = Recover
+func (s *settler) came(n *Node, answer adopt.Answer, look reconcile.Look) {
+	n.As = Recover
 	if answer.Verdict != adopt.Ours {
-		n.as = Adopt
+		n.As = Adopt
 	}
 	note := "found: " + look.Identity
 	if answer.OtherStore {
 		note += ", tagged by another state store of this stage"
 	}
-	s.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Action: n.doing(), Note: note})
+	s.emit(Event{Type: EventWarning, Address: n.Address, Kind: n.KindName(), Action: n.Doing(), Note: note})
 }
 
 // ours keeps of several finds those that are ours, if there are any: what is somebody else's is nothing to condemn.
-func (s *finder) ours(n *node, finds []found) []found {
+func (s *finder) ours(n *Node, finds []found) []found {
 	if len(finds) < 2 {
 		return finds
 	}
 	own := slices.Clone(finds)
 	own = slices.DeleteFunc(own, func(f found) bool {
-		return adopt.Judge(s.evidence(n, f.job, f.look, nil)).Verdict != adopt.Ours
+		return adopt.Judge(s.Evidence(n, f.job, f.look, nil)).Verdict != adopt.Ours
 	})
 	if len(own) == 0 {
 		return finds[:1]
@@ -277,16 +277,16 @@ func (s *finder) ours(n *node, finds []found) []found {
 
 // allowed judges whose an object is that a look shows, and whether the plan announces that it is taken over where it
 // is not in state.
-func (s *settler) allowed(n *node, job *reconcile.Job, g *state.Generation, look reconcile.Look) (answer adopt.Answer, found bool, err error) {
+func (s *settler) allowed(n *Node, job *reconcile.Job, g *state.Generation, look reconcile.Look) (answer adopt.Answer, found bool, err error) {
 	found = g.Identity == "" && g.Intent == nil
-	answer = adopt.Judge(s.evidence(n, job, look, g))
+	answer = adopt.Judge(s.Evidence(n, job, look, g))
 	if answer.Verdict != adopt.Ours && !s.adopts(n, look, answer, found) {
-		return answer, found, reconcile.WithHint(ownerError(n.spec.Type, look, answer), "take it over with --adopt, or give the resource another name")
+		return answer, found, reconcile.WithHint(OwnerError(n.Spec.Type, look, answer), "take it over with --adopt, or give the resource another name")
 	}
-	if found && n.doing() == Create && !n.unsought && s.mayBeOlder(g) {
+	if found && n.Doing() == Create && !n.Unsought && s.mayBeOlder(g) {
 		return answer, found, reconcile.ErrReadAgain // the plan saw none: it may have been deleted before, and be shown still
 	}
-	if found || n.doing() == Adopt && answer.Verdict != adopt.Ours {
+	if found || n.Doing() == Adopt && answer.Verdict != adopt.Ours {
 		err = s.permits(n, s.proposed(n, operation.Take, g, look))
 	}
 	return answer, found, err

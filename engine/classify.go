@@ -21,9 +21,9 @@ import (
 // to be done to one; what comes after it refuses, or adds what else is deleted.
 type classifier struct {
 	*observer
-	*refusals
-	o      policy
-	guards guards
+	*Refusals
+	o      Policy
+	guards Guards
 	// lost: the stage was deployed before, and has no entries.
 	lost   bool
 	abroad *otherStages
@@ -36,19 +36,19 @@ type classifier struct {
 }
 
 // classify decides what is to be done to one declared node.
-func (c *classifier) classify(ctx context.Context, n *node) {
-	n.plan = &Planned{Address: n.addr, Kind: n.spec.Type, Needs: n.needs, Source: n.decl.Source, Place: n.access.Place, Local: n.spec.Stands != ""}
-	if n.from != "" {
-		n.plan.From = n.from
+func (c *classifier) classify(ctx context.Context, n *Node) {
+	n.Plan = &Planned{Address: n.Address, Kind: n.Spec.Type, Needs: n.Needs, Source: n.Decl.Source, Place: n.Access.Place, Local: n.Spec.Stands != ""}
+	if n.From != "" {
+		n.Plan.From = n.From
 	}
-	if n.plan.InDev = n.spec.InDev; c.sleeps(n) {
+	if n.Plan.InDev = n.Spec.InDev; c.Sleeps(n) {
 		c.classifySleeping(n)
 		return
 	}
 	if up := n.blockedBy(); up != nil {
-		root := cmp.Or(up.plan.BlockedBy, up.addr)
+		root := cmp.Or(up.Plan.BlockedBy, up.Address)
 		c.block(n, fmt.Errorf("%w: %s cannot be planned", ErrBlocked, root))
-		n.plan.Confined, n.plan.BlockedBy = up.plan.Confined, root
+		n.Plan.Confined, n.Plan.BlockedBy = up.Plan.Confined, root
 		return
 	}
 	if n.err == nil {
@@ -70,36 +70,36 @@ func (c *classifier) classify(ctx context.Context, n *node) {
 		c.block(n, n.err)
 		return
 	}
-	g := n.present()
-	n.plan.Identity, n.plan.Waiting = n.look.Identity, n.look.Waiting
+	g := n.Present()
+	n.Plan.Identity, n.Plan.Waiting = n.Look.Identity, n.Look.Waiting
 	if g != nil {
-		n.plan.Generation = g.Number
+		n.Plan.Generation = g.Number
 	}
-	n.plan.Assets = n.plannedAssets()
+	n.Plan.Assets = n.plannedAssets()
 	switch {
-	case n.look.Absent && n.was != nil:
+	case n.Look.Absent && n.Was != nil:
 		c.classifyVanished(n)
-	case n.look.NotYet && n.rec.Live() != nil && n.replacedWhole():
-		classifyMoved(n, n.rec.Live())
-	case n.look.Absent && !c.unsure(n):
+	case n.Look.NotYet && n.Entry.Live() != nil && n.ReplacedWhole():
+		classifyMoved(n, n.Entry.Live())
+	case n.Look.Absent && !c.unsure(n):
 		c.classifyAbsent(n)
-	case n.rec.Live() == nil:
+	case n.Entry.Live() == nil:
 		c.classifyFound(ctx, n)
 	default:
 		c.classifyLive(n)
 	}
 	c.request(n)
 	c.proven(n)
-	if n.buildsItself() && n.files == filesKnown && isPending(n.plan) {
-		n.files, n.assets, n.current = filesLater, nil, false // its own hook runs before it, and may write them anew
+	if n.buildsItself() && n.Files == FilesKnown && isPending(n.Plan) {
+		n.Files, n.Assets, n.current = FilesLater, nil, false // its own hook runs before it, and may write them anew
 		c.classify(ctx, n)
 		return
 	}
-	if n.was == nil {
+	if n.Was == nil {
 		c.holdBack(n)
 	} else {
-		if err := c.guards.refuses(n, n.look.Holds); err != nil { // what is not repaired changes nothing for those that refer to it
-			c.refuse(n, err)
+		if err := c.guards.refuses(n, n.Look.Holds); err != nil { // what is not repaired changes nothing for those that refer to it
+			c.Refuse(n, err)
 		}
 	}
 	if err := c.dropUnfit(ctx, n); err != nil {
@@ -110,12 +110,12 @@ func (c *classifier) classify(ctx context.Context, n *node) {
 	compute(ctx, n)
 }
 
-func (n *declaration) blockedBy() *node {
-	if n.was != nil {
+func (n *Declaration) blockedBy() *Node {
+	if n.Was != nil {
 		return nil // it is compared with what it was, whatever became of the others
 	}
-	for _, up := range n.ups {
-		if up.plan != nil && up.plan.Action == Blocked {
+	for _, up := range n.Ups {
+		if up.Plan != nil && up.Plan.Action == Blocked {
 			return up
 		}
 	}
@@ -123,32 +123,32 @@ func (n *declaration) blockedBy() *node {
 }
 
 // compare brings the look up to date with the upstreams that are known now, and looks where that had to wait.
-func (c *classifier) compare(ctx context.Context, n *node) error {
+func (c *classifier) compare(ctx context.Context, n *Node) error {
 	if !n.looked {
 		c.lookAt(ctx, n)
 		return n.err
 	}
-	if n.current || len(n.uses) == 0 && n.files == filesKnown || n.replacedWhole() {
+	if n.current || len(n.Uses) == 0 && n.Files == FilesKnown || n.ReplacedWhole() {
 		n.current = false
 		return nil
 	}
-	g := n.present()
-	t := target{number: 1}
+	g := n.Present()
+	t := Target{Number: 1}
 	if g != nil {
-		t = target{gen: g, number: g.Number, slot: g.Slot}
+		t = Target{Gen: g, Number: g.Number, Slot: g.Slot}
 	}
-	job, err := c.declaredJob(ctx, n, t)
+	job, err := c.DeclaredJob(ctx, n, t)
 	if err != nil {
 		return err
 	}
 	if g == nil {
-		job.ID, job.Name, job.Named = n.job.ID, n.job.Name, n.job.Named
+		job.ID, job.Name, job.Named = n.Job.ID, n.Job.Name, n.Job.Named
 	}
-	n.job = job
-	if n.look.Absent {
+	n.Job = job
+	if n.Look.Absent {
 		return nil
 	}
-	n.look, err = n.kind.Compare(job, n.look)
+	n.Look, err = n.Kind.Compare(job, n.Look)
 	return err
 }
 
@@ -156,60 +156,60 @@ func (c *classifier) compare(ctx context.Context, n *node) error {
 const notVisible = "not yet visible"
 
 // classifyAbsent: there is none.
-func (c *classifier) classifyAbsent(n *node) {
-	n.plan.Action = Create
+func (c *classifier) classifyAbsent(n *Node) {
+	n.Plan.Action = Create
 	switch {
-	case n.present() != nil && n.look.NotYet:
-		n.plan.Notes = append(n.plan.Notes, notVisible)
-		n.plan.WaitUntil = n.look.HiddenUntil
-	case n.rec.Live() != nil:
-		n.plan.Notes = append(n.plan.Notes, "it was deleted outside athanor: "+n.rec.Live().Identity)
-	case n.rec == nil && n.spec.Recorded && c.lost && n.spec.Rerun:
-		n.plan.Action = Update
-		n.plan.Notes = append(n.plan.Notes, "its state entry is lost: it runs again")
-	case n.rec == nil && n.spec.Recorded && c.lost:
-		n.plan.Action = Recover
-	case n.job != nil && n.job.Named && !known(n.job.Name):
-		n.plan.Notes = append(n.plan.Notes, "create or find: its name is known after "+token.Show(n.job.Name))
+	case n.Present() != nil && n.Look.NotYet:
+		n.Plan.Notes = append(n.Plan.Notes, notVisible)
+		n.Plan.WaitUntil = n.Look.HiddenUntil
+	case n.Entry.Live() != nil:
+		n.Plan.Notes = append(n.Plan.Notes, "it was deleted outside athanor: "+n.Entry.Live().Identity)
+	case n.Entry == nil && n.Spec.Recorded && c.lost && n.Spec.Rerun:
+		n.Plan.Action = Update
+		n.Plan.Notes = append(n.Plan.Notes, "its state entry is lost: it runs again")
+	case n.Entry == nil && n.Spec.Recorded && c.lost:
+		n.Plan.Action = Recover
+	case n.Job != nil && n.Job.Named && !known(n.Job.Name):
+		n.Plan.Notes = append(n.Plan.Notes, "create or find: its name is known after "+token.Show(n.Job.Name))
 	}
-	c.jobs.showProps(n)
+	c.Jobs.showProps(n)
 }
 
 // compute finds out what a thing that is kept in the record alone will be, as far as that needs no call: a random
 // value is known before it is recorded, and so is what is made of it. What nobody refers to is not computed.
-func compute(ctx context.Context, n *node) {
-	if !n.spec.Recorded || n.spec.Rerun || n.rec != nil || !n.look.Absent || n.job == nil || len(n.job.Unknown) > 0 {
+func compute(ctx context.Context, n *Node) {
+	if !n.Spec.Recorded || n.Spec.Rerun || n.Entry != nil || !n.Look.Absent || n.Job == nil || len(n.Job.Unknown) > 0 {
 		return
 	}
 	if !n.referred {
-		n.unknown = false
+		n.Unknown = false
 		return
 	}
-	job := *n.job
-	if out, err := n.kind.Settle(reconcile.ReadOnly(ctx), &job, reconcile.Hooks{}); err == nil {
-		n.attrs, n.unknown = out.Attrs, false
+	job := *n.Job
+	if out, err := n.Kind.Settle(reconcile.ReadOnly(ctx), &job, reconcile.Hooks{}); err == nil {
+		n.Attrs, n.Unknown = out.Attrs, false
 	}
 }
 
 // showProps makes the whole declaration the reasons of a creation: a plan of something new shows everything but the unknown
 // words.
-func (j *jobs) showProps(n *node) {
-	if n.job == nil {
+func (j *Jobs) showProps(n *Node) {
+	if n.Job == nil {
 		return
 	}
-	leaves(n.job.Props, func(p tree.Path, v any) {
+	Leaves(n.Job.Props, func(p tree.Path, v any) {
 		r := Reason{Path: p, Want: v, Source: ByProgram}
-		r.Unknown = within(n.job.Unknown, p)
+		r.Unknown = within(n.Job.Unknown, p)
 		r.Note = n.filesNote(p)
-		if within(n.job.Secret, p) || slices.ContainsFunc(n.spec.SecretProps, func(s tree.Path) bool { return p.Within(s) }) {
+		if within(n.Job.Secret, p) || slices.ContainsFunc(n.Spec.SecretProps, func(s tree.Path) bool { return p.Within(s) }) {
 			r.Secret, r.Want = true, reconcile.Mask
 		}
-		n.plan.Reasons = append(n.plan.Reasons, r)
+		n.Plan.Reasons = append(n.Plan.Reasons, r)
 	})
 }
 
-// leaves walks to the values that are shown on a line of their own.
-func leaves(v any, f func(tree.Path, any)) {
+// Leaves walks to the values that are shown on a line of their own.
+func Leaves(v any, f func(tree.Path, any)) {
 	tree.Walk(v, func(p tree.Path, x any) bool {
 		if m, ok := x.(map[string]any); ok && (len(m) > 0 || p == "") {
 			return true
@@ -229,66 +229,66 @@ func within(paths map[tree.Path]bool, p tree.Path) bool {
 }
 
 // classifyLive: there is the one on record.
-func (c *classifier) classifyLive(n *node) {
-	g := n.rec.Live()
-	if n.replacedWhole() {
+func (c *classifier) classifyLive(n *Node) {
+	g := n.Entry.Live()
+	if n.ReplacedWhole() {
 		classifyMoved(n, g)
 		return
 	}
-	answer := adopt.Judge(c.evidence(n, n.job, n.look, g))
+	answer := adopt.Judge(c.Evidence(n, n.Job, n.Look, g))
 	if answer.Verdict == adopt.Foreign && !answer.Owner.IsZero() {
-		c.refuse(n, reconcile.WithHint(ownerError(n.spec.Type, n.look, answer),
-			"another owner took it over; `athanor state rm %s` removes it from this state", n.addr))
+		c.Refuse(n, reconcile.WithHint(OwnerError(n.Spec.Type, n.Look, answer),
+			"another owner took it over; `athanor state rm %s` removes it from this state", n.Address))
 		return
 	}
 	c.noteStore(n, answer)
 	if c.o.NoObserve {
-		c.jobs.compareRecord(n)
+		c.Jobs.compareRecord(n)
 		return
 	}
 	if err := c.yield(n); err != nil {
 		c.block(n, err)
 		return
 	}
-	n.plan.Reasons = c.jobs.reasons(n, n.look.Steps)
+	n.Plan.Reasons = c.Jobs.reasons(n, n.Look.Steps)
 	switch {
-	case len(n.look.Steps) > 0 && n.from != "" && !slices.ContainsFunc(n.look.Steps, func(s reconcile.Step) bool { return !isMarkStep(s) }):
-		n.plan.Action, n.plan.Reasons = Move, nil
-	case len(n.look.Steps) > 0:
-		n.plan.Action = Update
-		n.plan.May = !slices.ContainsFunc(n.look.Steps, func(s reconcile.Step) bool { return !s.Unknown })
+	case len(n.Look.Steps) > 0 && n.From != "" && !slices.ContainsFunc(n.Look.Steps, func(s reconcile.Step) bool { return !IsMarkStep(s) }):
+		n.Plan.Action, n.Plan.Reasons = Move, nil
+	case len(n.Look.Steps) > 0:
+		n.Plan.Action = Update
+		n.Plan.May = !slices.ContainsFunc(n.Look.Steps, func(s reconcile.Step) bool { return !s.Unknown })
 		escalate(n)
-	case n.from != "":
-		n.plan.Action = Move
-	case n.look.Waiting != "":
-		n.plan.Action = Wait
+	case n.From != "":
+		n.Plan.Action = Move
+	case n.Look.Waiting != "":
+		n.Plan.Action = Wait
 	default:
-		n.plan.Action = Unchanged
+		n.Plan.Action = Unchanged
 	}
-	if note := n.renameNote(); note != "" && n.was == nil {
-		n.plan.Notes = append(n.plan.Notes, note)
+	if note := n.renameNote(); note != "" && n.Was == nil {
+		n.Plan.Notes = append(n.Plan.Notes, note)
 	}
 }
 
 // classifyMoved: what is there is of another kind or in another place than declared.
-func classifyMoved(n *node, g *state.Generation) {
-	n.plan.Action = Replace
-	if g.Kind != n.spec.Type {
-		n.plan.Reasons = append(n.plan.Reasons, Reason{Path: "kind", Have: g.Kind, Want: n.spec.Type, Source: ByProgram, Replaces: true})
+func classifyMoved(n *Node, g *state.Generation) {
+	n.Plan.Action = Replace
+	if g.Kind != n.Spec.Type {
+		n.Plan.Reasons = append(n.Plan.Reasons, Reason{Path: "kind", Have: g.Kind, Want: n.Spec.Type, Source: ByProgram, Replaces: true})
 	}
-	if g.Location != n.access.Place {
-		n.plan.Reasons = append(n.plan.Reasons, Reason{Path: "provider", Have: g.Location.String(), Want: n.access.Place.String(), Source: ByProgram, Replaces: true})
+	if g.Location != n.Access.Place {
+		n.Plan.Reasons = append(n.Plan.Reasons, Reason{Path: "provider", Have: g.Location.String(), Want: n.Access.Place.String(), Source: ByProgram, Replaces: true})
 	}
 }
 
 // escalate turns a difference that nothing can change in place into a replacement, certain or possible.
-func escalate(n *node) {
-	fixed := n.look.Replaces()
+func escalate(n *Node) {
+	fixed := n.Look.Replaces()
 	if len(fixed) == 0 {
 		return
 	}
-	n.plan.Action = Replace
-	n.plan.May = len(certain(fixed)) == 0
+	n.Plan.Action = Replace
+	n.Plan.May = len(certain(fixed)) == 0
 }
 
 func certain(steps []reconcile.Step) []reconcile.Step {
@@ -296,31 +296,32 @@ func certain(steps []reconcile.Step) []reconcile.Step {
 }
 
 // compareRecord compares the declaration with the record alone.
-func (j *jobs) compareRecord(n *node) {
-	n.plan.Action = Unchanged
-	if n.from != "" {
-		n.plan.Action = Move
+func (j *Jobs) compareRecord(n *Node) {
+	n.Plan.Action = Unchanged
+	if n.From != "" {
+		n.Plan.Action = Move
 	}
-	differences(n.rec.Props, n.job.Props, func(p tree.Path, had, v any) {
-		if !within(n.job.Unknown, p) {
-			n.plan.Reasons = append(n.plan.Reasons, j.reason(n, reconcile.Step{Path: p, Have: had, Want: v}))
+	differences(n.Entry.Props, n.Job.Props, func(p tree.Path, had, v any) {
+		if !within(n.Job.Unknown, p) {
+			n.Plan.Reasons = append(n.Plan.Reasons, j.Reason(n, reconcile.Step{Path: p, Have: had, Want: v}))
 		}
 	})
-	if len(n.plan.Reasons) > 0 || len(n.job.Unknown) > 0 {
-		n.plan.Action, n.plan.May = Update, len(n.plan.Reasons) == 0
+	if len(n.Plan.Reasons) > 0 || len(n.Job.Unknown) > 0 {
+		n.Plan.Action, n.Plan.May = Update, len(n.Plan.Reasons) == 0
 	}
 }
 
 // reasons turns steps into reasons, each with who made the difference.
-func (j *jobs) reasons(n *node, steps []reconcile.Step) []Reason {
+func (j *Jobs) reasons(n *Node, steps []reconcile.Step) []Reason {
 	reasons := make([]Reason, 0, len(steps))
 	for _, s := range steps {
-		reasons = append(reasons, j.reason(n, s))
+		reasons = append(reasons, j.Reason(n, s))
 	}
 	return reasons
 }
 
-func (j *jobs) reason(n *node, s reconcile.Step) Reason {
+// Reason shows a difference of an object to people, with secrets masked.
+func (j *Jobs) Reason(n *Node, s reconcile.Step) Reason {
 	r := Reason{
 		Path: s.Path, Have: s.Have, Want: s.Want, Replaces: s.Replaces, Unknown: s.Unknown, Secret: s.Secret, Call: s.Call,
 		Note: s.Note, Source: ByProgram, Files: s.Files,
@@ -328,20 +329,20 @@ func (j *jobs) reason(n *node, s reconcile.Step) Reason {
 	if s.Unknown && s.Note == "" {
 		r.Note = n.filesNote(s.Path)
 	}
-	if (j.everSecret(n, s.Path) || within(n.job.Secret, s.Path)) && !s.Secret {
+	if (j.everSecret(n, s.Path) || within(n.Job.Secret, s.Path)) && !s.Secret {
 		r.Secret, r.Have, r.Want, r.Files = true, maskOf(r.Have), maskOf(r.Want), nil
 	}
 	switch {
-	case n.was != nil:
+	case n.Was != nil:
 		r.Source = ByWorld
 	case n.remade[s.Path]:
-	case n.rec != nil && n.rec.Props != nil && !s.Unknown:
-		_, had := tree.Get(n.rec.Props, s.Path)
-		_, wants := tree.Get(n.job.Props, s.Path)
-		same := sameAt(n.rec.Props, n.job.Props, s.Path)
+	case n.Entry != nil && n.Entry.Props != nil && !s.Unknown:
+		_, had := tree.Get(n.Entry.Props, s.Path)
+		_, wants := tree.Get(n.Job.Props, s.Path)
+		same := sameAt(n.Entry.Props, n.Job.Props, s.Path)
 		// A path that no prop spells is derived from all of them.
 		if !had && !wants {
-			same = tree.Equal(anyMap(n.rec.Props), anyMap(n.job.Props))
+			same = tree.Equal(AnyMap(n.Entry.Props), AnyMap(n.Job.Props))
 		}
 		if same {
 			r.Source = ByWorld
@@ -351,53 +352,53 @@ func (j *jobs) reason(n *node, s reconcile.Step) Reason {
 }
 
 // request applies what the command line asks for.
-func (c *classifier) request(n *node) {
-	if !matches(c.o.Replace, n.addr) || n.plan.Action == Create || n.plan.Action == Blocked {
+func (c *classifier) request(n *Node) {
+	if !matches(c.o.Replace, n.Address) || n.Plan.Action == Create || n.Plan.Action == Blocked {
 		return
 	}
-	if _, versioned := props.Dump(n.spec.NewProps())["version"]; versioned && n.spec.Recorded {
-		c.refuse(n, reconcile.WithHint(errors.New("a recomputable value cannot be replaced by request"), "raise its prop `version`"))
+	if _, versioned := props.Dump(n.Spec.NewProps())["version"]; versioned && n.Spec.Recorded {
+		c.Refuse(n, reconcile.WithHint(errors.New("a recomputable value cannot be replaced by request"), "raise its prop `version`"))
 		return
 	}
-	n.plan.Action, n.plan.May = Replace, false
-	n.plan.Reasons = append(n.plan.Reasons, Reason{Path: "", Source: ByRequest, Replaces: true})
+	n.Plan.Action, n.Plan.May = Replace, false
+	n.Plan.Reasons = append(n.Plan.Reasons, Reason{Path: "", Source: ByRequest, Replaces: true})
 }
 
 // holdBack keeps a node from what it would do as long as somebody else must act first on what it needs: the next deploys
 // have nothing to do about it either.
-func (c *classifier) holdBack(n *node) {
-	switch n.plan.Action {
+func (c *classifier) holdBack(n *Node) {
+	switch n.Plan.Action {
 	case Unchanged, Wait, Blocked:
 		return
 	default:
 	}
-	for _, up := range n.ups {
-		if up.plan == nil || up.plan.Action != Wait || n.atBirth(up) {
+	for _, up := range n.Ups {
+		if up.Plan == nil || up.Plan.Action != Wait || n.AtBirth(up) {
 			continue
 		}
-		n.held = true
-		n.plan.Notes = append(n.plan.Notes, string(n.plan.Action)+" when "+up.addr+" is ready")
-		n.plan.Action, n.plan.May = Wait, false
+		n.Held = true
+		n.Plan.Notes = append(n.Plan.Notes, string(n.Plan.Action)+" when "+up.Address+" is ready")
+		n.Plan.Action, n.Plan.May = Wait, false
 		return
 	}
 }
 
 // foresee says what others can count on of this node's attributes.
-func foresee(n *node) {
-	n.attrs, n.unknown, n.moving = n.look.Attrs, false, nil
-	switch n.plan.Action {
+func foresee(n *Node) {
+	n.Attrs, n.Unknown, n.Moving = n.Look.Attrs, false, nil
+	switch n.Plan.Action {
 	case Create, Replace, Blocked:
-		n.unknown = true
+		n.Unknown = true
 	case Wait:
-		n.unknown = n.look.Absent
+		n.Unknown = n.Look.Absent
 	case Recover, Move:
-		n.unknown = n.look.Absent
-		if len(n.look.Steps) > 0 { // owner tags that are rewritten are a change as well
-			n.movesAll(slices.Concat(stepPaths(n.look.Steps), affectedPaths(n.look.Steps)))
+		n.Unknown = n.Look.Absent
+		if len(n.Look.Steps) > 0 { // owner tags that are rewritten are a change as well
+			n.movesAll(slices.Concat(stepPaths(n.Look.Steps), affectedPaths(n.Look.Steps)))
 		}
 	case Update, Adopt:
-		n.unknown = n.look.Absent
-		n.movesAll(slices.Concat(reasonPaths(n.plan.Reasons), affectedPaths(n.look.Steps)))
+		n.Unknown = n.Look.Absent
+		n.movesAll(slices.Concat(reasonPaths(n.Plan.Reasons), affectedPaths(n.Look.Steps)))
 	default:
 	}
 	n.asRecorded()
@@ -438,10 +439,10 @@ func mayMove(spec *reconcile.Spec, attribute string, changed []tree.Path) bool {
 }
 
 // movesAll notes which attributes a change of these paths may move.
-func (n *node) movesAll(changed []tree.Path) {
-	n.moving = map[string]bool{}
-	for _, name := range n.spec.Moves {
-		n.moving[name] = mayMove(n.spec, name, changed)
+func (n *Node) movesAll(changed []tree.Path) {
+	n.Moving = map[string]bool{}
+	for _, name := range n.Spec.Moves {
+		n.Moving[name] = mayMove(n.Spec, name, changed)
 	}
 }
 

@@ -15,11 +15,11 @@ import (
 // collecting deletes what is condemned and what is no longer declared.
 type collecting struct {
 	*deleter
-	*chosen
-	devRules
+	*Chosen
+	DevRules
 	works    *worker
-	leftover []*node
-	stored   *stored // what needs what, as it was before the run
+	leftover []*Node
+	stored   *Stored // what needs what, as it was before the run
 }
 
 // collect takes away what is condemned and what is no longer declared, those that need others first, as long
@@ -28,38 +28,38 @@ func (c *collecting) collect(ctx context.Context) {
 	kept := c.stillNeeded()
 	drops := map[string]*task{}
 	var tasks []*task
-	add := func(n *node, do func(context.Context, *node) error) {
+	add := func(n *Node, do func(context.Context, *Node) error) {
 		if c.handled(n) {
 			return
 		}
-		if kept[n.addr] {
+		if kept[n.Address] {
 			c.keep(n)
 			return
 		}
 		t := c.task(ctx, n, do)
-		tasks, drops[n.addr] = append(tasks, t), t
+		tasks, drops[n.Address] = append(tasks, t), t
 	}
 	for _, n := range c.leftover {
 		switch {
-		case !c.isSelected(n):
-		case n.beside:
-			if isDeleted(n) {
+		case !c.IsSelected(n):
+		case n.Beside:
+			if IsDeleted(n) {
 				add(n, c.dropBeside)
 			}
-		case isDeleted(n):
+		case IsDeleted(n):
 			add(n, c.drop)
-		case n.plan == nil:
-		case n.doing() == Forget:
+		case n.Plan == nil:
+		case n.Doing() == Forget:
 			add(n, c.forget)
-		case n.doing() == Blocked:
-			c.settled(n, c.sleeps(n))
+		case n.Doing() == Blocked:
+			c.settled(n, c.Sleeps(n))
 		}
 	}
-	for _, n := range c.declared {
-		if n.was != nil && n.doing() != Replace {
+	for _, n := range c.Declared {
+		if n.Was != nil && n.Doing() != Replace {
 			continue // what was condemned before is the next deploy's
 		}
-		if n.rec != nil && len(c.collectable(n.rec)) > 0 && c.ok(n) && c.isSelected(n) {
+		if n.Entry != nil && len(c.Collectable(n.Entry)) > 0 && c.ok(n) && c.IsSelected(n) {
 			add(n, c.dropCondemned)
 		}
 	}
@@ -71,15 +71,15 @@ func (c *collecting) collect(ctx context.Context) {
 		for _, a := range dropNeeds(t.n) {
 			t.before(drops[a], false)
 		}
-		for _, a := range t.n.holding {
-			if held := drops[a]; held != nil && !slices.Contains(dropNeeds(held.n), t.n.addr) {
+		for _, a := range t.n.Holding {
+			if held := drops[a]; held != nil && !slices.Contains(dropNeeds(held.n), t.n.Address) {
 				held.before(t, false)
 			}
 		}
-		if with := drops[t.n.rec.Options.DeletedWith]; with != nil {
+		if with := drops[t.n.Entry.Options.DeletedWith]; with != nil {
 			with.before(t, false)
 		}
-		if t.n.decl == nil && len(c.cutBetween(t.n)) > 0 {
+		if t.n.Decl == nil && len(c.CutBetween(t.n)) > 0 {
 			tasks = append(tasks, c.untie(ctx, t.n, drops))
 		}
 	}
@@ -87,13 +87,13 @@ func (c *collecting) collect(ctx context.Context) {
 }
 
 // task is the task of taking something of a node away.
-func (c *collecting) task(ctx context.Context, n *node, do func(context.Context, *node) error) *task {
+func (c *collecting) task(ctx context.Context, n *Node, do func(context.Context, *Node) error) *task {
 	t := &task{n: n, drop: true, collecting: true}
-	if n.decl == nil {
+	if n.Decl == nil {
 		c.tasks[n] = t
 	}
 	t.do = func(t *task) (bool, error) {
-		return c.works.work(ctx, t, c.previewDelete, func(ctx context.Context, n *node) (bool, error) { return false, do(ctx, n) })
+		return c.works.work(ctx, t, c.previewDelete, func(ctx context.Context, n *Node) (bool, error) { return false, do(ctx, n) })
 	}
 	return t
 }
@@ -102,16 +102,16 @@ func (c *collecting) task(ctx context.Context, n *node, do func(context.Context,
 func (c *collecting) part(ctx context.Context, drops map[string]*task) error {
 	change := statestore.Change{}
 	for _, t := range drops {
-		with := t.n.rec.Options.DeletedWith
-		if t.n.decl != nil || drops[with] == nil || !slices.Contains(t.n.rec.Needs, with) {
+		with := t.n.Entry.Options.DeletedWith
+		if t.n.Decl != nil || drops[with] == nil || !slices.Contains(t.n.Entry.Needs, with) {
 			continue
 		}
-		rec := t.n.rec.Clone()
+		rec := t.n.Entry.Clone()
 		rec.Needs = slices.DeleteFunc(slices.Clone(rec.Needs), func(a string) bool { return a == with })
-		if err := c.seal(&change, rec); err != nil {
+		if err := c.Seal(&change, rec); err != nil {
 			return err
 		}
-		t.n.rec = rec
+		t.n.Entry = rec
 	}
 	if len(change.Put) == 0 {
 		return nil
@@ -121,13 +121,13 @@ func (c *collecting) part(ctx context.Context, drops map[string]*task) error {
 }
 
 // untie empties the late paths through which a cycle was closed, before any member of it goes.
-func (c *collecting) untie(ctx context.Context, n *node, drops map[string]*task) *task {
+func (c *collecting) untie(ctx context.Context, n *Node, drops map[string]*task) *task {
 	t := &task{n: n, drop: true}
-	cut := c.cutBetween(n)
+	cut := c.CutBetween(n)
 	t.do = func(*task) (bool, error) {
 		err := c.emptied(reconcile.WithPriority(ctx, t.priority()), n, cut)
 		if err != nil {
-			e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Update}
+			e := Event{Type: EventDone, Address: n.Address, Kind: n.KindName(), Action: Update}
 			ended(&e, err, true)
 			e.Cause = c.fail(n, Update, err)
 			c.setStatus(n, e.Status)
@@ -138,36 +138,36 @@ func (c *collecting) untie(ctx context.Context, n *node, drops map[string]*task)
 	for up := range cut {
 		t.before(drops[up], false)
 	}
-	t.before(drops[n.addr], false)
+	t.before(drops[n.Address], false)
 	return t
 }
 
 // emptied empties them with what is on record, and touches nothing else of the object: it may differ in what only a build or
 // a replacement could change, and it is about to be deleted.
-func (d *deleter) emptied(ctx context.Context, n *node, cut map[string][]tree.Path) error {
-	rec := n.rec.Clone()
+func (d *deleter) emptied(ctx context.Context, n *Node, cut map[string][]tree.Path) error {
+	rec := n.Entry.Clone()
 	g := rec.Live()
-	if g == nil || n.kind == nil {
+	if g == nil || n.Kind == nil {
 		return nil
 	}
-	a, err := d.cloud.At(ctx, n.addr, n.rec, g)
+	a, err := d.Cloud.At(ctx, n.Address, n.Entry, g)
 	if err != nil {
 		return err
 	}
-	job := d.recordedJob(n, a, g)
-	job.Props, job.From = withoutCut(&n.declaration, rec.Props, cut), anyMap(rec.Props).(map[string]any)
+	job := d.RecordedJob(n, a, g)
+	job.Props, job.From = withoutCut(&n.Declaration, rec.Props, cut), AnyMap(rec.Props).(map[string]any)
 	rec.Needs = slices.DeleteFunc(slices.Clone(rec.Needs), func(a string) bool { return cut[a] != nil })
-	out, err := n.kind.Settle(ctx, job, reconcile.Hooks{
-		Intend: func(context.Context) error { return errStopped },
+	out, err := n.Kind.Settle(ctx, job, reconcile.Hooks{
+		Intend: func(context.Context) error { return ErrStopped },
 		Permit: func(look reconcile.Look) error {
-			answer := adopt.Judge(d.evidenceOf(n, n.kind.Spec(), job, look, g))
+			answer := adopt.Judge(d.EvidenceOf(n, n.Kind.Spec(), job, look, g))
 			if answer.Verdict != adopt.Ours {
-				return ownerError(g.Kind, look, answer)
+				return OwnerError(g.Kind, look, answer)
 			}
 			return nil
 		},
 	})
-	if err != nil && !errors.Is(err, errStopped) {
+	if err != nil && !errors.Is(err, ErrStopped) {
 		return err
 	}
 	if err == nil {
@@ -183,34 +183,34 @@ func (d *deleter) emptied(ctx context.Context, n *node, cut map[string][]tree.Pa
 }
 
 // withoutCut returns props without the paths through which a cycle was opened.
-func withoutCut(n *declaration, props map[string]any, cut map[string][]tree.Path) map[string]any {
+func withoutCut(n *Declaration, props map[string]any, cut map[string][]tree.Path) map[string]any {
 	for _, up := range slices.Sorted(maps.Keys(cut)) {
 		for _, p := range cut[up] {
-			props, _ = tree.Without(props, n.emptyAt(props, p)).(map[string]any)
+			props, _ = tree.Without(props, n.EmptyAt(props, p)).(map[string]any)
 		}
 	}
 	return props
 }
 
-// emptyAt is what is left out to empty a late path: the path itself, or as much around it as is nothing without it.
-func (n *declaration) emptyAt(props map[string]any, p tree.Path) tree.Path {
+// EmptyAt is what is left out to empty a late path: the path itself, or as much around it as is nothing without it.
+func (n *Declaration) EmptyAt(props map[string]any, p tree.Path) tree.Path {
 	for at := p; ; at = at.Parent() {
 		left, _ := tree.Without(props, at).(map[string]any)
-		if n.kind == nil || at.Parent() == "" || n.kind.Decode(&reconcile.Job{Address: n.addr, Props: left}) == nil {
+		if n.Kind == nil || at.Parent() == "" || n.Kind.Decode(&reconcile.Job{Address: n.Address, Props: left}) == nil {
 			return at
 		}
 	}
 }
 
 // dropNeeds are the addresses that may go only after this one. What is deleted with another goes after it.
-func dropNeeds(n *node) []string {
-	if n.rec == nil {
+func dropNeeds(n *Node) []string {
+	if n.Entry == nil {
 		return nil
 	}
-	with := n.rec.Options.DeletedWith
-	return slices.DeleteFunc(slices.Clone(n.rec.Needs), func(a string) bool {
-		_, cut := n.rec.Cut[a]
-		return a == with || a == n.addr || cut
+	with := n.Entry.Options.DeletedWith
+	return slices.DeleteFunc(slices.Clone(n.Entry.Needs), func(a string) bool {
+		_, cut := n.Entry.Cut[a]
+		return a == with || a == n.Address || cut
 	})
 }
 
@@ -223,33 +223,33 @@ func (c *collecting) stillNeeded() map[string]bool {
 			return
 		}
 		kept[addr] = true
-		n := c.nodes[addr]
+		n := c.Nodes[addr]
 		if n == nil {
 			return
 		}
-		for _, a := range n.needs {
+		for _, a := range n.Needs {
 			visit(a)
 		}
-		if row, ok := c.stored.snap.Rows[addr]; ok {
+		if row, ok := c.stored.Snap.Rows[addr]; ok {
 			for _, a := range row.Needs {
 				visit(a)
 			}
 		}
 	}
-	for _, n := range slices.Concat(c.declared, c.leftover) {
-		if n.plan != nil && (n.decl != nil && !c.ok(n) || n.doing() == Blocked || n.held) {
-			for _, a := range n.needs {
+	for _, n := range slices.Concat(c.Declared, c.leftover) {
+		if n.Plan != nil && (n.Decl != nil && !c.ok(n) || n.Doing() == Blocked || n.Held) {
+			for _, a := range n.Needs {
 				visit(a)
 			}
-			if n.rec != nil {
-				for _, a := range n.rec.Needs {
+			if n.Entry != nil {
+				for _, a := range n.Entry.Needs {
 					visit(a)
 				}
 			}
 		}
 	}
-	for addr := range c.stored.damaged {
-		for _, a := range c.stored.snap.Rows[addr].Needs {
+	for addr := range c.stored.Damaged {
+		for _, a := range c.stored.Snap.Rows[addr].Needs {
 			visit(a)
 		}
 	}

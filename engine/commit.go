@@ -16,11 +16,11 @@ type ledger struct {
 	stage   statestore.Stage
 	key     *seal.Key
 	owners  *state.Owners
-	index   *index
+	index   *Index
 
 	mu sync.Mutex // of the entries of nodes
 	// tasks are those that work on nodes now. The phases of a run write them, between what runs at once.
-	tasks map[*node]*task
+	tasks map[*Node]*task
 	// first is what the first commit tells of the whole stage; nil once it has.
 	first map[string][]byte
 }
@@ -40,12 +40,12 @@ func (l *ledger) introduce(change *statestore.Change) {
 }
 
 // commit makes a record durable. It outlives an interrupt: what was done is recorded.
-func (l *ledger) commit(ctx context.Context, n *node, rec *state.Entry) error {
+func (l *ledger) commit(ctx context.Context, n *Node, rec *state.Entry) error {
 	return l.commitBy(n, rec, func(change statestore.Change) error { return l.journal.Commit(context.WithoutCancel(ctx), change) })
 }
 
 // commitBy is commit in a given way.
-func (l *ledger) commitBy(n *node, rec *state.Entry, commit func(statestore.Change) error) error {
+func (l *ledger) commitBy(n *Node, rec *state.Entry, commit func(statestore.Change) error) error {
 	row, err := rec.Seal(l.stage, l.key)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (l *ledger) commitBy(n *node, rec *state.Entry, commit func(statestore.Chan
 // commitAhead is commit for a task that computes: those that go on before its result is durable do so as soon as it is
 // certain that theirs come after it.
 func (l *ledger) commitAhead(ctx context.Context, t *task, rec *state.Entry) error {
-	old := t.n.rec
+	old := t.n.Entry
 	nobody := make(chan struct{}) // is waited for
 	close(nobody)
 	err := l.commitBy(t.n, rec, func(change statestore.Change) error {
@@ -82,17 +82,17 @@ func (l *ledger) commitAhead(ctx context.Context, t *task, rec *state.Entry) err
 }
 
 // enter makes a record that of its node.
-func (l *ledger) enter(n *node, rec *state.Entry) {
+func (l *ledger) enter(n *Node, rec *state.Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.owners.Change(n.rec, rec)
-	if n.rec = rec; len(rec.Generations) == 0 {
-		n.rec = nil
+	l.owners.Change(n.Entry, rec)
+	if n.Entry = rec; len(rec.Generations) == 0 {
+		n.Entry = nil
 	}
 }
 
-// seal adds a record to a change.
-func (l *ledger) seal(change *statestore.Change, rec *state.Entry) error {
+// Seal adds a record to a change.
+func (l *ledger) Seal(change *statestore.Change, rec *state.Entry) error {
 	row, err := rec.Seal(l.stage, l.key)
 	if err == nil {
 		change.Put = append(change.Put, row)

@@ -32,7 +32,7 @@ type agreement struct {
 	announcedAt time.Time
 	catalog     *reconcile.Catalog
 	// reason shows a difference to people.
-	reason func(*node, reconcile.Step) Reason
+	reason func(*Node, reconcile.Step) Reason
 }
 
 // contracts sorts what a plan announces by address.
@@ -92,15 +92,15 @@ func (c *contract) created(g *state.Generation) bool {
 }
 
 // contract is that of a node: an empty one where nothing is announced.
-func (a *agreement) contract(n *node) *contract {
-	if c := a.contracts[n.addr]; c != nil {
+func (a *agreement) contract(n *Node) *contract {
+	if c := a.contracts[n.Address]; c != nil {
 		return c
 	}
-	return &contract{step: operation.Step{ID: n.addr}}
+	return &contract{step: operation.Step{ID: n.Address}}
 }
 
 // proposed is what is about to be done to a generation, with what a look showed of it.
-func (a *agreement) proposed(n *node, v operation.Verb, g *state.Generation, look reconcile.Look) operation.Seen {
+func (a *agreement) proposed(n *Node, v operation.Verb, g *state.Generation, look reconcile.Look) operation.Seen {
 	c := a.contract(n)
 	identity := g.Identity
 	if identity == "" {
@@ -130,23 +130,23 @@ func (a *agreement) mayBeOlder(g *state.Generation) bool {
 }
 
 // permits holds one operation to the plan.
-func (a *agreement) permits(n *node, x operation.Seen) error {
+func (a *agreement) permits(n *Node, x operation.Seen) error {
 	return a.changed(n, a.contract(n).step.Permits(x))
 }
 
 // changed turns a refusal into what the user can act on.
-func (a *agreement) changed(n *node, err error) error {
+func (a *agreement) changed(n *Node, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, operation.ErrOlder):
 		return fmt.Errorf("%w: %w", reconcile.ErrReadAgain, err)
 	}
-	return reconcile.WithHint(err, "plan again: it shows what %s needs now", n.addr)
+	return reconcile.WithHint(err, "plan again: it shows what %s needs now", n.Address)
 }
 
 // permitSteps holds the changes in place that a look calls for to the plan. Where something is replaced nothing is set.
-func (a *agreement) permitSteps(n *node, g *state.Generation, look reconcile.Look) error {
+func (a *agreement) permitSteps(n *Node, g *state.Generation, look reconcile.Look) error {
 	if len(look.Replaces()) > 0 {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (a *agreement) permitSteps(n *node, g *state.Generation, look reconcile.Loo
 		x := a.proposed(n, operation.Set, g, look)
 		x.Path, x.Call, x.Have, x.Want = s.Path, s.Call, s.HaveDigest, s.WantDigest
 		switch {
-		case isMarkStep(s):
+		case IsMarkStep(s):
 			x.Verb = operation.Retag
 		case s.Want == nil:
 			x.Verb = operation.Unset
@@ -205,7 +205,7 @@ func (c *contract) isSetAlready(look reconcile.Look) bool {
 }
 
 // described names what the plan announced at a path and what was found there.
-func (a *agreement) described(n *node, s reconcile.Step, err error) error {
+func (a *agreement) described(n *Node, s reconcile.Step, err error) error {
 	e, ok := errors.AsType[*operation.ChangedError](err)
 	if !ok {
 		return err
@@ -229,10 +229,10 @@ func wanted(r Reason) string {
 }
 
 // permitRun holds to the plan what a resource without an object does: it acts, or is only written down.
-func (a *agreement) permitRun(n *node, job *reconcile.Job) error {
+func (a *agreement) permitRun(n *Node, job *reconcile.Job) error {
 	x := operation.Seen{Operation: operation.Operation{Verb: operation.Write}}
-	if acts(n.spec) {
-		x.Verb, x.Call, x.Want = operation.Run, n.spec.Type, runDigest(job)
+	if Acts(n.Spec) {
+		x.Verb, x.Call, x.Want = operation.Run, n.Spec.Type, RunDigest(job)
 	}
 	return a.permits(n, x)
 }

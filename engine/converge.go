@@ -10,7 +10,7 @@ import (
 // converging brings up to date what was reconciled with values that have changed since.
 type converging struct {
 	*maker
-	*chosen
+	*Chosen
 	stopping func() bool
 }
 
@@ -19,7 +19,7 @@ type converging struct {
 // that was changed in this run. It sweeps until nothing differs, at most (number of such nodes + 2) times.
 func (c *converging) converge(ctx context.Context) {
 	loose := c.loose()
-	last := map[*node]map[string]any{}
+	last := map[*Node]map[string]any{}
 	for sweep := 0; len(loose) > 0; sweep++ {
 		moved := false
 		for _, n := range loose {
@@ -28,7 +28,7 @@ func (c *converging) converge(ctx context.Context) {
 			}
 			changed, err := c.resettle(ctx, n, last, sweep > len(loose)+1)
 			if err != nil {
-				e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Update}
+				e := Event{Type: EventDone, Address: n.Address, Kind: n.KindName(), Action: Update}
 				ended(&e, err, true)
 				e.Cause = c.fail(n, Update, err)
 				c.demote(n, e.Status)
@@ -43,15 +43,15 @@ func (c *converging) converge(ctx context.Context) {
 }
 
 // loose are the nodes that may have been settled with values that are not final, upstreams first.
-func (c *converging) loose() []*node {
-	var loose []*node
-	moved := map[*node]bool{}
-	for _, n := range c.sorted {
-		if n.decl == nil || !c.ok(n) || !c.isSelected(n) || c.sleeps(n) {
+func (c *converging) loose() []*Node {
+	var loose []*Node
+	moved := map[*Node]bool{}
+	for _, n := range c.Sorted {
+		if n.Decl == nil || !c.ok(n) || !c.IsSelected(n) || c.Sleeps(n) {
 			continue
 		}
-		is := len(n.cut) > 0 || slices.ContainsFunc(n.ups, func(up *node) bool {
-			return moved[up] || up.decl != nil && up.doing() != Unchanged && up.doing() != Wait
+		is := len(n.Cut) > 0 || slices.ContainsFunc(n.Ups, func(up *Node) bool {
+			return moved[up] || up.Decl != nil && up.Doing() != Unchanged && up.Doing() != Wait
 		})
 		if is && convergesLater(n) {
 			loose = append(loose, n)
@@ -62,11 +62,11 @@ func (c *converging) loose() []*node {
 }
 
 // convergesLater reports whether values that the node is reconciled with can change in the same run.
-func convergesLater(n *node) bool { return len(n.uses) > 0 }
+func convergesLater(n *Node) bool { return len(n.Uses) > 0 }
 
 // resettle settles one node again if its props differ from those it was settled with.
-func (c *converging) resettle(ctx context.Context, n *node, last map[*node]map[string]any, tooOften bool) (bool, error) {
-	resolved, err := c.resolve(ctx, n.props)
+func (c *converging) resettle(ctx context.Context, n *Node, last map[*Node]map[string]any, tooOften bool) (bool, error) {
+	resolved, err := c.Resolve(ctx, n.Props)
 	if err != nil {
 		return false, err
 	}
@@ -75,43 +75,43 @@ func (c *converging) resettle(ctx context.Context, n *node, last map[*node]map[s
 		now, _ = tree.Without(now, p).(map[string]any) // left out as long as it is not known
 	}
 	settled := map[string]any(nil)
-	if n.rec != nil {
-		settled = n.rec.Props
+	if n.Entry != nil {
+		settled = n.Entry.Props
 	}
-	for p, v := range n.carried {
-		now = withValue(now, p, v)
+	for p, v := range n.Carried {
+		now = WithValue(now, p, v)
 	}
-	if tree.Equal(anyMap(now), anyMap(settled)) {
+	if tree.Equal(AnyMap(now), AnyMap(settled)) {
 		return false, nil
 	}
 	if tooOften {
 		return false, restless(n, last[n], now)
 	}
-	before := n.doing()
-	last[n], n.changed = now, nil
-	n.as = Update
+	before := n.Doing()
+	last[n], n.Changed = now, nil
+	n.As = Update
 	_, err = c.makeLive(ctx, n)
-	n.as = before
-	if err != nil || len(n.changed) == 0 {
+	n.As = before
+	if err != nil || len(n.Changed) == 0 {
 		return err == nil, err
 	}
 	if before == Unchanged {
-		n.as = Update
+		n.As = Update
 		c.recount(Unchanged, Update)
 	}
 	c.emit(Event{
-		Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Update, Status: StatusDone,
-		Note: "converged", Paths: pathTexts(n.changed),
+		Type: EventDone, Address: n.Address, Kind: n.KindName(), Action: Update, Status: StatusDone,
+		Note: "converged", Paths: pathTexts(n.Changed),
 	})
 	return true, nil
 }
 
 // restless names the path that keeps changing and its last two values.
-func restless(n *node, before, now map[string]any) error {
-	e := &ConvergeError{Path: n.addr}
-	leaves(now, func(p tree.Path, v any) {
+func restless(n *Node, before, now map[string]any) error {
+	e := &ConvergeError{Path: n.Address}
+	Leaves(now, func(p tree.Path, v any) {
 		if had, _ := tree.Get(before, p); e.Last == nil && !tree.Equal(had, v) {
-			e.Path, e.Last, e.Then = n.addr+"."+string(p), had, v
+			e.Path, e.Last, e.Then = n.Address+"."+string(p), had, v
 		}
 	})
 	return e

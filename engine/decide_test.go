@@ -21,23 +21,23 @@ import (
 var ownTag = reconcile.Mark{Stack: "s", Stage: "t", Address: "a", Generation: 1, Store: "store"}
 
 // deciding makes a classifier of an empty stage.
-func deciding(o policy) *classifier {
-	x := &index{catalog: &reconcile.Catalog{}, redact: &redact.Redactor{}, graph: &Graph{}}
+func deciding(o Policy) *classifier {
+	x := &Index{Catalog: &reconcile.Catalog{}, Redact: &redact.Redactor{}, Graph: &Graph{}}
 	x.reset()
-	j := &jobs{index: x, stage: statestore.Stage{Stack: "s", Name: "t"}, store: "store", owners: &state.Owners{}}
+	j := &Jobs{Index: x, Stage: statestore.Stage{Stack: "s", Name: "t"}, Store: "store", Owners: &state.Owners{}}
 	return &classifier{
-		observer: &observer{&finder{jobs: j, slots: &state.Slots{}}}, refusals: &refusals{masks: x.redact, each: o.refusesEach}, o: o, drift: &drift{},
+		observer: &observer{&finder{Jobs: j, Slots: &state.Slots{}}}, Refusals: &Refusals{masks: x.Redact, each: o.refusesEach}, o: o, drift: &drift{},
 	}
 }
 
 // observed is a declared resource of a tagged kind that was observed with everything before it decided.
-func observed(addr string, look reconcile.Look, live bool) *node {
+func observed(addr string, look reconcile.Look, live bool) *Node {
 	n := declaredAs(addr)
-	n.spec, n.access = &reconcile.Spec{Type: "test.Kind", Marked: true}, &observe.Way{}
-	n.job = &reconcile.Job{Address: addr, Props: map[string]any{"size": int64(2)}, Mark: ownTag}
-	n.look, n.looked, n.current = look, true, true
+	n.Spec, n.Access = &reconcile.Spec{Type: "test.Kind", Marked: true}, &observe.Way{}
+	n.Job = &reconcile.Job{Address: addr, Props: map[string]any{"size": int64(2)}, Mark: ownTag}
+	n.Look, n.looked, n.current = look, true, true
 	if live {
-		n.rec = &state.Entry{Address: addr, Birth: addr, Props: map[string]any{"size": int64(1)}, Generations: []*state.Generation{
+		n.Entry = &state.Entry{Address: addr, Birth: addr, Props: map[string]any{"size": int64(1)}, Generations: []*state.Generation{
 			{Number: 1, State: statestore.Live, Kind: "test.Kind", Identity: "id"},
 		}}
 	}
@@ -58,8 +58,8 @@ func TestClassify(t *testing.T) {
 	fixedLater := fixed
 	fixedLater.Unknown = true
 	for name, c := range map[string]struct {
-		o       policy
-		n       *node
+		o       Policy
+		n       *Node
 		want    Action
 		may     bool
 		problem string
@@ -76,21 +76,21 @@ func TestClassify(t *testing.T) {
 		"another stack's":               {n: observed("a", there(foreign), false), want: Blocked, problem: "other"},
 		"another stack's, by the entry": {n: observed("a", there(foreign), true), want: Blocked, problem: "other"},
 		"nobody's":                      {n: observed("a", there(reconcile.Mark{}), false), want: Blocked},
-		"nobody's, and to be adopted":   {o: policy{PlanOptions: PlanOptions{Adopt: true}}, n: observed("a", there(reconcile.Mark{}), false), want: Adopt},
+		"nobody's, and to be adopted":   {o: Policy{PlanOptions: PlanOptions{Adopt: true}}, n: observed("a", there(reconcile.Mark{}), false), want: Adopt},
 		"adopted, and cannot become so": {
-			o: policy{PlanOptions: PlanOptions{Adopt: true}}, n: observed("a", there(reconcile.Mark{}, fixed), false), want: Blocked, problem: "cannot be adopted",
+			o: Policy{PlanOptions: PlanOptions{Adopt: true}}, n: observed("a", there(reconcile.Mark{}, fixed), false), want: Blocked, problem: "cannot be adopted",
 		},
-		"state alone says that it is equal": {o: policy{PlanOptions: PlanOptions{NoObserve: true}}, n: observed("a", there(ownTag), true), want: Update},
+		"state alone says that it is equal": {o: Policy{PlanOptions: PlanOptions{NoObserve: true}}, n: observed("a", there(ownTag), true), want: Update},
 	} {
 		d := deciding(c.o)
-		if d.classify(context.Background(), c.n); c.n.plan.Action != c.want || c.n.plan.May != c.may || !strings.Contains(c.n.plan.Problem, c.problem) {
-			t.Errorf("%s: %s (may: %t) %s", name, c.n.plan.Action, c.n.plan.May, c.n.plan.Problem)
+		if d.classify(context.Background(), c.n); c.n.Plan.Action != c.want || c.n.Plan.May != c.may || !strings.Contains(c.n.Plan.Problem, c.problem) {
+			t.Errorf("%s: %s (may: %t) %s", name, c.n.Plan.Action, c.n.Plan.May, c.n.Plan.Problem)
 		}
-		if refused := d.refused() != nil; refused != (c.want == Blocked) {
+		if refused := d.Refused() != nil; refused != (c.want == Blocked) {
 			t.Errorf("%s: refused: %t", name, refused)
 		}
-		if c.want == Blocked && c.n.plan.From != "" { // which a reader of the plan would take for a move
-			t.Errorf("%s: it is refused, and said to come from %s", name, c.n.plan.From)
+		if c.want == Blocked && c.n.Plan.From != "" { // which a reader of the plan would take for a move
+			t.Errorf("%s: it is refused, and said to come from %s", name, c.n.Plan.From)
 		}
 	}
 }
@@ -105,14 +105,14 @@ func TestClassifyGoesByUpstreams(t *testing.T) {
 		held     bool
 	}{{Blocked, Blocked, false}, {Wait, Wait, true}, {Update, Update, false}} {
 		up, n := observed("up", reconcile.Look{}, true), observed("a", there(ownTag, size), true)
-		up.plan, n.ups = &Planned{Address: "up", Action: tt.up}, []*node{up}
-		if deciding(policy{}).classify(context.Background(), n); n.plan.Action != tt.want || n.held != tt.held {
-			t.Errorf("behind %s: %s, held: %t", tt.up, n.plan.Action, n.held)
+		up.Plan, n.Ups = &Planned{Address: "up", Action: tt.up}, []*Node{up}
+		if deciding(Policy{}).classify(context.Background(), n); n.Plan.Action != tt.want || n.Held != tt.held {
+			t.Errorf("behind %s: %s, held: %t", tt.up, n.Plan.Action, n.Held)
 		}
 	}
-	d, n := deciding(policy{refusesEach: true}), observed("a", there(reconcile.Mark{}), false)
-	if d.classify(context.Background(), n); n.plan.Action != Blocked || d.refused() != nil {
-		t.Errorf("refused alone: %s, %v", n.plan.Action, d.refused())
+	d, n := deciding(Policy{refusesEach: true}), observed("a", there(reconcile.Mark{}), false)
+	if d.classify(context.Background(), n); n.Plan.Action != Blocked || d.Refused() != nil {
+		t.Errorf("refused alone: %s, %v", n.Plan.Action, d.Refused())
 	}
 }
 
@@ -121,21 +121,21 @@ func TestForesee(t *testing.T) {
 	t.Parallel()
 	size := reconcile.Step{Path: "size", Have: int64(1), Want: int64(2)}
 	n := observed("a", there(ownTag, size), true)
-	n.spec.Moves = []string{"version"}
-	deciding(policy{}).classify(context.Background(), n)
-	if n.unknown || !n.moving["version"] || n.moving["arn"] || n.attrs["arn"] != "x" {
-		t.Errorf("an update: unknown %t, moving %v, %v", n.unknown, n.moving, n.attrs)
+	n.Spec.Moves = []string{"version"}
+	deciding(Policy{}).classify(context.Background(), n)
+	if n.Unknown || !n.Moving["version"] || n.Moving["arn"] || n.Attrs["arn"] != "x" {
+		t.Errorf("an update: unknown %t, moving %v, %v", n.Unknown, n.Moving, n.Attrs)
 	}
 	fresh := observed("a", reconcile.Look{Absent: true}, false)
-	if deciding(policy{}).classify(context.Background(), fresh); !fresh.unknown {
+	if deciding(Policy{}).classify(context.Background(), fresh); !fresh.Unknown {
 		t.Error("the attributes of what is created are known")
 	}
 }
 
 // replaced is a resource that is planned to be replaced because of a path.
-func replaced(addr string, path tree.Path) *node {
+func replaced(addr string, path tree.Path) *Node {
 	n := observed(addr, there(ownTag), true)
-	n.plan = &Planned{Address: addr, Action: Replace, Reasons: []Reason{{Path: path, Replaces: true}}}
+	n.Plan = &Planned{Address: addr, Action: Replace, Reasons: []Reason{{Path: path, Replaces: true}}}
 	return n
 }
 
@@ -143,22 +143,22 @@ func replaced(addr string, path tree.Path) *node {
 func TestDeleteFirst(t *testing.T) {
 	t.Parallel()
 	a, b, c, d := replaced("a", "size"), replaced("b", "of"), replaced("c", "of"), replaced("d", "other")
-	a.decl.Options.DeleteFirst = true
-	on := func(n, up *node) {
-		n.ups, n.needs = []*node{up}, []string{up.addr}
-		n.uses = []token.Use{{Ref: token.Ref{Address: up.addr, Path: "id"}, At: "of"}}
+	a.Decl.Options.DeleteFirst = true
+	on := func(n, up *Node) {
+		n.Ups, n.Needs = []*Node{up}, []string{up.Address}
+		n.Uses = []token.Use{{Ref: token.Ref{Address: up.Address, Path: "id"}, At: "of"}}
 	}
 	on(b, a)
 	on(c, b)
 	on(d, a) // it refers to what goes first through a path that replaces nothing
-	x := &index{sorted: []*node{a, b, c, d}, declared: []*node{a, b, c, d}, nodes: map[string]*node{"a": a, "b": b, "c": c, "d": d}}
+	x := &Index{Sorted: []*Node{a, b, c, d}, Declared: []*Node{a, b, c, d}, Nodes: map[string]*Node{"a": a, "b": b, "c": c, "d": d}}
 	deleteFirst{x}.spread()
 	for _, tt := range []struct {
-		n    *node
+		n    *Node
 		want bool
 	}{{a, true}, {b, true}, {c, true}, {d, false}} {
-		if tt.n.plan.DeleteFirst != tt.want {
-			t.Errorf("%s: delete first: %t", tt.n.addr, tt.n.plan.DeleteFirst)
+		if tt.n.Plan.DeleteFirst != tt.want {
+			t.Errorf("%s: delete first: %t", tt.n.Address, tt.n.Plan.DeleteFirst)
 		}
 	}
 }
@@ -167,15 +167,15 @@ func TestDeleteFirst(t *testing.T) {
 // an error.
 func TestCyclesAreOpened(t *testing.T) {
 	t.Parallel()
-	ring := func(late ...tree.Path) *index {
-		x := &index{nodes: map[string]*node{}}
+	ring := func(late ...tree.Path) *Index {
+		x := &Index{Nodes: map[string]*Node{}}
 		for addr, up := range map[string]string{"a": "b", "b": "a"} {
 			n := declaredAs(addr)
-			n.spec, n.needs = &reconcile.Spec{Type: "test.Kind", Late: late}, []string{up}
-			n.uses = []token.Use{{Ref: token.Ref{Address: up, Path: "id"}, At: "of"}}
-			x.nodes[addr] = n
+			n.Spec, n.Needs = &reconcile.Spec{Type: "test.Kind", Late: late}, []string{up}
+			n.Uses = []token.Use{{Ref: token.Ref{Address: up, Path: "id"}, At: "of"}}
+			x.Nodes[addr] = n
 		}
-		x.declared = []*node{x.nodes["a"], x.nodes["b"]}
+		x.Declared = []*Node{x.Nodes["a"], x.Nodes["b"]}
 		return x
 	}
 	if err := ring().arrange(nil); err == nil || !strings.Contains(err.Error(), "a (of) → b (of) → a") {
@@ -190,8 +190,8 @@ func TestCyclesAreOpened(t *testing.T) {
 		if err := x.arrange(tt.entries); err != nil {
 			t.Fatal(err)
 		}
-		if x.sorted[0].addr != tt.first || len(x.sorted[0].cut) != 1 || len(x.sorted[1].cut) != 0 {
-			t.Errorf("%s comes first, cut %v, then %v", x.sorted[0].addr, x.sorted[0].cut, x.sorted[1].cut)
+		if x.Sorted[0].Address != tt.first || len(x.Sorted[0].Cut) != 1 || len(x.Sorted[1].Cut) != 0 {
+			t.Errorf("%s comes first, cut %v, then %v", x.Sorted[0].Address, x.Sorted[0].Cut, x.Sorted[1].Cut)
 		}
 	}
 }
@@ -204,16 +204,16 @@ func TestUndeclared(t *testing.T) {
 		tag := reconcile.Mark{Stack: "s", Stage: "t", Address: addr, Generation: generation, Retained: retained}
 		return observe.Tagged{Found: reconcile.Found{Kind: "test.Kind", Identity: id, Mark: &tag}, Way: &observe.Way{}}
 	}
-	f := &leftovers{finder: deciding(policy{}).finder}
-	f.declared = []*node{declaredAs("declared", "earlier")}
+	f := &leftovers{finder: deciding(Policy{}).finder}
+	f.Declared = []*Node{declaredAs("declared", "earlier")}
 	f.discovered = discoveryOf([]observe.Tagged{
 		tagged("old", "1", 1, false), tagged("old", "2", 2, false), tagged("declared", "3", 1, false), tagged("earlier", "4", 1, false), tagged("kept", "5", 1, true),
 	})
 	found := f.undeclared()
-	if len(found) != 1 || found[0].addr != "old" {
+	if len(found) != 1 || found[0].Address != "old" {
 		t.Fatalf("found %d", len(found))
 	}
-	live, condemned := found[0].rec.Live(), found[0].rec.Condemned()
+	live, condemned := found[0].Entry.Live(), found[0].Entry.Condemned()
 	if live == nil || live.Identity != "2" || len(condemned) != 1 || condemned[0].Identity != "1" {
 		t.Errorf("live %v, condemned %v", live, condemned)
 	}
@@ -228,14 +228,14 @@ func TestAnnounce(t *testing.T) {
 	fixed := size
 	fixed.Replaces = true
 	deleted := observed("a", there(ownTag), true)
-	deleted.decl, deleted.plan = nil, &Planned{Address: "a", Action: Delete}
+	deleted.Decl, deleted.Plan = nil, &Planned{Address: "a", Action: Delete}
 	released := observed("a", there(ownTag), true)
-	released.decl, released.plan = nil, &Planned{Address: "a", Action: Forget}
+	released.Decl, released.Plan = nil, &Planned{Address: "a", Action: Forget}
 	hooked := observed("a", there(ownTag, size), true)
-	hooked.decl.Options.Before = []graph.Hook{{Run: "true"}}
-	a := announcer{catalog: &reconcile.Catalog{}, mayDelete: func(*node) bool { return false }, deletedWith: func(*node, uint64) *node { return nil }}
+	hooked.Decl.Options.Before = []graph.Hook{{Run: "true"}}
+	a := announcer{catalog: &reconcile.Catalog{}, mayDelete: func(*Node) bool { return false }, deletedWith: func(*Node, uint64) *Node { return nil }}
 	for name, c := range map[string]struct {
-		n    *node
+		n    *Node
 		want []operation.Verb
 	}{
 		"create":    {observed("a", reconcile.Look{Absent: true}, false), []operation.Verb{operation.Create}},
@@ -248,8 +248,8 @@ func TestAnnounce(t *testing.T) {
 		"delete":    {deleted, []operation.Verb{operation.Remove}},
 		"release":   {released, []operation.Verb{operation.Detach, operation.Release}},
 	} {
-		if c.n.plan == nil {
-			deciding(policy{}).classify(context.Background(), c.n)
+		if c.n.Plan == nil {
+			deciding(Policy{}).classify(context.Background(), c.n)
 		}
 		var verbs []operation.Verb
 		for _, step := range a.announce(c.n) {

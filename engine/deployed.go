@@ -15,7 +15,7 @@ import (
 
 // restoring makes the program that was deployed last, of the state.
 type restoring struct {
-	*jobs
+	*Jobs
 	drift   *drift
 	graph   *Graph // is filled
 	records map[string]*state.Entry
@@ -27,14 +27,14 @@ type restoring struct {
 // restore makes the graph of a drift plan: what was deployed last. A resource that the program still declares as it
 // was deployed is taken from the program, so that it follows what it refers to; any other from its row.
 func (d *restoring) restore(ctx context.Context) {
-	d.nodes = map[string]*node{}
+	d.Nodes = map[string]*Node{}
 	for _, addr := range slices.Sorted(maps.Keys(d.records)) {
 		d.remember(addr, d.records[addr])
 	}
 	declared, later := d.declarations()
-	for _, addr := range slices.Sorted(maps.Keys(d.nodes)) {
-		n := d.nodes[addr]
-		r, was := d.asDeployed(n), &deployed{literal: true, needs: n.rec.UncutNeeds()}
+	for _, addr := range slices.Sorted(maps.Keys(d.Nodes)) {
+		n := d.Nodes[addr]
+		r, was := d.asDeployed(n), &deployed{literal: true, needs: n.Entry.UncutNeeds()}
 		d.drift.of[addr] = was
 		if d.drift.program != nil {
 			d.sinceDeployed(ctx, n, was, declared[addr], later[addr], &r)
@@ -46,7 +46,7 @@ func (d *restoring) restore(ctx context.Context) {
 	}
 	d.newSince(declared, later)
 	d.graph.Outputs = d.sameOutputs(ctx)
-	d.nodes = nil
+	d.Nodes = nil
 }
 
 // remember makes a node of a row that can be compared.
@@ -67,7 +67,7 @@ func (d *restoring) remember(addr string, rec *state.Entry) {
 		d.drift.left = append(d.drift.left, Left{Address: addr, Kind: g.Kind, Why: "its move from " + rec.MovingFrom + " was interrupted"})
 		return
 	}
-	kind, err := d.cloud.KindOf(addr, g.Kind)
+	kind, err := d.Cloud.KindOf(addr, g.Kind)
 	if err != nil {
 		d.drift.stuck = append(d.drift.stuck, Planned{
 			Address: addr, Kind: g.Kind, Action: Blocked, Identity: g.Identity, Generation: g.Number, Place: g.Location,
@@ -75,14 +75,14 @@ func (d *restoring) remember(addr string, rec *state.Entry) {
 		})
 		return
 	}
-	d.nodes[addr] = &node{
-		declaration: declaration{addr: addr, kind: kind, spec: d.spec(kind, g.Kind)}, tracked: tracked{rec: rec}, forecast: forecast{attrs: g.Attributes},
+	d.Nodes[addr] = &Node{
+		Declaration: Declaration{Address: addr, Kind: kind, Spec: d.spec(kind, g.Kind)}, Tracked: Tracked{Entry: rec}, forecast: forecast{Attrs: g.Attributes},
 	}
 }
 
 // asDeployed is the declaration that a row remembers. Hooks that are functions of a program are there with it alone.
-func (d *restoring) asDeployed(n *node) graph.Resource {
-	r := graph.Resource{Address: n.addr, Kind: n.spec.Type, Settings: n.rec.Settings, Props: n.rec.Props, Options: n.rec.Options}
+func (d *restoring) asDeployed(n *Node) graph.Resource {
+	r := graph.Resource{Address: n.Address, Kind: n.Spec.Type, Settings: n.Entry.Settings, Props: n.Entry.Props, Options: n.Entry.Options}
 	gone := func(h graph.Hook) bool { return h.Func != "" && d.graph.Funcs.Hooks[h.Func] == nil }
 	r.Options.Before = slices.DeleteFunc(slices.Clone(r.Options.Before), gone)
 	r.Options.After = slices.DeleteFunc(slices.Clone(r.Options.After), gone)
@@ -90,15 +90,15 @@ func (d *restoring) asDeployed(n *node) graph.Resource {
 }
 
 // secretPaths are those of a row's props that must stay masked. What they hold is learned.
-func (d *restoring) secretPaths(n *node) map[tree.Path]bool {
-	if len(n.rec.SecretPaths) == 0 {
+func (d *restoring) secretPaths(n *Node) map[tree.Path]bool {
+	if len(n.Entry.SecretPaths) == 0 {
 		return nil
 	}
-	paths := make(map[tree.Path]bool, len(n.rec.SecretPaths))
-	for _, p := range n.rec.SecretPaths {
-		if v, ok := tree.Get(n.rec.Props, p); ok {
+	paths := make(map[tree.Path]bool, len(n.Entry.SecretPaths))
+	for _, p := range n.Entry.SecretPaths {
+		if v, ok := tree.Get(n.Entry.Props, p); ok {
 			paths[p] = true
-			d.redact.Learn(v)
+			d.Redact.Learn(v)
 		}
 	}
 	return paths
@@ -114,7 +114,7 @@ func (d *restoring) declarations() (declared, later map[string]*graph.Resource) 
 		r := &d.drift.program.Resources[i]
 		declared[r.Address] = r
 		for _, old := range r.Options.RenamedFrom {
-			if d.nodes[r.Address] == nil {
+			if d.Nodes[r.Address] == nil {
 				later[old] = r
 			}
 		}
@@ -123,16 +123,16 @@ func (d *restoring) declarations() (declared, later map[string]*graph.Resource) 
 }
 
 // sinceDeployed compares the program with a row: what is the same is taken from the program, what is not is left.
-func (d *restoring) sinceDeployed(ctx context.Context, n *node, was *deployed, now, renamed *graph.Resource, r *graph.Resource) {
-	left := Left{Address: n.addr, Kind: n.spec.Type}
+func (d *restoring) sinceDeployed(ctx context.Context, n *Node, was *deployed, now, renamed *graph.Resource, r *graph.Resource) {
+	left := Left{Address: n.Address, Kind: n.Spec.Type}
 	switch {
 	case now == nil && renamed != nil:
 		left.Why = "the program calls it " + renamed.Address
 	case now == nil:
 		left.Why = "the program no longer declares it"
-	case now.Kind != n.spec.Type && now.Kind != n.spec.Stands:
+	case now.Kind != n.Spec.Type && now.Kind != n.Spec.Stands:
 		left.Why = "the program makes it " + now.Kind
-	case !tree.Equal(anyMap(now.Settings), anyMap(n.rec.Settings)):
+	case !tree.Equal(AnyMap(now.Settings), AnyMap(n.Entry.Settings)):
 		left.Why = "the program moves it to another place"
 	default:
 		c := d.changesOf(ctx, n, now)
@@ -160,10 +160,10 @@ type changes struct {
 
 // changesOf compares a declaration with the props on record, with the attributes on record in it. What cannot be known
 // here, such as a secret that is not at hand, counts as unchanged.
-func (d *restoring) changesOf(ctx context.Context, n *node, now *graph.Resource) changes {
+func (d *restoring) changesOf(ctx context.Context, n *Node, now *graph.Resource) changes {
 	elsewhere := false // it refers to what was not deployed
-	resolved, err := token.Resolve(anyMap(now.Props), func(x token.Expr) (token.Value, error) {
-		if x.Op == token.OpRef && d.nodes[x.Ref.Address] == nil {
+	resolved, err := token.Resolve(AnyMap(now.Props), func(x token.Expr) (token.Value, error) {
+		if x.Op == token.OpRef && d.Nodes[x.Ref.Address] == nil {
 			read := slices.ContainsFunc(d.drift.program.Reads, func(r graph.Read) bool { return r.Address == x.Ref.Address })
 			elsewhere = elsewhere || !read
 			return token.Value{Unknown: true}, nil
@@ -178,31 +178,31 @@ func (d *restoring) changesOf(ctx context.Context, n *node, now *graph.Resource)
 		return changes{} // planning says what is wrong with it
 	}
 	props, _ := resolved.Tree.(map[string]any)
-	ignored := slices.Concat(n.rec.Options.IgnoreChanges, now.Options.IgnoreChanges)
+	ignored := slices.Concat(n.Entry.Options.IgnoreChanges, now.Options.IgnoreChanges)
 	var c changes
 	differs := func(p tree.Path, have, want any) {
 		if slices.ContainsFunc(ignored, func(q tree.Path) bool { return p.Within(q) }) || within(resolved.Unknown, p) && !elsewhere {
 			return
 		}
 		r := Reason{Path: p, Have: have, Want: want, Source: ByProgram, Unknown: within(resolved.Unknown, p)}
-		if d.everSecret(n, p) || within(resolved.Secret, p) || d.redact.Holds(have) || d.redact.Holds(want) {
+		if d.everSecret(n, p) || within(resolved.Secret, p) || d.Redact.Holds(have) || d.Redact.Holds(want) {
 			r.Secret, r.Have, r.Want = true, maskOf(have), maskOf(want)
 		}
 		c.reasons = append(c.reasons, r)
 	}
-	differences(n.rec.Props, props, differs)
+	differences(n.Entry.Props, props, differs)
 	c.same = len(c.reasons) == 0 && len(resolved.Unknown) == 0
 	return c
 }
 
 // differences walks to the values that two trees of props hold differently.
 func differences(have, want map[string]any, differs func(p tree.Path, have, want any)) {
-	leaves(want, func(p tree.Path, v any) {
+	Leaves(want, func(p tree.Path, v any) {
 		if had, _ := tree.Get(have, p); !tree.Equal(had, v) {
 			differs(p, had, v)
 		}
 	})
-	leaves(have, func(p tree.Path, had any) {
+	Leaves(have, func(p tree.Path, had any) {
 		if _, declared := tree.Get(want, p); !declared && had != nil {
 			differs(p, had, nil)
 		}
@@ -213,7 +213,7 @@ func differences(have, want map[string]any, differs func(p tree.Path, have, want
 func (d *restoring) newSince(declared, later map[string]*graph.Resource) {
 	renamed := map[string]bool{}
 	for old, r := range later {
-		renamed[r.Address] = renamed[r.Address] || d.nodes[old] != nil
+		renamed[r.Address] = renamed[r.Address] || d.Nodes[old] != nil
 	}
 	for addr, r := range declared {
 		if d.records[addr].Present() == nil && !renamed[addr] && d.damaged[addr] == nil {

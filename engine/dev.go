@@ -34,33 +34,33 @@ const LocalStage = "local-"
 // ErrDeployed is matched when a dev session is refused a stage that something else made.
 var ErrDeployed = errors.New("it was deployed, and not made by dev")
 
-// errKept ends the deletion of what a dev session must leave.
-var errKept = errors.New("dev did not make it and does not delete it")
+// ErrKept ends the deletion of what a dev session must leave.
+var ErrKept = errors.New("dev did not make it and does not delete it")
 
-// devRules say what a dev session may delete. Outside of one everything may be.
-type devRules struct {
+// DevRules say what a dev session may delete. Outside of one everything may be.
+type DevRules struct {
 	session *Dev   // nil outside of one
 	name    string // of the stage
 }
 
-// keeps reports that a dev session must leave a thing: it did not make it.
-func (d devRules) keeps(g *state.Generation) bool { return d.session != nil && g != nil && !g.Dev }
+// Keeps reports that a dev session must leave a thing: it did not make it.
+func (d DevRules) Keeps(g *state.Generation) bool { return d.session != nil && g != nil && !g.Dev }
 
 // keepsRow is the same for anything of a row.
-func (d devRules) keepsRow(rec *state.Entry) bool {
-	return rec != nil && slices.ContainsFunc(rec.Generations, d.keeps)
+func (d DevRules) keepsRow(rec *state.Entry) bool {
+	return rec != nil && slices.ContainsFunc(rec.Generations, d.Keeps)
 }
 
-// collectable are the condemned generations that this plan may delete.
-func (d devRules) collectable(rec *state.Entry) []*state.Generation {
-	return slices.DeleteFunc(rec.Condemned(), d.keeps)
+// Collectable are the condemned generations that this plan may delete.
+func (d DevRules) Collectable(rec *state.Entry) []*state.Generation {
+	return slices.DeleteFunc(rec.Condemned(), d.Keeps)
 }
 
-// findsOwn reports that what is found without a record is taken for made by dev.
-func (d devRules) findsOwn() bool { return d.session != nil && strings.HasPrefix(d.name, LocalStage) }
+// FindsOwn reports that what is found without a record is taken for made by dev.
+func (d DevRules) FindsOwn() bool { return d.session != nil && strings.HasPrefix(d.name, LocalStage) }
 
 // check refuses a dev session a stage that it did not make.
-func (d devRules) check(entries map[string]*state.Entry, stage statestore.Stage) error {
+func (d DevRules) check(entries map[string]*state.Entry, stage statestore.Stage) error {
 	if d.session == nil || d.session.Here {
 		return nil
 	}
@@ -82,27 +82,27 @@ func (d devRules) check(entries map[string]*state.Entry, stage statestore.Stage)
 }
 
 // leaves returns what is no longer declared and not dev's to delete, with what it needs as the state says.
-func (d devRules) leaves(undeclared []*node, chosen *chosen, forget []string) []*node {
+func (d DevRules) leaves(undeclared []*Node, chosen *Chosen, forget []string) []*Node {
 	if d.session == nil {
 		return nil
 	}
-	at := make(map[string]*node, len(undeclared))
+	at := make(map[string]*Node, len(undeclared))
 	for _, n := range undeclared {
-		at[n.addr] = n
+		at[n.Address] = n
 	}
-	var left []*node
-	var leave func(n *node)
-	leave = func(n *node) {
-		if n == nil || !chosen.isSelected(n) || slices.Contains(forget, n.addr) || slices.Contains(left, n) {
+	var left []*Node
+	var leave func(n *Node)
+	leave = func(n *Node) {
+		if n == nil || !chosen.IsSelected(n) || slices.Contains(forget, n.Address) || slices.Contains(left, n) {
 			return
 		}
 		left = append(left, n)
-		for _, a := range n.rec.Needs {
+		for _, a := range n.Entry.Needs {
 			leave(at[a])
 		}
 	}
 	for _, n := range undeclared {
-		if d.keepsRow(n.rec) {
+		if d.keepsRow(n.Entry) {
 			leave(n)
 		}
 	}
@@ -112,7 +112,7 @@ func (d devRules) leaves(undeclared []*node, chosen *chosen, forget []string) []
 // local is a declaration as a dev session serves it on this machine: of the local variant of its kind. Nil where there is
 // none, or it is to be in the cloud. What guards a thing of the cloud is no concern of it: nobody's data is in there, and
 // nothing could be taken over.
-func (d devRules) local(catalog *reconcile.Catalog, r *graph.Resource) *graph.Resource {
+func (d DevRules) local(catalog *reconcile.Catalog, r *graph.Resource) *graph.Resource {
 	if d.session == nil || matches(d.session.Remote, r.Address) {
 		return nil
 	}
@@ -127,25 +127,25 @@ func (d devRules) local(catalog *reconcile.Catalog, r *graph.Resource) *graph.Re
 }
 
 // refusesKept returns why dev must not replace an object: it is not dev's to delete.
-func (g *guarding) refusesKept(n *node) error {
-	if n.decl == nil || n.plan.Action != Replace || !g.keeps(n.rec.Live()) {
+func (g *guarding) refusesKept(n *Node) error {
+	if n.Decl == nil || n.Plan.Action != Replace || !g.Keeps(n.Entry.Live()) {
 		return nil
 	}
-	return reconcile.WithHint(fmt.Errorf("dev did not make it, and it would be replaced, which deletes it: %s", replacing(n.plan.Reasons)), "%s", keptHint(n))
+	return reconcile.WithHint(fmt.Errorf("dev did not make it, and it would be replaced, which deletes it: %s", replacing(n.Plan.Reasons)), "%s", keptHint(n))
 }
 
-func keptHint(n *node) string {
-	if n.spec.Stands != "" && n.rec.Live().Kind == n.spec.Stands {
-		return "--remote " + n.addr + " goes on with the one that is there; without --stage dev has a stage of its own"
+func keptHint(n *Node) string {
+	if n.Spec.Stands != "" && n.Entry.Live().Kind == n.Spec.Stands {
+		return "--remote " + n.Address + " goes on with the one that is there; without --stage dev has a stage of its own"
 	}
 	return "athanor deploy replaces it; change it back, or give dev a stage of its own"
 }
 
 // keptWarnings say what was left.
-func keptWarnings(left []*node) []string {
+func keptWarnings(left []*Node) []string {
 	var texts []string
 	for _, n := range left {
-		texts = append(texts, n.addr+" is not declared any more; dev did not make it and leaves it: athanor deploy deletes it")
+		texts = append(texts, n.Address+" is not declared any more; dev did not make it and leaves it: athanor deploy deletes it")
 	}
 	slices.Sort(texts)
 	return texts

@@ -25,12 +25,12 @@ type found struct {
 // names: tag-wide where the provider can, else kind by kind.
 func (s *finder) discover(ctx context.Context) error {
 	var accesses []*observe.Way
-	for _, n := range s.declared {
-		if a := n.access.Reached(); a.Err == nil && !slices.Contains(accesses, a) {
+	for _, n := range s.Declared {
+		if a := n.Access.Reached(); a.Err == nil && !slices.Contains(accesses, a) {
 			accesses = append(accesses, a)
 		}
 	}
-	all, err := s.cloud.Discover(ctx, accesses)
+	all, err := s.Cloud.Discover(ctx, accesses)
 	s.discovered = discoveryOf(all)
 	return err
 }
@@ -65,8 +65,8 @@ func (d discovery) retained() []string {
 
 // finder looks for objects that no entry has.
 type finder struct {
-	*jobs
-	slots      *state.Slots
+	*Jobs
+	Slots      *state.Slots
 	discovered discovery
 	// fresh: there are no entries at all, and everything with an owner tag was discovered.
 	fresh bool

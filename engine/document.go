@@ -13,16 +13,16 @@ import (
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
-// applyingFact names the stage-wide fact that says which saved plan was applied last, and in which run.
-const applyingFact = "plan"
+// ApplyingFact names the stage-wide fact that says which saved plan was applied last, and in which run.
+const ApplyingFact = "plan"
 
 // applying is that fact.
 type applying struct{ plan, run string }
 
-// derive makes the working plan of a plan document: the same plan, made again from the program, the state and what reading
+// Derive makes the working plan of a plan document: the same plan, made again from the program, the state and what reading
 // shows now. It says no more about what may be done: that stands in the document. Resumed says that an interrupted run of
 // the same document is the last that changed the state.
-func (e *Planner) derive(ctx context.Context, doc *Plan, g *Graph, o PlanOptions) (p *Plan, resumed bool, err error) {
+func (e *Planner) Derive(ctx context.Context, doc *Plan, g *Graph, o PlanOptions) (p *Plan, resumed bool, err error) {
 	stage := statestore.Stage{Stack: doc.Stack, Name: doc.Stage}
 	switch {
 	case doc.Destroy:
@@ -37,7 +37,7 @@ func (e *Planner) derive(ctx context.Context, doc *Plan, g *Graph, o PlanOptions
 	if err != nil {
 		return nil, false, err
 	}
-	if resumed, err = e.resumes(ctx, doc, p.work.snap); err != nil {
+	if resumed, err = e.resumes(ctx, doc, p.work.Snap); err != nil {
 		return nil, false, err
 	}
 	if err := heldTo(doc, p, resumed); err != nil {
@@ -55,14 +55,14 @@ func (p *Plan) limit(announced *Plan) {
 		a := &announced.Actions[i]
 		has[a.Address] = has[a.Address] || len(a.Steps) > 0
 	}
-	for _, n := range slices.Concat(w.declared, w.leftover) {
+	for _, n := range slices.Concat(w.Declared, w.Leftover) {
 		switch {
-		case has[n.addr] || n.plan == nil || n.plan.Action == Wait || n.plan.Action == Blocked:
-		case n.decl == nil:
+		case has[n.Address] || n.Plan == nil || n.Plan.Action == Wait || n.Plan.Action == Blocked:
+		case n.Decl == nil:
 			w.deselect(n)
-			n.plan.Action = Unchanged
+			n.Plan.Action = Unchanged
 		default:
-			n.plan.Action, n.plan.May, n.others = Unchanged, false, nil
+			n.Plan.Action, n.Plan.May, n.Others = Unchanged, false, nil
 		}
 	}
 	p.OutputChanges = announced.OutputChanges
@@ -76,8 +76,8 @@ func (p *Plan) limit(announced *Plan) {
 	}
 }
 
-// identity tells a plan document apart from every other.
-func identity(key *seal.Key, doc *Plan) (string, error) {
+// DocumentID tells a plan document apart from every other.
+func DocumentID(key *seal.Key, doc *Plan) (string, error) {
 	data, err := json.Marshal(doc)
 	if err != nil {
 		return "", err
@@ -95,7 +95,7 @@ func (e *Planner) resumes(ctx context.Context, doc *Plan, snap *statestore.Snaps
 	if err != nil || last == (applying{}) {
 		return false, err
 	}
-	id, err := identity(e.Key, doc)
+	id, err := DocumentID(e.Key, doc)
 	if err != nil || last.plan != id {
 		return false, err
 	}
@@ -104,7 +104,7 @@ func (e *Planner) resumes(ctx context.Context, doc *Plan, snap *statestore.Snaps
 }
 
 func openApplying(key *seal.Key, snap *statestore.Snapshot) (applying, error) {
-	v, err := state.OpenFact(snap, key, applyingFact)
+	v, err := state.OpenFact(snap, key, ApplyingFact)
 	m, _ := v.(map[string]any)
 	id, _ := m["plan"].(string)
 	run, _ := m["run"].(string)

@@ -25,26 +25,26 @@ type Left struct {
 // PlanDrift makes the plan that puts back what was deployed last. Without a graph it goes by the state alone.
 func (e *Planner) PlanDrift(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Plan, error) {
 	d := &drift{of: map[string]*deployed{}}
-	was := emptyGraph(stage, g)
+	was := EmptyGraph(stage, g)
 	if g != nil && len(g.Resources) > 0 {
 		d.program, was.Secrets, was.Funcs = g, g.Secrets, Funcs{Then: g.Funcs.Then, Hooks: g.Funcs.Hooks}
 	}
-	w, err := e.newWork(ctx, was, policy{
+	w, err := e.NewWork(ctx, was, Policy{
 		PlanOptions: PlanOptions{Target: o.Target, Exclude: o.Exclude}, hidesOutputs: true, keepsOutputs: true, refusesEach: true,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if w.fresh && w.snap.LastRun == nil {
+	if w.fresh && w.Snap.LastRun == nil {
 		return nil, reconcile.WithHint(fmt.Errorf("%w: %s was never deployed, or its state is lost", ErrNothingKnown, stage), "`athanor deploy` makes what the program declares, and finds what is there")
 	}
 	w.fresh = false // what is not on record cannot drift: nothing is looked for
-	w.drift, w.index.was = d, d.deployed
-	w.again = func(ctx context.Context) (*Plan, error) { return e.PlanDrift(ctx, stage, g, o) }
+	w.drift, w.Index.was = d, d.deployed
+	w.Again = func(ctx context.Context) (*Plan, error) { return e.PlanDrift(ctx, stage, g, o) }
 	if w.program = d.program; d.program == nil {
-		w.program = emptyGraph(stage, nil)
+		w.program = EmptyGraph(stage, nil)
 	}
-	(&restoring{jobs: w.jobs, drift: d, graph: was, records: w.records, damaged: w.damaged, last: w.outputs().last}).restore(ctx)
+	(&restoring{Jobs: w.Jobs, drift: d, graph: was, records: w.Records, damaged: w.Damaged, last: w.Outputs().last}).restore(ctx)
 	return w.makePlan(ctx, &Plan{Drift: true})
 }
 
@@ -71,12 +71,12 @@ func (d *drift) deployed(addr string) *deployed { return d.of[addr] }
 
 // classifyVanished: what was deployed is gone. It is made again as it was, unless what it was made of is not at
 // hand any more.
-func (c *classifier) classifyVanished(n *node) {
-	live := n.rec.Live()
-	n.plan.Identity = live.Identity
+func (c *classifier) classifyVanished(n *Node) {
+	live := n.Entry.Live()
+	n.Plan.Identity = live.Identity
 	c.classifyAbsent(n)
-	for i := range n.plan.Reasons {
-		n.plan.Reasons[i].Source = ByWorld
+	for i := range n.Plan.Reasons {
+		n.Plan.Reasons[i].Source = ByWorld
 	}
 	if n.builtAnew() {
 		c.block(n, reconcile.WithHint(errors.New("it was deleted outside athanor, and what it was created from changed since"), "the next deploy makes it as the program has it now"))
@@ -85,29 +85,29 @@ func (c *classifier) classifyVanished(n *node) {
 
 // asRecorded lets others go by what is on record of a node, whose repair brings it back to that. What is made anew
 // will differ, and what is unchanged is as it was seen.
-func (n *node) asRecorded() {
-	if n.was == nil || n.plan.Action == Create || n.plan.Action == Replace || n.plan.Action == Unchanged && !n.look.Absent {
+func (n *Node) asRecorded() {
+	if n.Was == nil || n.Plan.Action == Create || n.Plan.Action == Replace || n.Plan.Action == Unchanged && !n.Look.Absent {
 		return
 	}
-	n.attrs, n.unknown, n.moving = n.rec.Live().Attributes, false, nil
+	n.Attrs, n.Unknown, n.Moving = n.Entry.Live().Attributes, false, nil
 }
 
 // yield tells apart what the world changed from what follows from what a thing is made of. In a drift plan the
 // program's paths are left to the next deploy, and not compared here nor when it is applied.
-func (c *classifier) yield(n *node) error {
+func (c *classifier) yield(n *Node) error {
 	var err error
-	if n.remade, err = n.rebuilt(); err != nil || n.was == nil {
+	if n.remade, err = n.rebuilt(); err != nil || n.Was == nil {
 		return err
 	}
 	if err := c.changedByBoth(n); err != nil {
 		return err
 	}
-	left := Left{Address: n.addr, Kind: n.spec.Type, Why: "what it is made of changed"}
+	left := Left{Address: n.Address, Kind: n.Spec.Type, Why: "what it is made of changed"}
 	var aside []tree.Path
-	for _, s := range n.look.Steps {
-		moved := slices.ContainsFunc(n.was.moved, func(p tree.Path) bool { return p.Within(s.Path) })
+	for _, s := range n.Look.Steps {
+		moved := slices.ContainsFunc(n.Was.moved, func(p tree.Path) bool { return p.Within(s.Path) })
 		if n.remade[s.Path] {
-			r := c.jobs.reason(n, s)
+			r := c.Jobs.Reason(n, s)
 			r.Source = ByProgram
 			left.Reasons = append(left.Reasons, r)
 		}
@@ -121,45 +121,45 @@ func (c *classifier) yield(n *node) error {
 	if len(left.Reasons) > 0 {
 		c.drift.left = append(c.drift.left, left)
 	}
-	n.was.aside = append(n.was.aside, aside...)
-	n.job.Ignore = slices.Concat(n.job.Ignore, aside)
-	n.look, err = n.kind.Compare(n.job, n.look)
+	n.Was.aside = append(n.Was.aside, aside...)
+	n.Job.Ignore = slices.Concat(n.Job.Ignore, aside)
+	n.Look, err = n.Kind.Compare(n.Job, n.Look)
 	return err
 }
 
 // changedByBoth adds to what is left of a node what the world changed of it too, unless the program has taken that over.
-func (c *classifier) changedByBoth(n *node) error {
-	if len(n.was.moved) == 0 {
+func (c *classifier) changedByBoth(n *Node) error {
+	if len(n.Was.moved) == 0 {
 		return nil
 	}
-	job := *n.job
-	job.Ignore = n.decl.Options.IgnoreChanges
-	all, err := n.kind.Compare(&job, n.look)
+	job := *n.Job
+	job.Ignore = n.Decl.Options.IgnoreChanges
+	all, err := n.Kind.Compare(&job, n.Look)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(c.drift.left, func(l Left) bool { return l.Address == n.addr })
+	i := slices.IndexFunc(c.drift.left, func(l Left) bool { return l.Address == n.Address })
 	left := &c.drift.left[i]
 	for _, s := range all.Steps {
 		takenOver := func(r Reason) bool { return r.Path == s.Path && !r.Secret && !s.Secret && tree.Equal(r.Want, s.Have) }
 		moved := s.Path.Overlaps
-		if slices.ContainsFunc(n.was.moved, moved) && !slices.ContainsFunc(left.Reasons, takenOver) {
-			left.Reasons = append(left.Reasons, c.jobs.reason(n, s))
+		if slices.ContainsFunc(n.Was.moved, moved) && !slices.ContainsFunc(left.Reasons, takenOver) {
+			left.Reasons = append(left.Reasons, c.Jobs.Reason(n, s))
 		}
 	}
 	return nil
 }
 
 // unfollowed warns of what keeps the attributes that it was deployed with of something that is made again.
-func unfollowed(declared []*node) []string {
+func unfollowed(declared []*Node) []string {
 	var texts []string
 	for _, n := range declared {
-		if n.plan == nil || n.plan.Action != Create && n.plan.Action != Replace {
+		if n.Plan == nil || n.Plan.Action != Create && n.Plan.Action != Replace {
 			continue
 		}
 		for _, user := range n.users {
-			if user.was != nil && user.was.literal {
-				texts = append(texts, fmt.Sprintf("%s keeps what it knows of %s, which is made again; the next deploy brings it up to date", user.addr, n.addr))
+			if user.Was != nil && user.Was.literal {
+				texts = append(texts, fmt.Sprintf("%s keeps what it knows of %s, which is made again; the next deploy brings it up to date", user.Address, n.Address))
 			}
 		}
 	}

@@ -17,12 +17,12 @@ import (
 
 // deleter deletes objects, each after it has read that the object is there, still ours, and announced to go.
 type deleter struct {
-	*jobs
+	*Jobs
 	*agreement
 	*ledger
 	*report
 	takeOver bool // objects may be deleted that another store has tagged
-	guards   guards
+	guards   Guards
 	// keeps reports whether a dev session must leave an object.
 	keeps func(*state.Generation) bool
 	// condemnedBefore reports a generation that was on its way out when the run began.
@@ -30,8 +30,8 @@ type deleter struct {
 }
 
 // drop deletes everything of a row that is no longer declared, the newest generation first.
-func (d *deleter) drop(ctx context.Context, n *node) error {
-	rec := n.rec.Clone()
+func (d *deleter) drop(ctx context.Context, n *Node) error {
+	rec := n.Entry.Clone()
 	if err := d.condemn(ctx, n, rec); err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (d *deleter) drop(ctx context.Context, n *node) error {
 }
 
 // clear deletes all generations of a record and with the last one the row.
-func (d *deleter) clear(ctx context.Context, n *node, rec *state.Entry) error {
+func (d *deleter) clear(ctx context.Context, n *Node, rec *state.Entry) error {
 	var errs []error
 	for _, g := range slices.Backward(slices.Clone(rec.Generations)) {
 		if err := d.deleteGeneration(ctx, n, g); err != nil {
@@ -56,7 +56,7 @@ func (d *deleter) clear(ctx context.Context, n *node, rec *state.Entry) error {
 }
 
 // commitLess records that something of a row is gone.
-func (d *deleter) commitLess(ctx context.Context, n *node, rec *state.Entry) error {
+func (d *deleter) commitLess(ctx context.Context, n *Node, rec *state.Entry) error {
 	if t := d.tasks[n]; t.passes() && t.drop && len(rec.Generations) == 0 {
 		return d.commitAhead(ctx, t, rec)
 	}
@@ -65,7 +65,7 @@ func (d *deleter) commitLess(ctx context.Context, n *node, rec *state.Entry) err
 
 // condemn makes it durable that the things of a row are on their way out, so that a run which is cut short and
 // finds the address declared again makes a new thing instead of waiting for a dying one.
-func (d *deleter) condemn(ctx context.Context, n *node, rec *state.Entry) error {
+func (d *deleter) condemn(ctx context.Context, n *Node, rec *state.Entry) error {
 	changed := false
 	for _, g := range rec.Generations {
 		changed = changed || g.State != statestore.Condemned && !g.StateOnly
@@ -79,17 +79,17 @@ func (d *deleter) condemn(ctx context.Context, n *node, rec *state.Entry) error 
 
 // dropCondemned deletes the generations that a declared row has left behind. One that cannot be deleted stops
 // none of the others.
-func (d *deleter) dropCondemned(ctx context.Context, n *node) error {
+func (d *deleter) dropCondemned(ctx context.Context, n *Node) error {
 	var errs []error
-	for _, g := range slices.DeleteFunc(n.rec.Condemned(), d.keeps) {
+	for _, g := range slices.DeleteFunc(n.Entry.Condemned(), d.keeps) {
 		if err := d.deleteGeneration(ctx, n, g); err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		rec := n.rec.Clone()
+		rec := n.Entry.Clone()
 		rec.Generations = slices.DeleteFunc(rec.Generations, func(x *state.Generation) bool { return x.Number == g.Number })
-		if len(rec.Condemned()) == 0 && n.decl != nil && n.was == nil {
-			rec.Former = state.StillNamed(rec.Former, n.decl.Options.RenamedFrom)
+		if len(rec.Condemned()) == 0 && n.Decl != nil && n.Was == nil {
+			rec.Former = state.StillNamed(rec.Former, n.Decl.Options.RenamedFrom)
 		}
 		if err := d.commit(ctx, n, rec); err != nil {
 			return err
@@ -100,35 +100,35 @@ func (d *deleter) dropCondemned(ctx context.Context, n *node) error {
 
 // compareLate decides about an object that is deleted before its replacement where the plan could not tell whether it is replaced:
 // it is compared once more, with the values that its upstreams have now.
-func (c *creator) compareLate(ctx context.Context, n *node) error {
-	if !n.plan.May {
+func (c *creator) compareLate(ctx context.Context, n *Node) error {
+	if !n.Plan.May {
 		return nil
 	}
-	g := n.present()
+	g := n.Present()
 	if g == nil {
-		g = &state.Generation{Number: max(n.look.Owner.Generation, 1), Kind: n.spec.Type, Location: n.access.Place}
+		g = &state.Generation{Number: max(n.Look.Owner.Generation, 1), Kind: n.Spec.Type, Location: n.Access.Place}
 	}
-	job, err := c.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot, final: n.files == filesKnown})
+	job, err := c.DeclaredJob(ctx, n, Target{Gen: g, Number: g.Number, Slot: g.Slot, Final: n.Files == FilesKnown})
 	if err != nil {
 		return err
 	}
 	if job.ID == "" {
-		job.ID = n.look.Identity
+		job.ID = n.Look.Identity
 	}
-	look, err := n.kind.Compare(job, n.look)
-	n.kept = err == nil && len(look.Replaces()) == 0
+	look, err := n.Kind.Compare(job, n.Look)
+	n.Kept = err == nil && len(look.Replaces()) == 0
 	return err
 }
 
-// nameHeld are the things of a node's record that bear the given name which its new thing is to have: they must go
+// NameHeld are the things of a node's record that bear the given name which its new thing is to have: they must go
 // before it can come.
-func (n *node) nameHeld(rec *state.Entry) []*state.Generation {
-	if rec == nil || n.job == nil || !n.job.Named {
+func (n *Node) NameHeld(rec *state.Entry) []*state.Generation {
+	if rec == nil || n.Job == nil || !n.Job.Named {
 		return nil
 	}
 	var held []*state.Generation
 	for _, g := range rec.Generations {
-		if g.State != statestore.Candidate && g.NameGiven && g.Name == n.job.Name && g.Kind == n.spec.Type && g.Location == n.access.Place {
+		if g.State != statestore.Candidate && g.NameGiven && g.Name == n.Job.Name && g.Kind == n.Spec.Type && g.Location == n.Access.Place {
 			held = append(held, g)
 		}
 	}
@@ -137,7 +137,7 @@ func (n *node) nameHeld(rec *state.Entry) []*state.Generation {
 
 // dropFirst deletes what must be gone before the new thing is made. The intent for the new one takes its place
 // in the same commit, so that the row stays and nothing that needs it dangles.
-func (c *creator) dropFirst(ctx context.Context, n *node) (bool, error) {
+func (c *creator) dropFirst(ctx context.Context, n *Node) (bool, error) {
 	rec := c.recordOf(n)
 	c.carry(n, rec)
 	number := rec.NextNumber()
@@ -145,7 +145,7 @@ func (c *creator) dropFirst(ctx context.Context, n *node) (bool, error) {
 	if len(old) == 0 {
 		return false, nil
 	}
-	if err := c.compareLate(ctx, n); n.kept || err != nil {
+	if err := c.compareLate(ctx, n); n.Kept || err != nil {
 		return false, err
 	}
 	for _, g := range old {
@@ -165,17 +165,17 @@ func (c *creator) dropFirst(ctx context.Context, n *node) (bool, error) {
 		}
 	}
 	if rec.Live() == nil {
-		for p, v := range n.carried {
-			rec.Props = withValue(rec.Props, p, v)
+		for p, v := range n.Carried {
+			rec.Props = WithValue(rec.Props, p, v)
 		}
 	}
 	return false, c.commit(ctx, n, rec)
 }
 
 // goesFirst are the generations of an entry that are deleted before the new object of a node is made.
-func (c *creator) goesFirst(n *node, rec *state.Entry) []*state.Generation {
-	old := n.nameHeld(rec)
-	if g := rec.ByNumber(n.plan.Generation); g != nil && n.doing() == Replace && !slices.Contains(old, g) {
+func (c *creator) goesFirst(n *Node, rec *state.Entry) []*state.Generation {
+	old := n.NameHeld(rec)
+	if g := rec.ByNumber(n.Plan.Generation); g != nil && n.Doing() == Replace && !slices.Contains(old, g) {
 		old = append(old, g)
 	}
 	return old
@@ -183,30 +183,30 @@ func (c *creator) goesFirst(n *node, rec *state.Entry) []*state.Generation {
 
 // deletes reports that what an address stands for was deleted, by this run or by one before it.
 func (d *deleter) deletes(addr string) bool {
-	n := d.nodes[addr]
-	return n == nil || n.decl == nil && n.plan != nil && n.doing() == Delete && d.ok(n)
+	n := d.Nodes[addr]
+	return n == nil || n.Decl == nil && n.Plan != nil && n.Doing() == Delete && d.ok(n)
 }
 
 // deleteGeneration deletes one object after it has read that the object is there and still ours. An object that was replaced
 // and is retained is released instead.
-func (d *deleter) deleteGeneration(ctx context.Context, n *node, g *state.Generation) error {
+func (d *deleter) deleteGeneration(ctx context.Context, n *Node, g *state.Generation) error {
 	if g.Retain {
 		return d.release(ctx, n, g)
 	}
-	kind, err := d.cloud.KindOf(n.addr, g.Kind)
+	kind, err := d.Cloud.KindOf(n.Address, g.Kind)
 	if err != nil {
 		return err
 	}
-	a, err := d.cloud.At(ctx, n.addr, n.rec, g)
+	a, err := d.Cloud.At(ctx, n.Address, n.Entry, g)
 	if err != nil {
 		return err
 	}
-	job := d.recordedJob(n, a, g)
-	job.MayDelete = d.guards.mayDelete(n)
-	if d.neverBegan(g) {
+	job := d.RecordedJob(n, a, g)
+	job.MayDelete = d.guards.MayDelete(n)
+	if d.NeverBegan(g) {
 		return nil
 	}
-	switch with, by := d.goesWith(n, g.Number), n.rec.Options.DeletedWith; {
+	switch with, by := d.GoesWith(n, g.Number), n.Entry.Options.DeletedWith; {
 	case kind.Spec().Recorded && (with != nil || by != "" && d.deletes(by)):
 		return nil // it has no object of its own, and what it did went with the other
 	case with != nil:
@@ -222,44 +222,46 @@ func (d *deleter) deleteGeneration(ctx context.Context, n *node, g *state.Genera
 		return err
 	}
 	if d.keeps(g) {
-		return reconcile.WithHint(errKept, "athanor deploy deletes it")
+		return reconcile.WithHint(ErrKept, "athanor deploy deletes it")
 	}
 	return kind.Delete(ctx, job)
 }
 
 // checkDelete looks once more before a deletion. What carries another mark is never deleted.
-func (d *deleter) checkDelete(ctx context.Context, n *node, g *state.Generation, kind reconcile.Any, job *reconcile.Job) (gone bool, err error) {
+func (d *deleter) checkDelete(ctx context.Context, n *Node, g *state.Generation, kind reconcile.Any, job *reconcile.Job) (gone bool, err error) {
 	look, err := d.seen(ctx, kind, job)
-	may, could := d.guards.unread(n, g, kind.Spec())
+	may, could := d.guards.Unread(n, g, kind.Spec())
 	switch {
-	case failsToRead(ctx, err) && may:
-		d.emit(Event{Type: EventWarning, Address: n.addr, Kind: g.Kind, Note: "it cannot be read, and is deleted by its identity in state: " + err.Error()})
+	case FailsToRead(ctx, err) && may:
+		d.emit(Event{Type: EventWarning, Address: n.Address, Kind: g.Kind, Note: "it cannot be read, and is deleted by its identity in state: " + err.Error()})
 		return false, d.permits(n, d.proposed(n, operation.Remove, g, reconcile.Look{Identity: g.Identity, Holds: job.MayDelete && kind.Spec().HoldsData}))
-	case failsToRead(ctx, err) && could:
-		return false, unreadHint(n, err)
+	case FailsToRead(ctx, err) && could:
+		return false, UnreadHint(n, err)
 	case err != nil || look.Absent:
 		return look.Absent && !kind.Spec().Tidies, err
 	}
-	answer := adopt.Judge(d.evidenceOf(n, kind.Spec(), job, look, g))
-	foreign := ownerError(g.Kind, look, answer)
-	hint := func(err error) error { return reconcile.WithHint(err, "`athanor state rm %s` forgets it here", n.addr) }
+	answer := adopt.Judge(d.EvidenceOf(n, kind.Spec(), job, look, g))
+	foreign := OwnerError(g.Kind, look, answer)
+	hint := func(err error) error {
+		return reconcile.WithHint(err, "`athanor state rm %s` forgets it here", n.Address)
+	}
 	o := look.Owner
 	switch {
 	case g.Identity == "" && answer.Verdict == adopt.Foreign:
 		return true, nil // the intent was never carried out, and what is there is somebody else's
-	case g.Identity == "" && n.rec.ByObject(g.Kind, g.Location, look.Identity) != nil:
+	case g.Identity == "" && n.Entry.ByObject(g.Kind, g.Location, look.Identity) != nil:
 		return true, nil // what the intent began was found again, and is another generation's by now
 	case answer.Verdict == adopt.Ambiguous, !o.IsZero() && answer.Verdict != adopt.Ours:
 		return false, hint(foreign)
-	case !o.IsZero() && o.Generation != g.Number && !n.rec.OnlyOwner(g, look.Identity):
+	case !o.IsZero() && o.Generation != g.Number && !n.Entry.OnlyOwner(g, look.Identity):
 		foreign.Owner = o
 		return false, hint(foreign)
-	case answer.Unproven && !d.guards.names(n):
-		return false, unproven(n, g.Kind, look.Identity)
-	case answer.OtherStore && !d.takeOver && !d.condemnedBefore(n.addr, g.Number):
-		return false, otherStore(g.Kind, look.Identity)
+	case answer.Unproven && !d.guards.Names(n):
+		return false, Unproven(n, g.Kind, look.Identity)
+	case answer.OtherStore && !d.takeOver && !d.condemnedBefore(n.Address, g.Number):
+		return false, OtherStore(g.Kind, look.Identity)
 	case look.Holds && !job.MayDelete:
-		return false, reconcile.WithHint(reconcile.ErrHoldsData, "--allow-delete %s if its data may go", n.addr)
+		return false, reconcile.WithHint(reconcile.ErrHoldsData, "--allow-delete %s if its data may go", n.Address)
 	}
 	x := d.proposed(n, operation.Remove, g, look)
 	x.Fresh = false // nothing of an older value is deleted or kept
@@ -271,9 +273,9 @@ func (d *deleter) checkDelete(ctx context.Context, n *node, g *state.Generation,
 const withBound = time.Minute
 
 // missing waits until an object is missing that went with another resource. It deletes nothing.
-func (d *deleter) missing(ctx context.Context, with *node, kind reconcile.Any, job *reconcile.Job) error {
+func (d *deleter) missing(ctx context.Context, with *Node, kind reconcile.Any, job *reconcile.Job) error {
 	until := time.Now().Add(max(withBound, kind.Spec().Visibility))
-	why := fmt.Errorf("%s was deleted, and it is still there", with.addr)
+	why := fmt.Errorf("%s was deleted, and it is still there", with.Address)
 	return observe.Poll(ctx, func() (*reconcile.Pending, error) {
 		look, err := d.seen(ctx, kind, job)
 		left := time.Until(until)
@@ -289,11 +291,11 @@ func (d *deleter) missing(ctx context.Context, with *node, kind reconcile.Any, j
 }
 
 // permitDelete holds to the plan the deletion of what has no object.
-func (d *deleter) permitDelete(n *node, g *state.Generation, spec *reconcile.Spec) error {
+func (d *deleter) permitDelete(n *Node, g *state.Generation, spec *reconcile.Spec) error {
 	switch x := d.proposed(n, operation.Write, g, reconcile.Look{}); {
 	case !spec.Recorded:
 		return nil
-	case acts(spec):
+	case Acts(spec):
 		x.Verb = operation.Undo
 		return d.permits(n, x)
 	default:
@@ -315,12 +317,12 @@ func (d *deleter) seen(ctx context.Context, kind reconcile.Any, job *reconcile.J
 }
 
 // forget lets a row go without deleting its live thing. What was condemned before is deleted all the same.
-func (d *deleter) forget(ctx context.Context, n *node) error {
+func (d *deleter) forget(ctx context.Context, n *Node) error {
 	if err := d.permits(n, operation.Seen{Operation: operation.Operation{Verb: operation.Detach}}); err != nil {
 		return err
 	}
-	live := n.rec.Live()
-	rec := n.rec.Clone()
+	live := n.Entry.Live()
+	rec := n.Entry.Clone()
 	if live == nil {
 		rec.Generations = nil
 		return d.commit(ctx, n, rec)
@@ -339,11 +341,11 @@ func (d *deleter) forget(ctx context.Context, n *node) error {
 }
 
 // release marks a thing as retained, where it can carry a mark and is ours, and changes nothing else of it.
-func (d *deleter) release(ctx context.Context, n *node, g *state.Generation) error {
-	mark := d.mark(n.addr, g.Number)
+func (d *deleter) release(ctx context.Context, n *Node, g *state.Generation) error {
+	mark := d.Mark(n.Address, g.Number)
 	mark.Retained = true
 	if err := d.permits(n, d.proposed(n, operation.Release, g, reconcile.Look{})); err != nil {
 		return err
 	}
-	return remark(ctx, d.jobs, n, g, mark)
+	return remark(ctx, d.Jobs, n, g, mark)
 }

@@ -10,22 +10,22 @@ import (
 
 // tie records the edges that came into being in this run: what was settled, or found again, before something that it needs
 // had a row knows of that only now. Without its edge it could be deleted too late, or what it needs too early.
-func (r *run) tie(ctx context.Context) {
+func (r *Run) tie(ctx context.Context) {
 	change := statestore.Change{}
 	var tied []*state.Entry
-	var nodes []*node
-	for _, n := range r.w.sorted {
-		if n.decl == nil || n.rec == nil || n.was != nil || !r.ok(n) || !r.w.isSelected(n) {
+	var nodes []*Node
+	for _, n := range r.Draft.Sorted {
+		if n.Decl == nil || n.Entry == nil || n.Was != nil || !r.ok(n) || !r.Draft.IsSelected(n) {
 			continue
 		}
 		needs := r.needs(n)
-		if slices.Equal(n.rec.Needs, needs) {
+		if slices.Equal(n.Entry.Needs, needs) {
 			continue
 		}
-		rec := n.rec.Clone()
+		rec := n.Entry.Clone()
 		rec.Needs = needs
-		if err := r.seal(&change, rec); err != nil {
-			r.fail(n, n.doing(), err)
+		if err := r.Seal(&change, rec); err != nil {
+			r.fail(n, n.Doing(), err)
 			continue
 		}
 		nodes, tied = append(nodes, n), append(tied, rec)
@@ -34,11 +34,11 @@ func (r *run) tie(ctx context.Context) {
 		return
 	}
 	r.introduce(&change)
-	if err := r.journal.Commit(context.WithoutCancel(ctx), change); err != nil {
-		r.fail(nodes[0], nodes[0].plan.Action, err)
+	if err := r.Journal.Commit(context.WithoutCancel(ctx), change); err != nil {
+		r.fail(nodes[0], nodes[0].Plan.Action, err)
 		return
 	}
 	for i, n := range nodes {
-		n.rec = tied[i]
+		n.Entry = tied[i]
 	}
 }

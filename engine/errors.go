@@ -41,7 +41,7 @@ func (e *ResourceError) Unwrap() error { return e.Err }
 
 // cause returns the error as one that others may have in common.
 func (e *ResourceError) cause() causes.Error {
-	return Problem{Address: e.Address, Err: e.Err, Own: e.Own, Common: e.Common, CommonHint: e.CommonHint}.cause()
+	return Problem{Address: e.Address, Err: e.Err, Own: e.Own, Common: e.Common, CommonHint: e.CommonHint}.AsCause()
 }
 
 // CauseID names the cause of the error. Errors with one cause have the same.
@@ -105,7 +105,7 @@ func GroupProblems(problems []Problem) []ProblemGroup {
 	errs := make([]causes.Error, len(problems))
 	first := map[string]Problem{}
 	for i, p := range problems {
-		errs[i] = p.cause()
+		errs[i] = p.AsCause()
 		if id := errs[i].ID(); first[id].Err == nil {
 			first[id] = p
 		}
@@ -117,8 +117,8 @@ func GroupProblems(problems []Problem) []ProblemGroup {
 	return groups
 }
 
-// cause returns the problem as an error that others may have in common.
-func (p Problem) cause() causes.Error {
+// AsCause returns the problem as an error that others may have in common.
+func (p Problem) AsCause() causes.Error {
 	return causes.Error{
 		Address: p.Address, Text: p.Err.Error(), Hint: strings.Join(reconcile.Hints(p.Err), "; "),
 		Own: append([]string{p.Address}, p.Own...), Follows: p.Follows, Common: p.Common, CommonHint: p.CommonHint, Cause: p.Cause,
@@ -140,11 +140,11 @@ func commonCauses(failures []*ResourceError) []causes.Cause {
 	for i, f := range failures {
 		errs[i] = f.cause()
 	}
-	return sharedCauses(errs)
+	return SharedCauses(errs)
 }
 
-// sharedCauses returns the causes that concern more than one address.
-func sharedCauses(errs []causes.Error) []causes.Cause {
+// SharedCauses returns the causes that concern more than one address.
+func SharedCauses(errs []causes.Error) []causes.Cause {
 	return slices.DeleteFunc(causes.Group(errs), func(c causes.Cause) bool { return !c.Shared() })
 }
 

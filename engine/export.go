@@ -214,7 +214,7 @@ func ReadExport(data []byte) (*Export, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	var doc Export
-	if err := decodeWhole(dec, &doc); err != nil {
+	if err := DecodeWhole(dec, &doc); err != nil {
 		return nil, fmt.Errorf("export document: %w", err)
 	}
 	if doc.Format != exportFormat {

@@ -11,20 +11,20 @@ import (
 )
 
 // finish records outputs and the end of the run, with what else is to be recorded, and says how it went.
-func (r *run) finish(ctx context.Context, end statestore.Change) (*Result, error) {
-	for addr := range r.w.damaged {
-		if _, counted := r.statuses[addr]; !counted && r.w.edit == nil {
+func (r *Run) finish(ctx context.Context, end statestore.Change) (*Result, error) {
+	for addr := range r.Draft.Damaged {
+		if _, counted := r.statuses[addr]; !counted && r.Draft.Edit == nil {
 			r.summary.Blocked++ // what cannot be read was not touched, and is still there
 		}
 	}
-	r.summary.Blocked += len(r.w.missed.lines)
-	res := &Result{Run: r.id, State: r.endState(), Failures: r.failures, Waiting: r.waiting, Summary: r.summary, Calls: r.w.gate.Made()}
+	r.summary.Blocked += len(r.Draft.Missed.Lines)
+	res := &Result{Run: r.id, State: r.endState(), Failures: r.failures, Waiting: r.waiting, Summary: r.summary, Calls: r.Draft.Gate.Made()}
 	res.InterruptedBy, res.Causes = r.interruptedBy(), commonCauses(r.failures)
-	res.Outputs, res.Secret = r.w.outputs().values(ctx)
-	if sealed, changed := r.w.outputs().seal(ctx); changed && r.w.edit == nil {
-		end.Outputs, end.KeyID = sealed, r.e.Key.ID()
+	res.Outputs, res.Secret = r.Draft.Outputs().Values(ctx)
+	if sealed, changed := r.Draft.Outputs().Seal(ctx); changed && r.Draft.Edit == nil {
+		end.Outputs, end.KeyID = sealed, r.Runner.Key.ID()
 	}
-	r.e.Warm.settled(res.Waiting)
+	r.Runner.Warm.Settled(res.Waiting)
 	res.Took = time.Since(r.started)
 	res.Slow = r.tookLong(res.Took)
 	r.sayCancelled()
@@ -33,18 +33,18 @@ func (r *run) finish(ctx context.Context, end statestore.Change) (*Result, error
 	if err != nil {
 		return res, fmt.Errorf("summary: %w", err)
 	}
-	if err := r.journal.FinishWith(ctx, end, res.State, summary); err != nil {
+	if err := r.Journal.FinishWith(ctx, end, res.State, summary); err != nil {
 		return res, fmt.Errorf("state: %w", err)
 	}
-	res.Commits = r.journal.Commits()
+	res.Commits = r.Journal.Commits()
 	return res, nil
 }
 
-func (r *run) endState() statestore.RunState {
+func (r *Run) endState() statestore.RunState {
 	switch {
-	case r.stopping():
+	case r.Stopping():
 		return statestore.Cancelled
-	case len(r.failures) > 0 || r.broken || len(r.w.missed.lines) > 0 || len(r.w.damaged) > 0 && r.w.edit == nil:
+	case len(r.failures) > 0 || r.broken || len(r.Draft.Missed.Lines) > 0 || len(r.Draft.Damaged) > 0 && r.Draft.Edit == nil:
 		return statestore.Failed
 	default:
 		return statestore.Succeeded

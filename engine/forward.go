@@ -12,18 +12,18 @@ import (
 type forwarding struct {
 	*maker
 	works    *worker
-	leftover []*node // that are selected
+	leftover []*Node // that are selected
 }
 
 func (f *forwarding) forward(ctx context.Context) {
-	makes, drops := map[*node]*task{}, map[*node]*task{}
+	makes, drops := map[*Node]*task{}, map[*Node]*task{}
 	var tasks []*task
-	add := func(n *node, drop bool, first preview, do func(context.Context, *node) (bool, error)) *task {
+	add := func(n *Node, drop bool, first preview, do func(context.Context, *Node) (bool, error)) *task {
 		t := &task{n: n, drop: drop}
 		t.do = func(t *task) (bool, error) {
 			waiting, err := f.works.work(ctx, t, first, do)
 			if !drop && err == nil && !convergesLater(n) {
-				n.job = nil // there can be very many, and nothing asks for it any more
+				n.Job = nil // there can be very many, and nothing asks for it any more
 			}
 			return waiting, err
 		}
@@ -32,13 +32,13 @@ func (f *forwarding) forward(ctx context.Context) {
 		}
 		return t
 	}
-	for _, n := range f.sorted {
-		if n.decl == nil || n.plan == nil {
+	for _, n := range f.Sorted {
+		if n.Decl == nil || n.Plan == nil {
 			continue
 		}
-		switch n.doing() {
+		switch n.Doing() {
 		case Unchanged, Wait, Blocked:
-			f.settled(n, f.sleeps(n))
+			f.settled(n, f.Sleeps(n))
 			continue
 		default:
 		}
@@ -47,14 +47,14 @@ func (f *forwarding) forward(ctx context.Context) {
 			continue
 		}
 		makes[n] = add(n, false, f.previewMake, f.make)
-		if n.plan.DeleteFirst {
+		if n.Plan.DeleteFirst {
 			drops[n] = add(n, true, f.previewDrop, f.dropFirst)
 		}
 	}
 	for _, n := range breaking(drops, f.leftover) {
-		drops[n] = add(n, true, f.previewDelete, func(ctx context.Context, n *node) (bool, error) { return false, f.drop(ctx, n) })
+		drops[n] = add(n, true, f.previewDelete, func(ctx context.Context, n *Node) (bool, error) { return false, f.drop(ctx, n) })
 	}
-	order(makes, drops, f.jobs.index)
+	order(makes, drops, f.Jobs.Index)
 	f.works.schedule(tasks)
 	for _, t := range makes {
 		delete(f.tasks, t.n)
@@ -62,15 +62,15 @@ func (f *forwarding) forward(ctx context.Context) {
 }
 
 // waitsFor is an upstream that is not ready because somebody else must act first, or that is blocked by one.
-func (f *forwarding) waitsFor(n *node) *node {
-	for _, up := range n.ups {
-		if up.decl == nil || n.atBirth(up) {
+func (f *forwarding) waitsFor(n *Node) *Node {
+	for _, up := range n.Ups {
+		if up.Decl == nil || n.AtBirth(up) {
 			continue
 		}
-		if n.was != nil && up.doing() == Blocked {
+		if n.Was != nil && up.Doing() == Blocked {
 			continue // that one is left as it is, and this one goes back to what it was beside it
 		}
-		if up.doing() == Wait || f.statuses[up.addr] == StatusBlocked {
+		if up.Doing() == Wait || f.statuses[up.Address] == StatusBlocked {
 			return up
 		}
 	}
@@ -79,20 +79,20 @@ func (f *forwarding) waitsFor(n *node) *node {
 
 // breaking are the undeclared things that go before a thing which is deleted first, because they need it, or need
 // one that does. Of what reading has found nobody knows what it needs: it goes first as well.
-func breaking(drops map[*node]*task, undeclared []*node) []*node {
+func breaking(drops map[*Node]*task, undeclared []*Node) []*Node {
 	doomed := map[string]bool{}
 	for n := range drops {
-		doomed[n.addr] = true
+		doomed[n.Address] = true
 	}
-	var found []*node
+	var found []*Node
 	for more := len(doomed) > 0; more; {
 		more = false
 		for _, n := range undeclared {
-			needs := n.rec.NeedsUnknown || slices.ContainsFunc(n.needs, func(a string) bool { return doomed[a] })
-			if !isDeleted(n) || doomed[n.addr] || !needs && !refersToFound(n, drops) {
+			needs := n.Entry.NeedsUnknown || slices.ContainsFunc(n.Needs, func(a string) bool { return doomed[a] })
+			if !IsDeleted(n) || doomed[n.Address] || !needs && !refersToFound(n, drops) {
 				continue
 			}
-			doomed[n.addr], more = true, true
+			doomed[n.Address], more = true, true
 			found = append(found, n)
 		}
 	}
@@ -101,12 +101,12 @@ func breaking(drops map[*node]*task, undeclared []*node) []*node {
 
 // refersToFound reports that an undeclared resource refers by its values to an object that is deleted first and has no entry: an
 // entry that was lost is in nobody's needs.
-func refersToFound(n *node, drops map[*node]*task) bool {
+func refersToFound(n *Node, drops map[*Node]*task) bool {
 	refers := false
 	for up := range drops {
-		if up.rec != nil && up.rec.Found || isFound(up) {
-			tree.Walk(anyMap(n.rec.Props), func(_ tree.Path, v any) bool {
-				refers = refers || v == up.look.Identity
+		if up.Entry != nil && up.Entry.Found || IsFound(up) {
+			tree.Walk(AnyMap(n.Entry.Props), func(_ tree.Path, v any) bool {
+				refers = refers || v == up.Look.Identity
 				return !refers
 			})
 		}
@@ -116,41 +116,41 @@ func refersToFound(n *node, drops map[*node]*task) bool {
 
 // planRemains plans the deletion of those undeclared nodes of which only condemned generations are left: they have no
 // line of their own in the plan, each of their generations has.
-func planRemains(undeclared []*node) {
+func planRemains(undeclared []*Node) {
 	for _, n := range undeclared {
-		if n.plan == nil && len(n.rec.Generations) > 0 {
-			n.plan = &Planned{Address: n.addr, Action: Delete, Kind: n.rec.Generations[0].Kind}
+		if n.Plan == nil && len(n.Entry.Generations) > 0 {
+			n.Plan = &Planned{Address: n.Address, Action: Delete, Kind: n.Entry.Generations[0].Kind}
 		}
 	}
 }
 
-// isDeleted reports that an undeclared node is to be deleted.
-func isDeleted(n *node) bool { return n.plan != nil && n.doing() == Delete }
+// IsDeleted reports that an undeclared node is to be deleted.
+func IsDeleted(n *Node) bool { return n.Plan != nil && n.Doing() == Delete }
 
 // order says what waits for what. New things wait for what they need; what must go first waits for those that
 // need it, and for everything that comes before it: nothing is deleted before its upstreams have succeeded.
-func order(makes, drops map[*node]*task, x *index) {
+func order(makes, drops map[*Node]*task, x *Index) {
 	for n, t := range makes {
-		for _, up := range n.ups {
-			makes[up].before(t, n.atBirth(up))
+		for _, up := range n.Ups {
+			makes[up].before(t, n.AtBirth(up))
 		}
-		if n.files == filesLater { // also behind what needs nothing itself, and so has no task to wait for
-			for _, writer := range n.writers(func(up *node) bool { return makes[up] != nil }) {
+		if n.Files == FilesLater { // also behind what needs nothing itself, and so has no task to wait for
+			for _, writer := range n.Writers(func(up *Node) bool { return makes[up] != nil }) {
 				makes[writer].before(t, false)
 			}
 		}
 		drops[n].before(t, false)
 	}
-	under := below(drops, x.sorted)
+	under := below(drops, x.Sorted)
 	for n, t := range drops {
-		for _, a := range n.needs {
-			if up := x.nodes[a]; up != nil && drops[up] == nil && n.decl != nil && !under[up] {
+		for _, a := range n.Needs {
+			if up := x.Nodes[a]; up != nil && drops[up] == nil && n.Decl != nil && !under[up] {
 				makes[up].before(t, false)
 			}
 		}
 		for _, a := range needed(n) {
-			if _, cut := n.cut[a]; !cut { // through a deferrable path both would wait for each other
-				t.before(drops[x.nodes[a]], false)
+			if _, cut := n.Cut[a]; !cut { // through a deferrable path both would wait for each other
+				t.before(drops[x.Nodes[a]], false)
 			}
 		}
 	}
@@ -159,29 +159,29 @@ func order(makes, drops map[*node]*task, x *index) {
 			continue
 		}
 		for _, a := range needed(n) {
-			if !slices.Contains(n.needs, a) {
-				t.before(drops[x.nodes[a]], false) // it lets go of what it needed until now
+			if !slices.Contains(n.Needs, a) {
+				t.before(drops[x.Nodes[a]], false) // it lets go of what it needed until now
 			}
 		}
 	}
 }
 
 // needed are the addresses that a node needs, or that what is there of it needed when it was made.
-func needed(n *node) []string {
-	if n.rec == nil {
-		return n.needs
+func needed(n *Node) []string {
+	if n.Entry == nil {
+		return n.Needs
 	}
-	both := slices.Concat(n.needs, n.rec.Needs)
+	both := slices.Concat(n.Needs, n.Entry.Needs)
 	slices.Sort(both)
 	return slices.Compact(both)
 }
 
 // below are the declared nodes that need something which is deleted first: they are made after it, and so cannot
 // be waited for by what goes before it.
-func below(drops map[*node]*task, sorted []*node) map[*node]bool {
-	under := map[*node]bool{}
+func below(drops map[*Node]*task, sorted []*Node) map[*Node]bool {
+	under := map[*Node]bool{}
 	for _, n := range sorted {
-		for _, up := range n.ups {
+		for _, up := range n.Ups {
 			if drops[up] != nil || under[up] {
 				under[n] = true
 				break
@@ -199,15 +199,16 @@ func pathTexts(paths []tree.Path) []string {
 	return texts
 }
 
-func (n *node) kindName() string {
-	if n.spec != nil {
-		return n.spec.Type
+// KindName is the name of the kind that is declared, else of the one in state.
+func (n *Node) KindName() string {
+	if n.Spec != nil {
+		return n.Spec.Type
 	}
-	return n.plan.Kind
+	return n.Plan.Kind
 }
 
 // errWaitsForItself is why tasks were not started that nothing stopped: each waits for another of them.
 var errWaitsForItself = errors.New("it waits for what waits for it: a cycle that nothing opens")
 
-// errStopped ends work that may not be started any more.
-var errStopped = errors.New("stopped")
+// ErrStopped ends work that may not be started any more.
+var ErrStopped = errors.New("stopped")

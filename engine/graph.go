@@ -72,8 +72,8 @@ type Violation struct {
 	Warning bool   `json:"warning,omitempty"`
 }
 
-// emptyGraph is a program of a stage that declares nothing. Relative paths start where they do in another one, if that is given.
-func emptyGraph(stage statestore.Stage, like *Graph) *Graph {
+// EmptyGraph is a program of a stage that declares nothing. Relative paths start where they do in another one, if that is given.
+func EmptyGraph(stage statestore.Stage, like *Graph) *Graph {
 	g := &Graph{Format: GraphFormat, Stack: stage.Stack, Stage: stage.Name}
 	if like != nil {
 		g.Dir = like.Dir
@@ -146,7 +146,7 @@ func ReadGraph(data []byte) (*Graph, error) {
 	dec.DisallowUnknownFields()
 	dec.UseNumber()
 	var g Graph
-	if err := decodeWhole(dec, &g); err != nil {
+	if err := DecodeWhole(dec, &g); err != nil {
 		return nil, fmt.Errorf("graph document: %w", err)
 	}
 	if g.Format != GraphFormat {
@@ -169,8 +169,8 @@ func ReadGraph(data []byte) (*Graph, error) {
 	return &g, nil
 }
 
-// decodeWhole decodes one document with nothing behind it.
-func decodeWhole(dec *json.Decoder, into any) error {
+// DecodeWhole decodes one document with nothing behind it.
+func DecodeWhole(dec *json.Decoder, into any) error {
 	if err := dec.Decode(into); err != nil {
 		return err
 	}

@@ -15,45 +15,45 @@ var ErrProtected = errors.New("it is protected")
 
 // guarding refuses what would lose what must not be lost.
 type guarding struct {
-	guards
-	jobs *jobs
-	devRules
-	*chosen
-	*refusals
+	Guards
+	jobs *Jobs
+	DevRules
+	*Chosen
+	*Refusals
 }
 
 // guard refuses what the guards refuse.
-func (g *guarding) guard(n *node, holds bool) {
+func (g *guarding) guard(n *Node, holds bool) {
 	if err := g.refuses(n, holds); err != nil {
-		g.refuse(n, err)
+		g.Refuse(n, err)
 	}
 }
 
 // guardAll guards every address, once everything is decided: data that the plan itself deletes are no others' data.
-func (g *guarding) guardAll(ctx context.Context, all []*node) {
+func (g *guarding) guardAll(ctx context.Context, all []*Node) {
 	deleted := map[state.Object][]string{}
 	for _, n := range all {
 		for _, o := range g.deletes(n) {
-			deleted[o] = append(deleted[o], n.addr)
+			deleted[o] = append(deleted[o], n.Address)
 		}
 	}
 	for _, n := range all {
-		if n.plan == nil || !g.isSelected(n) || n.plan.Action != Delete && n.plan.Action != Replace {
+		if n.Plan == nil || !g.IsSelected(n) || n.Plan.Action != Delete && n.Plan.Action != Replace {
 			continue
 		}
 		if err := g.refusesKept(n); err != nil {
-			g.refuse(n, err)
+			g.Refuse(n, err)
 			continue
 		}
-		holds := n.look.Holds
+		holds := n.Look.Holds
 		if holds {
 			by, only := g.heldByPlan(ctx, n, deleted)
-			n.holding, holds = by, !only
+			n.Holding, holds = by, !only
 		}
 		g.guard(n, holds)
 	}
 	for _, n := range all {
-		if n.rec != nil && n.plan != nil && g.isSelected(n) {
+		if n.Entry != nil && n.Plan != nil && g.IsSelected(n) {
 			g.noteHeldByOlder(ctx, n, deleted)
 		}
 	}
@@ -61,38 +61,38 @@ func (g *guarding) guardAll(ctx context.Context, all []*node) {
 
 // noteHeldByOlder notes what the older generations of a node hold that the plan deletes: that goes before them. The run refuses
 // to delete what holds anything else.
-func (g *guarding) noteHeldByOlder(ctx context.Context, n *node, deleted map[state.Object][]string) {
-	for _, old := range n.rec.Condemned() {
+func (g *guarding) noteHeldByOlder(ctx context.Context, n *Node, deleted map[state.Object][]string) {
+	for _, old := range n.Entry.Condemned() {
 		kind, ok := g.catalog.Kind(old.Kind)
-		if !ok || !kind.Spec().ListsHeld || old.Identity == "" || old.Retain || g.mayDelete(n) {
+		if !ok || !kind.Spec().ListsHeld || old.Identity == "" || old.Retain || g.MayDelete(n) {
 			continue
 		}
-		way, err := g.jobs.cloud.At(ctx, n.addr, n.rec, old)
+		way, err := g.jobs.Cloud.At(ctx, n.Address, n.Entry, old)
 		if err != nil {
 			continue // the run says so
 		}
-		job := g.jobs.recordedJob(n, way, old)
+		job := g.jobs.RecordedJob(n, way, old)
 		job.ID = old.Identity
 		by, _ := g.heldBy(ctx, kind, job, deleted)
-		n.holding = append(n.holding, by...)
+		n.Holding = append(n.Holding, by...)
 	}
 }
 
 // deletes returns the objects of a node that the plan deletes, or may delete: each deletion asks once more what is held.
-func (g *guarding) deletes(n *node) []state.Object {
-	replaced := n.decl != nil && n.plan != nil && n.plan.Action == Replace && !n.decl.Options.Retain
+func (g *guarding) deletes(n *Node) []state.Object {
+	replaced := n.Decl != nil && n.Plan != nil && n.Plan.Action == Replace && !n.Decl.Options.Retain
 	var objects []state.Object
 	switch {
-	case !g.isSelected(n):
-	case replaced && isFound(n):
-		objects = append(objects, state.Object{Kind: n.spec.Type, Location: n.access.Place, Identity: n.look.Identity})
-	case n.rec == nil:
-	case replaced, n.decl == nil && (n.plan == nil || n.plan.Action == Delete):
-		for _, g := range n.rec.Generations {
+	case !g.IsSelected(n):
+	case replaced && IsFound(n):
+		objects = append(objects, state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look.Identity})
+	case n.Entry == nil:
+	case replaced, n.Decl == nil && (n.Plan == nil || n.Plan.Action == Delete):
+		for _, g := range n.Entry.Generations {
 			objects = append(objects, g.Object())
 		}
 	default:
-		for _, g := range g.collectable(n.rec) {
+		for _, g := range g.Collectable(n.Entry) {
 			objects = append(objects, g.Object())
 		}
 	}
@@ -101,13 +101,13 @@ func (g *guarding) deletes(n *node) []state.Object {
 
 // heldByPlan returns the addresses of what an object holds and the plan deletes, which goes first, and whether it holds nothing
 // else: by its identity, or as what a creation began whose identity is not in state. What is not read counts as others' data.
-func (g *guarding) heldByPlan(ctx context.Context, n *node, deleted map[state.Object][]string) (by []string, only bool) {
+func (g *guarding) heldByPlan(ctx context.Context, n *Node, deleted map[state.Object][]string) (by []string, only bool) {
 	kind := n.presentKind(g.catalog)
-	if len(deleted) == 0 || n.job == nil || kind == nil || !kind.Spec().ListsHeld || g.mayDelete(n) {
+	if len(deleted) == 0 || n.Job == nil || kind == nil || !kind.Spec().ListsHeld || g.MayDelete(n) {
 		return nil, false
 	}
-	job := *n.job
-	job.ID, job.Last = n.look.Identity, n.look.Attrs
+	job := *n.Job
+	job.ID, job.Last = n.Look.Identity, n.Look.Attrs
 	return g.heldBy(ctx, kind, &job, deleted)
 }
 
@@ -130,8 +130,8 @@ func (g *guarding) heldBy(ctx context.Context, kind reconcile.Any, job *reconcil
 	return by, err == nil
 }
 
-// guards keep what must not be lost: what is protected, and users' data that nobody permitted to delete.
-type guards struct {
+// Guards keep what must not be lost: what is protected, and users' data that nobody permitted to delete.
+type Guards struct {
 	catalog *reconcile.Catalog
 	// replace and allowDelete are the globs of the command line.
 	replace, allowDelete []string
@@ -139,8 +139,8 @@ type guards struct {
 
 // refuses returns why the object of a node must not be replaced or deleted as is planned, nil when it may. Holds says that it holds
 // data which nothing else deletes.
-func (g guards) refuses(n *node, holds bool) error {
-	switch n.plan.Action {
+func (g Guards) refuses(n *Node, holds bool) error {
+	switch n.Plan.Action {
 	case Replace:
 		return g.refusesReplace(n, holds)
 	case Delete:
@@ -150,48 +150,48 @@ func (g guards) refuses(n *node, holds bool) error {
 	}
 }
 
-func (g guards) refusesReplace(n *node, holds bool) error {
-	o := n.decl.Options
+func (g Guards) refusesReplace(n *Node, holds bool) error {
+	o := n.Decl.Options
 	switch {
 	case n.presentKind(g.catalog).Spec().Stands != "":
 		return nil // the old one is on this machine: what is declared is to guard the one that comes
 	case o.Protect:
-		return reconcile.WithHint(fmt.Errorf("%w and would be replaced: %s", ErrProtected, replacing(n.plan.Reasons)),
+		return reconcile.WithHint(fmt.Errorf("%w and would be replaced: %s", ErrProtected, replacing(n.Plan.Reasons)),
 			"take `protect` off, or change it back")
-	case o.Retain && n.plan.DeleteFirst:
+	case o.Retain && n.Plan.DeleteFirst:
 		return errors.New("it is retained, and can only be replaced by deleting it first")
-	case holds && !o.AllowReplace && !o.AllowDelete && !n.look.MayDelete && !matches(g.replace, n.addr) && !matches(g.allowDelete, n.addr):
-		return reconcile.WithHint(fmt.Errorf("%w and would be replaced: %s", reconcile.ErrHoldsData, replacing(n.plan.Reasons)),
-			"--replace %s, or allowReplace in the program, if its data may go", n.addr)
+	case holds && !o.AllowReplace && !o.AllowDelete && !n.Look.MayDelete && !matches(g.replace, n.Address) && !matches(g.allowDelete, n.Address):
+		return reconcile.WithHint(fmt.Errorf("%w and would be replaced: %s", reconcile.ErrHoldsData, replacing(n.Plan.Reasons)),
+			"--replace %s, or allowReplace in the program, if its data may go", n.Address)
 	}
 	return nil
 }
 
-func (g guards) refusesDelete(n *node, holds bool) error {
+func (g Guards) refusesDelete(n *Node, holds bool) error {
 	switch {
-	case n.rec.Options.Protect:
+	case n.Entry.Options.Protect:
 		return reconcile.WithHint(fmt.Errorf("%w and would be deleted", ErrProtected),
 			"declare it again with `protect: false` and deploy, then delete it")
-	case holds && !g.mayDelete(n):
-		return reconcile.WithHint(fmt.Errorf("%w and would be deleted", reconcile.ErrHoldsData), "--allow-delete %s if its data may go", n.addr)
+	case holds && !g.MayDelete(n):
+		return reconcile.WithHint(fmt.Errorf("%w and would be deleted", reconcile.ErrHoldsData), "--allow-delete %s if its data may go", n.Address)
 	}
 	return nil
 }
 
-// names reports whether the command line names a node as one that may be replaced or deleted.
-func (g guards) names(n *node) bool {
-	return matches(g.replace, n.addr) || matches(g.allowDelete, n.addr)
+// Names reports whether the command line names a node as one that may be replaced or deleted.
+func (g Guards) Names(n *Node) bool {
+	return matches(g.replace, n.Address) || matches(g.allowDelete, n.Address)
 }
 
-// mayDelete reports whether users' data may go with an object that is deleted.
-func (g guards) mayDelete(n *node) bool {
-	allowed := matches(g.allowDelete, n.addr) || n.look.MayDelete
-	if n.rec != nil {
-		allowed = allowed || n.rec.Options.AllowDelete || n.decl == nil && n.rec.MayDeleteData
+// MayDelete reports whether users' data may go with an object that is deleted.
+func (g Guards) MayDelete(n *Node) bool {
+	allowed := matches(g.allowDelete, n.Address) || n.Look.MayDelete
+	if n.Entry != nil {
+		allowed = allowed || n.Entry.Options.AllowDelete || n.Decl == nil && n.Entry.MayDeleteData
 	}
-	if n.decl != nil {
-		o := n.decl.Options
-		allowed = allowed || o.AllowDelete || o.AllowReplace || matches(g.replace, n.addr)
+	if n.Decl != nil {
+		o := n.Decl.Options
+		allowed = allowed || o.AllowDelete || o.AllowReplace || matches(g.replace, n.Address)
 	}
 	return allowed
 }

@@ -38,15 +38,15 @@ type worker struct {
 // that the plan permits it. A before-hook that fails stops the work; an after-hook that fails is recorded and shown,
 // and the work stands. Where a thing is deleted before the new one comes, the hooks stand around both. What was
 // replaced is taken away later without any.
-func (w *worker) hooked(ctx context.Context, t *task, action Action, first preview, do func(context.Context, *node) (bool, error)) (bool, error) {
+func (w *worker) hooked(ctx context.Context, t *task, action Action, first preview, do func(context.Context, *Node) (bool, error)) (bool, error) {
 	n := t.n
-	before, after := n.hooks()
+	before, after := n.Hooks()
 	switch {
-	case n.decl != nil && t.collecting:
+	case n.Decl != nil && t.collecting:
 		before, after = nil, nil
-	case n.decl != nil && t.drop:
+	case n.Decl != nil && t.drop:
 		after = nil
-	case n.decl != nil && n.plan.DeleteFirst && !n.kept:
+	case n.Decl != nil && n.Plan.DeleteFirst && !n.Kept:
 		before = nil
 	}
 	if len(before) > 0 && first != nil {
@@ -75,28 +75,28 @@ func (w *worker) hooked(ctx context.Context, t *task, action Action, first previ
 	}
 	var errs []error
 	for _, h := range after {
-		if err := w.hook(ctx, n, action, h, n.attrs); err != nil {
+		if err := w.hook(ctx, n, action, h, n.Attrs); err != nil {
 			errs = append(errs, fmt.Errorf("after (the resource itself is done): %w", err))
 		}
 	}
 	return waiting, errors.Join(errs...)
 }
 
-// hooks are those of the program, or for what is no longer declared the commands that were deployed last: functions
+// Hooks are those of the program, or for what is no longer declared the commands that were deployed last: functions
 // are gone with the declaration.
-func (n *node) hooks() (before, after []graph.Hook) {
-	if n.decl != nil {
-		return n.decl.Options.Before, n.decl.Options.After
+func (n *Node) Hooks() (before, after []graph.Hook) {
+	if n.Decl != nil {
+		return n.Decl.Options.Before, n.Decl.Options.After
 	}
-	if n.rec == nil || n.doing() != Delete {
+	if n.Entry == nil || n.Doing() != Delete {
 		return nil, nil
 	}
 	function := func(h graph.Hook) bool { return h.Func != "" }
-	o := n.rec.Options
+	o := n.Entry.Options
 	return slices.DeleteFunc(slices.Clone(o.Before), function), slices.DeleteFunc(slices.Clone(o.After), function)
 }
 
-func (w *worker) hook(ctx context.Context, n *node, action Action, h graph.Hook, attrs map[string]any) error {
+func (w *worker) hook(ctx context.Context, n *Node, action Action, h graph.Hook, attrs map[string]any) error {
 	if err := w.gate.MayWrite(ctx); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (w *worker) hook(ctx context.Context, n *node, action Action, h graph.Hook,
 		return err
 	}
 	calls.Began(ctx, true)
-	info := HookInfo{Stack: w.stage.Stack, Stage: w.stage.Name, Address: n.addr, Kind: n.spec.Type, Action: action, Attrs: attrs}
+	info := HookInfo{Stack: w.stage.Stack, Stage: w.stage.Name, Address: n.Address, Kind: n.Spec.Type, Action: action, Attrs: attrs}
 	var err error
 	if h.Func != "" {
 		f, ok := w.hooks[h.Func]
@@ -115,7 +115,7 @@ func (w *worker) hook(ctx context.Context, n *node, action Action, h graph.Hook,
 	} else {
 		err = w.runCommand(ctx, h.Run, info)
 	}
-	e := Event{Type: EventHook, Address: n.addr, Kind: n.spec.Type, Action: action, Status: StatusDone, Note: h.Run}
+	e := Event{Type: EventHook, Address: n.Address, Kind: n.Spec.Type, Action: action, Status: StatusDone, Note: h.Run}
 	if err != nil {
 		e.Status, e.Error = StatusFailed, err.Error()
 	}
@@ -143,48 +143,48 @@ func (w *worker) runCommand(ctx context.Context, line string, info HookInfo) err
 }
 
 // work does one task with everything around it: saved plan, hooks, events, failure.
-func (w *worker) work(ctx context.Context, t *task, first preview, do func(context.Context, *node) (bool, error)) (bool, error) {
+func (w *worker) work(ctx context.Context, t *task, first preview, do func(context.Context, *Node) (bool, error)) (bool, error) {
 	n, begun := t.n, time.Now()
 	ctx, calls := calls.Note(reconcile.WithPriority(ctx, t.priority()))
 	action := t.action()
 	operation := action
-	w.emit(Event{Type: EventStart, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusRunning})
-	n.changed = nil
+	w.emit(Event{Type: EventStart, Address: n.Address, Kind: n.KindName(), Action: action, Status: StatusRunning})
+	n.Changed = nil
 	waiting, err := w.hooked(ctx, t, action, first, do)
 	if action == Create {
-		action = n.doing() // it may have been found instead
+		action = n.Doing() // it may have been found instead
 	}
-	e := Event{Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: action, Status: StatusDone, Elapsed: calls.Elapsed(begun)}
-	e.Paths = pathTexts(n.changed)
+	e := Event{Type: EventDone, Address: n.Address, Kind: n.KindName(), Action: action, Status: StatusDone, Elapsed: calls.Elapsed(begun)}
+	e.Paths = pathTexts(n.Changed)
 	t.took, t.ended = e.Elapsed, time.Now()
 	switch {
 	case err != nil:
 		ended(&e, err, calls.Mutated())
 		e.Cause = w.fail(n, action, err)
-	case t.drop && n.kept:
+	case t.drop && n.Kept:
 		e.Action = Unchanged
 	case waiting:
-		e.Status, e.Note = StatusWaiting, n.plan.Waiting
-	case action == Replace && n.plan.May && n.rec.Live() != nil && n.rec.Live().Number == n.plan.Generation:
+		e.Status, e.Note = StatusWaiting, n.Plan.Waiting
+	case action == Replace && n.Plan.May && n.Entry.Live() != nil && n.Entry.Live().Number == n.Plan.Generation:
 		// What it needs came out so that nothing had to be replaced.
 		switch action = Update; {
-		case n.rec.Found:
+		case n.Entry.Found:
 			action = Recover
-		case len(n.changed) == 0:
+		case len(n.Changed) == 0:
 			action = Unchanged
 		}
 		e.Action = action
-	case action == Update && n.plan.May && len(n.changed) == 0:
+	case action == Update && n.Plan.May && len(n.Changed) == 0:
 		// What it needs came out as it was: the update that may have been was none.
 		action, e.Action = Unchanged, Unchanged
 	}
-	if !t.drop || n.decl == nil {
+	if !t.drop || n.Decl == nil {
 		w.account(n, action, e.Status)
 	} else if err != nil {
 		w.count(action, e.Status)
 	}
-	if err == nil && !waiting && !(t.drop && n.kept) {
-		w.took(n.kindName(), operation, e.Elapsed)
+	if err == nil && !waiting && !(t.drop && n.Kept) {
+		w.took(n.KindName(), operation, e.Elapsed)
 	}
 	w.emit(e)
 	return waiting, err
@@ -204,7 +204,7 @@ func (w *worker) schedule(tasks []*task) {
 			continue
 		}
 		if !w.stopping() {
-			w.fail(t.n, t.n.doing(), errWaitsForItself)
+			w.fail(t.n, t.n.Doing(), errWaitsForItself)
 		}
 		w.setStatus(t.n, StatusSkipped)
 	}

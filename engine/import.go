@@ -48,40 +48,40 @@ func (e *Engine) PlanImport(ctx context.Context, stage statestore.Stage, doc *Ex
 		return nil, reconcile.WithHint(fmt.Errorf("the document is of %s/%s, not of %s: its objects have the owner tags of that stage", doc.Stack, doc.Stage, stage),
 			"--stack %s --stage %s", doc.Stack, doc.Stage)
 	}
-	w, err := e.planner().newEdit(ctx, stage, "")
+	w, err := e.planner().NewEdit(ctx, stage, "")
 	if err != nil {
 		return nil, err
 	}
-	if err := meant(w.stored, doc, serial, w.store); err != nil {
+	if err := meant(w.Stored, doc, serial, w.Store); err != nil {
 		return nil, err
 	}
 	change, err := e.documents(stage).verified(doc)
 	if err != nil {
 		return nil, err
 	}
-	actions := importLines(w.stored, change)
-	dropRest(w.stored, change)
-	what := &edit{
-		apply: func(ctx context.Context, r *run) (statestore.Change, error) {
+	actions := importLines(w.Stored, change)
+	dropRest(w.Stored, change)
+	what := &StateEdit{
+		Apply: func(ctx context.Context, r *Run) (statestore.Change, error) {
 			return statestore.Change{}, replace(ctx, r, *change)
 		},
-		also: len(change.Put) > 0 || len(change.Meta) > 0 || change.Outputs != nil,
+		More: len(change.Put) > 0 || len(change.Meta) > 0 || change.Outputs != nil,
 	}
-	return w.editPlan(actions, what, func(ctx context.Context) (*Plan, error) { return e.PlanImport(ctx, stage, doc, serial) })
+	return w.EditPlan(actions, what, func(ctx context.Context) (*Plan, error) { return e.PlanImport(ctx, stage, doc, serial) })
 }
 
 // meant checks that the record is the version that is to be replaced.
-func meant(s *stored, doc *Export, serial *uint64, store string) error {
-	have := s.snap.Serial
+func meant(s *Stored, doc *Export, serial *uint64, store string) error {
+	have := s.Snap.Serial
 	switch {
 	case serial != nil && *serial != have:
-		return &SerialError{Stage: s.snap.Stage, Want: *serial, Have: have}
-	case serial != nil, len(s.known()) == 0:
+		return &SerialError{Stage: s.Snap.Stage, Want: *serial, Have: have}
+	case serial != nil, len(s.Known()) == 0:
 		return nil
 	case doc.From.Store != store:
-		return reconcile.WithHint(&SerialError{Stage: s.snap.Stage, Want: doc.From.Serial, Have: have, Elsewhere: true}, "--serial %d replaces it", have)
+		return reconcile.WithHint(&SerialError{Stage: s.Snap.Stage, Want: doc.From.Serial, Have: have, Elsewhere: true}, "--serial %d replaces it", have)
 	case doc.From.Serial != have:
-		return reconcile.WithHint(&SerialError{Stage: s.snap.Stage, Want: doc.From.Serial, Have: have},
+		return reconcile.WithHint(&SerialError{Stage: s.Snap.Stage, Want: doc.From.Serial, Have: have},
 			"it has changed since it was exported; --serial %d replaces it all the same", have)
 	}
 	return nil
@@ -192,7 +192,7 @@ func (d documents) sealedPart(what string, part *Part) ([]byte, error) {
 
 // importLines are the lines of an import. It takes out of the change what is on record already, and gives the rest the versions
 // that they replace.
-func importLines(s *stored, change *statestore.Change) []Planned {
+func importLines(s *Stored, change *statestore.Change) []Planned {
 	var actions []Planned
 	var put []statestore.Row
 	line := func(row statestore.Row, action Action) {
@@ -209,7 +209,7 @@ func importLines(s *stored, change *statestore.Change) []Planned {
 	stays := make(map[string]bool, len(change.Put))
 	for _, row := range change.Put {
 		stays[row.Address] = true
-		old, there := s.snap.Rows[row.Address]
+		old, there := s.Snap.Rows[row.Address]
 		switch {
 		case there && sameRow(old, row):
 			line(row, Unchanged)
@@ -217,7 +217,7 @@ func importLines(s *stored, change *statestore.Change) []Planned {
 		case there:
 			row.Version = old.Version
 			line(row, Update)
-		case s.damaged[row.Address] != nil:
+		case s.Damaged[row.Address] != nil:
 			row.Version = statestore.Repair
 			line(row, Update)
 		default:
@@ -225,16 +225,16 @@ func importLines(s *stored, change *statestore.Change) []Planned {
 		}
 		put = append(put, row)
 	}
-	for addr := range s.known() {
+	for addr := range s.Known() {
 		if stays[addr] {
 			continue
 		}
 		row := statestore.Row{Address: addr, Version: statestore.Repair}
-		if old, readable := s.snap.Rows[addr]; readable {
+		if old, readable := s.Snap.Rows[addr]; readable {
 			row.Version = old.Version
 		}
 		put = append(put, row)
-		actions = append(actions, forgotten(s.snap, addr)...)
+		actions = append(actions, forgotten(s.Snap, addr)...)
 	}
 	change.Put = put
 	return actions
@@ -250,8 +250,8 @@ func sameRow(a, b statestore.Row) bool {
 }
 
 // dropRest completes an import: what the document does not have goes, and what is the same is not written.
-func dropRest(s *stored, change *statestore.Change) {
-	for name, sealed := range s.snap.Meta {
+func dropRest(s *Stored, change *statestore.Change) {
+	for name, sealed := range s.Snap.Meta {
 		new, stays := change.Meta[name]
 		switch {
 		case stays && bytes.Equal(new, sealed):
@@ -263,7 +263,7 @@ func dropRest(s *stored, change *statestore.Change) {
 		}
 	}
 	switch {
-	case bytes.Equal(change.Outputs, s.snap.Outputs):
+	case bytes.Equal(change.Outputs, s.Snap.Outputs):
 		change.Outputs = nil
 	case change.Outputs == nil:
 		change.Outputs = []byte{}
@@ -271,9 +271,9 @@ func dropRest(s *stored, change *statestore.Change) {
 }
 
 // replace writes an import, all in one commit.
-func replace(ctx context.Context, r *run, change statestore.Change) error {
-	if err := r.journal.Commit(ctx, change); err != nil {
+func replace(ctx context.Context, r *Run, change statestore.Change) error {
+	if err := r.Journal.Commit(ctx, change); err != nil {
 		return err
 	}
-	return r.tell(r.plan.Actions)
+	return r.Tell(r.Plan.Actions)
 }

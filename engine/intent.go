@@ -13,16 +13,16 @@ import (
 )
 
 // hooks is the engine's part in settling: what must be durable when, and what may be touched.
-func (s *settler) hooks(n *node, job *reconcile.Job, rec *state.Entry, g *state.Generation) reconcile.Hooks {
+func (s *settler) hooks(n *Node, job *reconcile.Job, rec *state.Entry, g *state.Generation) reconcile.Hooks {
 	h := reconcile.Hooks{
 		Permit: func(look reconcile.Look) error { return s.permit(n, job, g, look) },
 		Note: func(text string) {
-			s.emit(Event{Type: EventProgress, Address: n.addr, Kind: n.kindName(), Action: n.doing(), Note: text})
+			s.emit(Event{Type: EventProgress, Address: n.Address, Kind: n.KindName(), Action: n.Doing(), Note: text})
 		},
 	}
-	if n.spec.Recorded {
+	if n.Spec.Recorded {
 		h.Intend = func(ctx context.Context) error {
-			if err := s.permitRun(n, job); err != nil || !n.spec.Rerun || n.spec.InDev {
+			if err := s.permitRun(n, job); err != nil || !n.Spec.Rerun || n.Spec.InDev {
 				return err
 			}
 			return s.begin(ctx, n, job, rec, g)
@@ -58,13 +58,13 @@ func (s *settler) hooks(n *node, job *reconcile.Job, rec *state.Entry, g *state.
 
 // foundByName reports that the intent on record is enough to find a new thing again and to know it as ours, so that its
 // identity can wait for the one look that may show it settled. What only the answer to its creation tells cannot.
-func foundByName(n *node, job *reconcile.Job) bool {
-	return job.Name != "" && (!job.Named || n.spec.Marked || n.spec.Same) && len(n.spec.Once) == 0
+func foundByName(n *Node, job *reconcile.Job) bool {
+	return job.Name != "" && (!job.Named || n.Spec.Marked || n.Spec.Same) && len(n.Spec.Once) == 0
 }
 
 // intend makes it durable that a thing is about to be created: until its identity is on record too, it is looked
 // for before anything is created under this address.
-func (s *settler) intend(ctx context.Context, n *node, job *reconcile.Job, rec *state.Entry, g *state.Generation) error {
+func (s *settler) intend(ctx context.Context, n *Node, job *reconcile.Job, rec *state.Entry, g *state.Generation) error {
 	if err := s.permits(n, s.proposed(n, operation.Create, g, reconcile.Look{Absent: true})); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *settler) intend(ctx context.Context, n *node, job *reconcile.Job, rec *
 // begin makes it durable what is begun for a generation, with all that it is begun with. What acts on the outside and is kept
 // in state alone (a command) begins anew with each run: until that has ended well it counts as begun, and is undone or
 // run again.
-func (s *settler) begin(ctx context.Context, n *node, job *reconcile.Job, rec *state.Entry, g *state.Generation) error {
+func (s *settler) begin(ctx context.Context, n *Node, job *reconcile.Job, rec *state.Entry, g *state.Generation) error {
 	if g.State == statestore.Live {
 		g.State = statestore.Candidate // its thing is gone; the new one becomes live when it is settled
 	}
@@ -85,11 +85,11 @@ func (s *settler) begin(ctx context.Context, n *node, job *reconcile.Job, rec *s
 		g.Props = job.Props
 	}
 	rec.AddSecretPaths(job.Secret)
-	if g.Intent != nil && g.IntentDurable && n.spec.Visibility == 0 {
+	if g.Intent != nil && g.IntentDurable && n.Spec.Visibility == 0 {
 		return nil // it was refused, and is asked for again
 	}
 	g.Written = time.Now()
-	g.Intent, g.IntentDurable = intentOf(job, g.Written), true
+	g.Intent, g.IntentDurable = IntentOf(job, g.Written), true
 	g.Identity, g.Attributes, g.WriteDigests, g.Replaced, g.Name, g.NameGiven = "", nil, nil, nil, job.Name, job.Named
 	if g.Nonce == "" {
 		g.Nonce = rand.Text()
@@ -101,7 +101,7 @@ func (s *settler) begin(ctx context.Context, n *node, job *reconcile.Job, rec *s
 // releases reports that the result of a node may set others free whose intents it goes on record with. It has a row, and
 // its identity is in it or its name is enough to find it; what is kept in the record alone is nowhere else and waits for
 // nobody.
-func (s *settler) releases(n *node) bool {
+func (s *settler) releases(n *Node) bool {
 	t := s.tasks[n]
-	return t != nil && len(t.after) > 0 && n.rec != nil && !n.spec.Recorded && n.plan.Waiting == "" && len(n.decl.Options.After) == 0
+	return t != nil && len(t.after) > 0 && n.Entry != nil && !n.Spec.Recorded && n.Plan.Waiting == "" && len(n.Decl.Options.After) == 0
 }

@@ -20,91 +20,91 @@ import (
 )
 
 // birth is the address that a node's generated names come from.
-func (n *node) birth() string {
-	if n.rec != nil && n.rec.Birth != "" {
-		return n.rec.Birth
+func (n *Node) birth() string {
+	if n.Entry != nil && n.Entry.Birth != "" {
+		return n.Entry.Birth
 	}
-	return n.addr
+	return n.Address
 }
 
-// births are all addresses that a thing of this node may be marked with or named after.
-func (n *node) births() []string {
+// Births are all addresses that a thing of this node may be marked with or named after.
+func (n *Node) Births() []string {
 	births := []string{n.birth()}
-	if n.addr != births[0] {
-		births = append(births, n.addr)
+	if n.Address != births[0] {
+		births = append(births, n.Address)
 	}
-	if n.rec != nil {
-		births = append(births, n.rec.Former...)
+	if n.Entry != nil {
+		births = append(births, n.Entry.Former...)
 	}
-	if n.decl != nil {
-		births = append(births, n.decl.Options.RenamedFrom...)
+	if n.Decl != nil {
+		births = append(births, n.Decl.Options.RenamedFrom...)
 	}
 	return births
 }
 
-// jobs makes the jobs of nodes: what a kind is given to read, compare or change one object.
-type jobs struct {
-	*index
-	cloud  *observe.Reader
-	stage  statestore.Stage
-	store  string // the store's id
-	dir    string // relative paths in props start there
-	key    *seal.Key
+// Jobs makes the jobs of nodes: what a kind is given to read, compare or change one object.
+type Jobs struct {
+	*Index
+	Cloud  *observe.Reader
+	Stage  statestore.Stage
+	Store  string // the store's id
+	Dir    string // relative paths in props start there
+	Key    *seal.Key
 	dev    *reconcile.Dev
-	owners *state.Owners
+	Owners *state.Owners
 	force  bool
 	budget *values.Budget
 }
 
-// target says which generation of a node a job is about.
-type target struct {
-	gen    *state.Generation // nil: one that does not exist yet
-	number uint64
-	slot   int
+// Target says which generation of a node a job is about.
+type Target struct {
+	Gen    *state.Generation // nil: one that does not exist yet
+	Number uint64
+	Slot   int
 	// was: references to these are to older things of theirs, with these attributes.
-	was map[*node]map[string]any
-	// final: a run has come to it. What is not known by now will not be before the node's own work is done.
-	final bool
+	was map[*Node]map[string]any
+	// Final: a run has come to it. What is not known by now will not be before the node's own work is done.
+	Final bool
 }
 
-// declaredJob is the job of making a declared node match, with its props resolved as far as they are known.
+// DeclaredJob is the job of making a declared node match, with its props resolved as far as they are known.
 // What is not known of late paths that open a cycle is left out once work has begun.
-func (j *jobs) declaredJob(ctx context.Context, n *node, t target) (*reconcile.Job, error) {
-	resolved, err := j.resolveWas(ctx, n.props, t.was)
+func (j *Jobs) DeclaredJob(ctx context.Context, n *Node, t Target) (*reconcile.Job, error) {
+	resolved, err := j.resolveWas(ctx, n.Props, t.was)
 	if err != nil {
 		return nil, err
 	}
-	if err := j.budget.Hold(n.addr, resolved.Tree); err != nil {
+	if err := j.budget.Hold(n.Address, resolved.Tree); err != nil {
 		return nil, err
 	}
 	o := graph.Options{}
-	if n.decl != nil {
-		o = n.decl.Options
+	if n.Decl != nil {
+		o = n.Decl.Options
 	}
-	job := j.job(n, n.access, t)
+	job := j.job(n, n.Access, t)
 	job.Props, _ = resolved.Tree.(map[string]any)
 	job.Unknown, job.Secret = resolved.Unknown, resolved.Secret
 	job.Timeouts = reconcile.Timeouts(o.Timeouts)
-	if t.gen != nil && t.gen.State == statestore.Candidate {
+	if t.Gen != nil && t.Gen.State == statestore.Candidate {
 		n.takeAlong(job)
-		job.Timeouts.Update = cmp.Or(o.Timeouts.Create, n.spec.Timeouts.Create) // going on with a creation is no update
+		job.Timeouts.Update = cmp.Or(o.Timeouts.Create, n.Spec.Timeouts.Create) // going on with a creation is no update
 	}
-	if job.Assets = n.assets; n.files == filesLater {
+	if job.Assets = n.Assets; n.Files == FilesLater {
 		job.Unknown = n.unknownFiles(job)
 	}
 	job.Ignore, job.ReplaceOn, job.Force = o.IgnoreChanges, o.ReplaceOn, j.force
-	if n.was != nil {
-		job.Ignore = slices.Concat(o.IgnoreChanges, n.was.aside)
+	if n.Was != nil {
+		job.Ignore = slices.Concat(o.IgnoreChanges, n.Was.aside)
 	}
-	if t.gen != nil && n.rec != nil {
-		job.Had, job.OldAssets = n.rec.Props, n.rec.Files
+	if t.Gen != nil && n.Entry != nil {
+		job.Had, job.OldAssets = n.Entry.Props, n.Entry.Files
 	}
-	if t.final {
+	if t.Final {
 		if err := n.omit(job); err != nil {
 			return nil, err
 		}
 	}
-	if err := n.kind.Decode(job); err != nil {
+	if err := n.Kind.Decode(job); err != nil {
 		return nil, err
 	}
 	j.name(n, job, t)
@@ -112,18 +112,18 @@ func (j *jobs) declaredJob(ctx context.Context, n *node, t target) (*reconcile.J
 }
 
 // takeAlong gives a new thing the values of ignored paths that the old one had.
-func (n *node) takeAlong(job *reconcile.Job) {
-	for p, v := range n.carried {
-		job.Props = withValue(job.Props, p, v)
+func (n *Node) takeAlong(job *reconcile.Job) {
+	for p, v := range n.Carried {
+		job.Props = WithValue(job.Props, p, v)
 		delete(job.Unknown, p)
 	}
 }
 
-// withValue is a map of props with a value at a path, or without one there.
-func withValue(props map[string]any, p tree.Path, v any) map[string]any {
-	changed := tree.Without(anyMap(props), p)
+// WithValue is a map of props with a value at a path, or without one there.
+func WithValue(props map[string]any, p tree.Path, v any) map[string]any {
+	changed := tree.Without(AnyMap(props), p)
 	if v != nil {
-		changed = tree.With(anyMap(props), p, v)
+		changed = tree.With(AnyMap(props), p, v)
 	}
 	m, _ := changed.(map[string]any)
 	return m
@@ -131,8 +131,8 @@ func withValue(props map[string]any, p tree.Path, v any) map[string]any {
 
 // omit leaves out what is not known of the late paths through which a cycle was opened, and the rest of a document that one of
 // them is in. Anything else must be known by now.
-func (n *declaration) omit(job *reconcile.Job) error {
-	late := slices.Concat(slices.Collect(maps.Values(n.cut))...)
+func (n *Declaration) omit(job *reconcile.Job) error {
+	late := slices.Concat(slices.Collect(maps.Values(n.Cut))...)
 	for p := range job.Unknown {
 		i := slices.IndexFunc(late, p.Overlaps)
 		if i < 0 {
@@ -140,7 +140,7 @@ func (n *declaration) omit(job *reconcile.Job) error {
 		}
 		if p.Within(late[i]) && p != late[i] {
 			p = late[i]
-			job.Props = withValue(job.Props, p, nil)
+			job.Props = WithValue(job.Props, p, nil)
 		}
 		job.Omit = append(job.Omit, p)
 	}
@@ -150,25 +150,25 @@ func (n *declaration) omit(job *reconcile.Job) error {
 }
 
 // job is what is known of a generation without its declaration.
-func (j *jobs) job(n *node, a *observe.Way, t target) *reconcile.Job {
-	birth, key := n.birth(), t.gen.Deriver(j.key)
+func (j *Jobs) job(n *Node, a *observe.Way, t Target) *reconcile.Job {
+	birth, key := n.birth(), t.Gen.Deriver(j.Key)
 	job := &reconcile.Job{
-		Address: n.addr, Place: a.Place, Cloud: a.Cloud, Dir: j.dir,
-		Mark:   j.mark(n.addr, t.number),
+		Address: n.Address, Place: a.Place, Cloud: a.Cloud, Dir: j.Dir,
+		Mark:   j.Mark(n.Address, t.Number),
 		Dev:    j.dev,
-		Redact: j.redact.Text,
-		Digest: j.key.Digest,
+		Redact: j.Redact.Text,
+		Digest: j.Key.Digest,
 		Derive: func(info string, size int) []byte {
 			return key.Derive(birth+"\x00"+info, size)
 		},
 	}
-	if g := t.gen; g != nil {
+	if g := t.Gen; g != nil {
 		job.ID, job.Last, job.Name, job.Named, job.Nonce = g.Identity, g.Attributes, g.Name, g.NameGiven, g.Nonce
 		job.Written, job.LastWrite, job.Intent, job.Begun = g.WriteDigests, g.Written, g.Intent != nil, g.Begun()
 	}
-	if n.rec != nil && job.ID == "" {
-		for _, g := range n.rec.Generations {
-			if g != t.gen && g.Identity != "" {
+	if n.Entry != nil && job.ID == "" {
+		for _, g := range n.Entry.Generations {
+			if g != t.Gen && g.Identity != "" {
 				job.Others = append(job.Others, g.Identity)
 			}
 		}
@@ -177,29 +177,29 @@ func (j *jobs) job(n *node, a *observe.Way, t target) *reconcile.Job {
 }
 
 // name decides the physical name. A generated one is that of the address of birth, and once a thing has one it keeps it.
-func (j *jobs) name(n *node, job *reconcile.Job, t target) {
-	n.kind.Names(job)
+func (j *Jobs) name(n *Node, job *reconcile.Job, t Target) {
+	n.Kind.Names(job)
 	switch {
 	case job.Given != "":
 		job.Name, job.Named = job.Given, true
-	case t.gen != nil && t.gen.Name != "":
+	case t.Gen != nil && t.Gen.Name != "":
 	case job.Naming != nil:
-		job.Name = adopt.Name(*job.Naming, job.Place, j.stage.Stack, j.stage.Name, n.birth(), t.slot)
+		job.Name = adopt.Name(*job.Naming, job.Place, j.Stage.Stack, j.Stage.Name, n.birth(), t.Slot)
 	}
 }
 
-// recordedJob is the job of looking at or deleting what is on record, without a declaration.
-func (j *jobs) recordedJob(n *node, a *observe.Way, g *state.Generation) *reconcile.Job {
-	job := j.job(n, a, target{gen: g, number: g.Number})
-	if n.rec != nil {
+// RecordedJob is the job of looking at or deleting what is on record, without a declaration.
+func (j *Jobs) RecordedJob(n *Node, a *observe.Way, g *state.Generation) *reconcile.Job {
+	job := j.job(n, a, Target{Gen: g, Number: g.Number})
+	if n.Entry != nil {
 		if job.Had = g.Props; g.Props == nil {
-			job.Had = n.rec.Props
+			job.Had = n.Entry.Props
 		}
 		if g.Begun() {
 			seekBegun(job, g.Intent)
-			job.Mark = j.mark(g.Intent.Address, g.Number)
+			job.Mark = j.Mark(g.Intent.Address, g.Number)
 		}
-		job.Timeouts = reconcile.Timeouts(n.rec.Options.Timeouts)
+		job.Timeouts = reconcile.Timeouts(n.Entry.Options.Timeouts)
 	}
 	return job
 }
@@ -207,34 +207,34 @@ func (j *jobs) recordedJob(n *node, a *observe.Way, g *state.Generation) *reconc
 // known tells whether a name can be looked for: it holds no value that comes later.
 func known(name string) bool { return name != "" && !token.Has(name) }
 
-// evidence collects what the verdict on a found thing goes by. g is the generation that it may be, nil for none.
-func (j *jobs) evidence(n *node, job *reconcile.Job, look reconcile.Look, g *state.Generation) adopt.Evidence {
-	return j.evidenceOf(n, n.spec, job, look, g)
+// Evidence collects what the verdict on a found thing goes by. g is the generation that it may be, nil for none.
+func (j *Jobs) Evidence(n *Node, job *reconcile.Job, look reconcile.Look, g *state.Generation) adopt.Evidence {
+	return j.EvidenceOf(n, n.Spec, job, look, g)
 }
 
-// evidenceOf is the same for a thing of another kind than the node's: one that it was before.
-func (j *jobs) evidenceOf(n *node, spec *reconcile.Spec, job *reconcile.Job, look reconcile.Look, g *state.Generation) adopt.Evidence {
+// EvidenceOf is the same for a thing of another kind than the node's: one that it was before.
+func (j *Jobs) EvidenceOf(n *Node, spec *reconcile.Spec, job *reconcile.Job, look reconcile.Look, g *state.Generation) adopt.Evidence {
 	if g == nil {
 		g = new(state.Generation)
 	}
 	return adopt.Evidence{
 		Absent: look.Absent, Identity: look.Identity, InState: g.Identity,
 		NameIntended: g.Intent != nil && !g.NameGiven && g.Name != "" && g.Name == job.Name,
-		Tagged:       look.Owner, Tag: job.Mark, Addresses: n.births(),
+		Tagged:       look.Owner, Tag: job.Mark, Addresses: n.Births(),
 		Taggable: spec.Marked, OwnedByContent: spec.Same, ContentEqual: len(look.Steps) == 0,
-		Holder:    j.owners.By(state.Object{Kind: spec.Type, Location: job.Place, Identity: look.Identity}, n.addr),
+		Holder:    j.Owners.By(state.Object{Kind: spec.Type, Location: job.Place, Identity: look.Identity}, n.Address),
 		Name:      job.Name,
 		NameGiven: job.Named || !spec.Named && !spec.Marked && !spec.Recorded && !spec.ByParent,
 	}
 }
 
-// retainedHere reports the owner tag of an object that a resource of this stage let go.
-func retainedHere(owner reconcile.Mark, stage statestore.Stage) bool {
+// RetainedHere reports the owner tag of an object that a resource of this stage let go.
+func RetainedHere(owner reconcile.Mark, stage statestore.Stage) bool {
 	return owner.Retained && owner.Stack == stage.Stack && owner.Stage == stage.Name
 }
 
-// isMarkStep reports a difference that is about the mark alone.
-func isMarkStep(s reconcile.Step) bool {
+// IsMarkStep reports a difference that is about the mark alone.
+func IsMarkStep(s reconcile.Step) bool {
 	steps := s.Path.Steps()
 	return len(steps) > 0 && adopt.IsMark(steps[len(steps)-1].Key)
 }
@@ -247,12 +247,12 @@ func sameAt(a, b map[string]any, p tree.Path) bool {
 }
 
 // everSecret reports a path that is secret by its type, or was by its value in any deploy.
-func (j *jobs) everSecret(n *node, p tree.Path) bool {
+func (j *Jobs) everSecret(n *Node, p tree.Path) bool {
 	in := p.Overlaps
-	return slices.ContainsFunc(n.spec.SecretProps, in) || n.rec != nil && slices.ContainsFunc(n.rec.SecretPaths, in)
+	return slices.ContainsFunc(n.Spec.SecretProps, in) || n.Entry != nil && slices.ContainsFunc(n.Entry.SecretPaths, in)
 }
 
-// mark returns the owner tag of an object of this stage.
-func (j *jobs) mark(addr string, generation uint64) reconcile.Mark {
-	return reconcile.Mark{Stack: j.stage.Stack, Stage: j.stage.Name, Address: addr, Generation: generation, Store: j.store}
+// Mark returns the owner tag of an object of this stage.
+func (j *Jobs) Mark(addr string, generation uint64) reconcile.Mark {
+	return reconcile.Mark{Stack: j.Stage.Stack, Stage: j.Stage.Name, Address: addr, Generation: generation, Store: j.Store}
 }

@@ -19,27 +19,27 @@ import (
 // leftovers decides about what is in state, or was discovered, and is not declared.
 type leftovers struct {
 	*finder
-	*refusals
-	*chosen
-	o      policy
-	guards guards
+	*Refusals
+	*Chosen
+	o      Policy
+	guards Guards
 	// dev: what is found counts as made by a dev session.
 	dev bool
 }
 
 // undeclared makes records of the things that were discovered and that no declared address explains, so that they are
 // deleted like any other.
-func (l *leftovers) undeclared() []*node {
+func (l *leftovers) undeclared() []*Node {
 	if len(l.discovered.byAddress) == 0 {
 		return nil
 	}
 	explained := map[string]bool{}
-	for _, n := range l.declared {
-		for _, birth := range n.births() {
+	for _, n := range l.Declared {
+		for _, birth := range n.Births() {
 			explained[birth] = true
 		}
 	}
-	var extra []*node
+	var extra []*Node
 	for _, addr := range slices.Sorted(maps.Keys(l.discovered.byAddress)) {
 		if explained[addr] {
 			continue
@@ -52,17 +52,17 @@ func (l *leftovers) undeclared() []*node {
 }
 
 // foundNode makes one record of all discovered things of an address: the highest generation live, the others condemned.
-func (s *finder) foundNode(addr string, things []*observe.Tagged, dev bool) *node {
+func (s *finder) foundNode(addr string, things []*observe.Tagged, dev bool) *Node {
 	things = slices.DeleteFunc(slices.Clone(things), func(d *observe.Tagged) bool { return d.Mark.Retained })
 	if len(things) == 0 {
 		return nil
 	}
 	rec := foundEntry(addr, things, dev, func(parent string) bool {
-		up := s.nodes[parent]
-		return len(s.discovered.byAddress[parent]) > 0 || up != nil && up.rec != nil
+		up := s.Nodes[parent]
+		return len(s.discovered.byAddress[parent]) > 0 || up != nil && up.Entry != nil
 	})
-	n := s.leftNode(addr, rec)
-	n.access = things[0].Way
+	n := s.LeftNode(addr, rec)
+	n.Access = things[0].Way
 	return n
 }
 
@@ -101,38 +101,38 @@ func settingsOf(rec *state.Entry, way *observe.Way) map[string]any {
 }
 
 // classifyUnread: it could not be observed.
-func (l *leftovers) classifyUnread(n *node, g *state.Generation) {
+func (l *leftovers) classifyUnread(n *Node, g *state.Generation) {
 	_, unread := errors.AsType[*unreadError](n.err)
-	switch may, could := l.guards.unread(n, g, n.spec); {
+	switch may, could := l.guards.Unread(n, g, n.Spec); {
 	case unread && may:
-		n.plan.Notes = append(n.plan.Notes, "it cannot be read, and is deleted by its identity in state: "+l.masks.Text(n.err.Error()))
+		n.Plan.Notes = append(n.Plan.Notes, "it cannot be read, and is deleted by its identity in state: "+l.masks.Text(n.err.Error()))
 	case unread && could:
-		l.block(n, unreadHint(n, n.err))
+		l.block(n, UnreadHint(n, n.err))
 	default:
 		l.block(n, n.err)
 	}
 }
 
-func (l *leftovers) classifyLeftover(n *node) {
-	n.plan = &Planned{Address: n.addr, Action: Delete, Needs: n.needs}
-	g := n.present()
+func (l *leftovers) classifyLeftover(n *Node) {
+	n.Plan = &Planned{Address: n.Address, Action: Delete, Needs: n.Needs}
+	g := n.Present()
 	if g != nil {
-		nameObject(n.plan, g)
+		NameObject(n.Plan, g)
 	}
-	if n.spec != nil {
-		n.plan.InDev, n.plan.Local = n.spec.InDev, n.spec.Stands != ""
+	if n.Spec != nil {
+		n.Plan.InDev, n.Plan.Local = n.Spec.InDev, n.Spec.Stands != ""
 	}
-	if from := n.rec.MovingFrom; from != "" {
-		n.plan.Notes = append(n.plan.Notes, "it was being moved here from "+from+": `athanor state mv "+from+" "+n.addr+"` finishes that")
+	if from := n.Entry.MovingFrom; from != "" {
+		n.Plan.Notes = append(n.Plan.Notes, "it was being moved here from "+from+": `athanor state mv "+from+" "+n.Address+"` finishes that")
 	}
-	taken := l.nodes[n.addr]
+	taken := l.Nodes[n.Address]
 	switch {
-	case slices.Contains(l.graph.Forget, n.addr):
-		n.plan.Action = Forget
+	case slices.Contains(l.Graph.Forget, n.Address):
+		n.Plan.Action = Forget
 		return
 	case taken != nil && taken.read != nil:
-		n.plan.Action = Forget
-		n.plan.Notes = append(n.plan.Notes, "it is only read from now on")
+		n.Plan.Action = Forget
+		n.Plan.Notes = append(n.Plan.Notes, "it is only read from now on")
 		return
 	case l.retained(n):
 		l.classifyRetained(n)
@@ -141,94 +141,94 @@ func (l *leftovers) classifyLeftover(n *node) {
 		l.classifyUnread(n, g)
 		return
 	case g == nil:
-		n.plan = nil // condemned generations have lines of their own
+		n.Plan = nil // condemned generations have lines of their own
 		return
-	case n.look.NotYet:
-		n.plan.Notes, n.plan.WaitUntil = append(n.plan.Notes, notVisible), n.look.HiddenUntil
-	case n.look.Absent:
-		n.plan.Notes = append(n.plan.Notes, "it is already deleted")
+	case n.Look.NotYet:
+		n.Plan.Notes, n.Plan.WaitUntil = append(n.Plan.Notes, notVisible), n.Look.HiddenUntil
+	case n.Look.Absent:
+		n.Plan.Notes = append(n.Plan.Notes, "it is already deleted")
 		return
 	}
 	l.classifyDelete(n, g)
 }
 
 // retained reports that what is live is let go: its author said so, or its kind says so and nobody gave leave to delete it.
-func (l *leftovers) retained(n *node) bool {
-	o := n.rec.Options
-	kind := n.spec != nil && n.spec.Retained && !o.AllowDelete && !matches(l.o.AllowDelete, n.addr)
-	return n.rec.Live() != nil && (o.Retain || kind)
+func (l *leftovers) retained(n *Node) bool {
+	o := n.Entry.Options
+	kind := n.Spec != nil && n.Spec.Retained && !o.AllowDelete && !matches(l.o.AllowDelete, n.Address)
+	return n.Entry.Live() != nil && (o.Retain || kind)
 }
 
 // classifyRetained: it is let go, not deleted. What only its name marks as ours would be taken for ours again.
-func (l *leftovers) classifyRetained(n *node) {
-	g := n.rec.Live()
-	n.plan.Action = Forget
-	n.plan.Notes = append(n.plan.Notes, "retained")
-	if n.err == nil && n.spec != nil && n.spec.Named && !n.spec.Marked && !g.NameGiven {
-		l.refuse(n, reconcile.WithHint(errors.New("it is retained, and nothing but its name can say so"), "forget: [%s] lets it go all the same", n.addr))
+func (l *leftovers) classifyRetained(n *Node) {
+	g := n.Entry.Live()
+	n.Plan.Action = Forget
+	n.Plan.Notes = append(n.Plan.Notes, "retained")
+	if n.err == nil && n.Spec != nil && n.Spec.Named && !n.Spec.Marked && !g.NameGiven {
+		l.Refuse(n, reconcile.WithHint(errors.New("it is retained, and nothing but its name can say so"), "forget: [%s] lets it go all the same", n.Address))
 	}
 }
 
 // classifyDelete: it is there, and is to go.
-func (l *leftovers) classifyDelete(n *node, g *state.Generation) {
-	if n.job == nil {
+func (l *leftovers) classifyDelete(n *Node, g *state.Generation) {
+	if n.Job == nil {
 		return // nothing was looked at, or there is nothing but the record
 	}
-	answer := adopt.Judge(l.evidence(n, n.job, n.look, g))
+	answer := adopt.Judge(l.Evidence(n, n.Job, n.Look, g))
 	switch {
-	case retainedHere(n.look.Owner, l.stage) && slices.Contains(n.births(), n.look.Owner.Address):
-		n.plan.Action = Forget
-		n.plan.Notes = append(n.plan.Notes, "an interrupted run let it go")
+	case RetainedHere(n.Look.Owner, l.Stage) && slices.Contains(n.Births(), n.Look.Owner.Address):
+		n.Plan.Action = Forget
+		n.Plan.Notes = append(n.Plan.Notes, "an interrupted run let it go")
 		return
 	case answer.Verdict == adopt.Foreign && !answer.Owner.IsZero():
-		l.block(n, reconcile.WithHint(ownerError(g.Kind, n.look, answer), "forget: [%s] lets it go here", n.addr))
+		l.block(n, reconcile.WithHint(OwnerError(g.Kind, n.Look, answer), "forget: [%s] lets it go here", n.Address))
 		return
-	case answer.Unproven && !l.guards.names(n):
-		l.block(n, unproven(n, g.Kind, g.Identity))
+	case answer.Unproven && !l.guards.Names(n):
+		l.block(n, Unproven(n, g.Kind, g.Identity))
 	case answer.OtherStore && !l.o.TakeOver:
-		l.refuse(n, otherStore(g.Kind, g.Identity))
+		l.Refuse(n, OtherStore(g.Kind, g.Identity))
 	}
 }
 
 // goWith decides about what is deleted with another resource which this plan deletes: it has no deletion of its own, and stays
 // where that one stays.
-func (l *leftovers) goWith(nodes []*node) {
+func (l *leftovers) goWith(nodes []*Node) {
 	for more := true; more; {
 		more = false
 		for _, n := range nodes {
-			if up := l.parentLeft(n); up != nil && up.plan.Action == Blocked && l.isSelected(n) {
-				l.block(n, fmt.Errorf("it is deleted with %s, which stays", up.addr))
+			if up := l.parentLeft(n); up != nil && up.Plan.Action == Blocked && l.IsSelected(n) {
+				l.block(n, fmt.Errorf("it is deleted with %s, which stays", up.Address))
 				more = true
 			}
 		}
 	}
 	for _, n := range nodes {
-		if n.plan == nil {
+		if n.Plan == nil {
 			continue
 		}
-		if up := l.goesWith(n, n.plan.Generation); up != nil {
-			n.plan.Notes = append(n.plan.Notes, "deleted with "+up.addr)
+		if up := l.GoesWith(n, n.Plan.Generation); up != nil {
+			n.Plan.Notes = append(n.Plan.Notes, "deleted with "+up.Address)
 		}
 	}
 }
 
 // parentLeft returns the undeclared resource that a node which is to be deleted is deleted with, nil when there is none or
 // nothing was decided about it. A node of which only condemned generations are left is to be deleted too.
-func (x *index) parentLeft(n *node) *node {
-	if n.rec == nil || n.decl != nil || n.plan != nil && !isDeleted(n) {
+func (x *Index) parentLeft(n *Node) *Node {
+	if n.Entry == nil || n.Decl != nil || n.Plan != nil && !IsDeleted(n) {
 		return nil
 	}
-	if up := x.nodes[n.rec.Options.DeletedWith]; up != nil && up != n && up.decl == nil && up.plan != nil {
+	if up := x.Nodes[n.Entry.Options.DeletedWith]; up != nil && up != n && up.Decl == nil && up.Plan != nil {
 		return up
 	}
 	return nil
 }
 
-// goesWith returns the resource whose deletion takes a generation of a node along, nil when it is deleted by itself: so is a
+// GoesWith returns the resource whose deletion takes a generation of a node along, nil when it is deleted by itself: so is a
 // generation that was replaced before, and what is left of a resource that is missing already.
-func (x *index) goesWith(n *node, number uint64) *node {
+func (x *Index) GoesWith(n *Node, number uint64) *Node {
 	up := x.parentLeft(n)
-	if up == nil || !isDeleted(up) || up.plan.Generation == 0 || up.look.Absent && !up.look.NotYet || leaving(n) != number {
+	if up == nil || !IsDeleted(up) || up.Plan.Generation == 0 || up.Look.Absent && !up.Look.NotYet || leaving(n) != number {
 		return nil
 	}
 	return up
@@ -236,82 +236,84 @@ func (x *index) goesWith(n *node, number uint64) *node {
 
 // leaving is the number of the generation that is deleted because its resource is no longer declared: the planned one, or the
 // newest where an earlier run has condemned them all.
-func leaving(n *node) uint64 {
-	if n.plan != nil && n.plan.Generation != 0 {
-		return n.plan.Generation
+func leaving(n *Node) uint64 {
+	if n.Plan != nil && n.Plan.Generation != 0 {
+		return n.Plan.Generation
 	}
-	return n.rec.NextNumber() - 1
+	return n.Entry.NextNumber() - 1
 }
 
-// cutBetween are the late paths of what is deleted that lead to others that are not declared either. One that leads to what
+// CutBetween are the late paths of what is deleted that lead to others that are not declared either. One that leads to what
 // stays is in nobody's way.
-func (x *index) cutBetween(n *node) map[string][]tree.Path {
-	cut := maps.Clone(n.rec.Cut)
+func (x *Index) CutBetween(n *Node) map[string][]tree.Path {
+	cut := maps.Clone(n.Entry.Cut)
 	maps.DeleteFunc(cut, func(addr string, _ []tree.Path) bool {
-		up := x.nodes[addr]
-		return up == nil || up.decl != nil || up.rec == nil
+		up := x.Nodes[addr]
+		return up == nil || up.Decl != nil || up.Entry == nil
 	})
 	return cut
 }
 
 // heldUser is a node that would let go of a thing of this one, and cannot yet.
-func (n *declaration) heldUser() *node {
+func (n *Declaration) heldUser() *Node {
 	for _, user := range n.users {
-		if user.held {
+		if user.Held {
 			return user
 		}
 	}
 	return nil
 }
 
-// isFound reports a declared node whose thing was found without a record, and is ours.
-func isFound(n *node) bool {
-	return n.plan != nil && n.present() == nil && !n.look.Absent && !n.spec.Recorded &&
-		(n.plan.Action == Recover || n.plan.Action == Replace)
+// IsFound reports a declared node whose thing was found without a record, and is ours.
+func IsFound(n *Node) bool {
+	return n.Plan != nil && n.Present() == nil && !n.Look.Absent && !n.Spec.Recorded &&
+		(n.Plan.Action == Recover || n.Plan.Action == Replace)
 }
 
-// recovered is the record of a thing that reading found again.
-func recovered(n *node, nodes map[string]*node, dev bool) *state.Entry {
-	rec := &state.Entry{Address: n.addr, Birth: n.birth(), Found: true, NeedsUnknown: true}
-	if n.rec != nil {
-		rec = n.rec.Clone()
+// Recovered is the record of a thing that reading found again.
+func Recovered(n *Node, nodes map[string]*Node, dev bool) *state.Entry {
+	rec := &state.Entry{Address: n.Address, Birth: n.birth(), Found: true, NeedsUnknown: true}
+	if n.Entry != nil {
+		rec = n.Entry.Clone()
 	}
-	rec.Settings, rec.Options, rec.Cut, rec.Needs = n.decl.Settings, n.decl.Options, n.cut, nil
-	rec.MayDeleteData = n.job != nil && n.job.Leave
-	rec.Former = state.StillNamed(n.decl.Options.RenamedFrom, n.decl.Options.RenamedFrom) // it was found here: renames are done
-	for _, a := range n.needs {
-		if up := nodes[a]; up != nil && up.decl != nil && up.plan != nil && (up.rec != nil || isFound(up)) && a != n.addr {
+	rec.Settings, rec.Options, rec.Cut, rec.Needs = n.Decl.Settings, n.Decl.Options, n.Cut, nil
+	rec.MayDeleteData = n.Job != nil && n.Job.Leave
+	rec.Former = state.StillNamed(n.Decl.Options.RenamedFrom, n.Decl.Options.RenamedFrom) // it was found here: renames are done
+	for _, a := range n.Needs {
+		if up := nodes[a]; up != nil && up.Decl != nil && up.Plan != nil && (up.Entry != nil || IsFound(up)) && a != n.Address {
 			rec.Needs = append(rec.Needs, a)
 		}
 	}
 	rec.Generations = append(rec.Generations, &state.Generation{
-		Number: rec.NumberFor(n.look.Owner.Generation), State: statestore.Live, Slot: n.slot, Kind: n.spec.Type, Location: n.access.Place,
-		Identity: n.look.Identity, Name: n.job.Name, NameGiven: n.job.Named, Attributes: n.look.Attrs,
+		Number: rec.NumberFor(n.Look.Owner.Generation), State: statestore.Live, Slot: n.Slot, Kind: n.Spec.Type, Location: n.Access.Place,
+		Identity: n.Look.Identity, Name: n.Job.Name, NameGiven: n.Job.Named, Attributes: n.Look.Attrs,
 		Written: time.Now(), // it was seen: absent soon after is not gone
 		Dev:     dev,
 	})
-	for i := range n.others {
-		condemnFound(rec, &n.others[i], dev)
+	for i := range n.Others {
+		condemnFound(rec, &n.Others[i], dev)
 	}
 	return rec
 }
 
-func compareStrings(a, b string) int { return cmp.Compare(a, b) }
+// CompareStrings orders addresses.
+func CompareStrings(a, b string) int { return cmp.Compare(a, b) }
 
-func (x *index) leftNode(addr string, rec *state.Entry) *node {
-	n := &node{declaration: declaration{addr: addr, needs: rec.Needs}, tracked: tracked{rec: rec}}
+// LeftNode is the node of an entry that is not declared.
+func (x *Index) LeftNode(addr string, rec *state.Entry) *Node {
+	n := &Node{Declaration: Declaration{Address: addr, Needs: rec.Needs}, Tracked: Tracked{Entry: rec}}
 	if len(rec.Generations) > 0 {
-		if g := n.present(); g != nil {
-			n.kind, _ = x.catalog.Kind(g.Kind)
+		if g := n.Present(); g != nil {
+			n.Kind, _ = x.Catalog.Kind(g.Kind)
 		} else {
-			n.kind, _ = x.catalog.Kind(rec.Generations[0].Kind)
+			n.Kind, _ = x.Catalog.Kind(rec.Generations[0].Kind)
 		}
 	}
-	if n.kind != nil {
-		n.spec = n.kind.Spec()
+	if n.Kind != nil {
+		n.Spec = n.Kind.Spec()
 	}
-	if _, taken := x.nodes[addr]; !taken {
-		x.nodes[addr] = n
+	if _, taken := x.Nodes[addr]; !taken {
+		x.Nodes[addr] = n
 	}
 	return n
 }

@@ -14,24 +14,24 @@ import (
 // lines writes the lines of a plan document.
 type lines struct {
 	announcer
-	*jobs
-	devRules
-	*chosen
+	*Jobs
+	DevRules
+	*Chosen
 	// none: what was replaced before is not deleted, and has no line.
 	none bool
 }
 
 // all are the lines of nodes, in the order of their addresses, each with what it announces.
-func (l *lines) all(nodes []*node) []Planned {
-	slices.SortStableFunc(nodes, func(a, b *node) int { return compareStrings(a.addr, b.addr) })
+func (l *lines) all(nodes []*Node) []Planned {
+	slices.SortStableFunc(nodes, func(a, b *Node) int { return CompareStrings(a.Address, b.Address) })
 	all := make([]Planned, 0, len(nodes))
 	for _, n := range nodes {
 		all = append(all, l.untied(n)...)
-		if n.plan != nil {
-			mask(n.plan, l.redact)
-			n.plan.From = cmp.Or(n.plan.From, n.begunAt(n.rec.Candidate()))
-			n.plan.Steps = l.announce(n)
-			all = append(all, *n.plan)
+		if n.Plan != nil {
+			mask(n.Plan, l.Redact)
+			n.Plan.From = cmp.Or(n.Plan.From, n.begunAt(n.Entry.Candidate()))
+			n.Plan.Steps = l.announce(n)
+			all = append(all, *n.Plan)
 		}
 		all = append(all, l.condemned(n)...)
 	}
@@ -39,7 +39,7 @@ func (l *lines) all(nodes []*node) []Planned {
 }
 
 // causesOf returns the problems that several lines have in common, and lets each of these lines name its own.
-func causesOf(lines []Planned, nodes map[string]*node, masks *redact.Redactor) []causes.Cause {
+func causesOf(lines []Planned, nodes map[string]*Node, masks *redact.Redactor) []causes.Cause {
 	var errs []causes.Error
 	var blocked []*Planned
 	for i := range lines {
@@ -49,12 +49,12 @@ func causesOf(lines []Planned, nodes map[string]*node, masks *redact.Redactor) [
 		}
 		e := causes.Error{Address: a.Address, Text: a.Problem, Hint: a.Hint, Own: []string{a.Address, a.Identity}, Follows: a.BlockedBy}
 		if n := nodes[a.Address]; n != nil {
-			e.Own = append(e.Own, n.ownNames()...)
-			e.Common, e.CommonHint = commonOf(masks, n.err)
+			e.Own = append(e.Own, n.OwnNames()...)
+			e.Common, e.CommonHint = CommonOf(masks, n.err)
 		}
 		blocked, errs = append(blocked, a), append(errs, e)
 	}
-	shared := sharedCauses(errs)
+	shared := SharedCauses(errs)
 	ids := map[string]string{}
 	for _, c := range shared {
 		for _, addr := range c.Addresses {
@@ -68,17 +68,17 @@ func causesOf(lines []Planned, nodes map[string]*node, masks *redact.Redactor) [
 }
 
 // untied are the lines of cycle members whose late path is emptied before anything of the cycle goes.
-func (l *lines) untied(n *node) []Planned {
-	if n.decl != nil || n.plan == nil || n.plan.Action != Delete {
+func (l *lines) untied(n *Node) []Planned {
+	if n.Decl != nil || n.Plan == nil || n.Plan.Action != Delete {
 		return nil
 	}
 	var lines []Planned
-	cut := l.cutBetween(n)
+	cut := l.CutBetween(n)
 	for _, addr := range slices.Sorted(maps.Keys(cut)) {
-		line := Planned{Address: n.addr, Kind: n.plan.Kind, Action: Update, Identity: n.plan.Identity, Generation: n.plan.Generation, Place: n.plan.Place}
+		line := Planned{Address: n.Address, Kind: n.Plan.Kind, Action: Update, Identity: n.Plan.Identity, Generation: n.Plan.Generation, Place: n.Plan.Place}
 		for _, p := range cut[addr] {
-			p = n.emptyAt(n.rec.Props, p)
-			had, _ := tree.Get(n.rec.Props, p)
+			p = n.EmptyAt(n.Entry.Props, p)
+			had, _ := tree.Get(n.Entry.Props, p)
 			line.Reasons = append(line.Reasons, Reason{Path: p, Have: had, Source: ByProgram})
 		}
 		line.Notes = []string{"emptied first, since " + addr + " goes as well"}
@@ -89,42 +89,42 @@ func (l *lines) untied(n *node) []Planned {
 }
 
 // condemned are the lines of generations that wait for deletion. Nothing is deleted of an undeclared resource that is blocked.
-func (l *lines) condemned(n *node) []Planned {
-	if !l.isSelected(n) || l.none || n.decl == nil && n.plan != nil && n.plan.Action == Blocked {
+func (l *lines) condemned(n *Node) []Planned {
+	if !l.IsSelected(n) || l.none || n.Decl == nil && n.Plan != nil && n.Plan.Action == Blocked {
 		return nil
 	}
 	var lines []Planned
-	for _, g := range l.collectable(n.rec) {
+	for _, g := range l.Collectable(n.Entry) {
 		line := deletionOf(n, g, "replaced before")
-		if n.beside {
+		if n.Beside {
 			line.Notes = []string{"the row of this address knows another"}
 		}
 		if g.Retain {
 			line.Action, line.Notes = Forget, append(line.Notes, "retained")
 		}
 		if user := n.heldUser(); user != nil {
-			line.Action, line.Notes = Wait, append(line.Notes, user.addr+" still uses it, and waits")
+			line.Action, line.Notes = Wait, append(line.Notes, user.Address+" still uses it, and waits")
 		}
 		if with := l.deletedWith(n, g.Number); with != nil {
-			line.Notes = []string{"deleted with " + with.addr}
+			line.Notes = []string{"deleted with " + with.Address}
 		}
 		line.Steps = l.condemnedStep(n, &line)
 		lines = append(lines, line)
 	}
-	if c := n.rec.Candidate(); c != nil && !l.keeps(c) && n.decl != nil && n.rec.Live() != nil && n.plan != nil && !slices.Contains([]Action{Replace, Create, Blocked}, n.plan.Action) {
+	if c := n.Entry.Candidate(); c != nil && !l.Keeps(c) && n.Decl != nil && n.Entry.Live() != nil && n.Plan != nil && !slices.Contains([]Action{Replace, Create, Blocked}, n.Plan.Action) {
 		line := deletionOf(n, c, "half made, and no longer wanted")
 		line.Steps = l.condemnedStep(n, &line)
 		lines = append(lines, line)
 	}
-	if l.session != nil && !l.findsOwn() {
+	if l.session != nil && !l.FindsOwn() {
 		return lines // older finds are recorded, and left
 	}
-	for _, f := range n.others {
+	for _, f := range n.Others {
 		line := Planned{
-			Address: n.addr, Kind: f.Kind, Action: Delete, Identity: f.look.Identity,
+			Address: n.Address, Kind: f.Kind, Action: Delete, Identity: f.look.Identity,
 			Generation: f.look.Owner.Generation, Place: f.access.Place, Notes: []string{"an older one of this address"},
 		}
-		if n.decl != nil && n.decl.Options.Retain {
+		if n.Decl != nil && n.Decl.Options.Retain {
 			line.Action, line.Notes = Forget, append(line.Notes, "retained")
 		}
 		line.Steps = l.condemnedStep(n, &line)
@@ -134,8 +134,8 @@ func (l *lines) condemned(n *node) []Planned {
 }
 
 // deletionOf is the line of the deletion of one generation.
-func deletionOf(n *node, g *state.Generation, note string) Planned {
-	line := Planned{Address: n.addr, From: cmp.Or(n.from, n.begunAt(g)), Action: Delete, Notes: []string{note}}
-	nameObject(&line, g)
+func deletionOf(n *Node, g *state.Generation, note string) Planned {
+	line := Planned{Address: n.Address, From: cmp.Or(n.From, n.begunAt(g)), Action: Delete, Notes: []string{note}}
+	NameObject(&line, g)
 	return line
 }

@@ -37,28 +37,28 @@ type creator struct {
 // maker does what the plan says of a declared node: it creates, changes, replaces and takes over.
 type maker struct {
 	*creator
-	builder *builder
+	builder *Builder
 }
 
 // make does what the plan says of a declared node. It reports whether somebody else must act before it is ready.
-func (m *maker) make(ctx context.Context, n *node) (bool, error) {
+func (m *maker) make(ctx context.Context, n *Node) (bool, error) {
 	if err := m.buildLate(ctx, n); err != nil {
 		return false, err
 	}
-	switch n.doing() {
+	switch n.Doing() {
 	case Create:
 		return m.makeNew(ctx, n)
 	case Replace:
-		if n.plan.DeleteFirst && !n.kept || !n.plan.May {
+		if n.Plan.DeleteFirst && !n.Kept || !n.Plan.May {
 			return m.makeNew(ctx, n)
 		}
 		waiting, err := m.makeLive(ctx, n)
-		if errors.Is(err, reconcile.ErrReplace) && !n.kept {
+		if errors.Is(err, reconcile.ErrReplace) && !n.Kept {
 			return m.makeNew(ctx, n)
 		}
 		return waiting, err
 	case Recover, Update:
-		if n.spec.Recorded && n.rec == nil {
+		if n.Spec.Recorded && n.Entry == nil {
 			return m.makeNew(ctx, n)
 		}
 		return m.makeLive(ctx, n)
@@ -68,28 +68,28 @@ func (m *maker) make(ctx context.Context, n *node) (bool, error) {
 }
 
 // buildLate prepares what had to wait for values.
-func (m *maker) buildLate(ctx context.Context, n *node) error {
-	if !n.spec.Prepares || len(n.uses) == 0 && n.files == filesKnown {
+func (m *maker) buildLate(ctx context.Context, n *Node) error {
+	if !n.Spec.Prepares || len(n.Uses) == 0 && n.Files == FilesKnown {
 		return nil
 	}
-	resolved, err := m.resolve(ctx, n.props)
+	resolved, err := m.Resolve(ctx, n.Props)
 	if err != nil {
 		return err
 	}
 	declared, _ := resolved.Tree.(map[string]any)
-	job := &reconcile.Job{Address: n.addr, Props: declared, Dir: m.dir}
-	if err := m.builder.prepareOne(ctx, n, job); err != nil {
+	job := &reconcile.Job{Address: n.Address, Props: declared, Dir: m.Dir}
+	if err := m.builder.PrepareOne(ctx, n, job); err != nil {
 		return fmt.Errorf("prepare: %w", err)
 	}
-	if name := changedAsset(n.plan.Assets, job.Assets); name != "" && !m.inDev {
+	if name := ChangedAsset(n.Plan.Assets, job.Assets); name != "" && !m.inDev {
 		return reconcile.WithHint(fmt.Errorf("%w: the files of %s are other ones", operation.ErrChanged, name), "plan again")
 	}
-	n.assets, n.files = job.Assets, filesKnown
+	n.Assets, n.Files = job.Assets, FilesKnown
 	return nil
 }
 
 // makeLive settles the thing that is there: an update, an adoption, a recovery, a new mark after a move.
-func (m *maker) makeLive(ctx context.Context, n *node) (bool, error) {
+func (m *maker) makeLive(ctx context.Context, n *Node) (bool, error) {
 	rec := m.recordOf(n)
 	g := rec.Live()
 	if g == nil {
@@ -98,21 +98,21 @@ func (m *maker) makeLive(ctx context.Context, n *node) (bool, error) {
 	if g == nil {
 		g = m.taken(n, rec)
 	}
-	job, err := m.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot, final: true})
+	job, err := m.DeclaredJob(ctx, n, Target{Gen: g, Number: g.Number, Slot: g.Slot, Final: true})
 	if err != nil {
 		return false, err
 	}
 	if g.Identity == "" || job.ID == "" {
-		job.ID = n.look.Identity
+		job.ID = n.Look.Identity
 	}
 	return m.settleJob(ctx, n, rec, g, job)
 }
 
 // settleJob makes the thing of a generation match, and records that it does.
-func (s *settler) settleJob(ctx context.Context, n *node, rec *state.Entry, g *state.Generation, job *reconcile.Job) (bool, error) {
+func (s *settler) settleJob(ctx context.Context, n *Node, rec *state.Entry, g *state.Generation, job *reconcile.Job) (bool, error) {
 	hooks := s.hooks(n, job, rec, g)
-	out, err := n.kind.Settle(ctx, job, hooks)
-	n.changed = append(n.changed, out.Changed...)
+	out, err := n.Kind.Settle(ctx, job, hooks)
+	n.Changed = append(n.Changed, out.Changed...)
 	if err != nil {
 		if hooks.Keep != nil {
 			if lost := hooks.Keep(ctx); lost != nil {
@@ -125,31 +125,31 @@ func (s *settler) settleJob(ctx context.Context, n *node, rec *state.Entry, g *s
 }
 
 // taken is the live generation of a thing that is taken over.
-func (s *settler) taken(n *node, rec *state.Entry) *state.Generation {
+func (s *settler) taken(n *Node, rec *state.Entry) *state.Generation {
 	g := &state.Generation{
-		Number: rec.NumberFor(n.look.Owner.Generation), State: statestore.Live, Slot: n.slot, Kind: n.spec.Type, Location: n.access.Place,
-		Identity: n.look.Identity, Attributes: n.look.Attrs, StateOnly: n.spec.Recorded,
+		Number: rec.NumberFor(n.Look.Owner.Generation), State: statestore.Live, Slot: n.Slot, Kind: n.Spec.Type, Location: n.Access.Place,
+		Identity: n.Look.Identity, Attributes: n.Look.Attrs, StateOnly: n.Spec.Recorded,
 	}
-	g.Dev = n.doing() == Recover && s.findsOwn
-	if n.doing() == Adopt {
+	g.Dev = n.Doing() == Recover && s.findsOwn
+	if n.Doing() == Adopt {
 		g.Number = rec.NextNumber()
 	}
-	if n.job != nil {
-		g.Name, g.NameGiven = n.job.Name, n.job.Named
+	if n.Job != nil {
+		g.Name, g.NameGiven = n.Job.Name, n.Job.Named
 	}
 	rec.Generations = append(rec.Generations, g)
 	return g
 }
 
 // makeNew makes a thing beside whatever is there: a first one, or the next generation.
-func (c *creator) makeNew(ctx context.Context, n *node) (bool, error) {
+func (c *creator) makeNew(ctx context.Context, n *Node) (bool, error) {
 	rec := c.recordOf(n)
 	c.carry(n, rec)
 	g, err := c.begun(ctx, n, rec)
 	if err != nil {
 		return false, err
 	}
-	again := g.Identity != "" || n.doing() == Replace && g.Intent != nil
+	again := g.Identity != "" || n.Doing() == Replace && g.Intent != nil
 	for {
 		waiting, err := c.settleNew(ctx, n, rec, g)
 		if c.nameRetained(n, g, err) {
@@ -178,31 +178,31 @@ func (c *creator) makeNew(ctx context.Context, n *node) (bool, error) {
 const retainedObject = "a retained object"
 
 // nameRetained reports that the generated name of a replacement is borne by an object that an earlier replacement retained.
-func (c *creator) nameRetained(n *node, g *state.Generation, err error) bool {
+func (c *creator) nameRetained(n *Node, g *state.Generation, err error) bool {
 	owner, foreign := errors.AsType[*adopt.OwnerError](err)
-	return foreign && n.doing() == Replace && !g.NameGiven && g.Empty() && retainedHere(owner.Owner, c.jobs.stage)
+	return foreign && n.Doing() == Replace && !g.NameGiven && g.Empty() && RetainedHere(owner.Owner, c.Jobs.Stage)
 }
 
-func (c *creator) settleNew(ctx context.Context, n *node, rec *state.Entry, g *state.Generation) (bool, error) {
-	job, err := c.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot, final: true})
+func (c *creator) settleNew(ctx context.Context, n *Node, rec *state.Entry, g *state.Generation) (bool, error) {
+	job, err := c.DeclaredJob(ctx, n, Target{Gen: g, Number: g.Number, Slot: g.Slot, Final: true})
 	if err != nil {
 		return false, err
 	}
 	g.Name, g.NameGiven = job.Name, job.Named
 	c.contract(n).begun = g.Number
 	job.Had = nil
-	if job.Addresses = n.births(); g.Number > 1 && g.Identity == "" {
-		job.OlderUntil = time.Now().Add(n.spec.Visibility)
+	if job.Addresses = n.Births(); g.Number > 1 && g.Identity == "" {
+		job.OlderUntil = time.Now().Add(n.Spec.Visibility)
 	}
 	job.ReplaceOn = nil // a new thing has nothing that could have changed
 	return c.settleJob(ctx, n, rec, g, job)
 }
 
 // begun is the generation that is to be made: one that an interrupted run began, or a further one.
-func (c *creator) begun(ctx context.Context, n *node, rec *state.Entry) (made *state.Generation, err error) {
+func (c *creator) begun(ctx context.Context, n *Node, rec *state.Entry) (made *state.Generation, err error) {
 	number := rec.NextNumber()
-	if gone := rec.Live(); gone != nil && n.doing() == Create {
-		if n.look.NotYet {
+	if gone := rec.Live(); gone != nil && n.Doing() == Create {
+		if n.Look.NotYet {
 			return gone, nil // it may only not be visible yet, and is waited for
 		}
 		rec.Drop(gone)
@@ -216,8 +216,8 @@ func (c *creator) begun(ctx context.Context, n *node, rec *state.Entry) (made *s
 		return nil, err
 	}
 	if g := rec.Candidate(); g != nil {
-		unwanted := n.doing() == Replace && rec.Live() == nil && g.Number == n.plan.Generation
-		if g.Kind == n.spec.Type && g.Location == n.access.Place && !unwanted {
+		unwanted := n.Doing() == Replace && rec.Live() == nil && g.Number == n.Plan.Generation
+		if g.Kind == n.Spec.Type && g.Location == n.Access.Place && !unwanted {
 			return g, nil
 		}
 		if err := c.discard(ctx, n, rec, g); err != nil {
@@ -231,14 +231,14 @@ func (c *creator) begun(ctx context.Context, n *node, rec *state.Entry) (made *s
 }
 
 // fresh is a generation that nothing was made of yet.
-func (c *creator) fresh(n *node, rec *state.Entry, number uint64) (*state.Generation, error) {
-	slot, err := c.slots.Take(rec, n.spec.Type)
+func (c *creator) fresh(n *Node, rec *state.Entry, number uint64) (*state.Generation, error) {
+	slot, err := c.slots.Take(rec, n.Spec.Type)
 	if err != nil {
 		return nil, err
 	}
 	g := &state.Generation{
-		Number: number, State: statestore.Candidate, Slot: slot, Kind: n.spec.Type, Location: n.access.Place, Nonce: rand.Text(),
-		StateOnly: n.spec.Recorded, Dev: c.inDev,
+		Number: number, State: statestore.Candidate, Slot: slot, Kind: n.Spec.Type, Location: n.Access.Place, Nonce: rand.Text(),
+		StateOnly: n.Spec.Recorded, Dev: c.inDev,
 	}
 	rec.Generations = append(rec.Generations, g)
 	return g, nil
@@ -246,25 +246,25 @@ func (c *creator) fresh(n *node, rec *state.Entry, number uint64) (*state.Genera
 
 // carry keeps for a new thing what the program does not want compared: ignored paths hold the values of
 // the thing that is replaced, or those that an interrupted run had taken from it.
-func (c *creator) carry(n *node, rec *state.Entry) {
-	ignored := n.decl.Options.IgnoreChanges
-	if len(ignored) == 0 || n.carried != nil {
+func (c *creator) carry(n *Node, rec *state.Entry) {
+	ignored := n.Decl.Options.IgnoreChanges
+	if len(ignored) == 0 || n.Carried != nil {
 		return
 	}
-	n.carried = map[tree.Path]any{}
-	if n.doing() != Replace || n.look.Absent || n.replacedWhole() {
+	n.Carried = map[tree.Path]any{}
+	if n.Doing() != Replace || n.Look.Absent || n.ReplacedWhole() {
 		if rec.Live() == nil && rec.Candidate() != nil {
 			for _, p := range ignored {
 				if v, ok := tree.Get(rec.Props, p); ok {
-					n.carried[p] = v
+					n.Carried[p] = v
 				}
 			}
 		}
 		return
 	}
-	job := *n.job
+	job := *n.Job
 	job.Ignore = nil
-	look, err := n.kind.Compare(&job, n.look)
+	look, err := n.Kind.Compare(&job, n.Look)
 	if err != nil {
 		return // the late compare says so
 	}
@@ -275,47 +275,47 @@ func (c *creator) carry(n *node, rec *state.Entry) {
 		if s.Secret {
 			s.Have, _ = tree.Get(rec.Props, s.Path) // what is shown of it is masked
 		}
-		n.carried[s.Path] = s.Have
+		n.Carried[s.Path] = s.Have
 	}
 }
 
 // recordOf is a copy of the node's record to work on, with the declaration of now. What is there keeps the
 // settings that it was made with.
-func (s *settler) recordOf(n *node) *state.Entry {
-	rec := &state.Entry{Address: n.addr, Birth: n.addr}
-	if n.rec != nil {
-		rec = n.rec.Clone()
+func (s *settler) recordOf(n *Node) *state.Entry {
+	rec := &state.Entry{Address: n.Address, Birth: n.Address}
+	if n.Entry != nil {
+		rec = n.Entry.Clone()
 	}
-	if n.was != nil {
+	if n.Was != nil {
 		return rec // it is what was deployed: only the thing itself is mended
 	}
 	if rec.Birth == "" {
-		rec.Birth = n.addr
+		rec.Birth = n.Address
 	}
-	if len(rec.Generations) > 0 && !tree.Equal(anyMap(rec.Settings), anyMap(n.decl.Settings)) {
+	if len(rec.Generations) > 0 && !tree.Equal(AnyMap(rec.Settings), AnyMap(n.Decl.Settings)) {
 		for _, g := range rec.Generations {
 			if g.Settings == nil {
-				g.Settings, _ = anyMap(rec.Settings).(map[string]any)
+				g.Settings, _ = AnyMap(rec.Settings).(map[string]any)
 			}
 		}
 	}
-	rec.Options, rec.Settings, rec.Needs, rec.Cut = n.decl.Options, n.decl.Settings, s.needs(n), n.cut
-	rec.MayDeleteData, rec.MovingFrom = n.job != nil && n.job.Leave, ""
+	rec.Options, rec.Settings, rec.Needs, rec.Cut = n.Decl.Options, n.Decl.Settings, s.needs(n), n.Cut
+	rec.MayDeleteData, rec.MovingFrom = n.Job != nil && n.Job.Leave, ""
 	return rec
 }
 
 // unannounced turns a replacement that the plan did not announce into what the user can act on.
-func (s *settler) unannounced(n *node, err error) error {
-	if errors.Is(err, reconcile.ErrReplace) && (n.doing() != Replace || n.kept) {
+func (s *settler) unannounced(n *Node, err error) error {
+	if errors.Is(err, reconcile.ErrReplace) && (n.Doing() != Replace || n.Kept) {
 		return reconcile.WithHint(fmt.Errorf("%w: %w", operation.ErrChanged, err), "plan again: it says what would be replaced")
 	}
 	return err
 }
 
 // done records that a thing is settled, and lets others use it.
-func (s *settler) done(ctx context.Context, n *node, rec *state.Entry, g *state.Generation, job *reconcile.Job, out reconcile.Outcome) (bool, error) {
+func (s *settler) done(ctx context.Context, n *Node, rec *state.Entry, g *state.Generation, job *reconcile.Job, out reconcile.Outcome) (bool, error) {
 	g.Identity, g.Attributes, g.WriteDigests = out.Identity, out.Attrs, maps.Clone(out.Written)
-	g.Replaced, g.Written = s.contract(n).replaced(g, n.spec.Visibility), time.Now()
+	g.Replaced, g.Written = s.contract(n).replaced(g, n.Spec.Visibility), time.Now()
 	g.Name, g.NameGiven = job.Name, job.Named
 	rec.MakeLive(g)
 	keepSettled(rec, n, job)
@@ -324,8 +324,8 @@ func (s *settler) done(ctx context.Context, n *node, rec *state.Entry, g *state.
 	for _, path := range job.Omit {
 		rec.Props, _ = tree.Without(rec.Props, path).(map[string]any)
 	}
-	n.condemnOthers(rec, s.findsOwn)
-	n.plan.Waiting = out.Waiting
+	n.CondemnOthers(rec, s.findsOwn)
+	n.Plan.Waiting = out.Waiting
 	switch {
 	case s.tasks[n].passes():
 		s.publish(n, out.Attrs)
@@ -349,22 +349,22 @@ func (s *settler) done(ctx context.Context, n *node, rec *state.Entry, g *state.
 }
 
 // keepSettled writes into a state entry what its resource was reconciled with. A path that was secret once stays masked.
-func keepSettled(rec *state.Entry, n *node, job *reconcile.Job) {
+func keepSettled(rec *state.Entry, n *Node, job *reconcile.Job) {
 	if rec.Props = job.Props; len(rec.Condemned()) == 0 { // an older object may have a former address in its owner tag
-		rec.Former = state.StillNamed(rec.Former, n.decl.Options.RenamedFrom)
+		rec.Former = state.StillNamed(rec.Former, n.Decl.Options.RenamedFrom)
 	}
-	if n.was == nil { // a repair leaves what was built anew to the next deploy
-		rec.Assets, rec.Files = builtOf(job.Assets), filesOf(job.Assets)
+	if n.Was == nil { // a repair leaves what was built anew to the next deploy
+		rec.Assets, rec.Files = BuiltOf(job.Assets), FilesOf(job.Assets)
 	}
 	rec.AddSecretPaths(job.Secret)
 }
 
-// condemnOthers records what else was found of a node, to be deleted.
-func (n *node) condemnOthers(rec *state.Entry, dev bool) {
-	for i := range n.others {
-		condemnFound(rec, &n.others[i], dev)
+// CondemnOthers records what else was found of a node, to be deleted.
+func (n *Node) CondemnOthers(rec *state.Entry, dev bool) {
+	for i := range n.Others {
+		condemnFound(rec, &n.Others[i], dev)
 	}
-	n.others = nil
+	n.Others = nil
 }
 
 // condemnFound adds a further find to a state entry, as condemned.
@@ -384,30 +384,30 @@ func condemnFound(rec *state.Entry, f *found, dev bool) {
 }
 
 // born lets those go on that need no more than the identity.
-func (s *settler) born(n *node, attrs map[string]any) {
+func (s *settler) born(n *Node, attrs map[string]any) {
 	s.publish(n, attrs)
-	n.mu.Lock()
-	n.moving = map[string]bool{}
+	n.Mu.Lock()
+	n.Moving = map[string]bool{}
 	for name := range attrs {
-		n.moving[name] = true
+		n.Moving[name] = true
 	}
-	for _, name := range n.spec.AtBirth {
-		delete(n.moving, name)
+	for _, name := range n.Spec.AtBirth {
+		delete(n.Moving, name)
 	}
-	n.mu.Unlock()
+	n.Mu.Unlock()
 	if t := s.tasks[n]; t != nil {
 		t.sched.signals <- signal{t: t, born: true}
 	}
 }
 
 // publish makes attributes known to all.
-func (s *settler) publish(n *node, attrs map[string]any) {
-	for _, p := range n.spec.SecretAttrs {
+func (s *settler) publish(n *Node, attrs map[string]any) {
+	for _, p := range n.Spec.SecretAttrs {
 		if v, ok := tree.Get(attrs, p); ok {
 			s.redact.Learn(v)
 		}
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.attrs, n.unknown, n.moving = attrs, false, nil
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
+	n.Attrs, n.Unknown, n.Moving = attrs, false, nil
 }

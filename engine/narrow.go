@@ -15,9 +15,9 @@ import (
 
 // narrowing selects what a narrow plan looks at.
 type narrowing struct {
-	*jobs
-	devRules
-	*chosen
+	*Jobs
+	DevRules
+	*Chosen
 	// replace are globs of addresses that are replaced on request, look addresses that are looked at in any case.
 	replace, look []string
 	warm          *Warm // knows what waited for somebody
@@ -25,29 +25,29 @@ type narrowing struct {
 
 // narrowing selects what is observed whatever becomes of the others. All else is known by the state for now. Nil: all
 // is observed.
-func (w *work) narrowing(ctx context.Context) *narrowing {
-	if !w.o.narrows {
+func (w *Draft) narrowing(ctx context.Context) *narrowing {
+	if !w.Policy.narrows {
 		return nil
 	}
-	w.only = make(map[*node]bool, len(w.leftover)+len(w.reads))
-	for _, n := range slices.Concat(w.reads, w.leftover) {
+	w.only = make(map[*Node]bool, len(w.Leftover)+len(w.reads))
+	for _, n := range slices.Concat(w.reads, w.Leftover) {
 		w.only[n] = true
 	}
-	for _, n := range w.declared {
-		if g := n.rec.Live(); g != nil && !n.replacedWhole() {
-			n.attrs = g.Attributes
+	for _, n := range w.Declared {
+		if g := n.Entry.Live(); g != nil && !n.ReplacedWhole() {
+			n.Attrs = g.Attributes
 		}
 	}
-	v := &narrowing{jobs: w.jobs, devRules: w.devRules, chosen: w.chosen, replace: w.o.Replace, look: w.o.Dev.Look, warm: w.e.Warm}
-	v.widen(ctx, w.declared)
+	v := &narrowing{Jobs: w.Jobs, DevRules: w.DevRules, Chosen: w.Chosen, replace: w.Policy.Replace, look: w.Policy.Dev.Look, warm: w.Planner.Warm}
+	v.widen(ctx, w.Declared)
 	return v
 }
 
 // widen selects those of the nodes that differ from their rows, with what is known of their upstreams now.
-func (v *narrowing) widen(ctx context.Context, nodes []*node) bool {
-	rest := slices.DeleteFunc(slices.Clone(nodes), func(n *node) bool { return v.only[n] })
+func (v *narrowing) widen(ctx context.Context, nodes []*Node) bool {
+	rest := slices.DeleteFunc(slices.Clone(nodes), func(n *Node) bool { return v.only[n] })
 	differ := make([]bool, len(rest))
-	parallel(len(rest), runtime.GOMAXPROCS(0), func(i int) { differ[i] = v.differs(ctx, rest[i]) })
+	Parallel(len(rest), runtime.GOMAXPROCS(0), func(i int) { differ[i] = v.differs(ctx, rest[i]) })
 	for i, n := range rest {
 		if differ[i] {
 			v.only[n] = true
@@ -58,29 +58,29 @@ func (v *narrowing) widen(ctx context.Context, nodes []*node) bool {
 
 // differs reports that a node must be looked at: its row is out of date, half made, or not to be believed. That of what
 // lives in this session alone says nothing of whether it still lives, and a look costs no call.
-func (v *narrowing) differs(ctx context.Context, n *node) bool {
-	g := n.rec.Live()
-	unsettled := n.err != nil || g == nil || n.from != "" || n.rec.NeedsUnknown || n.rec.MovingFrom != "" || n.rec.Candidate() != nil ||
-		len(v.collectable(n.rec)) > 0 || n.replacedWhole()
-	asked := n.spec.InDev || v.force || matches(v.replace, n.addr) || slices.Contains(v.look, n.addr) || v.warm.waits(n.addr)
+func (v *narrowing) differs(ctx context.Context, n *Node) bool {
+	g := n.Entry.Live()
+	unsettled := n.err != nil || g == nil || n.From != "" || n.Entry.NeedsUnknown || n.Entry.MovingFrom != "" || n.Entry.Candidate() != nil ||
+		len(v.Collectable(n.Entry)) > 0 || n.ReplacedWhole()
+	asked := n.Spec.InDev || v.force || matches(v.replace, n.Address) || slices.Contains(v.look, n.Address) || v.warm.waits(n.Address)
 	if unsettled || asked {
 		return true
 	}
-	job, err := v.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot})
+	job, err := v.DeclaredJob(ctx, n, Target{Gen: g, Number: g.Number, Slot: g.Slot})
 	if err != nil || len(job.Unknown) > 0 {
 		return true
 	}
-	n.job = job
-	return v.outdated(n)
+	n.Job = job
+	return v.Outdated(n)
 }
 
-// outdated reports that a row differs from its declaration, by what is known of that now.
-func (x *index) outdated(n *node) bool {
-	r := n.rec
-	known := n.job != nil && len(n.job.Unknown) == 0
-	return r.Candidate() != nil || r.MovingFrom != "" || !slices.Equal(r.Needs, x.ownedNeeds(n)) || !sameOptions(r.Options, n.decl.Options) ||
-		!cutCovers(r.Cut, n.cut) || !tree.Equal(anyMap(r.Settings), anyMap(n.decl.Settings)) ||
-		known && (n.builtAnew() || !sameBut(n.decl.Options.IgnoreChanges, r.Props, n.job.Props) || len(state.StillNamed(r.Former, n.decl.Options.RenamedFrom)) != len(r.Former))
+// Outdated reports that a row differs from its declaration, by what is known of that now.
+func (x *Index) Outdated(n *Node) bool {
+	r := n.Entry
+	known := n.Job != nil && len(n.Job.Unknown) == 0
+	return r.Candidate() != nil || r.MovingFrom != "" || !slices.Equal(r.Needs, x.OwnedNeeds(n)) || !sameOptions(r.Options, n.Decl.Options) ||
+		!cutCovers(r.Cut, n.Cut) || !tree.Equal(AnyMap(r.Settings), AnyMap(n.Decl.Settings)) ||
+		known && (n.builtAnew() || !sameBut(n.Decl.Options.IgnoreChanges, r.Props, n.Job.Props) || len(state.StillNamed(r.Former, n.Decl.Options.RenamedFrom)) != len(r.Former))
 }
 
 // cutCovers reports whether the state has every path through which a cycle is opened now. A resource that itself does not
@@ -96,24 +96,24 @@ func cutCovers(have, want map[string][]tree.Path) bool {
 }
 
 // believe takes a node as the record has it.
-func believe(n *node) {
-	g := n.rec.Live()
-	n.plan = &Planned{
-		Address: n.addr, Kind: n.spec.Type, Action: Unchanged, Needs: n.needs, Source: n.decl.Source, Place: g.Location,
-		Identity: g.Identity, Generation: g.Number, Local: n.spec.Stands != "",
+func believe(n *Node) {
+	g := n.Entry.Live()
+	n.Plan = &Planned{
+		Address: n.Address, Kind: n.Spec.Type, Action: Unchanged, Needs: n.Needs, Source: n.Decl.Source, Place: g.Location,
+		Identity: g.Identity, Generation: g.Number, Local: n.Spec.Stands != "",
 	}
-	n.attrs, n.unknown, n.moving = g.Attributes, false, nil
+	n.Attrs, n.Unknown, n.Moving = g.Attributes, false, nil
 }
 
 // widenLevel selects what the upstreams that were observed may change, before its level is classified. One that has
 // nothing to do counts as well: a run that was cut may have changed it and not recorded it.
-func (v *narrowing) widenLevel(ctx context.Context, level []*node) {
+func (v *narrowing) widenLevel(ctx context.Context, level []*Node) {
 	if v != nil {
-		v.widen(ctx, slices.DeleteFunc(slices.Clone(level), func(n *node) bool { return !slices.ContainsFunc(n.ups, v.isSelected) }))
+		v.widen(ctx, slices.DeleteFunc(slices.Clone(level), func(n *Node) bool { return !slices.ContainsFunc(n.Ups, v.IsSelected) }))
 	}
 }
 
 // widenCycles selects members of cycles that were believed before what they need through a late path was decided.
-func (v *narrowing) widenCycles(ctx context.Context, declared []*node) bool {
-	return v != nil && v.widen(ctx, slices.DeleteFunc(slices.Clone(declared), func(n *node) bool { return len(n.cut) == 0 }))
+func (v *narrowing) widenCycles(ctx context.Context, declared []*Node) bool {
+	return v != nil && v.widen(ctx, slices.DeleteFunc(slices.Clone(declared), func(n *Node) bool { return len(n.Cut) == 0 }))
 }

@@ -25,7 +25,7 @@ func (p *Plan) Needs(ctx context.Context) []reconcile.Need {
 	}
 	n := &needing{work: p.work, ctx: ctx}
 	n.ways(n.work.fresh || p.Destroy)
-	for _, x := range slices.Concat(n.work.reads, n.work.declared, n.work.leftover) {
+	for _, x := range slices.Concat(n.work.reads, n.work.Declared, n.work.Leftover) {
 		n.look(x)
 	}
 	for i := range p.Actions {
@@ -36,7 +36,7 @@ func (p *Plan) Needs(ctx context.Context) []reconcile.Need {
 
 // needing is one collection of needs.
 type needing struct {
-	work  *work
+	work  *Draft
 	ctx   context.Context
 	needs []reconcile.Need
 }
@@ -44,14 +44,14 @@ type needing struct {
 // ways are what it takes to know every place, and to discover in it.
 func (x *needing) ways(discovers bool) {
 	seen := map[*observe.Way]bool{}
-	for _, n := range slices.Concat(x.work.reads, x.work.declared, x.work.leftover) {
+	for _, n := range slices.Concat(x.work.reads, x.work.Declared, x.work.Leftover) {
 		if discovers {
 			x.children(n)
 		}
-		if n.access == nil || seen[n.access.Reached()] {
+		if n.Access == nil || seen[n.Access.Reached()] {
 			continue
 		}
-		a := n.access.Reached()
+		a := n.Access.Reached()
 		seen[a] = true
 		actions := slices.Clone(a.Provider.Permissions.Observe)
 		if discovers && a.Provider.Discover != nil {
@@ -62,37 +62,37 @@ func (x *needing) ways(discovers bool) {
 }
 
 // children are what it takes to list the objects that belong to a node's and carry owner tags which no listing shows.
-func (x *needing) children(n *node) {
-	if n.access == nil || n.spec == nil || n.rec == nil {
+func (x *needing) children(n *Node) {
+	if n.Access == nil || n.Spec == nil || n.Entry == nil {
 		return
 	}
-	for _, k := range n.access.Provider.Kinds {
-		if spec := k.Spec(); slices.Contains(spec.Under, n.spec.Type) {
+	for _, k := range n.Access.Provider.Kinds {
+		if spec := k.Spec(); slices.Contains(spec.Under, n.Spec.Type) {
 			actions := slices.Concat(spec.Permissions.List, x.only(n, spec.Permissions.Observe))
-			x.needs = append(x.needs, spec.Permissions.Needs(n.access.Provider.Name, n.access.Place, []string{anyName}, actions)...)
+			x.needs = append(x.needs, spec.Permissions.Needs(n.Access.Provider.Name, n.Access.Place, []string{anyName}, actions)...)
 		}
 	}
 }
 
 // look is what looking at a node takes: by its name, and where no record tells it, by its listing.
-func (x *needing) look(n *node) {
-	if n.spec == nil || n.access == nil || n.access.Err != nil {
+func (x *needing) look(n *Node) {
+	if n.Spec == nil || n.Access == nil || n.Access.Err != nil {
 		return
 	}
-	x.add(n, x.names(n), x.only(n, n.spec.Permissions.Observe))
-	x.depend(n, n.spec.Permissions, n.access.Provider.Name, n.access.Place, reconcile.Observing, nil)
-	if n.rec.Live() == nil {
-		x.add(n, x.names(n), n.spec.Permissions.List)
-		if n.spec.Marked && !n.spec.Named && !n.spec.Lists {
-			x.add(n, []string{anyName}, n.access.Provider.Permissions.List) // it is sought by its mark
+	x.add(n, x.names(n), x.only(n, n.Spec.Permissions.Observe))
+	x.depend(n, n.Spec.Permissions, n.Access.Provider.Name, n.Access.Place, reconcile.Observing, nil)
+	if n.Entry.Live() == nil {
+		x.add(n, x.names(n), n.Spec.Permissions.List)
+		if n.Spec.Marked && !n.Spec.Named && !n.Spec.Lists {
+			x.add(n, []string{anyName}, n.Access.Provider.Permissions.List) // it is sought by its mark
 		}
 	}
 }
 
 // act is what one line of the plan takes.
 func (x *needing) act(line *Planned) {
-	n := x.work.nodes[line.Address]
-	kind, ok := x.work.e.Catalog.Kind(line.Kind)
+	n := x.work.Nodes[line.Address]
+	kind, ok := x.work.Planner.Catalog.Kind(line.Kind)
 	if n == nil || !ok {
 		return
 	}
@@ -119,7 +119,7 @@ func (x *needing) act(line *Planned) {
 	case Delete:
 		actions, phase = x.onlyOf(n, p, slices.Concat(p.Observe, p.Delete)), reconcile.Observing|reconcile.Deleting
 	case Forget: // what is retained gets another owner tag
-		if n.rec != nil && n.rec.Options.Retain {
+		if n.Entry != nil && n.Entry.Options.Retain {
 			actions = p.Update
 		}
 	}
@@ -127,13 +127,13 @@ func (x *needing) act(line *Planned) {
 	if line.Action == Delete {
 		names = x.namesOf(n, line.Identity)
 	}
-	provider, _ := x.work.e.Catalog.ProviderOf(line.Kind)
+	provider, _ := x.work.Planner.Catalog.ProviderOf(line.Kind)
 	x.needs = append(x.needs, p.Needs(provider.Name, line.Place, names, actions)...)
 	x.depend(n, p, provider.Name, line.Place, phase, changes)
 }
 
 // inPlace are the operations in place that a line announces. One without a call may be any.
-func inPlace(n *node, line *Planned) []operation.Operation {
+func inPlace(n *Node, line *Planned) []operation.Operation {
 	var all []operation.Operation
 	for _, s := range line.Steps {
 		for _, o := range s.Operations {
@@ -141,7 +141,7 @@ func inPlace(n *node, line *Planned) []operation.Operation {
 			case operation.Set, operation.Unset, operation.Release:
 				all = append(all, o)
 			case operation.Retag:
-				for _, step := range n.look.Steps {
+				for _, step := range n.Look.Steps {
 					all = append(all, operation.Operation{Call: step.Call, Path: step.Path})
 				}
 			}
@@ -151,24 +151,24 @@ func inPlace(n *node, line *Planned) []operation.Operation {
 }
 
 // only are actions without those whose props a node neither declares nor has in state.
-func (x *needing) only(n *node, actions []string) []string {
-	return x.onlyOf(n, n.spec.Permissions, actions)
+func (x *needing) only(n *Node, actions []string) []string {
+	return x.onlyOf(n, n.Spec.Permissions, actions)
 }
 
-func (x *needing) onlyOf(n *node, p reconcile.Permissions, actions []string) []string {
+func (x *needing) onlyOf(n *Node, p reconcile.Permissions, actions []string) []string {
 	return slices.DeleteFunc(slices.Clone(actions), func(action string) bool {
 		paths, limited := p.Only[action]
 		return limited && len(x.valuesAt(n, paths)) == 0
 	})
 }
 
-func (x *needing) add(n *node, names, actions []string) {
-	x.needs = append(x.needs, n.spec.Permissions.Needs(n.access.Provider.Name, n.access.Place, names, actions)...)
+func (x *needing) add(n *Node, names, actions []string) {
+	x.needs = append(x.needs, n.Spec.Permissions.Needs(n.Access.Provider.Name, n.Access.Place, names, actions)...)
 }
 
 // depend is what the provider checks beside its operations.
 func (x *needing) depend(
-	n *node, p reconcile.Permissions, provider string, place reconcile.Place, phase reconcile.Phase, changes []operation.Operation,
+	n *Node, p reconcile.Permissions, provider string, place reconcile.Place, phase reconcile.Phase, changes []operation.Operation,
 ) {
 	for _, d := range p.Depends {
 		changed := phase&reconcile.Updating != 0 &&
@@ -200,7 +200,7 @@ func eachUnder(values, under []string) []string {
 
 // valuesAt are the texts at or below paths of a node's props, declared and in state. What is no text counts as "*", and what is
 // false or empty as nothing.
-func (x *needing) valuesAt(n *node, paths []tree.Path) []string {
+func (x *needing) valuesAt(n *Node, paths []tree.Path) []string {
 	all := map[string]bool{}
 	for _, props := range x.allProps(n) {
 		tree.Walk(props, func(at tree.Path, v any) bool {
@@ -228,20 +228,20 @@ func (x *needing) valuesAt(n *node, paths []tree.Path) []string {
 
 // names are those that a node's thing has or gets: as the author gave it, on record, or made up. Without a record it is
 // looked for in every slot, unless a listing shows them.
-func (x *needing) names(n *node) []string {
-	switch live := n.present(); {
-	case n.spec.Permissions.Of != "":
-		return x.texts(x.prop(n, n.spec.Permissions.Of))
-	case n.job == nil && live != nil:
+func (x *needing) names(n *Node) []string {
+	switch live := n.Present(); {
+	case n.Spec.Permissions.Of != "":
+		return x.texts(x.prop(n, n.Spec.Permissions.Of))
+	case n.Job == nil && live != nil:
 		return x.namesOf(n, live.Identity)
-	case n.job == nil:
+	case n.Job == nil:
 		return []string{anyName}
-	case n.job.Naming == nil || n.job.Named:
-		return x.namesOf(n, n.look.Identity)
-	case live != nil && n.plan != nil && (n.plan.Action == Replace || n.plan.Action == Create):
+	case n.Job.Naming == nil || n.Job.Named:
+		return x.namesOf(n, n.Look.Identity)
+	case live != nil && n.Plan != nil && (n.Plan.Action == Replace || n.Plan.Action == Create):
 		return append(x.namesOf(n, live.Identity), x.slot(n, x.work.freeSlot(n)))
-	case live != nil || n.spec.Lists:
-		return x.namesOf(n, n.look.Identity)
+	case live != nil || n.Spec.Lists:
+		return x.namesOf(n, n.Look.Identity)
 	}
 	var names []string
 	for slot := range adopt.Slots {
@@ -251,25 +251,25 @@ func (x *needing) names(n *node) []string {
 }
 
 // slot is the name that a node's thing would have in a slot.
-func (x *needing) slot(n *node, slot int) string {
-	return adopt.Name(*n.job.Naming, n.job.Place, x.work.stage.Stack, x.work.stage.Name, n.birth(), slot)
+func (x *needing) slot(n *Node, slot int) string {
+	return adopt.Name(*n.Job.Naming, n.Job.Place, x.work.Stage.Stack, x.work.Stage.Name, n.birth(), slot)
 }
 
 // namesOf are the name of a node's thing with an identity, else that.
-func (x *needing) namesOf(n *node, identity string) []string {
-	if n.spec != nil && n.spec.Permissions.Of != "" {
-		return x.texts(x.prop(n, n.spec.Permissions.Of))
+func (x *needing) namesOf(n *Node, identity string) []string {
+	if n.Spec != nil && n.Spec.Permissions.Of != "" {
+		return x.texts(x.prop(n, n.Spec.Permissions.Of))
 	}
-	if n.rec != nil {
-		for _, g := range n.rec.Generations {
+	if n.Entry != nil {
+		for _, g := range n.Entry.Generations {
 			if g.Identity == identity && g.Name != "" {
 				return []string{g.Name}
 			}
 		}
 	}
 	switch {
-	case n.job != nil && n.job.Name != "":
-		return x.texts(n.job.Name)
+	case n.Job != nil && n.Job.Name != "":
+		return x.texts(n.Job.Name)
 	case identity != "":
 		return []string{identity}
 	}
@@ -277,19 +277,19 @@ func (x *needing) namesOf(n *node, identity string) []string {
 }
 
 // allProps are those declared, with references in them, and those in state.
-func (x *needing) allProps(n *node) []map[string]any {
+func (x *needing) allProps(n *Node) []map[string]any {
 	var all []map[string]any
-	if n.job != nil && n.job.Props != nil {
-		all = append(all, n.job.Props)
+	if n.Job != nil && n.Job.Props != nil {
+		all = append(all, n.Job.Props)
 	}
-	if n.rec != nil && n.rec.Props != nil {
-		all = append(all, n.rec.Props)
+	if n.Entry != nil && n.Entry.Props != nil {
+		all = append(all, n.Entry.Props)
 	}
 	return all
 }
 
 // prop is the text of a prop.
-func (x *needing) prop(n *node, path tree.Path) string {
+func (x *needing) prop(n *Node, path tree.Path) string {
 	for _, props := range x.allProps(n) {
 		if v, ok := tree.Get(props, path); ok {
 			text, _ := v.(string)
@@ -342,8 +342,8 @@ func (x *needing) reference(e token.Expr, alternative int) string {
 			return text
 		}
 	}
-	up := x.work.nodes[e.Ref.Address]
-	if up == nil || up.spec == nil || up.access == nil {
+	up := x.work.Nodes[e.Ref.Address]
+	if up == nil || up.Spec == nil || up.Access == nil {
 		return anyName
 	}
 	var choice []string
@@ -351,9 +351,9 @@ func (x *needing) reference(e token.Expr, alternative int) string {
 	case "name":
 		choice = names
 	case "arn":
-		if of := up.spec.Permissions.Resource; of != nil {
+		if of := up.Spec.Permissions.Resource; of != nil {
 			for _, name := range names {
-				choice = append(choice, of(up.access.Place, name)...)
+				choice = append(choice, of(up.Access.Place, name)...)
 			}
 		}
 	}

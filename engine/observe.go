@@ -19,47 +19,47 @@ import (
 // once where the kind can. It writes what it sees into their observations.
 type observer struct{ *finder }
 
-// lookers bounds how many nodes are looked at at once; their calls are bounded by the gate.
-const lookers = 128
+// Lookers bounds how many nodes are looked at at once; their calls are bounded by the gate.
+const Lookers = 128
 
 // reachAll opens the way to every place and checks the place of every row before anything is read: credentials
 // that lead to another account are refused with nothing read.
-func (j *jobs) reachAll(ctx context.Context, undeclared []*node, deletes func(*node) bool) error {
-	nodes := slices.Concat(j.reads, j.declared)
-	parallel(len(nodes), lookers, func(i int) {
+func (j *Jobs) reachAll(ctx context.Context, undeclared []*Node, deletes func(*Node) bool) error {
+	nodes := slices.Concat(j.reads, j.Declared)
+	Parallel(len(nodes), Lookers, func(i int) {
 		n := nodes[i]
 		settings := map[string]any(nil)
 		switch {
-		case n.decl != nil:
-			settings = n.decl.Settings
+		case n.Decl != nil:
+			settings = n.Decl.Settings
 		case n.read != nil:
 			settings = n.read.Settings
 		}
-		n.access = j.cloud.Reach(ctx, n.spec.Type, settings)
+		n.Access = j.Cloud.Reach(ctx, n.Spec.Type, settings)
 	})
 	// leaves: the way to where an object is must be at hand before anything starts, when the program wants it elsewhere
 	// or not at all. A run that finds out later has deleted half of a stage.
-	leaves := func(n *node, g *state.Generation) bool {
-		_, known := j.catalog.ProviderOf(g.Kind)
-		return known && (n.decl != nil && n.access.Place != g.Location || n.decl == nil && deletes(n))
+	leaves := func(n *Node, g *state.Generation) bool {
+		_, known := j.Catalog.ProviderOf(g.Kind)
+		return known && (n.Decl != nil && n.Access.Place != g.Location || n.Decl == nil && deletes(n))
 	}
 	var problems []Problem
 	for _, n := range nodes {
-		if n.access.Err != nil {
-			problems = append(problems, Problem{Address: n.addr, Source: n.source(), Err: n.access.Err})
+		if n.Access.Err != nil {
+			problems = append(problems, Problem{Address: n.Address, Source: n.source(), Err: n.Access.Err})
 		}
 	}
-	for _, n := range slices.Concat(j.declared, undeclared) {
+	for _, n := range slices.Concat(j.Declared, undeclared) {
 		for _, g := range n.generations() {
 			var place *observe.PlaceError
-			a, err := j.cloud.At(ctx, n.addr, n.rec, g)
+			a, err := j.Cloud.At(ctx, n.Address, n.Entry, g)
 			switch {
 			case err == nil, g.State == statestore.Condemned:
 				continue // what cannot be reached and is condemned stays, and stops nobody else
 			case !errors.As(err, &place) && !leaves(n, g):
 				continue // a kind that this binary does not know blocks itself alone
 			}
-			problems = append(problems, Problem{Address: n.addr, Source: n.source(), Err: regionHint(err, a)})
+			problems = append(problems, Problem{Address: n.Address, Source: n.source(), Err: regionHint(err, a)})
 			break
 		}
 	}
@@ -69,11 +69,11 @@ func (j *jobs) reachAll(ctx context.Context, undeclared []*node, deletes func(*n
 	return nil
 }
 
-func (n *tracked) generations() []*state.Generation {
-	if n.rec == nil {
+func (n *Tracked) generations() []*state.Generation {
+	if n.Entry == nil {
 		return nil
 	}
-	return n.rec.Generations
+	return n.Entry.Generations
 }
 
 // regionHint adds to an error about another location of the same account what to set.
@@ -87,15 +87,15 @@ func regionHint(err error, have *observe.Way) error {
 
 // prepare builds and hashes what props point at, in parallel, before anything is looked at. One that cannot be
 // built blocks its resource only.
-func (b *builder) prepare(ctx context.Context, skip func(*node) bool) {
+func (b *Builder) prepare(ctx context.Context, skip func(*Node) bool) {
 	b.awaitFiles()
-	var building []*node
+	var building []*Node
 	for _, n := range b.declared {
-		if !n.spec.Prepares || skip(n) || n.files != filesKnown {
+		if !n.Spec.Prepares || skip(n) || n.Files != FilesKnown {
 			continue
 		}
 		if assets, ok := b.prepared(n); ok {
-			n.assets = assets
+			n.Assets = assets
 			continue
 		}
 		building = append(building, n)
@@ -104,15 +104,15 @@ func (b *builder) prepare(ctx context.Context, skip func(*node) bool) {
 }
 
 // prepareAll prepares several nodes. Files that a node's own hook is to write may be missing.
-func (b *builder) prepareAll(ctx context.Context, nodes []*node) {
-	parallel(len(nodes), 4, func(i int) {
+func (b *Builder) prepareAll(ctx context.Context, nodes []*Node) {
+	Parallel(len(nodes), 4, func(i int) {
 		n := nodes[i]
-		job := &reconcile.Job{Address: n.addr, Props: n.declaredProps(), Dir: b.dir}
-		switch err := b.prepareOne(ctx, n, job); {
+		job := &reconcile.Job{Address: n.Address, Props: n.declaredProps(), Dir: b.dir}
+		switch err := b.PrepareOne(ctx, n, job); {
 		case err == nil:
-			n.assets, n.files = job.Assets, filesKnown
+			n.Assets, n.Files = job.Assets, FilesKnown
 		case n.buildsItself():
-			n.files = filesLater
+			n.Files = FilesLater
 		default:
 			n.err = n.unprepared(err)
 		}
@@ -121,50 +121,50 @@ func (b *builder) prepareAll(ctx context.Context, nodes []*node) {
 
 // lookAhead looks at everything that can be looked at before its upstreams are known: what is on record by an identity
 // or a name, and what refers to nothing.
-func (o *observer) lookAhead(ctx context.Context, declared, undeclared []*node) {
-	var ahead []*node
+func (o *observer) lookAhead(ctx context.Context, declared, undeclared []*Node) {
+	var ahead []*Node
 	for _, n := range declared {
-		if n.err != nil || n.spec.Recorded || n.files != filesKnown {
+		if n.err != nil || n.Spec.Recorded || n.Files != FilesKnown {
 			continue
 		}
-		if g := n.present(); len(n.uses) == 0 || g != nil && !g.Begun() && (g.Identity != "" || known(g.Name)) {
+		if g := n.Present(); len(n.Uses) == 0 || g != nil && !g.Begun() && (g.Identity != "" || known(g.Name)) {
 			ahead = append(ahead, n)
 		}
 	}
 	single := o.lookMany(ctx, ahead)
 	all := slices.Concat(single, undeclared)
-	parallel(len(all), lookers, func(i int) { o.lookAt(ctx, all[i]) })
+	Parallel(len(all), Lookers, func(i int) { o.lookAt(ctx, all[i]) })
 	for _, n := range ahead {
-		if n.err != nil || n.look.Absent || n.rec.Live() == nil || n.replacedWhole() {
+		if n.err != nil || n.Look.Absent || n.Entry.Live() == nil || n.ReplacedWhole() {
 			continue
 		}
-		n.attrs = n.look.Attrs // for those that come before it through an opened cycle, until it is classified
+		n.Attrs = n.Look.Attrs // for those that come before it through an opened cycle, until it is classified
 	}
 }
 
 // lookMany groups nodes on record by kind and place where the kind can look at many at once. It returns the others.
-func (o *observer) lookMany(ctx context.Context, nodes []*node) []*node {
+func (o *observer) lookMany(ctx context.Context, nodes []*Node) []*Node {
 	type group struct {
 		kind string
 		a    *observe.Way
 	}
-	groups := map[group][]*node{}
-	var single []*node
+	groups := map[group][]*Node{}
+	var single []*Node
 	for _, n := range nodes {
-		if n.spec.Bulk && n.rec.Live() != nil && n.rec.Live().Kind == n.spec.Type {
-			id := group{n.spec.Type, n.access}
+		if n.Spec.Bulk && n.Entry.Live() != nil && n.Entry.Live().Kind == n.Spec.Type {
+			id := group{n.Spec.Type, n.Access}
 			groups[id] = append(groups[id], n)
 			continue
 		}
 		single = append(single, n)
 	}
 	lists := slices.Collect(maps.Values(groups))
-	parallel(len(lists), lookers, func(i int) { o.lookGroup(ctx, lists[i]) })
+	Parallel(len(lists), Lookers, func(i int) { o.lookGroup(ctx, lists[i]) })
 	return single
 }
 
-func (o *observer) lookGroup(ctx context.Context, nodes []*node) {
-	jobs, of := make([]*reconcile.Job, 0, len(nodes)), make([]*node, 0, len(nodes))
+func (o *observer) lookGroup(ctx context.Context, nodes []*Node) {
+	jobs, of := make([]*reconcile.Job, 0, len(nodes)), make([]*Node, 0, len(nodes))
 	for _, n := range nodes {
 		job, err := o.presentJob(ctx, n)
 		if n.looked = true; err != nil {
@@ -176,31 +176,31 @@ func (o *observer) lookGroup(ctx context.Context, nodes []*node) {
 	defer reads(ctx, of...)()
 	many, cancel := context.WithTimeout(ctx, reconcile.DefaultTimeout)
 	defer cancel()
-	looks, errs := nodes[0].kind.LookMany(many, jobs)
+	looks, errs := nodes[0].Kind.LookMany(many, jobs)
 	for i, n := range of {
-		n.job, n.look, n.err = jobs[i], looks[i], errs[i]
+		n.Job, n.Look, n.err = jobs[i], looks[i], errs[i]
 		if n.err != nil && jobs[i].Cloud != nil && jobs[i].Cloud.Classify(n.err).Retries() {
-			n.look, n.err = observe.See(ctx, n.kind, n.job)
+			n.Look, n.err = observe.See(ctx, n.Kind, n.Job)
 		}
 	}
 }
 
 // lookAt looks at one node.
-func (o *observer) lookAt(ctx context.Context, n *node) {
+func (o *observer) lookAt(ctx context.Context, n *Node) {
 	if n.looked || n.err != nil {
 		return
 	}
 	n.looked = true
 	defer reads(ctx, n)()
-	if n.decl != nil && n.rec.Live() == nil && n.rec.Candidate() != nil {
-		if n.err = o.lookBegun(ctx, n); n.err != nil || n.look.NotYet {
+	if n.Decl != nil && n.Entry.Live() == nil && n.Entry.Candidate() != nil {
+		if n.err = o.lookBegun(ctx, n); n.err != nil || n.Look.NotYet {
 			return
 		}
 	}
 	switch {
-	case n.decl == nil:
+	case n.Decl == nil:
 		n.err = o.lookLeftover(ctx, n)
-	case n.present() == nil:
+	case n.Present() == nil:
 		n.err = o.find(ctx, n)
 	default:
 		job, err := o.presentJob(ctx, n)
@@ -208,75 +208,75 @@ func (o *observer) lookAt(ctx context.Context, n *node) {
 			n.err = err
 			return
 		}
-		if n.job = job; !findable(job) {
-			n.look = reconcile.Look{Absent: true} // it was begun, and what it goes by is not known yet: it is looked for once it is
+		if n.Job = job; !Findable(job) {
+			n.Look = reconcile.Look{Absent: true} // it was begun, and what it goes by is not known yet: it is looked for once it is
 			return
 		}
-		n.look, n.err = observe.See(ctx, n.presentKind(o.catalog), job)
+		n.Look, n.err = observe.See(ctx, n.presentKind(o.Catalog), job)
 	}
 }
 
-// present is the generation that a node is compared with.
-func (n *tracked) present() *state.Generation { return n.rec.Present() }
+// Present is the generation that a node is compared with.
+func (n *Tracked) Present() *state.Generation { return n.Entry.Present() }
 
 // presentKind is the kind of the present thing, which may be another than the declared.
-func (n *node) presentKind(catalog *reconcile.Catalog) reconcile.Any {
-	if g := n.present(); g != nil && g.Kind != n.spec.Type {
+func (n *Node) presentKind(catalog *reconcile.Catalog) reconcile.Any {
+	if g := n.Present(); g != nil && g.Kind != n.Spec.Type {
 		if k, ok := catalog.Kind(g.Kind); ok {
 			return k
 		}
 	}
-	return n.kind
+	return n.Kind
 }
 
 // presentJob is the job of comparing a node with its present thing. Where that is of another kind or in another place,
 // it is looked at without comparing.
-func (s *finder) presentJob(ctx context.Context, n *node) (*reconcile.Job, error) {
-	g := n.present()
+func (s *finder) presentJob(ctx context.Context, n *Node) (*reconcile.Job, error) {
+	g := n.Present()
 	if g == nil {
-		return s.declaredJob(ctx, n, target{number: n.nextNumber(), slot: s.freeSlot(n)})
+		return s.DeclaredJob(ctx, n, Target{Number: n.NextNumber(), Slot: s.freeSlot(n)})
 	}
-	if n.replacedWhole() {
-		a, err := s.cloud.At(ctx, n.addr, n.rec, g)
+	if n.ReplacedWhole() {
+		a, err := s.Cloud.At(ctx, n.Address, n.Entry, g)
 		if err != nil {
 			return nil, err
 		}
-		return s.recordedJob(n, a, g), nil
+		return s.RecordedJob(n, a, g), nil
 	}
-	return s.declaredJob(ctx, n, target{gen: g, number: g.Number, slot: g.Slot})
+	return s.DeclaredJob(ctx, n, Target{Gen: g, Number: g.Number, Slot: g.Slot})
 }
 
-// replacedWhole reports that kind or place changed under the same address.
-func (n *node) replacedWhole() bool {
-	g := n.present()
-	return g != nil && (g.Kind != n.spec.Type || g.Location != n.access.Place)
+// ReplacedWhole reports that kind or place changed under the same address.
+func (n *Node) ReplacedWhole() bool {
+	g := n.Present()
+	return g != nil && (g.Kind != n.Spec.Type || g.Location != n.Access.Place)
 }
 
 // lookLeftover looks at what is no longer declared.
-func (o *observer) lookLeftover(ctx context.Context, n *node) error {
-	if n.kind == nil {
-		_, err := o.cloud.KindOf(n.addr, n.rec.Generations[0].Kind)
+func (o *observer) lookLeftover(ctx context.Context, n *Node) error {
+	if n.Kind == nil {
+		_, err := o.Cloud.KindOf(n.Address, n.Entry.Generations[0].Kind)
 		return err
 	}
-	g := n.present()
+	g := n.Present()
 	if g == nil {
 		return nil
 	}
-	if o.neverBegan(g) {
-		n.look = reconcile.Look{Absent: true}
+	if o.NeverBegan(g) {
+		n.Look = reconcile.Look{Absent: true}
 		return nil
 	}
-	a, err := o.cloud.At(ctx, n.addr, n.rec, g)
+	a, err := o.Cloud.At(ctx, n.Address, n.Entry, g)
 	if err != nil {
 		return err
 	}
-	n.access = a
-	if n.spec.Recorded {
-		n.look = reconcile.Look{Identity: g.Identity, Attrs: g.Attributes}
+	n.Access = a
+	if n.Spec.Recorded {
+		n.Look = reconcile.Look{Identity: g.Identity, Attrs: g.Attributes}
 		return nil
 	}
-	n.job = o.recordedJob(n, a, g)
-	if n.look, err = observe.See(ctx, n.kind, n.job); failsToRead(ctx, err) {
+	n.Job = o.RecordedJob(n, a, g)
+	if n.Look, err = observe.See(ctx, n.Kind, n.Job); FailsToRead(ctx, err) {
 		return &unreadError{err}
 	}
 	return err
@@ -285,26 +285,26 @@ func (o *observer) lookLeftover(ctx context.Context, n *node) error {
 // lookReads reads what is used and not owned. What was read before may do, as far as that is kept.
 func (o *observer) lookReads(ctx context.Context, warm *Warm, asBefore bool) error {
 	errs := make([]error, len(o.reads))
-	parallel(len(o.reads), lookers, func(i int) {
+	Parallel(len(o.reads), Lookers, func(i int) {
 		n := o.reads[i]
 		if asBefore {
 			if attrs, ok := warm.readBefore(n); ok {
-				n.attrs = attrs
+				n.Attrs = attrs
 				return
 			}
 		}
 		look, err := o.lookRead(ctx, n)
 		if err == nil && look.Absent {
-			err = fmt.Errorf("read: there is no such %s", n.spec.Type)
+			err = fmt.Errorf("read: there is no such %s", n.Spec.Type)
 		}
-		if n.attrs, errs[i] = look.Attrs, err; err == nil {
+		if n.Attrs, errs[i] = look.Attrs, err; err == nil {
 			warm.readNow(n)
 		}
 	})
 	var problems []Problem
 	for i, err := range errs {
 		if err != nil {
-			problems = append(problems, Problem{Address: o.reads[i].addr, Source: o.reads[i].source(), Err: err})
+			problems = append(problems, Problem{Address: o.reads[i].Address, Source: o.reads[i].source(), Err: err})
 		}
 	}
 	if len(problems) > 0 {
@@ -313,10 +313,10 @@ func (o *observer) lookReads(ctx context.Context, warm *Warm, asBefore bool) err
 	return nil
 }
 
-func (o *observer) lookRead(ctx context.Context, n *node) (reconcile.Look, error) {
-	job := o.job(n, n.access, target{})
+func (o *observer) lookRead(ctx context.Context, n *Node) (reconcile.Look, error) {
+	job := o.job(n, n.Access, Target{})
 	job.Mark = reconcile.Mark{}
-	resolved, err := o.resolve(ctx, n.props)
+	resolved, err := o.Resolve(ctx, n.Props)
 	if err != nil {
 		return reconcile.Look{}, err
 	}
@@ -325,25 +325,25 @@ func (o *observer) lookRead(ctx context.Context, n *node) (reconcile.Look, error
 	}
 	job.ID, job.Query = n.read.ID, true
 	job.Props, _ = resolved.Tree.(map[string]any)
-	fields, _, err := n.spec.Shape()
+	fields, _, err := n.Spec.Shape()
 	if err != nil {
 		return reconcile.Look{}, err
 	}
 	for name := range job.Props {
 		if !slices.ContainsFunc(fields, func(f props.Field) bool { return f.Path == tree.Path("").Key(name) }) {
-			return reconcile.Look{}, fmt.Errorf("read: %s has no prop %q", n.spec.Type, name)
+			return reconcile.Look{}, fmt.Errorf("read: %s has no prop %q", n.Spec.Type, name)
 		}
 	}
-	o.name(n, job, target{})
-	if job.ID != "" || job.Named || !n.spec.Lists {
-		return observe.See(ctx, n.kind, job)
+	o.name(n, job, Target{})
+	if job.ID != "" || job.Named || !n.Spec.Lists {
+		return observe.See(ctx, n.Kind, job)
 	}
 	return o.search(ctx, n, job)
 }
 
 // search looks for the one listed thing whose props equal those of a query.
-func (o *observer) search(ctx context.Context, n *node, query *reconcile.Job) (reconcile.Look, error) {
-	things, err := observe.List(ctx, n.kind, reconcile.Scope{Cloud: n.access.Cloud, Place: n.access.Place, Dir: o.dir})
+func (o *observer) search(ctx context.Context, n *Node, query *reconcile.Job) (reconcile.Look, error) {
+	things, err := observe.List(ctx, n.Kind, reconcile.Scope{Cloud: n.Access.Cloud, Place: n.Access.Place, Dir: o.Dir})
 	if err != nil {
 		return reconcile.Look{}, err
 	}
@@ -351,7 +351,7 @@ func (o *observer) search(ctx context.Context, n *node, query *reconcile.Job) (r
 	for _, t := range things {
 		job := *query
 		job.ID, job.Name = t.Identity, t.Name
-		look, err := observe.See(ctx, n.kind, &job)
+		look, err := observe.See(ctx, n.Kind, &job)
 		if err != nil {
 			return look, err
 		}
@@ -378,17 +378,17 @@ func (o *observer) search(ctx context.Context, n *node, query *reconcile.Job) (r
 }
 
 // unobserved stands in for a look when the record alone is compared.
-func (o *observer) unobserved(ctx context.Context, n *node) {
+func (o *observer) unobserved(ctx context.Context, n *Node) {
 	n.looked = true
-	g := n.present()
-	if n.decl != nil && n.err == nil && !o.sleeps(n) {
-		if n.job, n.err = o.presentJob(ctx, n); n.err != nil {
+	g := n.Present()
+	if n.Decl != nil && n.err == nil && !o.Sleeps(n) {
+		if n.Job, n.err = o.presentJob(ctx, n); n.err != nil {
 			return
 		}
 	}
 	if g == nil {
-		n.look = reconcile.Look{Absent: true}
+		n.Look = reconcile.Look{Absent: true}
 		return
 	}
-	n.look = reconcile.Look{Identity: g.Identity, Attrs: g.Attributes, Absent: g.Identity == "" && g.State == statestore.Candidate}
+	n.Look = reconcile.Look{Identity: g.Identity, Attrs: g.Attributes, Absent: g.Identity == "" && g.State == statestore.Candidate}
 }

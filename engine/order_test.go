@@ -10,10 +10,10 @@ import (
 )
 
 // orderedNode is a declared resource with an entry.
-func orderedNode(addr string) *node {
-	return &node{
-		declaration: declaration{addr: addr, decl: &graph.Resource{Address: addr}, spec: &reconcile.Spec{}},
-		tracked:     tracked{rec: &state.Entry{Address: addr}},
+func orderedNode(addr string) *Node {
+	return &Node{
+		Declaration: Declaration{Address: addr, Decl: &graph.Resource{Address: addr}, Spec: &reconcile.Spec{}},
+		Tracked:     Tracked{Entry: &state.Entry{Address: addr}},
 	}
 }
 
@@ -22,10 +22,10 @@ func orderedNode(addr string) *node {
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	a, b := orderedNode("a"), orderedNode("b")
-	b.ups, b.needs = []*node{a}, []string{"a"}
-	x := &index{sorted: []*node{a, b}, nodes: map[string]*node{"a": a, "b": b}}
-	makes := map[*node]*task{a: {n: a}, b: {n: b}}
-	drops := map[*node]*task{a: {n: a, drop: true}, b: {n: b, drop: true}}
+	b.Ups, b.Needs = []*Node{a}, []string{"a"}
+	x := &Index{Sorted: []*Node{a, b}, Nodes: map[string]*Node{"a": a, "b": b}}
+	makes := map[*Node]*task{a: {n: a}, b: {n: b}}
+	drops := map[*Node]*task{a: {n: a, drop: true}, b: {n: b, drop: true}}
 	order(makes, drops, x)
 	waits := func(t, before *task) bool {
 		return slices.ContainsFunc(before.after, func(e edge) bool { return e.next == t })

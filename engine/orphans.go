@@ -28,15 +28,15 @@ type Orphans struct {
 // PlanOrphans finds the objects with an owner tag of the stage that no entry has, and plans the deletion of those that are not
 // declared. The graph may be nil.
 func (e *Planner) PlanOrphans(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Orphans, error) {
-	empty := emptyGraph(stage, g)
+	empty := EmptyGraph(stage, g)
 	if g == nil {
 		g = empty
 	}
-	w, err := e.newWork(ctx, empty, policy{PlanOptions: o, collects: true, hidesOutputs: true, leavesOutputs: true, waives: true})
+	w, err := e.NewWork(ctx, empty, Policy{PlanOptions: o, collects: true, hidesOutputs: true, leavesOutputs: true, Waives: true})
 	if err != nil {
 		return nil, err
 	}
-	w.again = func(ctx context.Context) (*Plan, error) {
+	w.Again = func(ctx context.Context) (*Plan, error) {
 		again, err := e.PlanOrphans(ctx, stage, g, o)
 		if err != nil {
 			return nil, err
@@ -44,15 +44,15 @@ func (e *Planner) PlanOrphans(ctx context.Context, stage statestore.Stage, g *Gr
 		return again.Plan, nil
 	}
 	w.lost = false
-	w.slots.Hold(w.records)
-	w.owners.Hold(w.records)
+	w.Slots.Hold(w.Records)
+	w.Owners.Hold(w.Records)
 	out := &Orphans{}
-	looking := reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
-	accesses, err := w.whereabouts(looking, g, w.records, out)
+	looking := reconcile.ReadOnly(reconcile.WithGate(ctx, w.Gate))
+	accesses, err := w.whereabouts(looking, g, w.Records, out)
 	if err != nil {
 		return nil, err
 	}
-	things, err := w.cloud.Discover(looking, accesses)
+	things, err := w.Cloud.Discover(looking, accesses)
 	if err != nil {
 		return nil, err
 	}
@@ -62,12 +62,12 @@ func (e *Planner) PlanOrphans(ctx context.Context, stage statestore.Stage, g *Gr
 		f := &things[i]
 		t, there, err := s.orphan(looking, f)
 		if err != nil {
-			out.Unreached = append(out.Unreached, w.redact.Text(fmt.Sprintf("%s %s: %v", f.Kind, f.Identity, err)))
+			out.Unreached = append(out.Unreached, w.Redact.Text(fmt.Sprintf("%s %s: %v", f.Kind, f.Identity, err)))
 		}
 		if !there {
 			continue
 		}
-		t.Declared = t.Standing == StandingOurs && declares(g, t.Address) && w.records[t.Address] == nil
+		t.Declared = t.Standing == StandingOurs && declares(g, t.Address) && w.Records[t.Address] == nil
 		out.Things = append(out.Things, t)
 		if t.Standing == StandingOurs && !t.Declared {
 			f.Mark = t.Owner
@@ -80,7 +80,7 @@ func (e *Planner) PlanOrphans(ctx context.Context, stage statestore.Stage, g *Gr
 }
 
 // whereabouts are the ways to every place that the program or the record names.
-func (j *jobs) whereabouts(ctx context.Context, g *Graph, entries map[string]*state.Entry, out *Orphans) ([]*observe.Way, error) {
+func (j *Jobs) whereabouts(ctx context.Context, g *Graph, entries map[string]*state.Entry, out *Orphans) ([]*observe.Way, error) {
 	var ways []*observe.Way
 	add := func(a *observe.Way) {
 		if a = a.Reached(); !slices.Contains(ways, a) {
@@ -88,11 +88,11 @@ func (j *jobs) whereabouts(ctx context.Context, g *Graph, entries map[string]*st
 		}
 	}
 	for _, r := range g.Resources {
-		add(j.cloud.Reach(ctx, r.Kind, r.Settings))
+		add(j.Cloud.Reach(ctx, r.Kind, r.Settings))
 	}
 	for _, rec := range entries {
 		for _, gen := range rec.Generations {
-			if _, err := j.cloud.KindOf(rec.Address, gen.Kind); err != nil {
+			if _, err := j.Cloud.KindOf(rec.Address, gen.Kind); err != nil {
 				out.Unreached = append(out.Unreached, fmt.Sprintf("%s: %s", rec.Address, err))
 				continue // other entries say where to look
 			}
@@ -100,14 +100,14 @@ func (j *jobs) whereabouts(ctx context.Context, g *Graph, entries map[string]*st
 			if settings == nil {
 				settings = rec.Settings
 			}
-			add(j.cloud.Reach(ctx, gen.Kind, settings))
+			add(j.Cloud.Reach(ctx, gen.Kind, settings))
 		}
 	}
 	named := len(ways) > 0
 	if !named {
-		for _, p := range j.catalog.Providers() {
+		for _, p := range j.Catalog.Providers() {
 			if p.Discover != nil && len(p.Kinds) > 0 {
-				add(j.cloud.Reach(ctx, p.Kinds[0].Spec().Type, nil))
+				add(j.Cloud.Reach(ctx, p.Kinds[0].Spec().Type, nil))
 			}
 		}
 	}
@@ -117,7 +117,7 @@ func (j *jobs) whereabouts(ctx context.Context, g *Graph, entries map[string]*st
 		case a.Err != nil && named:
 			return nil, a.Err
 		case a.Err != nil:
-			out.Unreached = append(out.Unreached, fmt.Sprintf("%s: %s", a.Provider.Name, j.redact.Text(a.Err.Error())))
+			out.Unreached = append(out.Unreached, fmt.Sprintf("%s: %s", a.Provider.Name, j.Redact.Text(a.Err.Error())))
 		case !slices.Contains(out.Places, a.Place):
 			out.Places = append(out.Places, a.Place)
 			reached = append(reached, a)
@@ -130,8 +130,8 @@ func (j *jobs) whereabouts(ctx context.Context, g *Graph, entries map[string]*st
 // orphan reads an object with an owner tag. What an entry knows, and what a listing shows late, is none. The error is that of
 // an object that cannot be read: only its own owner tag says whose it is.
 func (s *scanning) orphan(ctx context.Context, f *observe.Tagged) (Thing, bool, error) {
-	kind, ok := s.w.catalog.Kind(f.Kind)
-	if !ok || s.w.owners.By(state.Object{Kind: f.Kind, Location: f.Way.Place, Identity: f.Identity}, "") != "" {
+	kind, ok := s.w.Catalog.Kind(f.Kind)
+	if !ok || s.w.Owners.By(state.Object{Kind: f.Kind, Location: f.Way.Place, Identity: f.Identity}, "") != "" {
 		return Thing{}, false, nil
 	}
 	found := f.Found
@@ -151,58 +151,58 @@ func declares(g *Graph, addr string) bool {
 }
 
 // planGone plans the deletion of things that no row knows. Those of an address that has a row go beside it.
-func (w *work) planGone(ctx context.Context, gone map[string][]*observe.Tagged) (*Plan, error) {
-	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
-	w.damaged = nil // a row that cannot be read has nothing to do with it
+func (w *Draft) planGone(ctx context.Context, gone map[string][]*observe.Tagged) (*Plan, error) {
+	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.Gate))
+	w.Damaged = nil // a row that cannot be read has nothing to do with it
 	for _, addr := range slices.Sorted(maps.Keys(gone)) {
-		if rec := w.records[addr]; rec != nil {
+		if rec := w.Records[addr]; rec != nil {
 			w.planBeside(ctx, rec.Clone(), gone[addr])
 			continue
 		}
-		n := w.foundNode(addr, gone[addr], w.findsOwn())
+		n := w.foundNode(addr, gone[addr], w.FindsOwn())
 		w.lookAt(ctx, n)
 		w.leftovers().classifyLeftover(n)
-		w.leftover = append(w.leftover, n)
+		w.Leftover = append(w.Leftover, n)
 	}
-	w.guarding().guardAll(ctx, w.leftover)
+	w.guarding().guardAll(ctx, w.Leftover)
 	return w.document(ctx, &Plan{Destroy: true}, outcome{}, w.program.Digest)
 }
 
 // planBeside plans the deletion of what carries the mark of an address whose row knows another thing. The row stays as
 // it is: what it allows and forbids holds for these too.
-func (w *work) planBeside(ctx context.Context, rec *state.Entry, things []*observe.Tagged) {
+func (w *Draft) planBeside(ctx context.Context, rec *state.Entry, things []*observe.Tagged) {
 	rec.Generations, rec.Needs, rec.Cut = nil, nil, nil
-	n := &node{
-		declaration: declaration{addr: rec.Address}, tracked: tracked{rec: rec}, decision: decision{beside: true, plan: &Planned{Address: rec.Address}},
+	n := &Node{
+		Declaration: Declaration{Address: rec.Address}, Tracked: Tracked{Entry: rec}, Decision: Decision{Beside: true, Plan: &Planned{Address: rec.Address}},
 	}
-	w.leftover = append(w.leftover, n)
+	w.Leftover = append(w.Leftover, n)
 	for _, f := range things {
-		n.kind, _ = w.e.Catalog.Kind(f.Kind)
-		n.spec, n.access = n.kind.Spec(), f.Way
+		n.Kind, _ = w.Planner.Catalog.Kind(f.Kind)
+		n.Spec, n.Access = n.Kind.Spec(), f.Way
 		g := &state.Generation{
 			Number: rec.NumberFor(f.Mark.Generation), State: statestore.Condemned, Kind: f.Kind, Location: f.Way.Place,
 			Identity: f.Identity, Name: f.Name, Settings: f.Way.Settings,
 		}
 		rec.Generations = append(rec.Generations, g)
-		n.plan.Kind, n.plan.Action, n.plan.Identity, n.plan.Generation, n.plan.Place = f.Kind, Delete, f.Identity, g.Number, g.Location
-		n.job = w.recordedJob(n, f.Way, g)
+		n.Plan.Kind, n.Plan.Action, n.Plan.Identity, n.Plan.Generation, n.Plan.Place = f.Kind, Delete, f.Identity, g.Number, g.Location
+		n.Job = w.RecordedJob(n, f.Way, g)
 		var err error
-		if n.look, err = observe.See(ctx, n.kind, n.job); err != nil {
+		if n.Look, err = observe.See(ctx, n.Kind, n.Job); err != nil {
 			w.block(n, err)
 			return
 		}
 		w.leftovers().classifyDelete(n, g)
-		if w.guarding().guard(n, n.look.Holds); n.plan.Action == Blocked {
+		if w.guarding().guard(n, n.Look.Holds); n.Plan.Action == Blocked {
 			return
 		}
 	}
-	n.plan = nil // each has a line of its own
+	n.Plan = nil // each has a line of its own
 }
 
 // dropBeside deletes things that no row knows. One that cannot be deleted stops none of the others.
-func (d *deleter) dropBeside(ctx context.Context, n *node) error {
+func (d *deleter) dropBeside(ctx context.Context, n *Node) error {
 	var errs []error
-	for _, g := range n.rec.Generations {
+	for _, g := range n.Entry.Generations {
 		errs = append(errs, d.deleteGeneration(ctx, n, g))
 	}
 	return errors.Join(errs...)

@@ -25,7 +25,7 @@ type OutputChange struct {
 
 // outputs are those of a program, and those that the last run wrote.
 type outputs struct {
-	index *index
+	index *Index
 	snap  *statestore.Snapshot
 	key   *seal.Key
 	// keep: what the program does not declare stays as it was written. none: they are left alone. shown: a plan lists what changes.
@@ -43,7 +43,7 @@ func (o outputs) changes(ctx context.Context, acts bool) []OutputChange {
 	for _, name := range slices.Sorted(maps.Keys(o.index.results)) {
 		had, there := old[name]
 		c := OutputChange{Name: name, Have: had, Secret: oldSecret[name]}
-		r, err := o.index.resolve(ctx, o.index.results[name])
+		r, err := o.index.Resolve(ctx, o.index.results[name])
 		switch {
 		case err != nil:
 			continue // it keeps its last good value
@@ -54,7 +54,7 @@ func (o outputs) changes(ctx context.Context, acts bool) []OutputChange {
 		default:
 			c.Want = r.Tree
 		}
-		secret := len(r.Secret) > 0 || o.index.redact.Holds(r.Tree)
+		secret := len(r.Secret) > 0 || o.index.Redact.Holds(r.Tree)
 		if !c.Unknown && there && tree.Equal(c.Have, c.Want) && secret == oldSecret[name] {
 			continue
 		}
@@ -78,9 +78,9 @@ func (o outputs) changes(ctx context.Context, acts bool) []OutputChange {
 
 // planned are the outputs as far as they are known.
 func (o outputs) planned(ctx context.Context) map[string]any {
-	texts := make(map[string]any, len(o.index.graph.Outputs))
+	texts := make(map[string]any, len(o.index.Graph.Outputs))
 	for name, t := range o.index.results {
-		r, err := o.index.resolve(ctx, t)
+		r, err := o.index.Resolve(ctx, t)
 		switch {
 		case err != nil:
 			texts[name] = nil
@@ -93,16 +93,16 @@ func (o outputs) planned(ctx context.Context) map[string]any {
 	return texts
 }
 
-// values are the values of the graph's outputs. What cannot be told keeps its last good value.
-func (o outputs) values(ctx context.Context) (map[string]any, map[string]bool) {
+// Values are the values of the graph's outputs. What cannot be told keeps its last good value.
+func (o outputs) Values(ctx context.Context) (map[string]any, map[string]bool) {
 	old, oldSecret := o.last()
-	values, secret := make(map[string]any, len(o.index.graph.Outputs)), map[string]bool{}
+	values, secret := make(map[string]any, len(o.index.Graph.Outputs)), map[string]bool{}
 	if o.keep {
 		maps.Copy(values, old)
 		maps.Copy(secret, oldSecret)
 	}
 	for name, t := range o.index.results {
-		resolved, err := o.index.resolve(ctx, t)
+		resolved, err := o.index.Resolve(ctx, t)
 		if err != nil || len(resolved.Unknown) > 0 {
 			if had, ok := old[name]; ok {
 				values[name] = had
@@ -113,7 +113,7 @@ func (o outputs) values(ctx context.Context) (map[string]any, map[string]bool) {
 			continue
 		}
 		values[name] = resolved.Tree
-		if len(resolved.Secret) > 0 || o.index.redact.Holds(resolved.Tree) {
+		if len(resolved.Secret) > 0 || o.index.Redact.Holds(resolved.Tree) {
 			secret[name] = true
 		}
 	}
@@ -128,14 +128,14 @@ func (o outputs) last() (map[string]any, map[string]bool) {
 	return values, secret
 }
 
-// seal makes the bytes of the outputs, and reports whether they differ from those on record.
-func (o outputs) seal(ctx context.Context) ([]byte, bool) {
+// Seal makes the bytes of the outputs, and reports whether they differ from those on record.
+func (o outputs) Seal(ctx context.Context) ([]byte, bool) {
 	if o.none {
 		return nil, false
 	}
-	values, secret := o.values(ctx)
+	values, secret := o.Values(ctx)
 	old, oldSecret := o.last()
-	if tree.Equal(anyMap(old), anyMap(values)) && maps.Equal(oldSecret, secret) {
+	if tree.Equal(AnyMap(old), AnyMap(values)) && maps.Equal(oldSecret, secret) {
 		return nil, false
 	}
 	names := make([]any, 0, len(secret))

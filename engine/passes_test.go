@@ -13,8 +13,8 @@ import (
 )
 
 // declaredAs is a node of a declaration with earlier addresses.
-func declaredAs(addr string, from ...string) *node {
-	return &node{declaration: declaration{addr: addr, decl: &graph.Resource{Address: addr, Options: graph.Options{RenamedFrom: from}}}}
+func declaredAs(addr string, from ...string) *Node {
+	return &Node{Declaration: Declaration{Address: addr, Decl: &graph.Resource{Address: addr, Options: graph.Options{RenamedFrom: from}}}}
 }
 
 func entriesAt(addresses ...string) map[string]*state.Entry {
@@ -31,19 +31,19 @@ func TestRenames(t *testing.T) {
 	done := entriesAt("b")
 	done["b"].Former = []string{"a"}
 	for name, c := range map[string]struct {
-		declared []*node
+		declared []*Node
 		entries  map[string]*state.Entry
 		moves    map[string]string
 		problems int
 	}{
-		"one":                   {[]*node{declaredAs("b", "a")}, entriesAt("a"), map[string]string{"a": "b"}, 0},
-		"a chain":               {[]*node{declaredAs("c", "b"), declaredAs("b", "a")}, entriesAt("a", "b"), map[string]string{"a": "b", "b": "c"}, 0},
-		"a swap":                {[]*node{declaredAs("a", "b"), declaredAs("b", "a")}, entriesAt("a", "b"), map[string]string{"a": "b", "b": "a"}, 0},
-		"done before":           {[]*node{declaredAs("b", "a")}, done, map[string]string{}, 0},
-		"the address is taken":  {[]*node{declaredAs("b", "a")}, entriesAt("a", "b"), map[string]string{}, 0},
-		"two want the same":     {[]*node{declaredAs("b", "a"), declaredAs("c", "a")}, entriesAt("a"), map[string]string{"a": "b"}, 1},
-		"nothing was there":     {[]*node{declaredAs("b", "a")}, nil, map[string]string{}, 0},
-		"the second name is it": {[]*node{declaredAs("c", "b", "a")}, entriesAt("a"), map[string]string{"a": "c"}, 0},
+		"one":                   {[]*Node{declaredAs("b", "a")}, entriesAt("a"), map[string]string{"a": "b"}, 0},
+		"a chain":               {[]*Node{declaredAs("c", "b"), declaredAs("b", "a")}, entriesAt("a", "b"), map[string]string{"a": "b", "b": "c"}, 0},
+		"a swap":                {[]*Node{declaredAs("a", "b"), declaredAs("b", "a")}, entriesAt("a", "b"), map[string]string{"a": "b", "b": "a"}, 0},
+		"done before":           {[]*Node{declaredAs("b", "a")}, done, map[string]string{}, 0},
+		"the address is taken":  {[]*Node{declaredAs("b", "a")}, entriesAt("a", "b"), map[string]string{}, 0},
+		"two want the same":     {[]*Node{declaredAs("b", "a"), declaredAs("c", "a")}, entriesAt("a"), map[string]string{"a": "b"}, 1},
+		"nothing was there":     {[]*Node{declaredAs("b", "a")}, nil, map[string]string{}, 0},
+		"the second name is it": {[]*Node{declaredAs("c", "b", "a")}, entriesAt("a"), map[string]string{"a": "c"}, 0},
 	} {
 		moves, problems := renames(c.declared, c.entries)
 		if !maps.Equal(moves, c.moves) || len(problems) != c.problems {
@@ -56,9 +56,9 @@ func TestRenames(t *testing.T) {
 func TestSelection(t *testing.T) {
 	t.Parallel()
 	a, b, c := declaredAs("a"), declaredAs("b"), declaredAs("c")
-	b.needs, a.users = []string{"a"}, []*node{b}
-	c.needs, b.users = []string{"b"}, []*node{c}
-	all, at := []*node{a, b, c}, map[string]*node{"a": a, "b": b, "c": c}
+	b.Needs, a.users = []string{"a"}, []*Node{b}
+	c.Needs, b.users = []string{"b"}, []*Node{c}
+	all, at := []*Node{a, b, c}, map[string]*Node{"a": a, "b": b, "c": c}
 	for _, tt := range []struct{ targets, excludes, want []string }{
 		{[]string{"b"}, nil, []string{"a", "b"}},
 		{[]string{"*"}, []string{"b"}, []string{"a"}},
@@ -68,7 +68,7 @@ func TestSelection(t *testing.T) {
 		selected, err := selection(all, at, tt.targets, tt.excludes)
 		var have []string
 		for n := range selected {
-			have = append(have, n.addr)
+			have = append(have, n.Address)
 		}
 		slices.Sort(have)
 		if err != nil || !slices.Equal(have, tt.want) {
@@ -83,25 +83,25 @@ func TestSelection(t *testing.T) {
 // TestGuards: what is protected, or holds data that nobody permitted to delete, is neither deleted nor replaced.
 func TestGuards(t *testing.T) {
 	t.Parallel()
-	deleted := func(o graph.Options) *node {
-		return &node{
-			declaration: declaration{addr: "a"}, tracked: tracked{rec: &state.Entry{Address: "a", Options: o}},
-			decision: decision{plan: &Planned{Action: Delete}},
+	deleted := func(o graph.Options) *Node {
+		return &Node{
+			Declaration: Declaration{Address: "a"}, Tracked: Tracked{Entry: &state.Entry{Address: "a", Options: o}},
+			Decision: Decision{Plan: &Planned{Action: Delete}},
 		}
 	}
 	for _, tt := range []struct {
 		why   string
-		g     guards
-		n     *node
+		g     Guards
+		n     *Node
 		holds bool
 		want  error
 	}{
-		{"nothing to guard", guards{}, deleted(graph.Options{}), false, nil},
-		{"protected", guards{}, deleted(graph.Options{Protect: true}), false, ErrProtected},
-		{"protected, although its data may go", guards{allowDelete: []string{"a"}}, deleted(graph.Options{Protect: true}), true, ErrProtected},
-		{"data", guards{}, deleted(graph.Options{}), true, reconcile.ErrHoldsData},
-		{"data that the command lets go", guards{allowDelete: []string{"*"}}, deleted(graph.Options{}), true, nil},
-		{"data that the program let go", guards{}, deleted(graph.Options{AllowDelete: true}), true, nil},
+		{"nothing to guard", Guards{}, deleted(graph.Options{}), false, nil},
+		{"protected", Guards{}, deleted(graph.Options{Protect: true}), false, ErrProtected},
+		{"protected, although its data may go", Guards{allowDelete: []string{"a"}}, deleted(graph.Options{Protect: true}), true, ErrProtected},
+		{"data", Guards{}, deleted(graph.Options{}), true, reconcile.ErrHoldsData},
+		{"data that the command lets go", Guards{allowDelete: []string{"*"}}, deleted(graph.Options{}), true, nil},
+		{"data that the program let go", Guards{}, deleted(graph.Options{AllowDelete: true}), true, nil},
 	} {
 		if err := tt.g.refuses(tt.n, tt.holds); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.why, err, tt.want)

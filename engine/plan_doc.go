@@ -105,8 +105,8 @@ type Planned struct {
 	Source   string `json:"source,omitempty"`
 }
 
-// nameObject lets a line name the object of a generation.
-func nameObject(p *Planned, g *state.Generation) {
+// NameObject lets a line name the object of a generation.
+func NameObject(p *Planned, g *state.Generation) {
 	p.Kind, p.Identity, p.Generation, p.Place = g.Kind, g.Identity, g.Number, g.Location
 }
 
@@ -148,11 +148,11 @@ type Plan struct {
 	// Made is when everything had been read.
 	Made time.Time `json:"made,omitzero"`
 
-	work *work
+	work *Draft
 }
 
-// draftOf returns what a plan was made with, nil for one that was read from a document.
-func draftOf(p *Plan) *work { return p.work }
+// DraftOf returns what a plan was made with, nil for one that was read from a document.
+func DraftOf(p *Plan) *Draft { return p.work }
 
 // Summary counts.
 type Summary struct {

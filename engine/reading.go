@@ -19,36 +19,36 @@ func (p *Plan) Reads() int64 {
 	if p.work == nil {
 		return 0
 	}
-	return p.work.gate.Made().Reads
+	return p.work.Gate.Made().Reads
 }
 
 type readingKey struct{}
 
 // watched returns a context under which the engine's user learns which resources are read.
-func (w *work) watched(ctx context.Context) context.Context {
-	if w.e.Reading == nil {
+func (w *Draft) watched(ctx context.Context) context.Context {
+	if w.Planner.Reading == nil {
 		return ctx
 	}
 	total := 0
-	for _, n := range slices.Concat(w.declared, w.leftover) {
-		if w.isSelected(n) && !n.spec.Recorded {
+	for _, n := range slices.Concat(w.Declared, w.Leftover) {
+		if w.IsSelected(n) && !n.Spec.Recorded {
 			total++
 		}
 	}
-	return context.WithValue(ctx, readingKey{}, func(n *node, done bool) {
-		w.e.Reading(Reading{Address: n.addr, Kind: n.kindName(), Done: done, Total: total})
+	return context.WithValue(ctx, readingKey{}, func(n *Node, done bool) {
+		w.Planner.Reading(Reading{Address: n.Address, Kind: n.KindName(), Done: done, Total: total})
 	})
 }
 
 // reads says that nodes are being read, until what it returns is called.
-func reads(ctx context.Context, nodes ...*node) (end func()) {
-	show, watched := ctx.Value(readingKey{}).(func(*node, bool))
+func reads(ctx context.Context, nodes ...*Node) (end func()) {
+	show, watched := ctx.Value(readingKey{}).(func(*Node, bool))
 	if !watched {
 		return func() {}
 	}
 	tell := func(done bool) {
 		for _, n := range nodes {
-			if !n.spec.Recorded {
+			if !n.Spec.Recorded {
 				show(n, done)
 			}
 		}

@@ -10,18 +10,18 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// markJob looks at a thing for the sake of its mark: the job would write the mark and change nothing else. It is nil
+// MarkJob looks at a thing for the sake of its mark: the job would write the mark and change nothing else. It is nil
 // where there is no mark to write: the kind carries none, nothing is known of the thing, or nothing of its props.
-func (j *jobs) markJob(ctx context.Context, n *node, g *state.Generation, mark reconcile.Mark) (*reconcile.Job, reconcile.Look, error) {
-	kind, ok := j.catalog.Kind(g.Kind)
+func (j *Jobs) MarkJob(ctx context.Context, n *Node, g *state.Generation, mark reconcile.Mark) (*reconcile.Job, reconcile.Look, error) {
+	kind, ok := j.Catalog.Kind(g.Kind)
 	if !ok || !kind.Spec().Marked || g.Identity == "" {
 		return nil, reconcile.Look{}, nil
 	}
-	a, err := j.cloud.At(ctx, n.addr, n.rec, g)
+	a, err := j.Cloud.At(ctx, n.Address, n.Entry, g)
 	if err != nil {
 		return nil, reconcile.Look{}, err
 	}
-	job := j.recordedJob(n, a, g)
+	job := j.RecordedJob(n, a, g)
 	if job.Props, job.Mark = job.Had, mark; job.Props == nil {
 		return nil, reconcile.Look{}, nil
 	}
@@ -30,10 +30,10 @@ func (j *jobs) markJob(ctx context.Context, n *node, g *state.Generation, mark r
 		return job, look, err
 	}
 	// A job is for one set of props and what is ignored of them.
-	again := j.recordedJob(n, a, g)
+	again := j.RecordedJob(n, a, g)
 	again.Props, again.Mark = again.Had, mark
 	for _, s := range look.Steps {
-		if !isMarkStep(s) {
+		if !IsMarkStep(s) {
 			again.Ignore = append(again.Ignore, s.Path)
 		}
 	}
@@ -41,26 +41,26 @@ func (j *jobs) markJob(ctx context.Context, n *node, g *state.Generation, mark r
 }
 
 // remark writes a mark on a thing, where it can carry one, is there and is ours, and changes nothing else of it.
-func remark(ctx context.Context, j *jobs, n *node, g *state.Generation, mark reconcile.Mark) error {
-	job, look, err := j.markJob(ctx, n, g, mark)
+func remark(ctx context.Context, j *Jobs, n *Node, g *state.Generation, mark reconcile.Mark) error {
+	job, look, err := j.MarkJob(ctx, n, g, mark)
 	if err != nil || job == nil || look.Absent {
 		return err
 	}
-	kind, _ := j.catalog.Kind(g.Kind)
-	if adopt.Judge(j.evidenceOf(n, kind.Spec(), job, look, g)).Verdict != adopt.Ours {
+	kind, _ := j.Catalog.Kind(g.Kind)
+	if adopt.Judge(j.EvidenceOf(n, kind.Spec(), job, look, g)).Verdict != adopt.Ours {
 		return nil
 	}
-	_, err = kind.Settle(ctx, job, reconcile.Hooks{Intend: func(context.Context) error { return errStopped }})
-	if errors.Is(err, errStopped) {
+	_, err = kind.Settle(ctx, job, reconcile.Hooks{Intend: func(context.Context) error { return ErrStopped }})
+	if errors.Is(err, ErrStopped) {
 		return nil // gone meanwhile
 	}
 	return err
 }
 
-// remarkAll tags all objects of a node with an address.
-func remarkAll(ctx context.Context, j *jobs, n *node, addr string) error {
-	for _, g := range n.rec.Generations {
-		if err := remark(ctx, j, n, g, j.mark(addr, g.Number)); err != nil {
+// RemarkAll tags all objects of a node with an address.
+func RemarkAll(ctx context.Context, j *Jobs, n *Node, addr string) error {
+	for _, g := range n.Entry.Generations {
+		if err := remark(ctx, j, n, g, j.Mark(addr, g.Number)); err != nil {
 			return err
 		}
 	}

@@ -48,59 +48,59 @@ func (p *report) emit(e Event) {
 }
 
 // settled accounts for a node that needs nothing. One that is asleep lives in a dev session alone.
-func (p *report) settled(n *node, asleep bool) {
+func (p *report) settled(n *Node, asleep bool) {
 	status := StatusDone
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if n.doing() == Blocked {
+	if n.Doing() == Blocked {
 		status, p.broken = StatusBlocked, true
 	}
-	p.statuses[n.addr] = status
+	p.statuses[n.Address] = status
 	if asleep {
 		p.summary.InDev++
 		return
 	}
-	p.summary.count(n.doing(), status)
-	if n.plan.Waiting != "" {
+	p.summary.Count(n.Doing(), status)
+	if n.Plan.Waiting != "" {
 		p.wait(n)
 	}
 }
 
 // wait notes what somebody else must do. The lock is held.
-func (p *report) wait(n *node) {
+func (p *report) wait(n *Node) {
 	if p.waiting == nil {
 		p.waiting = map[string]string{}
 	}
-	p.waiting[n.addr] = n.plan.Waiting
+	p.waiting[n.Address] = n.Plan.Waiting
 }
 
 // account counts a node's end.
-func (p *report) account(n *node, action Action, status Status) {
+func (p *report) account(n *Node, action Action, status Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.statuses[n.addr] = status
-	p.summary.count(action, status)
+	p.statuses[n.Address] = status
+	p.summary.Count(action, status)
 	if status == StatusWaiting {
 		p.wait(n)
 	}
 }
 
-func (p *report) setStatus(n *node, status Status) {
+func (p *report) setStatus(n *Node, status Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, done := p.statuses[n.addr]; !done {
-		p.statuses[n.addr] = status
-		p.summary.count(n.doing(), status)
+	if _, done := p.statuses[n.Address]; !done {
+		p.statuses[n.Address] = status
+		p.summary.Count(n.Doing(), status)
 	}
 }
 
 // fail notes a failure, and returns the name of its cause. An interrupt is no failure.
-func (p *report) fail(n *node, action Action, err error) string {
+func (p *report) fail(n *Node, action Action, err error) string {
 	if errors.Is(err, reconcile.ErrInterrupted) {
 		return ""
 	}
-	f := &ResourceError{Address: n.addr, Kind: n.kindName(), Action: action, Err: p.redact.Error(err), Own: n.ownNames()}
-	f.Common, f.CommonHint = commonOf(p.redact, err)
+	f := &ResourceError{Address: n.Address, Kind: n.KindName(), Action: action, Err: p.redact.Error(err), Own: n.OwnNames()}
+	f.Common, f.CommonHint = CommonOf(p.redact, err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failures = append(p.failures, f)
@@ -109,57 +109,57 @@ func (p *report) fail(n *node, action Action, err error) string {
 
 // blocked accounts for a node that cannot be done because of another: one that failed, or one that waits for
 // somebody, which is no failure of the run.
-func (p *report) blocked(n, cause *node, waits bool) {
+func (p *report) blocked(n, cause *Node, waits bool) {
 	p.mu.Lock()
 	p.broken = p.broken || !waits
 	p.mu.Unlock()
 	if n != cause { // why it failed was told
 		p.emit(Event{
-			Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: n.doing(), Status: StatusBlocked,
-			Note: "needs " + cause.addr,
+			Type: EventDone, Address: n.Address, Kind: n.KindName(), Action: n.Doing(), Status: StatusBlocked,
+			Note: "needs " + cause.Address,
 		})
 	}
 	p.setStatus(n, StatusBlocked)
 }
 
 // ok reports that a node's work is done, or that it needed none.
-func (p *report) ok(n *node) bool {
+func (p *report) ok(n *Node) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.statuses[n.addr]
+	s := p.statuses[n.Address]
 	return s == StatusDone || s == StatusWaiting
 }
 
 // demote turns a node that was done into one that failed or was interrupted.
-func (p *report) demote(n *node, status Status) {
+func (p *report) demote(n *Node, status Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.statuses[n.addr] = status
-	p.summary.count(Update, status)
-	p.summary.add(n.doing(), -1)
+	p.statuses[n.Address] = status
+	p.summary.Count(Update, status)
+	p.summary.Add(n.Doing(), -1)
 }
 
 func (p *report) recount(from, to Action) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.summary.add(from, -1)
-	p.summary.add(to, 1)
+	p.summary.Add(from, -1)
+	p.summary.Add(to, 1)
 }
 
 // handled reports a leftover that went first in the forward pass.
-func (p *report) handled(n *node) bool {
+func (p *report) handled(n *Node) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, done := p.statuses[n.addr]
-	return done && n.decl == nil
+	_, done := p.statuses[n.Address]
+	return done && n.Decl == nil
 }
 
-func (p *report) keep(n *node) {
-	if n.decl == nil {
+func (p *report) keep(n *Node) {
+	if n.Decl == nil {
 		p.setStatus(n, StatusBlocked)
 	}
 	p.emit(Event{
-		Type: EventDone, Address: n.addr, Kind: n.kindName(), Action: Delete, Status: StatusBlocked,
+		Type: EventDone, Address: n.Address, Kind: n.KindName(), Action: Delete, Status: StatusBlocked,
 		Note: "something that failed still needs it",
 	})
 }
@@ -168,34 +168,34 @@ func (p *report) keep(n *node) {
 func (p *report) count(action Action, status Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.summary.count(action, status)
+	p.summary.Count(action, status)
 }
 
-// reported does one step of an edit with its events, and accounts for it.
-func (p *report) reported(n *node, do func() error) error {
+// Reported does one step of an edit with its events, and accounts for it.
+func (p *report) Reported(n *Node, do func() error) error {
 	begun := time.Now()
-	p.emit(Event{Type: EventStart, Address: n.addr, Kind: n.plan.Kind, Action: n.doing(), Status: StatusRunning})
+	p.emit(Event{Type: EventStart, Address: n.Address, Kind: n.Plan.Kind, Action: n.Doing(), Status: StatusRunning})
 	err := do()
 	e := Event{
-		Type: EventDone, Address: n.addr, Kind: n.plan.Kind, Action: n.doing(), Status: StatusDone, Elapsed: time.Since(begun).Seconds(),
+		Type: EventDone, Address: n.Address, Kind: n.Plan.Kind, Action: n.Doing(), Status: StatusDone, Elapsed: time.Since(begun).Seconds(),
 	}
 	if err != nil {
 		ended(&e, err, true)
 	}
-	p.account(n, n.doing(), e.Status)
+	p.account(n, n.Doing(), e.Status)
 	p.emit(e)
 	return err
 }
 
-// tell gives the events of an edit that is done.
-func (p *report) tell(lines []Planned) error {
+// Tell gives the events of an edit that is done.
+func (p *report) Tell(lines []Planned) error {
 	for i := range lines {
 		a := &lines[i]
 		if a.Action == Unchanged {
-			p.summary.count(Unchanged, StatusDone)
+			p.summary.Count(Unchanged, StatusDone)
 			continue
 		}
-		if err := p.reported(&node{declaration: declaration{addr: a.Address}, decision: decision{plan: a}}, func() error { return nil }); err != nil {
+		if err := p.Reported(&Node{Declaration: Declaration{Address: a.Address}, Decision: Decision{Plan: a}}, func() error { return nil }); err != nil {
 			return err
 		}
 	}

@@ -21,8 +21,8 @@ func unusable(err error, again bool) bool {
 
 // makeRoom takes away what is condemned when there would be a third thing beside the live and the new one. What cannot be
 // deleted now, because something still uses it, stays condemned.
-func (c *creator) makeRoom(ctx context.Context, n *node, rec *state.Entry) error {
-	if n.spec.Recorded {
+func (c *creator) makeRoom(ctx context.Context, n *Node, rec *state.Entry) error {
+	if n.Spec.Recorded {
 		return nil
 	}
 	condemned := rec.Condemned()
@@ -42,7 +42,7 @@ func (c *creator) makeRoom(ctx context.Context, n *node, rec *state.Entry) error
 const roomPatience = 30 * time.Second
 
 // discard takes away what cannot be used, before another one is begun. One that cannot be deleted stays condemned.
-func (c *creator) discard(ctx context.Context, n *node, rec *state.Entry, g *state.Generation) error {
+func (c *creator) discard(ctx context.Context, n *Node, rec *state.Entry, g *state.Generation) error {
 	if g.Empty() || g.StateOnly && !g.Begun() {
 		rec.Drop(g)
 		return nil
@@ -56,7 +56,7 @@ func (c *creator) discard(ctx context.Context, n *node, rec *state.Entry, g *sta
 	patient, cancel := context.WithTimeout(ctx, roomPatience)
 	defer cancel()
 	if err := c.deleteGeneration(patient, n, g); err != nil {
-		c.emit(Event{Type: EventWarning, Address: n.addr, Kind: n.kindName(), Note: "what was begun cannot be deleted now: " + err.Error()})
+		c.emit(Event{Type: EventWarning, Address: n.Address, Kind: n.KindName(), Note: "what was begun cannot be deleted now: " + err.Error()})
 		return nil
 	}
 	rec.Drop(g)

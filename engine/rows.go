@@ -150,7 +150,7 @@ func (v views) viewGeneration(g *state.Generation, secrets *redact.Redactor, rev
 // maskTree masks paths that are secret by type and values that hold a known secret.
 func maskTree(t map[string]any, paths []tree.Path, secrets *redact.Redactor) map[string]any {
 	masked := any(t)
-	leaves(t, func(p tree.Path, v any) {
+	Leaves(t, func(p tree.Path, v any) {
 		secret := slices.ContainsFunc(paths, func(q tree.Path) bool { return p.Within(q) })
 		if secret || secrets.Holds(v) {
 			masked = tree.With(masked, p, reconcile.Mask)

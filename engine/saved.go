@@ -15,7 +15,7 @@ func ReadPlan(data []byte) (*Plan, error) {
 	dec.DisallowUnknownFields()
 	dec.UseNumber()
 	var p Plan
-	if err := decodeWhole(dec, &p); err != nil {
+	if err := DecodeWhole(dec, &p); err != nil {
 		return nil, fmt.Errorf("plan document: %w", err)
 	}
 	if p.Format != planFormat {

@@ -19,7 +19,7 @@ const inFlight = 512
 
 // task is one piece of work on one node.
 type task struct {
-	n *node
+	n *Node
 	// drop: take the old thing away; otherwise make it match.
 	drop bool
 	// collecting: it takes away what a declared node has left behind.
@@ -42,8 +42,8 @@ type task struct {
 // intends reports that the first commit of a task is an intent that comes soon: after a look, and nothing else.
 func (t *task) intends() bool {
 	n := t.n
-	return !t.drop && n.decl != nil && !n.spec.Recorded && !n.spec.Prepares && len(n.decl.Options.Before) == 0 &&
-		(n.plan.Action == Create || n.plan.Action == Replace)
+	return !t.drop && n.Decl != nil && !n.Spec.Recorded && !n.Spec.Prepares && len(n.Decl.Options.Before) == 0 &&
+		(n.Plan.Action == Create || n.Plan.Action == Replace)
 }
 
 // computes reports that nothing of a task is anywhere but in the record, and that doing it again would give the same. What a run
@@ -51,13 +51,13 @@ func (t *task) intends() bool {
 // changes the world comes after, since the record is written in the order of its changes.
 func (t *task) computes() bool {
 	n := t.n
-	if n.spec == nil || !n.spec.Recorded || n.spec.Rerun || n.spec.InDev {
+	if n.Spec == nil || !n.Spec.Recorded || n.Spec.Rerun || n.Spec.InDev {
 		return false
 	}
-	if before, after := n.hooks(); len(before)+len(after) > 0 {
+	if before, after := n.Hooks(); len(before)+len(after) > 0 {
 		return false
 	}
-	return n.rec == nil || !slices.ContainsFunc(n.rec.Generations, func(g *state.Generation) bool { return !g.StateOnly })
+	return n.Entry == nil || !slices.ContainsFunc(n.Entry.Generations, func(g *state.Generation) bool { return !g.StateOnly })
 }
 
 // passes reports that a task which computes goes on before it is durable: there are others that may.
@@ -119,7 +119,7 @@ func (t *task) before(next *task, birth bool) {
 
 // action is what a task does to its resource.
 func (t *task) action() Action {
-	if action := t.n.doing(); !t.drop || action == Forget {
+	if action := t.n.Doing(); !t.drop || action == Forget {
 		return action
 	}
 	return Delete
@@ -127,7 +127,7 @@ func (t *task) action() Action {
 
 // priority is that of the calls of a task.
 func (t *task) priority() reconcile.Priority {
-	return reconcile.Priority{Rest: t.rank, Address: t.n.addr}
+	return reconcile.Priority{Rest: t.rank, Address: t.n.Address}
 }
 
 // workOf returns tasks as work that waits for other work.
@@ -141,7 +141,7 @@ func workOf(tasks []*task) []durations.Work {
 		for k, e := range t.after {
 			after[k] = e.next.index
 		}
-		work[i] = durations.Work{Kind: t.n.kindName(), Operation: string(t.action()), Address: t.n.addr, After: after}
+		work[i] = durations.Work{Kind: t.n.KindName(), Operation: string(t.action()), Address: t.n.Address, After: after}
 	}
 	return work
 }
@@ -159,11 +159,11 @@ func slowest(tasks []*task, work []durations.Work) (longest Step, path []Step) {
 	for i, t := range tasks {
 		ends[i] = t.ended
 		if t.took > longest.Seconds {
-			longest = Step{t.n.addr, t.took}
+			longest = Step{t.n.Address, t.took}
 		}
 	}
 	for _, i := range durations.Path(work, ends) {
-		path = append(path, Step{tasks[i].n.addr, tasks[i].took})
+		path = append(path, Step{tasks[i].n.Address, tasks[i].took})
 	}
 	return longest, path
 }
@@ -352,17 +352,17 @@ func (s *schedule) block(t, cause *task) {
 	}
 }
 
-// atBirth reports that n needs no more of up than attributes known at birth.
-func (n *declaration) atBirth(up *node) bool {
-	if n.decl == nil || len(up.spec.AtBirth) == 0 || slices.Contains(n.decl.Options.DependsOn, up.addr) {
+// AtBirth reports that n needs no more of up than attributes known at birth.
+func (n *Declaration) AtBirth(up *Node) bool {
+	if n.Decl == nil || len(up.Spec.AtBirth) == 0 || slices.Contains(n.Decl.Options.DependsOn, up.Address) {
 		return false
 	}
-	return !slices.ContainsFunc(n.uses, func(u token.Use) bool {
-		if u.Ref.Address != up.addr {
+	return !slices.ContainsFunc(n.Uses, func(u token.Use) bool {
+		if u.Ref.Address != up.Address {
 			return false
 		}
 		first, below := u.Ref.Path.First()
-		settled := slices.ContainsFunc(n.spec.NeedsSettled, func(p tree.Path) bool { return u.At.Within(p) })
-		return settled || !below || !slices.Contains(up.spec.AtBirth, first.Key)
+		settled := slices.ContainsFunc(n.Spec.NeedsSettled, func(p tree.Path) bool { return u.At.Within(p) })
+		return settled || !below || !slices.Contains(up.Spec.AtBirth, first.Key)
 	})
 }

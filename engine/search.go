@@ -21,45 +21,45 @@ import (
 
 // recall adds to the entries of a destroy every object of the stage that no entry knows: what the program declares and
 // what owner tags show. It never reports an empty stage that was not observed.
-func (w *work) recall(ctx context.Context, program *Graph) error {
-	if w.fresh && w.lastRun("destroy") && w.snap.LastRun.State == statestore.Succeeded {
+func (w *Draft) recall(ctx context.Context, program *Graph) error {
+	if w.fresh && w.lastRun("destroy") && w.Snap.LastRun.State == statestore.Succeeded {
 		return nil
 	}
-	before, err := openUnsearched(w.snap, w.key)
+	before, err := OpenUnsearched(w.Snap, w.Key)
 	if err != nil {
 		return err
 	}
 	if program == nil || len(program.Resources) == 0 {
 		// An entry goes after its object: where runs that delete have left none, nothing else is there. An edit of state says nothing.
-		emptied := w.snap.Serial > 0 && w.lastRun("destroy", "deploy", "dev")
+		emptied := w.Snap.Serial > 0 && w.lastRun("destroy", "deploy", "dev")
 		if w.fresh && !emptied && len(before) == 0 {
-			return reconcile.WithHint(fmt.Errorf("%w: %s", ErrNothingKnown, w.stage), "run it beside the program, which says where to look")
+			return reconcile.WithHint(fmt.Errorf("%w: %s", ErrNothingKnown, w.Stage), "run it beside the program, which says where to look")
 		}
-		program = w.graph
+		program = w.Graph
 	}
 	s := w.searchOf(program)
-	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
+	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.Gate))
 	s.index(ctx)
 	s.discover(ctx, program, before)
 	s.declared(ctx)
 	s.users(program)
-	maps.Copy(w.records, s.found)
+	maps.Copy(w.Records, s.found)
 	s.rest(ctx)
-	w.missed, w.lost = s.missed(), w.fresh
+	w.Missed, w.lost = s.missed(), w.fresh
 	return nil
 }
 
 // complete adds entries of what owner tags show and neither an entry nor the program explains. What was found of an address
 // that is declared is left to the plan. As without any state, a location that cannot be searched is an error.
-func (w *work) complete(ctx context.Context) error {
-	before, err := openUnsearched(w.snap, w.key)
+func (w *Draft) complete(ctx context.Context) error {
+	before, err := OpenUnsearched(w.Snap, w.Key)
 	if err != nil {
 		return err
 	}
 	s := w.searchOf(&Graph{})
-	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
+	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.Gate))
 	s.index(ctx)
-	s.discover(ctx, w.graph, before)
+	s.discover(ctx, w.Graph, before)
 	if len(s.failed) > 0 {
 		var failed []error
 		for _, where := range slices.Sorted(maps.Keys(s.failed)) {
@@ -68,8 +68,8 @@ func (w *work) complete(ctx context.Context) error {
 		return errors.Join(failed...)
 	}
 	declared := map[string]bool{}
-	for i := range w.graph.Resources {
-		r := &w.graph.Resources[i]
+	for i := range w.Graph.Resources {
+		r := &w.Graph.Resources[i]
 		entry := w.entryOf(r)
 		if entry != nil && !s.replaced(entry) {
 			continue
@@ -88,7 +88,7 @@ func (w *work) complete(ctx context.Context) error {
 	}
 	w.discovered, s.w.discovered = discoveryOf(own), discoveryOf(rest)
 	s.rest(ctx)
-	w.missed = s.missed()
+	w.Missed = s.missed()
 	return nil
 }
 
@@ -107,15 +107,15 @@ func (s *search) replaced(entry *state.Entry) bool {
 	for _, g := range entry.Generations {
 		g.State, g.Retain = statestore.Condemned, g.Retain || entry.Options.Retain
 	}
-	s.on.records[entry.Address] = entry
+	s.on.Records[entry.Address] = entry
 	return true
 }
 
 // search looks for what no entry knows. It works on a graph of its own: what the program declares without an entry, and
 // as read what has one.
 type search struct {
-	on *work // what is searched for
-	w  *work // the search's own
+	on *Draft // what is searched for
+	w  *Draft // the search's own
 	// entries are those of the program's resources that have one, nil for one that cannot be read.
 	entries map[string]*state.Entry
 	// failed says, by address or location, why something could not be looked for.
@@ -123,39 +123,39 @@ type search struct {
 	// unread says, by the address in its owner tag, why an object of the stage could not be read: it stays.
 	unread map[string]error
 	// unsearched are the locations of both, by name.
-	unsearched map[string]unsearched
+	unsearched map[string]Unsearched
 	found      map[string]*state.Entry
 }
 
 // searchOf makes the graph of a search.
-func (w *work) searchOf(program *Graph) *search {
+func (w *Draft) searchOf(program *Graph) *search {
 	g := &Graph{
-		Format: GraphFormat, Stack: w.stage.Stack, Stage: w.stage.Name, Dir: w.graph.Dir, Secrets: program.Secrets,
+		Format: GraphFormat, Stack: w.Stage.Stack, Stage: w.Stage.Name, Dir: w.Graph.Dir, Secrets: program.Secrets,
 		Reads: slices.Clone(program.Reads), Funcs: Funcs{Then: program.Funcs.Then},
 	}
 	entries := map[string]*state.Entry{}
 	for _, r := range program.Resources {
 		rec := w.entryOf(&r)
-		if rec == nil && w.damaged[r.Address] == nil {
+		if rec == nil && w.Damaged[r.Address] == nil {
 			g.Resources = append(g.Resources, r)
 			continue
 		}
 		entries[r.Address] = rec
 		g.Reads = append(g.Reads, graph.Read{Address: r.Address, Kind: r.Kind, Settings: r.Settings, Source: r.Source})
 	}
-	index := *w.index
-	index.graph = g
+	index := *w.Index
+	index.Graph = g
 	index.reset()
-	jobs := *w.jobs
-	jobs.index, jobs.owners = &index, &state.Owners{}
-	inner := &work{
-		e: w.e, o: w.o, program: g, stored: &stored{snap: w.snap, lost: true}, devRules: w.devRules, chosen: &chosen{}, drift: &drift{}, gate: w.gate,
-		observer: &observer{&finder{jobs: &jobs, slots: &state.Slots{}, fresh: true, take: w.take}}, refusals: &refusals{masks: w.redact}, abroad: w.abroad,
+	jobs := *w.Jobs
+	jobs.Index, jobs.Owners = &index, &state.Owners{}
+	inner := &Draft{
+		Planner: w.Planner, Policy: w.Policy, program: g, Stored: &Stored{Snap: w.Snap, lost: true}, DevRules: w.DevRules, Chosen: &Chosen{}, drift: &drift{}, Gate: w.Gate,
+		observer: &observer{&finder{Jobs: &jobs, Slots: &state.Slots{}, fresh: true, take: w.take}}, Refusals: &Refusals{masks: w.Redact}, abroad: w.abroad,
 	}
-	inner.slots.Hold(w.records)
-	inner.owners.Hold(w.records)
+	inner.Slots.Hold(w.Records)
+	inner.Owners.Hold(w.Records)
 	return &search{
-		on: w, w: inner, entries: entries, failed: map[string]error{}, unread: map[string]error{}, unsearched: map[string]unsearched{},
+		on: w, w: inner, entries: entries, failed: map[string]error{}, unread: map[string]error{}, unsearched: map[string]Unsearched{},
 		found: map[string]*state.Entry{},
 	}
 }
@@ -176,16 +176,16 @@ func (s *search) index(ctx context.Context) {
 			}
 		}
 		if !s.leaveOut(wrong) { // it is wrong as a whole
-			for _, r := range w.graph.Resources {
+			for _, r := range w.Graph.Resources {
 				s.failed[r.Address] = err
 			}
-			w.graph.Resources, w.graph.Reads = nil, nil
+			w.Graph.Resources, w.Graph.Reads = nil, nil
 		}
 	}
-	for _, n := range w.declared {
-		n.rec = s.on.records[n.addr] // what is left of it is on its way out
-		n.access = w.cloud.Reach(ctx, n.spec.Type, n.decl.Settings)
-		n.err = n.access.Err
+	for _, n := range w.Declared {
+		n.Entry = s.on.Records[n.Address] // what is left of it is on its way out
+		n.Access = w.Cloud.Reach(ctx, n.Spec.Type, n.Decl.Settings)
+		n.err = n.Access.Err
 	}
 	for _, n := range w.reads {
 		s.read(ctx, n)
@@ -194,7 +194,7 @@ func (s *search) index(ctx context.Context) {
 
 // leaveOut takes what is wrong out of the graph. It reports whether there was anything of it.
 func (s *search) leaveOut(wrong map[string]error) bool {
-	g, before := s.w.graph, len(s.w.graph.Resources)+len(s.w.graph.Reads)
+	g, before := s.w.Graph, len(s.w.Graph.Resources)+len(s.w.Graph.Reads)
 	g.Reads = slices.DeleteFunc(g.Reads, func(r graph.Read) bool { return wrong[r.Address] != nil })
 	g.Resources = slices.DeleteFunc(g.Resources, func(r graph.Resource) bool {
 		if wrong[r.Address] != nil {
@@ -210,30 +210,30 @@ func (s *search) leaveOut(wrong map[string]error) bool {
 }
 
 // read gives a node that others refer to its attributes: as state has them, or as they are where nobody owns it.
-func (s *search) read(ctx context.Context, n *node) {
-	if rec, has := s.entries[n.addr]; has {
+func (s *search) read(ctx context.Context, n *Node) {
+	if rec, has := s.entries[n.Address]; has {
 		if g := rec.Present(); g != nil {
-			n.attrs = g.Attributes
+			n.Attrs = g.Attributes
 		}
-		n.rec = rec // what is of an older generation of it is found as well
+		n.Entry = rec // what is of an older generation of it is found as well
 		return
 	}
-	if !slices.ContainsFunc(s.w.declared, func(user *node) bool { return slices.Contains(user.needs, n.addr) }) {
+	if !slices.ContainsFunc(s.w.Declared, func(user *Node) bool { return slices.Contains(user.Needs, n.Address) }) {
 		return
 	}
 	var look reconcile.Look
 	var err error
-	if n.access = s.w.cloud.Reach(ctx, n.spec.Type, n.read.Settings); n.access.Err == nil {
+	if n.Access = s.w.Cloud.Reach(ctx, n.Spec.Type, n.read.Settings); n.Access.Err == nil {
 		look, err = s.w.lookRead(ctx, n)
 	}
-	if n.attrs, err = look.Attrs, errors.Join(n.access.Err, err); err != nil {
-		s.failed[n.addr] = err
+	if n.Attrs, err = look.Attrs, errors.Join(n.Access.Err, err); err != nil {
+		s.failed[n.Address] = err
 	}
 }
 
 // discover asks every location that the program, state or the last destroy names for the owner tags of the stage. What an entry
 // has, and what was retained, is left out.
-func (s *search) discover(ctx context.Context, program *Graph, before []unsearched) {
+func (s *search) discover(ctx context.Context, program *Graph, before []Unsearched) {
 	var all []observe.Tagged
 	searched := map[reconcile.Place]bool{}
 	in := func(a *observe.Way, kind string) {
@@ -241,12 +241,12 @@ func (s *search) discover(ctx context.Context, program *Graph, before []unsearch
 			return
 		}
 		searched[a.Place] = true
-		found, err := s.w.cloud.Discover(ctx, []*observe.Way{a})
+		found, err := s.w.Cloud.Discover(ctx, []*observe.Way{a})
 		if err != nil {
 			s.failed[s.searchAgain(a, kind)] = err
 		}
 		for _, t := range found {
-			known := s.w.owners.By(t.Object(), "") != "" && !s.isNewer(t)
+			known := s.w.Owners.By(t.Object(), "") != "" && !s.isNewer(t)
 			if !t.Mark.Retained && !known && !s.begun(t) {
 				all = append(all, t)
 			}
@@ -254,30 +254,30 @@ func (s *search) discover(ctx context.Context, program *Graph, before []unsearch
 	}
 	for i := range program.Resources {
 		r := &program.Resources[i]
-		a := s.w.cloud.Reach(ctx, r.Kind, r.Settings)
+		a := s.w.Cloud.Reach(ctx, r.Kind, r.Settings)
 		if s.failed[r.Address] != nil && a.Err != nil {
-			s.unsearched[r.Address] = unsearched{name: r.Address, kind: r.Kind, settings: r.Settings}
+			s.unsearched[r.Address] = Unsearched{Name: r.Address, Kind: r.Kind, settings: r.Settings}
 		}
 		in(a, r.Kind)
 	}
-	for _, addr := range slices.Sorted(maps.Keys(s.on.records)) {
-		rec := s.on.records[addr]
+	for _, addr := range slices.Sorted(maps.Keys(s.on.Records)) {
+		rec := s.on.Records[addr]
 		for _, g := range rec.Generations {
-			if a, err := s.w.cloud.At(ctx, addr, rec, g); err == nil {
+			if a, err := s.w.Cloud.At(ctx, addr, rec, g); err == nil {
 				in(a, g.Kind)
 			}
 		}
 	}
 	for _, l := range before {
-		if n := s.w.nodes[l.name]; n != nil && n.decl != nil {
+		if n := s.w.Nodes[l.Name]; n != nil && n.Decl != nil {
 			continue // the program says where it is
 		}
-		a := s.w.cloud.Reach(ctx, l.kind, l.settings)
+		a := s.w.Cloud.Reach(ctx, l.Kind, l.settings)
 		if err := l.leadsTo(a); err != nil {
-			s.failed[l.name], s.unsearched[l.name] = err, l
+			s.failed[l.Name], s.unsearched[l.Name] = err, l
 			continue
 		}
-		in(a, l.kind)
+		in(a, l.Kind)
 	}
 	s.w.discovered = discoveryOf(all)
 }
@@ -285,14 +285,14 @@ func (s *search) discover(ctx context.Context, program *Graph, before []unsearch
 // searchAgain notes that a location was not searched whole, and returns its name.
 func (s *search) searchAgain(a *observe.Way, kind string) string {
 	name := a.Reached().Place.String()
-	s.unsearched[name] = unsearched{name: name, reached: true, kind: kind, settings: a.Settings}
+	s.unsearched[name] = Unsearched{Name: name, reached: true, Kind: kind, settings: a.Settings}
 	return name
 }
 
 // isNewer reports a find that has the name of an older generation in state and a later number in its owner tag: the state is of
 // before that one was deleted and the name used again.
 func (s *search) isNewer(f observe.Tagged) bool {
-	for _, entry := range s.on.records {
+	for _, entry := range s.on.Records {
 		if g := entry.ByObject(f.Kind, f.Way.Place, f.Identity); g != nil {
 			return g.Number < f.Mark.Generation && (entry.Address == f.Mark.Address || entry.Birth == f.Mark.Address)
 		}
@@ -309,7 +309,7 @@ func dropOlder(entry *state.Entry, finds []*observe.Tagged) {
 
 // begun reports whether a find is the object of an intent in state, which is observed by itself.
 func (s *search) begun(f observe.Tagged) bool {
-	for _, entry := range s.on.records {
+	for _, entry := range s.on.Records {
 		if entry.Address != f.Mark.Address && entry.Birth != f.Mark.Address && !entry.CameFrom(f.Mark.Address) {
 			continue
 		}
@@ -323,30 +323,30 @@ func (s *search) begun(f observe.Tagged) bool {
 
 // declared looks for what the program declares, upstreams first, and makes entries of what is ours.
 func (s *search) declared(ctx context.Context) {
-	for _, level := range levels(s.w.sorted) {
-		parallel(len(level), lookers, func(i int) { s.w.lookAt(ctx, level[i]) })
+	for _, level := range levels(s.w.Sorted) {
+		Parallel(len(level), Lookers, func(i int) { s.w.lookAt(ctx, level[i]) })
 		for _, n := range level {
 			switch {
 			case n.err != nil:
-				s.failed[n.addr] = n.err
-			case n.spec.Recorded:
+				s.failed[n.Address] = n.err
+			case n.Spec.Recorded:
 				compute(ctx, n)
-			case !n.look.Absent && adopt.Judge(s.w.evidence(n, n.job, n.look, nil)).Verdict == adopt.Ours:
-				n.attrs = n.look.Attrs
-				rec := recovered(n, s.w.nodes, s.w.findsOwn())
+			case !n.Look.Absent && adopt.Judge(s.w.Evidence(n, n.Job, n.Look, nil)).Verdict == adopt.Ours:
+				n.Attrs = n.Look.Attrs
+				rec := Recovered(n, s.w.Nodes, s.w.FindsOwn())
 				rec.Needs = s.needs(n)
-				s.found[n.addr] = rec
+				s.found[n.Address] = rec
 			}
 		}
 	}
 }
 
 // needs are the addresses of the entries that a found resource needs, by the program.
-func (s *search) needs(n *node) []string {
+func (s *search) needs(n *Node) []string {
 	var needs []string
-	for _, a := range n.needs {
+	for _, a := range n.Needs {
 		switch rec := s.entries[a]; {
-		case a == n.addr:
+		case a == n.Address:
 		case rec != nil:
 			needs = append(needs, rec.Address)
 		case s.found[a] != nil:
@@ -382,7 +382,7 @@ func (s *search) users(program *Graph) {
 			rec = rec.Clone()
 			rec.Needs, rec.Found = append(slices.Clone(rec.Needs), a), true
 			slices.Sort(rec.Needs)
-			s.entries[r.Address], s.on.records[rec.Address] = rec, rec
+			s.entries[r.Address], s.on.Records[rec.Address] = rec, rec
 		}
 	}
 }
@@ -390,7 +390,7 @@ func (s *search) users(program *Graph) {
 // cut opens a circle of a found resource and one that has an entry where it goes through deferrable paths of the found one. It
 // reports whether it does.
 func (s *search) cut(found, declared, entry string) bool {
-	n := s.w.nodes[found]
+	n := s.w.Nodes[found]
 	if n == nil {
 		return false
 	}
@@ -407,7 +407,7 @@ func (s *search) cut(found, declared, entry string) bool {
 
 // reaches reports that one entry needs another, at once or through others.
 func (s *search) reaches(from, to string, visited map[string]bool) bool {
-	rec := cmp.Or(s.found[from], s.on.records[from])
+	rec := cmp.Or(s.found[from], s.on.Records[from])
 	if from == to || rec == nil || visited[from] {
 		return from == to
 	}
@@ -432,7 +432,7 @@ func (s *search) rest(ctx context.Context) {
 		if known[d.Object()] {
 			continue
 		}
-		if _, ok := w.e.Catalog.Kind(d.Kind); ok {
+		if _, ok := w.Planner.Catalog.Kind(d.Kind); ok {
 			t, there, err := scan.orphan(ctx, d)
 			if err != nil {
 				s.unread[d.Mark.Address] = fmt.Errorf("%s %s: %w", d.Kind, d.Identity, err)
@@ -442,32 +442,32 @@ func (s *search) rest(ctx context.Context) {
 				continue // deleted or retained since, or somebody else's
 			}
 			d.Mark = t.Owner
-		} else if w.records[d.Mark.Address].HasIdentity(d.Identity) {
+		} else if w.Records[d.Mark.Address].HasIdentity(d.Identity) {
 			continue // a listing may call the object of an entry by the kind of another program
 		}
 		all[d.Mark.Address] = append(all[d.Mark.Address], d)
 	}
 	for _, addr := range slices.Sorted(maps.Keys(all)) {
-		rec := w.records[addr]
+		rec := w.Records[addr]
 		if rec == nil {
-			w.records[addr] = foundEntry(addr, all[addr], w.findsOwn(), func(parent string) bool { return w.records[parent] != nil || all[parent] != nil })
+			w.Records[addr] = foundEntry(addr, all[addr], w.FindsOwn(), func(parent string) bool { return w.Records[parent] != nil || all[parent] != nil })
 			continue
 		}
 		rec = rec.Clone()
 		rec.Found = true
 		dropOlder(rec, all[addr])
 		for _, d := range all[addr] {
-			g := foundGeneration(rec, d, w.findsOwn())
+			g := foundGeneration(rec, d, w.FindsOwn())
 			g.State, g.Retain = statestore.Condemned, rec.Options.Retain
 			rec.Generations = append(rec.Generations, g)
 		}
-		w.records[addr] = rec
+		w.Records[addr] = rec
 	}
-	for _, addr := range slices.Sorted(maps.Keys(w.records)) {
-		for _, g := range w.records[addr].Condemned() {
+	for _, addr := range slices.Sorted(maps.Keys(w.Records)) {
+		for _, g := range w.Records[addr].Condemned() {
 			d := s.w.discovered.byIdentity[g.Identity]
-			if d != nil && d.Mark.Store != "" && d.Mark.Store != w.store && !w.o.TakeOver {
-				w.problems = append(w.problems, Problem{Address: addr, Err: otherStore(g.Kind, g.Identity)})
+			if d != nil && d.Mark.Store != "" && d.Mark.Store != w.Store && !w.Policy.TakeOver {
+				w.Problems = append(w.Problems, Problem{Address: addr, Err: OtherStore(g.Kind, g.Identity)})
 			}
 		}
 	}
@@ -478,7 +478,7 @@ func (s *search) rest(ctx context.Context) {
 func (s *search) missed() missed {
 	m := missed{searched: true}
 	for addr := range s.failed {
-		if s.on.records[addr] != nil {
+		if s.on.Records[addr] != nil {
 			delete(s.failed, addr)
 			delete(s.unsearched, addr)
 		}
@@ -490,13 +490,13 @@ func (s *search) missed() missed {
 			hints = append(slices.Clip(hints), fmt.Sprintf("the next destroy searches there again; `athanor state rm %s` gives it up", addr))
 		}
 		line := Planned{
-			Address: addr, Action: Blocked, Problem: s.on.redact.Text("it could not be looked for: " + err.Error()),
-			Hint: s.on.redact.Text(strings.Join(hints, "; ")), Confined: true,
+			Address: addr, Action: Blocked, Problem: s.on.Redact.Text("it could not be looked for: " + err.Error()),
+			Hint: s.on.Redact.Text(strings.Join(hints, "; ")), Confined: true,
 		}
-		if n := s.w.nodes[addr]; n != nil && n.spec != nil {
-			line.Kind, line.Source = n.spec.Type, n.source()
+		if n := s.w.Nodes[addr]; n != nil && n.Spec != nil {
+			line.Kind, line.Source = n.Spec.Type, n.source()
 		}
-		m.lines = append(m.lines, line)
+		m.Lines = append(m.Lines, line)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.unsearched)) {
 		m.locations = append(m.locations, s.unsearched[name])

@@ -9,15 +9,15 @@ import (
 )
 
 // byIdentityOrName looks for the thing that was named: by its identity, else by its name in the kind's listing.
-func (s *finder) byIdentityOrName(ctx context.Context, n *node, id string) (found, error) {
+func (s *finder) byIdentityOrName(ctx context.Context, n *Node, id string) (found, error) {
 	look := func(id string) (found, error) {
-		return s.lookFor(ctx, n, target{number: n.nextNumber()}, func(job *reconcile.Job) { job.ID = id })
+		return s.lookFor(ctx, n, Target{Number: n.NextNumber()}, func(job *reconcile.Job) { job.ID = id })
 	}
 	f, err := look(id)
 	if err != nil || !f.look.Absent {
 		return f, err
 	}
-	things, err := s.cloud.ListAll(ctx, n.kind, n.access)
+	things, err := s.Cloud.ListAll(ctx, n.Kind, n.Access)
 	if err != nil {
 		return f, err
 	}
@@ -29,12 +29,12 @@ func (s *finder) byIdentityOrName(ctx context.Context, n *node, id string) (foun
 			}
 		}
 	}
-	return f, fmt.Errorf("adopt: there is no %s %s", n.spec.Type, id)
+	return f, fmt.Errorf("adopt: there is no %s %s", n.Spec.Type, id)
 }
 
 // byListing looks for what the cloud names itself and only a mark tells: in the kind's listing, or in what carries
 // the stage's mark. A listing is made once for each kind and place.
-func (s *finder) byListing(ctx context.Context, n *node, first found) ([]found, error) {
+func (s *finder) byListing(ctx context.Context, n *Node, first found) ([]found, error) {
 	var finds []found
 	if !first.look.Absent && !s.another(n, first) {
 		finds = append(finds, first)
@@ -42,19 +42,19 @@ func (s *finder) byListing(ctx context.Context, n *node, first found) ([]found, 
 	if s.fresh {
 		return orFirst(finds, first), nil // everything that is marked was discovered
 	}
-	things, err := s.cloud.ListTagged(ctx, n.kind, n.access)
+	things, err := s.Cloud.ListTagged(ctx, n.Kind, n.Access)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range things {
-		if t.Kind != n.spec.Type || t.Identity == first.look.Identity || t.Mark != nil && !s.isMark(n, *t.Mark) {
+		if t.Kind != n.Spec.Type || t.Identity == first.look.Identity || t.Mark != nil && !s.isMark(n, *t.Mark) {
 			continue
 		}
-		number := n.nextNumber()
+		number := n.NextNumber()
 		if t.Mark != nil && t.Mark.Generation > 0 {
 			number = t.Mark.Generation
 		}
-		f, err := s.lookFor(ctx, n, target{number: number}, func(job *reconcile.Job) { job.ID = t.Identity })
+		f, err := s.lookFor(ctx, n, Target{Number: number}, func(job *reconcile.Job) { job.ID = t.Identity })
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func orFirst(finds []found, first found) []found {
 }
 
 // isMark reports a mark that a node's thing would carry.
-func (s *finder) isMark(n *node, mark reconcile.Mark) bool {
-	answer := adopt.Judge(adopt.Evidence{Tagged: mark, Tag: s.mark(n.addr, 0), Addresses: n.births(), Taggable: true})
+func (s *finder) isMark(n *Node, mark reconcile.Mark) bool {
+	answer := adopt.Judge(adopt.Evidence{Tagged: mark, Tag: s.Mark(n.Address, 0), Addresses: n.Births(), Taggable: true})
 	return !mark.IsZero() && answer.Verdict == adopt.Ours
 }

@@ -30,8 +30,8 @@ type stops struct {
 	stoppedBy atomic.Pointer[string] // who asked the run to stop first
 }
 
-// stopping reports that nothing new may be started.
-func (s *stops) stopping() bool {
+// Stopping reports that nothing new may be started.
+func (s *stops) Stopping() bool {
 	return isClosed(s.interrupt) || isClosed(s.journal.Cancelled()) || errors.Is(s.journal.Held(), statestore.ErrFenced)
 }
 
@@ -88,8 +88,8 @@ func (s *stops) interruptedBy() string {
 }
 
 // sayCancelled says it once, and before the run ends.
-func (r *run) sayCancelled() {
-	if isClosed(r.journal.Cancelled()) {
+func (r *Run) sayCancelled() {
+	if isClosed(r.Journal.Cancelled()) {
 		r.cancelled.Do(func() {
 			r.emit(Event{Type: EventWarning, Note: "this run was asked to stop: running calls finish and are written to state"})
 		})

@@ -1,7 +1,7 @@
 package engine
 
-// count adds one to the class of an action that ended with a status.
-func (s *Summary) count(a Action, status Status) {
+// Count adds one to the class of an action that ended with a status.
+func (s *Summary) Count(a Action, status Status) {
 	switch status {
 	case StatusFailed:
 		s.Failed++
@@ -22,7 +22,7 @@ func (s *Summary) count(a Action, status Status) {
 		}
 	default:
 	}
-	s.add(a, 1)
+	s.Add(a, 1)
 }
 
 // count counts one line of a plan.
@@ -31,11 +31,11 @@ func (p *Plan) count(a *Planned) {
 		p.Summary.InDev++
 		return
 	}
-	p.Summary.count(a.Action, StatusDone)
+	p.Summary.Count(a.Action, StatusDone)
 }
 
-// add adds n to the counter of an action.
-func (s *Summary) add(a Action, n int) {
+// Add adds n to the counter of an action.
+func (s *Summary) Add(a Action, n int) {
 	switch a {
 	case Create:
 		s.Created += n

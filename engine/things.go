@@ -74,7 +74,7 @@ type ScanOptions struct {
 
 // Scan lists the objects of the kinds in use that no entry has. It writes nothing.
 func (e *Planner) Scan(ctx context.Context, g *Graph, o ScanOptions) (*Scan, error) {
-	w, err := e.newWork(ctx, g, policy{PlanOptions: PlanOptions{Adopt: true, TakeOver: true}, renames: true, collects: true, discovers: true})
+	w, err := e.NewWork(ctx, g, Policy{PlanOptions: PlanOptions{Adopt: true, TakeOver: true}, renames: true, collects: true, discovers: true})
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (e *Planner) Scan(ctx context.Context, g *Graph, o ScanOptions) (*Scan, err
 	if err := s.kinds(); err != nil {
 		return nil, err
 	}
-	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
+	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.Gate))
 	s.planned(ctx)
 	if !o.DeclaredOnly {
 		if err := s.list(ctx); err != nil {
@@ -103,7 +103,7 @@ func compareThings(a, b Thing) int {
 
 // scanning is one scan under way.
 type scanning struct {
-	w    *work
+	w    *Draft
 	o    ScanOptions
 	use  []string
 	seen map[state.Object]bool
@@ -113,22 +113,22 @@ type scanning struct {
 // kinds collects the kinds to look for.
 func (s *scanning) kinds() error {
 	use := map[string]bool{}
-	for _, n := range s.w.declared {
-		use[n.spec.Type] = true
+	for _, n := range s.w.Declared {
+		use[n.Spec.Type] = true
 	}
-	for _, rec := range s.w.records {
+	for _, rec := range s.w.Records {
 		for _, g := range rec.Generations {
 			use[g.Kind] = true
 		}
 	}
 	for _, name := range s.o.Kinds {
-		if _, err := s.w.e.Catalog.Find(name); err != nil {
+		if _, err := s.w.Planner.Catalog.Find(name); err != nil {
 			return err
 		}
 		use[name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(use)) {
-		kind, ok := s.w.e.Catalog.Kind(name)
+		kind, ok := s.w.Planner.Catalog.Kind(name)
 		switch {
 		case !ok || kind.Spec().Recorded:
 		case !kind.Spec().Lists:
@@ -142,27 +142,27 @@ func (s *scanning) kinds() error {
 
 // planned takes over what planning found for declared addresses, and what it discovered.
 func (s *scanning) planned(ctx context.Context) {
-	for _, n := range s.w.declared {
-		if n.rec.Live() != nil || n.look.Absent || n.look.Identity == "" || n.spec.Recorded || n.job == nil {
+	for _, n := range s.w.Declared {
+		if n.Entry.Live() != nil || n.Look.Absent || n.Look.Identity == "" || n.Spec.Recorded || n.Job == nil {
 			continue
 		}
-		t := thing(n.spec, n.access, n.look, adopt.Judge(s.w.evidence(n, n.job, n.look, nil)))
-		t.Name, t.Address, t.Declared = n.job.Name, n.addr, true
-		if slices.Contains(s.o.Describe, n.addr) || s.asked(reconcile.Found{Identity: t.Identity, Name: t.Name}, n.look) {
-			s.describe(n.kind, n.job, n.look, &t)
-			for _, step := range n.look.Steps {
+		t := thing(n.Spec, n.Access, n.Look, adopt.Judge(s.w.Evidence(n, n.Job, n.Look, nil)))
+		t.Name, t.Address, t.Declared = n.Job.Name, n.Address, true
+		if slices.Contains(s.o.Describe, n.Address) || s.asked(reconcile.Found{Identity: t.Identity, Name: t.Name}, n.Look) {
+			s.describe(n.Kind, n.Job, n.Look, &t)
+			for _, step := range n.Look.Steps {
 				t.Differs = append(t.Differs, step.Path)
 			}
 		}
 		s.add(t)
 	}
-	for _, n := range s.w.leftover {
-		if !n.rec.Found {
+	for _, n := range s.w.Leftover {
+		if !n.Entry.Found {
 			continue
 		}
-		for _, g := range n.rec.Generations {
-			if kind, ok := s.w.e.Catalog.Kind(g.Kind); ok {
-				a, err := s.w.cloud.At(ctx, n.addr, n.rec, g)
+		for _, g := range n.Entry.Generations {
+			if kind, ok := s.w.Planner.Catalog.Kind(g.Kind); ok {
+				a, err := s.w.Cloud.At(ctx, n.Address, n.Entry, g)
 				if err != nil {
 					continue
 				}
@@ -202,15 +202,15 @@ func thing(spec *reconcile.Spec, a *observe.Way, look reconcile.Look, answer ado
 // list lists every kind in every place of its provider that is in use.
 func (s *scanning) list(ctx context.Context) error {
 	for _, name := range s.use {
-		kind, _ := s.w.e.Catalog.Kind(name)
-		for _, a := range s.w.cloud.Places(ctx, name) {
+		kind, _ := s.w.Planner.Catalog.Kind(name)
+		for _, a := range s.w.Cloud.Places(ctx, name) {
 			if a.Err != nil {
 				return fmt.Errorf("%s: %w", name, a.Err)
 			}
 			if !slices.Contains(s.out.Places, a.Place) {
 				s.out.Places = append(s.out.Places, a.Place)
 			}
-			found, err := s.w.cloud.ListAll(ctx, kind, a)
+			found, err := s.w.Cloud.ListAll(ctx, kind, a)
 			if err != nil {
 				return fmt.Errorf("%s in %s: %w", name, a.Place, err)
 			}
@@ -224,10 +224,10 @@ func (s *scanning) list(ctx context.Context) error {
 func (s *scanning) lookAll(ctx context.Context, kind reconcile.Any, a *observe.Way, listed []reconcile.Found) {
 	listed = slices.DeleteFunc(slices.Clone(listed), func(f reconcile.Found) bool {
 		p := state.Object{Kind: kind.Spec().Type, Location: a.Place, Identity: f.Identity}
-		return s.seen[p] || s.w.owners.By(p, "") != ""
+		return s.seen[p] || s.w.Owners.By(p, "") != ""
 	})
 	things, ok := make([]Thing, len(listed)), make([]bool, len(listed))
-	parallel(len(listed), lookers, func(i int) { things[i], ok[i] = s.look(ctx, kind, a, listed[i]) })
+	Parallel(len(listed), Lookers, func(i int) { things[i], ok[i] = s.look(ctx, kind, a, listed[i]) })
 	for i, t := range things {
 		if ok[i] {
 			s.add(t)
@@ -240,9 +240,9 @@ func (s *scanning) byIdentity(ctx context.Context) {
 	for _, id := range s.o.Describe {
 		known := slices.ContainsFunc(s.out.Things, func(t Thing) bool { return t.Props != nil && (t.Identity == id || t.Name == id || t.Address == id) })
 		for _, name := range s.out.Unlisted {
-			kind, _ := s.w.e.Catalog.Kind(name)
-			for _, a := range s.w.cloud.Places(ctx, name) {
-				if known || a.Err != nil || strings.ContainsAny(id, "*[") || s.w.owners.By(state.Object{Kind: name, Location: a.Place, Identity: id}, "") != "" {
+			kind, _ := s.w.Planner.Catalog.Kind(name)
+			for _, a := range s.w.Cloud.Places(ctx, name) {
+				if known || a.Err != nil || strings.ContainsAny(id, "*[") || s.w.Owners.By(state.Object{Kind: name, Location: a.Place, Identity: id}, "") != "" {
 					continue
 				}
 				if t, there := s.look(ctx, kind, a, reconcile.Found{Identity: id}); there && t.Props != nil {
@@ -273,7 +273,7 @@ func (s *scanning) look(ctx context.Context, kind reconcile.Any, a *observe.Way,
 // read is look with the error of an object that cannot be read.
 func (s *scanning) read(ctx context.Context, kind reconcile.Any, a *observe.Way, f reconcile.Found) (Thing, bool, error) {
 	spec := kind.Spec()
-	job := &reconcile.Job{ID: f.Identity, Name: f.Name, Place: a.Place, Cloud: a.Cloud, Dir: s.w.graph.Dir, Digest: s.w.e.Key.Digest}
+	job := &reconcile.Job{ID: f.Identity, Name: f.Name, Place: a.Place, Cloud: a.Cloud, Dir: s.w.Graph.Dir, Digest: s.w.Planner.Key.Digest}
 	look, read := reconcile.Look{Identity: f.Identity}, false
 	var unread error
 	asked := s.asked(f, look)
@@ -288,7 +288,7 @@ func (s *scanning) read(ctx context.Context, kind reconcile.Any, a *observe.Way,
 			look = seen
 		}
 	}
-	want := s.w.mark(look.Owner.Address, look.Owner.Generation)
+	want := s.w.Mark(look.Owner.Address, look.Owner.Generation)
 	answer := adopt.Judge(adopt.Evidence{Identity: look.Identity, Tagged: look.Owner, Tag: want, Taggable: spec.Marked, NameGiven: true})
 	t := thing(spec, a, look, answer)
 	t.Name = f.Name

@@ -31,8 +31,8 @@ func (p *report) expected(known durations.Table) durations.Table {
 }
 
 // keepDurations adds to the last change of a run what the run has shown of how long operations take, if that is anything new.
-func (r *run) keepDurations(end *statestore.Change, known durations.Table) {
-	if !r.e.KeepDurations {
+func (r *Run) keepDurations(end *statestore.Change, known durations.Table) {
+	if !r.Runner.KeepDurations {
 		return
 	}
 	r.mu.Lock()
@@ -44,7 +44,7 @@ func (r *run) keepDurations(end *statestore.Change, known durations.Table) {
 	if end.Meta == nil {
 		end.Meta = map[string][]byte{}
 	}
-	end.Meta[durationsFact], end.KeyID = state.SealFact(r.w.stage, r.e.Key, durationsFact, known.Tree()), r.e.Key.ID()
+	end.Meta[durationsFact], end.KeyID = state.SealFact(r.Draft.Stage, r.Runner.Key, durationsFact, known.Tree()), r.Runner.Key.ID()
 }
 
 // Step is one resource of a run, and how long the work on it took.

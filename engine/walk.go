@@ -10,41 +10,41 @@ import (
 // is observed level by level, many at once.
 type walk struct {
 	*classifier
-	*chosen
+	*Chosen
 	narrowing *narrowing // nil: everything is observed
-	builder   *builder
+	builder   *Builder
 }
 
 func (k *walk) run(ctx context.Context) {
-	levels := levels(k.sorted)
+	levels := levels(k.Sorted)
 	k.decideLevels(ctx, levels)
-	for k.narrowing.widenCycles(ctx, k.declared) {
+	for k.narrowing.widenCycles(ctx, k.Declared) {
 		k.decideLevels(ctx, levels)
 	}
 	k.reconsider(ctx)
 }
 
 // decideLevels classifies all that is selected and not classified yet.
-func (k *walk) decideLevels(ctx context.Context, levels [][]*node) {
+func (k *walk) decideLevels(ctx context.Context, levels [][]*Node) {
 	for _, level := range levels {
 		k.narrowing.widenLevel(ctx, level)
-		k.builder.prepareLevel(ctx, level, func(n *node) bool { return !k.isSelected(n) || k.sleeps(n) })
-		var late []*node
+		k.builder.prepareLevel(ctx, level, func(n *Node) bool { return !k.IsSelected(n) || k.Sleeps(n) })
+		var late []*Node
 		for _, n := range level {
-			if !n.looked && n.err == nil && k.isSelected(n) && !k.sleeps(n) && n.blockedBy() == nil {
+			if !n.looked && n.err == nil && k.IsSelected(n) && !k.Sleeps(n) && n.blockedBy() == nil {
 				late = append(late, n)
 			}
 		}
-		parallel(len(late), lookers, func(i int) {
+		Parallel(len(late), Lookers, func(i int) {
 			k.lookAt(ctx, late[i])
 			late[i].current = late[i].err == nil
 		})
 		for _, n := range level {
 			switch {
-			case k.isSelected(n) && !n.decided:
+			case k.IsSelected(n) && !n.decided:
 				k.classify(ctx, n)
 				n.decided = true
-			case k.isSelected(n):
+			case k.IsSelected(n):
 			case k.narrowing != nil:
 				believe(n)
 			default:
@@ -56,16 +56,16 @@ func (k *walk) decideLevels(ctx context.Context, levels [][]*node) {
 }
 
 // levels are the declared nodes by the longest chain below them.
-func levels(sorted []*node) [][]*node {
-	var all [][]*node
-	of := make(map[*node]int, len(sorted))
+func levels(sorted []*Node) [][]*Node {
+	var all [][]*Node
+	of := make(map[*Node]int, len(sorted))
 	for _, n := range sorted {
 		level := 0
-		for _, up := range n.ups {
+		for _, up := range n.Ups {
 			level = max(level, of[up]+1)
 		}
 		of[n] = level
-		if n.decl == nil {
+		if n.Decl == nil {
 			continue
 		}
 		for len(all) <= level {
@@ -79,8 +79,8 @@ func levels(sorted []*node) [][]*node {
 // reconsider compares the members of cycles again: when they were classified, what they need through a late path was
 // not decided yet.
 func (k *walk) reconsider(ctx context.Context) {
-	for _, n := range k.sorted {
-		if n.decl == nil || len(n.cut) == 0 || !k.isSelected(n) || n.plan.Action != Unchanged && n.plan.Action != Update {
+	for _, n := range k.Sorted {
+		if n.Decl == nil || len(n.Cut) == 0 || !k.IsSelected(n) || n.Plan.Action != Unchanged && n.Plan.Action != Update {
 			continue
 		}
 		k.classify(ctx, n)
@@ -88,7 +88,7 @@ func (k *walk) reconsider(ctx context.Context) {
 }
 
 // consult reads what the taken thing needs, and touches it in no way.
-func (k *walk) consult(ctx context.Context, n *node) {
+func (k *walk) consult(ctx context.Context, n *Node) {
 	if k.o.Take == nil || !n.feeds(k.o.Take.Address) {
 		return
 	}
@@ -96,9 +96,9 @@ func (k *walk) consult(ctx context.Context, n *node) {
 	switch {
 	case n.err != nil:
 		k.block(n, n.err)
-	case n.look.Absent:
+	case n.Look.Absent:
 		compute(ctx, n)
-	case adopt.Judge(k.evidence(n, n.job, n.look, n.present())).Verdict == adopt.Ours:
-		n.attrs, n.unknown, n.plan.Identity = n.look.Attrs, false, n.look.Identity
+	case adopt.Judge(k.Evidence(n, n.Job, n.Look, n.Present())).Verdict == adopt.Ours:
+		n.Attrs, n.Unknown, n.Plan.Identity = n.Look.Attrs, false, n.Look.Identity
 	}
 }

@@ -93,7 +93,7 @@ func (w *Warm) waits(addr string) bool {
 }
 
 // planned notes what waits for somebody, and forgets the preparations of what is not declared any more.
-func (w *Warm) planned(p *Plan, x *index) {
+func (w *Warm) planned(p *Plan, x *Index) {
 	if w == nil {
 		return
 	}
@@ -106,13 +106,13 @@ func (w *Warm) planned(p *Plan, x *index) {
 		}
 	}
 	maps.DeleteFunc(w.prepared, func(addr string, _ *preparation) bool {
-		n := x.nodes[addr]
-		return n == nil || n.decl == nil
+		n := x.Nodes[addr]
+		return n == nil || n.Decl == nil
 	})
 }
 
-// settled notes what waits for somebody after a run.
-func (w *Warm) settled(waiting map[string]string) {
+// Settled notes what waits for somebody after a run.
+func (w *Warm) Settled(waiting map[string]string) {
 	if w == nil {
 		return
 	}
@@ -124,13 +124,13 @@ func (w *Warm) settled(waiting map[string]string) {
 }
 
 // prepared is what was prepared of a node before, if nothing of it changed since.
-func (b *builder) prepared(n *node) (map[string]reconcile.Asset, bool) {
+func (b *Builder) prepared(n *Node) (map[string]reconcile.Asset, bool) {
 	if b.warm == nil {
 		return nil, false
 	}
 	b.warm.mu.Lock()
 	defer b.warm.mu.Unlock()
-	p := b.warm.prepared[n.addr]
+	p := b.warm.prepared[n.Address]
 	if p == nil || p.old || p.props == "" || p.props != preparedProps(n) {
 		return nil, false
 	}
@@ -147,7 +147,7 @@ func (w *Warm) madeOf(addr string) []string {
 	return nil
 }
 
-func preparedProps(n *node) string { return digestOf(n.spec.Type, n.declaredProps()) }
+func preparedProps(n *Node) string { return digestOf(n.Spec.Type, n.declaredProps()) }
 
 // digestOf is one digest of values, "" where they cannot be written.
 func digestOf(values ...any) string {
@@ -158,12 +158,12 @@ func digestOf(values ...any) string {
 	return tree.Digest(t)
 }
 
-// prepareOne prepares a node, and notes what it was made of. What the kind does not tell is where an asset lies, unless that
+// PrepareOne prepares a node, and notes what it was made of. What the kind does not tell is where an asset lies, unless that
 // was built into the cache.
-func (b *builder) prepareOne(ctx context.Context, n *node, job *reconcile.Job) error {
+func (b *Builder) PrepareOne(ctx context.Context, n *Node, job *reconcile.Job) error {
 	space := reconcile.Workspace{Dir: b.dir, Cache: b.cache}
 	if b.warm == nil {
-		return n.kind.Prepare(ctx, job, space)
+		return n.Kind.Prepare(ctx, job, space)
 	}
 	p := &preparation{props: preparedProps(n)}
 	var mu sync.Mutex
@@ -174,9 +174,9 @@ func (b *builder) prepareOne(ctx context.Context, n *node, job *reconcile.Job) e
 			p.from = append(p.from, abs)
 		}
 	}
-	err := n.kind.Prepare(ctx, job, space)
+	err := n.Kind.Prepare(ctx, job, space)
 	if p.assets, p.old = job.Assets, err != nil; p.old {
-		p.from = append(p.from, b.warm.madeOf(n.addr)...) // what is broken may hide what it is made of
+		p.from = append(p.from, b.warm.madeOf(n.Address)...) // what is broken may hide what it is made of
 	}
 	if len(p.from) == 0 {
 		for _, a := range job.Assets {
@@ -187,20 +187,20 @@ func (b *builder) prepareOne(ctx context.Context, n *node, job *reconcile.Job) e
 	}
 	b.warm.mu.Lock()
 	defer b.warm.mu.Unlock()
-	b.warm.prepared[n.addr] = p
+	b.warm.prepared[n.Address] = p
 	return err
 }
 
 // readKey tells reads apart; "" for one that another stack's outputs decide.
-func readKey(n *node) string {
-	if len(n.props.Outputs()) > 0 {
+func readKey(n *Node) string {
+	if len(n.Props.Outputs()) > 0 {
 		return ""
 	}
 	return digestOf(n.read.Kind, n.read.ID, n.read.Settings, n.read.Query)
 }
 
 // readBefore are the attributes of what is only read, as they were seen last.
-func (w *Warm) readBefore(n *node) (map[string]any, bool) {
+func (w *Warm) readBefore(n *Node) (map[string]any, bool) {
 	id := readKey(n)
 	if w == nil || id == "" {
 		return nil, false
@@ -212,12 +212,12 @@ func (w *Warm) readBefore(n *node) (map[string]any, bool) {
 }
 
 // readNow keeps what was read.
-func (w *Warm) readNow(n *node) {
+func (w *Warm) readNow(n *Node) {
 	id := readKey(n)
 	if w == nil || id == "" {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.reads[id] = n.attrs
+	w.reads[id] = n.Attrs
 }

@@ -14,28 +14,28 @@ const dirFact = "dir"
 
 // introduction returns what the first change of a run tells of the whole stage beside the key that seals it: the saved plan that
 // is applied, and where the program lies, so that relative paths mean the same when the program is gone.
-func (r *run) introduction() map[string][]byte {
+func (r *Run) introduction() map[string][]byte {
 	meta := map[string][]byte{}
 	if r.document != "" {
-		meta[applyingFact] = state.SealFact(r.w.stage, r.e.Key, applyingFact, map[string]any{"plan": r.document, "run": r.id})
+		meta[ApplyingFact] = state.SealFact(r.Draft.Stage, r.Runner.Key, ApplyingFact, map[string]any{"plan": r.document, "run": r.id})
 	}
-	r.w.missed.fact(meta, r.w.snap, r.e.Key)
-	if r.w.o.waives || r.e.Root == "" || r.w.graph.Dir == "" {
+	r.Draft.Missed.Fact(meta, r.Draft.Snap, r.Runner.Key)
+	if r.Draft.Policy.Waives || r.Runner.Root == "" || r.Draft.Graph.Dir == "" {
 		return meta
 	}
-	rel, err := filepath.Rel(r.e.Root, r.w.graph.Dir)
+	rel, err := filepath.Rel(r.Runner.Root, r.Draft.Graph.Dir)
 	if err != nil {
 		return meta // on another drive: nothing that would mean the same elsewhere
 	}
 	rel = filepath.ToSlash(rel)
-	if known, err := openDir(r.e.Key, r.w.snap); err != nil || known != rel {
-		meta[dirFact] = state.SealFact(r.w.stage, r.e.Key, dirFact, rel)
+	if known, err := OpenDir(r.Runner.Key, r.Draft.Snap); err != nil || known != rel {
+		meta[dirFact] = state.SealFact(r.Draft.Stage, r.Runner.Key, dirFact, rel)
 	}
 	return meta
 }
 
-// openDir is where a stack lies as seen from the project's directory, "" when that is not on record.
-func openDir(key *seal.Key, snap *statestore.Snapshot) (string, error) {
+// OpenDir is where a stack lies as seen from the project's directory, "" when that is not on record.
+func OpenDir(key *seal.Key, snap *statestore.Snapshot) (string, error) {
 	v, err := state.OpenFact(snap, key, dirFact)
 	rel, _ := v.(string)
 	return rel, err
@@ -47,7 +47,7 @@ func (e *Engine) StackDir(ctx context.Context, stage statestore.Stage) (string, 
 	if err != nil {
 		return "", err
 	}
-	rel, err := openDir(e.Key, snap)
+	rel, err := OpenDir(e.Key, snap)
 	if err != nil || rel == "" {
 		return "", err
 	}

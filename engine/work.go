@@ -45,8 +45,8 @@ type Planner struct {
 	Redact *redact.Redactor
 }
 
-// policy says how a plan is made. Each of its fields decides one thing, and none says for which command that is.
-type policy struct {
+// Policy says how a plan is made. Each of its fields decides one thing, and none says for which command that is.
+type Policy struct {
 	PlanOptions
 	// renames: entries follow the earlier addresses that the program names.
 	renames bool
@@ -59,8 +59,8 @@ type policy struct {
 	// hidesOutputs: a plan does not list which outputs change. keepsOutputs: outputs that are not declared keep their
 	// values. leavesOutputs: all do.
 	hidesOutputs, keepsOutputs, leavesOutputs bool
-	// waives: changed outputs, and where the program lies, are no reason for a run of their own.
-	waives bool
+	// Waives: changed outputs, and where the program lies, are no reason for a run of their own.
+	Waives bool
 	// refusesEach: a refusal stops its own resource, and no other.
 	refusesEach bool
 }
@@ -71,30 +71,30 @@ type Edit interface {
 	Also() bool
 }
 
-// work is a plan in the making, and what applying it goes on with.
-type work struct {
-	e *Planner
-	o policy
-	// again makes the plan once more, on the state of then.
-	again func(context.Context) (*Plan, error)
-	// edit is what is done where nothing but the state is changed, or owner tags with it.
-	edit Edit
+// Draft is a plan in the making, and what applying it goes on with.
+type Draft struct {
+	Planner *Planner
+	Policy  Policy
+	// Again makes the plan once more, on the state of then.
+	Again func(context.Context) (*Plan, error)
+	// Edit is what is done where nothing but the state is changed, or owner tags with it.
+	Edit Edit
 	// program is what the plan document names by its digest.
 	program *Graph
-	*stored
+	*Stored
 	*observer
-	devRules
-	*chosen
-	*refusals
-	leftover []*node // in state or found, and not declared
+	DevRules
+	*Chosen
+	*Refusals
+	Leftover []*Node // in state or found, and not declared
 	drift    *drift  // what is left to the next deploy
-	missed   missed
+	Missed   missed
 	abroad   *otherStages
-	gate     *calls.Gate
+	Gate     *calls.Gate
 }
 
-// newWork opens the state of a stage. The graph is never nil; it is empty where everything is to be deleted.
-func (e *Planner) newWork(ctx context.Context, g *Graph, o policy) (*work, error) {
+// NewWork opens the state of a stage. The graph is never nil; it is empty where everything is to be deleted.
+func (e *Planner) NewWork(ctx context.Context, g *Graph, o Policy) (*Draft, error) {
 	stage := statestore.Stage{Stack: g.Stack, Name: g.Stage}
 	snap, err := e.Store.Load(ctx, stage)
 	if err != nil {
@@ -107,22 +107,22 @@ func (e *Planner) newWork(ctx context.Context, g *Graph, o policy) (*work, error
 	if err := e.Key.Check(snap.KeyID); err != nil {
 		return nil, err
 	}
-	dev := devRules{o.Dev, stage.Name}
-	w := &work{
-		e: e, o: o, program: g, stored: openStored(snap, e.Key), devRules: dev, chosen: &chosen{}, drift: &drift{}, gate: calls.NewGate(e.Parallel),
-		refusals: &refusals{masks: e.Redact, each: o.refusesEach}, abroad: &otherStages{store: e.Store, but: stage},
+	dev := DevRules{o.Dev, stage.Name}
+	w := &Draft{
+		Planner: e, Policy: o, program: g, Stored: openStored(snap, e.Key), DevRules: dev, Chosen: &Chosen{}, drift: &drift{}, Gate: calls.NewGate(e.Parallel),
+		Refusals: &Refusals{masks: e.Redact, each: o.refusesEach}, abroad: &otherStages{store: e.Store, but: stage},
 	}
-	index := &index{
-		catalog: e.Catalog, graph: g, values: e.newValues(g, stage), redact: e.Redact, was: func(string) *deployed { return nil },
+	index := &Index{
+		Catalog: e.Catalog, Graph: g, values: e.newValues(g, stage), Redact: e.Redact, was: func(string) *deployed { return nil },
 		local: func(r *graph.Resource) *graph.Resource { return dev.local(e.Catalog, r) },
 	}
 	index.reset()
-	cloud := observe.New(e.Catalog, stage, g.Dir, e.Key.Digest, w.gate, e.Warm.kept())
-	w.observer = &observer{&finder{slots: &state.Slots{}, take: o.Take, fresh: w.isEmpty(), jobs: &jobs{
-		index: index, cloud: cloud, stage: stage, store: store, dir: g.Dir, key: e.Key, dev: e.Dev, owners: &state.Owners{}, force: o.Force,
+	cloud := observe.New(e.Catalog, stage, g.Dir, e.Key.Digest, w.Gate, e.Warm.kept())
+	w.observer = &observer{&finder{Slots: &state.Slots{}, take: o.Take, fresh: w.isEmpty(), Jobs: &Jobs{
+		Index: index, Cloud: cloud, Stage: stage, Store: store, Dir: g.Dir, Key: e.Key, dev: e.Dev, Owners: &state.Owners{}, force: o.Force,
 		budget: &values.Budget{},
 	}}}
-	w.lost, err = e.stateLost(ctx, w.stored)
+	w.lost, err = e.stateLost(ctx, w.Stored)
 	return w, err
 }
 
@@ -135,38 +135,38 @@ func (e *Planner) newValues(g *Graph, stage statestore.Stage) *values.Values {
 
 // stateLost reports that this machine remembers the stage and that the store knows neither a resource nor a run of it. A run
 // that was cut before its first result has not ended, and has lost nothing.
-func (e *Planner) stateLost(ctx context.Context, s *stored) (bool, error) {
-	if !s.isEmpty() || !e.Known || s.snap.LastRun != nil {
+func (e *Planner) stateLost(ctx context.Context, s *Stored) (bool, error) {
+	if !s.isEmpty() || !e.Known || s.Snap.LastRun != nil {
 		return false, nil
 	}
-	runs, err := e.Store.Runs(ctx, s.snap.Stage, 1)
+	runs, err := e.Store.Runs(ctx, s.Snap.Stage, 1)
 	return len(runs) == 0, err
 }
 
 // read indexes the program, and moves entries to the addresses that it gives them.
-func (w *work) read(ctx context.Context) error {
-	problems := w.index.read(ctx)
-	if w.o.renames {
-		moves, wrong := renames(w.declared, w.records)
+func (w *Draft) read(ctx context.Context) error {
+	problems := w.Index.read(ctx)
+	if w.Policy.renames {
+		moves, wrong := renames(w.Declared, w.Records)
 		for _, err := range wrong {
 			problems = append(problems, Problem{Err: err})
 		}
 		for old, addr := range moves {
-			w.nodes[addr].from = old
+			w.Nodes[addr].From = old
 		}
 		if len(moves) > 0 {
-			w.relocate(moves, w.e.Key)
+			w.Relocate(moves, w.Planner.Key)
 			w.followNeeds(moves)
 		}
 	}
 	if len(problems) > 0 {
 		return &GraphError{problems}
 	}
-	return w.arrange(w.records)
+	return w.arrange(w.Records)
 }
 
-// parallel calls do for 0..n-1 from up to workers goroutines.
-func parallel(n, workers int, do func(int)) {
+// Parallel calls do for 0..n-1 from up to workers goroutines.
+func Parallel(n, workers int, do func(int)) {
 	if n == 0 {
 		return
 	}
@@ -182,7 +182,8 @@ func parallel(n, workers int, do func(int)) {
 	wg.Wait()
 }
 
-func anyMap(m map[string]any) any {
+// AnyMap is a map as a tree: an empty one for none.
+func AnyMap(m map[string]any) any {
 	if len(m) == 0 {
 		return map[string]any{}
 	}

@@ -20,7 +20,7 @@ var writers = map[string]string{
 	"classifier.classifyFound":    "classify: there is one that no entry has",
 	"classifier.classifyAdopted":  "classify: it is taken over",
 	"classifier.classifyLive":     "classify: there is the one in state",
-	"jobs.compareRecord":          "classify: nothing was observed",
+	"Jobs.compareRecord":          "classify: nothing was observed",
 	"classifyMoved":               "classify: it is of another kind or in another location",
 	"escalate":                    "classify: a path that nothing changes in place",
 	"classifier.request":          "classify: --replace",
@@ -34,10 +34,10 @@ var writers = map[string]string{
 	"leftovers.classifyDelete":   "classifyLeftover: it is there, and is to be deleted",
 
 	"deleteFirst.spread": "whether a replacement deletes first, and is therefore certain",
-	"refusals.block":     "that it cannot be planned: the last word on any of them",
+	"Refusals.block":     "that it cannot be planned: the last word on any of them",
 
-	"work.planBeside": "an object that carries the owner tag of an address whose entry has another one",
-	"moving.add":      "an entry that `state mv` moves",
+	"Draft.planBeside": "an object that carries the owner tag of an address whose entry has another one",
+	"moving.add":       "an entry that `state mv` moves",
 
 	"Plan.limit":  "what a plan document announces nothing for is left as it is",
 	"planRemains": "an undeclared resource of which only condemned generations are left, each with a line of its own",
@@ -90,12 +90,12 @@ func decides(x ast.Expr) bool {
 	if !ok {
 		return false
 	}
-	if s.Sel.Name == "plan" {
+	if s.Sel.Name == "Plan" {
 		v, ok := s.X.(*ast.Ident)
 		return ok && v.Name == "n"
 	}
 	inner, ok := s.X.(*ast.SelectorExpr)
-	return ok && inner.Sel.Name == "plan" && slices.Contains([]string{"Action", "May", "DeleteFirst"}, s.Sel.Name)
+	return ok && inner.Sel.Name == "Plan" && slices.Contains([]string{"Action", "May", "DeleteFirst"}, s.Sel.Name)
 }
 
 // functionName is the name of a function, behind that of its receiver's type.
