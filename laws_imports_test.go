@@ -55,6 +55,19 @@ var inner = map[string]struct{ ours, never []string }{
 		ours:  []string{"adopt", "engine/graph", "reconcile", "reconcile/props", "reconcile/tree", "statestore", "statestore/seal"},
 		never: []string{"os", "net", "net/http", "os/exec"},
 	},
+	"engine": {ours: []string{
+		"adopt", "engine/calls", "engine/causes", "engine/execute", "engine/graph", "engine/observe", "engine/plan", "engine/redact",
+		"engine/state", "engine/tail", "engine/values", "reconcile", "reconcile/props", "reconcile/tree", "statestore", "statestore/seal",
+	}, never: []string{"os", "net", "net/http"}},
+	"engine/execute": {ours: []string{
+		"adopt", "engine/calls", "engine/causes", "engine/durations", "engine/graph", "engine/observe", "engine/plan",
+		"engine/plan/operation", "engine/redact", "engine/state", "reconcile", "reconcile/tree", "statestore", "statestore/seal",
+	}, never: []string{"net", "net/http"}},
+	"engine/plan": {ours: []string{
+		"adopt", "engine/calls", "engine/causes", "engine/graph", "engine/observe", "engine/plan/operation", "engine/redact",
+		"engine/state", "engine/values", "reconcile", "reconcile/props", "reconcile/token", "reconcile/tree", "statestore",
+		"statestore/seal",
+	}, never: []string{"os", "net", "net/http", "os/exec", "crypto/rand"}},
 	"engine/plan/operation": {
 		ours:  []string{"adopt", "engine/state", "reconcile", "reconcile/tree"},
 		never: []string{"context", "os", "net", "net/http", "os/exec"},

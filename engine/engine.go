@@ -5,7 +5,9 @@ import (
 	"os/exec"
 	"time"
 
+	"github.com/athanor-dev/athanor/engine/execute"
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/redact"
 	"github.com/athanor-dev/athanor/engine/values"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -65,8 +67,8 @@ func (e *Engine) Redacted(err error) string { return e.redact.Text(err.Error()) 
 func (e *Engine) RedactedText(text string) string { return e.redact.Text(text) }
 
 // planner makes the plans of the engine.
-func (e *Engine) planner() *Planner {
-	return &Planner{
+func (e *Engine) planner() *plan.Planner {
+	return &plan.Planner{
 		Catalog: e.Catalog, Store: e.Store, Key: e.Key, Known: e.Known, Parallel: e.Parallel, Cache: e.Cache, Secret: e.Secret, Peers: e.Peers,
 		Events: e.Events, Reading: e.Reading, Dev: e.Dev, Warm: e.Warm, Redact: &e.redact,
 	}
@@ -122,45 +124,12 @@ func (e *Engine) Scan(ctx context.Context, g *Graph, o ScanOptions) (*Scan, erro
 // takes no lease, is not a run and commits nothing.
 // Failures of single resources are in the result; an error means that the run as a whole could not be done.
 func (e *Engine) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result, error) {
-	r := &Runner{
+	r := &execute.Runner{
 		Planner: e.planner(), Remember: e.Remember, KeepDurations: e.KeepDurations, Root: e.Root, User: e.User, RunHook: e.RunHook,
 	}
-	return r.Apply(ctx, p, RunOptions{
+	return r.Apply(ctx, p, execute.RunOptions{
 		Graph: o.Graph, Plan: o.PlanOptions, Approve: o.Approve, Wait: o.Wait, Command: o.Command, Interrupt: o.Interrupt,
 	})
-}
-
-// PlanOptions say how to plan.
-type PlanOptions struct {
-	// Adopt takes over what is there and carries nobody's mark.
-	Adopt bool
-	// Take takes over one thing by its identity, and touches nothing else.
-	Take *Take
-	// TakeOver lets things be deleted that another store marked.
-	TakeOver bool
-	// Incomplete says that the state may lack entries, as one does that was put back to something older: every location is
-	// searched for objects of the stage that neither an entry nor the program explains, and they are deleted. Without any
-	// state that is done anyway.
-	Incomplete bool
-	// NoObserve compares with the record only.
-	NoObserve bool
-	// Force settles even what is equal; commands run again.
-	Force bool
-	// Target and Exclude are globs over addresses: only those with what they need; all but those and what needs them.
-	Target, Exclude []string
-	// Replace are addresses to replace although nothing calls for it; it is leave for data as well.
-	Replace []string
-	// AllowDelete are globs of addresses whose data may go.
-	AllowDelete []string
-	// Dev is set for the plans of a dev session, and for them alone.
-	Dev *Dev
-}
-
-// Take names the thing that is to become an address's own.
-type Take struct {
-	Address string
-	// Identity is the physical identity, or the name where the kind can list.
-	Identity string
 }
 
 // ApplyOptions say how to apply a plan.

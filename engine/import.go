@@ -8,7 +8,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/execute"
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -43,7 +45,7 @@ func (e *SerialError) Is(target error) bool { return target == ErrSerial }
 //
 // The document must be of the same stack and stage: its objects have the owner tags of that stage in the world. What is
 // revealed in it is sealed with the engine's key, so that a record can pass to another one.
-func (e *Engine) PlanImport(ctx context.Context, stage statestore.Stage, doc *Export, serial *uint64) (*Plan, error) {
+func (e *Engine) PlanImport(ctx context.Context, stage statestore.Stage, doc *Export, serial *uint64) (*plan.Plan, error) {
 	if doc.Stack != stage.Stack || doc.Stage != stage.Name {
 		return nil, reconcile.WithHint(fmt.Errorf("the document is of %s/%s, not of %s: its objects have the owner tags of that stage", doc.Stack, doc.Stage, stage),
 			"--stack %s --stage %s", doc.Stack, doc.Stage)
@@ -61,17 +63,17 @@ func (e *Engine) PlanImport(ctx context.Context, stage statestore.Stage, doc *Ex
 	}
 	actions := importLines(w.Stored, change)
 	dropRest(w.Stored, change)
-	what := &StateEdit{
-		Apply: func(ctx context.Context, r *Run) (statestore.Change, error) {
+	what := &execute.StateEdit{
+		Apply: func(ctx context.Context, r *execute.Run) (statestore.Change, error) {
 			return statestore.Change{}, replace(ctx, r, *change)
 		},
 		More: len(change.Put) > 0 || len(change.Meta) > 0 || change.Outputs != nil,
 	}
-	return w.EditPlan(actions, what, func(ctx context.Context) (*Plan, error) { return e.PlanImport(ctx, stage, doc, serial) })
+	return w.EditPlan(actions, what, func(ctx context.Context) (*plan.Plan, error) { return e.PlanImport(ctx, stage, doc, serial) })
 }
 
 // meant checks that the record is the version that is to be replaced.
-func meant(s *Stored, doc *Export, serial *uint64, store string) error {
+func meant(s *plan.Stored, doc *Export, serial *uint64, store string) error {
 	have := s.Snap.Serial
 	switch {
 	case serial != nil && *serial != have:
@@ -95,8 +97,8 @@ func (d documents) verified(doc *Export) (*statestore.Change, error) {
 		}
 	}
 	snap := &statestore.Snapshot{Stage: d.stage, Rows: make(map[string]statestore.Row, len(doc.Rows))}
-	var problems []Problem
-	bad := func(addr string, err error) { problems = append(problems, Problem{Address: addr, Err: err}) }
+	var problems []plan.Problem
+	bad := func(addr string, err error) { problems = append(problems, plan.Problem{Address: addr, Err: err}) }
 	for i := range doc.Rows {
 		row, err := d.imported(&doc.Rows[i])
 		if _, twice := snap.Rows[row.Address]; err == nil && twice {
@@ -131,7 +133,7 @@ func (d documents) verified(doc *Export) (*statestore.Change, error) {
 		change.Meta[name] = sealed
 	}
 	if len(problems) > 0 {
-		return nil, &RefusedError{problems}
+		return nil, &plan.RefusedError{Problems: problems}
 	}
 	for _, addr := range slices.Sorted(maps.Keys(snap.Rows)) {
 		change.Put = append(change.Put, snap.Rows[addr])
@@ -192,16 +194,16 @@ func (d documents) sealedPart(what string, part *Part) ([]byte, error) {
 
 // importLines are the lines of an import. It takes out of the change what is on record already, and gives the rest the versions
 // that they replace.
-func importLines(s *Stored, change *statestore.Change) []Planned {
-	var actions []Planned
+func importLines(s *plan.Stored, change *statestore.Change) []plan.Planned {
+	var actions []plan.Planned
 	var put []statestore.Row
-	line := func(row statestore.Row, action Action) {
-		p := Planned{Address: row.Address, Action: action}
+	line := func(row statestore.Row, action plan.Action) {
+		p := plan.Planned{Address: row.Address, Action: action}
 		if len(row.Generations) > 0 {
 			g := row.Generations[0]
 			p.Kind, p.Identity, p.Generation, p.Place = g.Kind, g.Identity, g.Number, reconcile.Place(g.Place)
 		}
-		if action == Recover {
+		if action == plan.Recover {
 			p.From = p.Identity
 		}
 		actions = append(actions, p)
@@ -212,16 +214,16 @@ func importLines(s *Stored, change *statestore.Change) []Planned {
 		old, there := s.Snap.Rows[row.Address]
 		switch {
 		case there && sameRow(old, row):
-			line(row, Unchanged)
+			line(row, plan.Unchanged)
 			continue
 		case there:
 			row.Version = old.Version
-			line(row, Update)
+			line(row, plan.Update)
 		case s.Damaged[row.Address] != nil:
 			row.Version = statestore.Repair
-			line(row, Update)
+			line(row, plan.Update)
 		default:
-			line(row, Recover)
+			line(row, plan.Recover)
 		}
 		put = append(put, row)
 	}
@@ -250,7 +252,7 @@ func sameRow(a, b statestore.Row) bool {
 }
 
 // dropRest completes an import: what the document does not have goes, and what is the same is not written.
-func dropRest(s *Stored, change *statestore.Change) {
+func dropRest(s *plan.Stored, change *statestore.Change) {
 	for name, sealed := range s.Snap.Meta {
 		new, stays := change.Meta[name]
 		switch {
@@ -271,7 +273,7 @@ func dropRest(s *Stored, change *statestore.Change) {
 }
 
 // replace writes an import, all in one commit.
-func replace(ctx context.Context, r *Run, change statestore.Change) error {
+func replace(ctx context.Context, r *execute.Run, change statestore.Change) error {
 	if err := r.Journal.Commit(ctx, change); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/athanor-dev/athanor/engine/calls"
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/engine/tail"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -25,7 +26,7 @@ var ErrNoLogs = errors.New("no logs")
 // has logs. No program is needed; dir is the stack's directory. Credentials that lead to another account than the one on record
 // are refused, before any line is read.
 func (e *Engine) LogSources(ctx context.Context, stage statestore.Stage, dir string, globs []string) ([]tail.Source, error) {
-	w, err := e.planner().NewWork(ctx, EmptyGraph(stage, &Graph{Dir: dir}), Policy{})
+	w, err := e.planner().NewWork(ctx, plan.EmptyGraph(stage, &plan.Graph{Dir: dir}), plan.Policy{})
 	if err != nil {
 		return nil, err
 	}
@@ -37,22 +38,22 @@ func (e *Engine) LogSources(ctx context.Context, stage statestore.Stage, dir str
 	l.learnAll()
 	looking := reconcile.ReadOnly(reconcile.WithGate(ctx, w.Gate))
 	sources, errs := make([]tail.Source, len(addrs)), make([]error, len(addrs))
-	Parallel(len(addrs), Lookers, func(i int) { sources[i], errs[i] = l.logSource(looking, addrs[i]) })
-	var problems []Problem
+	plan.Parallel(len(addrs), plan.Lookers, func(i int) { sources[i], errs[i] = l.logSource(looking, addrs[i]) })
+	var problems []plan.Problem
 	for i, err := range errs {
 		if err != nil {
-			problems = append(problems, Problem{Address: addrs[i], Err: w.Redact.Error(err)})
+			problems = append(problems, plan.Problem{Address: addrs[i], Err: w.Redact.Error(err)})
 		}
 	}
 	if len(problems) > 0 {
-		return nil, &RefusedError{problems}
+		return nil, &plan.RefusedError{Problems: problems}
 	}
 	return sources, nil
 }
 
 // loggers are what has logs in the state of a stage.
 type loggers struct {
-	*Jobs
+	*plan.Jobs
 	gate    *calls.Gate
 	records map[string]*state.Entry
 	damaged map[string]error
@@ -91,9 +92,9 @@ func (l *loggers) meant(globs []string) ([]string, error) {
 // noLogs says why a name leads to no log.
 func (l *loggers) noLogs(glob string, able map[string]bool) error {
 	if err := l.damaged[glob]; err != nil {
-		return Unreadable(glob, err)
+		return plan.Unreadable(glob, err)
 	}
-	known := KnownAddresses(l.records, l.damaged)
+	known := plan.KnownAddresses(l.records, l.damaged)
 	rec := l.records[glob]
 	if rec == nil {
 		return nothingAs(glob, slices.Collect(maps.Keys(known)))
@@ -125,7 +126,7 @@ func (l *loggers) logSource(ctx context.Context, addr string) (tail.Source, erro
 	if err != nil {
 		return tail.Source{}, err
 	}
-	n := &Node{Declaration: Declaration{Address: addr, Kind: kind, Spec: kind.Spec()}, Tracked: Tracked{Entry: rec}}
+	n := &plan.Node{Declaration: plan.Declaration{Address: addr, Kind: kind, Spec: kind.Spec()}, Tracked: plan.Tracked{Entry: rec}}
 	a, err := l.Cloud.At(ctx, n.Address, n.Entry, g)
 	if err != nil {
 		return tail.Source{}, err

@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/execute"
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -26,12 +28,12 @@ type Rename struct{ From, To string }
 //
 // A move that was cut in the middle has moved the rows, which still know their earlier addresses: the next deploy
 // marks what is left, and so does the same move again.
-func (e *Engine) PlanMove(ctx context.Context, stage statestore.Stage, dir string, renames []Rename) (*Plan, error) {
+func (e *Engine) PlanMove(ctx context.Context, stage statestore.Stage, dir string, renames []Rename) (*plan.Plan, error) {
 	w, err := e.planner().NewEdit(ctx, stage, dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := BetweenStages(ctx, w); err != nil {
+	if err := plan.BetweenStages(ctx, w); err != nil {
 		return nil, err
 	}
 	m := &moving{w: w, was: maps.Clone(w.Records)}
@@ -40,22 +42,22 @@ func (e *Engine) PlanMove(ctx context.Context, stage statestore.Stage, dir strin
 		w.Relocate(moves, w.Planner.Key)
 		m.prepare(reconcile.ReadOnly(reconcile.WithGate(ctx, w.Gate)), moves)
 	}
-	actions := make([]Planned, 0, len(m.nodes))
+	actions := make([]plan.Planned, 0, len(m.nodes))
 	for _, n := range m.nodes {
 		actions = append(actions, *n.Plan)
 	}
-	again := func(ctx context.Context) (*Plan, error) { return e.PlanMove(ctx, stage, dir, renames) }
-	return w.EditPlan(actions, &StateEdit{Apply: m.apply}, again)
+	again := func(ctx context.Context) (*plan.Plan, error) { return e.PlanMove(ctx, stage, dir, renames) }
+	return w.EditPlan(actions, &execute.StateEdit{Apply: m.apply}, again)
 }
 
 // moving is one move of records.
 type moving struct {
-	w *Draft
+	w *plan.Draft
 	// was are the records as they were, by their old addresses.
 	was map[string]*state.Entry
 	// begun are the moves that an interrupted run has recorded, from old to new addresses.
 	begun map[string]string
-	nodes []*Node
+	nodes []*plan.Node
 	// others are the records that name a moved address and do not move.
 	others []*state.Entry
 }
@@ -161,7 +163,7 @@ func (m *moving) check(from string, moves map[string]string) {
 	_, leaves := moves[to]
 	switch {
 	case w.Damaged[from] != nil:
-		w.Wrong(from, Unreadable(from, w.Damaged[from]))
+		w.Wrong(from, plan.Unreadable(from, w.Damaged[from]))
 	case w.Records[from] == nil:
 		w.Wrong(from, nothingAs(from, slices.Collect(maps.Keys(w.Records))))
 	case w.Damaged[to] != nil, w.Records[to] != nil && !leaves:
@@ -186,7 +188,7 @@ func (m *moving) prepare(ctx context.Context, moves map[string]string) {
 	for from, to := range m.begun {
 		m.add(from, to)
 	}
-	slices.SortFunc(m.nodes, func(a, b *Node) int { return CompareStrings(a.Address, b.Address) })
+	slices.SortFunc(m.nodes, func(a, b *plan.Node) int { return plan.CompareStrings(a.Address, b.Address) })
 	for addr, rec := range m.w.Records {
 		changed, differs := rec.Readdressed(moves)
 		if !differs {
@@ -200,7 +202,7 @@ func (m *moving) prepare(ctx context.Context, moves map[string]string) {
 		}
 	}
 	errs := make([]error, len(m.nodes))
-	Parallel(len(m.nodes), Lookers, func(i int) { errs[i] = markable(ctx, m.w.Jobs, m.nodes[i]) })
+	plan.Parallel(len(m.nodes), plan.Lookers, func(i int) { errs[i] = markable(ctx, m.w.Jobs, m.nodes[i]) })
 	for i, n := range m.nodes {
 		if errs[i] != nil {
 			m.w.Refuse(n, errs[i])
@@ -211,15 +213,15 @@ func (m *moving) prepare(ctx context.Context, moves map[string]string) {
 func (m *moving) add(from, to string) {
 	n := m.w.LeftNode(to, m.w.Records[to])
 	n.From, n.Entry.MovingFrom = from, from
-	n.Plan = &Planned{Address: to, Action: Move, From: from, Needs: n.Entry.Needs}
+	n.Plan = &plan.Planned{Address: to, Action: plan.Move, From: from, Needs: n.Entry.Needs}
 	if g := n.Present(); g != nil {
-		NameObject(n.Plan, g)
+		plan.NameObject(n.Plan, g)
 	}
 	m.nodes = append(m.nodes, n)
 }
 
 // markable finds out whether all things of a node can be marked with its new address.
-func markable(ctx context.Context, j *Jobs, n *Node) error {
+func markable(ctx context.Context, j *plan.Jobs, n *plan.Node) error {
 	for _, g := range n.Entry.Generations {
 		job, look, err := j.MarkJob(ctx, n, g, j.Mark(n.Address, g.Number))
 		switch {
@@ -242,7 +244,7 @@ func markable(ctx context.Context, j *Jobs, n *Node) error {
 
 // unmarked says whether a thing may move that carries no mark: what is ours by its content or its parent, or is
 // kept in the record alone, is so under any address.
-func unmarked(n *Node, g *state.Generation) error {
+func unmarked(n *plan.Node, g *state.Generation) error {
 	switch {
 	case g.StateOnly:
 		if from := n.Entry.Birth; from != n.Address {
@@ -265,13 +267,13 @@ func unmarked(n *Node, g *state.Generation) error {
 var errNoKind = errors.New("no kind of this name is linked in")
 
 // remarkable says whether the mark of a thing can be rewritten.
-func remarkable(j *Jobs, n *Node, g *state.Generation, job *reconcile.Job, look reconcile.Look) error {
+func remarkable(j *plan.Jobs, n *plan.Node, g *state.Generation, job *reconcile.Job, look reconcile.Look) error {
 	kind, _ := j.Catalog.Kind(g.Kind)
 	if answer := adopt.Judge(j.EvidenceOf(n, kind.Spec(), job, look, g)); answer.Verdict != adopt.Ours {
 		return reconcile.WithHint(&adopt.OwnerError{Kind: g.Kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner},
 			"`athanor state rm %s` forgets it here", n.From)
 	}
-	steps := slices.DeleteFunc(slices.Clone(look.Steps), func(s reconcile.Step) bool { return !IsMarkStep(s) })
+	steps := slices.DeleteFunc(slices.Clone(look.Steps), func(s reconcile.Step) bool { return !plan.IsMarkStep(s) })
 	rewritable := !slices.ContainsFunc(steps, func(s reconcile.Step) bool { return s.Replaces })
 	if look.Owner.Address == n.Address || len(steps) > 0 && rewritable {
 		return nil

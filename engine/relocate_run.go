@@ -6,13 +6,15 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/execute"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
 // apply moves the rows in one commit, marks what they are about, and when all of it is done takes from the rows the memory of
 // where they came from. What cannot be marked turns everything back.
-func (m *moving) apply(ctx context.Context, r *Run) (statestore.Change, error) {
+func (m *moving) apply(ctx context.Context, r *execute.Run) (statestore.Change, error) {
 	change := statestore.Change{Move: m.w.Moved, KeyID: r.Runner.Key.ID()}
 	for _, rec := range m.records() {
 		if err := r.Seal(&change, rec); err != nil {
@@ -25,9 +27,9 @@ func (m *moving) apply(ctx context.Context, r *Run) (statestore.Change, error) {
 		}
 	}
 	errs := make([]error, len(m.nodes))
-	Parallel(len(m.nodes), Lookers, func(i int) {
-		if errs[i] = ErrStopped; !r.Stopping() {
-			errs[i] = r.Reported(m.nodes[i], func() error { return RemarkAll(ctx, r.Draft.Jobs, m.nodes[i], m.nodes[i].Address) })
+	plan.Parallel(len(m.nodes), plan.Lookers, func(i int) {
+		if errs[i] = plan.ErrStopped; !r.Stopping() {
+			errs[i] = r.Reported(m.nodes[i], func() error { return execute.RemarkAll(ctx, r.Draft.Jobs, m.nodes[i], m.nodes[i].Address) })
 		}
 	})
 	if !slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
@@ -52,7 +54,7 @@ func (m *moving) records() []*state.Entry {
 }
 
 // done forgets where the rows came from: everything carries its new address.
-func (m *moving) done(r *Run) (statestore.Change, error) {
+func (m *moving) done(r *execute.Run) (statestore.Change, error) {
 	end := statestore.Change{KeyID: r.Runner.Key.ID()}
 	for _, n := range m.nodes {
 		rec := n.Entry.Clone()
@@ -69,10 +71,10 @@ func (m *moving) done(r *Run) (statestore.Change, error) {
 
 // undo marks everything as it was and moves the rows back. A thing that cannot be marked back is remembered as what it
 // may be marked with, so that the next deploy does it.
-func (m *moving) undo(ctx context.Context, r *Run) error {
+func (m *moving) undo(ctx context.Context, r *execute.Run) error {
 	failed := make([]bool, len(m.nodes))
-	Parallel(len(m.nodes), Lookers, func(i int) {
-		failed[i] = RemarkAll(ctx, r.Draft.Jobs, m.nodes[i], m.nodes[i].From) != nil
+	plan.Parallel(len(m.nodes), plan.Lookers, func(i int) {
+		failed[i] = execute.RemarkAll(ctx, r.Draft.Jobs, m.nodes[i], m.nodes[i].From) != nil
 	})
 	back := statestore.Change{Move: map[string]string{}}
 	for from, to := range m.w.Moved {
@@ -96,11 +98,11 @@ func (m *moving) undo(ctx context.Context, r *Run) error {
 }
 
 // failure says what could not be marked.
-func (m *moving) failure(r *Run, errs []error) error {
-	e := &RefusedError{}
+func (m *moving) failure(r *execute.Run, errs []error) error {
+	e := &plan.RefusedError{}
 	for i, err := range errs {
-		if err != nil && !errors.Is(err, ErrStopped) {
-			e.Problems = append(e.Problems, Problem{Address: m.nodes[i].From, Err: r.Draft.Redact.Error(err)})
+		if err != nil && !errors.Is(err, plan.ErrStopped) {
+			e.Problems = append(e.Problems, plan.Problem{Address: m.nodes[i].From, Err: r.Draft.Redact.Error(err)})
 		}
 	}
 	return e
@@ -114,5 +116,5 @@ func (m *moving) cut(errs []error) error {
 			left[m.nodes[i].Address] = true
 		}
 	}
-	return &HalfMovedError{Addresses: slices.Sorted(maps.Keys(left))}
+	return &plan.HalfMovedError{Addresses: slices.Sorted(maps.Keys(left))}
 }

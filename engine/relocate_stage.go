@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/execute"
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
@@ -27,7 +29,7 @@ type StageEnd struct {
 // object, and no plan of either stage is made then: the same relocation again completes it.
 type Relocation struct {
 	// Source is what the stage that gives does, Target what the one that gets does.
-	Source, Target *Plan
+	Source, Target *plan.Plan
 
 	from, to relocationEnd
 	renames  []Rename
@@ -42,16 +44,16 @@ type Relocation struct {
 // relocationEnd is one end while the relocation is planned and applied.
 type relocationEnd struct {
 	StageEnd
-	w      *Draft
-	plan   *Plan
-	run    *Run
-	inner  *relocationEnd // the end whose lease is taken after this one's
-	result *Result        // of the inner end
+	w      *plan.Draft
+	plan   *plan.Plan
+	run    *execute.Run
+	inner  *relocationEnd  // the end whose lease is taken after this one's
+	result *execute.Result // of the inner end
 	end    statestore.Change
 }
 
 // relocated is one resource as both stages see it. The source is nil once it has given the resource away.
-type relocated struct{ source, target *Node }
+type relocated struct{ source, target *plan.Node }
 
 // PlanRelocation says what moving resources to another stage would do; it observes their objects, and changes nothing. Renames name
 // single addresses. derives reports kinds whose values come from the key of their stage. What cannot be moved is a *RefusedError,
@@ -70,7 +72,7 @@ func (m *Relocation) plan(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := BetweenStages(ctx, m.from.w); err != nil && !errors.Is(err, ErrRefused) { // what is refused may be this very move
+	if err := plan.BetweenStages(ctx, m.from.w); err != nil && !errors.Is(err, plan.ErrRefused) { // what is refused may be this very move
 		return err
 	}
 	m.moves, m.begun, m.nodes = map[string]string{}, map[string]bool{}, nil
@@ -85,24 +87,14 @@ func (m *Relocation) plan(ctx context.Context) error {
 }
 
 // problemIf refuses an edit because of an address where there is an error.
-func problemIf(r *Refusals, addr string, err error) {
+func problemIf(r *plan.Refusals, addr string, err error) {
 	if err != nil {
 		r.Wrong(addr, err)
 	}
 }
 
 // name is an address of the end as the other end writes it.
-func (e *relocationEnd) name(addr string) string { return AbroadName(e.Stage, addr) }
-
-// AbroadName is an address of another stage as this one writes it: STACK/STAGE:ADDRESS.
-func AbroadName(stage statestore.Stage, addr string) string { return stage.String() + ":" + addr }
-
-// SplitAbroad reads STACK/STAGE:ADDRESS.
-func SplitAbroad(name string) (stage statestore.Stage, addr string, ok bool) {
-	where, addr, ok := strings.Cut(name, ":")
-	stack, stageName, both := strings.Cut(where, "/")
-	return statestore.Stage{Stack: stack, Name: stageName}, addr, ok && both
-}
+func (e *relocationEnd) name(addr string) string { return plan.AbroadName(e.Stage, addr) }
 
 // check says why a move cannot be; nil for one that can.
 func (m *Relocation) check(from, to string) error {
@@ -120,9 +112,9 @@ func (m *Relocation) check(from, to string) error {
 	rec := source.Records[from]
 	switch {
 	case source.Damaged[from] != nil:
-		return Unreadable(from, source.Damaged[from])
+		return plan.Unreadable(from, source.Damaged[from])
 	case target.Damaged[to] != nil:
-		return Unreadable(to, target.Damaged[to])
+		return plan.Unreadable(to, target.Damaged[to])
 	case arrived != nil && arrived.MovingFrom == m.from.name(from) && (rec == nil || rec.MovingTo == m.to.name(to)):
 		m.begun[from] = true
 		return nil
@@ -181,14 +173,14 @@ func (m *Relocation) prepare(ctx context.Context) {
 			}
 		}
 		pair.target = m.to.w.LeftNode(to, entry)
-		pair.target.Plan = &Planned{Address: to, Action: Move, From: m.from.name(from), Needs: entry.Needs}
+		pair.target.Plan = &plan.Planned{Address: to, Action: plan.Move, From: m.from.name(from), Needs: entry.Needs}
 		if g := pair.target.Present(); g != nil {
-			NameObject(pair.target.Plan, g)
+			plan.NameObject(pair.target.Plan, g)
 		}
 		m.nodes = append(m.nodes, pair)
 	}
 	errs := make([]error, len(m.nodes))
-	Parallel(len(m.nodes), Lookers, func(i int) {
+	plan.Parallel(len(m.nodes), plan.Lookers, func(i int) {
 		if m.nodes[i].source != nil {
 			errs[i] = m.leavable(ctx, m.nodes[i])
 		}
@@ -215,8 +207,8 @@ func (m *Relocation) leavable(ctx context.Context, pair relocated) error {
 		case !m.tagged(pair, g, look) && judgedHere(j, n, g, job, look).Verdict != adopt.Ours:
 			answer := judgedHere(j, n, g, job, look)
 			err = &adopt.OwnerError{Kind: g.Kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner}
-		case !m.tagged(pair, g, look) && !slices.ContainsFunc(look.Steps, IsMarkStep),
-			slices.ContainsFunc(look.Steps, func(s reconcile.Step) bool { return IsMarkStep(s) && s.Replaces }):
+		case !m.tagged(pair, g, look) && !slices.ContainsFunc(look.Steps, plan.IsMarkStep),
+			slices.ContainsFunc(look.Steps, func(s reconcile.Step) bool { return plan.IsMarkStep(s) && s.Replaces }):
 			err = reconcile.WithHint(fmt.Errorf("the owner tag of %s %s cannot be rewritten", g.Kind, g.Identity), byAdoption, n.Address)
 		}
 		if err != nil {
@@ -229,7 +221,7 @@ func (m *Relocation) leavable(ctx context.Context, pair relocated) error {
 const byAdoption = "`athanor state rm %s` retains it, and a deploy of the other stack with --adopt takes it over"
 
 // tagless says why an object that has no owner tag to write cannot change its stage.
-func (m *Relocation) tagless(n *Node, g *state.Generation) error {
+func (m *Relocation) tagless(n *plan.Node, g *state.Generation) error {
 	switch {
 	case g.StateOnly:
 		return nil
@@ -245,7 +237,7 @@ func (m *Relocation) tagless(n *Node, g *state.Generation) error {
 }
 
 // judgedHere is the verdict on an object by the owner tag of its own stage, whatever the job would write.
-func judgedHere(j *Jobs, n *Node, g *state.Generation, job *reconcile.Job, look reconcile.Look) adopt.Answer {
+func judgedHere(j *plan.Jobs, n *plan.Node, g *state.Generation, job *reconcile.Job, look reconcile.Look) adopt.Answer {
 	kind, _ := j.Catalog.Kind(g.Kind)
 	evidence := j.EvidenceOf(n, kind.Spec(), job, look, g)
 	evidence.Tag = j.Mark(n.Address, g.Number)
@@ -259,7 +251,7 @@ func (m *Relocation) tagged(pair relocated, g *state.Generation, look reconcile.
 
 // documents makes the plans of both ends.
 func (m *Relocation) documents() error {
-	var arrives, leaves []Planned
+	var arrives, leaves []plan.Planned
 	for _, pair := range m.nodes {
 		arrives = append(arrives, *pair.target.Plan)
 		if pair.source == nil {
@@ -272,54 +264,17 @@ func (m *Relocation) documents() error {
 	refused := m.from.w.Refused()
 	for _, end := range []struct {
 		*relocationEnd
-		lines []Planned
+		lines []plan.Planned
 	}{{&m.from, leaves}, {&m.to, arrives}} {
-		what := &StateEdit{Apply: func(ctx context.Context, r *Run) (statestore.Change, error) {
+		what := &execute.StateEdit{Apply: func(ctx context.Context, r *execute.Run) (statestore.Change, error) {
 			return m.enter(ctx, end.relocationEnd, r)
 		}, More: true}
-		plan, err := end.w.EditPlan(end.lines, what, func(ctx context.Context) (*Plan, error) {
+		doc, err := end.w.EditPlan(end.lines, what, func(ctx context.Context) (*plan.Plan, error) {
 			err := m.plan(ctx)
 			return end.plan, err
 		})
-		refused, end.plan = errors.Join(refused, err), plan
+		refused, end.plan = errors.Join(refused, err), doc
 	}
 	m.Source, m.Target = m.from.plan, m.to.plan
 	return m.from.w.Refused()
-}
-
-// BetweenStages refuses to plan a stage while one of its objects is in the state of another stage too, because a move there was
-// interrupted. A move that was interrupted before the other stage had the object, or after this one gave it up, needs nothing.
-func BetweenStages(ctx context.Context, w *Draft) error {
-	refused := &RefusedError{}
-	for _, addr := range slices.Sorted(maps.Keys(w.Records)) {
-		rec := w.Records[addr]
-		other, there, arrives := SplitAbroad(rec.MovingFrom)
-		if !arrives {
-			var leaves bool
-			if other, there, leaves = SplitAbroad(rec.MovingTo); !leaves {
-				continue
-			}
-		}
-		snap, err := w.Planner.Store.Load(ctx, other)
-		if err != nil {
-			return err
-		}
-		row, known := snap.Rows[there]
-		if !known || !state.Shares(w.Snap.Rows[addr], row) {
-			w.Records[addr] = rec.Clone()
-			w.Records[addr].MovingTo, w.Records[addr].MovingFrom = "", ""
-			continue
-		}
-		source, from, target, to := w.Stage, addr, other, there
-		if arrives {
-			source, from, target, to = other, there, w.Stage, addr
-		}
-		refused.Problems = append(refused.Problems, Problem{Address: addr, Err: reconcile.WithHint(
-			fmt.Errorf("its move from %s to %s was interrupted: both stages have it", AbroadName(source, from), AbroadName(target, to)),
-			"athanor state mv %s %s --stack %s --stage %s finishes it", from, AbroadName(target, to), source.Stack, source.Name)})
-	}
-	if len(refused.Problems) > 0 {
-		return refused
-	}
-	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/execute"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
@@ -13,7 +15,7 @@ import (
 
 // Apply moves the resources and returns the result of the run at the target. Interrupted, or killed, it leaves rows that name each
 // other: the same relocation again completes it. What cannot get its owner tag turns everything back.
-func (m *Relocation) Apply(ctx context.Context, o ApplyOptions) (*Result, error) {
+func (m *Relocation) Apply(ctx context.Context, o ApplyOptions) (*execute.Result, error) {
 	m.o = o
 	outer, inner := &m.from, &m.to
 	if inner.Stage.String() < outer.Stage.String() {
@@ -28,7 +30,7 @@ func (m *Relocation) Apply(ctx context.Context, o ApplyOptions) (*Result, error)
 }
 
 // enter is what the run of one end does once it has its lease.
-func (m *Relocation) enter(ctx context.Context, end *relocationEnd, r *Run) (statestore.Change, error) {
+func (m *Relocation) enter(ctx context.Context, end *relocationEnd, r *execute.Run) (statestore.Change, error) {
 	end.run, end.end = r, statestore.Change{}
 	if end.inner == nil {
 		return end.end, m.carry(ctx)
@@ -49,8 +51,8 @@ func (m *Relocation) carry(ctx context.Context) error {
 	}
 	tags := reconcile.WithGate(ctx, m.to.run.Draft.Gate)
 	errs := make([]error, len(m.nodes))
-	Parallel(len(m.nodes), Lookers, func(i int) {
-		if errs[i] = ErrStopped; !m.stopping() {
+	plan.Parallel(len(m.nodes), plan.Lookers, func(i int) {
+		if errs[i] = plan.ErrStopped; !m.stopping() {
 			errs[i] = m.to.run.Reported(m.nodes[i].target, func() error { return m.retag(tags, m.nodes[i], true) })
 		}
 	})
@@ -114,7 +116,7 @@ func (m *Relocation) arrive(ctx context.Context) error {
 
 // sourceAddress is where a resource comes from.
 func (m *Relocation) sourceAddress(pair relocated) string {
-	_, addr, _ := SplitAbroad(pair.target.Plan.From)
+	_, addr, _ := plan.SplitAbroad(pair.target.Plan.From)
 	return addr
 }
 
@@ -140,8 +142,8 @@ func (m *Relocation) retag(ctx context.Context, pair relocated, forth bool) erro
 			return &adopt.OwnerError{Kind: g.Kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner}
 		}
 		kind, _ := j.Catalog.Kind(g.Kind)
-		_, err = kind.Settle(ctx, job, reconcile.Hooks{Intend: func(context.Context) error { return ErrStopped }})
-		if err != nil && !errors.Is(err, ErrStopped) { // it is gone meanwhile
+		_, err = kind.Settle(ctx, job, reconcile.Hooks{Intend: func(context.Context) error { return plan.ErrStopped }})
+		if err != nil && !errors.Is(err, plan.ErrStopped) { // it is gone meanwhile
 			return err
 		}
 	}
@@ -174,7 +176,7 @@ func (m *Relocation) giveUp(ctx context.Context) error {
 func (m *Relocation) turnBack(ctx context.Context) error {
 	tags := reconcile.WithGate(ctx, m.from.run.Draft.Gate)
 	errs := make([]error, len(m.nodes))
-	Parallel(len(m.nodes), Lookers, func(i int) { errs[i] = m.retag(tags, m.nodes[i], false) })
+	plan.Parallel(len(m.nodes), plan.Lookers, func(i int) { errs[i] = m.retag(tags, m.nodes[i], false) })
 	if err := errors.Join(errs...); err != nil {
 		return reconcile.WithHint(err, "both stages have it now; the same command finishes the move")
 	}
@@ -190,10 +192,10 @@ func (m *Relocation) turnBack(ctx context.Context) error {
 
 // failure says what could not be tagged.
 func (m *Relocation) failure(errs []error) error {
-	e := &RefusedError{}
+	e := &plan.RefusedError{}
 	for i, err := range errs {
-		if err != nil && !errors.Is(err, ErrStopped) {
-			e.Problems = append(e.Problems, Problem{Address: m.sourceAddress(m.nodes[i]), Err: m.from.run.Draft.Redact.Error(err)})
+		if err != nil && !errors.Is(err, plan.ErrStopped) {
+			e.Problems = append(e.Problems, plan.Problem{Address: m.sourceAddress(m.nodes[i]), Err: m.from.run.Draft.Redact.Error(err)})
 		}
 	}
 	return e
@@ -208,5 +210,5 @@ func (m *Relocation) cut(errs []error) error {
 		}
 	}
 	slices.Sort(left)
-	return &HalfMovedError{Addresses: left}
+	return &plan.HalfMovedError{Addresses: left}
 }

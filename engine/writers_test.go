@@ -46,9 +46,13 @@ var writers = map[string]string{
 // TestEachDecisionHasOneWriter finds every assignment of a node's decision, of its action, and of whether that is certain or
 // deletes first.
 func TestEachDecisionHasOneWriter(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, folder := range []string{".", "plan", "execute"} {
+		inside, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil || len(inside) == 0 {
+			t.Fatalf("%s: %d files, %v", folder, len(inside), err)
+		}
+		files = append(files, inside...)
 	}
 	found := map[string]bool{}
 	for _, name := range files {
