@@ -43,7 +43,7 @@ var inner = map[string]struct{ ours, never []string }{
 	},
 	"cmd/render": {
 		ours: []string{
-			"engine", "engine/graph", "engine/plan", "reconcile", "reconcile/props", "reconcile/token", "reconcile/tree",
+			"engine", "engine/graph", "engine/plan/operation", "reconcile", "reconcile/props", "reconcile/token", "reconcile/tree",
 			"statestore",
 		},
 		never: []string{"context", "os", "net", "net/http", "os/exec"},
@@ -55,7 +55,20 @@ var inner = map[string]struct{ ours, never []string }{
 		ours:  []string{"adopt", "engine/graph", "reconcile", "reconcile/props", "reconcile/tree", "statestore", "statestore/seal"},
 		never: []string{"os", "net", "net/http", "os/exec"},
 	},
-	"engine/plan": {
+	"engine": {ours: []string{
+		"adopt", "engine/calls", "engine/causes", "engine/execute", "engine/graph", "engine/observe", "engine/plan", "engine/redact",
+		"engine/state", "engine/tail", "engine/values", "reconcile", "reconcile/props", "reconcile/tree", "statestore", "statestore/seal",
+	}, never: []string{"os", "net", "net/http"}},
+	"engine/execute": {ours: []string{
+		"adopt", "engine/calls", "engine/causes", "engine/durations", "engine/graph", "engine/observe", "engine/plan",
+		"engine/plan/operation", "engine/redact", "engine/state", "reconcile", "reconcile/tree", "statestore", "statestore/seal",
+	}, never: []string{"net", "net/http"}},
+	"engine/plan": {ours: []string{
+		"adopt", "engine/calls", "engine/causes", "engine/graph", "engine/observe", "engine/plan/operation", "engine/redact",
+		"engine/state", "engine/values", "reconcile", "reconcile/props", "reconcile/token", "reconcile/tree", "statestore",
+		"statestore/seal",
+	}, never: []string{"os", "net", "net/http", "os/exec", "crypto/rand"}},
+	"engine/plan/operation": {
 		ours:  []string{"adopt", "engine/state", "reconcile", "reconcile/tree"},
 		never: []string{"context", "os", "net", "net/http", "os/exec"},
 	},
@@ -77,7 +90,7 @@ var inner = map[string]struct{ ours, never []string }{
 	"cmd/stackprogram":   {ours: []string{"engine", "reconcile", "reconcile/props", "reconcile/tree"}, never: []string{"net", "net/http"}},
 	"cmd/internal/watch": {ours: []string{"asset", "reconcile"}},
 	"cmd/devloop": {
-		ours:  []string{"cmd/internal/watch", "engine", "engine/plan", "reconcile", "statestore"},
+		ours:  []string{"cmd/internal/watch", "engine", "engine/plan/operation", "reconcile", "statestore"},
 		never: []string{"net", "net/http", "os/exec"},
 	},
 }

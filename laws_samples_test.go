@@ -48,8 +48,13 @@ func TestImportLaw(t *testing.T) {
 		{"adopt to reconcile", "adopt/a.go", ours + "/reconcile", ""},
 		{"adopt to engine", "adopt/a.go", ours + "/engine", "its own room (adopt), reconcile, statestore"},
 		{"engine to adopt", "engine/plan/a.go", ours + "/adopt", ""},
+		{"executing to deciding", "engine/execute/a.go", ours + "/engine/plan", ""},
+		{"deciding to executing", "engine/plan/a.go", ours + "/engine/execute", "of ours engine/plan imports only"},
+		{"deciding to the engine", "engine/plan/a.go", ours + "/engine", "of ours engine/plan imports only"},
+		{"executing to the engine", "engine/execute/a.go", ours + "/engine", "of ours engine/execute imports only"},
+		{"deciding to I/O", "engine/plan/a.go", "os", "never os"},
 		{"engine to root", "engine/a.go", ours, "imports \"" + ours + "\""},
-		{"engine to provider", "engine/a.go", ours + "/providers/local", "imports"},
+		{"engine to provider", "engine/causes/a.go", ours + "/providers/local", "imports"},
 		{"root to engine", "a.go", ours + "/engine", ""},
 		{"root to provider", "a.go", ours + "/providers/local", "its own room (.)"},
 		{"provider to root", "providers/aws/sqs/a.go", ours, ""},
@@ -71,7 +76,7 @@ func TestImportLaw(t *testing.T) {
 		{"bench to anything", "bench/a.go", ours + "/examples/shop", ""},
 		{"anything to bench", "cmd/a.go", ours + "/bench", "imports"},
 		{"tools to ours", "tools/x/a.go", ours + "/reconcile", "imports"},
-		{"render to documents", "cmd/render/a.go", ours + "/engine/plan", ""},
+		{"render to documents", "cmd/render/a.go", ours + "/engine/plan/operation", ""},
 		{"render to a store", "cmd/render/a.go", ours + "/statestore/bolt", "of ours cmd/render imports only"},
 		{"render to I/O", "cmd/render/a.go", "context", "never context, os"},
 		{"render test to I/O", "cmd/render/a_test.go", "os", ""},
@@ -154,6 +159,8 @@ func TestStateLaw(t *testing.T) {
 // ErrGone is a sentinel.
 var ErrGone = errors.New("gone")
 
+var ErrKept = rec.ErrKept
+
 var (
 	errHidden = errors.New("hidden")
 	pattern   = regexp.MustCompile("x")
@@ -192,6 +199,7 @@ var Form = props.Pattern("x")
 var wrong = errors.New("not named as an error")
 var Thing = Kind[P, L, A]{}
 var Rows = kind.TableOf[P]()
+var ErrTaken = rec.ErrKept
 var last = kind.Kind[P, L, A]{}.Last()
 var found = rec.TableOf[P]().For()
 
@@ -202,7 +210,7 @@ func f() {
 	g(&spare)
 }
 `))
-	expect(t, got, "cache", "known", "Shown", "empty", "slots", "flags", "spare", "count", "limit", "Bytes", "mutex", "Lazy", "Form", "wrong", "Thing", "Rows", "last", "found")
+	expect(t, got, "cache", "known", "Shown", "empty", "slots", "flags", "spare", "count", "limit", "Bytes", "mutex", "Lazy", "Form", "wrong", "Thing", "Rows", "ErrTaken", "last", "found")
 	if got[0].key != "adopt.cache" {
 		t.Errorf("key %q, want adopt.cache", got[0].key)
 	}

@@ -72,6 +72,8 @@ func (s source) constant(name string, value ast.Expr) bool {
 		return s.kindType(v.Type)
 	case *ast.CallExpr:
 		return s.madeOnce(name, v) || !ast.IsExported(name) && (literalBytes(v) || s.attributeTable(v))
+	case *ast.SelectorExpr: // a sentinel error of another of our packages, under its own name
+		return strings.HasPrefix(name, "Err") && v.Sel.Name == name && strings.HasPrefix(s.named(v.X), module+"/")
 	}
 	return false
 }

@@ -3,8 +3,10 @@ package engine
 import (
 	"github.com/athanor-dev/athanor/engine/calls"
 	"github.com/athanor-dev/athanor/engine/causes"
+	"github.com/athanor-dev/athanor/engine/execute"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/observe"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/values"
 )
 
@@ -35,3 +37,172 @@ type (
 	// PeerError is [values.PeerError].
 	PeerError = values.PeerError
 )
+
+type (
+	// Action is [plan.Action].
+	Action = plan.Action
+	// CycleError is [plan.CycleError].
+	CycleError = plan.CycleError
+	// Dev is [plan.Dev].
+	Dev = plan.Dev
+	// Event is [plan.Event].
+	Event = plan.Event
+	// EventType is [plan.EventType].
+	EventType = plan.EventType
+	// Funcs is [plan.Funcs].
+	Funcs = plan.Funcs
+	// Graph is [plan.Graph].
+	Graph = plan.Graph
+	// GraphError is [plan.GraphError].
+	GraphError = plan.GraphError
+	// HalfMovedError is [plan.HalfMovedError].
+	HalfMovedError = plan.HalfMovedError
+	// HookInfo is [plan.HookInfo].
+	HookInfo = plan.HookInfo
+	// Left is [plan.Left].
+	Left = plan.Left
+	// Orphans is [plan.Orphans].
+	Orphans = plan.Orphans
+	// OutputChange is [plan.OutputChange].
+	OutputChange = plan.OutputChange
+	// Plan is [plan.Plan].
+	Plan = plan.Plan
+	// PlanOptions is [plan.PlanOptions].
+	PlanOptions = plan.PlanOptions
+	// Planned is [plan.Planned].
+	Planned = plan.Planned
+	// Problem is [plan.Problem].
+	Problem = plan.Problem
+	// ProblemGroup is [plan.ProblemGroup].
+	ProblemGroup = plan.ProblemGroup
+	// Reading is [plan.Reading].
+	Reading = plan.Reading
+	// Reason is [plan.Reason].
+	Reason = plan.Reason
+	// RefusedError is [plan.RefusedError].
+	RefusedError = plan.RefusedError
+	// Scan is [plan.Scan].
+	Scan = plan.Scan
+	// ScanOptions is [plan.ScanOptions].
+	ScanOptions = plan.ScanOptions
+	// Source is [plan.Source].
+	Source = plan.Source
+	// StaleError is [plan.StaleError].
+	StaleError = plan.StaleError
+	// Standing is [plan.Standing].
+	Standing = plan.Standing
+	// Status is [plan.Status].
+	Status = plan.Status
+	// Summary is [plan.Summary].
+	Summary = plan.Summary
+	// Take is [plan.Take].
+	Take = plan.Take
+	// Thing is [plan.Thing].
+	Thing = plan.Thing
+	// Violation is [plan.Violation].
+	Violation = plan.Violation
+	// Warm is [plan.Warm].
+	Warm = plan.Warm
+)
+
+type (
+	// ConvergeError is [execute.ConvergeError].
+	ConvergeError = execute.ConvergeError
+	// ResourceError is [execute.ResourceError].
+	ResourceError = execute.ResourceError
+	// Result is [execute.Result].
+	Result = execute.Result
+	// Slow is [execute.Slow].
+	Slow = execute.Slow
+	// Step is [execute.Step].
+	Step = execute.Step
+)
+
+// The classes of what is done to a resource, see [plan.Action].
+const (
+	Create    = plan.Create
+	Adopt     = plan.Adopt
+	Recover   = plan.Recover
+	Update    = plan.Update
+	Replace   = plan.Replace
+	Delete    = plan.Delete
+	Move      = plan.Move
+	Forget    = plan.Forget
+	Wait      = plan.Wait
+	Unchanged = plan.Unchanged
+	Blocked   = plan.Blocked
+)
+
+// Who made a difference, see [plan.Source].
+const (
+	ByProgram = plan.ByProgram
+	ByWorld   = plan.ByWorld
+	ByRequest = plan.ByRequest
+)
+
+// The types of events, see [plan.EventType].
+const (
+	EventRun      = plan.EventRun
+	EventStart    = plan.EventStart
+	EventProgress = plan.EventProgress
+	EventDone     = plan.EventDone
+	EventHook     = plan.EventHook
+	EventWarning  = plan.EventWarning
+	EventSummary  = plan.EventSummary
+)
+
+// The statuses of work on a resource, see [plan.Status].
+const (
+	StatusRunning     = plan.StatusRunning
+	StatusDone        = plan.StatusDone
+	StatusFailed      = plan.StatusFailed
+	StatusBlocked     = plan.StatusBlocked
+	StatusWaiting     = plan.StatusWaiting
+	StatusSkipped     = plan.StatusSkipped
+	StatusInterrupted = plan.StatusInterrupted
+)
+
+// Whose an object is that no entry has, see [plan.Standing].
+const (
+	StandingOurs      = plan.StandingOurs
+	StandingAdoptable = plan.StandingAdoptable
+	StandingForeign   = plan.StandingForeign
+	StandingRetained  = plan.StandingRetained
+)
+
+// Who asks a run to stop, as [Result.InterruptedBy] says it.
+const (
+	BySignal = execute.BySignal
+	ByCancel = execute.ByCancel
+)
+
+// GraphFormat is the version of the graph document that this engine writes and reads.
+const GraphFormat = plan.GraphFormat
+
+// LocalStage begins the names of stages that are dev's own.
+const LocalStage = plan.LocalStage
+
+// What callers branch on, see the variables of the same names in [plan].
+var (
+	ErrBlocked      = plan.ErrBlocked
+	ErrDeployed     = plan.ErrDeployed
+	ErrNotApproved  = plan.ErrNotApproved
+	ErrNothingKnown = plan.ErrNothingKnown
+	ErrOtherStore   = plan.ErrOtherStore
+	ErrProtected    = plan.ErrProtected
+	ErrRefused      = plan.ErrRefused
+	ErrStale        = plan.ErrStale
+)
+
+// ReadGraph reads a graph document. Unknown fields and other formats are errors.
+func ReadGraph(data []byte) (*Graph, error) { return plan.ReadGraph(data) }
+
+// ReadPlan reads a plan document. Unknown fields and other formats are errors. What it gives can be shown and applied, with
+// the program that it was made of ([ApplyOptions].Graph).
+func ReadPlan(data []byte) (*Plan, error) { return plan.ReadPlan(data) }
+
+// GroupProblems returns problems by their cause, those that follow from others last.
+func GroupProblems(problems []Problem) []ProblemGroup { return plan.GroupProblems(problems) }
+
+// NewWarm keeps nothing yet.
+func NewWarm() *Warm { return plan.NewWarm() }

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/plan/operation"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -137,7 +137,7 @@ func TestOnlyWhatWasAnnouncedIsDone(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r.Summary.Failed != 1 || r.Summary.Blocked != 1 || r.Summary.Updated != 1 || r.Summary.Unchanged != 1 || !errors.Is(r.Failures[0], plan.ErrChanged) {
+				if r.Summary.Failed != 1 || r.Summary.Blocked != 1 || r.Summary.Updated != 1 || r.Summary.Unchanged != 1 || !errors.Is(r.Failures[0], operation.ErrChanged) {
 					t.Errorf("%+v %s", r.Summary, failures(r))
 				}
 				if hints := reconcile.Hints(r.Failures[0]); len(hints) == 0 || !strings.Contains(hints[0], "plan again") {

@@ -5,7 +5,9 @@ import (
 	"os/exec"
 	"time"
 
+	"github.com/athanor-dev/athanor/engine/execute"
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/redact"
 	"github.com/athanor-dev/athanor/engine/values"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -64,37 +66,70 @@ func (e *Engine) Redacted(err error) string { return e.redact.Text(err.Error()) 
 // RedactedText is the same of any text.
 func (e *Engine) RedactedText(text string) string { return e.redact.Text(text) }
 
-// PlanOptions say how to plan.
-type PlanOptions struct {
-	// Adopt takes over what is there and carries nobody's mark.
-	Adopt bool
-	// Take takes over one thing by its identity, and touches nothing else.
-	Take *Take
-	// TakeOver lets things be deleted that another store marked.
-	TakeOver bool
-	// Incomplete says that the state may lack entries, as one does that was put back to something older: every location is
-	// searched for objects of the stage that neither an entry nor the program explains, and they are deleted. Without any
-	// state that is done anyway.
-	Incomplete bool
-	// NoObserve compares with the record only.
-	NoObserve bool
-	// Force settles even what is equal; commands run again.
-	Force bool
-	// Target and Exclude are globs over addresses: only those with what they need; all but those and what needs them.
-	Target, Exclude []string
-	// Replace are addresses to replace although nothing calls for it; it is leave for data as well.
-	Replace []string
-	// AllowDelete are globs of addresses whose data may go.
-	AllowDelete []string
-	// Dev is set for the plans of a dev session, and for them alone.
-	Dev *Dev
+// planner makes the plans of the engine.
+func (e *Engine) planner() *plan.Planner {
+	return &plan.Planner{
+		Catalog: e.Catalog, Store: e.Store, Key: e.Key, Known: e.Known, Parallel: e.Parallel, Cache: e.Cache, Secret: e.Secret, Peers: e.Peers,
+		Events: e.Events, Reading: e.Reading, Dev: e.Dev, Warm: e.Warm, Redact: &e.redact,
+	}
 }
 
-// Take names the thing that is to become an address's own.
-type Take struct {
-	Address string
-	// Identity is the physical identity, or the name where the kind can list.
-	Identity string
+// Plan says what deploying the graph would do. It writes nothing, neither to the store nor to the cloud.
+// What is wrong with the graph is a *GraphError, what cannot be done a *RefusedError with everything in it, both
+// beside the plan as far as it came.
+func (e *Engine) Plan(ctx context.Context, g *Graph, o PlanOptions) (*Plan, error) {
+	return e.planner().Plan(ctx, g, o)
+}
+
+// PlanDestroy says what destroying a stage would do. It goes by state, by the owner tags in every location that state or the
+// program names, and by what the program declares and no entry has. The graph may be nil, or without resources. Nothing is
+// built. What is declared and could not be looked for is a blocked line, with which the destroy is not complete.
+func (e *Engine) PlanDestroy(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Plan, error) {
+	return e.planner().PlanDestroy(ctx, stage, g, o)
+}
+
+// PlanDrift says what the world changed since the last deploy, and how applying it would change that back: it is
+// the plan of what was deployed last. A thing that vanished is made again, as it was deployed.
+//
+// The graph is the program of now. Nil, or one without resources, of which only Dir counts, goes by the record alone.
+// What the program changed since the last deploy is left to the next
+// one, path by path (see [Plan].Left): a path that the program and the world both changed is the program's, since it
+// speaks last; undoing a change by hand that the program has taken over since would be wrong. With the program,
+// what refers to a thing that is made again follows it; by the record alone it keeps the value that it was deployed
+// with.
+//
+// Nothing is refused as a whole: what must not be replaced, and what cannot be looked at, is blocked by itself. Of the
+// options only Target and Exclude count. A stage without rows is in order when its last run left none, and else
+// ErrNothingKnown. The error is a *RefusedError when the credentials lead elsewhere.
+func (e *Engine) PlanDrift(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Plan, error) {
+	return e.planner().PlanDrift(ctx, stage, g, o)
+}
+
+// PlanOrphans finds the marked things of a stage that no row knows, in few calls: in every place that the program or
+// the record names, and where neither names one, in the default place of every provider that can tell. What is
+// retained, and what is declared, is listed and never deleted. The graph may be nil. What must not be deleted is a
+// *RefusedError beside what was found.
+func (e *Engine) PlanOrphans(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Orphans, error) {
+	return e.planner().PlanOrphans(ctx, stage, g, o)
+}
+
+// Scan lists the things of the kinds in use that no row knows: in every place that the program or the record names,
+// for other kinds in the provider's default place. It writes nothing.
+func (e *Engine) Scan(ctx context.Context, g *Graph, o ScanOptions) (*Scan, error) {
+	return e.planner().Scan(ctx, g, o)
+}
+
+// Apply does what a plan says, and nothing that it does not announce: what an object calls for beyond that stops its resource.
+// A plan that was read from a document is applied with its program, on the state that it was made on. A plan with nothing to do
+// takes no lease, is not a run and commits nothing.
+// Failures of single resources are in the result; an error means that the run as a whole could not be done.
+func (e *Engine) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result, error) {
+	r := &execute.Runner{
+		Planner: e.planner(), Remember: e.Remember, KeepDurations: e.KeepDurations, Root: e.Root, User: e.User, RunHook: e.RunHook,
+	}
+	return r.Apply(ctx, p, execute.RunOptions{
+		Graph: o.Graph, Plan: o.PlanOptions, Approve: o.Approve, Wait: o.Wait, Command: o.Command, Interrupt: o.Interrupt,
+	})
 }
 
 // ApplyOptions say how to apply a plan.

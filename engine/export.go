@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
@@ -214,7 +215,7 @@ func ReadExport(data []byte) (*Export, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	var doc Export
-	if err := decodeWhole(dec, &doc); err != nil {
+	if err := plan.DecodeWhole(dec, &doc); err != nil {
 		return nil, fmt.Errorf("export document: %w", err)
 	}
 	if doc.Format != exportFormat {

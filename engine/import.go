@@ -8,7 +8,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/execute"
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -43,45 +45,45 @@ func (e *SerialError) Is(target error) bool { return target == ErrSerial }
 //
 // The document must be of the same stack and stage: its objects have the owner tags of that stage in the world. What is
 // revealed in it is sealed with the engine's key, so that a record can pass to another one.
-func (e *Engine) PlanImport(ctx context.Context, stage statestore.Stage, doc *Export, serial *uint64) (*Plan, error) {
+func (e *Engine) PlanImport(ctx context.Context, stage statestore.Stage, doc *Export, serial *uint64) (*plan.Plan, error) {
 	if doc.Stack != stage.Stack || doc.Stage != stage.Name {
 		return nil, reconcile.WithHint(fmt.Errorf("the document is of %s/%s, not of %s: its objects have the owner tags of that stage", doc.Stack, doc.Stage, stage),
 			"--stack %s --stage %s", doc.Stack, doc.Stage)
 	}
-	w, err := e.newEdit(ctx, stage, "")
+	w, err := e.planner().NewEdit(ctx, stage, "")
 	if err != nil {
 		return nil, err
 	}
-	if err := w.meant(doc, serial, w.store); err != nil {
+	if err := meant(w.Stored, doc, serial, w.Store); err != nil {
 		return nil, err
 	}
 	change, err := e.documents(stage).verified(doc)
 	if err != nil {
 		return nil, err
 	}
-	actions := w.replaced(change)
-	w.drop(change)
-	what := &edit{
-		apply: func(ctx context.Context, r *run) (statestore.Change, error) {
-			return statestore.Change{}, r.replace(ctx, *change)
+	actions := importLines(w.Stored, change)
+	dropRest(w.Stored, change)
+	what := &execute.StateEdit{
+		Apply: func(ctx context.Context, r *execute.Run) (statestore.Change, error) {
+			return statestore.Change{}, replace(ctx, r, *change)
 		},
-		also: len(change.Put) > 0 || len(change.Meta) > 0 || change.Outputs != nil,
+		More: len(change.Put) > 0 || len(change.Meta) > 0 || change.Outputs != nil,
 	}
-	return w.editPlan(actions, what, func(ctx context.Context) (*Plan, error) { return e.PlanImport(ctx, stage, doc, serial) })
+	return w.EditPlan(actions, what, func(ctx context.Context) (*plan.Plan, error) { return e.PlanImport(ctx, stage, doc, serial) })
 }
 
 // meant checks that the record is the version that is to be replaced.
-func (s *stored) meant(doc *Export, serial *uint64, store string) error {
-	have := s.snap.Serial
+func meant(s *plan.Stored, doc *Export, serial *uint64, store string) error {
+	have := s.Snap.Serial
 	switch {
 	case serial != nil && *serial != have:
-		return &SerialError{Stage: s.snap.Stage, Want: *serial, Have: have}
-	case serial != nil, len(s.known()) == 0:
+		return &SerialError{Stage: s.Snap.Stage, Want: *serial, Have: have}
+	case serial != nil, len(s.Known()) == 0:
 		return nil
 	case doc.From.Store != store:
-		return reconcile.WithHint(&SerialError{Stage: s.snap.Stage, Want: doc.From.Serial, Have: have, Elsewhere: true}, "--serial %d replaces it", have)
+		return reconcile.WithHint(&SerialError{Stage: s.Snap.Stage, Want: doc.From.Serial, Have: have, Elsewhere: true}, "--serial %d replaces it", have)
 	case doc.From.Serial != have:
-		return reconcile.WithHint(&SerialError{Stage: s.snap.Stage, Want: doc.From.Serial, Have: have},
+		return reconcile.WithHint(&SerialError{Stage: s.Snap.Stage, Want: doc.From.Serial, Have: have},
 			"it has changed since it was exported; --serial %d replaces it all the same", have)
 	}
 	return nil
@@ -95,8 +97,8 @@ func (d documents) verified(doc *Export) (*statestore.Change, error) {
 		}
 	}
 	snap := &statestore.Snapshot{Stage: d.stage, Rows: make(map[string]statestore.Row, len(doc.Rows))}
-	var problems []Problem
-	bad := func(addr string, err error) { problems = append(problems, Problem{Address: addr, Err: err}) }
+	var problems []plan.Problem
+	bad := func(addr string, err error) { problems = append(problems, plan.Problem{Address: addr, Err: err}) }
 	for i := range doc.Rows {
 		row, err := d.imported(&doc.Rows[i])
 		if _, twice := snap.Rows[row.Address]; err == nil && twice {
@@ -131,7 +133,7 @@ func (d documents) verified(doc *Export) (*statestore.Change, error) {
 		change.Meta[name] = sealed
 	}
 	if len(problems) > 0 {
-		return nil, &RefusedError{problems}
+		return nil, &plan.RefusedError{Problems: problems}
 	}
 	for _, addr := range slices.Sorted(maps.Keys(snap.Rows)) {
 		change.Put = append(change.Put, snap.Rows[addr])
@@ -190,18 +192,18 @@ func (d documents) sealedPart(what string, part *Part) ([]byte, error) {
 	return d.key.Seal(tree.Canonical(t), state.Binding(d.stage, what)), nil
 }
 
-// replaced are the lines of an import. It takes out of the change what is on record already, and gives the rest the versions
+// importLines are the lines of an import. It takes out of the change what is on record already, and gives the rest the versions
 // that they replace.
-func (s *stored) replaced(change *statestore.Change) []Planned {
-	var actions []Planned
+func importLines(s *plan.Stored, change *statestore.Change) []plan.Planned {
+	var actions []plan.Planned
 	var put []statestore.Row
-	line := func(row statestore.Row, action Action) {
-		p := Planned{Address: row.Address, Action: action}
+	line := func(row statestore.Row, action plan.Action) {
+		p := plan.Planned{Address: row.Address, Action: action}
 		if len(row.Generations) > 0 {
 			g := row.Generations[0]
 			p.Kind, p.Identity, p.Generation, p.Place = g.Kind, g.Identity, g.Number, reconcile.Place(g.Place)
 		}
-		if action == Recover {
+		if action == plan.Recover {
 			p.From = p.Identity
 		}
 		actions = append(actions, p)
@@ -209,32 +211,32 @@ func (s *stored) replaced(change *statestore.Change) []Planned {
 	stays := make(map[string]bool, len(change.Put))
 	for _, row := range change.Put {
 		stays[row.Address] = true
-		old, there := s.snap.Rows[row.Address]
+		old, there := s.Snap.Rows[row.Address]
 		switch {
 		case there && sameRow(old, row):
-			line(row, Unchanged)
+			line(row, plan.Unchanged)
 			continue
 		case there:
 			row.Version = old.Version
-			line(row, Update)
-		case s.damaged[row.Address] != nil:
+			line(row, plan.Update)
+		case s.Damaged[row.Address] != nil:
 			row.Version = statestore.Repair
-			line(row, Update)
+			line(row, plan.Update)
 		default:
-			line(row, Recover)
+			line(row, plan.Recover)
 		}
 		put = append(put, row)
 	}
-	for addr := range s.known() {
+	for addr := range s.Known() {
 		if stays[addr] {
 			continue
 		}
 		row := statestore.Row{Address: addr, Version: statestore.Repair}
-		if old, readable := s.snap.Rows[addr]; readable {
+		if old, readable := s.Snap.Rows[addr]; readable {
 			row.Version = old.Version
 		}
 		put = append(put, row)
-		actions = append(actions, forgotten(s.snap, addr)...)
+		actions = append(actions, forgotten(s.Snap, addr)...)
 	}
 	change.Put = put
 	return actions
@@ -249,9 +251,9 @@ func sameRow(a, b statestore.Row) bool {
 		})
 }
 
-// drop completes an import: what the document does not have goes, and what is the same is not written.
-func (s *stored) drop(change *statestore.Change) {
-	for name, sealed := range s.snap.Meta {
+// dropRest completes an import: what the document does not have goes, and what is the same is not written.
+func dropRest(s *plan.Stored, change *statestore.Change) {
+	for name, sealed := range s.Snap.Meta {
 		new, stays := change.Meta[name]
 		switch {
 		case stays && bytes.Equal(new, sealed):
@@ -263,7 +265,7 @@ func (s *stored) drop(change *statestore.Change) {
 		}
 	}
 	switch {
-	case bytes.Equal(change.Outputs, s.snap.Outputs):
+	case bytes.Equal(change.Outputs, s.Snap.Outputs):
 		change.Outputs = nil
 	case change.Outputs == nil:
 		change.Outputs = []byte{}
@@ -271,9 +273,9 @@ func (s *stored) drop(change *statestore.Change) {
 }
 
 // replace writes an import, all in one commit.
-func (r *run) replace(ctx context.Context, change statestore.Change) error {
-	if err := r.journal.Commit(ctx, change); err != nil {
+func replace(ctx context.Context, r *execute.Run, change statestore.Change) error {
+	if err := r.Journal.Commit(ctx, change); err != nil {
 		return err
 	}
-	return r.tell(r.plan.Actions)
+	return r.Tell(r.Plan.Actions)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/athanor-dev/athanor/engine/calls"
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/engine/tail"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -25,34 +26,34 @@ var ErrNoLogs = errors.New("no logs")
 // has logs. No program is needed; dir is the stack's directory. Credentials that lead to another account than the one on record
 // are refused, before any line is read.
 func (e *Engine) LogSources(ctx context.Context, stage statestore.Stage, dir string, globs []string) ([]tail.Source, error) {
-	w, err := e.newWork(ctx, emptyGraph(stage, &Graph{Dir: dir}), policy{})
+	w, err := e.planner().NewWork(ctx, plan.EmptyGraph(stage, &plan.Graph{Dir: dir}), plan.Policy{})
 	if err != nil {
 		return nil, err
 	}
-	l := &loggers{jobs: w.jobs, gate: w.gate, records: w.records, damaged: w.damaged}
+	l := &loggers{Jobs: w.Jobs, gate: w.Gate, records: w.Records, damaged: w.Damaged}
 	addrs, err := l.meant(globs)
 	if err != nil {
 		return nil, err
 	}
 	l.learnAll()
-	looking := reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate))
+	looking := reconcile.ReadOnly(reconcile.WithGate(ctx, w.Gate))
 	sources, errs := make([]tail.Source, len(addrs)), make([]error, len(addrs))
-	parallel(len(addrs), lookers, func(i int) { sources[i], errs[i] = l.logSource(looking, addrs[i]) })
-	var problems []Problem
+	plan.Parallel(len(addrs), plan.Lookers, func(i int) { sources[i], errs[i] = l.logSource(looking, addrs[i]) })
+	var problems []plan.Problem
 	for i, err := range errs {
 		if err != nil {
-			problems = append(problems, Problem{Address: addrs[i], Err: w.redact.Error(err)})
+			problems = append(problems, plan.Problem{Address: addrs[i], Err: w.Redact.Error(err)})
 		}
 	}
 	if len(problems) > 0 {
-		return nil, &RefusedError{problems}
+		return nil, &plan.RefusedError{Problems: problems}
 	}
 	return sources, nil
 }
 
 // loggers are what has logs in the state of a stage.
 type loggers struct {
-	*jobs
+	*plan.Jobs
 	gate    *calls.Gate
 	records map[string]*state.Entry
 	damaged map[string]error
@@ -69,7 +70,7 @@ func (l *loggers) meant(globs []string) ([]string, error) {
 	}
 	if len(globs) == 0 {
 		if len(able) == 0 {
-			return nil, reconcile.WithHint(fmt.Errorf("%w: state has nothing of %s that has logs", ErrNoLogs, l.stage), "`athanor kinds` says which kinds have logs")
+			return nil, reconcile.WithHint(fmt.Errorf("%w: state has nothing of %s that has logs", ErrNoLogs, l.Stage), "`athanor kinds` says which kinds have logs")
 		}
 		return slices.Sorted(maps.Keys(able)), nil
 	}
@@ -91,9 +92,9 @@ func (l *loggers) meant(globs []string) ([]string, error) {
 // noLogs says why a name leads to no log.
 func (l *loggers) noLogs(glob string, able map[string]bool) error {
 	if err := l.damaged[glob]; err != nil {
-		return unreadable(glob, err)
+		return plan.Unreadable(glob, err)
 	}
-	known := knownAddresses(l.records, l.damaged)
+	known := plan.KnownAddresses(l.records, l.damaged)
 	rec := l.records[glob]
 	if rec == nil {
 		return nothingAs(glob, slices.Collect(maps.Keys(known)))
@@ -114,7 +115,7 @@ func (l *loggers) kindOn(rec *state.Entry) (reconcile.Any, error) {
 	if g == nil {
 		return nil, errors.New("it is being deleted")
 	}
-	return l.catalog.Find(g.Kind)
+	return l.Catalog.Find(g.Kind)
 }
 
 // logSource opens the way to a thing's log.
@@ -125,17 +126,17 @@ func (l *loggers) logSource(ctx context.Context, addr string) (tail.Source, erro
 	if err != nil {
 		return tail.Source{}, err
 	}
-	n := &node{declaration: declaration{addr: addr, kind: kind, spec: kind.Spec()}, tracked: tracked{rec: rec}}
-	a, err := l.cloud.At(ctx, n.addr, n.rec, g)
+	n := &plan.Node{Declaration: plan.Declaration{Address: addr, Kind: kind, Spec: kind.Spec()}, Tracked: plan.Tracked{Entry: rec}}
+	a, err := l.Cloud.At(ctx, n.Address, n.Entry, g)
 	if err != nil {
 		return tail.Source{}, err
 	}
-	job := l.recordedJob(n, a, g)
+	job := l.RecordedJob(n, a, g)
 	lines := func(ctx context.Context, query reconcile.LogQuery) iter.Seq2[reconcile.LogLine, error] {
 		return func(yield func(reconcile.LogLine, error) bool) {
 			for line, err := range kind.Logs(reconcile.WithGate(ctx, l.gate), job, query) {
-				line.Text = l.redact.Text(line.Text)
-				if !yield(line, l.redact.Error(err)) || err != nil {
+				line.Text = l.Redact.Text(line.Text)
+				if !yield(line, l.Redact.Error(err)) || err != nil {
 					return
 				}
 			}
@@ -149,16 +150,16 @@ func (l *loggers) learnAll() {
 	for _, rec := range l.records {
 		paths := rec.SecretPaths
 		for _, g := range rec.Generations {
-			kind, err := l.catalog.Find(g.Kind)
+			kind, err := l.Catalog.Find(g.Kind)
 			if err != nil {
 				continue
 			}
-			learnSecrets(l.catalog, l.redact, g)
+			learnSecrets(l.Catalog, l.Redact, g)
 			paths = slices.Concat(paths, kind.Spec().SecretProps)
 		}
 		for _, p := range paths {
 			if v, ok := tree.Get(rec.Props, p); ok {
-				l.redact.Learn(v)
+				l.Redact.Learn(v)
 			}
 		}
 	}

@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/execute"
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -26,36 +28,36 @@ type Rename struct{ From, To string }
 //
 // A move that was cut in the middle has moved the rows, which still know their earlier addresses: the next deploy
 // marks what is left, and so does the same move again.
-func (e *Engine) PlanMove(ctx context.Context, stage statestore.Stage, dir string, renames []Rename) (*Plan, error) {
-	w, err := e.newEdit(ctx, stage, dir)
+func (e *Engine) PlanMove(ctx context.Context, stage statestore.Stage, dir string, renames []Rename) (*plan.Plan, error) {
+	w, err := e.planner().NewEdit(ctx, stage, dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := betweenStages(ctx, w); err != nil {
+	if err := plan.BetweenStages(ctx, w); err != nil {
 		return nil, err
 	}
-	m := &moving{w: w, was: maps.Clone(w.records)}
+	m := &moving{w: w, was: maps.Clone(w.Records)}
 	moves := m.expand(renames)
-	if w.refused() == nil {
-		w.relocate(moves, w.e.Key)
-		m.prepare(reconcile.ReadOnly(reconcile.WithGate(ctx, w.gate)), moves)
+	if w.Refused() == nil {
+		w.Relocate(moves, w.Planner.Key)
+		m.prepare(reconcile.ReadOnly(reconcile.WithGate(ctx, w.Gate)), moves)
 	}
-	actions := make([]Planned, 0, len(m.nodes))
+	actions := make([]plan.Planned, 0, len(m.nodes))
 	for _, n := range m.nodes {
-		actions = append(actions, *n.plan)
+		actions = append(actions, *n.Plan)
 	}
-	again := func(ctx context.Context) (*Plan, error) { return e.PlanMove(ctx, stage, dir, renames) }
-	return w.editPlan(actions, &edit{apply: m.apply}, again)
+	again := func(ctx context.Context) (*plan.Plan, error) { return e.PlanMove(ctx, stage, dir, renames) }
+	return w.EditPlan(actions, &execute.StateEdit{Apply: m.apply}, again)
 }
 
 // moving is one move of records.
 type moving struct {
-	w *work
+	w *plan.Draft
 	// was are the records as they were, by their old addresses.
 	was map[string]*state.Entry
 	// begun are the moves that an interrupted run has recorded, from old to new addresses.
 	begun map[string]string
-	nodes []*node
+	nodes []*plan.Node
 	// others are the records that name a moved address and do not move.
 	others []*state.Entry
 }
@@ -67,9 +69,9 @@ func (m *moving) expand(renames []Rename) map[string]string {
 		other, twice := moves[from]
 		switch {
 		case twice && other != to:
-			m.w.wrong(from, fmt.Errorf("it cannot move to %s and to %s", other, to))
+			m.w.Wrong(from, fmt.Errorf("it cannot move to %s and to %s", other, to))
 		case from == to:
-			m.w.wrong(from, errors.New("it is there already"))
+			m.w.Wrong(from, errors.New("it is there already"))
 		default:
 			moves[from] = to
 		}
@@ -79,7 +81,7 @@ func (m *moving) expand(renames []Rename) map[string]string {
 		to, intoScope := strings.CutSuffix(r.To, "/")
 		switch {
 		case isScope != intoScope:
-			m.w.wrong(r.From, reconcile.WithHint(fmt.Errorf("a scope and a single address: %s, %s", r.From, r.To), "both end in /, or neither does"))
+			m.w.Wrong(r.From, reconcile.WithHint(fmt.Errorf("a scope and a single address: %s, %s", r.From, r.To), "both end in /, or neither does"))
 		case isScope:
 			m.expandScope(from, to, add)
 		default:
@@ -100,7 +102,7 @@ func (m *moving) expand(renames []Rename) map[string]string {
 // at the old address: in a chain or a swap another one came there.
 func (m *moving) wasBegun(moves map[string]string) bool {
 	for from, to := range moves {
-		if rec := m.w.records[to]; rec == nil || rec.MovingFrom != from {
+		if rec := m.w.Records[to]; rec == nil || rec.MovingFrom != from {
 			return false
 		}
 	}
@@ -110,7 +112,7 @@ func (m *moving) wasBegun(moves map[string]string) bool {
 // expandScope adds what an interrupted run has moved out of a scope, else what lies in it.
 func (m *moving) expandScope(from, to string, add func(from, to string)) {
 	found := false
-	for addr, rec := range m.w.records {
+	for addr, rec := range m.w.Records {
 		if rest, inside := inScope(to, addr); inside && rec.MovingFrom != "" && rec.MovingFrom == scoped(from, rest) {
 			found = true
 			add(rec.MovingFrom, addr)
@@ -119,14 +121,14 @@ func (m *moving) expandScope(from, to string, add func(from, to string)) {
 	if found {
 		return
 	}
-	for addr := range m.w.known() {
+	for addr := range m.w.Known() {
 		if rest, inside := inScope(from, addr); inside {
 			found = true
 			add(addr, scoped(to, rest))
 		}
 	}
 	if !found {
-		m.w.wrong(from+"/", reconcile.WithHint(errors.New("state has nothing in this scope"), "`athanor state list` lists what is"))
+		m.w.Wrong(from+"/", reconcile.WithHint(errors.New("state has nothing in this scope"), "`athanor state list` lists what is"))
 	}
 }
 
@@ -149,23 +151,23 @@ func scoped(scope, rest string) string {
 func (m *moving) check(from string, moves map[string]string) {
 	w, to := m.w, moves[from]
 	if err := graph.CheckAddress(to); err != nil {
-		w.wrong(from, err)
+		w.Wrong(from, err)
 		return
 	}
 	for other, same := range moves {
 		if same == to && other < from {
-			w.wrong(from, fmt.Errorf("%s moves to %s too", other, to))
+			w.Wrong(from, fmt.Errorf("%s moves to %s too", other, to))
 			return
 		}
 	}
 	_, leaves := moves[to]
 	switch {
-	case w.damaged[from] != nil:
-		w.wrong(from, unreadable(from, w.damaged[from]))
-	case w.records[from] == nil:
-		w.wrong(from, nothingAs(from, slices.Collect(maps.Keys(w.records))))
-	case w.damaged[to] != nil, w.records[to] != nil && !leaves:
-		w.wrong(from, reconcile.WithHint(fmt.Errorf("%s is already in state", to), "move that one elsewhere in the same command, or forget it: athanor state rm %s", to))
+	case w.Damaged[from] != nil:
+		w.Wrong(from, plan.Unreadable(from, w.Damaged[from]))
+	case w.Records[from] == nil:
+		w.Wrong(from, nothingAs(from, slices.Collect(maps.Keys(w.Records))))
+	case w.Damaged[to] != nil, w.Records[to] != nil && !leaves:
+		w.Wrong(from, reconcile.WithHint(fmt.Errorf("%s is already in state", to), "move that one elsewhere in the same command, or forget it: athanor state rm %s", to))
 	}
 }
 
@@ -186,52 +188,52 @@ func (m *moving) prepare(ctx context.Context, moves map[string]string) {
 	for from, to := range m.begun {
 		m.add(from, to)
 	}
-	slices.SortFunc(m.nodes, func(a, b *node) int { return compareStrings(a.addr, b.addr) })
-	for addr, rec := range m.w.records {
+	slices.SortFunc(m.nodes, func(a, b *plan.Node) int { return plan.CompareStrings(a.Address, b.Address) })
+	for addr, rec := range m.w.Records {
 		changed, differs := rec.Readdressed(moves)
 		if !differs {
 			continue
 		}
-		m.w.records[addr] = changed
-		if n := m.w.nodes[addr]; n != nil {
-			n.rec = changed
+		m.w.Records[addr] = changed
+		if n := m.w.Nodes[addr]; n != nil {
+			n.Entry = changed
 		} else {
 			m.others = append(m.others, changed)
 		}
 	}
 	errs := make([]error, len(m.nodes))
-	parallel(len(m.nodes), lookers, func(i int) { errs[i] = m.w.jobs.markable(ctx, m.nodes[i]) })
+	plan.Parallel(len(m.nodes), plan.Lookers, func(i int) { errs[i] = markable(ctx, m.w.Jobs, m.nodes[i]) })
 	for i, n := range m.nodes {
 		if errs[i] != nil {
-			m.w.refuse(n, errs[i])
+			m.w.Refuse(n, errs[i])
 		}
 	}
 }
 
 func (m *moving) add(from, to string) {
-	n := m.w.leftNode(to, m.w.records[to])
-	n.from, n.rec.MovingFrom = from, from
-	n.plan = &Planned{Address: to, Action: Move, From: from, Needs: n.rec.Needs}
-	if g := n.present(); g != nil {
-		nameObject(n.plan, g)
+	n := m.w.LeftNode(to, m.w.Records[to])
+	n.From, n.Entry.MovingFrom = from, from
+	n.Plan = &plan.Planned{Address: to, Action: plan.Move, From: from, Needs: n.Entry.Needs}
+	if g := n.Present(); g != nil {
+		plan.NameObject(n.Plan, g)
 	}
 	m.nodes = append(m.nodes, n)
 }
 
 // markable finds out whether all things of a node can be marked with its new address.
-func (j *jobs) markable(ctx context.Context, n *node) error {
-	for _, g := range n.rec.Generations {
-		job, look, err := j.markJob(ctx, n, g, j.mark(n.addr, g.Number))
+func markable(ctx context.Context, j *plan.Jobs, n *plan.Node) error {
+	for _, g := range n.Entry.Generations {
+		job, look, err := j.MarkJob(ctx, n, g, j.Mark(n.Address, g.Number))
 		switch {
 		case err != nil:
 			return err
 		case job == nil:
-			err = n.unmarked(g)
+			err = unmarked(n, g)
 		case look.Absent && g.State == statestore.Condemned:
 		case look.Absent:
-			err = reconcile.WithHint(fmt.Errorf("%s %s is missing", g.Kind, g.Identity), "deploy makes it again under its old address, or `athanor state rm %s` forgets it", n.from)
+			err = reconcile.WithHint(fmt.Errorf("%s %s is missing", g.Kind, g.Identity), "deploy makes it again under its old address, or `athanor state rm %s` forgets it", n.From)
 		default:
-			err = j.remarkable(n, g, job, look)
+			err = remarkable(j, n, g, job, look)
 		}
 		if err != nil {
 			return err
@@ -242,22 +244,22 @@ func (j *jobs) markable(ctx context.Context, n *node) error {
 
 // unmarked says whether a thing may move that carries no mark: what is ours by its content or its parent, or is
 // kept in the record alone, is so under any address.
-func (n *node) unmarked(g *state.Generation) error {
+func unmarked(n *plan.Node, g *state.Generation) error {
 	switch {
 	case g.StateOnly:
-		if from := n.rec.Birth; from != n.addr {
-			n.plan.Notes = append(n.plan.Notes, "kept in state alone, and there it stays what was created as "+from)
+		if from := n.Entry.Birth; from != n.Address {
+			n.Plan.Notes = append(n.Plan.Notes, "kept in state alone, and there it stays what was created as "+from)
 		}
 		return nil
 	case g.Identity == "":
 		return reconcile.WithHint(errors.New("its creation began and state does not say how it ended"), "`athanor deploy` finishes it")
-	case n.spec == nil:
+	case n.Spec == nil:
 		return fmt.Errorf("%w: %s", errNoKind, g.Kind)
-	case n.spec.Marked:
+	case n.Spec.Marked:
 		return reconcile.WithHint(errors.New("state does not say what it was created from, and its owner tag cannot be compared"), "`athanor deploy` writes it to state")
-	case n.spec.Named && !n.spec.Same && !n.spec.ByParent && !g.NameGiven:
-		return reconcile.WithHint(fmt.Errorf("a %s has no owner tag: only its name shows that it is ours, and its name stays that of %s", g.Kind, n.rec.Birth),
-			"declare it under the new address with renamedFrom: [%s] and deploy", n.from)
+	case n.Spec.Named && !n.Spec.Same && !n.Spec.ByParent && !g.NameGiven:
+		return reconcile.WithHint(fmt.Errorf("a %s has no owner tag: only its name shows that it is ours, and its name stays that of %s", g.Kind, n.Entry.Birth),
+			"declare it under the new address with renamedFrom: [%s] and deploy", n.From)
 	}
 	return nil
 }
@@ -265,16 +267,16 @@ func (n *node) unmarked(g *state.Generation) error {
 var errNoKind = errors.New("no kind of this name is linked in")
 
 // remarkable says whether the mark of a thing can be rewritten.
-func (j *jobs) remarkable(n *node, g *state.Generation, job *reconcile.Job, look reconcile.Look) error {
-	kind, _ := j.catalog.Kind(g.Kind)
-	if answer := adopt.Judge(j.evidenceOf(n, kind.Spec(), job, look, g)); answer.Verdict != adopt.Ours {
+func remarkable(j *plan.Jobs, n *plan.Node, g *state.Generation, job *reconcile.Job, look reconcile.Look) error {
+	kind, _ := j.Catalog.Kind(g.Kind)
+	if answer := adopt.Judge(j.EvidenceOf(n, kind.Spec(), job, look, g)); answer.Verdict != adopt.Ours {
 		return reconcile.WithHint(&adopt.OwnerError{Kind: g.Kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner},
-			"`athanor state rm %s` forgets it here", n.from)
+			"`athanor state rm %s` forgets it here", n.From)
 	}
-	steps := slices.DeleteFunc(slices.Clone(look.Steps), func(s reconcile.Step) bool { return !isMarkStep(s) })
+	steps := slices.DeleteFunc(slices.Clone(look.Steps), func(s reconcile.Step) bool { return !plan.IsMarkStep(s) })
 	rewritable := !slices.ContainsFunc(steps, func(s reconcile.Step) bool { return s.Replaces })
-	if look.Owner.Address == n.addr || len(steps) > 0 && rewritable {
+	if look.Owner.Address == n.Address || len(steps) > 0 && rewritable {
 		return nil
 	}
-	return reconcile.WithHint(fmt.Errorf("the owner tag of %s %s cannot be rewritten", g.Kind, g.Identity), "declare it under the new address with renamedFrom: [%s] and deploy", n.from)
+	return reconcile.WithHint(fmt.Errorf("the owner tag of %s %s cannot be rewritten", g.Kind, g.Identity), "declare it under the new address with renamedFrom: [%s] and deploy", n.From)
 }

@@ -6,34 +6,36 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/execute"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
 // apply moves the rows in one commit, marks what they are about, and when all of it is done takes from the rows the memory of
 // where they came from. What cannot be marked turns everything back.
-func (m *moving) apply(ctx context.Context, r *run) (statestore.Change, error) {
-	change := statestore.Change{Move: m.w.moved, KeyID: r.e.Key.ID()}
+func (m *moving) apply(ctx context.Context, r *execute.Run) (statestore.Change, error) {
+	change := statestore.Change{Move: m.w.Moved, KeyID: r.Runner.Key.ID()}
 	for _, rec := range m.records() {
-		if err := r.seal(&change, rec); err != nil {
+		if err := r.Seal(&change, rec); err != nil {
 			return change, err
 		}
 	}
-	if len(m.w.moved) > 0 {
-		if err := r.journal.Commit(context.WithoutCancel(ctx), change); err != nil {
+	if len(m.w.Moved) > 0 {
+		if err := r.Journal.Commit(context.WithoutCancel(ctx), change); err != nil {
 			return change, err
 		}
 	}
 	errs := make([]error, len(m.nodes))
-	parallel(len(m.nodes), lookers, func(i int) {
-		if errs[i] = errStopped; !r.stopping() {
-			errs[i] = r.reported(m.nodes[i], func() error { return r.w.remarkAll(ctx, m.nodes[i], m.nodes[i].addr) })
+	plan.Parallel(len(m.nodes), plan.Lookers, func(i int) {
+		if errs[i] = plan.ErrStopped; !r.Stopping() {
+			errs[i] = r.Reported(m.nodes[i], func() error { return execute.RemarkAll(ctx, r.Draft.Jobs, m.nodes[i], m.nodes[i].Address) })
 		}
 	})
 	if !slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
 		return m.done(r)
 	}
-	if r.stopping() || ctx.Err() != nil {
+	if r.Stopping() || ctx.Err() != nil {
 		return statestore.Change{}, m.cut(errs)
 	}
 	if len(m.begun) > 0 {
@@ -46,21 +48,21 @@ func (m *moving) apply(ctx context.Context, r *run) (statestore.Change, error) {
 func (m *moving) records() []*state.Entry {
 	var records []*state.Entry
 	for _, n := range m.nodes {
-		records = append(records, n.rec)
+		records = append(records, n.Entry)
 	}
 	return append(records, m.others...)
 }
 
 // done forgets where the rows came from: everything carries its new address.
-func (m *moving) done(r *run) (statestore.Change, error) {
-	end := statestore.Change{KeyID: r.e.Key.ID()}
+func (m *moving) done(r *execute.Run) (statestore.Change, error) {
+	end := statestore.Change{KeyID: r.Runner.Key.ID()}
 	for _, n := range m.nodes {
-		rec := n.rec.Clone()
-		if last := len(rec.Former) - 1; last >= 0 && rec.Former[last] == n.from {
+		rec := n.Entry.Clone()
+		if last := len(rec.Former) - 1; last >= 0 && rec.Former[last] == n.From {
 			rec.Former = rec.Former[:last]
 		}
 		rec.MovingFrom = ""
-		if err := r.seal(&end, rec); err != nil {
+		if err := r.Seal(&end, rec); err != nil {
 			return end, err
 		}
 	}
@@ -69,38 +71,38 @@ func (m *moving) done(r *run) (statestore.Change, error) {
 
 // undo marks everything as it was and moves the rows back. A thing that cannot be marked back is remembered as what it
 // may be marked with, so that the next deploy does it.
-func (m *moving) undo(ctx context.Context, r *run) error {
+func (m *moving) undo(ctx context.Context, r *execute.Run) error {
 	failed := make([]bool, len(m.nodes))
-	parallel(len(m.nodes), lookers, func(i int) {
-		failed[i] = r.w.remarkAll(ctx, m.nodes[i], m.nodes[i].from) != nil
+	plan.Parallel(len(m.nodes), plan.Lookers, func(i int) {
+		failed[i] = execute.RemarkAll(ctx, r.Draft.Jobs, m.nodes[i], m.nodes[i].From) != nil
 	})
 	back := statestore.Change{Move: map[string]string{}}
-	for from, to := range m.w.moved {
+	for from, to := range m.w.Moved {
 		back.Move[to] = from
 	}
 	for i, n := range m.nodes {
-		rec := m.was[n.from].Clone()
+		rec := m.was[n.From].Clone()
 		if failed[i] {
-			rec.Former = append(slices.Clone(rec.Former), n.addr)
+			rec.Former = append(slices.Clone(rec.Former), n.Address)
 		}
-		if err := r.seal(&back, rec); err != nil {
+		if err := r.Seal(&back, rec); err != nil {
 			return err
 		}
 	}
 	for _, rec := range m.others {
-		if err := r.seal(&back, m.was[rec.Address]); err != nil {
+		if err := r.Seal(&back, m.was[rec.Address]); err != nil {
 			return err
 		}
 	}
-	return r.journal.Commit(context.WithoutCancel(ctx), back)
+	return r.Journal.Commit(context.WithoutCancel(ctx), back)
 }
 
 // failure says what could not be marked.
-func (m *moving) failure(r *run, errs []error) error {
-	e := &RefusedError{}
+func (m *moving) failure(r *execute.Run, errs []error) error {
+	e := &plan.RefusedError{}
 	for i, err := range errs {
-		if err != nil && !errors.Is(err, errStopped) {
-			e.Problems = append(e.Problems, Problem{Address: m.nodes[i].from, Err: r.w.redact.Error(err)})
+		if err != nil && !errors.Is(err, plan.ErrStopped) {
+			e.Problems = append(e.Problems, plan.Problem{Address: m.nodes[i].From, Err: r.Draft.Redact.Error(err)})
 		}
 	}
 	return e
@@ -111,8 +113,8 @@ func (m *moving) cut(errs []error) error {
 	left := make(map[string]bool)
 	for i, err := range errs {
 		if err != nil {
-			left[m.nodes[i].addr] = true
+			left[m.nodes[i].Address] = true
 		}
 	}
-	return &HalfMovedError{Addresses: slices.Sorted(maps.Keys(left))}
+	return &plan.HalfMovedError{Addresses: slices.Sorted(maps.Keys(left))}
 }

@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/execute"
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
@@ -27,7 +29,7 @@ type StageEnd struct {
 // object, and no plan of either stage is made then: the same relocation again completes it.
 type Relocation struct {
 	// Source is what the stage that gives does, Target what the one that gets does.
-	Source, Target *Plan
+	Source, Target *plan.Plan
 
 	from, to relocationEnd
 	renames  []Rename
@@ -42,16 +44,16 @@ type Relocation struct {
 // relocationEnd is one end while the relocation is planned and applied.
 type relocationEnd struct {
 	StageEnd
-	w      *work
-	plan   *Plan
-	run    *run
-	inner  *relocationEnd // the end whose lease is taken after this one's
-	result *Result        // of the inner end
+	w      *plan.Draft
+	plan   *plan.Plan
+	run    *execute.Run
+	inner  *relocationEnd  // the end whose lease is taken after this one's
+	result *execute.Result // of the inner end
 	end    statestore.Change
 }
 
 // relocated is one resource as both stages see it. The source is nil once it has given the resource away.
-type relocated struct{ source, target *node }
+type relocated struct{ source, target *plan.Node }
 
 // PlanRelocation says what moving resources to another stage would do; it observes their objects, and changes nothing. Renames name
 // single addresses. derives reports kinds whose values come from the key of their stage. What cannot be moved is a *RefusedError,
@@ -66,47 +68,38 @@ func PlanRelocation(ctx context.Context, from, to StageEnd, renames []Rename, de
 func (m *Relocation) plan(ctx context.Context) error {
 	for _, end := range []*relocationEnd{&m.from, &m.to} {
 		var err error
-		if end.w, err = end.Engine.newEdit(ctx, end.Stage, end.Dir); err != nil {
+		if end.w, err = end.Engine.planner().NewEdit(ctx, end.Stage, end.Dir); err != nil {
 			return err
 		}
 	}
-	if err := betweenStages(ctx, m.from.w); err != nil && !errors.Is(err, ErrRefused) { // what is refused may be this very move
+	if err := plan.BetweenStages(ctx, m.from.w); err != nil && !errors.Is(err, plan.ErrRefused) { // what is refused may be this very move
 		return err
 	}
 	m.moves, m.begun, m.nodes = map[string]string{}, map[string]bool{}, nil
 	for _, r := range m.renames {
-		m.from.w.problemIf(r.From, m.check(r.From, r.To))
+		problemIf(m.from.w.Refusals, r.From, m.check(r.From, r.To))
 		m.moves[r.From] = r.To
 	}
-	if m.from.w.refused() == nil {
-		m.prepare(reconcile.ReadOnly(reconcile.WithGate(ctx, m.from.w.gate)))
+	if m.from.w.Refused() == nil {
+		m.prepare(reconcile.ReadOnly(reconcile.WithGate(ctx, m.from.w.Gate)))
 	}
 	return m.documents()
 }
 
 // problemIf refuses an edit because of an address where there is an error.
-func (r *refusals) problemIf(addr string, err error) {
+func problemIf(r *plan.Refusals, addr string, err error) {
 	if err != nil {
-		r.wrong(addr, err)
+		r.Wrong(addr, err)
 	}
 }
 
 // name is an address of the end as the other end writes it.
-func (e *relocationEnd) name(addr string) string { return abroadName(e.Stage, addr) }
-
-func abroadName(stage statestore.Stage, addr string) string { return stage.String() + ":" + addr }
-
-// splitAbroad reads STACK/STAGE:ADDRESS.
-func splitAbroad(name string) (stage statestore.Stage, addr string, ok bool) {
-	where, addr, ok := strings.Cut(name, ":")
-	stack, stageName, both := strings.Cut(where, "/")
-	return statestore.Stage{Stack: stack, Name: stageName}, addr, ok && both
-}
+func (e *relocationEnd) name(addr string) string { return plan.AbroadName(e.Stage, addr) }
 
 // check says why a move cannot be; nil for one that can.
 func (m *Relocation) check(from, to string) error {
 	source, target := m.from.w, m.to.w
-	arrived := target.records[to]
+	arrived := target.Records[to]
 	switch {
 	case strings.HasSuffix(from, "/") || strings.HasSuffix(to, "/"):
 		return reconcile.WithHint(errors.New("scopes move within a stage only"), "name each address")
@@ -116,17 +109,17 @@ func (m *Relocation) check(from, to string) error {
 	if err := graph.CheckAddress(to); err != nil {
 		return err
 	}
-	rec := source.records[from]
+	rec := source.Records[from]
 	switch {
-	case source.damaged[from] != nil:
-		return unreadable(from, source.damaged[from])
-	case target.damaged[to] != nil:
-		return unreadable(to, target.damaged[to])
+	case source.Damaged[from] != nil:
+		return plan.Unreadable(from, source.Damaged[from])
+	case target.Damaged[to] != nil:
+		return plan.Unreadable(to, target.Damaged[to])
 	case arrived != nil && arrived.MovingFrom == m.from.name(from) && (rec == nil || rec.MovingTo == m.to.name(to)):
 		m.begun[from] = true
 		return nil
 	case rec == nil:
-		return nothingAs(from, slices.Collect(maps.Keys(source.records)))
+		return nothingAs(from, slices.Collect(maps.Keys(source.Records)))
 	case arrived != nil:
 		return reconcile.WithHint(fmt.Errorf("%s has %s already", m.to.Stage, to), "choose another address there")
 	case rec.MovingFrom != "":
@@ -143,7 +136,7 @@ func (m *Relocation) checkRow(from string, rec *state.Entry) error {
 	for _, r := range m.renames {
 		going[r.From] = true
 	}
-	if by := neededBy(m.from.w.snap, from, going); len(by) > 0 {
+	if by := neededBy(m.from.w.Snap, from, going); len(by) > 0 {
 		return reconcile.WithHint(&statestore.NeededError{Address: from, By: by},
 			"move them too, or deploy a program in which they refer to an output of %s instead", m.to.Stage.Stack)
 	}
@@ -155,7 +148,7 @@ func (m *Relocation) checkRow(from string, rec *state.Entry) error {
 			return reconcile.WithHint(fmt.Errorf("the values of a %s are derived from the key of %s, and %s has another one", g.Kind, m.from.Stage, m.to.Stage),
 				"make it an output of %s and refer to that", m.from.Stage.Stack)
 		}
-		for addr, other := range m.to.w.records {
+		for addr, other := range m.to.w.Records {
 			if slices.ContainsFunc(other.Generations, func(x *state.Generation) bool {
 				return g.Identity != "" && x.Kind == g.Kind && x.Location == g.Location && x.Identity == g.Identity
 			}) {
@@ -171,37 +164,37 @@ func (m *Relocation) prepare(ctx context.Context) {
 	for _, from := range slices.Sorted(maps.Keys(m.moves)) {
 		to := m.moves[from]
 		var pair relocated
-		entry := m.to.w.records[to]
-		if rec := m.from.w.records[from]; rec != nil {
-			pair.source = m.from.w.leftNode(from, rec)
+		entry := m.to.w.Records[to]
+		if rec := m.from.w.Records[from]; rec != nil {
+			pair.source = m.from.w.LeftNode(from, rec)
 			if !m.begun[from] {
 				entry = rec.Abroad(to, m.moves, m.from.Engine.Key, m.to.Engine.Key)
 				entry.MovingFrom = m.from.name(from)
 			}
 		}
-		pair.target = m.to.w.leftNode(to, entry)
-		pair.target.plan = &Planned{Address: to, Action: Move, From: m.from.name(from), Needs: entry.Needs}
-		if g := pair.target.present(); g != nil {
-			nameObject(pair.target.plan, g)
+		pair.target = m.to.w.LeftNode(to, entry)
+		pair.target.Plan = &plan.Planned{Address: to, Action: plan.Move, From: m.from.name(from), Needs: entry.Needs}
+		if g := pair.target.Present(); g != nil {
+			plan.NameObject(pair.target.Plan, g)
 		}
 		m.nodes = append(m.nodes, pair)
 	}
 	errs := make([]error, len(m.nodes))
-	parallel(len(m.nodes), lookers, func(i int) {
+	plan.Parallel(len(m.nodes), plan.Lookers, func(i int) {
 		if m.nodes[i].source != nil {
 			errs[i] = m.leavable(ctx, m.nodes[i])
 		}
 	})
 	for i, err := range errs {
-		m.from.w.problemIf(m.nodes[i].target.plan.From, err)
+		problemIf(m.from.w.Refusals, m.nodes[i].target.Plan.From, err)
 	}
 }
 
 // leavable says why the objects of a resource cannot get owner tags of another stage; nil when they can.
 func (m *Relocation) leavable(ctx context.Context, pair relocated) error {
-	n, j := pair.source, m.from.w.jobs
-	for _, g := range n.rec.Generations {
-		job, look, err := j.markJob(ctx, n, g, m.to.w.jobs.mark(pair.target.addr, g.Number))
+	n, j := pair.source, m.from.w.Jobs
+	for _, g := range n.Entry.Generations {
+		job, look, err := j.MarkJob(ctx, n, g, m.to.w.Jobs.Mark(pair.target.Address, g.Number))
 		if err != nil {
 			return err
 		}
@@ -211,12 +204,12 @@ func (m *Relocation) leavable(ctx context.Context, pair relocated) error {
 		case look.Absent && g.State == statestore.Condemned:
 		case look.Absent:
 			err = reconcile.WithHint(fmt.Errorf("%s %s is missing", g.Kind, g.Identity), "deploy %s, which makes it again", m.from.Stage)
-		case !m.tagged(pair, g, look) && j.judgedHere(n, g, job, look).Verdict != adopt.Ours:
-			answer := j.judgedHere(n, g, job, look)
+		case !m.tagged(pair, g, look) && judgedHere(j, n, g, job, look).Verdict != adopt.Ours:
+			answer := judgedHere(j, n, g, job, look)
 			err = &adopt.OwnerError{Kind: g.Kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner}
-		case !m.tagged(pair, g, look) && !slices.ContainsFunc(look.Steps, isMarkStep),
-			slices.ContainsFunc(look.Steps, func(s reconcile.Step) bool { return isMarkStep(s) && s.Replaces }):
-			err = reconcile.WithHint(fmt.Errorf("the owner tag of %s %s cannot be rewritten", g.Kind, g.Identity), byAdoption, n.addr)
+		case !m.tagged(pair, g, look) && !slices.ContainsFunc(look.Steps, plan.IsMarkStep),
+			slices.ContainsFunc(look.Steps, func(s reconcile.Step) bool { return plan.IsMarkStep(s) && s.Replaces }):
+			err = reconcile.WithHint(fmt.Errorf("the owner tag of %s %s cannot be rewritten", g.Kind, g.Identity), byAdoption, n.Address)
 		}
 		if err != nil {
 			return err
@@ -228,15 +221,15 @@ func (m *Relocation) leavable(ctx context.Context, pair relocated) error {
 const byAdoption = "`athanor state rm %s` retains it, and a deploy of the other stack with --adopt takes it over"
 
 // tagless says why an object that has no owner tag to write cannot change its stage.
-func (m *Relocation) tagless(n *node, g *state.Generation) error {
+func (m *Relocation) tagless(n *plan.Node, g *state.Generation) error {
 	switch {
 	case g.StateOnly:
 		return nil
-	case n.spec == nil:
+	case n.Spec == nil:
 		return fmt.Errorf("%w: %s", errNoKind, g.Kind)
-	case n.spec.Marked:
+	case n.Spec.Marked:
 		return reconcile.WithHint(errors.New("state does not say what it was created from, and its owner tag cannot be compared"), "`athanor deploy` writes it to state")
-	case n.spec.Named && !n.spec.Same && !n.spec.ByParent && !g.NameGiven:
+	case n.Spec.Named && !n.Spec.Same && !n.Spec.ByParent && !g.NameGiven:
 		return reconcile.WithHint(fmt.Errorf("a %s has no owner tag: only its name shows that it is ours, and its name is that of %s", g.Kind, m.from.Stage),
 			"give it a name in the program of both stacks")
 	}
@@ -244,81 +237,44 @@ func (m *Relocation) tagless(n *node, g *state.Generation) error {
 }
 
 // judgedHere is the verdict on an object by the owner tag of its own stage, whatever the job would write.
-func (j *jobs) judgedHere(n *node, g *state.Generation, job *reconcile.Job, look reconcile.Look) adopt.Answer {
-	kind, _ := j.catalog.Kind(g.Kind)
-	evidence := j.evidenceOf(n, kind.Spec(), job, look, g)
-	evidence.Tag = j.mark(n.addr, g.Number)
+func judgedHere(j *plan.Jobs, n *plan.Node, g *state.Generation, job *reconcile.Job, look reconcile.Look) adopt.Answer {
+	kind, _ := j.Catalog.Kind(g.Kind)
+	evidence := j.EvidenceOf(n, kind.Spec(), job, look, g)
+	evidence.Tag = j.Mark(n.Address, g.Number)
 	return adopt.Judge(evidence)
 }
 
 // tagged reports that an object has the owner tag of the target already.
 func (m *Relocation) tagged(pair relocated, g *state.Generation, look reconcile.Look) bool {
-	return look.Owner == m.to.w.jobs.mark(pair.target.addr, g.Number)
+	return look.Owner == m.to.w.Jobs.Mark(pair.target.Address, g.Number)
 }
 
 // documents makes the plans of both ends.
 func (m *Relocation) documents() error {
-	var arrives, leaves []Planned
+	var arrives, leaves []plan.Planned
 	for _, pair := range m.nodes {
-		arrives = append(arrives, *pair.target.plan)
+		arrives = append(arrives, *pair.target.Plan)
 		if pair.source == nil {
 			continue
 		}
-		lines := forgotten(m.from.w.snap, pair.source.addr)
-		lines[0].Notes = append(lines[0].Notes, "moves to "+m.to.name(pair.target.addr))
+		lines := forgotten(m.from.w.Snap, pair.source.Address)
+		lines[0].Notes = append(lines[0].Notes, "moves to "+m.to.name(pair.target.Address))
 		leaves = append(leaves, lines...)
 	}
-	refused := m.from.w.refused()
+	refused := m.from.w.Refused()
 	for _, end := range []struct {
 		*relocationEnd
-		lines []Planned
+		lines []plan.Planned
 	}{{&m.from, leaves}, {&m.to, arrives}} {
-		what := &edit{apply: func(ctx context.Context, r *run) (statestore.Change, error) {
+		what := &execute.StateEdit{Apply: func(ctx context.Context, r *execute.Run) (statestore.Change, error) {
 			return m.enter(ctx, end.relocationEnd, r)
-		}, also: true}
-		plan, err := end.w.editPlan(end.lines, what, func(ctx context.Context) (*Plan, error) {
+		}, More: true}
+		doc, err := end.w.EditPlan(end.lines, what, func(ctx context.Context) (*plan.Plan, error) {
 			err := m.plan(ctx)
 			return end.plan, err
 		})
-		refused, end.plan = errors.Join(refused, err), plan
+		refused, end.plan = errors.Join(refused, err), doc
 	}
 	m.Source, m.Target = m.from.plan, m.to.plan
-	return m.from.w.refused()
-}
-
-// betweenStages refuses to plan a stage while one of its objects is in the state of another stage too, because a move there was
-// interrupted. A move that was interrupted before the other stage had the object, or after this one gave it up, needs nothing.
-func betweenStages(ctx context.Context, w *work) error {
-	refused := &RefusedError{}
-	for _, addr := range slices.Sorted(maps.Keys(w.records)) {
-		rec := w.records[addr]
-		other, there, arrives := splitAbroad(rec.MovingFrom)
-		if !arrives {
-			var leaves bool
-			if other, there, leaves = splitAbroad(rec.MovingTo); !leaves {
-				continue
-			}
-		}
-		snap, err := w.e.Store.Load(ctx, other)
-		if err != nil {
-			return err
-		}
-		row, known := snap.Rows[there]
-		if !known || !state.Shares(w.snap.Rows[addr], row) {
-			w.records[addr] = rec.Clone()
-			w.records[addr].MovingTo, w.records[addr].MovingFrom = "", ""
-			continue
-		}
-		source, from, target, to := w.stage, addr, other, there
-		if arrives {
-			source, from, target, to = other, there, w.stage, addr
-		}
-		refused.Problems = append(refused.Problems, Problem{Address: addr, Err: reconcile.WithHint(
-			fmt.Errorf("its move from %s to %s was interrupted: both stages have it", abroadName(source, from), abroadName(target, to)),
-			"athanor state mv %s %s --stack %s --stage %s finishes it", from, abroadName(target, to), source.Stack, source.Name)})
-	}
-	if len(refused.Problems) > 0 {
-		return refused
-	}
-	return nil
+	return m.from.w.Refused()
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/execute"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
@@ -13,7 +15,7 @@ import (
 
 // Apply moves the resources and returns the result of the run at the target. Interrupted, or killed, it leaves rows that name each
 // other: the same relocation again completes it. What cannot get its owner tag turns everything back.
-func (m *Relocation) Apply(ctx context.Context, o ApplyOptions) (*Result, error) {
+func (m *Relocation) Apply(ctx context.Context, o ApplyOptions) (*execute.Result, error) {
 	m.o = o
 	outer, inner := &m.from, &m.to
 	if inner.Stage.String() < outer.Stage.String() {
@@ -28,7 +30,7 @@ func (m *Relocation) Apply(ctx context.Context, o ApplyOptions) (*Result, error)
 }
 
 // enter is what the run of one end does once it has its lease.
-func (m *Relocation) enter(ctx context.Context, end *relocationEnd, r *run) (statestore.Change, error) {
+func (m *Relocation) enter(ctx context.Context, end *relocationEnd, r *execute.Run) (statestore.Change, error) {
 	end.run, end.end = r, statestore.Change{}
 	if end.inner == nil {
 		return end.end, m.carry(ctx)
@@ -47,11 +49,11 @@ func (m *Relocation) carry(ctx context.Context) error {
 	if err := m.arrive(ctx); err != nil {
 		return err
 	}
-	tags := reconcile.WithGate(ctx, m.to.run.w.gate)
+	tags := reconcile.WithGate(ctx, m.to.run.Draft.Gate)
 	errs := make([]error, len(m.nodes))
-	parallel(len(m.nodes), lookers, func(i int) {
-		if errs[i] = errStopped; !m.stopping() {
-			errs[i] = m.to.run.reported(m.nodes[i].target, func() error { return m.retag(tags, m.nodes[i], true) })
+	plan.Parallel(len(m.nodes), plan.Lookers, func(i int) {
+		if errs[i] = plan.ErrStopped; !m.stopping() {
+			errs[i] = m.to.run.Reported(m.nodes[i].target, func() error { return m.retag(tags, m.nodes[i], true) })
 		}
 	})
 	if !slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
@@ -67,13 +69,13 @@ func (m *Relocation) carry(ctx context.Context) error {
 }
 
 // stopping reports that one of the two runs was asked to stop.
-func (m *Relocation) stopping() bool { return m.from.run.stopping() || m.to.run.stopping() }
+func (m *Relocation) stopping() bool { return m.from.run.Stopping() || m.to.run.Stopping() }
 
 // announce writes to the source where its rows go.
 func (m *Relocation) announce(ctx context.Context) error {
 	return m.writeSource(ctx, func(pair relocated) *state.Entry {
-		rec := pair.source.rec.Clone()
-		rec.MovingTo = m.to.name(pair.target.addr)
+		rec := pair.source.Entry.Clone()
+		rec.MovingTo = m.to.name(pair.target.Address)
 		return rec
 	})
 }
@@ -85,14 +87,14 @@ func (m *Relocation) writeSource(ctx context.Context, entry func(relocated) *sta
 		if pair.source == nil {
 			continue
 		}
-		if err := m.from.run.seal(&change, entry(pair)); err != nil {
+		if err := m.from.run.Seal(&change, entry(pair)); err != nil {
 			return err
 		}
 	}
 	if len(change.Put) == 0 {
 		return nil
 	}
-	return m.from.run.journal.Commit(context.WithoutCancel(ctx), change)
+	return m.from.run.Journal.Commit(context.WithoutCancel(ctx), change)
 }
 
 // arrive writes the rows to the target, and with the end of its run that nothing of them is left to do.
@@ -102,46 +104,46 @@ func (m *Relocation) arrive(ctx context.Context) error {
 		if m.begun[m.sourceAddress(pair)] {
 			continue
 		}
-		if err := m.to.run.seal(&change, pair.target.rec); err != nil {
+		if err := m.to.run.Seal(&change, pair.target.Entry); err != nil {
 			return err
 		}
 	}
 	if len(change.Put) == 0 {
 		return nil
 	}
-	return m.to.run.journal.Commit(context.WithoutCancel(ctx), change)
+	return m.to.run.Journal.Commit(context.WithoutCancel(ctx), change)
 }
 
 // sourceAddress is where a resource comes from.
 func (m *Relocation) sourceAddress(pair relocated) string {
-	_, addr, _ := splitAbroad(pair.target.plan.From)
+	_, addr, _ := plan.SplitAbroad(pair.target.Plan.From)
 	return addr
 }
 
 // retag writes the owner tags of one resource's objects: those of the target, or again those of the source.
 func (m *Relocation) retag(ctx context.Context, pair relocated, forth bool) error {
-	n, j := pair.source, m.from.run.w.jobs
+	n, j := pair.source, m.from.run.Draft.Jobs
 	if n == nil {
 		return nil // the tags were written before the source gave it up
 	}
-	for _, g := range n.rec.Generations {
-		mark := j.mark(n.addr, g.Number)
+	for _, g := range n.Entry.Generations {
+		mark := j.Mark(n.Address, g.Number)
 		if forth {
-			mark = m.to.run.w.jobs.mark(pair.target.addr, g.Number)
+			mark = m.to.run.Draft.Jobs.Mark(pair.target.Address, g.Number)
 		}
-		job, look, err := j.markJob(ctx, n, g, mark)
+		job, look, err := j.MarkJob(ctx, n, g, mark)
 		if err != nil {
 			return err
 		}
 		if job == nil || look.Absent || look.Owner == mark {
 			continue
 		}
-		if answer := j.judgedHere(n, g, job, look); answer.Verdict != adopt.Ours && !m.tagged(pair, g, look) {
+		if answer := judgedHere(j, n, g, job, look); answer.Verdict != adopt.Ours && !m.tagged(pair, g, look) {
 			return &adopt.OwnerError{Kind: g.Kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner}
 		}
-		kind, _ := j.catalog.Kind(g.Kind)
-		_, err = kind.Settle(ctx, job, reconcile.Hooks{Intend: func(context.Context) error { return errStopped }})
-		if err != nil && !errors.Is(err, errStopped) { // it is gone meanwhile
+		kind, _ := j.Catalog.Kind(g.Kind)
+		_, err = kind.Settle(ctx, job, reconcile.Hooks{Intend: func(context.Context) error { return plan.ErrStopped }})
+		if err != nil && !errors.Is(err, plan.ErrStopped) { // it is gone meanwhile
 			return err
 		}
 	}
@@ -151,49 +153,49 @@ func (m *Relocation) retag(ctx context.Context, pair relocated, forth bool) erro
 // giveUp removes the rows from the source, and lets the end of the target's run say that the move is over.
 func (m *Relocation) giveUp(ctx context.Context) error {
 	err := m.writeSource(ctx, func(pair relocated) *state.Entry {
-		return &state.Entry{Address: pair.source.addr, Version: pair.source.rec.Version}
+		return &state.Entry{Address: pair.source.Address, Version: pair.source.Entry.Version}
 	})
 	if err != nil {
 		return err
 	}
-	if err := m.from.run.tell(m.from.run.plan.Actions); err != nil {
+	if err := m.from.run.Tell(m.from.run.Plan.Actions); err != nil {
 		return err
 	}
 	change := statestore.Change{KeyID: m.to.Engine.Key.ID()}
 	for _, pair := range m.nodes {
-		rec := pair.target.rec.Clone()
+		rec := pair.target.Entry.Clone()
 		rec.MovingFrom = ""
-		if err := m.to.run.seal(&change, rec); err != nil {
+		if err := m.to.run.Seal(&change, rec); err != nil {
 			return err
 		}
 	}
-	return m.to.run.journal.Commit(context.WithoutCancel(ctx), change)
+	return m.to.run.Journal.Commit(context.WithoutCancel(ctx), change)
 }
 
 // turnBack writes the owner tags of the source again and takes the rows from the target.
 func (m *Relocation) turnBack(ctx context.Context) error {
-	tags := reconcile.WithGate(ctx, m.from.run.w.gate)
+	tags := reconcile.WithGate(ctx, m.from.run.Draft.Gate)
 	errs := make([]error, len(m.nodes))
-	parallel(len(m.nodes), lookers, func(i int) { errs[i] = m.retag(tags, m.nodes[i], false) })
+	plan.Parallel(len(m.nodes), plan.Lookers, func(i int) { errs[i] = m.retag(tags, m.nodes[i], false) })
 	if err := errors.Join(errs...); err != nil {
 		return reconcile.WithHint(err, "both stages have it now; the same command finishes the move")
 	}
 	var change statestore.Change
 	for _, pair := range m.nodes {
-		change.Put = append(change.Put, statestore.Row{Address: pair.target.addr})
+		change.Put = append(change.Put, statestore.Row{Address: pair.target.Address})
 	}
-	if err := m.to.run.journal.Commit(context.WithoutCancel(ctx), change); err != nil {
+	if err := m.to.run.Journal.Commit(context.WithoutCancel(ctx), change); err != nil {
 		return err
 	}
-	return m.writeSource(ctx, func(pair relocated) *state.Entry { return pair.source.rec })
+	return m.writeSource(ctx, func(pair relocated) *state.Entry { return pair.source.Entry })
 }
 
 // failure says what could not be tagged.
 func (m *Relocation) failure(errs []error) error {
-	e := &RefusedError{}
+	e := &plan.RefusedError{}
 	for i, err := range errs {
-		if err != nil && !errors.Is(err, errStopped) {
-			e.Problems = append(e.Problems, Problem{Address: m.sourceAddress(m.nodes[i]), Err: m.from.run.w.redact.Error(err)})
+		if err != nil && !errors.Is(err, plan.ErrStopped) {
+			e.Problems = append(e.Problems, plan.Problem{Address: m.sourceAddress(m.nodes[i]), Err: m.from.run.Draft.Redact.Error(err)})
 		}
 	}
 	return e
@@ -204,9 +206,9 @@ func (m *Relocation) cut(errs []error) error {
 	var left []string
 	for i, err := range errs {
 		if err != nil {
-			left = append(left, m.nodes[i].target.plan.From)
+			left = append(left, m.nodes[i].target.Plan.From)
 		}
 	}
 	slices.Sort(left)
-	return &HalfMovedError{Addresses: left}
+	return &plan.HalfMovedError{Addresses: left}
 }

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/athanor-dev/athanor/engine/execute"
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 )
@@ -14,43 +16,43 @@ import (
 // PlanRemove says what would be forgotten: the records of addresses, or of globs as --target takes them. The world is not
 // touched, and not even looked at: what the records are about stays as it is, with its marks. A record that another one needs is
 // refused, unless that one goes too. Damaged records can be removed like any other.
-func (e *Engine) PlanRemove(ctx context.Context, stage statestore.Stage, globs []string) (*Plan, error) {
-	w, err := e.newEdit(ctx, stage, "")
+func (e *Engine) PlanRemove(ctx context.Context, stage statestore.Stage, globs []string) (*plan.Plan, error) {
+	w, err := e.planner().NewEdit(ctx, stage, "")
 	if err != nil {
 		return nil, err
 	}
-	locations, err := openUnsearched(w.snap, w.key)
+	locations, err := plan.OpenUnsearched(w.Snap, w.Key)
 	if err != nil {
 		return nil, err
 	}
-	gone, idle := matched(w.known(), globs)
-	named := func(l unsearched) bool { return slices.Contains(globs, l.name) }
+	gone, idle := matched(w.Known(), globs)
+	named := func(l plan.Unsearched) bool { return slices.Contains(globs, l.Name) }
 	idle = slices.DeleteFunc(idle, func(glob string) bool {
-		return slices.ContainsFunc(locations, func(l unsearched) bool { return l.name == glob })
+		return slices.ContainsFunc(locations, func(l plan.Unsearched) bool { return l.Name == glob })
 	})
 	for _, glob := range idle {
-		w.wrong("", nothingAs(glob, slices.Collect(maps.Keys(w.known()))))
+		w.Wrong("", nothingAs(glob, slices.Collect(maps.Keys(w.Known()))))
 	}
-	var actions []Planned
+	var actions []plan.Planned
 	for _, addr := range slices.Sorted(maps.Keys(gone)) {
-		lines := forgotten(w.snap, addr)
-		if by := neededBy(w.snap, addr, gone); len(by) > 0 {
+		lines := forgotten(w.Snap, addr)
+		if by := neededBy(w.Snap, addr, gone); len(by) > 0 {
 			err := reconcile.WithHint(&statestore.NeededError{Address: addr, By: by}, "name it too, to forget both: athanor state rm %s", strings.Join(append([]string{addr}, by...), " "))
-			w.problems = append(w.problems, Problem{Err: err})
+			w.Problems = append(w.Problems, plan.Problem{Err: err})
 		}
 		actions = append(actions, lines...)
 	}
 	for _, l := range locations {
-		if named(l) && !gone[l.name] {
-			actions = append(actions, Planned{Address: l.name, Kind: l.kind, Action: Forget, Notes: []string{"a destroy could not search this location, and none will"}})
+		if named(l) && !gone[l.Name] {
+			actions = append(actions, plan.Planned{Address: l.Name, Kind: l.Kind, Action: plan.Forget, Notes: []string{"a destroy could not search this location, and none will"}})
 		}
 	}
 	var end statestore.Change
 	if slices.ContainsFunc(locations, named) {
-		end.Meta = map[string][]byte{unsearchedFact: sealUnsearched(slices.DeleteFunc(locations, named), stage, w.key)}
+		end.Meta = map[string][]byte{plan.UnsearchedFact: plan.SealUnsearched(slices.DeleteFunc(locations, named), stage, w.Key)}
 	}
-	apply := func(ctx context.Context, r *run) (statestore.Change, error) { return end, r.remove(ctx, gone) }
-	return w.editPlan(actions, &edit{apply: apply}, func(ctx context.Context) (*Plan, error) { return e.PlanRemove(ctx, stage, globs) })
+	apply := func(ctx context.Context, r *execute.Run) (statestore.Change, error) { return end, remove(ctx, r, gone) }
+	return w.EditPlan(actions, &execute.StateEdit{Apply: apply}, func(ctx context.Context) (*plan.Plan, error) { return e.PlanRemove(ctx, stage, globs) })
 }
 
 // matched are the addresses that globs name, and the globs that name none.
@@ -71,22 +73,22 @@ func matched(known map[string]bool, globs []string) (gone map[string]bool, idle 
 }
 
 // forgotten are the lines of one address: one for each thing of it, with its physical identity.
-func forgotten(snap *statestore.Snapshot, addr string) []Planned {
+func forgotten(snap *statestore.Snapshot, addr string) []plan.Planned {
 	row, readable := snap.Rows[addr]
 	if !readable {
-		lines := []Planned{}
+		lines := []plan.Planned{}
 		for _, id := range snap.Damaged[addr].Identities {
-			lines = append(lines, Planned{Address: addr, Kind: id.Kind, Action: Forget, Identity: id.Identity, Place: reconcile.Place(id.Place)})
+			lines = append(lines, plan.Planned{Address: addr, Kind: id.Kind, Action: plan.Forget, Identity: id.Identity, Place: reconcile.Place(id.Place)})
 		}
 		if len(lines) == 0 {
-			lines = append(lines, Planned{Address: addr, Action: Forget})
+			lines = append(lines, plan.Planned{Address: addr, Action: plan.Forget})
 		}
 		lines[0].Notes = []string{"its state entry cannot be read"}
 		return lines
 	}
-	var lines []Planned
+	var lines []plan.Planned
 	for _, g := range row.Generations {
-		line := Planned{Address: addr, Kind: g.Kind, Action: Forget, Identity: g.Identity, Generation: g.Number, Place: reconcile.Place(g.Place)}
+		line := plan.Planned{Address: addr, Kind: g.Kind, Action: plan.Forget, Identity: g.Identity, Generation: g.Number, Place: reconcile.Place(g.Place)}
 		if g.State != statestore.Live {
 			line.Notes = append(line.Notes, string(g.State))
 		}
@@ -108,17 +110,17 @@ func neededBy(snap *statestore.Snapshot, addr string, gone map[string]bool) []st
 }
 
 // remove removes rows, all in one commit. A damaged one goes whatever its version is.
-func (r *run) remove(ctx context.Context, gone map[string]bool) error {
+func remove(ctx context.Context, r *execute.Run, gone map[string]bool) error {
 	var change statestore.Change
 	for _, addr := range slices.Sorted(maps.Keys(gone)) {
 		row := statestore.Row{Address: addr, Version: statestore.Repair}
-		if known, readable := r.w.snap.Rows[addr]; readable {
+		if known, readable := r.Draft.Snap.Rows[addr]; readable {
 			row.Version = known.Version
 		}
 		change.Put = append(change.Put, row)
 	}
-	if err := r.journal.Commit(ctx, change); err != nil {
+	if err := r.Journal.Commit(ctx, change); err != nil {
 		return err
 	}
-	return r.tell(r.plan.Actions)
+	return r.Tell(r.Plan.Actions)
 }

@@ -3,10 +3,13 @@ package engine
 import (
 	"cmp"
 	"context"
+	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/athanor-dev/athanor/engine/execute"
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/redact"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -150,7 +153,7 @@ func (v views) viewGeneration(g *state.Generation, secrets *redact.Redactor, rev
 // maskTree masks paths that are secret by type and values that hold a known secret.
 func maskTree(t map[string]any, paths []tree.Path, secrets *redact.Redactor) map[string]any {
 	masked := any(t)
-	leaves(t, func(p tree.Path, v any) {
+	plan.Leaves(t, func(p tree.Path, v any) {
 		secret := slices.ContainsFunc(paths, func(q tree.Path) bool { return p.Within(q) })
 		if secret || secrets.Holds(v) {
 			masked = tree.With(masked, p, reconcile.Mask)
@@ -158,4 +161,29 @@ func maskTree(t map[string]any, paths []tree.Path, secrets *redact.Redactor) map
 	})
 	m, _ := masked.(map[string]any)
 	return m
+}
+
+// Outputs are those of the last run that told them; secret ones are named apart.
+func (e *Engine) Outputs(ctx context.Context, stage statestore.Stage) (values map[string]any, secret map[string]bool, err error) {
+	snap, err := e.Store.Load(ctx, stage)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := e.Key.Check(snap.KeyID); err != nil {
+		return nil, nil, err
+	}
+	return state.OpenOutputs(snap, e.Key)
+}
+
+// StackDir is the directory that a stack was deployed from last, in this project; "" when that is not on record.
+func (e *Engine) StackDir(ctx context.Context, stage statestore.Stage) (string, error) {
+	snap, err := e.Store.Load(ctx, stage)
+	if err != nil {
+		return "", err
+	}
+	rel, err := execute.OpenDir(e.Key, snap)
+	if err != nil || rel == "" {
+		return "", err
+	}
+	return filepath.Join(e.Root, filepath.FromSlash(rel)), nil
 }

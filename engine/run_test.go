@@ -14,7 +14,7 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/plan/operation"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -396,7 +396,7 @@ func TestSavedPlans(t *testing.T) {
 	saved = b.saved(b.plan(g))
 	b.world.of("a")[0].Shape = "drifted"
 	r, err := b.give(saved, g)
-	if err != nil || r.Summary.Failed != 1 || r.Summary.Updated != 1 || !errors.Is(r.Failures[0], plan.ErrChanged) {
+	if err != nil || r.Summary.Failed != 1 || r.Summary.Updated != 1 || !errors.Is(r.Failures[0], operation.ErrChanged) {
 		t.Fatalf("%v %+v %s", err, r.Summary, failures(r))
 	}
 	// Without a saved plan the change between look and work stops what would be replaced, too.
@@ -404,7 +404,7 @@ func TestSavedPlans(t *testing.T) {
 	p := b.plan(g)
 	b.world.of("a")[0].Shape = "drifted"
 	r, err = b.e.Apply(t.Context(), p, engine.ApplyOptions{Command: "deploy"})
-	if err != nil || !errors.Is(r.Failures[0], plan.ErrChanged) || len(b.world.of("a")) != 1 {
+	if err != nil || !errors.Is(r.Failures[0], operation.ErrChanged) || len(b.world.of("a")) != 1 {
 		t.Fatalf("%v %s", err, failures(r))
 	}
 }

@@ -20,7 +20,7 @@ var writers = map[string]string{
 	"classifier.classifyFound":    "classify: there is one that no entry has",
 	"classifier.classifyAdopted":  "classify: it is taken over",
 	"classifier.classifyLive":     "classify: there is the one in state",
-	"jobs.compareRecord":          "classify: nothing was observed",
+	"Jobs.compareRecord":          "classify: nothing was observed",
 	"classifyMoved":               "classify: it is of another kind or in another location",
 	"escalate":                    "classify: a path that nothing changes in place",
 	"classifier.request":          "classify: --replace",
@@ -34,10 +34,10 @@ var writers = map[string]string{
 	"leftovers.classifyDelete":   "classifyLeftover: it is there, and is to be deleted",
 
 	"deleteFirst.spread": "whether a replacement deletes first, and is therefore certain",
-	"refusals.block":     "that it cannot be planned: the last word on any of them",
+	"Refusals.block":     "that it cannot be planned: the last word on any of them",
 
-	"work.planBeside": "an object that carries the owner tag of an address whose entry has another one",
-	"moving.add":      "an entry that `state mv` moves",
+	"Draft.planBeside": "an object that carries the owner tag of an address whose entry has another one",
+	"moving.add":       "an entry that `state mv` moves",
 
 	"Plan.limit":  "what a plan document announces nothing for is left as it is",
 	"planRemains": "an undeclared resource of which only condemned generations are left, each with a line of its own",
@@ -46,9 +46,13 @@ var writers = map[string]string{
 // TestEachDecisionHasOneWriter finds every assignment of a node's decision, of its action, and of whether that is certain or
 // deletes first.
 func TestEachDecisionHasOneWriter(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, folder := range []string{".", "plan", "execute"} {
+		inside, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil || len(inside) == 0 {
+			t.Fatalf("%s: %d files, %v", folder, len(inside), err)
+		}
+		files = append(files, inside...)
 	}
 	found := map[string]bool{}
 	for _, name := range files {
@@ -90,12 +94,12 @@ func decides(x ast.Expr) bool {
 	if !ok {
 		return false
 	}
-	if s.Sel.Name == "plan" {
+	if s.Sel.Name == "Plan" {
 		v, ok := s.X.(*ast.Ident)
 		return ok && v.Name == "n"
 	}
 	inner, ok := s.X.(*ast.SelectorExpr)
-	return ok && inner.Sel.Name == "plan" && slices.Contains([]string{"Action", "May", "DeleteFirst"}, s.Sel.Name)
+	return ok && inner.Sel.Name == "Plan" && slices.Contains([]string{"Action", "May", "DeleteFirst"}, s.Sel.Name)
 }
 
 // functionName is the name of a function, behind that of its receiver's type.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
 	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/plan/operation"
 )
 
 // Source is what a session evaluates again and again.
@@ -356,7 +356,7 @@ func (s *Session) apply(ctx context.Context, background bool) {
 func changed(res *engine.Result) []string {
 	var addresses []string
 	for _, f := range res.Failures {
-		if errors.Is(f, plan.ErrChanged) {
+		if errors.Is(f, operation.ErrChanged) {
 			addresses = append(addresses, f.Address)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/plan/operation"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 )
@@ -140,7 +140,7 @@ func withWayOut(err error) error {
 		way = "restore a backup of it, or move it away and run athanor deploy: existing objects are found again by reading"
 	case errors.Is(err, engine.ErrStale):
 		way = "run athanor plan again and review what changed"
-	case errors.Is(err, plan.ErrChanged):
+	case errors.Is(err, operation.ErrChanged):
 		way = "plan again"
 	default:
 		return err

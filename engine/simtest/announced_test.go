@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/plan/operation"
 	"github.com/athanor-dev/athanor/engine/simtest"
 )
 
@@ -120,7 +120,7 @@ func (sc *scenario) giveAgain(t *testing.T, event string, o simtest.Outcome, ref
 		if !cut.Failed() {
 			return
 		}
-		if r.Failed() && sc.resets() && errors.Is(failure(r), plan.ErrChanged) {
+		if r.Failed() && sc.resets() && errors.Is(failure(r), operation.ErrChanged) {
 			return // a stated limit: cut before its first commit, a run leaves no trace of what its call has reset
 		}
 		if r.Failed() {
@@ -196,7 +196,7 @@ func tooLate(g *engine.Graph, documents bool, change move) move {
 		if ran := s.Hooks[hooks:]; slices.Contains(ran, "a") {
 			return fmt.Errorf("hooks of %v ran, before a read had shown that anything is permitted", ran)
 		}
-		if !r.Failed() || !errors.Is(failure(r), plan.ErrChanged) {
+		if !r.Failed() || !errors.Is(failure(r), operation.ErrChanged) {
 			return fmt.Errorf("it does not say that a changed since the plan: %v", r.Err)
 		}
 		return nil

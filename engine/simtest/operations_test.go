@@ -15,11 +15,11 @@ type operations struct {
 	actions    map[string]bool
 	generation uint64
 	paths      []string
-	steps      []operation
+	steps      []announcement
 }
 
-// operation is one line of a step. Affects are paths that its call may change beside its own, and that are then set again.
-type operation struct {
+// announcement is one line of a step. Affects are paths that its call may change beside its own, and that are then set again.
+type announcement struct {
 	Verb, Path string
 	Object     struct{ Identity string }
 	Affects    []string
@@ -32,7 +32,7 @@ func readAnnouncements(doc []byte) (map[string]*operations, error) {
 			Address, Action, From, Identity string
 			Generation                      uint64
 			Reasons                         []struct{ Path string }
-			Steps                           []struct{ Operations []operation }
+			Steps                           []struct{ Operations []announcement }
 		}
 	}
 	if err := json.Unmarshal(doc, &plan); err != nil {
@@ -92,7 +92,7 @@ func (o *operations) announces(e simtest.Effect) bool {
 	case o == nil:
 		return false
 	case len(o.steps) > 0:
-		return slices.ContainsFunc(o.steps, func(op operation) bool { return op.allows(e) }) || o.begins(e)
+		return slices.ContainsFunc(o.steps, func(op announcement) bool { return op.allows(e) }) || o.begins(e)
 	}
 	switch e.Op {
 	case "create", "run":
@@ -111,7 +111,7 @@ func (o *operations) begins(e simtest.Effect) bool {
 	return e.Path != "" && (o.actions["create"] || o.actions["replace"] && e.Owner.Generation > o.generation)
 }
 
-func (op operation) allows(e simtest.Effect) bool {
+func (op announcement) allows(e simtest.Effect) bool {
 	switch e.Op {
 	case "create", "run", "undo":
 		return op.Verb == e.Op

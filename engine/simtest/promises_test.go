@@ -34,7 +34,7 @@ func promises() []regression {
 		{"20", "a live holder was taken for dead where processes are hidden", nil, []string{"statestore/bolt TestALiveHolderIsNeverTakenForDead", "statestore/bolt TestAHolderElsewhereIsNeverTakenForDead"}, "who-is-hidden-is-dead"},
 		{"21", "a recovered upstream moved attributes that the plan did not announce", []string{"recover and change"}, []string{"engine TestRecoveredUpstreamMovesItsAttributes"}, "owner-tags-move-nothing"},
 		{"22", "hooks ran before a read had shown that there is anything to do", []string{"hooks, and somebody did it after the plan", "hooks, and another path changed after the plan"}, []string{"engine TestHooksRunForWhatIsPermitted"}, "hooks-run-before-the-read"},
-		{"23", "what may be replaced was deleted first in any case", []string{"may delete first, and need not", "may replace what has a given name, and need not"}, []string{"engine TestDeleteFirst"}, "deletes-what-may-stay"},
+		{"23", "what may be replaced was deleted first in any case", []string{"may delete first, and need not", "may replace what has a given name, and need not"}, []string{"engine/plan TestDeleteFirst"}, "deletes-what-may-stay"},
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/plan/operation"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -14,7 +14,7 @@ import (
 // engine stops a resource that calls for anything else; here it is reported, so that a kind whose calls change paths which
 // they do not declare (Operation.Affects) fails its test, and not a user's deploy.
 type announcement struct {
-	step   plan.Step
+	step   operation.Step
 	read   bool
 	called []tree.Path
 	wrong  []error
@@ -27,12 +27,12 @@ func (a *announcement) hold(hooks *reconcile.Hooks) {
 			return nil // nothing is set: the object is replaced
 		}
 		for _, s := range look.Steps {
-			o := operation(s)
+			o := operationOf(s)
 			if !a.read {
 				a.step.Operations = append(a.step.Operations, o)
 				continue
 			}
-			if err := a.step.Permits(plan.Seen{Operation: o, Called: a.called}); err != nil {
+			if err := a.step.Permits(operation.Seen{Operation: o, Called: a.called}); err != nil {
 				a.wrong = append(a.wrong, fmt.Errorf("%s: %w", cmp.Or(s.Call, "a call"), err))
 			}
 		}
@@ -42,11 +42,11 @@ func (a *announcement) hold(hooks *reconcile.Hooks) {
 	hooks.Calling = func(paths []tree.Path) { a.called = append(a.called, paths...) }
 }
 
-// operation is a step as a plan announces it.
-func operation(s reconcile.Step) plan.Operation {
-	o := plan.Operation{Verb: plan.Set, Path: s.Path, Call: s.Call, Have: s.HaveDigest, Want: s.WantDigest, Affects: s.Affects, May: s.Unknown}
+// operationOf is a step as a plan announces it.
+func operationOf(s reconcile.Step) operation.Operation {
+	o := operation.Operation{Verb: operation.Set, Path: s.Path, Call: s.Call, Have: s.HaveDigest, Want: s.WantDigest, Affects: s.Affects, May: s.Unknown}
 	if s.Want == nil && !s.Unknown {
-		o.Verb = plan.Unset
+		o.Verb = operation.Unset
 	}
 	return o
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/plan/operation"
 	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/providers/random"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -166,7 +166,7 @@ func TestDefect11HeldTo(t *testing.T) {
 	p := s.plan(program)
 	write("not reviewed")
 	r, err = s.e.Apply(t.Context(), p, engine.ApplyOptions{Command: "deploy"})
-	if err != nil || len(r.Failures) != 1 || !errors.Is(r.Failures[0], plan.ErrChanged) {
+	if err != nil || len(r.Failures) != 1 || !errors.Is(r.Failures[0], operation.ErrChanged) {
 		t.Errorf("files that changed since the plan: %+v %v", r, err)
 	}
 }

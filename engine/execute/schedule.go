@@ -1,0 +1,352 @@
+package execute
+
+import (
+	"container/heap"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/athanor-dev/athanor/engine/durations"
+	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// inFlight bounds the nodes at work at once. It is far above the bound on calls, so that waiting for a commit
+// or for readiness holds nobody up, and bounds only memory.
+const inFlight = 512
+
+// task is one piece of work on one node.
+type task struct {
+	n *plan.Node
+	// drop: take the old thing away; otherwise make it match.
+	drop bool
+	// collecting: it takes away what a declared node has left behind.
+	collecting bool
+	do         func(t *task) (waiting bool, err error)
+	sched      *schedule // that runs it
+
+	waits  int
+	after  []edge // what waits for this
+	index  int    // among the tasks of its schedule
+	rank   time.Duration
+	took   float64   // seconds
+	ended  time.Time // zero: it did not run
+	state  taskState
+	inHeap bool
+	// with is the result that waits for this task's first commit, its own that which waits for others'.
+	with, own *company
+}
+
+// intends reports that the first commit of a task is an intent that comes soon: after a look, and nothing else.
+func (t *task) intends() bool {
+	n := t.n
+	return !t.drop && n.Decl != nil && !n.Spec.Recorded && !n.Spec.Prepares && len(n.Decl.Options.Before) == 0 &&
+		(n.Plan.Action == plan.Create || n.Plan.Action == plan.Replace)
+}
+
+// computes reports that nothing of a task is anywhere but in the record, and that doing it again would give the same. What a run
+// that is cut has not recorded of it is no loss, so that others of its sort go on before it is durable; whatever
+// changes the world comes after, since the record is written in the order of its changes.
+func (t *task) computes() bool {
+	n := t.n
+	if n.Spec == nil || !n.Spec.Recorded || n.Spec.Rerun || n.Spec.InDev {
+		return false
+	}
+	if before, after := n.Hooks(); len(before)+len(after) > 0 {
+		return false
+	}
+	return n.Entry == nil || !slices.ContainsFunc(n.Entry.Generations, func(g *state.Generation) bool { return !g.StateOnly })
+}
+
+// passes reports that a task which computes goes on before it is durable: there are others that may.
+func (t *task) passes() bool {
+	return t != nil && t.computes() && slices.ContainsFunc(t.after, func(e edge) bool { return e.next.computes() })
+}
+
+// company is a result that waits for the intents which it sets free, to share their commit: until one of them
+// comes, or none can any more.
+type company struct {
+	left     int           // tasks that may still commit
+	alone    chan struct{} // closed when there are none
+	reported chan struct{} // closed when the task of the result has ended: nobody who came with it goes on before
+}
+
+func newCompany() *company {
+	return &company{alone: make(chan struct{}), reported: make(chan struct{})}
+}
+
+// part says that no intent of the task is to be waited for any more.
+func (t *task) part() {
+	if t.with != nil {
+		t.with.leave()
+		t.with = nil
+	}
+}
+
+func (c *company) leave() {
+	if c.left--; c.left == 0 {
+		close(c.alone)
+	}
+}
+
+type taskState int
+
+const (
+	pending taskState = iota
+	running
+	finished
+	failed
+	skipped
+)
+
+// edge is one task waiting for another.
+type edge struct {
+	next *task
+	// birth: identity is enough, readiness is not waited for.
+	birth bool
+	freed bool
+}
+
+func (t *task) before(next *task, birth bool) {
+	if t == nil || next == nil || t == next {
+		return
+	}
+	t.after = append(t.after, edge{next: next, birth: birth})
+	next.waits++
+}
+
+// action is what a task does to its resource.
+func (t *task) action() plan.Action {
+	if action := t.n.Doing(); !t.drop || action == plan.Forget {
+		return action
+	}
+	return plan.Delete
+}
+
+// priority is that of the calls of a task.
+func (t *task) priority() reconcile.Priority {
+	return reconcile.Priority{Rest: t.rank, Address: t.n.Address}
+}
+
+// workOf returns tasks as work that waits for other work.
+func workOf(tasks []*task) []durations.Work {
+	for i, t := range tasks {
+		t.index = i
+	}
+	work := make([]durations.Work, len(tasks))
+	for i, t := range tasks {
+		after := make([]int, len(t.after))
+		for k, e := range t.after {
+			after[k] = e.next.index
+		}
+		work[i] = durations.Work{Kind: t.n.KindName(), Operation: string(t.action()), Address: t.n.Address, After: after}
+	}
+	return work
+}
+
+// rank gives each task the expected time from its begin to the end of all that waits for it.
+func rank(tasks []*task, work []durations.Work, known durations.Table) {
+	for i, rank := range durations.Ranks(work, known) {
+		tasks[i].rank = rank
+	}
+}
+
+// slowest returns what took the longest of tasks that have run, and those that their end waited for.
+func slowest(tasks []*task, work []durations.Work) (longest Step, path []Step) {
+	ends := make([]time.Time, len(tasks))
+	for i, t := range tasks {
+		ends[i] = t.ended
+		if t.took > longest.Seconds {
+			longest = Step{t.n.Address, t.took}
+		}
+	}
+	for _, i := range durations.Path(work, ends) {
+		path = append(path, Step{tasks[i].n.Address, tasks[i].took})
+	}
+	return longest, path
+}
+
+// readyHeap gives the most urgent task.
+type readyHeap []*task
+
+func (h readyHeap) Len() int { return len(h) }
+func (h readyHeap) Less(i, j int) bool {
+	return h[i].priority().Compare(h[j].priority()) < 0
+}
+func (h readyHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *readyHeap) Push(x any) {
+	if t, ok := x.(*task); ok {
+		*h = append(*h, t)
+	}
+}
+
+func (h *readyHeap) Pop() any {
+	old := *h
+	t := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return t
+}
+
+// signal is what a task tells the schedule.
+type signal struct {
+	t       *task
+	born    bool     // identity is known; the task goes on
+	settled *company // all is known, and goes on record with those that it sets free
+	passed  bool     // all is known, and is about to go on record
+	waiting bool     // done, and somebody else must act before it is ready
+	err     error
+}
+
+// schedule runs tasks, each as soon as what it waits for is there, without levels. A task that fails stops
+// those behind it alone.
+type schedule struct {
+	signals chan signal
+	// stopping says that nothing new may start.
+	stopping func() bool
+	// blocked is told of each task that will not run, and which failed task is the cause.
+	blocked func(t, cause *task)
+
+	ready   readyHeap
+	running int
+	invited []*task // by the last signal
+}
+
+func newSchedule(stopping func() bool, blocked func(t, cause *task)) *schedule {
+	return &schedule{signals: make(chan signal), stopping: stopping, blocked: blocked}
+}
+
+// run returns when nothing runs and nothing more can start.
+func (s *schedule) run(tasks []*task) {
+	for _, t := range tasks {
+		if t.waits == 0 {
+			s.push(t)
+		}
+	}
+	for {
+		for len(s.ready) > 0 && s.running < inFlight && !s.stopping() {
+			s.start(s.pop())
+		}
+		s.dismiss()
+		if s.running == 0 {
+			return
+		}
+		s.take(<-s.signals)
+	}
+}
+
+func (s *schedule) push(t *task) {
+	if !t.inHeap && t.state == pending {
+		t.inHeap = true
+		heap.Push(&s.ready, t)
+	}
+}
+
+func (s *schedule) pop() *task {
+	t, _ := heap.Pop(&s.ready).(*task)
+	return t
+}
+
+func (s *schedule) start(t *task) {
+	t.state, t.sched = running, s
+	s.running++
+	go func() {
+		waiting, err := t.do(t)
+		s.signals <- signal{t: t, waiting: waiting, err: err}
+	}()
+}
+
+// take acts on one signal.
+func (s *schedule) take(sig signal) {
+	t := sig.t
+	if sig.born {
+		s.free(t, byIdentity)
+		return
+	}
+	if sig.passed {
+		s.free(t, undurable)
+		return
+	}
+	if sig.settled != nil {
+		s.invite(t, sig.settled)
+		return
+	}
+	s.running--
+	t.part()
+	if t.own != nil {
+		close(t.own.reported)
+	}
+	switch {
+	case errors.Is(sig.err, reconcile.ErrInterrupted):
+		t.state = failed // those behind it are not blocked: they are not started
+	case sig.err != nil:
+		t.state = failed
+		s.block(t, t)
+	case sig.waiting:
+		t.state = finished
+		s.free(t, byIdentity)
+		s.block(t, t)
+	default:
+		t.state = finished
+		s.free(t, all)
+	}
+}
+
+// What waits may go on when all is done (all), when the identity is known (byIdentity), or when the result is known and not
+// yet durable (undurable: those that compute, as what they waited for does).
+func all(*edge) bool          { return true }
+func byIdentity(e *edge) bool { return e.birth }
+func undurable(e *edge) bool  { return e.next.state == pending && e.next.computes() }
+
+// free lets go on those of what waited for t that may go on now.
+func (s *schedule) free(t *task, may func(*edge) bool) {
+	for i := range t.after {
+		e := &t.after[i]
+		if e.freed || !may(e) {
+			continue
+		}
+		e.freed = true
+		if e.next.waits--; e.next.waits == 0 {
+			s.push(e.next)
+		}
+	}
+}
+
+// invite sets free those that wait for t alone and begin with an intent, and lets the result of t wait for it.
+func (s *schedule) invite(t *task, c *company) {
+	t.own, c.left = c, 1 // itself, until all are invited
+	for i := range t.after {
+		e := &t.after[i]
+		if e.freed || e.next.waits > 1 || e.next.state != pending || !e.next.intends() {
+			continue
+		}
+		e.freed, e.next.waits, e.next.with = true, 0, c
+		s.invited = append(s.invited, e.next)
+		s.push(e.next)
+		c.left++
+	}
+	c.leave()
+}
+
+// dismiss lets nobody wait for a task that was invited and could not be started at once.
+func (s *schedule) dismiss() {
+	for _, t := range s.invited {
+		if t.state == pending {
+			t.part()
+		}
+	}
+	s.invited = s.invited[:0]
+}
+
+// block marks what still waits for t as never to run.
+func (s *schedule) block(t, cause *task) {
+	for i := range t.after {
+		e := &t.after[i]
+		if e.freed || e.next.state != pending {
+			continue
+		}
+		e.next.state = skipped
+		s.blocked(e.next, cause)
+		s.block(e.next, cause)
+	}
+}

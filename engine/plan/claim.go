@@ -1,0 +1,219 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// ErrOtherStore is matched by refusals to delete what another store of the stage has marked.
+var ErrOtherStore = errors.New("tagged by another state store of this stage")
+
+// named is the identity that a node's thing was named by, "" when none was: what is named may be anybody's.
+func (s *finder) named(n *Node) string {
+	if t := s.take; t != nil && t.Address == n.Address {
+		return t.Identity
+	}
+	if n.Decl == nil || n.Decl.Options.Adopt == "*" {
+		return ""
+	}
+	return n.Decl.Options.Adopt
+}
+
+// MayTake reports whether an object that is not ours may be taken over without being named: one without an owner tag,
+// and one that was retained.
+func MayTake(all bool, n *Node, answer adopt.Answer) bool {
+	wanted := all || n.Decl.Options.Adopt == "*"
+	return wanted && answer.Holder == "" && (answer.Owner.IsZero() || answer.Owner.Retained)
+}
+
+// OwnerError refuses a thing in the words of a verdict.
+func OwnerError(kind string, look reconcile.Look, answer adopt.Answer) *adopt.OwnerError {
+	return &adopt.OwnerError{Kind: kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner, Holder: answer.Holder}
+}
+
+// Unproven refuses to delete what may be somebody else's by now.
+func Unproven(n *Node, kind, identity string) error {
+	return reconcile.WithHint(fmt.Errorf("%s %s has no owner tag, and its name is not proof: it may be another object than the one in state", kind, identity),
+		"--allow-delete %s deletes it all the same; `athanor state rm %s` forgets it here", n.Address, n.Address)
+}
+
+// proven refuses to replace or delete what may be somebody else's by now.
+func (c *classifier) proven(n *Node) {
+	g := n.Entry.Live()
+	if g == nil || n.Plan.Action != Replace || n.Plan.May || n.Look.Absent || n.Spec.Recorded || c.guards.Names(n) {
+		return
+	}
+	spec := n.Spec
+	if n.ReplacedWhole() {
+		spec = n.presentKind(c.Catalog).Spec()
+	}
+	if adopt.Judge(c.EvidenceOf(n, spec, n.Job, n.Look, g)).Unproven {
+		c.Refuse(n, Unproven(n, spec.Type, n.Look.Identity))
+	}
+}
+
+// OtherStore refuses to delete what another store of this stage has marked.
+func OtherStore(kind, identity string) error {
+	return reconcile.WithHint(fmt.Errorf("%s %s is %w", kind, identity, ErrOtherStore), "--take-over lets it be deleted from here")
+}
+
+// classifyFound: there is one that the record does not know, or knows only as begun.
+func (c *classifier) classifyFound(ctx context.Context, n *Node) {
+	begun := n.Entry.Candidate()
+	if n.ReplacedWhole() {
+		classifyMoved(n, begun)
+		n.Plan.Notes = append(n.Plan.Notes, "an interrupted run began it")
+		return
+	}
+	answer := adopt.Judge(c.Evidence(n, n.Job, n.Look, begun))
+	c.noteStore(n, answer)
+	if answer.Verdict != adopt.Ours {
+		c.classifyForeign(ctx, n, answer)
+		return
+	}
+	n.Plan.Action, n.Plan.From = Recover, n.Look.Identity
+	if begun != nil {
+		n.Plan.Notes = append(n.Plan.Notes, "an interrupted run began it")
+	}
+	n.Plan.Reasons = c.Jobs.reasons(n, n.Look.Steps)
+	escalate(n)
+	if n.Plan.Action == Replace && !n.Plan.May && answer.OtherStore && !c.o.TakeOver {
+		c.Refuse(n, OtherStore(n.Spec.Type, n.Look.Identity))
+		return
+	}
+	for _, f := range n.Others {
+		if store := f.look.Owner.Store; store != "" && store != c.Store && !c.o.TakeOver {
+			c.Refuse(n, OtherStore(f.Kind, f.look.Identity))
+			return
+		}
+	}
+	if begun == nil && !n.Spec.Marked && (n.Spec.Same || n.Spec.ByParent) {
+		c.claimedAbroad(ctx, n)
+	}
+}
+
+// noteStore says aloud that another record of this stage is at work.
+func (c *classifier) noteStore(n *Node, answer adopt.Answer) {
+	if answer.OtherStore {
+		n.Plan.Notes = append(n.Plan.Notes, "it was tagged by another state store of this stage")
+		c.strangers++
+	}
+}
+
+// storeWarnings says what two stores of one stage mean.
+func storeWarnings(strangers int) []string {
+	if strangers == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("another state store has tagged %d of these for the same stack and stage: if it is still in use, the two "+
+		"take objects over from each other; keep one of them, or give one another --stage", strangers)}
+}
+
+// classifyForeign: there is one, and it is not ours, or nothing tells whose.
+func (c *classifier) classifyForeign(ctx context.Context, n *Node, answer adopt.Answer) {
+	refusal := OwnerError(n.Spec.Type, n.Look, answer)
+	named := c.named(n)
+	switch {
+	case answer.Holder != "":
+		c.Refuse(n, reconcile.WithHint(refusal, "renamedFrom: [%s] moves it here; two addresses cannot share it", answer.Holder))
+		return
+	case answer.Sibling && c.elses(n, answer.Owner.Address):
+		c.Refuse(n, reconcile.WithHint(refusal, "%s is declared too, and two addresses cannot share it", answer.Owner.Address))
+		return
+	case named != "" && n.Job.ID == named, MayTake(c.o.Adopt, n, answer):
+	case answer.Sibling:
+		c.Refuse(n, reconcile.WithHint(refusal, "renamedFrom: [%s] says that it is the same resource", answer.Owner.Address))
+		return
+	case answer.Owner.Retained:
+		c.Refuse(n, reconcile.WithHint(refusal, "--adopt takes it over, or give the resource another name"))
+		return
+	case !answer.Owner.IsZero():
+		c.Refuse(n, reconcile.WithHint(refusal, "to take it over all the same, name it: options: {adopt: %[1]q} (Adopt(%[1]q) in Go)", n.Look.Identity))
+		return
+	default:
+		c.Refuse(n, reconcile.WithHint(refusal, "take it over with --adopt, or give the resource another name"))
+		return
+	}
+	c.classifyAdopted(ctx, n, answer)
+}
+
+// classifyAdopted: somebody else's thing is taken over. What nothing can change in place is announced as a replacement
+// where that was asked for, and else refused.
+func (c *classifier) classifyAdopted(ctx context.Context, n *Node, answer adopt.Answer) {
+	n.Plan.Action, n.Plan.From = Adopt, n.Look.Identity
+	n.Plan.Reasons = c.Jobs.reasons(n, n.Look.Steps)
+	if o := answer.Owner; !o.IsZero() {
+		n.Plan.Notes = append(n.Plan.Notes, fmt.Sprintf("it was %s of %s/%s, which no longer owns it then", o.Address, o.Stack, o.Stage))
+	}
+	if !n.Spec.Marked {
+		c.claimedAbroad(ctx, n)
+	}
+	fixed := certain(n.Look.Replaces())
+	if len(fixed) == 0 || n.Plan.Action != Adopt {
+		return
+	}
+	if matches(c.o.Replace, n.Address) && answer.Owner.IsZero() {
+		n.Plan.Action = Replace
+		return
+	}
+	c.Refuse(n, reconcile.WithHint(fmt.Errorf("cannot be adopted as declared: %w", &reconcile.ReplaceError{Steps: fixed}),
+		"declare what is there, adopt it, and change it afterwards; or --replace %s", n.Address))
+}
+
+// claimedAbroad finds out whether another stage of this store has on record what carries no mark. Where an identity
+// says the account it is one thing; without one it may be of another machine or folder, and is only said.
+func (c *classifier) claimedAbroad(ctx context.Context, n *Node) {
+	holder, err := c.abroad.owner(ctx, state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look.Identity})
+	switch {
+	case err != nil:
+		c.block(n, err)
+	case holder == "":
+	case n.Access.Place.Account == "":
+		n.Plan.Notes = append(n.Plan.Notes, "also in state as "+holder+": if both are the same object, keep one of the two addresses")
+	default:
+		e := &adopt.OwnerError{Kind: n.Spec.Type, Identity: n.Look.Identity, Verdict: adopt.Foreign, Holder: holder}
+		c.Refuse(n, reconcile.WithHint(e, "let it go there first (forget), or give the resource another name"))
+	}
+}
+
+// oneOwner refuses that two addresses claim one thing which neither has on record.
+func (c *classifier) oneOwner() {
+	claims := map[state.Object]*Node{}
+	for _, n := range c.Declared {
+		if n.Plan == nil || n.Look.Absent || n.Entry.Live() != nil || n.Look.Identity == "" || n.Spec.Recorded {
+			continue
+		}
+		switch n.Plan.Action {
+		case Adopt, Recover, Replace:
+		default:
+			continue
+		}
+		p := state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look.Identity}
+		if other := claims[p]; other != nil {
+			c.Refuse(n, fmt.Errorf("%s names the same %s: %s", other.Address, p.Kind, p.Identity))
+			continue
+		}
+		claims[p] = n
+	}
+}
+
+// ours keeps of several finds those that are ours, if there are any: what is somebody else's is nothing to condemn.
+func (s *finder) ours(n *Node, finds []found) []found {
+	if len(finds) < 2 {
+		return finds
+	}
+	own := slices.Clone(finds)
+	own = slices.DeleteFunc(own, func(f found) bool {
+		return adopt.Judge(s.Evidence(n, f.job, f.look, nil)).Verdict != adopt.Ours
+	})
+	if len(own) == 0 {
+		return finds[:1]
+	}
+	return own
+}

@@ -1,0 +1,452 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// classifier decides about declared resources, one after another, each after all its upstreams. It alone says what is
+// to be done to one; what comes after it refuses, or adds what else is deleted.
+type classifier struct {
+	*observer
+	*Refusals
+	o      Policy
+	guards Guards
+	// lost: the stage was deployed before, and has no entries.
+	lost   bool
+	abroad *otherStages
+	drift  *drift // is told what is left to the next deploy
+	// lastRun is when the last run ended, zero when that is not known. tell is told what is waited for.
+	lastRun time.Time
+	tell    func(Event)
+	// strangers counts what another store of this stage has tagged.
+	strangers int
+}
+
+// classify decides what is to be done to one declared node.
+func (c *classifier) classify(ctx context.Context, n *Node) {
+	n.Plan = &Planned{Address: n.Address, Kind: n.Spec.Type, Needs: n.Needs, Source: n.Decl.Source, Place: n.Access.Place, Local: n.Spec.Stands != ""}
+	if n.From != "" {
+		n.Plan.From = n.From
+	}
+	if n.Plan.InDev = n.Spec.InDev; c.Sleeps(n) {
+		c.classifySleeping(n)
+		return
+	}
+	if up := n.blockedBy(); up != nil {
+		root := cmp.Or(up.Plan.BlockedBy, up.Address)
+		c.block(n, fmt.Errorf("%w: %s cannot be planned", ErrBlocked, root))
+		n.Plan.Confined, n.Plan.BlockedBy = up.Plan.Confined, root
+		return
+	}
+	if n.err == nil {
+		n.err = c.awake(n)
+	}
+	if n.err == nil {
+		n.err = c.compare(ctx, n)
+	}
+	if n.err == nil {
+		n.err = c.certain(ctx, n)
+	}
+	if n.err == nil {
+		n.err = c.findReplaced(ctx, n)
+	}
+	if n.err == nil {
+		n.err = c.takes(n)
+	}
+	if n.err != nil {
+		c.block(n, n.err)
+		return
+	}
+	g := n.Present()
+	n.Plan.Identity, n.Plan.Waiting = n.Look.Identity, n.Look.Waiting
+	if g != nil {
+		n.Plan.Generation = g.Number
+	}
+	n.Plan.Assets = n.plannedAssets()
+	switch {
+	case n.Look.Absent && n.Was != nil:
+		c.classifyVanished(n)
+	case n.Look.NotYet && n.Entry.Live() != nil && n.ReplacedWhole():
+		classifyMoved(n, n.Entry.Live())
+	case n.Look.Absent && !c.unsure(n):
+		c.classifyAbsent(n)
+	case n.Entry.Live() == nil:
+		c.classifyFound(ctx, n)
+	default:
+		c.classifyLive(n)
+	}
+	c.request(n)
+	c.proven(n)
+	if n.buildsItself() && n.Files == FilesKnown && isPending(n.Plan) {
+		n.Files, n.Assets, n.current = FilesLater, nil, false // its own hook runs before it, and may write them anew
+		c.classify(ctx, n)
+		return
+	}
+	if n.Was == nil {
+		c.holdBack(n)
+	} else {
+		if err := c.guards.refuses(n, n.Look.Holds); err != nil { // what is not repaired changes nothing for those that refer to it
+			c.Refuse(n, err)
+		}
+	}
+	if err := c.dropUnfit(ctx, n); err != nil {
+		c.block(n, err)
+		return
+	}
+	foresee(n)
+	compute(ctx, n)
+}
+
+func (n *Declaration) blockedBy() *Node {
+	if n.Was != nil {
+		return nil // it is compared with what it was, whatever became of the others
+	}
+	for _, up := range n.Ups {
+		if up.Plan != nil && up.Plan.Action == Blocked {
+			return up
+		}
+	}
+	return nil
+}
+
+// compare brings the look up to date with the upstreams that are known now, and looks where that had to wait.
+func (c *classifier) compare(ctx context.Context, n *Node) error {
+	if !n.looked {
+		c.lookAt(ctx, n)
+		return n.err
+	}
+	if n.current || len(n.Uses) == 0 && n.Files == FilesKnown || n.ReplacedWhole() {
+		n.current = false
+		return nil
+	}
+	g := n.Present()
+	t := Target{Number: 1}
+	if g != nil {
+		t = Target{Gen: g, Number: g.Number, Slot: g.Slot}
+	}
+	job, err := c.DeclaredJob(ctx, n, t)
+	if err != nil {
+		return err
+	}
+	if g == nil {
+		job.ID, job.Name, job.Named = n.Job.ID, n.Job.Name, n.Job.Named
+	}
+	n.Job = job
+	if n.Look.Absent {
+		return nil
+	}
+	n.Look, err = n.Kind.Compare(job, n.Look)
+	return err
+}
+
+// notVisible is the note of an object that was written a moment ago and that reading does not show.
+const notVisible = "not yet visible"
+
+// classifyAbsent: there is none.
+func (c *classifier) classifyAbsent(n *Node) {
+	n.Plan.Action = Create
+	switch {
+	case n.Present() != nil && n.Look.NotYet:
+		n.Plan.Notes = append(n.Plan.Notes, notVisible)
+		n.Plan.WaitUntil = n.Look.HiddenUntil
+	case n.Entry.Live() != nil:
+		n.Plan.Notes = append(n.Plan.Notes, "it was deleted outside athanor: "+n.Entry.Live().Identity)
+	case n.Entry == nil && n.Spec.Recorded && c.lost && n.Spec.Rerun:
+		n.Plan.Action = Update
+		n.Plan.Notes = append(n.Plan.Notes, "its state entry is lost: it runs again")
+	case n.Entry == nil && n.Spec.Recorded && c.lost:
+		n.Plan.Action = Recover
+	case n.Job != nil && n.Job.Named && !known(n.Job.Name):
+		n.Plan.Notes = append(n.Plan.Notes, "create or find: its name is known after "+token.Show(n.Job.Name))
+	}
+	c.Jobs.showProps(n)
+}
+
+// compute finds out what a thing that is kept in the record alone will be, as far as that needs no call: a random
+// value is known before it is recorded, and so is what is made of it. What nobody refers to is not computed.
+func compute(ctx context.Context, n *Node) {
+	if !n.Spec.Recorded || n.Spec.Rerun || n.Entry != nil || !n.Look.Absent || n.Job == nil || len(n.Job.Unknown) > 0 {
+		return
+	}
+	if !n.referred {
+		n.Unknown = false
+		return
+	}
+	job := *n.Job
+	if out, err := n.Kind.Settle(reconcile.ReadOnly(ctx), &job, reconcile.Hooks{}); err == nil {
+		n.Attrs, n.Unknown = out.Attrs, false
+	}
+}
+
+// showProps makes the whole declaration the reasons of a creation: a plan of something new shows everything but the unknown
+// words.
+func (j *Jobs) showProps(n *Node) {
+	if n.Job == nil {
+		return
+	}
+	Leaves(n.Job.Props, func(p tree.Path, v any) {
+		r := Reason{Path: p, Want: v, Source: ByProgram}
+		r.Unknown = within(n.Job.Unknown, p)
+		r.Note = n.filesNote(p)
+		if within(n.Job.Secret, p) || slices.ContainsFunc(n.Spec.SecretProps, func(s tree.Path) bool { return p.Within(s) }) {
+			r.Secret, r.Want = true, reconcile.Mask
+		}
+		n.Plan.Reasons = append(n.Plan.Reasons, r)
+	})
+}
+
+// Leaves walks to the values that are shown on a line of their own.
+func Leaves(v any, f func(tree.Path, any)) {
+	tree.Walk(v, func(p tree.Path, x any) bool {
+		if m, ok := x.(map[string]any); ok && (len(m) > 0 || p == "") {
+			return true
+		}
+		f(p, x)
+		return false
+	})
+}
+
+func within(paths map[tree.Path]bool, p tree.Path) bool {
+	for q := range paths {
+		if p.Overlaps(q) {
+			return true
+		}
+	}
+	return false
+}
+
+// classifyLive: there is the one on record.
+func (c *classifier) classifyLive(n *Node) {
+	g := n.Entry.Live()
+	if n.ReplacedWhole() {
+		classifyMoved(n, g)
+		return
+	}
+	answer := adopt.Judge(c.Evidence(n, n.Job, n.Look, g))
+	if answer.Verdict == adopt.Foreign && !answer.Owner.IsZero() {
+		c.Refuse(n, reconcile.WithHint(OwnerError(n.Spec.Type, n.Look, answer),
+			"another owner took it over; `athanor state rm %s` removes it from this state", n.Address))
+		return
+	}
+	c.noteStore(n, answer)
+	if c.o.NoObserve {
+		c.Jobs.compareRecord(n)
+		return
+	}
+	if err := c.yield(n); err != nil {
+		c.block(n, err)
+		return
+	}
+	n.Plan.Reasons = c.Jobs.reasons(n, n.Look.Steps)
+	switch {
+	case len(n.Look.Steps) > 0 && n.From != "" && !slices.ContainsFunc(n.Look.Steps, func(s reconcile.Step) bool { return !IsMarkStep(s) }):
+		n.Plan.Action, n.Plan.Reasons = Move, nil
+	case len(n.Look.Steps) > 0:
+		n.Plan.Action = Update
+		n.Plan.May = !slices.ContainsFunc(n.Look.Steps, func(s reconcile.Step) bool { return !s.Unknown })
+		escalate(n)
+	case n.From != "":
+		n.Plan.Action = Move
+	case n.Look.Waiting != "":
+		n.Plan.Action = Wait
+	default:
+		n.Plan.Action = Unchanged
+	}
+	if note := n.renameNote(); note != "" && n.Was == nil {
+		n.Plan.Notes = append(n.Plan.Notes, note)
+	}
+}
+
+// classifyMoved: what is there is of another kind or in another place than declared.
+func classifyMoved(n *Node, g *state.Generation) {
+	n.Plan.Action = Replace
+	if g.Kind != n.Spec.Type {
+		n.Plan.Reasons = append(n.Plan.Reasons, Reason{Path: "kind", Have: g.Kind, Want: n.Spec.Type, Source: ByProgram, Replaces: true})
+	}
+	if g.Location != n.Access.Place {
+		n.Plan.Reasons = append(n.Plan.Reasons, Reason{Path: "provider", Have: g.Location.String(), Want: n.Access.Place.String(), Source: ByProgram, Replaces: true})
+	}
+}
+
+// escalate turns a difference that nothing can change in place into a replacement, certain or possible.
+func escalate(n *Node) {
+	fixed := n.Look.Replaces()
+	if len(fixed) == 0 {
+		return
+	}
+	n.Plan.Action = Replace
+	n.Plan.May = len(certain(fixed)) == 0
+}
+
+func certain(steps []reconcile.Step) []reconcile.Step {
+	return slices.DeleteFunc(slices.Clone(steps), func(s reconcile.Step) bool { return s.Unknown })
+}
+
+// compareRecord compares the declaration with the record alone.
+func (j *Jobs) compareRecord(n *Node) {
+	n.Plan.Action = Unchanged
+	if n.From != "" {
+		n.Plan.Action = Move
+	}
+	differences(n.Entry.Props, n.Job.Props, func(p tree.Path, had, v any) {
+		if !within(n.Job.Unknown, p) {
+			n.Plan.Reasons = append(n.Plan.Reasons, j.Reason(n, reconcile.Step{Path: p, Have: had, Want: v}))
+		}
+	})
+	if len(n.Plan.Reasons) > 0 || len(n.Job.Unknown) > 0 {
+		n.Plan.Action, n.Plan.May = Update, len(n.Plan.Reasons) == 0
+	}
+}
+
+// reasons turns steps into reasons, each with who made the difference.
+func (j *Jobs) reasons(n *Node, steps []reconcile.Step) []Reason {
+	reasons := make([]Reason, 0, len(steps))
+	for _, s := range steps {
+		reasons = append(reasons, j.Reason(n, s))
+	}
+	return reasons
+}
+
+// Reason shows a difference of an object to people, with secrets masked.
+func (j *Jobs) Reason(n *Node, s reconcile.Step) Reason {
+	r := Reason{
+		Path: s.Path, Have: s.Have, Want: s.Want, Replaces: s.Replaces, Unknown: s.Unknown, Secret: s.Secret, Call: s.Call,
+		Note: s.Note, Source: ByProgram, Files: s.Files,
+	}
+	if s.Unknown && s.Note == "" {
+		r.Note = n.filesNote(s.Path)
+	}
+	if (j.everSecret(n, s.Path) || within(n.Job.Secret, s.Path)) && !s.Secret {
+		r.Secret, r.Have, r.Want, r.Files = true, maskOf(r.Have), maskOf(r.Want), nil
+	}
+	switch {
+	case n.Was != nil:
+		r.Source = ByWorld
+	case n.remade[s.Path]:
+	case n.Entry != nil && n.Entry.Props != nil && !s.Unknown:
+		_, had := tree.Get(n.Entry.Props, s.Path)
+		_, wants := tree.Get(n.Job.Props, s.Path)
+		same := sameAt(n.Entry.Props, n.Job.Props, s.Path)
+		// A path that no prop spells is derived from all of them.
+		if !had && !wants {
+			same = tree.Equal(AnyMap(n.Entry.Props), AnyMap(n.Job.Props))
+		}
+		if same {
+			r.Source = ByWorld
+		}
+	}
+	return r
+}
+
+// request applies what the command line asks for.
+func (c *classifier) request(n *Node) {
+	if !matches(c.o.Replace, n.Address) || n.Plan.Action == Create || n.Plan.Action == Blocked {
+		return
+	}
+	if _, versioned := props.Dump(n.Spec.NewProps())["version"]; versioned && n.Spec.Recorded {
+		c.Refuse(n, reconcile.WithHint(errors.New("a recomputable value cannot be replaced by request"), "raise its prop `version`"))
+		return
+	}
+	n.Plan.Action, n.Plan.May = Replace, false
+	n.Plan.Reasons = append(n.Plan.Reasons, Reason{Path: "", Source: ByRequest, Replaces: true})
+}
+
+// holdBack keeps a node from what it would do as long as somebody else must act first on what it needs: the next deploys
+// have nothing to do about it either.
+func (c *classifier) holdBack(n *Node) {
+	switch n.Plan.Action {
+	case Unchanged, Wait, Blocked:
+		return
+	default:
+	}
+	for _, up := range n.Ups {
+		if up.Plan == nil || up.Plan.Action != Wait || n.AtBirth(up) {
+			continue
+		}
+		n.Held = true
+		n.Plan.Notes = append(n.Plan.Notes, string(n.Plan.Action)+" when "+up.Address+" is ready")
+		n.Plan.Action, n.Plan.May = Wait, false
+		return
+	}
+}
+
+// foresee says what others can count on of this node's attributes.
+func foresee(n *Node) {
+	n.Attrs, n.Unknown, n.Moving = n.Look.Attrs, false, nil
+	switch n.Plan.Action {
+	case Create, Replace, Blocked:
+		n.Unknown = true
+	case Wait:
+		n.Unknown = n.Look.Absent
+	case Recover, Move:
+		n.Unknown = n.Look.Absent
+		if len(n.Look.Steps) > 0 { // owner tags that are rewritten are a change as well
+			n.movesAll(slices.Concat(stepPaths(n.Look.Steps), affectedPaths(n.Look.Steps)))
+		}
+	case Update, Adopt:
+		n.Unknown = n.Look.Absent
+		n.movesAll(slices.Concat(reasonPaths(n.Plan.Reasons), affectedPaths(n.Look.Steps)))
+	default:
+	}
+	n.asRecorded()
+}
+
+func stepPaths(steps []reconcile.Step) []tree.Path {
+	paths := make([]tree.Path, 0, len(steps))
+	for _, s := range steps {
+		paths = append(paths, s.Path)
+	}
+	return paths
+}
+
+// affectedPaths are what the calls of steps may change beside their own paths.
+func affectedPaths(steps []reconcile.Step) []tree.Path {
+	var paths []tree.Path
+	for _, s := range steps {
+		paths = append(paths, s.Affects...)
+	}
+	return paths
+}
+
+func reasonPaths(reasons []Reason) []tree.Path {
+	paths := make([]tree.Path, 0, len(reasons))
+	for _, r := range reasons {
+		paths = append(paths, r.Path)
+	}
+	return paths
+}
+
+// mayMove reports whether a change of these paths may move an attribute: not where the kind says by which props, and none of
+// them is among the paths.
+func mayMove(spec *reconcile.Spec, attribute string, changed []tree.Path) bool {
+	by, named := spec.MovedBy[attribute]
+	return !named || slices.ContainsFunc(changed, func(c tree.Path) bool {
+		return slices.ContainsFunc(by, c.Overlaps)
+	})
+}
+
+// movesAll notes which attributes a change of these paths may move.
+func (n *Node) movesAll(changed []tree.Path) {
+	n.Moving = map[string]bool{}
+	for _, name := range n.Spec.Moves {
+		n.Moving[name] = mayMove(n.Spec, name, changed)
+	}
+}
+
+// matches reports whether an address is named by one of several globs.
+func matches(globs []string, addr string) bool {
+	return slices.ContainsFunc(globs, func(g string) bool { return graph.Match(g, addr) })
+}

@@ -1,0 +1,152 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// Dev says that plans are those of a dev session: what it makes is on record as made by dev, and nothing else is ever
+// deleted by it, whatever the program says.
+type Dev struct {
+	// Here is leave to work on a stage that something else than dev made. Without it such a stage is refused.
+	Here bool
+	// Narrow looks at what the record and the program disagree about and takes the rest as it is on record, see narrow.go. A
+	// stage without rows is looked for as a whole all the same.
+	Narrow bool
+	// Look are addresses that a narrow plan looks at as well.
+	Look []string
+	// Remote are globs of addresses that are made in the cloud although their kinds have local variants.
+	Remote []string
+}
+
+// LocalStage begins the names of stages that are dev's own. It decides one thing: whose is what is found of such a
+// stage when its record is lost.
+const LocalStage = "local-"
+
+// ErrDeployed is matched when a dev session is refused a stage that something else made.
+var ErrDeployed = errors.New("it was deployed, and not made by dev")
+
+// ErrKept ends the deletion of what a dev session must leave.
+var ErrKept = errors.New("dev did not make it and does not delete it")
+
+// DevRules say what a dev session may delete. Outside of one everything may be.
+type DevRules struct {
+	session *Dev   // nil outside of one
+	name    string // of the stage
+}
+
+// Keeps reports that a dev session must leave a thing: it did not make it.
+func (d DevRules) Keeps(g *state.Generation) bool { return d.session != nil && g != nil && !g.Dev }
+
+// keepsRow is the same for anything of a row.
+func (d DevRules) keepsRow(rec *state.Entry) bool {
+	return rec != nil && slices.ContainsFunc(rec.Generations, d.Keeps)
+}
+
+// Collectable are the condemned generations that this plan may delete.
+func (d DevRules) Collectable(rec *state.Entry) []*state.Generation {
+	return slices.DeleteFunc(rec.Condemned(), d.Keeps)
+}
+
+// FindsOwn reports that what is found without a record is taken for made by dev.
+func (d DevRules) FindsOwn() bool { return d.session != nil && strings.HasPrefix(d.name, LocalStage) }
+
+// check refuses a dev session a stage that it did not make.
+func (d DevRules) check(entries map[string]*state.Entry, stage statestore.Stage) error {
+	if d.session == nil || d.session.Here {
+		return nil
+	}
+	var others []string
+	for _, addr := range slices.Sorted(maps.Keys(entries)) {
+		if d.keepsRow(entries[addr]) {
+			others = append(others, addr)
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	what := others[0]
+	if n := len(others); n > 1 {
+		what = fmt.Sprintf("%s and %d more", what, n-1)
+	}
+	return reconcile.WithHint(fmt.Errorf("%s: %w: %s", stage, ErrDeployed, what),
+		"--here works on it all the same and deletes nothing that dev did not make; without --stage dev has a stage of its own")
+}
+
+// leaves returns what is no longer declared and not dev's to delete, with what it needs as the state says.
+func (d DevRules) leaves(undeclared []*Node, chosen *Chosen, forget []string) []*Node {
+	if d.session == nil {
+		return nil
+	}
+	at := make(map[string]*Node, len(undeclared))
+	for _, n := range undeclared {
+		at[n.Address] = n
+	}
+	var left []*Node
+	var leave func(n *Node)
+	leave = func(n *Node) {
+		if n == nil || !chosen.IsSelected(n) || slices.Contains(forget, n.Address) || slices.Contains(left, n) {
+			return
+		}
+		left = append(left, n)
+		for _, a := range n.Entry.Needs {
+			leave(at[a])
+		}
+	}
+	for _, n := range undeclared {
+		if d.keepsRow(n.Entry) {
+			leave(n)
+		}
+	}
+	return left
+}
+
+// local is a declaration as a dev session serves it on this machine: of the local variant of its kind. Nil where there is
+// none, or it is to be in the cloud. What guards a thing of the cloud is no concern of it: nobody's data is in there, and
+// nothing could be taken over.
+func (d DevRules) local(catalog *reconcile.Catalog, r *graph.Resource) *graph.Resource {
+	if d.session == nil || matches(d.session.Remote, r.Address) {
+		return nil
+	}
+	variant, ok := catalog.Local(r.Kind)
+	if !ok {
+		return nil
+	}
+	here := *r
+	here.Kind = variant.Spec().Type
+	here.Options.Adopt, here.Options.Protect, here.Options.Retain = "", false, false
+	return &here
+}
+
+// refusesKept returns why dev must not replace an object: it is not dev's to delete.
+func (g *guarding) refusesKept(n *Node) error {
+	if n.Decl == nil || n.Plan.Action != Replace || !g.Keeps(n.Entry.Live()) {
+		return nil
+	}
+	return reconcile.WithHint(fmt.Errorf("dev did not make it, and it would be replaced, which deletes it: %s", replacing(n.Plan.Reasons)), "%s", keptHint(n))
+}
+
+func keptHint(n *Node) string {
+	if n.Spec.Stands != "" && n.Entry.Live().Kind == n.Spec.Stands {
+		return "--remote " + n.Address + " goes on with the one that is there; without --stage dev has a stage of its own"
+	}
+	return "athanor deploy replaces it; change it back, or give dev a stage of its own"
+}
+
+// keptWarnings say what was left.
+func keptWarnings(left []*Node) []string {
+	var texts []string
+	for _, n := range left {
+		texts = append(texts, n.Address+" is not declared any more; dev did not make it and leaves it: athanor deploy deletes it")
+	}
+	slices.Sort(texts)
+	return texts
+}

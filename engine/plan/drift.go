@@ -1,0 +1,176 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// Left is a resource, or a part of one, that a drift plan leaves to the next deploy.
+type Left struct {
+	Address string `json:"address"`
+	Kind    string `json:"kind"`
+	// Why is a sentence for people, such as "the program changed it".
+	Why string `json:"why"`
+	// Reasons are the paths that the program changed since the last deploy, where Have is what was deployed. Those that
+	// the world changed as well are there once more, as its own: that is drift too, which the next deploy settles.
+	Reasons []Reason `json:"reasons,omitempty"`
+}
+
+// PlanDrift makes the plan that puts back what was deployed last. Without a graph it goes by the state alone.
+func (e *Planner) PlanDrift(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Plan, error) {
+	d := &drift{of: map[string]*deployed{}}
+	was := EmptyGraph(stage, g)
+	if g != nil && len(g.Resources) > 0 {
+		d.program, was.Secrets, was.Funcs = g, g.Secrets, Funcs{Then: g.Funcs.Then, Hooks: g.Funcs.Hooks}
+	}
+	w, err := e.NewWork(ctx, was, Policy{
+		PlanOptions: PlanOptions{Target: o.Target, Exclude: o.Exclude}, hidesOutputs: true, keepsOutputs: true, refusesEach: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if w.fresh && w.Snap.LastRun == nil {
+		return nil, reconcile.WithHint(fmt.Errorf("%w: %s was never deployed, or its state is lost", ErrNothingKnown, stage), "`athanor deploy` makes what the program declares, and finds what is there")
+	}
+	w.fresh = false // what is not on record cannot drift: nothing is looked for
+	w.drift, w.Index.was = d, d.deployed
+	w.Again = func(ctx context.Context) (*Plan, error) { return e.PlanDrift(ctx, stage, g, o) }
+	if w.program = d.program; d.program == nil {
+		w.program = EmptyGraph(stage, nil)
+	}
+	(&restoring{Jobs: w.Jobs, drift: d, graph: was, records: w.Records, damaged: w.Damaged, last: w.Outputs().last}).restore(ctx)
+	return w.makePlan(ctx, &Plan{Drift: true})
+}
+
+// drift is what a drift plan knows beside what was deployed.
+type drift struct {
+	program *Graph // nil without one
+	of      map[string]*deployed
+	left    []Left
+	// stuck are the rows that cannot be compared at all.
+	stuck []Planned
+}
+
+// deployed is what is known of a node as it was deployed last.
+type deployed struct {
+	// literal: its props are values on record, not to be read as tokens; secret are those to be masked.
+	literal bool
+	secret  map[tree.Path]bool
+	needs   []string
+	// moved are the paths that the program changed since, and aside those that are therefore not compared.
+	moved, aside []tree.Path
+}
+
+func (d *drift) deployed(addr string) *deployed { return d.of[addr] }
+
+// classifyVanished: what was deployed is gone. It is made again as it was, unless what it was made of is not at
+// hand any more.
+func (c *classifier) classifyVanished(n *Node) {
+	live := n.Entry.Live()
+	n.Plan.Identity = live.Identity
+	c.classifyAbsent(n)
+	for i := range n.Plan.Reasons {
+		n.Plan.Reasons[i].Source = ByWorld
+	}
+	if n.builtAnew() {
+		c.block(n, reconcile.WithHint(errors.New("it was deleted outside athanor, and what it was created from changed since"), "the next deploy makes it as the program has it now"))
+	}
+}
+
+// asRecorded lets others go by what is on record of a node, whose repair brings it back to that. What is made anew
+// will differ, and what is unchanged is as it was seen.
+func (n *Node) asRecorded() {
+	if n.Was == nil || n.Plan.Action == Create || n.Plan.Action == Replace || n.Plan.Action == Unchanged && !n.Look.Absent {
+		return
+	}
+	n.Attrs, n.Unknown, n.Moving = n.Entry.Live().Attributes, false, nil
+}
+
+// yield tells apart what the world changed from what follows from what a thing is made of. In a drift plan the
+// program's paths are left to the next deploy, and not compared here nor when it is applied.
+func (c *classifier) yield(n *Node) error {
+	var err error
+	if n.remade, err = n.rebuilt(); err != nil || n.Was == nil {
+		return err
+	}
+	if err := c.changedByBoth(n); err != nil {
+		return err
+	}
+	left := Left{Address: n.Address, Kind: n.Spec.Type, Why: "what it is made of changed"}
+	var aside []tree.Path
+	for _, s := range n.Look.Steps {
+		moved := slices.ContainsFunc(n.Was.moved, func(p tree.Path) bool { return p.Within(s.Path) })
+		if n.remade[s.Path] {
+			r := c.Jobs.Reason(n, s)
+			r.Source = ByProgram
+			left.Reasons = append(left.Reasons, r)
+		}
+		if moved || n.remade[s.Path] {
+			aside = append(aside, s.Path)
+		}
+	}
+	if len(aside) == 0 {
+		return nil
+	}
+	if len(left.Reasons) > 0 {
+		c.drift.left = append(c.drift.left, left)
+	}
+	n.Was.aside = append(n.Was.aside, aside...)
+	n.Job.Ignore = slices.Concat(n.Job.Ignore, aside)
+	n.Look, err = n.Kind.Compare(n.Job, n.Look)
+	return err
+}
+
+// changedByBoth adds to what is left of a node what the world changed of it too, unless the program has taken that over.
+func (c *classifier) changedByBoth(n *Node) error {
+	if len(n.Was.moved) == 0 {
+		return nil
+	}
+	job := *n.Job
+	job.Ignore = n.Decl.Options.IgnoreChanges
+	all, err := n.Kind.Compare(&job, n.Look)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(c.drift.left, func(l Left) bool { return l.Address == n.Address })
+	left := &c.drift.left[i]
+	for _, s := range all.Steps {
+		takenOver := func(r Reason) bool { return r.Path == s.Path && !r.Secret && !s.Secret && tree.Equal(r.Want, s.Have) }
+		moved := s.Path.Overlaps
+		if slices.ContainsFunc(n.Was.moved, moved) && !slices.ContainsFunc(left.Reasons, takenOver) {
+			left.Reasons = append(left.Reasons, c.Jobs.Reason(n, s))
+		}
+	}
+	return nil
+}
+
+// unfollowed warns of what keeps the attributes that it was deployed with of something that is made again.
+func unfollowed(declared []*Node) []string {
+	var texts []string
+	for _, n := range declared {
+		if n.Plan == nil || n.Plan.Action != Create && n.Plan.Action != Replace {
+			continue
+		}
+		for _, user := range n.users {
+			if user.Was != nil && user.Was.literal {
+				texts = append(texts, fmt.Sprintf("%s keeps what it knows of %s, which is made again; the next deploy brings it up to date", user.Address, n.Address))
+			}
+		}
+	}
+	return texts
+}
+
+// Drifted reports whether the world changed anything since the last deploy, repairable or not. What the program has
+// taken over since is none.
+func (p *Plan) Drifted() bool {
+	byWorld := func(r Reason) bool { return r.Source == ByWorld }
+	return p.Pending() ||
+		slices.ContainsFunc(p.Actions, func(a Planned) bool { return a.Action == Blocked && len(a.Reasons) > 0 }) ||
+		slices.ContainsFunc(p.Left, func(l Left) bool { return slices.ContainsFunc(l.Reasons, byWorld) })
+}

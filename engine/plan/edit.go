@@ -1,0 +1,42 @@
+package plan
+
+import (
+	"context"
+	"slices"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// NewEdit opens the record of a stage for an edit. Relative paths of what is looked at start in dir.
+func (e *Planner) NewEdit(ctx context.Context, stage statestore.Stage, dir string) (*Draft, error) {
+	w, err := e.NewWork(ctx, EmptyGraph(stage, &Graph{Dir: dir}), Policy{})
+	if err != nil {
+		return nil, err
+	}
+	return w, w.read(ctx)
+}
+
+// EditPlan makes the plan of an edit. What was refused is the error, beside the plan.
+func (w *Draft) EditPlan(actions []Planned, what Edit, again func(context.Context) (*Plan, error)) (*Plan, error) {
+	w.Edit, w.Again = what, again
+	slices.SortStableFunc(actions, func(a, b Planned) int { return CompareStrings(a.Address, b.Address) })
+	p := &Plan{
+		Format: planFormat, Stack: w.Stage.Stack, Stage: w.Stage.Name, Serial: w.Snap.Serial, Actions: actions, work: w,
+	}
+	for _, a := range actions {
+		p.Summary.Count(a.Action, StatusDone)
+	}
+	return p, w.Refused()
+}
+
+// Unreadable is the error about an address whose record is damaged.
+func Unreadable(addr string, err error) error {
+	return reconcile.WithHint(&damagedRow{err}, "`athanor state rm %s` forgets it; the next deploy finds what is there by reading", addr)
+}
+
+// damagedRow says that a record cannot be read.
+type damagedRow struct{ err error }
+
+func (e *damagedRow) Error() string { return "its state entry cannot be read: " + e.err.Error() }
+func (e *damagedRow) Unwrap() error { return e.err }

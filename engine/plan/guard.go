@@ -1,0 +1,206 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/athanor-dev/athanor/engine/observe"
+	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// ErrProtected is matched by refusals to delete or replace what is protected.
+var ErrProtected = errors.New("it is protected")
+
+// guarding refuses what would lose what must not be lost.
+type guarding struct {
+	Guards
+	jobs *Jobs
+	DevRules
+	*Chosen
+	*Refusals
+}
+
+// guard refuses what the guards refuse.
+func (g *guarding) guard(n *Node, holds bool) {
+	if err := g.refuses(n, holds); err != nil {
+		g.Refuse(n, err)
+	}
+}
+
+// guardAll guards every address, once everything is decided: data that the plan itself deletes are no others' data.
+func (g *guarding) guardAll(ctx context.Context, all []*Node) {
+	deleted := map[state.Object][]string{}
+	for _, n := range all {
+		for _, o := range g.deletes(n) {
+			deleted[o] = append(deleted[o], n.Address)
+		}
+	}
+	for _, n := range all {
+		if n.Plan == nil || !g.IsSelected(n) || n.Plan.Action != Delete && n.Plan.Action != Replace {
+			continue
+		}
+		if err := g.refusesKept(n); err != nil {
+			g.Refuse(n, err)
+			continue
+		}
+		holds := n.Look.Holds
+		if holds {
+			by, only := g.heldByPlan(ctx, n, deleted)
+			n.Holding, holds = by, !only
+		}
+		g.guard(n, holds)
+	}
+	for _, n := range all {
+		if n.Entry != nil && n.Plan != nil && g.IsSelected(n) {
+			g.noteHeldByOlder(ctx, n, deleted)
+		}
+	}
+}
+
+// noteHeldByOlder notes what the older generations of a node hold that the plan deletes: that goes before them. The run refuses
+// to delete what holds anything else.
+func (g *guarding) noteHeldByOlder(ctx context.Context, n *Node, deleted map[state.Object][]string) {
+	for _, old := range n.Entry.Condemned() {
+		kind, ok := g.catalog.Kind(old.Kind)
+		if !ok || !kind.Spec().ListsHeld || old.Identity == "" || old.Retain || g.MayDelete(n) {
+			continue
+		}
+		way, err := g.jobs.Cloud.At(ctx, n.Address, n.Entry, old)
+		if err != nil {
+			continue // the run says so
+		}
+		job := g.jobs.RecordedJob(n, way, old)
+		job.ID = old.Identity
+		by, _ := g.heldBy(ctx, kind, job, deleted)
+		n.Holding = append(n.Holding, by...)
+	}
+}
+
+// deletes returns the objects of a node that the plan deletes, or may delete: each deletion asks once more what is held.
+func (g *guarding) deletes(n *Node) []state.Object {
+	replaced := n.Decl != nil && n.Plan != nil && n.Plan.Action == Replace && !n.Decl.Options.Retain
+	var objects []state.Object
+	switch {
+	case !g.IsSelected(n):
+	case replaced && IsFound(n):
+		objects = append(objects, state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look.Identity})
+	case n.Entry == nil:
+	case replaced, n.Decl == nil && (n.Plan == nil || n.Plan.Action == Delete):
+		for _, g := range n.Entry.Generations {
+			objects = append(objects, g.Object())
+		}
+	default:
+		for _, g := range g.Collectable(n.Entry) {
+			objects = append(objects, g.Object())
+		}
+	}
+	return objects
+}
+
+// heldByPlan returns the addresses of what an object holds and the plan deletes, which goes first, and whether it holds nothing
+// else: by its identity, or as what a creation began whose identity is not in state. What is not read counts as others' data.
+func (g *guarding) heldByPlan(ctx context.Context, n *Node, deleted map[state.Object][]string) (by []string, only bool) {
+	kind := n.presentKind(g.catalog)
+	if len(deleted) == 0 || n.Job == nil || kind == nil || !kind.Spec().ListsHeld || g.MayDelete(n) {
+		return nil, false
+	}
+	job := *n.Job
+	job.ID, job.Last = n.Look.Identity, n.Look.Attrs
+	return g.heldBy(ctx, kind, &job, deleted)
+}
+
+// heldBy returns the addresses of what an object holds and the plan deletes, and whether it holds nothing else.
+func (g *guarding) heldBy(ctx context.Context, kind reconcile.Any, job *reconcile.Job, deleted map[state.Object][]string) (by []string, only bool) {
+	held, err := observe.Patiently(ctx, job.Cloud, kind.Spec().Timeouts.Create, func(ctx context.Context) ([]reconcile.Found, error) {
+		return kind.Held(ctx, job, len(deleted)+1)
+	})
+	begun := map[state.Object]int{}
+	for _, f := range held {
+		o := state.Object{Kind: f.Kind, Location: job.Place, Identity: f.Identity}
+		if len(deleted[o]) == 0 {
+			o.Identity = ""
+			if begun[o]++; begun[o] > len(deleted[o]) {
+				return by, false
+			}
+		}
+		by = append(by, deleted[o]...)
+	}
+	return by, err == nil
+}
+
+// Guards keep what must not be lost: what is protected, and users' data that nobody permitted to delete.
+type Guards struct {
+	catalog *reconcile.Catalog
+	// replace and allowDelete are the globs of the command line.
+	replace, allowDelete []string
+}
+
+// refuses returns why the object of a node must not be replaced or deleted as is planned, nil when it may. Holds says that it holds
+// data which nothing else deletes.
+func (g Guards) refuses(n *Node, holds bool) error {
+	switch n.Plan.Action {
+	case Replace:
+		return g.refusesReplace(n, holds)
+	case Delete:
+		return g.refusesDelete(n, holds)
+	default:
+		return nil
+	}
+}
+
+func (g Guards) refusesReplace(n *Node, holds bool) error {
+	o := n.Decl.Options
+	switch {
+	case n.presentKind(g.catalog).Spec().Stands != "":
+		return nil // the old one is on this machine: what is declared is to guard the one that comes
+	case o.Protect:
+		return reconcile.WithHint(fmt.Errorf("%w and would be replaced: %s", ErrProtected, replacing(n.Plan.Reasons)),
+			"take `protect` off, or change it back")
+	case o.Retain && n.Plan.DeleteFirst:
+		return errors.New("it is retained, and can only be replaced by deleting it first")
+	case holds && !o.AllowReplace && !o.AllowDelete && !n.Look.MayDelete && !matches(g.replace, n.Address) && !matches(g.allowDelete, n.Address):
+		return reconcile.WithHint(fmt.Errorf("%w and would be replaced: %s", reconcile.ErrHoldsData, replacing(n.Plan.Reasons)),
+			"--replace %s, or allowReplace in the program, if its data may go", n.Address)
+	}
+	return nil
+}
+
+func (g Guards) refusesDelete(n *Node, holds bool) error {
+	switch {
+	case n.Entry.Options.Protect:
+		return reconcile.WithHint(fmt.Errorf("%w and would be deleted", ErrProtected),
+			"declare it again with `protect: false` and deploy, then delete it")
+	case holds && !g.MayDelete(n):
+		return reconcile.WithHint(fmt.Errorf("%w and would be deleted", reconcile.ErrHoldsData), "--allow-delete %s if its data may go", n.Address)
+	}
+	return nil
+}
+
+// Names reports whether the command line names a node as one that may be replaced or deleted.
+func (g Guards) Names(n *Node) bool {
+	return matches(g.replace, n.Address) || matches(g.allowDelete, n.Address)
+}
+
+// MayDelete reports whether users' data may go with an object that is deleted.
+func (g Guards) MayDelete(n *Node) bool {
+	allowed := matches(g.allowDelete, n.Address) || n.Look.MayDelete
+	if n.Entry != nil {
+		allowed = allowed || n.Entry.Options.AllowDelete || n.Decl == nil && n.Entry.MayDeleteData
+	}
+	if n.Decl != nil {
+		o := n.Decl.Options
+		allowed = allowed || o.AllowDelete || o.AllowReplace || matches(g.replace, n.Address)
+	}
+	return allowed
+}
+
+func replacing(reasons []Reason) string {
+	for _, r := range reasons {
+		if r.Replaces && r.Path != "" {
+			return string(r.Path)
+		}
+	}
+	return "by request"
+}

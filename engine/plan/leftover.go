@@ -1,0 +1,343 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/observe"
+	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
+// leftovers decides about what is in state, or was discovered, and is not declared.
+type leftovers struct {
+	*finder
+	*Refusals
+	*Chosen
+	o      Policy
+	guards Guards
+	// dev: what is found counts as made by a dev session.
+	dev bool
+}
+
+// undeclared makes records of the things that were discovered and that no declared address explains, so that they are
+// deleted like any other.
+func (l *leftovers) undeclared() []*Node {
+	if len(l.discovered.byAddress) == 0 {
+		return nil
+	}
+	explained := map[string]bool{}
+	for _, n := range l.Declared {
+		for _, birth := range n.Births() {
+			explained[birth] = true
+		}
+	}
+	var extra []*Node
+	for _, addr := range slices.Sorted(maps.Keys(l.discovered.byAddress)) {
+		if explained[addr] {
+			continue
+		}
+		if n := l.foundNode(addr, l.discovered.byAddress[addr], l.dev); n != nil {
+			extra = append(extra, n)
+		}
+	}
+	return extra
+}
+
+// foundNode makes one record of all discovered things of an address: the highest generation live, the others condemned.
+func (s *finder) foundNode(addr string, things []*observe.Tagged, dev bool) *Node {
+	things = slices.DeleteFunc(slices.Clone(things), func(d *observe.Tagged) bool { return d.Mark.Retained })
+	if len(things) == 0 {
+		return nil
+	}
+	rec := foundEntry(addr, things, dev, func(parent string) bool {
+		up := s.Nodes[parent]
+		return len(s.discovered.byAddress[parent]) > 0 || up != nil && up.Entry != nil
+	})
+	n := s.LeftNode(addr, rec)
+	n.Access = things[0].Way
+	return n
+}
+
+// foundEntry makes an entry of the objects that were found of an address. It needs the parents by which they were listed, as
+// far as those are known.
+func foundEntry(addr string, things []*observe.Tagged, dev bool, known func(address string) bool) *state.Entry {
+	slices.SortStableFunc(things, func(a, b *observe.Tagged) int { return cmp.Compare(b.Mark.Generation, a.Mark.Generation) })
+	rec := &state.Entry{Address: addr, Birth: addr, Settings: things[0].Way.Settings, Found: true, NeedsUnknown: true}
+	for i, d := range things {
+		if d.Under != "" && d.Under != addr && !slices.Contains(rec.Needs, d.Under) && known(d.Under) {
+			rec.Needs = append(rec.Needs, d.Under)
+		}
+		g := foundGeneration(rec, d, dev)
+		if i == 0 {
+			g.State, g.Settings = statestore.Live, nil
+		}
+		rec.Generations = append(rec.Generations, g)
+	}
+	return rec
+}
+
+// foundGeneration is an object that was found, as a further and condemned generation of an entry.
+func foundGeneration(rec *state.Entry, d *observe.Tagged, dev bool) *state.Generation {
+	return &state.Generation{
+		Number: rec.NumberFor(d.Mark.Generation), State: statestore.Condemned, Kind: d.Kind, Location: d.Way.Place,
+		Identity: d.Identity, Name: d.Name, Settings: settingsOf(rec, d.Way), Dev: dev,
+	}
+}
+
+// settingsOf are the settings by which a further object of an entry is reached: no settings are other ones than the entry's.
+func settingsOf(rec *state.Entry, way *observe.Way) map[string]any {
+	if len(way.Settings) > 0 || len(rec.Settings) == 0 {
+		return way.Settings
+	}
+	return map[string]any{}
+}
+
+// classifyUnread: it could not be observed.
+func (l *leftovers) classifyUnread(n *Node, g *state.Generation) {
+	_, unread := errors.AsType[*unreadError](n.err)
+	switch may, could := l.guards.Unread(n, g, n.Spec); {
+	case unread && may:
+		n.Plan.Notes = append(n.Plan.Notes, "it cannot be read, and is deleted by its identity in state: "+l.masks.Text(n.err.Error()))
+	case unread && could:
+		l.block(n, UnreadHint(n, n.err))
+	default:
+		l.block(n, n.err)
+	}
+}
+
+func (l *leftovers) classifyLeftover(n *Node) {
+	n.Plan = &Planned{Address: n.Address, Action: Delete, Needs: n.Needs}
+	g := n.Present()
+	if g != nil {
+		NameObject(n.Plan, g)
+	}
+	if n.Spec != nil {
+		n.Plan.InDev, n.Plan.Local = n.Spec.InDev, n.Spec.Stands != ""
+	}
+	if from := n.Entry.MovingFrom; from != "" {
+		n.Plan.Notes = append(n.Plan.Notes, "it was being moved here from "+from+": `athanor state mv "+from+" "+n.Address+"` finishes that")
+	}
+	taken := l.Nodes[n.Address]
+	switch {
+	case slices.Contains(l.Graph.Forget, n.Address):
+		n.Plan.Action = Forget
+		return
+	case taken != nil && taken.read != nil:
+		n.Plan.Action = Forget
+		n.Plan.Notes = append(n.Plan.Notes, "it is only read from now on")
+		return
+	case l.retained(n):
+		l.classifyRetained(n)
+		return
+	case n.err != nil:
+		l.classifyUnread(n, g)
+		return
+	case g == nil:
+		n.Plan = nil // condemned generations have lines of their own
+		return
+	case n.Look.NotYet:
+		n.Plan.Notes, n.Plan.WaitUntil = append(n.Plan.Notes, notVisible), n.Look.HiddenUntil
+	case n.Look.Absent:
+		n.Plan.Notes = append(n.Plan.Notes, "it is already deleted")
+		return
+	}
+	l.classifyDelete(n, g)
+}
+
+// retained reports that what is live is let go: its author said so, or its kind says so and nobody gave leave to delete it.
+func (l *leftovers) retained(n *Node) bool {
+	o := n.Entry.Options
+	kind := n.Spec != nil && n.Spec.Retained && !o.AllowDelete && !matches(l.o.AllowDelete, n.Address)
+	return n.Entry.Live() != nil && (o.Retain || kind)
+}
+
+// classifyRetained: it is let go, not deleted. What only its name marks as ours would be taken for ours again.
+func (l *leftovers) classifyRetained(n *Node) {
+	g := n.Entry.Live()
+	n.Plan.Action = Forget
+	n.Plan.Notes = append(n.Plan.Notes, "retained")
+	if n.err == nil && n.Spec != nil && n.Spec.Named && !n.Spec.Marked && !g.NameGiven {
+		l.Refuse(n, reconcile.WithHint(errors.New("it is retained, and nothing but its name can say so"), "forget: [%s] lets it go all the same", n.Address))
+	}
+}
+
+// classifyDelete: it is there, and is to go.
+func (l *leftovers) classifyDelete(n *Node, g *state.Generation) {
+	if n.Job == nil {
+		return // nothing was looked at, or there is nothing but the record
+	}
+	answer := adopt.Judge(l.Evidence(n, n.Job, n.Look, g))
+	switch {
+	case RetainedHere(n.Look.Owner, l.Stage) && slices.Contains(n.Births(), n.Look.Owner.Address):
+		n.Plan.Action = Forget
+		n.Plan.Notes = append(n.Plan.Notes, "an interrupted run let it go")
+		return
+	case answer.Verdict == adopt.Foreign && !answer.Owner.IsZero():
+		l.block(n, reconcile.WithHint(OwnerError(g.Kind, n.Look, answer), "forget: [%s] lets it go here", n.Address))
+		return
+	case answer.Unproven && !l.guards.Names(n):
+		l.block(n, Unproven(n, g.Kind, g.Identity))
+	case answer.OtherStore && !l.o.TakeOver:
+		l.Refuse(n, OtherStore(g.Kind, g.Identity))
+	}
+}
+
+// goWith decides about what is deleted with another resource which this plan deletes: it has no deletion of its own, and stays
+// where that one stays.
+func (l *leftovers) goWith(nodes []*Node) {
+	for more := true; more; {
+		more = false
+		for _, n := range nodes {
+			if up := l.parentLeft(n); up != nil && up.Plan.Action == Blocked && l.IsSelected(n) {
+				l.block(n, fmt.Errorf("it is deleted with %s, which stays", up.Address))
+				more = true
+			}
+		}
+	}
+	for _, n := range nodes {
+		if n.Plan == nil {
+			continue
+		}
+		if up := l.GoesWith(n, n.Plan.Generation); up != nil {
+			n.Plan.Notes = append(n.Plan.Notes, "deleted with "+up.Address)
+		}
+	}
+}
+
+// parentLeft returns the undeclared resource that a node which is to be deleted is deleted with, nil when there is none or
+// nothing was decided about it. A node of which only condemned generations are left is to be deleted too.
+func (x *Index) parentLeft(n *Node) *Node {
+	if n.Entry == nil || n.Decl != nil || n.Plan != nil && !IsDeleted(n) {
+		return nil
+	}
+	if up := x.Nodes[n.Entry.Options.DeletedWith]; up != nil && up != n && up.Decl == nil && up.Plan != nil {
+		return up
+	}
+	return nil
+}
+
+// GoesWith returns the resource whose deletion takes a generation of a node along, nil when it is deleted by itself: so is a
+// generation that was replaced before, and what is left of a resource that is missing already.
+func (x *Index) GoesWith(n *Node, number uint64) *Node {
+	up := x.parentLeft(n)
+	if up == nil || !IsDeleted(up) || up.Plan.Generation == 0 || up.Look.Absent && !up.Look.NotYet || leaving(n) != number {
+		return nil
+	}
+	return up
+}
+
+// leaving is the number of the generation that is deleted because its resource is no longer declared: the planned one, or the
+// newest where an earlier run has condemned them all.
+func leaving(n *Node) uint64 {
+	if n.Plan != nil && n.Plan.Generation != 0 {
+		return n.Plan.Generation
+	}
+	return n.Entry.NextNumber() - 1
+}
+
+// CutBetween are the late paths of what is deleted that lead to others that are not declared either. One that leads to what
+// stays is in nobody's way.
+func (x *Index) CutBetween(n *Node) map[string][]tree.Path {
+	cut := maps.Clone(n.Entry.Cut)
+	maps.DeleteFunc(cut, func(addr string, _ []tree.Path) bool {
+		up := x.Nodes[addr]
+		return up == nil || up.Decl != nil || up.Entry == nil
+	})
+	return cut
+}
+
+// heldUser is a node that would let go of a thing of this one, and cannot yet.
+func (n *Declaration) heldUser() *Node {
+	for _, user := range n.users {
+		if user.Held {
+			return user
+		}
+	}
+	return nil
+}
+
+// IsFound reports a declared node whose thing was found without a record, and is ours.
+func IsFound(n *Node) bool {
+	return n.Plan != nil && n.Present() == nil && !n.Look.Absent && !n.Spec.Recorded &&
+		(n.Plan.Action == Recover || n.Plan.Action == Replace)
+}
+
+// Recovered is the record of a thing that reading found again.
+func Recovered(n *Node, nodes map[string]*Node, dev bool) *state.Entry {
+	rec := &state.Entry{Address: n.Address, Birth: n.birth(), Found: true, NeedsUnknown: true}
+	if n.Entry != nil {
+		rec = n.Entry.Clone()
+	}
+	rec.Settings, rec.Options, rec.Cut, rec.Needs = n.Decl.Settings, n.Decl.Options, n.Cut, nil
+	rec.MayDeleteData = n.Job != nil && n.Job.Leave
+	rec.Former = state.StillNamed(n.Decl.Options.RenamedFrom, n.Decl.Options.RenamedFrom) // it was found here: renames are done
+	for _, a := range n.Needs {
+		if up := nodes[a]; up != nil && up.Decl != nil && up.Plan != nil && (up.Entry != nil || IsFound(up)) && a != n.Address {
+			rec.Needs = append(rec.Needs, a)
+		}
+	}
+	rec.Generations = append(rec.Generations, &state.Generation{
+		Number: rec.NumberFor(n.Look.Owner.Generation), State: statestore.Live, Slot: n.Slot, Kind: n.Spec.Type, Location: n.Access.Place,
+		Identity: n.Look.Identity, Name: n.Job.Name, NameGiven: n.Job.Named, Attributes: n.Look.Attrs,
+		Written: time.Now(), // it was seen: absent soon after is not gone
+		Dev:     dev,
+	})
+	for i := range n.Others {
+		condemnFound(rec, &n.Others[i], dev)
+	}
+	return rec
+}
+
+// CompareStrings orders addresses.
+func CompareStrings(a, b string) int { return cmp.Compare(a, b) }
+
+// LeftNode is the node of an entry that is not declared.
+func (x *Index) LeftNode(addr string, rec *state.Entry) *Node {
+	n := &Node{Declaration: Declaration{Address: addr, Needs: rec.Needs}, Tracked: Tracked{Entry: rec}}
+	if len(rec.Generations) > 0 {
+		if g := n.Present(); g != nil {
+			n.Kind, _ = x.Catalog.Kind(g.Kind)
+		} else {
+			n.Kind, _ = x.Catalog.Kind(rec.Generations[0].Kind)
+		}
+	}
+	if n.Kind != nil {
+		n.Spec = n.Kind.Spec()
+	}
+	if _, taken := x.Nodes[addr]; !taken {
+		x.Nodes[addr] = n
+	}
+	return n
+}
+
+// CondemnOthers records what else was found of a node, to be deleted.
+func (n *Node) CondemnOthers(rec *state.Entry, dev bool) {
+	for i := range n.Others {
+		condemnFound(rec, &n.Others[i], dev)
+	}
+	n.Others = nil
+}
+
+// condemnFound adds a further find to a state entry, as condemned.
+func condemnFound(rec *state.Entry, f *found, dev bool) {
+	if rec.ByObject(f.Kind, f.access.Place, f.look.Identity) != nil {
+		return
+	}
+	g := &state.Generation{
+		Number: rec.NumberFor(f.look.Owner.Generation), State: statestore.Condemned, Slot: f.slot, Kind: f.Kind, Location: f.access.Place,
+		Identity: f.look.Identity, Attributes: f.look.Attrs, Settings: settingsOf(rec, f.access), Retain: rec.Options.Retain,
+		Dev: dev,
+	}
+	if f.job != nil {
+		g.Name, g.NameGiven = f.job.Name, f.job.Named
+	}
+	rec.Generations = append(rec.Generations, g)
+}

@@ -1,0 +1,170 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/observe"
+	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// Node is one address, declared or in state, on its way from the program to what a run does. Each part has its own
+// writers, and is read by the stages that come after them.
+type Node struct {
+	Declaration
+	Tracked
+	observation
+	Decision
+	forecast
+	progress
+}
+
+// Declaration is what a program says of an address. The index writes it, and nothing of it changes once that is
+// arranged.
+type Declaration struct {
+	Address string
+	Decl    *graph.Resource // nil when no longer declared
+	read    *graph.Read     // set for what is used and not owned; then decl is nil
+	Kind    reconcile.Any
+	Spec    *reconcile.Spec
+	// Was is set when drift is planned: the declaration is what was deployed last.
+	Was *deployed
+
+	// Props are those declared; Uses the references in them, in tree order; Needs the addresses that must come before,
+	// sorted.
+	Props *token.Template
+	Uses  []token.Use
+	Needs []string
+	// referred: the program has a reference to it, and not only an order.
+	referred bool
+	// users are the declared nodes that need this one; Ups those that must come before it: cut edges left out.
+	users, Ups []*Node
+	// Cut are the late paths, by upstream, through which a cycle is opened.
+	Cut map[string][]tree.Path
+}
+
+// Tracked is what the state has of an address. A plan works on the entry as it will be, a run on the entry as it is.
+type Tracked struct {
+	Entry *state.Entry // nil without a row
+	// From is the address that the row had before this plan moved it.
+	From string
+}
+
+// observation is what reading showed of an address. The finder and the builder write it.
+type observation struct {
+	Access *observe.Way
+	Job    *reconcile.Job
+	Look   reconcile.Look
+	looked bool
+	err    error // why it could not be observed
+	Others []found
+	// Unsought: what its object goes by is known only when its inputs are, so that planning could not look for it.
+	Unsought bool
+	// sought are the names and identities by which a search failed.
+	sought []string
+	// Slot of the name by which a find was made.
+	Slot   int
+	Assets map[string]reconcile.Asset
+	Files  filesKnowledge
+}
+
+// Decision is what the passes decided about an address.
+type Decision struct {
+	Plan *Planned
+	// current: it was observed with all its upstreams decided, and need not be compared again.
+	current bool
+	decided bool // it was classified
+	// remade are the paths that differ because what the object is made of changed.
+	remade map[tree.Path]bool
+	// Held: it would do something, and what it needs waits for somebody.
+	Held bool
+	// Holding are the addresses of what the object holds and the plan deletes: its own deletion comes after theirs.
+	Holding []string
+	// Beside: an object with the owner tag of an address whose entry has another one. The entry is left as it is.
+	Beside bool
+}
+
+// forecast is what others may count on of the attributes of an address: what a plan foresees of them, and while a run
+// goes on what they have become.
+type forecast struct {
+	Mu    sync.Mutex
+	Attrs map[string]any // what is known of its attributes
+	// Unknown: nothing is known for sure, Attrs aside; Moving: those attributes may change.
+	Unknown bool
+	Moving  map[string]bool
+}
+
+// progress is what a run has done about an address.
+type progress struct {
+	// Changed are the paths that its work set; Carried are the values of ignored paths for a new object.
+	Changed []tree.Path
+	Carried map[tree.Path]any
+	// Kept: its object was to be deleted before its replacement, and need not be replaced.
+	Kept bool
+	// As is what is done, where that is not what was planned: an object was found in place of being created, or converges.
+	As Action
+}
+
+// OwnNames are the names and identities that errors about the node may hold.
+func (n *Node) OwnNames() []string {
+	names := []string{n.Address, n.From, n.Look.Identity}
+	if n.Job != nil {
+		names = append(names, n.Job.Name, n.Job.ID)
+	}
+	for _, g := range n.generations() {
+		names = append(names, g.Identity)
+	}
+	return append(names, n.sought...)
+}
+
+// Doing is what is done to the address: what was planned, or what a run found to do in its place.
+func (n *Node) Doing() Action { return cmp.Or(n.As, n.Plan.Action) }
+
+// IsDeleted reports that an undeclared node is to be deleted.
+func IsDeleted(n *Node) bool { return n.Plan != nil && n.Doing() == Delete }
+
+// KindName is the name of the kind that is declared, else of the one in state.
+func (n *Node) KindName() string {
+	if n.Spec != nil {
+		return n.Spec.Type
+	}
+	return n.Plan.Kind
+}
+
+// ErrStopped ends work that may not be started any more.
+var ErrStopped = errors.New("stopped")
+
+// Hooks are those of the program, or for what is no longer declared the commands that were deployed last: functions
+// are gone with the declaration.
+func (n *Node) Hooks() (before, after []graph.Hook) {
+	if n.Decl != nil {
+		return n.Decl.Options.Before, n.Decl.Options.After
+	}
+	if n.Entry == nil || n.Doing() != Delete {
+		return nil, nil
+	}
+	function := func(h graph.Hook) bool { return h.Func != "" }
+	o := n.Entry.Options
+	return slices.DeleteFunc(slices.Clone(o.Before), function), slices.DeleteFunc(slices.Clone(o.After), function)
+}
+
+// AtBirth reports that n needs no more of up than attributes known at birth.
+func (n *Declaration) AtBirth(up *Node) bool {
+	if n.Decl == nil || len(up.Spec.AtBirth) == 0 || slices.Contains(n.Decl.Options.DependsOn, up.Address) {
+		return false
+	}
+	return !slices.ContainsFunc(n.Uses, func(u token.Use) bool {
+		if u.Ref.Address != up.Address {
+			return false
+		}
+		first, below := u.Ref.Path.First()
+		settled := slices.ContainsFunc(n.Spec.NeedsSettled, func(p tree.Path) bool { return u.At.Within(p) })
+		return settled || !below || !slices.Contains(up.Spec.AtBirth, first.Key)
+	})
+}

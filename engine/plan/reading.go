@@ -1,0 +1,58 @@
+package plan
+
+import (
+	"context"
+	"slices"
+)
+
+// Reading says that a plan begins or ends to read a resource.
+type Reading struct {
+	Address, Kind string
+	// Done: the read has ended, whatever it came to. A resource may be read again.
+	Done bool
+	// Total is how many resources the plan reads.
+	Total int
+}
+
+// Reads returns how many calls planning made that read something; 0 for a plan that was read from a document.
+func (p *Plan) Reads() int64 {
+	if p.work == nil {
+		return 0
+	}
+	return p.work.Gate.Made().Reads
+}
+
+type readingKey struct{}
+
+// watched returns a context under which the engine's user learns which resources are read.
+func (w *Draft) watched(ctx context.Context) context.Context {
+	if w.Planner.Reading == nil {
+		return ctx
+	}
+	total := 0
+	for _, n := range slices.Concat(w.Declared, w.Leftover) {
+		if w.IsSelected(n) && !n.Spec.Recorded {
+			total++
+		}
+	}
+	return context.WithValue(ctx, readingKey{}, func(n *Node, done bool) {
+		w.Planner.Reading(Reading{Address: n.Address, Kind: n.KindName(), Done: done, Total: total})
+	})
+}
+
+// reads says that nodes are being read, until what it returns is called.
+func reads(ctx context.Context, nodes ...*Node) (end func()) {
+	show, watched := ctx.Value(readingKey{}).(func(*Node, bool))
+	if !watched {
+		return func() {}
+	}
+	tell := func(done bool) {
+		for _, n := range nodes {
+			if !n.Spec.Recorded {
+				show(n, done)
+			}
+		}
+	}
+	tell(false)
+	return func() { tell(true) }
+}

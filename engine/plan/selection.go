@@ -1,0 +1,109 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// choose selects the addresses that the options leave, of those declared and undeclared. Without an option that is all.
+func (x *Index) choose(o PlanOptions, undeclared []*Node) (*Chosen, error) {
+	switch {
+	case o.Take != nil:
+		n, err := x.taker(o.Take.Address)
+		return &Chosen{only: map[*Node]bool{n: true}}, err
+	case len(o.Target)+len(o.Exclude) > 0:
+		only, err := selection(slices.Concat(x.Sorted, undeclared), x.Nodes, o.Target, o.Exclude)
+		return &Chosen{only: only}, err
+	default:
+		return &Chosen{}, nil
+	}
+}
+
+// selection returns the nodes that globs of targets and exclusions leave. Targets come with what they need; an exclusion takes
+// along what needs it.
+func selection(all []*Node, at map[string]*Node, targets, excludes []string) (map[*Node]bool, error) {
+	for _, glob := range slices.Concat(targets, excludes) {
+		hit := slices.ContainsFunc(all, func(n *Node) bool { return graph.Match(glob, n.Address) })
+		if !hit && !strings.Contains(glob, "*") {
+			return nil, reconcile.WithHint(fmt.Errorf("%q is neither declared nor in state", glob), "`athanor graph` lists what is declared")
+		}
+	}
+	selected := make(map[*Node]bool, len(all))
+	var include func(*Node)
+	include = func(n *Node) {
+		if selected[n] {
+			return
+		}
+		selected[n] = true
+		for _, a := range n.Needs {
+			if up := at[a]; up != nil && up.Decl != nil && n.Decl != nil {
+				include(up)
+			}
+		}
+	}
+	for _, n := range all {
+		if len(targets) == 0 || matches(targets, n.Address) || n.read != nil {
+			include(n)
+		}
+	}
+	var exclude func(*Node)
+	exclude = func(n *Node) {
+		if !selected[n] {
+			return
+		}
+		delete(selected, n)
+		for _, user := range n.users {
+			exclude(user)
+		}
+	}
+	for _, n := range all {
+		if matches(excludes, n.Address) {
+			exclude(n)
+		}
+	}
+	return selected, nil
+}
+
+// Chosen says which addresses a plan is about.
+type Chosen struct {
+	only map[*Node]bool // nil: all
+	but  map[*Node]bool // left out of them
+}
+
+// IsSelected reports that the options leave an address.
+func (c *Chosen) IsSelected(n *Node) bool { return (c.only == nil || c.only[n]) && !c.but[n] }
+
+// deselect takes one node off what the plan is about.
+func (c *Chosen) deselect(n *Node) {
+	if c.but == nil {
+		c.but = map[*Node]bool{}
+	}
+	c.but[n] = true
+}
+
+// pass leaves a node that is not selected as the record has it.
+func pass(n *Node) {
+	n.Plan = &Planned{Address: n.Address, Kind: n.Spec.Type, Action: Unchanged, Needs: n.Needs, Notes: []string{"not selected"}}
+	if g := n.Entry.Live(); g != nil {
+		n.Attrs, n.Plan.Identity, n.Plan.Generation = g.Attributes, g.Identity, g.Number
+		return
+	}
+	n.Unknown = true
+}
+
+// surviving refuses to delete what something that stays still needs.
+func (l *leftovers) surviving(n *Node, all []*Node) {
+	if l.only == nil && l.but == nil || n.Plan == nil || n.Plan.Action != Delete {
+		return
+	}
+	for _, other := range all {
+		if !l.IsSelected(other) && other.Entry != nil && slices.Contains(other.Entry.Needs, n.Address) {
+			l.Refuse(n, reconcile.WithHint(fmt.Errorf("%s still needs it and is not selected", other.Address), "--target %s as well", other.Address))
+			return
+		}
+	}
+}

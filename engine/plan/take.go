@@ -1,0 +1,53 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+)
+
+// taker returns the one node that is to take something over. Nothing else is touched.
+func (x *Index) taker(addr string) (*Node, error) {
+	n := x.Nodes[addr]
+	switch {
+	case n == nil || n.Decl == nil:
+		err := fmt.Errorf("nothing is declared as %q", addr)
+		if near, ok := props.Nearest(addr, slices.Sorted(maps.Keys(x.Nodes))); ok {
+			return nil, reconcile.WithHint(err, "did you mean %s?", near)
+		}
+		return nil, reconcile.WithHint(err, "declare it first; `athanor adopt --scan --write ID` prints how")
+	case n.Spec.Recorded:
+		return nil, fmt.Errorf("%s: a %s has no object that could be taken over", addr, n.Spec.Type)
+	}
+	return n, nil
+}
+
+// takes refuses what cannot be taken over by its identity.
+func (c *classifier) takes(n *Node) error {
+	t := c.o.Take
+	if t == nil || t.Address != n.Address {
+		return nil
+	}
+	if g := n.Entry.Live(); g != nil && g.Identity != t.Identity && g.Name != t.Identity {
+		return reconcile.WithHint(fmt.Errorf("%s is already in state as %s", n.Address, g.Identity), "`athanor state rm %s` forgets that one", n.Address)
+	}
+	if n.Job == nil || len(n.Job.Unknown) == 0 {
+		return nil
+	}
+	var missing []string
+	for _, up := range n.Ups {
+		if up.Unknown {
+			missing = append(missing, up.Address)
+		}
+	}
+	return reconcile.WithHint(fmt.Errorf("it needs %s, which is not there", strings.Join(missing, ", ")), "adopt that one first, or deploy it")
+}
+
+// feeds reports whether an address needs this one, by whatever way.
+func (n *Declaration) feeds(addr string) bool {
+	return slices.ContainsFunc(n.users, func(user *Node) bool { return user.Address == addr || user.feeds(addr) })
+}
