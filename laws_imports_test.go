@@ -56,9 +56,14 @@ var inner = map[string]struct{ ours, never []string }{
 		never: []string{"os", "net", "net/http", "os/exec"},
 	},
 	"engine": {ours: []string{
-		"adopt", "engine/calls", "engine/causes", "engine/execute", "engine/graph", "engine/observe", "engine/plan", "engine/redact",
-		"engine/state", "engine/tail", "engine/values", "reconcile", "reconcile/props", "reconcile/tree", "statestore", "statestore/seal",
+		"engine/calls", "engine/causes", "engine/edit", "engine/execute", "engine/graph", "engine/observe", "engine/plan",
+		"engine/redact", "engine/state", "engine/tail", "engine/values", "reconcile", "reconcile/tree", "statestore",
+		"statestore/seal",
 	}, never: []string{"os", "net", "net/http"}},
+	"engine/edit": {ours: []string{
+		"adopt", "engine/execute", "engine/graph", "engine/plan", "engine/state", "reconcile", "reconcile/tree",
+		"statestore", "statestore/seal",
+	}, never: []string{"os", "net", "net/http", "os/exec"}},
 	"engine/execute": {ours: []string{
 		"adopt", "engine/calls", "engine/causes", "engine/durations", "engine/graph", "engine/observe", "engine/plan",
 		"engine/plan/operation", "engine/redact", "engine/state", "reconcile", "reconcile/tree", "statestore", "statestore/seal",

@@ -124,12 +124,20 @@ func (e *Engine) Scan(ctx context.Context, g *Graph, o ScanOptions) (*Scan, erro
 // takes no lease, is not a run and commits nothing.
 // Failures of single resources are in the result; an error means that the run as a whole could not be done.
 func (e *Engine) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result, error) {
-	r := &execute.Runner{
+	return e.runner().Apply(ctx, p, o.run())
+}
+
+// runner applies the plans of the engine.
+func (e *Engine) runner() *execute.Runner {
+	return &execute.Runner{
 		Planner: e.planner(), Remember: e.Remember, KeepDurations: e.KeepDurations, Root: e.Root, User: e.User, RunHook: e.RunHook,
 	}
-	return r.Apply(ctx, p, execute.RunOptions{
+}
+
+func (o *ApplyOptions) run() execute.RunOptions {
+	return execute.RunOptions{
 		Graph: o.Graph, Plan: o.PlanOptions, Approve: o.Approve, Wait: o.Wait, Command: o.Command, Interrupt: o.Interrupt,
-	})
+	}
 }
 
 // ApplyOptions say how to apply a plan.

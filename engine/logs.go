@@ -97,7 +97,7 @@ func (l *loggers) noLogs(glob string, able map[string]bool) error {
 	known := plan.KnownAddresses(l.records, l.damaged)
 	rec := l.records[glob]
 	if rec == nil {
-		return nothingAs(glob, slices.Collect(maps.Keys(known)))
+		return plan.NothingAs(glob, slices.Collect(maps.Keys(known)))
 	}
 	k, err := l.kindOn(rec)
 	if err != nil {

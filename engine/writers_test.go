@@ -47,7 +47,7 @@ var writers = map[string]string{
 // deletes first.
 func TestEachDecisionHasOneWriter(t *testing.T) {
 	var files []string
-	for _, folder := range []string{".", "plan", "execute"} {
+	for _, folder := range []string{".", "plan", "execute", "edit"} {
 		inside, err := filepath.Glob(filepath.Join(folder, "*.go"))
 		if err != nil || len(inside) == 0 {
 			t.Fatalf("%s: %d files, %v", folder, len(inside), err)

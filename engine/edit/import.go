@@ -1,4 +1,4 @@
-package engine
+package edit
 
 import (
 	"bytes"
@@ -39,25 +39,25 @@ func (e *SerialError) Error() string {
 // Is reports ErrSerial.
 func (e *SerialError) Is(target error) bool { return target == ErrSerial }
 
-// PlanImport says what making the record of a stage that of a document would do. Everything is verified before: whose it is,
+// Import says what making the record of a stage that of a document would do. Everything is verified before: whose it is,
 // the structure of the rows, that there is a key which opens them. The record is replaced whole, in one commit. An empty one
 // is filled; one with rows must have the serial that is given, else the one in the document, if that is of this very store.
 //
 // The document must be of the same stack and stage: its objects have the owner tags of that stage in the world. What is
 // revealed in it is sealed with the engine's key, so that a record can pass to another one.
-func (e *Engine) PlanImport(ctx context.Context, stage statestore.Stage, doc *Export, serial *uint64) (*plan.Plan, error) {
+func Import(ctx context.Context, e *plan.Planner, stage statestore.Stage, doc *Export, serial *uint64) (*plan.Plan, error) {
 	if doc.Stack != stage.Stack || doc.Stage != stage.Name {
 		return nil, reconcile.WithHint(fmt.Errorf("the document is of %s/%s, not of %s: its objects have the owner tags of that stage", doc.Stack, doc.Stage, stage),
 			"--stack %s --stage %s", doc.Stack, doc.Stage)
 	}
-	w, err := e.planner().NewEdit(ctx, stage, "")
+	w, err := e.NewEdit(ctx, stage, "")
 	if err != nil {
 		return nil, err
 	}
 	if err := meant(w.Stored, doc, serial, w.Store); err != nil {
 		return nil, err
 	}
-	change, err := e.documents(stage).verified(doc)
+	change, err := documentsOf(e, stage).verified(doc)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (e *Engine) PlanImport(ctx context.Context, stage statestore.Stage, doc *Ex
 		},
 		More: len(change.Put) > 0 || len(change.Meta) > 0 || change.Outputs != nil,
 	}
-	return w.EditPlan(actions, what, func(ctx context.Context) (*plan.Plan, error) { return e.PlanImport(ctx, stage, doc, serial) })
+	return w.EditPlan(actions, what, func(ctx context.Context) (*plan.Plan, error) { return Import(ctx, e, stage, doc, serial) })
 }
 
 // meant checks that the record is the version that is to be replaced.

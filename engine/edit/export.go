@@ -1,4 +1,4 @@
-package engine
+package edit
 
 import (
 	"bytes"
@@ -80,9 +80,9 @@ func (doc *Export) Sealed() bool {
 	return sealed(doc.Outputs) || slices.ContainsFunc(doc.Rows, func(r ExportedRow) bool { return sealed(r.Body) })
 }
 
-// Export reads the whole record of a stage at once. What is sealed stays sealed, unless it is to be revealed. A row that cannot
+// ExportOf reads the whole record of a stage at once. What is sealed stays sealed, unless it is to be revealed. A row that cannot
 // be read is in it, with its problem.
-func (e *Engine) Export(ctx context.Context, stage statestore.Stage, reveal bool) (*Export, error) {
+func ExportOf(ctx context.Context, e *plan.Planner, stage statestore.Stage, reveal bool) (*Export, error) {
 	snap, err := e.Store.Load(ctx, stage)
 	if err != nil {
 		return nil, err
@@ -95,11 +95,11 @@ func (e *Engine) Export(ctx context.Context, stage statestore.Stage, reveal bool
 	if doc.From.Store, err = e.Store.ID(ctx); err != nil {
 		return nil, err
 	}
-	if doc.Outputs, err = e.documents(stage).part("\x00outputs", snap.Outputs, reveal); err != nil {
+	if doc.Outputs, err = documentsOf(e, stage).part("\x00outputs", snap.Outputs, reveal); err != nil {
 		return nil, fmt.Errorf("outputs: %w", err)
 	}
 	for name, sealed := range snap.Meta {
-		part, err := e.documents(stage).part("\x00"+name, sealed, reveal)
+		part, err := documentsOf(e, stage).part("\x00"+name, sealed, reveal)
 		if err != nil {
 			return nil, fmt.Errorf("the fact %s: %w", name, err)
 		}
@@ -109,7 +109,7 @@ func (e *Engine) Export(ctx context.Context, stage statestore.Stage, reveal bool
 		doc.Facts[name] = *part
 	}
 	for _, row := range snap.Rows {
-		doc.Rows = append(doc.Rows, e.documents(stage).exported(row, reveal))
+		doc.Rows = append(doc.Rows, documentsOf(e, stage).exported(row, reveal))
 	}
 	for addr, damage := range snap.Damaged {
 		doc.Rows = append(doc.Rows, exportedDamage(addr, damage))
@@ -124,7 +124,7 @@ type documents struct {
 	stage statestore.Stage
 }
 
-func (e *Engine) documents(stage statestore.Stage) documents { return documents{e.Key, stage} }
+func documentsOf(e *plan.Planner, stage statestore.Stage) documents { return documents{e.Key, stage} }
 
 // part is one sealed part, nil when there is none. A sealed one is opened all the same: what is exported can be read.
 func (d documents) part(what string, sealed []byte, reveal bool) (*Part, error) {

@@ -1,4 +1,4 @@
-package engine
+package edit
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/statestore"
 )
@@ -35,7 +36,7 @@ type checker interface {
 
 // Check examines the record of a stage: the structure of every row, one owner for each physical identity, that all which is
 // sealed opens, and what the store can prove of itself, for all of its stages. It changes nothing.
-func (e *Engine) Check(ctx context.Context, stage statestore.Stage) (*Checkup, error) {
+func Check(ctx context.Context, e *plan.Planner, stage statestore.Stage) (*Checkup, error) {
 	snap, err := e.Store.Load(ctx, stage)
 	if err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func (e *Engine) Check(ctx context.Context, stage statestore.Stage) (*Checkup, e
 		c.Findings = append(c.Findings, Finding{Err: &statestore.DamagedError{Stage: stage, Err: fmt.Errorf("its outputs: %w", err)}})
 	}
 	for name, sealed := range snap.Meta {
-		if _, err := e.documents(stage).part("\x00"+name, sealed, false); err != nil {
+		if _, err := documentsOf(e, stage).part("\x00"+name, sealed, false); err != nil {
 			c.Findings = append(c.Findings, Finding{Err: &statestore.DamagedError{Stage: stage, Err: fmt.Errorf("the fact %s: %w", name, err)}})
 		}
 	}

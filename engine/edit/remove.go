@@ -1,4 +1,4 @@
-package engine
+package edit
 
 import (
 	"context"
@@ -13,11 +13,11 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// PlanRemove says what would be forgotten: the records of addresses, or of globs as --target takes them. The world is not
+// Remove says what would be forgotten: the records of addresses, or of globs as --target takes them. The world is not
 // touched, and not even looked at: what the records are about stays as it is, with its marks. A record that another one needs is
 // refused, unless that one goes too. Damaged records can be removed like any other.
-func (e *Engine) PlanRemove(ctx context.Context, stage statestore.Stage, globs []string) (*plan.Plan, error) {
-	w, err := e.planner().NewEdit(ctx, stage, "")
+func Remove(ctx context.Context, e *plan.Planner, stage statestore.Stage, globs []string) (*plan.Plan, error) {
+	w, err := e.NewEdit(ctx, stage, "")
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (e *Engine) PlanRemove(ctx context.Context, stage statestore.Stage, globs [
 		return slices.ContainsFunc(locations, func(l plan.Unsearched) bool { return l.Name == glob })
 	})
 	for _, glob := range idle {
-		w.Wrong("", nothingAs(glob, slices.Collect(maps.Keys(w.Known()))))
+		w.Wrong("", plan.NothingAs(glob, slices.Collect(maps.Keys(w.Known()))))
 	}
 	var actions []plan.Planned
 	for _, addr := range slices.Sorted(maps.Keys(gone)) {
@@ -52,7 +52,7 @@ func (e *Engine) PlanRemove(ctx context.Context, stage statestore.Stage, globs [
 		end.Meta = map[string][]byte{plan.UnsearchedFact: plan.SealUnsearched(slices.DeleteFunc(locations, named), stage, w.Key)}
 	}
 	apply := func(ctx context.Context, r *execute.Run) (statestore.Change, error) { return end, remove(ctx, r, gone) }
-	return w.EditPlan(actions, &execute.StateEdit{Apply: apply}, func(ctx context.Context) (*plan.Plan, error) { return e.PlanRemove(ctx, stage, globs) })
+	return w.EditPlan(actions, &execute.StateEdit{Apply: apply}, func(ctx context.Context) (*plan.Plan, error) { return Remove(ctx, e, stage, globs) })
 }
 
 // matched are the addresses that globs name, and the globs that name none.

@@ -1,4 +1,4 @@
-package engine
+package edit
 
 import (
 	"context"
@@ -15,14 +15,14 @@ import (
 
 // Apply moves the resources and returns the result of the run at the target. Interrupted, or killed, it leaves rows that name each
 // other: the same relocation again completes it. What cannot get its owner tag turns everything back.
-func (m *Relocation) Apply(ctx context.Context, o ApplyOptions) (*execute.Result, error) {
+func (m *Relocation) Apply(ctx context.Context, o execute.RunOptions) (*execute.Result, error) {
 	m.o = o
 	outer, inner := &m.from, &m.to
 	if inner.Stage.String() < outer.Stage.String() {
 		outer, inner = inner, outer
 	}
 	outer.inner, inner.inner = inner, nil
-	res, err := outer.Engine.Apply(ctx, outer.plan, o)
+	res, err := outer.Runner().Apply(ctx, outer.plan, o)
 	if inner == &m.to {
 		return inner.result, err
 	}
@@ -36,7 +36,7 @@ func (m *Relocation) enter(ctx context.Context, end *relocationEnd, r *execute.R
 		return end.end, m.carry(ctx)
 	}
 	var err error
-	end.inner.result, err = end.inner.Engine.Apply(ctx, end.inner.plan, m.o)
+	end.inner.result, err = end.inner.Runner().Apply(ctx, end.inner.plan, m.o)
 	return end.end, err
 }
 
@@ -82,7 +82,7 @@ func (m *Relocation) announce(ctx context.Context) error {
 
 // writeSource writes the source's rows of what it still has.
 func (m *Relocation) writeSource(ctx context.Context, entry func(relocated) *state.Entry) error {
-	change := statestore.Change{KeyID: m.from.Engine.Key.ID()}
+	change := statestore.Change{KeyID: m.from.Runner().Key.ID()}
 	for _, pair := range m.nodes {
 		if pair.source == nil {
 			continue
@@ -99,7 +99,7 @@ func (m *Relocation) writeSource(ctx context.Context, entry func(relocated) *sta
 
 // arrive writes the rows to the target, and with the end of its run that nothing of them is left to do.
 func (m *Relocation) arrive(ctx context.Context) error {
-	change := statestore.Change{KeyID: m.to.Engine.Key.ID()}
+	change := statestore.Change{KeyID: m.to.Runner().Key.ID()}
 	for _, pair := range m.nodes {
 		if m.begun[m.sourceAddress(pair)] {
 			continue
@@ -161,7 +161,7 @@ func (m *Relocation) giveUp(ctx context.Context) error {
 	if err := m.from.run.Tell(m.from.run.Plan.Actions); err != nil {
 		return err
 	}
-	change := statestore.Change{KeyID: m.to.Engine.Key.ID()}
+	change := statestore.Change{KeyID: m.to.Runner().Key.ID()}
 	for _, pair := range m.nodes {
 		rec := pair.target.Entry.Clone()
 		rec.MovingFrom = ""

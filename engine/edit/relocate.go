@@ -1,4 +1,4 @@
-package engine
+package edit
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// StageEnd is one end of a relocation: a stage, the engine that has its key, and the directory in which its relative paths start.
+// StageEnd is one end of a relocation: a stage, what applies plans with its key, and the directory in which its relative paths start.
 type StageEnd struct {
-	Engine *Engine
+	Runner func() *execute.Runner
 	Stage  statestore.Stage
 	Dir    string
 }
@@ -38,7 +38,7 @@ type Relocation struct {
 	moves map[string]string
 	begun map[string]bool
 	nodes []relocated
-	o     ApplyOptions
+	o     execute.RunOptions
 }
 
 // relocationEnd is one end while the relocation is planned and applied.
@@ -68,7 +68,7 @@ func PlanRelocation(ctx context.Context, from, to StageEnd, renames []Rename, de
 func (m *Relocation) plan(ctx context.Context) error {
 	for _, end := range []*relocationEnd{&m.from, &m.to} {
 		var err error
-		if end.w, err = end.Engine.planner().NewEdit(ctx, end.Stage, end.Dir); err != nil {
+		if end.w, err = end.Runner().NewEdit(ctx, end.Stage, end.Dir); err != nil {
 			return err
 		}
 	}
@@ -119,7 +119,7 @@ func (m *Relocation) check(from, to string) error {
 		m.begun[from] = true
 		return nil
 	case rec == nil:
-		return nothingAs(from, slices.Collect(maps.Keys(source.Records)))
+		return plan.NothingAs(from, slices.Collect(maps.Keys(source.Records)))
 	case arrived != nil:
 		return reconcile.WithHint(fmt.Errorf("%s has %s already", m.to.Stage, to), "choose another address there")
 	case rec.MovingFrom != "":
@@ -144,7 +144,7 @@ func (m *Relocation) checkRow(from string, rec *state.Entry) error {
 		if g.Intent != nil && !g.StateOnly {
 			return reconcile.WithHint(errors.New("its creation began and state does not say how it ended"), "`athanor deploy` finishes it")
 		}
-		if g.StateOnly && m.derives(g.Kind) && m.from.Engine.Key.ID() != m.to.Engine.Key.ID() {
+		if g.StateOnly && m.derives(g.Kind) && m.from.Runner().Key.ID() != m.to.Runner().Key.ID() {
 			return reconcile.WithHint(fmt.Errorf("the values of a %s are derived from the key of %s, and %s has another one", g.Kind, m.from.Stage, m.to.Stage),
 				"make it an output of %s and refer to that", m.from.Stage.Stack)
 		}
@@ -168,7 +168,7 @@ func (m *Relocation) prepare(ctx context.Context) {
 		if rec := m.from.w.Records[from]; rec != nil {
 			pair.source = m.from.w.LeftNode(from, rec)
 			if !m.begun[from] {
-				entry = rec.Abroad(to, m.moves, m.from.Engine.Key, m.to.Engine.Key)
+				entry = rec.Abroad(to, m.moves, m.from.Runner().Key, m.to.Runner().Key)
 				entry.MovingFrom = m.from.name(from)
 			}
 		}

@@ -1,4 +1,4 @@
-package engine
+package edit
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -22,14 +21,14 @@ import (
 // scope of everything.
 type Rename struct{ From, To string }
 
-// PlanMove says what moving records to other addresses would do. All moves happen at once, so that chains and swaps
+// Move says what moving records to other addresses would do. All moves happen at once, so that chains and swaps
 // are possible. What is there is marked anew in the same run: a thing whose mark cannot be rewritten is refused, and so is one that only
 // its generated name shows to be ours. No program is needed; relative paths start in dir.
 //
 // A move that was cut in the middle has moved the rows, which still know their earlier addresses: the next deploy
 // marks what is left, and so does the same move again.
-func (e *Engine) PlanMove(ctx context.Context, stage statestore.Stage, dir string, renames []Rename) (*plan.Plan, error) {
-	w, err := e.planner().NewEdit(ctx, stage, dir)
+func Move(ctx context.Context, e *plan.Planner, stage statestore.Stage, dir string, renames []Rename) (*plan.Plan, error) {
+	w, err := e.NewEdit(ctx, stage, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +45,7 @@ func (e *Engine) PlanMove(ctx context.Context, stage statestore.Stage, dir strin
 	for _, n := range m.nodes {
 		actions = append(actions, *n.Plan)
 	}
-	again := func(ctx context.Context) (*plan.Plan, error) { return e.PlanMove(ctx, stage, dir, renames) }
+	again := func(ctx context.Context) (*plan.Plan, error) { return Move(ctx, e, stage, dir, renames) }
 	return w.EditPlan(actions, &execute.StateEdit{Apply: m.apply}, again)
 }
 
@@ -165,19 +164,10 @@ func (m *moving) check(from string, moves map[string]string) {
 	case w.Damaged[from] != nil:
 		w.Wrong(from, plan.Unreadable(from, w.Damaged[from]))
 	case w.Records[from] == nil:
-		w.Wrong(from, nothingAs(from, slices.Collect(maps.Keys(w.Records))))
+		w.Wrong(from, plan.NothingAs(from, slices.Collect(maps.Keys(w.Records))))
 	case w.Damaged[to] != nil, w.Records[to] != nil && !leaves:
 		w.Wrong(from, reconcile.WithHint(fmt.Errorf("%s is already in state", to), "move that one elsewhere in the same command, or forget it: athanor state rm %s", to))
 	}
-}
-
-// nothingAs says that an address is not on record, and which one may be meant.
-func nothingAs(addr string, known []string) error {
-	err := fmt.Errorf("state has no entry %q", addr)
-	if near, ok := props.Nearest(addr, known); ok {
-		return reconcile.WithHint(err, "did you mean %s?", near)
-	}
-	return reconcile.WithHint(err, "`athanor state list` lists what is")
 }
 
 // prepare looks at all that moves, and at what names it.
