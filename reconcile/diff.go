@@ -292,10 +292,15 @@ func JSON[L any](d *Diff[L], path tree.Path, want, have string, call *Operation[
 // only a new thing can be given another value: what is on record differs and replaces, and without a record nothing is
 // known and nothing differs.
 func Written[L, V any](d *Diff[L], path tree.Path, want V, call *Operation[L]) {
-	d.written(path, encode(want), hidden(d.Differences, call))
+	d.written(path, encode(want), hidden(d.Differences, call), true)
 }
 
-func (d *Differences) written(path tree.Path, w any, call *operation) {
+// WrittenLater is [Written] for what creating an object does not write: a new one is written to.
+func WrittenLater[L, V any](d *Diff[L], path tree.Path, want V, call *Operation[L]) {
+	d.written(path, encode(want), hidden(d.Differences, call), false)
+}
+
+func (d *Differences) written(path tree.Path, w any, call *operation, byCreate bool) {
 	if d.skips(path) {
 		return
 	}
@@ -307,7 +312,7 @@ func (d *Differences) written(path tree.Path, w any, call *operation) {
 		}
 		digest := d.job.digest(path, w)
 		d.job.noteWritten(path, digest)
-		if !recorded && (d.job.fresh || call == nil && d.job.Had == nil) {
+		if !recorded && (byCreate && d.job.fresh || call == nil && d.job.Had == nil) {
 			return // Create wrote it a moment ago, or once
 		}
 		if recorded && last == digest {

@@ -38,6 +38,15 @@ func Dropped[L any](d *Diff[L], path tree.Path, have any, call *Operation[L]) {
 	}
 }
 
+// Unwritten forgets what was written at a path, and below it: it is declared no longer, and declared again it is written again.
+func Unwritten[L any](d *Diff[L], path tree.Path) {
+	for p := range d.job.Written {
+		if p.Within(path) {
+			d.job.noteShown(p)
+		}
+	}
+}
+
 // noteShown forgets that a path was not shown.
 func (j *Job) noteShown(path tree.Path) {
 	if _, ok := j.Written[path]; ok {

@@ -117,7 +117,7 @@ func newBoxKind() *boxKind {
 		List: func(ctx context.Context, scope reconcile.Scope) (found []reconcile.Found, err error) {
 			err = through(ctx, "List", false, func() error {
 				for _, b := range shelfOf(scope.Cloud).boxes {
-					if m := adopt.MarkOf(b.Tags); m.Stack == scope.Mark.Stack {
+					if m := adopt.MarkOf(b.Tags); scope.Mark.Stack == "" || m.Stack == scope.Mark.Stack {
 						found = append(found, reconcile.Found{Identity: b.ID, Mark: &m})
 					}
 				}

@@ -324,13 +324,20 @@ func (d *driver) listed(single reconcile.Look, there bool) {
 	d.t.Helper()
 	job, err := d.job(d.live, d.s.Base)
 	d.must(err, "job")
-	found, err := d.s.Kind.List(d.ctx(), reconcile.Scope{
-		Cloud: d.w.Cloud, Place: job.Place, Dir: d.w.Dir, Mark: reconcile.Mark{Stack: stack, Stage: stage},
-	})
+	scope := reconcile.Scope{Cloud: d.w.Cloud, Place: job.Place, Dir: d.w.Dir}
+	everyones, err := d.s.Kind.List(d.ctx(), scope)
+	d.must(err, "list of everybody's")
+	scope.Mark = reconcile.Mark{Stack: stack, Stage: stage}
+	found, err := d.s.Kind.List(d.ctx(), scope)
 	d.must(err, "list")
-	in := slices.ContainsFunc(found, func(f reconcile.Found) bool { return f.Identity == single.Identity })
-	if there && !in {
+	shows := func(found []reconcile.Found) bool {
+		return slices.ContainsFunc(found, func(f reconcile.Found) bool { return f.Identity == single.Identity })
+	}
+	if there && !shows(found) {
 		d.t.Errorf("the listing does not show %s: %v", single.Identity, found)
+	}
+	if there && !shows(everyones) { // which a scan goes by
+		d.t.Errorf("the listing of everybody's objects does not show %s: %v", single.Identity, everyones)
 	}
 	if !there && len(found) > 0 {
 		d.t.Errorf("nothing is there, and the listing shows %v", found)

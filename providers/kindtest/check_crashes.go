@@ -1,6 +1,7 @@
 package kindtest
 
 import (
+	"errors"
 	"fmt"
 )
 
@@ -171,6 +172,9 @@ func (d *driver) heal(l *leg, where string) bool {
 	d.t.Helper()
 	d.fresh()
 	if err := d.run(l.to); err != nil {
+		if d.s.Unanswered != nil && errors.Is(err, d.s.Unanswered) {
+			return false
+		}
 		d.t.Errorf("%s: running again: %v", where, err)
 		return false
 	}

@@ -88,6 +88,9 @@ type Suite struct {
 	Forgotten map[string]string
 	// Unfindable is the reason why a thing cannot be found without a record, "" when it can.
 	Unfindable string
+	// Unanswered is the error with which a thing that is Unfindable refuses to go on where its creation was begun and nothing says
+	// whether that happened: a second one is not made in silence. Nil: it goes on.
+	Unanswered error
 	// Lingers is the reason why a deleted thing is still seen for a while (a deletion that is only scheduled),
 	// "" when it is gone at once. Objects must not list it.
 	Lingers string

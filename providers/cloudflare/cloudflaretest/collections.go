@@ -658,7 +658,8 @@ func (s *Server) RemoveObject(path, id string) {
 }
 
 // SampleBody is a body that an operation takes by its description: with what it requires alone, with all that it can hold, or
-// with other values of all that. Where the description leaves a choice of forms it is the first.
+// with other values of all that. Where the description leaves a choice of forms it is the first; a list of objects has one of
+// each form.
 func SampleBody(t testing.TB, method, path string, which int) map[string]any {
 	t.Helper()
 	op, _ := load(t).find(method, path)
@@ -714,13 +715,25 @@ const (
 	Other
 )
 
+// choicesOf are the words that a value can be, where the first of its forms is one of words. Some descriptions have a form for each.
+func choicesOf(forms []object) (all []any) {
+	if _, ofWords := forms[0]["enum"]; !ofWords {
+		return nil
+	}
+	for _, form := range forms {
+		words, _ := form["enum"].([]any)
+		all = append(all, words...)
+	}
+	return all
+}
+
 func sampleOf(schema any, defs object, name string, which, depth int) any {
 	all := alternatives(schema, defs)
 	if len(all) == 0 || depth > 9 {
 		return "sample"
 	}
 	m := all[0]
-	if choices, ok := m["enum"].([]any); ok && len(choices) > 0 {
+	if choices := choicesOf(all); len(choices) > 0 {
 		return choices[(len(choices)-1)*(1-which/2)]
 	}
 	switch m["type"] {
@@ -734,10 +747,21 @@ func sampleOf(schema any, defs object, name string, which, depth int) any {
 	case "boolean":
 		return which == Other
 	case "array":
-		return []any{sampleOf(m["items"], defs, name, which, depth+1)}
+		forms := objectsOf(m["items"], defs)
+		if which == Least || len(forms) < 2 || depth > 4 { // forms may have themselves inside
+			return []any{sampleOf(m["items"], defs, name, which, depth+1)}
+		}
+		out := make([]any, len(forms))
+		for i, form := range forms {
+			out[i] = sampleOf(form, defs, name, which, depth+1)
+		}
+		return out
 	case "object":
 		out := object{}
 		properties, _ := m["properties"].(object)
+		if free := m["additionalProperties"] != false && len(properties) == 0; free && which > Least {
+			out["sample"] = []string{"", "sample", "other"}[which]
+		}
 		required, _ := m["required"].([]any)
 		for key, p := range properties {
 			if _, described := p.(object); which > Least && described || slices.Contains(required, any(key)) {

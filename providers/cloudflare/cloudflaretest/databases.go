@@ -157,10 +157,7 @@ func (d *database) keep(a answered) {
 // uploadPath is where what is to be imported goes: a signed URL, as of R2, which is no part of the API.
 const uploadPath = "/d1-sql-imports/"
 
-var (
-	md5Text     = regexp.MustCompile(`^[0-9a-f]{32}$`)
-	importNoted = object{"success": false, "type": "import", "status": "error", "messages": []any{}, "error": "Not currently importing anything."}
-)
+var md5Text = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // importDatabase is the three actions of https://developers.cloudflare.com/api/resources/d1/subresources/database/methods/import/.
 // A file that was uploaded before is not asked for again: it is imported at once, as wrangler counts on.
@@ -187,7 +184,7 @@ func importDatabase(w *world, r request, d *database) (any, *failure) {
 	case action == "poll" && d.importing != nil && r.text("current_bookmark") == d.importing.bookmark:
 		return d.imports(w)
 	case action == "poll":
-		return importNoted, nil
+		return object{"success": false, "type": "import", "status": "error", "messages": []any{}, "error": "Not currently importing anything."}, nil
 	}
 	return nil, &failure{status: 400, code: 7400, message: "no such action: " + r.text("action")}
 }

@@ -162,8 +162,6 @@ const (
 )
 
 var (
-	uploadImport = cloudflare.Operation{Service: "D1", Name: "UploadImport", Method: http.MethodPut}
-
 	errDamaged   = errors.New("the file arrived damaged")
 	errImporting = errors.New("the import is not finished")
 )
@@ -202,14 +200,19 @@ func (t target) imports(ctx context.Context, name string, text []byte) error {
 	return cloudflare.Invalid(fmt.Errorf("%s: %s", "ImportDatabase", cmp.Or(state.Error, "the import ended without a reason")))
 }
 
+// uploadImport is the call that sends a file to where D1 says.
+func uploadImport() cloudflare.Operation {
+	return cloudflare.Operation{Service: "D1", Name: "UploadImport", Method: http.MethodPut}
+}
+
 // upload sends the file, and lets D1 begin.
 func (t target) upload(ctx context.Context, announced imported, etag string, text []byte) (imported, error) {
-	arrived, err := cloudflare.PutSigned(ctx, t.cloud, uploadImport, announced.UploadURL, text)
+	arrived, err := cloudflare.PutSigned(ctx, t.cloud, uploadImport(), announced.UploadURL, text)
 	if err != nil {
 		return imported{}, err
 	}
 	if arrived != etag {
-		return imported{}, reconcile.WithClass(fmt.Errorf("%s: %w", uploadImport.Name, errDamaged), reconcile.Transient)
+		return imported{}, reconcile.WithClass(fmt.Errorf("%s: %w", uploadImport().Name, errDamaged), reconcile.Transient)
 	}
 	return t.call(ctx, map[string]any{"action": "ingest", "etag": etag, "filename": announced.Filename})
 }

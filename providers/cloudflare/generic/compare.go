@@ -99,8 +99,13 @@ func (c *comparing) object(n *schema.Node, path, pattern tree.Path, want, have, 
 	}
 	for _, key := range slices.Sorted(maps.Keys(had)) {
 		at := deeper(n, pattern, key)
-		if _, declared := want[key]; !declared && c.WriteOnlyAt(at) {
+		_, declared := want[key]
+		switch {
+		case declared:
+		case c.WriteOnlyAt(at):
 			c.unreadable(path.Key(key), at, nil)
+		default:
+			reconcile.Unwritten(c.d, path.Key(key))
 		}
 	}
 }
@@ -156,13 +161,26 @@ func (c *comparing) unreadable(path, pattern tree.Path, want any) {
 	if c.fixed(pattern) {
 		set = nil
 	}
+	if c.later(pattern) {
+		reconcile.WrittenLater(c.d, path, want, set)
+		return
+	}
 	reconcile.Written(c.d, path, want, set)
+}
+
+// later reports whether the path is in what can only be given after the creation.
+func (c *comparing) later(pattern tree.Path) bool {
+	return slices.ContainsFunc(c.LaterOnly, pattern.Within)
 }
 
 // state states one value: want and have are equal where they mean the same.
 func (c *comparing) state(path, pattern tree.Path, want, have any) {
 	if c.fixed(pattern) {
 		reconcile.Fixed(c.d, path, want, have)
+		return
+	}
+	if have == nil && want != nil && c.later(pattern) { // which a creation has not written
+		reconcile.WrittenLater(c.d, path, want, c.set)
 		return
 	}
 	reconcile.Shown(c.d, path, want, have, c.set)

@@ -13,6 +13,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 	"github.com/athanor-dev/athanor/providers/cloudflare/generic/schema"
 	"github.com/athanor-dev/athanor/providers/kindtest"
+	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -103,8 +104,16 @@ func (s suite) withEdit(t *testing.T) (kindtest.Suite, edits) {
 		}
 	}, func(_ kindtest.T, server *cloudflaretest.Server) []any {
 		var all []any
-		for _, o := range server.Objects(k.place(zones[server], s.base)) {
-			all = append(all, k.compared(o))
+		places := []string{k.place(zones[server], s.base)}
+		if k.ZoneOptional() && s.base[schema.Zone] != nil { // without it the object moves to the account
+			ofAccount := maps.Clone(s.base)
+			delete(ofAccount, schema.Zone)
+			places = append(places, k.place("", ofAccount))
+		}
+		for _, place := range places {
+			for _, o := range server.Objects(place) {
+				all = append(all, k.compared(o))
+			}
 		}
 		return all
 	})
@@ -118,29 +127,40 @@ func (s suite) withEdit(t *testing.T) (kindtest.Suite, edits) {
 		return w
 	}
 	if k.List == nil && k.ID != k.NameShown {
-		out.Unfindable = "the API lists none, and chooses the id"
+		out.Unfindable, out.Unanswered = "the API lists none, and chooses the id", errCannotTell
 	}
 	for _, p := range slices.Concat(k.WriteOnly, k.Hidden) {
 		out.Unreadable[p] = onlyWritten
+	}
+	for _, name := range k.OnceShown {
+		out.Unreadable[tree.Path("").Key(name)] = "only the call that creates shows it"
+	}
+	for p, why := range k.Refused {
+		out.Unreadable[p] = why
 	}
 	out.Hands = map[tree.Path]kindtest.Hand{"": func(_ kindtest.T, w kindtest.World, to kindtest.Edited) {
 		server := worlds.Of(w)
 		server.RemoveObject(k.place(zones[server], s.base), textAt(to.Attrs, k.ID))
 	}}
-	for name := range s.base {
-		if k.WriteOnlyAt(tree.Path("").Key(name)) {
+	eachLeaf(s.base, func(p tree.Path, _ any) {
+		if k.WriteOnlyAt(p) {
 			out.Rewritten = onlyWritten
 		}
-	}
+	})
 	for _, parent := range k.Parents() {
 		out.Steady[tree.Path(parent)] = "it is a part of the path"
 	}
+	fields, err := whole.Spec().Props()
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(out.Steady, s.unreached(fields))
 	for name := range k.Root.Properties {
 		p := tree.Path("").Key(name)
 		switch {
 		case name == k.ID, name == k.NameProp && k.NameShown != name:
 			out.Steady[p] = "it is a part of the path"
-		case s.steady[p] != "", k.WriteOnlyAt(p):
+		case out.Steady[p] != "", k.WriteOnlyAt(p):
 		case k.FixedAt(p) && s.base[name] == nil && k.Shape != schema.Setting:
 			out.Steady[p] = "nothing changes it after the creation"
 		case !s.declares(name):
@@ -172,7 +192,7 @@ func (s suite) withEdit(t *testing.T) (kindtest.Suite, edits) {
 func (k *kind) compared(o obj) obj {
 	out := obj{}
 	for name, v := range o {
-		if k.Root.Properties[name] == nil || name == k.NameProp || name == k.ID || fmt.Sprint(v) == "own" {
+		if k.Root.Properties[name] == nil || name == k.NameProp || name == k.ID || v == "" || ownValue.MatchString(fmt.Sprint(v)) {
 			continue
 		}
 		out[name] = v
@@ -183,6 +203,51 @@ func (k *kind) compared(o obj) obj {
 	}
 	return out
 }
+
+// unreached are the leaves that no sample of the suite has, or that have one value, with the reason. Where a property has one of
+// several forms, samples have the first of them.
+func (s suite) unreached(fields []props.Field) map[tree.Path]string {
+	values := map[tree.Path][]any{}
+	for _, m := range []obj{s.base, s.variants[0].Props, s.other} {
+		eachLeaf(m, func(p tree.Path, v any) { values[p] = append(values[p], v) })
+	}
+	out := map[tree.Path]string{}
+	var visit func([]props.Field)
+	visit = func(fields []props.Field) {
+		for _, f := range fields {
+			switch have := values[f.Path]; {
+			case len(f.Fields) > 0:
+				visit(f.Fields)
+			case !s.declares(f.Path.Steps()[0].Key), strings.HasPrefix(f.Type, "map "):
+			case len(have) == 0 && len(f.Path.Steps()) > 1:
+				out[f.Path] = "it belongs to another form of its object than the samples have"
+			case len(f.Enum) == 1:
+				out[f.Path] = "the API knows one value for it"
+			}
+		}
+	}
+	visit(fields)
+	return out
+}
+
+// eachLeaf calls do for each value, by its path with * for elements.
+func eachLeaf(m obj, do func(tree.Path, any)) {
+	tree.Walk(m, func(p tree.Path, v any) bool {
+		var at tree.Path
+		for _, step := range p.Steps() {
+			if step.Index >= 0 {
+				at = at.Any()
+			} else {
+				at = at.Key(step.Key)
+			}
+		}
+		do(at, v)
+		return true
+	})
+}
+
+// ownValue is a value of the server's own: some text, or an id.
+var ownValue = regexp.MustCompile(`^(own|[0-9a-f]{32})$`)
 
 // declares reports whether the base or a variant has a property.
 func (s suite) declares(name string) bool {
@@ -200,6 +265,13 @@ func (k *kind) samplePath(ofObject bool) string {
 }
 
 var variable = regexp.MustCompile(`\{[^}]*\}`)
+
+// oneForm are lists that samples have entries of one form in: the operation that changes them takes no others, or the description
+// does not tell the forms apart.
+var oneForm = map[string][]string{
+	"zerotrust.DlpProfileCustom": {"entries"},
+	"workers.BetaWorkerVersion":  {"bindings"},
+}
 
 // sampled is the suite of a type with values that its description allows.
 func sampled(t *testing.T, name string) suite {
@@ -235,20 +307,16 @@ func sampled(t *testing.T, name string) suite {
 			}
 		}
 	}
+	for _, prop := range oneForm[strings.TrimPrefix(name, schema.Prefix)] {
+		for _, m := range []obj{full, other} {
+			if forms, ok := m[prop].([]any); ok {
+				m[prop] = forms[:1]
+			}
+		}
+	}
 	s.variants = []kindtest.Variant{{Name: "full", Props: full}}
 	s.other = other
 	s.others = map[tree.Path][]any{}
-	tree.Walk(other, func(p tree.Path, v any) bool {
-		var at tree.Path
-		for _, step := range p.Steps() {
-			if step.Index >= 0 {
-				at = at.Any()
-			} else {
-				at = at.Key(step.Key)
-			}
-		}
-		s.others[at] = append(s.others[at], v)
-		return true
-	})
+	eachLeaf(other, func(at tree.Path, v any) { s.others[at] = append(s.others[at], v) })
 	return s
 }

@@ -224,6 +224,8 @@ func TestTraffic(t *testing.T) {
 		{"a better one takes its place", version("three", 10), "3@10 1@90", []string{"CreateScriptVersion", "PatchScriptSetting", "CreateScriptDeployment"}},
 		{"it gets more", version("three", 50), "3@50 1@50", []string{"CreateScriptDeployment"}},
 		{"another setting is another version", with(version("three", 50), obj{"env": obj{"STAGE": "test"}}), "4@50 1@50", []string{"CreateScriptVersion", "PatchScriptSetting", "CreateScriptDeployment"}},
+		{"all go back to the version before", with(version("three", 0), obj{"env": obj{"STAGE": "test"}}), "4@0 1@100", []string{"CreateScriptDeployment"}},
+		{"and stay there", with(version("three", 0), obj{"env": obj{"STAGE": "test"}}), "4@0 1@100", nil},
 		{"it gets all", with(version("three", 100), obj{"env": obj{"STAGE": "test"}}), "4@100", []string{"CreateScriptDeployment"}},
 		{"the next is for all at once", version("four", 100), "5@100", []string{"PutScript"}},
 	} {
@@ -235,6 +237,63 @@ func TestTraffic(t *testing.T) {
 	err := l.try(with(version("class Room", 10), obj{"code": obj{"script": "export class Room {} export default {}"}, "durableObjects": obj{"Room": obj{}}}))
 	if !errors.Is(err, errMigrates) || len(l.Wrote()) != 0 {
 		t.Errorf("a class for some calls alone: %v, wrote %v", err, l.Wrote())
+	}
+}
+
+// TestPreviews: a version has an address of its own where previews are on, also without workers.dev and while it gets no calls.
+func TestPreviews(t *testing.T) {
+	t.Parallel()
+	l := begin(t)
+	url := func(props obj) string {
+		t.Helper()
+		l.to(with(plain(), props))
+		at, _ := l.out.Attrs["previewUrl"].(string)
+		return at
+	}
+	if have := url(obj{}); have != "" {
+		t.Errorf("without previews: %s", have)
+	}
+	before := url(obj{"previews": true})
+	newest := l.Do(t, http.MethodGet, scripts+"/"+l.out.Identity+"/versions", nil).(obj)["items"].([]any)[0].(obj)["id"].(string)
+	if want := "https://" + newest[:8] + "-" + l.out.Identity + ".example.workers.dev"; before != want {
+		t.Errorf("%q, want %q; %v", before, want, l.out.Attrs)
+	}
+	after := url(obj{"previews": true, "code": obj{"script": "export default {} // two"}, "traffic": int64(0)})
+	if after == before || !strings.HasSuffix(after, "-"+l.out.Identity+".example.workers.dev") {
+		t.Errorf("the next version is at %q, the one before at %q", after, before)
+	}
+	if have := url(obj{"previews": true, "code": obj{"script": "export class Room {} export default {}"}, "durableObjects": obj{"Room": obj{}}}); have != "" {
+		t.Errorf("with Durable Objects: %s", have)
+	}
+}
+
+// TestListed: a scan shows the Workers that nobody declares, and the listing of a stage does not.
+func TestListed(t *testing.T) {
+	t.Parallel()
+	l := begin(t)
+	l.to(plain())
+	l.Upload(t, "theirs", cloudflaretest.Upload{
+		Metadata: obj{"main_module": "index.js", "compatibility_date": "2026-01-01"},
+		Modules:  []cloudflaretest.Module{{Name: "index.js", Type: "application/javascript+module", Content: []byte("export default {}")}},
+	})
+	names := func(scope reconcile.Scope) string {
+		t.Helper()
+		scope.Cloud, scope.Place = l.Cloud(), reconcile.Place{Provider: "cloudflare", Account: l.Account}
+		found, err := l.kind.List(t.Context(), scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, f := range found {
+			all = append(all, f.Identity)
+		}
+		return strings.Join(all, " ")
+	}
+	if have := names(reconcile.Scope{}); !strings.Contains(have, "theirs") || !strings.Contains(have, l.out.Identity) {
+		t.Errorf("of everybody: %s", have)
+	}
+	if have := names(reconcile.Scope{Mark: l.job(nil).Mark}); have != l.out.Identity {
+		t.Errorf("of the stage: %s", have)
 	}
 }
 

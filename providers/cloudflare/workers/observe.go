@@ -98,12 +98,24 @@ func (l liveWorker) attrs() Worker {
 	if l.have.WorkersDev && l.subdomain != "" {
 		w.URL = "https://" + l.name + "." + l.subdomain + ".workers.dev"
 	}
+	// A version is known by the first eight characters of its id there, and the name is one label of DNS with them.
+	if label := l.version.ID[:min(len(l.version.ID), versionPrefix)] + "-" + l.name; l.have.Previews && l.subdomain != "" &&
+		len(l.version.ID) > versionPrefix && len(label) <= longestLabel && len(l.classes) == 0 {
+		w.PreviewURL = "https://" + label + "." + l.subdomain + ".workers.dev"
+	}
 	for _, at := range l.routes {
 		w.RouteZones = append(w.RouteZones, at.zone.ID)
 	}
 	w.RouteZones = slices.Compact(sorted(w.RouteZones))
 	return w
 }
+
+const (
+	// versionPrefix is how much of a version's id its address begins with:
+	// https://developers.cloudflare.com/workers/configuration/previews/
+	versionPrefix = 8
+	longestLabel  = 63
+)
 
 var errNoName = errors.New("a Worker is found by its name, and there is none")
 
@@ -249,7 +261,8 @@ func (t target) own(r row) row {
 	return r
 }
 
-// listWorkers goes by owner tags, and by names for what has lost its own: Cloudflare lists all Workers of an account at once.
+// listWorkers goes by owner tags, and by names for what has lost its own: Cloudflare lists all Workers of an account at once. Without
+// a stage and a name it lists all of them.
 func listWorkers(ctx context.Context, scope kind.ListScope) ([]kind.Found, error) {
 	var list []struct {
 		ID   string   `json:"id"`
@@ -259,11 +272,12 @@ func listWorkers(ctx context.Context, scope kind.ListScope) ([]kind.Found, error
 	if err != nil {
 		return nil, err
 	}
+	everyone := scope.Mark.Stack == "" && scope.Prefix == ""
 	var all []kind.Found
 	for _, w := range list {
 		owner := adopt.MarkOf(ownerTags(w.Tags))
 		ours := !owner.IsZero() && owner.Stack == scope.Mark.Stack && owner.Stage == scope.Mark.Stage
-		if ours || scope.Prefix != "" && strings.HasPrefix(w.ID, scope.Prefix) {
+		if everyone || ours || scope.Prefix != "" && strings.HasPrefix(w.ID, scope.Prefix) {
 			all = append(all, kind.Found{Kind: workerType, Place: scope.Place, Identity: w.ID, Name: w.ID, Mark: &owner})
 		}
 	}

@@ -53,7 +53,7 @@ func readTriggers(ctx context.Context, site workerSite, live *liveWorker) error 
 		return cloudflare.NotYet(err)
 	}
 	live.have.WorkersDev, live.have.Previews = dev.Enabled, dev.Previews
-	if !dev.Enabled {
+	if !dev.Enabled && !dev.Previews {
 		return nil
 	}
 	var account struct{ Subdomain string }

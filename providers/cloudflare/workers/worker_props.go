@@ -163,6 +163,9 @@ type Worker struct {
 	Name Name `attr:"early"`
 	// URL is its address under workers.dev; "" without one.
 	URL string `attr:"mutable=workersDev"`
+	// PreviewURL is the address of the version VersionID under workers.dev, whatever share of the calls that one gets; "" without
+	// previews, and with Durable Objects, of which Cloudflare serves no previews.
+	PreviewURL string `attr:"mutable"`
 	// ETag tells one code from another.
 	ETag string `json:"etag" attr:"mutable=code"`
 	// VersionID is that of the newest version that gets calls.
