@@ -29,7 +29,8 @@ the cloud has them; its secrets are sealed beside the stack. WHERE is a file, s3
 postgres://USER@HOST/DATABASE?workspace=NAME or https://HOST/PATH, as the backends of Terraform keep states; the
 state of a workspace becomes a stage of its name. cloudformation:STACK, cdk:STACK and sst:STACK read a deployed stack
 by its name, with ?region=REGION; with --out the code of its functions is copied next to the file. Of Alchemy WHERE is
-the folder .alchemy/APP/STAGE. $ATHANOR_SOURCE_PASSPHRASE opens an encrypted one.
+the folder .alchemy/APP/STAGE, or s3://BUCKET/alchemy/APP/STAGE. The *.tf files next to a state of Terraform give names,
+variables and comments. $ATHANOR_SOURCE_PASSPHRASE opens an encrypted one.
 --go writes a Go program that declares the same instead, with --out its module too. Again with the same --out, it writes nothing and
 shows what the source has changed since. After the first deploy --finish removes the identities (options.adopt) from the stack's file.
 

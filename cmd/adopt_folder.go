@@ -1,16 +1,20 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/athanor-dev/athanor/adopt/from/terraform"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
+	"github.com/athanor-dev/athanor/statestore/s3"
 )
 
 const (
@@ -63,6 +67,65 @@ func readAlchemyFolder(ctx context.Context, where string, largest int64) (foreig
 	}
 	if err != nil {
 		return f, fmt.Errorf("%s: %w", where, err)
+	}
+	return f, nil
+}
+
+// errSQLite is an error about states that lie in a database of SQLite.
+var errSQLite = errors.New("it is a database of SQLite, and states of Alchemy are read from files and buckets")
+
+// checkSQLite refuses the store of Alchemy that is a database, and says how its states get into files.
+func checkSQLite(f foreignSource) error {
+	if !bytes.HasPrefix(f.content, []byte("SQLite format 3\x00")) {
+		return nil
+	}
+	return hint(fmt.Errorf("%s: %w", f.shown, errSQLite), "remove `stateStore` from alchemy.run.ts and run `alchemy deploy --adopt` once: it writes .alchemy/APP/STAGE")
+}
+
+// readAlchemyBucket reads the states that S3StateStore keeps: an object for each, at PREFIX/APP/STAGE/ID, with : in the place of / in
+// the id.
+func readAlchemyBucket(ctx context.Context, where string, largest int64) (foreignSource, error) {
+	f := foreignSource{shown: "s3://…", dir: "."}
+	u, err := url.Parse(where)
+	if err != nil {
+		return f, errors.New("it is not of the form s3://BUCKET/alchemy/APP/STAGE?region=…&endpoint=…")
+	}
+	prefix := strings.Trim(u.Path, "/") + "/"
+	f.shown, f.file = "s3://"+u.Host+"/"+prefix, path.Base(prefix)
+	u.Path = ""
+	address, err := s3.Parse(u.String())
+	if err == nil && prefix == "/" {
+		err = hint(errors.New("which app, and which stage?"), "--from alchemy:s3://BUCKET/alchemy/APP/STAGE?region=REGION")
+	}
+	if err != nil {
+		return f, fmt.Errorf("%s: %w", f.shown, err)
+	}
+	bucket := s3.Bucket(address, bucketConfig)
+	var all []terraform.AlchemyFile
+	left := largest
+	for after, more := "", true; more; {
+		listed, further, err := bucket.List(ctx, prefix, after)
+		if err != nil {
+			return f, fmt.Errorf("%s: %w", f.shown, err)
+		}
+		for _, l := range listed {
+			after = l.Key
+			object, err := bucket.Get(ctx, l.Key, "")
+			if left -= int64(len(object.Body)); err == nil && (left < 0 || len(all) >= mostStateFiles) {
+				err = localfile.ErrTooLarge
+			}
+			if err != nil {
+				return f, fmt.Errorf("s3://%s/%s: %w", u.Host, l.Key, err)
+			}
+			all = append(all, terraform.AlchemyFile{File: "s3://" + u.Host + "/" + l.Key, State: object.Body})
+		}
+		more = further && len(listed) > 0
+	}
+	if len(all) == 0 {
+		return f, hint(fmt.Errorf("%s: there are no states", f.shown), "S3StateStore keeps them in s3://BUCKET/alchemy/APP/STAGE, or at the prefix that it is given")
+	}
+	if f.content, err = terraform.AlchemyStates(all); err != nil {
+		return f, fmt.Errorf("%s: %w", f.shown, err)
 	}
 	return f, nil
 }

@@ -47,6 +47,9 @@ func (a *app) adoptFrom(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkSQLite(read); err != nil {
+		return err
+	}
 	file := read.asFile()
 	source, err := from.Find(sources, kind, file)
 	switch {

@@ -44,6 +44,9 @@ func readSource(ctx context.Context, kind, where string, largest int64) (foreign
 	if isFolderOf(kind, where) {
 		return readAlchemyFolder(ctx, where, largest)
 	}
+	if kind == alchemyKind && strings.HasPrefix(where, "s3://") {
+		return readAlchemyBucket(ctx, where, largest)
+	}
 	if !isStackTool(kind) {
 		return readForeign(ctx, where, largest)
 	}

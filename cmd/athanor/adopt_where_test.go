@@ -87,6 +87,54 @@ func TestAdoptFromBucket(t *testing.T) {
 	}
 }
 
+// TestAdoptAlchemyBucket reads the states of Alchemy that S3StateStore keeps, and refuses those in a database with the way out.
+func TestAdoptAlchemyBucket(t *testing.T) {
+	t.Parallel()
+	server := s3test.Start(t, s3test.Versitygw)
+	w := newWorld(t, "stack: outer\nresources: {}\n")
+	w.env = append(w.env, server.Environment()...)
+	w.env = append(w.env, "ALCHEMY_PASSWORD=hunter2hunter2")
+	u, err := url.Parse(server.URL(t, "x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := server.Config("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := s3.NewFromConfig(config, func(o *s3.Options) { o.BaseEndpoint, o.UsePathStyle = &server.Origin, true })
+	for _, id := range []string{"jobs", "sessions", "uploads"} {
+		state, err := os.ReadFile("../../adopt/from/terraform/testdata/alchemy/shop/prod/" + id + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := &s3.PutObjectInput{Bucket: &u.Host, Key: aws.String("alchemy/shop/prod/" + id), Body: strings.NewReader(string(state))}
+		if _, err := client.PutObject(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u.Path = "/alchemy/shop/prod"
+	out, said, code := w.printed("", "adopt", "--from", "alchemy:"+u.String(), "--no-observe")
+	for _, want := range []string{"stack: shop\n", "kind: cloudflare.KVNamespace", "kind: cloudflare.Queue", "kind: cloudflare.R2Bucket"} {
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("exit code %d, and there is no %q in\n%s%s", code, want, out, said)
+		}
+	}
+	if !strings.Contains(said, "aws s3 rm 's3://"+u.Host+"/alchemy/shop/prod/jobs'\n") || !strings.Contains(said, "--stage prod") {
+		t.Error(said)
+	}
+	u.Path = "/alchemy/none/prod"
+	if _, said, code := w.printed("", "adopt", "--from", "alchemy:"+u.String()); code != 1 || !strings.Contains(said, "there are no states") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+	w.write("state.sqlite", "SQLite format 3\x00rest")
+	for _, where := range []string{"state.sqlite", "alchemy:state.sqlite"} {
+		if _, said, code := w.printed("", "adopt", "--from", where); code != 1 || !strings.Contains(said, "a database of SQLite") || !strings.Contains(said, "alchemy deploy --adopt") {
+			t.Errorf("exit code %d: %s", code, said)
+		}
+	}
+}
+
 func TestAdoptFromDatabase(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)

@@ -184,7 +184,9 @@ type alchemyReader struct {
 func (r *alchemyReader) letGo(objects []string) []string {
 	var all []string
 	for _, address := range objects {
-		if file := r.files[address]; file != "" {
+		if file := r.files[address]; strings.HasPrefix(file, "s3://") {
+			all = append(all, "aws s3 rm '"+strings.ReplaceAll(file, "'", `'\''`)+"'")
+		} else if file != "" {
 			all = append(all, "rm -- '"+strings.ReplaceAll(file, "'", `'\''`)+"'")
 		}
 	}

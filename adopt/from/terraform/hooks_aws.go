@@ -36,8 +36,9 @@ var hooks = map[string]hook{
 	"capacityProviders": capacityProviders, "ecsService": ecsService, "taskDefinition": taskDefinition, "nodeGroup": nodeGroup,
 	"dbInstance": dbInstance, "dbParameters": dbParameters, "cacheCluster": cacheCluster, "restApi": restAPI, "method": method,
 	"methodIntegration": methodIntegration, "methodResponse": methodResponse, "integrationResponse": integrationResponse,
-	"distribution": distribution, "cloudfrontFunction": cloudfrontFunction,
-	"dnsRecord": dnsRecord, "zoneSettings": zoneSettings, "worker": worker, "workerDomain": func(*draft, *object, *instance) error { return nil }, "crons": crons, "r2": r2Bucket, "localFile": localFile,
+	"distribution": distribution, "certificate": certificate, "kmsKey": kmsKey, "kmsAlias": func(*draft, *object, *instance) error { return nil },
+	"cloudfrontFunction": cloudfrontFunction,
+	"dnsRecord":          dnsRecord, "zoneSettings": zoneSettings, "worker": worker, "workerDomain": func(*draft, *object, *instance) error { return nil }, "crons": crons, "r2": r2Bucket, "localFile": localFile,
 	"stackPolicy": stackPolicy, "stackInline": stackInline, "stackRole": stackRole, "stackTable": stackTable, "stackCode": stackCode,
 	"stackPermission": stackPermission, "stackMapping": stackMapping, "stackBucket": stackBucket, "stackRule": stackRule,
 	"stackSecret": stackSecret, "stackPart": stackPart, "stackAPI": stackAPI, "stackQueue": stackQueue,
@@ -47,7 +48,7 @@ var hooks = map[string]hook{
 // closings are functions that run when an object has all of its parts.
 var closings = map[string]func(d *draft, o *object){
 	"role": closeRole, "httpApi": closeHTTPAPI, "smSecret": closeSecret, "method": closeMethod, "queue": closeQueue,
-	"permission": closePermission, "workerDomain": closeWorkerDomain,
+	"kmsAlias": closeKMSAlias, "permission": closePermission, "workerDomain": closeWorkerDomain,
 }
 
 // set sets a prop where there is a value.

@@ -414,7 +414,10 @@ func closeMethod(_ *draft, o *object) {
 }
 
 // distribution writes lists that Terraform has as blocks of one.
-func distribution(_ *draft, o *object, i *instance) error {
+func distribution(d *draft, o *object, i *instance) error {
+	if plainDistribution(d, o, i) {
+		return nil
+	}
 	config, ok := o.props["DistributionConfig"].(values)
 	if !ok {
 		return errors.New("the state does not have its configuration")

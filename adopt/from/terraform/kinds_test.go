@@ -89,3 +89,82 @@ func managed(typ, name, attributes string) string {
 	return `{"mode": "managed", "type": "` + typ + `", "name": "` + name + `", "provider": "provider[\"registry.terraform.io/x/` + provider + `\"]", ` +
 		`"instances": [{"schema_version": 0, "attributes": ` + attributes + `, "sensitive_attributes": []}]}`
 }
+
+// edgeDistribution is a distribution with a bucket behind it. No provider wrote it: the attributes are those of the documentation of
+// hashicorp/aws 5. more are further attributes.
+func edgeDistribution(more, behavior string) string {
+	return managed("aws_cloudfront_distribution", "site", `{"id": "E2QWRUHAPOMQZL", "arn": "arn:aws:cloudfront::123456789012:distribution/E2QWRUHAPOMQZL",
+		"domain_name": "d1.cloudfront.net", "hosted_zone_id": "Z2FDTNDATAQYW2", "enabled": true, "is_ipv6_enabled": true, "comment": "the site", "aliases": ["shop.example"],
+		"default_root_object": "index.html", "price_class": "PriceClass_100", "http_version": "http2", "caller_reference": "x", "etag": "E1", "status": "Deployed",
+		"wait_for_deployment": true, "retain_on_delete": false, "staging": false, "web_acl_id": "", "logging_config": [], "origin_group": [], "tags_all": {"team": "a"},
+		"restrictions": [{"geo_restriction": [{"locations": [], "restriction_type": "none"}]}], "trusted_signers": [{"enabled": false, "items": []}],
+		"viewer_certificate": [{"acm_certificate_arn": "arn:aws:acm:us-east-1:123456789012:certificate/c-1", "cloudfront_default_certificate": false, "iam_certificate_id": "",
+			"minimum_protocol_version": "TLSv1.2_2021", "ssl_support_method": "sni-only"}],
+		"origin": [{"origin_id": "site", "domain_name": "site.s3.eu-north-1.amazonaws.com", "origin_path": "", "origin_access_control_id": "E327GJI25M56DG", "connection_attempts": 3,
+			"connection_timeout": 10, "custom_header": [], "custom_origin_config": [], "s3_origin_config": [], "origin_shield": [], "vpc_origin_config": []}],
+		"default_cache_behavior": [{"target_origin_id": "site", "viewer_protocol_policy": "redirect-to-https", "allowed_methods": ["HEAD", "GET"], "cached_methods": ["HEAD", "GET"],
+			"compress": true, "cache_policy_id": "658327ea-f89d-4fab-a63d-7e88639e58f6", "origin_request_policy_id": "", "min_ttl": 0, "max_ttl": 0, "default_ttl": 0,
+			"forwarded_values": [], "function_association": [], "lambda_function_association": [], "grpc_config": [{"enabled": false}]`+behavior+`}],
+		"ordered_cache_behavior": [], "custom_error_response": [{"error_code": 404, "response_code": 200, "response_page_path": "/index.html", "error_caching_min_ttl": 30}]`+more+`}`)
+}
+
+// TestEdgeKinds maps distributions, origin access controls, certificates and keys to kinds of their own, and those with what these do
+// not have to the types of the registry.
+func TestEdgeKinds(t *testing.T) {
+	stack := func(resources ...string) (from.Stack, string) {
+		return stackOf(t, "shop.tfstate", []byte(`{"version": 4, "terraform_version": "1.9.5", "serial": 1, "lineage": "x", "outputs": {}, "resources": [`+strings.Join(resources, ",")+`]}`), from.Options{Name: "shop"})
+	}
+	const alias = `{"id": "alias/shop", "name": "alias/shop", "arn": "arn:aws:kms:us-east-1:123456789012:alias/shop", "target_key_id": "k-1", "target_key_arn": "arn:aws:kms:us-east-1:123456789012:key/k-1"}`
+	s, text := stack(edgeDistribution("", ""),
+		managed("aws_cloudfront_origin_access_control", "site", `{"id": "E327GJI25M56DG", "name": "site", "description": "Managed by Terraform", "origin_access_control_origin_type": "s3",
+			"signing_behavior": "always", "signing_protocol": "sigv4", "etag": "E1"}`),
+		managed("aws_acm_certificate", "site", `{"id": "arn:aws:acm:us-east-1:123456789012:certificate/c-1", "arn": "arn:aws:acm:us-east-1:123456789012:certificate/c-1", "domain_name": "shop.example",
+			"subject_alternative_names": ["shop.example", "www.shop.example"], "validation_method": "DNS", "key_algorithm": "RSA_2048", "type": "AMAZON_ISSUED", "status": "ISSUED",
+			"domain_validation_options": [{"domain_name": "shop.example"}], "certificate_authority_arn": "", "tags_all": {}}`),
+		managed("aws_acm_certificate_validation", "site", `{"id": "2026-01-01", "certificate_arn": "arn:aws:acm:us-east-1:123456789012:certificate/c-1"}`),
+		managed("aws_kms_key", "shop", `{"id": "k-1", "key_id": "k-1", "arn": "arn:aws:kms:us-east-1:123456789012:key/k-1", "description": "of the shop", "enable_key_rotation": true, "rotation_period_in_days": 90,
+			"deletion_window_in_days": 14, "is_enabled": true, "key_usage": "ENCRYPT_DECRYPT", "customer_master_key_spec": "SYMMETRIC_DEFAULT", "multi_region": false, "custom_key_store_id": "",
+			"policy": "{\"Version\":\"2012-10-17\",\"Statement\":[]}"}`),
+		managed("aws_kms_alias", "shop", alias),
+	)
+	for _, want := range []string{
+		"kind: aws.cloudfront.Distribution", "certificate: ${acm_certificate-site.arn}", "accessControl: ${cloudfront_origin_access_control-site.id}", "s3: true", "status: 200", "cacheFor: 30s",
+		"team: a", "priceClass: PriceClass_100", "kind: aws.cloudfront.OriginAccessControl", "kind: aws.acm.Certificate", "domain: shop.example", "- www.shop.example",
+		"kind: aws.kms.Key", "- alias/shop", "rotationPeriod: 90d", "deletionWindow: 14d", "adopt: arn:aws:kms:us-east-1:123456789012:key/k-1",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+	if got := outcomes(s); strings.Contains(text, "AWS::") || got["aws_kms_alias.shop"] != from.Folded || got["aws_acm_certificate_validation.site"] != from.Needless {
+		t.Errorf("%v", got)
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+	_, text = stack(managed("aws_kms_alias", "shop", alias))
+	if !strings.Contains(text, "AWS::KMS::Alias") {
+		t.Errorf("an alias of a key that is not there is lost:\n%s", text)
+	}
+}
+
+// TestEdgeNeedsTheRegistry leaves distributions with what the kind of their own does not have to the type of the registry, which has all.
+func TestEdgeNeedsTheRegistry(t *testing.T) {
+	find := kindsOf(t)
+	for name, more := range map[string][2]string{
+		"firewall":  {`, "web_acl_id": "arn:aws:wafv2:us-east-1:123456789012:global/webacl/x/y"`, ""},
+		"countries": {`, "restrictions": [{"geo_restriction": [{"locations": ["SE"], "restriction_type": "whitelist"}]}]`, ""},
+		"forwarded": {"", `, "cache_policy_id": "", "forwarded_values": [{"query_string": false, "cookies": [{"forward": "none"}]}]`},
+		"lambda":    {"", `, "lambda_function_association": [{"event_type": "origin-request", "lambda_arn": "arn:aws:lambda:us-east-1:123456789012:function:f:1"}]`},
+	} {
+		st, err := parse([]byte(`{"version": 4, "terraform_version": "1.9.5", "serial": 1, "lineage": "x", "outputs": {}, "resources": [`+edgeDistribution(more[0], more[1])+`]}`), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &draft{state: st, find: find, kinds: map[string]*kindFacts{}}
+		o := &object{inst: st.instances[0], kind: "AWS::CloudFront::Distribution", props: map[string]any{}}
+		if plainDistribution(d, o, st.instances[0]) {
+			t.Errorf("%s is lost: %v", name, o.props)
+		}
+	}
+}
