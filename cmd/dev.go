@@ -12,6 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/devloop"
 	"github.com/athanor-dev/athanor/cmd/internal/traces"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
 	"github.com/athanor-dev/athanor/engine"
 )
@@ -65,6 +66,7 @@ type dev struct {
 	lines  *lines
 	screen devScreen
 	traces devTraces
+	status *render.Status // nil where there is none
 }
 
 func (a *app) dev(c *cli.Context) (err error) {
@@ -95,6 +97,7 @@ func (a *app) dev(c *cli.Context) (err error) {
 		return err
 	}
 	defer unread()
+	d.keepStatus()
 	again := a.program != nil && a.program.again
 	d.loop = &devloop.Session{
 		Machine: devloop.Machine{ObserveEvery: c.Duration("look"), DestroyOnExit: c.Bool("destroy-on-exit"), Whole: !again},
@@ -179,6 +182,9 @@ const endPatience = 10 * time.Second
 
 // close lets go of everything. What the session owns ends.
 func (d *dev) close() error {
+	if d.status != nil {
+		d.status.Set("")
+	}
 	errs := []error{d.loop.Watcher.Close()}
 	if e := d.s.engine; e != nil && e.Dev != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(d.c.Context), endPatience)

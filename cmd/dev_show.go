@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -43,12 +44,15 @@ func (d *dev) Line(l devloop.Line) {
 		d.screen.watched = l.Count
 	case devloop.LineOpened:
 		d.say(fmt.Sprintf("%s: watching %d files and folders; Ctrl-C ends it", d.s.stage, d.screen.watched))
+		d.standing("starting")
 	case devloop.LineChanged:
 		shown, more := l.Paths, ""
 		if n := len(shown) - shownPaths; n > 0 {
 			shown, more = shown[:shownPaths], fmt.Sprintf(" and %d more", n)
 		}
 		d.say("changed " + strings.Join(shown, ", ") + more)
+		d.screen.broke(false)
+		d.standing("planning")
 	case devloop.LinePlanned:
 		if l.Drift {
 			d.say("changed outside athanor:")
@@ -73,6 +77,44 @@ func (d *dev) Problem(err error, runs bool) {
 			fmt.Fprintln(d.app.err, "what runs keeps running")
 		}
 	})
+	d.screen.broke(true)
+	d.standing("failed")
+}
+
+// aboveStatus is the terminal of a session, whose status line stays at its bottom.
+type aboveStatus struct {
+	*render.Status
+	under io.Writer
+}
+
+// keepStatus gives the session its status line, above which everything is shown from now on.
+func (d *dev) keepStatus() {
+	a := d.app
+	if a.asJSON || !a.draws(a.err) {
+		return
+	}
+	screen := a.screen(a.err)
+	screen.Out = a.err // what is shown above it waits for questions by itself
+	d.status = render.NewStatus(screen)
+	a.err = aboveStatus{d.status, a.err}
+}
+
+// standing says in the status line how the session is.
+func (d *dev) standing(state string) {
+	if d.status == nil {
+		return
+	}
+	d.screen.mu.Lock()
+	changed := d.screen.changed
+	d.screen.mu.Unlock()
+	d.status.Set(render.DevStatus(state, changed))
+}
+
+// hideStatus makes room for a run at the bottom, and with false ends that.
+func (d *dev) hideStatus(hidden bool) {
+	if d.status != nil {
+		d.status.Hide(hidden)
+	}
 }
 
 // stopping tells what a first signal does.
@@ -107,6 +149,9 @@ func (d *dev) Report(kind string, res *engine.Result, p *engine.Plan) {
 	if kind == devloop.LineLooked && res.Run == "" {
 		return // nobody wants to know what is as it was
 	}
+	d.hideStatus(true)
+	defer d.hideStatus(false)
+	d.standing(d.screen.reported(kind, res))
 	d.screen.apart(func() {
 		style := a.style(a.err)
 		for _, warning := range p.Warnings {
@@ -129,9 +174,32 @@ type devScreen struct {
 	progress *render.Progress
 	last     render.Ended // of the run that was shown last
 	watched  int          // files and folders
+	changed  string       // when the session last changed something, a time of day; "" before
+	broken   bool         // the newest program does not build or plan
 	// outputs and warned are what was shown already.
 	outputs string
 	warned  map[string]bool
+}
+
+// broke takes in whether the newest program builds and plans.
+func (s *devScreen) broke(broken bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken = broken
+}
+
+// reported takes in how a run ended, and says how the session is then.
+func (s *devScreen) reported(kind string, res *engine.Result) (state string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if res.Run != "" {
+		s.changed = time.Now().Local().Format(time.TimeOnly)
+	}
+	s.broken = s.broken && kind == devloop.LineLooked // what is observed meanwhile mends no program
+	if sum := res.Summary; s.broken || sum.Failed+sum.Blocked+sum.Interrupted > 0 {
+		return "failed"
+	}
+	return "in sync"
 }
 
 // oneScreen is how many lines of what was done a run may leave; failures come on top.
@@ -143,6 +211,7 @@ func (d *dev) Begin(p *engine.Plan) {
 		return
 	}
 	s := &d.screen
+	d.hideStatus(true)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.progress = render.NewProgress(d.app.screen(d.app.err), p)
@@ -152,7 +221,16 @@ func (d *dev) Begin(p *engine.Plan) {
 
 // End implements [devloop.View].
 func (d *dev) End() {
-	s := &d.screen
+	if d.screen.end(d) {
+		d.standing("failed")
+	} else {
+		d.standing("in sync")
+	}
+	d.hideStatus(false)
+}
+
+// end ends what is shown of a run, and reports whether the newest program does not build or plan.
+func (s *devScreen) end(d *dev) (broken bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.progress != nil {
@@ -160,6 +238,7 @@ func (d *dev) End() {
 		s.progress.Close()
 		s.last, s.progress = s.progress.Ended(), nil
 	}
+	return s.broken
 }
 
 // ended is what went wrong in the run that is shown or was shown last.

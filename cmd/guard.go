@@ -47,6 +47,8 @@ func fileOf(stream any) *os.File {
 		return s
 	case *guard:
 		return s.file
+	case aboveStatus:
+		return fileOf(s.under)
 	}
 	return nil
 }

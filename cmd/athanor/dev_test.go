@@ -318,12 +318,18 @@ func TestDevOnATerminal(t *testing.T) {
 	x.await("watching 1 files and folders")
 	x.await("and 40 more")
 	x.await("60 created")
+	x.awaitBottom("[in sync]  last change ")
 	w.save("athanor.yaml", pages(60, "two"))
 	x.await("changed athanor.yaml")
 	x.await("updated")
 	x.await("59 unchanged")
+	x.awaitBottom("[in sync]  last change ")
+	w.save("athanor.yaml", pages(60, "two")+"# nothing else\n")
+	x.await("[planning]")
+	x.awaitBottom("[in sync]  last change ")
 	w.save("athanor.yaml", "stack: [")
 	x.await("what runs keeps running")
+	x.awaitBottom("[failed]  what was deployed at ")
 	x.write("\x03")
 	if code := x.end(); code != 0 {
 		t.Errorf("exit code %d: %q", code, x.seen())
@@ -331,6 +337,11 @@ func TestDevOnATerminal(t *testing.T) {
 	left := screen(x.seen())
 	if lines := len(left); lines > 40 {
 		t.Errorf("%d lines are left:\n%s", lines, strings.Join(left, "\n"))
+	}
+	for _, line := range left {
+		if strings.HasPrefix(line, "[") {
+			t.Errorf("the status line stays behind: %q", line)
+		}
 	}
 }
 

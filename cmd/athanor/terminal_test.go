@@ -64,6 +64,23 @@ func (x *terminal) await(text string) {
 	}
 }
 
+// awaitBottom waits until the last line of the screen begins with a text.
+func (x *terminal) awaitBottom(text string) {
+	x.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
+		lines := screen(x.seen())
+		for len(lines) > 1 && lines[len(lines)-1] == "" {
+			lines = lines[:len(lines)-1]
+		}
+		if strings.HasPrefix(lines[len(lines)-1], text) {
+			return
+		}
+		if time.Now().After(deadline) {
+			x.t.Fatalf("%q does not come to the bottom:\n%s", text, strings.Join(lines, "\n"))
+		}
+	}
+}
+
 func (x *terminal) write(text string) {
 	x.t.Helper()
 	if _, err := io.WriteString(x.file, text); err != nil {

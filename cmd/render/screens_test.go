@@ -219,7 +219,7 @@ var drawn = map[string][]string{
 	"an interrupt":              {"live-interrupted"},
 	"a run that is partly done": {"live-partly"},
 	"destroy":                   {"destroy"},
-	"the lines of dev and logs": {"logs"},
+	"the lines of dev and logs": {"logs", "dev-status"},
 	"errors with their lines":   {"errors"},
 	"lists":                     {"stage-list", "state-list", "state-show", "history", "kinds", "orphans", "output"},
 	"drift":                     {"drift"},
@@ -657,6 +657,26 @@ var views = map[string]view{
 		r.Note("  … worker: waits: not visible yet, until 10:36:08")
 		shot("after 10.4s")
 		r.Close()
+		shot("at the end")
+	},
+	"dev-status": func(x render.Screen, shot func(string), _ *clock) {
+		s := render.NewStatus(x)
+		fmt.Fprintln(s, "shop/local-ada: watching 31 files and folders")
+		s.Set(render.DevStatus("in sync", "10:41:02"))
+		shot("")
+		l := render.NewLines(s, x.Style, false)
+		l.Line("worker", reconcile.LogLine{Text: `{"level":"info","order":"o-1881","msg":"charged"}`})
+		fmt.Fprint(s, "a line in ")
+		shot("within a line")
+		fmt.Fprintln(s, "two pieces")
+		s.Set(render.DevStatus("failed", "10:41:02"))
+		shot("after a failure")
+		s.Hide(true)
+		fmt.Fprintln(x.Out, "what a run draws")
+		s.Hide(false)
+		s.Set(render.DevStatus("starting", ""))
+		shot("after a run")
+		s.Set("")
 		shot("at the end")
 	},
 	"building": func(x render.Screen, shot func(string), clock *clock) {

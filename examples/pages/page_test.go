@@ -140,7 +140,7 @@ var varying = []struct {
 
 var (
 	timed  = regexp.MustCompile(`^TIME `)
-	passes = regexp.MustCompile(`^TIME (…|↻) |^building `) // what a run waits for, and what a slow machine takes its time for
+	passes = regexp.MustCompile(`^TIME (…|↻) |^TIME \S+  (planning|reading) |^building |^longest: `) // what a run waits for, and what a slow machine takes its time for
 )
 
 // comparable are the lines of a command as they are compared: without what varies, and those of a run in an order of their own,
