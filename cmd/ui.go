@@ -101,6 +101,9 @@ type localPages struct {
 
 	mu      sync.Mutex // one engine is made at a time
 	engines map[statestore.Stage]*engine.Engine
+
+	proving sync.Mutex           // one snapshot is proven at a time
+	proven  *statestore.Snapshot // that was proven last; nil for none
 }
 
 // engine returns the engine of a stage that has state. Nothing is made where a key is missing: it is an error.
@@ -117,15 +120,33 @@ func (l *localPages) engine(ctx context.Context, stage statestore.Stage) (*engin
 	return e, err
 }
 
+// prove returns the state of a stage as its key proves it. It is read and proven again when a snapshot has another revision.
+func (l *localPages) prove(ctx context.Context, e *engine.Engine, snap *statestore.Snapshot) (*statestore.Snapshot, error) {
+	l.proving.Lock()
+	defer l.proving.Unlock()
+	if p := l.proven; p != nil && p.Stage == snap.Stage && p.Revision == snap.Revision && p.Serial == snap.Serial && p.Revision > 0 {
+		return p, nil
+	}
+	proven, err := e.Store.Load(ctx, snap.Stage)
+	if err == nil {
+		l.proven = proven
+	}
+	return proven, err
+}
+
 // open opens a state entry. That it cannot be opened is shown in its place.
-func (l *localPages) open(ctx context.Context, stage statestore.Stage, address string) (*webpage.Entry, error) {
+func (l *localPages) open(ctx context.Context, snap *statestore.Snapshot, address string) (*webpage.Entry, error) {
 	entry := &webpage.Entry{Mask: reconcile.Mask}
-	e, err := l.engine(ctx, stage)
+	e, err := l.engine(ctx, snap.Stage)
 	if err != nil {
 		entry.Problem = err.Error()
 		return entry, nil
 	}
-	view, err := engine.ReadRow(ctx, e, stage, address)
+	var view *engine.RowView
+	proven, err := l.prove(ctx, e, snap)
+	if err == nil {
+		view, err = engine.ReadRow(ctx, &engine.Engine{Catalog: e.Catalog, Key: e.Key, Store: oneVersion{e.Store, proven}}, snap.Stage, address)
+	}
 	switch {
 	case err != nil:
 		entry.Problem = e.Redacted(err)
@@ -138,6 +159,17 @@ func (l *localPages) open(ctx context.Context, stage statestore.Stage, address s
 		}
 	}
 	return entry, nil
+}
+
+// warm finds the key of a stage and proves its state before a page asks for an entry. That page says what is wrong.
+func (l *localPages) warm(ctx context.Context, stage statestore.Stage) {
+	snap, err := l.project.store.Load(ctx, stage)
+	if err != nil {
+		return
+	}
+	if e, err := l.engine(ctx, stage); err == nil {
+		_, _ = l.prove(ctx, e, snap)
+	}
 }
 
 // holdsData reports whether objects of a kind hold data.
@@ -156,6 +188,7 @@ func (l *localPages) declared(c *cli.Context) func(context.Context, statestore.S
 		defer mu.Unlock()
 		places, read := known[stage]
 		if !read {
+			l.warm(ctx, stage)
 			places = l.places(ctx, c, stage)
 			known[stage] = places
 		}

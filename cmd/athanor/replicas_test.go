@@ -64,14 +64,15 @@ func TestReplicasAreKilled(t *testing.T) {
 	}
 	token := replicas[0].token("--name", "ci", "--role", "deployer")
 	var acknowledged, kills atomic.Int64
-	deadline := time.Now().Add(*replicasFor)
-	least := int64(6) // kills
-	done := make(chan struct{})
+	var deadline atomic.Pointer[time.Time] // from when all are at work
+	least := int64(6)                      // kills
+	done, begun := make(chan struct{}), make(chan struct{}, *replicasClients)
 	var clients sync.WaitGroup
 	for n := range *replicasClients {
 		clients.Go(func() {
-			count, err := client(t.Context(), all, token, n, func() bool {
-				wanted := *replicasFor > 0 && time.Now().Before(deadline) || *replicasFor == 0 && kills.Load() < least
+			count, err := client(t.Context(), all, token, n, func() { begun <- struct{}{} }, func() bool {
+				end := deadline.Load()
+				wanted := *replicasFor > 0 && (end == nil || time.Now().Before(*end)) || *replicasFor == 0 && kills.Load() < least
 				return wanted && !t.Failed() // one that fails ends all: nothing is killed any more
 			})
 			acknowledged.Add(int64(count))
@@ -84,6 +85,13 @@ func TestReplicasAreKilled(t *testing.T) {
 		clients.Wait()
 		close(done)
 	}()
+	for range *replicasClients { // all are at work: who has never met a service gives up sooner
+		select {
+		case <-begun:
+		case <-done:
+		}
+	}
+	deadline.Store(new(time.Now().Add(*replicasFor)))
 	for i := 0; ; i++ {
 		select {
 		case <-done:
@@ -108,8 +116,8 @@ func TestReplicasAreKilled(t *testing.T) {
 }
 
 // client commits to a stage of its own as long as it shall, run after run, and compares what it finds with what was
-// acknowledged.
-func client(ctx context.Context, all *balancer, token string, n int, more func() bool) (int, error) {
+// acknowledged. Begun is called after its first commit.
+func client(ctx context.Context, all *balancer, token string, n int, begun func(), more func() bool) (int, error) {
 	store, err := remote.Open("http://127.0.0.1:1", func(string) (string, error) { return token, nil },
 		remote.WithTransport(all), remote.WithPatience(time.Minute))
 	if err != nil {
@@ -134,7 +142,9 @@ func client(ctx context.Context, all *balancer, token string, n int, more func()
 			if err := journal.Commit(ctx, change); err != nil {
 				return count, err
 			}
-			count, events = count+1, i+1
+			if count, events = count+1, i+1; count == 1 {
+				begun()
+			}
 		}
 		if err := journal.Finish(ctx, statestore.Succeeded, nil); err != nil {
 			return count, err

@@ -27,6 +27,7 @@ type event struct {
 	Cause   string    `json:"cause"`
 	Paths   []string  `json:"paths"`
 	Elapsed float64   `json:"elapsed"`
+	Total   int       `json:"total"`
 
 	seq uint64
 }
@@ -142,6 +143,7 @@ type outcome struct {
 	lines   []eventLine
 	began   time.Time
 	last    uint64 // sequence number of the newest event
+	total   int    // resources that the run works on; 0 where it does not say
 }
 
 // outcomeOf reads events in their order.
@@ -151,7 +153,7 @@ func outcomeOf(events []statestore.Event) *outcome {
 	running := map[string]*change{} // by address: what was to be updated can end as unchanged
 	for _, stored := range events {
 		e := eventOf(stored)
-		o.last = e.seq
+		o.last, o.total = e.seq, max(o.total, e.Total)
 		o.lines = append(o.lines, e.line())
 		if o.began.IsZero() {
 			o.began = e.Time

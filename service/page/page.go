@@ -70,8 +70,8 @@ type Settings struct {
 	Admit func(*http.Request) (*Visitor, error)
 	// Sessions let visitors sign in; nil where Admit knows them.
 	Sessions *Sessions
-	// Open opens the state entry of a resource; nil where there is no key.
-	Open func(ctx context.Context, stage statestore.Stage, address string) (*Entry, error)
+	// Open opens the state entry of a resource of a snapshot; nil where there is no key.
+	Open func(ctx context.Context, snap *statestore.Snapshot, address string) (*Entry, error)
 	// HoldsData reports whether objects of a kind hold data; nil: that is unknown.
 	HoldsData func(kind string) bool
 	// Declared says where the program declares the resources of a stage, by address, as FILE:LINE; nil: that is unknown.
@@ -101,6 +101,7 @@ type Page struct {
 	cross    *http.CrossOriginProtection
 	assets   map[string]asset
 	ended    endedRuns
+	asked    sync.Map // stages whose program was asked where it declares resources
 	streams  *sse.Counter
 	stopping context.Context //nolint:containedctx // it ends with the server, which outlives every request
 	stop     context.CancelFunc

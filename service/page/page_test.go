@@ -191,7 +191,7 @@ func TestViews(t *testing.T) {
 		Declared: func(context.Context, statestore.Stage) map[string]string {
 			return map[string]string{"orders": "a b/main.go:12:3", hostile: hostile}
 		},
-		Open: func(context.Context, statestore.Stage, string) (*page.Entry, error) {
+		Open: func(context.Context, *statestore.Snapshot, string) (*page.Entry, error) {
 			return &page.Entry{
 				Mask: "(secret)", Props: map[string]any{hostile: hostile, "list": []any{hostile, "dead-1", 4}, "key": "(secret)"}, Problem: hostile,
 				Attributes: map[string]any{"arn": "javascript:alert(1)"},
@@ -518,4 +518,29 @@ func TestStopEndsStreams(t *testing.T) {
 	if body, _ := io.ReadAll(answer.Body); strings.Contains(string(body), "event: end") {
 		t.Errorf("%s", body)
 	}
+}
+
+// TestProgress: the page of a run at work says how far it is, as far as its events do, and that of an ended one does not.
+func TestProgress(t *testing.T) {
+	store := newStore(t)
+	const path = "/s/shop/prod/runs/20261123-110000-AAAAAA"
+	w := begin(t, store, prod, "20261123-110000-AAAAAA", "ada")
+	server := serve(t, page.Settings{Store: store})
+	shows := func(says bool, text string) {
+		t.Helper()
+		if _, body := get(t, server, path); strings.Contains(body, text) != says {
+			t.Errorf("the page says %q: %t\n%s", text, !says, body)
+		}
+	}
+	w.commit(statestore.Batch{}, map[string]any{"type": "run", "action": "deploy", "status": "running", "total": 4})
+	shows(true, `0 of 4 done, 4 waiting`)
+	w.commit(statestore.Batch{},
+		map[string]any{"type": "start", "address": "a", "action": "create", "status": "running"},
+		map[string]any{"type": "done", "address": "a", "action": "create", "status": "done"},
+		map[string]any{"type": "start", "address": "b", "action": "create", "status": "running"})
+	shows(true, `1 of 4 done, 1 running, 2 waiting`)
+	shows(true, `<progress max="4" value="1" aria-label="1 of 4 resources done">`)
+	w.commit(statestore.Batch{Finish: statestore.Failed}, map[string]any{"type": "run", "status": "failed"})
+	shows(false, "<progress")
+	shows(false, "waiting")
 }

@@ -394,7 +394,7 @@ func (p *Page) entry(v *visit, snap *statestore.Snapshot, address string, b *res
 	if p.settings.Open == nil {
 		b.Sealed = true
 	} else {
-		entry, err := p.settings.Open(v.Context(), v.stage, address)
+		entry, err := p.settings.Open(v.Context(), snap, address)
 		if err != nil {
 			return err
 		}

@@ -152,6 +152,7 @@ type runBody struct {
 	Total, Hidden      int
 	Done, Running      int
 	Failed, Blocked    int
+	Of, Waiting        int // resources that a run at work has to do, and has not begun; 0 where that is unknown
 	Causes             []cause
 	Path               []string
 	Scale              []string
@@ -243,6 +244,10 @@ func (p *Page) runBody(v *visit, head *stageHead, snap *statestore.Snapshot, r s
 	}
 	body.Path = critical(changes, needsOf(snap), v.now)
 	body.fill(v.stage, changes, o.began, end)
+	if body.AtWork && o.total > 0 {
+		body.Of = max(o.total, len(changes))
+		body.Waiting = body.Of - len(changes)
+	}
 	body.Causes = causesOf(changes)
 	body.Lines = o.lines
 	if over := len(o.lines) - mostLines; over > 0 && !body.All {

@@ -37,8 +37,9 @@ type Store struct {
 	migrations  []migration
 	met         atomic.Bool // the server answered once: from then on it is waited for
 
-	ops  ledger.Operations
-	once ledger.Operations // for what must not be sent again when its outcome is unknown
+	ops     ledger.Operations
+	once    ledger.Operations // for what must not be sent again when its outcome is unknown
+	folders turns             // of this process at each folder
 }
 
 var _ statestore.Folders = (*Store)(nil)
@@ -186,6 +187,11 @@ func (s *Store) ReadFolder(ctx context.Context, name string, read func(statestor
 
 // ChangeFolder implements [statestore.Folders]. It makes or migrates the schema when that is needed.
 func (s *Store) ChangeFolder(ctx context.Context, name string, change func(statestore.Folder) (bool, error)) error {
+	leave, err := s.folders.enter(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	return s.ops.ChangeFolder(ctx, name, change)
 }
 

@@ -429,6 +429,7 @@ func TestLive(t *testing.T) {
 	}
 	shows("first", "created")
 	shows("gate[0]", "creating")
+	until(t, ctx, `document.querySelector("progress").value === 1 && document.querySelector("progress").max > 4`)
 	do(t, graph, chromedp.Navigate(base+"/s/shop/prod/graph"))
 	p.pass("gate0")
 	shows("second", "created")

@@ -131,7 +131,9 @@ func TestFirstPaint(t *testing.T) {
 	base, _, _ := strings.Cut(address, "/open")
 	ctx := open(t)
 	do(t, ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(address))
-	for _, path := range []string{"/", "/s/shop/prod", "/s/shop/prod?q=r17", "/s/shop/prod/graph", "/s/shop/prod/resource?address=net1%2Fr1"} {
+	paths := []string{"/", "/s/shop/prod", "/s/shop/prod?q=r17", "/s/shop/prod/graph", "/s/shop/prod/resource?address=net1%2Fr1", "/s/shop/prod/history",
+		"/s/shop/prod/runs/" + p.newest("prod")}
+	for _, path := range paths {
 		for range 3 {
 			do(t, ctx, chromedp.Navigate(base+path))
 			until(t, ctx, `performance.getEntriesByName("first-contentful-paint").length`)

@@ -238,3 +238,47 @@ func TestFormatsOfHeads(t *testing.T) {
 		t.Errorf("a newer head: %v", err)
 	}
 }
+
+// limited is a bucket that takes one write of an object a second, as R2 documents it (429 beyond).
+type limited struct {
+	objects.Bucket
+	clock   *waiting
+	last    map[string]time.Duration
+	refused int
+}
+
+func (l *limited) Put(ctx context.Context, key string, body []byte, when objects.Condition) (objects.Object, error) {
+	if last, written := l.last[key]; written && l.clock.at < last+time.Second {
+		l.refused++
+		return objects.Object{}, objects.ErrBusy
+	}
+	object, err := l.Bucket.Put(ctx, key, body, when)
+	if err == nil {
+		l.last[key] = l.clock.at
+	}
+	return object, err
+}
+
+// A bucket that takes one write of the head a second delays commits, and refuses none.
+func TestOneWriteASecond(t *testing.T) {
+	t.Parallel()
+	clock := new(waiting)
+	bucket := &limited{Bucket: objectstest.NewMemory(t, time.Now), clock: clock, last: map[string]time.Duration{}}
+	set := clock.settings()
+	set.Patience = 10 * time.Second
+	s := newStore(bucket, set)
+	lease := acquired(t, s, "r1")
+	const batches = 6
+	for seq := range uint64(batches) {
+		var err error
+		if lease, err = s.Commit(t.Context(), lease, batchOf(seq+1, seq, "")); err != nil {
+			t.Fatalf("batch %d: %v", seq+1, err)
+		}
+	}
+	if clock.at < batches*time.Second || clock.at > 3*batches*time.Second || bucket.refused == 0 {
+		t.Errorf("%d batches took %s, with %d refusals", batches, clock.at, bucket.refused)
+	}
+	if got := rowsOf(t, s); got["a"] != batches {
+		t.Errorf("rows %v", got)
+	}
+}
